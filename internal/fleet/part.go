@@ -1,0 +1,72 @@
+package fleet
+
+// Status says how well a part of the snapshot was seen.
+type Status string
+
+// The statuses of a part.
+const (
+	StatusOK      Status = "ok"      // looked, at At
+	StatusStale   Status = "stale"   // the last good look is older than it should be
+	StatusPending Status = "pending" // not looked yet, or an action touched it since
+	StatusUnknown Status = "unknown" // looked, and could not tell
+	StatusAbsent  Status = "absent"  // there is no such thing here (no tmux, no engine): said once, not a blindness
+)
+
+// Sight is how a part was seen.
+type Sight struct {
+	Status Status   `json:"status"`
+	At     Instant  `json:"at,omitzero"`      // the last good look
+	Why    string   `json:"why,omitempty"`    // why it is not ok
+	Blind  Duration `json:"blind,omitempty"`  // how long it has not been ok
+	Took   Duration `json:"took,omitempty"`   // how long the last look took
+	Probe  string   `json:"probe,omitempty"`  // which probe fills it
+	Source string   `json:"source,omitempty"` // where it looked, for people
+}
+
+// Usable says whether values of the part may be read at all (ok, stale or absent).
+func (s Sight) Usable() bool {
+	return s.Status == StatusOK || s.Status == StatusStale || s.Status == StatusAbsent
+}
+
+// Fresh says whether an action may rest on it.
+func (s Sight) Fresh() bool { return s.Status == StatusOK || s.Status == StatusAbsent }
+
+// Part is one part of the snapshot with how it was seen. Value is meaningful
+// only when Sight.Usable.
+type Part[T any] struct {
+	Sight `json:"sight"`
+	Value T `json:"value"`
+}
+
+// Blind makes the part unknown. Tests use it to blind every part in turn.
+func (p *Part[T]) Blind(why string) {
+	var zero T
+	p.Value = zero
+	p.Sight = Sight{Status: StatusUnknown, Why: why, Probe: p.Probe}
+}
+
+// Look returns the sight, so that parts of different types can be listed.
+func (p *Part[T]) Look() *Sight { return &p.Sight }
+
+// PartName names a part of the snapshot.
+type PartName string
+
+// The parts.
+const (
+	PartHost      PartName = "host"
+	PartProcesses PartName = "processes"
+	PartSessions  PartName = "sessions"
+	PartAgents    PartName = "agents"
+	PartRepos     PartName = "repos"
+	PartLocks     PartName = "locks"
+	PartPhases    PartName = "phases"
+	PartLogs      PartName = "logs"
+	PartSelf      PartName = "self"
+	PartExtra     PartName = "extra"
+)
+
+// PartNames lists the parts in the order they are shown.
+func PartNames() []PartName {
+	return []PartName{PartHost, PartProcesses, PartSessions, PartAgents, PartRepos,
+		PartLocks, PartPhases, PartLogs, PartSelf, PartExtra}
+}

@@ -1,0 +1,103 @@
+package fleet
+
+// Snapshot is everything known at one instant. It is never changed once built,
+// and it is honest about blindness: each part says how it was seen.
+type Snapshot struct {
+	At     Instant `json:"at"`               // the only "now" there is
+	Patrol int64   `json:"patrol,omitempty"` // number of the patrol; 0 for a pass that is none
+	From   Vantage `json:"from"`
+
+	Host      Part[Host]      `json:"host"`
+	Processes Part[[]Process] `json:"processes"`
+	Sessions  Part[[]Pane]    `json:"sessions"`
+	Agents    Part[[]Agent]   `json:"agents"`
+	Repos     Part[Repos]     `json:"repos"`
+	Locks     Part[[]Lock]    `json:"locks"`
+	Phases    Part[[]Phase]   `json:"phases"`
+	Logs      Part[[]Log]     `json:"logs"`
+	Self      Part[Self]      `json:"self"`
+	Extra     Part[[]Extra]   `json:"extra"`
+}
+
+// Vantage says from where a snapshot looks. What lies outside (another pid
+// namespace's processes, another host's tmux) is unknown, not absent.
+type Vantage struct {
+	Host           string `json:"host"`
+	Boot           string `json:"boot"`
+	PIDNamespace   string `json:"pid_namespace,omitempty"`
+	MountNamespace string `json:"mount_namespace,omitempty"`
+	UID            int    `json:"uid"`
+	Container      bool   `json:"container,omitempty"`
+	Version        string `json:"version,omitempty"` // of Custos
+}
+
+// Sight returns how the named part was seen, or nil for a name it does not have.
+func (s *Snapshot) Sight(name PartName) *Sight {
+	switch name {
+	case PartHost:
+		return s.Host.Look()
+	case PartProcesses:
+		return s.Processes.Look()
+	case PartSessions:
+		return s.Sessions.Look()
+	case PartAgents:
+		return s.Agents.Look()
+	case PartRepos:
+		return s.Repos.Look()
+	case PartLocks:
+		return s.Locks.Look()
+	case PartPhases:
+		return s.Phases.Look()
+	case PartLogs:
+		return s.Logs.Look()
+	case PartSelf:
+		return s.Self.Look()
+	case PartExtra:
+		return s.Extra.Look()
+	}
+	return nil
+}
+
+// PartOf returns the part that subjects of a kind come from.
+func PartOf(k Kind) PartName {
+	switch k {
+	case KindHost, KindMount:
+		return PartHost
+	case KindSession:
+		return PartSessions
+	case KindAgent:
+		return PartAgents
+	case KindRepo, KindWorktree:
+		return PartRepos
+	case KindLock:
+		return PartLocks
+	case KindPhase:
+		return PartPhases
+	case KindLog:
+		return PartLogs
+	case KindExtra:
+		return PartExtra
+	}
+	return PartSelf
+}
+
+// Self is what Custos knows about itself.
+type Self struct {
+	StartedAt       Instant        `json:"started_at"`
+	LastPatrolAge   Leaf[Duration] `json:"last_patrol_age"` // since the last whole patrol ended
+	PatrolEvery     Duration       `json:"patrol_every"`    // 0 when no daemon runs
+	JournalWritable Leaf[bool]     `json:"journal_writable"`
+	StoreWritable   Leaf[bool]     `json:"store_writable"`
+	StoreBytes      Leaf[int64]    `json:"store_bytes"`
+	Amnesia         bool           `json:"amnesia,omitempty"`      // the database had to be set aside; a person must confirm
+	ClockBehind     bool           `json:"clock_behind,omitempty"` // wall clock behind the newest record
+}
+
+// Extra is one fact of a foreign probe, or of a Go probe that needs no type of
+// its own: numbers and texts under a name.
+type Extra struct {
+	Name    string                   `json:"name"`
+	Probe   string                   `json:"probe"`
+	Numbers map[string]Leaf[float64] `json:"numbers,omitempty"`
+	Texts   map[string]Leaf[string]  `json:"texts,omitempty"`
+}

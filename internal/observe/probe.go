@@ -1,0 +1,39 @@
+// Package observe is the first stage of the cycle: it keeps a board of what
+// every probe last saw, and a pass copies the board into one immutable
+// snapshot. Each folder beneath it is one probe. Probes only look; nothing in
+// this stage changes the world.
+package observe
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"custos/internal/fleet"
+)
+
+// ErrAbsent is returned (or wrapped) by a probe whose thing does not exist on
+// this machine. The part is then absent: empty, and not a blindness.
+var ErrAbsent = errors.New("absent")
+
+// Put writes what a probe saw into a snapshot that is being built. It sets the
+// Value of its part, or appends to it where several probes share a part; it
+// never sets a Sight, which is the board's to judge.
+type Put func(*fleet.Snapshot)
+
+// Spec says what a probe fills and how it is to be run.
+type Spec struct {
+	Name     string         // "host", "tmux", …
+	Part     fleet.PartName // the part it fills
+	Every    time.Duration  // between two looks
+	Deadline time.Duration  // of one look; past it the part is stale, then unknown
+}
+
+// Probe looks at one part of the world. Look may return a Put together with an
+// error: what was seen is used, and the part is marked stale with the error.
+// It must end soon after ctx does; one that does not is left behind, and its
+// part becomes unknown.
+type Probe interface {
+	Spec() Spec
+	Look(ctx context.Context) (Put, error)
+}
