@@ -1,0 +1,30 @@
+package fleet
+
+// Pass is one turn of the cycle, whole: what it saw, what that meant, what it
+// planned, and, for a pass that was waited for, what became of it.
+type Pass struct {
+	Number     int64      `json:"number,omitempty"` // 0 for a look that writes nothing
+	Snapshot   Snapshot   `json:"snapshot"`
+	Past       Past       `json:"past"`
+	Policy     Policy     `json:"policy"`
+	Assessment Assessment `json:"assessment"`
+	Plan       Plan       `json:"plan"`
+	Results    []Result   `json:"results,omitempty"`
+}
+
+// PatrolOrder is a person's request for a patrol.
+type PatrolOrder struct {
+	Apply bool   `json:"apply"` // act, with the modes raised to auto for this pass
+	By    string `json:"by"`    // who asks
+}
+
+// Event is one line of the append-only event log.
+type Event struct {
+	ID      int64    `json:"id"`
+	At      Instant  `json:"at"`
+	Kind    string   `json:"kind"` // alert.firing, alert.resolved, action.planned, action.started, action.ended, action.skipped, ack, silence, freeze, thaw, patrol, up, down
+	Alert   AlertKey `json:"alert,omitzero"`
+	Subject Subject  `json:"subject,omitzero"`
+	Action  string   `json:"action,omitempty"` // its ID
+	Text    string   `json:"text"`
+}
