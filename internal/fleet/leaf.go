@@ -50,6 +50,12 @@ type unseen struct {
 	Unknown string `json:"unknown"`
 }
 
+// isUnseen says whether b is {"unknown": …}, however it is indented.
+func isUnseen(b []byte) bool {
+	rest, ok := bytes.CutPrefix(b, []byte("{"))
+	return ok && bytes.HasPrefix(bytes.TrimLeft(rest, " \t\r\n"), []byte(`"unknown"`))
+}
+
 // MarshalJSON writes the value itself, or {"unknown": "why"}.
 func (l Leaf[T]) MarshalJSON() ([]byte, error) {
 	if l.known {
@@ -60,7 +66,7 @@ func (l Leaf[T]) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON reads what MarshalJSON wrote.
 func (l *Leaf[T]) UnmarshalJSON(b []byte) error {
-	if bytes.HasPrefix(b, []byte(`{"unknown":`)) {
+	if isUnseen(b) {
 		var u unseen
 		if err := json.Unmarshal(b, &u); err != nil {
 			return fmt.Errorf("cannot read unknown leaf: %w", err)

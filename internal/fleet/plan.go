@@ -64,6 +64,7 @@ type Ability struct {
 	Cannot     string     `json:"cannot,omitempty"`   // why it cannot be done here (no privilege, no engine)
 	Needs      string     `json:"needs,omitempty"`    // the command that would make it possible
 	Harmless   bool       `json:"harmless,omitempty"` // touches nothing of anyone's (a message): allowed in every mode
+	Starts     bool       `json:"starts,omitempty"`   // starts or resumes something: refused where a person stopped it
 }
 
 // Policy is what a person allows.

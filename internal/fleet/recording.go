@@ -1,5 +1,15 @@
 package fleet
 
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+)
+
 // RecordingVersion is the version of the recording format.
 const RecordingVersion = 1
 
@@ -12,4 +22,113 @@ type Recording struct {
 	Past     Past     `json:"past"`
 	Policy   Policy   `json:"policy"`
 	Rules    string   `json:"rules"` // the rule table in force, TOML
+}
+
+// EncodeRecording writes a recording in its one canonical form: indented JSON,
+// lists that have no order of their own sorted, times in UTC, a newline at the
+// end. It sets the version. It fails only for what JSON has no word for (a
+// figure that is infinite or not a number).
+func EncodeRecording(r Recording) ([]byte, error) {
+	r.Version = RecordingVersion
+	r.Snapshot, r.Past = sortedSnapshot(r.Snapshot), sortedPast(r.Past)
+	b, err := json.MarshalIndent(r, "", "  ")
+	if err != nil {
+		return nil, fmt.Errorf("cannot write recording: %w", err)
+	}
+	// Broken UTF-8 is written as an escape that, once read, is written as the
+	// character itself: only the second form is stable.
+	if bytes.Contains(b, []byte(`\ufffd`)) {
+		var again Recording
+		if err := json.Unmarshal(b, &again); err != nil {
+			return nil, fmt.Errorf("cannot write recording: %w", err)
+		}
+		if b, err = json.MarshalIndent(again, "", "  "); err != nil {
+			return nil, fmt.Errorf("cannot write recording: %w", err)
+		}
+	}
+	return append(b, '\n'), nil
+}
+
+// DecodeRecording reads what EncodeRecording wrote. A recording of another
+// version, a field it does not know, and anything after the end are refused:
+// to leave out what one does not understand would give another plan.
+func DecodeRecording(b []byte) (Recording, error) {
+	if err := checkVersion(b); err != nil {
+		return Recording{}, err
+	}
+	var r Recording
+	d := json.NewDecoder(bytes.NewReader(b))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&r); err != nil {
+		return Recording{}, fmt.Errorf("cannot read recording: line %d: %w", lineOf(b, err, d.InputOffset()), err)
+	}
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
+		return Recording{}, fmt.Errorf("cannot read recording: line %d: something follows its end", lineAt(b, d.InputOffset()))
+	}
+	return r, nil
+}
+
+func checkVersion(b []byte) error {
+	var head struct {
+		Version int `json:"version"`
+	}
+	if err := json.Unmarshal(b, &head); err != nil {
+		return fmt.Errorf("cannot read recording: line %d: %w", lineOf(b, err, 0), err)
+	}
+	switch head.Version {
+	case RecordingVersion:
+		return nil
+	case 0:
+		return errors.New("cannot read recording: it has no version")
+	}
+	return fmt.Errorf("cannot read recording: it is of version %d, this custos reads version %d", head.Version, RecordingVersion)
+}
+
+// lineOf returns the line of the mistake, or of where reading stopped.
+func lineOf(b []byte, err error, stopped int64) int {
+	var syntax *json.SyntaxError
+	if errors.As(err, &syntax) {
+		return lineAt(b, syntax.Offset)
+	}
+	var typed *json.UnmarshalTypeError
+	if errors.As(err, &typed) && typed.Offset > 0 {
+		return lineAt(b, typed.Offset)
+	}
+	return lineAt(b, stopped)
+}
+
+func lineAt(b []byte, offset int64) int {
+	return 1 + bytes.Count(b[:min(max(offset, 0), int64(len(b)))], []byte("\n"))
+}
+
+// sortedSnapshot returns s with its lists of subjects sorted by name. Lists
+// whose order means something (a process tree, a tail) are left alone.
+func sortedSnapshot(s Snapshot) Snapshot {
+	s.Host.Value.Mounts = sorted(s.Host.Value.Mounts, func(m Mount) string { return m.Path })
+	s.Processes.Value = sorted(s.Processes.Value, func(p Process) string { return fmt.Sprintf("%010d %020d", p.ID.PID, p.ID.Start) })
+	s.Sessions.Value = sorted(s.Sessions.Value, func(p Pane) string { return p.ID.Socket + "\x00" + p.ID.Pane })
+	s.Agents.Value = sorted(s.Agents.Value, func(a Agent) string { return fmt.Sprintf("%s\x00%010d", a.Name, a.Process.PID) })
+	s.Repos.Value.Repos = sorted(s.Repos.Value.Repos, func(r Repo) string { return r.Path })
+	s.Repos.Value.Worktrees = sorted(s.Repos.Value.Worktrees, func(w Worktree) string { return w.Path })
+	s.Locks.Value = sorted(s.Locks.Value, func(l Lock) string { return l.Path })
+	s.Phases.Value = sorted(s.Phases.Value, func(p Phase) string { return p.Path })
+	s.Logs.Value = sorted(s.Logs.Value, func(l Log) string { return l.Path })
+	s.Extra.Value = sorted(s.Extra.Value, func(e Extra) string { return e.Probe + "\x00" + e.Name })
+	return s
+}
+
+func sortedPast(p Past) Past {
+	p.Alerts = sorted(p.Alerts, func(a Alert) string { return a.AlertKey.String() })
+	p.Actions = sorted(p.Actions, func(r ActionRecord) string { return r.ID })
+	p.Silences = sorted(p.Silences, func(s Silence) string { return s.Rule + "\x00" + s.Subject.String() })
+	p.Stopped = sorted(p.Stopped, Subject.String)
+	p.Agents = sorted(p.Agents, func(r AgentRecord) string { return r.Name })
+	return p
+}
+
+// sorted returns a sorted copy; equals keep their order, nil stays nil.
+func sorted[T any](list []T, key func(T) string) []T {
+	list = slices.Clone(list)
+	slices.SortStableFunc(list, func(a, b T) int { return cmp.Compare(key(a), key(b)) })
+	return list
 }

@@ -17,6 +17,13 @@ type Instant struct {
 // IsZero says whether the instant was never set.
 func (i Instant) IsZero() bool { return i.Wall.IsZero() && i.Up == 0 && i.Boot == "" }
 
+// MarshalJSON writes the wall clock in UTC, whatever zone it was read in.
+func (i Instant) MarshalJSON() ([]byte, error) {
+	type plain Instant
+	i.Wall = i.Wall.UTC()
+	return json.Marshal(plain(i))
+}
+
 // Since returns the time that passed from earlier to i. It is negative when
 // the wall clock went back between two boots.
 func (i Instant) Since(earlier Instant) time.Duration {

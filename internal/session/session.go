@@ -13,6 +13,10 @@ import (
 // an answer, not a blindness.
 var ErrAbsent = errors.New("absent")
 
+// ErrGone says that a pane is not that very pane any more: it was closed, its
+// program was replaced, or the server was restarted.
+var ErrGone = errors.New("gone")
+
 // Viewer sees panes and cannot touch them. Probes are given no more.
 type Viewer interface {
 	// Panes lists every pane of every server the provider knows of. It returns
@@ -20,6 +24,15 @@ type Viewer interface {
 	// others do not, it returns the panes it saw and an error that names the rest.
 	Panes(ctx context.Context) ([]fleet.Pane, error)
 	// Screen returns the visible text of a pane, escapes stripped, at most lines
-	// lines from the bottom. It fails when the pane is not that very pane any more.
+	// lines from the bottom. It fails with ErrGone when the pane is not that very
+	// pane any more.
 	Screen(ctx context.Context, id fleet.PaneID, lines int) (string, error)
+}
+
+// Screens is what a Viewer may offer besides: many screens for the price of one.
+type Screens interface {
+	// Screens returns the screens of those panes that are still what they were.
+	// A pane that is gone is missing from the answer and is no error; an error
+	// names the servers that did not answer.
+	Screens(ctx context.Context, ids []fleet.PaneID, lines int) (map[fleet.PaneID]string, error)
 }

@@ -1,0 +1,50 @@
+# Custos. `make` alone lists what there is.
+
+VERSION ?= $(shell git describe --always --dirty 2>/dev/null || echo unknown)
+GOFLAGS_BUILD = -trimpath -ldflags '-s -w -X main.version=$(VERSION)'
+HISTORIES ?= 10000
+
+.DEFAULT_GOAL := help
+.PHONY: help run build test deps check unit bench soak fuzz docs lint clean
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+run: build ## build, then take the first look at this machine (changes nothing)
+	@./bin/custos
+
+build: ## build the one static binary: bin/custos
+	@CGO_ENABLED=0 go build $(GOFLAGS_BUILD) -o bin/custos ./cmd/custos
+
+test: deps check unit ## install what the tests need, then run everything
+
+deps: ## install tmux, git and a C compiler (for -race) from Debian, or say what is missing
+	@./scripts/deps tmux git gcc:gcc
+
+check: ## formatting and go vet
+	@fmt=$$(gofmt -l cmd internal); test -z "$$fmt" || { echo "not gofmt-ed:"; echo "$$fmt"; exit 1; }
+	@go vet ./...
+
+unit: ## every test, with the race detector
+	@CUSTOS_HISTORIES=$(HISTORIES) go test -race -timeout 45m ./...
+
+bench: ## the numbers of docs/performance.md
+	@go test -run '^$$' -bench . -benchmem ./internal/...
+
+soak: ## 100 000 random histories through the pure core
+	@CUSTOS_HISTORIES=100000 go test -timeout 6h -run 'Histor|Propert' ./internal/decide ./internal/assess ./internal/loop
+
+FUZZTIME ?= 60s
+fuzz: ## every fuzz target for FUZZTIME each
+	@for p in $$(grep -rl --include='*_test.go' '^func Fuzz' internal | xargs -n1 dirname | sort -u); do \
+	  for f in $$(grep -ho '^func Fuzz[A-Za-z0-9]*' $$p/*_test.go | cut -c6-); do \
+	    echo "$$p $$f"; go test -run '^$$' -fuzz "^$$f$$" -fuzztime $(FUZZTIME) ./$$p || exit 1; done; done
+
+docs: ## rewrite the generated pages of docs/
+	@go test ./internal/rules ./internal/cli ./internal/config -run 'Doc' -update
+
+lint: ## golangci-lint, when it is installed
+	@golangci-lint run
+
+clean: ## remove what was built
+	@rm -rf bin

@@ -1,0 +1,87 @@
+package api
+
+import "time"
+
+// Alerts is a list of alerts, worst first.
+type Alerts struct {
+	Alerts []Alert `json:"alerts"`
+}
+
+// Alert is the life of one finding.
+type Alert struct {
+	Number        int64      `json:"number"` // short name for people; 0 before it is written down
+	Rule          string     `json:"rule"`
+	Subject       string     `json:"subject"`
+	Priority      string     `json:"priority"`
+	Status        string     `json:"status"` // pending, firing or resolved
+	Summary       string     `json:"summary"`
+	Since         time.Time  `json:"since"`
+	For           string     `json:"for"`
+	EndedAt       *time.Time `json:"ended_at,omitempty"`
+	Patrols       int        `json:"patrols"` // in a row that found it true
+	Blind         string     `json:"blind,omitempty"`
+	Evidence      []Evidence `json:"evidence"`
+	CausedBy      []string   `json:"caused_by"`
+	Flapping      bool       `json:"flapping,omitempty"`
+	AckedBy       string     `json:"acked_by,omitempty"`
+	SilencedUntil *time.Time `json:"silenced_until,omitempty"`
+	SilencedBy    string     `json:"silenced_by,omitempty"`
+	Runbook       string     `json:"runbook,omitempty"`
+}
+
+// Evidence is one value a rule read.
+type Evidence struct {
+	Expr  string `json:"expr"`
+	Value string `json:"value"`
+}
+
+// AckOrder acknowledges an alert.
+type AckOrder struct {
+	By string `json:"by"` // who; the caller's own name when empty
+}
+
+// SilenceOrder keeps alerts from being told for a while. An empty Rule or
+// Subject matches all, but not both may be empty.
+type SilenceOrder struct {
+	Rule    string `json:"rule,omitempty"`
+	Subject string `json:"subject,omitempty"` // kind/name
+	For     string `json:"for"`               // "2h"
+	By      string `json:"by,omitempty"`
+	Why     string `json:"why,omitempty"`
+}
+
+// Silenced is the answer to a SilenceOrder.
+type Silenced struct {
+	Rule    string    `json:"rule,omitempty"`
+	Subject string    `json:"subject,omitempty"`
+	By      string    `json:"by"`
+	Until   time.Time `json:"until"`
+}
+
+// Rules is the rule table in force.
+type Rules struct {
+	Rules []Rule `json:"rules"`
+	TOML  string `json:"toml"` // canonical text of the whole table
+}
+
+// Rule is one rule as it is in force.
+type Rule struct {
+	Name          string   `json:"name"`
+	Priority      string   `json:"priority"`
+	Over          string   `json:"over"`
+	Expr          string   `json:"expr"`
+	For           string   `json:"for,omitempty"`
+	KeepFiringFor string   `json:"keep_firing_for,omitempty"`
+	ForPatrols    int      `json:"for_patrols,omitempty"`
+	Summary       string   `json:"summary"` // the CEL expression
+	Actions       []string `json:"actions"` // what it asks for
+	Mode          string   `json:"mode"`
+	Cooldown      string   `json:"cooldown,omitempty"`
+	Attempts      string   `json:"attempts,omitempty"`
+	Escalate      string   `json:"escalate,omitempty"`
+	CausedBy      []string `json:"caused_by"`
+	Runbook       string   `json:"runbook,omitempty"`
+	Enabled       bool     `json:"enabled"`
+	Source        string   `json:"source,omitempty"` // built in, or the file and line that changed it
+	Doc           string   `json:"doc,omitempty"`
+}

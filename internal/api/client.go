@@ -1,0 +1,199 @@
+package api
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"strconv"
+)
+
+// maxAnswer caps what is read of an answer: a recording of 10 000 agents is
+// about 30 MB.
+const maxAnswer = 256 << 20
+
+// Client asks a Custos, wherever it answers.
+type Client struct {
+	http *http.Client
+}
+
+// NewClient returns a client that asks through rt.
+func NewClient(rt http.RoundTripper) *Client {
+	return &Client{http: &http.Client{Transport: rt}}
+}
+
+// Dial returns a client of the daemon at a unix socket. It fails at once, with
+// an Unreachable error, when nobody listens there.
+func Dial(ctx context.Context, socket string) (*Client, error) {
+	var d net.Dialer
+	conn, err := d.DialContext(ctx, "unix", socket)
+	if err != nil {
+		return nil, &Error{Kind: Unreachable, Message: fmt.Sprintf("cannot reach the daemon at %s: %v", socket, err), Hint: "custos up"}
+	}
+	first := make(chan net.Conn, 1)
+	first <- conn
+	return NewClient(&http.Transport{
+		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+			select {
+			case conn := <-first:
+				return conn, nil
+			default:
+				return d.DialContext(ctx, "unix", socket)
+			}
+		},
+	}), nil
+}
+
+// Close drops idle connections.
+func (c *Client) Close() { c.http.CloseIdleConnections() }
+
+// FirstLook looks, and says what it saw.
+func (c *Client) FirstLook(ctx context.Context) (FirstLook, error) {
+	return get[FirstLook](ctx, c, "/v1/look")
+}
+
+// Patrol runs one patrol and waits for what it does.
+func (c *Client) Patrol(ctx context.Context, o PatrolOrder) (PatrolReport, error) {
+	return post[PatrolReport](ctx, c, "/v1/patrol", o)
+}
+
+// Preflight returns the facts by section.
+func (c *Client) Preflight(ctx context.Context) (Preflight, error) {
+	return get[Preflight](ctx, c, "/v1/preflight")
+}
+
+// Plan looks, and says what would be done.
+func (c *Client) Plan(ctx context.Context) (Plan, error) { return get[Plan](ctx, c, "/v1/plan") }
+
+// Judge says what would be done in the state of a recording.
+func (c *Client) Judge(ctx context.Context, recording []byte) (Plan, error) {
+	return send[Plan](ctx, c, http.MethodPost, "/v1/plan", recording)
+}
+
+// Record looks, and returns a recording of everything a plan follows from.
+func (c *Client) Record(ctx context.Context) ([]byte, error) {
+	return c.do(ctx, http.MethodGet, "/v1/recording", nil)
+}
+
+// Rules returns the rule table in force.
+func (c *Client) Rules(ctx context.Context) (Rules, error) { return get[Rules](ctx, c, "/v1/rules") }
+
+// Alerts returns the alerts that are not over; with all, the lately ended too.
+func (c *Client) Alerts(ctx context.Context, all bool) (Alerts, error) {
+	return get[Alerts](ctx, c, "/v1/alerts?all="+strconv.FormatBool(all))
+}
+
+// Acknowledge says that a person has taken up an alert.
+func (c *Client) Acknowledge(ctx context.Context, number int64, o AckOrder) (Alert, error) {
+	return post[Alert](ctx, c, "/v1/alerts/"+strconv.FormatInt(number, 10)+"/ack", o)
+}
+
+// Silence keeps alerts from being told for a while.
+func (c *Client) Silence(ctx context.Context, o SilenceOrder) (Silenced, error) {
+	return post[Silenced](ctx, c, "/v1/silences", o)
+}
+
+// Story returns what is known about a thing: an alert's number, a subject, an
+// agent's name, a path, or a rule.
+func (c *Client) Story(ctx context.Context, of string) (Story, error) {
+	return get[Story](ctx, c, "/v1/story?of="+url.QueryEscape(of))
+}
+
+// Explain says how a screen would be read.
+func (c *Client) Explain(ctx context.Context, o ExplainOrder) (Explanation, error) {
+	return post[Explanation](ctx, c, "/v1/explain", o)
+}
+
+// Journal returns one day of the journal; "" is the newest there is.
+func (c *Client) Journal(ctx context.Context, day string) (Journal, error) {
+	return get[Journal](ctx, c, "/v1/journal?day="+url.QueryEscape(day))
+}
+
+// Status says how Custos itself is.
+func (c *Client) Status(ctx context.Context) (Status, error) {
+	return get[Status](ctx, c, "/v1/status")
+}
+
+// Down asks the daemon to stop. It answers before it does.
+func (c *Client) Down(ctx context.Context) error {
+	_, err := c.do(ctx, http.MethodPost, "/v1/down", nil)
+	return err
+}
+
+// Schema returns the JSON Schema of one type, and Schemas the names there are.
+func (c *Client) Schema(ctx context.Context, name string) ([]byte, error) {
+	return c.do(ctx, http.MethodGet, "/v1/schema/"+url.PathEscape(name), nil)
+}
+
+// Schemas lists the names Schema takes.
+func (c *Client) Schemas(ctx context.Context) ([]string, error) {
+	return get[[]string](ctx, c, "/v1/schema")
+}
+
+func get[T any](ctx context.Context, c *Client, path string) (T, error) {
+	return send[T](ctx, c, http.MethodGet, path, nil)
+}
+
+func post[T any](ctx context.Context, c *Client, path string, order any) (T, error) {
+	body, err := json.Marshal(order)
+	if err != nil {
+		var zero T
+		return zero, fmt.Errorf("cannot write the request: %w", err)
+	}
+	return send[T](ctx, c, http.MethodPost, path, body)
+}
+
+func send[T any](ctx context.Context, c *Client, method, path string, body []byte) (out T, err error) {
+	b, err := c.do(ctx, method, path, body)
+	if err != nil {
+		return out, err
+	}
+	if err := json.Unmarshal(b, &out); err != nil {
+		return out, &Error{Kind: Internal, Message: fmt.Sprintf("cannot read the answer of Custos: %v", err)}
+	}
+	return out, nil
+}
+
+// do asks, and returns the body of a good answer. The error is always an *Error
+// or the context's.
+func (c *Client) do(ctx context.Context, method, path string, body []byte) ([]byte, error) {
+	req, err := http.NewRequestWithContext(ctx, method, "http://custos"+path, bytes.NewReader(body))
+	if err != nil {
+		return nil, &Error{Kind: BadInput, Message: fmt.Sprintf("cannot ask: %v", err)}
+	}
+	if body != nil {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	resp, err := c.http.Do(req)
+	if err != nil {
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		return nil, &Error{Kind: Unreachable, Message: fmt.Sprintf("cannot ask Custos: %v", errors.Unwrap(err))}
+	}
+	defer resp.Body.Close()
+	b, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer+1))
+	switch {
+	case err != nil:
+		return nil, &Error{Kind: Unreachable, Message: fmt.Sprintf("cannot read the answer of Custos: %v", err)}
+	case len(b) > maxAnswer:
+		return nil, &Error{Kind: Internal, Message: "cannot read the answer of Custos: it is larger than 256 MiB"}
+	case resp.StatusCode < 300:
+		return b, nil
+	}
+	return nil, errorOf(resp.StatusCode, b)
+}
+
+// errorOf reads the error an answer carries.
+func errorOf(status int, body []byte) error {
+	var e Error
+	if json.Unmarshal(body, &e) == nil && e.Message != "" {
+		return &e
+	}
+	return &Error{Kind: Internal, Message: fmt.Sprintf("cannot get an answer: status %d", status)}
+}

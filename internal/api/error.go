@@ -1,0 +1,38 @@
+package api
+
+import "net/http"
+
+// The kinds of error.
+const (
+	BadInput    = "bad_input"   // the question makes no sense: exit code 2
+	NotFound    = "not_found"   // there is no such thing: exit code 2
+	Forbidden   = "forbidden"   // this caller may not: exit code 2
+	CannotLook  = "cannot_look" // the world could not be seen: exit code 3
+	Unreachable = "unreachable" // Custos does not answer: exit code 3
+	Internal    = "internal"    // a fault of Custos: exit code 3
+)
+
+// Error is an answer that is none.
+type Error struct {
+	Kind    string `json:"kind"`
+	Message string `json:"message"`
+	Hint    string `json:"hint,omitempty"` // the command a person can type
+}
+
+// Error returns the message.
+func (e *Error) Error() string { return e.Message }
+
+// HTTPStatus is the status code an error of this kind travels with.
+func (e *Error) HTTPStatus() int {
+	switch e.Kind {
+	case BadInput:
+		return http.StatusBadRequest
+	case NotFound:
+		return http.StatusNotFound
+	case Forbidden:
+		return http.StatusForbidden
+	case CannotLook, Unreachable:
+		return http.StatusServiceUnavailable
+	}
+	return http.StatusInternalServerError
+}

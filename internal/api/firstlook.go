@@ -1,0 +1,146 @@
+package api
+
+import "time"
+
+// FirstLook is what `custos` alone prints: the state of the machine and its
+// agents at one instant, and what could be done about it. To ask for it changes
+// nothing and calls no model.
+type FirstLook struct {
+	At           time.Time  `json:"at"`
+	From         From       `json:"from"`
+	Mode         string     `json:"mode"`             // observe, ask or auto
+	Frozen       string     `json:"frozen,omitempty"` // who froze Custos and why
+	Host         Host       `json:"host"`
+	Seen         []PartSeen `json:"seen"`
+	NeedsYou     []Need     `json:"needs_you"`    // worst first; housekeeping (P4) only counted
+	Housekeeping int        `json:"housekeeping"` // firing P4 alerts
+	Pending      int        `json:"pending"`      // rules that are true, but not for long enough yet
+	Agents       []AgentRow `json:"agents"`
+	Worktrees    []Worktree `json:"worktrees"` // the stale ones
+	CouldDo      []Deed     `json:"could_do"`
+	Skipped      []Refusal  `json:"skipped"`
+	Next         []Hint     `json:"next"`
+	ModelCalls   int        `json:"model_calls"` // made for this look: 0
+}
+
+// From says from where was looked. What lies outside is unknown, not absent.
+type From struct {
+	Host      string `json:"host"`
+	UID       int    `json:"uid"`
+	Container bool   `json:"container,omitempty"`
+	Version   string `json:"version,omitempty"` // of Custos
+}
+
+// Host is the machine in a few numbers; nil where they could not be seen.
+type Host struct {
+	MemoryAvailable *int64   `json:"memory_available"` // bytes
+	MemoryTotal     *int64   `json:"memory_total"`     // bytes
+	SwapUsed        *int64   `json:"swap_used"`        // bytes
+	Load            *float64 `json:"load"`             // of the last minute
+	CPUs            int      `json:"cpus"`
+	FullestMount    string   `json:"fullest_mount,omitempty"`
+	DiskPercent     *float64 `json:"disk_percent"` // of the fullest mount, as df prints it
+}
+
+// PartSeen is how one part of the world was seen.
+type PartSeen struct {
+	Part   string `json:"part"`
+	Status string `json:"status"` // ok, stale, pending, unknown or absent
+	Count  int    `json:"count"`
+	What   string `json:"what"` // the count in words: "3 panes"
+	Why    string `json:"why,omitempty"`
+	Took   string `json:"took,omitempty"`
+	Source string `json:"source,omitempty"`
+}
+
+// Need is one thing a person should look at, with the command to type.
+type Need struct {
+	Number   int64     `json:"number"`
+	Priority string    `json:"priority"`
+	Rule     string    `json:"rule"`
+	Subject  string    `json:"subject"`
+	Summary  string    `json:"summary"`
+	Since    time.Time `json:"since"`
+	For      string    `json:"for"`
+	Command  string    `json:"command"`
+	Runbook  string    `json:"runbook,omitempty"`
+}
+
+// AgentRow is one agent: what it is doing, for how long, and how that is known.
+type AgentRow struct {
+	Name    string   `json:"name"`
+	Kind    string   `json:"kind"`
+	State   string   `json:"state"`
+	Since   string   `json:"since,omitempty"` // how long in this state
+	Reason  string   `json:"reason"`
+	Source  string   `json:"source"`
+	Owner   string   `json:"owner"` // custos, adopted, configured or foreign
+	PID     int      `json:"pid,omitempty"`
+	CWD     string   `json:"cwd,omitempty"`
+	Pane    string   `json:"pane,omitempty"` // session:window.pane
+	Socket  string   `json:"socket,omitempty"`
+	OneShot bool     `json:"oneshot,omitempty"`
+	CPU     *float64 `json:"cpu"` // percent of one core
+	RSS     *int64   `json:"rss"` // bytes
+	People  int      `json:"people"`
+}
+
+// Worktree is one stale worktree, and whether it may go.
+type Worktree struct {
+	Path      string   `json:"path"`
+	Repo      string   `json:"repo"`
+	Branch    string   `json:"branch,omitempty"`
+	Owner     string   `json:"owner"`
+	Age       string   `json:"age,omitempty"` // since anything in it changed
+	Bytes     *int64   `json:"bytes"`
+	Fills     []Fill   `json:"fills"`  // what fills it, biggest first
+	Merged    *bool    `json:"merged"` // its content is in the primary branch
+	MergedBy  string   `json:"merged_by,omitempty"`
+	Removable *bool    `json:"removable"` // nothing in it would be lost
+	WhyNot    []string `json:"why_not"`
+	Missing   bool     `json:"missing,omitempty"`
+	Crashed   bool     `json:"crashed,omitempty"`
+}
+
+// Fill is one folder of reproducible output.
+type Fill struct {
+	Path  string `json:"path"`
+	Bytes int64  `json:"bytes"`
+	What  string `json:"what"`
+}
+
+// Deed is an action that is planned or could be done, with the exact commands.
+type Deed struct {
+	ID       string    `json:"id,omitempty"`
+	Do       string    `json:"do"`
+	Subject  string    `json:"subject"`
+	Priority string    `json:"priority"`
+	Rule     string    `json:"rule"`
+	Why      string    `json:"why"`
+	Attempt  int       `json:"attempt,omitempty"`
+	Commands []Command `json:"commands"`
+}
+
+// Command is one command, argument by argument.
+type Command struct {
+	Argv []string `json:"argv"`
+	Note string   `json:"note,omitempty"`
+}
+
+// Refusal is an action that a guard refused.
+type Refusal struct {
+	Do       string     `json:"do"`
+	Subject  string     `json:"subject"`
+	Priority string     `json:"priority"`
+	Rule     string     `json:"rule"`
+	Guard    string     `json:"guard"`
+	Why      string     `json:"why"`
+	Until    *time.Time `json:"until,omitempty"`
+	Hint     string     `json:"hint,omitempty"`
+}
+
+// Hint is a command to type next, and what it does.
+type Hint struct {
+	Command string `json:"command"`
+	What    string `json:"what"`
+}

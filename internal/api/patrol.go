@@ -1,0 +1,76 @@
+package api
+
+import "time"
+
+// PatrolReport is what one patrol found and did.
+type PatrolReport struct {
+	At         time.Time  `json:"at"`
+	Number     int64      `json:"number"`
+	Mode       string     `json:"mode"`
+	Applied    bool       `json:"applied"` // a person asked for it to act
+	Host       Host       `json:"host"`
+	Alerts     []Alert    `json:"alerts"`   // firing, worst first
+	Resolved   []Alert    `json:"resolved"` // that ended in this patrol
+	Planned    []Deed     `json:"planned"`
+	Done       []Outcome  `json:"done"`
+	Skipped    []Refusal  `json:"skipped"`
+	NotSeen    []PartSeen `json:"not_seen"`
+	CannotTell []Doubt    `json:"cannot_tell"`
+	Next       []Hint     `json:"next"`
+}
+
+// Outcome is what became of an action.
+type Outcome struct {
+	ID      string   `json:"id"`
+	Do      string   `json:"do"`
+	Subject string   `json:"subject"`
+	Rule    string   `json:"rule"`
+	Status  string   `json:"status"` // done, unneeded, refused, failed, unverified or in_doubt
+	Effect  string   `json:"effect,omitempty"`
+	Why     string   `json:"why,omitempty"`
+	Ran     []string `json:"ran"`
+	Took    string   `json:"took,omitempty"`
+}
+
+// Doubt is a rule that could not be answered for a subject.
+type Doubt struct {
+	Rule    string `json:"rule"`
+	Subject string `json:"subject"`
+	Why     string `json:"why"`
+}
+
+// PatrolOrder asks for a patrol.
+type PatrolOrder struct {
+	Apply bool `json:"apply"` // act, as if every rule that asks were approved
+}
+
+// Plan is what would be done, and what would not.
+type Plan struct {
+	At         time.Time `json:"at"`
+	Actions    []Deed    `json:"actions"`
+	Skipped    []Refusal `json:"skipped"`
+	Idle       []Idle    `json:"idle"` // findings whose rule asks for no action
+	CannotTell []Doubt   `json:"cannot_tell"`
+}
+
+// Idle is a finding whose rule asks for no action.
+type Idle struct {
+	Rule    string `json:"rule"`
+	Subject string `json:"subject"`
+}
+
+// Preflight is the facts, sectioned like the checklist of a person.
+type Preflight struct {
+	At       time.Time `json:"at"`
+	From     From      `json:"from"`
+	Sections []Section `json:"sections"`
+}
+
+// Section is one part of the checklist. It is there even when it is empty.
+type Section struct {
+	Name   string   `json:"name"`   // stable: "lock-files"
+	Title  string   `json:"title"`  // for people
+	Status string   `json:"status"` // ok, stale, pending, unknown, absent or not-configured
+	Why    string   `json:"why,omitempty"`
+	Lines  []string `json:"lines"`
+}

@@ -1,0 +1,86 @@
+package api
+
+import "time"
+
+// Story is everything known about one thing: `custos why X`.
+type Story struct {
+	Subject string    `json:"subject"`
+	Facts   []string  `json:"facts"`  // as seen now, one plain sentence each
+	Alerts  []Alert   `json:"alerts"` // not over, worst first
+	Planned []Deed    `json:"planned"`
+	Skipped []Refusal `json:"skipped"`
+	Doubts  []Doubt   `json:"doubts"`
+	Events  []Event   `json:"events"` // what was written down, oldest first
+	Next    []Hint    `json:"next"`
+}
+
+// Event is one line of the event log.
+type Event struct {
+	ID      int64     `json:"id"`
+	At      time.Time `json:"at"`
+	Kind    string    `json:"kind"`
+	Rule    string    `json:"rule,omitempty"`
+	Subject string    `json:"subject,omitempty"`
+	Action  string    `json:"action,omitempty"`
+	Text    string    `json:"text"`
+}
+
+// ExplainOrder asks how a screen would be read.
+type ExplainOrder struct {
+	Kind   string `json:"kind,omitempty"` // "" tries every kind
+	Title  string `json:"title,omitempty"`
+	Screen string `json:"screen"`
+}
+
+// Explanation says how a screen is read, and how little that proves.
+type Explanation struct {
+	Kind     string   `json:"kind,omitempty"`
+	State    string   `json:"state"`
+	Reason   string   `json:"reason"`
+	Source   string   `json:"source"`
+	Signals  []Signal `json:"signals"`
+	Warnings []string `json:"warnings"`
+}
+
+// Signal is one mark that was found.
+type Signal struct {
+	Kind   string `json:"kind,omitempty"` // of agent
+	Source string `json:"source"`         // title or screen
+	Says   string `json:"says"`
+	Hint   string `json:"hint,omitempty"` // the state it speaks for
+}
+
+// Journal is one day of the journal.
+type Journal struct {
+	Day  string `json:"day"`  // 2006-01-02, UTC
+	Path string `json:"path"` // of the file
+	Text string `json:"text"` // Markdown
+}
+
+// Status is how Custos itself is.
+type Status struct {
+	Daemon     bool           `json:"daemon"` // false: answered by a process of its own
+	PID        int            `json:"pid,omitempty"`
+	Version    string         `json:"version"`
+	Started    *time.Time     `json:"started,omitempty"`
+	Mode       string         `json:"mode"`
+	Frozen     string         `json:"frozen,omitempty"`
+	LastPatrol *time.Time     `json:"last_patrol,omitempty"`
+	NextPatrol *time.Time     `json:"next_patrol,omitempty"`
+	Patrols    int64          `json:"patrols"`
+	Firing     map[string]int `json:"firing"` // alerts by priority
+	InFlight   int            `json:"in_flight"`
+	Agents     int            `json:"agents"`
+	ModelCalls int            `json:"model_calls"`
+	Socket     string         `json:"socket,omitempty"`
+	State      string         `json:"state,omitempty"` // the state folder
+	Notes      []string       `json:"notes"`           // what a person should know: amnesia, rows set aside
+}
+
+// Version is what `custos version` prints.
+type Version struct {
+	Version string `json:"version"`
+	Go      string `json:"go"`
+	OS      string `json:"os"`
+	Arch    string `json:"arch"`
+}

@@ -1,0 +1,59 @@
+package arch
+
+// A row says what one package may import of ours, and why no more. A name that
+// ends in /* stands for every folder directly beneath it. A package that has no
+// row fails the test, so that nothing is born unseen.
+type row struct {
+	pkg  string
+	may  string
+	why  string
+	pure bool // neither touches the world nor knows the time
+}
+
+// stages is what the loop joins; they meet nowhere else.
+const stages = "observe assess decide act report"
+
+func atlas() []row {
+	return []row{
+		{pkg: "internal/fleet", pure: true, why: "the words: everyone speaks them, they know no one"},
+		{pkg: "internal/fleet/fleettest", may: "fleet", why: "random values of the words, for tests"},
+		{pkg: "internal/config", why: "reads text; plug-in sections stay raw"},
+		{pkg: "internal/api", why: "the published face knows nothing of the inside"},
+		{pkg: "internal/rules", may: "fleet", pure: true, why: "rules judge values"},
+		{pkg: "internal/agent", may: "fleet", pure: true, why: "kinds and states are data and one function"},
+		{pkg: "internal/session", may: "fleet", why: "a seam"},
+		{pkg: "internal/session/*", may: "fleet session sys/proc", why: "providers"},
+		{pkg: "internal/sys/*", why: "clients of the outside know nothing of Custos"},
+		{pkg: "internal/store", may: "fleet", why: "the only SQL; fits the ports of others by shape"},
+		{pkg: "internal/observe", may: "fleet", why: "stage 1"},
+		{pkg: "internal/observe/*", may: "fleet observe session agent ledger sys/*", why: "probes look through Viewers and Readers"},
+		{pkg: "internal/assess", may: "fleet rules agent", pure: true, why: "stage 2"},
+		{pkg: "internal/decide", may: "fleet", pure: true, why: "stage 3"},
+		{pkg: "internal/act", may: "fleet", why: "stage 4"},
+		{pkg: "internal/act/*", may: "fleet act session agent formula ledger sys/*", why: "actions: the only ones given Writers"},
+		{pkg: "internal/report", may: "fleet", why: "stage 5"},
+		{pkg: "internal/report/*", may: "fleet report sys/*", why: "notifiers"},
+		{pkg: "internal/loop", may: "fleet " + stages, why: "where the stages meet"},
+		{pkg: "internal/server", may: "fleet api ledger hookwire", why: "HTTP over the ports it declares"},
+		{pkg: "internal/catalog", may: "fleet config rules agent formula ledger session session/* sys/* " + stages + " observe/* act/* report/*", why: "the one list of what is built in"},
+		{pkg: "internal/daemon", may: "fleet config api rules agent session sys/* store server catalog loop " + stages, why: "the composition root"},
+		{pkg: "internal/cli", may: "api config daemon", why: "one file a command; all else through the API"},
+		{pkg: "internal/arch", why: "this"},
+		{pkg: "cmd/custos", may: "cli", why: "calls cli, exits"},
+	}
+}
+
+// worldly is what a pure package may not import.
+var worldly = []string{"os", "os/exec", "os/signal", "net", "net/http", "database/sql", "log", "log/slog",
+	"math/rand", "math/rand/v2", "crypto/rand", "syscall", "io/ioutil", "golang.org/x/sys/unix"}
+
+// clocks are the functions of package time that a pure package may not use.
+var clocks = []string{"Now", "Since", "Until", "After", "Tick", "NewTimer", "NewTicker", "AfterFunc", "Sleep"}
+
+// writers are what a probe may not even name: the halves of the clients that
+// change the world.
+var writers = map[string][]string{
+	"session": {"Provider"},
+	"proc":    {"Open", "Handle"},
+	"git":     {"Writer", "NewWriter"},
+}

@@ -1,0 +1,51 @@
+package config
+
+import (
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+)
+
+var days = regexp.MustCompile(`^(\d{1,5})d`)
+
+// Duration reads "20m", "1h30m", "1d" or "7d12h". A day is 24 hours.
+func Duration(s string) (time.Duration, error) {
+	var whole time.Duration
+	rest := s
+	if m := days.FindStringSubmatch(s); m != nil {
+		n, _ := strconv.Atoi(m[1]) // at most five digits
+		whole, rest = time.Duration(n)*24*time.Hour, s[len(m[0]):]
+		if rest == "" {
+			return whole, nil
+		}
+	}
+	d, err := time.ParseDuration(rest)
+	if err != nil || d < 0 || strings.HasPrefix(rest, "+") {
+		return 0, fmt.Errorf(`%q is no duration: write it like "90s", "20m", "2h" or "1d"`, s)
+	}
+	return whole + d, nil
+}
+
+var budget = regexp.MustCompile(`^\s*(\d{1,6})\s+in\s+(\S+)\s*$`)
+
+// ParseBudget reads "20 in 1h".
+func ParseBudget(s string) (Budget, error) {
+	m := budget.FindStringSubmatch(s)
+	if m == nil {
+		return Budget{}, fmt.Errorf(`%q is no budget: write it like "20 in 1h"`, s)
+	}
+	n, _ := strconv.Atoi(m[1]) // at most six digits
+	in, err := Duration(m[2])
+	if err != nil {
+		return Budget{}, err
+	}
+	if in == 0 {
+		return Budget{}, fmt.Errorf(`%q is no budget: its window is empty`, s)
+	}
+	return Budget{Max: n, In: in}, nil
+}
+
+// String returns "20 in 1h0m0s".
+func (b Budget) String() string { return fmt.Sprintf("%d in %s", b.Max, b.In) }

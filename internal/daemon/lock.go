@@ -1,0 +1,56 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/gofrs/flock"
+
+	"custos/internal/config"
+)
+
+// ErrHeld says that another Custos holds the lock of the one writer.
+var ErrHeld = errors.New("another custos is writing")
+
+// lock is the flock of the one writer; its file says who holds it.
+type lock struct{ f *flock.Flock }
+
+// patience is how long a short-lived writer waits for another one to end.
+const patience = 5 * time.Second
+
+// takeLock takes the lock, or says who holds it. what is written into the file
+// for the others to read, such as "custos up".
+func takeLock(ctx context.Context, cfg config.Config, what string, wait time.Duration) (*lock, error) {
+	if err := os.MkdirAll(cfg.RuntimeDir, 0o700); err != nil {
+		return nil, fmt.Errorf("cannot make the folder of the lock: %w", err)
+	}
+	name := filepath.Join(cfg.RuntimeDir, "lock")
+	f := flock.New(name, flock.SetPermissions(0o600))
+	ctx, cancel := context.WithTimeout(ctx, wait)
+	defer cancel()
+	ok, err := f.TryLockContext(ctx, 50*time.Millisecond)
+	if err != nil && !errors.Is(err, context.DeadlineExceeded) {
+		return nil, fmt.Errorf("cannot take the lock %s: %w", name, err)
+	}
+	if !ok {
+		return nil, fmt.Errorf("%w: %s holds %s", ErrHeld, holder(name), name)
+	}
+	// Only for people to read: the lock itself is the kernel's.
+	_ = os.WriteFile(name, fmt.Appendf(nil, "%s, pid %d, since %s\n", what, os.Getpid(), time.Now().UTC().Format(time.RFC3339)), 0o600)
+	return &lock{f}, nil
+}
+
+func holder(name string) string {
+	b, err := os.ReadFile(name)
+	if s := strings.TrimSpace(string(b)); err == nil && s != "" {
+		return s
+	}
+	return "somebody"
+}
+
+func (l *lock) release() error { return l.f.Unlock() }

@@ -1,0 +1,163 @@
+package decide
+
+import "custos/internal/fleet"
+
+// Decide judges every wish of every firing finding. Each firing finding ends up
+// in Actions, in Skipped or, when its rule asks for nothing, in Idle. Rules that
+// found.Rules does not name are treated as observe-only.
+func Decide(policy fleet.Policy, snap fleet.Snapshot, found fleet.Assessment, past fleet.Past) fleet.Plan {
+	p := newPass(&policy, &snap, &found, &past)
+	for i := range found.Findings {
+		p.consider(&found.Findings[i])
+	}
+	return p.plan
+}
+
+// pass is the judgement of one snapshot while it is being made.
+type pass struct {
+	policy  *fleet.Policy
+	snap    *fleet.Snapshot
+	found   *fleet.Assessment
+	past    *fleet.Past
+	history history
+	claims  claims
+	guards  []guard
+	paused  map[fleet.Subject]bool
+	stopped map[fleet.Subject]bool
+	numbers map[fleet.AlertKey]*fleet.Alert // filled when first asked for
+	spent   []fleet.Instant                 // moments of the actions that count against the fleet's budget
+	reached map[fleet.Kind]map[fleet.Subject]bool
+	plan    fleet.Plan
+}
+
+// request is one wish on its way through the guards.
+type request struct {
+	finding *fleet.Finding
+	wish    *fleet.Wish
+	remedy  fleet.Remedy
+	ability fleet.Ability
+	able    bool // the ability exists
+	tries   []*fleet.ActionRecord
+	granted int // targets this finding was already granted for the same Do
+	claim   claim
+}
+
+func newPass(policy *fleet.Policy, snap *fleet.Snapshot, found *fleet.Assessment, past *fleet.Past) *pass {
+	p := &pass{
+		policy: policy, snap: snap, found: found, past: past,
+		history: remember(past.Actions),
+		claims:  newClaims(),
+		guards:  guards(),
+		paused:  setOf(policy.Paused),
+		stopped: setOf(past.Stopped),
+		reached: map[fleet.Kind]map[fleet.Subject]bool{},
+		plan:    fleet.Plan{At: snap.At, Actions: []fleet.Action{}, Skipped: []fleet.Skipped{}},
+	}
+	for i := range past.Actions {
+		p.recall(&past.Actions[i])
+	}
+	return p
+}
+
+// recall takes what an action of the past still holds: its subject while it is
+// under way, and its place in the fleet's budget while the window is open.
+func (p *pass) recall(r *fleet.ActionRecord) {
+	harmless := p.policy.Abilities[r.Do].Harmless
+	if r.Open() {
+		p.claims.add(claimOf(r.Subject, r.Target, harmless), holder{r.Do, r.Subject, r.PlannedAt})
+	}
+	if !harmless && isReal(r) && p.within(p.policy.Budget.In, momentOf(r)) {
+		p.spent = append(p.spent, momentOf(r))
+	}
+}
+
+func (p *pass) consider(f *fleet.Finding) {
+	if !f.Firing {
+		return
+	}
+	if len(f.Wishes) == 0 {
+		p.plan.Idle = append(p.plan.Idle, f.AlertKey)
+		return
+	}
+	granted := map[string]int{}
+	for i := range f.Wishes {
+		r := p.request(f, &f.Wishes[i])
+		r.granted = granted[r.wish.Do]
+		if p.judge(r) {
+			granted[r.wish.Do]++
+		}
+	}
+}
+
+func (p *pass) request(f *fleet.Finding, w *fleet.Wish) *request {
+	r := &request{finding: f, wish: w, remedy: p.found.Rules[f.Rule]}
+	r.ability, r.able = p.policy.Abilities[w.Do]
+	r.tries = p.tries(r)
+	r.claim = claimOf(w.Subject, w.Target, r.ability.Harmless)
+	return r
+}
+
+// judge asks every guard and writes the answer into the plan. It says whether
+// the wish became an action.
+func (p *pass) judge(r *request) bool {
+	for i := range p.guards {
+		g := &p.guards[i]
+		if g.sparesMessages && r.ability.Harmless {
+			continue
+		}
+		if no := g.ask(p, r); no != nil {
+			p.skip(r, g.name, no)
+			return false
+		}
+	}
+	p.grant(r)
+	return true
+}
+
+func (p *pass) skip(r *request, g fleet.Guard, no *refusal) {
+	p.plan.Skipped = append(p.plan.Skipped, fleet.Skipped{
+		Action: p.action(r), Guard: g, Why: no.why, Until: no.until, Hint: no.hint,
+	})
+}
+
+func (p *pass) grant(r *request) {
+	a := p.action(r)
+	if !r.ability.Harmless {
+		if p.mode(r) != fleet.ModeAuto {
+			a.Approved = p.policy.ApprovedBy
+		}
+		p.spent = append(p.spent, p.snap.At)
+		p.reach(r.wish.Subject)
+	}
+	p.claims.add(r.claim, holder{do: a.Do, subject: a.Subject})
+	p.plan.Actions = append(p.plan.Actions, a)
+}
+
+func (p *pass) reach(s fleet.Subject) {
+	if p.reached[s.Kind] == nil {
+		p.reached[s.Kind] = map[fleet.Subject]bool{}
+	}
+	p.reached[s.Kind][s] = true
+}
+
+func (p *pass) action(r *request) fleet.Action {
+	a := fleet.Action{
+		Do:       r.wish.Do,
+		Subject:  r.wish.Subject,
+		Target:   r.wish.Target,
+		For:      r.finding.AlertKey,
+		Priority: r.finding.Priority,
+		Why:      r.finding.Summary,
+		Attempt:  len(r.tries) + 1,
+	}
+	a.ID = p.identity(r, a.Attempt)
+	return a
+}
+
+func setOf(list []fleet.Subject) map[fleet.Subject]bool {
+	set := make(map[fleet.Subject]bool, len(list))
+	for _, s := range list {
+		set[s] = true
+	}
+	return set
+}

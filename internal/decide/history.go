@@ -1,0 +1,111 @@
+package decide
+
+import (
+	"time"
+
+	"custos/internal/fleet"
+)
+
+// deed names what was tried on what, whichever rule asked for it.
+type deed struct {
+	do      string
+	subject fleet.Subject
+}
+
+// history is the record of actions, by what is asked of it.
+type history struct {
+	ended   map[deed][]*fleet.ActionRecord // in the order of the records
+	touched map[fleet.Subject]fleet.Instant
+	acted   map[fleet.AlertKey]fleet.Instant
+}
+
+// remember indexes the records. An action that is still open is not in it: the
+// in-flight guard answers for it.
+func remember(records []fleet.ActionRecord) history {
+	h := history{
+		ended:   map[deed][]*fleet.ActionRecord{},
+		touched: map[fleet.Subject]fleet.Instant{},
+		acted:   map[fleet.AlertKey]fleet.Instant{},
+	}
+	for i := range records {
+		r := &records[i]
+		if r.Open() {
+			continue
+		}
+		d := deed{r.Do, r.Subject}
+		h.ended[d] = append(h.ended[d], r)
+		keepLatest(h.touched, r.Subject, momentOf(r))
+		keepLatest(h.acted, r.For, momentOf(r))
+	}
+	return h
+}
+
+func keepLatest[K comparable](m map[K]fleet.Instant, k K, at fleet.Instant) {
+	if old, ok := m[k]; !ok || old.Before(at) {
+		m[k] = at
+	}
+}
+
+// last returns the record of a deed that ended last, or nil.
+func last(records []*fleet.ActionRecord) *fleet.ActionRecord {
+	var newest *fleet.ActionRecord
+	for _, r := range records {
+		if newest == nil || !momentOf(r).Before(momentOf(newest)) {
+			newest = r
+		}
+	}
+	return newest
+}
+
+// momentOf returns the latest moment an action is known to have done something.
+// Windows are counted from there, so that neither two starts nor two ends of
+// tries can lie closer together than a window allows.
+func momentOf(r *fleet.ActionRecord) fleet.Instant {
+	if r.Result != nil && !r.Result.Ended.IsZero() {
+		return r.Result.Ended
+	}
+	if !r.StartedAt.IsZero() {
+		return r.StartedAt
+	}
+	return r.PlannedAt
+}
+
+// isReal says whether a record counts as a try: all but those that found, at the
+// instant of acting, that there was nothing to do or that it was not lawful.
+func isReal(r *fleet.ActionRecord) bool {
+	return r.Result == nil ||
+		r.Result.Status != fleet.ResultUnneeded && r.Result.Status != fleet.ResultRefused
+}
+
+// within says whether a moment lies in the window that ends now. A moment that
+// lies ahead of now (the clock went back) counts as within: time that cannot be
+// told has not passed.
+func (p *pass) within(window fleet.Duration, at fleet.Instant) bool {
+	return p.snap.At.Since(at) < time.Duration(window)
+}
+
+// tries returns the real tries of the wish in the rule's window, or all that are
+// remembered when the rule has none.
+func (p *pass) tries(r *request) []*fleet.ActionRecord {
+	var tries []*fleet.ActionRecord
+	for _, e := range p.history.ended[deed{r.wish.Do, r.wish.Subject}] {
+		if isReal(e) && (r.remedy.Attempts.In == 0 || p.within(r.remedy.Attempts.In, momentOf(e))) {
+			tries = append(tries, e)
+		}
+	}
+	return tries
+}
+
+// alert returns the alert of a key as it is now, or nil.
+func (p *pass) alert(k fleet.AlertKey) *fleet.Alert {
+	if p.numbers == nil {
+		p.numbers = make(map[fleet.AlertKey]*fleet.Alert, len(p.found.Alerts))
+		for i := range p.past.Alerts {
+			p.numbers[p.past.Alerts[i].AlertKey] = &p.past.Alerts[i]
+		}
+		for i := range p.found.Alerts {
+			p.numbers[p.found.Alerts[i].AlertKey] = &p.found.Alerts[i]
+		}
+	}
+	return p.numbers[k]
+}

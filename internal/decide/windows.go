@@ -1,0 +1,135 @@
+package decide
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"custos/internal/fleet"
+)
+
+// pause is the least time between two tries on one subject, where a rule asks
+// for no cooldown: without it an action that is refused at the instant of
+// acting would be planned again at every look.
+const pause = fleet.Duration(time.Minute)
+
+func cooldown(r *request) fleet.Duration {
+	if r.remedy.Cooldown > 0 {
+		return r.remedy.Cooldown
+	}
+	return pause
+}
+
+// askCooldown keeps a distance between two tries of one action on one subject,
+// whichever rule asked and whatever became of the first.
+func askCooldown(p *pass, r *request) *refusal {
+	e := last(p.history.ended[deed{r.wish.Do, r.wish.Subject}])
+	if e == nil || !p.within(cooldown(r), momentOf(e)) {
+		return nil
+	}
+	why := fmt.Sprintf("%s ended here at %s (%s), and waits %s between two tries",
+		e.Do, clock(momentOf(e)), outcome(e), cooldown(r))
+	return &refusal{why: why, until: p.leaves(cooldown(r), momentOf(e))}
+}
+
+// askAttempts caps the tries in the rule's sliding window, spaces them out the
+// more the more there were, and stops at one whose outcome is in doubt.
+func askAttempts(p *pass, r *request) *refusal {
+	if no := p.askDoubt(r); no != nil {
+		return no
+	}
+	limit := r.remedy.Attempts
+	if limit.Max <= 0 || limit.In <= 0 || len(r.tries) == 0 {
+		return nil
+	}
+	if len(r.tries) >= limit.Max {
+		return &refusal{
+			why:   fmt.Sprintf("%s of %d tries in %s are used up", count(len(r.tries)), limit.Max, limit.In),
+			until: p.frees(limit, momentsOf(r.tries)),
+		}
+	}
+	newest := last(r.tries)
+	wait := backoff(r)
+	if !p.within(wait, momentOf(newest)) {
+		return nil
+	}
+	return &refusal{
+		why: fmt.Sprintf("try %d of %d waits %s after the one that ended at %s (%s)", len(r.tries)+1, limit.Max,
+			time.Duration(wait).Round(time.Second), clock(momentOf(newest)), outcome(newest)),
+		until: p.leaves(wait, momentOf(newest)),
+	}
+}
+
+// askDoubt refuses to do again what cannot be undone and may have been done,
+// until a person acknowledged the alert after that.
+func (p *pass) askDoubt(r *request) *refusal {
+	e := last(r.tries)
+	if e == nil || r.ability.Idempotent || e.Result == nil || e.Result.Status != fleet.ResultInDoubt {
+		return nil
+	}
+	hint := ""
+	for _, k := range []fleet.AlertKey{r.finding.AlertKey, e.For} {
+		a := p.alert(k)
+		if a == nil {
+			continue
+		}
+		if !a.AckedAt.IsZero() && momentOf(e).Before(a.AckedAt) {
+			return nil
+		}
+		if hint == "" && a.Number > 0 {
+			hint = hintAck(a)
+		}
+	}
+	return &refusal{
+		why:  fmt.Sprintf("%s was cut short at %s: whether it was done is in doubt, and a person must look", e.Do, clock(momentOf(e))),
+		hint: hint,
+	}
+}
+
+// backoff returns how long to wait after the last of the tries: the cooldown,
+// doubled for each try but the first, plus up to a fifth so that many subjects
+// do not try in step; never more than the window.
+func backoff(r *request) fleet.Duration {
+	window := r.remedy.Attempts.In
+	wait := min(cooldown(r), window)
+	for n := 1; n < len(r.tries) && wait < window; n++ {
+		wait = min(wait*2, window)
+	}
+	return min(wait+jitter(r, wait), window)
+}
+
+// askBudget caps what the whole fleet may do in a window, this plan included.
+func askBudget(p *pass, _ *request) *refusal {
+	limit := p.policy.Budget
+	if limit.Max <= 0 || limit.In <= 0 || len(p.spent) < limit.Max {
+		return nil
+	}
+	return &refusal{
+		why:   fmt.Sprintf("%s of the fleet's %d actions in %s are used up", count(len(p.spent)), limit.Max, limit.In),
+		until: p.frees(limit, p.spent),
+	}
+}
+
+// leaves returns when a moment leaves a window that slides, in the clock of now.
+func (p *pass) leaves(window fleet.Duration, at fleet.Instant) fleet.Instant {
+	return p.snap.At.Add(time.Duration(window) - p.snap.At.Since(at))
+}
+
+// frees returns when so many moments have left the window that there is room for
+// one more.
+func (p *pass) frees(limit fleet.Attempts, moments []fleet.Instant) fleet.Instant {
+	ages := make([]time.Duration, len(moments))
+	for i, at := range moments {
+		ages[i] = p.snap.At.Since(at)
+	}
+	slices.Sort(ages) // youngest first: the one at Max-1 must leave
+	return p.snap.At.Add(time.Duration(limit.In) - ages[limit.Max-1])
+}
+
+func momentsOf(records []*fleet.ActionRecord) []fleet.Instant {
+	moments := make([]fleet.Instant, len(records))
+	for i, r := range records {
+		moments[i] = momentOf(r)
+	}
+	return moments
+}

@@ -1,0 +1,163 @@
+package fleet_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"custos/internal/fleet"
+	"custos/internal/fleet/fleettest"
+)
+
+func drawRecording(t *rapid.T) fleet.Recording {
+	snap := fleettest.Snapshot(t)
+	return fleet.Recording{
+		Version: fleet.RecordingVersion, Custos: "test", Snapshot: snap,
+		Past: fleettest.Past(t, snap.At), Policy: fleettest.Any[fleet.Policy](t, snap.At),
+		Rules: rapid.String().Draw(t, "rules"),
+	}
+}
+
+func TestRecordingSurvivesRoundTrip(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		first, err := fleet.EncodeRecording(drawRecording(t))
+		if err != nil {
+			t.Fatal(err)
+		}
+		back, err := fleet.DecodeRecording(first)
+		if err != nil {
+			t.Fatalf("%v in\n%s", err, first)
+		}
+		again, err := fleet.EncodeRecording(back)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !bytes.Equal(first, again) {
+			t.Fatalf("not the same bytes:\n%s\n---\n%s", first, again)
+		}
+	})
+}
+
+func TestValuesSurviveRoundTrip(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		at := fleettest.Now(t)
+		roundTrip[fleet.Snapshot](t, at)
+		roundTrip[fleet.Past](t, at)
+		roundTrip[fleet.Turn](t, at)
+		roundTrip[fleet.Result](t, at)
+	})
+}
+
+func roundTrip[T any](t *rapid.T, at fleet.Instant) {
+	first, err := json.Marshal(fleettest.Any[T](t, at))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var back T
+	if err := json.Unmarshal(first, &back); err != nil {
+		t.Fatalf("%v in %s", err, first)
+	}
+	if again, err := json.Marshal(back); err != nil || !bytes.Equal(first, again) {
+		t.Fatalf("not the same bytes (%v):\n%s\n%s", err, first, again)
+	}
+}
+
+func TestRecordingIsCanonical(t *testing.T) {
+	berlin := time.FixedZone("Berlin", 3600)
+	wall := time.Date(2026, 11, 20, 10, 0, 0, 0, time.UTC)
+	locks := []fleet.Lock{{Path: "/b"}, {Path: "/a"}}
+	at := func(zone *time.Location, l ...fleet.Lock) fleet.Recording {
+		return fleet.Recording{Snapshot: fleet.Snapshot{At: fleet.Instant{Wall: wall.In(zone)}, Locks: fleet.Part[[]fleet.Lock]{Value: l}}}
+	}
+	one, err1 := fleet.EncodeRecording(at(time.UTC, locks[0], locks[1]))
+	two, err2 := fleet.EncodeRecording(at(berlin, locks[1], locks[0]))
+	if err1 != nil || err2 != nil || !bytes.Equal(one, two) {
+		t.Errorf("zone or order shows (%v, %v):\n%s\n%s", err1, err2, one, two)
+	}
+	if locks[0].Path != "/b" {
+		t.Error("EncodeRecording sorted the caller's own list")
+	}
+	if !bytes.HasSuffix(one, []byte("}\n")) {
+		t.Error("no newline at the end")
+	}
+}
+
+func TestRecordingOfBrokenTextIsStable(t *testing.T) {
+	one, err := fleet.EncodeRecording(fleet.Recording{Rules: "broken \xff byte"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	back, err := fleet.DecodeRecording(one)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if two, err := fleet.EncodeRecording(back); err != nil || !bytes.Equal(one, two) {
+		t.Errorf("not stable (%v): %q, %q", err, one, two)
+	}
+}
+
+func TestRecordingRefusals(t *testing.T) {
+	good, err := fleet.EncodeRecording(fleet.Recording{Custos: "v1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct{ in, want string }{
+		"empty":         {"", "line 1"},
+		"no version":    {`{"custos": "x"}`, "no version"},
+		"newer":         {`{"version": 99}`, "version 99, this custos reads version 1"},
+		"unknown field": {strings.Replace(string(good), `"custos"`, `"custodian"`, 1), `unknown field "custodian"`},
+		"syntax":        {"{\n\"version\": 1,\n!}", "line 3"},
+		"wrong type":    {"{\n\"version\": 1,\n\"custos\": 4}", "line 3"},
+		"two":           {string(good) + string(good), "after top-level value"},
+		"not a number":  {`{"version": 1, "snapshot": {"host": {"value": {"load": {"one": "x"}}}}}`, "cannot read recording"},
+	} {
+		if _, err := fleet.DecodeRecording([]byte(c.in)); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v, want %q", name, err, c.want)
+		}
+	}
+	r := fleet.Recording{}
+	r.Snapshot.Host.Value.Load.One = fleet.Known(math.NaN())
+	if _, err := fleet.EncodeRecording(r); err == nil || !strings.Contains(err.Error(), "cannot write recording") {
+		t.Errorf("NaN: %v", err)
+	}
+}
+
+// An indented unknown leaf must not read as a value, whatever its type.
+func TestIndentedUnknownLeaf(t *testing.T) {
+	var l fleet.Leaf[map[string]string]
+	if err := json.Unmarshal([]byte("{\n  \"unknown\": \"too far\"\n}"), &l); err != nil || l.IsKnown() || l.Why() != "too far" {
+		t.Errorf("%v: known %v, why %q", err, l.IsKnown(), l.Why())
+	}
+}
+
+func FuzzDecodeRecording(f *testing.F) {
+	good, err := fleet.EncodeRecording(fleet.Recording{Custos: "v1", Rules: "[rule.x]"})
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(good)
+	f.Add([]byte(`{"version":1,"snapshot":{"host":{"value":{"load":{"one":{ "unknown":"x"}}}}}}`))
+	f.Add([]byte(`{"version":1,"past":{"alerts":[{"rule":"a","subject":{"kind":"host","name":""}}]}}`))
+	f.Fuzz(func(t *testing.T, in []byte) {
+		r, err := fleet.DecodeRecording(in)
+		if err != nil {
+			return
+		}
+		one, err := fleet.EncodeRecording(r)
+		if err != nil {
+			t.Fatalf("what was read cannot be written: %v", err)
+		}
+		back, err := fleet.DecodeRecording(one)
+		if err != nil {
+			t.Fatalf("what was written cannot be read: %v", err)
+		}
+		if two, err := fleet.EncodeRecording(back); err != nil || !bytes.Equal(one, two) {
+			t.Fatalf("not stable (%v):\n%s\n%s", err, one, two)
+		}
+	})
+}

@@ -1,0 +1,169 @@
+package loop
+
+import (
+	"context"
+	"log/slog"
+	"slices"
+	"sync"
+	"time"
+
+	"custos/internal/assess"
+	"custos/internal/fleet"
+)
+
+// Board is what the loop needs of the observe stage.
+type Board interface {
+	// First returns when every probe has looked once, or has run out of time.
+	First(ctx context.Context)
+	// Snapshot copies what was last seen.
+	Snapshot() fleet.Snapshot
+	// Touched makes parts pending and has them looked at again at once.
+	Touched(parts ...fleet.PartName)
+}
+
+// Actor is what the loop needs of the act stage.
+type Actor interface {
+	// Start commits the turn, and starts its actions beside the loop.
+	Start(ctx context.Context, t fleet.Turn) error
+	// Wait returns when no action runs any more.
+	Wait(ctx context.Context) error
+}
+
+// History is the past that judging and planning ask about.
+type History interface {
+	Past(ctx context.Context, at fleet.Instant) (fleet.Past, error)
+}
+
+// Journal is told of every patrol.
+type Journal interface {
+	Journal(p fleet.Pass, done []fleet.Result) error
+}
+
+// Options are what a Loop is made of.
+type Options struct {
+	Board   Board
+	Rules   assess.Rules
+	Policy  func(fleet.PatrolOrder) fleet.Policy
+	History History
+	Act     Actor
+	Journal Journal
+	Touches func(do string) []fleet.PartName // what an action of this name touches
+	Every   time.Duration                    // between two patrols
+	Tick    time.Duration                    // between two passes for rules that wait for time
+	Log     *slog.Logger
+}
+
+// Loop is the cycle and its clock.
+type Loop struct {
+	o       Options
+	turns   sync.Mutex // one pass at a time, whoever asks for it
+	wake    chan string
+	results results
+}
+
+// New returns a Loop that has not begun.
+func New(o Options) *Loop { return &Loop{o: o, wake: make(chan string, 1)} }
+
+// Wake asks for a pass soon. Wakes that come together are one.
+func (l *Loop) Wake(reason string) {
+	select {
+	case l.wake <- reason:
+	default:
+	}
+}
+
+// Done takes the result of an action: the parts it touched are looked at
+// again, and the next pass tells of it.
+func (l *Loop) Done(r fleet.Result) {
+	l.results.add(r)
+	l.o.Board.Touched(l.o.Touches(r.Do)...)
+	l.Wake("result of " + r.Do)
+}
+
+// Run passes until ctx ends: a patrol at once and on its clock, a pass on every
+// wake and tick. An error ends a pass, never the loop.
+func (l *Loop) Run(ctx context.Context) {
+	l.o.Board.First(ctx)
+	patrol, tick := time.NewTicker(l.o.Every), time.NewTicker(l.o.Tick)
+	defer patrol.Stop()
+	defer tick.Stop()
+	for l.patrol(ctx); ; {
+		select {
+		case <-ctx.Done():
+			return
+		case <-patrol.C:
+			l.patrol(ctx)
+		case <-tick.C:
+			l.pass(ctx, "tick")
+		case why := <-l.wake:
+			l.pass(ctx, why)
+		}
+	}
+}
+
+func (l *Loop) pass(ctx context.Context, why string) {
+	if _, err := l.turn(ctx, false, fleet.PatrolOrder{}); err != nil && ctx.Err() == nil {
+		l.o.Log.Error("Cannot finish pass", "woken by", why, "err", err)
+	}
+}
+
+// patrol is a scheduled full pass; what its actions come to is told by the
+// passes that follow, and journalled by the next patrol.
+func (l *Loop) patrol(ctx context.Context) {
+	p, err := l.turn(ctx, true, fleet.PatrolOrder{})
+	if err == nil {
+		err = l.o.Journal.Journal(p, l.results.sinceJournal())
+	}
+	if err != nil && ctx.Err() == nil {
+		l.o.Log.Error("Cannot finish patrol", "err", err)
+	}
+}
+
+// Look waits for every first look and thinks. It writes and changes nothing.
+func (l *Loop) Look(ctx context.Context) (fleet.Pass, error) {
+	l.o.Board.First(ctx)
+	return l.think(ctx, false, fleet.PatrolOrder{})
+}
+
+// rounds bounds how often a patrol acts, looks and plans again before it
+// leaves the rest to the next one.
+const rounds = 8
+
+// Patrol is a whole patrol, waited for: it acts, looks again, and goes on until
+// nothing is left that may be done, then writes the journal. The returned pass
+// holds the last look, every action of every round, and what became of each.
+func (l *Loop) Patrol(ctx context.Context, order fleet.PatrolOrder) (fleet.Pass, error) {
+	l.o.Board.First(ctx)
+	first, err := l.turn(ctx, true, order)
+	if err != nil {
+		return first, err
+	}
+	whole, err := l.settle(ctx, first, order)
+	if err != nil {
+		return whole, err
+	}
+	entry := first
+	entry.Plan.Skipped = whole.Plan.Skipped
+	return whole, l.o.Journal.Journal(entry, l.results.sinceJournal())
+}
+
+// settle waits for the actions of a pass, looks again and passes again until
+// nothing is left to do.
+func (l *Loop) settle(ctx context.Context, p fleet.Pass, order fleet.PatrolOrder) (fleet.Pass, error) {
+	number, actions := p.Number, slices.Clone(p.Plan.Actions)
+	for round := 1; len(p.Plan.Actions) > 0 && round < rounds; round++ {
+		if err := l.o.Act.Wait(ctx); err != nil {
+			return p, err
+		}
+		l.o.Board.First(ctx)
+		next, err := l.turn(ctx, false, order)
+		if err != nil {
+			return p, err
+		}
+		p = next
+		actions = append(actions, p.Plan.Actions...)
+	}
+	err := l.o.Act.Wait(ctx)
+	p.Number, p.Plan.Actions, p.Results = number, actions, l.results.peekJournal()
+	return p, err
+}

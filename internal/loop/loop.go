@@ -1,0 +1,60 @@
+// Package loop turns the five stages into a cycle. Read it first.
+//
+//	facts → findings → plan → actions → news
+//
+// A pass copies what the probes last saw, judges it, plans, commits and starts
+// the plan, and drafts the news. Actions run beside the loop; their results
+// wake it. A patrol is a numbered pass on a schedule, and the only one that
+// writes the journal.
+package loop
+
+import (
+	"context"
+	"fmt"
+
+	"custos/internal/assess"
+	"custos/internal/decide"
+	"custos/internal/fleet"
+	"custos/internal/report"
+)
+
+// turn is one pass through the cycle. A patrol is numbered; other passes are not.
+func (l *Loop) turn(ctx context.Context, patrol bool, order fleet.PatrolOrder) (fleet.Pass, error) {
+	l.turns.Lock()
+	defer l.turns.Unlock()
+	p, err := l.think(ctx, patrol, order)
+	if err != nil {
+		return p, err
+	}
+	done := l.results.since()
+	turn := fleet.Turn{At: p.Snapshot.At, Patrol: p.Number, Assessment: p.Assessment, Plan: p.Plan,
+		Agents: remember(p.Snapshot), Outbox: report.Draft(p, done)}
+	if err := l.o.Act.Start(ctx, turn); err != nil {
+		return p, fmt.Errorf("cannot start the plan: %w", err)
+	}
+	l.results.told(len(done))
+	return p, nil
+}
+
+// think is the part of the cycle that changes nothing: look, judge, plan.
+func (l *Loop) think(ctx context.Context, patrol bool, order fleet.PatrolOrder) (fleet.Pass, error) {
+	seen := l.o.Board.Snapshot()
+	past, err := l.o.History.Past(ctx, seen.At)
+	if err != nil {
+		return fleet.Pass{}, fmt.Errorf("cannot recall the past: %w", err)
+	}
+	if patrol {
+		seen.Patrol = past.Patrol + 1
+	}
+	policy := l.o.Policy(order)
+	found := assess.Assess(l.o.Rules, seen, past)
+	plan := decide.Decide(policy, seen, found, past)
+	return fleet.Pass{Number: seen.Patrol, Snapshot: seen, Past: past, Policy: policy, Assessment: found, Plan: plan}, nil
+}
+
+// Judge thinks about a recording: the same bytes give the same pass, anywhere.
+func Judge(set assess.Rules, r fleet.Recording) fleet.Pass {
+	found := assess.Assess(set, r.Snapshot, r.Past)
+	plan := decide.Decide(r.Policy, r.Snapshot, found, r.Past)
+	return fleet.Pass{Number: r.Snapshot.Patrol, Snapshot: r.Snapshot, Past: r.Past, Policy: r.Policy, Assessment: found, Plan: plan}
+}

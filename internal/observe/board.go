@@ -1,0 +1,172 @@
+package observe
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"custos/internal/fleet"
+)
+
+// What a Spec that says nothing gets. A minute is often enough for anything
+// that no event tells; ten seconds is ten times what the slowest look takes.
+const (
+	defaultEvery    = time.Minute
+	defaultDeadline = 10 * time.Second
+)
+
+// grace is how long a look may go on after its deadline before it is left
+// behind: long enough to kill a child and collect it.
+const grace = 500 * time.Millisecond
+
+// Options is what a Board is made of.
+type Options struct {
+	// Probes fill the snapshot, in this order where they share a part.
+	Probes []Probe
+	// Now tells the time. It must be set.
+	Now func() fleet.Instant
+	// From is the vantage written into every snapshot.
+	From fleet.Vantage
+	// Wake, when set, is called after a look that was asked for (Touched, LookNow)
+	// and after a look that went otherwise than the one before it: well, in part,
+	// not at all. It is called from the probe's goroutine and must not block.
+	Wake func(reason string)
+}
+
+// Board keeps what every probe last saw. It is safe for concurrent use.
+type Board struct {
+	now     func() fleet.Instant
+	from    fleet.Vantage
+	wake    func(reason string)
+	began   fleet.Instant
+	entries []*entry
+}
+
+// New returns a board on which nothing has been looked at yet.
+func New(o Options) *Board {
+	b := &Board{now: o.Now, from: o.From, wake: o.Wake, began: o.Now()}
+	if b.wake == nil {
+		b.wake = func(string) {}
+	}
+	for _, p := range o.Probes {
+		b.entries = append(b.entries, newEntry(p, b.began))
+	}
+	return b
+}
+
+// Run has each probe look on its own clock, until ctx ends: at once, then
+// Spec.Every after the end of each look. It returns when no look is running any
+// more but those left behind.
+func (b *Board) Run(ctx context.Context) {
+	var wg sync.WaitGroup
+	for _, e := range b.entries {
+		wg.Go(func() { b.drive(ctx, e) })
+	}
+	wg.Wait()
+}
+
+func (b *Board) drive(ctx context.Context, e *entry) {
+	if e.pending() {
+		b.look(ctx, e)
+	}
+	for {
+		timer := time.NewTimer(e.spec.Every)
+		select {
+		case <-timer.C:
+		case <-e.kick:
+		case <-ctx.Done():
+			timer.Stop()
+			return
+		}
+		timer.Stop()
+		b.look(ctx, e)
+	}
+}
+
+// First returns when no part is pending any more: every probe has looked since
+// it was last touched, or its look was left behind at its deadline, or ctx
+// ended. It starts the looks that nobody else has started, so it works without
+// Run, for a one-shot patrol.
+func (b *Board) First(ctx context.Context) {
+	var wg sync.WaitGroup
+	for _, e := range b.entries {
+		wg.Go(func() { b.settle(ctx, e) })
+	}
+	wg.Wait()
+}
+
+func (b *Board) settle(ctx context.Context, e *entry) {
+	for ctx.Err() == nil {
+		pending, changed := e.watch()
+		if !pending {
+			return
+		}
+		if b.look(ctx, e) {
+			continue
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+		}
+	}
+}
+
+// Touched says that the world behind some parts was changed. They are pending
+// until a look that begins from now on ends; it begins at once when Run runs,
+// else with the next First.
+func (b *Board) Touched(parts ...fleet.PartName) {
+	at := b.now()
+	b.each(parts, func(e *entry) { e.touch(at) })
+}
+
+// LookNow has parts looked at again at once, for an event. What is known of
+// them stays on the board meanwhile. It does nothing unless Run runs.
+func (b *Board) LookNow(parts ...fleet.PartName) {
+	b.each(parts, (*entry).ask)
+}
+
+func (b *Board) each(parts []fleet.PartName, do func(*entry)) {
+	for _, part := range parts {
+		for _, e := range b.entries {
+			if e.spec.Part == part {
+				do(e)
+			}
+		}
+	}
+}
+
+// look runs one look and returns true when it ended, or was left behind. It
+// returns false at once when a look of this probe is still running.
+func (b *Board) look(ctx context.Context, e *entry) bool {
+	l, ok := e.begin(b.now())
+	if !ok {
+		return false
+	}
+	limited, cancel := context.WithTimeout(ctx, e.spec.Deadline)
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		defer cancel()
+		put, err := safely(limited, e.probe)
+		b.tell(e, e.end(l, b.now(), put, err))
+	}()
+	select {
+	case <-ended:
+		return true
+	case <-limited.Done():
+	}
+	patience := time.NewTimer(grace)
+	defer patience.Stop()
+	select {
+	case <-ended:
+	case <-patience.C:
+		b.tell(e, e.abandon(l, b.now()))
+	}
+	return true
+}
+
+func (b *Board) tell(e *entry, news bool) {
+	if news {
+		b.wake("looked: " + e.spec.Name)
+	}
+}

@@ -1,0 +1,229 @@
+package observe
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"strings"
+	"sync"
+	"time"
+
+	"custos/internal/fleet"
+)
+
+// outcome is how a look ended.
+type outcome int
+
+const (
+	never   outcome = iota // no look has ended yet
+	good                   // a Put and no error
+	partial                // a Put and an error
+	failed                 // an error
+	absent                 // ErrAbsent
+	crashed                // the probe panicked, or its look was left behind
+)
+
+// entry is one probe and what it last saw.
+type entry struct {
+	probe Probe
+	spec  Spec
+	kick  chan struct{} // asks for a look at once
+
+	mu      sync.Mutex
+	changed chan struct{} // closed and replaced when a look ends or is left behind
+	want    int           // raised when the part is touched
+	have    int           // want at the beginning of the newest look that ended
+	running *look         // nil between looks
+	asked   bool          // somebody waits for the next look
+
+	last  outcome
+	why   string         // why the last look was not good
+	took  time.Duration  // of the last look
+	since fleet.Instant  // since when it has not been good; zero when it is
+	put   Put            // what was last seen, in full or in part
+	putAt fleet.Instant  // when that look began
+	putOf int            // want at that time
+}
+
+// look is one look in progress.
+type look struct {
+	want  int
+	began fleet.Instant
+	asked bool
+	left  bool // left behind
+}
+
+func newEntry(p Probe, at fleet.Instant) *entry {
+	spec := p.Spec()
+	if spec.Every <= 0 {
+		spec.Every = defaultEvery
+	}
+	if spec.Deadline <= 0 {
+		spec.Deadline = defaultDeadline
+	}
+	return &entry{probe: p, spec: spec, kick: make(chan struct{}, 1), changed: make(chan struct{}),
+		want: 1, since: at}
+}
+
+// pending says whether no look that began since the last touch has ended.
+func (e *entry) pending() bool {
+	p, _ := e.watch()
+	return p
+}
+
+// watch is pending, with a channel that is closed when that may have changed.
+// A probe whose look was left behind is not waited for.
+func (e *entry) watch() (bool, <-chan struct{}) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.have < e.want && !e.isLeft(), e.changed
+}
+
+func (e *entry) isLeft() bool { return e.running != nil && e.running.left }
+
+func (e *entry) touch(at fleet.Instant) {
+	e.mu.Lock()
+	e.want++
+	if e.since.IsZero() {
+		e.since = at
+	}
+	e.mu.Unlock()
+	e.ask()
+}
+
+func (e *entry) ask() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.asked = true
+	e.nudge()
+}
+
+// nudge wakes the driver; when a nudge is waiting already, that one will do.
+func (e *entry) nudge() {
+	select {
+	case e.kick <- struct{}{}:
+	default:
+	}
+}
+
+func (e *entry) begin(at fleet.Instant) (*look, bool) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.running != nil {
+		return nil, false
+	}
+	e.running = &look{want: e.want, began: at, asked: e.asked}
+	e.asked = false
+	return e.running, true
+}
+
+// end records the look and says whether that is news. What a look that was left
+// behind brings is dropped: nobody knows how old it is.
+func (e *entry) end(l *look, at fleet.Instant, put Put, err error) bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.running = nil
+	e.notify()
+	if l.left {
+		if e.asked {
+			e.nudge()
+		}
+		return false
+	}
+	was, now := e.last, judge(put, err)
+	e.settle(l, at, now, err)
+	switch now {
+	case good, partial:
+		e.put, e.putAt, e.putOf = put, l.began, l.want
+	case absent:
+		e.put, e.putAt, e.putOf = nil, l.began, l.want
+	}
+	return l.asked || was != never && was != now
+}
+
+// abandon records that the look did not end, and says that this is news; not
+// when it ended at the last moment.
+func (e *entry) abandon(l *look, at fleet.Instant) bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.running != l {
+		return false
+	}
+	l.left = true
+	e.settle(l, at, crashed, errLeft)
+	e.notify()
+	return true
+}
+
+func (e *entry) settle(l *look, at fleet.Instant, now outcome, err error) {
+	e.have = max(e.have, l.want)
+	e.took = at.Since(l.began)
+	switch fine := now == good || now == absent; {
+	case fine && l.want == e.want:
+		e.since = fleet.Instant{}
+	case !fine && e.since.IsZero():
+		e.since = at
+	}
+	e.last, e.why = now, ""
+	if err != nil {
+		e.why = fleet.Redact(fleet.Line(err.Error(), 300))
+	}
+}
+
+func (e *entry) notify() {
+	close(e.changed)
+	e.changed = make(chan struct{})
+}
+
+var (
+	errLeft  = errors.New("the look did not end by its deadline and was left behind")
+	errPanic = errors.New("the probe panicked")
+	errEmpty = errors.New("the probe returned neither facts nor an error")
+)
+
+func judge(put Put, err error) outcome {
+	switch {
+	case errors.Is(err, errPanic):
+		return crashed
+	case errors.Is(err, ErrAbsent):
+		return absent
+	case err == nil && put != nil:
+		return good
+	case put != nil:
+		return partial
+	}
+	return failed
+}
+
+// safely looks, and turns a panic into an error that says where.
+func safely(ctx context.Context, p Probe) (put Put, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			put, err = nil, fmt.Errorf("%w: %v (%s)", errPanic, r, culprit(string(debug.Stack())))
+		}
+	}()
+	put, err = p.Look(ctx)
+	if put == nil && err == nil {
+		err = errEmpty
+	}
+	return put, err
+}
+
+// culprit returns the first line of code below the panic, as file:line.
+func culprit(stack string) string {
+	lines := strings.Split(stack, "\n")
+	below := false
+	for _, line := range lines {
+		if strings.HasPrefix(line, "panic(") {
+			below = true
+		}
+		place, isPlace := strings.CutPrefix(line, "\t")
+		if !below || !isPlace || strings.Contains(place, "/runtime/") {
+			continue
+		}
+		place, _, _ = strings.Cut(place, " ")
+		return place[strings.LastIndexByte(place, '/')+1:]
+	}
+	return "somewhere"
+}

@@ -1,0 +1,94 @@
+package report
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"custos/internal/fleet"
+)
+
+func at(min int) fleet.Instant {
+	return fleet.Instant{Wall: time.Date(2026, 11, 20, 9, min, 0, 0, time.UTC), Up: fleet.Duration(time.Duration(min) * time.Minute), Boot: "b"}
+}
+
+func alert(rule string, p fleet.Priority, s fleet.AlertStatus) fleet.Alert {
+	return fleet.Alert{AlertKey: fleet.AlertKey{Rule: rule, Subject: fleet.Subject{Kind: fleet.KindHost, Name: "h"}}, Number: 3,
+		Priority: p, Status: s, Summary: "it is so", Since: at(0), FiredAt: at(1)}
+}
+
+func pass(before, now []fleet.Alert) fleet.Pass {
+	p := fleet.Pass{Past: fleet.Past{Alerts: before}, Assessment: fleet.Assessment{Alerts: now}}
+	p.Snapshot.At, p.Snapshot.From.Host = at(5), "h"
+	return p
+}
+
+func TestDraftTellsEachTransitionOnce(t *testing.T) {
+	firing, pending := alert("r", fleet.P1, fleet.AlertFiring), alert("r", fleet.P1, fleet.AlertPending)
+	resolved := alert("r", fleet.P1, fleet.AlertResolved)
+	silenced, caused, flapping := firing, firing, firing
+	silenced.SilencedUntil, caused.CausedBy, flapping.Flapping = at(9), []fleet.AlertKey{{Rule: "x"}}, true
+	ranOut := firing
+	ranOut.SilencedUntil = at(4)
+	for name, c := range map[string]struct {
+		before, now []fleet.Alert
+		want        string // the subject; empty: nothing is told
+	}{
+		"begins":               {nil, []fleet.Alert{firing}, "custos on h: [P1] r: it is so"},
+		"goes on":              {[]fleet.Alert{firing}, []fleet.Alert{firing}, ""},
+		"pending":              {nil, []fleet.Alert{pending}, ""},
+		"ends":                 {[]fleet.Alert{firing}, []fleet.Alert{resolved}, "custos on h: all clear"},
+		"pending ends":         {[]fleet.Alert{pending}, []fleet.Alert{resolved}, ""},
+		"housekeeping":         {nil, []fleet.Alert{alert("r", fleet.P4, fleet.AlertFiring)}, ""},
+		"silenced":             {nil, []fleet.Alert{silenced}, ""},
+		"silence ran out":      {nil, []fleet.Alert{ranOut}, "custos on h: [P1] r: it is so"},
+		"explained by another": {nil, []fleet.Alert{caused}, ""},
+		"flapping":             {nil, []fleet.Alert{flapping}, ""},
+		"all quiet":            {nil, nil, ""},
+	} {
+		got := ""
+		for _, m := range Draft(pass(c.before, c.now), nil) {
+			got += m.Subject
+		}
+		if got != c.want {
+			t.Errorf("%s: told %q, want %q", name, got, c.want)
+		}
+	}
+}
+
+func TestDraftIsTheSameAgain(t *testing.T) {
+	p := pass(nil, []fleet.Alert{alert("r", fleet.P1, fleet.AlertFiring)})
+	a, b := Draft(p, nil), Draft(p, nil)
+	if a[0].ID != b[0].ID || a[0].ID == "" {
+		t.Errorf("the same news has the IDs %q and %q", a[0].ID, b[0].ID)
+	}
+	later := alert("r", fleet.P1, fleet.AlertFiring)
+	later.FiredAt = at(30)
+	if c := Draft(pass(nil, []fleet.Alert{later}), nil); c[0].ID == a[0].ID {
+		t.Error("a second alert has the ID of the first: it would never be told")
+	}
+}
+
+func TestEntryOfAHealthyPatrol(t *testing.T) {
+	p := pass(nil, nil)
+	p.Number = 7
+	p.Snapshot.Host.Status = fleet.StatusUnknown
+	p.Snapshot.Host.Why = "no /proc"
+	got := Entry(p, nil)
+	for _, want := range []string{"## Supervisor run — 09:05 UTC", "Patrol 7 on h", "No issues found — all systems healthy", "No actions needed", "Not seen: host (unknown: no /proc)"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("the entry lacks %q:\n%s", want, got)
+		}
+	}
+}
+
+func TestEntryStaysShort(t *testing.T) {
+	p := pass(nil, nil)
+	for range 100 {
+		f := fleet.Finding{Priority: fleet.P4, Firing: true, Summary: "full"}
+		p.Assessment.Findings = append(p.Assessment.Findings, f)
+	}
+	if got := Entry(p, make([]fleet.Result, 100)); strings.Count(got, "\n") > 50 || !strings.Contains(got, "and 92 more") {
+		t.Errorf("the entry has %d lines:\n%s", strings.Count(got, "\n"), got)
+	}
+}

@@ -1,0 +1,94 @@
+package report
+
+import (
+	"fmt"
+	"strings"
+
+	"custos/internal/fleet"
+)
+
+// most is how many lines of one list a journal entry shows, so that an entry
+// stays within the seed's 15 to 25 lines on an ordinary day.
+const most = 8
+
+// Entry returns the journal entry of a patrol, in Markdown: what the health
+// was, what was found and what was done about it. done are the results since
+// the last patrol. It is a pure function.
+func Entry(p fleet.Pass, done []fleet.Result) string {
+	var b strings.Builder
+	at := p.Snapshot.At.Wall.UTC()
+	fmt.Fprintf(&b, "## Supervisor run — %s UTC\n\n", at.Format("15:04"))
+	fmt.Fprintf(&b, "Patrol %d on %s\n\n", p.Number, p.Snapshot.From.Host)
+	list(&b, "Health status", health(p), "")
+	list(&b, "Findings", findings(p, done), "No issues found — all systems healthy")
+	list(&b, "Actions taken", actions(done), "No actions needed")
+	list(&b, "Escalation replies processed", nil, "None")
+	return b.String()
+}
+
+func list(b *strings.Builder, title string, lines []string, none string) {
+	b.WriteString("### " + title + "\n")
+	if len(lines) == 0 {
+		lines = []string{none}
+	}
+	for i, l := range lines {
+		if i == most && len(lines) > most+1 {
+			fmt.Fprintf(b, "- … and %d more (custos alerts --all)\n", len(lines)-most)
+			break
+		}
+		b.WriteString("- " + l + "\n")
+	}
+	b.WriteString("\n")
+}
+
+func health(p fleet.Pass) []string {
+	h := p.Snapshot.Host.Value
+	lines := []string{
+		fmt.Sprintf("RAM: %s available, Swap: %s", megabytes(h.Memory.Available), megabytes(h.Swap.Used)),
+		"Disk: " + percent(fullest(h.Mounts)),
+		"Load: " + number(h.Load.One),
+		fmt.Sprintf("Agents: %d", len(p.Snapshot.Agents.Value)),
+	}
+	for _, name := range fleet.PartNames() {
+		if s := p.Snapshot.Sight(name); !s.Fresh() {
+			lines = append(lines, fmt.Sprintf("Not seen: %s (%s: %s)", name, s.Status, s.Why))
+		}
+	}
+	return lines
+}
+
+// findings says of each firing finding what is done about it.
+func findings(p fleet.Pass, done []fleet.Result) (lines []string) {
+	for _, f := range p.Assessment.Findings {
+		if f.Firing {
+			lines = append(lines, fmt.Sprintf("[%s] %s: %s — %s", f.Priority, f.Rule, f.Summary, answer(f.AlertKey, p.Plan, done)))
+		}
+	}
+	return lines
+}
+
+func answer(key fleet.AlertKey, plan fleet.Plan, done []fleet.Result) string {
+	for _, r := range done {
+		if r.For == key {
+			return strings.TrimSuffix(fmt.Sprintf("%s: %s %s%s", r.Do, r.Status, r.Effect, r.Why), " ")
+		}
+	}
+	for _, a := range plan.Actions {
+		if a.For == key {
+			return a.Do + " begun"
+		}
+	}
+	for _, s := range plan.Skipped {
+		if s.For == key {
+			return fmt.Sprintf("%s not done: %s", s.Do, s.Why)
+		}
+	}
+	return "for a person to see"
+}
+
+func actions(done []fleet.Result) (lines []string) {
+	for _, r := range done {
+		lines = append(lines, strings.TrimSuffix(fmt.Sprintf("%s %s: %s %s%s", r.Do, r.Subject, r.Status, r.Effect, r.Why), " "))
+	}
+	return lines
+}

@@ -1,0 +1,55 @@
+package rules
+
+import (
+	"cel.dev/cel-go/common/types"
+	"cel.dev/cel-go/common/types/ref"
+
+	"custos/internal/fleet"
+)
+
+func selfWords() *structure {
+	type T = fleet.Self
+	return define("self", "Custos itself.",
+		moment("started_at", "when it began", func(s *T) fleet.Instant { return s.StartedAt }),
+		leafSpan("last_patrol_age", "time since the last whole patrol ended", func(s *T) *leafDuration { return &s.LastPatrolAge }),
+		span("patrol_every", "time between patrols; 0s when no daemon runs", func(s *T) fleet.Duration { return s.PatrolEvery }),
+		leafTruth("journal_writable", "whether the journal can be written", func(s *T) *fleet.Leaf[bool] { return &s.JournalWritable }),
+		leafTruth("store_writable", "whether the database can be written", func(s *T) *fleet.Leaf[bool] { return &s.StoreWritable }),
+		leafBytes("store_bytes", "bytes the database takes", func(s *T) *leafInt { return &s.StoreBytes }),
+		truth("amnesia", "whether the database had to be set aside", func(s *T) bool { return s.Amnesia }),
+		truth("clock_behind", "whether the wall clock is behind the newest record", func(s *T) bool { return s.ClockBehind }),
+	)
+}
+
+// Part is one part of the snapshot as a subject of rules: its name and how it
+// was seen. A part is always known: being blind is a fact about it.
+type Part struct {
+	Name fleet.PartName
+	fleet.Sight
+}
+
+func partWords() *structure {
+	type T = Part
+	return define("part", "One part of the snapshot, and how it was seen.",
+		text("name", "host, processes, sessions, agents, repos, locks, phases, logs, self or extra", func(p *T) fleet.PartName { return p.Name }),
+		text("status", "ok, stale, pending, unknown or absent", func(p *T) fleet.Status { return p.Status }),
+		moment("at", "the last good look", func(p *T) fleet.Instant { return p.At }),
+		text("why", "why it is not ok", func(p *T) string { return p.Why }),
+		span("blind", "how long it has not been ok", func(p *T) fleet.Duration { return p.Blind }),
+		span("took", "how long the last look took", func(p *T) fleet.Duration { return p.Took }),
+		text("probe", "which probe fills it", func(p *T) string { return p.Probe }),
+		text("source", "where it looked", func(p *T) string { return p.Source }),
+	)
+}
+
+func extraWords() *structure {
+	type T = fleet.Extra
+	return define("extra", "One fact of a probe of your own: numbers and texts under a name. A name it did not report is not known.",
+		text("name", "its name", func(e *T) string { return e.Name }),
+		text("probe", "which probe told it", func(e *T) string { return e.Probe }),
+		of("numbers", types.NewMapType(types.StringType, types.DoubleType), "its numbers by name",
+			func(e *T) ref.Val { return leafMap(e.Numbers, func(x float64) ref.Val { return types.Double(x) }) }),
+		of("texts", types.NewMapType(types.StringType, types.StringType), "its texts by name",
+			func(e *T) ref.Val { return leafMap(e.Texts, func(s string) ref.Val { return types.String(s) }) }),
+	)
+}

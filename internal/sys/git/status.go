@@ -1,0 +1,171 @@
+package git
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// Changes is what git status says of a worktree.
+type Changes struct {
+	Head      string   // commit; "" before the first one
+	Branch    string   // "" when detached
+	Upstream  string   // "" when there is none, or it is gone
+	Ahead     int      // of upstream
+	Behind    int      // of upstream
+	Dirty     []string // changed tracked files, deleted and conflicted ones too
+	Gone      []string // of Dirty, what is renamed away (it must go, too, in a copy)
+	Conflicts []string // of Dirty, what is unmerged
+	Modules   []string // of Dirty, submodules whose commit or content changed
+	Untracked []string // files; a nested repository ends in a slash
+	Ignored   []string // files, and folders (ending in a slash) that are ignored whole
+}
+
+// Changes asks git status, without refreshing the index on disk. With ignored,
+// ignored files are listed, too, each wholly ignored folder once.
+func (r *Reader) Changes(ctx context.Context, dir string, ignored bool) (Changes, error) {
+	args := []string{"status", "--porcelain=v2", "-z", "--branch", "--untracked-files=all",
+		"--ignore-submodules=none", "--no-renames"}
+	if ignored {
+		args = append(args, "--ignored=matching")
+	}
+	out, err := r.git(ctx, dir, args...)
+	if err != nil {
+		return Changes{}, err
+	}
+	return ParseStatus(out)
+}
+
+// ParseStatus reads what "git status --porcelain=v2 -z --branch" wrote.
+func ParseStatus(out []byte) (Changes, error) {
+	var c Changes
+	fields := strings.Split(string(out), "\x00")
+	for i := 0; i < len(fields); i++ {
+		f := fields[i]
+		if f == "" {
+			continue
+		}
+		var err error
+		if strings.HasPrefix(f, "2 ") {
+			if i++; i >= len(fields) {
+				return c, fmt.Errorf("cannot read git status: field %d: a rename without its origin", i)
+			}
+			c.Gone = append(c.Gone, fields[i])
+		}
+		if err = c.add(f); err != nil {
+			return c, fmt.Errorf("cannot read git status: field %d: %w", i+1, err)
+		}
+	}
+	return c, nil
+}
+
+// columns is how many fields stand before the path in each kind of entry.
+var columns = [...]struct {
+	kind byte
+	n    int
+}{{'1', 8}, {'2', 9}, {'u', 10}}
+
+func (c *Changes) add(f string) error {
+	kind, rest, ok := strings.Cut(f, " ")
+	if !ok || len(kind) != 1 || rest == "" {
+		return fmt.Errorf("%.80q is no entry", f)
+	}
+	switch kind[0] {
+	case '#':
+		return c.header(rest)
+	case '?':
+		c.Untracked = append(c.Untracked, rest)
+		return nil
+	case '!':
+		c.Ignored = append(c.Ignored, rest)
+		return nil
+	}
+	for _, col := range columns {
+		if col.kind == kind[0] {
+			return c.changed(f, col.n)
+		}
+	}
+	return fmt.Errorf("%.80q is of an unknown kind", f)
+}
+
+func (c *Changes) changed(f string, n int) error {
+	parts := strings.SplitN(f, " ", n+1)
+	if len(parts) != n+1 || parts[n] == "" {
+		return fmt.Errorf("%.80q has %d columns, want %d", f, len(parts), n+1)
+	}
+	path := parts[n]
+	c.Dirty = append(c.Dirty, path)
+	if parts[0] == "u" {
+		c.Conflicts = append(c.Conflicts, path)
+	}
+	if strings.HasPrefix(parts[2], "S") {
+		c.Modules = append(c.Modules, path)
+	}
+	return nil
+}
+
+func (c *Changes) header(rest string) error {
+	key, value, _ := strings.Cut(rest, " ")
+	switch key {
+	case "branch.oid":
+		if value != "(initial)" {
+			c.Head = value
+		}
+	case "branch.head":
+		if value != "(detached)" {
+			c.Branch = value
+		}
+	case "branch.upstream":
+		c.Upstream = value
+	case "branch.ab":
+		ahead, behind, _ := strings.Cut(value, " ")
+		var err1, err2 error
+		c.Ahead, err1 = strconv.Atoi(strings.TrimPrefix(ahead, "+"))
+		c.Behind, err2 = strconv.Atoi(strings.TrimPrefix(behind, "-"))
+		if err1 != nil || err2 != nil {
+			return fmt.Errorf("%.80q is no count", value)
+		}
+	}
+	return nil
+}
+
+// Stash is one entry of a repository's stash.
+type Stash struct {
+	Branch string // the branch it was made on; "" when detached
+	Base   string // the commit it was made on
+}
+
+// Stashes lists a repository's stash. All its worktrees share one.
+func (r *Reader) Stashes(ctx context.Context, dir string) ([]Stash, error) {
+	out, err := r.git(ctx, dir, "stash", "list", "-z", "--format=%P %gs")
+	if err != nil {
+		return nil, err
+	}
+	return ParseStashes(out), nil
+}
+
+// ParseStashes reads what git stash list -z --format="%P %gs" wrote: the parents,
+// then "WIP on BRANCH: …" or "On BRANCH: …" (git's own words). An entry in
+// words of another kind belongs to no branch.
+func ParseStashes(out []byte) []Stash {
+	var list []Stash
+	for _, f := range strings.Split(strings.TrimSuffix(string(out), "\x00"), "\x00") {
+		if f == "" {
+			continue
+		}
+		base, rest, _ := strings.Cut(f, " ")
+		s := Stash{Base: base}
+		for _, word := range []string{" WIP on ", " On "} {
+			if _, after, ok := strings.Cut(" "+rest, word); ok {
+				s.Branch, _, _ = strings.Cut(after, ": ")
+				break
+			}
+		}
+		if s.Branch == "(no branch)" {
+			s.Branch = ""
+		}
+		list = append(list, s)
+	}
+	return list
+}

@@ -1,0 +1,104 @@
+package proc
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/prometheus/procfs"
+	"golang.org/x/sys/unix"
+)
+
+// Holding is what is known of the process that a pid names now.
+type Holding struct {
+	ID      ID
+	Name    string    // of the command, as the kernel keeps it (15 bytes)
+	Started time.Time // by the wall clock as it is set now
+}
+
+// Holder looks at who has a pid now. It fails with ErrGone when nobody has, or
+// only a corpse; any other error means that it cannot be told. It asks the
+// kernel for a pidfd first, because a hidden /proc must not read as death.
+func Holder(pid int) (Holding, error) {
+	fd, err := unix.PidfdOpen(pid, 0)
+	if errors.Is(err, unix.ESRCH) {
+		return Holding{}, fmt.Errorf("cannot find process %d: %w", pid, ErrGone)
+	}
+	if err != nil {
+		return Holding{}, fmt.Errorf("cannot look at process %d: %w", pid, err)
+	}
+	defer unix.Close(fd)
+	row, err := readRow(pid)
+	if readable(fd) {
+		return Holding{}, fmt.Errorf("cannot find process %d: %w", pid, ErrGone)
+	}
+	if err != nil {
+		return Holding{}, fmt.Errorf("cannot look at process %d: it lives, and /proc does not show it", pid)
+	}
+	now, up, err := clocks()
+	if err != nil {
+		return Holding{}, err
+	}
+	age := up - time.Duration(row.Start)*time.Second/Ticks
+	return Holding{ID: row.ID, Name: row.Name, Started: now.Add(-age)}, nil
+}
+
+// ClockOffset returns wall clock minus CLOCK_BOOTTIME: it moves only when
+// somebody sets the wall clock, and then times of files and of processes no
+// longer compare.
+func ClockOffset() (time.Duration, error) {
+	now, up, err := clocks()
+	if err != nil {
+		return 0, err
+	}
+	return time.Duration(now.UnixNano()) - up, nil
+}
+
+func clocks() (wall time.Time, up time.Duration, err error) {
+	var ts unix.Timespec
+	if err := unix.ClockGettime(unix.CLOCK_BOOTTIME, &ts); err != nil {
+		return wall, 0, fmt.Errorf("cannot read the boot clock: %w", err)
+	}
+	return time.Now(), time.Duration(ts.Nano()), nil
+}
+
+// BootID returns the id of this boot, from /proc/sys/kernel/random/boot_id.
+func BootID() (string, error) {
+	b, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
+	if err != nil {
+		return "", fmt.Errorf("cannot tell which boot this is: %w", err)
+	}
+	return strings.TrimSpace(string(b)), nil
+}
+
+// CommandLine returns the arguments of a process as they are now, unredacted:
+// to be compared, never to be shown. ErrGone when it has ended.
+func CommandLine(pid int) ([]string, error) {
+	p, err := procfs.NewProc(pid)
+	if err != nil {
+		return nil, gone(pid, err)
+	}
+	args, err := p.CmdLine()
+	if err != nil {
+		return nil, gone(pid, err)
+	}
+	return args, nil
+}
+
+// Traffic returns the bytes a process has read and written since it began,
+// by read and write calls (rchar and wchar of /proc/PID/io); false when the
+// kernel does not let us see.
+func Traffic(pid int) (uint64, bool) {
+	b, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/io")
+	if err != nil {
+		return 0, false
+	}
+	var read, written uint64
+	if _, err := fmt.Sscanf(string(b), "rchar: %d\nwchar: %d", &read, &written); err != nil {
+		return 0, false
+	}
+	return read + written, true
+}
