@@ -36,7 +36,7 @@ func atlas() []row {
 		{pkg: "internal/loop", may: "fleet " + stages, why: "where the stages meet"},
 		{pkg: "internal/server", may: "fleet api ledger hookwire", why: "HTTP over the ports it declares"},
 		{pkg: "internal/catalog", may: "fleet config rules agent formula ledger session session/* sys/* " + stages + " observe/* act/* report/*", why: "the one list of what is built in"},
-		{pkg: "internal/daemon", may: "fleet config api rules agent session sys/* store server catalog loop " + stages, why: "the composition root"},
+		{pkg: "internal/daemon", may: "fleet config api rules agent session sys/* store server catalog loop report/journal " + stages, why: "the composition root"},
 		{pkg: "internal/cli", may: "api config daemon", why: "one file a command; all else through the API"},
 		{pkg: "internal/arch", why: "this"},
 		{pkg: "cmd/custos", may: "cli", why: "calls cli, exits"},

@@ -45,7 +45,7 @@ type request struct {
 func newPass(policy *fleet.Policy, snap *fleet.Snapshot, found *fleet.Assessment, past *fleet.Past) *pass {
 	p := &pass{
 		policy: policy, snap: snap, found: found, past: past,
-		history: remember(past.Actions),
+		history: remember(past.Actions, policy.Abilities),
 		claims:  newClaims(),
 		guards:  guards(),
 		paused:  setOf(policy.Paused),
@@ -63,11 +63,13 @@ func newPass(policy *fleet.Policy, snap *fleet.Snapshot, found *fleet.Assessment
 // under way, and its place in the fleet's budget while the window is open.
 func (p *pass) recall(r *fleet.ActionRecord) {
 	harmless := p.policy.Abilities[r.Do].Harmless
+	moment := momentOf(r)
 	if r.Open() {
 		p.claims.add(claimOf(r.Subject, r.Target, harmless), holder{r.Do, r.Subject, r.PlannedAt})
+		moment = p.snap.At // it may be doing its work just now
 	}
-	if !harmless && isReal(r) && p.within(p.policy.Budget.In, momentOf(r)) {
-		p.spent = append(p.spent, momentOf(r))
+	if !harmless && isReal(r) && p.within(p.policy.Budget.In, moment) {
+		p.spent = append(p.spent, moment)
 	}
 }
 

@@ -20,8 +20,9 @@ type history struct {
 }
 
 // remember indexes the records. An action that is still open is not in it: the
-// in-flight guard answers for it.
-func remember(records []fleet.ActionRecord) history {
+// in-flight guard answers for it. A message changes no facts: it is a try, but
+// touches nothing.
+func remember(records []fleet.ActionRecord, abilities map[string]fleet.Ability) history {
 	h := history{
 		ended:   map[deed][]*fleet.ActionRecord{},
 		touched: map[fleet.Subject]fleet.Instant{},
@@ -34,6 +35,9 @@ func remember(records []fleet.ActionRecord) history {
 		}
 		d := deed{r.Do, r.Subject}
 		h.ended[d] = append(h.ended[d], r)
+		if abilities[r.Do].Harmless {
+			continue
+		}
 		keepLatest(h.touched, r.Subject, momentOf(r))
 		keepLatest(h.acted, r.For, momentOf(r))
 	}

@@ -15,20 +15,16 @@ func askInFlight(p *pass, r *request) *refusal {
 	if !taken {
 		return nil
 	}
-	why := h.do + " is planned on "
-	if !h.since.IsZero() {
-		why = h.do + " is under way since " + clock(h.since) + " on "
+	what := "it"
+	if h.subject != r.wish.Subject {
+		what = h.subject.String()
 	}
-	if h.subject == r.wish.Subject {
-		why += "it"
-	} else {
-		why += h.subject.String()
+	why := h.do + " is planned on " + what + " in this very pass"
+	if !h.since.IsZero() {
+		why = h.do + " has been under way on " + what + " since " + clock(h.since)
 	}
 	if shared != "" {
-		why += ", which shares " + shared + " with it"
-	}
-	if h.since.IsZero() {
-		why += " in this very pass"
+		why += "; both have a hold on " + shared
 	}
 	return &refusal{why: why}
 }

@@ -44,7 +44,7 @@ func askAttempts(p *pass, r *request) *refusal {
 	}
 	if len(r.tries) >= limit.Max {
 		return &refusal{
-			why:   fmt.Sprintf("%s of %d tries in %s are used up", count(len(r.tries)), limit.Max, limit.In),
+			why:   fmt.Sprintf("%d of %d tries in %s are used up", len(r.tries), limit.Max, limit.In),
 			until: p.frees(limit, momentsOf(r.tries)),
 		}
 	}
@@ -105,7 +105,7 @@ func askBudget(p *pass, _ *request) *refusal {
 		return nil
 	}
 	return &refusal{
-		why:   fmt.Sprintf("%s of the fleet's %d actions in %s are used up", count(len(p.spent)), limit.Max, limit.In),
+		why:   fmt.Sprintf("%d of the fleet's %d actions in %s are used up", len(p.spent), limit.Max, limit.In),
 		until: p.frees(limit, p.spent),
 	}
 }

@@ -23,8 +23,6 @@ func outcome(r *fleet.ActionRecord) string {
 	return strings.ReplaceAll(string(r.Result.Status), "_", " ")
 }
 
-func count(n int) string { return strconv.Itoa(n) }
-
 func number(a *fleet.Alert) string { return strconv.FormatInt(a.Number, 10) }
 
 func hintAck(a *fleet.Alert) string { return "custos ack " + number(a) }

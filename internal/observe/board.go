@@ -70,15 +70,9 @@ func (b *Board) drive(ctx context.Context, e *entry) {
 		b.look(ctx, e)
 	}
 	for {
-		timer := time.NewTimer(e.spec.Every)
-		select {
-		case <-timer.C:
-		case <-e.kick:
-		case <-ctx.Done():
-			timer.Stop()
+		if !e.rest(ctx) {
 			return
 		}
-		timer.Stop()
 		b.look(ctx, e)
 	}
 }

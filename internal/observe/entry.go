@@ -38,12 +38,12 @@ type entry struct {
 	asked   bool          // somebody waits for the next look
 
 	last  outcome
-	why   string         // why the last look was not good
-	took  time.Duration  // of the last look
-	since fleet.Instant  // since when it has not been good; zero when it is
-	put   Put            // what was last seen, in full or in part
-	putAt fleet.Instant  // when that look began
-	putOf int            // want at that time
+	why   string        // why the last look was not good
+	took  time.Duration // of the last look
+	since fleet.Instant // since when it has not been good; zero when it is
+	put   Put           // what was last seen, in full or in part
+	putAt fleet.Instant // when that look began
+	putOf int           // want at that time
 }
 
 // look is one look in progress.
@@ -81,6 +81,30 @@ func (e *entry) watch() (bool, <-chan struct{}) {
 }
 
 func (e *entry) isLeft() bool { return e.running != nil && e.running.left }
+
+// rest waits until the next look is due or asked for; false when ctx ended.
+func (e *entry) rest(ctx context.Context) bool {
+	timer := time.NewTimer(e.spec.Every)
+	defer timer.Stop()
+	for {
+		select {
+		case <-timer.C:
+			return true
+		case <-e.kick:
+			if e.isAsked() { // else a First has looked meanwhile
+				return true
+			}
+		case <-ctx.Done():
+			return false
+		}
+	}
+}
+
+func (e *entry) isAsked() bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.asked
+}
 
 func (e *entry) touch(at fleet.Instant) {
 	e.mu.Lock()

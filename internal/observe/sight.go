@@ -52,6 +52,7 @@ func apply(put Put, s *fleet.Snapshot) (err error) {
 
 // clip keeps a Put that appends from writing into the slice of another.
 func clip(s *fleet.Snapshot) {
+	s.Host.Value.Mounts = slices.Clip(s.Host.Value.Mounts)
 	s.Processes.Value = slices.Clip(s.Processes.Value)
 	s.Sessions.Value = slices.Clip(s.Sessions.Value)
 	s.Agents.Value = slices.Clip(s.Agents.Value)
@@ -94,8 +95,8 @@ func (e *entry) status(now fleet.Instant) (fleet.Status, string) {
 		return fleet.StatusPending, "changed since it was last looked at"
 	case e.last == crashed:
 		return fleet.StatusUnknown, e.why
-	case e.putAt.IsZero() || e.putOf < e.want:
-		return fleet.StatusUnknown, e.why
+	case e.putOf < e.want, e.put == nil && (e.last != absent || age > e.fresh()):
+		return fleet.StatusUnknown, e.old(age)
 	case age > e.useful():
 		return fleet.StatusUnknown, e.old(age)
 	case age > e.fresh() || e.last == failed || e.last == partial:
@@ -146,7 +147,8 @@ func merge(sights []fleet.Sight) fleet.Sight {
 }
 
 // together is the status of several: that of all when they agree, pending while
-// one is, and stale when some are seen and others are not.
+// one is, and stale when some are seen and others are not. Who is absent does
+// not count.
 func together(sights []fleet.Sight) fleet.Status {
 	seen := map[fleet.Status]int{}
 	for _, s := range sights {
@@ -157,8 +159,10 @@ func together(sights []fleet.Sight) fleet.Status {
 		return fleet.StatusPending
 	case seen[sights[0].Status] == len(sights):
 		return sights[0].Status
-	case seen[fleet.StatusStale]+seen[fleet.StatusUnknown] > 0 && seen[fleet.StatusUnknown] < len(sights):
-		return fleet.StatusStale
+	case seen[fleet.StatusStale]+seen[fleet.StatusUnknown] == 0:
+		return fleet.StatusOK // the rest is absent
+	case seen[fleet.StatusOK]+seen[fleet.StatusStale] == 0:
+		return fleet.StatusUnknown // the rest is absent
 	}
-	return fleet.StatusOK // some ok, the rest absent
+	return fleet.StatusStale
 }

@@ -51,36 +51,31 @@ func objects[T any](typ string, list []T) ref.Val {
 
 func stringList(list []string) ref.Val { return types.NewStringList(types.DefaultTypeAdapter, list) }
 
-// leaves is a map whose values may be unknown. A key that is not there is
+// leafTable is a map whose values may be unknown. A key that is not there is
 // unknown too, so that a probe that reports less never reads as healthy.
-type leafTable struct {
-	traits.Mapper
-	all map[string]ref.Val
-}
+type leafTable struct{ traits.Mapper }
 
 func leafMap[V any](m map[string]fleet.Leaf[V], turn func(V) ref.Val) ref.Val {
-	known := map[ref.Val]ref.Val{}
-	all := map[string]ref.Val{}
+	vals := make(map[ref.Val]ref.Val, len(m))
 	for k, l := range m {
-		all[k] = unseen(k, l.Why())
 		if v, ok := l.Get(); ok {
-			all[k] = turn(v)
-			known[types.String(k)] = all[k]
+			vals[types.String(k)] = turn(v)
+		} else {
+			vals[types.String(k)] = unseen(k, l.Why())
 		}
 	}
-	return leafTable{types.NewRefValMap(types.DefaultTypeAdapter, known), all}
+	return leafTable{types.NewRefValMap(types.DefaultTypeAdapter, vals)}
 }
 
 // Find answers unknown, not "no such key", for a name that was not reported.
 func (t leafTable) Find(key ref.Val) (ref.Val, bool) {
-	k, ok := key.(types.String)
-	if !ok {
-		return nil, false
-	}
-	if v, ok := t.all[string(k)]; ok {
+	if v, ok := t.Mapper.Find(key); ok {
 		return v, true
 	}
-	return unseen(string(k), "it was not reported"), true
+	if k, ok := key.(types.String); ok {
+		return unseen(string(k), "it was not reported"), true
+	}
+	return nil, false
 }
 
 // Get is Find for an index expression.
@@ -89,11 +84,4 @@ func (t leafTable) Get(key ref.Val) ref.Val {
 		return v
 	}
 	return types.NewErr("cannot look up %v: want a text", key)
-}
-
-// Contains says whether a name was reported at all.
-func (t leafTable) Contains(key ref.Val) ref.Val {
-	k, ok := key.(types.String)
-	_, has := t.all[string(k)]
-	return types.Bool(ok && has)
 }

@@ -85,7 +85,7 @@ func environment(base []string) []string {
 var fixed = [...]string{"--no-optional-locks", "--no-pager",
 	"-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false", "-c", "core.untrackedCache=false",
 	"-c", "core.quotePath=false", "-c", "gc.auto=0", "-c", "maintenance.auto=false",
-	"-c", "protocol.allow=never", "-c", "submodule.recurse=false", "-c", "diff.external=",
+	"-c", "protocol.allow=never", "-c", "submodule.recurse=false",
 	"-c", "color.ui=false", "-c", "commit.gpgSign=false", "-c", "log.showSignature=false"}
 
 // call is one run of git.
@@ -110,11 +110,15 @@ func (r *Reader) line(ctx context.Context, dir string, args ...string) (string, 
 // says runs a git command that answers by its exit status: 0 yes, 1 no.
 func (r *Reader) says(ctx context.Context, dir string, args ...string) (bool, error) {
 	_, err := r.git(ctx, dir, args...)
-	var exit *exec.ExitError
-	if errors.As(err, &exit) && exit.ExitCode() == 1 {
+	if exitedOne(err) {
 		return false, nil
 	}
 	return err == nil, err
+}
+
+func exitedOne(err error) bool {
+	var exit *exec.ExitError
+	return errors.As(err, &exit) && exit.ExitCode() == 1
 }
 
 func (r *Reader) run(ctx context.Context, c call) ([]byte, error) {

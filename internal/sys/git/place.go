@@ -160,7 +160,7 @@ func (p Place) Operation() (Operation, error) {
 		case err != nil:
 			return Operation{}, fmt.Errorf("cannot look at %q: %w", path, err)
 		}
-		return Operation{Name: o.name, Moved: lastMoved(filepath.Dir(filepath.Join(path, "x")), info.ModTime())}, nil
+		return Operation{Name: o.name, Moved: lastMoved(path, info.ModTime())}, nil
 	}
 	if _, err := os.Lstat(filepath.Join(p.GitDir, "HEAD")); err != nil {
 		return Operation{}, fmt.Errorf("cannot look at %q: %w", p.GitDir, err)

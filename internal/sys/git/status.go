@@ -3,6 +3,7 @@ package git
 import (
 	"context"
 	"fmt"
+	"path/filepath"
 	"strconv"
 	"strings"
 )
@@ -18,12 +19,14 @@ type Changes struct {
 	Gone      []string // of Dirty, what is renamed away (it must go, too, in a copy)
 	Conflicts []string // of Dirty, what is unmerged
 	Modules   []string // of Dirty, submodules whose commit or content changed
+	Hidden    []string // tracked files on disk that are flagged so that git status does not look at them
 	Untracked []string // files; a nested repository ends in a slash
 	Ignored   []string // files, and folders (ending in a slash) that are ignored whole
 }
 
 // Changes asks git status, without refreshing the index on disk. With ignored,
-// ignored files are listed, too, each wholly ignored folder once.
+// ignored files are listed, too, each wholly ignored folder once, and so are the
+// files that flags hide from git status.
 func (r *Reader) Changes(ctx context.Context, dir string, ignored bool) (Changes, error) {
 	args := []string{"status", "--porcelain=v2", "-z", "--branch", "--untracked-files=all",
 		"--ignore-submodules=none", "--no-renames"}
@@ -34,7 +37,28 @@ func (r *Reader) Changes(ctx context.Context, dir string, ignored bool) (Changes
 	if err != nil {
 		return Changes{}, err
 	}
-	return ParseStatus(out)
+	c, err := ParseStatus(out)
+	if err == nil && ignored {
+		c.Hidden, err = r.hidden(ctx, dir)
+	}
+	return c, err
+}
+
+// hidden lists the files flagged assume-unchanged or skip-worktree that are on
+// disk: git status would not show a change to them.
+func (r *Reader) hidden(ctx context.Context, dir string) ([]string, error) {
+	out, err := r.git(ctx, dir, "ls-files", "-v", "-z")
+	if err != nil {
+		return nil, err
+	}
+	var list []string
+	for _, e := range strings.Split(string(out), "\x00") {
+		tag, path, ok := strings.Cut(e, " ")
+		if flagged := ok && (tag == "S" || tag != strings.ToUpper(tag)); flagged && exists(filepath.Join(dir, path)) {
+			list = append(list, path)
+		}
+	}
+	return list, nil
 }
 
 // ParseStatus reads what "git status --porcelain=v2 -z --branch" wrote.
@@ -138,14 +162,14 @@ type Stash struct {
 
 // Stashes lists a repository's stash. All its worktrees share one.
 func (r *Reader) Stashes(ctx context.Context, dir string) ([]Stash, error) {
-	out, err := r.git(ctx, dir, "stash", "list", "-z", "--format=%P %gs")
+	out, err := r.git(ctx, dir, "stash", "list", "-z", "--format=%P%n%gs")
 	if err != nil {
 		return nil, err
 	}
 	return ParseStashes(out), nil
 }
 
-// ParseStashes reads what git stash list -z --format="%P %gs" wrote: the parents,
+// ParseStashes reads what git stash list -z --format="%P%n%gs" wrote: the parents,
 // then "WIP on BRANCH: …" or "On BRANCH: …" (git's own words). An entry in
 // words of another kind belongs to no branch.
 func ParseStashes(out []byte) []Stash {
@@ -154,10 +178,11 @@ func ParseStashes(out []byte) []Stash {
 		if f == "" {
 			continue
 		}
-		base, rest, _ := strings.Cut(f, " ")
-		s := Stash{Base: base}
-		for _, word := range []string{" WIP on ", " On "} {
-			if _, after, ok := strings.Cut(" "+rest, word); ok {
+		parents, words, _ := strings.Cut(f, "\n")
+		s := Stash{}
+		s.Base, _, _ = strings.Cut(parents, " ")
+		for _, word := range []string{"WIP on ", "On "} {
+			if after, ok := strings.CutPrefix(words, word); ok {
 				s.Branch, _, _ = strings.Cut(after, ": ")
 				break
 			}

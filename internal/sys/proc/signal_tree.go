@@ -27,7 +27,7 @@ type Member struct {
 	UID             int // -1 when real, effective and saved user differ, or could not be read
 	Name            string
 	State           string        // R, S, D, T, …; never a zombie
-	CPU             time.Duration // used since it began, in user and system mode
+	CPU             time.Duration // used since it began, by itself and by children it has reaped
 	RSS             int64         // bytes; pages shared with others count for each of them
 }
 
@@ -90,10 +90,15 @@ func (h *Handle) grow(rows []Member, table map[int]uint64) (more bool) {
 func (h *Handle) members(rows []Member) []Member {
 	var out []Member
 	for _, r := range rows {
-		if h.seen[r.PID] == r.Start && !r.over() {
-			r.UID = uidOf(r.PID)
-			out = append(out, r)
+		if h.seen[r.PID] != r.Start || r.over() {
+			continue
 		}
+		uid, err := uidOf(r.PID)
+		if errors.Is(err, ErrGone) {
+			continue
+		}
+		r.UID = uid
+		out = append(out, r)
 	}
 	slices.SortFunc(out, func(a, b Member) int {
 		return cmp.Or(cmp.Compare(a.Start, b.Start), cmp.Compare(a.PID, b.PID))
@@ -164,7 +169,7 @@ func readRow(pid int) (Member, error) {
 		ID:   ID{PID: pid, Start: s.Starttime},
 		PPID: s.PPID, PGID: s.PGRP, SID: s.Session, UID: -1,
 		Name: s.Comm, State: s.State,
-		CPU: time.Duration(s.UTime+s.STime) * time.Second / Ticks,
+		CPU: time.Duration(int64(s.UTime+s.STime)+int64(s.CUTime)+int64(s.CSTime)) * time.Second / Ticks,
 		RSS: int64(s.RSS) * int64(os.Getpagesize()),
 	}, nil
 }
@@ -176,23 +181,27 @@ func gone(pid int, err error) error {
 	return fmt.Errorf("cannot read process %d: %w", pid, err)
 }
 
-// uidOf returns the user of a process, or -1 when it is not one and the same.
-func uidOf(pid int) int {
+// uidOf returns the user of a process, or -1 when it is not one and the same;
+// ErrGone when the process has ended.
+func uidOf(pid int) (int, error) {
 	p, err := procfs.NewProc(pid)
 	if err != nil {
-		return -1
+		return -1, gone(pid, err)
 	}
 	s, err := p.NewStatus()
-	if err != nil || s.UIDs[0] != s.UIDs[1] || s.UIDs[1] != s.UIDs[2] {
-		return -1
+	if err != nil {
+		return -1, gone(pid, err)
 	}
-	return int(s.UIDs[0])
+	if s.UIDs[0] != s.UIDs[1] || s.UIDs[1] != s.UIDs[2] {
+		return -1, nil
+	}
+	return int(s.UIDs[0]), nil
 }
 
 // carries says whether the process is of our user and has this very entry in
 // its environment. Custos itself never counts.
 func carries(pid int, marker string) bool {
-	if pid == os.Getpid() || uidOf(pid) != os.Getuid() {
+	if uid, err := uidOf(pid); err != nil || uid != os.Getuid() || pid == os.Getpid() {
 		return false
 	}
 	env, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/environ")

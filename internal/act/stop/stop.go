@@ -1,0 +1,196 @@
+// Package stop is the action "stop-tree": it ends a stale one-shot agent and
+// everything below it. Each process is held by a pidfd before anything is
+// sent, so that a signal reaches the very process that was judged or nobody.
+// First SIGTERM to all, root first, so that the CLI can save its session; what
+// is left after a wait gets SIGKILL; then it looks again for what was forked
+// meanwhile, until nothing is left.
+package stop
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strconv"
+	"time"
+
+	"custos/internal/act"
+	"custos/internal/fleet"
+	"custos/internal/sys/proc"
+)
+
+// Do is the name of the action.
+const Do = "stop-tree"
+
+// Options is the section [stop_tree] of custos.toml.
+type Options struct {
+	// Watch is how long the tree is watched before it may be stopped: if it
+	// works, begins a process or moves data meanwhile, it is left alone. Default "1s".
+	Watch string `toml:"watch"`
+	// TermWait is how long SIGTERM may take. Default "5s".
+	TermWait string `toml:"term_wait"`
+	// KillWait is how long the kernel may take to end what got SIGKILL. Default "5s".
+	KillWait string `toml:"kill_wait"`
+	// MaxCPU is how much of one core, in percent, the tree may use while it is
+	// watched and still be at rest. Default 5.
+	MaxCPU float64 `toml:"max_cpu"`
+
+	Boot func() (string, error) `toml:"-"` // id of this boot; default proc.BootID
+}
+
+// Action implements act.Action.
+type Action struct {
+	watch, term, kill time.Duration
+	maxCPU            float64
+	boot              func() (string, error)
+}
+
+// New checks the options.
+func New(o Options) (*Action, error) {
+	x := &Action{maxCPU: o.MaxCPU, boot: o.Boot}
+	var errs [3]error
+	x.watch, errs[0] = wait("watch", o.Watch, time.Second)
+	x.term, errs[1] = wait("term_wait", o.TermWait, 5*time.Second)
+	x.kill, errs[2] = wait("kill_wait", o.KillWait, 5*time.Second)
+	if x.maxCPU == 0 {
+		x.maxCPU = 5
+	}
+	err := errors.Join(errs[:]...)
+	if x.maxCPU < 0 || x.maxCPU > 50 {
+		err = errors.Join(err, fmt.Errorf("cannot use max_cpu = %v: want 0 to 50", o.MaxCPU))
+	}
+	if err != nil {
+		return nil, fmt.Errorf("cannot set up stop-tree: %w", err)
+	}
+	if x.boot == nil {
+		x.boot = proc.BootID
+	}
+	return x, nil
+}
+
+func wait(name, s string, def time.Duration) (time.Duration, error) {
+	if s == "" {
+		return def, nil
+	}
+	d, err := time.ParseDuration(s)
+	if err != nil || d <= 0 || d > time.Minute {
+		return 0, fmt.Errorf("cannot use %s = %q: want a duration up to 1m, such as %s", name, s, def)
+	}
+	return d, nil
+}
+
+// Ability implements act.Action. What is stopped is stopped by pid and start
+// time: doing it twice reaches nobody else.
+func (x *Action) Ability() fleet.Ability {
+	return fleet.Ability{
+		Do: Do, Idempotent: true,
+		Touches:  []fleet.PartName{fleet.PartAgents, fleet.PartProcesses, fleet.PartSessions, fleet.PartHost},
+		Deadline: fleet.Duration(x.watch + x.term + rounds*x.kill + 10*time.Second),
+	}
+}
+
+// Commands implements act.Action.
+func (x *Action) Commands(a fleet.Action) []fleet.Command {
+	if a.Target.Agent == nil {
+		return nil
+	}
+	term, kill := []string{"kill", "-TERM"}, []string{"kill", "-KILL"}
+	for _, id := range recorded(a.Target.Agent) {
+		term, kill = append(term, strconv.Itoa(id.PID)), append(kill, strconv.Itoa(id.PID))
+	}
+	return []fleet.Command{
+		{Argv: term, Note: "through pidfds, each held against its start time first"},
+		{Argv: kill, Note: fmt.Sprintf("what is left after %s, and what was begun meanwhile", x.term)},
+	}
+}
+
+// recorded lists the tree as it was seen, the agent itself first.
+func recorded(a *fleet.Agent) []fleet.ProcessID {
+	out := []fleet.ProcessID{a.Process}
+	for _, p := range a.Procs {
+		if !slices.Contains(out, p) {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+// Prepare implements act.Action. It takes hold of the tree and watches it for a moment.
+func (x *Action) Prepare(ctx context.Context, a fleet.Action) (act.Run, error) {
+	agent := a.Target.Agent
+	if agent == nil {
+		return nil, errors.New("cannot stop: the target is no agent")
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, fmt.Errorf("cannot look at the agent: %w", err)
+	}
+	if err := x.qualifies(agent); err != nil {
+		return nil, err
+	}
+	r, err := x.hold(agent)
+	if err != nil {
+		return nil, err
+	}
+	if err := r.ready(ctx, agent.Args); err != nil {
+		r.Close()
+		return nil, err
+	}
+	return r, nil
+}
+
+// qualifies asks what the snapshot said; none of it may be unknown.
+func (x *Action) qualifies(a *fleet.Agent) error {
+	boot, err := x.boot()
+	switch {
+	case err != nil:
+		return fmt.Errorf("cannot stop: %w", err)
+	case !a.Owner.MayTouch():
+		return refused("it is not ours")
+	case !a.OneShot:
+		return refused("it is no one-shot")
+	case a.Progress != fleet.ProgressNone:
+		return refused("its progress was %q, not none", a.Progress)
+	case a.Process.PID <= 1 || a.Process.PID == os.Getpid():
+		return refused("never process %d", a.Process.PID)
+	case a.Process.Boot == "" || len(a.Args) == 0:
+		return refused("its boot or its command line was not seen")
+	case a.Process.Boot != boot:
+		return fmt.Errorf("the machine was started anew since it was seen: %w", act.ErrUnneeded)
+	}
+	return nil
+}
+
+// hold opens the root by identity. When the root has ended but others of its
+// tree live, they are nobody's one-shot any more: that is for a new look.
+func (x *Action) hold(a *fleet.Agent) (*run, error) {
+	r := &run{x: x, held: map[proc.ID]*proc.Handle{}}
+	for _, p := range recorded(a) {
+		if p.Boot == a.Process.Boot {
+			r.also = append(r.also, proc.ID{PID: p.PID, Start: p.Start})
+		}
+	}
+	root, err := proc.Open(r.also[0])
+	if err == nil {
+		r.root = root
+		return r, nil
+	}
+	if !errors.Is(err, proc.ErrGone) {
+		return nil, fmt.Errorf("cannot stop: %w", err)
+	}
+	left := 0
+	for _, id := range r.also[1:] {
+		if h, err := proc.Open(id); err == nil {
+			h.Close()
+			left++
+		}
+	}
+	if left > 0 {
+		return nil, refused("it has ended by itself, and %d of its processes live on", left)
+	}
+	return nil, fmt.Errorf("the process has ended: %w", act.ErrUnneeded)
+}
+
+func refused(why string, args ...any) error {
+	return fmt.Errorf("cannot stop: "+why+": %w", append(args, act.ErrRefused)...)
+}

@@ -1,0 +1,149 @@
+package agent
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"custos/internal/fleet"
+)
+
+// Kind is one kind of agent CLI. Its fields are the keys of kinds/*.toml and of
+// [kind.NAME] in custos.toml; docs/adding-a-kind.md explains them.
+type Kind struct {
+	Name string `toml:"-"`
+	// Disabled makes Custos blind to the kind.
+	Disabled bool `toml:"disabled"`
+
+	// Names are base names of the program, of the script an interpreter runs, or
+	// of what an interpreter calls itself.
+	Names []string `toml:"names"`
+	// Titles are names that count only for a process run by an interpreter: short
+	// words that other programs use too.
+	Titles []string `toml:"titles"`
+	// Programs and Scripts are globs of whole paths; * crosses slashes.
+	Programs []Glob `toml:"programs"`
+	Scripts  []Glob `toml:"scripts"`
+	// Modules are run by python -m.
+	Modules []string `toml:"modules"`
+
+	// ValueFlags take the next argument as their value.
+	ValueFlags []string `toml:"value_flags"`
+	// Helpers are first words, HelperFlags flags, of a process that is no agent: a
+	// server, a login, an update.
+	Helpers     []string `toml:"helpers"`
+	HelperFlags []string `toml:"helper_flags"`
+	// Sessions, when not empty, are the only first words that make an agent; none
+	// at all does too.
+	Sessions []string `toml:"sessions"`
+	// OneShotFlags and OneShotWords make a run that answers one prompt and ends.
+	OneShotFlags []string `toml:"oneshot_flags"`
+	OneShotWords []string `toml:"oneshot_words"`
+
+	// Registry is the folder, below HOME, of files PID.json that say what each
+	// process is doing.
+	Registry string `toml:"registry"`
+
+	// Title are the marks of a terminal title; the first that matches counts.
+	Title []TitleMark `toml:"title"`
+	// SilentTitle is what a title without a mark means, when the screen agrees.
+	SilentTitle MarkState `toml:"silent_title"`
+	// Parts are pieces of screen that marks refer to as {name}.
+	Parts map[string]string `toml:"parts"`
+	// Screen are the marks of a screen; the first that matches counts.
+	Screen []ScreenMark `toml:"screen"`
+
+	// Never says what the kind never tells without hooks, for docs and reasons.
+	Never []string `toml:"never"`
+
+	screen []*regexp.Regexp
+}
+
+// TitleMark reads a terminal title.
+type TitleMark struct {
+	State MarkState `toml:"state"`
+	Says  string    `toml:"says"`
+	Match Pattern   `toml:"match"`
+	// Ambiguous: the CLI shows the same mark in other states; the screen has to
+	// agree.
+	Ambiguous bool `toml:"ambiguous"`
+}
+
+// ScreenMark reads the end of a screen.
+type ScreenMark struct {
+	State MarkState `toml:"state"`
+	Says  string    `toml:"says"`
+	// Ends is a regular expression for whole lines at the very end of the screen.
+	// Empty lines and spaces at line ends are not there.
+	Ends string `toml:"ends"`
+	// OverWorking lets the mark stand against a title that says working.
+	OverWorking bool `toml:"over_working"`
+}
+
+// MarkState is an agent state in a kind's data.
+type MarkState fleet.AgentState
+
+// UnmarshalText refuses a state that does not exist, or that no mark can tell.
+func (s *MarkState) UnmarshalText(b []byte) error {
+	known := []fleet.AgentState{fleet.StateStarting, fleet.StateDialog, fleet.StateWorking, fleet.StateIdle,
+		fleet.StateWaiting, fleet.StateRateLimited, fleet.StateAuthLost, fleet.StateContextHigh}
+	if !slices.Contains(known, fleet.AgentState(b)) {
+		return fmt.Errorf("state %q cannot be told by a mark; those that can are %v", b, known)
+	}
+	*s = MarkState(b)
+	return nil
+}
+
+// Pattern is a regular expression (RE2).
+type Pattern struct{ re *regexp.Regexp }
+
+// UnmarshalText compiles the pattern.
+func (p *Pattern) UnmarshalText(b []byte) (err error) {
+	p.re, err = regexp.Compile(string(b))
+	return err
+}
+
+// Match says whether s holds a match; an empty pattern has none.
+func (p Pattern) Match(s string) bool { return p.re != nil && p.re.MatchString(s) }
+
+// Glob is a path pattern in which * stands for anything, slashes included.
+type Glob struct{ re *regexp.Regexp }
+
+// UnmarshalText compiles the glob.
+func (g *Glob) UnmarshalText(b []byte) (err error) {
+	parts := strings.Split(string(b), "*")
+	for i := range parts {
+		parts[i] = regexp.QuoteMeta(parts[i])
+	}
+	g.re, err = regexp.Compile("^(?:" + strings.Join(parts, ".*") + ")$")
+	return err
+}
+
+// Match says whether the whole path matches.
+func (g Glob) Match(path string) bool { return g.re != nil && path != "" && g.re.MatchString(path) }
+
+// Kinds is a checked set of kinds.
+type Kinds struct{ list []Kind }
+
+// All returns the kinds, sorted by name.
+func (k *Kinds) All() []Kind { return slices.Clone(k.list) }
+
+// Get returns the kind of a name.
+func (k *Kinds) Get(name string) (Kind, bool) {
+	for _, kind := range k.list {
+		if kind.Name == name {
+			return kind, true
+		}
+	}
+	return Kind{}, false
+}
+
+// Names returns the names of the kinds, sorted.
+func (k *Kinds) Names() []string {
+	var names []string
+	for _, kind := range k.list {
+		names = append(names, kind.Name)
+	}
+	return names
+}

@@ -1,0 +1,207 @@
+package agent
+
+import (
+	"bytes"
+	"embed"
+	"errors"
+	"fmt"
+	"maps"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/pelletier/go-toml/v2"
+)
+
+//go:embed kinds/*.toml
+var builtin embed.FS
+
+// Source is a whole custos.toml; only its kind table is read.
+type Source struct {
+	Name string // for errors: the path of the file
+	Text []byte
+}
+
+// Parse returns the built-in kinds, changed and added to by the [kind.NAME]
+// tables of the sources, in order. A key that is given replaces the built-in
+// one; a list is replaced whole. Errors name file and line, all of a file at once.
+func Parse(overlays ...Source) (*Kinds, error) {
+	kinds, err := builtins()
+	if err != nil {
+		return nil, err
+	}
+	for _, o := range overlays {
+		table := struct {
+			Kind map[string]Kind `toml:"kind"`
+		}{kinds}
+		if err := decode(o, &table, "kind"); err != nil {
+			return nil, err
+		}
+		if err := finish(o, kinds, table.Kind); err != nil {
+			return nil, err
+		}
+		kinds = table.Kind
+	}
+	set := &Kinds{}
+	for _, name := range slices.Sorted(maps.Keys(kinds)) {
+		set.list = append(set.list, kinds[name])
+	}
+	return set, nil
+}
+
+func builtins() (map[string]Kind, error) {
+	entries, err := builtin.ReadDir("kinds")
+	if err != nil {
+		return nil, fmt.Errorf("cannot read built-in kinds: %w", err)
+	}
+	kinds := map[string]Kind{}
+	for _, e := range entries {
+		text, err := builtin.ReadFile("kinds/" + e.Name())
+		if err != nil {
+			return nil, fmt.Errorf("cannot read built-in kinds: %w", err)
+		}
+		var k Kind
+		source := Source{"kinds/" + e.Name(), text}
+		if err := decode(source, &k); err != nil {
+			return nil, err
+		}
+		name := strings.TrimSuffix(e.Name(), ".toml")
+		if kinds[name], err = k.finished(name); err != nil {
+			return nil, fmt.Errorf("cannot read %s: %w", source.Name, err)
+		}
+	}
+	return kinds, nil
+}
+
+// decode reads TOML strictly below the given top-level table (everywhere, when
+// none is given).
+func decode(s Source, into any, table ...string) error {
+	err := toml.NewDecoder(bytes.NewReader(s.Text)).DisallowUnknownFields().Decode(into)
+	var strict *toml.StrictMissingError
+	var one *toml.DecodeError
+	switch {
+	case errors.As(err, &strict):
+		return unknownKeys(s, strict.Errors, table)
+	case errors.As(err, &one):
+		row, _ := one.Position()
+		return fmt.Errorf("cannot read %s:%d: %s: %w", s.Name, row, strings.Join(one.Key(), "."), err)
+	case err != nil:
+		return fmt.Errorf("cannot read %s: %w", s.Name, err)
+	}
+	return nil
+}
+
+func unknownKeys(s Source, found []toml.DecodeError, table []string) error {
+	var errs []error
+	for _, e := range found {
+		key := e.Key()
+		if len(table) > 0 && (len(key) == 0 || key[0] != table[0]) {
+			continue // another package's table
+		}
+		row, _ := e.Position()
+		msg := fmt.Sprintf("cannot read %s:%d: unknown key %q", s.Name, row, key[len(key)-1])
+		if near := nearest(key[len(key)-1], keys()); near != "" {
+			msg += fmt.Sprintf(", did you mean %q?", near)
+		}
+		errs = append(errs, errors.New(msg))
+	}
+	return errors.Join(errs...)
+}
+
+// keys lists every key a kind may have, those of its marks included.
+func keys() []string {
+	var all []string
+	for _, t := range []reflect.Type{reflect.TypeFor[Kind](), reflect.TypeFor[TitleMark](), reflect.TypeFor[ScreenMark]()} {
+		for i := range t.NumField() {
+			if tag := t.Field(i).Tag.Get("toml"); tag != "" && tag != "-" {
+				all = append(all, tag)
+			}
+		}
+	}
+	return all
+}
+
+// nearest returns the word at most a third of its letters away, or "".
+func nearest(word string, words []string) string {
+	best, at := "", len(word)/3+2
+	for _, w := range words {
+		if d := distance(word, w); d < at {
+			best, at = w, d
+		}
+	}
+	return best
+}
+
+// distance is Levenshtein's, in bytes.
+func distance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		last := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			cost := last
+			if a[i] != b[j] {
+				cost++
+			}
+			last = row[j+1]
+			row[j+1] = min(cost, row[j+1]+1, row[j]+1)
+		}
+	}
+	return row[len(b)]
+}
+
+// finish checks the kinds of an overlay.
+func finish(s Source, before, after map[string]Kind) error {
+	var errs []error
+	for _, name := range slices.Sorted(maps.Keys(after)) {
+		k, err := after[name].finished(name)
+		if err == nil && before[name].Name == "" && len(k.Names)+len(k.Titles)+len(k.Programs)+len(k.Scripts)+len(k.Modules) == 0 {
+			err = fmt.Errorf("kind %q matches no process: give it names, titles, programs, scripts or modules", name)
+		}
+		if err != nil {
+			errs = append(errs, fmt.Errorf("cannot read %s:%d: %w", s.Name, lineOf(s.Text, name), err))
+		}
+		after[name] = k
+	}
+	return errors.Join(errs...)
+}
+
+// lineOf finds the header of [kind.NAME] or of a table below it.
+func lineOf(text []byte, name string) int {
+	re := regexp.MustCompile(`(?m)^\s*\[{1,2}\s*kind\s*\.\s*["']?` + regexp.QuoteMeta(name) + `\b`)
+	at := re.FindIndex(text)
+	if at == nil {
+		return 1
+	}
+	return 1 + bytes.Count(text[:at[1]], []byte("\n"))
+}
+
+// finished compiles the marks of a kind.
+func (k Kind) finished(name string) (Kind, error) {
+	k.Name = name
+	k.screen = nil
+	for _, m := range k.Title {
+		if m.State == "" || m.Says == "" || m.Match.re == nil {
+			return k, fmt.Errorf("kind %q: a title mark needs state, says and match", name)
+		}
+	}
+	for _, m := range k.Screen {
+		if m.State == "" || m.Says == "" || m.Ends == "" {
+			return k, fmt.Errorf("kind %q: a screen mark needs state, says and ends", name)
+		}
+		ends := m.Ends
+		for part, re := range k.Parts {
+			ends = strings.ReplaceAll(ends, "{"+part+"}", "(?:"+re+")")
+		}
+		re, err := regexp.Compile(`(?:^|\n)(?:` + ends + `)\z`)
+		if err != nil {
+			return k, fmt.Errorf("kind %q: screen mark %q: %w", name, m.Says, err)
+		}
+		k.screen = append(k.screen, re)
+	}
+	return k, nil
+}

@@ -1,0 +1,73 @@
+package agent
+
+import (
+	"regexp"
+	"strings"
+
+	"custos/internal/fleet"
+)
+
+// screenLines is how many lines from the bottom are read, empty ones not
+// counted: the longest dialog seen takes 16.
+const screenLines = 30
+
+// paneDead is what tmux itself writes below the screen of a dead pane.
+var paneDead = regexp.MustCompile(`^Pane is dead(?: \((?:status (\d+)|signal (\w+))[^)]*\))?$`)
+
+// ReadScreen says what the text of a pane and its title mean for an agent of
+// this kind, for people who ask why. The signals are hints: any program can
+// print any text.
+func ReadScreen(k Kind, text, title string) []fleet.Signal {
+	var signals []fleet.Signal
+	if m, ok := k.readTitle(title); ok {
+		signals = append(signals, fleet.Signal{Source: SourceTitle, Says: m.Says, Hint: fleet.AgentState(m.State)})
+	}
+	lines := plainLines(text)
+	if n := len(lines); n > 0 && paneDead.MatchString(lines[n-1]) {
+		return append(signals, fleet.Signal{Source: SourceScreen, Says: "tmux says: " + lines[n-1]})
+	}
+	if m, ok := k.readScreen(text); ok {
+		signals = append(signals, fleet.Signal{Source: SourceScreen, Says: m.Says, Hint: fleet.AgentState(m.State)})
+	}
+	return signals
+}
+
+// readTitle returns the mark that a title matches, or else what silence means.
+func (k Kind) readTitle(title string) (TitleMark, bool) {
+	title = strings.TrimSpace(fleet.Text(title))
+	if title == "" {
+		return TitleMark{}, false
+	}
+	for _, m := range k.Title {
+		if m.Match.Match(title) {
+			return m, true
+		}
+	}
+	if k.SilentTitle != "" {
+		return TitleMark{State: k.SilentTitle, Says: "its title has no mark", Ambiguous: true}, true
+	}
+	return TitleMark{}, false
+}
+
+// readScreen returns the mark that ends the screen.
+func (k Kind) readScreen(text string) (ScreenMark, bool) {
+	end := strings.Join(plainLines(text), "\n")
+	for i, re := range k.screen {
+		if re.MatchString(end) {
+			return k.Screen[i], true
+		}
+	}
+	return ScreenMark{}, false
+}
+
+// plainLines returns the last lines that are not empty, without the space at
+// their ends.
+func plainLines(text string) []string {
+	var lines []string
+	for line := range strings.Lines(fleet.Text(text)) {
+		if line = strings.TrimRight(line, " \t\n"); line != "" {
+			lines = append(lines, line)
+		}
+	}
+	return lines[max(0, len(lines)-screenLines):]
+}

@@ -1,0 +1,105 @@
+package assess
+
+import (
+	"sort"
+
+	"custos/internal/fleet"
+)
+
+// number gives new alerts their numbers, in the order of their keys.
+func (p *pass) number() {
+	sort.SliceStable(p.alerts, func(i, j int) bool { return keyLess(p.alerts[i].AlertKey, p.alerts[j].AlertKey) })
+	for i := range p.alerts {
+		if p.alerts[i].Number == 0 {
+			p.alerts[i].Number = p.next
+			p.next++
+		}
+	}
+}
+
+func keyLess(a, b fleet.AlertKey) bool {
+	if a.Rule != b.Rule {
+		return a.Rule < b.Rule
+	}
+	return a.Subject.Less(b.Subject)
+}
+
+// link notes under each finding and alert the firing alerts that explain it.
+func (p *pass) link() {
+	firing := map[string][]fleet.AlertKey{}
+	for _, a := range p.alerts {
+		if a.Status == fleet.AlertFiring {
+			firing[a.Rule] = append(firing[a.Rule], a.AlertKey)
+		}
+	}
+	for i := range p.findings {
+		p.findings[i].CausedBy = p.causes(p.findings[i].AlertKey, firing)
+	}
+	for i := range p.alerts {
+		if a := &p.alerts[i]; a.Status != fleet.AlertResolved && p.wants(a.Subject) {
+			a.CausedBy = p.causes(a.AlertKey, firing)
+		}
+	}
+}
+
+func (p *pass) causes(key fleet.AlertKey, firing map[string][]fleet.AlertKey) []fleet.AlertKey {
+	r := p.set.Rule(key.Rule)
+	if r == nil {
+		return nil
+	}
+	var out []fleet.AlertKey
+	for _, name := range r.CausedBy {
+		for _, cause := range firing[name] {
+			if cause != key && (cause.Subject == key.Subject || isWide(cause.Subject.Kind)) {
+				out = append(out, cause)
+			}
+		}
+	}
+	return out
+}
+
+// isWide says whether trouble with a thing of this kind is trouble for all.
+func isWide(k fleet.Kind) bool {
+	return k == fleet.KindHost || k == fleet.KindMount || k == fleet.KindSelf
+}
+
+// silence marks the alerts that nobody is to be told of. What past.Silences
+// does not hold is not silenced, so that lifting a silence works at once.
+func (p *pass) silence() {
+	for i := range p.alerts {
+		a := &p.alerts[i]
+		if !p.wants(a.Subject) {
+			continue
+		}
+		a.SilencedUntil, a.SilencedBy = fleet.Instant{}, ""
+		for _, s := range p.silences {
+			if p.isSilent(s, a.AlertKey) && (a.SilencedUntil.IsZero() || a.SilencedUntil.Before(s.Until)) {
+				a.SilencedUntil, a.SilencedBy = s.Until, s.By
+			}
+		}
+	}
+}
+
+func (p *pass) isSilent(s fleet.Silence, key fleet.AlertKey) bool {
+	matches := (s.Rule == "" || s.Rule == key.Rule) && (s.Subject == fleet.Subject{} || s.Subject == key.Subject)
+	return matches && !p.snap.At.Before(s.From) && p.snap.At.Before(s.Until)
+}
+
+// sort puts everything in its order: findings by priority, then the oldest
+// first, then subject, then rule.
+func (p *pass) sort() {
+	sort.SliceStable(p.findings, func(i, j int) bool {
+		a, b := p.findings[i], p.findings[j]
+		if a.Priority != b.Priority {
+			return a.Priority < b.Priority
+		}
+		if x, y := p.snap.At.Since(a.Since), p.snap.At.Since(b.Since); x != y {
+			return x > y
+		}
+		if a.Subject != b.Subject {
+			return a.Subject.Less(b.Subject)
+		}
+		return a.Rule < b.Rule
+	})
+	sort.SliceStable(p.blind, func(i, j int) bool { return keyLess(p.blind[i].AlertKey, p.blind[j].AlertKey) })
+}

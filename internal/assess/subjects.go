@@ -1,0 +1,116 @@
+package assess
+
+import (
+	"custos/internal/fleet"
+	"custos/internal/rules"
+)
+
+// item is one thing a rule can be asked about.
+type item struct {
+	subject fleet.Subject
+	value   any // pointer into the snapshot
+	seen    rules.Seen
+	target  fleet.Target
+}
+
+// list returns the things of a kind in the order of the snapshot.
+func (p *pass) list(k fleet.Kind) []item {
+	list, ok := p.items[k]
+	if !ok {
+		list = p.prepare(k, p.collect(k))
+		p.items[k] = list
+	}
+	return list
+}
+
+// asked returns those of them that are to be judged in this pass.
+func (p *pass) asked(k fleet.Kind) []item {
+	if p.changed == nil {
+		return p.list(k)
+	}
+	list, ok := p.some[k]
+	if !ok {
+		for _, it := range p.collect(k) {
+			if it.subject.Kind = k; p.changed[it.subject] {
+				list = append(list, it)
+			}
+		}
+		list = p.prepare(k, list)
+		p.some[k] = list
+	}
+	return list
+}
+
+func (p *pass) prepare(k fleet.Kind, list []item) []item {
+	for i := range list {
+		list[i].subject.Kind = k
+		list[i].seen = p.view.See(k, list[i].value)
+	}
+	return list
+}
+
+func (p *pass) collect(k fleet.Kind) []item {
+	s := p.snap
+	switch k {
+	case fleet.KindHost:
+		return []item{named(hostName(s), &s.Host.Value, fleet.Target{})}
+	case fleet.KindSelf:
+		return []item{named("custos", &s.Self.Value, fleet.Target{})}
+	case fleet.KindPart:
+		return parts(s)
+	case fleet.KindExtra:
+		return each(s.Extra.Value, func(e *fleet.Extra) item { return named(e.Name, e, fleet.Target{}) })
+	case fleet.KindSession:
+		return each(s.Sessions.Value, func(x *fleet.Pane) item { return named(x.Name(), x, fleet.Target{}) })
+	case fleet.KindMount:
+		return each(s.Host.Value.Mounts, func(m *fleet.Mount) item { return named(m.Path, m, fleet.Target{Mount: m}) })
+	}
+	return collectTargets(s, k)
+}
+
+// collectTargets lists the kinds that an action can be done to.
+func collectTargets(s *fleet.Snapshot, k fleet.Kind) []item {
+	switch k {
+	case fleet.KindAgent:
+		return each(s.Agents.Value, func(a *fleet.Agent) item { return named(a.Name, a, fleet.Target{Agent: a}) })
+	case fleet.KindRepo:
+		return each(s.Repos.Value.Repos, func(r *fleet.Repo) item { return named(r.Path, r, fleet.Target{Repo: r}) })
+	case fleet.KindWorktree:
+		return each(s.Repos.Value.Worktrees, func(w *fleet.Worktree) item { return named(w.Path, w, fleet.Target{Worktree: w}) })
+	case fleet.KindLock:
+		return each(s.Locks.Value, func(l *fleet.Lock) item { return named(l.Path, l, fleet.Target{Lock: l}) })
+	case fleet.KindPhase:
+		return each(s.Phases.Value, func(x *fleet.Phase) item { return named(x.Path, x, fleet.Target{Phase: x}) })
+	case fleet.KindLog:
+		return each(s.Logs.Value, func(l *fleet.Log) item { return named(l.Path, l, fleet.Target{Log: l}) })
+	}
+	return nil
+}
+
+func named(name string, value any, t fleet.Target) item {
+	return item{subject: fleet.Subject{Name: name}, value: value, target: t}
+}
+
+func each[T any](list []T, turn func(*T) item) []item {
+	out := make([]item, len(list))
+	for i := range list {
+		out[i] = turn(&list[i])
+	}
+	return out
+}
+
+func parts(s *fleet.Snapshot) []item {
+	var out []item
+	for _, name := range fleet.PartNames() {
+		out = append(out, named(string(name), &rules.Part{Name: name, Sight: *s.Sight(name)}, fleet.Target{}))
+	}
+	return out
+}
+
+// hostName does not come from the host part, which may be unknown.
+func hostName(s *fleet.Snapshot) string {
+	if s.From.Host != "" {
+		return s.From.Host
+	}
+	return "localhost"
+}

@@ -1,0 +1,78 @@
+package assess
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"custos/internal/fleet"
+	"custos/internal/rules"
+)
+
+// start is the first instant of the tests' world.
+func start() fleet.Instant {
+	return fleet.Instant{Wall: time.Date(2026, 11, 20, 9, 0, 0, 0, time.UTC), Up: fleet.Duration(100 * time.Hour), Boot: "boot"}
+}
+
+func hours(n int) fleet.Leaf[fleet.Duration] {
+	return fleet.Known(fleet.Duration(n) * fleet.Duration(time.Hour))
+}
+
+// healthy is a world of which every built-in rule is false, with every leaf known.
+func healthy(at fleet.Instant) fleet.Snapshot {
+	ok := fleet.Sight{Status: fleet.StatusOK, At: at}
+	return fleet.Snapshot{
+		At: at, From: fleet.Vantage{Host: "box", Boot: "boot"},
+		Host:      fleet.Part[fleet.Host]{Sight: ok, Value: healthyHost()},
+		Processes: fleet.Part[[]fleet.Process]{Sight: ok},
+		Sessions:  fleet.Part[[]fleet.Pane]{Sight: ok},
+		Agents:    fleet.Part[[]fleet.Agent]{Sight: ok, Value: []fleet.Agent{healthyAgent("worker")}},
+		Repos: fleet.Part[fleet.Repos]{Sight: ok, Value: fleet.Repos{
+			Repos: []fleet.Repo{{Path: "/r", Owner: fleet.OwnerConfigured, Primary: fleet.Known("main"), Branch: fleet.Known("main"), Operation: fleet.Known(""),
+				OperationAge: hours(0), Occupied: fleet.Known([]int{}), Pinned: true}},
+			Worktrees: []fleet.Worktree{{Path: "/w", Repo: "/r", Owner: fleet.OwnerConfigured, Age: hours(1), Bytes: fleet.Known(int64(1) << 30),
+				BulkBytes: fleet.Known(int64(0)), Occupied: fleet.Known([]int{}), CrashedAge: hours(0), Removable: fleet.Known(true)}}}},
+		Locks:  fleet.Part[[]fleet.Lock]{Sight: ok, Value: []fleet.Lock{{Path: "/l", Owner: fleet.OwnerConfigured, Holder: fleet.Known(fleet.HolderAlive), Age: hours(1)}}},
+		Phases: fleet.Part[[]fleet.Phase]{Sight: ok, Value: []fleet.Phase{{Path: "/p", Owner: fleet.OwnerConfigured, Phase: fleet.Known("working"), Age: hours(1), Closed: fleet.Known(false)}}},
+		Logs:   fleet.Part[[]fleet.Log]{Sight: ok, Value: []fleet.Log{{Path: "/log", Owner: fleet.OwnerConfigured, Bytes: fleet.Known(int64(1000)), Age: hours(1)}}},
+		Self: fleet.Part[fleet.Self]{Sight: ok, Value: fleet.Self{StartedAt: at, LastPatrolAge: hours(0), PatrolEvery: fleet.Duration(20 * time.Minute),
+			JournalWritable: fleet.Known(true), StoreWritable: fleet.Known(true)}},
+		Extra: fleet.Part[[]fleet.Extra]{Sight: ok},
+	}
+}
+
+func healthyHost() fleet.Host {
+	return fleet.Host{Name: "box", CPUs: 2,
+		Memory:    fleet.Memory{Total: fleet.Known(int64(16) << 30), Available: fleet.Known(int64(8) << 30)},
+		Swap:      fleet.Swap{Total: fleet.Known(int64(4) << 30), Used: fleet.Known(int64(0))},
+		OOMRecent: fleet.Known(int64(0)),
+		Mounts:    []fleet.Mount{{Path: "/", Type: "ext4", UsedPercent: fleet.Known(40.0), InodesPercent: fleet.Known(10.0)}}}
+}
+
+func healthyAgent(name string) fleet.Agent {
+	return fleet.Agent{Name: name, Kind: "claude", Owner: fleet.OwnerCustos, State: fleet.StateWorking, Dwell: hours(0), Process: fleet.ProcessID{PID: 7, Start: 7},
+		Age: hours(1), CPU: fleet.Known(5.0), RSS: fleet.Known(int64(300) << 20), Progress: fleet.ProgressSome, Quiet: hours(0)}
+}
+
+func crowd(n int) fleet.Snapshot {
+	s := healthy(start())
+	s.Agents.Value = nil
+	for i := range n {
+		s.Agents.Value = append(s.Agents.Value, healthyAgent(fmt.Sprintf("agent-%05d", i)))
+	}
+	return s
+}
+
+func builtin(t testing.TB) *rules.Set {
+	t.Helper()
+	return parse(t, string(rules.Builtin()))
+}
+
+func parse(t testing.TB, text string) *rules.Set {
+	t.Helper()
+	set, err := rules.Parse("test", []byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return set
+}

@@ -1,0 +1,87 @@
+// Package catalog is the one list of what is built in: probes, actions,
+// notifiers, and the sections of custos.toml that belong to them. Adding a
+// plug-in is its folder and one line here.
+package catalog
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"time"
+
+	"custos/internal/agent"
+	"custos/internal/config"
+	"custos/internal/fleet"
+	"custos/internal/session/tmux"
+	"custos/internal/sys/host"
+	"custos/internal/sys/proc"
+)
+
+// World is what the built-in plug-ins share: the clients of the outside, and
+// what the composition root knows.
+type World struct {
+	Config config.Config
+	Getenv func(string) string
+	Stderr io.Writer
+	Clock  host.Clock
+	From   fleet.Vantage
+	Procs  *proc.Reader
+	Tmux   *tmux.Viewer
+	Kinds  *agent.Kinds
+
+	StartedAt   fleet.Instant
+	PatrolEvery time.Duration // 0 when no daemon runs
+	// Recorded returns what the ledger remembers of agents.
+	Recorded func(ctx context.Context) ([]fleet.AgentRecord, error)
+	// LastPatrol, Amnesia and ClockBehind are what Custos knows of itself.
+	LastPatrol  func() fleet.Leaf[fleet.Duration]
+	Amnesia     func() bool
+	ClockBehind func() bool
+}
+
+// Now is the one clock, as an instant.
+func (w *World) Now() fleet.Instant { return Instant(w.Clock.Now()) }
+
+// Instant turns a reading of the machine's clocks into the word of the fleet.
+func Instant(m host.Moment) fleet.Instant {
+	return fleet.Instant{Wall: m.Wall, Up: fleet.Duration(m.Up), Boot: m.Boot}
+}
+
+// Vantage says from where this process looks.
+func Vantage(version string) fleet.Vantage {
+	p := host.Vantage()
+	return fleet.Vantage{Host: p.Host, Boot: p.Boot, PIDNamespace: p.PIDNamespace,
+		MountNamespace: p.MountNamespace, UID: p.UID, Container: p.Container, Version: version}
+}
+
+// NewWorld makes the clients that the plug-ins share.
+func NewWorld(cfg config.Config, getenv func(string) string, stderr io.Writer, version string) (*World, error) {
+	clock, err := host.NewClock()
+	if err != nil {
+		return nil, err
+	}
+	w := &World{Config: cfg, Getenv: getenv, Stderr: stderr, Clock: clock, From: Vantage(version),
+		Procs: proc.NewReader(proc.TableOptions{})}
+	w.StartedAt = w.Now()
+	if w.Kinds, err = agent.Parse(agent.Source{Name: cfg.File, Text: cfg.Text}); err != nil {
+		return nil, err
+	}
+	w.Tmux, err = w.viewer()
+	return w, err
+}
+
+// shared is how old an answer may be that several probes ask for at once.
+const shared = time.Second
+
+func (w *World) viewer() (*tmux.Viewer, error) {
+	o := tmux.Options{Discover: true}
+	if err := w.Config.Section("tmux", &o); err != nil {
+		return nil, err
+	}
+	o.TMPDir, o.Inside, o.UID, o.Boot, o.TTL = w.Getenv("TMUX_TMPDIR"), w.Getenv("TMUX"), w.From.UID, w.From.Boot, shared
+	v, err := tmux.New(o)
+	if err != nil {
+		return nil, fmt.Errorf("cannot set up [tmux]: %w", err)
+	}
+	return v, nil
+}

@@ -1,0 +1,94 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"path/filepath"
+
+	"custos/internal/api"
+	"custos/internal/catalog"
+	"custos/internal/fleet"
+	"custos/internal/report/journal"
+	"custos/internal/server"
+	"custos/internal/store"
+)
+
+// book is the ledger as the server's ports want it.
+type book struct {
+	l   *ledger
+	now func() fleet.Instant
+}
+
+var (
+	_ server.Alerts    = book{}
+	_ server.Chronicle = book{}
+)
+
+// Alerts lists the alerts of the ledger; none when there is no ledger yet.
+func (b book) Alerts(ctx context.Context, all bool) ([]fleet.Alert, error) {
+	st, err := b.l.reader(ctx)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return st.Alerts(ctx, all)
+}
+
+// Acknowledge writes down that a person has taken up an alert. Taking up the
+// alert of the amnesia is how a person confirms that Custos may act again.
+func (b book) Acknowledge(ctx context.Context, number int64, by string) (fleet.Alert, error) {
+	st, err := b.l.writer(ctx)
+	if err != nil {
+		return fleet.Alert{}, err
+	}
+	a, err := st.Acknowledge(ctx, number, by, b.now())
+	if err == nil && a.Rule == catalog.AmnesiaRule {
+		err = st.ConfirmAmnesia(ctx, by, b.now())
+	}
+	return a, err
+}
+
+// Silence writes down a silence.
+func (b book) Silence(ctx context.Context, s fleet.Silence) error {
+	st, err := b.l.writer(ctx)
+	if err != nil {
+		return err
+	}
+	return st.Silence(ctx, s)
+}
+
+// Events lists events of the log.
+func (b book) Events(ctx context.Context, f server.EventFilter) ([]fleet.Event, error) {
+	st, err := b.l.reader(ctx)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	which := store.EventFilter{Subject: f.Subject, Alert: fleet.AlertKey{Rule: f.Rule}, Action: f.Action}
+	if f.After == 0 {
+		return st.LastEvents(ctx, f.Limit, which)
+	}
+	return st.Events(ctx, f.After, f.Limit, which)
+}
+
+// diary is the journal as the server's port wants it.
+type diary struct{ dir journal.Dir }
+
+var _ server.Journal = diary{}
+
+// Journal returns one day.
+func (d diary) Journal(_ context.Context, day string) (api.Journal, error) {
+	text, of, err := d.dir.Read(day)
+	if err != nil {
+		return api.Journal{}, err
+	}
+	if of == "" {
+		return api.Journal{}, fs.ErrNotExist
+	}
+	return api.Journal{Day: of, Path: fleet.Path(filepath.Join(string(d.dir), of+".md")), Text: text}, nil
+}

@@ -1,0 +1,151 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"custos/internal/config"
+	"custos/internal/fleet"
+	"custos/internal/store"
+)
+
+// ledger is the store as this process may use it: opened for reading when it
+// is first asked, and for writing, under the lock of the one writer, when
+// something is first written. A look therefore leaves no trace on disk.
+type ledger struct {
+	cfg     config.Config
+	started fleet.Instant
+	what    string        // this process, for whoever finds the lock taken
+	wait    time.Duration // how long to wait for the lock
+
+	mu   sync.Mutex
+	st   *store.Store // nil until opened
+	lock *lock        // nil while st is only for reading
+}
+
+func storeFile(cfg config.Config) string { return filepath.Join(cfg.StateDir, "custos.db") }
+
+// Past returns what is remembered; of a database that does not exist yet, nothing.
+func (l *ledger) Past(ctx context.Context, at fleet.Instant) (fleet.Past, error) {
+	st, err := l.reader(ctx)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return fleet.Past{StartedAt: l.started, NextAlert: 1}, nil
+	case err != nil:
+		// What was tried before cannot be told, so nothing may be tried now.
+		return fleet.Past{StartedAt: l.started, NextAlert: 1, Amnesia: true}, nil
+	}
+	return st.Past(ctx, at)
+}
+
+// reader returns the store, opened at least for reading. It fails with
+// fs.ErrNotExist when there is none yet.
+func (l *ledger) reader(ctx context.Context) (*store.Store, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.st != nil {
+		return l.st, nil
+	}
+	if _, err := os.Stat(storeFile(l.cfg)); err != nil {
+		return nil, err
+	}
+	st, err := store.OpenReadOnly(ctx, l.options())
+	if err != nil {
+		return nil, err
+	}
+	l.st = st
+	return st, nil
+}
+
+// writer returns the store, opened for writing. It fails with ErrHeld when
+// another process writes.
+func (l *ledger) writer(ctx context.Context) (*store.Store, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.lock != nil {
+		return l.st, nil
+	}
+	held, err := takeLock(ctx, l.cfg, l.what, l.wait)
+	if err != nil {
+		return nil, err
+	}
+	if l.st != nil {
+		_ = l.st.Close() // it was only for reading
+		l.st = nil
+	}
+	if err := os.MkdirAll(l.cfg.StateDir, 0o700); err != nil {
+		return nil, errors.Join(fmt.Errorf("cannot make the state folder: %w", err), held.release())
+	}
+	st, err := store.Open(ctx, l.options())
+	if err != nil {
+		return nil, errors.Join(err, held.release())
+	}
+	l.st, l.lock = st, held
+	return st, nil
+}
+
+func (l *ledger) options() store.Options {
+	return store.Options{Path: storeFile(l.cfg), StartedAt: l.started}
+}
+
+// Close closes the store and gives the lock back.
+func (l *ledger) Close() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	var errs []error
+	if l.st != nil {
+		errs = append(errs, l.st.Close())
+	}
+	if l.lock != nil {
+		errs = append(errs, l.lock.release())
+	}
+	l.st, l.lock = nil, nil
+	return errors.Join(errs...)
+}
+
+// The actor's and the reporter's ports, each through the writer.
+
+// Commit writes a turn.
+func (l *ledger) Commit(ctx context.Context, t fleet.Turn) error {
+	return l.write(ctx, func(st *store.Store) error { return st.Commit(ctx, t) })
+}
+
+// Start writes that an action is about to change the world.
+func (l *ledger) Start(ctx context.Context, id string, at fleet.Instant) error {
+	return l.write(ctx, func(st *store.Store) error { return st.Start(ctx, id, at) })
+}
+
+// Finish writes what became of an action.
+func (l *ledger) Finish(ctx context.Context, r fleet.Result) error {
+	return l.write(ctx, func(st *store.Store) error { return st.Finish(ctx, r) })
+}
+
+// Due returns the messages to be tried now.
+func (l *ledger) Due(ctx context.Context, at fleet.Instant, limit int) (due []fleet.Message, err error) {
+	err = l.write(ctx, func(st *store.Store) error { due, err = st.Due(ctx, at, limit); return err })
+	return due, err
+}
+
+// Sent strikes a message off.
+func (l *ledger) Sent(ctx context.Context, id string, at fleet.Instant) error {
+	return l.write(ctx, func(st *store.Store) error { return st.Sent(ctx, id, at) })
+}
+
+// Failed puts a message off.
+func (l *ledger) Failed(ctx context.Context, id string, at fleet.Instant, why string, next fleet.Instant) error {
+	return l.write(ctx, func(st *store.Store) error { return st.Failed(ctx, id, at, why, next) })
+}
+
+func (l *ledger) write(ctx context.Context, do func(*store.Store) error) error {
+	st, err := l.writer(ctx)
+	if err != nil {
+		return err
+	}
+	return do(st)
+}

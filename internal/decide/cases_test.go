@@ -1,0 +1,451 @@
+package decide
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/txtar"
+
+	"custos/internal/fleet"
+)
+
+var update = flag.Bool("update", false, "rewrite what the cases of testdata expect")
+
+// TestCases plays testdata/*.txtar. Each file is about one guard; each pair of
+// sections NAME.given and NAME.then is one case. Given starts from a world in
+// which everything is allowed: see newWorld.
+func TestCases(t *testing.T) {
+	files, err := filepath.Glob("testdata/*.txtar")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("cannot find cases: %v", err)
+	}
+	for _, file := range files {
+		t.Run(strings.TrimSuffix(filepath.Base(file), ".txtar"), func(t *testing.T) { playFile(t, file) })
+	}
+}
+
+// TestEveryGuardHasCases fails for a guard without a case that it refuses and
+// one that it lets pass.
+func TestEveryGuardHasCases(t *testing.T) {
+	for _, g := range guards() {
+		archive, err := txtar.ParseFile(filepath.Join("testdata", string(g.name)+".txtar"))
+		if err != nil {
+			t.Errorf("guard %s has no cases: %v", g.name, err)
+			continue
+		}
+		refuses, passes := false, false
+		for _, f := range archive.Files {
+			if strings.HasSuffix(f.Name, ".then") {
+				refuses = refuses || strings.Contains(string(f.Data), "guard="+string(g.name)+" ")
+				passes = passes || strings.HasPrefix(string(f.Data), "do ")
+			}
+		}
+		if !refuses || !passes {
+			t.Errorf("guard %s: refuses %v, passes %v: want a case of each", g.name, refuses, passes)
+		}
+	}
+}
+
+func playFile(t *testing.T, file string) {
+	archive, err := txtar.ParseFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := 0; i+1 < len(archive.Files); i += 2 {
+		given, then := &archive.Files[i], &archive.Files[i+1]
+		name := strings.TrimSuffix(given.Name, ".given")
+		if then.Name != name+".then" {
+			t.Fatalf("%s: after %s comes %s", file, given.Name, then.Name)
+		}
+		t.Run(name, func(t *testing.T) {
+			w := newWorld()
+			for n, line := range strings.Split(strings.TrimSpace(string(given.Data)), "\n") {
+				if err := w.read(line); err != nil {
+					t.Fatalf("%s: %s: line %d: %v", file, given.Name, n+1, err)
+				}
+			}
+			got := show(Decide(w.policy, w.snap, w.found, w.past))
+			if *update {
+				then.Data = []byte(got)
+			} else if got != string(then.Data) {
+				t.Errorf("got:\n%swant:\n%s", got, then.Data)
+			}
+		})
+	}
+	if *update {
+		if err := os.WriteFile(file, txtar.Format(archive), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// world is a case being built.
+type world struct {
+	policy fleet.Policy
+	snap   fleet.Snapshot
+	found  fleet.Assessment
+	past   fleet.Past
+}
+
+// at reads "10:00", "10:00:30", or "10:00/other" for another boot.
+func at(s string) fleet.Instant {
+	clock, boot, other := strings.Cut(s, "/")
+	if !other {
+		boot = "b1"
+	}
+	if strings.Count(clock, ":") == 1 {
+		clock += ":00"
+	}
+	wall, err := time.Parse("2006-01-02 15:04:05", "2026-07-01 "+clock)
+	if err != nil {
+		panic(err)
+	}
+	return fleet.Instant{Wall: wall, Up: fleet.Duration(wall.Sub(time.Date(2026, 7, 1, 0, 0, 0, 0, time.UTC))), Boot: boot}
+}
+
+// newWorld: 10:00, everything seen at 10:00, Custos up since 08:00, mode auto,
+// no cap, four abilities.
+func newWorld() *world {
+	w := &world{
+		policy: fleet.Policy{Mode: fleet.ModeAuto, Abilities: map[string]fleet.Ability{
+			"stop-tree":       {Do: "stop-tree", Idempotent: true},
+			"remove-lock":     {Do: "remove-lock", Idempotent: true},
+			"remove-worktree": {Do: "remove-worktree", Idempotent: true},
+			"rotate-log":      {Do: "rotate-log"},
+			"start-agent":     {Do: "start-agent", Starts: true},
+			"notify-terminal": {Do: "notify-terminal", Harmless: true},
+		}},
+		snap:  fleet.Snapshot{At: at("10:00")},
+		found: fleet.Assessment{Rules: map[string]fleet.Remedy{}},
+		past:  fleet.Past{StartedAt: at("08:00")},
+	}
+	for _, name := range fleet.PartNames() {
+		*w.snap.Sight(name) = fleet.Sight{Status: fleet.StatusOK, At: at("10:00")}
+	}
+	return w
+}
+
+// read takes one line: a word, its arguments, and key=value settings, where
+// double quotes keep blanks together.
+func (w *world) read(line string) error {
+	words, err := split(line)
+	if err != nil || len(words) == 0 {
+		return err
+	}
+	set := map[string]string{}
+	var args []string
+	for _, word := range words[1:] {
+		if k, v, ok := strings.Cut(word, "="); ok && !strings.Contains(k, "/") {
+			set[k] = v
+		} else {
+			args = append(args, word)
+		}
+	}
+	switch words[0] {
+	case "now":
+		w.snap.At = at(args[0])
+	case "policy":
+		return w.readPolicy(set)
+	case "ability":
+		return w.readAbility(args[0], set)
+	case "part":
+		sight := w.snap.Sight(fleet.PartName(args[0]))
+		*sight = fleet.Sight{Status: fleet.Status(set["status"]), Why: set["why"]}
+		if set["at"] != "" {
+			sight.At = at(set["at"])
+		}
+	case "rule":
+		return w.readRule(args[0], set)
+	case "past":
+		return w.readPast(set)
+	case "action":
+		return w.readAction(args, set)
+	case "finding":
+		return w.readFinding(args, set)
+	case "wish":
+		return w.readWish(args, set)
+	case "alert":
+		return w.readAlert(args, set)
+	default:
+		return fmt.Errorf("cannot read %q", words[0])
+	}
+	return nil
+}
+
+func (w *world) readPolicy(set map[string]string) error {
+	p := &w.policy
+	for k, v := range set {
+		switch k {
+		case "mode":
+			p.Mode = fleet.Mode(v)
+		case "approved":
+			p.ApprovedBy = v
+		case "frozen":
+			p.Frozen = v
+		case "paused":
+			p.Paused = []fleet.Subject{subject(v)}
+		case "grace":
+			p.Grace = duration(v)
+		case "budget":
+			p.Budget = attempts(v)
+		case "blast":
+			p.Blast = integer(v)
+		default:
+			return fmt.Errorf("cannot read policy %q", k)
+		}
+	}
+	return nil
+}
+
+func (w *world) readAbility(do string, set map[string]string) error {
+	if set["missing"] != "" {
+		delete(w.policy.Abilities, do)
+		return nil
+	}
+	a := w.policy.Abilities[do]
+	a.Cannot, a.Needs = set["cannot"], set["needs"]
+	w.policy.Abilities[do] = a
+	return nil
+}
+
+func (w *world) readRule(name string, set map[string]string) error {
+	r := fleet.Remedy{Mode: fleet.Mode(set["mode"]), Cooldown: duration(set["cooldown"])}
+	if set["attempts"] != "" {
+		r.Attempts = attempts(set["attempts"])
+	}
+	w.found.Rules[name] = r
+	return nil
+}
+
+func (w *world) readPast(set map[string]string) error {
+	for k, v := range set {
+		switch k {
+		case "started":
+			w.past.StartedAt = at(v)
+		case "newest":
+			w.past.Newest = at(v)
+		case "amnesia":
+			w.past.Amnesia = true
+		case "stopped":
+			w.past.Stopped = append(w.past.Stopped, subject(v))
+		default:
+			return fmt.Errorf("cannot read past %q", k)
+		}
+	}
+	return nil
+}
+
+// readAction: action DO SUBJECT for=RULE/SUBJECT (open=HH:MM | ended=HH:MM status=…) id=…
+func (w *world) readAction(args []string, set map[string]string) error {
+	rule, about, _ := strings.Cut(set["for"], "/")
+	r := fleet.ActionRecord{Stage: fleet.StageEnded, Action: fleet.Action{ID: set["id"], Do: args[0], Subject: subject(args[1])}}
+	if rule != "" {
+		r.For = fleet.AlertKey{Rule: rule, Subject: subject(about)}
+	}
+	r.Target = target(r.Subject, set)
+	if set["open"] != "" {
+		r.Stage, r.PlannedAt = fleet.StageStarted, at(set["open"])
+	} else {
+		r.PlannedAt = at(set["ended"])
+		r.Result = &fleet.Result{Status: fleet.ResultStatus(set["status"]), Ended: at(set["ended"])}
+	}
+	w.past.Actions = append(w.past.Actions, r)
+	return nil
+}
+
+// readFinding: finding RULE SUBJECT [priority=] [pending=yes] [stale=yes] [parts=a,b] [cause=RULE/SUBJECT]
+func (w *world) readFinding(args []string, set map[string]string) error {
+	f := fleet.Finding{
+		AlertKey: fleet.AlertKey{Rule: args[0], Subject: subject(args[1])},
+		Priority: fleet.P2, Since: at("09:00"), Firing: set["pending"] == "", Fresh: set["stale"] == "",
+		Summary: args[0] + " is true",
+	}
+	if set["priority"] != "" {
+		f.Priority = fleet.Priority(set["priority"])
+	}
+	if set["since"] != "" {
+		f.Since = at(set["since"])
+	}
+	if set["parts"] != "" {
+		for _, p := range strings.Split(set["parts"], ",") {
+			f.Parts = append(f.Parts, fleet.PartName(p))
+		}
+	}
+	if set["cause"] != "" {
+		rule, about, _ := strings.Cut(set["cause"], "/")
+		f.CausedBy = []fleet.AlertKey{{Rule: rule, Subject: subject(about)}}
+	}
+	w.found.Findings = append(w.found.Findings, f)
+	if _, ok := w.found.Rules[f.Rule]; !ok {
+		w.found.Rules[f.Rule] = fleet.Remedy{Mode: fleet.ModeAuto}
+	}
+	return nil
+}
+
+// readWish: wish DO SUBJECT [owner=] [limit=] [unknown=] and what target takes.
+func (w *world) readWish(args []string, set map[string]string) error {
+	f := &w.found.Findings[len(w.found.Findings)-1]
+	s := subject(args[1])
+	f.Wishes = append(f.Wishes, fleet.Wish{Do: args[0], Subject: s, Target: target(s, set), Unknown: set["unknown"], Limit: integer(set["limit"])})
+	return nil
+}
+
+func (w *world) readAlert(args []string, set map[string]string) error {
+	a := fleet.Alert{AlertKey: fleet.AlertKey{Rule: args[0], Subject: subject(args[1])}, Number: int64(integer(set["number"])), Status: fleet.AlertFiring}
+	if set["status"] != "" {
+		a.Status = fleet.AlertStatus(set["status"])
+	}
+	if set["acked"] != "" {
+		a.AckedAt = at(set["acked"])
+	}
+	w.found.Alerts = append(w.found.Alerts, a)
+	return nil
+}
+
+// target: [owner=] [pid=1] [procs=2,3] [cwd=/x] [occupied=1,2]; owner defaults to configured.
+func target(s fleet.Subject, set map[string]string) fleet.Target {
+	owner := fleet.Owner(set["owner"])
+	if owner == "" {
+		owner = fleet.OwnerConfigured
+	}
+	switch s.Kind {
+	case fleet.KindAgent:
+		a := fleet.Agent{Name: s.Name, Owner: owner, Process: fleet.ProcessID{PID: integer(set["pid"])}}
+		for _, pid := range integers(set["procs"]) {
+			a.Procs = append(a.Procs, fleet.ProcessID{PID: pid})
+		}
+		if set["cwd"] != "" {
+			a.CWD = fleet.Known(set["cwd"])
+		}
+		return fleet.Target{Agent: &a}
+	case fleet.KindWorktree:
+		return fleet.Target{Worktree: &fleet.Worktree{Path: s.Name, Owner: owner, Occupied: fleet.Known(integers(set["occupied"]))}}
+	case fleet.KindRepo:
+		return fleet.Target{Repo: &fleet.Repo{Path: s.Name, Owner: owner}}
+	case fleet.KindLock:
+		return fleet.Target{Lock: &fleet.Lock{Path: s.Name, Owner: owner}}
+	case fleet.KindPhase:
+		return fleet.Target{Phase: &fleet.Phase{Path: s.Name, Owner: owner}}
+	case fleet.KindLog:
+		return fleet.Target{Log: &fleet.Log{Path: s.Name, Owner: owner}}
+	}
+	return fleet.Target{}
+}
+
+// show writes a plan, one line an entry.
+func show(p fleet.Plan) string {
+	var b strings.Builder
+	for _, a := range p.Actions {
+		fmt.Fprintf(&b, "do %s %s for=%s attempt=%d", a.Do, a.Subject, a.For.Rule, a.Attempt)
+		if a.Approved != "" {
+			fmt.Fprintf(&b, " approved=%s", a.Approved)
+		}
+		b.WriteByte('\n')
+	}
+	for _, s := range p.Skipped {
+		fmt.Fprintf(&b, "skip %s %s for=%s guard=%s why=%q", s.Do, s.Subject, s.For.Rule, s.Guard, s.Why)
+		if !s.Until.IsZero() {
+			fmt.Fprintf(&b, " until=%s", s.Until.Wall.UTC().Format("15:04:05"))
+			if s.Until.Boot != "b1" {
+				fmt.Fprintf(&b, "/%s", s.Until.Boot)
+			}
+		}
+		if s.Hint != "" {
+			fmt.Fprintf(&b, " hint=%q", s.Hint)
+		}
+		b.WriteByte('\n')
+	}
+	for _, k := range p.Idle {
+		fmt.Fprintf(&b, "idle %s\n", k)
+	}
+	return b.String()
+}
+
+func split(line string) ([]string, error) {
+	var words []string
+	var word strings.Builder
+	quoted := false
+	for _, r := range line + " " {
+		switch {
+		case r == '"':
+			quoted = !quoted
+		case r == ' ' && !quoted:
+			if word.Len() > 0 {
+				words = append(words, word.String())
+			}
+			word.Reset()
+		default:
+			word.WriteRune(r)
+		}
+	}
+	if quoted {
+		return nil, fmt.Errorf("cannot find the closing quote in %q", line)
+	}
+	return words, nil
+}
+
+func subject(s string) fleet.Subject {
+	got, ok := fleet.ParseSubject(s)
+	if !ok {
+		panic("not a subject: " + s)
+	}
+	return got
+}
+
+func integers(s string) []int {
+	var list []int
+	for _, part := range strings.Split(s, ",") {
+		if part != "" {
+			list = append(list, integer(part))
+		}
+	}
+	return list
+}
+
+func integer(s string) int {
+	if s == "" {
+		return 0
+	}
+	n, err := strconv.Atoi(s)
+	if err != nil {
+		panic(err)
+	}
+	return n
+}
+
+func duration(s string) fleet.Duration {
+	if s == "" {
+		return 0
+	}
+	d, err := time.ParseDuration(s)
+	if err != nil {
+		panic(err)
+	}
+	return fleet.Duration(d)
+}
+
+// attempts reads "3/1h".
+func attempts(s string) fleet.Attempts {
+	n, in, _ := strings.Cut(s, "/")
+	return fleet.Attempts{Max: integer(n), In: duration(in)}
+}
+
+func TestGuardsAreAskedInTheOrderOfFleet(t *testing.T) {
+	want := []fleet.Guard{fleet.GuardInFlight, fleet.GuardFrozen, fleet.GuardMode, fleet.GuardForeign, fleet.GuardPaused,
+		fleet.GuardPerson, fleet.GuardEvidence, fleet.GuardGrace, fleet.GuardCause, fleet.GuardCannot, fleet.GuardCooldown,
+		fleet.GuardAttempts, fleet.GuardBudget, fleet.GuardBlast, fleet.GuardApproval, fleet.GuardLimit}
+	var got []fleet.Guard
+	for _, g := range guards() {
+		got = append(got, g.name)
+	}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+}

@@ -1,0 +1,39 @@
+package fleet
+
+// HookEvent is what an agent CLI told of itself through a hook, normalised over
+// the kinds.
+type HookEvent struct {
+	ID       string        `json:"id"` // deduplicates: the same event may arrive by wire and by spool
+	At       Instant       `json:"at"` // when the hook ran
+	Agent    string        `json:"agent,omitempty"`
+	Instance string        `json:"instance,omitempty"` // the marker; empty for an agent that is not ours
+	Process  ProcessID     `json:"process,omitzero"`   // the agent's process, as the hook's ancestry shows it
+	Kind     string        `json:"kind"`
+	Event    HookName      `json:"event"`
+	Session  string        `json:"session,omitempty"`
+	Tool     string        `json:"tool,omitempty"`
+	CallID   string        `json:"call_id,omitempty"` // pairs the begin and the end of a tool call
+	Args     string        `json:"args,omitempty"`    // filtered, redacted, about 200 bytes
+	Text     string        `json:"text,omitempty"`    // of a prompt: its hash and first words; of an error: its name
+	Context  Leaf[float64] `json:"context"`           // context used, percent
+	Until    Instant       `json:"until,omitzero"`    // of a rate limit: when it resets
+}
+
+// HookName is the normalised name of a hook event.
+type HookName string
+
+// The hook events, over all kinds.
+const (
+	HookSessionStart HookName = "session-start"
+	HookSessionEnd   HookName = "session-end"
+	HookPrompt       HookName = "prompt" // a prompt was submitted
+	HookToolBegin    HookName = "tool-begin"
+	HookToolEnd      HookName = "tool-end"
+	HookPermission   HookName = "permission" // it asks whether it may
+	HookQuestion     HookName = "question"   // it waits for an answer
+	HookStop         HookName = "stop"       // the turn ended
+	HookFailure      HookName = "failure"    // the turn ended by an error: rate_limit, authentication, …
+	HookCompact      HookName = "compact"    // the context is about to be compacted
+	HookNotice       HookName = "notice"     // anything else it says
+	HookStatus       HookName = "status"     // a status line
+)

@@ -1,0 +1,110 @@
+package fleet
+
+// Desired is what people, or policy, want of an agent.
+type Desired string
+
+// The desired states. A person's stop is final until a person starts it.
+const (
+	DesiredRunning  Desired = "running"
+	DesiredStopped  Desired = "stopped"
+	DesiredPaused   Desired = "paused"
+	DesiredDraining Desired = "draining" // finish the turn, then stop
+	DesiredRetired  Desired = "retired"  // ended for good: kept for the record only
+)
+
+// Restart says when an agent that ended is started again.
+type Restart string
+
+// The restart policies.
+const (
+	RestartAlways    Restart = "always"     // also after a clean exit
+	RestartOnFailure Restart = "on-failure" // after a crash
+	RestartNever     Restart = "never"
+)
+
+// Where says what an agent of ours runs in.
+type Where string
+
+// The places an agent can be spawned in.
+const (
+	WhereTmux     Where = "tmux"     // a pane on the private server
+	WhereHeadless Where = "headless" // no terminal: output goes to capped logs
+)
+
+// Registration is the ledger's record of an agent: what it is for, and what is
+// wanted of it. It outlives every instance.
+type Registration struct {
+	Name      string   `json:"name"` // unique; the stable subject
+	Role      string   `json:"role,omitempty"`
+	Project   string   `json:"project,omitempty"`
+	Kind      string   `json:"kind"`
+	Owner     Owner    `json:"owner"` // custos or adopted
+	Where     Where    `json:"where"`
+	Argv      []string `json:"argv"`           // the agent CLI's own command line, without what hooks and resume add
+	Env       []string `json:"env,omitempty"`  // names of variables passed on from the daemon's environment; never values
+	Dir       string   `json:"dir"`            // working folder; the worktree when there is one
+	Repo      string   `json:"repo,omitempty"` // repository its worktree belongs to
+	Worktree  string   `json:"worktree,omitempty"`
+	Branch    string   `json:"branch,omitempty"`
+	Task      string   `json:"task,omitempty"`
+	Spec      string   `json:"spec,omitempty"`
+	Files     []string `json:"files,omitempty"`
+	Parent    string   `json:"parent,omitempty"`
+	Depth     int      `json:"depth,omitempty"`
+	Run       string   `json:"run,omitempty"`
+	Account   string   `json:"account,omitempty"` // whose rate limit it shares
+	Restart   Restart  `json:"restart"`
+	Standing  bool     `json:"standing,omitempty"`   // persistent role: exempt from idle rules
+	MemoryMax int64    `json:"memory_max,omitempty"` // bytes; 0: no cap
+
+	Desired   Desired `json:"desired"`
+	DesiredBy string  `json:"desired_by,omitempty"`
+	DesiredAt Instant `json:"desired_at,omitzero"`
+	CreatedAt Instant `json:"created_at"`
+
+	// The newest instance.
+	Instance    string      `json:"instance,omitempty"` // key of its shim: unique, also the value of its marker CUSTOS_AGENT
+	Process     ProcessID   `json:"process,omitzero"`
+	StartedAt   Instant     `json:"started_at,omitzero"`
+	SessionID   string      `json:"session_id,omitempty"` // of the CLI, for resume
+	Prompt      string      `json:"prompt,omitempty"`     // the first prompt, until it is acknowledged
+	PromptState Delivery    `json:"prompt_state,omitempty"`
+	Exit        *Exit       `json:"exit,omitempty"`   // of the newest instance, once it ended
+	Failed      string      `json:"failed,omitempty"` // why it is not started again by itself: the attempts of its window are spent
+	Checkpoint  *Checkpoint `json:"checkpoint,omitempty"`
+}
+
+// Exit is how an instance ended.
+type Exit struct {
+	Instance string    `json:"instance,omitempty"`
+	Process  ProcessID `json:"process"`
+	Status   Leaf[int] `json:"status"` // exit status; known unless it was a signal
+	Signal   Leaf[int] `json:"signal"`
+	OOM      bool      `json:"oom,omitempty"`
+	At       Instant   `json:"at"`
+	Source   string    `json:"source"`          // shim, pidfd, tmux
+	Asked    string    `json:"asked,omitempty"` // who asked for it, when somebody did
+}
+
+// Delivery is how far a text for an agent got.
+type Delivery string
+
+// The states of a delivery.
+const (
+	DeliveryPending      Delivery = "pending"
+	DeliverySent         Delivery = "sent"         // typed, not yet acknowledged
+	DeliveryAcknowledged Delivery = "acknowledged" // the agent's prompt hook told of it
+	DeliveryUndelivered  Delivery = "undelivered"
+)
+
+// Checkpoint is what Custos wrote down of an agent's work, without asking it.
+type Checkpoint struct {
+	At         Instant  `json:"at"`
+	Head       string   `json:"head"`          // commit checked out
+	Ref        string   `json:"ref,omitempty"` // refs/custos/backup/…: uncommitted, untracked and precious work
+	Task       string   `json:"task,omitempty"`
+	LastPrompt string   `json:"last_prompt,omitempty"`
+	SessionID  string   `json:"session_id,omitempty"`
+	Files      []string `json:"files,omitempty"`   // touched since it started
+	Summary    string   `json:"summary,omitempty"` // when the agent gave one
+}

@@ -1,0 +1,467 @@
+package observe_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"custos/internal/fleet"
+	"custos/internal/observe"
+	"custos/internal/observe/observetest"
+)
+
+// world is a board with one probe, in the fake time of synctest.
+type world struct {
+	*observe.Board
+	fake *observetest.Fake
+	woke chan string
+}
+
+var spec = observe.Spec{Name: "fake", Part: fleet.PartExtra, Every: 10 * time.Second, Deadline: 2 * time.Second}
+
+func newWorld(do func(context.Context) (observe.Put, error)) world {
+	w := world{fake: &observetest.Fake{Of: spec, Do: do}, woke: make(chan string, 1000)}
+	w.Board = observe.New(observe.Options{Probes: []observe.Probe{w.fake}, Now: clock(), Wake: func(r string) { w.woke <- r }})
+	return w
+}
+
+func clock() func() fleet.Instant {
+	began := time.Now()
+	return func() fleet.Instant {
+		return fleet.Instant{Wall: time.Now().UTC(), Up: fleet.Duration(time.Since(began) + time.Hour), Boot: "b"}
+	}
+}
+
+// run starts Run for the length of the test, inside its bubble.
+func (w world) run(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan struct{})
+	go func() { defer close(ended); w.Run(ctx) }()
+	t.Cleanup(func() { cancel(); <-ended })
+	synctest.Wait()
+}
+
+func (w world) expect(t *testing.T, want fleet.Status, facts int, why string) fleet.Sight {
+	t.Helper()
+	synctest.Wait()
+	s := w.Snapshot()
+	if got := s.Extra.Status; got != want || len(s.Extra.Value) != facts || !strings.Contains(s.Extra.Why, why) {
+		t.Fatalf("sight is %+v with %d facts; want %s, %d facts and why %q", s.Extra.Sight, len(s.Extra.Value), want, facts, why)
+	}
+	return s.Extra.Sight
+}
+
+func sees(names ...string) func(context.Context) (observe.Put, error) {
+	return func(context.Context) (observe.Put, error) { return observetest.Facts(names...), nil }
+}
+
+func TestPendingThenOK(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(sees("a"))
+		w.expect(t, fleet.StatusPending, 0, "not looked yet")
+		w.run(t)
+		w.expect(t, fleet.StatusOK, 1, "")
+		time.Sleep(25 * time.Second)
+		synctest.Wait()
+		if n := w.fake.Looks(); n != 3 {
+			t.Errorf("%d looks in 25 s, want 3", n)
+		}
+		if s := w.Snapshot(); s.Host.Status != fleet.StatusAbsent || s.Host.Why != "no probe configured" {
+			t.Errorf("a part without a probe is %+v", s.Host.Sight)
+		}
+	})
+}
+
+func TestFirstWithoutRunLooksOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(func(context.Context) (observe.Put, error) {
+			time.Sleep(time.Second)
+			return observetest.Facts("a"), nil
+		})
+		began := time.Now()
+		w.First(t.Context())
+		w.First(t.Context())
+		sight := w.expect(t, fleet.StatusOK, 1, "")
+		if w.fake.Looks() != 1 || time.Since(began) != time.Second {
+			t.Errorf("%d looks in %s", w.fake.Looks(), time.Since(began))
+		}
+		if time.Duration(sight.Took) != time.Second {
+			t.Errorf("the look took %s, want 1s", sight.Took)
+		}
+		w.Touched(fleet.PartExtra)
+		w.expect(t, fleet.StatusPending, 0, "changed")
+		w.First(t.Context())
+		w.expect(t, fleet.StatusOK, 1, "")
+	})
+}
+
+func TestFirstEndsWithItsContext(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		stop := make(chan struct{})
+		w := newWorld(func(context.Context) (observe.Put, error) { <-stop; return nil, nil })
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		began := time.Now()
+		w.First(ctx)
+		if took := time.Since(began); took > 1600*time.Millisecond {
+			t.Errorf("First took %s", took)
+		}
+		close(stop)
+		synctest.Wait()
+	})
+}
+
+func TestStaleThenUnknown(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(sees("a"))
+		w.First(t.Context()) // and never again
+		time.Sleep(22 * time.Second)
+		w.expect(t, fleet.StatusOK, 1, "")
+		time.Sleep(time.Second)
+		if s := w.expect(t, fleet.StatusStale, 1, "last seen 23s ago"); time.Duration(s.Blind) != time.Second {
+			t.Errorf("blind for %s, want 1s", s.Blind)
+		}
+		time.Sleep(28 * time.Second)
+		w.expect(t, fleet.StatusUnknown, 0, "last seen 51s ago")
+	})
+}
+
+func TestFailureIsStaleAtOnceAndHeals(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var fail atomic.Pointer[error]
+		w := newWorld(func(context.Context) (observe.Put, error) {
+			if err := fail.Load(); err != nil {
+				return nil, *err
+			}
+			return observetest.Facts("a"), nil
+		})
+		w.run(t)
+		no := errors.New("cannot look: token=hunter2 \x1b[31mno")
+		fail.Store(&no)
+		time.Sleep(10 * time.Second)
+		s := w.expect(t, fleet.StatusStale, 1, "cannot look: token=***")
+		if strings.Contains(s.Why, "\x1b") {
+			t.Errorf("an escape was let through: %q", s.Why)
+		}
+		time.Sleep(15 * time.Second)
+		if s := w.expect(t, fleet.StatusStale, 1, ""); time.Duration(s.Blind) != 15*time.Second {
+			t.Errorf("blind for %s, want 15s", s.Blind)
+		}
+		time.Sleep(30 * time.Second)
+		w.expect(t, fleet.StatusUnknown, 0, "cannot look")
+		fail.Store(nil)
+		time.Sleep(10 * time.Second)
+		if s := w.expect(t, fleet.StatusOK, 1, ""); s.Blind != 0 {
+			t.Errorf("still blind for %s", s.Blind)
+		}
+		if n := len(w.woke); n != 2 {
+			t.Errorf("woken %d times, want at the failure and at the cure", n)
+		}
+	})
+}
+
+func TestNeverSeenIsUnknown(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(func(context.Context) (observe.Put, error) { return nil, errors.New("cannot look: no") })
+		w.run(t)
+		w.expect(t, fleet.StatusUnknown, 0, "cannot look: no")
+		time.Sleep(time.Minute)
+		if s := w.expect(t, fleet.StatusUnknown, 0, ""); time.Duration(s.Blind) != time.Minute {
+			t.Errorf("blind for %s, want 1m", s.Blind)
+		}
+	})
+}
+
+func TestPartialIsUsedAndStale(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(func(context.Context) (observe.Put, error) {
+			return observetest.Facts("a"), errors.New("cannot see b")
+		})
+		w.run(t)
+		time.Sleep(time.Hour)
+		w.expect(t, fleet.StatusStale, 1, "cannot see b")
+	})
+}
+
+func TestPanicIsUnknown(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var bad atomic.Bool
+		w := newWorld(func(context.Context) (observe.Put, error) {
+			if bad.Load() {
+				panic("index out of range")
+			}
+			return observetest.Facts("a"), nil
+		})
+		w.run(t)
+		bad.Store(true)
+		time.Sleep(10 * time.Second)
+		w.expect(t, fleet.StatusUnknown, 0, "the probe panicked: index out of range (board_test.go:")
+		bad.Store(false)
+		time.Sleep(10 * time.Second)
+		w.expect(t, fleet.StatusOK, 1, "")
+	})
+}
+
+func TestPanicInPutIsUnknown(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(func(context.Context) (observe.Put, error) {
+			return func(*fleet.Snapshot) { panic("boom") }, nil
+		})
+		w.First(t.Context())
+		w.expect(t, fleet.StatusUnknown, 0, "boom")
+	})
+}
+
+func TestNeitherFactsNorError(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(func(context.Context) (observe.Put, error) { return nil, nil })
+		w.First(t.Context())
+		w.expect(t, fleet.StatusUnknown, 0, "neither facts nor an error")
+	})
+}
+
+func TestLeftBehindIsNeverStartedTwice(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		hang := make(chan struct{})
+		var stuck atomic.Bool
+		w := newWorld(func(context.Context) (observe.Put, error) {
+			if stuck.Load() {
+				<-hang
+				return observetest.Facts("old", "old"), nil
+			}
+			return observetest.Facts("a"), nil
+		})
+		w.run(t)
+		stuck.Store(true)
+		time.Sleep(13 * time.Second)
+		w.expect(t, fleet.StatusUnknown, 0, "the look begun 3s ago has not ended (deadline 2s)")
+		w.Touched(fleet.PartExtra)
+		time.Sleep(time.Hour)
+		if n := w.fake.Looks(); n != 2 {
+			t.Fatalf("%d looks began, want 2", n)
+		}
+		began := time.Now()
+		w.First(t.Context()) // waits for nobody who was left behind
+		if time.Since(began) != 0 {
+			t.Errorf("First waited %s", time.Since(began))
+		}
+		stuck.Store(false)
+		close(hang) // what it brings is dropped; the touch is answered at once
+		synctest.Wait()
+		w.expect(t, fleet.StatusOK, 1, "")
+		if n := w.fake.Looks(); n != 3 {
+			t.Errorf("%d looks began, want 3", n)
+		}
+	})
+}
+
+func TestSlowButObedientIsStale(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var slow atomic.Bool
+		w := newWorld(func(ctx context.Context) (observe.Put, error) {
+			if slow.Load() {
+				<-ctx.Done()
+				return nil, fmt.Errorf("cannot look: %w", ctx.Err())
+			}
+			return observetest.Facts("a"), nil
+		})
+		w.run(t)
+		slow.Store(true)
+		time.Sleep(13 * time.Second)
+		w.expect(t, fleet.StatusStale, 1, "deadline exceeded")
+	})
+}
+
+func TestAbsent(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(func(context.Context) (observe.Put, error) {
+			return nil, fmt.Errorf("no tmux: %w", observe.ErrAbsent)
+		})
+		w.run(t)
+		if s := w.expect(t, fleet.StatusAbsent, 0, "no tmux"); s.Blind != 0 {
+			t.Error("absent is not blind")
+		}
+		time.Sleep(time.Hour)
+		w.expect(t, fleet.StatusAbsent, 0, "no tmux")
+	})
+}
+
+func TestTouchedIsPendingUntilLookedAtAfterwards(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(func(context.Context) (observe.Put, error) {
+			time.Sleep(time.Second)
+			return observetest.Facts("a"), nil
+		})
+		w.run(t)
+		time.Sleep(11500 * time.Millisecond) // half a second into the second look
+		w.expect(t, fleet.StatusOK, 1, "")
+		w.Touched(fleet.PartExtra, fleet.PartHost)
+		time.Sleep(600 * time.Millisecond) // that look ends, but it began before the touch
+		w.expect(t, fleet.StatusPending, 0, "changed")
+		time.Sleep(time.Second)
+		s := w.expect(t, fleet.StatusOK, 1, "")
+		if n := w.fake.Looks(); n != 3 {
+			t.Errorf("%d looks, want 3", n)
+		}
+		if s.Blind != 0 {
+			t.Errorf("blind for %s", s.Blind)
+		}
+		if n := len(w.woke); n != 1 {
+			t.Errorf("woken %d times, want once", n)
+		}
+	})
+}
+
+func TestTouchedThenFailedIsUnknown(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(sees("a"))
+		w.First(t.Context())
+		w.fake.Do = func(context.Context) (observe.Put, error) { return nil, errors.New("cannot look: no") }
+		w.Touched(fleet.PartExtra)
+		w.First(t.Context())
+		w.expect(t, fleet.StatusUnknown, 0, "cannot look: no") // what was seen before the touch is worth nothing
+	})
+}
+
+func TestLookNowKeepsWhatIsKnown(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(sees("a"))
+		w.run(t)
+		time.Sleep(time.Second)
+		w.LookNow(fleet.PartExtra)
+		w.LookNow(fleet.PartHost)
+		w.expect(t, fleet.StatusOK, 1, "")
+		if n := w.fake.Looks(); n != 2 {
+			t.Errorf("%d looks, want 2", n)
+		}
+		if len(w.woke) != 1 {
+			t.Errorf("woken %d times, want once", len(w.woke))
+		}
+	})
+}
+
+func TestFirstBesideRunDoesNotLookTwice(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(func(context.Context) (observe.Put, error) {
+			time.Sleep(time.Second)
+			return observetest.Facts("a"), nil
+		})
+		w.run(t)
+		w.First(t.Context())
+		w.Touched(fleet.PartExtra)
+		w.First(t.Context())
+		time.Sleep(5 * time.Second)
+		if n := w.fake.Looks(); n != 2 {
+			t.Errorf("%d looks, want 2", n)
+		}
+	})
+}
+
+// A hung probe holds up nobody else.
+func TestProbesRunBesideEachOther(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		hang := make(chan struct{})
+		bad := &observetest.Fake{Of: observe.Spec{Name: "bad", Part: fleet.PartHost, Every: time.Second, Deadline: time.Second},
+			Do: func(context.Context) (observe.Put, error) { <-hang; return nil, nil }}
+		fine := &observetest.Fake{Of: spec, Do: sees("a")}
+		b := observe.New(observe.Options{Probes: []observe.Probe{bad, fine}, Now: clock()})
+		began := time.Now()
+		b.First(t.Context())
+		if took := time.Since(began); took != 1500*time.Millisecond {
+			t.Errorf("First took %s, want the deadline and its grace", took)
+		}
+		s := b.Snapshot()
+		if s.Host.Status != fleet.StatusUnknown || s.Extra.Status != fleet.StatusOK {
+			t.Errorf("host %s, extra %s", s.Host.Status, s.Extra.Status)
+		}
+		close(hang)
+		synctest.Wait()
+	})
+}
+
+func TestSharedPart(t *testing.T) {
+	nothing := func(context.Context) (observe.Put, error) { return nil, errors.New("cannot look: no") }
+	absent := func(context.Context) (observe.Put, error) { return nil, observe.ErrAbsent }
+	for _, c := range []struct {
+		name   string
+		second func(context.Context) (observe.Put, error)
+		want   fleet.Status
+		facts  string
+	}{
+		{"both", sees("b"), fleet.StatusOK, "ab"},
+		{"one blind", nothing, fleet.StatusStale, "a"},
+		{"one absent", absent, fleet.StatusOK, "a"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			one := &observetest.Fake{Of: spec, Do: sees("a")}
+			two := &observetest.Fake{Of: spec, Do: c.second}
+			b := observe.New(observe.Options{Probes: []observe.Probe{one, two}, Now: clock()})
+			b.First(t.Context())
+			s := b.Snapshot()
+			got := ""
+			for _, f := range s.Extra.Value {
+				got += f.Name
+			}
+			if s.Extra.Status != c.want || got != c.facts {
+				t.Errorf("got %q, %+v; want %q, %s", got, s.Extra.Sight, c.facts, c.want)
+			}
+		})
+	}
+}
+
+// A Put that appends does not reach into the slice that another one set.
+func TestPutsShareNothing(t *testing.T) {
+	owned := make([]fleet.Extra, 1, 10)
+	one := &observetest.Fake{Of: spec, Do: func(context.Context) (observe.Put, error) {
+		return func(s *fleet.Snapshot) { s.Extra.Value = owned }, nil
+	}}
+	two := &observetest.Fake{Of: spec, Do: sees("b")}
+	b := observe.New(observe.Options{Probes: []observe.Probe{one, two}, Now: clock()})
+	b.First(t.Context())
+	b.Snapshot()
+	if got := owned[:2][1].Name; got != "" {
+		t.Errorf("the probe's own slice now holds %q", got)
+	}
+}
+
+// Run, First, Touched and Snapshot from many sides at once; for -race.
+func TestManyHands(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(sees("a"))
+		w.run(t)
+		for range 20 {
+			go func() {
+				for range 50 {
+					w.Touched(fleet.PartExtra)
+					w.Snapshot()
+					w.First(t.Context())
+					w.LookNow(fleet.PartExtra)
+					time.Sleep(time.Millisecond)
+				}
+			}()
+		}
+		time.Sleep(time.Minute)
+		w.expect(t, fleet.StatusOK, 1, "")
+	})
+}
+
+func BenchmarkSnapshot10000Agents(b *testing.B) {
+	agents := make([]fleet.Agent, 10_000)
+	fake := &observetest.Fake{Of: observe.Spec{Name: "agents", Part: fleet.PartAgents, Every: time.Hour, Deadline: time.Second},
+		Do: func(context.Context) (observe.Put, error) {
+			return func(s *fleet.Snapshot) { s.Agents.Value = agents }, nil
+		}}
+	board := observe.New(observe.Options{Probes: []observe.Probe{fake}, Now: clock()})
+	board.First(b.Context())
+	b.ReportAllocs()
+	for b.Loop() {
+		if s := board.Snapshot(); len(s.Agents.Value) != len(agents) {
+			b.Fatal("agents are missing")
+		}
+	}
+}

@@ -1,0 +1,158 @@
+package git
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"custos/internal/fleet"
+	sysgit "custos/internal/sys/git"
+)
+
+// seed is a repository to look at, and who may touch what in it.
+type seed struct {
+	place     sysgit.Place // of the main worktree
+	owner     fleet.Owner
+	worktrees map[string]bool // tops of linked worktrees that were configured by a glob of their own
+	err       error           // why it cannot be looked at
+}
+
+func (f seed) ownerOf(top string) fleet.Owner {
+	if f.worktrees[top] {
+		return fleet.OwnerConfigured
+	}
+	return f.owner
+}
+
+// discovery collects seeds, each repository once.
+type discovery struct {
+	seeds map[string]*seed // by common folder, or by path for what is broken
+	left  int              // matches still allowed
+}
+
+// discover finds the repositories to look at, sorted. The error says that the
+// globs match more than is looked at.
+func (p *Probe) discover() ([]seed, error) {
+	d := &discovery{seeds: map[string]*seed{}, left: maxMatches}
+	var errs []error
+	for _, pattern := range p.o.Repos {
+		matches, err := d.glob(pattern)
+		errs = append(errs, err)
+		for _, m := range matches {
+			d.repository(m, pattern == m)
+		}
+	}
+	for _, pattern := range p.o.Worktrees {
+		matches, err := d.glob(pattern)
+		errs = append(errs, err)
+		for _, m := range matches {
+			d.worktree(m)
+		}
+	}
+	if p.o.Discover != nil {
+		for _, cwd := range p.o.Discover() {
+			d.foreign(cwd)
+		}
+	}
+	return d.list(), errors.Join(errs...)
+}
+
+func (d *discovery) list() []seed {
+	var list []seed
+	for _, s := range d.seeds {
+		list = append(list, *s)
+	}
+	slices.SortFunc(list, func(a, b seed) int { return strings.Compare(a.place.Common, b.place.Common) })
+	return list
+}
+
+// glob returns what a pattern matches; one without wildcards is itself a match.
+func (d *discovery) glob(pattern string) ([]string, error) {
+	if !strings.ContainsAny(pattern, "*?[") {
+		return []string{pattern}, nil
+	}
+	matches, err := filepath.Glob(pattern)
+	if err != nil {
+		return nil, fmt.Errorf("cannot read the pattern %q: %w", pattern, err)
+	}
+	if len(matches) > d.left {
+		err = fmt.Errorf("cannot look at all of %q: %d matches, %d are allowed in all", pattern, len(matches), maxMatches)
+		matches = matches[:d.left]
+	}
+	d.left -= len(matches)
+	return matches, err
+}
+
+// repository adds a configured repository, or those directly in a folder. One
+// that was named without wildcards is missed when it is not there.
+func (d *discovery) repository(path string, named bool) {
+	p, err := at(path)
+	if errors.Is(err, sysgit.ErrNotRepository) {
+		found := false
+		entries, _ := os.ReadDir(path)
+		for _, e := range entries {
+			if child, err := at(filepath.Join(path, e.Name())); err == nil && e.IsDir() {
+				d.own(child)
+				found = true
+			}
+		}
+		if found || !named {
+			return
+		}
+	}
+	if err != nil {
+		d.broken(path, fleet.OwnerConfigured, err)
+		return
+	}
+	d.own(p)
+}
+
+// at reads the worktree at path, whatever links lead there.
+func at(path string) (sysgit.Place, error) {
+	real, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		return sysgit.Place{}, err
+	}
+	return sysgit.At(real)
+}
+
+func (d *discovery) own(p sysgit.Place) { d.add(p).owner = fleet.OwnerConfigured }
+
+// worktree adds a configured worktree; only itself is configured, unless it is
+// a whole repository.
+func (d *discovery) worktree(path string) {
+	p, err := at(path)
+	switch {
+	case errors.Is(err, sysgit.ErrNotRepository), errors.Is(err, os.ErrNotExist):
+	case err != nil:
+		d.broken(path, fleet.OwnerConfigured, err)
+	case p.Linked():
+		d.add(p).worktrees[p.Top] = true
+	default:
+		d.own(p)
+	}
+}
+
+func (d *discovery) foreign(cwd string) {
+	p, err := sysgit.Find(cwd)
+	if err == nil {
+		d.add(p)
+	}
+}
+
+func (d *discovery) add(p sysgit.Place) *seed {
+	s := d.seeds[p.Common]
+	if s == nil {
+		main := sysgit.Place{Top: p.Main(), GitDir: p.Common, Common: p.Common, Bare: p.Main() == p.Common}
+		s = &seed{place: main, owner: fleet.OwnerForeign, worktrees: map[string]bool{}}
+		d.seeds[p.Common] = s
+	}
+	return s
+}
+
+func (d *discovery) broken(path string, owner fleet.Owner, err error) {
+	d.seeds[path] = &seed{place: sysgit.Place{Top: path, Common: path}, owner: owner, err: err}
+}

@@ -1,0 +1,228 @@
+// Package git is the probe that fills the repositories and their worktrees:
+// what each holds, whether that is safe elsewhere, and who is in it. It looks
+// through the reading half of sys/git and disturbs nobody: no lock, no index
+// refresh, no hook, no network.
+//
+// An idle machine costs little: a worktree whose HEAD, index, top folder and
+// whose repository's primary branch and stash have not moved keeps its costly
+// answers (files, sizes, merged) for ten minutes, or longer where looking is so
+// costly that it would take more than 0.3 % of a core. Who is inside, and which
+// command is under way, is asked at every look.
+package git
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os/exec"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"custos/internal/fleet"
+	"custos/internal/observe"
+	sysgit "custos/internal/sys/git"
+)
+
+// Options of the probe; the tagged ones come from [probe.git] of custos.toml.
+type Options struct {
+	// Repos are repositories that may be mended: paths, globs, or folders whose
+	// direct children are repositories.
+	Repos []string `toml:"repos"`
+	// Worktrees are globs of further places where worktrees lie that may be
+	// mended: "/tmp/*-worktree-*". Their repositories are only viewed.
+	Worktrees []string `toml:"worktrees"`
+	// Primary is the primary branch of every repository; default: what the
+	// remote calls HEAD, else init.defaultBranch, main or master.
+	Primary string `toml:"primary"`
+	// Pinned are globs of repositories that must stay on their primary branch.
+	Pinned []string `toml:"pinned"`
+	// Crashed are patterns of files in a worktree's top folder that say that it
+	// was preserved after a crash; .custos-crashed always is one.
+	Crashed []string `toml:"crashed"`
+	// Every is the time between two looks; default "1m".
+	Every string `toml:"every"`
+	// Keep is how long costly answers are kept when nothing moved; default "10m".
+	Keep string `toml:"keep"`
+
+	// Discover returns folders where agents stand (raw); their repositories are
+	// viewed as foreign.
+	Discover func() []string `toml:"-"`
+	// Standing returns where every process stands, and every tmux pane, dead
+	// ones too. Without it nobody is known to be inside or not.
+	Standing func(context.Context) ([]sysgit.CWD, error) `toml:"-"`
+	// Git is the reader; default sysgit.New.
+	Git *sysgit.Reader `toml:"-"`
+	// Now is the clock that ages are told by; default time.Now.
+	Now func() time.Time `toml:"-"`
+	// LookFor bounds one look: what was not seen by then is unknown; default 9/10
+	// of the Spec's deadline.
+	LookFor time.Duration `toml:"-"`
+	// PerWorktree bounds the look at one worktree; default 20 s.
+	PerWorktree time.Duration `toml:"-"`
+}
+
+const (
+	deadline    = 60 * time.Second
+	workers     = 2    // worktrees looked at side by side: git and the disk are shared with the agents
+	maxMatches  = 2000 // of all globs together
+	maxPrecious = 50   // names kept of one worktree
+)
+
+// Probe is the git probe.
+type Probe struct {
+	o     Options
+	every time.Duration
+	cache *cache
+}
+
+// New returns the probe. It fails when a duration cannot be read.
+func New(o Options) (*Probe, error) {
+	every, err := duration("every", o.Every, time.Minute)
+	if err != nil {
+		return nil, err
+	}
+	keep, err := duration("keep", o.Keep, 10*time.Minute)
+	if err != nil {
+		return nil, err
+	}
+	if o.Git == nil {
+		o.Git = sysgit.New(sysgit.Options{})
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.LookFor == 0 {
+		o.LookFor = deadline * 9 / 10
+	}
+	if o.PerWorktree == 0 {
+		o.PerWorktree = 20 * time.Second
+	}
+	return &Probe{o: o, every: every, cache: newCache(keep)}, nil
+}
+
+func duration(name, s string, byDefault time.Duration) (time.Duration, error) {
+	if s == "" {
+		return byDefault, nil
+	}
+	d, err := time.ParseDuration(s)
+	if err == nil && d <= 0 {
+		err = errors.New("want more than 0")
+	}
+	if err != nil {
+		return 0, fmt.Errorf("cannot read %s of probe git: %w", name, err)
+	}
+	return d, nil
+}
+
+// Spec says what the probe fills, and when.
+func (p *Probe) Spec() observe.Spec {
+	return observe.Spec{Name: "git", Part: fleet.PartRepos, Every: p.every, Deadline: deadline}
+}
+
+// Look looks at every repository once. One that is broken, or does not answer,
+// has unknown leaves; the others are seen. It fails with ErrAbsent when there is
+// no git program here, and returns what it saw with an error when the globs
+// match too much.
+func (p *Probe) Look(ctx context.Context) (observe.Put, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, p.o.LookFor, errors.New("the look ran out of time"))
+	defer cancel()
+	found, overflow := p.discover()
+	l := &look{p: p, now: p.o.Now(), slots: make(chan struct{}, workers)}
+	l.rows, l.rowsErr = p.standing(ctx)
+	var wg sync.WaitGroup
+	for _, f := range found {
+		wg.Go(func() { l.repo(ctx, f) })
+	}
+	wg.Wait()
+	if l.noGit {
+		return nil, fmt.Errorf("%w: no git program here", observe.ErrAbsent)
+	}
+	if err := ctx.Err(); errors.Is(err, context.Canceled) {
+		return nil, err
+	}
+	p.cache.forget(l.used)
+	seen := l.sorted()
+	return func(s *fleet.Snapshot) { s.Repos.Value = seen }, overflow
+}
+
+func (p *Probe) standing(ctx context.Context) ([]sysgit.CWD, error) {
+	if p.o.Standing == nil {
+		return nil, errors.New("the process table is not looked at")
+	}
+	return p.o.Standing(ctx)
+}
+
+// look is one look being taken.
+type look struct {
+	p       *Probe
+	now     time.Time
+	rows    []sysgit.CWD
+	rowsErr error
+	slots   chan struct{}
+
+	mu    sync.Mutex
+	seen  fleet.Repos
+	used  []string // cache keys asked for
+	noGit bool
+}
+
+// turn runs f when one of the few slots is free.
+func (l *look) turn(ctx context.Context, f func(context.Context)) {
+	l.slots <- struct{}{}
+	defer func() { <-l.slots }()
+	ctx, cancel := context.WithTimeoutCause(ctx, l.p.o.PerWorktree, fmt.Errorf("git did not answer within %s", l.p.o.PerWorktree))
+	defer cancel()
+	f(ctx)
+}
+
+func (l *look) repo(ctx context.Context, f seed) {
+	var r fleet.Repo
+	var linked []sysgit.Target
+	l.turn(ctx, func(ctx context.Context) { r, linked = l.main(ctx, f) })
+	var wg sync.WaitGroup
+	for _, t := range linked {
+		wg.Go(func() { l.turn(ctx, func(ctx context.Context) { l.worktree(ctx, f, r.Path, t) }) })
+	}
+	wg.Wait()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.seen.Repos = append(l.seen.Repos, r)
+}
+
+func (l *look) worktree(ctx context.Context, f seed, repo string, t sysgit.Target) {
+	s := l.status(ctx, t)
+	s.Occupied = l.inside(t.Listed.Path, s.Missing)
+	w := words(s, t, l.now)
+	w.Repo = repo
+	w.Owner = f.ownerOf(t.Listed.Path)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.seen.Worktrees = append(l.seen.Worktrees, w)
+}
+
+func (l *look) inside(folder string, missing bool) sysgit.Answer[[]int] {
+	if missing {
+		return sysgit.Answered([]int{}, nil)
+	}
+	if l.rowsErr != nil {
+		return sysgit.Answered[[]int](nil, l.rowsErr)
+	}
+	return sysgit.Answered(sysgit.Inside(l.rows, folder))
+}
+
+func (l *look) sorted() fleet.Repos {
+	slices.SortFunc(l.seen.Repos, func(a, b fleet.Repo) int { return strings.Compare(a.Path, b.Path) })
+	slices.SortFunc(l.seen.Worktrees, func(a, b fleet.Worktree) int { return strings.Compare(a.Path, b.Path) })
+	return l.seen
+}
+
+// missedGit notes that there is no git program.
+func (l *look) missedGit(err error) {
+	if errors.Is(err, exec.ErrNotFound) {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.noGit = true
+	}
+}

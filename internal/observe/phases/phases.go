@@ -1,0 +1,166 @@
+// Package phases is the probe of phase files: how a scripted agent session
+// tells where it stands ("PHASE:escalate reason"). It reads configured places
+// and changes nothing. Whether an issue is closed only a forge can tell.
+package phases
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"time"
+
+	"custos/internal/fleet"
+	"custos/internal/observe"
+	"custos/internal/sys/files"
+)
+
+// most is how many phase files one look takes in.
+const most = 2000
+
+// DefaultPattern reads the project and the issue out of a file's name:
+// dev-session-shop-42.phase, session-shop-42.phase, supervisor-session-shop.phase.
+const DefaultPattern = `^(?:[a-z0-9]+-)*?session-(?P<project>.+?)(?:-(?P<issue>\d+))?\.phase$`
+
+// Options is the section [phases] of custos.toml.
+type Options struct {
+	// Globs are the places of phase files. Default: none, and the part is absent.
+	Globs []string `toml:"globs"`
+	// Pattern is a regular expression for base names with the groups project
+	// and issue. Default: DefaultPattern.
+	Pattern string `toml:"pattern"`
+	// Every is the time between two looks. Default "30s".
+	Every string `toml:"every"`
+
+	Home string           `toml:"-"` // for ~/ in globs
+	Now  func() time.Time `toml:"-"` // wall clock; default time.Now
+}
+
+// Probe fills the part "phases".
+type Probe struct {
+	now      func() time.Time
+	every    time.Duration
+	patterns []files.Pattern
+	name     *regexp.Regexp
+}
+
+// New checks the options.
+func New(o Options) (*Probe, error) {
+	p := &Probe{now: o.Now, every: 30 * time.Second}
+	if p.now == nil {
+		p.now = time.Now
+	}
+	if o.Pattern == "" {
+		o.Pattern = DefaultPattern
+	}
+	var globs, name, every error
+	p.patterns, globs = files.CompileAll(o.Globs, o.Home)
+	p.name, name = compileName(o.Pattern)
+	if o.Every != "" {
+		var bad error
+		if p.every, bad = time.ParseDuration(o.Every); bad != nil || p.every <= 0 {
+			every = fmt.Errorf("cannot use every = %q: want a duration such as 30s", o.Every)
+		}
+	}
+	if err := errors.Join(globs, name, every); err != nil {
+		return nil, fmt.Errorf("cannot look for phase files: %w", err)
+	}
+	return p, nil
+}
+
+func compileName(pattern string) (*regexp.Regexp, error) {
+	re, err := regexp.Compile(pattern)
+	if err != nil {
+		return nil, fmt.Errorf("cannot use pattern %q: %w", pattern, err)
+	}
+	for _, group := range []string{"project", "issue"} {
+		if !slices.Contains(re.SubexpNames(), group) {
+			return nil, fmt.Errorf("cannot use pattern %q: it has no group (?P<%s>…)", pattern, group)
+		}
+	}
+	return re, nil
+}
+
+// Spec implements observe.Probe.
+func (p *Probe) Spec() observe.Spec {
+	return observe.Spec{Name: "phases", Part: fleet.PartPhases, Every: p.every, Deadline: 10 * time.Second}
+}
+
+// Look implements observe.Probe. A file that goes away meanwhile is left out.
+func (p *Probe) Look(ctx context.Context) (observe.Put, error) {
+	if len(p.patterns) == 0 {
+		return nil, fmt.Errorf("cannot look for phase files: no globs are configured: %w", observe.ErrAbsent)
+	}
+	paths, err := files.FindAll(ctx, p.patterns, most)
+	phases := make([]fleet.Phase, 0, len(paths))
+	for _, path := range paths {
+		if ctx.Err() != nil {
+			return nil, fmt.Errorf("cannot look at all phase files: %w", ctx.Err())
+		}
+		if phase, ok := p.read(path); ok {
+			phases = append(phases, phase)
+		}
+	}
+	return func(s *fleet.Snapshot) { s.Phases.Value = append(s.Phases.Value, phases...) }, err
+}
+
+// read looks at one file; false when it is not there any more.
+func (p *Probe) read(path string) (fleet.Phase, bool) {
+	ph := fleet.Phase{
+		Path: fleet.Path(path), Owner: fleet.OwnerConfigured,
+		Closed: fleet.Unknown[bool]("no forge configured"),
+	}
+	ph.Project, ph.Issue = p.named(filepath.Base(path))
+	f, info, err := files.OpenRegular(path, os.O_RDONLY)
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, files.ErrNotRegular) {
+		return ph, false
+	}
+	if err != nil {
+		why := fleet.Line("cannot open it: "+err.Error(), 200)
+		ph.Phase, ph.Age = fleet.Unknown[string](why), fleet.Unknown[fleet.Duration](why)
+		return ph, true
+	}
+	defer f.Close()
+	ph.File = fleet.FileID(info.Identity)
+	ph.Age = age(p.now(), info.Modified())
+	content, err := files.Head(f, files.MaxSmall)
+	word, reason := "", ""
+	if err == nil {
+		word, reason, err = files.PhaseLine(content)
+	}
+	if err != nil {
+		ph.Phase = fleet.Unknown[string](fleet.Line(fleet.Redact(err.Error()), 200))
+		return ph, true
+	}
+	ph.Phase, ph.Reason = fleet.Known(word), fleet.Line(fleet.Redact(reason), 200)
+	return ph, true
+}
+
+// named reads the project and the issue out of a base name.
+func (p *Probe) named(base string) (string, fleet.Leaf[int]) {
+	m := p.name.FindStringSubmatch(base)
+	if m == nil {
+		return "", fleet.Unknown[int]("the name does not fit the pattern")
+	}
+	project := fleet.Line(m[p.name.SubexpIndex("project")], 100)
+	digits := m[p.name.SubexpIndex("issue")]
+	issue, err := strconv.Atoi(digits)
+	if err != nil {
+		return project, fleet.Unknown[int]("the name holds no issue number")
+	}
+	return project, fleet.Known(issue)
+}
+
+// age is unknown for a file whose time lies in the future.
+func age(now, then time.Time) fleet.Leaf[fleet.Duration] {
+	d, err := files.Age(now, then)
+	if err != nil {
+		return fleet.Unknown[fleet.Duration](err.Error())
+	}
+	return fleet.Known(fleet.Duration(d))
+}

@@ -1,0 +1,178 @@
+// Package self is the probe of Custos itself: whether it still patrols, and
+// whether it could write down what it sees.
+package self
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"custos/internal/fleet"
+	"custos/internal/observe"
+)
+
+// Options is what the daemon tells of itself; there is nothing to configure.
+type Options struct {
+	StartedAt   fleet.Instant `toml:"-"`
+	PatrolEvery time.Duration `toml:"-"` // 0 when no daemon runs
+	// LastPatrolAge, Amnesia and ClockBehind are asked at every look. Without
+	// LastPatrolAge the age is unknown; without the others the answer is no.
+	LastPatrolAge func() fleet.Leaf[fleet.Duration] `toml:"-"`
+	Amnesia       func() bool                       `toml:"-"`
+	ClockBehind   func() bool                       `toml:"-"`
+	// JournalDir and StoreFile are paths as the kernel knows them. They need not
+	// exist yet: then the nearest folder that does is asked.
+	JournalDir string `toml:"-"`
+	StoreFile  string `toml:"-"`
+	// Reserve is the room that must be left for a journal or a store to count as
+	// writable, in bytes; 1 MiB, a hundred patrols, when zero.
+	Reserve int64 `toml:"-"`
+}
+
+// Probe looks at Custos itself.
+type Probe struct{ o Options }
+
+// New returns the probe. The error is for paths that are missing.
+func New(o Options) (*Probe, error) {
+	if o.JournalDir == "" || o.StoreFile == "" {
+		return nil, errors.New("cannot set up probe self: JournalDir and StoreFile must be given")
+	}
+	if o.Reserve == 0 {
+		o.Reserve = 1 << 20
+	}
+	if o.LastPatrolAge == nil {
+		o.LastPatrolAge = func() fleet.Leaf[fleet.Duration] {
+			return fleet.Unknown[fleet.Duration]("there was no patrol yet")
+		}
+	}
+	if o.Amnesia == nil {
+		o.Amnesia = func() bool { return false }
+	}
+	if o.ClockBehind == nil {
+		o.ClockBehind = func() bool { return false }
+	}
+	return &Probe{o}, nil
+}
+
+// Spec says what the probe fills and how often.
+func (p *Probe) Spec() observe.Spec {
+	return observe.Spec{Name: "self", Part: fleet.PartSelf, Every: 30 * time.Second, Deadline: 5 * time.Second}
+}
+
+// Look asks the daemon and the disk. It leaves no trace on the disk.
+func (p *Probe) Look(ctx context.Context) (observe.Put, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, fmt.Errorf("cannot look at self: %w", err)
+	}
+	s := fleet.Self{
+		StartedAt: p.o.StartedAt, PatrolEvery: fleet.Duration(p.o.PatrolEvery),
+		LastPatrolAge:   p.o.LastPatrolAge(),
+		JournalWritable: answer(writableDir(p.o.JournalDir, p.o.Reserve)),
+		StoreWritable:   answer(writableFile(p.o.StoreFile, p.o.Reserve)),
+		StoreBytes:      bytesOf(p.o.StoreFile),
+		Amnesia:         p.o.Amnesia(), ClockBehind: p.o.ClockBehind(),
+	}
+	return func(snap *fleet.Snapshot) { snap.Self.Value = s }, nil
+}
+
+func answer(ok bool, err error) fleet.Leaf[bool] {
+	if err != nil {
+		return fleet.Unknown[bool](fleet.Line(err.Error(), 200))
+	}
+	return fleet.Known(ok)
+}
+
+// writableDir says whether a file could be made in dir, or in the nearest folder
+// above that exists, and filled with reserve bytes. Where the file system can,
+// it tries with a file that never gets a name.
+func writableDir(dir string, reserve int64) (bool, error) {
+	dir, err := nearest(dir)
+	if err != nil {
+		return false, err
+	}
+	fd, err := unix.Open(dir, unix.O_TMPFILE|unix.O_WRONLY|unix.O_CLOEXEC, 0o600)
+	switch {
+	case errors.Is(err, unix.EOPNOTSUPP), errors.Is(err, unix.EISDIR): // this file system has no nameless files
+		return permitted(dir, reserve)
+	case err != nil:
+		return no(dir, err)
+	}
+	defer unix.Close(fd)
+	err = unix.Fallocate(fd, 0, 0, reserve)
+	if errors.Is(err, unix.EOPNOTSUPP) {
+		return permitted(dir, reserve)
+	}
+	if err != nil {
+		return no(dir, err)
+	}
+	return true, nil
+}
+
+// writableFile asks about a file without opening it: to open and close the
+// database here would drop the locks that SQLite holds on it in this process.
+func writableFile(file string, reserve int64) (bool, error) {
+	err := unix.Faccessat(unix.AT_FDCWD, file, unix.W_OK, unix.AT_EACCESS)
+	if err != nil && !errors.Is(err, unix.ENOENT) {
+		return no(file, err)
+	}
+	return writableDir(filepath.Dir(file), reserve)
+}
+
+// permitted asks for permission and room instead of trying.
+func permitted(dir string, reserve int64) (bool, error) {
+	if err := unix.Faccessat(unix.AT_FDCWD, dir, unix.W_OK|unix.X_OK, unix.AT_EACCESS); err != nil {
+		return no(dir, err)
+	}
+	var st unix.Statfs_t
+	if err := unix.Statfs(dir, &st); err != nil {
+		return no(dir, err)
+	}
+	return int64(st.Bavail)*st.Bsize >= reserve, nil
+}
+
+// no tells a plain no (not allowed, no room, read-only) from not knowing.
+func no(path string, err error) (bool, error) {
+	for _, plain := range []error{unix.EACCES, unix.EPERM, unix.EROFS, unix.ENOSPC, unix.EDQUOT, unix.ENOTDIR} {
+		if errors.Is(err, plain) {
+			return false, nil
+		}
+	}
+	return false, fmt.Errorf("cannot try to write in %s: %w", fleet.Path(path), err)
+}
+
+// nearest returns dir, or the nearest folder above that exists.
+func nearest(dir string) (string, error) {
+	for {
+		_, err := os.Stat(dir)
+		if err == nil || !errors.Is(err, fs.ErrNotExist) {
+			return dir, nil // what is wrong with it, opening it will tell
+		}
+		parent := filepath.Dir(dir)
+		if parent == dir {
+			return "", fmt.Errorf("cannot find a folder above %s: %w", fleet.Path(dir), err)
+		}
+		dir = parent
+	}
+}
+
+// bytesOf is the size of the database with its write-ahead log; 0 when there is
+// none yet.
+func bytesOf(file string) fleet.Leaf[int64] {
+	total := int64(0)
+	for _, name := range []string{file, file + "-wal"} {
+		info, err := os.Stat(name)
+		switch {
+		case err == nil:
+			total += info.Size()
+		case !errors.Is(err, fs.ErrNotExist):
+			return fleet.Unknown[int64](fleet.Line(err.Error(), 200))
+		}
+	}
+	return fleet.Known(total)
+}

@@ -1,0 +1,79 @@
+package server
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"custos/internal/api"
+	"custos/internal/fleet"
+)
+
+// alertViews shows alerts worst first, then oldest first. Those that are over
+// come last.
+func alertViews(list []fleet.Alert, at fleet.Instant) []api.Alert {
+	out := make([]api.Alert, 0, len(list))
+	for _, a := range sortedAlerts(list) {
+		out = append(out, alertView(a, at))
+	}
+	return out
+}
+
+func sortedAlerts(list []fleet.Alert) []fleet.Alert {
+	list = slices.Clone(list)
+	slices.SortStableFunc(list, func(a, b fleet.Alert) int {
+		return cmp.Or(
+			cmp.Compare(over(a), over(b)),
+			cmp.Compare(a.Priority, b.Priority),
+			a.Since.Wall.Compare(b.Since.Wall),
+			cmp.Compare(a.Rule, b.Rule),
+			cmp.Compare(a.Subject.String(), b.Subject.String()))
+	})
+	return list
+}
+
+// over ranks firing before pending before resolved.
+func over(a fleet.Alert) int {
+	return slices.Index([]fleet.AlertStatus{fleet.AlertFiring, fleet.AlertPending, fleet.AlertResolved}, a.Status)
+}
+
+func alertView(a fleet.Alert, at fleet.Instant) api.Alert {
+	if a.Status == fleet.AlertResolved && !a.EndedAt.IsZero() {
+		at = a.EndedAt
+	}
+	return api.Alert{
+		Number: a.Number, Rule: a.Rule, Subject: a.Subject.String(), Priority: string(a.Priority),
+		Status: string(a.Status), Summary: a.Summary, Since: a.Since.Wall.UTC(), For: since(at, a.Since),
+		EndedAt: moment(a.EndedAt), Patrols: a.Patrols, Blind: a.Blind,
+		Evidence: evidence(a.Evidence), CausedBy: keyTexts(a.CausedBy), Flapping: a.Flapping,
+		AckedBy: a.AckedBy, SilencedUntil: silencedUntil(a, at), SilencedBy: a.SilencedBy, Runbook: a.Runbook,
+	}
+}
+
+func silencedUntil(a fleet.Alert, at fleet.Instant) *time.Time {
+	if a.SilencedUntil.IsZero() || !at.Before(a.SilencedUntil) {
+		return nil
+	}
+	return moment(a.SilencedUntil)
+}
+
+func evidence(list []fleet.Evidence) []api.Evidence {
+	out := make([]api.Evidence, 0, len(list))
+	for _, e := range list {
+		out = append(out, api.Evidence{Expr: e.Expr, Value: e.Value})
+	}
+	return out
+}
+
+// byStatus parts the alerts that fire from those that ended.
+func byStatus(list []fleet.Alert) (firing, ended []fleet.Alert) {
+	for _, a := range list {
+		switch a.Status {
+		case fleet.AlertFiring:
+			firing = append(firing, a)
+		case fleet.AlertResolved:
+			ended = append(ended, a)
+		}
+	}
+	return firing, ended
+}

@@ -1,0 +1,105 @@
+package server
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"os/user"
+	"strconv"
+
+	"golang.org/x/sys/unix"
+
+	"custos/internal/api"
+)
+
+// Caller is the process at the other end of the socket, as the kernel tells it.
+type Caller struct {
+	UID int
+	PID int // 0 when the kernel does not tell
+}
+
+// Name is the caller's user name, for the record.
+func (c Caller) Name() string {
+	if u, err := user.LookupId(strconv.Itoa(c.UID)); err == nil {
+		return u.Username
+	}
+	return "uid " + strconv.Itoa(c.UID)
+}
+
+type callerKey struct{}
+
+// ConnContext notes the caller's credentials when a connection begins. It is a
+// field of the http.Server that Serve runs.
+func ConnContext(ctx context.Context, conn net.Conn) context.Context {
+	if c, err := credentials(conn); err == nil {
+		return context.WithValue(ctx, callerKey{}, c)
+	}
+	return ctx
+}
+
+// credentials asks the kernel who made the connection (SO_PEERCRED).
+func credentials(conn net.Conn) (Caller, error) {
+	u, ok := conn.(*net.UnixConn)
+	if !ok {
+		return Caller{}, fmt.Errorf("cannot tell who calls: %T is no unix connection", conn)
+	}
+	raw, err := u.SyscallConn()
+	if err != nil {
+		return Caller{}, fmt.Errorf("cannot tell who calls: %w", err)
+	}
+	var cred *unix.Ucred
+	var failed error
+	err = raw.Control(func(fd uintptr) {
+		cred, failed = unix.GetsockoptUcred(int(fd), unix.SOL_SOCKET, unix.SO_PEERCRED)
+	})
+	if err == nil {
+		err = failed
+	}
+	if err != nil {
+		return Caller{}, fmt.Errorf("cannot tell who calls: %w", err)
+	}
+	return Caller{UID: int(cred.Uid), PID: int(cred.Pid)}, nil
+}
+
+// access says who may use a route.
+type access int
+
+const (
+	anyone access = iota // of this user, or root
+	person               // and no agent
+)
+
+// admit finds out who asks, and refuses those who may not.
+func (s *server) admit(req *http.Request, a access) (Caller, error) {
+	caller, known := req.Context().Value(callerKey{}).(Caller)
+	if !known && s.InProcess {
+		caller, known = self(), true
+	}
+	if !known {
+		return Caller{}, &api.Error{Kind: api.Forbidden, Message: "cannot answer: it cannot be told who asks"}
+	}
+	if caller.UID != os.Getuid() && caller.UID != 0 {
+		return Caller{}, &api.Error{Kind: api.Forbidden, Message: fmt.Sprintf("cannot answer %s: this Custos belongs to another user", caller.Name())}
+	}
+	if a == person {
+		return caller, s.personOnly(req.Context(), caller)
+	}
+	return caller, nil
+}
+
+// personOnly refuses agents, and callers that cannot be shown to be none.
+func (s *server) personOnly(ctx context.Context, c Caller) error {
+	if s.AgentOf == nil {
+		return nil
+	}
+	agent, err := s.AgentOf(ctx, c)
+	switch {
+	case err != nil:
+		return &api.Error{Kind: api.Forbidden, Message: fmt.Sprintf("cannot do this for process %d: it cannot be shown to be no agent: %v", c.PID, err)}
+	case agent != "":
+		return &api.Error{Kind: api.Forbidden, Message: fmt.Sprintf("cannot do this for agent %s: it takes a person", agent)}
+	}
+	return nil
+}

@@ -1,0 +1,94 @@
+package server
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strconv"
+	"time"
+
+	"custos/internal/api"
+	"custos/internal/fleet"
+)
+
+const (
+	pollEvents  = time.Second // between two questions to the chronicle
+	eventsAPoll = 500
+)
+
+// events streams the event log as server-sent events, from ?after=ID on
+// (the newest only, without it). It ends when the caller goes away.
+func (s *server) events(w http.ResponseWriter, req *http.Request) {
+	after, err := s.eventsFrom(req)
+	if err != nil {
+		s.fail(w, req, err)
+		return
+	}
+	w.Header().Set("Content-Type", "text/event-stream")
+	w.Header().Set("Cache-Control", "no-store")
+	flush := http.NewResponseController(w)
+	tick := time.NewTicker(pollEvents)
+	defer tick.Stop()
+	for {
+		if after, err = s.sendEvents(req.Context(), w, after); err != nil {
+			s.Log.Debug("event stream ended", "err", err)
+			return
+		}
+		if flush.Flush() != nil {
+			return
+		}
+		select {
+		case <-req.Context().Done():
+			return
+		case <-tick.C:
+		}
+	}
+}
+
+func (s *server) eventsFrom(req *http.Request) (int64, error) {
+	if text := req.URL.Query().Get("after"); text != "" {
+		id, err := strconv.ParseInt(text, 10, 64)
+		if err != nil || id < 0 {
+			return 0, badInput(fmt.Errorf("cannot stream events after %q: want an event's number", text))
+		}
+		return id, nil
+	}
+	newest, err := s.Chronicle.Events(req.Context(), EventFilter{Limit: 1})
+	if err != nil || len(newest) == 0 {
+		return 0, err
+	}
+	return newest[len(newest)-1].ID, nil
+}
+
+// sendEvents writes what is new and returns the last number it wrote.
+func (s *server) sendEvents(ctx context.Context, w http.ResponseWriter, after int64) (int64, error) {
+	list, err := s.Chronicle.Events(ctx, EventFilter{After: after, Limit: eventsAPoll})
+	if err != nil {
+		return after, err
+	}
+	for _, e := range list {
+		b, err := json.Marshal(eventView(e))
+		if err != nil {
+			return after, fmt.Errorf("cannot write event %d: %w", e.ID, err)
+		}
+		if _, err := fmt.Fprintf(w, "id: %d\nevent: %s\ndata: %s\n\n", e.ID, fleet.Line(e.Kind, 40), b); err != nil {
+			return after, err
+		}
+		after = e.ID
+	}
+	return after, nil
+}
+
+func eventView(e fleet.Event) api.Event {
+	return api.Event{ID: e.ID, At: e.At.Wall.UTC(), Kind: e.Kind, Rule: e.Alert.Rule,
+		Subject: subjectText(eventSubject(e)), Action: e.Action, Text: e.Text}
+}
+
+// eventSubject is what an event is about: itself says, or its alert does.
+func eventSubject(e fleet.Event) fleet.Subject {
+	if e.Subject != (fleet.Subject{}) {
+		return e.Subject
+	}
+	return e.Alert.Subject
+}

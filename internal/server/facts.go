@@ -1,0 +1,207 @@
+package server
+
+import (
+	"fmt"
+	"strings"
+
+	"custos/internal/fleet"
+)
+
+// subjects lists everything the snapshot can be asked about, in its order.
+func subjects(s *fleet.Snapshot) []fleet.Subject {
+	out := []fleet.Subject{{Kind: fleet.KindHost, Name: s.From.Host}}
+	add := func(k fleet.Kind, name string) { out = append(out, fleet.Subject{Kind: k, Name: name}) }
+	for _, m := range s.Host.Value.Mounts {
+		add(fleet.KindMount, m.Path)
+	}
+	for _, p := range s.Sessions.Value {
+		add(fleet.KindSession, p.Name())
+	}
+	for _, a := range s.Agents.Value {
+		add(fleet.KindAgent, a.Name)
+	}
+	for _, r := range s.Repos.Value.Repos {
+		add(fleet.KindRepo, r.Path)
+	}
+	for _, w := range s.Repos.Value.Worktrees {
+		add(fleet.KindWorktree, w.Path)
+	}
+	for _, l := range s.Locks.Value {
+		add(fleet.KindLock, l.Path)
+	}
+	for _, p := range s.Phases.Value {
+		add(fleet.KindPhase, p.Path)
+	}
+	for _, l := range s.Logs.Value {
+		add(fleet.KindLog, l.Path)
+	}
+	for _, e := range s.Extra.Value {
+		add(fleet.KindExtra, e.Name)
+	}
+	for _, name := range fleet.PartNames() {
+		add(fleet.KindPart, string(name))
+	}
+	return append(out, fleet.Subject{Kind: fleet.KindSelf, Name: "custos"})
+}
+
+// facts says what is seen of a thing now, one plain sentence each. A thing that
+// is not seen says so, and whether that means that it is gone.
+func facts(s *fleet.Snapshot, of fleet.Subject) []string {
+	sight := s.Sight(fleet.PartOf(of.Kind))
+	if of.Kind == fleet.KindPart {
+		return partFacts(s, of.Name)
+	}
+	out := describe(s, of)
+	if len(out) == 0 {
+		if sight.Usable() {
+			return []string{"It is not there now."}
+		}
+		return []string{fmt.Sprintf("It cannot be told whether it is there: %s is %s (%s).", fleet.PartOf(of.Kind), sight.Status, sight.Why)}
+	}
+	if sight.Status == fleet.StatusStale {
+		out = append(out, "This is an old reading: "+sight.Why+".")
+	}
+	return out
+}
+
+func partFacts(s *fleet.Snapshot, name string) []string {
+	sight := s.Sight(fleet.PartName(name))
+	if sight == nil {
+		return []string{"There is no such part."}
+	}
+	out := []string{fmt.Sprintf("The part is %s.", sight.Status)}
+	if sight.Why != "" {
+		out = append(out, "Why: "+sight.Why+".")
+	}
+	if sight.Source != "" {
+		out = append(out, "Looked at: "+sight.Source+".")
+	}
+	return out
+}
+
+// describe finds the thing and puts it into words.
+func describe(s *fleet.Snapshot, of fleet.Subject) []string {
+	switch of.Kind {
+	case fleet.KindHost:
+		return hostFacts(s)
+	case fleet.KindMount:
+		return found(s.Host.Value.Mounts, func(m fleet.Mount) string { return m.Path }, of.Name, func(m fleet.Mount) []string { return []string{mountLine(m)} })
+	case fleet.KindSession:
+		return found(s.Sessions.Value, fleet.Pane.Name, of.Name, paneFacts)
+	case fleet.KindAgent:
+		return found(s.Agents.Value, func(a fleet.Agent) string { return a.Name }, of.Name, agentFacts)
+	case fleet.KindRepo:
+		return found(s.Repos.Value.Repos, func(r fleet.Repo) string { return r.Path }, of.Name, func(r fleet.Repo) []string { return []string{repoLine(r)} })
+	case fleet.KindWorktree:
+		return found(s.Repos.Value.Worktrees, func(w fleet.Worktree) string { return w.Path }, of.Name, worktreeFacts)
+	case fleet.KindLock:
+		return found(s.Locks.Value, func(l fleet.Lock) string { return l.Path }, of.Name, func(l fleet.Lock) []string { return []string{lockLine(l), owner(l.Owner)} })
+	case fleet.KindPhase:
+		return found(s.Phases.Value, func(p fleet.Phase) string { return p.Path }, of.Name, func(p fleet.Phase) []string { return []string{phaseLine(p), owner(p.Owner)} })
+	case fleet.KindLog:
+		return found(s.Logs.Value, func(l fleet.Log) string { return l.Path }, of.Name, func(l fleet.Log) []string { return logLines([]fleet.Log{l}) })
+	case fleet.KindExtra:
+		return found(s.Extra.Value, func(e fleet.Extra) string { return e.Name }, of.Name, func(e fleet.Extra) []string { return extraLines([]fleet.Extra{e}) })
+	case fleet.KindSelf:
+		return selfFacts(s)
+	}
+	return nil
+}
+
+func found[T any](list []T, name func(T) string, want string, say func(T) []string) []string {
+	for _, v := range list {
+		if name(v) == want {
+			return say(v)
+		}
+	}
+	return nil
+}
+
+func hostFacts(s *fleet.Snapshot) []string {
+	if !s.Host.Usable() {
+		return nil
+	}
+	return hostLines(s.Host.Value)
+}
+
+func selfFacts(s *fleet.Snapshot) []string {
+	if !s.Self.Usable() {
+		return nil
+	}
+	v := s.Self.Value
+	out := []string{
+		"Last patrol ended: " + known(v.LastPatrolAge, func(d fleet.Duration) string { return leafSpan(fleet.Known(d)) + " ago" }),
+		"Journal writable: " + leafBool(v.JournalWritable),
+		"Store writable: " + leafBool(v.StoreWritable) + ", " + leafSize(v.StoreBytes),
+	}
+	if v.Amnesia {
+		out = append(out, "The database had to be set aside: what was before is forgotten until a person confirms.")
+	}
+	if v.ClockBehind {
+		out = append(out, "The clock is behind the newest record: actions that depend on time are withheld.")
+	}
+	return out
+}
+
+func paneFacts(p fleet.Pane) []string {
+	out := []string{fmt.Sprintf("tmux pane %s of %s, running %s in %s", p.ID.Pane, p.ID.Socket, p.Command, p.CWD),
+		"Last output: " + leafSpan(p.Activity) + " ago"}
+	if p.Dead {
+		out = append(out, "Its program has ended, exit status "+leafInt(p.ExitStatus))
+	}
+	return out
+}
+
+func agentFacts(a fleet.Agent) []string {
+	out := []string{
+		agentWords(a),
+		fmt.Sprintf("pid %d, %s old, in %s", a.Process.PID, leafSpan(a.Age), leafText(a.CWD)),
+		fmt.Sprintf("CPU %s, memory %s, progress %s, last sign of life %s ago", leafPercent(a.CPU), leafSize(a.RSS), a.Progress, leafSpan(a.Quiet)),
+		owner(a.Owner),
+	}
+	if a.Pane != nil {
+		out = append(out, "pane "+a.Pane.Name()+", "+counted(a.Attached, "person")+" looking")
+	}
+	for _, sig := range a.Signals {
+		line := fmt.Sprintf("%s says: %s", sig.Source, sig.Says)
+		if sig.Hint != "" {
+			line += fmt.Sprintf(" → %s", sig.Hint)
+		}
+		out = append(out, line)
+	}
+	return out
+}
+
+func worktreeFacts(w fleet.Worktree) []string {
+	out := []string{
+		worktreeLine(w),
+		fmt.Sprintf("branch %s of %s", branchText(w.Branch), w.Repo),
+		fmt.Sprintf("changed files %s, untracked %s, unpushed commits %s, stashes %s", leafInt(w.Dirty), leafInt(w.Untracked), leafInt(w.Unpushed), leafInt(w.Stashed)),
+		"precious ignored files: " + known(w.Precious, listed),
+		"processes inside: " + known(w.Occupied, func(pids []int) string { return listed(each(pids, func(p int) string { return fmt.Sprint(p) })) }),
+		owner(w.Owner),
+	}
+	for _, b := range w.Bulk.Or(nil) {
+		out = append(out, fmt.Sprintf("%s of %s in %s", size(b.Bytes), b.What, b.Path))
+	}
+	return out
+}
+
+func listed(list []string) string {
+	if len(list) == 0 {
+		return "none"
+	}
+	return strings.Join(list, ", ")
+}
+
+func owner(o fleet.Owner) string {
+	switch o {
+	case fleet.OwnerCustos:
+		return "Custos started it."
+	case fleet.OwnerAdopted:
+		return "It was handed over to Custos."
+	case fleet.OwnerConfigured:
+		return "custos.toml names it: Custos may mend it."
+	}
+	return "It is not ours: Custos only looks at it."
+}

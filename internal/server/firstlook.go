@@ -1,0 +1,217 @@
+package server
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"custos/internal/api"
+	"custos/internal/fleet"
+)
+
+// firstLook is the state of the machine and its agents, and what could be done.
+func firstLook(p fleet.Pass, t Teller, h hints) api.FirstLook {
+	s := &p.Snapshot
+	could, skipped := couldDo(p)
+	out := api.FirstLook{
+		At: s.At.Wall.UTC(), From: fromView(s.From), Mode: string(p.Policy.Mode), Frozen: p.Policy.Frozen,
+		Host: hostView(s), Seen: seen(s),
+		NeedsYou:  needs(p, could, skipped),
+		Agents:    agentRows(s),
+		Worktrees: staleWorktrees(s, p.Assessment.Findings),
+		CouldDo:   make([]api.Deed, 0, len(could)),
+		Skipped:   make([]api.Refusal, 0, len(skipped)),
+	}
+	for _, a := range p.Assessment.Alerts {
+		switch {
+		case a.Status == fleet.AlertPending:
+			out.Pending++
+		case a.Status == fleet.AlertFiring && a.Priority == fleet.P4:
+			out.Housekeeping++
+		}
+	}
+	for _, a := range could {
+		out.CouldDo = append(out.CouldDo, deed(a, t))
+	}
+	for _, k := range skipped {
+		out.Skipped = append(out.Skipped, refusal(k))
+	}
+	out.Next = h.afterLook(out)
+	return out
+}
+
+// couldDo parts what a person's word would set going from what it would not.
+// Messages are left out: to tell someone is no repair.
+func couldDo(p fleet.Pass) (could []fleet.Action, skipped []fleet.Skipped) {
+	message := func(do string) bool { return p.Policy.Abilities[do].Harmless }
+	for _, a := range p.Plan.Actions {
+		if !message(a.Do) {
+			could = append(could, a)
+		}
+	}
+	for _, k := range p.Plan.Skipped {
+		switch {
+		case message(k.Do):
+		case onlyAWord(k, p.Policy):
+			could = append(could, k.Action)
+		default:
+			skipped = append(skipped, k)
+		}
+	}
+	return could, skipped
+}
+
+// onlyAWord says whether nothing but a person's word is missing. Where the
+// guards were asked as if it had been given, none of them refuses for want of it.
+func onlyAWord(k fleet.Skipped, p fleet.Policy) bool {
+	if p.ApprovedBy != "" || !k.Target.Owner().MayTouch() {
+		return false
+	}
+	return k.Guard == fleet.GuardMode || k.Guard == fleet.GuardApproval
+}
+
+// needs lists what a person should look at: firing alerts that nobody has taken
+// up, that no other alert explains, and that are no mere housekeeping.
+func needs(p fleet.Pass, could []fleet.Action, skipped []fleet.Skipped) []api.Need {
+	at := p.Snapshot.At
+	firing, _ := byStatus(p.Assessment.Alerts)
+	out := []api.Need{}
+	for _, a := range sortedAlerts(firing) {
+		taken := a.AckedBy != "" || silencedUntil(a, at) != nil
+		if taken || a.Priority == fleet.P4 || explained(a, firing) {
+			continue
+		}
+		out = append(out, api.Need{
+			Number: a.Number, Priority: string(a.Priority), Rule: a.Rule, Subject: a.Subject.String(),
+			Summary: a.Summary, Since: a.Since.Wall.UTC(), For: since(at, a.Since),
+			Command: needCommand(a, p, could, skipped), Runbook: a.Runbook,
+		})
+	}
+	return out
+}
+
+func explained(a fleet.Alert, firing []fleet.Alert) bool {
+	return slices.ContainsFunc(firing, func(other fleet.Alert) bool { return slices.Contains(a.CausedBy, other.AlertKey) })
+}
+
+// needCommand is what a person should type: let Custos mend it, go and look at
+// the agent, lift what holds Custos back, or read the story.
+func needCommand(a fleet.Alert, p fleet.Pass, could []fleet.Action, skipped []fleet.Skipped) string {
+	if slices.ContainsFunc(could, func(c fleet.Action) bool { return c.For == a.AlertKey }) {
+		return "custos patrol --apply"
+	}
+	if attach := attachCommand(a.Subject, p.Snapshot.Agents); attach != "" {
+		return attach
+	}
+	for _, k := range skipped {
+		if k.For == a.AlertKey && k.Hint != "" {
+			return k.Hint
+		}
+	}
+	return command("custos", "why", a.Subject.String())
+}
+
+// attachCommand shows the pane of an agent; "" when it has none.
+func attachCommand(s fleet.Subject, agents fleet.Part[[]fleet.Agent]) string {
+	if s.Kind != fleet.KindAgent || !agents.Usable() {
+		return ""
+	}
+	for _, a := range agents.Value {
+		if a.Name == s.Name && a.Pane != nil {
+			return attach(*a.Pane)
+		}
+	}
+	return ""
+}
+
+func attach(p fleet.Pane) string {
+	argv := []string{"tmux"}
+	if !strings.HasSuffix(p.ID.Socket, "/default") {
+		argv = append(argv, "-S", p.ID.Socket)
+	}
+	// "=" asks for the exact name: a bare one matches by prefix.
+	return command(append(argv, "attach", "-t", "="+p.Name())...)
+}
+
+// attention ranks the states of agents: what may wait for a person comes first.
+func attention(s fleet.AgentState) int {
+	order := []fleet.AgentState{fleet.StateWaiting, fleet.StateDialog, fleet.StateAuthLost, fleet.StateRateLimited,
+		fleet.StateStuck, fleet.StateLooping, fleet.StateCrashed, fleet.StateZombie, fleet.StateContextHigh, fleet.StateUnknown,
+		fleet.StateStarting, fleet.StateWorking, fleet.StateIdle, fleet.StateStopped, fleet.StateFinished}
+	if i := slices.Index(order, s); i >= 0 {
+		return i
+	}
+	return len(order)
+}
+
+func agentRows(s *fleet.Snapshot) []api.AgentRow {
+	out := []api.AgentRow{}
+	if !s.Agents.Usable() {
+		return out
+	}
+	for _, a := range s.Agents.Value {
+		out = append(out, agentRow(a))
+	}
+	slices.SortStableFunc(out, func(a, b api.AgentRow) int {
+		return cmp.Or(
+			cmp.Compare(attention(fleet.AgentState(a.State)), attention(fleet.AgentState(b.State))),
+			cmp.Compare(a.Name, b.Name))
+	})
+	return out
+}
+
+func agentRow(a fleet.Agent) api.AgentRow {
+	row := api.AgentRow{
+		Name: a.Name, Kind: a.Kind, State: string(a.State), Since: lasting(a.Dwell), Reason: a.Reason, Source: a.Source,
+		Owner: string(a.Owner), PID: a.Process.PID, CWD: a.CWD.Or(""), OneShot: a.OneShot,
+		CPU: pointer(a.CPU), RSS: pointer(a.RSS), People: a.Attached,
+	}
+	if a.Pane != nil {
+		row.Pane, row.Socket = a.Pane.Name(), a.Pane.ID.Socket
+	}
+	return row
+}
+
+// staleWorktrees lists the worktrees a rule has something against, the biggest
+// first: what is stale is for the rules to say.
+func staleWorktrees(s *fleet.Snapshot, findings []fleet.Finding) []api.Worktree {
+	out := []api.Worktree{}
+	if !s.Repos.Usable() {
+		return out
+	}
+	named := map[string]bool{}
+	for _, f := range findings {
+		named[f.Subject.Name] = named[f.Subject.Name] || f.Subject.Kind == fleet.KindWorktree
+	}
+	for _, w := range s.Repos.Value.Worktrees {
+		if named[w.Path] {
+			out = append(out, worktreeView(w))
+		}
+	}
+	slices.SortStableFunc(out, func(a, b api.Worktree) int {
+		return cmp.Or(cmp.Compare(bytesOf(b), bytesOf(a)), cmp.Compare(a.Path, b.Path))
+	})
+	return out
+}
+
+func bytesOf(w api.Worktree) int64 {
+	if w.Bytes == nil {
+		return -1
+	}
+	return *w.Bytes
+}
+
+func worktreeView(w fleet.Worktree) api.Worktree {
+	out := api.Worktree{
+		Path: w.Path, Repo: w.Repo, Branch: w.Branch.Or(""), Owner: string(w.Owner), Age: lasting(w.Age),
+		Bytes: pointer(w.Bytes), Fills: []api.Fill{}, Merged: pointer(w.Merged), MergedBy: w.MergedBy,
+		Removable: pointer(w.Removable), WhyNot: []string{}, Missing: w.Missing, Crashed: w.Crashed,
+	}
+	for _, b := range w.Bulk.Or(nil) {
+		out.Fills = append(out.Fills, api.Fill{Path: b.Path, Bytes: b.Bytes, What: b.What})
+	}
+	if out.WhyNot = append(out.WhyNot, w.Obstacles...); len(out.WhyNot) == 0 && !w.Removable.IsKnown() {
+		out.WhyNot = append(out.WhyNot, w.Removable.Why())
+	}
+	return out
+}

@@ -1,0 +1,236 @@
+package server
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"custos/internal/api"
+	"custos/internal/fleet"
+)
+
+func (s *server) look(req *http.Request, _ Caller) (any, error) {
+	pass, err := s.Cycle.Look(req.Context())
+	if err != nil {
+		return nil, cannotLook(err)
+	}
+	return firstLook(pass, s.Teller, hints{daemon: !s.InProcess, configured: s.Configured}), nil
+}
+
+func (s *server) patrol(req *http.Request, c Caller) (any, error) {
+	var order api.PatrolOrder
+	if err := decode(req, &order); err != nil {
+		return nil, err
+	}
+	if order.Apply {
+		if err := s.personOnly(req.Context(), c); err != nil {
+			return nil, err
+		}
+	}
+	pass, err := s.Cycle.Patrol(req.Context(), fleet.PatrolOrder{Apply: order.Apply, By: c.Name()})
+	if err != nil {
+		return nil, cannotLook(err)
+	}
+	return patrolReport(pass, order.Apply, s.Teller), nil
+}
+
+func (s *server) preflight(req *http.Request, _ Caller) (any, error) {
+	pass, err := s.Cycle.Look(req.Context())
+	if err != nil {
+		return nil, cannotLook(err)
+	}
+	return preflight(pass.Snapshot), nil
+}
+
+func (s *server) plan(req *http.Request, _ Caller) (any, error) {
+	pass, err := s.Cycle.Look(req.Context())
+	if err != nil {
+		return nil, cannotLook(err)
+	}
+	return plan(pass, s.Teller), nil
+}
+
+func (s *server) judge(req *http.Request, _ Caller) (any, error) {
+	body, err := io.ReadAll(req.Body)
+	if err != nil {
+		return nil, badInput(fmt.Errorf("cannot read the recording: %w", err))
+	}
+	r, err := fleet.DecodeRecording(body)
+	if err != nil {
+		return nil, badInput(err)
+	}
+	pass, err := s.Cycle.Judge(req.Context(), r)
+	if err != nil {
+		return nil, badInput(err)
+	}
+	return plan(pass, s.Teller), nil
+}
+
+func (s *server) record(req *http.Request, _ Caller) (any, error) {
+	pass, err := s.Cycle.Look(req.Context())
+	if err != nil {
+		return nil, cannotLook(err)
+	}
+	return fleet.EncodeRecording(fleet.Recording{
+		Version: fleet.RecordingVersion, Custos: s.Version,
+		Snapshot: pass.Snapshot, Past: pass.Past, Policy: pass.Policy, Rules: s.Rules.TOML(),
+	})
+}
+
+func (s *server) rules(*http.Request, Caller) (any, error) {
+	return api.Rules{Rules: s.Rules.Rules(), TOML: s.Rules.TOML()}, nil
+}
+
+func (s *server) alerts(req *http.Request, _ Caller) (any, error) {
+	list, err := s.Alerts.Alerts(req.Context(), req.URL.Query().Get("all") == "true")
+	if err != nil {
+		return nil, err
+	}
+	return api.Alerts{Alerts: alertViews(list, s.Now())}, nil
+}
+
+func (s *server) acknowledge(req *http.Request, c Caller) (any, error) {
+	number, err := strconv.ParseInt(req.PathValue("number"), 10, 64)
+	if err != nil {
+		return nil, badInput(fmt.Errorf("cannot acknowledge %q: it is no alert's number", req.PathValue("number")))
+	}
+	var order api.AckOrder
+	if err := decode(req, &order); err != nil {
+		return nil, err
+	}
+	known, err := s.Alerts.Alerts(req.Context(), true)
+	if err != nil {
+		return nil, err
+	}
+	if !hasAlert(known, number) {
+		return nil, &api.Error{Kind: api.NotFound, Message: fmt.Sprintf("cannot acknowledge alert %d: there is no such alert", number), Hint: "custos alerts"}
+	}
+	a, err := s.Alerts.Acknowledge(req.Context(), number, by(order.By, c))
+	if err != nil {
+		return nil, err
+	}
+	return alertView(a, s.Now()), nil
+}
+
+func hasAlert(list []fleet.Alert, number int64) bool {
+	for _, a := range list {
+		if a.Number == number {
+			return true
+		}
+	}
+	return false
+}
+
+// by is who does something: the name given, made safe to show, or the caller's.
+func by(given string, c Caller) string {
+	if name := fleet.Line(given, 60); name != "" {
+		return name
+	}
+	return c.Name()
+}
+
+// longestSilence keeps a slip of the keyboard from silencing an alert for good.
+const longestSilence = 90 * 24 * time.Hour
+
+func (s *server) silence(req *http.Request, c Caller) (any, error) {
+	var order api.SilenceOrder
+	if err := decode(req, &order); err != nil {
+		return nil, err
+	}
+	made, err := s.silenceOf(order, c)
+	if err != nil {
+		return nil, badInput(err)
+	}
+	if err := s.Alerts.Silence(req.Context(), made); err != nil {
+		return nil, err
+	}
+	return api.Silenced{Rule: made.Rule, Subject: subjectText(made.Subject), By: made.By, Until: made.Until.Wall.UTC()}, nil
+}
+
+func (s *server) silenceOf(o api.SilenceOrder, c Caller) (fleet.Silence, error) {
+	d, err := time.ParseDuration(o.For)
+	if err != nil || d <= 0 || d > longestSilence {
+		return fleet.Silence{}, fmt.Errorf("cannot silence for %q: want a time up to 90 days, like 2h", o.For)
+	}
+	out := fleet.Silence{Rule: o.Rule, By: by(o.By, c), Why: fleet.Line(o.Why, 200), From: s.Now()}
+	out.Until = out.From.Add(d)
+	if o.Rule == "" && o.Subject == "" {
+		return out, fmt.Errorf("cannot silence everything: name a rule or a subject")
+	}
+	if o.Rule != "" && !s.knowsRule(o.Rule) {
+		return out, &api.Error{Kind: api.NotFound, Message: fmt.Sprintf("cannot silence rule %q: there is no such rule", o.Rule), Hint: "custos rules"}
+	}
+	if o.Subject != "" {
+		var ok bool
+		if out.Subject, ok = fleet.ParseSubject(o.Subject); !ok || fleet.PartOf(out.Subject.Kind) == fleet.PartSelf && !selfish(out.Subject.Kind) {
+			return out, fmt.Errorf("cannot silence %q: want kind/name, like agent/builder", o.Subject)
+		}
+	}
+	return out, nil
+}
+
+// selfish are the kinds that do belong to the part "self", to which PartOf sends
+// unknown kinds too.
+func selfish(k fleet.Kind) bool { return k == fleet.KindSelf || k == fleet.KindPart }
+
+func (s *server) knowsRule(name string) bool {
+	for _, r := range s.Rules.Rules() {
+		if r.Name == name {
+			return true
+		}
+	}
+	return false
+}
+
+func (s *server) explain(req *http.Request, _ Caller) (any, error) {
+	var order api.ExplainOrder
+	if err := decode(req, &order); err != nil {
+		return nil, err
+	}
+	if strings.TrimSpace(order.Screen) == "" && order.Title == "" {
+		return nil, badInput(fmt.Errorf("cannot explain an empty screen"))
+	}
+	e, err := s.Explainer.Explain(order.Kind, order.Title, order.Screen)
+	if err != nil {
+		return nil, badInput(err)
+	}
+	return e, nil
+}
+
+var day = regexp.MustCompile(`^\d{4}-\d\d-\d\d$`)
+
+func (s *server) journal(req *http.Request, _ Caller) (any, error) {
+	want := req.URL.Query().Get("day")
+	if want != "" && !day.MatchString(want) {
+		return nil, badInput(fmt.Errorf("cannot read the journal of %q: want a day like 2006-01-02", want))
+	}
+	return s.Journal.Journal(req.Context(), want)
+}
+
+func (s *server) status(req *http.Request, _ Caller) (any, error) {
+	return s.Status(req.Context()), nil
+}
+
+func (s *server) down(*http.Request, Caller) (any, error) {
+	if s.Down == nil {
+		return nil, &api.Error{Kind: api.BadInput, Message: "cannot stop the daemon: none is running"}
+	}
+	s.Down()
+	return struct{}{}, nil
+}
+
+func (s *server) schemas(*http.Request, Caller) (any, error) { return schemaNames(), nil }
+
+func (s *server) schema(req *http.Request, _ Caller) (any, error) {
+	name := req.PathValue("name")
+	schema, ok := schemaOf(name)
+	if !ok {
+		return nil, &api.Error{Kind: api.NotFound, Message: fmt.Sprintf("cannot find a schema named %q: there are %s", name, strings.Join(schemaNames(), ", "))}
+	}
+	return json.MarshalIndent(schema, "", "  ")
+}

@@ -1,0 +1,86 @@
+package server
+
+import (
+	"time"
+
+	"custos/internal/api"
+	"custos/internal/fleet"
+)
+
+// plan is the dry run: what would be done, with the exact commands.
+func plan(p fleet.Pass, t Teller) api.Plan {
+	out := api.Plan{
+		At:         p.Plan.At.Wall.UTC(),
+		Actions:    []api.Deed{},
+		Skipped:    []api.Refusal{},
+		Idle:       []api.Idle{},
+		CannotTell: doubts(p.Assessment.Blind),
+	}
+	for _, a := range p.Plan.Actions {
+		out.Actions = append(out.Actions, deed(a, t))
+	}
+	for _, s := range p.Plan.Skipped {
+		out.Skipped = append(out.Skipped, refusal(s))
+	}
+	for _, k := range p.Plan.Idle {
+		out.Idle = append(out.Idle, api.Idle{Rule: k.Rule, Subject: k.Subject.String()})
+	}
+	return out
+}
+
+func deed(a fleet.Action, t Teller) api.Deed {
+	return api.Deed{
+		ID: a.ID, Do: a.Do, Subject: a.Subject.String(), Priority: string(a.Priority),
+		Rule: a.For.Rule, Why: a.Why, Attempt: a.Attempt, Commands: commandViews(t.Commands(a)),
+	}
+}
+
+func refusal(s fleet.Skipped) api.Refusal {
+	return api.Refusal{
+		Do: s.Do, Subject: s.Subject.String(), Priority: string(s.Priority), Rule: s.For.Rule,
+		Guard: string(s.Guard), Why: s.Why, Until: moment(s.Until), Hint: s.Hint,
+	}
+}
+
+func doubts(list []fleet.CannotTell) []api.Doubt {
+	out := make([]api.Doubt, 0, len(list))
+	for _, c := range list {
+		out = append(out, api.Doubt{Rule: c.Rule, Subject: c.Subject.String(), Why: c.Why})
+	}
+	return out
+}
+
+// patrolReport is what one patrol found and did.
+func patrolReport(p fleet.Pass, applied bool, t Teller) api.PatrolReport {
+	at := p.Snapshot.At
+	firing, ended := byStatus(p.Assessment.Alerts)
+	done := outcomes(p.Results)
+	dry := plan(p, t)
+	out := api.PatrolReport{
+		At: at.Wall.UTC(), Number: p.Number, Mode: string(p.Policy.Mode), Applied: applied,
+		Host:     hostView(&p.Snapshot),
+		Alerts:   alertViews(firing, at),
+		Resolved: alertViews(ended, at),
+		Planned:  dry.Actions, Done: done, Skipped: dry.Skipped,
+		NotSeen:    notSeen(&p.Snapshot),
+		CannotTell: dry.CannotTell,
+	}
+	out.Next = afterPatrol(out, p.Policy)
+	return out
+}
+
+func outcomes(results []fleet.Result) []api.Outcome {
+	out := make([]api.Outcome, 0, len(results))
+	for _, r := range results {
+		ran := r.Ran
+		if ran == nil {
+			ran = []string{}
+		}
+		out = append(out, api.Outcome{
+			ID: r.ActionID, Do: r.Do, Subject: r.Subject.String(), Rule: r.For.Rule,
+			Status: string(r.Status), Effect: r.Effect, Why: r.Why, Ran: ran,
+			Took: r.Ended.Since(r.Began).Round(time.Millisecond).String(),
+		})
+	}
+	return out
+}

@@ -1,0 +1,69 @@
+package server
+
+import (
+	"context"
+
+	"custos/internal/api"
+	"custos/internal/fleet"
+)
+
+// Cycle is the one engine.
+type Cycle interface {
+	// Look takes a whole pass that writes and does nothing. Its plan is the one
+	// that a person's approval would lead to, so that it says what
+	// `custos patrol --apply` would do; its Policy.ApprovedBy says so.
+	Look(ctx context.Context) (fleet.Pass, error)
+	// Patrol takes a whole pass for real, and waits for its actions.
+	Patrol(ctx context.Context, order fleet.PatrolOrder) (fleet.Pass, error)
+	// Judge takes the pass that a recording leads to. It writes and does nothing.
+	Judge(ctx context.Context, r fleet.Recording) (fleet.Pass, error)
+}
+
+// Alerts is the book of alerts.
+type Alerts interface {
+	// Alerts lists those that are not over; with all, the lately ended too.
+	Alerts(ctx context.Context, all bool) ([]fleet.Alert, error)
+	// Acknowledge writes down that a person has taken up an alert.
+	Acknowledge(ctx context.Context, number int64, by string) (fleet.Alert, error)
+	// Silence writes down a silence.
+	Silence(ctx context.Context, s fleet.Silence) error
+}
+
+// Chronicle is the append-only event log.
+type Chronicle interface {
+	// Events lists events that match, oldest first: the newest Limit of them,
+	// or, with After, the first Limit after it.
+	Events(ctx context.Context, f EventFilter) ([]fleet.Event, error)
+}
+
+// EventFilter chooses events. Zero fields choose all.
+type EventFilter struct {
+	After   int64         // only events with a greater ID
+	Limit   int           // at most so many
+	Subject fleet.Subject // about this thing, or an alert of it
+	Rule    string        // of alerts of this rule
+	Action  string        // of this action
+}
+
+// Journal is the daily Markdown. An error that wraps fs.ErrNotExist says that
+// there is no such day.
+type Journal interface {
+	// Journal returns one day ("2006-01-02", UTC), or the newest for "".
+	Journal(ctx context.Context, day string) (api.Journal, error)
+}
+
+// Teller knows the exact commands of an action. It does no I/O.
+type Teller interface {
+	Commands(a fleet.Action) []fleet.Command
+}
+
+// Rules is the rule table in force.
+type Rules interface {
+	Rules() []api.Rule
+	TOML() string
+}
+
+// Explainer reads a screen. An unknown kind is an error.
+type Explainer interface {
+	Explain(kind, title, screen string) (api.Explanation, error)
+}

@@ -1,0 +1,43 @@
+package server
+
+import (
+	"net/http"
+)
+
+// route is one row of the table: everything Custos answers.
+type route struct {
+	method  string
+	pattern string
+	access  access
+	maxBody int64 // bytes
+	handle  func(*server, *http.Request, Caller) (any, error)
+	stream  func(*server, http.ResponseWriter, *http.Request) // instead of handle
+}
+
+const (
+	small = 1 << 20  // orders, screens
+	large = 64 << 20 // recordings
+)
+
+func routes() []route {
+	return []route{
+		{"GET", "/v1/look", anyone, small, (*server).look, nil},
+		{"POST", "/v1/patrol", anyone, small, (*server).patrol, nil}, // with apply: a person
+		{"GET", "/v1/preflight", anyone, small, (*server).preflight, nil},
+		{"GET", "/v1/plan", anyone, small, (*server).plan, nil},
+		{"POST", "/v1/plan", anyone, large, (*server).judge, nil},
+		{"GET", "/v1/recording", anyone, small, (*server).record, nil},
+		{"GET", "/v1/rules", anyone, small, (*server).rules, nil},
+		{"GET", "/v1/alerts", anyone, small, (*server).alerts, nil},
+		{"POST", "/v1/alerts/{number}/ack", person, small, (*server).acknowledge, nil},
+		{"POST", "/v1/silences", person, small, (*server).silence, nil},
+		{"GET", "/v1/story", anyone, small, (*server).story, nil},
+		{"POST", "/v1/explain", anyone, small, (*server).explain, nil},
+		{"GET", "/v1/journal", anyone, small, (*server).journal, nil},
+		{"GET", "/v1/status", anyone, small, (*server).status, nil},
+		{"GET", "/v1/schema", anyone, small, (*server).schemas, nil},
+		{"GET", "/v1/schema/{name}", anyone, small, (*server).schema, nil},
+		{"POST", "/v1/down", person, small, (*server).down, nil},
+		{"GET", "/v1/events", anyone, small, nil, (*server).events},
+	}
+}

@@ -1,0 +1,85 @@
+package server
+
+import (
+	"time"
+
+	"custos/internal/api"
+	"custos/internal/fleet"
+)
+
+// seen lists every part with how it was seen.
+func seen(s *fleet.Snapshot) []api.PartSeen {
+	out := make([]api.PartSeen, 0, len(fleet.PartNames()))
+	for _, name := range fleet.PartNames() {
+		sight := s.Sight(name)
+		n, what := content(s, name)
+		if !sight.Usable() {
+			n, what = 0, ""
+		}
+		part := api.PartSeen{Part: string(name), Status: string(sight.Status), Count: n, What: what, Why: sight.Why, Source: sight.Source}
+		if sight.Took > 0 {
+			part.Took = time.Duration(sight.Took).Round(time.Millisecond).String()
+		}
+		out = append(out, part)
+	}
+	return out
+}
+
+// notSeen lists the parts nothing can be said about, or only what was.
+func notSeen(s *fleet.Snapshot) []api.PartSeen {
+	out := []api.PartSeen{}
+	for _, p := range seen(s) {
+		if p.Status != string(fleet.StatusOK) && p.Status != string(fleet.StatusAbsent) {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+// content counts what a part holds.
+func content(s *fleet.Snapshot, name fleet.PartName) (int, string) {
+	count := func(n int, one string) (int, string) { return n, counted(n, one) }
+	switch name {
+	case fleet.PartHost:
+		return count(len(s.Host.Value.Mounts), "file system")
+	case fleet.PartProcesses:
+		return count(len(s.Processes.Value), "process")
+	case fleet.PartSessions:
+		return count(len(s.Sessions.Value), "pane")
+	case fleet.PartAgents:
+		return count(len(s.Agents.Value), "agent")
+	case fleet.PartRepos:
+		n, _ := count(len(s.Repos.Value.Repos), "")
+		return n, counted(n, "repository") + ", " + counted(len(s.Repos.Value.Worktrees), "worktree")
+	case fleet.PartLocks:
+		return count(len(s.Locks.Value), "lock")
+	case fleet.PartPhases:
+		return count(len(s.Phases.Value), "phase file")
+	case fleet.PartLogs:
+		return count(len(s.Logs.Value), "log")
+	case fleet.PartExtra:
+		return count(len(s.Extra.Value), "extra fact")
+	}
+	return 0, ""
+}
+
+func fromView(v fleet.Vantage) api.From {
+	return api.From{Host: v.Host, UID: v.UID, Container: v.Container, Version: v.Version}
+}
+
+func hostView(s *fleet.Snapshot) api.Host {
+	if !s.Host.Usable() {
+		return api.Host{}
+	}
+	h := s.Host.Value
+	out := api.Host{
+		MemoryAvailable: pointer(h.Memory.Available), MemoryTotal: pointer(h.Memory.Total),
+		SwapUsed: pointer(h.Swap.Used), Load: pointer(h.Load.One), CPUs: h.CPUs,
+	}
+	for _, m := range h.Mounts {
+		if used, ok := m.UsedPercent.Get(); ok && (out.DiskPercent == nil || used > *out.DiskPercent) {
+			out.FullestMount, out.DiskPercent = m.Path, &used
+		}
+	}
+	return out
+}

@@ -1,0 +1,166 @@
+package server
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
+	"net/http"
+	"os"
+
+	"custos/internal/api"
+	"custos/internal/fleet"
+)
+
+// Options are the ports, all of which must be set unless said otherwise.
+type Options struct {
+	Cycle     Cycle
+	Alerts    Alerts
+	Chronicle Chronicle
+	Journal   Journal
+	Teller    Teller
+	Rules     Rules
+	Explainer Explainer
+	Status    func(ctx context.Context) api.Status
+	Now       func() fleet.Instant
+	Version   string
+
+	// Down stops the daemon. Without it, "down" is an error: there is none.
+	Down func()
+	// AgentOf names the agent a caller belongs to, "" for a person. An error
+	// means that it cannot be told, which counts as an agent. Nil: nobody is one.
+	AgentOf func(ctx context.Context, c Caller) (string, error)
+	// InProcess says that the handler is called by this very process: the
+	// caller is then the process itself.
+	InProcess bool
+	// Configured says whether there is a custos.toml; only hints depend on it.
+	Configured bool
+	Log        *slog.Logger // nil: nothing is logged
+}
+
+type server struct{ Options }
+
+// New returns the handler of every route.
+func New(o Options) http.Handler {
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	s := &server{o}
+	mux := http.NewServeMux()
+	for _, r := range routes() {
+		mux.Handle(r.method+" "+r.pattern, s.serve(r))
+	}
+	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
+		s.fail(w, r, &api.Error{Kind: api.NotFound, Message: fmt.Sprintf("cannot find %s %s: there is no such route", r.Method, r.URL.Path)})
+	})
+	return mux
+}
+
+// serve wraps a route: who asks, what they may, and how the answer is written.
+func (s *server) serve(r route) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		defer s.recovered(w, req)
+		caller, err := s.admit(req, r.access)
+		if err != nil {
+			s.fail(w, req, err)
+			return
+		}
+		req.Body = http.MaxBytesReader(w, req.Body, r.maxBody)
+		if r.stream != nil {
+			r.stream(s, w, req)
+			return
+		}
+		v, err := r.handle(s, req, caller)
+		if err != nil {
+			s.fail(w, req, err)
+			return
+		}
+		s.answer(w, req, v)
+	})
+}
+
+// recovered turns a panic of a handler into an answer: one bad view must not
+// end the daemon.
+func (s *server) recovered(w http.ResponseWriter, req *http.Request) {
+	if p := recover(); p != nil {
+		s.fail(w, req, &api.Error{Kind: api.Internal, Message: fmt.Sprintf("cannot answer %s: a fault of Custos: %v", req.URL.Path, p)})
+	}
+}
+
+func (s *server) answer(w http.ResponseWriter, req *http.Request, v any) {
+	b, raw := v.([]byte)
+	if !raw {
+		var err error
+		if b, err = json.Marshal(v); err != nil {
+			s.fail(w, req, fmt.Errorf("cannot write the answer: %w", err))
+			return
+		}
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if _, err := w.Write(b); err != nil {
+		s.Log.Debug("answer lost", "path", req.URL.Path, "err", err)
+	}
+}
+
+func (s *server) fail(w http.ResponseWriter, req *http.Request, err error) {
+	e := errorOf(err)
+	if e.Kind == api.Internal {
+		s.Log.Error("cannot answer", "path", req.URL.Path, "err", e.Message)
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(e.HTTPStatus())
+	_ = json.NewEncoder(w).Encode(e) // the caller is gone when this fails
+}
+
+// errorOf finds the kind of an error.
+func errorOf(err error) *api.Error {
+	var e *api.Error
+	var tooBig *http.MaxBytesError
+	switch {
+	case errors.As(err, &e):
+		return e
+	case errors.As(err, &tooBig):
+		return &api.Error{Kind: api.BadInput, Message: fmt.Sprintf("cannot read the request: it is larger than %d bytes", tooBig.Limit)}
+	case errors.Is(err, fs.ErrNotExist):
+		return &api.Error{Kind: api.NotFound, Message: err.Error()}
+	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
+		return &api.Error{Kind: api.CannotLook, Message: err.Error()}
+	}
+	return &api.Error{Kind: api.Internal, Message: err.Error()}
+}
+
+// decode reads the request's body into v, strictly. No body at all leaves v as
+// it is.
+func decode(req *http.Request, v any) error {
+	d := json.NewDecoder(req.Body)
+	d.DisallowUnknownFields()
+	switch err := d.Decode(v); {
+	case errors.Is(err, io.EOF):
+		return nil
+	case err != nil:
+		return badInput(fmt.Errorf("cannot read the request: %w", err))
+	}
+	return nil
+}
+
+// badInput marks an error as the caller's, unless it says itself what it is.
+func badInput(err error) error {
+	if e := errorOf(err); e.Kind != api.Internal {
+		return e
+	}
+	return &api.Error{Kind: api.BadInput, Message: err.Error()}
+}
+
+// cannotLook marks an error of a look.
+func cannotLook(err error) error {
+	if e := errorOf(err); e.Kind != api.Internal {
+		return e
+	}
+	return &api.Error{Kind: api.CannotLook, Message: err.Error()}
+}
+
+// self is the caller of an in-process handler.
+func self() Caller { return Caller{UID: os.Getuid(), PID: os.Getpid()} }

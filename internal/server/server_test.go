@@ -1,0 +1,357 @@
+package server
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"custos/internal/api"
+	"custos/internal/fleet"
+)
+
+// world is a fake of every port.
+type world struct {
+	pass     fleet.Pass
+	lookErr  error
+	alerts   []fleet.Alert
+	events   []fleet.Event
+	silences []fleet.Silence
+	orders   []fleet.PatrolOrder
+	filters  []EventFilter
+	ackedBy  string
+	agent    string
+	agentErr error
+	down     int
+}
+
+func (w *world) Look(context.Context) (fleet.Pass, error) { return w.pass, w.lookErr }
+func (w *world) Patrol(_ context.Context, o fleet.PatrolOrder) (fleet.Pass, error) {
+	w.orders = append(w.orders, o)
+	return w.pass, w.lookErr
+}
+func (w *world) Judge(_ context.Context, r fleet.Recording) (fleet.Pass, error) {
+	p := w.pass
+	p.Snapshot = r.Snapshot
+	return p, w.lookErr
+}
+func (w *world) Alerts(context.Context, bool) ([]fleet.Alert, error) { return w.alerts, nil }
+func (w *world) Acknowledge(_ context.Context, n int64, by string) (fleet.Alert, error) {
+	w.ackedBy = by
+	a := w.alerts[0]
+	a.AckedBy = by
+	return a, nil
+}
+func (w *world) Silence(_ context.Context, s fleet.Silence) error {
+	w.silences = append(w.silences, s)
+	return nil
+}
+func (w *world) Events(_ context.Context, f EventFilter) ([]fleet.Event, error) {
+	w.filters = append(w.filters, f)
+	var out []fleet.Event
+	for _, e := range w.events {
+		if e.ID > f.After {
+			out = append(out, e)
+		}
+	}
+	return out, nil
+}
+func (w *world) Journal(_ context.Context, day string) (api.Journal, error) {
+	if day == "2020-01-01" {
+		return api.Journal{}, fmt.Errorf("cannot read the journal: %w", fs.ErrNotExist)
+	}
+	return api.Journal{Day: "2026-11-20", Text: "## Patrol\n"}, nil
+}
+func (w *world) Commands(a fleet.Action) []fleet.Command {
+	return []fleet.Command{{Argv: []string{"do", a.Do, a.Subject.Name}}}
+}
+func (w *world) Rules() []api.Rule {
+	return []api.Rule{{Name: "lock-dead", Priority: "P2", Over: "lock"}}
+}
+func (w *world) TOML() string { return "[rule.lock-dead]\n" }
+func (w *world) Explain(kind, title, screen string) (api.Explanation, error) {
+	if kind == "nobody" {
+		return api.Explanation{}, errors.New(`cannot explain: no kind "nobody"`)
+	}
+	if screen == "panic" {
+		panic("on purpose")
+	}
+	return api.Explanation{State: "working", Signals: []api.Signal{}}, nil
+}
+
+func (w *world) options() Options {
+	return Options{
+		Cycle: w, Alerts: w, Chronicle: w, Journal: w, Teller: w, Rules: w, Explainer: w,
+		Status:    func(context.Context) api.Status { return api.Status{Version: "test"} },
+		Now:       func() fleet.Instant { return instant(0) },
+		Version:   "test",
+		Down:      func() { w.down++ },
+		AgentOf:   func(context.Context, Caller) (string, error) { return w.agent, w.agentErr },
+		InProcess: true,
+	}
+}
+
+func instant(after time.Duration) fleet.Instant {
+	return fleet.Instant{Wall: time.Date(2026, 11, 20, 9, 0, 0, 0, time.UTC), Up: fleet.Duration(time.Hour), Boot: "b"}.Add(after)
+}
+
+func newWorld() *world {
+	s := fleet.Snapshot{At: instant(0), From: fleet.Vantage{Host: "box"}}
+	for _, name := range fleet.PartNames() {
+		s.Sight(name).Status = fleet.StatusOK
+	}
+	s.Locks.Value = []fleet.Lock{{Path: "/tmp/a.lock"}, {Path: "/tmp/b.lock"}}
+	key := fleet.AlertKey{Rule: "lock-dead", Subject: fleet.Subject{Kind: fleet.KindLock, Name: "/tmp/a.lock"}}
+	alert := fleet.Alert{AlertKey: key, Number: 3, Status: fleet.AlertFiring, Priority: fleet.P2, Summary: "dead", Since: instant(-time.Hour), LastTrue: instant(0)}
+	return &world{
+		pass:   fleet.Pass{Snapshot: s, Assessment: fleet.Assessment{Alerts: []fleet.Alert{alert}}, Past: fleet.Past{NextAlert: 4}, Plan: fleet.Plan{At: instant(0)}},
+		alerts: []fleet.Alert{alert},
+		events: []fleet.Event{{ID: 1, At: instant(0), Kind: "patrol", Text: "one"}, {ID: 2, At: instant(0), Kind: "ack", Alert: key, Text: "two"}},
+	}
+}
+
+func client(w *world) *api.Client { return api.NewClient(api.InProcess(New(w.options()))) }
+
+// wantError checks the kind of an error and a piece of its text.
+func wantError(t *testing.T, err error, kind, text string) {
+	t.Helper()
+	var e *api.Error
+	if !errors.As(err, &e) || e.Kind != kind || !strings.Contains(e.Message, text) {
+		t.Errorf("got %v (%+v), want %s with %q", err, e, kind, text)
+	}
+}
+
+// Every route of the table answers with what its schema says, and none is
+// forgotten here.
+func TestEveryRouteAnswers(t *testing.T) {
+	w := newWorld()
+	recording, err := client(w).Record(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	bodies := map[string]string{
+		"POST /v1/plan":     string(recording),
+		"POST /v1/silences": `{"rule":"lock-dead","for":"2h"}`,
+		"POST /v1/explain":  `{"screen":"hello"}`,
+	}
+	h := New(w.options())
+	for _, r := range routes() {
+		if r.stream != nil {
+			continue // TestEventStream
+		}
+		url := strings.NewReplacer("{number}", "3", "{name}", "recording").Replace(r.pattern)
+		if url == "/v1/story" {
+			url += "?of=3"
+		}
+		rec := httptest.NewRecorder()
+		h.ServeHTTP(rec, httptest.NewRequest(r.method, url, strings.NewReader(bodies[r.method+" "+r.pattern])))
+		if rec.Code != 200 || !json.Valid(rec.Body.Bytes()) || rec.Header().Get("Content-Type") != "application/json" {
+			t.Errorf("%s %s: %d %s", r.method, url, rec.Code, rec.Body)
+		}
+	}
+	if w.down != 1 || len(w.silences) != 1 || w.ackedBy == "" || len(w.orders) != 1 {
+		t.Errorf("not every order arrived: %+v", w)
+	}
+}
+
+func TestBadQuestions(t *testing.T) {
+	w := newWorld()
+	c := client(w)
+	ctx := t.Context()
+	_, err := c.Acknowledge(ctx, 99, api.AckOrder{})
+	wantError(t, err, api.NotFound, "alert 99: there is no such alert")
+	for _, o := range []struct {
+		order      api.SilenceOrder
+		kind, text string
+	}{
+		{api.SilenceOrder{For: "2h"}, api.BadInput, "cannot silence everything"},
+		{api.SilenceOrder{Rule: "lock-dead", For: "soon"}, api.BadInput, `cannot silence for "soon"`},
+		{api.SilenceOrder{Rule: "lock-dead", For: "9000h"}, api.BadInput, "up to 90 days"},
+		{api.SilenceOrder{Rule: "lock-dead", For: "-2h"}, api.BadInput, "up to 90 days"},
+		{api.SilenceOrder{Rule: "no-such", For: "2h"}, api.NotFound, `rule "no-such"`},
+		{api.SilenceOrder{Subject: "builder", For: "2h"}, api.BadInput, "want kind/name"},
+		{api.SilenceOrder{Subject: "nokind/x", For: "2h"}, api.BadInput, "want kind/name"},
+	} {
+		_, err = c.Silence(ctx, o.order)
+		wantError(t, err, o.kind, o.text)
+	}
+	_, err = c.Explain(ctx, api.ExplainOrder{Screen: " \n"})
+	wantError(t, err, api.BadInput, "empty screen")
+	_, err = c.Explain(ctx, api.ExplainOrder{Kind: "nobody", Screen: "x"})
+	wantError(t, err, api.BadInput, `no kind "nobody"`)
+	_, err = c.Explain(ctx, api.ExplainOrder{Screen: strings.Repeat("x", small+1)})
+	wantError(t, err, api.BadInput, "larger than")
+	_, err = c.Explain(ctx, api.ExplainOrder{Screen: "panic"})
+	wantError(t, err, api.Internal, "on purpose")
+	_, err = c.Journal(ctx, "yesterday")
+	wantError(t, err, api.BadInput, "want a day like")
+	_, err = c.Journal(ctx, "2020-01-01")
+	wantError(t, err, api.NotFound, "cannot read the journal")
+	_, err = c.Schema(ctx, "nothing")
+	wantError(t, err, api.NotFound, "first-look")
+	_, err = c.Judge(ctx, []byte(`{"version": 99}`))
+	wantError(t, err, api.BadInput, "version 99")
+	_, err = c.Story(ctx, "nothing-like-it")
+	wantError(t, err, api.NotFound, "nothing is known by that name")
+	_, err = c.Story(ctx, "/tmp/")
+	wantError(t, err, api.BadInput, "lock//tmp/a.lock, lock//tmp/b.lock")
+	_, err = c.Story(ctx, "77")
+	wantError(t, err, api.NotFound, "no such alert")
+	if len(w.silences) != 0 || w.ackedBy != "" {
+		t.Error("a bad order was carried out")
+	}
+	w.lookErr = errors.New("cannot look: the moon is in the way")
+	_, err = c.FirstLook(ctx)
+	wantError(t, err, api.CannotLook, "the moon")
+}
+
+func TestUnknownRouteAndField(t *testing.T) {
+	h := New(newWorld().options())
+	for url, want := range map[string]int{"/v1/nothing": 404, "/": 404} {
+		rec := httptest.NewRecorder()
+		h.ServeHTTP(rec, httptest.NewRequest("GET", url, nil))
+		if rec.Code != want || !json.Valid(rec.Body.Bytes()) {
+			t.Errorf("%s: %d %s", url, rec.Code, rec.Body)
+		}
+	}
+	rec := httptest.NewRecorder()
+	h.ServeHTTP(rec, httptest.NewRequest("POST", "/v1/patrol", strings.NewReader(`{"aply":true}`)))
+	if rec.Code != 400 {
+		t.Errorf("an unknown field: %d %s", rec.Code, rec.Body)
+	}
+}
+
+// An agent, and whoever cannot be shown to be none, may ask but not order.
+func TestAgentsMayNotOrder(t *testing.T) {
+	for name, w := range map[string]*world{
+		"agent":   {agent: "builder"},
+		"unknown": {agentErr: errors.New("no /proc")},
+	} {
+		t.Run(name, func(t *testing.T) {
+			n := newWorld()
+			n.agent, n.agentErr = w.agent, w.agentErr
+			c := client(n)
+			ctx := t.Context()
+			if _, err := c.FirstLook(ctx); err != nil {
+				t.Errorf("may not look: %v", err)
+			}
+			if _, err := c.Patrol(ctx, api.PatrolOrder{}); err != nil {
+				t.Errorf("may not patrol: %v", err)
+			}
+			_, err := c.Patrol(ctx, api.PatrolOrder{Apply: true})
+			wantError(t, err, api.Forbidden, "cannot do this")
+			_, err = c.Acknowledge(ctx, 3, api.AckOrder{})
+			wantError(t, err, api.Forbidden, "cannot do this")
+			_, err = c.Silence(ctx, api.SilenceOrder{Rule: "lock-dead", For: "1h"})
+			wantError(t, err, api.Forbidden, "cannot do this")
+			wantError(t, c.Down(ctx), api.Forbidden, "cannot do this")
+			if len(n.orders) != 1 || n.orders[0].Apply || n.down != 0 || n.ackedBy != "" || len(n.silences) != 0 {
+				t.Errorf("an agent's order was carried out: %+v", n)
+			}
+		})
+	}
+}
+
+// Over the socket the kernel says who calls; without it, nobody is let in.
+func TestSocket(t *testing.T) {
+	w := newWorld()
+	o := w.options()
+	o.InProcess = false
+	dir, err := os.MkdirTemp("", "custos") // t.TempDir() may be too long for a socket
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	path := filepath.Join(dir, "run", "s")
+	ctx, cancel := context.WithCancel(t.Context())
+	l, err := Listen(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("socket: %v, %v", info, err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- Serve(ctx, l, New(o)) }()
+	c, err := api.Dial(t.Context(), path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if st, err := c.Status(t.Context()); err != nil || st.Version != "test" {
+			t.Errorf("status = %+v, %v", st, err)
+		}
+	}
+	c.Close()
+	cancel()
+	if err := <-ended; err != nil {
+		t.Errorf("Serve = %v", err)
+	}
+	rec := httptest.NewRecorder()
+	New(o).ServeHTTP(rec, httptest.NewRequest("GET", "/v1/status", nil))
+	if rec.Code != http.StatusForbidden {
+		t.Errorf("an unknown caller got %d", rec.Code)
+	}
+	rec = httptest.NewRecorder()
+	stranger := context.WithValue(t.Context(), callerKey{}, Caller{UID: os.Getuid() + 1})
+	New(o).ServeHTTP(rec, httptest.NewRequest("GET", "/v1/status", nil).WithContext(stranger))
+	if rec.Code != http.StatusForbidden {
+		t.Errorf("another user got %d", rec.Code)
+	}
+	_, err = api.Dial(t.Context(), path)
+	wantError(t, err, api.Unreachable, "cannot reach the daemon")
+}
+
+func TestListenRefuses(t *testing.T) {
+	if _, err := Listen("/" + strings.Repeat("x", 120)); err == nil || !strings.Contains(err.Error(), "shorter runtime_dir") {
+		t.Errorf("a long path: %v", err)
+	}
+	file := filepath.Join(t.TempDir(), "f")
+	if err := os.WriteFile(file, []byte("precious"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if len(file) <= longestSocket {
+		if _, err := Listen(file); err == nil {
+			t.Error("a file was replaced by a socket")
+		}
+	}
+	if b, _ := os.ReadFile(file); string(b) != "precious" {
+		t.Error("the file is gone")
+	}
+	if _, err := credentials(&net.TCPConn{}); err == nil {
+		t.Error("a TCP connection has credentials")
+	}
+}
+
+func TestEventStream(t *testing.T) {
+	w := newWorld()
+	ctx, cancel := context.WithCancel(t.Context())
+	rec := &ending{ResponseRecorder: httptest.NewRecorder(), flushed: cancel}
+	New(w.options()).ServeHTTP(rec, httptest.NewRequest("GET", "/v1/events?after=1", nil).WithContext(ctx))
+	want := "id: 2\nevent: ack\ndata: {\"id\":2,"
+	if !strings.HasPrefix(rec.Body.String(), want) || !strings.HasSuffix(rec.Body.String(), "\n\n") {
+		t.Errorf("got %q", rec.Body)
+	}
+	bad := httptest.NewRecorder()
+	New(w.options()).ServeHTTP(bad, httptest.NewRequest("GET", "/v1/events?after=x", nil))
+	if bad.Code != 400 {
+		t.Errorf("got %d", bad.Code)
+	}
+}
+
+// ending is a recorder whose reader goes away after the first flush.
+type ending struct {
+	*httptest.ResponseRecorder
+	flushed func()
+}
+
+func (e *ending) Flush() { e.ResponseRecorder.Flush(); e.flushed() }

@@ -1,0 +1,96 @@
+package server
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/rogpeppe/go-internal/txtar"
+
+	"custos/internal/fleet"
+)
+
+var update = flag.Bool("update", false, "write what is into the golden files")
+
+// Each file of testdata/views holds a pass (parts that are not there are ok and
+// empty) and what each view makes of it.
+func TestViews(t *testing.T) {
+	files, err := filepath.Glob("testdata/views/*.txtar")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no cases: %v", err)
+	}
+	for _, file := range files {
+		t.Run(filepath.Base(file), func(t *testing.T) { checkViews(t, file) })
+	}
+}
+
+func checkViews(t *testing.T, file string) {
+	ar, err := txtar.ParseFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pass, err := passOf(ar.Files[0].Data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, f := range ar.Files[1:] {
+		got := viewed(t, f.Name, pass)
+		if *update {
+			ar.Files[i+1].Data = got
+		} else if d := cmp.Diff(string(f.Data), string(got)); d != "" {
+			t.Errorf("%s:\n%s", f.Name, d)
+		}
+	}
+	if *update {
+		if err := os.WriteFile(file, txtar.Format(ar), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func passOf(b []byte) (fleet.Pass, error) {
+	var p fleet.Pass
+	for _, name := range fleet.PartNames() {
+		p.Snapshot.Sight(name).Status = fleet.StatusOK
+	}
+	d := json.NewDecoder(bytes.NewReader(b))
+	d.DisallowUnknownFields()
+	return p, d.Decode(&p)
+}
+
+// viewed computes the view a file is named after: "firstlook.json",
+// "story lock//tmp/x.lock.json".
+func viewed(t *testing.T, name string, p fleet.Pass) []byte {
+	w := &world{pass: p, alerts: p.Assessment.Alerts}
+	s := &server{w.options()}
+	view, of, _ := strings.Cut(strings.TrimSuffix(name, ".json"), " ")
+	var v any
+	switch view {
+	case "firstlook":
+		v = firstLook(p, w, hints{})
+	case "patrol":
+		v = patrolReport(p, false, w)
+	case "plan":
+		v = plan(p, w)
+	case "preflight":
+		v = preflight(p.Snapshot)
+	case "story":
+		a, err := s.resolve(of, &p.Snapshot, p.Assessment.Alerts)
+		if err != nil {
+			t.Fatal(err)
+		}
+		v = story(a, p, p.Assessment.Alerts, nil, w)
+	default:
+		t.Fatalf("there is no view %q", view)
+	}
+	b, err := json.MarshalIndent(v, "", "  ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return append(b, '\n')
+}

@@ -1,0 +1,141 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"custos/internal/fleet"
+)
+
+// ActionFilter keeps actions that match every field that is set.
+type ActionFilter struct {
+	Subject fleet.Subject
+	ID      string
+	Open    bool // only those without a result
+}
+
+// Start notes that a planned action is about to change the world. It succeeds
+// once: an action that has begun or ended gives ErrNotPlanned, one that was
+// never committed ErrNotFound. The note is on the disk when Start returns nil.
+func (s *Store) Start(ctx context.Context, id string, at fleet.Instant) error {
+	return s.write(ctx, "begin action "+id, at, func(t *tx) error {
+		rec, err := t.action(id)
+		if err != nil {
+			return err
+		}
+		if rec == nil {
+			return ErrNotFound
+		}
+		if rec.Stage != fleet.StagePlanned {
+			return fmt.Errorf("%w: it is %s", ErrNotPlanned, rec.Stage)
+		}
+		rec.Stage, rec.StartedAt = fleet.StageStarted, at
+		if err := t.saveAction(*rec, at); err != nil {
+			return err
+		}
+		return t.event(about(rec.Action, "action.started", rec.Do))
+	})
+}
+
+// Finish notes what became of an action, begun or not. The first result stays:
+// the same status again is no error, another gives ErrEnded. A result whose
+// action was lost to damage is kept all the same.
+func (s *Store) Finish(ctx context.Context, r fleet.Result) error {
+	return s.write(ctx, "end action "+r.ActionID, r.Ended, func(t *tx) error {
+		rec, err := t.action(r.ActionID)
+		if err != nil {
+			return err
+		}
+		if rec == nil {
+			rec = &fleet.ActionRecord{
+				Action:    fleet.Action{ID: r.ActionID, Do: r.Do, Subject: r.Subject, For: r.For},
+				PlannedAt: r.Began,
+			}
+		}
+		if rec.Result != nil && rec.Result.Status == r.Status {
+			return nil
+		}
+		if rec.Result != nil {
+			return fmt.Errorf("it %w as %s", ErrEnded, rec.Result.Status)
+		}
+		rec.Stage, rec.Result = fleet.StageEnded, &r
+		if err := t.saveAction(*rec, r.Ended); err != nil {
+			return err
+		}
+		return t.event(about(rec.Action, "action.ended", outcome(r)))
+	})
+}
+
+// outcome is "rotate-log: done: 41 MB freed".
+func outcome(r fleet.Result) string {
+	parts := []string{r.Do, string(r.Status)}
+	for _, more := range []string{r.Effect, r.Why} {
+		if more != "" {
+			parts = append(parts, more)
+		}
+	}
+	return strings.Join(parts, ": ")
+}
+
+// action returns nil for one that is not known, or that was damaged and is set
+// aside now.
+func (t *tx) action(id string) (*fleet.ActionRecord, error) {
+	var text string
+	err := t.QueryRowContext(t.ctx, "SELECT json FROM actions WHERE id = ?", id).Scan(&text)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	var rec fleet.ActionRecord
+	if bad := json.Unmarshal([]byte(text), &rec); bad != nil {
+		return nil, t.moveAside(badRow{"actions", "id", id, bad.Error(), text}, wall(t.at.Wall))
+	}
+	return &rec, nil
+}
+
+func (t *tx) saveAction(rec fleet.ActionRecord, at fleet.Instant) error {
+	text, err := encode(rec)
+	if err != nil {
+		return err
+	}
+	_, err = t.exec(`INSERT INTO actions (id, stage, subject, wall, boot, up, json) VALUES (?, ?, ?, ?, ?, ?, ?)
+		ON CONFLICT (id) DO UPDATE SET stage = excluded.stage, wall = excluded.wall, boot = excluded.boot,
+			up = excluded.up, json = excluded.json`,
+		row(rec.ID, string(rec.Stage), name(rec.Subject), stamp(at), text)...)
+	return err
+}
+
+// Unfinished lists the actions without a result, in the order they were
+// planned: after a crash, those whose fate must be found out.
+func (s *Store) Unfinished(ctx context.Context) ([]fleet.ActionRecord, error) {
+	return s.Actions(ctx, ActionFilter{Open: true})
+}
+
+// Actions lists the actions that are kept, in the order they were committed.
+func (s *Store) Actions(ctx context.Context, f ActionFilter) ([]fleet.ActionRecord, error) {
+	conds, args := []string{"1 = 1"}, []any{}
+	if f.Subject != (fleet.Subject{}) {
+		conds, args = append(conds, "subject = ?"), append(args, name(f.Subject))
+	}
+	if f.ID != "" {
+		conds, args = append(conds, "id = ?"), append(args, f.ID)
+	}
+	if f.Open {
+		conds = append(conds, "stage <> 'ended'")
+	}
+	var bad []badRow
+	out, err := collect[fleet.ActionRecord](ctx, s.r, &bad, source{
+		table: "actions", key: "id", where: "WHERE " + strings.Join(conds, " AND ") + " ORDER BY rowid", args: args,
+	})
+	if err != nil {
+		return nil, failed("list actions", err)
+	}
+	s.moveAside(ctx, bad)
+	return out, nil
+}

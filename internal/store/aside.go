@@ -1,0 +1,123 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"fmt"
+
+	"custos/internal/fleet"
+)
+
+// Aside is a row that could not be read, and was moved out of the way whole.
+type Aside struct {
+	Wall string `json:"wall"` // when, RFC 3339
+	What string `json:"what"` // the table it was in
+	Key  string `json:"key"`
+	Why  string `json:"why"`
+	JSON string `json:"json"` // what it held
+}
+
+// badRow is a row met while reading.
+type badRow struct{ table, keyColumn, key, why, json string }
+
+type querier interface {
+	rower
+	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
+}
+
+// source says which rows of which table to read.
+type source struct {
+	table, key string // key is the column that names a row
+	where      string // the rest of the query, from WHERE on
+	args       []any
+}
+
+// collect reads the json column of the rows. Those that cannot be read are left
+// out and added to bad.
+func collect[T any](ctx context.Context, q querier, bad *[]badRow, src source) ([]T, error) {
+	query := fmt.Sprintf("SELECT CAST(%s AS TEXT), json FROM %s %s", src.key, src.table, src.where)
+	rows, err := q.QueryContext(ctx, query, src.args...)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var out []T
+	for rows.Next() {
+		var key, text string
+		if err := rows.Scan(&key, &text); err != nil {
+			return nil, err
+		}
+		var v T
+		if err := json.Unmarshal([]byte(text), &v); err != nil {
+			*bad = append(*bad, badRow{src.table, src.key, key, err.Error(), text})
+			continue
+		}
+		out = append(out, v)
+	}
+	return out, rows.Err()
+}
+
+// moveAside moves rows out of the way. It is done as well as can be: where the
+// disk is full or the store is read only, they stay and are left out again.
+func (s *Store) moveAside(ctx context.Context, bad []badRow) {
+	if s.w == nil || len(bad) == 0 {
+		return
+	}
+	_ = s.write(ctx, "set a damaged row aside", fleet.Instant{}, func(t *tx) error {
+		for _, b := range bad {
+			if err := t.moveAside(b, wall(s.opts.Now())); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+func (t *tx) moveAside(b badRow, now string) error {
+	query := fmt.Sprintf("DELETE FROM %s WHERE CAST(%s AS TEXT) = ? AND json = ?", b.table, b.keyColumn)
+	n, err := t.exec(query, b.key, b.json)
+	if err != nil || n == 0 {
+		return err
+	}
+	_, err = t.exec("INSERT INTO set_aside (wall, what, key, why, json) VALUES (?, ?, ?, ?, ?)",
+		now, b.table, b.key, b.why, b.json)
+	return err
+}
+
+// SetAside lists the rows that could not be read, oldest first.
+func (s *Store) SetAside(ctx context.Context) ([]Aside, error) {
+	const what = "list what was set aside"
+	rows, err := s.r.QueryContext(ctx, "SELECT wall, what, key, why, json FROM set_aside ORDER BY id LIMIT 1000")
+	if err != nil {
+		return nil, failed(what, err)
+	}
+	defer rows.Close()
+	var out []Aside
+	for rows.Next() {
+		var a Aside
+		if err := rows.Scan(&a.Wall, &a.What, &a.Key, &a.Why, &a.JSON); err != nil {
+			return nil, failed(what, err)
+		}
+		out = append(out, a)
+	}
+	return out, failed(what, rows.Err())
+}
+
+// forget writes down that what was known before is lost.
+func (s *Store) forget(ctx context.Context, aside string) error {
+	return s.write(ctx, "note the loss of the old database", fleet.Instant{}, func(t *tx) error {
+		return t.setMeta("amnesia", aside)
+	})
+}
+
+// ConfirmAmnesia ends the amnesia that a damaged database left behind: by, a
+// person, has seen that what was known before is lost.
+func (s *Store) ConfirmAmnesia(ctx context.Context, by string, at fleet.Instant) error {
+	return s.write(ctx, "confirm the loss of the old database", at, func(t *tx) error {
+		if _, err := t.exec("DELETE FROM meta WHERE key = 'amnesia'"); err != nil {
+			return err
+		}
+		return t.event(fleet.Event{Kind: "amnesia.confirmed", Text: "confirmed by " + by})
+	})
+}

@@ -1,0 +1,147 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+
+	"custos/internal/fleet"
+)
+
+// Commit writes one turn of the cycle down, in one transaction: its alerts, its
+// actions as planned, what it left undone, its agents, its messages. What was
+// committed before (an action's ID, a message's ID) is left as it is, so that a
+// turn committed twice is committed once.
+func (s *Store) Commit(ctx context.Context, turn fleet.Turn) error {
+	return s.write(ctx, "commit the turn", turn.At, func(t *tx) error {
+		for _, step := range []func(*tx, fleet.Turn) error{
+			putAlerts, putActions, putSkips, putAgents, putOutbox, putPatrol,
+		} {
+			if err := step(t, turn); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+func putActions(t *tx, turn fleet.Turn) error {
+	for _, a := range turn.Plan.Actions {
+		rec := fleet.ActionRecord{Action: a, Stage: fleet.StagePlanned, PlannedAt: turn.At}
+		text, err := encode(rec)
+		if err != nil {
+			return err
+		}
+		n, err := t.exec(`INSERT INTO actions (id, stage, subject, wall, boot, up, json)
+			VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING`,
+			row(a.ID, string(rec.Stage), name(a.Subject), stamp(turn.At), text)...)
+		if err != nil {
+			return err
+		}
+		if n == 0 {
+			continue
+		}
+		if err := t.event(about(a, "action.planned", a.Do+": "+a.Why)); err != nil {
+			return err
+		}
+		if err := t.unskip(a); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// about is an event about an action.
+func about(a fleet.Action, kind, text string) fleet.Event {
+	return fleet.Event{Kind: kind, Alert: a.For, Subject: a.Subject, Action: a.ID, Text: text}
+}
+
+// putSkips keeps the present refusal of each wished action, and logs one only
+// when its guard is another than last time: a cooldown is one event, not one a
+// pass.
+func putSkips(t *tx, turn fleet.Turn) error {
+	for _, k := range turn.Plan.Skipped {
+		text, err := encode(k)
+		if err != nil {
+			return err
+		}
+		n, err := t.exec(`INSERT INTO skips (do, subject, rule, alert, guard, json) VALUES (?, ?, ?, ?, ?, ?)
+			ON CONFLICT (do, subject, rule, alert) DO UPDATE SET guard = excluded.guard, json = excluded.json
+			WHERE guard <> excluded.guard`,
+			k.Do, name(k.Subject), k.For.Rule, name(k.For.Subject), string(k.Guard), text)
+		if err != nil {
+			return err
+		}
+		if n == 0 {
+			continue
+		}
+		if err := t.event(about(k.Action, "action.skipped", fmt.Sprintf("%s: %s: %s", k.Do, k.Guard, k.Why))); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// unskip forgets the refusal of an action that is planned now.
+func (t *tx) unskip(a fleet.Action) error {
+	_, err := t.exec("DELETE FROM skips WHERE do = ? AND subject = ? AND rule = ? AND alert = ?",
+		a.Do, name(a.Subject), a.For.Rule, name(a.For.Subject))
+	return err
+}
+
+// Skips lists what is wished for and refused at present, as it was refused first.
+func (s *Store) Skips(ctx context.Context) ([]fleet.Skipped, error) {
+	var bad []badRow
+	found, err := collect[fleet.Skipped](ctx, s.r, &bad, source{
+		table: "skips", key: "rowid", where: "ORDER BY rule, alert, do, subject",
+	})
+	if err != nil {
+		return nil, failed("list what was skipped", err)
+	}
+	s.moveAside(ctx, bad)
+	return found, nil
+}
+
+func putAgents(t *tx, turn fleet.Turn) error {
+	for _, a := range turn.Agents {
+		text, err := encode(a)
+		if err != nil {
+			return err
+		}
+		if _, err := t.exec(`INSERT INTO agents (name, wall, boot, up, json) VALUES (?, ?, ?, ?, ?)
+			ON CONFLICT (name) DO UPDATE SET wall = excluded.wall, boot = excluded.boot, up = excluded.up, json = excluded.json
+			WHERE json <> excluded.json`, row(a.Name, stamp(a.LastSeen), text)...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func putOutbox(t *tx, turn fleet.Turn) error {
+	for _, m := range turn.Outbox {
+		text, err := encode(m)
+		if err != nil {
+			return err
+		}
+		if _, err := t.exec(`INSERT INTO outbox (id, state, priority, wall, boot, up, json)
+			VALUES (?, 'due', ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING`,
+			row(m.ID, string(m.Priority), stamp(turn.At), text)...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// putPatrol counts the patrol; a number that was counted already is not counted
+// again.
+func putPatrol(t *tx, turn fleet.Turn) error {
+	last, err := number(t.ctx, t, "patrol")
+	if err != nil || turn.Patrol <= last {
+		return err
+	}
+	if err := t.setMeta("patrol", strconv.FormatInt(turn.Patrol, 10)); err != nil {
+		return err
+	}
+	return t.event(fleet.Event{Kind: "patrol", Text: fmt.Sprintf("patrol %d: %d findings, %d actions, %d skipped",
+		turn.Patrol, len(turn.Assessment.Findings), len(turn.Plan.Actions), len(turn.Plan.Skipped))})
+}

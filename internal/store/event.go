@@ -1,0 +1,88 @@
+package store
+
+import (
+	"context"
+	"strings"
+
+	"custos/internal/fleet"
+)
+
+// EventFilter keeps events that match every field that is set.
+type EventFilter struct {
+	Subject fleet.Subject
+	Alert   fleet.AlertKey
+	Action  string // ID
+}
+
+// event appends to the log; a zero At is the transaction's.
+func (t *tx) event(e fleet.Event) error {
+	if e.At.IsZero() {
+		e.At = t.at
+	}
+	// The id is taken first, so that the json holds it; AUTOINCREMENT sees to it
+	// that none comes twice, even after the newest events were trimmed.
+	const next = "SELECT COALESCE((SELECT seq FROM sqlite_sequence WHERE name = 'events'), 0) + 1"
+	if err := t.QueryRowContext(t.ctx, next).Scan(&e.ID); err != nil {
+		return err
+	}
+	text, err := encode(e)
+	if err != nil {
+		return err
+	}
+	_, err = t.exec(`INSERT INTO events (id, wall, boot, up, kind, rule, alert, subject, action, json)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`, row(e.ID, stamp(e.At),
+		e.Kind, e.Alert.Rule, name(e.Alert.Subject), name(e.Subject), e.Action, text)...)
+	return err
+}
+
+// name is the key of a subject; "" for none.
+func name(s fleet.Subject) string {
+	if s == (fleet.Subject{}) {
+		return ""
+	}
+	return s.String()
+}
+
+// Record appends one event to the log. Its ID is given by the store.
+func (s *Store) Record(ctx context.Context, e fleet.Event) error {
+	return s.write(ctx, "record event", e.At, func(t *tx) error { return t.event(e) })
+}
+
+// Events lists events with an ID above since, oldest first, at most limit
+// (1000 when it is not positive).
+func (s *Store) Events(ctx context.Context, since int64, limit int, f EventFilter) ([]fleet.Event, error) {
+	if limit <= 0 {
+		limit = 1000
+	}
+	where, args := f.sql()
+	var bad []badRow
+	found, err := collect[fleet.Event](ctx, s.r, &bad, source{
+		table: "events", key: "id",
+		where: "WHERE id > ?" + where + " ORDER BY id LIMIT ?",
+		args:  row(since, args, limit),
+	})
+	if err != nil {
+		return nil, failed("list events", err)
+	}
+	s.moveAside(ctx, bad)
+	return found, nil
+}
+
+func (f EventFilter) sql() (string, []any) {
+	var b strings.Builder
+	var args []any
+	add := func(cond string, v ...any) {
+		b.WriteString(" AND " + cond)
+		args = append(args, v...)
+	}
+	if f.Subject != (fleet.Subject{}) {
+		add("subject = ?", name(f.Subject))
+	}
+	if f.Alert != (fleet.AlertKey{}) {
+		add("rule = ? AND alert = ?", f.Alert.Rule, name(f.Alert.Subject))
+	}
+	if f.Action != "" {
+		add("action = ?", f.Action)
+	}
+	return b.String(), args
+}

@@ -1,0 +1,62 @@
+package store
+
+import (
+	"context"
+
+	"custos/internal/fleet"
+)
+
+// silencedBy says whether the silence is about the alert: an empty rule or
+// subject is about all.
+func silencedBy(k fleet.AlertKey, s fleet.Silence) bool {
+	return (s.Rule == "" || s.Rule == k.Rule) && (s.Subject == fleet.Subject{} || s.Subject == k.Subject)
+}
+
+// Silence keeps alerts from being told until its Until. It replaces the silence
+// of the same rule and subject, so that one with Until not after From lifts it.
+func (s *Store) Silence(ctx context.Context, q fleet.Silence) error {
+	return s.write(ctx, "silence", q.From, func(t *tx) error {
+		text, err := encode(q)
+		if err != nil {
+			return err
+		}
+		if _, err := t.exec(`INSERT INTO silences (rule, subject, wall, boot, up, json) VALUES (?, ?, ?, ?, ?, ?)
+			ON CONFLICT (rule, subject) DO UPDATE SET wall = excluded.wall, boot = excluded.boot, up = excluded.up, json = excluded.json`,
+			row(q.Rule, name(q.Subject), stamp(q.Until), text)...); err != nil {
+			return err
+		}
+		return t.event(fleet.Event{Kind: "silence", Alert: fleet.AlertKey{Rule: q.Rule, Subject: q.Subject}, Subject: q.Subject,
+			Text: "silenced by " + q.By + " until " + wall(q.Until.Wall)})
+	})
+}
+
+// readSilences lists the silences that were not lifted or replaced, the expired
+// ones too until they are trimmed.
+func readSilences(ctx context.Context, q querier, bad *[]badRow) ([]fleet.Silence, error) {
+	all, err := collect[fleet.Silence](ctx, q, bad, source{
+		table: "silences", key: "rowid", where: "ORDER BY rule, subject",
+	})
+	var out []fleet.Silence
+	for _, s := range all {
+		if s.From.Before(s.Until) {
+			out = append(out, s)
+		}
+	}
+	return out, err
+}
+
+// StopMark notes that by, a person, stopped the subject: it is never started
+// again by Custos.
+func (s *Store) StopMark(ctx context.Context, subject fleet.Subject, by string, at fleet.Instant) error {
+	return s.write(ctx, "mark "+subject.String()+" as stopped", at, func(t *tx) error {
+		text, err := encode(subject)
+		if err != nil {
+			return err
+		}
+		n, err := t.exec("INSERT INTO stopped (subject, json) VALUES (?, ?) ON CONFLICT (subject) DO NOTHING", name(subject), text)
+		if err != nil || n == 0 {
+			return err
+		}
+		return t.event(fleet.Event{Kind: "stopped", Subject: subject, Text: "stopped by " + by})
+	})
+}

@@ -1,0 +1,196 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/url"
+	"os"
+	"path/filepath"
+	"time"
+
+	"custos/internal/fleet"
+)
+
+// Options say which database to open, and how.
+type Options struct {
+	Path      string        // of the database file; its folder is made when absent
+	StartedAt fleet.Instant // of this Custos; given back in Past
+	Busy      time.Duration // how long to wait for another process; default 5 s
+	// Now names a damaged database that is set aside; default time.Now.
+	Now func() time.Time
+}
+
+// Store is an open database. It is safe for concurrent use.
+type Store struct {
+	w, r  *sql.DB // w is nil when it was opened to read only
+	opts  Options
+	aside string // where a damaged database was moved to by this Open
+}
+
+// Open opens the database to read and write, and brings its schema up to date.
+// A damaged database is renamed to PATH.corrupt-TIME and a new one begun, which
+// says Past.Amnesia until ConfirmAmnesia. One of a newer Custos is refused with
+// ErrNewer and left as it is.
+func Open(ctx context.Context, o Options) (*Store, error) {
+	o = withDefaults(o)
+	if err := makeFile(o.Path); err != nil {
+		return nil, fmt.Errorf("cannot open database: %w", err)
+	}
+	s, err := open(ctx, o)
+	if !errors.Is(err, ErrCorrupt) {
+		return s, err
+	}
+	aside, moved := setAsideFile(o.Path, o.Now())
+	if moved != nil {
+		return nil, fmt.Errorf("cannot set aside damaged database: %w (%w)", moved, err)
+	}
+	if err := makeFile(o.Path); err != nil {
+		return nil, fmt.Errorf("cannot open database: %w", err)
+	}
+	if s, err = open(ctx, o); err != nil {
+		return nil, err
+	}
+	s.aside = aside
+	if err := s.forget(ctx, aside); err != nil {
+		_ = s.Close()
+		return nil, err
+	}
+	return s, nil
+}
+
+// OpenReadOnly opens an existing database, which nothing is ever written to
+// through it. It fails with fs.ErrNotExist when there is none.
+func OpenReadOnly(ctx context.Context, o Options) (*Store, error) {
+	o = withDefaults(o)
+	if _, err := os.Stat(o.Path); err != nil {
+		return nil, fmt.Errorf("cannot open database: %w", err)
+	}
+	r, err := sql.Open("sqlite", dsn(o, "mode", "ro"))
+	if err != nil {
+		return nil, failed("open database "+o.Path, err)
+	}
+	if err := checkVersion(ctx, r); err != nil {
+		_ = r.Close()
+		return nil, failed("open database "+o.Path, err)
+	}
+	return &Store{r: r, opts: o}, nil
+}
+
+// AsideFile is where this Open moved a damaged database to; "" when it did not.
+func (s *Store) AsideFile() string { return s.aside }
+
+// Close closes the database. What was committed is on the disk already.
+func (s *Store) Close() error {
+	err := s.r.Close()
+	if s.w != nil {
+		err = errors.Join(err, s.w.Close())
+	}
+	return failed("close database", err)
+}
+
+func withDefaults(o Options) Options {
+	if o.Busy <= 0 {
+		o.Busy = 5 * time.Second
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	return o
+}
+
+// open checks, migrates and opens. One connection writes, so that writers of
+// this process queue here and not on the file's lock.
+func open(ctx context.Context, o Options) (*Store, error) {
+	w, err := sql.Open("sqlite", dsn(o, "_txlock", "immediate"))
+	if err != nil {
+		return nil, failed("open database "+o.Path, err)
+	}
+	w.SetMaxOpenConns(1)
+	if err := prepare(ctx, w); err != nil {
+		_ = w.Close()
+		return nil, failed("open database "+o.Path, err)
+	}
+	r, err := sql.Open("sqlite", dsn(o, "_pragma", "query_only(1)"))
+	if err != nil {
+		_ = w.Close()
+		return nil, failed("open database "+o.Path, err)
+	}
+	r.SetMaxOpenConns(4)
+	return &Store{w: w, r: r, opts: o}, nil
+}
+
+func prepare(ctx context.Context, w *sql.DB) error {
+	if err := quickCheck(ctx, w); err != nil {
+		return err
+	}
+	// auto_vacuum only takes in an empty database, before WAL is on.
+	for _, pragma := range []string{"auto_vacuum=INCREMENTAL", "journal_mode=WAL"} {
+		if _, err := w.ExecContext(ctx, "PRAGMA "+pragma); err != nil {
+			return err
+		}
+	}
+	list, err := migrations()
+	if err != nil {
+		return err
+	}
+	return migrate(ctx, w, list)
+}
+
+func quickCheck(ctx context.Context, w *sql.DB) error {
+	var verdict string
+	if err := w.QueryRowContext(ctx, "PRAGMA quick_check(1)").Scan(&verdict); err != nil {
+		return err
+	}
+	if verdict != "ok" {
+		return fmt.Errorf("%w: %s", ErrCorrupt, fleet.Line(verdict, 200))
+	}
+	return nil
+}
+
+func dsn(o Options, key, value string) string {
+	q := url.Values{"_pragma": {
+		fmt.Sprintf("busy_timeout(%d)", o.Busy.Milliseconds()),
+		"synchronous(FULL)", "foreign_keys(1)", "cache_size(-1024)",
+	}}
+	q.Add(key, value)
+	abs, err := filepath.Abs(o.Path)
+	if err != nil {
+		abs = o.Path
+	}
+	return (&url.URL{Scheme: "file", Path: abs, RawQuery: q.Encode()}).String()
+}
+
+// makeFile makes the database's folder and, so that nobody else may read it,
+// the file.
+func makeFile(path string) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return err
+	}
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return err
+	}
+	return f.Close()
+}
+
+// setAsideFile renames a damaged database with its -wal and -shm.
+func setAsideFile(path string, now time.Time) (string, error) {
+	aside := path + ".corrupt-" + now.UTC().Format("20060102T150405Z")
+	for n := 2; exists(aside); n++ {
+		aside = fmt.Sprintf("%s.corrupt-%s-%d", path, now.UTC().Format("20060102T150405Z"), n)
+	}
+	for _, suffix := range []string{"-wal", "-shm", ""} {
+		if err := os.Rename(path+suffix, aside+suffix); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return "", err
+		}
+	}
+	return aside, nil
+}
+
+func exists(path string) bool {
+	_, err := os.Lstat(path)
+	return err == nil
+}

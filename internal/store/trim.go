@@ -1,0 +1,89 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"custos/internal/fleet"
+)
+
+// How long what is over is kept.
+const (
+	keepEvents  = 7 * 24 * time.Hour
+	keepRecords = 30 * 24 * time.Hour // ended actions, resolved alerts, undelivered messages
+	maxEvents   = 200_000             // however young: some 60 MB
+	trimBatch   = 500                 // rows in one transaction, so that a commit never waits long
+)
+
+// bin says which rows of a table may go.
+type bin struct {
+	table string
+	where string // beside being old; "" for all
+	keep  time.Duration
+}
+
+func bins() []bin {
+	return []bin{
+		{"events", "", keepEvents},
+		{"actions", "stage = 'ended'", keepRecords},
+		{"alerts", "open = 0", keepRecords},
+		{"outbox", "state <> 'due'", keepEvents},
+		{"outbox", "state = 'due'", keepRecords},
+		{"silences", "", 24 * time.Hour},
+		{"agents", "", keepEvents},
+	}
+}
+
+// Trim deletes what is older than it is kept, in small transactions, and gives
+// the room back to the disk. What is not over is never deleted; a wall clock
+// that jumped ahead deletes nothing of this boot.
+func (s *Store) Trim(ctx context.Context, at fleet.Instant) error {
+	for _, b := range bins() {
+		young, args := younger(at, b.keep)
+		where := "NOT " + young
+		if b.where != "" {
+			where = b.where + " AND " + where
+		}
+		if err := s.trim(ctx, b.table, where, args...); err != nil {
+			return err
+		}
+	}
+	if err := s.trim(ctx, "events", "id <= (SELECT MAX(id) FROM events) - ?", maxEvents); err != nil {
+		return err
+	}
+	if err := s.trim(ctx, "set_aside", "wall < ?", wall(at.Wall.Add(-keepRecords))); err != nil {
+		return err
+	}
+	return s.shrink(ctx)
+}
+
+func (s *Store) trim(ctx context.Context, table, where string, args ...any) error {
+	query := fmt.Sprintf("DELETE FROM %[1]s WHERE rowid IN (SELECT rowid FROM %[1]s WHERE %[2]s LIMIT %[3]d)", table, where, trimBatch)
+	for {
+		var gone int64
+		err := s.write(ctx, "trim "+table, fleet.Instant{}, func(t *tx) (err error) {
+			gone, err = t.exec(query, args...)
+			return err
+		})
+		if err != nil || gone < trimBatch {
+			return err
+		}
+	}
+}
+
+// shrink returns free pages to the disk, and starts the write-ahead log over.
+func (s *Store) shrink(ctx context.Context) error {
+	for _, pragma := range []string{"incremental_vacuum(1000)", "wal_checkpoint(TRUNCATE)"} {
+		rows, err := s.w.QueryContext(ctx, "PRAGMA "+pragma)
+		if err != nil {
+			return failed("give room back", err)
+		}
+		for rows.Next() { // the pragma works as it is stepped through
+		}
+		if err := rows.Close(); err != nil {
+			return failed("give room back", err)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,6 @@
+// Package files reads, finds and sets aside the small files that fleets leave
+// about: locks, phase files, logs. Paths in and out are raw, as the kernel
+// knows them. Finding and reading never follow a symbolic link that a pattern
+// matched, never open anything but regular files, and are bounded in time,
+// memory and bytes. The one thing that writes is SetAside, which renames.
+package files

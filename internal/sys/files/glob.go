@@ -1,0 +1,220 @@
+package files
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// ownPrefix and ownSuffix mark what Custos itself put beside a file; no
+// pattern ever finds such a file.
+const (
+	ownPrefix = ".custos-"
+	ownSuffix = ".custos.gz"
+)
+
+// Found is what a pattern matched.
+type Found struct {
+	Paths []string // regular files, sorted; at most the maximum that was asked for
+	Total int      // how many there were
+}
+
+// Pattern is a checked glob.
+type Pattern struct {
+	text  string
+	root  string // the leading part without a wildcard
+	parts []string
+}
+
+// Compile checks a glob. It is absolute, or begins with ~/ for home. In each
+// part of the path *, ? and [a-z] mean what they mean to a shell: * matches no
+// leading dot. ** is refused, because nobody knows how much it would match.
+func Compile(glob, home string) (Pattern, error) {
+	text := glob
+	if rest, ok := strings.CutPrefix(glob, "~/"); ok {
+		if home == "" {
+			return Pattern{}, fmt.Errorf("cannot use glob %q: no home directory is known", glob)
+		}
+		text = filepath.Join(home, rest)
+	}
+	if !filepath.IsAbs(text) {
+		return Pattern{}, fmt.Errorf("cannot use glob %q: want a path that begins with / or ~/", glob)
+	}
+	if strings.Contains(text, "**") {
+		return Pattern{}, fmt.Errorf("cannot use glob %q: ** is not supported; name each level", glob)
+	}
+	parts := strings.Split(strings.Trim(filepath.Clean(text), "/"), "/")
+	for _, part := range parts {
+		if _, err := filepath.Match(part, ""); err != nil {
+			return Pattern{}, fmt.Errorf("cannot use glob %q: %w", glob, err)
+		}
+	}
+	n := 0
+	for n < len(parts)-1 && !hasMeta(parts[n]) {
+		n++
+	}
+	return Pattern{text: glob, root: "/" + filepath.Join(parts[:n]...), parts: parts[n:]}, nil
+}
+
+// CompileAll checks several globs and reports all that are wrong together.
+func CompileAll(globs []string, home string) ([]Pattern, error) {
+	var out []Pattern
+	var wrong []error
+	for _, g := range globs {
+		p, err := Compile(g, home)
+		out, wrong = append(out, p), append(wrong, err)
+	}
+	if err := errors.Join(wrong...); err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+// String returns the glob as it was given.
+func (p Pattern) String() string { return p.text }
+
+func hasMeta(part string) bool { return strings.ContainsAny(part, `*?[\`) }
+
+// Find lists the regular files that match, the first most of them by name. It
+// follows no symbolic link below the part without a wildcard. A folder that
+// cannot be read is part of the error; what else was found is returned with it.
+// A folder that does not exist holds nothing, and is no error.
+func (p Pattern) Find(ctx context.Context, most int) (Found, error) {
+	w := &walk{ctx: ctx, most: most}
+	w.into(p.root, p.parts)
+	slices.Sort(w.found.Paths)
+	if len(w.found.Paths) > most {
+		w.found.Paths = w.found.Paths[:most]
+	}
+	if err := ctx.Err(); err != nil {
+		w.errs = append(w.errs, err)
+	}
+	if len(w.errs) > 0 {
+		return w.found, fmt.Errorf("cannot follow glob %q everywhere: %w", p.text, errors.Join(w.errs...))
+	}
+	return w.found, nil
+}
+
+// maxErrors bounds how many folders are named in one error.
+const maxErrors = 5
+
+type walk struct {
+	ctx   context.Context
+	most  int
+	found Found
+	errs  []error
+}
+
+func (w *walk) into(dir string, parts []string) {
+	if w.ctx.Err() != nil {
+		return
+	}
+	if !hasMeta(parts[0]) {
+		w.take(filepath.Join(dir, parts[0]), parts)
+		return
+	}
+	f, err := os.Open(dir)
+	if err != nil {
+		w.fail(err)
+		return
+	}
+	defer f.Close()
+	for w.ctx.Err() == nil {
+		entries, err := f.ReadDir(512)
+		for _, e := range entries {
+			if matches(parts[0], e) {
+				w.enter(filepath.Join(dir, e.Name()), e, parts)
+			}
+		}
+		if err == io.EOF {
+			return
+		}
+		if err != nil {
+			w.fail(err)
+			return
+		}
+	}
+}
+
+// enter is take for an entry whose kind the folder has told already.
+func (w *walk) enter(path string, e fs.DirEntry, parts []string) {
+	switch {
+	case len(parts) > 1 && e.IsDir():
+		w.into(path, parts[1:])
+	case len(parts) == 1 && e.Type().IsRegular() && !isOwn(path):
+		w.keep(path)
+	}
+}
+
+// take goes one level down, or counts a file that matches to the end.
+func (w *walk) take(path string, parts []string) {
+	info, err := os.Lstat(path)
+	switch {
+	case err != nil:
+		w.fail(err)
+	case len(parts) > 1 && info.IsDir():
+		w.into(path, parts[1:])
+	case len(parts) == 1 && info.Mode().IsRegular() && !isOwn(path):
+		w.keep(path)
+	}
+}
+
+// keep remembers a path. At twice the maximum the later half by name is
+// dropped, so that a huge folder costs no memory and the choice does not depend
+// on the order of the folder.
+func (w *walk) keep(path string) {
+	w.found.Total++
+	w.found.Paths = append(w.found.Paths, path)
+	if len(w.found.Paths) >= 2*w.most+1 {
+		slices.Sort(w.found.Paths)
+		w.found.Paths = w.found.Paths[:w.most]
+	}
+}
+
+func (w *walk) fail(err error) {
+	if !errors.Is(err, fs.ErrNotExist) && len(w.errs) < maxErrors {
+		w.errs = append(w.errs, err)
+	}
+}
+
+func matches(part string, e fs.DirEntry) bool {
+	name := e.Name()
+	if strings.HasPrefix(name, ".") && !strings.HasPrefix(part, ".") {
+		return false
+	}
+	ok, err := filepath.Match(part, name)
+	return ok && err == nil
+}
+
+func isOwn(path string) bool {
+	name := filepath.Base(path)
+	return strings.HasPrefix(name, ownPrefix) || strings.HasSuffix(name, ownSuffix)
+}
+
+// FindAll follows several patterns and returns each file once, sorted, at most
+// most of them. When there are more, the error names the pattern that had too
+// many, with the number.
+func FindAll(ctx context.Context, patterns []Pattern, most int) ([]string, error) {
+	var paths []string
+	var errs []error
+	for _, p := range patterns {
+		found, err := p.Find(ctx, most)
+		paths, errs = append(paths, found.Paths...), append(errs, err)
+		if found.Total > most {
+			errs = append(errs, fmt.Errorf("cannot look at all of glob %q: %d files match, the first %d were looked at", p, found.Total, most))
+		}
+	}
+	slices.Sort(paths)
+	paths = slices.Compact(paths)
+	if len(paths) > most {
+		errs = append(errs, fmt.Errorf("cannot look at all files: %d match the globs together, the first %d were looked at", len(paths), most))
+		paths = paths[:most]
+	}
+	return paths, errors.Join(errs...)
+}

@@ -1,0 +1,92 @@
+package git
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"sort"
+	"strings"
+	"syscall"
+)
+
+// CWD is where one process, or one terminal pane, stands.
+type CWD struct {
+	PID  int
+	UID  int
+	Name string // comm
+	Path string // raw; "" when it could not be read
+}
+
+// undumpable are programs whose working directory the kernel hides even from
+// their own user (prctl(2), PR_SET_DUMPABLE), which every login leaves behind
+// and which never work in a worktree. Without them, no worktree would ever be
+// known to be free on a machine one logs in to.
+var undumpable = set("ssh-agent", "gpg-agent", "scdaemon", "sshd", "sshd-session", "sshd-auth", "(sd-pam)", "sudo", "su",
+	"fusermount", "fusermount3", "polkit-agent-he", "gnome-keyring-d", "chrome-sandbox")
+
+// Inside returns the pids whose working directory is the folder or in it. It
+// fails when that cannot be told: a process of our own user hides its working
+// directory; or one of another user does, and the folder lets others write in
+// it. (Where others may only read, what a stranger does there cannot be work
+// that would be lost. Processes of root that hide from us are taken for daemons:
+// they are on every machine, and what root did in a worktree shows in its files.)
+// Of a main worktree, linked worktrees that lie inside it are not a part.
+func Inside(rows []CWD, folder string) ([]int, error) {
+	shared := othersMayWrite(folder)
+	self := os.Getuid()
+	var pids []int
+	for _, c := range rows {
+		switch {
+		case within(c.Path, folder):
+			if !inLinked(c.Path, folder) {
+				pids = append(pids, c.PID)
+			}
+		case c.Path != "" || undumpable[c.Name] || c.UID == 0 && self != 0:
+		case c.UID == self, self == 0:
+			return nil, fmt.Errorf("cannot tell who is inside: process %d (%q) hides where it stands", c.PID, c.Name)
+		case shared:
+			return nil, fmt.Errorf("cannot tell who is inside: process %d (%q) of another user hides where it stands, and others may write there", c.PID, c.Name)
+		}
+	}
+	sort.Ints(pids)
+	return unique(pids), nil
+}
+
+// within says whether path is folder or below it. The kernel marks a folder
+// that was removed under a process by " (deleted)": nobody's work is there.
+func within(path, folder string) bool {
+	return path == folder || strings.HasPrefix(path, strings.TrimSuffix(folder, "/")+"/")
+}
+
+// inLinked says whether path lies in a linked worktree of the repository whose
+// main worktree is folder. In doubt it does not.
+func inLinked(path, folder string) bool {
+	if info, err := os.Lstat(filepath.Join(folder, ".git")); err != nil || !info.IsDir() || path == folder {
+		return false
+	}
+	p, err := Find(path)
+	return err == nil && p.Linked() && sameFile(p.Common, filepath.Join(folder, ".git"))
+}
+
+// othersMayWrite says whether users other than the owner may write in a folder.
+// A group with the owner's own number is taken for his private one, which has
+// no other member (Debian and Ubuntu make one for each user).
+func othersMayWrite(folder string) bool {
+	info, err := os.Stat(folder)
+	if err != nil {
+		return true
+	}
+	st, ok := info.Sys().(*syscall.Stat_t)
+	private := ok && st.Gid == st.Uid
+	return info.Mode().Perm()&0o002 != 0 || info.Mode().Perm()&0o020 != 0 && !private
+}
+
+func unique(sorted []int) []int {
+	out := sorted[:0]
+	for i, p := range sorted {
+		if i == 0 || p != sorted[i-1] {
+			out = append(out, p)
+		}
+	}
+	return out
+}

@@ -1,0 +1,220 @@
+package proc
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Stat is what /proc/PID/stat tells.
+type Stat struct {
+	ID      ID
+	PPID    int
+	PGID    int
+	SID     int
+	TTY     string // "pts/3"; empty without a terminal
+	State   string // R, S, D, Z, T …
+	Comm    string
+	CPUTime time.Duration // user and system
+	RSS     int64         // bytes
+}
+
+// userHZ is the unit of times in /proc: 100 per second on every architecture
+// that Go runs on, whatever the kernel's own clock.
+const userHZ = 100
+
+func ticks(n uint64) time.Duration { return time.Duration(n) * (time.Second / userHZ) }
+
+var errStat = errors.New("not in the form of /proc/PID/stat")
+
+// parseStat reads /proc/PID/stat. The command may hold spaces, brackets and
+// newlines, so it ends at the last bracket.
+func parseStat(text []byte) (Stat, error) {
+	from, to := bytes.IndexByte(text, '('), bytes.LastIndexByte(text, ')')
+	if from < 2 || to < from || to+2 > len(text) {
+		return Stat{}, errStat
+	}
+	pid, err := strconv.Atoi(string(bytes.TrimSpace(text[:from])))
+	f := bytes.Fields(text[to+1:])
+	if err != nil || len(f) < 22 {
+		return Stat{}, errStat
+	}
+	// Field 3 of proc(5) is f[0].
+	s := Stat{State: letter(f[0]), Comm: string(text[from+1 : to])}
+	bad := false
+	s.ID = ID{PID: pid, Start: unsigned(f[19], &bad)}
+	s.PPID, s.PGID, s.SID = signed(f[1], &bad), signed(f[2], &bad), signed(f[3], &bad)
+	s.TTY = ttyName(uint32(signed(f[4], &bad)))
+	s.CPUTime = ticks(unsigned(f[11], &bad) + unsigned(f[12], &bad))
+	s.RSS = int64(signed(f[21], &bad)) * int64(os.Getpagesize())
+	if bad {
+		return Stat{}, errStat
+	}
+	return s, nil
+}
+
+// image returns a number that changes when the process runs another program:
+// its name, and where that program's code, stack, arguments and environment lie
+// (fields 26–28 and 45–51). The kernel shows those only to who may trace the
+// process; traceable says whether it did.
+func image(text []byte) (sum uint64, traceable bool) {
+	to := bytes.LastIndexByte(text, ')')
+	h := fnv.New64a()
+	_, _ = h.Write(text[:to+1])
+	f := bytes.Fields(text[to+1:])
+	for i, field := range f {
+		if n := i + 3; n >= 26 && n <= 28 || n >= 45 && n <= 51 {
+			_, _ = h.Write(field)
+			traceable = traceable || len(field) > 1
+		}
+	}
+	return h.Sum64(), traceable
+}
+
+// letter returns a string of one letter without allocating.
+func letter(b []byte) string {
+	const letters = "RSDZTtXxIKWPN"
+	if i := strings.IndexByte(letters, b[0]); len(b) == 1 && i >= 0 {
+		return letters[i : i+1]
+	}
+	return string(b)
+}
+
+func signed(b []byte, bad *bool) int {
+	n, err := strconv.ParseInt(string(b), 10, 64)
+	*bad = *bad || err != nil
+	return int(n)
+}
+
+func unsigned(b []byte, bad *bool) uint64 {
+	n, err := strconv.ParseUint(string(b), 10, 64)
+	*bad = *bad || err != nil
+	return n
+}
+
+// The device numbers of terminals, from the kernel's devices.txt.
+const (
+	majorTTY     = 4
+	majorConsole = 5
+	majorSerial  = 64 // the first minor of ttyS below majorTTY
+	majorPTS     = 136
+	lastMajorPTS = 143
+)
+
+// ttyName turns the number of a controlling terminal into its name below /dev.
+func ttyName(nr uint32) string {
+	major, minor := (nr>>8)&0xfff, nr&0xff|(nr>>12)&0xfff00
+	switch {
+	case nr == 0:
+		return ""
+	case major >= majorPTS && major <= lastMajorPTS:
+		return "pts/" + strconv.Itoa(int((major-majorPTS)<<20+minor))
+	case major == majorTTY && minor >= majorSerial:
+		return "ttyS" + strconv.Itoa(int(minor-majorSerial))
+	case major == majorTTY:
+		return "tty" + strconv.Itoa(int(minor))
+	case major == majorConsole && minor == 1:
+		return "console"
+	}
+	return fmt.Sprintf("%d:%d", major, minor)
+}
+
+// statusUID returns the effective user of /proc/PID/status.
+func statusUID(text []byte) (int, bool) {
+	_, rest, ok := bytes.Cut(text, []byte("\nUid:"))
+	if !ok {
+		return 0, false
+	}
+	line, _, _ := bytes.Cut(rest, []byte("\n"))
+	f := bytes.Fields(line) // real, effective, saved, file system
+	if len(f) < 2 {
+		return 0, false
+	}
+	uid, err := strconv.Atoi(string(f[1]))
+	return uid, err == nil
+}
+
+// cgroupPath picks the path that says where a process was put: of the unified
+// hierarchy, else of the memory controller, else of systemd's.
+func cgroupPath(text []byte) []byte {
+	var best []byte
+	rank := 0
+	for line := range bytes.Lines(text) {
+		_, rest, _ := bytes.Cut(bytes.TrimSuffix(line, []byte("\n")), []byte(":"))
+		controllers, path, ok := bytes.Cut(rest, []byte(":"))
+		if !ok {
+			continue
+		}
+		if r := cgroupRank(string(controllers), string(path)); r > rank {
+			best, rank = path, r
+		}
+	}
+	return best
+}
+
+func cgroupRank(controllers, path string) int {
+	switch {
+	case path == "/":
+		return 1
+	case controllers == "":
+		return 4
+	case strings.Contains(","+controllers+",", ",memory,"):
+		return 3
+	case controllers == "name=systemd":
+		return 2
+	}
+	return 0
+}
+
+func markerIn(environ []byte) (string, bool) {
+	for pair := range bytes.SplitSeq(environ, []byte{0}) {
+		if value, ok := bytes.CutPrefix(pair, []byte(marker+"=")); ok {
+			return string(value), true
+		}
+	}
+	return "", false
+}
+
+// HidePID returns how the proc file system at root hides other users'
+// processes ("2", "invisible", …), and "" when it does not. Where it does, a
+// process of another user that is not in the table may live all the same.
+func HidePID(root string) (string, error) {
+	f, err := os.Open(root + "/self/mountinfo")
+	if err != nil {
+		return "", fmt.Errorf("cannot tell whether processes are hidden: %w", err)
+	}
+	defer f.Close()
+	how := ""
+	lines := bufio.NewScanner(f)
+	lines.Buffer(nil, 1<<20)
+	for lines.Scan() {
+		if v, ok := hidePID(lines.Text(), root); ok {
+			how = v // the last one lies on top
+		}
+	}
+	if err := lines.Err(); err != nil {
+		return "", fmt.Errorf("cannot tell whether processes are hidden: %w", err)
+	}
+	return how, nil
+}
+
+// hidePID reads one line of mountinfo, and says whether it is of root.
+func hidePID(line, root string) (string, bool) {
+	left, right, ok := strings.Cut(line, " - ")
+	f, g := strings.Fields(left), strings.Fields(right)
+	if !ok || len(f) < 6 || len(g) < 3 || f[4] != root || g[0] != "proc" {
+		return "", false
+	}
+	for opt := range strings.SplitSeq(g[2], ",") {
+		if v, ok := strings.CutPrefix(opt, "hidepid="); ok && v != "0" && v != "off" {
+			return v, true
+		}
+	}
+	return "", true
+}
