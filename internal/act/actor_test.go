@@ -198,7 +198,7 @@ func TestEveryEnd(t *testing.T) {
 	fails := func(err error) func(context.Context, fleet.Action) error {
 		return func(context.Context, fleet.Action) error { return err }
 	}
-	for name, c := range map[string]struct {
+	for name, c := range map[string]*struct {
 		f      fake
 		m      memory
 		frozen string
@@ -297,10 +297,14 @@ func TestUnwrittenResultKeepsTheSubject(t *testing.T) {
 		m := &memory{finish: func(int) error { return errors.New("disk full") }}
 		told := 0
 		a := New(Options{Actions: []Action{f}, Ledger: m, Now: now, Done: func(fleet.Result) { told++ }})
-		if err := a.Start(t.Context(), turn(deed("a1", "x"), deed("a2", "x"))); err != nil {
+		var list []fleet.Action
+		for i := range 20 {
+			list = append(list, deed(fmt.Sprint("a", i+1), "x"))
+		}
+		if err := a.Start(t.Context(), turn(list...)); err != nil {
 			t.Fatal(err)
 		}
-		time.Sleep(time.Hour)
+		time.Sleep(time.Hour) // of the bubble's time
 		if f.did("prepare a2") {
 			t.Error("the second action began while the first has no result")
 		}
@@ -317,7 +321,7 @@ func TestUnwrittenResultKeepsTheSubject(t *testing.T) {
 
 func TestDeadline(t *testing.T) {
 	heeds := func(ctx context.Context, _ fleet.Action) error { <-ctx.Done(); return ctx.Err() }
-	for name, c := range map[string]struct {
+	for name, c := range map[string]*struct {
 		f      fake
 		status fleet.ResultStatus
 	}{
@@ -432,7 +436,7 @@ func TestClaims(t *testing.T) {
 			Target: fleet.Target{Agent: &fleet.Agent{CWD: fleet.Known(cwd), Process: fleet.ProcessID{PID: pid, Start: 9}}}}
 	}
 	lock := fleet.Action{Subject: fleet.Subject{Kind: fleet.KindLock, Name: "/r/w/x.lock"}, Target: fleet.Target{Lock: &fleet.Lock{Path: "/r/w/x.lock"}}}
-	for name, c := range map[string]struct {
+	for name, c := range map[string]*struct {
 		a, b  fleet.Action
 		clash bool
 	}{
@@ -460,7 +464,7 @@ func TestRecover(t *testing.T) {
 	}
 	gone := func(context.Context, fleet.Action) error { return fmt.Errorf("%w: gone", ErrUnneeded) }
 	other := func(context.Context, fleet.Action) error { return ErrRefused }
-	for name, c := range map[string]struct {
+	for name, c := range map[string]*struct {
 		f      fake
 		rec    fleet.ActionRecord
 		frozen string

@@ -16,7 +16,6 @@ func (a *Actor) finish(r fleet.Result) bool {
 	if r.Ended.IsZero() {
 		r.Ended = a.opts.Now()
 	}
-	var giveUp time.Time // set once the Actor is closed
 	for wait := firstRetry; ; wait = min(2*wait, lastRetry) {
 		err := a.writeDown(r)
 		switch {
@@ -27,10 +26,7 @@ func (a *Actor) finish(r fleet.Result) bool {
 			return false
 		}
 		a.opts.Log.Error("cannot write a result down", "action", r.ActionID, "status", r.Status, "err", err)
-		if a.pool.isClosed() && giveUp.IsZero() {
-			giveUp = time.Now().Add(lastWords)
-		}
-		if !giveUp.IsZero() && !time.Now().Before(giveUp) {
+		if closed := a.pool.closedAt(); !closed.IsZero() && time.Since(closed) >= lastWords {
 			return false
 		}
 		a.pause(wait)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"sync"
+	"time"
 )
 
 // job is one task with what it must have to itself.
@@ -25,7 +26,7 @@ type pool struct {
 	waiting []*job
 	held    map[*job]bool // jobs whose claims are taken
 	running int
-	closed  bool
+	closed  time.Time     // when close was called; zero before
 	changed chan struct{} // closed and replaced whenever a job ends
 	closing chan struct{} // closed by close
 }
@@ -39,7 +40,7 @@ func newPool(workers int) *pool {
 func (p *pool) submit(j *job) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.closed || p.has(j.id) {
+	if !p.closed.IsZero() || p.has(j.id) {
 		return
 	}
 	p.waiting = append(p.waiting, j)
@@ -130,7 +131,9 @@ func (p *pool) wait(ctx context.Context) error {
 	}
 }
 
-func (p *pool) isClosed() bool {
+func (p *pool) isClosed() bool { return !p.closedAt().IsZero() }
+
+func (p *pool) closedAt() time.Time {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.closed
@@ -142,8 +145,8 @@ func (p *pool) close() []*job {
 	defer p.mu.Unlock()
 	left := p.waiting
 	p.waiting = nil
-	if !p.closed {
-		p.closed = true
+	if p.closed.IsZero() {
+		p.closed = time.Now()
 		close(p.closing)
 	}
 	return left

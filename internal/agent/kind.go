@@ -84,14 +84,13 @@ type ScreenMark struct {
 // MarkState is an agent state in a kind's data.
 type MarkState fleet.AgentState
 
-// UnmarshalText refuses a state that does not exist, or that no mark can tell.
-func (s *MarkState) UnmarshalText(b []byte) error {
+// check refuses a state that does not exist, or that no mark can tell.
+func (s MarkState) check() error {
 	known := []fleet.AgentState{fleet.StateStarting, fleet.StateDialog, fleet.StateWorking, fleet.StateIdle,
 		fleet.StateWaiting, fleet.StateRateLimited, fleet.StateAuthLost, fleet.StateContextHigh}
-	if !slices.Contains(known, fleet.AgentState(b)) {
-		return fmt.Errorf("state %q cannot be told by a mark; those that can are %v", b, known)
+	if !slices.Contains(known, fleet.AgentState(s)) {
+		return fmt.Errorf("state %q cannot be told by a mark; those that can are %v", s, known)
 	}
-	*s = MarkState(b)
 	return nil
 }
 

@@ -84,7 +84,7 @@ func leaf(s string) fleet.Leaf[int] {
 	return fleet.Known(n)
 }
 
-func read(t *testing.T, file string) string {
+func read(t testing.TB, file string) string {
 	t.Helper()
 	b, err := os.ReadFile(file)
 	if err != nil {

@@ -180,28 +180,45 @@ func lineOf(text []byte, name string) int {
 	return 1 + bytes.Count(text[:at[1]], []byte("\n"))
 }
 
-// finished compiles the marks of a kind.
+// finished checks the marks of a kind and compiles its screens.
 func (k Kind) finished(name string) (Kind, error) {
 	k.Name = name
 	k.screen = nil
+	if k.SilentTitle != "" {
+		if err := k.SilentTitle.check(); err != nil {
+			return k, fmt.Errorf("kind %q: silent_title: %w", name, err)
+		}
+	}
 	for _, m := range k.Title {
 		if m.State == "" || m.Says == "" || m.Match.re == nil {
 			return k, fmt.Errorf("kind %q: a title mark needs state, says and match", name)
 		}
+		if err := m.State.check(); err != nil {
+			return k, fmt.Errorf("kind %q: title mark %q: %w", name, m.Says, err)
+		}
 	}
 	for _, m := range k.Screen {
-		if m.State == "" || m.Says == "" || m.Ends == "" {
-			return k, fmt.Errorf("kind %q: a screen mark needs state, says and ends", name)
-		}
-		ends := m.Ends
-		for part, re := range k.Parts {
-			ends = strings.ReplaceAll(ends, "{"+part+"}", "(?:"+re+")")
-		}
-		re, err := regexp.Compile(`(?:^|\n)(?:` + ends + `)\z`)
+		re, err := k.compile(m)
 		if err != nil {
 			return k, fmt.Errorf("kind %q: screen mark %q: %w", name, m.Says, err)
 		}
 		k.screen = append(k.screen, re)
 	}
 	return k, nil
+}
+
+// compile puts the parts into a screen mark, which is tried on whole ends of the
+// screen.
+func (k Kind) compile(m ScreenMark) (*regexp.Regexp, error) {
+	if m.State == "" || m.Says == "" || m.Ends == "" {
+		return nil, errors.New("a screen mark needs state, says and ends")
+	}
+	if err := m.State.check(); err != nil {
+		return nil, err
+	}
+	ends := m.Ends
+	for _, part := range slices.Sorted(maps.Keys(k.Parts)) {
+		ends = strings.ReplaceAll(ends, "{"+part+"}", "(?:"+k.Parts[part]+")")
+	}
+	return regexp.Compile(`\A(?:` + ends + `)\z`)
 }

@@ -95,10 +95,10 @@ func (r *reading) read() {
 		}
 	}
 	if cpu, ok := r.CPU.Get(); ok {
-		r.add(SourceCPU, fmt.Sprintf("its processes use %.1f %% of a core", cpu), hintIf(cpu >= busyCPU, fleet.StateWorking))
+		r.add(SourceCPU, fmt.Sprintf("its processes use %.0f %% of a core", cpu), hintIf(cpu >= busyCPU, fleet.StateWorking))
 	}
 	if idle, ok := r.Activity.Get(); ok {
-		r.signals = append(r.signals, fleet.Signal{Source: SourceActivity, Says: "its window last wrote " + idle.String() + " ago",
+		r.signals = append(r.signals, fleet.Signal{Source: SourceActivity, Says: "its window was last written to",
 			Hint: hintIf(time.Duration(idle) <= justNow, fleet.StateWorking), Age: r.Activity})
 	}
 	if text, ok := r.Screen.Get(); ok && !r.OneShot {
@@ -202,7 +202,7 @@ func (r *reading) byActivity() (Verdict, bool) {
 
 func (r *reading) byAge() (Verdict, bool) {
 	age, ok := r.Age.Get()
-	return Verdict{State: fleet.StateStarting, Reason: "began " + age.String() + " ago", Source: SourceProcess}, ok && time.Duration(age) < startupTime
+	return Verdict{State: fleet.StateStarting, Reason: "it began just now", Source: SourceProcess}, ok && time.Duration(age) < startupTime
 }
 
 func (r *reading) fromTitle() Verdict {

@@ -19,7 +19,8 @@ const maxAnswer = 256 << 20
 
 // Client asks a Custos, wherever it answers.
 type Client struct {
-	http *http.Client
+	http  *http.Client
+	spare chan net.Conn // dialled, and not used yet; nil without
 }
 
 // NewClient returns a client that asks through rt.
@@ -35,22 +36,31 @@ func Dial(ctx context.Context, socket string) (*Client, error) {
 	if err != nil {
 		return nil, &Error{Kind: Unreachable, Message: fmt.Sprintf("cannot reach the daemon at %s: %v", socket, err), Hint: "custos up"}
 	}
-	first := make(chan net.Conn, 1)
-	first <- conn
-	return NewClient(&http.Transport{
+	spare := make(chan net.Conn, 1)
+	spare <- conn
+	c := NewClient(&http.Transport{
 		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
 			select {
-			case conn := <-first:
+			case conn := <-spare:
 				return conn, nil
 			default:
 				return d.DialContext(ctx, "unix", socket)
 			}
 		},
-	}), nil
+	})
+	c.spare = spare
+	return c, nil
 }
 
-// Close drops idle connections.
-func (c *Client) Close() { c.http.CloseIdleConnections() }
+// Close drops the connections that are not in use.
+func (c *Client) Close() {
+	c.http.CloseIdleConnections()
+	select {
+	case conn := <-c.spare:
+		conn.Close()
+	default:
+	}
+}
 
 // FirstLook looks, and says what it saw.
 func (c *Client) FirstLook(ctx context.Context) (FirstLook, error) {

@@ -47,3 +47,15 @@ func BenchmarkAssessChanged(b *testing.B) {
 		AssessChanged(set, snap, fleet.Past{}, changed)
 	}
 }
+
+// BenchmarkAssessBlind is the worst case: hardly any rule can be answered.
+func BenchmarkAssessBlind(b *testing.B) {
+	set, snap := fortyRules(b), crowd(10_000)
+	for i := range snap.Agents.Value {
+		snap.Agents.Value[i].State = fleet.StateUnknown
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		Assess(set, snap, fleet.Past{})
+	}
+}

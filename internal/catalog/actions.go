@@ -1,6 +1,9 @@
 package catalog
 
 import (
+	"context"
+	"fmt"
+
 	"custos/internal/act"
 	"custos/internal/act/abortrebase"
 	"custos/internal/act/checkoutprimary"
@@ -11,4 +14,101 @@ import (
 	"custos/internal/act/removeworktree"
 	"custos/internal/act/rotatelog"
 	"custos/internal/act/stop"
+	"custos/internal/sys/git"
+	"custos/internal/sys/proc"
 )
+
+// actionMaker is one action: the name rules call it by, the section of
+// custos.toml it reads ("" for none), and how it is made.
+type actionMaker struct {
+	do      string
+	section string
+	make    func(*World) (act.Action, error)
+}
+
+// actionMakers lists the built-in actions. Adding one is its folder and one line here.
+func actionMakers() []actionMaker {
+	return []actionMaker{
+		{stop.Do, "stop_tree", func(w *World) (act.Action, error) { return made(w, "stop_tree", stop.Options{}, stop.New) }},
+		{rotatelog.Do, "rotate_log", func(w *World) (act.Action, error) {
+			return made(w, "rotate_log", rotatelog.Options{}, rotatelog.New)
+		}},
+		{removelock.Do, "", newRemoveLock},
+		{removephase.Do, "", func(*World) (act.Action, error) { return removephase.New(removephase.Options{}), nil }},
+		{abortrebase.Name, "abort_rebase", func(w *World) (act.Action, error) {
+			return made(w, "abort_rebase", abortrebase.Options{Occupied: w.occupied}, abortrebase.New)
+		}},
+		{checkoutprimary.Name, "", newCheckoutPrimary},
+		{removeworktree.Name, "", newRemoveWorktree},
+		{clearbuild.Name, "clear_build_output", newClearBuild},
+		{notifyterminal.Do, "notify_terminal", newNotifyTerminal},
+	}
+}
+
+// Actions makes every built-in action.
+func Actions(w *World) ([]act.Action, error) {
+	var out []act.Action
+	for _, m := range actionMakers() {
+		a, err := m.make(w)
+		if err != nil {
+			return nil, fmt.Errorf("cannot set up action %s: %w", m.do, err)
+		}
+		out = append(out, a)
+	}
+	return out, nil
+}
+
+// ActionNames lists what rules may ask for.
+func ActionNames() (names []string) {
+	for _, m := range actionMakers() {
+		names = append(names, m.do)
+	}
+	return names
+}
+
+// made reads a section into options that hold the defaults, and makes the plug-in.
+func made[O any, A act.Action](w *World, section string, o O, make func(O) (A, error)) (act.Action, error) {
+	if err := w.Config.Section(section, &o); err != nil {
+		return nil, err
+	}
+	return make(o)
+}
+
+// occupied looks afresh at who stands in a folder: an action asks at the very
+// instant of acting.
+func (w *World) occupied(ctx context.Context, path string) ([]int, error) {
+	rows, err := w.stand(ctx, proc.NewReader(proc.TableOptions{}))
+	if err != nil {
+		return nil, err
+	}
+	return git.Inside(rows, path)
+}
+
+func newRemoveLock(w *World) (act.Action, error) {
+	o, err := w.locks()
+	return removelock.New(removelock.Options{ForeignNamespace: o.ForeignNamespace}), err
+}
+
+func newCheckoutPrimary(w *World) (act.Action, error) {
+	o, err := w.git()
+	return checkoutprimary.New(checkoutprimary.Options{Primary: o.Primary, Occupied: w.occupied}), err
+}
+
+func newRemoveWorktree(w *World) (act.Action, error) {
+	o, err := w.git()
+	return removeworktree.New(removeworktree.Options{Primary: o.Primary, Crashed: o.Crashed, Occupied: w.occupied}), err
+}
+
+func newClearBuild(w *World) (act.Action, error) {
+	o, err := w.git()
+	if err != nil {
+		return nil, err
+	}
+	return made(w, "clear_build_output", clearbuild.Options{Crashed: o.Crashed, Occupied: w.occupied}, clearbuild.New)
+}
+
+func newNotifyTerminal(w *World) (act.Action, error) {
+	o := notifyterminal.Options{Out: w.Stderr}
+	err := w.Config.Section("notify_terminal", &o)
+	return notifyterminal.New(o), err
+}

@@ -12,6 +12,7 @@ import (
 	"custos/internal/agent"
 	"custos/internal/config"
 	"custos/internal/fleet"
+	"custos/internal/observe/processes"
 	"custos/internal/session/tmux"
 	"custos/internal/sys/host"
 	"custos/internal/sys/proc"
@@ -28,7 +29,9 @@ type World struct {
 	Procs  *proc.Reader
 	Tmux   *tmux.Viewer
 	Kinds  *agent.Kinds
+	Table  *processes.Probe // the process table in the words of the fleet
 
+	StoreFile   string
 	StartedAt   fleet.Instant
 	PatrolEvery time.Duration // 0 when no daemon runs
 	// Recorded returns what the ledger remembers of agents.
@@ -63,11 +66,29 @@ func NewWorld(cfg config.Config, getenv func(string) string, stderr io.Writer, v
 	w := &World{Config: cfg, Getenv: getenv, Stderr: stderr, Clock: clock, From: Vantage(version),
 		Procs: proc.NewReader(proc.TableOptions{})}
 	w.StartedAt = w.Now()
+	if w.Table, err = newTable(w); err != nil {
+		return nil, err
+	}
 	if w.Kinds, err = agent.Parse(agent.Source{Name: cfg.File, Text: cfg.Text}); err != nil {
 		return nil, err
 	}
 	w.Tmux, err = w.viewer()
 	return w, err
+}
+
+// Forget drops what the clients remember for a moment: what is asked from now
+// on is read from now on.
+func (w *World) Forget() {
+	w.Procs.Forget()
+	w.Tmux.Forget()
+}
+
+func newTable(w *World) (*processes.Probe, error) {
+	o := processes.Options{Reader: w.Procs, Boot: w.From.Boot}
+	if err := w.Config.Section("processes", &o); err != nil {
+		return nil, err
+	}
+	return processes.New(o)
 }
 
 // shared is how old an answer may be that several probes ask for at once.

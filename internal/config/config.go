@@ -68,7 +68,7 @@ func Load(o Options) (Config, error) {
 	case errors.Is(err, fs.ErrNotExist) && o.File == "":
 		return c, nil
 	case err != nil:
-		return Config{}, fmt.Errorf("cannot read the configuration: %w", err)
+		return Config{}, &Mistake{fmt.Errorf("cannot read the configuration: %w", err)}
 	}
 	c.Found = true
 	if err := c.read(); err != nil {

@@ -28,7 +28,7 @@ func (p *problems) err() error {
 		return nil
 	}
 	sort.SliceStable(p.list, func(i, j int) bool { return p.list[i].line < p.list[j].line })
-	return p
+	return &Mistake{p}
 }
 
 // Error returns "cannot read FILE:LINE: …", one mistake a line.
@@ -43,3 +43,13 @@ func (p *problems) Error() string {
 	}
 	return strings.Join(out, "\n")
 }
+
+// Mistake marks an error as a mistake in the configuration, for packages that
+// read their own tables of it: a command that meets one exits with code 2.
+type Mistake struct{ Err error }
+
+// Error returns the error's own text.
+func (m *Mistake) Error() string { return m.Err.Error() }
+
+// Unwrap returns the error itself.
+func (m *Mistake) Unwrap() error { return m.Err }

@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 
 	"custos/internal/api"
-	"custos/internal/catalog"
 	"custos/internal/fleet"
 	"custos/internal/report/journal"
 	"custos/internal/server"
@@ -37,6 +36,9 @@ func (b book) Alerts(ctx context.Context, all bool) ([]fleet.Alert, error) {
 	return st.Alerts(ctx, all)
 }
 
+// amnesiaRule is the alert whose acknowledgement confirms an amnesia.
+const amnesiaRule = "self-amnesia"
+
 // Acknowledge writes down that a person has taken up an alert. Taking up the
 // alert of the amnesia is how a person confirms that Custos may act again.
 func (b book) Acknowledge(ctx context.Context, number int64, by string) (fleet.Alert, error) {
@@ -45,7 +47,7 @@ func (b book) Acknowledge(ctx context.Context, number int64, by string) (fleet.A
 		return fleet.Alert{}, err
 	}
 	a, err := st.Acknowledge(ctx, number, by, b.now())
-	if err == nil && a.Rule == catalog.AmnesiaRule {
+	if err == nil && a.Rule == amnesiaRule {
 		err = st.ConfirmAmnesia(ctx, by, b.now())
 	}
 	return a, err
@@ -69,7 +71,7 @@ func (b book) Events(ctx context.Context, f server.EventFilter) ([]fleet.Event, 
 	if err != nil {
 		return nil, err
 	}
-	which := store.EventFilter{Subject: f.Subject, Alert: fleet.AlertKey{Rule: f.Rule}, Action: f.Action}
+	which := store.EventFilter{Subject: f.Subject, Rule: f.Rule, Action: f.Action}
 	if f.After == 0 {
 		return st.LastEvents(ctx, f.Limit, which)
 	}

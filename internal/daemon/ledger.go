@@ -149,3 +149,17 @@ func (l *ledger) write(ctx context.Context, do func(*store.Store) error) error {
 	}
 	return do(st)
 }
+
+// writing says whether this process has written, or may.
+func (l *ledger) writing() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.lock != nil
+}
+
+// trim returns a function that drops records past their retention.
+func (l *ledger) trim(now func() fleet.Instant) func(context.Context) error {
+	return func(ctx context.Context) error {
+		return l.write(ctx, func(st *store.Store) error { return st.Trim(ctx, now()) })
+	}
+}

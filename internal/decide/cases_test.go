@@ -449,3 +449,43 @@ func TestGuardsAreAskedInTheOrderOfFleet(t *testing.T) {
 		t.Errorf("got %v, want %v", got, want)
 	}
 }
+
+// TestDocumentation fails for a guard that docs/guards.md leaves out, has in
+// another place, or quotes with words that no case gives.
+func TestDocumentation(t *testing.T) {
+	text, err := os.ReadFile("../../docs/guards.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, g := range guards() {
+		section, ok := between(string(text), fmt.Sprintf("\n## %d. %s\n", i+1, g.name), "\n## ")
+		if !ok {
+			t.Errorf("docs/guards.md has no section %d about %s", i+1, g.name)
+			continue
+		}
+		cases, err := os.ReadFile(filepath.Join("testdata", string(g.name)+".txtar"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		quotes := 0
+		for _, line := range strings.Split(section, "\n") {
+			quote, is := strings.CutPrefix(line, "> ")
+			if !is {
+				continue
+			}
+			if quotes++; !strings.Contains(string(cases), fmt.Sprintf("guard=%s why=%q", g.name, quote)) {
+				t.Errorf("docs/guards.md quotes %q, which no case of %s says", quote, g.name)
+			}
+		}
+		if quotes == 0 {
+			t.Errorf("docs/guards.md quotes nothing that %s says", g.name)
+		}
+	}
+}
+
+// between returns the text after start and before the next end.
+func between(text, start, end string) (string, bool) {
+	_, rest, ok := strings.Cut(text, start)
+	section, _, _ := strings.Cut(rest, end)
+	return section, ok
+}

@@ -26,8 +26,10 @@ type pass struct {
 	stopped map[fleet.Subject]bool
 	numbers map[fleet.AlertKey]*fleet.Alert // filled when first asked for
 	spent   []fleet.Instant                 // moments of the actions that count against the fleet's budget
-	reached map[fleet.Kind]map[fleet.Subject]bool
-	plan    fleet.Plan
+	// overspent is the answer of the budget guard once it has said no.
+	overspent *refusal
+	reached   map[fleet.Kind]map[fleet.Subject]bool
+	plan      fleet.Plan
 }
 
 // request is one wish on its way through the guards.

@@ -74,7 +74,7 @@ func (p *pass) askPart(r *request, name fleet.PartName) *refusal {
 	if sight.Status == fleet.StatusAbsent && sight.At.IsZero() {
 		return nil // what does not exist was not changed by any action
 	}
-	if at, ok := p.lastTouch(r); ok && sight.At.Before(at) {
+	if at, ok := p.touchedSince(r, sight.At); ok {
 		return &refusal{
 			why:  string(name) + " was last seen " + clock(sight.At) + ", before the last action here ended at " + clock(at),
 			hint: hintLook,
@@ -83,15 +83,18 @@ func (p *pass) askPart(r *request, name fleet.PartName) *refusal {
 	return nil
 }
 
-// lastTouch returns when an action last ended on the subject, or for the same
-// alert: three agents stopped for want of memory are a reason to read the
-// memory again before a fourth.
-func (p *pass) lastTouch(r *request) (fleet.Instant, bool) {
-	at, ok := p.history.touched[r.wish.Subject]
-	if other, too := p.history.acted[r.finding.AlertKey]; too && (!ok || at.Before(other)) {
-		return other, true
+// touchedSince returns a moment after the look at which an action ended on the
+// subject, or for the same alert: three agents stopped for want of memory are a
+// reason to read the memory again before a fourth.
+func (p *pass) touchedSince(r *request, look fleet.Instant) (fleet.Instant, bool) {
+	for _, moments := range []bootly{p.history.touched[r.wish.Subject], p.history.acted[r.finding.AlertKey]} {
+		for _, at := range moments {
+			if look.Before(at) {
+				return at, true
+			}
+		}
 	}
-	return at, ok
+	return fleet.Instant{}, false
 }
 
 // partsOf returns the parts the wish rests on: those of the finding, and the one

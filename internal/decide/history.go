@@ -1,6 +1,7 @@
 package decide
 
 import (
+	"slices"
 	"time"
 
 	"custos/internal/fleet"
@@ -15,8 +16,8 @@ type deed struct {
 // history is the record of actions, by what is asked of it.
 type history struct {
 	ended   map[deed][]*fleet.ActionRecord // in the order of the records
-	touched map[fleet.Subject]fleet.Instant
-	acted   map[fleet.AlertKey]fleet.Instant
+	touched map[fleet.Subject]bootly
+	acted   map[fleet.AlertKey]bootly
 }
 
 // remember indexes the records. An action that is still open is not in it: the
@@ -25,8 +26,8 @@ type history struct {
 func remember(records []fleet.ActionRecord, abilities map[string]fleet.Ability) history {
 	h := history{
 		ended:   map[deed][]*fleet.ActionRecord{},
-		touched: map[fleet.Subject]fleet.Instant{},
-		acted:   map[fleet.AlertKey]fleet.Instant{},
+		touched: map[fleet.Subject]bootly{},
+		acted:   map[fleet.AlertKey]bootly{},
 	}
 	for i := range records {
 		r := &records[i]
@@ -44,17 +45,28 @@ func remember(records []fleet.ActionRecord, abilities map[string]fleet.Ability) 
 	return h
 }
 
-func keepLatest[K comparable](m map[K]fleet.Instant, k K, at fleet.Instant) {
-	if old, ok := m[k]; !ok || old.Before(at) {
-		m[k] = at
+// bootly holds the latest moment of each boot: moments of different boots are
+// compared by a clock that may have been set, so none of them is the latest.
+type bootly []fleet.Instant
+
+func keepLatest[K comparable](m map[K]bootly, k K, at fleet.Instant) {
+	list := m[k]
+	for i := range list {
+		if list[i].Boot == at.Boot {
+			if list[i].Before(at) {
+				list[i] = at
+			}
+			return
+		}
 	}
+	m[k] = append(list, at)
 }
 
-// last returns the record of a deed that ended last, or nil.
-func last(records []*fleet.ActionRecord) *fleet.ActionRecord {
+// latest returns the record that ended last, as far as can be told from now, or nil.
+func (p *pass) latest(records []*fleet.ActionRecord) *fleet.ActionRecord {
 	var newest *fleet.ActionRecord
 	for _, r := range records {
-		if newest == nil || !momentOf(r).Before(momentOf(newest)) {
+		if newest == nil || p.snap.At.Since(momentOf(r)) <= p.snap.At.Since(momentOf(newest)) {
 			newest = r
 		}
 	}
@@ -91,13 +103,22 @@ func (p *pass) within(window fleet.Duration, at fleet.Instant) bool {
 // tries returns the real tries of the wish in the rule's window, or all that are
 // remembered when the rule has none.
 func (p *pass) tries(r *request) []*fleet.ActionRecord {
-	var tries []*fleet.ActionRecord
+	all := p.realTries(r)
+	if r.remedy.Attempts.In == 0 {
+		return all
+	}
+	return slices.DeleteFunc(all, func(e *fleet.ActionRecord) bool { return !p.within(r.remedy.Attempts.In, momentOf(e)) })
+}
+
+// realTries returns every real try of the wish that is remembered.
+func (p *pass) realTries(r *request) []*fleet.ActionRecord {
+	var real []*fleet.ActionRecord
 	for _, e := range p.history.ended[deed{r.wish.Do, r.wish.Subject}] {
-		if isReal(e) && (r.remedy.Attempts.In == 0 || p.within(r.remedy.Attempts.In, momentOf(e))) {
-			tries = append(tries, e)
+		if isReal(e) {
+			real = append(real, e)
 		}
 	}
-	return tries
+	return real
 }
 
 // alert returns the alert of a key as it is now, or nil.

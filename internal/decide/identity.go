@@ -34,7 +34,7 @@ func (p *pass) identity(r *request, attempt int) string {
 		field(s)
 	}
 	days := int64(0)
-	before := last(p.history.ended[deed{r.wish.Do, r.wish.Subject}])
+	before := p.latest(p.history.ended[deed{r.wish.Do, r.wish.Subject}])
 	if before != nil {
 		field(before.ID)
 	} else {

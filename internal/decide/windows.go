@@ -23,7 +23,7 @@ func cooldown(r *request) fleet.Duration {
 // askCooldown keeps a distance between two tries of one action on one subject,
 // whichever rule asked and whatever became of the first.
 func askCooldown(p *pass, r *request) *refusal {
-	e := last(p.history.ended[deed{r.wish.Do, r.wish.Subject}])
+	e := p.latest(p.history.ended[deed{r.wish.Do, r.wish.Subject}])
 	if e == nil || !p.within(cooldown(r), momentOf(e)) {
 		return nil
 	}
@@ -48,7 +48,7 @@ func askAttempts(p *pass, r *request) *refusal {
 			until: p.frees(limit, momentsOf(r.tries)),
 		}
 	}
-	newest := last(r.tries)
+	newest := p.latest(r.tries)
 	wait := backoff(r)
 	if !p.within(wait, momentOf(newest)) {
 		return nil
@@ -63,8 +63,11 @@ func askAttempts(p *pass, r *request) *refusal {
 // askDoubt refuses to do again what cannot be undone and may have been done,
 // until a person acknowledged the alert after that.
 func (p *pass) askDoubt(r *request) *refusal {
-	e := last(r.tries)
-	if e == nil || r.ability.Idempotent || e.Result == nil || e.Result.Status != fleet.ResultInDoubt {
+	if r.ability.Idempotent {
+		return nil
+	}
+	e := p.latest(p.realTries(r)) // a doubt does not pass with the window
+	if e == nil || e.Result == nil || e.Result.Status != fleet.ResultInDoubt {
 		return nil
 	}
 	hint := ""
@@ -104,10 +107,13 @@ func askBudget(p *pass, _ *request) *refusal {
 	if limit.Max <= 0 || limit.In <= 0 || len(p.spent) < limit.Max {
 		return nil
 	}
-	return &refusal{
-		why:   fmt.Sprintf("%d of the fleet's %d actions in %s are used up", len(p.spent), limit.Max, limit.In),
-		until: p.frees(limit, p.spent),
+	if p.overspent == nil { // once it is used up, nothing is added any more
+		p.overspent = &refusal{
+			why:   fmt.Sprintf("%d of the fleet's %d actions in %s are used up", len(p.spent), limit.Max, limit.In),
+			until: p.frees(limit, p.spent),
+		}
 	}
+	return p.overspent
 }
 
 // leaves returns when a moment leaves a window that slides, in the clock of now.

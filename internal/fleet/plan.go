@@ -81,10 +81,11 @@ type Policy struct {
 
 // Past is what is remembered: the input beside the snapshot.
 type Past struct {
-	StartedAt Instant        `json:"started_at"`      // of this Custos
-	Newest    Instant        `json:"newest,omitzero"` // of all records
-	Patrol    int64          `json:"patrol"`          // number of the last patrol
-	NextAlert int64          `json:"next_alert"`      // number of the next new alert
+	StartedAt Instant        `json:"started_at"`         // of this Custos
+	Newest    Instant        `json:"newest,omitzero"`    // of all records
+	Patrol    int64          `json:"patrol"`             // number of the last patrol
+	PatrolAt  Instant        `json:"patrol_at,omitzero"` // and when it was
+	NextAlert int64          `json:"next_alert"`         // number of the next new alert
 	Amnesia   bool           `json:"amnesia,omitempty"`
 	Alerts    []Alert        `json:"alerts,omitempty"`  // not over, or over so lately that flapping counts
 	Actions   []ActionRecord `json:"actions,omitempty"` // open, or young enough for a window

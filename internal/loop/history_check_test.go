@@ -1,7 +1,6 @@
 package loop_test
 
 import (
-	"fmt"
 	"slices"
 	"time"
 
@@ -158,7 +157,7 @@ func (h *history) unknown(a fleet.Action) bool {
 	t := a.Target
 	switch a.Do {
 	case "stop-tree":
-		return !t.Agent.Age.IsKnown() || t.Agent.Progress != fleet.ProgressNone
+		return !t.Agent.Age.IsKnown() || t.Agent.Progress == fleet.ProgressUnknown
 	case "remove-lock":
 		return !t.Lock.Holder.IsKnown()
 	case "remove-worktree":
@@ -181,7 +180,7 @@ func (h *history) unknown(a fleet.Action) bool {
 func (h *history) checkPermitted(snap fleet.Snapshot, rule fleet.Remedy, a fleet.Action) {
 	fail := func(why string) { h.t.Fatalf("%s on %s for %s: %s", a.Do, a.Subject, a.For, why) }
 	approved := h.policy.ApprovedBy != ""
-	early := h.now.boot == 0 || snap.At.Boot == h.past.StartedAt.Boot
+	sameBoot := snap.At.Boot == h.past.StartedAt.Boot
 	switch {
 	case h.policy.Frozen != "":
 		fail("frozen")
@@ -191,7 +190,7 @@ func (h *history) checkPermitted(snap fleet.Snapshot, rule fleet.Remedy, a fleet
 		fail("nobody approved")
 	case a.Do == "start-agent" && slices.Contains(h.past.Stopped, a.Subject):
 		fail("a person stopped it")
-	case a.Subject.Kind == fleet.KindAgent && !approved && early &&
+	case a.Subject.Kind == fleet.KindAgent && !approved && sameBoot &&
 		snap.At.Up-h.past.StartedAt.Up < h.policy.Grace:
 		fail("Custos has just started")
 	}
@@ -218,7 +217,9 @@ func (h *history) checkWindows(a fleet.Action, r fleet.Remedy) {
 			h.t.Fatalf("%s on %s %s after the last, cooldown %s", a.Do, a.Subject, ago, r.Cooldown)
 		}
 		if counts(d) {
-			last = d
+			if last == nil || h.since(d.moment) <= h.since(last.moment) {
+				last = d
+			}
 			if h.since(d.moment) < time.Duration(r.Attempts.In) {
 				tries++
 			}
@@ -228,7 +229,7 @@ func (h *history) checkWindows(a fleet.Action, r fleet.Remedy) {
 		h.t.Fatalf("%s on %s for the %d. time in %s, allowed %d", a.Do, a.Subject, tries+1, r.Attempts.In, r.Attempts.Max)
 	}
 	if last != nil && last.record.Result.Status == fleet.ResultInDoubt && !h.policy.Abilities[a.Do].Idempotent &&
-		h.since(last.moment) < time.Duration(r.Attempts.In) && !h.acked(a.For, last.record.For) {
+		!h.acked(a.For, last.record.For) {
 		h.t.Fatalf("%s on %s though the last is in doubt", a.Do, a.Subject)
 	}
 }
@@ -250,6 +251,6 @@ func (h *history) checkBudget(planned int) {
 		}
 	}
 	if b := h.policy.Budget; planned > 0 && b.Max > 0 && spent > b.Max {
-		h.t.Fatal(fmt.Sprintf("%d actions in %s, allowed %d", spent, b.In, b.Max))
+		h.t.Fatalf("%d actions in %s, allowed %d", spent, b.In, b.Max)
 	}
 }

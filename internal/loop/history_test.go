@@ -9,6 +9,7 @@ import (
 	"os"
 	"slices"
 	"strconv"
+	"sync"
 	"testing"
 	"time"
 
@@ -30,11 +31,49 @@ func TestHistories(t *testing.T) {
 	if err := flag.Set("rapid.checks", strconv.Itoa(max(histories(t)/shards, 1))); err != nil {
 		t.Fatal(err)
 	}
-	for shard := range shards {
-		t.Run(strconv.Itoa(shard), func(t *testing.T) {
-			t.Parallel()
-			rapid.Check(t, func(t *rapid.T) { newHistory(t, pick(t, sets...)).play() })
-		})
+	seen := &tally{counts: map[string]int{}}
+	t.Run("shards", func(t *testing.T) {
+		for shard := range shards {
+			t.Run(strconv.Itoa(shard), func(t *testing.T) {
+				t.Parallel()
+				rapid.Check(t, func(t *rapid.T) { newHistory(t, pick(t, sets...), seen).play() })
+			})
+		}
+	})
+	t.Logf("plans held: %v", seen.counts)
+	if !t.Failed() && histories(t) >= 5000 {
+		seen.check(t)
+	}
+}
+
+// tally counts what the plans of all histories held, so that a promise is not
+// kept only because nothing ever put it to the test.
+type tally struct {
+	sync.Mutex
+	counts map[string]int
+}
+
+func (c *tally) add(plan fleet.Plan) {
+	c.Lock()
+	defer c.Unlock()
+	for _, a := range plan.Actions {
+		c.counts["do "+a.Do]++
+	}
+	for _, s := range plan.Skipped {
+		c.counts["guard "+string(s.Guard)]++
+	}
+}
+
+// check wants every action and every guard to have come up.
+func (c *tally) check(t *testing.T) {
+	for _, what := range []string{"do stop-tree", "do rotate-log", "do remove-lock", "do abort-rebase", "do checkout-primary",
+		"do remove-worktree", "do clear-build-output", "do remove-phase", "do start-agent", "do notify-terminal",
+		"guard in-flight", "guard frozen", "guard mode", "guard foreign", "guard paused", "guard person-stopped", "guard evidence",
+		"guard grace", "guard cause-first", "guard cannot", "guard cooldown", "guard attempts", "guard budget", "guard blast-radius",
+		"guard approval", "guard limit"} {
+		if c.counts[what] == 0 {
+			t.Errorf("no history held %q: the world is too tame", what)
+		}
 	}
 }
 
@@ -64,6 +103,7 @@ attempts = "3 in 1h"
 	for i, text := range []string{start, start + `
 [rule.memory-crisis]
 mode = "auto"
+actions = [{ do = "stop-tree", targets = "agent", where = "agent.oneshot && agent.age > duration('1h') && agent.progress == 'none'", order = "agent.rss desc", limit = 1 }]
 [rule.agent-oneshot-stale]
 mode = "auto"
 cooldown = "2m"
@@ -96,6 +136,7 @@ type history struct {
 	past   fleet.Past
 	alerts map[fleet.AlertKey]fleet.Alert
 	deeds  []*deed
+	seen   *tally
 }
 
 // deed is an action as the test itself remembers it.
@@ -106,8 +147,8 @@ type deed struct {
 	open   bool
 }
 
-func newHistory(t *rapid.T, set *rules.Set) *history {
-	h := &history{world: newWorld(t), rules: set, alerts: map[fleet.AlertKey]fleet.Alert{}}
+func newHistory(t *rapid.T, set *rules.Set, seen *tally) *history {
+	h := &history{world: newWorld(t), rules: set, seen: seen, alerts: map[fleet.AlertKey]fleet.Alert{}}
 	h.policy = fleet.Policy{
 		Grace:     pick(t, 0, fleet.Duration(2*time.Minute)),
 		Budget:    fleet.Attempts{Max: pick(t, 0, 1, 2, 5), In: pick(t, fleet.Duration(hour), fleet.Duration(6*hour))},
@@ -118,6 +159,9 @@ func newHistory(t *rapid.T, set *rules.Set) *history {
 		h.policy.Abilities[do] = fleet.Ability{Do: do, Idempotent: do != "rotate-log"}
 	}
 	h.policy.Abilities["start-agent"] = fleet.Ability{Do: "start-agent", Starts: true}
+	if once(t, 10) {
+		h.policy.Abilities["remove-lock"] = fleet.Ability{Do: "remove-lock", Cannot: "no privilege"}
+	}
 	h.policy.Abilities["notify-terminal"] = fleet.Ability{Do: "notify-terminal", Harmless: true}
 	h.past.StartedAt = h.instant(h.now)
 	return h
@@ -166,8 +210,7 @@ func (h *history) change() {
 	h.person()
 }
 
-// person stops an agent for good, or takes it up again; silences and
-// acknowledgements keep nothing from being done or refused but a doubt.
+// person stops an agent for good, or takes one up again that was stopped.
 func (h *history) person() {
 	if len(h.agents) == 0 || !once(h.t, 5) {
 		return
@@ -192,6 +235,7 @@ func (h *history) think(snap fleet.Snapshot, twice bool) (fleet.Assessment, flee
 	}
 	found := assess.Assess(h.rules, snap, h.past)
 	plan := decide.Decide(h.policy, snap, found, h.past)
+	h.seen.add(plan)
 	if !twice {
 		return found, plan
 	}
@@ -313,6 +357,12 @@ func (h *history) checkWaited(plan, before fleet.Plan) {
 		})
 		if !waited && !freed {
 			h.t.Fatalf("all was done, and yet there is %s on %s for %s: %s", a.Do, a.Subject, a.For, a.Why)
+		}
+	}
+	for _, s := range plan.Skipped {
+		done := slices.ContainsFunc(before.Actions, func(b fleet.Action) bool { return b.Do == s.Do && b.Subject == s.Subject })
+		if done && s.Guard == fleet.GuardCooldown && !h.policy.Abilities[s.Do].Harmless {
+			h.t.Fatalf("%s on %s succeeded, and is wished for again: %s", s.Do, s.Subject, s.Action.Why)
 		}
 	}
 }

@@ -99,7 +99,7 @@ func pick[T any](t *rapid.T, from ...T) T {
 func once(t *rapid.T, n int) bool { return rapid.IntRange(0, n-1).Draw(t, "once in") == n-1 }
 
 func owner(t *rapid.T) fleet.Owner {
-	return pick(t, fleet.OwnerConfigured, fleet.OwnerCustos, fleet.OwnerAdopted, fleet.OwnerForeign)
+	return pick(t, fleet.OwnerConfigured, fleet.OwnerConfigured, fleet.OwnerCustos, fleet.OwnerAdopted, fleet.OwnerForeign)
 }
 
 func newWorld(t *rapid.T) *world {
@@ -109,7 +109,7 @@ func newWorld(t *rapid.T) *world {
 		w.trees = append(w.trees, &tree{path: "/w/" + strconv.Itoa(i), owner: owner(t), there: true, crashed: once(t, 4),
 			precious: once(t, 3), changed: pick(t, 47*hour, 40*hour, 20*hour), bulk: pick(t, 0, 600*mib)})
 	}
-	for i := range rapid.IntRange(0, 4).Draw(t, "agents") {
+	for i := range rapid.IntRange(0, 5).Draw(t, "agents") {
 		w.agents = append(w.agents, w.newAgent(i))
 	}
 	for i := range rapid.IntRange(0, 2).Draw(t, "locks") {
@@ -329,7 +329,9 @@ func (w *world) agent(clear bool, a *agent) fleet.Agent {
 	out := fleet.Agent{Name: a.name, Kind: "claude", Owner: a.owner, State: a.state, OneShot: a.oneshot, Dwell: w.age(a.since),
 		Age: dim(w, clear, w.age(a.born)), RSS: dim(w, clear, fleet.Known(a.rss)), CWD: dim(w, clear, fleet.Known(a.cwd)),
 		Progress: fleet.ProgressNone}
-	if a.pid != 0 {
+	if a.pid == 0 { // as the probe tells of an agent that is gone
+		out.Progress, out.RSS = fleet.ProgressUnknown, fleet.Unknown[int64]("it has ended")
+	} else {
 		out.Process = fleet.ProcessID{PID: a.pid, Start: uint64(a.born), Boot: strconv.Itoa(w.now.boot)}
 		out.Procs = []fleet.ProcessID{out.Process}
 	}

@@ -119,10 +119,11 @@ func (l *Loop) patrol(ctx context.Context) {
 	}
 }
 
-// Look waits for every first look and thinks. It writes and changes nothing.
-func (l *Loop) Look(ctx context.Context) (fleet.Pass, error) {
+// Look waits for every first look and thinks: what would be done if order were
+// given. It writes and changes nothing.
+func (l *Loop) Look(ctx context.Context, order fleet.PatrolOrder) (fleet.Pass, error) {
 	l.o.Board.First(ctx)
-	return l.think(ctx, false, fleet.PatrolOrder{})
+	return l.think(ctx, false, order)
 }
 
 // rounds bounds how often a patrol acts, looks and plans again before it

@@ -31,6 +31,10 @@ type Options struct {
 	// and after a look that went otherwise than the one before it: well, in part,
 	// not at all. It is called from the probe's goroutine and must not block.
 	Wake func(reason string)
+	// Forget, when set, is called by Touched and LookNow before anything is looked
+	// at again. It drops what clients of the outside keep for several probes, so
+	// that no look is answered with something older than what caused it.
+	Forget func()
 }
 
 // Board keeps what every probe last saw. It is safe for concurrent use.
@@ -38,18 +42,22 @@ type Board struct {
 	now     func() fleet.Instant
 	from    fleet.Vantage
 	wake    func(reason string)
-	began   fleet.Instant
+	forget  func()
 	entries []*entry
 }
 
 // New returns a board on which nothing has been looked at yet.
 func New(o Options) *Board {
-	b := &Board{now: o.Now, from: o.From, wake: o.Wake, began: o.Now()}
+	b := &Board{now: o.Now, from: o.From, wake: o.Wake, forget: o.Forget}
 	if b.wake == nil {
 		b.wake = func(string) {}
 	}
+	if b.forget == nil {
+		b.forget = func() {}
+	}
+	began := o.Now()
 	for _, p := range o.Probes {
-		b.entries = append(b.entries, newEntry(p, b.began))
+		b.entries = append(b.entries, newEntry(p, began))
 	}
 	return b
 }
@@ -109,6 +117,7 @@ func (b *Board) settle(ctx context.Context, e *entry) {
 // until a look that begins from now on ends; it begins at once when Run runs,
 // else with the next First.
 func (b *Board) Touched(parts ...fleet.PartName) {
+	b.forget()
 	at := b.now()
 	b.each(parts, func(e *entry) { e.touch(at) })
 }
@@ -116,6 +125,7 @@ func (b *Board) Touched(parts ...fleet.PartName) {
 // LookNow has parts looked at again at once, for an event. What is known of
 // them stays on the board meanwhile. It does nothing unless Run runs.
 func (b *Board) LookNow(parts ...fleet.PartName) {
+	b.forget()
 	b.each(parts, (*entry).ask)
 }
 

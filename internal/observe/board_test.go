@@ -429,6 +429,27 @@ func TestPutsShareNothing(t *testing.T) {
 	}
 }
 
+// What clients keep for several probes is dropped before a look that has a cause.
+func TestForgetsBeforeLookingAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		now, kept := "old", "old" // the world, and what a client kept of it
+		fake := &observetest.Fake{Of: spec, Do: func(context.Context) (observe.Put, error) {
+			if kept == "" {
+				kept = now
+			}
+			return observetest.Facts(kept), nil
+		}}
+		b := observe.New(observe.Options{Probes: []observe.Probe{fake}, Now: clock(), Forget: func() { kept = "" }})
+		b.First(t.Context())
+		now = "new"
+		b.Touched(fleet.PartExtra)
+		b.First(t.Context())
+		if s := b.Snapshot(); s.Extra.Value[0].Name != "new" {
+			t.Errorf("after the touch %q was seen", s.Extra.Value[0].Name)
+		}
+	})
+}
+
 // Run, First, Touched and Snapshot from many sides at once; for -race.
 func TestManyHands(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

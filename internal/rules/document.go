@@ -67,7 +67,7 @@ func writeKeys(b *strings.Builder) {
 }
 
 func writeRule(b *strings.Builder, r *Rule) {
-	fmt.Fprintf(b, "\n### %s\n\n%s %s, over %s.\n\n```cel\n%s\n```\n\n", r.Name, r.Priority, r.What, r.Over, r.Expr)
+	fmt.Fprintf(b, "\n### %s\n\n**%s**, over %s. %s\n\n```cel\n%s\n```\n\n", r.Name, r.Priority, r.Over, r.What, r.Expr)
 	line := func(name, value string) {
 		if value != "" {
 			fmt.Fprintf(b, "- %s: %s\n", name, value)

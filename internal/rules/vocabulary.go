@@ -41,6 +41,7 @@ func define(name, doc string, fields ...*field) *structure {
 	s := &structure{name: name, doc: doc, typ: types.NewObjectType(typeName(name)), fields: map[string]*field{}}
 	for _, f := range fields {
 		s.order = append(s.order, f.name)
+		f.get = naming(name+"."+f.name, f.get)
 		s.fields[f.name] = f
 	}
 	return s
@@ -50,6 +51,23 @@ func define(name, doc string, fields ...*field) *structure {
 func typeName(name string) string { return "custos." + name }
 
 func objectType(name string) *types.Type { return types.NewObjectType(typeName(name)) }
+
+// lack is what an accessor answers for a value that was not seen; naming turns
+// it into CEL's unknown.
+type lack struct {
+	ref.Val
+	why string
+}
+
+func naming(what string, get func(any) ref.Val) func(any) ref.Val {
+	return func(o any) ref.Val {
+		v := get(o)
+		if l, ok := v.(lack); ok {
+			return unseen(what, l.why)
+		}
+		return v
+	}
+}
 
 func unseen(what, why string) ref.Val {
 	return types.NewUnknown(0, types.NewAttributeTrail(what+" is not known: "+why))
@@ -71,7 +89,7 @@ func said[T any, S ~string](name, doc string, get func(*T) S) *field {
 		if s := get(o); s != "" && s != "unknown" {
 			return types.String(s)
 		}
-		return unseen(name, "it could not be told")
+		return lack{why: "it could not be told"}
 	})
 }
 
@@ -92,7 +110,7 @@ func moment[T any](name, doc string, get func(*T) fleet.Instant) *field {
 		if at := get(o); !at.IsZero() {
 			return types.Timestamp{Time: at.Wall}
 		}
-		return unseen(name, "it never happened")
+		return lack{why: "it never happened"}
 	})
 }
 
@@ -105,7 +123,7 @@ func child[T, C any](name, typ, doc string, get func(*T) *C) *field {
 		if c := get(o); c != nil {
 			return object{typ, c}
 		}
-		return unseen(name, "there is none")
+		return lack{why: "there is none"}
 	})
 }
 
@@ -113,14 +131,14 @@ func children[T, C any](name, typ, doc string, get func(*T) []C) *field {
 	return of(name, types.NewListType(objectType(typ)), doc, func(o *T) ref.Val { return objects(typ, get(o)) })
 }
 
-// leaf makes an accessor for a value that a probe may have failed to see.
+// leafOf makes an accessor for a value that a probe may have failed to see.
 func leafOf[T, V any](name string, t *types.Type, doc string, get func(*T) *fleet.Leaf[V], turn func(V) ref.Val) *field {
 	return of(name, t, doc, func(o *T) ref.Val {
 		l := get(o)
 		if v, ok := l.Get(); ok {
 			return turn(v)
 		}
-		return unseen(name, l.Why())
+		return lack{why: l.Why()}
 	})
 }
 

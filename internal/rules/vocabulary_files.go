@@ -84,7 +84,7 @@ func lockWords() *structure {
 
 func holder(h fleet.Holder) ref.Val {
 	if h == fleet.HolderUnknown || h == "" {
-		return unseen("holder", "it could not be told")
+		return lack{why: "it could not be told"}
 	}
 	return types.String(h)
 }

@@ -137,6 +137,11 @@ func (t *tx) alertEvents(old *alertRow, a fleet.Alert) error {
 	if old != nil {
 		was = old.Status
 	}
+	if a.Status == fleet.AlertResolved {
+		if _, err := t.exec("DELETE FROM skips WHERE rule = ? AND alert = ?", a.Rule, name(a.Subject)); err != nil {
+			return err
+		}
+	}
 	if a.Status == was {
 		return nil
 	}
@@ -146,9 +151,6 @@ func (t *tx) alertEvents(old *alertRow, a fleet.Alert) error {
 		e.Kind = "alert.firing"
 		return t.event(e)
 	case fleet.AlertResolved:
-		if _, err := t.exec("DELETE FROM skips WHERE rule = ? AND alert = ?", a.Rule, name(a.Subject)); err != nil {
-			return err
-		}
 		if was == fleet.AlertFiring {
 			e.Kind = "alert.resolved"
 			return t.event(e)
@@ -182,12 +184,8 @@ func (r alertRow) alert(silences []fleet.Silence) fleet.Alert {
 	return a
 }
 
-// readAlerts reads alerts in the order of where.
-func readAlerts(ctx context.Context, q querier, bad *[]badRow, where string, args ...any) ([]fleet.Alert, error) {
-	silences, err := readSilences(ctx, q, bad)
-	if err != nil {
-		return nil, err
-	}
+// readAlerts reads alerts in the order of where, silenced by the given silences.
+func readAlerts(ctx context.Context, q querier, bad *[]badRow, silences []fleet.Silence, where string, args ...any) ([]fleet.Alert, error) {
 	rows, err := q.QueryContext(ctx, selectAlert+where, args...)
 	if err != nil {
 		return nil, err
@@ -212,33 +210,40 @@ func readAlerts(ctx context.Context, q querier, bad *[]badRow, where string, arg
 }
 
 // Alerts lists the alerts that are not over, by number; all of them when all.
+// A SilencedUntil may lie in the past: it is for the caller, who has the time,
+// to say whether it holds.
 func (s *Store) Alerts(ctx context.Context, all bool) ([]fleet.Alert, error) {
-	where := "WHERE open = 1 ORDER BY number"
 	if all {
-		where = "ORDER BY number"
+		return s.alerts(ctx, "list alerts", "ORDER BY number")
 	}
-	var bad []badRow
-	out, err := readAlerts(ctx, s.r, &bad, where)
-	if err != nil {
-		return nil, failed("list alerts", err)
-	}
-	s.moveAside(ctx, bad)
-	return out, nil
+	return s.alerts(ctx, "list alerts", "WHERE open = 1 ORDER BY number")
 }
 
 // Alert returns the alert of that number, or ErrNotFound.
 func (s *Store) Alert(ctx context.Context, number int64) (fleet.Alert, error) {
 	what := fmt.Sprintf("show alert %d", number)
-	var bad []badRow
-	out, err := readAlerts(ctx, s.r, &bad, "WHERE number = ?", number)
-	if err != nil {
-		return fleet.Alert{}, failed(what, err)
+	out, err := s.alerts(ctx, what, "WHERE number = ?", number)
+	if err == nil && len(out) == 0 {
+		err = failed(what, ErrNotFound)
 	}
-	s.moveAside(ctx, bad)
-	if len(out) == 0 {
-		return fleet.Alert{}, failed(what, ErrNotFound)
+	if err != nil {
+		return fleet.Alert{}, err
 	}
 	return out[0], nil
+}
+
+func (s *Store) alerts(ctx context.Context, what, where string, args ...any) ([]fleet.Alert, error) {
+	var bad []badRow
+	silences, err := readSilences(ctx, s.r, &bad)
+	if err != nil {
+		return nil, failed(what, err)
+	}
+	out, err := readAlerts(ctx, s.r, &bad, silences, where, args...)
+	if err != nil {
+		return nil, failed(what, err)
+	}
+	s.moveAside(ctx, bad)
+	return out, nil
 }
 
 // Acknowledge notes that by, a person, knows of the alert, and returns it. It

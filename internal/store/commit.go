@@ -142,6 +142,9 @@ func putPatrol(t *tx, turn fleet.Turn) error {
 	if err := t.setMeta("patrol", strconv.FormatInt(turn.Patrol, 10)); err != nil {
 		return err
 	}
+	if err := t.setInstant("patrol_at", turn.At); err != nil {
+		return err
+	}
 	return t.event(fleet.Event{Kind: "patrol", Text: fmt.Sprintf("patrol %d: %d findings, %d actions, %d skipped",
 		turn.Patrol, len(turn.Assessment.Findings), len(turn.Plan.Actions), len(turn.Plan.Skipped))})
 }

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	"custos/internal/fleet"
@@ -9,9 +10,9 @@ import (
 
 // EventFilter keeps events that match every field that is set.
 type EventFilter struct {
-	Subject fleet.Subject
-	Alert   fleet.AlertKey
-	Action  string // ID
+	Subject fleet.Subject // the event's own, or that of its alert
+	Rule    string        // of its alert
+	Action  string        // ID
 }
 
 // event appends to the log; a zero At is the transaction's.
@@ -51,16 +52,29 @@ func (s *Store) Record(ctx context.Context, e fleet.Event) error {
 // Events lists events with an ID above since, oldest first, at most limit
 // (1000 when it is not positive).
 func (s *Store) Events(ctx context.Context, since int64, limit int, f EventFilter) ([]fleet.Event, error) {
-	if limit <= 0 {
-		limit = 1000
-	}
 	where, args := f.sql()
+	return s.events(ctx, "WHERE id > ?"+where+" ORDER BY id LIMIT ?", row(since, args, atMost(limit)))
+}
+
+// LastEvents lists the newest events, oldest first, at most limit (1000 when it
+// is not positive).
+func (s *Store) LastEvents(ctx context.Context, limit int, f EventFilter) ([]fleet.Event, error) {
+	where, args := f.sql()
+	found, err := s.events(ctx, "WHERE id > 0"+where+" ORDER BY id DESC LIMIT ?", row(args, atMost(limit)))
+	slices.Reverse(found)
+	return found, err
+}
+
+func atMost(limit int) int {
+	if limit <= 0 {
+		return 1000
+	}
+	return limit
+}
+
+func (s *Store) events(ctx context.Context, where string, args []any) ([]fleet.Event, error) {
 	var bad []badRow
-	found, err := collect[fleet.Event](ctx, s.r, &bad, source{
-		table: "events", key: "id",
-		where: "WHERE id > ?" + where + " ORDER BY id LIMIT ?",
-		args:  row(since, args, limit),
-	})
+	found, err := collect[fleet.Event](ctx, s.r, &bad, source{table: "events", key: "id", where: where, args: args})
 	if err != nil {
 		return nil, failed("list events", err)
 	}
@@ -76,10 +90,10 @@ func (f EventFilter) sql() (string, []any) {
 		args = append(args, v...)
 	}
 	if f.Subject != (fleet.Subject{}) {
-		add("subject = ?", name(f.Subject))
+		add("(subject = ? OR alert = ?)", name(f.Subject), name(f.Subject))
 	}
-	if f.Alert != (fleet.AlertKey{}) {
-		add("rule = ? AND alert = ?", f.Alert.Rule, name(f.Alert.Subject))
+	if f.Rule != "" {
+		add("rule = ?", f.Rule)
 	}
 	if f.Action != "" {
 		add("action = ?", f.Action)

@@ -24,7 +24,7 @@ func (s *Store) Past(ctx context.Context, at fleet.Instant) (fleet.Past, error) 
 	defer func() { _ = q.Rollback() }()
 	r := pastReader{ctx: ctx, q: q, at: at}
 	p := fleet.Past{StartedAt: s.opts.StartedAt}
-	for _, read := range []func(*fleet.Past) error{r.counters, r.alerts, r.actions, r.silences, r.stopped, r.agents} {
+	for _, read := range []func(*fleet.Past) error{r.counters, r.silences, r.alerts, r.actions, r.stopped, r.agents} {
 		if err := read(&p); err != nil {
 			return fleet.Past{}, failed("read the past", err)
 		}
@@ -48,6 +48,9 @@ func (r *pastReader) counters(p *fleet.Past) (err error) {
 	if p.Patrol, err = number(r.ctx, r.q, "patrol"); err != nil {
 		return err
 	}
+	if p.PatrolAt, err = instant(r.ctx, r.q, "patrol_at"); err != nil {
+		return err
+	}
 	if p.NextAlert, err = nextAlert(r.ctx, r.q); err != nil {
 		return err
 	}
@@ -56,10 +59,11 @@ func (r *pastReader) counters(p *fleet.Past) (err error) {
 	return err
 }
 
-// alerts keeps one alert for each key: the open one, else the latest.
+// alerts keeps one alert for each key: the open one, else the latest. They are
+// silenced by the silences in force, which are read before.
 func (r *pastReader) alerts(p *fleet.Past) error {
 	young, args := younger(r.at, remembered)
-	all, err := readAlerts(r.ctx, r.q, &r.bad, "WHERE open = 1 OR "+young+" ORDER BY rule, subject, open, number", args...)
+	all, err := readAlerts(r.ctx, r.q, &r.bad, p.Silences, "WHERE open = 1 OR "+young+" ORDER BY rule, subject, open, number", args...)
 	for i, a := range all {
 		if i+1 == len(all) || all[i+1].AlertKey != a.AlertKey {
 			p.Alerts = append(p.Alerts, a)

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -21,6 +22,8 @@ type Options struct {
 	Busy      time.Duration // how long to wait for another process; default 5 s
 	// Now names a damaged database that is set aside; default time.Now.
 	Now func() time.Time
+
+	synchronous string // FULL, but for tests that commit thousands of times
 }
 
 // Store is an open database. It is safe for concurrent use.
@@ -98,6 +101,9 @@ func withDefaults(o Options) Options {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
+	if o.synchronous == "" {
+		o.synchronous = "FULL"
+	}
 	return o
 }
 
@@ -122,19 +128,24 @@ func open(ctx context.Context, o Options) (*Store, error) {
 	return &Store{w: w, r: r, opts: o}, nil
 }
 
+// prepare touches nothing before it knows that the database is whole, and of a
+// version it may write.
 func prepare(ctx context.Context, w *sql.DB) error {
+	list, err := migrations()
+	if err != nil {
+		return err
+	}
 	if err := quickCheck(ctx, w); err != nil {
 		return err
+	}
+	if at, err := version(ctx, w); err != nil || at > len(list) {
+		return cmp.Or(err, newer(at, len(list)))
 	}
 	// auto_vacuum only takes in an empty database, before WAL is on.
 	for _, pragma := range []string{"auto_vacuum=INCREMENTAL", "journal_mode=WAL"} {
 		if _, err := w.ExecContext(ctx, "PRAGMA "+pragma); err != nil {
 			return err
 		}
-	}
-	list, err := migrations()
-	if err != nil {
-		return err
 	}
 	return migrate(ctx, w, list)
 }
@@ -153,7 +164,7 @@ func quickCheck(ctx context.Context, w *sql.DB) error {
 func dsn(o Options, key, value string) string {
 	q := url.Values{"_pragma": {
 		fmt.Sprintf("busy_timeout(%d)", o.Busy.Milliseconds()),
-		"synchronous(FULL)", "foreign_keys(1)", "cache_size(-1024)",
+		"synchronous(" + o.synchronous + ")", "foreign_keys(1)", "cache_size(-1024)",
 	}}
 	q.Add(key, value)
 	abs, err := filepath.Abs(o.Path)

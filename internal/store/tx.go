@@ -62,11 +62,15 @@ func (t *tx) advance(at fleet.Instant) error {
 	if err != nil || !newest.IsZero() && !newest.Before(at) {
 		return err
 	}
+	return t.setInstant("newest", at)
+}
+
+func (t *tx) setInstant(key string, at fleet.Instant) error {
 	b, err := json.Marshal(at)
 	if err != nil {
 		return err
 	}
-	return t.setMeta("newest", string(b))
+	return t.setMeta(key, string(b))
 }
 
 func (t *tx) setMeta(key, value string) error {
@@ -96,9 +100,12 @@ func number(ctx context.Context, q rower, key string) (int64, error) {
 	return n, nil
 }
 
-// newest returns the zero instant when it was never set or cannot be read.
-func newest(ctx context.Context, q rower) (at fleet.Instant, err error) {
-	text, err := meta(ctx, q, "newest")
+// newest is the instant of the newest record.
+func newest(ctx context.Context, q rower) (fleet.Instant, error) { return instant(ctx, q, "newest") }
+
+// instant returns the zero instant when it was never set or cannot be read.
+func instant(ctx context.Context, q rower, key string) (at fleet.Instant, err error) {
+	text, err := meta(ctx, q, key)
 	if err != nil || text == "" {
 		return at, err
 	}

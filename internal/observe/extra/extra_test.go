@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -21,7 +22,7 @@ import (
 func TestMain(m *testing.M) {
 	if len(os.Args) > 2 && os.Args[1] == "as" {
 		play(os.Args[2], os.Args[3:])
-		return
+		syscall.Exit(0) // not os.Exit, which takes a second under -race
 	}
 	os.Exit(m.Run())
 }
@@ -35,7 +36,7 @@ func play(part string, args []string) {
 	case "fail":
 		fmt.Print(`{"facts":[]}`)
 		fmt.Fprintln(os.Stderr, "no queue: token=hunter2")
-		os.Exit(3)
+		syscall.Exit(3)
 	case "flood":
 		for {
 			if _, err := fmt.Print(strings.Repeat("x", 4096)); err != nil {

@@ -46,10 +46,10 @@ func run(ctx context.Context, argv, env []string) ([]byte, error) {
 		return nil, ctx.Err()
 	case out.over:
 		return nil, errTooMuch
-	case err != nil && complaint.Len() > 0:
-		return nil, fmt.Errorf("%w: %s", err, fleet.Redact(fleet.Line(complaint.String(), 200)))
+	case err != nil && complaint.kept.Len() > 0:
+		return nil, fmt.Errorf("%w: %s", err, fleet.Redact(fleet.Line(complaint.kept.String(), 200)))
 	}
-	return out.Bytes(), err
+	return out.kept.Bytes(), err
 }
 
 // waitUnreaped returns when the child has ended, or ctx has.
@@ -71,22 +71,24 @@ func waitUnreaped(ctx context.Context, pid int) {
 }
 
 // capped keeps the beginning of what is written. Past max a strict one fails,
-// which closes the pipe; another drops the rest.
+// which closes the pipe; another drops the rest. The buffer is no embedded
+// field: its ReadFrom would take everything, without asking Write.
 type capped struct {
-	bytes.Buffer
+	kept   bytes.Buffer
 	max    int
 	strict bool
 	over   bool
 }
 
 func (c *capped) Write(b []byte) (int, error) {
-	if room := c.max - c.Len(); len(b) > room {
-		c.over = true
-		if c.strict {
-			return 0, errTooMuch
-		}
-		_, _ = c.Buffer.Write(b[:room])
-		return len(b), nil
+	room := c.max - c.kept.Len()
+	if len(b) <= room {
+		return c.kept.Write(b)
 	}
-	return c.Buffer.Write(b)
+	c.over = true
+	if c.strict {
+		return 0, errTooMuch
+	}
+	_, _ = c.kept.Write(b[:room])
+	return len(b), nil
 }

@@ -63,6 +63,13 @@ func (c *cache) put(key string, e entry) {
 	c.entries[key] = e
 }
 
+// drop forgets one answer.
+func (c *cache) drop(key string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.entries, key)
+}
+
 // forget drops what no look asked for any more.
 func (c *cache) forget(used []string) {
 	slices.Sort(used)
@@ -99,19 +106,25 @@ func (l *look) status(ctx context.Context, t sysgit.Target) sysgit.Status {
 	if err != nil {
 		return l.p.o.Git.Look(ctx, t)
 	}
-	mark := fmt.Sprint(t.Listed, stamps(admin, t.Listed.Path), l.tips(ctx, t), stashMark(t))
-	s := cached(l, "worktree "+t.Listed.Path, mark, func() (sysgit.Status, bool) {
-		s := l.p.o.Git.Look(ctx, t)
-		_, err1 := s.Changes.Get()
-		_, err2 := s.Size.Get()
-		_, err3 := s.Merged.Get()
-		return s, err1 == nil && err2 == nil && err3 == nil
-	})
+	mark := fmt.Sprint(t.Listed, stamps(admin, t.Listed.Path), tips(t), stashMark(t))
+	key := "worktree " + t.Listed.Path
+	ask := func() (sysgit.Status, bool) { return whole(l.p.o.Git.Look(ctx, t)) }
+	s := cached(l, key, mark, ask)
 	if !bulkStands(s) {
-		return l.p.o.Git.Look(ctx, t)
+		l.p.cache.drop(key)
+		s = cached(l, key, mark, ask)
 	}
 	s.Operation = sysgit.Answered(s.Place.Operation())
 	return s
+}
+
+// whole says whether a status is worth keeping: one that was cut short by a
+// deadline is asked again at the next look.
+func whole(s sysgit.Status) (sysgit.Status, bool) {
+	_, err1 := s.Changes.Get()
+	_, err2 := s.Size.Get()
+	_, err3 := s.Merged.Get()
+	return s, s.Missing || err1 == nil && err2 == nil && err3 == nil
 }
 
 // stamps tells whether HEAD, index or top folder moved.
@@ -131,10 +144,12 @@ func stamp(file string) string {
 	return fmt.Sprintf("%d %d;", info.ModTime().UnixNano(), info.Size())
 }
 
-func stashMark(t sysgit.Target) string { return stamp(filepath.Join(t.Common, "logs", "refs", "stash")) }
+func stashMark(t sysgit.Target) string {
+	return stamp(filepath.Join(t.Common, "logs", "refs", "stash"))
+}
 
 // tips names the primary branch's commits.
-func (l *look) tips(ctx context.Context, t sysgit.Target) string {
+func tips(t sysgit.Target) string {
 	p, err := t.Primary.Get()
 	if err != nil {
 		return err.Error()

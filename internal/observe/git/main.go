@@ -24,7 +24,7 @@ func (l *look) main(ctx context.Context, f seed) (fleet.Repo, []sysgit.Target) {
 		return r, nil
 	}
 	primary, stashes := l.shared(ctx, f.place)
-	r.Primary = leaf(primary, func(p sysgit.Primary) string { return fleet.Line(p.Name, 200) })
+	r.Primary = leaf(primary, func(p sysgit.Primary) string { return fleet.Path(p.Name) })
 	r.Stashes = leaf(stashes, func(s []sysgit.Stash) int { return len(s) })
 	l.mainWorktree(ctx, f.place, list[0], &r)
 	var targets []sysgit.Target
@@ -64,7 +64,7 @@ func (l *look) mainWorktree(ctx context.Context, p sysgit.Place, listed sysgit.L
 	r.OperationAge = operationAge(op, l.now)
 	r.Occupied = leaf(l.inside(p.Top, false), func(pids []int) []int { return append([]int{}, pids...) })
 	changes := l.changes(ctx, p)
-	r.Branch = leaf(changes, func(sysgit.Changes) string { return fleet.Line(listed.Branch, 200) })
+	r.Branch = leaf(changes, func(sysgit.Changes) string { return fleet.Path(listed.Branch) })
 	r.Head = leaf(changes, func(sysgit.Changes) string { return listed.Head })
 	r.Dirty = leaf(changes, func(c sysgit.Changes) int { return len(c.Dirty) })
 	r.Ahead = leaf(changes, func(c sysgit.Changes) int { return c.Ahead })

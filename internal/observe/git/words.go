@@ -32,7 +32,7 @@ func age(now, then time.Time) fleet.Duration { return fleet.Duration(max(0, now.
 // words turns a status into the words of the fleet. Repo and Owner are left.
 func words(s sysgit.Status, t sysgit.Target, now time.Time) fleet.Worktree {
 	w := fleet.Worktree{Path: fleet.Path(t.Listed.Path), Missing: s.Missing, Locked: s.Locked}
-	w.Branch = leaf(s.Head, func(h sysgit.Head) string { return fleet.Line(h.Branch, 200) })
+	w.Branch = leaf(s.Head, func(h sysgit.Head) string { return fleet.Path(h.Branch) })
 	w.Head = leaf(s.Head, func(h sysgit.Head) string { return h.Commit })
 	w.Operation = leaf(s.Operation, func(o sysgit.Operation) string { return o.Name })
 	w.Unpushed = leaf(s.Unpushed, func(n int) int { return n })

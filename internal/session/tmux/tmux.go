@@ -92,6 +92,14 @@ func (v *Viewer) Panes(ctx context.Context) ([]fleet.Pane, error) {
 	return slices.Clone(panes), err
 }
 
+// Forget has the next caller of Panes get an answer that is asked for after
+// this call.
+func (v *Viewer) Forget() {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.at = time.Time{}
+}
+
 func (v *Viewer) look(ctx context.Context) ([]fleet.Pane, error) {
 	sockets, err := v.sockets()
 	answers := each(sockets, func(socket string) ([]fleet.Pane, error) { return v.list(ctx, socket) })

@@ -3,7 +3,7 @@
 -- (so that texts compare as times do), boot and up are the other clock.
 
 CREATE TABLE meta (
-    key   TEXT NOT NULL PRIMARY KEY, -- amnesia, next_alert, newest, patrol
+    key   TEXT NOT NULL PRIMARY KEY, -- amnesia, next_alert, newest, patrol, patrol_at
     value TEXT NOT NULL
 ) STRICT, WITHOUT ROWID;
 

@@ -83,7 +83,7 @@ func (r *Reader) Look(ctx context.Context, t Target) Status {
 	if at, err := At(t.Listed.Path); err != nil || !sameFile(at.GitDir, admin) {
 		return s.blind(fmt.Errorf("cannot look at %q: it is not the worktree that the repository means (%v)", t.Listed.Path, err))
 	}
-	s.Crashed = crashed(t.Listed.Path, t.Markers)
+	s.Crashed = CrashedAt(t.Listed.Path, t.Markers)
 	r.content(ctx, t, &s)
 	r.commits(ctx, t, &s)
 	return s
@@ -212,8 +212,9 @@ func withoutMarkers(items, patterns []string) []string {
 	return left
 }
 
-// crashed returns when the newest crash marker in a folder was written.
-func crashed(top string, patterns []string) time.Time {
+// CrashedAt returns when the newest crash marker in a worktree's top folder was
+// written; zero when there is none.
+func CrashedAt(top string, patterns []string) time.Time {
 	var newest time.Time
 	entries, _ := os.ReadDir(top)
 	for _, e := range entries {
@@ -239,4 +240,26 @@ func names(list []string) string {
 		s += fmt.Sprintf(" and %d more", len(list)-show)
 	}
 	return s
+}
+
+// Registered finds a linked worktree in its repository's list by its folder;
+// false when it is not there.
+func (r *Reader) Registered(ctx context.Context, common, top string) (Listed, bool, error) {
+	list, err := r.Worktrees(ctx, common)
+	if err != nil {
+		return Listed{}, false, err
+	}
+	for i, l := range list {
+		if i > 0 && l.Path == top {
+			return l, true, nil
+		}
+	}
+	return Listed{}, false, nil
+}
+
+// Ask asks what a Target shares with its repository's other worktrees: the
+// primary branch (configured, or "" to find it) and the stash.
+func (r *Reader) Ask(ctx context.Context, common string, l Listed, primary string, markers []string) Target {
+	return Target{Common: common, Listed: l, Markers: markers,
+		Primary: Answered(r.Primary(ctx, common, primary)), Stashes: Answered(r.Stashes(ctx, common))}
 }

@@ -199,8 +199,9 @@ func parseLog(out string) (commits [][]edit, first string, err error) {
 }
 
 // mergeIsNothing merges in a bare repository of its own that borrows p's
-// objects: nothing is written to p, and none of its attributes, configuration
-// or drivers count.
+// objects: nothing is written to p (git may freshen the time of an object that
+// it would have written), and none of its attributes, configuration or drivers
+// count.
 func (r *Reader) mergeIsNothing(ctx context.Context, p Place, _, head, tip string) (bool, error) {
 	tmp, err := os.MkdirTemp("", "custos-merge-")
 	if err != nil {

@@ -84,6 +84,9 @@ func (o *obstacles) files(s Status) {
 		if len(c.Hidden) > 0 {
 			o.add("%d flagged so that git status does not look at them: %s", len(c.Hidden), names(c.Hidden))
 		}
+		if len(c.Submodules) > 0 {
+			o.add("has submodules, which git cannot remove with it: %s", names(c.Submodules))
+		}
 		if len(c.Untracked) > 0 {
 			o.add("%d untracked: %s", len(c.Untracked), names(c.Untracked))
 		}

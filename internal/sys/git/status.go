@@ -10,23 +10,24 @@ import (
 
 // Changes is what git status says of a worktree.
 type Changes struct {
-	Head      string   // commit; "" before the first one
-	Branch    string   // "" when detached
-	Upstream  string   // "" when there is none, or it is gone
-	Ahead     int      // of upstream
-	Behind    int      // of upstream
-	Dirty     []string // changed tracked files, deleted and conflicted ones too
-	Gone      []string // of Dirty, what is renamed away (it must go, too, in a copy)
-	Conflicts []string // of Dirty, what is unmerged
-	Modules   []string // of Dirty, submodules whose commit or content changed
-	Hidden    []string // tracked files on disk that are flagged so that git status does not look at them
-	Untracked []string // files; a nested repository ends in a slash
-	Ignored   []string // files, and folders (ending in a slash) that are ignored whole
+	Head       string   // commit; "" before the first one
+	Branch     string   // "" when detached
+	Upstream   string   // "" when there is none, or it is gone
+	Ahead      int      // of upstream
+	Behind     int      // of upstream
+	Dirty      []string // changed tracked files, deleted and conflicted ones too
+	Gone       []string // of Dirty, what is renamed away (it must go, too, in a copy)
+	Conflicts  []string // of Dirty, what is unmerged
+	Modules    []string // of Dirty, submodules whose commit or content changed
+	Hidden     []string // tracked files on disk that are flagged so that git status does not look at them
+	Submodules []string // every one, changed or not
+	Untracked  []string // files; a nested repository ends in a slash
+	Ignored    []string // files, and folders (ending in a slash) that are ignored whole
 }
 
 // Changes asks git status, without refreshing the index on disk. With ignored,
 // ignored files are listed, too, each wholly ignored folder once, and so are the
-// files that flags hide from git status.
+// files that flags hide from git status, and the submodules.
 func (r *Reader) Changes(ctx context.Context, dir string, ignored bool) (Changes, error) {
 	args := []string{"status", "--porcelain=v2", "-z", "--branch", "--untracked-files=all",
 		"--ignore-submodules=none", "--no-renames"}
@@ -39,26 +40,33 @@ func (r *Reader) Changes(ctx context.Context, dir string, ignored bool) (Changes
 	}
 	c, err := ParseStatus(out)
 	if err == nil && ignored {
-		c.Hidden, err = r.hidden(ctx, dir)
+		err = r.index(ctx, dir, &c)
 	}
 	return c, err
 }
 
-// hidden lists the files flagged assume-unchanged or skip-worktree that are on
-// disk: git status would not show a change to them.
-func (r *Reader) hidden(ctx context.Context, dir string) ([]string, error) {
-	out, err := r.git(ctx, dir, "ls-files", "-v", "-z")
+// index lists what only the index tells: files flagged assume-unchanged or
+// skip-worktree that are on disk (git status would not show a change to them),
+// and submodules.
+func (r *Reader) index(ctx context.Context, dir string, c *Changes) error {
+	out, err := r.git(ctx, dir, "ls-files", "-v", "--stage", "-z")
 	if err != nil {
-		return nil, err
+		return err
 	}
-	var list []string
 	for _, e := range strings.Split(string(out), "\x00") {
-		tag, path, ok := strings.Cut(e, " ")
-		if flagged := ok && (tag == "S" || tag != strings.ToUpper(tag)); flagged && exists(filepath.Join(dir, path)) {
-			list = append(list, path)
+		meta, path, ok := strings.Cut(e, "\t")
+		cols := strings.Fields(meta) // tag mode oid stage
+		if !ok || len(cols) != 4 {
+			continue
+		}
+		if cols[1] == "160000" {
+			c.Submodules = append(c.Submodules, path)
+		}
+		if flagged := cols[0] == "S" || cols[0] != strings.ToUpper(cols[0]); flagged && exists(filepath.Join(dir, path)) {
+			c.Hidden = append(c.Hidden, path)
 		}
 	}
-	return list, nil
+	return nil
 }
 
 // ParseStatus reads what "git status --porcelain=v2 -z --branch" wrote.
@@ -162,14 +170,18 @@ type Stash struct {
 
 // Stashes lists a repository's stash. All its worktrees share one.
 func (r *Reader) Stashes(ctx context.Context, dir string) ([]Stash, error) {
-	out, err := r.git(ctx, dir, "stash", "list", "-z", "--format=%P%n%gs")
+	const ref = "refs/stash" // git stash list is this reflog, but wants a worktree
+	if tips, err := r.Tips(ctx, dir, ref); err != nil || tips[ref] == "" {
+		return nil, err
+	}
+	out, err := r.git(ctx, dir, "log", "-g", "-z", "--no-patch", "--format=%P%n%gs", ref, "--")
 	if err != nil {
 		return nil, err
 	}
 	return ParseStashes(out), nil
 }
 
-// ParseStashes reads what git stash list -z --format="%P%n%gs" wrote: the parents,
+// ParseStashes reads what git log -g -z --format="%P%n%gs" refs/stash wrote: the parents,
 // then "WIP on BRANCH: …" or "On BRANCH: …" (git's own words). An entry in
 // words of another kind belongs to no branch.
 func ParseStashes(out []byte) []Stash {

@@ -236,3 +236,27 @@ func unoctal(s string) string {
 	}
 	return b.String()
 }
+
+// Measure sizes a worktree and its ignored folders of reproducible output.
+func (r *Reader) Measure(ctx context.Context, top string) (Size, error) {
+	c, err := r.Changes(ctx, top, true)
+	if err != nil {
+		return Size{}, err
+	}
+	return measure(ctx, top, sortIgnored(top, c.Ignored).bulk)
+}
+
+// InWords writes a number of bytes for people: "41.2 MB" (powers of 1000, as
+// df -H and disk makers count).
+func InWords(n int64) string {
+	if n < 1000 && n > -1000 {
+		return fmt.Sprintf("%d bytes", n)
+	}
+	f := float64(n)
+	for _, unit := range []string{"kB", "MB", "GB"} {
+		if f /= 1000; f < 1000 && f > -1000 {
+			return fmt.Sprintf("%.1f %s", f, unit)
+		}
+	}
+	return fmt.Sprintf("%.1f TB", f/1000)
+}

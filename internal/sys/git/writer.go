@@ -76,11 +76,6 @@ func (r *Reader) Tracked(ctx context.Context, top, rel string) (bool, error) {
 	return len(out) > 0, err
 }
 
-// Ignored says whether git ignores a path of the worktree.
-func (r *Reader) Ignored(ctx context.Context, top, rel string) (bool, error) {
-	return r.says(ctx, top, "check-ignore", "--quiet", "--", rel)
-}
-
 // clearing begins the name of a folder that is being thrown away.
 const clearing = ".custos-clearing-"
 

@@ -3,12 +3,12 @@ package proc
 import (
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"strconv"
 	"strings"
 	"time"
 
-	"github.com/prometheus/procfs"
 	"golang.org/x/sys/unix"
 )
 
@@ -42,7 +42,7 @@ func Holder(pid int) (Holding, error) {
 	if err != nil {
 		return Holding{}, err
 	}
-	age := up - time.Duration(row.Start)*time.Second/Ticks
+	age := up - ticks(row.Start)
 	return Holding{ID: row.ID, Name: row.Name, Started: now.Add(-age)}, nil
 }
 
@@ -74,18 +74,20 @@ func BootID() (string, error) {
 	return strings.TrimSpace(string(b)), nil
 }
 
-// CommandLine returns the arguments of a process as they are now, unredacted:
-// to be compared, never to be shown. ErrGone when it has ended.
+// CommandLine returns the arguments of a process as they are now, as far as a
+// Reader reads them, unredacted: to be compared, never to be shown. ErrGone when
+// the process has ended.
 func CommandLine(pid int) ([]string, error) {
-	p, err := procfs.NewProc(pid)
+	f, err := os.Open("/proc/" + strconv.Itoa(pid) + "/cmdline")
 	if err != nil {
 		return nil, gone(pid, err)
 	}
-	args, err := p.CmdLine()
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, maxArgs))
 	if err != nil {
 		return nil, gone(pid, err)
 	}
-	return args, nil
+	return splitArgs(text, nil), nil
 }
 
 // Traffic returns the bytes a process has read and written since it began,

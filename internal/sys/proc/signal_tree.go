@@ -16,10 +16,6 @@ import (
 	"github.com/prometheus/procfs"
 )
 
-// Ticks is the number of clock ticks in a second as /proc counts them: USER_HZ,
-// 100 on every architecture that Custos is built for.
-const Ticks = 100
-
 // Member is one live process of a tree, as it was at the instant of the scan.
 type Member struct {
 	ID
@@ -169,7 +165,7 @@ func readRow(pid int) (Member, error) {
 		ID:   ID{PID: pid, Start: s.Starttime},
 		PPID: s.PPID, PGID: s.PGRP, SID: s.Session, UID: -1,
 		Name: s.Comm, State: s.State,
-		CPU: time.Duration(int64(s.UTime+s.STime)+int64(s.CUTime)+int64(s.CSTime)) * time.Second / Ticks,
+		CPU: ticks(uint64(s.UTime) + uint64(s.STime) + uint64(s.CUTime) + uint64(s.CSTime)),
 		RSS: int64(s.RSS) * int64(os.Getpagesize()),
 	}, nil
 }

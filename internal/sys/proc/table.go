@@ -1,3 +1,6 @@
+// Package proc reads the process table, and signals processes that it holds on
+// to by their identity. Reading (Reader) is for everybody; signalling (Handle)
+// only for actions.
 package proc
 
 import (
@@ -46,10 +49,11 @@ type Reader struct {
 	root string
 	ttl  time.Duration
 
-	mu     sync.Mutex
-	last   *table
-	flight *flight
-	avoid  map[int]bool // pids whose command line did not answer
+	mu      sync.Mutex
+	last    *table
+	expired bool // last may be compared with, and not be handed out
+	flight  *flight
+	avoid   map[int]bool // pids whose command line did not answer
 }
 
 // table is one finished reading. It is shared and never changed.
@@ -57,6 +61,7 @@ type table struct {
 	at     time.Time
 	up     time.Duration
 	rows   []Info
+	base   *baseline // what its rates were reckoned from
 	hidden int
 	err    error
 }
@@ -99,6 +104,14 @@ func (r *Reader) Table(ctx context.Context) ([]Info, error) {
 	return t.rows, nil
 }
 
+// Forget has the next caller of Table get a table whose reading begins after
+// this moment: something is known to have changed.
+func (r *Reader) Forget() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.expired, r.flight = true, nil
+}
+
 // Hidden returns how many processes of the last table could be counted but not
 // looked at (hidepid=noaccess).
 func (r *Reader) Hidden() int {
@@ -131,7 +144,7 @@ func (r *Reader) read(ctx context.Context) (*table, error) {
 func (r *Reader) join() (*table, *flight) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.last != nil && time.Since(r.last.at) < r.ttl {
+	if r.last != nil && !r.expired && time.Since(r.last.at) < r.ttl {
 		return r.last, nil
 	}
 	if r.flight == nil {
@@ -156,16 +169,16 @@ func (r *Reader) fly(f *flight, before *table, avoid map[int]bool) {
 	f.table = t
 	if r.flight == f {
 		r.flight = nil
-		r.forget(t)
+		r.keepAvoiding(t)
 		if t.err == nil {
-			r.last = t
+			r.last, r.expired = t, false
 		}
 	}
 	close(f.done)
 }
 
-// forget drops the avoided pids that are gone.
-func (r *Reader) forget(t *table) {
+// keepAvoiding drops the avoided pids that are gone.
+func (r *Reader) keepAvoiding(t *table) {
 	alive := make(map[int]bool, len(r.avoid))
 	for i := range t.rows {
 		if pid := t.rows[i].ID.PID; r.avoid[pid] {

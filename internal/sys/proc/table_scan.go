@@ -45,7 +45,7 @@ func takeTable(root string, before *table, avoid map[int]bool, f *flight) *table
 			t.hidden++
 		}
 	}
-	t.rates(before, old)
+	t.rates(before)
 	return t
 }
 
@@ -88,19 +88,45 @@ func index(t *table) map[ID]*Info {
 	return m
 }
 
-// rates fills in the share of CPU since the table before. A pid that was given
-// to another process meanwhile has another start time, and no rate.
-func (t *table) rates(before *table, old map[ID]*Info) {
-	if before == nil || t.up <= before.up {
+// baseline is the processor time that each process had used at some moment.
+type baseline struct {
+	up  time.Duration // CLOCK_BOOTTIME
+	cpu map[ID]time.Duration
+}
+
+// minRate is how far back a baseline should lie: processor time is told in
+// steps of 10 ms, so a shorter time would give a rate in coarse steps.
+const minRate = 500 * time.Millisecond
+
+// rates fills in the share of CPU since the table before, or since the baseline
+// of that one, when it is too young. A pid that was given to another process
+// meanwhile has another start time, and no rate.
+func (t *table) rates(before *table) {
+	if before == nil {
 		return
 	}
-	passed := float64(t.up - before.up)
+	t.base = before.base
+	if t.base == nil || t.up-before.up >= minRate {
+		t.base = before.times()
+	}
+	passed := t.up - t.base.up
+	if passed <= 0 {
+		return
+	}
 	for i := range t.rows {
 		row := &t.rows[i]
-		if was := old[row.ID]; was != nil {
-			row.CPU, row.HasCPU = 100*float64(max(0, row.CPUTime-was.CPUTime))/passed, true
+		if was, ok := t.base.cpu[row.ID]; ok {
+			row.CPU, row.HasCPU = 100*float64(max(0, row.CPUTime-was))/float64(passed), true
 		}
 	}
+}
+
+func (t *table) times() *baseline {
+	b := &baseline{up: t.up, cpu: make(map[ID]time.Duration, len(t.rows))}
+	for i := range t.rows {
+		b.cpu[t.rows[i].ID] = t.rows[i].CPUTime
+	}
+	return b
 }
 
 // info reads one process. old lends what did not change.

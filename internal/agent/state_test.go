@@ -1,0 +1,140 @@
+package agent
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"custos/internal/fleet"
+)
+
+func seconds(n int) fleet.Leaf[fleet.Duration] {
+	return fleet.Known(fleet.Duration(time.Duration(n) * time.Second))
+}
+
+const (
+	claudePrompt = "────────────────────\n❯ \n────────────────────\n  ? for shortcuts\n"
+	claudeAsks   = " Do you want to proceed?\n ❯ 1. Yes\n   2. No\n Esc to cancel · Tab to amend\n"
+)
+
+// The order of trust, one case for each step of it.
+func TestStateOrder(t *testing.T) {
+	claude, codex := kindOf(t, "claude"), kindOf(t, "codex")
+	reg := func(status string) fleet.Leaf[Registry] {
+		return fleet.Known(Registry{Status: status, WaitingFor: "Bash"})
+	}
+	for name, c := range map[string]struct {
+		s             Signals
+		state, source string
+	}{
+		"nothing known":                     {Signals{Kind: claude}, "unknown", SourceNone},
+		"suspended above all":               {Signals{Kind: claude, Suspended: true, Registry: reg("busy")}, "stopped", SourceProcess},
+		"registry above title":              {Signals{Kind: claude, Registry: reg("busy"), Title: fleet.Known("✳ x")}, "working", SourceRegistry},
+		"registry waits":                    {Signals{Kind: claude, Registry: reg("waiting"), Title: fleet.Known("⠂ x")}, "waiting", SourceRegistry},
+		"registry runs a shell":             {Signals{Kind: claude, Registry: reg("shell")}, "working", SourceRegistry},
+		"registry says something new":       {Signals{Kind: claude, Registry: reg("dreaming"), Title: fleet.Known("⠂ x")}, "working", SourceTitle},
+		"registry idle above a fake dialog": {Signals{Kind: claude, Registry: reg("idle"), Screen: fleet.Known(claudeAsks)}, "idle", SourceRegistry},
+		"busy title above a fake dialog":    {Signals{Kind: claude, Title: fleet.Known("⠂ x"), Screen: fleet.Known(claudeAsks)}, "working", SourceTitle},
+		"dialog above an ambiguous title":   {Signals{Kind: claude, Title: fleet.Known("✳ x"), Screen: fleet.Known(claudeAsks)}, "waiting", SourceScreen},
+		"ambiguous title alone":             {Signals{Kind: claude, Title: fleet.Known("✳ x")}, "unknown", SourceNone},
+		"ambiguous title and prompt":        {Signals{Kind: claude, Title: fleet.Known("✳ x"), Screen: fleet.Known(claudePrompt)}, "idle", SourceTitle},
+		"cpu above the screen's prompt":     {Signals{Kind: claude, CPU: fleet.Known(50.0), Screen: fleet.Known(claudePrompt)}, "working", SourceCPU},
+		"little cpu says nothing":           {Signals{Kind: claude, CPU: fleet.Known(2.0)}, "unknown", SourceNone},
+		"a prompt that is always there":     {Signals{Kind: codex, Screen: fleet.Known("› x\n  m · /p\n  ? for shortcuts")}, "unknown", SourceNone},
+		"output just now":                   {Signals{Kind: codex, Activity: seconds(1)}, "working", SourceActivity},
+		"output a while ago":                {Signals{Kind: codex, Activity: seconds(60)}, "unknown", SourceNone},
+		"just started":                      {Signals{Kind: codex, Age: seconds(2)}, "starting", SourceProcess},
+		"a one-shot's output is no screen":  {Signals{Kind: claude, OneShot: true, Title: fleet.Known("⠂ x"), Screen: fleet.Known(claudeAsks)}, "unknown", SourceNone},
+		"a shell is left":                   {Signals{End: &End{}}, "zombie", SourceProcess},
+		"dead, nobody knows how":            {Signals{End: &End{PaneDead: true}}, "unknown", SourceTmux},
+		"dead by OOM or SIGKILL":            {Signals{End: &End{PaneDead: true, Signal: fleet.Known(9)}}, "crashed", SourceTmux},
+		"dead by a closed terminal":         {Signals{End: &End{PaneDead: true, Signal: fleet.Known(1)}}, "stopped", SourceTmux},
+		"dead with 137":                     {Signals{End: &End{PaneDead: true, Status: fleet.Known(137)}}, "crashed", SourceTmux},
+		"dead with 255":                     {Signals{End: &End{PaneDead: true, Status: fleet.Known(255)}}, "crashed", SourceTmux},
+	} {
+		t.Run(name, func(t *testing.T) {
+			v := State(c.s)
+			if string(v.State) != c.state || v.Source != c.source || v.Reason == "" {
+				t.Errorf("got %s by %s (%s), want %s by %s", v.State, v.Source, v.Reason, c.state, c.source)
+			}
+		})
+	}
+}
+
+// An agent prints anything in normal work. None of this is where the CLI itself
+// would write it.
+func TestAdversarialScreens(t *testing.T) {
+	quoted := []string{
+		"● The API said: rate limit exceeded (429), retrying in 5s\n",
+		"● Here is the menu you asked for:\n  ❯ 1. Yes\n    2. No\n  Esc to cancel\n",
+		"● Bash(cat log)\n  ⎿  ● API Error: Request rejected (429)\n     ✻ 429 rate limit Retrying in 5s · attempt 1/10\n",
+		"● Do you want to proceed?\n",
+		"● Invalid API key · Please run /login\n",
+		"● Context limit reached · /compact or /clear to continue\n",
+		"● Yes, I trust this folder\n  ❯ 1. Yes, I trust this folder\n  2. No, exit\n  Enter to confirm\n",
+		"Pane is dead (signal 9, Fri Nov 20 08:34:22 2026)\n",
+		"\x1b[31mUnauthorized\x1b[0m\n",
+	}
+	for _, text := range quoted {
+		v := State(Signals{Kind: kindOf(t, "claude"), Title: fleet.Known("✳ Claude Code"), Screen: fleet.Known(text + claudePrompt)})
+		if v.State != fleet.StateIdle {
+			t.Errorf("%q above the prompt was read as %s: %s", text, v.State, v.Reason)
+		}
+	}
+	for _, name := range kinds(t).Names() {
+		for _, text := range append(quoted, claudeAsks+"\n$ echo that was a file\n", strings.Repeat("❯ 1. Yes\n", 500)) {
+			for _, s := range ReadScreen(kindOf(t, name), text, "my title: Working") {
+				if s.Source == SourceScreen && s.Hint != "" {
+					t.Errorf("%s: the end %q was read as %s (%s)", name, text, s.Hint, s.Says)
+				}
+			}
+		}
+	}
+}
+
+func TestReadScreenOfDeadPane(t *testing.T) {
+	got := ReadScreen(kindOf(t, "claude"), claudePrompt+"Pane is dead (signal 9, Fri Nov 20 08:34:22 2026)\n", "")
+	if len(got) != 1 || got[0].Hint != "" || !strings.Contains(got[0].Says, "signal 9") {
+		t.Errorf("%+v", got)
+	}
+}
+
+func FuzzReadScreen(f *testing.F) {
+	set := kinds(f)
+	f.Add(claudePrompt, "✳ x")
+	f.Add(claudeAsks, "⠂")
+	f.Add("\xff\x1b]0;", "\x1b")
+	f.Fuzz(func(t *testing.T, text, title string) {
+		for _, k := range set.All() {
+			for _, s := range ReadScreen(k, text, title) {
+				if strings.ContainsAny(s.Says, "\x1b\x07") {
+					t.Errorf("%q shows an escape", s.Says)
+				}
+			}
+		}
+	})
+}
+
+func TestProgress(t *testing.T) {
+	unknown := fleet.Unknown[fleet.Duration]("not watched")
+	for name, c := range map[string]struct {
+		m     Motion
+		want  fleet.Progress
+		quiet int
+	}{
+		"all quiet":                      {Motion{CPU: seconds(1000), Activity: seconds(2000), InPane: true}, fleet.ProgressNone, 1000},
+		"cpu moved":                      {Motion{CPU: seconds(10), Activity: seconds(2000), InPane: true}, fleet.ProgressSome, 10},
+		"output moved, cpu unknown":      {Motion{CPU: unknown, Activity: seconds(5), InPane: true}, fleet.ProgressSome, 5},
+		"cpu unknown":                    {Motion{CPU: unknown, Activity: seconds(2000), InPane: true}, fleet.ProgressUnknown, -1},
+		"pane unseen":                    {Motion{CPU: seconds(1000), Activity: unknown, InPane: true}, fleet.ProgressUnknown, -1},
+		"no pane, all quiet":             {Motion{CPU: seconds(1000), Activity: unknown}, fleet.ProgressNone, 1000},
+		"title moved":                    {Motion{CPU: seconds(1000), Others: []fleet.Duration{fleet.Duration(time.Second)}}, fleet.ProgressSome, 1},
+		"nothing seen":                   {Motion{}, fleet.ProgressUnknown, -1},
+		"quiet, but not for long enough": {Motion{CPU: seconds(800)}, fleet.ProgressSome, 800},
+	} {
+		got, quiet := Progress(c.m, DefaultDwell)
+		if n := int(time.Duration(quiet.Or(-1e9)) / time.Second); got != c.want || n != c.quiet {
+			t.Errorf("%s: %s after %v, want %s after %d s", name, got, quiet, c.want, c.quiet)
+		}
+	}
+}

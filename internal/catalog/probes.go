@@ -1,0 +1,185 @@
+package catalog
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"custos/internal/agent"
+	"custos/internal/fleet"
+	"custos/internal/observe"
+	"custos/internal/observe/agents"
+	"custos/internal/observe/extra"
+	gitprobe "custos/internal/observe/git"
+	"custos/internal/observe/host"
+	"custos/internal/observe/locks"
+	"custos/internal/observe/logs"
+	"custos/internal/observe/phases"
+	"custos/internal/observe/self"
+	"custos/internal/observe/sessions"
+	"custos/internal/session"
+	"custos/internal/sys/git"
+	"custos/internal/sys/proc"
+)
+
+// probeMaker is one probe: the section of custos.toml it reads ("" for none),
+// and how it is made.
+type probeMaker struct {
+	section string
+	make    func(*World) (observe.Probe, error)
+}
+
+// probeMakers lists the built-in probes. Adding one is its folder and one line here.
+func probeMakers() []probeMaker {
+	return []probeMaker{
+		{"host", func(w *World) (observe.Probe, error) { return probe(w, "host", host.Options{}, host.New) }},
+		{"processes", func(w *World) (observe.Probe, error) { return w.Table, nil }},
+		{"tmux", func(w *World) (observe.Probe, error) { return sessions.New(sessions.Options{Viewer: w.Tmux}) }},
+		{"agents", newAgents},
+		{"git", newGit},
+		{"locks", func(w *World) (observe.Probe, error) {
+			return probe(w, "locks", locks.Options{Home: w.Config.Home}, locks.New)
+		}},
+		{"phases", func(w *World) (observe.Probe, error) {
+			return probe(w, "phases", phases.Options{Home: w.Config.Home}, phases.New)
+		}},
+		{"logs", func(w *World) (observe.Probe, error) {
+			return probe(w, "logs", logs.Options{Home: w.Config.Home}, logs.New)
+		}},
+		{"", newSelf},
+	}
+}
+
+// Probes makes every built-in probe, and one for each foreign probe program.
+func Probes(w *World) ([]observe.Probe, error) {
+	var out []observe.Probe
+	for _, m := range probeMakers() {
+		p, err := m.make(w)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, p)
+	}
+	programs, err := programs(w)
+	return append(out, programs...), err
+}
+
+// Sections lists the sections of custos.toml that belong to plug-ins.
+func Sections() []string {
+	out := []string{"probe"}
+	for _, m := range probeMakers() {
+		out = append(out, m.section)
+	}
+	for _, m := range actionMakers() {
+		out = append(out, m.section)
+	}
+	slices.Sort(out)
+	return slices.Compact(slices.DeleteFunc(out, func(s string) bool { return s == "" }))
+}
+
+// probe reads a section into options that hold the defaults, and makes the plug-in.
+func probe[O any, P observe.Probe](w *World, section string, o O, make func(O) (P, error)) (observe.Probe, error) {
+	if err := w.Config.Section(section, &o); err != nil {
+		return nil, err
+	}
+	return make(o)
+}
+
+func newAgents(w *World) (observe.Probe, error) {
+	return probe(w, "agents", agents.Options{Kinds: w.Kinds, Procs: w.Table.Processes, Panes: w.Tmux.Panes, Screens: w.Tmux.Screens,
+		Recorded: w.Recorded, Now: w.Now, Home: w.Config.Home}, agents.New)
+}
+
+func newGit(w *World) (observe.Probe, error) {
+	o, err := w.git()
+	if err != nil {
+		return nil, err
+	}
+	return gitprobe.New(o)
+}
+
+// git is the section [git], which the probe and three actions read.
+func (w *World) git() (gitprobe.Options, error) {
+	o := gitprobe.Options{Standing: w.standing, Discover: w.whereAgentsStand}
+	return o, w.Config.Section("git", &o)
+}
+
+// locks is the section [locks], which the probe and one action read.
+func (w *World) locks() (locks.Options, error) {
+	var o locks.Options
+	return o, w.Config.Section("locks", &o)
+}
+
+// standing lists where every process and every pane stands.
+func (w *World) standing(ctx context.Context) ([]git.CWD, error) { return w.stand(ctx, w.Procs) }
+
+func (w *World) stand(ctx context.Context, procs *proc.Reader) ([]git.CWD, error) {
+	table, err := procs.Table(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var out []git.CWD
+	for _, p := range table {
+		if p.State != "Z" {
+			out = append(out, git.CWD{PID: p.ID.PID, UID: p.UID, Name: p.Comm, Path: p.CWD.Path})
+		}
+	}
+	panes, err := w.Tmux.Panes(ctx)
+	if err != nil && !errors.Is(err, session.ErrAbsent) {
+		return nil, fmt.Errorf("cannot tell where panes stand: %w", err)
+	}
+	for _, p := range panes {
+		out = append(out, git.CWD{PID: p.ID.Root.PID, UID: w.From.UID, Name: p.Command, Path: fleet.RawPath(p.CWD)})
+	}
+	return out, nil
+}
+
+// patience is how long whereAgentsStand may take; without it only configured
+// repositories are seen.
+const patience = 2 * time.Second
+
+// whereAgentsStand lists the folders that agents work in.
+func (w *World) whereAgentsStand() (dirs []string) {
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	procs, err := w.Table.Processes(ctx)
+	if err != nil {
+		return nil
+	}
+	for _, run := range agent.Detect(w.Kinds, procs) {
+		if dir, ok := run.Process.CWD.Get(); ok {
+			dirs = append(dirs, fleet.RawPath(dir))
+		}
+	}
+	return dirs
+}
+
+func newSelf(w *World) (observe.Probe, error) {
+	return self.New(self.Options{StartedAt: w.StartedAt, PatrolEvery: w.PatrolEvery, LastPatrolAge: w.LastPatrol,
+		Amnesia: w.Amnesia, ClockBehind: w.ClockBehind, JournalDir: w.Config.JournalDir, StoreFile: w.StoreFile})
+}
+
+// programs makes a probe for each [probe.NAME].
+func programs(w *World) (out []observe.Probe, err error) {
+	sections := map[string]extra.Options{}
+	if err := w.Config.Section("probe", &sections); err != nil {
+		return nil, err
+	}
+	names := make([]string, 0, len(sections))
+	for n := range sections {
+		names = append(names, n)
+	}
+	slices.Sort(names)
+	for _, n := range names {
+		o := sections[n]
+		o.Name, o.Getenv = n, w.Getenv
+		p, err := extra.New(o)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, p)
+	}
+	return out, nil
+}

@@ -1,0 +1,34 @@
+package cli
+
+import (
+	"context"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"custos/internal/api"
+)
+
+func (a *app) ackCommand() *cobra.Command {
+	var by string
+	c := &cobra.Command{
+		Use:   "ack NUMBER",
+		Short: "Say that you have taken up an alert",
+		Args:  cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			n, err := strconv.ParseInt(strings.TrimPrefix(args[0], "#"), 10, 64)
+			if err != nil || n <= 0 {
+				return &api.Error{Kind: api.BadInput, Message: "cannot acknowledge \"" + flat(args[0]) + "\": want the number of an alert", Hint: "custos alerts"}
+			}
+			_, err = ask(cmd.Context(), a, patience, func(ctx context.Context, c *api.Client) (api.Alert, error) {
+				return c.Acknowledge(ctx, n, api.AckOrder{By: by})
+			}, func(p *page, al api.Alert) {
+				p.line("Alert #%d is taken up by %s: %s %s", al.Number, flat(al.AckedBy), flat(al.Rule), p.subject(al.Subject))
+			})
+			return err
+		},
+	}
+	c.Flags().StringVar(&by, "by", "", "your `NAME` (default: the user's)")
+	return c
+}

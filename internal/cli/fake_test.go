@@ -1,0 +1,190 @@
+package cli_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/rogpeppe/go-internal/txtar"
+
+	"custos/internal/api"
+	"custos/internal/cli"
+	"custos/internal/config"
+	"custos/internal/fleet"
+	"custos/internal/server"
+)
+
+// world is a Custos without a machine: one pass from a file, everything else in
+// memory or in small files below the state folder.
+type world struct {
+	pass  fleet.Pass
+	state string
+}
+
+// fake is a Daemon that serves the pass in the file $PASS (a txtar whose first
+// file is one), or fails to look when there is none.
+func fake(getenv func(string) string) cli.Daemon {
+	frozen := func(c config.Config) string { return filepath.Join(c.StateDir, "frozen") }
+	options := func(c config.Config) (server.Options, error) {
+		w := &world{state: c.StateDir}
+		var err error
+		if file := getenv("PASS"); file != "" {
+			w.pass, err = passOf(file)
+		}
+		if strings.Contains(string(c.Text), "[rule.broken]") {
+			err = &config.Mistake{Err: errors.New("cannot read custos.toml:1: rule broken")}
+		}
+		return w.options(), err
+	}
+	return cli.Daemon{
+		Local: func(_ context.Context, c config.Config) (http.Handler, func() error, error) {
+			o, err := options(c)
+			o.InProcess = true
+			return server.New(o), func() error { return nil }, err
+		},
+		Up: func(ctx context.Context, c config.Config, _ bool) error {
+			o, err := options(c)
+			if err != nil {
+				return err
+			}
+			ctx, o.Down = context.WithCancel(ctx)
+			l, err := server.Listen(c.RuntimeDir + "/s")
+			if err != nil {
+				return err
+			}
+			return server.Serve(ctx, l, server.New(o))
+		},
+		Socket: func(c config.Config) string { return c.RuntimeDir + "/s" },
+		Freeze: func(c config.Config, by, why string) error {
+			if err := os.MkdirAll(c.StateDir, 0o700); err != nil {
+				return err
+			}
+			return os.WriteFile(frozen(c), []byte(by+": "+why), 0o600)
+		},
+		Thaw: func(c config.Config) (string, error) {
+			b, err := os.ReadFile(frozen(c))
+			if errors.Is(err, fs.ErrNotExist) {
+				return "", nil
+			}
+			return string(b), errors.Join(err, os.Remove(frozen(c)))
+		},
+		Uninstall: func(c config.Config) ([]string, error) {
+			if _, err := os.Stat(c.StateDir); err != nil {
+				return nil, nil
+			}
+			return []string{c.StateDir}, os.RemoveAll(c.StateDir)
+		},
+	}
+}
+
+func passOf(file string) (fleet.Pass, error) {
+	var p fleet.Pass
+	ar, err := txtar.ParseFile(file)
+	if err != nil {
+		return p, err
+	}
+	text := ar.Comment // a script cannot hold a txtar, only its JSON
+	if len(ar.Files) > 0 {
+		text = ar.Files[0].Data
+	}
+	for _, name := range fleet.PartNames() {
+		p.Snapshot.Sight(name).Status = fleet.StatusOK
+	}
+	return p, json.NewDecoder(bytes.NewReader(text)).Decode(&p)
+}
+
+func (w *world) options() server.Options {
+	return server.Options{
+		Cycle: w, Alerts: w, Chronicle: w, Journal: w, Teller: w, Rules: w, Explainer: w,
+		Status: w.status, Now: func() fleet.Instant { return w.pass.Snapshot.At }, Version: "1.2.3",
+	}
+}
+
+func (w *world) status(context.Context) api.Status {
+	at := w.pass.Snapshot.At.Wall.UTC()
+	return api.Status{Version: "1.2.3", Mode: "observe", LastPatrol: &at, Patrols: 7, Firing: map[string]int{"P1": 1, "P2": 3}, State: w.state, Notes: []string{}}
+}
+
+func (w *world) Look(context.Context) (fleet.Pass, error) {
+	if w.pass.Snapshot.At.IsZero() {
+		return w.pass, errors.New("cannot look: there is no world")
+	}
+	return w.pass, nil
+}
+
+func (w *world) Patrol(ctx context.Context, o fleet.PatrolOrder) (fleet.Pass, error) {
+	p, err := w.Look(ctx)
+	p.Number = 8
+	if !o.Apply {
+		p.Results = nil
+	}
+	return p, err
+}
+
+func (w *world) Judge(_ context.Context, r fleet.Recording) (fleet.Pass, error) {
+	p := w.pass
+	p.Snapshot = r.Snapshot
+	return p, nil
+}
+
+func (w *world) Alerts(_ context.Context, all bool) ([]fleet.Alert, error) {
+	var out []fleet.Alert
+	for _, a := range w.pass.Assessment.Alerts {
+		if all || a.Status != fleet.AlertResolved {
+			out = append(out, a)
+		}
+	}
+	return out, nil
+}
+
+func (w *world) Acknowledge(_ context.Context, n int64, by string) (fleet.Alert, error) {
+	for _, a := range w.pass.Assessment.Alerts {
+		if a.Number == n {
+			a.AckedBy = by
+			return a, nil
+		}
+	}
+	return fleet.Alert{}, errors.New("no such alert")
+}
+
+func (w *world) Silence(context.Context, fleet.Silence) error { return nil }
+
+func (w *world) Events(_ context.Context, f server.EventFilter) ([]fleet.Event, error) {
+	return []fleet.Event{{ID: 1, At: w.pass.Snapshot.At, Kind: "alert.firing", Text: "it began \x1b[31mred\x1b[0m"}}, nil
+}
+
+func (w *world) Journal(_ context.Context, day string) (api.Journal, error) {
+	if day != "" && day != "2026-11-20" {
+		return api.Journal{}, fmt.Errorf("cannot read the journal of %s: %w", day, fs.ErrNotExist)
+	}
+	return api.Journal{Day: "2026-11-20", Text: "## Custos patrol — 09:00 UTC\n\n- RAM: 2.0 GiB\x1b]0;evil\x07"}, nil
+}
+
+func (w *world) Commands(a fleet.Action) []fleet.Command {
+	return []fleet.Command{{Argv: []string{"mv", a.Subject.Name, "it's away"}, Note: "renamed, never deleted"}}
+}
+
+func (w *world) Rules() []api.Rule {
+	return []api.Rule{
+		{Name: "disk-pressure", Priority: "P1", Over: "mount", Expr: "mount.used_percent > 80.0", Actions: []string{"rotate-log"}, Mode: "auto", Enabled: true, CausedBy: []string{}, Runbook: "docs/runbooks/disk.md"},
+		{Name: "lock-dead", Priority: "P2", Over: "lock", Expr: "lock.holder == 'dead'", Actions: []string{}, Mode: "auto", CausedBy: []string{}},
+	}
+}
+
+func (w *world) TOML() string { return "[rule.disk-pressure]\npriority = \"P1\"\n" }
+
+func (w *world) Explain(kind, title, screen string) (api.Explanation, error) {
+	if kind == "nobody" {
+		return api.Explanation{}, errors.New(`cannot explain: there is no kind "nobody"`)
+	}
+	return api.Explanation{Kind: "claude", State: "working", Reason: "it spins", Source: "screen",
+		Signals:  []api.Signal{{Kind: "claude", Source: "screen", Says: strings.TrimSpace(screen), Hint: "working"}},
+		Warnings: []string{"A screen proves nothing by itself."}}, nil
+}

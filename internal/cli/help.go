@@ -1,0 +1,121 @@
+package cli
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+// topic is a group of commands in the help.
+type topic struct {
+	title    string
+	commands []string
+}
+
+// everyday are the eight commands of the short help.
+func everyday() []topic {
+	return []topic{
+		{"Look", []string{"preflight", "plan", "why"}},
+		{"Act", []string{"patrol", "freeze"}},
+		{"Be told", []string{"alerts", "ack"}},
+		{"Keep watching", []string{"up"}},
+	}
+}
+
+// everything lists all commands by topic; a test sees to it that none is missing.
+func everything() []topic {
+	return []topic{
+		{"Look", []string{"preflight", "plan", "why", "explain", "record", "rules", "status"}},
+		{"Act", []string{"patrol", "freeze", "thaw"}},
+		{"Be told", []string{"alerts", "ack", "silence", "journal"}},
+		{"The daemon", []string{"up", "down", "uninstall"}},
+		{"Configure", []string{"init", "config", "schema", "version", "help", "completion"}},
+	}
+}
+
+const exitCodes = `Exit codes: 0 well · 1 alerts at or above --fail-on · 2 bad use or input · 3 could not look`
+
+func (a *app) setHelp(root *cobra.Command) {
+	help := &cobra.Command{
+		Use:   "help [all | COMMAND]",
+		Short: "Help on a command; help all lists every command",
+		Args:  cobra.ArbitraryArgs,
+		RunE: func(_ *cobra.Command, args []string) error {
+			if len(args) == 1 && args[0] == "all" {
+				a.writeHelp(root, everything())
+				return nil
+			}
+			c, rest, err := root.Find(args)
+			if err != nil || len(rest) > 0 && c == root {
+				return usage("cannot help with %q: there is no such command", strings.Join(args, " "))
+			}
+			return c.Help()
+		},
+	}
+	root.SetHelpCommand(help)
+	root.SetHelpFunc(func(c *cobra.Command, _ []string) {
+		if c == root {
+			a.writeHelp(root, everyday())
+			return
+		}
+		fmt.Fprint(a.Stdout, commandHelp(c))
+	})
+}
+
+// writeHelp is the help of the program, with the commands of some topics.
+func (a *app) writeHelp(root *cobra.Command, topics []topic) {
+	root.InitDefaultHelpFlag()
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s.\n\n%s\n\nUsage:\n  custos [COMMAND] [flags]\n", root.Short, root.Long)
+	for _, t := range topics {
+		fmt.Fprintf(&b, "\n%s:\n", t.title)
+		for _, name := range t.commands {
+			fmt.Fprintf(&b, "  %-10s  %s\n", name, shortOf(root, name))
+		}
+	}
+	fmt.Fprintf(&b, "\nFlags:\n%s\n%s\n", root.Flags().FlagUsagesWrapped(widest), exitCodes)
+	if len(topics) == len(everyday()) {
+		b.WriteString("\nEvery command: custos help all. One command: custos help COMMAND.\n")
+	}
+	fmt.Fprint(a.Stdout, b.String())
+}
+
+func shortOf(root *cobra.Command, name string) string {
+	root.InitDefaultHelpCmd()
+	root.InitDefaultCompletionCmd()
+	for _, c := range root.Commands() {
+		if c.Name() == name {
+			return c.Short
+		}
+	}
+	return ""
+}
+
+// commandHelp is the help of one command. docs/cli.md is made of it.
+func commandHelp(c *cobra.Command) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s.\n", c.Short)
+	if c.Long != "" {
+		fmt.Fprintf(&b, "\n%s\n", c.Long)
+	}
+	fmt.Fprintf(&b, "\nUsage:\n  %s\n", c.UseLine())
+	subs := slices.DeleteFunc(slices.Clone(c.Commands()), func(s *cobra.Command) bool { return !s.IsAvailableCommand() })
+	if len(subs) > 0 {
+		b.WriteString("\nCommands:\n")
+		for _, s := range subs {
+			fmt.Fprintf(&b, "  %-10s  %s\n", s.Name(), s.Short)
+		}
+	}
+	if c.Example != "" {
+		fmt.Fprintf(&b, "\nExamples:\n%s\n", c.Example)
+	}
+	if f := c.LocalNonPersistentFlags(); f.HasAvailableFlags() {
+		fmt.Fprintf(&b, "\nFlags:\n%s", f.FlagUsagesWrapped(widest))
+	}
+	if f := c.InheritedFlags(); f.HasAvailableFlags() {
+		fmt.Fprintf(&b, "\nEverywhere:\n%s", f.FlagUsagesWrapped(widest))
+	}
+	return b.String()
+}

@@ -1,0 +1,174 @@
+package cli
+
+import (
+	"bytes"
+	"flag"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/spf13/cobra"
+
+	"custos/internal/daemon"
+)
+
+var update = flag.Bool("update", false, "rewrite docs/cli.md")
+
+func testRoot() *cobra.Command {
+	a := &app{Env: Env{Stdout: io.Discard, Stderr: io.Discard, Getenv: func(string) string { return "" }}}
+	root := a.root()
+	root.InitDefaultHelpCmd()
+	root.InitDefaultCompletionCmd()
+	return root
+}
+
+// Every command is in the long help, once, and every name there is a command.
+func TestHelpAllHasEveryCommand(t *testing.T) {
+	var listed []string
+	for _, tp := range everything() {
+		listed = append(listed, tp.commands...)
+	}
+	var real []string
+	for _, c := range testRoot().Commands() {
+		real = append(real, c.Name())
+	}
+	slices.Sort(listed)
+	slices.Sort(real)
+	if d := cmp.Diff(real, listed); d != "" {
+		t.Error(d)
+	}
+	n := 0
+	for _, tp := range everyday() {
+		for _, name := range tp.commands {
+			n++
+			if !slices.Contains(real, name) {
+				t.Errorf("the short help names %q, which is no command", name)
+			}
+		}
+	}
+	if n != 8 {
+		t.Errorf("the short help has %d commands, want 8", n)
+	}
+}
+
+// docs/cli.md is made of the commands themselves.
+func TestDocumentation(t *testing.T) {
+	const file = "../../docs/cli.md"
+	got := document(testRoot())
+	if *update {
+		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff(string(want), got); d != "" {
+		t.Errorf("docs/cli.md is not what the commands say (go test ./internal/cli -run TestDocumentation -update):\n%s", d)
+	}
+}
+
+func document(root *cobra.Command) string {
+	var b strings.Builder
+	b.WriteString("# The command line\n\nThis page is made of the commands themselves: `go test ./internal/cli -run TestDocumentation -update`.\n\n" +
+		exitCodes + ".\n\n`--json` prints the answer as JSON, whose schema `custos schema NAME` prints. Without a daemon a command\n" +
+		"does its work in its own process; with one (`custos up`) it asks it.\n\n## custos\n\n```text\n" + commandHelp(root) + "```\n")
+	for _, tp := range everything() {
+		for _, name := range tp.commands {
+			if name == "completion" {
+				continue // cobra's own
+			}
+			for _, c := range root.Commands() {
+				if c.Name() == name {
+					section(&b, c)
+				}
+			}
+		}
+	}
+	return b.String()
+}
+
+func section(b *strings.Builder, c *cobra.Command) {
+	b.WriteString("\n## " + c.CommandPath() + "\n\n```text\n" + commandHelp(c) + "```\n")
+	for _, sub := range c.Commands() {
+		section(b, sub)
+	}
+}
+
+// No text a program wrote may steer the terminal, whatever the server let pass.
+func TestClean(t *testing.T) {
+	for in, want := range map[string]string{
+		"\x1b[31mred\x1b[0m":      "red",
+		"\x1b]0;title\x07x":       "x",
+		"\x1b]8;;http://e\x1b\\l": "l",
+		"a\rb\x00\x7f\u009bc":     "abc",
+		"plain ✳ text":            "plain ✳ text",
+	} {
+		if got := clean(in); got != want {
+			t.Errorf("clean(%q) = %q, want %q", in, got, want)
+		}
+	}
+}
+
+// A table keeps to the page, shortens only what may be shortened, and shows the
+// ends of a path.
+func TestTableFits(t *testing.T) {
+	long := "/home/me/some/very/long/path/that/goes/on/and/on/and/ends/here.log"
+	for _, width := range []int{60, 80, 100, 200} {
+		var out bytes.Buffer
+		p := &page{out: &out, width: width}
+		p.table([]column{{head: "A"}, {head: "PATH", shorten: middle}, {head: "EMPTY"}, {head: "WHY", shorten: cut}},
+			[][]string{{"x", long, "", strings.Repeat("because ", 20)}, {"yy", "/short", "", ""}})
+		if err := p.flush(); err != nil {
+			t.Fatal(err)
+		}
+		for _, line := range strings.Split(out.String(), "\n") {
+			if runes(line) > width {
+				t.Errorf("at %d: %d columns: %q", width, runes(line), line)
+			}
+		}
+		if s := out.String(); strings.Contains(s, "EMPTY") || !strings.Contains(s, ".log") {
+			t.Errorf("at %d:\n%s", width, s)
+		}
+	}
+}
+
+func TestWords(t *testing.T) {
+	for in, want := range map[string]string{"0s": "0s", "90s": "1m", "1h30m0s": "1h30m", "50h0m0s": "2d2h", "": "?"} {
+		if got := span(in); got != want {
+			t.Errorf("span(%q) = %q, want %q", in, got, want)
+		}
+	}
+	if got := shell([]string{"mv", "a b", "it's", ""}); got != `mv 'a b' 'it'\''s' ''` {
+		t.Errorf("shell = %s", got)
+	}
+	if got := middle("/home/me/x", 8); got != "/h…/me/x" && runes(got) != 8 {
+		t.Errorf("middle = %q", got)
+	}
+}
+
+// Every plug-in section has its heading in docs/config.md, and every heading of
+// a section there is one.
+func TestSectionsAreDocumented(t *testing.T) {
+	doc, err := os.ReadFile("../../docs/config.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	known := append(daemon.Sections(), "rule", "kind")
+	for _, s := range known {
+		if !strings.Contains(string(doc), "\n### `["+s+"]`\n") && !strings.Contains(string(doc), "\n### `["+s+".NAME]`\n") {
+			t.Errorf("docs/config.md has no heading for [%s]", s)
+		}
+	}
+	for _, line := range strings.Split(string(doc), "\n") {
+		name, ok := strings.CutPrefix(line, "### `[")
+		name, _, _ = strings.Cut(strings.TrimSuffix(name, "]`"), ".")
+		if ok && !slices.Contains(known, name) {
+			t.Errorf("docs/config.md documents [%s], which is no section", name)
+		}
+	}
+}

@@ -1,0 +1,33 @@
+package cli
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"custos/internal/api"
+)
+
+func (a *app) journalCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:     "journal [DAY]",
+		Short:   "The journal of the newest day, or of one like 2006-01-02",
+		Example: "  custos journal\n  custos journal 2026-11-20",
+		Args:    cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			day := ""
+			if len(args) == 1 {
+				day = args[0]
+			}
+			_, err := ask(cmd.Context(), a, patience, func(ctx context.Context, c *api.Client) (api.Journal, error) {
+				return c.Journal(ctx, day)
+			}, func(p *page, j api.Journal) {
+				p.buf.WriteString(clean(j.Text))
+				if n := len(j.Text); n > 0 && j.Text[n-1] != '\n' {
+					p.buf.WriteByte('\n')
+				}
+			})
+			return err
+		},
+	}
+}

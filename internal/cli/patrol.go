@@ -1,0 +1,119 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"custos/internal/api"
+)
+
+func (a *app) patrolCommand() *cobra.Command {
+	var apply bool
+	c := &cobra.Command{
+		Use:   "patrol",
+		Short: "Look, judge, mend what is allowed, and write it down",
+		Long: `patrol runs one whole pass now: it looks, judges, does what the modes allow,
+waits for it, and writes the journal. With --apply you approve, for this pass,
+every action whose rule is not set to observe.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := a.checkFailOn(); err != nil {
+				return err
+			}
+			r, err := ask(cmd.Context(), a, labour, func(ctx context.Context, c *api.Client) (api.PatrolReport, error) {
+				return c.Patrol(ctx, api.PatrolOrder{Apply: apply})
+			}, writePatrol)
+			if err != nil {
+				return err
+			}
+			var bad []string
+			for _, al := range r.Alerts {
+				if al.AckedBy == "" && al.SilencedUntil == nil {
+					bad = append(bad, al.Priority)
+				}
+			}
+			return a.alarm(bad)
+		},
+	}
+	c.Flags().BoolVar(&apply, "apply", false, "act now, as if every rule that asks were approved")
+	a.failOnFlag(c)
+	return c
+}
+
+func writePatrol(p *page, r api.PatrolReport) {
+	p.line("%s · %s · mode %s%s", p.paint(bold, fmt.Sprintf("Patrol %d", r.Number)), r.At.UTC().Format("Mon 2 Jan 2006 15:04 UTC"), flat(r.Mode), applied(r))
+	p.line("%s", hostLine(r.Host))
+	p.head("ALERTS", "")
+	if len(r.Alerts) == 0 {
+		p.line("  %s", p.paint(green, "none"))
+	}
+	writeAlertTable(p, r.Alerts)
+	if len(r.Resolved) > 0 {
+		p.head("OVER", "")
+		writeAlertTable(p, r.Resolved)
+	}
+	patrolDone(p, r)
+	lookSkipped(p, r.Skipped, api.FirstLook{At: r.At})
+	patrolDoubts(p, r.CannotTell)
+	if len(r.NotSeen) > 0 {
+		p.head("NOT SEEN", "")
+		var rows [][]string
+		for _, s := range r.NotSeen {
+			rows = append(rows, []string{flat(s.Part), flat(s.Status), flat(s.Why)})
+		}
+		p.table([]column{{}, {}, {shorten: cut}}, rows)
+	}
+	p.next(r.Next)
+}
+
+func applied(r api.PatrolReport) string {
+	if r.Applied {
+		return ", applied by your word"
+	}
+	return ""
+}
+
+func patrolDone(p *page, r api.PatrolReport) {
+	p.head("DONE", "")
+	if len(r.Done) == 0 {
+		p.line("  nothing")
+	}
+	var rows [][]string
+	for _, d := range r.Done {
+		what := d.Effect
+		if d.Why != "" {
+			what = d.Why
+		}
+		rows = append(rows, []string{flat(d.Status), flat(d.Do), p.subject(d.Subject), flat(what)})
+	}
+	p.table([]column{{paint: p.result}, {}, {shorten: middle}, {shorten: cut}}, rows)
+	waiting := len(r.Planned) - len(r.Done)
+	if waiting > 0 {
+		p.line("  %s", p.dim(fmt.Sprintf("%d more under way", waiting)))
+	}
+}
+
+func (p *page) result(status string) string {
+	switch status {
+	case "done":
+		return p.paint(green, status)
+	case "unneeded":
+		return p.dim(status)
+	}
+	return p.paint(yellow, status)
+}
+
+func patrolDoubts(p *page, list []api.Doubt) {
+	if len(list) == 0 {
+		return
+	}
+	p.head("CANNOT TELL", "")
+	var rows [][]string
+	for _, d := range list {
+		rows = append(rows, []string{flat(d.Rule), p.subject(d.Subject), flat(d.Why)})
+	}
+	p.table([]column{{}, {shorten: middle}, {shorten: cut}}, first(rows, longest))
+	p.more(len(rows), "custos plan --json")
+}

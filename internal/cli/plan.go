@@ -1,0 +1,116 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"custos/internal/api"
+)
+
+func (a *app) planCommand() *cobra.Command {
+	var file string
+	c := &cobra.Command{
+		Use:   "plan",
+		Short: "What `custos patrol --apply` would do, with the exact commands",
+		Long: `plan looks, and says what Custos would do and what it would not, and why. It
+changes nothing. With --recording it judges a recording instead of this machine:
+the same recording gives the same plan, byte for byte, anywhere.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			recording, err := a.input(file, "recording")
+			if err != nil {
+				return err
+			}
+			_, err = ask(cmd.Context(), a, patience, func(ctx context.Context, c *api.Client) (api.Plan, error) {
+				if recording != nil {
+					return c.Judge(ctx, recording)
+				}
+				return c.Plan(ctx)
+			}, writePlan)
+			return err
+		},
+	}
+	c.Flags().StringVar(&file, "recording", "", "judge this `FILE` of custos record instead; - is the standard input")
+	return c
+}
+
+// input reads a file a person named, or the standard input for "-"; nil for "".
+func (a *app) input(file, what string) ([]byte, error) {
+	var b []byte
+	var err error
+	switch file {
+	case "":
+		return nil, nil
+	case "-":
+		b, err = io.ReadAll(a.Stdin)
+	default:
+		b, err = os.ReadFile(file)
+	}
+	if err != nil {
+		return nil, usage("cannot read the %s: %v", what, err)
+	}
+	if b == nil {
+		b = []byte{}
+	}
+	return b, nil
+}
+
+func writePlan(p *page, v api.Plan) {
+	p.line("%s · %s", p.paint(bold, "Plan"), v.At.UTC().Format("Mon 2 Jan 2006 15:04 UTC"))
+	p.head("WOULD DO", "")
+	if len(v.Actions) == 0 {
+		p.line("  nothing")
+	}
+	for _, d := range v.Actions {
+		writeDeed(p, d)
+	}
+	writeRefusals(p, v)
+	patrolDoubts(p, v.CannotTell)
+	if len(v.Idle) > 0 {
+		p.head("NO ACTION ASKED FOR", "")
+		var rows [][]string
+		for _, i := range v.Idle {
+			rows = append(rows, []string{flat(i.Rule), p.subject(i.Subject)})
+		}
+		p.table([]column{{}, {shorten: middle}}, rows)
+	}
+}
+
+// writeDeed writes an action with its commands, whole: they are to be read.
+func writeDeed(p *page, d api.Deed) {
+	p.line("  %s  %s  %s", p.priority(d.Priority), p.paint(bold, flat(d.Do)), p.subject(d.Subject))
+	p.text(6, flat(d.Rule)+": "+flat(d.Why))
+	for _, c := range d.Commands {
+		line := "      $ " + flat(shell(c.Argv))
+		if len(c.Argv) == 0 {
+			line = "     "
+		}
+		if c.Note != "" {
+			line += "  " + p.dim("# "+flat(c.Note))
+		}
+		p.line("%s", line)
+	}
+}
+
+func writeRefusals(p *page, v api.Plan) {
+	if len(v.Skipped) == 0 {
+		return
+	}
+	p.head("SKIPPED", fmt.Sprint(len(v.Skipped)))
+	for _, r := range v.Skipped {
+		p.line("  %s  %s  %s", p.priority(r.Priority), flat(r.Do), p.subject(r.Subject))
+		why := []string{flat(r.Guard) + ": " + flat(r.Why)}
+		if r.Until != nil {
+			why = append(why, "until "+clock(*r.Until, v.At))
+		}
+		p.text(6, strings.Join(why, ", "))
+		if r.Hint != "" {
+			p.line("      %s %s", p.dim("→"), flat(r.Hint))
+		}
+	}
+}

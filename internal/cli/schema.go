@@ -1,0 +1,47 @@
+package cli
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"custos/internal/api"
+)
+
+func (a *app) schemaCommand() *cobra.Command {
+	var list bool
+	c := &cobra.Command{
+		Use:   "schema [NAME]",
+		Short: "The JSON Schema of a recording, or of what --json prints",
+		Args:  cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if list {
+				_, err := ask(cmd.Context(), a, patience, func(ctx context.Context, c *api.Client) ([]string, error) {
+					return c.Schemas(ctx)
+				}, func(p *page, names []string) {
+					for _, n := range names {
+						p.line("%s", flat(n))
+					}
+				})
+				return err
+			}
+			name := "recording"
+			if len(args) == 1 {
+				name = args[0]
+			}
+			c, closer, err := a.client(cmd.Context())
+			if err != nil {
+				return err
+			}
+			defer closer()
+			b, err := c.Schema(cmd.Context(), name)
+			if err != nil {
+				return err
+			}
+			_, err = a.Stdout.Write(append(b, '\n'))
+			return err
+		},
+	}
+	c.Flags().BoolVar(&list, "list", false, "print the names there are")
+	return c
+}

@@ -1,0 +1,72 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"custos/internal/api"
+)
+
+func (a *app) statusCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "status",
+		Short: "How Custos itself is: daemon, mode, last patrol, alerts",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			_, err := ask(cmd.Context(), a, patience, func(ctx context.Context, c *api.Client) (api.Status, error) {
+				return c.Status(ctx)
+			}, writeStatus)
+			return err
+		},
+	}
+}
+
+func writeStatus(p *page, s api.Status) {
+	daemon := "no daemon is running (custos up)"
+	if s.Daemon {
+		daemon = fmt.Sprintf("running, pid %d", s.PID)
+		if s.Started != nil {
+			daemon += ", since " + s.Started.UTC().Format("2006-01-02 15:04 UTC")
+		}
+	}
+	rows := [][]string{{"daemon", daemon}, {"version", flat(s.Version)}, {"mode", flat(s.Mode)}}
+	add := func(name, value string) {
+		if value != "" {
+			rows = append(rows, []string{name, value})
+		}
+	}
+	add("frozen", flat(s.Frozen))
+	if s.LastPatrol != nil {
+		add("last patrol", fmt.Sprintf("number %d, %s", s.Patrols, s.LastPatrol.UTC().Format("2006-01-02 15:04 UTC")))
+	} else {
+		add("last patrol", "never")
+	}
+	if s.NextPatrol != nil {
+		add("next patrol", s.NextPatrol.UTC().Format("2006-01-02 15:04 UTC"))
+	}
+	add("alerts", firingText(s.Firing))
+	if s.InFlight > 0 {
+		add("under way", plural(s.InFlight, "action"))
+	}
+	add("state", p.path(s.State))
+	for _, n := range s.Notes {
+		add("note", flat(n))
+	}
+	p.table([]column{{paint: p.dim}, {}}, rows)
+}
+
+func firingText(firing map[string]int) string {
+	var out []string
+	for _, priority := range priorities() {
+		if n := firing[priority]; n > 0 {
+			out = append(out, fmt.Sprintf("%d × %s", n, priority))
+		}
+	}
+	if len(out) == 0 {
+		return "none"
+	}
+	return strings.Join(out, ", ")
+}

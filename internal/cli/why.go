@@ -1,0 +1,104 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"custos/internal/api"
+)
+
+func (a *app) whyCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "why X",
+		Short: "The story of anything: an alert's number, an agent, a path, a rule",
+		Long: `why tells what is seen of a thing now, what is wrong with it, what Custos would
+do about it or would not and why, and what was written down about it before.
+X is an alert's number, an agent's name, a path, a rule, an action, kind/name,
+or an unmistakable piece of a name.`,
+		Example: "  custos why 3\n  custos why builder\n  custos why ./worktrees/one\n  custos why disk-pressure",
+		Args:    cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			of, err := absolute(args[0])
+			if err != nil {
+				return err
+			}
+			_, err = ask(cmd.Context(), a, patience, func(ctx context.Context, c *api.Client) (api.Story, error) {
+				return c.Story(ctx, of)
+			}, writeStory)
+			return err
+		},
+	}
+}
+
+// absolute turns a path that is meant from here into one the daemon
+// understands. Anything else it leaves alone.
+func absolute(x string) (string, error) {
+	if x != "." && x != ".." && !strings.HasPrefix(x, "./") && !strings.HasPrefix(x, "../") {
+		return strings.TrimSuffix(x, "/"), nil
+	}
+	abs, err := filepath.Abs(x)
+	if err != nil {
+		return "", fmt.Errorf("cannot tell which path %q is: %w", x, err)
+	}
+	return abs, nil
+}
+
+func writeStory(p *page, s api.Story) {
+	p.line("%s", p.paint(bold, p.subject(s.Subject)))
+	for _, f := range s.Facts {
+		p.text(2, f)
+	}
+	if len(s.Alerts) > 0 {
+		p.head("ALERTS", "")
+		for _, al := range s.Alerts {
+			storyAlert(p, al)
+		}
+	}
+	if len(s.Planned) > 0 {
+		p.head("WOULD DO", "")
+		for _, d := range s.Planned {
+			writeDeed(p, d)
+		}
+	}
+	writeRefusals(p, api.Plan{Skipped: s.Skipped})
+	patrolDoubts(p, s.Doubts)
+	if len(s.Events) > 0 {
+		p.head("WHAT WAS WRITTEN DOWN", "")
+		var rows [][]string
+		for _, e := range s.Events {
+			rows = append(rows, []string{e.At.UTC().Format("2006-01-02 15:04:05"), flat(e.Kind), flat(e.Text)})
+		}
+		p.table([]column{{paint: p.dim}, {}, {shorten: cut}}, rows)
+	}
+	if len(s.Alerts)+len(s.Planned)+len(s.Skipped)+len(s.Doubts) == 0 {
+		p.line("")
+		p.line("No rule has anything against it.")
+	}
+	p.next(s.Next)
+}
+
+func storyAlert(p *page, al api.Alert) {
+	number := ""
+	if al.Number > 0 {
+		number = fmt.Sprintf("#%d ", al.Number)
+	}
+	state := flat(al.Status)
+	if special := alertState(al); special != "" {
+		state = special
+	}
+	p.line("  %s  %s%s  %s", p.priority(al.Priority), number, p.paint(bold, flat(al.Rule)), p.dim(state+", for "+span(al.For)))
+	p.text(6, al.Summary)
+	for _, e := range al.Evidence {
+		p.line("      %s = %s", flat(e.Expr), flat(e.Value))
+	}
+	for _, c := range al.CausedBy {
+		p.line("      explained by %s", flat(c))
+	}
+	if al.Runbook != "" {
+		p.line("      runbook: %s", flat(al.Runbook))
+	}
+}

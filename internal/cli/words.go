@@ -1,0 +1,133 @@
+package cli
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"custos/internal/api"
+)
+
+// size writes bytes for people: "512 B", "1.4 GiB"; "?" when not known.
+func size(n *int64) string {
+	const units = "KMGTPE"
+	if n == nil {
+		return "?"
+	}
+	if *n < 1024 {
+		return strconv.FormatInt(*n, 10) + " B"
+	}
+	f, u := float64(*n)/1024, 0
+	for f >= 1023.5 && u < len(units)-1 {
+		f, u = f/1024, u+1
+	}
+	if f >= 9.95 {
+		return fmt.Sprintf("%.0f %ciB", f, units[u])
+	}
+	return fmt.Sprintf("%.1f %ciB", f, units[u])
+}
+
+// span shortens a duration's text: "1h30m0s" is "1h30m", "50h0m0s" is "2d2h".
+func span(s string) string {
+	d, err := time.ParseDuration(s)
+	switch {
+	case err != nil:
+		return "?"
+	case d < time.Minute:
+		return strconv.Itoa(int(d.Seconds())) + "s"
+	case d < time.Hour:
+		return strconv.Itoa(int(d.Minutes())) + "m"
+	case d < 24*time.Hour:
+		return two(int(d.Hours()), "h", int(d.Minutes())%60, "m")
+	}
+	return two(int(d.Hours())/24, "d", int(d.Hours())%24, "h")
+}
+
+func two(a int, unitA string, b int, unitB string) string {
+	if b == 0 {
+		return strconv.Itoa(a) + unitA
+	}
+	return strconv.Itoa(a) + unitA + strconv.Itoa(b) + unitB
+}
+
+// clock writes a moment of the day at: its date only when it is another day's.
+func clock(t, at time.Time) string {
+	if t.UTC().Format(time.DateOnly) == at.UTC().Format(time.DateOnly) {
+		return t.UTC().Format("15:04")
+	}
+	return t.UTC().Format("2006-01-02 15:04")
+}
+
+func yesNo(b *bool) string {
+	switch {
+	case b == nil:
+		return "?"
+	case *b:
+		return "yes"
+	}
+	return "no"
+}
+
+func plural(n int, one string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return strconv.Itoa(n) + " " + one + "s"
+}
+
+// shell writes a command the way a person types it.
+func shell(argv []string) string {
+	out := make([]string, len(argv))
+	for i, a := range argv {
+		out[i] = quote(a)
+	}
+	return strings.Join(out, " ")
+}
+
+func quote(arg string) string {
+	plain := arg != ""
+	for _, r := range arg {
+		if !strings.ContainsRune("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./:@%+,", r) {
+			plain = false
+		}
+	}
+	if plain {
+		return arg
+	}
+	return "'" + strings.ReplaceAll(arg, "'", `'\''`) + "'"
+}
+
+// hostLine is the machine in one line.
+func hostLine(h api.Host) string {
+	var out []string
+	if h.MemoryAvailable != nil {
+		out = append(out, fmt.Sprintf("memory %s free of %s", size(h.MemoryAvailable), size(h.MemoryTotal)))
+	}
+	if h.SwapUsed != nil && *h.SwapUsed > 0 {
+		out = append(out, "swap "+size(h.SwapUsed)+" used")
+	}
+	if h.DiskPercent != nil {
+		out = append(out, fmt.Sprintf("disk %.0f %% of %s", *h.DiskPercent, clean(h.FullestMount)))
+	}
+	if h.Load != nil {
+		out = append(out, fmt.Sprintf("load %.1f on %s", *h.Load, plural(h.CPUs, "CPU")))
+	}
+	if len(out) == 0 {
+		return "the machine could not be seen"
+	}
+	return strings.Join(out, " · ")
+}
+
+// next writes what to type next.
+func (p *page) next(list []api.Hint) {
+	if len(list) == 0 {
+		return
+	}
+	p.head("NEXT", "")
+	rows := make([][]string, len(list))
+	for i, h := range list {
+		rows[i] = []string{flat(h.Command), flat(h.What)}
+	}
+	p.table([]column{{paint: func(s string) string { return p.paint(bold, s) }}, {}}, rows)
+}

@@ -1,0 +1,38 @@
+package daemon
+
+import (
+	"context"
+
+	"custos/internal/config"
+	"custos/internal/fleet"
+	"custos/internal/loop"
+	"custos/internal/server"
+)
+
+// cycle is the loop as the server's port wants it.
+type cycle struct{ s *system }
+
+var _ server.Cycle = cycle{}
+
+// Look takes a pass that writes and does nothing. Its plan is the one that a
+// person's --apply would lead to.
+func (c cycle) Look(ctx context.Context) (fleet.Pass, error) {
+	return c.s.loop.Look(ctx, fleet.PatrolOrder{Apply: true, By: "you"})
+}
+
+// Patrol takes a whole patrol for real.
+func (c cycle) Patrol(ctx context.Context, order fleet.PatrolOrder) (fleet.Pass, error) {
+	if err := c.s.begin(ctx); err != nil {
+		return fleet.Pass{}, held(err)
+	}
+	return c.s.loop.Patrol(ctx, order)
+}
+
+// Judge thinks about a recording, with the rules that are in it.
+func (c cycle) Judge(_ context.Context, r fleet.Recording) (fleet.Pass, error) {
+	set, err := parseRules(config.Config{File: "recording"}, r.Rules)
+	if err != nil {
+		return fleet.Pass{}, err
+	}
+	return loop.Judge(set, r), nil
+}

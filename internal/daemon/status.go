@@ -1,0 +1,62 @@
+package daemon
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"time"
+
+	"custos/internal/api"
+	"custos/internal/fleet"
+)
+
+// status says how Custos itself is. It reads the ledger and the board, and
+// waits for no look.
+func (s *system) status(isDaemon bool) func(context.Context) api.Status {
+	return func(ctx context.Context) api.Status {
+		past, err := s.ledger.Past(ctx, s.world.Now())
+		out := api.Status{Daemon: isDaemon, Version: s.o.Version, Mode: s.cfg.Mode, Frozen: Frozen(s.cfg), Patrols: past.Patrol,
+			Firing: firing(past.Alerts), Agents: len(s.board.Snapshot().Agents.Value), State: fleet.Path(s.cfg.StateDir), Notes: notes(past, err)}
+		for _, a := range past.Actions {
+			if a.Open() {
+				out.InFlight++
+			}
+		}
+		if !past.PatrolAt.IsZero() {
+			out.LastPatrol = &past.PatrolAt.Wall
+		}
+		if isDaemon {
+			s.daemonStatus(&out)
+		}
+		return out
+	}
+}
+
+func (s *system) daemonStatus(out *api.Status) {
+	out.PID, out.Socket, out.Started = os.Getpid(), fleet.Path(Socket(s.cfg)), &s.world.StartedAt.Wall
+	if out.LastPatrol != nil {
+		next := out.LastPatrol.Add(s.cfg.PatrolEvery).Truncate(time.Second)
+		out.NextPatrol = &next
+	}
+}
+
+func firing(alerts []fleet.Alert) map[string]int {
+	out := map[string]int{}
+	for _, a := range alerts {
+		if a.Status == fleet.AlertFiring {
+			out[string(a.Priority)]++
+		}
+	}
+	return out
+}
+
+func notes(past fleet.Past, err error) []string {
+	out := []string{}
+	if err != nil {
+		out = append(out, fmt.Sprintf("the ledger cannot be read: %v", err))
+	}
+	if past.Amnesia {
+		out = append(out, "amnesia: the database had to be set aside; Custos observes until a person acknowledges the alert of rule "+amnesiaRule)
+	}
+	return out
+}

@@ -1,0 +1,173 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"os"
+	"path/filepath"
+	"time"
+
+	"custos/internal/act"
+	"custos/internal/assess"
+	"custos/internal/catalog"
+	"custos/internal/config"
+	"custos/internal/fleet"
+	"custos/internal/loop"
+	"custos/internal/observe"
+	"custos/internal/report"
+	"custos/internal/report/journal"
+	"custos/internal/rules"
+	"custos/internal/server"
+)
+
+// Options are what the process brings.
+type Options struct {
+	Version string
+	Stderr  io.Writer
+	Log     *slog.Logger
+}
+
+// system is every part of Custos, put together. build makes it in one straight
+// line; nothing in it runs yet.
+type system struct {
+	cfg     config.Config
+	o       Options
+	world   *catalog.World
+	rules   *rules.Set
+	ledger  *ledger
+	journal journal.Dir
+	board   *observe.Board
+	actor   *act.Actor
+	report  *report.Reporter
+	loop    *loop.Loop
+}
+
+// tick is how often a pass is made for rules that wait for time.
+const tick = 15 * time.Second
+
+// build puts the parts together. every is the time between patrols, 0 without a daemon.
+func build(cfg config.Config, o Options, what string, wait, every time.Duration) (*system, error) {
+	s := &system{cfg: cfg, o: o, journal: journal.Dir(cfg.JournalDir)}
+	var err error
+	if s.world, err = catalog.NewWorld(cfg, os.Getenv, o.Stderr, o.Version); err != nil {
+		return nil, err
+	}
+	if s.rules, err = parseRules(cfg, string(rules.Builtin())); err != nil {
+		return nil, err
+	}
+	s.ledger = &ledger{cfg: cfg, started: s.world.StartedAt, what: what, wait: wait}
+	s.know(every)
+	probes, err := catalog.Probes(s.world)
+	if err != nil {
+		return nil, err
+	}
+	actions, err := catalog.Actions(s.world)
+	if err != nil {
+		return nil, err
+	}
+	s.board = observe.New(observe.Options{Probes: probes, Now: s.world.Now, From: s.world.From, Wake: s.wake, Forget: s.world.Forget})
+	s.actor = act.New(act.Options{Actions: actions, Ledger: s.ledger, Frozen: func() string { return Frozen(cfg) },
+		Now: s.world.Now, Workers: cfg.Workers, Done: s.done, Log: o.Log})
+	s.report = report.New(report.Options{Notifiers: catalog.Notifiers(s.world), Outbox: s.ledger, Journal: s.journal, Now: s.world.Now})
+	s.loop = loop.New(loop.Options{Board: s.board, Rules: s.rules, Policy: s.policy, History: s.ledger, Act: s.actor,
+		Journal: s.report, Touches: s.touches, Every: cfg.PatrolEvery, Tick: tick, Log: o.Log})
+	return s, nil
+}
+
+// parseRules reads the built-in table, or the one of a recording, and lays the
+// user's own rules over it.
+func parseRules(cfg config.Config, table string) (assess.Rules, error) {
+	check := rules.Checker{Actions: catalog.ActionNames()}
+	return check.Parse("rules.toml", []byte(table), rules.Source{Name: cfg.File, Text: cfg.Text})
+}
+
+// Sections lists the sections of custos.toml that belong to plug-ins.
+func Sections() []string { return catalog.Sections() }
+
+// know hands the plug-ins what Custos knows of itself.
+func (s *system) know(every time.Duration) {
+	past := func() (fleet.Past, fleet.Instant) {
+		now := s.world.Now()
+		ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
+		defer cancel()
+		p, err := s.ledger.Past(ctx, now)
+		if err != nil {
+			return fleet.Past{}, now
+		}
+		return p, now
+	}
+	s.world.StoreFile, s.world.PatrolEvery = storeFile(s.cfg), every
+	s.world.Amnesia = func() bool { p, _ := past(); return p.Amnesia }
+	s.world.ClockBehind = func() bool { p, now := past(); return !p.Newest.IsZero() && now.Before(p.Newest) }
+	s.world.LastPatrol = func() fleet.Leaf[fleet.Duration] {
+		p, now := past()
+		if p.PatrolAt.IsZero() {
+			return fleet.Unknown[fleet.Duration]("no patrol yet")
+		}
+		return fleet.Known(fleet.Duration(now.Since(p.PatrolAt)))
+	}
+	s.world.Recorded = func(ctx context.Context) ([]fleet.AgentRecord, error) {
+		p, err := s.ledger.Past(ctx, s.world.Now())
+		return p.Agents, err
+	}
+}
+
+// wake and done close the circle from the board and the actor to the loop,
+// which is made after them.
+func (s *system) wake(reason string)  { s.loop.Wake(reason) }
+func (s *system) done(r fleet.Result) { s.loop.Done(r) }
+func (s *system) policy(o fleet.PatrolOrder) fleet.Policy {
+	return policy(s.cfg, s.actor.Abilities(), o)
+}
+
+func (s *system) touches(do string) []fleet.PartName { return s.actor.Abilities()[do].Touches }
+
+// begin opens the ledger for writing and takes up what a crash left behind.
+func (s *system) begin(ctx context.Context) error {
+	st, err := s.ledger.writer(ctx)
+	if err != nil {
+		return err
+	}
+	left, err := st.Unfinished(ctx)
+	if err != nil {
+		return err
+	}
+	if len(left) == 0 {
+		return nil
+	}
+	s.o.Log.Warn("Taking up what was left unfinished", "actions", len(left))
+	s.actor.Recover(ctx, left)
+	return s.actor.Wait(ctx)
+}
+
+// handler is the whole API over this system. down is nil without a daemon.
+func (s *system) handler(ctx context.Context, down func()) http.Handler {
+	b := book{s.ledger, s.world.Now}
+	return server.New(server.Options{
+		Cycle: cycle{s}, Alerts: b, Chronicle: b, Journal: diary{s.journal}, Teller: s.actor,
+		Rules: rulebook{s.rules}, Explainer: reader{s.world.Kinds}, Status: s.status(down != nil),
+		Now: s.world.Now, Version: s.o.Version, Down: down, InProcess: down == nil,
+		Configured: s.cfg.Found, Log: s.o.Log,
+	})
+}
+
+// Close ends the parts in reverse order.
+func (s *system) Close() error {
+	s.actor.Close()
+	return s.ledger.Close()
+}
+
+// Socket is the path of the daemon's unix socket.
+func Socket(cfg config.Config) string { return filepath.Join(cfg.RuntimeDir, "custos.sock") }
+
+// held turns the refusal of the lock into what a person can do about it.
+func held(err error) error {
+	if errors.Is(err, ErrHeld) {
+		return fmt.Errorf("%w (custos status shows it; custos down ends it)", err)
+	}
+	return err
+}

@@ -1,0 +1,85 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"sync"
+	"time"
+
+	"custos/internal/config"
+	"custos/internal/server"
+)
+
+// Up is the daemon, in the foreground: it takes the lock of the one writer or
+// says who holds it, takes up what a crash left, runs the cycle and serves the
+// socket until ctx ends or somebody asks it to go down. Agents are left running.
+func Up(ctx context.Context, cfg config.Config, o Options) error {
+	s, err := build(cfg, o, "custos up", 0, cfg.PatrolEvery)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err := s.Close(); err != nil {
+			o.Log.Error("Cannot close", "err", err)
+		}
+	}()
+	if err := s.begin(ctx); err != nil {
+		return held(err)
+	}
+	listener, err := server.Listen(Socket(cfg))
+	if err != nil {
+		return err
+	}
+	ctx, down := context.WithCancel(ctx)
+	defer down()
+	fmt.Fprintf(o.Stderr, "custos %s watches, pid %d, mode %s; custos down ends it and leaves every agent running\n", o.Version, os.Getpid(), cfg.Mode)
+	var parts sync.WaitGroup
+	parts.Go(func() { s.board.Run(ctx) })
+	parts.Go(func() { s.loop.Run(ctx) })
+	parts.Go(func() { s.deliver(ctx) })
+	parts.Go(func() { s.tidy(ctx) })
+	err = server.Serve(ctx, listener, s.handler(ctx, down))
+	down()
+	parts.Wait()
+	return errors.Join(err, removeSocket(cfg))
+}
+
+// deliverEvery is how often the outbox is looked at; tidyEvery how often old
+// records are trimmed.
+const (
+	deliverEvery = 5 * time.Second
+	tidyEvery    = time.Hour
+)
+
+func (s *system) deliver(ctx context.Context) {
+	s.repeat(ctx, deliverEvery, "deliver", s.report.Deliver)
+}
+
+func (s *system) tidy(ctx context.Context) {
+	s.repeat(ctx, tidyEvery, "trim the ledger", s.ledger.trim(s.world.Now))
+}
+
+// repeat does something now and then until ctx ends; a failure is logged.
+func (s *system) repeat(ctx context.Context, every time.Duration, what string, do func(context.Context) error) {
+	clock := time.NewTicker(every)
+	defer clock.Stop()
+	for {
+		if err := do(ctx); err != nil && ctx.Err() == nil {
+			s.o.Log.Warn("Cannot "+what, "err", err)
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-clock.C:
+		}
+	}
+}
+
+func removeSocket(cfg config.Config) error {
+	if err := os.Remove(Socket(cfg)); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return fmt.Errorf("cannot remove the socket: %w", err)
+	}
+	return nil
+}

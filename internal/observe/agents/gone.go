@@ -1,0 +1,123 @@
+package agents
+
+import (
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"custos/internal/agent"
+	"custos/internal/fleet"
+)
+
+// settle is how long a pane may show nothing but a shell before its start
+// command is missed.
+const settle = 30 * time.Second
+
+// gone finds agents that have ended and left their pane: dead with its exit
+// status, or alive with only a shell in it. One that left nothing is not an
+// agent any more.
+func (l *look) gone() []fleet.Agent {
+	var found []fleet.Agent
+	done := map[fleet.PaneID]bool{}
+	for _, rec := range l.records {
+		if rec.Pane == nil || l.lives(rec.Process) {
+			continue
+		}
+		pane := l.paneRecorded(*rec.Pane)
+		switch {
+		case pane == nil && l.blind != "":
+			found = append(found, l.unseen(rec))
+		case pane != nil && !done[pane.ID] && l.vacated(pane):
+			done[pane.ID] = true
+			found = append(found, l.left(*pane, rec))
+		}
+	}
+	for i := range l.panes {
+		pane := &l.panes[i]
+		if done[pane.ID] || !pane.Dead && time.Duration(pane.Age.Or(0)) < settle {
+			continue
+		}
+		if kind, oneShot := agent.CommandKind(l.o.Kinds, pane.StartCommand); kind != "" && l.vacated(pane) {
+			found = append(found, l.left(*pane, fleet.AgentRecord{Kind: kind, CWD: pane.CWD, OneShot: oneShot}))
+		}
+	}
+	return found
+}
+
+func (l *look) lives(id fleet.ProcessID) bool {
+	p, ok := l.procs[id.PID]
+	return ok && sameProcess(p.ID, id) && p.State != "Z" && p.State != "X"
+}
+
+// paneRecorded finds a pane again. Its first process may have died since: then
+// the start time cannot be read any more, and its pid has to do.
+func (l *look) paneRecorded(id fleet.PaneID) *fleet.Pane {
+	for i := range l.panes {
+		now := l.panes[i].ID
+		if now.Socket == id.Socket && sameProcess(now.Server, id.Server) && now.Pane == id.Pane && now.Root.PID == id.Root.PID &&
+			(now.Root.Start == id.Root.Start || l.panes[i].Dead) {
+			return &l.panes[i]
+		}
+	}
+	return nil
+}
+
+// vacated says whether a pane is dead, or runs shells and nothing else.
+func (l *look) vacated(pane *fleet.Pane) bool {
+	if pane.Dead {
+		return true
+	}
+	root, ok := l.procs[pane.ID.Root.PID]
+	if !ok || !sameProcess(root.ID, pane.ID.Root) {
+		return false // died in this moment: the next look tells
+	}
+	for queue := []int{root.ID.PID}; len(queue) > 0; queue = queue[1:] {
+		p := l.procs[queue[0]]
+		if p.State != "Z" && !isShell(p) {
+			return false
+		}
+		queue = append(queue, l.children[p.ID.PID]...)
+	}
+	return true
+}
+
+// isShell says whether a process is a shell at its prompt: one that runs a
+// script, or a command given to it, is at work.
+func isShell(p fleet.Process) bool {
+	if !slices.Contains([]string{"sh", "bash", "dash", "zsh", "fish", "ksh", "mksh", "ash", "tcsh", "csh"}, path.Base(p.Exe.Or(p.Name))) {
+		return false
+	}
+	return !slices.ContainsFunc(p.Args[min(1, len(p.Args)):], func(a string) bool { return !strings.HasPrefix(a, "-") && !strings.HasPrefix(a, "+") })
+}
+
+// left describes what an agent left in a pane.
+func (l *look) left(pane fleet.Pane, rec fleet.AgentRecord) fleet.Agent {
+	v := agent.State(agent.Signals{End: &agent.End{PaneDead: pane.Dead, Status: pane.ExitStatus, Signal: pane.ExitSignal}})
+	a := l.absent(rec, v)
+	a.Pane, a.Attached, a.Dwell = &pane, pane.Attached, pane.Activity
+	a.ExitStatus, a.ExitSignal = pane.ExitStatus, pane.ExitSignal
+	return a
+}
+
+// unseen describes an agent that is gone from a pane that could not be seen.
+func (l *look) unseen(rec fleet.AgentRecord) fleet.Agent {
+	return l.absent(rec, agent.Verdict{State: fleet.StateUnknown, Source: agent.SourceNone,
+		Reason: "its process is gone, and its pane could not be seen: " + l.blind})
+}
+
+func (l *look) absent(rec fleet.AgentRecord, v agent.Verdict) fleet.Agent {
+	const why = "its process is gone"
+	owner := l.ownerOf(rec.CWD)
+	if rec.Owner == fleet.OwnerCustos {
+		owner = rec.Owner
+	}
+	cwd := fleet.Unknown[string](why)
+	if rec.CWD != "" {
+		cwd = fleet.Known(rec.CWD)
+	}
+	return fleet.Agent{Name: rec.Name, Kind: rec.Kind, Owner: owner, State: v.State, Reason: v.Reason, Source: v.Source, Signals: v.Signals,
+		Dwell: fleet.Unknown[fleet.Duration](why), CWD: cwd, OneShot: rec.OneShot, Age: fleet.Unknown[fleet.Duration](why),
+		CPU: fleet.Unknown[float64](why), RSS: fleet.Unknown[int64](why), Progress: fleet.ProgressUnknown,
+		Quiet: fleet.Unknown[fleet.Duration](why), ExitStatus: fleet.Unknown[int](why), ExitSignal: fleet.Unknown[int](why)}
+}

@@ -1,0 +1,74 @@
+package agents
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strconv"
+	"syscall"
+
+	"custos/internal/agent"
+	"custos/internal/fleet"
+)
+
+// readRegistries reads the registry file of each agent whose kind keeps one, by
+// pid, without listing folders. The record may belong to the agent's process or
+// to one below it of the same CLI (the first is then a launcher).
+func (p *Probe) readRegistries(runs []run) map[fleet.ProcessID]agent.Registry {
+	found := map[fleet.ProcessID]agent.Registry{}
+	for _, r := range runs {
+		if r.kind.Registry == "" {
+			continue
+		}
+		for _, proc := range r.Tree[:min(len(r.Tree), 4)] {
+			if reg, ok := p.readRegistry(r.kind, proc); ok {
+				found[r.Process.ID] = reg
+				break
+			}
+		}
+	}
+	return found
+}
+
+func (p *Probe) readRegistry(k agent.Kind, proc fleet.Process) (agent.Registry, bool) {
+	dirs := p.o.Registries
+	if p.o.Home != "" {
+		dirs = append([]string{filepath.Join(p.o.Home, k.Registry)}, dirs...)
+	}
+	for _, dir := range dirs {
+		b, err := readOwn(filepath.Join(dir, strconv.Itoa(proc.ID.PID)+".json"), proc.UID)
+		if err != nil {
+			continue
+		}
+		reg, err := agent.ParseRegistry(b)
+		if err == nil && reg.PID == proc.ID.PID && reg.ProcStart == proc.ID.Start {
+			return reg, true // else an orphan: the pid was used before
+		}
+	}
+	return agent.Registry{}, false
+}
+
+// readOwn reads a small regular file that belongs to the user whose process it
+// speaks of. It follows no link and waits for no pipe.
+func readOwn(path string, uid int) ([]byte, error) {
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, fmt.Errorf("cannot read registry: %w", err)
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, fmt.Errorf("cannot read registry: %w", err)
+	}
+	st, ok := info.Sys().(*syscall.Stat_t)
+	if !ok || !info.Mode().IsRegular() || int(st.Uid) != uid || info.Size() > agent.RegistryLimit {
+		return nil, errors.New("cannot use registry: not a small file of its own user")
+	}
+	b, err := io.ReadAll(io.LimitReader(f, agent.RegistryLimit+1))
+	if err != nil {
+		return nil, fmt.Errorf("cannot read registry: %w", err)
+	}
+	return b, nil
+}

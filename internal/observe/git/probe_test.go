@@ -1,0 +1,280 @@
+package git_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"custos/internal/fleet"
+	"custos/internal/observe"
+	"custos/internal/observe/git"
+	sysgit "custos/internal/sys/git"
+	"custos/internal/sys/gittest"
+)
+
+func nobody(context.Context) ([]sysgit.CWD, error) { return nil, nil }
+
+func look(t *testing.T, o git.Options) fleet.Repos {
+	t.Helper()
+	p, err := git.New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return lookAgain(t, p)
+}
+
+func lookAgain(t *testing.T, p *git.Probe) fleet.Repos {
+	t.Helper()
+	put, err := p.Look(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var s fleet.Snapshot
+	put(&s)
+	return s.Repos.Value
+}
+
+func worktree(t *testing.T, seen fleet.Repos, top string) fleet.Worktree {
+	t.Helper()
+	for _, w := range seen.Worktrees {
+		if w.Path == fleet.Path(top) {
+			return w
+		}
+	}
+	t.Fatalf("%q was not seen: %+v", top, seen)
+	return fleet.Worktree{}
+}
+
+func TestLook(t *testing.T) {
+	r := gittest.New(t)
+	clean, dirty := r.Worktree("clean"), r.Worktree("dirty")
+	strange := filepath.Join(r.Dir, "odd \xff\n")
+	r.Git(r.Top, "worktree", "add", "-q", "-b", "odd", strange)
+	r.Write(dirty+"/README", "x")
+	r.Write(dirty+"/.env", "x")
+	r.Write(dirty+"/target/big", strings.Repeat("x", 100_000))
+	r.Age(3*time.Hour, clean, r.Top+"/.git/worktrees/clean")
+	seen := look(t, git.Options{Repos: []string{r.Top}, Pinned: []string{r.Dir + "/*"}, Standing: func(context.Context) ([]sysgit.CWD, error) {
+		return []sysgit.CWD{{PID: 42, UID: os.Getuid(), Path: dirty}}, nil
+	}})
+	if len(seen.Repos) != 1 || len(seen.Worktrees) != 3 {
+		t.Fatalf("seen %+v", seen)
+	}
+	repo := seen.Repos[0]
+	if repo.Owner != fleet.OwnerConfigured || !repo.Pinned || repo.Primary.Or("") != "main" || repo.Branch.Or("") != "main" ||
+		repo.Dirty.Or(-1) != 0 || repo.Ahead.Or(-1) != 0 || repo.Operation.Or("?") != "" || repo.Stashes.Or(-1) != 0 {
+		t.Errorf("repo %+v", repo)
+	}
+	w := worktree(t, seen, clean)
+	if !w.Removable.Or(false) || w.MergedBy != "ancestry" || time.Duration(w.Age.Or(0)).Round(time.Minute) != 3*time.Hour || w.Owner != fleet.OwnerConfigured {
+		t.Errorf("clean %+v", w)
+	}
+	w = worktree(t, seen, dirty)
+	if w.Removable.Or(true) || w.Dirty.Or(0) != 1 || !slices.Equal(w.Precious.Or(nil), []string{".env"}) || !slices.Equal(w.Occupied.Or(nil), []int{42}) ||
+		len(w.Bulk.Or(nil)) != 1 || w.BulkBytes.Or(0) < 100_000 || w.Bytes.Or(0) < w.BulkBytes.Or(0) {
+		t.Errorf("dirty %+v", w)
+	}
+	if w = worktree(t, seen, strange); fleet.RawPath(w.Path) != strange || !w.Removable.IsKnown() {
+		t.Errorf("odd %+v", w)
+	}
+	if _, err := json.Marshal(seen); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestOwners(t *testing.T) {
+	r, other := gittest.New(t), gittest.New(t)
+	mine, theirs := r.Worktree("app-worktree-1"), r.Worktree("theirs")
+	seen := look(t, git.Options{Worktrees: []string{r.Dir + "/*-worktree-*"}, Standing: nobody,
+		Discover: func() []string { return []string{other.Top, "/nonexistent"} }})
+	if w := worktree(t, seen, mine); w.Owner != fleet.OwnerConfigured {
+		t.Errorf("a configured worktree is %s", w.Owner)
+	}
+	if w := worktree(t, seen, theirs); w.Owner != fleet.OwnerForeign {
+		t.Errorf("another worktree of its repository is %s", w.Owner)
+	}
+	for _, repo := range seen.Repos {
+		if repo.Owner != fleet.OwnerForeign {
+			t.Errorf("%s is %s", repo.Path, repo.Owner)
+		}
+	}
+	if len(seen.Repos) != 2 {
+		t.Errorf("repos %+v", seen.Repos)
+	}
+	// A folder of repositories.
+	seen = look(t, git.Options{Repos: []string{other.Dir}, Standing: nobody})
+	if len(seen.Repos) != 2 || seen.Repos[0].Owner != fleet.OwnerConfigured {
+		t.Errorf("a folder of repositories: %+v", seen.Repos)
+	}
+}
+
+func TestWhatCannotBeSeenIsUnknown(t *testing.T) {
+	r := gittest.New(t)
+	top := r.Worktree("w")
+	seen := look(t, git.Options{Repos: []string{r.Top}})
+	if w := worktree(t, seen, top); w.Occupied.IsKnown() || w.Removable.IsKnown() {
+		t.Errorf("nobody looked at the processes, but %+v", w)
+	}
+	seen = look(t, git.Options{Repos: []string{r.Top}, Standing: func(context.Context) ([]sysgit.CWD, error) {
+		return []sysgit.CWD{{PID: 1, UID: os.Getuid(), Name: "node"}}, nil
+	}})
+	if w := worktree(t, seen, top); w.Occupied.IsKnown() || w.Removable.IsKnown() {
+		t.Errorf("a process hides where it stands, but %+v", w)
+	}
+	broken := gittest.New(t)
+	if err := os.WriteFile(filepath.Join(broken.Top, ".git", "HEAD"), []byte("garbage"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	seen = look(t, git.Options{Repos: []string{broken.Top, "/nonexistent/repo", r.Top}, Standing: nobody})
+	if len(seen.Repos) != 3 {
+		t.Fatalf("repos %+v", seen.Repos)
+	}
+	for _, repo := range seen.Repos {
+		if repo.Branch.IsKnown() != (repo.Path == r.Top) || repo.Occupied.IsKnown() != (repo.Path == r.Top) {
+			t.Errorf("%s: %+v", repo.Path, repo)
+		}
+	}
+	worktree(t, seen, top)
+}
+
+func TestHungGitBlindsOnlyItself(t *testing.T) {
+	r := gittest.New(t)
+	top := r.Worktree("w")
+	real, err := exec.LookPath("git")
+	if err != nil {
+		t.Fatal(err)
+	}
+	fake := filepath.Join(t.TempDir(), "git")
+	script := fmt.Sprintf("#!/bin/sh\ncase \"$PWD\" in */w) exec sleep 600;; esac\nexec %s \"$@\"\n", real)
+	if err := os.WriteFile(fake, []byte(script), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	seen := look(t, git.Options{Repos: []string{r.Top}, Standing: nobody, PerWorktree: 2 * time.Second, Git: sysgit.New(sysgit.Options{Binary: fake})})
+	if w := worktree(t, seen, top); w.Dirty.IsKnown() || w.Removable.IsKnown() || !strings.Contains(w.Dirty.Why(), "did not answer") {
+		t.Errorf("worktree %+v", w)
+	}
+	if repo := seen.Repos[0]; !repo.Branch.IsKnown() {
+		t.Errorf("repo %+v", repo)
+	}
+}
+
+func TestNoGitIsAbsent(t *testing.T) {
+	r := gittest.New(t)
+	p, err := git.New(git.Options{Repos: []string{r.Top}, Standing: nobody, Git: sysgit.New(sysgit.Options{Binary: "no-such-git"})})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := p.Look(t.Context()); !errors.Is(err, observe.ErrAbsent) {
+		t.Errorf("no git: %v", err)
+	}
+}
+
+func TestTooManyMatches(t *testing.T) {
+	dir := t.TempDir()
+	for i := range 2100 {
+		if err := os.Mkdir(filepath.Join(dir, fmt.Sprint(i)), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	p, err := git.New(git.Options{Worktrees: []string{dir + "/*"}, Standing: nobody})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if put, err := p.Look(t.Context()); err == nil || put == nil || !strings.Contains(err.Error(), "2100 matches") {
+		t.Errorf("2100 matches: %v", err)
+	}
+}
+
+// counting returns a git that writes a line for each call.
+func counting(t *testing.T) (*sysgit.Reader, func() int) {
+	real, err := exec.LookPath("git")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	script := fmt.Sprintf("#!/bin/sh\necho >> %s/calls\nexec %s \"$@\"\n", dir, real)
+	if err := os.WriteFile(dir+"/git", []byte(script), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	return sysgit.New(sysgit.Options{Binary: dir + "/git"}), func() int {
+		b, _ := os.ReadFile(dir + "/calls")
+		os.Remove(dir + "/calls")
+		return len(b)
+	}
+}
+
+func TestAnIdleLookCostsLittleAndMissesNothing(t *testing.T) {
+	r := gittest.New(t)
+	var tops []string
+	for i := range 4 {
+		tops = append(tops, r.Worktree(fmt.Sprint("w", i)))
+	}
+	r.Write(tops[3]+"/x/target/f", "x") // output deep inside: no top folder notices when it goes
+	r.Write(tops[3]+"/x/Cargo.toml", "")
+	r.Git(tops[3], "add", ".")
+	r.Git(tops[3], "commit", "-q", "-m", "x")
+	reader, calls := counting(t)
+	now := time.Now()
+	p, err := git.New(git.Options{Repos: []string{r.Top}, Standing: nobody, Git: reader, Now: func() time.Time { return now }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	lookAgain(t, p)
+	first := calls()
+	lookAgain(t, p)
+	if idle := calls(); idle > 2 || first < 20 {
+		t.Errorf("an idle look ran git %d times, the first %d times", idle, first)
+	}
+	r.Write(tops[0]+"/new", "x")
+	r.Commit(tops[1], "c", "c")
+	os.RemoveAll(tops[3] + "/x/target")
+	seen := lookAgain(t, p)
+	if worktree(t, seen, tops[0]).Untracked.Or(0) != 1 || worktree(t, seen, tops[1]).Merged.Or(true) || len(worktree(t, seen, tops[3]).Bulk.Or(nil)) != 0 {
+		t.Errorf("changes were missed: %+v", seen.Worktrees)
+	}
+	r.Git(r.Top, "merge", "-q", "--ff-only", "w1")
+	if seen = lookAgain(t, p); !worktree(t, seen, tops[1]).Merged.Or(false) {
+		t.Error("a merge was missed")
+	}
+	calls()
+	now = now.Add(3 * time.Hour)
+	if lookAgain(t, p); calls() < 20 {
+		t.Error("old answers were kept")
+	}
+}
+
+func TestRebaseAndCrash(t *testing.T) {
+	r := gittest.New(t)
+	top := r.Rebase("w")
+	crashed := r.Worktree("c")
+	r.Write(crashed+"/.worktree-preserved", "")
+	now := time.Now().Add(2 * time.Hour)
+	seen := look(t, git.Options{Repos: []string{r.Top}, Standing: nobody, Crashed: []string{".worktree-preserved"}, Now: func() time.Time { return now }})
+	if w := worktree(t, seen, top); w.Operation.Or("") != "rebase" || w.Branch.Or("?") != "" || w.Removable.Or(true) {
+		t.Errorf("rebase %+v", w)
+	}
+	if w := worktree(t, seen, crashed); !w.Crashed || time.Duration(w.CrashedAge.Or(0)).Round(time.Minute) != 2*time.Hour || w.Untracked.Or(-1) != 0 || w.Removable.Or(true) {
+		t.Errorf("crashed %+v", w)
+	}
+	_, _ = r.Try(r.Top, "rebase", "w")
+	seen = look(t, git.Options{Repos: []string{r.Top}, Standing: nobody, Now: func() time.Time { return now }})
+	if repo := seen.Repos[0]; repo.Operation.Or("") != "rebase" || time.Duration(repo.OperationAge.Or(0)).Round(time.Minute) != 2*time.Hour {
+		t.Errorf("repo in a rebase %+v", repo)
+	}
+}
+
+func TestBadOptions(t *testing.T) {
+	for _, o := range []git.Options{{Every: "soon"}, {Keep: "-1m"}} {
+		if _, err := git.New(o); err == nil || !strings.Contains(err.Error(), "cannot read") {
+			t.Errorf("%+v: %v", o, err)
+		}
+	}
+}

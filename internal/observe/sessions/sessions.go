@@ -1,0 +1,50 @@
+// Package sessions is the probe of panes: every place where an agent can be
+// seen running, as a session.Viewer shows it.
+package sessions
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"custos/internal/fleet"
+	"custos/internal/observe"
+	"custos/internal/session"
+)
+
+// Options is what the probe is made of.
+type Options struct {
+	Viewer session.Viewer `toml:"-"`
+}
+
+// Probe fills the part sessions.
+type Probe struct{ viewer session.Viewer }
+
+// New makes the probe. It fails without a viewer.
+func New(o Options) (*Probe, error) {
+	if o.Viewer == nil {
+		return nil, errors.New("cannot look at sessions: no viewer")
+	}
+	return &Probe{o.Viewer}, nil
+}
+
+// Spec is the probe's clock: a look is one short client per server, so every ten
+// seconds is cheap; the deadline is above that of one server.
+func (p *Probe) Spec() observe.Spec {
+	return observe.Spec{Name: "sessions", Part: fleet.PartSessions, Every: 10 * time.Second, Deadline: 5 * time.Second}
+}
+
+// Look lists the panes. With some servers silent it returns the panes of the
+// others and an error that names the silent ones; with no server at all the part
+// is absent.
+func (p *Probe) Look(ctx context.Context) (observe.Put, error) {
+	panes, err := p.viewer.Panes(ctx)
+	if errors.Is(err, session.ErrAbsent) {
+		return nil, fmt.Errorf("%w: %w", observe.ErrAbsent, err)
+	}
+	if err != nil && len(panes) == 0 {
+		return nil, err
+	}
+	return func(s *fleet.Snapshot) { s.Sessions.Value = append(s.Sessions.Value, panes...) }, err
+}
