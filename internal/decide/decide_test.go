@@ -125,6 +125,28 @@ func TestZeroPolicyDoesNothing(t *testing.T) {
 	}
 }
 
+// TestEvidenceAcrossBoots: an action of this boot that ended after the look is
+// not hidden by one of another boot that the wall clock puts later.
+func TestEvidenceAcrossBoots(t *testing.T) {
+	w := newWorld()
+	for _, line := range []string{
+		"finding agent-oneshot-stale agent/a parts=agents", "wish stop-tree agent/a",
+		"action interrupt agent/a ended=11:00/other status=done", "action interrupt agent/a ended=10:30 status=done",
+	} {
+		if err := w.read(line); err != nil {
+			t.Fatal(err)
+		}
+	}
+	jumped := func(clock string, up string) fleet.Instant { // the wall clock was set forward, then back
+		return fleet.Instant{Wall: at(clock).Wall, Up: at(up).Up, Boot: "b1"}
+	}
+	w.snap.At, w.snap.Agents.At = jumped("12:10", "10:40"), jumped("12:00", "10:29")
+	plan := Decide(w.policy, w.snap, w.found, w.past)
+	if len(plan.Skipped) != 1 || plan.Skipped[0].Guard != fleet.GuardEvidence {
+		t.Errorf("want a refusal for evidence, got:\n%s", show(plan))
+	}
+}
+
 func TestWord(t *testing.T) {
 	for in, want := range map[string]string{
 		"lock-dead": "lock-dead", "": "''", "a b": "'a b'", "it's": `'it'\''s'`, "$(rm)": "'$(rm)'", "/tmp/x@1": "/tmp/x@1", "é": "'é'",

@@ -21,6 +21,7 @@ import (
 // model is what the store promises, in memory.
 type model struct {
 	now, newest  fleet.Instant
+	patrolAt     fleet.Instant
 	patrol, next int64
 	alerts       map[int64]fleet.Alert
 	actions      map[string]fleet.ActionRecord
@@ -174,7 +175,9 @@ func (m *machine) drawAlert(t *rapid.T, turn *fleet.Turn, k fleet.AlertKey) {
 
 func (m *machine) commitModel(turn fleet.Turn) {
 	m.wrote(turn.At)
-	m.patrol = max(m.patrol, turn.Patrol)
+	if turn.Patrol > m.patrol {
+		m.patrol, m.patrolAt = turn.Patrol, turn.At
+	}
 	for _, a := range turn.Assessment.Alerts {
 		old, known := m.alerts[a.Number]
 		for _, o := range m.alerts {
@@ -374,7 +377,7 @@ func (m *machine) due() []string {
 }
 
 func (m *machine) past() fleet.Past {
-	p := fleet.Past{StartedAt: at(0), Newest: m.newest, Patrol: m.patrol, NextAlert: m.next}
+	p := fleet.Past{StartedAt: at(0), Newest: m.newest, Patrol: m.patrol, PatrolAt: m.patrolAt, NextAlert: m.next}
 	latest := map[fleet.AlertKey]fleet.Alert{}
 	for _, n := range slices.Sorted(maps.Keys(m.alerts)) {
 		a := m.alerts[n]

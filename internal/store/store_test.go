@@ -118,7 +118,7 @@ func TestTurnSurvivesReopening(t *testing.T) {
 	if d := cmp.Diff(asJSON(before), asJSON(after)); d != "" {
 		t.Errorf("reopening changed the past:\n%s", d)
 	}
-	want := fleet.Past{StartedAt: at(0), Newest: at(2 * time.Minute), Patrol: 7, NextAlert: 2,
+	want := fleet.Past{StartedAt: at(0), Newest: at(2 * time.Minute), Patrol: 7, PatrolAt: at(time.Minute), NextAlert: 2,
 		Alerts:  turn.Assessment.Alerts,
 		Actions: []fleet.ActionRecord{{Action: action("a1"), Stage: fleet.StagePlanned, PlannedAt: turn.At}},
 		Stopped: []fleet.Subject{subject("y")}, Agents: turn.Agents}
@@ -130,6 +130,11 @@ func TestTurnSurvivesReopening(t *testing.T) {
 	}
 	if got := kinds(t, s, EventFilter{Action: "a1"}); got != "action.planned" {
 		t.Errorf("events of a1: %s", got)
+	}
+	last, err := s.LastEvents(t.Context(), 2, EventFilter{})
+	ok(t, err)
+	if len(last) != 2 || last[0].Kind != "patrol" || last[1].Kind != "stopped" || last[0].ID >= last[1].ID {
+		t.Errorf("last events %s", asJSON(last))
 	}
 	due, err := s.Due(t.Context(), at(time.Hour), 10)
 	ok(t, err)

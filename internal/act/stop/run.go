@@ -53,7 +53,7 @@ func (r *run) ready(ctx context.Context, args []string) error {
 	if err := r.atRest(before, after, time.Since(began)); err != nil {
 		return err
 	}
-	if now := traffic(after); now > read+minTraffic*1000000 {
+	if now := traffic(after); now > read+minTraffic {
 		return refused("it works: it moved %d bytes in the last moment", now-read)
 	}
 	return r.hold(after)

@@ -35,6 +35,9 @@ func BenchmarkLook(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
+		if _, err := p.Look(b.Context()); err != nil {
+			b.Fatal(err)
+		}
 		for b.Loop() {
 			if _, err := p.Look(b.Context()); err != nil {
 				b.Fatal(err)

@@ -93,7 +93,7 @@ CREATE TABLE events (
     json    TEXT NOT NULL -- Event
 ) STRICT;
 CREATE INDEX events_age ON events (wall);
-CREATE INDEX events_alert ON events (rule, alert);
+CREATE INDEX events_alert ON events (alert, rule);
 CREATE INDEX events_subject ON events (subject);
 CREATE INDEX events_action ON events (action);
 

@@ -133,17 +133,24 @@ func (r *Reader) Head(ctx context.Context, p Place) (commit, branch string, err 
 // AdminDir finds the git folder of a linked worktree by the folder it was made
 // for, so that it is found also when that folder is gone.
 func AdminDir(common, top string) (string, error) {
+	if p, err := At(top); err == nil && p.Linked() && p.Common == common && meant(p.GitDir, top) {
+		return p.GitDir, nil // the short way; the long one reads every entry
+	}
 	base := filepath.Join(common, "worktrees")
 	entries, err := os.ReadDir(base)
 	if err != nil {
 		return "", fmt.Errorf("cannot list the worktrees of %q: %w", common, err)
 	}
 	for _, e := range entries {
-		dir := filepath.Join(base, e.Name())
-		to, err := pointer(filepath.Join(dir, "gitdir"), "")
-		if err == nil && filepath.Dir(to) == filepath.Clean(top) {
+		if dir := filepath.Join(base, e.Name()); meant(dir, top) {
 			return dir, nil
 		}
 	}
 	return "", fmt.Errorf("cannot find the worktree %q in %q: %w", top, common, ErrNotRepository)
+}
+
+// meant says whether a worktree's git folder was made for the folder top.
+func meant(admin, top string) bool {
+	to, err := pointer(filepath.Join(admin, "gitdir"), "")
+	return err == nil && filepath.Dir(to) == filepath.Clean(top)
 }
