@@ -19,6 +19,7 @@ type FirstLook struct {
 	Worktrees    []Worktree `json:"worktrees"` // the stale ones
 	CouldDo      []Deed     `json:"could_do"`
 	Skipped      []Refusal  `json:"skipped"`
+	CannotTell   []Doubt    `json:"cannot_tell"` // rules that could not be answered
 	Next         []Hint     `json:"next"`
 	ModelCalls   int        `json:"model_calls"` // made for this look: 0
 }

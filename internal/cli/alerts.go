@@ -54,7 +54,7 @@ func writeAlertTable(p *page, list []api.Alert) {
 		if al.Number > 0 {
 			number = fmt.Sprintf("#%d", al.Number)
 		}
-		rows = append(rows, []string{number, flat(al.Priority), flat(al.Rule), p.subject(al.Subject), span(al.For), alertState(al), flat(al.Summary)})
+		rows = append(rows, []string{number, flat(al.Priority), flat(al.Rule), p.subject(al.Subject), span(al.For), alertState(al), what(al.Summary, al.Subject)})
 	}
 	p.table([]column{{right: true}, {paint: p.priority}, {head: "RULE"}, {head: "SUBJECT", shorten: middle}, {head: "FOR", right: true}, {head: "STATE", shorten: cut}, {head: "WHAT", shorten: cut}}, rows)
 }

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"os/user"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -36,6 +37,9 @@ func (a *app) user() string {
 		if u := flat(a.Getenv(v)); u != "" {
 			return u
 		}
+	}
+	if u, err := user.Current(); err == nil {
+		return flat(u.Username)
 	}
 	return "someone"
 }

@@ -55,6 +55,7 @@ func writeLook(p *page, l api.FirstLook) {
 	lookWorktrees(p, l)
 	lookCouldDo(p, l)
 	lookSkipped(p, l.Skipped, l)
+	patrolDoubts(p, l.CannotTell)
 	lookSeen(p, l.Seen)
 	p.next(l.Next)
 	p.line("")
@@ -80,7 +81,7 @@ func lookHead(p *page, l api.FirstLook) {
 func lookNeeds(p *page, l api.FirstLook) {
 	p.head("NEEDS YOU", "")
 	for _, n := range l.NeedsYou {
-		lines := wrap(p.subject(n.Subject)+": "+flat(n.Summary)+" "+p.dim("· "+span(n.For)), p.width-6)
+		lines := wrap(p.sentence(n)+" "+p.dim("· "+span(n.For)), p.width-6)
 		p.line("  %s  %s", p.priority(n.Priority), lines[0])
 		for _, more := range lines[1:] {
 			p.line("      %s", more)
@@ -99,6 +100,14 @@ func lookNeeds(p *page, l api.FirstLook) {
 	if l.Pending > 0 {
 		p.line("  %s", p.dim(plural(l.Pending, "more")+" may come: true, but not for long enough yet"))
 	}
+}
+
+// sentence is what is wrong with what: a summary often begins with the name.
+func (p *page) sentence(n api.Need) string {
+	if rest := what(n.Summary, n.Subject); rest != flat(n.Summary) {
+		return p.subject(n.Subject) + " " + rest
+	}
+	return p.subject(n.Subject) + ": " + flat(n.Summary)
 }
 
 func blind(parts []api.PartSeen) bool {
@@ -252,7 +261,7 @@ func lookCouldDo(p *page, l api.FirstLook) {
 	p.head("COULD DO", "")
 	rows := make([][]string, 0, len(l.CouldDo))
 	for _, d := range l.CouldDo {
-		rows = append(rows, []string{flat(d.Priority), flat(d.Do), p.subject(d.Subject), flat(d.Why)})
+		rows = append(rows, []string{flat(d.Priority), flat(d.Do), p.subject(d.Subject), what(d.Why, d.Subject)})
 	}
 	p.table([]column{{paint: p.priority}, {}, {shorten: middle}, {shorten: cut}}, first(rows, longest))
 	p.more(len(rows), "custos plan")

@@ -104,6 +104,15 @@ func (p *page) subject(s string) string {
 	return clean(kind) + " " + p.path(name)
 }
 
+// what is a summary beside its subject: a name it begins with is left out.
+func what(summary, subject string) string {
+	_, name, _ := strings.Cut(subject, "/")
+	if rest, ok := strings.CutPrefix(summary, name+" "); ok && name != "" {
+		return flat(rest)
+	}
+	return flat(summary)
+}
+
 var escape = regexp.MustCompile(`\x1b(\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(\x07|\x1b\\)?|.)?`)
 
 // clean keeps a text from steering the terminal: the server has done so before,

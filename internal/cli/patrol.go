@@ -105,15 +105,23 @@ func (p *page) result(status string) string {
 	return p.paint(yellow, status)
 }
 
+// patrolDoubts joins the rules that cannot be answered of one thing: mostly for
+// one and the same reason.
 func patrolDoubts(p *page, list []api.Doubt) {
 	if len(list) == 0 {
 		return
 	}
 	p.head("CANNOT TELL", "")
 	var rows [][]string
+	at := map[string]int{}
 	for _, d := range list {
-		rows = append(rows, []string{flat(d.Rule), p.subject(d.Subject), flat(d.Why)})
+		if i, ok := at[d.Subject]; ok {
+			rows[i][1] += ", " + flat(d.Rule)
+			continue
+		}
+		at[d.Subject] = len(rows)
+		rows = append(rows, []string{p.subject(d.Subject), flat(d.Rule), flat(d.Why)})
 	}
-	p.table([]column{{}, {shorten: middle}, {shorten: cut}}, first(rows, longest))
+	p.table([]column{{shorten: middle}, {shorten: cut}, {shorten: cut}}, first(rows, longest))
 	p.more(len(rows), "custos plan --json")
 }

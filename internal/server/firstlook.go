@@ -16,11 +16,12 @@ func firstLook(p fleet.Pass, t Teller, h hints) api.FirstLook {
 	out := api.FirstLook{
 		At: s.At.Wall.UTC(), From: fromView(s.From), Mode: string(p.Policy.Mode), Frozen: p.Policy.Frozen,
 		Host: hostView(s), Seen: seen(s),
-		NeedsYou:  needs(p, could, skipped),
-		Agents:    agentRows(s),
-		Worktrees: staleWorktrees(s, p.Assessment.Findings),
-		CouldDo:   make([]api.Deed, 0, len(could)),
-		Skipped:   make([]api.Refusal, 0, len(skipped)),
+		NeedsYou:   needs(p, could, skipped),
+		Agents:     agentRows(s),
+		Worktrees:  staleWorktrees(s, p.Assessment),
+		CannotTell: doubts(p.Assessment.Blind),
+		CouldDo:    make([]api.Deed, 0, len(could)),
+		Skipped:    make([]api.Refusal, 0, len(skipped)),
 	}
 	for _, a := range p.Assessment.Alerts {
 		switch {
@@ -172,16 +173,20 @@ func agentRow(a fleet.Agent) api.AgentRow {
 	return row
 }
 
-// staleWorktrees lists the worktrees a rule has something against, the biggest
-// first: what is stale is for the rules to say.
-func staleWorktrees(s *fleet.Snapshot, findings []fleet.Finding) []api.Worktree {
+// staleWorktrees lists the worktrees a rule has something against, or may have,
+// the biggest first: what is stale is for the rules to say.
+func staleWorktrees(s *fleet.Snapshot, found fleet.Assessment) []api.Worktree {
 	out := []api.Worktree{}
 	if !s.Repos.Usable() {
 		return out
 	}
 	named := map[string]bool{}
-	for _, f := range findings {
-		named[f.Subject.Name] = named[f.Subject.Name] || f.Subject.Kind == fleet.KindWorktree
+	name := func(of fleet.Subject) { named[of.Name] = named[of.Name] || of.Kind == fleet.KindWorktree }
+	for _, f := range found.Findings {
+		name(f.Subject)
+	}
+	for _, c := range found.Blind {
+		name(c.Subject)
 	}
 	for _, w := range s.Repos.Value.Worktrees {
 		if named[w.Path] {

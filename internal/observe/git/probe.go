@@ -151,7 +151,8 @@ func (p *Probe) standing(ctx context.Context) ([]sysgit.CWD, error) {
 	if p.o.Standing == nil {
 		return nil, errors.New("the process table is not looked at")
 	}
-	return p.o.Standing(ctx)
+	rows, err := p.o.Standing(ctx)
+	return sysgit.Locate(rows), err
 }
 
 // look is one look being taken.

@@ -3,11 +3,14 @@ package git_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -379,5 +382,41 @@ func TestInside(t *testing.T) {
 	want(rows, inner, []int{10}, true)
 	want(rows, r.Top, nil, true) // a linked worktree inside is not the main one
 	want(append(rows, git.CWD{PID: 13, UID: self, Path: r.Top}), r.Top, []int{13}, true)
+	link := filepath.Join(r.Dir, "link")
+	os.Symlink(r.Top, link)
+	want(rows, link+"/trees/w", []int{10}, true)
 	want(append(rows, git.CWD{PID: 14, UID: self, Name: "node"}), inner, nil, false)
+}
+
+func TestInsideFromAnotherMountNamespace(t *testing.T) {
+	r := gittest.New(t)
+	top := r.Worktree("w")
+	r.Write(top+"/sub/x", "x")
+	place := filepath.Join(r.Dir, "place")
+	os.Mkdir(place, 0o755)
+	cmd := exec.Command("sh", "-c", `mount --bind "$1" "$2" && cd "$2/sub" && echo ready && exec sleep 600`, "sh", top, place)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNS | syscall.CLONE_NEWUSER,
+		UidMappings: []syscall.SysProcIDMap{{HostID: os.Getuid(), Size: 1}}, GidMappings: []syscall.SysProcIDMap{{HostID: os.Getgid(), Size: 1}}}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Skipf("this machine lets nobody make a mount namespace: %v", err)
+	}
+	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
+	if n, _ := out.Read(make([]byte, 6)); n == 0 {
+		t.Skip("this machine lets nobody mount in a namespace of his own")
+	}
+	path, err := os.Readlink(fmt.Sprintf("/proc/%d/cwd", cmd.Process.Pid))
+	if err != nil || path != place+"/sub" {
+		t.Fatalf("it stands in %q, %v", path, err)
+	}
+	rows := []git.CWD{{PID: cmd.Process.Pid, UID: os.Getuid(), Name: "sleep", Path: path}}
+	if pids, err := git.Occupants(rows, top); err != nil || len(pids) != 1 {
+		t.Errorf("inside, under another name: %v, %v", pids, err)
+	}
+	if pids, err := git.Occupants(rows, r.Top); err != nil || len(pids) != 0 {
+		t.Errorf("inside another folder: %v, %v", pids, err)
+	}
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"sort"
 	"strings"
 	"syscall"
@@ -15,6 +16,47 @@ type CWD struct {
 	UID  int
 	Name string // comm
 	Path string // raw; "" when it could not be read
+
+	chain [][2]uint64 // device and inode of where it stands and of every folder above, where Path means nothing here
+}
+
+// Occupants is Inside after Locate: what an action asks at the instant of acting.
+func Occupants(rows []CWD, folder string) ([]int, error) { return Inside(Locate(rows), folder) }
+
+// Locate finds where processes of other mount namespaces (containers) stand:
+// their paths are not ours, and a worktree that is mounted there goes by another
+// name. They are told by device and inode instead, up to the root they see.
+func Locate(rows []CWD) []CWD {
+	located := make([]CWD, len(rows))
+	own, _ := os.Readlink("/proc/self/ns/mnt")
+	for i, c := range rows {
+		ns, err := os.Readlink(fmt.Sprintf("/proc/%d/ns/mnt", c.PID))
+		if err == nil && own != "" && ns != own && c.Path != "" {
+			c.chain = climb(fmt.Sprintf("/proc/%d/cwd", c.PID))
+			c.Path = ""
+		}
+		located[i] = c
+	}
+	return located
+}
+
+// climb returns the identity of a folder and of every folder above it; nil when
+// one cannot be seen.
+func climb(dir string) (chain [][2]uint64) {
+	const deepest = 512
+	for range deepest {
+		var st syscall.Stat_t
+		if err := syscall.Stat(dir, &st); err != nil {
+			return nil
+		}
+		id := [2]uint64{uint64(st.Dev), st.Ino}
+		if len(chain) > 0 && chain[len(chain)-1] == id {
+			return chain
+		}
+		chain = append(chain, id)
+		dir += "/.."
+	}
+	return nil
 }
 
 // undumpable are programs whose working directory the kernel hides even from
@@ -32,13 +74,20 @@ var undumpable = set("ssh-agent", "gpg-agent", "scdaemon", "sshd", "sshd-session
 // they are on every machine, and what root did in a worktree shows in its files.)
 // Of a main worktree, linked worktrees that lie inside it are not a part.
 func Inside(rows []CWD, folder string) ([]int, error) {
-	shared := othersMayWrite(folder)
+	if real, err := filepath.EvalSymlinks(folder); err == nil {
+		folder = real // the kernel names where a process stands without links
+	}
+	shared, id := othersMayWrite(folder), climb(folder)
 	self := os.Getuid()
 	var pids []int
 	for _, c := range rows {
 		switch {
 		case within(c.Path, folder):
 			if !inLinked(c.Path, folder) {
+				pids = append(pids, c.PID)
+			}
+		case len(c.chain) > 0:
+			if len(id) > 0 && slices.Contains(c.chain, id[0]) {
 				pids = append(pids, c.PID)
 			}
 		case c.Path != "" || undumpable[c.Name] || c.UID == 0 && self != 0:

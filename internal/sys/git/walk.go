@@ -59,6 +59,10 @@ type walker struct {
 // missed; a folder that cannot be read fails the walk, because what is in it is
 // not known.
 func measure(ctx context.Context, top string, folders []bulk) (Size, error) {
+	top, err := filepath.EvalSymlinks(top) // mounts are named without links
+	if err != nil {
+		return Size{}, fmt.Errorf("cannot measure: %w", err)
+	}
 	info, err := os.Lstat(top)
 	if err != nil {
 		return Size{}, fmt.Errorf("cannot measure %q: %w", top, err)
