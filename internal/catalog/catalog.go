@@ -70,10 +70,12 @@ func NewWorld(cfg config.Config, getenv func(string) string, stderr io.Writer, v
 		return nil, err
 	}
 	if w.Kinds, err = agent.Parse(agent.Source{Name: cfg.File, Text: cfg.Text}); err != nil {
-		return nil, err
+		return nil, &config.Mistake{Err: err}
 	}
-	w.Tmux, err = w.viewer()
-	return w, err
+	if w.Tmux, err = w.viewer(); err != nil {
+		return nil, &config.Mistake{Err: err}
+	}
+	return w, nil
 }
 
 // Forget drops what the clients remember for a moment: what is asked from now

@@ -1,12 +1,13 @@
 package catalog
 
 import (
+	"io"
+
 	"custos/internal/report"
 	"custos/internal/report/terminal"
 )
 
-// Notifiers makes every notifier that is configured. The terminal Custos runs
-// in always is.
-func Notifiers(w *World) []report.Notifier {
-	return []report.Notifier{terminal.Notifier{Out: w.Stderr}}
+// Notifiers makes every notifier. out is the terminal Custos runs in.
+func Notifiers(out io.Writer) []report.Notifier {
+	return []report.Notifier{terminal.Notifier{Out: out}}
 }

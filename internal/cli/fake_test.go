@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/rogpeppe/go-internal/txtar"
 
@@ -112,7 +113,7 @@ func (w *world) status(context.Context) api.Status {
 	return api.Status{Version: "1.2.3", Mode: "observe", LastPatrol: &at, Patrols: 7, Firing: map[string]int{"P1": 1, "P2": 3}, State: w.state, Notes: []string{}}
 }
 
-func (w *world) Look(context.Context) (fleet.Pass, error) {
+func (w *world) Look(context.Context, time.Duration) (fleet.Pass, error) {
 	if w.pass.Snapshot.At.IsZero() {
 		return w.pass, errors.New("cannot look: there is no world")
 	}
@@ -120,7 +121,7 @@ func (w *world) Look(context.Context) (fleet.Pass, error) {
 }
 
 func (w *world) Patrol(ctx context.Context, o fleet.PatrolOrder) (fleet.Pass, error) {
-	p, err := w.Look(ctx)
+	p, err := w.Look(ctx, time.Minute)
 	p.Number = 8
 	if !o.Apply {
 		p.Results = nil

@@ -227,8 +227,8 @@ func orUnknown(s string) string {
 }
 
 func merged(w api.Worktree) string {
-	if w.MergedBy != "" {
-		return "by " + flat(w.MergedBy)
+	if w.MergedBy == "content" {
+		return "squashed"
 	}
 	return yesNo(w.Merged)
 }

@@ -38,7 +38,10 @@ or an unmistakable piece of a name.`,
 // understands. Anything else it leaves alone.
 func absolute(x string) (string, error) {
 	if x != "." && x != ".." && !strings.HasPrefix(x, "./") && !strings.HasPrefix(x, "../") {
-		return strings.TrimSuffix(x, "/"), nil
+		if len(x) > 1 {
+			x = strings.TrimSuffix(x, "/")
+		}
+		return x, nil
 	}
 	abs, err := filepath.Abs(x)
 	if err != nil {

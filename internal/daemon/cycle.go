@@ -2,6 +2,7 @@ package daemon
 
 import (
 	"context"
+	"time"
 
 	"custos/internal/config"
 	"custos/internal/fleet"
@@ -16,8 +17,8 @@ var _ server.Cycle = cycle{}
 
 // Look takes a pass that writes and does nothing. Its plan is the one that a
 // person's --apply would lead to.
-func (c cycle) Look(ctx context.Context) (fleet.Pass, error) {
-	return c.s.loop.Look(ctx, fleet.PatrolOrder{Apply: true, By: "you"})
+func (c cycle) Look(ctx context.Context, within time.Duration) (fleet.Pass, error) {
+	return c.s.loop.Look(ctx, within, fleet.PatrolOrder{Apply: true, By: "you"})
 }
 
 // Patrol takes a whole patrol for real.

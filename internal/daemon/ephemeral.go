@@ -2,6 +2,7 @@ package daemon
 
 import (
 	"context"
+	"io"
 	"net/http"
 	"time"
 
@@ -19,7 +20,7 @@ type Local struct {
 // handler that writes is asked; then the lock of the one writer is waited for,
 // for a few seconds.
 func Ephemeral(ctx context.Context, cfg config.Config, o Options) (*Local, error) {
-	s, err := build(cfg, o, "custos (one command)", patience, 0)
+	s, err := build(cfg, o, as{what: "custos (one command)", wait: patience, tell: io.Discard})
 	if err != nil {
 		return nil, err
 	}

@@ -31,9 +31,12 @@ func takeLock(ctx context.Context, cfg config.Config, what string, wait time.Dur
 	}
 	name := filepath.Join(cfg.RuntimeDir, "lock")
 	f := flock.New(name, flock.SetPermissions(0o600))
-	ctx, cancel := context.WithTimeout(ctx, wait)
-	defer cancel()
-	ok, err := f.TryLockContext(ctx, 50*time.Millisecond)
+	ok, err := f.TryLock()
+	if err == nil && !ok && wait > 0 {
+		ctx, cancel := context.WithTimeout(ctx, wait)
+		defer cancel()
+		ok, err = f.TryLockContext(ctx, 50*time.Millisecond)
+	}
 	if err != nil && !errors.Is(err, context.DeadlineExceeded) {
 		return nil, fmt.Errorf("cannot take the lock %s: %w", name, err)
 	}

@@ -49,30 +49,38 @@ type system struct {
 // tick is how often a pass is made for rules that wait for time.
 const tick = 15 * time.Second
 
-// build puts the parts together. every is the time between patrols, 0 without a daemon.
-func build(cfg config.Config, o Options, what string, wait, every time.Duration) (*system, error) {
+// as is what this process is: a daemon, or one command.
+type as struct {
+	what  string        // for whoever finds the lock taken
+	wait  time.Duration // for the lock
+	every time.Duration // between patrols; 0 without a daemon
+	tell  io.Writer     // where messages are shown: what a command prints tells them already
+}
+
+// build puts the parts together.
+func build(cfg config.Config, o Options, a as) (*system, error) {
 	s := &system{cfg: cfg, o: o, journal: journal.Dir(cfg.JournalDir)}
 	var err error
 	if s.world, err = catalog.NewWorld(cfg, os.Getenv, o.Stderr, o.Version); err != nil {
 		return nil, err
 	}
 	if s.rules, err = parseRules(cfg, string(rules.Builtin())); err != nil {
-		return nil, err
+		return nil, &config.Mistake{Err: err}
 	}
-	s.ledger = &ledger{cfg: cfg, started: s.world.StartedAt, what: what, wait: wait}
-	s.know(every)
+	s.ledger = &ledger{cfg: cfg, started: s.world.StartedAt, what: a.what, wait: a.wait}
+	s.know(a.every)
 	probes, err := catalog.Probes(s.world)
 	if err != nil {
-		return nil, err
+		return nil, &config.Mistake{Err: err}
 	}
 	actions, err := catalog.Actions(s.world)
 	if err != nil {
-		return nil, err
+		return nil, &config.Mistake{Err: err}
 	}
 	s.board = observe.New(observe.Options{Probes: probes, Now: s.world.Now, From: s.world.From, Wake: s.wake, Forget: s.world.Forget})
 	s.actor = act.New(act.Options{Actions: actions, Ledger: s.ledger, Frozen: func() string { return Frozen(cfg) },
 		Now: s.world.Now, Workers: cfg.Workers, Done: s.done, Log: o.Log})
-	s.report = report.New(report.Options{Notifiers: catalog.Notifiers(s.world), Outbox: s.ledger, Journal: s.journal, Now: s.world.Now})
+	s.report = report.New(report.Options{Notifiers: catalog.Notifiers(a.tell), Outbox: s.ledger, Journal: s.journal, Now: s.world.Now})
 	s.loop = loop.New(loop.Options{Board: s.board, Rules: s.rules, Policy: s.policy, History: s.ledger, Act: s.actor,
 		Journal: s.report, Touches: s.touches, Every: cfg.PatrolEvery, Tick: tick, Log: o.Log})
 	return s, nil
@@ -105,10 +113,14 @@ func (s *system) know(every time.Duration) {
 	s.world.ClockBehind = func() bool { p, now := past(); return !p.Newest.IsZero() && now.Before(p.Newest) }
 	s.world.LastPatrol = func() fleet.Leaf[fleet.Duration] {
 		p, now := past()
-		if p.PatrolAt.IsZero() {
+		last := p.PatrolAt
+		if every > 0 && (last.IsZero() || last.Before(s.world.StartedAt)) {
+			last = s.world.StartedAt // nobody was to patrol while no daemon ran
+		}
+		if last.IsZero() {
 			return fleet.Unknown[fleet.Duration]("no patrol yet")
 		}
-		return fleet.Known(fleet.Duration(now.Since(p.PatrolAt)))
+		return fleet.Known(fleet.Duration(now.Since(last)))
 	}
 	s.world.Recorded = func(ctx context.Context) ([]fleet.AgentRecord, error) {
 		p, err := s.ledger.Past(ctx, s.world.Now())

@@ -16,7 +16,7 @@ import (
 // says who holds it, takes up what a crash left, runs the cycle and serves the
 // socket until ctx ends or somebody asks it to go down. Agents are left running.
 func Up(ctx context.Context, cfg config.Config, o Options) error {
-	s, err := build(cfg, o, "custos up", 0, cfg.PatrolEvery)
+	s, err := build(cfg, o, as{what: "custos up", every: cfg.PatrolEvery, tell: o.Stderr})
 	if err != nil {
 		return err
 	}

@@ -120,15 +120,18 @@ func (l *Loop) patrol(ctx context.Context) {
 }
 
 // Look waits for every first look and thinks: what would be done if order were
-// given. It writes and changes nothing.
-func (l *Loop) Look(ctx context.Context, order fleet.PatrolOrder) (fleet.Pass, error) {
-	l.o.Board.First(ctx)
+// given. It writes and changes nothing. What is not seen within the given time
+// is left unseen.
+func (l *Loop) Look(ctx context.Context, within time.Duration, order fleet.PatrolOrder) (fleet.Pass, error) {
+	first, cancel := context.WithTimeout(ctx, within)
+	defer cancel()
+	l.o.Board.First(first)
 	return l.think(ctx, false, order)
 }
 
 // rounds bounds how often a patrol acts, looks and plans again before it
 // leaves the rest to the next one.
-const rounds = 8
+const rounds = 10
 
 // Patrol is a whole patrol, waited for: it acts, looks again, and goes on until
 // nothing is left that may be done, then writes the journal. The returned pass

@@ -110,7 +110,7 @@ func section(b *strings.Builder, title string, lines []string) {
 func fixed(done []fleet.Result) (lines []string) {
 	for _, r := range done {
 		if r.Status == fleet.ResultDone {
-			lines = append(lines, strings.TrimSuffix(fmt.Sprintf("%s %s: %s", r.Do, r.Subject, r.Effect), ": "))
+			lines = append(lines, outcome(r))
 		}
 	}
 	return lines

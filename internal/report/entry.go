@@ -86,9 +86,14 @@ func answer(key fleet.AlertKey, plan fleet.Plan, done []fleet.Result) string {
 	return "for a person to see"
 }
 
+// outcome says what became of an action, in one line.
+func outcome(r fleet.Result) string {
+	return strings.TrimSuffix(fmt.Sprintf("%s %s: %s %s%s", r.Do, r.Subject.Name, r.Status, r.Effect, r.Why), " ")
+}
+
 func actions(done []fleet.Result) (lines []string) {
 	for _, r := range done {
-		lines = append(lines, strings.TrimSuffix(fmt.Sprintf("%s %s: %s %s%s", r.Do, r.Subject, r.Status, r.Effect, r.Why), " "))
+		lines = append(lines, outcome(r))
 	}
 	return lines
 }

@@ -14,8 +14,16 @@ import (
 	"custos/internal/fleet"
 )
 
+// How long a look may take: the first look is for a person who waits (two
+// seconds at most, with half a second for what has to be cut short); the others
+// are for somebody who wants the whole picture.
+const (
+	glance = 1500 * time.Millisecond
+	stare  = 90 * time.Second
+)
+
 func (s *server) look(req *http.Request, _ Caller) (any, error) {
-	pass, err := s.Cycle.Look(req.Context())
+	pass, err := s.Cycle.Look(req.Context(), glance)
 	if err != nil {
 		return nil, cannotLook(err)
 	}
@@ -40,7 +48,7 @@ func (s *server) patrol(req *http.Request, c Caller) (any, error) {
 }
 
 func (s *server) preflight(req *http.Request, _ Caller) (any, error) {
-	pass, err := s.Cycle.Look(req.Context())
+	pass, err := s.Cycle.Look(req.Context(), stare)
 	if err != nil {
 		return nil, cannotLook(err)
 	}
@@ -48,7 +56,7 @@ func (s *server) preflight(req *http.Request, _ Caller) (any, error) {
 }
 
 func (s *server) plan(req *http.Request, _ Caller) (any, error) {
-	pass, err := s.Cycle.Look(req.Context())
+	pass, err := s.Cycle.Look(req.Context(), stare)
 	if err != nil {
 		return nil, cannotLook(err)
 	}
@@ -72,7 +80,7 @@ func (s *server) judge(req *http.Request, _ Caller) (any, error) {
 }
 
 func (s *server) record(req *http.Request, _ Caller) (any, error) {
-	pass, err := s.Cycle.Look(req.Context())
+	pass, err := s.Cycle.Look(req.Context(), stare)
 	if err != nil {
 		return nil, cannotLook(err)
 	}

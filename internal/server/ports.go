@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"time"
 
 	"custos/internal/api"
 	"custos/internal/fleet"
@@ -12,7 +13,8 @@ type Cycle interface {
 	// Look takes a whole pass that writes and does nothing. Its plan is the one
 	// that a person's approval would lead to, so that it says what
 	// `custos patrol --apply` would do; its Policy.ApprovedBy says so.
-	Look(ctx context.Context) (fleet.Pass, error)
+	// Probes that have not seen their part within the given time leave it unseen.
+	Look(ctx context.Context, within time.Duration) (fleet.Pass, error)
 	// Patrol takes a whole pass for real, and waits for its actions.
 	Patrol(ctx context.Context, order fleet.PatrolOrder) (fleet.Pass, error)
 	// Judge takes the pass that a recording leads to. It writes and does nothing.

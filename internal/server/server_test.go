@@ -34,7 +34,7 @@ type world struct {
 	down     int
 }
 
-func (w *world) Look(context.Context) (fleet.Pass, error) { return w.pass, w.lookErr }
+func (w *world) Look(context.Context, time.Duration) (fleet.Pass, error) { return w.pass, w.lookErr }
 func (w *world) Patrol(_ context.Context, o fleet.PatrolOrder) (fleet.Pass, error) {
 	w.orders = append(w.orders, o)
 	return w.pass, w.lookErr

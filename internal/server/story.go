@@ -29,7 +29,7 @@ func (s *server) story(req *http.Request, _ Caller) (any, error) {
 	if of == "" {
 		return nil, badInput(fmt.Errorf("cannot tell the story of nothing: name an alert's number, an agent, a path or a rule"))
 	}
-	pass, err := s.Cycle.Look(req.Context())
+	pass, err := s.Cycle.Look(req.Context(), stare)
 	if err != nil {
 		return nil, cannotLook(err)
 	}

@@ -25,7 +25,7 @@ import (
 	sysgit "custos/internal/sys/git"
 )
 
-// Options of the probe; the tagged ones come from [probe.git] of custos.toml.
+// Options of the probe; the tagged ones come from [git] of custos.toml.
 type Options struct {
 	// Repos are repositories that may be mended: paths, globs, or folders whose
 	// direct children are repositories.

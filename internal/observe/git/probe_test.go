@@ -20,6 +20,9 @@ import (
 	"custos/internal/sys/gittest"
 )
 
+// none is beyond every pid there can be.
+const none = 1 << 30
+
 func nobody(context.Context) ([]sysgit.CWD, error) { return nil, nil }
 
 func look(t *testing.T, o git.Options) fleet.Repos {
@@ -63,7 +66,7 @@ func TestLook(t *testing.T) {
 	r.Write(dirty+"/target/big", strings.Repeat("x", 100_000))
 	r.Age(3*time.Hour, clean, r.Top+"/.git/worktrees/clean")
 	seen := look(t, git.Options{Repos: []string{r.Top}, Pinned: []string{r.Dir + "/*"}, Standing: func(context.Context) ([]sysgit.CWD, error) {
-		return []sysgit.CWD{{PID: 42, UID: os.Getuid(), Path: dirty}}, nil
+		return []sysgit.CWD{{PID: none + 42, UID: os.Getuid(), Path: dirty}}, nil
 	}})
 	if len(seen.Repos) != 1 || len(seen.Worktrees) != 3 {
 		t.Fatalf("seen %+v", seen)
@@ -78,7 +81,7 @@ func TestLook(t *testing.T) {
 		t.Errorf("clean %+v", w)
 	}
 	w = worktree(t, seen, dirty)
-	if w.Removable.Or(true) || w.Dirty.Or(0) != 1 || !slices.Equal(w.Precious.Or(nil), []string{".env"}) || !slices.Equal(w.Occupied.Or(nil), []int{42}) ||
+	if w.Removable.Or(true) || w.Dirty.Or(0) != 1 || !slices.Equal(w.Precious.Or(nil), []string{".env"}) || !slices.Equal(w.Occupied.Or(nil), []int{none + 42}) ||
 		len(w.Bulk.Or(nil)) != 1 || w.BulkBytes.Or(0) < 100_000 || w.Bytes.Or(0) < w.BulkBytes.Or(0) {
 		t.Errorf("dirty %+v", w)
 	}
@@ -124,7 +127,7 @@ func TestWhatCannotBeSeenIsUnknown(t *testing.T) {
 		t.Errorf("nobody looked at the processes, but %+v", w)
 	}
 	seen = look(t, git.Options{Repos: []string{r.Top}, Standing: func(context.Context) ([]sysgit.CWD, error) {
-		return []sysgit.CWD{{PID: 1, UID: os.Getuid(), Name: "node"}}, nil
+		return []sysgit.CWD{{PID: none + 1, UID: os.Getuid(), Name: "node"}}, nil
 	}})
 	if w := worktree(t, seen, top); w.Occupied.IsKnown() || w.Removable.IsKnown() {
 		t.Errorf("a process hides where it stands, but %+v", w)

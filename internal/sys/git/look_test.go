@@ -365,12 +365,15 @@ func TestPrimary(t *testing.T) {
 	}
 }
 
+// none is beyond every pid there can be.
+const none = 1 << 30
+
 func TestInside(t *testing.T) {
 	r := gittest.New(t)
 	inner := filepath.Join(r.Top, "trees", "w")
 	r.Git(r.Top, "worktree", "add", "-q", "-b", "w", inner)
 	self := os.Getuid()
-	rows := []git.CWD{{PID: 10, UID: self, Path: inner + "/x"}, {PID: 11, UID: self, Path: r.Top + "-other"}, {PID: 12, UID: self, Name: "ssh-agent"}}
+	rows := []git.CWD{{PID: none + 10, UID: self, Path: inner + "/x"}, {PID: none + 11, UID: self, Path: r.Top + "-other"}, {PID: none + 12, UID: self, Name: "ssh-agent"}}
 	want := func(rows []git.CWD, folder string, pids []int, known bool) {
 		t.Helper()
 		got, err := git.Inside(rows, folder)
@@ -379,13 +382,13 @@ func TestInside(t *testing.T) {
 		}
 	}
 	os.MkdirAll(inner+"/x", 0o755)
-	want(rows, inner, []int{10}, true)
+	want(rows, inner, []int{none + 10}, true)
 	want(rows, r.Top, nil, true) // a linked worktree inside is not the main one
-	want(append(rows, git.CWD{PID: 13, UID: self, Path: r.Top}), r.Top, []int{13}, true)
+	want(append(rows, git.CWD{PID: none + 13, UID: self, Path: r.Top}), r.Top, []int{none + 13}, true)
 	link := filepath.Join(r.Dir, "link")
 	os.Symlink(r.Top, link)
-	want(rows, link+"/trees/w", []int{10}, true)
-	want(append(rows, git.CWD{PID: 14, UID: self, Name: "node"}), inner, nil, false)
+	want(rows, link+"/trees/w", []int{none + 10}, true)
+	want(append(rows, git.CWD{PID: none + 14, UID: self, Name: "node"}), inner, nil, false)
 }
 
 func TestInsideFromAnotherMountNamespace(t *testing.T) {
@@ -413,10 +416,10 @@ func TestInsideFromAnotherMountNamespace(t *testing.T) {
 		t.Fatalf("it stands in %q, %v", path, err)
 	}
 	rows := []git.CWD{{PID: cmd.Process.Pid, UID: os.Getuid(), Name: "sleep", Path: path}}
-	if pids, err := git.Occupants(rows, top); err != nil || len(pids) != 1 {
+	if pids, err := git.Inside(rows, top); err != nil || len(pids) != 1 {
 		t.Errorf("inside, under another name: %v, %v", pids, err)
 	}
-	if pids, err := git.Occupants(rows, r.Top); err != nil || len(pids) != 0 {
+	if pids, err := git.Inside(rows, r.Top); err != nil || len(pids) != 0 {
 		t.Errorf("inside another folder: %v, %v", pids, err)
 	}
 }

@@ -17,19 +17,22 @@ type CWD struct {
 	Name string // comm
 	Path string // raw; "" when it could not be read
 
-	chain [][2]uint64 // device and inode of where it stands and of every folder above, where Path means nothing here
+	located bool        // Locate saw it
+	chain   [][2]uint64 // device and inode of where it stands and of every folder above, where Path means nothing here
 }
-
-// Occupants is Inside after Locate: what an action asks at the instant of acting.
-func Occupants(rows []CWD, folder string) ([]int, error) { return Inside(Locate(rows), folder) }
 
 // Locate finds where processes of other mount namespaces (containers) stand:
 // their paths are not ours, and a worktree that is mounted there goes by another
-// name. They are told by device and inode instead, up to the root they see.
+// name. They are told by device and inode instead, up to the root they see. It
+// saves Inside from doing so for each folder that is asked about.
 func Locate(rows []CWD) []CWD {
 	located := make([]CWD, len(rows))
 	own, _ := os.Readlink("/proc/self/ns/mnt")
 	for i, c := range rows {
+		if located[i] = c; c.located {
+			continue
+		}
+		c.located = true
 		ns, err := os.Readlink(fmt.Sprintf("/proc/%d/ns/mnt", c.PID))
 		if err == nil && own != "" && ns != own && c.Path != "" {
 			c.chain = climb(fmt.Sprintf("/proc/%d/cwd", c.PID))
@@ -66,6 +69,11 @@ func climb(dir string) (chain [][2]uint64) {
 var undumpable = set("ssh-agent", "gpg-agent", "scdaemon", "sshd", "sshd-session", "sshd-auth", "(sd-pam)", "sudo", "su",
 	"fusermount", "fusermount3", "polkit-agent-he", "gnome-keyring-d", "chrome-sandbox")
 
+// initPID is the first process of the pid namespace. One that hides where it
+// stands, as init programs of containers and small virtual machines do, is an
+// init: nobody works in it. One that does not hide is looked at like any other.
+const initPID = 1
+
 // Inside returns the pids whose working directory is the folder or in it. It
 // fails when that cannot be told: a process of our own user hides its working
 // directory; or one of another user does, and the folder lets others write in
@@ -74,6 +82,7 @@ var undumpable = set("ssh-agent", "gpg-agent", "scdaemon", "sshd", "sshd-session
 // they are on every machine, and what root did in a worktree shows in its files.)
 // Of a main worktree, linked worktrees that lie inside it are not a part.
 func Inside(rows []CWD, folder string) ([]int, error) {
+	rows = Locate(rows)
 	if real, err := filepath.EvalSymlinks(folder); err == nil {
 		folder = real // the kernel names where a process stands without links
 	}
@@ -90,7 +99,7 @@ func Inside(rows []CWD, folder string) ([]int, error) {
 			if len(id) > 0 && slices.Contains(c.chain, id[0]) {
 				pids = append(pids, c.PID)
 			}
-		case c.Path != "" || undumpable[c.Name] || c.UID == 0 && self != 0:
+		case c.Path != "" || undumpable[c.Name] || c.PID == initPID || c.UID == 0 && self != 0:
 		case c.UID == self, self == 0:
 			return nil, fmt.Errorf("cannot tell who is inside: process %d (%q) hides where it stands", c.PID, c.Name)
 		case shared:

@@ -1,0 +1,243 @@
+package loop_test
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"custos/internal/fleet"
+	"custos/internal/loop"
+	"custos/internal/rules"
+)
+
+// machine has one lock whose holder may be dead, and everything the
+// loop needs around it, in memory.
+type machine struct {
+	mu      sync.Mutex
+	dead    bool // the lock's holder
+	sticky  bool // removing it does not help
+	broken  bool // the past cannot be read
+	looks   int
+	turns   []fleet.Turn
+	entries []fleet.Pass
+	done    [][]fleet.Result // of each entry
+	last    map[string]fleet.Instant
+	loop    *loop.Loop
+	begun   time.Time
+	patrols int64
+	past    []fleet.Alert
+	acts    []fleet.ActionRecord
+}
+
+func (w *machine) now() fleet.Instant {
+	return fleet.Instant{Wall: time.Now().UTC(), Up: fleet.Duration(time.Since(w.begun) + time.Hour), Boot: "b"}
+}
+
+func (w *machine) First(context.Context) {}
+
+func (w *machine) Touched(...fleet.PartName) {}
+
+func (w *machine) Snapshot() fleet.Snapshot {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.looks++
+	s := fleet.Snapshot{At: w.now(), From: fleet.Vantage{Host: "h"}}
+	for _, name := range fleet.PartNames() {
+		*s.Sight(name) = fleet.Sight{Status: fleet.StatusOK, At: s.At}
+	}
+	holder := fleet.HolderAlive
+	if w.dead {
+		holder = fleet.HolderDead
+	}
+	s.Locks.Value = []fleet.Lock{{Path: "/l", Owner: fleet.OwnerConfigured, PID: fleet.Known(7), Holder: fleet.Known(holder),
+		Age: fleet.Known(fleet.Duration(time.Hour)), WaitedFor: true}}
+	return s
+}
+
+func (w *machine) Past(context.Context, fleet.Instant) (fleet.Past, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.broken {
+		return fleet.Past{}, errors.New("broken")
+	}
+	return fleet.Past{NextAlert: 1, Patrol: w.patrols, Alerts: w.past, Actions: w.acts}, nil
+}
+
+// Start commits the turn and does its actions at once.
+func (w *machine) Start(_ context.Context, t fleet.Turn) error {
+	w.mu.Lock()
+	w.turns = append(w.turns, t)
+	w.patrols = max(w.patrols, t.Patrol)
+	w.past = t.Assessment.Alerts
+	var results []fleet.Result
+	for _, a := range t.Plan.Actions {
+		r := fleet.Result{ActionID: a.ID, Do: a.Do, Subject: a.Subject, For: a.For, Status: fleet.ResultDone, Began: t.At, Ended: t.At}
+		w.acts = append(w.acts, fleet.ActionRecord{Action: a, Stage: fleet.StageEnded, PlannedAt: t.At, StartedAt: t.At, Result: &r})
+		w.dead = w.dead && w.sticky
+		results = append(results, r)
+	}
+	w.mu.Unlock()
+	for _, r := range results {
+		w.loop.Done(r)
+	}
+	return nil
+}
+
+func (w *machine) Wait(context.Context) error { return nil }
+
+func (w *machine) Journal(p fleet.Pass, done []fleet.Result) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.entries, w.done = append(w.entries, p), append(w.done, done)
+	return nil
+}
+
+func (w *machine) policy(o fleet.PatrolOrder) fleet.Policy {
+	p := fleet.Policy{Mode: fleet.ModeAuto, Budget: fleet.Attempts{Max: 100, In: fleet.Duration(time.Hour)},
+		Abilities: map[string]fleet.Ability{"remove-lock": {Do: "remove-lock", Idempotent: true, Touches: []fleet.PartName{fleet.PartLocks}}}}
+	if o.Apply {
+		p.ApprovedBy = o.By
+	}
+	return p
+}
+
+func newMachine(t *testing.T) *machine {
+	set, err := rules.Parse("rules.toml", rules.Builtin())
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := &machine{begun: time.Now()}
+	w.loop = loop.New(loop.Options{Board: w, Rules: set, Policy: w.policy, History: w, Act: w, Journal: w,
+		Touches: func(string) []fleet.PartName { return []fleet.PartName{fleet.PartLocks} },
+		Every:   20 * time.Minute, Tick: time.Minute, Log: slog.New(slog.DiscardHandler)})
+	return w
+}
+
+// hours runs the loop for a while of fake time.
+func (w *machine) hours(t *testing.T, d time.Duration) {
+	ctx, stop := context.WithTimeout(t.Context(), d)
+	defer stop()
+	w.loop.Run(ctx)
+}
+
+func TestPatrolsAreNumberedAndJournalledAndOtherPassesAreNot(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newMachine(t)
+		w.hours(t, time.Hour-time.Second)
+		if len(w.entries) != 3 || w.entries[2].Number != 3 {
+			t.Errorf("%d journal entries in an hour, want 3", len(w.entries))
+		}
+		if passes := len(w.turns); passes < 50 || passes > 70 {
+			t.Errorf("%d passes in an hour of one tick a minute", passes)
+		}
+	})
+}
+
+func TestResultWakesTheLoopAndIsToldOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newMachine(t)
+		w.dead = true
+		w.hours(t, 41*time.Minute)
+		told := 0
+		for _, done := range w.done {
+			told += len(done)
+		}
+		if len(w.acts) != 1 || told != 1 {
+			t.Fatalf("%d actions, journalled %d times; want 1 and 1", len(w.acts), told)
+		}
+		if gap := w.turns[1].At.Since(w.turns[0].At); gap != 0 {
+			t.Errorf("the pass after the result came %v later, want at once", gap)
+		}
+		messages := map[string]int{}
+		for _, turn := range w.turns {
+			for _, m := range turn.Outbox {
+				messages[m.Subject]++
+			}
+		}
+		if len(messages) != 2 {
+			t.Errorf("told %v, want one beginning and one all-clear", messages)
+		}
+	})
+}
+
+func TestBrokenPassDoesNotStopTheLoop(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newMachine(t)
+		w.broken = true
+		go func() {
+			time.Sleep(30 * time.Minute) // fake
+			w.mu.Lock()
+			w.broken = false
+			w.mu.Unlock()
+		}()
+		w.hours(t, time.Hour-time.Second)
+		if len(w.entries) != 1 || len(w.turns) == 0 {
+			t.Errorf("%d entries and %d passes after the past could be read again, want 1 and some", len(w.entries), len(w.turns))
+		}
+	})
+}
+
+func TestWakesThatComeTogetherAreOne(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newMachine(t)
+		go func() {
+			time.Sleep(30 * time.Second)
+			for range 1000 {
+				w.loop.Wake("flood")
+			}
+		}()
+		w.hours(t, 59*time.Second)
+		if n := len(w.turns); n < 2 || n > 4 {
+			t.Errorf("%d passes for a flood of 1000 wakes, want 2 to 4", n)
+		}
+	})
+}
+
+func TestPatrolGoesOnUntilNothingIsLeft(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newMachine(t)
+		w.dead = true
+		p, err := w.loop.Patrol(t.Context(), fleet.PatrolOrder{Apply: true, By: "me"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(p.Results) != 1 || len(p.Plan.Actions) != 1 || p.Number != 1 {
+			t.Errorf("patrol %d: %d actions, %d results; want 1, 1, 1", p.Number, len(p.Plan.Actions), len(p.Results))
+		}
+		for _, f := range p.Assessment.Findings {
+			t.Errorf("%s is still found after it was mended", f.AlertKey)
+		}
+		if len(w.entries) != 1 || len(w.entries[0].Assessment.Findings) == 0 {
+			t.Error("the journal does not say what was found")
+		}
+	})
+}
+
+func TestPatrolEndsWhenNothingHelps(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newMachine(t)
+		w.dead, w.sticky = true, true
+		p, err := w.loop.Patrol(t.Context(), fleet.PatrolOrder{Apply: true, By: "me"})
+		if err != nil || len(p.Plan.Actions) != 1 || len(p.Plan.Skipped) != 1 {
+			t.Errorf("%d actions, skipped %v, %v; want one action and then its cooldown", len(p.Plan.Actions), p.Plan.Skipped, err)
+		}
+	})
+}
+
+func TestLookWritesNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newMachine(t)
+		w.dead = true
+		p, err := w.loop.Look(t.Context(), time.Minute, fleet.PatrolOrder{Apply: true, By: "me"})
+		if err != nil || len(p.Plan.Actions) != 1 {
+			t.Fatalf("plan %v, %v", p.Plan, err)
+		}
+		if len(w.turns)+len(w.entries) != 0 || !w.dead {
+			t.Error("a look left a trace")
+		}
+	})
+}
