@@ -78,10 +78,18 @@ func lookHead(p *page, l api.FirstLook) {
 	}
 }
 
+// lasting says for how long an alert has lasted; nothing of one that is new.
+func (p *page) lasting(d string) string {
+	if s := span(d); s != "0s" {
+		return p.dim(" · " + s)
+	}
+	return ""
+}
+
 func lookNeeds(p *page, l api.FirstLook) {
 	p.head("NEEDS YOU", "")
 	for _, n := range l.NeedsYou {
-		lines := wrap(p.sentence(n)+" "+p.dim("· "+span(n.For)), p.width-6)
+		lines := wrap(p.sentence(n)+p.lasting(n.For), p.width-6)
 		p.line("  %s  %s", p.priority(n.Priority), lines[0])
 		for _, more := range lines[1:] {
 			p.line("      %s", more)
