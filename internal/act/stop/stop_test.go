@@ -247,7 +247,8 @@ func TestConformance(t *testing.T) {
 				if err := of(a).cmd.Process.Kill(); err != nil {
 					t.Fatal(err)
 				}
-				_ = of(a).cmd.Wait()
+				// Not cmd.Wait, which would close what the others read from.
+				_, _ = of(a).cmd.Process.Wait()
 			},
 			"progress is unknown":      func(_ *testing.T, a fleet.Action) { a.Target.Agent.Progress = fleet.ProgressUnknown },
 			"progress was seen":        func(_ *testing.T, a fleet.Action) { a.Target.Agent.Progress = fleet.ProgressSome },
