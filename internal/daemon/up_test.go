@@ -1,0 +1,244 @@
+package daemon_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"custos/internal/api"
+	"custos/internal/config"
+	"custos/internal/daemon"
+)
+
+// command is a process of the binary.
+func command(t *testing.T, dir string, args ...string) *exec.Cmd {
+	t.Helper()
+	cmd := exec.Command(os.Args[0], append([]string{"--config", filepath.Join(dir, "custos.toml")}, args...)...)
+	cmd.Env = append(os.Environ(), "CUSTOS_AS_COMMAND=1", "HOME="+filepath.Join(dir, "home"))
+	return cmd
+}
+
+// says runs a command to its end and returns what it printed and its exit code.
+func says(t *testing.T, dir string, args ...string) (string, int) {
+	t.Helper()
+	out, err := command(t, dir, args...).CombinedOutput()
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		t.Fatal(err)
+	}
+	code := 0
+	if exit != nil {
+		code = exit.ExitCode()
+	}
+	return string(out), code
+}
+
+// writer is a buffer that a process and a test may use at once.
+type writer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (w *writer) Write(p []byte) (int, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.b.Write(p)
+}
+
+func (w *writer) String() string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.b.String()
+}
+
+// up starts a daemon and waits until it answers.
+func up(t *testing.T, dir string, cfg config.Config) (*exec.Cmd, *writer) {
+	t.Helper()
+	said := &writer{}
+	cmd := command(t, dir, "up")
+	cmd.Stdout, cmd.Stderr = said, said
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
+	await(t, said.String, func() bool {
+		_, err := status(t.Context(), cfg)
+		return err == nil
+	})
+	return cmd, said
+}
+
+func status(ctx context.Context, cfg config.Config) (api.Status, error) {
+	c, err := api.Dial(ctx, daemon.Socket(cfg))
+	if err != nil {
+		return api.Status{}, err
+	}
+	defer c.Close()
+	return c.Status(ctx)
+}
+
+// await waits for the real world to catch up, at most a minute.
+func await(t *testing.T, what func() string, is func() bool) {
+	t.Helper()
+	for end := time.Now().Add(time.Minute); !is(); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("it did not come about:\n%s", what())
+		}
+	}
+}
+
+func TestOneDaemonAtATime(t *testing.T) {
+	dir, cfg := scratch(t)
+	first, said := up(t, dir, cfg)
+	out, code := says(t, dir, "up")
+	if code == 0 || !strings.Contains(out, "custos up, pid ") {
+		t.Errorf("a second daemon ended with %d and said %q; want who holds the lock", code, out)
+	}
+	if out, code := says(t, dir, "uninstall", "--yes"); code == 0 {
+		t.Errorf("uninstall went ahead under a daemon: %s", out)
+	}
+	if out, code := says(t, dir, "down"); code != 0 {
+		t.Fatalf("down ended with %d: %s", code, out)
+	}
+	if err := first.Wait(); err != nil {
+		t.Errorf("the daemon ended with %v:\n%s", err, said)
+	}
+	if _, err := os.Stat(daemon.Socket(cfg)); err == nil {
+		t.Error("the socket was left behind")
+	}
+}
+
+func TestTermEndsTheDaemonWell(t *testing.T) {
+	dir, cfg := scratch(t)
+	d, said := up(t, dir, cfg)
+	if err := d.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	if err := d.Wait(); err != nil {
+		t.Errorf("SIGTERM ended it with %v:\n%s", err, said)
+	}
+}
+
+// TestDaemonObservesAndRemembers kills the daemon without warning: the next one
+// knows the alerts, their numbers and the acknowledgement.
+func TestDaemonObservesAndRemembers(t *testing.T) {
+	dir, cfg := scratch(t)
+	before := fingerprint(t, dir, "state", "journal", "home")
+	d, said := up(t, dir, cfg)
+	await(t, said.String, func() bool { s, err := status(t.Context(), cfg); return err == nil && s.Patrols > 0 })
+	if out, code := says(t, dir, "ack", "1"); code != 0 {
+		t.Fatalf("ack: %s", out)
+	}
+	was, _ := says(t, dir, "alerts", "--json")
+	if err := d.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = d.Wait()
+	_, said = up(t, dir, cfg)
+	await(t, said.String, func() bool { s, err := status(t.Context(), cfg); return err == nil && s.Patrols > 1 })
+	is, _ := says(t, dir, "alerts", "--json")
+	if count(was, `"number"`) != count(is, `"number"`) || !strings.Contains(is, `"acked_by"`) && !strings.Contains(is, "acked") {
+		t.Errorf("before the kill: %s\nafter: %s", was, is)
+	}
+	if diff := fingerprint(t, dir, "state", "journal", "home"); len(diff) != len(before) {
+		t.Error("a daemon in mode observe changed the tree")
+	}
+}
+
+func count(s, what string) int { return strings.Count(s, what) }
+
+func TestFreezeNeedsNoDaemonAndStopsOne(t *testing.T) {
+	dir, cfg := scratch(t)
+	if out, code := says(t, dir, "freeze", "because"); code != 0 {
+		t.Fatal(out)
+	}
+	r := patrol(t, cfg)
+	if len(r.Done) != 0 || len(r.Skipped) == 0 || r.Skipped[0].Guard != "frozen" {
+		t.Errorf("frozen, it did %v and skipped %v", r.Done, r.Skipped)
+	}
+	if out, code := says(t, dir, "thaw"); code != 0 {
+		t.Fatal(out)
+	}
+	if r := patrol(t, cfg); len(r.Done) != len(safe) {
+		t.Errorf("thawed, it did %d things, want %d", len(r.Done), len(safe))
+	}
+}
+
+// TestAmnesia: a database that cannot be read is set aside, and nothing is done
+// until a person says so.
+func TestAmnesia(t *testing.T) {
+	dir, cfg := scratch(t)
+	if err := os.MkdirAll(cfg.StateDir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(cfg.StateDir, "custos.db"), bytes.Repeat([]byte("no database "), 1000), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, code := says(t, dir); code != 0 {
+		t.Errorf("the first look ended with %d over a broken database", code)
+	}
+	r := patrol(t, cfg)
+	if len(r.Done) != 0 {
+		t.Errorf("with amnesia it did %v", r.Done)
+	}
+	aside, _ := filepath.Glob(filepath.Join(cfg.StateDir, "custos.db.corrupt-*"))
+	if len(aside) == 0 {
+		t.Error("the broken database was not set aside")
+	}
+	number := ""
+	for _, a := range r.Alerts {
+		if a.Rule == "self-amnesia" {
+			number = strconv.FormatInt(a.Number, 10)
+		}
+	}
+	if out, code := says(t, dir, "ack", number); code != 0 {
+		t.Fatalf("ack %s: %s", number, out)
+	}
+	if r := patrol(t, cfg); len(r.Done) != len(safe) {
+		t.Errorf("after a person confirmed it did %d things, want %d; skipped %v", len(r.Done), len(safe), r.Skipped)
+	}
+}
+
+func TestBadInputSaysWhereAndEndsWithTwo(t *testing.T) {
+	dir, _ := scratch(t)
+	good, err := os.ReadFile(filepath.Join(dir, "custos.toml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct{ add, want string }{
+		"key":     {"[rule.x]\npriorty = \"P1\"\n", `unknown key "priorty", did you mean "priority"?`},
+		"rule":    {"[rule.log-large]\nexpr = \"log.bites > 1\"\n", `bytes`},
+		"section": {"[lokcs]\nglobs = []\n", "locks"},
+		"option":  {"[stop_tree]\nwatch = \"soon\"\n", "watch"},
+		"kind":    {"[kind.claude]\nnmaes = []\n", "names"},
+		"mode":    {"", "observe"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			text := string(good) + "\n" + c.add
+			if name == "mode" {
+				text = "mode = \"yolo\"\n" + string(good)
+			}
+			if err := os.WriteFile(filepath.Join(dir, "custos.toml"), []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			for _, args := range [][]string{nil, {"patrol", "--apply"}, {"config", "check"}, {"up"}} {
+				out, code := says(t, dir, args...)
+				if code != 2 || !strings.Contains(out, c.want) {
+					t.Errorf("custos %v ended with %d and said %q; want 2 and %q", args, code, out, c.want)
+				}
+			}
+			if _, err := os.Stat(filepath.Join(dir, "state")); err == nil {
+				t.Error("something was written all the same")
+			}
+		})
+	}
+}
