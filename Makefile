@@ -5,7 +5,7 @@ GOFLAGS_BUILD = -trimpath -ldflags '-s -w -X main.version=$(VERSION)'
 HISTORIES ?= 10000
 
 .DEFAULT_GOAL := help
-.PHONY: help run build test deps check unit bench soak fuzz docs lint clean
+.PHONY: help run build test deps check unit bench soak fuzz conformance docs lint clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -13,8 +13,8 @@ help: ## list the targets
 run: build ## build, then take the first look at this machine (changes nothing)
 	@./bin/custos
 
-build: ## build the one static binary: bin/custos
-	@CGO_ENABLED=0 go build $(GOFLAGS_BUILD) -o bin/custos ./cmd/custos
+build: ## build the static binaries: custos, and what it puts around agents
+	@CGO_ENABLED=0 go build $(GOFLAGS_BUILD) -o bin/ ./cmd/custos ./cmd/custos-shim ./cmd/custos-hook
 
 test: deps check unit ## install what the tests need, then run everything
 
@@ -36,9 +36,12 @@ soak: ## 100 000 random histories through the pure core
 
 FUZZTIME ?= 60s
 fuzz: ## every fuzz target for FUZZTIME each
-	@for p in $$(grep -rl --include='*_test.go' '^func Fuzz' internal | xargs -n1 dirname | sort -u); do \
+	@for p in $$(grep -rl --include='*_test.go' '^func Fuzz' internal cmd | xargs -n1 dirname | sort -u); do \
 	  for f in $$(grep -ho '^func Fuzz[A-Za-z0-9]*' $$p/*_test.go | cut -c6-); do \
 	    echo "$$p $$f"; go test -run '^$$' -fuzz "^$$f$$" -fuzztime $(FUZZTIME) ./$$p || exit 1; done; done
+
+conformance: ## two real agent CLIs from npm against a mock model server
+	@./scripts/conformance
 
 docs: ## rewrite the generated pages of docs/
 	@go test ./internal/rules ./internal/cli ./internal/config -run 'Doc' -update

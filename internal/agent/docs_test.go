@@ -33,3 +33,21 @@ func TestExampleOfTheDocs(t *testing.T) {
 		t.Errorf("kind %+v", k)
 	}
 }
+
+// Every example of the page is good, all of them together.
+func TestAllExamplesOfTheDocs(t *testing.T) {
+	var text strings.Builder
+	for i, piece := range strings.Split(read(t, "../../docs/adding-a-kind.md"), "```") {
+		if toml, ok := strings.CutPrefix(piece, "toml\n"); ok && i%2 == 1 {
+			text.WriteString(toml)
+		}
+	}
+	set, err := Parse(Source{"docs", []byte(text.String())})
+	if err != nil {
+		t.Fatal(err)
+	}
+	k, _ := set.Get("mine")
+	if d, ok := ReadDialog(k, "May I go? [y/n]", ""); !ok || d.Question != "May I go?" || len(d.Choices) != 2 {
+		t.Errorf("dialog %+v", d)
+	}
+}

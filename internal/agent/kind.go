@@ -54,10 +54,29 @@ type Kind struct {
 	// Screen are the marks of a screen; the first that matches counts.
 	Screen []ScreenMark `toml:"screen"`
 
+	// Dialogs are the questions it can stand at; the first that matches counts.
+	Dialogs []DialogMark `toml:"dialog"`
+	// Composer is where a prompt is typed.
+	Composer ComposerMark `toml:"composer"`
+
+	// Launch is how it is started in a terminal, Headless without one.
+	Launch   LaunchMark `toml:"launch"`
+	Headless LaunchMark `toml:"headless"`
+	// Env is set, as NAME=VALUE, and Unset taken away, wherever it is started.
+	Env   []string `toml:"env"`
+	Unset []string `toml:"unset"`
+	// Interrupt and Exit are the keys, by tmux's names, that end a turn and the
+	// program. ExitCommand, typed at its prompt, is the kinder way.
+	Interrupt   []string `toml:"interrupt"`
+	Exit        []string `toml:"exit"`
+	ExitCommand string   `toml:"exit_command"`
+
 	// Never says what the kind never tells without hooks, for docs and reasons.
 	Never []string `toml:"never"`
 
-	screen []*regexp.Regexp
+	screen   []*regexp.Regexp
+	dialogs  []*regexp.Regexp
+	composer *regexp.Regexp
 }
 
 // TitleMark reads a terminal title.

@@ -112,7 +112,8 @@ func unknownKeys(s Source, found []toml.DecodeError, table []string) error {
 // keys lists every key a kind may have, those of its marks included.
 func keys() []string {
 	var all []string
-	for _, t := range []reflect.Type{reflect.TypeFor[Kind](), reflect.TypeFor[TitleMark](), reflect.TypeFor[ScreenMark]()} {
+	for _, t := range []reflect.Type{reflect.TypeFor[Kind](), reflect.TypeFor[TitleMark](), reflect.TypeFor[ScreenMark](),
+		reflect.TypeFor[DialogMark](), reflect.TypeFor[ChoiceMark](), reflect.TypeFor[ComposerMark](), reflect.TypeFor[LaunchMark]()} {
 		for i := range t.NumField() {
 			if tag := t.Field(i).Tag.Get("toml"); tag != "" && tag != "-" {
 				all = append(all, tag)
@@ -180,43 +181,56 @@ func lineOf(text []byte, name string) int {
 	return 1 + bytes.Count(text[:at[1]], []byte("\n"))
 }
 
-// finished checks the marks of a kind and compiles its screens.
+// finished checks the marks of a kind and compiles its screens, dialogs and
+// composer.
 func (k Kind) finished(name string) (Kind, error) {
 	k.Name = name
-	k.screen = nil
-	if k.SilentTitle != "" {
-		if err := k.SilentTitle.check(); err != nil {
-			return k, fmt.Errorf("kind %q: silent_title: %w", name, err)
+	for _, finish := range []func(*Kind) error{(*Kind).finishTitles, (*Kind).finishScreens, (*Kind).finishDialogs, (*Kind).finishComposer, (*Kind).finishLaunch} {
+		if err := finish(&k); err != nil {
+			return k, fmt.Errorf("kind %q: %w", name, err)
 		}
-	}
-	for _, m := range k.Title {
-		if m.State == "" || m.Says == "" || m.Match.re == nil {
-			return k, fmt.Errorf("kind %q: a title mark needs state, says and match", name)
-		}
-		if err := m.State.check(); err != nil {
-			return k, fmt.Errorf("kind %q: title mark %q: %w", name, m.Says, err)
-		}
-	}
-	for _, m := range k.Screen {
-		re, err := k.compile(m)
-		if err != nil {
-			return k, fmt.Errorf("kind %q: screen mark %q: %w", name, m.Says, err)
-		}
-		k.screen = append(k.screen, re)
 	}
 	return k, nil
 }
 
-// compile puts the parts into a screen mark, which is tried on whole ends of the
-// screen.
-func (k Kind) compile(m ScreenMark) (*regexp.Regexp, error) {
-	if m.State == "" || m.Says == "" || m.Ends == "" {
-		return nil, errors.New("a screen mark needs state, says and ends")
+func (k *Kind) finishTitles() error {
+	if k.SilentTitle != "" {
+		if err := k.SilentTitle.check(); err != nil {
+			return fmt.Errorf("silent_title: %w", err)
+		}
 	}
-	if err := m.State.check(); err != nil {
-		return nil, err
+	for _, m := range k.Title {
+		if m.State == "" || m.Says == "" || m.Match.re == nil {
+			return errors.New("a title mark needs state, says and match")
+		}
+		if err := m.State.check(); err != nil {
+			return fmt.Errorf("title mark %q: %w", m.Says, err)
+		}
 	}
-	ends := m.Ends
+	return nil
+}
+
+func (k *Kind) finishScreens() error {
+	k.screen = nil
+	for _, m := range k.Screen {
+		if m.State == "" || m.Says == "" || m.Ends == "" {
+			return fmt.Errorf("screen mark %q: a screen mark needs state, says and ends", m.Says)
+		}
+		if err := m.State.check(); err != nil {
+			return fmt.Errorf("screen mark %q: %w", m.Says, err)
+		}
+		re, err := k.compile(m.Ends)
+		if err != nil {
+			return fmt.Errorf("screen mark %q: %w", m.Says, err)
+		}
+		k.screen = append(k.screen, re)
+	}
+	return nil
+}
+
+// compile puts the parts into an expression for whole lines, which is tried on
+// ends of the screen.
+func (k *Kind) compile(ends string) (*regexp.Regexp, error) {
 	for _, part := range slices.Sorted(maps.Keys(k.Parts)) {
 		ends = strings.ReplaceAll(ends, "{"+part+"}", "(?:"+k.Parts[part]+")")
 	}

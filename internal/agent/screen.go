@@ -54,20 +54,26 @@ func (k Kind) readTitle(title string) (TitleMark, bool) {
 // beginning of each line, where nearly all fail at once: twelve times
 // cheaper than to have the expression search.
 func (k Kind) readScreen(text string) (ScreenMark, bool) {
-	lines := plainLines(text)
-	ends := make([]string, len(lines)) // the last line, the last two, …
-	end := strings.Join(lines, "\n")
-	for i, at := len(lines)-1, len(end); i >= 0; i-- {
-		at -= len(lines[i])
-		ends[i] = end[at:]
-		at--
-	}
+	ends := ends(text)
 	for i, re := range k.screen {
 		if slices.ContainsFunc(ends, re.MatchString) {
 			return k.Screen[i], true
 		}
 	}
 	return ScreenMark{}, false
+}
+
+// ends returns the ends of a screen, the longest first.
+func ends(text string) []string {
+	lines := plainLines(text)
+	ends := make([]string, len(lines))
+	end := strings.Join(lines, "\n")
+	for i, at := len(lines)-1, len(end); i >= 0; i-- {
+		at -= len(lines[i])
+		ends[i] = end[at:]
+		at--
+	}
+	return ends
 }
 
 // plainLines returns the last lines that are not empty, without the space at

@@ -39,14 +39,10 @@ type Signals struct {
 	Activity  fleet.Leaf[fleet.Duration] // since the pane last wrote anything
 	Title     fleet.Leaf[string]
 	Screen    fleet.Leaf[string]
+	Told      Told // by hooks; zero for an agent that has none
+	Now       fleet.Instant
+	Hooked    bool // started by Custos with hooks: it has to tell that it began
 	End       *End // set when the agent's process is gone
-}
-
-// End is what is left of an agent whose process is gone.
-type End struct {
-	PaneDead bool // the pane is kept, nothing runs in it; else a shell is left
-	Status   fleet.Leaf[int]
-	Signal   fleet.Leaf[int]
 }
 
 // Verdict is what an agent is doing, and why that is believed.
@@ -54,6 +50,7 @@ type Verdict struct {
 	State   fleet.AgentState
 	Reason  string
 	Source  string
+	Since   fleet.Instant // zero when the source does not tell since when
 	Signals []fleet.Signal
 }
 
@@ -65,7 +62,7 @@ func State(s Signals) Verdict {
 	}
 	r := reading{Signals: s}
 	r.read()
-	v := r.judge()
+	v := r.fullness(r.judge())
 	v.Signals = r.signals
 	return v
 }
@@ -84,6 +81,12 @@ type reading struct {
 func (r *reading) read() {
 	if r.Suspended {
 		r.add(SourceProcess, "the process is suspended", fleet.StateStopped)
+	}
+	if r.Told.State != "" {
+		r.signals = append(r.signals, fleet.Signal{Source: SourceHook, Says: r.Told.Says, Hint: r.Told.State, Age: r.since(r.Told.Since)})
+	}
+	if t := r.Told.Tool; t != nil {
+		r.signals = append(r.signals, fleet.Signal{Source: SourceHook, Says: toolWords(t.Name) + " is in flight", Hint: fleet.StateWorking, Age: fleet.Known(t.Age)})
 	}
 	if reg, ok := r.Registry.Get(); ok {
 		hint, says, _ := reg.state()
@@ -123,7 +126,7 @@ func hintIf(ok bool, s fleet.AgentState) fleet.AgentState {
 // judge asks the signals in the order of trust.
 func (r *reading) judge() Verdict {
 	for _, ask := range []func() (Verdict, bool){
-		r.bySuspension, r.byBanner, r.byRegistry, r.byBusyTitle, r.byDialog, r.byIdleTitle, r.byCPU, r.byScreen, r.byActivity, r.byAge,
+		r.bySuspension, r.byFailure, r.byBanner, r.byHook, r.byRegistry, r.byBusyTitle, r.byDialog, r.byIdleTitle, r.byCPU, r.byScreen, r.byActivity, r.byAge, r.bySilentStart,
 	} {
 		if v, ok := ask(); ok {
 			return v
@@ -134,6 +137,104 @@ func (r *reading) judge() Verdict {
 
 func (r *reading) bySuspension() (Verdict, bool) {
 	return Verdict{State: fleet.StateStopped, Reason: "suspended by a signal or Ctrl-Z", Source: SourceProcess}, r.Suspended
+}
+
+// byFailure: hooks tell by name what ended the turn.
+func (r *reading) byFailure() (Verdict, bool) {
+	s := r.Told.State
+	return r.fromHook(), s == fleet.StateRateLimited || s == fleet.StateAuthLost
+}
+
+// byHook: what the agent told itself, unless something that is newer says
+// otherwise. That is needed because two things are never told by hook: that a
+// person answered a request, and that a person interrupted a turn.
+func (r *reading) byHook() (Verdict, bool) {
+	if r.Told.State == "" {
+		return Verdict{}, false
+	}
+	if v, ok := r.newerRegistry(); ok {
+		return v, true
+	}
+	if v, ok := r.newerTitle(); ok {
+		return v, true
+	}
+	return r.fromHook(), true
+}
+
+// newerRegistry: the registry file was written after the last hook event.
+func (r *reading) newerRegistry() (Verdict, bool) {
+	reg, ok := r.Registry.Get()
+	if !ok || reg.Updated.IsZero() || !reg.Updated.After(r.Told.Last.Wall) {
+		return Verdict{}, false
+	}
+	return r.byRegistry()
+}
+
+// hookSettles is how long a title may lag behind a hook.
+const hookSettles = 5 * time.Second
+
+// newerTitle: the title contradicts the hooks, and the window was written to
+// after the last event.
+func (r *reading) newerTitle() (Verdict, bool) {
+	wrote, ok := r.Activity.Get()
+	age := r.Now.Since(r.Told.Last)
+	if !ok || !r.titled || age < hookSettles || age <= time.Duration(wrote)+time.Second {
+		return Verdict{}, false
+	}
+	v, ok := r.byBusyTitle()
+	if !ok {
+		if v, ok = r.byIdleTitle(); r.Told.State != fleet.StateWorking {
+			ok = false // a request leaves the title idle
+		}
+	}
+	return v, ok && v.State != r.Told.State
+}
+
+// silentStart is for how long an agent that tells nothing may still be starting.
+// Later, what it told may have been forgotten.
+const silentStart = time.Hour
+
+// bySilentStart: an agent that Custos started tells when it has begun.
+func (r *reading) bySilentStart() (Verdict, bool) {
+	age, ok := r.Age.Get()
+	young := ok && time.Duration(age) < silentStart
+	return Verdict{State: fleet.StateStarting, Reason: "it has not told yet that it began", Source: SourceHook},
+		young && r.Hooked && r.Told.Last.IsZero() && tellsStart(r.Kind.Name) && len(r.signs()) == 0
+}
+
+// signs are the signals that hint at a state.
+func (r *reading) signs() (found []fleet.Signal) {
+	for _, s := range r.signals {
+		if s.Hint != "" {
+			found = append(found, s)
+		}
+	}
+	return found
+}
+
+// contextHigh is how much of its context an agent may have used and still be
+// given more to do, in percent.
+const contextHigh = 80.0
+
+// fullness refines idleness by what the agent told of its context.
+func (r *reading) fullness(v Verdict) Verdict {
+	used, ok := r.Told.Context.Get()
+	if ok && used >= contextHigh && v.State == fleet.StateIdle {
+		return Verdict{State: fleet.StateContextHigh, Source: SourceHook, Since: v.Since,
+			Reason: fmt.Sprintf("it is idle, and %.0f %% of its context are used", used)}
+	}
+	return v
+}
+
+func (r *reading) fromHook() Verdict {
+	return Verdict{State: r.Told.State, Reason: r.Told.Says, Source: SourceHook, Since: r.Told.Since}
+}
+
+func (r *reading) since(i fleet.Instant) fleet.Leaf[fleet.Duration] {
+	if i.IsZero() || r.Now.IsZero() {
+		return fleet.Unknown[fleet.Duration]("not told")
+	}
+	return fleet.Known(fleet.Duration(max(0, r.Now.Since(i))))
 }
 
 // byBanner: registry and title know busy, idle and waiting, and nothing of rate
@@ -147,7 +248,9 @@ func (r *reading) byBanner() (Verdict, bool) {
 	}
 	reg, _ := r.Registry.Get()
 	working := reg.Status == "busy" || reg.Status == "shell" || r.titled && fleet.AgentState(r.title.State) == fleet.StateWorking
-	return r.fromScreen(), reg.Status != "waiting" && (!working || r.screen.OverWorking)
+	told := r.Told.State == fleet.StateWorking && r.Now.Since(r.Told.Last) < hookSettles
+	asks := reg.Status == "waiting" || r.Told.State == fleet.StateWaiting
+	return r.fromScreen(), !asks && (!working && !told || r.screen.OverWorking)
 }
 
 func (r *reading) byRegistry() (Verdict, bool) {
@@ -226,30 +329,4 @@ func (r *reading) whyUnknown() string {
 		parts = append(parts, "which may mean waiting too")
 	}
 	return strings.Join(parts, "; ")
-}
-
-// ended judges what is left of an agent that is gone.
-func ended(e End) Verdict {
-	status, hasStatus := e.Status.Get()
-	signal, hasSignal := e.Signal.Get()
-	if !hasSignal && hasStatus && status > 128 && status < 128+65 {
-		signal, hasSignal = status-128, true // how shells and the CLIs themselves report it
-	}
-	v := Verdict{Source: SourceTmux}
-	switch {
-	case !e.PaneDead:
-		v = Verdict{State: fleet.StateZombie, Reason: "its process is gone and only a shell is left in its pane", Source: SourceProcess}
-	case hasSignal && (signal == 1 || signal == 2 || signal == 15):
-		v.State, v.Reason = fleet.StateStopped, fmt.Sprintf("ended by signal %d: it was asked to, or its terminal was closed", signal)
-	case hasSignal:
-		v.State, v.Reason = fleet.StateCrashed, fmt.Sprintf("ended by signal %d", signal)
-	case hasStatus && status == 0:
-		v.State, v.Reason = fleet.StateFinished, "ended with exit status 0"
-	case hasStatus:
-		v.State, v.Reason = fleet.StateCrashed, fmt.Sprintf("ended with exit status %d", status)
-	default:
-		v.State, v.Reason = fleet.StateUnknown, "it has ended, and tmux does not tell how"
-	}
-	v.Signals = []fleet.Signal{{Source: v.Source, Says: v.Reason, Hint: v.State, Age: fleet.Unknown[fleet.Duration]("not told")}}
-	return v
 }

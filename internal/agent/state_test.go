@@ -45,7 +45,7 @@ func TestStateOrder(t *testing.T) {
 		"output a while ago":                {Signals{Kind: codex, Activity: seconds(60)}, "unknown", SourceNone},
 		"just started":                      {Signals{Kind: codex, Age: seconds(2)}, "starting", SourceProcess},
 		"a one-shot's output is no screen":  {Signals{Kind: claude, OneShot: true, Title: fleet.Known("⠂ x"), Screen: fleet.Known(claudeAsks)}, "unknown", SourceNone},
-		"a shell is left":                   {Signals{End: &End{}}, "zombie", SourceProcess},
+		"a shell is left":                   {Signals{End: &End{Shell: true}}, "zombie", SourceProcess},
 		"dead, nobody knows how":            {Signals{End: &End{PaneDead: true}}, "unknown", SourceTmux},
 		"dead by OOM or SIGKILL":            {Signals{End: &End{PaneDead: true, Signal: fleet.Known(9)}}, "crashed", SourceTmux},
 		"dead by a closed terminal":         {Signals{End: &End{PaneDead: true, Signal: fleet.Known(1)}}, "stopped", SourceTmux},

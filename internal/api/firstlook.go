@@ -84,6 +84,21 @@ type AgentRow struct {
 	CPU     *float64 `json:"cpu"` // percent of one core
 	RSS     *int64   `json:"rss"` // bytes
 	People  int      `json:"people"`
+
+	// What the ledger knows of it; empty for one that is not registered.
+	Registered bool   `json:"registered,omitempty"`
+	Role       string `json:"role,omitempty"`
+	Project    string `json:"project,omitempty"`
+	Task       string `json:"task,omitempty"`
+	Run        string `json:"run,omitempty"`
+	Parent     string `json:"parent,omitempty"`
+	Depth      int    `json:"depth,omitempty"`
+	Account    string `json:"account,omitempty"`
+	Desired    string `json:"desired,omitempty"`
+	Failed     string `json:"failed,omitempty"`   // why it is not started again by itself
+	Ended      string `json:"ended,omitempty"`    // how, in words
+	Conflict   string `json:"conflict,omitempty"` // how record and observation disagree
+	Delivery   string `json:"delivery,omitempty"` // of its first prompt
 }
 
 // Worktree is one stale worktree, and whether it may go.

@@ -75,6 +75,15 @@ type Status struct {
 	Socket     string         `json:"socket,omitempty"`
 	State      string         `json:"state,omitempty"` // the state folder
 	Notes      []string       `json:"notes"`           // what a person should know: amnesia, rows set aside
+	Failed     []FailedAgent  `json:"failed"`          // agents that are not started again by themselves
+	Orders     int            `json:"orders"`          // that are not over
+}
+
+// FailedAgent is an agent that crashed so often that Custos gave it up.
+type FailedAgent struct {
+	Agent    string `json:"agent"`
+	Why      string `json:"why"`
+	Failures int    `json:"failures"` // on record
 }
 
 // Version is what `custos version` prints.

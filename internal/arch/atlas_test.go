@@ -22,7 +22,12 @@ func atlas() []row {
 		{pkg: "internal/rules", may: "fleet", pure: true, why: "rules judge values"},
 		{pkg: "internal/agent", may: "fleet", pure: true, why: "kinds and states are data and one function"},
 		{pkg: "internal/session", may: "fleet", why: "a seam"},
-		{pkg: "internal/session/*", may: "fleet session sys/proc", why: "providers"},
+		{pkg: "internal/agent/agenttest", may: "fleet agent", why: "starts the fake agent, for tests"},
+		{pkg: "internal/agent/fakeagent", why: "a scripted agent CLI, for tests"},
+		{pkg: "internal/ledger", may: "fleet rules", pure: true, why: "the legal changes of records"},
+		{pkg: "internal/hookwire", why: "the wire between custos-hook and the daemon: standard library only"},
+		{pkg: "internal/conformance", why: "real agent CLIs against a mock model server, for tests"},
+		{pkg: "internal/session/*", may: "fleet session sys/proc sys/shim", why: "providers"},
 		{pkg: "internal/sys/*", why: "clients of the outside know nothing of Custos"},
 		{pkg: "internal/store", may: "fleet", why: "the only SQL; fits the ports of others by shape"},
 		{pkg: "internal/observe", may: "fleet", why: "stage 1"},
@@ -33,13 +38,15 @@ func atlas() []row {
 		{pkg: "internal/act/*", may: "fleet act session agent formula ledger sys/*", why: "actions: the only ones given Writers"},
 		{pkg: "internal/report", may: "fleet", why: "stage 5"},
 		{pkg: "internal/report/*", may: "fleet report sys/*", why: "notifiers"},
-		{pkg: "internal/loop", may: "fleet " + stages, why: "where the stages meet"},
+		{pkg: "internal/loop", may: "fleet ledger " + stages, why: "where the stages meet, and records follow from the plan"},
 		{pkg: "internal/server", may: "fleet api ledger hookwire", why: "HTTP over the ports it declares"},
 		{pkg: "internal/catalog", may: "fleet config rules agent formula ledger session session/* sys/* " + stages + " observe/* act/* report/*", why: "the one list of what is built in"},
-		{pkg: "internal/daemon", may: "fleet config api rules agent session sys/* store server catalog loop report/journal " + stages, why: "the composition root"},
+		{pkg: "internal/daemon", may: "fleet config api rules agent session sys/* store server hookwire ledger catalog loop report/journal observe/agents observe/watch " + stages, why: "the composition root"},
 		{pkg: "internal/cli", may: "api config daemon", why: "one file a command; all else through the API"},
 		{pkg: "internal/arch", why: "this"},
 		{pkg: "cmd/custos", may: "cli", why: "calls cli, exits"},
+		{pkg: "cmd/custos-hook", may: "hookwire", why: "what agents' hooks call: small and quick"},
+		{pkg: "cmd/custos-shim", why: "parent of each agent of ours: outlives the daemon, so it shares nothing with it"},
 	}
 }
 
@@ -56,4 +63,5 @@ var writers = map[string][]string{
 	"session": {"Provider"},
 	"proc":    {"Open", "Handle"},
 	"git":     {"Writer", "NewWriter"},
+	"shim":    {"Prepare", "Void", "Clear", "Turns"},
 }

@@ -21,6 +21,7 @@ import (
 //	at DURATION [patrol]       when, after the start
 //	clock back DURATION        the newest record lies so far ahead of the clock
 //	set KIND JSON              changes fields of the one thing of that kind
+//	set agents [JSON, …]       puts other agents in the place of the one
 //	gone KIND                  takes it away
 //	part NAME JSON             changes how a part was seen
 //
@@ -180,6 +181,8 @@ func (s *story) thing(kind string) any {
 		return &x.Host.Value.Mounts[0]
 	case "agent":
 		return &x.Agents.Value[0]
+	case "agents":
+		return &x.Agents.Value
 	case "repo":
 		return &x.Repos.Value.Repos[0]
 	case "worktree":

@@ -35,7 +35,7 @@ type ranked struct {
 func (p *pass) expand(r *rules.Rule, a *rules.Action) []fleet.Wish {
 	part := fleet.PartOf(a.Targets)
 	if sight := *p.snap.Sight(part); !sight.Usable() {
-		return []fleet.Wish{{Do: a.Do, Subject: fleet.Subject{Kind: fleet.KindPart, Name: string(part)}, Limit: a.Limit,
+		return []fleet.Wish{{Do: a.Do, Subject: fleet.Subject{Kind: fleet.KindPart, Name: string(part)}, Limit: a.Limit, Text: a.Text,
 			Unknown: string(part) + " is not known: " + rules.Blindness(part, sight)}}
 	}
 	var list []ranked
@@ -72,7 +72,7 @@ func (p *pass) wish(r *rules.Rule, a *rules.Action, k fleet.Kind, it item) []fle
 	if truth == rules.True {
 		why = p.whyStale(a, k, it)
 	}
-	return []fleet.Wish{{Do: a.Do, Subject: it.subject, Target: it.target, Limit: a.Limit, Unknown: why}}
+	return []fleet.Wish{{Do: a.Do, Subject: it.subject, Target: it.target, Limit: a.Limit, Unknown: why, Text: a.Text}}
 }
 
 // whyStale says what would have to be looked at again before the target may be

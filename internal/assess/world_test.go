@@ -51,7 +51,9 @@ func healthyHost() fleet.Host {
 
 func healthyAgent(name string) fleet.Agent {
 	return fleet.Agent{Name: name, Kind: "claude", Owner: fleet.OwnerCustos, State: fleet.StateWorking, Dwell: hours(0), Process: fleet.ProcessID{PID: 7, Start: 7},
-		Age: hours(1), CPU: fleet.Known(5.0), RSS: fleet.Known(int64(300) << 20), Progress: fleet.ProgressSome, Quiet: hours(0)}
+		Age: hours(1), CPU: fleet.Known(5.0), RSS: fleet.Known(int64(300) << 20), Progress: fleet.ProgressSome, Quiet: hours(0),
+		ContextPercent: fleet.Known(20.0), ComposerEmpty: fleet.Known(true), LastHealthy: hours(0), CheckpointAge: hours(0), CPUTime: hours(0),
+		Registered: true, Desired: fleet.DesiredRunning, Restart: fleet.RestartOnFailure, Task: "fix it", PromptState: fleet.DeliveryAcknowledged}
 }
 
 func crowd(n int) fleet.Snapshot {

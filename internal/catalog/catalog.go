@@ -12,6 +12,7 @@ import (
 	"custos/internal/agent"
 	"custos/internal/config"
 	"custos/internal/fleet"
+	"custos/internal/observe/agents"
 	"custos/internal/observe/processes"
 	"custos/internal/session/tmux"
 	"custos/internal/sys/host"
@@ -29,6 +30,8 @@ type World struct {
 	Procs  *proc.Reader
 	Tmux   *tmux.Viewer
 	Kinds  *agent.Kinds
+	Own    *Own
+	Agents *agents.Probe    // made by Probes; told of deaths
 	Table  *processes.Probe // the process table in the words of the fleet
 
 	StoreFile   string
@@ -36,6 +39,9 @@ type World struct {
 	PatrolEvery time.Duration // 0 when no daemon runs
 	// Recorded returns what the ledger remembers of agents.
 	Recorded func(ctx context.Context) ([]fleet.AgentRecord, error)
+	// Registered returns the registrations of the ledger, Hooks recent events.
+	Registered func(ctx context.Context) ([]fleet.Registration, error)
+	Hooks      func(ctx context.Context) ([]fleet.HookEvent, error)
 	// LastPatrol, Amnesia and ClockBehind are what Custos knows of itself.
 	LastPatrol  func() fleet.Leaf[fleet.Duration]
 	Amnesia     func() bool
@@ -72,6 +78,9 @@ func NewWorld(cfg config.Config, getenv func(string) string, stderr io.Writer, v
 	if w.Kinds, err = agent.Parse(agent.Source{Name: cfg.File, Text: cfg.Text}); err != nil {
 		return nil, &config.Mistake{Err: err}
 	}
+	if w.Own, err = newOwn(w); err != nil {
+		return nil, err
+	}
 	if w.Tmux, err = w.viewer(); err != nil {
 		return nil, &config.Mistake{Err: err}
 	}
@@ -101,6 +110,7 @@ func (w *World) viewer() (*tmux.Viewer, error) {
 	if err := w.Config.Section("tmux", &o); err != nil {
 		return nil, err
 	}
+	o.Sockets = append(o.Sockets, w.Own.Socket)
 	o.TMPDir, o.Inside, o.UID, o.Boot, o.TTL = w.Getenv("TMUX_TMPDIR"), w.Getenv("TMUX"), w.From.UID, w.From.Boot, shared
 	v, err := tmux.New(o)
 	if err != nil {

@@ -68,7 +68,7 @@ func Probes(w *World) ([]observe.Probe, error) {
 
 // Sections lists the sections of custos.toml that belong to plug-ins.
 func Sections() []string {
-	out := []string{"probe"}
+	out := []string{"probe", "limits"}
 	for _, m := range probeMakers() {
 		out = append(out, m.section)
 	}
@@ -88,8 +88,14 @@ func probe[O any, P observe.Probe](w *World, section string, o O, make func(O) (
 }
 
 func newAgents(w *World) (observe.Probe, error) {
-	return probe(w, "agents", agents.Options{Kinds: w.Kinds, Procs: w.Table.Processes, Panes: w.Tmux.Panes, Screens: w.Tmux.Screens,
-		Recorded: w.Recorded, Now: w.Now, Home: w.Config.Home}, agents.New)
+	p, err := probe(w, "agents", agents.Options{Kinds: w.Kinds, Procs: w.Table.Processes, Panes: w.Tmux.Panes, Screens: w.Tmux.Screens,
+		Recorded: w.Recorded, Registered: w.Registered, Hooks: w.Hooks, Exits: w.Own.Exit, Marker: w.marker,
+		Now: w.Now, Home: w.Config.Home}, agents.New)
+	if err != nil {
+		return nil, err
+	}
+	w.Agents = p.(*agents.Probe)
+	return p, nil
 }
 
 func newGit(w *World) (observe.Probe, error) {

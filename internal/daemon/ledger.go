@@ -160,6 +160,9 @@ func (l *ledger) writing() bool {
 // trim returns a function that drops records past their retention.
 func (l *ledger) trim(now func() fleet.Instant) func(context.Context) error {
 	return func(ctx context.Context) error {
-		return l.write(ctx, func(st *store.Store) error { return st.Trim(ctx, now()) })
+		return l.write(ctx, func(st *store.Store) error {
+			at := now()
+			return errors.Join(st.Trim(ctx, at), st.TrimHooks(ctx, at, 0, 0))
+		})
 	}
 }

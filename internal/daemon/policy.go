@@ -7,7 +7,7 @@ import (
 
 // policy returns what a person allows, for one pass. The freeze file is read
 // each time.
-func policy(cfg config.Config, abilities map[string]fleet.Ability, order fleet.PatrolOrder) fleet.Policy {
+func policy(cfg config.Config, agents fleet.AgentLimits, abilities map[string]fleet.Ability, order fleet.PatrolOrder) fleet.Policy {
 	p := fleet.Policy{
 		Mode:      fleet.Mode(cfg.Mode),
 		Frozen:    Frozen(cfg),
@@ -15,6 +15,7 @@ func policy(cfg config.Config, abilities map[string]fleet.Ability, order fleet.P
 		Budget:    fleet.Attempts{Max: cfg.Budget.Max, In: fleet.Duration(cfg.Budget.In)},
 		Blast:     cfg.Blast,
 		Abilities: abilities,
+		Agents:    agents,
 	}
 	if order.Apply {
 		p.ApprovedBy = order.By

@@ -5,10 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"log/slog"
 	"net/http"
 	"os"
 	"path/filepath"
+	"sync/atomic"
 	"time"
 
 	"custos/internal/act"
@@ -18,6 +20,7 @@ import (
 	"custos/internal/fleet"
 	"custos/internal/loop"
 	"custos/internal/observe"
+	"custos/internal/observe/watch"
 	"custos/internal/report"
 	"custos/internal/report/journal"
 	"custos/internal/rules"
@@ -38,12 +41,16 @@ type system struct {
 	o       Options
 	world   *catalog.World
 	rules   *rules.Set
+	limits  fleet.AgentLimits
 	ledger  *ledger
 	journal journal.Dir
 	board   *observe.Board
 	actor   *act.Actor
 	report  *report.Reporter
 	loop    *loop.Loop
+	ears    *ears
+
+	followers atomic.Pointer[watch.Watcher] // nil unless deaths are watched
 }
 
 // tick is how often a pass is made for rules that wait for time.
@@ -67,6 +74,9 @@ func build(cfg config.Config, o Options, a as) (*system, error) {
 	if s.rules, err = parseRules(cfg, string(rules.Builtin())); err != nil {
 		return nil, &config.Mistake{Err: err}
 	}
+	if s.limits, err = catalog.Limits(cfg); err != nil {
+		return nil, &config.Mistake{Err: err}
+	}
 	s.ledger = &ledger{cfg: cfg, started: s.world.StartedAt, what: a.what, wait: a.wait}
 	s.know(a.every)
 	probes, err := catalog.Probes(s.world)
@@ -77,12 +87,13 @@ func build(cfg config.Config, o Options, a as) (*system, error) {
 	if err != nil {
 		return nil, &config.Mistake{Err: err}
 	}
+	s.ears = &ears{s: s}
 	s.board = observe.New(observe.Options{Probes: probes, Now: s.world.Now, From: s.world.From, Wake: s.wake, Forget: s.world.Forget})
 	s.actor = act.New(act.Options{Actions: actions, Ledger: s.ledger, Frozen: func() string { return Frozen(cfg) },
 		Now: s.world.Now, Workers: cfg.Workers, Done: s.done, Log: o.Log})
 	s.report = report.New(report.Options{Notifiers: catalog.Notifiers(a.tell), Outbox: s.ledger, Journal: s.journal, Now: s.world.Now})
 	s.loop = loop.New(loop.Options{Board: s.board, Rules: s.rules, Policy: s.policy, History: s.ledger, Act: s.actor,
-		Journal: s.report, Touches: s.touches, Every: cfg.PatrolEvery, Tick: tick, Log: o.Log})
+		Journal: s.report, Touches: s.touches, Seen: s.follow, Every: cfg.PatrolEvery, Tick: tick, Log: o.Log})
 	return s, nil
 }
 
@@ -122,18 +133,35 @@ func (s *system) know(every time.Duration) {
 		}
 		return fleet.Known(fleet.Duration(now.Since(last)))
 	}
+	s.world.Hooks = s.heard
+	s.world.Registered = s.registered
 	s.world.Recorded = func(ctx context.Context) ([]fleet.AgentRecord, error) {
 		p, err := s.ledger.Past(ctx, s.world.Now())
 		return p.Agents, err
 	}
 }
 
+// registered lists the registrations of the ledger.
+func (s *system) registered(ctx context.Context) ([]fleet.Registration, error) {
+	st, err := s.ledger.reader(ctx)
+	if isNotThere(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return st.Registrations(ctx)
+}
+
+// isNotThere says that there is no ledger yet.
+func isNotThere(err error) bool { return errors.Is(err, fs.ErrNotExist) }
+
 // wake and done close the circle from the board and the actor to the loop,
 // which is made after them.
 func (s *system) wake(reason string)  { s.loop.Wake(reason) }
 func (s *system) done(r fleet.Result) { s.loop.Done(r) }
 func (s *system) policy(o fleet.PatrolOrder) fleet.Policy {
-	return policy(s.cfg, s.actor.Abilities(), o)
+	return policy(s.cfg, s.limits, s.actor.Abilities(), o)
 }
 
 func (s *system) touches(do string) []fleet.PartName { return s.actor.Abilities()[do].Touches }

@@ -32,18 +32,33 @@ func Up(ctx context.Context, cfg config.Config, o Options) error {
 	if err != nil {
 		return err
 	}
+	hooks, err := server.ListenHooks(server.HookOptions{Run: cfg.RuntimeDir, Hooks: s.ears, Log: o.Log})
+	if err != nil {
+		return errors.Join(err, listener.Close(), removeSocket(cfg))
+	}
 	ctx, down := context.WithCancel(ctx)
 	defer down()
 	fmt.Fprintf(o.Stderr, "custos %s watches, pid %d, mode %s; custos down ends it and leaves every agent running\n", o.Version, os.Getpid(), cfg.Mode)
 	var parts sync.WaitGroup
 	parts.Go(func() { s.board.Run(ctx) })
 	parts.Go(func() { s.loop.Run(ctx) })
+	parts.Go(func() { s.part(ctx, "watch deaths", s.watchDeaths) })
+	parts.Go(func() { s.part(ctx, "watch files", s.watchFiles) })
+	parts.Go(func() { s.part(ctx, "hear hooks", hooks.Serve) })
 	parts.Go(func() { s.deliver(ctx) })
 	parts.Go(func() { s.tidy(ctx) })
 	err = server.Serve(ctx, listener, s.handler(ctx, down))
 	down()
 	parts.Wait()
 	return errors.Join(err, removeSocket(cfg))
+}
+
+// part runs a part of the daemon; one that fails is said, and the others go on:
+// what it would have told by event is then found by the next look.
+func (s *system) part(ctx context.Context, what string, run func(context.Context) error) {
+	if err := run(ctx); err != nil && ctx.Err() == nil {
+		s.o.Log.Error("Cannot "+what, "err", err)
+	}
 }
 
 // deliverEvery is how often the outbox is looked at; tidyEvery how often old

@@ -3,11 +3,12 @@ package decide
 import "fmt"
 
 // askBlast caps how many things of one kind are acted on in one pass: a rule
-// that is suddenly true of everything is more likely wrong than everything is.
+// that is suddenly true of everything is more likely wrong than everything is. A
+// person's order names one thing.
 func askBlast(p *pass, r *request) *refusal {
 	kind := r.wish.Subject.Kind
 	reached := p.reached[kind]
-	if p.policy.Blast <= 0 || reached[r.wish.Subject] || len(reached) < p.policy.Blast {
+	if p.policy.Blast <= 0 || r.byPerson() || reached[r.wish.Subject] || len(reached) < p.policy.Blast {
 		return nil
 	}
 	return &refusal{why: fmt.Sprintf("at most %d of kind %s are acted on in one pass", p.policy.Blast, kind)}

@@ -121,7 +121,14 @@ func newWorld() *world {
 			"rotate-log":      {Do: "rotate-log"},
 			"start-agent":     {Do: "start-agent", Starts: true},
 			"notify-terminal": {Do: "notify-terminal", Harmless: true},
-		}},
+			"spawn":           {Do: "spawn", Starts: true},
+			"recover":         {Do: "recover", Starts: true},
+			"nudge":           {Do: "nudge"},
+			"answer":          {Do: "answer"},
+			"interrupt":       {Do: "interrupt"},
+			"stop":            {Do: "stop", Idempotent: true},
+			"checkpoint":      {Do: "checkpoint", Idempotent: true, Gentle: true},
+		}, Agents: fleet.DefaultAgentLimits()},
 		snap:  fleet.Snapshot{At: at("10:00")},
 		found: fleet.Assessment{Rules: map[string]fleet.Remedy{}},
 		past:  fleet.Past{StartedAt: at("08:00")},
@@ -129,6 +136,7 @@ func newWorld() *world {
 	for _, name := range fleet.PartNames() {
 		*w.snap.Sight(name) = fleet.Sight{Status: fleet.StatusOK, At: at("10:00")}
 	}
+	w.snap.Host.Value.Memory.Available = fleet.Known(int64(8000 << 20))
 	return w
 }
 
@@ -173,6 +181,17 @@ func (w *world) read(line string) error {
 		return w.readWish(args, set)
 	case "alert":
 		return w.readAlert(args, set)
+	case "agent":
+		w.snap.Agents.Value = append(w.snap.Agents.Value, *agentOf(args[0], set))
+	case "reg":
+		w.past.Registrations = append(w.past.Registrations, registration(args[0], set))
+	case "order":
+		w.past.Orders = append(w.past.Orders, order(args, set))
+	case "memory":
+		w.snap.Host.Value.Memory.Available = fleet.Unknown[int64]("not looked at")
+		if args[0] != "unknown" {
+			w.snap.Host.Value.Memory.Available = fleet.Known(int64(integer(args[0])) << 20)
+		}
 	default:
 		return fmt.Errorf("cannot read %q", words[0])
 	}
@@ -197,6 +216,8 @@ func (w *world) readPolicy(set map[string]string) error {
 			p.Budget = attempts(v)
 		case "blast":
 			p.Blast = integer(v)
+		case "agents":
+			p.Agents.MaxAgents = integer(v)
 		default:
 			return fmt.Errorf("cannot read policy %q", k)
 		}
@@ -249,7 +270,12 @@ func (w *world) readAction(args []string, set map[string]string) error {
 	if rule != "" {
 		r.For = fleet.AlertKey{Rule: rule, Subject: subject(about)}
 	}
+	r.Order = set["order"]
 	r.Target = target(r.Subject, set)
+	if set["registered"] != "" {
+		reg := registration(r.Subject.Name, set)
+		r.Target.Registration = &reg
+	}
 	if set["open"] != "" {
 		r.Stage, r.PlannedAt = fleet.StageStarted, at(set["open"])
 	} else {
@@ -317,14 +343,9 @@ func target(s fleet.Subject, set map[string]string) fleet.Target {
 	}
 	switch s.Kind {
 	case fleet.KindAgent:
-		a := fleet.Agent{Name: s.Name, Owner: owner, Process: fleet.ProcessID{PID: integer(set["pid"])}}
-		for _, pid := range integers(set["procs"]) {
-			a.Procs = append(a.Procs, fleet.ProcessID{PID: pid})
-		}
-		if set["cwd"] != "" {
-			a.CWD = fleet.Known(set["cwd"])
-		}
-		return fleet.Target{Agent: &a}
+		a := agentOf(s.Name, set)
+		a.Owner = owner
+		return fleet.Target{Agent: a}
 	case fleet.KindWorktree:
 		return fleet.Target{Worktree: &fleet.Worktree{Path: s.Name, Owner: owner, Occupied: fleet.Known(integers(set["occupied"]))}}
 	case fleet.KindRepo:
@@ -344,6 +365,12 @@ func show(p fleet.Plan) string {
 	var b strings.Builder
 	for _, a := range p.Actions {
 		fmt.Fprintf(&b, "do %s %s for=%s attempt=%d", a.Do, a.Subject, a.For.Rule, a.Attempt)
+		if a.Order != "" {
+			fmt.Fprintf(&b, " order=%s by=%s", a.Order, a.By)
+		}
+		if a.Text != "" {
+			fmt.Fprintf(&b, " text=%q", a.Text)
+		}
 		if a.Approved != "" {
 			fmt.Fprintf(&b, " approved=%s", a.Approved)
 		}
@@ -364,6 +391,25 @@ func show(p fleet.Plan) string {
 	}
 	for _, k := range p.Idle {
 		fmt.Fprintf(&b, "idle %s\n", k)
+	}
+	for _, o := range p.Orders {
+		fmt.Fprintf(&b, "order %s %s %s%s %s", o.ID, o.Do, o.Agent, o.Account, o.State)
+		if o.Guard != "" {
+			fmt.Fprintf(&b, " guard=%s", o.Guard)
+		}
+		if o.Why != "" {
+			fmt.Fprintf(&b, " why=%q", o.Why)
+		}
+		if !o.Until.IsZero() {
+			fmt.Fprintf(&b, " until=%s", o.Until.Wall.UTC().Format("15:04:05"))
+		}
+		if o.Hint != "" {
+			fmt.Fprintf(&b, " hint=%q", o.Hint)
+		}
+		b.WriteByte('\n')
+	}
+	for _, f := range p.Failed {
+		fmt.Fprintf(&b, "failed %s why=%q until=%s\n", f.Agent, f.Why, f.Until.Wall.UTC().Format("15:04:05"))
 	}
 	return b.String()
 }
@@ -439,8 +485,8 @@ func attempts(s string) fleet.Attempts {
 
 func TestGuardsAreAskedInTheOrderOfFleet(t *testing.T) {
 	want := []fleet.Guard{fleet.GuardInFlight, fleet.GuardFrozen, fleet.GuardMode, fleet.GuardForeign, fleet.GuardPaused,
-		fleet.GuardPerson, fleet.GuardEvidence, fleet.GuardGrace, fleet.GuardCause, fleet.GuardCannot, fleet.GuardCooldown,
-		fleet.GuardAttempts, fleet.GuardBudget, fleet.GuardBlast, fleet.GuardApproval, fleet.GuardLimit}
+		fleet.GuardPerson, fleet.GuardEvidence, fleet.GuardAlive, fleet.GuardState, fleet.GuardGrace, fleet.GuardCause, fleet.GuardCannot,
+		fleet.GuardCooldown, fleet.GuardAttempts, fleet.GuardGate, fleet.GuardBudget, fleet.GuardBlast, fleet.GuardApproval, fleet.GuardLimit}
 	var got []fleet.Guard
 	for _, g := range guards() {
 		got = append(got, g.name)

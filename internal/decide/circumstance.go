@@ -9,7 +9,7 @@ import (
 // askGrace leaves agents alone for a while after Custos has started: its first
 // looks have nothing to compare with. A person's word lifts it.
 func askGrace(p *pass, r *request) *refusal {
-	if r.wish.Subject.Kind != fleet.KindAgent || p.policy.ApprovedBy != "" {
+	if r.wish.Subject.Kind != fleet.KindAgent || p.policy.ApprovedBy != "" || r.byPerson() {
 		return nil
 	}
 	up := p.snap.At.Since(p.past.StartedAt)
@@ -49,10 +49,10 @@ func (p *pass) fires(k fleet.AlertKey) bool {
 
 func askCannot(_ *pass, r *request) *refusal {
 	if !r.able {
-		return &refusal{why: "there is no action " + r.wish.Do + " here"}
+		return &refusal{why: "there is no action " + r.wish.Do + " here", final: true}
 	}
 	if r.ability.Cannot != "" {
-		return &refusal{why: r.ability.Cannot, hint: r.ability.Needs}
+		return &refusal{why: r.ability.Cannot, hint: r.ability.Needs, final: true}
 	}
 	return nil
 }

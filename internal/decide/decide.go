@@ -1,12 +1,19 @@
 package decide
 
-import "custos/internal/fleet"
+import (
+	"slices"
 
-// Decide judges every wish of every firing finding. Each firing finding ends up
+	"custos/internal/fleet"
+)
+
+// Decide answers every order that is not over, then judges every wish of every
+// firing finding. An order is answered by an action, or it is queued, refused,
+// done or expired (Orders holds those that change). Each firing finding ends up
 // in Actions, in Skipped or, when its rule asks for nothing, in Idle. Rules that
 // found.Rules does not name are treated as observe-only.
 func Decide(policy fleet.Policy, snap fleet.Snapshot, found fleet.Assessment, past fleet.Past) fleet.Plan {
 	p := newPass(&policy, &snap, &found, &past)
+	p.answerOrders()
 	for i := range found.Findings {
 		p.consider(&found.Findings[i])
 	}
@@ -29,6 +36,11 @@ type pass struct {
 	// overspent is the answer of the budget guard once it has said no.
 	overspent *refusal
 	reached   map[fleet.Kind]map[fleet.Subject]bool
+	crew      crew
+	queue     queue
+	storms    []storm // filled when first asked for
+	stormy    bool    // storms is filled
+	failed    map[string]bool
 	plan      fleet.Plan
 }
 
@@ -42,6 +54,17 @@ type request struct {
 	tries   []*fleet.ActionRecord
 	granted int // targets this finding was already granted for the same Do
 	claim   claim
+	order   *fleet.Order        // nil: a rule wishes for it
+	reg     *fleet.Registration // of the agent it is about; nil when that has none
+	unseen  string              // why its target is not known
+}
+
+// byPerson says whether a person ordered it.
+func (r *request) byPerson() bool { return r.order != nil && fleet.IsPerson(r.order.By) }
+
+// overrides says whether a person ordered it in spite of the guard.
+func (r *request) overrides(g fleet.Guard) bool {
+	return r.byPerson() && slices.Contains(r.order.Override, g)
 }
 
 func newPass(policy *fleet.Policy, snap *fleet.Snapshot, found *fleet.Assessment, past *fleet.Past) *pass {
@@ -53,6 +76,9 @@ func newPass(policy *fleet.Policy, snap *fleet.Snapshot, found *fleet.Assessment
 		paused:  setOf(policy.Paused),
 		stopped: setOf(past.Stopped),
 		reached: map[fleet.Kind]map[fleet.Subject]bool{},
+		crew:    muster(past, snap),
+		queue:   newQueue(),
+		failed:  map[string]bool{},
 		plan:    fleet.Plan{At: snap.At, Actions: []fleet.Action{}, Skipped: []fleet.Skipped{}},
 	}
 	for i := range past.Actions {
@@ -68,7 +94,10 @@ func (p *pass) recall(r *fleet.ActionRecord) {
 	moment := momentOf(r)
 	if r.Open() {
 		p.claims.add(claimOf(r.Subject, r.Target, harmless), holder{r.Do, r.Subject, r.PlannedAt})
+		p.crew.begun(r.Action, r.PlannedAt)
 		moment = p.snap.At // it may be doing its work just now
+	} else if isReal(r) && (starts(r.Do) || r.Do == doNudge) {
+		p.crew.ended = append(p.crew.ended, r)
 	}
 	if !harmless && isReal(r) && p.within(p.policy.Budget.In, moment) {
 		p.spent = append(p.spent, moment)
@@ -98,24 +127,36 @@ func (p *pass) request(f *fleet.Finding, w *fleet.Wish) *request {
 	r.ability, r.able = p.policy.Abilities[w.Do]
 	r.tries = p.tries(r)
 	r.claim = claimOf(w.Subject, w.Target, r.ability.Harmless)
+	if w.Subject.Kind == fleet.KindAgent {
+		r.reg = p.crew.registered[w.Subject.Name]
+	}
 	return r
 }
 
 // judge asks every guard and writes the answer into the plan. It says whether
 // the wish became an action.
 func (p *pass) judge(r *request) bool {
+	if g, no := p.ask(r); no != nil {
+		p.skip(r, g, no)
+		return false
+	}
+	p.grant(r)
+	return true
+}
+
+// ask returns the first guard that refuses, and its refusal; nil when all let
+// the request pass.
+func (p *pass) ask(r *request) (fleet.Guard, *refusal) {
 	for i := range p.guards {
 		g := &p.guards[i]
 		if g.sparesMessages && r.ability.Harmless {
 			continue
 		}
 		if no := g.ask(p, r); no != nil {
-			p.skip(r, g.name, no)
-			return false
+			return g.name, no
 		}
 	}
-	p.grant(r)
-	return true
+	return "", nil
 }
 
 func (p *pass) skip(r *request, g fleet.Guard, no *refusal) {
@@ -124,17 +165,21 @@ func (p *pass) skip(r *request, g fleet.Guard, no *refusal) {
 	})
 }
 
-func (p *pass) grant(r *request) {
+func (p *pass) grant(r *request) fleet.Action {
 	a := p.action(r)
 	if !r.ability.Harmless {
-		if p.mode(r) != fleet.ModeAuto {
+		if p.mode(r) != fleet.ModeAuto && !r.byPerson() {
 			a.Approved = p.policy.ApprovedBy
 		}
 		p.spent = append(p.spent, p.snap.At)
-		p.reach(r.wish.Subject)
+		if !r.byPerson() {
+			p.reach(r.wish.Subject)
+		}
 	}
 	p.claims.add(r.claim, holder{do: a.Do, subject: a.Subject})
+	p.crew.begun(a, p.snap.At)
 	p.plan.Actions = append(p.plan.Actions, a)
+	return a
 }
 
 func (p *pass) reach(s fleet.Subject) {
@@ -153,6 +198,13 @@ func (p *pass) action(r *request) fleet.Action {
 		Priority: r.finding.Priority,
 		Why:      r.finding.Summary,
 		Attempt:  len(r.tries) + 1,
+		Text:     r.wish.Text,
+	}
+	if r.wish.Do == doRecover {
+		a.Target.Registration = r.reg
+	}
+	if r.order != nil {
+		a.Order, a.By, a.Dialog = r.order.ID, r.order.By, r.order.Dialog
 	}
 	a.ID = p.identity(r, a.Attempt)
 	return a

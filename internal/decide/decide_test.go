@@ -171,6 +171,22 @@ func BenchmarkDecide(b *testing.B) {
 	}
 }
 
+// BenchmarkOrders judges 200 registered agents that all died together and are all
+// ordered back, the worst moment of a fleet.
+func BenchmarkOrders(b *testing.B) {
+	w := newWorld()
+	for i := range 200 {
+		name, died := fmt.Sprint("agent-", i), map[string]string{"state": "crashed", "exit": "sig9", "died": "09:59:30", "owner": "custos"}
+		w.past.Registrations = append(w.past.Registrations, registration(name, died))
+		w.snap.Agents.Value = append(w.snap.Agents.Value, *agentOf(name, died))
+		w.past.Orders = append(w.past.Orders, order([]string{fmt.Sprint("o", i), "recover", name}, nil))
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		Decide(w.policy, w.snap, w.found, w.past)
+	}
+}
+
 func crowd(agents int) *world {
 	w := newWorld()
 	w.policy.Budget, w.policy.Blast = fleet.Attempts{Max: 20, In: fleet.Duration(time.Hour)}, 10

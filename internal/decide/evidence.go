@@ -14,6 +14,9 @@ func askEvidence(p *pass, r *request) *refusal {
 			return no
 		}
 	}
+	if r.unseen != "" {
+		return &refusal{why: r.unseen, hint: hintLook}
+	}
 	if r.wish.Unknown != "" {
 		return &refusal{why: "it cannot be told whether it qualifies: " + r.wish.Unknown, hint: hintLook}
 	}

@@ -17,6 +17,9 @@ type refusal struct {
 	why   string        // plain words, with the numbers
 	until fleet.Instant // zero: until something changes
 	hint  string        // the command a person can type
+	// What it means for an order; without either it is queued.
+	final bool // it will never be lawful
+	done  bool // what was ordered is so already
 }
 
 // guards returns the guards in the order they are asked: the order of the
@@ -30,11 +33,14 @@ func guards() []guard {
 		{fleet.GuardPaused, askPaused, false},
 		{fleet.GuardPerson, askPerson, false},
 		{fleet.GuardEvidence, askEvidence, false},
+		{fleet.GuardAlive, askAlive, true},
+		{fleet.GuardState, askState, true},
 		{fleet.GuardGrace, askGrace, true},
 		{fleet.GuardCause, askCause, false},
 		{fleet.GuardCannot, askCannot, false},
 		{fleet.GuardCooldown, askCooldown, false},
 		{fleet.GuardAttempts, askAttempts, false},
+		{fleet.GuardGate, askGate, true},
 		{fleet.GuardBudget, askBudget, true},
 		{fleet.GuardBlast, askBlast, true},
 		{fleet.GuardApproval, askApproval, true},

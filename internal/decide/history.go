@@ -45,21 +45,21 @@ func remember(records []fleet.ActionRecord, abilities map[string]fleet.Ability) 
 	return h
 }
 
-// bootly holds the latest moment of each boot: moments of different boots are
-// compared by a clock that may have been set, so none of them is the latest.
+// bootly holds the latest moments of each boot, by either clock: a look of the
+// same boot is compared by the one that nobody can set, a look of another boot
+// by the other, which may have been set back in between.
 type bootly []fleet.Instant
 
 func keepLatest[K comparable](m map[K]bootly, k K, at fleet.Instant) {
 	list := m[k]
-	for i := range list {
-		if list[i].Boot == at.Boot {
-			if list[i].Before(at) {
-				list[i] = at
-			}
+	for _, had := range list {
+		if had.Boot == at.Boot && had.Up >= at.Up && !had.Wall.Before(at.Wall) {
 			return
 		}
 	}
-	m[k] = append(list, at)
+	m[k] = append(slices.DeleteFunc(list, func(had fleet.Instant) bool {
+		return had.Boot == at.Boot && had.Up <= at.Up && !had.Wall.After(at.Wall)
+	}), at)
 }
 
 // latest returns the record that ended last, as far as can be told from now, or nil.
@@ -103,7 +103,7 @@ func (p *pass) within(window fleet.Duration, at fleet.Instant) bool {
 // tries returns the real tries of the wish in the rule's window, or all that are
 // remembered when the rule has none.
 func (p *pass) tries(r *request) []*fleet.ActionRecord {
-	all := p.realTries(r)
+	all := slices.Clone(p.realTries(r))
 	if r.remedy.Attempts.In == 0 {
 		return all
 	}
@@ -113,12 +113,29 @@ func (p *pass) tries(r *request) []*fleet.ActionRecord {
 // realTries returns every real try of the wish that is remembered.
 func (p *pass) realTries(r *request) []*fleet.ActionRecord {
 	var real []*fleet.ActionRecord
-	for _, e := range p.history.ended[deed{r.wish.Do, r.wish.Subject}] {
+	for _, e := range p.earlier(r) {
 		if isReal(e) {
 			real = append(real, e)
 		}
 	}
 	return real
+}
+
+// earlier returns what was done before of what is asked for. A person who orders
+// a second nudge means it; only the tries at one and the same order count
+// together. A recovery counts whoever asked for it.
+func (p *pass) earlier(r *request) []*fleet.ActionRecord {
+	all := p.history.ended[deed{r.wish.Do, r.wish.Subject}]
+	if r.order == nil || r.wish.Do == doRecover {
+		return all
+	}
+	var same []*fleet.ActionRecord
+	for _, e := range all {
+		if e.Order == r.order.ID {
+			same = append(same, e)
+		}
+	}
+	return same
 }
 
 // alert returns the alert of a key as it is now, or nil.

@@ -33,6 +33,9 @@ func (p *pass) identity(r *request, attempt int) string {
 		f.Rule, string(f.Subject.Kind), f.Subject.Name, f.Since.Boot} {
 		field(s)
 	}
+	if r.order != nil {
+		field(r.order.ID)
+	}
 	days := int64(0)
 	before := p.latest(p.history.ended[deed{r.wish.Do, r.wish.Subject}])
 	if before != nil {

@@ -57,6 +57,8 @@ func claimOf(s fleet.Subject, t fleet.Target, harmless bool) claim {
 	switch {
 	case t.Agent != nil:
 		c.agent(t.Agent)
+	case t.Registration != nil:
+		c.usePaths = placesOf(t.Registration)
 	case t.Repo != nil:
 		c.ownPaths = []string{t.Repo.Path}
 		c.usePIDs, _ = t.Repo.Occupied.Get()
@@ -74,6 +76,16 @@ func claimOf(s fleet.Subject, t fleet.Target, harmless bool) claim {
 		c.ownPaths = []string{t.Log.Path}
 	}
 	return c
+}
+
+// placesOf lists the folders an agent that is to be started will work in.
+func placesOf(r *fleet.Registration) (paths []string) {
+	for _, path := range []string{r.Dir, r.Worktree} {
+		if path != "" {
+			paths = append(paths, path)
+		}
+	}
+	return paths
 }
 
 func (c *claim) agent(a *fleet.Agent) {

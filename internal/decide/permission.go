@@ -17,6 +17,9 @@ func askFrozen(p *pass, _ *request) *refusal {
 // askMode refuses what the fleet or the rule may only observe. A person's word
 // for this very pass lifts the fleet's mode, never the rule's.
 func askMode(p *pass, r *request) *refusal {
+	if r.byPerson() {
+		return nil // an order is a person's word
+	}
 	if plain(r.remedy.Mode) == fleet.ModeObserve {
 		return &refusal{
 			why:  "rule " + r.finding.Rule + " is in mode observe",
@@ -33,10 +36,20 @@ func askForeign(_ *pass, r *request) *refusal {
 	if r.wish.Target.Owner().MayTouch() {
 		return nil
 	}
-	return &refusal{why: "it is not Custos' own, not adopted and not configured: view only"}
+	no := &refusal{why: "it is not Custos' own, not adopted and not configured: view only", final: true}
+	if r.order != nil && r.wish.Target.Agent != nil {
+		no.hint = "custos adopt " + word(r.wish.Subject.Name)
+	}
+	return no
 }
 
 func askPaused(p *pass, r *request) *refusal {
+	if r.byPerson() && (r.wish.Do == doStop || r.wish.Do == doInterrupt || r.wish.Do == doAnswer || r.wish.Do == doCheckpoint) {
+		return nil
+	}
+	if r.reg != nil && r.reg.Desired == fleet.DesiredPaused {
+		return &refusal{why: r.wish.Subject.String() + " is paused", hint: "custos resume " + word(r.reg.Name)}
+	}
 	for _, s := range []fleet.Subject{r.wish.Subject, r.finding.Subject} {
 		if p.paused[s] {
 			return &refusal{why: s.String() + " is paused"}
@@ -47,8 +60,11 @@ func askPaused(p *pass, r *request) *refusal {
 
 // askPerson keeps what a person stopped from being started again.
 func askPerson(p *pass, r *request) *refusal {
-	if !r.ability.Starts {
+	if !r.ability.Starts && !starts(r.wish.Do) || r.byPerson() {
 		return nil
+	}
+	if why := p.endedByPerson(r); why != "" {
+		return &refusal{why: why}
 	}
 	for _, s := range []fleet.Subject{r.wish.Subject, r.finding.Subject} {
 		if p.stopped[s] {
@@ -59,7 +75,7 @@ func askPerson(p *pass, r *request) *refusal {
 }
 
 func askApproval(p *pass, r *request) *refusal {
-	if p.policy.ApprovedBy != "" || p.mode(r) == fleet.ModeAuto {
+	if p.policy.ApprovedBy != "" || p.mode(r) == fleet.ModeAuto || r.byPerson() {
 		return nil
 	}
 	why := "rule " + r.finding.Rule + " acts only when a person approves"

@@ -23,8 +23,8 @@ func cooldown(r *request) fleet.Duration {
 // askCooldown keeps a distance between two tries of one action on one subject,
 // whichever rule asked and whatever became of the first.
 func askCooldown(p *pass, r *request) *refusal {
-	e := p.latest(p.history.ended[deed{r.wish.Do, r.wish.Subject}])
-	if e == nil || !p.within(cooldown(r), momentOf(e)) {
+	e := p.latest(p.earlier(r))
+	if e == nil || r.overrides(fleet.GuardCooldown) || !p.within(cooldown(r), momentOf(e)) {
 		return nil
 	}
 	why := fmt.Sprintf("%s ended here at %s (%s), and waits %s between two tries",
@@ -39,14 +39,11 @@ func askAttempts(p *pass, r *request) *refusal {
 		return no
 	}
 	limit := r.remedy.Attempts
-	if limit.Max <= 0 || limit.In <= 0 || len(r.tries) == 0 {
+	if limit.Max <= 0 || limit.In <= 0 || len(r.tries) == 0 || r.overrides(fleet.GuardAttempts) {
 		return nil
 	}
 	if len(r.tries) >= limit.Max {
-		return &refusal{
-			why:   fmt.Sprintf("%d of %d tries in %s are used up", len(r.tries), limit.Max, limit.In),
-			until: p.frees(limit, momentsOf(r.tries)),
-		}
+		return p.spentTries(r, limit)
 	}
 	newest := p.latest(r.tries)
 	wait := backoff(r)
@@ -60,6 +57,37 @@ func askAttempts(p *pass, r *request) *refusal {
 	}
 }
 
+// spentTries refuses what was tried often enough. An agent whose recoveries are
+// used up has failed, until the window opens again.
+func (p *pass) spentTries(r *request, limit fleet.Attempts) *refusal {
+	no := &refusal{
+		why:   fmt.Sprintf("%d of %d tries in %s are used up", len(r.tries), limit.Max, limit.In),
+		until: p.frees(limit, momentsOf(r.tries)),
+	}
+	switch {
+	case r.wish.Do == doRecover:
+		no.hint = "custos recover " + word(r.wish.Subject.Name) + " --override attempts"
+		p.fail(r, no)
+	case r.order != nil:
+		newest := p.latest(r.tries)
+		no.final, no.until = true, fleet.Instant{}
+		no.why = fmt.Sprintf("%d tries came to nothing, the last one: %s", len(r.tries), outcome(newest))
+		if newest.Result != nil && newest.Result.Why != "" {
+			no.why += ": " + newest.Result.Why
+		}
+	}
+	return no
+}
+
+// fail notes, once, that an agent is not recovered by itself any more.
+func (p *pass) fail(r *request, no *refusal) {
+	if r.reg == nil || r.reg.Failed != "" || p.failed[r.reg.Name] {
+		return
+	}
+	p.failed[r.reg.Name] = true
+	p.plan.Failed = append(p.plan.Failed, fleet.Failing{Agent: r.reg.Name, Why: no.why, Until: no.until})
+}
+
 // askDoubt refuses to do again what cannot be undone and may have been done,
 // until a person acknowledged the alert after that.
 func (p *pass) askDoubt(r *request) *refusal {
@@ -69,6 +97,9 @@ func (p *pass) askDoubt(r *request) *refusal {
 	e := p.latest(p.realTries(r)) // a doubt does not pass with the window
 	if e == nil || e.Result == nil || e.Result.Status != fleet.ResultInDoubt {
 		return nil
+	}
+	if r.byPerson() && e.Order != r.order.ID {
+		return nil // the person orders it in full knowledge of the doubt
 	}
 	hint := ""
 	for _, k := range []fleet.AlertKey{r.finding.AlertKey, e.For} {
@@ -102,9 +133,9 @@ func backoff(r *request) fleet.Duration {
 }
 
 // askBudget caps what the whole fleet may do in a window, this plan included.
-func askBudget(p *pass, _ *request) *refusal {
+func askBudget(p *pass, r *request) *refusal {
 	limit := p.policy.Budget
-	if limit.Max <= 0 || limit.In <= 0 || len(p.spent) < limit.Max {
+	if limit.Max <= 0 || limit.In <= 0 || len(p.spent) < limit.Max || r.overrides(fleet.GuardBudget) {
 		return nil
 	}
 	if p.overspent == nil { // once it is used up, nothing is added any more

@@ -58,6 +58,75 @@ type Agent struct {
 	ExitSignal Leaf[int]      `json:"exit_signal"`
 	Attached   int            `json:"attached"` // people looking at its pane
 	Signals    []Signal       `json:"signals,omitempty"`
+
+	CPUTime          Leaf[Duration] `json:"cpu_time"`                    // processor time of the tree: what is left of it when a child has ended
+	Still            Duration       `json:"still,omitempty"`             // for how long nothing was seen to move, as far as it was watched; Quiet is known once that is long enough to tell
+	ContextPercent   Leaf[float64]  `json:"context_percent"`             // of its context used, as it told itself
+	Tool             *ToolCall      `json:"tool,omitempty"`              // in flight now
+	Dialog           *Dialog        `json:"dialog,omitempty"`            // the question it shows, where it can be read
+	ComposerEmpty    Leaf[bool]     `json:"composer_empty"`              // nothing half-written in its input line
+	RateLimitedUntil Instant        `json:"rate_limited_until,omitzero"` // when its limit is reset; zero when it is not limited, or that is not told
+	LastHealthy      Leaf[Duration] `json:"last_healthy"`                // since it was last seen in order; 0 when it is
+	Cycles           int            `json:"cycles,omitempty"`            // patrols in a row that found it unresponsive, up to the last one
+	Orphan           bool           `json:"orphan,omitempty"`            // a process without terminal, without a living parent and without an owner; or what an ended instance of ours left running
+
+	// What the ledger knows of it; empty for one that is not registered.
+	Registered    bool           `json:"registered,omitempty"`
+	Role          string         `json:"role,omitempty"`
+	Project       string         `json:"project,omitempty"`
+	Parent        string         `json:"parent,omitempty"` // name of the agent it works for
+	Depth         int            `json:"depth,omitempty"`
+	Run           string         `json:"run,omitempty"`
+	Task          string         `json:"task,omitempty"`
+	Worktree      string         `json:"worktree,omitempty"`
+	Account       string         `json:"account,omitempty"`
+	Desired       Desired        `json:"desired,omitempty"`
+	Restart       Restart        `json:"restart,omitempty"`
+	Standing      bool           `json:"standing,omitempty"` // persistent role: exempt from idle rules
+	Where         Where          `json:"where,omitempty"`
+	Instance      string         `json:"instance,omitempty"`
+	Failed        string         `json:"failed,omitempty"` // why it is not started again by itself
+	PromptState   Delivery       `json:"prompt_state,omitempty"`
+	CheckpointAge Leaf[Duration] `json:"checkpoint_age"`
+
+	Recorded AgentState `json:"recorded,omitempty"` // what the record says, where there is one; what is observed wins
+	Conflict string     `json:"conflict,omitempty"` // how record and observation disagree: a reason to look, never to act
+	Exit     *Exit      `json:"exit,omitempty"`     // how the newest instance ended, once it has
+}
+
+// ToolCall is a tool that an agent has begun and not ended.
+type ToolCall struct {
+	Name     string   `json:"name"`
+	CallID   string   `json:"call_id,omitempty"`
+	Args     string   `json:"args,omitempty"` // filtered and redacted
+	Since    Instant  `json:"since"`
+	Age      Duration `json:"age"`
+	Deadline Duration `json:"deadline"` // how long it may take before silence counts against the agent
+}
+
+// Over says whether the tool has had its time.
+func (t ToolCall) Over() bool { return t.Age >= t.Deadline }
+
+// Dialog is a question that an agent shows in its terminal. It is read from
+// text, so it tells what may be answered, never that something must be done.
+type Dialog struct {
+	ID       string   `json:"id"`   // of the dialog in the data of its kind
+	Says     string   `json:"says"` // what kind of question it is
+	Question string   `json:"question,omitempty"`
+	Tool     string   `json:"tool,omitempty"`
+	Args     string   `json:"args,omitempty"` // redacted
+	Choices  []Choice `json:"choices,omitempty"`
+	Person   bool     `json:"person,omitempty"`  // only a person may answer it
+	Default  string   `json:"default,omitempty"` // name of the harmless choice
+	Hash     string   `json:"hash"`              // of its text, so that an answer goes to this very dialog
+}
+
+// Choice is one answer to a dialog.
+type Choice struct {
+	Name     string   `json:"name"` // yes, always, no, or a number
+	Label    string   `json:"label,omitempty"`
+	Keys     []string `json:"keys"`               // what is typed for it, by tmux's names
+	Selected bool     `json:"selected,omitempty"` // what Enter alone would take
 }
 
 // Signal is one piece of evidence about an agent.
@@ -81,4 +150,12 @@ type AgentRecord struct {
 	Since    Instant    `json:"since"`
 	LastSeen Instant    `json:"last_seen"`
 	OneShot  bool       `json:"oneshot,omitempty"`
+
+	// What a later look compares with, so that even a one-shot patrol can tell
+	// that nothing moved.
+	CPUTime     Duration `json:"cpu_time,omitempty"`    // of its tree, at LastSeen
+	Moved       Instant  `json:"moved,omitzero"`        // when a life signal last moved, or watching began
+	LastHealthy Instant  `json:"last_healthy,omitzero"` // when it was last seen in order
+	Cycles      int      `json:"cycles,omitempty"`      // patrols in a row that found it unresponsive
+	Instance    string   `json:"instance,omitempty"`    // of an agent of ours
 }

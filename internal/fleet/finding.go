@@ -52,10 +52,12 @@ type Wish struct {
 	Target  Target  `json:"target"`
 	Limit   int     `json:"limit,omitempty"`   // at most so many of the finding's wishes with this Do
 	Unknown string  `json:"unknown,omitempty"` // why it cannot be told whether the target qualifies
+	Text    string  `json:"text,omitempty"`    // what to type (nudge), or why (stop)
 }
 
 // Target is the thing itself as it was seen: identity and precondition of an
-// action. Exactly one field is set.
+// action. Exactly one field is set; but beside the Agent of a recovery stands
+// its Registration, which says how it is started.
 type Target struct {
 	Agent    *Agent    `json:"agent,omitempty"`
 	Mount    *Mount    `json:"mount,omitempty"`
@@ -64,6 +66,8 @@ type Target struct {
 	Lock     *Lock     `json:"lock,omitempty"`
 	Phase    *Phase    `json:"phase,omitempty"`
 	Log      *Log      `json:"log,omitempty"`
+	// Registration is the target of a spawn: the agent as it is to be.
+	Registration *Registration `json:"registration,omitempty"`
 }
 
 // Owner says whose the target is; foreign when it cannot be told.
@@ -81,6 +85,8 @@ func (t Target) Owner() Owner {
 		return t.Phase.Owner
 	case t.Log != nil:
 		return t.Log.Owner
+	case t.Registration != nil:
+		return t.Registration.Owner
 	case t.Mount != nil:
 		return OwnerConfigured // a message about the machine touches nobody's things
 	}

@@ -1,5 +1,7 @@
 package fleet
 
+import "fmt"
+
 // HookEvent is what an agent CLI told of itself through a hook, normalised over
 // the kinds.
 type HookEvent struct {
@@ -37,3 +39,17 @@ const (
 	HookNotice       HookName = "notice"     // anything else it says
 	HookStatus       HookName = "status"     // a status line
 )
+
+// Key names what the event is about: the instance of an agent of ours, else its
+// process, else the CLI's session; empty when none of them is known.
+func (e HookEvent) Key() string {
+	switch {
+	case e.Instance != "":
+		return e.Instance
+	case e.Process.PID != 0:
+		return fmt.Sprintf("pid/%s/%d/%d", e.Process.Boot, e.Process.PID, e.Process.Start)
+	case e.Session != "":
+		return "session/" + e.Kind + "/" + e.Session
+	}
+	return ""
+}

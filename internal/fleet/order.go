@@ -1,5 +1,11 @@
 package fleet
 
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+)
+
 // OrderDo is what an order asks for.
 type OrderDo string
 
@@ -16,6 +22,36 @@ const (
 	OrderResume    OrderDo = "resume"
 	OrderAdopt     OrderDo = "adopt"
 )
+
+// Action is the name of the action that carries the order out; "" for an order
+// that changes nothing but the record.
+func (d OrderDo) Action() string {
+	switch d {
+	case OrderBackup:
+		return "checkpoint"
+	case OrderPause, OrderResume, OrderAdopt:
+		return ""
+	}
+	return string(d)
+}
+
+// ByCustos is the author of what Custos wants by itself. No user has this name.
+const ByCustos = "@custos"
+
+// ByAgent is the author of what an agent asks for.
+func ByAgent(name string) string { return byAgent + name }
+
+const byAgent = "agent/"
+
+// AgentOf returns which agent an author is, and whether it is one.
+func AgentOf(by string) (name string, ok bool) { return strings.CutPrefix(by, byAgent) }
+
+// IsPerson says whether an author is a person: neither Custos, nor an agent, nor
+// nobody.
+func IsPerson(by string) bool {
+	_, agent := AgentOf(by)
+	return by != "" && by != ByCustos && !agent
+}
 
 // OrderState is where an order is in its life.
 type OrderState string
@@ -40,10 +76,70 @@ type Order struct {
 	Expires  Instant       `json:"expires,omitzero"`
 	Text     string        `json:"text,omitempty"`     // of a nudge; the choice of an answer; the reason of a stop
 	Dialog   string        `json:"dialog,omitempty"`   // of an answer: hash of the dialog it is for
+	Account  string        `json:"account,omitempty"`  // of a pause or resume: the account, instead of Agent
 	Override []Guard       `json:"override,omitempty"` // cooldown, attempts or budget; never identity, unknown, in flight or freeze
 	State    OrderState    `json:"state"`
+	Guard    Guard         `json:"guard,omitempty"` // that queued or refused it
 	Why      string        `json:"why,omitempty"`
+	Hint     string        `json:"hint,omitempty"` // the command a person can type
 	Until    Instant       `json:"until,omitzero"`
-	Action   string        `json:"action,omitempty"` // ID of the action that answers it
+	Action   string        `json:"action,omitempty"` // ID of the action that answers it, while that is under way and when it did
 	Spawn    *Registration `json:"spawn,omitempty"`
+}
+
+// IsOver says whether nothing more becomes of the order.
+func (o Order) IsOver() bool {
+	return o.State == OrderDone || o.State == OrderRefused || o.State == OrderExpired
+}
+
+// Same says whether o asks for what other asks for: everything but the moment
+// and what became of it.
+func (o Order) Same(other Order) bool {
+	return o.ID == other.ID && o.Do == other.Do && o.Agent == other.Agent && o.Account == other.Account &&
+		o.By == other.By && o.Text == other.Text && o.Dialog == other.Dialog &&
+		slices.Equal(o.Override, other.Override) && sameSpawn(o.Spawn, other.Spawn)
+}
+
+func sameSpawn(a, b *Registration) bool {
+	if a == nil || b == nil {
+		return a == b
+	}
+	x, y := *a, *b
+	x.CreatedAt, y.CreatedAt, x.DesiredAt, y.DesiredAt = Instant{}, Instant{}, Instant{}, Instant{}
+	p, errX := json.Marshal(x)
+	q, errY := json.Marshal(y)
+	return errX == nil && errY == nil && string(p) == string(q)
+}
+
+// After returns what becomes of the order when the action that answers it has
+// ended. A try that failed, or found at the last instant that it was not lawful,
+// leaves the order open: the next pass judges it again, until it expires or its
+// attempts are spent. What must not be done twice is not tried twice: a failed
+// spawn was rolled back and is for a person to order again, an answer goes to
+// one dialog only.
+func (o Order) After(r Result) Order {
+	o.Guard, o.Until, o.Hint = "", Instant{}, ""
+	o.Why = r.Why
+	switch r.Status {
+	case ResultDone:
+		o.State, o.Why = OrderDone, r.Effect
+	case ResultUnneeded:
+		o.State = OrderDone
+	case ResultUnverified:
+		o.State, o.Why = OrderDone, "not verified: "+r.Why
+		if o.Do == OrderNudge {
+			o.State, o.Why = OrderExpired, "undelivered: "+r.Why
+		}
+	case ResultInDoubt:
+		o.State, o.Why = OrderRefused, "in doubt: "+r.Why
+	default:
+		o.State = OrderOpen
+		if o.Do == OrderAnswer || o.Do == OrderSpawn && r.Status == ResultFailed {
+			o.State = OrderRefused
+		}
+	}
+	if o.State == OrderOpen {
+		o.Action = ""
+	}
+	return o
 }

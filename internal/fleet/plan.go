@@ -6,6 +6,19 @@ type Plan struct {
 	Actions []Action   `json:"actions"`
 	Skipped []Skipped  `json:"skipped"`
 	Idle    []AlertKey `json:"idle,omitempty"` // findings whose rule asks for no action
+	// Orders are those whose state this plan changes: answered by an action,
+	// queued, refused, done or expired. What stays as it was is not in it.
+	Orders []Order `json:"orders,omitempty"`
+	// Failed are agents that are not recovered any more by themselves, from this
+	// plan on; it names one once, not at every pass.
+	Failed []Failing `json:"failed,omitempty"`
+}
+
+// Failing is an agent whose attempts at recovery are spent.
+type Failing struct {
+	Agent string  `json:"agent"`
+	Why   string  `json:"why"`
+	Until Instant `json:"until,omitzero"` // when the window opens again
 }
 
 // Action is one remedy for one subject.
@@ -19,6 +32,10 @@ type Action struct {
 	Why      string   `json:"why"`                // the finding's summary
 	Attempt  int      `json:"attempt"`            // from 1, within the rule's window
 	Approved string   `json:"approved,omitempty"` // who approved it, where that was needed
+	Order    string   `json:"order,omitempty"`    // ID of the order it answers
+	By       string   `json:"by,omitempty"`       // who gave that order
+	Text     string   `json:"text,omitempty"`     // of the order or the wish: what to type, what to choose, why to stop
+	Dialog   string   `json:"dialog,omitempty"`   // of an answer: hash of the dialog it is for
 }
 
 // Guard names a reason not to act. The guards are asked in the order of Guards.
@@ -33,11 +50,14 @@ const (
 	GuardPaused   Guard = "paused"
 	GuardPerson   Guard = "person-stopped"
 	GuardEvidence Guard = "evidence"
+	GuardAlive    Guard = "alive" // it works: only a person's own stop or interrupt may disturb it
+	GuardState    Guard = "state" // the agent is not in the state that the action is for
 	GuardGrace    Guard = "grace"
 	GuardCause    Guard = "cause-first"
 	GuardCannot   Guard = "cannot"
 	GuardCooldown Guard = "cooldown"
 	GuardAttempts Guard = "attempts"
+	GuardGate     Guard = "gate" // starts are held back: memory, count, depth, stagger, a common cause, a rate limit
 	GuardBudget   Guard = "budget"
 	GuardBlast    Guard = "blast-radius"
 	GuardApproval Guard = "approval"
@@ -65,6 +85,7 @@ type Ability struct {
 	Needs      string     `json:"needs,omitempty"`    // the command that would make it possible
 	Harmless   bool       `json:"harmless,omitempty"` // touches nothing of anyone's (a message): allowed in every mode
 	Starts     bool       `json:"starts,omitempty"`   // starts or resumes something: refused where a person stopped it
+	Gentle     bool       `json:"gentle,omitempty"`   // does not disturb an agent that works (a checkpoint): no need for it to be still
 }
 
 // Policy is what a person allows.
@@ -77,6 +98,45 @@ type Policy struct {
 	Budget     Attempts           `json:"budget"` // actions of the whole fleet in a window
 	Blast      int                `json:"blast"`  // distinct subjects of one kind acted on in one pass; 0: no cap
 	Abilities  map[string]Ability `json:"abilities"`
+	Agents     AgentLimits        `json:"agents,omitzero"`
+}
+
+// AgentLimits bound what is done to agents beyond a rule's own windows. A zero
+// field means what its comment says.
+type AgentLimits struct {
+	SpawnMemory int64    `json:"spawn_memory"` // bytes that must be available on the host for a start; 0: not asked
+	MaxAgents   int      `json:"max_agents"`   // agents of ours that run at once; 0: none may be started
+	MaxDepth    int      `json:"max_depth"`    // of the tree of parents; an agent without a parent has depth 0
+	Stagger     Duration `json:"stagger"`      // between two starts
+	Settle      Duration `json:"settle"`       // after a death, before it is recovered: a common cause shows first
+	Typing      Duration `json:"typing"`       // nothing is typed into a pane that a person looks at and that changed so lately
+	Deaths      Attempts `json:"deaths"`       // so many deaths so close together have a common cause; Max 0: never
+	Hold        Duration `json:"hold"`         // after the last of them no recovery; then one at a time
+	Probe       Duration `json:"probe"`        // after one that did not help (a common cause, a rate limit), before the next is tried
+	Jitter      Duration `json:"jitter"`       // after the reset of a rate limit, at most so long, different for each agent
+	NudgeTTL    Duration `json:"nudge_ttl"`    // a nudge or an answer expires so long after it was given, unless it says when
+	OrderTTL    Duration `json:"order_ttl"`    // any other order
+	Orders      Remedy   `json:"orders"`       // how often what was ordered is tried; its Mode is not used
+}
+
+// DefaultAgentLimits are the limits of an empty configuration.
+func DefaultAgentLimits() AgentLimits {
+	const second, minute = Duration(1e9), Duration(60e9)
+	return AgentLimits{
+		SpawnMemory: 2000 << 20, // what the seeds' supervisor calls low; one agent with its tools takes about 1 GiB
+		MaxAgents:   50,
+		MaxDepth:    3,
+		Stagger:     2 * second,
+		Settle:      3 * second,
+		Typing:      minute,
+		Deaths:      Attempts{Max: 3, In: 30 * second},
+		Hold:        30 * second,
+		Probe:       5 * minute,
+		Jitter:      minute,
+		NudgeTTL:    10 * minute,
+		OrderTTL:    60 * minute,
+		Orders:      Remedy{Cooldown: 10 * second, Attempts: Attempts{Max: 3, In: 60 * minute}},
+	}
 }
 
 // Past is what is remembered: the input beside the snapshot.
@@ -92,6 +152,10 @@ type Past struct {
 	Silences  []Silence      `json:"silences,omitempty"`
 	Stopped   []Subject      `json:"stopped,omitempty"` // a person stopped it: never resurrect
 	Agents    []AgentRecord  `json:"agents,omitempty"`
+	// Registrations are those not retired, or retired within a day; Orders those
+	// that are not over, in the order they were given.
+	Registrations []Registration `json:"registrations,omitempty"`
+	Orders        []Order        `json:"orders,omitempty"`
 }
 
 // Silence keeps alerts from being told until a moment. An empty Rule or
@@ -114,6 +178,10 @@ type Turn struct {
 	Plan       Plan          `json:"plan"`
 	Agents     []AgentRecord `json:"agents,omitempty"` // what to remember of the agents seen
 	Outbox     []Message     `json:"outbox,omitempty"`
+	// Registrations are new, or changed by this pass. One whose Revision is not
+	// the stored one was changed by another meanwhile: the turn is then not
+	// committed, and the next pass thinks again.
+	Registrations []Registration `json:"registrations,omitempty"`
 }
 
 // Message is one thing to tell people, once.

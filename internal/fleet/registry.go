@@ -60,7 +60,10 @@ type Registration struct {
 	Desired   Desired `json:"desired"`
 	DesiredBy string  `json:"desired_by,omitempty"`
 	DesiredAt Instant `json:"desired_at,omitzero"`
-	CreatedAt Instant `json:"created_at"`
+	// DesiredFor is "account/NAME" when it was paused with its whole account.
+	DesiredFor string  `json:"desired_for,omitempty"`
+	CreatedAt  Instant `json:"created_at"`
+	Revision   int64   `json:"revision,omitempty"` // counts the changes of the record; the store's own
 
 	// The newest instance.
 	Instance    string      `json:"instance,omitempty"` // key of its shim: unique, also the value of its marker CUSTOS_AGENT
@@ -82,7 +85,7 @@ type Exit struct {
 	Signal   Leaf[int] `json:"signal"`
 	OOM      bool      `json:"oom,omitempty"`
 	At       Instant   `json:"at"`
-	Source   string    `json:"source"`          // shim, pidfd, tmux
+	Source   string    `json:"source"`          // shim, proc, pidfd, tmux; reboot: nobody saw it; none: nothing tells
 	Asked    string    `json:"asked,omitempty"` // who asked for it, when somebody did
 }
 
@@ -107,4 +110,46 @@ type Checkpoint struct {
 	SessionID  string   `json:"session_id,omitempty"`
 	Files      []string `json:"files,omitempty"`   // touched since it started
 	Summary    string   `json:"summary,omitempty"` // when the agent gave one
+}
+
+// Learn returns the registration with what an action learned of the agent's
+// newest instance. What people want of it, and what it is for, stays. An exit
+// that is known already of the same instance stays too.
+func (r Registration) Learn(from Registration) Registration {
+	if from.Instance != r.Instance {
+		r.Exit, r.Failed = nil, ""
+	}
+	if from.Exit != nil {
+		r.Exit = from.Exit
+	}
+	r.Instance, r.Process, r.StartedAt = from.Instance, from.Process, from.StartedAt
+	r.Dir, r.Repo, r.Worktree, r.Branch = from.Dir, from.Repo, from.Worktree, from.Branch
+	r.SessionID, r.Prompt, r.PromptState = from.SessionID, from.Prompt, from.PromptState
+	if c := from.Checkpoint; c != nil && (r.Checkpoint == nil || !c.At.Before(r.Checkpoint.At)) {
+		r.Checkpoint = c
+	}
+	return r
+}
+
+// Failed says whether the agent ended in a way nobody asked for: by a status
+// that is not 0, a signal, or in a way that cannot be told.
+func (e Exit) Failed() bool {
+	status, known := e.Status.Get()
+	return e.Asked == "" && (e.OOM || !known || status != 0)
+}
+
+// Failure is one line of the record of what went wrong with agents.
+type Failure struct {
+	ID       int64    `json:"id"`
+	At       Instant  `json:"at"`
+	Agent    string   `json:"agent"`
+	Role     string   `json:"role,omitempty"`
+	Project  string   `json:"project,omitempty"`
+	Run      string   `json:"run,omitempty"`
+	Task     string   `json:"task,omitempty"`
+	Instance string   `json:"instance,omitempty"`
+	Reason   string   `json:"reason"`
+	Tier     int      `json:"tier"`    // 0: told mechanically; 1: by a model
+	Verdict  string   `json:"verdict"` // crashed, start_failed, recovery_failed, given_up, or a model's word
+	Tags     []string `json:"tags,omitempty"`
 }

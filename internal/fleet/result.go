@@ -25,6 +25,9 @@ type Result struct {
 	Ran      []string     `json:"ran,omitempty"`    // what was run, as printed beforehand
 	Began    Instant      `json:"began"`
 	Ended    Instant      `json:"ended"`
+	// Registration is what the action learned of an agent: instance, process,
+	// worktree, session, prompt, checkpoint. Only those fields are taken from it.
+	Registration *Registration `json:"registration,omitempty"`
 }
 
 // ActionStage is how far an action got, as journalled.

@@ -48,6 +48,7 @@ type Options struct {
 	Act     Actor
 	Journal Journal
 	Touches func(do string) []fleet.PartName // what an action of this name touches
+	Seen    func(fleet.Snapshot)             // told of every pass; nil: nobody
 	Every   time.Duration                    // between two patrols
 	Tick    time.Duration                    // between two passes for rules that wait for time
 	Log     *slog.Logger
@@ -59,6 +60,7 @@ type Loop struct {
 	turns   sync.Mutex // one pass at a time, whoever asks for it
 	wake    chan string
 	results results
+	alarm   alarm // of turns
 }
 
 // New returns a Loop that has not begun.

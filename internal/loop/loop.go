@@ -15,6 +15,7 @@ import (
 	"custos/internal/assess"
 	"custos/internal/decide"
 	"custos/internal/fleet"
+	"custos/internal/ledger"
 	"custos/internal/report"
 )
 
@@ -27,12 +28,18 @@ func (l *Loop) turn(ctx context.Context, patrol bool, order fleet.PatrolOrder) (
 		return p, err
 	}
 	done := l.results.since()
-	turn := fleet.Turn{At: p.Snapshot.At, Patrol: p.Number, Assessment: p.Assessment, Plan: p.Plan,
+	records, orders := ledger.Settle(p.Past, p.Snapshot, p.Plan)
+	p.Plan.Orders = orders
+	turn := fleet.Turn{At: p.Snapshot.At, Patrol: p.Number, Assessment: p.Assessment, Plan: p.Plan, Registrations: records,
 		Agents: remember(p.Snapshot), Outbox: report.Draft(p, done)}
 	if err := l.o.Act.Start(ctx, turn); err != nil {
 		return p, fmt.Errorf("cannot start the plan: %w", err)
 	}
 	l.results.told(len(done))
+	l.alarm.set(p.Plan, l.Wake)
+	if l.o.Seen != nil {
+		l.o.Seen(p.Snapshot)
+	}
 	return p, nil
 }
 

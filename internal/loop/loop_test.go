@@ -241,3 +241,23 @@ func TestLookWritesNothing(t *testing.T) {
 		}
 	})
 }
+
+func TestWakesWhenAGuardLifts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newMachine(t)
+		w.dead, w.sticky = true, true // it is tried, does not help, and its cooldown begins
+		w.hours(t, 59*time.Second)    // shorter than a tick
+		for _, turn := range w.turns {
+			for _, s := range turn.Plan.Skipped {
+				if s.Until.IsZero() {
+					t.Fatalf("%s says no end", s.Guard)
+				}
+			}
+		}
+		was := len(w.turns)
+		w.hours(t, 20*time.Minute)
+		if len(w.acts) < 2 {
+			t.Errorf("tried %d times; passes %d, then %d", len(w.acts), was, len(w.turns))
+		}
+	})
+}

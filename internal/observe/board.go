@@ -44,6 +44,9 @@ type Board struct {
 	wake    func(reason string)
 	forget  func()
 	entries []*entry
+
+	mu       sync.Mutex
+	overlays []*overlay
 }
 
 // New returns a board on which nothing has been looked at yet.
@@ -122,8 +125,9 @@ func (b *Board) Touched(parts ...fleet.PartName) {
 	b.each(parts, func(e *entry) { e.touch(at) })
 }
 
-// LookNow has parts looked at again at once, for an event. What is known of
-// them stays on the board meanwhile. It does nothing unless Run runs.
+// LookNow has parts looked at again at once, for an event; or as soon as the
+// probe has rested (Spec.Rest), so that a flood of events is a few looks. What is
+// known of them stays on the board meanwhile. It does nothing unless Run runs.
 func (b *Board) LookNow(parts ...fleet.PartName) {
 	b.forget()
 	b.each(parts, (*entry).ask)

@@ -486,3 +486,106 @@ func BenchmarkSnapshot10000Agents(b *testing.B) {
 		}
 	}
 }
+
+// News shows at once, and until a good look that began after it has ended.
+func TestOverlay(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var fail atomic.Bool
+		w := newWorld(func(context.Context) (observe.Put, error) {
+			time.Sleep(time.Second)
+			if fail.Load() {
+				return nil, errors.New("cannot look: no")
+			}
+			return observetest.Facts("a"), nil
+		})
+		w.run(t)
+		w.Overlay(fleet.PartExtra, observetest.Facts("news"), "it happened")
+		w.expect(t, fleet.StatusPending, 0, "") // not seen yet: nothing to lay it over
+		if why := <-w.woke; why != "it happened" {
+			t.Errorf("woken by %q", why)
+		}
+		time.Sleep(1500 * time.Millisecond) // the look that began before the news has ended
+		w.expect(t, fleet.StatusOK, 2, "")
+		fail.Store(true)
+		time.Sleep(11 * time.Second) // one that failed has ended
+		w.expect(t, fleet.StatusStale, 2, "no")
+		fail.Store(false)
+		time.Sleep(10 * time.Second) // a good one is under way
+		w.expect(t, fleet.StatusStale, 2, "no")
+		time.Sleep(time.Second)
+		w.expect(t, fleet.StatusOK, 1, "")
+		time.Sleep(time.Minute)
+		w.expect(t, fleet.StatusOK, 1, "")
+	})
+}
+
+// News of one part leaves others alone, stays in the order it came in, and a
+// Put that panics blinds its own part only.
+func TestOverlaysOfOnePart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(sees("a"))
+		w.First(t.Context())
+		var order []string
+		add := func(name string) observe.Put {
+			return func(s *fleet.Snapshot) {
+				order = append(order, name)
+				s.Extra.Value = append(s.Extra.Value, fleet.Extra{Name: name})
+			}
+		}
+		w.Overlay(fleet.PartExtra, add("one"), "one")
+		w.Overlay(fleet.PartExtra, add("two"), "two")
+		w.Overlay(fleet.PartHost, func(s *fleet.Snapshot) { s.Host.Value.Name = "no" }, "of a part without a probe")
+		s := w.Snapshot()
+		if len(s.Extra.Value) != 3 || strings.Join(order, " ") != "one two" || s.Host.Status != fleet.StatusAbsent {
+			t.Errorf("%v laid in order %v, host %s", s.Extra.Value, order, s.Host.Status)
+		}
+		w.Overlay(fleet.PartExtra, func(*fleet.Snapshot) { panic("index out of range") }, "bad")
+		w.expect(t, fleet.StatusUnknown, 3, "index out of range")
+		w.LookNow(fleet.PartExtra)
+		w.run(t)
+		time.Sleep(11 * time.Second)
+		w.expect(t, fleet.StatusOK, 1, "")
+	})
+}
+
+// A flood of events is a look in each Spec.Rest; what an action touched waits
+// for nothing.
+func TestFloodOfEventsIsAFewLooks(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(sees("a"))
+		resting := spec
+		resting.Rest = 2 * time.Second
+		w.fake = &observetest.Fake{Of: resting, Do: sees("a")}
+		w.Board = observe.New(observe.Options{Probes: []observe.Probe{w.fake}, Now: clock()})
+		w.run(t)
+		for range 500 { // ten seconds of events
+			w.LookNow(fleet.PartExtra)
+			time.Sleep(20 * time.Millisecond)
+		}
+		synctest.Wait()
+		if n := w.fake.Looks(); n < 5 || n > 7 {
+			t.Errorf("%d looks in 10 s, want one in 2 s", n)
+		}
+		time.Sleep(3 * time.Second)
+		synctest.Wait()
+		before := w.fake.Looks()
+		w.LookNow(fleet.PartExtra)
+		synctest.Wait()
+		w.LookNow(fleet.PartExtra)
+		synctest.Wait()
+		if n := w.fake.Looks() - before; n != 1 {
+			t.Errorf("%d looks at once, want the first event's", n)
+		}
+		w.Touched(fleet.PartExtra)
+		synctest.Wait()
+		if n := w.fake.Looks() - before; n != 2 {
+			t.Errorf("%d looks, want one at once for what was touched", n)
+		}
+		w.LookNow(fleet.PartExtra)
+		time.Sleep(2 * time.Second)
+		synctest.Wait()
+		if n := w.fake.Looks() - before; n != 3 {
+			t.Errorf("%d looks, want the last event's too", n)
+		}
+	})
+}

@@ -35,7 +35,11 @@ type entry struct {
 	want    int           // raised when the part is touched
 	have    int           // want at the beginning of the newest look that ended
 	running *look         // nil between looks
+	begun   int           // number of the newest look that began, from 1
+	goodOf  int           // number of the newest look that ended well
 	asked   bool          // somebody waits for the next look
+	hurry   bool          // and it does not wait for Spec.Rest
+	lately  time.Time     // when the newest look began
 
 	last  outcome
 	why   string        // why the last look was not good
@@ -48,10 +52,11 @@ type entry struct {
 
 // look is one look in progress.
 type look struct {
-	want  int
-	began fleet.Instant
-	asked bool
-	left  bool // left behind
+	number int
+	want   int
+	began  fleet.Instant
+	asked  bool
+	left   bool // left behind
 }
 
 func newEntry(p Probe, at fleet.Instant) *entry {
@@ -91,8 +96,12 @@ func (e *entry) rest(ctx context.Context) bool {
 		case <-timer.C:
 			return true
 		case <-e.kick:
-			if e.isAsked() { // else a First has looked meanwhile
+			wait, asked := e.isAsked()
+			if asked && wait <= 0 {
 				return true
+			}
+			if asked { // else a First has looked meanwhile
+				timer.Reset(wait)
 			}
 		case <-ctx.Done():
 			return false
@@ -100,10 +109,14 @@ func (e *entry) rest(ctx context.Context) bool {
 	}
 }
 
-func (e *entry) isAsked() bool {
+// isAsked says whether a look is asked for, and how long it is to wait.
+func (e *entry) isAsked() (time.Duration, bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	return e.asked
+	if e.hurry || e.lately.IsZero() {
+		return 0, e.asked
+	}
+	return e.spec.Rest - time.Since(e.lately), e.asked
 }
 
 func (e *entry) touch(at fleet.Instant) {
@@ -112,6 +125,7 @@ func (e *entry) touch(at fleet.Instant) {
 	if e.since.IsZero() {
 		e.since = at
 	}
+	e.hurry = true
 	e.mu.Unlock()
 	e.ask()
 }
@@ -137,8 +151,9 @@ func (e *entry) begin(at fleet.Instant) (*look, bool) {
 	if e.running != nil {
 		return nil, false
 	}
-	e.running = &look{want: e.want, began: at, asked: e.asked}
-	e.asked = false
+	e.begun++
+	e.running = &look{number: e.begun, want: e.want, began: at, asked: e.asked}
+	e.asked, e.hurry, e.lately = false, false, time.Now()
 	return e.running, true
 }
 
@@ -162,6 +177,9 @@ func (e *entry) end(l *look, at fleet.Instant, put Put, err error) bool {
 		e.put, e.putAt, e.putOf = put, l.began, l.want
 	case absent:
 		e.put, e.putAt, e.putOf = nil, l.began, l.want
+	}
+	if now == good || now == absent {
+		e.goodOf = l.number
 	}
 	return l.asked || was != never && was != now
 }

@@ -27,6 +27,7 @@ type Spec struct {
 	Part     fleet.PartName // the part it fills
 	Every    time.Duration  // between two looks
 	Deadline time.Duration  // of one look; past it the part is stale, then unknown
+	Rest     time.Duration  // least time from the beginning of a look to one that an event asks for; events that come within it are one look
 }
 
 // Probe looks at one part of the world. Look may return a Put together with an

@@ -10,7 +10,8 @@ import (
 )
 
 // Snapshot copies the board: what every probe last saw, in the order of
-// Options.Probes, and how well each part was seen.
+// Options.Probes, the news laid over it (Overlay), and how well each part was
+// seen.
 //
 // A part is ok after a good look that is not too old; stale when the last good
 // look is older than two turns and a deadline, or the newest look failed or saw
@@ -32,9 +33,24 @@ func (b *Board) Snapshot() fleet.Snapshot {
 		sights[e.spec.Part] = append(sights[e.spec.Part], sight)
 	}
 	for _, name := range fleet.PartNames() {
-		*s.Sight(name) = merge(sights[name])
+		*s.Sight(name) = b.overlaid(&s, name, merge(sights[name]))
 	}
 	return s
+}
+
+// overlaid lays news over a part that can be used, and returns its sight.
+func (b *Board) overlaid(s *fleet.Snapshot, name fleet.PartName, sight fleet.Sight) fleet.Sight {
+	overlays := b.current(name)
+	if !sight.Usable() {
+		return sight
+	}
+	for _, o := range overlays {
+		if err := apply(o.put, s); err != nil {
+			return fleet.Sight{Status: fleet.StatusUnknown, Why: err.Error(), Probe: sight.Probe, At: sight.At}
+		}
+		clip(s)
+	}
+	return sight
 }
 
 // apply runs a Put, which is foreign code, so that its panic blinds one part only.

@@ -36,6 +36,7 @@ type writtenAction struct {
 	Where   string `toml:"where,omitempty"`
 	Order   string `toml:"order,omitempty"`
 	Limit   int    `toml:"limit,omitempty"`
+	Text    string `toml:"text,omitempty"`
 }
 
 // TOML returns the table in force as text: sorted by name, defaults left out.
@@ -62,7 +63,7 @@ func (r *Rule) written() written {
 		w.Enabled = &r.Enabled
 	}
 	for _, a := range r.Actions {
-		w.Actions = append(w.Actions, writtenAction{a.Do, string(a.Targets), a.Where, a.Order, a.Limit})
+		w.Actions = append(w.Actions, writtenAction{a.Do, string(a.Targets), a.Where, a.Order, a.Limit, a.Text})
 	}
 	return w
 }

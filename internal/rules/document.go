@@ -52,7 +52,7 @@ func writeKeys(b *strings.Builder) {
 		{"for_patrols", "in how many patrols in a row it must be true before it fires"},
 		{"keep_firing_for", "how long the alert stays after it became false"},
 		{"summary", "CEL giving the text people read"},
-		{"actions", "what to do: `do`, `targets` (a kind; left out: the subject itself), `where` (CEL), `order` (CEL, then asc or desc), `limit`"},
+		{"actions", "what to do: `do`, `targets` (a kind; left out: the subject itself), `where` (CEL), `order` (CEL, then asc or desc), `limit`, `text` (what to type, or why)"},
 		{"mode", "observe, ask or auto; never more than the fleet's mode"},
 		{"cooldown", "least time between two tries on one subject"},
 		{"attempts", "most tries on one subject in a sliding window: 3 in 1h"},
@@ -109,6 +109,9 @@ func (a Action) text(r *Rule) string {
 	}
 	if a.Limit > 0 {
 		s += fmt.Sprintf(", at most %d at once", a.Limit)
+	}
+	if a.Text != "" {
+		s += fmt.Sprintf(", with the words %q", a.Text)
 	}
 	return s
 }

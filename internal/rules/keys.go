@@ -40,6 +40,7 @@ func actionSetters() map[string]func(*Action, any) error {
 		"where":   func(a *Action, v any) error { return take(&a.Where, v, notEmpty) },
 		"order":   func(a *Action, v any) error { return take(&a.Order, v, notEmpty) },
 		"limit":   func(a *Action, v any) error { return takeCount(&a.Limit, v) },
+		"text":    func(a *Action, v any) error { return take(&a.Text, v, oneLine) },
 	}
 }
 

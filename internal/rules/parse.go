@@ -31,7 +31,10 @@ func Parse(name string, table []byte, overlays ...Source) (*Set, error) {
 
 // Checker parses rule tables and knows what there is beyond them.
 type Checker struct {
-	Actions []string // the actions there are; nil: do not check
+	// Actions are those there are; nil: do not check. Only what the overlays ask
+	// for is checked: what the first table asks for and is not there, because it
+	// is switched off or cannot be done on this machine, is refused by decide.
+	Actions []string
 }
 
 // Parse is the function Parse, and refuses actions that do not exist.
@@ -58,6 +61,9 @@ type place struct {
 	order  int // of the source
 	line   int
 }
+
+// firstTable is the order of the table that others are laid over.
+const firstTable = 1
 
 // mistake is one error with its place.
 type mistake struct {
@@ -226,7 +232,7 @@ func (r *reader) compile(d *draft) {
 
 func (r *reader) compileAction(d *draft, a *Action) {
 	at := d.place("actions")
-	if r.actions != nil && !contains(r.actions, a.Do) {
+	if r.actions != nil && at.order > firstTable && !contains(r.actions, a.Do) {
 		r.wrong(at, "rule %q, actions: there is no action %q%s", d.Name, a.Do, hint(a.Do, r.actions))
 	}
 	kind := a.Kind(d.Over)

@@ -38,6 +38,7 @@ type Action struct {
 	Where   string     // CEL, bool; empty: every target
 	Order   string     // CEL with an optional "asc" or "desc" behind it
 	Limit   int        // at most so many targets at once; 0: no limit of its own
+	Text    string     // what to type (nudge), or why (stop): words of the table alone, never of an agent
 
 	where, order *expression
 	descending   bool

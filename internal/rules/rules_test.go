@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -44,10 +45,8 @@ func TestDocumentIsUpToDate(t *testing.T) {
 
 // TestBuiltinRulesKeepTheHouse checks what every rule of ours must have.
 func TestBuiltinRulesKeepTheHouse(t *testing.T) {
-	known := []string{"stop-tree", "rotate-log", "remove-lock", "abort-rebase", "checkout-primary", "remove-worktree", "clear-build-output", "remove-phase", "notify-terminal"}
-	if _, err := (Checker{Actions: known}).Parse("rules.toml", Builtin()); err != nil {
-		t.Error(err)
-	}
+	known := []string{"stop-tree", "rotate-log", "remove-lock", "abort-rebase", "checkout-primary", "remove-worktree", "clear-build-output", "remove-phase", "notify-terminal",
+		"nudge", "stop", "recover", "checkpoint"}
 	for _, r := range builtinSet(t).Rules() {
 		if r.What == "" || strings.Contains(r.Summary, "details") {
 			t.Errorf("rule %s says nothing to people", r.Name)
@@ -60,6 +59,12 @@ func TestBuiltinRulesKeepTheHouse(t *testing.T) {
 			t.Errorf("rule %s has no runbook", r.Name)
 		}
 		for _, a := range r.Actions {
+			if !slices.Contains(known, a.Do) {
+				t.Errorf("rule %s asks for %s, which there is not", r.Name, a.Do)
+			}
+			if (a.Do == "nudge") != (a.Text != "" && a.Do != "stop") {
+				t.Errorf("rule %s does %s with the words %q", r.Name, a.Do, a.Text)
+			}
 			if (a.Do == "stop-tree" || a.Do == "checkout-primary") && r.Mode != fleet.ModeAsk {
 				t.Errorf("rule %s does %s without asking", r.Name, a.Do)
 			}
@@ -67,6 +72,18 @@ func TestBuiltinRulesKeepTheHouse(t *testing.T) {
 				t.Errorf("rule %s tries %s without bounds", r.Name, a.Do)
 			}
 		}
+	}
+}
+
+// What the built-in table asks for and is not there on this machine is for decide
+// to refuse; what a person asks for and is not there is a mistake.
+func TestOnlyOverlaysAreHeldToTheActionsThereAre(t *testing.T) {
+	some := Checker{Actions: []string{"remove-lock"}}
+	if _, err := some.Parse("rules.toml", Builtin()); err != nil {
+		t.Error(err)
+	}
+	if _, err := some.Parse("rules.toml", Builtin(), Source{"custos.toml", []byte("[rule.agent-stuck]\nactions = [{ do = 'nudge', text = 'x' }]")}); err == nil {
+		t.Error("an action that there is not was taken")
 	}
 }
 
@@ -241,7 +258,10 @@ func TestUnknownIsNeitherTrueNorFalse(t *testing.T) {
 		`mounts.map(m, m.used_percent).exists(u, u > 80)`:          Unknown,
 		`agents.exists(a, a.state == 'idle')`:                      True,
 		`agents.exists(a, a.state == 'stuck')`:                     Unknown,
-		`agents.exists(a, a.pane.attached > 0)`:                    Unknown,
+		`agents.exists(a, size(a.pane) > 0)`:                       False,
+		`agents.exists(a, size(a.tool) == 0)`:                      True,
+		`agents.exists(a, a.tool[0].age > duration('1s'))`:         Broken,
+		`agents.exists(a, a.context_percent > 3)`:                  Unknown,
 		`size(locks) > 0`:                                          Unknown, // the part was not looked at
 		`self.amnesia`:                                             Unknown,
 		`dyn(host.memory).available < 3`:                           Broken,

@@ -39,9 +39,14 @@ type structure struct {
 
 func define(name, doc string, fields ...*field) *structure {
 	s := &structure{name: name, doc: doc, typ: types.NewObjectType(typeName(name)), fields: map[string]*field{}}
+	return s.with(fields...)
+}
+
+// with adds words to a structure.
+func (s *structure) with(fields ...*field) *structure {
 	for _, f := range fields {
 		s.order = append(s.order, f.name)
-		f.get = naming(name+"."+f.name, f.get)
+		f.get = naming(s.name+"."+f.name, f.get)
 		s.fields[f.name] = f
 	}
 	return s
@@ -127,6 +132,18 @@ func child[T, C any](name, typ, doc string, get func(*T) *C) *field {
 	})
 }
 
+// atMostOne is a list of one, or of none: so that what is not there can be told
+// from what was not seen. size(agent.tool) == 0 says that no tool is in flight.
+func atMostOne[T, C any](name, typ, doc string, get func(*T) *C) *field {
+	none := types.NewRefValList(types.DefaultTypeAdapter, nil) // made once: nearly every agent has none
+	return of(name, types.NewListType(objectType(typ)), doc, func(o *T) ref.Val {
+		if c := get(o); c != nil {
+			return types.NewRefValList(types.DefaultTypeAdapter, []ref.Val{object{typ, c}})
+		}
+		return none
+	})
+}
+
 func children[T, C any](name, typ, doc string, get func(*T) []C) *field {
 	return of(name, types.NewListType(objectType(typ)), doc, func(o *T) ref.Val { return objects(typ, get(o)) })
 }
@@ -181,7 +198,7 @@ func duration(d fleet.Duration) ref.Val { return types.Duration{Duration: time.D
 func vocabulary() []*structure {
 	return []*structure{
 		hostWords(), memoryWords(), swapWords(), loadWords(), pressureWords(), mountWords(),
-		agentWords(), signalWords(), paneWords(), paneIDWords(), processIDWords(),
+		agentWords(), signalWords(), toolWords(), dialogWords(), choiceWords(), exitWords(), paneWords(), paneIDWords(), processIDWords(),
 		repoWords(), worktreeWords(), bulkWords(),
 		lockWords(), phaseWords(), logWords(), fileWords(),
 		selfWords(), partWords(), extraWords(),

@@ -4,17 +4,17 @@ import "custos/internal/fleet"
 
 func agentWords() *structure {
 	type T = fleet.Agent
-	return define("agent", "One run of an agent CLI, whoever started it.",
+	return define("agent", "One run of an agent CLI, whoever started it; or an agent that is registered, and does not run.",
 		text("name", "its stable name", func(a *T) string { return a.Name }),
 		text("kind", "which CLI: claude, codex, …", func(a *T) string { return a.Kind }),
 		text("owner", "custos, adopted, configured or foreign", func(a *T) fleet.Owner { return a.Owner }),
 		said("state", "starting, dialog, working, idle, waiting, rate_limited, auth_lost, context_high, stuck, looping, zombie, crashed, finished or stopped", func(a *T) fleet.AgentState { return a.State }),
 		text("reason", "why this state", func(a *T) string { return a.Reason }),
-		text("source", "what told the state: registry, cpu, title, screen, …", func(a *T) string { return a.Source }),
+		text("source", "what told the state: hook, registry, cpu, title, screen, …", func(a *T) string { return a.Source }),
 		leafSpan("dwell", "how long it has been in this state", func(a *T) *leafDuration { return &a.Dwell }),
 		child("process", "process", "its process; pid 0 when that is gone", func(a *T) *fleet.ProcessID { return &a.Process }),
 		children("procs", "process", "the processes below it, itself first", func(a *T) []fleet.ProcessID { return a.Procs }),
-		child("pane", "session", "the tmux pane it runs in; not known where it runs in none", func(a *T) *fleet.Pane { return a.Pane }),
+		atMostOne("pane", "session", "the tmux pane it runs in; empty where it runs in none", func(a *T) *fleet.Pane { return a.Pane }),
 		text("tty", "its terminal", func(a *T) string { return a.TTY }),
 		leafText("cwd", "its working directory", func(a *T) *leafString { return &a.CWD }),
 		texts("args", "its command line, secrets redacted", func(a *T) []string { return a.Args }),
@@ -29,13 +29,102 @@ func agentWords() *structure {
 		leafNumber("exit_signal", "known only for one that a signal ended", func(a *T) *fleet.Leaf[int] { return &a.ExitSignal }),
 		number("attached", "people looking at its pane", func(a *T) int { return a.Attached }),
 		children("signals", "signal", "the evidence its state rests on", func(a *T) []fleet.Signal { return a.Signals }),
+		leafSpan("cpu_time", "processor time of its tree so far", func(a *T) *leafDuration { return &a.CPUTime }),
+		span("still", "for how long nothing was seen to move, as far as it was watched", func(a *T) fleet.Duration { return a.Still }),
+		leafPercent("context_percent", "percent of its context used, as it told itself", func(a *T) *leafFloat { return &a.ContextPercent }),
+		atMostOne("tool", "tool", "the tool it has begun and not ended; empty for none", func(a *T) *fleet.ToolCall { return a.Tool }),
+		atMostOne("dialog", "dialog", "the question it shows; empty where none can be read", func(a *T) *fleet.Dialog { return a.Dialog }),
+		leafTruth("composer_empty", "whether nothing is half-written in its input line", func(a *T) *fleet.Leaf[bool] { return &a.ComposerEmpty }),
+		moment("rate_limited_until", "when its limit is reset; not known when it is not limited, or that is not told", func(a *T) fleet.Instant { return a.RateLimitedUntil }),
+		leafSpan("last_healthy", "time since it was last seen in order", func(a *T) *leafDuration { return &a.LastHealthy }),
+		number("cycles", "patrols in a row that found it unresponsive", func(a *T) int { return a.Cycles }),
+		truth("orphan", "whether it is a process without terminal, living parent and owner, or was left running by an agent of ours that ended", func(a *T) bool { return a.Orphan }),
+	).with(registeredWords()...)
+}
+
+// registeredWords are what the ledger knows of an agent: empty for one that is
+// not registered.
+func registeredWords() []*field {
+	type T = fleet.Agent
+	return []*field{
+		truth("registered", "whether the ledger knows it; what follows is empty for one that it does not", func(a *T) bool { return a.Registered }),
+		text("role", "what it is for", func(a *T) string { return a.Role }),
+		text("project", "the project it works on", func(a *T) string { return a.Project }),
+		text("parent", "the agent it works for", func(a *T) string { return a.Parent }),
+		number("depth", "how many agents are above it", func(a *T) int { return a.Depth }),
+		text("run", "the run it belongs to", func(a *T) string { return a.Run }),
+		text("task", "its task", func(a *T) string { return a.Task }),
+		text("worktree", "its worktree", func(a *T) string { return a.Worktree }),
+		text("account", "whose rate limit it shares", func(a *T) string { return a.Account }),
+		text("desired", "running, stopped, paused, draining or retired", func(a *T) fleet.Desired { return a.Desired }),
+		text("restart", "always, on-failure or never", func(a *T) fleet.Restart { return a.Restart }),
+		truth("standing", "whether its role is persistent: exempt from idle rules", func(a *T) bool { return a.Standing }),
+		text("where", "tmux or headless", func(a *T) fleet.Where { return a.Where }),
+		text("instance", "the key of its newest instance", func(a *T) string { return a.Instance }),
+		text("failed", "why it is not started again by itself; empty when it is", func(a *T) string { return a.Failed }),
+		text("prompt_state", "how far its first prompt got: pending, sent, acknowledged or undelivered; empty when it had none", func(a *T) fleet.Delivery { return a.PromptState }),
+		leafSpan("checkpoint_age", "time since its work was last written down", func(a *T) *leafDuration { return &a.CheckpointAge }),
+		text("recorded", "the state its record says; what is observed wins", func(a *T) fleet.AgentState { return a.Recorded }),
+		text("conflict", "how record and observation disagree; empty when they do not", func(a *T) string { return a.Conflict }),
+		atMostOne("exit", "exit", "how its newest instance ended; empty until it has", func(a *T) *fleet.Exit { return a.Exit }),
+	}
+}
+
+func toolWords() *structure {
+	type T = fleet.ToolCall
+	return define("tool", "A tool that an agent has begun and not ended.",
+		text("name", "its name", func(c *T) string { return c.Name }),
+		text("call_id", "what pairs its begin and its end", func(c *T) string { return c.CallID }),
+		text("args", "its arguments, filtered and redacted", func(c *T) string { return c.Args }),
+		moment("since", "when it began", func(c *T) fleet.Instant { return c.Since }),
+		span("age", "time since it began", func(c *T) fleet.Duration { return c.Age }),
+		span("deadline", "how long it may take before silence counts", func(c *T) fleet.Duration { return c.Deadline }),
+	)
+}
+
+func dialogWords() *structure {
+	type T = fleet.Dialog
+	return define("dialog", "A question an agent shows in its terminal. All its words were written by a program: good for a message, never for an action.",
+		text("id", "which dialog of its kind: permission, trust, …", func(d *T) string { return d.ID }),
+		text("says", "what kind of question it is", func(d *T) string { return d.Says }),
+		text("question", "the question", func(d *T) string { return d.Question }),
+		text("tool", "the tool it asks about", func(d *T) string { return d.Tool }),
+		text("args", "what the tool would do, redacted", func(d *T) string { return d.Args }),
+		children("choices", "choice", "how it can be answered", func(d *T) []fleet.Choice { return d.Choices }),
+		truth("person", "whether only a person may answer", func(d *T) bool { return d.Person }),
+		text("default", "the harmless choice, if it has one", func(d *T) string { return d.Default }),
+		text("hash", "the same for the very same dialog", func(d *T) string { return d.Hash }),
+	)
+}
+
+func choiceWords() *structure {
+	type T = fleet.Choice
+	return define("choice", "One way to answer a dialog.",
+		text("name", "what a person types: yes, always, no, or a number", func(c *T) string { return c.Name }),
+		text("label", "what the dialog calls it", func(c *T) string { return c.Label }),
+		texts("keys", "what is pressed for it", func(c *T) []string { return c.Keys }),
+		truth("selected", "whether Enter alone would take it", func(c *T) bool { return c.Selected }),
+	)
+}
+
+func exitWords() *structure {
+	type T = fleet.Exit
+	return define("exit", "How an instance of an agent ended.",
+		text("instance", "which instance", func(e *T) string { return e.Instance }),
+		child("process", "process", "its process", func(e *T) *fleet.ProcessID { return &e.Process }),
+		leafNumber("status", "its exit status; not known when a signal ended it", func(e *T) *fleet.Leaf[int] { return &e.Status }),
+		leafNumber("signal", "the signal that ended it", func(e *T) *fleet.Leaf[int] { return &e.Signal }),
+		truth("oom", "whether it was killed for lack of memory", func(e *T) bool { return e.OOM }),
+		moment("at", "when", func(e *T) fleet.Instant { return e.At }),
+		text("source", "what told it: shim, pidfd or tmux", func(e *T) string { return e.Source }),
+		text("asked", "who asked for it; empty when nobody did", func(e *T) string { return e.Asked }),
 	)
 }
 
 func signalWords() *structure {
 	type T = fleet.Signal
 	return define("signal", "One piece of evidence about an agent.",
-		text("source", "process, registry, cpu, activity, title or screen", func(s *T) string { return s.Source }),
+		text("source", "process, hook, registry, cpu, activity, title, screen, …", func(s *T) string { return s.Source }),
 		text("says", "what it says, in plain words", func(s *T) string { return s.Says }),
 		text("hint", "the state it points to, if any", func(s *T) fleet.AgentState { return s.Hint }),
 		leafSpan("age", "how old it is", func(s *T) *leafDuration { return &s.Age }),

@@ -38,6 +38,7 @@ func TestVocabularyIsWhole(t *testing.T) {
 		"pane_id": reflect.TypeFor[fleet.PaneID](), "process": reflect.TypeFor[fleet.ProcessID](), "repo": reflect.TypeFor[fleet.Repo](),
 		"worktree": reflect.TypeFor[fleet.Worktree](), "bulk": reflect.TypeFor[fleet.Bulk](), "lock": reflect.TypeFor[fleet.Lock](),
 		"phase": reflect.TypeFor[fleet.Phase](), "log": reflect.TypeFor[fleet.Log](), "file": reflect.TypeFor[fleet.FileID](),
+		"tool": reflect.TypeFor[fleet.ToolCall](), "dialog": reflect.TypeFor[fleet.Dialog](), "choice": reflect.TypeFor[fleet.Choice](), "exit": reflect.TypeFor[fleet.Exit](),
 		"self": reflect.TypeFor[fleet.Self](), "part": reflect.TypeFor[fleet.Sight](), "extra": reflect.TypeFor[fleet.Extra](),
 	} {
 		s := words[name]

@@ -125,13 +125,16 @@ func attachCommand(s fleet.Subject, agents fleet.Part[[]fleet.Agent]) string {
 	return ""
 }
 
-func attach(p fleet.Pane) string {
+func attach(p fleet.Pane) string { return command(attachArgv(p)...) }
+
+// attachArgv is the command that shows a pane.
+func attachArgv(p fleet.Pane) []string {
 	argv := []string{"tmux"}
 	if !strings.HasSuffix(p.ID.Socket, "/default") {
 		argv = append(argv, "-S", p.ID.Socket)
 	}
 	// "=" asks for the exact name: a bare one matches by prefix.
-	return command(append(argv, "attach", "-t", "="+p.Name())...)
+	return append(argv, "attach", "-t", "="+p.Name())
 }
 
 // attention ranks the states of agents: what may wait for a person comes first.
@@ -166,6 +169,12 @@ func agentRow(a fleet.Agent) api.AgentRow {
 		Name: a.Name, Kind: a.Kind, State: string(a.State), Since: lasting(a.Dwell), Reason: a.Reason, Source: a.Source,
 		Owner: string(a.Owner), PID: a.Process.PID, CWD: a.CWD.Or(""), OneShot: a.OneShot,
 		CPU: pointer(a.CPU), RSS: pointer(a.RSS), People: a.Attached,
+	}
+	row.Registered, row.Role, row.Project, row.Task, row.Run = a.Registered, a.Role, a.Project, a.Task, a.Run
+	row.Parent, row.Depth, row.Account, row.Desired = a.Parent, a.Depth, a.Account, string(a.Desired)
+	row.Failed, row.Conflict, row.Delivery = a.Failed, a.Conflict, string(a.PromptState)
+	if a.Exit != nil {
+		row.Ended = exitWords(*a.Exit)
 	}
 	if a.Pane != nil {
 		row.Pane, row.Socket = a.Pane.Name(), a.Pane.ID.Socket

@@ -221,7 +221,8 @@ func (s *server) journal(req *http.Request, _ Caller) (any, error) {
 }
 
 func (s *server) status(req *http.Request, _ Caller) (any, error) {
-	return s.Status(req.Context()), nil
+	out := s.Status(req.Context())
+	return out, s.addFailed(req.Context(), &out)
 }
 
 func (s *server) down(*http.Request, Caller) (any, error) {

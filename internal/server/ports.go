@@ -69,3 +69,59 @@ type Rules interface {
 type Explainer interface {
 	Explain(kind, title, screen string) (api.Explanation, error)
 }
+
+// Orders is the book of orders.
+type Orders interface {
+	// Take writes an order down, has one pass judge it, and returns it as that
+	// pass left it: with an action, queued, refused or done. It does not wait for
+	// the action. The same ID twice is one order; with another content it is an
+	// error that wraps ledger.ErrTaken. An order that makes no sense (an unknown
+	// kind, a name that is taken) wraps ledger.ErrIllegal or ledger.ErrTaken.
+	Take(ctx context.Context, o fleet.Order) (fleet.Order, error)
+	// Order returns an order as it has become; fs.ErrNotExist when there is none.
+	Order(ctx context.Context, id string) (fleet.Order, error)
+	// Open lists the orders that are not over, in the order they were given.
+	Open(ctx context.Context) ([]fleet.Order, error)
+}
+
+// Registry is the ledger's record of agents.
+type Registry interface {
+	// Registrations lists all of them, the retired too, by name.
+	Registrations(ctx context.Context) ([]fleet.Registration, error)
+}
+
+// Screens shows what agents show.
+type Screens interface {
+	// Screen returns at most so many lines from the bottom of an agent's terminal,
+	// or of what a headless one wrote: safe to show and redacted. An error that
+	// wraps fs.ErrNotExist says that there is nothing to look at.
+	Screen(ctx context.Context, agent string, lines int) (string, error)
+}
+
+// HookLog is what agents told of themselves.
+type HookLog interface {
+	// HookEvents lists the events that match, oldest first: the newest Limit.
+	HookEvents(ctx context.Context, f HookFilter) ([]fleet.HookEvent, error)
+}
+
+// HookFilter chooses hook events. Zero fields choose all.
+type HookFilter struct {
+	Agent string
+	Since fleet.Instant // at or after it, by the wall clock
+	Limit int
+}
+
+// Failures is the record of what went wrong with agents.
+type Failures interface {
+	// Failures lists those of an agent, or of all for "", oldest first: the
+	// newest so many.
+	Failures(ctx context.Context, agent string, limit int) ([]fleet.Failure, error)
+}
+
+// HookFiles changes the text of settings files of agent CLIs. It does no I/O.
+type HookFiles interface {
+	// EditHooks returns what "install" or "uninstall" makes of the settings, or
+	// the same text for "status", and which hooks are then in it. A kind without
+	// hooks, and settings that cannot be read, are errors.
+	EditHooks(kind, do string, settings []byte) (api.HookFile, error)
+}

@@ -17,7 +17,17 @@ type route struct {
 const (
 	small = 1 << 20  // orders, screens
 	large = 64 << 20 // recordings
+	// The text of a nudge may have a mebibyte, and JSON may double it.
+	orderSize = 4 << 20
 )
+
+// routes is the table, and the route of hooks where they are taken.
+func (s *server) routes() []route {
+	if s.Hooks == nil {
+		return routes()
+	}
+	return append(routes(), hookRoute(s.Hooks))
+}
 
 func routes() []route {
 	return []route{
@@ -34,6 +44,14 @@ func routes() []route {
 		{"GET", "/v1/story", anyone, small, (*server).story, nil},
 		{"POST", "/v1/explain", anyone, small, (*server).explain, nil},
 		{"GET", "/v1/journal", anyone, small, (*server).journal, nil},
+		{"GET", "/v1/agents", anyone, small, (*server).agents, nil},
+		{"GET", "/v1/agents/{name}", anyone, small, (*server).agent, nil},
+		{"GET", "/v1/agents/{name}/screen", anyone, small, (*server).screen, nil},
+		{"POST", "/v1/orders", anyone, orderSize, (*server).order, nil}, // what an agent may order: see author
+		{"GET", "/v1/orders/{id}", anyone, small, (*server).orderState, nil},
+		{"GET", "/v1/feed", anyone, small, (*server).feed, nil},
+		{"GET", "/v1/failures", anyone, small, (*server).failures, nil},
+		{"POST", "/v1/hookfiles/{kind}", anyone, orderSize, (*server).editHooks, nil}, // writes nothing
 		{"GET", "/v1/status", anyone, small, (*server).status, nil},
 		{"GET", "/v1/schema", anyone, small, (*server).schemas, nil},
 		{"GET", "/v1/schema/{name}", anyone, small, (*server).schema, nil},

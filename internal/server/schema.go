@@ -34,6 +34,15 @@ func schemaTypes() map[string]any {
 		"version":     api.Version{},
 		"event":       api.Event{},
 		"error":       api.Error{},
+		"agents":      api.Agents{},
+		"agent":       api.AgentDetail{},
+		"screen":      api.Screen{},
+		"order":       api.Order{},
+		"order-given": api.OrderRequest{},
+		"feed":        api.Feed{},
+		"failures":    api.Failures{},
+		"hook-edit":   api.HookEdit{},
+		"hook-file":   api.HookFile{},
 	}
 }
 

@@ -24,10 +24,19 @@ type Options struct {
 	Teller    Teller
 	Rules     Rules
 	Explainer Explainer
+	Orders    Orders
+	Registry  Registry
+	Screens   Screens
+	HookLog   HookLog
+	Failures  Failures
+	HookFiles HookFiles
 	Status    func(ctx context.Context) api.Status
 	Now       func() fleet.Instant
 	Version   string
 
+	// Hooks takes hook events that are posted over HTTP. Without it there is no
+	// such route.
+	Hooks Hooks
 	// Down stops the daemon. Without it, "down" is an error: there is none.
 	Down func()
 	// AgentOf names the agent a caller belongs to, "" for a person. An error
@@ -50,7 +59,7 @@ func New(o Options) http.Handler {
 	}
 	s := &server{o}
 	mux := http.NewServeMux()
-	for _, r := range routes() {
+	for _, r := range s.routes() {
 		mux.Handle(r.method+" "+r.pattern, s.serve(r))
 	}
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {

@@ -43,7 +43,8 @@ func (s *Store) Start(ctx context.Context, id string, at fleet.Instant) error {
 
 // Finish notes what became of an action, begun or not. The first result stays:
 // the same status again is no error, another gives ErrEnded. A result whose
-// action was lost to damage is kept all the same.
+// action was lost to damage is kept all the same. The order that the action
+// answers, and the registration of its agent, change with it.
 func (s *Store) Finish(ctx context.Context, r fleet.Result) error {
 	return s.write(ctx, "end action "+r.ActionID, r.Ended, func(t *tx) error {
 		rec, err := t.action(r.ActionID)
@@ -66,7 +67,13 @@ func (s *Store) Finish(ctx context.Context, r fleet.Result) error {
 		if err := t.saveAction(*rec, r.Ended); err != nil {
 			return err
 		}
-		return t.event(about(rec.Action, "action.ended", outcome(r)))
+		if err := t.event(about(rec.Action, "action.ended", outcome(r))); err != nil {
+			return err
+		}
+		if err := t.answer(*rec); err != nil {
+			return err
+		}
+		return t.learn(*rec)
 	})
 }
 

@@ -11,11 +11,12 @@ import (
 // Commit writes one turn of the cycle down, in one transaction: its alerts, its
 // actions as planned, what it left undone, its agents, its messages. What was
 // committed before (an action's ID, a message's ID) is left as it is, so that a
-// turn committed twice is committed once.
+// turn committed twice is committed once. It fails with ErrConflict, and nothing
+// is written, when a registration it changes was changed by another meanwhile.
 func (s *Store) Commit(ctx context.Context, turn fleet.Turn) error {
 	return s.write(ctx, "commit the turn", turn.At, func(t *tx) error {
 		for _, step := range []func(*tx, fleet.Turn) error{
-			putAlerts, putActions, putSkips, putAgents, putOutbox, putPatrol,
+			putAlerts, putActions, putSkips, putOrders, putRegistrations, putAgents, putOutbox, putPatrol,
 		} {
 			if err := step(t, turn); err != nil {
 				return err

@@ -25,6 +25,10 @@ var (
 	ErrNotFound error = settled("not found")
 	// ErrNotPlanned: the action has begun or ended already.
 	ErrNotPlanned error = settled("the action is not waiting to begin")
+	// ErrExists: the name or the ID is taken.
+	ErrExists error = settled("is taken already")
+	// ErrConflict: another has changed it meanwhile; whoever reads it again may try again.
+	ErrConflict = errors.New("it was changed meanwhile")
 	// ErrEnded: the action or the alert has ended already.
 	ErrEnded error = settled("has ended already")
 )

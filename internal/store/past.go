@@ -14,8 +14,9 @@ const remembered = 24 * time.Hour
 
 // Past reads what is remembered, as one consistent view: alerts that are open
 // or ended less than 24 h before at, actions that are open or ended so lately,
-// silences in force, stopped subjects, agents seen so lately. Each list is
-// sorted.
+// silences in force, stopped subjects, agents seen so lately, agents that are
+// registered (retired ones so lately). Each list is sorted; orders that are not
+// over come in the order they were given.
 func (s *Store) Past(ctx context.Context, at fleet.Instant) (fleet.Past, error) {
 	q, err := s.r.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
 	if err != nil {
@@ -24,7 +25,7 @@ func (s *Store) Past(ctx context.Context, at fleet.Instant) (fleet.Past, error) 
 	defer func() { _ = q.Rollback() }()
 	r := pastReader{ctx: ctx, q: q, at: at}
 	p := fleet.Past{StartedAt: s.opts.StartedAt}
-	for _, read := range []func(*fleet.Past) error{r.counters, r.silences, r.alerts, r.actions, r.stopped, r.agents} {
+	for _, read := range []func(*fleet.Past) error{r.counters, r.silences, r.alerts, r.actions, r.stopped, r.agents, r.registrations, r.orders} {
 		if err := read(&p); err != nil {
 			return fleet.Past{}, failed("read the past", err)
 		}

@@ -32,6 +32,9 @@ func bins() []bin {
 		{"outbox", "state = 'due'", keepRecords},
 		{"silences", "", 24 * time.Hour},
 		{"agents", "", keepEvents},
+		{"orders", "over = 1", keepRecords},
+		{"registrations", "retired = 1", keepRecords},
+		{"failures", "", keepRecords},
 	}
 }
 

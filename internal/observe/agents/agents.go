@@ -12,6 +12,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -32,6 +33,13 @@ type Options struct {
 	// Dwell is for how long nothing may move before an agent counts as making no
 	// progress, as text; "15m" by default.
 	Dwell string `toml:"dwell"`
+	// ToolDeadline is how long a tool may run before silence counts against its
+	// agent, as text; "30m" by default. ToolDeadlines says so by name of the tool.
+	ToolDeadline  string            `toml:"tool_deadline"`
+	ToolDeadlines map[string]string `toml:"tool_deadlines"`
+	// Every is the time between two looks that no event asks for, as text; "30s" by
+	// default: deaths, hooks, files and panes tell of nearly all that changes.
+	Every string `toml:"every"`
 
 	// Kinds are the kinds looked for; needed.
 	Kinds *agent.Kinds `toml:"-"`
@@ -41,6 +49,21 @@ type Options struct {
 	Panes    func(context.Context) ([]fleet.Pane, error)                                 `toml:"-"`
 	Screens  func(context.Context, []fleet.PaneID, int) (map[fleet.PaneID]string, error) `toml:"-"`
 	Recorded func(context.Context) ([]fleet.AgentRecord, error)                          `toml:"-"`
+	// Registered returns the registrations that are not retired, or retired
+	// lately; nil for none.
+	Registered func(context.Context) ([]fleet.Registration, error) `toml:"-"`
+	// Hooks returns recent hook events: of each instance and process at least the
+	// newest of each name, and for loops the newest calls. nil for none.
+	Hooks func(context.Context) ([]fleet.HookEvent, error) `toml:"-"`
+	// Exits returns how an instance ended, as its shim wrote it down; nil while
+	// that is not known.
+	Exits func(instance string) *fleet.Exit `toml:"-"`
+	// Marker returns the marker of Custos in a process's environment,
+	// NAME:INSTANCE, and whether there is one.
+	Marker func(pid int) (string, bool) `toml:"-"`
+	// Awake is a clock that stands still while the machine is suspended; nil is
+	// the monotonic clock. What did not move then has not been silent.
+	Awake func() time.Duration `toml:"-"`
 	// Now is the clock; needed.
 	Now func() fleet.Instant `toml:"-"`
 	// Home is where registry files are looked for; empty for nowhere.
@@ -54,14 +77,24 @@ type Options struct {
 
 // Probe fills the part agents.
 type Probe struct {
-	o     Options
-	dwell time.Duration
-	adopt []agent.Glob
+	o      Options
+	dwell  time.Duration
+	every  time.Duration
+	limits agent.Deadlines
+	adopt  []agent.Glob
 
 	mu      sync.Mutex // one look at a time
 	looked  bool
+	at      fleet.Instant // of the last look
+	awake   time.Duration // of the last look
 	memory  map[fleet.ProcessID]*memory
 	screens map[fleet.PaneID]shot
+	marks   map[fleet.ProcessID]mark
+	seen    map[fleet.ProcessID]sighting
+	dead    map[fleet.ProcessID]fleet.Exit
+
+	newsMu sync.Mutex
+	news   []fleet.Exit // told by Died, not yet looked at
 }
 
 // New makes the probe. It fails when a needed option is missing or a text cannot
@@ -70,24 +103,15 @@ func New(o Options) (*Probe, error) {
 	if o.Kinds == nil || o.Procs == nil || o.Now == nil {
 		return nil, errors.New("cannot look at agents: Kinds, Procs and Now are needed")
 	}
-	p := &Probe{o: o, dwell: agent.DefaultDwell, memory: map[fleet.ProcessID]*memory{}, screens: map[fleet.PaneID]shot{}}
-	if o.Dwell != "" {
-		d, err := time.ParseDuration(o.Dwell)
-		if err != nil || d < time.Minute {
-			return nil, fmt.Errorf("cannot use agents dwell %q: want a duration of at least \"1m\"", o.Dwell)
-		}
-		p.dwell = d
+	p := &Probe{o: o, memory: map[fleet.ProcessID]*memory{}, screens: map[fleet.PaneID]shot{}, marks: map[fleet.ProcessID]mark{},
+		seen: map[fleet.ProcessID]sighting{}, dead: map[fleet.ProcessID]fleet.Exit{}}
+	if err := p.durations(); err != nil {
+		return nil, err
 	}
 	for _, text := range o.Adopt {
-		if rest, ok := strings.CutPrefix(text, "~"); ok {
-			text = o.Home + rest
-		}
-		if !filepath.IsAbs(text) {
-			return nil, fmt.Errorf("cannot adopt %q: want an absolute path or one that begins with ~", text)
-		}
-		var g agent.Glob
-		if err := g.UnmarshalText([]byte(filepath.Clean(text))); err != nil {
-			return nil, fmt.Errorf("cannot adopt %q: %w", text, err)
+		g, err := adoption(text, o.Home)
+		if err != nil {
+			return nil, err
 		}
 		p.adopt = append(p.adopt, g)
 	}
@@ -95,9 +119,57 @@ func New(o Options) (*Probe, error) {
 	return p, nil
 }
 
+// durations reads what is written as text in the configuration.
+func (p *Probe) durations() (err error) {
+	if p.dwell, err = duration("dwell", p.o.Dwell, agent.DefaultDwell, time.Minute); err != nil {
+		return err
+	}
+	if p.every, err = duration("every", p.o.Every, 30*time.Second, time.Second); err != nil {
+		return err
+	}
+	if p.limits.Default, err = duration("tool_deadline", p.o.ToolDeadline, agent.DefaultToolDeadline, time.Minute); err != nil {
+		return err
+	}
+	p.limits.Tools = map[string]time.Duration{}
+	for tool, text := range p.o.ToolDeadlines {
+		if p.limits.Tools[tool], err = duration("tool_deadlines."+tool, text, p.limits.Default, time.Minute); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func duration(key, text string, standard, least time.Duration) (time.Duration, error) {
+	if text == "" {
+		return standard, nil
+	}
+	d, err := time.ParseDuration(text)
+	if err != nil || d < least {
+		return 0, fmt.Errorf("cannot use agents %s %q: want a duration of at least %q", key, text, least)
+	}
+	return d, nil
+}
+
+func adoption(text, home string) (g agent.Glob, err error) {
+	if rest, ok := strings.CutPrefix(text, "~"); ok {
+		text = home + rest
+	}
+	if !filepath.IsAbs(text) {
+		return g, fmt.Errorf("cannot adopt %q: want an absolute path or one that begins with ~", text)
+	}
+	if err := g.UnmarshalText([]byte(filepath.Clean(text))); err != nil {
+		return g, fmt.Errorf("cannot adopt %q: %w", text, err)
+	}
+	return g, nil
+}
+
 func (p *Probe) defaults() {
 	if p.o.Proc == "" {
 		p.o.Proc = "/proc"
+	}
+	if p.o.Awake == nil {
+		began := time.Now()
+		p.o.Awake = func() time.Duration { return time.Since(began) }
 	}
 	if p.o.CPUTimes == nil {
 		p.o.CPUTimes = func(ids []fleet.ProcessID) map[fleet.ProcessID]fleet.Duration { return cpuTimes(p.o.Proc, ids) }
@@ -114,8 +186,12 @@ func (p *Probe) defaults() {
 
 // Spec is the probe's clock.
 func (p *Probe) Spec() observe.Spec {
-	return observe.Spec{Name: "agents", Part: fleet.PartAgents, Every: 10 * time.Second, Deadline: 8 * time.Second}
+	return observe.Spec{Name: "agents", Part: fleet.PartAgents, Every: p.every, Deadline: 8 * time.Second, Rest: min(rest, p.every)}
 }
+
+// rest keeps a flood of events from being a flood of looks: one takes about
+// 50 ms of a core at 200 agents, process table and panes included.
+const rest = 2 * time.Second
 
 // look is one look in the making.
 type look struct {
@@ -126,21 +202,31 @@ type look struct {
 	panes    []fleet.Pane
 	blind    string // why some panes were not seen; "" when all were
 	records  []fleet.AgentRecord
+	recorded map[fleet.ProcessID]int // index into records, by key
+	regs     []fleet.Registration
+	events   events
+	exits    map[string]*fleet.Exit // of shims, asked in this look
 	screened map[fleet.PaneID]string
 	sampled  map[fleet.ProcessID]fleet.Duration
 	registry map[fleet.ProcessID]agent.Registry
 	runs     []run
+	isRun    map[fleet.ProcessID]bool // by key
 }
 
 // run is an agent with the pane it is in.
 type run struct {
 	agent.Run
-	kind agent.Kind
-	pane *fleet.Pane
+	kind     agent.Kind
+	pane     *fleet.Pane
+	instance string              // its marker says; "" for none
+	reg      *fleet.Registration // what it is, when it is registered
+	ours     bool                // of an instance of ours, though not the registered agent itself
+	conflict string
 }
 
-// Look sees all agents. Without the process table there is nothing to say; all
-// else may be missing, and what it would have told is unknown.
+// Look sees all agents. Without the process table, or the ledger where there is
+// one, there is nothing to say; all else may be missing, and what it would have
+// told is unknown.
 func (p *Probe) Look(ctx context.Context) (observe.Put, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -148,30 +234,87 @@ func (p *Probe) Look(ctx context.Context) (observe.Put, error) {
 	if err != nil {
 		return nil, fmt.Errorf("cannot look for agents: %w", err)
 	}
-	l := &look{Probe: p, now: p.o.Now(), procs: map[int]fleet.Process{}, children: map[int][]int{}}
-	for _, proc := range procs {
-		l.procs[proc.ID.PID] = proc
-		l.children[proc.PPID] = append(l.children[proc.PPID], proc.ID.PID)
-	}
+	l := &look{Probe: p, now: p.o.Now(), exits: map[string]*fleet.Exit{}}
+	p.takeNews()
+	procs = l.index(procs)
 	l.seePanes(ctx)
-	if p.o.Recorded != nil {
-		if l.records, err = p.o.Recorded(ctx); err != nil {
-			return nil, fmt.Errorf("cannot look for agents that are gone: %w", err)
-		}
+	if err := l.recall(ctx); err != nil {
+		return nil, err
 	}
-	for _, r := range agent.Detect(p.o.Kinds, procs) {
-		kind, _ := p.o.Kinds.Get(r.Kind)
-		l.runs = append(l.runs, run{Run: r, kind: kind, pane: l.paneOf(r)})
-	}
+	deaf := l.hear(ctx)
+	l.detect(procs)
 	l.seeScreens(ctx)
 	l.seeCPU(ctx)
 	l.registry = p.readRegistries(l.runs)
+	l.forgive()
 	found := l.judge()
 	if ctx.Err() != nil {
 		return nil, fmt.Errorf("cannot look at agents: %w", ctx.Err())
 	}
-	p.looked = true
-	return func(s *fleet.Snapshot) { s.Agents.Value = append(s.Agents.Value, found...) }, nil
+	p.looked, p.at = true, l.now
+	return func(s *fleet.Snapshot) { s.Agents.Value = append(s.Agents.Value, found...) }, deaf
+}
+
+// index keeps the process table. A process whose death was told is dead,
+// whatever the table says: it may be a second old.
+func (l *look) index(procs []fleet.Process) []fleet.Process {
+	l.procs, l.children = make(map[int]fleet.Process, len(procs)), map[int][]int{}
+	for i, proc := range procs {
+		if x, ok := l.dead[key(proc.ID)]; ok && sameProcess(x.Process, proc.ID) && proc.State != "Z" {
+			procs = slices.Clone(procs)
+			procs[i].State, proc.State = "Z", "Z"
+		}
+		l.procs[proc.ID.PID] = proc
+		l.children[proc.PPID] = append(l.children[proc.PPID], proc.ID.PID)
+	}
+	return procs
+}
+
+// recall reads what the ledger knows of agents.
+func (l *look) recall(ctx context.Context) (err error) {
+	if l.o.Recorded != nil {
+		if l.records, err = l.o.Recorded(ctx); err != nil {
+			return fmt.Errorf("cannot look for agents that are gone: %w", err)
+		}
+	}
+	l.recorded = make(map[fleet.ProcessID]int, len(l.records))
+	for i, rec := range l.records {
+		if at, ok := l.recorded[key(rec.Process)]; !ok || l.records[at].LastSeen.Before(rec.LastSeen) {
+			l.recorded[key(rec.Process)] = i
+		}
+	}
+	if l.o.Registered != nil {
+		if l.regs, err = l.o.Registered(ctx); err != nil {
+			return fmt.Errorf("cannot look for registered agents: %w", err)
+		}
+	}
+	return nil
+}
+
+// hear reads hook events. Without them the agents are described all the same,
+// and the error says that something is missing.
+func (l *look) hear(ctx context.Context) error {
+	if l.o.Hooks == nil {
+		return nil
+	}
+	all, err := l.o.Hooks(ctx)
+	l.events = sortEvents(all)
+	if err != nil {
+		return fmt.Errorf("cannot hear what agents tell: %w", err)
+	}
+	return nil
+}
+
+func (l *look) detect(procs []fleet.Process) {
+	for _, r := range agent.Detect(l.o.Kinds, procs) {
+		kind, _ := l.o.Kinds.Get(r.Kind)
+		l.runs = append(l.runs, run{Run: r, kind: kind, pane: l.paneOf(r), instance: l.instanceOf(r.Process.ID)})
+	}
+	l.register()
+	l.isRun = make(map[fleet.ProcessID]bool, len(l.runs))
+	for _, r := range l.runs {
+		l.isRun[key(r.Process.ID)] = true
+	}
 }
 
 func (l *look) seePanes(ctx context.Context) {
@@ -199,68 +342,24 @@ func (l *look) paneOf(r agent.Run) *fleet.Pane {
 	return nil
 }
 
-// judge builds the agents: those that run, then those that left something.
+// judge builds the agents: those that run, those that are registered and do
+// not, and those that left something.
 func (l *look) judge() []fleet.Agent {
 	var found []fleet.Agent
 	for _, r := range l.runs {
 		found = append(found, l.live(r))
 	}
-	found = append(found, l.gone()...)
+	missing, done := l.missing()
+	found = append(found, missing...)
+	found = append(found, l.gone(done)...)
 	l.name(found)
-	l.forget()
+	names := map[string]bool{}
+	for _, a := range found {
+		names[a.Name] = true
+	}
+	found = append(found, l.lately(done, names)...)
+	l.forget(found)
 	return found
-}
-
-// live describes one running agent.
-func (l *look) live(r run) fleet.Agent {
-	m := l.remember(r)
-	cpu := l.cpu(r, m)
-	reg, hasReg := l.registry[r.Process.ID]
-	sig := agent.Signals{Kind: r.kind, OneShot: r.OneShot, Suspended: r.Process.State == "T" || r.Process.State == "t",
-		Age: fleet.Known(r.Process.Age), CPU: cpu}
-	if hasReg {
-		sig.Registry = fleet.Known(reg)
-	}
-	if r.pane != nil && r.Parent.PID == 0 { // the pane shows the agent at the top, not what it started
-		sig.Title, sig.Activity = fleet.Known(r.pane.Title), r.pane.Activity
-		if text, ok := l.screened[r.pane.ID]; ok {
-			sig.Screen = fleet.Known(text)
-		}
-	}
-	v := agent.State(sig)
-	a := fleet.Agent{Kind: r.Kind, Owner: l.owner(r), State: v.State, Reason: v.Reason, Source: v.Source, Signals: v.Signals,
-		Process: r.Process.ID, TTY: r.Process.TTY, CWD: r.Process.CWD, Args: fleet.RedactArgs(r.Process.Args),
-		OneShot: r.OneShot, Age: fleet.Known(r.Process.Age), CPU: cpu, RSS: fleet.Known(rss(r.Tree)), SessionID: reg.SessionID,
-		ExitStatus: fleet.Unknown[int]("it runs"), ExitSignal: fleet.Unknown[int]("it runs")}
-	for _, t := range r.Tree {
-		a.Procs = append(a.Procs, t.ID)
-	}
-	if r.pane != nil {
-		pane := *r.pane
-		a.Pane, a.Attached = &pane, pane.Attached
-	}
-	a.Progress, a.Quiet = l.progress(r, m, v, sig)
-	a.Dwell = l.stay(r, m, v, sig)
-	return a
-}
-
-func rss(tree []fleet.Process) (sum int64) {
-	for _, p := range tree {
-		sum += p.RSS
-	}
-	return sum
-}
-
-// owner says whose an agent is: what Custos recorded as its own, what the
-// configuration adopts, or somebody's. A recorded adoption is not taken over:
-// it ends when the configuration says so.
-func (l *look) owner(r run) fleet.Owner {
-	for _, rec := range l.records {
-		if rec.Owner == fleet.OwnerCustos && sameProcess(rec.Process, r.Process.ID) {
-			return fleet.OwnerCustos
-		}
-	}
-	return l.ownerOf(r.Process.CWD.Or(""))
 }
 
 func (p *Probe) ownerOf(cwd string) fleet.Owner {

@@ -64,6 +64,7 @@ func (w *world) probe(t *testing.T, change func(*Options)) *Probe {
 			w.asked += len(ids)
 			return w.screens, nil
 		},
+		Awake:    func() time.Duration { return time.Duration(w.now.Up) },
 		Pause:    func(context.Context, time.Duration) { w.paused++ },
 		CPUTimes: func([]fleet.ProcessID) map[fleet.ProcessID]fleet.Duration { return nil }}
 	if change != nil {
@@ -214,7 +215,9 @@ func TestDwell(t *testing.T) {
 func TestScreensAreReadOnceInTenSeconds(t *testing.T) {
 	w := newWorld()
 	w.proc(10, 1, "claude")
-	w.screens[w.pane("one", 10).ID] = "x"
+	one := w.pane("one", 10)
+	one.Activity = fleet.Known(fleet.Duration(0))
+	w.screens[one.ID] = "x"
 	w.proc(20, 1, "bash")
 	w.pane("two", 20)
 	w.proc(30, 1, "claude", "-p", "x")
@@ -231,6 +234,19 @@ func TestScreensAreReadOnceInTenSeconds(t *testing.T) {
 	see(t, p)
 	if w.asked != 2 {
 		t.Errorf("%d screens asked for, want 2", w.asked)
+	}
+	w.panes[0].Activity = fleet.Known(fleet.Duration(time.Hour))
+	for range 20 {
+		w.pass(12 * time.Second)
+		see(t, p)
+	}
+	if w.asked != 2 {
+		t.Errorf("%d screens asked for, though nothing was written", w.asked)
+	}
+	w.pass(2 * time.Minute)
+	see(t, p)
+	if w.asked != 3 {
+		t.Errorf("%d screens asked for, want one more after five minutes", w.asked)
 	}
 }
 
@@ -380,7 +396,7 @@ func BenchmarkLook200(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	p, err := New(Options{Kinds: kinds, Now: func() fleet.Instant { return w.now },
+	p, err := New(Options{Kinds: kinds, Now: func() fleet.Instant { return w.now }, Awake: func() time.Duration { return time.Duration(w.now.Up) },
 		Procs:   func(context.Context) ([]fleet.Process, error) { return w.procs, nil },
 		Panes:   func(context.Context) ([]fleet.Pane, error) { return w.panes, nil },
 		Screens: func(context.Context, []fleet.PaneID, int) (map[fleet.PaneID]string, error) { return w.screens, nil }})

@@ -17,25 +17,25 @@ const settle = 30 * time.Second
 // gone finds agents that have ended and left their pane: dead with its exit
 // status, or alive with only a shell in it. One that left nothing is not an
 // agent any more.
-func (l *look) gone() []fleet.Agent {
+func (l *look) gone(done told) []fleet.Agent {
 	var found []fleet.Agent
-	done := map[fleet.PaneID]bool{}
 	for _, rec := range l.records {
-		if rec.Pane == nil || l.lives(rec.Process) {
+		if rec.Pane == nil || l.lives(rec.Process) || done.processes[key(rec.Process)] || done.names[rec.Name] {
 			continue
 		}
 		pane := l.paneRecorded(*rec.Pane)
 		switch {
 		case pane == nil && l.blind != "":
 			found = append(found, l.unseen(rec))
-		case pane != nil && !done[pane.ID] && l.vacated(pane):
-			done[pane.ID] = true
+			done.left[key(rec.Process)] = true
+		case pane != nil && !done.panes[pane.ID] && l.vacated(pane):
+			done.panes[pane.ID], done.left[key(rec.Process)] = true, true
 			found = append(found, l.left(*pane, rec))
 		}
 	}
 	for i := range l.panes {
 		pane := &l.panes[i]
-		if done[pane.ID] || !pane.Dead && time.Duration(pane.Age.Or(0)) < settle {
+		if done.panes[pane.ID] || !pane.Dead && time.Duration(pane.Age.Or(0)) < settle {
 			continue
 		}
 		if kind, oneShot := agent.CommandKind(l.o.Kinds, pane.StartCommand); kind != "" && l.vacated(pane) {
@@ -72,6 +72,11 @@ func (l *look) vacated(pane *fleet.Pane) bool {
 	if !ok || !sameProcess(root.ID, pane.ID.Root) {
 		return false // died in this moment: the next look tells
 	}
+	return l.onlyShells(root)
+}
+
+// onlyShells says whether a process, and all below it, are shells at their prompt.
+func (l *look) onlyShells(root fleet.Process) bool {
 	for queue := []int{root.ID.PID}; len(queue) > 0; queue = queue[1:] {
 		p := l.procs[queue[0]]
 		if p.State != "Z" && !isShell(p) {
@@ -93,10 +98,18 @@ func isShell(p fleet.Process) bool {
 
 // left describes what an agent left in a pane.
 func (l *look) left(pane fleet.Pane, rec fleet.AgentRecord) fleet.Agent {
-	v := agent.State(agent.Signals{End: &agent.End{PaneDead: pane.Dead, Status: pane.ExitStatus, Signal: pane.ExitSignal}})
+	end := agent.End{PaneDead: pane.Dead, Shell: !pane.Dead, Status: pane.ExitStatus, Signal: pane.ExitSignal}
+	if x, ok := l.dead[key(rec.Process)]; ok && sameProcess(x.Process, rec.Process) {
+		end.Exit = &x
+	}
+	v := agent.State(agent.Signals{End: &end})
 	a := l.absent(rec, v)
 	a.Pane, a.Attached, a.Dwell = &pane, pane.Attached, pane.Activity
 	a.ExitStatus, a.ExitSignal = pane.ExitStatus, pane.ExitSignal
+	if a.Exit = end.Exit; a.Exit != nil {
+		a.ExitStatus, a.ExitSignal = a.Exit.Status, a.Exit.Signal
+	}
+	l.sinceEnd(&a, v)
 	return a
 }
 
@@ -119,5 +132,7 @@ func (l *look) absent(rec fleet.AgentRecord, v agent.Verdict) fleet.Agent {
 	return fleet.Agent{Name: rec.Name, Kind: rec.Kind, Owner: owner, State: v.State, Reason: v.Reason, Source: v.Source, Signals: v.Signals,
 		Dwell: fleet.Unknown[fleet.Duration](why), CWD: cwd, OneShot: rec.OneShot, Age: fleet.Unknown[fleet.Duration](why),
 		CPU: fleet.Unknown[float64](why), RSS: fleet.Unknown[int64](why), Progress: fleet.ProgressUnknown,
-		Quiet: fleet.Unknown[fleet.Duration](why), ExitStatus: fleet.Unknown[int](why), ExitSignal: fleet.Unknown[int](why)}
+		CPUTime: fleet.Unknown[fleet.Duration](why), ContextPercent: fleet.Unknown[float64](why), ComposerEmpty: fleet.Unknown[bool](why),
+		LastHealthy: fleet.Unknown[fleet.Duration](why), CheckpointAge: fleet.Unknown[fleet.Duration]("no checkpoint was taken"),
+		Quiet: fleet.Unknown[fleet.Duration](why), Cycles: rec.Cycles, Recorded: rec.State, ExitStatus: fleet.Unknown[int](why), ExitSignal: fleet.Unknown[int](why)}
 }

@@ -28,6 +28,10 @@ type memory struct {
 	exact  bool // since is not just when watching began
 	isNew  bool
 	before fleet.Leaf[float64]
+
+	noneSince fleet.Instant // since when looks have found no progress; zero when the last found some
+	healthy   fleet.Instant // when it was last in order
+	cycles    int           // patrols that found it unresponsive
 }
 
 // noise is the share of a core that an agent may use and still count as not
@@ -43,6 +47,7 @@ func (l *look) remember(r run) *memory {
 		m = &memory{began: l.now, last: l.now, cpu: cpu, cpuAt: l.now, base: cpu, baseAt: l.now, members: members, isNew: true, shown: map[string]uint64{}}
 		m.before = fleet.Unknown[float64]("not seen twice yet")
 		l.memory[r.Process.ID] = m
+		l.recollect(r, m)
 		return m
 	}
 	m.isNew, m.last = false, l.now
@@ -56,6 +61,20 @@ func (l *look) remember(r run) *memory {
 	}
 	m.members = members
 	return m
+}
+
+// recollect goes on from what was recorded of the same process, by an earlier
+// Custos: it has been watched since then, and is compared with what it was.
+func (l *look) recollect(r run, m *memory) {
+	rec, ok := l.recordOf(r.Process.ID)
+	if !ok || rec.Moved.IsZero() || rec.Moved.Boot != l.now.Boot || l.now.Before(rec.Moved) || l.now.Before(rec.LastSeen) {
+		return
+	}
+	m.began, m.healthy, m.cycles = rec.Moved, rec.LastHealthy, rec.Cycles
+	least := max(20*time.Millisecond, time.Duration(noise*float64(l.now.Since(rec.LastSeen))))
+	if d := time.Duration(m.cpu - rec.CPUTime); d < 0 || d >= least { // less: one that it had started has ended
+		m.moved = l.now
+	}
 }
 
 func cpuOf(tree []fleet.Process) (sum fleet.Duration) {
@@ -111,8 +130,16 @@ func (l *look) progress(r run, m *memory, v agent.Verdict, sig agent.Signals) (f
 	if !m.shownMoved.IsZero() {
 		motion.Others = append(motion.Others, fleet.Duration(max(0, l.now.Since(m.shownMoved))))
 	}
+	if reg, ok := sig.Registry.Get(); ok && !reg.Updated.IsZero() {
+		motion.Others = append(motion.Others, fleet.Duration(max(0, l.now.Wall.Sub(reg.Updated))))
+	}
+	if !sig.Told.Last.IsZero() {
+		motion.Others = append(motion.Others, fleet.Duration(max(0, l.now.Since(sig.Told.Last))))
+	}
 	p, quiet := agent.Progress(motion, l.dwell)
 	switch {
+	case p == fleet.ProgressNone && sig.Told.Tool != nil && !sig.Told.Tool.Over():
+		return fleet.ProgressUnknown, quiet // it waits for its tool
 	case p == fleet.ProgressNone && sig.Suspended:
 		return fleet.ProgressUnknown, quiet // somebody stopped it: it cannot move
 	case p == fleet.ProgressNone && v.Source == agent.SourceScreen:
@@ -171,6 +198,9 @@ func (l *look) stay(r run, m *memory, v agent.Verdict, sig agent.Signals) fleet.
 	if reg, ok := sig.Registry.Get(); ok && v.Source == agent.SourceRegistry && !reg.Updated.IsZero() {
 		return fleet.Known(min(r.Process.Age, fleet.Duration(max(0, l.now.Wall.Sub(reg.Updated)))))
 	}
+	if !v.Since.IsZero() {
+		return fleet.Known(min(r.Process.Age, fleet.Duration(max(0, l.now.Since(v.Since)))))
+	}
 	if m.state != v.State {
 		m.state, m.since, m.exact = v.State, l.now, !m.isNew
 		l.earlier(r, m, v, sig)
@@ -197,16 +227,43 @@ func (l *look) earlier(r run, m *memory, v agent.Verdict, sig agent.Signals) {
 	}
 }
 
-// forget drops what has ended, so that memory does not grow with time.
-func (l *look) forget() {
+// forget drops what has ended, so that memory does not grow with time, and
+// keeps how the living look.
+func (l *look) forget(found []fleet.Agent) {
 	for id, m := range l.memory {
 		if m.last != l.now {
 			delete(l.memory, id)
 		}
 	}
 	for id, s := range l.Probe.screens {
-		if l.now.Since(s.at) > 5*screensEvery {
+		if l.now.Since(s.used) > 5*screensEvery {
 			delete(l.Probe.screens, id)
+		}
+	}
+	for id := range l.marks {
+		if p, ok := l.procs[id.PID]; !ok || p.ID.Start != id.Start {
+			delete(l.marks, id)
+		}
+	}
+	for _, a := range found {
+		if a.Process.PID != 0 {
+			l.seen[key(a.Process)] = sighting{a, l.now}
+		}
+	}
+	l.forgetDead()
+}
+
+// forgetDead drops the dead that nobody will ask for.
+func (l *look) forgetDead() {
+	for id, x := range l.dead {
+		if l.now.Since(x.At) > keepExits {
+			delete(l.dead, id)
+		}
+	}
+	for id, s := range l.seen {
+		_, dead := l.dead[id]
+		if old := l.now.Since(s.at); old > keepCrashed || !dead && old > keepEnded {
+			delete(l.seen, id)
 		}
 	}
 }

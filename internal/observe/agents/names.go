@@ -23,8 +23,16 @@ func (l *look) name(agents []fleet.Agent) {
 		}
 	}
 	used := map[string]int{}
+	for _, a := range agents {
+		if a.Registered { // its name is given, whatever others would be called
+			used[a.Name]++
+		}
+	}
 	for i := range agents {
 		a := &agents[i]
+		if a.Registered {
+			continue
+		}
 		switch {
 		case a.Name != "": // recorded
 		case a.Pane != nil && !nested[a.Process] && perSession[sessionKey(a.Pane)] == 1:

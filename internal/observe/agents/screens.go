@@ -11,6 +11,7 @@ import (
 // of it: what is read for is at its end.
 const (
 	screensEvery = 10 * time.Second
+	screensLast  = 5 * time.Minute // a screen is read again by then, even when nothing was written
 	screenLines  = 40
 )
 
@@ -18,6 +19,16 @@ const (
 type shot struct {
 	text string
 	at   fleet.Instant
+	used fleet.Instant // when it was last asked for
+}
+
+// holds says whether a screen is as it was when it was read: it was read a
+// moment ago, or its window was not written to since. The activity of a window
+// is told in whole seconds.
+func (s shot) holds(pane *fleet.Pane, now fleet.Instant) bool {
+	age := now.Since(s.at)
+	wrote, ok := pane.Activity.Get()
+	return age >= 0 && (age < screensEvery || ok && age < screensLast && time.Duration(wrote) > age+2*time.Second)
 }
 
 // seeScreens reads the screens of panes that hold an agent with an interface.
@@ -32,8 +43,10 @@ func (l *look) seeScreens(ctx context.Context) {
 		}
 		id := r.pane.ID
 		wanted[id] = true
-		if s, ok := l.Probe.screens[id]; ok && l.now.Since(s.at) < screensEvery && l.now.Since(s.at) >= 0 {
+		if s, ok := l.Probe.screens[id]; ok && s.holds(r.pane, l.now) {
 			l.screened[id] = s.text
+			s.used = l.now
+			l.Probe.screens[id] = s
 		} else {
 			ask = append(ask, id)
 		}
@@ -44,6 +57,6 @@ func (l *look) seeScreens(ctx context.Context) {
 	got, _ := l.o.Screens(ctx, ask, screenLines)
 	for id, text := range got {
 		l.screened[id] = text
-		l.Probe.screens[id] = shot{text, l.now}
+		l.Probe.screens[id] = shot{text, l.now, l.now}
 	}
 }

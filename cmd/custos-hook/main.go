@@ -1,0 +1,95 @@
+// Command custos-hook is what the hooks of agent CLIs call:
+//
+//	custos-hook KIND EVENT [--run DIR] [PAYLOAD]
+//
+// It hands the event, with the JSON on its standard input (or PAYLOAD, as codex
+// gives to its notify program), to the Custos daemon whose run folder is DIR or
+// $CUSTOS_RUN, and spools it there when nobody acknowledges it within 50 ms.
+//
+// It never fails or delays an agent's turn: it always exits 0, and prints
+// nothing but what the daemon has for the agent. Flags it does not know it
+// leaves alone, so that an old one understands the hooks of a newer Custos.
+//
+// Build it small and static, so that it starts in about a millisecond:
+//
+//	CGO_ENABLED=0 go build -trimpath -ldflags '-s -w' ./cmd/custos-hook
+package main
+
+import (
+	"os"
+	"strings"
+	"syscall"
+	"time"
+
+	"custos/internal/hookwire"
+)
+
+const (
+	ackWait   = 50 * time.Millisecond  // how long an agent's turn may wait for the daemon
+	stdinWait = 100 * time.Millisecond // and for a CLI that does not close our standard input
+)
+
+func main() {
+	defer func() { _ = recover() }() // a fault of ours is no fault of the agent's turn
+	o, ok := parse(os.Args[1:], os.Getenv(hookwire.RunVar))
+	if !ok {
+		return
+	}
+	p := hookwire.Post{Kind: o.kind, Event: o.event}
+	p.Stamp() // before the payload is read: this is when it happened
+	payload := []byte(o.payload)
+	if !o.given {
+		payload = readStdin(stdinWait)
+	}
+	p.SetPayload(payload)
+	deliver(o.run, p)
+}
+
+// deliver posts the event, or spools it.
+func deliver(run string, p hookwire.Post) {
+	ack, err := hookwire.Send(hookwire.Socket(run), p, ackWait)
+	if err == nil {
+		_, _ = syscall.Write(1, []byte(ack.Output)) // not os.Stdout: a reader that is gone must not end us by SIGPIPE
+		return
+	}
+	spool := hookwire.Spool{Dir: hookwire.SpoolDir(run)}
+	_ = spool.Put(p)
+	// Counting the spool takes longer than adding to it, so one event in 64 pays.
+	if p.UpNanos>>10&63 == 0 {
+		_ = spool.Limit(time.Now())
+	}
+}
+
+type order struct {
+	kind, event, run string
+	payload          string
+	given            bool // the payload is an argument
+}
+
+// parse reads the command line; ok is false when there is nobody to tell, or
+// nothing to tell.
+func parse(args []string, run string) (o order, ok bool) {
+	o.run = run
+	var words []string
+	for i := 0; i < len(args); i++ {
+		a := args[i]
+		switch {
+		case a == "--run" && i+1 < len(args):
+			i++
+			o.run = args[i]
+		case strings.HasPrefix(a, "--run="):
+			o.run = a[len("--run="):]
+		case strings.HasPrefix(a, "--"):
+		default:
+			words = append(words, a)
+		}
+	}
+	if len(words) < 2 || o.run == "" {
+		return o, false
+	}
+	o.kind, o.event = words[0], words[1]
+	if len(words) > 2 {
+		o.payload, o.given = words[2], true
+	}
+	return o, true
+}

@@ -1,0 +1,277 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"custos/internal/hookwire"
+)
+
+var build = sync.OnceValues(func() (string, error) {
+	dir, err := os.MkdirTemp("", "custos-hook")
+	if err != nil {
+		return "", err
+	}
+	bin := filepath.Join(dir, "custos-hook")
+	cmd := exec.Command("go", "build", "-trimpath", "-ldflags", "-s -w", "-o", bin, ".")
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return "", &exec.Error{Name: string(out), Err: err}
+	}
+	return bin, nil
+})
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if bin, err := build(); err == nil {
+		_ = os.RemoveAll(filepath.Dir(bin))
+	}
+	os.Exit(code)
+}
+
+func hook(t testing.TB, args ...string) *exec.Cmd {
+	t.Helper()
+	bin, err := build()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := exec.Command(bin, args...)
+	c.Env = []string{hookwire.MarkerVar + "=bob:i1"}
+	return c
+}
+
+func runDir(t testing.TB) string {
+	dir, err := os.MkdirTemp("", "ch")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	return dir
+}
+
+// daemon answers every post with output, and hands them on.
+func daemon(t testing.TB, run, output string) <-chan hookwire.Post {
+	t.Helper()
+	l, err := net.Listen("unix", hookwire.Socket(run))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = l.Close() })
+	got := make(chan hookwire.Post, 1000)
+	go func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			if p, err := hookwire.ReadPost(c); err == nil {
+				got <- p
+				_ = hookwire.WriteAck(c, hookwire.Ack{V: hookwire.Version, ID: p.ID, OK: true, Output: output})
+			}
+			_ = c.Close()
+		}
+	}()
+	return got
+}
+
+// silent runs the hook, which must exit 0 whatever happens, and returns what it
+// printed.
+func silent(t testing.TB, c *exec.Cmd) string {
+	t.Helper()
+	var out, errs bytes.Buffer
+	c.Stdout, c.Stderr = &out, &errs
+	if err := c.Run(); err != nil || errs.Len() > 0 {
+		t.Errorf("%v: %v %s", c.Args, err, errs.String())
+	}
+	return out.String()
+}
+
+func spooled(t testing.TB, run string) []hookwire.Post {
+	t.Helper()
+	s := hookwire.Spool{Dir: hookwire.SpoolDir(run)}
+	names, err := s.List()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out []hookwire.Post
+	for _, n := range names {
+		p, err := s.Get(n)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out = append(out, p)
+	}
+	return out
+}
+
+func TestHookPosts(t *testing.T) {
+	run := runDir(t)
+	got := daemon(t, run, "")
+	for _, c := range []struct {
+		args  []string
+		env   string
+		stdin string
+		want  string
+	}{
+		{[]string{"claude", "Stop", "--run", run}, "", `{"a":1}`, `{"a":1}`},
+		{[]string{"claude", "Stop", "--run=" + run, "--made=2"}, "", "", ""},
+		{[]string{"claude", "Stop"}, hookwire.RunVar + "=" + run, "x", "x"},
+		{[]string{"codex", "notify", "--run", run, `{"type":"x"}`}, "", "not read", `{"type":"x"}`},
+		{[]string{"claude", "Stop", "--run", run}, "", `{"a":"` + strings.Repeat("x", 3<<20), `{"a":"` + strings.Repeat("x", 1023) + "…\""},
+	} {
+		h := hook(t, c.args...)
+		h.Env, h.Stdin, h.Dir = append(h.Env, c.env), strings.NewReader(c.stdin), "/"
+		if out := silent(t, h); out != "" {
+			t.Errorf("%v printed %q", c.args, out)
+		}
+		p := <-got
+		if string(p.Payload) != c.want || p.Kind != c.args[0] || p.Event != c.args[1] || p.Instance != "i1" || p.Agent != "bob" || p.CWD != "/" {
+			t.Errorf("%v: payload %.60q, want %.60q: %+v", c.args, p.Payload, c.want, p.Kind)
+		}
+		if len(p.PPIDs) == 0 || p.PPIDs[0].PID != os.Getpid() {
+			t.Errorf("ancestry %+v", p.PPIDs)
+		}
+	}
+	if left := spooled(t, run); len(left) != 0 {
+		t.Errorf("%d acknowledged events were spooled", len(left))
+	}
+}
+
+func TestHookPrintsWhatTheDaemonHas(t *testing.T) {
+	run := runDir(t)
+	daemon(t, run, "remember\n")
+	if out := silent(t, hook(t, "claude", "SessionStart", "--run", run)); out != "remember\n" {
+		t.Errorf("printed %q", out)
+	}
+	// A reader that is gone is no failure.
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = r.Close()
+	h := hook(t, "claude", "SessionStart", "--run", run)
+	h.Stdout = w
+	if err := h.Run(); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestHookSpools(t *testing.T) {
+	run := runDir(t)
+	h := hook(t, "claude", "Stop", "--run", run)
+	h.Stdin = strings.NewReader("{}")
+	silent(t, h)
+	l, err := net.Listen("unix", hookwire.Socket(run)) // accepts, and never answers
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	silent(t, hook(t, "claude", "Notification", "--run", run))
+	left := spooled(t, run)
+	if len(left) != 2 || left[0].Event != "Stop" || string(left[0].Payload) != "{}" || left[1].Event != "Notification" {
+		t.Errorf("spooled %+v", left)
+	}
+}
+
+// TestHookNeverFails: nothing that is wrong with us is the agent's matter.
+func TestHookNeverFails(t *testing.T) {
+	run := runDir(t)
+	file := filepath.Join(run, "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{{}, {"claude"}, {"claude", "Stop"}, {"--run"}, {"--run", run}, {"claude", "Stop", "--run", "/nowhere/at/all"},
+		{"claude", "Stop", "--run", file}, {"claude", "Stop", "--run", strings.Repeat("x/", 2000)}, {strings.Repeat("k", 100_000), "", "--run", run}} {
+		if out := silent(t, hook(t, args...)); out != "" {
+			t.Errorf("%.40q printed %q", args, out)
+		}
+	}
+	closed := exec.Command("/bin/sh", "-c", `exec "$0" claude Stop --run "$1" <&- >&- 2>&-`, hook(t).Path, run)
+	if err := closed.Run(); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestHookDoesNotWaitForStdin: a CLI that leaves it open delays its turn by 100
+// ms at most, and not at all when the JSON is whole.
+func TestHookDoesNotWaitForStdin(t *testing.T) {
+	run := runDir(t)
+	got := daemon(t, run, "")
+	for _, text := range []string{"", `{"whole":true}`, `{"torn":`} {
+		h := hook(t, "claude", "Stop", "--run", run)
+		in, err := h.StdinPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := h.Start(); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := io.WriteString(in, text); err != nil {
+			t.Fatal(err)
+		}
+		done := make(chan error, 1)
+		go func() { _, err := h.Process.Wait(); done <- err }()
+		select {
+		case err := <-done:
+			if err != nil {
+				t.Error(err)
+			}
+		case <-time.After(20 * time.Second):
+			t.Fatalf("waits for ever after %q", text)
+		}
+		if p := <-got; string(p.Payload) != text {
+			t.Errorf("payload %q, want %q", p.Payload, text)
+		}
+		_ = in.Close()
+	}
+}
+
+// TestHookIsFast measures whole processes. The bound is loose, because other
+// tests share the machine; the log has the figure for docs.
+func TestHookIsFast(t *testing.T) {
+	if testing.Short() {
+		t.Skip("measures")
+	}
+	run := runDir(t)
+	got := daemon(t, run, "")
+	payload, err := json.Marshal(map[string]string{"tool_name": "Bash", "command": strings.Repeat("x", 2000)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	measure := func(c func() *exec.Cmd) (median time.Duration) {
+		var all []time.Duration
+		for range 200 {
+			h := c()
+			began := time.Now()
+			if err := h.Run(); err != nil {
+				t.Fatal(err)
+			}
+			all = append(all, time.Since(began))
+		}
+		slices.Sort(all)
+		return all[len(all)/2]
+	}
+	floor := measure(func() *exec.Cmd { return exec.Command("/bin/true") })
+	post := measure(func() *exec.Cmd {
+		h := hook(t, "claude", "PreToolUse", "--run", run)
+		h.Stdin = bytes.NewReader(payload)
+		return h
+	})
+	if len(got) != 200 {
+		t.Errorf("%d of 200 arrived in time", len(got))
+	}
+	t.Logf("custos-hook: median %s of 200 whole processes; /bin/true: %s", post, floor)
+	if post > 100*time.Millisecond {
+		t.Errorf("median %s", post)
+	}
+}

@@ -1,0 +1,52 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"syscall"
+	"time"
+)
+
+// maxStdin is the most of the standard input that is kept, in bytes; the rest is
+// read and dropped, so that the CLI's write does not fail.
+const maxStdin = 1 << 20
+
+// readStdin reads the standard input to its end, but no longer than wait, and
+// not beyond a complete JSON text when nothing more is there.
+func readStdin(wait time.Duration) []byte {
+	var kept []byte
+	buf := make([]byte, 64<<10)
+	for until := time.Now().Add(wait); ; {
+		ready, err := readable(0)
+		if err == nil && !ready && !json.Valid(kept) {
+			ready, err = readable(time.Until(until))
+		}
+		if err != nil || !ready {
+			return kept
+		}
+		n, err := syscall.Read(0, buf)
+		switch {
+		case errors.Is(err, syscall.EINTR), errors.Is(err, syscall.EAGAIN):
+			n = 0
+		case err != nil || n <= 0:
+			return kept
+		}
+		kept = append(kept, buf[:min(n, maxStdin-len(kept))]...)
+		if !time.Now().Before(until) {
+			return kept
+		}
+	}
+}
+
+// readable waits for the standard input to have something, or its end.
+func readable(wait time.Duration) (bool, error) {
+	for {
+		var set syscall.FdSet
+		set.Bits[0] = 1
+		tv := syscall.NsecToTimeval(max(wait, 0).Nanoseconds())
+		n, err := syscall.Select(1, &set, nil, nil, &tv)
+		if !errors.Is(err, syscall.EINTR) {
+			return n > 0, err
+		}
+	}
+}

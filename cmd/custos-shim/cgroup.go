@@ -1,0 +1,144 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// place is the agent's own cgroup, when it has one, and what holds its memory.
+type place struct {
+	folder *os.File // nil: it has none
+	path   string
+	cap    string // cgroup or none
+	why    string // why none
+	ooms   uint64 // OOM kills counted before the agent began
+	oomsOK bool
+}
+
+// newPlace makes a cgroup for the agent below a delegated one. Whatever does
+// not work leaves the agent without a cap, and says so: a cap that is only
+// believed in is worse than none.
+func newPlace(o options) place {
+	p := place{cap: "none", why: "none was asked for"}
+	if o.memoryMax > 0 {
+		p.why = "no delegated cgroup was given"
+	}
+	if o.cgroup != "" {
+		p.make(o)
+	}
+	p.ooms, p.oomsOK = p.oomKills()
+	return p
+}
+
+func (p *place) make(o options) {
+	enable := filepath.Join(o.cgroup, "cgroup.subtree_control")
+	if text, err := os.ReadFile(filepath.Join(o.cgroup, "cgroup.controllers")); err != nil {
+		p.why = fmt.Sprintf("%s is no cgroup v2 folder that can be read", o.cgroup)
+		return
+	} else if o.memoryMax > 0 && contains(string(text), "memory") {
+		_ = write(enable, "+memory") // memory.max below tells whether it worked
+	}
+	path := filepath.Join(o.cgroup, "custos-"+o.key)
+	if err := os.Mkdir(path, 0o755); err != nil {
+		p.why = "cannot make a cgroup: " + err.Error()
+		return
+	}
+	folder, err := os.Open(path)
+	if err != nil {
+		os.Remove(path)
+		p.why = "cannot open the cgroup: " + err.Error()
+		return
+	}
+	p.folder, p.path = folder, path
+	if o.memoryMax == 0 {
+		return
+	}
+	err = write(filepath.Join(path, "memory.max"), strconv.FormatInt(o.memoryMax, 10))
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		p.why = "the memory controller is not delegated"
+	case err != nil:
+		p.why = "cannot set memory.max: " + err.Error()
+	default:
+		p.cap, p.why = "cgroup", ""
+	}
+}
+
+func contains(list, word string) bool {
+	for _, w := range strings.Fields(list) {
+		if w == word {
+			return true
+		}
+	}
+	return false
+}
+
+// write writes to a file that exists; it never makes one, as it would in a
+// folder that is no cgroup.
+func write(file, text string) error {
+	f, err := os.OpenFile(file, os.O_WRONLY, 0)
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteString(text)
+	return errors.Join(err, f.Close())
+}
+
+// drop gives the cgroup back, once nothing runs in it.
+func (p *place) drop() {
+	if p.folder != nil {
+		p.folder.Close()
+		_ = os.Remove(p.path) // not empty: descendants are left in it, on purpose
+	}
+}
+
+// oomKills counts the OOM kills of the agent's cgroup or, when that cannot be
+// told, of the whole machine.
+func (p *place) oomKills() (uint64, bool) {
+	file := "/proc/vmstat"
+	if p.cap == "cgroup" {
+		file = filepath.Join(p.path, "memory.events")
+	}
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return 0, false
+	}
+	return oomKillOf(string(text))
+}
+
+// oomKillOf reads the line "oom_kill N".
+func oomKillOf(text string) (uint64, bool) {
+	for line := range strings.Lines(text) {
+		if value, ok := strings.CutPrefix(line, "oom_kill "); ok {
+			n, err := strconv.ParseUint(strings.TrimSpace(value), 10, 64)
+			return n, err == nil
+		}
+	}
+	return 0, false
+}
+
+// oom says whether the agent ended by the OOM killer; nil when that cannot be
+// told: it got SIGKILL, and somewhere on the machine the OOM killer struck.
+func (p *place) oom(signal int) *bool {
+	yes, no := true, false
+	if signal != int(unix.SIGKILL) {
+		return &no
+	}
+	kills, ok := p.oomKills()
+	switch {
+	case !ok || !p.oomsOK:
+		return nil
+	case kills == p.ooms:
+		return &no
+	case p.cap == "cgroup":
+		return &yes
+	}
+	return nil
+}

@@ -1,0 +1,232 @@
+package agent
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"custos/internal/fleet"
+)
+
+// DialogMark reads a dialog at the end of a screen. Groups of Ends named
+// question, tool, args and choices take its pieces.
+type DialogMark struct {
+	ID   string `toml:"id"`
+	Says string `toml:"says"`
+	Ends string `toml:"ends"`
+	// Person: only a person may answer it. Otherwise Custos may take Default, the
+	// harmless choice, in an agent that it started itself.
+	Person  bool         `toml:"person"`
+	Default string       `toml:"default"`
+	Choice  []ChoiceMark `toml:"choice"`
+}
+
+// ChoiceMark is one way to answer a dialog.
+type ChoiceMark struct {
+	Name string `toml:"name"`
+	// Match is for the label of a numbered line; the choice exists where a line
+	// matches, and always when Match is empty. Labels come without their number.
+	Match Pattern `toml:"match"`
+	// Keys choose it, by tmux's names; {n} is its number.
+	Keys []string `toml:"keys"`
+}
+
+// ComposerMark finds what is typed at the prompt: the group text of Ends.
+type ComposerMark struct {
+	Ends string `toml:"ends"`
+	// Placeholder are texts the CLI itself shows where nothing was typed.
+	Placeholder []Pattern `toml:"placeholder"`
+}
+
+// Pick returns the choice of a dialog by its name.
+func Pick(d fleet.Dialog, name string) (fleet.Choice, error) {
+	var names []string
+	for _, c := range d.Choices {
+		if c.Name == name {
+			return c, nil
+		}
+		names = append(names, c.Name)
+	}
+	return fleet.Choice{}, fmt.Errorf("cannot answer %q: it offers %s", name, strings.Join(names, ", "))
+}
+
+func (k *Kind) finishDialogs() error {
+	k.dialogs = nil
+	for _, m := range k.Dialogs {
+		if m.ID == "" || m.Says == "" || m.Ends == "" {
+			return fmt.Errorf("dialog %q: a dialog needs id, says and ends", m.ID)
+		}
+		re, err := k.compile(m.Ends)
+		if err != nil {
+			return fmt.Errorf("dialog %q: %w", m.ID, err)
+		}
+		if err := m.checkChoices(re); err != nil {
+			return fmt.Errorf("dialog %q: %w", m.ID, err)
+		}
+		k.dialogs = append(k.dialogs, re)
+	}
+	return nil
+}
+
+func (m DialogMark) checkChoices(re *regexp.Regexp) error {
+	for _, c := range m.Choice {
+		if c.Name == "" || len(c.Keys) == 0 {
+			return errors.New("a choice needs name and keys")
+		}
+		if c.Match.re != nil && !slices.Contains(re.SubexpNames(), "choices") {
+			return fmt.Errorf("choice %q has match, but ends has no group choices", c.Name)
+		}
+	}
+	if !m.Person && !slices.ContainsFunc(m.Choice, func(c ChoiceMark) bool { return c.Name == m.Default }) {
+		return fmt.Errorf("default %q is none of its choices: say person = true, or name one", m.Default)
+	}
+	return nil
+}
+
+func (k *Kind) finishComposer() (err error) {
+	k.composer = nil
+	if k.Composer.Ends == "" {
+		return nil
+	}
+	if k.composer, err = k.compile(k.Composer.Ends); err != nil {
+		return fmt.Errorf("composer: %w", err)
+	}
+	if !slices.Contains(k.composer.SubexpNames(), "text") {
+		return errors.New("composer: ends needs a group text")
+	}
+	return nil
+}
+
+// ReadDialog reads the dialog an agent stands at, if its screen ends in one. A
+// title that says working stands against it: the text is then old, or printed.
+func ReadDialog(k Kind, screen, title string) (fleet.Dialog, bool) {
+	if m, ok := k.readTitle(title); ok && fleet.AgentState(m.State) == fleet.StateWorking {
+		return fleet.Dialog{}, false
+	}
+	ends := ends(screen)
+	for i, re := range k.dialogs {
+		for _, end := range ends {
+			if at := re.FindStringSubmatch(end); at != nil {
+				return k.Dialogs[i].read(re, at), true
+			}
+		}
+	}
+	return fleet.Dialog{}, false
+}
+
+func (m DialogMark) read(re *regexp.Regexp, at []string) fleet.Dialog {
+	group := func(name string) string {
+		if i := re.SubexpIndex(name); i >= 0 {
+			return at[i]
+		}
+		return ""
+	}
+	show := func(name string, most int) string { return fleet.Line(fleet.Redact(unframed(group(name))), most) }
+	return fleet.Dialog{
+		ID: m.ID, Says: m.Says, Question: show("question", 300), Tool: show("tool", 80), Args: show("args", 400),
+		Choices: m.choices(group("choices")), Person: m.Person, Default: m.Default, Hash: m.hash(at[0]),
+	}
+}
+
+// numbered is one line of a list of choices, its frame taken away.
+var numbered = regexp.MustCompile(`^([^\w\s]?) *(\d)\. (.+)$`)
+
+func (m DialogMark) choices(text string) []fleet.Choice {
+	var out []fleet.Choice
+	for _, c := range m.Choice {
+		if c.Match.re == nil {
+			out = append(out, fleet.Choice{Name: c.Name, Keys: slices.Clone(c.Keys)})
+		}
+	}
+	next := 1
+	for line := range strings.Lines(text) {
+		at := numbered.FindStringSubmatch(strings.Trim(line, " │┃|\n"))
+		if at == nil || at[2] != strconv.Itoa(next) {
+			continue // the second line of a label, or a list inside of one
+		}
+		next++
+		out = append(out, m.choice(at[2], at[3], at[1] != ""))
+	}
+	return out
+}
+
+// choice names a numbered line by the first choice that matches; its number
+// names one that none does.
+func (m DialogMark) choice(n, label string, selected bool) fleet.Choice {
+	c := fleet.Choice{Name: n, Label: fleet.Line(fleet.Redact(label), 160), Keys: []string{n}, Selected: selected}
+	for _, mark := range m.Choice {
+		if mark.Match.re != nil && mark.Match.Match(strings.TrimSpace(label)) {
+			c.Name, c.Keys = mark.Name, fill(mark.Keys, "{n}", n)
+			return c
+		}
+	}
+	return c
+}
+
+// pointer is a selection drawn as >, before a number.
+var pointer = regexp.MustCompile(`(?m)^[> ] (\d\. )`)
+
+// hash is the same for the same dialog, whatever is selected and however wide
+// the screen is; two dialogs that ask the very same have one. It is over words: neither frames nor spinners, spaces nor
+// what is selected count. It is taken before anything is redacted, so that two
+// commands that differ in a secret differ. Of a dialog that is longer than the
+// screen it is over what can be seen.
+func (m DialogMark) hash(text string) string {
+	words := strings.Fields(unframed(pointer.ReplaceAllString(text, "  $1")))
+	sum := sha256.Sum256([]byte(m.ID + "\x00" + strings.Join(words, " ")))
+	return hex.EncodeToString(sum[:12])
+}
+
+// unframed takes away what is drawn around text: lines, blocks, spinners and the
+// marks of a selection.
+func unframed(text string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r >= 0x2500 && r <= 0x259f, r >= 0x2800 && r <= 0x28ff, strings.ContainsRune("❯›●", r):
+			return ' '
+		}
+		return r
+	}, text)
+}
+
+// ComposerEmpty says whether nothing is typed at the prompt of an agent. It is
+// unknown when the prompt is not at the end of the screen. Known placeholders
+// count as nothing; any other text is somebody's.
+func ComposerEmpty(k Kind, screen string) fleet.Leaf[bool] {
+	if k.composer == nil {
+		return fleet.Unknown[bool]("it is not known where " + k.Name + " shows what is typed")
+	}
+	for _, end := range ends(screen) {
+		if at := k.composer.FindStringSubmatch(end); at != nil {
+			return fleet.Known(k.nothingTyped(at[k.composer.SubexpIndex("text")]))
+		}
+	}
+	return fleet.Unknown[bool]("its prompt is not at the end of the screen")
+}
+
+func (k Kind) nothingTyped(text string) bool {
+	text = strings.Join(strings.Fields(unframed(text)), " ")
+	return text == "" || slices.ContainsFunc(k.Composer.Placeholder, func(p Pattern) bool { return p.Match(text) })
+}
+
+// Ready says whether an agent that was just started can be given its first
+// prompt: its prompt is there, and empty, and no dialog is.
+func Ready(k Kind, screen, title string) fleet.Leaf[bool] {
+	if d, ok := ReadDialog(k, screen, title); ok {
+		return fleet.Unknown[bool]("it stands at a dialog: " + d.Says)
+	}
+	if m, ok := k.readTitle(title); ok && fleet.AgentState(m.State) != fleet.StateIdle {
+		return fleet.Known(false)
+	}
+	// A limit that the last turn ran into is no reason: it may be over, or be
+	// what a resumed conversation ended with.
+	if m, ok := k.readScreen(screen); ok && (fleet.AgentState(m.State) == fleet.StateWorking || m.OverWorking) {
+		return fleet.Known(false)
+	}
+	return ComposerEmpty(k, screen)
+}

@@ -1,0 +1,152 @@
+package agent
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"custos/internal/fleet"
+)
+
+// ParseHook normalises what a hook of an agent CLI was told: kind is claude,
+// codex, gemini or opencode, event the CLI's own name of the event, payload its
+// JSON. Out come the fields of the event that the payload tells; who, when and
+// ID are the caller's to fill in.
+//
+// A payload that was cut off is read as far as it goes, and none at all leaves
+// the bare event. An event that is not known is a notice with its name, so that
+// a newer CLI loses nothing. An unknown kind, and a payload that is no JSON
+// object, are errors.
+func ParseHook(kind, event string, payload []byte) (fleet.HookEvent, error) {
+	read, ok := hookReaders()[kind]
+	if !ok {
+		return fleet.HookEvent{}, fmt.Errorf("cannot read hook event: kind %q has no hooks that are known", fleet.Line(kind, 40))
+	}
+	p, err := parsePayload(payload)
+	if err != nil {
+		return fleet.HookEvent{}, fmt.Errorf("cannot read hook event %s of %s: %w", fleet.Line(event, 40), kind, err)
+	}
+	if event == "" {
+		event = p.text("hook_event_name")
+	}
+	e := fleet.HookEvent{Kind: kind, Event: fleet.HookNotice, Context: fleet.Unknown[float64]("not told")}
+	read(event, p, &e)
+	if e.Event == fleet.HookNotice && e.Text == "" {
+		e.Text = fleet.Line(event, 64)
+	}
+	return e, nil
+}
+
+// hookReader fills in an event from a payload.
+type hookReader func(event string, p payload, e *fleet.HookEvent)
+
+func hookReaders() map[string]hookReader {
+	return map[string]hookReader{"claude": claudeHook, "codex": codexHook, "gemini": geminiHook, "opencode": opencodeHook}
+}
+
+// payload is one JSON object, whose values are read when they are asked for.
+type payload map[string]json.RawMessage
+
+// parsePayload reads an object, or what there is of one that was cut off.
+func parsePayload(b []byte) (payload, error) {
+	b = bytes.TrimSpace(b)
+	if len(b) == 0 {
+		return payload{}, nil
+	}
+	var p payload
+	if json.Unmarshal(b, &p) == nil && p != nil {
+		return p, nil
+	}
+	d := json.NewDecoder(bytes.NewReader(b))
+	if t, err := d.Token(); err != nil || t != json.Delim('{') {
+		return nil, fmt.Errorf("its payload is no JSON object")
+	}
+	p = payload{}
+	for d.More() {
+		key, err := d.Token()
+		name, isName := key.(string)
+		var v json.RawMessage
+		if err != nil || !isName || d.Decode(&v) != nil {
+			break
+		}
+		p[name] = v
+	}
+	return p, nil
+}
+
+// text returns a string or a number as text; "" for anything else.
+func (p payload) text(key string) string { return scalar(p[key]) }
+
+// object returns an object; an empty one for anything else.
+func (p payload) object(key string) payload {
+	var o payload
+	if json.Unmarshal(p[key], &o) != nil {
+		return payload{}
+	}
+	return o
+}
+
+// number returns a number, and whether there is one.
+func (p payload) number(key string) (float64, bool) {
+	var n *float64
+	if json.Unmarshal(p[key], &n) != nil || n == nil {
+		return 0, false
+	}
+	return *n, true
+}
+
+// id returns an identifier of the CLI, made safe.
+func (p payload) id(key string) string { return fleet.Line(p.text(key), 128) }
+
+// word returns a word of the CLI's own vocabulary, made safe.
+func (p payload) word(key string) string { return fleet.Line(p.text(key), 64) }
+
+// prompt tells of a prompt without keeping it.
+func prompt(e *fleet.HookEvent, text string) {
+	e.Event = fleet.HookPrompt
+	e.Text = PromptHash(text) + " " + excerpt(text, 80)
+}
+
+// excerpt is the beginning of a text, safe to show and to keep: at most n runes
+// of its first 2 KiB, so that redacting a huge text costs nothing.
+func excerpt(text string, n int) string {
+	return fleet.Line(fleet.Redact(fleet.Text(text[:min(len(text), 2<<10)])), n)
+}
+
+// instantOf turns seconds (or milliseconds) since 1970 into an instant of which
+// only the wall clock is known.
+func instantOf(seconds float64) fleet.Instant {
+	if seconds > 1e11 { // the year 5138 in seconds: it is milliseconds
+		seconds /= 1000
+	}
+	if seconds <= 0 || seconds > 1e11 {
+		return fleet.Instant{}
+	}
+	return fleet.Instant{Wall: time.UnixMilli(int64(seconds * 1000)).UTC()}
+}
+
+// failure is the normalised name of what ended a turn. Words come from the CLI;
+// the text of a provider only helps where the CLI has no word that is known.
+func failure(word, text string) string {
+	switch word {
+	case "rate_limit", "rate_limit_error":
+		return "rate_limit"
+	case "authentication_failed", "authentication_error", "oauth_org_not_allowed", "ProviderAuthError":
+		return "authentication"
+	case "billing_error":
+		return "billing"
+	case "server_error", "api_error", "overloaded", "overloaded_error":
+		return "server_error"
+	case "invalid_request", "invalid_request_error":
+		return "invalid_request"
+	case "max_output_tokens", "MessageOutputLengthError":
+		return "output_length"
+	case "ContextOverflowError":
+		return "context"
+	case "MessageAbortedError":
+		return "interrupted"
+	}
+	return cmp.Or(failureName(0, text), fleet.Line(word, 64), "unknown")
+}

@@ -1,0 +1,124 @@
+package agent
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"custos/internal/fleet"
+)
+
+// maxArgs is how much of a tool's arguments is kept, in runes. It is enough to
+// tell what an agent is at; the rest is the agent's business.
+const maxArgs = 200
+
+// PromptHash is the hash that the event of a prompt carries, by which a text
+// that was typed is known again: white space is evened out first, because
+// terminals and CLIs change it.
+func PromptHash(text string) string {
+	return shortHash([]byte(strings.Join(strings.Fields(fleet.Text(text)), " ")))
+}
+
+func shortHash(b []byte) string {
+	sum := sha256.Sum256(b)
+	return hex.EncodeToString(sum[:6])
+}
+
+// toolArgs are the arguments of a tool that may be kept, by its name; those of
+// other tools are not. Contents of files, and texts to write, are never among
+// them.
+func toolArgs(tool string) []string {
+	switch tool {
+	case "Bash", "bash", "shell", "local_shell", "exec_command", "run_shell_command", "PowerShell":
+		return []string{"command", "cmd", "workdir", "directory"}
+	case "Read", "Write", "Edit", "MultiEdit", "NotebookEdit", "NotebookRead", "LS",
+		"read", "write", "edit", "list", "read_file", "write_file", "replace", "list_directory", "read_many_files", "view_image":
+		return []string{"file_path", "filePath", "absolute_path", "notebook_path", "path", "dir_path", "offset", "limit"}
+	case "Glob", "Grep", "glob", "grep", "search_file_content", "grep_search", "codesearch":
+		return []string{"pattern", "path", "dir_path", "glob", "include", "query"}
+	case "WebFetch", "webfetch", "WebSearch", "websearch", "google_web_search", "web_search":
+		return []string{"url", "query"}
+	case "Task", "Agent", "task":
+		return []string{"subagent_type", "description"}
+	case "Skill", "skill", "SlashCommand", "activate_skill":
+		return []string{"skill", "name", "command"}
+	case "BashOutput", "KillShell", "KillBash", "TaskOutput", "TaskStop", "write_stdin":
+		return []string{"bash_id", "shell_id", "task_id", "session_id"}
+	}
+	return nil
+}
+
+// keptArgs is the line about a tool call: what may be kept of its arguments, and
+// a hash of them all, by which the same call is known again.
+func keptArgs(tool string, raw json.RawMessage) string {
+	if len(raw) == 0 {
+		return ""
+	}
+	mark := " #" + shortHash(compact(raw))[:8]
+	var in payload
+	if json.Unmarshal(raw, &in) != nil {
+		return mark[1:]
+	}
+	var words []string
+	if tool == "apply_patch" || tool == "patch" {
+		words = patchedFiles(in)
+	}
+	for _, name := range toolArgs(tool) {
+		if v := argText(in[name]); v != "" {
+			words = append(words, name+"="+v)
+		}
+	}
+	line := fleet.Line(strings.Join(words, " "), maxArgs-utf8.RuneCountInString(mark))
+	return strings.TrimSpace(line + mark)
+}
+
+// compact evens out the white space of JSON, so that only its values count.
+func compact(raw json.RawMessage) []byte {
+	var v any
+	if json.Unmarshal(raw, &v) != nil {
+		return raw
+	}
+	b, err := json.Marshal(v) // sorts keys
+	if err != nil {
+		return raw
+	}
+	return b
+}
+
+// argText is one argument as text: a string, a number, or a list of strings.
+func argText(raw json.RawMessage) string {
+	var list []string
+	text := scalar(raw)
+	if json.Unmarshal(raw, &list) == nil {
+		text = strings.Join(list, " ")
+	}
+	return excerpt(text, maxArgs)
+}
+
+// patchedFiles are the files that a patch in codex's format is about; the patch
+// itself is not kept.
+func patchedFiles(in payload) []string {
+	var files []string
+	text := argText2(in["command"]) + "\n" + scalar(in["input"]) + "\n" + scalar(in["patch"]) + "\n" + scalar(in["patchText"])
+	for line := range strings.Lines(text) {
+		for _, verb := range []string{"Update", "Add", "Delete"} {
+			if name, ok := strings.CutPrefix(line, "*** "+verb+" File: "); ok {
+				files = append(files, strings.ToLower(verb)+"="+excerpt(strings.TrimSpace(name), maxArgs))
+			}
+		}
+	}
+	slices.Sort(files)
+	return slices.Compact(files)
+}
+
+// argText2 is argText whole: nothing is kept of it but names of files.
+func argText2(raw json.RawMessage) string {
+	var list []string
+	if json.Unmarshal(raw, &list) == nil {
+		return strings.Join(list, "\n")
+	}
+	return scalar(raw)
+}

@@ -1,0 +1,70 @@
+// Tells Custos what this OpenCode is doing. Written by Custos; it changes nothing
+// of what OpenCode does, and nothing that goes wrong in it reaches OpenCode.
+import { spawn } from "node:child_process";
+import { closeSync, openSync, unlinkSync, writeFileSync } from "node:fs";
+
+const hook = __HOOK__;
+const run = __RUN__;
+
+let last = Promise.resolve();
+let count = 0;
+
+// given opens a file with the payload, which is gone from its folder at once. A
+// pipe would be written when OpenCode's one thread has time for it, and the hook
+// waits 100 ms at most; an argument could be seen by everybody.
+function given(payload) {
+  const file = `${run}/hooks/.payload-${process.pid}-${count++}`;
+  writeFileSync(file, JSON.stringify(payload ?? {}), { mode: 0o600, flag: "wx" });
+  try {
+    return openSync(file, "r");
+  } finally {
+    unlinkSync(file);
+  }
+}
+
+// tell posts one event after the other, so that they arrive in order.
+function tell(name, payload) {
+  last = last.then(() => new Promise((done) => {
+    let fd;
+    try {
+      fd = given(payload);
+      const child = spawn(hook, ["opencode", name, "--run", run], { stdio: [fd, "ignore", "ignore"] });
+      child.on("error", done);
+      child.on("close", done);
+    } catch {
+      done();
+    } finally {
+      if (fd !== undefined) closeSync(fd);
+    }
+  }));
+}
+
+const told = new Set([
+  "session.created", "session.deleted", "session.status", "session.idle", "session.error", "session.compacted",
+  "permission.asked", "permission.updated", "permission.replied", "question.asked", "question.replied", "question.rejected",
+]);
+
+export const Custos = async () => {
+  const children = new Set(); // sessions of subagents: their end is not the agent's
+  return {
+    event: async ({ event }) => {
+      const p = event.properties ?? {};
+      if (p.info?.parentID) children.add(p.info.id);
+      const asks = event.type.startsWith("permission.") || event.type.startsWith("question.");
+      if (event.type === "session.status" && p.status?.type !== "retry") return; // busy and idle come many times a turn
+      if (!told.has(event.type) || (!asks && children.has(p.sessionID ?? p.info?.id))) return;
+      tell(event.type, p);
+    },
+    "chat.message": async (input, output) => {
+      if (children.has(input.sessionID)) return;
+      const text = (output.parts ?? []).filter((p) => p.type === "text" && !p.synthetic).map((p) => p.text).join("\n");
+      tell("chat.message", { sessionID: input.sessionID, prompt: text });
+    },
+    "tool.execute.before": async (input, output) => {
+      tell("tool.execute.before", { sessionID: input.sessionID, tool: input.tool, callID: input.callID, args: output.args });
+    },
+    "tool.execute.after": async (input) => {
+      tell("tool.execute.after", { sessionID: input.sessionID, tool: input.tool, callID: input.callID, args: input.args });
+    },
+  };
+};

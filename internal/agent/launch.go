@@ -1,0 +1,189 @@
+package agent
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// LaunchMark says how a kind is started, in pieces of a command line. In Resume,
+// New and Prompt a piece may hold {session} or {prompt}; each piece stays one
+// argument whatever is put into it, and no shell ever reads it.
+type LaunchMark struct {
+	Program    string   `toml:"program"`    // default: the kind's first name
+	Args       []string `toml:"args"`       // always
+	Autonomous []string `toml:"autonomous"` // never asks for permission
+	// NotAsRoot: the CLI refuses Autonomous when it is run by root.
+	NotAsRoot bool     `toml:"not_as_root"`
+	New       []string `toml:"new"`      // a new conversation under an ID that is chosen beforehand
+	Resume    []string `toml:"resume"`   // the conversation {session}
+	Continue  []string `toml:"continue"` // the newest conversation of the folder
+	Prompt    []string `toml:"prompt"`   // the first prompt; without it, it is typed
+	// Stdin: the first prompt is written to standard input, which is then closed.
+	Stdin bool `toml:"stdin"`
+	// Stream is the language of its output: claude, codex, gemini or opencode.
+	Stream string `toml:"stream"`
+}
+
+// finishLaunch checks what can be wrong in [launch] and [headless].
+func (k *Kind) finishLaunch() error {
+	for where, m := range map[string]LaunchMark{"launch": k.Launch, "headless": k.Headless} {
+		if err := m.check(); err != nil {
+			return fmt.Errorf("%s: %w", where, err)
+		}
+	}
+	for _, e := range k.Env {
+		if name, _, ok := strings.Cut(e, "="); !ok || name == "" {
+			return fmt.Errorf("env: cannot read %q: want NAME=VALUE", e)
+		}
+	}
+	return nil
+}
+
+func (m LaunchMark) check() error {
+	for key, pieces := range map[string][]string{"resume": m.Resume, "new": m.New} {
+		if len(pieces) > 0 && !strings.Contains(strings.Join(pieces, "\n"), "{session}") {
+			return fmt.Errorf("%s needs {session} in one of its arguments", key)
+		}
+	}
+	if len(m.Prompt) > 0 && !strings.Contains(strings.Join(m.Prompt, "\n"), "{prompt}") {
+		return errors.New("prompt needs {prompt} in one of its arguments")
+	}
+	if m.Stream != "" && !slices.Contains(Streams(), m.Stream) {
+		return fmt.Errorf("stream %q is not understood; those that are: %s", m.Stream, strings.Join(Streams(), ", "))
+	}
+	return nil
+}
+
+// LaunchOptions is what a start is to be like.
+type LaunchOptions struct {
+	Headless   bool
+	Autonomous bool
+	Root       bool   // the agent will run as root
+	Prompt     string // the first prompt, if any
+	Resume     string // ID of the conversation to go on with
+	Continue   bool   // go on with the newest conversation of the folder
+	Session    string // ID for a new conversation, where the kind lets one choose it
+	// Hooks are arguments that stand right after the program: those of LaunchHooks.
+	Hooks []string
+	// Program replaces the kind's own, Extra follows the kind's own arguments and
+	// precedes everything the options add: what a person wrote behind --.
+	Program string
+	Extra   []string
+}
+
+// Command is a start, ready for exec.
+type Command struct {
+	Argv  []string
+	Env   []string // NAME=VALUE, to set
+	Unset []string // names, to take away
+	Stdin string   // to write to standard input; the whole of it
+	Typed string   // to type at the prompt once it is ready; empty when Argv or Stdin carry it
+	// Session is the conversation's ID as far as it is known beforehand.
+	Session string
+	Stream  string // language of the output; empty when there is none to read
+}
+
+// mostPrompt is the longest prompt put into an argument, in bytes: Linux takes
+// 128 KiB in one.
+const mostPrompt = 100 << 10
+
+// Launch returns how an agent of the kind is started. An error says what the
+// kind cannot do; nothing is left out silently.
+func Launch(k Kind, o LaunchOptions) (Command, error) {
+	m := k.Launch
+	if o.Headless {
+		m = k.Headless
+	}
+	c := Command{Env: slices.Clone(k.Env), Unset: slices.Clone(k.Unset), Stream: m.Stream}
+	c.Argv = slices.Concat([]string{k.program(o)}, o.Hooks, m.Args, o.Extra)
+	for _, add := range []func(*Command, LaunchMark, LaunchOptions) error{addAutonomy, addSession, addPrompt} {
+		if err := add(&c, m, o); err != nil {
+			return Command{}, fmt.Errorf("cannot start %s: %w", k.Name, err)
+		}
+	}
+	return c, nil
+}
+
+func (k Kind) program(o LaunchOptions) string {
+	names := append([]string{o.Program, k.Launch.Program}, append(k.Names, k.Titles...)...)
+	for _, name := range append(names, k.Name) {
+		if name != "" {
+			return name
+		}
+	}
+	return ""
+}
+
+func addAutonomy(c *Command, m LaunchMark, o LaunchOptions) error {
+	switch {
+	case !o.Autonomous:
+	case len(m.Autonomous) == 0:
+		return errors.New("it is not known how it is told not to ask for permission")
+	case m.NotAsRoot && o.Root:
+		return fmt.Errorf("it refuses %s as root: use another user, or let it ask", strings.Join(m.Autonomous, " "))
+	}
+	if o.Autonomous {
+		c.Argv = append(c.Argv, m.Autonomous...)
+	}
+	return nil
+}
+
+func addSession(c *Command, m LaunchMark, o LaunchOptions) error {
+	switch {
+	case o.Resume != "" && len(m.Resume) == 0:
+		return errors.New("it is not known how it resumes a conversation")
+	case o.Resume != "" && !plainID(o.Resume):
+		return fmt.Errorf("%q is no ID of a conversation", o.Resume)
+	case o.Resume != "":
+		c.Argv, c.Session = append(c.Argv, fill(m.Resume, "{session}", o.Resume)...), o.Resume
+	case o.Continue && len(m.Continue) == 0:
+		return errors.New("it is not known how it goes on with its last conversation")
+	case o.Continue:
+		c.Argv = append(c.Argv, m.Continue...)
+	case o.Session != "" && len(m.New) > 0:
+		if !plainID(o.Session) {
+			return fmt.Errorf("%q is no ID of a conversation", o.Session)
+		}
+		c.Argv, c.Session = append(c.Argv, fill(m.New, "{session}", o.Session)...), o.Session
+	}
+	return nil
+}
+
+func addPrompt(c *Command, m LaunchMark, o LaunchOptions) error {
+	switch {
+	case o.Prompt == "" && o.Headless:
+		return errors.New("without a terminal it needs a prompt")
+	case o.Prompt == "":
+	case strings.ContainsRune(o.Prompt, 0):
+		return errors.New("the prompt holds a zero byte")
+	case m.Stdin:
+		c.Argv, c.Stdin = append(c.Argv, fill(m.Prompt, "{prompt}", "-")...), o.Prompt
+	case len(m.Prompt) > 0 && len(o.Prompt) <= mostPrompt:
+		c.Argv = append(c.Argv, fill(m.Prompt, "{prompt}", o.Prompt)...)
+	case o.Headless:
+		return fmt.Errorf("it takes its prompt as an argument, and %d bytes are too many", len(o.Prompt))
+	default:
+		c.Typed = o.Prompt
+	}
+	return nil
+}
+
+func fill(pieces []string, mark, with string) []string {
+	out := make([]string, len(pieces))
+	for i, p := range pieces {
+		out[i] = strings.ReplaceAll(p, mark, with)
+	}
+	return out
+}
+
+// plainID says whether a conversation's ID can stand in an argument without
+// being taken for a flag or a path.
+func plainID(id string) bool {
+	return id != "" && len(id) <= 128 && id[0] != '-' && !strings.ContainsFunc(id, notInID)
+}
+
+func notInID(r rune) bool {
+	return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '-' || r == '_')
+}

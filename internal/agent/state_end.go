@@ -1,0 +1,88 @@
+package agent
+
+import (
+	"fmt"
+
+	"custos/internal/fleet"
+)
+
+// End is what is left of an agent whose process is gone.
+type End struct {
+	PaneDead bool // the pane is kept, nothing runs in it
+	Shell    bool // a shell is left in the pane
+	Status   fleet.Leaf[int]
+	Signal   fleet.Leaf[int]
+	Exit     *fleet.Exit   // how it ended, where a shim, a pidfd or a record tells
+	Wanted   fleet.Desired // of a registered agent; empty for others
+}
+
+// ExitReboot is the source of an exit that nothing saw: the machine was
+// started again since.
+const ExitReboot = "reboot"
+
+// ended judges what is left of an agent that is gone.
+func ended(e End) Verdict {
+	v := e.judge()
+	v.Signals = []fleet.Signal{{Source: v.Source, Says: v.Reason, Hint: v.State, Age: fleet.Unknown[fleet.Duration]("not told")}}
+	return v
+}
+
+func (e End) judge() Verdict {
+	source, status, signal := SourceTmux, e.Status, e.Signal
+	if x := e.Exit; x != nil {
+		source, status, signal = x.Source, x.Status, x.Signal
+	} else if !e.PaneDead {
+		return e.leftover()
+	}
+	v := exitVerdict(status, signal)
+	v.Source = source
+	if e.Exit == nil {
+		if v.State == fleet.StateUnknown {
+			v.Reason = "it has ended, and tmux does not tell how"
+		}
+		return v
+	}
+	v.Since = e.Exit.At
+	switch x := e.Exit; {
+	case x.Source == ExitReboot:
+		v.Reason = "the machine was started again since, so it has ended, and nothing tells how"
+	case x.Asked != "":
+		v.State, v.Reason = fleet.StateStopped, fleet.Line(x.Asked, 60)+" asked it to end: "+v.Reason
+	case e.Wanted != "" && e.Wanted != fleet.DesiredRunning:
+		v.State, v.Reason = fleet.StateStopped, "it was to be "+string(e.Wanted)+": "+v.Reason
+	case x.OOM:
+		v.State, v.Reason = fleet.StateCrashed, "killed for want of memory: "+v.Reason
+	}
+	return v
+}
+
+// leftover judges what ended without telling how.
+func (e End) leftover() Verdict {
+	if e.Shell {
+		return Verdict{State: fleet.StateZombie, Reason: "its process is gone and only a shell is left in its pane", Source: SourceProcess}
+	}
+	return Verdict{State: fleet.StateUnknown, Reason: "its process is gone, and nothing tells how it ended", Source: SourceProcess}
+}
+
+// exitVerdict reads an exit. A shell, and the CLIs themselves, report a signal
+// as 128 and its number.
+func exitVerdict(exit, sig fleet.Leaf[int]) (v Verdict) {
+	status, hasStatus := exit.Get()
+	signal, hasSignal := sig.Get()
+	if !hasSignal && hasStatus && status > 128 && status < 128+65 {
+		signal, hasSignal = status-128, true
+	}
+	switch {
+	case hasSignal && (signal == 1 || signal == 2 || signal == 15):
+		v.State, v.Reason = fleet.StateStopped, fmt.Sprintf("ended by signal %d: it was asked to, or its terminal was closed", signal)
+	case hasSignal:
+		v.State, v.Reason = fleet.StateCrashed, fmt.Sprintf("ended by signal %d", signal)
+	case hasStatus && status == 0:
+		v.State, v.Reason = fleet.StateFinished, "ended with exit status 0"
+	case hasStatus:
+		v.State, v.Reason = fleet.StateCrashed, fmt.Sprintf("ended with exit status %d", status)
+	default:
+		v.State, v.Reason = fleet.StateUnknown, "it has ended, and nothing tells how"
+	}
+	return v
+}

@@ -1,0 +1,295 @@
+package agent
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"custos/internal/fleet"
+)
+
+// SourceHook is the agent itself, through its hooks.
+const SourceHook = "hook"
+
+// DefaultToolDeadline is how long a tool may run before silence counts against
+// the agent: longer than the builds and test suites of most projects.
+const DefaultToolDeadline = 30 * time.Minute
+
+// Deadlines says how long each tool may take. The zero value gives every tool
+// DefaultToolDeadline.
+type Deadlines struct {
+	Default time.Duration            // 0 is DefaultToolDeadline
+	Tools   map[string]time.Duration // by name of the tool
+}
+
+// Of returns the deadline of a tool.
+func (d Deadlines) Of(tool string) time.Duration {
+	if t, ok := d.Tools[tool]; ok && t > 0 {
+		return t
+	}
+	return cmp.Or(max(0, d.Default), DefaultToolDeadline)
+}
+
+// Told is what the hooks of one instance amount to.
+type Told struct {
+	State   fleet.AgentState // empty when they leave it open
+	Says    string           // in plain words
+	Since   fleet.Instant    // of the event that decided State
+	Last    fleet.Instant    // of the newest event; zero when there was none
+	Tool    *fleet.ToolCall  // in flight; of several, the one that may go on for longest
+	Context fleet.Leaf[float64]
+	Until   fleet.Instant // of a rate limit; zero when not told
+	Prompt  fleet.Instant // of the newest prompt
+	Session string        // of the CLI
+	Loop    Loop
+}
+
+// Hear folds hook events into what they amount to at now. Events of another
+// instance than the given one are not heard; events without one are.
+//
+// A request (permission, question) is over when its tool ends, when the turn
+// ends, or when a prompt or a session begins; nothing else answers it, for CLIs
+// tell nobody when a person answers.
+func Hear(events []fleet.HookEvent, instance string, now fleet.Instant, limits Deadlines) Told {
+	h := hearing{tools: map[string]fleet.ToolCall{}}
+	for _, e := range inOrder(events, instance) {
+		h.hear(e)
+	}
+	h.told.Loop = loopOf(h.calls)
+	h.told.Tool = h.inFlight(now, limits)
+	if t := h.told.Until; h.told.State == fleet.StateRateLimited && !t.IsZero() && !now.Before(t) {
+		h.told.State, h.told.Since = fleet.StateIdle, t
+		h.told.Says, h.told.Until = "its hooks say that a rate limit ended its turn; the limit has been reset since", fleet.Instant{}
+	}
+	return h.told
+}
+
+// inOrder returns the events of an instance by time, without changing the
+// argument. What came at the same time stays in the order it came in. Events
+// that are in order already, as they mostly are, are not copied.
+func inOrder(events []fleet.HookEvent, instance string) []fleet.HookEvent {
+	foreign := func(e fleet.HookEvent) bool { return e.Instance != "" && instance != "" && e.Instance != instance }
+	if slices.ContainsFunc(events, foreign) {
+		events = slices.DeleteFunc(slices.Clone(events), foreign)
+	}
+	for i := 1; i < len(events); i++ {
+		if events[i].At.Before(events[i-1].At) {
+			events = slices.Clone(events)
+			slices.SortStableFunc(events, byTime)
+			break
+		}
+	}
+	return events
+}
+
+func byTime(a, b fleet.HookEvent) int {
+	switch {
+	case a.At.Before(b.At):
+		return -1
+	case b.At.Before(a.At):
+		return 1
+	}
+	return 0
+}
+
+// hearing is the state of Hear after some of the events.
+type hearing struct {
+	told  Told
+	tools map[string]fleet.ToolCall // in flight, by callKey
+	asks  request
+	calls []call        // of this turn, as they began
+	limit fleet.Instant // reset of a limit that a status line told of
+}
+
+// request is what the agent waits for.
+type request struct {
+	on    bool
+	tool  string // it is about; "" where that is not told
+	bound bool   // to a call that had begun
+	key   string // of that call
+}
+
+// callKey tells the calls of a turn apart. A CLI that gives them no ids is taken
+// to run one of each tool at a time.
+func callKey(e fleet.HookEvent) string {
+	if e.CallID == "" {
+		return "tool " + e.Tool
+	}
+	return e.CallID
+}
+
+func (h *hearing) hear(e fleet.HookEvent) {
+	h.told.Last = e.At
+	if e.Context.IsKnown() {
+		h.told.Context = e.Context
+	}
+	if e.Session != "" && e.Event != fleet.HookNotice { // a notice may be of a session that nobody sees
+		h.told.Session = e.Session
+	}
+	switch e.Event {
+	case fleet.HookPrompt:
+		h.over()
+		h.told.Prompt = e.At
+		h.say(e, fleet.StateWorking, "its hooks say that a prompt was submitted")
+	case fleet.HookToolBegin:
+		h.begin(e)
+	case fleet.HookToolEnd:
+		h.end(e)
+	case fleet.HookPermission, fleet.HookQuestion:
+		h.ask(e)
+	case fleet.HookStop:
+		h.over()
+		h.say(e, fleet.StateIdle, "its hooks say that its turn has ended")
+	case fleet.HookFailure:
+		h.over()
+		h.fail(e)
+	case fleet.HookSessionStart, fleet.HookSessionEnd:
+		h.session(e)
+	case fleet.HookStatus:
+		h.status(e)
+	}
+}
+
+func (h *hearing) say(e fleet.HookEvent, s fleet.AgentState, says string) {
+	if h.told.State != s || s == "" {
+		h.told.Since = e.At
+	}
+	h.told.State, h.told.Says = s, says
+}
+
+// over ends what belonged to a turn.
+func (h *hearing) over() {
+	clear(h.tools)
+	h.asks, h.calls, h.told.Until = request{}, nil, fleet.Instant{}
+}
+
+// session begins anew. After a compaction a session goes on, in mid-turn.
+func (h *hearing) session(e fleet.HookEvent) {
+	if e.Event == fleet.HookSessionStart && e.Text == "compact" {
+		return
+	}
+	h.over()
+	h.say(e, "", "")
+}
+
+// status may tell when the limit is reset that ended the turn.
+func (h *hearing) status(e fleet.HookEvent) {
+	if e.Until.IsZero() {
+		return
+	}
+	h.limit = e.Until
+	if h.told.State == fleet.StateRateLimited && h.told.Until.IsZero() {
+		h.told.Until = e.Until
+	}
+}
+
+// begin notes a call. A CLI that asks before it begins has been answered when it
+// begins what it asked for; a call that runs beside a request answers nothing.
+func (h *hearing) begin(e fleet.HookEvent) {
+	key := callKey(e)
+	h.tools[key] = fleet.ToolCall{Name: e.Tool, CallID: e.CallID, Args: e.Args, Since: e.At}
+	h.calls = append(h.calls, call{key: key, tool: e.Tool, args: e.Args, at: e.At})
+	if h.asks.on && !h.asks.bound && (h.asks.tool == "" || h.asks.tool == e.Tool) {
+		h.asks = request{}
+	}
+	if !h.asks.on {
+		h.say(e, fleet.StateWorking, "its hooks say that it began "+toolWords(e.Tool))
+	}
+}
+
+// end notes the end of a call. One that a person broke off ends the turn.
+func (h *hearing) end(e fleet.HookEvent) {
+	key := callKey(e)
+	delete(h.tools, key)
+	for i := len(h.calls) - 1; i >= 0; i-- {
+		if c := &h.calls[i]; !c.ended && c.key == key {
+			c.ended = true
+			break
+		}
+	}
+	if h.asks.on && !h.asks.answeredBy(e) {
+		return
+	}
+	h.asks = request{}
+	if e.Text == "interrupted" {
+		h.over()
+		h.say(e, fleet.StateIdle, "its hooks say that a person broke off "+toolWords(e.Tool))
+		return
+	}
+	h.say(e, fleet.StateWorking, "its hooks say that "+toolWords(e.Tool)+" ended")
+}
+
+func (r request) answeredBy(e fleet.HookEvent) bool {
+	if r.bound {
+		return r.key == callKey(e)
+	}
+	return r.tool == "" || r.tool == e.Tool
+}
+
+// ask begins a request. One that names no call is about the newest open call of
+// its tool. One that names nothing reminds of a request that is there; and after
+// the turn it is a reminder that a person may go on.
+func (h *hearing) ask(e fleet.HookEvent) {
+	bare := e.Tool == "" && e.CallID == ""
+	if bare && (h.asks.on || h.told.State == fleet.StateIdle) {
+		return
+	}
+	h.asks = request{on: true, tool: e.Tool, bound: e.CallID != "", key: e.CallID}
+	for i := len(h.calls) - 1; i >= 0 && !h.asks.bound; i-- {
+		if c := h.calls[i]; !c.ended && (e.Tool == "" || c.tool == e.Tool) {
+			h.asks.bound, h.asks.key = true, c.key
+		}
+	}
+	says := "its hooks say that it waits for an answer"
+	if e.Event == fleet.HookPermission {
+		says = "its hooks say that it asks for permission to use " + toolWords(e.Tool)
+	}
+	h.told.State = "" // each request is one of its own
+	h.say(e, fleet.StateWaiting, says)
+}
+
+// fail reads the error that ended a turn, by the names that ParseHook gives
+// them. Credit that ran out is a lost login: a person has to do something about
+// the account.
+func (h *hearing) fail(e fleet.HookEvent) {
+	name := fleet.Line(e.Text, 60)
+	switch {
+	case strings.HasPrefix(e.Text, "rate_limit"):
+		h.told.Until = e.Until
+		if e.Until.IsZero() && e.At.Before(h.limit) {
+			h.told.Until = h.limit
+		}
+		h.say(e, fleet.StateRateLimited, "its hooks say that a rate limit ended its turn")
+	case strings.HasPrefix(e.Text, "authentication"), strings.HasPrefix(e.Text, "billing"):
+		h.say(e, fleet.StateAuthLost, "its hooks say that its turn was refused: "+name)
+	case e.Text == "context":
+		h.say(e, fleet.StateContextHigh, "its hooks say that its context was too full to go on")
+	default:
+		h.say(e, fleet.StateIdle, "its hooks say that its turn was ended by: "+cmp.Or(name, "an error"))
+	}
+}
+
+// inFlight returns the tool that has most of its time left.
+func (h *hearing) inFlight(now fleet.Instant, limits Deadlines) *fleet.ToolCall {
+	var best *fleet.ToolCall
+	for _, t := range h.tools {
+		t.Age, t.Deadline = fleet.Duration(max(0, now.Since(t.Since))), fleet.Duration(limits.Of(t.Name))
+		if best == nil || t.Deadline-t.Age > best.Deadline-best.Age || t.Deadline-t.Age == best.Deadline-best.Age && t.CallID < best.CallID {
+			best = &t
+		}
+	}
+	return best
+}
+
+func toolWords(name string) string {
+	if name == "" {
+		return "a tool"
+	}
+	return fmt.Sprintf("tool %s", name)
+}
+
+// tellsStart says whether agents of a kind tell by hook that they have begun,
+// before anything else happens. Codex tells at the first prompt only.
+func tellsStart(kind string) bool { return kind == "claude" || kind == "gemini" }

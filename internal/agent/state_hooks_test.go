@@ -1,0 +1,322 @@
+package agent
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"custos/internal/fleet"
+)
+
+var noon = fleet.Instant{Wall: time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC), Up: fleet.Duration(time.Hour), Boot: "b"}
+
+// script makes hook events from words: "prompt", "tool-begin Bash 1 args",
+// "permission Bash 1", …, one a second, the last one a minute before noon.
+func script(words ...string) (events []fleet.HookEvent) {
+	for i, w := range words {
+		var name, tool, id, args string
+		fmt.Sscan(w, &name, &tool, &id, &args)
+		e := fleet.HookEvent{ID: fmt.Sprint(i), At: noon.Add(-time.Minute - time.Duration(len(words)-1-i)*time.Second), Event: fleet.HookName(name),
+			Context: fleet.Unknown[float64]("not told"), Instance: "i1"}
+		switch name {
+		case "failure":
+			e.Text = tool
+		default:
+			e.Tool, e.CallID, e.Args = tool, id, args
+		}
+		events = append(events, e)
+	}
+	return events
+}
+
+func TestHear(t *testing.T) {
+	for name, c := range map[string]struct {
+		events []string
+		state  fleet.AgentState
+		tool   string
+	}{
+		"nothing":                               {nil, "", ""},
+		"session began":                         {[]string{"session-start"}, "", ""},
+		"prompt":                                {[]string{"session-start", "prompt"}, "working", ""},
+		"tool":                                  {[]string{"prompt", "tool-begin Bash 1"}, "working", "Bash"},
+		"tool ended":                            {[]string{"prompt", "tool-begin Bash 1", "tool-end Bash 1"}, "working", ""},
+		"turn ended":                            {[]string{"prompt", "tool-begin Bash 1", "stop"}, "idle", ""},
+		"asks":                                  {[]string{"prompt", "tool-begin Bash 1", "permission Bash 1"}, "waiting", "Bash"},
+		"asks, and its tool ended":              {[]string{"prompt", "tool-begin Bash 1", "permission Bash 1", "tool-end Bash 1"}, "working", ""},
+		"asks, and another tool ended":          {[]string{"prompt", "tool-begin Bash 1", "tool-begin Read 2", "permission Bash 1", "tool-end Read 2"}, "waiting", "Bash"},
+		"asks, and another tool began":          {[]string{"prompt", "tool-begin Bash 1", "permission Bash 1", "tool-begin Read 2"}, "waiting", "Read"},
+		"asks without naming the call":          {[]string{"prompt", "tool-begin Bash 1", "permission Bash", "tool-end Bash 1"}, "working", ""},
+		"asks without naming it, another ended": {[]string{"prompt", "tool-begin Bash 1", "tool-begin Bash 2", "permission Bash", "tool-end Bash 1"}, "waiting", "Bash"},
+		"asks, and a notice":                    {[]string{"prompt", "tool-begin Bash 1", "permission Bash 1", "notice", "status", "compact"}, "waiting", "Bash"},
+		"asks, and a prompt":                    {[]string{"prompt", "permission Bash 1", "prompt"}, "working", ""},
+		"asks, and a new session":               {[]string{"prompt", "permission Bash 1", "session-start"}, "", ""},
+		"asks, and a reminder, and its end":     {[]string{"prompt", "tool-begin Bash 1", "permission Bash 1", "permission", "tool-end Bash 1"}, "working", ""},
+		"asks by a reminder alone":              {[]string{"prompt", "tool-begin Bash 1", "permission", "tool-end Bash 1"}, "working", ""},
+		"asks before it begins":                 {[]string{"prompt", "permission"}, "waiting", ""},
+		"asked before it began":                 {[]string{"prompt", "permission", "tool-begin Bash"}, "working", "Bash"},
+		"tools without ids":                     {[]string{"prompt", "tool-begin Bash", "tool-begin Read", "tool-end Read"}, "working", "Bash"},
+		"asks by a tool, then answered":         {[]string{"prompt", "question AskUserQuestion 1", "tool-end AskUserQuestion 1"}, "working", ""},
+		"the context overflowed":                {[]string{"prompt", "failure context"}, "context_high", ""},
+		"question":                              {[]string{"prompt", "question"}, "waiting", ""},
+		"a reminder is no question":             {[]string{"prompt", "stop", "question"}, "idle", ""},
+		"rate limit":                            {[]string{"prompt", "failure rate_limit"}, "rate_limited", ""},
+		"rate limit, then a prompt":             {[]string{"prompt", "failure rate_limit", "prompt"}, "working", ""},
+		"login":                                 {[]string{"prompt", "failure authentication_failed"}, "auth_lost", ""},
+		"credit":                                {[]string{"prompt", "failure billing_error"}, "auth_lost", ""},
+		"another error":                         {[]string{"prompt", "failure server_error"}, "idle", ""},
+		"the session ended":                     {[]string{"prompt", "session-end"}, "", ""},
+	} {
+		told := Hear(script(c.events...), "i1", noon, Deadlines{})
+		tool := ""
+		if told.Tool != nil {
+			tool = told.Tool.Name
+		}
+		if told.State != c.state || tool != c.tool {
+			t.Errorf("%s: %q with tool %q in flight, want %q with %q", name, told.State, tool, c.state, c.tool)
+		}
+	}
+}
+
+func TestHearIgnoresOtherInstances(t *testing.T) {
+	events := script("prompt", "tool-begin Bash 1")
+	events[0].Instance, events[1].Instance = "old", "old"
+	if told := Hear(events, "i1", noon, Deadlines{}); told.State != "" || !told.Last.IsZero() || told.Tool != nil {
+		t.Errorf("events of an old instance were heard: %+v", told)
+	}
+	events[0].Instance = ""
+	if told := Hear(events, "i1", noon, Deadlines{}); told.State != fleet.StateWorking || told.Tool != nil {
+		t.Errorf("an event without an instance was not heard: %+v", told)
+	}
+}
+
+// Events may come late and in any order: what was stored by way of a spool.
+func TestHearSortsByTime(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		events := script("session-start", "prompt", "tool-begin Bash 1", "permission Bash 1", "tool-end Bash 1", "stop")
+		shuffled := rapid.Permutation(events).Draw(t, "order")
+		if told := Hear(shuffled, "i1", noon, Deadlines{}); told.State != fleet.StateIdle || told.Tool != nil {
+			t.Fatalf("%+v", told)
+		}
+	})
+}
+
+func TestRateLimitEndsAtItsReset(t *testing.T) {
+	events := script("prompt", "failure rate_limit")
+	events[1].Until = noon.Add(time.Minute)
+	if told := Hear(events, "", noon, Deadlines{}); told.State != fleet.StateRateLimited || told.Until != events[1].Until {
+		t.Errorf("before the reset: %+v", told)
+	}
+	if told := Hear(events, "", noon.Add(time.Minute), Deadlines{}); told.State != fleet.StateIdle || !told.Until.IsZero() {
+		t.Errorf("after the reset: %+v", told)
+	}
+}
+
+func TestMoreThatHooksTell(t *testing.T) {
+	events := script("prompt", "tool-begin Bash 1", "session-start")
+	events[2].Text = "compact"
+	if told := Hear(events, "", noon, Deadlines{}); told.State != fleet.StateWorking || told.Tool == nil {
+		t.Errorf("compaction in mid-turn: %+v", told)
+	}
+	events = script("prompt", "tool-begin Bash 1", "tool-end Bash 1")
+	events[2].Text = "interrupted"
+	if told := Hear(events, "", noon, Deadlines{}); told.State != fleet.StateIdle {
+		t.Errorf("broken off: %+v", told)
+	}
+	reset := fleet.Instant{Wall: noon.Wall.Add(time.Hour)} // as CLIs tell it: without a boot
+	for name, words := range map[string][]string{"before": {"status", "prompt", "failure rate_limit"}, "after": {"prompt", "failure rate_limit", "status"}} {
+		events = script(words...)
+		for i := range events {
+			if events[i].Event == fleet.HookStatus {
+				events[i].Until = reset
+			}
+		}
+		if told := Hear(events, "", noon, Deadlines{}); told.State != fleet.StateRateLimited || told.Until != reset {
+			t.Errorf("reset told by a status line %s: %+v", name, told)
+		}
+		if told := Hear(events, "", noon.Add(time.Hour), Deadlines{}); told.State != fleet.StateIdle {
+			t.Errorf("after the reset: %+v", told)
+		}
+	}
+	events = script("prompt", "notice")
+	events[0].Session, events[1].Session = "mine", "hidden"
+	if told := Hear(events, "", noon, Deadlines{}); told.Session != "mine" {
+		t.Errorf("session %s", told.Session)
+	}
+}
+
+func TestToolDeadlines(t *testing.T) {
+	d := Deadlines{Tools: map[string]time.Duration{"Bash": time.Hour}}
+	told := Hear(script("prompt", "tool-begin Bash 1", "tool-begin Read 2"), "i1", noon, d)
+	if told.Tool == nil || told.Tool.Name != "Bash" || told.Tool.Over() || time.Duration(told.Tool.Deadline) != time.Hour {
+		t.Errorf("in flight: %+v, want the one with most time left", told.Tool)
+	}
+	if told = Hear(script("prompt", "tool-begin Read 2"), "i1", noon.Add(time.Hour), d); !told.Tool.Over() {
+		t.Errorf("an hour of Read is within %v", told.Tool.Deadline)
+	}
+}
+
+func TestLoops(t *testing.T) {
+	var words []string
+	add := func(n int, args string) {
+		for range n {
+			id := fmt.Sprint(len(words))
+			words = append(words, "tool-begin Bash "+id+" "+args, "tool-end Bash "+id)
+		}
+	}
+	add(loopAfter-1, "x")
+	if l := Hear(script(words...), "", noon, Deadlines{}).Loop; l.Times != 0 {
+		t.Errorf("%d calls made a loop", loopAfter-1)
+	}
+	words = append(words, "tool-begin Bash open x")
+	if l := Hear(script(words...), "", noon, Deadlines{}).Loop; l.Times != 0 {
+		t.Error("a call that runs was counted")
+	}
+	words = words[:len(words)-1]
+	add(1, "x")
+	if l := Hear(script(words...), "", noon, Deadlines{}).Loop; l.Times != loopAfter || l.Tool != "Bash" {
+		t.Errorf("%+v, want %d", l, loopAfter)
+	}
+	add(1, "y")
+	if l := Hear(script(words...), "", noon, Deadlines{}).Loop; l.Times != 0 {
+		t.Error("another call did not end the loop")
+	}
+	add(loopAfter, "")
+	if l := Hear(script(words...), "", noon, Deadlines{}).Loop; l.Times != 0 {
+		t.Error("calls of unknown arguments made a loop")
+	}
+	add(loopAfter, "z")
+	if l := Hear(script(append(words, "stop")...), "", noon, Deadlines{}).Loop; l.Times != 0 {
+		t.Error("a loop outlived its turn")
+	}
+}
+
+// Hooks are trusted first; what they cannot tell is read from what is newer.
+func TestStateWithHooks(t *testing.T) {
+	claude := kindOf(t, "claude")
+	reg := func(status string, ago time.Duration) fleet.Leaf[Registry] {
+		return fleet.Known(Registry{Status: status, Updated: noon.Wall.Add(-ago)})
+	}
+	for name, c := range map[string]struct {
+		events        []string
+		s             Signals
+		state, source string
+	}{
+		"working":                          {[]string{"prompt"}, Signals{}, "working", SourceHook},
+		"above an older registry":          {[]string{"prompt"}, Signals{Registry: reg("idle", time.Hour)}, "working", SourceHook},
+		"below a newer registry":           {[]string{"prompt"}, Signals{Registry: reg("idle", time.Second)}, "idle", SourceRegistry},
+		"interrupted, told by title":       {[]string{"prompt"}, Signals{Title: fleet.Known("✳ x"), Screen: fleet.Known(claudePrompt), Activity: seconds(5)}, "idle", SourceTitle},
+		"old title":                        {[]string{"prompt"}, Signals{Title: fleet.Known("✳ x"), Screen: fleet.Known(claudePrompt), Activity: seconds(90)}, "working", SourceHook},
+		"asks, the title is idle":          {[]string{"permission Bash"}, Signals{Title: fleet.Known("✳ x"), Screen: fleet.Known(claudePrompt), Activity: seconds(5)}, "waiting", SourceHook},
+		"asked, and was answered":          {[]string{"permission Bash"}, Signals{Title: fleet.Known("⠂ x"), Activity: seconds(1)}, "working", SourceTitle},
+		"a fake dialog while idle":         {[]string{"stop"}, Signals{Screen: fleet.Known(claudeAsks)}, "idle", SourceHook},
+		"cpu while idle":                   {[]string{"stop"}, Signals{CPU: fleet.Known(80.0)}, "idle", SourceHook},
+		"suspended":                        {[]string{"prompt"}, Signals{Suspended: true}, "stopped", SourceProcess},
+		"limited, not by the screen alone": {[]string{"failure rate_limit"}, Signals{Screen: fleet.Known(claudePrompt)}, "rate_limited", SourceHook},
+		"never told that it began":         {nil, Signals{Hooked: true, Age: seconds(60)}, "starting", SourceHook},
+		"never told, but has a title":      {nil, Signals{Hooked: true, Age: seconds(60), Title: fleet.Known("⠂ x")}, "working", SourceTitle},
+		"told that it began":               {[]string{"session-start"}, Signals{Hooked: true, Age: seconds(60)}, "unknown", SourceNone},
+		"without hooks":                    {nil, Signals{Age: seconds(60)}, "unknown", SourceNone},
+	} {
+		c.s.Kind, c.s.Now = claude, noon
+		c.s.Told = Hear(script(c.events...), "i1", noon, Deadlines{})
+		if v := State(c.s); string(v.State) != c.state || v.Source != c.source || v.Reason == "" {
+			t.Errorf("%s: %s by %s (%s), want %s by %s", name, v.State, v.Source, v.Reason, c.state, c.source)
+		}
+	}
+}
+
+func TestContextHigh(t *testing.T) {
+	for used, want := range map[float64]fleet.AgentState{79: fleet.StateIdle, 80: fleet.StateContextHigh} {
+		events := script("prompt", "stop")
+		events[1].Context = fleet.Known(used)
+		if v := State(Signals{Kind: kindOf(t, "claude"), Told: Hear(events, "", noon, Deadlines{}), Now: noon}); v.State != want {
+			t.Errorf("idle at %.0f %%: %s", used, v.State)
+		}
+		events = append(events, script("prompt")...)
+		if v := State(Signals{Kind: kindOf(t, "claude"), Told: Hear(events, "", noon, Deadlines{}), Now: noon}); v.State != fleet.StateWorking {
+			t.Errorf("working at %.0f %%: %s", used, v.State)
+		}
+	}
+}
+
+func TestEnded(t *testing.T) {
+	unknown := fleet.Unknown[int]("lost")
+	exit := func(status, signal fleet.Leaf[int]) *fleet.Exit {
+		return &fleet.Exit{Status: status, Signal: signal, Source: "pidfd", At: noon}
+	}
+	asked, oom := exit(unknown, fleet.Known(9)), exit(unknown, fleet.Known(9))
+	asked.Asked, oom.OOM = "anna", true
+	for name, c := range map[string]struct {
+		end    End
+		state  fleet.AgentState
+		source string
+	}{
+		"killed":                        {End{Exit: exit(unknown, fleet.Known(9))}, "crashed", "pidfd"},
+		"killed, a shell is left":       {End{Exit: exit(unknown, fleet.Known(9)), Shell: true}, "crashed", "pidfd"},
+		"above what tmux says":          {End{Exit: exit(fleet.Known(3), unknown), PaneDead: true, Status: fleet.Known(0)}, "crashed", "pidfd"},
+		"finished":                      {End{Exit: exit(fleet.Known(0), unknown)}, "finished", "pidfd"},
+		"ended by TERM":                 {End{Exit: exit(fleet.Known(143), unknown)}, "stopped", "pidfd"},
+		"killed because somebody asked": {End{Exit: asked}, "stopped", "pidfd"},
+		"killed while to be stopped":    {End{Exit: exit(unknown, fleet.Known(9)), Wanted: fleet.DesiredStopped}, "stopped", "pidfd"},
+		"killed while to run":           {End{Exit: oom, Wanted: fleet.DesiredRunning}, "crashed", "pidfd"},
+		"nobody saw it":                 {End{Exit: exit(unknown, unknown)}, "unknown", "pidfd"},
+		"reboot":                        {End{Exit: &fleet.Exit{Source: ExitReboot}, Wanted: fleet.DesiredRunning}, "unknown", ExitReboot},
+		"nothing is left":               {End{}, "unknown", SourceProcess},
+		"nothing is left, was to stop":  {End{Wanted: fleet.DesiredStopped}, "unknown", SourceProcess},
+	} {
+		if v := State(Signals{End: &c.end}); v.State != c.state || v.Source != c.source || v.Reason == "" {
+			t.Errorf("%s: %s by %s (%s), want %s by %s", name, v.State, v.Source, v.Reason, c.state, c.source)
+		}
+	}
+}
+
+// drawEvents makes any history of hooks.
+func drawEvents(t *rapid.T) []fleet.HookEvent {
+	one := rapid.Custom(func(t *rapid.T) fleet.HookEvent {
+		e := fleet.HookEvent{At: noon.Add(-time.Duration(rapid.IntRange(0, 7200).Draw(t, "ago")) * time.Second)}
+		e.Event = rapid.SampledFrom([]fleet.HookName{fleet.HookSessionStart, fleet.HookSessionEnd, fleet.HookPrompt, fleet.HookToolBegin,
+			fleet.HookToolEnd, fleet.HookPermission, fleet.HookQuestion, fleet.HookStop, fleet.HookFailure, fleet.HookCompact, fleet.HookNotice}).Draw(t, "event")
+		e.CallID = rapid.SampledFrom([]string{"", "1", "2"}).Draw(t, "call")
+		e.Tool = rapid.SampledFrom([]string{"", "Bash", "Read"}).Draw(t, "tool")
+		e.Text = rapid.SampledFrom([]string{"", "rate_limit", "authentication_failed", "x"}).Draw(t, "text")
+		e.Instance = rapid.SampledFrom([]string{"", "i1", "old"}).Draw(t, "instance")
+		return e
+	})
+	return rapid.SliceOfN(one, 0, 30).Draw(t, "events")
+}
+
+// Whatever was told and seen: a live agent is never called ended, a verdict has
+// a reason and a source, and what nothing tells is neither idle nor working.
+func TestVerdictsOfLiveAgents(t *testing.T) {
+	claude := kindOf(t, "claude")
+	rapid.Check(t, func(t *rapid.T) {
+		s := Signals{Kind: claude, Now: noon, Hooked: rapid.Bool().Draw(t, "hooked"), Told: Hear(drawEvents(t), "i1", noon, Deadlines{})}
+		if rapid.Bool().Draw(t, "registry seen") {
+			s.Registry = fleet.Known(Registry{Status: rapid.SampledFrom([]string{"busy", "idle", "waiting", "?"}).Draw(t, "status"),
+				Updated: noon.Wall.Add(-time.Duration(rapid.IntRange(0, 7200).Draw(t, "updated")) * time.Second)})
+		}
+		if rapid.Bool().Draw(t, "title seen") {
+			s.Title = fleet.Known(rapid.SampledFrom([]string{"⠂ x", "✳ x", "x", ""}).Draw(t, "title"))
+		}
+		if rapid.Bool().Draw(t, "screen seen") {
+			s.Screen = fleet.Known(rapid.SampledFrom([]string{claudePrompt, claudeAsks, "x"}).Draw(t, "screen"))
+		}
+		if rapid.Bool().Draw(t, "activity seen") {
+			s.Activity = seconds(rapid.IntRange(0, 7200).Draw(t, "wrote"))
+		}
+		v := State(s)
+		switch v.State {
+		case fleet.StateCrashed, fleet.StateFinished, fleet.StateZombie, fleet.StateStopped, fleet.StateStuck, "":
+			t.Fatalf("a live agent is %q", v.State)
+		}
+		if v.Reason == "" || v.Source == "" {
+			t.Fatalf("%s without reason or source", v.State)
+		}
+		blind := s.Told.State == "" && !s.Registry.IsKnown() && !s.Title.IsKnown() && !s.Screen.IsKnown() && !s.Activity.IsKnown()
+		if blind && v.State != fleet.StateUnknown && v.State != fleet.StateStarting {
+			t.Fatalf("%s, though nothing was seen", v.State)
+		}
+	})
+}

@@ -1,0 +1,159 @@
+package api
+
+import "time"
+
+// AgentStates lists the states an agent can be in, as far as can be told.
+func AgentStates() []string {
+	return []string{"starting", "dialog", "working", "idle", "waiting", "rate_limited", "auth_lost", "context_high",
+		"stuck", "looping", "zombie", "crashed", "finished", "stopped", "unknown"}
+}
+
+// Agents is the fleet: `custos ps`.
+type Agents struct {
+	At      time.Time  `json:"at"`
+	Seen    PartSeen   `json:"seen"`    // how the agents were seen
+	Agents  []AgentRow `json:"agents"`  // what may wait for a person first
+	Pending []Pending  `json:"pending"` // what was asked for and is not there yet
+	Next    []Hint     `json:"next"`
+}
+
+// Pending is something that was asked for an agent and is not there yet.
+type Pending struct {
+	Agent string     `json:"agent,omitempty"`
+	What  string     `json:"what"`  // start, prompt, or what an order asks for
+	State string     `json:"state"` // of the agent, the prompt or the order
+	Since time.Time  `json:"since"`
+	For   string     `json:"for"`
+	Why   string     `json:"why,omitempty"`
+	Until *time.Time `json:"until,omitempty"`
+	Order string     `json:"order,omitempty"` // its ID
+}
+
+// AgentDetail is everything known about one agent: `custos show NAME`.
+type AgentDetail struct {
+	At       time.Time     `json:"at"`
+	Agent    AgentRow      `json:"agent"`
+	Signals  []AgentSignal `json:"signals"`
+	Tool     *AgentTool    `json:"tool,omitempty"`   // in flight
+	Dialog   *AgentDialog  `json:"dialog,omitempty"` // the question it shows
+	Context  *float64      `json:"context"`          // percent used, as it told
+	Limited  *time.Time    `json:"limited_until,omitempty"`
+	Exit     *AgentExit    `json:"exit,omitempty"`
+	Record   *AgentRecord  `json:"record,omitempty"` // nil for one that is not registered
+	Attach   []string      `json:"attach"`           // command that shows its terminal; empty when it has none
+	Orders   []Order       `json:"orders"`           // that are not over
+	Alerts   []Alert       `json:"alerts"`
+	Planned  []Deed        `json:"planned"`
+	Skipped  []Refusal     `json:"skipped"`
+	Failures []Failure     `json:"failures"` // the newest few
+	Next     []Hint        `json:"next"`
+}
+
+// AgentSignal is one piece of evidence about an agent.
+type AgentSignal struct {
+	Source string `json:"source"`
+	Says   string `json:"says"`
+	Hint   string `json:"hint,omitempty"` // the state it speaks for
+	Age    string `json:"age,omitempty"`
+}
+
+// AgentTool is a tool call in flight.
+type AgentTool struct {
+	Name     string `json:"name"`
+	Args     string `json:"args,omitempty"`
+	For      string `json:"for"`
+	Deadline string `json:"deadline"` // how long it may take
+}
+
+// AgentDialog is a question that an agent shows. It is read from text: an
+// answer goes to the dialog with this hash and to no other.
+type AgentDialog struct {
+	ID       string        `json:"id"`
+	Says     string        `json:"says"`
+	Question string        `json:"question,omitempty"`
+	Tool     string        `json:"tool,omitempty"`
+	Args     string        `json:"args,omitempty"`
+	Choices  []AgentChoice `json:"choices"`
+	Hash     string        `json:"hash"`
+}
+
+// AgentChoice is one answer to a dialog.
+type AgentChoice struct {
+	Name  string `json:"name"`
+	Label string `json:"label,omitempty"`
+}
+
+// AgentExit is how an instance ended.
+type AgentExit struct {
+	Status *int      `json:"status"`
+	Signal *int      `json:"signal"`
+	OOM    bool      `json:"oom,omitempty"`
+	At     time.Time `json:"at"`
+	Source string    `json:"source"` // shim, proc, pidfd, tmux; reboot or none when nobody saw it
+	Asked  string    `json:"asked,omitempty"`
+	Words  string    `json:"words"`
+}
+
+// AgentRecord is what the ledger knows of an agent beyond its row.
+type AgentRecord struct {
+	Where      string      `json:"where"` // tmux or headless
+	Argv       []string    `json:"argv"`  // secrets redacted
+	Env        []string    `json:"env"`   // names of the variables handed on
+	Dir        string      `json:"dir"`
+	Repo       string      `json:"repo,omitempty"`
+	Worktree   string      `json:"worktree,omitempty"`
+	Branch     string      `json:"branch,omitempty"`
+	Spec       string      `json:"spec,omitempty"`
+	Files      []string    `json:"files"`
+	Restart    string      `json:"restart"`
+	Standing   bool        `json:"standing,omitempty"`
+	MemoryMax  int64       `json:"memory_max,omitempty"` // bytes
+	DesiredBy  string      `json:"desired_by,omitempty"`
+	DesiredAt  *time.Time  `json:"desired_at,omitempty"`
+	CreatedAt  time.Time   `json:"created_at"`
+	StartedAt  *time.Time  `json:"started_at,omitempty"`
+	Instance   string      `json:"instance,omitempty"`
+	Session    string      `json:"session,omitempty"` // of the CLI
+	Prompt     string      `json:"prompt,omitempty"`  // until it is acknowledged
+	Delivery   string      `json:"delivery,omitempty"`
+	Checkpoint *Checkpoint `json:"checkpoint,omitempty"`
+}
+
+// Checkpoint is what Custos wrote down of an agent's work.
+type Checkpoint struct {
+	At      time.Time `json:"at"`
+	Head    string    `json:"head"`
+	Ref     string    `json:"ref,omitempty"` // refs/custos/backup/…
+	Session string    `json:"session,omitempty"`
+	Prompt  string    `json:"prompt,omitempty"` // the last one
+	Files   []string  `json:"files"`
+}
+
+// Screen is what a terminal shows, or the end of what a headless agent wrote:
+// `custos peek NAME`.
+type Screen struct {
+	Agent string    `json:"agent"`
+	At    time.Time `json:"at"`
+	Text  string    `json:"text"`
+}
+
+// Failures is the record of what went wrong with agents, oldest first.
+type Failures struct {
+	Failures []Failure `json:"failures"`
+}
+
+// Failure is one line of that record.
+type Failure struct {
+	ID       int64     `json:"id"`
+	At       time.Time `json:"at"`
+	Agent    string    `json:"agent"`
+	Role     string    `json:"role,omitempty"`
+	Project  string    `json:"project,omitempty"`
+	Run      string    `json:"run,omitempty"`
+	Task     string    `json:"task,omitempty"`
+	Instance string    `json:"instance,omitempty"`
+	Reason   string    `json:"reason"`
+	Tier     int       `json:"tier"` // 0: told mechanically; 1: by a model
+	Verdict  string    `json:"verdict"`
+	Tags     []string  `json:"tags"`
+}

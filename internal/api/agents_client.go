@@ -1,0 +1,62 @@
+package api
+
+import (
+	"context"
+	"net/url"
+	"strconv"
+	"time"
+)
+
+// Agents lists the agents and what is pending for them.
+func (c *Client) Agents(ctx context.Context) (Agents, error) {
+	return get[Agents](ctx, c, "/v1/agents")
+}
+
+// Agent returns everything known about one agent.
+func (c *Client) Agent(ctx context.Context, name string) (AgentDetail, error) {
+	return get[AgentDetail](ctx, c, "/v1/agents/"+url.PathEscape(name))
+}
+
+// Screen returns the last lines that an agent shows.
+func (c *Client) Screen(ctx context.Context, name string, lines int) (Screen, error) {
+	return get[Screen](ctx, c, "/v1/agents/"+url.PathEscape(name)+"/screen?lines="+strconv.Itoa(lines))
+}
+
+// Order gives an order; the answer says what one pass made of it.
+func (c *Client) Order(ctx context.Context, o OrderRequest) (Order, error) {
+	return post[Order](ctx, c, "/v1/orders", o)
+}
+
+// OrderState returns an order as it has become.
+func (c *Client) OrderState(ctx context.Context, id string) (Order, error) {
+	return get[Order](ctx, c, "/v1/orders/"+url.PathEscape(id))
+}
+
+// Feed returns what happened.
+func (c *Client) Feed(ctx context.Context, q FeedQuery) (Feed, error) {
+	v := url.Values{}
+	set := func(key, value string) {
+		if value != "" {
+			v.Set(key, value)
+		}
+	}
+	set("view", q.View)
+	set("of", q.Of)
+	if !q.Since.IsZero() {
+		set("since", q.Since.UTC().Format(time.RFC3339Nano))
+	}
+	if q.Limit > 0 {
+		set("limit", strconv.Itoa(q.Limit))
+	}
+	return get[Feed](ctx, c, "/v1/feed?"+v.Encode())
+}
+
+// Failures returns what went wrong with agents: with one, or "" for all.
+func (c *Client) Failures(ctx context.Context, agent string) (Failures, error) {
+	return get[Failures](ctx, c, "/v1/failures?agent="+url.QueryEscape(agent))
+}
+
+// EditHooks says what a change of hooks would make of a settings file.
+func (c *Client) EditHooks(ctx context.Context, kind string, e HookEdit) (HookFile, error) {
+	return post[HookFile](ctx, c, "/v1/hookfiles/"+url.PathEscape(kind), e)
+}

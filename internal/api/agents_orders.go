@@ -1,0 +1,62 @@
+package api
+
+import "time"
+
+// OrderRequest asks for something to be done with an agent. The same ID twice
+// is one order.
+type OrderRequest struct {
+	ID       string        `json:"id,omitempty"` // chosen by who asks; made up when empty
+	Do       string        `json:"do"`           // spawn, nudge, answer, interrupt, stop, recover, backup, pause, resume or adopt
+	Agent    string        `json:"agent,omitempty"`
+	Account  string        `json:"account,omitempty"`  // of a pause or resume, instead of Agent
+	Text     string        `json:"text,omitempty"`     // of a nudge; the choice of an answer; the reason of a stop
+	Dialog   string        `json:"dialog,omitempty"`   // of an answer: the hash of the dialog
+	TTL      string        `json:"ttl,omitempty"`      // how long it is worth carrying out: "10m"
+	Override []string      `json:"override,omitempty"` // cooldown, attempts or budget
+	Spawn    *SpawnRequest `json:"spawn,omitempty"`
+}
+
+// SpawnRequest is the agent that a spawn is to start. Paths are absolute.
+type SpawnRequest struct {
+	Kind      string   `json:"kind,omitempty"` // the base name of Argv's first by default
+	Argv      []string `json:"argv,omitempty"` // the agent CLI's own command line; the kind's by default
+	Env       []string `json:"env,omitempty"`  // names of variables of the daemon's environment to hand on
+	Role      string   `json:"role,omitempty"`
+	Project   string   `json:"project,omitempty"`
+	Task      string   `json:"task,omitempty"`
+	Spec      string   `json:"spec,omitempty"`
+	Files     []string `json:"files,omitempty"`
+	Parent    string   `json:"parent,omitempty"`
+	Depth     *int     `json:"depth,omitempty"` // it is computed from the parent's; given, it must be the same
+	Run       string   `json:"run,omitempty"`   // the parent's by default
+	Account   string   `json:"account,omitempty"`
+	Prompt    string   `json:"prompt,omitempty"`   // the first one; made of task, spec and files by default
+	Dir       string   `json:"dir,omitempty"`      // where it works
+	Repo      string   `json:"repo,omitempty"`     // repository a worktree is made of
+	Worktree  bool     `json:"worktree,omitempty"` // make one
+	Branch    string   `json:"branch,omitempty"`   // of the worktree; custos/NAME by default
+	Headless  bool     `json:"headless,omitempty"`
+	Restart   string   `json:"restart,omitempty"` // always, on-failure (default) or never
+	Standing  bool     `json:"standing,omitempty"`
+	MemoryMax int64    `json:"memory_max,omitempty"` // bytes; 0: no cap
+}
+
+// Order is an order, and what became of it so far.
+type Order struct {
+	ID      string     `json:"id"`
+	Do      string     `json:"do"`
+	Agent   string     `json:"agent,omitempty"`
+	Account string     `json:"account,omitempty"`
+	By      string     `json:"by"`
+	At      time.Time  `json:"at"`
+	Expires *time.Time `json:"expires,omitempty"`
+	State   string     `json:"state"` // open, queued, done, refused or expired
+	Over    bool       `json:"over"`  // nothing more becomes of it
+	Guard   string     `json:"guard,omitempty"`
+	Why     string     `json:"why,omitempty"`
+	Until   *time.Time `json:"until,omitempty"`
+	Hint    string     `json:"hint,omitempty"`
+	Action  string     `json:"action,omitempty"` // that answers it
+	Watched bool       `json:"watched"`          // a daemon runs, so that what is queued will be looked at again
+	Next    []Hint     `json:"next"`
+}

@@ -1,0 +1,93 @@
+package catalog
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"custos/internal/fleet"
+	"custos/internal/session"
+	"custos/internal/session/process"
+	"custos/internal/session/tmux"
+	"custos/internal/sys/shim"
+)
+
+// Own is where the agents run that Custos starts itself.
+type Own struct {
+	Socket    string // of the private tmux server
+	Shims     string // folder of all instances
+	Run       string // the run folder: what hooks post to is in it
+	Hook      string // the executable agents' hooks call; "" when it is not there
+	Missing   string // why agents cannot be started here; "" when they can
+	Providers map[fleet.Where]session.Provider
+}
+
+// newOwn makes the providers. A program that is missing is said when an agent
+// is to be started: looking needs none of it.
+func newOwn(w *World) (*Own, error) {
+	run := w.Config.RuntimeDir
+	o := &Own{Socket: filepath.Join(run, "tmux.sock"), Shims: filepath.Join(run, "agents"), Run: run}
+	binary, err := shim.Find("")
+	if err != nil {
+		o.Missing = err.Error()
+	}
+	if hook := filepath.Join(filepath.Dir(binary), "custos-hook"); binary != "" && isFile(hook) {
+		o.Hook = hook
+	}
+	panes, err := tmux.NewProvider(tmux.ProviderOptions{Socket: o.Socket, Shim: binary, Boot: w.From.Boot})
+	if err != nil {
+		return nil, fmt.Errorf("cannot set up the private tmux server: %w", err)
+	}
+	headless, err := process.New(process.Options{Root: o.Shims, Shim: binary, Boot: w.From.Boot})
+	if err != nil {
+		return nil, fmt.Errorf("cannot set up headless agents: %w", err)
+	}
+	o.Providers = map[fleet.Where]session.Provider{fleet.WhereTmux: panes, fleet.WhereHeadless: headless}
+	return o, nil
+}
+
+// Exit returns how an instance ended, as its shim wrote it down; nil while that
+// is not known.
+func (o *Own) Exit(instance string) *fleet.Exit {
+	if !shim.IsKey(instance) {
+		return nil
+	}
+	_, x, err := shim.Read(shim.Dir(o.Shims, instance))
+	if err != nil || x == nil {
+		return nil
+	}
+	out := &fleet.Exit{Instance: instance, Process: fleet.ProcessID{PID: x.Agent.PID, Start: x.Agent.Start, Boot: x.At.Boot},
+		Status: seen(x.Status, "it was ended by a signal"), Signal: seen(x.Signal, "it was ended by no signal"),
+		At: fleet.Instant{Wall: x.At.Wall, Up: fleet.Duration(x.At.Up), Boot: x.At.Boot}, Source: "shim"}
+	out.OOM = x.OOM != nil && *x.OOM
+	return out
+}
+
+// Watched lists the folders whose changes tell something of agents.
+func (w *World) Watched() []string {
+	dirs := []string{w.Own.Shims}
+	for _, k := range w.Kinds.All() {
+		if k.Registry != "" {
+			dirs = append(dirs, filepath.Join(w.Config.Home, k.Registry))
+		}
+	}
+	return dirs
+}
+
+func seen(v *int, why string) fleet.Leaf[int] {
+	if v == nil {
+		return fleet.Unknown[int](why)
+	}
+	return fleet.Known(*v)
+}
+
+// marker returns Custos' own marker in the environment of a process.
+func (w *World) marker(pid int) (string, bool) {
+	value, ok, err := w.Procs.Env(pid, "CUSTOS_AGENT")
+	return value, ok && err == nil
+}
+
+func isFile(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.Mode().IsRegular()
+}

@@ -1,0 +1,93 @@
+package daemon
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"custos/internal/agent"
+	"custos/internal/fleet"
+	"custos/internal/hookwire"
+	"custos/internal/server"
+	"custos/internal/store"
+)
+
+// ears takes what agents tell of themselves: each event is written down once,
+// and has the agents looked at again.
+type ears struct {
+	s *system
+
+	mu    sync.Mutex
+	batch *store.HookBatch
+	of    *store.Store
+}
+
+var _ server.Hooks = (*ears)(nil)
+
+// Take writes one event down.
+func (e *ears) Take(ctx context.Context, p hookwire.Post) (output string, err error) {
+	parsed, err := agent.ParseHook(p.Kind, p.Event, p.Payload)
+	if err != nil {
+		return "", server.Unusable(fmt.Errorf("cannot read a hook event: %w", err))
+	}
+	batch, err := e.writer(ctx)
+	if err != nil {
+		return "", err
+	}
+	fresh, err := batch.TakeHook(ctx, server.HookEvent(p, parsed))
+	if err == nil && fresh {
+		e.s.board.LookNow(fleet.PartAgents)
+	}
+	return "", err
+}
+
+// writer returns the batch of the store that is open for writing.
+func (e *ears) writer(ctx context.Context) (*store.HookBatch, error) {
+	st, err := e.s.ledger.writer(ctx)
+	if err != nil {
+		return nil, err
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.of != st {
+		e.of, e.batch = st, store.NewHookBatch(st)
+	}
+	return e.batch, nil
+}
+
+// loops is how far back tool calls count as one loop.
+const loops = 2 * time.Hour
+
+// heard returns recent events: the newest of each name of each agent, and all
+// of the last two hours.
+func (s *system) heard(ctx context.Context) ([]fleet.HookEvent, error) {
+	st, err := s.ledger.reader(ctx)
+	if isNotThere(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	now := s.world.Now()
+	last, err := st.LastHooks(ctx)
+	if err != nil {
+		return nil, err
+	}
+	out, err := st.HooksSince(ctx, now.Add(-loops), store.HookFilter{Limit: 8000})
+	if err != nil {
+		return nil, err
+	}
+	known := make(map[string]bool, len(out))
+	for _, e := range out {
+		known[e.ID] = true
+	}
+	for _, events := range last {
+		for _, e := range events {
+			if !known[e.ID] {
+				out = append(out, e)
+			}
+		}
+	}
+	return out, nil
+}

@@ -1,0 +1,48 @@
+package daemon
+
+import (
+	"context"
+
+	"custos/internal/fleet"
+	"custos/internal/observe/agents"
+	"custos/internal/observe/watch"
+)
+
+// watchDeaths follows every agent process by a pidfd. A death is laid over what
+// the board shows at once, and wakes the loop: no tmux, no process table, no
+// file stands between a death and its alert.
+func (s *system) watchDeaths(ctx context.Context) error {
+	w, err := watch.New(watch.Options{Now: s.world.Now, Exits: s.world.Own.Exit, Died: s.died})
+	if err != nil {
+		return err
+	}
+	s.followers.Store(w)
+	<-ctx.Done()
+	s.followers.Store(nil)
+	return w.Close()
+}
+
+func (s *system) died(d watch.Death) {
+	s.world.Agents.Died(d.Exit)
+	s.board.Overlay(fleet.PartAgents, func(snap *fleet.Snapshot) {
+		snap.Agents.Value = agents.WithDeath(snap.Agents.Value, d.Exit, snap.At)
+	}, "death of "+d.Agent)
+}
+
+// follow is told of every pass, and has the agents in it followed.
+func (s *system) follow(snap fleet.Snapshot) {
+	if w := s.followers.Load(); w != nil && snap.Agents.Usable() {
+		w.Follow(snap.Agents.Value)
+	}
+}
+
+// watchFiles has agents looked at again when a registry file or the folder of
+// an instance changes.
+func (s *system) watchFiles(ctx context.Context) error {
+	f, err := watch.Files(func(string) { s.board.LookNow(fleet.PartAgents) }, s.world.Watched()...)
+	if err != nil {
+		return err
+	}
+	<-ctx.Done()
+	return f.Close()
+}

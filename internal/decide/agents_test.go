@@ -1,0 +1,112 @@
+package decide
+
+import (
+	"strings"
+
+	"custos/internal/fleet"
+)
+
+// agentOf: [owner=configured] [pid=1] [procs=2,3] [cwd=/x] [state=idle] [progress=none]
+// [composer=empty|full] [pane=yes] [attached=1] [activity=5s] [dialog=HASH]
+// [tool=Bash since=09:50 deadline=30m age=10m] [exit=1|sig9|unknown died=09:59 asked=ann] [reset=10:30] [account=a]
+func agentOf(name string, set map[string]string) *fleet.Agent {
+	a := &fleet.Agent{Name: name, Owner: fleet.OwnerConfigured, Process: fleet.ProcessID{PID: integer(set["pid"])},
+		State: fleet.AgentState(set["state"]), Progress: fleet.ProgressNone, Account: set["account"]}
+	if set["owner"] != "" {
+		a.Owner = fleet.Owner(set["owner"])
+	}
+	if set["progress"] != "" {
+		a.Progress = fleet.Progress(set["progress"])
+	}
+	for _, pid := range integers(set["procs"]) {
+		a.Procs = append(a.Procs, fleet.ProcessID{PID: pid})
+	}
+	if set["cwd"] != "" {
+		a.CWD = fleet.Known(set["cwd"])
+	}
+	if set["composer"] != "" {
+		a.ComposerEmpty = fleet.Known(set["composer"] == "empty")
+	}
+	if set["pane"] != "" {
+		a.Pane = &fleet.Pane{Attached: integer(set["attached"]), InMode: set["mode"] != ""}
+		if set["activity"] != "" {
+			a.Pane.Activity = fleet.Known(duration(set["activity"]))
+		}
+	}
+	if set["dialog"] != "" {
+		a.Dialog = &fleet.Dialog{Hash: set["dialog"]}
+		for _, c := range strings.Split(set["choices"], ",") {
+			if c != "" {
+				a.Dialog.Choices = append(a.Dialog.Choices, fleet.Choice{Name: c})
+			}
+		}
+	}
+	if set["tool"] != "" {
+		a.Tool = &fleet.ToolCall{Name: set["tool"], Since: at(set["since"]), Age: duration(set["age"]), Deadline: duration(set["deadline"])}
+	}
+	if set["reset"] != "" {
+		a.RateLimitedUntil = at(set["reset"])
+	}
+	a.Exit = exit(set)
+	return a
+}
+
+// exit: exit=STATUS|sigN|unknown died=HH:MM[:SS] [asked=WHO]
+func exit(set map[string]string) *fleet.Exit {
+	if set["exit"] == "" {
+		return nil
+	}
+	e := &fleet.Exit{At: at(set["died"]), Asked: set["asked"], Process: fleet.ProcessID{PID: 1}}
+	if n, ok := strings.CutPrefix(set["exit"], "sig"); ok {
+		e.Signal = fleet.Known(integer(n))
+	} else if set["exit"] != "unknown" {
+		e.Status = fleet.Known(integer(set["exit"]))
+	}
+	return e
+}
+
+// registration: [desired=running] [wanted=ann] [restart=on-failure] [account=] [parent=] [depth=] [failed=] [exit=…]
+func registration(name string, set map[string]string) fleet.Registration {
+	r := fleet.Registration{Name: name, Kind: "claude", Owner: fleet.OwnerCustos, Desired: fleet.DesiredRunning, DesiredBy: set["wanted"],
+		Restart: fleet.RestartOnFailure, Account: set["account"], Parent: set["parent"], Depth: integer(set["depth"]),
+		Failed: set["failed"], Exit: exit(set), Instance: set["instance"], Dir: set["dir"], Revision: 1}
+	if set["desired"] != "" {
+		r.Desired = fleet.Desired(set["desired"])
+	}
+	if set["restart"] != "" {
+		r.Restart = fleet.Restart(set["restart"])
+	}
+	return r
+}
+
+// order: order ID DO AGENT [by=ann] [given=09:59] [expires=] [text=] [dialog=] [override=a,b] [action=] [new=yes parent=] [account=] [state=]
+func order(args []string, set map[string]string) fleet.Order {
+	o := fleet.Order{ID: args[0], Do: fleet.OrderDo(args[1]), By: "ann", At: at("09:59"), Text: set["text"], Dialog: set["dialog"],
+		Action: set["action"], Account: set["account"], State: fleet.OrderOpen, Why: set["why"]}
+	if len(args) > 2 {
+		o.Agent = args[2]
+	}
+	if by, ok := set["by"]; ok {
+		o.By = by
+	}
+	if set["given"] != "" {
+		o.At = at(set["given"])
+	}
+	if set["expires"] != "" {
+		o.Expires = at(set["expires"])
+	}
+	if set["state"] != "" {
+		o.State = fleet.OrderState(set["state"])
+	}
+	for _, g := range strings.Split(set["override"], ",") {
+		if g != "" {
+			o.Override = append(o.Override, fleet.Guard(g))
+		}
+	}
+	if set["new"] != "" {
+		r := registration(o.Agent, set)
+		r.Revision = 0
+		o.Spawn = &r
+	}
+	return o
+}

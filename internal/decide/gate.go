@@ -1,0 +1,174 @@
+package decide
+
+import (
+	"fmt"
+	"hash/fnv"
+	"time"
+
+	"custos/internal/fleet"
+)
+
+// askGate holds starts back: until the host has the memory, one after the other,
+// and after a common cause or a rate limit only as fast as they are seen to help.
+func askGate(p *pass, r *request) *refusal {
+	if r.wish.Subject.Kind != fleet.KindAgent || !starts(r.wish.Do) && r.wish.Do != doNudge {
+		return nil
+	}
+	asks := []func(*request) *refusal{p.askLimited}
+	if starts(r.wish.Do) {
+		asks = []func(*request) *refusal{p.askFamily, p.askMemoryLeft, p.askCount, p.askSettled, p.askStorm, p.askLimited, p.askStagger}
+	}
+	for _, ask := range asks {
+		if no := ask(r); no != nil {
+			return no
+		}
+	}
+	return nil
+}
+
+// askFamily: the parent of a new agent is there, and the tree not too deep.
+func (p *pass) askFamily(r *request) *refusal {
+	spawn := r.wish.Target.Registration
+	if r.wish.Do != doSpawn || r.reg != nil || spawn.Parent == "" {
+		return nil
+	}
+	parent := p.crew.registered[spawn.Parent]
+	switch {
+	case parent == nil || parent.Desired == fleet.DesiredRetired:
+		return &refusal{why: "its parent " + word(spawn.Parent) + " is not registered", final: true}
+	case parent.Depth+1 > p.policy.Agents.MaxDepth:
+		return &refusal{why: fmt.Sprintf("its depth would be %d, and %d is the most", parent.Depth+1, p.policy.Agents.MaxDepth), final: true}
+	}
+	return nil
+}
+
+func (p *pass) askMemoryLeft(r *request) *refusal {
+	least := p.policy.Agents.SpawnMemory
+	if least <= 0 {
+		return nil
+	}
+	if !p.snap.Host.Fresh() {
+		return &refusal{why: "host is " + status(p.snap.Host.Status) + ": it is not known how much memory is left", hint: hintLook}
+	}
+	free := p.snap.Host.Value.Memory.Available
+	switch left, known := free.Get(); {
+	case !known:
+		return &refusal{why: "it is not known how much memory is left: " + free.Why(), hint: hintLook}
+	case left < least:
+		return &refusal{why: fmt.Sprintf("less than %d MiB of memory are left", least>>20)}
+	}
+	return nil
+}
+
+// askCount caps the agents of ours that run, or are about to.
+func (p *pass) askCount(r *request) *refusal {
+	most := p.policy.Agents.MaxAgents
+	if p.crew.running+len(p.crew.starting) < most {
+		return nil
+	}
+	return &refusal{why: fmt.Sprintf("at most %d agents run at once", most)}
+}
+
+// askSettled gives a common cause the time to show.
+func (p *pass) askSettled(r *request) *refusal {
+	exit := exitOf(r.reg, r.wish.Target.Agent)
+	settle := p.policy.Agents.Settle
+	if r.wish.Do != doRecover || r.byPerson() || exit == nil || exit.At.IsZero() || !p.within(settle, exit.At) {
+		return nil
+	}
+	return &refusal{why: "it ended at " + clock(exit.At) + ", and is left for " + settle.String(), until: p.leaves(settle, exit.At)}
+}
+
+// askStagger keeps a distance between two starts, so that agents do not fall on
+// a login, a registry or the memory together.
+func (p *pass) askStagger(r *request) *refusal {
+	gap := p.policy.Agents.Stagger
+	if gap <= 0 {
+		return nil
+	}
+	for _, s := range p.crew.starting {
+		if p.within(gap, s.at) {
+			return &refusal{why: s.action.Subject.String() + " is being started, and the next start waits " + gap.String(), until: p.leaves(gap, s.at)}
+		}
+	}
+	for _, e := range p.crew.ended {
+		if !starts(e.Do) || !p.within(gap, momentOf(e)) {
+			continue
+		}
+		return &refusal{why: e.Subject.String() + " was just started, and the next start waits " + gap.String(), until: p.leaves(gap, momentOf(e))}
+	}
+	return nil
+}
+
+// askLimited holds back what would spend of an account that is at its limit. Once
+// the limit is reset one goes first, and the others follow when it has helped.
+func (p *pass) askLimited(r *request) *refusal {
+	account := p.crew.account(fleet.Action{Subject: r.wish.Subject, Target: r.wish.Target})
+	until, limited, told := p.limit(account)
+	if !limited {
+		return nil
+	}
+	if !told {
+		return &refusal{why: "the account " + account + " is rate limited, and it is not told until when"}
+	}
+	if resume := until.Add(p.spread(r)); p.snap.At.Before(resume) {
+		return &refusal{why: "the account " + account + " is rate limited until " + clock(until), until: resume}
+	}
+	return p.askProbe(r, account, until)
+}
+
+// limit returns until when an account is limited, as far as any of its agents
+// tells. A limit that was reset long ago is none.
+func (p *pass) limit(account string) (until fleet.Instant, limited, told bool) {
+	const memory = fleet.Duration(time.Hour)
+	if account == "" {
+		return until, false, false
+	}
+	told = true
+	for _, a := range p.crew.accounts[account] {
+		switch {
+		case a.RateLimitedUntil.IsZero():
+			if a.State == fleet.StateRateLimited {
+				limited, told = true, false
+			}
+		case p.snap.At.Before(a.RateLimitedUntil) || p.within(memory, a.RateLimitedUntil):
+			limited = true
+			if until.IsZero() || until.Before(a.RateLimitedUntil) {
+				until = a.RateLimitedUntil
+			}
+		}
+	}
+	return until, limited, told
+}
+
+// spread is how much later than the reset this agent goes on: always the same
+// for one agent, different for each.
+func (p *pass) spread(r *request) time.Duration {
+	h := fnv.New64a()
+	h.Write([]byte(r.wish.Subject.String()))
+	const steps, golden = 1000, 0x9E3779B97F4A7C15 // names that are alike must not come out alike
+	return time.Duration(p.policy.Agents.Jitter) / steps * time.Duration((h.Sum64()*golden>>32)%(steps+1))
+}
+
+func (p *pass) askProbe(r *request, account string, reset fleet.Instant) *refusal {
+	if a, ok := p.crew.probing[account]; ok {
+		return &refusal{why: "the limit of the account " + account + " was just reset, and " + a.Subject.String() + " goes first"}
+	}
+	var since []*fleet.ActionRecord
+	for _, e := range p.crew.ended {
+		if reset.Before(momentOf(e)) && p.crew.account(e.Action) == account {
+			since = append(since, e)
+		}
+	}
+	return p.askHelped(p.latest(since), "after the reset of the limit of the account "+account)
+}
+
+// askHelped refuses for a while after a start that was not seen to help.
+func (p *pass) askHelped(e *fleet.ActionRecord, when string) *refusal {
+	wait := p.policy.Agents.Probe
+	if e == nil || e.Result != nil && e.Result.Status == fleet.ResultDone || !p.within(wait, momentOf(e)) {
+		return nil
+	}
+	return &refusal{why: e.Do + " of " + e.Subject.String() + " did not help " + when + " (" + outcome(e) + "); the next one waits " + wait.String(),
+		until: p.leaves(wait, momentOf(e))}
+}

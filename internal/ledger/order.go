@@ -1,0 +1,111 @@
+package ledger
+
+import (
+	"fmt"
+	"slices"
+	"unicode/utf8"
+
+	"custos/internal/fleet"
+)
+
+// What an order may hold at most.
+const (
+	longestID   = 100     // bytes
+	longestText = 1 << 20 // bytes of a nudge: as much as a pane takes
+)
+
+// Take returns an order as it is first written down: open, unless it is one that
+// was taken before, which is returned as it has become. The same ID with another
+// content is refused with ErrTaken.
+func Take(known *fleet.Order, o fleet.Order, at fleet.Instant) (_ fleet.Order, fresh bool, err error) {
+	if err := CheckOrder(o); err != nil {
+		return o, false, err
+	}
+	if o.Spawn != nil {
+		o.Spawn = spawned(o, at)
+	}
+	if known != nil {
+		if !known.Same(o) {
+			return *known, false, fmt.Errorf("cannot take order %s: the ID is %w by another order", o.ID, ErrTaken)
+		}
+		return *known, false, nil
+	}
+	if o.At.IsZero() {
+		o.At = at
+	}
+	o.State, o.Guard, o.Why, o.Hint, o.Until, o.Action = fleet.OrderOpen, "", "", "", fleet.Instant{}, ""
+	return o, true, nil
+}
+
+// spawned returns the registration of a spawn with what goes without saying.
+func spawned(o fleet.Order, at fleet.Instant) *fleet.Registration {
+	r := *o.Spawn
+	r.Name, r.Owner, r.Desired = o.Agent, fleet.OwnerCustos, fleet.DesiredRunning
+	r = withDefaults(r, o.By, at)
+	return &r
+}
+
+// CheckOrder says whether an order makes sense by itself.
+func CheckOrder(o fleet.Order) error {
+	fail := func(format string, args ...any) error {
+		return fmt.Errorf("cannot take order %q: %w: %s", fleet.Line(o.ID, longestID), ErrIllegal, fmt.Sprintf(format, args...))
+	}
+	switch {
+	case o.ID == "" || len(o.ID) > longestID || fleet.Line(o.ID, longestID) != o.ID:
+		return fail("its ID must be 1 to %d printable characters", longestID)
+	case !slices.Contains(dos(), o.Do):
+		return fail("nothing is called %q", fleet.Line(string(o.Do), 40))
+	case o.By == "":
+		return fail("nobody gives it")
+	case len(o.Text) > longestText || !utf8.ValidString(o.Text):
+		return fail("its text is longer than %d bytes, or no text", longestText)
+	case o.Account != "" && (o.Agent != "" || o.Do != fleet.OrderPause && o.Do != fleet.OrderResume):
+		return fail("only a pause or resume is about an account, and then about no agent")
+	case o.Do == fleet.OrderNudge && o.Text == "":
+		return fail("there is nothing to say")
+	case o.Do == fleet.OrderAnswer && (o.Dialog == "" || o.Text == ""):
+		return fail("an answer names the dialog and the choice")
+	case o.Spawn != nil && o.Do != fleet.OrderSpawn:
+		return fail("only a spawn holds a registration")
+	case o.Spawn != nil && o.Spawn.Name != "" && o.Spawn.Name != o.Agent:
+		return fail("it is for %q and spawns %q", fleet.Line(o.Agent, 80), fleet.Line(o.Spawn.Name, 80))
+	}
+	return checkTarget(o)
+}
+
+// checkTarget says whether the order names what it is about, and overrides no
+// more than an order may.
+func checkTarget(o fleet.Order) error {
+	for _, g := range o.Override {
+		if g != fleet.GuardCooldown && g != fleet.GuardAttempts && g != fleet.GuardBudget {
+			return fmt.Errorf("cannot take order %q: %w: no order overrides %s", o.ID, ErrIllegal, fleet.Line(string(g), 40))
+		}
+	}
+	if o.Account == "" {
+		if err := CheckName(o.Agent); err != nil {
+			return fmt.Errorf("cannot take order %q: %w", o.ID, err)
+		}
+	}
+	return nil
+}
+
+func dos() []fleet.OrderDo {
+	return []fleet.OrderDo{fleet.OrderSpawn, fleet.OrderNudge, fleet.OrderAnswer, fleet.OrderInterrupt, fleet.OrderStop,
+		fleet.OrderRecover, fleet.OrderBackup, fleet.OrderPause, fleet.OrderResume, fleet.OrderAdopt}
+}
+
+// Move returns the order as a pass left it. What is over stays so; what a pass
+// judged is the same order.
+func Move(was, is fleet.Order) (fleet.Order, error) {
+	switch {
+	case !was.Same(is):
+		return was, fmt.Errorf("cannot change order %s: %w: it is another order", was.ID, ErrIllegal)
+	case was.IsOver() && is.State != was.State:
+		return was, fmt.Errorf("cannot change order %s: %w: it is %s", was.ID, ErrIllegal, was.State)
+	}
+	switch is.State {
+	case fleet.OrderOpen, fleet.OrderQueued, fleet.OrderDone, fleet.OrderRefused, fleet.OrderExpired:
+		return is, nil
+	}
+	return was, fmt.Errorf("cannot change order %s: %w: there is no state %q", was.ID, ErrIllegal, is.State)
+}

@@ -1,0 +1,132 @@
+package ledger
+
+import (
+	"fmt"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"custos/internal/fleet"
+)
+
+// longestName is the most runes of an agent's name.
+const longestName = 200
+
+// Bounds are what a new registration is checked against.
+type Bounds struct {
+	MaxDepth int
+	Known    func(kind string) bool // nil: any kind but none
+}
+
+// Register returns r as it is first written down, among all others: its name
+// free and sound, its parent there, its depth one more than the parent's. What
+// is wanted of it is that it runs, unless r says something else; by and at say
+// who wants it and when.
+func Register(all []fleet.Registration, r fleet.Registration, b Bounds, by string, at fleet.Instant) (fleet.Registration, error) {
+	fail := func(err error) (fleet.Registration, error) {
+		return fleet.Registration{}, fmt.Errorf("cannot register %s: %w", shown(r.Name), err)
+	}
+	if err := CheckName(r.Name); err != nil {
+		return fail(err)
+	}
+	if r.Kind == "" || b.Known != nil && !b.Known(r.Kind) {
+		return fail(fmt.Errorf("%w: there is no kind %q", ErrIllegal, r.Kind))
+	}
+	if r.Owner != fleet.OwnerCustos && r.Owner != fleet.OwnerAdopted {
+		return fail(fmt.Errorf("%w: its owner is %q, neither custos nor adopted", ErrIllegal, r.Owner))
+	}
+	if find(all, r.Name) != nil {
+		return fail(fmt.Errorf("the name is %w", ErrTaken))
+	}
+	depth, err := depthOf(all, r, b.MaxDepth)
+	if err != nil {
+		return fail(err)
+	}
+	r = withDefaults(r, by, at)
+	r.Depth, r.Revision = depth, 0
+	return r, nil
+}
+
+// CheckName says whether a name may be given to an agent: 1 to 200 printable
+// runes, neither beginning nor ending with a blank.
+func CheckName(name string) error {
+	switch n := utf8.RuneCountInString(name); {
+	case n == 0:
+		return fmt.Errorf("%w: it has no name", ErrIllegal)
+	case n > longestName:
+		return fmt.Errorf("%w: its name has %d characters, %d are the most", ErrIllegal, n, longestName)
+	case !utf8.ValidString(name) || strings.IndexFunc(name, func(r rune) bool { return !unicode.IsPrint(r) }) >= 0:
+		return fmt.Errorf("%w: its name holds what cannot be printed", ErrIllegal)
+	case strings.TrimSpace(name) != name:
+		return fmt.Errorf("%w: its name begins or ends with a blank", ErrIllegal)
+	}
+	return nil
+}
+
+// depthOf returns the depth of r below its parent; 0 without one.
+func depthOf(all []fleet.Registration, r fleet.Registration, most int) (int, error) {
+	if r.Parent == "" {
+		return 0, nil
+	}
+	parent := find(all, r.Parent)
+	if parent == nil || parent.Desired == fleet.DesiredRetired {
+		return 0, fmt.Errorf("%w: its parent %s is not registered", ErrIllegal, shown(r.Parent))
+	}
+	if parent.Depth+1 > most {
+		return 0, fmt.Errorf("%w: its depth would be %d, and %d is the most", ErrIllegal, parent.Depth+1, most)
+	}
+	return parent.Depth + 1, nil
+}
+
+func withDefaults(r fleet.Registration, by string, at fleet.Instant) fleet.Registration {
+	if r.Desired == "" {
+		r.Desired = fleet.DesiredRunning
+	}
+	if r.Restart == "" {
+		r.Restart = fleet.RestartOnFailure
+	}
+	if r.Where == "" {
+		r.Where = fleet.WhereTmux
+	}
+	if r.Prompt != "" && r.PromptState == "" {
+		r.PromptState = fleet.DeliveryPending
+	}
+	if r.CreatedAt.IsZero() {
+		r.CreatedAt = at
+	}
+	r.DesiredBy, r.DesiredAt = by, at
+	return r
+}
+
+// Adopt returns the registration of an agent that somebody else started and a
+// person hands over. Custos does not know how it is started: it is never
+// restarted until somebody says how.
+func Adopt(all []fleet.Registration, a fleet.Agent, by string, at fleet.Instant) (fleet.Registration, error) {
+	if !fleet.IsPerson(by) {
+		return fleet.Registration{}, fmt.Errorf("cannot adopt %s: %w: it takes a person", shown(a.Name), ErrIllegal)
+	}
+	if a.Process.PID == 0 {
+		return fleet.Registration{}, fmt.Errorf("cannot adopt %s: %w: it does not run", shown(a.Name), ErrIllegal)
+	}
+	r := fleet.Registration{Name: a.Name, Kind: a.Kind, Owner: fleet.OwnerAdopted, Where: fleet.WhereHeadless,
+		Dir: a.CWD.Or(""), Restart: fleet.RestartNever, Process: a.Process, SessionID: a.SessionID, Account: a.Account, StartedAt: at}
+	if a.Pane != nil {
+		r.Where = fleet.WhereTmux
+	}
+	if age, ok := a.Age.Get(); ok {
+		r.StartedAt = at.Add(-spanOf(age))
+	}
+	return Register(all, r, Bounds{}, by, at)
+}
+
+func find(all []fleet.Registration, name string) *fleet.Registration {
+	for i := range all {
+		if all[i].Name == name {
+			return &all[i]
+		}
+	}
+	return nil
+}
+
+// shown is a name as an error may hold it.
+func shown(name string) string { return fmt.Sprintf("agent %q", fleet.Line(name, 80)) }

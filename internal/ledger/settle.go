@@ -1,0 +1,199 @@
+package ledger
+
+import (
+	"maps"
+	"reflect"
+	"slices"
+
+	"custos/internal/fleet"
+)
+
+// Settle returns what a pass changes in the registrations: what people ordered
+// (their stops at once, even while the action waits), what was seen of instances
+// that ended, which agents are given up or tried again, and the agents whose
+// spawn is planned. Only those that change are returned, sorted by name, each
+// with the revision it had. An order whose record is not lawful after all is
+// returned as refused in the plan's orders.
+func Settle(past fleet.Past, snap fleet.Snapshot, plan fleet.Plan) ([]fleet.Registration, []fleet.Order) {
+	s := settlement{past: past, snap: snap, at: snap.At, all: map[string]fleet.Registration{}, orders: slices.Clone(plan.Orders)}
+	for _, r := range past.Registrations {
+		s.all[r.Name] = r
+	}
+	s.sawEnds()
+	s.stops()
+	for i := range s.orders {
+		s.settle(&s.orders[i])
+	}
+	for _, a := range plan.Actions {
+		s.planned(a)
+	}
+	for _, f := range plan.Failed {
+		s.change(f.Agent, func(r fleet.Registration) (fleet.Registration, error) { return MarkFailed(r, f.Why) })
+	}
+	return s.changed(), s.orders
+}
+
+type settlement struct {
+	past   fleet.Past
+	snap   fleet.Snapshot
+	at     fleet.Instant
+	all    map[string]fleet.Registration
+	orders []fleet.Order
+}
+
+// change applies one change to a registration; what is not lawful is left out.
+func (s *settlement) change(name string, do func(fleet.Registration) (fleet.Registration, error)) error {
+	r, ok := s.all[name]
+	if !ok {
+		return nil
+	}
+	r, err := do(r)
+	if err == nil {
+		s.all[name] = r
+	}
+	return err
+}
+
+// sawEnds notes what the snapshot tells of instances: how they ended, their
+// session, whether their prompt arrived. Stale facts tell nothing new.
+func (s *settlement) sawEnds() {
+	if !s.snap.Agents.Fresh() {
+		return
+	}
+	for i := range s.snap.Agents.Value {
+		a := &s.snap.Agents.Value[i]
+		_ = s.change(a.Name, func(r fleet.Registration) (fleet.Registration, error) { return Observed(r, *a), nil })
+	}
+}
+
+// Observed returns r with what was seen of its agent.
+func Observed(r fleet.Registration, a fleet.Agent) fleet.Registration {
+	if a.Exit != nil {
+		if ended, err := Ended(r, *a.Exit); err == nil {
+			r = ended
+		}
+	}
+	if session, err := Sessioned(r, a.Process, a.SessionID); err == nil {
+		r = session
+	}
+	if a.PromptState == fleet.DeliveryAcknowledged && (a.Instance == "" || a.Instance == r.Instance) {
+		if told, err := Prompted(r, a.PromptState); err == nil {
+			r = told
+		}
+	}
+	return r
+}
+
+// stops notes every stop that is ordered, at once: nothing may start the agent
+// while the action that stops it waits.
+func (s *settlement) stops() {
+	after := map[string]fleet.Order{}
+	for _, o := range s.orders {
+		after[o.ID] = o
+	}
+	for _, o := range s.past.Orders {
+		is := after[o.ID]
+		unlawful := is.State == fleet.OrderRefused && (is.Guard == fleet.GuardApproval || is.Guard == fleet.GuardForeign)
+		if o.Do == fleet.OrderStop && !o.IsOver() && !unlawful {
+			_ = s.change(o.Agent, func(r fleet.Registration) (fleet.Registration, error) {
+				return SetDesired(r, fleet.DesiredStopped, o.By, o.At)
+			})
+		}
+	}
+}
+
+// settle carries out an order that is nothing but a record.
+func (s *settlement) settle(o *fleet.Order) {
+	if o.State != fleet.OrderDone {
+		return
+	}
+	var err error
+	switch {
+	case o.Do == fleet.OrderAdopt:
+		err = s.adopt(*o)
+	case o.Do == fleet.OrderPause && o.Account != "":
+		s.account(o.Account, func(r fleet.Registration) fleet.Registration { return PauseAccount(r, o.By, s.at) })
+	case o.Do == fleet.OrderResume && o.Account != "":
+		s.account(o.Account, func(r fleet.Registration) fleet.Registration { return ResumeAccount(r, o.By, s.at) })
+	case o.Do == fleet.OrderPause:
+		err = s.desire(*o, fleet.DesiredPaused)
+	case o.Do == fleet.OrderResume && s.all[o.Agent].Desired != fleet.DesiredStopped:
+		err = s.desire(*o, fleet.DesiredRunning)
+	}
+	if err != nil {
+		o.State, o.Guard, o.Why = fleet.OrderRefused, fleet.GuardState, fleet.Line(err.Error(), 400)
+	}
+}
+
+func (s *settlement) desire(o fleet.Order, to fleet.Desired) error {
+	return s.change(o.Agent, func(r fleet.Registration) (fleet.Registration, error) { return SetDesired(r, to, o.By, s.at) })
+}
+
+func (s *settlement) account(name string, do func(fleet.Registration) fleet.Registration) {
+	for _, key := range slices.Sorted(maps.Keys(s.all)) {
+		if s.all[key].Account == name {
+			s.all[key] = do(s.all[key])
+		}
+	}
+}
+
+func (s *settlement) adopt(o fleet.Order) error {
+	for _, a := range s.snap.Agents.Value {
+		if a.Name != o.Agent {
+			continue
+		}
+		r, err := Adopt(s.list(), a, o.By, s.at)
+		if err == nil {
+			s.all[r.Name] = r
+		}
+		return err
+	}
+	return nil
+}
+
+// planned notes what an action that starts an agent means for its record: it is
+// wanted, and no longer given up.
+func (s *settlement) planned(a fleet.Action) {
+	if a.Do != fleet.OrderSpawn.Action() && a.Do != fleet.OrderRecover.Action() {
+		return
+	}
+	if r := a.Target.Registration; r != nil && a.Do == fleet.OrderSpawn.Action() {
+		if _, known := s.all[a.Subject.Name]; !known {
+			// Its bounds were checked by decide, in this very pass.
+			if made, err := Register(s.list(), *r, Bounds{MaxDepth: int(^uint(0) >> 1)}, a.By, s.at); err == nil {
+				s.all[made.Name] = made
+			}
+			return
+		}
+	}
+	_ = s.change(a.Subject.Name, func(r fleet.Registration) (fleet.Registration, error) {
+		r = ClearFailed(r)
+		if fleet.IsPerson(a.By) {
+			if started, err := SetDesired(r, fleet.DesiredRunning, a.By, s.at); err == nil {
+				r = started
+			}
+		}
+		return r, nil
+	})
+}
+
+func (s *settlement) list() []fleet.Registration {
+	var out []fleet.Registration
+	for _, name := range slices.Sorted(maps.Keys(s.all)) {
+		out = append(out, s.all[name])
+	}
+	return out
+}
+
+func (s *settlement) changed() (out []fleet.Registration) {
+	before := map[string]fleet.Registration{}
+	for _, r := range s.past.Registrations {
+		before[r.Name] = r
+	}
+	for _, r := range s.list() {
+		if was, known := before[r.Name]; !known || !reflect.DeepEqual(was, r) {
+			out = append(out, r)
+		}
+	}
+	return out
+}

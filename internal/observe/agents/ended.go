@@ -1,0 +1,172 @@
+package agents
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"custos/internal/agent"
+	"custos/internal/fleet"
+)
+
+// How long an agent that is not registered, and left nothing, is still shown
+// after its end: long enough for an alert to be seen, and for an end that
+// troubles nobody just long enough to be noticed.
+const (
+	keepCrashed = 10 * time.Minute
+	keepEnded   = time.Minute
+	keepExits   = 24 * time.Hour
+)
+
+// sighting is an agent as it was last seen alive.
+type sighting struct {
+	agent fleet.Agent
+	at    fleet.Instant
+}
+
+// Died tells the probe how a process ended, so that its next look says the same
+// as WithDeath. It returns at once.
+func (p *Probe) Died(exit fleet.Exit) {
+	p.newsMu.Lock()
+	defer p.newsMu.Unlock()
+	p.news = append(p.news, exit)
+}
+
+func (p *Probe) takeNews() {
+	p.newsMu.Lock()
+	defer p.newsMu.Unlock()
+	for _, x := range p.news {
+		p.dead[key(x.Process)] = x
+	}
+	p.news = nil
+}
+
+// WithDeath returns the agents as they are after a death at or before now: the
+// agent whose process it was has ended, the others are as they were. The slice
+// it is given is not changed. A death of a process that is no agent's changes
+// nothing; told twice, it is told once.
+func WithDeath(agents []fleet.Agent, exit fleet.Exit, now fleet.Instant) []fleet.Agent {
+	i := slices.IndexFunc(agents, func(a fleet.Agent) bool {
+		return sameProcess(a.Process, exit.Process) ||
+			a.Process.PID == 0 && a.Exit == nil && a.Instance != "" && a.Instance == exit.Instance
+	})
+	if i < 0 {
+		return agents
+	}
+	out := slices.Clone(agents)
+	out[i] = died(out[i], exit, now)
+	return out
+}
+
+// died describes an agent after its end.
+func died(a fleet.Agent, x fleet.Exit, now fleet.Instant) fleet.Agent {
+	const why = "its process is gone"
+	if x.Instance == "" {
+		x.Instance = a.Instance
+	}
+	v := agent.State(agent.Signals{End: &agent.End{Exit: &x, Wanted: a.Desired}})
+	a.State, a.Reason, a.Source, a.Signals = v.State, v.Reason, v.Source, v.Signals
+	a.Dwell = fleet.Known(fleet.Duration(max(0, now.Since(x.At))))
+	a.Process, a.Procs, a.Args, a.TTY = fleet.ProcessID{}, nil, nil, ""
+	a.Tool, a.Dialog, a.Still, a.Orphan, a.Conflict, a.RateLimitedUntil = nil, nil, 0, false, "", fleet.Instant{}
+	a.Age, a.Quiet, a.CPUTime = fleet.Unknown[fleet.Duration](why), fleet.Unknown[fleet.Duration](why), fleet.Unknown[fleet.Duration](why)
+	a.LastHealthy, a.ComposerEmpty = fleet.Unknown[fleet.Duration](why), fleet.Unknown[bool](why)
+	a.CPU, a.RSS, a.ContextPercent = fleet.Unknown[float64](why), fleet.Unknown[int64](why), fleet.Unknown[float64](why)
+	a.Progress, a.Exit = fleet.ProgressUnknown, &x
+	a.ExitStatus, a.ExitSignal = x.Status, x.Signal
+	return a
+}
+
+// lately describes the agents that are not registered, have left nothing, and
+// ended a moment ago. One whose name has a living agent is history.
+func (l *look) lately(done told, names map[string]bool) (found []fleet.Agent) {
+	for k, x := range l.dead {
+		s, ok := l.seen[k]
+		if !ok || s.agent.Registered || done.processes[k] || done.left[k] || names[s.agent.Name] || l.lives(x.Process) {
+			continue
+		}
+		a := died(s.agent, x, l.now)
+		a.Pane = nil
+		keep := keepEnded
+		if a.State == fleet.StateCrashed || a.State == fleet.StateUnknown {
+			keep = keepCrashed
+		}
+		if l.now.Since(x.At) < keep {
+			found = append(found, a)
+		}
+	}
+	slices.SortFunc(found, func(a, b fleet.Agent) int {
+		return int(a.Exit.Process.Start) - int(b.Exit.Process.Start) + (a.Exit.Process.PID - b.Exit.Process.PID)
+	})
+	return found
+}
+
+// exitOf returns how the newest instance of a registration ended, from whom knows
+// it best: its shim, what the watcher saw, the record; or that a reboot ended
+// it. nil while it is not known to have ended.
+func (l *look) exitOf(reg *fleet.Registration) *fleet.Exit {
+	recorded := reg.Exit
+	if recorded != nil && recorded.Instance != "" && recorded.Instance != reg.Instance {
+		recorded = nil
+	}
+	x := l.seenExit(reg)
+	switch {
+	case x == nil && recorded != nil:
+		return recorded
+	case x == nil && l.rebooted(reg):
+		x = &fleet.Exit{Source: agent.ExitReboot, Status: fleet.Unknown[int]("the machine was started again"), Signal: fleet.Unknown[int]("the machine was started again")}
+	case x == nil:
+		return nil
+	}
+	out := *x
+	out.Instance, out.Process = reg.Instance, reg.Process
+	if recorded != nil {
+		out.Asked = recorded.Asked
+	}
+	return &out
+}
+
+func (l *look) seenExit(reg *fleet.Registration) *fleet.Exit {
+	if x := l.shimExit(reg.Instance); x != nil {
+		return x
+	}
+	if x, ok := l.dead[key(reg.Process)]; ok && sameProcess(x.Process, reg.Process) {
+		return &x
+	}
+	return nil
+}
+
+// shimExit asks the shim's exit file, once in a look.
+func (l *look) shimExit(instance string) *fleet.Exit {
+	if l.o.Exits == nil || instance == "" {
+		return nil
+	}
+	x, ok := l.exits[instance]
+	if !ok {
+		x = l.o.Exits(instance)
+		l.exits[instance] = x
+	}
+	return x
+}
+
+// rebooted says whether the machine was started again since the instance began.
+func (l *look) rebooted(reg *fleet.Registration) bool {
+	began := reg.Process.Boot
+	if began == "" {
+		began = reg.StartedAt.Boot
+	}
+	return reg.Instance != "" && began != "" && l.now.Boot != "" && began != l.now.Boot
+}
+
+func words(x fleet.Exit) string {
+	if s, ok := x.Signal.Get(); ok {
+		return fmt.Sprintf("by signal %d, says %s", s, x.Source)
+	}
+	if s, ok := x.Status.Get(); ok {
+		return fmt.Sprintf("with exit status %d, says %s", s, x.Source)
+	}
+	return "says " + x.Source
+}
+
+// key is an identity without its boot, which is not always told.
+func key(id fleet.ProcessID) fleet.ProcessID { return fleet.ProcessID{PID: id.PID, Start: id.Start} }

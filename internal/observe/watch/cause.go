@@ -1,0 +1,158 @@
+package watch
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"syscall"
+	"time"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+
+	"custos/internal/fleet"
+)
+
+// The sources of an exit, as they are written into it.
+const (
+	sourceZombie = "proc"  // /proc/PID/stat of a process that was not collected yet
+	sourcePidfd  = "pidfd" // what the kernel keeps for who holds a pidfd (Linux 6.15)
+	sourceNone   = "none"
+)
+
+// cause finds out how a process that has just died ended, when that can be told
+// at once: from the zombie, else from the pidfd, else from the shim.
+func (w *Watcher) cause(p watched) (fleet.Exit, bool) {
+	at := w.o.Now()
+	if s, err := readStat(w.o.Proc, p.id.PID); err == nil && s.start == p.id.Start && s.legible() {
+		return exitOf(s.code, sourceZombie, at), true
+	}
+	if p.fd >= 0 {
+		if code, ok := exitInfo(p.fd); ok {
+			return exitOf(code, sourcePidfd, at), true
+		}
+	}
+	if x := w.shim(p); x != nil {
+		return *x, true
+	}
+	return fleet.Exit{}, false
+}
+
+// late waits a moment for what is not known at once, and says so when it does
+// not come.
+func (w *Watcher) late(p watched) fleet.Exit {
+	at := w.o.Now()
+	deadline := time.NewTimer(shimTakes)
+	defer deadline.Stop()
+	again := time.NewTicker(shimAsked)
+	defer again.Stop()
+	for {
+		if x, ok := w.cause(p); ok {
+			return x
+		}
+		select {
+		case <-again.C:
+		case <-deadline.C:
+			return lost(at)
+		case <-w.stopped:
+			return lost(at)
+		}
+	}
+}
+
+func lost(at fleet.Instant) fleet.Exit {
+	const why = "it was collected before anybody could see how it ended"
+	return fleet.Exit{Status: fleet.Unknown[int](why), Signal: fleet.Unknown[int](why), At: at, Source: sourceNone}
+}
+
+func (w *Watcher) shim(p watched) *fleet.Exit {
+	if w.o.Exits == nil || p.instance == "" {
+		return nil
+	}
+	return w.o.Exits(p.instance)
+}
+
+// exitOf reads a status as wait(2) returns it.
+func exitOf(code int, source string, at fleet.Instant) fleet.Exit {
+	x := fleet.Exit{At: at, Source: source}
+	if ws := syscall.WaitStatus(code); ws.Signaled() {
+		x.Signal, x.Status = fleet.Known(int(ws.Signal())), fleet.Unknown[int]("a signal ended it")
+	} else {
+		x.Status, x.Signal = fleet.Known(ws.ExitStatus()), fleet.Unknown[int]("no signal ended it")
+	}
+	return x
+}
+
+// stat is what is read of /proc/PID/stat.
+type stat struct {
+	state byte
+	start uint64
+	code  int // status as wait(2) returns it, in a process that has died
+	uid   int // owner of the file
+}
+
+// legible says whether the exit code is there to be read. To strangers the
+// kernel writes 0 in its place, which would read as success.
+func (s stat) legible() bool {
+	return (s.state == 'Z' || s.state == 'X') && (s.code != 0 || os.Geteuid() == 0 || os.Geteuid() == s.uid)
+}
+
+var errStat = errors.New("not in the form of proc(5)")
+
+// readStat reads the state, start time and exit code of a process.
+func readStat(proc string, pid int) (stat, error) {
+	path := proc + "/" + strconv.Itoa(pid) + "/stat"
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return stat{}, fmt.Errorf("cannot read process %d: %w", pid, err)
+	}
+	s, err := parseStat(b)
+	if err != nil {
+		return stat{}, fmt.Errorf("cannot read %s: %w", path, err)
+	}
+	s.uid = -1
+	if info, err := os.Stat(path); err == nil {
+		if st, ok := info.Sys().(*syscall.Stat_t); ok {
+			s.uid = int(st.Uid)
+		}
+	}
+	return s, nil
+}
+
+// parseStat reads fields 3, 22 and 52 of proc(5). The name in field 2 may hold
+// anything, so fields are counted from its last bracket.
+func parseStat(b []byte) (stat, error) {
+	f := bytes.Fields(b[bytes.LastIndexByte(b, ')')+1:])
+	if len(f) < 50 || len(f[0]) != 1 {
+		return stat{}, errStat
+	}
+	start, err1 := strconv.ParseUint(string(f[19]), 10, 64)
+	code, err2 := strconv.ParseInt(string(f[49]), 10, 32)
+	if err1 != nil || err2 != nil {
+		return stat{}, errStat
+	}
+	return stat{state: f[0][0], start: start, code: int(code)}, nil
+}
+
+// pidfdInfo is struct pidfd_info of linux/pidfd.h, in its first size.
+type pidfdInfo struct {
+	mask   uint64
+	cgroup uint64
+	ids    [11]uint32
+	exit   int32
+}
+
+const (
+	pidfdInfoExit = 1 << 3                        // PIDFD_INFO_EXIT
+	pidfdGetInfo  = 3<<30 | 64<<16 | 0xFF<<8 | 11 // PIDFD_GET_INFO for 64 bytes
+)
+
+// exitInfo asks the kernel how the process of a pidfd ended. It answers once the
+// process was collected, on Linux 6.15 and later.
+func exitInfo(fd int) (int, bool) {
+	info := pidfdInfo{mask: pidfdInfoExit}
+	_, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(fd), pidfdGetInfo, uintptr(unsafe.Pointer(&info)))
+	return int(info.exit), errno == 0 && info.mask&pidfdInfoExit != 0
+}

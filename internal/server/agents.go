@@ -1,0 +1,326 @@
+package server
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"net/http"
+	"slices"
+	"strconv"
+
+	"custos/internal/api"
+	"custos/internal/fleet"
+)
+
+func (s *server) agents(req *http.Request, _ Caller) (any, error) {
+	pass, err := s.Cycle.Look(req.Context(), glance)
+	if err != nil {
+		return nil, cannotLook(err)
+	}
+	return agentsView(pass, hints{daemon: !s.InProcess}), nil
+}
+
+// agentsView is the fleet, and what was asked for and is not there yet.
+func agentsView(p fleet.Pass, h hints) api.Agents {
+	snap := &p.Snapshot
+	out := api.Agents{At: snap.At.Wall.UTC(), Agents: agentRows(snap), Pending: pending(p), Next: []api.Hint{}}
+	for _, part := range seen(snap) {
+		if part.Part == string(fleet.PartAgents) {
+			out.Seen = part
+		}
+	}
+	if len(out.Pending) > 0 && !h.daemon {
+		out.Next = append(out.Next, nobodyWatches())
+	}
+	return out
+}
+
+func nobodyWatches() api.Hint {
+	return api.Hint{Command: "custos up", What: "nobody watches now: what is pending waits for it"}
+}
+
+// pending lists the agents that are to run and do not yet, the first prompts
+// that were not acknowledged, and the orders that are not over.
+func pending(p fleet.Pass) []api.Pending {
+	out := []api.Pending{}
+	agents := byName(&p.Snapshot)
+	for _, r := range p.Past.Registrations {
+		if w, waits := pendingAgent(r, agents[r.Name], p.Snapshot.At); waits {
+			out = append(out, w)
+		}
+	}
+	for _, o := range p.Past.Orders {
+		if o.IsOver() {
+			continue
+		}
+		out = append(out, api.Pending{Agent: cmp.Or(o.Agent, "account "+o.Account), What: string(o.Do), State: orderState(o), Order: o.ID,
+			Since: o.At.Wall.UTC(), For: since(p.Snapshot.At, o.At), Why: o.Why, Until: moment(o.Until)})
+	}
+	return out
+}
+
+// orderState is the state for people: an order whose action runs is under way.
+func orderState(o fleet.Order) string {
+	if o.State == fleet.OrderOpen && o.Action != "" {
+		return "under way"
+	}
+	return string(o.State)
+}
+
+// pendingAgent says what a registered agent is waited for with, if it is.
+func pendingAgent(r fleet.Registration, a *fleet.Agent, at fleet.Instant) (api.Pending, bool) {
+	if r.Desired != fleet.DesiredRunning || r.Failed != "" || r.Owner != fleet.OwnerCustos || r.Exit != nil {
+		return api.Pending{}, false
+	}
+	from := r.StartedAt
+	if from.IsZero() {
+		from = r.CreatedAt
+	}
+	w := api.Pending{Agent: r.Name, What: "start", Since: from.Wall.UTC(), For: since(at, from)}
+	switch {
+	case r.Instance == "":
+		w.State, w.Why = "not started", "no instance of it has begun"
+	case a != nil && (a.State == fleet.StateStarting || a.State == fleet.StateDialog):
+		w.State, w.Why = string(a.State), a.Reason
+	case r.PromptState == fleet.DeliveryPending || r.PromptState == fleet.DeliverySent:
+		w.What, w.State, w.Why = "prompt", string(r.PromptState), "its first prompt is not acknowledged"
+	default:
+		return w, false
+	}
+	return w, true
+}
+
+func byName(s *fleet.Snapshot) map[string]*fleet.Agent {
+	out := map[string]*fleet.Agent{}
+	if !s.Agents.Usable() {
+		return out
+	}
+	for i := range s.Agents.Value {
+		out[s.Agents.Value[i].Name] = &s.Agents.Value[i]
+	}
+	return out
+}
+
+// failuresShown is how many failures of an agent its page shows.
+const failuresShown = 5
+
+func (s *server) agent(req *http.Request, _ Caller) (any, error) {
+	name := req.PathValue("name")
+	pass, err := s.Cycle.Look(req.Context(), glance)
+	if err != nil {
+		return nil, cannotLook(err)
+	}
+	registered, err := s.registration(req.Context(), name)
+	if err != nil {
+		return nil, err
+	}
+	a, err := findAgent(name, &pass.Snapshot, registered)
+	if err != nil {
+		return nil, err
+	}
+	failures, err := s.Failures.Failures(req.Context(), name, failuresShown)
+	if err != nil {
+		return nil, err
+	}
+	return agentDetail(a, registered, pass, failures, s.Teller), nil
+}
+
+// registration returns nil for an agent that is not registered.
+func (s *server) registration(ctx context.Context, name string) (*fleet.Registration, error) {
+	all, err := s.Registry.Registrations(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return findRegistration(all, name), nil
+}
+
+func findRegistration(all []fleet.Registration, name string) *fleet.Registration {
+	i := slices.IndexFunc(all, func(r fleet.Registration) bool { return r.Name == name })
+	if i < 0 {
+		return nil
+	}
+	return &all[i]
+}
+
+// findAgent returns an agent as it is seen. One that is registered and not seen
+// is unknown, with the reason.
+func findAgent(name string, s *fleet.Snapshot, r *fleet.Registration) (fleet.Agent, error) {
+	if a := byName(s)[name]; a != nil {
+		return *a, nil
+	}
+	if r != nil {
+		return unseenAgent(*r, s.Agents.Sight), nil
+	}
+	if !s.Agents.Usable() {
+		return fleet.Agent{}, &api.Error{Kind: api.CannotLook, Hint: "custos status",
+			Message: fmt.Sprintf("cannot tell whether there is an agent %q: agents is %s (%s)", fleet.Line(name, 100), s.Agents.Status, s.Agents.Why)}
+	}
+	return fleet.Agent{}, noAgent("show", name)
+}
+
+func noAgent(verb, name string) *api.Error {
+	return &api.Error{Kind: api.NotFound, Message: fmt.Sprintf("cannot %s %q: there is no agent of this name", verb, fleet.Line(name, 100)), Hint: "custos ps"}
+}
+
+func unseenAgent(r fleet.Registration, how fleet.Sight) fleet.Agent {
+	why := "it was not seen at the last look"
+	if !how.Usable() {
+		why = fmt.Sprintf("agents is %s (%s)", how.Status, how.Why)
+	}
+	state := fleet.StateUnknown
+	if r.Desired == fleet.DesiredRetired {
+		state, why = fleet.StateStopped, "it is retired"
+	}
+	return fleet.Agent{Name: r.Name, Kind: r.Kind, Owner: r.Owner, State: state, Reason: why, Source: "record",
+		Registered: true, Role: r.Role, Project: r.Project, Parent: r.Parent, Depth: r.Depth, Run: r.Run, Task: r.Task,
+		Account: r.Account, Desired: r.Desired, Failed: r.Failed, PromptState: r.PromptState, Exit: r.Exit}
+}
+
+// agentDetail is everything known about one agent.
+func agentDetail(a fleet.Agent, r *fleet.Registration, p fleet.Pass, failures []fleet.Failure, t Teller) api.AgentDetail {
+	told := story(about{subject: fleet.Subject{Kind: fleet.KindAgent, Name: a.Name}}, p, p.Assessment.Alerts, nil, t)
+	out := api.AgentDetail{At: p.Snapshot.At.Wall.UTC(), Agent: agentRow(a), Signals: []api.AgentSignal{}, Tool: toolView(a.Tool),
+		Dialog: dialogView(a.Dialog), Context: pointer(a.ContextPercent), Limited: moment(a.RateLimitedUntil), Exit: exitView(a.Exit),
+		Attach: []string{}, Orders: []api.Order{}, Alerts: told.Alerts, Planned: told.Planned, Skipped: told.Skipped, Failures: failureViews(failures)}
+	for _, sig := range a.Signals {
+		out.Signals = append(out.Signals, api.AgentSignal{Source: sig.Source, Says: sig.Says, Hint: string(sig.Hint), Age: lasting(sig.Age)})
+	}
+	if a.Pane != nil {
+		out.Attach = attachArgv(*a.Pane)
+	}
+	if r != nil {
+		out.Record = recordView(*r)
+	}
+	for _, o := range p.Past.Orders {
+		if o.Agent == a.Name && !o.IsOver() {
+			out.Orders = append(out.Orders, orderView(o, true))
+		}
+	}
+	out.Next = agentHints(a, out)
+	return out
+}
+
+func toolView(t *fleet.ToolCall) *api.AgentTool {
+	if t == nil {
+		return nil
+	}
+	return &api.AgentTool{Name: t.Name, Args: t.Args, For: lasting(fleet.Known(t.Age)), Deadline: lasting(fleet.Known(t.Deadline))}
+}
+
+func dialogView(d *fleet.Dialog) *api.AgentDialog {
+	if d == nil {
+		return nil
+	}
+	out := &api.AgentDialog{ID: d.ID, Says: d.Says, Question: d.Question, Tool: d.Tool, Args: d.Args, Hash: d.Hash, Choices: []api.AgentChoice{}}
+	for _, c := range d.Choices {
+		out.Choices = append(out.Choices, api.AgentChoice{Name: c.Name, Label: c.Label})
+	}
+	return out
+}
+
+func exitView(e *fleet.Exit) *api.AgentExit {
+	if e == nil {
+		return nil
+	}
+	return &api.AgentExit{Status: pointer(e.Status), Signal: pointer(e.Signal), OOM: e.OOM, At: e.At.Wall.UTC(),
+		Source: e.Source, Asked: e.Asked, Words: exitWords(*e)}
+}
+
+// exitWords says how an instance ended.
+func exitWords(e fleet.Exit) string {
+	words := "ended, and nothing tells how"
+	if status, ok := e.Status.Get(); ok {
+		words = "exit status " + strconv.Itoa(status)
+	}
+	if signal, ok := e.Signal.Get(); ok && signal != 0 {
+		words = "killed by signal " + strconv.Itoa(signal)
+	}
+	if e.OOM {
+		words += ", out of memory"
+	}
+	if e.Asked != "" {
+		words += ", asked by " + e.Asked
+	}
+	return words
+}
+
+func recordView(r fleet.Registration) *api.AgentRecord {
+	out := &api.AgentRecord{Where: string(r.Where), Argv: fleet.RedactArgs(r.Argv), Env: slices.Concat([]string{}, r.Env), Dir: r.Dir,
+		Repo: r.Repo, Worktree: r.Worktree, Branch: r.Branch, Spec: r.Spec, Files: slices.Concat([]string{}, r.Files),
+		Restart: string(r.Restart), Standing: r.Standing, MemoryMax: r.MemoryMax, DesiredBy: r.DesiredBy, DesiredAt: moment(r.DesiredAt),
+		CreatedAt: r.CreatedAt.Wall.UTC(), StartedAt: moment(r.StartedAt), Instance: r.Instance, Session: r.SessionID,
+		Prompt: fleet.Line(fleet.Redact(r.Prompt), 200), Delivery: string(r.PromptState)}
+	if c := r.Checkpoint; c != nil {
+		out.Checkpoint = &api.Checkpoint{At: c.At.Wall.UTC(), Head: c.Head, Ref: c.Ref, Session: c.SessionID,
+			Prompt: fleet.Line(fleet.Redact(c.LastPrompt), 200), Files: slices.Concat([]string{}, c.Files)}
+	}
+	return out
+}
+
+func failureViews(list []fleet.Failure) []api.Failure {
+	out := make([]api.Failure, 0, len(list))
+	for _, f := range list {
+		out = append(out, api.Failure{ID: f.ID, At: f.At.Wall.UTC(), Agent: f.Agent, Role: f.Role, Project: f.Project, Run: f.Run, Task: f.Task,
+			Instance: f.Instance, Reason: f.Reason, Tier: f.Tier, Verdict: f.Verdict, Tags: slices.Concat([]string{}, f.Tags)})
+	}
+	return out
+}
+
+// agentHints is what is worth typing about an agent.
+func agentHints(a fleet.Agent, d api.AgentDetail) []api.Hint {
+	out := []api.Hint{}
+	add := func(when bool, what string, argv ...string) {
+		if when {
+			out = append(out, api.Hint{Command: command(argv...), What: what})
+		}
+	}
+	alive := a.Process.PID != 0
+	add(d.Dialog != nil && len(d.Dialog.Choices) > 0 && a.Owner.MayTouch(), "answer it", "custos", "answer", a.Name, firstChoice(d.Dialog))
+	add(len(d.Attach) > 0, "look at it", "custos", "attach", a.Name)
+	add(!a.Registered && alive, "let Custos care for it", "custos", "adopt", a.Name)
+	add(a.Registered && !alive && a.Desired != fleet.DesiredRetired, "start it again where it was", "custos", "recover", a.Name)
+	add(a.Desired == fleet.DesiredPaused, "let it go on", "custos", "resume", a.Name)
+	add(true, "its story, and what Custos would do", "custos", "why", fleet.Subject{Kind: fleet.KindAgent, Name: a.Name}.String())
+	return out
+}
+
+func firstChoice(d *api.AgentDialog) string {
+	if d == nil || len(d.Choices) == 0 {
+		return ""
+	}
+	return d.Choices[0].Name
+}
+
+// failuresAtMost is how many failures are listed.
+const failuresAtMost = 200
+
+func (s *server) failures(req *http.Request, _ Caller) (any, error) {
+	list, err := s.Failures.Failures(req.Context(), req.URL.Query().Get("agent"), failuresAtMost)
+	if err != nil {
+		return nil, err
+	}
+	return api.Failures{Failures: failureViews(list)}, nil
+}
+
+// addFailed adds to the status the agents that were given up, and how much is
+// ordered and not over.
+func (s *server) addFailed(ctx context.Context, out *api.Status) error {
+	out.Failed = []api.FailedAgent{}
+	all, err := s.Registry.Registrations(ctx)
+	if err != nil {
+		return err
+	}
+	for _, r := range all {
+		if r.Failed == "" || r.Desired == fleet.DesiredRetired {
+			continue
+		}
+		past, err := s.Failures.Failures(ctx, r.Name, failuresAtMost)
+		if err != nil {
+			return err
+		}
+		out.Failed = append(out.Failed, api.FailedAgent{Agent: r.Name, Why: r.Failed, Failures: len(past)})
+	}
+	open, err := s.Orders.Open(ctx)
+	out.Orders = len(open)
+	return err
+}

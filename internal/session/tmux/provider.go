@@ -1,0 +1,199 @@
+package tmux
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"custos/internal/fleet"
+	"custos/internal/session"
+	"custos/internal/sys/proc"
+	"custos/internal/sys/shim"
+)
+
+// ProviderOptions say which server is ours, and how it is used.
+type ProviderOptions struct {
+	// Deadline of one tmux command, as text ("2s", the default).
+	Deadline string `toml:"deadline"`
+	// Start is how long a shim may take to start its agent ("10s", the default).
+	// It takes some 20 ms; a machine that swaps takes seconds.
+	Start string `toml:"start"`
+
+	Socket string `toml:"-"` // of the one server that is used, and started when it is not there
+	Shim   string `toml:"-"` // the shim's executable, from shim.Find; needed by Launch only
+	Tmux   string `toml:"-"` // the program; empty finds "tmux" in PATH
+	Boot   string `toml:"-"` // boot id put into identities; empty reads the kernel's
+}
+
+// Provider runs agents in panes of one tmux server of ours: it has its own
+// socket and reads nobody's configuration. The provider never touches another
+// server. Whoever wants to type into a pane elsewhere makes a provider for that
+// very socket; only Launch sets options of a server.
+//
+// It is safe for concurrent use.
+type Provider struct {
+	*Viewer
+	socket string
+	shim   string
+	start  time.Duration
+	procs  *proc.Reader
+	turns  shim.Turns
+}
+
+var _ session.Provider = (*Provider)(nil)
+
+// NewProvider makes a provider. It starts no server.
+func NewProvider(o ProviderOptions) (*Provider, error) {
+	if !filepath.IsAbs(o.Socket) {
+		return nil, fmt.Errorf("cannot use tmux socket %q: want an absolute path", o.Socket)
+	}
+	v, err := New(Options{Sockets: []string{o.Socket}, Deadline: o.Deadline, Tmux: o.Tmux, Boot: o.Boot})
+	if err != nil {
+		return nil, err
+	}
+	p := &Provider{Viewer: v, socket: o.Socket, shim: o.Shim, start: 10 * time.Second, procs: proc.NewReader(proc.TableOptions{})}
+	if o.Start != "" {
+		if p.start, err = time.ParseDuration(o.Start); err != nil || p.start <= 0 {
+			return nil, fmt.Errorf("cannot use start %q: want a positive duration such as \"10s\"", o.Start)
+		}
+	}
+	return p, nil
+}
+
+// errNoAnswer says that the server did not answer in time: what it was told, it
+// may still do.
+var errNoAnswer = errors.New("no answer")
+
+// errRefused says that the server answered, and refused.
+var errRefused = errors.New("refused")
+
+// tell has the server execute commands and returns what they printed. Its error
+// wraps session.ErrAbsent, errRefused, errNoAnswer, or what kept it from asking.
+func (p *Provider) tell(ctx context.Context, stdin string, args ...string) (string, error) {
+	name := fleet.Path(p.socket)
+	program, err := p.program()
+	if err != nil {
+		return "", fmt.Errorf("cannot tell tmux server %s: %w", name, err)
+	}
+	if ctx.Err() != nil {
+		return "", fmt.Errorf("cannot tell tmux server %s: %w", name, ctx.Err())
+	}
+	ctx, cancel := context.WithTimeout(ctx, p.deadline)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, program, append([]string{"-u", "-S", p.socket, "-f", "/dev/null"}, args...)...)
+	cmd.Env, cmd.Dir = environment(), "/"
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.WaitDelay = 100 * time.Millisecond
+	var out, errs bytes.Buffer
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(stdin), &out, &errs
+	err = cmd.Run()
+	switch {
+	case err == nil:
+		return strings.TrimSpace(out.String()), nil
+	case ctx.Err() != nil:
+		return "", fmt.Errorf("cannot tell tmux server %s: %w: %w", name, errNoAnswer, ctx.Err())
+	case isGone(p.socket):
+		return "", fmt.Errorf("cannot tell tmux server %s: %w", name, session.ErrAbsent)
+	}
+	return out.String(), fmt.Errorf("cannot tell tmux server %s: %w: %s", name, errRefused, fleet.Line(errs.String(), 200))
+}
+
+// place is a pane as tmux names it when it is made or found.
+type place struct {
+	pane      string
+	serverPID int
+	rootPID   int
+}
+
+const placeFormat = "#{pane_id} #{pid} #{pane_pid}"
+
+func parsePlace(text string) (place, error) {
+	f := strings.Fields(text)
+	if len(f) != 3 || !isPane(f[0]) || number(f[1]) <= 1 || number(f[2]) <= 1 {
+		return place{}, fmt.Errorf("cannot use what tmux says of a pane: %q", fleet.Line(text, 100))
+	}
+	return place{pane: f[0], serverPID: number(f[1]), rootPID: number(f[2])}, nil
+}
+
+// isPane says whether a string is a pane id and hence may be part of a command.
+func isPane(s string) bool {
+	n, ok := strings.CutPrefix(s, "%")
+	_, err := strconv.ParseUint(n, 10, 32)
+	return ok && err == nil
+}
+
+// alive says whether a process still runs; a zombie does not.
+func (p *Provider) alive(id shim.ID) bool {
+	s, err := p.procs.Stat(id.PID)
+	return err == nil && s.ID.Start == id.Start && s.State != "Z" && s.State != "X"
+}
+
+func (p *Provider) process(id shim.ID) fleet.ProcessID {
+	return fleet.ProcessID{PID: id.PID, Start: id.Start, Boot: p.o.Boot}
+}
+
+// SessionName returns the name of the session that an instance runs in:
+// NAME~INSTANCE, where everything but ASCII letters, digits, '_' and '-' is
+// written as +XX. tmux would turn other names into names of its own, and take
+// some for patterns.
+func SessionName(name, instance string) string { return encode(name) + "~" + encode(instance) }
+
+// ParseSessionName turns the name of a session of ours back.
+func ParseSessionName(s string) (name, instance string, ok bool) {
+	a, b, ok := strings.Cut(s, "~")
+	name, okName := decode(a)
+	instance, okInstance := decode(b)
+	return name, instance, ok && okName && okInstance && name != "" && instance != ""
+}
+
+func isPlainByte(c byte) bool {
+	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || c == '_' || c == '-'
+}
+
+func encode(s string) string {
+	var b strings.Builder
+	for _, c := range []byte(s) {
+		if isPlainByte(c) {
+			b.WriteByte(c)
+		} else {
+			fmt.Fprintf(&b, "+%02x", c)
+		}
+	}
+	return b.String()
+}
+
+func decode(s string) (string, bool) {
+	var b strings.Builder
+	for i := 0; i < len(s); i++ {
+		switch {
+		case isPlainByte(s[i]):
+			b.WriteByte(s[i])
+		case s[i] == '+' && i+2 < len(s):
+			c, err := strconv.ParseUint(s[i+1:i+3], 16, 8)
+			if err != nil || encode(string([]byte{byte(c)})) != s[i:i+3] {
+				return "", false // not what encode writes: there is one form only
+			}
+			b.WriteByte(byte(c))
+			i += 2
+		default:
+			return "", false
+		}
+	}
+	return b.String(), true
+}
+
+// folder makes the folder of the socket, for our user alone.
+func (p *Provider) folder() error {
+	if err := os.MkdirAll(filepath.Dir(p.socket), 0o700); err != nil {
+		return fmt.Errorf("cannot make a place for the tmux socket: %w", err)
+	}
+	return nil
+}

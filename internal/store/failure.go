@@ -1,0 +1,82 @@
+package store
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"custos/internal/fleet"
+)
+
+// FailureFilter keeps failures that match every field that is set.
+type FailureFilter struct {
+	Agent string
+	Since fleet.Instant // wall clock
+	Limit int           // the newest; 1000 when it is not positive
+}
+
+// Failures lists what went wrong with agents, oldest first.
+func (s *Store) Failures(ctx context.Context, f FailureFilter) ([]fleet.Failure, error) {
+	conds, args := []string{"1 = 1"}, []any{}
+	if f.Agent != "" {
+		conds, args = append(conds, "agent = ?"), append(args, f.Agent)
+	}
+	if !f.Since.IsZero() {
+		conds, args = append(conds, "wall >= ?"), append(args, wall(f.Since.Wall))
+	}
+	var bad []badRow
+	list, err := collect[fleet.Failure](ctx, s.r, &bad, source{
+		table: "failures", key: "id", where: "WHERE " + strings.Join(conds, " AND ") + " ORDER BY id DESC LIMIT ?", args: append(args, atMost(f.Limit)),
+	})
+	if err != nil {
+		return nil, failed("list failures", err)
+	}
+	s.moveAside(ctx, bad)
+	slices.Reverse(list)
+	return list, nil
+}
+
+// Fail writes down a failure that only its caller knows of: a verdict of a
+// model, a start that never came about.
+func (s *Store) Fail(ctx context.Context, f fleet.Failure) error {
+	return s.write(ctx, "note a failure of agent "+fleet.Line(f.Agent, 80), f.At, func(t *tx) error { return t.fail(f) })
+}
+
+func (t *tx) fail(f fleet.Failure) error {
+	if f.At.IsZero() {
+		f.At = t.at
+	}
+	const next = "SELECT COALESCE((SELECT seq FROM sqlite_sequence WHERE name = 'failures'), 0) + 1"
+	if err := t.QueryRowContext(t.ctx, next).Scan(&f.ID); err != nil {
+		return err
+	}
+	text, err := encode(f)
+	if err != nil {
+		return err
+	}
+	_, err = t.exec("INSERT INTO failures (id, agent, wall, boot, up, json) VALUES (?, ?, ?, ?, ?, ?)",
+		row(f.ID, f.Agent, stamp(f.At), text)...)
+	return err
+}
+
+// failuresOf lists the failures that a change of a registration tells of: an end
+// nobody asked for, and that the agent is given up.
+func failuresOf(old *fleet.Registration, r fleet.Registration) (list []fleet.Failure) {
+	if old == nil {
+		old = &fleet.Registration{}
+	}
+	if newExit(*old, r) && r.Exit.Failed() {
+		f := failureOf(r, "crashed", exitWords(*r.Exit))
+		f.At = r.Exit.At
+		list = append(list, f)
+	}
+	if old.Failed != r.Failed && r.Failed != "" {
+		list = append(list, failureOf(r, "given_up", r.Failed))
+	}
+	return list
+}
+
+func failureOf(r fleet.Registration, verdict, reason string) fleet.Failure {
+	return fleet.Failure{Agent: r.Name, Role: r.Role, Project: r.Project, Run: r.Run, Task: r.Task, Instance: r.Instance,
+		Verdict: verdict, Reason: fleet.Line(reason, 400)}
+}

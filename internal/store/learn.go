@@ -1,0 +1,59 @@
+package store
+
+import "custos/internal/fleet"
+
+// learn notes what an action that ended taught about its agent, and what went
+// wrong. A spawn that failed was rolled back, and so is its registration, unless
+// the agent was there before.
+func (t *tx) learn(rec fleet.ActionRecord) error {
+	if rec.Subject.Kind != fleet.KindAgent || rec.Result == nil {
+		return nil
+	}
+	reg, err := t.registration(rec.Subject.Name)
+	if err != nil || reg == nil {
+		return err
+	}
+	if verdict := badStart(rec); verdict != "" {
+		if err := t.fail(failureOf(*reg, verdict, rec.Result.Why)); err != nil {
+			return err
+		}
+	}
+	if neverLived(rec, *reg) {
+		return t.unregister(*reg)
+	}
+	if rec.Result.Registration == nil {
+		return nil
+	}
+	_, err = t.putRegistration(reg.Learn(*rec.Result.Registration))
+	return err
+}
+
+// badStart names the failure of a start; "" for everything else.
+func badStart(rec fleet.ActionRecord) string {
+	switch {
+	case rec.Result.Status != fleet.ResultFailed:
+		return ""
+	case rec.Do == fleet.OrderRecover.Action():
+		return "recovery_failed"
+	case rec.Do == fleet.OrderSpawn.Action():
+		return "start_failed"
+	}
+	return ""
+}
+
+// neverLived says whether a spawn that came to nothing was of a new agent. When
+// it is in doubt whether it came to nothing, the agent stays.
+func neverLived(rec fleet.ActionRecord, reg fleet.Registration) bool {
+	status, learned, was := rec.Result.Status, rec.Result.Registration, rec.Target.Registration
+	return rec.Do == fleet.OrderSpawn.Action() &&
+		(status == fleet.ResultFailed || status == fleet.ResultRefused) &&
+		was != nil && was.Revision == 0 && reg.Instance == "" && (learned == nil || learned.Instance == "")
+}
+
+// unregister removes an agent that never came to life.
+func (t *tx) unregister(r fleet.Registration) error {
+	if _, err := t.exec("DELETE FROM registrations WHERE name = ?", r.Name); err != nil {
+		return err
+	}
+	return t.event(fleet.Event{Kind: "agent.removed", Subject: agentSubject(r.Name), Text: "it was never started"})
+}

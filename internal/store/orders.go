@@ -1,0 +1,212 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"custos/internal/fleet"
+)
+
+// TakeOrder writes down an order, open. One whose ID was taken before is
+// returned as it has become, and fresh is false; when it asks for something else
+// the error is ErrExists.
+func (s *Store) TakeOrder(ctx context.Context, o fleet.Order) (taken fleet.Order, fresh bool, err error) {
+	err = s.write(ctx, "take order "+fleet.Line(o.ID, 80), o.At, func(t *tx) error {
+		old, err := t.order(o.ID)
+		if err != nil {
+			return err
+		}
+		if old != nil {
+			taken = *old
+			if !old.Same(o) {
+				return fmt.Errorf("another order: %w", ErrExists)
+			}
+			return nil
+		}
+		if o.State == "" {
+			o.State = fleet.OrderOpen
+		}
+		taken, fresh = o, true
+		if err := t.saveOrder(o); err != nil {
+			return err
+		}
+		return t.orderEvent("order.taken", o, string(o.Do)+" by "+o.By)
+	})
+	return taken, fresh && err == nil, err
+}
+
+// OrderFilter keeps orders that match every field that is set.
+type OrderFilter struct {
+	ID    string
+	Agent string
+	Open  bool // only those that are not over
+	Limit int  // the newest; 1000 when it is not positive
+}
+
+// Orders lists orders in the order they were given.
+func (s *Store) Orders(ctx context.Context, f OrderFilter) ([]fleet.Order, error) {
+	conds, args := []string{"1 = 1"}, []any{}
+	if f.ID != "" {
+		conds, args = append(conds, "id = ?"), append(args, f.ID)
+	}
+	if f.Agent != "" {
+		conds, args = append(conds, "agent = ?"), append(args, f.Agent)
+	}
+	if f.Open {
+		conds = append(conds, "over = 0")
+	}
+	var bad []badRow
+	newest := "SELECT seq FROM orders WHERE " + strings.Join(conds, " AND ") + " ORDER BY seq DESC LIMIT ?"
+	list, err := collect[fleet.Order](ctx, s.r, &bad, source{
+		table: "orders", key: "id", where: "WHERE seq IN (" + newest + ") ORDER BY seq", args: append(args, atMost(f.Limit)),
+	})
+	if err != nil {
+		return nil, failed("list orders", err)
+	}
+	s.moveAside(ctx, bad)
+	return list, nil
+}
+
+// EndOrder ends an order otherwise than by a pass: a person takes it back, or a
+// spool tells what became of it. One that is over stays as it is: the same state
+// again is no error, another is ErrEnded. One whose action is under way cannot
+// be taken back: ErrConflict.
+func (s *Store) EndOrder(ctx context.Context, id string, state fleet.OrderState, why string, at fleet.Instant) error {
+	return s.write(ctx, "end order "+fleet.Line(id, 80), at, func(t *tx) error {
+		o, err := t.order(id)
+		switch {
+		case err != nil:
+			return err
+		case o == nil:
+			return ErrNotFound
+		case o.IsOver() && o.State == state:
+			return nil
+		case o.IsOver():
+			return fmt.Errorf("it %w as %s", ErrEnded, o.State)
+		case o.Action != "":
+			return fmt.Errorf("%w: action %s is under way", ErrConflict, o.Action)
+		}
+		o.State, o.Guard, o.Why, o.Hint, o.Until = state, "", why, "", fleet.Instant{}
+		if !o.IsOver() {
+			return fmt.Errorf("%q ends no order", state)
+		}
+		return t.putOrder(*o)
+	})
+}
+
+func (r *pastReader) orders(p *fleet.Past) (err error) {
+	p.Orders, err = collect[fleet.Order](r.ctx, r.q, &r.bad, source{
+		table: "orders", key: "id", where: "WHERE over = 0 ORDER BY seq",
+	})
+	return err
+}
+
+// putOrders writes what a pass decided of orders. One that is over stays over;
+// when it was to be answered by an action of this turn, the turn is not lawful.
+func putOrders(t *tx, turn fleet.Turn) error {
+	for _, o := range turn.Plan.Orders {
+		old, err := t.order(o.ID)
+		if err != nil {
+			return err
+		}
+		switch {
+		case old == nil: // damaged, and set aside
+		case !old.IsOver():
+			err = t.putOrder(o)
+		case o.Action != old.Action && o.Action != "":
+			err = fmt.Errorf("order %s: %w", o.ID, ErrConflict)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// answer notes what became of the order that an action answers.
+func (t *tx) answer(rec fleet.ActionRecord) error {
+	if rec.Order == "" || rec.Result == nil {
+		return nil
+	}
+	o, err := t.order(rec.Order)
+	if err != nil || o == nil || o.IsOver() || o.Action != rec.ID {
+		return err
+	}
+	return t.putOrder(o.After(*rec.Result))
+}
+
+// order returns nil for one that is not known, or that was damaged and is set
+// aside now.
+func (t *tx) order(id string) (*fleet.Order, error) {
+	var text string
+	err := t.QueryRowContext(t.ctx, "SELECT json FROM orders WHERE id = ?", id).Scan(&text)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	var o fleet.Order
+	if bad := json.Unmarshal([]byte(text), &o); bad != nil {
+		return nil, t.moveAside(badRow{"orders", "id", id, bad.Error(), text}, wall(t.at.Wall))
+	}
+	return &o, nil
+}
+
+// putOrder writes an order, and logs it when it changed.
+func (t *tx) putOrder(o fleet.Order) error {
+	text, err := encode(o)
+	if err != nil {
+		return err
+	}
+	var same bool
+	err = t.QueryRowContext(t.ctx, "SELECT json = ? FROM orders WHERE id = ?", text, o.ID).Scan(&same)
+	if err != nil || same {
+		return err
+	}
+	if err := t.saveOrder(o); err != nil {
+		return err
+	}
+	kind := "order." + string(o.State)
+	if o.State == fleet.OrderOpen {
+		kind = "order.reopened"
+		if o.Action != "" {
+			kind = "order.planned"
+		}
+	}
+	text = string(o.Do)
+	for _, more := range []string{string(o.Guard), o.Why} {
+		if more != "" {
+			text += ": " + more
+		}
+	}
+	return t.orderEvent(kind, o, text)
+}
+
+func (t *tx) orderEvent(kind string, o fleet.Order, text string) error {
+	e := fleet.Event{Kind: kind, Action: o.Action, Text: fleet.Line(text, 400)}
+	if o.Agent != "" {
+		e.Subject = agentSubject(o.Agent)
+	}
+	return t.event(e)
+}
+
+func (t *tx) saveOrder(o fleet.Order) error {
+	text, err := encode(o)
+	if err != nil {
+		return err
+	}
+	over := 0
+	if o.IsOver() {
+		over = 1
+	}
+	_, err = t.exec(`INSERT INTO orders (id, agent, over, wall, boot, up, json) VALUES (?, ?, ?, ?, ?, ?, ?)
+		ON CONFLICT (id) DO UPDATE SET over = excluded.over, wall = excluded.wall, boot = excluded.boot,
+			up = excluded.up, json = excluded.json`,
+		row(o.ID, o.Agent, over, stamp(t.at), text)...)
+	return err
+}

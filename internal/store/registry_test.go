@@ -1,0 +1,555 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"custos/internal/fleet"
+)
+
+func registered(n string) fleet.Registration {
+	return fleet.Registration{Name: n, Kind: "claude", Owner: fleet.OwnerCustos, Role: "dev", Task: "t-1", Run: "r-1",
+		Desired: fleet.DesiredRunning, DesiredBy: "ann", CreatedAt: at(0)}
+}
+
+func register(t *testing.T, s *Store, r fleet.Registration) fleet.Registration {
+	t.Helper()
+	r, err := s.Register(t.Context(), r, at(0))
+	ok(t, err)
+	return r
+}
+
+func TestRegistrationSurvivesReopening(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "c.db")
+	s := opened(t, path)
+	names := []string{"dev", "dev.1", "it's \"x\"", "a/b c", strings.Repeat("é", 200)}
+	for _, n := range names {
+		register(t, s, registered(n))
+	}
+	_, err := s.Register(t.Context(), registered("dev"), at(0))
+	wantErr(t, err, ErrExists)
+	ok(t, s.Close())
+	s = opened(t, path)
+	p := past(t, s, at(time.Minute))
+	if len(p.Registrations) != len(names) || p.Registrations[0].Revision != 1 {
+		t.Fatalf("registrations %s", asJSON(p.Registrations))
+	}
+	for _, n := range names {
+		r, err := s.Registration(t.Context(), n)
+		ok(t, err)
+		if r.Name != n {
+			t.Errorf("got %q, want %q", r.Name, n)
+		}
+	}
+	_, err = s.Registration(t.Context(), "nobody")
+	wantErr(t, err, ErrNotFound)
+}
+
+// TestTwoWritersLoseNothing: a hundred changes from ten goroutines are a hundred
+// changes.
+func TestTwoWritersLoseNothing(t *testing.T) {
+	s := fresh(t)
+	register(t, s, registered("a"))
+	var wg sync.WaitGroup
+	for range 10 {
+		wg.Go(func() {
+			for range 10 {
+				_, err := s.UpdateRegistration(context.Background(), "a", at(time.Second), func(r fleet.Registration) (fleet.Registration, error) {
+					r.Depth++
+					return r, nil
+				})
+				if err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	r, err := s.Registration(t.Context(), "a")
+	ok(t, err)
+	if r.Depth != 100 || r.Revision != 101 {
+		t.Errorf("depth %d, revision %d", r.Depth, r.Revision)
+	}
+}
+
+func TestUpdateThatFailsChangesNothing(t *testing.T) {
+	s := fresh(t)
+	before := register(t, s, registered("a"))
+	boom := errors.New("boom")
+	_, err := s.UpdateRegistration(t.Context(), "a", at(1), func(r fleet.Registration) (fleet.Registration, error) { r.Task = "x"; return r, boom })
+	wantErr(t, err, boom)
+	_, err = s.UpdateRegistration(t.Context(), "zed", at(1), func(r fleet.Registration) (fleet.Registration, error) { return r, nil })
+	wantErr(t, err, ErrNotFound)
+	after, err := s.Registration(t.Context(), "a")
+	ok(t, err)
+	if d := cmp.Diff(asJSON(before), asJSON(after)); d != "" {
+		t.Error(d)
+	}
+}
+
+// TestOutdatedTurnIsRefused: a turn that rests on a registration which another
+// has changed meanwhile is not committed, and nothing of it.
+func TestOutdatedTurnIsRefused(t *testing.T) {
+	s := fresh(t)
+	old := register(t, s, registered("a"))
+	_, err := s.UpdateRegistration(t.Context(), "a", at(1), func(r fleet.Registration) (fleet.Registration, error) {
+		r.Desired, r.DesiredBy = fleet.DesiredStopped, "ann"
+		return r, nil
+	})
+	ok(t, err)
+	old.SessionID = "s1"
+	turn := fleet.Turn{At: at(2), Registrations: []fleet.Registration{old}, Plan: fleet.Plan{Actions: []fleet.Action{action("a1")}}}
+	wantErr(t, s.Commit(t.Context(), turn), ErrConflict)
+	p := past(t, s, at(3))
+	if len(p.Actions) != 0 || p.Registrations[0].Desired != fleet.DesiredStopped {
+		t.Errorf("half a turn was committed: %s", asJSON(p))
+	}
+	turn.Registrations = []fleet.Registration{p.Registrations[0]}
+	turn.Registrations[0].SessionID = "s1"
+	for range 2 { // twice is once
+		ok(t, s.Commit(t.Context(), turn))
+	}
+	if p = past(t, s, at(3)); p.Registrations[0].Revision != 3 || p.Registrations[0].SessionID != "s1" {
+		t.Errorf("registration %s", asJSON(p.Registrations))
+	}
+	gone := registered("gone")
+	gone.Revision = 4
+	wantErr(t, s.Commit(t.Context(), fleet.Turn{At: at(4), Registrations: []fleet.Registration{gone}}), ErrConflict)
+}
+
+func TestStartLiftsTheMark(t *testing.T) {
+	s := fresh(t)
+	r := registered("a")
+	r.Desired = fleet.DesiredStopped
+	r = register(t, s, r)
+	ok(t, s.StopMark(t.Context(), agentSubject("a"), "ann", at(1)))
+	r.Task = "other"
+	ok(t, s.Commit(t.Context(), fleet.Turn{At: at(2), Registrations: []fleet.Registration{r}}))
+	p := past(t, s, at(3))
+	if len(p.Stopped) != 1 {
+		t.Fatal("the mark is lifted by any change")
+	}
+	r = p.Registrations[0]
+	r.Desired, r.DesiredBy = fleet.DesiredRunning, "ann"
+	ok(t, s.Commit(t.Context(), fleet.Turn{At: at(3), Registrations: []fleet.Registration{r}}))
+	if p = past(t, s, at(4)); len(p.Stopped) != 0 {
+		t.Error("a person started it, and the mark is still there")
+	}
+}
+
+func TestFailures(t *testing.T) {
+	s := fresh(t)
+	register(t, s, registered("a"))
+	change := func(do func(*fleet.Registration)) {
+		t.Helper()
+		_, err := s.UpdateRegistration(t.Context(), "a", at(time.Second), func(r fleet.Registration) (fleet.Registration, error) { do(&r); return r, nil })
+		ok(t, err)
+	}
+	exit := func(e fleet.Exit) func(*fleet.Registration) {
+		return func(r *fleet.Registration) { e.At = at(time.Second); r.Exit = &e }
+	}
+	change(func(r *fleet.Registration) { r.Instance = "i1" })
+	change(exit(fleet.Exit{Status: fleet.Known(3)}))
+	change(exit(fleet.Exit{Status: fleet.Known(3), OOM: true})) // the same end, better known
+	change(func(r *fleet.Registration) { r.Instance, r.Exit = "i2", nil })
+	change(exit(fleet.Exit{Status: fleet.Known(0)}))
+	change(func(r *fleet.Registration) { r.Instance, r.Exit = "i3", nil })
+	change(exit(fleet.Exit{Signal: fleet.Known(15), Asked: "ann"}))
+	change(func(r *fleet.Registration) { r.Failed = "3 of 3" })
+	a := agentAction("x1", "recover")
+	ok(t, s.Commit(t.Context(), fleet.Turn{At: at(1), Plan: fleet.Plan{Actions: []fleet.Action{a}}}))
+	ok(t, s.Finish(t.Context(), fleet.Result{ActionID: "x1", Status: fleet.ResultFailed, Why: "no such session", Ended: at(2 * time.Second)}))
+	ok(t, s.Fail(t.Context(), fleet.Failure{Agent: "b", Reason: "a model says so", Tier: 1, Verdict: "stop", At: at(time.Minute)}))
+	list, err := s.Failures(t.Context(), FailureFilter{Agent: "a"})
+	ok(t, err)
+	var got []string
+	for _, f := range list {
+		got = append(got, f.Verdict+" "+f.Instance+" "+f.Reason)
+		if f.Role != "dev" || f.Task != "t-1" || f.Run != "r-1" || f.At.IsZero() {
+			t.Errorf("failure %s", asJSON(f))
+		}
+	}
+	want := []string{"crashed i1 ended with status 3", "given_up i3 3 of 3", "recovery_failed i3 no such session"}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Error(d)
+	}
+	list, err = s.Failures(t.Context(), FailureFilter{Limit: 1})
+	ok(t, err)
+	if len(list) != 1 || list[0].Agent != "b" || list[0].ID != 4 {
+		t.Errorf("newest %s", asJSON(list))
+	}
+	if list, err = s.Failures(t.Context(), FailureFilter{Since: at(time.Hour)}); err != nil || len(list) != 0 {
+		t.Errorf("since: %s, %v", asJSON(list), err)
+	}
+	if got := kinds(t, s, EventFilter{Subject: agentSubject("a")}); !strings.HasPrefix(got, "agent.registered agent.started agent.ended agent.started agent.ended agent.started agent.ended agent.failed") {
+		t.Errorf("events %s", got)
+	}
+}
+
+func agentAction(id, do string) fleet.Action {
+	return fleet.Action{ID: id, Do: do, Subject: agentSubject("a"), For: fleet.AlertKey{Rule: "order", Subject: agentSubject("a")}, Attempt: 1}
+}
+
+// TestFinishLearns: what an action learned is kept, what people want is not
+// touched by it.
+func TestFinishLearns(t *testing.T) {
+	s := fresh(t)
+	was := register(t, s, registered("a"))
+	ok(t, s.Commit(t.Context(), fleet.Turn{At: at(1), Plan: fleet.Plan{Actions: []fleet.Action{agentAction("x1", "spawn")}}}))
+	_, err := s.UpdateRegistration(t.Context(), "a", at(2), func(r fleet.Registration) (fleet.Registration, error) {
+		r.Desired, r.DesiredBy = fleet.DesiredStopped, "bob"
+		return r, nil
+	})
+	ok(t, err)
+	was.Instance, was.Process, was.Worktree, was.PromptState = "i1", fleet.ProcessID{PID: 7, Start: 9}, "/w/a", fleet.DeliverySent
+	was.Checkpoint = &fleet.Checkpoint{At: at(1), Head: "abc"}
+	ok(t, s.Finish(t.Context(), fleet.Result{ActionID: "x1", Status: fleet.ResultDone, Ended: at(3), Registration: &was}))
+	r, err := s.Registration(t.Context(), "a")
+	ok(t, err)
+	if r.Instance != "i1" || r.Process != was.Process || r.Worktree != "/w/a" || r.PromptState != fleet.DeliverySent || r.Checkpoint == nil {
+		t.Errorf("not learned: %s", asJSON(r))
+	}
+	if r.Desired != fleet.DesiredStopped || r.DesiredBy != "bob" {
+		t.Errorf("the stop of a person was undone: %s", asJSON(r))
+	}
+}
+
+// TestFailedSpawnLeavesNothing: a new agent that never lived is forgotten; one
+// that was there before stays.
+func TestFailedSpawnLeavesNothing(t *testing.T) {
+	for _, c := range []struct {
+		status   fleet.ResultStatus
+		revision int64
+		stays    bool
+	}{
+		{fleet.ResultFailed, 0, false}, {fleet.ResultRefused, 0, false}, {fleet.ResultInDoubt, 0, true}, {fleet.ResultDone, 0, true}, {fleet.ResultFailed, 1, true},
+	} {
+		s := fresh(t)
+		r := registered("a")
+		if c.revision > 0 {
+			r = register(t, s, r)
+		}
+		a := agentAction("x1", "spawn")
+		target := r
+		a.Target.Registration = &target
+		turn := fleet.Turn{At: at(1), Plan: fleet.Plan{Actions: []fleet.Action{a}}}
+		if c.revision == 0 {
+			turn.Registrations = []fleet.Registration{r}
+		}
+		ok(t, s.Commit(t.Context(), turn))
+		ok(t, s.Finish(t.Context(), fleet.Result{ActionID: "x1", Status: c.status, Ended: at(2)}))
+		_, err := s.Registration(t.Context(), "a")
+		if stays := err == nil; stays != c.stays {
+			t.Errorf("%+v: stays %v", c, stays)
+		}
+	}
+}
+
+func TestOrderLife(t *testing.T) {
+	s := fresh(t)
+	o := fleet.Order{ID: "o1", Do: fleet.OrderNudge, Agent: "a", By: "ann", At: at(0), Text: "go"}
+	taken, first, err := s.TakeOrder(t.Context(), o)
+	ok(t, err)
+	if !first || taken.State != fleet.OrderOpen {
+		t.Fatalf("taken %v %s", first, asJSON(taken))
+	}
+	o.At = at(time.Hour)
+	taken, first, err = s.TakeOrder(t.Context(), o)
+	ok(t, err)
+	if first || taken.At != at(0) {
+		t.Errorf("the same order was taken twice: %s", asJSON(taken))
+	}
+	o.Text = "stop"
+	_, _, err = s.TakeOrder(t.Context(), o)
+	wantErr(t, err, ErrExists)
+
+	queued := taken
+	queued.State, queued.Guard, queued.Why = fleet.OrderQueued, fleet.GuardState, "it is working"
+	ok(t, s.Commit(t.Context(), fleet.Turn{At: at(1), Plan: fleet.Plan{Orders: []fleet.Order{queued}}}))
+	planned := queued
+	planned.State, planned.Guard, planned.Why, planned.Action = fleet.OrderOpen, "", "", "x1"
+	a := agentAction("x1", "nudge")
+	a.Order = "o1"
+	turn := fleet.Turn{At: at(2), Plan: fleet.Plan{Actions: []fleet.Action{a}, Orders: []fleet.Order{planned}}}
+	for range 2 {
+		ok(t, s.Commit(t.Context(), turn))
+	}
+	wantErr(t, s.EndOrder(t.Context(), "o1", fleet.OrderRefused, "taken back", at(2)), ErrConflict)
+	if p := past(t, s, at(3)); len(p.Orders) != 1 || p.Orders[0].Action != "x1" {
+		t.Errorf("orders %s", asJSON(p.Orders))
+	}
+	ok(t, s.Finish(t.Context(), fleet.Result{ActionID: "x1", Status: fleet.ResultRefused, Why: "it works now", Ended: at(3)}))
+	if p := past(t, s, at(3)); p.Orders[0].Action != "" || p.Orders[0].State != fleet.OrderOpen || p.Orders[0].Why != "it works now" {
+		t.Errorf("orders %s", asJSON(p.Orders))
+	}
+	ok(t, s.EndOrder(t.Context(), "o1", fleet.OrderRefused, "taken back", at(4)))
+	ok(t, s.EndOrder(t.Context(), "o1", fleet.OrderRefused, "taken back", at(4)))
+	wantErr(t, s.EndOrder(t.Context(), "o1", fleet.OrderDone, "", at(4)), ErrEnded)
+	wantErr(t, s.EndOrder(t.Context(), "o9", fleet.OrderDone, "", at(4)), ErrNotFound)
+	if p := past(t, s, at(5)); len(p.Orders) != 0 {
+		t.Errorf("orders %s", asJSON(p.Orders))
+	}
+	if got := kinds(t, s, EventFilter{Subject: agentSubject("a")}); got !=
+		"order.taken order.queued action.planned order.planned action.ended order.reopened order.refused" {
+		t.Errorf("events %s", got)
+	}
+}
+
+// TestOrderTakenBack: a turn that was to carry out an order which is over by
+// now is refused whole; one that only says why it waits leaves it over.
+func TestOrderTakenBack(t *testing.T) {
+	s := fresh(t)
+	o, _, err := s.TakeOrder(t.Context(), fleet.Order{ID: "o1", Do: fleet.OrderStop, Agent: "a", By: "ann", At: at(0)})
+	ok(t, err)
+	ok(t, s.EndOrder(t.Context(), "o1", fleet.OrderRefused, "taken back", at(1)))
+	a := agentAction("x1", "stop")
+	a.Order, o.Action = "o1", "x1"
+	wantErr(t, s.Commit(t.Context(), fleet.Turn{At: at(2), Plan: fleet.Plan{Actions: []fleet.Action{a}, Orders: []fleet.Order{o}}}), ErrConflict)
+	o.Action, o.State, o.Why = "", fleet.OrderQueued, "frozen"
+	ok(t, s.Commit(t.Context(), fleet.Turn{At: at(2), Plan: fleet.Plan{Orders: []fleet.Order{o}}}))
+	list, err := s.Orders(t.Context(), OrderFilter{ID: "o1"})
+	ok(t, err)
+	if p := past(t, s, at(3)); len(p.Actions) != 0 || list[0].State != fleet.OrderRefused {
+		t.Errorf("%s %s", asJSON(p.Actions), asJSON(list))
+	}
+}
+
+func TestOrdersInTheOrderGiven(t *testing.T) {
+	s := fresh(t)
+	for _, id := range []string{"z", "a", "m"} {
+		_, _, err := s.TakeOrder(t.Context(), fleet.Order{ID: id, Do: fleet.OrderNudge, Agent: "x" + id, By: "ann", Text: "t", At: at(0)})
+		ok(t, err)
+	}
+	ids := func(f OrderFilter) string {
+		list, err := s.Orders(t.Context(), f)
+		ok(t, err)
+		var out []string
+		for _, o := range list {
+			out = append(out, o.ID)
+		}
+		return strings.Join(out, " ")
+	}
+	ok(t, s.EndOrder(t.Context(), "a", fleet.OrderExpired, "", at(1)))
+	for want, f := range map[string]OrderFilter{"z a m": {}, "z m": {Open: true}, "a m": {Limit: 2}, "m": {Agent: "xm"}} {
+		if got := ids(f); got != want {
+			t.Errorf("%+v: %s, want %s", f, got, want)
+		}
+	}
+	var p []string
+	for _, o := range past(t, s, at(1)).Orders {
+		p = append(p, o.ID)
+	}
+	if !slices.Equal(p, []string{"z", "m"}) {
+		t.Errorf("past %v", p)
+	}
+}
+
+func TestRetiredFade(t *testing.T) {
+	s := fresh(t)
+	r := registered("a")
+	r.Desired = fleet.DesiredRetired
+	register(t, s, r)
+	register(t, s, registered("b"))
+	_, _, err := s.TakeOrder(t.Context(), fleet.Order{ID: "o1", Do: fleet.OrderStop, Agent: "b", By: "ann", At: at(0)})
+	ok(t, err)
+	if p := past(t, s, at(23*time.Hour)); len(p.Registrations) != 2 {
+		t.Errorf("a retired one is forgotten within a day: %s", asJSON(p.Registrations))
+	}
+	later := at(40 * 24 * time.Hour)
+	if p := past(t, s, later); len(p.Registrations) != 1 || len(p.Orders) != 1 {
+		t.Errorf("past %s", asJSON(p))
+	}
+	ok(t, s.EndOrder(t.Context(), "o1", fleet.OrderDone, "", at(0)))
+	ok(t, s.Trim(t.Context(), later))
+	all, err := s.Registrations(t.Context())
+	ok(t, err)
+	orders, err := s.Orders(t.Context(), OrderFilter{})
+	ok(t, err)
+	if len(all) != 1 || all[0].Name != "b" || len(orders) != 0 {
+		t.Errorf("left: %s %s", asJSON(all), asJSON(orders))
+	}
+}
+
+func TestDamagedRowsAreSetAside(t *testing.T) {
+	s := fresh(t)
+	register(t, s, registered("a"))
+	_, _, err := s.TakeOrder(t.Context(), fleet.Order{ID: "o1", Do: fleet.OrderStop, Agent: "a", By: "ann", At: at(0)})
+	ok(t, err)
+	for _, table := range []string{"registrations", "orders"} {
+		if _, err := s.w.Exec("UPDATE " + table + " SET json = '{'"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if p := past(t, s, at(1)); len(p.Registrations)+len(p.Orders) != 0 {
+		t.Errorf("past %s", asJSON(p))
+	}
+	aside, err := s.SetAside(t.Context())
+	ok(t, err)
+	if len(aside) != 2 {
+		t.Errorf("set aside %s", asJSON(aside))
+	}
+	register(t, s, registered("a"))
+}
+
+// TestRegistryAgainstModel drives registrations and orders with random steps and
+// compares with what they should be.
+func TestRegistryAgainstModel(t *testing.T) {
+	someChecks(t)
+	dir, n := t.TempDir(), 0
+	rapid.Check(t, func(t *rapid.T) {
+		n++
+		s, err := Open(context.Background(), Options{Path: filepath.Join(dir, fmt.Sprint(n, ".db")), synchronous: "OFF"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = s.Close() }()
+		m := registryModel{t: t, s: s, regs: map[string]fleet.Registration{}, orders: map[string]fleet.Order{}}
+		t.Repeat(map[string]func(*rapid.T){"": m.check, "register": m.register, "commit": m.commit, "take": m.take, "finish": m.finish, "end": m.end})
+	})
+}
+
+type registryModel struct {
+	t      *rapid.T
+	s      *Store
+	regs   map[string]fleet.Registration
+	orders map[string]fleet.Order
+	given  []string
+	open   []fleet.Action
+	n      int
+}
+
+func (m *registryModel) now() fleet.Instant { m.n++; return at(time.Duration(m.n) * time.Second) }
+
+func (m *registryModel) register(t *rapid.T) {
+	n := draw(t, "name", "a", "b")
+	_, known := m.regs[n]
+	r, err := m.s.Register(context.Background(), registered(n), m.now())
+	if known != errors.Is(err, ErrExists) {
+		t.Fatalf("register %s: %v", n, err)
+	}
+	if !known {
+		m.regs[n] = r
+	}
+}
+
+// commit changes a registration that may be known in an outdated revision, and
+// plans an action for an order.
+func (m *registryModel) commit(t *rapid.T) {
+	turn := fleet.Turn{At: m.now()}
+	lawful := true
+	if r, known := m.regs[draw(t, "name", "a", "b")]; known {
+		r.Depth++
+		if rapid.IntRange(0, 3).Draw(t, "outdated") == 3 {
+			r.Revision--
+			lawful = false
+		}
+		turn.Registrations = append(turn.Registrations, r)
+	}
+	if o, known := m.orders[draw(t, "order", "o1", "o2", "o3")]; known && !o.IsOver() && o.Action == "" {
+		a := agentAction(fmt.Sprint("x", m.n), "nudge")
+		a.Order, o.Action, o.State, o.Why = o.ID, a.ID, fleet.OrderOpen, ""
+		turn.Plan.Actions, turn.Plan.Orders = []fleet.Action{a}, []fleet.Order{o}
+	}
+	err := m.s.Commit(context.Background(), turn)
+	if lawful != (err == nil) || !lawful && !errors.Is(err, ErrConflict) {
+		t.Fatalf("commit: %v, lawful %v", err, lawful)
+	}
+	if !lawful {
+		return
+	}
+	for _, r := range turn.Registrations {
+		r.Revision++
+		m.regs[r.Name] = r
+	}
+	for _, o := range turn.Plan.Orders {
+		m.orders[o.ID] = o
+	}
+	m.open = append(m.open, turn.Plan.Actions...)
+}
+
+func (m *registryModel) take(t *rapid.T) {
+	o := fleet.Order{ID: draw(t, "order", "o1", "o2", "o3"), Do: fleet.OrderNudge, Agent: "a", By: "ann", At: m.now(), Text: draw(t, "text", "x", "x", "y")}
+	old, known := m.orders[o.ID]
+	got, first, err := m.s.TakeOrder(context.Background(), o)
+	switch {
+	case known && old.Text != o.Text:
+		if !errors.Is(err, ErrExists) || first {
+			t.Fatalf("take: %v %v", first, err)
+		}
+	case err != nil || first == known:
+		t.Fatalf("take: %v %v", first, err)
+	case !known:
+		m.orders[o.ID], m.given = got, append(m.given, o.ID)
+	}
+}
+
+func (m *registryModel) finish(t *rapid.T) {
+	if len(m.open) == 0 {
+		return
+	}
+	a := m.open[0]
+	m.open = m.open[1:]
+	r := fleet.Result{ActionID: a.ID, Do: a.Do, Subject: a.Subject, Ended: m.now(), Why: "w",
+		Status: fleet.ResultStatus(draw(t, "status", "done", "failed", "refused", "unverified", "in_doubt"))}
+	if reg, known := m.regs["a"]; known && rapid.Bool().Draw(t, "learned") {
+		reg.Instance, reg.Desired = a.ID, fleet.DesiredRetired // which is not its to say
+		r.Registration = &reg
+		reg.Desired = m.regs["a"].Desired
+		defer func() { reg.Revision++; m.regs["a"] = reg }()
+		learned := reg
+		learned.Desired = fleet.DesiredRetired
+		r.Registration = &learned
+	}
+	if err := m.s.Finish(context.Background(), r); err != nil {
+		t.Fatal(err)
+	}
+	m.orders[a.Order] = m.orders[a.Order].After(r)
+}
+
+func (m *registryModel) end(t *rapid.T) {
+	o, known := m.orders[draw(t, "order", "o1", "o2", "o3")]
+	if !known {
+		return
+	}
+	err := m.s.EndOrder(context.Background(), o.ID, fleet.OrderRefused, "back", m.now())
+	lawful := o.State == fleet.OrderRefused || !o.IsOver() && o.Action == ""
+	if lawful != (err == nil) {
+		t.Fatalf("end %+v: %v", o, err)
+	}
+	if lawful && !o.IsOver() {
+		o.State, o.Why = fleet.OrderRefused, "back"
+		m.orders[o.ID] = o
+	}
+}
+
+func (m *registryModel) check(t *rapid.T) {
+	p, err := m.s.Past(context.Background(), at(time.Duration(m.n)*time.Second))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var regs []fleet.Registration
+	for _, n := range []string{"a", "b"} {
+		if r, known := m.regs[n]; known {
+			regs = append(regs, r)
+		}
+	}
+	var orders []fleet.Order
+	for _, id := range m.given {
+		if o := m.orders[id]; !o.IsOver() {
+			orders = append(orders, o)
+		}
+	}
+	if d := cmp.Diff(asJSON(fleet.Past{Registrations: regs, Orders: orders}), asJSON(fleet.Past{Registrations: p.Registrations, Orders: p.Orders})); d != "" {
+		t.Fatalf("past (- want, + got):\n%s", d)
+	}
+}

@@ -1,0 +1,327 @@
+package shim
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// ErrNotStarted says that no agent is recorded for an instance: none was
+// started, or its shim is still about to.
+var ErrNotStarted = errors.New("not started")
+
+// ErrFailed says that the shim could not start the agent: nothing runs.
+var ErrFailed = errors.New("could not be started")
+
+// ID names a process within one boot.
+type ID struct {
+	PID   int    `json:"pid"`
+	Start uint64 `json:"start"` // clock ticks since boot, field 22 of /proc/PID/stat
+}
+
+// At is a moment, told by both clocks.
+type At struct {
+	Wall time.Time     `json:"wall"`
+	Up   time.Duration `json:"up_ns"` // CLOCK_BOOTTIME
+	Boot string        `json:"boot"`
+}
+
+// Claim says who owns an instance.
+type Claim struct {
+	Key  string `json:"key"`
+	Shim ID     `json:"shim"` // zero: the instance was given up by Void
+	At   At     `json:"at"`
+}
+
+// Started is the record of an agent that was started.
+type Started struct {
+	Key       string `json:"key"`
+	Name      string `json:"name"`
+	Shim      ID     `json:"shim"`
+	Agent     ID     `json:"agent"`
+	PGID      int    `json:"pgid"` // the agent's process group, and session
+	At        At     `json:"at"`
+	Headless  bool   `json:"headless"`
+	Input     bool   `json:"input"`      // it reads DIR/stdin
+	LogMax    int64  `json:"log_max"`    // bytes kept of each log
+	MemoryMax int64  `json:"memory_max"` // bytes, as asked for
+	Cap       string `json:"cap"`        // what holds the memory: cgroup or none
+	CapWhy    string `json:"cap_why"`    // why none
+	Cgroup    string `json:"cgroup"`     // folder of the agent's own cgroup
+}
+
+// Exit is how an agent ended.
+type Exit struct {
+	Key    string        `json:"key"`
+	Agent  ID            `json:"agent"`
+	Status *int          `json:"status"` // exactly one of Status and Signal
+	Signal *int          `json:"signal"`
+	Core   bool          `json:"core"`
+	OOM    *bool         `json:"oom"`     // nil: it cannot be told
+	Hangup bool          `json:"hangup"`  // its terminal had been closed before
+	MaxRSS int64         `json:"max_rss"` // bytes, largest process of its tree
+	CPU    time.Duration `json:"cpu_ns"`
+	At     At            `json:"at"`
+}
+
+// Failure is why no agent was started.
+type Failure struct {
+	Key   string `json:"key"`
+	Error string `json:"error"`
+	At    At     `json:"at"`
+}
+
+// Left is a descendant that outlived its agent.
+type Left struct {
+	ID
+	Name string `json:"name"`
+}
+
+// maxFile is many times what a shim writes. A larger file is not a shim's.
+const maxFile = 1 << 20
+
+// Read returns what is known of the instance in dir: how its agent was started
+// and, once it has ended, how. It fails with ErrNotStarted when there is no
+// record yet, with ErrFailed when the shim could not start the agent, and with
+// an error that names the file when one is torn or not a shim's. A nil Exit says
+// only that none is written: with the shim gone, the end is unknown.
+func Read(dir string) (Started, *Exit, error) {
+	var s Started
+	key := filepath.Base(dir)
+	err := decode(filepath.Join(dir, "started.json"), &s, func() error { return s.check(key) })
+	if errors.Is(err, fs.ErrNotExist) {
+		return Started{}, nil, whyNot(dir)
+	}
+	if err != nil {
+		return Started{}, nil, err
+	}
+	var x Exit
+	err = decode(filepath.Join(dir, "exit.json"), &x, func() error { return x.check(s) })
+	if errors.Is(err, fs.ErrNotExist) {
+		return s, nil, nil
+	}
+	if err != nil {
+		return s, nil, err
+	}
+	return s, &x, nil
+}
+
+// whyNot tells an instance that failed from one that has not begun.
+func whyNot(dir string) error {
+	var f Failure
+	err := decode(filepath.Join(dir, "failed.json"), &f, func() error { return checkKey(f.Key, filepath.Base(dir)) })
+	switch {
+	case err == nil:
+		return fmt.Errorf("agent of %s %w: %s", dir, ErrFailed, f.Error)
+	case errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("agent of %s: %w", dir, ErrNotStarted)
+	}
+	return err
+}
+
+// ReadClaim returns who owns the instance in dir; fs.ErrNotExist when nobody does.
+func ReadClaim(dir string) (Claim, error) {
+	var c Claim
+	err := decode(filepath.Join(dir, "claim"), &c, func() error { return checkKey(c.Key, filepath.Base(dir)) })
+	return c, err
+}
+
+// ReadLeft returns the descendants that have outlived the agent of dir, as the
+// shim last listed them.
+func ReadLeft(dir string) ([]Left, error) {
+	var l struct {
+		Key   string `json:"key"`
+		Procs []Left `json:"procs"`
+	}
+	err := decode(filepath.Join(dir, "left.json"), &l, func() error { return checkKey(l.Key, filepath.Base(dir)) })
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	return l.Procs, err
+}
+
+func (s Started) check(key string) error {
+	switch {
+	case checkKey(s.Key, key) != nil:
+		return checkKey(s.Key, key)
+	case s.Shim.PID <= 1 || s.Shim.Start == 0 || s.Agent.PID <= 1 || s.Agent.Start == 0:
+		return errors.New("it names no process")
+	case s.At.Boot == "":
+		return errors.New("it names no boot")
+	case s.Cap != "cgroup" && s.Cap != "none":
+		return fmt.Errorf("memory cap %q is neither cgroup nor none", s.Cap)
+	}
+	return nil
+}
+
+func (x Exit) check(s Started) error {
+	switch {
+	case x.Agent != s.Agent || x.Key != s.Key:
+		return errors.New("it is of another agent than started.json")
+	case (x.Status == nil) == (x.Signal == nil):
+		return errors.New("want either a status or a signal")
+	case x.Status != nil && (*x.Status < 0 || *x.Status > 255):
+		return fmt.Errorf("status %d is none", *x.Status)
+	case x.Signal != nil && (*x.Signal < 1 || *x.Signal > 64):
+		return fmt.Errorf("signal %d is none", *x.Signal)
+	}
+	return nil
+}
+
+func checkKey(got, want string) error {
+	if got != want || !IsKey(got) {
+		return fmt.Errorf("it is of instance %q, not of %q", got, want)
+	}
+	return nil
+}
+
+// decode reads one file of a shim, and checks it.
+func decode(path string, into any, check func() error) error {
+	text, err := slurp(path)
+	if err != nil {
+		return fmt.Errorf("cannot read %s: %w", path, err)
+	}
+	if err := parse(text, into); err != nil {
+		return fmt.Errorf("cannot use %s: %w", path, err)
+	}
+	if err := check(); err != nil {
+		return fmt.Errorf("cannot use %s: %w", path, err)
+	}
+	return nil
+}
+
+// parse reads JSON of the one version there is. Unknown fields are ignored: a
+// newer shim may say more.
+func parse(text []byte, into any) error {
+	var v struct {
+		V int `json:"v"`
+	}
+	if err := json.Unmarshal(text, &v); err != nil {
+		return err
+	}
+	if v.V != 1 {
+		return fmt.Errorf("version %d is not 1", v.V)
+	}
+	return json.Unmarshal(text, into)
+}
+
+// slurp reads a regular file, never a link, a device or a pipe that somebody
+// put there.
+func slurp(path string) ([]byte, error) {
+	f, err := os.OpenFile(path, os.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, errors.New("it is no regular file")
+	}
+	text, err := io.ReadAll(io.LimitReader(f, maxFile+1))
+	if err == nil && len(text) > maxFile {
+		err = fmt.Errorf("it is longer than %d bytes", maxFile)
+	}
+	return text, err
+}
+
+// Record is one instance found by List.
+type Record struct {
+	Dir     string
+	Started Started
+	Exit    *Exit
+	Left    []Left
+	Err     error // from Read or ReadLeft
+}
+
+// List reads every instance below root, in the order of their names. What has
+// no claim is no instance, and is left out; a root that does not exist has none.
+func List(root string) ([]Record, error) {
+	entries, err := os.ReadDir(root)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("cannot list agents: %w", err)
+	}
+	var all []Record
+	for _, e := range entries {
+		dir := Dir(root, e.Name())
+		if !e.IsDir() || !IsKey(e.Name()) {
+			continue
+		}
+		if _, err := os.Lstat(filepath.Join(dir, "claim")); err != nil {
+			continue
+		}
+		r := Record{Dir: dir}
+		r.Started, r.Exit, r.Err = Read(dir)
+		if r.Err == nil && r.Exit != nil {
+			r.Left, r.Err = ReadLeft(dir)
+		}
+		all = append(all, r)
+	}
+	return all, nil
+}
+
+// Void gives up an instance whose shim has not begun, for good: a shim that
+// comes late, because tmux was frozen or the machine was, finds the claim taken.
+// It fails with fs.ErrExist when a shim, or an earlier Void, was first.
+func Void(dir string) error {
+	text, err := json.Marshal(struct {
+		V int `json:"v"`
+		Claim
+	}{1, Claim{Key: filepath.Base(dir), At: At{Wall: time.Now().UTC()}}})
+	if err != nil {
+		return fmt.Errorf("cannot give up %s: %w", dir, err)
+	}
+	tmp := filepath.Join(dir, ".void")
+	if err := os.WriteFile(tmp, append(text, '\n'), 0o600); err != nil {
+		return fmt.Errorf("cannot give up %s: %w", dir, err)
+	}
+	defer os.Remove(tmp)
+	if err := os.Link(tmp, filepath.Join(dir, "claim")); err != nil {
+		return fmt.Errorf("cannot give up %s: %w", dir, err)
+	}
+	return nil
+}
+
+// Tail returns at most max bytes from the end of what a headless agent printed,
+// over the rotation of its log.
+func Tail(dir string, max int64) ([]byte, error) {
+	now, err := tail(filepath.Join(dir, "stdout.log"), max)
+	if err != nil || int64(len(now)) >= max {
+		return now, err
+	}
+	before, err := tail(filepath.Join(dir, "stdout.log.1"), max-int64(len(now)))
+	if errors.Is(err, fs.ErrNotExist) {
+		return now, nil
+	}
+	return append(before, now...), err
+}
+
+func tail(path string, max int64) ([]byte, error) {
+	f, err := os.OpenFile(path, os.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, fmt.Errorf("cannot read what the agent printed: %w", err)
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, fmt.Errorf("cannot read what the agent printed: %w", err)
+	}
+	n := min(max, info.Size())
+	text, err := io.ReadAll(io.NewSectionReader(f, info.Size()-n, n))
+	if err != nil {
+		return nil, fmt.Errorf("cannot read what the agent printed: %w", err)
+	}
+	return text, nil
+}
