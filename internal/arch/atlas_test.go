@@ -35,7 +35,7 @@ func atlas() []row {
 		{pkg: "internal/assess", may: "fleet rules agent", pure: true, why: "stage 2"},
 		{pkg: "internal/decide", may: "fleet", pure: true, why: "stage 3"},
 		{pkg: "internal/act", may: "fleet", why: "stage 4"},
-		{pkg: "internal/act/*", may: "fleet act session agent formula ledger sys/*", why: "actions: the only ones given Writers"},
+		{pkg: "internal/act/*", may: "fleet act act/agentrun session agent formula ledger sys/*", why: "actions: the only ones given Writers; those on agents share agentrun"},
 		{pkg: "internal/report", may: "fleet", why: "stage 5"},
 		{pkg: "internal/report/*", may: "fleet report sys/*", why: "notifiers"},
 		{pkg: "internal/loop", may: "fleet ledger " + stages, why: "where the stages meet, and records follow from the plan"},

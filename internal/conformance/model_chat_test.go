@@ -62,7 +62,7 @@ func (w chatWire) say(s *sink, words []string, pause func() bool) {
 }
 
 func (w chatWire) call(s *sink, tool string, args object) {
-	calls := []any{object{"index": 0, "id": "call_mock1", "type": "function", "function": object{"name": tool, "arguments": string(encode(args))}}}
+	calls := []any{object{"index": 0, "id": "call_" + s.id, "type": "function", "function": object{"name": tool, "arguments": string(encode(args))}}}
 	if !s.stream {
 		w.whole(s, object{"role": "assistant", "content": nil, "tool_calls": calls}, "tool_calls")
 		return
@@ -77,7 +77,7 @@ func (w chatWire) finish(s *sink, why string) {
 }
 
 func (chatWire) chunk(s *sink, delta object, why any) {
-	data := object{"id": "chatcmpl-mock", "object": "chat.completion.chunk", "created": 1, "model": "mock-model",
+	data := object{"id": "chatcmpl-" + s.id, "object": "chat.completion.chunk", "created": 1, "model": "mock-model",
 		"choices": []any{object{"index": 0, "delta": delta, "finish_reason": why}}}
 	if why != nil {
 		data["usage"] = object{"prompt_tokens": 10, "completion_tokens": 10, "total_tokens": 20}
@@ -86,7 +86,7 @@ func (chatWire) chunk(s *sink, delta object, why any) {
 }
 
 func (chatWire) whole(s *sink, message object, why string) {
-	writeJSON(s.w, 200, object{"id": "chatcmpl-mock", "object": "chat.completion", "created": 1, "model": "mock-model",
+	writeJSON(s.w, 200, object{"id": "chatcmpl-" + s.id, "object": "chat.completion", "created": 1, "model": "mock-model",
 		"choices": []any{object{"index": 0, "message": message, "finish_reason": why}},
 		"usage":   object{"prompt_tokens": 10, "completion_tokens": 10, "total_tokens": 20}})
 }

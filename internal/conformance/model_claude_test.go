@@ -46,7 +46,7 @@ func (claudeWire) tool(offered []string) (string, object) {
 
 func (w claudeWire) say(s *sink, words []string, pause func() bool) {
 	if !s.stream {
-		writeJSON(s.w, 200, w.message([]any{object{"type": "text", "text": strings.Join(words, "")}}, "end_turn"))
+		writeJSON(s.w, 200, w.message(s.id, []any{object{"type": "text", "text": strings.Join(words, "")}}, "end_turn"))
 		return
 	}
 	w.begin(s, object{"type": "text", "text": ""})
@@ -60,9 +60,9 @@ func (w claudeWire) say(s *sink, words []string, pause func() bool) {
 }
 
 func (w claudeWire) call(s *sink, tool string, args object) {
-	use := object{"type": "tool_use", "id": "toolu_mock1", "name": tool, "input": args}
+	use := object{"type": "tool_use", "id": "toolu_" + s.id, "name": tool, "input": args}
 	if !s.stream {
-		writeJSON(s.w, 200, w.message([]any{use}, "tool_use"))
+		writeJSON(s.w, 200, w.message(s.id, []any{use}, "tool_use"))
 		return
 	}
 	use["input"] = object{}
@@ -73,7 +73,7 @@ func (w claudeWire) call(s *sink, tool string, args object) {
 }
 
 func (w claudeWire) begin(s *sink, block object) {
-	s.event("message_start", object{"type": "message_start", "message": w.message([]any{}, "")})
+	s.event("message_start", object{"type": "message_start", "message": w.message(s.id, []any{}, "")})
 	s.event("content_block_start", object{"type": "content_block_start", "index": 0, "content_block": block})
 }
 
@@ -83,8 +83,8 @@ func (claudeWire) end(s *sink, why string) {
 	s.event("message_stop", object{"type": "message_stop"})
 }
 
-func (claudeWire) message(content []any, stop string) object {
-	m := object{"id": "msg_mock", "type": "message", "role": "assistant", "model": "mock-model", "content": content,
+func (claudeWire) message(id string, content []any, stop string) object {
+	m := object{"id": "msg_" + id, "type": "message", "role": "assistant", "model": "mock-model", "content": content,
 		"stop_reason": nil, "stop_sequence": nil, "usage": object{"input_tokens": 10, "output_tokens": 10}}
 	if stop != "" {
 		m["stop_reason"] = stop

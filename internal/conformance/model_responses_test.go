@@ -2,7 +2,6 @@ package conformance
 
 import (
 	"encoding/json"
-	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -80,17 +79,17 @@ func (responsesWire) tool(offered []string) (string, object) {
 }
 
 func (w responsesWire) say(s *sink, words []string, pause func() bool) {
-	item := object{"type": "message", "id": "msg_mock", "role": "assistant", "status": "completed",
+	item := object{"type": "message", "id": "msg_" + s.id, "role": "assistant", "status": "completed",
 		"content": []any{object{"type": "output_text", "text": strings.Join(words, ""), "annotations": []any{}}}}
 	if !s.stream {
-		writeJSON(s.w, 200, w.response("completed", item))
+		writeJSON(s.w, 200, w.response(s.id, "completed", item))
 		return
 	}
-	w.emit(s, "response.created", object{"response": w.response("in_progress")})
+	w.emit(s, "response.created", object{"response": w.response(s.id, "in_progress")})
 	w.emit(s, "response.output_item.added", object{"output_index": 0,
-		"item": object{"type": "message", "id": "msg_mock", "role": "assistant", "status": "in_progress", "content": []any{}}})
+		"item": object{"type": "message", "id": "msg_" + s.id, "role": "assistant", "status": "in_progress", "content": []any{}}})
 	for _, word := range words {
-		w.emit(s, "response.output_text.delta", object{"item_id": "msg_mock", "output_index": 0, "content_index": 0, "delta": word})
+		w.emit(s, "response.output_text.delta", object{"item_id": "msg_" + s.id, "output_index": 0, "content_index": 0, "delta": word})
 		if !pause() {
 			return
 		}
@@ -99,18 +98,18 @@ func (w responsesWire) say(s *sink, words []string, pause func() bool) {
 }
 
 func (w responsesWire) call(s *sink, tool string, args object) {
-	item := object{"type": "function_call", "id": "fc_mock", "call_id": "call_mock1", "name": tool, "arguments": string(encode(args)), "status": "completed"}
+	item := object{"type": "function_call", "id": "fc_" + s.id, "call_id": "call_" + s.id, "name": tool, "arguments": string(encode(args)), "status": "completed"}
 	if !s.stream {
-		writeJSON(s.w, 200, w.response("completed", item))
+		writeJSON(s.w, 200, w.response(s.id, "completed", item))
 		return
 	}
-	w.emit(s, "response.created", object{"response": w.response("in_progress")})
+	w.emit(s, "response.created", object{"response": w.response(s.id, "in_progress")})
 	w.finish(s, item)
 }
 
 func (w responsesWire) finish(s *sink, item object) {
 	w.emit(s, "response.output_item.done", object{"output_index": 0, "item": item})
-	w.emit(s, "response.completed", object{"response": w.response("completed", item)})
+	w.emit(s, "response.completed", object{"response": w.response(s.id, "completed", item)})
 }
 
 func (responsesWire) emit(s *sink, name string, data object) {
@@ -119,8 +118,8 @@ func (responsesWire) emit(s *sink, name string, data object) {
 	s.event(name, data)
 }
 
-func (responsesWire) response(status string, output ...any) object {
-	return object{"id": fmt.Sprintf("resp_mock%d", len(output)), "object": "response", "status": status, "model": "mock-model",
+func (responsesWire) response(id, status string, output ...any) object {
+	return object{"id": "resp_" + id, "object": "response", "status": status, "model": "mock-model",
 		"output": append([]any{}, output...),
 		"usage": object{"input_tokens": 10, "input_tokens_details": object{"cached_tokens": 0}, "output_tokens": 10,
 			"output_tokens_details": object{"reasoning_tokens": 0}, "total_tokens": 20}}

@@ -124,8 +124,7 @@ func (m *Model) answer(w http.ResponseWriter, r *http.Request, via wire, asked A
 	if move == moveLimit {
 		asked.Status = 429
 	}
-	m.note(asked)
-	s := &sink{w: w, stream: asked.Stream}
+	s := &sink{w: w, stream: asked.Stream, id: fmt.Sprintf("mock%d", m.note(asked))}
 	switch move {
 	case moveLimit:
 		w.Header().Set("Retry-After", "1")
@@ -157,10 +156,12 @@ func slowWords() []string {
 	return words
 }
 
-func (m *Model) note(a Asked) {
+// note keeps a request, and returns how many there were.
+func (m *Model) note(a Asked) int {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.asked = append(m.asked, a)
+	return len(m.asked)
 }
 
 // Asked returns the requests so far.
@@ -232,6 +233,7 @@ func (a Asked) Prompt() string {
 type sink struct {
 	w      http.ResponseWriter
 	stream bool
+	id     string // of the answer: CLIs take two with one id for parts of one
 	begun  bool
 	seq    int
 }

@@ -28,13 +28,15 @@ type terminal struct {
 	started fleet.Instant
 	events  []fleet.HookEvent
 	read    map[string]bool // spooled events that are among them
+	history []string        // what it was seen to do, one line a change
 }
 
-// open starts a command on a private server.
+// open starts a command on a private server, in a window of the size that
+// Custos gives its agents.
 func open(t *testing.T, k agent.Kind, h home, argv, env []string) *terminal {
 	t.Helper()
 	s := &terminal{kind: k, home: h, socket: filepath.Join(h.dir, "tmux"), started: instant(t), read: map[string]bool{}}
-	args := append([]string{"new-session", "-d", "-x", "120", "-y", "40", "-c", h.project, "--"}, argv...)
+	args := append([]string{"new-session", "-d", "-x", "200", "-y", "50", "-c", h.project, "--"}, argv...)
 	args = append(args, ";", "set-option", "-g", "remain-on-exit", "on")
 	cmd := exec.Command("tmux", append([]string{"-u", "-S", s.socket, "-f", "/dev/null"}, args...)...)
 	cmd.Env = env
@@ -68,12 +70,19 @@ func (s *terminal) paste(t *testing.T, text string) {
 	s.must(t, "paste-buffer", "-d", "-p", "-r", "-b", "n")
 }
 
+// keys presses keys, one after the other as fast as a person may: two Escapes at
+// once are another key to some CLIs.
 func (s *terminal) keys(t *testing.T, keys ...string) {
 	t.Helper()
-	for _, key := range keys {
+	for i, key := range keys {
+		if i > 0 {
+			<-time.After(keyPause)
+		}
 		s.must(t, "send-keys", "--", key)
 	}
 }
+
+const keyPause = 200 * time.Millisecond
 
 // look is everything seen of an agent at one moment.
 type look struct {
@@ -101,6 +110,9 @@ func (s *terminal) look(t *testing.T) look {
 	l.told = agent.Hear(s.events, "", now, agent.Deadlines{})
 	signals := agent.Signals{Kind: s.kind, Title: fleet.Known(l.title), Screen: fleet.Known(l.screen), Now: now,
 		Age: fleet.Known(fleet.Duration(now.Since(s.started))), Activity: activity(fields[2])}
+	if l.dead {
+		signals.End = &agent.End{PaneDead: true, Status: fleet.Unknown[int]("not asked"), Signal: fleet.Unknown[int]("not asked")}
+	}
 	l.bare = agent.State(signals)
 	signals.Told, signals.Hooked, signals.Registry = l.told, true, s.registry(l.pid)
 	l.full = agent.State(signals)
@@ -108,7 +120,33 @@ func (s *terminal) look(t *testing.T) look {
 		l.dialog = &d
 	}
 	l.composer, l.ready = agent.ComposerEmpty(s.kind, l.screen), agent.Ready(s.kind, l.screen, l.title)
+	s.remember(now, l)
 	return l
+}
+
+// remember notes a change of what is read.
+func (s *terminal) remember(now fleet.Instant, l look) {
+	line := fmt.Sprintf("%s (%s: %s), without hooks %s (%s: %s)", l.full.State, l.full.Source, l.full.Reason, l.bare.State, l.bare.Source, l.bare.Reason)
+	if n := len(s.history); n == 0 || !strings.HasSuffix(s.history[n-1], line) {
+		s.history = append(s.history, now.Wall.Format("05.000 ")+line)
+		s.record(l)
+	}
+}
+
+// record keeps the screen of a change in the home folder, in the form of
+// internal/agent/testdata/panes.
+func (s *terminal) record(l look) {
+	base := filepath.Join(s.home.dir, "looks", fmt.Sprintf("%s-%02d-%s", s.kind.Name, len(s.history), l.full.State))
+	_ = os.MkdirAll(filepath.Dir(base), 0o700) // only for those who look: see --keep
+	_ = os.WriteFile(base+".txt", []byte(l.screen), 0o600)
+	_ = os.WriteFile(base+".meta", fmt.Appendf(nil, "title=%s cmd=%s dead=%d status= sig= ", l.title, s.kind.Name, flag(l.dead)), 0o600)
+}
+
+func flag(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
 }
 
 func activity(seconds string) fleet.Leaf[fleet.Duration] {
@@ -185,6 +223,9 @@ func (s *terminal) describe(l look) string {
 	fmt.Fprintf(&b, "composer empty %v, ready %v, dialog %+v\n", l.composer, l.ready, l.dialog)
 	for _, e := range s.events {
 		fmt.Fprintf(&b, "  hook %s %s %s %s %s\n", e.At.Wall.Format("05.000"), e.Event, e.Tool, e.Args, e.Text)
+	}
+	for _, line := range s.history {
+		fmt.Fprintf(&b, "  seen %s\n", line)
 	}
 	for _, a := range s.home.model.Asked() {
 		fmt.Fprintf(&b, "  asked by %s: %.60q, %d turns, %d tools: %d\n", a.Protocol, a.Prompt(), len(a.Turns), len(a.Tools), a.Status)

@@ -2,7 +2,6 @@ package daemon
 
 import (
 	"context"
-	"errors"
 	"io/fs"
 	"path/filepath"
 
@@ -15,7 +14,7 @@ import (
 
 // book is the ledger as the server's ports want it.
 type book struct {
-	l   *ledger
+	l   *ledgerFile
 	now func() fleet.Instant
 }
 
@@ -26,14 +25,7 @@ var (
 
 // Alerts lists the alerts of the ledger; none when there is no ledger yet.
 func (b book) Alerts(ctx context.Context, all bool) ([]fleet.Alert, error) {
-	st, err := b.l.reader(ctx)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	return st.Alerts(ctx, all)
+	return read(ctx, b.l, func(st *store.Store) ([]fleet.Alert, error) { return st.Alerts(ctx, all) })
 }
 
 // amnesiaRule is the alert whose acknowledgement confirms an amnesia.
@@ -64,18 +56,13 @@ func (b book) Silence(ctx context.Context, s fleet.Silence) error {
 
 // Events lists events of the log.
 func (b book) Events(ctx context.Context, f server.EventFilter) ([]fleet.Event, error) {
-	st, err := b.l.reader(ctx)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
 	which := store.EventFilter{Subject: f.Subject, Rule: f.Rule, Action: f.Action}
-	if f.After == 0 {
-		return st.LastEvents(ctx, f.Limit, which)
-	}
-	return st.Events(ctx, f.After, f.Limit, which)
+	return read(ctx, b.l, func(st *store.Store) ([]fleet.Event, error) {
+		if f.After == 0 {
+			return st.LastEvents(ctx, f.Limit, which)
+		}
+		return st.Events(ctx, f.After, f.Limit, which)
+	})
 }
 
 // diary is the journal as the server's port wants it.

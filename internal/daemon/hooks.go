@@ -62,14 +62,10 @@ const loops = 2 * time.Hour
 // heard returns recent events: the newest of each name of each agent, and all
 // of the last two hours.
 func (s *system) heard(ctx context.Context) ([]fleet.HookEvent, error) {
-	st, err := s.ledger.reader(ctx)
-	if isNotThere(err) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	now := s.world.Now()
+	return read(ctx, s.ledger, func(st *store.Store) ([]fleet.HookEvent, error) { return recent(ctx, st, s.world.Now()) })
+}
+
+func recent(ctx context.Context, st *store.Store, now fleet.Instant) ([]fleet.HookEvent, error) {
 	last, err := st.LastHooks(ctx)
 	if err != nil {
 		return nil, err

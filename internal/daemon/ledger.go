@@ -15,10 +15,10 @@ import (
 	"custos/internal/store"
 )
 
-// ledger is the store as this process may use it: opened for reading when it
+// ledgerFile is the store as this process may use it: opened for reading when it
 // is first asked, and for writing, under the lock of the one writer, when
 // something is first written. A look therefore leaves no trace on disk.
-type ledger struct {
+type ledgerFile struct {
 	cfg     config.Config
 	started fleet.Instant
 	what    string        // this process, for whoever finds the lock taken
@@ -32,7 +32,7 @@ type ledger struct {
 func storeFile(cfg config.Config) string { return filepath.Join(cfg.StateDir, "custos.db") }
 
 // Past returns what is remembered; of a database that does not exist yet, nothing.
-func (l *ledger) Past(ctx context.Context, at fleet.Instant) (fleet.Past, error) {
+func (l *ledgerFile) Past(ctx context.Context, at fleet.Instant) (fleet.Past, error) {
 	st, err := l.reader(ctx)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -46,7 +46,7 @@ func (l *ledger) Past(ctx context.Context, at fleet.Instant) (fleet.Past, error)
 
 // reader returns the store, opened at least for reading. It fails with
 // fs.ErrNotExist when there is none yet.
-func (l *ledger) reader(ctx context.Context) (*store.Store, error) {
+func (l *ledgerFile) reader(ctx context.Context) (*store.Store, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.st != nil {
@@ -65,7 +65,7 @@ func (l *ledger) reader(ctx context.Context) (*store.Store, error) {
 
 // writer returns the store, opened for writing. It fails with ErrHeld when
 // another process writes.
-func (l *ledger) writer(ctx context.Context) (*store.Store, error) {
+func (l *ledgerFile) writer(ctx context.Context) (*store.Store, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.lock != nil {
@@ -90,12 +90,12 @@ func (l *ledger) writer(ctx context.Context) (*store.Store, error) {
 	return st, nil
 }
 
-func (l *ledger) options() store.Options {
+func (l *ledgerFile) options() store.Options {
 	return store.Options{Path: storeFile(l.cfg), StartedAt: l.started}
 }
 
 // Close closes the store and gives the lock back.
-func (l *ledger) Close() error {
+func (l *ledgerFile) Close() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	var errs []error
@@ -112,37 +112,37 @@ func (l *ledger) Close() error {
 // The actor's and the reporter's ports, each through the writer.
 
 // Commit writes a turn.
-func (l *ledger) Commit(ctx context.Context, t fleet.Turn) error {
+func (l *ledgerFile) Commit(ctx context.Context, t fleet.Turn) error {
 	return l.write(ctx, func(st *store.Store) error { return st.Commit(ctx, t) })
 }
 
 // Start writes that an action is about to change the world.
-func (l *ledger) Start(ctx context.Context, id string, at fleet.Instant) error {
+func (l *ledgerFile) Start(ctx context.Context, id string, at fleet.Instant) error {
 	return l.write(ctx, func(st *store.Store) error { return st.Start(ctx, id, at) })
 }
 
 // Finish writes what became of an action.
-func (l *ledger) Finish(ctx context.Context, r fleet.Result) error {
+func (l *ledgerFile) Finish(ctx context.Context, r fleet.Result) error {
 	return l.write(ctx, func(st *store.Store) error { return st.Finish(ctx, r) })
 }
 
 // Due returns the messages to be tried now.
-func (l *ledger) Due(ctx context.Context, at fleet.Instant, limit int) (due []fleet.Message, err error) {
+func (l *ledgerFile) Due(ctx context.Context, at fleet.Instant, limit int) (due []fleet.Message, err error) {
 	err = l.write(ctx, func(st *store.Store) error { due, err = st.Due(ctx, at, limit); return err })
 	return due, err
 }
 
 // Sent strikes a message off.
-func (l *ledger) Sent(ctx context.Context, id string, at fleet.Instant) error {
+func (l *ledgerFile) Sent(ctx context.Context, id string, at fleet.Instant) error {
 	return l.write(ctx, func(st *store.Store) error { return st.Sent(ctx, id, at) })
 }
 
 // Failed puts a message off.
-func (l *ledger) Failed(ctx context.Context, id string, at fleet.Instant, why string, next fleet.Instant) error {
+func (l *ledgerFile) Failed(ctx context.Context, id string, at fleet.Instant, why string, next fleet.Instant) error {
 	return l.write(ctx, func(st *store.Store) error { return st.Failed(ctx, id, at, why, next) })
 }
 
-func (l *ledger) write(ctx context.Context, do func(*store.Store) error) error {
+func (l *ledgerFile) write(ctx context.Context, do func(*store.Store) error) error {
 	st, err := l.writer(ctx)
 	if err != nil {
 		return err
@@ -151,14 +151,14 @@ func (l *ledger) write(ctx context.Context, do func(*store.Store) error) error {
 }
 
 // writing says whether this process has written, or may.
-func (l *ledger) writing() bool {
+func (l *ledgerFile) writing() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.lock != nil
 }
 
 // trim returns a function that drops records past their retention.
-func (l *ledger) trim(now func() fleet.Instant) func(context.Context) error {
+func (l *ledgerFile) trim(now func() fleet.Instant) func(context.Context) error {
 	return func(ctx context.Context) error {
 		return l.write(ctx, func(st *store.Store) error {
 			at := now()

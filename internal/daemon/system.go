@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"log/slog"
 	"net/http"
 	"os"
@@ -25,6 +24,7 @@ import (
 	"custos/internal/report/journal"
 	"custos/internal/rules"
 	"custos/internal/server"
+	"custos/internal/store"
 )
 
 // Options are what the process brings.
@@ -42,7 +42,7 @@ type system struct {
 	world   *catalog.World
 	rules   *rules.Set
 	limits  fleet.AgentLimits
-	ledger  *ledger
+	ledger  *ledgerFile
 	journal journal.Dir
 	board   *observe.Board
 	actor   *act.Actor
@@ -77,7 +77,7 @@ func build(cfg config.Config, o Options, a as) (*system, error) {
 	if s.limits, err = catalog.Limits(cfg); err != nil {
 		return nil, &config.Mistake{Err: err}
 	}
-	s.ledger = &ledger{cfg: cfg, started: s.world.StartedAt, what: a.what, wait: a.wait}
+	s.ledger = &ledgerFile{cfg: cfg, started: s.world.StartedAt, what: a.what, wait: a.wait}
 	s.know(a.every)
 	probes, err := catalog.Probes(s.world)
 	if err != nil {
@@ -143,18 +143,8 @@ func (s *system) know(every time.Duration) {
 
 // registered lists the registrations of the ledger.
 func (s *system) registered(ctx context.Context) ([]fleet.Registration, error) {
-	st, err := s.ledger.reader(ctx)
-	if isNotThere(err) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	return st.Registrations(ctx)
+	return read(ctx, s.ledger, func(st *store.Store) ([]fleet.Registration, error) { return st.Registrations(ctx) })
 }
-
-// isNotThere says that there is no ledger yet.
-func isNotThere(err error) bool { return errors.Is(err, fs.ErrNotExist) }
 
 // wake and done close the circle from the board and the actor to the loop,
 // which is made after them.
@@ -191,7 +181,9 @@ func (s *system) handler(ctx context.Context, down func()) http.Handler {
 		Cycle: cycle{s}, Alerts: b, Chronicle: b, Journal: diary{s.journal}, Teller: s.actor,
 		Rules: rulebook{s.rules}, Explainer: reader{s.world.Kinds}, Status: s.status(down != nil),
 		Now: s.world.Now, Version: s.o.Version, Down: down, InProcess: down == nil,
-		Configured: s.cfg.Found, Log: s.o.Log,
+		Configured: s.cfg.Found, Log: s.o.Log, AgentOf: s.agentOf,
+		Orders: clerk{s}, Registry: clerk{s}, Screens: screens{s}, HookLog: clerk{s}, Failures: clerk{s},
+		HookFiles: hookFiles{s}, Hooks: s.ears,
 	})
 }
 

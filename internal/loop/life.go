@@ -2,6 +2,7 @@ package loop
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"slices"
 	"sync"
@@ -107,6 +108,15 @@ func (l *Loop) pass(ctx context.Context, why string) {
 	if _, err := l.turn(ctx, false, fleet.PatrolOrder{}); err != nil && ctx.Err() == nil {
 		l.o.Log.Error("Cannot finish pass", "woken by", why, "err", err)
 	}
+}
+
+// Pass makes one pass at once, for somebody who waits for what it decides.
+func (l *Loop) Pass(ctx context.Context, why string) error {
+	l.o.Board.First(ctx)
+	if _, err := l.turn(ctx, false, fleet.PatrolOrder{}); err != nil {
+		return fmt.Errorf("cannot finish the pass for %s: %w", why, err)
+	}
+	return nil
 }
 
 // patrol is a scheduled full pass; what its actions come to is told by the

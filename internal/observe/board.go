@@ -100,6 +100,13 @@ func (b *Board) First(ctx context.Context) {
 	wg.Wait()
 }
 
+// Await is First for some parts only.
+func (b *Board) Await(ctx context.Context, parts ...fleet.PartName) {
+	var wg sync.WaitGroup
+	b.each(parts, func(e *entry) { wg.Go(func() { b.settle(ctx, e) }) })
+	wg.Wait()
+}
+
 func (b *Board) settle(ctx context.Context, e *entry) {
 	for ctx.Err() == nil {
 		pending, changed := e.watch()

@@ -245,14 +245,14 @@ func exitWords(e fleet.Exit) string {
 }
 
 func recordView(r fleet.Registration) *api.AgentRecord {
-	out := &api.AgentRecord{Where: string(r.Where), Argv: fleet.RedactArgs(r.Argv), Env: slices.Concat([]string{}, r.Env), Dir: r.Dir,
-		Repo: r.Repo, Worktree: r.Worktree, Branch: r.Branch, Spec: r.Spec, Files: slices.Concat([]string{}, r.Files),
+	out := &api.AgentRecord{Where: string(r.Where), Argv: fleet.RedactArgs(r.Argv), Env: append([]string{}, r.Env...), Dir: r.Dir,
+		Repo: r.Repo, Worktree: r.Worktree, Branch: r.Branch, Spec: r.Spec, Files: append([]string{}, r.Files...),
 		Restart: string(r.Restart), Standing: r.Standing, MemoryMax: r.MemoryMax, DesiredBy: r.DesiredBy, DesiredAt: moment(r.DesiredAt),
 		CreatedAt: r.CreatedAt.Wall.UTC(), StartedAt: moment(r.StartedAt), Instance: r.Instance, Session: r.SessionID,
 		Prompt: fleet.Line(fleet.Redact(r.Prompt), 200), Delivery: string(r.PromptState)}
 	if c := r.Checkpoint; c != nil {
 		out.Checkpoint = &api.Checkpoint{At: c.At.Wall.UTC(), Head: c.Head, Ref: c.Ref, Session: c.SessionID,
-			Prompt: fleet.Line(fleet.Redact(c.LastPrompt), 200), Files: slices.Concat([]string{}, c.Files)}
+			Prompt: fleet.Line(fleet.Redact(c.LastPrompt), 200), Files: append([]string{}, c.Files...)}
 	}
 	return out
 }
@@ -261,7 +261,7 @@ func failureViews(list []fleet.Failure) []api.Failure {
 	out := make([]api.Failure, 0, len(list))
 	for _, f := range list {
 		out = append(out, api.Failure{ID: f.ID, At: f.At.Wall.UTC(), Agent: f.Agent, Role: f.Role, Project: f.Project, Run: f.Run, Task: f.Task,
-			Instance: f.Instance, Reason: f.Reason, Tier: f.Tier, Verdict: f.Verdict, Tags: slices.Concat([]string{}, f.Tags)})
+			Instance: f.Instance, Reason: f.Reason, Tier: f.Tier, Verdict: f.Verdict, Tags: append([]string{}, f.Tags...)})
 	}
 	return out
 }
@@ -275,10 +275,11 @@ func agentHints(a fleet.Agent, d api.AgentDetail) []api.Hint {
 		}
 	}
 	alive := a.Process.PID != 0
+	ended := slices.Contains([]fleet.AgentState{fleet.StateCrashed, fleet.StateZombie, fleet.StateFinished, fleet.StateStopped}, a.State)
 	add(d.Dialog != nil && len(d.Dialog.Choices) > 0 && a.Owner.MayTouch(), "answer it", "custos", "answer", a.Name, firstChoice(d.Dialog))
 	add(len(d.Attach) > 0, "look at it", "custos", "attach", a.Name)
 	add(!a.Registered && alive, "let Custos care for it", "custos", "adopt", a.Name)
-	add(a.Registered && !alive && a.Desired != fleet.DesiredRetired, "start it again where it was", "custos", "recover", a.Name)
+	add(a.Registered && ended && a.Desired != fleet.DesiredRetired, "start it again where it was", "custos", "recover", a.Name)
 	add(a.Desired == fleet.DesiredPaused, "let it go on", "custos", "resume", a.Name)
 	add(true, "its story, and what Custos would do", "custos", "why", fleet.Subject{Kind: fleet.KindAgent, Name: a.Name}.String())
 	return out

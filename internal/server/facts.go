@@ -153,21 +153,69 @@ func paneFacts(p fleet.Pane) []string {
 }
 
 func agentFacts(a fleet.Agent) []string {
-	out := []string{
-		agentWords(a),
-		fmt.Sprintf("pid %d, %s old, in %s", a.Process.PID, leafSpan(a.Age), leafText(a.CWD)),
-		fmt.Sprintf("CPU %s, memory %s, progress %s, last sign of life %s ago", leafPercent(a.CPU), leafSize(a.RSS), a.Progress, leafSpan(a.Quiet)),
-		owner(a.Owner),
+	out := []string{agentWords(a), owner(a.Owner)}
+	if a.Process.PID != 0 {
+		out = append(out, agentLife(a)...)
 	}
 	if a.Pane != nil {
 		out = append(out, "pane "+a.Pane.Name()+", "+counted(a.Attached, "person")+" looking")
 	}
+	out = append(out, crewFacts(a)...)
 	for _, sig := range a.Signals {
 		line := fmt.Sprintf("%s says: %s", sig.Source, sig.Says)
 		if sig.Hint != "" {
 			line += fmt.Sprintf(" → %s", sig.Hint)
 		}
 		out = append(out, line)
+	}
+	return out
+}
+
+// agentLife says how the process of an agent does.
+func agentLife(a fleet.Agent) []string {
+	return []string{
+		fmt.Sprintf("pid %d, %s old, in %s", a.Process.PID, leafSpan(a.Age), leafText(a.CWD)),
+		fmt.Sprintf("CPU %s, memory %s, progress %s, last sign of life %s ago", leafPercent(a.CPU), leafSize(a.RSS), a.Progress, leafSpan(a.Quiet)),
+	}
+}
+
+// crewFacts says what the ledger knows of an agent, and what is unusual about it.
+func crewFacts(a fleet.Agent) (out []string) {
+	say := func(when bool, format string, args ...any) {
+		if when {
+			out = append(out, fmt.Sprintf(format, args...))
+		}
+	}
+	say(a.Registered, "registered%s, wanted %s, restarted %s", work(a), a.Desired, a.Restart)
+	say(a.Failed != "", "It is not started again by itself: %s", a.Failed)
+	if a.Exit != nil {
+		say(true, "Its newest instance: %s (told by %s)", exitWords(*a.Exit), a.Exit.Source)
+	}
+	say(a.Conflict != "", "Record and observation disagree: %s", a.Conflict)
+	say(a.Cycles > 0, "unresponsive in %s in a row", counted(a.Cycles, "patrol"))
+	say(a.PromptState != "" && a.PromptState != fleet.DeliveryAcknowledged, "Its first prompt is %s.", a.PromptState)
+	if t := a.Tool; t != nil {
+		say(true, "in the tool %s for %s, which may take %s", t.Name, leafSpan(fleet.Known(t.Age)), leafSpan(fleet.Known(t.Deadline)))
+	}
+	if d := a.Dialog; d != nil {
+		say(true, "It shows a dialog (%s): %s", d.Says, fleet.Line(d.Question, 200))
+	}
+	if used, ok := a.ContextPercent.Get(); ok {
+		say(true, "context used: %.0f %%", used)
+	}
+	say(!a.RateLimitedUntil.IsZero(), "limited until %s UTC", a.RateLimitedUntil.Wall.UTC().Format("2006-01-02 15:04"))
+	say(a.Orphan, "An orphan: nothing that is alive started it, and it has no terminal.")
+	return out
+}
+
+// work is what a registered agent is for.
+func work(a fleet.Agent) string {
+	var out string
+	for _, w := range []struct{ word, value string }{{"role", a.Role}, {"project", a.Project}, {"task", a.Task}, {"run", a.Run},
+		{"account", a.Account}, {"parent", a.Parent}} {
+		if w.value != "" {
+			out += ", " + w.word + " " + w.value
+		}
 	}
 	return out
 }

@@ -32,6 +32,12 @@ type world struct {
 	agent    string
 	agentErr error
 	down     int
+
+	registrations []fleet.Registration
+	taken         []fleet.Order
+	takeErr       error
+	hooks         []fleet.HookEvent
+	failed        []fleet.Failure
 }
 
 func (w *world) Look(context.Context, time.Duration) (fleet.Pass, error) { return w.pass, w.lookErr }
@@ -91,6 +97,7 @@ func (w *world) Explain(kind, title, screen string) (api.Explanation, error) {
 func (w *world) options() Options {
 	return Options{
 		Cycle: w, Alerts: w, Chronicle: w, Journal: w, Teller: w, Rules: w, Explainer: w,
+		Orders: w, Registry: w, Screens: w, HookLog: w, Failures: w, HookFiles: w,
 		Status:    func(context.Context) api.Status { return api.Status{Version: "test"} },
 		Now:       func() fleet.Instant { return instant(0) },
 		Version:   "test",
@@ -134,6 +141,7 @@ func wantError(t *testing.T, err error, kind, text string) {
 // forgotten here.
 func TestEveryRouteAnswers(t *testing.T) {
 	w := newWorld()
+	w.registrations = []fleet.Registration{{Name: "builder", Kind: "claude", Owner: fleet.OwnerCustos}}
 	recording, err := client(w).Record(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -142,13 +150,16 @@ func TestEveryRouteAnswers(t *testing.T) {
 		"POST /v1/plan":     string(recording),
 		"POST /v1/silences": `{"rule":"lock-dead","for":"2h"}`,
 		"POST /v1/explain":  `{"screen":"hello"}`,
+		"POST /v1/orders":   `{"do":"stop","agent":"builder"}`,
+
+		"POST /v1/hookfiles/{kind}": `{"do":"install","settings":"{}"}`,
 	}
 	h := New(w.options())
 	for _, r := range routes() {
 		if r.stream != nil {
 			continue // TestEventStream
 		}
-		url := strings.NewReplacer("{number}", "3", "{name}", "recording").Replace(r.pattern)
+		url := strings.NewReplacer("{number}", "3", "/agents/{name}", "/agents/builder", "{name}", "recording", "{id}", "known", "{kind}", "claude").Replace(r.pattern)
 		if url == "/v1/story" {
 			url += "?of=3"
 		}

@@ -142,6 +142,9 @@ func story(a about, p fleet.Pass, alerts []fleet.Alert, events []fleet.Event, t 
 	}
 	out.Alerts = alertViews(mine, p.Snapshot.At)
 	a.plan(&out, p, t)
+	if a.subject.Kind == fleet.KindAgent {
+		out.Facts = append(out.Facts, nextStep(out, p.Policy)...)
+	}
 	for _, e := range events {
 		out.Events = append(out.Events, eventView(e))
 	}
@@ -184,6 +187,35 @@ func (a about) plan(out *api.Story, p fleet.Pass, t Teller) {
 			out.Doubts = append(out.Doubts, api.Doubt{Rule: c.Rule, Subject: c.Subject.String(), Why: c.Why})
 		}
 	}
+}
+
+// nextStep says what Custos does next about an agent, and when. To tell people
+// is no step.
+func nextStep(s api.Story, p fleet.Policy) []string {
+	for _, d := range s.Planned {
+		if !p.Abilities[d.Do].Harmless {
+			return []string{fmt.Sprintf("Next: %s, now (%s).", d.Do, d.Rule)}
+		}
+	}
+	var held, soonest *api.Refusal
+	for i, r := range s.Skipped {
+		if p.Abilities[r.Do].Harmless {
+			continue
+		}
+		if held == nil {
+			held = &s.Skipped[i]
+		}
+		if r.Until != nil && (soonest == nil || r.Until.Before(*soonest.Until)) {
+			soonest = &s.Skipped[i]
+		}
+	}
+	switch {
+	case soonest != nil:
+		return []string{fmt.Sprintf("Next: %s, not before %s UTC (%s: %s).", soonest.Do, soonest.Until.UTC().Format("2006-01-02 15:04:05"), soonest.Guard, soonest.Why)}
+	case held != nil:
+		return []string{fmt.Sprintf("Next: nothing by itself: %s is held back (%s: %s).", held.Do, held.Guard, held.Why)}
+	}
+	return nil
 }
 
 func storyHints(a about, s api.Story, alerts []fleet.Alert, p fleet.Pass) []api.Hint {

@@ -66,7 +66,7 @@ func passOf(b []byte) (fleet.Pass, error) {
 // viewed computes the view a file is named after: "firstlook.json",
 // "story lock//tmp/x.lock.json".
 func viewed(t *testing.T, name string, p fleet.Pass) []byte {
-	w := &world{pass: p, alerts: p.Assessment.Alerts}
+	w := &world{pass: p, alerts: p.Assessment.Alerts, registrations: p.Past.Registrations}
 	s := &server{w.options()}
 	view, of, _ := strings.Cut(strings.TrimSuffix(name, ".json"), " ")
 	var v any
@@ -85,6 +85,15 @@ func viewed(t *testing.T, name string, p fleet.Pass) []byte {
 			t.Fatal(err)
 		}
 		v = story(a, p, p.Assessment.Alerts, nil, w)
+	case "agents":
+		v = agentsView(p, hints{})
+	case "agent":
+		r := findRegistration(p.Past.Registrations, of)
+		a, err := findAgent(of, &p.Snapshot, r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		v = agentDetail(a, r, p, nil, w)
 	default:
 		t.Fatalf("there is no view %q", view)
 	}

@@ -235,18 +235,15 @@ func (w World) Told(ctx context.Context, since fleet.Instant, instance string, p
 	if w.Hooks == nil {
 		return nil, nil
 	}
-	all, err := w.Hooks(ctx, since)
+	key := fleet.HookEvent{Instance: instance, Process: p}.Key()
+	if key == "" {
+		return nil, nil
+	}
+	events, err := w.Hooks(ctx, key, since)
 	if err != nil {
 		return nil, fmt.Errorf("cannot read what the agent told: %w", err)
 	}
-	var mine []fleet.HookEvent
-	for _, e := range all {
-		of := e.Instance == "" && e.Process.PID == p.PID && e.Process.Start == p.Start && p.PID != 0
-		if !e.At.Before(since) && (of || instance != "" && e.Instance == instance) {
-			mine = append(mine, e)
-		}
-	}
-	return mine, nil
+	return events, nil
 }
 
 // Talks says whether the agent tells of itself through hooks: one of ours of a

@@ -38,9 +38,9 @@ type World struct {
 	// Registered reads what the ledger knows of an agent now; false when nothing.
 	// Nil: what the plan knew counts.
 	Registered func(ctx context.Context, name string) (fleet.Registration, bool, error)
-	// Hooks returns what agents told since a moment, over all agents. Nil: nobody
-	// tells anything.
-	Hooks func(ctx context.Context, since fleet.Instant) ([]fleet.HookEvent, error)
+	// Hooks returns what an agent, by fleet.HookEvent.Key, told since a moment, the
+	// oldest first. Nil: nobody tells anything.
+	Hooks func(ctx context.Context, key string, since fleet.Instant) ([]fleet.HookEvent, error)
 	Now   func() fleet.Instant
 	Boot  string // id of this boot; empty asks the kernel
 }

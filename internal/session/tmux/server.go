@@ -71,6 +71,9 @@ func (v *Viewer) own(info fs.FileInfo, kind fs.FileMode) bool {
 // server that is gone is session.ErrAbsent. The other errors name the socket.
 func (v *Viewer) ask(ctx context.Context, socket string, args ...string) ([]byte, error) {
 	name := fleet.Path(socket)
+	if _, err := os.Lstat(socket); errors.Is(err, fs.ErrNotExist) {
+		return nil, session.ErrAbsent // however long its path: nothing has to be asked
+	}
 	program, err := v.program()
 	if err != nil {
 		if alive(socket) {

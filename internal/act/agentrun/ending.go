@@ -1,0 +1,37 @@
+package agentrun
+
+import (
+	"fmt"
+	"syscall"
+
+	"custos/internal/fleet"
+	"custos/internal/sys/shim"
+)
+
+// Ending says in words how an agent ended.
+func Ending(x shim.Exit) string {
+	switch {
+	case x.Signal != nil && x.OOM != nil && *x.OOM:
+		return fmt.Sprintf("signal %d, out of memory", *x.Signal)
+	case x.Signal != nil:
+		return fmt.Sprintf("signal %d (%s)", *x.Signal, syscall.Signal(*x.Signal))
+	}
+	return fmt.Sprintf("status %d", *x.Status)
+}
+
+// Exit is what a shim wrote, as the ledger keeps it.
+func Exit(s shim.Started, x shim.Exit, asked string) fleet.Exit {
+	e := fleet.Exit{
+		Instance: s.Key, Process: fleet.ProcessID{PID: s.Agent.PID, Start: s.Agent.Start, Boot: s.At.Boot},
+		Status: fleet.Unknown[int]("it was ended by a signal"), Signal: fleet.Unknown[int]("it was not ended by a signal"),
+		OOM: x.OOM != nil && *x.OOM, Source: "shim", Asked: asked,
+		At: fleet.Instant{Wall: x.At.Wall.UTC(), Up: fleet.Duration(x.At.Up), Boot: x.At.Boot},
+	}
+	if x.Status != nil {
+		e.Status = fleet.Known(*x.Status)
+	}
+	if x.Signal != nil {
+		e.Signal = fleet.Known(*x.Signal)
+	}
+	return e
+}

@@ -1,0 +1,325 @@
+package agentrun
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"custos/internal/agent"
+	"custos/internal/fleet"
+	"custos/internal/session"
+	"custos/internal/sys/files"
+	"custos/internal/sys/shim"
+)
+
+// LauncherOptions is the section [launch] of custos.toml, and what the
+// composition root knows.
+type LauncherOptions struct {
+	// PassEnv are names of variables that every agent gets from the environment of
+	// Custos, besides PATH, HOME, USER, LOGNAME, SHELL, TMPDIR, TZ, LANG, LC_*,
+	// XDG_*, SSH_AUTH_SOCK and the proxies. Keys of an API belong here, or into the
+	// agent's own list.
+	PassEnv []string `toml:"pass_env"`
+	// MinFree is how much room a start needs on the file systems it writes to.
+	// Default "200MiB".
+	MinFree string `toml:"min_free"`
+	// LogMax is how much is kept of each log of a headless agent. Default "10MiB".
+	LogMax string `toml:"log_max"`
+
+	World   World           `toml:"-"`
+	Run     string          `toml:"-"` // folder of the hooks' socket and files; absolute
+	Hook    string          `toml:"-"` // custos-hook's executable; empty: agents are started without hooks
+	Cgroup  string          `toml:"-"` // delegated cgroup v2 folder; empty: no memory cap is in force
+	Environ func() []string `toml:"-"` // default os.Environ
+}
+
+// Launcher starts agents.
+type Launcher struct {
+	World
+	o       LauncherOptions
+	minFree int64
+	logMax  int64
+}
+
+// NewLauncher checks the options.
+func NewLauncher(o LauncherOptions) (*Launcher, error) {
+	l := &Launcher{o: o}
+	var errs [4]error
+	l.World, errs[0] = o.World.Check()
+	l.minFree, errs[1] = Bytes("min_free", o.MinFree, 200<<20)
+	l.logMax, errs[2] = Bytes("log_max", o.LogMax, 10<<20)
+	if o.Hook != "" && !filepath.IsAbs(o.Run) {
+		errs[3] = fmt.Errorf("cannot use run folder %q: want an absolute path", o.Run)
+	}
+	if err := errors.Join(errs[:]...); err != nil {
+		return nil, err
+	}
+	if l.o.Environ == nil {
+		l.o.Environ = os.Environ
+	}
+	return l, nil
+}
+
+// Begin is a start, ready to be done.
+type Begin struct {
+	Where   fleet.Where
+	Launch  session.Launch
+	Command agent.Command
+	Files   map[string][]byte // that the hooks need
+	Input   string            // to write to its input at once
+	End     bool              // and then to end the input
+	Missing []string          // variables that were to be passed on and are not set
+}
+
+// How says how an instance begins its conversation.
+type How struct {
+	Prompt   string
+	Resume   string // a conversation to go on with
+	Continue bool   // the newest one of the folder
+}
+
+// Plan works out how a registration is started as an instance in a folder (raw).
+// An error wraps act.ErrRefused when it cannot be.
+func (l *Launcher) Plan(r fleet.Registration, instance, dir string, how How) (Begin, error) {
+	kind, known := l.Kinds.Get(r.Kind)
+	if !known {
+		return Begin{}, Refused("there is no kind %q", fleet.Line(r.Kind, 40))
+	}
+	if l.Providers[r.Where] == nil {
+		return Begin{}, Refused("there is no place %q for agents", fleet.Line(string(r.Where), 40))
+	}
+	headless := r.Where == fleet.WhereHeadless
+	o := agent.LaunchOptions{Headless: headless, Prompt: how.Prompt, Resume: how.Resume, Continue: how.Continue, Session: Session(instance)}
+	if len(r.Argv) > 0 {
+		o.Program, o.Extra = r.Argv[0], r.Argv[1:]
+	}
+	b := Begin{Where: r.Where}
+	env, err := l.hooks(r.Kind, &o, &b)
+	if err != nil {
+		return b, err
+	}
+	if b.Command, err = agent.Launch(kind, o); err != nil {
+		return b, Refused("%w", err)
+	}
+	if err := l.input(kind, r, &b); err != nil {
+		return b, err
+	}
+	b.Launch = session.Launch{
+		Name: r.Name, Instance: instance, Argv: b.Command.Argv, Dir: dir, Shim: shim.Dir(l.Shims, instance),
+		Input: b.Input != "", LogMax: l.logMax, MemoryMax: r.MemoryMax, Cgroup: l.o.Cgroup,
+	}
+	b.Launch.Env, b.Missing = l.environment(r, b.Command, env)
+	return b, b.Launch.Check()
+}
+
+// hooks adds what makes the agent tell of itself; a kind without hooks is started
+// without.
+func (l *Launcher) hooks(kind string, o *agent.LaunchOptions, b *Begin) (env []string, err error) {
+	if l.o.Hook == "" || !slices.Contains(agent.HookKinds(), kind) {
+		return nil, nil
+	}
+	o.Hooks, env, b.Files, err = agent.LaunchHooks(kind, l.o.Hook, l.o.Run)
+	return env, err
+}
+
+// input works out what a headless agent reads.
+func (l *Launcher) input(k agent.Kind, r fleet.Registration, b *Begin) error {
+	if b.Command.Stdin == "" {
+		return nil
+	}
+	b.Input, b.End = b.Command.Stdin, true
+	if Converses(k, r) {
+		text, err := Message(b.Command.Stdin)
+		if err != nil {
+			return err
+		}
+		b.Input, b.End = text, false
+	}
+	return (session.Input{Text: b.Input}).Check()
+}
+
+// Converses says whether a headless agent reads one message a line for as long
+// as it runs: it was told so on its command line.
+func Converses(k agent.Kind, r fleet.Registration) bool {
+	if r.Where != fleet.WhereHeadless || k.Headless.Stream != "claude" {
+		return false
+	}
+	for i, arg := range r.Argv {
+		if arg == "--input-format=stream-json" || arg == "--input-format" && i+1 < len(r.Argv) && r.Argv[i+1] == "stream-json" {
+			return true
+		}
+	}
+	return false
+}
+
+// Message is a text as a line of the stream that a conversing agent reads.
+func Message(text string) (string, error) {
+	type part struct {
+		Type string `json:"type"`
+		Text string `json:"text"`
+	}
+	m := map[string]any{"type": "user", "message": map[string]any{"role": "user", "content": []part{{"text", session.Typed(text)}}}}
+	line, err := json.Marshal(m)
+	if err != nil {
+		return "", fmt.Errorf("cannot write a message: %w", err)
+	}
+	return string(line) + "\n", nil
+}
+
+// passed says whether a variable is passed on without being asked for. None of
+// them holds a secret by its nature.
+func passed(name string) bool {
+	switch strings.ToUpper(name) {
+	case "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "ALL_PROXY":
+		return true
+	}
+	switch name {
+	case "PATH", "HOME", "USER", "LOGNAME", "SHELL", "TMPDIR", "TZ", "LANG", "COLORTERM", "SSH_AUTH_SOCK", "SSL_CERT_FILE", "SSL_CERT_DIR", "NODE_EXTRA_CA_CERTS":
+		return true
+	}
+	return strings.HasPrefix(name, "LC_") || strings.HasPrefix(name, "XDG_") && name != "XDG_SESSION_ID"
+}
+
+// own are variables that say something of Custos' own place, and nothing of the
+// agent's.
+var own = []string{"TMUX", "TMUX_PANE", "STY", shim.Marker, "CUSTOS_RUN"}
+
+// environment is the whole environment of an agent, and which of the variables
+// that were named for it are not set.
+func (l *Launcher) environment(r fleet.Registration, c agent.Command, hooks []string) (env, missing []string) {
+	wanted := slices.Concat(l.o.PassEnv, r.Env)
+	values := map[string]string{}
+	for _, kv := range l.o.Environ() {
+		name, value, ok := strings.Cut(kv, "=")
+		if ok && name != "" && !slices.Contains(own, name) && (passed(name) || slices.Contains(wanted, name)) {
+			values[name] = value
+		}
+	}
+	for _, name := range r.Env {
+		if _, set := values[name]; !set {
+			missing = append(missing, fleet.Line(name, 60))
+		}
+	}
+	for _, name := range c.Unset {
+		delete(values, name)
+	}
+	for _, kv := range slices.Concat(c.Env, hooks, l.runEnv()) {
+		name, value, _ := strings.Cut(kv, "=")
+		values[name] = value
+	}
+	for name, value := range values {
+		env = append(env, name+"="+value)
+	}
+	slices.Sort(env)
+	return env, missing
+}
+
+func (l *Launcher) runEnv() []string {
+	if l.o.Run == "" {
+		return nil
+	}
+	return []string{"CUSTOS_RUN=" + l.o.Run}
+}
+
+// Room refuses a start where the disk is nearly full. Folders that do not exist
+// yet count as their nearest parent.
+func (l *Launcher) Room(dirs ...string) error {
+	for _, dir := range append(dirs, l.Shims) {
+		for !exists(dir) && dir != filepath.Dir(dir) {
+			dir = filepath.Dir(dir)
+		}
+		free, err := files.Room(dir)
+		if err != nil {
+			return err
+		}
+		if free < l.minFree {
+			return Refused("only %d MiB are free where %s lies, and %d are needed", free>>20, fleet.Path(dir), l.minFree>>20)
+		}
+	}
+	return nil
+}
+
+func exists(path string) bool {
+	_, err := os.Lstat(path)
+	return err == nil
+}
+
+// Start starts the agent, or finds what was started before under the same
+// instance; fresh says which. See session.Provider for the errors: after one
+// that is not session.ErrInDoubt nothing runs.
+func (l *Launcher) Start(ctx context.Context, b Begin) (got session.Launched, fresh bool, err error) {
+	if err := writeAll(b.Files); err != nil {
+		return got, false, err
+	}
+	_, _, before := shim.Read(b.Launch.Shim)
+	if err := os.MkdirAll(l.Shims, 0o700); err != nil {
+		return got, false, fmt.Errorf("cannot make the folder of instances: %w", err)
+	}
+	got, err = l.Providers[b.Where].Launch(ctx, b.Launch)
+	return got, before != nil, err
+}
+
+// Give writes what an agent without a terminal reads first.
+func (l *Launcher) Give(ctx context.Context, b Begin, got session.Launched) error {
+	if b.Input == "" {
+		return nil
+	}
+	p := l.Providers[b.Where]
+	if err := p.Type(ctx, got.Pane, session.Input{Text: b.Input, Agent: got.Agent}); err != nil {
+		return fmt.Errorf("cannot give the agent its prompt: %w", err)
+	}
+	if b.End {
+		if err := p.Type(ctx, got.Pane, session.Input{Key: session.KeyEnd, Agent: got.Agent}); err != nil {
+			return fmt.Errorf("cannot end the agent's input: %w", err)
+		}
+	}
+	return nil
+}
+
+// writeAll writes files whole, for our user alone; one that is there as it should
+// be is left alone, because running agents read it.
+func writeAll(all map[string][]byte) error {
+	for path, text := range all {
+		if is, err := os.ReadFile(path); err == nil && string(is) == string(text) {
+			continue
+		}
+		if err := writeOne(path, text); err != nil {
+			return fmt.Errorf("cannot write what the hooks need: %w", err)
+		}
+	}
+	return nil
+}
+
+func writeOne(path string, text []byte) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return err
+	}
+	f, err := os.CreateTemp(filepath.Dir(path), ".new-*")
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(text)
+	err = errors.Join(err, f.Close())
+	if err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	if err != nil {
+		os.Remove(f.Name())
+	}
+	return err
+}
+
+// Learned is a registration with what a start has brought.
+func Learned(r fleet.Registration, b Begin, got session.Launched, at fleet.Instant) fleet.Registration {
+	r.Instance, r.Process, r.StartedAt = b.Launch.Instance, got.Agent, at
+	if b.Command.Session != "" {
+		r.SessionID = b.Command.Session
+	}
+	r.Exit, r.Failed = nil, ""
+	return r
+}

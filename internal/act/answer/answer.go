@@ -1,0 +1,167 @@
+// Package answer is the action "answer": it takes one choice of the dialog that
+// an agent stands at, if it still is the very same dialog. The key is pressed
+// once and never again: two dialogs that ask the same look the same.
+package answer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"custos/internal/act"
+	"custos/internal/act/agentrun"
+	"custos/internal/agent"
+	"custos/internal/fleet"
+	"custos/internal/session"
+)
+
+// Do is the name of the action.
+const Do = "answer"
+
+// Options is the section [answer] of custos.toml.
+type Options struct {
+	// Gone is how long the dialog may take to leave the screen. Default "5s".
+	Gone string `toml:"gone"`
+
+	World agentrun.World `toml:"-"`
+}
+
+// Action implements act.Action.
+type Action struct {
+	agentrun.World
+	gone time.Duration
+}
+
+// New checks the options.
+func New(o Options) (*Action, error) {
+	x := &Action{}
+	var errs [2]error
+	x.World, errs[0] = o.World.Check()
+	x.gone, errs[1] = agentrun.Duration("gone", o.Gone, 5*time.Second)
+	if err := errors.Join(errs[:]...); err != nil {
+		return nil, fmt.Errorf("cannot set up answer: %w", err)
+	}
+	return x, nil
+}
+
+// Ability implements act.Action.
+func (x *Action) Ability() fleet.Ability {
+	return fleet.Ability{
+		Do: Do, Touches: []fleet.PartName{fleet.PartAgents, fleet.PartSessions},
+		Deadline: fleet.Duration(x.gone + 10*time.Second),
+	}
+}
+
+// Commands implements act.Action.
+func (x *Action) Commands(a fleet.Action) []fleet.Command {
+	t := a.Target.Agent
+	if t == nil {
+		return nil
+	}
+	argv := []string{"tmux", "send-keys"}
+	if t.Pane != nil {
+		argv = []string{"tmux", "-S", t.Pane.ID.Socket, "send-keys", "-t", t.Pane.ID.Pane}
+	}
+	keys := []string{"<" + fleet.Line(a.Text, 40) + ">"}
+	if t.Dialog != nil {
+		if c, err := agent.Pick(*t.Dialog, a.Text); err == nil {
+			keys = c.Keys
+		}
+	}
+	return []fleet.Command{{Argv: append(argv, keys...), Note: "if it still stands at dialog " + fleet.Line(a.Dialog, 40)}}
+}
+
+// Prepare implements act.Action.
+func (x *Action) Prepare(ctx context.Context, a fleet.Action) (act.Run, error) {
+	live, err := x.Hold(ctx, a.Target.Agent)
+	if err != nil {
+		return nil, err
+	}
+	r := &run{Live: live, x: x, action: a}
+	if err = live.Place(ctx); err == nil {
+		err = r.same(ctx)
+	}
+	if err != nil {
+		live.Close()
+		return nil, err
+	}
+	return r, nil
+}
+
+type run struct {
+	*agentrun.Live
+	x      *Action
+	action fleet.Action
+	keys   []string
+	begun  error // why it is not known whether all keys were pressed
+}
+
+// same refuses another dialog than the one that is answered, or none, a choice it
+// does not have, and a choice that is not for whoever asks.
+func (r *run) same(ctx context.Context) error {
+	if r.Headless() {
+		return agentrun.Refused("it has no terminal, and shows no dialog")
+	}
+	v, err := r.Look(ctx)
+	switch {
+	case err != nil:
+		return err
+	case v.Pane.Dead || v.Dialog == nil:
+		return agentrun.Refused("its dialog is gone")
+	case r.action.Dialog == "" || v.Dialog.Hash != r.action.Dialog:
+		return agentrun.Refused("its dialog is another one now: %s", v.Dialog.Says)
+	}
+	choice, err := agent.Pick(*v.Dialog, r.action.Text)
+	if err != nil {
+		return agentrun.Refused("%w", err)
+	}
+	harmless := !v.Dialog.Person && choice.Name == v.Dialog.Default && r.Agent.Owner == fleet.OwnerCustos
+	if !fleet.IsPerson(r.action.By) && !harmless {
+		return agentrun.Refused("only a person may answer that")
+	}
+	r.keys = choice.Keys
+	return agentrun.Pressable(r.keys)
+}
+
+// Do implements act.Run. An error means that no key was pressed.
+func (r *run) Do(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return fmt.Errorf("cannot answer: %w", err)
+	}
+	if err := r.same(ctx); err != nil {
+		return err
+	}
+	if len(r.keys) == 0 {
+		return agentrun.Refused("it is not known which key that is")
+	}
+	for i, key := range r.keys {
+		if err := r.Press(ctx, []string{key}); err != nil {
+			if i == 0 && !errors.Is(err, session.ErrInDoubt) {
+				return err
+			}
+			r.begun = err
+			return nil
+		}
+	}
+	return nil
+}
+
+// Verify implements act.Run: the dialog is gone.
+func (r *run) Verify(ctx context.Context) (string, error) {
+	if r.begun != nil {
+		return "", fmt.Errorf("cannot tell whether it was answered: %w", r.begun)
+	}
+	err := agentrun.Wait(ctx, r.x.gone, func(ctx context.Context) bool {
+		v, err := r.Look(ctx)
+		if err != nil {
+			return errors.Is(err, act.ErrRefused) // its place is gone, and the dialog with it
+		}
+		return v.Dialog == nil || v.Dialog.Hash != r.action.Dialog
+	})
+	if err != nil {
+		return "", fmt.Errorf("a dialog that asks the same is still there: %w", err)
+	}
+	return fmt.Sprintf("answered %q by %s: the dialog is gone", fleet.Line(r.action.Text, 40), strings.Join(r.keys, " ")), nil
+}

@@ -1,0 +1,317 @@
+// Package nudge is the action "nudge": it gives an agent a text as its next
+// prompt. In a terminal that is a paste and, as a step of its own, Enter, and only
+// while the agent is idle, its input line is known to be empty and no person
+// may be typing there. The text is typed once, never again: what is not known to
+// have arrived is said to be undelivered.
+package nudge
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"custos/internal/act"
+	"custos/internal/act/agentrun"
+	"custos/internal/agent"
+	"custos/internal/fleet"
+	"custos/internal/session"
+)
+
+// Do is the name of the action.
+const Do = "nudge"
+
+// Options is the section [nudge] of custos.toml.
+type Options struct {
+	// Acknowledge is how long the agent may take to show that it got the text.
+	// Default "10s".
+	Acknowledge string `toml:"acknowledge"`
+	// Echo is how long a pasted text may take to be seen at the prompt before Enter
+	// is pressed. Default "2s".
+	Echo string `toml:"echo"`
+	// Again is how long after Enter the text may still stand at the prompt before
+	// Enter is pressed once more. Default "1s".
+	Again string `toml:"again"`
+
+	World agentrun.World `toml:"-"`
+}
+
+// Action implements act.Action.
+type Action struct {
+	agentrun.World
+	acknowledge, echo, again time.Duration
+}
+
+// New checks the options.
+func New(o Options) (*Action, error) {
+	x := &Action{}
+	var errs [4]error
+	x.World, errs[0] = o.World.Check()
+	x.acknowledge, errs[1] = agentrun.Duration("acknowledge", o.Acknowledge, 10*time.Second)
+	x.echo, errs[2] = agentrun.Duration("echo", o.Echo, 2*time.Second)
+	x.again, errs[3] = agentrun.Duration("again", o.Again, time.Second)
+	if err := errors.Join(errs[:]...); err != nil {
+		return nil, fmt.Errorf("cannot set up nudge: %w", err)
+	}
+	return x, nil
+}
+
+// Ability implements act.Action. A text that may have been typed is not typed
+// again.
+func (x *Action) Ability() fleet.Ability {
+	return fleet.Ability{
+		Do: Do, Touches: []fleet.PartName{fleet.PartAgents, fleet.PartSessions},
+		Deadline: fleet.Duration(x.acknowledge + x.echo + 20*time.Second),
+	}
+}
+
+// Commands implements act.Action.
+func (x *Action) Commands(a fleet.Action) []fleet.Command {
+	t := a.Target.Agent
+	if t == nil {
+		return nil
+	}
+	text := fleet.Line(a.Text, 200)
+	if t.Pane == nil {
+		return []fleet.Command{{Argv: []string{"printf", "%s\n", text}, Note: "into the input of " + fleet.Line(t.Name, 80)}}
+	}
+	id := t.Pane.ID
+	return []fleet.Command{
+		{Argv: []string{"tmux", "-S", id.Socket, "load-buffer", "-"}, Note: "from standard input: " + text},
+		{Argv: []string{"tmux", "-S", id.Socket, "paste-buffer", "-d", "-p", "-r", "-t", id.Pane}, Note: "if it still is that very pane, and that very agent in it"},
+		{Argv: []string{"tmux", "-S", id.Socket, "send-keys", "-t", id.Pane, "Enter"}, Note: "once more, if the first one is lost"},
+	}
+}
+
+// Prepare implements act.Action.
+func (x *Action) Prepare(ctx context.Context, a fleet.Action) (act.Run, error) {
+	live, err := x.Hold(ctx, a.Target.Agent)
+	if err != nil {
+		return nil, err
+	}
+	r := &run{x: x, Live: live, text: session.Typed(a.Text)}
+	if err := r.ready(ctx); err != nil {
+		live.Close()
+		return nil, err
+	}
+	return r, nil
+}
+
+// run is one text on its way.
+type run struct {
+	*agentrun.Live
+	x       *Action
+	text    string
+	talks   bool
+	before  agentrun.View
+	pasted  agentrun.View // as the screen was just before Enter
+	since   fleet.Instant // nothing that was told before counts
+	entered time.Time
+	twice   bool  // Enter was pressed once more
+	lost    error // why it is not known to have been sent
+	how     string
+}
+
+func (r *run) ready(ctx context.Context) error {
+	if err := r.wanted(); err != nil {
+		return err
+	}
+	if s := r.Agent.State; s != fleet.StateIdle && s != fleet.StateStuck {
+		return agentrun.Refused("it is %s, not idle", s)
+	}
+	if err := r.Place(ctx); err != nil {
+		return err
+	}
+	if r.Headless() {
+		return r.readyHeadless(ctx)
+	}
+	if err := (session.Input{Text: r.text}).Check(); err != nil {
+		return agentrun.Refused("%w", err)
+	}
+	r.talks = r.Talks(ctx)
+	return r.clear(ctx)
+}
+
+// wanted refuses a text for an agent that is not to run.
+func (r *run) wanted() error {
+	if r.text == "" {
+		return agentrun.Refused("there is nothing to say")
+	}
+	if r.Reg == nil || r.Reg.Desired == fleet.DesiredRunning {
+		return nil
+	}
+	return agentrun.Refused("it is %s, by %s", r.Reg.Desired, fleet.Line(r.Reg.DesiredBy, 40))
+}
+
+// readyHeadless: only an agent that reads one message a line can be told more.
+func (r *run) readyHeadless(ctx context.Context) error {
+	if r.Reg == nil || !agentrun.Converses(r.Kind, *r.Reg) {
+		return agentrun.Refused("it has no terminal, and takes one prompt only")
+	}
+	line, err := agentrun.Message(r.text)
+	if err == nil {
+		err = (session.Input{Text: line}).Check()
+	}
+	if err != nil {
+		return agentrun.Refused("%w", err)
+	}
+	r.talks = r.Talks(ctx)
+	r.before, err = r.Look(ctx)
+	return err
+}
+
+// clear refuses a prompt that is not there, not empty, or somebody else's now.
+func (r *run) clear(ctx context.Context) (err error) {
+	if r.before, err = r.Look(ctx); err != nil {
+		return err
+	}
+	if err := r.before.Undisturbed(); err != nil {
+		return err
+	}
+	if d := r.before.Dialog; d != nil {
+		return agentrun.Refused("it stands at a dialog: %s", d.Says)
+	}
+	switch empty, known := r.before.Composer.Get(); {
+	case !known:
+		return agentrun.Refused("it cannot be told whether its input line is empty: %s", r.before.Composer.Why())
+	case !empty:
+		return agentrun.Refused("something is half-written in its input line")
+	}
+	if ready, known := r.before.Ready.Get(); r.Agent.State == fleet.StateIdle && !(ready && known) {
+		return agentrun.Refused("it is not idle any more")
+	}
+	return nil
+}
+
+// Do implements act.Run. An error means that nothing was typed; what goes wrong
+// after that is for Verify to say.
+func (r *run) Do(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return fmt.Errorf("cannot nudge: %w", err)
+	}
+	r.since = r.x.Now()
+	if r.Headless() {
+		line, err := agentrun.Message(r.text)
+		if err == nil {
+			err = r.Provider.Type(ctx, r.Pane, session.Input{Text: line, Agent: r.Agent.Process})
+		}
+		return r.sent(err)
+	}
+	if err := r.clear(ctx); err != nil {
+		return err
+	}
+	if err := r.Provider.Type(ctx, r.Pane, session.Input{Text: r.text, Agent: r.Agent.Process}); err != nil {
+		return r.sent(err)
+	}
+	r.send(ctx)
+	return nil
+}
+
+// sent returns an error of typing as one of Do, unless the text may have arrived.
+func (r *run) sent(err error) error {
+	if errors.Is(err, session.ErrInDoubt) {
+		r.lost = err
+		return nil
+	}
+	return err
+}
+
+// send presses Enter once the text is seen at the prompt.
+func (r *run) send(ctx context.Context) {
+	err := agentrun.Wait(ctx, r.x.echo, func(ctx context.Context) bool {
+		v, err := r.Look(ctx)
+		empty, known := v.Composer.Get()
+		if err != nil || !known || empty {
+			return false
+		}
+		r.pasted = v
+		return true
+	})
+	if err != nil {
+		r.lost = fmt.Errorf("it was typed, and not seen at its prompt: Enter was not pressed")
+		return
+	}
+	if err := r.enter(ctx); err != nil {
+		r.lost = fmt.Errorf("it was typed, and Enter could not be pressed: %w", err)
+	}
+}
+
+func (r *run) enter(ctx context.Context) error {
+	r.entered = time.Now()
+	return r.Provider.Type(ctx, r.Pane, session.Input{Key: session.KeyEnter, Agent: r.Agent.Process})
+}
+
+// Verify implements act.Run. The kind's own word counts, where it has one.
+func (r *run) Verify(ctx context.Context) (string, error) {
+	if r.lost != nil {
+		return "", r.lost
+	}
+	err := agentrun.Wait(ctx, r.x.acknowledge, func(ctx context.Context) bool {
+		if r.acknowledged(ctx) {
+			r.how = "acknowledged"
+		} else if v, err := r.Look(ctx); err == nil {
+			if !r.talks && r.visible(v) {
+				r.how = "seen"
+			} else {
+				r.enterAgain(ctx, v)
+			}
+		}
+		return r.how != ""
+	})
+	if err != nil {
+		return "", fmt.Errorf("the agent did not acknowledge it: %w", err)
+	}
+	if r.twice {
+		return r.how + ", after Enter was pressed once more", nil
+	}
+	return r.how, nil
+}
+
+// acknowledged says whether the agent told of this very prompt.
+func (r *run) acknowledged(ctx context.Context) bool {
+	events, err := r.Told(ctx, r.since)
+	want := agent.PromptHash(r.text)
+	return err == nil && slices.ContainsFunc(events, func(e fleet.HookEvent) bool {
+		hash, _, _ := strings.Cut(e.Text, " ")
+		return e.Event == fleet.HookPrompt && !e.At.Before(r.since) && hash == want
+	})
+}
+
+// visible says whether the screen shows that the text was taken: the agent works,
+// or the prompt is empty again and something was added.
+func (r *run) visible(v agentrun.View) bool {
+	if r.Headless() {
+		return v.Screen != r.before.Screen
+	}
+	empty, known := v.Composer.Get()
+	return v.Working || known && empty && v.Screen != r.before.Screen
+}
+
+// enterAgain presses Enter once more where the first was lost: some time has
+// passed, and the text still stands at the prompt as it did.
+func (r *run) enterAgain(ctx context.Context, v agentrun.View) {
+	empty, known := v.Composer.Get()
+	if r.Headless() || r.twice || time.Since(r.entered) < r.x.again || !known || empty || v.Working || v.Dialog != nil {
+		return
+	}
+	if v.Screen != r.pasted.Screen || v.Pane.InMode {
+		return // something happened, or somebody types
+	}
+	r.twice = true
+	_ = r.enter(ctx) // what becomes of it is seen
+}
+
+// Learned returns what the ledger is to know: how far the first prompt got.
+func (r *run) Learned() *fleet.Registration {
+	if r.Reg == nil || r.Reg.Prompt == "" || session.Typed(r.Reg.Prompt) != r.text {
+		return nil
+	}
+	reg := *r.Reg
+	reg.PromptState = fleet.DeliveryUndelivered
+	if r.how != "" {
+		reg.PromptState, reg.Prompt = fleet.DeliveryAcknowledged, ""
+	}
+	return &reg
+}

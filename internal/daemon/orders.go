@@ -1,0 +1,96 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+
+	"custos/internal/fleet"
+	"custos/internal/ledger"
+	"custos/internal/server"
+	"custos/internal/store"
+)
+
+// clerk is the book of orders and registrations as the server's ports want it.
+type clerk struct{ s *system }
+
+var (
+	_ server.Orders   = clerk{}
+	_ server.Registry = clerk{}
+	_ server.Failures = clerk{}
+	_ server.HookLog  = clerk{}
+)
+
+// Take writes an order down, and has one pass judge it.
+func (c clerk) Take(ctx context.Context, o fleet.Order) (fleet.Order, error) {
+	taken, _, err := ledger.Take(nil, o, c.s.world.Now())
+	if err != nil {
+		return o, err
+	}
+	if err := c.s.begin(ctx); err != nil {
+		return o, held(err)
+	}
+	st, err := c.s.ledger.writer(ctx)
+	if err != nil {
+		return o, err
+	}
+	if taken, _, err = st.TakeOrder(ctx, taken); err != nil {
+		return o, err
+	}
+	if err := c.s.loop.Pass(ctx, "order "+taken.ID); err != nil {
+		return taken, fmt.Errorf("the order is written down, but cannot be judged yet: %w", err)
+	}
+	return c.Order(ctx, taken.ID)
+}
+
+// Order returns an order as it has become.
+func (c clerk) Order(ctx context.Context, id string) (fleet.Order, error) {
+	found, err := c.orders(ctx, store.OrderFilter{ID: id})
+	if err == nil && len(found) == 0 {
+		err = fmt.Errorf("cannot find order %s: %w", id, fs.ErrNotExist)
+	}
+	if err != nil {
+		return fleet.Order{}, err
+	}
+	return found[0], nil
+}
+
+// Open lists the orders that are not over.
+func (c clerk) Open(ctx context.Context) ([]fleet.Order, error) {
+	return c.orders(ctx, store.OrderFilter{Open: true})
+}
+
+func (c clerk) orders(ctx context.Context, f store.OrderFilter) ([]fleet.Order, error) {
+	return read(ctx, c.s.ledger, func(st *store.Store) ([]fleet.Order, error) { return st.Orders(ctx, f) })
+}
+
+// Registrations lists all of them.
+func (c clerk) Registrations(ctx context.Context) ([]fleet.Registration, error) {
+	return c.s.registered(ctx)
+}
+
+// Failures lists what went wrong with agents.
+func (c clerk) Failures(ctx context.Context, agent string, limit int) ([]fleet.Failure, error) {
+	f := store.FailureFilter{Agent: agent, Limit: limit}
+	return read(ctx, c.s.ledger, func(st *store.Store) ([]fleet.Failure, error) { return st.Failures(ctx, f) })
+}
+
+// HookEvents lists what agents told of themselves.
+func (c clerk) HookEvents(ctx context.Context, f server.HookFilter) ([]fleet.HookEvent, error) {
+	which := store.HookFilter{Agent: f.Agent, Limit: f.Limit}
+	return read(ctx, c.s.ledger, func(st *store.Store) ([]fleet.HookEvent, error) { return st.HooksSince(ctx, f.Since, which) })
+}
+
+// read asks the ledger; where there is none yet, or none that can be read, there
+// is nothing. (Of a damaged one, Past says that it is not to be relied on.)
+func read[T any](ctx context.Context, l *ledgerFile, ask func(*store.Store) ([]T, error)) ([]T, error) {
+	st, err := l.reader(ctx)
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, store.ErrCorrupt) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return ask(st)
+}

@@ -1,0 +1,161 @@
+package server
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/http"
+	"time"
+
+	"custos/internal/api"
+	"custos/internal/fleet"
+	"custos/internal/ledger"
+)
+
+func (s *server) order(req *http.Request, c Caller) (any, error) {
+	var r api.OrderRequest
+	if err := decode(req, &r); err != nil {
+		return nil, err
+	}
+	by, err := s.author(req.Context(), c, &r)
+	if err != nil {
+		return nil, err
+	}
+	o, err := s.orderOf(req.Context(), r, by)
+	if err != nil {
+		return nil, orderError(err)
+	}
+	taken, err := s.Orders.Take(req.Context(), o)
+	if err != nil {
+		return nil, orderError(err)
+	}
+	return orderView(taken, !s.InProcess), nil
+}
+
+func (s *server) orderState(req *http.Request, _ Caller) (any, error) {
+	id := req.PathValue("id")
+	o, err := s.Orders.Order(req.Context(), id)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, &api.Error{Kind: api.NotFound, Message: fmt.Sprintf("cannot find order %q", fleet.Line(id, 100)), Hint: "custos ps --pending"}
+	}
+	if err != nil {
+		return nil, err
+	}
+	return orderView(o, !s.InProcess), nil
+}
+
+// orderError finds out whose fault it is that an order was not taken.
+func orderError(err error) error {
+	if errors.Is(err, ledger.ErrIllegal) || errors.Is(err, ledger.ErrTaken) {
+		return badInput(err)
+	}
+	return err
+}
+
+// author is who gives an order. A person may give any; an agent may ask for a
+// checkpoint of itself, and spawn an agent below itself; whoever cannot be shown
+// to be a person or an agent may nothing.
+func (s *server) author(ctx context.Context, c Caller, r *api.OrderRequest) (string, error) {
+	if s.AgentOf == nil {
+		return c.Name(), nil
+	}
+	agent, err := s.AgentOf(ctx, c)
+	switch {
+	case err == nil && agent == "":
+		return c.Name(), nil
+	case err != nil || !ownAffair(agent, r):
+		return "", s.personOnly(ctx, c)
+	}
+	return fleet.ByAgent(agent), nil
+}
+
+// ownAffair says whether an order is one that an agent may give. A spawn without
+// a parent becomes the agent's own child.
+func ownAffair(agent string, r *api.OrderRequest) bool {
+	switch fleet.OrderDo(r.Do) {
+	case fleet.OrderBackup:
+		return r.Agent == agent
+	case fleet.OrderSpawn:
+		if r.Spawn != nil && r.Spawn.Parent == "" {
+			r.Spawn.Parent = agent
+		}
+		return r.Spawn != nil && r.Spawn.Parent == agent
+	}
+	return false
+}
+
+// orderOf turns a request into an order that makes sense by itself.
+func (s *server) orderOf(ctx context.Context, r api.OrderRequest, by string) (fleet.Order, error) {
+	now := s.Now()
+	o := fleet.Order{ID: r.ID, Do: fleet.OrderDo(r.Do), Agent: r.Agent, Account: r.Account, By: by, At: now, Text: r.Text, Dialog: r.Dialog}
+	if o.ID == "" {
+		o.ID = newOrderID()
+	}
+	if o.Do == fleet.OrderStop {
+		o.Text = fleet.Line(r.Text, 400)
+	}
+	for _, g := range r.Override {
+		o.Override = append(o.Override, fleet.Guard(g))
+	}
+	if r.TTL != "" {
+		d, err := time.ParseDuration(r.TTL)
+		if err != nil || d <= 0 || d > longestTTL {
+			return o, badInput(fmt.Errorf("cannot keep an order for %q: want a time up to %s, like 10m", fleet.Line(r.TTL, 40), longestTTL))
+		}
+		o.Expires = now.Add(d)
+	}
+	if r.Spawn != nil && o.Do == fleet.OrderSpawn {
+		all, err := s.Registry.Registrations(ctx)
+		if err != nil {
+			return o, err
+		}
+		if o.Spawn, err = spawnOf(*r.Spawn, r.Agent, all); err != nil {
+			return o, badInput(err)
+		}
+	}
+	return o, ledger.CheckOrder(o)
+}
+
+// longestTTL keeps an order from being carried out when everybody has forgotten
+// it.
+const longestTTL = 7 * 24 * time.Hour
+
+func newOrderID() string {
+	var b [8]byte
+	_, _ = rand.Read(b[:]) // it never fails
+	return hex.EncodeToString(b[:])
+}
+
+// orderView is an order for whoever gave it, with what to type next.
+func orderView(o fleet.Order, watched bool) api.Order {
+	out := api.Order{ID: o.ID, Do: string(o.Do), Agent: o.Agent, Account: o.Account, By: o.By, At: o.At.Wall.UTC(), Expires: moment(o.Expires),
+		State: string(o.State), Over: o.IsOver(), Guard: string(o.Guard), Why: o.Why, Until: moment(o.Until), Hint: o.Hint,
+		Action: o.Action, Watched: watched, Next: []api.Hint{}}
+	out.Next = orderHints(o, watched)
+	return out
+}
+
+func orderHints(o fleet.Order, watched bool) []api.Hint {
+	out := []api.Hint{}
+	if o.Hint != "" {
+		out = append(out, api.Hint{Command: o.Hint, What: "what it waits for"})
+	}
+	if !watched && !o.IsOver() {
+		out = append(out, nobodyWatches())
+	}
+	starts := o.Do == fleet.OrderSpawn || o.Do == fleet.OrderRecover
+	switch {
+	case o.State == fleet.OrderDone && starts && !watched:
+		out = append(out, api.Hint{Command: "custos up", What: "nobody watches it now"})
+	case o.State == fleet.OrderDone && starts:
+		out = append(out, api.Hint{Command: command("custos", "show", o.Agent), What: "how it does"})
+	case !o.IsOver():
+		out = append(out, api.Hint{Command: "custos ps --pending", What: "what is waited for"})
+	case o.State != fleet.OrderDone && o.Agent != "":
+		out = append(out, api.Hint{Command: command("custos", "why", fleet.Subject{Kind: fleet.KindAgent, Name: o.Agent}.String()), What: "why"})
+	}
+	return out
+}

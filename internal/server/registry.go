@@ -1,0 +1,147 @@
+package server
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+	"unicode"
+
+	"custos/internal/api"
+	"custos/internal/fleet"
+)
+
+// spawnOf returns the registration that a spawn asks for, among all others.
+func spawnOf(q api.SpawnRequest, name string, all []fleet.Registration) (*fleet.Registration, error) {
+	parent := findRegistration(all, q.Parent)
+	for _, check := range []error{checkKind(&q), checkParent(q, parent), checkPaths(q), checkRestart(q)} {
+		if check != nil {
+			return nil, fmt.Errorf("cannot spawn %q: %w", fleet.Line(name, 80), check)
+		}
+	}
+	r := &fleet.Registration{Name: name, Owner: fleet.OwnerCustos, Kind: q.Kind, Argv: q.Argv, Env: q.Env, Role: q.Role, Project: q.Project,
+		Task: q.Task, Spec: fleet.Path(q.Spec), Files: q.Files, Parent: q.Parent, Run: q.Run, Account: q.Account, Dir: fleet.Path(q.Dir),
+		Where: fleet.WhereTmux, Restart: fleet.Restart(q.Restart), Standing: q.Standing, MemoryMax: q.MemoryMax, Prompt: firstPrompt(q)}
+	if q.Headless {
+		r.Where = fleet.WhereHeadless
+	}
+	if parent != nil {
+		r.Depth = parent.Depth + 1
+		if r.Run == "" {
+			r.Run = parent.Run
+		}
+	}
+	if q.Worktree {
+		inWorktree(r, q)
+	}
+	return r, nil
+}
+
+// checkKind finds the kind, which a command line tells when nobody else does.
+func checkKind(q *api.SpawnRequest) error {
+	switch {
+	case len(q.Argv) > 0 && (q.Argv[0] == "" || strings.HasPrefix(q.Argv[0], "-")):
+		return fmt.Errorf("its command line begins with %q: want the program first, like -- claude --verbose", fleet.Line(q.Argv[0], 40))
+	case q.Kind == "" && len(q.Argv) > 0:
+		q.Kind = path.Base(q.Argv[0])
+	case q.Kind == "":
+		return fmt.Errorf("name its kind, or its command line behind --")
+	}
+	for _, name := range q.Env {
+		if name == "" || strings.ContainsFunc(name, func(r rune) bool { return r != '_' && !unicode.IsLetter(r) && !unicode.IsDigit(r) }) {
+			return fmt.Errorf("%q names no variable: want a name, never a value", fleet.Line(name, 20))
+		}
+	}
+	return nil
+}
+
+func checkParent(q api.SpawnRequest, parent *fleet.Registration) error {
+	depth := 0
+	switch {
+	case q.Parent != "" && (parent == nil || parent.Desired == fleet.DesiredRetired):
+		return fmt.Errorf("its parent %q is not registered", fleet.Line(q.Parent, 80))
+	case parent != nil:
+		depth = parent.Depth + 1
+	}
+	if q.Depth != nil && *q.Depth != depth {
+		return fmt.Errorf("its depth is %d, one more than its parent's, and not %d", depth, *q.Depth)
+	}
+	return nil
+}
+
+func checkPaths(q api.SpawnRequest) error {
+	for _, p := range []string{q.Dir, q.Repo, q.Spec} {
+		if p != "" && !path.IsAbs(p) {
+			return fmt.Errorf("%q is no absolute path", fleet.Line(p, 200))
+		}
+	}
+	switch {
+	case q.Worktree && q.Repo == "":
+		return fmt.Errorf("a worktree needs the repository it is made of")
+	case !q.Worktree && q.Dir == "":
+		return fmt.Errorf("name the folder it works in")
+	case !q.Worktree && q.Branch != "":
+		return fmt.Errorf("a branch is for a worktree")
+	case q.MemoryMax < 0:
+		return fmt.Errorf("a memory cap of %d bytes makes no sense", q.MemoryMax)
+	}
+	return nil
+}
+
+func checkRestart(q api.SpawnRequest) error {
+	if q.Restart == "" || slices.Contains([]fleet.Restart{fleet.RestartAlways, fleet.RestartOnFailure, fleet.RestartNever}, fleet.Restart(q.Restart)) {
+		return nil
+	}
+	return fmt.Errorf("it cannot be restarted %q: want always, on-failure or never", fleet.Line(q.Restart, 40))
+}
+
+// inWorktree puts the agent into a worktree of its own: beside the repository,
+// unless a folder is named.
+func inWorktree(r *fleet.Registration, q api.SpawnRequest) {
+	word := fileWord(r.Name)
+	r.Repo, r.Branch = fleet.Path(path.Clean(q.Repo)), q.Branch
+	if r.Branch == "" {
+		r.Branch = "custos/" + word
+	}
+	if r.Dir == "" {
+		r.Dir = fleet.Path(path.Clean(q.Repo) + "-worktrees/" + word)
+	}
+	r.Worktree = r.Dir
+}
+
+// fileWord is a name as part of a path and of a branch: what git or a file
+// system might take for something else becomes a dash.
+func fileWord(name string) string {
+	word := strings.Map(func(r rune) rune {
+		if r == '_' || r == '-' || unicode.IsLetter(r) || unicode.IsDigit(r) {
+			return r
+		}
+		return '-'
+	}, name)
+	word = strings.Trim(word, "-")
+	if r := []rune(word); len(r) > 60 {
+		word = strings.TrimRight(string(r[:60]), "-")
+	}
+	if word == "" {
+		word = "agent"
+	}
+	return word
+}
+
+// firstPrompt is what an agent is told first: the given words, else its task.
+func firstPrompt(q api.SpawnRequest) string {
+	if q.Prompt != "" || q.Task == "" && q.Spec == "" {
+		return q.Prompt
+	}
+	var parts []string
+	if q.Task != "" {
+		parts = append(parts, "Your task: "+q.Task)
+	}
+	if q.Spec != "" {
+		parts = append(parts, "Read the specification first: "+q.Spec)
+	}
+	if len(q.Files) > 0 {
+		parts = append(parts, "The files it is about: "+strings.Join(q.Files, ", "))
+	}
+	return strings.Join(parts, "\n")
+}
