@@ -43,3 +43,10 @@ type Run interface {
 	// Close releases what Prepare held.
 	Close()
 }
+
+// Learner is a Run that learns something of an agent which the ledger is to
+// know: its instance, its end, its checkpoint. It is asked once, after Do and
+// Verify, however they ended; nil is nothing.
+type Learner interface {
+	Learned() *fleet.Registration
+}

@@ -44,6 +44,10 @@ func claims(a fleet.Action) []claim {
 	case t.Log != nil:
 		path(t.Log.Path, false)
 	}
+	if r := t.Registration; r != nil {
+		path(r.Dir, true)
+		path(r.Worktree, true)
+	}
 	return list
 }
 

@@ -78,6 +78,19 @@ func (p *performance) do() {
 	defer func() { p.release(run) }()
 	if p.mayGoOn() && p.started() {
 		p.change(run)
+		p.learn(run)
+	}
+}
+
+// learn takes what a run learned. One that hangs is not asked: it may be learning
+// still.
+func (p *performance) learn(run Run) {
+	l, ok := run.(Learner)
+	if !ok || p.hung != nil {
+		return
+	}
+	if err := safely(func() error { p.result.Registration = l.Learned(); return nil }); err != nil {
+		p.opts.Log.Error("cannot take what an action learned", "action", p.ID, "err", err)
 	}
 }
 

@@ -31,10 +31,10 @@ type SpawnRequest struct {
 	Run       string   `json:"run,omitempty"`   // the parent's by default
 	Account   string   `json:"account,omitempty"`
 	Prompt    string   `json:"prompt,omitempty"`   // the first one; made of task, spec and files by default
-	Dir       string   `json:"dir,omitempty"`      // where it works
+	Dir       string   `json:"dir,omitempty"`      // where it works; of a worktree, the folder to make
 	Repo      string   `json:"repo,omitempty"`     // repository a worktree is made of
 	Worktree  bool     `json:"worktree,omitempty"` // make one
-	Branch    string   `json:"branch,omitempty"`   // of the worktree; custos/NAME by default
+	Branch    string   `json:"branch,omitempty"`   // of the worktree; agent/NAME by default
 	Headless  bool     `json:"headless,omitempty"`
 	Restart   string   `json:"restart,omitempty"` // always, on-failure (default) or never
 	Standing  bool     `json:"standing,omitempty"`

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 )
 
 // answering is a handler that notes what was asked and answers a fixed body.
@@ -34,22 +35,37 @@ func TestEveryQuestionGoesWhereItBelongs(t *testing.T) {
 	c := NewClient(InProcess(h))
 	ctx := t.Context()
 	for want, ask := range map[string]func() error{
-		"GET /v1/look ":                    func() error { _, err := c.FirstLook(ctx); return err },
-		`POST /v1/patrol {"apply":true}`:   func() error { _, err := c.Patrol(ctx, PatrolOrder{Apply: true}); return err },
-		"GET /v1/preflight ":               func() error { _, err := c.Preflight(ctx); return err },
-		"GET /v1/plan ":                    func() error { _, err := c.Plan(ctx); return err },
-		"POST /v1/plan recorded":           func() error { _, err := c.Judge(ctx, []byte("recorded")); return err },
-		"GET /v1/recording ":               func() error { _, err := c.Record(ctx); return err },
-		"GET /v1/rules ":                   func() error { _, err := c.Rules(ctx); return err },
-		"GET /v1/alerts?all=true ":         func() error { _, err := c.Alerts(ctx, true); return err },
-		`POST /v1/alerts/7/ack {"by":"x"}`: func() error { _, err := c.Acknowledge(ctx, 7, AckOrder{By: "x"}); return err },
-		`POST /v1/silences {"for":"1h"}`:   func() error { _, err := c.Silence(ctx, SilenceOrder{For: "1h"}); return err },
-		"GET /v1/story?of=a+%26%2Fb%3F ":   func() error { _, err := c.Story(ctx, "a &/b?"); return err },
-		`POST /v1/explain {"screen":"s"}`:  func() error { _, err := c.Explain(ctx, ExplainOrder{Screen: "s"}); return err },
-		"GET /v1/journal?day=d ":           func() error { _, err := c.Journal(ctx, "d"); return err },
-		"GET /v1/status ":                  func() error { _, err := c.Status(ctx); return err },
-		"POST /v1/down ":                   func() error { return c.Down(ctx) },
-		"GET /v1/schema/..%2Fx ":           func() error { _, err := c.Schema(ctx, "../x"); return err },
+		"GET /v1/look ":                        func() error { _, err := c.FirstLook(ctx); return err },
+		`POST /v1/patrol {"apply":true}`:       func() error { _, err := c.Patrol(ctx, PatrolOrder{Apply: true}); return err },
+		"GET /v1/preflight ":                   func() error { _, err := c.Preflight(ctx); return err },
+		"GET /v1/plan ":                        func() error { _, err := c.Plan(ctx); return err },
+		"POST /v1/plan recorded":               func() error { _, err := c.Judge(ctx, []byte("recorded")); return err },
+		"GET /v1/recording ":                   func() error { _, err := c.Record(ctx); return err },
+		"GET /v1/rules ":                       func() error { _, err := c.Rules(ctx); return err },
+		"GET /v1/alerts?all=true ":             func() error { _, err := c.Alerts(ctx, true); return err },
+		`POST /v1/alerts/7/ack {"by":"x"}`:     func() error { _, err := c.Acknowledge(ctx, 7, AckOrder{By: "x"}); return err },
+		`POST /v1/silences {"for":"1h"}`:       func() error { _, err := c.Silence(ctx, SilenceOrder{For: "1h"}); return err },
+		"GET /v1/story?of=a+%26%2Fb%3F ":       func() error { _, err := c.Story(ctx, "a &/b?"); return err },
+		`POST /v1/explain {"screen":"s"}`:      func() error { _, err := c.Explain(ctx, ExplainOrder{Screen: "s"}); return err },
+		"GET /v1/journal?day=d ":               func() error { _, err := c.Journal(ctx, "d"); return err },
+		"GET /v1/status ":                      func() error { _, err := c.Status(ctx); return err },
+		"POST /v1/down ":                       func() error { return c.Down(ctx) },
+		"GET /v1/agents ":                      func() error { _, err := c.Agents(ctx); return err },
+		"GET /v1/agents/a%2Fb%3F ":             func() error { _, err := c.Agent(ctx, "a/b?"); return err },
+		"GET /v1/agents/a%20b/screen?lines=7 ": func() error { _, err := c.Screen(ctx, "a b", 7); return err },
+		`POST /v1/orders {"do":"stop","agent":"a"}`: func() error {
+			_, err := c.Order(ctx, OrderRequest{Do: "stop", Agent: "a"})
+			return err
+		},
+		"GET /v1/orders/x%2Fy ": func() error { _, err := c.OrderState(ctx, "x/y"); return err },
+		"GET /v1/feed? ":        func() error { _, err := c.Feed(ctx, FeedQuery{}); return err },
+		"GET /v1/feed?limit=3&of=a+b&since=2026-11-20T09%3A00%3A00.5Z&view=trace ": func() error {
+			_, err := c.Feed(ctx, FeedQuery{View: FeedTrace, Of: "a b", Limit: 3, Since: time.Date(2026, 11, 20, 9, 0, 0, 5e8, time.UTC)})
+			return err
+		},
+		"GET /v1/failures?agent=a+b ":                             func() error { _, err := c.Failures(ctx, "a b"); return err },
+		`POST /v1/hookfiles/claude {"do":"status","settings":""}`: func() error { _, err := c.EditHooks(ctx, "claude", HookEdit{Do: "status"}); return err },
+		"GET /v1/schema/..%2Fx ":                                  func() error { _, err := c.Schema(ctx, "../x"); return err },
 	} {
 		if err := ask(); err != nil || h.asked+" "+h.sent != want {
 			t.Errorf("asked %q, %v; want %q", h.asked+" "+h.sent, err, want)

@@ -42,6 +42,7 @@ type World struct {
 	// Registered returns the registrations of the ledger, Hooks recent events.
 	Registered func(ctx context.Context) ([]fleet.Registration, error)
 	Hooks      func(ctx context.Context) ([]fleet.HookEvent, error)
+	HooksOf    func(ctx context.Context, key string, since fleet.Instant) ([]fleet.HookEvent, error)
 	// LastPatrol, Amnesia and ClockBehind are what Custos knows of itself.
 	LastPatrol  func() fleet.Leaf[fleet.Duration]
 	Amnesia     func() bool

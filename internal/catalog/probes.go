@@ -68,7 +68,7 @@ func Probes(w *World) ([]observe.Probe, error) {
 
 // Sections lists the sections of custos.toml that belong to plug-ins.
 func Sections() []string {
-	out := []string{"probe", "limits"}
+	out := []string{"probe", "limits", "launch"}
 	for _, m := range probeMakers() {
 		out = append(out, m.section)
 	}

@@ -51,6 +51,9 @@ type Env struct {
 	Progress bool // Stderr is a terminal
 	Width    int  // columns to write at most
 	Daemon   Daemon
+	// Exec becomes another program; nil where that is not to be, when its command
+	// line is printed instead.
+	Exec func(argv []string) error
 }
 
 // widest is how far lines go where there is no terminal to measure.
@@ -69,6 +72,9 @@ func Main(version string) int {
 	}
 	if w, _, err := term.GetSize(int(os.Stdout.Fd())); err == nil && w >= 60 {
 		e.Width = w
+	}
+	if e.Terminal && term.IsTerminal(int(os.Stdin.Fd())) {
+		e.Exec = become
 	}
 	e.Daemon = realDaemon(e)
 	return Run(ctx, e)
@@ -96,6 +102,10 @@ func (a *app) root() *cobra.Command {
 	root.AddCommand(
 		a.patrolCommand(), a.preflightCommand(), a.planCommand(), a.recordCommand(),
 		a.rulesCommand(), a.alertsCommand(), a.ackCommand(), a.silenceCommand(), a.whyCommand(), a.explainCommand(),
+		a.spawnCommand(), a.psCommand(), a.showCommand(), a.peekCommand(), a.attachCommand(), a.waitCommand(),
+		a.nudgeCommand(), a.answerCommand(), a.interruptCommand(), a.stopCommand(), a.recoverCommand(), a.checkpointCommand(),
+		a.adoptCommand(), a.pauseCommand(), a.resumeCommand(), a.hooksCommand(),
+		a.feedCommand(), a.traceCommand(), a.errorsCommand(), a.replayCommand(), a.failuresCommand(),
 		a.journalCommand(), a.statusCommand(), a.freezeCommand(), a.thawCommand(),
 		a.configCommand(), a.initCommand(), a.schemaCommand(), a.versionCommand(),
 		a.upCommand(), a.downCommand(), a.uninstallCommand())
@@ -122,15 +132,24 @@ func (a *app) code(err error) int {
 	case errors.Is(err, syscall.EPIPE):
 		return exitWell // the reader has seen enough
 	}
+	var nothing *ended
+	if errors.As(err, &nothing) {
+		a.complain(nothing.message, nothing.hint)
+		return exitUse
+	}
 	code, e := classify(err)
 	if a.json {
 		a.print(e)
 	}
-	fmt.Fprintln(a.Stderr, "custos: "+clean(e.Message))
-	if e.Hint != "" {
-		fmt.Fprintln(a.Stderr, "try: "+clean(e.Hint))
-	}
+	a.complain(e.Message, e.Hint)
 	return code
+}
+
+func (a *app) complain(message, hint string) {
+	fmt.Fprintln(a.Stderr, "custos: "+clean(message))
+	if hint != "" {
+		fmt.Fprintln(a.Stderr, "try: "+clean(hint))
+	}
 }
 
 // classify finds the exit code of an error and its form for machines.

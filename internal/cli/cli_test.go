@@ -46,6 +46,10 @@ func TestScripts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	fleet, err := os.ReadFile("../server/testdata/views/fleet.txtar")
+	if err != nil {
+		t.Fatal(err)
+	}
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata/script",
 		UpdateScripts:       os.Getenv("UPDATE_SCRIPTS") != "",
@@ -57,8 +61,10 @@ func TestScripts(t *testing.T) {
 				return err
 			}
 			e.Defer(func() { os.RemoveAll(home) })
-			if err := os.WriteFile(home+"/pass.txtar", busy, 0o600); err != nil {
-				return err
+			for name, text := range map[string][]byte{"/pass.txtar": busy, "/fleet.txtar": fleet} {
+				if err := os.WriteFile(home+name, text, 0o600); err != nil {
+					return err
+				}
 			}
 			for k, v := range map[string]string{"HOME": home, "PASS": home + "/pass.txtar", "USER": "me", "XDG_CONFIG_HOME": "", "XDG_STATE_HOME": "", "NO_COLOR": "", "TERM": "xterm",
 				"GORACE": "atexit_sleep_ms=0"} {

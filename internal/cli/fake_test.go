@@ -27,6 +27,9 @@ import (
 type world struct {
 	pass  fleet.Pass
 	state string
+	home  string
+	taken map[string]fleet.Order
+	asked int
 }
 
 // fake is a Daemon that serves the pass in the file $PASS (a txtar whose first
@@ -34,7 +37,7 @@ type world struct {
 func fake(getenv func(string) string) cli.Daemon {
 	frozen := func(c config.Config) string { return filepath.Join(c.StateDir, "frozen") }
 	options := func(c config.Config) (server.Options, error) {
-		w := &world{state: c.StateDir}
+		w := &world{state: c.StateDir, home: getenv("HOME"), taken: map[string]fleet.Order{}}
 		var err error
 		if file := getenv("PASS"); file != "" {
 			w.pass, err = passOf(file)
@@ -104,6 +107,7 @@ func passOf(file string) (fleet.Pass, error) {
 func (w *world) options() server.Options {
 	return server.Options{
 		Cycle: w, Alerts: w, Chronicle: w, Journal: w, Teller: w, Rules: w, Explainer: w,
+		Orders: w, Registry: w, Screens: w, HookLog: w, Failures: w, HookFiles: w,
 		Status: w.status, Now: func() fleet.Instant { return w.pass.Snapshot.At }, Version: "1.2.3",
 	}
 }

@@ -29,7 +29,10 @@ func everything() []topic {
 	return []topic{
 		{"Look", []string{"preflight", "plan", "why", "explain", "record", "rules", "status"}},
 		{"Act", []string{"patrol", "freeze", "thaw"}},
-		{"Be told", []string{"alerts", "ack", "silence", "journal"}},
+		{"Agents", []string{"ps", "show", "peek", "attach", "wait", "spawn", "nudge", "answer", "interrupt", "stop", "recover",
+			"checkpoint", "adopt", "pause", "resume", "hooks"}},
+		{"What happened", []string{"feed", "trace", "errors", "replay", "failures", "journal"}},
+		{"Be told", []string{"alerts", "ack", "silence"}},
 		{"The daemon", []string{"up", "down", "uninstall"}},
 		{"Configure", []string{"init", "config", "schema", "version", "help", "completion"}},
 	}

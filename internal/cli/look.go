@@ -134,11 +134,11 @@ func lookAgents(p *page, l api.FirstLook) {
 	}
 	rows := make([][]string, 0, len(l.Agents))
 	for _, g := range first(l.Agents, mostAgents) {
-		rows = append(rows, []string{flat(g.Name), flat(g.Kind), flat(g.State), agentSince(g), flat(g.Source), p.where(g), flat(g.Reason)})
+		rows = append(rows, []string{flat(g.Name), flat(g.Kind), flat(g.State), agentSince(g), flat(g.Source), agentWork(g), p.where(g), flat(g.Reason)})
 	}
 	p.table([]column{
 		{head: "NAME", shorten: middle}, {head: "KIND"}, {head: "STATE", paint: p.state}, {head: "FOR", right: true},
-		{head: "TOLD BY"}, {head: "WHERE", shorten: middle}, {head: "REASON", shorten: cut},
+		{head: "TOLD BY"}, {head: "WORK", shorten: cut}, {head: "WHERE", shorten: middle}, {head: "REASON", shorten: cut},
 	}, rows)
 	if n := len(l.Agents); n > mostAgents {
 		p.line("  %s", p.dim(fmt.Sprintf("and %d more, which need somebody less: custos --json", n-mostAgents)))
@@ -182,6 +182,11 @@ func agentSince(g api.AgentRow) string {
 	return span(g.Since)
 }
 
+// agentWork is what a registered agent is for: its role and its task.
+func agentWork(g api.AgentRow) string {
+	return strings.TrimSpace(flat(g.Role) + " " + flat(g.Task))
+}
+
 // where an agent is: its pane, if that says more than its name; else its folder.
 func (p *page) where(g api.AgentRow) string {
 	switch {
@@ -189,6 +194,8 @@ func (p *page) where(g api.AgentRow) string {
 		return p.path(g.CWD)
 	case g.Pane != "":
 		return flat(g.Pane)
+	case g.PID == 0:
+		return ""
 	}
 	return fmt.Sprintf("pid %d", g.PID)
 }

@@ -51,6 +51,12 @@ func writeStatus(p *page, s api.Status) {
 	if s.InFlight > 0 {
 		add("under way", plural(s.InFlight, "action"))
 	}
+	if s.Orders > 0 {
+		add("orders", plural(s.Orders, "order")+" not carried out yet (custos ps --pending)")
+	}
+	for _, g := range s.Failed {
+		add("given up", fmt.Sprintf("agent %s: %s; %s on record (custos why agent/%s)", flat(g.Agent), flat(g.Why), plural(g.Failures, "failure"), flat(g.Agent)))
+	}
 	add("state", p.path(s.State))
 	for _, n := range s.Notes {
 		add("note", flat(n))

@@ -17,9 +17,10 @@ import (
 
 // Where scripts/conformance put things.
 const (
-	dirVar  = "CUSTOS_CONFORMANCE"      // the CLIs, by name, and bin/ with our programs
-	clisVar = "CUSTOS_CONFORMANCE_CLIS" // those to run
-	keepVar = "CUSTOS_CONFORMANCE_KEEP" // not empty: the home folders are kept
+	dirVar   = "CUSTOS_CONFORMANCE"       // the CLIs, by name, and bin/ with our programs
+	clisVar  = "CUSTOS_CONFORMANCE_CLIS"  // those to run
+	kindsVar = "CUSTOS_CONFORMANCE_KINDS" // a custos.toml with [kind.NAME] tables to try
+	keepVar  = "CUSTOS_CONFORMANCE_KEEP"  // not empty: the home folders are kept
 )
 
 // TestMain runs nothing before it is sure that nobody but the model server can
@@ -41,6 +42,9 @@ func alone() error {
 		if isKey(name) && value != "" && value != dummyKey {
 			return fmt.Errorf("%s is set", name)
 		}
+	}
+	if os.Getppid() != 1 {
+		return errors.New("other processes than its own can be seen")
 	}
 	return loopbackOnly()
 }

@@ -22,6 +22,7 @@ type cli struct {
 
 	permission int    // dialogs that its tool call stands at
 	limitIs    string // what a 429 is seen by: hook, screen; empty: by nothing
+	retries    bool   // after a 429, again and again
 	startTold  bool   // SessionStart comes at the start, not with the first prompt
 }
 
@@ -29,8 +30,8 @@ func clis() []cli {
 	return []cli{
 		{kind: "claude", bin: "claude/node_modules/.bin/claude", settle: settleClaude, permission: 1, limitIs: "hook", startTold: true},
 		{kind: "codex", bin: "codex/node_modules/.bin/codex", settle: settleCodex, permission: 1, limitIs: "screen"},
-		{kind: "opencode", bin: "opencode/node_modules/.bin/opencode", settle: settleOpencode, permission: 1, limitIs: "screen"},
-		{kind: "gemini", bin: "gemini/node_modules/.bin/gemini", settle: settleGemini, extra: []string{"-m", "gemini-2.5-flash"}, permission: 1, startTold: true},
+		{kind: "opencode", bin: "opencode/node_modules/.bin/opencode", settle: settleOpencode, permission: 1, limitIs: "screen", retries: true},
+		{kind: "gemini", bin: "gemini/node_modules/.bin/gemini", settle: settleGemini, extra: []string{"-m", "gemini-2.5-flash"}, permission: 1, retries: true, startTold: true},
 	}
 }
 
@@ -147,12 +148,27 @@ func settleGemini(t *testing.T, h home) []string {
 	return []string{"GEMINI_API_KEY=" + dummyKey, "GOOGLE_GEMINI_BASE_URL=" + h.model.URL}
 }
 
-// eachCLI runs a test for every CLI that is wanted.
-func eachCLI(t *testing.T, test func(t *testing.T, c cli, k agent.Kind)) {
-	kinds, err := agent.Parse()
+// parse reads the kinds, with the changes that somebody tries out (--kinds).
+func parse(t *testing.T) *agent.Kinds {
+	t.Helper()
+	var overlays []agent.Source
+	if file := os.Getenv(kindsVar); file != "" {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		overlays = append(overlays, agent.Source{Name: file, Text: text})
+	}
+	kinds, err := agent.Parse(overlays...)
 	if err != nil {
 		t.Fatal(err)
 	}
+	return kinds
+}
+
+// eachCLI runs a test for every CLI that is wanted.
+func eachCLI(t *testing.T, test func(t *testing.T, c cli, k agent.Kind)) {
+	kinds := parse(t)
 	ran := 0
 	for _, c := range clis() {
 		t.Run(c.kind, func(t *testing.T) {

@@ -156,7 +156,7 @@ func (r reading) answer(t *testing.T, l look, nth int) {
 func (r reading) slow(t *testing.T) {
 	r.prompt(t, "slow please")
 	r.until(t, "working", 30*time.Second, func(l look) bool {
-		return l.full.State == fleet.StateWorking && l.bare.State == fleet.StateWorking && strings.Contains(l.screen, "word3")
+		return l.full.State == fleet.StateWorking && l.bare.State == fleet.StateWorking && strings.Contains(l.screen, "word12")
 	})
 	r.keys(t, r.kind.Interrupt...)
 	r.until(t, "idle after the interrupt", 30*time.Second, func(l look) bool {
@@ -172,7 +172,6 @@ func (r reading) limit(t *testing.T) {
 		if l.full.State == fleet.StateRateLimited {
 			t.Errorf("%s is said never to tell a rate limit, and does: take it out of never\n%s", r.kind.Name, r.describe(l))
 		}
-		r.keys(t, r.kind.Interrupt...)
 		return
 	}
 	r.until(t, "rate limited", time.Minute, state(fleet.StateRateLimited))
@@ -189,8 +188,9 @@ func (r reading) refused() bool {
 
 // exit: the command that ends it ends it.
 func (r reading) exit(t *testing.T) {
-	if l := r.look(t); l.full.State == fleet.StateWorking || l.bare.State == fleet.StateWorking || l.bare.State == fleet.StateRateLimited {
-		r.keys(t, r.kind.Interrupt...) // some still retry
+	if r.cli.retries {
+		r.keys(t, r.kind.Interrupt...)
+		<-time.After(time.Second)      // gemini takes an Escape and a paste behind it for one key
 	}
 	r.until(t, "its prompt is empty", 30*time.Second, func(l look) bool { ok, known := l.composer.Get(); return known && ok })
 	r.paste(t, r.kind.ExitCommand)

@@ -65,6 +65,13 @@ func (s *system) heard(ctx context.Context) ([]fleet.HookEvent, error) {
 	return read(ctx, s.ledger, func(st *store.Store) ([]fleet.HookEvent, error) { return recent(ctx, st, s.world.Now()) })
 }
 
+// heardOf returns what one agent told since a moment.
+func (s *system) heardOf(ctx context.Context, key string, since fleet.Instant) ([]fleet.HookEvent, error) {
+	return read(ctx, s.ledger, func(st *store.Store) ([]fleet.HookEvent, error) {
+		return st.HooksSince(ctx, since, store.HookFilter{Key: key})
+	})
+}
+
 func recent(ctx context.Context, st *store.Store, now fleet.Instant) ([]fleet.HookEvent, error) {
 	last, err := st.LastHooks(ctx)
 	if err != nil {

@@ -133,7 +133,7 @@ func (s *system) know(every time.Duration) {
 		}
 		return fleet.Known(fleet.Duration(now.Since(last)))
 	}
-	s.world.Hooks = s.heard
+	s.world.Hooks, s.world.HooksOf = s.heard, s.heardOf
 	s.world.Registered = s.registered
 	s.world.Recorded = func(ctx context.Context) ([]fleet.AgentRecord, error) {
 		p, err := s.ledger.Past(ctx, s.world.Now())

@@ -142,7 +142,7 @@ func TestBadOrders(t *testing.T) {
 		"want the program first":          {Do: "spawn", Agent: "x", Spawn: &api.SpawnRequest{Kind: "claude", Argv: []string{"--yes"}, Dir: "/tmp"}},
 		"name the folder it works in":     {Do: "spawn", Agent: "x", Spawn: &api.SpawnRequest{Kind: "claude"}},
 		"needs the repository":            {Do: "spawn", Agent: "x", Spawn: &api.SpawnRequest{Kind: "claude", Worktree: true}},
-		"a branch is for a worktree":      {Do: "spawn", Agent: "x", Spawn: &api.SpawnRequest{Kind: "claude", Dir: "/tmp", Branch: "b"}},
+		"a branch and a repository are":   {Do: "spawn", Agent: "x", Spawn: &api.SpawnRequest{Kind: "claude", Dir: "/tmp", Branch: "b"}},
 		"is no absolute path":             {Do: "spawn", Agent: "x", Spawn: &api.SpawnRequest{Kind: "claude", Dir: "tmp"}},
 		`parent "nobody" is not`:          {Do: "spawn", Agent: "x", Spawn: &api.SpawnRequest{Kind: "claude", Dir: "/tmp", Parent: "nobody"}},
 		`parent "gone" is not`:            {Do: "spawn", Agent: "x", Spawn: &api.SpawnRequest{Kind: "claude", Dir: "/tmp", Parent: "gone"}},
@@ -178,7 +178,7 @@ func TestSpawnBecomesARegistration(t *testing.T) {
 		t.Errorf("taken as %+v", o)
 	}
 	r := o.Spawn
-	if r.Kind != "claude" || r.Worktree != "/src/app-worktrees/dev--1-2" || r.Dir != r.Worktree || r.Repo != "/src/app" || r.Branch != "custos/dev--1-2" ||
+	if r.Kind != "claude" || r.Worktree != "" || r.Dir != "" || r.Repo != "/src/app" || r.Branch != "agent/dev--1-2" ||
 		r.Where != fleet.WhereHeadless || r.Restart != fleet.RestartNever || !r.Standing || r.MemoryMax != 1<<30 || r.Owner != fleet.OwnerCustos {
 		t.Errorf("spawned as %+v", r)
 	}

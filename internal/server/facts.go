@@ -153,12 +153,13 @@ func paneFacts(p fleet.Pane) []string {
 }
 
 func agentFacts(a fleet.Agent) []string {
-	out := []string{agentWords(a), owner(a.Owner)}
+	out := []string{agentWords(a)}
 	if a.Process.PID != 0 {
 		out = append(out, agentLife(a)...)
 	}
+	out = append(out, owner(a.Owner))
 	if a.Pane != nil {
-		out = append(out, "pane "+a.Pane.Name()+", "+counted(a.Attached, "person")+" looking")
+		out = append(out, "pane "+a.Pane.Name()+", "+lookers(a.Attached)+" looking")
 	}
 	out = append(out, crewFacts(a)...)
 	for _, sig := range a.Signals {
@@ -169,6 +170,13 @@ func agentFacts(a fleet.Agent) []string {
 		out = append(out, line)
 	}
 	return out
+}
+
+func lookers(n int) string {
+	if n == 0 {
+		return "nobody"
+	}
+	return counted(n, "person")
 }
 
 // agentLife says how the process of an agent does.

@@ -100,10 +100,10 @@ func TestFeedEntries(t *testing.T) {
 func TestBadFeeds(t *testing.T) {
 	c := client(newFeed())
 	for want, q := range map[string]api.FeedQuery{
-		`cannot tell "dance"`: {View: "dance"},
-		"names an agent":      {View: api.FeedTrace},
-		"the others none":     {View: api.FeedErrors, Of: "builder"},
-		"want 1 to 5000":      {Limit: 9999},
+		`cannot tell "dance"`:    {View: "dance"},
+		"a replay name an agent": {View: api.FeedTrace},
+		"the others none":        {View: api.FeedErrors, Of: "builder"},
+		"want 1 to 5000":         {Limit: 9999},
 	} {
 		_, err := c.Feed(t.Context(), q)
 		wantError(t, err, api.BadInput, want)

@@ -101,6 +101,9 @@ func needCommand(a fleet.Alert, p fleet.Pass, could []fleet.Action, skipped []fl
 	if slices.ContainsFunc(could, func(c fleet.Action) bool { return c.For == a.AlertKey }) {
 		return "custos patrol --apply"
 	}
+	if asks := byName(&p.Snapshot)[a.Subject.Name]; a.Subject.Kind == fleet.KindAgent && asks != nil && asks.Dialog != nil && asks.Owner.MayTouch() {
+		return command("custos", "show", asks.Name) // the question, and how to answer it
+	}
 	if attach := attachCommand(a.Subject, p.Snapshot.Agents); attach != "" {
 		return attach
 	}

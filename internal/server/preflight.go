@@ -105,14 +105,24 @@ func sessionLines(s fleet.Snapshot) []string {
 	}
 	for _, a := range s.Agents.Value {
 		if a.Pane == nil {
-			out = append(out, fmt.Sprintf("(no pane) %s: %s, pid %d", a.Name, agentWords(a), a.Process.PID))
+			out = append(out, fmt.Sprintf("(no pane) %s: %s, %s", a.Name, agentWords(a), pidText(a)))
 		}
 	}
 	return out
 }
 
+func pidText(a fleet.Agent) string {
+	if a.Process.PID == 0 {
+		return "not running"
+	}
+	return fmt.Sprintf("pid %d", a.Process.PID)
+}
+
 func agentWords(a fleet.Agent) string {
 	line := fmt.Sprintf("%s %s", a.Kind, a.State)
+	if a.Role != "" || a.Task != "" {
+		line = strings.TrimSpace(a.Role+" "+a.Task) + ", " + line
+	}
 	if d := leafSpan(a.Dwell); a.Dwell.IsKnown() {
 		line += " for " + d
 	}

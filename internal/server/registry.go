@@ -80,8 +80,8 @@ func checkPaths(q api.SpawnRequest) error {
 		return fmt.Errorf("a worktree needs the repository it is made of")
 	case !q.Worktree && q.Dir == "":
 		return fmt.Errorf("name the folder it works in")
-	case !q.Worktree && q.Branch != "":
-		return fmt.Errorf("a branch is for a worktree")
+	case !q.Worktree && (q.Branch != "" || q.Repo != ""):
+		return fmt.Errorf("a branch and a repository are for a worktree")
 	case q.MemoryMax < 0:
 		return fmt.Errorf("a memory cap of %d bytes makes no sense", q.MemoryMax)
 	}
@@ -95,22 +95,17 @@ func checkRestart(q api.SpawnRequest) error {
 	return fmt.Errorf("it cannot be restarted %q: want always, on-failure or never", fleet.Line(q.Restart, 40))
 }
 
-// inWorktree puts the agent into a worktree of its own: beside the repository,
-// unless a folder is named.
+// inWorktree gives the agent a worktree of its own, on a branch of its own. The
+// start makes it, beside the repository unless a folder is named.
 func inWorktree(r *fleet.Registration, q api.SpawnRequest) {
-	word := fileWord(r.Name)
-	r.Repo, r.Branch = fleet.Path(path.Clean(q.Repo)), q.Branch
+	r.Repo, r.Branch, r.Worktree = fleet.Path(path.Clean(q.Repo)), q.Branch, r.Dir
 	if r.Branch == "" {
-		r.Branch = "custos/" + word
+		r.Branch = "agent/" + fileWord(r.Name)
 	}
-	if r.Dir == "" {
-		r.Dir = fleet.Path(path.Clean(q.Repo) + "-worktrees/" + word)
-	}
-	r.Worktree = r.Dir
 }
 
-// fileWord is a name as part of a path and of a branch: what git or a file
-// system might take for something else becomes a dash.
+// fileWord is a name as part of a branch: what git might take for something else
+// becomes a dash.
 func fileWord(name string) string {
 	word := strings.Map(func(r rune) rune {
 		if r == '_' || r == '-' || unicode.IsLetter(r) || unicode.IsDigit(r) {

@@ -244,6 +244,37 @@ func (l *Launcher) Room(dirs ...string) error {
 	return nil
 }
 
+// Free refuses a second agent of the same name: whatever the ledger says, the
+// shims know who lives. Instances that the asking action made itself do not count.
+func (w World) Free(r fleet.Registration, mine ...string) error {
+	if !slices.Contains(mine, r.Instance) || r.Instance == "" {
+		if err := w.ended(r.Process); err != nil {
+			return err
+		}
+	}
+	all, err := shim.List(w.Shims)
+	if err != nil {
+		return err
+	}
+	for _, s := range all {
+		if s.Err != nil || s.Exit != nil || s.Started.Name != r.Name || slices.Contains(mine, s.Started.Key) {
+			continue
+		}
+		if err := w.ended(fleet.ProcessID{PID: s.Started.Agent.PID, Start: s.Started.Agent.Start, Boot: s.Started.At.Boot}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (w World) ended(p fleet.ProcessID) error {
+	alive, err := w.Lives(p)
+	if err == nil && alive {
+		err = Refused("an agent of this name runs as process %d", p.PID)
+	}
+	return err
+}
+
 func exists(path string) bool {
 	_, err := os.Lstat(path)
 	return err == nil

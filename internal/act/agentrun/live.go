@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"custos/internal/agent"
@@ -110,9 +111,9 @@ func (w World) Find(ctx context.Context, a *fleet.Agent) (session.Provider, flee
 
 // isPlace returns how the place of an agent is recognised; nil when it is not
 // known.
-func (w World) isPlace(a *fleet.Agent) func(fleet.PaneID) bool {
+func (w World) isPlace(a *fleet.Agent) func(fleet.Pane) bool {
 	if a.Pane != nil {
-		return func(id fleet.PaneID) bool { return id == a.Pane.ID }
+		return func(p fleet.Pane) bool { return p.ID == a.Pane.ID }
 	}
 	if a.Instance == "" || !shim.IsKey(a.Instance) {
 		return nil
@@ -121,16 +122,21 @@ func (w World) isPlace(a *fleet.Agent) func(fleet.PaneID) bool {
 	if err != nil || s.At.Boot != w.Boot {
 		return nil
 	}
-	return func(id fleet.PaneID) bool {
-		root := shim.ID{PID: id.Root.PID, Start: id.Root.Start}
-		return s.Headless && id.Pane == a.Instance && root == s.Agent || !s.Headless && root == s.Shim
+	return func(p fleet.Pane) bool {
+		if s.Headless {
+			return p.ID.Pane == a.Instance && p.ID.Root.PID == s.Agent.PID && p.ID.Root.Start == s.Agent.Start
+		}
+		// Of a dead pane only the pid of its shim is left, and the name of its session,
+		// which ends in the instance.
+		dead := p.Dead && p.ID.Root.Start == 0 && strings.HasSuffix(p.Session, "~"+a.Instance)
+		return p.ID.Root.PID == s.Shim.PID && (dead || p.ID.Root.Start == s.Shim.Start)
 	}
 }
 
-func pick(ctx context.Context, p session.Provider, is func(fleet.PaneID) bool) (fleet.Pane, error) {
+func pick(ctx context.Context, p session.Provider, is func(fleet.Pane) bool) (fleet.Pane, error) {
 	panes, err := p.Panes(ctx)
 	for _, pane := range panes {
-		if is(pane.ID) {
+		if is(pane) {
 			return pane, nil
 		}
 	}
@@ -152,7 +158,7 @@ type View struct {
 
 // Look reads the place afresh. Place was called before.
 func (l *Live) Look(ctx context.Context) (View, error) {
-	pane, err := pick(ctx, l.Provider, func(id fleet.PaneID) bool { return id == l.Pane })
+	pane, err := pick(ctx, l.Provider, func(p fleet.Pane) bool { return p.ID == l.Pane })
 	if errors.Is(err, session.ErrGone) || errors.Is(err, session.ErrAbsent) {
 		return View{}, Refused("the place it ran in is gone")
 	}

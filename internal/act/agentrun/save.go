@@ -158,3 +158,24 @@ func Git(ctx context.Context, dir string, args ...string) (string, error) {
 	}
 	return strings.TrimSuffix(string(out), "\n"), nil
 }
+
+// Saved says in words what a checkpoint holds.
+func Saved(c fleet.Checkpoint, fresh bool) string {
+	switch {
+	case c.Head == "":
+		return "checkpoint: not in a repository; conversation and last prompt are noted"
+	case fresh:
+		return fmt.Sprintf("checkpoint at %.10s: %d files are kept in %s", c.Head, len(c.Files), c.Ref)
+	case c.Ref != "":
+		return fmt.Sprintf("checkpoint at %.10s: nothing changed since %s", c.Head, c.Ref)
+	}
+	return fmt.Sprintf("checkpoint at %.10s: there is nothing that it does not hold", c.Head)
+}
+
+// Folder is where a registered agent works (raw); "" when it is not known.
+func Folder(r fleet.Registration) string {
+	if r.Worktree != "" {
+		return fleet.RawPath(r.Worktree)
+	}
+	return fleet.RawPath(r.Dir)
+}

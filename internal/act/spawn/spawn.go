@@ -133,7 +133,7 @@ func (r *run) check(ctx context.Context) error {
 	if r.reg.Desired != fleet.DesiredRunning {
 		return agentrun.Refused("it is to be %s, by %s", r.reg.Desired, fleet.Line(r.reg.DesiredBy, 40))
 	}
-	if err := r.checkFree(); err != nil {
+	if err := r.x.Free(r.reg, r.instance); err != nil {
 		return err
 	}
 	dir, err := r.folder(ctx)
@@ -145,38 +145,6 @@ func (r *run) check(ctx context.Context) error {
 	}
 	r.begin, err = r.x.Plan(r.reg, r.instance, dir, agentrun.How{Prompt: r.reg.Prompt})
 	return err
-}
-
-// checkFree refuses a second agent of the same name: whatever the ledger says,
-// the shims know who lives.
-func (r *run) checkFree() error {
-	if r.reg.Instance == r.instance {
-		return nil // it is the very one; Launch finds it
-	}
-	if alive, err := r.x.Lives(r.reg.Process); alive || err != nil {
-		return errors.Join(err, refusedIf(alive, r.reg.Process.PID))
-	}
-	all, err := shim.List(r.x.Shims)
-	if err != nil {
-		return err
-	}
-	for _, s := range all {
-		if s.Err != nil || s.Exit != nil || s.Started.Name != r.reg.Name || s.Started.Key == r.instance {
-			continue
-		}
-		p := fleet.ProcessID{PID: s.Started.Agent.PID, Start: s.Started.Agent.Start, Boot: s.Started.At.Boot}
-		if alive, err := r.x.Lives(p); alive || err != nil {
-			return errors.Join(err, refusedIf(alive, p.PID))
-		}
-	}
-	return nil
-}
-
-func refusedIf(alive bool, pid int) error {
-	if !alive {
-		return nil
-	}
-	return agentrun.Refused("an agent of this name runs as process %d", pid)
 }
 
 // folder returns where the agent is to work (raw).

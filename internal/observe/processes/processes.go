@@ -15,7 +15,7 @@ import (
 
 // Options is the section [processes] of custos.toml.
 type Options struct {
-	Every string `toml:"every"` // between two looks; "10s"
+	Every string `toml:"every"` // between two looks; "30s"
 
 	Reader Reader `toml:"-"` // the table; one that is shared with other probes, or a fresh one
 	Boot   string `toml:"-"` // boot id, written into every identity; may be empty
@@ -48,7 +48,7 @@ type shown struct {
 
 // New returns the probe, or what is wrong with the options.
 func New(o Options) (*Probe, error) {
-	every := 10 * time.Second
+	every := 30 * time.Second
 	if o.Every != "" {
 		d, err := time.ParseDuration(o.Every)
 		if err != nil || d <= 0 {

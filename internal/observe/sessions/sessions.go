@@ -29,10 +29,10 @@ func New(o Options) (*Probe, error) {
 	return &Probe{o.Viewer}, nil
 }
 
-// Spec is the probe's clock: a look is one short client per server, so every ten
+// Spec is the probe's clock: a look is one short client per server, so every thirty
 // seconds is cheap; the deadline is above that of one server.
 func (p *Probe) Spec() observe.Spec {
-	return observe.Spec{Name: "sessions", Part: fleet.PartSessions, Every: 10 * time.Second, Deadline: 5 * time.Second}
+	return observe.Spec{Name: "sessions", Part: fleet.PartSessions, Every: 30 * time.Second, Deadline: 5 * time.Second}
 }
 
 // Look lists the panes. With some servers silent it returns the panes of the

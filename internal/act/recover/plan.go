@@ -1,0 +1,118 @@
+package recover
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"custos/internal/act/agentrun"
+	"custos/internal/fleet"
+)
+
+// plan is how an agent's conversation goes on.
+type plan struct {
+	first       agentrun.How
+	second      *agentrun.How // when the first ends at once; nil: there is no other way
+	firstPrompt bool          // it gets the prompt that it was started for, which never arrived
+}
+
+func (p plan) resumes(b agentrun.Begin) bool {
+	return p.first.Resume != "" && b.Command.Session == p.first.Resume
+}
+
+// plan works it out from what is known alone. told is what the old instance told,
+// oldest first.
+func (x *Action) plan(r fleet.Registration, seen *fleet.Agent, told []fleet.HookEvent) plan {
+	kind, _ := x.Kinds.Get(r.Kind)
+	marks := kind.Launch
+	if r.Where == fleet.WhereHeadless {
+		marks = kind.Headless
+	}
+	if neverTold(r) {
+		return plan{first: agentrun.How{Prompt: r.Prompt}, firstPrompt: true}
+	}
+	afresh := agentrun.How{Prompt: words(r, false)}
+	id := conversation(r, seen)
+	if id == "" || len(marks.Resume) == 0 {
+		return plan{first: afresh}
+	}
+	resume := agentrun.How{Resume: id}
+	if r.Where == fleet.WhereHeadless || atWork(told) {
+		resume.Prompt = words(r, true)
+	}
+	return plan{first: resume, second: &afresh}
+}
+
+// neverTold says whether its first prompt is known not to have reached it.
+func neverTold(r fleet.Registration) bool {
+	switch r.PromptState {
+	case fleet.DeliveryPending, fleet.DeliveryUndelivered:
+		return r.Prompt != ""
+	}
+	return false
+}
+
+func conversation(r fleet.Registration, seen *fleet.Agent) string {
+	switch {
+	case r.SessionID != "":
+		return r.SessionID
+	case r.Checkpoint != nil && r.Checkpoint.SessionID != "":
+		return r.Checkpoint.SessionID
+	case seen != nil:
+		return seen.SessionID
+	}
+	return ""
+}
+
+// atWork says whether the agent was in a turn when it ended. One that told
+// nothing is taken to have been.
+func atWork(told []fleet.HookEvent) bool {
+	for _, e := range slices.Backward(told) {
+		switch e.Event {
+		case fleet.HookPrompt, fleet.HookToolBegin, fleet.HookToolEnd, fleet.HookPermission, fleet.HookQuestion, fleet.HookCompact:
+			return true
+		case fleet.HookStop, fleet.HookFailure, fleet.HookSessionStart, fleet.HookSessionEnd:
+			return false
+		}
+	}
+	return len(told) == 0
+}
+
+// words tell the agent what happened, and that its work is where it was.
+func words(r fleet.Registration, resumed bool) string {
+	var b strings.Builder
+	b.WriteString("Your process ended unexpectedly")
+	if r.Exit != nil {
+		if status, ok := r.Exit.Status.Get(); ok {
+			fmt.Fprintf(&b, " (exit status %d)", status)
+		} else if signal, ok := r.Exit.Signal.Get(); ok {
+			fmt.Fprintf(&b, " (signal %d)", signal)
+		}
+	}
+	b.WriteString(", and Custos started you again in the same folder. What you had not committed is still there as you left it: look at git status first.")
+	if resumed {
+		b.WriteString(" Then go on with what you were doing.")
+		return b.String()
+	}
+	b.WriteString(" The conversation you had could not be taken up again.")
+	for _, part := range []struct{ says, what string }{{"Your task", r.Task}, {"It is described in", r.Spec}, {"You were last told", lastPrompt(r)}} {
+		if part.what != "" {
+			fmt.Fprintf(&b, " %s: %s.", part.says, fleet.Line(part.what, 400))
+		}
+	}
+	if c := r.Checkpoint; c != nil && len(c.Files) > 0 {
+		fmt.Fprintf(&b, " Files you had changed: %s.", strings.Join(c.Files[:min(len(c.Files), 20)], ", "))
+	}
+	b.WriteString(" See what is done already, and go on.")
+	if r.Prompt != "" { // the ledger keeps it for as long as it is not acknowledged
+		b.WriteString("\n\nThis was your first prompt:\n" + r.Prompt)
+	}
+	return b.String()
+}
+
+func lastPrompt(r fleet.Registration) string {
+	if r.Checkpoint == nil {
+		return ""
+	}
+	return r.Checkpoint.LastPrompt
+}

@@ -1,0 +1,59 @@
+package recover
+
+import (
+	"strings"
+	"testing"
+
+	"custos/internal/act/agentrun"
+	"custos/internal/agent"
+	"custos/internal/fleet"
+)
+
+// How a conversation goes on, from what is known of it.
+func TestPlan(t *testing.T) {
+	kinds, err := agent.Parse()
+	if err != nil {
+		t.Fatal(err)
+	}
+	x := &Action{Launcher: &agentrun.Launcher{World: agentrun.World{Kinds: kinds}}}
+	event := func(names ...fleet.HookName) (out []fleet.HookEvent) {
+		for _, n := range names {
+			out = append(out, fleet.HookEvent{Event: n})
+		}
+		return out
+	}
+	known := fleet.Registration{Kind: "claude", Where: fleet.WhereTmux, SessionID: "s1", Task: "issue 7"}
+	with := func(change func(*fleet.Registration)) fleet.Registration {
+		r := known
+		change(&r)
+		return r
+	}
+	for _, c := range []struct {
+		name           string
+		r              fleet.Registration
+		seen           *fleet.Agent
+		told           []fleet.HookEvent
+		resume, prompt string // prompt: words that are in it; "" for none
+		second, first  bool
+	}{
+		{"in a turn", known, nil, event(fleet.HookPrompt, fleet.HookToolBegin), "s1", "go on with what", true, false},
+		{"idle", known, nil, event(fleet.HookPrompt, fleet.HookStop), "s1", "", true, false},
+		{"idle, with a notice", known, nil, event(fleet.HookStop, fleet.HookNotice), "s1", "", true, false},
+		{"told nothing", known, nil, nil, "s1", "go on with what", true, false},
+		{"its session is seen only", with(func(r *fleet.Registration) { r.SessionID = "" }), &fleet.Agent{SessionID: "s2"}, nil, "s2", "go on", true, false},
+		{"its session is in the checkpoint", with(func(r *fleet.Registration) { r.SessionID, r.Checkpoint = "", &fleet.Checkpoint{SessionID: "s3"} }), nil, nil, "s3", "go on", true, false},
+		{"no session", with(func(r *fleet.Registration) { r.SessionID = "" }), nil, nil, "", "issue 7", false, false},
+		{"no resume in the kind", with(func(r *fleet.Registration) { r.Kind = "aider" }), nil, nil, "", "issue 7", false, false},
+		{"never told its prompt", with(func(r *fleet.Registration) { r.Prompt, r.PromptState = "do it", fleet.DeliveryUndelivered }), nil, nil, "", "do it", false, true},
+		{"without a terminal", with(func(r *fleet.Registration) { r.Where = fleet.WhereHeadless }), nil, event(fleet.HookStop), "s1", "go on", true, false},
+	} {
+		p := x.plan(c.r, c.seen, c.told)
+		if p.first.Resume != c.resume || (p.first.Prompt == "") != (c.prompt == "") || !strings.Contains(p.first.Prompt, c.prompt) ||
+			(p.second != nil) != c.second || p.firstPrompt != c.first {
+			t.Errorf("%s: %+v", c.name, p)
+		}
+		if p.second != nil && (p.second.Resume != "" || !strings.Contains(p.second.Prompt, "could not be taken up")) {
+			t.Errorf("%s: and then %+v", c.name, p.second)
+		}
+	}
+}

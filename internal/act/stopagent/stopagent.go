@@ -1,0 +1,248 @@
+// Package stopagent is the action "stop": it ends an agent of ours, or an
+// adopted one, and everything it started, in steps from kind to hard: it is asked
+// to exit, interrupted and asked again, its tree gets SIGTERM, then SIGKILL; then
+// nothing is left, children in sessions of their own included, and its place is
+// closed. A person may order it at any time. A rule may only end an agent of which
+// nothing moves, and that is looked at once more at the instant.
+package stopagent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"custos/internal/act"
+	"custos/internal/act/agentrun"
+	"custos/internal/fleet"
+	"custos/internal/sys/proc"
+	"custos/internal/sys/shim"
+)
+
+// Do is the name of the action.
+const Do = "stop"
+
+// Options is the section [stop] of custos.toml.
+type Options struct {
+	// AskWait is how long an agent that was asked may take to exit. Default "5s".
+	AskWait string `toml:"ask_wait"`
+	// InterruptWait is how long a turn that was interrupted may take to end.
+	// Default "3s".
+	InterruptWait string `toml:"interrupt_wait"`
+	// TermWait is how long SIGTERM may take. Default "5s".
+	TermWait string `toml:"term_wait"`
+	// KillWait is how long the kernel may take to end what got SIGKILL. Default "5s".
+	KillWait string `toml:"kill_wait"`
+	// Watch is how long an agent is watched before a rule may stop it. Default "1s".
+	Watch string `toml:"watch"`
+	// MaxCPU is how much of one core, in percent, it may use meanwhile. Default 5.
+	MaxCPU float64 `toml:"max_cpu"`
+
+	World agentrun.World `toml:"-"`
+	Procs *proc.Reader   `toml:"-"` // default proc.NewReader
+}
+
+// Action implements act.Action.
+type Action struct {
+	agentrun.World
+	ask, interrupt, term, kill time.Duration
+	rest                       agentrun.Rest
+	procs                      *proc.Reader
+}
+
+// New checks the options.
+func New(o Options) (*Action, error) {
+	x := &Action{rest: agentrun.Rest{MaxCPU: o.MaxCPU}, procs: o.Procs}
+	var errs [6]error
+	x.World, errs[0] = o.World.Check()
+	x.ask, errs[1] = agentrun.Duration("ask_wait", o.AskWait, 5*time.Second)
+	x.interrupt, errs[2] = agentrun.Duration("interrupt_wait", o.InterruptWait, 3*time.Second)
+	x.term, errs[3] = agentrun.Duration("term_wait", o.TermWait, 5*time.Second)
+	x.kill, errs[4] = agentrun.Duration("kill_wait", o.KillWait, 5*time.Second)
+	x.rest.Watch, errs[5] = agentrun.Duration("watch", o.Watch, time.Second)
+	if x.rest.MaxCPU == 0 {
+		x.rest.MaxCPU = 5
+	}
+	if x.procs == nil {
+		x.procs = proc.NewReader(proc.TableOptions{})
+	}
+	if err := errors.Join(errs[:]...); err != nil {
+		return nil, fmt.Errorf("cannot set up stop: %w", err)
+	}
+	return x, nil
+}
+
+// Ability implements act.Action. What is stopped is stopped by pid and start
+// time: doing it twice reaches nobody else.
+func (x *Action) Ability() fleet.Ability {
+	return fleet.Ability{
+		Do: Do, Idempotent: true,
+		Touches:  []fleet.PartName{fleet.PartAgents, fleet.PartProcesses, fleet.PartSessions, fleet.PartHost},
+		Deadline: fleet.Duration(2*x.ask + x.interrupt + x.term + rounds*x.kill + x.rest.Watch + 15*time.Second),
+	}
+}
+
+// Commands implements act.Action.
+func (x *Action) Commands(a fleet.Action) []fleet.Command {
+	t := a.Target.Agent
+	if t == nil {
+		return nil
+	}
+	var out []fleet.Command
+	k, known := x.Kinds.Get(t.Kind)
+	if t.Pane != nil && known {
+		send := []string{"tmux", "-S", t.Pane.ID.Socket, "send-keys", "-t", t.Pane.ID.Pane}
+		out = append(out,
+			fleet.Command{Argv: append(send[:len(send):len(send)], farewell(k)...), Note: "when it is idle and its input line is empty"},
+			fleet.Command{Argv: append(send[:len(send):len(send)], k.Interrupt...), Note: "when it works"})
+	}
+	term, kill := []string{"kill", "-TERM"}, []string{"kill", "-KILL"}
+	for _, id := range agentrun.Also(t) {
+		term, kill = append(term, strconv.Itoa(id.PID)), append(kill, strconv.Itoa(id.PID))
+	}
+	if len(term) > 2 {
+		out = append(out, fleet.Command{Argv: term, Note: "through pidfds, each held against its start time first"},
+			fleet.Command{Argv: kill, Note: fmt.Sprintf("what is left after %s, what was begun meanwhile, and what carries its marker", x.term)})
+	}
+	if t.Pane != nil && t.Owner == fleet.OwnerCustos {
+		out = append(out, fleet.Command{Argv: []string{"tmux", "-S", t.Pane.ID.Socket, "kill-pane", "-t", t.Pane.ID.Pane}, Note: "once nothing runs"})
+	}
+	if len(out) == 0 {
+		out = []fleet.Command{{Argv: []string{"kill", "-TERM", "<what carries the marker of " + fleet.Line(t.Name, 80) + ">"}}}
+	}
+	return out
+}
+
+// Prepare implements act.Action.
+func (x *Action) Prepare(ctx context.Context, a fleet.Action) (act.Run, error) {
+	t := a.Target.Agent
+	if t == nil {
+		return nil, errors.New("cannot stop: the target is no agent")
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, fmt.Errorf("cannot look at the agent: %w", err)
+	}
+	if !t.Owner.MayTouch() {
+		return nil, agentrun.Refused("it is not ours")
+	}
+	reg, err := x.Registration(ctx, t.Name, nil)
+	if err != nil {
+		return nil, err
+	}
+	r := &run{x: x, held: map[proc.ID]*proc.Handle{}, by: a.By}
+	r.Live = &agentrun.Live{World: x.World, Agent: *t, Reg: reg}
+	r.Kind, r.known = x.Kinds.Get(t.Kind)
+	if r.Agent.Instance == "" && reg != nil && reg.Process == t.Process {
+		r.Agent.Instance = reg.Instance
+	}
+	if err := r.ready(ctx); err != nil {
+		r.Close()
+		return nil, err
+	}
+	return r, nil
+}
+
+// ready takes hold of the agent, or of what it left, and of its place.
+func (r *run) ready(ctx context.Context) error {
+	if err := r.take(ctx); err != nil {
+		return err
+	}
+	if err := r.Place(ctx); err != nil {
+		if !errors.Is(err, act.ErrRefused) {
+			return err // a server that does not answer; it must not be taken for gone
+		}
+		r.Provider = nil
+	}
+	if len(r.held) == 0 {
+		if r.Provider == nil || r.Agent.Owner != fleet.OwnerCustos || r.Headless() {
+			return agentrun.Unneeded("it has ended, and has left nothing")
+		}
+		return nil
+	}
+	return r.mayDisturb(ctx)
+}
+
+// mayDisturb: a person may stop anything of ours, and an agent itself; a rule
+// only what is at rest.
+func (r *run) mayDisturb(ctx context.Context) error {
+	name, agent := fleet.AgentOf(r.by)
+	if fleet.IsPerson(r.by) || agent && name == r.Agent.Name {
+		return nil
+	}
+	if !r.root {
+		return agentrun.Refused("it has ended by itself, and %d of its processes live on", len(r.held))
+	}
+	return r.AtRest(ctx, r.x.rest)
+}
+
+// take takes hold of the agent and of all that is part of it.
+func (r *run) take(ctx context.Context) error {
+	ids, err := r.roots(ctx)
+	if err != nil {
+		return err
+	}
+	for _, id := range ids {
+		h, err := proc.Open(id)
+		if errors.Is(err, proc.ErrGone) {
+			continue
+		}
+		if err != nil {
+			return fmt.Errorf("cannot stop: %w", err)
+		}
+		r.held[id] = h
+		if r.Handle == nil {
+			r.Handle, r.root = h, id.PID == r.Agent.Process.PID && id.Start == r.Agent.Process.Start
+		}
+	}
+	r.also = ids
+	if r.Handle == nil {
+		return nil
+	}
+	tree, err := r.tree(ctx)
+	if err == nil {
+		err = r.hold(tree)
+	}
+	return err
+}
+
+// roots lists what is known to be part of the agent without asking for its
+// children: as the plan saw it, what its shim lists, and what carries its marker.
+func (r *run) roots(ctx context.Context) ([]proc.ID, error) {
+	var ids []proc.ID
+	if p := r.Agent.Process; p.Boot == "" || p.Boot == r.Boot {
+		ids = agentrun.Also(&r.Agent)
+	}
+	if r.Agent.Instance == "" || !shim.IsKey(r.Agent.Instance) {
+		return ids, nil
+	}
+	dir := shim.Dir(r.Shims, r.Agent.Instance)
+	if s, _, err := shim.Read(dir); err == nil && s.At.Boot == r.Boot {
+		left, err := shim.ReadLeft(dir)
+		if err != nil {
+			return nil, err
+		}
+		for _, l := range left {
+			ids = append(ids, proc.ID(l.ID))
+		}
+	}
+	marked, err := r.x.marked(ctx, r.Agent.Name+":"+r.Agent.Instance)
+	return append(ids, marked...), err
+}
+
+// marked lists the processes that carry a marker.
+func (x *Action) marked(ctx context.Context, value string) ([]proc.ID, error) {
+	x.procs.Forget()
+	table, err := x.procs.Table(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("cannot look for what the agent started: %w", err)
+	}
+	var out []proc.ID
+	for _, p := range table {
+		is, ok, err := x.procs.Env(p.ID.PID, shim.Marker)
+		if err == nil && ok && is == value {
+			out = append(out, p.ID)
+		}
+	}
+	return out, nil
+}

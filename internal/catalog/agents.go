@@ -1,0 +1,112 @@
+package catalog
+
+import (
+	"context"
+
+	"custos/internal/act"
+	"custos/internal/act/agentrun"
+	"custos/internal/act/answer"
+	"custos/internal/act/checkpoint"
+	"custos/internal/act/interrupt"
+	"custos/internal/act/nudge"
+	recovery "custos/internal/act/recover"
+	"custos/internal/act/spawn"
+	"custos/internal/act/stopagent"
+	"custos/internal/fleet"
+	"custos/internal/session"
+	"custos/internal/session/tmux"
+)
+
+// agentMakers lists the actions on agents.
+func agentMakers() []actionMaker {
+	return []actionMaker{
+		{spawn.Do, "spawn", newSpawn},
+		{recovery.Do, "recover", newRecover},
+		{stopagent.Do, "stop", func(w *World) (act.Action, error) {
+			return made(w, "stop", stopagent.Options{World: w.agents()}, stopagent.New)
+		}},
+		{nudge.Do, "nudge", func(w *World) (act.Action, error) {
+			return made(w, "nudge", nudge.Options{World: w.agents()}, nudge.New)
+		}},
+		{answer.Do, "answer", func(w *World) (act.Action, error) {
+			return made(w, "answer", answer.Options{World: w.agents()}, answer.New)
+		}},
+		{interrupt.Do, "interrupt", func(w *World) (act.Action, error) {
+			return made(w, "interrupt", interrupt.Options{World: w.agents()}, interrupt.New)
+		}},
+		{checkpoint.Do, "", func(w *World) (act.Action, error) { return checkpoint.New(checkpoint.Options{World: w.agents()}) }},
+	}
+}
+
+func newSpawn(w *World) (act.Action, error) {
+	g, err := w.git()
+	if err != nil {
+		return nil, err
+	}
+	launcher, err := w.launcher()
+	if err != nil {
+		return nil, err
+	}
+	return w.starting(made(w, "spawn", spawn.Options{Primary: g.Primary, Launcher: launcher}, spawn.New))
+}
+
+func newRecover(w *World) (act.Action, error) {
+	launcher, err := w.launcher()
+	if err != nil {
+		return nil, err
+	}
+	return w.starting(made(w, "recover", recovery.Options{Launcher: launcher, Home: w.Config.Home}, recovery.New))
+}
+
+// launcher starts agents, as the section [launch] says.
+func (w *World) launcher() (*agentrun.Launcher, error) {
+	o := agentrun.LauncherOptions{World: w.agents(), Run: w.Own.Run, Hook: w.Own.Hook}
+	if err := w.Config.Section("launch", &o); err != nil {
+		return nil, err
+	}
+	return agentrun.NewLauncher(o)
+}
+
+// starting marks an action that needs the shim as one that cannot be done where
+// there is none.
+func (w *World) starting(a act.Action, err error) (act.Action, error) {
+	if err != nil || w.Own.Missing == "" {
+		return a, err
+	}
+	return unable{a, w.Own.Missing}, nil
+}
+
+// unable is an action that cannot be done here.
+type unable struct {
+	act.Action
+	why string
+}
+
+// Ability says so.
+func (u unable) Ability() fleet.Ability {
+	a := u.Action.Ability()
+	a.Cannot, a.Needs = u.why, "make build"
+	return a
+}
+
+// agents is where actions on agents find them.
+func (w *World) agents() agentrun.World {
+	return agentrun.World{Providers: w.Own.Providers, Elsewhere: w.elsewhere, Kinds: w.Kinds, Shims: w.Own.Shims,
+		Registered: w.registration, Hooks: w.HooksOf, Now: w.Now, Boot: w.From.Boot}
+}
+
+// elsewhere is a provider for another tmux server, for agents that were adopted.
+// Only typing goes through it.
+func (w *World) elsewhere(socket string) (session.Provider, error) {
+	return tmux.NewProvider(tmux.ProviderOptions{Socket: socket, Boot: w.From.Boot})
+}
+
+func (w *World) registration(ctx context.Context, name string) (fleet.Registration, bool, error) {
+	all, err := w.Registered(ctx)
+	for _, r := range all {
+		if r.Name == name {
+			return r, true, err
+		}
+	}
+	return fleet.Registration{}, false, err
+}

@@ -1,0 +1,46 @@
+package cli
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"custos/internal/api"
+)
+
+func (a *app) failuresCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "failures [NAME]",
+		Short: "The record of what went wrong with agents",
+		Long: `failures lists the crashes, the starts and recoveries that failed, and the agents
+that were given up, oldest first; with a name, those of one agent.`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			name := ""
+			if len(args) == 1 {
+				name = args[0]
+			}
+			_, err := ask(cmd.Context(), a, patience, func(ctx context.Context, c *api.Client) (api.Failures, error) {
+				return c.Failures(ctx, name)
+			}, func(p *page, v api.Failures) {
+				if len(v.Failures) == 0 {
+					p.line("No failures on record.")
+				}
+				writeFailureTable(p, v.Failures)
+			})
+			return err
+		},
+	}
+}
+
+func writeFailureTable(p *page, list []api.Failure) {
+	rows := make([][]string, 0, len(list))
+	for _, f := range list {
+		tier := "0"
+		if f.Tier > 0 {
+			tier = "model"
+		}
+		rows = append(rows, []string{f.At.UTC().Format("2006-01-02 15:04:05"), flat(f.Agent), flat(f.Role), flat(f.Task), flat(f.Verdict), tier, flat(f.Reason)})
+	}
+	p.table([]column{{head: "WHEN", paint: p.dim}, {head: "AGENT", shorten: middle}, {head: "ROLE"}, {head: "TASK", shorten: cut}, {head: "VERDICT"}, {head: "TIER"}, {head: "REASON", shorten: cut}}, rows)
+}

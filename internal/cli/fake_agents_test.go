@@ -1,0 +1,112 @@
+package cli_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"custos/internal/agent"
+	"custos/internal/api"
+	"custos/internal/fleet"
+	"custos/internal/server"
+)
+
+// Take answers by the agent's name: "held" is queued, "later" too until it is
+// given again (or, over a daemon, asked for), "never" refused, anything
+// else is under way and done when it is asked for the second time. What was
+// taken is a line of $HOME/orders.
+func (w *world) Take(_ context.Context, o fleet.Order) (fleet.Order, error) {
+	o.State, o.Action = fleet.OrderOpen, "00112233445566aa"
+	switch o.Agent {
+	case "later":
+		if _, again := w.taken[o.ID]; again {
+			break
+		}
+		fallthrough
+	case "held":
+		o.State, o.Action, o.Guard, o.Why, o.Until = fleet.OrderQueued, "", fleet.GuardState, "it works", o.At.Add(time.Minute)
+	case "never":
+		o.State, o.Action, o.Guard, o.Why, o.Hint = fleet.OrderRefused, "", fleet.GuardState, "there is no agent never", "custos ps"
+	}
+	_, again := w.taken[o.ID]
+	w.taken[o.ID] = o
+	if again {
+		return o, nil
+	}
+	told := o
+	told.ID, told.By, told.At, told.Until = "", "", fleet.Instant{}, fleet.Instant{}
+	b, err := json.Marshal(told)
+	if err != nil {
+		return o, err
+	}
+	f, err := os.OpenFile(filepath.Join(w.home, "orders"), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	if err != nil {
+		return o, err
+	}
+	_, err = f.Write(append(b, '\n'))
+	return o, errors.Join(err, f.Close())
+}
+
+func (w *world) Order(_ context.Context, id string) (fleet.Order, error) {
+	o, ok := w.taken[id]
+	if !ok {
+		return o, fs.ErrNotExist
+	}
+	if w.asked++; o.Action != "" && w.asked > 1 {
+		o.State, o.Why = fleet.OrderDone, "measured"
+		if o.Agent == "late" {
+			o.State, o.Why = fleet.OrderExpired, "undelivered: nobody heard it"
+		}
+	}
+	return o, nil
+}
+
+func (w *world) Open(context.Context) ([]fleet.Order, error) { return w.pass.Past.Orders, nil }
+
+func (w *world) Registrations(context.Context) ([]fleet.Registration, error) {
+	return w.pass.Past.Registrations, nil
+}
+
+func (w *world) Screen(_ context.Context, name string, lines int) (string, error) {
+	if name != "builder" {
+		return "", fmt.Errorf("cannot look at %s: it has no terminal: %w", name, fs.ErrNotExist)
+	}
+	return fmt.Sprintf("the last %d lines\n❯ \x1b[31mred", lines), nil
+}
+
+func (w *world) HookEvents(_ context.Context, f server.HookFilter) ([]fleet.HookEvent, error) {
+	at := w.pass.Snapshot.At
+	return []fleet.HookEvent{
+		{ID: "a", At: at.Add(-2 * time.Second), Agent: "builder", Instance: "i1", Kind: "claude", Event: fleet.HookToolBegin, Tool: "Bash", CallID: "1", Args: "make"},
+		{ID: "b", At: at.Add(-time.Second), Agent: "builder", Instance: "i1", Kind: "claude", Event: fleet.HookToolEnd, Tool: "Bash", CallID: "1", Text: "failed"},
+		{ID: "c", At: at.Add(time.Second), Agent: "crasher", Instance: "i2", Kind: "codex", Event: fleet.HookStop},
+	}, nil
+}
+
+func (w *world) Failures(_ context.Context, name string, _ int) ([]fleet.Failure, error) {
+	if name != "" && name != "crasher" {
+		return nil, nil
+	}
+	return []fleet.Failure{{ID: 1, At: w.pass.Snapshot.At, Agent: "crasher", Role: "dev", Verdict: "crashed", Reason: "ended by signal 9"}}, nil
+}
+
+func (w *world) EditHooks(kind, do string, text []byte) (api.HookFile, error) {
+	var err error
+	switch do {
+	case "install":
+		text, err = agent.InstallHooks(kind, text, "/opt/custos/custos-hook", "/run/custos")
+	case "uninstall":
+		text, err = agent.UninstallHooks(kind, text)
+	}
+	if err != nil {
+		return api.HookFile{}, err
+	}
+	s, err := agent.HookStatus(kind, text)
+	return api.HookFile{Below: agent.HookSettings(kind), Settings: string(text), Events: s.Events, Missing: s.Missing, Command: s.Command,
+		Limits: agent.HookLimits(kind)}, err
+}

@@ -1,0 +1,214 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"custos/internal/api"
+	"custos/internal/config"
+)
+
+// feedFlags choose what a feed tells.
+type feedFlags struct {
+	since  string
+	limit  int
+	follow bool
+}
+
+func (f *feedFlags) add(c *cobra.Command) {
+	c.Flags().StringVar(&f.since, "since", "", "only what is not older than this: 90s, 2h, 1d, or a time like 2006-01-02T15:04:05Z")
+	c.Flags().IntVarP(&f.limit, "limit", "n", 0, "at most `SO MANY` things, the newest (default 200)")
+}
+
+func (f feedFlags) query(view, of string) (api.FeedQuery, error) {
+	q := api.FeedQuery{View: view, Of: of, Limit: f.limit}
+	if f.since == "" {
+		return q, nil
+	}
+	if t, err := time.Parse(time.RFC3339, f.since); err == nil {
+		q.Since = t
+		return q, nil
+	}
+	d, err := config.Duration(f.since)
+	if err != nil {
+		return q, usage("cannot read --since: %v", err)
+	}
+	q.Since = time.Now().Add(-d)
+	return q, nil
+}
+
+func (a *app) feedCommand() *cobra.Command {
+	var f feedFlags
+	c := &cobra.Command{
+		Use:   "feed",
+		Short: "What happens: Custos's own events and what agents tell",
+		Long: `feed tells what happened, in the order of time: alerts, orders, actions, starts
+and ends, and what agents told of themselves (prompts, tool calls with how long
+they took, questions, failures). --follow goes on until Ctrl-C; with --json each
+thing is then one line.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			q, err := f.query(api.FeedAll, "")
+			if err != nil {
+				return err
+			}
+			if f.follow {
+				return a.follow(cmd.Context(), q)
+			}
+			return a.tell(cmd, q)
+		},
+	}
+	f.add(c)
+	c.Flags().BoolVarP(&f.follow, "follow", "f", false, "go on until Ctrl-C")
+	return c
+}
+
+// storyCommand is a feed that is cut out for a purpose.
+func (a *app) storyCommand(use, view, short, long string, args cobra.PositionalArgs) *cobra.Command {
+	var f feedFlags
+	c := &cobra.Command{
+		Use: use, Short: short, Long: long, Args: args,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			of := ""
+			if len(args) == 1 {
+				of = args[0]
+			}
+			q, err := f.query(view, of)
+			if err != nil {
+				return err
+			}
+			return a.tell(cmd, q)
+		},
+	}
+	f.add(c)
+	return c
+}
+
+func (a *app) tell(cmd *cobra.Command, q api.FeedQuery) error {
+	_, err := ask(cmd.Context(), a, patience, func(ctx context.Context, c *api.Client) (api.Feed, error) {
+		return c.Feed(ctx, q)
+	}, func(p *page, f api.Feed) {
+		if len(f.Entries) == 0 {
+			p.line("Nothing is written down.")
+		}
+		writeFeed(p, f.Entries)
+	})
+	return err
+}
+
+func writeFeed(p *page, list []api.FeedEntry) {
+	rows := make([][]string, 0, len(list))
+	for _, e := range list {
+		rows = append(rows, []string{e.At.UTC().Format("2006-01-02 15:04:05"), feedWho(p, e), feedKind(e), feedText(e)})
+	}
+	p.table([]column{{paint: p.dim}, {shorten: middle}, {}, {shorten: cut}}, rows)
+}
+
+// feedLine is one thing by itself: what comes next, and how wide, is not known.
+func feedLine(p *page, e api.FeedEntry) {
+	who, kind := middle(feedWho(p, e), whoWide), feedKind(e)
+	line := fmt.Sprintf("  %s  %s  %s  ", e.At.UTC().Format("2006-01-02 15:04:05"), pad(who, whoWide, false), pad(kind, kindWide, false))
+	p.line("%s%s", line, cut(feedText(e), max(narrowest, p.width-runes(line))))
+}
+
+// How wide the columns of feedLine are.
+const (
+	whoWide  = 20
+	kindWide = 16
+)
+
+func feedWho(p *page, e api.FeedEntry) string {
+	if e.Agent == "" && e.About != "" {
+		return p.subject(e.About)
+	}
+	return flat(e.Agent)
+}
+
+func feedKind(e api.FeedEntry) string {
+	if e.Bad {
+		return flat(e.Kind) + " !"
+	}
+	return flat(e.Kind)
+}
+
+func feedText(e api.FeedEntry) string {
+	text := flat(e.Text)
+	if e.Agent != "" && e.About != "" {
+		text = flat(e.About) + ": " + text
+	}
+	if d, err := time.ParseDuration(e.Took); err == nil {
+		text += fmt.Sprintf(" (%.1fs)", d.Seconds())
+	}
+	return text
+}
+
+// pollFeed is how often --follow looks; overlap is how far back it looks again,
+// because an event may be written down after a newer one.
+const (
+	pollFeed = time.Second
+	overlap  = 30 * time.Second
+	mostNew  = 2000 // between two looks
+)
+
+// follow tells what happens until ctx ends, each thing once.
+func (a *app) follow(ctx context.Context, q api.FeedQuery) error {
+	c, closer, err := a.client(ctx)
+	if err != nil {
+		return err
+	}
+	defer closer()
+	told := map[string]time.Time{}
+	for {
+		f, err := c.Feed(ctx, q)
+		if ctx.Err() != nil {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if err := a.news(f.Entries, told); err != nil {
+			return err
+		}
+		q.Limit = mostNew
+		if n := len(f.Entries); n > 0 && f.Entries[n-1].At.Add(-overlap).After(q.Since) {
+			q.Since = f.Entries[n-1].At.Add(-overlap)
+		}
+		forget(told, q.Since)
+		if sleep(ctx, pollFeed) != nil {
+			return nil
+		}
+	}
+}
+
+// news writes what has not been told yet.
+func (a *app) news(list []api.FeedEntry, told map[string]time.Time) error {
+	p := a.page()
+	for _, e := range list {
+		if _, known := told[e.ID]; known {
+			continue
+		}
+		told[e.ID] = e.At
+		if !a.json {
+			feedLine(p, e)
+			continue
+		}
+		b, err := json.Marshal(e)
+		if err != nil {
+			return fmt.Errorf("cannot write JSON: %w", err)
+		}
+		p.buf.Write(append(b, '\n'))
+	}
+	return p.flush()
+}
+
+func forget(told map[string]time.Time, before time.Time) {
+	for id, at := range told {
+		if at.Before(before) {
+			delete(told, id)
+		}
+	}
+}

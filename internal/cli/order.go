@@ -1,0 +1,226 @@
+package cli
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"custos/internal/api"
+	"custos/internal/config"
+)
+
+// How long an order is waited for. One that starts or stops an agent is waited
+// for even while it is held back; another one only while it is carried out.
+const (
+	waitOrder = time.Minute
+	pollOrder = 50 * time.Millisecond // to begin with; up to a second later
+)
+
+// orderFlags are the flags that commands with an order share.
+type orderFlags struct {
+	wait     string
+	override []string
+	held     bool // wait while it is held back too
+}
+
+func (f *orderFlags) add(c *cobra.Command) {
+	c.Flags().StringVar(&f.wait, "wait", waitOrder.String(), "how `LONG` to wait until it is done; 0 returns at once")
+	c.Flags().StringSliceVar(&f.override, "override", nil, "`GUARDS` that may not hold it back: cooldown, attempts, budget")
+}
+
+// ended is an order that came to nothing. What is to be said has been said in
+// words, or as JSON on the standard output.
+type ended struct{ message, hint string }
+
+func (e *ended) Error() string { return e.message }
+
+// order gives an order, waits for its end, and prints what became of it.
+func (a *app) order(cmd *cobra.Command, o api.OrderRequest, f orderFlags) error {
+	took, err := a.give(cmd, []api.OrderRequest{o}, f)
+	if err != nil {
+		return err
+	}
+	if err := a.show(took[0], func(p *page) { writeOrder(p, took[0]) }); err != nil {
+		return err
+	}
+	return cameToNothing(took)
+}
+
+// give gives orders at once, and waits for the end of each.
+func (a *app) give(cmd *cobra.Command, list []api.OrderRequest, f orderFlags) ([]api.Order, error) {
+	wait, err := waitOf(f.wait)
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(cmd.Context(), patience+wait)
+	defer cancel()
+	c, closer, err := a.client(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer closer()
+	done := a.progress()
+	defer done()
+	took := make([]api.Order, 0, len(list))
+	for _, o := range list {
+		o.ID, o.Override = newID(), f.override
+		order, err := c.Order(ctx, o)
+		if err != nil {
+			return took, err
+		}
+		took = append(took, order)
+	}
+	held := f.held || cmd.Flags().Changed("wait")
+	until := time.Now().Add(wait)
+	for i := range took {
+		list[i].ID, list[i].Override = took[i].ID, f.override
+		if took[i], err = await(ctx, c, list[i], took[i], until, held); err != nil {
+			return took, err
+		}
+	}
+	return took, nil
+}
+
+// waitOf reads --wait.
+func waitOf(text string) (time.Duration, error) {
+	if text == "0" || text == "0s" {
+		return 0, nil
+	}
+	d, err := config.Duration(text)
+	if err != nil {
+		return 0, usage("cannot read --wait: %v", err)
+	}
+	return d, nil
+}
+
+// await asks again and again what became of an order, until it is over or time
+// is up. One that is held back is waited for only when held says so.
+func await(ctx context.Context, c *api.Client, q api.OrderRequest, o api.Order, until time.Time, held bool) (api.Order, error) {
+	for pause := pollOrder; !o.Over && (held || o.Action != "") && time.Now().Before(until); pause = min(pause*3/2, time.Second) {
+		if err := sleep(ctx, pause); err != nil {
+			return o, err
+		}
+		now, err := again(ctx, c, q, o)
+		if err != nil {
+			return o, err
+		}
+		o = now
+	}
+	return o, nil
+}
+
+// again asks what became of an order. Where nobody watches, nothing looks at one
+// that is held back unless it is given again: the same ID is the same order.
+func again(ctx context.Context, c *api.Client, q api.OrderRequest, o api.Order) (api.Order, error) {
+	if o.Watched || o.Action != "" {
+		return c.OrderState(ctx, o.ID)
+	}
+	return c.Order(ctx, q)
+}
+
+func sleep(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-timer.C:
+		return nil
+	}
+}
+
+// newID is chosen here, so that an order that is asked for twice is one.
+func newID() string {
+	var b [8]byte
+	_, _ = rand.Read(b[:]) // it never fails
+	return hex.EncodeToString(b[:])
+}
+
+// cameToNothing fails when an order was refused, or expired.
+func cameToNothing(list []api.Order) error {
+	for _, o := range list {
+		if o.Over && o.State != "done" {
+			return &ended{message: fmt.Sprintf("cannot %s: %s", deedOf(o), reasonOf(o)), hint: o.Hint}
+		}
+	}
+	return nil
+}
+
+// deedOf is what an order asks for, in words.
+func deedOf(o api.Order) string {
+	do := map[string]string{"backup": "take a checkpoint of", "spawn": "start"}[o.Do]
+	if do == "" {
+		do = flat(o.Do)
+	}
+	if o.Account != "" {
+		return do + " account " + flat(o.Account)
+	}
+	return do + " " + flat(o.Agent)
+}
+
+func reasonOf(o api.Order) string {
+	why := flat(o.Why)
+	if o.Guard != "" {
+		why = flat(o.Guard) + ": " + why
+	}
+	if o.State == "expired" {
+		return "it expired: " + why
+	}
+	return why
+}
+
+// writeOrder says what became of an order; one that is done says little.
+func writeOrder(p *page, o api.Order) {
+	switch {
+	case o.State == "done":
+		line := sentenceOf(o)
+		if o.Why != "" {
+			line += ": " + flat(o.Why)
+		}
+		p.text(0, line)
+	case o.Over:
+		return // it is an error, and said as one
+	case o.Action != "":
+		p.text(0, "Under way: "+deedOf(o)+".")
+	default:
+		line := "Queued: " + deedOf(o)
+		if why := reasonOf(o); why != "" {
+			line += " (" + why + ")"
+		}
+		if o.Until != nil {
+			line += ", not before " + o.Until.UTC().Format("15:04:05 UTC")
+		}
+		p.text(0, line)
+	}
+	p.next(o.Next)
+}
+
+// sentenceOf says that an order is done.
+func sentenceOf(o api.Order) string {
+	done := map[string]string{"spawn": "Started", "nudge": "Told", "answer": "Answered", "interrupt": "Interrupted", "stop": "Stopped",
+		"recover": "Recovered", "backup": "Checkpoint of", "pause": "Paused", "resume": "Resumed", "adopt": "Adopted"}[o.Do]
+	what := flat(o.Agent)
+	if o.Account != "" {
+		what = "account " + flat(o.Account)
+	}
+	return strings.TrimSpace(done + " " + what)
+}
+
+// orderCommand is a command that gives one order about one agent.
+func (a *app) orderCommand(use, do, short, long string) *cobra.Command {
+	f := orderFlags{held: do == "recover"}
+	c := &cobra.Command{
+		Use: use, Short: short, Long: long,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.order(cmd, api.OrderRequest{Do: do, Agent: args[0]}, f)
+		},
+	}
+	f.add(c)
+	return c
+}

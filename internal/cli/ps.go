@@ -1,0 +1,88 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"custos/internal/api"
+)
+
+func (a *app) psCommand() *cobra.Command {
+	var waiting bool
+	c := &cobra.Command{
+		Use:   "ps",
+		Short: "The agents, ours and others, and what they are doing",
+		Long: `ps lists every agent that is seen or registered: what may wait for a person comes
+first. --pending lists what was asked for and is not there yet: agents that are
+being started, first prompts that were not acknowledged, orders that are held back.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			_, err := ask(cmd.Context(), a, patience, func(ctx context.Context, c *api.Client) (api.Agents, error) {
+				return c.Agents(ctx)
+			}, func(p *page, v api.Agents) {
+				if waiting {
+					writePending(p, v)
+					return
+				}
+				writeAgents(p, v)
+			})
+			return err
+		},
+	}
+	c.Flags().BoolVar(&waiting, "pending", false, "what was asked for and is not there yet")
+	return c
+}
+
+func writeAgents(p *page, v api.Agents) {
+	if len(v.Agents) == 0 {
+		p.line("%s", nothingSeen([]api.PartSeen{v.Seen}, "agents", "No agents."))
+	}
+	rows := make([][]string, 0, len(v.Agents))
+	for _, g := range v.Agents {
+		rows = append(rows, []string{flat(g.Name), flat(g.Kind), flat(g.State), agentSince(g), flat(g.Owner), agentWork(g), p.where(g), agentNews(g)})
+	}
+	p.table([]column{
+		{head: "NAME", shorten: middle}, {head: "KIND"}, {head: "STATE", paint: p.state}, {head: "FOR", right: true},
+		{head: "OWNER"}, {head: "WORK", shorten: cut}, {head: "WHERE", shorten: middle}, {head: "REASON", shorten: cut},
+	}, rows)
+	if len(v.Agents) > 0 && v.Seen.Status == "stale" {
+		p.line("  %s", p.paint(yellow, "an old reading: "+flat(v.Seen.Why)))
+	}
+	if n := len(v.Pending); n > 0 {
+		p.line("")
+		p.line("%d pending: custos ps --pending", n)
+	}
+	p.next(v.Next)
+}
+
+// agentNews is what is most worth telling of an agent.
+func agentNews(g api.AgentRow) string {
+	switch {
+	case g.Failed != "":
+		return "given up: " + flat(g.Failed)
+	case g.Conflict != "":
+		return "conflict: " + flat(g.Conflict)
+	case g.Desired == "paused" || g.Desired == "draining":
+		return flat(g.Desired) + "; " + flat(g.Reason)
+	}
+	return flat(g.Reason)
+}
+
+func writePending(p *page, v api.Agents) {
+	if len(v.Pending) == 0 {
+		p.line("Nothing is pending.")
+		return
+	}
+	rows := make([][]string, 0, len(v.Pending))
+	for _, w := range v.Pending {
+		why := flat(w.Why)
+		if w.Until != nil {
+			why += fmt.Sprintf(" (until %s)", clock(*w.Until, v.At))
+		}
+		rows = append(rows, []string{flat(w.Agent), flat(w.What), flat(w.State), span(w.For), flat(w.Order), why})
+	}
+	p.table([]column{{head: "AGENT", shorten: middle}, {head: "WHAT"}, {head: "STATE"}, {head: "FOR", right: true}, {head: "ORDER"}, {head: "WHY", shorten: cut}}, rows)
+	p.next(v.Next)
+}

@@ -1,0 +1,209 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"custos/internal/api"
+)
+
+func (a *app) showCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "show NAME",
+		Short: "Everything known about one agent",
+		Long: `show tells what an agent is doing and how that is known, the question it shows,
+what the record says of it, its newest checkpoint, the orders that wait for it and
+what went wrong with it. custos why NAME tells its story.`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			_, err := ask(cmd.Context(), a, patience, func(ctx context.Context, c *api.Client) (api.AgentDetail, error) {
+				return c.Agent(ctx, args[0])
+			}, writeAgent)
+			return err
+		},
+	}
+}
+
+// facts gathers rows of a name and a value, and leaves out what is empty.
+type facts [][]string
+
+func (f *facts) add(name, value string) {
+	if value != "" {
+		*f = append(*f, []string{name, value})
+	}
+}
+
+func writeAgent(p *page, d api.AgentDetail) {
+	g := d.Agent
+	p.line("%s  %s", p.paint(bold, flat(g.Name)), p.state(flat(g.State)))
+	var f facts
+	f.add("because", flat(g.Reason)+" (told by "+flat(g.Source)+")")
+	if g.Since != "" {
+		f.add("for", span(g.Since))
+	}
+	f.add("kind", flat(g.Kind))
+	f.add("owner", flat(g.Owner))
+	if g.PID != 0 {
+		f.add("process", processText(g))
+	}
+	f.add("pane", flat(g.Pane))
+	f.add("folder", p.path(g.CWD))
+	liveFacts(&f, d)
+	workFacts(&f, g)
+	p.table([]column{{paint: p.dim}, {shorten: cut}}, f)
+	if d.Dialog != nil {
+		p.head("DIALOG", "")
+		writeDialog(p, *d.Dialog)
+	}
+	agentSignals(p, d.Signals)
+	agentRecord(p, d.Record)
+	if len(d.Alerts) > 0 {
+		p.head("ALERTS", "")
+		writeAlertTable(p, d.Alerts)
+	}
+	agentOrders(p, d.Orders)
+	if len(d.Planned) > 0 {
+		p.head("WOULD DO", "")
+		for _, deed := range d.Planned {
+			writeDeed(p, deed)
+		}
+	}
+	writeRefusals(p, api.Plan{Skipped: d.Skipped})
+	if len(d.Failures) > 0 {
+		p.head("FAILURES", "")
+		writeFailureTable(p, d.Failures)
+	}
+	p.next(d.Next)
+}
+
+func processText(g api.AgentRow) string {
+	out := fmt.Sprintf("pid %d", g.PID)
+	if g.RSS != nil {
+		out += ", memory " + size(g.RSS)
+	}
+	if g.CPU != nil {
+		out += fmt.Sprintf(", CPU %.1f %%", *g.CPU)
+	}
+	return out
+}
+
+// liveFacts is what an agent tells of itself now.
+func liveFacts(f *facts, d api.AgentDetail) {
+	if t := d.Tool; t != nil {
+		f.add("tool", strings.TrimSpace(flat(t.Name)+" "+flat(t.Args))+", for "+span(t.For)+" of "+span(t.Deadline))
+	}
+	if d.Context != nil {
+		f.add("context", fmt.Sprintf("%.0f %% used", *d.Context))
+	}
+	if d.Limited != nil {
+		f.add("limited", "until "+d.Limited.UTC().Format("2006-01-02 15:04 UTC"))
+	}
+	if e := d.Exit; e != nil {
+		f.add("ended", flat(e.Words)+" at "+e.At.UTC().Format("2006-01-02 15:04:05 UTC")+", told by "+flat(e.Source))
+	}
+}
+
+// workFacts is what an agent is for, and what is unusual about its record.
+func workFacts(f *facts, g api.AgentRow) {
+	f.add("role", flat(g.Role))
+	f.add("project", flat(g.Project))
+	f.add("task", flat(g.Task))
+	f.add("run", flat(g.Run))
+	if g.Parent != "" {
+		f.add("parent", fmt.Sprintf("%s (depth %d)", flat(g.Parent), g.Depth))
+	}
+	f.add("account", flat(g.Account))
+	f.add("wanted", flat(g.Desired))
+	if g.Delivery != "" && g.Delivery != "acknowledged" {
+		f.add("prompt", flat(g.Delivery))
+	}
+	f.add("given up", flat(g.Failed))
+	f.add("conflict", flat(g.Conflict))
+}
+
+func writeDialog(p *page, d api.AgentDialog) {
+	p.text(2, d.Says+": "+d.Question)
+	if what := strings.TrimSpace(flat(d.Tool) + " " + flat(d.Args)); what != "" {
+		p.text(2, what)
+	}
+	rows := make([][]string, 0, len(d.Choices))
+	for _, c := range d.Choices {
+		rows = append(rows, []string{flat(c.Name), flat(c.Label)})
+	}
+	p.table([]column{{paint: func(s string) string { return p.paint(bold, s) }}, {shorten: cut}}, rows)
+}
+
+func agentSignals(p *page, list []api.AgentSignal) {
+	if len(list) == 0 {
+		return
+	}
+	p.head("SIGNALS", "")
+	rows := make([][]string, 0, len(list))
+	for _, s := range list {
+		age := ""
+		if s.Age != "" {
+			age = span(s.Age) + " ago"
+		}
+		rows = append(rows, []string{flat(s.Source), flat(s.Says), flat(s.Hint), age})
+	}
+	p.table([]column{{paint: p.dim}, {shorten: cut}, {}, {paint: p.dim}}, rows)
+}
+
+func agentRecord(p *page, r *api.AgentRecord) {
+	if r == nil {
+		return
+	}
+	p.head("RECORD", "")
+	var f facts
+	f.add("command", flat(shell(r.Argv)))
+	f.add("where", flat(r.Where))
+	f.add("folder", p.path(r.Dir))
+	if r.Worktree != "" {
+		f.add("worktree", strings.TrimSpace("branch "+flat(r.Branch)+" of "+p.path(r.Repo)))
+	}
+	f.add("spec", p.path(r.Spec))
+	f.add("files", flat(strings.Join(r.Files, ", ")))
+	f.add("restart", flat(r.Restart))
+	if r.MemoryMax > 0 {
+		f.add("memory", "at most "+size(&r.MemoryMax))
+	}
+	f.add("wanted by", whenBy(r.DesiredBy, r.DesiredAt))
+	f.add("started", whenBy("", r.StartedAt))
+	f.add("instance", flat(r.Instance))
+	f.add("session", flat(r.Session))
+	if c := r.Checkpoint; c != nil {
+		f.add("checkpoint", whenBy(strings.TrimSpace(cut(flat(c.Head), 12)+" "+flat(c.Ref)), &c.At))
+	}
+	p.table([]column{{paint: p.dim}, {shorten: cut}}, f)
+}
+
+func whenBy(who string, at *time.Time) string {
+	when := ""
+	if at != nil {
+		when = at.UTC().Format("2006-01-02 15:04 UTC")
+	}
+	if who = flat(who); who != "" && when != "" {
+		return who + ", " + when
+	}
+	return who + when
+}
+
+func agentOrders(p *page, list []api.Order) {
+	if len(list) == 0 {
+		return
+	}
+	p.head("ORDERS", "")
+	rows := make([][]string, 0, len(list))
+	for _, o := range list {
+		state := flat(o.State)
+		if o.State == "open" && o.Action != "" {
+			state = "under way"
+		}
+		rows = append(rows, []string{flat(o.ID), flat(o.Do), "by " + flat(o.By), state, reasonOf(o)})
+	}
+	p.table([]column{{paint: p.dim}, {}, {}, {}, {shorten: cut}}, rows)
+}

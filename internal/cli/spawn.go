@@ -1,0 +1,145 @@
+package cli
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"custos/internal/api"
+)
+
+// spawnFlags are the flags of spawn as they are typed.
+type spawnFlags struct {
+	api.SpawnRequest
+	depth  int
+	branch string // of --worktree
+	memory string
+}
+
+// ownBranch is --worktree without a branch, as help shows it.
+const ownBranch = "agent/NAME"
+
+func (a *app) spawnCommand() *cobra.Command {
+	f, s := orderFlags{held: true}, spawnFlags{}
+	c := &cobra.Command{
+		Use:   "spawn NAME [-- ARGV…]",
+		Short: "Start an agent, and keep it",
+		Long: `spawn registers an agent under a name and starts it: in a terminal of Custos's own
+tmux server, or without one (--headless). What follows -- is the agent's own
+command line; without it the kind says what to run. With --worktree it gets a
+worktree and a branch of its own, made of the repository; when anything of the
+start fails, all of it is taken back. Its first prompt is --prompt, else made of
+--task, --spec and --files; it is sent when the agent is ready.
+
+Without a daemon the agent starts all the same, and outlives this command, but
+nobody watches it until custos up. An agent that spawns becomes the parent.`,
+		Example: "  custos spawn builder --kind claude --prompt 'Mend the tests'\n  custos spawn dev1 --kind codex --worktree --task T-17 --parent lead\n  custos spawn fixer -- claude --model opus",
+		Args:    cobra.MinimumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if cmd.ArgsLenAtDash() > 1 || cmd.ArgsLenAtDash() == -1 && len(args) > 1 || cmd.ArgsLenAtDash() == 0 {
+				return usage("cannot spawn: want one name, and the command line behind --")
+			}
+			q, err := s.request(cmd, args[1:])
+			if err != nil {
+				return err
+			}
+			return a.order(cmd, api.OrderRequest{Do: "spawn", Agent: args[0], Spawn: &q}, f)
+		},
+	}
+	f.add(c)
+	s.add(c)
+	return c
+}
+
+func (s *spawnFlags) add(c *cobra.Command) {
+	f := c.Flags()
+	f.StringVar(&s.Kind, "kind", "", "`KIND` of agent: claude, codex, gemini, … (default: by the name of its program)")
+	f.StringVar(&s.Task, "task", "", "the `TASK` it works on: an ID, or words")
+	f.StringVar(&s.Spec, "spec", "", "the `FILE` that says what is to be done")
+	f.StringSliceVar(&s.Files, "files", nil, "the `FILES` it is about")
+	f.StringVar(&s.Prompt, "prompt", "", "the first `TEXT` it is told")
+	f.StringVar(&s.Parent, "parent", "", "`NAME` of the agent it works for")
+	f.IntVar(&s.depth, "depth", 0, "refuse unless it comes to stand so `DEEP` below its parents (the depth is computed)")
+	f.StringVar(&s.Run, "run", "", "`ID` of the run it belongs to (default: the parent's)")
+	f.StringVar(&s.Role, "role", "", "its `ROLE`")
+	f.StringVar(&s.Project, "project", "", "its `PROJECT`")
+	f.StringVar(&s.branch, "worktree", "", "give it a worktree of its own, on this new `BRANCH`")
+	f.Lookup("worktree").NoOptDefVal = ownBranch
+	f.StringVar(&s.Repo, "repo", "", "`FOLDER` of the repository of the worktree (default: this one)")
+	f.StringVar(&s.Dir, "dir", "", "`FOLDER` it works in (default: this one); with --worktree, the folder to make (default: beside the repository)")
+	f.BoolVar(&s.Headless, "headless", false, "without a terminal; what it writes goes to capped logs")
+	f.StringVar(&s.Restart, "restart", "", "`WHEN` to start it again by itself: always, on-failure (default) or never")
+	f.BoolVar(&s.Standing, "standing", false, "a standing role: being idle is no fault of it")
+	f.StringVar(&s.memory, "memory", "", "cap on its `MEMORY`, like 4GiB, where the system lets Custos set one")
+	f.StringVar(&s.Account, "account", "", "the `ACCOUNT` whose limits it shares")
+	f.StringSliceVar(&s.Env, "env", nil, "`NAMES` of variables of the daemon's environment to hand on")
+}
+
+// request makes paths absolute: the daemon works elsewhere.
+func (s *spawnFlags) request(cmd *cobra.Command, argv []string) (api.SpawnRequest, error) {
+	q := s.SpawnRequest
+	q.Argv = argv
+	if cmd.Flags().Changed("depth") {
+		q.Depth = &s.depth
+	}
+	if q.Worktree = cmd.Flags().Changed("worktree"); q.Worktree && s.branch != ownBranch {
+		q.Branch = s.branch
+	}
+	switch {
+	case !q.Worktree && q.Dir == "":
+		q.Dir = "."
+	case q.Worktree && q.Repo == "":
+		q.Repo = repoAbove(".")
+	}
+	for _, p := range []*string{&q.Dir, &q.Repo, &q.Spec} {
+		if *p == "" {
+			continue
+		}
+		abs, err := filepath.Abs(*p)
+		if err != nil {
+			return q, usage("cannot tell which path %q is: %v", flat(*p), err)
+		}
+		*p = abs
+	}
+	if s.memory != "" {
+		n, err := byteCount(s.memory)
+		if err != nil {
+			return q, usage("cannot read --memory: %v", err)
+		}
+		q.MemoryMax = n
+	}
+	return q, nil
+}
+
+// repoAbove finds the folder of the repository that a folder lies in; the folder
+// itself when it lies in none, which is then found out by whoever uses it.
+func repoAbove(dir string) string {
+	abs, err := filepath.Abs(dir)
+	if err != nil {
+		return dir
+	}
+	for at := abs; ; at = filepath.Dir(at) {
+		if _, err := os.Lstat(filepath.Join(at, ".git")); err == nil {
+			return at
+		}
+		if at == filepath.Dir(at) {
+			return abs
+		}
+	}
+}
+
+// byteCount reads a size like "512MiB", "4GiB", "4G" or "1000000".
+func byteCount(text string) (int64, error) {
+	number := strings.TrimRight(text, "KMGTiBkmgtb ")
+	unit := strings.ToUpper(strings.TrimSpace(text[len(number):]))
+	shift, ok := map[string]uint{"": 0, "B": 0, "K": 10, "KIB": 10, "M": 20, "MIB": 20, "G": 30, "GIB": 30, "T": 40, "TIB": 40}[unit]
+	n, err := strconv.ParseFloat(number, 64)
+	if size := n * float64(int64(1)<<shift); err == nil && ok && size >= 1 && size < 1<<62 {
+		return int64(size), nil
+	}
+	return 0, fmt.Errorf("%q is no size: want one like 512MiB or 4GiB", flat(text))
+}

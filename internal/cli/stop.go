@@ -1,0 +1,117 @@
+package cli
+
+import (
+	"context"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"custos/internal/api"
+)
+
+func (a *app) stopCommand() *cobra.Command {
+	f := orderFlags{held: true}
+	var all bool
+	var why string
+	c := &cobra.Command{
+		Use:   "stop NAME | --all",
+		Short: "Stop an agent, and leave nothing of it running",
+		Long: `stop ends an agent of ours: it is asked to end, then interrupted, then its whole
+tree is told to end, then killed, and it is verified that nothing is left. Its
+work stays where it is. It stays stopped until a person starts it again.
+
+--all stops every agent of ours that runs, those deepest below their parents
+first.`,
+		Example: "  custos stop builder --why 'wrong branch'\n  custos stop --all",
+		Args:    cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			switch {
+			case all && len(args) == 0:
+				return a.stopAll(cmd, why, f)
+			case !all && len(args) == 1:
+				return a.order(cmd, api.OrderRequest{Do: "stop", Agent: args[0], Text: why}, f)
+			}
+			return usage("cannot stop: name an agent, or all with --all")
+		},
+	}
+	f.add(c)
+	c.Flags().BoolVar(&all, "all", false, "every agent of ours that runs, the deepest first")
+	c.Flags().StringVar(&why, "why", "", "the `REASON`, for the record")
+	return c
+}
+
+// stopAll stops one level of the tree of parents after the other, the deepest
+// first: an agent may not miss its child and start it again.
+func (a *app) stopAll(cmd *cobra.Command, why string, f orderFlags) error {
+	levels, err := a.levels(cmd.Context())
+	if err != nil {
+		return err
+	}
+	stopped := []api.Order{}
+	for _, names := range levels {
+		list := make([]api.OrderRequest, 0, len(names))
+		for _, name := range names {
+			list = append(list, api.OrderRequest{Do: "stop", Agent: name, Text: why})
+		}
+		took, err := a.give(cmd, list, f)
+		stopped = append(stopped, took...)
+		if err != nil {
+			return err
+		}
+	}
+	err = a.show(map[string][]api.Order{"orders": stopped}, func(p *page) {
+		for _, o := range stopped {
+			o.Next = nil
+			writeOrder(p, o)
+		}
+		if len(stopped) == 0 {
+			p.line("No agent of ours runs.")
+		}
+	})
+	if err != nil {
+		return err
+	}
+	return cameToNothing(stopped)
+}
+
+// levels lists the agents of ours that run, those of the greatest depth first.
+func (a *app) levels(ctx context.Context) ([][]string, error) {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	c, closer, err := a.client(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer closer()
+	v, err := c.Agents(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if v.Seen.Status != "ok" && v.Seen.Status != "stale" && v.Seen.Status != "absent" {
+		return nil, &api.Error{Kind: api.CannotLook, Message: "cannot tell which agents run: agents " + flat(v.Seen.Status+", "+v.Seen.Why), Hint: "custos status"}
+	}
+	byDepth := map[int][]string{}
+	deepest := 0
+	for _, g := range v.Agents {
+		if ours(g) && runs(g) {
+			byDepth[g.Depth] = append(byDepth[g.Depth], g.Name)
+			deepest = max(deepest, g.Depth)
+		}
+	}
+	var out [][]string
+	for d := deepest; d >= 0; d-- {
+		if names := byDepth[d]; len(names) > 0 {
+			slices.Sort(names)
+			out = append(out, names)
+		}
+	}
+	return out, nil
+}
+
+func ours(g api.AgentRow) bool { return g.Owner == "custos" || g.Owner == "adopted" }
+
+// runs says whether something of the agent is there that can be stopped: an
+// agent that is being started has no process yet, and a zombie has its pane.
+func runs(g api.AgentRow) bool {
+	return g.PID != 0 || g.State == "starting" || g.State == "zombie"
+}
