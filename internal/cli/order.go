@@ -179,8 +179,8 @@ func writeOrder(p *page, o api.Order) {
 	switch {
 	case o.State == "done":
 		line := sentenceOf(o)
-		if o.Why != "" {
-			line += ": " + flat(o.Why)
+		if why := flat(o.Why); why != "" && !strings.EqualFold(why, strings.Fields(line)[0]) {
+			line += ": " + why
 		}
 		p.text(0, line)
 	case o.Over:
@@ -203,7 +203,7 @@ func writeOrder(p *page, o api.Order) {
 // sentenceOf says that an order is done.
 func sentenceOf(o api.Order) string {
 	done := map[string]string{"spawn": "Started", "nudge": "Told", "answer": "Answered", "interrupt": "Interrupted", "stop": "Stopped",
-		"recover": "Recovered", "backup": "Checkpoint of", "pause": "Paused", "resume": "Resumed", "adopt": "Adopted"}[o.Do]
+		"recover": "Recovered", "backup": "Saved", "pause": "Paused", "resume": "Resumed", "adopt": "Adopted"}[o.Do]
 	what := flat(o.Agent)
 	if o.Account != "" {
 		what = "account " + flat(o.Account)

@@ -48,6 +48,10 @@ type custos struct {
 	daemon *exec.Cmd
 }
 
+// lookLimit is how old what Custos has seen of a screen may be: it looks twice a
+// minute where no event makes it look.
+const lookLimit = 90 * time.Second
+
 // name is the agent's.
 const name = "alpha"
 
@@ -88,7 +92,9 @@ func (f *custos) up(t *testing.T) {
 	}
 	t.Cleanup(func() { f.down(t); _ = log.Close() })
 	f.until(t, "the daemon answers", 30*time.Second, func() bool {
-		return f.command("status", "--json").Run() == nil
+		var s api.Status
+		_, err := f.try(&s, "status") // without a daemon it answers, too
+		return err == nil && s.Daemon
 	})
 }
 
@@ -224,7 +230,7 @@ func (f *custos) nudge(t *testing.T) {
 func (f *custos) say(t *testing.T, text string) api.Order {
 	t.Helper()
 	from := len(f.home.model.Asked())
-	o := f.order(t, "nudge", name, text, "--wait", "1m")
+	o := f.order(t, "nudge", name, text, "--wait", "2m")
 	f.until(t, "the model is asked "+text, 30*time.Second, func() bool { heard, _ := f.home.model.Heard(from, text, ""); return heard })
 	return o
 }
@@ -234,7 +240,7 @@ func (f *custos) answer(t *testing.T) {
 	f.say(t, "now run the tool")
 	for range f.cli.permission {
 		f.is(t, "waiting")
-		f.until(t, "the dialog can be read", 20*time.Second, func() bool { return f.show(t).Dialog != nil })
+		f.until(t, "the dialog can be read", lookLimit, func() bool { return f.show(t).Dialog != nil })
 		if d := f.show(t).Dialog; d != nil && !strings.Contains(d.Args+d.Question+d.Tool, toolCommand) {
 			t.Errorf("the dialog does not show the command %q: %+v", toolCommand, d)
 		}

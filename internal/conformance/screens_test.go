@@ -190,7 +190,7 @@ func (r reading) refused() bool {
 func (r reading) exit(t *testing.T) {
 	if r.cli.retries {
 		r.keys(t, r.kind.Interrupt...)
-		<-time.After(time.Second)      // gemini takes an Escape and a paste behind it for one key
+		<-time.After(time.Second) // gemini takes an Escape and a paste behind it for one key
 	}
 	r.until(t, "its prompt is empty", 30*time.Second, func(l look) bool { ok, known := l.composer.Get(); return known && ok })
 	r.paste(t, r.kind.ExitCommand)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"strings"
 	"testing"
 
 	"custos/internal/cli"
@@ -44,7 +45,7 @@ func inPrivateWorld() int {
 		args = append([]string{"--user", "--map-root-user"}, args...)
 	}
 	cmd := exec.Command("unshare", append(args, os.Args[1:]...)...)
-	cmd.Env = append(os.Environ(), "CUSTOS_PRIVATE_WORLD=1", "CUSTOS_WORLD="+world, "TMPDIR="+world, "HOME="+world,
+	cmd.Env = append(os.Environ(), "CUSTOS_PRIVATE_WORLD=1", goEnv("GOCACHE"), goEnv("GOMODCACHE"), goEnv("GOPATH"), "CUSTOS_WORLD="+world, "TMPDIR="+world, "HOME="+world,
 		"TMUX=", "TMUX_TMPDIR="+world)
 	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
 	if err := cmd.Run(); err != nil {
@@ -52,4 +53,10 @@ func inPrivateWorld() int {
 		return 1
 	}
 	return 0
+}
+
+// goEnv keeps a setting of go that depends on HOME.
+func goEnv(name string) string {
+	out, _ := exec.Command("go", "env", name).Output()
+	return name + "=" + strings.TrimSpace(string(out))
 }

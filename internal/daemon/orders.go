@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 
+	"custos/internal/agent"
 	"custos/internal/fleet"
 	"custos/internal/ledger"
 	"custos/internal/server"
@@ -35,13 +36,38 @@ func (c clerk) Take(ctx context.Context, o fleet.Order) (fleet.Order, error) {
 	if err != nil {
 		return o, err
 	}
-	if taken, _, err = st.TakeOrder(ctx, taken); err != nil {
+	taken, fresh, err := st.TakeOrder(ctx, taken)
+	if err != nil {
 		return o, err
+	}
+	if fresh {
+		if err := c.takePrompt(ctx, st, taken); err != nil {
+			return taken, err
+		}
 	}
 	if err := c.s.loop.Pass(ctx, "order "+taken.ID); err != nil {
 		return taken, fmt.Errorf("the order is written down, but cannot be judged yet: %w", err)
 	}
 	return c.Order(ctx, taken.ID)
+}
+
+// takePrompt adds the order that types the first prompt of a new agent, once it
+// is ready, where its kind takes no prompt on the command line.
+func (c clerk) takePrompt(ctx context.Context, st *store.Store, o fleet.Order) error {
+	if o.Do != fleet.OrderSpawn || o.Spawn == nil || o.Spawn.Prompt == "" {
+		return nil
+	}
+	kind, _ := c.s.world.Kinds.Get(o.Spawn.Kind)
+	cmd, err := agent.Launch(kind, agent.LaunchOptions{Headless: o.Spawn.Where == fleet.WhereHeadless, Prompt: o.Spawn.Prompt})
+	if err != nil || cmd.Typed == "" {
+		return nil // an agent that cannot be launched is the spawn's to say
+	}
+	prompt, _, err := ledger.Take(nil, fleet.Order{ID: o.ID + "-prompt", Do: fleet.OrderNudge, Agent: o.Agent, By: o.By, Text: cmd.Typed}, o.At)
+	if err != nil {
+		return err
+	}
+	_, _, err = st.TakeOrder(ctx, prompt)
+	return err
 }
 
 // Order returns an order as it has become.

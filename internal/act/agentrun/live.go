@@ -128,7 +128,7 @@ func (w World) isPlace(a *fleet.Agent) func(fleet.Pane) bool {
 		}
 		// Of a dead pane only the pid of its shim is left, and the name of its session,
 		// which ends in the instance.
-		dead := p.Dead && p.ID.Root.Start == 0 && strings.HasSuffix(p.Session, "~"+a.Instance)
+		dead := p.ID.Root.Start == 0 && strings.HasSuffix(p.Session, "~"+a.Instance)
 		return p.ID.Root.PID == s.Shim.PID && (dead || p.ID.Root.Start == s.Shim.Start)
 	}
 }

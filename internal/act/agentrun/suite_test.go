@@ -1,9 +1,7 @@
 package agentrun_test
 
 import (
-	"maps"
 	"path/filepath"
-	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -24,7 +22,7 @@ import (
 
 // state is all that the actions could touch: instances and how they ended,
 // refs and worktrees, what the agent was told.
-func (g *ground) state(repo *gittest.Repo) string {
+func (g *ground) state(repo *gittest.Repo, agent string) string {
 	var b strings.Builder
 	all, _ := shim.List(g.world.Shims)
 	for _, r := range all {
@@ -34,12 +32,11 @@ func (g *ground) state(repo *gittest.Repo) string {
 		}
 		b.WriteString("\n")
 	}
-	if repo == nil { // there agents stand still, and their screens tell
-		for _, name := range slices.Sorted(maps.Keys(g.ledger)) {
-			b.WriteString(g.screen(name))
-		}
-	} else {
+	if repo != nil {
 		b.WriteString(repo.Git(repo.Top, "for-each-ref") + repo.Git(repo.Top, "worktree", "list"))
+	}
+	if agent != "" && alive(g.ledger[agent].Process.PID) { // the others may still draw what an earlier case told them
+		b.WriteString(g.screen(agent))
 	}
 	return b.String() + strings.Join(g.noted("prompt"), "|")
 }
@@ -61,7 +58,7 @@ func TestSuite(t *testing.T) {
 				r := g.register(fleet.Registration{Name: name, Repo: fleet.Path(repo.Top), Branch: "b" + itoa(n)})
 				return fleet.Action{ID: name, Do: spawn.Do, Target: fleet.Target{Registration: &r}}
 			},
-			Fingerprint: func(*testing.T, fleet.Action) string { return g.state(repo) },
+			Fingerprint: func(*testing.T, fleet.Action) string { return g.state(repo, "") },
 			Changed: map[string]func(*testing.T, fleet.Action){
 				"stopped":     func(_ *testing.T, a fleet.Action) { g.wish(a.Target.Registration.Name, fleet.DesiredStopped) },
 				"forgotten":   func(_ *testing.T, a fleet.Action) { delete(g.ledger, a.Target.Registration.Name) },
@@ -84,7 +81,7 @@ func TestSuite(t *testing.T) {
 				return fleet.Action{Do: checkpoint.Do, Target: fleet.Target{Agent: &fleet.Agent{Name: "one", Owner: fleet.OwnerCustos, Kind: "claude"}}}
 			},
 			Fingerprint: func(*testing.T, fleet.Action) string {
-				return g.state(repo) + repo.Git(repo.Top, "status", "--porcelain") + repo.Git(repo.Top, "ls-files", "--stage")
+				return g.state(repo, "") + repo.Git(repo.Top, "status", "--porcelain") + repo.Git(repo.Top, "ls-files", "--stage")
 			},
 			Changed: map[string]func(*testing.T, fleet.Action){
 				"forgotten":   func(*testing.T, fleet.Action) { delete(g.ledger, "one") },
@@ -105,7 +102,7 @@ func TestSuite(t *testing.T) {
 				g.ready(name)
 				return fleet.Action{Do: stopagent.Do, By: "eve", Target: fleet.Target{Agent: g.seen(name, fleet.StateIdle)}}
 			},
-			Fingerprint: func(_ *testing.T, a fleet.Action) string { return g.state(nil) },
+			Fingerprint: func(_ *testing.T, a fleet.Action) string { return g.state(nil, a.Target.Agent.Name) },
 			Gone: func(t *testing.T, a fleet.Action) {
 				if _, err := g.stop(a.Target.Agent.Name, "eve", fleet.StateIdle); err != nil {
 					t.Fatal(err)
@@ -128,7 +125,7 @@ func TestSuite(t *testing.T) {
 				g.ready(name)
 				return fleet.Action{Do: nudge.Do, By: "eve", Text: "hello", Target: fleet.Target{Agent: g.seen(name, fleet.StateIdle)}}
 			},
-			Fingerprint: func(_ *testing.T, a fleet.Action) string { return g.state(nil) },
+			Fingerprint: func(_ *testing.T, a fleet.Action) string { return g.state(nil, a.Target.Agent.Name) },
 			Changed: map[string]func(*testing.T, fleet.Action){
 				"ended":  func(_ *testing.T, a fleet.Action) { g.kill(a.Target.Agent.Name) },
 				"paused": func(_ *testing.T, a fleet.Action) { g.wish(a.Target.Agent.Name, fleet.DesiredPaused) },

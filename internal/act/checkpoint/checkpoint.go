@@ -118,8 +118,13 @@ func (r *run) Do(ctx context.Context) error {
 	return nil
 }
 
-// Verify implements act.Run. A backup was read back when it was made.
-func (r *run) Verify(context.Context) (string, error) {
+// Verify implements act.Run. A backup was read back when it was made; what the
+// ledger knows is read once more, because a backup takes its time, and only the
+// checkpoint is ours to change.
+func (r *run) Verify(ctx context.Context) (string, error) {
+	if reg, err := r.x.Registration(ctx, r.reg.Name, nil); err == nil && reg != nil {
+		r.reg = *reg
+	}
 	return agentrun.Saved(*r.made, r.fresh), nil
 }
 

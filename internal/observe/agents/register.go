@@ -244,7 +244,20 @@ func (l *look) describe(a *fleet.Agent, r run) {
 	}
 	if r.reg != nil {
 		l.enroll(a, r.reg)
+		if a.PromptState == fleet.DeliverySent && tookPrompt(l.eventsOf(r), r.reg.Prompt) {
+			a.PromptState = fleet.DeliveryAcknowledged
+		}
 	}
+}
+
+// tookPrompt says whether one of the events tells that this prompt was taken: the
+// event carries its hash.
+func tookPrompt(events []fleet.HookEvent, prompt string) bool {
+	want := agent.PromptHash(prompt)
+	return slices.ContainsFunc(events, func(e fleet.HookEvent) bool {
+		hash, _, _ := strings.Cut(e.Text, " ")
+		return e.Event == fleet.HookPrompt && hash == want
+	})
 }
 
 // enroll copies a registration.
