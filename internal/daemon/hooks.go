@@ -35,11 +35,42 @@ func (e *ears) Take(ctx context.Context, p hookwire.Post) (output string, err er
 	if err != nil {
 		return "", err
 	}
-	fresh, err := batch.TakeHook(ctx, server.HookEvent(p, parsed))
+	event := server.HookEvent(p, parsed)
+	fresh, err := batch.TakeHook(ctx, event)
 	if err == nil && fresh {
 		e.s.board.LookNow(fleet.PartAgents)
+		if event.Event == fleet.HookPermission || event.Event == fleet.HookQuestion {
+			time.AfterFunc(drawn, func() { e.s.board.LookNow(fleet.PartAgents) })
+		}
 	}
 	return "", err
+}
+
+// drawn is how long after its hook a dialog is looked for on the screen again:
+// CLIs call the hook first and draw then.
+const drawn = 700 * time.Millisecond
+
+// listen has a Custos of one command hear hooks while it lives: what it types is
+// then acknowledged as it is under a daemon. Without it they would wait in the
+// spool for the next one.
+func (s *system) listen() {
+	if s.daemon {
+		return
+	}
+	s.hearing.Do(func() {
+		h, err := server.ListenHooks(server.HookOptions{Run: s.cfg.RuntimeDir, Hooks: s.ears, Log: s.o.Log})
+		if err != nil {
+			s.o.Log.Warn("Cannot hear hooks", "err", err)
+			return
+		}
+		ctx, stop := context.WithCancel(context.Background())
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			_ = h.Serve(ctx)
+		}()
+		s.deafen = func() { stop(); <-done }
+	})
 }
 
 // writer returns the batch of the store that is open for writing.

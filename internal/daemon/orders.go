@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"strings"
 
 	"custos/internal/agent"
 	"custos/internal/fleet"
@@ -25,6 +26,11 @@ var (
 
 // Take writes an order down, and has one pass judge it.
 func (c clerk) Take(ctx context.Context, o fleet.Order) (fleet.Order, error) {
+	if s := o.Spawn; s != nil {
+		if _, known := c.s.world.Kinds.Get(s.Kind); !known {
+			return o, fmt.Errorf("%w: there is no kind %q; there are %s", ledger.ErrIllegal, s.Kind, strings.Join(c.s.world.Kinds.Names(), ", "))
+		}
+	}
 	taken, _, err := ledger.Take(nil, o, c.s.world.Now())
 	if err != nil {
 		return o, err
@@ -32,11 +38,15 @@ func (c clerk) Take(ctx context.Context, o fleet.Order) (fleet.Order, error) {
 	if err := c.s.begin(ctx); err != nil {
 		return o, held(err)
 	}
+	c.s.listen()
 	st, err := c.s.ledger.writer(ctx)
 	if err != nil {
 		return o, err
 	}
 	taken, fresh, err := st.TakeOrder(ctx, taken)
+	if errors.Is(err, store.ErrExists) {
+		return o, fmt.Errorf("%w: %w", ledger.ErrTaken, err)
+	}
 	if err != nil {
 		return o, err
 	}

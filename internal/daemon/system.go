@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -50,6 +51,10 @@ type system struct {
 	loop    *loop.Loop
 	ears    *ears
 
+	daemon  bool // not one command
+	hearing sync.Once
+	deafen  func() // ends what listen began
+
 	followers atomic.Pointer[watch.Watcher] // nil unless deaths are watched
 }
 
@@ -66,7 +71,7 @@ type as struct {
 
 // build puts the parts together.
 func build(cfg config.Config, o Options, a as) (*system, error) {
-	s := &system{cfg: cfg, o: o, journal: journal.Dir(cfg.JournalDir)}
+	s := &system{cfg: cfg, o: o, journal: journal.Dir(cfg.JournalDir), daemon: a.every > 0, deafen: func() {}}
 	var err error
 	if s.world, err = catalog.NewWorld(cfg, os.Getenv, o.Stderr, o.Version); err != nil {
 		return nil, err
@@ -190,6 +195,7 @@ func (s *system) handler(ctx context.Context, down func()) http.Handler {
 // Close ends the parts in reverse order.
 func (s *system) Close() error {
 	s.actor.Close()
+	s.deafen()
 	return s.ledger.Close()
 }
 

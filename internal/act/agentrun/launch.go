@@ -30,11 +30,13 @@ type LauncherOptions struct {
 	MinFree string `toml:"min_free"`
 	// LogMax is how much is kept of each log of a headless agent. Default "10MiB".
 	LogMax string `toml:"log_max"`
+	// Cgroup is a delegated cgroup v2 folder that memory caps are made in. Default
+	// none: no memory cap is in force, and a start that asks for one says so.
+	Cgroup string `toml:"cgroup"`
 
 	World   World           `toml:"-"`
 	Run     string          `toml:"-"` // folder of the hooks' socket and files; absolute
 	Hook    string          `toml:"-"` // custos-hook's executable; empty: agents are started without hooks
-	Cgroup  string          `toml:"-"` // delegated cgroup v2 folder; empty: no memory cap is in force
 	Environ func() []string `toml:"-"` // default os.Environ
 }
 

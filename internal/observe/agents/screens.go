@@ -31,6 +31,21 @@ func (s shot) holds(pane *fleet.Pane, now fleet.Instant) bool {
 	return age >= 0 && (age < screensEvery || ok && age < screensLast && time.Duration(wrote) > age+2*time.Second)
 }
 
+// drawn is how long a dialog may take to be on the screen after its hook was
+// called.
+const drawn = 2 * time.Second
+
+// askedSince says whether a run told of a dialog that a screen read at that
+// moment need not show yet.
+func (l *look) askedSince(r run, at fleet.Instant) bool {
+	for _, e := range l.eventsOf(r) {
+		if (e.Event == fleet.HookPermission || e.Event == fleet.HookQuestion) && at.Before(e.At.Add(drawn)) {
+			return true
+		}
+	}
+	return false
+}
+
 // seeScreens reads the screens of panes that hold an agent with an interface.
 // Screens that cannot be read are just not there.
 func (l *look) seeScreens(ctx context.Context) {
@@ -43,7 +58,7 @@ func (l *look) seeScreens(ctx context.Context) {
 		}
 		id := r.pane.ID
 		wanted[id] = true
-		if s, ok := l.Probe.screens[id]; ok && s.holds(r.pane, l.now) {
+		if s, ok := l.Probe.screens[id]; ok && s.holds(r.pane, l.now) && !l.askedSince(r, s.at) {
 			l.screened[id] = s.text
 			s.used = l.now
 			l.Probe.screens[id] = s

@@ -32,6 +32,9 @@ func (v *Viewer) list(ctx context.Context, socket string) ([]fleet.Pane, error) 
 	sep := nonce()
 	out, err := v.ask(ctx, socket, "list-panes", "-a", "-F", format(sep, 'P', paneFields[:]),
 		";", "list-clients", "-F", format(sep, 'C', clientFields[:]))
+	if err != nil && strings.Contains(err.Error(), "no current target") {
+		return nil, nil // list-clients says so of a server that has no session left
+	}
 	if err != nil {
 		return nil, err
 	}
