@@ -17,7 +17,8 @@ import (
 
 // Where scripts/conformance put things.
 const (
-	dirVar   = "CUSTOS_CONFORMANCE"       // the CLIs, by name, and bin/ with our programs
+	dirVar   = "CUSTOS_CONFORMANCE"       // the CLIs, by name, and work/ for homes
+	binVar   = "CUSTOS_CONFORMANCE_BIN"   // our programs
 	clisVar  = "CUSTOS_CONFORMANCE_CLIS"  // those to run
 	kindsVar = "CUSTOS_CONFORMANCE_KINDS" // a custos.toml with [kind.NAME] tables to try
 	keepVar  = "CUSTOS_CONFORMANCE_KEEP"  // not empty: the home folders are kept
@@ -34,8 +35,10 @@ func TestMain(m *testing.M) {
 }
 
 func alone() error {
-	if os.Getenv(dirVar) == "" {
-		return errors.New(dirVar + " is not set")
+	for _, name := range []string{dirVar, binVar} {
+		if os.Getenv(name) == "" {
+			return errors.New(name + " is not set")
+		}
 	}
 	for _, v := range os.Environ() {
 		name, value, _ := strings.Cut(v, "=")
@@ -112,6 +115,9 @@ func wanted(name string) bool {
 func installed(parts ...string) string {
 	return filepath.Join(append([]string{os.Getenv(dirVar)}, parts...)...)
 }
+
+// ours is the path of one of our programs.
+func ours(name string) string { return filepath.Join(os.Getenv(binVar), name) }
 
 // workDir is a folder of the test's own, with a path that is short enough for
 // sockets. It does not lie below /tmp: gemini wants no folder above its hooks

@@ -127,7 +127,7 @@ func (f *custos) log() string {
 }
 
 func (f *custos) command(args ...string) *exec.Cmd {
-	cmd := exec.Command(installed("bin", "custos"), args...)
+	cmd := exec.Command(ours("custos"), args...)
 	cmd.Dir, cmd.Env = f.home.project, f.env
 	return cmd
 }

@@ -82,25 +82,25 @@ func (p spoken) ask(t *testing.T, m *Model, tools string, turns ...string) (int,
 	return r.StatusCode, string(b)
 }
 
-func (p spoken) says1(text string) string { return fmt.Sprintf(p.user, text) }
+func (p spoken) person(text string) string { return fmt.Sprintf(p.user, text) }
 
 // TestModelFollowsTheScript: the four moves, over each protocol.
 func TestModelFollowsTheScript(t *testing.T) {
 	for name, p := range protocols() {
 		t.Run(name, func(t *testing.T) {
 			m := StartModel(t, 0)
-			status, said := p.ask(t, m, p.tools, p.says1("say hello"))
+			status, said := p.ask(t, m, p.tools, p.person("say hello"))
 			if status != 200 || !strings.Contains(said, p.says) || !strings.Contains(said, p.ends) {
 				t.Errorf("say: %d %s", status, said)
 			}
-			status, called := p.ask(t, m, p.tools, p.says1("run the tool"))
+			status, called := p.ask(t, m, p.tools, p.person("run the tool"))
 			if status != 200 || !strings.Contains(called, p.calls) || !strings.Contains(called, proof) || !strings.Contains(called, p.ends) {
 				t.Errorf("call: %d %s", status, called)
 			}
-			if status, body := p.ask(t, m, p.tools, p.says1("hit the limit")); status != 429 || !json.Valid([]byte(body)) {
+			if status, body := p.ask(t, m, p.tools, p.person("hit the limit")); status != 429 || !json.Valid([]byte(body)) {
 				t.Errorf("limit: %d %s", status, body)
 			}
-			if status, slow := p.ask(t, m, p.tools, p.says1("slow please")); status != 200 || !strings.Contains(slow, "word119") || !strings.Contains(slow, p.ends) {
+			if status, slow := p.ask(t, m, p.tools, p.person("slow please")); status != 200 || !strings.Contains(slow, "word119") || !strings.Contains(slow, p.ends) {
 				t.Errorf("slow: %d %s", status, slow)
 			}
 		})
@@ -111,7 +111,7 @@ func TestModelFollowsTheScript(t *testing.T) {
 func TestModelCallsOnce(t *testing.T) {
 	for name, p := range protocols() {
 		m := StartModel(t, 0)
-		if _, said := p.ask(t, m, p.tools, p.says1("run the tool"), p.result); strings.Contains(said, p.calls) || !strings.Contains(said, p.says) {
+		if _, said := p.ask(t, m, p.tools, p.person("run the tool"), p.result); strings.Contains(said, p.calls) || !strings.Contains(said, p.says) {
 			t.Errorf("%s: after the result it said %s", name, said)
 		}
 	}
@@ -121,7 +121,7 @@ func TestModelCallsOnce(t *testing.T) {
 func TestModelLeavesSideRequestsAlone(t *testing.T) {
 	for name, p := range protocols() {
 		m := StartModel(t, 0)
-		if status, said := p.ask(t, m, "", p.says1("find a title for: run the tool, limit")); status != 200 || !strings.Contains(said, p.says) {
+		if status, said := p.ask(t, m, "", p.person("find a title for: run the tool, limit")); status != 200 || !strings.Contains(said, p.says) {
 			t.Errorf("%s: %d %s", name, status, said)
 		}
 	}
@@ -131,16 +131,16 @@ func TestModelLeavesSideRequestsAlone(t *testing.T) {
 func TestModelRemembersWhatItHeard(t *testing.T) {
 	for name, p := range protocols() {
 		m := StartModel(t, 0)
-		p.ask(t, m, p.tools, p.says1("first words"))
+		p.ask(t, m, p.tools, p.person("first words"))
 		from := len(m.Asked())
 		if heard, _ := m.Heard(from, "first words", ""); heard {
 			t.Errorf("%s: heard again what was before", name)
 		}
-		p.ask(t, m, p.tools, p.says1("second words"))
+		p.ask(t, m, p.tools, p.person("second words"))
 		if heard, remembered := m.Heard(from, "second words", "first words"); !heard || remembered {
 			t.Errorf("%s: a new conversation: heard %v, remembered %v", name, heard, remembered)
 		}
-		p.ask(t, m, p.tools, p.says1("first words"), fmt.Sprintf(p.assistant, "MOCK"), p.says1("third words"))
+		p.ask(t, m, p.tools, p.person("first words"), fmt.Sprintf(p.assistant, "MOCK"), p.person("third words"))
 		if heard, remembered := m.Heard(from, "third words", "first words"); !heard || !remembered {
 			t.Errorf("%s: a conversation that goes on: heard %v, remembered %v", name, heard, remembered)
 		}
@@ -151,7 +151,7 @@ func TestModelRemembersWhatItHeard(t *testing.T) {
 func TestModelSlowEndsWithItsListener(t *testing.T) {
 	m := StartModel(t, time.Hour)
 	p := protocols()["chat"]
-	body := fmt.Sprintf(p.request, p.says1("slow"), p.tools)
+	body := fmt.Sprintf(p.request, p.person("slow"), p.tools)
 	r, err := http.Post(m.URL+p.path, "application/json", strings.NewReader(body))
 	if err != nil {
 		t.Fatal(err)
@@ -173,7 +173,7 @@ func TestModelSlowEndsWithItsListener(t *testing.T) {
 // FuzzModelReads: no request breaks a reader, or the script.
 func FuzzModelReads(f *testing.F) {
 	for _, p := range protocols() {
-		f.Add([]byte(fmt.Sprintf(p.request, p.says1("run the tool")+","+p.result, p.tools)))
+		f.Add([]byte(fmt.Sprintf(p.request, p.person("run the tool")+","+p.result, p.tools)))
 	}
 	f.Add([]byte(`{"messages":[{"role":"user","content":3}],"input":"run the tool","contents":[{"parts":{}}]}`))
 	f.Fuzz(func(t *testing.T, body []byte) {

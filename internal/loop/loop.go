@@ -31,7 +31,7 @@ func (l *Loop) turn(ctx context.Context, patrol bool, order fleet.PatrolOrder) (
 	records, orders := ledger.Settle(p.Past, p.Snapshot, p.Plan)
 	p.Plan.Orders = orders
 	turn := fleet.Turn{At: p.Snapshot.At, Patrol: p.Number, Assessment: p.Assessment, Plan: p.Plan, Registrations: records,
-		Agents: remember(p.Snapshot), Outbox: report.Draft(p, done)}
+		Agents: remember(p.Snapshot, p.Past.Agents), Outbox: report.Draft(p, done)}
 	if err := l.o.Act.Start(ctx, turn); err != nil {
 		return p, fmt.Errorf("cannot start the plan: %w", err)
 	}

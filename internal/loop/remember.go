@@ -8,19 +8,35 @@ import (
 
 // remember returns what the ledger is to keep of the agents seen, so that one
 // that is gone can be missed, and that a later Custos, even a one-shot patrol,
-// can tell what moved since. When agents could not be seen, nothing changes.
-func remember(s fleet.Snapshot) []fleet.AgentRecord {
+// can tell what moved since. When agents could not be seen, nothing changes. What
+// only got older is kept once a minute: a pass that a death woke must not write
+// down two hundred others first.
+func remember(s fleet.Snapshot, past []fleet.AgentRecord) []fleet.AgentRecord {
 	if s.Agents.Status != fleet.StatusOK {
 		return nil
+	}
+	known := make(map[string]*fleet.AgentRecord, len(past))
+	for i := range past {
+		known[past[i].Name] = &past[i]
 	}
 	var out []fleet.AgentRecord
 	for _, a := range s.Agents.Value {
 		if a.Process.PID == 0 {
 			continue // gone: the record of when it lived is the one to keep
 		}
-		out = append(out, record(a, s.At, s.Patrol > 0))
+		r := record(a, s.At, s.Patrol > 0)
+		if old := known[a.Name]; old == nil || s.Patrol > 0 || !same(*old, r) {
+			out = append(out, r)
+		}
 	}
 	return out
+}
+
+// same says whether a record tells nothing new.
+func same(old, is fleet.AgentRecord) bool {
+	age := is.LastSeen.Since(old.LastSeen)
+	return old.Process == is.Process && old.State == is.State && old.Owner == is.Owner && old.Instance == is.Instance &&
+		old.Cycles == is.Cycles && age >= 0 && age < time.Minute
 }
 
 func record(a fleet.Agent, at fleet.Instant, patrol bool) fleet.AgentRecord {

@@ -29,7 +29,7 @@ func TestRememberCountsSilentPatrols(t *testing.T) {
 		s.At, s.Patrol, s.Agents.Status = at, c.patrol, fleet.StatusOK
 		s.Agents.Value = []fleet.Agent{{Name: "a", Process: fleet.ProcessID{PID: 1}, State: c.state, Progress: c.progress, Cycles: 2,
 			Still: fleet.Duration(time.Minute), CPUTime: fleet.Known(fleet.Duration(5)), LastHealthy: fleet.Known(fleet.Duration(time.Hour))}}
-		r := remember(s)[0]
+		r := remember(s, nil)[0]
 		if r.Cycles != c.want || r.CPUTime != 5 || at.Since(r.Moved) != time.Minute || at.Since(r.LastHealthy) != time.Hour {
 			t.Errorf("%s: %+v, want %d cycles", name, r, c.want)
 		}
@@ -40,12 +40,36 @@ func TestRememberKeepsWhatItCannotSee(t *testing.T) {
 	var s fleet.Snapshot
 	s.Agents.Status = fleet.StatusStale
 	s.Agents.Value = []fleet.Agent{{Name: "a", Process: fleet.ProcessID{PID: 1}}}
-	if r := remember(s); r != nil {
+	if r := remember(s, nil); r != nil {
 		t.Errorf("stale agents were recorded: %+v", r)
 	}
 	s.Agents.Status = fleet.StatusOK
 	s.Agents.Value[0].Process = fleet.ProcessID{}
-	if r := remember(s); len(r) != 0 {
+	if r := remember(s, nil); len(r) != 0 {
 		t.Errorf("one that is gone was recorded as alive: %+v", r)
+	}
+}
+
+func TestRememberWritesWhatIsNew(t *testing.T) {
+	at := fleet.Instant{Wall: time.Unix(1000, 0).UTC(), Up: fleet.Duration(time.Hour), Boot: "b"}
+	s := fleet.Snapshot{At: at}
+	s.Agents.Status = fleet.StatusOK
+	s.Agents.Value = []fleet.Agent{{Name: "a", State: fleet.StateIdle, Process: fleet.ProcessID{PID: 7, Start: 1}}}
+	old := remember(s, nil)
+	later := func(d time.Duration) fleet.Snapshot { n := s; n.At = at.Add(d); return n }
+	if got := remember(later(10*time.Second), old); len(got) != 0 {
+		t.Errorf("nothing but time passed, and %v is written", got)
+	}
+	if got := remember(later(2*time.Minute), old); len(got) != 1 {
+		t.Error("it is not written for two minutes")
+	}
+	patrol := later(time.Second)
+	patrol.Patrol = 3
+	if got := remember(patrol, old); len(got) != 1 {
+		t.Error("a patrol does not write it")
+	}
+	s.Agents.Value = []fleet.Agent{{Name: "a", State: fleet.StateWorking, Process: fleet.ProcessID{PID: 7, Start: 1}}}
+	if got := remember(s, old); len(got) != 1 {
+		t.Error("a change of state is not written")
 	}
 }
