@@ -16,7 +16,7 @@ func askGate(p *pass, r *request) *refusal {
 	}
 	asks := []func(*request) *refusal{p.askLimited}
 	if starts(r.wish.Do) {
-		asks = []func(*request) *refusal{p.askFamily, p.askMemoryLeft, p.askCount, p.askSettled, p.askStorm, p.askLimited, p.askStagger}
+		asks = []func(*request) *refusal{p.askFamily, p.askMemoryLeft, p.askCount, p.askSettled, p.askStorm, p.askReboot, p.askLimited, p.askStagger}
 	}
 	for _, ask := range asks {
 		if no := ask(r); no != nil {

@@ -26,6 +26,9 @@ func askMode(p *pass, r *request) *refusal {
 			hint: "custos rules " + word(r.finding.Rule),
 		}
 	}
+	if lostInReboot(r) && p.afterReboot() == fleet.ModeObserve {
+		return &refusal{why: "it ran when the machine was started again, and after_reboot is observe", hint: hintRecover(r)}
+	}
 	if p.policy.ApprovedBy == "" && plain(p.policy.Mode) == fleet.ModeObserve {
 		return &refusal{why: "the fleet is in mode observe", hint: hintApply}
 	}
@@ -75,6 +78,9 @@ func askPerson(p *pass, r *request) *refusal {
 }
 
 func askApproval(p *pass, r *request) *refusal {
+	if no := p.askAgain(r); no != nil {
+		return no
+	}
 	if p.policy.ApprovedBy != "" || p.mode(r) == fleet.ModeAuto || r.byPerson() {
 		return nil
 	}
@@ -85,9 +91,21 @@ func askApproval(p *pass, r *request) *refusal {
 	return &refusal{why: why, hint: hintApply}
 }
 
+// askAgain refuses to start what a reboot ended before a person says so.
+func (p *pass) askAgain(r *request) *refusal {
+	if p.policy.ApprovedBy != "" || r.byPerson() || !lostInReboot(r) || p.afterReboot() == fleet.ModeAuto {
+		return nil
+	}
+	return &refusal{why: "it ran when the machine was started again, and is started again when a person says so", hint: hintRecover(r)}
+}
+
 // mode returns how far the wish may go when no person says more.
 func (p *pass) mode(r *request) fleet.Mode {
-	return plain(p.policy.Mode).Least(plain(r.remedy.Mode))
+	m := plain(p.policy.Mode).Least(plain(r.remedy.Mode))
+	if lostInReboot(r) {
+		m = m.Least(p.afterReboot())
+	}
+	return m
 }
 
 // plain reads a mode that is not one (unset, misspelt) as the weakest.

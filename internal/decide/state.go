@@ -101,6 +101,9 @@ func (p *pass) endedByPerson(r *request) string {
 	if fleet.IsPerson(exit.Asked) {
 		return fleet.Line(exit.Asked, 80) + " ended " + r.wish.Subject.String() + ": it is not started again"
 	}
+	if exit.Rebooted() {
+		return "" // the machine closed it
+	}
 	switch signal, _ := exit.Signal.Get(); signal {
 	case 1, 2: // SIGHUP, SIGINT: a terminal was closed, or Ctrl-C typed
 		return "a person ended " + r.wish.Subject.String() + " from its terminal: it is not started again"

@@ -27,7 +27,7 @@ type death struct {
 // verified. A person need not wait, but neither are theirs done all at once.
 func (p *pass) askStorm(r *request) *refusal {
 	exit := exitOf(r.reg, r.wish.Target.Agent)
-	if r.wish.Do != doRecover || exit == nil {
+	if r.wish.Do != doRecover || exit == nil || exit.Rebooted() {
 		return nil
 	}
 	s := p.stormAt(p.snap.At.Since(exit.At))
@@ -68,13 +68,14 @@ func (p *pass) stormAt(age time.Duration) *storm {
 	return nil
 }
 
-// deaths lists how agents of ours ended without being asked to: those that are
-// down now, and those that were recovered since.
+// deaths lists how registered agents ended without being asked to: those that
+// are down now, and those that were recovered since. Agents of others are none
+// of it, nor is the end of the machine, whose cause is known.
 func (p *pass) deaths() []death {
 	seen := map[string]bool{}
 	var list []death
 	add := func(agent string, e *fleet.Exit) {
-		if e == nil || !e.Failed() || e.At.IsZero() {
+		if e == nil || !e.Failed() || e.At.IsZero() || e.Rebooted() {
 			return
 		}
 		key := fmt.Sprint(agent, "\x00", e.Instance, "\x00", e.Process)

@@ -117,6 +117,12 @@ type AgentLimits struct {
 	NudgeTTL    Duration `json:"nudge_ttl"`    // a nudge or an answer expires so long after it was given, unless it says when
 	OrderTTL    Duration `json:"order_ttl"`    // any other order
 	Orders      Remedy   `json:"orders"`       // how often what was ordered is tried; its Mode is not used
+	// AfterReboot is how far Custos may go with the agents that ran when the
+	// machine was started again. ModeAsk, and the zero Mode: each is offered, and
+	// waits for a person; ModeAuto: they are started one after the other, each
+	// when the one before was seen to work; ModeObserve: a person's approval of a
+	// whole pass does not start them either.
+	AfterReboot Mode `json:"after_reboot"`
 }
 
 // DefaultAgentLimits are the limits of an empty configuration.
@@ -136,6 +142,7 @@ func DefaultAgentLimits() AgentLimits {
 		NudgeTTL:    10 * minute,
 		OrderTTL:    60 * minute,
 		Orders:      Remedy{Cooldown: 10 * second, Attempts: Attempts{Max: 3, In: 60 * minute}},
+		AfterReboot: ModeAsk,
 	}
 }
 

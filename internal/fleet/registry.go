@@ -89,6 +89,13 @@ type Exit struct {
 	Asked    string    `json:"asked,omitempty"` // who asked for it, when somebody did
 }
 
+// ExitReboot is the source of an exit that nobody saw: the machine was started
+// again since, so it is certain that the instance ended, and not how.
+const ExitReboot = "reboot"
+
+// Rebooted says whether the machine's own end was that of the instance.
+func (e Exit) Rebooted() bool { return e.Source == ExitReboot }
+
 // Delivery is how far a text for an agent got.
 type Delivery string
 

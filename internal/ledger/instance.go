@@ -54,6 +54,9 @@ func merged(old, e fleet.Exit) fleet.Exit {
 	if !old.Status.IsKnown() && !old.Signal.IsKnown() && (e.Status.IsKnown() || e.Signal.IsKnown()) {
 		out.Status, out.Signal, out.Source = e.Status, e.Signal, e.Source
 	}
+	if e.Rebooted() {
+		out.Source = e.Source
+	}
 	out.OOM = old.OOM || e.OOM
 	if out.Asked == "" {
 		out.Asked = e.Asked

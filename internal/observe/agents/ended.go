@@ -3,6 +3,7 @@ package agents
 import (
 	"fmt"
 	"slices"
+	"syscall"
 	"time"
 
 	"custos/internal/agent"
@@ -114,7 +115,7 @@ func (l *look) exitOf(reg *fleet.Registration) *fleet.Exit {
 	case x == nil && recorded != nil:
 		return recorded
 	case x == nil && l.rebooted(reg):
-		x = &fleet.Exit{Source: agent.ExitReboot, Status: fleet.Unknown[int]("the machine was started again"), Signal: fleet.Unknown[int]("the machine was started again")}
+		x = &fleet.Exit{Source: fleet.ExitReboot, Status: fleet.Unknown[int]("the machine was started again"), Signal: fleet.Unknown[int]("the machine was started again")}
 	case x == nil:
 		return nil
 	}
@@ -123,7 +124,37 @@ func (l *look) exitOf(reg *fleet.Registration) *fleet.Exit {
 	if recorded != nil {
 		out.Asked = recorded.Asked
 	}
+	if l.wentDown(reg, recorded, out) {
+		out.Source = fleet.ExitReboot
+	}
 	return &out
+}
+
+// wentDown says whether an exit that its shim could still write down was the
+// machine's: in another boot, by the signals that end everything at a shutdown,
+// and not yet on record when Custos was ended with it. What was on record before
+// is what somebody did to this agent; once it is told, it stays so.
+func (l *look) wentDown(reg *fleet.Registration, recorded *fleet.Exit, x fleet.Exit) bool {
+	if recorded != nil {
+		return recorded.Rebooted()
+	}
+	signal, ok := x.Signal.Get()
+	if status, known := x.Status.Get(); !ok && known {
+		signal = status - 128 // so a shell, and the CLIs, report a signal
+	}
+	return l.rebooted(reg) && !x.OOM && slices.Contains([]int{int(syscall.SIGHUP), int(syscall.SIGKILL), int(syscall.SIGTERM)}, signal)
+}
+
+// ended judges what is left of an agent. One that went down with the machine has
+// stopped: that much is certain, and nobody can tell more.
+func ended(end agent.End) agent.Verdict {
+	v := agent.State(agent.Signals{End: &end})
+	if end.Exit == nil || !end.Exit.Rebooted() {
+		return v
+	}
+	v.State, v.Reason = fleet.StateStopped, "the machine was started again, and it was not started again since"
+	v.Signals = []fleet.Signal{{Source: v.Source, Says: v.Reason, Hint: v.State, Age: fleet.Unknown[fleet.Duration]("not told")}}
+	return v
 }
 
 func (l *look) seenExit(reg *fleet.Registration) *fleet.Exit {

@@ -163,7 +163,7 @@ func (c candidates) of(reg *fleet.Registration) []int {
 
 // claims lists the runs that may be a registered agent, the likeliest first.
 func (l *look) claims(reg *fleet.Registration, candidates candidates) (mine []int) {
-	ended := reg.Owner == fleet.OwnerCustos && l.exitOf(reg) != nil
+	over := reg.Owner == fleet.OwnerCustos && l.exitOf(reg) != nil
 	for _, i := range candidates.of(reg) {
 		r := l.runs[i]
 		exact := sameProcess(reg.Process, r.Process.ID)
@@ -171,7 +171,7 @@ func (l *look) claims(reg *fleet.Registration, candidates candidates) (mine []in
 		case r.reg != nil:
 		case exact:
 			mine = slices.Insert(mine, 0, i)
-		case ended || r.Parent.PID != 0 && l.carries(r.Parent, reg.Instance):
+		case over || r.Parent.PID != 0 && l.carries(r.Parent, reg.Instance):
 		case reg.Instance != "" && r.instance == reg.Instance, l.below(r.Process, reg.Process), l.succeeds(r, reg):
 			mine = append(mine, i)
 		}
@@ -272,7 +272,7 @@ func (l *look) enroll(a *fleet.Agent, reg *fleet.Registration) {
 		a.CheckpointAge = fleet.Known(fleet.Duration(max(0, l.now.Since(c.At))))
 	}
 	if x := reg.Exit; x != nil && x.Instance == reg.Instance {
-		a.Recorded = agent.State(agent.Signals{End: &agent.End{Exit: x, Wanted: reg.Desired}}).State
+		a.Recorded = ended(agent.End{Exit: x, Wanted: reg.Desired}).State
 	}
 }
 
@@ -313,7 +313,7 @@ func (l *look) absentee(reg *fleet.Registration, done told) fleet.Agent {
 	pane := l.vacatedBy(reg, rec, &end, done)
 	v, ok := l.neverRan(reg, end.Exit)
 	if !ok {
-		v = agent.State(agent.Signals{End: &end})
+		v = ended(end)
 	}
 	a := l.absent(rec, v)
 	a.Owner, a.Exit, a.Pane = reg.Owner, end.Exit, pane

@@ -85,7 +85,7 @@ func TestEveryRegistrationAppears(t *testing.T) {
 	found := see(t, w.probe(t, b.options))
 	for name, want := range map[string]fleet.AgentState{"alive": fleet.StateUnknown, "crashed": fleet.StateCrashed, "finished": fleet.StateFinished,
 		"silent": fleet.StateUnknown, "never": fleet.StateStarting, "launched": fleet.StateStarting, "parked": fleet.StateStopped, "stopped": fleet.StateStopped,
-		"asked": fleet.StateStopped, "older": fleet.StateUnknown, "rebooted": fleet.StateUnknown, "reused": fleet.StateUnknown} {
+		"asked": fleet.StateStopped, "older": fleet.StateUnknown, "rebooted": fleet.StateStopped, "reused": fleet.StateUnknown} {
 		a := found[name]
 		if a.State != want || !a.Registered || a.Owner != fleet.OwnerCustos || a.Role != "coder" || a.Reason == "" || a.Source == "" {
 			t.Errorf("%s: %s by %s (%s), registered %t, owner %s; want %s", name, a.State, a.Source, a.Reason, a.Registered, a.Owner, want)
