@@ -173,12 +173,18 @@ func (r *reading) newerRegistry() (Verdict, bool) {
 // hookSettles is how long a title may lag behind a hook.
 const hookSettles = 5 * time.Second
 
+// atRest is for how long a window must be silent for an idle title to outweigh
+// hooks that say it works: an agent at work draws at least its spinner.
+const atRest = 10 * time.Second
+
 // newerTitle: the title contradicts the hooks, and the window was written to
-// after the last event.
+// after the last event; or about when it came (activity is told in whole
+// seconds), with silence ever since and no tool in flight.
 func (r *reading) newerTitle() (Verdict, bool) {
 	wrote, ok := r.Activity.Get()
 	age := r.Now.Since(r.Told.Last)
-	if !ok || !r.titled || age < hookSettles || age <= time.Duration(wrote)+time.Second {
+	still := time.Duration(wrote) >= atRest && time.Duration(wrote) <= age+time.Second && r.Told.Tool == nil
+	if !ok || !r.titled || age < hookSettles || age <= time.Duration(wrote)+time.Second && !still {
 		return Verdict{}, false
 	}
 	v, ok := r.byBusyTitle()

@@ -39,15 +39,15 @@ func (e *ears) Take(ctx context.Context, p hookwire.Post) (output string, err er
 	fresh, err := batch.TakeHook(ctx, event)
 	if err == nil && fresh {
 		e.s.board.LookNow(fleet.PartAgents)
-		if event.Event == fleet.HookPermission || event.Event == fleet.HookQuestion {
+		if event.Event != fleet.HookToolBegin && event.Event != fleet.HookToolEnd {
 			time.AfterFunc(drawn, func() { e.s.board.LookNow(fleet.PartAgents) })
 		}
 	}
 	return "", err
 }
 
-// drawn is how long after its hook a dialog is looked for on the screen again:
-// CLIs call the hook first and draw then.
+// drawn is how long after a hook the screen is looked at again: CLIs call the
+// hook first and draw then.
 const drawn = 700 * time.Millisecond
 
 // listen has a Custos of one command hear hooks while it lives: what it types is

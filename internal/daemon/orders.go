@@ -55,6 +55,7 @@ func (c clerk) Take(ctx context.Context, o fleet.Order) (fleet.Order, error) {
 			return taken, err
 		}
 	}
+	c.s.board.Touched(fleet.PartAgents) // it is judged by how the agent is now
 	if err := c.s.loop.Pass(ctx, "order "+taken.ID); err != nil {
 		return taken, fmt.Errorf("the order is written down, but cannot be judged yet: %w", err)
 	}

@@ -603,10 +603,13 @@ func (w *rulesTown) fakeAgent() string {
 	return filepath.Join(path, "claude")
 }
 
-// until waits for the real world to catch up, at most two minutes.
+// patience is how long until waits: longer than the dwell of what is stuck.
+const patience = 12 * time.Second
+
+// until waits for the real world to catch up.
 func (w *rulesTown) until(t *testing.T, what func() string, is func() bool) {
 	t.Helper()
-	for end := time.Now().Add(2 * time.Minute); !is(); time.Sleep(50 * time.Millisecond) {
+	for end := time.Now().Add(patience); !is(); time.Sleep(50 * time.Millisecond) {
 		if time.Now().After(end) {
 			said := w.said.String()
 			t.Fatalf("it did not come about: %s\n%s", what(), said[max(0, len(said)-1500):])

@@ -51,10 +51,17 @@ func agentOf(name string, set map[string]string) *fleet.Agent {
 	return a
 }
 
-// exit: exit=STATUS|sigN|unknown died=HH:MM[:SS] [asked=WHO]
+// exit: exit=STATUS|sigN|unknown|reboot died=HH:MM[:SS] [asked=WHO]
 func exit(set map[string]string) *fleet.Exit {
-	if set["exit"] == "" {
+	switch set["exit"] {
+	case "":
 		return nil
+	case "reboot": // with the last signal, where the shim could still tell
+		e := &fleet.Exit{Source: fleet.ExitReboot, Process: fleet.ProcessID{PID: 1, Boot: "b0"}}
+		if set["died"] != "" {
+			e.At, e.Signal = at(set["died"]+"/b0"), fleet.Known(1)
+		}
+		return e
 	}
 	e := &fleet.Exit{At: at(set["died"]), Asked: set["asked"], Process: fleet.ProcessID{PID: 1}}
 	if n, ok := strings.CutPrefix(set["exit"], "sig"); ok {

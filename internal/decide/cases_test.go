@@ -218,6 +218,8 @@ func (w *world) readPolicy(set map[string]string) error {
 			p.Blast = integer(v)
 		case "agents":
 			p.Agents.MaxAgents = integer(v)
+		case "after-reboot":
+			p.Agents.AfterReboot = fleet.Mode(strings.TrimPrefix(v, "unset"))
 		default:
 			return fmt.Errorf("cannot read policy %q", k)
 		}

@@ -53,6 +53,7 @@ func newShip(t *rapid.T) *ship {
 	s.sim = &sim{t: t, now: stamp{true: time.Hour}, acked: map[fleet.AlertKey]stamp{}}
 	s.policy = fleet.Policy{Mode: fleet.ModeAuto, Agents: fleet.DefaultAgentLimits(), Abilities: newWorld().policy.Abilities}
 	s.policy.Agents.MaxAgents = rapid.IntRange(1, 6).Draw(t, "most")
+	s.policy.Agents.AfterReboot = pick(t, "after a reboot", []fleet.Mode{"", fleet.ModeObserve, fleet.ModeAsk, fleet.ModeAuto, fleet.ModeAuto})
 	s.policy.Agents.Orders.Attempts.In = fleet.Duration(pick(t, "in", []time.Duration{time.Hour, 5 * time.Minute}))
 	for _, name := range shipNames[:5] {
 		s.regs[name] = fleet.Registration{Name: name, Kind: "claude", Owner: fleet.OwnerCustos, Desired: fleet.DesiredRunning, Revision: 1,
@@ -92,6 +93,10 @@ func (s *ship) end(name string, e fleet.Exit, state fleet.AgentState) {
 func (s *ship) live() {
 	t := s.t
 	s.sim.now.true += pick(t, "wait", []time.Duration{time.Second, 5 * time.Second, time.Minute, 6 * time.Minute, 40 * time.Minute})
+	if rarely(t, "reboot", 5) {
+		s.reboot()
+		return
+	}
 	for _, name := range shipNames {
 		h := s.hands[name]
 		if h == nil {
@@ -109,6 +114,26 @@ func (s *ship) live() {
 			if a.Process.PID != 0 {
 				s.livesOn(a)
 			}
+		}
+	}
+}
+
+// reboot ends everything at once. Of some the shim could still tell how.
+func (s *ship) reboot() {
+	s.sim.now.boot++
+	s.sim.booted = s.sim.now.true
+	for _, name := range shipNames {
+		h := s.hands[name]
+		if h == nil || h.agent.Process.PID == 0 {
+			continue
+		}
+		x := fleet.Exit{Source: fleet.ExitReboot}
+		told := rapid.Bool().Draw(s.t, "the shim told of "+name)
+		if told {
+			x.Signal = fleet.Known(1)
+		}
+		if s.end(name, x, fleet.StateStopped); !told {
+			h.agent.Exit.At = fleet.Instant{}
 		}
 	}
 }
@@ -239,6 +264,13 @@ func (s *ship) check(snap fleet.Snapshot, past fleet.Past, plan fleet.Plan) {
 			slices.ContainsFunc(past.Actions, func(r fleet.ActionRecord) bool { return r.Open() && r.Subject == a.Subject }) {
 			fail("two on one subject")
 		}
+		if s.isRebooted(a) {
+			for _, o := range plan.Actions[:i] {
+				if s.isRebooted(o) {
+					fail("two at once after a reboot: " + o.Subject.String())
+				}
+			}
+		}
 		if starts(a.Do) {
 			if starting++; running+starting > s.policy.Agents.MaxAgents {
 				fail("too many agents")
@@ -321,6 +353,9 @@ func (s *ship) checkStart(a fleet.Action, reg fleet.Registration, fail func(stri
 	if a.Do == doRecover && !person && reg.Restart == fleet.RestartNever {
 		fail("its restart policy is never")
 	}
+	if s.isRebooted(a) {
+		s.checkReboot(a, fail)
+	}
 	if a.Do == doRecover && a.Order == "" {
 		tries := 0
 		for _, e := range s.sim.log {
@@ -343,6 +378,44 @@ func (s *ship) checkStart(a fleet.Action, reg fleet.Registration, fail func(stri
 			fail("two starts at once")
 		}
 	}
+}
+
+// isRebooted says whether an action starts what a reboot ended.
+func (s *ship) isRebooted(a fleet.Action) bool {
+	h := s.hands[a.Subject.Name]
+	return a.Do == doRecover && h != nil && h.agent.Exit != nil && h.agent.Exit.Source == fleet.ExitReboot
+}
+
+// checkReboot: only where the configuration says so, one after the other, and
+// for a while none after one that did not work.
+func (s *ship) checkReboot(a fleet.Action, fail func(string)) {
+	person := fleet.IsPerson(a.By)
+	if !person && s.policy.Agents.AfterReboot != fleet.ModeAuto {
+		fail("a person has to say so after a reboot")
+	}
+	for _, e := range s.sim.log {
+		x := e.record.Target.Agent
+		if e.record.Do != doRecover || x == nil || x.Exit == nil || x.Exit.Source != fleet.ExitReboot {
+			continue
+		}
+		if e.open {
+			fail("another one is under way after a reboot")
+		}
+		if !person && !e.open && isReal(&e.record) && e.record.Result.Status != fleet.ResultDone && s.sim.since(e.moment) < 5*time.Minute && s.sim.since(e.moment) >= 0 && s.isLatest(e) {
+			fail("the last one after a reboot did not work")
+		}
+	}
+}
+
+// isLatest says whether no other such recovery ended at or after e.
+func (s *ship) isLatest(e *entry) bool {
+	for _, o := range s.sim.log {
+		if x := o.record.Target.Agent; o != e && !o.open && o.record.Do == doRecover && isReal(&o.record) && x != nil && x.Exit != nil &&
+			x.Exit.Source == fleet.ExitReboot && s.sim.since(o.moment) <= s.sim.since(e.moment) {
+			return false
+		}
+	}
+	return true
 }
 
 func (s *ship) checkAccount(a fleet.Action, account string, fail func(string)) {

@@ -135,3 +135,13 @@ func Allowed(m proc.Member, lineage []proc.ID) error {
 	}
 	return nil
 }
+
+// Pause waits, or until ctx ends.
+func Pause(ctx context.Context, d time.Duration) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+}

@@ -165,6 +165,9 @@ func (r *run) Do(ctx context.Context) error {
 	}
 	r.since = r.x.Now()
 	for i, key := range r.keys {
+		if i > 0 {
+			agentrun.Pause(ctx, between)
+		}
 		if err := r.Press(ctx, []string{key}); err != nil {
 			if i == 0 && !errors.Is(err, session.ErrInDoubt) {
 				return err
@@ -175,6 +178,10 @@ func (r *run) Do(ctx context.Context) error {
 	}
 	return nil
 }
+
+// between is how long lies between two keys: sent at once, two Escapes are read
+// as one key with Alt.
+const between = 200 * time.Millisecond
 
 // Verify implements act.Run: the turn has ended, as the agent tells or shows.
 func (r *run) Verify(ctx context.Context) (string, error) {

@@ -233,10 +233,15 @@ func (r *run) send(ctx context.Context) {
 		r.lost = fmt.Errorf("it was typed, and not seen at its prompt: Enter was not pressed")
 		return
 	}
+	// Some CLIs take an Enter that comes right behind a paste for a part of it.
+	agentrun.Pause(ctx, settles)
 	if err := r.enter(ctx); err != nil {
 		r.lost = fmt.Errorf("it was typed, and Enter could not be pressed: %w", err)
 	}
 }
+
+// settles is how long a CLI may take to see that a paste has ended.
+const settles = 150 * time.Millisecond
 
 func (r *run) enter(ctx context.Context) error {
 	r.entered = time.Now()
@@ -289,6 +294,18 @@ func (r *run) visible(v agentrun.View) bool {
 	return v.Working || known && empty && v.Screen != r.before.Screen
 }
 
+// written is a screen without its blank lines: an Enter that was taken for a
+// part of the text adds one.
+func written(screen string) string {
+	var lines []string
+	for line := range strings.Lines(screen) {
+		if line = strings.TrimSpace(line); strings.Trim(line, "│┃|> ") != "" {
+			lines = append(lines, line)
+		}
+	}
+	return strings.Join(lines, "\n")
+}
+
 // enterAgain presses Enter once more where the first was lost: some time has
 // passed, and the text still stands at the prompt as it did.
 func (r *run) enterAgain(ctx context.Context, v agentrun.View) {
@@ -296,7 +313,7 @@ func (r *run) enterAgain(ctx context.Context, v agentrun.View) {
 	if r.Headless() || r.twice || time.Since(r.entered) < r.x.again || !known || empty || v.Working || v.Dialog != nil {
 		return
 	}
-	if v.Screen != r.pasted.Screen || v.Pane.InMode {
+	if written(v.Screen) != written(r.pasted.Screen) || v.Pane.InMode {
 		return // something happened, or somebody types
 	}
 	r.twice = true

@@ -21,8 +21,9 @@ const (
 
 // sighting is an agent as it was last seen alive.
 type sighting struct {
-	agent fleet.Agent
-	at    fleet.Instant
+	agent  fleet.Agent
+	at     fleet.Instant
+	nested bool // another agent started it
 }
 
 // Died tells the probe how a process ended, so that its next look says the same
@@ -83,7 +84,7 @@ func died(a fleet.Agent, x fleet.Exit, now fleet.Instant) fleet.Agent {
 func (l *look) lately(done told, names map[string]bool) (found []fleet.Agent) {
 	for k, x := range l.dead {
 		s, ok := l.seen[k]
-		if !ok || s.agent.Registered || done.processes[k] || done.left[k] || names[s.agent.Name] || l.lives(x.Process) {
+		if !ok || s.agent.Registered || done.processes[k] || done.left[k] || names[s.agent.Name] || l.lives(x.Process) || l.toldByPane(s, done) {
 			continue
 		}
 		a := died(s.agent, x, l.now)
@@ -102,12 +103,22 @@ func (l *look) lately(done told, names map[string]bool) (found []fleet.Agent) {
 	return found
 }
 
+// toldByPane says whether what an agent left in its pane was told already: it
+// ended once, whoever noticed it.
+func (l *look) toldByPane(s sighting, done told) bool {
+	if s.agent.Pane == nil || s.nested {
+		return false
+	}
+	pane := l.paneRecorded(s.agent.Pane.ID)
+	return pane != nil && done.panes[pane.ID]
+}
+
 // exitOf returns how the newest instance of a registration ended, from whom knows
 // it best: its shim, what the watcher saw, the record; or that a reboot ended
 // it. nil while it is not known to have ended.
 func (l *look) exitOf(reg *fleet.Registration) *fleet.Exit {
 	recorded := reg.Exit
-	if recorded != nil && recorded.Instance != "" && recorded.Instance != reg.Instance {
+	if recorded != nil && (recorded.Instance != "" && recorded.Instance != reg.Instance || l.rebooted(reg) && saysNothing(*recorded)) {
 		recorded = nil
 	}
 	x := l.seenExit(reg)
@@ -180,13 +191,18 @@ func (l *look) shimExit(instance string) *fleet.Exit {
 	return x
 }
 
+// saysNothing says whether an exit tells no more than that there was one.
+func saysNothing(x fleet.Exit) bool {
+	return !x.Rebooted() && x.Asked == "" && !x.OOM && !x.Status.IsKnown() && !x.Signal.IsKnown()
+}
+
 // rebooted says whether the machine was started again since the instance began.
 func (l *look) rebooted(reg *fleet.Registration) bool {
 	began := reg.Process.Boot
 	if began == "" {
 		began = reg.StartedAt.Boot
 	}
-	return reg.Instance != "" && began != "" && l.now.Boot != "" && began != l.now.Boot
+	return (reg.Instance != "" || reg.Process.PID != 0) && began != "" && l.now.Boot != "" && began != l.now.Boot
 }
 
 func words(x fleet.Exit) string {

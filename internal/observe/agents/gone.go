@@ -1,6 +1,7 @@
 package agents
 
 import (
+	"cmp"
 	"path"
 	"slices"
 	"strings"
@@ -19,7 +20,7 @@ const settle = 30 * time.Second
 // agent any more.
 func (l *look) gone(done told) []fleet.Agent {
 	var found []fleet.Agent
-	for _, rec := range l.records {
+	for _, rec := range l.newestFirst() {
 		if rec.Pane == nil || l.lives(rec.Process) || done.processes[key(rec.Process)] || done.names[rec.Name] {
 			continue
 		}
@@ -39,10 +40,38 @@ func (l *look) gone(done told) []fleet.Agent {
 			continue
 		}
 		if kind, oneShot := agent.CommandKind(l.o.Kinds, pane.StartCommand); kind != "" && l.vacated(pane) {
-			found = append(found, l.left(*pane, fleet.AgentRecord{Kind: kind, CWD: pane.CWD, OneShot: oneShot}))
+			rec, ok := l.diedIn(pane)
+			if !ok {
+				rec = fleet.AgentRecord{Kind: kind, CWD: pane.CWD, OneShot: oneShot}
+			}
+			done.panes[pane.ID], done.left[key(rec.Process)] = true, true
+			found = append(found, l.left(*pane, rec))
 		}
 	}
 	return found
+}
+
+// newestFirst returns the records, the last seen first: a pane was left by the
+// last of those that were in it.
+func (l *look) newestFirst() []fleet.AgentRecord {
+	return slices.SortedStableFunc(slices.Values(l.records), func(a, b fleet.AgentRecord) int {
+		return cmp.Compare(l.now.Since(a.LastSeen), l.now.Since(b.LastSeen))
+	})
+}
+
+// diedIn returns the agent that was seen to end in a pane, before anything of it
+// was recorded: it keeps its name.
+func (l *look) diedIn(pane *fleet.Pane) (rec fleet.AgentRecord, ok bool) {
+	for k, x := range l.dead {
+		s, seen := l.seen[k]
+		if !seen || s.nested || s.agent.Registered || s.agent.Pane == nil || !sameProcess(s.agent.Process, x.Process) ||
+			l.paneRecorded(s.agent.Pane.ID) != pane || ok && !rec.LastSeen.Before(s.at) {
+			continue
+		}
+		rec, ok = fleet.AgentRecord{Name: s.agent.Name, Kind: s.agent.Kind, Owner: s.agent.Owner, Process: s.agent.Process,
+			CWD: s.agent.CWD.Or(""), State: s.agent.State, OneShot: s.agent.OneShot, Cycles: s.agent.Cycles, LastSeen: s.at}, true
+	}
+	return rec, ok
 }
 
 func (l *look) lives(id fleet.ProcessID) bool {

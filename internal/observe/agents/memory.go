@@ -245,9 +245,10 @@ func (l *look) forget(found []fleet.Agent) {
 			delete(l.marks, id)
 		}
 	}
+	nested := l.nested()
 	for _, a := range found {
 		if a.Process.PID != 0 {
-			l.seen[key(a.Process)] = sighting{a, l.now}
+			l.seen[key(a.Process)] = sighting{a, l.now, nested[a.Process]}
 		}
 	}
 	l.forgetDead()

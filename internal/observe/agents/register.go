@@ -163,7 +163,7 @@ func (c candidates) of(reg *fleet.Registration) []int {
 
 // claims lists the runs that may be a registered agent, the likeliest first.
 func (l *look) claims(reg *fleet.Registration, candidates candidates) (mine []int) {
-	over := reg.Owner == fleet.OwnerCustos && l.exitOf(reg) != nil
+	down := reg.Owner == fleet.OwnerCustos && l.exitOf(reg) != nil
 	for _, i := range candidates.of(reg) {
 		r := l.runs[i]
 		exact := sameProcess(reg.Process, r.Process.ID)
@@ -171,7 +171,7 @@ func (l *look) claims(reg *fleet.Registration, candidates candidates) (mine []in
 		case r.reg != nil:
 		case exact:
 			mine = slices.Insert(mine, 0, i)
-		case over || r.Parent.PID != 0 && l.carries(r.Parent, reg.Instance):
+		case down || r.Parent.PID != 0 && l.carries(r.Parent, reg.Instance):
 		case reg.Instance != "" && r.instance == reg.Instance, l.below(r.Process, reg.Process), l.succeeds(r, reg):
 			mine = append(mine, i)
 		}

@@ -11,6 +11,7 @@ import (
 // of it: what is read for is at its end.
 const (
 	screensEvery = 10 * time.Second
+	ownEvery     = time.Second     // of agents of ours, which orders wait for
 	screensLast  = 5 * time.Minute // a screen is read again by then, even when nothing was written
 	screenLines  = 40
 )
@@ -25,21 +26,27 @@ type shot struct {
 // holds says whether a screen is as it was when it was read: it was read a
 // moment ago, or its window was not written to since. The activity of a window
 // is told in whole seconds.
-func (s shot) holds(pane *fleet.Pane, now fleet.Instant) bool {
-	age := now.Since(s.at)
-	wrote, ok := pane.Activity.Get()
-	return age >= 0 && (age < screensEvery || ok && age < screensLast && time.Duration(wrote) > age+2*time.Second)
+func (s shot) holds(r run, now fleet.Instant) bool {
+	age, every := now.Since(s.at), screensEvery
+	if r.reg != nil {
+		every = ownEvery
+	}
+	wrote, ok := r.pane.Activity.Get()
+	return age >= 0 && (age < every || ok && age < screensLast && time.Duration(wrote) > age+2*time.Second)
 }
 
-// drawn is how long a dialog may take to be on the screen after its hook was
-// called.
+// drawn is how long a CLI may take to show what it told of by a hook.
 const drawn = 2 * time.Second
 
-// askedSince says whether a run told of a dialog that a screen read at that
-// moment need not show yet.
-func (l *look) askedSince(r run, at fleet.Instant) bool {
+// toldSince says whether a run told of something that a screen read at that
+// moment need not show yet. Tools come and go too often to count.
+func (l *look) toldSince(r run, at fleet.Instant) bool {
 	for _, e := range l.eventsOf(r) {
-		if (e.Event == fleet.HookPermission || e.Event == fleet.HookQuestion) && at.Before(e.At.Add(drawn)) {
+		switch e.Event {
+		case fleet.HookToolBegin, fleet.HookToolEnd, fleet.HookStatus, fleet.HookNotice:
+			continue
+		}
+		if at.Before(e.At.Add(drawn)) {
 			return true
 		}
 	}
@@ -58,7 +65,7 @@ func (l *look) seeScreens(ctx context.Context) {
 		}
 		id := r.pane.ID
 		wanted[id] = true
-		if s, ok := l.Probe.screens[id]; ok && s.holds(r.pane, l.now) && !l.askedSince(r, s.at) {
+		if s, ok := l.Probe.screens[id]; ok && s.holds(r, l.now) && !l.toldSince(r, s.at) {
 			l.screened[id] = s.text
 			s.used = l.now
 			l.Probe.screens[id] = s
