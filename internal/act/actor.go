@@ -160,7 +160,7 @@ func (a *Actor) Wait(ctx context.Context) error { return a.pool.wait(ctx) }
 func (a *Actor) Close() {
 	for _, j := range a.pool.close() {
 		r := a.result(j.task.Action)
-		r.Status, r.Why = fleet.ResultRefused, "custos stopped before it began"
+		r.Status, r.Why, r.Unbegun = fleet.ResultRefused, "custos stopped before it began", true
 		if j.task.after == afterStarted {
 			continue // its fate is still open: the next Custos recovers it
 		}

@@ -102,6 +102,7 @@ func (p *performance) begin() bool {
 	}
 	switch {
 	case p.after == afterPlanned:
+		p.result.Unbegun = true
 		p.end(fleet.ResultRefused, "custos stopped before it began")
 	case p.after == afterStarted && !known:
 		p.end(fleet.ResultInDoubt, "custos stopped while it was being done, and no action of this name is known now")
@@ -131,6 +132,7 @@ func (p *performance) mayGoOn() bool {
 	case p.after == afterStarted:
 		p.end(fleet.ResultInDoubt, "custos stopped while it was being done, and is frozen now: "+why)
 	default:
+		p.result.Unbegun = true
 		p.end(fleet.ResultRefused, "frozen: "+why)
 	}
 	return false

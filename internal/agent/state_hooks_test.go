@@ -208,7 +208,7 @@ func TestStateWithHooks(t *testing.T) {
 		"below a newer registry":           {[]string{"prompt"}, Signals{Registry: reg("idle", time.Second)}, "idle", SourceRegistry},
 		"interrupted, told by title":       {[]string{"prompt"}, Signals{Title: fleet.Known("✳ x"), Screen: fleet.Known(claudePrompt), Activity: seconds(5)}, "idle", SourceTitle},
 		"old title":                        {[]string{"prompt"}, Signals{Title: fleet.Known("✳ x"), Screen: fleet.Known(claudePrompt), Activity: seconds(90)}, "working", SourceHook},
-		"interrupted as soon as it began":  {[]string{"prompt"}, Signals{Title: fleet.Known("✳ x"), Screen: fleet.Known(claudePrompt), Activity: seconds(10)}, "idle", SourceTitle},
+		"interrupted as soon as it began":  {[]string{"prompt"}, Signals{Title: fleet.Known("✳ x"), Screen: fleet.Known(claudePrompt), Activity: seconds(61)}, "idle", SourceTitle},
 		"asks, the title is idle":          {[]string{"permission Bash"}, Signals{Title: fleet.Known("✳ x"), Screen: fleet.Known(claudePrompt), Activity: seconds(5)}, "waiting", SourceHook},
 		"asked, and was answered":          {[]string{"permission Bash"}, Signals{Title: fleet.Known("⠂ x"), Activity: seconds(1)}, "working", SourceTitle},
 		"a fake dialog while idle":         {[]string{"stop"}, Signals{Screen: fleet.Known(claudeAsks)}, "idle", SourceHook},

@@ -37,9 +37,12 @@ func (l *ledgerFile) Past(ctx context.Context, at fleet.Instant) (fleet.Past, er
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return fleet.Past{StartedAt: l.started, NextAlert: 1}, nil
-	case err != nil:
-		// What was tried before cannot be told, so nothing may be tried now.
+	case errors.Is(err, store.ErrCorrupt):
+		// The next writer sets it aside. What was tried before cannot be told, so
+		// nothing may be tried now.
 		return fleet.Past{StartedAt: l.started, NextAlert: 1, Amnesia: true}, nil
+	case err != nil:
+		return fleet.Past{StartedAt: l.started, NextAlert: 1, Blind: err.Error()}, nil
 	}
 	return st.Past(ctx, at)
 }

@@ -17,8 +17,9 @@ import (
 // ErrHeld says that another Custos holds the lock of the one writer.
 var ErrHeld = errors.New("another custos is writing")
 
-// lock is the flock of the one writer; its file says who holds it.
-type lock struct{ f *flock.Flock }
+// lock is the flock of the one writer, in the state folder and in the run folder:
+// two Custos may share neither the one nor the other. The files say who holds them.
+type lock struct{ files []*flock.Flock }
 
 // patience is how long a short-lived writer waits for another one to end.
 const patience = 5 * time.Second
@@ -26,10 +27,25 @@ const patience = 5 * time.Second
 // takeLock takes the lock, or says who holds it. what is written into the file
 // for the others to read, such as "custos up".
 func takeLock(ctx context.Context, cfg config.Config, what string, wait time.Duration) (*lock, error) {
-	if err := os.MkdirAll(cfg.RuntimeDir, 0o700); err != nil {
+	l := &lock{}
+	for _, dir := range []string{cfg.StateDir, cfg.RuntimeDir} {
+		f, err := takeOne(ctx, dir, what, wait)
+		if err != nil {
+			return nil, errors.Join(err, l.release())
+		}
+		l.files = append(l.files, f)
+		if cfg.RuntimeDir == cfg.StateDir {
+			break
+		}
+	}
+	return l, nil
+}
+
+func takeOne(ctx context.Context, dir, what string, wait time.Duration) (*flock.Flock, error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("cannot make the folder of the lock: %w", err)
 	}
-	name := filepath.Join(cfg.RuntimeDir, "lock")
+	name := filepath.Join(dir, "lock")
 	f := flock.New(name, flock.SetPermissions(0o600))
 	ok, err := f.TryLock()
 	if err == nil && !ok && wait > 0 {
@@ -45,7 +61,7 @@ func takeLock(ctx context.Context, cfg config.Config, what string, wait time.Dur
 	}
 	// Only for people to read: the lock itself is the kernel's.
 	_ = os.WriteFile(name, fmt.Appendf(nil, "%s, pid %d, since %s\n", what, os.Getpid(), time.Now().UTC().Format(time.RFC3339)), 0o600)
-	return &lock{f}, nil
+	return f, nil
 }
 
 func holder(name string) string {
@@ -56,4 +72,10 @@ func holder(name string) string {
 	return "somebody"
 }
 
-func (l *lock) release() error { return l.f.Unlock() }
+func (l *lock) release() error {
+	var errs []error
+	for _, f := range l.files {
+		errs = append(errs, f.Unlock())
+	}
+	return errors.Join(errs...)
+}

@@ -15,8 +15,9 @@ import (
 func (s *system) status(isDaemon bool) func(context.Context) api.Status {
 	return func(ctx context.Context) api.Status {
 		past, err := s.ledger.Past(ctx, s.world.Now())
+		trouble := s.loop.Trouble()
 		out := api.Status{Daemon: isDaemon, Version: s.o.Version, Mode: s.cfg.Mode, Frozen: Frozen(s.cfg), Patrols: past.Patrol,
-			Firing: firing(past.Alerts), Agents: len(s.board.Snapshot().Agents.Value), State: fleet.Path(s.cfg.StateDir), Notes: notes(past, err)}
+			Firing: firing(past.Alerts), Agents: len(s.board.Snapshot().Agents.Value), State: fleet.Path(s.cfg.StateDir), Notes: notes(past, err, trouble)}
 		for _, a := range past.Actions {
 			if a.Open() {
 				out.InFlight++
@@ -50,10 +51,16 @@ func firing(alerts []fleet.Alert) map[string]int {
 	return out
 }
 
-func notes(past fleet.Past, err error) []string {
+func notes(past fleet.Past, err error, trouble string) []string {
 	out := []string{}
 	if err != nil {
 		out = append(out, fmt.Sprintf("the ledger cannot be read: %v", err))
+	}
+	if past.Blind != "" {
+		out = append(out, "what was done before cannot be read, so nothing is done now: "+past.Blind)
+	}
+	if trouble != "" {
+		out = append(out, "passes cannot be finished now, so what is shown may be old: "+trouble)
 	}
 	if past.Amnesia {
 		out = append(out, "amnesia: the database had to be set aside; Custos observes until a person acknowledges the alert of rule "+amnesiaRule)

@@ -36,6 +36,9 @@ const hintLook = "custos preflight"
 // askMemory refuses when what is remembered cannot be trusted: the clock lies
 // before the newest record, or the records were lost.
 func (p *pass) askMemory() *refusal {
+	if p.past.Blind != "" {
+		return &refusal{why: "what was done before cannot be read: " + p.past.Blind, hint: "custos status"}
+	}
 	if p.past.Amnesia {
 		return &refusal{
 			why:  "the database had to be set aside: what was tried before is forgotten until a person confirms",

@@ -78,25 +78,17 @@ func askPerson(p *pass, r *request) *refusal {
 }
 
 func askApproval(p *pass, r *request) *refusal {
-	if no := p.askAgain(r); no != nil {
-		return no
-	}
 	if p.policy.ApprovedBy != "" || p.mode(r) == fleet.ModeAuto || r.byPerson() {
 		return nil
+	}
+	if lostInReboot(r) && p.afterReboot() != fleet.ModeAuto {
+		return &refusal{why: "it ran when the machine was started again, and is started again when a person says so", hint: hintRecover(r)}
 	}
 	why := "rule " + r.finding.Rule + " acts only when a person approves"
 	if plain(r.remedy.Mode) == fleet.ModeAuto {
 		why = "the fleet is in mode ask: a person must approve"
 	}
 	return &refusal{why: why, hint: hintApply}
-}
-
-// askAgain refuses to start what a reboot ended before a person says so.
-func (p *pass) askAgain(r *request) *refusal {
-	if p.policy.ApprovedBy != "" || r.byPerson() || !lostInReboot(r) || p.afterReboot() == fleet.ModeAuto {
-		return nil
-	}
-	return &refusal{why: "it ran when the machine was started again, and is started again when a person says so", hint: hintRecover(r)}
 }
 
 // mode returns how far the wish may go when no person says more.

@@ -23,13 +23,18 @@ func cooldown(r *request) fleet.Duration {
 // askCooldown keeps a distance between two tries of one action on one subject,
 // whichever rule asked and whatever became of the first.
 func askCooldown(p *pass, r *request) *refusal {
-	e := p.latest(p.earlier(r))
+	e := p.latest(begun(p.earlier(r)))
 	if e == nil || r.overrides(fleet.GuardCooldown) || !p.within(cooldown(r), momentOf(e)) {
 		return nil
 	}
 	why := fmt.Sprintf("%s ended here at %s (%s), and waits %s between two tries",
 		e.Do, clock(momentOf(e)), outcome(e), cooldown(r))
 	return &refusal{why: why, until: p.leaves(cooldown(r), momentOf(e))}
+}
+
+// begun leaves out what was held back before it began: nobody has tried that yet.
+func begun(records []*fleet.ActionRecord) []*fleet.ActionRecord {
+	return slices.DeleteFunc(slices.Clone(records), func(e *fleet.ActionRecord) bool { return e.Result != nil && e.Result.Unbegun })
 }
 
 // askAttempts caps the tries in the rule's sliding window, spaces them out the

@@ -154,6 +154,7 @@ type Past struct {
 	PatrolAt  Instant        `json:"patrol_at,omitzero"` // and when it was
 	NextAlert int64          `json:"next_alert"`         // number of the next new alert
 	Amnesia   bool           `json:"amnesia,omitempty"`
+	Blind     string         `json:"blind,omitempty"`   // why what is remembered cannot be read now
 	Alerts    []Alert        `json:"alerts,omitempty"`  // not over, or over so lately that flapping counts
 	Actions   []ActionRecord `json:"actions,omitempty"` // open, or young enough for a window
 	Silences  []Silence      `json:"silences,omitempty"`

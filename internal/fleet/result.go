@@ -21,8 +21,9 @@ type Result struct {
 	For      AlertKey     `json:"for"`
 	Status   ResultStatus `json:"status"`
 	Why      string       `json:"why,omitempty"`
-	Effect   string       `json:"effect,omitempty"` // what was measured afterwards
-	Ran      []string     `json:"ran,omitempty"`    // what was run, as printed beforehand
+	Unbegun  bool         `json:"unbegun,omitempty"` // it was held back before it began (a freeze, a stop of Custos): no try
+	Effect   string       `json:"effect,omitempty"`  // what was measured afterwards
+	Ran      []string     `json:"ran,omitempty"`     // what was run, as printed beforehand
 	Began    Instant      `json:"began"`
 	Ended    Instant      `json:"ended"`
 	// Registration is what the action learned of an agent: instance, process,

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"custos/internal/assess"
@@ -60,6 +61,7 @@ type Loop struct {
 	o       Options
 	turns   sync.Mutex // one pass at a time, whoever asks for it
 	wake    chan string
+	trouble atomic.Pointer[string] // why the last pass could not be finished; nil: it was
 	results results
 	alarm   alarm // of turns
 }
@@ -81,6 +83,14 @@ func (l *Loop) Done(r fleet.Result) {
 	l.results.add(r)
 	l.o.Board.Touched(l.o.Touches(r.Do)...)
 	l.Wake("result of " + r.Do)
+}
+
+// Trouble says why the last pass could not be finished; "" when it was.
+func (l *Loop) Trouble() string {
+	if why := l.trouble.Load(); why != nil {
+		return *why
+	}
+	return ""
 }
 
 // Run passes until ctx ends: a patrol at once and on its clock, a pass on every
@@ -124,11 +134,22 @@ func (l *Loop) Pass(ctx context.Context, why string) error {
 func (l *Loop) patrol(ctx context.Context) {
 	p, err := l.turn(ctx, true, fleet.PatrolOrder{})
 	if err == nil {
-		err = l.o.Journal.Journal(p, l.results.sinceJournal())
+		err = l.journal(p)
 	}
 	if err != nil && ctx.Err() == nil {
 		l.o.Log.Error("Cannot finish patrol", "err", err)
 	}
+}
+
+// journal writes the entry of a patrol. What could not be written is in the next
+// entry.
+func (l *Loop) journal(p fleet.Pass) error {
+	done := l.results.peekJournal()
+	if err := l.o.Journal.Journal(p, done); err != nil {
+		return err
+	}
+	l.results.written(len(done))
+	return nil
 }
 
 // Look waits for every first look and thinks: what would be done if order were
@@ -160,7 +181,10 @@ func (l *Loop) Patrol(ctx context.Context, order fleet.PatrolOrder) (fleet.Pass,
 	}
 	entry := first
 	entry.Plan.Skipped = whole.Plan.Skipped
-	return whole, l.o.Journal.Journal(entry, l.results.sinceJournal())
+	if err := l.journal(entry); err != nil {
+		l.o.Log.Error("Cannot write the journal; what was done is told in its next entry", "err", err)
+	}
+	return whole, nil
 }
 
 // settle waits for the actions of a pass, looks again and passes again until

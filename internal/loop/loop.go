@@ -23,6 +23,18 @@ import (
 func (l *Loop) turn(ctx context.Context, patrol bool, order fleet.PatrolOrder) (fleet.Pass, error) {
 	l.turns.Lock()
 	defer l.turns.Unlock()
+	p, err := l.commit(ctx, patrol, order)
+	if err == nil {
+		l.trouble.Store(nil)
+	} else if ctx.Err() == nil {
+		why := err.Error()
+		l.trouble.Store(&why)
+	}
+	return p, err
+}
+
+// commit thinks, commits the turn, starts its actions and drafts its news.
+func (l *Loop) commit(ctx context.Context, patrol bool, order fleet.PatrolOrder) (fleet.Pass, error) {
 	p, err := l.think(ctx, patrol, order)
 	if err != nil {
 		return p, err

@@ -43,11 +43,9 @@ func (r *results) peekJournal() []fleet.Result {
 	return slices.Clone(r.unwritten)
 }
 
-// sinceJournal returns them and strikes them off.
-func (r *results) sinceJournal() []fleet.Result {
+// written strikes off the first n of them.
+func (r *results) written(n int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	out := r.unwritten
-	r.unwritten = nil
-	return out
+	r.unwritten = slices.Clone(r.unwritten[n:])
 }

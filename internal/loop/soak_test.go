@@ -118,7 +118,7 @@ summary  = "agent.name + ' is to be new'"
 actions  = [{ do = "recover" }]
 mode     = "auto"
 cooldown = "10m"
-attempts = "3 in 1h"
+attempts = "5 in 1h"
 `
 	set, err := rules.Parse("rules.toml", rules.Builtin(), rules.Source{Name: "overlay", Text: []byte(overlay)})
 	if err != nil {
@@ -207,32 +207,22 @@ type town struct {
 	ordered map[string]time.Duration // order: when it was given
 	ends    map[string]*end          // by instance
 	gaveUp  map[string]bool          // agents that have failed, and were not tried since
-	faults  int
+	looping map[string]int           // how often people were told of that
+	// disturbed are agents that a person, or a sleep of the machine, interfered with.
+	disturbed map[string]bool
+	faults    int
 }
 
 // end is how an agent of ours died without being asked to.
 type end struct {
-	agent  string
-	looped bool // its alert fired on from a death before
-	told   int
-	last string
-	at time.Duration
-}
-
-func (w *town) since(name string, at time.Duration) (out []string) {
-	for _, o := range w.book.orders {
-		if o.Agent == name { out = append(out, fmt.Sprint(w.ordered[o.ID], " ", o.Do, " ", o.State, " ", o.Why, ";")) }
-	}
-	for _, r := range w.book.acts {
-		if r.Subject.Name == name { out = append(out, fmt.Sprint("ACT ", r.Do, " ", r.PlannedAt.Wall.Format("04:05"), r.Stage, r.Result)) }
-	}
-	return append(out, fmt.Sprintf("%+v", w.book.alerts[fleet.AlertKey{Rule:"agent-crashed", Subject: fleet.Subject{Kind:"agent", Name:name}}].Changes))
+	agent string
+	told  int // since a person last changed what is wanted of it
 }
 
 func newTown(t *testing.T, set *rules.Set, seed uint64, seen *tally) *town {
 	w := &town{t: t, set: set, seed: seed, seen: seen, begun: time.Now(), rng: rand.New(rand.NewPCG(seed, 1)), pids: 100,
 		truth: map[string]glimpse{}, acting: map[string]string{}, held: map[string]time.Duration{}, ordered: map[string]time.Duration{},
-		ends: map[string]*end{}, gaveUp: map[string]bool{}, book: newBook()}
+		ends: map[string]*end{}, gaveUp: map[string]bool{}, looping: map[string]int{}, disturbed: map[string]bool{}, book: newBook()}
 	w.slept = time.Hour // it was up before
 	for i := range 30 {
 		r := &resident{name: fmt.Sprintf("a%02d", i), owner: fleet.OwnerCustos, exits: map[string]fleet.Exit{}, fragile: i < 2, big: i%4 == 3}
@@ -359,9 +349,9 @@ func (w *town) rise(r *resident, instance string) {
 func (w *town) turn(r *resident, to mood) {
 	r.mood, r.since, r.changed, r.moved, r.tool, r.silent = to, w.now(), w.awake(), w.awake(), nil, 0
 	if to == atTool {
-		r.tool = &fleet.ToolCall{Name: "Bash", Since: w.now(), Deadline: fleet.Duration(time.Duration(4+w.rng.IntN(8)) * time.Minute)}
+		r.tool = &fleet.ToolCall{Name: "Bash", Since: w.now(), Deadline: fleet.Duration(4+8*w.chance(fmt.Sprint("tool ", r.name, w.awake()))) * fleet.Duration(time.Minute)}
 	}
-	if w.custos != nil && w.once(4) { // a hook tells of it
+	if w.custos != nil && w.chance(fmt.Sprint("hook ", r.name, w.awake())) < 0.25 { // a hook tells of it
 		w.see()
 		w.custos.loop.Wake("hook")
 	}
@@ -494,7 +484,10 @@ func (w *town) happen() {
 func (w *town) blind() { w.blindUntil = w.awake() + time.Minute }
 
 // suspend: eight hours in which nothing moves, and no timer goes.
-func (w *town) suspend() { w.slept += 8 * time.Hour }
+func (w *town) suspend() {
+	w.slept += 8 * time.Hour
+	w.disturbed["a00"], w.disturbed["a01"] = true, true // their windows have opened meanwhile
+}
 
 func (w *town) reboot() {
 	for _, r := range w.residents {
@@ -505,6 +498,7 @@ func (w *town) reboot() {
 		w.die(r, x)
 	}
 	w.boot++
+	w.disturbed["a00"], w.disturbed["a01"] = true, true // nobody saw how they ended
 	w.booted = w.awake() + w.slept
 	w.killCustos()
 }
@@ -556,6 +550,14 @@ func (w *town) order(o fleet.Order) {
 		return
 	}
 	w.ordered[o.ID] = w.awake()
+	if slices.Contains([]fleet.OrderDo{fleet.OrderStop, fleet.OrderRecover, fleet.OrderPause, fleet.OrderResume}, o.Do) {
+		w.disturbed[o.Agent] = true
+		for _, e := range w.ends {
+			if e.agent == o.Agent {
+				e.told = 0 // what is paused is no alert, and is one again when it is resumed
+			}
+		}
+	}
 	w.book.orders = append(w.book.orders, taken)
 	w.custos.loop.Wake("order")
 }
@@ -601,7 +603,7 @@ func (w *town) shown(r *resident) fleet.Agent {
 	quiet := w.awake() - r.moved
 	a := fleet.Agent{Name: r.name, Kind: "claude", Owner: r.owner, Process: w.process(r), Procs: []fleet.ProcessID{w.process(r)},
 		Source: "hook", CWD: fleet.Known("/w/" + r.name), Age: w.span(r.born), CPU: fleet.Known(1.0), RSS: fleet.Known(gib), Dwell: w.span(r.since),
-		Quiet: fleet.Known(fleet.Duration(quiet)), Progress: fleet.ProgressSome, ComposerEmpty: fleet.Known(!w.once(5)),
+		Quiet: fleet.Known(fleet.Duration(quiet)), Progress: fleet.ProgressSome, ComposerEmpty: fleet.Known(w.chance(fmt.Sprint("composer ", r.name, w.awake())) < 0.8),
 		Pane: &fleet.Pane{Session: r.name, Activity: fleet.Known(fleet.Duration(quiet))}, LastHealthy: fleet.Known(fleet.Duration(0))}
 	if r.big {
 		a.RSS = fleet.Known(3 * gib)
@@ -611,7 +613,7 @@ func (w *town) shown(r *resident) fleet.Agent {
 	}
 	w.describe(&a, r)
 	w.settle(&a, quiet)
-	if w.once(25) {
+	if w.chance(fmt.Sprint("progress ", r.name, w.awake())) < 0.04 {
 		a.Progress, a.Quiet = fleet.ProgressUnknown, fleet.Unknown[fleet.Duration]("could not look")
 	}
 	return w.registered(a)
@@ -767,6 +769,9 @@ func (w *town) rouse(at fleet.Instant) {
 		}
 	}
 	c.over.Go(func() {
+		if (&deedRun{c: c}).wait(ctx, 137*time.Millisecond) != nil { // so long it takes to start
+			return
+		}
 		c.act.Recover(ctx, left)
 		c.loop.Run(ctx)
 	})
@@ -1203,10 +1208,15 @@ func (w *town) check(turn fleet.Turn) {
 		w.checkSeen(turn, a)
 		w.checkAlive(a)
 		w.checkHeld(a)
-		delete(w.gaveUp, a.Subject.Name)
 	}
 	w.checkTold(turn)
 	w.checkGivenUp(turn)
+	for _, a := range turn.Plan.Actions {
+		if a.Do == "recover" || a.Do == "spawn" {
+			delete(w.gaveUp, a.Subject.Name)
+			delete(w.looping, a.Subject.Name)
+		}
+	}
 }
 
 // checkAlone: never two actions on one agent at once.
@@ -1215,7 +1225,7 @@ func (w *town) checkAlone(a fleet.Action, planned bool) {
 		w.fault("%s and another on %s in one plan", a.Do, a.Subject)
 	}
 	for _, r := range w.book.acts {
-		if r.Open() && r.Subject == a.Subject && !w.custos.w.harmless(r.Do) {
+		if r.Open() && r.Subject == a.Subject && !w.harmless(r.Do) {
 			w.fault("%s on %s while %s is under way", a.Do, a.Subject, r.Do)
 		}
 	}
@@ -1235,8 +1245,13 @@ func (w *town) checkSeen(turn fleet.Turn, a fleet.Action) {
 		}
 	}
 	for _, p := range parts {
-		if s := w.given.Sight(p); s.Status != fleet.StatusOK && (a.Do != "spawn" || a.Order == "") {
+		if s := w.given.Sight(p); s.Status != fleet.StatusOK {
 			w.fault("%s on %s rests on %s, which is %s", a.Do, a.Subject, p, s.Status)
+		}
+	}
+	for _, r := range w.book.acts {
+		if r.Subject == a.Subject && !r.Open() && !w.harmless(r.Do) && w.given.Agents.At.Before(r.Result.Ended) {
+			w.fault("%s on %s, which was not seen since %s ended", a.Do, a.Subject, r.Do)
 		}
 	}
 	if x := w.find(a.Subject.Name); x != nil && x.owner == fleet.OwnerForeign {
@@ -1311,10 +1326,9 @@ func (w *town) checkCrash(turn fleet.Turn, a fleet.Agent, fires map[string]fleet
 		return
 	}
 	if e.told++; e.told > 1 {
-		w.fault("the death of %s is told %d times: %s since %v", a.Name, e.told, e.last, w.since(a.Name, e.at))
+		w.fault("the death of %s is told %d times", a.Name, e.told)
 	}
 	w.count("death told")
-	e.at = w.awake()
 	said := 0
 	for _, m := range turn.Outbox {
 		news, _, _ := strings.Cut(m.Body, "Ended:")
@@ -1326,34 +1340,62 @@ func (w *town) checkCrash(turn fleet.Turn, a fleet.Agent, fires map[string]fleet
 	}
 }
 
-// checkGivenUp: an agent fails once, until it is tried again.
+// checkGivenUp: an agent fails once, and people are told once, until it is tried
+// again.
 func (w *town) checkGivenUp(turn fleet.Turn) {
 	for _, f := range turn.Plan.Failed {
 		if w.gaveUp[f.Agent] {
 			w.fault("%s is given up a second time, and was not tried since", f.Agent)
 		}
+		if n := w.triesOf(f.Agent); n < 5 && !w.wanted(f.Agent) {
+			w.fault("%s is given up after %d tries of 5", f.Agent, n)
+		}
 		w.gaveUp[f.Agent] = true
 		w.count("given up")
 	}
-}
-
-// close is asked at the end: nothing was left out.
-func (w *town) close() {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	for _, r := range w.book.acts {
-		if r.Do == "recover" && r.By == "" {
-			w.closeRecovery(r)
+	for _, a := range turn.Assessment.Alerts {
+		if a.Rule != "agent-crash-loop" || a.Status != fleet.AlertFiring || w.book.alerts[a.AlertKey].Status == fleet.AlertFiring {
+			continue
+		}
+		if w.looping[a.Subject.Name]++; w.looping[a.Subject.Name] > 1 {
+			w.fault("the crash loop of %s is told twice", a.Subject)
 		}
 	}
 }
 
-// closeRecovery: no agent was recovered whose death was not told of.
-func (w *town) closeRecovery(r *fleet.ActionRecord) {
-	if r.For.Rule != "agent-crashed" {
-		return
+// triesOf counts the recoveries of the last hour that were real tries.
+func (w *town) triesOf(name string) (n int) {
+	for _, r := range w.book.acts {
+		if r.Do != "recover" || r.Subject.Name != name || r.Open() || w.now().Since(r.Result.Ended) >= time.Hour {
+			continue
+		}
+		if r.Result.Status != fleet.ResultUnneeded && r.Result.Status != fleet.ResultRefused {
+			n++
+		}
 	}
-	if a := w.book.alerts[r.For]; a.Number == 0 || a.FiredAt.IsZero() {
-		w.fault("%s was recovered, and its death never told", r.Subject)
+	return n
+}
+
+// wanted says whether a person's order to recover an agent waits: it has tries of
+// its own, and fewer.
+func (w *town) wanted(name string) bool {
+	return slices.ContainsFunc(w.book.orders, func(o fleet.Order) bool {
+		return o.Do == fleet.OrderRecover && o.Agent == name && !o.IsOver()
+	})
+}
+
+// close is asked at the end: what crashes again and again was given up, unless
+// somebody interfered, and people were told.
+func (w *town) close() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, r := range w.residents {
+		if r.fragile && !w.disturbed[r.name] && !w.gaveUp[r.name] && w.faults == 0 {
+			w.fault("%s crashed again and again, and was not given up; it is %s since %s", r.name, r.mood, r.changed)
+		}
+		alert := w.book.alerts[fleet.AlertKey{Rule: "agent-crash-loop", Subject: fleet.Subject{Kind: fleet.KindAgent, Name: r.name}}]
+		if w.gaveUp[r.name] && alert.Number == 0 && w.faults == 0 {
+			w.fault("%s was given up, and nobody was told", r.name)
+		}
 	}
 }

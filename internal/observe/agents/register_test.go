@@ -10,6 +10,7 @@ import (
 
 	"custos/internal/agent"
 	"custos/internal/fleet"
+	records "custos/internal/ledger"
 	"custos/internal/observe"
 	"custos/internal/observe/observetest"
 )
@@ -567,4 +568,150 @@ func BenchmarkLookRegistered200(b *testing.B) {
 			b.Fatal(err)
 		}
 	}
+}
+
+// What a reboot ended has stopped, whether nobody saw it or its shim still could
+// tell; what was on record before has the end that was told then.
+func TestWhatARebootEnded(t *testing.T) {
+	w, b := newWorld(), newLedger()
+	unsaid := &fleet.Exit{Source: "none", Status: fleet.Unknown[int]("lost"), Signal: fleet.Unknown[int]("lost")}
+	for i, c := range []struct {
+		name     string
+		shim     *fleet.Exit
+		recorded *fleet.Exit
+		boot     string
+		rebooted bool
+		state    fleet.AgentState
+	}{
+		{"nobody-saw-it", nil, nil, "a", true, fleet.StateStopped},
+		{"hung-up", killed(1), nil, "a", true, fleet.StateStopped},
+		{"terminated", killed(15), nil, "a", true, fleet.StateStopped},
+		{"told-as-a-status", exited(143), nil, "a", true, fleet.StateStopped},
+		{"refused-to-go", killed(9), nil, "a", true, fleet.StateStopped},
+		{"seen-to-end-not-how", nil, unsaid, "a", true, fleet.StateStopped},
+		{"crashed-while-custos-was-down", exited(3), nil, "a", false, fleet.StateCrashed},
+		{"interrupted", killed(2), nil, "a", false, fleet.StateStopped},
+		{"finished", exited(0), nil, "a", false, fleet.StateFinished},
+		{"killed-before", killed(9), killed(9), "a", false, fleet.StateCrashed},
+		{"closed-before", killed(1), killed(1), "a", false, fleet.StateStopped},
+		{"this-boot", killed(15), nil, "b", false, fleet.StateStopped},
+		{"this-boot-unseen", nil, nil, "b", false, fleet.StateUnknown},
+	} {
+		r := b.reg(c.name, 100+i)
+		r.Process.Boot = c.boot
+		if c.shim != nil {
+			b.exits[r.Instance] = c.shim
+		}
+		if c.recorded != nil {
+			x := *c.recorded
+			x.Instance, x.Process, r.Exit = r.Instance, r.Process, &x
+		}
+		// told once, it is told again from the record
+		for _, look := range []string{"first", "next"} {
+			a := see(t, w.probe(t, b.options))[c.name]
+			if got := a.Exit != nil && a.Exit.Rebooted(); got != c.rebooted || a.State != c.state || a.Reason == "" || a.Process.PID != 0 {
+				t.Errorf("%s, %s look: rebooted %t, %s (%s); want %t, %s", c.name, look, got, a.State, a.Reason, c.rebooted, c.state)
+			}
+			if noted := records.Observed(*r, a); noted.Exit != nil {
+				r.Exit = noted.Exit
+			}
+		}
+		b.regs = nil
+	}
+}
+
+// An adopted agent, of which there is no instance, went down with the machine as
+// surely as the others.
+func TestARebootEndsTheAdopted(t *testing.T) {
+	w, b := newWorld(), newLedger()
+	r := b.reg("theirs", 10)
+	r.Owner, r.Instance, r.Process.Boot = fleet.OwnerAdopted, "", "a"
+	if a := see(t, w.probe(t, b.options))["theirs"]; a.Exit == nil || !a.Exit.Rebooted() || a.State != fleet.StateStopped {
+		t.Errorf("%s, exit %+v", a.State, a.Exit)
+	}
+}
+
+// An agent keeps the number of its name when another of that name ends, so that
+// the death of one is not told of the other.
+func TestNumbersOfNamesStay(t *testing.T) {
+	w := newWorld()
+	w.proc(40, 1, "claude")
+	w.proc(41, 1, "claude")
+	p := w.probe(t, nil)
+	if found := see(t, p); found["claude@a"].Process.PID != 40 || found["claude@a#2"].Process.PID != 41 {
+		t.Fatalf("%v", found)
+	}
+	x := killed(9)
+	x.Process, x.At = id(40), w.now
+	p.Died(*x)
+	w.procs = w.procs[1:]
+	w.pass(time.Second)
+	found := see(t, p)
+	if a := found["claude@a"]; a.Process.PID != 0 || a.State != fleet.StateCrashed || found["claude@a#2"].Process.PID != 41 {
+		t.Errorf("%v", found)
+	}
+	// the Custos after this one knows it from the record
+	w.records = []fleet.AgentRecord{{Name: "claude@a#2", Kind: "claude", Process: id(41)}}
+	if found := see(t, w.probe(t, nil)); found["claude@a#2"].Process.PID != 41 || len(found) != 1 {
+		t.Errorf("%v", found)
+	}
+	w.proc(42, 1, "claude")
+	if found := see(t, p); found["claude@a#2"].Process.PID != 41 || found["claude@a"].Process.PID != 42 || len(found) != 2 {
+		t.Errorf("%v", found)
+	}
+}
+
+// A death is told once, under the name the agent had, whether the watcher, its
+// record or what is left of its pane tells of it.
+func TestOneDeathIsOneAgent(t *testing.T) {
+	for _, kept := range []string{"dead", "shell", "closed"} {
+		for _, recorded := range []string{"no", "yes", "twice"} {
+			t.Run(kept+"/"+recorded, func(t *testing.T) {
+				w := newWorld()
+				w.proc(10, map[bool]int{true: 11, false: 1}[kept == "shell"], "claude")
+				w.proc(11, 1, "bash")
+				w.pane("two", map[bool]int{true: 11, false: 10}[kept == "shell"]).StartCommand = "claude"
+				w.proc(30, 1, "claude")
+				w.pane("two", 30).PaneIndex = 1
+				p := w.probe(t, nil)
+				before := see(t, p)["two:0.0"]
+				if before.Process.PID != 10 {
+					t.Fatalf("%v", see(t, p))
+				}
+				if recorded != "no" {
+					pane := w.panes[0].ID
+					w.records = []fleet.AgentRecord{{Name: "two:0.0", Kind: "claude", Process: id(10), Pane: &pane, LastSeen: w.now}}
+				}
+				if recorded == "twice" { // by the one that was in the pane before it
+					old := w.records[0]
+					old.Name, old.Process, old.LastSeen = "claude@a", id(9), w.now.Add(-time.Hour)
+					w.records = append([]fleet.AgentRecord{old}, w.records...)
+				}
+				x := killed(9)
+				x.Process, x.At = id(10), w.now
+				p.Died(*x)
+				w.procs = w.procs[1:]
+				if kept == "dead" {
+					w.panes[0].Dead, w.panes[0].ID.Root.Start = true, 0
+				} else if kept == "closed" {
+					w.panes = w.panes[1:]
+				}
+				for range 2 {
+					w.pass(time.Second)
+					found := see(t, p)
+					a := found["two:0.0"]
+					if len(found) != 2 || a.State != fleet.StateCrashed || a.Process.PID != 0 {
+						t.Errorf("%d agents: %s (%s), of %v", len(found), a.State, a.Reason, keys(found))
+					}
+				}
+			})
+		}
+	}
+}
+
+func keys(m map[string]fleet.Agent) (names []string) {
+	for name, a := range m {
+		names = append(names, fmt.Sprintf("%s=%d", name, a.Process.PID))
+	}
+	return names
 }
