@@ -384,3 +384,25 @@ func TestStopsStay(t *testing.T) {
 		}
 	})
 }
+
+// An end of which nobody could tell anything turns out to have been the
+// machine's: the record says so from then on, and no later news makes it another.
+func TestEndedWithTheMachine(t *testing.T) {
+	p := fleet.ProcessID{PID: 7, Start: 1, Boot: "old"}
+	exit := func(source string) fleet.Exit { return fleet.Exit{Instance: "i1", Process: p, Source: source} }
+	r, err := Ended(fleet.Registration{Name: "a", Instance: "i1", Process: p}, exit("none"))
+	if err != nil || r.Exit.Rebooted() {
+		t.Fatalf("%v, %+v", err, r.Exit)
+	}
+	if r, err = Ended(r, exit(fleet.ExitReboot)); err != nil || !r.Exit.Rebooted() {
+		t.Fatalf("%v, %+v", err, r.Exit)
+	}
+	if r, err = Ended(r, exit("none")); err != nil || !r.Exit.Rebooted() {
+		t.Errorf("%v, %+v", err, r.Exit)
+	}
+	told := exit(fleet.ExitReboot)
+	told.Signal = fleet.Known(15)
+	if r, err = Ended(r, told); err != nil || !r.Exit.Rebooted() || r.Exit.Signal.Or(0) != 15 {
+		t.Errorf("%v, %+v", err, r.Exit)
+	}
+}

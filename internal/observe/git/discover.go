@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"custos/internal/fleet"
+	"custos/internal/sys/files"
 	sysgit "custos/internal/sys/git"
 )
 
@@ -30,34 +31,28 @@ func (f seed) ownerOf(top string) fleet.Owner {
 // discovery collects seeds, each repository once.
 type discovery struct {
 	seeds map[string]*seed // by common folder, or by path for what is broken
-	left  int              // matches still allowed
 }
 
-// discover finds the repositories to look at, sorted. The error says that the
-// globs match more than is looked at.
-func (p *Probe) discover() ([]seed, error) {
-	d := &discovery{seeds: map[string]*seed{}, left: maxMatches}
-	var errs []error
-	for _, pattern := range p.o.Repos {
-		matches, err := d.glob(pattern)
-		errs = append(errs, err)
-		for _, m := range matches {
-			d.repository(m, pattern == m)
+// discover finds the repositories to look at, sorted; agents are the folders
+// that agents stand in. The error names the globs that match more than is
+// looked at.
+func (p *Probe) discover(agents []string) ([]seed, error) {
+	d := &discovery{seeds: map[string]*seed{}}
+	patterns := slices.Concat(p.o.Repos, p.o.Worktrees)
+	matches, err := follow(patterns)
+	for i, pattern := range patterns {
+		for _, m := range matches[i] {
+			if i < len(p.o.Repos) {
+				d.repository(m, pattern == m)
+			} else {
+				d.worktree(m)
+			}
 		}
 	}
-	for _, pattern := range p.o.Worktrees {
-		matches, err := d.glob(pattern)
-		errs = append(errs, err)
-		for _, m := range matches {
-			d.worktree(m)
-		}
+	for _, cwd := range agents {
+		d.foreign(cwd)
 	}
-	if p.o.Discover != nil {
-		for _, cwd := range p.o.Discover() {
-			d.foreign(cwd)
-		}
-	}
-	return d.list(), errors.Join(errs...)
+	return d.list(), err
 }
 
 func (d *discovery) list() []seed {
@@ -69,8 +64,27 @@ func (d *discovery) list() []seed {
 	return list
 }
 
+// follow returns what each pattern matches: at most maxMatches, and of all
+// together maxTotal, so that none hides what another finds.
+func follow(patterns []string) ([][]string, error) {
+	var errs []error
+	matches, counts := make([][]string, len(patterns)), make([]int, len(patterns))
+	for i, pattern := range patterns {
+		var err error
+		matches[i], err = glob(pattern)
+		errs, counts[i] = append(errs, err), min(len(matches[i]), maxMatches)
+	}
+	for i, share := range files.Shares(counts, maxTotal) {
+		if all := len(matches[i]); all > share {
+			errs = append(errs, fmt.Errorf("cannot look at all of %q: %d matches, the first %d were looked at", patterns[i], all, share))
+			matches[i] = matches[i][:share]
+		}
+	}
+	return matches, errors.Join(errs...)
+}
+
 // glob returns what a pattern matches; one without wildcards is itself a match.
-func (d *discovery) glob(pattern string) ([]string, error) {
+func glob(pattern string) ([]string, error) {
 	if !strings.ContainsAny(pattern, "*?[") {
 		return []string{pattern}, nil
 	}
@@ -78,12 +92,7 @@ func (d *discovery) glob(pattern string) ([]string, error) {
 	if err != nil {
 		return nil, fmt.Errorf("cannot read the pattern %q: %w", pattern, err)
 	}
-	if len(matches) > d.left {
-		err = fmt.Errorf("cannot look at all of %q: %d matches, %d are allowed in all", pattern, len(matches), maxMatches)
-		matches = matches[:d.left]
-	}
-	d.left -= len(matches)
-	return matches, err
+	return matches, nil
 }
 
 // repository adds a configured repository, or those directly in a folder. One

@@ -18,8 +18,8 @@ func (l *look) main(ctx context.Context, f seed) (fleet.Repo, []sysgit.Target) {
 		return r, nil
 	}
 	list, err := l.p.o.Git.Worktrees(ctx, f.place.Common)
+	l.missedGit(err)
 	if err != nil || len(list) == 0 {
-		l.missedGit(err)
 		blind(&r, err)
 		return r, nil
 	}

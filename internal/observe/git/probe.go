@@ -15,6 +15,7 @@ import (
 	"errors"
 	"fmt"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -22,10 +23,12 @@ import (
 
 	"custos/internal/fleet"
 	"custos/internal/observe"
+	"custos/internal/sys/files"
 	sysgit "custos/internal/sys/git"
 )
 
-// Options of the probe; the tagged ones come from [git] of custos.toml.
+// Options of the probe; the tagged ones come from [git] of custos.toml. Repos,
+// Worktrees and Pinned begin with / or ~/; what they name need not exist yet.
 type Options struct {
 	// Repos are repositories that may be mended: paths, globs, or folders whose
 	// direct children are repositories.
@@ -46,6 +49,9 @@ type Options struct {
 	// Keep is how long costly answers are kept when nothing moved; default "10m".
 	Keep string `toml:"keep"`
 
+	// Home is what ~/ stands for in Repos, Worktrees and Pinned; without it they
+	// may not begin so.
+	Home string `toml:"-"`
 	// Discover returns folders where agents stand (raw); their repositories are
 	// viewed as foreign.
 	Discover func() []string `toml:"-"`
@@ -66,7 +72,8 @@ type Options struct {
 const (
 	deadline    = 60 * time.Second
 	workers     = 2    // worktrees looked at side by side: git and the disk are shared with the agents
-	maxMatches  = 2000 // of all globs together
+	maxMatches  = 2000 // of one glob
+	maxTotal    = 8000 // of all globs together
 	maxPrecious = 50   // names kept of one worktree
 )
 
@@ -75,10 +82,17 @@ type Probe struct {
 	o     Options
 	every time.Duration
 	cache *cache
+
+	mu   sync.Mutex
+	knew bool // the last look that went well saw a repository
 }
 
-// New returns the probe. It fails when a duration cannot be read.
+// New returns the probe. It fails when a duration cannot be read, and names
+// every path and glob that cannot be used.
 func New(o Options) (*Probe, error) {
+	if err := o.expand(); err != nil {
+		return nil, err
+	}
 	every, err := duration("every", o.Every, time.Minute)
 	if err != nil {
 		return nil, err
@@ -102,6 +116,33 @@ func New(o Options) (*Probe, error) {
 	return &Probe{o: o, every: every, cache: newCache(keep)}, nil
 }
 
+// expand checks the globs, and writes the places out in full.
+func (o *Options) expand() error {
+	var wrong []error
+	refuse := func(key, text string, err error) {
+		wrong = append(wrong, fmt.Errorf("cannot use %q in %s of [git]: %w", text, key, err))
+	}
+	for _, places := range []struct {
+		key  string
+		list *[]string
+	}{{"repos", &o.Repos}, {"worktrees", &o.Worktrees}, {"pinned", &o.Pinned}} {
+		full := make([]string, len(*places.list))
+		for i, text := range *places.list {
+			var err error
+			if full[i], err = files.Expand(text, o.Home); err != nil {
+				refuse(places.key, text, err)
+			}
+		}
+		*places.list = full // a list of our own: the caller keeps its
+	}
+	for _, text := range o.Crashed {
+		if _, err := filepath.Match(text, ""); err != nil {
+			refuse("crashed", text, err)
+		}
+	}
+	return errors.Join(wrong...)
+}
+
 func duration(name, s string, byDefault time.Duration) (time.Duration, error) {
 	if s == "" {
 		return byDefault, nil
@@ -122,13 +163,15 @@ func (p *Probe) Spec() observe.Spec {
 }
 
 // Look looks at every repository once. One that is broken, or does not answer,
-// has unknown leaves; the others are seen. It fails with ErrAbsent when there is
-// no git program here, and returns what it saw with an error when the globs
-// match too much.
+// has unknown leaves; the others are seen. Without a git program it fails: with
+// ErrAbsent when nothing is configured, no agent stands anywhere, and no
+// repository was known; else the part is not absent but unknown. It returns what
+// it saw with an error when the globs match too much.
 func (p *Probe) Look(ctx context.Context) (observe.Put, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, p.o.LookFor, errors.New("the look ran out of time"))
 	defer cancel()
-	found, overflow := p.discover()
+	agents := p.agents()
+	found, overflow := p.discover(agents)
 	l := &look{p: p, now: p.o.Now(), slots: make(chan struct{}, workers)}
 	l.rows, l.rowsErr = p.standing(ctx)
 	var wg sync.WaitGroup
@@ -136,15 +179,54 @@ func (p *Probe) Look(ctx context.Context) (observe.Put, error) {
 		wg.Go(func() { l.repo(ctx, f) })
 	}
 	wg.Wait()
+	if !l.asked { // nothing to look at, or nothing that can be: is there a git at all?
+		_, err := p.o.Git.Worktrees(ctx, "/")
+		l.missedGit(err)
+	}
 	if l.noGit {
-		return nil, fmt.Errorf("%w: no git program here", observe.ErrAbsent)
+		return nil, p.withoutGit(len(agents))
 	}
 	if err := ctx.Err(); errors.Is(err, context.Canceled) {
 		return nil, err
 	}
 	p.cache.forget(l.used)
 	seen := l.sorted()
+	p.remember(seen)
 	return func(s *fleet.Snapshot) { s.Repos.Value = seen }, overflow
+}
+
+// agents lists the folders that agents stand in.
+func (p *Probe) agents() []string {
+	if p.o.Discover == nil {
+		return nil
+	}
+	return p.o.Discover()
+}
+
+func (p *Probe) remember(seen fleet.Repos) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.knew = len(seen.Repos) > 0
+}
+
+// withoutGit is the error of a look that found no git program. It is ErrAbsent
+// only where there is nothing that git could have told: otherwise the part
+// would pass for empty, and every alert in it for mended.
+func (p *Probe) withoutGit(agents int) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	why := ""
+	switch {
+	case len(p.o.Repos)+len(p.o.Worktrees)+len(p.o.Pinned) > 0:
+		why = "repositories are configured"
+	case p.knew:
+		why = "repositories were seen before"
+	case agents > 0:
+		why = fmt.Sprintf("agents stand in %d folders", agents)
+	default:
+		return fmt.Errorf("%w: no git program here", observe.ErrAbsent)
+	}
+	return fmt.Errorf("cannot look at repositories: %s, but there is no git program in PATH", why)
 }
 
 func (p *Probe) standing(ctx context.Context) ([]sysgit.CWD, error) {
@@ -166,6 +248,7 @@ type look struct {
 	mu    sync.Mutex
 	seen  fleet.Repos
 	used  []string // cache keys asked for
+	asked bool     // git was run for at least one repository
 	noGit bool
 }
 
@@ -219,11 +302,10 @@ func (l *look) sorted() fleet.Repos {
 	return l.seen
 }
 
-// missedGit notes that there is no git program.
+// missedGit notes that git was run, and whether there is no git program.
 func (l *look) missedGit(err error) {
-	if errors.Is(err, exec.ErrNotFound) {
-		l.mu.Lock()
-		defer l.mu.Unlock()
-		l.noGit = true
-	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.asked = true
+	l.noGit = l.noGit || errors.Is(err, exec.ErrNotFound)
 }

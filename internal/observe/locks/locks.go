@@ -20,7 +20,8 @@ import (
 	"custos/internal/sys/proc"
 )
 
-// most is how many locks one look takes in; further ones are an error by name.
+// most is how many locks one look takes in of each glob (of all globs together
+// files.Globs times as many); when there are more, the error names the glob.
 const most = 2000
 
 // slack is how much later than its lock a process may seem to have begun and

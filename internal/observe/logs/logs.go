@@ -18,7 +18,7 @@ import (
 )
 
 const (
-	most      = 2000     // logs in one look
+	most      = 2000     // logs of each glob in one look; of all globs files.Globs times as many
 	tails     = 100      // of them, the most recently written ones that are read
 	tailLines = 15       // as many as the seed's preflight shows
 	tailBytes = 16 << 10 // of a log's end are read at most

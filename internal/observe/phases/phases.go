@@ -20,7 +20,8 @@ import (
 	"custos/internal/sys/files"
 )
 
-// most is how many phase files one look takes in.
+// most is how many phase files one look takes in of each glob (of all globs
+// together files.Globs times as many).
 const most = 2000
 
 // DefaultPattern reads the project and the issue out of a file's name:

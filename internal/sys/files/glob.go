@@ -36,31 +36,44 @@ type Pattern struct {
 // part of the path *, ? and [a-z] mean what they mean to a shell: * matches no
 // leading dot. ** is refused, because nobody knows how much it would match.
 func Compile(glob, home string) (Pattern, error) {
-	text := glob
-	if rest, ok := strings.CutPrefix(glob, "~/"); ok {
-		if home == "" {
-			return Pattern{}, fmt.Errorf("cannot use glob %q: no home directory is known", glob)
-		}
-		text = filepath.Join(home, rest)
+	text, err := Expand(glob, home)
+	if err != nil {
+		return Pattern{}, fmt.Errorf("cannot use glob %q: %w", glob, err)
 	}
-	if !filepath.IsAbs(text) {
-		return Pattern{}, fmt.Errorf("cannot use glob %q: want a path that begins with / or ~/", glob)
-	}
-	if strings.Contains(text, "**") {
-		return Pattern{}, fmt.Errorf("cannot use glob %q: ** is not supported; name each level", glob)
-	}
-	parts := strings.Split(strings.Trim(filepath.Clean(text), "/"), "/")
-	for _, part := range parts {
-		if _, err := filepath.Match(part, ""); err != nil {
-			return Pattern{}, fmt.Errorf("cannot use glob %q: %w", glob, err)
-		}
-	}
+	parts := split(text)
 	n := 0
 	for n < len(parts)-1 && !hasMeta(parts[n]) {
 		n++
 	}
 	return Pattern{text: glob, root: "/" + filepath.Join(parts[:n]...), parts: parts[n:]}, nil
 }
+
+// Expand returns a path or glob in full and clean: ~/ becomes home. The error,
+// which does not repeat the glob, says why Compile would refuse it.
+func Expand(glob, home string) (string, error) {
+	text := glob
+	if rest, ok := strings.CutPrefix(glob, "~/"); ok {
+		if home == "" {
+			return "", errors.New("no home directory is known")
+		}
+		text = filepath.Join(home, rest)
+	}
+	if !filepath.IsAbs(text) {
+		return "", errors.New("want a path that begins with / or ~/")
+	}
+	if strings.Contains(text, "**") {
+		return "", errors.New("** is not supported; name each level")
+	}
+	text = filepath.Clean(text)
+	for _, part := range split(text) {
+		if _, err := filepath.Match(part, ""); err != nil {
+			return "", err
+		}
+	}
+	return text, nil
+}
+
+func split(path string) []string { return strings.Split(strings.Trim(path, "/"), "/") }
 
 // CompileAll checks several globs and reports all that are wrong together.
 func CompileAll(globs []string, home string) ([]Pattern, error) {
@@ -197,24 +210,44 @@ func isOwn(path string) bool {
 	return strings.HasPrefix(name, ownPrefix) || strings.HasSuffix(name, ownSuffix)
 }
 
-// FindAll follows several patterns and returns each file once, sorted, at most
-// most of them. When there are more, the error names the pattern that had too
-// many, with the number.
+// Globs is how many times the maximum of one glob all globs may match together.
+const Globs = 4
+
+// FindAll follows several patterns and returns each file once, sorted: of each
+// pattern at most the first most by name, and of all together at most
+// Globs*most, which are shared as Shares says, so that no pattern hides what
+// another finds. The error names each pattern that was cut, with the numbers.
 func FindAll(ctx context.Context, patterns []Pattern, most int) ([]string, error) {
-	var paths []string
 	var errs []error
-	for _, p := range patterns {
-		found, err := p.Find(ctx, most)
-		paths, errs = append(paths, found.Paths...), append(errs, err)
-		if found.Total > most {
-			errs = append(errs, fmt.Errorf("cannot look at all of glob %q: %d files match, the first %d were looked at", p, found.Total, most))
+	found, counts := make([]Found, len(patterns)), make([]int, len(patterns))
+	for i, p := range patterns {
+		var err error
+		found[i], err = p.Find(ctx, most)
+		errs, counts[i] = append(errs, err), len(found[i].Paths)
+	}
+	var paths []string
+	for i, share := range Shares(counts, Globs*most) {
+		paths = append(paths, found[i].Paths[:share]...)
+		if found[i].Total > share {
+			errs = append(errs, fmt.Errorf("cannot look at all of glob %q: %d files match, the first %d were looked at", patterns[i], found[i].Total, share))
 		}
 	}
 	slices.Sort(paths)
-	paths = slices.Compact(paths)
-	if len(paths) > most {
-		errs = append(errs, fmt.Errorf("cannot look at all files: %d match the globs together, the first %d were looked at", len(paths), most))
-		paths = paths[:most]
+	return slices.Compact(paths), errors.Join(errs...)
+}
+
+// Shares divides total among those that want counts, fairly: who wants less
+// than an even share gets all, and what is left over goes to the others evenly.
+func Shares(counts []int, total int) []int {
+	order := make([]int, len(counts))
+	for i := range order {
+		order[i] = i
 	}
-	return paths, errors.Join(errs...)
+	slices.SortStableFunc(order, func(a, b int) int { return counts[a] - counts[b] })
+	shares := make([]int, len(counts))
+	for n, i := range order {
+		shares[i] = min(counts[i], total/(len(order)-n))
+		total -= shares[i]
+	}
+	return shares
 }
