@@ -39,7 +39,9 @@ type pass struct {
 	blind    []fleet.CannotTell
 	remedies map[string]fleet.Remedy
 	broken   map[string]string // rule → how it failed
-	ran      map[string]bool   // rules that gave at least one plain answer, or had nobody to judge
+	accounts map[fleet.Subject]string
+	firsts   map[trouble]*fleet.Alert // longest firing, by rule and account
+	ran      map[string]bool          // rules that gave at least one plain answer, or had nobody to judge
 }
 
 func newPass(set *rules.Set, snap *fleet.Snapshot, past *fleet.Past, changed map[fleet.Subject]bool) *pass {

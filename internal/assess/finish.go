@@ -26,6 +26,7 @@ func keyLess(a, b fleet.AlertKey) bool {
 
 // link notes under each finding and alert the firing alerts that explain it.
 func (p *pass) link() {
+	p.lead()
 	firing := map[string][]fleet.AlertKey{}
 	for _, a := range p.alerts {
 		if a.Status == fleet.AlertFiring {
@@ -49,6 +50,9 @@ func (p *pass) causes(key fleet.AlertKey, firing map[string][]fleet.AlertKey) []
 	}
 	var out []fleet.AlertKey
 	for _, name := range r.CausedBy {
+		if first, ok := p.firsts[trouble{name, p.accounts[key.Subject]}]; ok && name == key.Rule && first.AlertKey != key {
+			out = append(out, first.AlertKey)
+		}
 		for _, cause := range firing[name] {
 			if cause != key && (cause.Subject == key.Subject || isWide(cause.Subject.Kind)) {
 				out = append(out, cause)
@@ -56,6 +60,35 @@ func (p *pass) causes(key fleet.AlertKey, firing map[string][]fleet.AlertKey) []
 		}
 	}
 	return out
+}
+
+// trouble is what a rule found of an account.
+type trouble struct{ rule, account string }
+
+// lead finds, of each rule and account, the alert that has fired longest. A rule
+// that names itself as a cause is about the account: people are told of it once.
+func (p *pass) lead() {
+	p.accounts, p.firsts = map[fleet.Subject]string{}, map[trouble]*fleet.Alert{}
+	for _, a := range p.snap.Agents.Value {
+		if a.Account != "" {
+			p.accounts[fleet.Subject{Kind: fleet.KindAgent, Name: a.Name}] = a.Account
+		}
+	}
+	for i := range p.alerts {
+		a := &p.alerts[i]
+		account := p.accounts[a.Subject]
+		if a.Status != fleet.AlertFiring || account == "" {
+			continue
+		}
+		if first := p.firsts[trouble{a.Rule, account}]; first == nil || p.older(a, first) {
+			p.firsts[trouble{a.Rule, account}] = a
+		}
+	}
+}
+
+func (p *pass) older(a, b *fleet.Alert) bool {
+	x, y := p.snap.At.Since(a.FiredAt), p.snap.At.Since(b.FiredAt)
+	return x > y || x == y && a.Number < b.Number
 }
 
 // isWide says whether trouble with a thing of this kind is trouble for all.

@@ -117,6 +117,8 @@ func TestLimitsHaveKnobs(t *testing.T) {
 		switch {
 		case strings.HasPrefix(key, "max_"):
 			value = "7"
+		case key == "after_reboot":
+			value = `"auto"`
 		case key == "spawn_memory":
 			value = `"7MiB"`
 		case key == "deaths" || key == "orders":

@@ -27,6 +27,7 @@ type limits struct {
 	OrderTTL    string `toml:"order_ttl"`    // of any other order
 	Orders      string `toml:"orders"`       // how often an order is tried; "3 in 10m"
 	Cooldown    string `toml:"cooldown"`     // between two tries of an order
+	AfterReboot string `toml:"after_reboot"` // what becomes of agents that ran: observe, ask (default) or auto
 }
 
 // Limits reads the section.
@@ -50,6 +51,13 @@ func Limits(cfg config.Config) (fleet.AgentLimits, error) {
 		if err := limit(f.text, f.into); err != nil {
 			return out, fmt.Errorf("cannot read %s: [limits] %s: %w", cfg.File, f.key, err)
 		}
+	}
+	if s.AfterReboot != "" {
+		mode, err := fleet.ParseMode(s.AfterReboot)
+		if err != nil {
+			return out, fmt.Errorf("cannot read %s: [limits] after_reboot: %w", cfg.File, err)
+		}
+		out.AfterReboot = mode
 	}
 	if s.MaxAgents != nil {
 		out.MaxAgents = *s.MaxAgents

@@ -13,9 +13,10 @@ import (
 func (a *app) ackCommand() *cobra.Command {
 	var by string
 	c := &cobra.Command{
-		Use:   "ack NUMBER",
-		Short: "Say that you have taken up an alert",
-		Args:  cobra.ExactArgs(1),
+		Use:     "ack NUMBER",
+		Short:   "Say that you have taken up an alert",
+		Example: "  custos ack 3\n  custos ack 3 --by Ann",
+		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			n, err := strconv.ParseInt(strings.TrimPrefix(args[0], "#"), 10, 64)
 			if err != nil || n <= 0 {

@@ -19,9 +19,15 @@ func (a *app) alertsCommand() *cobra.Command {
 			if err := a.checkFailOn(); err != nil {
 				return err
 			}
+			never := false
 			v, err := ask(cmd.Context(), a, patience, func(ctx context.Context, c *api.Client) (api.Alerts, error) {
-				return c.Alerts(ctx, all)
-			}, writeAlerts)
+				v, err := c.Alerts(ctx, all)
+				if err == nil && len(v.Alerts) == 0 {
+					s, err := c.Status(ctx)
+					never = err == nil && s.LastPatrol == nil
+				}
+				return v, err
+			}, func(p *page, v api.Alerts) { writeAlerts(p, v, never) })
 			if err != nil {
 				return err
 			}
@@ -39,9 +45,15 @@ func (a *app) alertsCommand() *cobra.Command {
 	return c
 }
 
-func writeAlerts(p *page, v api.Alerts) {
-	if len(v.Alerts) == 0 {
-		p.line("No alerts. %s", p.dim("(As of the last patrol: custos patrol looks again.)"))
+// writeAlerts keeps apart that nothing is wrong and that nobody has looked.
+func writeAlerts(p *page, v api.Alerts, never bool) {
+	patrol := p.command("custos patrol")
+	switch {
+	case len(v.Alerts) == 0 && never:
+		p.line("No alerts are known: no patrol yet. %s", p.dim("("+patrol+" looks.)"))
+		return
+	case len(v.Alerts) == 0:
+		p.line("No alerts. %s", p.dim("(As of the last patrol: "+patrol+" looks again.)"))
 		return
 	}
 	writeAlertTable(p, v.Alerts)

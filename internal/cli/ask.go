@@ -95,7 +95,7 @@ func (a *app) print(v any) error {
 	if err != nil {
 		return fmt.Errorf("cannot write JSON: %w", err)
 	}
-	_, err = fmt.Fprintf(a.Stdout, "%s\n", b)
+	_, err = fmt.Fprintf(a.Stdout, "%s\n", addressed(a.file, b))
 	return err
 }
 

@@ -22,7 +22,7 @@ import (
 // The exit codes.
 const (
 	exitWell   = 0
-	exitAlerts = 1 // alerts at or above --fail-on
+	exitAlerts = 1 // alerts at or above --fail-on, or an action of a patrol failed
 	exitUse    = 2 // bad use or input
 	exitLook   = 3 // could not look
 )
@@ -63,6 +63,7 @@ const widest = 100
 func Main(version string) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
+	context.AfterFunc(ctx, stop) // a second signal ends the process at once
 	e := Env{
 		Args: os.Args[1:], Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Getenv: os.Getenv,
 		Version:  versionOf(version),
@@ -87,14 +88,18 @@ type app struct {
 	file   string // --config
 	failOn string // --fail-on
 	conf   *config.Config
+	// interrupted is closed by the first signal; nil never is.
+	interrupted <-chan struct{}
 }
 
 // Run runs one command and returns its exit code.
 func Run(ctx context.Context, e Env) int {
-	a := &app{Env: e}
+	a := &app{Env: e, interrupted: ctx.Done()}
 	root := a.root()
 	root.SetArgs(e.Args)
-	return a.code(root.ExecuteContext(ctx))
+	err := root.ExecuteContext(ctx)
+	a.json = a.json || asksJSON(e.Args) // a slip before --json kept it from being read
+	return a.code(err)
 }
 
 func (a *app) root() *cobra.Command {
@@ -116,18 +121,22 @@ func (a *app) root() *cobra.Command {
 	root.SetErr(a.Stderr)
 	root.CompletionOptions.HiddenDefaultCmd = true
 	a.setHelp(root)
+	sayUsage(root)
 	return root
 }
 
 // alarm ends a command with code 1: it worked, and there are alerts.
 var errAlarm = errors.New("alerts at or above --fail-on")
 
+// errFailed ends a patrol that a person asked to act with code 1.
+var errFailed = errors.New("an action failed")
+
 // code says an error to the person and returns the exit code.
 func (a *app) code(err error) int {
 	switch {
 	case err == nil:
 		return exitWell
-	case errors.Is(err, errAlarm):
+	case errors.Is(err, errAlarm), errors.Is(err, errFailed):
 		return exitAlerts
 	case errors.Is(err, syscall.EPIPE):
 		return exitWell // the reader has seen enough
@@ -148,7 +157,7 @@ func (a *app) code(err error) int {
 func (a *app) complain(message, hint string) {
 	fmt.Fprintln(a.Stderr, "custos: "+clean(message))
 	if hint != "" {
-		fmt.Fprintln(a.Stderr, "try: "+clean(hint))
+		fmt.Fprintln(a.Stderr, "try: "+withConfig(a.file, clean(hint)))
 	}
 }
 
@@ -162,7 +171,7 @@ func classify(err error) (int, *api.Error) {
 			return exitUse, e
 		}
 		return exitLook, e
-	case errors.As(err, &mistake):
+	case errors.As(err, &mistake) && !errors.Is(err, context.Canceled):
 		return exitUse, &api.Error{Kind: api.BadInput, Message: err.Error()}
 	case errors.Is(err, context.Canceled):
 		return exitLook, &api.Error{Kind: api.CannotLook, Message: "cannot finish: interrupted"}
@@ -181,7 +190,10 @@ func (a *app) config() (config.Config, error) {
 	if a.conf != nil {
 		return *a.conf, nil
 	}
-	c, err := config.Load(config.Options{File: a.file, Getenv: a.Getenv, Sections: daemon.Sections()})
+	read := func(file string) ([]byte, error) {
+		return a.unlessInterrupted(func() ([]byte, error) { return config.ReadFile(file, config.LargestFile) })
+	}
+	c, err := config.Load(config.Options{File: a.file, Getenv: a.Getenv, ReadFile: read, Sections: daemon.Sections()})
 	if err != nil {
 		return c, err
 	}

@@ -19,7 +19,7 @@ func (a *app) explainCommand() *cobra.Command {
 			if file == "" {
 				return &api.Error{Kind: api.BadInput, Message: "cannot explain nothing: give --screen FILE", Hint: "tmux capture-pane -p | custos explain --screen -"}
 			}
-			screen, err := a.input(file, "screen")
+			screen, err := a.input(file, "screen", largestScreen)
 			if err != nil {
 				return err
 			}

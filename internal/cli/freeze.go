@@ -25,7 +25,7 @@ Looking and telling go on.`,
 				return localError(err)
 			}
 			return a.show(map[string]any{"frozen": true, "by": a.user(), "why": why}, func(p *page) {
-				p.line("Frozen: Custos acts on nothing until you type custos thaw.")
+				p.line("Frozen: Custos acts on nothing until you type %s.", p.command("custos thaw"))
 			})
 		},
 	}

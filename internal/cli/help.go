@@ -38,7 +38,7 @@ func everything() []topic {
 	}
 }
 
-const exitCodes = `Exit codes: 0 well · 1 alerts at or above --fail-on · 2 bad use or input · 3 could not look`
+const exitCodes = `Exit codes: 0 well · 1 alerts at or above --fail-on, or patrol --apply with an action that failed · 2 bad use or input · 3 could not look`
 
 func (a *app) setHelp(root *cobra.Command) {
 	help := &cobra.Command{
@@ -47,8 +47,7 @@ func (a *app) setHelp(root *cobra.Command) {
 		Args:  cobra.ArbitraryArgs,
 		RunE: func(_ *cobra.Command, args []string) error {
 			if len(args) == 1 && args[0] == "all" {
-				a.writeHelp(root, everything())
-				return nil
+				return a.writeHelp(root, everything())
 			}
 			c, rest, err := root.Find(args)
 			if err != nil || len(rest) > 0 && c == root {
@@ -60,7 +59,11 @@ func (a *app) setHelp(root *cobra.Command) {
 	root.SetHelpCommand(help)
 	root.SetHelpFunc(func(c *cobra.Command, _ []string) {
 		if c == root {
-			a.writeHelp(root, everyday())
+			_ = a.writeHelp(root, everyday()) // cobra takes no error here
+			return
+		}
+		if a.json {
+			_ = a.print(map[string]string{"command": c.CommandPath(), "help": commandHelp(c)})
 			return
 		}
 		fmt.Fprint(a.Stdout, commandHelp(c))
@@ -68,7 +71,10 @@ func (a *app) setHelp(root *cobra.Command) {
 }
 
 // writeHelp is the help of the program, with the commands of some topics.
-func (a *app) writeHelp(root *cobra.Command, topics []topic) {
+func (a *app) writeHelp(root *cobra.Command, topics []topic) error {
+	if a.json {
+		return a.print(helpOf(root, topics))
+	}
 	root.InitDefaultHelpFlag()
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s.\n\n%s\n\nUsage:\n  custos [COMMAND] [flags]\n", root.Short, root.Long)
@@ -82,7 +88,30 @@ func (a *app) writeHelp(root *cobra.Command, topics []topic) {
 	if len(topics) == len(everyday()) {
 		b.WriteString("\nEvery command: custos help all. One command: custos help COMMAND.\n")
 	}
-	fmt.Fprint(a.Stdout, b.String())
+	_, err := fmt.Fprint(a.Stdout, b.String())
+	return err
+}
+
+// helpTopic is a topic of the help, for machines.
+type helpTopic struct {
+	Topic    string        `json:"topic"`
+	Commands []helpCommand `json:"commands"`
+}
+
+type helpCommand struct {
+	Name  string `json:"name"`
+	Short string `json:"short"`
+}
+
+func helpOf(root *cobra.Command, topics []topic) map[string]any {
+	out := make([]helpTopic, len(topics))
+	for i, t := range topics {
+		out[i].Topic = t.title
+		for _, name := range t.commands {
+			out[i].Commands = append(out[i].Commands, helpCommand{name, shortOf(root, name)})
+		}
+	}
+	return map[string]any{"about": root.Short, "topics": out, "exit_codes": exitCodes}
 }
 
 func shortOf(root *cobra.Command, name string) string {

@@ -104,7 +104,7 @@ func (a *app) settings(ctx context.Context, do, kind, file string) (s settings, 
 		if err != nil {
 			return s, err
 		}
-		home := a.Getenv("HOME")
+		home := a.home()
 		if home == "" || usual.Below == "" {
 			return s, usage("cannot tell where the settings of %s are: name them with --file", flat(kind))
 		}

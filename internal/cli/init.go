@@ -23,6 +23,9 @@ func (a *app) initCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			if onlyPrint && a.json {
+				return a.print(map[string]string{"layout": layout, "text": string(text)})
+			}
 			if onlyPrint {
 				_, err := a.Stdout.Write(text)
 				return err
@@ -53,6 +56,6 @@ func (a *app) writeConfig(layout string, text []byte) error {
 		return err
 	}
 	return a.show(map[string]string{"file": file, "layout": layout}, func(p *page) {
-		p.line("Wrote %s. Adapt it, then: custos config check", p.path(file))
+		p.line("Wrote %s. Adapt it, then: %s", p.path(file), p.command("custos config check"))
 	})
 }

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 
 	"github.com/spf13/cobra"
 
@@ -20,7 +21,8 @@ func (a *app) journalCommand() *cobra.Command {
 				day = args[0]
 			}
 			_, err := ask(cmd.Context(), a, patience, func(ctx context.Context, c *api.Client) (api.Journal, error) {
-				return c.Journal(ctx, day)
+				j, err := c.Journal(ctx, day)
+				return j, noJournal(err, day)
 			}, func(p *page, j api.Journal) {
 				p.buf.WriteString(clean(j.Text))
 				if n := len(j.Text); n > 0 && j.Text[n-1] != '\n' {
@@ -30,4 +32,16 @@ func (a *app) journalCommand() *cobra.Command {
 			return err
 		},
 	}
+}
+
+// noJournal says in a person's words that there is none.
+func noJournal(err error, day string) error {
+	var e *api.Error
+	switch {
+	case !errors.As(err, &e) || e.Kind != api.NotFound:
+		return err
+	case day == "":
+		return &api.Error{Kind: api.NotFound, Message: "no patrol has been journalled yet", Hint: "custos patrol"}
+	}
+	return &api.Error{Kind: api.NotFound, Message: "there is no journal of " + flat(day), Hint: "custos journal"}
 }

@@ -44,6 +44,9 @@ and why. It changes nothing, calls no model, and needs no configuration.`,
 // longest is how many rows a section of the first look shows; --json has all.
 const longest = 12
 
+// reasonKeeps is how much of a reason stands, whatever else must be shortened.
+const reasonKeeps = 30
+
 // mostAgents is how many agents it shows; they are sorted by how much they need
 // somebody.
 const mostAgents = 50
@@ -94,7 +97,7 @@ func lookNeeds(p *page, l api.FirstLook) {
 		for _, more := range lines[1:] {
 			p.line("      %s", more)
 		}
-		p.line("      %s %s", p.dim("→"), p.paint(bold, flat(n.Command)))
+		p.line("      %s %s", p.dim("→"), p.paint(bold, p.command(flat(n.Command))))
 	}
 	switch {
 	case len(l.NeedsYou) == 0 && blind(l.Seen):
@@ -138,10 +141,10 @@ func lookAgents(p *page, l api.FirstLook) {
 	}
 	p.table([]column{
 		{head: "NAME", shorten: middle}, {head: "KIND"}, {head: "STATE", paint: p.state}, {head: "FOR", right: true},
-		{head: "TOLD BY"}, {head: "WORK", shorten: cut}, {head: "WHERE", shorten: middle}, {head: "REASON", shorten: cut},
+		{head: "TOLD BY"}, {head: "WORK", shorten: cut, spare: true}, {head: "WHERE", shorten: middle, spare: true}, {head: "REASON", shorten: cut, keep: reasonKeeps},
 	}, rows)
 	if n := len(l.Agents); n > mostAgents {
-		p.line("  %s", p.dim(fmt.Sprintf("and %d more, which need somebody less: custos --json", n-mostAgents)))
+		p.line("  %s", p.dim(fmt.Sprintf("and %d more, which need somebody less: %s", n-mostAgents, p.command("custos --json"))))
 	}
 }
 
@@ -229,7 +232,7 @@ func lookWorktrees(p *page, l api.FirstLook) {
 	}
 	p.table([]column{
 		{head: "SIZE", right: true}, {head: "IDLE", right: true}, {head: "MERGED"}, {head: "PATH", shorten: middle},
-		{head: "FILLED BY", shorten: cut}, {head: "MAY IT GO", shorten: cut},
+		{head: "FILLED BY", shorten: cut, spare: true}, {head: "MAY IT GO", shorten: cut, keep: reasonKeeps},
 	}, first(rows, longest))
 	p.more(len(rows), "custos --json")
 }
@@ -352,6 +355,6 @@ func first[T any](list []T, n int) []T { return list[:min(n, len(list))] }
 // more says that a section was cut, and where the rest is.
 func (p *page) more(n int, command string) {
 	if n > longest {
-		p.line("  %s", p.dim(fmt.Sprintf("and %d more: %s", n-longest, command)))
+		p.line("  %s", p.dim(fmt.Sprintf("and %d more: %s", n-longest, p.command(command))))
 	}
 }

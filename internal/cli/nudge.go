@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"io"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -30,9 +29,9 @@ With - the text is read from the standard input.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o := api.OrderRequest{Do: "nudge", Agent: args[0], Text: strings.Join(args[1:], " ")}
 			if o.Text == "-" {
-				b, err := io.ReadAll(io.LimitReader(a.Stdin, longestNudge))
+				b, err := a.input("-", "text", longestNudge)
 				if err != nil {
-					return usage("cannot read the text: %v", err)
+					return err
 				}
 				o.Text = strings.TrimRight(string(b), "\n")
 			}

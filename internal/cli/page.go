@@ -8,6 +8,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"custos/internal/config"
 )
 
 // page gathers what is written for a person, and writes it at once.
@@ -16,16 +18,26 @@ type page struct {
 	width  int
 	colour bool
 	home   string
+	file   string // of --config, for the commands that are printed
 	buf    bytes.Buffer
 }
 
 func (a *app) page() *page {
-	p := &page{out: a.Stdout, width: a.Width, home: a.Getenv("HOME")}
+	p := &page{out: a.Stdout, width: a.Width, home: a.home(), file: a.file}
 	if p.width <= 0 {
 		p.width = widest
 	}
 	p.colour = a.Terminal && a.Getenv("NO_COLOR") == "" && a.Getenv("TERM") != "dumb"
 	return p
+}
+
+// home is "" where it cannot be told.
+func (a *app) home() string {
+	home, err := config.Home(a.Getenv, nil)
+	if err != nil {
+		return ""
+	}
+	return home
 }
 
 func (p *page) flush() error {

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -16,7 +17,8 @@ func (a *app) patrolCommand() *cobra.Command {
 		Short: "Look, judge, mend what is allowed, and write it down",
 		Long: `patrol runs one whole pass now: it looks, judges, does what the modes allow,
 waits for it, and writes the journal. With --apply you approve, for this pass,
-every action whose rule is not set to observe.`,
+every action whose rule is not set to observe; it then ends with exit code 1 when
+an action failed, or cannot be said to have worked.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := a.checkFailOn(); err != nil {
@@ -26,7 +28,10 @@ every action whose rule is not set to observe.`,
 				return c.Patrol(ctx, api.PatrolOrder{Apply: apply})
 			}, writePatrol)
 			if err != nil {
-				return err
+				return cutShort(cmd.Context(), err)
+			}
+			if r.Applied && anyFailed(r.Done) {
+				return errFailed
 			}
 			var bad []string
 			for _, al := range r.Alerts {
@@ -40,6 +45,32 @@ every action whose rule is not set to observe.`,
 	c.Flags().BoolVar(&apply, "apply", false, "act now, as if every rule that asks were approved")
 	a.failOnFlag(c)
 	return c
+}
+
+// cutShort says of a patrol that was not waited for what is known of it.
+func cutShort(ctx context.Context, err error) error {
+	why := "interrupted"
+	switch {
+	case ctx.Err() != nil || errors.Is(err, context.Canceled):
+	case errors.Is(err, context.DeadlineExceeded):
+		why = "no answer in " + span(labour.String())
+	default:
+		return err
+	}
+	return &api.Error{Kind: api.CannotLook, Hint: "custos journal; custos feed",
+		Message: why + ": what was begun goes on or is taken up by the next patrol; the journal and the feed show it"}
+}
+
+// anyFailed says whether an action failed, or may have: what could not be
+// verified is no success.
+func anyFailed(list []api.Outcome) bool {
+	for _, o := range list {
+		switch o.Status {
+		case "failed", "unverified", "in_doubt":
+			return true
+		}
+	}
+	return false
 }
 
 func writePatrol(p *page, r api.PatrolReport) {

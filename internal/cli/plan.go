@@ -3,8 +3,6 @@ package cli
 import (
 	"context"
 	"fmt"
-	"io"
-	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -22,7 +20,7 @@ changes nothing. With --recording it judges a recording instead of this machine:
 the same recording gives the same plan, byte for byte, anywhere.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			recording, err := a.input(file, "recording")
+			recording, err := a.input(file, "recording", largestRecording)
 			if err != nil {
 				return err
 			}
@@ -37,27 +35,6 @@ the same recording gives the same plan, byte for byte, anywhere.`,
 	}
 	c.Flags().StringVar(&file, "recording", "", "judge this `FILE` of custos record instead; - is the standard input")
 	return c
-}
-
-// input reads a file a person named, or the standard input for "-"; nil for "".
-func (a *app) input(file, what string) ([]byte, error) {
-	var b []byte
-	var err error
-	switch file {
-	case "":
-		return nil, nil
-	case "-":
-		b, err = io.ReadAll(a.Stdin)
-	default:
-		b, err = os.ReadFile(file)
-	}
-	if err != nil {
-		return nil, usage("cannot read the %s: %v", what, err)
-	}
-	if b == nil {
-		b = []byte{}
-	}
-	return b, nil
 }
 
 func writePlan(p *page, v api.Plan) {
@@ -110,7 +87,7 @@ func writeRefusals(p *page, v api.Plan) {
 		}
 		p.text(6, strings.Join(why, ", "))
 		if r.Hint != "" {
-			p.line("      %s %s", p.dim("→"), flat(r.Hint))
+			p.line("      %s %s", p.dim("→"), p.command(flat(r.Hint)))
 		}
 	}
 }

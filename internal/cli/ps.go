@@ -52,7 +52,7 @@ func writeAgents(p *page, v api.Agents) {
 	}
 	if n := len(v.Pending); n > 0 {
 		p.line("")
-		p.line("%d pending: custos ps --pending", n)
+		p.line("%d pending: %s", n, p.command("custos ps --pending"))
 	}
 	p.next(v.Next)
 }

@@ -14,7 +14,7 @@ import (
 func (a *app) silenceCommand() *cobra.Command {
 	var o api.SilenceOrder
 	c := &cobra.Command{
-		Use:   "silence [RULE] [KIND/NAME]",
+		Use:   "silence RULE | KIND/NAME | RULE KIND/NAME",
 		Short: "Keep alerts from being told for a while",
 		Long: `silence keeps alerts of a rule, of a subject, or of that rule on that subject
 from being told for a while. They are still found, mended and written down.`,

@@ -25,7 +25,7 @@ func (a *app) statusCommand() *cobra.Command {
 }
 
 func writeStatus(p *page, s api.Status) {
-	daemon := "no daemon is running (custos up)"
+	daemon := "no daemon is running (" + p.command("custos up") + ")"
 	if s.Daemon {
 		daemon = fmt.Sprintf("running, pid %d", s.PID)
 		if s.Started != nil {
@@ -42,7 +42,7 @@ func writeStatus(p *page, s api.Status) {
 	if s.LastPatrol != nil {
 		add("last patrol", fmt.Sprintf("number %d, %s", s.Patrols, s.LastPatrol.UTC().Format("2006-01-02 15:04 UTC")))
 	} else {
-		add("last patrol", "never")
+		add("last patrol", "no patrol yet ("+p.command("custos patrol")+")")
 	}
 	if s.NextPatrol != nil {
 		add("next patrol", s.NextPatrol.UTC().Format("2006-01-02 15:04 UTC"))
@@ -52,10 +52,10 @@ func writeStatus(p *page, s api.Status) {
 		add("under way", plural(s.InFlight, "action"))
 	}
 	if s.Orders > 0 {
-		add("orders", plural(s.Orders, "order")+" not carried out yet (custos ps --pending)")
+		add("orders", plural(s.Orders, "order")+" not carried out yet ("+p.command("custos ps --pending")+")")
 	}
 	for _, g := range s.Failed {
-		add("given up", fmt.Sprintf("agent %s: %s; %s on record (custos why agent/%s)", flat(g.Agent), flat(g.Why), plural(g.Failures, "failure"), flat(g.Agent)))
+		add("given up", fmt.Sprintf("agent %s: %s; %s on record (%s)", flat(g.Agent), flat(g.Why), plural(g.Failures, "failure"), p.command("custos why agent/"+flat(g.Agent))))
 	}
 	add("state", p.path(s.State))
 	for _, n := range s.Notes {

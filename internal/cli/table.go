@@ -1,6 +1,9 @@
 package cli
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // column is one column of a table.
 type column struct {
@@ -8,6 +11,8 @@ type column struct {
 	right   bool                     // numbers
 	shorten func(string, int) string // nil: never shortened
 	paint   func(string) string      // nil: plain
+	keep    int                      // columns that others are shortened for, and left out for
+	spare   bool                     // may be left out when there is no room
 }
 
 // narrowest is what a column that may be shortened keeps.
@@ -20,7 +25,11 @@ func (p *page) table(columns []column, rows [][]string) {
 		return
 	}
 	columns, rows = withoutEmpty(columns, rows)
-	widths := p.widths(columns, rows)
+	widths, fits := p.widths(columns, rows)
+	for last := lastSpare(columns); !fits && last >= 0; last = lastSpare(columns) {
+		columns, rows = without(last, columns, rows)
+		widths, fits = p.widths(columns, rows)
+	}
 	if headed(columns) {
 		heads := make([]string, len(columns))
 		for i, c := range columns {
@@ -55,9 +64,10 @@ func headed(columns []column) bool {
 }
 
 // widths fits the columns to the page: what may be shortened is, the widest
-// first.
-func (p *page) widths(columns []column, rows [][]string) []int {
-	widths := make([]int, len(columns))
+// first. It says whether every column then has what it is to keep; if not, those
+// give way too.
+func (p *page) widths(columns []column, rows [][]string) (widths []int, fits bool) {
+	widths = make([]int, len(columns))
 	total := 2 * len(columns) // before the first, and between two
 	for i, c := range columns {
 		widths[i] = runes(c.head)
@@ -66,10 +76,19 @@ func (p *page) widths(columns []column, rows [][]string) []int {
 		}
 		total += widths[i]
 	}
-	for ; total > p.width; total-- {
+	total = shrink(columns, widths, total, p.width, func(c column) int { return max(narrowest, c.keep) })
+	fits = total <= p.width
+	shrink(columns, widths, total, p.width, func(column) int { return narrowest })
+	return widths, fits
+}
+
+// shrink takes from the widest column, one by one, until the total is the limit
+// or no column is wider than its least. It returns the new total.
+func shrink(columns []column, widths []int, total, limit int, least func(column) int) int {
+	for ; total > limit; total-- {
 		widest := -1
 		for i, c := range columns {
-			if c.shorten != nil && widths[i] > max(narrowest, runes(c.head)) && (widest < 0 || widths[i] > widths[widest]) {
+			if c.shorten != nil && widths[i] > max(least(c), runes(c.head)) && (widest < 0 || widths[i] > widths[widest]) {
 				widest = i
 			}
 		}
@@ -78,7 +97,25 @@ func (p *page) widths(columns []column, rows [][]string) []int {
 		}
 		widths[widest]--
 	}
-	return widths
+	return total
+}
+
+func lastSpare(columns []column) int {
+	for i := len(columns) - 1; i >= 0; i-- {
+		if columns[i].spare {
+			return i
+		}
+	}
+	return -1
+}
+
+// without leaves out one column.
+func without(i int, columns []column, rows [][]string) ([]column, [][]string) {
+	out := make([][]string, len(rows))
+	for r, row := range rows {
+		out[r] = slices.Delete(slices.Clone(row), i, i+1)
+	}
+	return slices.Delete(slices.Clone(columns), i, i+1), out
 }
 
 func withoutEmpty(columns []column, rows [][]string) ([]column, [][]string) {

@@ -58,6 +58,6 @@ func (a *app) confirmed(question string) bool {
 	if _, err := io.WriteString(a.Stderr, clean(question)); err != nil {
 		return false
 	}
-	line, err := bufio.NewReader(a.Stdin).ReadString('\n')
-	return (err == nil || errors.Is(err, io.EOF)) && strings.TrimSpace(line) == "yes"
+	line, err := a.unlessInterrupted(func() ([]byte, error) { return bufio.NewReader(a.Stdin).ReadBytes('\n') })
+	return (err == nil || errors.Is(err, io.EOF)) && strings.TrimSpace(string(line)) == "yes"
 }

@@ -127,7 +127,7 @@ func (p *page) next(list []api.Hint) {
 	p.head("NEXT", "")
 	rows := make([][]string, len(list))
 	for i, h := range list {
-		rows[i] = []string{flat(h.Command), flat(h.What)}
+		rows[i] = []string{p.command(flat(h.Command)), flat(h.What)}
 	}
 	p.table([]column{{paint: func(s string) string { return p.paint(bold, s) }}, {}}, rows)
 }

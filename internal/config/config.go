@@ -43,8 +43,10 @@ type Budget struct {
 type Options struct {
 	File     string                       // of --config; "" is the default place, which may be missing
 	Getenv   func(string) string          // nil: os.Getenv
-	ReadFile func(string) ([]byte, error) // nil: os.ReadFile
-	Sections []string                     // names of the plug-in sections there are: "git", "locks", …
+	ReadFile func(string) ([]byte, error) // nil: a regular file of at most LargestFile
+	// Passwd is the home in the password file, for when HOME is not set; nil: this user's.
+	Passwd   func() (string, error)
+	Sections []string // names of the plug-in sections there are: "git", "locks", …
 }
 
 // ownTables are tables of custos.toml that another package reads from Text.
@@ -57,7 +59,7 @@ func Load(o Options) (Config, error) {
 		o.Getenv = os.Getenv
 	}
 	if o.ReadFile == nil {
-		o.ReadFile = os.ReadFile
+		o.ReadFile = func(file string) ([]byte, error) { return ReadFile(file, LargestFile) }
 	}
 	c, err := defaults(o)
 	if err != nil {
@@ -79,7 +81,7 @@ func Load(o Options) (Config, error) {
 
 // defaults is the Config of an empty file. It depends on the environment alone.
 func defaults(o Options) (Config, error) {
-	p, err := placesOf(o.Getenv)
+	p, err := placesOf(o.Getenv, o.Passwd)
 	if err != nil {
 		return Config{}, err
 	}

@@ -4,7 +4,9 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -61,8 +63,20 @@ func TestDefaultsNeedNoFile(t *testing.T) {
 }
 
 func TestNoHomeNoNamedFile(t *testing.T) {
-	if _, err := Load(Options{Getenv: func(string) string { return "" }}); err == nil || !strings.Contains(err.Error(), "HOME is not set") {
+	nothing := func(string) string { return "" }
+	nobody := func() (string, error) { return "", errors.New("nobody") }
+	if _, err := Load(Options{Getenv: nothing, Passwd: nobody}); err == nil || !strings.Contains(err.Error(), "HOME is not set") || !strings.Contains(err.Error(), "set it, like") {
 		t.Errorf("without HOME: %v", err)
+	}
+	c, err := Load(Options{Getenv: nothing, Passwd: func() (string, error) { return "/home/pw", nil }})
+	if err != nil || c.Home != "/home/pw" || c.StateDir != "/home/pw/.local/state/custos" {
+		t.Errorf("with the home of the password file: %+v, %v", c, err)
+	}
+	if _, err := Load(Options{Getenv: func(string) string { return "relative" }}); err == nil {
+		t.Error("a relative HOME was taken")
+	}
+	if home, err := Home(nothing, nil); err == nil && !filepath.IsAbs(home) {
+		t.Errorf("the machine's own home is %q", home)
 	}
 	_, err := Load(Options{File: "/nowhere/x.toml", Getenv: func(string) string { return "/h" }})
 	if !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), "/nowhere/x.toml") {
@@ -273,4 +287,24 @@ func FuzzLoad(f *testing.F) {
 		var g gitSection
 		_ = c.Section("git", &g)
 	})
+}
+
+// What never ends or never begins is refused, not waited for.
+func TestReadFile(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(dir+"/f", []byte("12345"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Mkfifo(dir+"/fifo", 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for file, want := range map[string]string{dir + "/f": "", dir + "/fifo": "no regular file", "/dev/zero": "no regular file", dir: "no regular file", dir + "/none": "no such file"} {
+		b, err := ReadFile(file, 5)
+		if want == "" && (err != nil || string(b) != "12345") || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("%s: %q, %v; want %q", file, b, err, want)
+		}
+	}
+	if _, err := ReadFile(dir+"/f", 4); err == nil || !strings.Contains(err.Error(), "larger") {
+		t.Errorf("five bytes where four may be: %v", err)
+	}
 }

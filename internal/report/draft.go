@@ -50,7 +50,7 @@ func changes(p fleet.Pass) (began, ended, left []fleet.Alert) {
 			left = append(left, a)
 		}
 		switch {
-		case quiet(a, p.Snapshot.At) || was == is:
+		case quiet(a, p.Snapshot.At) || was == is || !is && len(before[a.AlertKey].CausedBy) > 0:
 		case is:
 			began = append(began, a)
 		case a.Status == fleet.AlertResolved:

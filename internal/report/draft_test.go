@@ -92,3 +92,13 @@ func TestEntryStaysShort(t *testing.T) {
 		t.Errorf("the entry has %d lines:\n%s", strings.Count(got, "\n"), got)
 	}
 }
+
+// TestDraftDoesNotEndWhatItNeverBegan: an alert that another one explained was
+// not told when it began, and is not told when it ends.
+func TestDraftDoesNotEndWhatItNeverBegan(t *testing.T) {
+	firing, resolved := alert("r", fleet.P1, fleet.AlertFiring), alert("r", fleet.P1, fleet.AlertResolved)
+	firing.CausedBy = []fleet.AlertKey{{Rule: "cause"}}
+	if got := Draft(pass([]fleet.Alert{firing}, []fleet.Alert{resolved}), nil); len(got) != 0 {
+		t.Errorf("told %q", got[0].Subject)
+	}
+}

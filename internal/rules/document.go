@@ -57,7 +57,7 @@ func writeKeys(b *strings.Builder) {
 		{"cooldown", "least time between two tries on one subject"},
 		{"attempts", "most tries on one subject in a sliding window: 3 in 1h"},
 		{"escalate", "tell louder when it still fires after so long"},
-		{"caused_by", "rules that explain this one: firing for the same subject, or for any subject when they are over host, mount or self"},
+		{"caused_by", "rules that explain this one: firing for the same subject, or for any subject when they are over host, mount or self; a rule that names itself is told once for all agents of one account"},
 		{"runbook", "the page to read when it fires"},
 		{"enabled", "false switches it off"},
 	} {

@@ -65,7 +65,7 @@ func failuresOf(old *fleet.Registration, r fleet.Registration) (list []fleet.Fai
 	if old == nil {
 		old = &fleet.Registration{}
 	}
-	if newExit(*old, r) && r.Exit.Failed() {
+	if newExit(*old, r) && r.Exit.Failed() && !r.Exit.Rebooted() {
 		f := failureOf(r, "crashed", exitWords(*r.Exit))
 		f.At = r.Exit.At
 		list = append(list, f)

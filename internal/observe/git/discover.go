@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"custos/internal/fleet"
-	"custos/internal/sys/files"
+	sysfiles "custos/internal/sys/files"
 	sysgit "custos/internal/sys/git"
 )
 
@@ -74,7 +74,7 @@ func follow(patterns []string) ([][]string, error) {
 		matches[i], err = glob(pattern)
 		errs, counts[i] = append(errs, err), min(len(matches[i]), maxMatches)
 	}
-	for i, share := range files.Shares(counts, maxTotal) {
+	for i, share := range sysfiles.Shares(counts, maxTotal) {
 		if all := len(matches[i]); all > share {
 			errs = append(errs, fmt.Errorf("cannot look at all of %q: %d matches, the first %d were looked at", patterns[i], all, share))
 			matches[i] = matches[i][:share]

@@ -18,7 +18,7 @@ func (l *look) main(ctx context.Context, f seed) (fleet.Repo, []sysgit.Target) {
 		return r, nil
 	}
 	list, err := l.p.o.Git.Worktrees(ctx, f.place.Common)
-	l.missedGit(err)
+	l.ran(err)
 	if err != nil || len(list) == 0 {
 		blind(&r, err)
 		return r, nil

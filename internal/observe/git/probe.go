@@ -15,7 +15,6 @@ import (
 	"errors"
 	"fmt"
 	"os/exec"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -23,51 +22,8 @@ import (
 
 	"custos/internal/fleet"
 	"custos/internal/observe"
-	"custos/internal/sys/files"
 	sysgit "custos/internal/sys/git"
 )
-
-// Options of the probe; the tagged ones come from [git] of custos.toml. Repos,
-// Worktrees and Pinned begin with / or ~/; what they name need not exist yet.
-type Options struct {
-	// Repos are repositories that may be mended: paths, globs, or folders whose
-	// direct children are repositories.
-	Repos []string `toml:"repos"`
-	// Worktrees are globs of further places where worktrees lie that may be
-	// mended: "/tmp/*-worktree-*". Their repositories are only viewed.
-	Worktrees []string `toml:"worktrees"`
-	// Primary is the primary branch of every repository; default: what the
-	// remote calls HEAD, else init.defaultBranch, main or master.
-	Primary string `toml:"primary"`
-	// Pinned are globs of repositories that must stay on their primary branch.
-	Pinned []string `toml:"pinned"`
-	// Crashed are patterns of files in a worktree's top folder that say that it
-	// was preserved after a crash; .custos-crashed always is one.
-	Crashed []string `toml:"crashed"`
-	// Every is the time between two looks; default "1m".
-	Every string `toml:"every"`
-	// Keep is how long costly answers are kept when nothing moved; default "10m".
-	Keep string `toml:"keep"`
-
-	// Home is what ~/ stands for in Repos, Worktrees and Pinned; without it they
-	// may not begin so.
-	Home string `toml:"-"`
-	// Discover returns folders where agents stand (raw); their repositories are
-	// viewed as foreign.
-	Discover func() []string `toml:"-"`
-	// Standing returns where every process stands, and every tmux pane, dead
-	// ones too. Without it nobody is known to be inside or not.
-	Standing func(context.Context) ([]sysgit.CWD, error) `toml:"-"`
-	// Git is the reader; default sysgit.New.
-	Git *sysgit.Reader `toml:"-"`
-	// Now is the clock that ages are told by; default time.Now.
-	Now func() time.Time `toml:"-"`
-	// LookFor bounds one look: what was not seen by then is unknown; default 9/10
-	// of the Spec's deadline.
-	LookFor time.Duration `toml:"-"`
-	// PerWorktree bounds the look at one worktree; default 20 s.
-	PerWorktree time.Duration `toml:"-"`
-}
 
 const (
 	deadline    = 60 * time.Second
@@ -116,47 +72,6 @@ func New(o Options) (*Probe, error) {
 	return &Probe{o: o, every: every, cache: newCache(keep)}, nil
 }
 
-// expand checks the globs, and writes the places out in full.
-func (o *Options) expand() error {
-	var wrong []error
-	refuse := func(key, text string, err error) {
-		wrong = append(wrong, fmt.Errorf("cannot use %q in %s of [git]: %w", text, key, err))
-	}
-	for _, places := range []struct {
-		key  string
-		list *[]string
-	}{{"repos", &o.Repos}, {"worktrees", &o.Worktrees}, {"pinned", &o.Pinned}} {
-		full := make([]string, len(*places.list))
-		for i, text := range *places.list {
-			var err error
-			if full[i], err = files.Expand(text, o.Home); err != nil {
-				refuse(places.key, text, err)
-			}
-		}
-		*places.list = full // a list of our own: the caller keeps its
-	}
-	for _, text := range o.Crashed {
-		if _, err := filepath.Match(text, ""); err != nil {
-			refuse("crashed", text, err)
-		}
-	}
-	return errors.Join(wrong...)
-}
-
-func duration(name, s string, byDefault time.Duration) (time.Duration, error) {
-	if s == "" {
-		return byDefault, nil
-	}
-	d, err := time.ParseDuration(s)
-	if err == nil && d <= 0 {
-		err = errors.New("want more than 0")
-	}
-	if err != nil {
-		return 0, fmt.Errorf("cannot read %s of probe git: %w", name, err)
-	}
-	return d, nil
-}
-
 // Spec says what the probe fills, and when.
 func (p *Probe) Spec() observe.Spec {
 	return observe.Spec{Name: "git", Part: fleet.PartRepos, Every: p.every, Deadline: deadline}
@@ -180,8 +95,10 @@ func (p *Probe) Look(ctx context.Context) (observe.Put, error) {
 	}
 	wg.Wait()
 	if !l.asked { // nothing to look at, or nothing that can be: is there a git at all?
-		_, err := p.o.Git.Worktrees(ctx, "/")
-		l.missedGit(err)
+		l.turn(ctx, func(ctx context.Context) {
+			_, err := p.o.Git.Worktrees(ctx, "/")
+			l.ran(err)
+		})
 	}
 	if l.noGit {
 		return nil, p.withoutGit(len(agents))
@@ -302,8 +219,8 @@ func (l *look) sorted() fleet.Repos {
 	return l.seen
 }
 
-// missedGit notes that git was run, and whether there is no git program.
-func (l *look) missedGit(err error) {
+// ran notes that git was run, and whether there is no git program.
+func (l *look) ran(err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.asked = true

@@ -169,30 +169,113 @@ func TestHungGitBlindsOnlyItself(t *testing.T) {
 	}
 }
 
-func TestNoGitIsAbsent(t *testing.T) {
+// noGit is a reader without a program.
+func noGit() *sysgit.Reader { return sysgit.New(sysgit.Options{Binary: "no-such-git"}) }
+
+func TestNoGitIsAbsentOnlyWhereNothingIsMissed(t *testing.T) {
 	r := gittest.New(t)
-	p, err := git.New(git.Options{Repos: []string{r.Top}, Standing: nobody, Git: sysgit.New(sysgit.Options{Binary: "no-such-git"})})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := p.Look(t.Context()); !errors.Is(err, observe.ErrAbsent) {
-		t.Errorf("no git: %v", err)
+	stands := func(dirs ...string) func() []string { return func() []string { return dirs } }
+	for name, c := range map[string]struct {
+		o      git.Options
+		absent bool
+	}{
+		"nothing":                    {git.Options{}, true},
+		"nobody stands":              {git.Options{Discover: stands()}, true},
+		"a repository":               {git.Options{Repos: []string{r.Top}}, false},
+		"one that is not there":      {git.Options{Repos: []string{"/nonexistent/repo"}}, false},
+		"a glob that finds nothing":  {git.Options{Worktrees: []string{r.Dir + "/nothing-*"}}, false},
+		"only pinned":                {git.Options{Pinned: []string{r.Top}}, false},
+		"an agent in a repository":   {git.Options{Discover: stands(r.Top)}, false},
+		"an agent anywhere":          {git.Options{Discover: stands(r.Dir)}, false},
+		"configured and discovered":  {git.Options{Repos: []string{r.Top}, Discover: stands(r.Top)}, false},
+		"configured, only worktrees": {git.Options{Worktrees: []string{r.Top}}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c.o.Standing, c.o.Git = nobody, noGit()
+			p, err := git.New(c.o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			put, err := p.Look(t.Context())
+			if put != nil || err == nil || errors.Is(err, observe.ErrAbsent) != c.absent {
+				t.Fatalf("absent %v, want %v: %v", errors.Is(err, observe.ErrAbsent), c.absent, err)
+			}
+			b := observe.New(observe.Options{Probes: []observe.Probe{p}, Now: func() fleet.Instant { return fleet.Instant{Wall: time.Now()} }})
+			b.First(t.Context())
+			want := fleet.StatusUnknown
+			if c.absent {
+				want = fleet.StatusAbsent
+			}
+			if s := b.Snapshot(); s.Repos.Sight.Status != want {
+				t.Errorf("the part is %s (%s), want %s", s.Repos.Sight.Status, s.Repos.Sight.Why, want)
+			}
+		})
 	}
 }
 
+// A repository that was only discovered is not forgotten when git and the agent
+// in it go away at once; it is when a look with git sees that nothing is left.
+func TestGitGoesAway(t *testing.T) {
+	r := gittest.New(t)
+	real, err := exec.LookPath("git")
+	if err != nil {
+		t.Fatal(err)
+	}
+	bin := t.TempDir()
+	link := func() {
+		if err := os.Symlink(real, bin+"/git"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	link()
+	t.Setenv("PATH", bin)
+	stands := []string{r.Top}
+	p, err := git.New(git.Options{Standing: nobody, Discover: func() []string { return stands }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if seen := lookAgain(t, p); len(seen.Repos) != 1 {
+		t.Fatalf("seen %+v", seen)
+	}
+	stands = nil
+	os.Remove(bin + "/git")
+	for range 2 {
+		if put, err := p.Look(t.Context()); put != nil || err == nil || errors.Is(err, observe.ErrAbsent) {
+			t.Fatalf("git went away: %v", err)
+		}
+	}
+	link()
+	if seen := lookAgain(t, p); len(seen.Repos) != 0 {
+		t.Fatalf("seen %+v", seen)
+	}
+	os.Remove(bin + "/git")
+	if _, err := p.Look(t.Context()); !errors.Is(err, observe.ErrAbsent) {
+		t.Errorf("nothing is left: %v", err)
+	}
+}
+
+// A glob that matches too much is cut and named; the next one is still seen.
 func TestTooManyMatches(t *testing.T) {
 	dir := t.TempDir()
-	for i := range 2100 {
+	for i := range 5000 {
 		if err := os.Mkdir(filepath.Join(dir, fmt.Sprint(i)), 0o700); err != nil {
 			t.Fatal(err)
 		}
 	}
-	p, err := git.New(git.Options{Worktrees: []string{dir + "/*"}, Standing: nobody})
+	r := gittest.New(t)
+	top := r.Worktree("app-worktree-1")
+	p, err := git.New(git.Options{Repos: []string{dir + "/[0-8]*"}, Worktrees: []string{dir + "/*", r.Dir + "/*-worktree-*"}, Standing: nobody})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if put, err := p.Look(t.Context()); err == nil || put == nil || !strings.Contains(err.Error(), "2100 matches") {
-		t.Errorf("2100 matches: %v", err)
+	put, err := p.Look(t.Context())
+	if err == nil || put == nil || !strings.Contains(err.Error(), dir+`/*": 5000 matches, the first 2000 were`) || strings.Contains(err.Error(), "worktree") {
+		t.Fatalf("5000 matches: %v", err)
+	}
+	var s fleet.Snapshot
+	put(&s)
+	if w := worktree(t, s.Repos.Value, top); w.Owner != fleet.OwnerConfigured {
+		t.Errorf("%+v", w)
 	}
 }
 
@@ -279,5 +362,46 @@ func TestBadOptions(t *testing.T) {
 		if _, err := git.New(o); err == nil || !strings.Contains(err.Error(), "cannot read") {
 			t.Errorf("%+v: %v", o, err)
 		}
+	}
+}
+
+// Every path and glob that cannot be used is named with its key, all at once.
+func TestBadPlaces(t *testing.T) {
+	repos := []string{"/tmp/nope", "~/src/*", "[", "rel/path", "/srv/[", "~root/x", "", "/srv/**/x"}
+	_, err := git.New(git.Options{Home: "/home/x", Repos: repos, Worktrees: []string{"./w-*", "/tmp/[a-"}, Pinned: []string{"main", "/p/[]"}, Crashed: []string{"[x"}})
+	if err == nil {
+		t.Fatal("accepted")
+	}
+	for _, want := range []string{`"[" in repos`, `"rel/path" in repos`, `"/srv/[" in repos`, `"~root/x" in repos`, `"" in repos`, `"/srv/**/x" in repos`,
+		`"./w-*" in worktrees`, `"/tmp/[a-" in worktrees`, `"main" in pinned`, `"/p/[]" in pinned`, `"[x" in crashed`, "begins with / or ~/", "syntax error"} {
+		if !strings.Contains(err.Error(), want) {
+			t.Errorf("%v: does not say %s", err, want)
+		}
+	}
+	for _, fine := range []string{"/tmp/nope", "~/src"} {
+		if strings.Contains(err.Error(), fine) {
+			t.Errorf("%v: refuses %s", err, fine)
+		}
+	}
+	if _, err := git.New(git.Options{Pinned: []string{"~/x"}}); err == nil || !strings.Contains(err.Error(), "home") {
+		t.Errorf("no home: %v", err)
+	}
+}
+
+func TestHome(t *testing.T) {
+	r := gittest.New(t)
+	mine := r.Worktree("app-worktree-1")
+	repos := []string{"~/" + filepath.Base(r.Top) + "/"}
+	o := git.Options{Home: r.Dir, Repos: repos, Worktrees: []string{"~/*-worktree-*"}, Pinned: []string{"~/*"}, Standing: nobody}
+	seen := look(t, o)
+	if len(seen.Repos) != 1 || seen.Repos[0].Path != fleet.Path(r.Top) || !seen.Repos[0].Pinned || seen.Repos[0].Owner != fleet.OwnerConfigured {
+		t.Errorf("repos %+v", seen.Repos)
+	}
+	o.Repos = nil
+	if w := worktree(t, look(t, o), mine); w.Owner != fleet.OwnerConfigured {
+		t.Errorf("worktree %+v", w)
+	}
+	if !strings.HasPrefix(repos[0], "~/") {
+		t.Error("the caller's list was changed")
 	}
 }

@@ -190,6 +190,26 @@ func TestTooMany(t *testing.T) {
 	}
 }
 
+// A glob with too many files hides no lock of the next.
+func TestGlobsDoNotStarveEachOther(t *testing.T) {
+	dir := t.TempDir()
+	for i := range 5000 {
+		put(t, fmt.Sprintf("%s/%d.lock", dir, i), "1")
+	}
+	path := put(t, dir+"/z.pid", "1")
+	p, err := New(Options{Globs: []string{dir + "/*.lock", dir + "/z.pid"}, Holder: func(int) (proc.Holding, error) { return proc.Holding{}, proc.ErrGone }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	locks, err := look(t, p)
+	if err == nil || !strings.Contains(err.Error(), `/*.lock": 5000 files match`) || strings.Contains(err.Error(), "z.pid") {
+		t.Errorf("error %v", err)
+	}
+	if last := locks[len(locks)-1]; len(locks) != most+1 || last.Path != path || last.Holder.Or("") != fleet.HolderDead {
+		t.Errorf("%d locks, the last %+v", len(locks), last)
+	}
+}
+
 func TestNoGlobsIsAbsent(t *testing.T) {
 	p, err := New(Options{})
 	if err != nil {

@@ -140,3 +140,19 @@ func TestAbsentCancelledRefused(t *testing.T) {
 		t.Errorf("New = %v", err)
 	}
 }
+
+// A glob with too many files hides no file of the next.
+func TestGlobsDoNotStarveEachOther(t *testing.T) {
+	dir := t.TempDir()
+	for i := range most + 1 {
+		put(t, fmt.Sprintf("%s/%d.log", dir, i), "PHASE:x")
+	}
+	path := put(t, dir+"/z.txt", "PHASE:x")
+	seen, err := look(t, Options{Globs: []string{dir + "/*.log", dir + "/z.txt"}})
+	if err == nil || !strings.Contains(err.Error(), `/*.log": 2001 files match`) || strings.Contains(err.Error(), "z.txt") {
+		t.Errorf("error %v", err)
+	}
+	if len(seen) != most+1 || seen[most].Path != path {
+		t.Errorf("%d seen, not the last", len(seen))
+	}
+}

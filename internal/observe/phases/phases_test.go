@@ -3,6 +3,7 @@ package phases
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"strings"
 	"testing"
@@ -171,4 +172,20 @@ func FuzzPhase(f *testing.F) {
 			t.Errorf("path %q of %q", p.Path, path)
 		}
 	})
+}
+
+// A glob with too many files hides no file of the next.
+func TestGlobsDoNotStarveEachOther(t *testing.T) {
+	dir := t.TempDir()
+	for i := range most + 1 {
+		put(t, fmt.Sprintf("%s/%d.phase", dir, i), "PHASE:x")
+	}
+	path := put(t, dir+"/z.txt", "PHASE:x")
+	seen, err := look(t, Options{Globs: []string{dir + "/*.phase", dir + "/z.txt"}})
+	if err == nil || !strings.Contains(err.Error(), `/*.phase": 2001 files match`) || strings.Contains(err.Error(), "z.txt") {
+		t.Errorf("error %v", err)
+	}
+	if len(seen) != most+1 || seen[most].Path != path {
+		t.Errorf("%d seen, not the last", len(seen))
+	}
 }

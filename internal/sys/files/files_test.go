@@ -142,6 +142,57 @@ func TestFindAllCountsEachFileOnce(t *testing.T) {
 	}
 }
 
+// A glob that matches far too much hides nothing of the others.
+func TestGlobsDoNotStarveEachOther(t *testing.T) {
+	dir := t.TempDir()
+	for i := range 50 {
+		write(t, fmt.Sprintf("%s/%02d.lock", dir, i), "1")
+	}
+	write(t, dir+"/z.pid", "1")
+	globs := []string{dir + "/*.lock", dir + "/z.*"}
+	for i := range 5 { // together more than Globs times the maximum
+		globs = append(globs, fmt.Sprintf("%s/[%d-9]*", dir, i))
+	}
+	patterns, err := CompileAll(globs, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	paths, err := FindAll(context.Background(), patterns, 10)
+	if err == nil || strings.Contains(err.Error(), "z.*") {
+		t.Errorf("error %v", err)
+	}
+	for _, cut := range []string{`/*.lock": 50 files match, the first 6 were`, `/[4-9]*": 10 files match, the first 7 were`} {
+		if !strings.Contains(err.Error(), cut) {
+			t.Errorf("%v: does not say %s", err, cut)
+		}
+	}
+	for _, want := range []string{"00.lock", "05.lock", "10.lock", "20.lock", "30.lock", "40.lock", "46.lock", "z.pid"} {
+		if !slices.Contains(paths, dir+"/"+want) {
+			t.Errorf("%s is hidden: %v", want, paths)
+		}
+	}
+}
+
+// Nobody gets more than was wanted, nothing is left over that is wanted, and who
+// is cut gets as much as any other, but for the remainder of a division.
+func TestShares(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		counts := rapid.SliceOfN(rapid.IntRange(0, 50), 0, 8).Draw(t, "counts")
+		total := rapid.IntRange(0, 200).Draw(t, "total")
+		shares := Shares(counts, total)
+		got, want := 0, 0
+		for i, s := range shares {
+			got, want = got+s, want+counts[i]
+			if s < 0 || s > counts[i] || s < counts[i] && slices.Max(shares) > s+1 {
+				t.Fatalf("%d of %v: %v", total, counts, shares)
+			}
+		}
+		if got != min(want, total) {
+			t.Fatalf("%d of %v: %v", total, counts, shares)
+		}
+	})
+}
+
 func TestOpenRegularOpensNothingElse(t *testing.T) {
 	dir := t.TempDir()
 	file := write(t, dir+"/file", "1")
