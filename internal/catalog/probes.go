@@ -108,7 +108,7 @@ func newGit(w *World) (observe.Probe, error) {
 
 // git is the section [git], which the probe and three actions read.
 func (w *World) git() (gitprobe.Options, error) {
-	o := gitprobe.Options{Standing: w.standing, Discover: w.whereAgentsStand}
+	o := gitprobe.Options{Home: w.Config.Home, Standing: w.standing, Discover: w.whereAgentsStand}
 	return o, w.Config.Section("git", &o)
 }
 

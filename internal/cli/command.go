@@ -5,9 +5,9 @@ import (
 	"regexp"
 )
 
-// ours finds a command of ours in a text: at its beginning, or after a space, a
+// typed finds a command of ours in a text: at its beginning, or after a space, a
 // bracket or a backquote.
-var ours = regexp.MustCompile("(^|[\\s(`;])custos( |$)")
+var typed = regexp.MustCompile("(^|[\\s(`;])custos( |$)")
 
 // withConfig names the configuration in the commands of a text: typed as they
 // stand, they must speak of the fleet that they were printed for.
@@ -15,8 +15,8 @@ func withConfig(file, text string) string {
 	if file == "" {
 		return text
 	}
-	return ours.ReplaceAllStringFunc(text, func(s string) string {
-		m := ours.FindStringSubmatch(s)
+	return typed.ReplaceAllStringFunc(text, func(s string) string {
+		m := typed.FindStringSubmatch(s)
 		return m[1] + "custos --config " + quote(file) + m[2]
 	})
 }

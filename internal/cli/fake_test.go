@@ -30,6 +30,9 @@ type world struct {
 	home  string
 	taken map[string]fleet.Order
 	asked int
+	never bool               // no patrol yet: $NEVER
+	ended fleet.ResultStatus // of every action: $OUTCOME
+	hangs bool               // a patrol goes on until it is interrupted: $HANGS
 }
 
 // fake is a Daemon that serves the pass in the file $PASS (a txtar whose first
@@ -37,7 +40,8 @@ type world struct {
 func fake(getenv func(string) string) cli.Daemon {
 	frozen := func(c config.Config) string { return filepath.Join(c.StateDir, "frozen") }
 	options := func(c config.Config) (server.Options, error) {
-		w := &world{state: c.StateDir, home: getenv("HOME"), taken: map[string]fleet.Order{}}
+		w := &world{state: c.StateDir, home: getenv("HOME"), taken: map[string]fleet.Order{},
+			never: getenv("NEVER") != "", ended: fleet.ResultStatus(getenv("OUTCOME")), hangs: getenv("HANGS") != ""}
 		var err error
 		if file := getenv("PASS"); file != "" {
 			w.pass, err = passOf(file)
@@ -114,6 +118,9 @@ func (w *world) options() server.Options {
 
 func (w *world) status(context.Context) api.Status {
 	at := w.pass.Snapshot.At.Wall.UTC()
+	if w.never {
+		return api.Status{Version: "1.2.3", Mode: "observe", State: w.state, Notes: []string{}}
+	}
 	return api.Status{Version: "1.2.3", Mode: "observe", LastPatrol: &at, Patrols: 7, Firing: map[string]int{"P1": 1, "P2": 3}, State: w.state, Notes: []string{}}
 }
 
@@ -127,6 +134,16 @@ func (w *world) Look(context.Context, time.Duration) (fleet.Pass, error) {
 func (w *world) Patrol(ctx context.Context, o fleet.PatrolOrder) (fleet.Pass, error) {
 	p, err := w.Look(ctx, time.Minute)
 	p.Number = 8
+	if w.hangs {
+		fmt.Fprintln(os.Stderr, "patrolling")
+		<-ctx.Done()
+		return p, ctx.Err()
+	}
+	for i := range p.Results {
+		if w.ended != "" {
+			p.Results[i].Status = w.ended
+		}
+	}
 	if !o.Apply {
 		p.Results = nil
 	}
@@ -141,6 +158,9 @@ func (w *world) Judge(_ context.Context, r fleet.Recording) (fleet.Pass, error) 
 
 func (w *world) Alerts(_ context.Context, all bool) ([]fleet.Alert, error) {
 	var out []fleet.Alert
+	if w.never {
+		return nil, nil
+	}
 	for _, a := range w.pass.Assessment.Alerts {
 		if all || a.Status != fleet.AlertResolved {
 			out = append(out, a)
@@ -166,6 +186,9 @@ func (w *world) Events(_ context.Context, f server.EventFilter) ([]fleet.Event, 
 }
 
 func (w *world) Journal(_ context.Context, day string) (api.Journal, error) {
+	if w.never {
+		return api.Journal{}, fmt.Errorf("cannot read the journal: %w", fs.ErrNotExist)
+	}
 	if day != "" && day != "2026-11-20" {
 		return api.Journal{}, fmt.Errorf("cannot read the journal of %s: %w", day, fs.ErrNotExist)
 	}

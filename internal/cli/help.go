@@ -38,7 +38,8 @@ func everything() []topic {
 	}
 }
 
-const exitCodes = `Exit codes: 0 well · 1 alerts at or above --fail-on, or patrol --apply with an action that failed · 2 bad use or input · 3 could not look`
+const exitCodes = `Exit codes: 0 well · 1 alerts at or above --fail-on, or an action of
+patrol --apply failed · 2 bad use or input · 3 could not look`
 
 func (a *app) setHelp(root *cobra.Command) {
 	help := &cobra.Command{

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/spf13/cobra"
 
+	"custos/internal/api"
 	"custos/internal/daemon"
 )
 
@@ -169,6 +170,52 @@ func TestSectionsAreDocumented(t *testing.T) {
 		name, _, _ = strings.Cut(strings.TrimSuffix(name, "]`"), ".")
 		if ok && !slices.Contains(known, name) {
 			t.Errorf("docs/config.md documents [%s], which is no section", name)
+		}
+	}
+}
+
+// The commands of a text name the configuration; the words of a program do not.
+func TestWithConfig(t *testing.T) {
+	for in, want := range map[string]string{
+		"custos":                        "custos --config '/a b'",
+		"custos why 3":                  "custos --config '/a b' why 3",
+		"tmux -p | custos explain":      "tmux -p | custos --config '/a b' explain",
+		"custos journal; custos feed":   "custos --config '/a b' journal; custos --config '/a b' feed",
+		"custos-hook claude /x/custos ": "custos-hook claude /x/custos ",
+	} {
+		if got := withConfig("/a b", in); got != want {
+			t.Errorf("%q became %q, want %q", in, got, want)
+		}
+		if got := withConfig("", in); got != in {
+			t.Errorf("without --config %q became %q", in, got)
+		}
+	}
+	in := "{\n  \"command\": \"custos why \\\"x\\\"\",\n  \"text\": \"custos why\"\n}"
+	want := "{\n  \"command\": \"custos --config c.toml why \\\"x\\\"\",\n  \"text\": \"custos why\"\n}"
+	if got := string(addressed("c.toml", []byte(in))); got != want {
+		t.Errorf("addressed = %s", got)
+	}
+}
+
+// Whatever stands beside it, thirty columns of a reason can be read.
+func TestReasonIsKept(t *testing.T) {
+	var out bytes.Buffer
+	p := &page{out: &out, width: 100}
+	reason := "its session is gone and nobody knows why it went"
+	lookAgents(p, api.FirstLook{Agents: []api.AgentRow{{Name: "a-rather-long-name-of-an-agent", Kind: "claude", State: "rate_limited", Since: "50h0m0s", Source: "process+screen",
+		Role: "builder", Task: "something-that-is-long", CWD: "/home/me/some/very/long/path/to/a/worktree", Reason: reason}}})
+	yes := false
+	lookWorktrees(p, api.FirstLook{Worktrees: []api.Worktree{{Path: strings.Repeat("/folder", 12), Removable: &yes, WhyNot: []string{reason},
+		Fills: []api.Fill{{What: "node_modules", Bytes: 5e9}, {What: "target/debug", Bytes: 4e9}}}}})
+	if err := p.flush(); err != nil {
+		t.Fatal(err)
+	}
+	if n := strings.Count(out.String(), reason[:25]); n != 2 {
+		t.Errorf("%d reasons can be read:\n%s", n, out.String())
+	}
+	for _, line := range strings.Split(out.String(), "\n") {
+		if runes(line) > 100 {
+			t.Errorf("%d columns: %s", runes(line), line)
 		}
 	}
 }

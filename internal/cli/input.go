@@ -2,7 +2,7 @@ package cli
 
 import (
 	"context"
-	"io"
+	"errors"
 	"io/fs"
 	"os"
 
@@ -28,7 +28,7 @@ func (a *app) input(file, what string, limit int64) ([]byte, error) {
 		}
 		return config.ReadFile(file, limit)
 	})
-	if err == context.Canceled {
+	if errors.Is(err, context.Canceled) {
 		return nil, err
 	}
 	if err != nil {
@@ -47,7 +47,7 @@ func (a *app) standardInput(limit int64) ([]byte, error) {
 		}
 		m := info.Mode()
 		if !m.IsRegular() && m&(fs.ModeNamedPipe|fs.ModeSocket) == 0 && !term.IsTerminal(int(f.Fd())) {
-			return nil, usage("the standard input is no file and no pipe")
+			return nil, errors.New("the standard input is no file and no pipe")
 		}
 	}
 	return config.ReadAll(a.Stdin, "the standard input", limit)

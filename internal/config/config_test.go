@@ -78,7 +78,7 @@ func TestNoHomeNoNamedFile(t *testing.T) {
 	if home, err := Home(nothing, nil); err == nil && !filepath.IsAbs(home) {
 		t.Errorf("the machine's own home is %q", home)
 	}
-	_, err := Load(Options{File: "/nowhere/x.toml", Getenv: func(string) string { return "/h" }})
+	_, err = Load(Options{File: "/nowhere/x.toml", Getenv: func(string) string { return "/h" }})
 	if !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), "/nowhere/x.toml") {
 		t.Errorf("a named file that is missing: %v", err)
 	}

@@ -68,6 +68,7 @@ func (s *terminal) paste(t *testing.T, text string) {
 	t.Helper()
 	s.must(t, "set-buffer", "-b", "n", "--", text)
 	s.must(t, "paste-buffer", "-d", "-p", "-r", "-b", "n")
+	time.Sleep(150 * time.Millisecond) // gemini takes a key right behind a paste for a part of it
 }
 
 // keys presses keys, one after the other as fast as a person may: two Escapes at

@@ -319,7 +319,9 @@ func isStartedAnew(t *testing.T, w *rulesTown, c *ruleCase, _ api.AgentRow) {
 func (w *rulesTown) untilAnew(t *testing.T, c *ruleCase) {
 	t.Helper()
 	var a api.AgentRow
-	w.until(t, func() string { return fmt.Sprintf("it was process %d and is %+v; done: %v", c.pid, a, w.done(t, c.name)) }, func() bool {
+	w.until(t, func() string {
+		return fmt.Sprintf("it was process %d and is %+v; done: %v", c.pid, a, w.done(t, c.name))
+	}, func() bool {
 		a = w.row(t, c.name)
 		return a.PID != 0 && a.PID != c.pid
 	})
