@@ -135,7 +135,6 @@ func (w *world) Patrol(ctx context.Context, o fleet.PatrolOrder) (fleet.Pass, er
 	p, err := w.Look(ctx, time.Minute)
 	p.Number = 8
 	if w.hangs {
-		fmt.Fprintln(os.Stderr, "patrolling")
 		<-ctx.Done()
 		return p, ctx.Err()
 	}

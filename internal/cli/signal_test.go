@@ -4,11 +4,13 @@ import (
 	"bytes"
 	"context"
 	"io"
+	"net/http"
 	"os"
 	"strings"
 	"testing"
 
 	"custos/internal/cli"
+	"custos/internal/config"
 )
 
 // reader blocks for ever, and tells when it is read.
@@ -30,7 +32,7 @@ func TestInterruptedReading(t *testing.T) {
 				cancel()
 			}()
 			var out bytes.Buffer
-			code := runWith(ctx, t, in, &out, nil, args...)
+			code := runWith(ctx, t, in, &out, fake, nil, args...)
 			if code != 3 || !strings.Contains(out.String(), "interrupted") {
 				t.Errorf("ended with %d: %s", code, out.String())
 			}
@@ -41,9 +43,20 @@ func TestInterruptedReading(t *testing.T) {
 // A patrol that was not waited for says what is known of it.
 func TestInterruptedPatrol(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
+	during := func(getenv func(string) string) cli.Daemon { // the signal comes when it patrols
+		d := fake(getenv)
+		local := d.Local
+		d.Local = func(c context.Context, conf config.Config) (http.Handler, func() error, error) {
+			h, closer, err := local(c, conf)
+			return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				cancel()
+				h.ServeHTTP(w, r)
+			}), closer, err
+		}
+		return d
+	}
 	var out bytes.Buffer
-	code := runWith(ctx, t, strings.NewReader(""), &out, map[string]string{"HANGS": "1"}, "patrol", "--config", "c.toml", "--apply")
+	code := runWith(ctx, t, strings.NewReader(""), &out, during, map[string]string{"HANGS": "1"}, "patrol", "--config", "c.toml", "--apply")
 	for _, want := range []string{"interrupted: what was begun goes on or is taken up by the next patrol", "custos --config c.toml journal; custos --config c.toml feed"} {
 		if code != 3 || !strings.Contains(out.String(), want) {
 			t.Errorf("ended with %d, without %q: %s", code, want, out.String())
@@ -51,7 +64,7 @@ func TestInterruptedPatrol(t *testing.T) {
 	}
 }
 
-func runWith(ctx context.Context, t *testing.T, in io.Reader, out io.Writer, vars map[string]string, args ...string) int {
+func runWith(ctx context.Context, t *testing.T, in io.Reader, out io.Writer, daemon func(func(string) string) cli.Daemon, vars map[string]string, args ...string) int {
 	t.Helper()
 	dir := t.TempDir()
 	t.Chdir(dir)
@@ -64,5 +77,5 @@ func runWith(ctx context.Context, t *testing.T, in io.Reader, out io.Writer, var
 		}
 		return vars[k]
 	}
-	return cli.Run(ctx, cli.Env{Args: args, Stdin: in, Stdout: out, Stderr: out, Getenv: getenv, Width: 100, Daemon: fake(getenv)})
+	return cli.Run(ctx, cli.Env{Args: args, Stdin: in, Stdout: out, Stderr: out, Getenv: getenv, Width: 100, Daemon: daemon(getenv)})
 }

@@ -202,12 +202,12 @@ type town struct {
 
 	book    book
 	custos  *custos
-	acting  map[string]string        // agent: what is being done to it
-	held    map[string]time.Duration // a person stopped it then, and nobody started it since
-	ordered map[string]time.Duration // order: when it was given
-	ends    map[string]*end          // by instance
-	gaveUp  map[string]bool          // agents that have failed, and were not tried since
-	looping map[string]int           // how often people were told of that
+	acting  map[string]string // agent: what is being done to it
+	held    map[string]int    // a person stopped it, with the order of this number (0: otherwise), and did not start it since
+	ordered map[string]int    // order: its number
+	ends    map[string]*end   // by instance
+	gaveUp  map[string]bool   // agents that have failed, and were not tried since
+	looping map[string]int    // how often people were told of that
 	// disturbed are agents that a person, or a sleep of the machine, interfered with.
 	disturbed map[string]bool
 	faults    int
@@ -221,7 +221,7 @@ type end struct {
 
 func newTown(t *testing.T, set *rules.Set, seed uint64, seen *tally) *town {
 	w := &town{t: t, set: set, seed: seed, seen: seen, begun: time.Now(), rng: rand.New(rand.NewPCG(seed, 1)), pids: 100,
-		truth: map[string]glimpse{}, acting: map[string]string{}, held: map[string]time.Duration{}, ordered: map[string]time.Duration{},
+		truth: map[string]glimpse{}, acting: map[string]string{}, held: map[string]int{}, ordered: map[string]int{},
 		ends: map[string]*end{}, gaveUp: map[string]bool{}, looping: map[string]int{}, disturbed: map[string]bool{}, book: newBook()}
 	w.slept = time.Hour // it was up before
 	for i := range 30 {
@@ -455,7 +455,7 @@ func (w *town) mishap(r *resident, age time.Duration) {
 		w.die(r, status(0))
 	case r.owner == fleet.OwnerCustos && !r.fragile && w.once(9000): // Ctrl-C, or its terminal is closed
 		w.die(r, signal(1+w.rng.IntN(2)))
-		w.held[r.name] = w.awake()
+		w.held[r.name] = 0
 	}
 }
 
@@ -517,14 +517,16 @@ func (w *town) person() {
 	switch w.rng.IntN(12) {
 	case 0, 1:
 		o.Do = fleet.OrderStop
-		if r.owner != fleet.OwnerForeign && w.once(2) {
-			w.held[r.name] = w.awake()
-		} else {
+		if r.owner == fleet.OwnerForeign || w.once(2) {
 			o.Do = fleet.OrderBackup
 		}
 	case 2, 3:
 		o.Do = fleet.OrderRecover
 		delete(w.held, r.name)
+		if r.owner != fleet.OwnerForeign && w.once(3) { // and thinks better of it
+			w.order(o)
+			o.Do = fleet.OrderStop
+		}
 	case 4:
 		o.Do, o.Agent = fleet.OrderSpawn, fmt.Sprintf("n%02d", w.rng.IntN(8))
 		o.Spawn = &fleet.Registration{Name: o.Agent, Kind: "claude", Where: fleet.WhereHeadless, Argv: []string{"claude"}, Dir: "/w/" + o.Agent}
@@ -549,7 +551,10 @@ func (w *town) order(o fleet.Order) {
 		w.fault("a lawful order was not taken: %v", err)
 		return
 	}
-	w.ordered[o.ID] = w.awake()
+	w.ordered[o.ID] = w.orders
+	if o.Do == fleet.OrderStop {
+		w.held[o.Agent] = w.orders
+	}
 	if slices.Contains([]fleet.OrderDo{fleet.OrderStop, fleet.OrderRecover, fleet.OrderPause, fleet.OrderResume}, o.Do) {
 		w.disturbed[o.Agent] = true
 		for _, e := range w.ends {
@@ -1288,7 +1293,7 @@ func (w *town) checkHeld(a fleet.Action) {
 	}
 	at, held := w.held[a.Subject.Name]
 	if held && (!fleet.IsPerson(a.By) || w.ordered[a.Order] < at) {
-		w.fault("%s on %s for %s by %q, which a person stopped at %s", a.Do, a.Subject, a.For, a.By, at)
+		w.fault("%s on %s for %s by %q, which a person stopped (order %d)", a.Do, a.Subject, a.For, a.By, at)
 	}
 }
 

@@ -19,8 +19,8 @@ import (
 // reserve is what must stay free beside an archive: 64 MiB.
 const reserve = 64 << 20
 
-// pack writes the head into the archive, in place of an older one of ours, or
-// says why it is dropped instead.
+// pack writes the head into the archive, after older ones moved aside, or says
+// why it is dropped instead.
 func (r *run) pack(ctx context.Context) error {
 	free, err := r.x.o.Room(r.path)
 	if err != nil {
@@ -43,10 +43,10 @@ func (r *run) pack(ctx context.Context) error {
 	return nil
 }
 
-// write makes the archive whole under another name, and renames it when it is
-// on disk. What was begun is taken away again.
+// write makes the archive whole under another name. Only when it is on disk
+// the older ones move aside, and it is renamed. What was begun is taken away again.
 func (r *run) write(ctx context.Context) error {
-	name := filepath.Join(filepath.Dir(r.path), ".custos-packing-"+filepath.Base(r.path))
+	name := packingName(r.path)
 	if err := os.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err // left by a crash, and not to be taken away
 	}
@@ -68,6 +68,9 @@ func (r *run) write(ctx context.Context) error {
 		}
 	}
 	if err := tmp.Sync(); err != nil {
+		return err
+	}
+	if err := shift(r.path); err != nil {
 		return err
 	}
 	if err := os.Rename(name, archiveName(r.path)); err != nil {

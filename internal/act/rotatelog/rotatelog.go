@@ -42,6 +42,10 @@ type Options struct {
 	// Keep is how much of the end stays in the log, at most half of Limit.
 	// Default "1MiB".
 	Keep string `toml:"keep"`
+	// Archives is how many older archives stay beside the newest, LOG.custos.gz:
+	// LOG.custos.1.gz (the one before it) up to this number, from 1 to 20. What is
+	// older is removed when a rotation is through, and its result says so. Default 3.
+	Archives int `toml:"archives"`
 
 	// Room says how many bytes are free beside a path; default: of the file
 	// system, to an ordinary user.
@@ -54,11 +58,15 @@ type Options struct {
 type Action struct {
 	o           Options
 	limit, keep int64
+	archives    int
 }
 
 // New checks the options.
 func New(o Options) (*Action, error) {
-	x := &Action{o: o, limit: 2 << 20, keep: 1 << 20}
+	x := &Action{o: o, limit: 2 << 20, keep: 1 << 20, archives: 3}
+	if o.Archives != 0 {
+		x.archives = o.Archives
+	}
 	var limit, keep error
 	if o.Limit != "" {
 		x.limit, limit = parseBytes(o.Limit)
@@ -69,6 +77,9 @@ func New(o Options) (*Action, error) {
 	err := errors.Join(limit, keep)
 	if err == nil && x.keep > x.limit/2 {
 		err = fmt.Errorf("keep = %q is more than half of the limit", o.Keep)
+	}
+	if err == nil && (x.archives < 1 || x.archives > 20) {
+		err = fmt.Errorf("archives = %d: want a number from 1 to 20", o.Archives)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("cannot set up rotate-log: %w", err)
@@ -95,12 +106,19 @@ func (x *Action) Commands(a fleet.Action) []fleet.Command {
 	}
 	path := a.Target.Log.Path
 	keep := fmt.Sprint(x.keep)
-	return []fleet.Command{
-		{Argv: []string{"sh", "-c", `head -c -"$1" "$2" | gzip > "$3"`, "sh", keep, path, archiveName(path)},
-			Note: "only when there is room for it; else the head is dropped"},
-		{Argv: []string{"fallocate", "--collapse-range", "--offset", "0", "--length", "HEAD", path},
-			Note: "in one step, up to a whole line; where the file system cannot, the tail is copied to the front and the rest truncated"},
+	packing := fleet.Path(packingName(fleet.RawPath(path)))
+	cmds := []fleet.Command{{Argv: []string{"sh", "-c", `head -c -"$1" "$2" | gzip > "$3"`, "sh", keep, path, packing},
+		Note: "only when there is room for it; else no archive is made, the head is dropped and its lines are gone"}}
+	for n := x.archives; n >= 0; n-- {
+		cmds = append(cmds, fleet.Command{Argv: []string{"mv", "-n", olderName(path, n), olderName(path, n+1)},
+			Note: "older archives move aside, up to the first free number"})
 	}
+	return append(cmds,
+		fleet.Command{Argv: []string{"mv", packing, archiveName(path)}},
+		fleet.Command{Argv: []string{"fallocate", "--collapse-range", "--offset", "0", "--length", "HEAD", path},
+			Note: "in one step, up to a whole line; where the file system cannot, the tail is copied to the front and the rest truncated"},
+		fleet.Command{Argv: []string{"rm", olderName(path, x.archives+1)},
+			Note: fmt.Sprintf("the oldest archive, when there are more than %d beside the newest; the result says so", x.archives)})
 }
 
 func archiveName(path string) string { return path + ".custos.gz" }

@@ -50,7 +50,12 @@ func read(t testing.TB, path string) []byte {
 // head unpacks the archive of a log.
 func head(t testing.TB, path string) []byte {
 	t.Helper()
-	z, err := gzip.NewReader(bytes.NewReader(read(t, archiveName(path))))
+	return unpack(t, archiveName(path))
+}
+
+func unpack(t testing.TB, name string) []byte {
+	t.Helper()
+	z, err := gzip.NewReader(bytes.NewReader(read(t, name)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -410,7 +415,7 @@ func TestReplacedAfterPrepare(t *testing.T) {
 }
 
 func TestNewRefuses(t *testing.T) {
-	for _, o := range []Options{{Limit: "big"}, {Keep: "-1"}, {Limit: "1MiB", Keep: "1MiB"}, {Limit: "0"}, {Limit: "99999999999GiB"}} {
+	for _, o := range []Options{{Limit: "big"}, {Keep: "-1"}, {Limit: "1MiB", Keep: "1MiB"}, {Limit: "0"}, {Archives: -1}, {Archives: 21}, {Limit: "99999999999GiB"}} {
 		if _, err := New(o); err == nil {
 			t.Errorf("New(%+v) succeeded", o)
 		}

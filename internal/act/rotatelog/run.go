@@ -16,14 +16,15 @@ import (
 )
 
 type run struct {
-	x      *Action
-	id     string // of the action: an archive of the same one is not made twice
-	path   string
-	f      *os.File
-	before files.Info
-	cut    int64  // bytes that go
-	packed bool   // they are in the archive
-	why    string // they are not
+	x       *Action
+	id      string // of the action: an archive of the same one is not made twice
+	path    string
+	f       *os.File
+	before  files.Info
+	cut     int64  // bytes that go
+	packed  bool   // they are in the archive
+	why     string // they are not
+	trimmed string // what became of archives beyond those to be kept
 }
 
 // Do implements act.Run. Nothing is cut before the archive is on disk under
@@ -44,6 +45,17 @@ func (r *run) Do(ctx context.Context) error {
 			return err
 		}
 	}
+	if err := r.shorten(); err != nil {
+		return err
+	}
+	if r.packed {
+		r.trimmed = trim(r.path, r.x.archives)
+	}
+	return nil
+}
+
+// shorten takes the head out of the log.
+func (r *run) shorten() error {
 	if !r.x.o.NoCollapse {
 		err := collapse(r.f, r.cut)
 		if !errors.Is(err, unix.EOPNOTSUPP) && !errors.Is(err, unix.EINVAL) && !errors.Is(err, unix.ENOSYS) {
@@ -134,14 +146,14 @@ func (r *run) Verify(context.Context) (string, error) {
 		return "", fmt.Errorf("cannot show that it worked: the log has %s, and takes %s on disk", size(now.Size), size(now.Blocks))
 	}
 	if !r.packed {
-		return fmt.Sprintf("log cut from %s to %s, %s freed; the head was dropped: %s", size(r.before.Size), size(now.Size), size(freed), r.why), nil
+		return fmt.Sprintf("log cut from %s to %s, %s freed; no archive was made and the head was dropped, its lines are gone: %s", size(r.before.Size), size(now.Size), size(freed), r.why), nil
 	}
 	archive, err := files.Lstat(archiveName(r.path))
 	if err != nil {
 		return "", fmt.Errorf("cannot find the archive of the log's head: %w", err)
 	}
-	return fmt.Sprintf("log cut from %s to %s, %s freed; its head is in %s", size(r.before.Size), size(now.Size),
-		size(freed-archive.Blocks), fleet.Path(archiveName(r.path))), nil
+	return fmt.Sprintf("log cut from %s to %s, %s freed; its head is in %s%s", size(r.before.Size), size(now.Size),
+		size(freed-archive.Blocks), fleet.Path(archiveName(r.path)), r.trimmed), nil
 }
 
 // Close implements act.Run.

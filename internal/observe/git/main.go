@@ -2,6 +2,7 @@ package git
 
 import (
 	"context"
+	"errors"
 	"path/filepath"
 	"time"
 
@@ -19,7 +20,11 @@ func (l *look) main(ctx context.Context, f seed) (fleet.Repo, []sysgit.Target) {
 	}
 	list, err := l.p.o.Git.Worktrees(ctx, f.place.Common)
 	l.ran(err)
-	if err != nil || len(list) == 0 {
+	if err == nil && len(list) == 0 {
+		err = errors.New("git lists no worktree, not even the main one")
+	}
+	if err != nil {
+		l.unlist(r.Path, err)
 		blind(&r, err)
 		return r, nil
 	}

@@ -40,7 +40,8 @@ type Probe struct {
 	cache *cache
 
 	mu   sync.Mutex
-	knew bool // the last look that went well saw a repository
+	knew bool        // the last look that went well saw a repository
+	last fleet.Repos // what it saw
 }
 
 // New returns the probe. It fails when a duration cannot be read, and names
@@ -107,6 +108,7 @@ func (p *Probe) Look(ctx context.Context) (observe.Put, error) {
 		return nil, err
 	}
 	p.cache.forget(l.used)
+	p.recall(l)
 	seen := l.sorted()
 	p.remember(seen)
 	return func(s *fleet.Snapshot) { s.Repos.Value = seen }, overflow
@@ -123,7 +125,14 @@ func (p *Probe) agents() []string {
 func (p *Probe) remember(seen fleet.Repos) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.knew = len(seen.Repos) > 0
+	p.knew, p.last = len(seen.Repos) > 0, seen
+}
+
+// recall adds to a look what was known of repositories that it could not list.
+func (p *Probe) recall(l *look) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	l.hold(&l.seen, p.last)
 }
 
 // withoutGit is the error of a look that found no git program. It is ErrAbsent
@@ -162,11 +171,12 @@ type look struct {
 	rowsErr error
 	slots   chan struct{}
 
-	mu    sync.Mutex
-	seen  fleet.Repos
-	used  []string // cache keys asked for
-	asked bool     // git was run for at least one repository
-	noGit bool
+	mu       sync.Mutex
+	seen     fleet.Repos
+	used     []string // cache keys asked for
+	asked    bool     // git was run for at least one repository
+	noGit    bool
+	unlisted map[string]error // repositories whose worktrees cannot be listed now
 }
 
 // turn runs f when one of the few slots is free.

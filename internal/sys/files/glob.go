@@ -8,16 +8,17 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 )
 
-// ownPrefix and ownSuffix mark what Custos itself put beside a file; no
-// pattern ever finds such a file.
-const (
-	ownPrefix = ".custos-"
-	ownSuffix = ".custos.gz"
-)
+// ownPrefix and ownSuffix mark what Custos itself put beside a file (what was set
+// aside, archives of logs: .custos.gz, .custos.1.gz); no pattern ever finds such
+// a file.
+const ownPrefix = ".custos-"
+
+var ownSuffix = regexp.MustCompile(`\.custos(\.[0-9]+)?\.gz$`)
 
 // Found is what a pattern matched.
 type Found struct {
@@ -207,7 +208,7 @@ func matches(part string, e fs.DirEntry) bool {
 
 func isOwn(path string) bool {
 	name := filepath.Base(path)
-	return strings.HasPrefix(name, ownPrefix) || strings.HasSuffix(name, ownSuffix)
+	return strings.HasPrefix(name, ownPrefix) || ownSuffix.MatchString(name)
 }
 
 // Globs is how many times the maximum of one glob all globs may match together.
