@@ -5,7 +5,7 @@ GOFLAGS_BUILD = -trimpath -ldflags '-s -w -X main.version=$(VERSION)'
 HISTORIES ?= 10000
 
 .DEFAULT_GOAL := help
-.PHONY: help run build test deps check unit bench soak fuzz conformance docs lint clean
+.PHONY: help run build test deps check unit bench soak fuzz conformance town docs lint clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -33,6 +33,9 @@ bench: ## the numbers of docs/performance.md
 
 soak: ## 100 000 random histories through the pure core
 	@CUSTOS_HISTORIES=100000 go test -timeout 6h -run 'Histor|Propert' ./internal/decide ./internal/assess ./internal/loop
+
+town: ## every agent rule on real, scripted agents: four minutes
+	@CUSTOS_TOWN=1 go test -timeout 20m -v -run TestRules ./internal/daemon
 
 FUZZTIME ?= 60s
 fuzz: ## every fuzz target for FUZZTIME each

@@ -77,9 +77,6 @@ func askRestart(r *request) *refusal {
 		return nil
 	case fleet.RestartOnFailure:
 		exit := exitOf(r.reg, r.wish.Target.Agent)
-		if exit != nil && exit.Asked == fleet.ByCustos {
-			return nil // Custos ended it for want of life: that is a failure
-		}
 		if exit != nil && !exit.Failed() || exit == nil && r.wish.Target.Agent.State == fleet.StateFinished {
 			return &refusal{why: "it ended well, and is restarted only after a failure"}
 		}

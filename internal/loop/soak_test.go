@@ -211,6 +211,7 @@ type town struct {
 	// disturbed are agents that a person, or a sleep of the machine, interfered with.
 	disturbed map[string]bool
 	faults    int
+	spun      int // passes at the very same instant
 }
 
 // end is how an agent of ours died without being asked to.
@@ -1102,6 +1103,9 @@ func (c *custos) Commit(_ context.Context, turn fleet.Turn) error {
 	if c.isDead() {
 		return settledError{}
 	}
+	if w.spins(turn) {
+		return errors.New("the loop spins")
+	}
 	for _, r := range turn.Registrations {
 		if w.book.regs[r.Name].Revision != r.Revision {
 			return errors.New("it was changed meanwhile")
@@ -1110,6 +1114,18 @@ func (c *custos) Commit(_ context.Context, turn fleet.Turn) error {
 	w.check(turn)
 	w.write(turn)
 	return nil
+}
+
+// spins says whether pass follows upon pass without any time between them, as
+// when an action is refused at once, wakes the loop, and is planned again.
+func (w *town) spins(turn fleet.Turn) bool {
+	if w.spun++; turn.At != w.book.newest {
+		w.spun = 0
+	}
+	if w.spun == 100 {
+		w.fault("100 passes at one instant, the last one with %d actions: %v", len(turn.Plan.Actions), turn.Plan.Actions)
+	}
+	return w.spun >= 100
 }
 
 func (w *town) write(turn fleet.Turn) {
