@@ -31,7 +31,8 @@ unit: ## every test, with the race detector
 bench: ## the numbers of docs/performance.md
 	@go test -run '^$$' -bench . -benchmem ./internal/...
 
-soak: ## 100 000 random histories through the pure core
+soak: ## 100 000 random histories through the pure core, and 60 towns of half an hour
+	@CUSTOS_SOAKS=60 CUSTOS_SEED=$$(date +%s) go test -timeout 2h -run TestSoak ./internal/loop
 	@CUSTOS_HISTORIES=100000 go test -timeout 6h -run 'Histor|Propert' ./internal/decide ./internal/assess ./internal/loop
 
 town: ## every agent rule on real, scripted agents: four minutes

@@ -239,7 +239,8 @@ func TestSignalsOfTheShimStayItsOwn(t *testing.T) {
 	}
 	for line := range strings.Lines(string(status)) {
 		if key, value, _ := strings.Cut(line, ":"); key == "SigIgn" || key == "SigBlk" {
-			if n, err := strconv.ParseUint(strings.TrimSpace(value), 16, 64); err != nil || n != 0 {
+			if n, err := strconv.ParseUint(strings.TrimSpace(value), 16, 64); err != nil || n&0x7fffffff != 0 {
+				// Real-time signals are whoever started the tests' own: libc keeps two of them.
 				t.Errorf("the agent began with %s", line)
 			}
 		}
