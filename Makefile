@@ -5,7 +5,7 @@ GOFLAGS_BUILD = -trimpath -ldflags '-s -w -X main.version=$(VERSION)'
 HISTORIES ?= 10000
 
 .DEFAULT_GOAL := help
-.PHONY: help run build test deps check unit bench soak fuzz conformance town docs lint clean
+.PHONY: help run build test deps check unit reader bench soak fuzz conformance town docs lint clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -16,7 +16,7 @@ run: build ## build, then take the first look at this machine (changes nothing)
 build: ## build the static binaries: custos, and what it puts around agents
 	@CGO_ENABLED=0 go build $(GOFLAGS_BUILD) -o bin/ ./cmd/custos ./cmd/custos-shim ./cmd/custos-hook
 
-test: deps check unit ## install what the tests need, then run everything
+test: deps check unit reader ## install what the tests need, then run everything
 
 deps: ## install tmux, git and a C compiler (for -race) from Debian, or say what is missing
 	@./scripts/deps tmux git gcc:gcc
@@ -28,15 +28,20 @@ check: ## formatting and go vet
 unit: ## every test, with the race detector
 	@CUSTOS_HISTORIES=$(HISTORIES) go test -race -timeout 45m ./...
 
-bench: ## the numbers of docs/performance.md
-	@go test -run '^$$' -bench . -benchmem ./internal/...
+reader: ## fuzz the reader of formulas for a minute: they are other people's files
+	@go test -run '^$$' -fuzz '^FuzzParse$$' -fuzztime 60s ./internal/formula
 
-soak: ## 100 000 random histories through the pure core, and 60 towns of half an hour
+bench: ## the numbers of docs/performance.md
+	@go test -timeout 30m -run '^$$' -bench . -benchmem ./internal/...
+
+soak: HISTORIES := $(if $(filter file,$(origin HISTORIES)),1000000,$(HISTORIES))
+soak: ## HISTORIES (1 000 000) random histories through the pure core, and 60 towns of half an hour
 	@CUSTOS_SOAKS=60 CUSTOS_SEED=$$(date +%s) go test -timeout 2h -run TestSoak ./internal/loop
-	@CUSTOS_HISTORIES=100000 go test -timeout 6h -run 'Histor|Propert' ./internal/decide ./internal/assess ./internal/loop
+	@CUSTOS_HISTORIES=$(HISTORIES) go test -timeout 24h -run 'Histor|Propert' ./internal/decide ./internal/assess ./internal/loop
 
 town: ## every agent rule on real, scripted agents: four minutes
-	@CUSTOS_TOWN=1 go test -timeout 20m -v -run TestRules ./internal/daemon
+	@CUSTOS_TOWN=1 go test -timeout 20m -count=1 -v -run 'TestRules|TestFormulaKilled' ./internal/daemon
+	@CUSTOS_TOWN=1 go test -timeout 20m -count=1 -run 'Day|Ambiguous' ./internal/loop
 
 FUZZTIME ?= 60s
 fuzz: ## every fuzz target for FUZZTIME each

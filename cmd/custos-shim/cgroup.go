@@ -57,10 +57,15 @@ func (p *place) make(o options) {
 		return
 	}
 	p.folder, p.path = folder, path
-	if o.memoryMax == 0 {
-		return
+	if o.memoryMax > 0 {
+		p.limit(o.memoryMax)
 	}
-	err = write(filepath.Join(path, "memory.max"), strconv.FormatInt(o.memoryMax, 10))
+}
+
+// limit caps the memory of the agent's cgroup, in bytes, and keeps it out of
+// swap: what does not fit would go on there, and make everybody slow.
+func (p *place) limit(bytes int64) {
+	err := write(filepath.Join(p.path, "memory.max"), strconv.FormatInt(bytes, 10))
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		p.why = "the memory controller is not delegated"
@@ -68,6 +73,10 @@ func (p *place) make(o options) {
 		p.why = "cannot set memory.max: " + err.Error()
 	default:
 		p.cap, p.why = "cgroup", ""
+		err = write(filepath.Join(p.path, "memory.swap.max"), "0")
+		if err != nil && !errors.Is(err, fs.ErrNotExist) { // where swap is not accounted for, it cannot be capped
+			p.why = "its swap is not capped: " + err.Error()
+		}
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"sync"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -16,25 +17,43 @@ const block = 4096
 // costs nothing: the kernel tells when it is written to.
 const pace = 250 * time.Millisecond
 
-// capLogs keeps each log below max bytes, for as long as the shim lives: one
-// half in the log itself, the half before it in *.1. Between two looks a log may
-// be larger.
-func capLogs(logs []*os.File, max int64) {
+// logs are what a headless agent prints to, each to be kept below max bytes: one
+// half in the log itself, the half before it in *.1.
+type logs struct {
+	max   int64
+	files []*os.File
+
+	mu sync.Mutex // held while they are trimmed
+}
+
+// keep keeps the logs capped for as long as the shim lives. Between two looks a
+// log may be larger.
+func (l *logs) keep() {
 	watch, err := unix.InotifyInit1(unix.IN_CLOEXEC)
 	for {
 		if err != nil {
 			time.Sleep(pace) // no inotify left on this machine: look now and then
 		} else {
-			awaitWrite(watch, logs)
+			awaitWrite(watch, l.files)
 		}
 		for before := int64(-1); ; time.Sleep(pace) {
-			total := trimAll(logs, max)
+			l.mu.Lock()
+			total := trimAll(l.files, l.max)
+			l.mu.Unlock()
 			if total == before {
 				break
 			}
 			before = total
 		}
 	}
+}
+
+// leave trims the logs for the last time, for what was printed since the last look
+// would stay otherwise. The lock is not given back: the shim is about to end, and
+// must not do so in the middle of a copy.
+func (l *logs) leave() {
+	l.mu.Lock()
+	trimAll(l.files, l.max)
 }
 
 // awaitWrite sleeps until one of the logs is written to.
@@ -82,10 +101,23 @@ func trim(f *os.File, size, keep int64) error {
 	if unix.Fallocate(int(f.Fd()), unix.FALLOC_FL_COLLAPSE_RANGE, 0, n) == nil {
 		return nil
 	}
-	if err := f.Truncate(0); err != nil {
+	if err := moveAll(f, keep); err != nil {
 		return fmt.Errorf("cannot rotate %s: %w", f.Name(), err)
 	}
 	return nil
+}
+
+// moveAll moves the last bytes of a log to *.1, to its very end, for that is what
+// people read first, and empties it.
+func moveAll(f *os.File, keep int64) error {
+	info, err := f.Stat()
+	if err == nil {
+		err = save(f, max(0, info.Size()-keep), info.Size())
+	}
+	if err == nil {
+		err = f.Truncate(0)
+	}
+	return err
 }
 
 // save copies bytes [from, to) to *.1, which appears whole or not at all.

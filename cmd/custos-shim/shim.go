@@ -30,6 +30,7 @@ type shim struct {
 	agent   process
 	place   place
 	streams streams
+	logs    *logs // nil in a pane
 	exit    *reserved
 
 	mu   sync.Mutex // held while the agent's pid is used or given back
@@ -62,10 +63,11 @@ func run(args, environ []string) int {
 		f := failed{V: version, Key: o.key, Shim: s.self, Error: err.Error(), At: now(s.boot)}
 		return complain(errors.Join(err, put(o.dir, "failed.json", f)), statusOf(err))
 	}
-	go s.obey(signals)
 	if o.headless {
-		go capLogs(s.streams.logs, o.logMax)
+		s.logs = &logs{max: o.logMax, files: s.streams.logs}
+		go s.logs.keep()
 	}
+	go s.obey(signals) // after the logs: to obey may be to leave
 	return s.supervise()
 }
 
@@ -224,4 +226,7 @@ func (s *shim) writeLeft() {
 func (s *shim) leave() {
 	s.place.drop()
 	_ = os.Remove(filepath.Join(s.o.dir, "stdin"))
+	if s.logs != nil {
+		s.logs.leave()
+	}
 }

@@ -310,6 +310,45 @@ func TestLogsAreCapped(t *testing.T) {
 	}
 }
 
+// What was printed between the last look at the logs and the end is trimmed too:
+// the shim leaves no log larger than was agreed, and what is kept is the end, also
+// where the head of a file cannot be cut off.
+func TestLogsAreCappedAtTheEnd(t *testing.T) {
+	for what, ends := range map[string]string{"at once": "", "with something left": "setsid sleep 1000 & "} {
+		for _, place := range []string{t.TempDir(), "/dev/shm"} {
+			dir, err := os.MkdirTemp(place, "logs")
+			if err != nil {
+				t.Log(err)
+				continue
+			}
+			t.Cleanup(func() { os.RemoveAll(dir) })
+			t.Run(what+" in "+filepath.Dir(dir), func(t *testing.T) { cappedAtTheEnd(t, dir, ends) })
+		}
+	}
+}
+
+func cappedAtTheEnd(t *testing.T, dir, ends string) {
+	const limit = 64 << 10
+	cmd := start(t, dir, "--log-max", strconv.Itoa(limit), "--", "sh", "-c", ends+`yes 0123456789 | head -c 3000000; echo last; yes oops | head -c 1000000 >&2; echo last >&2`)
+	awaitExit(t, dir)
+	if ends != "" {
+		await(t, "left.json", func() bool { var l left; return read(t, dir, "left.json", &l) && len(l.Procs) == 1 })
+		_ = cmd.Process.Signal(syscall.SIGTERM)
+	}
+	code(t, cmd)
+	for _, name := range []string{"stdout.log", "stderr.log"} {
+		now, err := os.ReadFile(filepath.Join(dir, name))
+		before, e := os.ReadFile(filepath.Join(dir, name+".1"))
+		all := string(before) + string(now)
+		if err != nil || e != nil || len(all) > limit || len(all) < limit/2 || !strings.HasSuffix(all, "last\n") {
+			t.Errorf("%s: %d bytes are kept, of %d, and end with %q; %v, %v", name, len(all), limit, all[max(0, len(all)-20):], err, e)
+		}
+	}
+	if tmp, _ := filepath.Glob(filepath.Join(dir, "*.tmp")); len(tmp) > 0 {
+		t.Errorf("%v is left", tmp)
+	}
+}
+
 // A cap that cannot be had is not claimed.
 func TestCapIsToldHonestly(t *testing.T) {
 	for what, args := range map[string][]string{

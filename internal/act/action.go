@@ -50,3 +50,9 @@ type Run interface {
 type Learner interface {
 	Learned() *fleet.Registration
 }
+
+// Judged is a Run that asked a judge. It is asked once, after Do and Verify,
+// however they ended: what was spent counts. nil is no question.
+type Judged interface {
+	Judged() *fleet.Verdict
+}

@@ -85,11 +85,19 @@ func (p *performance) do() {
 // learn takes what a run learned. One that hangs is not asked: it may be learning
 // still.
 func (p *performance) learn(run Run) {
-	l, ok := run.(Learner)
-	if !ok || p.hung != nil {
+	if p.hung != nil {
 		return
 	}
-	if err := safely(func() error { p.result.Registration = l.Learned(); return nil }); err != nil {
+	ask := func() error {
+		if l, ok := run.(Learner); ok {
+			p.result.Registration = l.Learned()
+		}
+		if j, ok := run.(Judged); ok {
+			p.result.Verdict = j.Judged()
+		}
+		return nil
+	}
+	if err := safely(ask); err != nil {
 		p.opts.Log.Error("cannot take what an action learned", "action", p.ID, "err", err)
 	}
 }

@@ -45,8 +45,20 @@ type AgentDetail struct {
 	Alerts   []Alert       `json:"alerts"`
 	Planned  []Deed        `json:"planned"`
 	Skipped  []Refusal     `json:"skipped"`
-	Failures []Failure     `json:"failures"` // the newest few
+	Failures []Failure     `json:"failures"`           // the newest few
+	Messages []Message     `json:"messages,omitempty"` // for it, and not delivered
 	Next     []Hint        `json:"next"`
+}
+
+// Message is one thing that an agent is to be told.
+type Message struct {
+	ID       string    `json:"id"`
+	At       time.Time `json:"at"`
+	Kind     string    `json:"kind"`
+	Priority string    `json:"priority"`
+	About    string    `json:"about,omitempty"` // the agent it tells of
+	Subject  string    `json:"subject"`
+	Body     string    `json:"body,omitempty"`
 }
 
 // AgentSignal is one piece of evidence about an agent.

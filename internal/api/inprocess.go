@@ -12,17 +12,23 @@ func InProcess(h http.Handler) http.RoundTripper { return inProcess{h} }
 
 type inProcess struct{ handler http.Handler }
 
-// RoundTrip runs the handler to its end and returns what it wrote.
+// RoundTrip runs the handler to its end and returns what it wrote. When the
+// request is cut short meanwhile, what was only looked at is dropped, as the
+// look may be half of one; but of what was done the answer is returned: nobody
+// else will tell.
 func (t inProcess) RoundTrip(req *http.Request) (*http.Response, error) {
 	if req.Body == nil {
 		req.Body = http.NoBody
 	}
 	defer req.Body.Close()
+	if err := req.Context().Err(); err != nil {
+		return nil, err
+	}
 	served := req.Clone(req.Context())
 	served.RequestURI = req.URL.RequestURI()
 	w := &answer{header: http.Header{}, status: http.StatusOK}
 	t.handler.ServeHTTP(w, served)
-	if err := req.Context().Err(); err != nil {
+	if err := req.Context().Err(); err != nil && (req.Method == http.MethodGet || w.status >= http.StatusBadRequest) {
 		return nil, err
 	}
 	return &http.Response{

@@ -17,6 +17,9 @@ type PatrolReport struct {
 	NotSeen    []PartSeen `json:"not_seen"`
 	CannotTell []Doubt    `json:"cannot_tell"`
 	Next       []Hint     `json:"next"`
+	// Unkept is why the rest could not be written down, so that it was not done;
+	// empty when all was.
+	Unkept string `json:"unkept,omitempty"`
 }
 
 // Outcome is what became of an action.

@@ -101,7 +101,7 @@ func goEnv(t *testing.T, name string) string {
 func copyTree(t *testing.T) string {
 	t.Helper()
 	to := t.TempDir()
-	cmd := exec.Command("cp", "-r", "cmd", "internal", "docs", "scripts", "go.mod", "go.sum", to)
+	cmd := exec.Command("cp", "-r", "cmd", "internal", "docs", "formulas", "scripts", "go.mod", "go.sum", to)
 	cmd.Dir = "../.."
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)

@@ -193,6 +193,8 @@ func (s *story) thing(kind string) any {
 		return &x.Phases.Value[0]
 	case "log":
 		return &x.Logs.Value[0]
+	case "run":
+		return &x.Runs.Value[0]
 	case "self":
 		return &x.Self.Value
 	}
@@ -217,6 +219,8 @@ func (s *story) gone(kind string) {
 		x.Phases.Value = nil
 	case "log":
 		x.Logs.Value = nil
+	case "run":
+		x.Runs.Value = nil
 	default:
 		s.t.Fatalf("%q cannot be gone", kind)
 	}

@@ -60,6 +60,8 @@ func (p *pass) collect(k fleet.Kind) []item {
 		return parts(s)
 	case fleet.KindExtra:
 		return each(s.Extra.Value, func(e *fleet.Extra) item { return named(e.Name, e, fleet.Target{}) })
+	case fleet.KindRun:
+		return each(s.Runs.Value, func(r *fleet.RunFacts) item { return named(r.ID, r, fleet.Target{}) })
 	case fleet.KindSession:
 		return each(s.Sessions.Value, func(x *fleet.Pane) item { return named(x.Name(), x, fleet.Target{}) })
 	case fleet.KindMount:

@@ -38,6 +38,8 @@ func healthy(at fleet.Instant) fleet.Snapshot {
 		Self: fleet.Part[fleet.Self]{Sight: ok, Value: fleet.Self{StartedAt: at, LastPatrolAge: hours(0), PatrolEvery: fleet.Duration(20 * time.Minute),
 			JournalWritable: fleet.Known(true), StoreWritable: fleet.Known(true)}},
 		Extra: fleet.Part[[]fleet.Extra]{Sight: ok},
+		Runs: fleet.Part[[]fleet.RunFacts]{Sight: ok, Value: []fleet.RunFacts{{ID: "r-1", Formula: "nightly", State: fleet.RunOpen, Age: fleet.Duration(time.Hour),
+			Phase: fleet.Known(fleet.Phrase{}), Locked: fleet.Known(""), Lives: fleet.Known(false), Reply: fleet.Known(false)}}},
 	}
 }
 

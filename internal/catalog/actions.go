@@ -3,6 +3,7 @@ package catalog
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"custos/internal/act"
 	"custos/internal/act/abortrebase"
@@ -28,7 +29,7 @@ type actionMaker struct {
 
 // actionMakers lists the built-in actions. Adding one is its folder and one line here.
 func actionMakers() []actionMaker {
-	return append([]actionMaker{
+	return slices.Concat([]actionMaker{
 		{stop.Do, "stop_tree", func(w *World) (act.Action, error) { return made(w, "stop_tree", stop.Options{}, stop.New) }},
 		{rotatelog.Do, "rotate_log", func(w *World) (act.Action, error) {
 			return made(w, "rotate_log", rotatelog.Options{}, rotatelog.New)
@@ -42,7 +43,7 @@ func actionMakers() []actionMaker {
 		{removeworktree.Name, "", newRemoveWorktree},
 		{clearbuild.Name, "clear_build_output", newClearBuild},
 		{notifyterminal.Do, "notify_terminal", newNotifyTerminal},
-	}, agentMakers()...)
+	}, agentMakers(), runMakers())
 }
 
 // Actions makes every built-in action.

@@ -43,6 +43,10 @@ type World struct {
 	Registered func(ctx context.Context) ([]fleet.Registration, error)
 	Hooks      func(ctx context.Context) ([]fleet.HookEvent, error)
 	HooksOf    func(ctx context.Context, key string, since fleet.Instant) ([]fleet.HookEvent, error)
+	// Runs returns the runs of formulas that are not over, or ended within a day.
+	Runs func(ctx context.Context) ([]fleet.Run, error)
+	// Judged is what the ledger knows of verdicts.
+	Judged Judgements
 	// LastPatrol, Amnesia and ClockBehind are what Custos knows of itself.
 	LastPatrol  func() fleet.Leaf[fleet.Duration]
 	Amnesia     func() bool

@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"context"
 	"io"
 	"os"
 	"path/filepath"
@@ -10,6 +11,7 @@ import (
 	"testing"
 
 	"custos/internal/config"
+	"custos/internal/fleet"
 	"custos/internal/rules"
 )
 
@@ -37,6 +39,7 @@ func TestEverythingIsMade(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.StoreFile = filepath.Join(t.TempDir(), "custos.db")
+	w.Runs = func(context.Context) ([]fleet.Run, error) { return nil, nil }
 	probes, err := Probes(w)
 	if err != nil {
 		t.Fatal(err)

@@ -1,13 +1,174 @@
 package catalog
 
 import (
+	"context"
+	"errors"
+	"fmt"
 	"io"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
 
+	"custos/internal/config"
 	"custos/internal/report"
+	"custos/internal/report/command"
+	"custos/internal/report/matrix"
+	"custos/internal/report/ping"
+	"custos/internal/report/shout"
+	"custos/internal/report/telegram"
 	"custos/internal/report/terminal"
+	matrixclient "custos/internal/sys/matrix"
+	"custos/internal/sys/program"
+	telegramclient "custos/internal/sys/telegram"
 )
 
-// Notifiers makes every notifier. out is the terminal Custos runs in.
-func Notifiers(out io.Writer) []report.Notifier {
-	return []report.Notifier{terminal.Notifier{Out: out}}
+// PeopleSections are the sections of custos.toml that say who is told what.
+func PeopleSections() []string { return []string{"notifier", "route"} }
+
+// People are those who are told, and what leads to whom.
+type People struct {
+	Notifiers []report.Notifier
+	Routes    []report.Route
+	Pulses    []report.Pulse
+}
+
+// NewPeople makes every notifier. out is the terminal Custos runs in.
+func NewPeople(w *World, out io.Writer) (People, error) {
+	sections := map[string]notifierSection{}
+	if err := w.Config.Section("notifier", &sections); err != nil {
+		return People{}, err
+	}
+	p := People{Notifiers: []report.Notifier{terminal.Notifier{Out: out}}}
+	for _, name := range sortedNames(sections) {
+		if err := p.add(w, name, sections[name]); err != nil {
+			return People{}, fmt.Errorf("cannot read %s: [notifier.%s] %w", w.Config.File, name, err)
+		}
+	}
+	var err error
+	p.Routes, err = routes(w.Config, p.Notifiers)
+	return p, err
+}
+
+// notifierSection is the section [notifier.NAME].
+type notifierSection struct {
+	Type string `toml:"type"` // matrix, telegram, command, ping or shoutrrr
+
+	Server string `toml:"server"` // of matrix; of telegram, when it is not Telegram's own
+	Room   string `toml:"room"`   // of matrix: its ID, !…:server
+	Chat   string `toml:"chat"`   // of telegram: its ID, or @name
+
+	TokenFile    string   `toml:"token_file"` // where the token is; of ping and shoutrrr, the URL
+	TokenCommand []string `toml:"token_command"`
+	TokenEnv     string   `toml:"token_env"`
+
+	Run      []string `toml:"run"`      // of command
+	PassEnv  []string `toml:"pass_env"` // of command
+	Deadline string   `toml:"deadline"` // of command
+}
+
+func notifierTypes() []string { return []string{"matrix", "telegram", "command", "ping", "shoutrrr"} }
+
+func (p *People) add(w *World, name string, s notifierSection) error {
+	if name == (terminal.Notifier{}).Name() {
+		return errors.New("is the name of the terminal Custos runs in: choose another")
+	}
+	if !slices.Contains(notifierTypes(), s.Type) {
+		return fmt.Errorf("type: %q is none of %s", s.Type, strings.Join(notifierTypes(), ", "))
+	}
+	token, err := s.token(w)
+	if err != nil {
+		return err
+	}
+	switch s.Type {
+	case "matrix":
+		return p.matrix(name, s, token)
+	case "telegram":
+		if s.Chat == "" {
+			return errors.New(`chat: want the ID of a chat, like "-1001234"`)
+		}
+		if err := isURL(s.Server, true); err != nil {
+			return err
+		}
+		to := &telegramclient.Client{Server: s.Server, Token: token}
+		p.Notifiers = append(p.Notifiers, telegram.Notifier{Called: name, Chat: s.Chat, To: to})
+	case "command":
+		return p.command(w, name, s)
+	case "shoutrrr":
+		p.Notifiers = append(p.Notifiers, shout.Notifier{Called: name, URL: token})
+	case "ping":
+		p.Pulses = append(p.Pulses, ping.Ping{Called: name, URL: token})
+	}
+	return nil
+}
+
+// token is where the section says that the token is, checked, and read when it is
+// needed. A command needs none.
+func (s notifierSection) token(w *World) (func(context.Context) (string, error), error) {
+	secret := program.Secret{File: s.TokenFile, Command: s.TokenCommand, Env: s.TokenEnv, Getenv: w.Getenv}
+	if s.Type == "command" {
+		return nil, nil
+	}
+	if s.TokenFile != "" {
+		file, err := w.Config.Expand(s.TokenFile)
+		if err != nil {
+			return nil, fmt.Errorf("token_file: %w", err)
+		}
+		secret.File = file
+	}
+	if err := secret.Check(); err != nil {
+		return nil, fmt.Errorf("token_file, token_command, token_env: %w", err)
+	}
+	return secret.Read, nil
+}
+
+func (p *People) matrix(name string, s notifierSection, token func(context.Context) (string, error)) error {
+	if err := isURL(s.Server, false); err != nil {
+		return err
+	}
+	if !strings.HasPrefix(s.Room, "!") {
+		return errors.New(`room: want the ID of a room, like "!abc:example.org" (its name, with #, may come to mean another)`)
+	}
+	to := &matrixclient.Client{Server: s.Server, Token: token}
+	p.Notifiers = append(p.Notifiers, matrix.Notifier{Called: name, Room: s.Room, To: to})
+	return nil
+}
+
+func (p *People) command(w *World, name string, s notifierSection) error {
+	o := command.Options{Name: name, Run: s.Run, PassEnv: s.PassEnv, Getenv: w.Getenv}
+	if s.Deadline != "" {
+		var err error
+		if o.Deadline, err = config.Duration(s.Deadline); err != nil {
+			return fmt.Errorf("deadline: %w", err)
+		}
+	}
+	n, err := command.New(o)
+	p.Notifiers = append(p.Notifiers, n)
+	return err
+}
+
+func isURL(text string, mayLack bool) error {
+	u, err := url.Parse(text)
+	if text == "" && mayLack {
+		return nil
+	}
+	if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" || u.User != nil {
+		return errors.New(`server: want a URL, like "https://matrix.example.org", without a password in it`)
+	}
+	return nil
+}
+
+func sortedNames[V any](m map[string]V) (names []string) {
+	for n := range m {
+		names = append(names, n)
+	}
+	slices.Sort(names)
+	return names
+}
+
+// atOnce is the route to the terminal, unless one is configured: whoever looks at
+// it sees what changes as it does, once.
+func atOnce() report.Route {
+	name := terminal.Notifier{}.Name()
+	return report.Route{Name: name, To: []string{name}, Priority: report.DefaultPriority, Repeat: []time.Duration{}}
 }

@@ -1,14 +1,17 @@
 package catalog
 
 import (
+	"bytes"
 	"fmt"
 	"os"
 	"path/filepath"
+	"time"
 
 	"custos/internal/fleet"
 	"custos/internal/session"
 	"custos/internal/session/process"
 	"custos/internal/session/tmux"
+	"custos/internal/sys/judge"
 	"custos/internal/sys/shim"
 )
 
@@ -63,6 +66,45 @@ func (o *Own) Exit(instance string) *fleet.Exit {
 	return out
 }
 
+// said is how much of the end of a log is read: some lines.
+const said = 4 << 10
+
+// Said returns what an instance without a terminal printed last: its errors, else
+// its output; "" where nothing is kept.
+func (o *Own) Said(instance string) string {
+	if !shim.IsKey(instance) {
+		return ""
+	}
+	dir := shim.Dir(o.Shims, instance)
+	if text, err := shim.TailErrors(dir, said); err == nil && len(bytes.TrimSpace(text)) > 0 {
+		return string(text)
+	}
+	text, err := shim.Tail(dir, said)
+	if err != nil {
+		return ""
+	}
+	return string(text)
+}
+
+// streamed is how much of the end of an output is read: the last turn, with its
+// cost, and what led to it.
+const streamed = 256 << 10
+
+// Stream returns the end of what an instance without a terminal printed, when it
+// has printed since a moment.
+func (o *Own) Stream(instance string, after time.Time) ([]byte, time.Time, error) {
+	if !shim.IsKey(instance) {
+		return nil, after, nil
+	}
+	dir := shim.Dir(o.Shims, instance)
+	at, err := shim.Printed(dir)
+	if err != nil || !at.After(after) {
+		return nil, after, err
+	}
+	text, err := shim.Tail(dir, streamed)
+	return text, at, err
+}
+
 // Watched lists the folders whose changes tell something of agents.
 func (w *World) Watched() []string {
 	dirs := []string{w.Own.Shims}
@@ -90,4 +132,10 @@ func (w *World) marker(pid int) (string, bool) {
 func isFile(path string) bool {
 	info, err := os.Stat(path)
 	return err == nil && info.Mode().IsRegular()
+}
+
+// judges says whether a process wears the mark of sys/judge.
+func (w *World) judges(pid int) bool {
+	_, ok, err := w.Procs.Env(pid, judge.Marker)
+	return ok && err == nil
 }

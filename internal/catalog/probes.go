@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"time"
 
@@ -48,6 +49,7 @@ func probeMakers() []probeMaker {
 		{"logs", func(w *World) (observe.Probe, error) {
 			return probe(w, "logs", logs.Options{Home: w.Config.Home}, logs.New)
 		}},
+		{"", func(w *World) (observe.Probe, error) { return newRuns(w, w.Runs) }},
 		{"", newSelf},
 	}
 }
@@ -68,7 +70,7 @@ func Probes(w *World) ([]observe.Probe, error) {
 
 // Sections lists the sections of custos.toml that belong to plug-ins.
 func Sections() []string {
-	out := []string{"probe", "limits", "launch"}
+	out := append([]string{"probe", "limits", "launch"}, PeopleSections()...)
 	for _, m := range probeMakers() {
 		out = append(out, m.section)
 	}
@@ -89,7 +91,7 @@ func probe[O any, P observe.Probe](w *World, section string, o O, make func(O) (
 
 func newAgents(w *World) (observe.Probe, error) {
 	p, err := probe(w, "agents", agents.Options{Kinds: w.Kinds, Procs: w.Table.Processes, Panes: w.Tmux.Panes, Screens: w.Tmux.Screens,
-		Recorded: w.Recorded, Registered: w.Registered, Hooks: w.Hooks, Exits: w.Own.Exit, Marker: w.marker,
+		Recorded: w.Recorded, Registered: w.Registered, Hooks: w.Hooks, Exits: w.Own.Exit, Said: w.Own.Said, Stream: w.Own.Stream, Judge: w.judges, Self: os.Getpid(), Marker: w.marker,
 		Now: w.Now, Home: w.Config.Home}, agents.New)
 	if err != nil {
 		return nil, err
@@ -128,15 +130,19 @@ func (w *World) stand(ctx context.Context, procs *proc.Reader) ([]git.CWD, error
 	}
 	var out []git.CWD
 	for _, p := range table {
-		if p.State != "Z" {
-			out = append(out, git.CWD{PID: p.ID.PID, UID: p.UID, Name: p.Comm, Path: p.CWD.Path})
+		if p.State == "Z" || p.CWD == (proc.Link{}) { // it has ended, or ends just now, or is the kernel's: it stands nowhere
+			continue
 		}
+		out = append(out, git.CWD{PID: p.ID.PID, UID: p.UID, Name: p.Comm, Path: p.CWD.Path})
 	}
 	panes, err := w.Tmux.Panes(ctx)
 	if err != nil && !errors.Is(err, session.ErrAbsent) {
 		return nil, fmt.Errorf("cannot tell where panes stand: %w", err)
 	}
 	for _, p := range panes {
+		if p.CWD == "" { // a dead pane that is kept; of a living one the table tells where its processes stand
+			continue
+		}
 		out = append(out, git.CWD{PID: p.ID.Root.PID, UID: w.From.UID, Name: p.Command, Path: fleet.RawPath(p.CWD)})
 	}
 	return out, nil

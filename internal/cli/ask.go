@@ -13,6 +13,7 @@ import (
 
 const (
 	knock    = time.Second      // to reach the daemon's socket
+	rising   = 2 * time.Second  // for a daemon that was just started to answer
 	patience = 2 * time.Minute  // for an answer
 	labour   = 30 * time.Minute // for a patrol, which waits for what it does
 )
@@ -44,7 +45,7 @@ func (a *app) client(ctx context.Context) (*api.Client, func(), error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	if c, err := a.dial(ctx); err == nil {
+	if c, err := a.reach(ctx); err == nil {
 		return c, c.Close, nil
 	}
 	h, closer, err := a.Daemon.Local(ctx, conf)
@@ -67,6 +68,36 @@ func localError(err error) error {
 		return err
 	}
 	return &api.Error{Kind: api.CannotLook, Message: err.Error()}
+}
+
+// reach dials the daemon. One that was just started has the lock before it has
+// the socket: it is waited for, or a question would be answered as if there were
+// none, and an order refused because another one writes.
+func (a *app) reach(ctx context.Context) (*api.Client, error) {
+	c, err := a.dial(ctx)
+	if err == nil || !a.runs() {
+		return c, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, rising)
+	defer cancel()
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil, err
+		case <-tick.C:
+		}
+		if c, err = a.dial(ctx); err == nil || !a.runs() {
+			return c, err
+		}
+	}
+}
+
+// runs says whether there is a daemon, though it may not answer.
+func (a *app) runs() bool {
+	conf, err := a.config()
+	return err == nil && a.Daemon.Runs(conf)
 }
 
 func (a *app) dial(ctx context.Context) (*api.Client, error) {

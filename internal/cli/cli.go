@@ -32,8 +32,10 @@ type Daemon struct {
 	// Local returns the handlers that serve when no daemon runs, and how to close them.
 	Local func(ctx context.Context, c config.Config) (http.Handler, func() error, error)
 	// Up runs the daemon until ctx ends or it is told to go down.
-	Up        func(ctx context.Context, c config.Config, asJSON bool) error
-	Socket    func(c config.Config) string
+	Up     func(ctx context.Context, c config.Config, asJSON bool) error
+	Socket func(c config.Config) string
+	// Runs says whether there is a daemon, also one that does not answer yet or has not quite gone.
+	Runs      func(c config.Config) bool
 	Freeze    func(c config.Config, by, why string) error
 	Thaw      func(c config.Config) (was string, err error)
 	Uninstall func(c config.Config) ([]string, error)
@@ -111,6 +113,7 @@ func (a *app) root() *cobra.Command {
 		a.nudgeCommand(), a.answerCommand(), a.interruptCommand(), a.stopCommand(), a.recoverCommand(), a.checkpointCommand(),
 		a.adoptCommand(), a.pauseCommand(), a.resumeCommand(), a.hooksCommand(),
 		a.feedCommand(), a.traceCommand(), a.errorsCommand(), a.replayCommand(), a.failuresCommand(),
+		a.formulaCommand(), a.scheduleCommand(), a.costCommand(),
 		a.journalCommand(), a.statusCommand(), a.freezeCommand(), a.thawCommand(),
 		a.configCommand(), a.initCommand(), a.schemaCommand(), a.versionCommand(),
 		a.upCommand(), a.downCommand(), a.uninstallCommand())
@@ -145,6 +148,11 @@ func (a *app) code(err error) int {
 	if errors.As(err, &nothing) {
 		a.complain(nothing.message, nothing.hint)
 		return exitUse
+	}
+	var lost *unkept
+	if errors.As(err, &lost) {
+		a.complain(lost.Error(), "custos preflight")
+		return exitLook
 	}
 	code, e := classify(err)
 	if a.json {

@@ -10,8 +10,12 @@ import (
 	"custos/internal/api"
 )
 
-// leave is how long down waits for the daemon to be gone.
-const leave = 10 * time.Second
+// leave is how long down waits for the daemon to stop answering; finish is how
+// long it waits for what the daemon had begun, which its deadlines bound.
+const (
+	leave  = 10 * time.Second
+	finish = 3 * time.Minute
+)
 
 func (a *app) downCommand() *cobra.Command {
 	return &cobra.Command{
@@ -22,9 +26,9 @@ func (a *app) downCommand() *cobra.Command {
 			if _, err := a.config(); err != nil {
 				return err
 			}
-			c, err := a.dial(cmd.Context())
+			c, err := a.reach(cmd.Context())
 			if err != nil {
-				return usage("cannot stop the daemon: none is running")
+				return a.noDaemon()
 			}
 			err = c.Down(cmd.Context())
 			c.Close()
@@ -39,23 +43,37 @@ func (a *app) downCommand() *cobra.Command {
 	}
 }
 
-// gone waits until nobody answers at the socket any more.
+// noDaemon says why there is none to stop.
+func (a *app) noDaemon() error {
+	if a.runs() {
+		return &api.Error{Kind: api.Unreachable, Message: "cannot stop the daemon: one runs, and does not answer"}
+	}
+	return usage("cannot stop the daemon: none is running")
+}
+
+// gone waits until nobody answers at the socket any more, and until the lock is
+// free: then another daemon may be started. What the daemon had begun to do is
+// finished first.
 func (a *app) gone(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, leave)
-	defer cancel()
+	begun := time.Now()
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
 	for {
 		c, err := a.dial(ctx)
-		if err != nil && ctx.Err() == nil {
-			return nil
-		}
-		if err == nil {
+		answers, waited := err == nil, time.Since(begun)
+		if answers {
 			c.Close()
+		}
+		switch {
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case !answers && !a.runs():
+			return nil
+		case answers && waited > leave, waited > finish:
+			return &api.Error{Kind: api.Unreachable, Message: fmt.Sprintf("cannot tell that the daemon is down: it is still there after %s", waited.Round(time.Second)), Hint: "custos status"}
 		}
 		select {
 		case <-ctx.Done():
-			return &api.Error{Kind: api.Unreachable, Message: fmt.Sprintf("cannot tell that the daemon is down: it still answers after %s", leave), Hint: "custos status"}
 		case <-tick.C:
 		}
 	}

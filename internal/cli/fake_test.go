@@ -33,6 +33,7 @@ type world struct {
 	never bool               // no patrol yet: $NEVER
 	ended fleet.ResultStatus // of every action: $OUTCOME
 	hangs bool               // a patrol goes on until it is interrupted: $HANGS
+	full  bool               // nothing can be written: $FULL
 }
 
 // fake is a Daemon that serves the pass in the file $PASS (a txtar whose first
@@ -41,7 +42,7 @@ func fake(getenv func(string) string) cli.Daemon {
 	frozen := func(c config.Config) string { return filepath.Join(c.StateDir, "frozen") }
 	options := func(c config.Config) (server.Options, error) {
 		w := &world{state: c.StateDir, home: getenv("HOME"), taken: map[string]fleet.Order{},
-			never: getenv("NEVER") != "", ended: fleet.ResultStatus(getenv("OUTCOME")), hangs: getenv("HANGS") != ""}
+			never: getenv("NEVER") != "", ended: fleet.ResultStatus(getenv("OUTCOME")), hangs: getenv("HANGS") != "", full: getenv("FULL") != ""}
 		var err error
 		if file := getenv("PASS"); file != "" {
 			w.pass, err = passOf(file)
@@ -70,6 +71,7 @@ func fake(getenv func(string) string) cli.Daemon {
 			return server.Serve(ctx, l, server.New(o))
 		},
 		Socket: func(c config.Config) string { return c.RuntimeDir + "/s" },
+		Runs:   func(config.Config) bool { return false },
 		Freeze: func(c config.Config, by, why string) error {
 			if err := os.MkdirAll(c.StateDir, 0o700); err != nil {
 				return err
@@ -109,9 +111,11 @@ func passOf(file string) (fleet.Pass, error) {
 }
 
 func (w *world) options() server.Options {
+	b := &book{w: w}
 	return server.Options{
 		Cycle: w, Alerts: w, Chronicle: w, Journal: w, Teller: w, Rules: w, Explainer: w,
-		Orders: w, Registry: w, Screens: w, HookLog: w, Failures: w, HookFiles: w,
+		Orders: w, Registry: w, Screens: w, HookLog: w, Failures: w, Messages: w, HookFiles: w,
+		Formulas: b, Runs: b, Schedules: w.schedules, Costs: w.costs,
 		Status: w.status, Now: func() fleet.Instant { return w.pass.Snapshot.At }, Version: "1.2.3",
 	}
 }
@@ -137,6 +141,9 @@ func (w *world) Patrol(ctx context.Context, o fleet.PatrolOrder) (fleet.Pass, er
 	if w.hangs {
 		<-ctx.Done()
 		return p, ctx.Err()
+	}
+	if w.full && err == nil {
+		p.Results, err = nil, errors.New("cannot open database: the disk is full")
 	}
 	for i := range p.Results {
 		if w.ended != "" {

@@ -31,6 +31,7 @@ func everything() []topic {
 		{"Act", []string{"patrol", "freeze", "thaw"}},
 		{"Agents", []string{"ps", "show", "peek", "attach", "wait", "spawn", "nudge", "answer", "interrupt", "stop", "recover",
 			"checkpoint", "adopt", "pause", "resume", "hooks"}},
+		{"Formulas", []string{"formula", "schedule", "cost"}},
 		{"What happened", []string{"feed", "trace", "errors", "replay", "failures", "journal"}},
 		{"Be told", []string{"alerts", "ack", "silence"}},
 		{"The daemon", []string{"up", "down", "uninstall"}},

@@ -30,6 +30,9 @@ an action failed, or cannot be said to have worked.`,
 			if err != nil {
 				return cutShort(cmd.Context(), err)
 			}
+			if r.Unkept != "" {
+				return &unkept{r.Unkept}
+			}
 			if r.Applied && anyFailed(r.Done) {
 				return errFailed
 			}
@@ -45,6 +48,14 @@ an action failed, or cannot be said to have worked.`,
 	c.Flags().BoolVar(&apply, "apply", false, "act now, as if every rule that asks were approved")
 	a.failOnFlag(c)
 	return c
+}
+
+// unkept is a patrol that could not be written down. What it saw was said, in
+// words or as JSON.
+type unkept struct{ why string }
+
+func (e *unkept) Error() string {
+	return "what this patrol saw could not be kept, and what was not written down was not done: " + e.why
 }
 
 // cutShort says of a patrol that was not waited for what is known of it.
@@ -121,7 +132,10 @@ func patrolDone(p *page, r api.PatrolReport) {
 	}
 	p.table([]column{{paint: p.result}, {}, {shorten: middle}, {shorten: cut}}, rows)
 	waiting := len(r.Planned) - len(r.Done)
-	if waiting > 0 {
+	switch {
+	case waiting > 0 && r.Unkept != "":
+		p.line("  %s", p.dim(fmt.Sprintf("%d more were not begun", waiting)))
+	case waiting > 0:
 		p.line("  %s", p.dim(fmt.Sprintf("%d more under way", waiting)))
 	}
 }

@@ -77,7 +77,22 @@ func writeAgent(p *page, d api.AgentDetail) {
 		p.head("FAILURES", "")
 		writeFailureTable(p, d.Failures)
 	}
+	agentMessages(p, d.Messages)
 	p.next(d.Next)
+}
+
+// agentMessages are what the agent is to be told. There is no mail yet: until
+// there is, they wait.
+func agentMessages(p *page, list []api.Message) {
+	if len(list) == 0 {
+		return
+	}
+	p.head("MESSAGES", "for it, not delivered")
+	rows := make([][]string, 0, len(list))
+	for _, m := range list {
+		rows = append(rows, []string{m.At.UTC().Format("2006-01-02 15:04:05"), flat(m.Priority), flat(m.Kind), flat(m.Subject + ": " + m.Body)})
+	}
+	p.table([]column{{paint: p.dim}, {}, {}, {shorten: cut}}, rows)
 }
 
 func processText(g api.AgentRow) string {

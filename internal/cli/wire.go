@@ -31,6 +31,7 @@ func realDaemon(e Env) Daemon {
 			return daemon.Up(ctx, c, options(asJSON))
 		},
 		Socket:    daemon.Socket,
+		Runs:      daemon.Runs,
 		Freeze:    daemon.Freeze,
 		Thaw:      daemon.Thaw,
 		Uninstall: daemon.Uninstall,

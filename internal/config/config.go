@@ -111,3 +111,7 @@ func defaults(o Options) (Config, error) {
 	}
 	return c, nil
 }
+
+// Line is the first line of a key or table of the file, by its dotted path; 0 when
+// the file has no such thing. Errors about what another package reads name it.
+func (c Config) Line(path string) int { return c.lines[path] }

@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -90,12 +91,29 @@ func (w *town) kill() {
 	_ = w.up.Wait()
 }
 
+// burn ends every process whose home is this town's, each by its number.
 func (w *town) burn() {
-	w.kill()
-	_ = exec.Command("tmux", "-S", filepath.Join(w.cfg.RuntimeDir, "tmux.sock"), "kill-server").Run()
-	_ = exec.Command("pkill", "-9", "-f", "custos-shim.*"+w.dir).Run()
-	_ = exec.Command("pkill", "-9", "-x", "claude").Run() // of this world: nobody else is in it
+	if w.up != nil && w.up.Process != nil {
+		w.kill()
+	}
+	for range 3 { // what is ended may have just started another one
+		for _, pid := range w.inhabitants() {
+			_ = syscall.Kill(pid, syscall.SIGKILL)
+		}
+	}
 	_ = os.RemoveAll(w.dir)
+}
+
+func (w *town) inhabitants() (pids []int) {
+	files, _ := filepath.Glob("/proc/[0-9]*/environ")
+	for _, f := range files {
+		b, _ := os.ReadFile(f)
+		pid, err := strconv.Atoi(filepath.Base(filepath.Dir(f)))
+		if err == nil && pid != os.Getpid() && slices.Contains(strings.Split(string(b), "\x00"), "HOME="+w.dir) {
+			pids = append(pids, pid)
+		}
+	}
+	return pids
 }
 
 func (w *town) client() *api.Client {

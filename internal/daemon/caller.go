@@ -32,7 +32,7 @@ func (s *system) agentOf(ctx context.Context, c server.Caller) (string, error) {
 	for _, p := range line {
 		if value, ok, err := s.world.Procs.Env(p.ID.PID, "CUSTOS_AGENT"); err == nil && ok {
 			name, _, _ := shim.ParseMarker(value)
-			return "marked " + fleet.Line(name, 80), nil
+			return server.Marked + fleet.Line(name, 80), nil
 		}
 	}
 	for _, a := range agents.Value {

@@ -2,6 +2,7 @@ package daemon
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"custos/internal/config"
@@ -21,10 +22,16 @@ func (c cycle) Look(ctx context.Context, within time.Duration) (fleet.Pass, erro
 	return c.s.loop.Look(ctx, within, fleet.PatrolOrder{Apply: true, By: "you"})
 }
 
-// Patrol takes a whole patrol for real.
+// Patrol takes a whole patrol for real. Where nothing can be written, it returns
+// what it saw beside the error, and has done nothing.
 func (c cycle) Patrol(ctx context.Context, order fleet.PatrolOrder) (fleet.Pass, error) {
-	if err := c.s.begin(ctx); err != nil {
+	err := c.s.begin(ctx)
+	switch {
+	case errors.Is(err, ErrHeld):
 		return fleet.Pass{}, held(err)
+	case err != nil:
+		seen, _ := c.s.loop.Look(ctx, patience, order) // a zero pass says that it could not look, either
+		return seen, err
 	}
 	return c.s.loop.Patrol(ctx, order)
 }

@@ -43,7 +43,10 @@ func (e *ears) Take(ctx context.Context, p hookwire.Post) (output string, err er
 			time.AfterFunc(drawn, func() { e.s.board.LookNow(fleet.PartAgents) })
 		}
 	}
-	return "", err
+	if err != nil || event.Event != fleet.HookSessionStart || event.Text != "compact" {
+		return "", err
+	}
+	return agent.SessionContext(p.Kind, e.s.reminder(ctx, event.Agent)), nil
 }
 
 // drawn is how long after a hook the screen is looked at again: CLIs call the

@@ -140,6 +140,17 @@ func (l *ledgerFile) Sent(ctx context.Context, id string, at fleet.Instant) erro
 	return l.write(ctx, func(st *store.Store) error { return st.Sent(ctx, id, at) })
 }
 
+// Told returns what a receiver was told.
+func (l *ledgerFile) Told(ctx context.Context, to string) (told []byte, err error) {
+	err = l.write(ctx, func(st *store.Store) error { told, err = st.Told(ctx, to); return err })
+	return told, err
+}
+
+// Keep keeps what a receiver was told.
+func (l *ledgerFile) Keep(ctx context.Context, to string, told []byte, at fleet.Instant) error {
+	return l.write(ctx, func(st *store.Store) error { return st.Keep(ctx, to, told, at) })
+}
+
 // Failed puts a message off.
 func (l *ledgerFile) Failed(ctx context.Context, id string, at fleet.Instant, why string, next fleet.Instant) error {
 	return l.write(ctx, func(st *store.Store) error { return st.Failed(ctx, id, at, why, next) })

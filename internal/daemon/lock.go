@@ -64,12 +64,15 @@ func takeOne(ctx context.Context, dir, what string, wait time.Duration) (*flock.
 	return f, nil
 }
 
+// nobody is who holds a lock without having said so yet.
+const nobody = "somebody"
+
 func holder(name string) string {
 	b, err := os.ReadFile(name)
 	if s := strings.TrimSpace(string(b)); err == nil && s != "" {
 		return s
 	}
-	return "somebody"
+	return nobody
 }
 
 func (l *lock) release() error {

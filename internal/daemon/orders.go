@@ -22,6 +22,7 @@ var (
 	_ server.Registry = clerk{}
 	_ server.Failures = clerk{}
 	_ server.HookLog  = clerk{}
+	_ server.Messages = clerk{}
 )
 
 // Take writes an order down, and has one pass judge it.
@@ -111,6 +112,11 @@ func (c clerk) Registrations(ctx context.Context) ([]fleet.Registration, error) 
 func (c clerk) Failures(ctx context.Context, agent string, limit int) ([]fleet.Failure, error) {
 	f := store.FailureFilter{Agent: agent, Limit: limit}
 	return read(ctx, c.s.ledger, func(st *store.Store) ([]fleet.Failure, error) { return st.Failures(ctx, f) })
+}
+
+// MessagesFor lists what an agent has not been told yet.
+func (c clerk) MessagesFor(ctx context.Context, agent string, limit int) ([]fleet.Message, error) {
+	return read(ctx, c.s.ledger, func(st *store.Store) ([]fleet.Message, error) { return st.MessagesFor(ctx, agent, limit) })
 }
 
 // HookEvents lists what agents told of themselves.

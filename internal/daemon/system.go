@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -38,6 +39,7 @@ type Options struct {
 // system is every part of Custos, put together. build makes it in one straight
 // line; nothing in it runs yet.
 type system struct {
+	begun   atomic.Bool // what a crash left unfinished was taken up; a daemon does that once
 	cfg     config.Config
 	o       Options
 	world   *catalog.World
@@ -51,9 +53,17 @@ type system struct {
 	loop    *loop.Loop
 	ears    *ears
 
+	watchers  []watcher
+	formulas  *formulary
+	timetable *timetable
+	triage    fleet.TriagePolicy
+
 	daemon  bool // not one command
 	hearing sync.Once
 	deafen  func() // ends what listen began
+
+	attending sync.Once
+	leave     func() // ends what attend began
 
 	followers atomic.Pointer[watch.Watcher] // nil unless deaths are watched
 }
@@ -71,7 +81,7 @@ type as struct {
 
 // build puts the parts together.
 func build(cfg config.Config, o Options, a as) (*system, error) {
-	s := &system{cfg: cfg, o: o, journal: journal.Dir(cfg.JournalDir), daemon: a.every > 0, deafen: func() {}}
+	s := &system{cfg: cfg, o: o, journal: journal.Dir(cfg.JournalDir), daemon: a.every > 0, deafen: func() {}, leave: func() {}}
 	var err error
 	if s.world, err = catalog.NewWorld(cfg, os.Getenv, o.Stderr, o.Version); err != nil {
 		return nil, err
@@ -82,11 +92,25 @@ func build(cfg config.Config, o Options, a as) (*system, error) {
 	if s.limits, err = catalog.Limits(cfg); err != nil {
 		return nil, &config.Mistake{Err: err}
 	}
+	if s.formulas, err = newFormulary(cfg, s.world.Kinds.Names()); err != nil {
+		return nil, &config.Mistake{Err: err}
+	}
+	if s.timetable, err = newTimetable(cfg, s.formulas, o.Log.Warn); err != nil {
+		return nil, &config.Mistake{Err: err}
+	}
+	if s.triage, err = catalog.Triage(cfg); err != nil {
+		return nil, &config.Mistake{Err: err}
+	}
 	s.ledger = &ledgerFile{cfg: cfg, started: s.world.StartedAt, what: a.what, wait: a.wait}
 	s.know(a.every)
 	probes, err := catalog.Probes(s.world)
 	if err != nil {
 		return nil, &config.Mistake{Err: err}
+	}
+	for _, p := range probes {
+		if w, ok := p.(watcher); ok {
+			s.watchers = append(s.watchers, w)
+		}
 	}
 	actions, err := catalog.Actions(s.world)
 	if err != nil {
@@ -96,7 +120,12 @@ func build(cfg config.Config, o Options, a as) (*system, error) {
 	s.board = observe.New(observe.Options{Probes: probes, Now: s.world.Now, From: s.world.From, Wake: s.wake, Forget: s.world.Forget})
 	s.actor = act.New(act.Options{Actions: actions, Ledger: s.ledger, Frozen: func() string { return Frozen(cfg) },
 		Now: s.world.Now, Workers: cfg.Workers, Done: s.done, Log: o.Log})
-	s.report = report.New(report.Options{Notifiers: catalog.Notifiers(a.tell), Outbox: s.ledger, Journal: s.journal, Now: s.world.Now})
+	people, err := catalog.NewPeople(s.world, a.tell)
+	if err != nil {
+		return nil, &config.Mistake{Err: err}
+	}
+	s.report = report.New(report.Options{Notifiers: people.Notifiers, Routes: people.Routes, Pulses: people.Pulses, Outbox: s.ledger,
+		Memory: s.ledger, History: s.ledger, Journal: s.journal, Now: s.world.Now, Host: s.world.From.Host, Every: deliverEvery})
 	s.loop = loop.New(loop.Options{Board: s.board, Rules: s.rules, Policy: s.policy, History: s.ledger, Act: s.actor,
 		Journal: s.report, Touches: s.touches, Seen: s.follow, Every: cfg.PatrolEvery, Tick: tick, Log: o.Log})
 	return s, nil
@@ -110,7 +139,11 @@ func parseRules(cfg config.Config, table string) (assess.Rules, error) {
 }
 
 // Sections lists the sections of custos.toml that belong to plug-ins.
-func Sections() []string { return catalog.Sections() }
+func Sections() []string {
+	out := append(catalog.Sections(), "formulas", "schedule", "triage")
+	slices.Sort(out)
+	return slices.Compact(out)
+}
 
 // know hands the plug-ins what Custos knows of itself.
 func (s *system) know(every time.Duration) {
@@ -140,6 +173,20 @@ func (s *system) know(every time.Duration) {
 	}
 	s.world.Hooks, s.world.HooksOf = s.heard, s.heardOf
 	s.world.Registered = s.registered
+	s.world.Runs = func(ctx context.Context) ([]fleet.Run, error) {
+		p, err := s.ledger.Past(ctx, s.world.Now())
+		return p.Runs, err
+	}
+	s.world.Judged = catalog.Judgements{
+		Past: func(ctx context.Context) (fleet.Past, error) { return s.ledger.Past(ctx, s.world.Now()) },
+		Verdict: func(ctx context.Context, hash string) (v fleet.Verdict, known bool, err error) {
+			st, err := s.ledger.reader(ctx)
+			if err != nil {
+				return v, false, err
+			}
+			return st.VerdictOf(ctx, hash)
+		},
+	}
 	s.world.Recorded = func(ctx context.Context) ([]fleet.AgentRecord, error) {
 		p, err := s.ledger.Past(ctx, s.world.Now())
 		return p.Agents, err
@@ -156,13 +203,21 @@ func (s *system) registered(ctx context.Context) ([]fleet.Registration, error) {
 func (s *system) wake(reason string)  { s.loop.Wake(reason) }
 func (s *system) done(r fleet.Result) { s.loop.Done(r) }
 func (s *system) policy(o fleet.PatrolOrder) fleet.Policy {
-	return policy(s.cfg, s.limits, s.actor.Abilities(), o)
+	p := policy(s.cfg, s.limits, s.actor.Abilities(), o)
+	p.Triage = s.triage
+	if s.daemon { // one command starts nothing that it was not asked for
+		p.Runs = s.timetable.policy(context.Background(), func() *fleet.Snapshot { snap := s.board.Snapshot(); return &snap })
+	}
+	return p
 }
 
 func (s *system) touches(do string) []fleet.PartName { return s.actor.Abilities()[do].Touches }
 
 // begin opens the ledger for writing and takes up what a crash left behind.
 func (s *system) begin(ctx context.Context) error {
+	if s.begun.Load() { // what is unfinished from now on is under way
+		return nil
+	}
 	st, err := s.ledger.writer(ctx)
 	if err != nil {
 		return err
@@ -172,11 +227,16 @@ func (s *system) begin(ctx context.Context) error {
 		return err
 	}
 	if len(left) == 0 {
+		s.begun.Store(s.daemon)
 		return nil
 	}
 	s.o.Log.Warn("Taking up what was left unfinished", "actions", len(left))
 	s.actor.Recover(ctx, left)
-	return s.actor.Wait(ctx)
+	if err := s.actor.Wait(ctx); err != nil {
+		return err
+	}
+	s.begun.Store(s.daemon)
+	return nil
 }
 
 // handler is the whole API over this system. down is nil without a daemon.
@@ -187,13 +247,15 @@ func (s *system) handler(ctx context.Context, down func()) http.Handler {
 		Rules: rulebook{s.rules}, Explainer: reader{s.world.Kinds}, Status: s.status(down != nil),
 		Now: s.world.Now, Version: s.o.Version, Down: down, InProcess: down == nil,
 		Configured: s.cfg.Found, Log: s.o.Log, AgentOf: s.agentOf,
-		Orders: clerk{s}, Registry: clerk{s}, Screens: screens{s}, HookLog: clerk{s}, Failures: clerk{s},
+		Orders: clerk{s}, Registry: clerk{s}, Screens: screens{s}, HookLog: clerk{s}, Failures: clerk{s}, Messages: clerk{s},
 		HookFiles: hookFiles{s}, Hooks: s.ears,
+		Formulas: library{s}, Runs: runner{s}, Schedules: s.scheduleRows, Costs: s.costs, Attend: s.attend,
 	})
 }
 
 // Close ends the parts in reverse order.
 func (s *system) Close() error {
+	s.leave()
 	s.actor.Close()
 	s.deafen()
 	return s.ledger.Close()

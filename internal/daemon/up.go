@@ -5,18 +5,44 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
+	"strings"
 	"sync"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"custos/internal/config"
 	"custos/internal/server"
 )
 
+// asDaemon is what a daemon calls itself in the lock's file. turnover is how long
+// it waits for the lock: for one that is on its way out, and for the glance of Runs.
+const (
+	asDaemon = "custos up"
+	turnover = time.Second
+)
+
+// Runs says whether a daemon holds the lock of the one writer: one that answers,
+// one that does not answer yet, or one that has not quite gone. It writes nothing.
+func Runs(cfg config.Config) bool {
+	name := filepath.Join(cfg.RuntimeDir, "lock")
+	if who := holder(name); who != nobody && !strings.HasPrefix(who, asDaemon+",") {
+		return false // or it would get in the way of a command that is short
+	}
+	f, err := os.Open(name)
+	if err != nil {
+		return false
+	}
+	defer f.Close() // and with it goes what was locked here
+	return errors.Is(unix.Flock(int(f.Fd()), unix.LOCK_SH|unix.LOCK_NB), unix.EWOULDBLOCK)
+}
+
 // Up is the daemon, in the foreground: it takes the lock of the one writer or
 // says who holds it, takes up what a crash left, runs the cycle and serves the
 // socket until ctx ends or somebody asks it to go down. Agents are left running.
 func Up(ctx context.Context, cfg config.Config, o Options) error {
-	s, err := build(cfg, o, as{what: "custos up", every: cfg.PatrolEvery, tell: o.Stderr})
+	s, err := build(cfg, o, as{what: asDaemon, wait: turnover, every: cfg.PatrolEvery, tell: o.Stderr})
 	if err != nil {
 		return err
 	}
@@ -44,6 +70,8 @@ func Up(ctx context.Context, cfg config.Config, o Options) error {
 	parts.Go(func() { s.loop.Run(ctx) })
 	parts.Go(func() { s.part(ctx, "watch deaths", s.watchDeaths) })
 	parts.Go(func() { s.part(ctx, "watch files", s.watchFiles) })
+	parts.Go(func() { s.part(ctx, "watch sessions", s.watchSessions) })
+	parts.Go(func() { s.part(ctx, "watch the folders of runs", s.watchRuns) })
 	parts.Go(func() { s.part(ctx, "hear hooks", hooks.Serve) })
 	parts.Go(func() { s.deliver(ctx) })
 	parts.Go(func() { s.tidy(ctx) })
@@ -69,7 +97,7 @@ const (
 )
 
 func (s *system) deliver(ctx context.Context) {
-	s.repeat(ctx, deliverEvery, "deliver", s.report.Deliver)
+	_ = s.report.Run(ctx, func(err error) { s.o.Log.Warn("Cannot deliver", "err", err) })
 }
 
 func (s *system) tidy(ctx context.Context) {

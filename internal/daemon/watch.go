@@ -6,6 +6,7 @@ import (
 	"custos/internal/fleet"
 	"custos/internal/observe/agents"
 	"custos/internal/observe/watch"
+	"custos/internal/session"
 )
 
 // watchDeaths follows every agent process by a pidfd. A death is laid over what
@@ -29,8 +30,9 @@ func (s *system) died(d watch.Death) {
 	}, "death of "+d.Agent)
 }
 
-// follow is told of every pass, and has the agents in it followed.
+// follow is told of every pass that succeeded, and has the agents in it followed.
 func (s *system) follow(snap fleet.Snapshot) {
+	s.report.Passed()
 	if w := s.followers.Load(); w != nil && snap.Agents.Usable() {
 		w.Follow(snap.Agents.Value)
 	}
@@ -45,4 +47,17 @@ func (s *system) watchFiles(ctx context.Context) error {
 	}
 	<-ctx.Done()
 	return f.Close()
+}
+
+// watchSessions has panes and agents looked at again when our tmux server tells
+// that something happened there.
+func (s *system) watchSessions(ctx context.Context) error {
+	ours, ok := s.world.Own.Providers[fleet.WhereTmux].(session.Announcer)
+	if !ok {
+		return nil
+	}
+	return watch.Panes(ctx, ours, s.world.Kinds, func(why string) {
+		s.o.Log.Debug("Looking again", "why", why)
+		s.board.LookNow(fleet.PartSessions, fleet.PartAgents)
+	})
 }

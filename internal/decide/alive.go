@@ -10,9 +10,9 @@ import (
 // is never stopped, interrupted or typed into but by a person's own order to
 // stop or to interrupt it. Only an action that says that it is gentle may be
 // done beside its work.
-func askAlive(_ *pass, r *request) *refusal {
+func askAlive(p *pass, r *request) *refusal {
 	a := r.wish.Target.Agent
-	if a == nil || a.Process.PID == 0 || r.ability.Gentle || r.wish.Do == doCheckpoint {
+	if a == nil || a.Process.PID == 0 || r.ability.Gentle || r.wish.Do == doCheckpoint || r.wish.Do == doTriage {
 		return nil
 	}
 	switch r.wish.Do {
@@ -23,6 +23,12 @@ func askAlive(_ *pass, r *request) *refusal {
 	case doStop, doInterrupt:
 		if r.byPerson() {
 			return nil
+		}
+		if r.run != nil && r.order != nil && a.State == fleet.StateIdle { // its run is over, and so is its turn
+			if no := p.askJustEnded(r, a); no != nil {
+				return no
+			}
+			return askTool(a)
 		}
 	case doNudge:
 		if a.State != fleet.StateStuck {
@@ -54,4 +60,20 @@ func askProgress(a *fleet.Agent) *refusal {
 		return &refusal{why: "it makes progress"}
 	}
 	return &refusal{why: "it cannot be told whether it makes progress", hint: hintLook}
+}
+
+// lastWords is how long the session of a run that is over is left alone: the phase
+// is written within a turn, and a look from before it may still say "idle".
+const lastWords = 10 * time.Second
+
+func (p *pass) askJustEnded(r *request, a *fleet.Agent) *refusal {
+	dwell, known := a.Dwell.Get()
+	var ended fleet.Instant
+	if r.run.Session != nil {
+		ended = r.run.Session.EndedAt
+	}
+	if known && time.Duration(dwell) < lastWords || !ended.IsZero() && p.snap.At.Since(ended) < lastWords {
+		return &refusal{why: "its session has only just ended: it may be at work yet", until: p.snap.At.Add(lastWords)}
+	}
+	return nil
 }

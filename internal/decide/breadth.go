@@ -8,7 +8,7 @@ import "fmt"
 func askBlast(p *pass, r *request) *refusal {
 	kind := r.wish.Subject.Kind
 	reached := p.reached[kind]
-	if p.policy.Blast <= 0 || r.byPerson() || reached[r.wish.Subject] || len(reached) < p.policy.Blast {
+	if p.policy.Blast <= 0 || r.isAsked() || reached[r.wish.Subject] || len(reached) < p.policy.Blast {
 		return nil
 	}
 	return &refusal{why: fmt.Sprintf("at most %d of kind %s are acted on in one pass", p.policy.Blast, kind)}
@@ -19,6 +19,9 @@ func askBlast(p *pass, r *request) *refusal {
 func askLimit(_ *pass, r *request) *refusal {
 	if r.wish.Limit <= 0 || r.granted < r.wish.Limit {
 		return nil
+	}
+	if r.run != nil {
+		return askFull(r)
 	}
 	return &refusal{why: fmt.Sprintf("rule %s takes at most %d at once", r.finding.Rule, r.wish.Limit)}
 }

@@ -128,7 +128,11 @@ func newWorld() *world {
 			"interrupt":       {Do: "interrupt"},
 			"stop":            {Do: "stop", Idempotent: true},
 			"checkpoint":      {Do: "checkpoint", Idempotent: true, Gentle: true},
-		}, Agents: fleet.DefaultAgentLimits()},
+			"triage":          {Do: "triage"},
+			"run-step":        {Do: "run-step", Idempotent: true},
+			"end-step":        {Do: "end-step", Idempotent: true},
+			"prepare-run":     {Do: "prepare-run", Idempotent: true},
+		}, Agents: fleet.DefaultAgentLimits(), Triage: fleet.DefaultTriagePolicy()},
 		snap:  fleet.Snapshot{At: at("10:00")},
 		found: fleet.Assessment{Rules: map[string]fleet.Remedy{}},
 		past:  fleet.Past{StartedAt: at("08:00")},
@@ -181,10 +185,16 @@ func (w *world) read(line string) error {
 		return w.readWish(args, set)
 	case "alert":
 		return w.readAlert(args, set)
+	case "worktree":
+		w.snap.Repos.Value.Worktrees = append(w.snap.Repos.Value.Worktrees, worktreeOf(args[0], set))
 	case "agent":
 		w.snap.Agents.Value = append(w.snap.Agents.Value, *agentOf(args[0], set))
 	case "reg":
 		w.past.Registrations = append(w.past.Registrations, registration(args[0], set))
+	case "verdict":
+		w.past.Verdicts = append(w.past.Verdicts, verdict(args, set))
+	case "run", "step", "run-fact", "fact":
+		return w.readRun(words[0], args, set)
 	case "order":
 		w.past.Orders = append(w.past.Orders, order(args, set))
 	case "memory":
@@ -218,6 +228,14 @@ func (w *world) readPolicy(set map[string]string) error {
 			p.Blast = integer(v)
 		case "agents":
 			p.Agents.MaxAgents = integer(v)
+		case "hold":
+			p.Agents.Hold = duration(v)
+		case "calls":
+			p.Triage.PerHour = integer(v)
+		case "calls-a-day":
+			p.Triage.PerDay = integer(v)
+		case "cents":
+			p.Triage.MoneyPerDay = int64(integer(v)) * 10_000
 		case "after-reboot":
 			p.Agents.AfterReboot = fleet.Mode(strings.TrimPrefix(v, "unset"))
 		default:
@@ -274,6 +292,9 @@ func (w *world) readAction(args []string, set map[string]string) error {
 	}
 	r.Order = set["order"]
 	r.Target = target(r.Subject, set)
+	if r.Subject.Kind == fleet.KindRun {
+		r.Target.Step = &fleet.StepTarget{Attempt: integer(set["attempt"])}
+	}
 	if set["registered"] != "" {
 		reg := registration(r.Subject.Name, set)
 		r.Target.Registration = &reg
@@ -332,6 +353,9 @@ func (w *world) readAlert(args []string, set map[string]string) error {
 	}
 	if set["acked"] != "" {
 		a.AckedAt = at(set["acked"])
+	}
+	if set["since"] != "" {
+		a.Since = at(set["since"])
 	}
 	w.found.Alerts = append(w.found.Alerts, a)
 	return nil
@@ -488,7 +512,7 @@ func attempts(s string) fleet.Attempts {
 func TestGuardsAreAskedInTheOrderOfFleet(t *testing.T) {
 	want := []fleet.Guard{fleet.GuardInFlight, fleet.GuardFrozen, fleet.GuardMode, fleet.GuardForeign, fleet.GuardPaused,
 		fleet.GuardPerson, fleet.GuardEvidence, fleet.GuardAlive, fleet.GuardState, fleet.GuardGrace, fleet.GuardCause, fleet.GuardCannot,
-		fleet.GuardCooldown, fleet.GuardAttempts, fleet.GuardGate, fleet.GuardBudget, fleet.GuardBlast, fleet.GuardApproval, fleet.GuardLimit}
+		fleet.GuardCooldown, fleet.GuardAttempts, fleet.GuardVerdict, fleet.GuardGate, fleet.GuardBudget, fleet.GuardBlast, fleet.GuardApproval, fleet.GuardLimit}
 	var got []fleet.Guard
 	for _, g := range guards() {
 		got = append(got, g.name)

@@ -28,7 +28,7 @@ func askGrace(p *pass, r *request) *refusal {
 // end it, and mending it twice is a storm.
 func askCause(p *pass, r *request) *refusal {
 	for _, cause := range r.finding.CausedBy {
-		if cause == r.finding.AlertKey || !p.fires(cause) {
+		if cause == r.finding.AlertKey || !p.fires(cause) || gated(r, cause) {
 			continue
 		}
 		no := &refusal{why: "it follows from " + cause.String() + ", which comes first"}

@@ -6,14 +6,15 @@ import (
 	"custos/internal/fleet"
 )
 
-// Decide answers every order that is not over, then judges every wish of every
-// firing finding. An order is answered by an action, or it is queued, refused,
+// Decide answers every order that is not over, judges what the runs of formulas
+// ask for, and then every wish of every firing finding. An order is answered by an action, or it is queued, refused,
 // done or expired (Orders holds those that change). Each firing finding ends up
 // in Actions, in Skipped or, when its rule asks for nothing, in Idle. Rules that
 // found.Rules does not name are treated as observe-only.
 func Decide(policy fleet.Policy, snap fleet.Snapshot, found fleet.Assessment, past fleet.Past) fleet.Plan {
 	p := newPass(&policy, &snap, &found, &past)
 	p.answerOrders()
+	p.carryRuns()
 	for i := range found.Findings {
 		p.consider(&found.Findings[i])
 	}
@@ -41,6 +42,7 @@ type pass struct {
 	storms    []storm // filled when first asked for
 	stormy    bool    // storms is filled
 	failed    map[string]bool
+	bench     bench
 	plan      fleet.Plan
 }
 
@@ -57,10 +59,21 @@ type request struct {
 	order   *fleet.Order        // nil: a rule wishes for it
 	reg     *fleet.Registration // of the agent it is about; nil when that has none
 	unseen  string              // why its target is not known
+	run     *fleet.Run          // that asks for it, or whose session it is about; nil: none
+	// notBefore is when the next attempt at a step is due.
+	notBefore fleet.Instant
 }
 
 // byPerson says whether a person ordered it.
 func (r *request) byPerson() bool { return r.order != nil && fleet.IsPerson(r.order.By) }
+
+// isAsked says whether it was asked for already: a person ordered it, or a run
+// needs it, which a person or the configuration asked for. To ask a judge is asked
+// for by configuring one, with what may be spent on it.
+func (r *request) isAsked() bool { return r.byPerson() || r.run != nil || r.wish.Do == doTriage }
+
+// isRepair says whether an action counts as one in the fleet's budget.
+func isRepair(a *fleet.Action) bool { return a.Do != doTriage && !isOfRun(a) }
 
 // overrides says whether a person ordered it in spite of the guard.
 func (r *request) overrides(g fleet.Guard) bool {
@@ -79,6 +92,7 @@ func newPass(policy *fleet.Policy, snap *fleet.Snapshot, found *fleet.Assessment
 		crew:    muster(past, snap),
 		queue:   newQueue(),
 		failed:  map[string]bool{},
+		bench:   convene(past, snap.At),
 		plan:    fleet.Plan{At: snap.At, Actions: []fleet.Action{}, Skipped: []fleet.Skipped{}},
 	}
 	for i := range past.Actions {
@@ -99,7 +113,7 @@ func (p *pass) recall(r *fleet.ActionRecord) {
 	} else if isReal(r) && (starts(r.Do) || r.Do == doNudge) {
 		p.crew.ended = append(p.crew.ended, r)
 	}
-	if !harmless && isReal(r) && p.within(p.policy.Budget.In, moment) {
+	if !harmless && isRepair(&r.Action) && isReal(r) && p.within(p.policy.Budget.In, moment) {
 		p.spent = append(p.spent, moment)
 	}
 }
@@ -113,8 +127,9 @@ func (p *pass) consider(f *fleet.Finding) {
 		return
 	}
 	granted := map[string]int{}
-	for i := range f.Wishes {
-		r := p.request(f, &f.Wishes[i])
+	wishes := p.withVerdict(f)
+	for i := range wishes {
+		r := p.request(f, &wishes[i])
 		r.granted = granted[r.wish.Do]
 		if p.judge(r) {
 			granted[r.wish.Do]++
@@ -168,14 +183,17 @@ func (p *pass) skip(r *request, g fleet.Guard, no *refusal) {
 func (p *pass) grant(r *request) fleet.Action {
 	a := p.action(r)
 	if !r.ability.Harmless {
-		if p.mode(r) != fleet.ModeAuto && !r.byPerson() {
+		if p.mode(r) != fleet.ModeAuto && !r.isAsked() {
 			a.Approved = p.policy.ApprovedBy
 		}
-		p.spent = append(p.spent, p.snap.At)
-		if !r.byPerson() {
+		if isRepair(&a) {
+			p.spent = append(p.spent, p.snap.At)
+		}
+		if !r.isAsked() {
 			p.reach(r.wish.Subject)
 		}
 	}
+	p.bench.begun(a, p.snap.At)
 	p.claims.add(r.claim, holder{do: a.Do, subject: a.Subject})
 	p.crew.begun(a, p.snap.At)
 	p.plan.Actions = append(p.plan.Actions, a)
@@ -205,6 +223,9 @@ func (p *pass) action(r *request) fleet.Action {
 	}
 	if r.order != nil {
 		a.Order, a.By, a.Dialog = r.order.ID, r.order.By, r.order.Dialog
+	}
+	if t := r.wish.Target.Step; t != nil && t.Attempt > 0 {
+		a.Attempt = t.Attempt
 	}
 	a.ID = p.identity(r, a.Attempt)
 	return a

@@ -40,6 +40,7 @@ func guards() []guard {
 		{fleet.GuardCannot, askCannot, false},
 		{fleet.GuardCooldown, askCooldown, false},
 		{fleet.GuardAttempts, askAttempts, false},
+		{fleet.GuardVerdict, askVerdict, true},
 		{fleet.GuardGate, askGate, true},
 		{fleet.GuardBudget, askBudget, true},
 		{fleet.GuardBlast, askBlast, true},

@@ -123,9 +123,13 @@ func (p *pass) realTries(r *request) []*fleet.ActionRecord {
 
 // earlier returns what was done before of what is asked for. A person who orders
 // a second nudge means it; only the tries at one and the same order count
-// together. A recovery counts whoever asked for it.
+// together. A recovery counts whoever asked for it. Each attempt at a step stands for
+// itself.
 func (p *pass) earlier(r *request) []*fleet.ActionRecord {
 	all := p.history.ended[deed{r.wish.Do, r.wish.Subject}]
+	if t := r.wish.Target.Step; t != nil {
+		return sameAttempt(all, t)
+	}
 	if r.order == nil || r.wish.Do == doRecover {
 		return all
 	}

@@ -57,6 +57,8 @@ func claimOf(s fleet.Subject, t fleet.Target, harmless bool) claim {
 	switch {
 	case t.Agent != nil:
 		c.agent(t.Agent)
+	case t.Step != nil && t.Step.Step != "" && t.Step.Run.Work != "":
+		c.usePaths = []string{t.Step.Run.Work}
 	case t.Registration != nil:
 		c.usePaths = placesOf(t.Registration)
 	case t.Repo != nil:

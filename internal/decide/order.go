@@ -170,7 +170,7 @@ func (p *pass) askQueue(i int, o *fleet.Order) (fleet.Guard, *refusal) {
 	if !mayOrder(o) {
 		return fleet.GuardApproval, &refusal{why: string(o.Do) + " takes a person, not " + author(o.By), final: true}
 	}
-	if stop, ok := p.queue.stops[o.Agent]; ok && i < stop && overtaken(o.Do) {
+	if stop, ok := p.queue.stops[o.Agent]; ok && (i < stop && overtaken(o.Do) || o.Do == fleet.OrderStop && !fleet.IsPerson(o.By)) {
 		by := &p.past.Orders[stop]
 		return fleet.GuardPerson, &refusal{why: by.By + " ordered at " + clock(by.At) + ", after this, that it be stopped", final: true}
 	}
@@ -231,7 +231,7 @@ func (p *pass) orderRequest(o *fleet.Order) *request {
 	f := &fleet.Finding{AlertKey: fleet.AlertKey{Rule: ruleOrder, Subject: s}, Priority: fleet.P2, Since: o.At,
 		Firing: true, Fresh: true, Summary: o.By + " ordered it", Parts: []fleet.PartName{fleet.PartAgents}}
 	w := &fleet.Wish{Do: o.Do.Action(), Subject: s, Text: o.Text}
-	r := &request{finding: f, wish: w, remedy: p.policy.Agents.Orders, order: o, reg: p.crew.registered[o.Agent]}
+	r := &request{finding: f, wish: w, remedy: p.policy.Agents.Orders, order: o, reg: p.crew.registered[o.Agent], run: p.runOf(o)}
 	r.remedy.Mode = fleet.ModeAuto
 	r.ability, r.able = p.policy.Abilities[w.Do]
 	r.tries = p.tries(r)

@@ -2,9 +2,11 @@ package decide
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -43,7 +45,15 @@ type ship struct {
 	regs   map[string]fleet.Registration
 	orders []fleet.Order
 	number map[string]int // order: when it was given
+	deaths []fall
 	policy fleet.Policy
+}
+
+// fall is a death that nobody asked for.
+type fall struct {
+	name string
+	at   stamp
+	lost bool // its agent was spawned since, which leaves no record of the death
 }
 
 var shipNames = []string{"a", "b", "c", "d", "e", "f"}
@@ -54,6 +64,7 @@ func newShip(t *rapid.T) *ship {
 	s.policy = fleet.Policy{Mode: fleet.ModeAuto, Agents: fleet.DefaultAgentLimits(), Abilities: newWorld().policy.Abilities}
 	s.policy.Agents.MaxAgents = rapid.IntRange(1, 6).Draw(t, "most")
 	s.policy.Agents.AfterReboot = pick(t, "after a reboot", []fleet.Mode{"", fleet.ModeObserve, fleet.ModeAsk, fleet.ModeAuto, fleet.ModeAuto})
+	s.policy.Agents.Hold = fleet.Duration(pick(t, "hold", []time.Duration{0, 3 * time.Second, 30 * time.Second, 10 * time.Minute}))
 	s.policy.Agents.Orders.Attempts.In = fleet.Duration(pick(t, "in", []time.Duration{time.Hour, 5 * time.Minute}))
 	for _, name := range shipNames[:5] {
 		s.regs[name] = fleet.Registration{Name: name, Kind: "claude", Owner: fleet.OwnerCustos, Desired: fleet.DesiredRunning, Revision: 1,
@@ -87,6 +98,9 @@ func (s *ship) end(name string, e fleet.Exit, state fleet.AgentState) {
 	}
 	e.At, e.Process, e.Instance = s.sim.instant(s.sim.now), a.Process, s.regs[name].Instance
 	a.Process, a.State, a.Exit, a.Tool, a.Dialog = fleet.ProcessID{}, state, &e, nil, nil
+	if e.Failed() && !e.Rebooted() {
+		s.deaths = append(s.deaths, fall{name: name, at: s.sim.now})
+	}
 }
 
 // live lets time pass and the agents do what they like.
@@ -175,6 +189,9 @@ func (s *ship) orderSomething() {
 	}
 }
 
+// common is the alert of a common cause. It fires as it likes.
+var common = fleet.AlertKey{Rule: ruleStorm, Subject: fleet.Subject{Kind: fleet.KindHost, Name: "h"}}
+
 // inputs are what Decide is given.
 func (s *ship) inputs() (fleet.Snapshot, fleet.Assessment, fleet.Past) {
 	t := s.t
@@ -191,6 +208,9 @@ func (s *ship) inputs() (fleet.Snapshot, fleet.Assessment, fleet.Past) {
 		snap.Agents.Value = append(snap.Agents.Value, a)
 		key := fleet.AlertKey{Rule: "r", Subject: agentSubject(name)}
 		f := fleet.Finding{AlertKey: key, Firing: true, Fresh: true, Since: s.sim.instant(stamp{}), Parts: []fleet.PartName{fleet.PartAgents}}
+		if rarely(t, "told of a common cause", 3) {
+			f.CausedBy = []fleet.AlertKey{common}
+		}
 		for _, do := range []string{doRecover, doStop, doInterrupt, doNudge, doAnswer} {
 			if rapid.Bool().Draw(t, "wish "+do) {
 				f.Wishes = append(f.Wishes, fleet.Wish{Do: do, Subject: key.Subject, Target: fleet.Target{Agent: &a}})
@@ -198,6 +218,7 @@ func (s *ship) inputs() (fleet.Snapshot, fleet.Assessment, fleet.Past) {
 		}
 		found.Findings = append(found.Findings, f)
 	}
+	found.Alerts = []fleet.Alert{{AlertKey: common, Status: pick(t, "common cause", []fleet.AlertStatus{fleet.AlertFiring, fleet.AlertResolved})}}
 	past := fleet.Past{Newest: s.sim.past.Newest, Actions: s.sim.records()}
 	for _, name := range shipNames {
 		if reg, ok := s.regs[name]; ok {
@@ -283,6 +304,78 @@ func (s *ship) check(snap fleet.Snapshot, past fleet.Past, plan fleet.Plan) {
 		s.checkInLine(past, plan, a, fail)
 	}
 	s.checkAnswers(past, plan)
+	for _, k := range plan.Skipped {
+		s.checkRefusal(k)
+	}
+}
+
+// checkRefusal: what Custos ended itself is not taken for what a person ended, or
+// for what ended well; and no recovery waits for the alert of a common cause once
+// the hold is over, however long that goes on.
+func (s *ship) checkRefusal(k fleet.Skipped) {
+	fail := func(why string) { s.t.Fatalf("%s on %s is refused (%s: %s): %s", k.Do, k.Subject, k.Guard, k.Why, why) }
+	h, reg := s.hands[k.Subject.Name], s.regs[k.Subject.Name]
+	if k.Do != doRecover || h == nil || h.agent.Exit == nil {
+		return
+	}
+	x := h.agent.Exit
+	if x.Asked == fleet.ByCustos && h.stopped == 0 && reg.Desired == fleet.DesiredRunning && reg.Restart != fleet.RestartNever &&
+		(k.Guard == fleet.GuardPerson || k.Guard == fleet.GuardState) {
+		fail("Custos itself had ended it")
+	}
+	if k.Guard == fleet.GuardCause && !x.At.IsZero() {
+		fail("only the hold is waited for")
+	}
+	held := slices.ContainsFunc(s.deaths, s.isHeld) || s.sim.instant(s.sim.now).Since(x.At) < time.Duration(s.policy.Agents.Hold)
+	if strings.Contains(k.Why, "a common cause is looked for first") && !held {
+		fail("the hold is over")
+	}
+}
+
+// isHeld says whether a death lies within the hold.
+func (s *ship) isHeld(d fall) bool { return s.sim.since(d.at) < time.Duration(s.policy.Agents.Hold) }
+
+// checkStorm is a slow and simple second opinion on who died together: three
+// agents within half a minute. None of them is recovered within the hold, and
+// then one at a time.
+func (s *ship) checkStorm(a fleet.Action, fail func(string)) {
+	mine := s.newestDeath(a.Subject.Name)
+	for _, d := range s.deaths {
+		for _, e := range s.deaths {
+			if mine == nil || !apart(*mine, d) || !apart(*mine, e) || !apart(d, e) || d.lost || e.lost {
+				continue
+			}
+			if s.isHeld(*mine) || s.isHeld(d) || s.isHeld(e) {
+				fail(fmt.Sprintf("it died together with %s and %s", d.name, e.name))
+			}
+			if s.isRecovered(d.name) || s.isRecovered(e.name) {
+				fail(fmt.Sprintf("it died together with %s and %s, of whom one is being recovered", d.name, e.name))
+			}
+		}
+	}
+}
+
+// apart says whether two deaths are of two agents, and of one storm.
+func apart(a, b fall) bool {
+	d := a.at.true - b.at.true
+	return a.name != b.name && max(d, -d) <= 30*time.Second
+}
+
+// newestDeath is how an agent that is down died, when nobody had asked for it.
+func (s *ship) newestDeath(name string) (mine *fall) {
+	x := s.hands[name].agent.Exit
+	for i := range s.deaths {
+		if d := &s.deaths[i]; d.name == name && x != nil && s.sim.instant(d.at) == x.At {
+			mine = d
+		}
+	}
+	return mine
+}
+
+func (s *ship) isRecovered(name string) bool {
+	return slices.ContainsFunc(s.sim.log, func(e *entry) bool {
+		return e.open && e.record.Do == doRecover && e.record.Subject.Name == name
+	})
 }
 
 func (s *ship) starting() (n int) {
@@ -367,6 +460,7 @@ func (s *ship) checkStart(a fleet.Action, reg fleet.Registration, fail func(stri
 		if tries >= 2 {
 			fail("a third try in half an hour")
 		}
+		s.checkStorm(a, fail)
 	}
 	account := reg.Account
 	if a.Target.Registration != nil {
@@ -535,11 +629,17 @@ func (s *ship) finish(e *entry) {
 		}
 	}
 	name := a.Subject.Name
-	switch done := r.Status == fleet.ResultDone || r.Status == fleet.ResultUnverified; {
+	done := r.Status == fleet.ResultDone || r.Status == fleet.ResultUnverified
+	for i := range s.deaths {
+		s.deaths[i].lost = s.deaths[i].lost || done && a.Do == doSpawn && s.deaths[i].name == name
+	}
+	switch {
 	case done && starts(a.Do) && (s.hands[name] == nil || s.hands[name].agent.Process.PID == 0):
 		s.start(name)
 	case done && a.Do == doStop:
-		s.end(name, fleet.Exit{Signal: fleet.Known(15), Asked: a.By}, fleet.StateStopped)
+		x := pick(s.t, "ends by", []fleet.Exit{{Signal: fleet.Known(1)}, {Signal: fleet.Known(2)}, {Signal: fleet.Known(15)}, {Status: fleet.Known(0)}})
+		x.Asked = cmp.Or(a.By, fleet.ByCustos)
+		s.end(name, x, fleet.StateStopped)
 	case a.Do == doSpawn && (r.Status == fleet.ResultFailed || r.Status == fleet.ResultRefused) && s.regs[name].Instance == "":
 		delete(s.regs, name)
 	}

@@ -29,6 +29,9 @@ func askMode(p *pass, r *request) *refusal {
 	if lostInReboot(r) && p.afterReboot() == fleet.ModeObserve {
 		return &refusal{why: "it ran when the machine was started again, and after_reboot is observe", hint: hintRecover(r)}
 	}
+	if r.run != nil {
+		return nil // it was asked for with the run
+	}
 	if p.policy.ApprovedBy == "" && plain(p.policy.Mode) == fleet.ModeObserve {
 		return &refusal{why: "the fleet is in mode observe", hint: hintApply}
 	}
@@ -83,6 +86,9 @@ func askApproval(p *pass, r *request) *refusal {
 	}
 	if lostInReboot(r) && p.afterReboot() != fleet.ModeAuto {
 		return &refusal{why: "it ran when the machine was started again, and is started again when a person says so", hint: hintRecover(r)}
+	}
+	if r.isAsked() {
+		return nil
 	}
 	why := "rule " + r.finding.Rule + " acts only when a person approves"
 	if plain(r.remedy.Mode) == fleet.ModeAuto {

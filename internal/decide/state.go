@@ -8,7 +8,7 @@ import (
 	"custos/internal/fleet"
 )
 
-// askState refuses what does not fit the state the agent is in.
+// askState refuses what does not fit the state the agent, or the thing, is in.
 func askState(p *pass, r *request) *refusal {
 	switch r.wish.Do {
 	case doSpawn:
@@ -23,6 +23,8 @@ func askState(p *pass, r *request) *refusal {
 		return askRunning(r, false)
 	case doStop:
 		return askRunning(r, true)
+	case doRemoveTree:
+		return p.askTree(r)
 	}
 	return nil
 }
@@ -67,17 +69,20 @@ func askRecover(r *request) *refusal {
 		return nil
 	case reg.Desired != fleet.DesiredRunning:
 		return &refusal{why: "it is not wanted: it is " + string(reg.Desired) + ", by " + author(reg.DesiredBy)}
+	case r.order != nil && r.run != nil:
+		return nil // the run says how often
 	}
 	return askRestart(r)
 }
 
+// askRestart: what Custos itself ended, it ended to start it anew.
 func askRestart(r *request) *refusal {
 	switch r.reg.Restart {
 	case fleet.RestartAlways:
 		return nil
 	case fleet.RestartOnFailure:
 		exit := exitOf(r.reg, r.wish.Target.Agent)
-		if exit != nil && !exit.Failed() || exit == nil && r.wish.Target.Agent.State == fleet.StateFinished {
+		if exit != nil && !exit.Failed() && exit.Asked != fleet.ByCustos || exit == nil && r.wish.Target.Agent.State == fleet.StateFinished {
 			return &refusal{why: "it ended well, and is restarted only after a failure"}
 		}
 		return nil
@@ -101,8 +106,8 @@ func (p *pass) endedByPerson(r *request) string {
 	if fleet.IsPerson(exit.Asked) {
 		return fleet.Line(exit.Asked, 80) + " ended " + r.wish.Subject.String() + ": it is not started again"
 	}
-	if exit.Rebooted() {
-		return "" // the machine closed it
+	if exit.Rebooted() || exit.Asked == fleet.ByCustos {
+		return "" // the machine closed it, or Custos asked it to end
 	}
 	switch signal, _ := exit.Signal.Get(); signal {
 	case 1, 2: // SIGHUP, SIGINT: a terminal was closed, or Ctrl-C typed

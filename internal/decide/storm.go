@@ -22,6 +22,18 @@ type death struct {
 	age   time.Duration
 }
 
+// ruleStorm is the built-in rule that fires when agents died together, and goes
+// on firing for a while after.
+const ruleStorm = "correlated-failure"
+
+// gated says whether it is the gate that makes the request wait for a cause. The
+// alert of a common death outlasts what there is to wait for: recoveries wait for
+// the hold that is configured, and go on one by one while people are still told.
+func gated(r *request, cause fleet.AlertKey) bool {
+	exit := exitOf(r.reg, r.wish.Target.Agent)
+	return cause.Rule == ruleStorm && r.wish.Do == doRecover && exit != nil && !exit.At.IsZero()
+}
+
 // askStorm withholds recoveries after deaths with a common cause until no more
 // follow, and then lets one at a time through, the next when the one before was
 // verified. A person need not wait, but neither are theirs done all at once.
@@ -32,7 +44,7 @@ func (p *pass) askStorm(r *request) *refusal {
 	}
 	s := p.stormAt(p.snap.At.Since(exit.At))
 	if s == nil {
-		return nil
+		return p.askBeside(r, exit)
 	}
 	common := fmt.Sprintf("%d agents died within %s of each other", len(s.agents), p.policy.Agents.Deaths.In)
 	if hold := p.policy.Agents.Hold; !r.byPerson() && p.within(hold, s.last) {
@@ -44,6 +56,19 @@ func (p *pass) askStorm(r *request) *refusal {
 		}
 	}
 	return p.askHelped(p.latest(p.recoveredSince(s)), "after "+common)
+}
+
+// askBeside holds back an agent that ended while others' common death was still
+// told, though by its own time it is none of them: it may become one.
+func (p *pass) askBeside(r *request, exit *fleet.Exit) *refusal {
+	hold := p.policy.Agents.Hold
+	for _, cause := range r.finding.CausedBy {
+		if cause.Rule == ruleStorm && p.fires(cause) && !r.byPerson() && p.within(hold, exit.At) {
+			return &refusal{why: "it ended at " + clock(exit.At) + ", while " + cause.String() + " was told: a common cause is looked for first",
+				until: p.leaves(hold, exit.At)}
+		}
+	}
+	return nil
 }
 
 // recoveredSince lists the recoveries of the storm's agents that ended after it.

@@ -23,6 +23,9 @@ func cooldown(r *request) fleet.Duration {
 // askCooldown keeps a distance between two tries of one action on one subject,
 // whichever rule asked and whatever became of the first.
 func askCooldown(p *pass, r *request) *refusal {
+	if p.snap.At.Before(r.notBefore) {
+		return &refusal{why: "its next attempt is due at " + clock(r.notBefore), until: r.notBefore}
+	}
 	e := p.latest(begun(p.earlier(r)))
 	if e == nil || r.overrides(fleet.GuardCooldown) || !p.within(cooldown(r), momentOf(e)) {
 		return nil
@@ -42,6 +45,9 @@ func begun(records []*fleet.ActionRecord) []*fleet.ActionRecord {
 func askAttempts(p *pass, r *request) *refusal {
 	if no := p.askDoubt(r); no != nil {
 		return no
+	}
+	if p.retries(r) {
+		return nil
 	}
 	limit := r.remedy.Attempts
 	if limit.Max <= 0 || limit.In <= 0 || len(r.tries) == 0 || r.overrides(fleet.GuardAttempts) {
@@ -72,7 +78,9 @@ func (p *pass) spentTries(r *request, limit fleet.Attempts) *refusal {
 	switch {
 	case r.wish.Do == doRecover:
 		no.hint = "custos recover " + word(r.wish.Subject.Name) + " --override attempts"
-		p.fail(r, no)
+		if r.order == nil { // an order has tries of its own, and fewer
+			p.fail(r, no)
+		}
 	case r.order != nil:
 		newest := p.latest(r.tries)
 		no.final, no.until = true, fleet.Instant{}
@@ -139,8 +147,11 @@ func backoff(r *request) fleet.Duration {
 
 // askBudget caps what the whole fleet may do in a window, this plan included.
 func askBudget(p *pass, r *request) *refusal {
+	if r.wish.Do == doTriage {
+		return p.askCalls()
+	}
 	limit := p.policy.Budget
-	if limit.Max <= 0 || limit.In <= 0 || len(p.spent) < limit.Max || r.overrides(fleet.GuardBudget) {
+	if limit.Max <= 0 || limit.In <= 0 || len(p.spent) < limit.Max || r.overrides(fleet.GuardBudget) || r.run != nil {
 		return nil
 	}
 	if p.overspent == nil { // once it is used up, nothing is added any more

@@ -67,6 +67,8 @@ type Agent struct {
 	ComposerEmpty    Leaf[bool]     `json:"composer_empty"`              // nothing half-written in its input line
 	RateLimitedUntil Instant        `json:"rate_limited_until,omitzero"` // when its limit is reset; zero when it is not limited, or that is not told
 	LastHealthy      Leaf[Duration] `json:"last_healthy"`                // since it was last seen in order; 0 when it is
+	Cost             Leaf[int64]    `json:"cost"`                        // of its newest instance, in millionths of a dollar, as it told itself
+	Tokens           Leaf[int64]    `json:"tokens"`                      // of its newest instance, as it told itself
 	Cycles           int            `json:"cycles,omitempty"`            // patrols in a row that found it unresponsive, up to the last one
 	Orphan           bool           `json:"orphan,omitempty"`            // a process without terminal, without a living parent and without an owner; or what an ended instance of ours left running
 
@@ -137,6 +139,10 @@ type Signal struct {
 	Age    Leaf[Duration] `json:"age"`
 }
 
+// SourceOutput is the source of the signal that quotes what an agent printed
+// last. It says nothing of a state.
+const SourceOutput = "output"
+
 // AgentRecord is what the ledger remembers of an agent, so that one that is
 // gone can be missed.
 type AgentRecord struct {
@@ -157,5 +163,6 @@ type AgentRecord struct {
 	Moved       Instant  `json:"moved,omitzero"`        // when a life signal last moved, or watching began
 	LastHealthy Instant  `json:"last_healthy,omitzero"` // when it was last seen in order
 	Cycles      int      `json:"cycles,omitempty"`      // patrols in a row that found it unresponsive
+	CycledAt    Instant  `json:"cycled_at,omitzero"`    // when the last of them looked at it
 	Instance    string   `json:"instance,omitempty"`    // of an agent of ours
 }

@@ -68,6 +68,8 @@ type Target struct {
 	Log      *Log      `json:"log,omitempty"`
 	// Registration is the target of a spawn: the agent as it is to be.
 	Registration *Registration `json:"registration,omitempty"`
+	// Step is the target of an action on a run: never somebody's thing, Custos made it.
+	Step *StepTarget `json:"step,omitempty"`
 }
 
 // Owner says whose the target is; foreign when it cannot be told.
@@ -87,6 +89,8 @@ func (t Target) Owner() Owner {
 		return t.Log.Owner
 	case t.Registration != nil:
 		return t.Registration.Owner
+	case t.Step != nil:
+		return OwnerCustos
 	case t.Mount != nil:
 		return OwnerConfigured // a message about the machine touches nobody's things
 	}

@@ -63,10 +63,11 @@ const (
 	PartLogs      PartName = "logs"
 	PartSelf      PartName = "self"
 	PartExtra     PartName = "extra"
+	PartRuns      PartName = "runs" // of formulas
 )
 
 // PartNames lists the parts in the order they are shown.
 func PartNames() []PartName {
 	return []PartName{PartHost, PartProcesses, PartSessions, PartAgents, PartRepos,
-		PartLocks, PartPhases, PartLogs, PartSelf, PartExtra}
+		PartLocks, PartPhases, PartLogs, PartSelf, PartExtra, PartRuns}
 }

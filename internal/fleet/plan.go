@@ -57,7 +57,8 @@ const (
 	GuardCannot   Guard = "cannot"
 	GuardCooldown Guard = "cooldown"
 	GuardAttempts Guard = "attempts"
-	GuardGate     Guard = "gate" // starts are held back: memory, count, depth, stagger, a common cause, a rate limit
+	GuardVerdict  Guard = "verdict" // a judge said to leave it alone for now
+	GuardGate     Guard = "gate"    // starts are held back: memory, count, depth, stagger, a common cause, a rate limit
 	GuardBudget   Guard = "budget"
 	GuardBlast    Guard = "blast-radius"
 	GuardApproval Guard = "approval"
@@ -99,6 +100,8 @@ type Policy struct {
 	Blast      int                `json:"blast"`  // distinct subjects of one kind acted on in one pass; 0: no cap
 	Abilities  map[string]Ability `json:"abilities"`
 	Agents     AgentLimits        `json:"agents,omitzero"`
+	Runs       RunPolicy          `json:"runs,omitzero"`
+	Triage     TriagePolicy       `json:"triage,omitzero"`
 }
 
 // AgentLimits bound what is done to agents beyond a rule's own windows. A zero
@@ -164,6 +167,10 @@ type Past struct {
 	// that are not over, in the order they were given.
 	Registrations []Registration `json:"registrations,omitempty"`
 	Orders        []Order        `json:"orders,omitempty"`
+	// Runs are those of formulas that are not over, or ended within a day, and the
+	// newest of each schedule; in the order they were taken. Verdicts are those of the last day.
+	Runs     []Run     `json:"runs,omitempty"`
+	Verdicts []Verdict `json:"verdicts,omitempty"`
 }
 
 // Silence keeps alerts from being told until a moment. An empty Rule or
@@ -190,15 +197,35 @@ type Turn struct {
 	// the stored one was changed by another meanwhile: the turn is then not
 	// committed, and the next pass thinks again.
 	Registrations []Registration `json:"registrations,omitempty"`
+	// Runs are new, or changed by this pass; a Revision works as in Registrations.
+	Runs []Run `json:"runs,omitempty"`
+	// Given are orders that follow from records (a run's session is to start): they
+	// are written down open, and the next pass answers them. One that is known by
+	// its ID stays as it is.
+	Given []Order `json:"given,omitempty"`
 }
 
-// Message is one thing to tell people, once.
+// MessageKind is what a message for an agent tells of.
+type MessageKind string
+
+// The kinds of message. News of alerts, for people, has none.
+const (
+	MessageRecoveryAttempt   MessageKind = "recovery_attempt"
+	MessageRecoverySuccess   MessageKind = "recovery_success"
+	MessageRecoveryFailed    MessageKind = "recovery_failed"
+	MessageRecoveryExhausted MessageKind = "recovery_exhausted" // it is not recovered any more
+)
+
+// Message is one thing to tell people, or one agent, once.
 type Message struct {
-	ID       string   `json:"id"` // the same for the same news: alert, transition and its instant
-	At       Instant  `json:"at"`
-	Priority Priority `json:"priority"`
-	Subject  string   `json:"subject"` // one line
-	Body     string   `json:"body,omitempty"`
-	Alert    AlertKey `json:"alert,omitzero"`
-	AllClear bool     `json:"all_clear,omitempty"`
+	ID       string      `json:"id"`              // the same for the same news: alert, transition and its instant
+	Kind     MessageKind `json:"kind,omitempty"`  // of a message for an agent
+	To       string      `json:"to,omitempty"`    // name of the agent it is for; empty: people
+	About    string      `json:"about,omitempty"` // name of the agent it tells of
+	At       Instant     `json:"at"`
+	Priority Priority    `json:"priority"`
+	Subject  string      `json:"subject"` // one line
+	Body     string      `json:"body,omitempty"`
+	Alert    AlertKey    `json:"alert,omitzero"`
+	AllClear bool        `json:"all_clear,omitempty"`
 }

@@ -40,10 +40,12 @@ type Registration struct {
 	Kind      string   `json:"kind"`
 	Owner     Owner    `json:"owner"` // custos or adopted
 	Where     Where    `json:"where"`
-	Argv      []string `json:"argv"`           // the agent CLI's own command line, without what hooks and resume add
-	Env       []string `json:"env,omitempty"`  // names of variables passed on from the daemon's environment; never values
-	Dir       string   `json:"dir"`            // working folder; the worktree when there is one
-	Repo      string   `json:"repo,omitempty"` // repository its worktree belongs to
+	Argv      []string `json:"argv"`               // the agent CLI's own command line, without what hooks and resume add
+	Env       []string `json:"env,omitempty"`      // names of variables passed on from the daemon's environment; never values
+	Set       []string `json:"set,omitempty"`      // variables given to it, NAME=value: never secrets
+	Detached  bool     `json:"detached,omitempty"` // its worktree is checked out at the primary branch's commit, on no branch
+	Dir       string   `json:"dir"`                // working folder; the worktree when there is one
+	Repo      string   `json:"repo,omitempty"`     // repository its worktree belongs to
 	Worktree  string   `json:"worktree,omitempty"`
 	Branch    string   `json:"branch,omitempty"`
 	Task      string   `json:"task,omitempty"`

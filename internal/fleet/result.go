@@ -29,6 +29,7 @@ type Result struct {
 	// Registration is what the action learned of an agent: instance, process,
 	// worktree, session, prompt, checkpoint. Only those fields are taken from it.
 	Registration *Registration `json:"registration,omitempty"`
+	Verdict      *Verdict      `json:"verdict,omitempty"` // what a judge said
 }
 
 // ActionStage is how far an action got, as journalled.

@@ -7,16 +7,17 @@ type Snapshot struct {
 	Patrol int64   `json:"patrol,omitempty"` // number of the patrol; 0 for a pass that is none
 	From   Vantage `json:"from"`
 
-	Host      Part[Host]      `json:"host"`
-	Processes Part[[]Process] `json:"processes"`
-	Sessions  Part[[]Pane]    `json:"sessions"`
-	Agents    Part[[]Agent]   `json:"agents"`
-	Repos     Part[Repos]     `json:"repos"`
-	Locks     Part[[]Lock]    `json:"locks"`
-	Phases    Part[[]Phase]   `json:"phases"`
-	Logs      Part[[]Log]     `json:"logs"`
-	Self      Part[Self]      `json:"self"`
-	Extra     Part[[]Extra]   `json:"extra"`
+	Host      Part[Host]       `json:"host"`
+	Processes Part[[]Process]  `json:"processes"`
+	Sessions  Part[[]Pane]     `json:"sessions"`
+	Agents    Part[[]Agent]    `json:"agents"`
+	Repos     Part[Repos]      `json:"repos"`
+	Locks     Part[[]Lock]     `json:"locks"`
+	Phases    Part[[]Phase]    `json:"phases"`
+	Logs      Part[[]Log]      `json:"logs"`
+	Self      Part[Self]       `json:"self"`
+	Extra     Part[[]Extra]    `json:"extra"`
+	Runs      Part[[]RunFacts] `json:"runs"`
 }
 
 // Vantage says from where a snapshot looks. What lies outside (another pid
@@ -54,6 +55,8 @@ func (s *Snapshot) Sight(name PartName) *Sight {
 		return s.Self.Look()
 	case PartExtra:
 		return s.Extra.Look()
+	case PartRuns:
+		return s.Runs.Look()
 	}
 	return nil
 }
@@ -77,6 +80,8 @@ func PartOf(k Kind) PartName {
 		return PartLogs
 	case KindExtra:
 		return PartExtra
+	case KindRun:
+		return PartRuns
 	}
 	return PartSelf
 }

@@ -19,6 +19,7 @@ const (
 	KindPart     Kind = "part"
 	KindSelf     Kind = "self"
 	KindExtra    Kind = "extra"
+	KindRun      Kind = "run" // of a formula; a step is "RUN/STEP"
 )
 
 // Subject is the stable name of the thing a finding, an alert or an action is

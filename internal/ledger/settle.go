@@ -28,9 +28,18 @@ func Settle(past fleet.Past, snap fleet.Snapshot, plan fleet.Plan) ([]fleet.Regi
 		s.planned(a)
 	}
 	for _, f := range plan.Failed {
-		s.change(f.Agent, func(r fleet.Registration) (fleet.Registration, error) { return MarkFailed(r, f.Why) })
+		s.change(f.Agent, func(r fleet.Registration) (fleet.Registration, error) { return MarkFailed(r, f.Why+opens(f.Until)) })
 	}
 	return s.changed(), s.orders
+}
+
+// opens says when an agent that was given up is tried again: people are told of
+// it once, and status shows it, long after the plan is forgotten.
+func opens(until fleet.Instant) string {
+	if until.IsZero() {
+		return ""
+	}
+	return "; it is tried again from " + until.Wall.UTC().Format("2006-01-02 15:04:05Z") + " on"
 }
 
 type settlement struct {

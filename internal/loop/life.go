@@ -61,13 +61,16 @@ type Loop struct {
 	o       Options
 	turns   sync.Mutex // one pass at a time, whoever asks for it
 	wake    chan string
+	wanted  chan struct{}          // a patrol, by a step of a formula
 	trouble atomic.Pointer[string] // why the last pass could not be finished; nil: it was
 	results results
 	alarm   alarm // of turns
 }
 
 // New returns a Loop that has not begun.
-func New(o Options) *Loop { return &Loop{o: o, wake: make(chan string, 1)} }
+func New(o Options) *Loop {
+	return &Loop{o: o, wake: make(chan string, 1), wanted: make(chan struct{}, 1)}
+}
 
 // Wake asks for a pass soon. Wakes that come together are one.
 func (l *Loop) Wake(reason string) {
@@ -93,8 +96,8 @@ func (l *Loop) Trouble() string {
 	return ""
 }
 
-// Run passes until ctx ends: a patrol at once and on its clock, a pass on every
-// wake and tick. An error ends a pass, never the loop.
+// Run passes until ctx ends: a patrol at once, on its clock and when a step of a
+// formula awaits one, a pass on every wake and tick. An error ends a pass, never the loop.
 func (l *Loop) Run(ctx context.Context) {
 	l.o.Board.First(ctx)
 	patrol, tick := time.NewTicker(l.o.Every), time.NewTicker(l.o.Tick)
@@ -105,6 +108,8 @@ func (l *Loop) Run(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-patrol.C:
+			l.patrol(ctx)
+		case <-l.wanted:
 			l.patrol(ctx)
 		case <-tick.C:
 			l.pass(ctx, "tick")

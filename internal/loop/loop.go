@@ -10,6 +10,7 @@ package loop
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"custos/internal/assess"
@@ -24,6 +25,9 @@ func (l *Loop) turn(ctx context.Context, patrol bool, order fleet.PatrolOrder) (
 	l.turns.Lock()
 	defer l.turns.Unlock()
 	p, err := l.commit(ctx, patrol, order)
+	if overtaken(err) {
+		p, err = l.commit(ctx, patrol, order)
+	}
 	if err == nil {
 		l.trouble.Store(nil)
 	} else if ctx.Err() == nil {
@@ -31,6 +35,13 @@ func (l *Loop) turn(ctx context.Context, patrol bool, order fleet.PatrolOrder) (
 		l.trouble.Store(&why)
 	}
 	return p, err
+}
+
+// overtaken says whether a turn was not committed because somebody changed what
+// it was thought out from. That is no trouble: it is thought out again, once.
+func overtaken(err error) bool {
+	var c interface{ Conflict() bool }
+	return errors.As(err, &c) && c.Conflict()
 }
 
 // commit thinks, commits the turn, starts its actions and drafts its news.
@@ -42,13 +53,15 @@ func (l *Loop) commit(ctx context.Context, patrol bool, order fleet.PatrolOrder)
 	done := l.results.since()
 	records, orders := ledger.Settle(p.Past, p.Snapshot, p.Plan)
 	p.Plan.Orders = orders
+	todo := carry(p)
 	turn := fleet.Turn{At: p.Snapshot.At, Patrol: p.Number, Assessment: p.Assessment, Plan: p.Plan, Registrations: records,
-		Agents: remember(p.Snapshot, p.Past.Agents), Outbox: report.Draft(p, done)}
+		Agents: remember(p.Snapshot, p.Past.Agents), Runs: todo.runs, Given: todo.given, Outbox: report.Draft(p, done)}
 	if err := l.o.Act.Start(ctx, turn); err != nil {
 		return p, fmt.Errorf("cannot start the plan: %w", err)
 	}
 	l.results.told(len(done))
-	l.alarm.set(p.Plan, l.Wake)
+	l.alarm.set(p.Snapshot.At, append(l.moments(p), todo.until...), l.Wake)
+	l.follow(p, todo)
 	if l.o.Seen != nil {
 		l.o.Seen(p.Snapshot)
 	}

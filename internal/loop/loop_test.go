@@ -3,6 +3,7 @@ package loop_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"sync"
 	"testing"
@@ -32,7 +33,15 @@ type machine struct {
 	patrols int64
 	past    []fleet.Alert
 	acts    []fleet.ActionRecord
+	clash   int // so many turns are not committed: somebody was quicker
 }
+
+// quicker is what a ledger says when somebody changed what a turn was thought
+// out from.
+type quicker struct{}
+
+func (quicker) Error() string  { return "changed meanwhile" }
+func (quicker) Conflict() bool { return true }
 
 func (w *machine) now() fleet.Instant {
 	return fleet.Instant{Wall: time.Now().UTC(), Up: fleet.Duration(time.Since(w.begun) + time.Hour), Boot: "b"}
@@ -71,6 +80,11 @@ func (w *machine) Past(context.Context, fleet.Instant) (fleet.Past, error) {
 // Start commits the turn and does its actions at once.
 func (w *machine) Start(_ context.Context, t fleet.Turn) error {
 	w.mu.Lock()
+	if w.clash > 0 {
+		w.clash--
+		w.mu.Unlock()
+		return fmt.Errorf("cannot commit: %w", quicker{})
+	}
 	w.turns = append(w.turns, t)
 	w.patrols = max(w.patrols, t.Patrol)
 	w.past = t.Assessment.Alerts
@@ -258,6 +272,41 @@ func TestWakesWhenAGuardLifts(t *testing.T) {
 		w.hours(t, 2*time.Hour)
 		if len(w.acts) < 2 {
 			t.Errorf("tried %d times in two hours", len(w.acts))
+		}
+	})
+}
+
+// TestWakesWhenARuleIsDue: a rule that has to be true for a while fires when it
+// has been, though no tick comes by.
+func TestWakesWhenARuleIsDue(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newMachine(t)
+		table := "[rule.slow]\npriority = \"P3\"\nover = \"lock\"\nexpr = \"lock.waited_for\"\nfor = \"7s\"\nsummary = \"'held'\"\n"
+		set, err := rules.Parse("rules.toml", []byte(table))
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.rules = set
+		w.run(10*time.Hour, 10*time.Hour)
+		w.hours(t, time.Hour)
+		last := w.turns[len(w.turns)-1]
+		if len(w.turns) != 2 || last.At.Since(w.turns[0].At) != 7*time.Second || last.Assessment.Alerts[0].Status != fleet.AlertFiring {
+			t.Errorf("%d passes; the last %v after the first, with %+v", len(w.turns), last.At.Since(w.turns[0].At), last.Assessment.Alerts)
+		}
+	})
+}
+
+// TestOvertakenTurnIsThoughtOutAgain: once, without a word; then it is trouble.
+func TestOvertakenTurnIsThoughtOutAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newMachine(t)
+		w.clash = 1
+		if err := w.loop.Pass(t.Context(), "test"); err != nil || w.looks != 2 || w.loop.Trouble() != "" {
+			t.Errorf("%v after %d looks, trouble %q", err, w.looks, w.loop.Trouble())
+		}
+		w.clash = 2
+		if err := w.loop.Pass(t.Context(), "test"); err == nil || w.looks != 4 || w.loop.Trouble() == "" {
+			t.Errorf("%v after %d looks, trouble %q", err, w.looks, w.loop.Trouble())
 		}
 	})
 }

@@ -24,8 +24,9 @@ func remember(s fleet.Snapshot, past []fleet.AgentRecord) []fleet.AgentRecord {
 		if a.Process.PID == 0 {
 			continue // gone: the record of when it lived is the one to keep
 		}
-		r := record(a, s.At, s.Patrol > 0)
-		if old := known[a.Name]; old == nil || s.Patrol > 0 || !same(*old, r) {
+		r, old := record(a, s.At), known[a.Name]
+		count(&r, a, s, old)
+		if old == nil || s.Patrol > 0 || !same(*old, r) {
 			out = append(out, r)
 		}
 	}
@@ -39,10 +40,10 @@ func same(old, is fleet.AgentRecord) bool {
 		old.Cycles == is.Cycles && age >= 0 && age < time.Minute
 }
 
-func record(a fleet.Agent, at fleet.Instant, patrol bool) fleet.AgentRecord {
+func record(a fleet.Agent, at fleet.Instant) fleet.AgentRecord {
 	r := fleet.AgentRecord{Name: a.Name, Kind: a.Kind, Owner: a.Owner, Process: a.Process, CWD: a.CWD.Or(""),
 		State: a.State, LastSeen: at, OneShot: a.OneShot, Instance: a.Instance,
-		CPUTime: a.CPUTime.Or(0), Moved: at.Add(-time.Duration(a.Still)), Cycles: cycles(a, patrol)}
+		CPUTime: a.CPUTime.Or(0), Moved: at.Add(-time.Duration(a.Still))}
 	if a.Pane != nil {
 		r.Pane = &a.Pane.ID
 	}
@@ -55,18 +56,28 @@ func record(a fleet.Agent, at fleet.Instant, patrol bool) fleet.AgentRecord {
 	return r
 }
 
-// cycles counts the patrols in a row that found an agent unresponsive. Only
-// patrols count; whatever shows that it is not, begins anew, and what tells
-// nothing changes nothing.
-func cycles(a fleet.Agent, patrol bool) int {
+// cycle is how far apart two looks at an agent have to be, for each to count as
+// a cycle: patrols that a person asks for one after the other see it but once.
+const cycle = time.Minute
+
+// count counts the patrols in a row that found an agent unresponsive. Only
+// patrols count, and of those that rest on one look, or on looks within a minute,
+// the first; whatever shows that it is not unresponsive begins anew, and what
+// tells nothing changes nothing.
+func count(r *fleet.AgentRecord, a fleet.Agent, s fleet.Snapshot, old *fleet.AgentRecord) {
+	r.Cycles = a.Cycles
+	if old != nil && old.Process == a.Process {
+		r.Cycles, r.CycledAt = old.Cycles, old.CycledAt // newer than the look
+	}
 	works := a.State == fleet.StateWorking || a.State == fleet.StateStarting
 	switch {
 	case a.Progress == fleet.ProgressSome:
-		return 0
-	case patrol && (a.State == fleet.StateStuck || works && a.Progress == fleet.ProgressNone):
-		return a.Cycles + 1
-	case a.State == fleet.StateStuck, a.State == fleet.StateUnknown, a.State == fleet.StateStopped, works:
-		return a.Cycles
+		r.Cycles = 0
+	case a.State == fleet.StateStuck || works && a.Progress == fleet.ProgressNone:
+		if s.Patrol > 0 && (r.CycledAt.IsZero() || s.Agents.At.Since(r.CycledAt) >= cycle) {
+			r.Cycles, r.CycledAt = r.Cycles+1, s.Agents.At
+		}
+	case !works && a.State != fleet.StateUnknown && a.State != fleet.StateStopped:
+		r.Cycles = 0
 	}
-	return 0
 }

@@ -36,6 +36,37 @@ func TestRememberCountsSilentPatrols(t *testing.T) {
 	}
 }
 
+// Patrols that rest on one look, or follow each other within a minute, are one
+// cycle, however many they are; a newer process begins anew.
+func TestRememberCountsLooksAndNotPatrols(t *testing.T) {
+	at := fleet.Instant{Wall: time.Date(2026, 11, 20, 9, 0, 0, 0, time.UTC), Up: fleet.Duration(time.Hour), Boot: "b"}
+	stuck := fleet.Agent{Name: "a", Process: fleet.ProcessID{PID: 1}, State: fleet.StateStuck, Progress: fleet.ProgressNone}
+	var past []fleet.AgentRecord
+	patrol := func(after, looked time.Duration, a fleet.Agent) int {
+		s := fleet.Snapshot{At: at.Add(after), Patrol: 1}
+		s.Agents.Status, s.Agents.At, s.Agents.Value = fleet.StatusOK, at.Add(looked), []fleet.Agent{a}
+		past = remember(s, past)
+		return past[0].Cycles
+	}
+	moves, other := stuck, stuck
+	moves.Progress, moves.State, other.Process.PID = fleet.ProgressSome, fleet.StateWorking, 2
+	for i, c := range []struct {
+		after, looked time.Duration
+		agent         fleet.Agent
+		want          int
+	}{
+		{0, 0, stuck, 1}, {time.Second, 0, stuck, 1}, {2 * time.Second, 2 * time.Second, stuck, 1},
+		{3 * time.Minute, 0, stuck, 1}, // nobody has looked since
+		{3 * time.Minute, 59 * time.Second, stuck, 1}, {3 * time.Minute, time.Minute, stuck, 2}, {4 * time.Minute, 90 * time.Second, stuck, 2},
+		{5 * time.Minute, 5 * time.Minute, stuck, 3}, {6 * time.Minute, 6 * time.Minute, moves, 0},
+		{7 * time.Minute, 7 * time.Minute, stuck, 1}, {7 * time.Minute, 7 * time.Minute, other, 1},
+	} {
+		if got := patrol(c.after, c.looked, c.agent); got != c.want {
+			t.Errorf("patrol %d: %d cycles, want %d", i, got, c.want)
+		}
+	}
+}
+
 func TestRememberKeepsWhatItCannotSee(t *testing.T) {
 	var s fleet.Snapshot
 	s.Agents.Status = fleet.StatusStale

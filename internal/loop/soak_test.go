@@ -99,6 +99,7 @@ over     = "agent"
 expr     = "agent.state in ['working', 'stuck', 'waiting']"
 summary  = "agent.name + ' works'"
 actions  = [{ do = "interrupt" }]
+caused_by = ["agent-stuck"]
 mode     = "auto"
 cooldown = "2m"
 attempts = "3 in 1h"
@@ -108,6 +109,7 @@ over     = "agent"
 expr     = "agent.process.pid != 0 && agent.dwell > duration('30s')"
 summary  = "agent.name + ' is left alone'"
 actions  = [{ do = "nudge", text = "Go on." }, { do = "checkpoint" }]
+caused_by = ["agent-idle-with-work"]
 mode     = "auto"
 cooldown = "2m"
 attempts = "4 in 1h"
@@ -1353,11 +1355,15 @@ func (w *town) checkCrash(turn fleet.Turn, a fleet.Agent, fires map[string]fleet
 	w.count("death told")
 	said := 0
 	for _, m := range turn.Outbox {
-		news, _, _ := strings.Cut(m.Body, "Ended:")
-		said += strings.Count(news, "agent-crashed: "+a.Name+" crashed")
+		if m.Alert == alert.AlertKey && !m.AllClear && m.Kind == "" { // what has a kind is for its parent
+			said++
+		}
 	}
-	quiet := alert.Flapping || len(alert.CausedBy) > 0
-	if want := map[bool]int{true: 0, false: 1}[quiet]; said != want {
+	want := 1 // one that flaps is drafted like any other: Deliver damps what people are told
+	if len(alert.CausedBy) > 0 {
+		want = 0
+	}
+	if said != want {
 		w.fault("the death of %s is in %d messages, want %d", a.Name, said, want)
 	}
 }
@@ -1369,7 +1375,7 @@ func (w *town) checkGivenUp(turn fleet.Turn) {
 		if w.gaveUp[f.Agent] {
 			w.fault("%s is given up a second time, and was not tried since", f.Agent)
 		}
-		if n := w.triesOf(f.Agent); n < 5 && !w.wanted(f.Agent) {
+		if n := w.triesOf(f.Agent); n < 5 {
 			w.fault("%s is given up after %d tries of 5", f.Agent, n)
 		}
 		w.gaveUp[f.Agent] = true
@@ -1396,14 +1402,6 @@ func (w *town) triesOf(name string) (n int) {
 		}
 	}
 	return n
-}
-
-// wanted says whether a person's order to recover an agent waits: it has tries of
-// its own, and fewer.
-func (w *town) wanted(name string) bool {
-	return slices.ContainsFunc(w.book.orders, func(o fleet.Order) bool {
-		return o.Do == fleet.OrderRecover && o.Agent == name && !o.IsOver()
-	})
 }
 
 // close is asked at the end: what crashes again and again was given up, unless

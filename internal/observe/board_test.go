@@ -25,7 +25,7 @@ type world struct {
 var spec = observe.Spec{Name: "fake", Part: fleet.PartExtra, Every: 10 * time.Second, Deadline: 2 * time.Second}
 
 func newWorld(do func(context.Context) (observe.Put, error)) world {
-	w := world{fake: &observetest.Fake{Of: spec, Do: do}, woke: make(chan string, 1000)}
+	w := world{fake: &observetest.Fake{Of: spec, Do: do}, woke: make(chan string, 5000)} // more than any test wakes: a full one would hold the board
 	w.Board = observe.New(observe.Options{Probes: []observe.Probe{w.fake}, Now: clock(), Wake: func(r string) { w.woke <- r }})
 	return w
 }

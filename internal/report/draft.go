@@ -3,98 +3,100 @@ package report
 import (
 	"fmt"
 	"hash/fnv"
-	"slices"
 	"strings"
 	"time"
 
 	"custos/internal/fleet"
 )
 
-// told is the least priority that people are told about; the rest is for the
-// journal and the first look.
+// told is the least priority of which a message tells what is done about it. Who
+// is told what is for the routes to say, and goes by what is true when it is told.
 const told = fleet.P2
 
-// Draft returns what people should be told of a pass: at most one message that
-// groups every alert which began or ended, and one all-clear when the last
-// alert worth telling ends. done are the results since the last pass. It is a
-// pure function; a message has the same ID whenever it is drafted again.
+// Draft returns the news of a pass, to be committed with it. For people there is a
+// message for each alert that began or ended: when, and what was done about it;
+// Deliver makes of them what somebody is told. The parents of agents get what
+// becomes of those. done are the results since the last pass. It is a pure
+// function; a message has the same ID whenever it is drafted again.
 func Draft(p fleet.Pass, done []fleet.Result) []fleet.Message {
-	began, ended, left := changes(p)
-	if len(began) == 0 && len(ended) == 0 {
-		return nil
-	}
-	m := fleet.Message{At: p.Snapshot.At, Priority: worst(append(began, ended...)), AllClear: len(left) == 0}
-	if len(began)+len(ended) == 1 {
-		m.Alert = append(began, ended...)[0].AlertKey
-	}
-	m.Subject = headline(p, began, ended, left)
-	m.Body = body(p, began, ended, done)
-	m.ID = messageID(began, ended)
-	return []fleet.Message{m}
+	return append(people(p, done), parents(p, done)...)
 }
 
-// changes lists the alerts worth telling that began or ended with this pass,
-// and those that still fire.
-func changes(p fleet.Pass) (began, ended, left []fleet.Alert) {
+// people drafts a message for each alert that began or ended. Its AllClear says
+// that the alert has ended.
+func people(p fleet.Pass, done []fleet.Result) (out []fleet.Message) {
+	began, ended := changes(p)
+	status := statusLine + Status(p.Snapshot) + "\n"
+	for _, a := range began {
+		out = append(out, draft(p, a, doing(a, p.Plan, done)+status))
+	}
+	for _, a := range ended {
+		m := draft(p, a, fixed(a.AlertKey, done)+status)
+		m.Subject, m.AllClear = fleet.Line("ended: "+m.Subject, maxSubject), true
+		out = append(out, m)
+	}
+	return out
+}
+
+func draft(p fleet.Pass, a fleet.Alert, body string) fleet.Message {
+	m := fleet.Message{ID: messageID(a), At: p.Snapshot.At, Priority: a.Priority, Alert: a.AlertKey, Body: body}
+	m.Subject = line(a)
+	return safe(m)
+}
+
+// changes lists the alerts worth telling that began or ended with this pass.
+func changes(p fleet.Pass) (began, ended []fleet.Alert) {
 	before := map[fleet.AlertKey]fleet.Alert{}
 	for _, a := range p.Past.Alerts {
 		before[a.AlertKey] = a
 	}
 	for _, a := range p.Assessment.Alerts {
-		if !a.Priority.AtLeast(told) {
-			continue
-		}
 		was := before[a.AlertKey].Status == fleet.AlertFiring
 		is := a.Status == fleet.AlertFiring
-		if is {
-			left = append(left, a)
-		}
 		switch {
-		case quiet(a, p.Snapshot.At) || was == is || !is && len(before[a.AlertKey].CausedBy) > 0:
-		case is:
+		case !a.Priority.AtLeast(told) || was == is:
+		case is && !muted(a, p.Snapshot.At):
 			began = append(began, a)
 		case a.Status == fleet.AlertResolved:
 			ended = append(ended, a)
 		}
 	}
-	return began, ended, left
+	return began, ended
 }
 
-// quiet says whether an alert is not to be told: silenced, flapping, or
-// explained by another one.
-func quiet(a fleet.Alert, now fleet.Instant) bool {
-	silenced := !a.SilencedUntil.IsZero() && now.Before(a.SilencedUntil)
-	return silenced || a.Flapping || len(a.CausedBy) > 0
-}
-
-func worst(alerts []fleet.Alert) fleet.Priority {
-	return slices.MinFunc(alerts, func(a, b fleet.Alert) int { return strings.Compare(string(a.Priority), string(b.Priority)) }).Priority
-}
-
-func headline(p fleet.Pass, began, ended, left []fleet.Alert) string {
-	on := "custos on " + p.Snapshot.From.Host + ": "
-	switch {
-	case len(began) == 0 && len(left) == 0:
-		return on + "all clear"
-	case len(began) == 1 && len(ended) == 0:
-		return on + line(began[0])
+// doing says what is done about an alert, or why nothing is, and what a person
+// can do.
+func doing(a fleet.Alert, plan fleet.Plan, done []fleet.Result) string {
+	out := answer(a.AlertKey, plan, done) + "\n"
+	for _, s := range plan.Skipped {
+		if s.For == a.AlertKey && s.Hint != "" {
+			out += "to do: " + s.Hint + "\n"
+			break
+		}
 	}
-	return fmt.Sprintf("%s%d new, %d ended, %d open", on, len(began), len(ended), len(left))
+	if a.Runbook != "" {
+		out += "see " + a.Runbook + "\n"
+	}
+	return out
+}
+
+// fixed lists what was done about an alert that ended.
+func fixed(key fleet.AlertKey, done []fleet.Result) (out string) {
+	for _, r := range done {
+		if r.For == key && r.Status == fleet.ResultDone {
+			out += outcome(r) + "\n"
+		}
+	}
+	return out
 }
 
 func line(a fleet.Alert) string {
-	return fmt.Sprintf("[%s] %s: %s", a.Priority, a.Rule, a.Summary)
+	return fmt.Sprintf("[%s] %s: %s", a.Priority, a.Rule, fleet.Line(a.Summary, maxLine))
 }
 
-func body(p fleet.Pass, began, ended []fleet.Alert, done []fleet.Result) string {
-	var b strings.Builder
-	section(&b, "Fixed", fixed(done))
-	section(&b, "Alerts", each(began, func(a fleet.Alert) string {
-		return fmt.Sprintf("%s (since %s; custos why %d)", line(a), a.Since.Wall.UTC().Format("15:04 MST"), a.Number)
-	}))
-	section(&b, "Ended", each(ended, line))
-	b.WriteString("Status: " + Status(p.Snapshot) + "\n")
-	return b.String()
+// summary is what the subject of a draft says of its alert.
+func summary(m fleet.Message) string {
+	return strings.TrimPrefix(m.Subject, fmt.Sprintf("[%s] %s: ", m.Priority, m.Alert.Rule))
 }
 
 func section(b *strings.Builder, title string, lines []string) {
@@ -102,18 +104,13 @@ func section(b *strings.Builder, title string, lines []string) {
 		return
 	}
 	b.WriteString(title + ":\n")
-	for _, l := range lines {
-		b.WriteString("- " + l + "\n")
-	}
-}
-
-func fixed(done []fleet.Result) (lines []string) {
-	for _, r := range done {
-		if r.Status == fleet.ResultDone {
-			lines = append(lines, outcome(r))
+	for i, l := range lines {
+		if i == maxLines && len(lines) > maxLines+1 {
+			fmt.Fprintf(b, "- … and %d more (custos alerts --all)\n", len(lines)-maxLines)
+			return
 		}
+		b.WriteString("- " + fleet.Line(l, maxLine) + "\n")
 	}
-	return lines
 }
 
 func each[T any](in []T, f func(T) string) []string {
@@ -162,11 +159,9 @@ func number(l fleet.Leaf[float64]) string {
 	return "?"
 }
 
-func messageID(began, ended []fleet.Alert) string {
+func messageID(a fleet.Alert) string {
 	h := fnv.New64a()
-	for _, a := range append(slices.Clone(began), ended...) {
-		fmt.Fprintf(h, "%s|%s|%s|%s\n", a.AlertKey, a.Status, stamp(a.FiredAt), stamp(a.EndedAt))
-	}
+	fmt.Fprintf(h, "%s|%s|%s|%s\n", a.AlertKey, a.Status, stamp(a.FiredAt), stamp(a.EndedAt))
 	return fmt.Sprintf("m-%016x", h.Sum64())
 }
 

@@ -30,29 +30,56 @@ func TestDraftTellsEachTransitionOnce(t *testing.T) {
 	silenced.SilencedUntil, caused.CausedBy, flapping.Flapping = at(9), []fleet.AlertKey{{Rule: "x"}}, true
 	ranOut := firing
 	ranOut.SilencedUntil = at(4)
+	const told = "[P1] r: it is so"
 	for name, c := range map[string]struct {
 		before, now []fleet.Alert
 		want        string // the subject; empty: nothing is told
+		over        bool
 	}{
-		"begins":               {nil, []fleet.Alert{firing}, "custos on h: [P1] r: it is so"},
-		"goes on":              {[]fleet.Alert{firing}, []fleet.Alert{firing}, ""},
-		"pending":              {nil, []fleet.Alert{pending}, ""},
-		"ends":                 {[]fleet.Alert{firing}, []fleet.Alert{resolved}, "custos on h: all clear"},
-		"pending ends":         {[]fleet.Alert{pending}, []fleet.Alert{resolved}, ""},
-		"housekeeping":         {nil, []fleet.Alert{alert("r", fleet.P4, fleet.AlertFiring)}, ""},
-		"silenced":             {nil, []fleet.Alert{silenced}, ""},
-		"silence ran out":      {nil, []fleet.Alert{ranOut}, "custos on h: [P1] r: it is so"},
-		"explained by another": {nil, []fleet.Alert{caused}, ""},
-		"flapping":             {nil, []fleet.Alert{flapping}, ""},
-		"all quiet":            {nil, nil, ""},
+		"begins":               {nil, []fleet.Alert{firing}, told, false},
+		"goes on":              {[]fleet.Alert{firing}, []fleet.Alert{firing}, "", false},
+		"pending":              {nil, []fleet.Alert{pending}, "", false},
+		"ends":                 {[]fleet.Alert{firing}, []fleet.Alert{resolved}, "ended: " + told, true},
+		"pending ends":         {[]fleet.Alert{pending}, []fleet.Alert{resolved}, "", false},
+		"housekeeping":         {nil, []fleet.Alert{alert("r", fleet.P4, fleet.AlertFiring)}, "", false},
+		"silenced":             {nil, []fleet.Alert{silenced}, "", false},
+		"silence ran out":      {nil, []fleet.Alert{ranOut}, told, false},
+		"explained by another": {nil, []fleet.Alert{caused}, "", false},
+		"flapping":             {nil, []fleet.Alert{flapping}, told, false},
+		"all quiet":            {nil, nil, "", false},
 	} {
-		got := ""
-		for _, m := range Draft(pass(c.before, c.now), nil) {
-			got += m.Subject
+		t.Run(name, func(t *testing.T) {
+			list := Draft(pass(c.before, c.now), nil)
+			if c.want == "" {
+				if len(list) != 0 {
+					t.Errorf("told %+v", list)
+				}
+				return
+			}
+			if m := only(t, list); m.Subject != c.want || m.AllClear != c.over || m.Alert != c.now[0].AlertKey {
+				t.Errorf("told %+v", m)
+			}
+		})
+	}
+}
+
+// What is told of an alert says what is done about it and what a person can do;
+// of its end, what mended it; and always how the host does.
+func TestDraftSaysWhatIsDone(t *testing.T) {
+	firing, resolved := alert("r", fleet.P1, fleet.AlertFiring), alert("r", fleet.P1, fleet.AlertResolved)
+	firing.Runbook = "docs/runbooks/r.md"
+	p := pass(nil, []fleet.Alert{firing})
+	p.Plan.Skipped = []fleet.Skipped{{Action: fleet.Action{Do: "stop-tree", For: firing.AlertKey}, Why: "mode observe", Hint: "custos patrol --apply"}}
+	m := only(t, Draft(p, nil))
+	for _, want := range []string{"stop-tree not done: mode observe", "to do: custos patrol --apply", "see docs/runbooks/r.md", "Status: RAM=? Disk=? Load=?"} {
+		if !strings.Contains(m.Body, want) {
+			t.Errorf("%q is not in %q", want, m.Body)
 		}
-		if got != c.want {
-			t.Errorf("%s: told %q, want %q", name, got, c.want)
-		}
+	}
+	done := []fleet.Result{{Do: "stop-tree", Subject: firing.Subject, For: firing.AlertKey, Status: fleet.ResultDone, Effect: "freed 2 GiB"}}
+	m = only(t, Draft(pass([]fleet.Alert{firing}, []fleet.Alert{resolved}), done))
+	if !strings.Contains(m.Body, "stop-tree h: done freed 2 GiB") {
+		t.Errorf("what mended it is not in %q", m.Body)
 	}
 }
 
@@ -90,15 +117,5 @@ func TestEntryStaysShort(t *testing.T) {
 	}
 	if got := Entry(p, make([]fleet.Result, 100)); strings.Count(got, "\n") > 50 || !strings.Contains(got, "and 92 more") {
 		t.Errorf("the entry has %d lines:\n%s", strings.Count(got, "\n"), got)
-	}
-}
-
-// TestDraftDoesNotEndWhatItNeverBegan: an alert that another one explained was
-// not told when it began, and is not told when it ends.
-func TestDraftDoesNotEndWhatItNeverBegan(t *testing.T) {
-	firing, resolved := alert("r", fleet.P1, fleet.AlertFiring), alert("r", fleet.P1, fleet.AlertResolved)
-	firing.CausedBy = []fleet.AlertKey{{Rule: "cause"}}
-	if got := Draft(pass([]fleet.Alert{firing}, []fleet.Alert{resolved}), nil); len(got) != 0 {
-		t.Errorf("told %q", got[0].Subject)
 	}
 }

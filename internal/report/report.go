@@ -4,22 +4,36 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"custos/internal/fleet"
 )
 
-// ErrPermanent is wrapped by a notifier when trying again cannot help.
+// ErrPermanent is wrapped by a notifier when trying again cannot help: it is the
+// message that is refused, not the moment or the key.
 var ErrPermanent = errors.New("permanent")
 
 // Outbox is where messages wait, committed with the alerts they tell of.
 type Outbox interface {
-	// Due returns messages that are to be tried now.
+	// Due returns messages for people that are to be told now.
 	Due(ctx context.Context, at fleet.Instant, limit int) ([]fleet.Message, error)
 	// Sent strikes a message off.
 	Sent(ctx context.Context, id string, at fleet.Instant) error
-	// Failed puts a message off until next; a zero next gives it up.
-	Failed(ctx context.Context, id string, at fleet.Instant, why string, next fleet.Instant) error
+}
+
+// Memory keeps what each receiver was told.
+type Memory interface {
+	// Told returns what was kept last for a receiver; nothing when it is a new one.
+	Told(ctx context.Context, to string) ([]byte, error)
+	// Keep keeps it.
+	Keep(ctx context.Context, to string, told []byte, at fleet.Instant) error
+}
+
+// History is what is true of alerts now.
+type History interface {
+	Past(ctx context.Context, at fleet.Instant) (fleet.Past, error)
 }
 
 // Journal keeps what each patrol saw and did.
@@ -28,24 +42,67 @@ type Journal interface {
 	Append(at fleet.Instant, entry string) error
 }
 
+// Pulse tells a dead man's switch elsewhere that Custos lives.
+type Pulse interface {
+	Beat(ctx context.Context) error
+}
+
 // Options are what a Reporter is made of.
 type Options struct {
 	Notifiers []Notifier
+	Routes    []Route // none: everybody is told of P2 and worse
 	Outbox    Outbox
+	Memory    Memory  // nil: what was told is forgotten when this process ends
+	History   History // nil: messages are told as they are, and no end of an alert is inferred
 	Journal   Journal
+	Pulses    []Pulse
 	Now       func() fleet.Instant
+	Host      string        // whose news it is, for the subject
 	Patience  time.Duration // how long one notifier may take; default 10 s
+	Every     time.Duration // between two looks at what is to be told; default 5 s
+	BeatEvery time.Duration // between two pulses, at least; default 1 min
 }
 
 // Reporter delivers messages and writes the journal.
-type Reporter struct{ o Options }
+type Reporter struct {
+	o     Options
+	posts []*post
+	beat  heart
+
+	errs   sync.Mutex
+	failed []error // of the deliveries since they were last asked for
+}
 
 // New returns a Reporter.
 func New(o Options) *Reporter {
-	if o.Patience == 0 {
-		o.Patience = 10 * time.Second
+	o.Patience = orElse(o.Patience, 10*time.Second)
+	o.Every = orElse(o.Every, 5*time.Second)
+	o.BeatEvery = orElse(o.BeatEvery, time.Minute)
+	r := &Reporter{o: o}
+	if len(o.Routes) == 0 {
+		r.o.Routes = []Route{Everybody(o.Notifiers)}
 	}
-	return &Reporter{o}
+	for _, n := range o.Notifiers {
+		r.posts = append(r.posts, &post{n: n, to: n.Name()})
+	}
+	return r
+}
+
+func orElse(d, other time.Duration) time.Duration {
+	if d <= 0 {
+		return other
+	}
+	return d
+}
+
+// Everybody is the route where none is configured: all notifiers are told of P2
+// and worse.
+func Everybody(all []Notifier) Route {
+	r := Route{Name: "everybody", Priority: DefaultPriority, Wait: DefaultWait, Interval: DefaultInterval, Louder: DefaultLouder}
+	for _, n := range all {
+		r.To = append(r.To, n.Name())
+	}
+	return r
 }
 
 // Journal appends the entry of a patrol. done are the results since the last one.
@@ -56,65 +113,139 @@ func (r *Reporter) Journal(p fleet.Pass, done []fleet.Result) error {
 	return nil
 }
 
-// Deliver tries every message that is due, once, and returns what went wrong.
-// It is called beside the loop, never by it.
+// Run tells people what there is to tell until ctx ends. Each receiver is told on
+// its own: one that does not answer holds up no other. told is given what went
+// wrong; it may be nil.
+func (r *Reporter) Run(ctx context.Context, told func(error)) error {
+	clock := time.NewTicker(r.o.Every)
+	defer clock.Stop()
+	var sending sync.WaitGroup
+	defer sending.Wait()
+	for {
+		err := errors.Join(r.round(ctx, false, &sending), r.trouble())
+		if err != nil && ctx.Err() == nil && told != nil {
+			told(err)
+		}
+		r.pulse(ctx, &sending)
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-clock.C:
+		}
+	}
+}
+
+// Deliver tells what there is to tell, once, waits for it, and returns what went
+// wrong: for a command that ends then.
 func (r *Reporter) Deliver(ctx context.Context) error {
-	if len(r.o.Notifiers) == 0 {
+	var sending sync.WaitGroup
+	err := r.round(ctx, true, &sending)
+	sending.Wait()
+	return errors.Join(err, r.trouble())
+}
+
+// round looks once at what is to be told, and begins to tell it.
+func (r *Reporter) round(ctx context.Context, hurry bool, sending *sync.WaitGroup) error {
+	if len(r.posts) == 0 {
 		return nil
 	}
-	due, err := r.o.Outbox.Due(ctx, r.o.Now(), 100)
+	scene, err := r.scene(ctx)
 	if err != nil {
-		return fmt.Errorf("cannot read the outbox: %w", err)
+		return err
 	}
+	scene.Hurry = hurry
+	over := map[string]int{}
 	var errs []error
-	for _, m := range due {
-		errs = append(errs, r.deliver(ctx, m))
+	for _, p := range r.posts {
+		ids, err := r.attend(ctx, p, scene, sending)
+		errs = append(errs, err)
+		for _, id := range ids {
+			over[id]++
+		}
+	}
+	for id, n := range over {
+		if n == len(r.posts) {
+			errs = append(errs, r.o.Outbox.Sent(ctx, id, scene.At))
+		}
 	}
 	return errors.Join(errs...)
 }
 
-func (r *Reporter) deliver(ctx context.Context, m fleet.Message) error {
-	err := r.tell(ctx, m)
-	at := r.o.Now()
+// mostDue is how many messages are looked at at once. Alerts are told whether or
+// not there is a message of them.
+const mostDue = 2000
+
+func (r *Reporter) scene(ctx context.Context) (Scene, error) {
+	s := Scene{At: r.o.Now(), Host: r.o.Host, Blind: true}
+	var err error
+	if s.News, err = r.o.Outbox.Due(ctx, s.At, mostDue); err != nil {
+		return s, fmt.Errorf("cannot read the outbox: %w", err)
+	}
+	if r.o.History == nil {
+		s.Alerts = asTold(s.News)
+		return s, nil
+	}
+	past, err := r.o.History.Past(ctx, s.At)
+	if err != nil {
+		return s, fmt.Errorf("cannot tell what is still true: %w", err)
+	}
+	s.Alerts, s.Blind = past.Alerts, past.Blind != "" || past.Amnesia
+	return s, nil
+}
+
+// asTold takes the messages at their word, for want of better.
+func asTold(news []fleet.Message) (out []fleet.Alert) {
+	for k, e := range edgesOf(news) {
+		if m := e.began; m != nil && (e.ended == nil || e.ended.At.Before(m.At)) {
+			out = append(out, fleet.Alert{AlertKey: k, Status: fleet.AlertFiring, Priority: m.Priority, Summary: summary(*m), Since: m.At, FiredAt: m.At})
+		}
+	}
+	return out
+}
+
+// fail keeps what went wrong beside the round.
+func (r *Reporter) fail(err error) {
 	if err == nil {
-		return r.o.Outbox.Sent(ctx, m.ID, at)
+		return
 	}
-	next := at.Add(time.Minute)
-	if errors.Is(err, ErrPermanent) {
-		next = fleet.Instant{}
-	}
-	return errors.Join(err, r.o.Outbox.Failed(ctx, m.ID, at, err.Error(), next))
+	r.errs.Lock()
+	defer r.errs.Unlock()
+	r.failed = append(r.failed, err)
 }
 
-// tell gives the message to every notifier; one that fails does not silence
-// the others, and one that hangs is given up after Patience.
-func (r *Reporter) tell(ctx context.Context, m fleet.Message) error {
-	errs := make(chan error, len(r.o.Notifiers))
-	ctx, cancel := context.WithTimeout(ctx, r.o.Patience)
-	defer cancel()
-	for _, n := range r.o.Notifiers {
-		go func() { errs <- r.notify(ctx, n, m) }()
-	}
-	var all []error
-	for range r.o.Notifiers {
-		select {
-		case err := <-errs:
-			all = append(all, err)
-		case <-ctx.Done():
-			return errors.Join(append(all, fmt.Errorf("cannot tell %q in time: %w", m.Subject, ctx.Err()))...)
-		}
-	}
-	return errors.Join(all...)
+func (r *Reporter) trouble() error {
+	r.errs.Lock()
+	defer r.errs.Unlock()
+	err := errors.Join(r.failed...)
+	r.failed = nil
+	return err
 }
 
-func (r *Reporter) notify(ctx context.Context, n Notifier, m fleet.Message) (err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("cannot tell %s: it panicked: %v: %w", n.Name(), p, ErrPermanent)
-		}
-	}()
-	if err := n.Notify(ctx, m); err != nil {
-		return fmt.Errorf("cannot tell %s: %w", n.Name(), err)
+// heart is when the dead man's switches were last told that Custos lives.
+type heart struct {
+	passed atomic.Bool // a whole pass has succeeded since
+	busy   atomic.Bool
+	last   fleet.Instant
+}
+
+// Passed notes that a whole pass has succeeded. It never waits.
+func (r *Reporter) Passed() { r.beat.passed.Store(true) }
+
+// pulse tells the dead man's switches that Custos lives, if it does.
+func (r *Reporter) pulse(ctx context.Context, sending *sync.WaitGroup) {
+	now := r.o.Now()
+	due := r.beat.last.IsZero() || elapsed(now, r.beat.last, r.o.BeatEvery)
+	if len(r.o.Pulses) == 0 || !due || r.beat.busy.Load() || !r.beat.passed.Swap(false) {
+		return
 	}
-	return nil
+	r.beat.last = now
+	r.beat.busy.Store(true)
+	sending.Go(func() {
+		defer r.beat.busy.Store(false)
+		ctx, cancel := context.WithTimeout(ctx, r.o.Patience)
+		defer cancel()
+		for _, p := range r.o.Pulses {
+			r.fail(p.Beat(ctx))
+		}
+	})
 }

@@ -46,7 +46,7 @@ func TestDocumentIsUpToDate(t *testing.T) {
 // TestBuiltinRulesKeepTheHouse checks what every rule of ours must have.
 func TestBuiltinRulesKeepTheHouse(t *testing.T) {
 	known := []string{"stop-tree", "rotate-log", "remove-lock", "abort-rebase", "checkout-primary", "remove-worktree", "clear-build-output", "remove-phase", "notify-terminal",
-		"nudge", "stop", "recover", "checkpoint"}
+		"nudge", "triage", "stop", "recover", "checkpoint"}
 	for _, r := range builtinSet(t).Rules() {
 		if r.What == "" || strings.Contains(r.Summary, "details") {
 			t.Errorf("rule %s says nothing to people", r.Name)

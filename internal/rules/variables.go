@@ -29,13 +29,14 @@ func always() []variable {
 		{"phases", "phase", true, "every phase file", fleet.PartPhases},
 		{"logs", "log", true, "every log file", fleet.PartLogs},
 		{"mounts", "mount", true, "every file system", fleet.PartHost},
+		{"runs", "run", true, "every run of a formula", fleet.PartRuns},
 	}
 }
 
 // Kinds lists what a rule may range over, sorted.
 func Kinds() []fleet.Kind {
 	return []fleet.Kind{fleet.KindAgent, fleet.KindExtra, fleet.KindHost, fleet.KindLock, fleet.KindLog, fleet.KindMount,
-		fleet.KindPart, fleet.KindPhase, fleet.KindRepo, fleet.KindSelf, fleet.KindSession, fleet.KindWorktree}
+		fleet.KindPart, fleet.KindPhase, fleet.KindRepo, fleet.KindRun, fleet.KindSelf, fleet.KindSession, fleet.KindWorktree}
 }
 
 // targetKinds lists what an action may be done to: the kinds a fleet.Target holds.

@@ -134,6 +134,8 @@ func (v *View) collect(name string) ref.Val {
 		return objects("phase", s.Phases.Value)
 	case "logs":
 		return objects("log", s.Logs.Value)
+	case "runs":
+		return objects("run", s.Runs.Value)
 	}
 	return objects("mount", s.Host.Value.Mounts)
 }

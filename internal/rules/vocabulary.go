@@ -201,6 +201,7 @@ func vocabulary() []*structure {
 		agentWords(), signalWords(), toolWords(), dialogWords(), choiceWords(), exitWords(), paneWords(), paneIDWords(), processIDWords(),
 		repoWords(), worktreeWords(), bulkWords(),
 		lockWords(), phaseWords(), logWords(), fileWords(),
+		runWords(), phraseWords(), stepWords(),
 		selfWords(), partWords(), extraWords(),
 	}
 }

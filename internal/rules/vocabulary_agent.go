@@ -64,6 +64,8 @@ func registeredWords() []*field {
 		text("failed", "why it is not started again by itself; empty when it is", func(a *T) string { return a.Failed }),
 		text("prompt_state", "how far its first prompt got: pending, sent, acknowledged or undelivered; empty when it had none", func(a *T) fleet.Delivery { return a.PromptState }),
 		leafSpan("checkpoint_age", "time since its work was last written down", func(a *T) *leafDuration { return &a.CheckpointAge }),
+		leafNumber("cost", "what it cost so far, in millionths of a dollar, as it told itself; only agents without a terminal tell", func(a *T) *leafInt { return &a.Cost }),
+		leafNumber("tokens", "the tokens it used so far, as it told itself; only agents without a terminal tell", func(a *T) *leafInt { return &a.Tokens }),
 		text("recorded", "the state its record says; what is observed wins", func(a *T) fleet.AgentState { return a.Recorded }),
 		text("conflict", "how record and observation disagree; empty when they do not", func(a *T) string { return a.Conflict }),
 		atMostOne("exit", "exit", "how its newest instance ended; empty until it has", func(a *T) *fleet.Exit { return a.Exit }),

@@ -31,7 +31,7 @@ type Part struct {
 func partWords() *structure {
 	type T = Part
 	return define("part", "One part of the snapshot, and how it was seen.",
-		text("name", "host, processes, sessions, agents, repos, locks, phases, logs, self or extra", func(p *T) fleet.PartName { return p.Name }),
+		text("name", "host, processes, sessions, agents, repos, locks, phases, logs, self, extra or runs", func(p *T) fleet.PartName { return p.Name }),
 		text("status", "ok, stale, pending, unknown or absent", func(p *T) fleet.Status { return p.Status }),
 		moment("at", "the last good look", func(p *T) fleet.Instant { return p.At }),
 		text("why", "why it is not ok", func(p *T) string { return p.Why }),

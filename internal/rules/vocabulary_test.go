@@ -40,6 +40,7 @@ func TestVocabularyIsWhole(t *testing.T) {
 		"phase": reflect.TypeFor[fleet.Phase](), "log": reflect.TypeFor[fleet.Log](), "file": reflect.TypeFor[fleet.FileID](),
 		"tool": reflect.TypeFor[fleet.ToolCall](), "dialog": reflect.TypeFor[fleet.Dialog](), "choice": reflect.TypeFor[fleet.Choice](), "exit": reflect.TypeFor[fleet.Exit](),
 		"self": reflect.TypeFor[fleet.Self](), "part": reflect.TypeFor[fleet.Sight](), "extra": reflect.TypeFor[fleet.Extra](),
+		"run": reflect.TypeFor[fleet.RunFacts](), "phrase": reflect.TypeFor[fleet.Phrase](), "step": reflect.TypeFor[fleet.StepFacts](),
 	} {
 		s := words[name]
 		for i := range typ.NumField() {
@@ -60,7 +61,7 @@ func TestVocabularyIsWhole(t *testing.T) {
 }
 
 func checkSnapshot(t *testing.T) {
-	roots := map[string]bool{"host": true, "self": true, "sessions": true, "agents": true, "repos": true, "locks": true, "phases": true, "logs": true}
+	roots := map[string]bool{"host": true, "self": true, "sessions": true, "agents": true, "repos": true, "locks": true, "phases": true, "logs": true, "runs": true}
 	typ := reflect.TypeFor[fleet.Snapshot]()
 	for i := range typ.NumField() {
 		f, _, _ := strings.Cut(typ.Field(i).Tag.Get("json"), ",")
@@ -75,7 +76,7 @@ func checkSnapshot(t *testing.T) {
 func TestEveryWordReads(t *testing.T) {
 	for kind, value := range map[fleet.Kind]any{
 		"host": &fleet.Host{}, "mount": &fleet.Mount{}, "session": &fleet.Pane{}, "agent": &fleet.Agent{}, "repo": &fleet.Repo{}, "worktree": &fleet.Worktree{},
-		"lock": &fleet.Lock{}, "phase": &fleet.Phase{}, "log": &fleet.Log{}, "part": &Part{}, "self": &fleet.Self{}, "extra": &fleet.Extra{},
+		"lock": &fleet.Lock{}, "phase": &fleet.Phase{}, "log": &fleet.Log{}, "part": &Part{}, "self": &fleet.Self{}, "extra": &fleet.Extra{}, "run": &fleet.RunFacts{},
 	} {
 		for _, s := range vocabulary() {
 			if s.name != string(kind) {

@@ -104,6 +104,9 @@ func byName(s *fleet.Snapshot) map[string]*fleet.Agent {
 // failuresShown is how many failures of an agent its page shows.
 const failuresShown = 5
 
+// messagesShown is how many messages that wait for an agent its page shows.
+const messagesShown = 20
+
 func (s *server) agent(req *http.Request, _ Caller) (any, error) {
 	name := req.PathValue("name")
 	pass, err := s.Cycle.Look(req.Context(), glance)
@@ -122,7 +125,17 @@ func (s *server) agent(req *http.Request, _ Caller) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return agentDetail(a, registered, pass, failures, s.Teller), nil
+	out := agentDetail(a, registered, pass, failures, s.Teller)
+	messages, err := s.Messages.MessagesFor(req.Context(), name, messagesShown)
+	out.Messages = messageViews(messages)
+	return out, err
+}
+
+func messageViews(list []fleet.Message) (out []api.Message) {
+	for _, m := range list {
+		out = append(out, api.Message{ID: m.ID, At: m.At.Wall.UTC(), Kind: string(m.Kind), Priority: string(m.Priority), About: m.About, Subject: m.Subject, Body: m.Body})
+	}
+	return out
 }
 
 // registration returns nil for an agent that is not registered.
@@ -304,12 +317,14 @@ func (s *server) failures(req *http.Request, _ Caller) (any, error) {
 }
 
 // addFailed adds to the status the agents that were given up, and how much is
-// ordered and not over.
+// ordered and not over. A ledger that cannot be read is a note, not the end of
+// the status: it is asked for just when something is wrong.
 func (s *server) addFailed(ctx context.Context, out *api.Status) error {
 	out.Failed = []api.FailedAgent{}
 	all, err := s.Registry.Registrations(ctx)
 	if err != nil {
-		return err
+		out.Notes = append(out.Notes, "the ledger cannot be read: "+fleet.Line(err.Error(), 300))
+		return nil
 	}
 	for _, r := range all {
 		if r.Failed == "" || r.Desired == fleet.DesiredRetired {

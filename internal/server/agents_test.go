@@ -51,6 +51,14 @@ func (w *world) HookEvents(_ context.Context, f HookFilter) ([]fleet.HookEvent, 
 	return w.hooks, nil
 }
 
+// MessagesFor tells what waits for the lead.
+func (w *world) MessagesFor(_ context.Context, agent string, _ int) (out []fleet.Message, err error) {
+	if agent == "lead" {
+		out = append(out, fleet.Message{ID: "recovery_attempt/a1", Kind: fleet.MessageRecoveryAttempt, To: "lead", About: "builder", Priority: fleet.P3, Subject: "builder is being recovered"})
+	}
+	return out, nil
+}
+
 func (w *world) Failures(_ context.Context, agent string, _ int) (out []fleet.Failure, err error) {
 	for _, f := range w.failed {
 		if agent == "" || f.Agent == agent {

@@ -38,6 +38,9 @@ func subjects(s *fleet.Snapshot) []fleet.Subject {
 	for _, e := range s.Extra.Value {
 		add(fleet.KindExtra, e.Name)
 	}
+	for _, r := range s.Runs.Value {
+		add(fleet.KindRun, r.ID)
+	}
 	for _, name := range fleet.PartNames() {
 		add(fleet.KindPart, string(name))
 	}
@@ -102,6 +105,8 @@ func describe(s *fleet.Snapshot, of fleet.Subject) []string {
 		return found(s.Logs.Value, func(l fleet.Log) string { return l.Path }, of.Name, func(l fleet.Log) []string { return logLines([]fleet.Log{l}) })
 	case fleet.KindExtra:
 		return found(s.Extra.Value, func(e fleet.Extra) string { return e.Name }, of.Name, func(e fleet.Extra) []string { return extraLines([]fleet.Extra{e}) })
+	case fleet.KindRun:
+		return found(s.Runs.Value, func(r fleet.RunFacts) string { return r.ID }, of.Name, runFacts)
 	case fleet.KindSelf:
 		return selfFacts(s)
 	}
@@ -170,6 +175,35 @@ func agentFacts(a fleet.Agent) []string {
 		out = append(out, line)
 	}
 	return out
+}
+
+// runFacts says how a run of a formula stands, and each step of it that is a command.
+func runFacts(r fleet.RunFacts) []string {
+	out := []string{fmt.Sprintf("run of formula %s, %s, begun %s ago", r.Formula, r.State, leafSpan(fleet.Known(r.Age)))}
+	say := func(when bool, format string, args ...any) {
+		if when {
+			out = append(out, fmt.Sprintf(format, args...))
+		}
+	}
+	say(r.Why != "", "Why: %s", r.Why)
+	say(r.Waits != "", "These steps wait for a person: %s", r.Waits)
+	say(r.Agent != "", "Its prose is for agent %s", r.Agent)
+	say(r.Kept != "", "A worktree of it is kept: %s", r.Kept)
+	if p, _ := r.Phase.Get(); p.Word != "" {
+		say(true, "Its agent wrote phase %s%s", p.Word, after(": ", p.Reason))
+	}
+	for _, s := range r.Steps {
+		say(s.State != fleet.ProcNone, "step %s, attempt %d: %s%s%s", s.Step, s.Attempt, s.State, after(", ", s.Why), after("; it prints to ", s.Output))
+	}
+	return out
+}
+
+// after is a text behind what leads to it; nothing when there is none.
+func after(lead, text string) string {
+	if text == "" {
+		return ""
+	}
+	return lead + text
 }
 
 func lookers(n int) string {

@@ -187,7 +187,7 @@ func eventEntry(e fleet.Event) api.FeedEntry {
 // isBad says whether an event tells that something went wrong.
 func isBad(e fleet.Event) bool {
 	switch e.Kind {
-	case "alert.firing", "agent.failed", "order.refused", "order.expired", "amnesia":
+	case "alert.firing", "agent.failed", "recovery_failed", "recovery_exhausted", "order.refused", "order.expired", "amnesia":
 		return true
 	case "agent.ended":
 		return e.Text != "ended with status 0" && !strings.Contains(e.Text, "asked by")

@@ -41,10 +41,14 @@ func (s *server) patrol(req *http.Request, c Caller) (any, error) {
 		}
 	}
 	pass, err := s.Cycle.Patrol(req.Context(), fleet.PatrolOrder{Apply: order.Apply, By: c.Name()})
-	if err != nil {
+	if err != nil && (pass.Snapshot.At.IsZero() || req.Context().Err() != nil) {
 		return nil, cannotLook(err)
 	}
-	return patrolReport(pass, order.Apply, s.Teller), nil
+	report := patrolReport(pass, order.Apply, s.Teller)
+	if err != nil { // what was seen is worth telling, all the more when the disk is what is wrong
+		report.Unkept = fleet.Line(err.Error(), 500)
+	}
+	return report, nil
 }
 
 func (s *server) preflight(req *http.Request, _ Caller) (any, error) {

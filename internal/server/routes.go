@@ -52,6 +52,15 @@ func routes() []route {
 		{"GET", "/v1/feed", anyone, small, (*server).feed, nil},
 		{"GET", "/v1/failures", anyone, small, (*server).failures, nil},
 		{"POST", "/v1/hookfiles/{kind}", anyone, orderSize, (*server).editHooks, nil}, // writes nothing
+		{"GET", "/v1/formulas", anyone, small, (*server).formulas, nil},
+		{"POST", "/v1/formulas", anyone, orderSize, (*server).formula, nil}, // reads only
+		{"POST", "/v1/formulas/{name}/{do}", person, small, (*server).switchFormula, nil},
+		{"POST", "/v1/runs", person, orderSize, (*server).runFormula, nil},
+		{"GET", "/v1/runs", anyone, small, (*server).runs, nil},
+		{"GET", "/v1/runs/{id}", anyone, small, (*server).run, nil},
+		{"POST", "/v1/runs/{id}", anyone, small, (*server).changeRun, nil}, // what an agent may say: see reporter
+		{"GET", "/v1/schedules", anyone, small, (*server).schedules, nil},
+		{"GET", "/v1/costs", anyone, small, (*server).costs, nil},
 		{"GET", "/v1/status", anyone, small, (*server).status, nil},
 		{"GET", "/v1/schema", anyone, small, (*server).schemas, nil},
 		{"GET", "/v1/schema/{name}", anyone, small, (*server).schema, nil},

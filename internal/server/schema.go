@@ -41,6 +41,12 @@ func schemaTypes() map[string]any {
 		"order-given": api.OrderRequest{},
 		"feed":        api.Feed{},
 		"failures":    api.Failures{},
+		"formulas":    api.Formulas{},
+		"formula":     api.Formula{},
+		"run":         api.Run{},
+		"runs":        api.Runs{},
+		"schedules":   api.Schedules{},
+		"costs":       api.Costs{},
 		"hook-edit":   api.HookEdit{},
 		"hook-file":   api.HookFile{},
 	}

@@ -41,6 +41,7 @@ func TestViewsAreWhatTheirSchemasSay(t *testing.T) {
 		"patrol":     patrolReport(w.pass, false, w),
 		"preflight":  preflight(w.pass.Snapshot),
 		"plan":       plan(w.pass, w),
+		"run":        (&server{w.options()}).runView(nightly("n-1")),
 		"pass":       w.pass,
 		"event":      eventView(w.events[1]),
 	} {

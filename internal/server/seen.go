@@ -59,6 +59,8 @@ func content(s *fleet.Snapshot, name fleet.PartName) (int, string) {
 		return count(len(s.Logs.Value), "log")
 	case fleet.PartExtra:
 		return count(len(s.Extra.Value), "extra fact")
+	case fleet.PartRuns:
+		return count(len(s.Runs.Value), "run")
 	}
 	return 0, ""
 }

@@ -29,14 +29,24 @@ type Options struct {
 	Screens   Screens
 	HookLog   HookLog
 	Failures  Failures
+	Messages  Messages
 	HookFiles HookFiles
-	Status    func(ctx context.Context) api.Status
-	Now       func() fleet.Instant
-	Version   string
+	Formulas  Formulas
+	Runs      Runs
+	// Schedules lists the formulas that run by themselves.
+	Schedules func(ctx context.Context) ([]api.ScheduleRow, error)
+	// Costs lists what models cost since a moment.
+	Costs   func(ctx context.Context, since fleet.Instant) ([]Cost, error)
+	Status  func(ctx context.Context) api.Status
+	Now     func() fleet.Instant
+	Version string
 
 	// Hooks takes hook events that are posted over HTTP. Without it there is no
 	// such route.
 	Hooks Hooks
+	// Attend has this very process carry runs on for as long as it lives. Nil where
+	// a daemon does so.
+	Attend func()
 	// Down stops the daemon. Without it, "down" is an error: there is none.
 	Down func()
 	// AgentOf names the agent a caller belongs to, "" for a person. An error

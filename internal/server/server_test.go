@@ -38,6 +38,8 @@ type world struct {
 	takeErr       error
 	hooks         []fleet.HookEvent
 	failed        []fleet.Failure
+	runs          []fleet.Run
+	attended      int
 }
 
 func (w *world) Look(context.Context, time.Duration) (fleet.Pass, error) { return w.pass, w.lookErr }
@@ -97,7 +99,8 @@ func (w *world) Explain(kind, title, screen string) (api.Explanation, error) {
 func (w *world) options() Options {
 	return Options{
 		Cycle: w, Alerts: w, Chronicle: w, Journal: w, Teller: w, Rules: w, Explainer: w,
-		Orders: w, Registry: w, Screens: w, HookLog: w, Failures: w, HookFiles: w,
+		Orders: w, Registry: w, Screens: w, HookLog: w, Failures: w, Messages: w, HookFiles: w,
+		Formulas: formulasOf{w}, Runs: runsOf{w}, Schedules: w.Schedules, Costs: w.Costs, Attend: func() { w.attended++ },
 		Status:    func(context.Context) api.Status { return api.Status{Version: "test"} },
 		Now:       func() fleet.Instant { return instant(0) },
 		Version:   "test",
@@ -142,6 +145,7 @@ func wantError(t *testing.T, err error, kind, text string) {
 func TestEveryRouteAnswers(t *testing.T) {
 	w := newWorld()
 	w.registrations = []fleet.Registration{{Name: "builder", Kind: "claude", Owner: fleet.OwnerCustos}}
+	w.runs = []fleet.Run{nightly("known")}
 	recording, err := client(w).Record(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -152,6 +156,11 @@ func TestEveryRouteAnswers(t *testing.T) {
 		"POST /v1/explain":  `{"screen":"hello"}`,
 		"POST /v1/orders":   `{"do":"stop","agent":"builder"}`,
 
+		"POST /v1/formulas":             `{"name":"nightly"}`,
+		"POST /v1/formulas/{name}/{do}": `{}`,
+		"POST /v1/runs":                 `{"name":"nightly","dir":"/"}`,
+		"POST /v1/runs/{id}":            `{"do":"cancel"}`,
+
 		"POST /v1/hookfiles/{kind}": `{"do":"install","settings":"{}"}`,
 	}
 	h := New(w.options())
@@ -159,7 +168,7 @@ func TestEveryRouteAnswers(t *testing.T) {
 		if r.stream != nil {
 			continue // TestEventStream
 		}
-		url := strings.NewReplacer("{number}", "3", "/agents/{name}", "/agents/builder", "{name}", "recording", "{id}", "known", "{kind}", "claude").Replace(r.pattern)
+		url := strings.NewReplacer("{number}", "3", "/agents/{name}", "/agents/builder", "{name}", "recording", "{do}", "disable", "{id}", "known", "{kind}", "claude").Replace(r.pattern)
 		if url == "/v1/story" {
 			url += "?of=3"
 		}

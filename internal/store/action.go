@@ -44,7 +44,8 @@ func (s *Store) Start(ctx context.Context, id string, at fleet.Instant) error {
 // Finish notes what became of an action, begun or not. The first result stays:
 // the same status again is no error, another gives ErrEnded. A result whose
 // action was lost to damage is kept all the same. The order that the action
-// answers, and the registration of its agent, change with it.
+// answers, and the registration of its agent, change with it; the verdict it
+// brings is kept.
 func (s *Store) Finish(ctx context.Context, r fleet.Result) error {
 	return s.write(ctx, "end action "+r.ActionID, r.Ended, func(t *tx) error {
 		rec, err := t.action(r.ActionID)
@@ -71,6 +72,9 @@ func (s *Store) Finish(ctx context.Context, r fleet.Result) error {
 			return err
 		}
 		if err := t.answer(*rec); err != nil {
+			return err
+		}
+		if err := t.judged(*rec); err != nil {
 			return err
 		}
 		return t.learn(*rec)

@@ -19,8 +19,14 @@ type alertRow struct {
 
 const selectAlert = "SELECT number, json, acked_by, acked_at FROM alerts "
 
+// putAlerts writes the alerts that changed.
 func putAlerts(t *tx, turn fleet.Turn) error {
+	open := t.mirror.open()
 	for _, a := range turn.Assessment.Alerts {
+		if old := open[a.AlertKey]; old != nil && unchanged(old, a) && !t.mirror.touched.has("alerts", old.id) {
+			t.left[old.id] = a.LastTrue
+			continue
+		}
 		if err := t.putAlert(a); err != nil {
 			return fmt.Errorf("alert %s: %w", a.AlertKey, err)
 		}
@@ -48,6 +54,7 @@ func (t *tx) putAlert(a fleet.Alert) error {
 	if err := t.saveAlert(row); err != nil {
 		return err
 	}
+	t.written = append(t.written, row.Number)
 	return t.alertEvents(old, row.Alert)
 }
 
@@ -184,39 +191,19 @@ func (r alertRow) alert(silences []fleet.Silence) fleet.Alert {
 	return a
 }
 
-// readAlerts reads alerts in the order of where, silenced by the given silences.
-func readAlerts(ctx context.Context, q querier, bad *[]badRow, silences []fleet.Silence, where string, args ...any) ([]fleet.Alert, error) {
-	rows, err := q.QueryContext(ctx, selectAlert+where, args...)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	var out []fleet.Alert
-	for rows.Next() {
-		var n int64
-		var text string
-		var r alertRow
-		if err := rows.Scan(&n, &text, &r.ackedBy, &r.ackedAt); err != nil {
-			return nil, err
-		}
-		if err := json.Unmarshal([]byte(text), &r.Alert); err != nil {
-			*bad = append(*bad, badRow{"alerts", "number", strconv.FormatInt(n, 10), err.Error(), text})
-			continue
-		}
-		r.Number = n
-		out = append(out, r.alert(silences))
-	}
-	return out, rows.Err()
-}
-
 // Alerts lists the alerts that are not over, by number; all of them when all.
 // A SilencedUntil may lie in the past: it is for the caller, who has the time,
 // to say whether it holds.
 func (s *Store) Alerts(ctx context.Context, all bool) ([]fleet.Alert, error) {
-	if all {
-		return s.alerts(ctx, "list alerts", "ORDER BY number")
+	if all || s.w == nil {
+		return s.alerts(ctx, "list alerts", "WHERE open = 1 OR ? ORDER BY number", all)
 	}
-	return s.alerts(ctx, "list alerts", "WHERE open = 1 ORDER BY number")
+	var out []fleet.Alert
+	err := s.reflect(ctx, "list alerts", s.mirror.asLoaded(), func(_ *sql.Tx, m *mirror) error {
+		out = m.openAlerts()
+		return nil
+	})
+	return out, err
 }
 
 // Alert returns the alert of that number, or ErrNotFound.
@@ -232,15 +219,21 @@ func (s *Store) Alert(ctx context.Context, number int64) (fleet.Alert, error) {
 	return out[0], nil
 }
 
+// alerts reads alerts in the order of where.
 func (s *Store) alerts(ctx context.Context, what, where string, args ...any) ([]fleet.Alert, error) {
 	var bad []badRow
 	silences, err := readSilences(ctx, s.r, &bad)
 	if err != nil {
 		return nil, failed(what, err)
 	}
-	out, err := readAlerts(ctx, s.r, &bad, silences, where, args...)
-	if err != nil {
+	shelf := alertsShelf()
+	shelf.rows, shelf.order = map[int64]*kept[alertRow]{}, given
+	if err := shelf.read(ctx, s.r, &bad, where, args); err != nil {
 		return nil, failed(what, err)
+	}
+	var out []fleet.Alert
+	for _, k := range shelf.sorted() {
+		out = append(out, k.value.alert(silences))
 	}
 	s.moveAside(ctx, bad)
 	return out, nil

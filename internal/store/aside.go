@@ -75,6 +75,11 @@ func (s *Store) moveAside(ctx context.Context, bad []badRow) {
 }
 
 func (t *tx) moveAside(b badRow, now string) error {
+	if b.table == "runs" {
+		if err := t.moveStepsAside(b, now); err != nil {
+			return err
+		}
+	}
 	query := fmt.Sprintf("DELETE FROM %s WHERE CAST(%s AS TEXT) = ? AND json = ?", b.table, b.keyColumn)
 	n, err := t.exec(query, b.key, b.json)
 	if err != nil || n == 0 {

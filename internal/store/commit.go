@@ -9,14 +9,15 @@ import (
 )
 
 // Commit writes one turn of the cycle down, in one transaction: its alerts, its
-// actions as planned, what it left undone, its agents, its messages. What was
-// committed before (an action's ID, a message's ID) is left as it is, so that a
-// turn committed twice is committed once. It fails with ErrConflict, and nothing
-// is written, when a registration it changes was changed by another meanwhile.
+// actions as planned, what it left undone, its runs, the orders that follow, its
+// agents, its messages. What was committed before (an action's ID, a message's ID)
+// is left as it is, so that a turn committed twice is committed once. It fails with
+// ErrConflict, and nothing is written, when a registration or a run it changes was
+// changed by another meanwhile.
 func (s *Store) Commit(ctx context.Context, turn fleet.Turn) error {
 	return s.write(ctx, "commit the turn", turn.At, func(t *tx) error {
 		for _, step := range []func(*tx, fleet.Turn) error{
-			putAlerts, putActions, putSkips, putOrders, putRegistrations, putAgents, putOutbox, putPatrol,
+			putAlerts, putActions, putSkips, putOrders, putRegistrations, putRuns, putGiven, putAgents, putOutbox, putPatrol,
 		} {
 			if err := step(t, turn); err != nil {
 				return err
@@ -61,7 +62,11 @@ func about(a fleet.Action, kind, text string) fleet.Event {
 // when its guard is another than last time: a cooldown is one event, not one a
 // pass.
 func putSkips(t *tx, turn fleet.Turn) error {
+	refused := t.mirror.refused()
 	for _, k := range turn.Plan.Skipped {
+		if old := refused[wish{k.Do, k.Subject, k.For}]; old != nil && old.value.Guard == k.Guard && !t.mirror.touched.has("skips", old.id) {
+			continue
+		}
 		text, err := encode(k)
 		if err != nil {
 			return err
@@ -112,21 +117,6 @@ func putAgents(t *tx, turn fleet.Turn) error {
 		if _, err := t.exec(`INSERT INTO agents (name, wall, boot, up, json) VALUES (?, ?, ?, ?, ?)
 			ON CONFLICT (name) DO UPDATE SET wall = excluded.wall, boot = excluded.boot, up = excluded.up, json = excluded.json
 			WHERE json <> excluded.json`, row(a.Name, stamp(a.LastSeen), text)...); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func putOutbox(t *tx, turn fleet.Turn) error {
-	for _, m := range turn.Outbox {
-		text, err := encode(m)
-		if err != nil {
-			return err
-		}
-		if _, err := t.exec(`INSERT INTO outbox (id, state, priority, wall, boot, up, json)
-			VALUES (?, 'due', ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING`,
-			row(m.ID, string(m.Priority), stamp(turn.At), text)...); err != nil {
 			return err
 		}
 	}

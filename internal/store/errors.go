@@ -28,7 +28,7 @@ var (
 	// ErrExists: the name or the ID is taken.
 	ErrExists error = settled("is taken already")
 	// ErrConflict: another has changed it meanwhile; whoever reads it again may try again.
-	ErrConflict = errors.New("it was changed meanwhile")
+	ErrConflict error = conflict("it was changed meanwhile")
 	// ErrEnded: the action or the alert has ended already.
 	ErrEnded error = settled("has ended already")
 )
@@ -41,6 +41,15 @@ func (e settled) Error() string { return string(e) }
 
 // Settled says that trying again cannot help.
 func (e settled) Settled() bool { return true }
+
+// conflict is an error that reading again and trying again may mend. Consumers
+// know it by its method, not by its type.
+type conflict string
+
+func (e conflict) Error() string { return string(e) }
+
+// Conflict says that another was quicker.
+func (e conflict) Conflict() bool { return true }
 
 // failed wraps err with what was tried, and with which of the errors above it is.
 func failed(what string, err error) error {

@@ -78,5 +78,5 @@ func failuresOf(old *fleet.Registration, r fleet.Registration) (list []fleet.Fai
 
 func failureOf(r fleet.Registration, verdict, reason string) fleet.Failure {
 	return fleet.Failure{Agent: r.Name, Role: r.Role, Project: r.Project, Run: r.Run, Task: r.Task, Instance: r.Instance,
-		Verdict: verdict, Reason: fleet.Line(reason, 400)}
+		Verdict: verdict, Reason: fleet.Line(reason, 400), Tags: []string{"watchdog", "auto-recorded"}}
 }

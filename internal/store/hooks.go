@@ -72,7 +72,7 @@ func (s *Store) writeUnsynced(ctx context.Context, what string, do func(*tx) err
 	if err != nil {
 		return failed(what, err)
 	}
-	if err = do(&tx{Tx: inner, ctx: ctx}); err == nil {
+	if err = do(&tx{Tx: inner, ctx: ctx, mirror: s.mirror}); err == nil {
 		err = inner.Commit()
 	}
 	if err != nil {

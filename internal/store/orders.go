@@ -31,12 +31,16 @@ func (s *Store) TakeOrder(ctx context.Context, o fleet.Order) (taken fleet.Order
 			o.State = fleet.OrderOpen
 		}
 		taken, fresh = o, true
-		if err := t.saveOrder(o); err != nil {
-			return err
-		}
-		return t.orderEvent("order.taken", o, string(o.Do)+" by "+o.By)
+		return t.takeOrder(o)
 	})
 	return taken, fresh && err == nil, err
+}
+
+func (t *tx) takeOrder(o fleet.Order) error {
+	if err := t.saveOrder(o); err != nil {
+		return err
+	}
+	return t.orderEvent("order.taken", o, string(o.Do)+" by "+o.By)
 }
 
 // OrderFilter keeps orders that match every field that is set.
@@ -96,13 +100,6 @@ func (s *Store) EndOrder(ctx context.Context, id string, state fleet.OrderState,
 		}
 		return t.putOrder(*o)
 	})
-}
-
-func (r *pastReader) orders(p *fleet.Past) (err error) {
-	p.Orders, err = collect[fleet.Order](r.ctx, r.q, &r.bad, source{
-		table: "orders", key: "id", where: "WHERE over = 0 ORDER BY seq",
-	})
-	return err
 }
 
 // putOrders writes what a pass decided of orders. One that is over stays over;

@@ -3,17 +3,63 @@ package store
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"custos/internal/fleet"
 )
 
-// Due lists at most limit messages that are to be delivered at at, the most
-// urgent and then the oldest first.
+// putOutbox keeps what is to be told. A message for an agent is also an event in
+// the story of both: of who is told, and of whom it tells.
+func putOutbox(t *tx, turn fleet.Turn) error {
+	for _, m := range turn.Outbox {
+		text, err := encode(m)
+		if err != nil {
+			return err
+		}
+		n, err := t.exec(`INSERT INTO outbox (id, state, priority, kind, recipient, wall, boot, up, json)
+			VALUES (?, 'due', ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING`,
+			row(m.ID, string(m.Priority), string(m.Kind), m.To, stamp(turn.At), text)...)
+		if err != nil {
+			return err
+		}
+		if n == 0 || m.To == "" {
+			continue
+		}
+		e := fleet.Event{Kind: string(m.Kind), Subject: agentSubject(m.To), Text: fleet.Line(m.Subject+": "+m.Body, 400),
+			Alert: fleet.AlertKey{Rule: m.Alert.Rule, Subject: agentSubject(m.About)}}
+		if err := t.event(e); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// MessagesFor lists what an agent has not been told yet, oldest first: the newest
+// limit, or 1000 when that is not positive. It stays undelivered until there is
+// a way to deliver it.
+func (s *Store) MessagesFor(ctx context.Context, agent string, limit int) ([]fleet.Message, error) {
+	if agent == "" {
+		return nil, nil
+	}
+	var bad []badRow
+	out, err := collect[fleet.Message](ctx, s.r, &bad, source{
+		table: "outbox", key: "id", where: `WHERE recipient = ? AND state = 'due' ORDER BY wall DESC, rowid DESC LIMIT ?`, args: []any{agent, atMost(limit)},
+	})
+	if err != nil {
+		return nil, failed("list messages for agent "+fleet.Line(agent, 80), err)
+	}
+	s.moveAside(ctx, bad)
+	slices.Reverse(out)
+	return out, nil
+}
+
+// Due lists at most limit messages for people that are to be delivered at at, the
+// most urgent and then the oldest first.
 func (s *Store) Due(ctx context.Context, at fleet.Instant, limit int) ([]fleet.Message, error) {
 	var bad []badRow
 	out, err := collect[fleet.Message](ctx, s.r, &bad, source{
 		table: "outbox", key: "id",
-		where: `WHERE state = 'due' AND (wall <= ? OR (boot = ? AND boot <> '' AND up <= ?))
+		where: `WHERE recipient = '' AND state = 'due' AND (wall <= ? OR (boot = ? AND boot <> '' AND up <= ?))
 			ORDER BY priority, wall, rowid LIMIT ?`,
 		args: []any{wall(at.Wall), at.Boot, int64(at.Up), limit},
 	})

@@ -15,93 +15,89 @@ const remembered = 24 * time.Hour
 // Past reads what is remembered, as one consistent view: alerts that are open
 // or ended less than 24 h before at, actions that are open or ended so lately,
 // silences in force, stopped subjects, agents seen so lately, agents that are
-// registered (retired ones so lately). Each list is sorted; orders that are not
-// over come in the order they were given.
+// registered (retired ones so lately), runs that are not over (ended ones so
+// lately, and the newest of each schedule), verdicts of that time. Each list is
+// sorted; orders that are not over, runs and verdicts come in the order they were
+// given.
+//
+// What it returns is shared with whoever else asks: it is not to be changed.
 func (s *Store) Past(ctx context.Context, at fleet.Instant) (fleet.Past, error) {
-	q, err := s.r.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
-	if err != nil {
-		return fleet.Past{}, failed("read the past", err)
-	}
-	defer func() { _ = q.Rollback() }()
-	r := pastReader{ctx: ctx, q: q, at: at}
 	p := fleet.Past{StartedAt: s.opts.StartedAt}
-	for _, read := range []func(*fleet.Past) error{r.counters, r.silences, r.alerts, r.actions, r.stopped, r.agents, r.registrations, r.orders} {
-		if err := read(&p); err != nil {
-			return fleet.Past{}, failed("read the past", err)
+	err := s.reflect(ctx, "read the past", at, func(q *sql.Tx, m *mirror) error {
+		if err := counters(ctx, q, &p); err != nil {
+			return err
 		}
+		m.fill(&p, at)
+		return nil
+	})
+	if err != nil {
+		return fleet.Past{}, err
 	}
-	_ = q.Rollback()
-	s.moveAside(ctx, r.bad)
 	return p, nil
 }
 
-type pastReader struct {
-	ctx context.Context
-	q   *sql.Tx
-	at  fleet.Instant
-	bad []badRow
+// reflect shows the mirror, as of one moment of the database. A store that only
+// reads is told of no change, and begins a mirror each time.
+func (s *Store) reflect(ctx context.Context, what string, at fleet.Instant, show func(*sql.Tx, *mirror) error) error {
+	m := s.mirror
+	if s.w == nil {
+		m = newMirror()
+	}
+	var bad []badRow
+	err := m.show(ctx, s.r, &bad, at, show)
+	if err != nil {
+		return failed(what, err)
+	}
+	s.moveAside(ctx, bad)
+	return nil
 }
 
-func (r *pastReader) counters(p *fleet.Past) (err error) {
-	if p.Newest, err = newest(r.ctx, r.q); err != nil {
+func (m *mirror) show(ctx context.Context, db *sql.DB, bad *[]badRow, at fleet.Instant, show func(*sql.Tx, *mirror) error) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	q, err := db.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
+	if err != nil {
 		return err
 	}
-	if p.Patrol, err = number(r.ctx, r.q, "patrol"); err != nil {
+	defer func() { _ = q.Rollback() }()
+	if err := m.update(ctx, q, bad, at); err != nil {
 		return err
 	}
-	if p.PatrolAt, err = instant(r.ctx, r.q, "patrol_at"); err != nil {
+	return show(q, m)
+}
+
+func counters(ctx context.Context, q *sql.Tx, p *fleet.Past) (err error) {
+	if p.Newest, err = newest(ctx, q); err != nil {
 		return err
 	}
-	if p.NextAlert, err = nextAlert(r.ctx, r.q); err != nil {
+	if p.Patrol, err = number(ctx, q, "patrol"); err != nil {
 		return err
 	}
-	amnesia, err := meta(r.ctx, r.q, "amnesia")
+	if p.PatrolAt, err = instant(ctx, q, "patrol_at"); err != nil {
+		return err
+	}
+	if p.NextAlert, err = nextAlert(ctx, q); err != nil {
+		return err
+	}
+	amnesia, err := meta(ctx, q, "amnesia")
 	p.Amnesia = amnesia != ""
 	return err
 }
 
-// alerts keeps one alert for each key: the open one, else the latest. They are
-// silenced by the silences in force, which are read before.
-func (r *pastReader) alerts(p *fleet.Past) error {
-	young, args := younger(r.at, remembered)
-	all, err := readAlerts(r.ctx, r.q, &r.bad, p.Silences, "WHERE open = 1 OR "+young+" ORDER BY rule, subject, open, number", args...)
-	for i, a := range all {
-		if i+1 == len(all) || all[i+1].AlertKey != a.AlertKey {
-			p.Alerts = append(p.Alerts, a)
-		}
-	}
-	return err
-}
-
-func (r *pastReader) actions(p *fleet.Past) (err error) {
-	young, args := younger(r.at, remembered)
-	p.Actions, err = collect[fleet.ActionRecord](r.ctx, r.q, &r.bad, source{
-		table: "actions", key: "id", where: "WHERE stage <> 'ended' OR " + young + " ORDER BY id", args: args,
-	})
-	return err
-}
-
-func (r *pastReader) silences(p *fleet.Past) error {
-	all, err := readSilences(r.ctx, r.q, &r.bad)
-	for _, s := range all {
-		if r.at.Before(s.Until) {
+// fill puts everything that is in the mirror, and counts at at, into the past.
+func (m *mirror) fill(p *fleet.Past, at fleet.Instant) {
+	for _, s := range m.silences.values(at) {
+		if s.From.Before(s.Until) && at.Before(s.Until) { // neither lifted nor over
 			p.Silences = append(p.Silences, s)
 		}
 	}
-	return err
-}
-
-func (r *pastReader) stopped(p *fleet.Past) (err error) {
-	p.Stopped, err = collect[fleet.Subject](r.ctx, r.q, &r.bad, source{
-		table: "stopped", key: "subject", where: "ORDER BY subject",
-	})
-	return err
-}
-
-func (r *pastReader) agents(p *fleet.Past) (err error) {
-	young, args := younger(r.at, remembered)
-	p.Agents, err = collect[fleet.AgentRecord](r.ctx, r.q, &r.bad, source{
-		table: "agents", key: "name", where: "WHERE " + young + " ORDER BY name", args: args,
-	})
-	return err
+	rows := m.alerts.values(at)
+	for i, r := range rows { // of one key the open one, else the latest
+		if i+1 == len(rows) || rows[i+1].AlertKey != r.AlertKey {
+			p.Alerts = append(p.Alerts, m.current(r).alert(p.Silences))
+		}
+	}
+	p.Actions, p.Stopped, p.Agents = m.actions.values(at), m.stopped.values(at), m.agents.values(at)
+	p.Registrations, p.Orders = m.registrations.values(at), m.orders.values(at)
+	p.Runs, p.Verdicts = m.runs.values(at), m.verdicts.values(at)
 }

@@ -79,14 +79,6 @@ func (s *Store) registrations(ctx context.Context, where string, args ...any) ([
 	return list, nil
 }
 
-func (r *pastReader) registrations(p *fleet.Past) (err error) {
-	young, args := younger(r.at, remembered)
-	p.Registrations, err = collect[fleet.Registration](r.ctx, r.q, &r.bad, source{
-		table: "registrations", key: "name", where: "WHERE retired = 0 OR " + young + " ORDER BY name", args: args,
-	})
-	return err
-}
-
 // putRegistrations writes the registrations that a turn changes. One that was
 // changed by another meanwhile fails the whole turn with ErrConflict.
 func putRegistrations(t *tx, turn fleet.Turn) error {

@@ -28,9 +28,10 @@ type Options struct {
 
 // Store is an open database. It is safe for concurrent use.
 type Store struct {
-	w, r  *sql.DB // w is nil when it was opened to read only
-	opts  Options
-	aside string // where a damaged database was moved to by this Open
+	w, r   *sql.DB // w is nil when it was opened to read only
+	mirror *mirror // told of by w
+	opts   Options
+	aside  string // where a damaged database was moved to by this Open
 }
 
 // Open opens the database to read and write, and brings its schema up to date.
@@ -79,15 +80,16 @@ func OpenReadOnly(ctx context.Context, o Options) (*Store, error) {
 		_ = r.Close()
 		return nil, failed("open database "+o.Path, err)
 	}
-	return &Store{r: r, opts: o}, nil
+	return &Store{r: r, mirror: newMirror(), opts: o}, nil
 }
 
 // AsideFile is where this Open moved a damaged database to; "" when it did not.
 func (s *Store) AsideFile() string { return s.aside }
 
-// Close closes the database. What was committed is on the disk already.
+// Close closes the database. What was committed is on the disk already, but for
+// the moments at which alerts were last true, which are written now.
 func (s *Store) Close() error {
-	err := s.r.Close()
+	err := errors.Join(s.flush(context.Background()), s.r.Close())
 	if s.w != nil {
 		err = errors.Join(err, s.w.Close())
 	}
@@ -110,10 +112,8 @@ func withDefaults(o Options) Options {
 // open checks, migrates and opens. One connection writes, so that writers of
 // this process queue here and not on the file's lock.
 func open(ctx context.Context, o Options) (*Store, error) {
-	w, err := sql.Open("sqlite", dsn(o, "_txlock", "immediate"))
-	if err != nil {
-		return nil, failed("open database "+o.Path, err)
-	}
+	m := newMirror()
+	w := sql.OpenDB(overheard{dsn(o, "_txlock", "immediate"), m})
 	w.SetMaxOpenConns(1)
 	if err := prepare(ctx, w); err != nil {
 		_ = w.Close()
@@ -125,7 +125,7 @@ func open(ctx context.Context, o Options) (*Store, error) {
 		return nil, failed("open database "+o.Path, err)
 	}
 	r.SetMaxOpenConns(4)
-	return &Store{w: w, r: r, opts: o}, nil
+	return &Store{w: w, r: r, mirror: m, opts: o}, nil
 }
 
 // prepare touches nothing before it knows that the database is whole, and of a

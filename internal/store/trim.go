@@ -10,10 +10,12 @@ import (
 
 // How long what is over is kept.
 const (
-	keepEvents  = 7 * 24 * time.Hour
-	keepRecords = 30 * 24 * time.Hour // ended actions, resolved alerts, undelivered messages
-	maxEvents   = 200_000             // however young: some 60 MB
-	trimBatch   = 500                 // rows in one transaction, so that a commit never waits long
+	keepEvents   = 7 * 24 * time.Hour
+	keepRecords  = 30 * 24 * time.Hour // ended actions, resolved alerts, undelivered messages
+	keepVerdicts = 90 * 24 * time.Hour // they are receipts
+	maxEvents    = 200_000             // however young: some 60 MB
+	maxRuns      = 5000                // that are over, however young
+	trimBatch    = 500                 // rows in one transaction, so that a commit never waits long
 )
 
 // bin says which rows of a table may go.
@@ -35,6 +37,8 @@ func bins() []bin {
 		{"orders", "over = 1", keepRecords},
 		{"registrations", "retired = 1", keepRecords},
 		{"failures", "", keepRecords},
+		{"runs", "over = 1 AND newest = 0", keepRecords},
+		{"verdicts", "", keepVerdicts},
 	}
 }
 
@@ -53,6 +57,9 @@ func (s *Store) Trim(ctx context.Context, at fleet.Instant) error {
 		}
 	}
 	if err := s.trim(ctx, "events", "id <= (SELECT MAX(id) FROM events) - ?", maxEvents); err != nil {
+		return err
+	}
+	if err := s.trim(ctx, "runs", "over = 1 AND newest = 0 AND seq <= (SELECT seq FROM runs WHERE over = 1 ORDER BY seq DESC LIMIT 1 OFFSET ?)", maxRuns); err != nil {
 		return err
 	}
 	if err := s.trim(ctx, "set_aside", "wall < ?", wall(at.Wall.Add(-keepRecords))); err != nil {

@@ -15,8 +15,14 @@ import (
 // tx is one write transaction, at one instant.
 type tx struct {
 	*sql.Tx
-	ctx context.Context
-	at  fleet.Instant
+	ctx    context.Context
+	at     fleet.Instant
+	mirror *mirror
+
+	// What a turn tells of when alerts were last true: of those it writes the
+	// numbers, of those it leaves as they are the moment too.
+	written []int64
+	left    map[int64]fleet.Instant
 }
 
 // write runs do in one transaction: all of it is on the disk when write returns
@@ -30,18 +36,27 @@ func (s *Store) write(ctx context.Context, what string, at fleet.Instant, do fun
 	if err != nil {
 		return failed(what, err)
 	}
-	t := &tx{inner, ctx, at}
-	err = do(t)
+	t := &tx{Tx: inner, ctx: ctx, at: at, mirror: s.mirror, left: map[int64]fleet.Instant{}}
+	version, err := dataVersion(ctx, t)
+	if err == nil {
+		s.mirror.foreign(version)
+		err = do(t)
+	}
 	if err == nil {
 		err = t.advance(at)
 	}
+	return failed(what, s.mirror.settle(t, err))
+}
+
+// end commits, or takes back what failed with err.
+func (t *tx) end(err error) error {
 	if err == nil {
-		err = inner.Commit()
+		err = t.Commit()
 	}
 	if err != nil {
-		_ = inner.Rollback()
+		_ = t.Rollback()
 	}
-	return failed(what, err)
+	return err
 }
 
 // exec runs one statement and returns how many rows it changed.

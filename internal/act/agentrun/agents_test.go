@@ -1,7 +1,9 @@
 package agentrun_test
 
 import (
+	"encoding/base64"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -10,6 +12,7 @@ import (
 	"testing"
 
 	"custos/internal/act"
+	"custos/internal/act/agentrun"
 	"custos/internal/act/answer"
 	"custos/internal/act/interrupt"
 	"custos/internal/act/nudge"
@@ -163,10 +166,7 @@ func TestSpawnTwiceIsOne(t *testing.T) {
 	g.ledger[r.Name] = r // the crash came before the ledger knew
 	// The note of the first try is gone by then, so it stands for one that was cut
 	// off after the start.
-	note := `{"path":"` + base64(fleet.RawPath(first.Worktree)) + `","branch":"once","start":"` + repo.Git(repo.Top, "rev-parse", "main") + `","launching":true}`
-	if err := os.WriteFile(filepath.Join(g.world.Shims, "."+first.Instance+".spawn"), []byte(note), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	g.note(repo, first.Instance, fleet.RawPath(first.Worktree), "once", true)
 	g.must(g.perform(x, a))
 	if again := g.ledger[r.Name]; again.Process != first.Process || again.Instance != first.Instance {
 		t.Errorf("started %+v, then %+v", first.Process, again.Process)
@@ -174,6 +174,43 @@ func TestSpawnTwiceIsOne(t *testing.T) {
 	all, _ := shim.List(g.world.Shims)
 	if len(all) != 1 {
 		t.Errorf("there are %d instances", len(all))
+	}
+}
+
+// note writes down a start under way, as spawn does.
+func (g *ground) note(repo *gittest.Repo, instance, path, branch string, launching bool) {
+	g.t.Helper()
+	note := fmt.Sprintf(`{"path":%q,"branch":%q,"start":%q,"launching":%v}`,
+		base64.StdEncoding.EncodeToString([]byte(path)), branch, repo.Git(repo.Top, "rev-parse", "main"), launching)
+	err := os.MkdirAll(g.world.Shims, 0o700)
+	if err == nil {
+		err = os.WriteFile(filepath.Join(g.world.Shims, "."+instance+".spawn"), []byte(note), 0o600)
+	}
+	if err != nil {
+		g.t.Fatal(err)
+	}
+}
+
+// A crash in the middle of the checkout: the agent is not started in half a
+// worktree, which is made anew.
+func TestSpawnAfterHalfACheckout(t *testing.T) {
+	g := newGround(t)
+	repo := gittest.New(t)
+	r := g.register(fleet.Registration{Name: "half", Repo: fleet.Path(repo.Top), Branch: "half"})
+	path := repo.Top + ".worktrees/half"
+	repo.Git(repo.Top, "worktree", "add", "-q", "--no-checkout", "-b", "half", path)
+	if err := os.WriteFile(filepath.Join(repo.Top, ".git/worktrees/half/locked"), []byte("initializing\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	x, err := spawn.New(spawn.Options{Launcher: g.launcher})
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := fleet.Action{ID: "the same", Target: fleet.Target{Registration: &r}}
+	g.note(repo, agentrun.Instance(a.ID), path, "half", false)
+	g.must(g.perform(x, a))
+	if said := repo.Git(path, "status", "--porcelain"); said != "" || g.ledger[r.Name].Worktree != fleet.Path(path) {
+		t.Errorf("the worktree %q is not whole:\n%s", g.ledger[r.Name].Worktree, said)
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -115,6 +116,9 @@ func (l *Launcher) Plan(r fleet.Registration, instance, dir string, how How) (Be
 		Name: r.Name, Instance: instance, Argv: b.Command.Argv, Dir: dir, Shim: shim.Dir(l.Shims, instance),
 		Input: b.Input != "", LogMax: l.logMax, MemoryMax: r.MemoryMax, Cgroup: l.o.Cgroup,
 	}
+	if err := checkSet(r.Set); err != nil {
+		return b, err
+	}
 	b.Launch.Env, b.Missing = l.environment(r, b.Command, env)
 	return b, b.Launch.Check()
 }
@@ -210,7 +214,7 @@ func (l *Launcher) environment(r fleet.Registration, c agent.Command, hooks []st
 	for _, name := range c.Unset {
 		delete(values, name)
 	}
-	for _, kv := range slices.Concat(c.Env, hooks, l.runEnv()) {
+	for _, kv := range slices.Concat(r.Set, c.Env, hooks, l.runEnv()) {
 		name, value, _ := strings.Cut(kv, "=")
 		values[name] = value
 	}
@@ -219,6 +223,33 @@ func (l *Launcher) environment(r fleet.Registration, c agent.Command, hooks []st
 	}
 	slices.Sort(env)
 	return env, missing
+}
+
+// settable is the name of a variable that a registration may give a value to.
+var settable = regexp.MustCompile(`^[A-Z][A-Z0-9_]{0,63}$`)
+
+// secretive are parts of the names of variables that hold secrets: their values
+// are written down nowhere, so they are named in Env, and passed on.
+var secretive = []string{"TOKEN", "SECRET", "PASSWORD", "PASSWD", "CREDENTIAL", "PRIVATE", "API_KEY", "ACCESS_KEY"}
+
+// checkSet refuses values that are not to be written down, or that would change
+// how programs are found and run.
+func checkSet(set []string) error {
+	for _, kv := range set {
+		name, value, ok := strings.Cut(kv, "=")
+		is := func(part string) bool { return strings.Contains(name, part) }
+		switch {
+		case !ok || !settable.MatchString(name):
+			return Refused("%q is no variable: want NAME=value, of A-Z, 0-9 and _", fleet.Line(name, 80))
+		case slices.ContainsFunc(secretive, is):
+			return Refused("the variable %s looks like a secret: its name belongs into env, its value nowhere", name)
+		case passed(name) || slices.Contains(own, name) || strings.HasPrefix(name, "LD_"):
+			return Refused("the variable %s is not to be set", name)
+		case strings.ContainsRune(value, 0):
+			return Refused("the value of the variable %s holds a NUL byte", name)
+		}
+	}
+	return nil
 }
 
 func (l *Launcher) runEnv() []string {

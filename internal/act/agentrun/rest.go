@@ -3,8 +3,6 @@ package agentrun
 import (
 	"context"
 	"fmt"
-	"os"
-	"slices"
 	"time"
 
 	"custos/internal/fleet"
@@ -21,40 +19,50 @@ type Rest struct {
 	MaxCPU float64       // percent of one core that its tree may use meanwhile
 }
 
-// AtRest watches a tree for a moment and refuses one that works: it used the
-// processor, moved data, began or ended a process.
+// AtRest watches an agent for a moment and refuses one that works.
 func (l *Live) AtRest(ctx context.Context, rest Rest) error {
-	if l.Agent.Progress != fleet.ProgressNone {
+	if l.Agent.Progress != fleet.ProgressNone && l.Agent.State != fleet.StateIdle {
 		return Refused("its progress was %q, not none", l.Agent.Progress)
 	}
 	if t := l.Agent.Tool; t != nil && !t.Over() {
 		return Refused("it runs %s, which may take %s", fleet.Line(t.Name, 40), t.Deadline)
 	}
-	before, err := l.Tree(ctx)
-	if err != nil {
-		return err
-	}
-	began, moved := time.Now(), traffic(before)
-	if err := l.pause(ctx, rest.Watch); err != nil {
-		return err
-	}
-	after, err := l.Tree(ctx)
-	if err != nil {
-		return err
-	}
-	if err := still(before, after, time.Since(began), rest.MaxCPU); err != nil {
-		return err
-	}
-	if now := traffic(after); now > moved+minTraffic {
-		return Refused("it works: it moved %d bytes in the last moment", now-moved)
-	}
-	return nil
+	t := &Tree{Also: Also(&l.Agent), Marker: Marker(l.Agent.Name, l.Agent.Instance)}
+	t.Take(l.Handle) // which stays the agent's own to let go of
+	_, err := t.AtRest(ctx, rest)
+	return err
 }
 
-func (l *Live) pause(ctx context.Context, d time.Duration) error {
+// AtRest watches a tree for a moment and refuses one that works: it used the
+// processor, moved data, began or ended a process. It returns the tree as it was
+// at the end of that.
+func (t *Tree) AtRest(ctx context.Context, rest Rest) ([]proc.Member, error) {
+	before, err := t.Look(ctx)
+	if err != nil {
+		return nil, err
+	}
+	began, moved := time.Now(), traffic(before)
+	if err := t.pause(ctx, rest.Watch); err != nil {
+		return nil, err
+	}
+	after, err := t.Look(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if err := still(before, after, time.Since(began), rest.MaxCPU); err != nil {
+		return nil, err
+	}
+	if now := traffic(after); now > moved+minTraffic {
+		return nil, Refused("it works: it moved %d bytes in the last moment", now-moved)
+	}
+	return after, nil
+}
+
+// pause waits for the watch to pass, and refuses when the root ends meanwhile.
+func (t *Tree) pause(ctx context.Context, d time.Duration) error {
 	watch, cancel := context.WithTimeout(ctx, d)
 	defer cancel()
-	if err := l.Handle.Wait(watch); err == nil {
+	if err := t.root.Wait(watch); err == nil {
 		return Refused("it has just ended by itself")
 	}
 	if err := ctx.Err(); err != nil {
@@ -72,7 +80,7 @@ func still(before, after []proc.Member, took time.Duration, maxCPU float64) erro
 	for _, m := range after {
 		was, known := cpu[m.ID]
 		if !known {
-			return Refused("it works: it has just begun process %d (%s)", m.PID, fleet.Line(m.Name, 20))
+			return begun(m)
 		}
 		used += m.CPU - was
 	}
@@ -92,56 +100,4 @@ func traffic(tree []proc.Member) (sum uint64) {
 		}
 	}
 	return sum
-}
-
-// Tree lists what belongs to the agent: whatever descends from it, was seen in
-// its tree, or carries its marker. It refuses a tree that Custos itself runs in.
-func (l *Live) Tree(ctx context.Context) ([]proc.Member, error) {
-	tree, err := l.Handle.Tree(ctx, proc.TreeOptions{Also: Also(&l.Agent), Marker: Marker(l.Agent.Name, l.Agent.Instance)})
-	if err != nil {
-		return nil, err
-	}
-	lineage, err := proc.Lineage()
-	if err != nil {
-		return nil, err
-	}
-	for _, m := range tree {
-		if err := Allowed(m, lineage); err != nil {
-			return nil, err
-		}
-	}
-	return tree, nil
-}
-
-// Also lists the tree as the plan knew it, the agent itself first.
-func Also(a *fleet.Agent) []proc.ID {
-	var out []proc.ID
-	for _, p := range append([]fleet.ProcessID{a.Process}, a.Procs...) {
-		id := proc.ID{PID: p.PID, Start: p.Start}
-		if p.PID > 1 && p.Boot == a.Process.Boot && !slices.Contains(out, id) {
-			out = append(out, id)
-		}
-	}
-	return out
-}
-
-// Allowed refuses a process that must never be signalled.
-func Allowed(m proc.Member, lineage []proc.ID) error {
-	switch {
-	case m.PID == 1 || slices.Contains(lineage, m.ID):
-		return Refused("Custos itself runs in it (process %d)", m.PID)
-	case m.UID != os.Getuid():
-		return Refused("process %d (%s) in it is another user's", m.PID, fleet.Line(m.Name, 20))
-	}
-	return nil
-}
-
-// Pause waits, or until ctx ends.
-func Pause(ctx context.Context, d time.Duration) {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-ctx.Done():
-	}
 }

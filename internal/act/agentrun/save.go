@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os/exec"
 	"slices"
 	"strings"
 
@@ -51,7 +50,12 @@ func (s Saver) Save(ctx context.Context, r fleet.Registration, dir string) (c fl
 	if branch != "" && clean(changes) {
 		return c, false, nil
 	}
-	c.Ref, fresh, err = s.backup(ctx, place, head, branch, r.Checkpoint)
+	last := ""
+	if r.Checkpoint != nil {
+		last = fleet.RawPath(r.Checkpoint.Ref)
+	}
+	ref, fresh, err := s.Writer.BackupNew(ctx, place, last)
+	c.Ref = fleet.Path(ref)
 	return c, fresh, err
 }
 
@@ -86,77 +90,6 @@ func (s Saver) lastPrompt(ctx context.Context, r fleet.Registration) string {
 		}
 	}
 	return ""
-}
-
-// backup makes a ref, and takes it away again when it holds nothing new.
-func (s Saver) backup(ctx context.Context, p git.Place, head, branch string, last *fleet.Checkpoint) (ref string, fresh bool, err error) {
-	made, err := s.Writer.Backup(ctx, p)
-	if err != nil {
-		return "", false, err
-	}
-	now, err := content(ctx, p, made.Commit)
-	if err != nil {
-		return made.Ref, true, nil // it cannot be compared, so it stays
-	}
-	if last != nil && last.Ref != "" {
-		ref := fleet.RawPath(last.Ref)
-		if was, err := content(ctx, p, ref); err == nil && was == now && ref != made.Ref {
-			return last.Ref, false, drop(ctx, p, made)
-		}
-	}
-	if tree, err := ask(ctx, p, "rev-parse", head+"^{tree}"); err == nil && branch != "" && now == tree+"\n"+head {
-		return "", false, drop(ctx, p, made)
-	}
-	return fleet.Path(made.Ref), true, nil
-}
-
-// content names what a backup holds, whenever it was made: its tree, HEAD, the
-// tree of its index, and the other commits.
-func content(ctx context.Context, p git.Place, commit string) (string, error) {
-	out, err := ask(ctx, p, "show", "-s", "--format=%T %P", commit)
-	if err != nil {
-		return "", err
-	}
-	names := strings.Fields(out)
-	for i, parent := range names {
-		if i < 2 {
-			continue
-		}
-		is, err := ask(ctx, p, "show", "-s", "--format=%s %T", parent)
-		if err != nil {
-			return "", err
-		}
-		if tree, ok := strings.CutPrefix(is, "index "); ok {
-			names[i] = "index " + tree
-		}
-	}
-	return strings.Join(names, "\n"), nil
-}
-
-func drop(ctx context.Context, p git.Place, b git.Backup) error {
-	_, err := ask(ctx, p, "update-ref", "-d", b.Ref, b.Commit)
-	return err
-}
-
-// ask runs git on the repository itself, with nothing of its configuration that
-// could run something.
-func ask(ctx context.Context, p git.Place, args ...string) (string, error) {
-	return Git(ctx, p.Common, append([]string{"--git-dir=" + p.Common}, args...)...)
-}
-
-// Git runs a git command in a folder that the client of package git does not
-// have: an argument vector, no hook, no pager, no prompt, no network.
-func Git(ctx context.Context, dir string, args ...string) (string, error) {
-	cmd := exec.CommandContext(ctx, "git", append([]string{"--no-pager", "-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false",
-		"-c", "protocol.allow=never", "-c", "gc.auto=0", "-c", "maintenance.auto=false", "-c", "log.showSignature=false", "-c", "color.ui=false"}, args...)...)
-	cmd.Dir, cmd.Env = dir, gitEnv()
-	var said strings.Builder
-	cmd.Stderr = &said
-	out, err := cmd.Output()
-	if err != nil {
-		return "", fmt.Errorf("cannot run git %s: %w: %s", fleet.Line(strings.Join(args, " "), 200), err, fleet.Line(said.String(), 200))
-	}
-	return strings.TrimSuffix(string(out), "\n"), nil
 }
 
 // Saved says in words what a checkpoint holds.

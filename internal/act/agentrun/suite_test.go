@@ -41,96 +41,98 @@ func (g *ground) state(repo *gittest.Repo, agent string) string {
 	return b.String() + strings.Join(g.noted("prompt"), "|")
 }
 
-// TestSuite asks of each action what every action promises.
-func TestSuite(t *testing.T) {
-	t.Run("spawn", func(t *testing.T) {
-		g, repo := newGround(t), gittest.New(t)
-		x, err := spawn.New(spawn.Options{Launcher: g.launcher})
-		if err != nil {
-			t.Fatal(err)
-		}
-		n := 0
-		acttest.Test(t, acttest.Case{
-			Action: x, Repeats: true,
-			Setup: func(*testing.T) fleet.Action {
-				n++
-				name := "agent " + itoa(n)
-				r := g.register(fleet.Registration{Name: name, Repo: fleet.Path(repo.Top), Branch: "b" + itoa(n)})
-				return fleet.Action{ID: name, Do: spawn.Do, Target: fleet.Target{Registration: &r}}
-			},
-			Fingerprint: func(*testing.T, fleet.Action) string { return g.state(repo, "") },
-			Changed: map[string]func(*testing.T, fleet.Action){
-				"stopped":     func(_ *testing.T, a fleet.Action) { g.wish(a.Target.Registration.Name, fleet.DesiredStopped) },
-				"forgotten":   func(_ *testing.T, a fleet.Action) { delete(g.ledger, a.Target.Registration.Name) },
-				"branch made": func(_ *testing.T, a fleet.Action) { repo.Git(repo.Top, "branch", a.Target.Registration.Branch) },
-			},
-		})
+// The suite asks of each action what every action promises.
+
+func TestSuiteSpawn(t *testing.T) {
+	g, repo := newGround(t), gittest.New(t)
+	x, err := spawn.New(spawn.Options{Launcher: g.launcher})
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	acttest.Test(t, acttest.Case{
+		Action: x, Repeats: true,
+		Setup: func(*testing.T) fleet.Action {
+			n++
+			name := "agent " + itoa(n)
+			r := g.register(fleet.Registration{Name: name, Repo: fleet.Path(repo.Top), Branch: "b" + itoa(n)})
+			return fleet.Action{ID: name, Do: spawn.Do, Target: fleet.Target{Registration: &r}}
+		},
+		Fingerprint: func(*testing.T, fleet.Action) string { return g.state(repo, "") },
+		Changed: map[string]func(*testing.T, fleet.Action){
+			"stopped":     func(_ *testing.T, a fleet.Action) { g.wish(a.Target.Registration.Name, fleet.DesiredStopped) },
+			"forgotten":   func(_ *testing.T, a fleet.Action) { delete(g.ledger, a.Target.Registration.Name) },
+			"branch made": func(_ *testing.T, a fleet.Action) { repo.Git(repo.Top, "branch", a.Target.Registration.Branch) },
+		},
 	})
-	t.Run("checkpoint", func(t *testing.T) {
-		g, repo := newGround(t), gittest.New(t)
-		x, err := checkpoint.New(checkpoint.Options{World: g.world})
-		if err != nil {
-			t.Fatal(err)
-		}
-		r := g.register(fleet.Registration{Name: "one", Dir: fleet.Path(repo.Top)})
-		acttest.Test(t, acttest.Case{
-			Action: x, Repeats: true,
-			Setup: func(*testing.T) fleet.Action {
-				g.ledger["one"] = r
-				repo.Write("repo/a.txt", time.Now().String())
-				return fleet.Action{Do: checkpoint.Do, Target: fleet.Target{Agent: &fleet.Agent{Name: "one", Owner: fleet.OwnerCustos, Kind: "claude"}}}
-			},
-			Fingerprint: func(*testing.T, fleet.Action) string {
-				return g.state(repo, "") + repo.Git(repo.Top, "status", "--porcelain") + repo.Git(repo.Top, "ls-files", "--stage")
-			},
-			Changed: map[string]func(*testing.T, fleet.Action){
-				"forgotten":   func(*testing.T, fleet.Action) { delete(g.ledger, "one") },
-				"folder gone": func(*testing.T, fleet.Action) { g.move("one", filepath.Join(repo.Dir, "none")) },
-			},
-		})
+}
+
+func TestSuiteCheckpoint(t *testing.T) {
+	g, repo := newGround(t), gittest.New(t)
+	x, err := checkpoint.New(checkpoint.Options{World: g.world})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := g.register(fleet.Registration{Name: "one", Dir: fleet.Path(repo.Top)})
+	acttest.Test(t, acttest.Case{
+		Action: x, Repeats: true,
+		Setup: func(*testing.T) fleet.Action {
+			g.ledger["one"] = r
+			repo.Write("repo/a.txt", time.Now().String())
+			return fleet.Action{Do: checkpoint.Do, Target: fleet.Target{Agent: &fleet.Agent{Name: "one", Owner: fleet.OwnerCustos, Kind: "claude"}}}
+		},
+		Fingerprint: func(*testing.T, fleet.Action) string {
+			return g.state(repo, "") + repo.Git(repo.Top, "status", "--porcelain") + repo.Git(repo.Top, "ls-files", "--stage")
+		},
+		Changed: map[string]func(*testing.T, fleet.Action){
+			"forgotten":   func(*testing.T, fleet.Action) { delete(g.ledger, "one") },
+			"folder gone": func(*testing.T, fleet.Action) { g.move("one", filepath.Join(repo.Dir, "none")) },
+		},
 	})
-	t.Run("stop", func(t *testing.T) {
-		g := newGround(t)
-		x, err := stopagent.New(stopagent.Options{World: g.world, AskWait: "3s", TermWait: "1s", Watch: "200ms"})
-		if err != nil {
-			t.Fatal(err)
-		}
-		acttest.Test(t, acttest.Case{
-			Action: x,
-			Setup: func(t *testing.T) fleet.Action {
-				name := strings.ReplaceAll(t.Name(), "/", " ")
-				g.ready(name)
-				return fleet.Action{Do: stopagent.Do, By: "eve", Target: fleet.Target{Agent: g.seen(name, fleet.StateIdle)}}
-			},
-			Fingerprint: func(_ *testing.T, a fleet.Action) string { return g.state(nil, a.Target.Agent.Name) },
-			Gone: func(t *testing.T, a fleet.Action) {
-				if _, err := g.stop(a.Target.Agent.Name, "eve", fleet.StateIdle); err != nil {
-					t.Fatal(err)
-				}
-			},
-		})
+}
+
+func TestSuiteStop(t *testing.T) {
+	g := newGround(t)
+	x, err := stopagent.New(stopagent.Options{World: g.world, AskWait: "3s", TermWait: "1s", Watch: "200ms"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	acttest.Test(t, acttest.Case{
+		Action: x,
+		Setup: func(t *testing.T) fleet.Action {
+			name := strings.ReplaceAll(t.Name(), "/", " ")
+			g.ready(name)
+			return fleet.Action{Do: stopagent.Do, By: "eve", Target: fleet.Target{Agent: g.seen(name, fleet.StateIdle)}}
+		},
+		Fingerprint: func(_ *testing.T, a fleet.Action) string { return g.state(nil, a.Target.Agent.Name) },
+		Gone: func(t *testing.T, a fleet.Action) {
+			if _, err := g.stop(a.Target.Agent.Name, "eve", fleet.StateIdle); err != nil {
+				t.Fatal(err)
+			}
+		},
 	})
-	t.Run("nudge", func(t *testing.T) {
-		g := newGround(t)
-		x, err := nudge.New(nudge.Options{World: g.world})
-		if err != nil {
-			t.Fatal(err)
-		}
-		n := 0
-		acttest.Test(t, acttest.Case{
-			Action: x, Repeats: true,
-			Setup: func(t *testing.T) fleet.Action {
-				n++
-				name := "agent " + itoa(n)
-				g.ready(name)
-				return fleet.Action{Do: nudge.Do, By: "eve", Text: "hello", Target: fleet.Target{Agent: g.seen(name, fleet.StateIdle)}}
-			},
-			Fingerprint: func(_ *testing.T, a fleet.Action) string { return g.state(nil, a.Target.Agent.Name) },
-			Changed: map[string]func(*testing.T, fleet.Action){
-				"ended":  func(_ *testing.T, a fleet.Action) { g.kill(a.Target.Agent.Name) },
-				"paused": func(_ *testing.T, a fleet.Action) { g.wish(a.Target.Agent.Name, fleet.DesiredPaused) },
-			},
-		})
+}
+
+func TestSuiteNudge(t *testing.T) {
+	g := newGround(t)
+	x, err := nudge.New(nudge.Options{World: g.world})
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	acttest.Test(t, acttest.Case{
+		Action: x, Repeats: true,
+		Setup: func(t *testing.T) fleet.Action {
+			n++
+			name := "agent " + itoa(n)
+			g.ready(name)
+			return fleet.Action{Do: nudge.Do, By: "eve", Text: "hello", Target: fleet.Target{Agent: g.seen(name, fleet.StateIdle)}}
+		},
+		Fingerprint: func(_ *testing.T, a fleet.Action) string { return g.state(nil, a.Target.Agent.Name) },
+		Changed: map[string]func(*testing.T, fleet.Action){
+			"ended":  func(_ *testing.T, a fleet.Action) { g.kill(a.Target.Agent.Name) },
+			"paused": func(_ *testing.T, a fleet.Action) { g.wish(a.Target.Agent.Name, fleet.DesiredPaused) },
+		},
 	})
 }
 

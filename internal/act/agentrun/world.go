@@ -1,6 +1,7 @@
 // Package agentrun is what the actions on agents have in common: how a running
 // agent is found, held and looked at afresh, how one is started, whether it is at
-// rest, and what is written down of its work. It decides nothing.
+// rest, how it is ended with all that it started, and what is written down of its
+// work. It decides nothing.
 //
 // In go an agent or a registration as it was planned with; out come what is
 // there at this very instant, or an error that wraps act.ErrRefused or
@@ -155,6 +156,16 @@ func Wait(ctx context.Context, most time.Duration, ok func(context.Context) bool
 		}
 	}
 	return nil
+}
+
+// Pause waits, or until ctx ends.
+func Pause(ctx context.Context, d time.Duration) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+	}
 }
 
 // Duration reads an option; empty is its default.

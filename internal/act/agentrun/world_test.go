@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"syscall"
@@ -338,11 +339,15 @@ func wantRefused(t *testing.T, err error, words string) {
 
 func envOf(t *testing.T, pid int) []string {
 	t.Helper()
-	b, err := os.ReadFile("/proc/" + itoa(pid) + "/environ")
-	if err != nil {
-		t.Fatal(err)
+	for until := time.Now().Add(5 * time.Second); ; runtime.Gosched() {
+		b, err := os.ReadFile("/proc/" + itoa(pid) + "/environ")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(b) > 0 || time.Now().After(until) { // between fork and exec it has none
+			return strings.Split(string(b), "\x00")
+		}
 	}
-	return strings.Split(string(b), "\x00")
 }
 
 func has(list []string, want string) bool { return slices.Contains(list, want) }

@@ -21,8 +21,9 @@ func (p plan) resumes(b agentrun.Begin) bool {
 }
 
 // plan works it out from what is known alone. told is what the old instance told,
-// oldest first.
-func (x *Action) plan(r fleet.Registration, seen *fleet.Agent, told []fleet.HookEvent) plan {
+// oldest first. text is what the order that asks for it has to say: then that is
+// said, whatever the agent was at.
+func (x *Action) plan(r fleet.Registration, seen *fleet.Agent, told []fleet.HookEvent, text string) plan {
 	kind, _ := x.Kinds.Get(r.Kind)
 	marks := kind.Launch
 	if r.Where == fleet.WhereHeadless {
@@ -32,12 +33,18 @@ func (x *Action) plan(r fleet.Registration, seen *fleet.Agent, told []fleet.Hook
 		return plan{first: agentrun.How{Prompt: r.Prompt}, firstPrompt: true}
 	}
 	afresh := agentrun.How{Prompt: words(r, false)}
+	if text != "" {
+		afresh.Prompt = text
+	}
 	id := conversation(r, seen)
 	if id == "" || len(marks.Resume) == 0 {
 		return plan{first: afresh}
 	}
 	resume := agentrun.How{Resume: id}
-	if r.Where == fleet.WhereHeadless || atWork(told) {
+	switch {
+	case text != "":
+		resume.Prompt = text
+	case r.Where == fleet.WhereHeadless || atWork(told):
 		resume.Prompt = words(r, true)
 	}
 	return plan{first: resume, second: &afresh}

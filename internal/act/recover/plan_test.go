@@ -47,13 +47,19 @@ func TestPlan(t *testing.T) {
 		{"never told its prompt", with(func(r *fleet.Registration) { r.Prompt, r.PromptState = "do it", fleet.DeliveryUndelivered }), nil, nil, "", "do it", false, true},
 		{"without a terminal", with(func(r *fleet.Registration) { r.Where = fleet.WhereHeadless }), nil, event(fleet.HookStop), "s1", "go on", true, false},
 	} {
-		p := x.plan(c.r, c.seen, c.told)
+		p := x.plan(c.r, c.seen, c.told, "")
 		if p.first.Resume != c.resume || (p.first.Prompt == "") != (c.prompt == "") || !strings.Contains(p.first.Prompt, c.prompt) ||
 			(p.second != nil) != c.second || p.firstPrompt != c.first {
 			t.Errorf("%s: %+v", c.name, p)
 		}
 		if p.second != nil && (p.second.Resume != "" || !strings.Contains(p.second.Prompt, "could not be taken up")) {
 			t.Errorf("%s: and then %+v", c.name, p.second)
+		}
+	}
+	// What an order has to say is said in place of that, resumed or afresh, and idle or not.
+	for _, told := range [][]fleet.HookEvent{nil, event(fleet.HookPrompt), event(fleet.HookStop)} {
+		if p := x.plan(known, nil, told, "step a is done"); p.first.Resume != "s1" || p.first.Prompt != "step a is done" || p.second.Prompt != "step a is done" {
+			t.Errorf("%+v, %+v", p.first, p.second)
 		}
 	}
 }

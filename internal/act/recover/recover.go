@@ -89,7 +89,7 @@ func (x *Action) Commands(a fleet.Action) []fleet.Command {
 	dir := agentrun.Folder(reg)
 	out := []fleet.Command{{Argv: []string{"git", "-C", fleet.Path(dir), "update-ref", git.BackupRefs + "<branch>/<UTC time>", "<commit>"},
 		Note: "back up first; the files stay as they are"}}
-	p := x.plan(reg, a.Target.Agent, nil)
+	p := x.plan(reg, a.Target.Agent, nil, a.Text)
 	b, err := x.Plan(reg, agentrun.Instance(a.ID), dir, p.first)
 	if err != nil {
 		return append(out, fleet.Command{Argv: []string{shim.Program, "--", reg.Kind}, Note: fleet.Line(err.Error(), 200)})
@@ -116,7 +116,7 @@ func (x *Action) Prepare(ctx context.Context, a fleet.Action) (act.Run, error) {
 	if reg == nil {
 		return nil, agentrun.Refused("it is not registered: nothing says how it is started")
 	}
-	r := &run{x: x, old: *reg, dir: agentrun.Folder(*reg), person: fleet.IsPerson(a.By),
+	r := &run{x: x, old: *reg, dir: agentrun.Folder(*reg), person: fleet.IsPerson(a.By), text: a.Text,
 		instances: [2]string{agentrun.Instance(a.ID), agentrun.Instance(a.ID + "\x00afresh")}}
 	if err := r.check(ctx, a.Target.Agent); err != nil {
 		return nil, err
@@ -152,7 +152,7 @@ func (r *run) check(ctx context.Context, seen *fleet.Agent) error {
 	if err != nil {
 		told = nil // it is then taken to have been at work
 	}
-	r.plan = r.x.plan(r.old, seen, told)
+	r.plan = r.x.plan(r.old, seen, told, r.text)
 	if r.begin, err = r.x.Plan(r.old, r.instances[0], r.dir, r.plan.first); err != nil {
 		return err
 	}
@@ -164,6 +164,7 @@ func (r *run) check(ctx context.Context, seen *fleet.Agent) error {
 
 // run is one recovery.
 type run struct {
+	text      string // of the order, when it has something to say
 	x         *Action
 	old       fleet.Registration
 	dir       string // raw

@@ -14,6 +14,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"custos/internal/act"
@@ -43,7 +44,8 @@ type Options struct {
 // Action implements act.Action.
 type Action struct {
 	*agentrun.Launcher
-	o Options
+	o      Options
+	writer *git.Writer
 }
 
 // New checks the options.
@@ -57,7 +59,7 @@ func New(o Options) (*Action, error) {
 	if o.Git == nil {
 		o.Git = git.New(git.Options{})
 	}
-	return &Action{Launcher: o.Launcher, o: o}, nil
+	return &Action{Launcher: o.Launcher, o: o, writer: git.NewWriter(o.Git, git.WriterOptions{})}, nil
 }
 
 // Ability implements act.Action.
@@ -78,8 +80,12 @@ func (x *Action) Commands(a fleet.Action) []fleet.Command {
 	var out []fleet.Command
 	dir := r.Dir
 	if t := x.tree(*r); t != nil {
-		dir = fleet.Path(t.path)
-		out = append(out, fleet.Command{Argv: []string{"git", "-C", r.Repo, "worktree", "add", "-b", t.branch, "--", dir, "<primary branch>"}})
+		dir = fleet.Path(t.Path)
+		on := []string{"-b", t.Branch}
+		if t.Branch == "" {
+			on = []string{"--detach"}
+		}
+		out = append(out, fleet.Command{Argv: slices.Concat([]string{"git", "-C", r.Repo, "worktree", "add"}, on, []string{"--", dir, "<primary branch>"})})
 	}
 	b, err := x.Plan(*r, agentrun.Instance(a.ID), fleet.RawPath(dir), agentrun.How{Prompt: r.Prompt})
 	if err != nil {
@@ -119,7 +125,7 @@ type run struct {
 	reg        fleet.Registration
 	instance   string
 	note       note // what an earlier try, cut off by a crash, had begun
-	tree       *tree
+	tree       *git.WorktreePlan
 	made       bool // the worktree was begun in this very run
 	madeParent bool // and the folder above it, too
 	begin      agentrun.Begin
@@ -150,7 +156,7 @@ func (r *run) check(ctx context.Context) error {
 // folder returns where the agent is to work (raw).
 func (r *run) folder(ctx context.Context) (string, error) {
 	if r.tree = r.x.tree(r.reg); r.tree != nil {
-		return r.tree.path, r.checkTree(ctx)
+		return r.tree.Path, r.checkTree(ctx)
 	}
 	dir := fleet.RawPath(r.reg.Dir)
 	if dir == "" {
@@ -218,7 +224,7 @@ func (r *run) learn(got session.Launched) {
 	reg := agentrun.Learned(r.reg, r.begin, got, r.x.Now())
 	reg.Dir = fleet.Path(r.begin.Launch.Dir)
 	if r.tree != nil {
-		reg.Worktree, reg.Branch = reg.Dir, r.tree.branch
+		reg.Worktree, reg.Branch = reg.Dir, r.tree.Branch
 	}
 	if reg.Prompt != "" && r.begin.Command.Typed == "" {
 		reg.PromptState = fleet.DeliverySent

@@ -16,28 +16,25 @@ import (
 	"custos/internal/sys/git"
 )
 
-// tree is a worktree that is to be made. Paths are raw.
-type tree struct {
-	repo, path, branch string
-	start              string // commit it begins at
-}
-
 // tree returns the worktree that a registration needs and has not got; nil when
 // it needs none. From the registration alone.
-func (x *Action) tree(r fleet.Registration) *tree {
-	if r.Repo == "" || r.Worktree == "" && r.Branch == "" || r.Instance != "" {
+func (x *Action) tree(r fleet.Registration) *git.WorktreePlan {
+	if r.Repo == "" || r.Worktree == "" && r.Branch == "" && !r.Detached || r.Instance != "" {
 		return nil
 	}
-	t := &tree{repo: filepath.Clean(fleet.RawPath(r.Repo)), path: fleet.RawPath(r.Worktree), branch: r.Branch}
-	if t.branch == "" {
-		t.branch = "agent/" + slug(r.Name)
+	t := &git.WorktreePlan{Repo: filepath.Clean(fleet.RawPath(r.Repo)), Path: fleet.RawPath(r.Worktree), Branch: r.Branch}
+	switch {
+	case r.Detached:
+		t.Branch = ""
+	case t.Branch == "":
+		t.Branch = "agent/" + slug(r.Name)
 	}
 	switch {
-	case t.path != "":
+	case t.Path != "":
 	case x.o.Worktrees != "":
-		t.path = filepath.Join(x.o.Worktrees, slug(r.Name))
+		t.Path = filepath.Join(x.o.Worktrees, slug(r.Name))
 	default:
-		t.path = filepath.Join(t.repo+".worktrees", slug(r.Name))
+		t.Path = filepath.Join(t.Repo+".worktrees", slug(r.Name))
 	}
 	return t
 }
@@ -61,51 +58,59 @@ func slug(name string) string {
 // an earlier try of this very action had begun.
 func (r *run) checkTree(ctx context.Context) error {
 	t := r.tree
-	place, err := git.Find(t.repo)
+	place, err := git.Find(t.Repo)
 	if err != nil {
-		return agentrun.Refused("there is no repository at %s", fleet.Path(t.repo))
+		return agentrun.Refused("there is no repository at %s", fleet.Path(t.Repo))
 	}
-	if !filepath.IsAbs(t.path) {
-		return agentrun.Refused("its worktree %q is no absolute path", fleet.Path(t.path))
+	if !filepath.IsAbs(t.Path) {
+		return agentrun.Refused("its worktree %q is no absolute path", fleet.Path(t.Path))
 	}
-	if _, err := agentrun.Git(ctx, place.Common, "check-ref-format", "--branch", t.branch); err != nil {
-		return agentrun.Refused("%q is no name of a branch", fleet.Line(t.branch, 80))
+	if t.Branch != "" && r.x.o.Git.CheckBranch(ctx, place.Common, t.Branch) != nil {
+		return agentrun.Refused("%q is no name of a branch", fleet.Line(t.Branch, 80))
 	}
 	if r.note.is(t) {
-		t.start = r.note.Start
+		t.Start = r.note.Start
 		return nil
 	}
-	if _, err := os.Lstat(t.path); !errors.Is(err, fs.ErrNotExist) {
-		return agentrun.Refused("there is something at %s already", fleet.Path(t.path))
+	if _, err := os.Lstat(t.Path); !errors.Is(err, fs.ErrNotExist) {
+		return agentrun.Refused("there is something at %s already", fleet.Path(t.Path))
 	}
 	return r.checkBranch(ctx, place)
 }
 
 func (r *run) checkBranch(ctx context.Context, place git.Place) error {
 	t := r.tree
-	ref := "refs/heads/" + t.branch
-	tips, err := r.x.o.Git.Tips(ctx, place.Common, ref)
-	if err != nil {
+	if err := r.checkNew(ctx, place); err != nil {
 		return err
-	}
-	if tips[ref] != "" {
-		return agentrun.Refused("the branch %s is there already", fleet.Line(t.branch, 80))
 	}
 	listed, err := r.x.o.Git.Worktrees(ctx, place.Common)
 	if err != nil {
 		return err
 	}
 	for _, l := range listed {
-		if l.Path == t.path {
-			return agentrun.Refused("git lists a worktree at %s already: git worktree prune", fleet.Path(t.path))
+		if l.Path == t.Path {
+			return agentrun.Refused("git lists a worktree at %s already: git worktree prune", fleet.Path(t.Path))
 		}
 	}
 	primary, err := r.x.o.Git.Primary(ctx, place.Common, r.x.o.Primary)
 	if err != nil {
 		return agentrun.Refused("%w", err)
 	}
-	t.start = primary.Tips[primary.Refs[0]]
+	t.Start = primary.Tips[primary.Refs[0]]
 	return nil
+}
+
+// checkNew refuses a branch that is there already; a detached worktree needs none.
+func (r *run) checkNew(ctx context.Context, place git.Place) error {
+	if r.tree.Branch == "" {
+		return nil
+	}
+	ref := "refs/heads/" + r.tree.Branch
+	tips, err := r.x.o.Git.Tips(ctx, place.Common, ref)
+	if err == nil && tips[ref] != "" {
+		err = agentrun.Refused("the branch %s is there already", fleet.Line(r.tree.Branch, 80))
+	}
+	return err
 }
 
 // makeTree makes the worktree. What it is about to make is written down first,
@@ -115,23 +120,19 @@ func (r *run) makeTree(ctx context.Context) error {
 	if t == nil {
 		return r.setLaunching()
 	}
-	if r.note.is(t) && isTree(ctx, t) {
+	if r.note.is(t) && r.x.o.Git.Stands(ctx, *t) {
 		return r.setLaunching()
 	}
-	r.note = note{Path: []byte(t.path), Branch: t.branch, Start: t.start}
+	r.note = note{Path: []byte(t.Path), Branch: t.Branch, Start: t.Start}
 	if err := writeNote(r.notePath(), r.note); err != nil {
 		return err
 	}
-	_, err := os.Lstat(filepath.Dir(t.path))
+	_, err := os.Lstat(filepath.Dir(t.Path))
 	r.made, r.madeParent = true, errors.Is(err, fs.ErrNotExist)
-	if err := os.MkdirAll(filepath.Dir(t.path), 0o755); err != nil {
+	if err := os.MkdirAll(filepath.Dir(t.Path), 0o755); err != nil {
 		return fmt.Errorf("cannot make a place for the worktree: %w", err)
 	}
-	add := []string{"worktree", "add", "--quiet", "-b", t.branch, "--", t.path, t.start}
-	if r.hasBranch(ctx) { // of the try that was cut off in between
-		add = []string{"worktree", "add", "--quiet", "--", t.path, t.branch}
-	}
-	if _, err := agentrun.Git(ctx, t.repo, add...); err != nil {
+	if err := r.x.writer.AddWorktree(ctx, *t); err != nil {
 		return fmt.Errorf("cannot make the worktree: %w", err)
 	}
 	return r.setLaunching()
@@ -143,21 +144,6 @@ func (r *run) setLaunching() error {
 	}
 	r.note.Launching = true
 	return writeNote(r.notePath(), r.note)
-}
-
-// isTree says whether the worktree is there, whole enough to stand on its branch.
-func isTree(ctx context.Context, t *tree) bool {
-	p, err := git.At(t.path)
-	if err != nil || !p.Linked() {
-		return false
-	}
-	branch, err := agentrun.Git(ctx, t.path, "symbolic-ref", "--short", "HEAD")
-	return err == nil && branch == t.branch
-}
-
-func (r *run) hasBranch(ctx context.Context) bool {
-	tip, err := agentrun.Git(ctx, r.tree.repo, "rev-parse", "--verify", "--quiet", "refs/heads/"+r.tree.branch)
-	return err == nil && tip == r.tree.start
 }
 
 // undoTime is how long a roll-back may take, though the action's time is up.
@@ -173,25 +159,12 @@ func (r *run) undo() error {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), undoTime)
 	defer cancel()
-	var errs []error
-	if _, err := os.Lstat(t.path); err == nil {
-		remove := []string{"worktree", "remove", "--", t.path}
-		if r.made { // just now; half a checkout is no work of anyone's
-			remove = []string{"worktree", "remove", "--force", "--", t.path}
-		}
-		if _, err := agentrun.Git(ctx, t.repo, remove...); err != nil {
-			errs = append(errs, err)
-		}
-	}
-	if r.hasBranch(ctx) && len(errs) == 0 {
-		if _, err := agentrun.Git(ctx, t.repo, "update-ref", "-d", "refs/heads/"+t.branch, t.start); err != nil {
-			errs = append(errs, err)
-		}
-	}
+	// What was made just now is half a checkout at the most, and no work of anyone's.
+	err := r.x.writer.UndoWorktree(ctx, *t, r.made)
 	if r.madeParent {
-		_ = os.Remove(filepath.Dir(t.path)) // only when it is empty
+		_ = os.Remove(filepath.Dir(t.Path)) // only when it is empty
 	}
-	if err := errors.Join(errs...); err != nil {
+	if err != nil {
 		return fmt.Errorf("cannot roll everything back: %w", err)
 	}
 	removeNote(r.notePath())
@@ -208,8 +181,8 @@ type note struct {
 	Giving    bool   `json:"giving,omitempty"` // its prompt is about to be given
 }
 
-func (n note) is(t *tree) bool {
-	return n.Start != "" && string(n.Path) == t.path && n.Branch == t.branch
+func (n note) is(t *git.WorktreePlan) bool {
+	return n.Start != "" && string(n.Path) == t.Path && n.Branch == t.Branch
 }
 
 func (r *run) notePath() string {

@@ -21,10 +21,11 @@ func TestTree(t *testing.T) {
 		{x, fleet.Registration{Name: "a b/..", Repo: "/r/", Branch: "x"}, "/r.worktrees/a-b", "x"},
 		{other, fleet.Registration{Name: "a", Repo: "/r", Branch: "x"}, "/trees/a", "x"},
 		{other, fleet.Registration{Name: "a.b", Repo: "/r", Worktree: "/w"}, "/w", "agent/a-b"},
+		{other, fleet.Registration{Name: "run-1", Repo: "/r", Detached: true}, "/trees/run-1", ""},
 		{other, fleet.Registration{Name: "a", Repo: "/r", Worktree: "/w", Branch: "x", Instance: "i"}, "", ""},
 	} {
 		got := c.x.tree(c.r)
-		if (got == nil) != (c.path == "") || got != nil && (got.path != c.path || got.branch != c.branch) {
+		if (got == nil) != (c.path == "") || got != nil && (got.Path != c.path || got.Branch != c.branch) {
 			t.Errorf("%+v: %+v", c.r, got)
 		}
 	}

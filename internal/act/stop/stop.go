@@ -11,11 +11,11 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"slices"
 	"strconv"
 	"time"
 
 	"custos/internal/act"
+	"custos/internal/act/agentrun"
 	"custos/internal/fleet"
 	"custos/internal/sys/proc"
 )
@@ -41,23 +41,23 @@ type Options struct {
 
 // Action implements act.Action.
 type Action struct {
-	watch, term, kill time.Duration
-	maxCPU            float64
-	boot              func() (string, error)
+	rest       agentrun.Rest
+	term, kill time.Duration
+	boot       func() (string, error)
 }
 
 // New checks the options.
 func New(o Options) (*Action, error) {
-	x := &Action{maxCPU: o.MaxCPU, boot: o.Boot}
+	x := &Action{rest: agentrun.Rest{MaxCPU: o.MaxCPU}, boot: o.Boot}
 	var errs [3]error
-	x.watch, errs[0] = wait("watch", o.Watch, time.Second)
+	x.rest.Watch, errs[0] = wait("watch", o.Watch, time.Second)
 	x.term, errs[1] = wait("term_wait", o.TermWait, 5*time.Second)
 	x.kill, errs[2] = wait("kill_wait", o.KillWait, 5*time.Second)
-	if x.maxCPU == 0 {
-		x.maxCPU = 5
+	if x.rest.MaxCPU == 0 {
+		x.rest.MaxCPU = 5
 	}
 	err := errors.Join(errs[:]...)
-	if x.maxCPU < 0 || x.maxCPU > 50 {
+	if x.rest.MaxCPU < 0 || x.rest.MaxCPU > 50 {
 		err = errors.Join(err, fmt.Errorf("cannot use max_cpu = %v: want 0 to 50", o.MaxCPU))
 	}
 	if err != nil {
@@ -86,7 +86,7 @@ func (x *Action) Ability() fleet.Ability {
 	return fleet.Ability{
 		Do: Do, Idempotent: true,
 		Touches:  []fleet.PartName{fleet.PartAgents, fleet.PartProcesses, fleet.PartSessions, fleet.PartHost},
-		Deadline: fleet.Duration(x.watch + x.term + rounds*x.kill + 10*time.Second),
+		Deadline: fleet.Duration(x.rest.Watch + x.term + agentrun.Rounds*x.kill + 10*time.Second),
 	}
 }
 
@@ -96,7 +96,7 @@ func (x *Action) Commands(a fleet.Action) []fleet.Command {
 		return nil
 	}
 	term, kill := []string{"kill", "-TERM"}, []string{"kill", "-KILL"}
-	for _, id := range recorded(a.Target.Agent) {
+	for _, id := range agentrun.Also(a.Target.Agent) {
 		term, kill = append(term, strconv.Itoa(id.PID)), append(kill, strconv.Itoa(id.PID))
 	}
 	return []fleet.Command{
@@ -105,34 +105,35 @@ func (x *Action) Commands(a fleet.Action) []fleet.Command {
 	}
 }
 
-// recorded lists the tree as it was seen, the agent itself first.
-func recorded(a *fleet.Agent) []fleet.ProcessID {
-	out := []fleet.ProcessID{a.Process}
-	for _, p := range a.Procs {
-		if !slices.Contains(out, p) {
-			out = append(out, p)
-		}
-	}
-	return out
-}
-
 // Prepare implements act.Action. It takes hold of the tree and watches it for a moment.
 func (x *Action) Prepare(ctx context.Context, a fleet.Action) (act.Run, error) {
 	agent := a.Target.Agent
 	if agent == nil {
 		return nil, errors.New("cannot stop: the target is no agent")
 	}
-	if err := ctx.Err(); err != nil {
-		return nil, fmt.Errorf("cannot look at the agent: %w", err)
+	r, err := x.prepare(ctx, agent)
+	switch {
+	case errors.Is(err, act.ErrUnneeded):
+		return nil, err
+	case err != nil:
+		return nil, fmt.Errorf("cannot stop: %w", err)
 	}
-	if err := x.qualifies(agent); err != nil {
+	return r, nil
+}
+
+func (x *Action) prepare(ctx context.Context, a *fleet.Agent) (*run, error) {
+	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	r, err := x.hold(agent)
+	if err := x.qualifies(a); err != nil {
+		return nil, err
+	}
+	tree, err := hold(a)
 	if err != nil {
 		return nil, err
 	}
-	if err := r.ready(ctx, agent.Args); err != nil {
+	r := &run{x: x, tree: tree}
+	if err := r.ready(ctx, a.Args); err != nil {
 		r.Close()
 		return nil, err
 	}
@@ -144,53 +145,44 @@ func (x *Action) qualifies(a *fleet.Agent) error {
 	boot, err := x.boot()
 	switch {
 	case err != nil:
-		return fmt.Errorf("cannot stop: %w", err)
+		return err
 	case !a.Owner.MayTouch():
-		return refused("it is not ours")
+		return agentrun.Refused("it is not ours")
 	case !a.OneShot:
-		return refused("it is no one-shot")
+		return agentrun.Refused("it is no one-shot")
 	case a.Progress != fleet.ProgressNone:
-		return refused("its progress was %q, not none", a.Progress)
+		return agentrun.Refused("its progress was %q, not none", a.Progress)
 	case a.Process.PID <= 1 || a.Process.PID == os.Getpid():
-		return refused("never process %d", a.Process.PID)
+		return agentrun.Refused("never process %d", a.Process.PID)
 	case a.Process.Boot == "" || len(a.Args) == 0:
-		return refused("its boot or its command line was not seen")
+		return agentrun.Refused("its boot or its command line was not seen")
 	case a.Process.Boot != boot:
-		return fmt.Errorf("the machine was started anew since it was seen: %w", act.ErrUnneeded)
+		return agentrun.Unneeded("the machine was started anew since it was seen")
 	}
 	return nil
 }
 
 // hold opens the root by identity. When the root has ended but others of its
 // tree live, they are nobody's one-shot any more: that is for a new look.
-func (x *Action) hold(a *fleet.Agent) (*run, error) {
-	r := &run{x: x, held: map[proc.ID]*proc.Handle{}}
-	for _, p := range recorded(a) {
-		if p.Boot == a.Process.Boot {
-			r.also = append(r.also, proc.ID{PID: p.PID, Start: p.Start})
-		}
-	}
-	root, err := proc.Open(r.also[0])
+func hold(a *fleet.Agent) (*agentrun.Tree, error) {
+	t := &agentrun.Tree{Also: agentrun.Also(a)}
+	root, err := proc.Open(t.Also[0])
 	if err == nil {
-		r.root = root
-		return r, nil
+		t.Take(root)
+		return t, nil
 	}
 	if !errors.Is(err, proc.ErrGone) {
-		return nil, fmt.Errorf("cannot stop: %w", err)
+		return nil, err
 	}
 	left := 0
-	for _, id := range r.also[1:] {
+	for _, id := range t.Also[1:] {
 		if h, err := proc.Open(id); err == nil {
 			h.Close()
 			left++
 		}
 	}
 	if left > 0 {
-		return nil, refused("it has ended by itself, and %d of its processes live on", left)
+		return nil, agentrun.Refused("it has ended by itself, and %d of its processes live on", left)
 	}
-	return nil, fmt.Errorf("the process has ended: %w", act.ErrUnneeded)
-}
-
-func refused(why string, args ...any) error {
-	return fmt.Errorf("cannot stop: "+why+": %w", append(args, act.ErrRefused)...)
+	return nil, agentrun.Unneeded("the process has ended")
 }

@@ -45,7 +45,7 @@ func play(role string) {
 		begin(rest, false)
 		return
 	case "heir": // answers SIGTERM by a child in a session of its own, and ends a little later
-		go on(syscall.SIGTERM, func() { begin(rest, true); time.Sleep(400 * time.Millisecond); os.Exit(0) })
+		go on(syscall.SIGTERM, func() { begin(rest, true); time.Sleep(800 * time.Millisecond); os.Exit(0) })
 	}
 	ready := make(chan struct{})
 	go on(syscall.SIGUSR1, deed, ready)
@@ -382,24 +382,6 @@ func TestAStoppedProcessIsLetGo(t *testing.T) {
 	acttest.Do(t, stopper(t), w.action(t))
 	if err := w.cmd.Wait(); err == nil || !strings.Contains(err.Error(), "terminated") {
 		t.Errorf("it ended by %v, want SIGTERM", err)
-	}
-}
-
-func TestNeverItsOwnAncestors(t *testing.T) {
-	line, err := proc.Lineage()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, id := range line {
-		if err := allowed(proc.Member{ID: id, UID: os.Getuid()}, line); !errors.Is(err, act.ErrRefused) {
-			t.Errorf("process %d: %v, want refused", id.PID, err)
-		}
-	}
-	if err := allowed(proc.Member{ID: proc.ID{PID: 4_000_000}, UID: os.Getuid() + 1}, line); !errors.Is(err, act.ErrRefused) {
-		t.Errorf("another user's: %v, want refused", err)
-	}
-	if err := allowed(proc.Member{ID: proc.ID{PID: 4_000_000}, UID: os.Getuid()}, line); err != nil {
-		t.Errorf("our own: %v", err)
 	}
 }
 

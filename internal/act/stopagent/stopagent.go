@@ -79,7 +79,7 @@ func (x *Action) Ability() fleet.Ability {
 	return fleet.Ability{
 		Do: Do, Idempotent: true,
 		Touches:  []fleet.PartName{fleet.PartAgents, fleet.PartProcesses, fleet.PartSessions, fleet.PartHost},
-		Deadline: fleet.Duration(2*x.ask + x.interrupt + x.term + rounds*x.kill + x.rest.Watch + 15*time.Second),
+		Deadline: fleet.Duration(2*x.ask + x.interrupt + x.term + agentrun.Rounds*x.kill + x.rest.Watch + 15*time.Second),
 	}
 }
 
@@ -130,7 +130,7 @@ func (x *Action) Prepare(ctx context.Context, a fleet.Action) (act.Run, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &run{x: x, held: map[proc.ID]*proc.Handle{}, by: a.By}
+	r := &run{x: x, by: a.By}
 	r.Live = &agentrun.Live{World: x.World, Agent: *t, Reg: reg}
 	r.Kind, r.known = x.Kinds.Get(t.Kind)
 	if r.Agent.Instance == "" && reg != nil && reg.Process == t.Process {
@@ -154,7 +154,7 @@ func (r *run) ready(ctx context.Context) error {
 		}
 		r.Provider = nil
 	}
-	if len(r.held) == 0 {
+	if r.tree.Size() == 0 {
 		if r.Provider == nil || r.Agent.Owner != fleet.OwnerCustos || r.Headless() {
 			return agentrun.Unneeded("it has ended, and has left nothing")
 		}
@@ -171,18 +171,18 @@ func (r *run) mayDisturb(ctx context.Context) error {
 		return nil
 	}
 	if !r.root {
-		return agentrun.Refused("it has ended by itself, and %d of its processes live on", len(r.held))
+		return agentrun.Refused("it has ended by itself, and %d of its processes live on", r.tree.Size())
 	}
 	return r.AtRest(ctx, r.x.rest)
 }
 
 // take takes hold of the agent and of all that is part of it.
-func (r *run) take(ctx context.Context) error {
-	ids, err := r.roots(ctx)
-	if err != nil {
+func (r *run) take(ctx context.Context) (err error) {
+	r.tree.Marker = agentrun.Marker(r.Agent.Name, r.Agent.Instance)
+	if r.tree.Also, err = r.roots(ctx); err != nil {
 		return err
 	}
-	for _, id := range ids {
+	for _, id := range r.tree.Also {
 		h, err := proc.Open(id)
 		if errors.Is(err, proc.ErrGone) {
 			continue
@@ -190,20 +190,17 @@ func (r *run) take(ctx context.Context) error {
 		if err != nil {
 			return fmt.Errorf("cannot stop: %w", err)
 		}
-		r.held[id] = h
-		if r.Handle == nil {
-			r.Handle, r.root = h, id.PID == r.Agent.Process.PID && id.Start == r.Agent.Process.Start
-		}
+		r.tree.Take(h)
 	}
-	r.also = ids
-	if r.Handle == nil {
+	if r.Handle = r.tree.Root(); r.Handle == nil {
 		return nil
 	}
-	tree, err := r.tree(ctx)
-	if err == nil {
-		err = r.hold(tree)
+	r.root = r.Handle.ID() == proc.ID{PID: r.Agent.Process.PID, Start: r.Agent.Process.Start}
+	members, err := r.tree.Look(ctx)
+	if err != nil {
+		return err
 	}
-	return err
+	return r.tree.Hold(members)
 }
 
 // roots lists what is known to be part of the agent without asking for its

@@ -131,13 +131,21 @@ func (a *agent) turn(prompt string) {
 	a.set("busy", "")
 	a.hook("UserPromptSubmit", map[string]any{"prompt": prompt})
 	t := &turn{agent: a, reply: "MOCK-REPLY: " + firstLine(prompt)}
-	if commands, ok := strings.CutPrefix(prompt, "fake "); ok {
+	if commands, ok := a.told(prompt); ok {
 		t.reply = "done."
 		t.doAll(commands)
 	} else {
 		t.ok(a.wait(150*time.Millisecond, false))
 	}
 	t.finish()
+}
+
+// told are the commands that a prompt is made of, or stands for.
+func (a *agent) told(prompt string) (commands []string, ok bool) {
+	if text, ok := strings.CutPrefix(prompt, "fake "); ok {
+		return strings.Split(text, ";"), true
+	}
+	return a.script(prompt)
 }
 
 func firstLine(s string) string {

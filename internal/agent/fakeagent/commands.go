@@ -12,9 +12,9 @@ import (
 	"time"
 )
 
-// doAll does commands that are separated by semicolons, until one interrupts.
-func (t *turn) doAll(commands string) {
-	for c := range strings.SplitSeq(commands, ";") {
+// doAll does commands, until one interrupts.
+func (t *turn) doAll(commands []string) {
+	for _, c := range commands {
 		if c = strings.TrimSpace(c); c != "" && !t.interrupted && t.failed == "" {
 			t.do(c)
 		}
@@ -91,6 +91,12 @@ func (a *agent) always(word, rest string) bool {
 		a.noHooks = true
 	case "clear":
 		a.clear()
+	case "step":
+		how, what, _ := strings.Cut(rest, " ")
+		a.report(how, what)
+	case "phase":
+		is, reason, _ := strings.Cut(rest, " ")
+		a.phase(is, reason)
 	case "setsid", "fork2", "child":
 		a.spawn(word, duration(rest, time.Minute))
 	case "exit":

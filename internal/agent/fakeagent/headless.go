@@ -85,7 +85,7 @@ func (a *agent) answerOnce(prompt string) int {
 	a.hook("UserPromptSubmit", map[string]any{"prompt": prompt})
 	t := &turn{agent: a, reply: "MOCK-REPLY: " + firstLine(prompt)}
 	var denied []any
-	if commands, ok := strings.CutPrefix(prompt, "fake "); ok {
+	if commands, ok := a.told(prompt); ok {
 		t.reply = "done."
 		denied = t.doHeadless(commands)
 	}
@@ -110,15 +110,16 @@ func (a *agent) answerOnce(prompt string) int {
 
 // doHeadless does commands; what a dialog would ask for is refused, as it is
 // when nobody can be asked, and a tool and a limit have lines of their own.
-func (t *turn) doHeadless(commands string) (denied []any) {
+func (t *turn) doHeadless(commands []string) (denied []any) {
 	denied = []any{}
-	for c := range strings.SplitSeq(commands, ";") {
+	for _, c := range commands {
 		c = strings.TrimSpace(c)
 		word, rest, _ := strings.Cut(c, " ")
 		if t.failed != "" {
 			break
 		}
 		switch word {
+		case "": // nothing
 		case "dialog":
 			call := t.toolCall(rest)
 			t.write(toolUse(call))

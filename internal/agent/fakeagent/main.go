@@ -38,6 +38,8 @@
 //	exit N, kill    ends with status N; ends itself with signal 9
 //	nohooks         calls no more hooks
 //	clear           as if /clear were typed: a new conversation, with a new ID
+//	step HOW ID     reports a step of its run: custos formula step HOW $CUSTOS_RUN_ID ID (of another run: RUN/ID)
+//	phase WORD TEXT writes PHASE:WORD into $PHASE_FILE, with TEXT as its reason
 //
 // Only at the start:
 //
@@ -45,6 +47,11 @@
 //	trust           stands at the trust dialog first
 //	altscreen       uses the alternate screen
 //	dropenter       the first Enter after a text is lost
+//
+// An agent of a run (CUSTOS_RUN_ID and CUSTOS_FORMULA are set) plays the file
+// ~/.fakeagent/FORMULA.script, where there is one: a command a line, and at each
+// prompt of the run the next part; parts are separated by a line ---. When the
+// parts are used up, a turn does nothing. It notes what it was to read.
 //
 // At its prompt: Enter sends; Ctrl-C clears, twice ends it with status 0; Escape
 // interrupts a turn, or refuses a dialog; /exit, /clear. Bracketed paste is taken, and

@@ -16,7 +16,8 @@ type record struct {
 	At      time.Time `json:"at"`
 	PID     int       `json:"pid"`
 	Session string    `json:"session"`
-	What    string    `json:"what"` // prompt, reply, answer, lost, child
+	Run     string    `json:"run,omitempty"`
+	What    string    `json:"what"` // prompt, reply, answer, lost, child, read, reported, refused, phase
 	Text    string    `json:"text"`
 }
 
@@ -76,7 +77,7 @@ func (a *agent) appendTo(file, what, text string) {
 	if a.home == "" {
 		return
 	}
-	line, err := json.Marshal(record{time.Now().UTC(), os.Getpid(), a.id, what, text})
+	line, err := json.Marshal(record{time.Now().UTC(), os.Getpid(), a.id, os.Getenv("CUSTOS_RUN_ID"), what, text})
 	if err != nil {
 		return
 	}

@@ -52,6 +52,7 @@ var (
 	snapshotType = reflect.TypeFor[fleet.Snapshot]()
 	sightType    = reflect.TypeFor[fleet.Sight]()
 	targetType   = reflect.TypeFor[fleet.Target]()
+	runType      = reflect.TypeFor[fleet.Run]()
 )
 
 // fill sets v, which is the field called name, to something random.
@@ -92,7 +93,7 @@ func (g generator) kind(v reflect.Value, name string) {
 	case reflect.Uint64:
 		v.SetUint(uint64(rapid.Int64Range(1, 1<<53).Draw(g.t, name)))
 	case reflect.Float64:
-		v.SetFloat(float64(rapid.IntRange(0, 10000).Draw(g.t, name)) / 100)
+		v.SetFloat(g.fraction(name))
 	default:
 		panic(fmt.Sprintf("cannot draw a %s (field %s): teach fleettest to", v.Type(), name))
 	}
@@ -106,9 +107,26 @@ func (g generator) fields(v reflect.Value) {
 	if v.Type() == snapshotType {
 		v.FieldByName("At").Set(reflect.ValueOf(g.at))
 	}
+	if v.Type() == runType {
+		g.wire(v.Addr().Interface().(*fleet.Run))
+	}
 	if sight, ok := v.Addr().Interface().(interface{ Look() *fleet.Sight }); ok && v.Type() != sightType {
 		if s := sight.Look(); !s.Usable() {
 			v.FieldByName("Value").SetZero() // a part that was not seen holds nothing
+		}
+	}
+}
+
+// wire names the steps of a run once each, and lets each need some of those
+// before it.
+func (g generator) wire(r *fleet.Run) {
+	for i := range r.Steps {
+		s := &r.Steps[i]
+		s.ID, s.Needs = fmt.Sprint("s", i+1), nil
+		for before := range i {
+			if rapid.Bool().Draw(g.t, "needs") {
+				s.Needs = append(s.Needs, r.Steps[before].ID)
+			}
 		}
 	}
 }
@@ -189,6 +207,15 @@ func (g generator) whole(name string) int64 {
 		return rapid.Int64Range(2, 1<<22).Draw(g.t, name)
 	}
 	return rapid.OneOf(rapid.Int64Range(0, 5), rapid.Int64Range(0, 1<<42)).Draw(g.t, name)
+}
+
+// fraction draws a confidence of 0 to 1, and anything else of 0 to 100.
+func (g generator) fraction(name string) float64 {
+	f := float64(rapid.IntRange(0, 10000).Draw(g.t, name)) / 100
+	if name == "Confidence" {
+		f /= 100
+	}
+	return f
 }
 
 func isLeaf(t reflect.Type) bool {

@@ -31,7 +31,7 @@ func words(t reflect.Type) []string {
 	case reflect.TypeFor[fleet.Holder]():
 		return []string{"alive", "dead", "reused", "unknown"}
 	case reflect.TypeFor[fleet.Kind]():
-		return []string{"host", "mount", "session", "agent", "repo", "worktree", "lock", "phase", "log", "part", "self", "extra"}
+		return []string{"host", "mount", "session", "agent", "repo", "worktree", "lock", "phase", "log", "part", "self", "extra", "run"}
 	case reflect.TypeFor[fleet.Priority]():
 		return []string{"P0", "P1", "P2", "P3", "P4"}
 	case reflect.TypeFor[fleet.Mode]():
@@ -43,7 +43,19 @@ func words(t reflect.Type) []string {
 	case reflect.TypeFor[fleet.ResultStatus]():
 		return []string{"done", "unneeded", "refused", "failed", "unverified", "in_doubt"}
 	case reflect.TypeFor[fleet.Guard]():
-		return []string{"in-flight", "frozen", "mode", "foreign", "cooldown", "attempts", "approval"}
+		return []string{"in-flight", "frozen", "mode", "foreign", "cooldown", "attempts", "approval", "verdict"}
+	case reflect.TypeFor[fleet.RunState]():
+		return []string{"running", "running", "needs a person", "done", "failed", "skipped", "cancelled"}
+	case reflect.TypeFor[fleet.StepState]():
+		return []string{"waiting", "ready", "running", "done", "failed", "skipped", "needs a person"}
+	case reflect.TypeFor[fleet.StepDo]():
+		return []string{"run", "uses", "prose"}
+	case reflect.TypeFor[fleet.RunMode]():
+		return []string{"steps", "session", "headless"}
+	case reflect.TypeFor[fleet.ProcState]():
+		return []string{"none", "running", "ended", "failed", "in doubt", "unknown"}
+	case reflect.TypeFor[fleet.VerdictWord]():
+		return []string{"retry", "extend", "interrupt", "restart", "stop", "ask"}
 	case reflect.TypeFor[fleet.PartName]():
 		return partNames()
 	}

@@ -21,6 +21,7 @@ import (
 	"custos/internal/fleet"
 	"custos/internal/observe"
 	"custos/internal/session"
+	"custos/internal/sys/legio"
 )
 
 // Options is what the probe is made of.
@@ -40,6 +41,12 @@ type Options struct {
 	// Every is the time between two looks that no event asks for, as text; "30s" by
 	// default: deaths, hooks, files and panes tell of nearly all that changes.
 	Every string `toml:"every"`
+	// RecordedBy is the other supervisor whose session store is read as what is
+	// recorded of agents: "legio", which stands for Overstory too. None by default.
+	RecordedBy string `toml:"recorded"`
+	// RecordedIn are globs of its projects' folders (~ is HOME), whose stores are
+	// read even while no agent stands in them.
+	RecordedIn []string `toml:"recorded_in"`
 
 	// Kinds are the kinds looked for; needed.
 	Kinds *agent.Kinds `toml:"-"`
@@ -58,6 +65,18 @@ type Options struct {
 	// Exits returns how an instance ended, as its shim wrote it down; nil while
 	// that is not known.
 	Exits func(instance string) *fleet.Exit `toml:"-"`
+	// Said returns what an instance printed last, of its errors where there are
+	// any; "" where nothing is kept. nil for nothing.
+	Said func(instance string) string `toml:"-"`
+	// Judge says whether a process has the mark of one that a judge runs in. It is
+	// asked of those below Custos itself only: nobody else can wear the mark. Nil: none.
+	Judge func(pid int) bool `toml:"-"`
+	// Self is the pid of Custos.
+	Self int `toml:"-"`
+	// Stream returns the end of what an instance without a terminal printed, and
+	// when it last did; nothing when that is not after a moment. Nil: its cost and
+	// its own protocol are not read.
+	Stream func(instance string, after time.Time) ([]byte, time.Time, error) `toml:"-"`
 	// Marker returns the marker of Custos in a process's environment,
 	// NAME:INSTANCE, and whether there is one.
 	Marker func(pid int) (string, bool) `toml:"-"`
@@ -83,6 +102,9 @@ type Probe struct {
 	limits agent.Deadlines
 	adopt  []agent.Glob
 
+	elsewhere *legio.Reader // nil unless another supervisor's records are read
+	projects  []string      // globs, raw
+
 	mu      sync.Mutex // one look at a time
 	looked  bool
 	at      fleet.Instant // of the last look
@@ -92,6 +114,8 @@ type Probe struct {
 	marks   map[fleet.ProcessID]mark
 	seen    map[fleet.ProcessID]sighting
 	dead    map[fleet.ProcessID]fleet.Exit
+	streams map[string]*stream // of instances without a terminal
+	said    map[string]string  // last words of instances that have ended
 
 	newsMu sync.Mutex
 	news   []fleet.Exit // told by Died, not yet looked at
@@ -104,7 +128,7 @@ func New(o Options) (*Probe, error) {
 		return nil, errors.New("cannot look at agents: Kinds, Procs and Now are needed")
 	}
 	p := &Probe{o: o, memory: map[fleet.ProcessID]*memory{}, screens: map[fleet.PaneID]shot{}, marks: map[fleet.ProcessID]mark{},
-		seen: map[fleet.ProcessID]sighting{}, dead: map[fleet.ProcessID]fleet.Exit{}}
+		seen: map[fleet.ProcessID]sighting{}, dead: map[fleet.ProcessID]fleet.Exit{}, said: map[string]string{}, streams: map[string]*stream{}}
 	if err := p.durations(); err != nil {
 		return nil, err
 	}
@@ -114,6 +138,9 @@ func New(o Options) (*Probe, error) {
 			return nil, err
 		}
 		p.adopt = append(p.adopt, g)
+	}
+	if err := p.recordedBy(); err != nil {
+		return nil, err
 	}
 	p.defaults()
 	return p, nil
@@ -247,7 +274,7 @@ func (p *Probe) Look(ctx context.Context) (observe.Put, error) {
 	l.seeCPU(ctx)
 	l.registry = p.readRegistries(l.runs)
 	l.forgive()
-	found := l.judge()
+	found := l.judge(ctx)
 	if ctx.Err() != nil {
 		return nil, fmt.Errorf("cannot look at agents: %w", ctx.Err())
 	}
@@ -307,6 +334,9 @@ func (l *look) hear(ctx context.Context) error {
 
 func (l *look) detect(procs []fleet.Process) {
 	for _, r := range agent.Detect(l.o.Kinds, procs) {
+		if l.judges(r.Process.ID.PID) {
+			continue
+		}
 		kind, _ := l.o.Kinds.Get(r.Kind)
 		l.runs = append(l.runs, run{Run: r, kind: kind, pane: l.paneOf(r), instance: l.instanceOf(r.Process.ID)})
 	}
@@ -343,8 +373,9 @@ func (l *look) paneOf(r agent.Run) *fleet.Pane {
 }
 
 // judge builds the agents: those that run, those that are registered and do
-// not, and those that left something.
-func (l *look) judge() []fleet.Agent {
+// not, those that left something, and those that only another supervisor has on
+// record.
+func (l *look) judge(ctx context.Context) []fleet.Agent {
 	var found []fleet.Agent
 	for _, r := range l.runs {
 		found = append(found, l.live(r))
@@ -358,7 +389,9 @@ func (l *look) judge() []fleet.Agent {
 		names[a.Name] = true
 	}
 	found = append(found, l.lately(done, names)...)
+	found = l.compare(ctx, found)
 	l.forget(found)
+	l.hush()
 	return found
 }
 

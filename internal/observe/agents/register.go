@@ -19,6 +19,11 @@ const shimName = "custos-shim"
 // that is a disagreement.
 const obeys = 2 * time.Minute
 
+// lags is how much older the process table of a look may be than what a shim has
+// written down meanwhile: so soon after an end, a process that still lives there
+// is no disagreement.
+const lags = 5 * time.Second
+
 // mark is the marker of a process, and whether it was read for good.
 type mark struct {
 	instance string
@@ -99,7 +104,7 @@ func (l *look) claim(reg *fleet.Registration, candidates candidates) {
 	alive := l.lives(reg.Process)
 	switch {
 	case sameProcess(reg.Process, r.Process.ID):
-		if x := l.exitOf(reg); x != nil {
+		if x := l.exitOf(reg); x != nil && l.now.Since(x.At) > lags {
 			r.conflict = fmt.Sprintf("the record says that it ended (%s), and its process %d lives", words(*x), r.Process.ID.PID)
 		}
 	case reg.Process.PID != 0 && !alive && reg.Owner == fleet.OwnerCustos:
@@ -326,6 +331,8 @@ func (l *look) absentee(reg *fleet.Registration, done told) fleet.Agent {
 		a.Attached = pane.Attached
 	}
 	l.sinceEnd(&a, v)
+	l.quote(&a, reg)
+	l.bill(&a, reg)
 	l.enroll(&a, reg)
 	a.Recorded = cmp.Or(a.Recorded, rec.State)
 	return a

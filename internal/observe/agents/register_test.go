@@ -181,9 +181,17 @@ func TestConflicts(t *testing.T) {
 		change func(*world, *ledger)
 		want   string
 	}{
-		"none":                    {func(*world, *ledger) {}, ""},
-		"recorded as ended":       {func(_ *world, b *ledger) { b.regs[0].Exit = exited(3); b.regs[0].Exit.Instance = "i-one" }, "exit status 3"},
-		"its shim says ended":     {func(_ *world, b *ledger) { b.exits["i-one"] = killed(9) }, "signal 9"},
+		"none":                {func(*world, *ledger) {}, ""},
+		"recorded as ended":   {func(_ *world, b *ledger) { b.regs[0].Exit = exited(3); b.regs[0].Exit.Instance = "i-one" }, "exit status 3"},
+		"its shim says ended": {func(_ *world, b *ledger) { b.exits["i-one"] = killed(9) }, "signal 9"},
+		"its shim says ended just now": {func(w *world, b *ledger) { // the process table may be older than that
+			b.exits["i-one"] = killed(9)
+			b.exits["i-one"].At = w.now.Add(-4 * time.Second)
+		}, ""},
+		"its shim said ended a while ago": {func(w *world, b *ledger) {
+			b.exits["i-one"] = killed(9)
+			b.exits["i-one"].At = w.now.Add(-6 * time.Second)
+		}, "signal 9"},
 		"an older instance ended": {func(_ *world, b *ledger) { b.regs[0].Exit = exited(3); b.regs[0].Exit.Instance = "i-zero" }, ""},
 		"recorded as a zombie": {func(w *world, _ *ledger) {
 			w.records = []fleet.AgentRecord{{Name: "one", Process: id(10), State: fleet.StateZombie}}

@@ -62,6 +62,7 @@ func TestProvider(t *testing.T, open func(t *testing.T, binary string) Ground) {
 		"what it leaves behind is listed":           testLeft,
 		"a frozen middle is an error and no action": testFrozen,
 		"a killed middle is an error":               testKilled,
+		"what happens is announced":                 testAnnounced,
 	} {
 		t.Run(name, func(t *testing.T) { test(t, open(t, binary)) })
 	}

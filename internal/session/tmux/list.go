@@ -89,7 +89,9 @@ func (v *Viewer) parse(socket, out, sep string) ([]fleet.Pane, error) {
 				return nil, err
 			}
 		}
-		panes = append(panes, v.pane(socket, server, fields))
+		if !isPost(fields[4], fields[9]) {
+			panes = append(panes, v.pane(socket, server, fields))
+		}
 	}
 	for i := range panes {
 		panes[i].Attached = people[panes[i].SessionID]

@@ -46,6 +46,7 @@ type Provider struct {
 	start  time.Duration
 	procs  *proc.Reader
 	turns  shim.Turns
+	bell   chan struct{} // rung when the server is there
 }
 
 var _ session.Provider = (*Provider)(nil)
@@ -59,7 +60,7 @@ func NewProvider(o ProviderOptions) (*Provider, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &Provider{Viewer: v, socket: o.Socket, shim: o.Shim, start: 10 * time.Second, procs: proc.NewReader(proc.TableOptions{})}
+	p := &Provider{Viewer: v, socket: o.Socket, shim: o.Shim, start: 10 * time.Second, procs: proc.NewReader(proc.TableOptions{}), bell: make(chan struct{}, 1)}
 	if o.Start != "" {
 		if p.start, err = time.ParseDuration(o.Start); err != nil || p.start <= 0 {
 			return nil, fmt.Errorf("cannot use start %q: want a positive duration such as \"10s\"", o.Start)

@@ -28,6 +28,7 @@ func (p *Provider) Launch(ctx context.Context, l session.Launch) (session.Launch
 	got, err := p.again(ctx, l)
 	if errors.Is(err, shim.ErrNotStarted) {
 		got, err = p.launch(ctx, l)
+		p.ring()
 	}
 	if err != nil {
 		return session.Launched{}, fmt.Errorf("cannot launch %s: %w", l.Name, err)

@@ -1,7 +1,7 @@
 // Package git is a client of the git binary. Reader looks and changes nothing,
-// not even an index's cached stat data; Writer makes backups and mends. Every
-// path here is raw, byte for byte as the kernel knows it; what is meant for
-// people (reasons, errors) has its names quoted.
+// not even an index's cached stat data; Writer makes backups and worktrees, and
+// mends. Every path here is raw, byte for byte as the kernel knows it; what is
+// meant for people (reasons, errors) has its names quoted.
 //
 // Each call is one process: an argument vector, never a shell; no pager, no
 // prompt, no hook, no network, no file system monitor, no optional lock; it

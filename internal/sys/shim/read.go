@@ -308,6 +308,21 @@ func Tail(dir string, max int64) ([]byte, error) {
 	return append(before, now...), err
 }
 
+// Printed returns when a headless agent last printed something.
+func Printed(dir string) (time.Time, error) {
+	info, err := os.Lstat(filepath.Join(dir, "stdout.log"))
+	if err != nil {
+		return time.Time{}, fmt.Errorf("cannot tell when the agent last printed: %w", err)
+	}
+	return info.ModTime(), nil
+}
+
+// TailErrors returns at most max bytes from the end of what a headless agent
+// printed as errors, since its log was last rotated.
+func TailErrors(dir string, max int64) ([]byte, error) {
+	return tail(filepath.Join(dir, "stderr.log"), max)
+}
+
 func tail(path string, max int64) ([]byte, error) {
 	f, err := os.OpenFile(path, os.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
 	if err != nil {

@@ -1,0 +1,168 @@
+package agentrun
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"os"
+	"slices"
+
+	"custos/internal/fleet"
+	"custos/internal/sys/proc"
+)
+
+// Tree is an agent's process with all that belongs to it. Each process is held
+// by a pidfd, against its start time, before anything is sent to it: a signal
+// reaches the very process that was looked at, or nobody.
+type Tree struct {
+	Also   []proc.ID // what was seen in it before: it belongs to it, whoever is its parent by now
+	Marker string    // environment entry of whatever belongs to it; "" for none
+
+	root   *proc.Handle
+	held   map[proc.ID]*proc.Handle // everything ever found
+	spared []error                  // what was found in it late and must not be signalled
+}
+
+// Take holds a process for the tree, whose Close lets go of it. The first one is
+// its root: the tree is looked for from there.
+func (t *Tree) Take(h *proc.Handle) {
+	if t.root == nil {
+		t.root, t.held = h, map[proc.ID]*proc.Handle{}
+	}
+	if was := t.held[h.ID()]; was != nil && was != h {
+		h.Close()
+		return
+	}
+	t.held[h.ID()] = h
+}
+
+// Root is the process that the tree is looked for from; nil when nothing is held.
+func (t *Tree) Root() *proc.Handle { return t.root }
+
+// Size is how many processes were ever held.
+func (t *Tree) Size() int { return len(t.held) }
+
+// Close lets go of all of them.
+func (t *Tree) Close() {
+	for _, h := range t.held {
+		h.Close()
+	}
+}
+
+// Look lists what belongs to the tree now, oldest first. It refuses a tree with
+// a process that must never be signalled.
+func (t *Tree) Look(ctx context.Context) ([]proc.Member, error) {
+	members, lineage, err := t.scan(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, m := range members {
+		if err := allowed(m, lineage); err != nil {
+			return nil, err
+		}
+	}
+	return members, nil
+}
+
+func (t *Tree) scan(ctx context.Context) (members []proc.Member, lineage []proc.ID, err error) {
+	if members, err = t.root.Tree(ctx, proc.TreeOptions{Also: t.Also, Marker: t.Marker}); err != nil {
+		return nil, nil, err
+	}
+	lineage, err = proc.Lineage()
+	return members, lineage, err
+}
+
+// Hold takes hold of what is not held yet; one that has ended meanwhile needs no
+// holding.
+func (t *Tree) Hold(members []proc.Member) error {
+	for _, m := range members {
+		if t.held[m.ID] != nil {
+			continue
+		}
+		h, err := proc.Open(m.ID)
+		if errors.Is(err, proc.ErrGone) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		t.held[m.ID] = h
+	}
+	return nil
+}
+
+// Unchanged refuses a tree in which something began since it was held.
+func (t *Tree) Unchanged(ctx context.Context) error {
+	members, err := t.Look(ctx)
+	if err != nil {
+		return err
+	}
+	for _, m := range members {
+		if t.held[m.ID] == nil {
+			return begun(m)
+		}
+	}
+	return nil
+}
+
+// again looks for the tree once more and takes hold of what is new in it. What
+// must not be signalled is spared, and Over says so.
+func (t *Tree) again(ctx context.Context) error {
+	if t.root == nil {
+		return nil
+	}
+	members, lineage, err := t.scan(ctx)
+	if err != nil {
+		return err
+	}
+	t.spared = nil
+	return t.Hold(slices.DeleteFunc(members, func(m proc.Member) bool {
+		err := allowed(m, lineage)
+		if err != nil {
+			t.spared = append(t.spared, err)
+		}
+		return err != nil
+	}))
+}
+
+// live lists what has not ended, oldest first: parents before their children.
+func (t *Tree) live() []*proc.Handle {
+	var out []*proc.Handle
+	for _, h := range t.held {
+		if !h.Ended() {
+			out = append(out, h)
+		}
+	}
+	slices.SortFunc(out, func(a, b *proc.Handle) int {
+		x, y := a.ID(), b.ID()
+		return cmp.Or(cmp.Compare(x.Start, y.Start), cmp.Compare(x.PID, y.PID))
+	})
+	return out
+}
+
+// Also lists the tree as the plan knew it, the agent itself first.
+func Also(a *fleet.Agent) []proc.ID {
+	var out []proc.ID
+	for _, p := range append([]fleet.ProcessID{a.Process}, a.Procs...) {
+		id := proc.ID{PID: p.PID, Start: p.Start}
+		if p.PID > 1 && p.Boot == a.Process.Boot && !slices.Contains(out, id) {
+			out = append(out, id)
+		}
+	}
+	return out
+}
+
+// allowed refuses a process that must never be signalled.
+func allowed(m proc.Member, lineage []proc.ID) error {
+	switch {
+	case m.PID == 1 || slices.Contains(lineage, m.ID):
+		return Refused("Custos itself runs in it (process %d)", m.PID)
+	case m.UID != os.Getuid():
+		return Refused("process %d (%s) in it is another user's", m.PID, fleet.Line(m.Name, 20))
+	}
+	return nil
+}
+
+func begun(m proc.Member) error {
+	return Refused("it works: it has just begun process %d (%s)", m.PID, fleet.Line(m.Name, 20))
+}

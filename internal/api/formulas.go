@@ -1,0 +1,161 @@
+package api
+
+import (
+	"context"
+	"net/url"
+	"time"
+)
+
+// FormulaQuery names a formula by its name, or is the text of its file. Paths
+// are absolute.
+type FormulaQuery struct {
+	Name    string            `json:"name,omitempty"`
+	File    string            `json:"file,omitempty"`    // where Text is from
+	Text    string            `json:"text,omitempty"`    // instead of Name
+	Project string            `json:"project,omitempty"` // a name of [formulas] projects, or a folder
+	Vars    map[string]string `json:"vars,omitempty"`
+	Render  bool              `json:"render,omitempty"` // with the values: a value that is missing is then an error
+	Lint    bool              `json:"lint,omitempty"`   // look for the commands that it names on this machine
+}
+
+// FormulaProblem is one thing that is wrong with a formula, or that nothing acts on.
+type FormulaProblem struct {
+	File     string `json:"file"`
+	Line     int    `json:"line,omitempty"`
+	Column   int    `json:"column,omitempty"`
+	Severity string `json:"severity"` // error or warning
+	Text     string `json:"text"`
+}
+
+// Formulas are the formulas there are.
+type Formulas struct {
+	Formulas []FormulaRow `json:"formulas"`
+	Next     []Hint       `json:"next"`
+}
+
+// FormulaRow is a formula in a list.
+type FormulaRow struct {
+	Name        string   `json:"name"`
+	Description string   `json:"description,omitempty"` // its first line
+	Type        string   `json:"type,omitempty"`
+	Mode        string   `json:"mode,omitempty"` // session, headless or steps
+	Project     string   `json:"project,omitempty"`
+	Source      string   `json:"source"` // file, or formulas/NAME.toml of those that are shipped
+	Steps       int      `json:"steps"`
+	Schedules   []string `json:"schedules,omitempty"` // as it is written in the formula
+	Disabled    string   `json:"disabled,omitempty"`  // why it does not run
+	Broken      string   `json:"broken,omitempty"`    // the first thing that is wrong with it
+}
+
+// Formula is a formula as it was read, or, with values, as it would run.
+type Formula struct {
+	FormulaRow
+	Text     string            `json:"text"` // the whole description
+	Vars     []FormulaVar      `json:"vars"`
+	Values   map[string]string `json:"values,omitempty"` // of a rendered one
+	Plan     []FormulaStep     `json:"plan"`             // its steps, in an order that respects their needs
+	Graph    string            `json:"graph"`
+	DOT      string            `json:"dot"` // for Graphviz
+	Refused  bool              `json:"refused"`
+	Problems []FormulaProblem  `json:"problems"`
+}
+
+// FormulaVar is a variable of a formula.
+type FormulaVar struct {
+	Name        string   `json:"name"`
+	Description string   `json:"description,omitempty"`
+	Default     *string  `json:"default,omitempty"`
+	Required    bool     `json:"required,omitempty"`
+	Enum        []string `json:"enum,omitempty"`
+	Pattern     string   `json:"pattern,omitempty"`
+}
+
+// FormulaStep is a step of a formula.
+type FormulaStep struct {
+	ID      string            `json:"id"`
+	Title   string            `json:"title,omitempty"`
+	Needs   []string          `json:"needs,omitempty"`
+	Do      string            `json:"do"` // run, uses or prose
+	Argv    []string          `json:"argv,omitempty"`
+	Script  string            `json:"script,omitempty"`
+	Uses    string            `json:"uses,omitempty"`
+	With    map[string]string `json:"with,omitempty"`
+	Text    string            `json:"text,omitempty"`
+	Timeout string            `json:"timeout,omitempty"`
+	Retries int               `json:"retries,omitempty"`
+	Safe    bool              `json:"safe,omitempty"` // may be repeated after a crash
+	Wave    int               `json:"wave"`           // from 1: those of one wave do not need each other
+}
+
+// FormulaSwitch is what became of switching a formula off or on.
+type FormulaSwitch struct {
+	Formula  string `json:"formula"`
+	Disabled string `json:"disabled,omitempty"` // why it does not run; empty: it does
+	Note     string `json:"note,omitempty"`
+}
+
+// Schedules are the formulas that run by themselves.
+type Schedules struct {
+	At        time.Time     `json:"at"`
+	Watched   bool          `json:"watched"` // a daemon runs: without one nothing is started
+	Schedules []ScheduleRow `json:"schedules"`
+	Next      []Hint        `json:"next"`
+}
+
+// ScheduleRow is one schedule.
+type ScheduleRow struct {
+	Name     string      `json:"name"`
+	Formula  string      `json:"formula"`
+	Project  string      `json:"project,omitempty"`
+	When     string      `json:"when"` // every 20m, cron …, on …, when …
+	Source   string      `json:"source,omitempty"`
+	Enabled  bool        `json:"enabled"`
+	NextAt   []time.Time `json:"next_at"` // what is known beforehand, without its jitter
+	Holds    *bool       `json:"holds,omitempty"`
+	LastRun  string      `json:"last_run,omitempty"` // its ID
+	LastAt   *time.Time  `json:"last_at,omitempty"`
+	LastDone string      `json:"last_state,omitempty"`
+	WhyNot   string      `json:"why_not,omitempty"` // why it does not run now
+}
+
+// Costs are calls of models, and what they cost.
+type Costs struct {
+	Since time.Time `json:"since"`
+	By    string    `json:"by"` // day, formula or alert
+	Rows  []CostRow `json:"rows"`
+	Total CostRow   `json:"total"`
+}
+
+// CostRow is the sum of one day, formula or alert.
+type CostRow struct {
+	Key      string  `json:"key"`
+	Calls    int     `json:"calls"` // of a model: agent sessions, and questions to the judge
+	Tokens   int64   `json:"tokens"`
+	Dollars  float64 `json:"dollars"`
+	Unpriced int     `json:"unpriced,omitempty"` // calls whose price is not known
+}
+
+// Formulas lists the formulas there are.
+func (c *Client) Formulas(ctx context.Context) (Formulas, error) {
+	return get[Formulas](ctx, c, "/v1/formulas")
+}
+
+// Formula reads one formula.
+func (c *Client) Formula(ctx context.Context, q FormulaQuery) (Formula, error) {
+	return post[Formula](ctx, c, "/v1/formulas", q)
+}
+
+// SwitchFormula switches a formula off ("disable") or on ("enable").
+func (c *Client) SwitchFormula(ctx context.Context, name, do string) (FormulaSwitch, error) {
+	return post[FormulaSwitch](ctx, c, "/v1/formulas/"+url.PathEscape(name)+"/"+do, struct{}{})
+}
+
+// Schedules lists the formulas that run by themselves.
+func (c *Client) Schedules(ctx context.Context) (Schedules, error) {
+	return get[Schedules](ctx, c, "/v1/schedules")
+}
+
+// Costs sums up what models cost since a moment ("7d", "2026-11-20").
+func (c *Client) Costs(ctx context.Context, since, by string) (Costs, error) {
+	return get[Costs](ctx, c, "/v1/costs?"+url.Values{"since": {since}, "by": {by}}.Encode())
+}

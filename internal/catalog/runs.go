@@ -1,0 +1,72 @@
+package catalog
+
+import (
+	"context"
+
+	"custos/internal/act"
+	"custos/internal/act/endstep"
+	"custos/internal/act/preparerun"
+	"custos/internal/act/runstep"
+	"custos/internal/act/triage"
+	"custos/internal/fleet"
+	"custos/internal/observe/runs"
+	"custos/internal/session"
+	"custos/internal/session/process"
+	"custos/internal/sys/docgraph"
+	"custos/internal/sys/shim"
+)
+
+// graphBytes is how much of a prompt the structure of a project may take.
+const graphBytes = 32 << 10
+
+// runMakers lists the actions on runs of formulas.
+func runMakers() []actionMaker {
+	return []actionMaker{
+		{runstep.Do, "", newRunStep},
+		{endstep.Do, "", func(w *World) (act.Action, error) { return endstep.New(endstep.Options{Boot: w.From.Boot}) }},
+		{preparerun.Do, "", newPrepareRun},
+		{triage.Do, "triage", func(w *World) (act.Action, error) { return newTriage(w, w.Judged) }},
+	}
+}
+
+func newRunStep(w *World) (act.Action, error) {
+	launcher, err := w.launcher()
+	if err != nil {
+		return nil, err
+	}
+	return w.starting(runstep.New(runstep.Options{Room: launcher.Room, Open: func(root string) (session.Provider, error) {
+		binary, err := shim.Find("")
+		if err != nil {
+			return nil, err
+		}
+		return process.New(process.Options{Root: root, Shim: binary, Boot: w.From.Boot})
+	}}))
+}
+
+func newPrepareRun(w *World) (act.Action, error) {
+	launcher, err := w.launcher()
+	if err != nil {
+		return nil, err
+	}
+	return preparerun.New(preparerun.Options{Graph: graph, Room: launcher.Room, ForgeURL: func(string) string { return w.Getenv("FORGE_API") }})
+}
+
+// graph draws the structure of a project's documents.
+func graph(ctx context.Context, dir string) (string, error) {
+	g, err := docgraph.Build(ctx, docgraph.Options{Dir: dir})
+	if err != nil {
+		return "", err
+	}
+	return g.Section(graphBytes), nil
+}
+
+// newRuns makes the probe of runs. known returns those that are not over, or
+// ended within a day.
+func newRuns(w *World, known func(ctx context.Context) ([]fleet.Run, error)) (*runs.Probe, error) {
+	o, err := w.locks()
+	if err != nil {
+		return nil, err
+	}
+	return runs.New(runs.Options{Runs: known, Registered: w.Registered, Now: w.Now, Boot: w.From.Boot,
+		ForeignNamespace: o.ForeignNamespace, Procs: w.Procs})
+}

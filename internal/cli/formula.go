@@ -1,0 +1,344 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"custos/internal/api"
+)
+
+// largestFormula is what is sent of a file: a little more than is read of one, so
+// that it is refused with what the limit is.
+const largestFormula = 2 << 20
+
+func (a *app) formulaCommand() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "formula",
+		Short: "Workflows in TOML: read them, run them, see how far they are",
+		Long: `A formula is a workflow of named steps: commands, built-ins, and prose that an
+agent works on. docs/formulas.md has the language. A formula is named by its name
+or by its file (a name with a slash, or ending in .toml). Names are looked up in
+the project's .custos/formulas, the folders of [formulas], ~/.config/custos/formulas,
+and among those that come with Custos.`,
+		Example: "  custos formula list\n  custos formula run supervisor",
+		Args:    cobra.NoArgs,
+		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	c.AddCommand(a.formulaList(), a.formulaLint(), a.formulaShow(), a.formulaGraph(), a.formulaRender(),
+		a.formulaRun(), a.formulaPs(), a.formulaCancel(), a.formulaResume(), a.formulaStep(),
+		a.formulaSwitch("disable", "Let a formula not run any more, by hand or by schedule",
+			"disable holds until custos formula enable: it is a file below the state folder, and\nsurvives everything. A run that has begun goes on."),
+		a.formulaSwitch("enable", "Let a formula run again", "enable undoes custos formula disable."))
+	return c
+}
+
+func (a *app) formulaList() *cobra.Command {
+	return &cobra.Command{
+		Use: "list", Short: "The formulas there are", Example: "  custos formula list", Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			_, err := ask(cmd.Context(), a, patience, func(ctx context.Context, c *api.Client) (api.Formulas, error) {
+				return c.Formulas(ctx)
+			}, writeFormulas)
+			return err
+		},
+	}
+}
+
+func writeFormulas(p *page, v api.Formulas) {
+	rows := make([][]string, 0, len(v.Formulas))
+	for _, f := range v.Formulas {
+		rows = append(rows, []string{flat(f.Name), flat(f.Mode), fmt.Sprint(f.Steps), flat(strings.Join(f.Schedules, "; ")), p.path(f.Source), formulaNews(f)})
+	}
+	p.table([]column{{head: "NAME", shorten: middle}, {head: "MODE"}, {head: "STEPS", right: true}, {head: "SCHEDULE", shorten: cut},
+		{head: "SOURCE", shorten: middle, spare: true}, {head: "WHAT", shorten: cut, keep: 30}}, rows)
+	p.next(v.Next)
+}
+
+// formulaNews is what is most worth telling of a formula.
+func formulaNews(f api.FormulaRow) string {
+	switch {
+	case f.Broken != "":
+		return "broken: " + flat(f.Broken)
+	case f.Disabled != "":
+		return "disabled: " + flat(f.Disabled)
+	}
+	return flat(f.Description)
+}
+
+// formulaFlags are the flags that commands about one formula share.
+type formulaFlags struct {
+	project string
+	vars    []string
+}
+
+func (f *formulaFlags) add(c *cobra.Command) {
+	c.Flags().StringVar(&f.project, "project", "", "`PROJECT`: a name of [formulas] projects, or a folder")
+}
+
+func (f *formulaFlags) addVars(c *cobra.Command) {
+	f.add(c)
+	c.Flags().StringArrayVar(&f.vars, "var", nil, "a variable's value, `NAME=VALUE`; may be given several times")
+}
+
+// named is the question about a formula that a person named.
+func (a *app) named(what string, f formulaFlags) (api.FormulaQuery, error) {
+	q := api.FormulaQuery{Project: f.project, Vars: map[string]string{}}
+	for _, kv := range f.vars {
+		name, value, ok := strings.Cut(kv, "=")
+		if !ok || name == "" {
+			return q, usage("cannot use --var %q: want NAME=VALUE", flat(kv))
+		}
+		q.Vars[name] = value
+	}
+	var err error
+	if strings.ContainsRune(q.Project, '/') || q.Project == "." {
+		if q.Project, err = filepath.Abs(q.Project); err != nil {
+			return q, usage("cannot find the project: %v", err)
+		}
+	}
+	if !strings.ContainsRune(what, '/') && !strings.HasSuffix(what, ".toml") {
+		q.Name = what
+		return q, nil
+	}
+	text, err := a.input(what, "formula", largestFormula)
+	if err != nil {
+		return q, err
+	}
+	if q.File, err = filepath.Abs(what); err != nil {
+		return q, usage("cannot find the formula: %v", err)
+	}
+	q.Text = string(text)
+	return q, nil
+}
+
+// readFormula asks about a formula, and says every error of it on the standard
+// error; with --json they are in the answer.
+func (a *app) readFormula(cmd *cobra.Command, what string, f formulaFlags, ask func(*api.FormulaQuery), write func(*page, api.Formula)) error {
+	q, err := a.named(what, f)
+	if err != nil {
+		return err
+	}
+	if ask != nil {
+		ask(&q)
+	}
+	v, err := put(cmd.Context(), a, func(ctx context.Context, c *api.Client) (api.Formula, error) { return c.Formula(ctx, q) })
+	if err != nil {
+		return err
+	}
+	if !v.Refused || a.json {
+		err = a.show(v, func(p *page) { write(p, v) })
+	}
+	if err != nil {
+		return err
+	}
+	if v.Refused {
+		return &ended{message: refusal(v)}
+	}
+	return nil
+}
+
+// refusal is everything that is wrong with a formula, one a line.
+func refusal(v api.Formula) string {
+	var out []string
+	for _, p := range v.Problems {
+		out = append(out, problemText(p))
+	}
+	return "cannot use formula " + flat(v.Name) + ":\n" + strings.Join(out, "\n")
+}
+
+func problemText(p api.FormulaProblem) string {
+	at := flat(p.File)
+	if p.Line > 0 {
+		at = fmt.Sprintf("%s:%d:%d", at, p.Line, p.Column)
+	}
+	return at + ": " + p.Severity + ": " + flat(p.Text)
+}
+
+// put puts a question without printing the answer.
+func put[T any](ctx context.Context, a *app, question func(context.Context, *api.Client) (T, error)) (T, error) {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	var zero T
+	c, closer, err := a.client(ctx)
+	if err != nil {
+		return zero, err
+	}
+	defer closer()
+	done := a.progress()
+	defer done()
+	return question(ctx, c)
+}
+
+func (a *app) formulaLint() *cobra.Command {
+	f := formulaFlags{}
+	c := &cobra.Command{
+		Use: "lint FILE|NAME", Short: "Say everything that is wrong with a formula, and what nothing acts on",
+		Long: `lint reads a formula strictly: errors refuse it (exit code 2), warnings do not. It
+also looks whether the commands that its scripts and shell blocks name are on this
+machine. Nothing of it is run.`,
+		Example: "  custos formula lint nightly.toml\n  custos formula lint supervisor",
+		Args:    cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.readFormula(cmd, args[0], f, func(q *api.FormulaQuery) { q.Lint = true }, func(p *page, v api.Formula) {
+				for _, w := range v.Problems {
+					p.line("%s", problemText(w))
+				}
+				p.line("%s is good: %s, %s.", flat(v.Name), plural(v.Steps, "step"), plural(len(v.Problems), "warning"))
+			})
+		},
+	}
+	f.add(c)
+	return c
+}
+
+func (a *app) formulaShow() *cobra.Command {
+	f := formulaFlags{}
+	c := &cobra.Command{
+		Use: "show NAME|FILE|RUN", Short: "A formula with its steps, or a run with how far each is",
+		Example: "  custos formula show supervisor\n  custos formula show supervisor-3f2a91c0",
+		Args:    cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			run, err := put(cmd.Context(), a, func(ctx context.Context, c *api.Client) (api.Run, error) { return c.Run(ctx, args[0]) })
+			var said *api.Error
+			switch {
+			case err == nil:
+				return a.show(run, func(p *page) { writeRun(p, run) })
+			case !errors.As(err, &said) || said.Kind != api.NotFound:
+				return err
+			}
+			return a.readFormula(cmd, args[0], f, nil, writeFormula)
+		},
+	}
+	f.add(c)
+	return c
+}
+
+func writeFormula(p *page, v api.Formula) {
+	p.line("%s  %s", p.paint(bold, flat(v.Name)), p.dim(strings.TrimSpace(flat(v.Mode)+" · "+p.path(v.Source))))
+	p.text(0, v.Text)
+	if v.Disabled != "" {
+		p.text(0, "Disabled: "+v.Disabled)
+	}
+	for _, s := range v.Schedules {
+		p.line("Schedule: %s", flat(s))
+	}
+	writeVars(p, v.Vars)
+	writeFormulaPlan(p, v.Plan)
+}
+
+func writeVars(p *page, vars []api.FormulaVar) {
+	if len(vars) == 0 {
+		return
+	}
+	p.head("VARIABLES", "")
+	rows := make([][]string, 0, len(vars))
+	for _, v := range vars {
+		is := "optional"
+		switch {
+		case v.Required:
+			is = "required"
+		case v.Default != nil:
+			is = "default " + flat(*v.Default)
+		}
+		rows = append(rows, []string{flat(v.Name), is, flat(strings.Join(v.Enum, ", ") + v.Pattern), flat(v.Description)})
+	}
+	p.table([]column{{}, {shorten: cut}, {shorten: cut}, {shorten: cut}}, rows)
+}
+
+func writeFormulaPlan(p *page, plan []api.FormulaStep) {
+	p.head("STEPS", "")
+	rows := make([][]string, 0, len(plan))
+	for _, s := range plan {
+		rows = append(rows, []string{fmt.Sprint(s.Wave), flat(s.ID), flat(strings.Join(s.Needs, ", ")), stepWork(s), flat(s.Title)})
+	}
+	p.table([]column{{head: "WAVE", right: true}, {head: "STEP", shorten: middle}, {head: "NEEDS", shorten: cut}, {head: "DOES", shorten: cut}, {head: "TITLE", shorten: cut}}, rows)
+}
+
+// stepWork says in short what does a step.
+func stepWork(s api.FormulaStep) string {
+	switch {
+	case len(s.Argv) > 0:
+		return flat(shell(s.Argv))
+	case s.Do == "run":
+		first, _, _ := strings.Cut(strings.TrimSpace(s.Script), "\n")
+		return "script: " + flat(first)
+	case s.Uses != "":
+		return "uses " + flat(s.Uses)
+	}
+	return "an agent"
+}
+
+func (a *app) formulaGraph() *cobra.Command {
+	f, dot := formulaFlags{}, false
+	c := &cobra.Command{
+		Use: "graph NAME|FILE", Short: "Which step waits for which",
+		Example: "  custos formula graph patrol\n  custos formula graph patrol --dot | dot -Tsvg > patrol.svg",
+		Args:    cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.readFormula(cmd, args[0], f, nil, func(p *page, v api.Formula) {
+				drawing := v.Graph
+				if dot {
+					drawing = v.DOT
+				}
+				p.buf.WriteString(clean(drawing))
+			})
+		},
+	}
+	f.add(c)
+	c.Flags().BoolVar(&dot, "dot", false, "for Graphviz")
+	return c
+}
+
+func (a *app) formulaRender() *cobra.Command {
+	f := formulaFlags{}
+	c := &cobra.Command{
+		Use: "render NAME|FILE", Short: "What would run, with the values of the variables",
+		Example: "  custos formula render nightly --var branch=main",
+		Args:    cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.readFormula(cmd, args[0], f, func(q *api.FormulaQuery) { q.Render = true }, writeRendered)
+		},
+	}
+	f.addVars(c)
+	return c
+}
+
+// writeRendered prints each step whole.
+func writeRendered(p *page, v api.Formula) {
+	for _, s := range v.Plan {
+		p.head(flat(s.ID), flat(strings.TrimSpace(s.Title+"  "+strings.Join(s.Needs, ", "))))
+		switch {
+		case len(s.Argv) > 0:
+			p.line("  %s", clean(shell(s.Argv)))
+		case s.Do == "run":
+			p.text(2, s.Script)
+		case s.Uses != "":
+			p.line("  uses %s", flat(s.Uses))
+		default:
+			p.text(2, s.Text)
+		}
+	}
+}
+
+func (a *app) formulaSwitch(do, short, long string) *cobra.Command {
+	return &cobra.Command{
+		Use: do + " NAME", Short: short, Long: long, Example: "  custos formula " + do + " nightly", Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			_, err := ask(cmd.Context(), a, patience, func(ctx context.Context, c *api.Client) (api.FormulaSwitch, error) {
+				return c.SwitchFormula(ctx, args[0], do)
+			}, func(p *page, v api.FormulaSwitch) {
+				line := "Formula " + flat(v.Formula) + " may run."
+				if v.Disabled != "" {
+					line = "Formula " + flat(v.Formula) + " does not run: " + flat(v.Disabled) + "."
+				}
+				p.text(0, line+" "+v.Note)
+			})
+			return err
+		},
+	}
+}

@@ -1,0 +1,332 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"custos/internal/api"
+)
+
+// pollRun is how often a run is looked at that is waited for: to begin with, and
+// again after each change; up to a second otherwise.
+const pollRun = 100 * time.Millisecond
+
+// cancelled is how long cancel waits for the end of what runs.
+const cancelled = 30 * time.Second
+
+func (a *app) formulaRun() *cobra.Command {
+	f, wait, detach := formulaFlags{}, false, false
+	c := &cobra.Command{
+		Use: "run NAME|FILE", Short: "Carry a formula out",
+		Long: `run begins a run. With a daemon it returns at once and says what to type next;
+--wait follows the run to its end. Without a daemon it carries the run out itself,
+to its end or until it is interrupted: what is then still open is said, and goes on
+with custos up or custos formula resume. --detach only writes the run down.
+
+Exit codes: 0 done, or held back by a guard (which is said) · 1 failed, cancelled,
+or a person is needed · 2 bad input.`,
+		Example: "  custos formula run supervisor --wait\n  custos formula run nightly --project app --var branch=main",
+		Args:    cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if wait && detach {
+				return usage("cannot run %s: --wait and --detach do not go together", flat(args[0]))
+			}
+			q, err := a.named(args[0], f)
+			if err != nil {
+				return err
+			}
+			r := api.RunRequest{ID: newID()[:8], Name: q.Name, File: q.File, Text: q.Text, Project: q.Project, Vars: q.Vars, Detach: detach}
+			if r.Dir, err = os.Getwd(); err != nil {
+				return usage("cannot tell the working folder: %v", err)
+			}
+			return a.carryOut(cmd.Context(), wait, detach, func(ctx context.Context, c *api.Client) (api.Run, error) { return c.RunFormula(ctx, r) })
+		},
+	}
+	f.addVars(c)
+	c.Flags().BoolVar(&wait, "wait", false, "follow the run to its end")
+	c.Flags().BoolVar(&detach, "detach", false, "only write the run down; a daemon carries it out")
+	return c
+}
+
+// carryOut begins a run, or has one go on, and follows it where nobody else does,
+// or where it is asked for.
+func (a *app) carryOut(ctx context.Context, wait, detach bool, begin func(context.Context, *api.Client) (api.Run, error)) error {
+	c, closer, err := a.client(ctx)
+	if err != nil {
+		return err
+	}
+	defer closer()
+	asking, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	run, err := begin(asking, c)
+	if err != nil {
+		return err
+	}
+	if !run.Over && (wait || !run.Watched && !detach) {
+		if run, err = a.followRun(ctx, c, run, 0); err != nil {
+			return a.interruptedRun(run, err)
+		}
+	}
+	if err := a.show(run, func(p *page) { writeRun(p, run) }); err != nil {
+		return err
+	}
+	return outcome(run)
+}
+
+// outcome is the exit code of a run: of one that goes on it is good.
+func outcome(r api.Run) error {
+	switch r.State {
+	case "failed", "needs a person", "cancelled":
+		return errFailed
+	}
+	return nil
+}
+
+// interruptedRun says what stays open when nobody waits for it any more.
+func (a *app) interruptedRun(r api.Run, err error) error {
+	if !errors.Is(err, context.Canceled) {
+		return err
+	}
+	var open []string
+	for _, s := range r.Steps {
+		if s.State == "running" {
+			open = append(open, s.ID)
+		}
+	}
+	what := "no step of it is running"
+	if len(open) > 0 {
+		what = "running: " + strings.Join(open, ", ")
+	}
+	message, hint := fmt.Sprintf("run %s is left open (%s)", r.ID, what), "custos formula show "+r.ID
+	if !r.Watched {
+		message, hint = message+": custos up goes on with it, or custos formula resume "+r.ID, "custos formula resume "+r.ID
+	}
+	return &api.Error{Kind: api.CannotLook, Message: message, Hint: hint}
+}
+
+// followRun looks at a run until it is over or waits for a person, or for so long (0:
+// without end), and prints a line for each step that changed.
+func (a *app) followRun(ctx context.Context, c *api.Client, run api.Run, limit time.Duration) (api.Run, error) {
+	if limit > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, limit)
+		defer cancel()
+	}
+	was := map[string]string{}
+	for pause := pollRun; ; pause = min(pause*3/2, time.Second) {
+		if a.tellRun(run, was) {
+			pause = pollRun
+		}
+		if run.Over || run.State == "needs a person" {
+			return run, nil
+		}
+		if err := sleep(ctx, pause); err != nil {
+			return run, err
+		}
+		now, err := c.Run(ctx, run.ID)
+		if err != nil {
+			return run, err
+		}
+		run = now
+	}
+}
+
+// tellRun prints what changed since was, and says whether anything did.
+func (a *app) tellRun(run api.Run, was map[string]string) (changed bool) {
+	for _, s := range run.Steps {
+		is := strings.TrimSpace(fmt.Sprintf("%s %d", s.State, s.Attempt))
+		if was[s.ID] == is {
+			continue
+		}
+		began := was[s.ID] != ""
+		was[s.ID], changed = is, true
+		if a.json || s.State == "waiting" && !began {
+			continue
+		}
+		line := fmt.Sprintf("%s  %-20s  %s", time.Now().Format(time.TimeOnly), flat(s.ID), flat(s.State))
+		if s.Why != "" {
+			line += ": " + flat(s.Why)
+		}
+		fmt.Fprintln(a.Stdout, cut(line, max(a.Width, 60)))
+	}
+	return changed
+}
+
+func writeRun(p *page, r api.Run) {
+	p.line("Run %s of formula %s: %s, %d of %s done, %s", p.paint(bold, flat(r.ID)), flat(r.Formula), p.runState(flat(r.State)), r.Done, plural(len(r.Steps), "step"), span(r.For))
+	if r.Why != "" {
+		p.text(0, r.Why)
+	}
+	rows := make([][]string, 0, len(r.Steps))
+	for _, s := range r.Steps {
+		try := ""
+		if s.Attempt > 1 {
+			try = fmt.Sprint(s.Attempt)
+		}
+		length := ""
+		if s.For != "" {
+			length = span(s.For)
+		}
+		rows = append(rows, []string{flat(s.ID), flat(s.Do), flat(s.State), length, try, stepNews(p, s)})
+	}
+	p.table([]column{{head: "STEP", shorten: middle}, {head: "DO"}, {head: "STATE", paint: p.runState}, {head: "FOR", right: true}, {head: "TRY", right: true},
+		{head: "WHY", shorten: cut, keep: 30}}, rows)
+	if r.Agent != "" {
+		p.line("Agent %s%s", flat(r.Agent), prefixed(", phase ", flat(r.Phase)))
+	}
+	if r.Kept != "" {
+		p.text(0, "Worktree kept: "+r.Kept)
+	}
+	if r.Tokens > 0 || r.Dollars > 0 {
+		p.line("%d tokens, $%.2f", r.Tokens, r.Dollars)
+	}
+	p.next(r.Next)
+}
+
+func prefixed(before, s string) string {
+	if s == "" {
+		return ""
+	}
+	return before + s
+}
+
+func stepNews(p *page, s api.RunStep) string {
+	var out []string
+	for _, w := range []string{flat(s.Why), flat(s.Note)} {
+		if w != "" {
+			out = append(out, w)
+		}
+	}
+	if s.Output != "" && (s.State == "failed" || s.Do == "uses" || s.State == "needs a person") {
+		out = append(out, p.path(flat(s.Output)))
+	}
+	return strings.Join(out, "; ")
+}
+
+// runState paints the state of a run or a step.
+func (p *page) runState(s string) string {
+	return p.paint(map[string]string{"failed": red, "needs a person": yellow, "running": cyan, "done": green, "cancelled": yellow}[s], s)
+}
+
+func (a *app) formulaPs() *cobra.Command {
+	var all bool
+	c := &cobra.Command{
+		Use: "ps", Short: "The runs that are not over; with --all, those that ended too",
+		Example: "  custos formula ps --all", Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			_, err := ask(cmd.Context(), a, patience, func(ctx context.Context, c *api.Client) (api.Runs, error) {
+				return c.Runs(ctx, all)
+			}, writeRuns)
+			return err
+		},
+	}
+	c.Flags().BoolVar(&all, "all", false, "those that ended too")
+	return c
+}
+
+func writeRuns(p *page, v api.Runs) {
+	if len(v.Runs) == 0 {
+		p.line("No run.")
+	}
+	rows := make([][]string, 0, len(v.Runs))
+	for _, r := range v.Runs {
+		rows = append(rows, []string{flat(r.ID), flat(r.Project), flat(r.State), fmt.Sprintf("%d/%d", r.Done, len(r.Steps)), clock(r.At, v.At), span(r.For), flat(r.By), runNews(r)})
+	}
+	p.table([]column{{head: "RUN", shorten: middle}, {head: "PROJECT", shorten: middle}, {head: "STATE", paint: p.runState}, {head: "STEPS", right: true}, {head: "BEGAN"},
+		{head: "FOR", right: true}, {head: "BY", spare: true}, {head: "NOW", shorten: cut, keep: 20}}, rows)
+	p.next(v.Next)
+}
+
+// runNews is what a run is at, or why it ended.
+func runNews(r api.Run) string {
+	if r.Why != "" {
+		return flat(r.Why)
+	}
+	var at []string
+	for _, s := range r.Steps {
+		if s.State == "running" || s.State == "needs a person" {
+			at = append(at, flat(s.ID))
+		}
+	}
+	return strings.Join(at, ", ")
+}
+
+func (a *app) formulaCancel() *cobra.Command {
+	return &cobra.Command{
+		Use: "cancel RUN", Short: "End a run",
+		Long:    "cancel skips what was not begun, ends what runs with every process it started, and\nasks the agent that works on the run to stop.",
+		Example: "  custos formula cancel nightly-3f2a91c0", Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			c, closer, err := a.client(cmd.Context())
+			if err != nil {
+				return err
+			}
+			defer closer()
+			run, err := c.ChangeRun(cmd.Context(), args[0], api.RunChange{Do: "cancel"})
+			if err != nil {
+				return err
+			}
+			if now, err := a.followRun(cmd.Context(), c, run, cancelled); err == nil || now.ID != "" {
+				run = now
+			}
+			return a.show(run, func(p *page) { writeRun(p, run) })
+		},
+	}
+}
+
+func (a *app) formulaResume() *cobra.Command {
+	var r api.RunChange
+	var wait bool
+	c := &cobra.Command{
+		Use: "resume RUN", Short: "Answer for a step that failed or is in doubt, and go on",
+		Long: `resume begins what failed again (--as again, the default), or takes it as done
+(--as done): one step, or all that failed or wait for a person. A step is in doubt
+when it is not known whether it ran to its end; it is never repeated unasked. Where
+no daemon runs, resume also goes on with a run that was left open.`,
+		Example: "  custos formula resume nightly-3f2a91c0 --step deploy --as done", Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			r.Do = "resume"
+			return a.carryOut(cmd.Context(), wait, false, func(ctx context.Context, c *api.Client) (api.Run, error) { return c.ChangeRun(ctx, args[0], r) })
+		},
+	}
+	c.Flags().StringVar(&r.Step, "step", "", "one `STEP`")
+	c.Flags().StringVar(&r.As, "as", "again", "`done` or again")
+	c.Flags().BoolVar(&wait, "wait", false, "follow the run to its end")
+	return c
+}
+
+func (a *app) formulaStep() *cobra.Command {
+	c := &cobra.Command{
+		Use: "step", Short: "Report a step of prose: for the agent that works on it, or a person",
+		Example: "  custos formula step done nightly-3f2a91c0 judge --note 'two tests broke'",
+		Args:    cobra.NoArgs,
+		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	c.AddCommand(a.stepCommand("done", "Say that a step is done"), a.stepCommand("fail", "Say that a step cannot be done"))
+	return c
+}
+
+func (a *app) stepCommand(do, short string) *cobra.Command {
+	var note string
+	c := &cobra.Command{
+		Use: do + " RUN STEP", Short: short,
+		Long:    "An agent may report the steps of the run that it works on; a person, those of any.",
+		Example: "  custos formula step " + do + " nightly-3f2a91c0 judge --note 'what came of it'", Args: cobra.ExactArgs(2),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			_, err := ask(cmd.Context(), a, patience, func(ctx context.Context, c *api.Client) (api.Run, error) {
+				return c.ChangeRun(ctx, args[0], api.RunChange{Do: do, Step: args[1], Note: note})
+			}, func(p *page, r api.Run) {
+				p.line("Run %s: step %s is reported; %d of %s done.", flat(r.ID), flat(args[1]), r.Done, plural(len(r.Steps), "step"))
+			})
+			return err
+		},
+	}
+	c.Flags().StringVar(&note, "note", "", "what came of it, as `TEXT`")
+	return c
+}

@@ -1,0 +1,60 @@
+package daemon
+
+import (
+	"context"
+	"sync"
+
+	"custos/internal/fleet"
+	"custos/internal/server"
+)
+
+// attend has a Custos of one command carry runs on for as long as it lives: the
+// same loop as a daemon's, and the same socket, so that agents and other commands
+// reach the one that writes. A daemon does so anyway.
+func (s *system) attend() {
+	if s.daemon {
+		return
+	}
+	s.attending.Do(func() {
+		s.listen()
+		ctx, stop := context.WithCancel(context.Background())
+		var parts sync.WaitGroup
+		parts.Go(func() { s.board.Run(ctx) })
+		parts.Go(func() { s.loop.Run(ctx) })
+		parts.Go(func() { s.part(ctx, "watch deaths", s.watchDeaths) })
+		parts.Go(func() { s.part(ctx, "watch files", s.watchFiles) })
+		parts.Go(func() { s.part(ctx, "watch the folders of runs", s.watchRuns) })
+		parts.Go(func() { s.part(ctx, "serve the socket", s.serve) })
+		s.leave = func() { stop(); parts.Wait() }
+		s.board.LookNow(fleet.PartRuns)
+	})
+}
+
+// serve answers at the daemon's socket.
+func (s *system) serve(ctx context.Context) error {
+	l, err := server.Listen(Socket(s.cfg))
+	if err != nil {
+		return err
+	}
+	err = server.Serve(ctx, l, s.handler(ctx, nil))
+	if gone := removeSocket(s.cfg); err == nil {
+		err = gone
+	}
+	return err
+}
+
+// watcher is a probe that tells by itself when there is something new to see.
+type watcher interface {
+	Watch(ctx context.Context, changed func()) error
+}
+
+// watchRuns has the runs looked at again when something happens in their folders.
+func (s *system) watchRuns(ctx context.Context) error {
+	var failed error
+	var parts sync.WaitGroup
+	for _, w := range s.watchers {
+		parts.Go(func() { failed = w.Watch(ctx, func() { s.board.LookNow(fleet.PartRuns) }) }) // there is one
+	}
+	parts.Wait()
+	return failed
+}

@@ -1,0 +1,281 @@
+package fleet
+
+import "slices"
+
+// RunState is where the run of a formula is in its life.
+type RunState string
+
+// The states of a run.
+const (
+	RunOpen      RunState = "running"
+	RunPerson    RunState = "needs a person" // not over: a step waits for one
+	RunDone      RunState = "done"
+	RunFailed    RunState = "failed"
+	RunSkipped   RunState = "skipped" // a guard held it back before anything was begun: locked, disabled, low memory
+	RunCancelled RunState = "cancelled"
+)
+
+// StepState is where one step of a run is.
+type StepState string
+
+// The states of a step.
+const (
+	StepWaiting StepState = "waiting" // for its needs
+	StepReady   StepState = "ready"   // may begin, not before NotBefore
+	StepRunning StepState = "running"
+	StepDone    StepState = "done"
+	StepFailed  StepState = "failed"
+	StepSkipped StepState = "skipped"
+	StepPerson  StepState = "needs a person" // in doubt, or escalated
+)
+
+// StepDo is what a step is made of.
+type StepDo string
+
+// What a step is made of.
+const (
+	StepRun   StepDo = "run"   // a command of its own
+	StepUses  StepDo = "uses"  // something built in
+	StepProse StepDo = "prose" // given to an agent
+)
+
+// RunMode is how the prose of a formula is worked on.
+type RunMode string
+
+// The modes of a run.
+const (
+	RunSteps    RunMode = "steps"    // no agent: a step of prose needs a person
+	RunInTmux   RunMode = "session"  // one agent session in a terminal
+	RunHeadless RunMode = "headless" // one agent without a terminal, one shot
+)
+
+// Run is a formula being carried out: a record with a row for each step. It is
+// made once, from a formula that was rendered, and changed by package ledger only.
+type Run struct {
+	ID       string            `json:"id"` // letters, digits, '.', '_' and '-'; a scheduled one is named by its schedule and slot
+	Formula  string            `json:"formula"`
+	Project  string            `json:"project,omitempty"`
+	By       string            `json:"by"` // who asked; ByCustos for a schedule
+	At       Instant           `json:"at"`
+	Vars     map[string]string `json:"vars,omitempty"` // data: they reach commands as CUSTOS_VAR_name and as whole arguments
+	Mode     RunMode           `json:"mode"`
+	Parallel int               `json:"parallel,omitempty"` // steps at once; 0: 4
+	Dir      string            `json:"dir"`                // the run's own folder: phase, scratch.md, prompt.md, steps
+	Work     string            `json:"work,omitempty"`     // where its steps run: the project's folder
+	Lock     string            `json:"lock,omitempty"`     // a factory's own pid lock: a live holder means skip
+	Source   string            `json:"source,omitempty"`   // file of the formula, for people
+	Session  *RunSession       `json:"session,omitempty"`  // nil: no step needs an agent
+	Steps    []RunStep         `json:"steps"`
+	Schedule string            `json:"schedule,omitempty"` // that started it
+	Slot     Instant           `json:"slot,omitzero"`      // the moment it was due
+	State    RunState          `json:"state"`
+	Why      string            `json:"why,omitempty"`
+	Prepared string            `json:"prepared,omitempty"` // ID of the action that made its folder; "done" when it is there
+	Cancel   string            `json:"cancel,omitempty"`   // who cancelled it
+	Lapsed   Instant           `json:"lapsed,omitzero"`    // when the condition (When) of its schedule was seen false after it began
+	EndedAt  Instant           `json:"ended_at,omitzero"`
+	MicroUSD int64             `json:"micro_usd,omitempty"` // money its agent told of, in millionths of a dollar
+	Tokens   int64             `json:"tokens,omitempty"`
+	Revision int64             `json:"revision,omitempty"` // counts the changes of the record; the store's own
+}
+
+// RunStep is one step: what it is, and what became of it.
+type RunStep struct {
+	ID      string            `json:"id"`
+	Title   string            `json:"title,omitempty"`
+	Needs   []string          `json:"needs,omitempty"`
+	Do      StepDo            `json:"do"`
+	Argv    []string          `json:"argv,omitempty"`
+	Script  string            `json:"script,omitempty"` // run by /bin/sh; values reach it by its environment only
+	Uses    string            `json:"uses,omitempty"`
+	With    map[string]string `json:"with,omitempty"`
+	Text    string            `json:"text,omitempty"` // the prose
+	Vars    map[string]string `json:"vars,omitempty"` // of this step alone (of its loop), beside those of the run
+	Env     []string          `json:"env,omitempty"`  // names of variables passed on
+	Dir     string            `json:"dir,omitempty"`
+	Timeout Duration          `json:"timeout,omitempty"` // 0: one hour
+	Retries int               `json:"retries,omitempty"`
+	Backoff Duration          `json:"backoff,omitempty"` // before the first retry, doubled each time; 0: 10 s
+	Safe    bool              `json:"safe,omitempty"`    // may be repeated after a crash
+
+	State     StepState `json:"state"`
+	Why       string    `json:"why,omitempty"`
+	Attempt   int       `json:"attempt,omitempty"` // from 1
+	Since     Instant   `json:"since,omitzero"`    // of this state
+	NotBefore Instant   `json:"not_before,omitzero"`
+	Action    string    `json:"action,omitempty"` // ID of the action that starts this attempt
+	End       string    `json:"end,omitempty"`    // why its processes are to be ended: time out, cancelled, left behind
+	Patrol    int64     `json:"patrol,omitempty"` // number of the patrol it awaits
+	Exit      *int      `json:"exit,omitempty"`
+	Output    string    `json:"output,omitempty"`
+	Note      string    `json:"note,omitempty"` // of who reported it
+	By        string    `json:"by,omitempty"`   // who reported it
+}
+
+// RunSession is the agent session that a run's prose is worked on in.
+type RunSession struct {
+	// As the formula has it.
+	Agent     string   `json:"agent"` // name of the agent: the run's own
+	Kind      string   `json:"kind"`
+	Argv      []string `json:"argv,omitempty"`
+	Env       []string `json:"env,omitempty"`
+	Set       []string `json:"set,omitempty"` // variables given to it, NAME=value, beside those of every run: never secrets
+	Role      string   `json:"role,omitempty"`
+	Account   string   `json:"account,omitempty"`
+	Repo      string   `json:"repo,omitempty"`     // whose worktree it works in, detached at HEAD; empty: it works in Work
+	Memory    int64    `json:"memory,omitempty"`   // bytes that must be available to launch a model; 0: not asked
+	Timeout   Duration `json:"timeout,omitempty"`  // without progress; 0: 2 h, the seed's
+	Context   []string `json:"context,omitempty"`  // files put into the prompt
+	Standing  string   `json:"standing,omitempty"` // text that goes into the prompt as it is: forge reference, project's context
+	Graph     bool     `json:"graph,omitempty"`    // put the structural graph of the project into the prompt
+	Recover   int      `json:"recover"`            // how often a dead session is started again; the contract's is 1
+	Reply     string   `json:"reply,omitempty"`    // file of a person's reply to an escalation: consumed once acted on
+	IdleLooks int      `json:"idle_looks"`         // at the prompt without a phase, before it is given up; the contract's is 3
+
+	// As it went.
+	Order     string  `json:"order,omitempty"`   // that started it last
+	Starts    int     `json:"starts,omitempty"`  // how many orders started it, or a former session of the run
+	Asked     Instant `json:"asked,omitzero"`    // when it was first to start; not changed by a recovery
+	Seen      bool    `json:"seen,omitempty"`    // the agent was seen alive
+	MovedAt   Instant `json:"moved_at,omitzero"` // of its last progress
+	Phase     string  `json:"phase,omitempty"`   // last one read: done, failed, …
+	PhaseWhy  string  `json:"phase_why,omitempty"`
+	PhaseAt   Instant `json:"phase_at,omitzero"`
+	Looks     int     `json:"looks,omitempty"` // in a row that found it idle at its prompt without a phase
+	LookedAt  Instant `json:"looked_at,omitzero"`
+	Recovered int     `json:"recovered,omitempty"`
+	Told      string  `json:"told,omitempty"` // order of the last nudge about steps that became ready
+	Stop      string  `json:"stop,omitempty"` // order that ends it
+	End       string  `json:"end,omitempty"`  // how it ended: phase, idle, timeout, death, cancelled, person, nothing left to do
+	EndedAt   Instant `json:"ended_at,omitzero"`
+	Worktree  string  `json:"worktree,omitempty"` // it worked in
+	Keep      string  `json:"keep,omitempty"`     // why the worktree is kept
+	// Billed is the instance whose bill is added up now; what those before it cost
+	// is in CostBefore (millionths of a dollar) and TokensBefore.
+	Billed       string `json:"billed,omitempty"`
+	CostBefore   int64  `json:"cost_before,omitempty"`
+	TokensBefore int64  `json:"tokens_before,omitempty"`
+	Removal      string `json:"removal,omitempty"` // ID of the action that removes it; "done" when it is gone
+}
+
+// IsOver says whether nothing more becomes of the run.
+func (r Run) IsOver() bool {
+	return r.State == RunDone || r.State == RunFailed || r.State == RunSkipped || r.State == RunCancelled
+}
+
+// Step returns the step of that name, to be changed in place; nil when there is none.
+func (r *Run) Step(id string) *RunStep {
+	i := slices.IndexFunc(r.Steps, func(s RunStep) bool { return s.ID == id })
+	if i < 0 {
+		return nil
+	}
+	return &r.Steps[i]
+}
+
+// Flight is what runs of one formula and project share: one of them at a time.
+func (r Run) Flight() string { return r.Formula + "\x00" + r.Project }
+
+// IsOver says whether nothing more becomes of the step.
+func (s RunStep) IsOver() bool {
+	return s.State == StepDone || s.State == StepFailed || s.State == StepSkipped
+}
+
+// Clone returns a copy that shares nothing that package ledger changes.
+func (r Run) Clone() Run {
+	r.Steps = slices.Clone(r.Steps)
+	if r.Session != nil {
+		s := *r.Session
+		r.Session = &s
+	}
+	return r
+}
+
+// RunFacts is a run as a fact: what its record says (those that are not over, or
+// ended within a day), and, while it is open, what is seen of it from outside: its
+// folder, and the processes of its steps. What was not there yet is the zero
+// value; what could not be read is unknown.
+type RunFacts struct {
+	ID      string   `json:"id"`
+	Formula string   `json:"formula"`
+	Project string   `json:"project,omitempty"`
+	State   RunState `json:"state"`
+	Why     string   `json:"why,omitempty"`
+	Waits   string   `json:"waits,omitempty"` // the steps that wait for a person
+	Agent   string   `json:"agent,omitempty"` // of its session
+	Kept    string   `json:"kept,omitempty"`  // worktree kept, and why
+	Age     Duration `json:"age"`             // since it was begun
+	Ended   Duration `json:"ended,omitempty"` // since it ended; 0: it has not
+	Later   RunState `json:"later,omitempty"` // of the newest run of this formula and project that was begun after it
+
+	Ready  bool         `json:"ready"`  // its folder and prompt are there
+	Phase  Leaf[Phrase] `json:"phase"`  // the zero Phrase: no phase was written in this run
+	Locked Leaf[string] `json:"locked"` // who holds the factory's lock, alive; "" when nobody does
+	Lives  Leaf[bool]   `json:"lives"`  // the agent of its session runs
+	Reply  Leaf[bool]   `json:"reply"`  // a person's reply to an escalation waits
+	Steps  []StepFacts  `json:"steps,omitempty"`
+}
+
+// Phrase is a phase as an agent wrote it down.
+type Phrase struct {
+	Word   string  `json:"word,omitempty"` // done, failed, escalate, merged, crashed, awaiting_ci, awaiting_review; else as it stands
+	Reason string  `json:"reason,omitempty"`
+	At     Instant `json:"at,omitzero"` // of the file's last change
+}
+
+// StepFacts is what is seen of one attempt at a step. A step is started under
+// custos-shim, so that its end is known even when Custos was not there.
+type StepFacts struct {
+	Step    string      `json:"step"`
+	Attempt int         `json:"attempt"`
+	State   ProcState   `json:"state"`
+	Why     string      `json:"why,omitempty"`
+	Process ProcessID   `json:"process,omitzero"`
+	Status  Leaf[int]   `json:"status"` // exit status, once it ended by itself
+	Signal  Leaf[int]   `json:"signal"`
+	At      Instant     `json:"at,omitzero"`    // when it ended
+	Left    []ProcessID `json:"left,omitempty"` // processes it left behind, alive
+	Output  string      `json:"output,omitempty"`
+}
+
+// ProcState is what is known of the process of a step.
+type ProcState string
+
+// The states of the process of a step.
+const (
+	ProcNone    ProcState = "none" // nothing was started: certain
+	ProcRunning ProcState = "running"
+	ProcEnded   ProcState = "ended"
+	ProcFailed  ProcState = "failed"   // it could not be started: nothing ran
+	ProcInDoubt ProcState = "in doubt" // it was started, and how it ended nobody saw
+	ProcUnknown ProcState = "unknown"  // it cannot be told now
+)
+
+// StepTarget is the target of an action on a step: the run as it is, and which.
+type StepTarget struct {
+	Run     Run    `json:"run"`
+	Step    string `json:"step,omitempty"` // "" for an action on the run's folder
+	Attempt int    `json:"attempt,omitempty"`
+	Why     string `json:"why,omitempty"`
+}
+
+// Schedule is when a formula runs by itself. Exactly one of Every, Cron, On and
+// When is set.
+type Schedule struct {
+	Name    string   `json:"name"` // unique; part of the IDs of its runs
+	Every   Duration `json:"every,omitempty"`
+	Cron    string   `json:"cron,omitempty"`   // five fields, in Zone
+	Zone    string   `json:"zone,omitempty"`   // IANA name; "": UTC
+	On      string   `json:"on,omitempty"`     // alert:RULE, run:FORMULA:STATE, startup, patrol
+	When    string   `json:"when,omitempty"`   // CEL over host, agents, …: each time it becomes true
+	Holds   *bool    `json:"holds,omitempty"`  // When, as of this pass; nil: cannot tell
+	Jitter  Duration `json:"jitter,omitempty"` // at most so much later; the same for the same slot
+	Run     Run      `json:"run"`              // what is to be started, without ID, At and Slot
+	Broken  string   `json:"broken,omitempty"` // why it cannot run: the formula cannot be read
+	Enabled bool     `json:"enabled"`
+}
+
+// RunPolicy is what Custos may do about formulas.
+type RunPolicy struct {
+	Schedules []Schedule `json:"schedules,omitempty"`
+	Disabled  []string   `json:"disabled,omitempty"` // formulas that a person switched off
+}

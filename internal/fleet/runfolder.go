@@ -1,0 +1,71 @@
+package fleet
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"path"
+	"strconv"
+	"strings"
+)
+
+// What lies in the folder of a run (Run.Dir):
+//
+//	phase         how the agent tells where it stands
+//	scratch.md    what the agent keeps for itself
+//	prompt.md     what the agent is told
+//	compact.md    what it is told again after its context was compacted
+//	prepared      of which state of the run these two are
+//	steps/KEY/    one attempt at a step: its script, what its shim wrote, its output
+const (
+	RunPhaseFile   = "phase"
+	RunScratchFile = "scratch.md"
+	RunPromptFile  = "prompt.md"
+	RunCompactFile = "compact.md"
+	RunStampFile   = "prepared"
+	RunStepsFolder = "steps"
+	// RunNotStarted lies in the folder of an attempt that could not be started, and
+	// says why: nothing of it ever ran.
+	RunNotStarted = "not-started"
+)
+
+// StepKey names one attempt at a step within its run, and the folder of its shim:
+// step and attempt as they are, or, where a shim would not take that, a hash.
+func StepKey(step string, attempt int) string {
+	n := "." + strconv.Itoa(attempt)
+	if len(step) <= 100 && step != "" && step[0] != '.' && !strings.ContainsFunc(step, notInKey) {
+		return step + n
+	}
+	sum := sha256.Sum256([]byte(step))
+	return "step-" + hex.EncodeToString(sum[:])[:24] + n
+}
+
+func notInKey(c rune) bool {
+	return (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') && c != '.' && c != '_' && c != '-'
+}
+
+// File returns the path (raw) of a file in the run's folder.
+func (r Run) File(name string) string { return path.Join(RawPath(r.Dir), name) }
+
+// StepsDir returns the folder (raw) of all attempts at all steps.
+func (r Run) StepsDir() string { return r.File(RunStepsFolder) }
+
+// StepDir returns the folder (raw) of one attempt at a step.
+func (r Run) StepDir(step string, attempt int) string {
+	return path.Join(r.StepsDir(), StepKey(step, attempt))
+}
+
+// markerPrefix makes the name in a step's marker differ from that of any agent
+// that is named after what it does.
+const markerPrefix = "run/"
+
+// MarkerName is the name under which the steps of the run are started: the shim's
+// marker of a step is this, ':' and its StepKey. So whoever calls Custos from
+// within a step can be told to belong to the run.
+func (r Run) MarkerName() string { return markerPrefix + r.ID }
+
+// RunOfMarker returns the run that the name in a marker stands for; false for the
+// marker of an agent.
+func RunOfMarker(name string) (run string, ok bool) {
+	run, ok = strings.CutPrefix(name, markerPrefix)
+	return run, ok && run != ""
+}

@@ -1,0 +1,214 @@
+package ledger
+
+import (
+	"fmt"
+	"hash/fnv"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"custos/internal/fleet"
+)
+
+// Due returns the runs that schedules start now, as they are written down before
+// anything of them is begun, and when the next schedule is due that is known
+// beforehand (zero: none).
+//
+//   - What was missed is caught up once: a run stands for every slot up to its own.
+//   - A run of the same formula and project that is not over is waited for; then
+//     one run follows, for whatever came due meanwhile.
+//   - Within a boot, time is that of the boot clock. A wall clock that was set back
+//     runs no slot of a cron twice, and one that was ahead loses none.
+//   - A condition (When) starts one run each time it becomes true: it must have
+//     been seen false after the run before (Run.Lapsed).
+func Due(policy fleet.RunPolicy, past fleet.Past, snap fleet.Snapshot, found fleet.Assessment) (runs []fleet.Run, next fleet.Instant) {
+	if past.Blind != "" {
+		return nil, next
+	}
+	d := dues{past: past, at: snap.At, patrol: snap.Patrol, alerts: found.Alerts}
+	for i := range policy.Schedules {
+		s := &policy.Schedules[i]
+		if !s.Enabled || s.Broken != "" {
+			continue
+		}
+		slot, due := d.slot(s)
+		if !due {
+			continue
+		}
+		run, err := TakeRun(d.past, policy, scheduled(s, slot), d.at)
+		if err != nil {
+			continue // its flight is taken: it waits for the end of that run
+		}
+		runs = append(runs, run)
+		d.past.Runs = append(slices.Clone(d.past.Runs), run)
+	}
+	return runs, d.next
+}
+
+// scheduled returns the run of a schedule for one slot. Its template's Dir is the
+// folder that the folders of runs are in.
+func scheduled(s *fleet.Schedule, slot fleet.Instant) fleet.Run {
+	run := s.Run.Clone()
+	run.ID = slotID(s.Name, slot)
+	run.Dir = path.Join(run.Dir, run.ID)
+	run.By, run.Schedule, run.Slot = fleet.ByCustos, s.Name, slot
+	if run.Session != nil {
+		run.Session.Agent = run.ID
+	}
+	return run
+}
+
+// slotID names the run of a slot: by the wall clock for people, and by the boot
+// clock, since a wall clock may show the same time twice.
+func slotID(name string, slot fleet.Instant) string {
+	plain := strings.Map(func(c rune) rune {
+		if c < 0x80 && (isPlainID(string(c)) || c == '-' || c == '_') {
+			return c
+		}
+		return '-'
+	}, name)
+	plain = strings.TrimLeft(plain, "-_")
+	if len(plain) > 30 || plain != name {
+		plain = plain[:min(len(plain), 24)] + "-" + strconv.FormatUint(hashed(name)&0xfffff, 36)
+	}
+	if plain == "" || plain[0] == '-' {
+		plain = "s" + plain
+	}
+	up := strconv.FormatInt(int64(time.Duration(slot.Up)/time.Second), 36)
+	return plain + "-" + slot.Wall.UTC().Format("20060102T150405Z") + "-" + strings.TrimLeft(up, "-")
+}
+
+func hashed(parts ...string) uint64 {
+	h := fnv.New64a()
+	for _, p := range parts {
+		_, _ = h.Write([]byte(p + "\x00"))
+	}
+	return h.Sum64()
+}
+
+// newestOf returns the newest run of a schedule; the zero Run when there is none.
+func newestOf(runs []fleet.Run, schedule string, now fleet.Instant) (newest fleet.Run) {
+	for _, r := range runs {
+		if r.Schedule == schedule && (newest.ID == "" || !isLater(newest.At, r.At, now)) {
+			newest = r
+		}
+	}
+	return newest
+}
+
+// isLater says whether a moment lies after another one. What belongs to this boot
+// is after whatever belongs to another, whatever the wall clocks say.
+func isLater(e, ref, now fleet.Instant) bool {
+	if e.Boot != ref.Boot && now.Boot != "" && (e.Boot == now.Boot || ref.Boot == now.Boot) {
+		return e.Boot == now.Boot
+	}
+	return ref.Before(e)
+}
+
+// dues is what it takes to tell whether schedules are due.
+type dues struct {
+	past   fleet.Past
+	at     fleet.Instant
+	patrol int64
+	alerts []fleet.Alert
+	next   fleet.Instant
+}
+
+// slot returns the newest moment of a schedule that is due and had no run yet.
+func (d *dues) slot(s *fleet.Schedule) (fleet.Instant, bool) {
+	last := newestOf(d.past.Runs, s.Name, d.at)
+	switch {
+	case s.Every > 0:
+		return d.every(s, last)
+	case s.Cron != "":
+		return d.cron(s, last)
+	case s.On != "":
+		return d.on(s, last)
+	case s.When != "":
+		return d.at, s.Holds != nil && *s.Holds && (last.ID == "" || !last.Lapsed.IsZero())
+	}
+	return fleet.Instant{}, false
+}
+
+// every is due so long after the slot before. A schedule that never ran is due
+// when Custos starts: nobody knows how long it has waited.
+func (d *dues) every(s *fleet.Schedule, last fleet.Run) (fleet.Instant, bool) {
+	if last.ID == "" {
+		return d.jittered(s, d.past.StartedAt, s.Every, "first")
+	}
+	ref, every := last.Slot, time.Duration(s.Every)
+	passed := d.at.Since(ref)
+	if passed < 0 { // the wall clock went back between two boots: reckon from the start
+		ref, passed = d.past.StartedAt, d.at.Since(d.past.StartedAt)
+	}
+	for n := passed / every; n >= 1 && n >= passed/every-1; n-- {
+		slot := d.at.Add(-(passed - n*every))
+		if slot, ok := d.jittered(s, slot, s.Every, last.ID+strconv.FormatInt(int64(n), 10)); ok {
+			return slot, true
+		}
+	}
+	d.wake(d.at.Add(every - passed%every))
+	return fleet.Instant{}, false
+}
+
+// jittered says whether a slot has come, with its own delay; if not, when it does.
+func (d *dues) jittered(s *fleet.Schedule, slot fleet.Instant, period fleet.Duration, key string) (fleet.Instant, bool) {
+	at := slot.Add(jitter(s, period, key))
+	if d.at.Before(at) {
+		d.wake(at)
+		return fleet.Instant{}, false
+	}
+	return slot, true
+}
+
+// jitter is the delay of one slot: the same whenever it is asked for, and less
+// than the period.
+func jitter(s *fleet.Schedule, period fleet.Duration, key string) time.Duration {
+	most := s.Jitter
+	if period > 0 {
+		most = min(most, period-1)
+	}
+	if most <= 0 {
+		return 0
+	}
+	return time.Duration(hashed(s.Name, key) % uint64(most))
+}
+
+func (d *dues) wake(at fleet.Instant) {
+	if d.at.Before(at) && (d.next.IsZero() || at.Before(d.next)) {
+		d.next = at
+	}
+}
+
+// CheckSchedule says whether a schedule makes sense by itself: exactly one way to
+// be due, which can come, and does not bring itself about for ever.
+func CheckSchedule(s fleet.Schedule) error {
+	fail := func(err error) error { return fmt.Errorf("cannot use schedule %q: %w", fleet.Line(s.Name, 80), err) }
+	ways := 0
+	for _, set := range []bool{s.Every != 0, s.Cron != "", s.On != "", s.When != ""} {
+		if set {
+			ways++
+		}
+	}
+	switch {
+	case s.Name == "" || len(s.Name) > 100:
+		return fail(fmt.Errorf("%w: its name must have 1 to 100 bytes", ErrIllegal))
+	case ways != 1:
+		return fail(fmt.Errorf("%w: it must have exactly one of every, cron, on and when", ErrIllegal))
+	case s.Every != 0 && time.Duration(s.Every) < time.Second:
+		return fail(fmt.Errorf("%w: every %s is less than a second", ErrIllegal, s.Every))
+	case s.Jitter < 0:
+		return fail(fmt.Errorf("%w: its jitter is negative", ErrIllegal))
+	case s.Cron != "":
+		if err := CheckCron(s.Cron, s.Zone); err != nil {
+			return fail(err)
+		}
+	case s.On != "":
+		if err := checkOn(s); err != nil {
+			return fail(err)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,101 @@
+package agents
+
+import (
+	"bytes"
+	"math"
+	"time"
+
+	"custos/internal/agent"
+	"custos/internal/fleet"
+)
+
+// stream is what an agent without a terminal told by its output: the part of it
+// that means the same as hook events, and what its turns cost.
+type stream struct {
+	seen   time.Time // the output's last change
+	events []fleet.HookEvent
+	cost   fleet.Leaf[int64] // millionths of a dollar
+	tokens fleet.Leaf[int64]
+}
+
+// streamed reads the output of a registered agent's newest instance, when it has
+// changed. Output is a program's own protocol here, not a screen: each line is
+// JSON of its kind's language, or says nothing.
+func (l *look) streamed(reg *fleet.Registration) *stream {
+	if reg == nil || reg.Where != fleet.WhereHeadless || reg.Instance == "" || l.o.Stream == nil {
+		return nil
+	}
+	kind, known := l.o.Kinds.Get(reg.Kind)
+	if !known || kind.Headless.Stream == "" {
+		return nil
+	}
+	old := l.streams[reg.Instance]
+	text, at, err := l.o.Stream(reg.Instance, old.changed())
+	if err != nil || text == nil {
+		return old
+	}
+	s := readStream(kind, reg.Instance, text, at, l.now)
+	l.streams[reg.Instance] = s
+	return s
+}
+
+func (s *stream) changed() time.Time {
+	if s == nil {
+		return time.Time{}
+	}
+	return s.seen
+}
+
+// readStream folds the lines of an output's end. The first may be cut off. No
+// line tells its time: all are taken to be as old as the newest.
+func readStream(kind agent.Kind, instance string, text []byte, at time.Time, now fleet.Instant) *stream {
+	s := &stream{seen: at, cost: fleet.Unknown[int64]("it has not told"), tokens: fleet.Unknown[int64]("it has not told")}
+	when := now.Add(min(0, at.Sub(now.Wall)))
+	for line := range bytes.Lines(text) {
+		events, err := agent.ParseStream(kind, line)
+		if err != nil {
+			continue
+		}
+		for _, e := range events {
+			s.spent(e)
+			if h, ok := e.Hook(kind.Name, when); ok {
+				h.Instance = instance
+				s.events = append(s.events, h)
+			}
+		}
+	}
+	return s
+}
+
+// spent takes what a turn's result tells of its cost: each tells that of the
+// whole conversation so far, so that the newest counts.
+func (s *stream) spent(e agent.StreamEvent) {
+	if e.What != agent.StreamResult {
+		return
+	}
+	if usd, ok := e.Cost.Get(); ok && usd >= 0 && usd < 1e6 {
+		s.cost = fleet.Known(int64(math.Round(usd * 1e6)))
+	}
+	in, inKnown := e.Input.Get()
+	out, outKnown := e.Output.Get()
+	if inKnown || outKnown {
+		s.tokens = fleet.Known(in + out)
+	}
+}
+
+// spoke lets an agent's output speak where it has no hooks; both together would
+// tell each tool call twice.
+func (l *look) spoke(r run, hooked []fleet.HookEvent) []fleet.HookEvent {
+	if s := l.streamed(r.reg); s != nil && len(hooked) == 0 && !r.ours {
+		return s.events
+	}
+	return hooked
+}
+
+// bill notes what an agent told of its cost.
+func (l *look) bill(a *fleet.Agent, reg *fleet.Registration) {
+	a.Cost, a.Tokens = fleet.Unknown[int64]("it has not told"), fleet.Unknown[int64]("it has not told")
+	if s := l.streamed(reg); s != nil {
+		a.Cost, a.Tokens = s.cost, s.tokens
+	}
+}

@@ -1,0 +1,171 @@
+package watch
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"custos/internal/agent"
+	"custos/internal/session"
+)
+
+func kinds(t testing.TB) *agent.Kinds {
+	t.Helper()
+	k, err := agent.Parse(agent.Source{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return k
+}
+
+func one(title string) []session.Glimpse { return []session.Glimpse{{Pane: "%1", Title: title}} }
+
+func TestTitlesThatMeanSomethingElse(t *testing.T) {
+	for _, c := range []struct {
+		from, to, want string // "": nothing is told
+	}{
+		{"vm", "✳ Claude Code", "pane %1 now shows claude idle"},
+		{"✳ Claude Code", "⠂ Claude Code", "pane %1 now shows claude working, codex working"},
+		{"⠂ Claude Code", "⠐ Claude Code", ""},
+		{"⠂ Claude Code", "⠐ Fix the flaky test", ""},
+		{"⠂ Fix the flaky test", "✳ Fix the flaky test", "pane %1 now shows claude idle"},
+		{"✳ Fix it", "✳ Fix it all", ""},
+		{"⠼ p-codex", "⠦ p-codex", ""},
+		{"⠦ p-codex", "[ . ] Action Required | p-codex", "pane %1 now shows codex waiting"},
+		{"[ . ] Action Required | p-codex", "[ ! ] Action Required | p-codex", ""},
+		{"⠦ p-codex", "p-codex", "pane %1 now shows nothing"},
+		{"◇  Ready (p-gem)   ", "✦  Working… (p-gem)   ", "pane %1 now shows gemini working"},
+		{"✦  Working… (p-gem)", "✋  Action Required (p-gem)", "pane %1 now shows codex waiting, gemini waiting"},
+		{"OC | one", "OC | two", ""},
+	} {
+		l := newLooks(kinds(t))
+		l.news(one(c.from))
+		if got := l.news(one(c.to)); got != c.want {
+			t.Errorf("from %q to %q: %q, want %q", c.from, c.to, got, c.want)
+		}
+	}
+}
+
+// title finds the title in the note beside each recorded screen.
+var title = regexp.MustCompile(`^title=(.*?) +cmd=`)
+
+// Every recorded title: its spinner turned is no news, and it means what the kind
+// that it was recorded of reads in it.
+func TestRecordedTitles(t *testing.T) {
+	notes, err := filepath.Glob("../../agent/testdata/panes/*.meta")
+	if err != nil || len(notes) == 0 {
+		t.Skip("no recorded titles here")
+	}
+	all := kinds(t)
+	for _, note := range notes {
+		b, err := os.ReadFile(note)
+		if err != nil {
+			t.Fatal(err)
+		}
+		m := title.FindStringSubmatch(string(b))
+		if m == nil || m[1] == "" {
+			continue
+		}
+		name, _, _ := strings.Cut(filepath.Base(note), "-")
+		k, _ := all.Get(name)
+		l := newLooks(all)
+		why := l.news(one(m[1]))
+		k.SilentTitle = ""
+		for _, s := range agent.ReadScreen(k, "", m[1]) {
+			if !strings.Contains(why, name+" "+string(s.Hint)) {
+				t.Errorf("%s: %q is %q, want %s", note, m[1], why, s.Hint)
+			}
+		}
+		first := []rune(m[1])[0]
+		if first < 0x2800 || first > 0x28ff {
+			continue
+		}
+		for r := rune(0x2801); r <= 0x28ff; r++ {
+			if why := l.news(one(string(r) + string([]rune(m[1])[1:]))); why != "" {
+				t.Fatalf("%s: turned to %c: %q", note, r, why)
+			}
+		}
+	}
+}
+
+func TestDeathIsNews(t *testing.T) {
+	l := newLooks(kinds(t))
+	l.news(one("⠂ x"))
+	if why := l.news([]session.Glimpse{{Pane: "%1", Title: "⠂ x", Dead: true}}); why != "pane %1 now shows dead" {
+		t.Errorf("a death is %q", why)
+	}
+	if why := l.news(nil); why != "" {
+		t.Errorf("panes that went are %q: sessions are told of by others", why)
+	}
+	if len(l.panes) != 0 {
+		t.Errorf("%d panes are remembered that are gone", len(l.panes))
+	}
+}
+
+// Something is told exactly when something means something else than at the
+// glimpse before; the same glimpse twice is never news.
+func TestNewsIsChange(t *testing.T) {
+	k := kinds(t)
+	rapid.Check(t, func(t *rapid.T) {
+		l := newLooks(k)
+		was := map[string]string{}
+		draw := func(i int) session.Glimpse {
+			return session.Glimpse{Pane: fmt.Sprint("%", i), Dead: rapid.IntRange(0, 9).Draw(t, "dead") == 0,
+				Title: rapid.SampledFrom([]string{"", "vm", "⠂ a", "⠐ b", "✳ a", "Action Required", "✦  x", "◇  x"}).Draw(t, "title")}
+		}
+		for range rapid.IntRange(1, 20).Draw(t, "glimpses") {
+			var all []session.Glimpse
+			now, news := map[string]string{}, false
+			for i := range rapid.IntRange(0, 5).Draw(t, "panes") {
+				g := draw(i)
+				all = append(all, g)
+				now[g.Pane] = meaning(l.kinds, g.Title)
+				if g.Dead {
+					now[g.Pane] = "dead"
+				}
+				news = news || now[g.Pane] != was[g.Pane]
+			}
+			if why := l.news(all); (why != "") != news {
+				t.Fatalf("%+v after %v is %q, want news: %v", all, was, why, news)
+			}
+			if why := l.news(slices.Clone(all)); why != "" {
+				t.Fatalf("the same again is %q", why)
+			}
+			was = now
+		}
+	})
+}
+
+// Turning spinners cost next to nothing.
+func BenchmarkSpinners200(b *testing.B) {
+	l := newLooks(kinds(b))
+	frames := make([][]session.Glimpse, 8)
+	for f := range frames {
+		for i := range 200 {
+			frames[f] = append(frames[f], session.Glimpse{Pane: fmt.Sprint("%", i), Title: string([]rune("⠋⠙⠹⠸⠼⠴⠦⠧")[(f+i)%8]) + " Fixing the flaky test"})
+		}
+	}
+	l.news(frames[0])
+	for i := 0; b.Loop(); i++ {
+		if why := l.news(frames[i%8]); why != "" {
+			b.Fatal(why)
+		}
+	}
+}
+
+// What is remembered of titles has an end.
+func TestTitlesAreForgotten(t *testing.T) {
+	l := newLooks(kinds(t))
+	for i := range 3 * readMost / 2 {
+		l.news(one(fmt.Sprint("⠂ ", i)))
+	}
+	if len(l.read) > readMost || l.news(one("✳ x")) == "" {
+		t.Errorf("%d titles are remembered", len(l.read))
+	}
+}

@@ -1,0 +1,48 @@
+// Package matrix tells people in a Matrix room. There is no end-to-end encryption:
+// the homeserver, and every member of the room, reads what is said.
+package matrix
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"custos/internal/fleet"
+	"custos/internal/report"
+	"custos/internal/sys/matrix"
+)
+
+// Sender says something in a room, once for each txn.
+type Sender interface {
+	Send(ctx context.Context, room, txn string, t matrix.Text) (string, error)
+}
+
+// Notifier says each message in one room. The ID of the message is the transaction:
+// what is tried again after a lost answer does not come twice.
+type Notifier struct {
+	Called string // what routes call it
+	Room   string // ID of the room: !…:server
+	To     Sender
+}
+
+var _ report.Notifier = Notifier{}
+
+// Name is what routes call it.
+func (n Notifier) Name() string { return n.Called }
+
+// maxText is in bytes. An event may have 64 KiB, the body twice in it and escaped.
+const maxText = 24 << 10
+
+// Notify says the message: from P1 on to everybody in the room, below by the way.
+func (n Notifier) Notify(ctx context.Context, m fleet.Message) error {
+	t := matrix.Text{Type: "m.notice", Body: report.Clip(m.Subject+"\n"+m.Body, maxText)}
+	if m.Priority.AtLeast(fleet.P1) && !m.AllClear {
+		t.Type, t.Everybody = "m.text", true
+	}
+	_, err := n.To.Send(ctx, n.Room, m.ID, t)
+	var refused *matrix.Error
+	if errors.As(err, &refused) && refused.Permanent() {
+		return fmt.Errorf("%w: %w", err, report.ErrPermanent)
+	}
+	return err
+}

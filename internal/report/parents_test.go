@@ -1,0 +1,158 @@
+package report
+
+import (
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"custos/internal/fleet"
+)
+
+func child(name string) fleet.Subject { return fleet.Subject{Kind: fleet.KindAgent, Name: name} }
+
+// family is a pass with a lead, a worker of it that crashed, and a loner.
+func family() fleet.Pass {
+	p := pass(nil, nil)
+	p.Past.StartedAt = at(0)
+	p.Past.Registrations = []fleet.Registration{{Name: "lead"}, {Name: "loner"}, {Name: "self", Parent: "self"}, {Name: "worker", Parent: "lead"}}
+	p.Snapshot.Agents = fleet.Part[[]fleet.Agent]{Sight: fleet.Sight{Status: fleet.StatusOK}, Value: []fleet.Agent{
+		{Name: "worker", Signals: []fleet.Signal{{Source: "shim", Says: "x"}, {Source: fleet.SourceOutput, Says: "panic: no disk"}}}}}
+	p.Assessment.Rules = map[string]fleet.Remedy{"agent-crashed": {Attempts: fleet.Attempts{Max: 3}}}
+	p.Policy.Agents.Orders.Attempts.Max = 7
+	return p
+}
+
+func crash(name string) fleet.AlertKey {
+	return fleet.AlertKey{Rule: "agent-crashed", Subject: child(name)}
+}
+
+func recovery(name string, attempt int) fleet.Action {
+	return fleet.Action{ID: "a-" + name, Do: "recover", Subject: child(name), For: crash(name), Why: "it crashed", Attempt: attempt}
+}
+
+func ended(name string, status fleet.ResultStatus) fleet.Result {
+	return fleet.Result{ActionID: "a-" + name, Do: "recover", Subject: child(name), For: crash(name), Status: status, Why: "it was started and has ended again", Ended: at(4)}
+}
+
+func only(t *testing.T, list []fleet.Message) fleet.Message {
+	t.Helper()
+	if len(list) != 1 {
+		t.Fatalf("%d messages: %+v", len(list), list)
+	}
+	return list[0]
+}
+
+// A parent is told of each try, of what came of it, and urgently that none is
+// made any more; with the try, of how many, and what the agent printed last.
+func TestParents(t *testing.T) {
+	for name, c := range map[string]struct {
+		change func(*fleet.Pass) []fleet.Result
+		want   fleet.Message
+	}{
+		"attempt": {func(p *fleet.Pass) []fleet.Result {
+			p.Plan.Actions = []fleet.Action{recovery("worker", 2)}
+			return nil
+		}, fleet.Message{ID: "recovery_attempt/a-worker", Kind: fleet.MessageRecoveryAttempt, Priority: fleet.P3,
+			Subject: "agent worker is being recovered (attempt 2 of 3)", Body: "it crashed\npanic: no disk"}},
+		"ordered": {func(p *fleet.Pass) []fleet.Result {
+			a := recovery("worker", 1)
+			a.Order, a.For = "o1", fleet.AlertKey{}
+			p.Plan.Actions = []fleet.Action{a}
+			return nil
+		}, fleet.Message{ID: "recovery_attempt/a-worker", Kind: fleet.MessageRecoveryAttempt, Priority: fleet.P3,
+			Subject: "agent worker is being recovered (attempt 1 of 7)", Body: "it crashed\npanic: no disk"}},
+		"success": {func(p *fleet.Pass) []fleet.Result {
+			p.Past.Actions = []fleet.ActionRecord{{Action: recovery("worker", 2)}}
+			r := ended("worker", fleet.ResultDone)
+			r.Effect, r.Why = "runs as process 7", ""
+			return []fleet.Result{r}
+		}, fleet.Message{ID: "recovery_success/a-worker", Kind: fleet.MessageRecoverySuccess, Priority: fleet.P3,
+			Subject: "agent worker is recovered (attempt 2 of 3)", Body: "done: runs as process 7"}},
+		"failure": {func(p *fleet.Pass) []fleet.Result {
+			p.Assessment.Rules = nil
+			p.Past.Actions = []fleet.ActionRecord{{Action: recovery("worker", 2)}}
+			return []fleet.Result{ended("worker", fleet.ResultFailed)}
+		}, fleet.Message{ID: "recovery_failed/a-worker", Kind: fleet.MessageRecoveryFailed, Priority: fleet.P3,
+			Subject: "agent worker could not be recovered (attempt 2)", Body: "failed: it was started and has ended again\npanic: no disk"}},
+		"exhaustion": {func(p *fleet.Pass) []fleet.Result {
+			p.Plan.Failed = []fleet.Failing{{Agent: "worker", Why: "3 attempts in 1h", Until: at(59)}}
+			return nil
+		}, fleet.Message{ID: "recovery_exhausted/worker/2026-11-20T09:05:00Z", Kind: fleet.MessageRecoveryExhausted, Priority: fleet.P1,
+			Subject: "agent worker is not recovered any more",
+			Body:    "3 attempts in 1h\nthe next try by itself is possible after 2026-11-20 09:59 UTC\npanic: no disk"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := family()
+			m := only(t, Draft(p, c.change(&p)))
+			got := only(t, Draft(p, c.change(&p)))
+			if m != got {
+				t.Errorf("drafted again it is another: %+v, %+v", m, got)
+			}
+			if got.To != "lead" || got.About != "worker" || got.At != p.Snapshot.At {
+				t.Errorf("it is for %q, about %q, at %v", got.To, got.About, got.At)
+			}
+			got.To, got.About, got.At, got.Alert = "", "", fleet.Instant{}, fleet.AlertKey{}
+			if got != c.want {
+				t.Errorf("told %+v\nwant %+v", got, c.want)
+			}
+		})
+	}
+}
+
+// Nobody is told of what is not a recovery, or of an agent that has no parent.
+func TestParentsAreToldOfTheirOwn(t *testing.T) {
+	p := family()
+	stop := recovery("worker", 1)
+	stop.Do = "stop"
+	p.Plan.Actions = []fleet.Action{stop, recovery("loner", 1), recovery("self", 1), recovery("stranger", 1)}
+	p.Plan.Failed = []fleet.Failing{{Agent: "loner", Why: "x"}}
+	other := ended("worker", fleet.ResultFailed)
+	other.Do = "nudge"
+	if got := Draft(p, []fleet.Result{other, ended("loner", fleet.ResultFailed)}); len(got) != 0 {
+		t.Errorf("told %+v", got)
+	}
+}
+
+// What an earlier Custos wrote down and may not have told is told by the next, in
+// its first minute; what this one did comes as a result.
+func TestParentsAfterARestart(t *testing.T) {
+	p := family()
+	early, own := ended("worker", fleet.ResultDone), ended("loner", fleet.ResultDone)
+	early.Ended, own.Ended = at(3), at(5)
+	p.Past.StartedAt = at(4)
+	p.Past.Actions = []fleet.ActionRecord{{Action: recovery("worker", 1), Result: &early}, {Action: recovery("loner", 1), Result: &own}}
+	if m := only(t, Draft(p, nil)); m.ID != "recovery_success/a-worker" {
+		t.Errorf("told %+v", m)
+	}
+	p.Snapshot.At = at(30)
+	if got := Draft(p, nil); len(got) != 0 {
+		t.Errorf("much later it is told again: %+v", got)
+	}
+}
+
+// Whatever happens, a message for a parent is no message for people, has an ID of
+// its own, and holds no line that its agent could have made up as a header.
+func TestParentsProperties(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		p := family()
+		words := rapid.StringN(0, 60, 2000).Draw(t, "words")
+		p.Snapshot.Agents.Value[0].Signals[1].Says = words
+		var done []fleet.Result
+		for _, s := range rapid.SliceOf(rapid.SampledFrom([]fleet.ResultStatus{fleet.ResultDone, fleet.ResultFailed, fleet.ResultInDoubt, fleet.ResultRefused})).Draw(t, "results") {
+			r := ended("worker", s)
+			r.ActionID, r.Why = rapid.StringMatching(`[a-z0-9]{12}`).Draw(t, "id"), words
+			done = append(done, r)
+		}
+		seen := map[string]bool{}
+		for _, m := range Draft(p, done) {
+			if m.To == "" || m.Kind == "" || m.AllClear || seen[m.ID] && len(done) < 2 || strings.Count(m.Body, "\n") > 2 || strings.Contains(m.Subject, "\n") {
+				t.Fatalf("%+v", m)
+			}
+			seen[m.ID] = true
+		}
+		if len(Draft(p, done)) != len(done) {
+			t.Fatalf("%d results, %d messages", len(done), len(Draft(p, done)))
+		}
+	})
+}

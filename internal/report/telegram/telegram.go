@@ -1,0 +1,55 @@
+// Package telegram tells people in a Telegram chat.
+package telegram
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"unicode/utf16"
+
+	"custos/internal/fleet"
+	"custos/internal/report"
+	"custos/internal/sys/telegram"
+)
+
+// Sender says something in a chat.
+type Sender interface {
+	Send(ctx context.Context, t telegram.Text) (int64, error)
+}
+
+// Notifier says each message in one chat, below P2 without a sound.
+type Notifier struct {
+	Called string // what routes call it
+	Chat   string // its ID, or @name of a channel
+	To     Sender
+}
+
+var _ report.Notifier = Notifier{}
+
+// Name is what routes call it.
+func (n Notifier) Name() string { return n.Called }
+
+// Notify says the message. A message whose answer was lost may come twice: the Bot
+// API knows no transactions.
+func (n Notifier) Notify(ctx context.Context, m fleet.Message) error {
+	silent := m.AllClear || !m.Priority.AtLeast(fleet.P2)
+	_, err := n.To.Send(ctx, telegram.Text{Chat: n.Chat, Body: fit(m.Subject + "\n" + m.Body), Silent: silent})
+	var refused *telegram.Error
+	if errors.As(err, &refused) && refused.Malformed() {
+		return fmt.Errorf("%w: %w", err, report.ErrPermanent)
+	}
+	return err
+}
+
+// fit cuts a text to what Telegram takes, which counts UTF-16.
+func fit(s string) string {
+	units := utf16.Encode([]rune(s))
+	if len(units) <= telegram.MaxText {
+		return s
+	}
+	cut := telegram.MaxText - 1
+	if utf16.IsSurrogate(rune(units[cut])) && units[cut] >= 0xDC00 {
+		cut-- // not in the middle of a character
+	}
+	return string(utf16.Decode(units[:cut])) + "…"
+}

@@ -1,0 +1,105 @@
+package server
+
+import (
+	"cmp"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"custos/internal/api"
+	"custos/internal/fleet"
+)
+
+// schedules lists what runs by itself, when next, and why not.
+func (s *server) schedules(req *http.Request, _ Caller) (any, error) {
+	rows, err := s.Schedules(req.Context())
+	if err != nil {
+		return nil, err
+	}
+	out := api.Schedules{At: s.Now().Wall.UTC(), Watched: !s.InProcess, Schedules: rows, Next: []api.Hint{}}
+	if out.Schedules == nil {
+		out.Schedules = []api.ScheduleRow{}
+	}
+	if s.InProcess && len(rows) > 0 {
+		out.Next = append(out.Next, api.Hint{Command: "custos up", What: "nobody watches now: no schedule starts anything"})
+	}
+	return out, nil
+}
+
+// costs sums up the calls of models by day, formula or alert.
+func (s *server) costs(req *http.Request, _ Caller) (any, error) {
+	q := req.URL.Query()
+	by := cmp.Or(q.Get("by"), "day")
+	key, ok := costKeys()[by]
+	if !ok {
+		return nil, badInput(fmt.Errorf("cannot sum up by %q: want day, formula or alert", fleet.Line(by, 40)))
+	}
+	from, err := sinceOf(cmp.Or(q.Get("since"), "7d"), s.Now())
+	if err != nil {
+		return nil, badInput(err)
+	}
+	list, err := s.Costs(req.Context(), from)
+	if err != nil {
+		return nil, err
+	}
+	out := api.Costs{Since: from.Wall.UTC(), By: by, Rows: []api.CostRow{}, Total: api.CostRow{Key: "total"}}
+	for _, c := range list {
+		name := key(c)
+		i := slices.IndexFunc(out.Rows, func(r api.CostRow) bool { return r.Key == name })
+		if i < 0 {
+			i = len(out.Rows)
+			out.Rows = append(out.Rows, api.CostRow{Key: name})
+		}
+		addCost(&out.Rows[i], c)
+		addCost(&out.Total, c)
+	}
+	slices.SortFunc(out.Rows, func(a, b api.CostRow) int { return strings.Compare(a.Key, b.Key) })
+	return out, nil
+}
+
+// Cost is what models cost on one day for one formula or one alert.
+type Cost struct {
+	Day      string // "2006-01-02", UTC
+	Formula  string
+	Alert    string // rule and subject
+	Calls    int
+	Tokens   int64
+	MicroUSD int64
+	Unpriced int // calls whose price is not known
+}
+
+func addCost(r *api.CostRow, c Cost) {
+	r.Calls += c.Calls
+	r.Tokens += c.Tokens
+	r.Dollars += dollars(c.MicroUSD)
+	r.Unpriced += c.Unpriced
+}
+
+// costKeys are the ways to sum up. What belongs to no formula, or to no alert,
+// is one row.
+func costKeys() map[string]func(Cost) string {
+	return map[string]func(Cost) string{
+		"day":     func(c Cost) string { return c.Day },
+		"formula": func(c Cost) string { return cmp.Or(c.Formula, "(triage)") },
+		"alert":   func(c Cost) string { return cmp.Or(c.Alert, "(formulas)") },
+	}
+}
+
+// sinceOf reads "7d", "36h" or a day like 2006-01-02.
+func sinceOf(text string, now fleet.Instant) (fleet.Instant, error) {
+	if day, err := time.Parse(time.DateOnly, text); err == nil {
+		return now.Add(-now.Wall.Sub(day)), nil
+	}
+	number, days := strings.CutSuffix(text, "d")
+	unit := time.Duration(1)
+	if days {
+		number, unit = number+"h", 24
+	}
+	d, err := time.ParseDuration(number)
+	if err != nil || d <= 0 || d > 400*24*time.Hour/unit {
+		return fleet.Instant{}, fmt.Errorf("cannot look back to %q: want a time like 7d or 36h, or a day like 2006-01-02", fleet.Line(text, 40))
+	}
+	return now.Add(-d * unit), nil
+}

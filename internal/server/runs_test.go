@@ -1,0 +1,182 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+	"testing"
+	"time"
+
+	"custos/internal/api"
+	"custos/internal/fleet"
+)
+
+// nightly is a run with a command that is running, and prose for agent "n".
+func nightly(id string) fleet.Run {
+	return fleet.Run{ID: id, Formula: "nightly", By: "me", At: instant(-time.Minute), Mode: fleet.RunInTmux, Dir: "/runs/" + id, State: fleet.RunOpen,
+		Vars: map[string]string{"token": "abc"}, Session: &fleet.RunSession{Agent: "n", Kind: "claude", Order: "o"},
+		Steps: []fleet.RunStep{{ID: "build", Do: fleet.StepRun, Argv: []string{"make"}, State: fleet.StepRunning, Since: instant(-30 * time.Second), Attempt: 1},
+			{ID: "judge", Do: fleet.StepProse, State: fleet.StepRunning}}}
+}
+
+// formulasOf and runsOf are fakes of the ports.
+type (
+	formulasOf struct{ w *world }
+	runsOf     struct{ w *world }
+)
+
+func (formulasOf) Formulas(context.Context) ([]api.FormulaRow, error) {
+	return []api.FormulaRow{{Name: "nightly", Source: "/n.toml", Steps: 2}}, nil
+}
+
+func (formulasOf) Formula(_ context.Context, q api.FormulaQuery) (api.Formula, error) {
+	if q.Name == "nosuch" {
+		return api.Formula{}, fmt.Errorf("cannot find it: %w", fs.ErrNotExist)
+	}
+	return api.Formula{FormulaRow: api.FormulaRow{Name: q.Name, Source: q.File}}, nil
+}
+
+func (formulasOf) Switch(_ context.Context, name string, on bool, by string) (api.FormulaSwitch, error) {
+	return api.FormulaSwitch{Formula: name, Disabled: "by " + by}, nil
+}
+
+func (f runsOf) Start(_ context.Context, r api.RunRequest, by string) (fleet.Run, error) {
+	if r.Name == "nosuch" {
+		return fleet.Run{}, fs.ErrNotExist
+	}
+	run := nightly(r.Name + "-1")
+	run.By = by
+	f.w.runs = append(f.w.runs, run)
+	return run, nil
+}
+
+func (f runsOf) Runs(_ context.Context, q RunFilter) (out []fleet.Run, err error) {
+	for _, r := range f.w.runs {
+		if (q.ID == "" || r.ID == q.ID) && (!q.Open || !r.IsOver()) {
+			out = append(out, r)
+		}
+	}
+	return out, nil
+}
+
+func (f runsOf) Change(_ context.Context, id string, change RunsChange) (run fleet.Run, err error) {
+	for i := range f.w.runs {
+		if f.w.runs[i].ID == id {
+			run, err = change(f.w.runs, f.w.runs[i])
+			f.w.runs[i] = run
+		}
+	}
+	return run, err
+}
+
+func (w *world) Schedules(context.Context) ([]api.ScheduleRow, error) { return nil, nil }
+
+func (w *world) Costs(context.Context, fleet.Instant) ([]Cost, error) {
+	return []Cost{{Day: "2026-11-19", Alert: "agent-stuck agent/a", Calls: 2, Tokens: 10, MicroUSD: 5000, Unpriced: 1},
+		{Day: "2026-11-20", Formula: "nightly", Calls: 1, Tokens: 7, MicroUSD: 250000},
+		{Day: "2026-11-20", Alert: "agent-stuck agent/a", Calls: 1}}, nil
+}
+
+func TestFormulaRoutesRefuse(t *testing.T) {
+	w := newWorld()
+	c, ctx := client(w), t.Context()
+	_, err := c.Formula(ctx, api.FormulaQuery{Name: "nosuch"})
+	wantError(t, err, api.NotFound, `formula "nosuch"`)
+	_, err = c.Formula(ctx, api.FormulaQuery{File: "n.toml", Text: "x"})
+	wantError(t, err, api.BadInput, "absolute path")
+	_, err = c.Formula(ctx, api.FormulaQuery{})
+	wantError(t, err, api.BadInput, "give its name")
+	_, err = c.SwitchFormula(ctx, "nightly", "explode")
+	wantError(t, err, api.BadInput, "want disable or enable")
+	_, err = c.RunFormula(ctx, api.RunRequest{})
+	wantError(t, err, api.BadInput, "give its name")
+	_, err = c.RunFormula(ctx, api.RunRequest{Name: "nosuch"})
+	wantError(t, err, api.NotFound, `formula "nosuch"`)
+	_, err = c.RunFormula(ctx, api.RunRequest{Name: "n", Dir: "here"})
+	wantError(t, err, api.BadInput, "absolute path")
+	_, err = c.Run(ctx, "nosuch")
+	wantError(t, err, api.NotFound, `run "nosuch"`)
+	_, err = c.Costs(ctx, "yesterday", "day")
+	wantError(t, err, api.BadInput, "a time like 7d")
+	_, err = c.Costs(ctx, "7d", "hour")
+	wantError(t, err, api.BadInput, "want day, formula or alert")
+	w.runs = []fleet.Run{nightly("n-1")}
+	for _, r := range []api.RunChange{{Do: "explode"}, {Do: "done", Step: "nosuch"}, {Do: "done", Step: "build"}, {Do: "resume", Step: "judge", As: "maybe"}} {
+		_, err := c.ChangeRun(ctx, "n-1", r)
+		wantError(t, err, api.BadInput, "cannot")
+	}
+}
+
+// Who may say what of a run: a person anything, an agent the steps of its own run.
+func TestWhoMayChangeARun(t *testing.T) {
+	for _, x := range []struct {
+		agent   string
+		unknown bool
+		do      string
+		kind    string // of the refusal; "": none
+	}{
+		{"", false, "done", ""}, {"", false, "cancel", ""}, {"", false, "resume", ""},
+		{"n", false, "done", ""}, {"n", false, "fail", ""}, {Marked + "n", false, "done", ""},
+		{"other", false, "done", api.BadInput}, {Marked + "other", false, "fail", api.BadInput},
+		{"n", false, "cancel", api.Forbidden}, {"n", false, "resume", api.Forbidden}, {"", true, "done", api.Forbidden},
+	} {
+		w := newWorld()
+		w.runs, w.agent = []fleet.Run{nightly("n-1")}, x.agent
+		if x.unknown {
+			w.agentErr = errors.New("it cannot be told")
+		}
+		run, err := client(w).ChangeRun(t.Context(), "n-1", api.RunChange{Do: x.do, Step: map[string]string{"done": "judge", "fail": "judge"}[x.do], Note: "so"})
+		var e *api.Error
+		if x.kind == "" && err != nil || x.kind != "" && (!errors.As(err, &e) || e.Kind != x.kind) {
+			t.Errorf("%+v: %v", x, err)
+		}
+		if by := fleet.ByAgent("n"); err == nil && x.agent != "" && run.Steps[1].By != by {
+			t.Errorf("%+v: reported by %q, want %q", x, run.Steps[1].By, by)
+		}
+	}
+	w := newWorld()
+	w.agent = "n"
+	_, err := client(w).RunFormula(t.Context(), api.RunRequest{Name: "nightly", Dir: "/"})
+	wantError(t, err, api.Forbidden, "it takes a person")
+	_, err = client(w).SwitchFormula(t.Context(), "nightly", "disable")
+	wantError(t, err, api.Forbidden, "it takes a person")
+}
+
+func TestRunView(t *testing.T) {
+	w := newWorld()
+	w.runs = []fleet.Run{nightly("n-1")}
+	w.runs[0].Steps[0].State, w.runs[0].State = fleet.StepPerson, fleet.RunPerson
+	run, err := client(w).Run(t.Context(), "n-1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if run.Agent != "n" || run.For != "1m0s" || len(run.Next) == 0 || !strings.Contains(run.Next[0].Command, "custos formula resume n-1 --step build --as done") {
+		t.Errorf("%+v", run)
+	}
+	if strings.Contains(strings.Join(run.Vars, ""), "abc") {
+		t.Errorf("a secret is shown: %v", run.Vars)
+	}
+	list, err := client(w).Runs(t.Context(), false)
+	if err != nil || len(list.Runs) != 1 {
+		t.Errorf("%+v, %v", list, err)
+	}
+}
+
+func TestCosts(t *testing.T) {
+	for by, want := range map[string]string{
+		"day":     "[{2026-11-19 2 10 0.005 1} {2026-11-20 2 7 0.25 0}]",
+		"formula": "[{(triage) 3 10 0.005 1} {nightly 1 7 0.25 0}]",
+		"alert":   "[{(formulas) 1 7 0.25 0} {agent-stuck agent/a 3 10 0.005 1}]",
+	} {
+		c, err := client(newWorld()).Costs(t.Context(), "7d", by)
+		if got := fmt.Sprint(c.Rows); err != nil || got != want || c.Total.Calls != 4 || c.Since.Day() != 13 {
+			t.Errorf("by %s: %s, %+v, %v", by, got, c, err)
+		}
+	}
+	c, err := client(newWorld()).Costs(t.Context(), "2026-11-18", "")
+	if err != nil || c.Since.Format(time.DateTime) != "2026-11-18 00:00:00" || c.By != "day" {
+		t.Errorf("%+v, %v", c, err)
+	}
+}

@@ -1,0 +1,218 @@
+package tmux
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+	"syscall"
+	"time"
+
+	"custos/internal/fleet"
+	"custos/internal/session"
+)
+
+// A client in control mode needs a session to be in, and must not be in that of
+// an agent: a program that asks for focus reports is told "focused" as soon as
+// any client attaches (measured on 3.3a), which would be typing into it. So it
+// has a post of its own: a session with one dead pane and no process, which no
+// look shows. It stays when the client goes, for the next one: with
+// destroy-unattached tmux 3.3a crashed in 4 of 25 detachments of such a client,
+// and every agent would have gone with it.
+const (
+	postName    = "~custos" // no agent's session is called so: its name is never empty
+	postCommand = "true custos"
+)
+
+// isPost says whether a pane is that of a post, ours or another Custos'.
+func isPost(sessionName, startCommand string) bool {
+	return sessionName == postName && startCommand == postCommand
+}
+
+// maxLine is how much of a line is read; what is longer is cut.
+const maxLine = 4096
+
+// control is one client in control mode. The server writes to out by itself, so
+// that a frozen server keeps it open even when the client is dead.
+type control struct {
+	cmd      *exec.Cmd
+	in, out  *os.File
+	lines    chan string // closed when there is nothing more to read
+	done     chan struct{}
+	deadline time.Duration // for each answer
+	post     string        // session id of the post
+	reading  reading
+}
+
+// dial starts a client. It never starts a server (-N).
+func dial(program, socket string, deadline time.Duration) (*control, error) {
+	cmd := exec.Command(program, "-u", "-S", socket, "-f", "/dev/null", "-N", "-C",
+		"new-session", "-A", "-E", "-f", "no-output,ignore-size,read-only", "-s", postName, "-n", "custos", "-c", "/", "--", "true", "custos",
+		";", "set-option", "-w", "-t", "="+postName+":", "remain-on-exit", "on")
+	cmd.Env, cmd.Dir = environment(), "/"
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	c := &control{cmd: cmd, lines: make(chan string), done: make(chan struct{}), deadline: deadline}
+	if err := c.start(); err != nil {
+		return nil, fmt.Errorf("cannot listen to tmux server %s: %w", fleet.Path(socket), err)
+	}
+	go c.read()
+	return c, nil
+}
+
+func (c *control) start() error {
+	theirIn, in, err := os.Pipe()
+	if err != nil {
+		return err
+	}
+	out, theirOut, err := os.Pipe()
+	if err != nil {
+		return errors.Join(err, theirIn.Close(), in.Close())
+	}
+	c.in, c.out, c.cmd.Stdin, c.cmd.Stdout = in, out, theirIn, theirOut
+	err = c.cmd.Start()
+	err = errors.Join(err, theirIn.Close(), theirOut.Close())
+	if c.cmd.Process == nil {
+		err = errors.Join(err, in.Close(), out.Close())
+	}
+	return err
+}
+
+// hangUp ends the client, and leaves nothing behind.
+func (c *control) hangUp() {
+	close(c.done)
+	_ = c.in.Close()
+	_ = syscall.Kill(-c.cmd.Process.Pid, syscall.SIGKILL)
+	_ = c.cmd.Wait()
+	_ = c.out.Close()
+	for range c.lines { // until its reader has ended
+	}
+}
+
+func (c *control) read() {
+	defer close(c.lines)
+	in := bufio.NewReaderSize(c.out, maxLine)
+	for {
+		line, err := readLine(in)
+		if err != nil {
+			return
+		}
+		select {
+		case c.lines <- line:
+		case <-c.done:
+			return
+		}
+	}
+}
+
+func readLine(in *bufio.Reader) (string, error) {
+	head, more, err := in.ReadLine()
+	line := string(head)
+	for more && err == nil {
+		_, more, err = in.ReadLine()
+	}
+	return line, err
+}
+
+// greet waits until the client is at its post.
+func (c *control) greet(ctx context.Context) error {
+	timer := time.NewTimer(c.deadline)
+	defer timer.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-timer.C:
+			return errNoAnswer
+		case line, ok := <-c.lines:
+			if !ok {
+				return io.ErrUnexpectedEOF
+			}
+			if t := c.reading.take(line); t.kind == failed {
+				return fmt.Errorf("cannot listen: %w: %s", errRefused, fleet.Line(strings.Join(t.body, " "), 200))
+			}
+			if post, ok := strings.CutPrefix(line, "%session-changed "); ok {
+				c.post, _, _ = strings.Cut(post, " ")
+				return nil
+			}
+		}
+	}
+}
+
+// question asks for every pane. tmux could tell of titles by itself (refresh-client
+// -B), but it reads all of them every second for that: with 200 panes 0.2 to 0.5 %
+// of a core, whether they change or not, and a client that is held up has the
+// server pile up what it would be told.
+const question = `list-panes -a -F "#{session_id}\t#{pane_id}\t#{pane_dead}\t#{=200:pane_title}"` + "\n"
+
+// Glimpses are taken as often as a thousandth of the time allows, within bounds.
+const (
+	glimpseShare  = 1000
+	glimpseOften  = time.Second
+	glimpseSeldom = 10 * time.Second
+)
+
+func pause(took time.Duration) time.Duration {
+	return min(max(glimpseShare*took, glimpseOften), glimpseSeldom)
+}
+
+// follow tells of notifications, and of a glimpse of all panes now and then,
+// which also shows that the server still answers. It ends with ctx, or when the
+// server goes or does not answer in time.
+func (c *control) follow(ctx context.Context, tell func(session.Notice)) error {
+	clock := time.NewTimer(0)
+	defer clock.Stop()
+	var asked time.Time // zero while no answer is awaited
+	for {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-clock.C:
+			if !asked.IsZero() {
+				return errNoAnswer
+			}
+			if _, err := io.WriteString(c.in, question); err != nil {
+				return err
+			}
+			asked = time.Now()
+			clock.Reset(c.deadline)
+		case line, ok := <-c.lines:
+			if !ok {
+				return io.ErrUnexpectedEOF
+			}
+			if c.hear(line, tell) && !asked.IsZero() {
+				clock.Reset(pause(time.Since(asked)))
+				asked = time.Time{}
+			}
+		}
+	}
+}
+
+// hear takes a line, and says whether it ended an answer.
+func (c *control) hear(line string, tell func(session.Notice)) (over bool) {
+	t := c.reading.take(line)
+	switch t.kind {
+	case notification:
+		if what := meaning(line); what != "" {
+			tell(session.Notice{What: what})
+		}
+	case answered:
+		tell(session.Notice{Panes: glimpses(t.body, c.post)})
+	}
+	return t.kind == answered || t.kind == failed
+}
+
+// glimpses reads the answer to the question, without the post.
+func glimpses(body []string, post string) []session.Glimpse {
+	all := make([]session.Glimpse, 0, len(body))
+	for _, line := range body {
+		f := strings.SplitN(line, "\t", 4)
+		if len(f) == 4 && isPane(f[1]) && f[0] != post {
+			all = append(all, session.Glimpse{Pane: f[1], Dead: f[2] == "1", Title: f[3]})
+		}
+	}
+	return all
+}

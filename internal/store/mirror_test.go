@@ -1,0 +1,109 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"custos/internal/fleet"
+)
+
+// written counts the alerts and refusals that a turn writes.
+func written(t *testing.T, s *Store, turn fleet.Turn) int {
+	t.Helper()
+	past(t, s, turn.At) // as a pass does
+	ok(t, s.Commit(t.Context(), turn))
+	s.mirror.mu.Lock()
+	defer s.mirror.mu.Unlock()
+	return len(s.mirror.alerts.dirty) + len(s.mirror.skips.dirty)
+}
+
+func TestOnlyWhatChangedIsWritten(t *testing.T) {
+	s := fresh(t)
+	turn := fleetTurn(50, at(0))
+	if n := written(t, s, turn); n != 100 {
+		t.Fatalf("%d rows of 100 were written", n)
+	}
+	turn = fleetTurn(50, at(time.Second))
+	if n := written(t, s, turn); n != 0 {
+		t.Errorf("%d rows were written again, though only time passed", n)
+	}
+	turn.Assessment.Alerts[7].Summary = "another"
+	turn.Plan.Skipped[8].Guard = fleet.GuardCooldown
+	if n := written(t, s, turn); n != 2 {
+		t.Errorf("%d rows were written for 2 that changed", n)
+	}
+	if p := past(t, s, turn.At); p.Alerts[7].Summary != "another" || p.Alerts[3].LastTrue != turn.At {
+		t.Errorf("past %+v, %+v", p.Alerts[7], p.Alerts[3])
+	}
+}
+
+// TestLastTrueIsWrittenNowAndThen: it is exact while Custos runs and after it was
+// closed, and a little old after a kill.
+func TestLastTrueIsWrittenNowAndThen(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "c.db")
+	s := opened(t, path)
+	var now fleet.Instant
+	for d := time.Duration(0); d <= 5*time.Minute; d += time.Second {
+		now = at(d)
+		past(t, s, now)
+		ok(t, s.Commit(t.Context(), fleetTurn(3, now)))
+		for _, a := range past(t, s, now).Alerts {
+			if a.LastTrue != now {
+				t.Fatalf("%v after %v", a.LastTrue, d)
+			}
+		}
+	}
+	ro, err := OpenReadOnly(t.Context(), Options{Path: path})
+	ok(t, err)
+	defer ro.Close()
+	for _, a := range past(t, ro, now).Alerts {
+		if old := now.Since(a.LastTrue); old > 2*writeTrue {
+			t.Errorf("a kill would forget %v", old)
+		}
+	}
+	ok(t, s.Close())
+	for _, a := range past(t, ro, now).Alerts {
+		if a.LastTrue != now {
+			t.Errorf("closed: %v, want %v", a.LastTrue, now)
+		}
+	}
+}
+
+// TestMirrorSeesWhatOthersWrite: no other process may write, and one that does is
+// seen with the next write.
+func TestMirrorSeesWhatOthersWrite(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "c.db")
+	one, two := opened(t, path), opened(t, path)
+	ok(t, one.StopMark(t.Context(), subject("x"), "ann", at(0)))
+	past(t, one, at(0))
+	ok(t, two.StopMark(t.Context(), subject("y"), "bob", at(0)))
+	ok(t, one.StopMark(t.Context(), subject("z"), "ann", at(0)))
+	if d := cmp.Diff(past(t, two, at(0)).Stopped, past(t, one, at(0)).Stopped); d != "" || len(past(t, one, at(0)).Stopped) != 3 {
+		t.Errorf("the first to write sees otherwise:\n%s", d)
+	}
+}
+
+func TestMirrorForgetsWhatWasTakenBack(t *testing.T) {
+	s := fresh(t)
+	ok(t, s.Commit(t.Context(), fleetTurn(2, at(0))))
+	before := past(t, s, at(time.Second))
+	bad := errors.New("no")
+	err := s.write(t.Context(), "fail", at(time.Second), func(tx *tx) error {
+		if err := putAlerts(tx, fleetTurn(5, at(2*time.Second))); err != nil {
+			return err
+		}
+		if _, err := s.Past(context.Background(), at(time.Second)); err != nil { // in the middle of it
+			return err
+		}
+		return bad
+	})
+	wantErr(t, err, bad)
+	if d := cmp.Diff(asJSON(before), asJSON(past(t, s, at(time.Second)))); d != "" {
+		t.Errorf("something of it stayed:\n%s", d)
+	}
+}

@@ -1,0 +1,76 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"custos/internal/fleet"
+)
+
+// Verdicts lists what judges said since an instant, by the wall clock: the newest,
+// oldest first, at most limit (1000 when it is not positive).
+func (s *Store) Verdicts(ctx context.Context, since fleet.Instant, limit int) ([]fleet.Verdict, error) {
+	return s.verdicts(ctx, "WHERE wall >= ? ORDER BY seq DESC LIMIT ?", wall(since.Wall), atMost(limit))
+}
+
+// VerdictOf returns the newest verdict on that evidence, and whether there is one.
+func (s *Store) VerdictOf(ctx context.Context, evidence string) (fleet.Verdict, bool, error) {
+	list, err := s.verdicts(ctx, "WHERE evidence = ? ORDER BY seq DESC LIMIT 1", evidence)
+	if err != nil || len(list) == 0 {
+		return fleet.Verdict{}, false, err
+	}
+	return list[0], true, nil
+}
+
+func (s *Store) verdicts(ctx context.Context, where string, args ...any) ([]fleet.Verdict, error) {
+	var bad []badRow
+	list, err := collect[fleet.Verdict](ctx, s.r, &bad, source{table: "verdicts", key: "id", where: where, args: args})
+	if err != nil {
+		return nil, failed("list verdicts", err)
+	}
+	s.moveAside(ctx, bad)
+	slices.Reverse(list)
+	return list, nil
+}
+
+// judged keeps the verdict that an action brought. The first of an action stays.
+func (t *tx) judged(rec fleet.ActionRecord) error {
+	if rec.Result == nil || rec.Result.Verdict == nil {
+		return nil
+	}
+	v := receipt(*rec.Result)
+	text, err := encode(v)
+	if err != nil {
+		return err
+	}
+	n, err := t.exec(`INSERT INTO verdicts (id, alert, evidence, wall, boot, up, json) VALUES (?, ?, ?, ?, ?, ?, ?)
+		ON CONFLICT (id) DO NOTHING`, row(v.ID, v.Alert.String(), v.Evidence, stamp(v.At), text)...)
+	if err != nil || n == 0 {
+		return err
+	}
+	return t.event(fleet.Event{Kind: "verdict", Alert: v.Alert, Subject: rec.Subject, Action: v.ID, Text: fleet.Line(verdictWords(v), 400)})
+}
+
+// receipt is the verdict of a result, named by its action, whatever the judge
+// left out.
+func receipt(r fleet.Result) fleet.Verdict {
+	v := *r.Verdict
+	v.ID = r.ActionID
+	if v.Alert == (fleet.AlertKey{}) {
+		v.Alert = r.For
+	}
+	if v.At.IsZero() {
+		v.At = r.Ended
+	}
+	return v
+}
+
+// verdictWords is "extend, 80 % sure, by anthropic model-x: it compiles".
+func verdictWords(v fleet.Verdict) string {
+	words := fmt.Sprintf("%s, %.0f %% sure, by %s", v.Word, 100*v.Confidence, v.Judge)
+	if v.Free {
+		words += ", said before of the same evidence"
+	}
+	return withWhy(words, v.Reason)
+}

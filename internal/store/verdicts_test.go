@@ -1,0 +1,138 @@
+package store
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"custos/internal/fleet"
+)
+
+// judgement is the end of a triage of agent x, at that instant.
+func judgement(id, evidence string, when fleet.Instant) fleet.Result {
+	k := fleet.AlertKey{Rule: "agent-stuck", Subject: agentSubject("x")}
+	return fleet.Result{ActionID: id, Do: "triage", Subject: agentSubject("x"), For: k, Status: fleet.ResultDone, Began: when, Ended: when,
+		Verdict: &fleet.Verdict{Evidence: evidence, Word: fleet.VerdictExtend, Confidence: 0.8, Reason: "it\ncompiles", Judge: "anthropic m",
+			Tokens: 100, MicroUSD: 2000, Priced: true}}
+}
+
+func TestVerdictIsKeptOnce(t *testing.T) {
+	s := fresh(t)
+	a := fleet.Action{ID: "t1", Do: "triage", Subject: agentSubject("x"), For: judgement("t1", "h1", at(0)).For}
+	ok(t, s.Commit(t.Context(), fleet.Turn{At: at(0), Plan: fleet.Plan{Actions: []fleet.Action{a}}}))
+	for range 2 {
+		ok(t, s.Finish(t.Context(), judgement("t1", "h1", at(time.Minute))))
+	}
+	second := judgement("t2", "h1", at(time.Hour))
+	second.Verdict.Free = true
+	ok(t, s.Finish(t.Context(), second))
+	ok(t, s.Finish(t.Context(), fleet.Result{ActionID: "t3", Status: fleet.ResultFailed, Ended: at(time.Hour)}))
+	v := *judgement("t1", "h1", at(0)).Verdict
+	v.ID, v.Alert, v.At = "t1", a.For, at(time.Minute)
+	list, err := s.Verdicts(t.Context(), at(0), 0)
+	ok(t, err)
+	if len(list) != 2 || list[1].ID != "t2" {
+		t.Fatalf("verdicts %s", asJSON(list))
+	}
+	if d := cmp.Diff(asJSON(v), asJSON(list[0])); d != "" {
+		t.Errorf("verdict:\n%s", d)
+	}
+	newest, known, err := s.VerdictOf(t.Context(), "h1")
+	ok(t, err)
+	if !known || newest.ID != "t2" {
+		t.Errorf("newest %v %s", known, asJSON(newest))
+	}
+	if _, known, err := s.VerdictOf(t.Context(), "h9"); err != nil || known {
+		t.Errorf("a verdict on what was never asked: %v", err)
+	}
+	for want, f := range map[int]struct {
+		since fleet.Instant
+		limit int
+	}{0: {at(2 * time.Hour), 0}, 1: {at(0), 1}} {
+		if list, err := s.Verdicts(t.Context(), f.since, f.limit); err != nil || len(list) != want || want == 1 && list[0].ID != "t2" {
+			t.Errorf("%+v: %s, %v", f, asJSON(list), err)
+		}
+	}
+	events, err := s.Events(t.Context(), 0, 0, EventFilter{Rule: "agent-stuck", Action: "t1"})
+	ok(t, err)
+	if last := events[len(events)-1]; last.Kind != "verdict" || last.Text != "extend, 80 % sure, by anthropic m: "+fleet.Line("it\ncompiles", 99) {
+		t.Errorf("event %s", asJSON(last))
+	}
+}
+
+func TestVerdictsFade(t *testing.T) {
+	s := fresh(t)
+	day := 24 * time.Hour
+	ok(t, s.Finish(t.Context(), judgement("t1", "h1", at(0))))
+	if p := past(t, s, at(23*time.Hour)); len(p.Verdicts) != 1 {
+		t.Errorf("forgotten within a day: %s", asJSON(p.Verdicts))
+	}
+	if p := past(t, s, at(25*time.Hour)); len(p.Verdicts) != 0 {
+		t.Errorf("remembered after a day: %s", asJSON(p.Verdicts))
+	}
+	ok(t, s.Trim(t.Context(), at(89*day)))
+	if _, known, err := s.VerdictOf(t.Context(), "h1"); err != nil || !known {
+		t.Errorf("the receipt is gone after 89 days: %v", err)
+	}
+	ok(t, s.Trim(t.Context(), at(91*day)))
+	if _, known, err := s.VerdictOf(t.Context(), "h1"); err != nil || known {
+		t.Errorf("the receipt is there after 91 days: %v", err)
+	}
+}
+
+func TestDamagedVerdictIsSetAside(t *testing.T) {
+	s := fresh(t)
+	ok(t, s.Finish(t.Context(), judgement("t1", "h1", at(0))))
+	ok(t, s.Finish(t.Context(), judgement("t2", "h1", at(0))))
+	_, err := s.w.Exec("UPDATE verdicts SET json = '{' WHERE id = 't2'")
+	ok(t, err)
+	if list, err := s.Costs(t.Context(), at(0)); err != nil || len(list) != 1 || list[0].Calls != 1 {
+		t.Errorf("costs %s, %v", asJSON(list), err)
+	}
+	if p := past(t, s, at(1)); len(p.Verdicts) != 1 {
+		t.Errorf("past %s", asJSON(p.Verdicts))
+	}
+	aside, err := s.SetAside(t.Context())
+	ok(t, err)
+	if len(aside) != 1 || aside[0].What != "verdicts" || aside[0].Key != "t2" {
+		t.Errorf("set aside %s", asJSON(aside))
+	}
+}
+
+func TestCosts(t *testing.T) {
+	s := fresh(t)
+	day := 24 * time.Hour
+	spend := func(id, alert string, when fleet.Instant, change func(*fleet.Verdict)) {
+		r := judgement(id, "h", when)
+		r.For.Subject.Name = alert
+		change(r.Verdict)
+		ok(t, s.Finish(t.Context(), r))
+	}
+	as := func(*fleet.Verdict) {}
+	spend("t0", "x", at(-day), as)
+	spend("t1", "x", at(0), as)
+	spend("t2", "x", at(time.Hour), func(v *fleet.Verdict) { v.Priced, v.MicroUSD = false, 0 })
+	spend("t3", "x", at(time.Hour), func(v *fleet.Verdict) { v.Free = true })
+	spend("t4", "y", at(time.Hour), as)
+	spend("t5", "x", at(day), as)
+	r := runOf("r1", "deploy")
+	r.Session, r.Tokens, r.MicroUSD = &fleet.RunSession{Agent: "r1", Starts: 2}, 5000, 70_000
+	taken(t, s, r)
+	taken(t, s, runOf("r2", "no session"))
+	unpriced := runOf("r3", "mute")
+	unpriced.Session = &fleet.RunSession{Agent: "r3", Starts: 1}
+	taken(t, s, unpriced)
+	list, err := s.Costs(t.Context(), at(-time.Hour))
+	ok(t, err)
+	want := []Cost{
+		{Day: "2026-11-20", Alert: "agent-stuck agent/x", Calls: 2, Tokens: 200, MicroUSD: 2000, Unpriced: 1},
+		{Day: "2026-11-20", Alert: "agent-stuck agent/y", Calls: 1, Tokens: 100, MicroUSD: 2000},
+		{Day: "2026-11-20", Formula: "deploy", Calls: 2, Tokens: 5000, MicroUSD: 70_000},
+		{Day: "2026-11-20", Formula: "mute", Calls: 1, Unpriced: 1},
+		{Day: "2026-11-21", Alert: "agent-stuck agent/x", Calls: 1, Tokens: 100, MicroUSD: 2000},
+	}
+	if d := cmp.Diff(want, list); d != "" {
+		t.Errorf("costs (- want, + got):\n%s", d)
+	}
+}

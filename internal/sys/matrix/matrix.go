@@ -1,0 +1,155 @@
+// Package matrix is a client of the Matrix client-server API, as the public
+// specification (spec.matrix.org, v1.3 and later) has it: what is needed to say
+// something in a room. It has no end-to-end encryption: a room that asks for it
+// gets plain text, which its members see marked as such.
+package matrix
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Client speaks to one homeserver as one user.
+type Client struct {
+	Server string                                // like https://matrix.example.org
+	Token  func(context.Context) (string, error) // access token, asked for at each request
+	HTTP   *http.Client                          // nil: one with a time-out that follows no redirect
+}
+
+// Text is what is said in a room.
+type Text struct {
+	Type string // m.text, or m.notice for what a bot says by the way
+	Body string // plain
+	HTML string // the same with tags; "" for none
+	// Everybody has every member of the room notified (m.mentions).
+	Everybody bool
+}
+
+// Error is a refusal of the homeserver.
+type Error struct {
+	Status int           // of HTTP
+	Code   string        // like M_LIMIT_EXCEEDED; "" when the answer was no Matrix error
+	After  time.Duration // when it may be tried again; 0: not said
+}
+
+func (e *Error) Error() string {
+	return strings.TrimSpace(fmt.Sprintf("the homeserver answered %d %s", e.Status, e.Code))
+}
+
+// RetryAfter is how long the homeserver wants to be left alone.
+func (e *Error) RetryAfter() time.Duration { return e.After }
+
+// Permanent says whether the same request will be refused always: it is the
+// message, not the moment, the token or the room.
+func (e *Error) Permanent() bool {
+	switch e.Code {
+	case "M_BAD_JSON", "M_NOT_JSON", "M_TOO_LARGE", "M_INVALID_PARAM", "M_MISSING_PARAM":
+		return true
+	}
+	return e.Status == http.StatusRequestEntityTooLarge
+}
+
+// Send says something in a room and returns the ID of the event. txn makes it
+// idempotent: the homeserver takes the same one from the same token but once, and
+// answers with the same event.
+func (c *Client) Send(ctx context.Context, room, txn string, t Text) (string, error) {
+	content := map[string]any{"msgtype": t.Type, "body": t.Body}
+	if t.HTML != "" {
+		content["format"], content["formatted_body"] = "org.matrix.custom.html", t.HTML
+	}
+	if t.Everybody {
+		content["m.mentions"] = map[string]bool{"room": true}
+	}
+	var out struct {
+		EventID string `json:"event_id"`
+	}
+	path := "/_matrix/client/v3/rooms/" + url.PathEscape(room) + "/send/m.room.message/" + url.PathEscape(txn)
+	if err := c.do(ctx, http.MethodPut, path, content, &out); err != nil {
+		return "", fmt.Errorf("cannot send to room %s: %w", room, err)
+	}
+	return out.EventID, nil
+}
+
+// most is how much of an answer is read.
+const most = 1 << 20
+
+func (c *Client) do(ctx context.Context, method, path string, in, out any) error {
+	body, err := json.Marshal(in)
+	if err != nil {
+		return err
+	}
+	req, err := http.NewRequestWithContext(ctx, method, strings.TrimSuffix(c.Server, "/")+path, bytes.NewReader(body))
+	if err != nil {
+		return errors.New("its address is no URL")
+	}
+	token, err := c.Token(ctx)
+	if err != nil {
+		return err
+	}
+	req.Header.Set("Authorization", "Bearer "+token) // never in the URL, which proxies log
+	req.Header.Set("Content-Type", "application/json")
+	resp, err := c.client().Do(req)
+	if err != nil {
+		return plain(err)
+	}
+	defer resp.Body.Close()
+	answer, err := io.ReadAll(io.LimitReader(resp.Body, most))
+	if err != nil {
+		return fmt.Errorf("its answer broke off: %w", plain(err))
+	}
+	if resp.StatusCode/100 != 2 {
+		return refusal(resp, answer)
+	}
+	if err := json.Unmarshal(answer, out); err != nil {
+		return errors.New("its answer is no JSON: is that a homeserver?")
+	}
+	return nil
+}
+
+// plain is an error of net/http without the URL in it.
+func plain(err error) error {
+	var u *url.Error
+	if errors.As(err, &u) {
+		return u.Err
+	}
+	return err
+}
+
+func refusal(resp *http.Response, answer []byte) error {
+	var said struct {
+		Code  string `json:"errcode"`
+		After int64  `json:"retry_after_ms"`
+	}
+	_ = json.Unmarshal(answer, &said) // a proxy in between answers with a page
+	e := &Error{Status: resp.StatusCode, Code: word(said.Code), After: time.Duration(said.After) * time.Millisecond}
+	if s, err := strconv.Atoi(resp.Header.Get("Retry-After")); err == nil && e.After == 0 {
+		e.After = time.Duration(s) * time.Second // the header is the newer way to say it
+	}
+	e.After = max(e.After, 0)
+	return e
+}
+
+// word keeps an error code when it is one: nothing else of the answer is repeated.
+func word(code string) string {
+	odd := func(r rune) bool { return r != '_' && r != '.' && (r < '0' || r > '9') && (r < 'A' || r > 'Z') }
+	if len(code) > 60 || strings.ContainsFunc(code, odd) {
+		return ""
+	}
+	return code
+}
+
+func (c *Client) client() *http.Client {
+	if c.HTTP != nil {
+		return c.HTTP
+	}
+	return &http.Client{Timeout: 30 * time.Second, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+}

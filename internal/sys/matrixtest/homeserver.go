@@ -1,0 +1,295 @@
+// Package matrixtest is a homeserver for tests: the part of the Matrix
+// client-server API that a client needs to log in, to say something and to hear
+// what was said, built from the public specification (spec.matrix.org). It
+// forgets a transaction never, limits rates when told to, and can be down.
+package matrixtest
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// Event is what was said in a room.
+type Event struct {
+	ID      string         `json:"event_id"`
+	Type    string         `json:"type"`
+	Sender  string         `json:"sender"`
+	At      int64          `json:"origin_server_ts"`
+	Content map[string]any `json:"content"`
+	Room    string         `json:"room_id,omitempty"`
+	seq     int
+}
+
+// Homeserver is a running fake.
+type Homeserver struct {
+	URL string
+
+	mu       sync.Mutex
+	users    map[string]string // access token → user ID
+	secrets  map[string]string // user ID → password
+	rooms    map[string]map[string]bool
+	events   []Event
+	txns     map[string]string // token, room, txn → event ID
+	news     chan struct{}     // closed when something was said
+	limit    time.Duration     // of the next refusal
+	limited  int               // requests still to be refused
+	down     int               // status of every answer; 0: up
+	swallow  int               // answers still to be lost after the request was carried out
+	requests int
+}
+
+// New starts a homeserver that ends with the test.
+func New(t testing.TB) *Homeserver {
+	h := &Homeserver{users: map[string]string{}, secrets: map[string]string{}, rooms: map[string]map[string]bool{},
+		txns: map[string]string{}, news: make(chan struct{})}
+	s := httptest.NewServer(h.handler())
+	t.Cleanup(s.Close)
+	h.URL = s.URL
+	return h
+}
+
+// User makes an account, and returns an access token of it.
+func (h *Homeserver) User(id, password string) string {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	token := fmt.Sprintf("syt_%d_fake", len(h.users))
+	h.users[token], h.secrets[id] = id, password
+	return token
+}
+
+// Room makes a room with members.
+func (h *Homeserver) Room(id string, members ...string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.rooms[id] = map[string]bool{}
+	for _, m := range members {
+		h.rooms[id][m] = true
+	}
+}
+
+// Limit refuses the next n requests with M_LIMIT_EXCEEDED.
+func (h *Homeserver) Limit(n int, after time.Duration) {
+	h.set(func() { h.limited, h.limit = n, after })
+}
+
+// Down answers every request with that status, 0 for none.
+func (h *Homeserver) Down(status int) { h.set(func() { h.down = status }) }
+
+// Swallow carries the next n requests out and breaks the connection off before the answer.
+func (h *Homeserver) Swallow(n int) { h.set(func() { h.swallow = n }) }
+
+// Requests counts what was asked so far.
+func (h *Homeserver) Requests() (n int) { h.set(func() { n = h.requests }); return n }
+
+func (h *Homeserver) set(f func()) { h.mu.Lock(); defer h.mu.Unlock(); f() }
+
+// Events lists what was said in a room.
+func (h *Homeserver) Events(room string) (out []Event) {
+	h.set(func() {
+		for _, e := range h.events {
+			if e.Room == room {
+				out = append(out, e)
+			}
+		}
+	})
+	return out
+}
+
+func (h *Homeserver) handler() http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /_matrix/client/versions", func(w http.ResponseWriter, _ *http.Request) {
+		answer(w, 200, map[string]any{"versions": []string{"v1.3", "v1.11"}})
+	})
+	for _, v := range []string{"v3", "r0"} {
+		base := "/_matrix/client/" + v
+		mux.HandleFunc("POST "+base+"/login", h.login)
+		mux.HandleFunc("GET "+base+"/account/whoami", h.known(func(w http.ResponseWriter, _ *http.Request, user, _ string) {
+			answer(w, 200, map[string]any{"user_id": user, "device_id": "FAKE"})
+		}))
+		mux.HandleFunc("PUT "+base+"/rooms/{room}/send/{type}/{txn}", h.known(h.send))
+		mux.HandleFunc("GET "+base+"/sync", h.known(h.sync))
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !h.refuse(w) {
+			mux.ServeHTTP(w, r)
+		}
+	})
+}
+
+// refuse answers instead of the server when it is down or limits rates.
+func (h *Homeserver) refuse(w http.ResponseWriter) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.requests++
+	switch {
+	case h.down != 0:
+		w.WriteHeader(h.down)
+		fmt.Fprint(w, "<html>Bad Gateway</html>") // what a proxy says
+		return true
+	case h.limited > 0:
+		h.limited--
+		answer(w, 429, map[string]any{"errcode": "M_LIMIT_EXCEEDED", "error": "Too Many Requests", "retry_after_ms": h.limit.Milliseconds()})
+		return true
+	}
+	return false
+}
+
+func answer(w http.ResponseWriter, status int, v any) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_ = json.NewEncoder(w).Encode(v)
+}
+
+func fail(w http.ResponseWriter, status int, code, text string) {
+	answer(w, status, map[string]any{"errcode": code, "error": text})
+}
+
+func (h *Homeserver) login(w http.ResponseWriter, r *http.Request) {
+	var in struct {
+		Type       string `json:"type"`
+		User       string `json:"user"`
+		Password   string `json:"password"`
+		Identifier struct {
+			User string `json:"user"`
+		} `json:"identifier"`
+	}
+	if json.NewDecoder(r.Body).Decode(&in) != nil || in.Type != "m.login.password" {
+		fail(w, 400, "M_UNKNOWN", "Unknown login type")
+		return
+	}
+	id := in.Identifier.User
+	if id == "" {
+		id = in.User
+	}
+	h.mu.Lock()
+	secret, known := h.secrets[id]
+	h.mu.Unlock()
+	if !known || secret != in.Password {
+		fail(w, 403, "M_FORBIDDEN", "Invalid username or password")
+		return
+	}
+	answer(w, 200, map[string]any{"user_id": id, "access_token": h.User(id, secret), "device_id": "FAKE", "home_server": "fake"})
+}
+
+func (h *Homeserver) known(f func(http.ResponseWriter, *http.Request, string, string)) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		token, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
+		if !ok {
+			token = r.URL.Query().Get("access_token")
+		}
+		if token == "" {
+			fail(w, 401, "M_MISSING_TOKEN", "Missing access token")
+			return
+		}
+		h.mu.Lock()
+		user, ok := h.users[token]
+		h.mu.Unlock()
+		if !ok {
+			fail(w, 401, "M_UNKNOWN_TOKEN", "Unrecognised access token: "+token)
+			return
+		}
+		f(w, r, user, token)
+	}
+}
+
+const tooLarge = 65536 // bytes of an event, by the specification
+
+func (h *Homeserver) send(w http.ResponseWriter, r *http.Request, user, token string) {
+	r.Body = http.MaxBytesReader(w, r.Body, tooLarge)
+	var content map[string]any
+	if err := json.NewDecoder(r.Body).Decode(&content); err != nil {
+		if strings.Contains(err.Error(), "too large") {
+			fail(w, 413, "M_TOO_LARGE", "event too large")
+			return
+		}
+		fail(w, 400, "M_NOT_JSON", "Content not JSON")
+		return
+	}
+	room := r.PathValue("room")
+	h.mu.Lock()
+	if !h.rooms[room][user] {
+		h.mu.Unlock()
+		fail(w, 403, "M_FORBIDDEN", "User "+user+" not in room "+room)
+		return
+	}
+	id := h.said(user, token+" "+room+" "+r.PathValue("txn"), Event{Type: r.PathValue("type"), Content: content, Room: room})
+	lost := h.swallow > 0
+	if lost {
+		h.swallow--
+	}
+	h.mu.Unlock()
+	if lost {
+		panic(http.ErrAbortHandler)
+	}
+	answer(w, 200, map[string]any{"event_id": id})
+}
+
+// said keeps an event, once for each transaction. mu is held.
+func (h *Homeserver) said(user, txn string, e Event) string {
+	if id, again := h.txns[txn]; again {
+		return id
+	}
+	e.ID, e.Sender, e.At, e.seq = fmt.Sprintf("$e%d", len(h.events)), user, time.Now().UnixMilli(), len(h.events)
+	h.events, h.txns[txn] = append(h.events, e), e.ID
+	close(h.news)
+	h.news = make(chan struct{})
+	return e.ID
+}
+
+// sync answers with what was said since a token, and waits for it when there is
+// nothing yet.
+func (h *Homeserver) sync(w http.ResponseWriter, r *http.Request, user, _ string) {
+	since, _ := strconv.Atoi(strings.TrimPrefix(r.URL.Query().Get("since"), "s"))
+	wait, _ := strconv.Atoi(r.URL.Query().Get("timeout"))
+	timer := time.NewTimer(time.Duration(wait) * time.Millisecond)
+	defer timer.Stop()
+	for {
+		h.mu.Lock()
+		rooms, next, news := h.joined(user, since), len(h.events), h.news
+		h.mu.Unlock()
+		if len(rooms) > 0 && next > since || wait == 0 || r.URL.Query().Get("since") == "" {
+			answer(w, 200, map[string]any{"next_batch": "s" + strconv.Itoa(next), "rooms": map[string]any{"join": rooms, "invite": map[string]any{}, "leave": map[string]any{}},
+				"presence": map[string]any{"events": []any{}}, "to_device": map[string]any{"events": []any{}},
+				"device_lists": map[string]any{"changed": []any{}, "left": []any{}}, "device_one_time_keys_count": map[string]any{}})
+			return
+		}
+		select {
+		case <-news:
+		case <-timer.C:
+			wait = 0
+		case <-r.Context().Done():
+			return
+		}
+	}
+}
+
+// joined lists the rooms of a user with what was said since. mu is held.
+func (h *Homeserver) joined(user string, since int) map[string]any {
+	out := map[string]any{}
+	for room, members := range h.rooms {
+		if !members[user] {
+			continue
+		}
+		var said []Event
+		for _, e := range h.events {
+			if e.Room == room && e.seq >= since {
+				e.Room = "" // a timeline does not repeat it
+				said = append(said, e)
+			}
+		}
+		if len(said) == 0 && since > 0 {
+			continue
+		}
+		out[room] = map[string]any{"timeline": map[string]any{"events": said, "limited": false, "prev_batch": "s" + strconv.Itoa(since)},
+			"state": map[string]any{"events": []any{}}, "ephemeral": map[string]any{"events": []any{}}, "account_data": map[string]any{"events": []any{}},
+			"summary": map[string]any{}, "unread_notifications": map[string]any{"highlight_count": 0, "notification_count": len(said)}}
+	}
+	return out
+}

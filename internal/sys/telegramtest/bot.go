@@ -1,0 +1,204 @@
+// Package telegramtest is a Telegram Bot API for tests, built from its public
+// description (core.telegram.org/bots/api): sendMessage, getUpdates with long
+// polling and offsets, getMe; error bodies and flood control as described.
+package telegramtest
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+	"unicode/utf16"
+)
+
+// Sent is a message the bot has sent.
+type Sent struct {
+	Chat, Text string
+	Silent     bool
+}
+
+// Server is a running fake.
+type Server struct {
+	URL string
+
+	mu      sync.Mutex
+	token   string
+	chats   map[string]bool
+	sent    []Sent
+	updates []map[string]any
+	news    chan struct{}
+	flood   int           // requests still to be refused
+	after   time.Duration // of the refusal
+	down    int
+	swallow int // answers still to be lost after the request was carried out
+}
+
+// New starts a server that ends with the test. chats are the IDs the bot may write to.
+func New(t testing.TB, token string, chats ...string) *Server {
+	s := &Server{token: token, chats: map[string]bool{}, news: make(chan struct{})}
+	for _, c := range chats {
+		s.chats[c] = true
+	}
+	srv := httptest.NewServer(http.HandlerFunc(s.serve))
+	t.Cleanup(srv.Close)
+	s.URL = srv.URL
+	return s
+}
+
+// Flood refuses the next n requests with 429 and retry_after, in whole seconds.
+func (s *Server) Flood(n int, after time.Duration) { s.set(func() { s.flood, s.after = n, after }) }
+
+// Down answers every request with that status, 0 for none.
+func (s *Server) Down(status int) { s.set(func() { s.down = status }) }
+
+// Swallow carries the next n requests out and breaks the connection off before the answer.
+func (s *Server) Swallow(n int) { s.set(func() { s.swallow = n }) }
+
+// Sent lists what the bot has sent.
+func (s *Server) Sent() (out []Sent) {
+	s.set(func() { out = append(out, s.sent...) })
+	return out
+}
+
+// Say has a person write to the bot.
+func (s *Server) Say(chat, from int64, text string) {
+	s.set(func() {
+		n := len(s.updates) + 1
+		s.updates = append(s.updates, map[string]any{"update_id": n, "message": map[string]any{"message_id": 1000 + n, "date": time.Now().Unix(),
+			"text": text, "chat": map[string]any{"id": chat, "type": "group"}, "from": map[string]any{"id": from, "is_bot": false, "first_name": "P"}}})
+		close(s.news)
+		s.news = make(chan struct{})
+	})
+}
+
+func (s *Server) set(f func()) { s.mu.Lock(); defer s.mu.Unlock(); f() }
+
+func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
+	if s.refuse(w) {
+		return
+	}
+	method, ok := strings.CutPrefix(r.URL.Path, "/bot"+s.token+"/")
+	if !ok {
+		fail(w, 401, "Unauthorized", nil)
+		return
+	}
+	switch method {
+	case "getMe":
+		answer(w, map[string]any{"id": 1, "is_bot": true, "first_name": "custos", "username": "custos_bot"})
+	case "sendMessage":
+		s.send(w, r)
+	case "getUpdates":
+		s.poll(w, r)
+	default:
+		fail(w, 404, "Not Found", nil)
+	}
+}
+
+func (s *Server) refuse(w http.ResponseWriter) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case s.down != 0:
+		w.WriteHeader(s.down)
+		fmt.Fprint(w, "<html>Bad Gateway</html>")
+		return true
+	case s.flood > 0:
+		s.flood--
+		seconds := int(s.after / time.Second)
+		fail(w, 429, fmt.Sprintf("Too Many Requests: retry after %d", seconds), map[string]any{"retry_after": seconds})
+		return true
+	}
+	return false
+}
+
+func answer(w http.ResponseWriter, result any) {
+	w.Header().Set("Content-Type", "application/json")
+	_ = json.NewEncoder(w).Encode(map[string]any{"ok": true, "result": result})
+}
+
+func fail(w http.ResponseWriter, code int, text string, parameters map[string]any) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(code)
+	out := map[string]any{"ok": false, "error_code": code, "description": text}
+	if parameters != nil {
+		out["parameters"] = parameters
+	}
+	_ = json.NewEncoder(w).Encode(out)
+}
+
+func (s *Server) send(w http.ResponseWriter, r *http.Request) {
+	var in struct {
+		Chat   json.RawMessage `json:"chat_id"`
+		Text   string          `json:"text"`
+		Silent bool            `json:"disable_notification"`
+	}
+	if json.NewDecoder(r.Body).Decode(&in) != nil {
+		fail(w, 400, "Bad Request: can't parse JSON object", nil)
+		return
+	}
+	chat := strings.Trim(string(in.Chat), `"`)
+	s.mu.Lock()
+	known := s.chats[chat]
+	s.mu.Unlock()
+	switch {
+	case !known:
+		fail(w, 400, "Bad Request: chat not found", nil)
+	case strings.TrimSpace(in.Text) == "":
+		fail(w, 400, "Bad Request: message text is empty", nil)
+	case len(utf16.Encode([]rune(in.Text))) > 4096:
+		fail(w, 400, "Bad Request: message is too long", nil)
+	default:
+		s.took(w, Sent{Chat: chat, Text: in.Text, Silent: in.Silent})
+	}
+}
+
+func (s *Server) took(w http.ResponseWriter, m Sent) {
+	s.mu.Lock()
+	s.sent = append(s.sent, m)
+	n, lost := len(s.sent), s.swallow > 0
+	if lost {
+		s.swallow--
+	}
+	s.mu.Unlock()
+	if lost {
+		panic(http.ErrAbortHandler)
+	}
+	answer(w, map[string]any{"message_id": n, "date": time.Now().Unix(), "text": m.Text})
+}
+
+// poll answers with the updates from offset on, and waits for one when there is
+// none: what lies before offset is confirmed, and never given again.
+func (s *Server) poll(w http.ResponseWriter, r *http.Request) {
+	var in struct {
+		Offset  int `json:"offset"`
+		Timeout int `json:"timeout"`
+	}
+	_ = json.NewDecoder(r.Body).Decode(&in)
+	timer := time.NewTimer(time.Duration(in.Timeout) * time.Second)
+	defer timer.Stop()
+	for over := in.Timeout == 0; ; {
+		s.mu.Lock()
+		out, news := []map[string]any{}, s.news
+		for _, u := range s.updates {
+			if u["update_id"].(int) >= in.Offset {
+				out = append(out, u)
+			}
+		}
+		s.mu.Unlock()
+		if len(out) > 0 || over {
+			answer(w, out)
+			return
+		}
+		select {
+		case <-news:
+		case <-timer.C:
+			over = true
+		case <-r.Context().Done():
+			return
+		}
+	}
+}
