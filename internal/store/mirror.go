@@ -69,10 +69,17 @@ type anyShelf interface {
 	spoil(ids map[int64]bool)
 }
 
-func (m *mirror) shelves() map[string]anyShelf {
-	return map[string]anyShelf{"alerts": &m.alerts, "actions": &m.actions, "silences": &m.silences, "stopped": &m.stopped,
-		"agents": &m.agents, "registrations": &m.registrations, "orders": &m.orders, "skips": &m.skips,
-		"runs": &m.runs, "verdicts": &m.verdicts}
+// named is a shelf and the table it holds rows of.
+type named struct {
+	table string
+	anyShelf
+}
+
+// shelves are always in the same order, so that what is set aside is told in one.
+func (m *mirror) shelves() []named {
+	return []named{{"alerts", &m.alerts}, {"actions", &m.actions}, {"silences", &m.silences}, {"stopped", &m.stopped},
+		{"agents", &m.agents}, {"registrations", &m.registrations}, {"orders", &m.orders}, {"skips", &m.skips},
+		{"runs", &m.runs}, {"verdicts", &m.verdicts}}
 }
 
 // mirrored says whether a table is in the mirror.
@@ -88,12 +95,12 @@ func mirrored(table string) bool {
 // see.
 func (m *mirror) update(ctx context.Context, q querier, bad *[]badRow, at fleet.Instant) error {
 	whole := m.stale.Swap(false) || m.outlived(at)
-	for table, shelf := range m.shelves() {
+	for _, shelf := range m.shelves() {
 		var err error
 		if whole {
 			err = shelf.load(ctx, q, bad, at)
 		} else {
-			err = shelf.refresh(ctx, q, bad, m.touched.peek(table))
+			err = shelf.refresh(ctx, q, bad, m.touched.peek(shelf.table))
 		}
 		if err != nil {
 			m.stale.Store(true)
@@ -121,9 +128,11 @@ func (m *mirror) settle(t *tx, err error) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	err = t.end(err)
-	shelves := m.shelves()
-	for table, ids := range m.touched.take() {
-		shelves[table].spoil(ids)
+	taken := m.touched.take()
+	for _, shelf := range m.shelves() {
+		if ids := taken[shelf.table]; len(ids) > 0 {
+			shelf.spoil(ids)
+		}
 	}
 	if err != nil {
 		return err
