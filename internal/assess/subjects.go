@@ -85,6 +85,25 @@ func collectTargets(s *fleet.Snapshot, k fleet.Kind) []item {
 		return each(s.Phases.Value, func(x *fleet.Phase) item { return named(x.Path, x, fleet.Target{Phase: x}) })
 	case fleet.KindLog:
 		return each(s.Logs.Value, func(l *fleet.Log) item { return named(l.Path, l, fleet.Target{Log: l}) })
+	case fleet.KindContainer:
+		return each(s.Engine.Value.Containers, func(c *fleet.Container) item { return named(c.Name, c, fleet.Target{Container: c}) })
+	}
+	return collectElsewhere(s, k)
+}
+
+// collectElsewhere lists what lives on a forge or a CI system.
+func collectElsewhere(s *fleet.Snapshot, k fleet.Kind) []item {
+	switch k {
+	case fleet.KindProject:
+		return each(s.Forge.Value.Projects, func(x *fleet.Project) item { return named(x.Name, x, fleet.Target{Project: x}) })
+	case fleet.KindIssue:
+		return each(s.Forge.Value.Issues, func(x *fleet.Issue) item { return named(x.Name, x, fleet.Target{Issue: x}) })
+	case fleet.KindPull:
+		return each(s.Forge.Value.Pulls, func(x *fleet.PullRequest) item { return named(x.Name, x, fleet.Target{Pull: x}) })
+	case fleet.KindPipeline:
+		return each(s.CI.Value.Pipelines, func(x *fleet.Pipeline) item { return named(x.Name, x, fleet.Target{Pipeline: x}) })
+	case fleet.KindWorker:
+		return each(s.CI.Value.Workers, func(x *fleet.Worker) item { return named(x.Name, x, fleet.Target{Worker: x}) })
 	}
 	return nil
 }

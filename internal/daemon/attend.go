@@ -9,8 +9,8 @@ import (
 )
 
 // attend has a Custos of one command carry runs on for as long as it lives: the
-// same loop as a daemon's, and the same socket, so that agents and other commands
-// reach the one that writes. A daemon does so anyway.
+// loop of a daemon, without its patrols, and the same socket, so that agents and
+// other commands reach the one that writes. A daemon does so anyway.
 func (s *system) attend() {
 	if s.daemon {
 		return
@@ -20,7 +20,7 @@ func (s *system) attend() {
 		ctx, stop := context.WithCancel(context.Background())
 		var parts sync.WaitGroup
 		parts.Go(func() { s.board.Run(ctx) })
-		parts.Go(func() { s.loop.Run(ctx) })
+		parts.Go(func() { s.loop.Attend(ctx) })
 		parts.Go(func() { s.part(ctx, "watch deaths", s.watchDeaths) })
 		parts.Go(func() { s.part(ctx, "watch files", s.watchFiles) })
 		parts.Go(func() { s.part(ctx, "watch the folders of runs", s.watchRuns) })

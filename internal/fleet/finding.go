@@ -66,6 +66,13 @@ type Target struct {
 	Lock     *Lock     `json:"lock,omitempty"`
 	Phase    *Phase    `json:"phase,omitempty"`
 	Log      *Log      `json:"log,omitempty"`
+
+	Container *Container   `json:"container,omitempty"`
+	Project   *Project     `json:"project,omitempty"`
+	Issue     *Issue       `json:"issue,omitempty"`
+	Pull      *PullRequest `json:"pr,omitempty"`
+	Pipeline  *Pipeline    `json:"pipeline,omitempty"`
+	Worker    *Worker      `json:"worker,omitempty"`
 	// Registration is the target of a spawn: the agent as it is to be.
 	Registration *Registration `json:"registration,omitempty"`
 	// Step is the target of an action on a run: never somebody's thing, Custos made it.
@@ -89,10 +96,29 @@ func (t Target) Owner() Owner {
 		return t.Log.Owner
 	case t.Registration != nil:
 		return t.Registration.Owner
+	case t.Container != nil:
+		return t.Container.Owner
 	case t.Step != nil:
 		return OwnerCustos
 	case t.Mount != nil:
 		return OwnerConfigured // a message about the machine touches nobody's things
+	}
+	return t.elsewhere()
+}
+
+// elsewhere is the owner of a target that lives on a forge or a CI system.
+func (t Target) elsewhere() Owner {
+	switch {
+	case t.Project != nil:
+		return t.Project.Owner
+	case t.Issue != nil:
+		return t.Issue.Owner
+	case t.Pull != nil:
+		return t.Pull.Owner
+	case t.Pipeline != nil:
+		return t.Pipeline.Owner
+	case t.Worker != nil:
+		return t.Worker.Owner
 	}
 	return OwnerForeign
 }

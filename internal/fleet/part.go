@@ -64,10 +64,13 @@ const (
 	PartSelf      PartName = "self"
 	PartExtra     PartName = "extra"
 	PartRuns      PartName = "runs" // of formulas
+	PartEngine    PartName = "containers"
+	PartForge     PartName = "forge"
+	PartCI        PartName = "ci"
 )
 
 // PartNames lists the parts in the order they are shown.
 func PartNames() []PartName {
 	return []PartName{PartHost, PartProcesses, PartSessions, PartAgents, PartRepos,
-		PartLocks, PartPhases, PartLogs, PartSelf, PartExtra, PartRuns}
+		PartLocks, PartPhases, PartLogs, PartSelf, PartExtra, PartRuns, PartEngine, PartForge, PartCI}
 }

@@ -18,6 +18,9 @@ type Snapshot struct {
 	Self      Part[Self]       `json:"self"`
 	Extra     Part[[]Extra]    `json:"extra"`
 	Runs      Part[[]RunFacts] `json:"runs"`
+	Engine    Part[Engine]     `json:"containers"`
+	Forge     Part[Forge]      `json:"forge"`
+	CI        Part[CI]         `json:"ci"`
 }
 
 // Vantage says from where a snapshot looks. What lies outside (another pid
@@ -57,6 +60,12 @@ func (s *Snapshot) Sight(name PartName) *Sight {
 		return s.Extra.Look()
 	case PartRuns:
 		return s.Runs.Look()
+	case PartEngine:
+		return s.Engine.Look()
+	case PartForge:
+		return s.Forge.Look()
+	case PartCI:
+		return s.CI.Look()
 	}
 	return nil
 }
@@ -82,6 +91,12 @@ func PartOf(k Kind) PartName {
 		return PartExtra
 	case KindRun:
 		return PartRuns
+	case KindContainer:
+		return PartEngine
+	case KindProject, KindIssue, KindPull:
+		return PartForge
+	case KindPipeline, KindWorker:
+		return PartCI
 	}
 	return PartSelf
 }

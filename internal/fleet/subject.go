@@ -20,6 +20,13 @@ const (
 	KindSelf     Kind = "self"
 	KindExtra    Kind = "extra"
 	KindRun      Kind = "run" // of a formula; a step is "RUN/STEP"
+
+	KindContainer Kind = "container"
+	KindProject   Kind = "project" // on a forge
+	KindIssue     Kind = "issue"   // PROJECT#12
+	KindPull      Kind = "pr"      // PROJECT!7
+	KindPipeline  Kind = "pipeline"
+	KindWorker    Kind = "worker" // of a CI system
 )
 
 // Subject is the stable name of the thing a finding, an alert or an action is

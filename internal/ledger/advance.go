@@ -33,10 +33,14 @@ func Advance(past fleet.Past, snap fleet.Snapshot, policy fleet.Policy, plan fle
 	if past.Blind != "" {
 		return a.out
 	}
-	for _, was := range past.Runs {
+	for i := range past.Runs {
+		was := &past.Runs[i]
+		if !a.mayChange(was) {
+			continue
+		}
 		run := was.Clone()
 		a.run(&run)
-		if !reflect.DeepEqual(was, run) {
+		if !reflect.DeepEqual(*was, run) {
 			a.out.Runs = append(a.out.Runs, run)
 		}
 	}
@@ -57,6 +61,7 @@ type advance struct {
 	orders  map[string]fleet.Order // as this pass leaves them
 	records map[string]*fleet.ActionRecord
 	answers map[string]*fleet.ActionRecord // by the order they answer
+	lapsing map[string]bool                // schedules whose condition is seen to be false now
 	out     Progress
 	waits   []string // what the run at hand waits for
 }
@@ -64,7 +69,7 @@ type advance struct {
 func newAdvance(past fleet.Past, snap fleet.Snapshot, policy fleet.Policy, plan fleet.Plan) *advance {
 	a := &advance{past: past, snap: snap, policy: policy, plan: plan, at: snap.At,
 		facts: map[string]*fleet.RunFacts{}, agents: map[string]*fleet.Agent{}, regs: map[string]*fleet.Registration{},
-		orders: map[string]fleet.Order{}, records: map[string]*fleet.ActionRecord{}, answers: map[string]*fleet.ActionRecord{}}
+		orders: map[string]fleet.Order{}, records: map[string]*fleet.ActionRecord{}, answers: map[string]*fleet.ActionRecord{}, lapsing: map[string]bool{}}
 	if len(past.Runs) == 0 {
 		return a
 	}
@@ -89,6 +94,11 @@ func (a *advance) index() {
 	for _, o := range slices.Concat(a.past.Orders, a.plan.Orders) {
 		a.orders[o.ID] = o
 	}
+	for _, s := range a.policy.Runs.Schedules {
+		if s.When != "" && s.Holds != nil && !*s.Holds {
+			a.lapsing[s.Name] = true
+		}
+	}
 	for i := range a.past.Actions {
 		r := &a.past.Actions[i]
 		a.records[r.ID] = r
@@ -96,6 +106,18 @@ func (a *advance) index() {
 			a.answers[r.Order] = r
 		}
 	}
+}
+
+// mayChange says whether anything can become of a run in this pass. Of one that is
+// over that is its last bill, what becomes of its worktree, and that the condition
+// that started it is false: a day has many, and each pass asks this of them all.
+func (a *advance) mayChange(r *fleet.Run) bool {
+	if s := r.Session; r.IsOver() && s != nil {
+		reg := a.regs[s.Agent]
+		return a.lapsing[r.Schedule] || a.agents[s.Agent] != nil || s.Worktree != "" && s.Removal != removalDone ||
+			reg != nil && reg.Run == r.ID && reg.Worktree != s.Worktree
+	}
+	return !r.IsOver() || a.lapsing[r.Schedule]
 }
 
 // run carries one run on.
@@ -306,13 +328,7 @@ func kept(r *fleet.Run) string {
 // lapse notes that the condition which started the newest run of a schedule is
 // false, so that it starts another one when it becomes true again.
 func (a *advance) lapse(r *fleet.Run) {
-	if r.Schedule == "" || !r.Lapsed.IsZero() {
-		return
-	}
-	for i := range a.policy.Runs.Schedules {
-		s := &a.policy.Runs.Schedules[i]
-		if s.Name == r.Schedule && s.When != "" && s.Holds != nil && !*s.Holds && newestOf(a.past.Runs, s.Name, a.at).ID == r.ID {
-			r.Lapsed = a.at
-		}
+	if a.lapsing[r.Schedule] && r.Lapsed.IsZero() && newestOf(a.past.Runs, r.Schedule, a.at).ID == r.ID {
+		r.Lapsed = a.at
 	}
 }

@@ -145,6 +145,7 @@ func (w *town) isNone(f fleet.RunFacts, step fleet.RunStep) bool {
 func (w *town) pass() {
 	s := w.seen()
 	plan := w.plan(s)
+	w.skips(s, plan)
 	p := Advance(w.past, s, w.policy, plan)
 	w.check(p)
 	w.commit(s, plan, p)
@@ -160,6 +161,18 @@ func (w *town) pass() {
 	}
 	w.last, w.patrol = p, p.Patrol || again.Patrol
 	w.act()
+}
+
+// skips: of a run that a pass does not look at, nothing would become.
+func (w *town) skips(s fleet.Snapshot, plan fleet.Plan) {
+	a := newAdvance(w.past, s, w.policy, plan)
+	for i := range w.past.Runs {
+		was := &w.past.Runs[i]
+		is := was.Clone()
+		if a.run(&is); !a.mayChange(was) && !reflect.DeepEqual(*was, is) {
+			w.t.Fatalf("run %s is not looked at, and would change: %+v to %+v", was.ID, *was, is)
+		}
+	}
 }
 
 // check holds what a pass may never do.

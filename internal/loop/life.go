@@ -99,15 +99,30 @@ func (l *Loop) Trouble() string {
 // Run passes until ctx ends: a patrol at once, on its clock and when a step of a
 // formula awaits one, a pass on every wake and tick. An error ends a pass, never the loop.
 func (l *Loop) Run(ctx context.Context) {
+	clock := time.NewTicker(l.o.Every)
+	defer clock.Stop()
 	l.o.Board.First(ctx)
-	patrol, tick := time.NewTicker(l.o.Every), time.NewTicker(l.o.Tick)
-	defer patrol.Stop()
+	l.patrol(ctx)
+	l.turnAround(ctx, clock.C)
+}
+
+// Attend is Run for one command that carries a run of a formula out: it watches
+// over nothing else, so that it patrols only when a step of a formula awaits one.
+func (l *Loop) Attend(ctx context.Context) {
+	l.o.Board.First(ctx)
+	l.pass(ctx, "begin")
+	l.turnAround(ctx, nil)
+}
+
+// turnAround passes until ctx ends; clock, when there is one, asks for patrols.
+func (l *Loop) turnAround(ctx context.Context, clock <-chan time.Time) {
+	tick := time.NewTicker(l.o.Tick)
 	defer tick.Stop()
-	for l.patrol(ctx); ; {
+	for {
 		select {
 		case <-ctx.Done():
 			return
-		case <-patrol.C:
+		case <-clock:
 			l.patrol(ctx)
 		case <-l.wanted:
 			l.patrol(ctx)

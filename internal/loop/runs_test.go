@@ -202,6 +202,27 @@ func TestStepAwaitsItsPatrol(t *testing.T) {
 	})
 }
 
+// TestAttendMakesNoPatrol: one command carries a run out to its end without a
+// numbered pass, but for those that its own steps await.
+func TestAttendMakesNoPatrol(t *testing.T) {
+	for patrols, steps := range [][]fleet.RunStep{
+		{command("a"), command("b", "a")},
+		{command("a"), {ID: "look", Do: fleet.StepUses, Uses: "patrol", Needs: []string{"a"}}},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			w := newWorkshop(t)
+			w.clock(10*time.Second, time.Minute)
+			w.take(t, steps...)
+			ctx, stop := context.WithTimeout(t.Context(), 5*time.Minute)
+			defer stop()
+			w.loop.Attend(ctx)
+			if r := w.runs[0]; r.State != fleet.RunDone || len(w.entries) != patrols || int(w.patrols) != patrols {
+				t.Errorf("the run is %s (%s), with %d patrols and %d entries, want %d", r.State, r.Why, w.patrols, len(w.entries), patrols)
+			}
+		})
+	}
+}
+
 // TestRunThatWaitsCostsNothing: what waits for a person, or for a process that
 // takes its time, makes no passes.
 func TestRunThatWaitsCostsNothing(t *testing.T) {

@@ -30,18 +30,27 @@ func always() []variable {
 		{"logs", "log", true, "every log file", fleet.PartLogs},
 		{"mounts", "mount", true, "every file system", fleet.PartHost},
 		{"runs", "run", true, "every run of a formula", fleet.PartRuns},
+		{"engine", "engine", false, "the container engine", fleet.PartEngine},
+		{"containers", "container", true, "every container", fleet.PartEngine},
+		{"projects", "project", true, "every project on a forge", fleet.PartForge},
+		{"issues", "issue", true, "every issue", fleet.PartForge},
+		{"prs", "pr", true, "every open pull request", fleet.PartForge},
+		{"pipelines", "pipeline", true, "every pipeline", fleet.PartCI},
+		{"workers", "worker", true, "every worker of a CI system", fleet.PartCI},
 	}
 }
 
 // Kinds lists what a rule may range over, sorted.
 func Kinds() []fleet.Kind {
-	return []fleet.Kind{fleet.KindAgent, fleet.KindExtra, fleet.KindHost, fleet.KindLock, fleet.KindLog, fleet.KindMount,
-		fleet.KindPart, fleet.KindPhase, fleet.KindRepo, fleet.KindRun, fleet.KindSelf, fleet.KindSession, fleet.KindWorktree}
+	return []fleet.Kind{fleet.KindAgent, fleet.KindContainer, fleet.KindExtra, fleet.KindHost, fleet.KindIssue, fleet.KindLock,
+		fleet.KindLog, fleet.KindMount, fleet.KindPart, fleet.KindPhase, fleet.KindPipeline, fleet.KindPull, fleet.KindProject,
+		fleet.KindRepo, fleet.KindRun, fleet.KindSelf, fleet.KindSession, fleet.KindWorker, fleet.KindWorktree}
 }
 
 // targetKinds lists what an action may be done to: the kinds a fleet.Target holds.
 func targetKinds() []fleet.Kind {
-	return []fleet.Kind{fleet.KindAgent, fleet.KindLock, fleet.KindLog, fleet.KindMount, fleet.KindPhase, fleet.KindRepo, fleet.KindWorktree}
+	return []fleet.Kind{fleet.KindAgent, fleet.KindContainer, fleet.KindIssue, fleet.KindLock, fleet.KindLog, fleet.KindMount,
+		fleet.KindPhase, fleet.KindPipeline, fleet.KindPull, fleet.KindProject, fleet.KindRepo, fleet.KindWorker, fleet.KindWorktree}
 }
 
 // visible lists the variables of a rule over the given kinds: those of every

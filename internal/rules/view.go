@@ -93,6 +93,8 @@ func (v *View) ResolveName(name string) (any, bool) {
 		return v.host, true
 	case "self":
 		return v.self, true
+	case "engine":
+		return v.guard(fleet.PartEngine, object{"engine", &v.snap.Engine.Value}), true
 	case "now":
 		return v.now, true
 	}
@@ -136,6 +138,26 @@ func (v *View) collect(name string) ref.Val {
 		return objects("log", s.Logs.Value)
 	case "runs":
 		return objects("run", s.Runs.Value)
+	case "mounts":
+		return objects("mount", s.Host.Value.Mounts)
 	}
-	return objects("mount", s.Host.Value.Mounts)
+	return v.elsewhere(name)
+}
+
+// elsewhere lists what is not on this machine's disk: containers, forge and CI.
+func (v *View) elsewhere(name string) ref.Val {
+	s := v.snap
+	switch name {
+	case "containers":
+		return objects("container", s.Engine.Value.Containers)
+	case "projects":
+		return objects("project", s.Forge.Value.Projects)
+	case "issues":
+		return objects("issue", s.Forge.Value.Issues)
+	case "prs":
+		return objects("pr", s.Forge.Value.Pulls)
+	case "pipelines":
+		return objects("pipeline", s.CI.Value.Pipelines)
+	}
+	return objects("worker", s.CI.Value.Workers)
 }

@@ -202,6 +202,7 @@ func vocabulary() []*structure {
 		repoWords(), worktreeWords(), bulkWords(),
 		lockWords(), phaseWords(), logWords(), fileWords(),
 		runWords(), phraseWords(), stepWords(),
+		engineWords(), containerWords(), projectWords(), issueWords(), pullWords(), pipelineWords(), workerWords(),
 		selfWords(), partWords(), extraWords(),
 	}
 }

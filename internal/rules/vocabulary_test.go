@@ -41,6 +41,8 @@ func TestVocabularyIsWhole(t *testing.T) {
 		"tool": reflect.TypeFor[fleet.ToolCall](), "dialog": reflect.TypeFor[fleet.Dialog](), "choice": reflect.TypeFor[fleet.Choice](), "exit": reflect.TypeFor[fleet.Exit](),
 		"self": reflect.TypeFor[fleet.Self](), "part": reflect.TypeFor[fleet.Sight](), "extra": reflect.TypeFor[fleet.Extra](),
 		"run": reflect.TypeFor[fleet.RunFacts](), "phrase": reflect.TypeFor[fleet.Phrase](), "step": reflect.TypeFor[fleet.StepFacts](),
+		"engine": reflect.TypeFor[fleet.Engine](), "container": reflect.TypeFor[fleet.Container](), "project": reflect.TypeFor[fleet.Project](),
+		"issue": reflect.TypeFor[fleet.Issue](), "pr": reflect.TypeFor[fleet.PullRequest](), "pipeline": reflect.TypeFor[fleet.Pipeline](), "worker": reflect.TypeFor[fleet.Worker](),
 	} {
 		s := words[name]
 		for i := range typ.NumField() {
@@ -61,7 +63,8 @@ func TestVocabularyIsWhole(t *testing.T) {
 }
 
 func checkSnapshot(t *testing.T) {
-	roots := map[string]bool{"host": true, "self": true, "sessions": true, "agents": true, "repos": true, "locks": true, "phases": true, "logs": true, "runs": true}
+	roots := map[string]bool{"host": true, "self": true, "sessions": true, "agents": true, "repos": true, "locks": true, "phases": true, "logs": true, "runs": true,
+		"containers": true, "forge": true, "ci": true}
 	typ := reflect.TypeFor[fleet.Snapshot]()
 	for i := range typ.NumField() {
 		f, _, _ := strings.Cut(typ.Field(i).Tag.Get("json"), ",")
@@ -77,6 +80,7 @@ func TestEveryWordReads(t *testing.T) {
 	for kind, value := range map[fleet.Kind]any{
 		"host": &fleet.Host{}, "mount": &fleet.Mount{}, "session": &fleet.Pane{}, "agent": &fleet.Agent{}, "repo": &fleet.Repo{}, "worktree": &fleet.Worktree{},
 		"lock": &fleet.Lock{}, "phase": &fleet.Phase{}, "log": &fleet.Log{}, "part": &Part{}, "self": &fleet.Self{}, "extra": &fleet.Extra{}, "run": &fleet.RunFacts{},
+		"container": &fleet.Container{}, "project": &fleet.Project{}, "issue": &fleet.Issue{}, "pr": &fleet.PullRequest{}, "pipeline": &fleet.Pipeline{}, "worker": &fleet.Worker{},
 	} {
 		for _, s := range vocabulary() {
 			if s.name != string(kind) {

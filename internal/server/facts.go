@@ -41,6 +41,7 @@ func subjects(s *fleet.Snapshot) []fleet.Subject {
 	for _, r := range s.Runs.Value {
 		add(fleet.KindRun, r.ID)
 	}
+	out = append(out, elsewhereSubjects(s)...)
 	for _, name := range fleet.PartNames() {
 		add(fleet.KindPart, string(name))
 	}
@@ -110,7 +111,7 @@ func describe(s *fleet.Snapshot, of fleet.Subject) []string {
 	case fleet.KindSelf:
 		return selfFacts(s)
 	}
-	return nil
+	return describeElsewhere(s, of)
 }
 
 func found[T any](list []T, name func(T) string, want string, say func(T) []string) []string {

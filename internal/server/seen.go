@@ -61,6 +61,14 @@ func content(s *fleet.Snapshot, name fleet.PartName) (int, string) {
 		return count(len(s.Extra.Value), "extra fact")
 	case fleet.PartRuns:
 		return count(len(s.Runs.Value), "run")
+	case fleet.PartEngine:
+		return count(len(s.Engine.Value.Containers), "container")
+	case fleet.PartForge:
+		n, _ := count(len(s.Forge.Value.Projects), "")
+		return n, counted(n, "project") + ", " + counted(len(s.Forge.Value.Issues), "issue") + ", " + counted(len(s.Forge.Value.Pulls), "pull request")
+	case fleet.PartCI:
+		n, _ := count(len(s.CI.Value.Pipelines), "")
+		return n, counted(n, "pipeline") + ", " + counted(len(s.CI.Value.Workers), "worker")
 	}
 	return 0, ""
 }

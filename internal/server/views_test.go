@@ -58,6 +58,9 @@ func passOf(b []byte) (fleet.Pass, error) {
 	for _, name := range fleet.PartNames() {
 		p.Snapshot.Sight(name).Status = fleet.StatusOK
 	}
+	for _, name := range []fleet.PartName{fleet.PartEngine, fleet.PartForge, fleet.PartCI} { // not configured
+		p.Snapshot.Sight(name).Status = fleet.StatusAbsent
+	}
 	d := json.NewDecoder(bytes.NewReader(b))
 	d.DisallowUnknownFields()
 	return p, d.Decode(&p)

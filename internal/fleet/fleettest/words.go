@@ -31,7 +31,8 @@ func words(t reflect.Type) []string {
 	case reflect.TypeFor[fleet.Holder]():
 		return []string{"alive", "dead", "reused", "unknown"}
 	case reflect.TypeFor[fleet.Kind]():
-		return []string{"host", "mount", "session", "agent", "repo", "worktree", "lock", "phase", "log", "part", "self", "extra", "run"}
+		return []string{"host", "mount", "session", "agent", "repo", "worktree", "lock", "phase", "log", "part", "self", "extra", "run",
+			"container", "project", "issue", "pr", "pipeline", "worker"}
 	case reflect.TypeFor[fleet.Priority]():
 		return []string{"P0", "P1", "P2", "P3", "P4"}
 	case reflect.TypeFor[fleet.Mode]():

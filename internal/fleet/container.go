@@ -1,0 +1,32 @@
+package fleet
+
+// Engine is a container engine and what it keeps.
+type Engine struct {
+	Version    string      `json:"version,omitempty"`
+	Address    string      `json:"address,omitempty"` // of its socket, for people
+	Dangling   Leaf[int64] `json:"dangling"`          // bytes of images that nothing names or uses
+	Containers []Container `json:"containers"`
+}
+
+// Container is one container of the engine.
+type Container struct {
+	ID       string         `json:"id"`   // 64 hexadecimal digits
+	Name     string         `json:"name"` // stable; without the slash
+	Image    string         `json:"image"`
+	Owner    Owner          `json:"owner"`
+	Project  string         `json:"project,omitempty"` // of compose
+	Service  string         `json:"service,omitempty"`
+	Wanted   bool           `json:"wanted"`   // its restart policy, or custos.toml, says that it is to run
+	Run      string         `json:"run"`      // when this run of it began, as the engine writes it: another run has another
+	State    Leaf[string]   `json:"state"`    // created, running, paused, restarting, removing, exited, dead
+	Since    Leaf[Duration] `json:"since"`    // time since that state began
+	Health   Leaf[string]   `json:"health"`   // none, starting, healthy, unhealthy
+	Said     string         `json:"said"`     // the last words of its health check; secrets redacted
+	Exit     Leaf[int]      `json:"exit"`     // of the last run; 0 while it runs
+	OOM      Leaf[bool]     `json:"oom"`      // the kernel ended the last run for want of memory
+	Restarts Leaf[int]      `json:"restarts"` // by the engine, since it was made
+	Lately   Leaf[int]      `json:"lately"`   // of those, in the last ten minutes
+	Memory   Leaf[int64]    `json:"memory"`   // bytes in use
+	Limit    Leaf[int64]    `json:"limit"`    // bytes allowed; 0 for no limit
+	CPU      Leaf[float64]  `json:"cpu"`      // percent of one core
+}
