@@ -12,6 +12,8 @@ import (
 	"strings"
 
 	"github.com/pelletier/go-toml/v2"
+
+	"custos/internal/nearest"
 )
 
 //go:embed kinds/*.toml
@@ -100,11 +102,8 @@ func unknownKeys(s Source, found []toml.DecodeError, table []string) error {
 			continue // another package's table
 		}
 		row, _ := e.Position()
-		msg := fmt.Sprintf("cannot read %s:%d: unknown key %q", s.Name, row, key[len(key)-1])
-		if near := nearest(key[len(key)-1], keys()); near != "" {
-			msg += fmt.Sprintf(", did you mean %q?", near)
-		}
-		errs = append(errs, errors.New(msg))
+		last := key[len(key)-1]
+		errs = append(errs, fmt.Errorf("cannot read %s:%d: unknown key %q%s", s.Name, row, last, nearest.Hint(last, keys())))
 	}
 	return errors.Join(errs...)
 }
@@ -121,38 +120,6 @@ func keys() []string {
 		}
 	}
 	return all
-}
-
-// nearest returns the word at most a third of its letters away, or "".
-func nearest(word string, words []string) string {
-	best, at := "", len(word)/3+2
-	for _, w := range words {
-		if d := distance(word, w); d < at {
-			best, at = w, d
-		}
-	}
-	return best
-}
-
-// distance is Levenshtein's, in bytes.
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		last := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := last
-			if a[i] != b[j] {
-				cost++
-			}
-			last = row[j+1]
-			row[j+1] = min(cost, row[j+1]+1, row[j]+1)
-		}
-	}
-	return row[len(b)]
 }
 
 // finish checks the kinds of an overlay.

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io/fs"
 	"strings"
+
+	"custos/internal/nearest"
 )
 
 //go:embed layouts/*.toml
@@ -29,7 +31,7 @@ func Layout(name string) ([]byte, error) {
 	text, err := layouts.ReadFile("layouts/" + name + ".toml")
 	if err != nil {
 		return nil, fmt.Errorf("cannot find layout %q%s the layouts are %s",
-			name, orColon(meant(name, Layouts())), strings.Join(Layouts(), ", "))
+			name, orColon(nearest.Hint(name, Layouts())), strings.Join(Layouts(), ", "))
 	}
 	return text, nil
 }

@@ -9,6 +9,8 @@ import (
 
 	"github.com/pelletier/go-toml/v2"
 	"github.com/pelletier/go-toml/v2/unstable"
+
+	"custos/internal/nearest"
 )
 
 // read checks c.Text and sets the fields it speaks of.
@@ -45,9 +47,9 @@ func (c *Config) readKey(p *problems, settings []setting, key string, value any)
 			p.add(c.lines[key], "%q is a section: write it as [%s]", key, key)
 		}
 	case isTable:
-		p.add(c.lines[key], "unknown section [%s]%s", key, meant(key, c.sectionNames()))
+		p.add(c.lines[key], "unknown section [%s]%s", key, nearest.Hint(key, c.sectionNames()))
 	default:
-		p.add(c.lines[key], "unknown key %q%s", key, meant(key, keysOf(settings)))
+		p.add(c.lines[key], "unknown key %q%s", key, nearest.Hint(key, keysOf(settings)))
 	}
 }
 
@@ -99,7 +101,7 @@ func oneOf(into *string, values ...string) func(any) error {
 			return err
 		}
 		if !contains(values, s) {
-			return fmt.Errorf("%q is none of %s%s", s, strings.Join(values, ", "), meant(s, values))
+			return fmt.Errorf("%q is none of %s%s", s, strings.Join(values, ", "), nearest.Hint(s, values))
 		}
 		*into = s
 		return nil

@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"github.com/pelletier/go-toml/v2"
+
+	"custos/internal/nearest"
 )
 
 // Section decodes one plug-in section into the struct (or the map of structs,
@@ -66,7 +68,7 @@ func (c Config) unknownKey(p *problems, name string, t reflect.Type, e *toml.Dec
 	}
 	last := key[len(key)-1]
 	row, _ := e.Position()
-	p.add(row, "unknown key %q in [%s]%s", last, strings.Join(key[:len(key)-1], "."), meant(last, tomlKeys(t)))
+	p.add(row, "unknown key %q in [%s]%s", last, strings.Join(key[:len(key)-1], "."), nearest.Hint(last, tomlKeys(t)))
 }
 
 // tomlKeys lists the keys a section's type takes, nested ones too: enough to

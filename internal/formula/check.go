@@ -5,6 +5,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"custos/internal/nearest"
 )
 
 // Checks is what Check must be told, since this package knows nothing of it.
@@ -59,7 +61,7 @@ func (k *checker) formula() {
 
 func (k *checker) oneOf(at Place, what, written string, all []string) {
 	if !slices.Contains(all, written) {
-		k.wrong(at, "%s %q is unknown, want one of %s%s", what, written, strings.Join(all, ", "), hint(written, all))
+		k.wrong(at, "%s %q is unknown, want one of %s%s", what, written, strings.Join(all, ", "), nearest.Hint(written, all))
 	}
 }
 
@@ -167,7 +169,7 @@ func (k *checker) convoy() {
 func (k *checker) known(at Place, who string, names, all []string) {
 	for _, n := range names {
 		if !slices.Contains(all, n) {
-			k.wrong(at, "%s needs %q, which is not there%s", who, n, hint(n, all))
+			k.wrong(at, "%s needs %q, which is not there%s", who, n, nearest.Hint(n, all))
 		}
 	}
 }

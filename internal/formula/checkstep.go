@@ -5,6 +5,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"custos/internal/nearest"
 )
 
 // idRE: an agent types ids on a command line, so nothing a shell would read.
@@ -149,7 +151,7 @@ func (k *checker) defined(at Place, text string, scope []string) {
 		if strings.Contains(name, ".") {
 			k.warn(at, "%q is not defined here: it must be given for a run", name)
 		} else {
-			k.wrong(at, "undefined variable %q%s", name, hint(name, k.names()))
+			k.wrong(at, "undefined variable %q%s", name, nearest.Hint(name, k.names()))
 		}
 	}
 }

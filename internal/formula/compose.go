@@ -5,6 +5,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"custos/internal/nearest"
 )
 
 // compose expands steps, lays aspects over them, and wires what compose wires.
@@ -61,7 +63,7 @@ func (r *resolver) expandSteps(f *Formula) {
 func (r *resolver) expand(f *Formula, e Expand, chosen func(Step) bool, spoken string) {
 	at := e.Places.of("with")
 	if !slices.ContainsFunc(f.Steps, chosen) {
-		r.problems.wrong(e.Places.of("target"), "cannot expand: there is no step %q%s", spoken, hint(spoken, idsOf(f.Steps)))
+		r.problems.wrong(e.Places.of("target"), "cannot expand: there is no step %q%s", spoken, nearest.Hint(spoken, idsOf(f.Steps)))
 		return
 	}
 	x, ok := r.find(e.With, at)
@@ -270,7 +272,7 @@ func both(a, b string) string {
 func (r *resolver) step(f *Formula, id string, at Place) *Step {
 	i := slices.IndexFunc(f.Steps, func(s Step) bool { return s.ID == id })
 	if i < 0 {
-		r.problems.wrong(at, "there is no step %q%s", id, hint(id, idsOf(f.Steps)))
+		r.problems.wrong(at, "there is no step %q%s", id, nearest.Hint(id, idsOf(f.Steps)))
 		return nil
 	}
 	return &f.Steps[i]

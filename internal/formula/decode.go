@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"custos/internal/nearest"
 )
 
 // field is one key that a table may have.
@@ -82,7 +84,7 @@ func (r *reader) unread(t reflect.Type, key string, fields map[string]field, at 
 	for n := range fields {
 		names = append(names, n)
 	}
-	r.problems.warn(at, "key %q is not acted on%s", key, hint(key, names))
+	r.problems.warn(at, "key %q is not acted on%s", key, nearest.Hint(key, names))
 }
 
 func (r *reader) value(into reflect.Value, v any, path []string) {

@@ -3,6 +3,8 @@ package formula
 import (
 	"reflect"
 	"slices"
+
+	"custos/internal/nearest"
 )
 
 // Overlay is what a project lays over a formula: changed steps, other defaults,
@@ -47,7 +49,7 @@ func (r *resolver) overlay(f Formula) Formula {
 func (r *resolver) override(f *Formula, c StepOverride) {
 	i := slices.IndexFunc(f.Steps, func(s Step) bool { return s.ID == c.StepID })
 	if i < 0 {
-		r.problems.warn(c.Places.of("step_id"), "the overlay is about step %q, which is not there%s", c.StepID, hint(c.StepID, idsOf(f.Steps)))
+		r.problems.warn(c.Places.of("step_id"), "the overlay is about step %q, which is not there%s", c.StepID, nearest.Hint(c.StepID, idsOf(f.Steps)))
 		return
 	}
 	s := &f.Steps[i]
@@ -62,6 +64,6 @@ func (r *resolver) override(f *Formula, c StepOverride) {
 		rewire(rest, c.StepID, needs)
 		f.Steps = rest
 	default:
-		r.problems.wrong(c.Places.of("mode"), "mode %q of an overlay: want replace, append or skip%s", c.Mode, hint(c.Mode, []string{"replace", "append", "skip"}))
+		r.problems.wrong(c.Places.of("mode"), "mode %q of an overlay: want replace, append or skip%s", c.Mode, nearest.Hint(c.Mode, []string{"replace", "append", "skip"}))
 	}
 }

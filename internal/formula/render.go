@@ -5,6 +5,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"custos/internal/nearest"
 )
 
 // Render makes of a resolved formula what is run: values are put into texts,
@@ -48,7 +50,7 @@ func (r *renderer) given(vars map[string]string) map[string]string {
 	asked := r.asked()
 	for _, name := range slices.Sorted(maps.Keys(vars)) {
 		if _, ok := r.f.variable(name); !ok && !asked[name] {
-			r.wrong(Place{File: r.f.File}, "there is no variable %q%s", name, hint(name, slices.Sorted(maps.Keys(asked))))
+			r.wrong(Place{File: r.f.File}, "there is no variable %q%s", name, nearest.Hint(name, slices.Sorted(maps.Keys(asked))))
 			continue
 		}
 		values[name] = vars[name]
@@ -134,7 +136,7 @@ func (r *renderer) text(at Place, text string, values map[string]string) string 
 		return v, ok
 	})
 	for _, name := range missing {
-		r.wrong(at, "undefined variable %q%s", name, hint(name, slices.Sorted(maps.Keys(values))))
+		r.wrong(at, "undefined variable %q%s", name, nearest.Hint(name, slices.Sorted(maps.Keys(values))))
 	}
 	if len(s) > MaxBytes {
 		r.wrong(at, "the text has more than %d bytes when its values are put in", MaxBytes)

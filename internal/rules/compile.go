@@ -10,6 +10,7 @@ import (
 	"cel.dev/cel-go/common/types"
 
 	"custos/internal/fleet"
+	"custos/internal/nearest"
 )
 
 // expression is one compiled piece of CEL.
@@ -138,10 +139,10 @@ func (c *compiler) suggestion(msg string, vars []variable) string {
 	}
 	if strings.HasPrefix(msg, "undefined field") {
 		names, _ := c.provider.FindStructFieldNames(c.provider.missed[name])
-		return hint(name, names)
+		return nearest.Hint(name, names)
 	}
 	if strings.HasPrefix(msg, "undeclared reference") {
-		return hint(name, vocabularyNames(vars))
+		return nearest.Hint(name, vocabularyNames(vars))
 	}
 	return ""
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"custos/internal/fleet"
+	"custos/internal/nearest"
 )
 
 // setters lists the keys of a rule and how each is read.
@@ -117,7 +118,7 @@ func readAction(v any) (Action, error) {
 	for _, key := range sortedKeys(table) {
 		set, ok := actionSetters()[key]
 		if !ok {
-			return a, fmt.Errorf("unknown key %q%s", key, hint(key, sortedKeys(actionSetters())))
+			return a, fmt.Errorf("unknown key %q%s", key, nearest.Hint(key, sortedKeys(actionSetters())))
 		}
 		if err := set(&a, table[key]); err != nil {
 			return a, fmt.Errorf("%s: %w", key, err)
@@ -149,7 +150,7 @@ func parseTarget(s string) (fleet.Kind, error) { return oneOf(s, targetKinds()) 
 
 func oneOf(s string, kinds []fleet.Kind) (fleet.Kind, error) {
 	if !contains(names(kinds), s) {
-		return "", fmt.Errorf("cannot use %q%s want one of %s", s, separator(hint(s, names(kinds))), strings.Join(names(kinds), ", "))
+		return "", fmt.Errorf("cannot use %q%s want one of %s", s, separator(nearest.Hint(s, names(kinds))), strings.Join(names(kinds), ", "))
 	}
 	return fleet.Kind(s), nil
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/pelletier/go-toml/v2"
 
 	"custos/internal/fleet"
+	"custos/internal/nearest"
 )
 
 // Source is a whole custos.toml. Only its `rule` table is read here.
@@ -164,7 +165,7 @@ func (r *reader) readRule(name string, keys map[string]any, at place, lines line
 		where := at.on(lines, "rule", name, key)
 		set, ok := setters()[key]
 		if !ok {
-			r.wrong(where, "unknown key %q%s", key, hint(key, sortedKeys(setters())))
+			r.wrong(where, "unknown key %q%s", key, nearest.Hint(key, sortedKeys(setters())))
 			continue
 		}
 		d.keys[key] = where
@@ -202,7 +203,7 @@ func (r *reader) check(d *draft) {
 	}
 	for _, cause := range d.CausedBy {
 		if r.drafts[cause] == nil {
-			r.wrong(d.place("caused_by"), "rule %q, caused_by: there is no rule %q%s", d.Name, cause, hint(cause, sortedKeys(r.drafts)))
+			r.wrong(d.place("caused_by"), "rule %q, caused_by: there is no rule %q%s", d.Name, cause, nearest.Hint(cause, sortedKeys(r.drafts)))
 		}
 	}
 	if d.Summary == "" {
@@ -233,7 +234,7 @@ func (r *reader) compile(d *draft) {
 func (r *reader) compileAction(d *draft, a *Action) {
 	at := d.place("actions")
 	if r.actions != nil && at.order > firstTable && !contains(r.actions, a.Do) {
-		r.wrong(at, "rule %q, actions: there is no action %q%s", d.Name, a.Do, hint(a.Do, r.actions))
+		r.wrong(at, "rule %q, actions: there is no action %q%s", d.Name, a.Do, nearest.Hint(a.Do, r.actions))
 	}
 	kind := a.Kind(d.Over)
 	if !contains(names(targetKinds()), string(kind)) {

@@ -1,0 +1,51 @@
+package nearest
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+func TestWord(t *testing.T) {
+	names := []string{"supervisor", "patrol", "nightly", "tidy", "tide", "ä-prüfung"}
+	for in, want := range map[string]string{
+		"suprvisor": "supervisor", "suprevisor": "supervisor", "patrols": "patrol", "ptarol": "patrol", "petrol": "patrol",
+		"nihgtyl": "nightly", "tidi": "tide", "tid": "tide", "ä-prufung": "ä-prüfung",
+		"x": "", "zz": "", "": "", "something else": "", strings.Repeat("patrol", 20): "",
+	} {
+		if got := Word(in, names); got != want {
+			t.Errorf("Word(%q) = %q, want %q", in, got, want)
+		}
+	}
+	if got := Hint("petrol", names); got != `, did you mean "patrol"?` {
+		t.Errorf("Hint says %q", got)
+	}
+	if got := Hint("petrol", nil); got != "" {
+		t.Errorf("Hint of nothing says %q", got)
+	}
+}
+
+// Whatever is written: the guess is one of the words, does not hang on their
+// order, and one slip in a word of four letters or more finds it where it stands alone.
+func TestWordProperties(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		words := rapid.SliceOfN(rapid.String(), 0, 6).Draw(t, "words")
+		written := rapid.String().Draw(t, "written")
+		got := Word(written, words)
+		if got != "" && !slices.Contains(words, got) {
+			t.Fatalf("%q is none of %q", got, words)
+		}
+		if again := Word(written, rapid.Permutation(words).Draw(t, "turned")); again != got {
+			t.Fatalf("%q, and in another order %q", got, again)
+		}
+		word := rapid.StringMatching(`[a-z]{4,20}`).Draw(t, "word")
+		at := rapid.IntRange(0, len(word)-1).Draw(t, "at")
+		for _, slip := range []string{word[:at] + word[at+1:], word[:at] + "X" + word[at:], word[:at] + "X" + word[at+1:]} {
+			if got := Word(slip, []string{word}); got != word {
+				t.Fatalf("%q of %q finds %q", slip, word, got)
+			}
+		}
+	})
+}
