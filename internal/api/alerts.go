@@ -73,8 +73,9 @@ type Rule struct {
 	For           string   `json:"for,omitempty"`
 	KeepFiringFor string   `json:"keep_firing_for,omitempty"`
 	ForPatrols    int      `json:"for_patrols,omitempty"`
-	Summary       string   `json:"summary"` // the CEL expression
-	Actions       []string `json:"actions"` // what it asks for
+	TellAfter     int      `json:"tell_after,omitempty"` // patrols in a row before people are told
+	Summary       string   `json:"summary"`              // the CEL expression
+	Actions       []string `json:"actions"`              // what it asks for
 	Mode          string   `json:"mode"`
 	Cooldown      string   `json:"cooldown,omitempty"`
 	Attempts      string   `json:"attempts,omitempty"`

@@ -87,6 +87,11 @@ type FormulaStep struct {
 	Wave    int               `json:"wave"`           // from 1: those of one wave do not need each other
 }
 
+// FormulaSwitchRequest says more of the formula that is switched off or on.
+type FormulaSwitchRequest struct {
+	Project string `json:"project,omitempty"` // that alone has it: a name of [formulas] projects, or a folder
+}
+
 // FormulaSwitch is what became of switching a formula off or on.
 type FormulaSwitch struct {
 	Formula  string `json:"formula"`
@@ -145,9 +150,10 @@ func (c *Client) Formula(ctx context.Context, q FormulaQuery) (Formula, error) {
 	return post[Formula](ctx, c, "/v1/formulas", q)
 }
 
-// SwitchFormula switches a formula off ("disable") or on ("enable").
-func (c *Client) SwitchFormula(ctx context.Context, name, do string) (FormulaSwitch, error) {
-	return post[FormulaSwitch](ctx, c, "/v1/formulas/"+url.PathEscape(name)+"/"+do, struct{}{})
+// SwitchFormula switches a formula off ("disable") or on ("enable"). A name that is
+// not known anywhere is refused.
+func (c *Client) SwitchFormula(ctx context.Context, name, do string, r FormulaSwitchRequest) (FormulaSwitch, error) {
+	return post[FormulaSwitch](ctx, c, "/v1/formulas/"+url.PathEscape(name)+"/"+do, r)
 }
 
 // Schedules lists the formulas that run by themselves.

@@ -78,6 +78,9 @@ type RunChange struct {
 	Step string `json:"step,omitempty"` // of a resume, done or fail
 	As   string `json:"as,omitempty"`   // of a resume: done or again
 	Note string `json:"note,omitempty"`
+	// Reply, of a resume, answers what the agent asked by PHASE:escalate: the next
+	// session is told it. It is written into the file of the run's replies.
+	Reply string `json:"reply,omitempty"`
 }
 
 // RunFormula asks for a run.

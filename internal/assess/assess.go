@@ -172,7 +172,7 @@ func (p *pass) found(r *rules.Rule, key fleet.AlertKey, it item) {
 		Fresh: p.isFresh(r, it), Parts: r.Parts(), Runbook: r.Runbook}
 	a := p.clock.holds(p.old[key.Rule][key.Subject], r, p.snap.Patrol)
 	f.Since, f.Firing = a.Since, a.Status == fleet.AlertFiring
-	a.AlertKey, a.Priority, a.Summary, a.Evidence, a.Runbook = key, r.Priority, summary, f.Evidence, r.Runbook
+	a.AlertKey, a.Priority, a.Summary, a.Evidence, a.Runbook, a.TellAfter = key, r.Priority, summary, f.Evidence, r.Runbook, r.TellAfter
 	if f.Firing {
 		p.remedies[r.Name] = r.Remedy()
 		f.Wishes = p.wishes(r, it)

@@ -22,6 +22,7 @@ import (
 //	clock back DURATION        the newest record lies so far ahead of the clock
 //	set KIND JSON              changes fields of the one thing of that kind
 //	set agents [JSON, …]       puts other agents in the place of the one
+//	set prs [JSON, …]          and other pull requests
 //	gone KIND                  takes it away
 //	part NAME JSON             changes how a part was seen
 //
@@ -198,6 +199,9 @@ func (s *story) thing(kind string) any {
 	case "self":
 		return &x.Self.Value
 	}
+	if thing := elsewhere(x, kind); thing != nil {
+		return thing
+	}
 	s.t.Fatalf("there is no %q to set", kind)
 	return nil
 }
@@ -222,7 +226,9 @@ func (s *story) gone(kind string) {
 	case "run":
 		x.Runs.Value = nil
 	default:
-		s.t.Fatalf("%q cannot be gone", kind)
+		if !goneElsewhere(x, kind) {
+			s.t.Fatalf("%q cannot be gone", kind)
+		}
 	}
 }
 

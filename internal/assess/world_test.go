@@ -37,7 +37,10 @@ func healthy(at fleet.Instant) fleet.Snapshot {
 		Logs:   fleet.Part[[]fleet.Log]{Sight: ok, Value: []fleet.Log{{Path: "/log", Owner: fleet.OwnerConfigured, Bytes: fleet.Known(int64(1000)), Age: hours(1)}}},
 		Self: fleet.Part[fleet.Self]{Sight: ok, Value: fleet.Self{StartedAt: at, LastPatrolAge: hours(0), PatrolEvery: fleet.Duration(20 * time.Minute),
 			JournalWritable: fleet.Known(true), StoreWritable: fleet.Known(true)}},
-		Extra: fleet.Part[[]fleet.Extra]{Sight: ok},
+		Extra:  fleet.Part[[]fleet.Extra]{Sight: ok},
+		Engine: fleet.Part[fleet.Engine]{Sight: ok, Value: healthyEngine()},
+		Forge:  fleet.Part[fleet.Forge]{Sight: ok, Value: healthyForge()},
+		CI:     fleet.Part[fleet.CI]{Sight: ok, Value: healthyCI()},
 		Runs: fleet.Part[[]fleet.RunFacts]{Sight: ok, Value: []fleet.RunFacts{{ID: "r-1", Formula: "nightly", State: fleet.RunOpen, Age: fleet.Duration(time.Hour),
 			Phase: fleet.Known(fleet.Phrase{}), Locked: fleet.Known(""), Lives: fleet.Known(false), Reply: fleet.Known(false)}}},
 	}

@@ -43,7 +43,7 @@ func actionMakers() []actionMaker {
 		{removeworktree.Name, "", newRemoveWorktree},
 		{clearbuild.Name, "clear_build_output", newClearBuild},
 		{notifyterminal.Do, "notify_terminal", newNotifyTerminal},
-	}, agentMakers(), runMakers())
+	}, agentMakers(), runMakers(), forgeMakers(), engineMakers(), ciMakers())
 }
 
 // Actions makes every built-in action.

@@ -13,9 +13,11 @@ import (
 	"custos/internal/config"
 	"custos/internal/fleet"
 	"custos/internal/observe/agents"
+	forgeprobe "custos/internal/observe/forge"
 	"custos/internal/observe/processes"
 	"custos/internal/session/tmux"
 	"custos/internal/sys/host"
+	"custos/internal/sys/httpcache"
 	"custos/internal/sys/proc"
 )
 
@@ -31,8 +33,10 @@ type World struct {
 	Tmux   *tmux.Viewer
 	Kinds  *agent.Kinds
 	Own    *Own
-	Agents *agents.Probe    // made by Probes; told of deaths
-	Table  *processes.Probe // the process table in the words of the fleet
+	Agents *agents.Probe              // made by Probes; told of deaths
+	Table  *processes.Probe           // the process table in the words of the fleet
+	Forge  *forgeprobe.Probe          // made by Probes; asked about issues of phase files
+	hosts  map[string]*httpcache.Host // of forges and CI systems: one budget each
 
 	StoreFile   string
 	StartedAt   fleet.Instant
@@ -51,6 +55,8 @@ type World struct {
 	LastPatrol  func() fleet.Leaf[fleet.Duration]
 	Amnesia     func() bool
 	ClockBehind func() bool
+	// Schedules says which schedules of formulas cannot run, and why.
+	Schedules func() string
 }
 
 // Now is the one clock, as an instant.

@@ -24,13 +24,18 @@ import (
 )
 
 // PeopleSections are the sections of custos.toml that say who is told what.
-func PeopleSections() []string { return []string{"notifier", "route"} }
+func PeopleSections() []string {
+	return []string{"notifier", "route", "maintenance", "metrics", "journal", "replies"}
+}
 
 // People are those who are told, and what leads to whom.
 type People struct {
 	Notifiers []report.Notifier
 	Routes    []report.Route
 	Pulses    []report.Pulse
+	Ears      []report.Ear // where people answer
+	Mirrors   []report.Mirror
+	Windows   []report.Window
 }
 
 // NewPeople makes every notifier. out is the terminal Custos runs in.
@@ -46,17 +51,27 @@ func NewPeople(w *World, out io.Writer) (People, error) {
 		}
 	}
 	var err error
+	if p.Windows, err = windows(w.Config); err != nil {
+		return p, err
+	}
+	if err := p.spool(w); err != nil {
+		return p, err
+	}
 	p.Routes, err = routes(w.Config, p.Notifiers)
 	return p, err
 }
 
 // notifierSection is the section [notifier.NAME].
 type notifierSection struct {
-	Type string `toml:"type"` // matrix, telegram, command, ping or shoutrrr
+	Type string `toml:"type"` // matrix, telegram, command, ping, shoutrrr, alertmanager or desktop
 
 	Server string `toml:"server"` // of matrix; of telegram, when it is not Telegram's own
 	Room   string `toml:"room"`   // of matrix: its ID, !…:server
 	Chat   string `toml:"chat"`   // of telegram: its ID, or @name
+
+	// RepliesFrom are the immutable IDs of those who may answer there; of matrix and
+	// telegram. None: nobody is heard.
+	RepliesFrom []string `toml:"replies_from"`
 
 	TokenFile    string   `toml:"token_file"` // where the token is; of ping and shoutrrr, the URL
 	TokenCommand []string `toml:"token_command"`
@@ -65,9 +80,12 @@ type notifierSection struct {
 	Run      []string `toml:"run"`      // of command
 	PassEnv  []string `toml:"pass_env"` // of command
 	Deadline string   `toml:"deadline"` // of command
+	Every    string   `toml:"every"`    // of alertmanager
 }
 
-func notifierTypes() []string { return []string{"matrix", "telegram", "command", "ping", "shoutrrr"} }
+func notifierTypes() []string {
+	return []string{"matrix", "telegram", "command", "ping", "shoutrrr", "alertmanager", "desktop"}
+}
 
 func (p *People) add(w *World, name string, s notifierSection) error {
 	if name == (terminal.Notifier{}).Name() {
@@ -75,6 +93,12 @@ func (p *People) add(w *World, name string, s notifierSection) error {
 	}
 	if !slices.Contains(notifierTypes(), s.Type) {
 		return fmt.Errorf("type: %q is none of %s", s.Type, strings.Join(notifierTypes(), ", "))
+	}
+	if err := s.checkReplies(); err != nil {
+		return err
+	}
+	if known, err := p.local(w, name, s); known {
+		return err
 	}
 	token, err := s.token(w)
 	if err != nil {
@@ -92,6 +116,7 @@ func (p *People) add(w *World, name string, s notifierSection) error {
 		}
 		to := &telegramclient.Client{Server: s.Server, Token: token}
 		p.Notifiers = append(p.Notifiers, telegram.Notifier{Called: name, Chat: s.Chat, To: to})
+		p.hearTelegram(name, s, to)
 	case "command":
 		return p.command(w, name, s)
 	case "shoutrrr":
@@ -131,6 +156,7 @@ func (p *People) matrix(name string, s notifierSection, token func(context.Conte
 	}
 	to := &matrixclient.Client{Server: s.Server, Token: token}
 	p.Notifiers = append(p.Notifiers, matrix.Notifier{Called: name, Room: s.Room, To: to})
+	p.hearMatrix(name, s, to)
 	return nil
 }
 

@@ -17,7 +17,6 @@ import (
 	"custos/internal/observe/host"
 	"custos/internal/observe/locks"
 	"custos/internal/observe/logs"
-	"custos/internal/observe/phases"
 	"custos/internal/observe/self"
 	"custos/internal/observe/sessions"
 	"custos/internal/session"
@@ -43,12 +42,13 @@ func probeMakers() []probeMaker {
 		{"locks", func(w *World) (observe.Probe, error) {
 			return probe(w, "locks", locks.Options{Home: w.Config.Home}, locks.New)
 		}},
-		{"phases", func(w *World) (observe.Probe, error) {
-			return probe(w, "phases", phases.Options{Home: w.Config.Home}, phases.New)
-		}},
+		{"forge", newForge}, // before phases, which ask it
+		{"phases", newPhases},
 		{"logs", func(w *World) (observe.Probe, error) {
 			return probe(w, "logs", logs.Options{Home: w.Config.Home}, logs.New)
 		}},
+		{"containers", newContainers},
+		{"ci", newCI},
 		{"", func(w *World) (observe.Probe, error) { return newRuns(w, w.Runs) }},
 		{"", newSelf},
 	}
@@ -110,7 +110,7 @@ func newGit(w *World) (observe.Probe, error) {
 
 // git is the section [git], which the probe and three actions read.
 func (w *World) git() (gitprobe.Options, error) {
-	o := gitprobe.Options{Home: w.Config.Home, Standing: w.standing, Discover: w.whereAgentsStand}
+	o := gitprobe.Options{Home: w.Config.Home, Standing: w.standing, Discover: w.whereAgentsStand, Made: w.madeForRuns}
 	return o, w.Config.Section("git", &o)
 }
 
@@ -152,6 +152,25 @@ func (w *World) stand(ctx context.Context, procs *proc.Reader) ([]git.CWD, error
 // repositories are seen.
 const patience = 2 * time.Second
 
+// madeForRuns lists the worktrees of agents that work, or worked, on runs of formulas.
+func (w *World) madeForRuns() (paths []string) {
+	if w.Registered == nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	known, err := w.Registered(ctx)
+	if err != nil {
+		return nil // they are then what the configuration says
+	}
+	for _, r := range known {
+		if r.Run != "" && r.Owner == fleet.OwnerCustos && r.Worktree != "" {
+			paths = append(paths, fleet.RawPath(r.Worktree))
+		}
+	}
+	return paths
+}
+
 // whereAgentsStand lists the folders that agents work in.
 func (w *World) whereAgentsStand() (dirs []string) {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
@@ -170,7 +189,7 @@ func (w *World) whereAgentsStand() (dirs []string) {
 
 func newSelf(w *World) (observe.Probe, error) {
 	return self.New(self.Options{StartedAt: w.StartedAt, PatrolEvery: w.PatrolEvery, LastPatrolAge: w.LastPatrol,
-		Amnesia: w.Amnesia, ClockBehind: w.ClockBehind, JournalDir: w.Config.JournalDir, StoreFile: w.StoreFile})
+		Amnesia: w.Amnesia, ClockBehind: w.ClockBehind, Schedules: w.Schedules, JournalDir: w.Config.JournalDir, StoreFile: w.StoreFile})
 }
 
 // programs makes a probe for each [probe.NAME].

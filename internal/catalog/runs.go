@@ -5,8 +5,10 @@ import (
 
 	"custos/internal/act"
 	"custos/internal/act/endstep"
+	"custos/internal/act/filereply"
 	"custos/internal/act/preparerun"
 	"custos/internal/act/runstep"
+	"custos/internal/act/spawn"
 	"custos/internal/act/triage"
 	"custos/internal/fleet"
 	"custos/internal/observe/runs"
@@ -25,6 +27,7 @@ func runMakers() []actionMaker {
 		{runstep.Do, "", newRunStep},
 		{endstep.Do, "", func(w *World) (act.Action, error) { return endstep.New(endstep.Options{Boot: w.From.Boot}) }},
 		{preparerun.Do, "", newPrepareRun},
+		{filereply.Do, "", func(*World) (act.Action, error) { return filereply.New() }},
 		{triage.Do, "triage", func(w *World) (act.Action, error) { return newTriage(w, w.Judged) }},
 	}
 }
@@ -48,7 +51,12 @@ func newPrepareRun(w *World) (act.Action, error) {
 	if err != nil {
 		return nil, err
 	}
-	return preparerun.New(preparerun.Options{Graph: graph, Room: launcher.Room, ForgeURL: func(string) string { return w.Getenv("FORGE_API") }})
+	var places spawn.Options
+	if err := w.Config.Section(spawn.Do, &places); err != nil {
+		return nil, err
+	}
+	return preparerun.New(preparerun.Options{Graph: graph, Room: launcher.Room, ForgeURL: func(string) string { return w.Getenv("FORGE_API") },
+		Worktree: places.WorktreeOf})
 }
 
 // graph draws the structure of a project's documents.

@@ -114,7 +114,7 @@ func (a *app) root() *cobra.Command {
 		a.adoptCommand(), a.pauseCommand(), a.resumeCommand(), a.hooksCommand(),
 		a.feedCommand(), a.traceCommand(), a.errorsCommand(), a.replayCommand(), a.failuresCommand(),
 		a.formulaCommand(), a.scheduleCommand(), a.costCommand(),
-		a.journalCommand(), a.statusCommand(), a.freezeCommand(), a.thawCommand(),
+		a.journalCommand(), a.reportCommand(), a.statusCommand(), a.freezeCommand(), a.thawCommand(),
 		a.configCommand(), a.initCommand(), a.schemaCommand(), a.versionCommand(),
 		a.upCommand(), a.downCommand(), a.uninstallCommand())
 	root.PersistentFlags().BoolVar(&a.json, "json", false, "print JSON instead of words")

@@ -1,7 +1,17 @@
 package cli
 
 import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
 	"github.com/spf13/cobra"
+
+	"custos/internal/api"
+	"custos/internal/config"
 )
 
 func (a *app) configCommand() *cobra.Command {
@@ -21,12 +31,16 @@ func (a *app) configCommand() *cobra.Command {
 				return err
 			}
 			// The sections, rules and kinds are read where they are used.
-			_, closer, err := a.Daemon.Local(cmd.Context(), conf)
+			h, closer, err := a.Daemon.Local(cmd.Context(), conf)
 			if err != nil {
 				return localError(err)
 			}
+			wrong := checkSchedules(cmd.Context(), conf, api.NewClient(api.InProcess(h)))
 			if err := closer(); err != nil {
 				return localError(err)
+			}
+			if wrong != nil {
+				return wrong
 			}
 			return a.show(map[string]any{
 				"ok": true, "file": conf.File, "found": conf.Found, "mode": conf.Mode,
@@ -43,4 +57,55 @@ func (a *app) configCommand() *cobra.Command {
 		},
 	})
 	return c
+}
+
+// checkSchedules refuses sections [schedule.NAME] whose formula is not there or
+// cannot run. The daemon only tells of them: a formula may come back.
+func checkSchedules(ctx context.Context, conf config.Config, c *api.Client) error {
+	given := map[string]map[string]any{}
+	if err := conf.Section("schedule", &given); err != nil {
+		return err
+	}
+	var wrong []string
+	for _, name := range slices.Sorted(maps.Keys(given)) {
+		if given[name]["enabled"] == false {
+			continue
+		}
+		why, err := whyUnfit(ctx, c, given[name])
+		if err != nil {
+			return err
+		}
+		if why != "" {
+			wrong = append(wrong, fmt.Sprintf("cannot read %s:%d: [schedule.%s] %s", conf.File, conf.Line("schedule."+name), name, why))
+		}
+	}
+	if len(wrong) == 0 {
+		return nil
+	}
+	return usage("%s", strings.Join(wrong, "\n"))
+}
+
+// whyUnfit says why the formula of a schedule's section cannot run; "" when it can.
+func whyUnfit(ctx context.Context, c *api.Client, section map[string]any) (string, error) {
+	q := api.FormulaQuery{Vars: map[string]string{}, Render: true}
+	q.Name, _ = section["formula"].(string)
+	q.Project, _ = section["project"].(string)
+	vars, _ := section["vars"].(map[string]any)
+	for k, v := range vars {
+		q.Vars[k] = fmt.Sprint(v)
+	}
+	f, err := c.Formula(ctx, q)
+	var said *api.Error
+	switch {
+	case errors.As(err, &said) && (said.Kind == api.NotFound || said.Kind == api.BadInput):
+		return said.Message, nil
+	case err != nil:
+		return "", err
+	}
+	for _, p := range f.Problems {
+		if p.Severity == "error" {
+			return problemText(p), nil
+		}
+	}
+	return "", nil
 }

@@ -32,7 +32,7 @@ whose price nobody told is counted as unpriced.`,
 
 func writeCosts(p *page, v api.Costs) {
 	if len(v.Rows) == 0 {
-		p.line("No model was called since %s.", v.Since.UTC().Format("2006-01-02 15:04"))
+		p.line("No model was called since %s.", v.Since.UTC().Format("2006-01-02 15:04 UTC"))
 		return
 	}
 	row := func(r api.CostRow) []string {

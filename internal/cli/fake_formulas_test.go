@@ -28,11 +28,11 @@ func (b *book) Formulas(ctx context.Context) ([]api.FormulaRow, error) {
 }
 
 func (b *book) Formula(_ context.Context, q api.FormulaQuery) (api.Formula, error) {
-	if q.Name != "nightly" && q.Text == "" {
+	if q.Name != "nightly" && q.Name != "taken" && q.Text == "" {
 		return api.Formula{}, fmt.Errorf("no: %w", fs.ErrNotExist)
 	}
 	f := api.Formula{FormulaRow: api.FormulaRow{Name: "nightly", Mode: "session", Source: "/home/n.toml", Steps: 2, Description: "Build\x1b[31m and tell.", Schedules: []string{"cron 0 3 * * *"}},
-		Text: "Build and tell.", Graph: "1\n└─ build\n", DOT: "digraph {}\n",
+		Text: "Build and tell.", Graph: "1\n└─ build  ← " + strings.Repeat("x", 40) + ", " + strings.Repeat("y", 40) + ", " + strings.Repeat("z", 40) + "\n", DOT: "digraph {}\n",
 		Vars: []api.FormulaVar{{Name: "branch", Required: true, Pattern: "[a-z]+"}},
 		Plan: []api.FormulaStep{{ID: "build", Do: "run", Argv: []string{"make", "a b"}, Wave: 1}, {ID: "judge", Do: "prose", Text: "Read it.", Needs: []string{"build"}, Wave: 2}}}
 	if strings.Contains(q.Text, "broken") {
@@ -42,7 +42,7 @@ func (b *book) Formula(_ context.Context, q api.FormulaQuery) (api.Formula, erro
 	if q.Lint {
 		f.Problems = append(f.Problems, api.FormulaProblem{File: f.Source, Line: 9, Column: 1, Severity: "warning", Text: "step build names the command frob, which is not on this machine"})
 	}
-	if q.Render && q.Vars["branch"] == "" {
+	if q.Render && q.Name == "nightly" && q.Vars["branch"] == "" {
 		f.Refused = true
 		f.Problems = append(f.Problems, api.FormulaProblem{File: f.Source, Severity: "error", Text: `variable "branch" has no value`})
 	}
@@ -108,7 +108,7 @@ func (b *book) finish(r *fleet.Run) {
 	case "failed":
 		exit := 3
 		r.State, r.Steps[0].State, r.Steps[0].Why, r.Steps[0].Exit = fleet.RunFailed, fleet.StepFailed, "it ended with exit status 3", &exit
-		r.Steps[0].Output = "/runs/nightly-1/steps/build.1/out.log"
+		r.Steps[0].Output = "/runs/nightly-1/steps/build.1/stdout.log"
 	}
 }
 

@@ -107,6 +107,9 @@ func passOf(file string) (fleet.Pass, error) {
 	for _, name := range fleet.PartNames() {
 		p.Snapshot.Sight(name).Status = fleet.StatusOK
 	}
+	for _, name := range []fleet.PartName{fleet.PartEngine, fleet.PartForge, fleet.PartCI} { // not configured
+		p.Snapshot.Sight(name).Status = fleet.StatusAbsent
+	}
 	return p, json.NewDecoder(bytes.NewReader(text)).Decode(&p)
 }
 

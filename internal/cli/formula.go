@@ -1,10 +1,13 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -12,9 +15,8 @@ import (
 	"custos/internal/api"
 )
 
-// largestFormula is what is sent of a file: a little more than is read of one, so
-// that it is refused with what the limit is.
-const largestFormula = 2 << 20
+// largestFormula is how many bytes a formula may have.
+const largestFormula = 1 << 20
 
 func (a *app) formulaCommand() *cobra.Command {
 	c := &cobra.Command{
@@ -32,7 +34,7 @@ and among those that come with Custos.`,
 	c.AddCommand(a.formulaList(), a.formulaLint(), a.formulaShow(), a.formulaGraph(), a.formulaRender(),
 		a.formulaRun(), a.formulaPs(), a.formulaCancel(), a.formulaResume(), a.formulaStep(),
 		a.formulaSwitch("disable", "Let a formula not run any more, by hand or by schedule",
-			"disable holds until custos formula enable: it is a file below the state folder, and\nsurvives everything. A run that has begun goes on."),
+			"disable holds until custos formula enable: it is a file below the state folder, and\nsurvives everything. A run that has begun goes on. A formula that only a project has,\nand that never ran, is found with --project."),
 		a.formulaSwitch("enable", "Let a formula run again", "enable undoes custos formula disable."))
 	return c
 }
@@ -52,11 +54,19 @@ func (a *app) formulaList() *cobra.Command {
 func writeFormulas(p *page, v api.Formulas) {
 	rows := make([][]string, 0, len(v.Formulas))
 	for _, f := range v.Formulas {
-		rows = append(rows, []string{flat(f.Name), flat(f.Mode), fmt.Sprint(f.Steps), flat(strings.Join(f.Schedules, "; ")), p.path(f.Source), formulaNews(f)})
+		rows = append(rows, []string{flat(f.Name), flat(f.Mode), fmt.Sprint(f.Steps), exact(strings.Join(f.Schedules, "; ")), p.source(f.Source), formulaNews(f)})
 	}
 	p.table([]column{{head: "NAME", shorten: middle}, {head: "MODE"}, {head: "STEPS", right: true}, {head: "SCHEDULE", shorten: cut},
 		{head: "SOURCE", shorten: middle, spare: true}, {head: "WHAT", shorten: cut, keep: 30}}, rows)
 	p.next(v.Next)
+}
+
+// source is where a formula is from.
+func (p *page) source(s string) string {
+	if !filepath.IsAbs(s) {
+		return "comes with Custos"
+	}
+	return p.path(s)
 }
 
 // formulaNews is what is most worth telling of a formula.
@@ -65,9 +75,17 @@ func formulaNews(f api.FormulaRow) string {
 	case f.Broken != "":
 		return "broken: " + flat(f.Broken)
 	case f.Disabled != "":
-		return "disabled: " + flat(f.Disabled)
+		return notBy(f.Disabled)
 	}
 	return flat(f.Description)
+}
+
+// notBy is why a formula is switched off, with that word once.
+func notBy(why string) string {
+	if why = flat(why); strings.HasPrefix(why, "disabled") {
+		return why
+	}
+	return "disabled: " + why
 }
 
 // formulaFlags are the flags that commands about one formula share.
@@ -85,21 +103,32 @@ func (f *formulaFlags) addVars(c *cobra.Command) {
 	c.Flags().StringArrayVar(&f.vars, "var", nil, "a variable's value, `NAME=VALUE`; may be given several times")
 }
 
+// folder is the project as the daemon understands it: a folder that is meant from
+// here is named from the root.
+func (f *formulaFlags) folder() (string, error) {
+	if !strings.ContainsRune(f.project, '/') && f.project != "." && f.project != ".." {
+		return f.project, nil
+	}
+	abs, err := filepath.Abs(f.project)
+	if err != nil {
+		return "", usage("cannot find the project: %v", err)
+	}
+	return abs, nil
+}
+
 // named is the question about a formula that a person named.
 func (a *app) named(what string, f formulaFlags) (api.FormulaQuery, error) {
-	q := api.FormulaQuery{Project: f.project, Vars: map[string]string{}}
+	q := api.FormulaQuery{Vars: map[string]string{}}
 	for _, kv := range f.vars {
 		name, value, ok := strings.Cut(kv, "=")
 		if !ok || name == "" {
-			return q, usage("cannot use --var %q: want NAME=VALUE", flat(kv))
+			return q, usage("cannot use --var %q: want NAME=VALUE, as in --var %s=VALUE", flat(kv), flat(cmp.Or(name, "branch")))
 		}
 		q.Vars[name] = value
 	}
 	var err error
-	if strings.ContainsRune(q.Project, '/') || q.Project == "." {
-		if q.Project, err = filepath.Abs(q.Project); err != nil {
-			return q, usage("cannot find the project: %v", err)
-		}
+	if q.Project, err = f.folder(); err != nil {
+		return q, err
 	}
 	if !strings.ContainsRune(what, '/') && !strings.HasSuffix(what, ".toml") {
 		q.Name = what
@@ -107,13 +136,21 @@ func (a *app) named(what string, f formulaFlags) (api.FormulaQuery, error) {
 	}
 	text, err := a.input(what, "formula", largestFormula)
 	if err != nil {
-		return q, err
+		return q, shorten(err)
 	}
 	if q.File, err = filepath.Abs(what); err != nil {
 		return q, usage("cannot find the formula: %v", err)
 	}
 	q.Text = string(text)
 	return q, nil
+}
+
+// shorten says what to do about a file that is too large.
+func shorten(err error) error {
+	if strings.Contains(err.Error(), "is larger than") {
+		return usage("%v: put long texts in files of their own, and name them in context", err)
+	}
+	return err
 }
 
 // readFormula asks about a formula, and says every error of it on the standard
@@ -137,7 +174,7 @@ func (a *app) readFormula(cmd *cobra.Command, what string, f formulaFlags, ask f
 		return err
 	}
 	if v.Refused {
-		return &ended{message: refusal(v)}
+		return &ended{message: refusal(v), hint: seeAlso(cmd.Name(), what)}
 	}
 	return nil
 }
@@ -148,7 +185,18 @@ func refusal(v api.Formula) string {
 	for _, p := range v.Problems {
 		out = append(out, problemText(p))
 	}
-	return "cannot use formula " + flat(v.Name) + ":\n" + strings.Join(out, "\n")
+	return "cannot use formula " + flat(cmp.Or(v.Name, v.Source)) + ":\n" + strings.Join(out, "\n")
+}
+
+// seeAlso is what to type when a command could not use a formula.
+func seeAlso(command, formula string) string {
+	switch command {
+	case "lint":
+		return "" // it has said all
+	case "render":
+		return shell([]string{"custos", "formula", "show", formula})
+	}
+	return shell([]string{"custos", "formula", "lint", formula})
 }
 
 func problemText(p api.FormulaProblem) string {
@@ -219,13 +267,15 @@ func (a *app) formulaShow() *cobra.Command {
 }
 
 func writeFormula(p *page, v api.Formula) {
-	p.line("%s  %s", p.paint(bold, flat(v.Name)), p.dim(strings.TrimSpace(flat(v.Mode)+" · "+p.path(v.Source))))
-	p.text(0, v.Text)
+	p.line("%s  %s", p.paint(bold, flat(v.Name)), p.dim(strings.TrimSpace(flat(v.Mode)+" · "+p.source(v.Source))))
+	if v.Text != "" {
+		p.text(0, v.Text)
+	}
 	if v.Disabled != "" {
-		p.text(0, "Disabled: "+v.Disabled)
+		p.text(0, "It does not run: "+notBy(v.Disabled)+".")
 	}
 	for _, s := range v.Schedules {
-		p.line("Schedule: %s", flat(s))
+		p.line("Schedule: %s", exact(s))
 	}
 	writeVars(p, v.Vars)
 	writeFormulaPlan(p, v.Plan)
@@ -285,13 +335,50 @@ func (a *app) formulaGraph() *cobra.Command {
 				if dot {
 					drawing = v.DOT
 				}
-				p.buf.WriteString(clean(drawing))
+				if dot || !a.Terminal {
+					p.buf.WriteString(clean(drawing))
+					return
+				}
+				p.drawing(drawing)
 			})
 		},
 	}
 	f.add(c)
 	c.Flags().BoolVar(&dot, "dot", false, "for Graphviz")
 	return c
+}
+
+// drawing writes a drawing of steps as wide as the terminal: what does not fit goes
+// on below the step's own words.
+func (p *page) drawing(text string) {
+	for _, l := range strings.Split(strings.TrimRight(clean(text), "\n"), "\n") {
+		lead := ""
+		for _, branch := range []string{"├─ ", "└─ "} {
+			if strings.HasPrefix(l, branch) {
+				lead = map[string]string{"├─ ": "│    ", "└─ ": "     "}[branch]
+			}
+		}
+		for i, part := range wrapKept(l, p.width, p.width-runes(lead)) {
+			if i > 0 {
+				part = lead + part
+			}
+			p.line("%s", part)
+		}
+	}
+}
+
+// wrapKept breaks a line at spaces, the first part at most first long, the others
+// rest; inside of a part its spaces are kept.
+func wrapKept(s string, first, rest int) (out []string) {
+	for limit := first; runes(s) > limit; limit = rest {
+		r := []rune(s)
+		at := strings.LastIndex(string(r[:limit+1]), " ")
+		if strings.TrimSpace(s[:max(at, 0)]) == "" {
+			break
+		}
+		out, s = append(out, strings.TrimRight(s[:at], " ")), strings.TrimLeft(s[at:], " ")
+	}
+	return append(out, s)
 }
 
 func (a *app) formulaRender() *cobra.Command {
@@ -308,29 +395,48 @@ func (a *app) formulaRender() *cobra.Command {
 	return c
 }
 
-// writeRendered prints each step whole.
+// writeRendered prints each step whole: scripts and prose as they are, line by line.
 func writeRendered(p *page, v api.Formula) {
+	p.line("%s", p.paint(bold, flat(v.Name)))
+	for _, name := range slices.Sorted(maps.Keys(v.Values)) {
+		p.line("  %s = %s", flat(name), clean(quote(v.Values[name])))
+	}
 	for _, s := range v.Plan {
-		p.head(flat(s.ID), flat(strings.TrimSpace(s.Title+"  "+strings.Join(s.Needs, ", "))))
+		p.head(flat(s.ID), flat(s.Title))
+		if len(s.Needs) > 0 {
+			p.line("  %s", p.dim("after "+flat(strings.Join(s.Needs, ", "))))
+		}
 		switch {
 		case len(s.Argv) > 0:
-			p.line("  %s", clean(shell(s.Argv)))
+			p.whole(shell(s.Argv))
 		case s.Do == "run":
-			p.text(2, s.Script)
+			p.whole(s.Script)
 		case s.Uses != "":
 			p.line("  uses %s", flat(s.Uses))
 		default:
-			p.text(2, s.Text)
+			p.whole(s.Text)
 		}
 	}
 }
 
+// whole writes a text with its own lines and blanks, two in.
+func (p *page) whole(text string) {
+	for _, l := range strings.Split(strings.Trim(clean(text), "\n"), "\n") {
+		p.line("  %s", l)
+	}
+}
+
 func (a *app) formulaSwitch(do, short, long string) *cobra.Command {
-	return &cobra.Command{
+	f := formulaFlags{}
+	c := &cobra.Command{
 		Use: do + " NAME", Short: short, Long: long, Example: "  custos formula " + do + " nightly", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			_, err := ask(cmd.Context(), a, patience, func(ctx context.Context, c *api.Client) (api.FormulaSwitch, error) {
-				return c.SwitchFormula(ctx, args[0], do)
+			project, err := f.folder()
+			if err != nil {
+				return err
+			}
+			_, err = ask(cmd.Context(), a, patience, func(ctx context.Context, c *api.Client) (api.FormulaSwitch, error) {
+				return c.SwitchFormula(ctx, args[0], do, api.FormulaSwitchRequest{Project: project})
 			}, func(p *page, v api.FormulaSwitch) {
 				line := "Formula " + flat(v.Formula) + " may run."
 				if v.Disabled != "" {
@@ -341,4 +447,6 @@ func (a *app) formulaSwitch(do, short, long string) *cobra.Command {
 			return err
 		},
 	}
+	f.add(c)
+	return c
 }

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -139,6 +141,10 @@ func (a *app) followRun(ctx context.Context, c *api.Client, run api.Run, limit t
 
 // tellRun prints what changed since was, and says whether anything did.
 func (a *app) tellRun(run api.Run, was map[string]string) (changed bool) {
+	wide := 0
+	for _, s := range run.Steps {
+		wide = max(wide, min(runes(flat(s.ID)), 40))
+	}
 	for _, s := range run.Steps {
 		is := strings.TrimSpace(fmt.Sprintf("%s %d", s.State, s.Attempt))
 		if was[s.ID] == is {
@@ -149,7 +155,7 @@ func (a *app) tellRun(run api.Run, was map[string]string) (changed bool) {
 		if a.json || s.State == "waiting" && !began {
 			continue
 		}
-		line := fmt.Sprintf("%s  %-20s  %s", time.Now().Format(time.TimeOnly), flat(s.ID), flat(s.State))
+		line := fmt.Sprintf("%s  %s  %s", time.Now().UTC().Format("15:04:05 UTC"), pad(flat(s.ID), wide, false), flat(s.State))
 		if s.Why != "" {
 			line += ": " + flat(s.Why)
 		}
@@ -173,10 +179,13 @@ func writeRun(p *page, r api.Run) {
 		if s.For != "" {
 			length = span(s.For)
 		}
-		rows = append(rows, []string{flat(s.ID), flat(s.Do), flat(s.State), length, try, stepNews(p, s)})
+		rows = append(rows, []string{flat(s.ID), flat(s.Do), flat(s.State), length, try, stepNews(s, r.Why)})
 	}
 	p.table([]column{{head: "STEP", shorten: middle}, {head: "DO"}, {head: "STATE", paint: p.runState}, {head: "FOR", right: true}, {head: "TRY", right: true},
 		{head: "WHY", shorten: cut, keep: 30}}, rows)
+	if hasOutput(r) {
+		p.line("What its commands wrote: %s", p.path(flat(filepath.Join(r.Dir, "steps"))))
+	}
 	if r.Agent != "" {
 		p.line("Agent %s%s", flat(r.Agent), prefixed(", phase ", flat(r.Phase)))
 	}
@@ -189,6 +198,11 @@ func writeRun(p *page, r api.Run) {
 	p.next(r.Next)
 }
 
+// hasOutput says whether a command of the run was begun.
+func hasOutput(r api.Run) bool {
+	return slices.ContainsFunc(r.Steps, func(s api.RunStep) bool { return s.Do == "run" && s.Attempt > 0 })
+}
+
 func prefixed(before, s string) string {
 	if s == "" {
 		return ""
@@ -196,15 +210,16 @@ func prefixed(before, s string) string {
 	return before + s
 }
 
-func stepNews(p *page, s api.RunStep) string {
+// stepNews is what there is to tell of a step that its run does not say already.
+func stepNews(s api.RunStep, told string) string {
 	var out []string
 	for _, w := range []string{flat(s.Why), flat(s.Note)} {
-		if w != "" {
+		if w != "" && w != flat(told) {
 			out = append(out, w)
 		}
 	}
-	if s.Output != "" && (s.State == "failed" || s.Do == "uses" || s.State == "needs a person") {
-		out = append(out, p.path(flat(s.Output)))
+	if s.Output != "" && s.Do == "uses" { // of a command it is the name of a file: see NEXT
+		out = append(out, flat(s.Output))
 	}
 	return strings.Join(out, "; ")
 }
@@ -288,17 +303,50 @@ func (a *app) formulaResume() *cobra.Command {
 		Long: `resume begins what failed again (--as again, the default), or takes it as done
 (--as done): one step, or all that failed or wait for a person. A step is in doubt
 when it is not known whether it ran to its end; it is never repeated unasked. Where
-no daemon runs, resume also goes on with a run that was left open.`,
-		Example: "  custos formula resume nightly-3f2a91c0 --step deploy --as done", Args: cobra.ExactArgs(1),
+no daemon runs, resume also goes on with a run that was left open.
+
+--reply answers what the run's agent asked by PHASE:escalate: the next session is
+told it, in your words. With - the text is read from the standard input.`,
+		Example: "  custos formula resume nightly-3f2a91c0 --step deploy --as done\n  custos formula resume nightly-3f2a91c0 --reply 'Take the branch next.'", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			r.Do = "resume"
+			if cmd.Flags().Changed("reply") {
+				if err := a.replyOf(cmd, &r); err != nil {
+					return err
+				}
+			}
 			return a.carryOut(cmd.Context(), wait, false, func(ctx context.Context, c *api.Client) (api.Run, error) { return c.ChangeRun(ctx, args[0], r) })
 		},
 	}
 	c.Flags().StringVar(&r.Step, "step", "", "one `STEP`")
 	c.Flags().StringVar(&r.As, "as", "again", "`done` or again")
+	c.Flags().StringVar(&r.Reply, "reply", "", "`TEXT` for the agent that asked; - reads it from the standard input")
 	c.Flags().BoolVar(&wait, "wait", false, "follow the run to its end")
 	return c
+}
+
+// longestReply is more than is taken of a reply: what is too long is refused where
+// that is known.
+const longestReply = 64 << 10
+
+// replyOf reads a reply that is to come from the standard input, and refuses what
+// does not go with one.
+func (a *app) replyOf(cmd *cobra.Command, r *api.RunChange) error {
+	if r.Step != "" || cmd.Flags().Changed("as") {
+		return usage("cannot resume: --reply answers the run's agent, and does not go with --step or --as")
+	}
+	r.As = ""
+	if r.Reply == "-" {
+		b, err := a.input("-", "reply", longestReply)
+		if err != nil {
+			return err
+		}
+		r.Reply = string(b)
+	}
+	if strings.TrimSpace(r.Reply) == "" {
+		return usage("cannot resume: the reply is empty")
+	}
+	return nil
 }
 
 func (a *app) formulaStep() *cobra.Command {

@@ -32,7 +32,7 @@ func everything() []topic {
 		{"Agents", []string{"ps", "show", "peek", "attach", "wait", "spawn", "nudge", "answer", "interrupt", "stop", "recover",
 			"checkpoint", "adopt", "pause", "resume", "hooks"}},
 		{"Formulas", []string{"formula", "schedule", "cost"}},
-		{"What happened", []string{"feed", "trace", "errors", "replay", "failures", "journal"}},
+		{"What happened", []string{"feed", "trace", "errors", "replay", "failures", "report", "journal"}},
 		{"Be told", []string{"alerts", "ack", "silence"}},
 		{"The daemon", []string{"up", "down", "uninstall"}},
 		{"Configure", []string{"init", "config", "schema", "version", "help", "completion"}},

@@ -91,14 +91,7 @@ func (p *page) lasting(d string) string {
 
 func lookNeeds(p *page, l api.FirstLook) {
 	p.head("NEEDS YOU", "")
-	for _, n := range l.NeedsYou {
-		lines := wrap(p.sentence(n)+p.lasting(n.For), p.width-6)
-		p.line("  %s  %s", p.priority(n.Priority), lines[0])
-		for _, more := range lines[1:] {
-			p.line("      %s", more)
-		}
-		p.line("      %s %s", p.dim("→"), p.paint(bold, p.command(flat(n.Command))))
-	}
+	p.needs(l.NeedsYou)
 	switch {
 	case len(l.NeedsYou) == 0 && blind(l.Seen):
 		p.line("  %s", p.paint(yellow, "nothing that could be seen; but see NOT SEEN below"))
@@ -110,6 +103,18 @@ func lookNeeds(p *page, l api.FirstLook) {
 	}
 	if l.Pending > 0 {
 		p.line("  %s", p.dim(plural(l.Pending, "more")+" may come: true, but not for long enough yet"))
+	}
+}
+
+// needs writes what waits for a person, each with the command to type.
+func (p *page) needs(list []api.Need) {
+	for _, n := range list {
+		lines := wrap(p.sentence(n)+p.lasting(n.For), p.width-6)
+		p.line("  %s  %s", p.priority(n.Priority), lines[0])
+		for _, more := range lines[1:] {
+			p.line("      %s", more)
+		}
+		p.line("      %s %s", p.dim("→"), p.paint(bold, p.command(flat(n.Command))))
 	}
 }
 

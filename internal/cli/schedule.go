@@ -2,6 +2,8 @@ package cli
 
 import (
 	"context"
+	"regexp"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -28,11 +30,30 @@ func (a *app) scheduleCommand() *cobra.Command {
 	return c
 }
 
+// whyNotWide is how long a reason may be to stand in the table; a longer one is told
+// below it, whole.
+const whyNotWide = 30
+
+// exactly finds a duration as programs write it.
+var exactly = regexp.MustCompile(`\b(\d+h)?(\d+m)0s\b`)
+
+// exact writes the durations of a text without what is zero: "1h0m0s" is "1h", and
+// "20m0s" is "20m".
+func exact(text string) string {
+	return exactly.ReplaceAllStringFunc(flat(text), func(d string) string {
+		d = strings.TrimSuffix(d, "0s")
+		if hours, whole := strings.CutSuffix(d, "h0m"); whole {
+			return hours + "h"
+		}
+		return d
+	})
+}
+
 func writeSchedules(p *page, v api.Schedules) {
 	if len(v.Schedules) == 0 {
 		p.text(0, "No schedule. A formula runs by itself when custos.toml has a section [schedule.NAME], or when it lies in a folder of formulas of yours and has a [[schedule]].")
 	}
-	rows := make([][]string, 0, len(v.Schedules))
+	rows, notes := make([][]string, 0, len(v.Schedules)), []string{}
 	for _, s := range v.Schedules {
 		next, last := "", ""
 		if len(s.NextAt) > 0 {
@@ -45,9 +66,17 @@ func writeSchedules(p *page, v api.Schedules) {
 		if s.Project != "" {
 			what += " @ " + flat(s.Project)
 		}
-		rows = append(rows, []string{flat(s.Name), what, flat(s.When), next, last, flat(s.WhyNot)})
+		why := flat(s.WhyNot)
+		if runes(why) > whyNotWide {
+			notes, why = append(notes, flat(s.Name)+": "+why), "see below"
+		}
+		rows = append(rows, []string{flat(s.Name), what, exact(s.When), next, last, why})
 	}
 	p.table([]column{{head: "NAME", shorten: middle}, {head: "FORMULA", shorten: middle}, {head: "WHEN", shorten: cut}, {head: "NEXT (UTC)"}, {head: "LAST"},
-		{head: "WHY NOT", shorten: cut, keep: 30}}, rows)
+		{head: "WHY NOT", shorten: cut, keep: whyNotWide}}, rows)
+	for _, n := range notes {
+		p.line("")
+		p.text(2, n)
+	}
 	p.next(v.Next)
 }

@@ -73,15 +73,24 @@ func writeStory(p *page, s api.Story) {
 		p.head("WHAT WAS WRITTEN DOWN", "")
 		var rows [][]string
 		for _, e := range s.Events {
-			rows = append(rows, []string{e.At.UTC().Format("2006-01-02 15:04:05"), flat(e.Kind), flat(e.Text)})
+			rows = append(rows, []string{e.At.UTC().Format("2006-01-02 15:04:05"), flat(e.Kind), stepOf(e, s.Subject), flat(e.Text)})
 		}
-		p.table([]column{{paint: p.dim}, {}, {shorten: cut}}, rows)
+		p.table([]column{{paint: p.dim}, {}, {shorten: middle}, {shorten: cut}}, rows)
 	}
 	if len(s.Alerts)+len(s.Planned)+len(s.Skipped)+len(s.Doubts) == 0 {
 		p.line("")
 		p.line("No rule has anything against it.")
 	}
 	p.next(s.Next)
+}
+
+// stepOf is the step that an event of a run's story is about; "" for any other.
+func stepOf(e api.Event, subject string) string {
+	step, ok := strings.CutPrefix(e.Subject, subject+"/")
+	if !ok || !strings.HasPrefix(subject, "run/") {
+		return ""
+	}
+	return flat(step)
 }
 
 func storyAlert(p *page, al api.Alert) {

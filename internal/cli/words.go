@@ -119,15 +119,25 @@ func hostLine(h api.Host) string {
 	return strings.Join(out, " · ")
 }
 
+// longestWhat is the room that is kept for the words beside a command.
+const longestWhat = 35
+
 // next writes what to type next.
 func (p *page) next(list []api.Hint) {
 	if len(list) == 0 {
 		return
 	}
 	p.head("NEXT", "")
-	rows := make([][]string, len(list))
-	for i, h := range list {
-		rows[i] = []string{p.command(flat(h.Command)), flat(h.What)}
+	var rows [][]string
+	strong := func(s string) string { return p.paint(bold, s) }
+	for _, h := range list {
+		command := p.command(flat(h.Command))
+		if runes(command) > p.width-longestWhat { // it would push the words of all others out of sight
+			p.line("  %s", strong(command))
+			p.text(6, h.What)
+			continue
+		}
+		rows = append(rows, []string{command, flat(h.What)})
 	}
-	p.table([]column{{paint: func(s string) string { return p.paint(bold, s) }}, {}}, rows)
+	p.table([]column{{paint: strong}, {}}, rows)
 }

@@ -42,5 +42,6 @@ func (l *Local) Close() error {
 			l.s.o.Log.Warn("Cannot deliver", "err", err)
 		}
 	}
+	l.s.flushJournal()
 	return l.s.Close()
 }

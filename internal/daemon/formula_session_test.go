@@ -29,7 +29,6 @@ settle = "200ms"
 dwell = "1m"
 every = "1s"
 [git]
-repos = ["~/app"]
 every = "1s"
 [stop]
 ask_wait = "1s"
@@ -83,6 +82,9 @@ func runCases() []runCase {
 		{name: "fails", more: inTree, plays: reports("preflight") + "phase failed the disk is full\n", state: "failed", why: "the disk is full", steps: "dfsss", alert: "run-failed", tree: "kept"},
 		{name: "fails-a-step", plays: reports("preflight") + "step fail health-assessment\n", state: "failed", why: "reported by", steps: "dfsss", alert: "run-failed"},
 		{name: "escalates", plays: "phase escalate which branch?\n---\n" + reports() + "phase done\n", state: "needs a person", why: "which branch?", steps: "nwwww", alert: "run-needs-person", then: answered},
+		{name: "asks", plays: "phase escalate which branch?\n---\n" + reports() + "phase done\n", state: "needs a person", why: "which branch?", steps: "nwwww", then: repliedByFile},
+		{name: "asks-on", more: "mode = \"headless\"\n", plays: "phase escalate which branch?\n---\n" + reports() + "phase done\n", state: "needs a person", why: "which branch?", steps: "nwwww", then: repliedByCommand},
+		{name: "crashes-at-once", plays: reports("preflight") + "kill\n---\nkill\n", state: "failed", why: "died again", steps: "dfsss", alert: "run-failed", then: startedTwice},
 		{name: "stopped", more: inTree, plays: reports("preflight") + "work 1h\n", before: nil, state: "cancelled", why: "stopped its agent", steps: "dssss", tree: "kept"},
 		{name: "hangs", more: "session_timeout = \"5s\"\n", plays: "hang\n", state: "failed", why: "no progress", steps: "fssss", alert: "run-failed"},
 		{name: "awaits", plays: "phase awaiting_ci\n", state: "running", why: "awaits its pipeline", steps: "rwwww", then: awaited},
@@ -418,6 +420,76 @@ func answered(t *testing.T, w *runsTown, run api.Run) {
 	})
 }
 
+// repliedByFile: a reply that others may have written is refused aloud; one of ours
+// goes into the prompt of the next session, once, and is put away.
+func repliedByFile(t *testing.T, w *runsTown, run api.Run) {
+	c := runCase{name: "asks"}
+	file := filepath.Join(w.dir, "s/replies/asks-escalation-reply")
+	w.write("s/replies/asks-escalation-reply", "Take \x1b[1mmain.")
+	if err := os.Chmod(file, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	await(t, func() string { return fmt.Sprintf("%+v", w.show(t, c)) }, func() bool {
+		return strings.Contains(w.show(t, c).Why, "its reply is not taken: ")
+	})
+	if err := os.Chmod(file, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	w.toldOfReply(t, w.awaits(t, c, "done"), "Take ", "main.")
+}
+
+// repliedByCommand: the same by the command line, with an agent without a terminal.
+func repliedByCommand(t *testing.T, w *runsTown, run api.Run) {
+	w.custos(t, &run, "formula", "resume", run.ID, "--reply", "Take main.")
+	w.toldOfReply(t, w.awaits(t, runCase{name: "asks-on"}, "done"), "Take main.")
+}
+
+// toldOfReply: the second agent read the reply, once, and the file is put away.
+func (w *runsTown) toldOfReply(t *testing.T, run api.Run, want ...string) {
+	t.Helper()
+	await(t, func() string { return strings.Join(w.spool(run.ID), " ") }, func() bool {
+		return slices.Equal(w.spool(run.ID), []string{"escalation-reply.1.done"})
+	})
+	read := noted(w.log(run.ID), "read")
+	if len(read) != 2 || strings.Contains(read[0], "own words") {
+		t.Fatalf("it read %d prompts: %q", len(read), read)
+	}
+	for _, want := range append(want, "asked a person: which branch?", "in the person's own words") {
+		if strings.Count(read[1], want) != 1 {
+			t.Errorf("its prompt says %q %d times:\n%s", want, strings.Count(read[1], want), read[1])
+		}
+	}
+	if run.Agent != run.ID+"-2" || initials(run) != "ddddd" {
+		t.Errorf("%+v", run)
+	}
+}
+
+// spool lists what lies there of a run's replies, or its formula's.
+func (w *runsTown) spool(run string) (names []string) {
+	formula := strings.TrimSuffix(run, "-t")
+	entries, _ := os.ReadDir(filepath.Join(w.dir, "s/replies"))
+	for _, e := range entries {
+		for _, name := range []string{run, formula} {
+			if rest, ok := strings.CutPrefix(e.Name(), name+"-"); ok && strings.HasPrefix(rest, "escalation-reply") {
+				names = append(names, rest)
+			}
+		}
+	}
+	return names
+}
+
+// startedTwice: one recovery is one process, though that ends at once.
+func startedTwice(t *testing.T, w *runsTown, run api.Run) {
+	if prompts := noted(w.log(run.ID), "prompt"); len(prompts) != 2 {
+		t.Errorf("%d were started: %q", len(prompts), prompts)
+	}
+	for _, a := range w.alerts("agent-crashed") {
+		if strings.HasSuffix(a.Subject, run.Agent) {
+			t.Errorf("the run tells of its agent, and so does %+v", a)
+		}
+	}
+}
+
 // awaited: nobody is in the way of who waits for a pipeline, until it is done.
 func awaited(t *testing.T, w *runsTown, run api.Run) {
 	for _, d := range []time.Duration{40 * time.Second, 75 * time.Second} { // three looks take a minute
@@ -436,4 +508,29 @@ func costs(t *testing.T, w *runsTown, run api.Run) {
 		run = w.show(t, runCase{name: "headless"})
 		return run.Dollars == 0.01 && run.Tokens == 15
 	})
+}
+
+// TestReplyOutlivesACrash: Custos is killed when it has taken a reply, and again when
+// the agent has it. The reply is told once, and put away in the end.
+func TestReplyOutlivesACrash(t *testing.T) {
+	w := newRunsTown(t)
+	c := runCase{name: "asks", plays: "phase escalate which branch?\n---\nwork 8s\n" + reports() + "phase done\n"}
+	w.begin(c)
+	run := w.awaits(t, c, "needs a person")
+	w.gone(t, run.ID)
+	w.custos(t, &run, "formula", "resume", run.ID, "--reply", "Take main.")
+	for _, moment := range []func() bool{
+		func() bool { // taken, or, on a machine that is slow to look, filed already
+			return slices.ContainsFunc(w.spool(run.ID), func(s string) bool { return strings.HasPrefix(s, "escalation-reply.1.") })
+		},
+		func() bool { return len(noted(w.log(run.ID), "read")) == 2 },
+	} {
+		await(t, func() string { return strings.Join(append(w.spool(run.ID), w.log(run.ID)...), "\n") }, moment)
+		w.kill()
+		w.start()
+	}
+	w.toldOfReply(t, w.awaits(t, c, "done"), "Take main.")
+	if n := len(noted(w.log(run.ID), "prompt")); n != 2 {
+		t.Errorf("%d prompts: %q", n, w.log(run.ID))
+	}
 }

@@ -37,6 +37,7 @@ type formulaSettings struct {
 	Factory  string            `toml:"factory"`   // FACTORY_ROOT of agents
 	ForgeAPI string            `toml:"forge_api"` // FORGE_API of agents
 	Active   string            `toml:"active"`    // folder of Disinto's switches: .NAME-active
+	Replies  string            `toml:"replies"`   // folder where people reply to escalations; by default one of the state folder
 }
 
 // formulary finds formulas, reads them, and knows which are switched off. Of a
@@ -68,7 +69,7 @@ func newFormulary(cfg config.Config, kinds []string) (*formulary, error) {
 	for _, p := range []struct {
 		key  string
 		path *string
-	}{{"factory", &b.Factory}, {"active", &b.Active}} {
+	}{{"factory", &b.Factory}, {"active", &b.Active}, {"replies", &b.Replies}} {
 		if *p.path == "" {
 			continue
 		}
@@ -85,6 +86,7 @@ func newFormulary(cfg config.Config, kinds []string) (*formulary, error) {
 		}
 		b.Projects[name] = path
 	}
+	b.Replies = cmp.Or(b.Replies, filepath.Join(b.state, "replies"))
 	b.Agent = cmp.Or(b.Agent, "claude")
 	if !slices.Contains(kinds, b.Agent) {
 		return nil, wrong("agent", fmt.Errorf("there is no kind %q; there are %s", fleet.Line(b.Agent, 40), strings.Join(kinds, ", ")))

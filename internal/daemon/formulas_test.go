@@ -256,6 +256,9 @@ func TestTimetable(t *testing.T) {
 	if len(got) != 7 || len(said) != 1 || got["full"].Holds != nil {
 		t.Errorf("%d schedules, said %v, holds %v", len(got), said, got["full"].Holds)
 	}
+	if what := tt.broken(t.Context()); !strings.HasPrefix(what, "gone: cannot find formula") || strings.Contains(what, ";") {
+		t.Errorf("broken are %q", what)
+	}
 	at := fleet.Instant{Wall: time.Date(2026, 11, 20, 9, 0, 0, 0, time.UTC), Up: fleet.Duration(time.Hour), Boot: "b"}
 	past := fleet.Past{StartedAt: at.Add(-time.Minute)}
 	if next := nextTimes(got["night"], past, at); len(next) != 3 || !next[0].Equal(at.Wall.Add(18*time.Hour)) || !next[2].Equal(at.Wall.Add(66*time.Hour)) {

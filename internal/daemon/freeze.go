@@ -10,14 +10,38 @@ import (
 
 	"custos/internal/config"
 	"custos/internal/fleet"
+	"custos/internal/sys/proc"
 )
 
 func freezeFile(cfg config.Config) string { return filepath.Join(cfg.StateDir, "frozen") }
 
-// Freeze stops every action at once: who asks and why go into a file that is
+// Freeze is freeze for whoever runs this process, if that is no agent.
+func Freeze(cfg config.Config, by, why string) error {
+	if err := noAgentHere("freeze"); err != nil {
+		return err
+	}
+	return freeze(cfg, by, why)
+}
+
+// noAgentHere refuses what takes a person when this process carries the marker of
+// an agent, or one it descends from does. It asks no daemon: a freeze must work
+// when nothing else does.
+func noAgentHere(what string) error {
+	procs := proc.NewReader(proc.TableOptions{})
+	line, err := lineage(procs, os.Getpid())
+	if err != nil && what == "thaw" {
+		return fmt.Errorf("cannot thaw: this process cannot be shown to be no agent: %w", err)
+	}
+	if name, ok := marked(procs, line); ok {
+		return fmt.Errorf("cannot %s for agent %s: it takes a person", what, name)
+	}
+	return nil
+}
+
+// freeze stops every action at once: who asks and why go into a file that is
 // checked before each of them. It needs no daemon, and no room on the disk
 // beyond an empty file.
-func Freeze(cfg config.Config, by, why string) error {
+func freeze(cfg config.Config, by, why string) error {
 	if err := os.MkdirAll(cfg.StateDir, 0o700); err != nil {
 		return fmt.Errorf("cannot freeze: %w", err)
 	}
@@ -31,8 +55,16 @@ func Freeze(cfg config.Config, by, why string) error {
 	return nil
 }
 
-// Thaw lets actions run again and returns what Frozen said before.
+// Thaw is thaw for whoever runs this process, if that is no agent.
 func Thaw(cfg config.Config) (was string, err error) {
+	if err := noAgentHere("thaw"); err != nil {
+		return "", err
+	}
+	return thaw(cfg)
+}
+
+// thaw lets actions run again and returns what Frozen said before.
+func thaw(cfg config.Config) (was string, err error) {
 	was = Frozen(cfg)
 	if err := os.Remove(freezeFile(cfg)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return was, fmt.Errorf("cannot thaw: %w", err)

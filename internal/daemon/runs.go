@@ -98,7 +98,8 @@ func prose(s formula.Step) string {
 // session is the one agent session that the prose of a run is worked on in.
 func (b *formulary) session(ctx context.Context, f formula.Formula, work string) *fleet.RunSession {
 	s := &fleet.RunSession{Kind: b.Agent, Argv: b.Argv, Env: b.Env, Account: b.Account, Role: "formula", Standing: f.Description,
-		Memory: int64(f.MemoryGuard) << 20, Timeout: fleet.Duration(f.SessionTime), Graph: true, Recover: recoveries, IdleLooks: idleLooks}
+		Memory: int64(f.MemoryGuard) << 20, Timeout: fleet.Duration(f.SessionTime), Graph: true, Recover: recoveries, IdleLooks: idleLooks,
+		Reply: fleet.Path(filepath.Join(b.Replies, fleet.ReplyFile(f.Name)))}
 	if f.Agent != "" && f.Agent != b.Agent {
 		s.Kind, s.Argv = f.Agent, nil
 	}

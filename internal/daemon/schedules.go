@@ -163,6 +163,18 @@ func (t *timetable) load(ctx context.Context) {
 	}
 }
 
+// broken says which schedules cannot run, and why; "" when all can. Those that
+// nobody wants to run are none of them.
+func (t *timetable) broken(ctx context.Context) string {
+	var out []string
+	for _, s := range t.schedules(ctx) {
+		if s.Broken != "" && s.Enabled && t.formulas.disabled(s.Run.Formula) == "" {
+			out = append(out, fleet.Line(s.Name, 60)+": "+fleet.Line(s.Broken, 200))
+		}
+	}
+	return fleet.Line(strings.Join(out, "; "), 1000)
+}
+
 // names says whether a section names the formula: then it alone says when.
 func (t *timetable) names(name string) bool {
 	for _, g := range t.given {

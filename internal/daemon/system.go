@@ -47,11 +47,14 @@ type system struct {
 	limits  fleet.AgentLimits
 	ledger  *ledgerFile
 	journal journal.Dir
+	ops     *journal.Ops // nil: the journal is committed nowhere
+	gauges  *gauges
 	board   *observe.Board
 	actor   *act.Actor
 	report  *report.Reporter
 	loop    *loop.Loop
 	ears    *ears
+	places  []report.Ear // where people answer
 
 	watchers  []watcher
 	formulas  *formulary
@@ -95,7 +98,11 @@ func build(cfg config.Config, o Options, a as) (*system, error) {
 	if s.formulas, err = newFormulary(cfg, s.world.Kinds.Names()); err != nil {
 		return nil, &config.Mistake{Err: err}
 	}
-	if s.timetable, err = newTimetable(cfg, s.formulas, o.Log.Warn); err != nil {
+	warn := o.Log.Warn
+	if !s.daemon { // one command says in its answer what of a schedule is broken
+		warn = func(string, ...any) {}
+	}
+	if s.timetable, err = newTimetable(cfg, s.formulas, warn); err != nil {
 		return nil, &config.Mistake{Err: err}
 	}
 	if s.triage, err = catalog.Triage(cfg); err != nil {
@@ -124,8 +131,16 @@ func build(cfg config.Config, o Options, a as) (*system, error) {
 	if err != nil {
 		return nil, &config.Mistake{Err: err}
 	}
-	s.report = report.New(report.Options{Notifiers: people.Notifiers, Routes: people.Routes, Pulses: people.Pulses, Outbox: s.ledger,
-		Memory: s.ledger, History: s.ledger, Journal: s.journal, Now: s.world.Now, Host: s.world.From.Host, Every: deliverEvery})
+	if s.ops, err = catalog.Ops(s.world); err != nil {
+		return nil, &config.Mistake{Err: err}
+	}
+	if s.gauges, err = newGauges(s.world); err != nil {
+		return nil, &config.Mistake{Err: err}
+	}
+	s.places = people.Ears
+	s.report = report.New(report.Options{Asks: s.asks, Answering: answering(s.places), Notifiers: people.Notifiers, Routes: people.Routes, Pulses: people.Pulses, Outbox: s.ledger,
+		Mirrors: people.Mirrors, Windows: people.Windows, Status: s.hostStatus,
+		Memory: s.ledger, History: s.ledger, Journal: s.keeper(), Now: s.world.Now, Host: s.world.From.Host, Every: deliverEvery})
 	s.loop = loop.New(loop.Options{Board: s.board, Rules: s.rules, Policy: s.policy, History: s.ledger, Act: s.actor,
 		Journal: s.report, Touches: s.touches, Seen: s.follow, Every: cfg.PatrolEvery, Tick: tick, Log: o.Log})
 	return s, nil
@@ -171,6 +186,7 @@ func (s *system) know(every time.Duration) {
 		}
 		return fleet.Known(fleet.Duration(now.Since(last)))
 	}
+	s.world.Schedules = func() string { return s.timetable.broken(context.Background()) }
 	s.world.Hooks, s.world.HooksOf = s.heard, s.heardOf
 	s.world.Registered = s.registered
 	s.world.Runs = func(ctx context.Context) ([]fleet.Run, error) {
@@ -201,7 +217,7 @@ func (s *system) registered(ctx context.Context) ([]fleet.Registration, error) {
 // wake and done close the circle from the board and the actor to the loop,
 // which is made after them.
 func (s *system) wake(reason string)  { s.loop.Wake(reason) }
-func (s *system) done(r fleet.Result) { s.loop.Done(r) }
+func (s *system) done(r fleet.Result) { s.gauges.meter.Ended(r); s.loop.Done(r) }
 func (s *system) policy(o fleet.PatrolOrder) fleet.Policy {
 	p := policy(s.cfg, s.limits, s.actor.Abilities(), o)
 	p.Triage = s.triage
@@ -249,7 +265,7 @@ func (s *system) handler(ctx context.Context, down func()) http.Handler {
 		Configured: s.cfg.Found, Log: s.o.Log, AgentOf: s.agentOf,
 		Orders: clerk{s}, Registry: clerk{s}, Screens: screens{s}, HookLog: clerk{s}, Failures: clerk{s}, Messages: clerk{s},
 		HookFiles: hookFiles{s}, Hooks: s.ears,
-		Formulas: library{s}, Runs: runner{s}, Schedules: s.scheduleRows, Costs: s.costs, Attend: s.attend,
+		Formulas: library{s}, Runs: runner{s}, Schedules: s.scheduleRows, Costs: s.costs, Attend: s.attend, Metrics: s.page(), Made: s.made, Reply: replyToRun,
 	})
 }
 

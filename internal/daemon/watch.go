@@ -33,6 +33,7 @@ func (s *system) died(d watch.Death) {
 // follow is told of every pass that succeeded, and has the agents in it followed.
 func (s *system) follow(snap fleet.Snapshot) {
 	s.report.Passed()
+	s.gauges.pass(snap.At, s.world.Now())
 	if w := s.followers.Load(); w != nil && snap.Agents.Usable() {
 		w.Follow(snap.Agents.Value)
 	}

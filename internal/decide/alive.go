@@ -25,10 +25,7 @@ func askAlive(p *pass, r *request) *refusal {
 			return nil
 		}
 		if r.run != nil && r.order != nil && a.State == fleet.StateIdle { // its run is over, and so is its turn
-			if no := p.askJustEnded(r, a); no != nil {
-				return no
-			}
-			return askTool(a)
+			return p.askSession(r, a)
 		}
 	case doNudge:
 		if a.State != fleet.StateStuck {
@@ -60,20 +57,4 @@ func askProgress(a *fleet.Agent) *refusal {
 		return &refusal{why: "it makes progress"}
 	}
 	return &refusal{why: "it cannot be told whether it makes progress", hint: hintLook}
-}
-
-// lastWords is how long the session of a run that is over is left alone: the phase
-// is written within a turn, and a look from before it may still say "idle".
-const lastWords = 10 * time.Second
-
-func (p *pass) askJustEnded(r *request, a *fleet.Agent) *refusal {
-	dwell, known := a.Dwell.Get()
-	var ended fleet.Instant
-	if r.run.Session != nil {
-		ended = r.run.Session.EndedAt
-	}
-	if known && time.Duration(dwell) < lastWords || !ended.IsZero() && p.snap.At.Since(ended) < lastWords {
-		return &refusal{why: "its session has only just ended: it may be at work yet", until: p.snap.At.Add(lastWords)}
-	}
-	return nil
 }

@@ -132,6 +132,7 @@ func newWorld() *world {
 			"run-step":        {Do: "run-step", Idempotent: true},
 			"end-step":        {Do: "end-step", Idempotent: true},
 			"prepare-run":     {Do: "prepare-run", Idempotent: true},
+			"file-reply":      {Do: "file-reply", Idempotent: true},
 		}, Agents: fleet.DefaultAgentLimits(), Triage: fleet.DefaultTriagePolicy()},
 		snap:  fleet.Snapshot{At: at("10:00")},
 		found: fleet.Assessment{Rules: map[string]fleet.Remedy{}},

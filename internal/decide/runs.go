@@ -15,6 +15,7 @@ const (
 	doEndStep    = "end-step"
 	doPrepareRun = "prepare-run"
 	doRemoveTree = "remove-worktree"
+	doFileReply  = "file-reply"
 )
 
 // ruleRun stands for a rule in the key of what a run asks for.
@@ -39,7 +40,9 @@ func (p *pass) carryRuns() {
 		}
 	}
 	for i := range p.past.Runs {
-		switch run := &p.past.Runs[i]; {
+		run := &p.past.Runs[i]
+		p.fileReply(run)
+		switch {
 		case run.IsOver():
 			p.clearAfter(run)
 		case run.Cancel == "":
@@ -132,6 +135,13 @@ func (p *pass) prepare(run *fleet.Run) {
 		return
 	}
 	p.judge(p.runRequest(run, doPrepareRun, run.ID, fleet.Target{Step: &fleet.StepTarget{Run: *run}}))
+}
+
+// fileReply puts a person's reply away once the agent has it.
+func (p *pass) fileReply(run *fleet.Run) {
+	if s := run.Session; s != nil && s.Answer == fleet.AnswerTold && s.Filing == "" {
+		p.judge(p.runRequest(run, doFileReply, run.ID, fleet.Target{Step: &fleet.StepTarget{Run: *run}}))
+	}
 }
 
 // clearAfter removes the worktree of a session that ended well, once its agent is
@@ -289,4 +299,32 @@ func sameAttempt(records []*fleet.ActionRecord, t *fleet.StepTarget) (same []*fl
 		}
 	}
 	return same
+}
+
+// askSession leaves the idle session of a run that is over alone while it may be at
+// work yet, or in a person's hands: it is looked at as one that is nudged.
+func (p *pass) askSession(r *request, a *fleet.Agent) *refusal {
+	if no := p.askJustEnded(r, a); no != nil {
+		return no
+	}
+	if no := askTool(a); no != nil {
+		return no
+	}
+	return p.askInput(a)
+}
+
+// lastWords is how long the session of a run that is over is left alone: the phase
+// is written within a turn, and a look from before it may still say "idle".
+const lastWords = 10 * time.Second
+
+func (p *pass) askJustEnded(r *request, a *fleet.Agent) *refusal {
+	dwell, known := a.Dwell.Get()
+	var ended fleet.Instant
+	if r.run.Session != nil {
+		ended = r.run.Session.EndedAt
+	}
+	if known && time.Duration(dwell) < lastWords || !ended.IsZero() && p.snap.At.Since(ended) < lastWords {
+		return &refusal{why: "its session has only just ended: it may be at work yet", until: p.snap.At.Add(lastWords)}
+	}
+	return nil
 }

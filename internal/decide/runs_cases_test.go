@@ -10,6 +10,7 @@ import (
 // readRun takes what a case tells of runs, each line about the run before it:
 //
 //	run ID [by=] [state=] [parallel=] [prepared=] [cancel=] [agent=] [worktree=] [keep=] [removal=] [order=] [stop=]
+//		[answer=due|sent|told] [filing=]
 //	step ID [do=run|prose|uses] [state=] [attempt=] [end=] [due=HH:MM]   of the last run
 //	run-fact ID                                                  the run was looked at
 //	fact STEP ATTEMPT STATE [left=7] [why=]                      of the last run-fact
@@ -49,7 +50,8 @@ func runOfCase(id string, set map[string]string) fleet.Run {
 		r.EndedAt = at(set["ended"])
 	}
 	if set["agent"] != "" {
-		r.Session = &fleet.RunSession{Agent: set["agent"], Worktree: set["worktree"], Keep: set["keep"], Removal: set["removal"], Order: set["order"], Stop: set["stop"], EndedAt: r.EndedAt}
+		r.Session = &fleet.RunSession{Agent: set["agent"], Worktree: set["worktree"], Keep: set["keep"], Removal: set["removal"], Order: set["order"], Stop: set["stop"], EndedAt: r.EndedAt,
+			Answer: fleet.Answered(set["answer"]), Filing: set["filing"], Answers: 1}
 	}
 	return r
 }

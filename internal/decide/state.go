@@ -129,6 +129,12 @@ func (p *pass) askNudge(r *request) *refusal {
 	if a.State != fleet.StateIdle && a.State != fleet.StateStuck {
 		return &refusal{why: "it is " + strings.ReplaceAll(string(a.State), "_", " ") + ", not idle"}
 	}
+	return p.askInput(a)
+}
+
+// askInput: nothing is half-written in the input line of an agent, and nobody may
+// be typing there.
+func (p *pass) askInput(a *fleet.Agent) *refusal {
 	if a.Pane == nil {
 		return nil // no terminal: nobody else types into it
 	}

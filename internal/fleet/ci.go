@@ -15,26 +15,28 @@ func PipelineName(system, project string, number int64) string {
 
 // Pipeline is one pipeline, or one run of a workflow. Ages are told by the CI's clock.
 type Pipeline struct {
-	Name    string         `json:"name"`   // PipelineName
-	System  string         `json:"system"` // [ci.NAME]
-	Project string         `json:"project"`
-	Number  int64          `json:"number"`
-	URL     string         `json:"url"`
-	Owner   Owner          `json:"owner"`
-	Title   string         `json:"title,omitempty"` // of the workflow or the commit: somebody's words
-	Event   string         `json:"event"`           // push, pull_request, …
-	Branch  string         `json:"branch"`
-	Head    string         `json:"head"`              // commit
-	Pull    int            `json:"pull,omitempty"`    // number of its pull request
-	Primary bool           `json:"primary,omitempty"` // it ran on the primary branch
-	Newest  bool           `json:"newest,omitempty"`  // of its workflow and branch
-	State   Leaf[string]   `json:"state"`             // pending, running, success, failure, cancelled, blocked
-	Pending Leaf[Duration] `json:"pending"`           // how long it has waited to begin; 0 when it began or ended
-	Running Leaf[Duration] `json:"running"`           // how long it has run; 0 when it does not run
-	Ended   Leaf[Duration] `json:"ended"`             // time since it ended; 0 while it has not
-	Attempt int            `json:"attempt"`           // from 1
-	Infra   Leaf[bool]     `json:"infra"`             // it failed for a cause outside the code
-	Cause   string         `json:"cause,omitempty"`   // which, and what told it; secrets redacted
+	Name     string         `json:"name"`   // PipelineName
+	System   string         `json:"system"` // [ci.NAME]
+	Project  string         `json:"project"`
+	ID       int64          `json:"id"`     // what its CI asks for it by
+	Number   int64          `json:"number"` // what people call it
+	URL      string         `json:"url"`
+	Owner    Owner          `json:"owner"`
+	Title    string         `json:"title,omitempty"`    // of the workflow or the commit: somebody's words
+	Workflow string         `json:"workflow,omitempty"` // its file or name; empty where a pipeline is all workflows
+	Event    string         `json:"event"`              // push, pull_request, …
+	Branch   string         `json:"branch"`
+	Head     string         `json:"head"`              // commit
+	Pull     int            `json:"pull,omitempty"`    // number of its pull request
+	Primary  bool           `json:"primary,omitempty"` // it ran on the primary branch
+	Newest   bool           `json:"newest,omitempty"`  // of its workflow and branch
+	State    Leaf[string]   `json:"state"`             // pending, running, success, failure, cancelled, blocked
+	Pending  Leaf[Duration] `json:"pending"`           // how long it has waited to begin; 0 when it began or ended
+	Running  Leaf[Duration] `json:"running"`           // how long it has run; 0 when it does not run
+	Ended    Leaf[Duration] `json:"ended"`             // time since it ended; 0 while it has not
+	Attempt  int            `json:"attempt"`           // from 1
+	Infra    Leaf[bool]     `json:"infra"`             // it failed within a day for a cause outside the code
+	Cause    string         `json:"cause,omitempty"`   // which, and what told it; secrets redacted
 }
 
 // Worker is one agent or runner of a CI system.

@@ -25,15 +25,17 @@ type Lock struct {
 
 // Phase is one phase file of a session: "PHASE:escalate reason".
 type Phase struct {
-	Path    string         `json:"path"`
-	Owner   Owner          `json:"owner"`
-	File    FileID         `json:"file"`
-	Phase   Leaf[string]   `json:"phase"` // escalate, done, failed, …
-	Reason  string         `json:"reason,omitempty"`
-	Age     Leaf[Duration] `json:"age"`
-	Project string         `json:"project,omitempty"`
-	Issue   Leaf[int]      `json:"issue"`  // from the file's name
-	Closed  Leaf[bool]     `json:"closed"` // whether the issue is; unknown without a forge
+	Path      string         `json:"path"`
+	Owner     Owner          `json:"owner"`
+	File      FileID         `json:"file"`
+	Phase     Leaf[string]   `json:"phase"` // escalate, done, failed, …
+	Reason    string         `json:"reason,omitempty"`
+	Age       Leaf[Duration] `json:"age"`
+	Project   string         `json:"project,omitempty"`
+	Issue     Leaf[int]      `json:"issue"`             // from the file's name
+	Tracked   bool           `json:"tracked,omitempty"` // a forge is configured that tells of its issue
+	Closed    Leaf[bool]     `json:"closed"`            // whether the issue, or the pull request of that number, is; unknown without a forge
+	ClosedFor Leaf[Duration] `json:"closed_for"`        // since it was closed, by the forge's clock; 0 while it is open
 }
 
 // Log is one log file.

@@ -145,8 +145,9 @@ type Alert struct {
 	FiredAt       Instant     `json:"fired_at,omitzero"`
 	LastTrue      Instant     `json:"last_true"`
 	EndedAt       Instant     `json:"ended_at,omitzero"`
-	Patrols       int         `json:"patrols"`         // patrols in a row that found it true
-	Blind         string      `json:"blind,omitempty"` // why it cannot be told any more
+	Patrols       int         `json:"patrols"`              // patrols in a row that found it true
+	TellAfter     int         `json:"tell_after,omitempty"` // of its rule: people are told once Patrols is as many
+	Blind         string      `json:"blind,omitempty"`      // why it cannot be told any more
 	Evidence      []Evidence  `json:"evidence,omitempty"`
 	CausedBy      []AlertKey  `json:"caused_by,omitempty"`
 	Changes       []Instant   `json:"changes,omitempty"` // of status to or from firing, newest last, for flap damping

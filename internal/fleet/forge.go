@@ -11,9 +11,10 @@ type Project struct {
 	URL        string         `json:"url"`
 	Owner      Owner          `json:"owner"`
 	Primary    Leaf[string]   `json:"primary"`     // its primary branch
+	Active     Leaf[bool]     `json:"active"`      // its switch is on: agents are to take up work there
 	Ready      Leaf[int]      `json:"ready"`       // open issues that may be taken up: labelled so, not blocked, nobody's
 	InProgress Leaf[int]      `json:"in_progress"` // open issues that somebody works on
-	Blocked    Leaf[int]      `json:"blocked"`     // open issues that wait for other open ones
+	Blocked    Leaf[int]      `json:"blocked"`     // open issues that wait for other open ones, or are labelled so
 	Empty      Leaf[int]      `json:"empty"`       // looks in a row with open issues and none ready
 	Skew       Leaf[Duration] `json:"skew"`        // the forge's clock minus ours
 }

@@ -214,13 +214,15 @@ const (
 	MessageRecoverySuccess   MessageKind = "recovery_success"
 	MessageRecoveryFailed    MessageKind = "recovery_failed"
 	MessageRecoveryExhausted MessageKind = "recovery_exhausted" // it is not recovered any more
+	// MessageReply answers what a person said.
+	MessageReply MessageKind = "reply"
 )
 
 // Message is one thing to tell people, or one agent, once.
 type Message struct {
 	ID       string      `json:"id"`              // the same for the same news: alert, transition and its instant
 	Kind     MessageKind `json:"kind,omitempty"`  // of a message for an agent
-	To       string      `json:"to,omitempty"`    // name of the agent it is for; empty: people
+	To       string      `json:"to,omitempty"`    // name of the agent it is for; @NAME: an answer to people in that place; empty: people
 	About    string      `json:"about,omitempty"` // name of the agent it tells of
 	At       Instant     `json:"at"`
 	Priority Priority    `json:"priority"`
@@ -228,4 +230,6 @@ type Message struct {
 	Body     string      `json:"body,omitempty"`
 	Alert    AlertKey    `json:"alert,omitzero"`
 	AllClear bool        `json:"all_clear,omitempty"`
+	Answers  string      `json:"answers,omitempty"` // of an answer: ID of what was said
+	Thread   string      `json:"thread,omitempty"`  // and of the thread it was said in
 }

@@ -129,7 +129,7 @@ type RunSession struct {
 	Standing  string   `json:"standing,omitempty"` // text that goes into the prompt as it is: forge reference, project's context
 	Graph     bool     `json:"graph,omitempty"`    // put the structural graph of the project into the prompt
 	Recover   int      `json:"recover"`            // how often a dead session is started again; the contract's is 1
-	Reply     string   `json:"reply,omitempty"`    // file of a person's reply to an escalation: consumed once acted on
+	Reply     string   `json:"reply,omitempty"`    // file of a person's reply to an escalation, under the formula's name; see Run.ReplyFiles
 	IdleLooks int      `json:"idle_looks"`         // at the prompt without a phase, before it is given up; the contract's is 3
 
 	// As it went.
@@ -156,7 +156,23 @@ type RunSession struct {
 	CostBefore   int64  `json:"cost_before,omitempty"`
 	TokensBefore int64  `json:"tokens_before,omitempty"`
 	Removal      string `json:"removal,omitempty"` // ID of the action that removes it; "done" when it is gone
+	// What a person was asked last by PHASE:escalate, and how far the reply is.
+	Asks    string   `json:"asks,omitempty"`
+	AsksAt  Instant  `json:"asks_at,omitzero"`
+	Answers int      `json:"answers,omitempty"` // replies so far: the number of the newest
+	Answer  Answered `json:"answer,omitempty"`
+	Filing  string   `json:"filing,omitempty"` // ID of the action that files it
 }
+
+// Answered is how far the newest reply of a person is.
+type Answered string
+
+// The ways of a reply. The zero value: there is none, or it is filed.
+const (
+	AnswerDue  Answered = "due"  // it goes into the prompt of the next session
+	AnswerSent Answered = "sent" // that session is being started
+	AnswerTold Answered = "told" // that prompt was acknowledged: it is to be filed
+)
 
 // IsOver says whether nothing more becomes of the run.
 func (r Run) IsOver() bool {

@@ -3,6 +3,7 @@ package fleet
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"net/url"
 	"path"
 	"strconv"
 	"strings"
@@ -52,6 +53,38 @@ func (r Run) StepsDir() string { return r.File(RunStepsFolder) }
 // StepDir returns the folder (raw) of one attempt at a step.
 func (r Run) StepDir(step string, attempt int) string {
 	return path.Join(r.StepsDir(), StepKey(step, attempt))
+}
+
+// replyEnding ends the names of files in which people reply to escalations: the
+// seed's.
+const replyEnding = "-escalation-reply"
+
+// ReplyFile is how the file of a reply is called for a run, or a formula.
+func ReplyFile(name string) string { return url.PathEscape(name) + replyEnding }
+
+// ReplyFiles returns where a person's reply is looked for (raw), in this order:
+// under the run's own name, and under its formula's. nil: nowhere.
+func (r Run) ReplyFiles() []string {
+	if r.Session == nil || r.Session.Reply == "" {
+		return nil
+	}
+	ours := RawPath(r.Session.Reply)
+	return []string{path.Join(path.Dir(ours), ReplyFile(r.ID)), ours}
+}
+
+// TakenReply returns where (raw) the n-th reply lies from when it was taken until
+// the agent has it; FiledReply, where it is kept after that.
+func (r Run) TakenReply(n int) string { return r.reply(n, "taken") }
+
+// FiledReply is where (raw) the n-th reply is kept once the agent has it.
+func (r Run) FiledReply(n int) string { return r.reply(n, "done") }
+
+func (r Run) reply(n int, how string) string {
+	files := r.ReplyFiles()
+	if files == nil {
+		return ""
+	}
+	return files[0] + "." + strconv.Itoa(n) + "." + how
 }
 
 // markerPrefix makes the name in a step's marker differ from that of any agent

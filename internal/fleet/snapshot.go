@@ -111,6 +111,7 @@ type Self struct {
 	StoreBytes      Leaf[int64]    `json:"store_bytes"`
 	Amnesia         bool           `json:"amnesia,omitempty"`      // the database had to be set aside; a person must confirm
 	ClockBehind     bool           `json:"clock_behind,omitempty"` // wall clock behind the newest record
+	Schedules       string         `json:"schedules,omitempty"`    // which schedules cannot run, and why; empty when all can
 }
 
 // Extra is one fact of a foreign probe, or of a Go probe that needs no type of

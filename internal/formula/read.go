@@ -78,7 +78,7 @@ func open(file string, data []byte, root *Places) *reader {
 	r := &reader{file: file, fields: map[reflect.Type]map[string]field{}}
 	*root = Places{"": {file, 1, 1}}
 	if len(data) > MaxBytes {
-		r.problems.wrong(Place{File: file}, "cannot read %d bytes: a formula has at most %d", len(data), MaxBytes)
+		r.problems.wrong(Place{File: file}, "the file is larger than %d MiB (%d bytes): put long texts in files of their own, and name them in context", MaxBytes>>20, MaxBytes)
 		return r
 	}
 	r.lines = linesOf(data)

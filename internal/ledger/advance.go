@@ -109,12 +109,12 @@ func (a *advance) index() {
 }
 
 // mayChange says whether anything can become of a run in this pass. Of one that is
-// over that is its last bill, what becomes of its worktree, and that the condition
+// over that is its last bill, what becomes of its worktree and of a reply, and that the condition
 // that started it is false: a day has many, and each pass asks this of them all.
 func (a *advance) mayChange(r *fleet.Run) bool {
 	if s := r.Session; r.IsOver() && s != nil {
 		reg := a.regs[s.Agent]
-		return a.lapsing[r.Schedule] || a.agents[s.Agent] != nil || s.Worktree != "" && s.Removal != removalDone ||
+		return a.lapsing[r.Schedule] || s.Answer == fleet.AnswerTold || a.agents[s.Agent] != nil || s.Worktree != "" && s.Removal != removalDone ||
 			reg != nil && reg.Run == r.ID && reg.Worktree != s.Worktree
 	}
 	return !r.IsOver() || a.lapsing[r.Schedule]
@@ -125,6 +125,7 @@ func (a *advance) run(r *fleet.Run) {
 	a.waits = nil
 	a.lapse(r)
 	a.bill(r)
+	a.filed(r)
 	if r.IsOver() {
 		a.aftermath(r)
 		return
@@ -133,7 +134,9 @@ func (a *advance) run(r *fleet.Run) {
 		return
 	}
 	a.sawSteps(r)
+	a.replied(r)
 	a.session(r)
+	a.told(r)
 	dependents(r, a.at)
 	a.ready(r)
 	a.conclude(r)
@@ -277,7 +280,7 @@ func (a *advance) conclude(r *fleet.Run) {
 	case over:
 		a.end(r, failed)
 	case person != "":
-		r.State, r.Why = fleet.RunPerson, fleet.Line(person, 400)+kept(r)
+		r.State, r.Why = fleet.RunPerson, fleet.Line(person, 400)+kept(r)+a.refusedReply(r)
 	default:
 		r.State = fleet.RunOpen
 		if r.Cancel == "" {

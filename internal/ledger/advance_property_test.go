@@ -27,6 +27,7 @@ type town struct {
 	agents  map[string]*fleet.Agent
 	phase   map[string]fleet.Phrase
 	ready   map[string]bool
+	replies map[string]*replies // of each run
 	actions int
 	benign  bool
 	last    Progress
@@ -34,7 +35,7 @@ type town struct {
 }
 
 func newTown(t rapid.TB, runs ...fleet.Run) *town {
-	w := &town{t: t, now: at(0), procs: map[string]*fleet.StepFacts{}, begun: map[string]int{}, agents: map[string]*fleet.Agent{}, phase: map[string]fleet.Phrase{}, ready: map[string]bool{}}
+	w := &town{t: t, now: at(0), procs: map[string]*fleet.StepFacts{}, begun: map[string]int{}, agents: map[string]*fleet.Agent{}, phase: map[string]fleet.Phrase{}, ready: map[string]bool{}, replies: map[string]*replies{}}
 	w.past.StartedAt = at(-time.Hour)
 	for _, r := range runs {
 		taken, err := TakeRun(w.past, w.policy.Runs, r, w.now)
@@ -42,6 +43,7 @@ func newTown(t rapid.TB, runs ...fleet.Run) *town {
 			t.Fatal(err)
 		}
 		w.past.Runs = append(w.past.Runs, taken)
+		w.replies[r.ID] = &replies{}
 	}
 	return w
 }
@@ -64,7 +66,11 @@ func (w *town) seen() fleet.Snapshot {
 		s.Host.Value.Memory.Available = rapid.SampledFrom([]fleet.Leaf[int64]{fleet.Known(int64(1)), {}}).Draw(w.draw, "free")
 	}
 	for _, r := range w.past.Runs {
-		f := fleet.RunFacts{ID: r.ID, State: r.State, Ready: w.ready[r.ID], Phase: fleet.Known(w.phase[r.ID]), Locked: fleet.Known("")}
+		f := fleet.RunFacts{ID: r.ID, State: r.State, Ready: w.ready[r.ID], Phase: fleet.Known(w.phase[r.ID]), Locked: fleet.Known(""), Reply: fleet.Known(w.replies[r.ID].lies)}
+		if r.Session != nil {
+			a := w.agents[r.Session.Agent]
+			f.Lives = fleet.Known(a != nil && a.Process.PID != 0)
+		}
 		for _, step := range r.Steps {
 			for n := max(step.Attempt, 1); n <= step.Attempt+1; n++ {
 				if p := w.procs[keyOf(r.ID, step.ID, n)]; p != nil {
@@ -119,6 +125,9 @@ func (w *town) plan(s fleet.Snapshot) (p fleet.Plan) {
 		if offered && r.Prepared == "" {
 			act(doPrepareRun, r, "", 0)
 		}
+		if r.Session != nil && r.Session.Answer == fleet.AnswerTold && r.Session.Filing == "" {
+			act(doFileReply, r, "", 0)
+		}
 	}
 	for _, o := range w.past.Orders {
 		if o.State == fleet.OrderOpen && o.Action == "" && !w.chance(4, "queued") {
@@ -168,8 +177,11 @@ func (w *town) skips(s fleet.Snapshot, plan fleet.Plan) {
 	a := newAdvance(w.past, s, w.policy, plan)
 	for i := range w.past.Runs {
 		was := &w.past.Runs[i]
+		if a.mayChange(was) {
+			continue
+		}
 		is := was.Clone()
-		if a.run(&is); !a.mayChange(was) && !reflect.DeepEqual(*was, is) {
+		if a.run(&is); !reflect.DeepEqual(*was, is) {
 			w.t.Fatalf("run %s is not looked at, and would change: %+v to %+v", was.ID, *was, is)
 		}
 	}
@@ -275,6 +287,11 @@ func (w *town) do(rec *fleet.ActionRecord) {
 	switch rec.Do {
 	case doPrepareRun:
 		w.ready[rec.Target.Step.Run.ID] = true
+		w.takes(rec.Target.Step.Run)
+	case doFileReply:
+		if said := w.replies[rec.Target.Step.Run.ID]; said.taken {
+			said.taken, said.done = false, said.done+1
+		}
 	case doRunStep:
 		w.begin(rec.Target.Step)
 	case "end-step":
@@ -290,6 +307,25 @@ func (w *town) do(rec *fleet.ActionRecord) {
 		if a := w.agents[rec.Subject.Name]; a != nil && a.Process.PID != 0 {
 			w.die(a, fleet.Exit{Status: fleet.Known(0), Asked: rec.By})
 		}
+	}
+}
+
+// takes is what an agent's prompt is made from.
+func (w *town) takes(r fleet.Run) {
+	said := w.replies[r.ID]
+	switch {
+	case r.Session.Answer != fleet.AnswerDue || said.taken:
+	case !said.lies:
+		w.t.Fatalf("run %s is to be told a reply, and there is none", r.ID)
+	default:
+		said.lies, said.taken = false, true
+	}
+}
+
+// writes: a person replies to what an agent asked.
+func (w *town) writes(r fleet.Run) {
+	if said := w.replies[r.ID]; AwaitsReply(r) && !said.lies && !w.chance(3, "no reply") {
+		said.lies, said.written = true, said.written+1
 	}
 }
 
@@ -355,6 +391,7 @@ func (w *town) happens() {
 		if r.Session != nil {
 			w.agentDoes(r, w.agents[r.Session.Agent])
 		}
+		w.writes(r)
 	}
 }
 
@@ -429,10 +466,17 @@ func randomRun(t *rapid.T, id string) fleet.Run {
 	return r
 }
 
+// replies are what people wrote to a run, and what became of it.
+type replies struct {
+	lies, taken   bool // it is there to be taken; it was taken, and not put away yet
+	written, done int
+}
+
 // TestAdvanceProperty: over random histories no step begins twice with the same
 // attempt, what may not be repeated is attempted again only after a failure that
 // is certain, needs and Parallel are respected, nothing that is over changes, and
-// when nothing changes Advance changes nothing. In a world that is kind from then
+// when nothing changes Advance changes nothing. A reply of a person is told and
+// put away once. In a world that is kind from then
 // on, every run ends, or says for what it waits.
 func TestAdvanceProperty(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
@@ -461,6 +505,10 @@ func TestAdvanceProperty(t *testing.T) {
 			}
 			if r.Session != nil && r.Session.Recovered > 1 {
 				t.Fatalf("recovered %d times", r.Session.Recovered)
+			}
+			said := w.replies[r.ID]
+			if said.done > said.written || r.State == fleet.RunDone && (said.taken || r.Session.Answer != "" || r.Session.Answers != said.done) {
+				t.Fatalf("run %s is %s, with %+v of replies: %+v", r.ID, r.State, *said, *r.Session)
 			}
 		}
 		before := w.past

@@ -110,14 +110,39 @@ func (a *advance) wantsMemory(r *fleet.Run) bool {
 func (a *advance) startSession(r *fleet.Run) {
 	s := r.Session
 	if s.End != "" {
+		if !a.isLeft(r) {
+			return
+		}
+		if s.Answer == "" && a.hasReply(r) { // to be told too, when a person had it go on otherwise
+			dueReply(s)
+		}
 		renewSession(r)
 	}
 	if !a.isPrepared(r) || a.wantsMemory(r) {
 		return
 	}
 	s.Asked, s.MovedAt = a.at, a.at
+	if s.Answer == fleet.AnswerDue {
+		s.Answer = fleet.AnswerSent
+	}
 	a.start(r, fleet.Order{Do: fleet.OrderSpawn, Spawn: registrationOf(r)})
 	a.wait("its agent is being started")
+}
+
+// isLeft says whether the former agent of a run is gone, or is not being ended any
+// more: two that write one phase file are not to work at once.
+func (a *advance) isLeft(r *fleet.Run) bool {
+	stop, open := a.orders[r.Session.Stop]
+	if !open || stop.IsOver() {
+		return true
+	}
+	if facts := a.facts[r.ID]; facts != nil {
+		if lives, known := facts.Lives.Get(); known && !lives {
+			return true
+		}
+	}
+	a.wait("its former agent %s is being ended", r.Session.Agent)
+	return false
 }
 
 // renewSession makes room for another session of the same run: another agent, and
@@ -129,6 +154,9 @@ func renewSession(r *fleet.Run) {
 	s.Order, s.Seen, s.Phase, s.PhaseWhy, s.Looks, s.Recovered, s.Told = "", false, "", "", 0, 0, ""
 	s.Stop, s.End, s.Worktree, s.Keep, s.Removal = "", "", "", "", ""
 	r.Prepared = ""
+	if s.Answer == fleet.AnswerSent { // the former session never told that it got it
+		s.Answer = fleet.AnswerDue
+	}
 }
 
 // start gives an order that starts the session, the next in its row.
@@ -172,7 +200,7 @@ func (a *advance) isPrepared(r *fleet.Run) bool {
 		return true
 	}
 	for i := range a.plan.Actions {
-		if do := &a.plan.Actions[i]; do.Do == doPrepareRun && do.Target.Step != nil && do.Target.Step.Run.ID == r.ID {
+		if do := &a.plan.Actions[i]; isPreparationOf(do, r) {
 			r.Prepared = do.ID
 		}
 	}
@@ -182,6 +210,13 @@ func (a *advance) isPrepared(r *fleet.Run) bool {
 	}
 	a.prepared(r)
 	return r.Prepared == preparedDone
+}
+
+// isPreparationOf says whether an action makes the prompt of the run as it is now: one
+// planned just before a reply came does not hold it.
+func isPreparationOf(do *fleet.Action, r *fleet.Run) bool {
+	t := do.Target.Step
+	return do.Do == doPrepareRun && t != nil && t.Run.ID == r.ID && t.Run.Session != nil && t.Run.Session.Answer == r.Session.Answer
 }
 
 const preparedDone = "done"
@@ -197,6 +232,8 @@ func (a *advance) prepared(r *fleet.Run) {
 		a.wait("it cannot be told whether its folder is there")
 	case rec == nil && facts.Ready, rec != nil && rec.Result != nil && (rec.Result.Status == fleet.ResultDone || rec.Result.Status == fleet.ResultUnneeded):
 		r.Prepared = preparedDone
+	case rec != nil && rec.Result != nil && rec.Result.Status == fleet.ResultFailed && r.Session.Answer == fleet.AnswerDue:
+		a.unreadable(r, rec.Result.Why)
 	case rec != nil && rec.Result != nil && rec.Result.Status == fleet.ResultFailed:
 		a.failSession(r, sessionUnborn, "its folder could not be made: "+rec.Result.Why)
 	default:
@@ -248,10 +285,10 @@ func againText(r *fleet.Run) string {
 	}
 	return fmt.Sprintf("You work on run %s, ended unexpectedly and were started again. Done already, not to be repeated: %s. Left: %s. "+
 		"What they are is described in %s/prompt.md, your notes are in %s/scratch.md. Look at what is there before you change anything, then go on, and end by the phase file %s/phase.",
-		r.ID, listed(done), listed(left), r.Dir, r.Dir, r.Dir)
+		r.ID, stepList(done), stepList(left), r.Dir, r.Dir, r.Dir)
 }
 
-func listed(ids []string) string {
+func stepList(ids []string) string {
 	if len(ids) == 0 {
 		return "nothing"
 	}

@@ -86,7 +86,11 @@ func (a *advance) escalate(r *fleet.Run, why string) {
 			setStep(s, fleet.StepPerson, why, a.at)
 		}
 	}
-	r.Session.Keep = why
+	s := r.Session
+	s.Keep, s.Asks, s.AsksAt = why, s.PhaseWhy, a.at
+	if !s.PhaseAt.IsZero() {
+		s.AsksAt = s.PhaseAt
+	}
 	a.endSession(r, sessionPhase, why)
 }
 

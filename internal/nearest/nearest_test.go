@@ -9,7 +9,7 @@ import (
 )
 
 func TestWord(t *testing.T) {
-	names := []string{"supervisor", "patrol", "nightly", "tidy", "tide", "ä-prüfung"}
+	names := []string{"supervisor", "patrol", "nightly", "tidy", "tide", "ab", "ä-prüfung"}
 	for in, want := range map[string]string{
 		"suprvisor": "supervisor", "suprevisor": "supervisor", "patrols": "patrol", "ptarol": "patrol", "petrol": "patrol",
 		"nihgtyl": "nightly", "tidi": "tide", "tid": "tide", "ä-prufung": "ä-prüfung",

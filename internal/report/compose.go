@@ -23,8 +23,11 @@ const (
 // delivery is the message of what was chosen, and what the receiver knows then.
 func (d *desk) delivery(list []entry, news []fleet.Message) *Delivery {
 	out := &Delivery{Words: map[string]Word{}}
+	asking := d.asking(list)
 	for _, e := range list {
-		out.Words[e.alert.String()] = d.word(e)
+		w := d.word(e)
+		w.Ask = asking[e.alert.AlertKey].Key()
+		out.Words[e.alert.String()] = w
 		if !slices.Contains(out.Routes, e.route.Name) {
 			out.Routes = append(out.Routes, e.route.Name)
 		}
@@ -48,9 +51,9 @@ func (d *desk) delivery(list []entry, news []fleet.Message) *Delivery {
 func (d *desk) word(e entry) Word {
 	a := e.alert
 	a.Evidence, a.Changes, a.CausedBy = nil, nil, nil
-	w := Word{Alert: a, Route: e.route.Name, Loud: e.loud, At: d.s.At, Times: e.times}
+	w := Word{Alert: a, Route: e.route.Name, Loud: e.loud, At: d.s.At, Times: e.times, Details: e.details}
 	if e.what == hasEnded || e.what == cameAndWent {
-		w.Over = d.s.At
+		w.Over, w.Details = d.s.At, ""
 	}
 	return w
 }
@@ -114,7 +117,7 @@ func (d *desk) subject(list []entry, news []fleet.Message, open int, clear bool)
 		return on + headed(list[0])
 	}
 	var parts []string
-	for i, word := range []string{"new", "worse", "not taken up", "ended", "came and went"} {
+	for i, word := range []string{"new", "worse", "not taken up", "ended", "came and went", "to answer"} {
 		if k := n[hasBegun+telling(i)]; k > 0 {
 			parts = append(parts, fmt.Sprintf("%d %s", k, word))
 		}
@@ -141,6 +144,8 @@ func headed(e entry) string {
 		return "ended: " + line(e.alert)
 	case cameAndWent:
 		return "came and went: " + line(e.alert)
+	case asksOther:
+		return "asks: " + line(e.alert)
 	}
 	return line(e.alert)
 }
@@ -150,8 +155,9 @@ func (d *desk) text(list []entry, news []fleet.Message) string {
 	of := func(what ...telling) []entry {
 		return slices.DeleteFunc(slices.Clone(list), func(e entry) bool { return !slices.Contains(what, e.what) })
 	}
+	section(&b, "Asks", d.asks(list))
 	section(&b, "Fixed", mended(of(hasEnded, cameAndWent)))
-	section(&b, "Alerts", each(of(hasBegun, gotWorse), d.sentence))
+	section(&b, "Alerts", each(of(hasBegun, gotWorse, asksOther), d.sentence))
 	section(&b, "Not taken up yet", each(of(goesOn), d.sentence))
 	section(&b, "Ended", each(of(hasEnded), d.sentence))
 	section(&b, "Came and went, untold", each(of(cameAndWent), d.sentence))
@@ -224,8 +230,11 @@ func without(text, prefix string) (out []string) {
 	return out
 }
 
-// status is the newest word on how the host does, if it is fresh.
+// status is how the host does now; else the newest word on it, if it is fresh.
 func (d *desk) status() (out string) {
+	if d.s.Status != "" {
+		return statusLine + d.s.Status
+	}
 	var at fleet.Instant
 	for _, m := range d.s.News {
 		for l := range strings.SplitSeq(m.Body, "\n") {

@@ -16,6 +16,11 @@ type Scene struct {
 	Blind  bool            // alerts could not be read: none counts as ended
 	News   []fleet.Message // for people, and due
 	Hurry  bool            // nobody will come again soon: do not wait for what may belong together
+	Status string          // how the host does, in one line; "" when that is not known
+
+	Asks map[fleet.AlertKey]fleet.Ask // what the receiver may approve or deny
+
+	Windows []Window // of maintenance
 }
 
 // Verdict is what is to be done for one receiver.
@@ -34,6 +39,7 @@ const (
 	goesOn              // nobody has acknowledged it
 	hasEnded            // and its beginning was told
 	cameAndWent         // while it could not be told
+	asksOther           // than when it was told
 )
 
 // entry is one thing to tell.
@@ -116,14 +122,15 @@ func tidied(t Told, now fleet.Instant) Told {
 
 // firing finds what began, got worse, or is to be told again.
 func (d *desk) firing() {
+	windows := d.s.openWindows()
 	for _, a := range d.s.Alerts {
 		route, loud := loudest(d.routes, d.to, a, d.s.At)
-		if a.Status != fleet.AlertFiring || route == nil || muted(a, d.s.At) {
+		if a.Status != fleet.AlertFiring || route == nil || muted(a, d.s.At) || covered(windows, a.AlertKey) {
 			continue
 		}
 		w, known := d.t.Alerts[a.String()]
 		live := known && w.Over.IsZero() && w.Doubt == 0
-		e := entry{alert: a, loud: loud, route: route, since: a.Since, details: d.details(a.AlertKey)}
+		e := entry{alert: a, loud: loud, route: route, since: a.Since, details: cmp.Or(d.details(a.AlertKey), w.Details)}
 		switch {
 		case !live && a.AckedBy != "": // somebody knows before it could be told
 			continue
@@ -131,7 +138,9 @@ func (d *desk) firing() {
 			e.what, e.times = hasBegun, 1
 			e.ready = d.waited(a.FiredAt, route) && d.spaced(route, loud, !known)
 		case !a.Priority.AtLeast(w.Alert.Priority) || a.Priority == w.Alert.Priority:
-			if !d.again(&e, w) {
+			if d.asksAnew(a, w) {
+				e.what, e.times, e.ready = asksOther, w.Times, d.spaced(route, loud, true)
+			} else if !d.again(&e, w) {
 				continue
 			}
 		default:
@@ -193,7 +202,7 @@ func (d *desk) passing() {
 		if route == nil || d.knows(e.began.ID) || known && w.Over.IsZero() || e.ended.At.Since(e.began.At) < route.Wait {
 			continue
 		}
-		if d.t.Tries == 0 && !route.Quiet.holds(e.began.At.Wall, e.began.Priority) {
+		if d.t.Tries == 0 && !route.Quiet.holds(e.began.At.Wall, e.began.Priority) || d.s.maintained(k, e.began.At.Wall) {
 			continue
 		}
 		a := fleet.Alert{AlertKey: k, Priority: e.began.Priority, Summary: summary(*e.began), Since: e.began.At}
@@ -213,10 +222,10 @@ func (d *desk) put(e entry) {
 	}
 }
 
-// muted says whether an alert is not to be told now: silenced, or explained by
-// another one that is told.
+// muted says whether an alert is not to be told now: silenced, explained by
+// another one that is told, or not for people until more patrols have found it.
 func muted(a fleet.Alert, now fleet.Instant) bool {
-	return !a.SilencedUntil.IsZero() && now.Before(a.SilencedUntil) || len(a.CausedBy) > 0
+	return !a.SilencedUntil.IsZero() && now.Before(a.SilencedUntil) || len(a.CausedBy) > 0 || a.Patrols < a.TellAfter
 }
 
 func (d *desk) waited(then fleet.Instant, r *Route) bool {

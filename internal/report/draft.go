@@ -51,8 +51,10 @@ func changes(p fleet.Pass) (began, ended []fleet.Alert) {
 		before[a.AlertKey] = a
 	}
 	for _, a := range p.Assessment.Alerts {
-		was := before[a.AlertKey].Status == fleet.AlertFiring
-		is := a.Status == fleet.AlertFiring
+		was, is := forPeople(before[a.AlertKey]), forPeople(a)
+		if a.TellAfter > 0 {
+			a.Priority = min(a.Priority, told)
+		}
 		switch {
 		case !a.Priority.AtLeast(told) || was == is:
 		case is && !muted(a, p.Snapshot.At):
@@ -62,6 +64,12 @@ func changes(p fleet.Pass) (began, ended []fleet.Alert) {
 		}
 	}
 	return began, ended
+}
+
+// forPeople says whether an alert fires, and did in so many patrols that people
+// are told.
+func forPeople(a fleet.Alert) bool {
+	return a.Status == fleet.AlertFiring && a.Patrols >= a.TellAfter
 }
 
 // doing says what is done about an alert, or why nothing is, and what a person

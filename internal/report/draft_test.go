@@ -28,6 +28,9 @@ func TestDraftTellsEachTransitionOnce(t *testing.T) {
 	resolved := alert("r", fleet.P1, fleet.AlertResolved)
 	silenced, caused, flapping := firing, firing, firing
 	silenced.SilencedUntil, caused.CausedBy, flapping.Flapping = at(9), []fleet.AlertKey{{Rule: "x"}}, true
+	early, late, over := alert("r", fleet.P3, fleet.AlertFiring), alert("r", fleet.P3, fleet.AlertFiring), alert("r", fleet.P3, fleet.AlertResolved)
+	early.Patrols, early.TellAfter, late.Patrols, late.TellAfter, over.TellAfter = 3, 4, 4, 4, 4
+	const degraded = "[P2] r: it is so"
 	ranOut := firing
 	ranOut.SilencedUntil = at(4)
 	const told = "[P1] r: it is so"
@@ -44,6 +47,10 @@ func TestDraftTellsEachTransitionOnce(t *testing.T) {
 		"housekeeping":         {nil, []fleet.Alert{alert("r", fleet.P4, fleet.AlertFiring)}, "", false},
 		"silenced":             {nil, []fleet.Alert{silenced}, "", false},
 		"silence ran out":      {nil, []fleet.Alert{ranOut}, told, false},
+		"not for people yet":   {nil, []fleet.Alert{early}, "", false},
+		"for people from now":  {[]fleet.Alert{early}, []fleet.Alert{late}, degraded, false},
+		"ends untold":          {[]fleet.Alert{early}, []fleet.Alert{over}, "", false},
+		"ends, told":           {[]fleet.Alert{late}, []fleet.Alert{over}, "ended: " + degraded, true},
 		"explained by another": {nil, []fleet.Alert{caused}, "", false},
 		"flapping":             {nil, []fleet.Alert{flapping}, told, false},
 		"all quiet":            {nil, nil, "", false},

@@ -20,7 +20,7 @@ func Entry(p fleet.Pass, done []fleet.Result) string {
 	fmt.Fprintf(&b, "## Supervisor run — %s UTC\n\n", at.Format("15:04"))
 	fmt.Fprintf(&b, "Patrol %d on %s\n\n", p.Number, p.Snapshot.From.Host)
 	list(&b, "Health status", health(p), "")
-	list(&b, "Findings", findings(p, done), "No issues found — all systems healthy")
+	list(&b, "Findings", append(findings(p, done), held(p)...), nothing(p))
 	list(&b, "Actions taken", actions(done), "No actions needed")
 	list(&b, "Escalation replies processed", nil, "None")
 	return b.String()
@@ -49,6 +49,7 @@ func health(p fleet.Pass) []string {
 		"Load: " + number(h.Load.One),
 		fmt.Sprintf("Agents: %d", len(p.Snapshot.Agents.Value)),
 	}
+	lines = append(lines, elsewhere(p.Snapshot)...)
 	for _, name := range fleet.PartNames() {
 		if s := p.Snapshot.Sight(name); !s.Fresh() {
 			lines = append(lines, fmt.Sprintf("Not seen: %s (%s: %s)", name, s.Status, s.Why))
@@ -65,6 +66,24 @@ func findings(p fleet.Pass, done []fleet.Result) (lines []string) {
 		}
 	}
 	return lines
+}
+
+// held says of each alert that stands, and cannot be seen now, why not.
+func held(p fleet.Pass) (lines []string) {
+	for _, a := range p.Assessment.Alerts {
+		if a.Status == fleet.AlertFiring && a.Blind != "" {
+			lines = append(lines, fmt.Sprintf("%s — whether it still is cannot be told: %s", line(a), a.Blind))
+		}
+	}
+	return lines
+}
+
+// nothing is what is said where nothing was found: what was not seen is not healthy.
+func nothing(p fleet.Pass) string {
+	if n := len(p.Assessment.Blind); n > 0 {
+		return fmt.Sprintf("No issues found, as far as can be told: %d answers are not known (custos preflight)", n)
+	}
+	return "No issues found — all systems healthy"
 }
 
 func answer(key fleet.AlertKey, plan fleet.Plan, done []fleet.Result) string {
@@ -93,7 +112,11 @@ func outcome(r fleet.Result) string {
 
 func actions(done []fleet.Result) (lines []string) {
 	for _, r := range done {
-		lines = append(lines, outcome(r))
+		line := outcome(r)
+		if r.For.Rule != "" {
+			line += " (" + r.For.Rule + ")"
+		}
+		lines = append(lines, line)
 	}
 	return lines
 }

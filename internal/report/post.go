@@ -37,6 +37,7 @@ func (r *Reporter) attend(ctx context.Context, p *post, s Scene, sending *sync.W
 	if p.told.Tries > 0 && !p.told.Next.IsZero() && s.At.Before(p.told.Next) && p.told.Next.Since(s.At) <= longest {
 		return nil, nil
 	}
+	s.Asks = r.asksOf(p.to, s)
 	v := Deliver(s, p.told, r.o.Routes, p.to)
 	p.told = v.Told
 	if v.Send == nil {

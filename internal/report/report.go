@@ -55,7 +55,14 @@ type Options struct {
 	Memory    Memory  // nil: what was told is forgotten when this process ends
 	History   History // nil: messages are told as they are, and no end of an alert is inferred
 	Journal   Journal
+	// Asks are what people may approve or deny now, and Answering the notifiers whose
+	// people can. Nil: nobody is asked.
+	Asks      func(ctx context.Context) (map[fleet.AlertKey]fleet.Ask, error)
+	Answering []string
 	Pulses    []Pulse
+	Mirrors   []Mirror
+	Windows   []Window      // of maintenance
+	Status    func() string // how the host does, in one line; nil: that is not told
 	Now       func() fleet.Instant
 	Host      string        // whose news it is, for the subject
 	Patience  time.Duration // how long one notifier may take; default 10 s
@@ -68,6 +75,9 @@ type Reporter struct {
 	o     Options
 	posts []*post
 	beat  heart
+
+	mirrors []*looking
+	shown   []fleet.Alert // to the mirrors: as they could be read last
 
 	errs   sync.Mutex
 	failed []error // of the deliveries since they were last asked for
@@ -84,6 +94,9 @@ func New(o Options) *Reporter {
 	}
 	for _, n := range o.Notifiers {
 		r.posts = append(r.posts, &post{n: n, to: n.Name()})
+	}
+	for _, m := range o.Mirrors {
+		r.mirrors = append(r.mirrors, &looking{m: m})
 	}
 	return r
 }
@@ -122,7 +135,7 @@ func (r *Reporter) Run(ctx context.Context, told func(error)) error {
 	var sending sync.WaitGroup
 	defer sending.Wait()
 	for {
-		err := errors.Join(r.round(ctx, false, &sending), r.trouble())
+		err := errors.Join(r.round(ctx, false, &sending), r.reflect(ctx, &sending), r.trouble())
 		if err != nil && ctx.Err() == nil && told != nil {
 			told(err)
 		}
@@ -176,7 +189,7 @@ func (r *Reporter) round(ctx context.Context, hurry bool, sending *sync.WaitGrou
 const mostDue = 2000
 
 func (r *Reporter) scene(ctx context.Context) (Scene, error) {
-	s := Scene{At: r.o.Now(), Host: r.o.Host, Blind: true}
+	s := Scene{At: r.o.Now(), Host: r.o.Host, Blind: true, Windows: r.o.Windows}
 	var err error
 	if s.News, err = r.o.Outbox.Due(ctx, s.At, mostDue); err != nil {
 		return s, fmt.Errorf("cannot read the outbox: %w", err)
@@ -190,6 +203,10 @@ func (r *Reporter) scene(ctx context.Context) (Scene, error) {
 		return s, fmt.Errorf("cannot tell what is still true: %w", err)
 	}
 	s.Alerts, s.Blind = past.Alerts, past.Blind != "" || past.Amnesia
+	if r.o.Status != nil && len(s.News)+len(s.Alerts) > 0 {
+		s.Status = r.o.Status()
+	}
+	s.Asks = r.asksNow(ctx)
 	return s, nil
 }
 

@@ -95,8 +95,12 @@ func anyOf(globs []string, names ...string) bool {
 }
 
 // loud is the priority an alert is told at: one worse when nobody has taken it up
-// for long. What is only degraded never gets urgent by age.
+// for long. What is only degraded never gets urgent by age, but where its rule says
+// that people are told after so many patrols they are, as of what stopped.
 func (r *Route) loud(a fleet.Alert, now fleet.Instant) fleet.Priority {
+	if a.TellAfter > 0 && !a.Priority.AtLeast(told) {
+		return told
+	}
 	if r.Louder <= 0 || a.AckedBy != "" || now.Since(a.FiredAt) < r.Louder {
 		return a.Priority
 	}

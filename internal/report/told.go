@@ -27,6 +27,9 @@ type Word struct {
 	Times int            `json:"times"`           // how often since it began
 	Doubt telling        `json:"doubt,omitempty"` // a message that told this, hasBegun or hasEnded, may never have arrived
 	Over  fleet.Instant  `json:"over,omitzero"`   // when the end was told
+	Ask   string         `json:"ask,omitempty"`   // hash of what was asked with it
+	// Details is what was told of what is done about it, and what a person can do.
+	Details string `json:"details,omitempty"`
 }
 
 // Group is how often a route has led to messages of late.

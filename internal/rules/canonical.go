@@ -19,6 +19,7 @@ type written struct {
 	For           string          `toml:"for,omitempty"`
 	KeepFiringFor string          `toml:"keep_firing_for,omitempty"`
 	ForPatrols    int             `toml:"for_patrols,omitempty"`
+	TellAfter     int             `toml:"tell_after,omitempty"`
 	Summary       string          `toml:"summary"`
 	Mode          string          `toml:"mode"`
 	Cooldown      string          `toml:"cooldown,omitempty"`
@@ -56,7 +57,7 @@ func (s *Set) TOML() string {
 
 func (r *Rule) written() written {
 	w := written{What: r.What, Priority: string(r.Priority), Over: string(r.Over), Expr: r.Expr,
-		For: spanText(r.For), KeepFiringFor: spanText(r.KeepFiringFor), ForPatrols: r.ForPatrols, Summary: r.Summary,
+		For: spanText(r.For), KeepFiringFor: spanText(r.KeepFiringFor), ForPatrols: r.ForPatrols, TellAfter: r.TellAfter, Summary: r.Summary,
 		Mode: string(r.Mode), Cooldown: spanText(r.Cooldown), Attempts: attemptsText(r.Attempts), Escalate: spanText(r.Escalate),
 		CausedBy: r.CausedBy, Runbook: r.Runbook}
 	if !r.Enabled {

@@ -163,6 +163,7 @@ func vocabularyNames(vars []variable) []string {
 // and a million takes in the order of 0.1 s.
 const (
 	mostSubjects = 10_000
+	mostIssues   = 2_000 // and pull requests: what a forge is read of
 	mostMounts   = 64
 	mostInside   = 64
 	longestText  = 256
@@ -188,7 +189,9 @@ func howMany(k fleet.Kind) uint64 {
 	switch k {
 	case fleet.KindHost, fleet.KindSelf, "":
 		return 1
-	case fleet.KindMount, fleet.KindPart:
+	case fleet.KindIssue, fleet.KindPull:
+		return mostIssues
+	case fleet.KindMount, fleet.KindPart, fleet.KindProject:
 		return mostMounts
 	}
 	return mostSubjects
@@ -202,11 +205,16 @@ func (sizes) EstimateSize(n checker.AstNode) *checker.SizeEstimate {
 	most := uint64(longestText)
 	if n.Type().Kind() == types.ListKind || n.Type().Kind() == types.MapKind {
 		most = mostInside
-		if p := n.Path(); len(p) == 1 && p[0] != "mounts" {
+		if p := n.Path(); len(p) == 1 && !isShort(p[0]) {
 			most = mostSubjects
 		}
 	}
 	return &checker.SizeEstimate{Min: 0, Max: most}
+}
+
+// isShort says whether the list of a variable is a short one.
+func isShort(variable string) bool {
+	return variable == "mounts" || variable == crewName || variable == fixesName
 }
 
 // EstimateCallCost leaves calls to CEL's own figures.

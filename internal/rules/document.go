@@ -3,6 +3,8 @@ package rules
 import (
 	"fmt"
 	"strings"
+
+	"custos/internal/fleet"
 )
 
 // Document writes the page of all rules and the vocabulary, as Markdown. The
@@ -51,6 +53,7 @@ func writeKeys(b *strings.Builder) {
 		{"for", "how long it must stay true before it fires"},
 		{"for_patrols", "in how many patrols in a row it must be true before it fires"},
 		{"keep_firing_for", "how long the alert stays after it became false"},
+		{"tell_after", "in how many patrols in a row it must be true before people are told; from then on it is told as a P2 at least"},
 		{"summary", "CEL giving the text people read"},
 		{"actions", "what to do: `do`, `targets` (a kind; left out: the subject itself), `where` (CEL), `order` (CEL, then asc or desc), `limit`, `text` (what to type, or why)"},
 		{"mode", "observe, ask or auto; never more than the fleet's mode"},
@@ -78,6 +81,9 @@ func writeRule(b *strings.Builder, r *Rule) {
 		line("for", fmt.Sprintf("%d patrols in a row", r.ForPatrols))
 	}
 	line("keeps firing for", spanText(r.KeepFiringFor))
+	if r.TellAfter > 0 {
+		line("people are told after", fmt.Sprintf("%d patrols in a row", r.TellAfter))
+	}
 	line("says", "`"+r.Summary+"`")
 	for _, a := range r.Actions {
 		line("action", a.text(r))
@@ -125,7 +131,7 @@ func (r *Rule) runbookLink() string {
 
 func writeVocabulary(b *strings.Builder) {
 	b.WriteString("\n## The vocabulary\n\nA rule reads its subject under the name of its kind, and these:\n\n| name | what |\n|---|---|\n")
-	for _, v := range always() {
+	for _, v := range append(always(), joined(fleet.KindIssue)...) {
 		kind := "timestamp"
 		if v.typ != "" {
 			kind = v.typ

@@ -21,6 +21,7 @@ func setters() map[string]func(*Rule, any) error {
 		"for":             func(r *Rule, v any) error { return take(&r.For, v, parseDuration) },
 		"keep_firing_for": func(r *Rule, v any) error { return take(&r.KeepFiringFor, v, parseDuration) },
 		"for_patrols":     func(r *Rule, v any) error { return takeCount(&r.ForPatrols, v) },
+		"tell_after":      func(r *Rule, v any) error { return takeCount(&r.TellAfter, v) },
 		"summary":         func(r *Rule, v any) error { return take(&r.Summary, v, notEmpty) },
 		"actions":         func(r *Rule, v any) error { return takeActions(&r.Actions, v) },
 		"mode":            func(r *Rule, v any) error { return take(&r.Mode, v, fleet.ParseMode) },

@@ -62,6 +62,11 @@ func visible(kinds ...fleet.Kind) []variable {
 			continue
 		}
 		vars = append(vars, variable{string(k), string(k), false, "the " + string(k) + " that is judged", partOf(k)})
+		for _, j := range joined(k) {
+			if !declares(vars, j.name) {
+				vars = append(vars, j)
+			}
+		}
 	}
 	return vars
 }

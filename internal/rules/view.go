@@ -20,6 +20,7 @@ type View struct {
 
 	host, self, now ref.Val
 	lists           map[string]ref.Val
+	roll            *roll // of what belongs together; nil until it is asked for
 }
 
 // NewView returns the view of a snapshot. With fresh, stale parts are unknown:
@@ -100,6 +101,12 @@ func (v *View) ResolveName(name string) (any, bool) {
 	}
 	if name == string(v.subjectKind) && v.subject != nil {
 		return v.subject, true
+	}
+	switch name {
+	case crewName:
+		return v.crew(), true
+	case fixesName:
+		return v.fixes(), true
 	}
 	return v.list(name)
 }

@@ -100,7 +100,9 @@ func phaseWords() *structure {
 		leafSpan("age", "time since it was written", func(p *T) *leafDuration { return &p.Age }),
 		text("project", "from the file's name", func(p *T) string { return p.Project }),
 		leafNumber("issue", "from the file's name", func(p *T) *fleet.Leaf[int] { return &p.Issue }),
-		leafTruth("closed", "whether that issue is closed; not known without a forge", func(p *T) *fleet.Leaf[bool] { return &p.Closed }),
+		truth("tracked", "whether a forge is configured that tells of that issue", func(p *T) bool { return p.Tracked }),
+		leafTruth("closed", "whether that issue, or the pull request of that number, is closed; not known without a forge", func(p *T) *fleet.Leaf[bool] { return &p.Closed }),
+		leafSpan("closed_for", "time since it was closed; 0s while it is open", func(p *T) *leafDuration { return &p.ClosedFor }),
 	)
 }
 

@@ -18,6 +18,7 @@ func selfWords() *structure {
 		leafBytes("store_bytes", "bytes the database takes", func(s *T) *leafInt { return &s.StoreBytes }),
 		truth("amnesia", "whether the database had to be set aside", func(s *T) bool { return s.Amnesia }),
 		truth("clock_behind", "whether the wall clock is behind the newest record", func(s *T) bool { return s.ClockBehind }),
+		text("schedules", "which schedules of formulas cannot run, and why; empty when all can", func(s *T) string { return s.Schedules }),
 	)
 }
 

@@ -12,7 +12,7 @@ import (
 // elsewhere is a section on what is not on this machine's disk. Where nothing of
 // the kind is configured, it says so.
 func elsewhere(name, title string, sight fleet.Sight, none string, lines []string) api.Section {
-	if sight.Status == fleet.StatusAbsent && sight.At.IsZero() {
+	if notLookedFor(sight) {
 		return absent(name, title, none)
 	}
 	return section(name, title, sight, lines)

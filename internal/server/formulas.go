@@ -1,14 +1,20 @@
 package server
 
 import (
+	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"net/http"
 	"path"
+	"slices"
+	"strings"
 
 	"custos/internal/api"
 	"custos/internal/fleet"
+	"custos/internal/ledger"
+	"custos/internal/nearest"
 )
 
 func (s *server) formulas(req *http.Request, _ Caller) (any, error) {
@@ -19,9 +25,13 @@ func (s *server) formulas(req *http.Request, _ Caller) (any, error) {
 	if rows == nil {
 		rows = []api.FormulaRow{}
 	}
+	for i := range rows {
+		rows[i].Broken = reason(rows[i].Broken)
+	}
 	return api.Formulas{Formulas: rows, Next: []api.Hint{
 		{Command: "custos formula show supervisor", What: "what one does"},
 		{Command: "custos formula run supervisor", What: "run it once"},
+		{Command: "custos schedule list", What: "what runs by itself"},
 	}}, nil
 }
 
@@ -34,10 +44,7 @@ func (s *server) formula(req *http.Request, _ Caller) (any, error) {
 	if q.File != "" && !path.IsAbs(q.File) || (q.Name == "") == (q.File == "") {
 		return nil, badInput(fmt.Errorf("cannot read a formula: give its name, or its file with an absolute path"))
 	}
-	f, err := s.Formulas.Formula(req.Context(), q)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, noFormula(q.Name)
-	}
+	f, err := s.read(req.Context(), q)
 	if err != nil {
 		return nil, err
 	}
@@ -53,19 +60,116 @@ func (s *server) formula(req *http.Request, _ Caller) (any, error) {
 	return f, nil
 }
 
+// read reads a formula; one that is not there is named, with what may be meant.
+func (s *server) read(ctx context.Context, q api.FormulaQuery) (api.Formula, error) {
+	f, err := s.Formulas.Formula(ctx, q)
+	switch {
+	case errors.Is(err, fs.ErrNotExist) && q.File == "":
+		return f, s.noFormula(ctx, q.Name)
+	case err != nil:
+		return f, reasoned(err)
+	}
+	f.Broken = reason(f.Broken)
+	for i := range f.Problems {
+		f.Problems[i].Text = reason(f.Problems[i].Text)
+	}
+	return f, nil
+}
+
 // switchFormula switches a formula off or on.
 func (s *server) switchFormula(req *http.Request, c Caller) (any, error) {
 	name, do := req.PathValue("name"), req.PathValue("do")
 	if do != "disable" && do != "enable" {
 		return nil, badInput(fmt.Errorf("cannot %q a formula: want disable or enable", fleet.Line(do, 40)))
 	}
+	var q api.FormulaSwitchRequest
+	if err := decode(req, &q); err != nil {
+		return nil, err
+	}
+	if err := s.mustKnow(req.Context(), name, q.Project); err != nil {
+		return nil, err
+	}
 	out, err := s.Formulas.Switch(req.Context(), name, do == "enable", c.Name())
 	if err != nil {
-		return nil, badInput(err)
+		return nil, badInput(reasoned(err))
 	}
 	return out, nil
 }
 
-func noFormula(name string) error {
-	return &api.Error{Kind: api.NotFound, Message: fmt.Sprintf("cannot find formula %q", fleet.Line(name, 100)), Hint: "custos formula list"}
+// mustKnow refuses the name of a formula that is nowhere: among those there are,
+// in the project, in a schedule, in a run.
+func (s *server) mustKnow(ctx context.Context, name, project string) error {
+	_, err := s.Formulas.Formula(ctx, api.FormulaQuery{Name: name, Project: project})
+	if !errors.Is(err, fs.ErrNotExist) {
+		return reasoned(err)
+	}
+	if project != "" {
+		return s.noFormula(ctx, name)
+	}
+	schedules, err := s.Schedules(ctx)
+	if err != nil || slices.ContainsFunc(schedules, func(r api.ScheduleRow) bool { return r.Formula == name }) {
+		return err
+	}
+	runs, err := s.Runs.Runs(ctx, RunFilter{Limit: runsShown})
+	if err != nil || slices.ContainsFunc(runs, func(r fleet.Run) bool { return r.Formula == name }) {
+		return err
+	}
+	return s.noFormula(ctx, name)
+}
+
+// noFormula says that there is none of that name, and which is meant where that
+// can be guessed.
+func (s *server) noFormula(ctx context.Context, name string) error {
+	var names []string
+	if rows, err := s.Formulas.Formulas(ctx); err == nil {
+		names = each(rows, func(r api.FormulaRow) string { return r.Name })
+	}
+	return &api.Error{Kind: api.NotFound, Message: fmt.Sprintf("cannot find formula %q%s", fleet.Line(name, 100), nearest.Hint(name, names)), Hint: "custos formula list"}
+}
+
+// problemsTold is how many problems of a formula an error tells.
+const problemsTold = 20
+
+// refused says why a formula cannot run: its errors, one a line.
+func (s *server) refused(ctx context.Context, r api.RunRequest, f api.Formula) error {
+	var lines []string
+	for _, p := range f.Problems {
+		if p.Severity == "error" {
+			lines = append(lines, placeOf(p)+": "+p.Text)
+		}
+	}
+	if more := len(lines) - problemsTold; more > 0 {
+		lines = append(lines[:problemsTold], fmt.Sprintf("and %d more", more))
+	}
+	spoken, do := cmp.Or(r.Name, r.File), "lint"
+	if whole, err := s.read(ctx, api.FormulaQuery{Name: r.Name, File: r.File, Text: r.Text, Project: r.Project}); err == nil && !whole.Refused {
+		do = "show" // only the values are wrong: it says which there are
+	}
+	return &api.Error{Kind: api.BadInput, Message: fmt.Sprintf("cannot run formula %s:\n%s", cmp.Or(f.Name, spoken), strings.Join(lines, "\n")),
+		Hint: command("custos", "formula", do, spoken)}
+}
+
+func placeOf(p api.FormulaProblem) string {
+	if p.Line == 0 {
+		return p.File
+	}
+	return fmt.Sprintf("%s:%d:%d", p.File, p.Line, p.Column)
+}
+
+// reason is a text of the ledger without its "not allowed: ": that word is for
+// programs, the reason after it for people.
+func reason(text string) string { return strings.ReplaceAll(text, ledger.ErrIllegal.Error()+": ", "") }
+
+// reasoned is an error in words for people: what the ledger refuses is their mistake.
+func reasoned(err error) error {
+	var e *api.Error
+	switch {
+	case errors.As(err, &e):
+		e = &api.Error{Kind: e.Kind, Message: reason(e.Message), Hint: e.Hint}
+	case errors.Is(err, ledger.ErrIllegal), errors.Is(err, ledger.ErrTaken):
+		e = &api.Error{Kind: api.BadInput, Message: reason(err.Error())}
+	default:
+		return err
+	}
+	return e
 }

@@ -61,10 +61,12 @@ func routes() []route {
 		{"POST", "/v1/runs/{id}", anyone, small, (*server).changeRun, nil}, // what an agent may say: see reporter
 		{"GET", "/v1/schedules", anyone, small, (*server).schedules, nil},
 		{"GET", "/v1/costs", anyone, small, (*server).costs, nil},
+		{"GET", "/v1/report", anyone, small, (*server).report, nil},
 		{"GET", "/v1/status", anyone, small, (*server).status, nil},
 		{"GET", "/v1/schema", anyone, small, (*server).schemas, nil},
 		{"GET", "/v1/schema/{name}", anyone, small, (*server).schema, nil},
 		{"POST", "/v1/down", person, small, (*server).down, nil},
 		{"GET", "/v1/events", anyone, small, nil, (*server).events},
+		{"GET", "/metrics", anyone, small, nil, (*server).metrics},
 	}
 }

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -14,6 +15,7 @@ import (
 	"custos/internal/api"
 	"custos/internal/fleet"
 	"custos/internal/ledger"
+	"custos/internal/nearest"
 )
 
 // runFormula begins a run. It takes a person: the route says so.
@@ -30,17 +32,45 @@ func (s *server) runFormula(req *http.Request, c Caller) (any, error) {
 	if (r.Name == "") == (r.File == "") {
 		return nil, badInput(fmt.Errorf("cannot run a formula: give its name, or its file"))
 	}
-	run, err := s.Runs.Start(req.Context(), r, c.Name())
-	if errors.Is(err, fs.ErrNotExist) && r.File == "" {
-		return nil, noFormula(r.Name)
-	}
+	run, err := s.start(req.Context(), r, c.Name())
 	if err != nil {
-		return nil, orderError(err)
+		return nil, err
 	}
 	if s.Attend != nil && !r.Detach && !run.IsOver() {
 		s.Attend()
 	}
 	return s.runView(run), nil
+}
+
+// start reads the formula first, so that what is wrong with it is told line by line.
+func (s *server) start(ctx context.Context, r api.RunRequest, by string) (fleet.Run, error) {
+	f, err := s.read(ctx, api.FormulaQuery{Name: r.Name, File: r.File, Text: r.Text, Project: r.Project, Vars: r.Vars, Render: true})
+	if err != nil {
+		return fleet.Run{}, err
+	}
+	if f.Refused {
+		return fleet.Run{}, s.refused(ctx, r, f)
+	}
+	run, err := s.Runs.Start(ctx, r, by)
+	if errors.Is(err, ledger.ErrTaken) {
+		return run, s.taken(ctx, f, err)
+	}
+	return run, reasoned(err)
+}
+
+// taken says which run has the place that another one wants.
+func (s *server) taken(ctx context.Context, f api.Formula, err error) error {
+	said := &api.Error{Kind: api.BadInput, Message: reason(err.Error()), Hint: "custos formula ps"}
+	open, unread := s.Runs.Runs(ctx, RunFilter{Open: true})
+	if unread != nil {
+		return said
+	}
+	for _, r := range open {
+		if r.Formula == f.Name && r.Project == f.Project {
+			said.Hint = command("custos", "formula", "show", r.ID)
+		}
+	}
+	return said
 }
 
 // runsShown is how many runs a list has at most.
@@ -77,12 +107,30 @@ func (s *server) findRun(ctx context.Context, id string) (fleet.Run, error) {
 		err = fs.ErrNotExist
 	}
 	if errors.Is(err, fs.ErrNotExist) {
-		return fleet.Run{}, &api.Error{Kind: api.NotFound, Message: fmt.Sprintf("cannot find run %q", fleet.Line(id, 100)), Hint: "custos formula ps --all"}
+		return fleet.Run{}, s.noRun(ctx, id)
 	}
 	if err != nil {
 		return fleet.Run{}, err
 	}
 	return list[0], nil
+}
+
+// noRun says that there is no such run, and which is meant where that can be
+// guessed: who names a formula means its newest run.
+func (s *server) noRun(ctx context.Context, id string) error {
+	said := &api.Error{Kind: api.NotFound, Message: fmt.Sprintf("cannot find run %q", fleet.Line(id, 100)), Hint: "custos formula ps --all"}
+	known, err := s.Runs.Runs(ctx, RunFilter{Limit: runsShown})
+	if err != nil {
+		return said
+	}
+	newest := ""
+	for _, r := range known { // the newest last
+		if r.Formula == id {
+			newest = fmt.Sprintf(", did you mean %q?", r.ID)
+		}
+	}
+	said.Message += cmp.Or(newest, nearest.Hint(id, each(known, func(r fleet.Run) string { return r.ID })))
+	return said
 }
 
 // changeRun cancels or resumes a run, or reports a step of it. An agent reports
@@ -100,13 +148,20 @@ func (s *server) changeRun(req *http.Request, c Caller) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	if r.Reply != "" {
+		return s.replied(s.replyToRun(req.Context(), run, r, by))
+	}
 	change, err := changeOf(r, by, s.Now)
 	if err != nil {
 		return nil, badInput(err)
 	}
-	changed, err := s.Runs.Change(req.Context(), run.ID, change)
+	var refusal error // the ledger's own words, which say all
+	changed, err := s.Runs.Change(req.Context(), run.ID, func(all []fleet.Run, run fleet.Run) (fleet.Run, error) {
+		run, refusal = change(all, run)
+		return run, refusal
+	})
 	if err != nil {
-		return nil, orderError(err)
+		return nil, reasoned(cmp.Or(refusal, err))
 	}
 	if s.Attend != nil && (r.Do == "cancel" || r.Do == "resume") {
 		s.Attend()
@@ -180,7 +235,7 @@ func (s *server) runView(r fleet.Run) api.Run {
 	}
 	if n := r.Session; n != nil && n.Order != "" {
 		out.Agent, out.Phase = n.Agent, strings.TrimSpace(n.Phase+" "+n.PhaseWhy)
-		if n.Keep != "" {
+		if n.Keep != "" && n.Worktree != "" {
 			out.Kept = n.Worktree + ": " + n.Keep
 		}
 	}
@@ -203,31 +258,59 @@ func stepView(s fleet.RunStep, at fleet.Instant) api.RunStep {
 	return out
 }
 
+// hintsOfSteps is how many commands about single steps are told.
+const hintsOfSteps = 4
+
 // runHints are the commands that may come next.
 func runHints(r fleet.Run, watched bool) []api.Hint {
 	out := []api.Hint{}
-	add := func(command, what string) { out = append(out, api.Hint{Command: command, What: what}) }
 	for _, s := range r.Steps {
-		switch {
-		case s.State == fleet.StepPerson && s.Do == fleet.StepProse && r.Session == nil:
-			add("custos formula step done "+r.ID+" "+s.ID, "when you have done it")
-		case s.State == fleet.StepPerson:
-			add("custos formula resume "+r.ID+" --step "+s.ID+" --as done", "when it was done")
-			add("custos formula resume "+r.ID+" --step "+s.ID+" --as again", "when it was not")
-		}
-		if len(out) >= 4 {
-			break
+		if len(out) < hintsOfSteps {
+			out = append(out, stepHints(r, s)...)
 		}
 	}
+	add := func(command, what string) { out = append(out, api.Hint{Command: command, What: what}) }
 	switch {
 	case r.State == fleet.RunFailed:
-		add("custos formula resume "+r.ID, "try again what failed")
+		add(command("custos", "formula", "resume", r.ID), "try again what failed")
+	case r.State == fleet.RunSkipped && strings.HasSuffix(r.Why, " is disabled"):
+		add(command("custos", "formula", "enable", r.Formula), "let it run again")
+	case r.State == fleet.RunSkipped && r.Schedule == "" && r.Project == "" && len(r.Vars) == 0:
+		add(command("custos", "formula", "run", spoken(r)), "when nothing holds it back; nothing of it was begun")
 	case r.IsOver():
 	case !watched:
 		add("custos up", "nobody watches now: the run waits for it")
 	case r.State == fleet.RunOpen:
-		add("custos formula show "+r.ID, "how far it is")
-		add("custos formula cancel "+r.ID, "end it")
+		add(command("custos", "formula", "show", r.ID), "how far it is")
+		add(command("custos", "formula", "cancel", r.ID), "end it")
+	}
+	return out
+}
+
+// spoken is what to call the formula of a run: its file, or the name of a shipped one.
+func spoken(r fleet.Run) string {
+	if path.IsAbs(r.Source) {
+		return r.Source
+	}
+	return r.Formula
+}
+
+// stepHints are the commands about one step: to read what it wrote, and to answer
+// for it.
+func stepHints(r fleet.Run, s fleet.RunStep) (out []api.Hint) {
+	add := func(what string, argv ...string) { out = append(out, api.Hint{Command: command(argv...), What: what}) }
+	if s.Do == fleet.StepRun && s.Output != "" && r.Cancel == "" && (s.State == fleet.StepFailed || s.State == fleet.StepPerson) {
+		add("what "+s.ID+" complained of; stdout.log is beside it", "less", path.Join(path.Dir(s.Output), "stderr.log"))
+	}
+	switch {
+	case s.State == fleet.StepPerson && s.Do == fleet.StepProse && r.Session == nil:
+		add("when you have done it", "custos", "formula", "step", "done", r.ID, s.ID)
+	case s.State == fleet.StepPerson && s.Do == fleet.StepProse:
+		add("answer what its agent asks", "custos", "formula", "resume", r.ID, "--reply", "TEXT")
+		add("when you have done it", "custos", "formula", "resume", r.ID, "--step", s.ID, "--as", "done")
+	case s.State == fleet.StepPerson:
+		add("when it was done", "custos", "formula", "resume", r.ID, "--step", s.ID, "--as", "done")
+		add("when it was not", "custos", "formula", "resume", r.ID, "--step", s.ID, "--as", "again")
 	}
 	return out
 }

@@ -11,6 +11,7 @@ import (
 
 	"custos/internal/api"
 	"custos/internal/fleet"
+	"custos/internal/ledger"
 )
 
 // nightly is a run with a command that is running, and prose for agent "n".
@@ -32,10 +33,17 @@ func (formulasOf) Formulas(context.Context) ([]api.FormulaRow, error) {
 }
 
 func (formulasOf) Formula(_ context.Context, q api.FormulaQuery) (api.Formula, error) {
-	if q.Name == "nosuch" {
+	if q.Name == "nosuch" || q.Name == "old" {
 		return api.Formula{}, fmt.Errorf("cannot find it: %w", fs.ErrNotExist)
 	}
-	return api.Formula{FormulaRow: api.FormulaRow{Name: q.Name, Source: q.File}}, nil
+	if q.Project == "nowhere" {
+		return api.Formula{}, &api.Error{Kind: api.BadInput, Message: "cannot read the formula: not allowed: there is no project"}
+	}
+	f := api.Formula{FormulaRow: api.FormulaRow{Name: q.Name, Source: q.File}}
+	if q.Name == "broken" {
+		f.Refused, f.Problems = true, []api.FormulaProblem{{File: "/b.toml", Line: 3, Column: 4, Severity: "error", Text: "cron: not allowed: is none"}}
+	}
+	return f, nil
 }
 
 func (formulasOf) Switch(_ context.Context, name string, on bool, by string) (api.FormulaSwitch, error) {
@@ -45,6 +53,9 @@ func (formulasOf) Switch(_ context.Context, name string, on bool, by string) (ap
 func (f runsOf) Start(_ context.Context, r api.RunRequest, by string) (fleet.Run, error) {
 	if r.Name == "nosuch" {
 		return fleet.Run{}, fs.ErrNotExist
+	}
+	if r.Name == "taken" {
+		return fleet.Run{}, fmt.Errorf("cannot run formula taken: its place is %w", ledger.ErrTaken)
 	}
 	run := nightly(r.Name + "-1")
 	run.By = by
@@ -88,7 +99,7 @@ func TestFormulaRoutesRefuse(t *testing.T) {
 	wantError(t, err, api.BadInput, "absolute path")
 	_, err = c.Formula(ctx, api.FormulaQuery{})
 	wantError(t, err, api.BadInput, "give its name")
-	_, err = c.SwitchFormula(ctx, "nightly", "explode")
+	_, err = c.SwitchFormula(ctx, "nightly", "explode", api.FormulaSwitchRequest{})
 	wantError(t, err, api.BadInput, "want disable or enable")
 	_, err = c.RunFormula(ctx, api.RunRequest{})
 	wantError(t, err, api.BadInput, "give its name")
@@ -140,7 +151,7 @@ func TestWhoMayChangeARun(t *testing.T) {
 	w.agent = "n"
 	_, err := client(w).RunFormula(t.Context(), api.RunRequest{Name: "nightly", Dir: "/"})
 	wantError(t, err, api.Forbidden, "it takes a person")
-	_, err = client(w).SwitchFormula(t.Context(), "nightly", "disable")
+	_, err = client(w).SwitchFormula(t.Context(), "nightly", "disable", api.FormulaSwitchRequest{})
 	wantError(t, err, api.Forbidden, "it takes a person")
 }
 
@@ -161,6 +172,104 @@ func TestRunView(t *testing.T) {
 	list, err := client(w).Runs(t.Context(), false)
 	if err != nil || len(list.Runs) != 1 {
 		t.Errorf("%+v, %v", list, err)
+	}
+}
+
+// A switch is for what is there: a formula, or what a schedule or a run names.
+func TestSwitchOfNothing(t *testing.T) {
+	w := newWorld()
+	w.runs = []fleet.Run{{ID: "old-1", Formula: "old", State: fleet.RunDone}}
+	for _, x := range []struct{ name, project, want string }{
+		{"nightly", "", ""}, {"nosuch", "", `cannot find formula "nosuch"`}, {"old", "", ""}, {"nosuch", "app", `cannot find formula "nosuch"`},
+	} {
+		for _, do := range []string{"disable", "enable"} {
+			_, err := client(w).SwitchFormula(t.Context(), x.name, do, api.FormulaSwitchRequest{Project: x.project})
+			if x.want == "" && err != nil {
+				t.Errorf("%s %+v: %v", do, x, err)
+			}
+			if x.want != "" {
+				wantError(t, err, api.NotFound, x.want)
+			}
+		}
+	}
+}
+
+// What a person hears names what is meant, once, and what to type next.
+func TestRefusalsOfRuns(t *testing.T) {
+	w := newWorld()
+	w.runs = []fleet.Run{nightly("nightly-1"), nightly("nightly-2")}
+	for _, x := range []struct {
+		ask        func(*api.Client) error
+		text, hint string
+	}{
+		{func(c *api.Client) error {
+			_, err := c.RunFormula(t.Context(), api.RunRequest{Name: "taken"})
+			return err
+		},
+			"cannot run formula taken: its place is taken", "custos formula ps"},
+		{func(c *api.Client) error {
+			_, err := c.RunFormula(t.Context(), api.RunRequest{Name: "broken"})
+			return err
+		},
+			"cannot run formula broken:\n/b.toml:3:4: cron: is none", "custos formula lint broken"},
+		{func(c *api.Client) error {
+			_, err := c.RunFormula(t.Context(), api.RunRequest{Name: "n", Project: "nowhere"})
+			return err
+		}, "cannot read the formula: there is no project", ""},
+		{func(c *api.Client) error { _, err := c.Run(t.Context(), "nightly"); return err },
+			`cannot find run "nightly", did you mean "nightly-2"?`, "custos formula ps --all"},
+		{func(c *api.Client) error { _, err := c.Run(t.Context(), "nigthly-1"); return err },
+			`cannot find run "nigthly-1", did you mean "nightly-1"?`, "custos formula ps --all"},
+		{func(c *api.Client) error {
+			_, err := c.ChangeRun(t.Context(), "nightly-1", api.RunChange{Do: "done", Step: "nosuch"})
+			return err
+		}, "cannot report step nosuch of run nightly-1: there is no such step", ""},
+	} {
+		var e *api.Error
+		if err := x.ask(client(w)); !errors.As(err, &e) || e.Message != x.text || e.Hint != x.hint {
+			t.Errorf("got %+v, want %q and %q", e, x.text, x.hint)
+		}
+	}
+	w.runs[1].Formula = "taken"
+	_, err := client(w).RunFormula(t.Context(), api.RunRequest{Name: "taken"})
+	var e *api.Error
+	if !errors.As(err, &e) || e.Hint != "custos formula show nightly-2" {
+		t.Errorf("got %+v", e)
+	}
+}
+
+// Of a run that a switch held back it is said how to switch it on: the words are the ledger's.
+func TestHintsOfRuns(t *testing.T) {
+	hints := func(r fleet.Run, watched bool) string {
+		return strings.Join(each(runHints(r, watched), func(h api.Hint) string { return h.Command }), "; ")
+	}
+	asked := fleet.Run{ID: "n-1", Formula: "n", By: "me", Dir: "/runs/n-1", Source: "/f/n.toml", Mode: fleet.RunSteps,
+		Steps: []fleet.RunStep{{ID: "a", Do: fleet.StepRun, Argv: []string{"true"}}}}
+	off, err := ledger.TakeRun(fleet.Past{}, fleet.RunPolicy{Disabled: []string{"n"}}, asked, instant(0))
+	if err != nil {
+		t.Fatal(err)
+	}
+	held, failed, kept := off, nightly("n-2"), nightly("n-3")
+	ended := nightly("n-4")
+	ended.State, ended.Cancel, ended.Steps[0].State, ended.Steps[0].Output = fleet.RunCancelled, "me", fleet.StepFailed, "/runs/n-4/steps/build.1/stdout.log"
+	held.Why = "less than 2000 MiB of memory are available"
+	failed.State, failed.Steps[0].State, failed.Steps[0].Output = fleet.RunFailed, fleet.StepFailed, "/runs/a b/steps/build.1/stdout.log"
+	kept.Session.Keep = "it failed"
+	for _, x := range []struct{ got, want string }{
+		{hints(off, true), "custos formula enable n"},
+		{hints(ended, true), ""}, // nothing went wrong
+		{hints(held, true), "custos formula run /f/n.toml"},
+		{hints(failed, true), "less '/runs/a b/steps/build.1/stderr.log'; custos formula resume n-2"},
+	} {
+		if x.got != x.want {
+			t.Errorf("got %q, want %q", x.got, x.want)
+		}
+	}
+	w := newWorld()
+	w.runs = []fleet.Run{kept}
+	run, err := client(w).Run(t.Context(), "n-3")
+	if err != nil || run.Kept != "" {
+		t.Errorf("without a worktree it kept %q, %v", run.Kept, err)
 	}
 }
 

@@ -47,6 +47,7 @@ func schemaTypes() map[string]any {
 		"runs":        api.Runs{},
 		"schedules":   api.Schedules{},
 		"costs":       api.Costs{},
+		"report":      api.Report{},
 		"hook-edit":   api.HookEdit{},
 		"hook-file":   api.HookFile{},
 	}

@@ -13,7 +13,7 @@ func seen(s *fleet.Snapshot) []api.PartSeen {
 	for _, name := range fleet.PartNames() {
 		sight := s.Sight(name)
 		n, what := content(s, name)
-		if !sight.Usable() {
+		if !sight.Usable() || notLookedFor(*sight) {
 			n, what = 0, ""
 		}
 		part := api.PartSeen{Part: string(name), Status: string(sight.Status), Count: n, What: what, Why: sight.Why, Source: sight.Source}
@@ -24,6 +24,9 @@ func seen(s *fleet.Snapshot) []api.PartSeen {
 	}
 	return out
 }
+
+// notLookedFor says whether nothing of the kind is configured.
+func notLookedFor(s fleet.Sight) bool { return s.Status == fleet.StatusAbsent && s.At.IsZero() }
 
 // notSeen lists the parts nothing can be said about, or only what was.
 func notSeen(s *fleet.Snapshot) []api.PartSeen {

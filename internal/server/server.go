@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"net/http"
 	"os"
+	"time"
 
 	"custos/internal/api"
 	"custos/internal/fleet"
@@ -38,12 +39,18 @@ type Options struct {
 	// Costs lists what models cost since a moment.
 	Costs   func(ctx context.Context, since fleet.Instant) ([]Cost, error)
 	Status  func(ctx context.Context) api.Status
+	Metrics http.Handler // the page of metrics; nil where no daemon runs
+	// Made lists the subjects of the commits that were made in a worktree since a
+	// moment, newest first; more says that there may be others.
+	Made    func(ctx context.Context, top string, since time.Time) (subjects []string, more bool, err error)
 	Now     func() fleet.Instant
 	Version string
 
 	// Hooks takes hook events that are posted over HTTP. Without it there is no
 	// such route.
 	Hooks Hooks
+	// Reply writes a person's reply down where the run awaits it, unless one lies there.
+	Reply func(ctx context.Context, run fleet.Run, text string) error
 	// Attend has this very process carry runs on for as long as it lives. Nil where
 	// a daemon does so.
 	Attend func()

@@ -40,6 +40,7 @@ type world struct {
 	failed        []fleet.Failure
 	runs          []fleet.Run
 	attended      int
+	replies       []string // "RUN: text", in the spool
 }
 
 func (w *world) Look(context.Context, time.Duration) (fleet.Pass, error) { return w.pass, w.lookErr }
@@ -100,7 +101,7 @@ func (w *world) options() Options {
 	return Options{
 		Cycle: w, Alerts: w, Chronicle: w, Journal: w, Teller: w, Rules: w, Explainer: w,
 		Orders: w, Registry: w, Screens: w, HookLog: w, Failures: w, Messages: w, HookFiles: w,
-		Formulas: formulasOf{w}, Runs: runsOf{w}, Schedules: w.Schedules, Costs: w.Costs, Attend: func() { w.attended++ },
+		Formulas: formulasOf{w}, Runs: runsOf{w}, Schedules: w.Schedules, Costs: w.Costs, Attend: func() { w.attended++ }, Reply: w.reply,
 		Status:    func(context.Context) api.Status { return api.Status{Version: "test"} },
 		Now:       func() fleet.Instant { return instant(0) },
 		Version:   "test",

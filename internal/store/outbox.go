@@ -25,13 +25,21 @@ func putOutbox(t *tx, turn fleet.Turn) error {
 		if n == 0 || m.To == "" {
 			continue
 		}
-		e := fleet.Event{Kind: string(m.Kind), Subject: agentSubject(m.To), Text: fleet.Line(m.Subject+": "+m.Body, 400),
-			Alert: fleet.AlertKey{Rule: m.Alert.Rule, Subject: agentSubject(m.About)}}
-		if err := t.event(e); err != nil {
+		if err := t.event(messageEvent(m)); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// messageEvent is the event of a message for an agent, or of an answer to a person.
+func messageEvent(m fleet.Message) fleet.Event {
+	e := fleet.Event{Kind: string(m.Kind), Subject: agentSubject(m.To), Text: fleet.Line(m.Subject+": "+m.Body, 400),
+		Alert: fleet.AlertKey{Rule: m.Alert.Rule, Subject: agentSubject(m.About)}}
+	if m.Answers != "" {
+		e.Subject, e.Alert = m.Alert.Subject, m.Alert
+	}
+	return e
 }
 
 // MessagesFor lists what an agent has not been told yet, oldest first: the newest

@@ -70,13 +70,14 @@ func (r *run) context(ctx context.Context) formula.PromptContext {
 
 func (r *run) session(ctx context.Context, s *fleet.RunSession, c *formula.PromptContext) {
 	c.Files = r.files(s.Context)
-	c.Worktree = s.Worktree
+	c.Worktree = fleet.RawPath(s.Worktree)
+	if c.Worktree == "" && s.Repo != "" && r.x.o.Worktree != nil {
+		c.Worktree = r.x.o.Worktree(fleet.RawPath(s.Repo), s.Agent)
+	}
 	if s.Recovered > 0 {
 		c.Recovered = "it died"
 	}
-	if s.Reply != "" {
-		c.Replies, _, _ = head(fleet.RawPath(s.Reply), replyMax) // no reply is no fault
-	}
+	c.Replies = r.replies(s)
 	if s.Graph && r.x.o.Graph != nil {
 		c.Structure = r.graph(ctx)
 	}

@@ -1,6 +1,7 @@
 // Package preparerun is the action "prepare-run": it makes the folder of a run,
 // and writes what its agent is told: prompt.md at the start, compact.md again
-// after its context was compacted. It may be done as often as it is wished: what
+// after its context was compacted. A person's reply to an escalation it takes out of
+// the spool, and puts it into the prompt. It may be done as often as it is wished: what
 // is there as it should be is left alone, and what the agent wrote always is.
 package preparerun
 
@@ -42,6 +43,9 @@ type Options struct {
 	// ForgeURL returns the forge's API for a project; nil, or "", is none. What
 	// stands before an @ in it never reaches a prompt.
 	ForgeURL func(project string) string
+	// Worktree returns where the worktree of an agent will be made (raw paths); nil
+	// leaves it unsaid until it is there.
+	Worktree func(repo, agent string) string
 	// Room refuses where the disk is nearly full; nil asks nothing.
 	Room func(dirs ...string) error
 }
@@ -63,11 +67,16 @@ func (x *Action) Commands(a fleet.Action) []fleet.Command {
 	if t == nil {
 		return nil
 	}
-	return []fleet.Command{
+	out := []fleet.Command{
 		{Argv: []string{"mkdir", "-p", "-m", "0700", t.Run.Dir}},
 		{Argv: []string{"write", fleet.Path(t.Run.File(fleet.RunPromptFile)), fleet.Path(t.Run.File(fleet.RunCompactFile))},
 			Note: fmt.Sprintf("what the agent of formula %s is told", fleet.Line(t.Run.Formula, 80))},
 	}
+	if files := t.Run.ReplyFiles(); takesReply(t.Run) && files != nil {
+		out = append(out, fleet.Command{Argv: []string{"mv", "-n", fleet.Path(files[0]), fleet.Path(t.Run.TakenReply(t.Run.Session.Answers))},
+			Note: "or " + fleet.Path(files[1]) + ": a person's reply, which goes into the prompt"})
+	}
+	return out
 }
 
 // Prepare implements act.Action.
@@ -126,7 +135,7 @@ func (r *run) stamp() []byte {
 		Session                *fleet.RunSession
 	}{Formula: r.r.Formula, Project: r.r.Project, Work: r.r.Work}
 	if s := r.r.Session; s != nil {
-		of.Session = &fleet.RunSession{Context: s.Context, Standing: s.Standing, Graph: s.Graph, Repo: s.Repo, Reply: s.Reply, Recovered: s.Recovered}
+		of.Session = &fleet.RunSession{Context: s.Context, Standing: s.Standing, Graph: s.Graph, Repo: s.Repo, Reply: s.Reply, Recovered: s.Recovered, Agent: s.Agent, Asks: s.Asks, Answers: s.Answers}
 	}
 	for _, s := range r.r.Steps {
 		of.Needs, of.Steps = append(of.Needs, s.Needs), append(of.Steps, step{s.ID, s.Title, s.Text, told(s), s.Note})
@@ -164,6 +173,10 @@ func (r *run) Do(ctx context.Context) error {
 	if err := os.Chmod(r.dir, 0o700); err != nil {
 		return fmt.Errorf("cannot close the folder of the run to others: %w", err)
 	}
+	if err := r.takeReply(); err != nil {
+		return err
+	}
+	r.openSpool()
 	f, c := r.formula(), r.context(ctx)
 	prompt := formula.Prompt(f, c)
 	if s := r.r.Session; s != nil && s.Standing != "" {

@@ -86,12 +86,13 @@ func TestPrompt(t *testing.T) {
 		t.Fatal(err)
 	}
 	r.Session.Context = []string{"README.md", "big.md", "gone.md", "link.md", "../../../../etc/passwd"}
-	r.Session.Graph = true
-	o := preparerun.Options{ForgeURL: func(string) string { return "https://me:hunter2@forge.example/api/v1?token=hunter2" },
-		Graph: func(context.Context, string) (string, error) { return "orphans: none", nil }}
+	r.Session.Graph, r.Session.Repo = true, r.Work
+	o := preparerun.Options{Worktree: func(repo, agent string) string { return "/trees/" + agent },
+		ForgeURL: func(string) string { return "https://me:hunter2@forge.example/api/v1?token=hunter2" },
+		Graph:    func(context.Context, string) (string, error) { return "orphans: none", nil }}
 	prompt, effect := do(t, o, r)
 	for _, want := range []string{"Mind the project's own rules.", "Read the report", "all green", "custos formula step done r-1", "# The shop", "gone.md", "there is no such file",
-		"orphans: none", "https://forge.example/api/v1", "CUSTOS_VAR_branch=main", r.File("phase"), r.File("scratch.md"), "(cut: "} {
+		"orphans: none", "https://forge.example/api/v1", "CUSTOS_VAR_branch=main", "You work in /trees/a, ", r.File("phase"), r.File("scratch.md"), "(cut: "} {
 		if !strings.Contains(prompt, want) {
 			t.Errorf("the prompt does not say %q", want)
 		}
@@ -156,5 +157,100 @@ func TestAgain(t *testing.T) {
 	x, _ := preparerun.New(preparerun.Options{})
 	if _, err := x.Prepare(t.Context(), action(r)); !errors.Is(err, act.ErrUnneeded) {
 		t.Errorf("a third time: %v", err)
+	}
+}
+
+// replied is a run whose agent asked something, and to which a person replied in
+// this file of the spool.
+func replied(t *testing.T, file func(fleet.Run) string, text string) fleet.Run {
+	t.Helper()
+	r := prepared(t)
+	spool := t.TempDir()
+	r.Session.Reply = fleet.Path(filepath.Join(spool, fleet.ReplyFile(r.Formula)))
+	r.Session.Answers, r.Session.Answer, r.Session.Asks = 1, fleet.AnswerDue, "which branch?"
+	if err := os.WriteFile(file(r), []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func named(n int) func(fleet.Run) string {
+	return func(r fleet.Run) string { return r.ReplyFiles()[n] }
+}
+
+// A reply is taken once, said to be a person's, and bare of what a terminal would
+// act on; it stays in the spool, taken, until the agent has it.
+func TestReply(t *testing.T) {
+	for name, file := range map[string]func(fleet.Run) string{"the run's": named(0), "the formula's": named(1)} {
+		r := replied(t, file, "Take \x1b[31mmain\x00.\n"+strings.Repeat("x", 20<<10))
+		prompt, _ := do(t, preparerun.Options{}, r)
+		for _, want := range []string{"asked a person: which branch?", "the person's own words", "Take ", "main", "(cut: 8192 of "} {
+			if !strings.Contains(prompt, want) {
+				t.Errorf("%s: the prompt does not say %q: %.2000s", name, want, prompt)
+			}
+		}
+		if strings.ContainsAny(prompt, "\x1b\x00") || strings.Count(prompt, "x") > 9<<10 {
+			t.Errorf("%s: %d bytes, or an escape", name, len(prompt))
+		}
+		if _, err := os.Stat(file(r)); !errors.Is(err, os.ErrNotExist) {
+			t.Errorf("%s: it is in the spool still: %v", name, err)
+		}
+		if _, err := os.Stat(r.TakenReply(1)); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// Custos ended between taking the reply and the prompt: the next try tells it, and
+// leaves alone what was written since.
+func TestReplyAfterACrash(t *testing.T) {
+	r := replied(t, named(0), "take main")
+	if err := os.Rename(r.ReplyFiles()[0], r.TakenReply(1)); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(r.ReplyFiles()[0], []byte("no, take next"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	prompt, _ := do(t, preparerun.Options{}, r)
+	if strings.Count(prompt, "take main") != 1 || strings.Contains(prompt, "take next") {
+		t.Errorf("the prompt says %s", prompt)
+	}
+	if text, err := os.ReadFile(r.ReplyFiles()[0]); err != nil || string(text) != "no, take next" {
+		t.Errorf("%q, %v", text, err)
+	}
+	// The next session is told both, once the first one is filed.
+	if err := os.Rename(r.TakenReply(1), r.FiledReply(1)); err != nil {
+		t.Fatal(err)
+	}
+	r.Session.Answers, r.Session.Agent = 2, "a-2"
+	prompt, _ = do(t, preparerun.Options{}, r)
+	if !strings.Contains(prompt, "an earlier question:\n\ntake main") || !strings.Contains(prompt, "own words:\n\nno, take next") {
+		t.Errorf("the prompt says %s", prompt)
+	}
+}
+
+// What others may have written is nobody's word, and a reply that is gone is no
+// reason to go on without one.
+func TestReplyRefused(t *testing.T) {
+	for name, spoil := range map[string]func(string) error{
+		"others may write to it": func(file string) error { return os.Chmod(file, 0o666) },
+		"a link":                 func(file string) error { return errors.Join(os.Remove(file), os.Symlink("/etc/passwd", file)) },
+		"gone":                   os.Remove,
+	} {
+		r := replied(t, named(0), "take main")
+		if err := spoil(r.ReplyFiles()[0]); err != nil {
+			t.Fatal(err)
+		}
+		x, _ := preparerun.New(preparerun.Options{})
+		run, err := x.Prepare(t.Context(), action(r))
+		if err == nil {
+			err = run.Do(t.Context())
+		}
+		if err == nil || !strings.Contains(err.Error(), "cannot take the reply") {
+			t.Errorf("%s: %v", name, err)
+		}
+		if _, err := os.Stat(r.File(fleet.RunPromptFile)); !errors.Is(err, os.ErrNotExist) {
+			t.Errorf("%s: there is a prompt: %v", name, err)
+		}
 	}
 }

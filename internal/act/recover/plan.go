@@ -47,6 +47,9 @@ func (x *Action) plan(r fleet.Registration, seen *fleet.Agent, told []fleet.Hook
 	case r.Where == fleet.WhereHeadless || atWork(told):
 		resume.Prompt = words(r, true)
 	}
+	if r.Run != "" { // its contract is one recovery, and so one process
+		return plan{first: resume}
+	}
 	return plan{first: resume, second: &afresh}
 }
 

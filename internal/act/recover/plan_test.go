@@ -45,6 +45,7 @@ func TestPlan(t *testing.T) {
 		{"no session", with(func(r *fleet.Registration) { r.SessionID = "" }), nil, nil, "", "issue 7", false, false},
 		{"no resume in the kind", with(func(r *fleet.Registration) { r.Kind = "aider" }), nil, nil, "", "issue 7", false, false},
 		{"never told its prompt", with(func(r *fleet.Registration) { r.Prompt, r.PromptState = "do it", fleet.DeliveryUndelivered }), nil, nil, "", "do it", false, true},
+		{"of a run", with(func(r *fleet.Registration) { r.Run = "r1" }), nil, nil, "s1", "go on", false, false},
 		{"without a terminal", with(func(r *fleet.Registration) { r.Where = fleet.WhereHeadless }), nil, event(fleet.HookStop), "s1", "go on", true, false},
 	} {
 		p := x.plan(c.r, c.seen, c.told, "")

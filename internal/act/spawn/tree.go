@@ -29,14 +29,19 @@ func (x *Action) tree(r fleet.Registration) *git.WorktreePlan {
 	case t.Branch == "":
 		t.Branch = "agent/" + slug(r.Name)
 	}
-	switch {
-	case t.Path != "":
-	case x.o.Worktrees != "":
-		t.Path = filepath.Join(x.o.Worktrees, slug(r.Name))
-	default:
-		t.Path = filepath.Join(t.Repo+".worktrees", slug(r.Name))
+	if t.Path == "" {
+		t.Path = x.o.WorktreeOf(t.Repo, r.Name)
 	}
 	return t
+}
+
+// WorktreeOf is where the worktree of an agent is made whose registration names no
+// place (raw paths).
+func (o Options) WorktreeOf(repo, agent string) string {
+	if o.Worktrees != "" {
+		return filepath.Join(o.Worktrees, slug(agent))
+	}
+	return filepath.Join(filepath.Clean(repo)+".worktrees", slug(agent))
 }
 
 // slug is a name as a branch or a folder can be called.

@@ -18,11 +18,15 @@ type seed struct {
 	place     sysgit.Place // of the main worktree
 	owner     fleet.Owner
 	worktrees map[string]bool // tops of linked worktrees that were configured by a glob of their own
+	made      map[string]bool // tops of linked worktrees that Custos made
 	err       error           // why it cannot be looked at
 }
 
 func (f seed) ownerOf(top string) fleet.Owner {
-	if f.worktrees[top] {
+	switch {
+	case f.made[top]:
+		return fleet.OwnerCustos
+	case f.worktrees[top]:
 		return fleet.OwnerConfigured
 	}
 	return f.owner
@@ -51,6 +55,11 @@ func (p *Probe) discover(agents []string) ([]seed, error) {
 	}
 	for _, cwd := range agents {
 		d.foreign(cwd)
+	}
+	if p.o.Made != nil {
+		for _, path := range p.o.Made() {
+			d.ours(path)
+		}
 	}
 	return d.list(), err
 }
@@ -145,6 +154,13 @@ func (d *discovery) worktree(path string) {
 	}
 }
 
+// ours adds a worktree that Custos made, while it is there.
+func (d *discovery) ours(path string) {
+	if p, err := at(path); err == nil && p.Linked() {
+		d.add(p).made[p.Top] = true
+	}
+}
+
 func (d *discovery) foreign(cwd string) {
 	p, err := sysgit.Find(cwd)
 	if err == nil {
@@ -156,7 +172,7 @@ func (d *discovery) add(p sysgit.Place) *seed {
 	s := d.seeds[p.Common]
 	if s == nil {
 		main := sysgit.Place{Top: p.Main(), GitDir: p.Common, Common: p.Common, Bare: p.Main() == p.Common}
-		s = &seed{place: main, owner: fleet.OwnerForeign, worktrees: map[string]bool{}}
+		s = &seed{place: main, owner: fleet.OwnerForeign, worktrees: map[string]bool{}, made: map[string]bool{}}
 		d.seeds[p.Common] = s
 	}
 	return s

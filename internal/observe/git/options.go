@@ -39,6 +39,9 @@ type Options struct {
 	// Discover returns folders where agents stand (raw); their repositories are
 	// viewed as foreign.
 	Discover func() []string `toml:"-"`
+	// Made returns the worktrees (raw paths) that Custos made for runs of formulas:
+	// they are its own, whatever Repos and Worktrees say.
+	Made func() []string `toml:"-"`
 	// Standing returns where every process stands, and every tmux pane, dead
 	// ones too. Without it nobody is known to be inside or not.
 	Standing func(context.Context) ([]sysgit.CWD, error) `toml:"-"`

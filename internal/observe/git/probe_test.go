@@ -112,6 +112,14 @@ func TestOwners(t *testing.T) {
 	if len(seen.Repos) != 2 {
 		t.Errorf("repos %+v", seen.Repos)
 	}
+	// What Custos made for a run is its own, in a repository that nobody configured.
+	seen = look(t, git.Options{Standing: nobody, Made: func() []string { return []string{mine, "/nonexistent", r.Top} }})
+	if w := worktree(t, seen, mine); w.Owner != fleet.OwnerCustos {
+		t.Errorf("a worktree of a run is %s", w.Owner)
+	}
+	if w := worktree(t, seen, theirs); w.Owner != fleet.OwnerForeign || len(seen.Repos) != 1 || seen.Repos[0].Owner != fleet.OwnerForeign {
+		t.Errorf("another one of its repository is %s, and the repository %+v", w.Owner, seen.Repos)
+	}
 	// A folder of repositories.
 	seen = look(t, git.Options{Repos: []string{other.Dir}, Standing: nobody})
 	if len(seen.Repos) != 2 || seen.Repos[0].Owner != fleet.OwnerConfigured {

@@ -1,6 +1,6 @@
 // Package phases is the probe of phase files: how a scripted agent session
 // tells where it stands ("PHASE:escalate reason"). It reads configured places
-// and changes nothing. Whether an issue is closed only a forge can tell.
+// and changes nothing. Whether an issue is closed only a forge can tell: it is asked.
 package phases
 
 import (
@@ -38,12 +38,27 @@ type Options struct {
 	// Every is the time between two looks. Default "30s".
 	Every string `toml:"every"`
 
-	Home string           `toml:"-"` // for ~/ in globs
-	Now  func() time.Time `toml:"-"` // wall clock; default time.Now
+	Forge Forge            `toml:"-"` // tells of issues; nil: none is configured
+	Home  string           `toml:"-"` // for ~/ in globs
+	Now   func() time.Time `toml:"-"` // wall clock; default time.Now
 }
+
+// Forge tells of issues, and of pull requests of the same number.
+type Forge interface {
+	// Tracked says whether a forge is configured for a project.
+	Tracked(project string) bool
+	// Closed says whether an issue is closed, and since when by the forge's clock; 0
+	// while it is open. It ends soon after ctx does; whatever fails is unknown.
+	Closed(ctx context.Context, project string, issue int) (fleet.Leaf[bool], fleet.Leaf[fleet.Duration])
+}
+
+// patience is how long a look waits for the forge altogether. Mostly it answers
+// from memory.
+const patience = 5 * time.Second
 
 // Probe fills the part "phases".
 type Probe struct {
+	forge    Forge
 	now      func() time.Time
 	every    time.Duration
 	patterns []files.Pattern
@@ -52,7 +67,7 @@ type Probe struct {
 
 // New checks the options.
 func New(o Options) (*Probe, error) {
-	p := &Probe{now: o.Now, every: 30 * time.Second}
+	p := &Probe{forge: o.Forge, now: o.Now, every: 30 * time.Second}
 	if p.now == nil {
 		p.now = time.Now
 	}
@@ -107,15 +122,43 @@ func (p *Probe) Look(ctx context.Context) (observe.Put, error) {
 			phases = append(phases, phase)
 		}
 	}
+	p.ask(ctx, phases)
 	return func(s *fleet.Snapshot) { s.Phases.Value = append(s.Phases.Value, phases...) }, err
+}
+
+// ask asks the forge what became of the issues. It may be slow, or down: that is
+// unknown for them, and no fault of the files.
+func (p *Probe) ask(ctx context.Context, phases []fleet.Phase) {
+	if p.forge == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	for i := range phases {
+		ph := &phases[i]
+		n, named := ph.Issue.Get()
+		switch {
+		case !named:
+			ph.Closed, ph.ClosedFor = neither(ph.Issue.Why())
+		case !p.forge.Tracked(ph.Project):
+			ph.Closed, ph.ClosedFor = neither("no forge configured for project " + ph.Project)
+		default:
+			ph.Tracked = true
+			ph.Closed, ph.ClosedFor = p.forge.Closed(ctx, ph.Project, n)
+		}
+	}
+}
+
+func neither(why string) (fleet.Leaf[bool], fleet.Leaf[fleet.Duration]) {
+	return fleet.Unknown[bool](why), fleet.Unknown[fleet.Duration](why)
 }
 
 // read looks at one file; false when it is not there any more.
 func (p *Probe) read(path string) (fleet.Phase, bool) {
 	ph := fleet.Phase{
 		Path: fleet.Path(path), Owner: fleet.OwnerConfigured,
-		Closed: fleet.Unknown[bool]("no forge configured"),
 	}
+	ph.Closed, ph.ClosedFor = neither("no forge configured")
 	ph.Project, ph.Issue = p.named(filepath.Base(path))
 	f, info, err := files.OpenRegular(path, os.O_RDONLY)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, files.ErrNotRegular) {

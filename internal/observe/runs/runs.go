@@ -8,7 +8,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -98,6 +97,9 @@ func (p *Probe) Look(ctx context.Context) (observe.Put, error) {
 		if !r.IsOver() || now.Since(r.EndedAt) < recent {
 			f := p.facts(ctx, r, now)
 			f.Later, f.Lives = later(all, r), alive(r)
+			if !r.IsOver() {
+				f.Reply = reply(all, r, now)
+			}
 			facts = append(facts, f)
 		}
 	}
@@ -123,7 +125,7 @@ func (p *Probe) facts(ctx context.Context, r fleet.Run, now fleet.Instant) fleet
 		return f
 	}
 	f.Ready = isFile(r.File(fleet.RunPromptFile))
-	f.Phase, f.Locked, f.Reply = p.phase(r, now), p.locked(r), reply(r)
+	f.Phase, f.Locked = p.phase(r, now), p.locked(r)
 	for _, s := range r.Steps {
 		if s.Do == fleet.StepRun && !s.IsOver() {
 			f.Steps = append(f.Steps, p.attempts(ctx, r, s)...)
@@ -203,21 +205,6 @@ func (p *Probe) attempts(ctx context.Context, r fleet.Run, s fleet.RunStep) (out
 func isFile(path string) bool {
 	_, err := files.Lstat(path)
 	return err == nil
-}
-
-// reply says whether a person's reply lies there.
-func reply(r fleet.Run) fleet.Leaf[bool] {
-	if r.Session == nil || r.Session.Reply == "" {
-		return fleet.Known(false)
-	}
-	info, err := files.Lstat(fleet.RawPath(r.Session.Reply))
-	switch {
-	case err == nil:
-		return fleet.Known(info.Size > 0)
-	case errors.Is(err, os.ErrNotExist):
-		return fleet.Known(false)
-	}
-	return fleet.Unknown[bool](fleet.Line(err.Error(), 200))
 }
 
 // running lists the runs whose folders can tell something.

@@ -228,7 +228,7 @@ func TestRecords(t *testing.T) {
 	w.add(fleet.Run{ID: "failed", Formula: "f", State: fleet.RunFailed, At: ago(3 * time.Hour), EndedAt: ago(2 * time.Hour),
 		Session: &fleet.RunSession{Agent: "a", Worktree: "/w", Keep: "its agent died"}})
 	w.add(fleet.Run{ID: "other", Formula: "f", Project: "p", State: fleet.RunDone, At: ago(time.Hour), EndedAt: ago(time.Minute)})
-	w.add(fleet.Run{ID: "open", Formula: "f", At: ago(time.Hour), Session: &fleet.RunSession{Agent: "a", Reply: fleet.Path(reply)},
+	w.add(fleet.Run{ID: "open", Formula: "f", At: ago(time.Hour), Session: &fleet.RunSession{Agent: "a", Reply: fleet.Path(reply), End: "phase", AsksAt: ago(time.Minute)},
 		Steps: []fleet.RunStep{{ID: "x", Do: fleet.StepProse, State: fleet.StepPerson}, {ID: "y", Do: fleet.StepRun, State: fleet.StepReady, Attempt: 1}}})
 	self, err := proc.NewReader(proc.TableOptions{}).Stat(os.Getpid())
 	if err != nil {
@@ -236,6 +236,7 @@ func TestRecords(t *testing.T) {
 	}
 	w.regs = []fleet.Registration{{Name: "a", Run: "failed", Process: fleet.ProcessID{PID: self.ID.PID, Start: self.ID.Start, Boot: now.Boot}}}
 	write(t, reply, "do it")
+	change(t, reply, ago(2*time.Second))
 	got := w.look(w.probe())
 	if len(got) != 3 {
 		t.Fatalf("%+v", got)
@@ -252,6 +253,73 @@ func TestRecords(t *testing.T) {
 	}
 	if len(open.Steps) != 2 || open.Steps[0].Attempt != 1 || open.Steps[1].Attempt != 2 || open.Steps[1].State != fleet.ProcNone {
 		t.Errorf("%+v", open.Steps)
+	}
+}
+
+func change(t testing.TB, path string, at fleet.Instant) {
+	t.Helper()
+	if err := os.Chtimes(path, at.Wall, at.Wall); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A reply is there when only our user can have written it, after the question and
+// not just now; what is not taken is said, with the reason.
+func TestReplies(t *testing.T) {
+	w := newWorld(t)
+	ago := func(d time.Duration) fleet.Instant { return w.now().Add(-d) }
+	spool := filepath.Join(w.dir, "replies")
+	waits := func(id string, change ...func(*fleet.RunSession)) fleet.Run {
+		s := fleet.RunSession{Agent: id, Reply: fleet.Path(filepath.Join(spool, fleet.ReplyFile("f"))), End: "phase", AsksAt: ago(time.Minute)}
+		for _, c := range change {
+			c(&s)
+		}
+		return w.add(fleet.Run{ID: id, Formula: "f", At: ago(time.Hour), Session: &s, Steps: []fleet.RunStep{{ID: "x", Do: fleet.StepProse, State: fleet.StepPerson}}})
+	}
+	for name, c := range map[string]struct {
+		file  int // of ReplyFiles
+		does  func(string) error
+		other bool // another run of the formula waits, too
+		goes  bool // no session of it has ended
+		want  fleet.Leaf[bool]
+	}{
+		"under the run's name":             {want: fleet.Known(true)},
+		"under the formula's name":         {file: 1, want: fleet.Known(true)},
+		"for which of two runs":            {file: 1, other: true, want: fleet.Unknown[bool]("another run of f")},
+		"under the run's name, of two":     {other: true, want: fleet.Known(true)},
+		"older than the question":          {does: func(f string) error { return os.Chtimes(f, ago(time.Hour).Wall, ago(time.Hour).Wall) }, want: fleet.Unknown[bool]("older than the question")},
+		"written just now":                 {does: func(f string) error { return os.Chtimes(f, w.now().Wall, w.now().Wall) }, want: fleet.Known(false)},
+		"empty":                            {does: func(f string) error { return os.Truncate(f, 0) }, want: fleet.Known(false)},
+		"others may write to it":           {does: func(f string) error { return os.Chmod(f, 0o666) }, want: fleet.Unknown[bool]("others may write")},
+		"a folder":                         {does: func(f string) error { return errors.Join(os.Remove(f), os.Mkdir(f, 0o700)) }, want: fleet.Unknown[bool]("not a regular file")},
+		"not there":                        {does: os.Remove, want: fleet.Known(false)},
+		"its first session is at work yet": {goes: true, want: fleet.Known(false)},
+	} {
+		w.all = nil
+		r := waits("r-1", func(s *fleet.RunSession) {
+			if c.goes {
+				s.End = ""
+			}
+		})
+		if c.other {
+			waits("r-2")
+		}
+		if err := os.RemoveAll(spool); err != nil {
+			t.Fatal(err)
+		}
+		file := r.ReplyFiles()[c.file]
+		write(t, file, "take main")
+		change(t, file, ago(5*time.Second))
+		if c.does != nil {
+			if err := c.does(file); err != nil {
+				t.Fatal(err)
+			}
+		}
+		got := w.look(w.probe())[0].Reply
+		is, known := got.Get()
+		if want, sure := c.want.Get(); is != want || known != sure || !sure && !strings.Contains(got.Why(), c.want.Why()) {
+			t.Errorf("%s: %v %v %s", name, is, known, got.Why())
+		}
 	}
 }
 

@@ -5,11 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"sync"
 
 	"golang.org/x/sys/unix"
 
 	"custos/internal/fleet"
+	"custos/internal/ledger"
 )
 
 // told is what is told of a folder: files that appear, go, or were written and
@@ -89,11 +91,17 @@ func (w *watch) follow(all []fleet.Run) {
 	}
 }
 
-// folders are those of open runs, and of their steps that run.
+// folders are those of open runs, and of their steps that run, and the spool of
+// replies while one is awaited.
 func folders(all []fleet.Run) map[string]bool {
 	out := map[string]bool{}
 	for _, r := range running(all) {
 		out[r.File("")] = true
+		if ledger.AwaitsReply(r) {
+			for _, file := range r.ReplyFiles() {
+				out[filepath.Dir(file)] = true
+			}
+		}
 		out[r.StepsDir()] = true
 		for _, s := range r.Steps {
 			if s.Do == fleet.StepRun && s.State == fleet.StepRunning {

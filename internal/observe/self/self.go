@@ -26,6 +26,8 @@ type Options struct {
 	LastPatrolAge func() fleet.Leaf[fleet.Duration] `toml:"-"`
 	Amnesia       func() bool                       `toml:"-"`
 	ClockBehind   func() bool                       `toml:"-"`
+	// Schedules says which schedules cannot run, and why; nil: there are none.
+	Schedules func() string `toml:"-"`
 	// JournalDir and StoreFile are paths as the kernel knows them. They need not
 	// exist yet: then the nearest folder that does is asked.
 	JournalDir string `toml:"-"`
@@ -54,6 +56,9 @@ func New(o Options) (*Probe, error) {
 	if o.Amnesia == nil {
 		o.Amnesia = func() bool { return false }
 	}
+	if o.Schedules == nil {
+		o.Schedules = func() string { return "" }
+	}
 	if o.ClockBehind == nil {
 		o.ClockBehind = func() bool { return false }
 	}
@@ -76,7 +81,7 @@ func (p *Probe) Look(ctx context.Context) (observe.Put, error) {
 		JournalWritable: answer(writableDir(p.o.JournalDir, p.o.Reserve)),
 		StoreWritable:   answer(writableFile(p.o.StoreFile, p.o.Reserve)),
 		StoreBytes:      bytesOf(p.o.StoreFile),
-		Amnesia:         p.o.Amnesia(), ClockBehind: p.o.ClockBehind(),
+		Amnesia:         p.o.Amnesia(), ClockBehind: p.o.ClockBehind(), Schedules: p.o.Schedules(),
 	}
 	return func(snap *fleet.Snapshot) { snap.Self.Value = s }, nil
 }

@@ -4,8 +4,6 @@ package matrix
 
 import (
 	"context"
-	"errors"
-	"fmt"
 
 	"custos/internal/fleet"
 	"custos/internal/report"
@@ -40,9 +38,5 @@ func (n Notifier) Notify(ctx context.Context, m fleet.Message) error {
 		t.Type, t.Everybody = "m.text", true
 	}
 	_, err := n.To.Send(ctx, n.Room, m.ID, t)
-	var refused *matrix.Error
-	if errors.As(err, &refused) && refused.Permanent() {
-		return fmt.Errorf("%w: %w", err, report.ErrPermanent)
-	}
-	return err
+	return final(err)
 }

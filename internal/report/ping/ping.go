@@ -19,7 +19,7 @@ import (
 type Ping struct {
 	Called string
 	URL    func(context.Context) (string, error)
-	HTTP   *http.Client // nil: one with a time-out
+	HTTP   *http.Client // nil: one with a time-out, that follows no redirect
 }
 
 var _ report.Pulse = Ping{}
@@ -43,7 +43,7 @@ func (p Ping) get(ctx context.Context) error {
 	}
 	client := p.HTTP
 	if client == nil {
-		client = &http.Client{Timeout: 30 * time.Second}
+		client = &http.Client{Timeout: 30 * time.Second, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	}
 	resp, err := client.Do(req)
 	if err != nil {

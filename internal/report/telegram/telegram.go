@@ -3,8 +3,6 @@ package telegram
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"unicode/utf16"
 
 	"custos/internal/fleet"
@@ -34,11 +32,7 @@ func (n Notifier) Name() string { return n.Called }
 func (n Notifier) Notify(ctx context.Context, m fleet.Message) error {
 	silent := m.AllClear || !m.Priority.AtLeast(fleet.P2)
 	_, err := n.To.Send(ctx, telegram.Text{Chat: n.Chat, Body: fit(m.Subject + "\n" + m.Body), Silent: silent})
-	var refused *telegram.Error
-	if errors.As(err, &refused) && refused.Malformed() {
-		return fmt.Errorf("%w: %w", err, report.ErrPermanent)
-	}
-	return err
+	return final(err)
 }
 
 // fit cuts a text to what Telegram takes, which counts UTF-16.

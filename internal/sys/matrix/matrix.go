@@ -1,6 +1,6 @@
 // Package matrix is a client of the Matrix client-server API, as the public
 // specification (spec.matrix.org, v1.3 and later) has it: what is needed to say
-// something in a room. It has no end-to-end encryption: a room that asks for it
+// something in a room, and to hear what is said there. It has no end-to-end encryption: a room that asks for it
 // gets plain text, which its members see marked as such.
 package matrix
 
@@ -32,6 +32,8 @@ type Text struct {
 	HTML string // the same with tags; "" for none
 	// Everybody has every member of the room notified (m.mentions).
 	Everybody bool
+	Answers   string // ID of the event that it answers; "" for none
+	Thread    string // ID of the event that the thread began with; "" outside of one
 }
 
 // Error is a refusal of the homeserver.
@@ -69,50 +71,76 @@ func (c *Client) Send(ctx context.Context, room, txn string, t Text) (string, er
 	if t.Everybody {
 		content["m.mentions"] = map[string]bool{"room": true}
 	}
+	if rel := relation(t); rel != nil {
+		content["m.relates_to"] = rel
+	}
 	var out struct {
 		EventID string `json:"event_id"`
 	}
 	path := "/_matrix/client/v3/rooms/" + url.PathEscape(room) + "/send/m.room.message/" + url.PathEscape(txn)
-	if err := c.do(ctx, http.MethodPut, path, content, &out); err != nil {
+	if _, err := c.do(ctx, request{http.MethodPut, path, content, &out, most}); err != nil {
 		return "", fmt.Errorf("cannot send to room %s: %w", room, err)
 	}
 	return out.EventID, nil
 }
 
-// most is how much of an answer is read.
+// most is how much of an answer is read, in bytes.
 const most = 1 << 20
 
-func (c *Client) do(ctx context.Context, method, path string, in, out any) error {
-	body, err := json.Marshal(in)
+// request is one request, and where its answer goes.
+type request struct {
+	method, path string
+	in, out      any   // in is nil for none
+	most         int64 // bytes of the answer
+}
+
+// do asks, and returns the header of the answer.
+func (c *Client) do(ctx context.Context, q request) (http.Header, error) {
+	req, err := c.ask(ctx, q)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	req, err := http.NewRequestWithContext(ctx, method, strings.TrimSuffix(c.Server, "/")+path, bytes.NewReader(body))
+	resp, err := c.client().Do(req)
 	if err != nil {
-		return errors.New("its address is no URL")
+		return nil, plain(err)
+	}
+	defer resp.Body.Close()
+	answer, err := io.ReadAll(io.LimitReader(resp.Body, q.most+1))
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("its answer broke off: %w", plain(err))
+	case resp.StatusCode/100 != 2:
+		return nil, refusal(resp, answer)
+	case int64(len(answer)) > q.most:
+		return nil, ErrTooMuch
+	}
+	if err := json.Unmarshal(answer, q.out); err != nil {
+		return nil, errors.New("its answer is no JSON: is that a homeserver?")
+	}
+	return resp.Header, nil
+}
+
+// ask makes the request of HTTP.
+func (c *Client) ask(ctx context.Context, q request) (*http.Request, error) {
+	var body io.Reader
+	if q.in != nil {
+		b, err := json.Marshal(q.in)
+		if err != nil {
+			return nil, err
+		}
+		body = bytes.NewReader(b)
+	}
+	req, err := http.NewRequestWithContext(ctx, q.method, strings.TrimSuffix(c.Server, "/")+q.path, body)
+	if err != nil {
+		return nil, errors.New("its address is no URL")
 	}
 	token, err := c.Token(ctx)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	req.Header.Set("Authorization", "Bearer "+token) // never in the URL, which proxies log
 	req.Header.Set("Content-Type", "application/json")
-	resp, err := c.client().Do(req)
-	if err != nil {
-		return plain(err)
-	}
-	defer resp.Body.Close()
-	answer, err := io.ReadAll(io.LimitReader(resp.Body, most))
-	if err != nil {
-		return fmt.Errorf("its answer broke off: %w", plain(err))
-	}
-	if resp.StatusCode/100 != 2 {
-		return refusal(resp, answer)
-	}
-	if err := json.Unmarshal(answer, out); err != nil {
-		return errors.New("its answer is no JSON: is that a homeserver?")
-	}
-	return nil
+	return req, nil
 }
 
 // plain is an error of net/http without the URL in it.

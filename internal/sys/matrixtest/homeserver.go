@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
-	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -43,6 +42,8 @@ type Homeserver struct {
 	down     int               // status of every answer; 0: up
 	swallow  int               // answers still to be lost after the request was carried out
 	requests int
+	skew     time.Duration // of its clock
+	huge     int           // syncs still to be answered with megabytes
 }
 
 // New starts a homeserver that ends with the test.
@@ -85,6 +86,24 @@ func (h *Homeserver) Down(status int) { h.set(func() { h.down = status }) }
 // Swallow carries the next n requests out and breaks the connection off before the answer.
 func (h *Homeserver) Swallow(n int) { h.set(func() { h.swallow = n }) }
 
+// Skew sets the clock of the server, by its distance from ours.
+func (h *Homeserver) Skew(d time.Duration) { h.set(func() { h.skew = d }) }
+
+// Huge answers the next n syncs with more than anybody reads.
+func (h *Homeserver) Huge(n int) { h.set(func() { h.huge = n }) }
+
+// Say has somebody say something in a room, whether a member or not, and returns
+// the ID of the event.
+func (h *Homeserver) Say(room, user string, content map[string]any) (id string) {
+	h.set(func() {
+		id = h.said(user, fmt.Sprintf("said %d", len(h.events)), Event{Type: "m.room.message", Content: content, Room: room})
+	})
+	return id
+}
+
+// Text is the content of a plain message.
+func Text(body string) map[string]any { return map[string]any{"msgtype": "m.text", "body": body} }
+
 // Requests counts what was asked so far.
 func (h *Homeserver) Requests() (n int) { h.set(func() { n = h.requests }); return n }
 
@@ -114,9 +133,11 @@ func (h *Homeserver) handler() http.Handler {
 			answer(w, 200, map[string]any{"user_id": user, "device_id": "FAKE"})
 		}))
 		mux.HandleFunc("PUT "+base+"/rooms/{room}/send/{type}/{txn}", h.known(h.send))
+		mux.HandleFunc("GET "+base+"/rooms/{room}/event/{event}", h.known(h.event))
 		mux.HandleFunc("GET "+base+"/sync", h.known(h.sync))
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Date", h.now().UTC().Format(http.TimeFormat))
 		if !h.refuse(w) {
 			mux.ServeHTTP(w, r)
 		}
@@ -231,65 +252,20 @@ func (h *Homeserver) send(w http.ResponseWriter, r *http.Request, user, token st
 	answer(w, 200, map[string]any{"event_id": id})
 }
 
+// now is the clock of the server.
+func (h *Homeserver) now() (at time.Time) {
+	h.set(func() { at = time.Now().Add(h.skew) })
+	return at
+}
+
 // said keeps an event, once for each transaction. mu is held.
 func (h *Homeserver) said(user, txn string, e Event) string {
 	if id, again := h.txns[txn]; again {
 		return id
 	}
-	e.ID, e.Sender, e.At, e.seq = fmt.Sprintf("$e%d", len(h.events)), user, time.Now().UnixMilli(), len(h.events)
+	e.ID, e.Sender, e.At, e.seq = fmt.Sprintf("$e%d", len(h.events)), user, time.Now().Add(h.skew).UnixMilli(), len(h.events)
 	h.events, h.txns[txn] = append(h.events, e), e.ID
 	close(h.news)
 	h.news = make(chan struct{})
 	return e.ID
-}
-
-// sync answers with what was said since a token, and waits for it when there is
-// nothing yet.
-func (h *Homeserver) sync(w http.ResponseWriter, r *http.Request, user, _ string) {
-	since, _ := strconv.Atoi(strings.TrimPrefix(r.URL.Query().Get("since"), "s"))
-	wait, _ := strconv.Atoi(r.URL.Query().Get("timeout"))
-	timer := time.NewTimer(time.Duration(wait) * time.Millisecond)
-	defer timer.Stop()
-	for {
-		h.mu.Lock()
-		rooms, next, news := h.joined(user, since), len(h.events), h.news
-		h.mu.Unlock()
-		if len(rooms) > 0 && next > since || wait == 0 || r.URL.Query().Get("since") == "" {
-			answer(w, 200, map[string]any{"next_batch": "s" + strconv.Itoa(next), "rooms": map[string]any{"join": rooms, "invite": map[string]any{}, "leave": map[string]any{}},
-				"presence": map[string]any{"events": []any{}}, "to_device": map[string]any{"events": []any{}},
-				"device_lists": map[string]any{"changed": []any{}, "left": []any{}}, "device_one_time_keys_count": map[string]any{}})
-			return
-		}
-		select {
-		case <-news:
-		case <-timer.C:
-			wait = 0
-		case <-r.Context().Done():
-			return
-		}
-	}
-}
-
-// joined lists the rooms of a user with what was said since. mu is held.
-func (h *Homeserver) joined(user string, since int) map[string]any {
-	out := map[string]any{}
-	for room, members := range h.rooms {
-		if !members[user] {
-			continue
-		}
-		var said []Event
-		for _, e := range h.events {
-			if e.Room == room && e.seq >= since {
-				e.Room = "" // a timeline does not repeat it
-				said = append(said, e)
-			}
-		}
-		if len(said) == 0 && since > 0 {
-			continue
-		}
-		out[room] = map[string]any{"timeline": map[string]any{"events": said, "limited": false, "prev_batch": "s" + strconv.Itoa(since)},
-			"state": map[string]any{"events": []any{}}, "ephemeral": map[string]any{"events": []any{}}, "account_data": map[string]any{"events": []any{}},
-			"summary": map[string]any{}, "unread_notifications": map[string]any{"highlight_count": 0, "notification_count": len(said)}}
-	}
-	return out
 }

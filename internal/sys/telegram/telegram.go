@@ -1,5 +1,5 @@
 // Package telegram is a client of the Telegram Bot API, as core.telegram.org/bots/api
-// describes it: what is needed to say something in a chat.
+// describes it: what is needed to say something in a chat, and to hear what is said there.
 package telegram
 
 import (
@@ -33,6 +33,8 @@ type Text struct {
 	Chat   string // ID, or @name of a channel
 	Body   string
 	Silent bool // without a sound
+	// Answers is the ID of the message that it answers; 0 for none.
+	Answers int64
 }
 
 // Error is a refusal of the Bot API.
@@ -65,27 +67,34 @@ func (e *Error) RetryAfter() time.Duration { return e.After }
 func (c *Client) Send(ctx context.Context, t Text) (int64, error) {
 	in := map[string]any{"chat_id": t.Chat, "text": t.Body, "disable_notification": t.Silent,
 		"link_preview_options": map[string]bool{"is_disabled": true}}
+	if t.Answers != 0 {
+		in["reply_parameters"] = map[string]any{"message_id": t.Answers, "allow_sending_without_reply": true}
+	}
 	var out struct {
 		ID int64 `json:"message_id"`
 	}
-	if err := c.call(ctx, "sendMessage", in, &out); err != nil {
+	if _, err := c.call(ctx, "sendMessage", in, &out); err != nil {
 		return 0, fmt.Errorf("cannot send to chat %s: %w", t.Chat, err)
 	}
 	return out.ID, nil
 }
 
-// most is how much of an answer is read.
-const most = 1 << 20
+// most is how much of an answer is read, in bytes: fifty updates of 4096
+// characters that answer others of 4096 have less.
+const most = 8 << 20
 
-// call calls a method. The token is part of the URL, so no error may hold one.
-func (c *Client) call(ctx context.Context, method string, in, out any) error {
+// ErrTooMuch says that an answer is larger than is read.
+var ErrTooMuch = errors.New("its answer is larger than is read")
+
+// call calls a method, and returns the header of its answer. The token is part of the URL, so no error may hold one.
+func (c *Client) call(ctx context.Context, method string, in, out any) (http.Header, error) {
 	body, err := json.Marshal(in)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	token, err := c.Token(ctx)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	server := c.Server
 	if server == "" {
@@ -93,19 +102,22 @@ func (c *Client) call(ctx context.Context, method string, in, out any) error {
 	}
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, strings.TrimSuffix(server, "/")+"/bot"+url.PathEscape(token)+"/"+method, bytes.NewReader(body))
 	if err != nil {
-		return errors.New("its address is no URL")
+		return nil, errors.New("its address is no URL")
 	}
 	req.Header.Set("Content-Type", "application/json")
 	resp, err := c.client().Do(req)
 	if err != nil {
-		return plain(err)
+		return nil, plain(err)
 	}
 	defer resp.Body.Close()
-	answer, err := io.ReadAll(io.LimitReader(resp.Body, most))
+	answer, err := io.ReadAll(io.LimitReader(resp.Body, most+1))
 	if err != nil {
-		return fmt.Errorf("its answer broke off: %w", plain(err))
+		return nil, fmt.Errorf("its answer broke off: %w", plain(err))
 	}
-	return read(resp.StatusCode, answer, out)
+	if len(answer) > most {
+		return nil, ErrTooMuch
+	}
+	return resp.Header, read(resp.StatusCode, answer, out)
 }
 
 func read(status int, answer []byte, out any) error {

@@ -19,6 +19,7 @@ import (
 type Sent struct {
 	Chat, Text string
 	Silent     bool
+	Answers    int64 // ID of the message that it answers
 }
 
 // Server is a running fake.
@@ -35,6 +36,9 @@ type Server struct {
 	after   time.Duration // of the refusal
 	down    int
 	swallow int // answers still to be lost after the request was carried out
+	skew    time.Duration
+
+	confirmed int // the last update that is not given again
 }
 
 // New starts a server that ends with the test. chats are the IDs the bot may write to.
@@ -64,12 +68,23 @@ func (s *Server) Sent() (out []Sent) {
 	return out
 }
 
+// Skew sets the clock of the server, by its distance from ours.
+func (s *Server) Skew(d time.Duration) { s.set(func() { s.skew = d }) }
+
 // Say has a person write to the bot.
-func (s *Server) Say(chat, from int64, text string) {
+func (s *Server) Say(chat, from int64, text string) { s.Update("message", chat, from, text, "") }
+
+// Update is an update of that kind: message, edited_message. about is the text of
+// the message of the bot that it answers; "" for none.
+func (s *Server) Update(kind string, chat, from int64, text, about string) {
 	s.set(func() {
 		n := len(s.updates) + 1
-		s.updates = append(s.updates, map[string]any{"update_id": n, "message": map[string]any{"message_id": 1000 + n, "date": time.Now().Unix(),
-			"text": text, "chat": map[string]any{"id": chat, "type": "group"}, "from": map[string]any{"id": from, "is_bot": false, "first_name": "P"}}})
+		m := map[string]any{"message_id": 1000 + n, "date": time.Now().Add(s.skew).Unix(),
+			"text": text, "chat": map[string]any{"id": chat, "type": "group"}, "from": map[string]any{"id": from, "is_bot": false, "first_name": "P"}}
+		if about != "" {
+			m["reply_to_message"] = map[string]any{"message_id": 1, "date": 1, "text": about, "from": map[string]any{"id": 1, "is_bot": true}}
+		}
+		s.updates = append(s.updates, map[string]any{"update_id": n, kind: m})
 		close(s.news)
 		s.news = make(chan struct{})
 	})
@@ -78,6 +93,7 @@ func (s *Server) Say(chat, from int64, text string) {
 func (s *Server) set(f func()) { s.mu.Lock(); defer s.mu.Unlock(); f() }
 
 func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
+	s.set(func() { w.Header().Set("Date", time.Now().Add(s.skew).UTC().Format(http.TimeFormat)) })
 	if s.refuse(w) {
 		return
 	}
@@ -135,6 +151,9 @@ func (s *Server) send(w http.ResponseWriter, r *http.Request) {
 		Chat   json.RawMessage `json:"chat_id"`
 		Text   string          `json:"text"`
 		Silent bool            `json:"disable_notification"`
+		Reply  struct {
+			Message int64 `json:"message_id"`
+		} `json:"reply_parameters"`
 	}
 	if json.NewDecoder(r.Body).Decode(&in) != nil {
 		fail(w, 400, "Bad Request: can't parse JSON object", nil)
@@ -152,7 +171,7 @@ func (s *Server) send(w http.ResponseWriter, r *http.Request) {
 	case len(utf16.Encode([]rune(in.Text))) > 4096:
 		fail(w, 400, "Bad Request: message is too long", nil)
 	default:
-		s.took(w, Sent{Chat: chat, Text: in.Text, Silent: in.Silent})
+		s.took(w, Sent{Chat: chat, Text: in.Text, Silent: in.Silent, Answers: in.Reply.Message})
 	}
 }
 
@@ -174,17 +193,23 @@ func (s *Server) took(w http.ResponseWriter, m Sent) {
 // none: what lies before offset is confirmed, and never given again.
 func (s *Server) poll(w http.ResponseWriter, r *http.Request) {
 	var in struct {
-		Offset  int `json:"offset"`
-		Timeout int `json:"timeout"`
+		Offset  int      `json:"offset"`
+		Limit   int      `json:"limit"`
+		Timeout int      `json:"timeout"`
+		Kinds   []string `json:"allowed_updates"`
 	}
 	_ = json.NewDecoder(r.Body).Decode(&in)
 	timer := time.NewTimer(time.Duration(in.Timeout) * time.Second)
 	defer timer.Stop()
 	for over := in.Timeout == 0; ; {
 		s.mu.Lock()
+		if in.Offset < 0 {
+			in.Offset = max(len(s.updates)+1+in.Offset, 0)
+		}
+		s.confirmed = max(s.confirmed, in.Offset-1)
 		out, news := []map[string]any{}, s.news
 		for _, u := range s.updates {
-			if u["update_id"].(int) >= in.Offset {
+			if n := u["update_id"].(int); n > s.confirmed && asked(u, in.Kinds) && (in.Limit == 0 || len(out) < in.Limit) {
 				out = append(out, u)
 			}
 		}
@@ -201,4 +226,14 @@ func (s *Server) poll(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 	}
+}
+
+// asked says whether an update is of a kind that is asked for.
+func asked(u map[string]any, kinds []string) bool {
+	for _, k := range kinds {
+		if _, is := u[k]; is {
+			return true
+		}
+	}
+	return kinds == nil
 }

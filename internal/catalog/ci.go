@@ -1,0 +1,201 @@
+package catalog
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"custos/internal/act"
+	"custos/internal/act/cancelpipeline"
+	"custos/internal/act/retrigger"
+	"custos/internal/config"
+	"custos/internal/fleet"
+	"custos/internal/observe"
+	ciprobe "custos/internal/observe/ci"
+	"custos/internal/sys/ci"
+	"custos/internal/sys/httpcache"
+)
+
+// ciSection is the section [ci.NAME]: one project of one CI system.
+type ciSection struct {
+	Kind    string `toml:"kind"`    // woodpecker, forgejo-actions, gitea-actions or github-actions
+	URL     string `toml:"url"`     // of the server; of GitHub its own by default
+	Repo    string `toml:"repo"`    // OWNER/NAME
+	Project string `toml:"project"` // the name of its [forge.NAME]; by default NAME of repo
+
+	TokenFile    string   `toml:"token_file"`
+	TokenCommand []string `toml:"token_command"`
+	TokenEnv     string   `toml:"token_env"`
+
+	Primary      string            `toml:"primary"`       // branch; by default what the server says
+	Infra        []ciprobe.Rule    `toml:"infra"`         // which failures are the machinery's
+	Workers      map[string]string `toml:"workers"`       // those that must be there, and the containers they run in
+	WorkerSilent string            `toml:"worker_silent"` // longer than this, and a worker is not healthy
+	WorkerForget string            `toml:"worker_forget"` // longer than this, and one that is not named above is forgotten
+	Attempts     int               `toml:"attempts"`      // of one pipeline, by retrigger, the first one counted
+	WatchOnly    bool              `toml:"watch_only"`    // nothing there is run again or cancelled
+	Every        string            `toml:"every"`         // between two looks; the shortest of all sections counts
+}
+
+// ciAt is one section, read and checked.
+type ciAt struct {
+	section ciSection
+	options ci.Options
+	host    *httpcache.Host
+	system  ciprobe.System
+	every   time.Duration
+}
+
+// cis reads every [ci.NAME], by name.
+func (w *World) cis() (map[string]ciAt, error) {
+	sections := map[string]ciSection{}
+	if err := w.Config.Section("ci", &sections); err != nil {
+		return nil, err
+	}
+	out := map[string]ciAt{}
+	var bad []error
+	for _, name := range sortedNames(sections) {
+		at, key, err := w.ciOf(name, sections[name])
+		if err != nil {
+			bad = append(bad, w.wrong("ci."+name, key, err))
+		}
+		out[name] = at
+	}
+	return out, errors.Join(bad...)
+}
+
+// ciOf checks one section; with an error it says which key is wrong.
+func (w *World) ciOf(name string, s ciSection) (at ciAt, key string, err error) {
+	if s.URL == "" && s.Kind == "github-actions" {
+		s.URL = "https://github.com"
+	}
+	if !slices.Contains(ci.Kinds(), s.Kind) {
+		return at, "kind", fmt.Errorf("%q is none of %s", s.Kind, strings.Join(ci.Kinds(), ", "))
+	}
+	api, err := ci.APIURL(s.Kind, s.URL)
+	if err != nil {
+		return at, "url", errors.New(`want the address of the server, like "https://ci.example.org", without a password in it`)
+	}
+	token, key, err := w.token(s.TokenFile, s.TokenCommand, s.TokenEnv)
+	if err != nil {
+		return at, key, err
+	}
+	if at.host, err = w.host(api); err != nil {
+		return at, "url", err
+	}
+	at.section = s
+	at.options = ci.Options{Kind: s.Kind, URL: s.URL, Project: s.Repo, Clock: at.host.Clock,
+		HTTP: httpcache.NewTransport(at.host, ci.Scheme(s.Kind), token).Client()}
+	if err := at.options.Check(); err != nil {
+		return at, "repo", errors.New(`want OWNER/NAME, like "acme/shop"`)
+	}
+	key, err = at.watch(name)
+	return at, key, err
+}
+
+// watch fills in the system as the probe wants it.
+func (at *ciAt) watch(name string) (key string, err error) {
+	s := at.section
+	_, repo, _ := strings.Cut(s.Repo, "/")
+	at.system = ciprobe.System{Name: name, Project: cmp.Or(s.Project, repo), Primary: s.Primary, Owner: fleet.OwnerConfigured,
+		Infra: s.Infra, Workers: s.Workers, TellsWorkers: s.Kind == "woodpecker"}
+	if s.WatchOnly {
+		at.system.Owner = fleet.OwnerForeign
+	}
+	for _, n := range []struct{ key, text string }{{"", name}, {"project", at.system.Project}} {
+		if fleet.Line(n.text, 60) != n.text || n.text == "" || strings.ContainsAny(n.text, "#!/ ") {
+			return n.key, fmt.Errorf("%q is no name: want letters, digits, dots, - and _", fleet.Line(n.text, 60))
+		}
+	}
+	if _, err := ciprobe.Rules(s.Infra); err != nil {
+		return "infra", err
+	}
+	if s.Attempts < 0 || s.Attempts > 20 {
+		return "attempts", fmt.Errorf("%d: want 1 to 20, or nothing for 3", s.Attempts)
+	}
+	for _, d := range []struct {
+		key, text string
+		least     time.Duration
+		into      *time.Duration
+	}{{"worker_silent", s.WorkerSilent, time.Minute, &at.system.Silent}, {"worker_forget", s.WorkerForget, time.Minute, &at.system.Forget},
+		{"every", s.Every, 10 * time.Second, &at.every}} {
+		if d.text == "" {
+			continue
+		}
+		if *d.into, err = config.Duration(d.text); err != nil {
+			return d.key, err
+		}
+		if *d.into < d.least {
+			return d.key, fmt.Errorf("%s is too short: the least is %s", d.text, d.least)
+		}
+	}
+	at.system.Reader, err = ci.NewReader(at.options)
+	return "repo", err
+}
+
+func newCI(w *World) (observe.Probe, error) {
+	all, err := w.cis()
+	if err != nil {
+		return nil, err
+	}
+	var o ciprobe.Options
+	for _, name := range sortedNames(all) {
+		at := all[name]
+		o.Systems = append(o.Systems, at.system)
+		if at.every > 0 && (o.Every == 0 || at.every < o.Every) {
+			o.Every = at.every
+		}
+	}
+	return ciprobe.New(o)
+}
+
+// ciMakers lists the actions on pipelines.
+func ciMakers() []actionMaker {
+	return []actionMaker{
+		{retrigger.Do, "ci", newRetrigger},
+		{cancelpipeline.Do, "ci", newCancelPipeline},
+	}
+}
+
+func newRetrigger(w *World) (act.Action, error) {
+	o := retrigger.Options{Systems: map[string]retrigger.System{}}
+	err := w.eachCI(func(name string, at ciAt, r *ci.Reader, hand *ci.Writer) {
+		o.Systems[name] = retrigger.System{Looker: r, Hand: hand, Attempts: at.section.Attempts}
+	})
+	return retrigger.New(o), err
+}
+
+func newCancelPipeline(w *World) (act.Action, error) {
+	o := cancelpipeline.Options{Systems: map[string]cancelpipeline.System{}}
+	err := w.eachCI(func(name string, at ciAt, r *ci.Reader, hand *ci.Writer) {
+		o.Systems[name] = cancelpipeline.System{Looker: r, Hand: hand, Clock: at.host.Clock}
+	})
+	return cancelpipeline.New(o), err
+}
+
+// eachCI hands over the systems that may be written to, with a reader that is not
+// the probe's: an action does not wait for a look.
+func (w *World) eachCI(f func(name string, at ciAt, r *ci.Reader, hand *ci.Writer)) error {
+	all, err := w.cis()
+	if err != nil {
+		return err
+	}
+	for name, at := range all {
+		if at.section.WatchOnly {
+			continue
+		}
+		r, err := ci.NewReader(at.options)
+		if err != nil {
+			return w.wrong("ci."+name, "repo", err)
+		}
+		hand, err := ci.NewWriter(at.options)
+		if err != nil {
+			return w.wrong("ci."+name, "repo", err)
+		}
+		f(name, at, r, hand)
+	}
+	return nil
+}

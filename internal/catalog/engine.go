@@ -1,0 +1,79 @@
+package catalog
+
+import (
+	"custos/internal/act"
+	"custos/internal/act/dockerprune"
+	"custos/internal/act/restartcontainer"
+	"custos/internal/observe"
+	"custos/internal/observe/containers"
+	"custos/internal/sys/engine"
+)
+
+// containers is the section [containers], which the probe and two actions read.
+func (w *World) containers() (containers.Options, error) {
+	o := containers.Options{Home: w.Config.Home}
+	if err := w.Config.Section("containers", &o); err != nil {
+		return o, err
+	}
+	key, err := o.Check()
+	if err != nil {
+		err = w.wrong("containers", key, err)
+	}
+	return o, err
+}
+
+func newContainers(w *World) (observe.Probe, error) {
+	o, err := w.containers()
+	if err != nil {
+		return nil, err
+	}
+	return containers.New(o)
+}
+
+// engineMakers lists the actions on containers and their engine.
+func engineMakers() []actionMaker {
+	return []actionMaker{
+		{restartcontainer.Do, "containers", newRestartContainer},
+		{dockerprune.Do, "containers", newDockerPrune},
+	}
+}
+
+// engine is the engine that may be written to; nil, and why, when there is to be none.
+func (w *World) engine() (e *engine.Writer, o containers.Options, without string, err error) {
+	if o, err = w.containers(); err != nil {
+		return nil, o, "", err
+	}
+	address, err := o.Address()
+	if err != nil {
+		return nil, o, "", err
+	}
+	if address == "" {
+		return nil, o, `custos.toml says that there is no container engine: [containers] socket = "none"`, nil
+	}
+	e, err = engine.NewWriter(address)
+	return e, o, "", err
+}
+
+func newRestartContainer(w *World) (act.Action, error) {
+	e, _, without, err := w.engine()
+	if err != nil {
+		return nil, err
+	}
+	o := restartcontainer.Options{Without: without}
+	if e != nil {
+		o.Engine = e
+	}
+	return restartcontainer.New(o)
+}
+
+func newDockerPrune(w *World) (act.Action, error) {
+	e, section, without, err := w.engine()
+	if err != nil {
+		return nil, err
+	}
+	o := dockerprune.Options{Without: without, Allowed: section.Prune}
+	if e != nil {
+		o.Engine = e
+	}
+	return dockerprune.New(o)
+}

@@ -1,0 +1,41 @@
+package catalog
+
+import (
+	"custos/internal/act"
+	"custos/internal/act/forgewrite"
+	"custos/internal/sys/forge"
+)
+
+// forgeMakers lists the actions on issues and pull requests.
+func forgeMakers() (out []actionMaker) {
+	for _, do := range []string{forgewrite.Comment, forgewrite.Label, forgewrite.Assign} {
+		out = append(out, actionMaker{do, "forge", func(w *World) (act.Action, error) {
+			o, err := w.writable()
+			return forgewrite.New(do, o), err
+		}})
+	}
+	return out
+}
+
+// writable lists the projects that may be written to: those that are not only
+// watched.
+func (w *World) writable() (forgewrite.Options, error) {
+	o := forgewrite.Options{Projects: map[string]forgewrite.Project{}}
+	all, err := w.forges()
+	if err != nil {
+		return o, err
+	}
+	for name, at := range all {
+		if at.section.WatchOnly {
+			continue
+		}
+		hand, err := forge.NewWriter(at.options)
+		if err != nil {
+			return o, w.wrong("forge."+name, "repo", err)
+		}
+		s := at.section
+		o.Projects[name] = forgewrite.Project{Hand: hand, Labels: map[string][]string{
+			"ready": orElse(s.Ready, "backlog"), "in-progress": orElse(s.InProgress, "in-progress"), "blocked": orElse(s.Blocked, "blocked")}}
+	}
+	return o, nil
+}

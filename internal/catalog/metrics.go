@@ -1,0 +1,63 @@
+package catalog
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"strconv"
+
+	"custos/internal/sys/program"
+)
+
+// metricsSection is the section [metrics].
+type metricsSection struct {
+	Listen       string   `toml:"listen"`     // "127.0.0.1:9911"
+	TokenFile    string   `toml:"token_file"` // needed where other machines reach it
+	TokenCommand []string `toml:"token_command"`
+	TokenEnv     string   `toml:"token_env"`
+}
+
+// Metrics says where metrics are served besides the socket: an address, "" for
+// nowhere, and how its token is read, nil for none. local says whether an address
+// is reached by this machine alone.
+func Metrics(w *World, local func(address string) bool) (listen string, token func(context.Context) (string, error), err error) {
+	var s metricsSection
+	if err := w.Config.Section("metrics", &s); err != nil {
+		return "", nil, err
+	}
+	if token, err = s.check(w, local); err != nil {
+		return "", nil, fmt.Errorf("cannot read %s:%d: [metrics] %w", w.Config.File, w.Config.Line("metrics"), err)
+	}
+	return s.Listen, token, nil
+}
+
+func (s metricsSection) check(w *World, local func(string) bool) (func(context.Context) (string, error), error) {
+	hasToken := s.TokenFile != "" || len(s.TokenCommand) > 0 || s.TokenEnv != ""
+	if s.Listen == "" {
+		if hasToken {
+			return nil, errors.New(`listen: want an address, like "127.0.0.1:9911"`)
+		}
+		return nil, nil
+	}
+	_, port, err := net.SplitHostPort(s.Listen)
+	if n, bad := strconv.ParseUint(port, 10, 16); err != nil || bad != nil || n == 0 {
+		return nil, fmt.Errorf(`listen: %q is no address like "127.0.0.1:9911"`, s.Listen)
+	}
+	if !hasToken && !local(s.Listen) {
+		return nil, fmt.Errorf(`listen: %q is reached by other machines: name a token (token_file, token_command or token_env), or listen on 127.0.0.1`, s.Listen)
+	}
+	if !hasToken {
+		return nil, nil
+	}
+	secret := program.Secret{File: s.TokenFile, Command: s.TokenCommand, Env: s.TokenEnv, Getenv: w.Getenv}
+	if s.TokenFile != "" {
+		if secret.File, err = w.Config.Expand(s.TokenFile); err != nil {
+			return nil, fmt.Errorf("token_file: %w", err)
+		}
+	}
+	if err := secret.Check(); err != nil {
+		return nil, fmt.Errorf("token_file, token_command, token_env: %w", err)
+	}
+	return secret.Read, nil
+}

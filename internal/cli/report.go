@@ -1,0 +1,268 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"custos/internal/api"
+)
+
+func (a *app) reportCommand() *cobra.Command {
+	since := "12h"
+	c := &cobra.Command{
+		Use: "report", Short: "The morning page: what agents made, what waits for you, what Custos did",
+		Long: `report tells of each agent what it committed, whether that is pushed, its open
+pull requests and their checks, and what it cost, as far as each can be told; what
+waits for a person, with the command to type; and what Custos did and refused,
+with the reason.
+
+Commits are those made in the agent's own worktree, by git's reflog of it. Pull
+requests are seen where a forge is configured. Cost is what the newest run of the
+agent told of itself.`,
+		Example: "  custos report\n  custos report --since 2026-11-20\n  custos report --since 7d --json",
+		Args:    cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			_, err := ask(cmd.Context(), a, patience, func(ctx context.Context, c *api.Client) (api.Report, error) {
+				return c.Report(ctx, since)
+			}, writeReport)
+			return err
+		},
+	}
+	c.Flags().StringVar(&since, "since", since, "how far back: `12h`, 7d, or a day like 2006-01-02")
+	return c
+}
+
+func writeReport(p *page, r api.Report) {
+	reportHead(p, r)
+	reportWaits(p, r)
+	reportAgents(p, r)
+	reportDid(p, r)
+	reportRefused(p, r)
+	reportAlerts(p, r)
+	reportEnd(p, r)
+	p.next(r.Next)
+}
+
+func reportHead(p *page, r api.Report) {
+	p.line("%s · %s, since %s", p.paint(bold, "custos on "+flat(r.From.Host)), r.At.UTC().Format("Mon 2 Jan 2006 15:04 UTC"), clock(r.Since, r.At))
+	patrols := plural(r.Patrols, "patrol") + " since then"
+	if r.Patrols == 0 {
+		patrols = "no patrol since then"
+	}
+	if !r.Watched {
+		patrols += "; nobody watches now"
+	}
+	p.line("%s", patrols)
+	if r.Cut {
+		p.line("%s", p.paint(yellow, "the event log does not reach back so far: what Custos did may be more"))
+	}
+}
+
+func reportWaits(p *page, r api.Report) {
+	p.head("WAITS FOR YOU", "")
+	p.needs(r.Waits)
+	switch {
+	case len(r.Waits) > 0:
+	case blind(r.NotSeen):
+		p.line("  %s", p.paint(yellow, "nothing that could be seen; but see NOT SEEN below"))
+	default:
+		p.line("  %s", p.paint(green, "nothing"))
+	}
+}
+
+func reportAgents(p *page, r api.Report) {
+	note := ""
+	if len(r.Agents) > 0 {
+		note = strconv.Itoa(len(r.Agents))
+	}
+	p.head("AGENTS", note)
+	if len(r.Agents) == 0 {
+		p.line("  %s", nothingSeen(r.NotSeen, "agents", "none"))
+	}
+	rows := make([][]string, 0, len(r.Agents))
+	for _, g := range first(r.Agents, mostAgents) {
+		rows = append(rows, []string{flat(g.Name), flat(g.State), reportSince(g), commits(g), pushed(g), pulls(g), checks(g), cost(g), lastWord(g)})
+	}
+	p.table([]column{
+		{head: "NAME", shorten: middle}, {head: "STATE", paint: p.state}, {head: "FOR", right: true}, {head: "COMMITS", right: true},
+		{head: "PUSHED"}, {head: "PR", shorten: cut}, {head: "CHECKS", shorten: cut}, {head: "COST", right: true}, {head: "LAST", shorten: cut, keep: 20, spare: true},
+	}, rows)
+	if n := len(r.Agents); n > mostAgents {
+		p.line("  %s", p.dim(fmt.Sprintf("and %d more, which need somebody less: %s", n-mostAgents, p.command("custos report --json"))))
+	}
+	for _, g := range r.Agents {
+		if g.Failed != "" {
+			p.text(2, flat(g.Name)+" was given up: "+flat(g.Failed))
+		}
+	}
+}
+
+func reportSince(g api.ReportAgent) string {
+	if g.Since == "" {
+		return ""
+	}
+	return span(g.Since)
+}
+
+func commits(g api.ReportAgent) string {
+	switch {
+	case g.Commits == nil && g.Worktree == "":
+		return "–"
+	case g.Commits == nil:
+		return "?"
+	case g.Blind != "":
+		return strconv.Itoa(*g.Commits) + "+"
+	}
+	return strconv.Itoa(*g.Commits)
+}
+
+// pushed says whether somebody else can see what the agent made.
+func pushed(g api.ReportAgent) string {
+	switch {
+	case g.Worktree == "" || g.Unpushed == nil:
+		return ""
+	case *g.Unpushed > 0:
+		return strconv.Itoa(*g.Unpushed) + " not"
+	case g.Dirty != nil && *g.Dirty > 0:
+		return "dirty"
+	case g.Merged != nil && *g.Merged:
+		return "merged"
+	}
+	return "yes"
+}
+
+func pulls(g api.ReportAgent) string {
+	var out []string
+	for _, pr := range g.Pulls {
+		out = append(out, flat(pr.Name))
+	}
+	return strings.Join(out, ", ")
+}
+
+// checks says how the checks of each pull request stand, and what else keeps it.
+func checks(g api.ReportAgent) string {
+	var out []string
+	for _, pr := range g.Pulls {
+		state := flat(pr.Checks)
+		if state == "" {
+			state = "?"
+		}
+		if len(pr.Failed) > 0 {
+			state += " (" + flat(strings.Join(pr.Failed, ", ")) + ")"
+		}
+		if pr.Conflict != nil && *pr.Conflict {
+			state += ", conflict"
+		}
+		if pr.Review == "approved" || pr.Review == "changes requested" {
+			state += ", " + pr.Review
+		}
+		out = append(out, state)
+	}
+	return strings.Join(out, "; ")
+}
+
+func cost(g api.ReportAgent) string {
+	switch {
+	case g.Dollars != nil:
+		return fmt.Sprintf("$%.2f", *g.Dollars)
+	case g.Tokens != nil:
+		return fmt.Sprintf("%d tok", *g.Tokens)
+	}
+	return ""
+}
+
+// lastWord is the newest thing an agent made, or why it is as it is.
+func lastWord(g api.ReportAgent) string {
+	switch {
+	case len(g.Made) > 0:
+		return flat(g.Made[0])
+	case g.Ended != "":
+		return flat(g.Ended)
+	case g.Failures > 0:
+		return plural(g.Failures, "failure") + "; " + flat(g.Reason)
+	}
+	return flat(g.Reason)
+}
+
+func reportDid(p *page, r api.Report) {
+	p.head("CUSTOS DID", "")
+	if len(r.Did) == 0 {
+		p.line("  nothing")
+	}
+	rows := make([][]string, 0, len(r.Did))
+	for _, d := range r.Did[max(0, len(r.Did)-longest):] {
+		rows = append(rows, []string{clock(d.At, r.At), flat(d.Do), p.subject(d.Subject), flat(d.Result), what(d.Text, d.Subject)})
+	}
+	p.table([]column{{}, {}, {shorten: middle}, {paint: p.result}, {shorten: cut}}, rows)
+	if n := len(r.Did); n > longest {
+		p.line("  %s", p.dim(fmt.Sprintf("and %d before: %s", n-longest, p.command("custos report --json"))))
+	}
+}
+
+func reportRefused(p *page, r api.Report) {
+	if len(r.Refused) == 0 {
+		return
+	}
+	p.head("AND DID NOT", "")
+	rows := make([][]string, 0, len(r.Refused))
+	for _, k := range first(r.Refused, longest) {
+		when := clock(k.At, r.At)
+		if k.Now {
+			when = "now"
+		}
+		why := flat(k.Guard)
+		if k.Why != "" {
+			why += ": " + flat(k.Why)
+		}
+		if k.Hint != "" {
+			why += " → " + p.command(flat(k.Hint))
+		}
+		rows = append(rows, []string{when, flat(k.Do), p.subject(k.Subject), why})
+	}
+	p.table([]column{{}, {}, {shorten: middle}, {shorten: cut, keep: reasonKeeps}}, rows)
+	p.more(len(r.Refused), "custos report --json")
+}
+
+func reportAlerts(p *page, r api.Report) {
+	if len(r.Alerts) == 0 {
+		return
+	}
+	p.head("ALERTS", "")
+	rows := make([][]string, 0, len(r.Alerts))
+	for _, a := range r.Alerts[max(0, len(r.Alerts)-longest):] {
+		began, ended, times := "before", "goes on", ""
+		if a.Began != nil {
+			began = clock(*a.Began, r.At)
+		}
+		if a.Ended != nil {
+			ended = clock(*a.Ended, r.At)
+		}
+		if a.Times > 1 {
+			times = fmt.Sprintf("%d times", a.Times)
+		}
+		rows = append(rows, []string{began, ended, flat(a.Rule), p.subject(a.Subject), times})
+	}
+	p.table([]column{{head: "BEGAN"}, {head: "ENDED"}, {head: "RULE"}, {head: "SUBJECT", shorten: middle}, {}}, rows)
+	p.more(len(r.Alerts), "custos report --json")
+}
+
+func reportEnd(p *page, r api.Report) {
+	var not [][]string
+	for _, s := range r.NotSeen {
+		not = append(not, []string{flat(s.Part), flat(s.Status), flat(s.Why)})
+	}
+	if len(not) > 0 {
+		p.head("NOT SEEN", "")
+		p.table([]column{{}, {paint: func(s string) string { return p.paint(yellow, s) }}, {shorten: cut}}, not)
+	}
+	p.line("")
+	if m := r.Models; m.Calls > 0 {
+		p.line("Model calls of Custos: %d, %d tokens, $%.4f.", m.Calls, m.Tokens, m.Dollars)
+	} else {
+		p.line("Model calls of Custos: none.")
+	}
+}

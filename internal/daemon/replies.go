@@ -1,0 +1,158 @@
+package daemon
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"strings"
+	"sync"
+	"time"
+
+	"custos/internal/fleet"
+	"custos/internal/ledger"
+	"custos/internal/report"
+	"custos/internal/store"
+)
+
+// desk acts on what people say in the places where Custos listens. What it has
+// acted on it knows by the answer, which is in the outbox: with the action that it
+// led to in one transaction, or after what may be done twice.
+type desk struct {
+	s *system
+
+	mu   sync.Mutex
+	told map[string]fleet.Instant // when somebody was told the vocabulary last
+
+	life    context.Context // of the listening
+	looking sync.WaitGroup  // for what becomes of what was begun
+}
+
+var _ report.Desk = (*desk)(nil)
+
+// listenToPeople hears what people say, and answers it, until ctx ends.
+func (s *system) listenToPeople(ctx context.Context) {
+	if len(s.places) == 0 {
+		return
+	}
+	d := &desk{s: s, told: map[string]fleet.Instant{}, life: ctx}
+	defer d.looking.Wait()
+	r := report.NewReplies(report.RepliesOptions{Ears: s.places, Desk: d,
+		Cursors: s.ledger, Answers: answers{s.ledger}, Now: s.world.Now})
+	r.Run(ctx, func(err error) {
+		if ctx.Err() == nil {
+			s.o.Log.Warn("Cannot listen", "err", fleet.Redact(err.Error()))
+		}
+	})
+}
+
+// answering names the notifiers whose people are heard and asked.
+func answering(places []report.Ear) (names []string) {
+	for _, e := range places {
+		if p := e.Place(); p.Asks {
+			names = append(names, p.Name)
+		}
+	}
+	return names
+}
+
+// exchange is one reply on its way to its answer.
+type exchange struct {
+	place fleet.Place
+	said  fleet.Said
+	reply ledger.Reply
+	id    string // of the answer
+	by    string // who said it, for the record
+	at    fleet.Instant
+	st    *store.Store
+}
+
+// refusal is an error that a person is told: the reply was not acted on.
+type refusal struct{ error }
+
+// Take implements report.Desk.
+func (d *desk) Take(ctx context.Context, p fleet.Place, s fleet.Said) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if !ledger.Heeded(p, s) {
+		return nil
+	}
+	st, err := d.s.ledger.writer(ctx)
+	if err != nil {
+		return err
+	}
+	x := &exchange{place: p, said: s, id: answerID(p, s), by: speaker(p, s), at: d.s.world.Now(), st: st}
+	if known, err := st.HasMessage(ctx, x.id); err != nil || known {
+		return err
+	}
+	reply, understood := ledger.ParseReply(s.Text)
+	x.reply = reply
+	switch {
+	case !understood:
+		return d.teach(ctx, x, "I did not understand that, and did nothing. I know:\n"+ledger.Vocabulary())
+	case ledger.Stale(s):
+		return d.teach(ctx, x, ledger.NotActed(reply, "it was said more than an hour ago: say it again if it still holds"))
+	}
+	return d.carryOut(ctx, x)
+}
+
+// carryOut does what a reply asks for, and has it answered.
+func (d *desk) carryOut(ctx context.Context, x *exchange) error {
+	text, about, err := d.act(ctx, x)
+	var no refusal
+	switch {
+	case errors.As(err, &no):
+		text = ledger.NotActed(x.reply, no.Error())
+	case err != nil:
+		return err
+	case text == "": // the answer is committed already
+		return nil
+	}
+	return x.st.Commit(ctx, fleet.Turn{At: x.at, Outbox: []fleet.Message{x.answer(text, about)}})
+}
+
+// answerID is the same for the same message of a place.
+func answerID(p fleet.Place, s fleet.Said) string {
+	h := sha256.Sum256([]byte(p.Name + "\x00" + p.Room + "\x00" + s.ID))
+	return "r-" + hex.EncodeToString(h[:12])
+}
+
+// speaker names who said something: the ID itself where it tells by itself whose it is.
+func speaker(p fleet.Place, s fleet.Said) string {
+	by := fleet.Line(s.By, 200)
+	if strings.ContainsAny(by, "@/") {
+		return by
+	}
+	return by + " in " + p.Name
+}
+
+func (x *exchange) answer(text string, about fleet.AlertKey) fleet.Message {
+	return fleet.Message{ID: x.id, Kind: fleet.MessageReply, To: fleet.AnswersFor(x.place.Name), At: x.at, Priority: fleet.P3,
+		Subject: "reply of " + x.by, Body: fleet.Redact(fleet.Text(text)), Alert: about, Answers: x.said.ID, Thread: x.said.Thread}
+}
+
+// teachEvery is how often one person is told that something was not understood.
+const teachEvery = 10 * time.Minute
+
+// teach answers what is not acted on, now and then only: a person may be speaking
+// with somebody else in that room.
+func (d *desk) teach(ctx context.Context, x *exchange, text string) error {
+	who := x.place.Name + " " + x.by
+	if last, known := d.told[who]; known && x.at.Since(last) < teachEvery {
+		return nil
+	}
+	if err := x.st.Commit(ctx, fleet.Turn{At: x.at, Outbox: []fleet.Message{x.answer(text, fleet.AlertKey{})}}); err != nil {
+		return err
+	}
+	d.told[who] = x.at
+	return nil
+}
+
+// answers is the outbox as the listeners want it.
+type answers struct{ *ledgerFile }
+
+// MessagesFor lists what is to be said, oldest first.
+func (a answers) MessagesFor(ctx context.Context, to string, limit int) (list []fleet.Message, err error) {
+	err = a.write(ctx, func(st *store.Store) error { list, err = st.MessagesFor(ctx, to, limit); return err })
+	return list, err
+}

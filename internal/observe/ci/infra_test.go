@@ -1,0 +1,102 @@
+package ci_test
+
+import (
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	probe "custos/internal/observe/ci"
+	"custos/internal/sys/ci"
+)
+
+// TestBuiltinRules: what they take for the machinery's, and what not.
+func TestBuiltinRules(t *testing.T) {
+	rules, err := probe.Rules(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct {
+		step  ci.Step
+		infra bool
+	}{
+		"disk":                {ci.Step{Log: "cp: error writing 'x': No space left on device"}, true},
+		"oom":                 {ci.Step{Exit: 137, Log: "Killed"}, true},
+		"agent lost":          {ci.Step{Error: "agent lost"}, true},
+		"grpc":                {ci.Step{Error: "rpc error: code = Unavailable desc = transport is closing"}, true},
+		"runner lost":         {ci.Step{Log: "The self-hosted runner lost communication with the server."}, true},
+		"pull":                {ci.Step{Error: "failed to pull image golang:1.26: toomanyrequests"}, true},
+		"pull in a log":       {ci.Step{Log: "Error response from daemon: Get \"https://registry-1.docker.io/v2/\": EOF"}, true},
+		"npm":                 {ci.Step{Log: "npm ERR! code ETIMEDOUT\nnpm ERR! request to https://registry.npmjs.org/left-pad failed, reason: connect ETIMEDOUT 1.2.3.4:443"}, true},
+		"go proxy":            {ci.Step{Log: `Get "https://proxy.golang.org/x": dial tcp: lookup proxy.golang.org: i/o timeout`}, true},
+		"clone":               {ci.Step{Name: "ci/clone", Exit: 128, Log: "fatal: unable to access 'https://git.example.org/': Could not resolve host: git.example.org"}, true},
+		"docker":              {ci.Step{Log: "Cannot connect to the Docker daemon at unix:///var/run/docker.sock."}, true},
+		"a test":              {ci.Step{Exit: 1, Log: "--- FAIL: TestDial: dial tcp 127.0.0.1:1: connection refused"}, false},
+		"a test that waits":   {ci.Step{Exit: 1, Log: "panic: test timed out after 10m0s"}, false},
+		"compile":             {ci.Step{Exit: 2, Log: "main.go:3: undefined: x"}, false},
+		"a branch is missing": {ci.Step{Name: "ci/clone", Exit: 128, Log: "fatal: couldn't find remote ref refs/heads/gone"}, false},
+		"no words":            {ci.Step{Exit: 1}, false},
+	} {
+		got, cause := probe.Judge(rules, []ci.Step{c.step})
+		if v, known := got.Get(); !known || v != c.infra || (cause == "") == c.infra {
+			t.Errorf("%s: %v, %q", name, got, cause)
+		}
+	}
+}
+
+// One step of the code is enough; a log that was not read leaves it open.
+func TestJudge(t *testing.T) {
+	rules, err := probe.Rules(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	oom, test, dark := ci.Step{Name: "a", Exit: 137}, ci.Step{Name: "b", Exit: 1, Log: "FAIL"}, ci.Step{Name: "c", Exit: 1, Unread: "it answered 500"}
+	for name, c := range map[string]struct {
+		steps        []ci.Step
+		known, infra bool
+	}{
+		"none": {nil, false, false}, "one": {[]ci.Step{oom}, true, true}, "both": {[]ci.Step{oom, test}, true, false},
+		"dark": {[]ci.Step{oom, dark}, false, false}, "dark, and the code's": {[]ci.Step{dark, test}, true, false},
+	} {
+		got, _ := probe.Judge(rules, c.steps)
+		if v, known := got.Get(); known != c.known || v != c.infra {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+}
+
+func TestRulesOfOnesOwn(t *testing.T) {
+	rules, err := probe.Rules([]probe.Rule{{Name: "flaky mirror", Step: "^ci/deps$", Exit: []int{7}}, {Name: "out of memory"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		step ci.Step
+		want bool
+	}{{ci.Step{Name: "ci/deps", Exit: 7}, true}, {ci.Step{Name: "ci/deps", Exit: 8}, false}, {ci.Step{Name: "ci/other", Exit: 7}, false}, {ci.Step{Exit: 137}, false}} {
+		if got, _ := probe.Judge(rules, []ci.Step{c.step}); got.Or(!c.want) != c.want {
+			t.Errorf("%+v: %v", c.step, got)
+		}
+	}
+	for _, bad := range []probe.Rule{{}, {Name: "x"}, {Name: "x", Log: "("}, {Name: "x", Step: "["}, {Name: " ", Exit: []int{1}}} {
+		if _, err := probe.Rules([]probe.Rule{bad}); err == nil {
+			t.Errorf("%+v was taken", bad)
+		}
+	}
+}
+
+// FuzzJudge: whatever a log holds, its cause is one safe line.
+func FuzzJudge(f *testing.F) {
+	rules, err := probe.Rules(nil)
+	if err != nil {
+		f.Fatal(err)
+	}
+	for _, s := range []string{"no space left on device", "\x1b[31mno space left on device\xff token=hunter2hunter2", "\n\n", strings.Repeat("ENOSPC", 1000)} {
+		f.Add(s, 1)
+	}
+	f.Fuzz(func(t *testing.T, log string, exit int) {
+		_, cause := probe.Judge(rules, []ci.Step{{Name: log, Log: log, Error: log, Exit: exit}})
+		if strings.ContainsAny(cause, "\n\x1b") || !utf8.ValidString(cause) || len([]rune(cause)) > 300 || strings.Contains(log, "token=hunter2hunter2") && strings.Contains(cause, "hunter2hunter2") {
+			t.Errorf("%q", cause)
+		}
+	})
+}

@@ -1,0 +1,98 @@
+package forge
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"custos/internal/fleet"
+	"custos/internal/observe"
+)
+
+// Probe fills the part "forge".
+type Probe struct {
+	o        Options
+	every    time.Duration
+	projects map[string]*project
+	order    []string
+}
+
+// deadline is of one look: the first asks a question for each issue.
+const deadline = time.Minute
+
+// Spec implements observe.Probe.
+func (p *Probe) Spec() observe.Spec {
+	return observe.Spec{Name: "forge", Part: fleet.PartForge, Every: p.every, Deadline: deadline}
+}
+
+// Look implements observe.Probe. A project whose forge cannot be asked keeps its
+// issues and pull requests, with unknown leaves, and the others do not feel it.
+// Only when none can be asked is the part stale.
+func (p *Probe) Look(ctx context.Context) (observe.Put, error) {
+	if len(p.order) == 0 {
+		return nil, fmt.Errorf("cannot look at forges: no [forge.NAME] is configured: %w", observe.ErrAbsent)
+	}
+	ctx, cancel := context.WithTimeout(ctx, deadline*9/10)
+	defer cancel()
+	var wg sync.WaitGroup
+	for _, name := range p.order {
+		wg.Go(func() { p.projects[name].look(ctx) })
+	}
+	wg.Wait()
+	hands := p.hands(ctx)
+	views := make([]view, len(p.order))
+	var failed []error
+	for i, name := range p.order {
+		views[i] = p.projects[name].view()
+		views[i].trees = p.trees(ctx, views[i].Path)
+		if why := views[i].why; why != "" {
+			failed = append(failed, fmt.Errorf("%s: %s", name, why))
+		}
+	}
+	out := compose(views, hands)
+	p.count(&out)
+	put := func(s *fleet.Snapshot) { s.Forge.Value = out }
+	if len(failed) == len(p.order) {
+		return put, errors.Join(failed...)
+	}
+	return put, nil
+}
+
+// hands lists who may be at work. When that cannot be told nobody is known to be,
+// which is what an empty name of an agent means.
+func (p *Probe) hands(ctx context.Context) []Hand {
+	if p.o.Agents == nil {
+		return nil
+	}
+	list, err := p.o.Agents(ctx)
+	if err != nil {
+		return nil
+	}
+	return list
+}
+
+// trees lists the worktrees of a project; none when that cannot be told.
+func (p *Probe) trees(ctx context.Context, repo string) []Tree {
+	if p.o.Worktrees == nil || repo == "" {
+		return nil
+	}
+	list, err := p.o.Worktrees(ctx, repo)
+	if err != nil {
+		return nil
+	}
+	return list
+}
+
+// count counts the looks in a row that found open issues and none ready.
+func (p *Probe) count(f *fleet.Forge) {
+	for i := range f.Projects {
+		x := &f.Projects[i]
+		open := false
+		for _, issue := range f.Issues {
+			open = open || issue.Project == x.Name && issue.Open.Or(false)
+		}
+		x.Empty = p.projects[x.Name].emptiness(x.Ready, open)
+	}
+}

@@ -1,0 +1,110 @@
+package telegram
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"sync"
+	"time"
+
+	"custos/internal/fleet"
+	"custos/internal/report"
+	"custos/internal/sys/telegram"
+)
+
+// Chat is what an Ear needs of the Bot API.
+type Chat interface {
+	Sender
+	Updates(ctx context.Context, offset int64, wait time.Duration, me string) ([]telegram.Update, error)
+	Me(ctx context.Context) (string, error)
+}
+
+// Ear hears what people say in one chat, and answers them there.
+type Ear struct {
+	Called string   // the notifier that tells of alerts there
+	Chat   string   // its ID
+	People []string // IDs of users; nobody else is heard
+	With   Chat
+
+	mu sync.Mutex
+	me string // the ID of the bot; asked for once
+}
+
+var _ report.Ear = (*Ear)(nil)
+
+// Place implements report.Ear.
+func (e *Ear) Place() fleet.Place {
+	return fleet.Place{Name: e.Called, Room: e.Chat, People: e.People, Asks: true}
+}
+
+// listenFor is how long Telegram is asked to wait for something to be said.
+const listenFor = 20 * time.Second
+
+// Hear implements report.Ear. The cursor is the number of the next update.
+func (e *Ear) Hear(ctx context.Context, cursor string) (report.Heard, error) {
+	me, err := e.self(ctx)
+	if err != nil {
+		return report.Heard{}, err
+	}
+	offset, err := strconv.ParseInt(cursor, 10, 64)
+	if err != nil { // the first time
+		return e.begin(ctx, me)
+	}
+	list, err := e.With.Updates(ctx, offset, listenFor, me)
+	if errors.Is(err, telegram.ErrTooMuch) {
+		h, err := e.begin(ctx, me)
+		h.Missed = true
+		return h, err
+	}
+	if err != nil {
+		return report.Heard{}, err
+	}
+	h := report.Heard{Cursor: cursor}
+	for _, u := range list {
+		h.Cursor = strconv.FormatInt(u.ID+1, 10)
+		if u.Message != 0 {
+			h.Said = append(h.Said, fleet.Said{ID: strconv.FormatInt(u.Message, 10), Room: u.Chat, By: u.From, Text: u.Text,
+				About: u.About, Age: fleet.Duration(u.Age), Own: u.Bot})
+		}
+	}
+	return h, nil
+}
+
+// begin forgets what was said before.
+func (e *Ear) begin(ctx context.Context, me string) (report.Heard, error) {
+	last, err := e.With.Updates(ctx, -1, 0, me)
+	h := report.Heard{Cursor: "0"}
+	for _, u := range last {
+		h.Cursor = strconv.FormatInt(u.ID+1, 10)
+	}
+	return h, err
+}
+
+func (e *Ear) self(ctx context.Context) (string, error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.me != "" {
+		return e.me, nil
+	}
+	me, err := e.With.Me(ctx)
+	e.me = me
+	return me, err
+}
+
+// Answer implements report.Ear. An answer whose own answer was lost may come twice:
+// the Bot API knows no transactions.
+func (e *Ear) Answer(ctx context.Context, m fleet.Message) error {
+	to, _ := strconv.ParseInt(m.Answers, 10, 64)
+	_, err := e.With.Send(ctx, telegram.Text{Chat: e.Chat, Body: fit(m.Body), Silent: true, Answers: to})
+	return final(err)
+}
+
+// final marks the errors that trying again cannot mend.
+func final(err error) error {
+	var refused *telegram.Error
+	if errors.As(err, &refused) && refused.Malformed() {
+		return fmt.Errorf("%w: %w", err, report.ErrPermanent)
+	}
+	return err
+}

@@ -1,0 +1,54 @@
+package telegram_test
+
+import (
+	"context"
+	"testing"
+
+	"custos/internal/fleet"
+	"custos/internal/report/telegram"
+	client "custos/internal/sys/telegram"
+	"custos/internal/sys/telegramtest"
+)
+
+func TestReplies(t *testing.T) {
+	s := telegramtest.New(t, "1:key", "-100")
+	e := &telegram.Ear{Called: "phone", Chat: "-100", People: []string{"7"}, With: &client.Client{Server: s.URL, Token: func(context.Context) (string, error) { return "1:key", nil }}}
+	s.Say(-100, 7, "thaw") // from before
+	h, err := e.Hear(t.Context(), "")
+	if err != nil || len(h.Said) != 0 || h.Cursor != "2" {
+		t.Fatalf("%+v, %v", h, err)
+	}
+	s.Update("message", -100, 7, "ack", "an alert (custos why 3)")
+	s.Say(-200, 7, "elsewhere")
+	first, err := e.Hear(t.Context(), h.Cursor)
+	if err != nil || len(first.Said) != 2 || first.Cursor != "4" {
+		t.Fatalf("%+v, %v", first, err)
+	}
+	again, err := e.Hear(t.Context(), h.Cursor) // it was not all taken
+	if err != nil || len(again.Said) != 2 || again.Said[0].ID != first.Said[0].ID {
+		t.Errorf("%+v, %v", again, err)
+	}
+	got := first.Said[0]
+	if got.By != "7" || got.Room != "-100" || got.About != "an alert (custos why 3)" || got.Own || first.Said[1].Room == "-100" {
+		t.Errorf("heard %+v", first.Said)
+	}
+	if err := e.Answer(t.Context(), fleet.Message{ID: "r", Body: "Acted", Answers: got.ID}); err != nil {
+		t.Fatal(err)
+	}
+	if sent := s.Sent(); len(sent) != 1 || sent[0].Text != "Acted" || sent[0].Answers != 1002 || !sent[0].Silent {
+		t.Errorf("%+v", sent)
+	}
+}
+
+func TestFirstTimeInAnEmptyChat(t *testing.T) {
+	s := telegramtest.New(t, "1:key", "-100")
+	e := &telegram.Ear{Called: "phone", Chat: "-100", People: []string{"7"}, With: &client.Client{Server: s.URL, Token: func(context.Context) (string, error) { return "1:key", nil }}}
+	h, err := e.Hear(t.Context(), "")
+	if err != nil || h.Cursor != "0" {
+		t.Fatalf("%+v, %v", h, err)
+	}
+	s.Say(-100, 7, "status")
+	if h, err = e.Hear(t.Context(), h.Cursor); err != nil || len(h.Said) != 1 {
+		t.Errorf("%+v, %v", h, err)
+	}
+}

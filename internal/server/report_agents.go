@@ -1,0 +1,139 @@
+package server
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"custos/internal/api"
+	"custos/internal/fleet"
+)
+
+// madeIn lists the subjects of the commits that were made in a worktree.
+type madeIn func(top string) (subjects []string, more bool, err error)
+
+// agentReports says of each agent what became of it: those that are seen, and those
+// that are registered and not seen.
+func agentReports(p *fleet.Pass, made madeIn) []api.ReportAgent {
+	snap := &p.Snapshot
+	var list []fleet.Agent
+	if snap.Agents.Usable() {
+		list = slices.Clone(snap.Agents.Value)
+	}
+	seen := byName(snap)
+	for _, r := range p.Past.Registrations {
+		if seen[r.Name] == nil {
+			a := unseenAgent(r, snap.Agents.Sight)
+			a.Worktree, a.CWD = r.Worktree, fleet.Known(r.Dir)
+			list = append(list, a)
+		}
+	}
+	tops := map[string]int{} // how many agents work in each worktree
+	for _, a := range list {
+		if top, _ := worktreeOf(a, snap); top != "" {
+			tops[top]++
+		}
+	}
+	out := make([]api.ReportAgent, 0, len(list))
+	for _, a := range list {
+		r := agentReport(a, findRegistration(p.Past.Registrations, a.Name), snap)
+		addCommits(&r, tops[r.Worktree], made)
+		out = append(out, r)
+	}
+	slices.SortStableFunc(out, func(a, b api.ReportAgent) int {
+		return cmp.Or(cmp.Compare(attention(fleet.AgentState(a.State)), attention(fleet.AgentState(b.State))), cmp.Compare(a.Name, b.Name))
+	})
+	return out
+}
+
+func agentReport(a fleet.Agent, reg *fleet.Registration, snap *fleet.Snapshot) api.ReportAgent {
+	out := api.ReportAgent{Name: a.Name, Kind: a.Kind, State: string(a.State), Since: lasting(a.Dwell), Reason: a.Reason, Owner: string(a.Owner),
+		Project: a.Project, Task: a.Task, Failed: a.Failed, Made: []string{}, Pulls: []api.ReportPull{}, Tokens: pointer(a.Tokens)}
+	if a.Exit != nil {
+		out.Ended = exitWords(*a.Exit)
+	}
+	if micro, ok := a.Cost.Get(); ok {
+		d := dollars(micro)
+		out.Dollars = &d
+	}
+	var w *fleet.Worktree
+	if out.Worktree, w = worktreeOf(a, snap); w != nil {
+		out.Branch, out.Unpushed, out.Dirty, out.Merged = w.Branch.Or(""), pointer(w.Unpushed), pointer(w.Dirty), pointer(w.Merged)
+	}
+	if reg != nil {
+		out.Branch = cmp.Or(out.Branch, reg.Branch)
+	}
+	addPulls(&out, a, snap)
+	return out
+}
+
+// worktreeOf finds where an agent works: its own worktree, or the linked or main one
+// it stands in. w is nil for one that is not a linked one that is seen.
+func worktreeOf(a fleet.Agent, snap *fleet.Snapshot) (top string, w *fleet.Worktree) {
+	if !snap.Repos.Usable() {
+		return a.Worktree, nil
+	}
+	at := cmp.Or(a.Worktree, a.CWD.Or(""))
+	inside := func(dir string) bool { return at == dir || strings.HasPrefix(at, strings.TrimSuffix(dir, "/")+"/") }
+	for i, one := range snap.Repos.Value.Worktrees {
+		if inside(one.Path) && len(one.Path) > len(top) {
+			top, w = one.Path, &snap.Repos.Value.Worktrees[i]
+		}
+	}
+	for _, r := range snap.Repos.Value.Repos {
+		if inside(r.Path) && len(r.Path) > len(top) {
+			top, w = r.Path, nil
+		}
+	}
+	return cmp.Or(top, a.Worktree), w
+}
+
+// addCommits counts what was committed in the agent's worktree. Where several stand
+// in one, git does not tell whose a commit is.
+func addCommits(r *api.ReportAgent, agents int, made madeIn) {
+	switch {
+	case r.Worktree == "":
+		r.Blind = "it works in no repository that is seen"
+		return
+	case agents > 1:
+		r.Blind = fmt.Sprintf("%d agents share its worktree", agents)
+		return
+	}
+	subjects, more, err := made(r.Worktree)
+	if err != nil {
+		r.Blind = fleet.Line(err.Error(), 200)
+		return
+	}
+	n := len(subjects)
+	r.Commits = &n
+	if more {
+		r.Blind = "there may be more"
+	}
+	for _, s := range subjects[:min(n, madeShown)] {
+		r.Made = append(r.Made, fleet.Redact(fleet.Line(s, 120)))
+	}
+}
+
+// addPulls finds the open pull requests of an agent: those that the forge's probe
+// says are its, and those of its branch.
+func addPulls(r *api.ReportAgent, a fleet.Agent, snap *fleet.Snapshot) {
+	switch f := snap.Forge; {
+	case f.Status == fleet.StatusAbsent:
+		r.NoForge = "no forge is configured"
+	case !f.Usable():
+		r.NoForge = fmt.Sprintf("forge is %s (%s)", f.Status, f.Why)
+	default:
+		for _, pr := range f.Value.Pulls {
+			mine := pr.Agent == a.Name || pr.Agent == "" && r.Branch != "" && pr.Branch == r.Branch && (a.Project == "" || a.Project == pr.Project)
+			if mine {
+				r.Pulls = append(r.Pulls, pullReport(pr))
+			}
+		}
+	}
+}
+
+func pullReport(p fleet.PullRequest) api.ReportPull {
+	return api.ReportPull{Name: p.Name, Title: p.Title, URL: p.URL, Checks: p.Checks.Or(""), Failed: p.Failed, Review: p.Review.Or(""),
+		Conflict: pointer(p.Conflict), Draft: p.Draft}
+}

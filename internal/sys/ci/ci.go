@@ -1,0 +1,360 @@
+// Package ci is a client of CI systems: Woodpecker, and the Actions of Forgejo,
+// Gitea and GitHub, over plain HTTP. A Reader looks and a Writer runs a pipeline
+// again or cancels it. What a server writes is handed on as it is: whoever shows
+// it makes it safe first.
+package ci
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Kinds lists the CI systems that are spoken to.
+func Kinds() []string {
+	return []string{"woodpecker", "forgejo-actions", "gitea-actions", "github-actions"}
+}
+
+// The states of a pipeline or of a step. A word of the server that is none of
+// them is the state "".
+const (
+	Pending   = "pending"
+	Running   = "running"
+	Success   = "success"
+	Failure   = "failure"
+	Cancelled = "cancelled"
+	Blocked   = "blocked" // it waits for a person
+	Skipped   = "skipped" // of a step
+)
+
+// Pipeline is one pipeline, or one run of a workflow. Times are by the server's
+// clock; zero: it has not happened, or the server does not tell.
+type Pipeline struct {
+	ID       int64 // what its server asks for it by
+	Number   int64 // what people call it; unique in its project
+	Attempt  int   // from 1; 0: the server does not tell
+	parent   int64 // of woodpecker: which it repeats, by whole
+	whole    int64 // of woodpecker: its number on the whole server
+	Title    string
+	Workflow string // its file or its name; "" where a pipeline is all workflows
+	Event    string // push, pull_request, …
+	Branch   string // its own one, not the one it is to be merged into
+	Head     string // commit
+	Pull     int    // number of its pull request
+	URL      string
+	State    string
+	Said     string // the state in the server's own word
+	Created  time.Time
+	Started  time.Time
+	Ended    time.Time
+}
+
+// Open says whether the pipeline may still run.
+func (p Pipeline) Open() bool {
+	return !slices.Contains([]string{Success, Failure, Cancelled}, p.State)
+}
+
+// Group names what a newer pipeline replaces: the same workflow on the same
+// branch, or of the same pull request. Tags, deployments and what a clock starts
+// are each a thing of their own.
+func (p Pipeline) Group() string {
+	where := p.Branch
+	switch {
+	case p.Pull > 0:
+		where = "#" + strconv.Itoa(p.Pull)
+	case p.Branch == "":
+		where = p.Head
+	}
+	sort := "push"
+	switch {
+	case p.IsPull():
+		sort = "pull"
+	case slices.Contains([]string{"tag", "release", "deployment", "cron", "schedule"}, p.Event):
+		sort = p.Event
+	}
+	return strings.Join([]string{p.Workflow, sort, where}, "\x00")
+}
+
+// IsPull says whether it runs for a pull request.
+func (p Pipeline) IsPull() bool { return p.Pull > 0 || strings.HasPrefix(p.Event, "pull_request") }
+
+// Listing is what a project's CI has to do: the newest pipelines, newest first,
+// and older ones that were not over when they were last listed.
+type Listing struct {
+	Pipelines []Pipeline
+	Primary   string // the server's idea of the primary branch
+	At        time.Time
+}
+
+// Step is a step of a pipeline, or a whole job, that failed.
+type Step struct {
+	Name  string // JOB/STEP
+	Error string // what the server says about it
+	Exit  int    // status; -1: not told
+	Log   string // its last 64 KiB
+	// Unread says why its log could not be read; "" when it could.
+	Unread string
+}
+
+// Worker is one agent or runner.
+type Worker struct {
+	Name    string
+	Contact time.Time // when it last spoke to its server; zero: not told
+	Online  bool      // the server calls it online; of woodpecker always
+	Paused  bool      // a person has taken it out of service
+}
+
+// Options say which project of which server is meant.
+type Options struct {
+	Kind    string
+	URL     string // of the server, as people open it
+	Project string // OWNER/NAME
+	HTTP    *http.Client
+	Clock   func() time.Time // the server's clock, as well as it is known
+	// Elsewhere follows a log to where GitHub stores it, without the token. nil: one
+	// that speaks only HTTPS.
+	Elsewhere *http.Client
+}
+
+// Check says what is wrong with the options.
+func (o Options) Check() error {
+	if !slices.Contains(Kinds(), o.Kind) {
+		return fmt.Errorf("kind: %q is none of %s", o.Kind, strings.Join(Kinds(), ", "))
+	}
+	owner, name, ok := strings.Cut(o.Project, "/")
+	if odd := func(r rune) bool { return !strings.ContainsRune(nameRunes, r) }; !ok || owner == "" || name == "" ||
+		strings.ContainsFunc(owner+name, odd) || strings.Trim(owner, ".") == "" || strings.Trim(name, ".") == "" {
+		return fmt.Errorf("repo: %q is no OWNER/NAME", o.Project)
+	}
+	return nil
+}
+
+const nameRunes = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_."
+
+// asker asks for pipelines.
+type asker interface {
+	// page is one page of pipelines, from 1, newest first, and whether there may be more.
+	page(ctx context.Context, n int) ([]Pipeline, bool, error)
+	one(ctx context.Context, id int64) (Pipeline, error)
+	primary(ctx context.Context) (string, error)
+}
+
+// teller tells what went wrong, and with whom.
+type teller interface {
+	failed(ctx context.Context, p Pipeline) ([]Step, error)
+	workers(ctx context.Context) ([]Worker, error)
+}
+
+// doer changes something.
+type doer interface {
+	again(ctx context.Context, p Pipeline) error
+	cancel(ctx context.Context, p Pipeline) error
+}
+
+type dialect interface {
+	asker
+	teller
+	doer
+}
+
+func dialectOf(o Options) (dialect, error) {
+	if err := o.Check(); err != nil {
+		return nil, err
+	}
+	base, err := APIURL(o.Kind, o.URL)
+	if err != nil {
+		return nil, err
+	}
+	if o.Clock == nil {
+		o.Clock = time.Now
+	}
+	c := &client{base: base, http: o.HTTP, elsewhere: o.Elsewhere}
+	if o.Kind == "woodpecker" {
+		return &woodpecker{c: c, site: strings.TrimSuffix(o.URL, "/"), project: o.Project}, nil
+	}
+	return &actions{c: c, words: words(o.Kind), project: o.Project, begun: map[attempt]time.Time{}}, nil
+}
+
+// Reader looks at one project. It is safe for concurrent use.
+type Reader struct {
+	d     dialect
+	clock func() time.Time
+
+	mu      sync.Mutex
+	open    []int64 // listed last, and not over then
+	primary string
+}
+
+// NewReader returns a reader, or what is wrong with the options.
+func NewReader(o Options) (*Reader, error) {
+	d, err := dialectOf(o)
+	if err != nil {
+		return nil, err
+	}
+	if o.Clock == nil {
+		o.Clock = time.Now
+	}
+	return &Reader{d: d, clock: o.Clock}, nil
+}
+
+// Limits of one listing.
+const (
+	pages   = 2  // of pipelines
+	mostOld = 20 // pipelines older than those pages that are asked for one by one
+)
+
+// Pipelines lists the project's pipelines. It asks for two pages at most, and for
+// each older pipeline that was not over the last time.
+func (r *Reader) Pipelines(ctx context.Context) (Listing, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.primary == "" {
+		var err error
+		if r.primary, err = r.d.primary(ctx); err != nil {
+			return Listing{}, fmt.Errorf("cannot ask for the project: %w", err)
+		}
+	}
+	found := map[int64]Pipeline{}
+	for n := 1; n <= pages; n++ {
+		page, more, err := r.d.page(ctx, n)
+		if err != nil {
+			return Listing{}, fmt.Errorf("cannot list pipelines: %w", err)
+		}
+		for _, p := range page {
+			if p.ID > 0 {
+				found[p.ID] = p
+			}
+		}
+		if !more {
+			break
+		}
+	}
+	if err := r.older(ctx, found); err != nil {
+		return Listing{}, err
+	}
+	return Listing{Pipelines: r.settle(found), Primary: r.primary, At: r.clock()}, nil
+}
+
+// older adds the pipelines that were not over the last time and are on no page any more.
+func (r *Reader) older(ctx context.Context, found map[int64]Pipeline) error {
+	asked := 0
+	for _, id := range r.open {
+		if _, there := found[id]; there || asked == mostOld {
+			continue
+		}
+		asked++
+		p, err := r.d.one(ctx, id)
+		switch {
+		case errors.Is(err, ErrGone):
+		case err != nil:
+			return fmt.Errorf("cannot ask for pipeline %d: %w", id, err)
+		default:
+			found[id] = p
+		}
+	}
+	return nil
+}
+
+// settle sorts what was found, newest first, and remembers what is not over.
+func (r *Reader) settle(found map[int64]Pipeline) []Pipeline {
+	out := make([]Pipeline, 0, len(found))
+	r.open = nil
+	for _, p := range found {
+		out = append(out, p)
+	}
+	slices.SortFunc(out, func(a, b Pipeline) int { return -compare(a, b) })
+	for _, p := range out {
+		if p.Open() {
+			r.open = append(r.open, p.ID)
+		}
+	}
+	countAttempts(out)
+	return out
+}
+
+func compare(a, b Pipeline) int {
+	switch {
+	case a.ID < b.ID:
+		return -1
+	case a.ID > b.ID:
+		return 1
+	}
+	return 0
+}
+
+// countAttempts numbers the attempts of a server that makes a new pipeline of
+// each. pp is sorted, newest first. One whose parent is not listed is the second
+// at least.
+func countAttempts(pp []Pipeline) {
+	at := map[int64]int{}
+	for i := range slices.Backward(pp) {
+		if p := &pp[i]; p.parent > 0 {
+			p.Attempt = max(at[p.parent], 1) + 1
+		}
+		at[pp[i].whole] = pp[i].Attempt
+	}
+}
+
+// Pipeline returns one pipeline as it is now; ErrGone when there is none. Of one
+// that repeats another (woodpecker) the attempt is 0: only a listing tells.
+func (r *Reader) Pipeline(ctx context.Context, id int64) (Pipeline, error) {
+	p, err := r.d.one(ctx, id)
+	if err != nil {
+		return Pipeline{}, fmt.Errorf("cannot ask for pipeline %d: %w", id, err)
+	}
+	return p, nil
+}
+
+// Failed returns what failed in a pipeline: its failed steps with the ends of
+// their logs, at most ten. None: the server names no step.
+func (r *Reader) Failed(ctx context.Context, p Pipeline) ([]Step, error) {
+	steps, err := r.d.failed(ctx, p)
+	if err != nil {
+		return nil, fmt.Errorf("cannot ask what failed in pipeline %d: %w", p.Number, err)
+	}
+	return steps, nil
+}
+
+// Workers lists the agents or runners. ErrForbidden and ErrGone: the server does
+// not tell this account.
+func (r *Reader) Workers(ctx context.Context) ([]Worker, time.Time, error) {
+	w, err := r.d.workers(ctx)
+	if err != nil {
+		return nil, time.Time{}, fmt.Errorf("cannot list workers: %w", err)
+	}
+	return w, r.clock(), nil
+}
+
+// Writer changes pipelines of one project.
+type Writer struct{ d doer }
+
+// NewWriter returns a writer, or what is wrong with the options.
+func NewWriter(o Options) (*Writer, error) {
+	d, err := dialectOf(o)
+	if err != nil {
+		return nil, err
+	}
+	return &Writer{d: d}, nil
+}
+
+// Again runs a pipeline again: a new one (woodpecker), or another attempt of it.
+func (w *Writer) Again(ctx context.Context, p Pipeline) error {
+	if err := w.d.again(ctx, p); err != nil {
+		return fmt.Errorf("cannot run pipeline %d again: %w", p.Number, err)
+	}
+	return nil
+}
+
+// Cancel asks for the end of a pipeline. It may take a while.
+func (w *Writer) Cancel(ctx context.Context, p Pipeline) error {
+	if err := w.d.cancel(ctx, p); err != nil {
+		return fmt.Errorf("cannot cancel pipeline %d: %w", p.Number, err)
+	}
+	return nil
+}

@@ -1,0 +1,172 @@
+package ci
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+)
+
+// What a server may answer instead.
+var (
+	ErrGone      = errors.New("there is no such thing, or the token may not see it")
+	ErrForbidden = errors.New("the token may not do that")
+	ErrLacks     = errors.New("this server has no call for it")
+)
+
+// Scheme is the word before the token in the Authorization header.
+func Scheme(kind string) string {
+	if kind == "forgejo-actions" || kind == "gitea-actions" {
+		return "token"
+	}
+	return "Bearer"
+}
+
+// APIURL is where the API of a server is that people open at site.
+func APIURL(kind, site string) (string, error) {
+	u, err := url.Parse(site)
+	if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
+		return "", errors.New(`url: want a URL, like "https://ci.example.org", without a password in it`)
+	}
+	site = strings.TrimSuffix(site, "/")
+	switch {
+	case kind == "woodpecker":
+		return site + "/api", nil
+	case kind == "github-actions" && strings.EqualFold(u.Host, "github.com"):
+		return "https://api.github.com", nil
+	case kind == "github-actions" && strings.EqualFold(u.Host, "api.github.com"):
+		return site, nil
+	case kind == "github-actions":
+		return site + "/api/v3", nil
+	}
+	return site + "/api/v1", nil
+}
+
+// most is how much of an answer is read: fifty runs with a whole repository in
+// each have about a megabyte.
+const most = 8 << 20
+
+type client struct {
+	base      string
+	http      *http.Client
+	elsewhere *http.Client
+}
+
+// get asks for JSON.
+func (c *client) get(ctx context.Context, path string, into any) error {
+	return c.call(ctx, http.MethodGet, path, into)
+}
+
+// post asks for something to be done.
+func (c *client) post(ctx context.Context, path string) error {
+	return c.call(ctx, http.MethodPost, path, nil)
+}
+
+// call sends a request and reads its answer as JSON. The errors name neither the
+// server's words nor the URL.
+func (c *client) call(ctx context.Context, method, path string, into any) error {
+	req, err := http.NewRequestWithContext(ctx, method, c.base+path, nil)
+	if err != nil {
+		return errors.New("its address is no URL")
+	}
+	req.Header.Set("Accept", "application/json")
+	resp, err := c.http.Do(req)
+	if err != nil {
+		return plain(err)
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(io.LimitReader(resp.Body, most+1))
+	switch {
+	case resp.StatusCode/100 != 2:
+		return refusal(method, resp.StatusCode)
+	case err != nil:
+		return fmt.Errorf("its answer broke off: %w", plain(err))
+	case len(body) > most:
+		return fmt.Errorf("its answer has more than %d bytes", most)
+	case into == nil:
+		return nil
+	}
+	if json.Unmarshal(body, into) != nil {
+		return errors.New("its answer is not the JSON it should be: is that the right server?")
+	}
+	return nil
+}
+
+// refusal is what an answer other than 2xx means. A server answers a POST that it
+// has no route for with 404 or 405.
+func refusal(method string, status int) error {
+	err := fmt.Errorf("it answered %d", status)
+	switch {
+	case status == http.StatusUnauthorized || status == http.StatusForbidden:
+		return fmt.Errorf("%w (%w)", ErrForbidden, err)
+	case status == http.StatusMethodNotAllowed || method == http.MethodPost && status == http.StatusNotFound:
+		return fmt.Errorf("%w (%w)", ErrLacks, err)
+	case status == http.StatusNotFound:
+		return fmt.Errorf("%w (%w)", ErrGone, err)
+	}
+	return err
+}
+
+// plain is an error of net/http without the URL in it.
+func plain(err error) error {
+	var u *url.Error
+	if errors.As(err, &u) {
+		return u.Err
+	}
+	return err
+}
+
+// follow reads what a redirect leads to, without the token: where GitHub stores
+// logs. It returns the last 64 KiB.
+func (c *client) follow(ctx context.Context, location string) (string, error) {
+	to, err := url.Parse(location)
+	if err != nil || to.Host == "" {
+		return "", errors.New("it sends us to no URL")
+	}
+	web := c.elsewhere
+	if web == nil {
+		if to.Scheme != "https" {
+			return "", errors.New("it sends us elsewhere without HTTPS")
+		}
+		web = &http.Client{Timeout: 20 * time.Second, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, location, nil)
+	if err != nil {
+		return "", errors.New("it sends us to no URL")
+	}
+	resp, err := web.Do(req)
+	if err != nil {
+		return "", plain(err)
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusOK {
+		return "", refusal(http.MethodGet, resp.StatusCode)
+	}
+	return tail(resp.Body)
+}
+
+// text asks for plain text and returns the last 64 KiB, from where a redirect
+// leads to when there is one.
+func (c *client) text(ctx context.Context, path string) (string, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, c.base+path, nil)
+	if err != nil {
+		return "", errors.New("its address is no URL")
+	}
+	resp, err := c.http.Do(req)
+	if err != nil {
+		return "", plain(err)
+	}
+	defer resp.Body.Close()
+	switch {
+	case resp.StatusCode/100 == 3:
+		return c.follow(ctx, resp.Header.Get("Location"))
+	case resp.StatusCode != http.StatusOK:
+		return "", refusal(http.MethodGet, resp.StatusCode)
+	}
+	return tail(resp.Body)
+}

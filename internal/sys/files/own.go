@@ -1,0 +1,24 @@
+package files
+
+import (
+	"errors"
+	"os"
+)
+
+// ErrNotOwn says that a file is not our user's alone: another user owns it, or may
+// write to it, so that what it says may be another user's word.
+var ErrNotOwn = errors.New("it is not our user's alone: another user owns it, or its group or others may write to it")
+
+// OpenOwn opens a regular file to read it, like OpenRegular, and fails with
+// ErrNotOwn unless our user owns it and nobody else may write to it.
+func OpenOwn(path string) (*os.File, Info, error) {
+	f, info, err := OpenRegular(path, os.O_RDONLY)
+	if err != nil {
+		return nil, Info{}, err
+	}
+	if int(info.UID) != os.Geteuid() || info.Mode&0o022 != 0 {
+		f.Close()
+		return nil, Info{}, ErrNotOwn
+	}
+	return f, info, nil
+}

@@ -1,0 +1,249 @@
+// Package forge speaks to the API of one repository on a forge: Forgejo and Gitea
+// by Gitea's SDK, GitHub by go-github. The Reader looks, the Writer comments,
+// labels and assigns. What it returns is as the forge has it: texts are somebody's
+// words and neither stripped nor cut.
+package forge
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+)
+
+// The kinds of forge.
+const (
+	Forgejo = "forgejo"
+	Gitea   = "gitea"
+	GitHub  = "github"
+)
+
+// Kinds lists them.
+func Kinds() []string { return []string{Forgejo, Gitea, GitHub} }
+
+// Scheme is what the Authorization header of a kind begins with.
+func Scheme(kind string) string {
+	if kind == GitHub {
+		return "Bearer"
+	}
+	return "token"
+}
+
+// API is the address that the API of a forge is at; its host is the one that the
+// HTTP client must reach.
+func API(kind, url string) string {
+	url = strings.TrimSuffix(url, "/")
+	switch {
+	case kind != GitHub:
+		return url
+	case strings.EqualFold(url, "https://github.com"), strings.EqualFold(url, "https://www.github.com"), strings.EqualFold(url, "https://api.github.com"):
+		return "https://api.github.com/"
+	}
+	return url + "/api/v3/" // GitHub Enterprise Server
+}
+
+// Options name a repository.
+type Options struct {
+	Kind string       // one of Kinds
+	URL  string       // of the forge, as people open it
+	Repo string       // OWNER/NAME
+	HTTP *http.Client // adds the token, heeds limits, follows nothing
+}
+
+var repoName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*/[A-Za-z0-9._-]+$`)
+
+func (o Options) check() (owner, name string, err error) {
+	if !slices.Contains(Kinds(), o.Kind) {
+		return "", "", fmt.Errorf("kind: %q is none of %s", o.Kind, strings.Join(Kinds(), ", "))
+	}
+	owner, name, _ = strings.Cut(o.Repo, "/")
+	if !repoName.MatchString(o.Repo) || name == "." || name == ".." {
+		return "", "", errors.New(`repo: want OWNER/NAME, like "acme/shop"`)
+	}
+	return owner, name, nil
+}
+
+// Issue is one issue, or a pull request seen as one.
+type Issue struct {
+	Repo      string // OWNER/NAME where it is told, else ""
+	Number    int
+	Title     string
+	Body      string
+	URL       string
+	Author    string
+	Labels    []string
+	Assignees []string
+	Open      bool
+	IsPull    bool
+	Created   time.Time
+	Updated   time.Time
+	Closed    time.Time // zero while it is open
+	// Native says whether the forge knows of dependencies of its own: 0 no, 1 yes,
+	// -1 not told here.
+	Native int
+}
+
+// Pull is one open pull request.
+type Pull struct {
+	Number    int
+	Title     string
+	Body      string
+	URL       string
+	Author    string
+	Labels    []string
+	Base      string // branch
+	Branch    string // of its head
+	Head      string // commit
+	Draft     bool
+	Requested bool   // a review is asked for
+	Merges    string // yes, no; "" when it is not told here
+	Created   time.Time
+	Updated   time.Time
+}
+
+// Check is the newest result of one context on a commit.
+type Check struct {
+	Context string
+	State   string    // pending, success, failure
+	Began   time.Time // when it was first heard of; zero when that is not told
+	Ended   time.Time // zero while it is pending
+}
+
+// Checks are those of a commit.
+type Checks struct {
+	Checks []Check
+	Whole  bool // no other context is hidden
+}
+
+// Review is one review of a pull request, oldest first.
+type Review struct {
+	Author string
+	State  string // commented, approved, changes requested, requested, dismissed
+	At     time.Time
+}
+
+// check refuses what cannot be an issue: without it, an answer that says nothing
+// would read as a closed one.
+func (i Issue) check(state string) (Issue, error) {
+	if i.Number <= 0 || state != "open" && state != "closed" {
+		return Issue{}, errOdd
+	}
+	i.Open = state == "open"
+	return i, nil
+}
+
+var errOdd = errors.New("its answer is not what it should be")
+
+// Lister lists.
+type Lister interface {
+	// Issues lists issues that are open, or those closed that changed since a time
+	// (zero: open ones). Where the forge mixes them, pull requests are among them.
+	Issues(ctx context.Context, closedSince time.Time) ([]Issue, error)
+	// Pulls lists open pull requests.
+	Pulls(ctx context.Context) ([]Pull, error)
+}
+
+// IssueTeller tells of one issue.
+type IssueTeller interface {
+	Issue(ctx context.Context, number int) (Issue, error)
+	// Blockers lists what an issue waits for, as the forge's own dependencies say.
+	Blockers(ctx context.Context, number int) ([]Issue, error)
+}
+
+// PullTeller tells of one pull request.
+type PullTeller interface {
+	Checks(ctx context.Context, commit string) (Checks, error)
+	Reviews(ctx context.Context, number int) ([]Review, error)
+	// Merges says whether a pull request can be merged as it is: yes, no; "" when
+	// the forge does not know yet.
+	Merges(ctx context.Context, number int) (string, error)
+}
+
+// Keeper tells of the repository itself.
+type Keeper interface {
+	// Primary is the primary branch.
+	Primary(ctx context.Context) (string, error)
+	// Required lists the contexts that a branch requires; they may be globs.
+	Required(ctx context.Context, branch string) ([]string, error)
+	// Committed is when a commit was made, by the clock of whoever made it.
+	Committed(ctx context.Context, commit string) (time.Time, error)
+}
+
+// Account is who asks.
+type Account interface {
+	// Me is the name of the account that the token is of.
+	Me(ctx context.Context) (string, error)
+}
+
+// Reader looks at one repository.
+type Reader interface {
+	Lister
+	IssueTeller
+	PullTeller
+	Keeper
+	Account
+}
+
+// New returns the reader of a repository.
+func New(o Options) (Reader, error) {
+	owner, name, err := o.check()
+	if err != nil {
+		return nil, err
+	}
+	if o.Kind == GitHub {
+		return newHub(o, owner, name)
+	}
+	return &tea{url: strings.TrimSuffix(o.URL, "/"), owner: owner, name: name, http: o.HTTP}, nil
+}
+
+// Error is a refusal of the forge. Nothing of what it wrote is in it.
+type Error struct{ Status int }
+
+func (e *Error) Error() string {
+	switch e.Status {
+	case http.StatusUnauthorized:
+		return "the forge answered 401: it does not take the token"
+	case http.StatusForbidden:
+		return "the forge answered 403: the token may not do that"
+	case http.StatusNotFound:
+		return "the forge answered 404: there is no such thing, or the token may not see it"
+	}
+	return fmt.Sprintf("the forge answered %d", e.Status)
+}
+
+// IsMissing says whether the forge answered that there is no such thing.
+func IsMissing(err error) bool {
+	var e *Error
+	return errors.As(err, &e) && (e.Status == http.StatusNotFound || e.Status == http.StatusGone)
+}
+
+// pages is how many pages of a list are read at most: two thousand issues.
+const pages = 40
+
+// perPage is asked for; a Gitea may give fewer.
+const perPage = 50
+
+var errEndless = fmt.Errorf("its list does not end within %d pages", pages)
+
+// all reads page after page. turn returns the number of the next page, 0 after the
+// last, and how many things were on this one.
+func all(turn func(page int) (next, n int, err error)) error {
+	page := 1
+	for range pages {
+		next, n, err := turn(page)
+		switch {
+		case err != nil:
+			return err
+		case next == 0:
+			return nil
+		case next <= page || n == 0:
+			return errors.New("its pages go in a circle")
+		}
+		page = next
+	}
+	return errEndless
+}

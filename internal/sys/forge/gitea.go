@@ -1,0 +1,326 @@
+package forge
+
+import (
+	"context"
+	"net/http"
+	"strings"
+	"time"
+
+	"code.gitea.io/sdk/gitea"
+)
+
+// tea reads a Forgejo or a Gitea. The SDK ties a context to a client, so each
+// question has a client of its own, which costs nothing.
+type tea struct {
+	url, owner, name string
+	http             *http.Client
+}
+
+// api never asks for the version of the server: Forgejo's is none of Gitea's.
+func (t *tea) api(ctx context.Context) (*gitea.Client, error) {
+	return gitea.NewClient(t.url, gitea.SetGiteaVersion(""), gitea.SetHTTPClient(t.http), gitea.SetContext(ctx))
+}
+
+func plainOf(r *gitea.Response) *http.Response {
+	if r == nil {
+		return nil
+	}
+	return r.Response
+}
+
+func (t *tea) Issues(ctx context.Context, closedSince time.Time) (out []Issue, err error) {
+	o := gitea.ListIssueOption{State: gitea.StateOpen, Type: gitea.IssueTypeIssue}
+	if !closedSince.IsZero() {
+		o.State, o.Since = gitea.StateClosed, closedSince.UTC()
+	}
+	c, err := t.api(ctx)
+	if err != nil {
+		return nil, err
+	}
+	err = all(func(page int) (int, int, error) {
+		o.ListOptions = gitea.ListOptions{Page: page, PageSize: perPage}
+		list, resp, err := c.ListRepoIssues(t.owner, t.name, o)
+		if err != nil {
+			return 0, 0, fault(plainOf(resp), err)
+		}
+		if out, err = teaIssues(out, list); err != nil {
+			return 0, 0, err
+		}
+		return resp.NextPage, len(list), nil
+	})
+	return out, err
+}
+
+func (t *tea) Issue(ctx context.Context, number int) (Issue, error) {
+	c, err := t.api(ctx)
+	if err != nil {
+		return Issue{}, err
+	}
+	i, resp, err := c.GetIssue(t.owner, t.name, int64(number))
+	if err != nil {
+		return Issue{}, fault(plainOf(resp), err)
+	}
+	out, err := teaIssue(i)
+	if err == nil && out.Number != number {
+		err = errOdd
+	}
+	return out, err
+}
+
+func (t *tea) Blockers(ctx context.Context, number int) (out []Issue, err error) {
+	c, err := t.api(ctx)
+	if err != nil {
+		return nil, err
+	}
+	err = all(func(page int) (int, int, error) {
+		o := gitea.ListIssueDependenciesOptions{ListOptions: gitea.ListOptions{Page: page, PageSize: perPage}}
+		list, resp, err := c.ListIssueDependencies(t.owner, t.name, int64(number), o)
+		if err != nil {
+			return 0, 0, fault(plainOf(resp), err)
+		}
+		if out, err = teaIssues(out, list); err != nil {
+			return 0, 0, err
+		}
+		return resp.NextPage, len(list), nil
+	})
+	return out, err
+}
+
+func (t *tea) Pulls(ctx context.Context) (out []Pull, err error) {
+	c, err := t.api(ctx)
+	if err != nil {
+		return nil, err
+	}
+	err = all(func(page int) (int, int, error) {
+		o := gitea.ListPullRequestsOptions{State: gitea.StateOpen, ListOptions: gitea.ListOptions{Page: page, PageSize: perPage}}
+		list, resp, err := c.ListRepoPullRequests(t.owner, t.name, o)
+		if err != nil {
+			return 0, 0, fault(plainOf(resp), err)
+		}
+		for _, p := range list {
+			if p != nil {
+				out = append(out, teaPull(p))
+			}
+		}
+		return resp.NextPage, len(list), nil
+	})
+	return out, err
+}
+
+func (t *tea) Merges(ctx context.Context, number int) (string, error) {
+	c, err := t.api(ctx)
+	if err != nil {
+		return "", err
+	}
+	p, resp, err := c.GetPullRequest(t.owner, t.name, int64(number))
+	if err != nil {
+		return "", fault(plainOf(resp), err)
+	}
+	return teaPull(p).Merges, nil
+}
+
+func (t *tea) Checks(ctx context.Context, commit string) (Checks, error) {
+	c, err := t.api(ctx)
+	if err != nil {
+		return Checks{}, err
+	}
+	s, resp, err := c.GetCombinedStatus(t.owner, t.name, commit)
+	if err != nil {
+		return Checks{}, fault(plainOf(resp), err)
+	}
+	out := Checks{Whole: s.TotalCount <= len(s.Statuses)}
+	for _, x := range s.Statuses {
+		if x != nil {
+			out.Checks = append(out.Checks, status(x.Context, string(x.State), x.Created, x.Updated))
+		}
+	}
+	return out, nil
+}
+
+// status is a commit status in our words. "warning" is Gitea's for what may be merged.
+func status(context, state string, created, updated time.Time) Check {
+	c := Check{Context: context, State: "failure", Began: created, Ended: updated}
+	if updated.IsZero() {
+		c.Ended = created
+	}
+	switch state {
+	case "success", "warning", "skipped":
+		c.State = "success"
+	case "pending", "":
+		c.State, c.Ended = "pending", time.Time{}
+	}
+	return c
+}
+
+func (t *tea) Reviews(ctx context.Context, number int) (out []Review, err error) {
+	c, err := t.api(ctx)
+	if err != nil {
+		return nil, err
+	}
+	err = all(func(page int) (int, int, error) {
+		o := gitea.ListPullReviewsOptions{ListOptions: gitea.ListOptions{Page: page, PageSize: perPage}}
+		list, resp, err := c.ListPullReviews(t.owner, t.name, int64(number), o)
+		if err != nil {
+			return 0, 0, fault(plainOf(resp), err)
+		}
+		for _, r := range list {
+			if r != nil {
+				out = append(out, teaReview(r))
+			}
+		}
+		return resp.NextPage, len(list), nil
+	})
+	return out, err
+}
+
+func teaReview(r *gitea.PullReview) Review {
+	out := Review{Author: teaUser(r.Reviewer), State: "commented", At: r.Submitted}
+	switch r.State {
+	case gitea.ReviewStateApproved:
+		out.State = "approved"
+	case gitea.ReviewStateRequestChanges:
+		out.State = "changes requested"
+	case gitea.ReviewStateRequestReview:
+		out.State = "requested"
+	case gitea.ReviewStatePending: // written and not yet sent: nobody else's business
+		out.State = "dismissed"
+	}
+	if r.Dismissed {
+		out.State = "dismissed"
+	}
+	return out
+}
+
+func (t *tea) Committed(ctx context.Context, commit string) (time.Time, error) {
+	c, err := t.api(ctx)
+	if err != nil {
+		return time.Time{}, err
+	}
+	got, resp, err := c.GetSingleCommit(t.owner, t.name, commit)
+	if err != nil {
+		return time.Time{}, fault(plainOf(resp), err)
+	}
+	if got.RepoCommit == nil || got.RepoCommit.Committer == nil {
+		return time.Time{}, nil
+	}
+	at, _ := time.Parse(time.RFC3339, got.RepoCommit.Committer.Date)
+	return at, nil
+}
+
+func (t *tea) Primary(ctx context.Context) (string, error) {
+	c, err := t.api(ctx)
+	if err != nil {
+		return "", err
+	}
+	r, resp, err := c.GetRepo(t.owner, t.name)
+	if err != nil {
+		return "", fault(plainOf(resp), err)
+	}
+	return r.DefaultBranch, nil
+}
+
+func (t *tea) Required(ctx context.Context, branch string) ([]string, error) {
+	c, err := t.api(ctx)
+	if err != nil {
+		return nil, err
+	}
+	b, resp, err := c.GetRepoBranch(t.owner, t.name, branch)
+	if err != nil {
+		return nil, fault(plainOf(resp), err)
+	}
+	if !b.EnableStatusCheck {
+		return nil, nil
+	}
+	return b.StatusCheckContexts, nil
+}
+
+func (t *tea) Me(ctx context.Context) (string, error) {
+	c, err := t.api(ctx)
+	if err != nil {
+		return "", err
+	}
+	u, resp, err := c.GetMyUserInfo()
+	if err != nil {
+		return "", fault(plainOf(resp), err)
+	}
+	return u.UserName, nil
+}
+
+// teaIssues adds a page of issues.
+func teaIssues(out []Issue, list []*gitea.Issue) ([]Issue, error) {
+	for _, i := range list {
+		if i == nil {
+			return nil, errOdd
+		}
+		issue, err := teaIssue(i)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, issue)
+	}
+	return out, nil
+}
+
+func teaIssue(i *gitea.Issue) (Issue, error) {
+	out := Issue{Number: int(i.Index), Title: i.Title, Body: i.Body, URL: i.HTMLURL, Author: teaUser(i.Poster), Labels: teaLabels(i.Labels),
+		IsPull: i.PullRequest != nil, Created: i.Created, Updated: i.Updated, Native: -1}
+	for _, u := range i.Assignees {
+		out.Assignees = append(out.Assignees, teaUser(u))
+	}
+	if i.Closed != nil {
+		out.Closed = *i.Closed
+	}
+	if i.Repository != nil {
+		out.Repo = i.Repository.FullName
+		if out.Repo == "" && i.Repository.Owner != "" {
+			out.Repo = i.Repository.Owner + "/" + i.Repository.Name
+		}
+	}
+	return out.check(string(i.State))
+}
+
+func teaPull(p *gitea.PullRequest) Pull {
+	out := Pull{Number: int(p.Index), Title: p.Title, Body: p.Body, URL: p.HTMLURL, Author: teaUser(p.Poster), Labels: teaLabels(p.Labels),
+		Draft: p.Draft || isDraft(p.Title), Requested: len(p.RequestedReviewers)+len(p.RequestedReviewersTeams) > 0}
+	if p.Base != nil {
+		out.Base = p.Base.Ref
+	}
+	if p.Head != nil {
+		out.Branch, out.Head = p.Head.Ref, p.Head.Sha
+	}
+	switch {
+	case p.Mergeable:
+		out.Merges = "yes"
+	case !out.Draft: // of a draft Gitea says no, whatever else is so
+		out.Merges = "no"
+	}
+	if p.Created != nil {
+		out.Created = *p.Created
+	}
+	if p.Updated != nil {
+		out.Updated = *p.Updated
+	}
+	return out
+}
+
+// isDraft knows what Gitea takes for a draft by default.
+func isDraft(title string) bool {
+	title = strings.ToUpper(title)
+	return strings.HasPrefix(title, "WIP:") || strings.HasPrefix(title, "[WIP]")
+}
+
+func teaUser(u *gitea.User) string {
+	if u == nil {
+		return ""
+	}
+	return u.UserName
+}
+
+func teaLabels(list []*gitea.Label) (out []string) {
+	for _, l := range list {
+		if l != nil {
+			out = append(out, l.Name)
+		}
+	}
+	return out
+}

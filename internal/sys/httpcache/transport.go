@@ -1,0 +1,158 @@
+package httpcache
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Limits of one answer: a page of a hundred issues with long texts has about a
+// megabyte.
+const (
+	most     = 8 << 20
+	patience = 20 * time.Second
+)
+
+// Transport is one account on a server: an http.RoundTripper that any SDK can use.
+// It is safe for concurrent use.
+type Transport struct {
+	host   *Host
+	scheme string // of the Authorization header: "token", "Bearer"
+	read   func(context.Context) (string, error)
+	store  *store
+
+	mu     sync.Mutex
+	token  string
+	readAt time.Time
+}
+
+// keep is how long a token is good before it is read again: it may be a program
+// that prints it. One that the server does not take is read again at once.
+const keep = time.Minute
+
+// NewTransport returns a transport. token reads the token; nil for none.
+func NewTransport(h *Host, scheme string, token func(context.Context) (string, error)) *Transport {
+	return &Transport{host: h, scheme: scheme, read: token, store: newStore()}
+}
+
+// Client is an HTTP client over the transport that follows nothing.
+func (t *Transport) Client() *http.Client {
+	return &http.Client{Transport: t, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+}
+
+// RoundTrip sends one request, and returns its answer whole. An answer that broke
+// off is an error, never a half. One that has not changed (304) comes from the
+// store, as 200.
+func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
+	if req.URL.Scheme != t.host.scheme || !strings.EqualFold(req.URL.Host, t.host.name) {
+		return nil, errors.New("it is another server: the token is not for that one")
+	}
+	ctx, cancel := context.WithTimeout(req.Context(), patience)
+	defer cancel()
+	select {
+	case t.host.slots <- struct{}{}:
+		defer func() { <-t.host.slots }()
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	sent, err := t.prepare(ctx, req)
+	if err != nil {
+		return nil, err
+	}
+	return t.send(sent, req)
+}
+
+// prepare is the request with the token and its conditions.
+func (t *Transport) prepare(ctx context.Context, req *http.Request) (*http.Request, error) {
+	out := req.Clone(ctx)
+	if t.read != nil {
+		token, err := t.secret(ctx)
+		if err != nil {
+			return nil, err
+		}
+		out.Header.Set("Authorization", t.scheme+" "+token)
+	}
+	if req.Method == http.MethodGet {
+		t.store.condition(key(req), out.Header)
+	}
+	return out, t.host.take()
+}
+
+// secret is the token, as it was lately.
+func (t *Transport) secret(ctx context.Context) (string, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if age := t.host.now().Sub(t.readAt); t.token != "" && age >= 0 && age < keep {
+		return t.token, nil
+	}
+	token, err := t.read(ctx)
+	if err != nil {
+		return "", err
+	}
+	t.token, t.readAt = token, t.host.now()
+	return token, nil
+}
+
+func (t *Transport) forget() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.token = ""
+}
+
+func (t *Transport) send(out, req *http.Request) (*http.Response, error) {
+	asked := t.host.now()
+	resp, err := t.host.base.RoundTrip(out)
+	if err != nil {
+		return nil, Plain(err)
+	}
+	t.host.heed(resp, asked, t.host.now())
+	if resp.StatusCode == http.StatusUnauthorized {
+		t.forget()
+	}
+	body, err := readAll(resp)
+	if err != nil {
+		return nil, fmt.Errorf("its answer broke off: %w", Plain(err))
+	}
+	if req.Method == http.MethodGet {
+		resp.Header, body = t.store.settle(key(req), resp, body)
+	}
+	resp.Request, resp.Body, resp.ContentLength = req, io.NopCloser(bytes.NewReader(body)), int64(len(body))
+	return resp, nil
+}
+
+func readAll(resp *http.Response) ([]byte, error) {
+	defer resp.Body.Close()
+	body, err := io.ReadAll(io.LimitReader(resp.Body, most+1))
+	if err == nil && len(body) > most {
+		err = fmt.Errorf("it has more than %d bytes", most)
+	}
+	return body, err
+}
+
+// key is what an answer is stored under: what else a request differs in.
+func key(req *http.Request) string { return req.URL.String() + "\x00" + req.Header.Get("Accept") }
+
+// Plain is an error of net/http without the URL in it.
+func Plain(err error) error {
+	var u *url.Error
+	if errors.As(err, &u) {
+		return u.Err
+	}
+	return err
+}
+
+// origin is the scheme and the host of a URL.
+func origin(text string) (scheme, host string, err error) {
+	u, err := url.Parse(text)
+	if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" || u.User != nil {
+		return "", "", errors.New(`want a URL, like "https://git.example.org", without a password in it`)
+	}
+	return u.Scheme, strings.ToLower(u.Host), nil
+}
