@@ -24,7 +24,7 @@ import (
 // TestHistories plays random histories of a small fleet through the pure core
 // (rules, assess, decide) and checks, from the truth and with its own counting,
 // what Custos promises. CUSTOS_HISTORIES sets how many (10 000); `make soak`
-// asks for 100 000.
+// asks for 1 000 000.
 func TestHistories(t *testing.T) {
 	sets := tables(t)
 	const shards = 2
