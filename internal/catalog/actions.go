@@ -35,7 +35,7 @@ func actionMakers() []actionMaker {
 			return made(w, "rotate_log", rotatelog.Options{}, rotatelog.New)
 		}},
 		{removelock.Do, "", newRemoveLock},
-		{removephase.Do, "", func(*World) (act.Action, error) { return removephase.New(removephase.Options{}), nil }},
+		{removephase.Do, "", func(w *World) (act.Action, error) { return removephase.New(removephase.Options{Closed: w.closed}), nil }},
 		{abortrebase.Name, "abort_rebase", func(w *World) (act.Action, error) {
 			return made(w, "abort_rebase", abortrebase.Options{Occupied: w.occupied}, abortrebase.New)
 		}},

@@ -1,6 +1,9 @@
 package catalog
 
 import (
+	"context"
+	"fmt"
+
 	"custos/internal/act"
 	"custos/internal/act/forgewrite"
 	"custos/internal/sys/forge"
@@ -38,4 +41,22 @@ func (w *World) writable() (forgewrite.Options, error) {
 			"ready": orElse(s.Ready, "backlog"), "in-progress": orElse(s.InProgress, "in-progress"), "blocked": orElse(s.Blocked, "blocked")}}
 	}
 	return o, nil
+}
+
+// closed asks the forge of a project anew whether an issue is closed.
+func (w *World) closed(ctx context.Context, project string, number int) (bool, error) {
+	all, err := w.forges()
+	if err != nil {
+		return false, err
+	}
+	at, ok := all[project]
+	if !ok {
+		return false, fmt.Errorf("cannot ask after project %s: there is no [forge.%s]", project, project)
+	}
+	reader, err := forge.New(at.options)
+	if err != nil {
+		return false, err
+	}
+	issue, err := reader.Issue(ctx, number)
+	return err == nil && !issue.Open, err
 }

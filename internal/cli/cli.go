@@ -115,7 +115,7 @@ func (a *app) root() *cobra.Command {
 		a.feedCommand(), a.traceCommand(), a.errorsCommand(), a.replayCommand(), a.failuresCommand(),
 		a.formulaCommand(), a.scheduleCommand(), a.costCommand(),
 		a.journalCommand(), a.reportCommand(), a.statusCommand(), a.freezeCommand(), a.thawCommand(),
-		a.configCommand(), a.initCommand(), a.schemaCommand(), a.versionCommand(),
+		a.configCommand(), a.doctorCommand(), a.initCommand(), a.schemaCommand(), a.versionCommand(),
 		a.upCommand(), a.downCommand(), a.uninstallCommand())
 	root.PersistentFlags().BoolVar(&a.json, "json", false, "print JSON instead of words")
 	root.PersistentFlags().StringVar(&a.file, "config", "", "configuration `FILE` (default ~/.config/custos/custos.toml)")

@@ -35,7 +35,7 @@ func everything() []topic {
 		{"What happened", []string{"feed", "trace", "errors", "replay", "failures", "report", "journal"}},
 		{"Be told", []string{"alerts", "ack", "silence"}},
 		{"The daemon", []string{"up", "down", "uninstall"}},
-		{"Configure", []string{"init", "config", "schema", "version", "help", "completion"}},
+		{"Configure", []string{"init", "config", "doctor", "schema", "version", "help", "completion"}},
 	}
 }
 

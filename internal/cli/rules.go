@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -75,6 +76,14 @@ func writeRules(p *page, r api.Rules) {
 	p.table([]column{{paint: p.priority}, {head: "RULE"}, {head: "OVER"}, {head: "MODE"}, {head: "ACTIONS", shorten: cut}, {head: "FIRES WHEN", shorten: cut}}, rows)
 }
 
+// patrols says of a count of patrols that they are in a row; nothing of none.
+func patrols(n int) string {
+	if n == 0 {
+		return ""
+	}
+	return fmt.Sprintf("after %d in a row", n)
+}
+
 func writeRule(p *page, r api.Rule) {
 	p.line("%s  %s over %s", p.priority(r.Priority), p.paint(bold, flat(r.Name)), flat(r.Over))
 	if r.Doc != "" {
@@ -82,6 +91,7 @@ func writeRule(p *page, r api.Rule) {
 	}
 	rows := [][]string{
 		{"fires when", flat(r.Expr)}, {"for", flat(r.For)}, {"keeps firing for", flat(r.KeepFiringFor)},
+		{"for patrols", patrols(r.ForPatrols)}, {"people told", patrols(r.TellAfter)},
 		{"says", flat(r.Summary)}, {"asks for", flat(strings.Join(r.Actions, ", "))}, {"mode", flat(r.Mode)},
 		{"cooldown", flat(r.Cooldown)}, {"attempts", flat(r.Attempts)}, {"louder after", flat(r.Escalate)},
 		{"caused by", flat(strings.Join(r.CausedBy, ", "))}, {"runbook", flat(r.Runbook)}, {"from", flat(r.Source)},

@@ -2,9 +2,11 @@ package daemon
 
 import (
 	"context"
+	"errors"
 	"sync"
 
 	"custos/internal/fleet"
+	"custos/internal/observe"
 	"custos/internal/server"
 )
 
@@ -23,7 +25,7 @@ func (s *system) attend() {
 		parts.Go(func() { s.loop.Attend(ctx) })
 		parts.Go(func() { s.part(ctx, "watch deaths", s.watchDeaths) })
 		parts.Go(func() { s.part(ctx, "watch files", s.watchFiles) })
-		parts.Go(func() { s.part(ctx, "watch the folders of runs", s.watchRuns) })
+		parts.Go(func() { s.part(ctx, "watch parts for events", s.watchParts) })
 		parts.Go(func() { s.part(ctx, "serve the socket", s.serve) })
 		s.leave = func() { stop(); parts.Wait() }
 		s.board.LookNow(fleet.PartRuns)
@@ -45,16 +47,18 @@ func (s *system) serve(ctx context.Context) error {
 
 // watcher is a probe that tells by itself when there is something new to see.
 type watcher interface {
+	Spec() observe.Spec
 	Watch(ctx context.Context, changed func()) error
 }
 
-// watchRuns has the runs looked at again when something happens in their folders.
-func (s *system) watchRuns(ctx context.Context) error {
-	var failed error
+// watchParts has a part looked at again when its own probe says so: when something
+// happens in the folder of a run, or to a container.
+func (s *system) watchParts(ctx context.Context) error {
+	failed := make([]error, len(s.watchers))
 	var parts sync.WaitGroup
-	for _, w := range s.watchers {
-		parts.Go(func() { failed = w.Watch(ctx, func() { s.board.LookNow(fleet.PartRuns) }) }) // there is one
+	for i, w := range s.watchers {
+		parts.Go(func() { failed[i] = w.Watch(ctx, func() { s.board.LookNow(w.Spec().Part) }) })
 	}
 	parts.Wait()
-	return failed
+	return errors.Join(failed...)
 }

@@ -71,7 +71,7 @@ func Up(ctx context.Context, cfg config.Config, o Options) error {
 	parts.Go(func() { s.part(ctx, "watch deaths", s.watchDeaths) })
 	parts.Go(func() { s.part(ctx, "watch files", s.watchFiles) })
 	parts.Go(func() { s.part(ctx, "watch sessions", s.watchSessions) })
-	parts.Go(func() { s.part(ctx, "watch the folders of runs", s.watchRuns) })
+	parts.Go(func() { s.part(ctx, "watch parts for events", s.watchParts) })
 	parts.Go(func() { s.part(ctx, "hear hooks", hooks.Serve) })
 	parts.Go(func() { s.deliver(ctx) })
 	parts.Go(func() { s.listenToPeople(ctx) })

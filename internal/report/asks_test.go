@@ -103,6 +103,9 @@ func TestAsksThatDoNotFit(t *testing.T) {
 		case 1:
 			ask.Lines = strings.Split(strings.Repeat("y", 300)+"\n"+strings.Repeat("y", 300)+"\n"+strings.Repeat("y", 300)+"\n"+strings.Repeat("y", 350), "\n")
 		}
+		if n > 8 && n < 15 {
+			ask.Lines = append([]string{strings.Repeat("z", 350), strings.Repeat("z", 350)}, ask.Lines...)
+		}
 		x.alert, x.asks[a.AlertKey] = append(x.alert, a), ask
 	}
 	m := x.hears(time.Second)

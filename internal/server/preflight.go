@@ -143,10 +143,18 @@ func cleanUpLines(list []fleet.Phase) []string {
 	var out []string
 	for _, p := range list {
 		if isEscalation(p) {
-			out = append(out, fmt.Sprintf("%s: issue closed: %s, %s old", path.Base(p.Path), leafBool(p.Closed), leafSpan(p.Age)))
+			out = append(out, fmt.Sprintf("%s: issue closed: %s, %s old", path.Base(p.Path), closedText(p), leafSpan(p.Age)))
 		}
 	}
 	return out
+}
+
+// closedText says whether the issue of a phase file is closed, and since when.
+func closedText(p fleet.Phase) string {
+	if closed, known := p.Closed.Get(); known && closed && p.ClosedFor.IsKnown() {
+		return "yes, for " + leafSpan(p.ClosedFor)
+	}
+	return leafBool(p.Closed)
 }
 
 func escalationLines(list []fleet.Phase) []string {

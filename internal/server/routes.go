@@ -62,6 +62,7 @@ func routes() []route {
 		{"GET", "/v1/schedules", anyone, small, (*server).schedules, nil},
 		{"GET", "/v1/costs", anyone, small, (*server).costs, nil},
 		{"GET", "/v1/report", anyone, small, (*server).report, nil},
+		{"GET", "/v1/doctor", anyone, small, (*server).doctor, nil},
 		{"GET", "/v1/status", anyone, small, (*server).status, nil},
 		{"GET", "/v1/schema", anyone, small, (*server).schemas, nil},
 		{"GET", "/v1/schema/{name}", anyone, small, (*server).schema, nil},

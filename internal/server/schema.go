@@ -48,6 +48,7 @@ func schemaTypes() map[string]any {
 		"schedules":   api.Schedules{},
 		"costs":       api.Costs{},
 		"report":      api.Report{},
+		"doctor":      api.Doctor{},
 		"hook-edit":   api.HookEdit{},
 		"hook-file":   api.HookFile{},
 	}

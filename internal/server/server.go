@@ -42,7 +42,9 @@ type Options struct {
 	Metrics http.Handler // the page of metrics; nil where no daemon runs
 	// Made lists the subjects of the commits that were made in a worktree since a
 	// moment, newest first; more says that there may be others.
-	Made    func(ctx context.Context, top string, since time.Time) (subjects []string, more bool, err error)
+	Made func(ctx context.Context, top string, since time.Time) (subjects []string, more bool, err error)
+	// Examine finds out what the installation is like. Nil: nobody does.
+	Examine func(ctx context.Context) Installation
 	Now     func() fleet.Instant
 	Version string
 

@@ -20,18 +20,21 @@ const Do = "remove-phase"
 
 // Options hold what the action asks of the outside.
 type Options struct {
-	Now func() time.Time `toml:"-"` // wall clock, for the name of what is set aside; default time.Now
+	Now func() time.Time // wall clock, for the name of what is set aside; default time.Now
+	// Closed asks the forge anew whether an issue of a project is closed: it may have
+	// been opened again since it was looked at.
+	Closed func(ctx context.Context, project string, issue int) (bool, error)
 }
 
 // Action implements act.Action.
-type Action struct{ now func() time.Time }
+type Action struct{ o Options }
 
 // New returns the action.
 func New(o Options) *Action {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	return &Action{now: o.Now}
+	return &Action{o: o}
 }
 
 // Ability implements act.Action. A file that is gone is gone: doing it twice
@@ -65,6 +68,9 @@ func (x *Action) Prepare(ctx context.Context, a fleet.Action) (act.Run, error) {
 	if closed, known := ph.Closed.Get(); !ph.Owner.MayTouch() || !known || !closed {
 		return nil, fmt.Errorf("cannot remove the phase file: it is not known to be ours and of a closed issue: %w", act.ErrRefused)
 	}
+	if err := x.stillClosed(ctx, ph); err != nil {
+		return nil, err
+	}
 	f, info, err := files.OpenRegular(fleet.RawPath(ph.Path), os.O_RDONLY)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("the phase file is gone: %w", act.ErrUnneeded)
@@ -75,12 +81,28 @@ func (x *Action) Prepare(ctx context.Context, a fleet.Action) (act.Run, error) {
 	if err != nil {
 		return nil, fmt.Errorf("cannot open the phase file: %w", err)
 	}
-	r := &run{now: x.now, phase: *ph, f: f, want: info.Identity}
+	r := &run{now: x.o.Now, phase: *ph, f: f, want: info.Identity}
 	if err := r.check(); err != nil {
 		f.Close()
 		return nil, err
 	}
 	return r, nil
+}
+
+// stillClosed asks the forge. What cannot be asked leaves the file alone.
+func (x *Action) stillClosed(ctx context.Context, ph *fleet.Phase) error {
+	issue, known := ph.Issue.Get()
+	if !known || x.o.Closed == nil {
+		return fmt.Errorf("cannot remove the phase file: its issue cannot be asked after: %w", act.ErrRefused)
+	}
+	closed, err := x.o.Closed(ctx, ph.Project, issue)
+	switch {
+	case err != nil:
+		return fmt.Errorf("cannot ask the forge after %s: %w", fleet.IssueName(ph.Project, issue), err)
+	case !closed:
+		return fmt.Errorf("cannot remove the phase file: %s is open again: %w", fleet.IssueName(ph.Project, issue), act.ErrRefused)
+	}
+	return nil
 }
 
 type run struct {

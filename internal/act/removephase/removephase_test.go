@@ -2,15 +2,20 @@ package removephase
 
 import (
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"custos/internal/act"
 	"custos/internal/act/acttest"
 	"custos/internal/fleet"
 	"custos/internal/sys/files"
 )
+
+// closed is a forge on which every issue is closed.
+func closed(context.Context, string, int) (bool, error) { return true, nil }
 
 const text = "PHASE:escalate no way out\n"
 
@@ -40,7 +45,7 @@ func raw(a fleet.Action) string { return fleet.RawPath(a.Target.Phase.Path) }
 
 func TestConformance(t *testing.T) {
 	acttest.Test(t, acttest.Case{
-		Action: New(Options{}), Setup: setup,
+		Action: New(Options{Closed: closed}), Setup: setup,
 		Fingerprint: func(t *testing.T, a fleet.Action) string { return acttest.Tree(t, filepath.Dir(raw(a))) },
 		Gone: func(t *testing.T, a fleet.Action) {
 			if err := os.Remove(raw(a)); err != nil {
@@ -67,9 +72,34 @@ func TestConformance(t *testing.T) {
 	})
 }
 
+// TestTheForgeIsAskedAnew: opened again, or a forge that does not answer.
+func TestTheForgeIsAskedAnew(t *testing.T) {
+	for name, ask := range map[string]func(context.Context, string, int) (bool, error){
+		"open again": func(context.Context, string, int) (bool, error) { return false, nil },
+		"down":       func(context.Context, string, int) (bool, error) { return true, errors.New("down") },
+		"nobody":     nil,
+	} {
+		a := setup(t)
+		if _, err := New(Options{Closed: ask}).Prepare(t.Context(), a); err == nil || errors.Is(err, act.ErrRefused) == (name == "down") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	a := setup(t)
+	a.Target.Phase.Project = "shop"
+	asked := ""
+	run, err := New(Options{Closed: func(_ context.Context, project string, issue int) (bool, error) {
+		asked = fleet.IssueName(project, issue)
+		return true, nil
+	}}).Prepare(t.Context(), a)
+	if err != nil || asked != "shop#42" {
+		t.Fatalf("asked after %q, %v", asked, err)
+	}
+	run.Close()
+}
+
 func TestAPhaseWrittenAfterPrepareIsKept(t *testing.T) {
 	a := setup(t)
-	run, err := New(Options{}).Prepare(context.Background(), a)
+	run, err := New(Options{Closed: closed}).Prepare(context.Background(), a)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -85,7 +115,7 @@ func TestAPhaseWrittenAfterPrepareIsKept(t *testing.T) {
 
 func TestNothingIsDeleted(t *testing.T) {
 	a := setup(t)
-	effect := acttest.Do(t, New(Options{}), a)
+	effect := acttest.Do(t, New(Options{Closed: closed}), a)
 	aside, err := filepath.Glob(filepath.Dir(raw(a)) + "/.custos-removed-*")
 	if err != nil || len(aside) != 1 {
 		t.Fatalf("%v, %v", aside, err)

@@ -217,7 +217,8 @@ func TestLately(t *testing.T) {
 	step(5*time.Minute, nil, "0")
 	step(time.Minute, more(4), "4")
 	step(time.Minute, func(c *enginetest.Container) { c.Restarts = 0 }, "0") // somebody started it: the engine counts anew
-	step(time.Minute, more(1), "5")
+	step(time.Minute, more(3), "7")
+	step(time.Minute, func(c *enginetest.Container) { c.Restarts = 2 }, "9")                               // again, and it ended twice since
 	step(time.Minute, func(c *enginetest.Container) { c.Started = b.Clock().Add(-20 * time.Minute) }, "0") // this run is older
 	young := c
 	young.Name, young.ID, young.Created = "young", "1234", b.Clock().Add(-time.Minute)
@@ -237,7 +238,7 @@ func TestCPU(t *testing.T) {
 	if c, ok := b.see(t, "web").CPU.Get(); !ok || c <= 0 {
 		t.Errorf("two measures gave %v (known: %t)", c, ok)
 	}
-	b.Change("web", func(c *enginetest.Container) { c.Started, c.CPU = b.Clock(), 0 })
+	b.Change("web", func(c *enginetest.Container) { c.Started, c.CPU = b.Clock(), time.Minute })
 	if c := b.see(t, "web").CPU; c.IsKnown() {
 		t.Errorf("measures of two runs gave %v", c)
 	}

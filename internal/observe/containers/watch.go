@@ -12,11 +12,11 @@ const (
 	later  = 30 * time.Second
 )
 
-// Hear calls changed when the engine tells of an event, until ctx ends: of events
+// Watch calls changed when the engine tells of an event, until ctx ends: of events
 // that come together once at first and once at the end. An event is never a fact,
 // only a reason to look. When the stream ends (the engine was restarted), it is
 // opened again, and whatever happened meanwhile is one event.
-func (p *Probe) Hear(ctx context.Context, changed func()) error {
+func (p *Probe) Watch(ctx context.Context, changed func()) error {
 	if p.address == "" {
 		return nil
 	}

@@ -21,7 +21,7 @@ func TestEventsAreGathered(t *testing.T) {
 		events, n := make(chan struct{}, 1), 0
 		p := &Probe{address: "unix:///x", o: Options{Engine: heard{events: events}}}
 		done := make(chan struct{})
-		go func() { defer close(done); _ = p.Hear(ctx, func() { n++ }) }()
+		go func() { defer close(done); _ = p.Watch(ctx, func() { n++ }) }()
 		synctest.Wait()
 		if n != 1 {
 			t.Fatalf("the beginning of the stream was told %d times, want 1", n)
@@ -81,7 +81,7 @@ func TestPatience(t *testing.T) {
 		defer stop()
 		tries := 0
 		p := &Probe{address: "unix:///x", o: Options{Engine: deaf{tries: &tries}}}
-		if err := p.Hear(ctx, func() { t.Error("an engine that is away was heard") }); err != nil {
+		if err := p.Watch(ctx, func() { t.Error("an engine that is away was heard") }); err != nil {
 			t.Error(err)
 		}
 		if tries < 100 || tries > 130 {
@@ -100,7 +100,7 @@ func TestEngineRestarted(t *testing.T) {
 	var n atomic.Int64
 	ctx, stop := context.WithCancel(t.Context())
 	done := make(chan struct{})
-	go func() { defer close(done); _ = p.Hear(ctx, func() { n.Add(1) }) }()
+	go func() { defer close(done); _ = p.Watch(ctx, func() { n.Add(1) }) }()
 	more := func(what string, do func()) {
 		t.Helper()
 		was := n.Load()

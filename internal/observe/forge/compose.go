@@ -92,7 +92,10 @@ const (
 	mostLabels = 50
 )
 
-func line(text string, most int) string { return fleet.Line(fleet.Redact(text), most) }
+// line is a text as it may be kept. Of a very long one only the beginning is looked at.
+func line(text string, most int) string {
+	return fleet.Line(fleet.Redact(text[:min(len(text), 20*mostTitle)]), most)
+}
 
 func lines(list []string) (out []string) {
 	for _, l := range list {

@@ -16,6 +16,8 @@ type ref struct {
 // Limits of what one text may ask us to keep: it is anybody's.
 const (
 	mostText = 32 << 10 // bytes of it that are read
+	mostLine = 1 << 10  // bytes of a line
+	mostMark = 300      // lines of it that have a # in them
 	mostRefs = 50
 )
 
@@ -23,7 +25,7 @@ const refText = `(?:[A-Za-z0-9][A-Za-z0-9_.-]*/[A-Za-z0-9_.-]+)?#\d{1,9}\b`
 
 var (
 	reRef      = regexp.MustCompile(refText)
-	reWaits    = regexp.MustCompile(`(?i)(\S*)\s*\b(?:depends[ -]on|blocked[ -]by)\b[:*_ \t]*((?:` + refText + `(?:\s*(?:,|;|&|\band\b)\s*|[ \t]+)?)+)`)
+	reWaits    = regexp.MustCompile(`(?i)\b(?:depends[ -]on|blocked[ -]by)\b[:*_ \t]*((?:` + refText + `(?:\s*(?:,|;|&|\band\b)\s*|[ \t]+)?)+)`)
 	reCloses   = regexp.MustCompile(`(?i)\b(?:close[sd]?|fix(?:e[sd])?|resolve[sd]?)\b:?[ \t]+((?:` + refText + `(?:\s*(?:,|;|&|\band\b)\s*|[ \t]+)?)+)`)
 	reHeading  = regexp.MustCompile(`^ {0,3}#{1,6}[ \t]+(.*)$`)
 	reNeeds    = regexp.MustCompile(`(?i)^[*_]*(?:dependencies|depends on|blocked by|prerequisites)\b`)
@@ -31,7 +33,7 @@ var (
 	reFence    = regexp.MustCompile("^ {0,3}(```+|~~~+)")
 	reCode     = regexp.MustCompile("`[^`\n]*`")
 	reComment  = regexp.MustCompile(`(?s)<!--.*?(?:-->|$)`)
-	reNegation = regexp.MustCompile(`(?i)^(?:not|longer|never|isn't|un)$`)
+	reNegation = regexp.MustCompile(`(?i)\b(?:not|no longer|never|isn't)\s*$`)
 )
 
 // waitsFor lists what a text says that its issue waits for: "Depends on #12",
@@ -43,9 +45,9 @@ func waitsFor(text string) (out []ref) {
 		if h := reHeading.FindStringSubmatch(line); h != nil {
 			listed = reNeeds.MatchString(h[1])
 		}
-		for _, m := range reWaits.FindAllStringSubmatch(line, -1) {
-			if !reNegation.MatchString(m[1]) {
-				out = append(out, refs(m[2])...)
+		for _, m := range reWaits.FindAllStringSubmatchIndex(line, mostRefs) {
+			if !reNegation.MatchString(line[max(0, m[0]-20):m[0]]) {
+				out = append(out, refs(line[m[2]:m[3]])...)
 			}
 		}
 		if item := reItem.FindStringSubmatch(line); listed && item != nil && !strings.EqualFold(item[1], "x") {
@@ -60,14 +62,15 @@ func waitsFor(text string) (out []ref) {
 // closes lists what a pull request says that it closes.
 func closes(text string) (out []ref) {
 	for _, line := range spoken(text) {
-		for _, m := range reCloses.FindAllStringSubmatch(line, -1) {
+		for _, m := range reCloses.FindAllStringSubmatch(line, mostRefs) {
 			out = append(out, refs(m[1])...)
 		}
 	}
 	return once(out)
 }
 
-// spoken is the lines of a Markdown text without code, quotes and comments.
+// spoken is the lines of a Markdown text that may name an issue, and its headings:
+// without code, quotes and comments.
 func spoken(text string) (out []string) {
 	if len(text) > mostText {
 		text = text[:mostText]
@@ -75,6 +78,7 @@ func spoken(text string) (out []string) {
 	text = reComment.ReplaceAllString(strings.ReplaceAll(text, "\r\n", "\n"), "")
 	fence := ""
 	for line := range strings.SplitSeq(text, "\n") {
+		line = line[:min(len(line), mostLine)]
 		mark := reFence.FindStringSubmatch(line)
 		switch {
 		case fence != "":
@@ -83,9 +87,12 @@ func spoken(text string) (out []string) {
 			}
 		case mark != nil:
 			fence = mark[1]
-		case strings.HasPrefix(strings.TrimSpace(line), ">"):
+		case !strings.Contains(line, "#") || len(out) >= mostMark || strings.HasPrefix(strings.TrimSpace(line), ">"):
 		default:
-			out = append(out, reCode.ReplaceAllString(line, " "))
+			if strings.Contains(line, "`") {
+				line = reCode.ReplaceAllString(line, " ")
+			}
+			out = append(out, line)
 		}
 	}
 	return out

@@ -77,9 +77,14 @@ func TestTroubles(t *testing.T) {
 				t.Errorf("%v", err)
 			}
 			if pid, err := os.ReadFile(filepath.Join(dir, "pid")); err == nil {
-				stat, err := os.ReadFile("/proc/" + strings.TrimSpace(string(pid)) + "/stat")
-				if err == nil && !strings.Contains(string(stat), ") Z ") {
-					t.Errorf("what it started still runs: %s", stat)
+				gone := func() bool {
+					stat, err := os.ReadFile("/proc/" + strings.TrimSpace(string(pid)) + "/stat")
+					return err != nil || strings.Contains(string(stat), ") Z ")
+				}
+				for end := time.Now().Add(30 * time.Second); !gone(); time.Sleep(10 * time.Millisecond) {
+					if time.Now().After(end) {
+						t.Fatal("what it started still runs")
+					}
 				}
 			}
 		})

@@ -31,8 +31,9 @@ const image = "custos/inside:1"
 type Engine struct {
 	Socket string
 
-	api *client.Client
-	log string
+	api   *client.Client
+	log   string
+	ended chan struct{} // closed when dockerd has ended
 }
 
 // Real starts an engine, or skips the test and says why it cannot. It needs root,
@@ -75,10 +76,11 @@ func (e *Engine) start(t testing.TB, dir string) {
 		"--data-root", dir+"/data", "--exec-root", dir+"/exec", "--pidfile", dir+"/d.pid", "-H", "unix://"+e.Socket)
 	cmd.Stdout, cmd.Stderr = log, log
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Setpgid: true}
-	began, ended := make(chan error, 1), make(chan struct{})
+	began := make(chan error, 1)
+	e.ended = make(chan struct{})
 	go func() {
 		runtime.LockOSThread() // Pdeathsig comes when the thread that forked ends
-		defer close(ended)
+		defer close(e.ended)
 		err := cmd.Start()
 		began <- err
 		if err == nil {
@@ -91,7 +93,7 @@ func (e *Engine) start(t testing.TB, dir string) {
 	t.Cleanup(func() {
 		e.clear()
 		_ = cmd.Process.Kill() // and the kernel ends the whole namespace
-		<-ended
+		<-e.ended
 		log.Close()
 		sweep(group)
 	})
@@ -136,10 +138,13 @@ func sweep(group string) {
 // usable waits until the engine answers, gives it its image, and runs one container.
 func (e *Engine) usable(t testing.TB) error {
 	t.Helper()
-	if !Until(func() bool {
+	answers := false
+	Until(func() bool {
 		_, err := e.api.Ping(t.Context(), client.PingOptions{NegotiateAPIVersion: true})
-		return err == nil
-	}) {
+		answers = err == nil
+		return answers || e.hasEnded()
+	})
+	if !answers {
 		return errors.New("it does not answer")
 	}
 	if err := e.importImage(t.Context(), inside(t)); err != nil {
@@ -154,6 +159,15 @@ func (e *Engine) usable(t testing.TB) error {
 	}
 	_, err = e.api.ContainerRemove(t.Context(), id, client.ContainerRemoveOptions{Force: true})
 	return err
+}
+
+func (e *Engine) hasEnded() bool {
+	select {
+	case <-e.ended:
+		return true
+	default:
+		return false
+	}
 }
 
 func (e *Engine) tail() string {

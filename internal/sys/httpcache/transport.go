@@ -17,7 +17,7 @@ import (
 // megabyte.
 const (
 	most     = 8 << 20
-	patience = 20 * time.Second
+	patience = 10 * time.Second
 )
 
 // Transport is one account on a server: an http.RoundTripper that any SDK can use.

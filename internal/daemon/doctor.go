@@ -1,0 +1,164 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"time"
+
+	"custos/internal/agent"
+	"custos/internal/api"
+	"custos/internal/config"
+	"custos/internal/fleet"
+	"custos/internal/server"
+	"custos/internal/store"
+	"custos/internal/sys/program"
+	"custos/internal/sys/shim"
+)
+
+// DoctorOf examines what can be examined when the configuration cannot be used:
+// broken says what is wrong with it. Most checks then say that they cannot tell.
+func DoctorOf(ctx context.Context, version string, broken error, categories []string) (api.Doctor, error) {
+	if err := server.CheckCategories(categories); err != nil {
+		return api.Doctor{}, err
+	}
+	e := server.Examination{At: fleet.Instant{Wall: time.Now()}, Version: version, Asker: version,
+		Installation: server.Installation{UID: os.Getuid(), Programs: programs(ctx, os.Getenv), Config: server.ConfigFacts{Err: broken.Error()}}}
+	return server.Diagnose(e, categories), nil
+}
+
+// examine finds out what the installation is like. It changes nothing, and reads
+// no secret.
+func (s *system) examine(ctx context.Context) server.Installation {
+	places, sockets, secrets := s.landmarks()
+	i := server.Installation{UID: os.Getuid(), Mute: !s.daemon && Runs(s.cfg), Config: s.configFacts(), Programs: programs(ctx, s.world.Getenv), Kinds: kindPrograms(s.world.Kinds),
+		Places: places, Sockets: sockets, Secrets: secrets, Store: s.storeFacts(ctx), Hooks: s.hookFacts(), People: s.people()}
+	i.Listen = s.gauges.listen.Address
+	i.Loopback, i.Guarded = server.Loopback(i.Listen), s.gauges.listen.Token != nil
+	return i
+}
+
+// configFacts compares the file with what was read of it.
+func (s *system) configFacts() server.ConfigFacts {
+	f := server.ConfigFacts{File: fleet.Path(s.cfg.File), Found: s.cfg.Found}
+	now, err := config.ReadFile(s.cfg.File, config.LargestFile)
+	switch {
+	case errors.Is(err, os.ErrNotExist) && s.cfg.Found:
+		f.Changed = "it is gone since"
+	case errors.Is(err, os.ErrNotExist):
+	case err != nil:
+		f.Changed = fleet.Line(err.Error(), 200)
+	case !s.cfg.Found:
+		f.Changed = "it was written since"
+	case string(now) != string(s.cfg.Text):
+		f.Changed = "it was changed since"
+	}
+	return f
+}
+
+// versionWait is how long a program may take to say its version.
+const versionWait = 5 * time.Second
+
+// programs looks for what Custos calls. tmux and git are asked for their versions.
+func programs(ctx context.Context, getenv func(string) string) []server.Program {
+	out := []server.Program{asked(ctx, getenv, "tmux", "-V"), asked(ctx, getenv, "git", "--version")}
+	binary, err := shim.Find("")
+	out = append(out, found(shim.Program, binary, err))
+	hook, err := hookBinary(binary)
+	return append(out, found("custos-hook", hook, err))
+}
+
+// hookBinary is custos-hook, which lies beside the shim.
+func hookBinary(shim string) (string, error) {
+	if shim == "" {
+		return "", errors.New("it belongs beside custos-shim")
+	}
+	hook := shim[:strings.LastIndexByte(shim, '/')+1] + "custos-hook"
+	_, err := os.Stat(hook)
+	return hook, err
+}
+
+func found(name, path string, err error) server.Program {
+	if err != nil {
+		return server.Program{Name: name, Err: fleet.Line(err.Error(), 200)}
+	}
+	return server.Program{Name: name, Path: fleet.Path(path)}
+}
+
+// asked finds a program and has it say its version.
+func asked(ctx context.Context, getenv func(string) string, name, flag string) server.Program {
+	path, err := exec.LookPath(name)
+	p := found(name, path, err)
+	if err != nil {
+		return p
+	}
+	ctx, cancel := context.WithTimeout(ctx, versionWait)
+	defer cancel()
+	said, err := program.Run(ctx, program.Call{Argv: []string{path, flag}, Env: program.Environ(getenv), Max: 4 << 10})
+	if err != nil {
+		p.Err = fleet.Line(err.Error(), 200)
+		return p
+	}
+	p.Version = fleet.Line(string(said), 80)
+	return p
+}
+
+// kindPrograms looks for the CLI of each kind on PATH.
+func kindPrograms(kinds *agent.Kinds) []server.Program {
+	var out []server.Program
+	for _, k := range kinds.All() {
+		p := server.Program{Name: k.Name}
+		for _, name := range append([]string{k.Launch.Program}, k.Names...) {
+			if path, err := exec.LookPath(name); name != "" && err == nil {
+				p.Path = fleet.Path(path)
+				break
+			}
+		}
+		out = append(out, p)
+	}
+	return out
+}
+
+// storeFacts opens the database to read, as any look does.
+func (s *system) storeFacts(ctx context.Context) server.StoreFacts {
+	file := storeFile(s.cfg)
+	f := server.StoreFacts{Path: fleet.Path(file), Aside: asideFiles(file)}
+	st, err := store.OpenReadOnly(ctx, store.Options{Path: file, StartedAt: s.world.StartedAt})
+	switch {
+	case errors.Is(err, os.ErrNotExist):
+		return f
+	case err != nil:
+		f.There, f.Err = true, fleet.Line(err.Error(), 200)
+		f.Damaged, f.Newer = errors.Is(err, store.ErrCorrupt), errors.Is(err, store.ErrNewer)
+		return f
+	}
+	defer st.Close()
+	f.There = true
+	rows, err := st.SetAside(ctx)
+	if err != nil {
+		f.AsideErr = fleet.Line(err.Error(), 200)
+		return f
+	}
+	if f.Rows = len(rows); f.Rows > 0 {
+		f.RowTable = rows[f.Rows-1].What
+	}
+	return f
+}
+
+// people lists the notifiers of custos.toml with their types, never their places.
+func (s *system) people() []string {
+	given := map[string]map[string]any{}
+	if s.cfg.Section("notifier", &given) != nil { // it was read before: it is well
+		return nil
+	}
+	var out []string
+	for _, name := range slices.Sorted(maps.Keys(given)) {
+		kind, _ := given[name]["type"].(string)
+		out = append(out, fleet.Line(name, 60)+" ("+fleet.Line(kind, 20)+")")
+	}
+	return out
+}

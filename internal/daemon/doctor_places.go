@@ -1,0 +1,174 @@
+package daemon
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+
+	"custos/internal/agent"
+	"custos/internal/config"
+	"custos/internal/fleet"
+	"custos/internal/hookwire"
+	"custos/internal/server"
+)
+
+// landmarks looks at the folders and files of Custos, at its sockets, and at the
+// files of tokens that custos.toml names.
+func (s *system) landmarks() (places, sockets, secrets []server.Place) {
+	c := s.cfg
+	for _, p := range []struct{ what, path, want string }{
+		{"state", c.StateDir, "dir"}, {"run", c.RuntimeDir, "dir"}, {"journal", c.JournalDir, "dir"}, {"agents", s.world.Own.Shims, "dir"},
+		{"spool", hookwire.SpoolDir(c.RuntimeDir), "dir"},
+		{"ledger", storeFile(c), "file"}, {"lock", filepath.Join(c.StateDir, "lock"), "file"}, {"config", c.File, "file"},
+	} {
+		places = append(places, lookAt(p.what, p.path, p.want))
+	}
+	for _, p := range []struct{ what, path string }{
+		{"daemon", Socket(c)}, {"hooks", hookwire.Socket(c.RuntimeDir)}, {"tmux", s.world.Own.Socket},
+	} {
+		sockets = append(sockets, lookAt(p.what, p.path, "socket"))
+	}
+	for _, p := range secretFiles(c) {
+		secrets = append(secrets, lookAt(p.what, p.path, "file"))
+	}
+	return places, sockets, secrets
+}
+
+// lookAt says what lies at a path. Links are followed: what counts is where they lead.
+func lookAt(what, path, want string) server.Place {
+	p := server.Place{What: what, Path: fleet.Path(path), Want: want}
+	info, err := os.Stat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return p
+	case err != nil:
+		p.Err = fmt.Sprintf("cannot look at %s: %v", p.Path, errors.Unwrap(err))
+		return p
+	}
+	switch mode := info.Mode(); {
+	case mode.IsDir():
+		p.Is = "dir"
+	case mode.IsRegular():
+		p.Is = "file"
+	case mode&os.ModeSocket != 0:
+		p.Is = "socket"
+	default:
+		p.Is = "other"
+	}
+	p.Mode = uint32(info.Mode().Perm())
+	if st, ok := info.Sys().(*syscall.Stat_t); ok {
+		p.UID = int(st.Uid)
+	}
+	p.Own = unix.Access(path, unix.W_OK) == nil
+	p.Shut = shut(path)
+	return p
+}
+
+// shut says whether a folder above the path keeps everybody else out.
+func shut(path string) bool {
+	for dir := filepath.Dir(path); ; dir = filepath.Dir(dir) {
+		if info, err := os.Stat(dir); err == nil && info.Mode().Perm()&0o011 == 0 {
+			return true
+		}
+		if dir == filepath.Dir(dir) {
+			return false
+		}
+	}
+}
+
+type secretFile struct{ what, path string }
+
+// secretFiles lists the files that sections of custos.toml name under token_file,
+// the one key that names such a file in every section.
+func secretFiles(c config.Config) []secretFile {
+	var out []secretFile
+	for _, section := range Sections() {
+		table := map[string]any{}
+		if c.Section(section, &table) == nil { // what is wrong with it was said when it was read
+			out = append(out, namedIn(c, section, table)...)
+		}
+	}
+	slices.SortFunc(out, func(a, b secretFile) int { return strings.Compare(a.what, b.what) })
+	return out
+}
+
+func namedIn(c config.Config, at string, table map[string]any) (out []secretFile) {
+	for key, v := range table {
+		switch v := v.(type) {
+		case map[string]any:
+			out = append(out, namedIn(c, at+"."+key, v)...)
+		case string:
+			if path, err := c.Expand(v); key == "token_file" && err == nil {
+				out = append(out, secretFile{"[" + fleet.Line(at, 100) + "]", path})
+			}
+		}
+	}
+	return out
+}
+
+// asideFiles lists damaged databases that were set aside, oldest first. A rename
+// takes the -wal and -shm along; they are not counted.
+func asideFiles(db string) []string {
+	all, err := os.ReadDir(filepath.Dir(db))
+	if err != nil {
+		return nil
+	}
+	var out []string
+	for _, e := range all {
+		name := e.Name()
+		if strings.HasPrefix(name, filepath.Base(db)+".corrupt-") && !strings.HasSuffix(name, "-wal") && !strings.HasSuffix(name, "-shm") {
+			out = append(out, fleet.Path(filepath.Join(filepath.Dir(db), name)))
+		}
+	}
+	return out
+}
+
+// hookFacts reads the settings of every kind of agent CLI that has hooks.
+func (s *system) hookFacts() []server.HookFacts {
+	var out []server.HookFacts
+	for _, kind := range s.world.Kinds.Names() {
+		below := agent.HookSettings(kind)
+		if below == "" {
+			continue
+		}
+		out = append(out, hooksIn(kind, filepath.Join(s.cfg.Home, below), s.world.Own.Hook))
+	}
+	return out
+}
+
+// hooksIn says which hooks of ours are in a settings file, and whether uninstall
+// would make of it what it was.
+func hooksIn(kind, file, hook string) server.HookFacts {
+	f := server.HookFacts{Kind: kind, File: fleet.Path(file), Hook: hook}
+	text, err := config.ReadFile(file, largestSettings)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return f
+	case err != nil:
+		f.Err = fleet.Line(err.Error(), 200)
+		return f
+	}
+	f.Exists = true
+	state, err := agent.HookStatus(kind, text)
+	if err != nil {
+		f.Err = fleet.Line(err.Error(), 200)
+		return f
+	}
+	f.Events, f.Missing, f.Command = state.Events, state.Missing, fleet.Line(state.Command, 300)
+	before, err := config.ReadFile(file+".before-custos", largestSettings)
+	if f.Kept = err == nil; f.Kept {
+		after, err := agent.UninstallHooks(kind, text)
+		f.Exact = err == nil && string(after) == string(before)
+	}
+	return f
+}
+
+// largestSettings is more than any settings file has, in bytes.
+const largestSettings = 1 << 20

@@ -1,0 +1,199 @@
+package server
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+
+	"custos/internal/api"
+	"custos/internal/fleet"
+	"custos/internal/nearest"
+)
+
+// doctor says what is wrong with the installation.
+func (s *server) doctor(req *http.Request, _ Caller) (any, error) {
+	categories := req.URL.Query()["category"]
+	if err := CheckCategories(categories); err != nil {
+		return nil, err
+	}
+	e := Examination{At: s.Now(), Version: s.Version, Asker: req.URL.Query().Get("version"), Daemon: !s.InProcess}
+	if s.Examine == nil {
+		e.NoInstallation = "nobody looks into the installation here"
+	} else {
+		e.Installation = s.Examine(req.Context())
+	}
+	if needed(categories, wantsFleet) {
+		s.examineFleet(req.Context(), &e)
+	}
+	return Diagnose(e, categories), nil
+}
+
+// CheckCategories refuses what is no category, and says which one was meant.
+func CheckCategories(given []string) error {
+	all := categoryNames()
+	for _, c := range given {
+		if !slices.Contains(all, c) {
+			return &api.Error{Kind: api.BadInput, Hint: "custos help doctor", Message: fmt.Sprintf("cannot examine %q: there is no such category%s; there are %s",
+				fleet.Line(c, 60), nearest.Hint(c, all), strings.Join(all, ", "))}
+		}
+	}
+	return nil
+}
+
+// categoryNames lists the categories in the order they are told.
+func categoryNames() []string {
+	var out []string
+	for _, c := range checks() {
+		if !slices.Contains(out, c.category) {
+			out = append(out, c.category)
+		}
+	}
+	return out
+}
+
+// needed says whether a check of the categories needs something; none means all.
+func needed(categories []string, what int) bool {
+	return slices.ContainsFunc(checks(), func(c check) bool { return c.needs&what != 0 && chosen(categories, c.category) })
+}
+
+func chosen(categories []string, c string) bool {
+	return len(categories) == 0 || slices.Contains(categories, c)
+}
+
+// examineFleet adds what a look and the ledger tell. What fails is told by the
+// checks that need it.
+func (s *server) examineFleet(ctx context.Context, e *Examination) {
+	pass, err := s.Cycle.Look(ctx, stare)
+	if err != nil {
+		e.NoPass = why(err)
+	} else {
+		e.Pass = &pass
+	}
+	if e.Formulas, err = s.Options.Formulas.Formulas(ctx); err != nil {
+		e.NoFormulas = why(err)
+	}
+	if e.Schedules, err = s.Schedules(ctx); err != nil {
+		e.NoSchedules = why(err)
+	}
+	if e.Told, err = s.HookLog.HookEvents(ctx, HookFilter{Since: e.At.Add(-toldSince), Limit: toldMost}); err != nil {
+		e.NoTold = why(err)
+	}
+}
+
+// why is an error as the reason of a check.
+func why(err error) string { return fleet.Line(err.Error(), 300) }
+
+// Diagnose judges what was found: all categories, or those that are named. It is
+// pure.
+func Diagnose(e Examination, categories []string) api.Doctor {
+	out := api.Doctor{At: e.At.Wall.UTC(), Version: e.Version, Daemon: e.Daemon, Checks: []api.DoctorCheck{}}
+	for _, c := range checks() {
+		if chosen(categories, c.category) {
+			out.Checks = append(out.Checks, c.view(e))
+		}
+	}
+	for _, c := range out.Checks {
+		switch c.State {
+		case api.CheckOK:
+			out.Counts.OK++
+		case api.CheckWarn:
+			out.Counts.Warn++
+		case api.CheckBad:
+			out.Counts.Bad++
+		default:
+			out.Counts.Cannot++
+		}
+	}
+	return out
+}
+
+func (c check) view(e Examination) api.DoctorCheck {
+	v := c.blind(e)
+	if v.state == "" {
+		v = c.judge(&e)
+	}
+	return api.DoctorCheck{Category: c.category, Name: c.name, State: v.state, Why: fleet.Redact(fleet.Line(v.why, 600)), Command: v.command}
+}
+
+// blind says why a check cannot be made; the zero verdict when it can.
+func (c check) blind(e Examination) verdict {
+	switch {
+	case c.needs&wantsConfig != 0 && e.Installation.Config.Err != "":
+		return cannot("the configuration cannot be read").by("custos doctor config")
+	case c.needs&wantsPlaces != 0 && e.NoInstallation != "":
+		return cannot(e.NoInstallation)
+	case c.needs&wantsFleet != 0 && e.Pass == nil:
+		reason := e.NoPass
+		if reason == "" {
+			reason = "nobody looked"
+		}
+		return cannot(reason)
+	}
+	return verdict{}
+}
+
+// verdict is what a check found.
+type verdict struct{ state, why, command string }
+
+func ok(format string, args ...any) verdict {
+	return verdict{state: api.CheckOK, why: fmt.Sprintf(format, args...)}
+}
+
+func warn(format string, args ...any) verdict {
+	return verdict{state: api.CheckWarn, why: fmt.Sprintf(format, args...)}
+}
+
+func bad(format string, args ...any) verdict {
+	return verdict{state: api.CheckBad, why: fmt.Sprintf(format, args...)}
+}
+
+func cannot(reason string) verdict { return verdict{state: api.CheckCannot, why: reason} }
+
+// by names the command that mends it.
+func (v verdict) by(argv ...string) verdict {
+	if len(argv) == 1 { // a whole command line
+		v.command = argv[0]
+		return v
+	}
+	v.command = command(argv...)
+	return v
+}
+
+// gravity orders the states: the worst is what a check tells first. What cannot be
+// told outranks a mere warning, because it may hide something bad.
+func gravity(state string) int {
+	return slices.Index([]string{"", api.CheckOK, api.CheckWarn, api.CheckCannot, api.CheckBad}, state)
+}
+
+// worst joins what was found of many things: the worst state, the reasons of all
+// that is not ok, the worst first, and the command of the first. well is said when
+// all is.
+func worst(list []verdict, well string, args ...any) verdict {
+	list = slices.DeleteFunc(slices.Clone(list), func(v verdict) bool { return gravity(v.state) <= gravity(api.CheckOK) })
+	if len(list) == 0 {
+		return ok(well, args...)
+	}
+	slices.SortStableFunc(list, func(a, b verdict) int { return gravity(b.state) - gravity(a.state) })
+	out := list[0]
+	reasons := make([]string, 0, len(list))
+	for _, v := range list {
+		if reasons = append(reasons, v.why); out.command == "" {
+			out.command = v.command
+		}
+	}
+	out.why = some(reasons)
+	return out
+}
+
+// someShown is how many of many are told by name.
+const someShown = 3
+
+// some joins the first few of a list.
+func some(list []string) string {
+	if n := len(list); n > someShown {
+		return strings.Join(list[:someShown], "; ") + fmt.Sprintf("; and %d more", n-someShown)
+	}
+	return strings.Join(list, "; ")
+}

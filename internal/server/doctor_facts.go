@@ -1,0 +1,108 @@
+package server
+
+import (
+	"time"
+
+	"custos/internal/api"
+	"custos/internal/fleet"
+)
+
+// Examination is everything the checks judge.
+type Examination struct {
+	At      fleet.Instant
+	Version string // of who looks
+	Asker   string // version of the program that asked; "" when it did not say
+	Daemon  bool   // a daemon looks
+
+	Installation   Installation
+	NoInstallation string      // why nothing of it was found out
+	Pass           *fleet.Pass // nil: nobody looked
+	NoPass         string      // why
+	Formulas       []api.FormulaRow
+	NoFormulas     string
+	Schedules      []api.ScheduleRow
+	NoSchedules    string
+	Told           []fleet.HookEvent // what agents told of the last toldSince, the newest toldMost
+	NoTold         string
+}
+
+// How much of what agents told is looked through for tools that never ended.
+const (
+	toldSince = 24 * time.Hour
+	toldMost  = 20000
+)
+
+// Installation is what was found of Custos's own installation on the machine. No
+// field holds a secret: of a token there is only the file it lies in.
+type Installation struct {
+	UID      int
+	Mute     bool // a daemon holds the lock, and it is not the one that answers
+	Config   ConfigFacts
+	Programs []Program // tmux, git, custos-shim, custos-hook
+	Kinds    []Program // the CLIs of the kinds of agents, by kind
+	Places   []Place   // folders and files of Custos
+	Sockets  []Place
+	Secrets  []Place // files that hold tokens, as custos.toml names them
+	Store    StoreFacts
+	Hooks    []HookFacts
+	People   []string // names of the notifiers of custos.toml
+	Listen   string   // address of the metrics beside the socket; "" for none
+	Loopback bool     // only this machine reaches it
+	Guarded  bool     // by a token
+}
+
+// ConfigFacts is custos.toml.
+type ConfigFacts struct {
+	File    string
+	Found   bool
+	Err     string // what is wrong with it
+	Changed string // how the file differs from what this Custos read; "" when it does not, or that cannot be told
+}
+
+// Program is an executable that something needs.
+type Program struct {
+	Name    string
+	Path    string // "": it is not there
+	Version string // as it says itself; "" when it was not asked
+	Err     string // why it is not there, or does not answer
+}
+
+// Place is a file, folder or socket.
+type Place struct {
+	What string // state, run, …: what it is for
+	Path string // in the form of fleet.Path
+	Want string // dir, file or socket
+	Is   string // dir, file, socket or other; "": it is not there
+	UID  int
+	Mode uint32 // permission bits
+	Shut bool   // others cannot get at it, whatever its mode: a folder above is closed
+	Err  string // why it cannot be looked at
+	Own  bool   // this process may write it
+}
+
+// StoreFacts is the ledger's database.
+type StoreFacts struct {
+	Path     string
+	There    bool
+	Err      string // it cannot be opened to read
+	Damaged  bool   // because it is damaged
+	Newer    bool   // because a newer Custos wrote it
+	Rows     int    // that could not be read and were set aside
+	RowTable string // the table of the newest of them
+	Aside    []string
+	AsideErr string
+}
+
+// HookFacts is the settings file of one kind of agent CLI.
+type HookFacts struct {
+	Kind    string
+	File    string // in the form of fleet.Path
+	Exists  bool
+	Err     string   // it cannot be read, or makes no sense
+	Events  []string // hooked
+	Missing []string
+	Command string // what they call
+	Hook    string // what they should call; "" when that is not there
+	Kept    bool   // the file as it was before install is kept beside it
+	Exact   bool   // uninstall would make exactly that file of it
+}
