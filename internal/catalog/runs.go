@@ -2,6 +2,7 @@ package catalog
 
 import (
 	"context"
+	"path/filepath"
 
 	"custos/internal/act"
 	"custos/internal/act/endstep"
@@ -10,6 +11,7 @@ import (
 	"custos/internal/act/runstep"
 	"custos/internal/act/spawn"
 	"custos/internal/act/triage"
+	"custos/internal/config"
 	"custos/internal/fleet"
 	"custos/internal/observe/runs"
 	"custos/internal/session"
@@ -37,7 +39,7 @@ func newRunStep(w *World) (act.Action, error) {
 	if err != nil {
 		return nil, err
 	}
-	return w.starting(runstep.New(runstep.Options{Room: launcher.Room, Open: func(root string) (session.Provider, error) {
+	return w.starting(runstep.New(runstep.Options{Room: launcher.Room, Tools: ToolsOf(w.Config), Open: func(root string) (session.Provider, error) {
 		binary, err := shim.Find("")
 		if err != nil {
 			return nil, err
@@ -58,6 +60,9 @@ func newPrepareRun(w *World) (act.Action, error) {
 	return preparerun.New(preparerun.Options{Graph: graph, Room: launcher.Room, ForgeURL: func(string) string { return w.Getenv("FORGE_API") },
 		Worktree: places.WorktreeOf})
 }
+
+// ToolsOf is the folder of what formulas expect to find in their PATH.
+func ToolsOf(cfg config.Config) string { return filepath.Join(cfg.StateDir, "bin") }
 
 // graph draws the structure of a project's documents.
 func graph(ctx context.Context, dir string) (string, error) {

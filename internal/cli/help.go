@@ -33,7 +33,7 @@ func everything() []topic {
 			"checkpoint", "adopt", "pause", "resume", "hooks"}},
 		{"Formulas", []string{"formula", "schedule", "cost"}},
 		{"What happened", []string{"feed", "trace", "errors", "replay", "failures", "report", "journal"}},
-		{"Be told", []string{"alerts", "ack", "silence"}},
+		{"Be told", []string{"alerts", "ack", "silence", "tell"}},
 		{"The daemon", []string{"up", "down", "uninstall"}},
 		{"Configure", []string{"init", "config", "doctor", "schema", "version", "help", "completion"}},
 	}

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -102,7 +103,7 @@ func lookNeeds(p *page, l api.FirstLook) {
 		p.line("  %s", p.dim("and "+plural(l.Housekeeping, "alert")+" of housekeeping (P4)"))
 	}
 	if l.Pending > 0 {
-		p.line("  %s", p.dim(plural(l.Pending, "more")+" may come: true, but not for long enough yet"))
+		p.line("  %s", p.dim(strconv.Itoa(l.Pending)+" more may come: true, but not for long enough yet"))
 	}
 }
 

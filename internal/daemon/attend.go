@@ -19,6 +19,7 @@ func (s *system) attend() {
 	}
 	s.attending.Do(func() {
 		s.listen()
+		s.makeTools()
 		ctx, stop := context.WithCancel(context.Background())
 		var parts sync.WaitGroup
 		parts.Go(func() { s.board.Run(ctx) })

@@ -336,7 +336,7 @@ func (l library) Switch(_ context.Context, name string, on bool, by string) (api
 // missingCommands warns of commands that a formula names and this machine has not got.
 func missingCommands(f formula.Formula) (out []formula.Problem) {
 	for _, c := range formula.Commands(f) {
-		if _, err := exec.LookPath(c.Name); err != nil {
+		if _, err := exec.LookPath(c.Name); err != nil && c.Name != toolSend {
 			out = append(out, formula.Problem{File: f.File, Line: c.Line, Column: 1, Severity: formula.Warning,
 				Text: fmt.Sprintf("step %s names the command %s, which is not on this machine", c.Step, c.Name)})
 		}

@@ -46,9 +46,13 @@ func (s *system) listenToPeople(ctx context.Context) {
 	})
 }
 
-// answering names the notifiers whose people are heard and asked.
-func answering(places []report.Ear) (names []string) {
-	for _, e := range places {
+// answering names the notifiers whose people are heard and asked: none by one
+// command, which does not stay to hear them.
+func (s *system) answering() (names []string) {
+	if !s.daemon {
+		return nil
+	}
+	for _, e := range s.places {
 		if p := e.Place(); p.Asks {
 			names = append(names, p.Name)
 		}

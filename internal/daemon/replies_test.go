@@ -49,7 +49,7 @@ replies_from = ["@ann:fake"]
 [route.ops]
 to = ["ops"]
 group_wait = "1s"
-group_interval = "1s"
+group_interval = "0s"
 [locks]
 every = "1s"
 globs = [%q]

@@ -51,7 +51,7 @@ func wants(r *rules.Rule) []string {
 	out := []string{}
 	for _, a := range r.Actions {
 		words := []string{a.Do}
-		for _, w := range []struct{ word, value string }{{"on every", string(a.Targets)}, {"where", a.Where}, {"by", a.Order}} {
+		for _, w := range []struct{ word, value string }{{"on every", string(a.Targets)}, {"where", a.Where}, {"by", a.Order}, {"saying", a.Text}} {
 			if w.value != "" {
 				words = append(words, w.word, w.value)
 			}

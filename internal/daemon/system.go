@@ -138,7 +138,7 @@ func build(cfg config.Config, o Options, a as) (*system, error) {
 		return nil, &config.Mistake{Err: err}
 	}
 	s.places = people.Ears
-	s.report = report.New(report.Options{Asks: s.asks, Answering: answering(s.places), Notifiers: people.Notifiers, Routes: people.Routes, Pulses: people.Pulses, Outbox: s.ledger,
+	s.report = report.New(report.Options{Asks: s.asks, Answering: s.answering(), Notifiers: people.Notifiers, Routes: people.Routes, Pulses: people.Pulses, Outbox: s.ledger,
 		Mirrors: people.Mirrors, Windows: people.Windows, Status: s.hostStatus,
 		Memory: s.ledger, History: s.ledger, Journal: s.keeper(), Now: s.world.Now, Host: s.world.From.Host, Every: deliverEvery})
 	s.loop = loop.New(loop.Options{Board: s.board, Rules: s.rules, Policy: s.policy, History: s.ledger, Act: s.actor,
@@ -265,7 +265,7 @@ func (s *system) handler(ctx context.Context, down func()) http.Handler {
 		Configured: s.cfg.Found, Log: s.o.Log, AgentOf: s.agentOf,
 		Orders: clerk{s}, Registry: clerk{s}, Screens: screens{s}, HookLog: clerk{s}, Failures: clerk{s}, Messages: clerk{s},
 		HookFiles: hookFiles{s}, Hooks: s.ears,
-		Formulas: library{s}, Runs: runner{s}, Schedules: s.scheduleRows, Costs: s.costs, Attend: s.attend, Metrics: s.page(), Made: s.made, Reply: replyToRun, Examine: s.examine,
+		Formulas: library{s}, Runs: runner{s}, Schedules: s.scheduleRows, Costs: s.costs, Attend: s.attend, Metrics: s.page(), Made: s.made, Reply: replyToRun, Tell: b.tell, Examine: s.examine,
 	})
 }
 

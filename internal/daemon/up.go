@@ -66,6 +66,7 @@ func Up(ctx context.Context, cfg config.Config, o Options) error {
 	defer down()
 	fmt.Fprintf(o.Stderr, "custos %s watches, pid %d, mode %s; custos down ends it and leaves every agent running\n", o.Version, os.Getpid(), cfg.Mode)
 	var parts sync.WaitGroup
+	s.makeTools()
 	parts.Go(func() { s.board.Run(ctx) })
 	parts.Go(func() { s.loop.Run(ctx) })
 	parts.Go(func() { s.part(ctx, "watch deaths", s.watchDeaths) })

@@ -216,6 +216,8 @@ const (
 	MessageRecoveryExhausted MessageKind = "recovery_exhausted" // it is not recovered any more
 	// MessageReply answers what a person said.
 	MessageReply MessageKind = "reply"
+	// MessageTold is what an agent or a person has people told.
+	MessageTold MessageKind = "told"
 )
 
 // Message is one thing to tell people, or one agent, once.

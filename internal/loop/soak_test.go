@@ -109,7 +109,7 @@ over     = "agent"
 expr     = "agent.process.pid != 0 && agent.dwell > duration('30s')"
 summary  = "agent.name + ' is left alone'"
 actions  = [{ do = "nudge", text = "Go on." }, { do = "checkpoint" }]
-caused_by = ["agent-idle-with-work"]
+caused_by = ["agent-idle-with-work", "careless-stop"]
 mode     = "auto"
 cooldown = "2m"
 attempts = "4 in 1h"

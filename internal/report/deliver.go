@@ -139,7 +139,8 @@ func (d *desk) firing() {
 			e.ready = d.waited(a.FiredAt, route) && d.spaced(route, loud, !known)
 		case !a.Priority.AtLeast(w.Alert.Priority) || a.Priority == w.Alert.Priority:
 			if d.asksAnew(a, w) {
-				e.what, e.times, e.ready = asksOther, w.Times, d.spaced(route, loud, true)
+				// Somebody waits for the answer: it does not wait longer for the noise of others.
+				e.what, e.times, e.ready = asksOther, w.Times, d.spaced(route, fleet.P1, true)
 			} else if !d.again(&e, w) {
 				continue
 			}

@@ -34,10 +34,14 @@ func (s *server) doctor(req *http.Request, _ Caller) (any, error) {
 func CheckCategories(given []string) error {
 	all := categoryNames()
 	for _, c := range given {
-		if !slices.Contains(all, c) {
-			return &api.Error{Kind: api.BadInput, Hint: "custos help doctor", Message: fmt.Sprintf("cannot examine %q: there is no such category%s; there are %s",
-				fleet.Line(c, 60), nearest.Hint(c, all), strings.Join(all, ", "))}
+		if slices.Contains(all, c) {
+			continue
 		}
+		meant := nearest.Hint(c, all)
+		if meant == "" {
+			meant = "; there are " + strings.Join(all, ", ")
+		}
+		return &api.Error{Kind: api.BadInput, Hint: "custos help doctor", Message: fmt.Sprintf("cannot examine %q: there is no such category%s", fleet.Line(c, 60), meant)}
 	}
 	return nil
 }
@@ -85,12 +89,13 @@ func (s *server) examineFleet(ctx context.Context, e *Examination) {
 // why is an error as the reason of a check.
 func why(err error) string { return fleet.Line(err.Error(), 300) }
 
-// Diagnose judges what was found: all categories, or those that are named. It is
-// pure.
+// Diagnose judges what was found: all categories, or those that are named; and the
+// configuration, where it is why others cannot be judged. It is pure.
 func Diagnose(e Examination, categories []string) api.Doctor {
+	broken := e.Installation.Config.Err != ""
 	out := api.Doctor{At: e.At.Wall.UTC(), Version: e.Version, Daemon: e.Daemon, Checks: []api.DoctorCheck{}}
 	for _, c := range checks() {
-		if chosen(categories, c.category) {
+		if chosen(categories, c.category) || broken && c.category == "config" && c.needs == 0 {
 			out.Checks = append(out.Checks, c.view(e))
 		}
 	}
@@ -121,7 +126,7 @@ func (c check) view(e Examination) api.DoctorCheck {
 func (c check) blind(e Examination) verdict {
 	switch {
 	case c.needs&wantsConfig != 0 && e.Installation.Config.Err != "":
-		return cannot("the configuration cannot be read").by("custos doctor config")
+		return cannot("the configuration cannot be read")
 	case c.needs&wantsPlaces != 0 && e.NoInstallation != "":
 		return cannot(e.NoInstallation)
 	case c.needs&wantsFleet != 0 && e.Pass == nil:

@@ -2,8 +2,6 @@ package server
 
 import (
 	"fmt"
-	"slices"
-	"strings"
 	"time"
 
 	"custos/internal/fleet"
@@ -17,7 +15,6 @@ const (
 	inodesHigh = 90.0
 	logTooBig  = 500 << 20 // bytes, as the seed has it
 	skewMost   = time.Minute
-	jumpMost   = 5 * time.Second
 )
 
 // part says why a part cannot be judged; the zero verdict when it can. none is said
@@ -74,200 +71,6 @@ func judgeMemory(e *Examination) verdict {
 		return warn("a damaged database had to be set aside: Custos only observes until a person acknowledges the alert of rule self-amnesia").by("custos alerts")
 	}
 	return ok("what was done before is remembered")
-}
-
-// judgeRecords compares the records of agents with what is seen.
-func judgeRecords(e *Examination) verdict {
-	agents := e.Pass.Snapshot.Agents
-	if v := part(agents.Sight, ""); v.state != "" {
-		return v
-	}
-	seen := map[string]bool{}
-	var list []verdict
-	for _, a := range agents.Value {
-		seen[a.Name] = true
-		if a.Conflict != "" {
-			list = append(list, warn("%s: %s", a.Name, a.Conflict).by("custos", "why", "agent/"+a.Name))
-		}
-		if a.Owner == fleet.OwnerCustos && !a.Registered && a.Process.PID != 0 {
-			list = append(list, warn("%s is ours and runs, and has no record", a.Name).by("custos", "show", a.Name))
-		}
-	}
-	n := 0
-	for _, r := range e.Pass.Past.Registrations {
-		if r.Desired == fleet.DesiredRetired {
-			continue
-		}
-		n++
-		switch {
-		case r.Failed != "":
-			list = append(list, warn("%s was given up: %s", r.Name, r.Failed).by("custos", "recover", r.Name))
-		case r.Desired == fleet.DesiredRunning && !seen[r.Name]:
-			list = append(list, bad("%s is to run, and nothing is seen of it", r.Name).by("custos", "show", r.Name))
-		}
-	}
-	return worst(list, "%s of agents, and what is seen agrees", counted(n, "record"))
-}
-
-func judgeParents(e *Examination) verdict {
-	alive := map[string]bool{}
-	for _, r := range e.Pass.Past.Registrations {
-		alive[r.Name] = alive[r.Name] || r.Desired != fleet.DesiredRetired
-	}
-	var list []verdict
-	for _, r := range e.Pass.Past.Registrations {
-		if r.Parent != "" && r.Desired != fleet.DesiredRetired && !alive[r.Parent] {
-			list = append(list, warn("%s works for %s, which is not registered", r.Name, r.Parent).by("custos", "show", r.Name))
-		}
-	}
-	return worst(list, "every agent's parent is registered")
-}
-
-// judgeShared finds agents that work in one worktree: each would undo the other's work.
-func judgeShared(e *Examination) verdict {
-	in := map[string][]string{}
-	var trees []string
-	for _, r := range e.Pass.Past.Registrations {
-		if r.Worktree == "" || r.Desired == fleet.DesiredRetired || r.Desired == fleet.DesiredStopped {
-			continue
-		}
-		if len(in[r.Worktree]) == 0 {
-			trees = append(trees, r.Worktree)
-		}
-		in[r.Worktree] = append(in[r.Worktree], r.Name)
-	}
-	var list []verdict
-	for _, tree := range trees {
-		if names := in[tree]; len(names) > 1 {
-			list = append(list, bad("%s share the worktree %s", strings.Join(names, ", "), tree).by("custos", "stop", names[len(names)-1]))
-		}
-	}
-	return worst(list, "no two agents share a worktree")
-}
-
-// judgeOpenRuns finds runs that are carried out, by their record, and of which
-// nothing is seen.
-func judgeOpenRuns(e *Examination) verdict {
-	runs := e.Pass.Snapshot.Runs
-	if v := part(runs.Sight, ""); v.state != "" {
-		return v
-	}
-	seen := map[string]bool{}
-	for _, r := range runs.Value {
-		seen[r.ID] = true
-	}
-	var list []verdict
-	open := 0
-	for _, r := range e.Pass.Past.Runs {
-		if r.IsOver() {
-			continue
-		}
-		if open++; !seen[r.ID] {
-			list = append(list, bad("run %s is open, and nothing is seen of it", r.ID).by("custos", "formula", "show", r.Formula))
-		}
-	}
-	return worst(list, "%s, each of them seen", counted(open, "open run"))
-}
-
-// judgeKinds judges the CLIs of those kinds that agents are registered of; the
-// others need not be there.
-func judgeKinds(e *Examination) verdict {
-	known := map[string]Program{}
-	var there []string
-	for _, p := range e.Installation.Kinds {
-		if known[p.Name] = p; p.Path != "" {
-			there = append(there, p.Name)
-		}
-	}
-	var list []verdict
-	done := map[string]bool{}
-	for _, r := range e.Pass.Past.Registrations {
-		if r.Desired == fleet.DesiredRetired || done[r.Kind] {
-			continue
-		}
-		done[r.Kind] = true
-		switch p, is := known[r.Kind]; {
-		case !is:
-			list = append(list, bad("%s is of kind %s, which is not known", r.Name, r.Kind).by("custos", "show", r.Name))
-		case p.Path == "" && len(r.Argv) == 0:
-			list = append(list, bad("%s needs the CLI of kind %s, which is not on PATH", r.Name, r.Kind))
-		}
-	}
-	if len(there) == 0 {
-		return worst(list, "no agent CLI is on PATH, and none is needed")
-	}
-	return worst(list, "on PATH: %s", strings.Join(there, ", "))
-}
-
-func judgeStates(e *Examination) verdict {
-	agents := e.Pass.Snapshot.Agents
-	if v := part(agents.Sight, "there are none"); v.state != "" {
-		return v
-	}
-	var list []verdict
-	for _, a := range agents.Value {
-		if a.State == fleet.StateUnknown {
-			list = append(list, cannot(fmt.Sprintf("%s (%s): %s", a.Name, a.Kind, a.Reason)).by("custos", "show", a.Name))
-		}
-	}
-	return worst(list, "%s, and the state of each can be told", counted(len(agents.Value), "agent"))
-}
-
-func judgeLogs(e *Examination) verdict {
-	logs := e.Pass.Snapshot.Logs
-	if v := part(logs.Sight, "no [logs] are configured"); v.state != "" {
-		return v
-	}
-	var list []verdict
-	for _, l := range logs.Value {
-		switch n, known := l.Bytes.Get(); {
-		case !known:
-			list = append(list, cannot(l.Path+": "+l.Bytes.Why()))
-		case n > logTooBig:
-			list = append(list, warn("%s has %s", l.Path, size(n)).by("custos plan"))
-		}
-	}
-	return worst(list, "%s, none of more than %s", counted(len(logs.Value), "log"), size(logTooBig))
-}
-
-// judgeTools finds tools that began and never ended, though their agent went on:
-// a hook that was lost, or a turn that was cut off.
-func judgeTools(e *Examination) verdict {
-	if e.NoTold != "" {
-		return cannot(e.NoTold)
-	}
-	type call struct{ key, id string }
-	begun, lost, who := map[call]string{}, map[string]int{}, []string{}
-	drop := func(key string) {
-		for c, agent := range begun {
-			if c.key == key {
-				lost[agent]++
-				delete(begun, c)
-			}
-		}
-	}
-	for _, t := range e.Told {
-		switch c := (call{t.Key(), t.CallID}); {
-		case c.key == "":
-		case t.Event == fleet.HookToolBegin && c.id != "":
-			begun[c] = t.Agent
-		case t.Event == fleet.HookToolEnd:
-			delete(begun, c)
-		case t.Event == fleet.HookPrompt || t.Event == fleet.HookStop || t.Event == fleet.HookSessionEnd:
-			drop(c.key)
-		}
-	}
-	for agent, n := range lost {
-		if agent == "" {
-			agent = "agents without a name"
-		}
-		who = append(who, fmt.Sprintf("%s: %d", agent, n))
-	}
-	if len(who) > 0 {
-		slices.Sort(who)
-		return warn("tools that began and never ended in the last 24 h, by agent: %s", some(who)).by("custos feed")
-	}
-	return ok("every tool that agents told of in the last 24 h ended too")
 }
 
 func judgeSessions(e *Examination) verdict {
@@ -349,7 +152,10 @@ func judgeSchedules(e *Examination) verdict {
 		return cannot(e.NoSchedules)
 	}
 	self := e.Pass.Snapshot.Self
-	if self.Usable() && self.Value.Schedules != "" {
+	if v := part(self.Sight, ""); v.state != "" {
+		return v
+	}
+	if self.Value.Schedules != "" {
 		return bad("%s", self.Value.Schedules).by("custos schedule list")
 	}
 	if len(e.Schedules) == 0 {
@@ -484,9 +290,6 @@ func judgeClock(e *Examination) verdict {
 	}
 	if self.Value.ClockBehind {
 		return bad("the clock is behind the newest record: whatever depends on time is withheld").by("date -u")
-	}
-	if jump, known := e.Pass.Snapshot.Host.Value.ClockJump.Get(); known && time.Duration(jump).Abs() > jumpMost {
-		return warn("the clock was set by %s between two looks", span(time.Duration(jump))).by("date -u")
 	}
 	return ok("it is ahead of every record")
 }

@@ -83,7 +83,7 @@ func judgeOthers(sort string) func(*Examination) verdict {
 	return func(e *Examination) verdict {
 		var list []verdict
 		for _, p := range e.Installation.Places {
-			if p.Want == sort && p.Is == sort && p.Err == "" {
+			if p.Want == sort {
 				list = append(list, p.others())
 			}
 		}
@@ -97,6 +97,10 @@ func (p Place) others() verdict {
 		ours = "700"
 	}
 	switch {
+	case p.Err != "":
+		return cannot(p.Err)
+	case p.Is == "" || p.Is != p.Want: // structure tells of it
+		return verdict{}
 	case p.Shut || p.Mode&0o077 == 0:
 		return verdict{}
 	case p.Mode&0o022 != 0:
@@ -199,7 +203,7 @@ func judgeStore(e *Examination) verdict {
 	case !s.There && s.Err == "":
 		return ok("there is none yet: it is made by the first patrol")
 	case s.Damaged:
-		return bad("%s is damaged: the next patrol sets it aside and begins a new one: %s", s.Path, s.Err).by("cp", s.Path, s.Path+".kept")
+		return bad("%s is damaged: the next patrol sets it aside and begins a new one: %s", s.Path, s.Err).by("custos patrol")
 	case s.Newer:
 		return bad("a newer custos wrote %s: %s", s.Path, s.Err).by("custos version")
 	case s.Err != "":
@@ -266,7 +270,9 @@ func judgeUndone(e *Examination) verdict {
 	var list []verdict
 	for _, h := range e.Installation.Hooks {
 		switch {
-		case h.Err != "" || !h.Kept:
+		case h.Err != "":
+			list = append(list, cannot("the settings of "+h.Kind+" cannot be read: "+h.Err))
+		case !h.Kept:
 		case len(h.Events) == 0:
 			list = append(list, warn("%s has none of our hooks, and what install kept still lies beside it", h.File).by("diff", h.File+".before-custos", h.File))
 		case !h.Exact:
@@ -279,6 +285,11 @@ func judgeUndone(e *Examination) verdict {
 func judgeChat(e *Examination) verdict {
 	if len(e.Installation.People) == 0 {
 		return warn("nobody is told: custos.toml has no [notifier.NAME]")
+	}
+	for _, p := range e.Installation.Secrets {
+		if strings.HasPrefix(p.What, "[notifier.") && p.Is == "" && p.Err == "" {
+			return bad("%s cannot tell anybody: its token file %s is not there", p.What, p.Path)
+		}
 	}
 	return ok("%s", strings.Join(e.Installation.People, ", "))
 }

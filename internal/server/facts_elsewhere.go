@@ -82,7 +82,10 @@ func containerLine(c fleet.Container) string {
 	if oom, _ := c.OOM.Get(); oom {
 		parts = append(parts, "out of memory")
 	}
-	return strings.Join(append(parts, "image "+c.Image), ", ")
+	if c.Image != "" {
+		parts = append(parts, "image "+c.Image)
+	}
+	return strings.Join(parts, ", ")
 }
 
 func projectLine(p fleet.Project) string {

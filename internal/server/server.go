@@ -51,6 +51,8 @@ type Options struct {
 	// Hooks takes hook events that are posted over HTTP. Without it there is no
 	// such route.
 	Hooks Hooks
+	// Tell writes down what people are to be told.
+	Tell func(ctx context.Context, m fleet.Message) error
 	// Reply writes a person's reply down where the run awaits it, unless one lies there.
 	Reply func(ctx context.Context, run fleet.Run, text string) error
 	// Attend has this very process carry runs on for as long as it lives. Nil where

@@ -26,6 +26,7 @@ type world struct {
 	alerts   []fleet.Alert
 	events   []fleet.Event
 	silences []fleet.Silence
+	told     []fleet.Message
 	orders   []fleet.PatrolOrder
 	filters  []EventFilter
 	ackedBy  string
@@ -102,6 +103,7 @@ func (w *world) options() Options {
 		Cycle: w, Alerts: w, Chronicle: w, Journal: w, Teller: w, Rules: w, Explainer: w,
 		Orders: w, Registry: w, Screens: w, HookLog: w, Failures: w, Messages: w, HookFiles: w,
 		Formulas: formulasOf{w}, Runs: runsOf{w}, Schedules: w.Schedules, Costs: w.Costs, Attend: func() { w.attended++ }, Reply: w.reply,
+		Tell:      func(_ context.Context, m fleet.Message) error { w.told = append(w.told, m); return nil },
 		Status:    func(context.Context) api.Status { return api.Status{Version: "test"} },
 		Now:       func() fleet.Instant { return instant(0) },
 		Version:   "test",
@@ -155,6 +157,7 @@ func TestEveryRouteAnswers(t *testing.T) {
 		"POST /v1/plan":     string(recording),
 		"POST /v1/silences": `{"rule":"lock-dead","for":"2h"}`,
 		"POST /v1/explain":  `{"screen":"hello"}`,
+		"POST /v1/tell":     `{"text":"hello"}`,
 		"POST /v1/orders":   `{"do":"stop","agent":"builder"}`,
 
 		"POST /v1/formulas":             `{"name":"nightly"}`,

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	"custos/internal/fleet"
 )
@@ -22,7 +23,7 @@ func putOutbox(t *tx, turn fleet.Turn) error {
 		if err != nil {
 			return err
 		}
-		if n == 0 || m.To == "" {
+		if n == 0 || m.To == "" && m.Kind != fleet.MessageTold {
 			continue
 		}
 		if err := t.event(messageEvent(m)); err != nil {
@@ -32,11 +33,17 @@ func putOutbox(t *tx, turn fleet.Turn) error {
 	return nil
 }
 
-// messageEvent is the event of a message for an agent, or of an answer to a person.
+// messageEvent is the event of a message for an agent, of an answer to a person, or
+// of what somebody has people told.
 func messageEvent(m fleet.Message) fleet.Event {
-	e := fleet.Event{Kind: string(m.Kind), Subject: agentSubject(m.To), Text: fleet.Line(m.Subject+": "+m.Body, 400),
+	e := fleet.Event{Kind: string(m.Kind), Subject: agentSubject(m.To), Text: fleet.Line(strings.TrimSuffix(m.Subject+": "+m.Body, ": "), 400),
 		Alert: fleet.AlertKey{Rule: m.Alert.Rule, Subject: agentSubject(m.About)}}
-	if m.Answers != "" {
+	switch {
+	case m.Kind == fleet.MessageTold && m.About == "":
+		e.Subject, e.Alert = fleet.Subject{Kind: fleet.KindSelf, Name: "custos"}, fleet.AlertKey{}
+	case m.Kind == fleet.MessageTold:
+		e.Subject, e.Alert = agentSubject(m.About), fleet.AlertKey{}
+	case m.Answers != "":
 		e.Subject, e.Alert = m.Alert.Subject, m.Alert
 	}
 	return e

@@ -76,3 +76,23 @@ func TestOutboxOfAnOlderVersion(t *testing.T) {
 		t.Errorf("due %s", asJSON(due))
 	}
 }
+
+// What somebody has people told is due to people, and in the story of who said it.
+func TestToldIsDueAndAnEvent(t *testing.T) {
+	s := fresh(t)
+	m := fleet.Message{ID: "t1", Kind: fleet.MessageTold, About: "builder", At: at(0), Priority: fleet.P2, Subject: "builder: done"}
+	person := m
+	person.ID, person.About, person.Subject = "t2", "", "ops: out"
+	for range 2 { // the same again is nothing new
+		ok(t, s.Commit(t.Context(), fleet.Turn{At: at(0), Outbox: []fleet.Message{m, person}}))
+	}
+	due, err := s.Due(t.Context(), at(0), 9)
+	ok(t, err)
+	list, err := s.Events(t.Context(), 0, 9, EventFilter{Subject: agentSubject("builder")})
+	ok(t, err)
+	own, err := s.Events(t.Context(), 0, 9, EventFilter{Subject: fleet.Subject{Kind: fleet.KindSelf, Name: "custos"}})
+	ok(t, err)
+	if len(due) != 2 || len(list) != 1 || list[0].Kind != "told" || list[0].Text != "builder: done" || len(own) != 1 {
+		t.Errorf("due %s\nevents %s, %s", asJSON(due), asJSON(list), asJSON(own))
+	}
+}

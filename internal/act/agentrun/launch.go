@@ -37,6 +37,7 @@ type LauncherOptions struct {
 
 	World   World           `toml:"-"`
 	Run     string          `toml:"-"` // folder of the hooks' socket and files; absolute
+	Tools   string          `toml:"-"` // folder that comes first in the PATH of agents of runs; empty: none does
 	Hook    string          `toml:"-"` // custos-hook's executable; empty: agents are started without hooks
 	Environ func() []string `toml:"-"` // default os.Environ
 }
@@ -210,6 +211,9 @@ func (l *Launcher) environment(r fleet.Registration, c agent.Command, hooks []st
 		if _, set := values[name]; !set {
 			missing = append(missing, fleet.Line(name, 60))
 		}
+	}
+	if l.o.Tools != "" && r.Run != "" {
+		values["PATH"] = l.o.Tools + string(filepath.ListSeparator) + values["PATH"]
 	}
 	for _, name := range c.Unset {
 		delete(values, name)

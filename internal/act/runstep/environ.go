@@ -14,8 +14,8 @@ import (
 var passed = []string{"PATH", "HOME", "USER", "LOGNAME", "LANG", "TMPDIR", "TZ", "XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_RUNTIME_DIR"}
 
 // environment is the whole environment of a step, sorted, and which of the
-// variables that its formula names are not set here.
-func (l launch) environment(environ []string) (env, missing []string) {
+// variables that its formula names are not set here. tools come first in its PATH.
+func (l launch) environment(environ []string, tools string) (env, missing []string) {
 	values := map[string]string{}
 	for _, kv := range environ {
 		name, value, ok := strings.Cut(kv, "=")
@@ -27,6 +27,9 @@ func (l launch) environment(environ []string) (env, missing []string) {
 		if _, set := values[name]; !set {
 			missing = append(missing, fleet.Line(name, 60))
 		}
+	}
+	if tools != "" {
+		values["PATH"] = tools + ":" + values["PATH"]
 	}
 	for _, vars := range []map[string]string{l.run.Vars, l.step.Vars} { // a step's own last: those of its round of a loop
 		for name, value := range vars {

@@ -43,6 +43,7 @@ type Options struct {
 	Open func(root string) (session.Provider, error)
 	// Room refuses where the disk is nearly full; nil asks nothing.
 	Room    func(dirs ...string) error
+	Tools   string          // folder that comes first in the PATH of steps; empty: none does
 	Environ func() []string // default os.Environ
 }
 
@@ -230,7 +231,7 @@ func (r *run) start(ctx context.Context) error {
 		return err
 	}
 	var env []string
-	env, r.missing = r.l.environment(r.x.o.Environ())
+	env, r.missing = r.l.environment(r.x.o.Environ(), r.x.o.Tools)
 	r.got, err = p.Launch(ctx, session.Launch{Name: r.l.run.MarkerName(), Instance: r.l.key, Argv: r.l.argv(), Env: env,
 		Dir: r.l.dir, Shim: r.l.folder, LogMax: logMax})
 	switch {

@@ -1,0 +1,22 @@
+package api
+
+import "context"
+
+// Tell is something that somebody wants people to be told.
+type Tell struct {
+	From     string `json:"from,omitempty"`     // who says it, for people; an agent is named by itself
+	Text     string `json:"text"`               // at most 16 KiB
+	Priority string `json:"priority,omitempty"` // P0 to P4; P2 by default, which is what routes tell by default
+}
+
+// Telling is the answer to a Tell.
+type Telling struct {
+	By       string `json:"by"`
+	Priority string `json:"priority"`
+	Subject  string `json:"subject"` // its first line, as people see it
+}
+
+// Tell has people told something, as the routes of custos.toml say.
+func (c *Client) Tell(ctx context.Context, t Tell) (Telling, error) {
+	return post[Telling](ctx, c, "/v1/tell", t)
+}

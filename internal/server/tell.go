@@ -1,0 +1,113 @@
+package server
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"hash/fnv"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"custos/internal/api"
+	"custos/internal/fleet"
+)
+
+// What one may have people told.
+const (
+	longestTelling = 16 << 10 // bytes
+	tellingsOfOne  = 10       // by one agent within an hour: one that loops wakes nobody all night
+)
+
+// tell has people told what somebody says. An agent may, in its own name, and
+// not as if the house burnt.
+func (s *server) tell(req *http.Request, c Caller) (any, error) {
+	var r api.Tell
+	if err := decode(req, &r); err != nil {
+		return nil, err
+	}
+	agent, err := s.teller(req.Context(), c)
+	if err != nil {
+		return nil, err
+	}
+	m, err := s.tellingOf(r, agent, c)
+	if err != nil {
+		return nil, badInput(err)
+	}
+	if agent != "" {
+		if err := s.mayTell(req.Context(), agent); err != nil {
+			return nil, err
+		}
+	}
+	if err := s.Tell(req.Context(), m); err != nil {
+		return nil, err
+	}
+	return api.Telling{By: cmp.Or(agent, by(r.From, c)), Priority: string(m.Priority), Subject: m.Subject}, nil
+}
+
+// teller is the agent who calls, "" for a person. Whoever cannot be shown to be
+// a person counts as an agent without a name.
+func (s *server) teller(ctx context.Context, c Caller) (string, error) {
+	if s.AgentOf == nil {
+		return "", nil
+	}
+	agent, err := s.AgentOf(ctx, c)
+	if err != nil {
+		return "?", nil
+	}
+	return strings.TrimPrefix(agent, "marked "), ctx.Err() // by its environment: the name follows
+}
+
+// tellingOf makes a message of it. The same words of the same one within an hour
+// are one message.
+func (s *server) tellingOf(r api.Tell, agent string, c Caller) (fleet.Message, error) {
+	if len(r.Text) > longestTelling {
+		return fleet.Message{}, fmt.Errorf("cannot tell %d bytes: at most %d; put the rest in a file and tell where it is", len(r.Text), longestTelling)
+	}
+	text := strings.TrimSpace(fleet.Redact(fleet.Text(r.Text)))
+	p := fleet.Priority(cmp.Or(r.Priority, string(fleet.P2)))
+	switch {
+	case text == "":
+		return fleet.Message{}, fmt.Errorf("cannot tell nothing: give a text")
+	case !slices.Contains([]fleet.Priority{fleet.P0, fleet.P1, fleet.P2, fleet.P3, fleet.P4}, p):
+		return fleet.Message{}, fmt.Errorf("cannot tell at priority %q: want P0, P1, P2, P3 or P4", fleet.Line(r.Priority, 20))
+	case agent != "" && p.AtLeast(fleet.P1):
+		return fleet.Message{}, fmt.Errorf("cannot tell at %s: an agent tells at P2 at most; what is worse Custos finds by itself", p)
+	}
+	now, who := s.Now(), fleet.Line(cmp.Or(r.From, agent, c.Name()), 60)
+	if agent != "" && who != agent {
+		who += " (" + agent + ")"
+	}
+	head, _, more := strings.Cut(text, "\n")
+	m := fleet.Message{ID: tellingID(who, text, now), Kind: fleet.MessageTold, About: agent, At: now, Priority: p, Subject: fleet.Line(who+": "+head, 200)}
+	if more || len(head) > 100 {
+		m.Body = text
+	}
+	return m, nil
+}
+
+func tellingID(who, text string, now fleet.Instant) string {
+	h := fnv.New64a()
+	fmt.Fprintf(h, "%s\x00%s\x00%s", who, text, now.Wall.UTC().Format("2006-01-02T15"))
+	return fmt.Sprintf("t-%016x", h.Sum64())
+}
+
+// mayTell refuses an agent that has told enough. The event log counts.
+func (s *server) mayTell(ctx context.Context, agent string) error {
+	list, err := s.Chronicle.Events(ctx, EventFilter{Subject: fleet.Subject{Kind: fleet.KindAgent, Name: agent}, Limit: 1000})
+	if err != nil {
+		return err
+	}
+	n := 0
+	for _, e := range list {
+		if e.Kind == string(fleet.MessageTold) && s.Now().Since(e.At) < time.Hour {
+			n++
+		}
+	}
+	if n >= tellingsOfOne {
+		return &api.Error{Kind: api.Forbidden, Message: fmt.Sprintf("cannot tell people more: agent %s told %d things within an hour", agent, n),
+			Hint: "write it into the journal or the scratch file"}
+	}
+	return nil
+}
