@@ -33,16 +33,16 @@ func code(ts *testscript.TestScript, neg bool, args []string) {
 }
 
 // until COMMAND… runs a command again and again until it ends well, for at most
-// ten seconds: the real world must catch up.
+// a minute: the real world must catch up.
 func until(ts *testscript.TestScript, neg bool, args []string) {
-	deadline := time.Now().Add(10 * time.Second)
+	deadline := time.Now().Add(time.Minute)
 	for {
 		err := ts.Exec(args[0], args[1:]...)
 		if (err == nil) != neg {
 			return
 		}
 		if time.Now().After(deadline) {
-			ts.Fatalf("%s: still %v after ten seconds", strings.Join(args, " "), err)
+			ts.Fatalf("%s: still %v after a minute", strings.Join(args, " "), err)
 		}
 		time.Sleep(10 * time.Millisecond)
 	}
