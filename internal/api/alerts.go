@@ -86,3 +86,17 @@ type Rule struct {
 	Source        string   `json:"source,omitempty"` // built in, or the file and line that changed it
 	Doc           string   `json:"doc,omitempty"`
 }
+
+// Approved is the answer to an approval: what was begun.
+type Approved struct {
+	Number  int64           `json:"number"`
+	By      string          `json:"by"`
+	Actions []ApprovedThing `json:"actions"`
+}
+
+// ApprovedThing is one action that was begun.
+type ApprovedThing struct {
+	ID      string `json:"id"`
+	Do      string `json:"do"`
+	Subject string `json:"subject"` // kind/name
+}

@@ -103,6 +103,11 @@ func (c *Client) Acknowledge(ctx context.Context, number int64, o AckOrder) (Ale
 	return post[Alert](ctx, c, "/v1/alerts/"+strconv.FormatInt(number, 10)+"/ack", o)
 }
 
+// Approve has done what one alert leads to.
+func (c *Client) Approve(ctx context.Context, number int64, o AckOrder) (Approved, error) {
+	return post[Approved](ctx, c, "/v1/alerts/"+strconv.FormatInt(number, 10)+"/approve", o)
+}
+
 // Silence keeps alerts from being told for a while.
 func (c *Client) Silence(ctx context.Context, o SilenceOrder) (Silenced, error) {
 	return post[Silenced](ctx, c, "/v1/silences", o)

@@ -108,7 +108,7 @@ func (a *app) root() *cobra.Command {
 	root := a.lookCommand()
 	root.AddCommand(
 		a.patrolCommand(), a.preflightCommand(), a.planCommand(), a.recordCommand(),
-		a.rulesCommand(), a.alertsCommand(), a.ackCommand(), a.silenceCommand(), a.tellCommand(), a.whyCommand(), a.explainCommand(),
+		a.rulesCommand(), a.alertsCommand(), a.ackCommand(), a.approveCommand(), a.silenceCommand(), a.tellCommand(), a.whyCommand(), a.explainCommand(),
 		a.spawnCommand(), a.psCommand(), a.showCommand(), a.peekCommand(), a.attachCommand(), a.waitCommand(),
 		a.nudgeCommand(), a.answerCommand(), a.interruptCommand(), a.stopCommand(), a.recoverCommand(), a.checkpointCommand(),
 		a.adoptCommand(), a.pauseCommand(), a.resumeCommand(), a.hooksCommand(),

@@ -116,11 +116,15 @@ func passOf(file string) (fleet.Pass, error) {
 func (w *world) options() server.Options {
 	b := &book{w: w}
 	return server.Options{
-		Cycle: w, Alerts: w, Chronicle: w, Journal: w, Teller: w, Rules: w, Explainer: w,
+		Cycle: w, Approver: w, Alerts: w, Chronicle: w, Journal: w, Teller: w, Rules: w, Explainer: w,
 		Orders: w, Registry: w, Screens: w, HookLog: w, Failures: w, Messages: w, HookFiles: w,
 		Formulas: b, Runs: b, Schedules: w.schedules, Costs: w.costs,
 		Status: w.status, Now: func() fleet.Instant { return w.pass.Snapshot.At }, Version: "1.2.3",
 	}
+}
+
+func (w *world) Approve(_ context.Context, of fleet.AlertKey, _ string) ([]fleet.Action, error) {
+	return []fleet.Action{{ID: "a1", Do: "remove-lock", Subject: of.Subject}}, nil
 }
 
 func (w *world) status(context.Context) api.Status {

@@ -28,7 +28,7 @@ func everyday() []topic {
 func everything() []topic {
 	return []topic{
 		{"Look", []string{"preflight", "plan", "why", "explain", "record", "rules", "status"}},
-		{"Act", []string{"patrol", "freeze", "thaw"}},
+		{"Act", []string{"patrol", "approve", "freeze", "thaw"}},
 		{"Agents", []string{"ps", "show", "peek", "attach", "wait", "spawn", "nudge", "answer", "interrupt", "stop", "recover",
 			"checkpoint", "adopt", "pause", "resume", "hooks"}},
 		{"Formulas", []string{"formula", "schedule", "cost"}},

@@ -40,6 +40,7 @@ func routes() []route {
 		{"GET", "/v1/rules", anyone, small, (*server).rules, nil},
 		{"GET", "/v1/alerts", anyone, small, (*server).alerts, nil},
 		{"POST", "/v1/alerts/{number}/ack", person, small, (*server).acknowledge, nil},
+		{"POST", "/v1/alerts/{number}/approve", person, small, (*server).approve, nil},
 		{"POST", "/v1/silences", person, small, (*server).silence, nil},
 		{"POST", "/v1/tell", anyone, small, (*server).tell, nil}, // an agent in its own name: see teller
 		{"GET", "/v1/story", anyone, small, (*server).story, nil},

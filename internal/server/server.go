@@ -19,6 +19,7 @@ import (
 // Options are the ports, all of which must be set unless said otherwise.
 type Options struct {
 	Cycle     Cycle
+	Approver  Approver
 	Alerts    Alerts
 	Chronicle Chronicle
 	Journal   Journal

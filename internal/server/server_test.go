@@ -27,12 +27,15 @@ type world struct {
 	events   []fleet.Event
 	silences []fleet.Silence
 	told     []fleet.Message
-	orders   []fleet.PatrolOrder
-	filters  []EventFilter
-	ackedBy  string
-	agent    string
-	agentErr error
-	down     int
+	approved []string
+
+	approveErr error
+	orders     []fleet.PatrolOrder
+	filters    []EventFilter
+	ackedBy    string
+	agent      string
+	agentErr   error
+	down       int
 
 	registrations []fleet.Registration
 	taken         []fleet.Order
@@ -100,7 +103,7 @@ func (w *world) Explain(kind, title, screen string) (api.Explanation, error) {
 
 func (w *world) options() Options {
 	return Options{
-		Cycle: w, Alerts: w, Chronicle: w, Journal: w, Teller: w, Rules: w, Explainer: w,
+		Cycle: w, Approver: w, Alerts: w, Chronicle: w, Journal: w, Teller: w, Rules: w, Explainer: w,
 		Orders: w, Registry: w, Screens: w, HookLog: w, Failures: w, Messages: w, HookFiles: w,
 		Formulas: formulasOf{w}, Runs: runsOf{w}, Schedules: w.Schedules, Costs: w.Costs, Attend: func() { w.attended++ }, Reply: w.reply,
 		Tell:      func(_ context.Context, m fleet.Message) error { w.told = append(w.told, m); return nil },
@@ -111,6 +114,12 @@ func (w *world) options() Options {
 		AgentOf:   func(context.Context, Caller) (string, error) { return w.agent, w.agentErr },
 		InProcess: true,
 	}
+}
+
+// Approve notes who approved of what.
+func (w *world) Approve(_ context.Context, of fleet.AlertKey, by string) ([]fleet.Action, error) {
+	w.approved = append(w.approved, of.String()+" by "+by)
+	return []fleet.Action{{ID: "a1", Do: "remove-lock", Subject: of.Subject}}, w.approveErr
 }
 
 func instant(after time.Duration) fleet.Instant {

@@ -1,0 +1,49 @@
+package cli
+
+import (
+	"context"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"custos/internal/api"
+)
+
+// approving is how long approved actions are waited for where no daemon runs.
+const approving = 10 * time.Minute
+
+func (a *app) approveCommand() *cobra.Command {
+	var order api.AckOrder
+	c := &cobra.Command{
+		Use:   "approve NUMBER",
+		Short: "Have done what one alert asks for, and nothing else",
+		Long: `approve has the actions done that one alert leads to and that wait for a person:
+custos plan and custos why NUMBER show them. Each guard but the person's word
+holds as ever. To leave it undone instead, take the alert up: custos ack NUMBER.
+An agent's question is answered with custos answer.`,
+		Example: "  custos approve 3",
+		Args:    cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			n, err := strconv.ParseInt(strings.TrimPrefix(args[0], "#"), 10, 64)
+			if err != nil || n <= 0 {
+				return &api.Error{Kind: api.BadInput, Message: "cannot approve \"" + flat(args[0]) + "\": want the number of an alert", Hint: "custos alerts"}
+			}
+			_, err = ask(cmd.Context(), a, approving, func(ctx context.Context, c *api.Client) (api.Approved, error) {
+				return c.Approve(ctx, n, order)
+			}, writeApproved)
+			return err
+		},
+	}
+	c.Flags().StringVar(&order.By, "by", "", "your `NAME` (default: the user's)")
+	return c
+}
+
+func writeApproved(p *page, v api.Approved) {
+	p.line("Approved by %s, and begun:", flat(v.By))
+	for _, act := range v.Actions {
+		p.line("  %s  %s", flat(act.Do), p.subject(act.Subject))
+	}
+	p.line("%s shows what comes of it.", p.command("custos why "+strconv.FormatInt(v.Number, 10)))
+}
