@@ -19,7 +19,7 @@ type Stat struct {
 	PGID    int
 	SID     int
 	TTY     string // "pts/3"; empty without a terminal
-	State   string // R, S, D, Z, T …
+	State   string // R, S, D, Z, T …; Z also while it is being reaped
 	Comm    string
 	CPUTime time.Duration // user and system
 	RSS     int64         // bytes
@@ -47,6 +47,9 @@ func parseStat(text []byte) (Stat, error) {
 	}
 	// Field 3 of proc(5) is f[0].
 	s := Stat{State: letter(f[0]), Comm: string(text[from+1 : to])}
+	if s.State == "X" || s.State == "x" { // seen for a moment, between the zombie and nothing
+		s.State = "Z"
+	}
 	bad := false
 	s.ID = ID{PID: pid, Start: unsigned(f[19], &bad)}
 	s.PPID, s.PGID, s.SID = signed(f[1], &bad), signed(f[2], &bad), signed(f[3], &bad)

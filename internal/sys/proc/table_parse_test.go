@@ -104,3 +104,14 @@ func TestKeep(t *testing.T) {
 		t.Error("a young process is kept, or an old one is not")
 	}
 }
+
+// A process that is being reaped is as dead as the zombie it was a moment ago.
+func TestReapedIsDead(t *testing.T) {
+	const line = "42 (sh) %s 1 42 42 0 -1 4194560 1 0 0 0 0 0 0 0 20 0 1 0 100 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 17 0 0 0 0 0 0 0 0 0 0 0 0 0 0 9"
+	for state, want := range map[string]string{"X": "Z", "x": "Z", "Z": "Z", "S": "S"} {
+		s, err := parseStat([]byte(strings.Replace(line, "%s", state, 1)))
+		if err != nil || s.State != want {
+			t.Errorf("state %s is read as %q, %v", state, s.State, err)
+		}
+	}
+}
