@@ -16,9 +16,6 @@ var _ server.Approver = cycle{}
 // Approve has done what one alert leads to. Without a daemon it looks first, and
 // waits for what it began: this process ends with the command.
 func (c cycle) Approve(ctx context.Context, of fleet.AlertKey, by string) ([]fleet.Action, error) {
-	if why := Frozen(c.s.cfg); why != "" {
-		return nil, &api.Error{Kind: api.BadInput, Message: "cannot approve: Custos is frozen: " + why, Hint: "custos thaw"}
-	}
 	if err := c.s.begin(ctx); err != nil {
 		if errors.Is(err, ErrHeld) {
 			return nil, held(err)

@@ -2,9 +2,11 @@ package daemon
 
 import (
 	"context"
+	"errors"
 	"io"
 	"log/slog"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -13,9 +15,14 @@ import (
 	"custos/internal/fleet"
 )
 
-// atDesk is a system that runs nothing, and a desk in it.
-func atDesk(t *testing.T) (*system, *desk) {
+// atDesk is a system that runs nothing, and a desk in it; custos.toml holds the given text.
+func atDesk(t *testing.T, toml ...string) (*system, *desk) {
 	dir := t.TempDir()
+	file := filepath.Join(dir, ".config/custos/custos.toml")
+	err := os.MkdirAll(filepath.Dir(file), 0o700)
+	if err = errors.Join(err, os.WriteFile(file, []byte(strings.Join(toml, "")), 0o600)); err != nil {
+		t.Fatal(err)
+	}
 	cfg, err := config.Load(config.Options{Getenv: func(k string) string { return map[string]string{"HOME": dir}[k] }, Sections: Sections()})
 	if err != nil {
 		t.Fatal(err)

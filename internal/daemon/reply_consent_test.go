@@ -1,0 +1,92 @@
+package daemon
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"custos/internal/fleet"
+	"custos/internal/ledger"
+)
+
+// deadLock is a desk where a lock of the dead waits for somebody's approval.
+func deadLock(t *testing.T) (s *system, d *desk, lock string, a fleet.Alert) {
+	s, d = atDesk(t, "[locks]\nglobs = [\"~/*.lock\"]\n")
+	gone := exec.Command("true")
+	if err := gone.Run(); err != nil {
+		t.Fatal(err)
+	}
+	lock = filepath.Join(s.cfg.Home, "dev-poll.lock")
+	old := time.Now().Add(-3 * time.Hour)
+	err := os.WriteFile(lock, []byte(strconv.Itoa(gone.Process.Pid)+"\n"), 0o600)
+	if err = errors.Join(err, os.Chtimes(lock, old, old)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := (cycle{s}).Patrol(t.Context(), fleet.PatrolOrder{}); err != nil {
+		t.Fatal(err)
+	}
+	past, err := s.ledger.Past(t.Context(), s.world.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, a := range past.Alerts {
+		if a.Subject == (fleet.Subject{Kind: fleet.KindLock, Name: lock}) && a.Status == fleet.AlertFiring {
+			return s, d, lock, a
+		}
+	}
+	t.Fatalf("no alert about %s: %+v", lock, past.Alerts)
+	return nil, nil, "", fleet.Alert{}
+}
+
+// TestApprovalOfSomethingElse: what is done is what was asked, to the letter, at the
+// instant of doing it.
+func TestApprovalOfSomethingElse(t *testing.T) {
+	s, d, lock, a := deadLock(t)
+	st, err := s.ledger.writer(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	said := annSays("$1", "approve "+strconv.FormatInt(a.Number, 10))
+	reply, _ := ledger.ParseReply(said.Text)
+	x := &exchange{place: chat(), said: said, reply: reply, id: answerID(chat(), said), by: "ann", at: s.world.Now(), st: st}
+	asks, err := s.asks(t.Context())
+	if err != nil || asks[a.AlertKey].Hash == "" {
+		t.Fatalf("asked %+v, %v", asks, err)
+	}
+	other := asks[a.AlertKey]
+	other.Hash = strings.Repeat("0", len(other.Hash))
+	var no refusal
+	if _, _, err := d.approve(t.Context(), x, a, other); !errors.As(err, &no) || !strings.Contains(err.Error(), "has just changed") {
+		t.Errorf("approved of something else: %v", err)
+	}
+	if _, err := os.Lstat(lock); err != nil {
+		t.Fatalf("it was done: %v", err)
+	}
+	if _, _, err := d.approve(t.Context(), x, a, asks[a.AlertKey]); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.actor.Wait(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Lstat(lock); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("it was not done: %v", err)
+	}
+}
+
+// TestApprovalOfWhatWasNeverAsked: a number alone approves of nothing.
+func TestApprovalOfWhatWasNeverAsked(t *testing.T) {
+	s, d, lock, a := deadLock(t)
+	got := take(t, s, d, chat(), annSays("$1", "approve "+strconv.FormatInt(a.Number, 10)))
+	if len(got) != 1 || !strings.HasPrefix(got[0], "Not acted on") {
+		t.Errorf("answered %q", got)
+	}
+	if _, err := os.Lstat(lock); err != nil {
+		t.Errorf("it was done: %v", err)
+	}
+}
