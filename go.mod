@@ -7,6 +7,7 @@ require (
 	code.gitea.io/sdk/gitea v0.25.1
 	github.com/adhocore/gronx v1.20.4
 	github.com/containerd/errdefs v1.0.0
+	github.com/coreos/go-systemd/v22 v22.7.0
 	github.com/fsnotify/fsnotify v1.10.1
 	github.com/gofrs/flock v0.13.1
 	github.com/google/go-cmp v0.7.0

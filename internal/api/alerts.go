@@ -79,7 +79,6 @@ type Rule struct {
 	Mode          string   `json:"mode"`
 	Cooldown      string   `json:"cooldown,omitempty"`
 	Attempts      string   `json:"attempts,omitempty"`
-	Escalate      string   `json:"escalate,omitempty"`
 	CausedBy      []string `json:"caused_by"`
 	Runbook       string   `json:"runbook,omitempty"`
 	Enabled       bool     `json:"enabled"`

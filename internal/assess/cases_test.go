@@ -23,6 +23,7 @@ import (
 //	set KIND JSON              changes fields of the one thing of that kind
 //	set agents [JSON, …]       puts other agents in the place of the one
 //	set prs [JSON, …]          and other pull requests
+//	set works [JSON, …]        and other work of the ledger
 //	gone KIND                  takes it away
 //	part NAME JSON             changes how a part was seen
 //

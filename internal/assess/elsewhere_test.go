@@ -51,7 +51,7 @@ func elsewhere(x *fleet.Snapshot, kind string) any {
 	case "engine":
 		return &x.Engine.Value
 	}
-	return nil
+	return record(&x.Coordination.Value, kind)
 }
 
 // goneElsewhere takes a thing away; false for a kind that is not known.
@@ -70,7 +70,7 @@ func goneElsewhere(x *fleet.Snapshot, kind string) bool {
 	case "container":
 		x.Engine.Value.Containers = nil
 	default:
-		return false
+		return recordGone(&x.Coordination.Value, kind)
 	}
 	return true
 }

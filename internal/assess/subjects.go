@@ -62,6 +62,8 @@ func (p *pass) collect(k fleet.Kind) []item {
 		return each(s.Extra.Value, func(e *fleet.Extra) item { return named(e.Name, e, fleet.Target{}) })
 	case fleet.KindRun:
 		return each(s.Runs.Value, func(r *fleet.RunFacts) item { return named(r.ID, r, fleet.Target{}) })
+	case fleet.KindPlugin:
+		return each(s.Self.Value.Plugins, func(x *fleet.PluginFacts) item { return named(x.Name, x, fleet.Target{}) })
 	case fleet.KindSession:
 		return each(s.Sessions.Value, func(x *fleet.Pane) item { return named(x.Name(), x, fleet.Target{}) })
 	case fleet.KindMount:
@@ -85,6 +87,8 @@ func collectTargets(s *fleet.Snapshot, k fleet.Kind) []item {
 		return each(s.Phases.Value, func(x *fleet.Phase) item { return named(x.Path, x, fleet.Target{Phase: x}) })
 	case fleet.KindLog:
 		return each(s.Logs.Value, func(l *fleet.Log) item { return named(l.Path, l, fleet.Target{Log: l}) })
+	case fleet.KindLandmark:
+		return each(s.Self.Value.Landmarks, func(x *fleet.Landmark) item { return named(x.Path, x, fleet.Target{Landmark: x}) })
 	case fleet.KindContainer:
 		return each(s.Engine.Value.Containers, func(c *fleet.Container) item { return named(c.Name, c, fleet.Target{Container: c}) })
 	}
@@ -104,6 +108,21 @@ func collectElsewhere(s *fleet.Snapshot, k fleet.Kind) []item {
 		return each(s.CI.Value.Pipelines, func(x *fleet.Pipeline) item { return named(x.Name, x, fleet.Target{Pipeline: x}) })
 	case fleet.KindWorker:
 		return each(s.CI.Value.Workers, func(x *fleet.Worker) item { return named(x.Name, x, fleet.Target{Worker: x}) })
+	}
+	return collectRecords(&s.Coordination.Value, k)
+}
+
+// collectRecords lists what people and agents coordinate by.
+func collectRecords(c *fleet.Coordination, k fleet.Kind) []item {
+	switch k {
+	case fleet.KindWork:
+		return each(c.Work, func(x *fleet.WorkFacts) item { return named(string(x.Ref), x, fleet.Target{}) })
+	case fleet.KindGate:
+		return each(c.Gates, func(x *fleet.GateFacts) item { return named(x.ID, x, fleet.Target{}) })
+	case fleet.KindConvoy:
+		return each(c.Convoys, func(x *fleet.ConvoyFacts) item { return named(x.ID, x, fleet.Target{}) })
+	case fleet.KindMail:
+		return each(c.Mails, func(x *fleet.MailFacts) item { return named(x.ID, x, fleet.Target{}) })
 	}
 	return nil
 }

@@ -43,6 +43,7 @@ func healthy(at fleet.Instant) fleet.Snapshot {
 		CI:     fleet.Part[fleet.CI]{Sight: ok, Value: healthyCI()},
 		Runs: fleet.Part[[]fleet.RunFacts]{Sight: ok, Value: []fleet.RunFacts{{ID: "r-1", Formula: "nightly", State: fleet.RunOpen, Age: fleet.Duration(time.Hour),
 			Phase: fleet.Known(fleet.Phrase{}), Locked: fleet.Known(""), Lives: fleet.Known(false), Reply: fleet.Known(false)}}},
+		Coordination: healthyRecords(at),
 	}
 }
 

@@ -9,6 +9,8 @@ import (
 	"custos/internal/act/abortrebase"
 	"custos/internal/act/checkoutprimary"
 	"custos/internal/act/clearbuild"
+	"custos/internal/act/closelandmark"
+	"custos/internal/act/installhooks"
 	"custos/internal/act/notifyterminal"
 	"custos/internal/act/removelock"
 	"custos/internal/act/removephase"
@@ -43,6 +45,8 @@ func actionMakers() []actionMaker {
 		{removeworktree.Name, "", newRemoveWorktree},
 		{clearbuild.Name, "clear_build_output", newClearBuild},
 		{notifyterminal.Do, "notify_terminal", newNotifyTerminal},
+		{closelandmark.Do, "", func(w *World) (act.Action, error) { return closelandmark.New(w.From.UID), nil }},
+		{installhooks.Do, "", newInstallHooks},
 	}, agentMakers(), runMakers(), forgeMakers(), engineMakers(), ciMakers())
 }
 

@@ -40,7 +40,7 @@ type World struct {
 
 	StoreFile   string
 	StartedAt   fleet.Instant
-	PatrolEvery time.Duration // 0 when no daemon runs
+	PatrolEvery func() time.Duration // from the last patrol to the next one; 0 when no daemon runs
 	// Recorded returns what the ledger remembers of agents.
 	Recorded func(ctx context.Context) ([]fleet.AgentRecord, error)
 	// Registered returns the registrations of the ledger, Hooks recent events.
@@ -57,6 +57,12 @@ type World struct {
 	ClockBehind func() bool
 	// Schedules says which schedules of formulas cannot run, and why.
 	Schedules func() string
+	// Plugins tells of the plugins there are, and PluginChecks which commands tell
+	// whether their gates are open.
+	Plugins      func(ctx context.Context) []fleet.PluginFacts
+	PluginChecks func(ctx context.Context) []fleet.PluginCheck
+	// Landmarks lists the folders and files of Custos itself.
+	Landmarks func() []fleet.Landmark
 }
 
 // Now is the one clock, as an instant.

@@ -34,6 +34,7 @@ type People struct {
 	Routes    []report.Route
 	Pulses    []report.Pulse
 	Ears      []report.Ear // where people answer
+	Chats     []Chat       // that can be asked who Custos is there
 	Mirrors   []report.Mirror
 	Windows   []report.Window
 }
@@ -117,6 +118,7 @@ func (p *People) add(w *World, name string, s notifierSection) error {
 		to := &telegramclient.Client{Server: s.Server, Token: token}
 		p.Notifiers = append(p.Notifiers, telegram.Notifier{Called: name, Chat: s.Chat, To: to})
 		p.hearTelegram(name, s, to)
+		p.Chats = append(p.Chats, Chat{name, to.Me})
 	case "command":
 		return p.command(w, name, s)
 	case "shoutrrr":
@@ -157,6 +159,7 @@ func (p *People) matrix(name string, s notifierSection, token func(context.Conte
 	to := &matrixclient.Client{Server: s.Server, Token: token}
 	p.Notifiers = append(p.Notifiers, matrix.Notifier{Called: name, Room: s.Room, To: to})
 	p.hearMatrix(name, s, to)
+	p.Chats = append(p.Chats, Chat{name, to.WhoAmI})
 	return nil
 }
 

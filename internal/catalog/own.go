@@ -2,6 +2,8 @@ package catalog
 
 import (
 	"bytes"
+	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -138,4 +140,27 @@ func isFile(path string) bool {
 func (w *World) judges(pid int) bool {
 	_, ok, err := w.Procs.Env(pid, judge.Marker)
 	return ok && err == nil
+}
+
+// control is the session of our own server in which its listener stands.
+const control = "~custos"
+
+// orphans says which sessions of our own server belong to no agent that is
+// registered. A retired agent has none any more, so what is left of it is one.
+func (w *World) orphans(ctx context.Context) (func(fleet.Pane) bool, error) {
+	if w.Registered == nil {
+		return nil, errors.New("the ledger is not at hand")
+	}
+	known, err := w.Registered(ctx)
+	if err != nil {
+		return nil, err
+	}
+	owned := map[string]bool{control: true}
+	for _, r := range known {
+		if r.Desired != fleet.DesiredRetired && r.Instance != "" {
+			owned[tmux.SessionName(r.Name, r.Instance)] = true
+		}
+	}
+	socket := fleet.Path(w.Own.Socket)
+	return func(p fleet.Pane) bool { return p.ID.Socket == socket && !owned[p.Session] }, nil
 }

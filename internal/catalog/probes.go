@@ -17,6 +17,7 @@ import (
 	"custos/internal/observe/host"
 	"custos/internal/observe/locks"
 	"custos/internal/observe/logs"
+	"custos/internal/observe/plugins"
 	"custos/internal/observe/self"
 	"custos/internal/observe/sessions"
 	"custos/internal/session"
@@ -36,7 +37,7 @@ func probeMakers() []probeMaker {
 	return []probeMaker{
 		{"host", func(w *World) (observe.Probe, error) { return probe(w, "host", host.Options{}, host.New) }},
 		{"processes", func(w *World) (observe.Probe, error) { return w.Table, nil }},
-		{"tmux", func(w *World) (observe.Probe, error) { return sessions.New(sessions.Options{Viewer: w.Tmux}) }},
+		{"tmux", func(w *World) (observe.Probe, error) { return sessions.New(sessions.Options{Viewer: w.Tmux, Orphan: w.orphans}) }},
 		{"agents", newAgents},
 		{"git", newGit},
 		{"locks", func(w *World) (observe.Probe, error) {
@@ -50,6 +51,9 @@ func probeMakers() []probeMaker {
 		{"containers", newContainers},
 		{"ci", newCI},
 		{"", func(w *World) (observe.Probe, error) { return newRuns(w, w.Runs) }},
+		{"", func(w *World) (observe.Probe, error) {
+			return plugins.New(plugins.Options{Checks: w.PluginChecks, Now: w.Now, Getenv: w.Getenv})
+		}},
 		{"", newSelf},
 	}
 }
@@ -189,7 +193,7 @@ func (w *World) whereAgentsStand() (dirs []string) {
 
 func newSelf(w *World) (observe.Probe, error) {
 	return self.New(self.Options{StartedAt: w.StartedAt, PatrolEvery: w.PatrolEvery, LastPatrolAge: w.LastPatrol,
-		Amnesia: w.Amnesia, ClockBehind: w.ClockBehind, Schedules: w.Schedules, JournalDir: w.Config.JournalDir, StoreFile: w.StoreFile})
+		Amnesia: w.Amnesia, ClockBehind: w.ClockBehind, Schedules: w.Schedules, Plugins: w.Plugins, Landmarks: w.Landmarks, JournalDir: w.Config.JournalDir, StoreFile: w.StoreFile})
 }
 
 // programs makes a probe for each [probe.NAME].

@@ -22,7 +22,7 @@ import (
 // The exit codes.
 const (
 	exitWell   = 0
-	exitAlerts = 1 // alerts at or above --fail-on, or an action of a patrol failed
+	exitAlerts = 1 // alerts at or above --fail-on, an action of a patrol failed, or health found passes late
 	exitUse    = 2 // bad use or input
 	exitLook   = 3 // could not look
 )
@@ -113,8 +113,9 @@ func (a *app) root() *cobra.Command {
 		a.nudgeCommand(), a.answerCommand(), a.interruptCommand(), a.stopCommand(), a.recoverCommand(), a.checkpointCommand(),
 		a.adoptCommand(), a.pauseCommand(), a.resumeCommand(), a.hooksCommand(),
 		a.feedCommand(), a.traceCommand(), a.errorsCommand(), a.replayCommand(), a.failuresCommand(),
+		a.workCommand(),
 		a.formulaCommand(), a.scheduleCommand(), a.costCommand(),
-		a.journalCommand(), a.reportCommand(), a.statusCommand(), a.freezeCommand(), a.thawCommand(),
+		a.journalCommand(), a.reportCommand(), a.statusCommand(), a.healthCommand(), a.freezeCommand(), a.thawCommand(),
 		a.configCommand(), a.doctorCommand(), a.initCommand(), a.schemaCommand(), a.versionCommand(),
 		a.upCommand(), a.downCommand(), a.uninstallCommand())
 	root.PersistentFlags().BoolVar(&a.json, "json", false, "print JSON instead of words")
@@ -139,8 +140,10 @@ func (a *app) code(err error) int {
 	switch {
 	case err == nil:
 		return exitWell
-	case errors.Is(err, errAlarm), errors.Is(err, errFailed):
+	case errors.Is(err, errAlarm), errors.Is(err, errFailed), errors.Is(err, errUnwell):
 		return exitAlerts
+	case errors.Is(err, errUnanswered):
+		return exitLook
 	case errors.Is(err, syscall.EPIPE):
 		return exitWell // the reader has seen enough
 	}

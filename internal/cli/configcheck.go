@@ -45,7 +45,7 @@ func (a *app) configCommand() *cobra.Command {
 			return a.show(map[string]any{
 				"ok": true, "file": conf.File, "found": conf.Found, "mode": conf.Mode,
 				"state_dir": conf.StateDir, "runtime_dir": conf.RuntimeDir, "journal_dir": conf.JournalDir,
-				"patrol_every": conf.PatrolEvery.String(), "grace": conf.Grace.String(),
+				"patrol_every": conf.PatrolEvery.String(), "patrol_idle_max": conf.PatrolIdle.String(), "grace": conf.Grace.String(),
 				"budget": conf.Budget.String(), "blast": conf.Blast, "workers": conf.Workers, "fail_on": conf.FailOn,
 			}, func(p *page) {
 				if conf.Found {

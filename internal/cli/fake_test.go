@@ -119,7 +119,7 @@ func (w *world) options() server.Options {
 		Cycle: w, Approver: w, Alerts: w, Chronicle: w, Journal: w, Teller: w, Rules: w, Explainer: w,
 		Orders: w, Registry: w, Screens: w, HookLog: w, Failures: w, Messages: w, HookFiles: w,
 		Formulas: b, Runs: b, Schedules: w.schedules, Costs: w.costs,
-		Status: w.status, Now: func() fleet.Instant { return w.pass.Snapshot.At }, Version: "1.2.3",
+		Status: w.status, Vitals: w.vitals, Now: func() fleet.Instant { return w.pass.Snapshot.At }, Version: "1.2.3",
 	}
 }
 
@@ -133,6 +133,13 @@ func (w *world) status(context.Context) api.Status {
 		return api.Status{Version: "1.2.3", Mode: "observe", State: w.state, Notes: []string{}}
 	}
 	return api.Status{Version: "1.2.3", Mode: "observe", LastPatrol: &at, Patrols: 7, Firing: map[string]int{"P1": 1, "P2": 3}, State: w.state, Notes: []string{}}
+}
+
+func (w *world) vitals(context.Context) server.Vitals {
+	if w.never {
+		return server.Vitals{}
+	}
+	return server.Vitals{Patrolled: w.pass.Snapshot.At.Add(-10 * time.Minute)}
 }
 
 func (w *world) Look(context.Context, time.Duration) (fleet.Pass, error) {

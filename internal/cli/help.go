@@ -27,7 +27,7 @@ func everyday() []topic {
 // everything lists all commands by topic; a test sees to it that none is missing.
 func everything() []topic {
 	return []topic{
-		{"Look", []string{"preflight", "plan", "why", "explain", "record", "rules", "status"}},
+		{"Look", []string{"preflight", "plan", "why", "explain", "record", "rules", "status", "health"}},
 		{"Act", []string{"patrol", "approve", "freeze", "thaw"}},
 		{"Agents", []string{"ps", "show", "peek", "attach", "wait", "spawn", "nudge", "answer", "interrupt", "stop", "recover",
 			"checkpoint", "adopt", "pause", "resume", "hooks"}},

@@ -23,6 +23,7 @@ type Config struct {
 	RuntimeDir  string        // socket and lock of the daemon
 	JournalDir  string        // one Markdown file a day
 	PatrolEvery time.Duration // between two scheduled patrols of the daemon
+	PatrolIdle  time.Duration // at most, while nothing happens; not above PatrolEvery: it is always that
 	Grace       time.Duration // after the start of Custos, no action on agents
 	Budget      Budget        // actions of the whole fleet in a window
 	Blast       int           // distinct subjects of one kind acted on in one pass; 0: no cap
@@ -99,6 +100,7 @@ func defaults(o Options) (Config, error) {
 		RuntimeDir:  p.stateDir + "/run",
 		JournalDir:  p.stateDir + "/journal",
 		PatrolEvery: 20 * time.Minute,
+		PatrolIdle:  15 * time.Minute,
 		Grace:       2 * time.Minute,
 		Budget:      Budget{Max: 20, In: time.Hour},
 		Blast:       10,

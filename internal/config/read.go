@@ -67,6 +67,7 @@ func (c *Config) settings() []setting {
 		{"runtime_dir", c.path(&c.RuntimeDir)},
 		{"journal_dir", c.path(&c.JournalDir)},
 		{"patrol_every", duration(&c.PatrolEvery, 10*time.Second)},
+		{"patrol_idle_max", duration(&c.PatrolIdle, 0)},
 		{"grace", duration(&c.Grace, 0)},
 		{"budget", c.budget},
 		{"blast", count(&c.Blast, 0, 10000)},

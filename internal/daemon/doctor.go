@@ -2,6 +2,7 @@ package daemon
 
 import (
 	"context"
+	"debug/buildinfo"
 	"errors"
 	"maps"
 	"os"
@@ -31,12 +32,20 @@ func DoctorOf(ctx context.Context, version string, broken error, categories []st
 	return server.Diagnose(e, categories), nil
 }
 
-// examine finds out what the installation is like. It changes nothing, and reads
-// no secret.
-func (s *system) examine(ctx context.Context) server.Installation {
+// examine finds out what the installation is like; what takes long, only where it
+// is asked for. It changes nothing, and of secrets it reads only the tokens of the
+// chats, which it asks who Custos is.
+func (s *system) examine(ctx context.Context, asked func(category string) bool) server.Installation {
 	places, sockets, secrets := s.landmarks()
 	i := server.Installation{UID: os.Getuid(), Mute: !s.daemon && Runs(s.cfg), Config: s.configFacts(), Programs: programs(ctx, s.world.Getenv), Kinds: kindPrograms(s.world.Kinds),
-		Places: places, Sockets: sockets, Secrets: secrets, Store: s.storeFacts(ctx), Hooks: s.hookFacts(), People: s.people()}
+		Places: places, Sockets: sockets, Secrets: secrets, Store: s.storeFacts(ctx, asked("databases")), Hooks: s.hookFacts(), People: s.people()}
+	i.Built = builtFrom(ownProgram())
+	if asked("logs") {
+		i.Lines = s.logLines()
+	}
+	if asked("chat") {
+		i.Chats = s.askChats(ctx)
+	}
 	i.Listen = s.gauges.listen.Address
 	i.Loopback, i.Guarded = server.Loopback(i.Listen), s.gauges.listen.Token != nil
 	return i
@@ -67,9 +76,9 @@ const versionWait = 5 * time.Second
 func programs(ctx context.Context, getenv func(string) string) []server.Program {
 	out := []server.Program{asked(ctx, getenv, "tmux", "-V"), asked(ctx, getenv, "git", "--version")}
 	binary, err := shim.Find("")
-	out = append(out, found(shim.Program, binary, err))
+	out = append(out, ours(shim.Program, binary, err))
 	hook, err := hookBinary(binary)
-	return append(out, found("custos-hook", hook, err))
+	return append(out, ours("custos-hook", hook, err))
 }
 
 // hookBinary is custos-hook, which lies beside the shim.
@@ -87,6 +96,43 @@ func found(name, path string, err error) server.Program {
 		return server.Program{Name: name, Err: fleet.Line(err.Error(), 200)}
 	}
 	return server.Program{Name: name, Path: fleet.Path(path)}
+}
+
+// ours is a program that was built with this one.
+func ours(name, path string, err error) server.Program {
+	p := found(name, path, err)
+	if err == nil {
+		p.Built = builtFrom(path)
+	}
+	return p
+}
+
+// ownProgram is where this very program lies; "" when that cannot be told.
+func ownProgram() string {
+	path, _ := os.Executable()
+	return path
+}
+
+// builtFrom is the commit that Go noted in a program when it was built, with a +
+// when there was more than that commit; "" when it did not.
+func builtFrom(path string) string {
+	info, err := buildinfo.ReadFile(path)
+	if err != nil {
+		return ""
+	}
+	var commit, more string
+	for _, s := range info.Settings {
+		switch {
+		case s.Key == "vcs.revision":
+			commit = s.Value[:min(len(s.Value), 12)]
+		case s.Key == "vcs.modified" && s.Value == "true":
+			more = "+"
+		}
+	}
+	if commit == "" {
+		return ""
+	}
+	return commit + more
 }
 
 // asked finds a program and has it say its version.
@@ -123,8 +169,9 @@ func kindPrograms(kinds *agent.Kinds) []server.Program {
 	return out
 }
 
-// storeFacts opens the database to read, as any look does.
-func (s *system) storeFacts(ctx context.Context) server.StoreFacts {
+// storeFacts opens the database to read, as any look does; with pages it reads all
+// of it.
+func (s *system) storeFacts(ctx context.Context, pages bool) server.StoreFacts {
 	file := storeFile(s.cfg)
 	f := server.StoreFacts{Path: fleet.Path(file), Aside: asideFiles(file)}
 	st, err := store.OpenReadOnly(ctx, store.Options{Path: file, StartedAt: s.world.StartedAt})
@@ -138,6 +185,11 @@ func (s *system) storeFacts(ctx context.Context) server.StoreFacts {
 	}
 	defer st.Close()
 	f.There = true
+	if pages {
+		if f.Faults, err = st.Check(ctx); err != nil {
+			f.PagesErr = fleet.Line(err.Error(), 200)
+		}
+	}
 	rows, err := st.SetAside(ctx)
 	if err != nil {
 		f.AsideErr = fleet.Line(err.Error(), 200)

@@ -64,7 +64,7 @@ func lookAt(what, path, want string) server.Place {
 	}
 	p.Mode = uint32(info.Mode().Perm())
 	if st, ok := info.Sys().(*syscall.Stat_t); ok {
-		p.UID = int(st.Uid)
+		p.UID, p.File = int(st.Uid), fleet.FileID{Device: uint64(st.Dev), Inode: st.Ino}
 	}
 	p.Own = unix.Access(path, unix.W_OK) == nil
 	p.Shut = shut(path)

@@ -244,23 +244,29 @@ func (b *formulary) switchFile(name string) string {
 	return filepath.Join(b.state, "disabled", url.PathEscape(name))
 }
 
-// disabled says why a formula does not run; "" when it may. What cannot be told
-// does not run.
+// disabled says why a formula does not run; "" when it may.
 func (b *formulary) disabled(name string) string {
-	text, err := config.ReadFile(b.switchFile(name), 4<<10)
-	switch {
-	case err == nil:
-		return cmp.Or(fleet.Line(string(text), 200), "switched off")
-	case !errors.Is(err, fs.ErrNotExist):
-		return "it cannot be told whether it is switched off: " + fleet.Line(err.Error(), 200)
-	case b.Active == "":
-		return ""
+	if off := b.switchedOff(name); off != "" || b.Active == "" {
+		return off
 	}
 	role := "." + strings.TrimPrefix(name, "run-") + "-active"
 	if _, err := os.Lstat(filepath.Join(b.Active, role)); err != nil {
 		return "the factory has no " + fleet.Path(filepath.Join(b.Active, role))
 	}
 	return ""
+}
+
+// switchedOff says why a formula, or a plugin, was switched off; "" when it was not.
+// What cannot be told does not run.
+func (b *formulary) switchedOff(name string) string {
+	text, err := config.ReadFile(b.switchFile(name), 4<<10)
+	switch {
+	case err == nil:
+		return cmp.Or(fleet.Line(string(text), 200), "switched off")
+	case errors.Is(err, fs.ErrNotExist):
+		return ""
+	}
+	return "it cannot be told whether it is switched off: " + fleet.Line(err.Error(), 200)
 }
 
 // switchTo switches a formula off or on.

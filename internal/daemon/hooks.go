@@ -38,6 +38,7 @@ func (e *ears) Take(ctx context.Context, p hookwire.Post) (output string, err er
 	event := server.HookEvent(p, parsed)
 	fresh, err := batch.TakeHook(ctx, event)
 	if err == nil && fresh {
+		e.s.loop.Stir()
 		e.s.board.LookNow(fleet.PartAgents)
 		if event.Event != fleet.HookToolBegin && event.Event != fleet.HookToolEnd {
 			time.AfterFunc(drawn, func() { e.s.board.LookNow(fleet.PartAgents) })

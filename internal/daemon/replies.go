@@ -12,6 +12,7 @@ import (
 	"custos/internal/fleet"
 	"custos/internal/ledger"
 	"custos/internal/report"
+	"custos/internal/server"
 	"custos/internal/store"
 )
 
@@ -60,6 +61,28 @@ func (s *system) answering() (names []string) {
 	return names
 }
 
+// unread is an Ear that can tell what lies there without taking it.
+type unread interface {
+	Unread() ([]string, error)
+}
+
+// listening lists the places where people answer, for people to look at.
+func (s *system) listening() (out []server.Listening) {
+	for _, e := range s.places {
+		l := server.Listening{Place: e.Place(), Unread: fleet.Unknown[[]string]("only its server could tell")}
+		if u, ok := e.(unread); ok {
+			l.Spool = true
+			if list, err := u.Unread(); err != nil {
+				l.Unread = fleet.Unknown[[]string](fleet.Line(err.Error(), 200))
+			} else {
+				l.Unread = fleet.Known(list)
+			}
+		}
+		out = append(out, l)
+	}
+	return out
+}
+
 // exchange is one reply on its way to its answer.
 type exchange struct {
 	place fleet.Place
@@ -78,6 +101,7 @@ type refusal struct{ error }
 func (d *desk) Take(ctx context.Context, p fleet.Place, s fleet.Said) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	d.s.loop.Stir()
 	if !ledger.Heeded(p, s) {
 		return nil
 	}

@@ -62,12 +62,13 @@ var _ server.HookFiles = hookFiles{}
 func (h hookFiles) EditHooks(kind, do string, settings []byte) (api.HookFile, error) {
 	own := h.s.world.Own
 	out := api.HookFile{Kind: kind, Below: agent.HookSettings(kind), Limits: agent.HookLimits(kind), Files: []api.HookExtra{}}
+	var extra map[string][]byte
 	var err error
 	switch {
 	case do == "install" && own.Hook == "":
 		err = fmt.Errorf("cannot install hooks: custos-hook is not beside custos")
 	case do == "install":
-		settings, err = agent.InstallHooks(kind, settings, own.Hook, own.Run)
+		settings, extra, err = own.InstallHooks(kind, settings)
 	case do == "uninstall":
 		settings, err = agent.UninstallHooks(kind, settings)
 	}
@@ -79,14 +80,8 @@ func (h hookFiles) EditHooks(kind, do string, settings []byte) (api.HookFile, er
 		return out, err
 	}
 	out.Settings, out.Events, out.Missing, out.Command = string(settings), state.Events, state.Missing, state.Command
-	if do == "install" && kind == "opencode" { // its settings only name a plugin
-		_, _, files, err := agent.LaunchHooks(kind, own.Hook, own.Run)
-		if err != nil {
-			return out, err
-		}
-		for _, path := range slices.Sorted(maps.Keys(files)) {
-			out.Files = append(out.Files, api.HookExtra{Path: path, Text: string(files[path])})
-		}
+	for _, path := range slices.Sorted(maps.Keys(extra)) {
+		out.Files = append(out.Files, api.HookExtra{Path: path, Text: string(extra[path])})
 	}
 	return out, nil
 }

@@ -36,7 +36,7 @@ func (s *system) status(isDaemon bool) func(context.Context) api.Status {
 func (s *system) daemonStatus(out *api.Status) {
 	out.PID, out.Socket, out.Started = os.Getpid(), fleet.Path(Socket(s.cfg)), &s.world.StartedAt.Wall
 	if out.LastPatrol != nil {
-		next := out.LastPatrol.Add(s.cfg.PatrolEvery).Truncate(time.Second)
+		next := out.LastPatrol.Add(s.loop.Interval()).Truncate(time.Second)
 		out.NextPatrol = &next
 	}
 }

@@ -54,11 +54,14 @@ type system struct {
 	report  *report.Reporter
 	loop    *loop.Loop
 	ears    *ears
-	places  []report.Ear // where people answer
+	places  []report.Ear   // where people answer
+	chats   []catalog.Chat // that can be asked who Custos is
 
 	watchers  []watcher
 	formulas  *formulary
 	timetable *timetable
+	plugins   *pluginShelf
+	events    *eventReader
 	triage    fleet.TriagePolicy
 
 	daemon  bool // not one command
@@ -69,6 +72,7 @@ type system struct {
 	leave     func() // ends what attend began
 
 	followers atomic.Pointer[watch.Watcher] // nil unless deaths are watched
+	pulse     pulse
 }
 
 // tick is how often a pass is made for rules that wait for time.
@@ -105,11 +109,16 @@ func build(cfg config.Config, o Options, a as) (*system, error) {
 	if s.timetable, err = newTimetable(cfg, s.formulas, warn); err != nil {
 		return nil, &config.Mistake{Err: err}
 	}
+	if s.plugins, err = newPluginShelf(cfg, s.formulas, warn); err != nil {
+		return nil, &config.Mistake{Err: err}
+	}
 	if s.triage, err = catalog.Triage(cfg); err != nil {
 		return nil, &config.Mistake{Err: err}
 	}
 	s.ledger = &ledgerFile{cfg: cfg, started: s.world.StartedAt, what: a.what, wait: a.wait}
+	s.events = &eventReader{l: s.ledger, read: map[string]int64{}}
 	s.know(a.every)
+	s.pulse.beats = make(chan struct{}, 1)
 	probes, err := catalog.Probes(s.world)
 	if err != nil {
 		return nil, &config.Mistake{Err: err}
@@ -137,12 +146,12 @@ func build(cfg config.Config, o Options, a as) (*system, error) {
 	if s.gauges, err = newGauges(s.world); err != nil {
 		return nil, &config.Mistake{Err: err}
 	}
-	s.places = people.Ears
+	s.places, s.chats = people.Ears, people.Chats
 	s.report = report.New(report.Options{Asks: s.asks, Answering: s.answering(), Notifiers: people.Notifiers, Routes: people.Routes, Pulses: people.Pulses, Outbox: s.ledger,
 		Mirrors: people.Mirrors, Windows: people.Windows, Status: s.hostStatus,
 		Memory: s.ledger, History: s.ledger, Journal: s.keeper(), Now: s.world.Now, Host: s.world.From.Host, Every: deliverEvery})
 	s.loop = loop.New(loop.Options{Board: s.board, Rules: s.rules, Policy: s.policy, History: s.ledger, Act: s.actor,
-		Journal: s.report, Touches: s.touches, Seen: s.follow, Every: cfg.PatrolEvery, Tick: tick, Log: o.Log})
+		Journal: s.report, Touches: s.touches, Seen: s.follow, Every: cfg.PatrolEvery, IdleMax: cfg.PatrolIdle, Tick: tick, Log: o.Log})
 	return s, nil
 }
 
@@ -155,7 +164,7 @@ func parseRules(cfg config.Config, table string) (assess.Rules, error) {
 
 // Sections lists the sections of custos.toml that belong to plug-ins.
 func Sections() []string {
-	out := append(catalog.Sections(), "formulas", "schedule", "triage")
+	out := append(catalog.Sections(), "formulas", "plugins", "schedule", "triage")
 	slices.Sort(out)
 	return slices.Compact(out)
 }
@@ -172,7 +181,13 @@ func (s *system) know(every time.Duration) {
 		}
 		return p, now
 	}
-	s.world.StoreFile, s.world.PatrolEvery = storeFile(s.cfg), every
+	s.world.StoreFile = storeFile(s.cfg)
+	s.world.PatrolEvery = func() time.Duration {
+		if every == 0 {
+			return 0
+		}
+		return s.loop.Interval()
+	}
 	s.world.Amnesia = func() bool { p, _ := past(); return p.Amnesia }
 	s.world.ClockBehind = func() bool { p, now := past(); return !p.Newest.IsZero() && now.Before(p.Newest) }
 	s.world.LastPatrol = func() fleet.Leaf[fleet.Duration] {
@@ -187,6 +202,8 @@ func (s *system) know(every time.Duration) {
 		return fleet.Known(fleet.Duration(now.Since(last)))
 	}
 	s.world.Schedules = func() string { return s.timetable.broken(context.Background()) }
+	s.world.Plugins, s.world.PluginChecks = s.pluginFacts, s.plugins.checks
+	s.world.Landmarks = s.marks
 	s.world.Hooks, s.world.HooksOf = s.heard, s.heardOf
 	s.world.Registered = s.registered
 	s.world.Runs = func(ctx context.Context) ([]fleet.Run, error) {
@@ -259,13 +276,13 @@ func (s *system) begin(ctx context.Context) error {
 func (s *system) handler(ctx context.Context, down func()) http.Handler {
 	b := book{s.ledger, s.world.Now}
 	return server.New(server.Options{
-		Cycle: cycle{s}, Approver: cycle{s}, Alerts: b, Chronicle: b, Journal: diary{s.journal}, Teller: s.actor,
+		Cycle: cycle{s}, Approver: cycle{s}, Mender: cycle{s}, Alerts: b, Chronicle: b, Journal: diary{s.journal}, Teller: s.actor,
 		Rules: rulebook{s.rules}, Explainer: reader{s.world.Kinds}, Status: s.status(down != nil),
 		Now: s.world.Now, Version: s.o.Version, Down: down, InProcess: down == nil,
 		Configured: s.cfg.Found, Log: s.o.Log, AgentOf: s.agentOf,
 		Orders: clerk{s}, Registry: clerk{s}, Screens: screens{s}, HookLog: clerk{s}, Failures: clerk{s}, Messages: clerk{s},
 		HookFiles: hookFiles{s}, Hooks: s.ears,
-		Formulas: library{s}, Runs: runner{s}, Schedules: s.scheduleRows, Costs: s.costs, Attend: s.attend, Metrics: s.page(), Made: s.made, Reply: replyToRun, Tell: b.tell, Examine: s.examine,
+		Formulas: library{s}, Runs: runner{s}, Records: records{s}, Schedules: s.scheduleRows, Costs: s.costs, Attend: s.attend, Metrics: s.page(), Made: s.made, Reply: replyToRun, Tell: b.tell, Examine: s.examine, Vitals: s.vitals(down != nil), Places: s.listening,
 	})
 }
 

@@ -25,6 +25,7 @@ func (s *system) watchDeaths(ctx context.Context) error {
 
 func (s *system) died(d watch.Death) {
 	s.world.Agents.Died(d.Exit)
+	s.loop.Stir()
 	s.board.Overlay(fleet.PartAgents, func(snap *fleet.Snapshot) {
 		snap.Agents.Value = agents.WithDeath(snap.Agents.Value, d.Exit, snap.At)
 	}, "death of "+d.Agent)
@@ -34,6 +35,7 @@ func (s *system) died(d watch.Death) {
 func (s *system) follow(snap fleet.Snapshot) {
 	s.report.Passed()
 	s.gauges.pass(snap.At, s.world.Now())
+	s.pulse.passed(snap.Patrol > 0, s.world.Now())
 	if w := s.followers.Load(); w != nil && snap.Agents.Usable() {
 		w.Follow(snap.Agents.Value)
 	}

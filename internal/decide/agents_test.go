@@ -21,6 +21,9 @@ func agentOf(name string, set map[string]string) *fleet.Agent {
 	for _, pid := range integers(set["procs"]) {
 		a.Procs = append(a.Procs, fleet.ProcessID{PID: pid})
 	}
+	if set["orphan"] != "" {
+		a.Orphan, a.Age, a.Process.Start = true, fleet.Known(duration(set["orphan"])), 1
+	}
 	if set["cwd"] != "" {
 		a.CWD = fleet.Known(set["cwd"])
 	}
@@ -76,7 +79,10 @@ func exit(set map[string]string) *fleet.Exit {
 func registration(name string, set map[string]string) fleet.Registration {
 	r := fleet.Registration{Name: name, Kind: "claude", Owner: fleet.OwnerCustos, Desired: fleet.DesiredRunning, DesiredBy: set["wanted"],
 		Restart: fleet.RestartOnFailure, Account: set["account"], Parent: set["parent"], Depth: integer(set["depth"]),
-		Failed: set["failed"], Exit: exit(set), Instance: set["instance"], Dir: set["dir"], Revision: 1}
+		Failed: set["failed"], Exit: exit(set), Instance: set["instance"], Dir: set["dir"], Worktree: set["worktree"], Revision: 1}
+	if set["saved"] != "" {
+		r.Checkpoint = &fleet.Checkpoint{At: at(set["saved"]), Ref: "refs/custos/backup/x"}
+	}
 	if set["desired"] != "" {
 		r.Desired = fleet.Desired(set["desired"])
 	}

@@ -188,6 +188,8 @@ func (w *world) read(line string) error {
 		return w.readAlert(args, set)
 	case "worktree":
 		w.snap.Repos.Value.Worktrees = append(w.snap.Repos.Value.Worktrees, worktreeOf(args[0], set))
+	case "process":
+		w.snap.Processes.Value = append(w.snap.Processes.Value, fleet.Process{ID: fleet.ProcessID{PID: integer(args[0]), Start: 1}, UID: integer(set["uid"])})
 	case "agent":
 		w.snap.Agents.Value = append(w.snap.Agents.Value, *agentOf(args[0], set))
 	case "reg":
@@ -374,7 +376,9 @@ func target(s fleet.Subject, set map[string]string) fleet.Target {
 		a.Owner = owner
 		return fleet.Target{Agent: a}
 	case fleet.KindWorktree:
-		return fleet.Target{Worktree: &fleet.Worktree{Path: s.Name, Owner: owner, Occupied: fleet.Known(integers(set["occupied"]))}}
+		return fleet.Target{Worktree: emptyTree(s.Name, owner, set)}
+	case fleet.KindIssue:
+		return fleet.Target{Issue: &fleet.Issue{Name: s.Name, Owner: owner, Taken: fleet.Known(true), Agent: set["agent"]}}
 	case fleet.KindRepo:
 		return fleet.Target{Repo: &fleet.Repo{Path: s.Name, Owner: owner}}
 	case fleet.KindLock:

@@ -216,7 +216,7 @@ func (p *pass) action(r *request) fleet.Action {
 		Priority: r.finding.Priority,
 		Why:      r.finding.Summary,
 		Attempt:  len(r.tries) + 1,
-		Text:     r.wish.Text,
+		Text:     p.handover(r),
 	}
 	if r.wish.Do == doRecover {
 		a.Target.Registration = r.reg

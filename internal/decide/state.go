@@ -8,8 +8,16 @@ import (
 	"custos/internal/fleet"
 )
 
-// askState refuses what does not fit the state the agent, or the thing, is in.
+// askState refuses what does not fit the state the agent, or the thing, is in, and
+// what is not to be done with something that nobody has any more.
 func askState(p *pass, r *request) *refusal {
+	if no := p.askFit(r); no != nil {
+		return no
+	}
+	return p.askOrphan(r)
+}
+
+func (p *pass) askFit(r *request) *refusal {
 	switch r.wish.Do {
 	case doSpawn:
 		return p.askSpawn(r)

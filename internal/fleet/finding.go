@@ -73,6 +73,7 @@ type Target struct {
 	Pull      *PullRequest `json:"pr,omitempty"`
 	Pipeline  *Pipeline    `json:"pipeline,omitempty"`
 	Worker    *Worker      `json:"worker,omitempty"`
+	Landmark  *Landmark    `json:"landmark,omitempty"`
 	// Registration is the target of a spawn: the agent as it is to be.
 	Registration *Registration `json:"registration,omitempty"`
 	// Step is the target of an action on a run: never somebody's thing, Custos made it.
@@ -100,6 +101,8 @@ func (t Target) Owner() Owner {
 		return t.Container.Owner
 	case t.Step != nil:
 		return OwnerCustos
+	case t.Landmark != nil:
+		return t.Landmark.Owner
 	case t.Mount != nil:
 		return OwnerConfigured // a message about the machine touches nobody's things
 	}

@@ -67,10 +67,15 @@ const (
 	PartEngine    PartName = "containers"
 	PartForge     PartName = "forge"
 	PartCI        PartName = "ci"
+	PartBeads     PartName = "beads"  // work in a tracker of beads
+	PartChecks    PartName = "checks" // commands of gates
+
+	PartCoordination PartName = "coordination"
 )
 
 // PartNames lists the parts in the order they are shown.
 func PartNames() []PartName {
 	return []PartName{PartHost, PartProcesses, PartSessions, PartAgents, PartRepos,
-		PartLocks, PartPhases, PartLogs, PartSelf, PartExtra, PartRuns, PartEngine, PartForge, PartCI}
+		PartLocks, PartPhases, PartLogs, PartSelf, PartExtra, PartRuns, PartEngine, PartForge, PartCI,
+		PartBeads, PartChecks, PartCoordination}
 }

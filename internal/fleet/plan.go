@@ -171,6 +171,8 @@ type Past struct {
 	// newest of each schedule; in the order they were taken. Verdicts are those of the last day.
 	Runs     []Run     `json:"runs,omitempty"`
 	Verdicts []Verdict `json:"verdicts,omitempty"`
+	// Records are what people and agents coordinate by.
+	Records Records `json:"records,omitzero"`
 }
 
 // Silence keeps alerts from being told until a moment. An empty Rule or
@@ -203,6 +205,9 @@ type Turn struct {
 	// are written down open, and the next pass answers them. One that is known by
 	// its ID stays as it is.
 	Given []Order `json:"given,omitempty"`
+	// Records are new, or changed by this pass; a Revision works as in Registrations.
+	// A new one whose Key is known is left out.
+	Records Records `json:"records,omitzero"`
 }
 
 // MessageKind is what a message for an agent tells of.

@@ -77,6 +77,9 @@ type Run struct {
 	MicroUSD int64             `json:"micro_usd,omitempty"` // money its agent told of, in millionths of a dollar
 	Tokens   int64             `json:"tokens,omitempty"`
 	Revision int64             `json:"revision,omitempty"` // counts the changes of the record; the store's own
+	Queue    string            `json:"queue,omitempty"`    // of those that schedules begin, one of a queue runs at a time
+	Event    int64             `json:"event,omitempty"`    // newest event of the log that it stands for: its schedule goes on after it
+	Digest   string            `json:"digest,omitempty"`   // of the definition it was made from: that of a plug-in may change while it runs
 }
 
 // RunStep is one step: what it is, and what became of it.
@@ -97,6 +100,7 @@ type RunStep struct {
 	Retries int               `json:"retries,omitempty"`
 	Backoff Duration          `json:"backoff,omitempty"` // before the first retry, doubled each time; 0: 10 s
 	Safe    bool              `json:"safe,omitempty"`    // may be repeated after a crash
+	Moot    bool              `json:"moot,omitempty"`    // in doubt, it has failed and nobody is asked: its schedule begins another run
 
 	State     StepState `json:"state"`
 	Why       string    `json:"why,omitempty"`
@@ -274,21 +278,34 @@ type StepTarget struct {
 	Why     string `json:"why,omitempty"`
 }
 
-// Schedule is when a formula runs by itself. Exactly one of Every, Cron, On and
-// When is set.
+// Schedule is when a formula runs by itself. Exactly one of Every, Cron, On, When
+// and Check is set, or Rest alone. Rest with When or Check: again so long after
+// the end, while it holds.
 type Schedule struct {
 	Name    string   `json:"name"` // unique; part of the IDs of its runs
 	Every   Duration `json:"every,omitempty"`
 	Cron    string   `json:"cron,omitempty"`   // five fields, in Zone
 	Zone    string   `json:"zone,omitempty"`   // IANA name; "": UTC
-	On      string   `json:"on,omitempty"`     // alert:RULE, run:FORMULA:STATE, startup, patrol
+	Rest    Duration `json:"rest,omitempty"`   // so long after the last run of its formula ended, however
+	On      string   `json:"on,omitempty"`     // alert:RULE, run:FORMULA:STATE, startup, patrol, log:KIND of event
 	When    string   `json:"when,omitempty"`   // CEL over host, agents, …: each time it becomes true
-	Holds   *bool    `json:"holds,omitempty"`  // When, as of this pass; nil: cannot tell
+	Check   []string `json:"check,omitempty"`  // a command that ends with 0: each time it comes to do so
+	Holds   *bool    `json:"holds,omitempty"`  // When or Check, as of this pass; nil: cannot tell
+	Event   int64    `json:"event,omitempty"`  // newest event of the log that On means, as of this pass; with Mark, of the log at all
 	Jitter  Duration `json:"jitter,omitempty"` // at most so much later; the same for the same slot
 	Run     Run      `json:"run"`              // what is to be started, without ID, At and Slot
 	Broken  string   `json:"broken,omitempty"` // why it cannot run: the formula cannot be read
 	Enabled bool     `json:"enabled"`
+	// Mark has it written down when it was first seen, as a run that is over: what
+	// happens from then on counts, also what happens while Custos is down.
+	Mark bool `json:"mark,omitempty"`
+	// Ran is when it ran last, by another's records: written down, once, as a run
+	// that is over, when it has none here.
+	Ran Instant `json:"ran,omitzero"`
 }
+
+// Conditional says whether it is due while something holds.
+func (s Schedule) Conditional() bool { return s.When != "" || len(s.Check) > 0 }
 
 // RunPolicy is what Custos may do about formulas.
 type RunPolicy struct {

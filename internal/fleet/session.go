@@ -30,6 +30,7 @@ type Pane struct {
 	Age          Leaf[Duration] `json:"age"`               // since the session was created
 	Attached     int            `json:"attached"`          // people looking; our own clients excluded
 	InMode       bool           `json:"in_mode,omitempty"` // copy mode and the like
+	Orphan       Leaf[bool]     `json:"orphan"`            // it is on our own server, and belongs to no agent that is registered
 }
 
 // Name returns session:window.pane, for people.

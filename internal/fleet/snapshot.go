@@ -7,20 +7,25 @@ type Snapshot struct {
 	Patrol int64   `json:"patrol,omitempty"` // number of the patrol; 0 for a pass that is none
 	From   Vantage `json:"from"`
 
-	Host      Part[Host]       `json:"host"`
-	Processes Part[[]Process]  `json:"processes"`
-	Sessions  Part[[]Pane]     `json:"sessions"`
-	Agents    Part[[]Agent]    `json:"agents"`
-	Repos     Part[Repos]      `json:"repos"`
-	Locks     Part[[]Lock]     `json:"locks"`
-	Phases    Part[[]Phase]    `json:"phases"`
-	Logs      Part[[]Log]      `json:"logs"`
-	Self      Part[Self]       `json:"self"`
-	Extra     Part[[]Extra]    `json:"extra"`
-	Runs      Part[[]RunFacts] `json:"runs"`
-	Engine    Part[Engine]     `json:"containers"`
-	Forge     Part[Forge]      `json:"forge"`
-	CI        Part[CI]         `json:"ci"`
+	Host      Part[Host]        `json:"host"`
+	Processes Part[[]Process]   `json:"processes"`
+	Sessions  Part[[]Pane]      `json:"sessions"`
+	Agents    Part[[]Agent]     `json:"agents"`
+	Repos     Part[Repos]       `json:"repos"`
+	Locks     Part[[]Lock]      `json:"locks"`
+	Phases    Part[[]Phase]     `json:"phases"`
+	Logs      Part[[]Log]       `json:"logs"`
+	Self      Part[Self]        `json:"self"`
+	Extra     Part[[]Extra]     `json:"extra"`
+	Runs      Part[[]RunFacts]  `json:"runs"`
+	Engine    Part[Engine]      `json:"containers"`
+	Forge     Part[Forge]       `json:"forge"`
+	CI        Part[CI]          `json:"ci"`
+	Beads     Part[[]Bead]      `json:"beads"`
+	Checks    Part[[]GateCheck] `json:"checks"`
+	// Coordination is what the records mean in this very pass: it follows from the
+	// past and the other parts, and no probe fills it.
+	Coordination Part[Coordination] `json:"coordination"`
 }
 
 // Vantage says from where a snapshot looks. What lies outside (another pid
@@ -66,6 +71,12 @@ func (s *Snapshot) Sight(name PartName) *Sight {
 		return s.Forge.Look()
 	case PartCI:
 		return s.CI.Look()
+	case PartBeads:
+		return s.Beads.Look()
+	case PartChecks:
+		return s.Checks.Look()
+	case PartCoordination:
+		return s.Coordination.Look()
 	}
 	return nil
 }
@@ -97,6 +108,8 @@ func PartOf(k Kind) PartName {
 		return PartForge
 	case KindPipeline, KindWorker:
 		return PartCI
+	case KindWork, KindGate, KindConvoy, KindMail:
+		return PartCoordination
 	}
 	return PartSelf
 }
@@ -112,6 +125,8 @@ type Self struct {
 	Amnesia         bool           `json:"amnesia,omitempty"`      // the database had to be set aside; a person must confirm
 	ClockBehind     bool           `json:"clock_behind,omitempty"` // wall clock behind the newest record
 	Schedules       string         `json:"schedules,omitempty"`    // which schedules cannot run, and why; empty when all can
+	Plugins         []PluginFacts  `json:"plugins,omitempty"`      // in the order in which they are run
+	Landmarks       []Landmark     `json:"landmarks,omitempty"`    // its folders and files, and settings with hooks of its own
 }
 
 // Extra is one fact of a foreign probe, or of a Go probe that needs no type of

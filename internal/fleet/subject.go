@@ -27,6 +27,15 @@ const (
 	KindPull      Kind = "pr"      // PROJECT!7
 	KindPipeline  Kind = "pipeline"
 	KindWorker    Kind = "worker" // of a CI system
+
+	KindLandmark Kind = "landmark" // a folder or file of Custos itself
+
+	KindPlugin Kind = "plugin" // its name
+
+	KindWork   Kind = "work"   // a Ref
+	KindGate   Kind = "gate"   // its ID
+	KindConvoy Kind = "convoy" // its ID
+	KindMail   Kind = "mail"   // its ID
 )
 
 // Subject is the stable name of the thing a finding, an alert or an action is

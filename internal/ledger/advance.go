@@ -95,7 +95,7 @@ func (a *advance) index() {
 		a.orders[o.ID] = o
 	}
 	for _, s := range a.policy.Runs.Schedules {
-		if s.When != "" && s.Holds != nil && !*s.Holds {
+		if s.Conditional() && s.Holds != nil && !*s.Holds {
 			a.lapsing[s.Name] = true
 		}
 	}

@@ -202,6 +202,11 @@ func (a *advance) doubt(s *fleet.RunStep, why string) {
 		a.again(s, fmt.Sprintf("attempt %d is in doubt: %s", s.Attempt, why))
 		return
 	}
+	if s.Moot {
+		setStep(s, fleet.StepFailed, fleet.Line("in doubt: "+why, 300), a.at)
+		s.End = ""
+		return
+	}
 	setStep(s, fleet.StepPerson, fleet.Line("in doubt: "+why, 300), a.at)
 	s.End = ""
 }

@@ -21,30 +21,49 @@ import (
 //     one run follows, for whatever came due meanwhile.
 //   - Within a boot, time is that of the boot clock. A wall clock that was set back
 //     runs no slot of a cron twice, and one that was ahead loses none.
-//   - A condition (When) starts one run each time it becomes true: it must have
-//     been seen false after the run before (Run.Lapsed).
+//   - A condition (When, Check) starts one run each time it becomes true: it must
+//     have been seen false after the run before (Run.Lapsed). With Rest it starts
+//     another one that long after the end, while it holds.
+//   - Of those that share a queue (Run.Queue) one runs at a time: see inTurn.
+//   - What was first seen, or ran elsewhere, is written down as a run that is over
+//     before anything is due: see first.
 func Due(policy fleet.RunPolicy, past fleet.Past, snap fleet.Snapshot, found fleet.Assessment) (runs []fleet.Run, next fleet.Instant) {
 	if past.Blind != "" {
 		return nil, next
 	}
-	d := dues{past: past, at: snap.At, patrol: snap.Patrol, alerts: found.Alerts}
+	d := dues{past: past, at: snap.At, patrol: snap.Patrol, alerts: found.Alerts, policy: policy}
+	var waiting []queued
 	for i := range policy.Schedules {
 		s := &policy.Schedules[i]
-		if !s.Enabled || s.Broken != "" {
+		if !s.Enabled || s.Broken != "" || d.first(s) {
 			continue
 		}
 		slot, due := d.slot(s)
-		if !due {
-			continue
+		switch {
+		case !due:
+		case s.Run.Queue != "":
+			waiting = append(waiting, queued{s, slot})
+		default:
+			d.take(s, slot)
 		}
-		run, err := TakeRun(d.past, policy, scheduled(s, slot), d.at)
-		if err != nil {
-			continue // its flight is taken: it waits for the end of that run
-		}
-		runs = append(runs, run)
-		d.past.Runs = append(slices.Clone(d.past.Runs), run)
 	}
-	return runs, d.next
+	d.inTurn(waiting)
+	return d.runs, d.next
+}
+
+// take writes the run of a slot down. When its flight is taken it waits for the
+// end of that run.
+func (d *dues) take(s *fleet.Schedule, slot fleet.Instant) bool {
+	run, err := TakeRun(d.past, d.policy, scheduled(s, slot), d.at)
+	if err == nil {
+		d.add(run)
+	}
+	return err == nil
+}
+
+func (d *dues) add(run fleet.Run) {
+	d.runs = append(d.runs, run)
+	d.past.Runs = append(slices.Clone(d.past.Runs), run)
 }
 
 // scheduled returns the run of a schedule for one slot. Its template's Dir is the
@@ -53,7 +72,7 @@ func scheduled(s *fleet.Schedule, slot fleet.Instant) fleet.Run {
 	run := s.Run.Clone()
 	run.ID = slotID(s.Name, slot)
 	run.Dir = path.Join(run.Dir, run.ID)
-	run.By, run.Schedule, run.Slot = fleet.ByCustos, s.Name, slot
+	run.By, run.Schedule, run.Slot, run.Event = fleet.ByCustos, s.Name, slot, s.Event
 	if run.Session != nil {
 		run.Session.Agent = run.ID
 	}
@@ -113,6 +132,8 @@ type dues struct {
 	at     fleet.Instant
 	patrol int64
 	alerts []fleet.Alert
+	policy fleet.RunPolicy
+	runs   []fleet.Run // that begin
 	next   fleet.Instant
 }
 
@@ -126,8 +147,10 @@ func (d *dues) slot(s *fleet.Schedule) (fleet.Instant, bool) {
 		return d.cron(s, last)
 	case s.On != "":
 		return d.on(s, last)
-	case s.When != "":
-		return d.at, s.Holds != nil && *s.Holds && (last.ID == "" || !last.Lapsed.IsZero())
+	case s.Conditional():
+		return d.at, s.Holds != nil && *s.Holds && (last.ID == "" || !last.Lapsed.IsZero() || d.rested(s))
+	case s.Rest > 0:
+		return d.rest(s)
 	}
 	return fleet.Instant{}, false
 }
@@ -187,7 +210,7 @@ func (d *dues) wake(at fleet.Instant) {
 func CheckSchedule(s fleet.Schedule) error {
 	fail := func(err error) error { return fmt.Errorf("cannot use schedule %q: %w", fleet.Line(s.Name, 80), err) }
 	ways := 0
-	for _, set := range []bool{s.Every != 0, s.Cron != "", s.On != "", s.When != ""} {
+	for _, set := range []bool{s.Every != 0, s.Cron != "", s.On != "", s.When != "", len(s.Check) > 0, s.Rest != 0 && !s.Conditional()} {
 		if set {
 			ways++
 		}
@@ -197,6 +220,8 @@ func CheckSchedule(s fleet.Schedule) error {
 		return fail(fmt.Errorf("%w: its name must have 1 to 100 bytes", ErrIllegal))
 	case ways != 1:
 		return fail(fmt.Errorf("%w: it must have exactly one of every, cron, on and when", ErrIllegal))
+	case s.Rest != 0 && time.Duration(s.Rest) < time.Second:
+		return fail(fmt.Errorf("%w: rest %s is less than a second", ErrIllegal, s.Rest))
 	case s.Every != 0 && time.Duration(s.Every) < time.Second:
 		return fail(fmt.Errorf("%w: every %s is less than a second", ErrIllegal, s.Every))
 	case s.Jitter < 0:

@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -14,11 +15,15 @@ const (
 	onRun     = "run:"   // and FORMULA:STATE
 	onStartup = "startup"
 	onPatrol  = "patrol"
+	onLog     = "log:" // and the kind of an event in the log, or its beginning: convoy.*
 )
 
 // on is due at the newest event that came after the last one a run stands for.
 // Nothing is kept of events but what is on record anyway.
 func (d *dues) on(s *fleet.Schedule, last fleet.Run) (slot fleet.Instant, due bool) {
+	if strings.HasPrefix(s.On, onLog) {
+		return d.at, s.Event > last.Event
+	}
 	since := last.Slot
 	if last.ID == "" {
 		since = d.past.StartedAt
@@ -80,6 +85,7 @@ func cutLast(s, sep string) (before, after string, ok bool) {
 func checkOn(s fleet.Schedule) error {
 	rule, isAlert := strings.CutPrefix(s.On, onAlert)
 	run, isRun := strings.CutPrefix(s.On, onRun)
+	kind, isLog := strings.CutPrefix(s.On, onLog)
 	formula, state, _ := cutLast(run, ":")
 	over := []fleet.RunState{fleet.RunDone, fleet.RunFailed, fleet.RunSkipped, fleet.RunCancelled}
 	uses := func(step fleet.RunStep) bool { return step.Do == fleet.StepUses }
@@ -94,8 +100,35 @@ func checkOn(s fleet.Schedule) error {
 		return fmt.Errorf("%w: it is due when it has run", ErrIllegal)
 	case isRun && formula != "" && slices.Contains(over, fleet.RunState(state)):
 		return nil
+	case isLog:
+		return checkKind(kind)
 	case isRun:
 		return fmt.Errorf("%w: on %q is not run:FORMULA:STATE with a state of done, failed, skipped or cancelled", ErrIllegal, fleet.Line(s.On, 80))
 	}
-	return fmt.Errorf("%w: there is no event %q: it is alert:RULE, run:FORMULA:STATE, startup or patrol", ErrIllegal, fleet.Line(s.On, 80))
+	return fmt.Errorf("%w: there is no event %q: it is alert:RULE, run:FORMULA:STATE, startup, patrol or log:KIND", ErrIllegal, fleet.Line(s.On, 80))
+}
+
+var goodKind = regexp.MustCompile(`^[a-z_]+(\.[a-z_]+)*(\.\*)?$`)
+
+// checkKind refuses what is no kind of event, and what would be due for ever.
+func checkKind(kind string) error {
+	if !goodKind.MatchString(kind) {
+		return fmt.Errorf("%w: %q is no kind of event: want one like convoy.done, or convoy.*", ErrIllegal, fleet.Line(kind, 80))
+	}
+	for _, own := range []string{"run.", "action.", "order."} { // every run brings them about itself
+		if strings.HasPrefix(kind, own) {
+			return fmt.Errorf("%w: a run brings events %q about itself; run:FORMULA:STATE is due when another one ended", ErrIllegal, fleet.Line(kind, 80))
+		}
+	}
+	return nil
+}
+
+// LogKind is the kind of event in the log that a schedule is due on; false for one
+// that is due otherwise.
+func LogKind(s fleet.Schedule) (string, bool) { return strings.CutPrefix(s.On, onLog) }
+
+// IsKind says whether a kind of event is what a schedule names.
+func IsKind(kind, named string) bool {
+	before, all := strings.CutSuffix(named, "*")
+	return kind == named || all && strings.HasPrefix(kind, before)
 }

@@ -52,6 +52,7 @@ type Options struct {
 	Touches func(do string) []fleet.PartName // what an action of this name touches
 	Seen    func(fleet.Snapshot)             // told of every pass; nil: nobody
 	Every   time.Duration                    // between two patrols
+	IdleMax time.Duration                    // between two patrols at most, while nothing happens; not above Every: it is always Every
 	Tick    time.Duration                    // between two passes for rules that wait for time
 	Log     *slog.Logger
 }
@@ -65,11 +66,12 @@ type Loop struct {
 	trouble atomic.Pointer[string] // why the last pass could not be finished; nil: it was
 	results results
 	alarm   alarm // of turns
+	pace    *pace
 }
 
 // New returns a Loop that has not begun.
 func New(o Options) *Loop {
-	return &Loop{o: o, wake: make(chan string, 1), wanted: make(chan struct{}, 1)}
+	return &Loop{o: o, wake: make(chan string, 1), wanted: make(chan struct{}, 1), pace: &pace{every: o.Every, longest: o.IdleMax}}
 }
 
 // Wake asks for a pass soon. Wakes that come together are one.
@@ -85,8 +87,16 @@ func (l *Loop) Wake(reason string) {
 func (l *Loop) Done(r fleet.Result) {
 	l.results.add(r)
 	l.o.Board.Touched(l.o.Touches(r.Do)...)
+	l.Stir()
 	l.Wake("result of " + r.Do)
 }
+
+// Stir brings the next patrol near when it was put off because nothing happened:
+// something did (a death, a hook, a reply), whatever comes of it.
+func (l *Loop) Stir() { l.pace.stir() }
+
+// Interval is how long after the last patrol the next one is due.
+func (l *Loop) Interval() time.Duration { return l.pace.now() }
 
 // Trouble says why the last pass could not be finished; "" when it was.
 func (l *Loop) Trouble() string {
@@ -99,11 +109,11 @@ func (l *Loop) Trouble() string {
 // Run passes until ctx ends: a patrol at once, on its clock and when a step of a
 // formula awaits one, a pass on every wake and tick. An error ends a pass, never the loop.
 func (l *Loop) Run(ctx context.Context) {
-	clock := time.NewTicker(l.o.Every)
-	defer clock.Stop()
+	clock := l.pace.start()
+	defer l.pace.stop()
 	l.o.Board.First(ctx)
 	l.patrol(ctx)
-	l.turnAround(ctx, clock.C)
+	l.turnAround(ctx, clock)
 }
 
 // Attend is Run for one command that carries a run of a formula out: it watches

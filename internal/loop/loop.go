@@ -12,6 +12,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"custos/internal/assess"
 	"custos/internal/decide"
@@ -24,10 +25,12 @@ import (
 func (l *Loop) turn(ctx context.Context, patrol bool, order fleet.PatrolOrder) (fleet.Pass, error) {
 	l.turns.Lock()
 	defer l.turns.Unlock()
+	began := time.Now()
 	p, err := l.commit(ctx, patrol, order)
 	if overtaken(err) {
 		p, err = l.commit(ctx, patrol, order)
 	}
+	l.pace.passed(patrol, began, err == nil && isIdle(p))
 	if err == nil {
 		l.trouble.Store(nil)
 	} else if ctx.Err() == nil {
@@ -54,8 +57,11 @@ func (l *Loop) commit(ctx context.Context, patrol bool, order fleet.PatrolOrder)
 	records, orders := ledger.Settle(p.Past, p.Snapshot, p.Plan)
 	p.Plan.Orders = orders
 	todo := carry(p)
+	shared := ledger.Coordinate(p.Past, p.Snapshot, p.Assessment, p.Policy, p.Plan)
+	todo.share(shared)
 	turn := fleet.Turn{At: p.Snapshot.At, Patrol: p.Number, Assessment: p.Assessment, Plan: p.Plan, Registrations: records,
-		Agents: remember(p.Snapshot, p.Past.Agents), Runs: todo.runs, Given: todo.given, Outbox: report.Draft(p, done)}
+		Agents: remember(p.Snapshot, p.Past.Agents), Runs: todo.runs, Given: todo.given,
+		Records: shared.Records, Outbox: append(report.Draft(p, done), shared.Outbox...)}
 	if err := l.o.Act.Start(ctx, turn); err != nil {
 		return p, fmt.Errorf("cannot start the plan: %w", err)
 	}
@@ -78,6 +84,7 @@ func (l *Loop) think(ctx context.Context, patrol bool, order fleet.PatrolOrder) 
 	if patrol {
 		seen.Patrol = past.Patrol + 1
 	}
+	seen.Coordination = ledger.Facts(past, seen)
 	policy := l.o.Policy(order)
 	found := assess.Assess(l.o.Rules, seen, past)
 	plan := decide.Decide(policy, seen, found, past)

@@ -26,6 +26,11 @@ func carry(p fleet.Pass) errand {
 		wake: on.Wake || len(due) > 0, until: []fleet.Instant{next, on.Until}}
 }
 
+// share adds what follows from the records of coordination.
+func (e *errand) share(c ledger.Coordination) {
+	e.given, e.until, e.wake = append(e.given, c.Given...), append(e.until, c.Until), e.wake || c.Wake
+}
+
 // follow does what a committed turn asks of the loop. A patrol is only asked for:
 // the loop is never entered from within a pass.
 func (l *Loop) follow(p fleet.Pass, e errand) {

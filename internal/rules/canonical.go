@@ -24,7 +24,6 @@ type written struct {
 	Mode          string          `toml:"mode"`
 	Cooldown      string          `toml:"cooldown,omitempty"`
 	Attempts      string          `toml:"attempts,omitempty"`
-	Escalate      string          `toml:"escalate,omitempty"`
 	CausedBy      []string        `toml:"caused_by,omitempty"`
 	Runbook       string          `toml:"runbook,omitempty"`
 	Enabled       *bool           `toml:"enabled,omitempty"`
@@ -58,7 +57,7 @@ func (s *Set) TOML() string {
 func (r *Rule) written() written {
 	w := written{What: r.What, Priority: string(r.Priority), Over: string(r.Over), Expr: r.Expr,
 		For: spanText(r.For), KeepFiringFor: spanText(r.KeepFiringFor), ForPatrols: r.ForPatrols, TellAfter: r.TellAfter, Summary: r.Summary,
-		Mode: string(r.Mode), Cooldown: spanText(r.Cooldown), Attempts: attemptsText(r.Attempts), Escalate: spanText(r.Escalate),
+		Mode: string(r.Mode), Cooldown: spanText(r.Cooldown), Attempts: attemptsText(r.Attempts),
 		CausedBy: r.CausedBy, Runbook: r.Runbook}
 	if !r.Enabled {
 		w.Enabled = &r.Enabled

@@ -59,7 +59,6 @@ func writeKeys(b *strings.Builder) {
 		{"mode", "observe, ask or auto; never more than the fleet's mode"},
 		{"cooldown", "least time between two tries on one subject"},
 		{"attempts", "most tries on one subject in a sliding window: 3 in 1h"},
-		{"escalate", "tell louder when it still fires after so long"},
 		{"caused_by", "rules that explain this one: firing for the same subject, or for any subject when they are over host, mount or self; a rule that names itself is told once for all agents of one account"},
 		{"runbook", "the page to read when it fires"},
 		{"enabled", "false switches it off"},
@@ -94,7 +93,6 @@ func writeRule(b *strings.Builder, r *Rule) {
 	line("mode", string(r.Mode))
 	line("cooldown", spanText(r.Cooldown))
 	line("attempts", attemptsText(r.Attempts))
-	line("told louder after", spanText(r.Escalate))
 	line("explained by", strings.Join(r.CausedBy, ", "))
 	line("runbook", r.runbookLink())
 	if !r.Enabled {

@@ -27,7 +27,6 @@ func setters() map[string]func(*Rule, any) error {
 		"mode":            func(r *Rule, v any) error { return take(&r.Mode, v, fleet.ParseMode) },
 		"cooldown":        func(r *Rule, v any) error { return take(&r.Cooldown, v, parseDuration) },
 		"attempts":        func(r *Rule, v any) error { return take(&r.Attempts, v, parseAttempts) },
-		"escalate":        func(r *Rule, v any) error { return take(&r.Escalate, v, parseDuration) },
 		"caused_by":       func(r *Rule, v any) error { return takeTexts(&r.CausedBy, v) },
 		"runbook":         func(r *Rule, v any) error { return take(&r.Runbook, v, oneLine) },
 		"enabled":         func(r *Rule, v any) error { return takeBool(&r.Enabled, v) },

@@ -22,8 +22,7 @@ type Rule struct {
 	Mode          fleet.Mode
 	Cooldown      fleet.Duration
 	Attempts      fleet.Attempts
-	Escalate      fleet.Duration // tell louder when it still fires after so long; 0: never
-	CausedBy      []string       // rules whose alerts explain this one
+	CausedBy      []string // rules whose alerts explain this one
 	Runbook       string
 	Enabled       bool
 

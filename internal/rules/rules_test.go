@@ -183,6 +183,7 @@ func TestMistakes(t *testing.T) {
 		"unknown cause":   {"[rule.oom-kill]\ncaused_by = ['memory-crises']", []string{`there is no rule "memory-crises", did you mean "memory-crisis"?`}},
 		"unknown action":  {"[rule.log-large]\nactions = [{ do = 'rotat-log' }]", []string{`custos.toml:2: rule "log-large", actions: there is no action "rotat-log", did you mean "rotate-log"?`}},
 		"no target":       {"[rule.oom-kill]\nactions = [{ do = 'rotate-log' }]", []string{"rotate-log needs targets: nothing can be done to a host itself"}},
+		"a route's key":   {"[rule.log-large]\nescalate = '1h'", []string{`cannot read custos.toml:2: unknown key "escalate"`}},
 		"action key":      {"[rule.log-large]\nactions = [{ do = 'rotate-log', wher = 'true' }]", []string{`unknown key "wher", did you mean "where"?`}},
 		"where":           {"[rule.log-large]\nactions = [{ do = 'rotate-log', where = 'log.sice > 1' }]", []string{`undefined field 'sice'`}},
 		"order":           {"[rule.log-large]\nactions = [{ do = 'rotate-log', order = 'log.tail desc' }]", []string{"cannot be put in order"}},

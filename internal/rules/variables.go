@@ -37,19 +37,23 @@ func always() []variable {
 		{"prs", "pr", true, "every open pull request", fleet.PartForge},
 		{"pipelines", "pipeline", true, "every pipeline", fleet.PartCI},
 		{"workers", "worker", true, "every worker of a CI system", fleet.PartCI},
+		{"works", "work", true, "every piece of work of the ledger", fleet.PartCoordination},
+		{"gates", "gate", true, "every gate", fleet.PartCoordination},
+		{"convoys", "convoy", true, "every convoy", fleet.PartCoordination},
+		{"mails", "mail", true, "every mail that is not over", fleet.PartCoordination},
 	}
 }
 
 // Kinds lists what a rule may range over, sorted.
 func Kinds() []fleet.Kind {
-	return []fleet.Kind{fleet.KindAgent, fleet.KindContainer, fleet.KindExtra, fleet.KindHost, fleet.KindIssue, fleet.KindLock,
-		fleet.KindLog, fleet.KindMount, fleet.KindPart, fleet.KindPhase, fleet.KindPipeline, fleet.KindPull, fleet.KindProject,
-		fleet.KindRepo, fleet.KindRun, fleet.KindSelf, fleet.KindSession, fleet.KindWorker, fleet.KindWorktree}
+	return []fleet.Kind{fleet.KindAgent, fleet.KindContainer, fleet.KindConvoy, fleet.KindExtra, fleet.KindGate, fleet.KindHost, fleet.KindIssue, fleet.KindLandmark, fleet.KindLock,
+		fleet.KindLog, fleet.KindMail, fleet.KindMount, fleet.KindPart, fleet.KindPhase, fleet.KindPipeline, fleet.KindPlugin, fleet.KindPull, fleet.KindProject,
+		fleet.KindRepo, fleet.KindRun, fleet.KindSelf, fleet.KindSession, fleet.KindWork, fleet.KindWorker, fleet.KindWorktree}
 }
 
 // targetKinds lists what an action may be done to: the kinds a fleet.Target holds.
 func targetKinds() []fleet.Kind {
-	return []fleet.Kind{fleet.KindAgent, fleet.KindContainer, fleet.KindIssue, fleet.KindLock, fleet.KindLog, fleet.KindMount,
+	return []fleet.Kind{fleet.KindAgent, fleet.KindContainer, fleet.KindIssue, fleet.KindLandmark, fleet.KindLock, fleet.KindLog, fleet.KindMount,
 		fleet.KindPhase, fleet.KindPipeline, fleet.KindPull, fleet.KindProject, fleet.KindRepo, fleet.KindWorker, fleet.KindWorktree}
 }
 

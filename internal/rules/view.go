@@ -165,6 +165,22 @@ func (v *View) elsewhere(name string) ref.Val {
 		return objects("pr", s.Forge.Value.Pulls)
 	case "pipelines":
 		return objects("pipeline", s.CI.Value.Pipelines)
+	case "workers":
+		return objects("worker", s.CI.Value.Workers)
 	}
-	return objects("worker", s.CI.Value.Workers)
+	return v.records(name)
+}
+
+// records lists what people and agents coordinate by.
+func (v *View) records(name string) ref.Val {
+	c := &v.snap.Coordination.Value
+	switch name {
+	case "works":
+		return objects("work", c.Work)
+	case "gates":
+		return objects("gate", c.Gates)
+	case "convoys":
+		return objects("convoy", c.Convoys)
+	}
+	return objects("mail", c.Mails)
 }

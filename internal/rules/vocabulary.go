@@ -203,6 +203,7 @@ func vocabulary() []*structure {
 		lockWords(), phaseWords(), logWords(), fileWords(),
 		runWords(), phraseWords(), stepWords(),
 		engineWords(), containerWords(), projectWords(), issueWords(), pullWords(), pipelineWords(), workerWords(),
-		selfWords(), partWords(), extraWords(),
+		workWords(), gateWords(), convoyWords(), mailWords(),
+		selfWords(), landmarkWords(), partWords(), extraWords(), pluginWords(),
 	}
 }

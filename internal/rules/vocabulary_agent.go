@@ -162,6 +162,7 @@ func paneWords() *structure {
 		leafSpan("age", "time since its session was made", func(p *T) *leafDuration { return &p.Age }),
 		number("attached", "people looking", func(p *T) int { return p.Attached }),
 		truth("in_mode", "whether it is in copy mode or the like", func(p *T) bool { return p.InMode }),
+		leafTruth("orphan", "whether it is on our own server, and belongs to no agent that is registered", func(p *T) *fleet.Leaf[bool] { return &p.Orphan }),
 	)
 }
 

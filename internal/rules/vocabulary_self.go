@@ -18,6 +18,7 @@ func selfWords() *structure {
 		leafBytes("store_bytes", "bytes the database takes", func(s *T) *leafInt { return &s.StoreBytes }),
 		truth("amnesia", "whether the database had to be set aside", func(s *T) bool { return s.Amnesia }),
 		truth("clock_behind", "whether the wall clock is behind the newest record", func(s *T) bool { return s.ClockBehind }),
+		children("landmarks", "landmark", "its folders and files, and settings of agent CLIs with hooks of its own", func(s *T) []fleet.Landmark { return s.Landmarks }),
 		text("schedules", "which schedules of formulas cannot run, and why; empty when all can", func(s *T) string { return s.Schedules }),
 	)
 }
@@ -52,5 +53,20 @@ func extraWords() *structure {
 			func(e *T) ref.Val { return leafMap(e.Numbers, func(x float64) ref.Val { return types.Double(x) }) }),
 		of("texts", types.NewMapType(types.StringType, types.StringType), "its texts by name",
 			func(e *T) ref.Val { return leafMap(e.Texts, func(s string) ref.Val { return types.String(s) }) }),
+	)
+}
+
+func landmarkWords() *structure {
+	type T = fleet.Landmark
+	return define("landmark", "One folder, file or socket of Custos itself, or settings of an agent CLI with hooks of its own.",
+		text("path", "where it is", func(l *T) string { return l.Path }),
+		text("what", "what it is for: state, run, ledger, …; hooks of claude", func(l *T) string { return l.What }),
+		text("is", "dir, file or socket", func(l *T) string { return l.Is }),
+		text("owner", "custos, or foreign when it belongs to another user", func(l *T) fleet.Owner { return l.Owner }),
+		child("file", "file", "its identity", func(l *T) *fleet.FileID { return &l.File }),
+		number("mode", "its permission bits", func(l *T) uint64 { return uint64(l.Mode) }),
+		leafTruth("open", "whether others may change it, or read what is not theirs to read", func(l *T) *fleet.Leaf[bool] { return &l.Open }),
+		text("kind", "of agent, where it is settings", func(l *T) string { return l.Kind }),
+		leafText("hooks", "what is wrong with our hooks in it; empty when nothing is", func(l *T) *leafString { return &l.Hooks }),
 	)
 }

@@ -15,6 +15,8 @@ func left() map[string]string {
 		"Snapshot.from":      "where Custos looks from is no property of what it sees",
 		"Snapshot.patrol":    "for_patrols counts patrols",
 		"Snapshot.at":        "it is the variable now",
+		"Snapshot.beads":     "rules speak of work, whichever tracker keeps it",
+		"Snapshot.checks":    "rules speak of gates",
 		"Snapshot.extra":     "over = \"extra\" ranges over it; a list of them would need its names to be known",
 	}
 }
@@ -39,10 +41,11 @@ func TestVocabularyIsWhole(t *testing.T) {
 		"worktree": reflect.TypeFor[fleet.Worktree](), "bulk": reflect.TypeFor[fleet.Bulk](), "lock": reflect.TypeFor[fleet.Lock](),
 		"phase": reflect.TypeFor[fleet.Phase](), "log": reflect.TypeFor[fleet.Log](), "file": reflect.TypeFor[fleet.FileID](),
 		"tool": reflect.TypeFor[fleet.ToolCall](), "dialog": reflect.TypeFor[fleet.Dialog](), "choice": reflect.TypeFor[fleet.Choice](), "exit": reflect.TypeFor[fleet.Exit](),
-		"self": reflect.TypeFor[fleet.Self](), "part": reflect.TypeFor[fleet.Sight](), "extra": reflect.TypeFor[fleet.Extra](),
+		"self": reflect.TypeFor[fleet.Self](), "landmark": reflect.TypeFor[fleet.Landmark](), "part": reflect.TypeFor[fleet.Sight](), "extra": reflect.TypeFor[fleet.Extra](),
 		"run": reflect.TypeFor[fleet.RunFacts](), "phrase": reflect.TypeFor[fleet.Phrase](), "step": reflect.TypeFor[fleet.StepFacts](),
 		"engine": reflect.TypeFor[fleet.Engine](), "container": reflect.TypeFor[fleet.Container](), "project": reflect.TypeFor[fleet.Project](),
 		"issue": reflect.TypeFor[fleet.Issue](), "pr": reflect.TypeFor[fleet.PullRequest](), "pipeline": reflect.TypeFor[fleet.Pipeline](), "worker": reflect.TypeFor[fleet.Worker](),
+		"work": reflect.TypeFor[fleet.WorkFacts](), "gate": reflect.TypeFor[fleet.GateFacts](), "convoy": reflect.TypeFor[fleet.ConvoyFacts](), "mail": reflect.TypeFor[fleet.MailFacts](),
 	} {
 		s := words[name]
 		for i := range typ.NumField() {
@@ -64,7 +67,7 @@ func TestVocabularyIsWhole(t *testing.T) {
 
 func checkSnapshot(t *testing.T) {
 	roots := map[string]bool{"host": true, "self": true, "sessions": true, "agents": true, "repos": true, "locks": true, "phases": true, "logs": true, "runs": true,
-		"containers": true, "forge": true, "ci": true}
+		"containers": true, "forge": true, "ci": true, "coordination": true}
 	typ := reflect.TypeFor[fleet.Snapshot]()
 	for i := range typ.NumField() {
 		f, _, _ := strings.Cut(typ.Field(i).Tag.Get("json"), ",")
@@ -81,6 +84,7 @@ func TestEveryWordReads(t *testing.T) {
 		"host": &fleet.Host{}, "mount": &fleet.Mount{}, "session": &fleet.Pane{}, "agent": &fleet.Agent{}, "repo": &fleet.Repo{}, "worktree": &fleet.Worktree{},
 		"lock": &fleet.Lock{}, "phase": &fleet.Phase{}, "log": &fleet.Log{}, "part": &Part{}, "self": &fleet.Self{}, "extra": &fleet.Extra{}, "run": &fleet.RunFacts{},
 		"container": &fleet.Container{}, "project": &fleet.Project{}, "issue": &fleet.Issue{}, "pr": &fleet.PullRequest{}, "pipeline": &fleet.Pipeline{}, "worker": &fleet.Worker{},
+		"work": &fleet.WorkFacts{}, "gate": &fleet.GateFacts{}, "convoy": &fleet.ConvoyFacts{}, "mail": &fleet.MailFacts{},
 	} {
 		for _, s := range vocabulary() {
 			if s.name != string(kind) {

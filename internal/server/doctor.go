@@ -18,16 +18,29 @@ func (s *server) doctor(req *http.Request, _ Caller) (any, error) {
 	if err := CheckCategories(categories); err != nil {
 		return nil, err
 	}
-	e := Examination{At: s.Now(), Version: s.Version, Asker: req.URL.Query().Get("version"), Daemon: !s.InProcess}
+	return s.diagnosed(s.examine(req.Context(), categories, req.URL.Query().Get("version")), categories), nil
+}
+
+// examine finds out what the checks of the categories need. asker is the version of
+// the program that asks.
+func (s *server) examine(ctx context.Context, categories []string, asker string) Examination {
+	e := Examination{At: s.Now(), Version: s.Version, Asker: asker, Daemon: !s.InProcess}
+	if needed(categories, wantsFleet) {
+		s.examineFleet(ctx, &e)
+	}
 	if s.Examine == nil {
 		e.NoInstallation = "nobody looks into the installation here"
-	} else {
-		e.Installation = s.Examine(req.Context())
+		return e
 	}
-	if needed(categories, wantsFleet) {
-		s.examineFleet(req.Context(), &e)
-	}
-	return Diagnose(e, categories), nil
+	e.Installation = s.Examine(ctx, func(category string) bool { return chosen(categories, category) }) // after a look: it tells which logs there are
+	return e
+}
+
+// diagnosed is the diagnosis, with what of it Custos itself can mend.
+func (s *server) diagnosed(e Examination, categories []string) api.Doctor {
+	out := Diagnose(e, categories)
+	out.Fix = s.fix(e, out.Checks)
+	return out
 }
 
 // CheckCategories refuses what is no category, and says which one was meant.
@@ -93,7 +106,7 @@ func why(err error) string { return fleet.Line(err.Error(), 300) }
 // configuration, where it is why others cannot be judged. It is pure.
 func Diagnose(e Examination, categories []string) api.Doctor {
 	broken := e.Installation.Config.Err != ""
-	out := api.Doctor{At: e.At.Wall.UTC(), Version: e.Version, Daemon: e.Daemon, Checks: []api.DoctorCheck{}}
+	out := api.Doctor{At: e.At.Wall.UTC(), Version: e.Version, Daemon: e.Daemon, Checks: []api.DoctorCheck{}, Fix: nothing()}
 	for _, c := range checks() {
 		if chosen(categories, c.category) || broken && c.category == "config" && c.needs == 0 {
 			out.Checks = append(out.Checks, c.view(e))
@@ -119,7 +132,7 @@ func (c check) view(e Examination) api.DoctorCheck {
 	if v.state == "" {
 		v = c.judge(&e)
 	}
-	return api.DoctorCheck{Category: c.category, Name: c.name, State: v.state, Why: fleet.Redact(fleet.Line(v.why, 600)), Command: v.command}
+	return api.DoctorCheck{Category: c.category, Name: c.name, State: v.state, Why: fleet.Redact(fleet.Line(v.why, 600)), Command: v.command, Mends: mends(v.heals)}
 }
 
 // blind says why a check cannot be made; the zero verdict when it can.
@@ -140,7 +153,10 @@ func (c check) blind(e Examination) verdict {
 }
 
 // verdict is what a check found.
-type verdict struct{ state, why, command string }
+type verdict struct {
+	state, why, command string
+	heals               []fleet.AlertKey // the alerts whose actions mend it
+}
 
 func ok(format string, args ...any) verdict {
 	return verdict{state: api.CheckOK, why: fmt.Sprintf(format, args...)}
@@ -166,6 +182,12 @@ func (v verdict) by(argv ...string) verdict {
 	return v
 }
 
+// healed names the alert whose actions mend it, as far as the guards let them.
+func (v verdict) healed(rule string, of fleet.Subject) verdict {
+	v.heals = append(v.heals, fleet.AlertKey{Rule: rule, Subject: of})
+	return v
+}
+
 // gravity orders the states: the worst is what a check tells first. What cannot be
 // told outranks a mere warning, because it may hide something bad.
 func gravity(state string) int {
@@ -182,8 +204,10 @@ func worst(list []verdict, well string, args ...any) verdict {
 	}
 	slices.SortStableFunc(list, func(a, b verdict) int { return gravity(b.state) - gravity(a.state) })
 	out := list[0]
+	out.heals = nil
 	reasons := make([]string, 0, len(list))
 	for _, v := range list {
+		out.heals = append(out.heals, v.heals...)
 		if reasons = append(reasons, v.why); out.command == "" {
 			out.command = v.command
 		}

@@ -45,10 +45,13 @@ type Installation struct {
 	Secrets  []Place // files that hold tokens, as custos.toml names them
 	Store    StoreFacts
 	Hooks    []HookFacts
-	People   []string // names of the notifiers of custos.toml
-	Listen   string   // address of the metrics beside the socket; "" for none
-	Loopback bool     // only this machine reaches it
-	Guarded  bool     // by a token
+	People   []string   // names of the notifiers of custos.toml
+	Chats    []Chat     // those of them that can be asked who Custos is, when it was asked for
+	Lines    []LogLines // of logs of JSON lines, when it was asked for
+	Built    string     // what this very program was built from; "" when that is not known
+	Listen   string     // address of the metrics beside the socket; "" for none
+	Loopback bool       // only this machine reaches it
+	Guarded  bool       // by a token
 }
 
 // ConfigFacts is custos.toml.
@@ -65,6 +68,24 @@ type Program struct {
 	Path    string // "": it is not there
 	Version string // as it says itself; "" when it was not asked
 	Err     string // why it is not there, or does not answer
+	Built   string // what it was built from, of ours; "" when that is not known
+}
+
+// Chat is a place where people are told, and what it says of Custos.
+type Chat struct {
+	Name    string
+	Me      string // who Custos is there
+	Err     string // why it did not say
+	Refused bool   // because it does not know Custos, or does not let it in
+}
+
+// LogLines is the end of a log that should be one JSON value a line.
+type LogLines struct {
+	Path   string
+	Read   int    // lines
+	Broken int    // of them
+	First  string // the first of these, cut short
+	Err    string // why it cannot be read
 }
 
 // Place is a file, folder or socket.
@@ -74,21 +95,24 @@ type Place struct {
 	Want string // dir, file or socket
 	Is   string // dir, file, socket or other; "": it is not there
 	UID  int
-	Mode uint32 // permission bits
-	Shut bool   // others cannot get at it, whatever its mode: a folder above is closed
-	Err  string // why it cannot be looked at
-	Own  bool   // this process may write it
+	Mode uint32       // permission bits
+	Shut bool         // others cannot get at it, whatever its mode: a folder above is closed
+	File fleet.FileID // device and inode
+	Err  string       // why it cannot be looked at
+	Own  bool         // this process may write it
 }
 
 // StoreFacts is the ledger's database.
 type StoreFacts struct {
 	Path     string
 	There    bool
-	Err      string // it cannot be opened to read
-	Damaged  bool   // because it is damaged
-	Newer    bool   // because a newer Custos wrote it
-	Rows     int    // that could not be read and were set aside
-	RowTable string // the table of the newest of them
+	Err      string   // it cannot be opened to read
+	Damaged  bool     // because it is damaged
+	Newer    bool     // because a newer Custos wrote it
+	Faults   []string // what a check of every page and index found, when it was asked for
+	PagesErr string   // why it could not be checked
+	Rows     int      // that could not be read and were set aside
+	RowTable string   // the table of the newest of them
 	Aside    []string
 	AsideErr string
 }

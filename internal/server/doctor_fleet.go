@@ -1,7 +1,6 @@
 package server
 
 import (
-	"fmt"
 	"time"
 
 	"custos/internal/fleet"
@@ -63,16 +62,6 @@ func judgeWritable(e *Examination) verdict {
 	return worst(list, "the ledger and the journal can be written")
 }
 
-func judgeMemory(e *Examination) verdict {
-	switch past := e.Pass.Past; {
-	case past.Blind != "":
-		return bad("what was done before cannot be read, so nothing is done now: %s", past.Blind)
-	case past.Amnesia:
-		return warn("a damaged database had to be set aside: Custos only observes until a person acknowledges the alert of rule self-amnesia").by("custos alerts")
-	}
-	return ok("what was done before is remembered")
-}
-
 func judgeSessions(e *Examination) verdict {
 	sessions := e.Pass.Snapshot.Sessions
 	if v := part(sessions.Sight, "no tmux server runs"); v.state != "" {
@@ -109,7 +98,7 @@ func judgeMissing(e *Examination) verdict {
 		if !w.Missing {
 			return verdict{}
 		}
-		return warn("git knows %s, and its folder is gone", w.Path).by("git", "-C", w.Repo, "worktree", "prune")
+		return warn("git knows %s, and its folder is gone", w.Path).by("git", "-C", w.Repo, "worktree", "prune").healed("worktree-stale", worktree(w))
 	})
 }
 
@@ -118,8 +107,12 @@ func judgeCrashed(e *Examination) verdict {
 		if !w.Crashed {
 			return verdict{}
 		}
-		return warn("%s was kept after a crash", w.Path).by("custos", "why", "worktree/"+w.Path)
+		return warn("%s was kept after a crash", w.Path).by("custos", "why", "worktree/"+w.Path).healed("worktree-crashed", worktree(w))
 	})
+}
+
+func worktree(w fleet.Worktree) fleet.Subject {
+	return fleet.Subject{Kind: fleet.KindWorktree, Name: w.Path}
 }
 
 func eachTree(e *Examination, well string, judge func(fleet.Worktree) verdict) verdict {
@@ -173,141 +166,62 @@ func judgeSchedules(e *Examination) verdict {
 	return ok("%s, %d of them on", counted(len(e.Schedules), "schedule"), on)
 }
 
-func judgeForge(e *Examination) verdict {
-	forge := e.Pass.Snapshot.Forge
-	if v := part(forge.Sight, "no [forge.NAME] is configured"); v.state != "" {
+// judgeOrphans finds sessions of our own server that no agent of ours has.
+func judgeOrphans(e *Examination) verdict {
+	sessions := e.Pass.Snapshot.Sessions
+	if v := part(sessions.Sight, "no tmux server runs"); v.state != "" {
 		return v
 	}
 	var list []verdict
-	for _, p := range forge.Value.Projects {
-		if !p.Primary.IsKnown() {
-			list = append(list, cannot(fmt.Sprintf("%s at %s: %s", p.Name, p.URL, p.Primary.Why())).by("custos", "why", "project/"+p.Name))
-		}
-	}
-	return worst(list, "%s, all answered", counted(len(forge.Value.Projects), "project"))
-}
-
-func judgeCI(e *Examination) verdict {
-	ci := e.Pass.Snapshot.CI
-	if v := part(ci.Sight, "no [ci.NAME] is configured"); v.state != "" {
-		return v
-	}
-	var list []verdict
-	blind := map[string]bool{}
-	for _, p := range ci.Value.Pipelines {
-		if !p.State.IsKnown() && !blind[p.System] {
-			blind[p.System] = true
-			list = append(list, cannot(p.System+": "+p.State.Why()).by("custos", "why", "pipeline/"+p.Name))
-		}
-	}
-	return worst(list, "%s known", counted(len(ci.Value.Pipelines), "pipeline"))
-}
-
-func judgeWorkers(e *Examination) verdict {
-	ci := e.Pass.Snapshot.CI
-	if v := part(ci.Sight, "no [ci.NAME] is configured"); v.state != "" {
-		return v
-	}
-	var list []verdict
-	for _, w := range ci.Value.Workers {
-		switch well, known := w.Healthy.Get(); {
+	for _, p := range sessions.Value {
+		switch orphan, known := p.Orphan.Get(); {
 		case !known:
-			list = append(list, cannot(w.Name+": "+w.Healthy.Why()))
-		case !well:
-			list = append(list, bad("%s: %s", w.Name, w.Why).by("custos", "why", "worker/"+w.Name))
+			list = append(list, cannot(p.Name()+": "+p.Orphan.Why()))
+		case orphan:
+			list = append(list, warn("%s is on the session server of Custos, and belongs to no agent that is registered", p.Name()).
+				by("tmux", "-S", p.ID.Socket, "attach", "-r", "-t", "="+p.Session))
 		}
 	}
-	return worst(list, "%s, all well", counted(len(ci.Value.Workers), "worker"))
+	return worst(list, "every session of ours belongs to an agent")
 }
 
-func judgeEngine(e *Examination) verdict {
-	engine := e.Pass.Snapshot.Engine
-	if v := part(engine.Sight, "no container engine is here"); v.state != "" {
+// judgeLocks finds locks whose holder is gone.
+func judgeLocks(e *Examination) verdict {
+	locks := e.Pass.Snapshot.Locks
+	if v := part(locks.Sight, "no [locks] are configured"); v.state != "" {
 		return v
 	}
 	var list []verdict
-	for _, c := range engine.Value.Containers {
-		switch state, known := c.State.Get(); {
-		case !known:
-			list = append(list, cannot(c.Name+": "+c.State.Why()))
-		case c.Wanted && state != "running":
-			list = append(list, bad("%s is to run, and is %s", c.Name, state).by("custos", "why", "container/"+c.Name))
+	for _, l := range locks.Value {
+		of := fleet.Subject{Kind: fleet.KindLock, Name: l.Path}
+		switch holder, known := l.Holder.Get(); {
+		case !known || holder == fleet.HolderUnknown:
+			list = append(list, cannot("who holds "+l.Path+" cannot be told: "+l.Holder.Why()).by("custos", "why", of.String()))
+		case holder == fleet.HolderAlive:
+		case l.WaitedFor:
+			list = append(list, bad("the process that %s names is gone, and work waits for it", l.Path).by("custos", "why", of.String()).healed("lock-dead", of))
+		default:
+			list = append(list, warn("the process that %s names is gone", l.Path).by("custos", "why", of.String()).healed("lock-dead-idle", of))
 		}
 	}
-	return worst(list, "%s answers, %s", engine.Value.Address, counted(len(engine.Value.Containers), "container"))
+	return worst(list, "%s, none left behind", counted(len(locks.Value), "lock"))
 }
 
-// packed are file systems that are full by their nature.
-func packed(m fleet.Mount) bool { return m.Type == "squashfs" || m.Type == "iso9660" }
-
-func judgeDisk(e *Examination) verdict {
-	return eachMount(e, func(m fleet.Mount) verdict {
-		switch used, known := m.UsedPercent.Get(); {
-		case packed(m):
-		case !known:
-			return cannot(m.Path + ": " + m.UsedPercent.Why())
-		case used > diskFull:
-			return bad("%s is %.0f %% full, %s left", m.Path, used, leafSize(m.Available)).by("custos plan")
-		case used > diskHigh:
-			return warn("%s is %.0f %% full, %s left", m.Path, used, leafSize(m.Available)).by("custos plan")
-		}
-		return verdict{}
-	}, "%s, none more than %.0f %% full", diskHigh)
-}
-
-func judgeInodes(e *Examination) verdict {
-	return eachMount(e, func(m fleet.Mount) verdict {
-		switch used, known := m.InodesPercent.Get(); {
-		case packed(m):
-		case !known:
-			return cannot(m.Path + ": " + m.InodesPercent.Why())
-		case used > inodesHigh:
-			return bad("%s has used %.0f %% of its inodes", m.Path, used).by("df", "-i", m.Path)
-		}
-		return verdict{}
-	}, "%s, none with more than %.0f %% of its inodes used", inodesHigh)
-}
-
-func eachMount(e *Examination, judge func(fleet.Mount) verdict, well string, limit float64) verdict {
-	host := e.Pass.Snapshot.Host
-	if v := part(host.Sight, ""); v.state != "" {
-		return v
-	}
-	if len(host.Value.Mounts) == 0 {
-		return cannot("no file system was seen")
-	}
-	var list []verdict
-	for _, m := range host.Value.Mounts {
-		list = append(list, judge(m))
-	}
-	return worst(list, well, counted(len(host.Value.Mounts), "file system"), limit)
-}
-
-func judgeClock(e *Examination) verdict {
-	self := e.Pass.Snapshot.Self
-	if v := part(self.Sight, ""); v.state != "" {
-		return v
-	}
-	if self.Value.ClockBehind {
-		return bad("the clock is behind the newest record: whatever depends on time is withheld").by("date -u")
-	}
-	return ok("it is ahead of every record")
-}
-
-// judgeSkew compares our clock with those of the forges.
-func judgeSkew(e *Examination) verdict {
-	forge := e.Pass.Snapshot.Forge
-	if v := part(forge.Sight, "there is no other clock to compare with"); v.state != "" {
+// judgeUnfinished finds what was begun in a repository and left there.
+func judgeUnfinished(e *Examination) verdict {
+	repos := e.Pass.Snapshot.Repos
+	if v := part(repos.Sight, "no repository is configured or in use"); v.state != "" {
 		return v
 	}
 	var list []verdict
-	for _, p := range forge.Value.Projects {
-		switch d, known := p.Skew.Get(); {
+	for _, r := range repos.Value.Repos {
+		of := fleet.Subject{Kind: fleet.KindRepo, Name: r.Path}
+		switch op, known := r.Operation.Get(); {
 		case !known:
-			list = append(list, cannot(p.Name+": "+p.Skew.Why()))
-		case time.Duration(d).Abs() > skewMost:
-			list = append(list, warn("the clock of %s differs by %s", p.URL, d).by("date -u"))
+			list = append(list, cannot(r.Path+": "+r.Operation.Why()).by("custos", "why", of.String()))
+		case op != "":
+			list = append(list, warn("a %s in %s is not finished", op, r.Path).by("custos", "why", of.String()).healed("rebase-stale", of))
 		}
 	}
-	return worst(list, "it agrees with the forges' to %s", skewMost)
+	return worst(list, "no rebase, merge or the like is unfinished")
 }

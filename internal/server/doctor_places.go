@@ -99,20 +99,29 @@ func (p Place) others() verdict {
 	switch {
 	case p.Err != "":
 		return cannot(p.Err)
-	case p.Is == "" || p.Is != p.Want: // structure tells of it
-		return verdict{}
-	case p.Shut || p.Mode&0o077 == 0:
+	case !p.Open(): // and of what is of another sort, structure tells
 		return verdict{}
 	case p.Mode&0o022 != 0:
-		return bad("others may change %s (mode %#o)", p.Path, p.Mode).by("chmod", ours, p.Path)
-	case p.Config(): // which need not be secret: tokens are not in it
-		return verdict{}
+		return bad("others may change %s (mode %#o)", p.Path, p.Mode).by("chmod", ours, p.Path).healed("landmark-open", landmark(p.Path))
 	}
-	return warn("others may read %s (mode %#o)", p.Path, p.Mode).by("chmod", ours, p.Path)
+	return warn("others may read %s (mode %#o)", p.Path, p.Mode).by("chmod", ours, p.Path).healed("landmark-open", landmark(p.Path))
 }
 
-// Config says whether it is custos.toml.
-func (p Place) Config() bool { return p.What == "config" }
+// Open says whether others may change it, or read what is not theirs to read. The
+// configuration holds no tokens, and a journal is often kept where a team reads it:
+// those may be read.
+func (p Place) Open() bool {
+	bits := uint32(0o077)
+	switch {
+	case p.What == "config" || p.What == "journal":
+		bits = 0o022
+	case p.Want == "socket":
+		bits = 0o066
+	}
+	return p.Is == p.Want && p.Is != "" && !p.Shut && p.Mode&bits != 0
+}
+
+func landmark(path string) fleet.Subject { return fleet.Subject{Kind: fleet.KindLandmark, Name: path} }
 
 func judgeSockets(e *Examination) verdict {
 	var list []verdict
@@ -126,8 +135,8 @@ func judgeSockets(e *Examination) verdict {
 			list = append(list, bad("%s is no socket", p.Path).by("ls", "-l", p.Path))
 		case p.UID != e.Installation.UID:
 			list = append(list, bad("the socket %s belongs to user %d", p.Path, p.UID).by("ls", "-l", p.Path))
-		case !p.Shut && p.Mode&0o066 != 0:
-			list = append(list, bad("others reach the socket %s (mode %#o)", p.Path, p.Mode).by("chmod", "600", p.Path))
+		case p.Open():
+			list = append(list, bad("others reach the socket %s (mode %#o)", p.Path, p.Mode).by("chmod", "600", p.Path).healed("landmark-open", landmark(p.Path)))
 		}
 		if p.Is != "" {
 			there++
@@ -152,8 +161,8 @@ func judgeSecrets(e *Examination) verdict {
 			list = append(list, bad("%s is no file", what))
 		case p.UID != e.Installation.UID && p.UID != 0:
 			list = append(list, bad("%s belongs to user %d", what, p.UID).by("ls", "-l", p.Path))
-		case p.Mode&0o077 != 0 && !p.Shut:
-			list = append(list, bad("others may read %s (mode %#o)", what, p.Mode).by("chmod", "600", p.Path))
+		case p.Open():
+			list = append(list, bad("others may read %s (mode %#o)", what, p.Mode).by("chmod", "600", p.Path).healed("landmark-open", landmark(p.Path)))
 		}
 	}
 	if len(e.Installation.Secrets) == 0 {
@@ -196,114 +205,4 @@ func judgeInForce(e *Examination) verdict {
 		return cannot(c.Changed)
 	}
 	return ok("what is in force is what is in the file")
-}
-
-func judgeStore(e *Examination) verdict {
-	switch s := e.Installation.Store; {
-	case !s.There && s.Err == "":
-		return ok("there is none yet: it is made by the first patrol")
-	case s.Damaged:
-		return bad("%s is damaged: the next patrol sets it aside and begins a new one: %s", s.Path, s.Err).by("custos patrol")
-	case s.Newer:
-		return bad("a newer custos wrote %s: %s", s.Path, s.Err).by("custos version")
-	case s.Err != "":
-		return bad("%s cannot be read: %s", s.Path, s.Err).by("ls", "-l", s.Path)
-	default:
-		return ok("%s opens, with the schema of this version", s.Path)
-	}
-}
-
-func judgeRows(e *Examination) verdict {
-	switch s := e.Installation.Store; {
-	case !s.There:
-		return ok("there is no database yet")
-	case s.Err != "":
-		return cannot("the database cannot be read")
-	case s.AsideErr != "":
-		return cannot(s.AsideErr)
-	case s.Rows > 0:
-		return warn("%s could not be read and lie in the table set_aside, the newest of %s", counted(s.Rows, "row"), s.RowTable).by("custos feed")
-	}
-	return ok("no row had to be set aside")
-}
-
-func judgeAside(e *Examination) verdict {
-	if list := e.Installation.Store.Aside; len(list) > 0 {
-		return warn("%s: %s", counted(len(list), "damaged database")+" set aside", some(list)).by("ls", "-l", list[0])
-	}
-	return ok("no database was ever set aside")
-}
-
-func judgeHooks(e *Examination) verdict {
-	var list []verdict
-	var installed []string
-	for _, h := range e.Installation.Hooks {
-		list = append(list, h.judge())
-		if len(h.Events) > 0 {
-			installed = append(installed, h.Kind+" in "+h.File)
-		}
-	}
-	if len(installed) == 0 {
-		return worst(list, "in no settings: agents that Custos starts get theirs on the command line")
-	}
-	return worst(list, "%s", strings.Join(installed, "; "))
-}
-
-func (h HookFacts) judge() verdict {
-	switch {
-	case h.Err != "":
-		return cannot("the settings of " + h.Kind + " cannot be read: " + h.Err)
-	case len(h.Events) == 0:
-		return verdict{}
-	case h.Hook == "":
-		return bad("%s calls hooks in %s, and custos-hook is not there", h.Kind, h.File).by("custos", "hooks", "uninstall", h.Kind)
-	case len(h.Missing) > 0:
-		return warn("%s lacks %s in %s", h.Kind, strings.Join(h.Missing, ", "), h.File).by("custos", "hooks", "install", h.Kind)
-	case h.Command != "" && !strings.Contains(h.Command, h.Hook):
-		return warn("%s calls another custos-hook in %s: %s", h.Kind, h.File, h.Command).by("custos", "hooks", "install", h.Kind)
-	}
-	return verdict{}
-}
-
-// judgeUndone judges whether uninstall would leave the settings as they were.
-func judgeUndone(e *Examination) verdict {
-	var list []verdict
-	for _, h := range e.Installation.Hooks {
-		switch {
-		case h.Err != "":
-			list = append(list, cannot("the settings of "+h.Kind+" cannot be read: "+h.Err))
-		case !h.Kept:
-		case len(h.Events) == 0:
-			list = append(list, warn("%s has none of our hooks, and what install kept still lies beside it", h.File).by("diff", h.File+".before-custos", h.File))
-		case !h.Exact:
-			list = append(list, warn("%s was changed since install: uninstall takes out our lines and leaves the change", h.File).by("diff", h.File+".before-custos", h.File))
-		}
-	}
-	return worst(list, "uninstall would leave every settings file as it was")
-}
-
-func judgeChat(e *Examination) verdict {
-	if len(e.Installation.People) == 0 {
-		return warn("nobody is told: custos.toml has no [notifier.NAME]")
-	}
-	for _, p := range e.Installation.Secrets {
-		if strings.HasPrefix(p.What, "[notifier.") && p.Is == "" && p.Err == "" {
-			return bad("%s cannot tell anybody: its token file %s is not there", p.What, p.Path)
-		}
-	}
-	return ok("%s", strings.Join(e.Installation.People, ", "))
-}
-
-func judgeVersion(e *Examination) verdict {
-	switch {
-	case e.Installation.Mute:
-		return bad("a daemon runs, and does not answer").by("custos status")
-	case !e.Daemon:
-		return ok("%s; no daemon runs", e.Version)
-	case e.Asker == "":
-		return cannot("who asks did not say its version; the daemon's is " + e.Version)
-	case e.Asker != e.Version:
-		return warn("the daemon is %s, and this program %s", e.Version, fleet.Line(e.Asker, 60)).by("custos down && custos up")
-	}
-	return ok("%s, the daemon's too", e.Version)
 }

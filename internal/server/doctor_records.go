@@ -2,7 +2,6 @@ package server
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"custos/internal/fleet"
@@ -35,7 +34,8 @@ func judgeRecords(e *Examination) verdict {
 		case r.Failed != "":
 			list = append(list, warn("%s was given up: %s", r.Name, r.Failed).by("custos", "recover", r.Name))
 		case r.Desired == fleet.DesiredRunning && r.Process.PID != 0 && r.Exit == nil && !seen[r.Name]:
-			list = append(list, bad("%s is to run, and nothing is seen of it", r.Name).by("custos", "show", r.Name))
+			list = append(list, bad("%s is to run, and nothing is seen of it", r.Name).by("custos", "show", r.Name).
+				healed("agent-crashed", fleet.Subject{Kind: fleet.KindAgent, Name: r.Name}))
 		}
 	}
 	return worst(list, "%s of agents, and what is seen agrees", counted(n, "record"))
@@ -143,61 +143,4 @@ func judgeStates(e *Examination) verdict {
 		}
 	}
 	return worst(list, "%s, and the state of each can be told", counted(len(agents.Value), "agent"))
-}
-
-func judgeLogs(e *Examination) verdict {
-	logs := e.Pass.Snapshot.Logs
-	if v := part(logs.Sight, "no [logs] are configured"); v.state != "" {
-		return v
-	}
-	var list []verdict
-	for _, l := range logs.Value {
-		switch n, known := l.Bytes.Get(); {
-		case !known:
-			list = append(list, cannot(l.Path+": "+l.Bytes.Why()))
-		case n > logTooBig:
-			list = append(list, warn("%s has %s", l.Path, size(n)).by("custos plan"))
-		}
-	}
-	return worst(list, "%s, none of more than %s", counted(len(logs.Value), "log"), size(logTooBig))
-}
-
-// judgeTools finds tools that began and never ended, though their agent went on:
-// a hook that was lost, or a turn that was cut off.
-func judgeTools(e *Examination) verdict {
-	if e.NoTold != "" {
-		return cannot(e.NoTold)
-	}
-	type call struct{ key, id string }
-	begun, lost, who := map[call]string{}, map[string]int{}, []string{}
-	drop := func(key string) {
-		for c, agent := range begun {
-			if c.key == key {
-				lost[agent]++
-				delete(begun, c)
-			}
-		}
-	}
-	for _, t := range e.Told {
-		switch c := (call{t.Key(), t.CallID}); {
-		case c.key == "":
-		case t.Event == fleet.HookToolBegin && c.id != "":
-			begun[c] = t.Agent
-		case t.Event == fleet.HookToolEnd:
-			delete(begun, c)
-		case t.Event == fleet.HookPrompt || t.Event == fleet.HookStop || t.Event == fleet.HookSessionEnd:
-			drop(c.key)
-		}
-	}
-	for agent, n := range lost {
-		if agent == "" {
-			agent = "agents without a name"
-		}
-		who = append(who, fmt.Sprintf("%s: %d", agent, n))
-	}
-	if len(who) > 0 {
-		slices.Sort(who)
-		return warn("tools that began and never ended in the last 24 h, by agent: %s", some(who)).by("custos feed")
-	}
-	return ok("every tool that agents told of in the last 24 h ended too")
 }

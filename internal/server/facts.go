@@ -41,6 +41,9 @@ func subjects(s *fleet.Snapshot) []fleet.Subject {
 	for _, r := range s.Runs.Value {
 		add(fleet.KindRun, r.ID)
 	}
+	for _, p := range s.Self.Value.Plugins {
+		add(fleet.KindPlugin, p.Name)
+	}
 	out = append(out, elsewhereSubjects(s)...)
 	for _, name := range fleet.PartNames() {
 		add(fleet.KindPart, string(name))
@@ -108,6 +111,8 @@ func describe(s *fleet.Snapshot, of fleet.Subject) []string {
 		return found(s.Extra.Value, func(e fleet.Extra) string { return e.Name }, of.Name, func(e fleet.Extra) []string { return extraLines([]fleet.Extra{e}) })
 	case fleet.KindRun:
 		return found(s.Runs.Value, func(r fleet.RunFacts) string { return r.ID }, of.Name, runFacts)
+	case fleet.KindPlugin:
+		return found(s.Self.Value.Plugins, func(p fleet.PluginFacts) string { return p.Name }, of.Name, pluginFacts)
 	case fleet.KindSelf:
 		return selfFacts(s)
 	}

@@ -40,6 +40,7 @@ func elsewhereSubjects(s *fleet.Snapshot) []fleet.Subject {
 	for _, w := range s.CI.Value.Workers {
 		add(fleet.KindWorker, w.Name)
 	}
+	subjectsOfRecords(&s.Coordination.Value, add)
 	return out
 }
 
@@ -58,7 +59,7 @@ func describeElsewhere(s *fleet.Snapshot, of fleet.Subject) []string {
 	case fleet.KindWorker:
 		return found(s.CI.Value.Workers, func(w fleet.Worker) string { return w.Name }, of.Name, said(workerLine, func(w fleet.Worker) fleet.Owner { return w.Owner }))
 	}
-	return nil
+	return describeRecord(&s.Coordination.Value, of)
 }
 
 // said describes a thing by its line, and whose it is.

@@ -56,7 +56,11 @@ func (s *server) preflight(req *http.Request, _ Caller) (any, error) {
 	if err != nil {
 		return nil, cannotLook(err)
 	}
-	return preflight(pass.Snapshot), nil
+	var places []Listening
+	if s.Places != nil {
+		places = s.Places()
+	}
+	return preflight(pass.Snapshot, places), nil
 }
 
 func (s *server) plan(req *http.Request, _ Caller) (any, error) {

@@ -156,6 +156,16 @@ type Runs interface {
 	Change(ctx context.Context, id string, change RunsChange) (fleet.Run, error)
 }
 
+// Records is the book of what people and agents coordinate by.
+type Records interface {
+	// Records lists those that count now, and what they mean.
+	Records(ctx context.Context) (fleet.Records, fleet.Coordination, error)
+	// Edit changes records, in one transaction: edit is given those that count, and
+	// what it returns is written. What was written is returned, with its IDs, after
+	// one pass has seen it. An error of edit is returned, and nothing is written.
+	Edit(ctx context.Context, edit func(fleet.Records) (fleet.Records, error)) (fleet.Records, error)
+}
+
 // RunFilter chooses runs. Zero fields choose all.
 type RunFilter struct {
 	ID    string

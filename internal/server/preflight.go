@@ -12,7 +12,7 @@ import (
 
 // preflight is the facts, in the sections of the seed's checklist. All thirteen
 // are there even when empty; what has no section there follows when there is any.
-func preflight(s fleet.Snapshot) api.Preflight {
+func preflight(s fleet.Snapshot, places []Listening) api.Preflight {
 	out := api.Preflight{At: s.At.Wall.UTC(), From: fromView(s.From), Sections: []api.Section{
 		section("system-resources", "System resources", s.Host.Sight, hostLines(s.Host.Value)),
 		elsewhere("docker", "Docker", s.Engine.Sight, "no container engine is configured", containerLines(s.Engine.Value)),
@@ -26,7 +26,7 @@ func preflight(s fleet.Snapshot) api.Preflight {
 		elsewhere("issue-status", "Issue status", s.Forge.Sight, "no forge is configured", each(s.Forge.Value.Projects, projectLine)),
 		section("stale-worktrees", "Stale worktrees", s.Repos.Sight, each(s.Repos.Value.Worktrees, worktreeLine)),
 		section("pending-escalations", "Pending escalations", s.Phases.Sight, escalationLines(s.Phases.Value)),
-		absent("escalation-replies", "Escalation replies", "no chat is configured"),
+		replySection(places),
 	}}
 	if repos := s.Repos.Value.Repos; len(repos) > 0 {
 		out.Sections = append(out.Sections, section("repositories", "Repositories", s.Repos.Sight, each(repos, repoLine)))

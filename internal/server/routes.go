@@ -62,10 +62,16 @@ func routes() []route {
 		{"GET", "/v1/runs/{id}", anyone, small, (*server).run, nil},
 		{"POST", "/v1/runs/{id}", anyone, small, (*server).changeRun, nil}, // what an agent may say: see reporter
 		{"GET", "/v1/schedules", anyone, small, (*server).schedules, nil},
+		{"GET", "/v1/work", anyone, small, (*server).workList, nil},
+		{"POST", "/v1/work", anyone, small, (*server).addWork, nil},
+		{"GET", "/v1/work/{ref}", anyone, small, (*server).workShown, nil},
+		{"POST", "/v1/work/{ref}", anyone, small, (*server).changeWork, nil}, // what an agent may: see ledger
 		{"GET", "/v1/costs", anyone, small, (*server).costs, nil},
 		{"GET", "/v1/report", anyone, small, (*server).report, nil},
 		{"GET", "/v1/doctor", anyone, small, (*server).doctor, nil},
+		{"POST", "/v1/doctor/fix", person, small, (*server).mend, nil},
 		{"GET", "/v1/status", anyone, small, (*server).status, nil},
+		{"GET", "/v1/health", anyone, small, (*server).health, nil},
 		{"GET", "/v1/schema", anyone, small, (*server).schemas, nil},
 		{"GET", "/v1/schema/{name}", anyone, small, (*server).schema, nil},
 		{"POST", "/v1/down", person, small, (*server).down, nil},

@@ -48,7 +48,10 @@ func schemaTypes() map[string]any {
 		"schedules":   api.Schedules{},
 		"costs":       api.Costs{},
 		"report":      api.Report{},
+		"work":        api.Work{},
+		"work-list":   api.WorkList{},
 		"doctor":      api.Doctor{},
+		"health":      api.Health{},
 		"hook-edit":   api.HookEdit{},
 		"hook-file":   api.HookFile{},
 	}

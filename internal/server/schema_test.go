@@ -39,7 +39,7 @@ func TestViewsAreWhatTheirSchemasSay(t *testing.T) {
 	for name, v := range map[string]any{
 		"first-look": firstLook(w.pass, w, hints{}),
 		"patrol":     patrolReport(w.pass, false, w),
-		"preflight":  preflight(w.pass.Snapshot),
+		"preflight":  preflight(w.pass.Snapshot, nil),
 		"plan":       plan(w.pass, w),
 		"run":        (&server{w.options()}).runView(nightly("n-1")),
 		"pass":       w.pass,

@@ -72,6 +72,12 @@ func content(s *fleet.Snapshot, name fleet.PartName) (int, string) {
 	case fleet.PartCI:
 		n, _ := count(len(s.CI.Value.Pipelines), "")
 		return n, counted(n, "pipeline") + ", " + counted(len(s.CI.Value.Workers), "worker")
+	case fleet.PartBeads:
+		return count(len(s.Beads.Value), "bead")
+	case fleet.PartChecks:
+		return count(len(s.Checks.Value), "command of a gate")
+	case fleet.PartCoordination:
+		return countRecords(&s.Coordination.Value)
 	}
 	return 0, ""
 }

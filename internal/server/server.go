@@ -20,6 +20,7 @@ import (
 type Options struct {
 	Cycle     Cycle
 	Approver  Approver
+	Mender    Mender
 	Alerts    Alerts
 	Chronicle Chronicle
 	Journal   Journal
@@ -35,6 +36,7 @@ type Options struct {
 	HookFiles HookFiles
 	Formulas  Formulas
 	Runs      Runs
+	Records   Records
 	// Schedules lists the formulas that run by themselves.
 	Schedules func(ctx context.Context) ([]api.ScheduleRow, error)
 	// Costs lists what models cost since a moment.
@@ -45,7 +47,12 @@ type Options struct {
 	// moment, newest first; more says that there may be others.
 	Made func(ctx context.Context, top string, since time.Time) (subjects []string, more bool, err error)
 	// Examine finds out what the installation is like. Nil: nobody does.
-	Examine func(ctx context.Context) Installation
+	// asked says which categories of checks it is for: what is dear is left out for others.
+	Examine func(ctx context.Context, asked func(category string) bool) Installation
+	// Places lists where people answer, and what lies there unread. Nil: nowhere.
+	Places func() []Listening
+	// Vitals says whether passes are made. It waits for nothing.
+	Vitals  func(ctx context.Context) Vitals
 	Now     func() fleet.Instant
 	Version string
 

@@ -108,6 +108,7 @@ func (w *world) options() Options {
 		Formulas: formulasOf{w}, Runs: runsOf{w}, Schedules: w.Schedules, Costs: w.Costs, Attend: func() { w.attended++ }, Reply: w.reply,
 		Tell:      func(_ context.Context, m fleet.Message) error { w.told = append(w.told, m); return nil },
 		Status:    func(context.Context) api.Status { return api.Status{Version: "test"} },
+		Vitals:    func(context.Context) Vitals { return Vitals{} },
 		Now:       func() fleet.Instant { return instant(0) },
 		Version:   "test",
 		Down:      func() { w.down++ },

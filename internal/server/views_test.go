@@ -81,7 +81,7 @@ func viewed(t *testing.T, name string, p fleet.Pass) []byte {
 	case "plan":
 		v = plan(p, w)
 	case "preflight":
-		v = preflight(p.Snapshot)
+		v = preflight(p.Snapshot, nil)
 	case "story":
 		a, err := s.resolve(of, &p.Snapshot, p.Assessment.Alerts)
 		if err != nil {

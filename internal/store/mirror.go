@@ -34,6 +34,12 @@ type mirror struct {
 	skips         shelf[fleet.Skipped]
 	runs          shelf[fleet.Run]
 	verdicts      shelf[fleet.Verdict]
+	work          shelf[fleet.WorkItem]
+	dependencies  shelf[fleet.Dependency]
+	gates         shelf[fleet.Gate]
+	convoys       shelf[fleet.Convoy]
+	mails         shelf[fleet.Mail]
+	triggers      shelf[fleet.Trigger]
 
 	// lastTrue is when alerts were last true, by number, where it is all that
 	// changed: it is written down now and then, not each pass.
@@ -56,6 +62,12 @@ func newMirror() *mirror {
 		skips:         plain[fleet.Skipped]("skips", "rowid", "1", false),
 		runs:          runsShelf(),
 		verdicts:      plain[fleet.Verdict]("verdicts", "id", "0", true),
+		work:          recordsShelf[fleet.WorkItem](workDrawer, "1"),
+		dependencies:  recordsShelf[fleet.Dependency](dependencyDrawer, "1"),
+		gates:         recordsShelf[fleet.Gate](gateDrawer, "over = 0"),
+		convoys:       recordsShelf[fleet.Convoy](convoyDrawer, "1"),
+		mails:         recordsShelf[fleet.Mail](mailDrawer, "over = 0"),
+		triggers:      recordsShelf[fleet.Trigger](triggerDrawer, "0"),
 	}
 	m.silences.order, m.orders.order, m.skips.order, m.verdicts.order = silenceOrder, given, given, given
 	m.stale.Store(true)
@@ -79,13 +91,15 @@ type named struct {
 func (m *mirror) shelves() []named {
 	return []named{{"alerts", &m.alerts}, {"actions", &m.actions}, {"silences", &m.silences}, {"stopped", &m.stopped},
 		{"agents", &m.agents}, {"registrations", &m.registrations}, {"orders", &m.orders}, {"skips", &m.skips},
-		{"runs", &m.runs}, {"verdicts", &m.verdicts}}
+		{"runs", &m.runs}, {"verdicts", &m.verdicts}, {"work", &m.work}, {"dependencies", &m.dependencies},
+		{"gates", &m.gates}, {"convoys", &m.convoys}, {"mails", &m.mails}, {"triggers", &m.triggers}}
 }
 
 // mirrored says whether a table is in the mirror.
 func mirrored(table string) bool {
 	switch table {
-	case "alerts", "actions", "silences", "stopped", "agents", "registrations", "orders", "skips", "runs", "verdicts":
+	case "alerts", "actions", "silences", "stopped", "agents", "registrations", "orders", "skips", "runs", "verdicts",
+		"work", "dependencies", "gates", "convoys", "mails", "triggers":
 		return true
 	}
 	return false

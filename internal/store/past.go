@@ -100,4 +100,5 @@ func (m *mirror) fill(p *fleet.Past, at fleet.Instant) {
 	p.Actions, p.Stopped, p.Agents = m.actions.values(at), m.stopped.values(at), m.agents.values(at)
 	p.Registrations, p.Orders = m.registrations.values(at), m.orders.values(at)
 	p.Runs, p.Verdicts = m.runs.values(at), m.verdicts.values(at)
+	p.Records = m.records(at)
 }

@@ -39,6 +39,12 @@ func bins() []bin {
 		{"failures", "", keepRecords},
 		{"runs", "over = 1 AND newest = 0", keepRecords},
 		{"verdicts", "", keepVerdicts},
+		{"work", "over = 1", keepRecords},
+		{"dependencies", "over = 1", keepRecords},
+		{"gates", "over = 1", keepRecords},
+		{"convoys", "over = 1", keepRecords},
+		{"mails", "over = 1", keepRecords},
+		{"triggers", "over = 1", keepRecords},
 	}
 }
 

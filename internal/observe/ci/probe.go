@@ -5,7 +5,6 @@ package ci
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -101,17 +100,24 @@ func (p *Probe) Look(ctx context.Context) (observe.Put, error) {
 	}
 	wg.Wait()
 	var all fleet.CI
-	failed := 0
 	for i := range seen {
 		all.Pipelines = append(all.Pipelines, seen[i].Pipelines...)
 		all.Workers = append(all.Workers, seen[i].Workers...)
-		if errs[i] != nil {
-			failed++
+	}
+	return func(s *fleet.Snapshot) { s.CI.Value = all }, together(errs)
+}
+
+// together is an error when every system has one, on one line.
+func together(errs []error) (all error) {
+	for _, err := range errs {
+		switch {
+		case err == nil:
+			return nil
+		case all == nil:
+			all = err
+		default:
+			all = fmt.Errorf("%w; %w", all, err)
 		}
 	}
-	put := func(s *fleet.Snapshot) { s.CI.Value = all }
-	if failed < len(p.systems) {
-		return put, nil
-	}
-	return put, errors.Join(errs...)
+	return all
 }

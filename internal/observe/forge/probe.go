@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"time"
 
@@ -43,21 +44,33 @@ func (p *Probe) Look(ctx context.Context) (observe.Put, error) {
 	wg.Wait()
 	hands := p.hands(ctx)
 	views := make([]view, len(p.order))
-	var failed []error
 	for i, name := range p.order {
 		views[i] = p.projects[name].view()
 		views[i].trees = p.trees(ctx, views[i].Path)
-		if why := views[i].why; why != "" {
-			failed = append(failed, fmt.Errorf("%s: %s", name, why))
-		}
 	}
 	out := compose(views, hands)
 	p.count(&out)
-	put := func(s *fleet.Snapshot) { s.Forge.Value = out }
-	if len(failed) == len(p.order) {
-		return put, errors.Join(failed...)
+	return func(s *fleet.Snapshot) { s.Forge.Value = out }, blindness(views)
+}
+
+// blindness is an error when no project is seen: one line, which says each reason
+// once.
+func blindness(views []view) error {
+	var whys []string
+	by := map[string][]string{}
+	for _, v := range views {
+		if v.why == "" {
+			return nil
+		}
+		if by[v.why] == nil {
+			whys = append(whys, v.why)
+		}
+		by[v.why] = append(by[v.why], v.Name)
 	}
-	return put, nil
+	for i, why := range whys {
+		whys[i] = strings.Join(by[why], ", ") + ": " + why
+	}
+	return errors.New(strings.Join(whys, "; "))
 }
 
 // hands lists who may be at work. When that cannot be told nobody is known to be,

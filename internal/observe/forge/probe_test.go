@@ -375,7 +375,7 @@ func TestAllDown(t *testing.T) {
 	w.must(t)
 	w.Break(forgetest.Fault{Status: 500})
 	f, err := w.look(t)
-	if err == nil || !strings.Contains(err.Error(), "shop: the forge answered 500") || len(f.Issues) != 1 {
+	if err == nil || err.Error() != "shop, blog: the forge answered 500" || len(f.Issues) != 1 {
 		t.Errorf("%v, %+v", err, f)
 	}
 }

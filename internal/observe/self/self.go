@@ -19,15 +19,20 @@ import (
 
 // Options is what the daemon tells of itself; there is nothing to configure.
 type Options struct {
-	StartedAt   fleet.Instant `toml:"-"`
-	PatrolEvery time.Duration `toml:"-"` // 0 when no daemon runs
-	// LastPatrolAge, Amnesia and ClockBehind are asked at every look. Without
-	// LastPatrolAge the age is unknown; without the others the answer is no.
+	StartedAt fleet.Instant `toml:"-"`
+	// PatrolEvery, LastPatrolAge, Amnesia and ClockBehind are asked at every look.
+	// Without PatrolEvery no daemon patrols, without LastPatrolAge the age is
+	// unknown; without the others the answer is no.
+	PatrolEvery   func() time.Duration              `toml:"-"` // from the last patrol to the one that is due; 0 when no daemon runs
 	LastPatrolAge func() fleet.Leaf[fleet.Duration] `toml:"-"`
 	Amnesia       func() bool                       `toml:"-"`
 	ClockBehind   func() bool                       `toml:"-"`
 	// Schedules says which schedules cannot run, and why; nil: there are none.
 	Schedules func() string `toml:"-"`
+	// Plugins tells of the plugins there are; nil: there are none.
+	Plugins func(ctx context.Context) []fleet.PluginFacts `toml:"-"`
+	// Landmarks lists the folders and files of Custos itself; nil: none are known.
+	Landmarks func() []fleet.Landmark `toml:"-"`
 	// JournalDir and StoreFile are paths as the kernel knows them. They need not
 	// exist yet: then the nearest folder that does is asked.
 	JournalDir string `toml:"-"`
@@ -53,11 +58,20 @@ func New(o Options) (*Probe, error) {
 			return fleet.Unknown[fleet.Duration]("there was no patrol yet")
 		}
 	}
+	if o.PatrolEvery == nil {
+		o.PatrolEvery = func() time.Duration { return 0 }
+	}
 	if o.Amnesia == nil {
 		o.Amnesia = func() bool { return false }
 	}
 	if o.Schedules == nil {
 		o.Schedules = func() string { return "" }
+	}
+	if o.Landmarks == nil {
+		o.Landmarks = func() []fleet.Landmark { return nil }
+	}
+	if o.Plugins == nil {
+		o.Plugins = func(context.Context) []fleet.PluginFacts { return nil }
 	}
 	if o.ClockBehind == nil {
 		o.ClockBehind = func() bool { return false }
@@ -76,12 +90,12 @@ func (p *Probe) Look(ctx context.Context) (observe.Put, error) {
 		return nil, fmt.Errorf("cannot look at self: %w", err)
 	}
 	s := fleet.Self{
-		StartedAt: p.o.StartedAt, PatrolEvery: fleet.Duration(p.o.PatrolEvery),
+		StartedAt: p.o.StartedAt, PatrolEvery: fleet.Duration(p.o.PatrolEvery()),
 		LastPatrolAge:   p.o.LastPatrolAge(),
 		JournalWritable: answer(writableDir(p.o.JournalDir, p.o.Reserve)),
 		StoreWritable:   answer(writableFile(p.o.StoreFile, p.o.Reserve)),
 		StoreBytes:      bytesOf(p.o.StoreFile),
-		Amnesia:         p.o.Amnesia(), ClockBehind: p.o.ClockBehind(), Schedules: p.o.Schedules(),
+		Amnesia:         p.o.Amnesia(), ClockBehind: p.o.ClockBehind(), Schedules: p.o.Schedules(), Plugins: p.o.Plugins(ctx), Landmarks: p.o.Landmarks(),
 	}
 	return func(snap *fleet.Snapshot) { snap.Self.Value = s }, nil
 }

@@ -88,7 +88,7 @@ func TestNotWritable(t *testing.T) {
 func TestWhatTheDaemonTells(t *testing.T) {
 	dir := t.TempDir()
 	began := fleet.Instant{Up: 5, Boot: "b"}
-	s := look(t, self.Options{JournalDir: dir, StoreFile: filepath.Join(dir, "db"), StartedAt: began, PatrolEvery: time.Minute,
+	s := look(t, self.Options{JournalDir: dir, StoreFile: filepath.Join(dir, "db"), StartedAt: began, PatrolEvery: func() time.Duration { return time.Minute },
 		LastPatrolAge: func() fleet.Leaf[fleet.Duration] { return fleet.Known(fleet.Duration(time.Second)) },
 		Amnesia:       func() bool { return true }, ClockBehind: func() bool { return true }})
 	if age, _ := s.LastPatrolAge.Get(); time.Duration(age) != time.Second || !s.Amnesia || !s.ClockBehind ||

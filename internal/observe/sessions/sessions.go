@@ -16,17 +16,24 @@ import (
 // Options is what the probe is made of.
 type Options struct {
 	Viewer session.Viewer `toml:"-"`
+	// Orphan says of each session of our own server whether it belongs to no agent
+	// that is registered; it answers for panes elsewhere too, and never with yes.
+	// Without it that is not known.
+	Orphan func(ctx context.Context) (func(fleet.Pane) bool, error) `toml:"-"`
 }
 
 // Probe fills the part sessions.
-type Probe struct{ viewer session.Viewer }
+type Probe struct {
+	viewer session.Viewer
+	orphan func(ctx context.Context) (func(fleet.Pane) bool, error)
+}
 
 // New makes the probe. It fails without a viewer.
 func New(o Options) (*Probe, error) {
 	if o.Viewer == nil {
 		return nil, errors.New("cannot look at sessions: no viewer")
 	}
-	return &Probe{o.Viewer}, nil
+	return &Probe{o.Viewer, o.Orphan}, nil
 }
 
 // Spec is the probe's clock: a look is one short client per server, so every thirty
@@ -48,5 +55,21 @@ func (p *Probe) Look(ctx context.Context) (observe.Put, error) {
 	if err != nil && len(panes) == 0 {
 		return nil, err
 	}
+	p.mark(ctx, panes)
 	return func(s *fleet.Snapshot) { s.Sessions.Value = append(s.Sessions.Value, panes...) }, err
+}
+
+// mark says of each pane whether it is an orphan.
+func (p *Probe) mark(ctx context.Context, panes []fleet.Pane) {
+	if p.orphan == nil {
+		return
+	}
+	orphan, err := p.orphan(ctx)
+	for i := range panes {
+		if err != nil {
+			panes[i].Orphan = fleet.Unknown[bool](fleet.Line(err.Error(), 200))
+			continue
+		}
+		panes[i].Orphan = fleet.Known(orphan(panes[i]))
+	}
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -152,5 +153,32 @@ func TestAnswer(t *testing.T) {
 	b, err := os.ReadFile(filepath.Join(e.Dir, "supervisor-escalation-answer"))
 	if err != nil || strings.Count(string(b), "\n") != 1 || !strings.Contains(string(b), "\tr-1\ttwo / lines\n") {
 		t.Errorf("%q, %v", b, err)
+	}
+}
+
+// What lies there can be read without taking it: what nobody took, and what was
+// taken and not acted on.
+func TestUnread(t *testing.T) {
+	e, path := ear(t)
+	unread := func(want ...string) {
+		t.Helper()
+		if got, err := e.Unread(); err != nil || !slices.Equal(got, want) {
+			t.Errorf("unread: %q, %v; want %q", got, err, want)
+		}
+	}
+	unread()
+	put(t, path, "2026-11-22T10:00:00Z\t@ann:hs\tack 3\n\nstatus\n", 0o600)
+	unread("ack 3", "status")
+	h := hear(t, e, "")
+	put(t, path, "freeze\n", 0o600)
+	unread("ack 3", "status", "freeze")
+	if hear(t, e, h.Cursor); len(files(t, e.Dir)) != 1 {
+		t.Errorf("what was acted on is still there: %v", files(t, e.Dir))
+	}
+	if err := os.Chmod(e.Dir, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := e.Unread(); err == nil {
+		t.Errorf("a folder that anybody may write into was read: %q", got)
 	}
 }

@@ -13,9 +13,9 @@ func (s *Server) actions(mux *http.ServeMux) {
 	if s.kind == "github-actions" {
 		base = "/api/v3"
 	}
-	repo := base + "/repos/" + Project
+	repo := base + "/repos/" + s.project
 	mux.HandleFunc("GET "+repo, func(w http.ResponseWriter, r *http.Request) {
-		s.answer(w, r, map[string]any{"id": 1, "full_name": Project, "default_branch": "main"})
+		s.answer(w, r, map[string]any{"id": 1, "full_name": s.project, "default_branch": "main"})
 	})
 	mux.HandleFunc("GET "+repo+"/actions/runs", func(w http.ResponseWriter, r *http.Request) {
 		out := []any{}
@@ -86,7 +86,7 @@ func (s *Server) acRun(r *Run) map[string]any {
 	}
 	out := map[string]any{"id": s.ID(r.Number), "run_number": r.Number, "run_attempt": r.Attempt, "event": r.Event, "display_title": r.Title,
 		"path": ".github/workflows/" + r.Workflow, "head_branch": r.Branch, "head_sha": r.Head, "status": status, "conclusion": nil,
-		"html_url": s.URL + "/" + Project + "/actions/runs/" + strconv.FormatInt(s.ID(r.Number), 10)}
+		"html_url": s.URL + "/" + s.project + "/actions/runs/" + strconv.FormatInt(s.ID(r.Number), 10)}
 	if conclusion != "" {
 		out["conclusion"] = conclusion
 	}
@@ -125,7 +125,7 @@ func (s *Server) forgejoRun(r *Run) map[string]any {
 	out := map[string]any{"id": s.ID(r.Number), "index_in_repo": r.Number, "title": r.Title, "workflow_id": r.Workflow, "prettyref": r.Branch,
 		"commit_sha": r.Head, "event": r.Event, "status": status, "need_approval": r.State == "blocked", "event_payload": "{}",
 		"created": acTime(r.Created), "started": acTime(r.Started), "stopped": acTime(r.Ended), "updated": acTime(r.Ended),
-		"html_url": s.URL + "/" + Project + "/actions/runs/" + strconv.FormatInt(r.Number, 10), "repository": map[string]any{"full_name": Project}}
+		"html_url": s.URL + "/" + s.project + "/actions/runs/" + strconv.FormatInt(r.Number, 10), "repository": map[string]any{"full_name": s.project}}
 	if r.Pull > 0 {
 		out["prettyref"] = "#" + strconv.Itoa(r.Pull)
 		out["event_payload"] = fmt.Sprintf(`{"pull_request":{"number":%d,"head":{"ref":%q}}}`, r.Pull, r.Branch)

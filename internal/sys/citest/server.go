@@ -21,7 +21,8 @@ import (
 	"time"
 )
 
-// Project is the one project of every fake, and Token what it wants to hear.
+// Project is the one project of a fake unless it is made for another one, and
+// Token what it wants to hear.
 const (
 	Project = "acme/widget"
 	Token   = "citest-0123456789"
@@ -68,8 +69,12 @@ type Worker struct {
 
 // Server is a running fake.
 type Server struct {
-	URL  string
-	kind string
+	URL   string
+	Again func(Run) // called of what is begun again, before anybody is answered; nil: nobody
+
+	kind    string
+	project string
+	handler http.Handler
 
 	mu       sync.Mutex
 	runs     []*Run
@@ -96,18 +101,30 @@ type faults struct {
 
 // New starts a server of that kind, which ends with the test.
 func New(t testing.TB, kind string) *Server {
-	s := &Server{kind: kind, moved: 1, faults: faults{forbid: map[string]int{}}}
+	s := At("", kind, Project)
+	hs := httptest.NewServer(s)
+	t.Cleanup(hs.Close)
+	s.URL = hs.URL
+	return s
+}
+
+// At is a server of that kind for a project, OWNER/NAME, that nobody listens for:
+// in a bubble of synctest there are no sockets, and whoever asks hands requests for
+// the URL to ServeHTTP.
+func At(url, kind, project string) *Server {
+	s := &Server{URL: url, kind: kind, project: project, moved: 1, faults: faults{forbid: map[string]int{}}}
 	mux := http.NewServeMux()
 	if kind == "woodpecker" {
 		s.woodpecker(mux)
 	} else {
 		s.actions(mux)
 	}
-	hs := httptest.NewServer(s.guard(mux))
-	t.Cleanup(hs.Close)
-	s.URL = hs.URL
+	s.handler = s.guard(mux)
 	return s
 }
+
+// ServeHTTP implements http.Handler.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.handler.ServeHTTP(w, r) }
 
 // Kind says which it is.
 func (s *Server) Kind() string { return s.kind }
@@ -384,6 +401,15 @@ func (s *Server) again(number int64) *Run {
 	if r == nil || s.faults.deaf {
 		return r
 	}
+	r = s.begin(r)
+	if s.Again != nil {
+		s.Again(*r)
+	}
+	return r
+}
+
+// begin begins the next attempt of a run.
+func (s *Server) begin(r *Run) *Run {
 	if s.kind != "woodpecker" {
 		r.Attempt++
 		r.State, r.Created, r.Started, r.Ended = "pending", s.now(), time.Time{}, time.Time{}

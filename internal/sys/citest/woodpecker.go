@@ -11,10 +11,10 @@ import (
 // woodpecker is the API of Woodpecker: seconds since 1970, a number of the
 // project that is looked up, logs as lines in base64.
 func (s *Server) woodpecker(mux *http.ServeMux) {
-	mux.HandleFunc("GET /api/repos/lookup/"+Project, func(w http.ResponseWriter, r *http.Request) {
+	mux.HandleFunc("GET /api/repos/lookup/"+s.project, func(w http.ResponseWriter, r *http.Request) {
 		var id int64
 		s.set(func() { id = s.moved })
-		s.answer(w, r, map[string]any{"id": id, "full_name": Project, "default_branch": "main"})
+		s.answer(w, r, map[string]any{"id": id, "full_name": s.project, "default_branch": "main"})
 	})
 	mux.HandleFunc("GET /api/repos/{repo}/pipelines", s.ours(func(w http.ResponseWriter, r *http.Request, _ int64) {
 		out := []any{}

@@ -36,22 +36,28 @@ type Server struct {
 	faults   []*Fault
 	requests []string // METHOD path?query
 	same     int      // answered 304
-	http     *httptest.Server
 }
 
 // New starts a forge of a kind, which ends with the test.
 func New(t testing.TB, kind string) *Server {
 	t.Helper()
-	s := &Server{Kind: kind, PageSize: 50, Now: time.Now, accounts: map[string]string{}, repos: map[string]*Repo{}}
+	s := At("", kind)
+	server := httptest.NewServer(s)
+	s.URL = server.URL
+	t.Cleanup(func() {
+		server.CloseClientConnections()
+		server.Close()
+	})
+	return s
+}
+
+// At is a forge that nobody listens for: in a bubble of synctest there are no
+// sockets, and whoever asks hands requests for the URL to ServeHTTP.
+func At(url, kind string) *Server {
+	s := &Server{URL: url, Kind: kind, PageSize: 50, Now: time.Now, accounts: map[string]string{}, repos: map[string]*Repo{}}
 	if kind == "github" {
 		s.PageSize = 100
 	}
-	s.http = httptest.NewServer(http.HandlerFunc(s.serve))
-	s.URL = s.http.URL
-	t.Cleanup(func() {
-		s.http.CloseClientConnections()
-		s.http.Close()
-	})
 	return s
 }
 
@@ -102,7 +108,8 @@ type reply struct {
 	list   bool // body is a list, to be paged
 }
 
-func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
+// ServeHTTP implements http.Handler.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
 	s.requests = append(s.requests, r.Method+" "+r.URL.RequestURI())
 	fault := s.fault(r)

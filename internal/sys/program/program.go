@@ -4,6 +4,7 @@ package program
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -19,6 +20,7 @@ import (
 type Call struct {
 	Argv  []string
 	Env   []string // all that it learns of our environment, as Environ makes it
+	Dir   string   // where it runs; "" is the root
 	Stdin []byte
 	Max   int // bytes of its output; more is an error
 }
@@ -32,7 +34,7 @@ func Run(ctx context.Context, c Call) ([]byte, error) {
 	}
 	cmd := exec.Command(c.Argv[0], c.Argv[1:]...)
 	out := &capped{max: c.Max}
-	cmd.Stdout, cmd.Stdin, cmd.Env, cmd.Dir = out, bytes.NewReader(c.Stdin), c.Env, "/"
+	cmd.Stdout, cmd.Stdin, cmd.Env, cmd.Dir = out, bytes.NewReader(c.Stdin), c.Env, cmp.Or(c.Dir, "/")
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.WaitDelay = time.Second // for whoever left the group and holds our pipes
 	if err := cmd.Start(); err != nil {

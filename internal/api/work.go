@@ -1,0 +1,80 @@
+package api
+
+import (
+	"context"
+	"net/url"
+	"time"
+)
+
+// Work is one piece of work, whichever tracker keeps it.
+type Work struct {
+	Ref       string    `json:"ref"`     // w12, PROJECT#12, PROJECT!7, bd:ID
+	Tracker   string    `json:"tracker"` // custos, issue, pr, beads
+	Title     string    `json:"title"`
+	Body      string    `json:"body,omitempty"`
+	Project   string    `json:"project,omitempty"`
+	Role      string    `json:"role,omitempty"`
+	Labels    []string  `json:"labels,omitempty"`
+	Priority  string    `json:"priority,omitempty"`
+	State     string    `json:"state"` // open, in progress, closed; unknown: its tracker does not show it
+	Why       string    `json:"why,omitempty"`
+	Outcome   string    `json:"outcome,omitempty"`
+	Agent     string    `json:"agent,omitempty"`
+	Ready     bool      `json:"ready"`
+	BlockedBy []string  `json:"blocked_by,omitempty"`
+	Blocks    []string  `json:"blocks,omitempty"`
+	Cycle     []string  `json:"cycle,omitempty"`
+	By        string    `json:"by,omitempty"`
+	At        time.Time `json:"at,omitzero"`
+	Since     time.Time `json:"since,omitzero"` // of its state
+}
+
+// WorkList is the work there is.
+type WorkList struct {
+	At   time.Time `json:"at"`
+	Work []Work    `json:"work"`
+	Next []Hint    `json:"next"`
+}
+
+// WorkRequest is new work.
+type WorkRequest struct {
+	Key      string   `json:"key,omitempty"` // the same key again is the same work
+	Title    string   `json:"title"`
+	Body     string   `json:"body,omitempty"`
+	Project  string   `json:"project,omitempty"`
+	Role     string   `json:"role,omitempty"`
+	Labels   []string `json:"labels,omitempty"`
+	Priority string   `json:"priority,omitempty"`
+	Agent    string   `json:"agent,omitempty"`
+	Needs    []string `json:"needs,omitempty"` // what it waits for
+}
+
+// WorkChange is what becomes of work.
+type WorkChange struct {
+	Do      string `json:"do"`                // take, release, close, reopen, needs, needs-not
+	Agent   string `json:"agent,omitempty"`   // who takes it; an agent itself
+	Outcome string `json:"outcome,omitempty"` // of a close
+	Why     string `json:"why,omitempty"`
+	Needs   string `json:"needs,omitempty"` // what it waits for, or no longer
+}
+
+// Work lists work: what is not closed, and with all what was closed within a month;
+// with ready only what may be taken up.
+func (c *Client) Work(ctx context.Context, which string) (WorkList, error) {
+	return get[WorkList](ctx, c, "/v1/work?which="+url.QueryEscape(which))
+}
+
+// WorkItem returns one piece of work.
+func (c *Client) WorkItem(ctx context.Context, ref string) (Work, error) {
+	return get[Work](ctx, c, "/v1/work/"+url.PathEscape(ref))
+}
+
+// AddWork writes new work down.
+func (c *Client) AddWork(ctx context.Context, r WorkRequest) (Work, error) {
+	return post[Work](ctx, c, "/v1/work", r)
+}
+
+// ChangeWork changes one piece of work.
+func (c *Client) ChangeWork(ctx context.Context, ref string, r WorkChange) (Work, error) {
+	return post[Work](ctx, c, "/v1/work/"+url.PathEscape(ref), r)
+}

@@ -1,0 +1,184 @@
+package cli
+
+import (
+	"context"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"custos/internal/api"
+)
+
+func (a *app) workCommand() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "work",
+		Short: "Work that agents take up, and what waits for what",
+		Long: `work keeps a small ledger of work of its own, beside the issues of forges and the
+beads that a fleet may have. Work names other work by its reference: w12 here,
+PROJECT#12 for an issue, PROJECT!7 for a pull request, bd:ID for a bead.`,
+		Example: "  custos work add 'Add a retry to the uploader' --project shop\n  custos work list\n  custos work dep w2 --needs shop#12",
+		Args:    cobra.NoArgs,
+		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	c.AddCommand(a.workAdd(), a.workList(), a.workShow(), a.workDep(),
+		a.workChange("take REF", "Take work up", "custos work take w2 --agent builder", "take"),
+		a.workChange("release REF", "Give work back, for anybody to take", "custos work release w2 --why 'needs a design first'", "release"),
+		a.workChange("close REF", "Close work; whoever waits for it is told, once", "custos work close w2 --why 'merged as !7'", "close"),
+		a.workChange("reopen REF", "Open closed work again", "custos work reopen w2 --why 'it came back'", "reopen"))
+	return c
+}
+
+func (a *app) workAdd() *cobra.Command {
+	var r api.WorkRequest
+	c := &cobra.Command{
+		Use: "add TITLE", Short: "Write work down", Args: cobra.MinimumNArgs(1),
+		Long:    "add writes work down. With --body - the text is read from standard input.",
+		Example: "  custos work add 'Release 1.2' --project shop --needs w1 --needs shop#12",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			r.Title = strings.Join(args, " ")
+			body, err := a.bodyOf(r.Body)
+			if err != nil {
+				return err
+			}
+			r := r
+			r.Body = body
+			_, err = ask(cmd.Context(), a, patience, func(ctx context.Context, c *api.Client) (api.Work, error) { return c.AddWork(ctx, r) },
+				func(p *page, w api.Work) { p.line("%s: %s", flat(w.Ref), flat(w.Title)) })
+			return err
+		},
+	}
+	c.Flags().StringVar(&r.Body, "body", "", "the `TEXT`; - reads standard input")
+	c.Flags().StringVar(&r.Project, "project", "", "its `PROJECT`")
+	c.Flags().StringVar(&r.Role, "role", "", "the `ROLE` of agents that it is for")
+	c.Flags().StringVar(&r.Agent, "agent", "", "the `AGENT` that works on it from the start")
+	c.Flags().StringVar(&r.Priority, "priority", "P3", "how urgent: `P0` to P4")
+	c.Flags().StringArrayVar(&r.Labels, "label", nil, "a `LABEL`, more than once for more")
+	c.Flags().StringArrayVar(&r.Needs, "needs", nil, "`REF` of work that it waits for, more than once for more")
+	c.Flags().StringVar(&r.Key, "key", "", "a `KEY` of yours: the same one again is the same work")
+	return c
+}
+
+// bodyOf is a text that was given, or standard input for "-".
+func (a *app) bodyOf(text string) (string, error) {
+	if text != "-" {
+		return text, nil
+	}
+	b, err := io.ReadAll(io.LimitReader(a.Stdin, 2<<20))
+	if err != nil {
+		return "", usage("cannot read standard input: %v", err)
+	}
+	return string(b), nil
+}
+
+func (a *app) workList() *cobra.Command {
+	var all, ready, blocked bool
+	c := &cobra.Command{
+		Use: "list", Short: "Work that is not closed", Args: cobra.NoArgs,
+		Example: "  custos work list\n  custos work list --ready",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			which := ""
+			for name, set := range map[string]bool{"all": all, "ready": ready, "blocked": blocked} {
+				if set {
+					which = name
+				}
+			}
+			_, err := ask(cmd.Context(), a, patience, func(ctx context.Context, c *api.Client) (api.WorkList, error) { return c.Work(ctx, which) }, writeWork)
+			return err
+		},
+	}
+	c.Flags().BoolVar(&all, "all", false, "what was closed within a month, too")
+	c.Flags().BoolVar(&ready, "ready", false, "only what may be taken up now")
+	c.Flags().BoolVar(&blocked, "blocked", false, "only what waits for other work")
+	c.MarkFlagsMutuallyExclusive("all", "ready", "blocked")
+	return c
+}
+
+func writeWork(p *page, v api.WorkList) {
+	if len(v.Work) == 0 {
+		p.line("No work.")
+	}
+	rows := make([][]string, 0, len(v.Work))
+	for _, w := range v.Work {
+		state := w.State
+		if w.Ready {
+			state = "ready"
+		}
+		rows = append(rows, []string{flat(w.Ref), p.priority(w.Priority), flat(state), flat(w.Agent), flat(strings.Join(w.BlockedBy, " ")), flat(w.Title)})
+	}
+	p.table([]column{{head: "REF"}, {head: "PRIO"}, {head: "STATE"}, {head: "AGENT", shorten: middle}, {head: "WAITS FOR", shorten: cut}, {head: "TITLE", shorten: cut}}, rows)
+	p.next(v.Next)
+}
+
+func (a *app) workShow() *cobra.Command {
+	return &cobra.Command{
+		Use: "show REF", Short: "One piece of work", Args: cobra.ExactArgs(1),
+		Example: "  custos work show w2",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			_, err := ask(cmd.Context(), a, patience, func(ctx context.Context, c *api.Client) (api.Work, error) { return c.WorkItem(ctx, args[0]) }, writeWorkItem)
+			return err
+		},
+	}
+}
+
+func writeWorkItem(p *page, w api.Work) {
+	p.head(flat(w.Ref)+": "+flat(w.Title), flat(w.State))
+	for _, row := range [][2]string{{"Project", w.Project}, {"Role", w.Role}, {"Agent", w.Agent}, {"Labels", strings.Join(w.Labels, ", ")},
+		{"Waits for", strings.Join(w.BlockedBy, ", ")}, {"Others that wait for it", strings.Join(w.Blocks, ", ")},
+		{"Cycle", strings.Join(w.Cycle, " -> ")}, {"Outcome", w.Outcome}, {"Why", w.Why}, {"By", w.By}} {
+		if row[1] != "" {
+			p.line("  %s: %s", row[0], flat(row[1]))
+		}
+	}
+	if w.Body != "" {
+		p.line("")
+		p.text(2, w.Body)
+	}
+}
+
+func (a *app) workDep() *cobra.Command {
+	var needs string
+	var drop bool
+	c := &cobra.Command{
+		Use: "dep REF --needs REF", Short: "Have work wait for other work, in whichever tracker it is kept", Args: cobra.ExactArgs(1),
+		Long: `dep has work wait for other work. When that is closed, the work is told to be free
+once, whichever trackers the two are kept in. What a tracker does not show is never closed.`,
+		Example: "  custos work dep w2 --needs shop#12\n  custos work dep w2 --needs shop#12 --drop",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			do := "needs"
+			if drop {
+				do = "needs-not"
+			}
+			_, err := ask(cmd.Context(), a, patience, func(ctx context.Context, c *api.Client) (api.Work, error) {
+				return c.ChangeWork(ctx, args[0], api.WorkChange{Do: do, Needs: needs})
+			}, writeWorkItem)
+			return err
+		},
+	}
+	c.Flags().StringVar(&needs, "needs", "", "`REF` of the work that it waits for")
+	c.Flags().BoolVar(&drop, "drop", false, "it waits for that no longer")
+	_ = c.MarkFlagRequired("needs")
+	return c
+}
+
+// workChange is a command that moves one piece of work on.
+func (a *app) workChange(use, short, example, do string) *cobra.Command {
+	r := api.WorkChange{Do: do}
+	c := &cobra.Command{
+		Use: use, Short: short, Example: "  " + example, Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			_, err := ask(cmd.Context(), a, patience, func(ctx context.Context, c *api.Client) (api.Work, error) { return c.ChangeWork(ctx, args[0], r) },
+				func(p *page, w api.Work) { p.line("%s is %s: %s", flat(w.Ref), flat(w.State), flat(w.Title)) })
+			return err
+		},
+	}
+	if do == "take" {
+		c.Flags().StringVar(&r.Agent, "agent", "", "the `AGENT` (default: the one that asks)")
+	} else {
+		c.Flags().StringVar(&r.Why, "why", "", "the `REASON`, for the record")
+	}
+	if do == "close" {
+		c.Flags().StringVar(&r.Outcome, "as", "completed", "the `OUTCOME`: completed, wontfix, …")
+	}
+	return c
+}

@@ -1,0 +1,56 @@
+package daemon
+
+import (
+	"context"
+	"sync"
+
+	"custos/internal/fleet"
+	"custos/internal/server"
+)
+
+// pulse is when passes were made, as they are known without asking anybody: a
+// ledger that hangs must not keep health from being told.
+type pulse struct {
+	beats chan struct{} // one token: a pass succeeded since it was taken
+
+	mu        sync.Mutex
+	at        fleet.Instant // the last whole pass ended
+	patrolled fleet.Instant // the last whole patrol
+}
+
+// passed notes a whole pass that was committed.
+func (p *pulse) passed(patrol bool, at fleet.Instant) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.at = at
+	if patrol {
+		p.patrolled = at
+	}
+	select {
+	case p.beats <- struct{}{}:
+	default:
+	}
+}
+
+func (p *pulse) last() (pass, patrol fleet.Instant) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.at, p.patrolled
+}
+
+// vitals says whether passes are made. Without a daemon the ledger says when the
+// last patrol was.
+func (s *system) vitals(isDaemon bool) func(context.Context) server.Vitals {
+	return func(ctx context.Context) server.Vitals {
+		if !isDaemon {
+			past, err := s.ledger.Past(ctx, s.world.Now())
+			v := server.Vitals{Patrolled: past.PatrolAt, Trouble: past.Blind}
+			if err != nil {
+				v.Trouble = err.Error()
+			}
+			return v
+		}
+		pass, patrol := s.pulse.last()
+		return server.Vitals{Daemon: true, Passed: pass, Patrolled: patrol, Every: s.loop.Interval(), Trouble: s.loop.Trouble()}
+	}
+}

@@ -1,0 +1,54 @@
+package daemon
+
+import (
+	"context"
+	"fmt"
+
+	"custos/internal/fleet"
+	"custos/internal/ledger"
+	"custos/internal/server"
+)
+
+// records is the book of coordination as the server's port wants it.
+type records struct{ s *system }
+
+var _ server.Records = records{}
+
+// Records lists what counts now, and what it means.
+func (r records) Records(ctx context.Context) (fleet.Records, fleet.Coordination, error) {
+	at := r.s.world.Now()
+	past, err := r.s.ledger.Past(ctx, at)
+	if err != nil {
+		return fleet.Records{}, fleet.Coordination{}, err
+	}
+	if past.Blind != "" {
+		return fleet.Records{}, fleet.Coordination{}, fmt.Errorf("cannot read what is coordinated: %s", past.Blind)
+	}
+	return past.Records, ledger.Facts(past, snapAt(r.s.board.Snapshot(), at)).Value, nil
+}
+
+// snapAt is a snapshot as of now: ages of records are told from it.
+func snapAt(s fleet.Snapshot, at fleet.Instant) fleet.Snapshot {
+	s.At = at
+	return s
+}
+
+// Edit changes records, and has one pass go on from there. What is written down is
+// not lost when the pass cannot be made: the next one goes on.
+func (r records) Edit(ctx context.Context, edit func(fleet.Records) (fleet.Records, error)) (fleet.Records, error) {
+	if err := r.s.begin(ctx); err != nil {
+		return fleet.Records{}, held(err)
+	}
+	st, err := r.s.ledger.writer(ctx)
+	if err != nil {
+		return fleet.Records{}, held(err)
+	}
+	out, err := st.EditRecords(ctx, r.s.world.Now(), edit)
+	if err != nil {
+		return out, err
+	}
+	if r.s.daemon {
+		r.s.wake("what is coordinated changed")
+	}
+	return out, nil
+}

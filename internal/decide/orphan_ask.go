@@ -1,0 +1,88 @@
+package decide
+
+import (
+	"slices"
+	"strings"
+
+	"custos/internal/fleet"
+)
+
+// The actions that take something from somebody who is gone, beside those that
+// have a name already.
+const (
+	doStopTree = "stop-tree"
+	doComment  = "comment"
+	doAssign   = "assign"
+)
+
+// ruleOrphaned is the built-in rule that gives work back.
+const ruleOrphaned = "orphaned-work"
+
+// askOrphan refuses what the table of orphans (orphan.decide) does not say is to
+// be done with what somebody left. Only rules and runs are asked: a person may know
+// better, and the action looks once more itself.
+func (p *pass) askOrphan(r *request) *refusal {
+	if r.order != nil {
+		return nil
+	}
+	t := r.wish.Target
+	switch {
+	case r.wish.Do == doRemoveTree && t.Worktree != nil:
+		return allow(p.orphanedTree(t.Worktree, r.run), orphanRemove)
+	case r.wish.Do == doStopTree && t.Agent != nil && t.Agent.Orphan:
+		return allow(p.orphanedProcess(t.Agent), orphanStop)
+	case t.Issue != nil && givesBack(r):
+		return p.askRelease(r)
+	case t.Agent == nil || isAlive(t.Agent):
+		return nil
+	case r.wish.Do == doRecover:
+		return allow(p.orphanedAgent(t.Agent), orphanRecover)
+	case r.wish.Do == doCheckpoint:
+		return allow(p.orphanedAgent(t.Agent), orphanSave, orphanRecover)
+	}
+	return nil
+}
+
+// givesBack says whether a wish takes an issue from who works on it.
+func givesBack(r *request) bool {
+	return r.finding.Rule == ruleOrphaned || r.wish.Do == doAssign && strings.HasPrefix(r.wish.Text, "-")
+}
+
+func (p *pass) askRelease(r *request) *refusal {
+	return allow(p.orphanedIssue(r.wish.Target.Issue), orphanRelease, orphanReassign)
+}
+
+// allow refuses everything but what the table says.
+func allow(o orphan, dos ...orphanDo) *refusal {
+	do, why := o.decide()
+	if slices.Contains(dos, do) {
+		return nil
+	}
+	no := &refusal{why: why}
+	switch {
+	case do == orphanWait:
+		no.hint = hintLook
+	case do == orphanRecover && o.who != "":
+		no.hint = "custos recover " + word(o.who)
+	}
+	return no
+}
+
+// handover says, where an issue is given back, what of it is already done: whoever
+// takes it up goes on from there.
+func (p *pass) handover(r *request) string {
+	x := r.wish.Target.Issue
+	if x == nil || r.wish.Do != doComment || r.finding.Rule != ruleOrphaned {
+		return r.wish.Text
+	}
+	do, _ := p.orphanedIssue(x).decide()
+	tree := p.treeAt(p.hand(x.Agent).place())
+	if do != orphanReassign || tree == nil {
+		return r.wish.Text
+	}
+	branch := fleet.Line(tree.Branch.Or(""), 200)
+	if branch == "" {
+		branch = "no branch, at " + fleet.Line(tree.Head.Or("?"), 40)
+	}
+	return r.wish.Text + " What was committed was not pushed: " + commits(tree.Unpushed.Or(0)) + " on " + branch + " only."
+}

@@ -1,0 +1,232 @@
+package decide
+
+import (
+	"strings"
+
+	"custos/internal/fleet"
+)
+
+// lastHand is what is known of an agent that may have left something behind.
+type lastHand struct {
+	name string
+	reg  *fleet.Registration
+	seen *fleet.Agent
+}
+
+// hand finds an agent by name, registered or not.
+func (p *pass) hand(name string) lastHand {
+	return lastHand{name: name, reg: p.crew.registered[name], seen: p.agentNamed(name)}
+}
+
+// lives says whether an agent lives. One that is in no list of a good look is gone.
+func (p *pass) lives(h lastHand) fleet.Leaf[bool] {
+	switch {
+	case !p.snap.Agents.Fresh():
+		return fleet.Unknown[bool]("agents is " + status(p.snap.Agents.Status))
+	case h.name == "":
+		return fleet.Unknown[bool]("nobody is known to have had it")
+	case h.seen == nil && h.reg == nil, h.seen != nil && h.seen.Process.PID == 0 && isOver(h.seen.State):
+		return fleet.Known(false)
+	case isAlive(h.seen):
+		return fleet.Known(true)
+	}
+	return fleet.Unknown[bool]("it is not known to have ended")
+}
+
+// returns says whether Custos may start an agent again by itself, now or later.
+func (p *pass) returns(h lastHand) bool {
+	if h.reg == nil || h.seen == nil || h.reg.Owner != fleet.OwnerCustos {
+		return false
+	}
+	if h.reg.Desired == fleet.DesiredPaused {
+		return true
+	}
+	r := &request{reg: h.reg, wish: &fleet.Wish{Do: doRecover, Subject: agentSubject(h.name), Target: fleet.Target{Agent: h.seen}}}
+	return askRecover(r) == nil && p.endedByPerson(r) == ""
+}
+
+// isWanted says whether an agent is to run, as far as anybody said.
+func (h lastHand) isWanted() fleet.Leaf[bool] {
+	if h.reg == nil {
+		return fleet.Unknown[bool]("it is not registered")
+	}
+	return fleet.Known(h.reg.Desired == fleet.DesiredRunning || h.reg.Desired == fleet.DesiredDraining)
+}
+
+// ended is how long ago an agent ended, as far as that is known.
+func (p *pass) ended(h lastHand) fleet.Leaf[fleet.Duration] {
+	if exit := exitOf(h.reg, h.seen); exit != nil && exit.At.Boot != "" {
+		return fleet.Known(fleet.Duration(max(0, p.snap.At.Since(exit.At))))
+	}
+	if h.seen != nil && isOver(h.seen.State) {
+		return h.seen.Dwell
+	}
+	return fleet.Unknown[fleet.Duration]("nobody saw it end")
+}
+
+// orphanedAgent is what is known of a registered agent that ended.
+func (p *pass) orphanedAgent(a *fleet.Agent) orphan {
+	h := p.hand(a.Name)
+	h.seen = a
+	o := orphan{what: orphanAgent, who: a.Name, owner: a.Owner, alive: p.lives(h), assigned: h.isWanted(), returns: p.returns(h), age: p.ended(h)}
+	p.workOf(&o, h)
+	return o
+}
+
+// orphanedIssue is what is known of an issue that is said to be worked on.
+func (p *pass) orphanedIssue(x *fleet.Issue) orphan {
+	h := p.hand(x.Agent)
+	o := orphan{what: orphanWork, who: x.Agent, owner: x.Owner, alive: p.lives(h), assigned: x.Taken, returns: p.returns(h), age: p.ended(h)}
+	p.workOf(&o, h)
+	return o
+}
+
+// workOf fills in where an agent worked, and what is known of that.
+func (p *pass) workOf(o *orphan, h lastHand) {
+	path := h.place()
+	tree := p.treeAt(path)
+	switch {
+	case !p.snap.Repos.Fresh():
+		o.tree = fleet.Unknown[bool]("repos is " + status(p.snap.Repos.Status))
+	case tree != nil:
+		o.tree = fleet.Known(true)
+		p.holds(o, tree, h)
+	case h.reg != nil && h.reg.Worktree != "":
+		o.tree = fleet.Unknown[bool]("its worktree " + h.reg.Worktree + " is not seen")
+	case path == "":
+		o.tree = fleet.Unknown[bool]("nothing tells where it worked")
+	default:
+		o.tree = fleet.Known(false)
+	}
+}
+
+// place is the folder an agent worked in; "" when nothing tells.
+func (h lastHand) place() string {
+	switch {
+	case h.reg != nil && h.reg.Worktree != "":
+		return h.reg.Worktree
+	case h.reg != nil && h.reg.Dir != "":
+		return h.reg.Dir
+	case h.seen != nil && h.seen.Worktree != "":
+		return h.seen.Worktree
+	case h.seen != nil:
+		return h.seen.CWD.Or("")
+	}
+	return ""
+}
+
+// treeAt finds the worktree that a folder is, or is in.
+func (p *pass) treeAt(path string) *fleet.Worktree {
+	for i := range p.snap.Repos.Value.Worktrees {
+		if w := &p.snap.Repos.Value.Worktrees[i]; isIn(path, w.Path) {
+			return w
+		}
+	}
+	return nil
+}
+
+func isIn(path, folder string) bool {
+	return path != "" && (path == folder || strings.HasPrefix(path, strings.TrimSuffix(folder, "/")+"/"))
+}
+
+// holds fills in what a worktree holds.
+func (p *pass) holds(o *orphan, w *fleet.Worktree, h lastHand) {
+	o.clean, o.unpushed, o.merged, o.missing = isCommitted(w), w.Unpushed, w.Merged, w.Missing
+	if h.reg == nil || h.reg.Checkpoint == nil || h.reg.Checkpoint.Ref == "" {
+		return
+	}
+	if exit := exitOf(h.reg, h.seen); exit != nil && !h.reg.Checkpoint.At.Before(exit.At) {
+		o.saved = h.reg.Checkpoint.Ref
+	}
+}
+
+// isCommitted says whether a worktree holds nothing but what is in a commit.
+func isCommitted(w *fleet.Worktree) fleet.Leaf[bool] {
+	for _, n := range []fleet.Leaf[int]{w.Dirty, w.Untracked} {
+		if n.Or(0) > 0 {
+			return fleet.Known(false)
+		}
+	}
+	for _, n := range []fleet.Leaf[int]{w.Dirty, w.Untracked} {
+		if !n.IsKnown() {
+			return fleet.Unknown[bool](n.Why())
+		}
+	}
+	return fleet.Known(true)
+}
+
+// orphanedTree is what is known of a worktree that nobody uses. run is the run
+// that gives it up; nil: none does.
+func (p *pass) orphanedTree(w *fleet.Worktree, run *fleet.Run) orphan {
+	o := orphan{what: orphanTree, owner: w.Owner, tree: fleet.Known(true), clean: isEmpty(w), unpushed: w.Unpushed, merged: w.Merged, missing: w.Missing,
+		age: w.Age, alive: fleet.Known(false), assigned: fleet.Known(false)}
+	if run != nil && run.IsOver() || w.Missing { // there is nothing to be in the middle of
+		o.age = fleet.Known(youngTree)
+	}
+	if !p.snap.Agents.Fresh() {
+		o.alive = fleet.Unknown[bool]("agents is " + status(p.snap.Agents.Status))
+		return o
+	}
+	for i := range p.past.Registrations {
+		if reg := &p.past.Registrations[i]; reg.Worktree != "" && isIn(reg.Worktree, w.Path) {
+			p.shares(&o, p.hand(reg.Name))
+		}
+	}
+	for i := range p.snap.Agents.Value {
+		if a := &p.snap.Agents.Value[i]; isAlive(a) && isIn(a.CWD.Or(""), w.Path) {
+			p.shares(&o, p.hand(a.Name))
+		}
+	}
+	return o
+}
+
+// shares adds one of those who had a worktree: whoever lives counts before who is
+// not known to have ended, and who comes back before who does not.
+func (p *pass) shares(o *orphan, h lastHand) {
+	lives := p.lives(h)
+	was, known := o.alive.Get()
+	switch is, seen := lives.Get(); {
+	case known && was:
+		return
+	case seen && is, !seen && known:
+		o.who, o.alive = h.name, lives
+	}
+	if p.returns(h) && !o.assigned.Or(false) {
+		o.assigned = fleet.Known(true)
+		if o.alive.IsKnown() && !o.alive.Or(true) {
+			o.who = h.name
+		}
+	}
+}
+
+// isEmpty says whether a worktree holds nothing that could be lost with it, as its
+// probe told; where that cannot be told, that is not known either.
+func isEmpty(w *fleet.Worktree) fleet.Leaf[bool] {
+	if w.Removable.IsKnown() && !w.Removable.Or(false) {
+		return fleet.Known(false)
+	}
+	return w.Removable
+}
+
+// orphanedProcess is what is known of a process that an agent left.
+func (p *pass) orphanedProcess(a *fleet.Agent) orphan {
+	o := orphan{what: orphanProcess, owner: a.Owner, alive: fleet.Known(!a.Orphan), age: a.Age,
+		marked: fleet.Known(a.Owner == fleet.OwnerCustos), moving: fleet.Known(a.Progress == fleet.ProgressSome)}
+	if a.Progress != fleet.ProgressSome && a.Progress != fleet.ProgressNone {
+		o.moving = fleet.Unknown[bool]("not every sign of life of it can be seen")
+	}
+	if uid, known := p.userOf(a.Process).Get(); known && uid != p.snap.From.UID {
+		o.owner = fleet.OwnerForeign // whoever can read its marker: it is another user's
+	}
+	return o
+}
+
+// userOf is the user that a process belongs to.
+func (p *pass) userOf(id fleet.ProcessID) fleet.Leaf[int] {
+	for i := range p.snap.Processes.Value {
+		if x := &p.snap.Processes.Value[i]; x.ID == id {
+			return fleet.Known(x.UID)
+		}
+	}
+	return fleet.Unknown[int]("it is in no list of processes")
+}

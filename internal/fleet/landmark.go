@@ -1,0 +1,23 @@
+package fleet
+
+// Landmark is a folder, file or socket of Custos itself, a file that custos.toml
+// names for a token, or the settings of an agent CLI with hooks of ours in them.
+type Landmark struct {
+	Path  string       `json:"path"`
+	What  string       `json:"what"` // state, run, ledger, …, [notifier.ops], hooks of claude
+	Is    string       `json:"is"`   // dir, file or socket
+	Owner Owner        `json:"owner"`
+	File  FileID       `json:"file"`
+	Mode  uint32       `json:"mode"`           // permission bits
+	Open  Leaf[bool]   `json:"open"`           // others may change it, or read what is not theirs to read
+	Kind  string       `json:"kind,omitempty"` // of agent, where it is settings
+	Hooks Leaf[string] `json:"hooks"`          // what is wrong with our hooks in it; empty when nothing is
+}
+
+// Shut is the mode that lets only its owner at a landmark.
+func (l Landmark) Shut() uint32 {
+	if l.Is == "dir" {
+		return 0o700
+	}
+	return 0o600
+}

@@ -1,0 +1,87 @@
+package fleet
+
+// MailType is what a mail is for.
+type MailType string
+
+// The types of mail. The empty type is free text.
+const (
+	MailFree        MailType = ""
+	MailHelp        MailType = "HELP"
+	MailLifecycle   MailType = "LIFECYCLE"
+	MailWitnessPing MailType = "WITNESS_PING" // answered by the record of activity; it wakes nobody
+	MailWorkerDone  MailType = "worker_done"
+	MailMergeReady  MailType = "merge_ready"
+	MailMergeResult MailType = "merge_result"
+	MailEscalation  MailType = "escalation"
+	MailQuestion    MailType = "question"
+	MailAnswer      MailType = "answer"
+	// Those that Custos writes itself.
+	MailGate       MailType = "gate"       // a gate was closed
+	MailConvoy     MailType = "convoy"     // a convoy is done
+	MailDependency MailType = "dependency" // what work waited for is closed
+	MailBounce     MailType = "bounce"     // a mail that nobody will read
+	MailNews       MailType = "news"       // of an agent, to its parent
+)
+
+// Overseer is the address of the people who run the fleet.
+const Overseer = "overseer"
+
+// CopyState is how far one copy of a mail got.
+type CopyState string
+
+// The states of a copy.
+const (
+	CopyNew      CopyState = "new"
+	CopyTold     CopyState = "told" // its reader was told that it is there; not acknowledged
+	CopyRead     CopyState = "read" // acknowledged
+	CopyArchived CopyState = "archived"
+	CopyBounced  CopyState = "bounced" // nobody will read it: its reader is gone for good
+	CopyUnread   CopyState = "unread"  // told as often as it is told, and never read
+)
+
+// Mail is one message between agents, people and Custos.
+type Mail struct {
+	Head
+	Thread   string     `json:"thread,omitempty"`  // ID of the mail that it began with; empty: this one
+	Answers  string     `json:"answers,omitempty"` // ID of the mail it answers
+	From     string     `json:"from"`              // author: a person, ByAgent, ByCustos
+	To       []string   `json:"to"`                // as it was addressed
+	Type     MailType   `json:"type,omitempty"`
+	Priority Priority   `json:"priority"`
+	Subject  string     `json:"subject"`
+	Body     string     `json:"body,omitempty"`
+	Project  string     `json:"project,omitempty"`
+	About    string     `json:"about,omitempty"` // what it tells of: a gate, a convoy, a Ref, an agent
+	At       Instant    `json:"at"`
+	Copies   []MailCopy `json:"copies,omitempty"` // one for each reader; none until a pass has sorted it
+	Sorted   bool       `json:"sorted,omitempty"` // a pass has found its readers
+	Grade    Priority   `json:"grade,omitempty"`  // of HELP, as its words were sorted
+	Why      string     `json:"why,omitempty"`    // why it was graded, stopped or sent so
+	Raised   Instant    `json:"raised,omitzero"`  // when it was escalated, for want of an answer
+}
+
+// MailCopy is a mail as one reader has it.
+type MailCopy struct {
+	To     string    `json:"to"` // name of an agent, or Overseer
+	State  CopyState `json:"state"`
+	Since  Instant   `json:"since,omitzero"` // of this state
+	Told   int       `json:"told,omitempty"` // how often
+	ToldAt Instant   `json:"told_at,omitzero"`
+	Order  string    `json:"order,omitempty"` // ID of the nudge that tells of it now
+	Why    string    `json:"why,omitempty"`
+}
+
+// Over says whether nothing more becomes of the copy by itself.
+func (c MailCopy) Over() bool {
+	return c.State == CopyRead || c.State == CopyArchived || c.State == CopyBounced || c.State == CopyUnread
+}
+
+// Over says whether nothing more becomes of the mail by itself.
+func (m Mail) Over() bool {
+	for _, c := range m.Copies {
+		if !c.Over() {
+			return false
+		}
+	}
+	return m.Sorted
+}

@@ -1,0 +1,125 @@
+package fleet
+
+import (
+	"regexp"
+	"strings"
+)
+
+// Ref names one piece of work, wherever it is kept: "w12" in Custos' own ledger,
+// "PROJECT#12" for an issue and "PROJECT!7" for a pull request of a forge,
+// "bd:ID" for a bead.
+type Ref string
+
+// Tracker is where a piece of work is kept.
+type Tracker string
+
+// The trackers.
+const (
+	TrackerOwn   Tracker = "custos"
+	TrackerIssue Tracker = "issue"
+	TrackerPull  Tracker = "pr"
+	TrackerBeads Tracker = "beads"
+	// TrackerUnknown is that of a name which no tracker has a form for. What is
+	// kept there is never seen, so that it is never closed.
+	TrackerUnknown Tracker = ""
+)
+
+// beads is what names of beads begin with, among other references.
+const beads = "bd:"
+
+var (
+	ownRef  = regexp.MustCompile(`^w[1-9][0-9]*$`)
+	forgeRe = regexp.MustCompile(`^[^\s#!]+([#!])[1-9][0-9]*$`)
+	beadRe  = regexp.MustCompile(`^bd:[A-Za-z0-9][A-Za-z0-9._-]*$`)
+)
+
+// Tracker says where the work is kept, by the form of its name.
+func (r Ref) Tracker() Tracker {
+	s := string(r)
+	switch m := forgeRe.FindStringSubmatch(s); {
+	case ownRef.MatchString(s):
+		return TrackerOwn
+	case beadRe.MatchString(s):
+		return TrackerBeads
+	case m != nil && m[1] == "#":
+		return TrackerIssue
+	case m != nil:
+		return TrackerPull
+	}
+	return TrackerUnknown
+}
+
+// Bead is the name of a bead as its own tracker has it; "" for other work.
+func (r Ref) Bead() string {
+	name, ok := strings.CutPrefix(string(r), beads)
+	if !ok {
+		return ""
+	}
+	return name
+}
+
+// WorkState is where a piece of work is.
+type WorkState string
+
+// The states of a piece of work.
+const (
+	WorkOpen   WorkState = "open"
+	WorkTaken  WorkState = "in progress"
+	WorkClosed WorkState = "closed"
+)
+
+// WorkItem is one piece of work in Custos' own ledger.
+type WorkItem struct {
+	Head
+	Title    string    `json:"title"`
+	Body     string    `json:"body,omitempty"`
+	Project  string    `json:"project,omitempty"`
+	Role     string    `json:"role,omitempty"` // of the agents that it is for
+	Labels   []string  `json:"labels,omitempty"`
+	Priority Priority  `json:"priority"`
+	State    WorkState `json:"state"`
+	Agent    string    `json:"agent,omitempty"`   // who works on it
+	Outcome  string    `json:"outcome,omitempty"` // completed, wontfix, …; of a closed one
+	Why      string    `json:"why,omitempty"`
+	By       string    `json:"by"`
+	At       Instant   `json:"at"`
+	Since    Instant   `json:"since"` // of this state
+	ClosedBy string    `json:"closed_by,omitempty"`
+}
+
+// Ref is how other work names it.
+func (w WorkItem) Ref() Ref { return Ref(w.ID) }
+
+// Over says whether it is closed. It is kept all the same: it may be reopened.
+func (w WorkItem) Over() bool { return w.State == WorkClosed }
+
+// Dependency says that one piece of work waits for another one, in whichever
+// trackers the two are kept. It is resolved once for each closing of Needs.
+type Dependency struct {
+	Head
+	Of     Ref             `json:"of"`    // the one that waits
+	Needs  Ref             `json:"needs"` // what it waits for
+	State  DependencyState `json:"state"`
+	By     string          `json:"by"`
+	At     Instant         `json:"at"`
+	Since  Instant         `json:"since"`           // of this state
+	Times  int             `json:"times,omitempty"` // how often Needs was seen closed after it was open
+	Why    string          `json:"why,omitempty"`
+	Source Tracker         `json:"source"` // who tells of it: custos, or the tracker that Of is kept in
+}
+
+// DependencyState is whether work still waits.
+type DependencyState string
+
+// The states of a dependency.
+const (
+	DependencyWaits    DependencyState = "waits"
+	DependencyResolved DependencyState = "resolved"
+	DependencyDropped  DependencyState = "dropped" // somebody took it back, or its tracker tells of it no more
+)
+
+// Over says whether nothing more becomes of it.
+func (d Dependency) Over() bool { return d.State == DependencyDropped }
+
+// DependencyKey names the one dependency that there is between two pieces of work.
+func DependencyKey(of, needs Ref) string { return string(of) + " <- " + string(needs) }

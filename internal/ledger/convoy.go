@@ -1,0 +1,4 @@
+package ledger
+
+// convoys follows the members of each convoy.
+func (c *coordinate) convoys() {}

@@ -1,0 +1,85 @@
+package ledger
+
+import (
+	"fmt"
+	"time"
+
+	"custos/internal/fleet"
+)
+
+// Coordination is what a pass does to the records of coordination.
+type Coordination struct {
+	Records fleet.Records // new, or changed, each with the revision it had
+	Given   []fleet.Order // that follow: somebody is to be told of mail
+	Outbox  []fleet.Message
+	Wake    bool          // something changed that the next pass can go on from
+	Until   fleet.Instant // when the next pass has something to do, if nothing happens before; zero: never
+}
+
+// Coordinate returns what becomes of the records in one pass: from what is
+// remembered of them and what was seen. Facts that are unknown or stale change
+// nothing. When nothing changed since, nothing is changed. All of it is committed
+// in one transaction: what is closed and who is told of it are one.
+func Coordinate(past fleet.Past, snap fleet.Snapshot, found fleet.Assessment, policy fleet.Policy, plan fleet.Plan) Coordination {
+	if past.Blind != "" {
+		return Coordination{}
+	}
+	c := &coordinate{past: past, snap: snap, found: found, policy: policy, plan: plan, at: snap.At, trackers: newTrackers(past, snap)}
+	c.dependencies()
+	c.convoys()
+	c.gates()
+	c.mails()
+	c.out.Wake = c.out.Wake || !c.out.Records.IsZero() || len(c.out.Given) > 0
+	return c.out
+}
+
+// coordinate is one pass over the records.
+type coordinate struct {
+	past     fleet.Past
+	snap     fleet.Snapshot
+	found    fleet.Assessment
+	policy   fleet.Policy
+	plan     fleet.Plan
+	at       fleet.Instant
+	trackers trackers
+	out      Coordination
+}
+
+// tell writes a mail of Custos' own. The same key is the same news: it is written
+// once, whoever finds it out again.
+func (c *coordinate) tell(key string, to []string, m fleet.Mail) {
+	m.Key, m.To, m.From, m.At = key, to, fleet.ByCustos, c.at
+	if m.Priority == "" {
+		m.Priority = fleet.P3
+	}
+	m.Subject = fleet.Line(m.Subject, longestSubject)
+	c.out.Records.Mails = append(c.out.Records.Mails, m)
+}
+
+// longestSubject is the most runes of the subject of a mail.
+const longestSubject = 200
+
+// due says whether a moment has come; if not, the next pass is at that moment at
+// the latest.
+func (c *coordinate) due(t fleet.Instant) bool {
+	if t.IsZero() {
+		return false
+	}
+	if !c.at.Before(t) {
+		return true
+	}
+	if c.out.Until.IsZero() || t.Before(c.out.Until) {
+		c.out.Until = t
+	}
+	return false
+}
+
+// passed says whether so much time has passed since a moment.
+func (c *coordinate) passed(since fleet.Instant, d time.Duration) bool {
+	return c.at.Since(since) >= d || c.due(c.at.Add(d-c.at.Since(since)))
+}
+
+// unfit is an error about a record that makes no sense.
+func unfit(what, format string, args ...any) error {
+	return fmt.Errorf("cannot %s: %w: %s", what, ErrIllegal, fmt.Sprintf(format, args...))
+}

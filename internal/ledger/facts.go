@@ -1,0 +1,39 @@
+package ledger
+
+import (
+	"custos/internal/fleet"
+)
+
+// Facts is what the records mean now: the part "coordination" of a snapshot. It is
+// unknown while the ledger cannot be read.
+func Facts(past fleet.Past, snap fleet.Snapshot) fleet.Part[fleet.Coordination] {
+	var p fleet.Part[fleet.Coordination]
+	p.Probe = "ledger"
+	if past.Blind != "" {
+		p.Blind(past.Blind)
+		return p
+	}
+	p.Status, p.At = fleet.StatusOK, snap.At
+	f := facts{past: past, snap: snap, trackers: newTrackers(past, snap)}
+	p.Value = fleet.Coordination{Work: f.work(), Gates: f.gates(), Convoys: f.convoys(), Mails: f.mails()}
+	return p
+}
+
+type facts struct {
+	past     fleet.Past
+	snap     fleet.Snapshot
+	trackers trackers
+}
+
+// age is how long ago something was.
+func (f facts) age(t fleet.Instant) fleet.Duration {
+	return fleet.Duration(max(0, f.snap.At.Since(t)))
+}
+
+// late is how far past a moment it is; 0 when there is none, or it is to come.
+func (f facts) late(t fleet.Instant) fleet.Duration {
+	if t.IsZero() {
+		return 0
+	}
+	return f.age(t)
+}

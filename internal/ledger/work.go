@@ -1,0 +1,115 @@
+package ledger
+
+import (
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"custos/internal/fleet"
+)
+
+// What a piece of work may hold at most.
+const (
+	longestTitle = 200      // runes
+	longestBody  = 64 << 10 // bytes
+	mostLabels   = 20
+)
+
+// Work finds a piece of work of the ledger's own; nil when there is none.
+func Work(all fleet.Records, r fleet.Ref) *fleet.WorkItem {
+	i := slices.IndexFunc(all.Work, func(w fleet.WorkItem) bool { return w.Ref() == r })
+	if i < 0 {
+		return nil
+	}
+	return &all.Work[i]
+}
+
+// AddWork returns a piece of work as it is first written down, and what it waits
+// for: the store gives it its ID.
+func AddWork(w fleet.WorkItem, by string, at fleet.Instant) (fleet.WorkItem, error) {
+	const what = "add work"
+	w.Title, w.Body = fleet.Line(strings.TrimSpace(w.Title), longestTitle), fleet.Text(w.Body)
+	switch {
+	case w.Title == "":
+		return w, unfit(what, "it has no title")
+	case len(w.Body) > longestBody || !utf8.ValidString(w.Body):
+		return w, unfit(what, "its text is longer than %d bytes, or no text", longestBody)
+	case len(w.Labels) > mostLabels:
+		return w, unfit(what, "it has %d labels, %d are the most", len(w.Labels), mostLabels)
+	}
+	if w.Priority == "" {
+		w.Priority = fleet.P3
+	}
+	if _, err := fleet.ParsePriority(string(w.Priority)); err != nil {
+		return w, unfit(what, "%v", err)
+	}
+	w.State, w.By, w.At, w.Since = fleet.WorkOpen, by, at, at
+	if w.Agent != "" {
+		w.State = fleet.WorkTaken
+	}
+	return w, nil
+}
+
+// TakeWork returns work as somebody takes it up. An agent takes for itself; work
+// that another one has is taken from it by a person only.
+func TakeWork(w fleet.WorkItem, agent, by string, at fleet.Instant) (fleet.WorkItem, error) {
+	const what = "take work"
+	self, isAgent := fleet.AgentOf(by)
+	switch {
+	case agent == "":
+		return w, unfit(what, "nobody is named who takes it")
+	case w.State == fleet.WorkClosed:
+		return w, unfit(what, "%s is closed", w.ID)
+	case isAgent && agent != self:
+		return w, unfit(what, "an agent takes work for itself only")
+	case isAgent && w.Agent != "" && w.Agent != agent:
+		return w, unfit(what, "agent %s has %s", fleet.Line(w.Agent, 80), w.ID)
+	case w.Agent == agent:
+		return w, nil
+	}
+	w.State, w.Agent, w.Since = fleet.WorkTaken, agent, at
+	return w, nil
+}
+
+// ReleaseWork returns work as it is given back, for anybody to take.
+func ReleaseWork(w fleet.WorkItem, why, by string, at fleet.Instant) (fleet.WorkItem, error) {
+	const what = "release work"
+	self, isAgent := fleet.AgentOf(by)
+	switch {
+	case w.State != fleet.WorkTaken:
+		return w, unfit(what, "nobody has %s", w.ID)
+	case isAgent && w.Agent != self:
+		return w, unfit(what, "agent %s has %s", fleet.Line(w.Agent, 80), w.ID)
+	}
+	w.State, w.Agent, w.Since, w.Why = fleet.WorkOpen, "", at, fleet.Line(why, 400)
+	return w, nil
+}
+
+// Completed is the outcome of work that is closed without another word.
+const Completed = "completed"
+
+// CloseWork returns work as it is closed. To close what is closed changes nothing.
+func CloseWork(w fleet.WorkItem, outcome, why, by string, at fleet.Instant) (fleet.WorkItem, error) {
+	const what = "close work"
+	self, isAgent := fleet.AgentOf(by)
+	switch {
+	case w.State == fleet.WorkClosed:
+		return w, nil
+	case isAgent && w.Agent != "" && w.Agent != self:
+		return w, unfit(what, "agent %s has %s", fleet.Line(w.Agent, 80), w.ID)
+	}
+	if outcome == "" {
+		outcome = Completed
+	}
+	w.State, w.Outcome, w.Why, w.ClosedBy, w.Since = fleet.WorkClosed, fleet.Line(outcome, 40), fleet.Line(why, 400), by, at
+	return w, nil
+}
+
+// ReopenWork returns closed work as it is open again.
+func ReopenWork(w fleet.WorkItem, why string, at fleet.Instant) (fleet.WorkItem, error) {
+	if w.State != fleet.WorkClosed {
+		return w, unfit("reopen work", "%s is %s", w.ID, w.State)
+	}
+	w.State, w.Agent, w.Outcome, w.ClosedBy, w.Since, w.Why = fleet.WorkOpen, "", "", "", at, fleet.Line(why, 400)
+	return w, nil
+}

@@ -1,0 +1,62 @@
+package server
+
+func judgeStore(e *Examination) verdict {
+	switch s := e.Installation.Store; {
+	case !s.There && s.Err == "":
+		return ok("there is none yet: it is made by the first patrol")
+	case s.Damaged:
+		return bad("%s is damaged: the next patrol sets it aside and begins a new one: %s", s.Path, s.Err).by("custos patrol")
+	case s.Newer:
+		return bad("a newer custos wrote %s: %s", s.Path, s.Err).by("custos version")
+	case s.Err != "":
+		return bad("%s cannot be read: %s", s.Path, s.Err).by("ls", "-l", s.Path)
+	default:
+		return ok("%s opens, with the schema of this version", s.Path)
+	}
+}
+
+func judgeRows(e *Examination) verdict {
+	switch s := e.Installation.Store; {
+	case !s.There:
+		return ok("there is no database yet")
+	case s.Err != "":
+		return cannot("the database cannot be read")
+	case s.AsideErr != "":
+		return cannot(s.AsideErr)
+	case s.Rows > 0:
+		return warn("%s could not be read and lie in the table set_aside, the newest of %s", counted(s.Rows, "row"), s.RowTable).by("custos feed")
+	}
+	return ok("no row had to be set aside")
+}
+
+func judgeAside(e *Examination) verdict {
+	if list := e.Installation.Store.Aside; len(list) > 0 {
+		return warn("%s: %s", counted(len(list), "damaged database")+" set aside", some(list)).by("ls", "-l", list[0])
+	}
+	return ok("no database was ever set aside")
+}
+
+func judgeMemory(e *Examination) verdict {
+	switch past := e.Pass.Past; {
+	case past.Blind != "":
+		return bad("what was done before cannot be read, so nothing is done now: %s", past.Blind)
+	case past.Amnesia:
+		return warn("a damaged database had to be set aside: Custos only observes until a person acknowledges the alert of rule self-amnesia").by("custos alerts")
+	}
+	return ok("what was done before is remembered")
+}
+
+// judgePages judges what SQLite says of every page and index of the database.
+func judgePages(e *Examination) verdict {
+	switch s := e.Installation.Store; {
+	case !s.There:
+		return ok("there is no database yet")
+	case s.Err != "":
+		return cannot("the database cannot be read")
+	case s.PagesErr != "":
+		return cannot(s.PagesErr)
+	case len(s.Faults) > 0:
+		return bad("%s is damaged: %s", s.Path, some(s.Faults)).by("cp", "-n", s.Path, s.Path+".damaged")
+	}
+	return ok("every page and index is whole")
+}

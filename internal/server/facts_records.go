@@ -1,0 +1,68 @@
+package server
+
+import (
+	"fmt"
+	"strings"
+
+	"custos/internal/fleet"
+)
+
+// countRecords is how many records there are, in words.
+func countRecords(c *fleet.Coordination) (int, string) {
+	n := len(c.Work) + len(c.Gates) + len(c.Convoys) + len(c.Mails)
+	return n, strings.Join([]string{counted(len(c.Work), "piece of work"), counted(len(c.Gates), "gate"), counted(len(c.Convoys), "convoy"), counted(len(c.Mails), "mail")}, ", ")
+}
+
+func subjectsOfRecords(c *fleet.Coordination, add func(fleet.Kind, string)) {
+	for _, w := range c.Work {
+		add(fleet.KindWork, string(w.Ref))
+	}
+	for _, g := range c.Gates {
+		add(fleet.KindGate, g.ID)
+	}
+	for _, v := range c.Convoys {
+		add(fleet.KindConvoy, v.ID)
+	}
+	for _, m := range c.Mails {
+		add(fleet.KindMail, m.ID)
+	}
+}
+
+func describeRecord(c *fleet.Coordination, of fleet.Subject) []string {
+	switch of.Kind {
+	case fleet.KindWork:
+		return found(c.Work, func(w fleet.WorkFacts) string { return string(w.Ref) }, of.Name, workLines)
+	case fleet.KindGate:
+		return found(c.Gates, func(g fleet.GateFacts) string { return g.ID }, of.Name, gateLines)
+	case fleet.KindConvoy:
+		return found(c.Convoys, func(v fleet.ConvoyFacts) string { return v.ID }, of.Name, convoyLines)
+	case fleet.KindMail:
+		return found(c.Mails, func(m fleet.MailFacts) string { return m.ID }, of.Name, mailLines)
+	}
+	return nil
+}
+
+func workLines(w fleet.WorkFacts) []string {
+	line := fmt.Sprintf("Work %s: %s", w.Ref, w.Title)
+	if state, known := w.State.Get(); known {
+		line += ", " + string(state)
+	} else {
+		line += ", not seen: " + w.State.Why()
+	}
+	if len(w.BlockedBy) > 0 {
+		line += fmt.Sprintf("; waits for %v", w.BlockedBy)
+	}
+	return []string{line}
+}
+
+func gateLines(g fleet.GateFacts) []string {
+	return []string{fmt.Sprintf("Gate %s (%s): %s, %s", g.ID, g.Type, g.Title, strings.TrimSuffix(string(g.State)+": "+g.Why, ": "))}
+}
+
+func convoyLines(c fleet.ConvoyFacts) []string {
+	return []string{fmt.Sprintf("Convoy %s: %s, %s; %d of %d members closed", c.ID, c.Title, c.State, c.Closed, c.Members)}
+}
+
+func mailLines(m fleet.MailFacts) []string {
+	return []string{fmt.Sprintf("Mail %s from %s: %s; %d of %d have not read it", m.ID, m.From, m.Subject, m.Unread, m.Readers)}
+}

@@ -1,0 +1,76 @@
+package server
+
+import (
+	"fmt"
+	"net/http"
+	"time"
+
+	"custos/internal/api"
+	"custos/internal/fleet"
+)
+
+// Vitals is what Custos knows of its own passes. Instants are zero for never.
+type Vitals struct {
+	Daemon    bool
+	Passed    fleet.Instant // the last whole pass ended; only a daemon knows
+	Patrolled fleet.Instant // the last whole patrol ended
+	Every     time.Duration // from the last patrol to the next one; 0 without a daemon
+	Trouble   string        // why the last pass could not be finished
+}
+
+// A daemon makes a pass each 15 seconds, whatever happens. A patrol is late when a
+// whole turn and some time for its work were left out, as for the rule self-late.
+const (
+	passLate    = 2 * time.Minute
+	patrolSlack = time.Minute
+)
+
+func (s *server) health(req *http.Request, _ Caller) (any, error) {
+	maxAge := passLate
+	if text := req.URL.Query().Get("max_age"); text != "" {
+		d, err := time.ParseDuration(text)
+		if err != nil || d < 0 {
+			return nil, &api.Error{Kind: api.BadInput, Message: fmt.Sprintf("cannot read max_age %q: want a time like 2m", fleet.Line(text, 40))}
+		}
+		if d > 0 {
+			maxAge = d
+		}
+	}
+	return healthOf(s.Vitals(req.Context()), s.Now(), maxAge), nil
+}
+
+// healthOf judges what is known of the passes. What is not known is not well.
+func healthOf(v Vitals, now fleet.Instant, maxAge time.Duration) api.Health {
+	h := api.Health{LastPass: moment(v.Passed), PassAge: ageOf(v.Passed, now), LastPatrol: moment(v.Patrolled), PatrolAge: ageOf(v.Patrolled, now), Trouble: v.Trouble}
+	if !v.Daemon {
+		h.State, h.Why = api.HealthNone, "no daemon is running"
+		return h
+	}
+	h.MaxAge, h.Every = maxAge.String(), v.Every.String()
+	h.State, h.Why = judged(v, now, maxAge)
+	return h
+}
+
+func judged(v Vitals, now fleet.Instant, maxAge time.Duration) (state, why string) {
+	limit := 2*v.Every + patrolSlack
+	switch {
+	case v.Trouble != "":
+		return api.HealthFailing, "passes cannot be finished: " + v.Trouble
+	case v.Passed.IsZero():
+		return api.HealthStarting, "no whole pass was made yet"
+	case now.Since(v.Passed) > maxAge:
+		return api.HealthLate, "the last whole pass ended " + ageOf(v.Passed, now) + " ago; allowed are " + maxAge.String()
+	case v.Patrolled.IsZero():
+		return api.HealthStarting, "no whole patrol was made yet"
+	case now.Since(v.Patrolled) > limit:
+		return api.HealthLate, "the last whole patrol ended " + ageOf(v.Patrolled, now) + " ago; allowed are " + limit.String()
+	}
+	return api.HealthWell, ""
+}
+
+func ageOf(at, now fleet.Instant) string {
+	if at.IsZero() {
+		return ""
+	}
+	return max(0, now.Since(at)).Round(time.Millisecond).String()
+}

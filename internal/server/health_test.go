@@ -1,0 +1,39 @@
+package server
+
+import (
+	"testing"
+	"time"
+
+	"custos/internal/api"
+	"custos/internal/fleet"
+)
+
+func TestHealthOf(t *testing.T) {
+	now := fleet.Instant{Wall: time.Date(2026, 11, 22, 9, 0, 0, 0, time.UTC), Up: fleet.Duration(100 * time.Hour), Boot: "b"}
+	ago := func(d time.Duration) fleet.Instant { return now.Add(-d) }
+	well := Vitals{Daemon: true, Passed: ago(5 * time.Second), Patrolled: ago(10 * time.Minute), Every: 20 * time.Minute}
+	for name, c := range map[string]struct {
+		change func(*Vitals)
+		maxAge time.Duration
+		want   string
+	}{
+		"all is well":                      {func(*Vitals) {}, passLate, api.HealthWell},
+		"a patrol is a little late":        {func(v *Vitals) { v.Patrolled = ago(41 * time.Minute) }, passLate, api.HealthWell},
+		"a patrol was left out":            {func(v *Vitals) { v.Patrolled = ago(42 * time.Minute) }, passLate, api.HealthLate},
+		"patrols are nearer to each other": {func(v *Vitals) { v.Every = time.Minute }, passLate, api.HealthLate},
+		"no pass for three minutes":        {func(v *Vitals) { v.Passed = ago(3 * time.Minute) }, passLate, api.HealthLate},
+		"that may be so old":               {func(v *Vitals) { v.Passed = ago(3 * time.Minute) }, 5 * time.Minute, api.HealthWell},
+		"younger than asked for":           {func(*Vitals) {}, time.Second, api.HealthLate},
+		"passes fail":                      {func(v *Vitals) { v.Trouble = "disk full" }, passLate, api.HealthFailing},
+		"no pass yet":                      {func(v *Vitals) { v.Passed = fleet.Instant{} }, passLate, api.HealthStarting},
+		"no patrol yet":                    {func(v *Vitals) { v.Patrolled = fleet.Instant{} }, passLate, api.HealthStarting},
+		"no daemon":                        {func(v *Vitals) { v.Daemon = false }, passLate, api.HealthNone},
+		"nothing is known":                 {func(v *Vitals) { *v = Vitals{} }, passLate, api.HealthNone},
+	} {
+		v := well
+		c.change(&v)
+		if got := healthOf(v, now, c.maxAge); got.State != c.want || (got.Why == "") != (c.want == api.HealthWell) {
+			t.Errorf("%s: %s because %q, want %s", name, got.State, got.Why, c.want)
+		}
+	}
+}

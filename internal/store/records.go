@@ -1,0 +1,198 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"custos/internal/fleet"
+)
+
+// record is what all records of coordination have in common.
+type record[T any] interface {
+	*T
+	Over() bool
+	Front() *fleet.Head
+}
+
+// drawer says how the records of one kind are kept.
+type drawer struct{ table, prefix, event string }
+
+var (
+	workDrawer       = drawer{"work", "w", "work"}
+	dependencyDrawer = drawer{"dependencies", "d", "dependency"}
+	gateDrawer       = drawer{"gates", "g", "gate"}
+	convoyDrawer     = drawer{"convoys", "c", "convoy"}
+	mailDrawer       = drawer{"mails", "m", "mail"}
+	triggerDrawer    = drawer{"triggers", "t", "trigger"}
+)
+
+// EditRecords changes records of coordination, in one transaction: edit is given
+// all that count, and what it returns is written. An error of edit is returned,
+// and nothing is written. What was written is returned, with its IDs; of what is
+// new and has a known key, the record that there is.
+func (s *Store) EditRecords(ctx context.Context, at fleet.Instant, edit func(fleet.Records) (fleet.Records, error)) (fleet.Records, error) {
+	var out fleet.Records
+	var bad []badRow
+	err := s.write(ctx, "change what is coordinated", at, func(t *tx) error {
+		now, err := t.records(&bad)
+		if err != nil {
+			return err
+		}
+		changed, err := edit(now)
+		if err != nil {
+			return err
+		}
+		out, err = t.putAll(changed)
+		return err
+	})
+	s.moveAside(ctx, bad)
+	return out, err
+}
+
+// records are those that count, as this transaction sees them.
+func (t *tx) records(bad *[]badRow) (fleet.Records, error) {
+	t.mirror.mu.Lock()
+	defer t.mirror.mu.Unlock()
+	if err := t.mirror.update(t.ctx, t, bad, t.at); err != nil {
+		return fleet.Records{}, err
+	}
+	return t.mirror.records(t.at), nil
+}
+
+func putRecords(t *tx, turn fleet.Turn) error {
+	_, err := t.putAll(turn.Records)
+	return err
+}
+
+// putAll writes records, those that are about others last, and returns them as
+// they are then.
+func (t *tx) putAll(r fleet.Records) (out fleet.Records, err error) {
+	put := func(list error) {
+		if err == nil {
+			err = list
+		}
+	}
+	put(putEach(t, workDrawer, r.Work, &out.Work))
+	put(putEach(t, dependencyDrawer, r.Dependencies, &out.Dependencies))
+	put(putEach(t, gateDrawer, r.Gates, &out.Gates))
+	put(putEach(t, convoyDrawer, r.Convoys, &out.Convoys))
+	put(putEach(t, triggerDrawer, r.Triggers, &out.Triggers))
+	put(putEach(t, mailDrawer, r.Mails, &out.Mails))
+	return out, err
+}
+
+func putEach[T any, P record[T]](t *tx, d drawer, list []T, out *[]T) error {
+	for _, v := range list {
+		written, err := putRecord[T, P](t, d, v)
+		if err != nil {
+			return err
+		}
+		*out = append(*out, written)
+	}
+	return nil
+}
+
+// putRecord writes one record: a new one under the next number, unless its key is
+// known; one that there is when its revision is the stored one.
+func putRecord[T any, P record[T]](t *tx, d drawer, v T) (T, error) {
+	head := P(&v).Front()
+	old, err := findRecord[T](t, d, head)
+	if err != nil {
+		return v, err
+	}
+	if old != nil && head.Revision == 0 {
+		return *old, nil
+	}
+	if (old == nil) != (head.Revision == 0) || old != nil && P(old).Front().Revision != head.Revision {
+		return v, fmt.Errorf("%s %s: %w", d.event, fleet.Line(head.ID, 80), ErrConflict)
+	}
+	if old == nil {
+		if head.ID, err = t.nextID(d); err != nil {
+			return v, err
+		}
+	}
+	head.Revision++
+	return v, saveRecord[T, P](t, d, v, old)
+}
+
+// findRecord returns the stored record that a head means: by its key when it is
+// new, by its ID otherwise. One that is damaged is set aside now.
+func findRecord[T any](t *tx, d drawer, head *fleet.Head) (*T, error) {
+	column, value := "id", head.ID
+	if head.Revision == 0 {
+		if column, value = "key", head.Key; value == "" {
+			return nil, nil
+		}
+	}
+	var id, text string
+	err := t.QueryRowContext(t.ctx, fmt.Sprintf("SELECT id, json FROM %s WHERE %s = ?", d.table, column), value).Scan(&id, &text)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	v := new(T)
+	if bad := json.Unmarshal([]byte(text), v); bad != nil {
+		return nil, t.moveAside(badRow{d.table, "id", id, bad.Error(), text}, wall(t.at.Wall))
+	}
+	return v, nil
+}
+
+// nextID is the ID of the next record of a kind. It was never given before, also
+// not to one that is deleted.
+func (t *tx) nextID(d drawer) (string, error) {
+	var last int64
+	err := t.QueryRowContext(t.ctx, "SELECT seq FROM sqlite_sequence WHERE name = ?", d.table).Scan(&last)
+	if err != nil && !errors.Is(err, sql.ErrNoRows) {
+		return "", err
+	}
+	return fmt.Sprintf("%s%d", d.prefix, last+1), nil
+}
+
+func saveRecord[T any, P record[T]](t *tx, d drawer, v T, old *T) error {
+	p, over := P(&v), 0
+	if p.Over() {
+		over = 1
+	}
+	text, err := encode(v)
+	if err != nil {
+		return err
+	}
+	if _, err := t.exec(fmt.Sprintf(`INSERT INTO %s (id, key, over, revision, wall, boot, up, json) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+		ON CONFLICT (id) DO UPDATE SET over = excluded.over, revision = excluded.revision,
+			wall = excluded.wall, boot = excluded.boot, up = excluded.up, json = excluded.json`, d.table),
+		row(p.Front().ID, p.Front().Key, over, p.Front().Revision, stamp(t.at), text)...); err != nil {
+		return err
+	}
+	e, told := recordEvent(d, any(p), any(old))
+	if !told {
+		return nil
+	}
+	return t.event(e)
+}
+
+// Records lists records of coordination that count at at, as Past does.
+func (s *Store) Records(ctx context.Context, at fleet.Instant) (out fleet.Records, err error) {
+	err = s.reflect(ctx, "read what is coordinated", at, func(_ *sql.Tx, m *mirror) error {
+		out = m.records(at)
+		return nil
+	})
+	return out, err
+}
+
+// recordsShelf holds records of one kind, in the order they were written down.
+func recordsShelf[T any](d drawer, always string) shelf[T] {
+	s := plain[T](d.table, "id", always, true)
+	s.order = given
+	return s
+}
+
+// records are those that count at at. mu is held.
+func (m *mirror) records(at fleet.Instant) fleet.Records {
+	return fleet.Records{Work: m.work.values(at), Dependencies: m.dependencies.values(at), Gates: m.gates.values(at),
+		Convoys: m.convoys.values(at), Mails: m.mails.values(at), Triggers: m.triggers.values(at)}
+}
