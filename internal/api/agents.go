@@ -120,6 +120,7 @@ type AgentRecord struct {
 	Restart    string      `json:"restart"`
 	Standing   bool        `json:"standing,omitempty"`
 	MemoryMax  int64       `json:"memory_max,omitempty"` // bytes
+	Heartbeat  string      `json:"heartbeat,omitempty"`  // what it promised when it was spawned
 	DesiredBy  string      `json:"desired_by,omitempty"`
 	DesiredAt  *time.Time  `json:"desired_at,omitempty"`
 	CreatedAt  time.Time   `json:"created_at"`

@@ -39,6 +39,8 @@ type SpawnRequest struct {
 	Restart   string   `json:"restart,omitempty"` // always, on-failure (default) or never
 	Standing  bool     `json:"standing,omitempty"`
 	MemoryMax int64    `json:"memory_max,omitempty"` // bytes; 0: no cap
+	Heartbeat string   `json:"heartbeat,omitempty"`  // how often it shows that it is at work, like 10m
+	Grace     string   `json:"grace,omitempty"`      // how much later than that it may be; half of it by default
 }
 
 // Order is an order, and what became of it so far.

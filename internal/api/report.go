@@ -45,14 +45,14 @@ type ReportAgent struct {
 	Unpushed *int         `json:"unpushed"`           // commits that are on no remote
 	Dirty    *int         `json:"dirty"`              // files that are not committed
 	Merged   *bool        `json:"merged"`             // what it made is in the primary branch
-	Pulls    []ReportPull `json:"pulls"`              // open ones of its branch
+	Pulls    []ReportPull `json:"pulls"`              // open ones of its branch, and those that ended since then
 	NoForge  string       `json:"no_forge,omitempty"` // why Pulls is not known
 	Dollars  *float64     `json:"dollars"`            // of its newest instance, as it told
 	Tokens   *int64       `json:"tokens"`
 	Failures int          `json:"failures"` // since then
 }
 
-// ReportPull is an open pull request and its checks.
+// ReportPull is a pull request: an open one and its checks, or one that ended.
 type ReportPull struct {
 	Name     string   `json:"name"` // PROJECT!7
 	Title    string   `json:"title"`
@@ -62,6 +62,9 @@ type ReportPull struct {
 	Review   string   `json:"review,omitempty"`
 	Conflict *bool    `json:"conflict"`
 	Draft    bool     `json:"draft,omitempty"`
+	// Ended is merged or closed, since then; "" for an open one.
+	Ended   string     `json:"ended,omitempty"`
+	EndedAt *time.Time `json:"ended_at,omitempty"`
 }
 
 // ReportDeed is an action that ended.

@@ -65,6 +65,7 @@ type Status struct {
 	Started    *time.Time     `json:"started,omitempty"`
 	Mode       string         `json:"mode"`
 	Frozen     string         `json:"frozen,omitempty"`
+	Paused     []string       `json:"paused,omitempty"` // projects, by whom, since when and why
 	LastPatrol *time.Time     `json:"last_patrol,omitempty"`
 	NextPatrol *time.Time     `json:"next_patrol,omitempty"`
 	Patrols    int64          `json:"patrols"`

@@ -21,7 +21,10 @@ type Work struct {
 	Outcome   string    `json:"outcome,omitempty"`
 	Agent     string    `json:"agent,omitempty"`
 	Ready     bool      `json:"ready"`
+	Held      string    `json:"held,omitempty"` // why its tracker says that it waits, though nothing is left
+	Gone      bool      `json:"gone,omitempty"` // the agent that has it is seen to be gone
 	BlockedBy []string  `json:"blocked_by,omitempty"`
+	Unseen    []string  `json:"unseen,omitempty"` // of these, what no tracker shows
 	Blocks    []string  `json:"blocks,omitempty"`
 	Cycle     []string  `json:"cycle,omitempty"`
 	By        string    `json:"by,omitempty"`
@@ -58,10 +61,23 @@ type WorkChange struct {
 	Needs   string `json:"needs,omitempty"` // what it waits for, or no longer
 }
 
-// Work lists work: what is not closed, and with all what was closed within a month;
-// with ready only what may be taken up.
-func (c *Client) Work(ctx context.Context, which string) (WorkList, error) {
-	return get[WorkList](ctx, c, "/v1/work?which="+url.QueryEscape(which))
+// WorkQuery chooses work. Zero fields choose what is not closed, in every tracker.
+type WorkQuery struct {
+	Which   string // all: what of the ledger was closed within a month, too; ready; blocked
+	Tracker string // custos, issue, pr, beads
+	Project string
+	Agent   string
+}
+
+// Work lists work.
+func (c *Client) Work(ctx context.Context, q WorkQuery) (WorkList, error) {
+	v := url.Values{}
+	for key, value := range map[string]string{"which": q.Which, "tracker": q.Tracker, "project": q.Project, "agent": q.Agent} {
+		if value != "" {
+			v.Set(key, value)
+		}
+	}
+	return get[WorkList](ctx, c, "/v1/work?"+v.Encode())
 }
 
 // WorkItem returns one piece of work.

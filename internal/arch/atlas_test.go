@@ -28,7 +28,7 @@ func atlas() []row {
 		{pkg: "internal/session", may: "fleet", why: "a seam"},
 		{pkg: "internal/agent/agenttest", may: "fleet agent", why: "starts the fake agent, for tests"},
 		{pkg: "internal/agent/fakeagent", why: "a scripted agent CLI, for tests"},
-		{pkg: "internal/ledger", may: "fleet rules", pure: true, why: "the legal changes of records"},
+		{pkg: "internal/ledger", may: "fleet nearest rules", pure: true, why: "the legal changes of records"},
 		{pkg: "internal/hookwire", why: "the wire between custos-hook and the daemon: standard library only"},
 		{pkg: "internal/conformance", why: "real agent CLIs against a mock model server, for tests"},
 		{pkg: "internal/session/*", may: "fleet session sys/proc sys/shim", why: "providers"},

@@ -32,6 +32,8 @@ type pass struct {
 	items, some map[fleet.Kind][]item                     // all of a kind; of them, those to be judged
 	old         map[string]map[fleet.Subject]*fleet.Alert // by rule
 	silences    []fleet.Silence
+	past        *fleet.Past
+	ofProject   *fleet.Projects // filled when first asked for
 	next        int64
 
 	findings []fleet.Finding
@@ -45,7 +47,7 @@ type pass struct {
 }
 
 func newPass(set *rules.Set, snap *fleet.Snapshot, past *fleet.Past, changed map[fleet.Subject]bool) *pass {
-	p := &pass{set: set, snap: snap, changed: changed, silences: past.Silences, next: max(1, past.NextAlert),
+	p := &pass{set: set, snap: snap, changed: changed, past: past, silences: past.Silences, next: max(1, past.NextAlert),
 		clock: clock{now: snap.At, behind: snap.At.Before(past.Newest) && !past.Newest.IsZero()},
 		view:  rules.NewView(snap, false), fresh: rules.NewView(snap, true),
 		items: map[fleet.Kind][]item{}, some: map[fleet.Kind][]item{}, old: map[string]map[fleet.Subject]*fleet.Alert{},

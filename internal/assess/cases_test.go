@@ -199,6 +199,12 @@ func (s *story) thing(kind string) any {
 		return &x.Runs.Value[0]
 	case "self":
 		return &x.Self.Value
+	case "plugin":
+		return &x.Self.Value.Plugins[0]
+	case "landmark":
+		return &x.Self.Value.Landmarks[0]
+	case "session":
+		return &x.Sessions.Value[0]
 	}
 	if thing := elsewhere(x, kind); thing != nil {
 		return thing
@@ -226,6 +232,12 @@ func (s *story) gone(kind string) {
 		x.Logs.Value = nil
 	case "run":
 		x.Runs.Value = nil
+	case "plugin":
+		x.Self.Value.Plugins = nil
+	case "landmark":
+		x.Self.Value.Landmarks = nil
+	case "session":
+		x.Sessions.Value = nil
 	default:
 		if !goneElsewhere(x, kind) {
 			s.t.Fatalf("%q cannot be gone", kind)

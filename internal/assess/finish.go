@@ -1,6 +1,7 @@
 package assess
 
 import (
+	"cmp"
 	"sort"
 
 	"custos/internal/fleet"
@@ -99,18 +100,29 @@ func isWide(k fleet.Kind) bool {
 // silence marks the alerts that nobody is to be told of. What past.Silences
 // does not hold is not silenced, so that lifting a silence works at once.
 func (p *pass) silence() {
+	paused := fleet.PausedProjects(p.silences)
 	for i := range p.alerts {
 		a := &p.alerts[i]
 		if !p.wants(a.Subject) {
 			continue
 		}
+		a.Project = cmp.Or(p.projects().Of(a.Subject), a.Project) // of what is not seen now it is as it was
 		a.SilencedUntil, a.SilencedBy = fleet.Instant{}, ""
 		for _, s := range p.silences {
 			if p.isSilent(s, a.AlertKey) && (a.SilencedUntil.IsZero() || a.SilencedUntil.Before(s.Until)) {
 				a.SilencedUntil, a.SilencedBy = s.Until, s.By
 			}
 		}
+		a.Hold(paused)
 	}
+}
+
+func (p *pass) projects() *fleet.Projects {
+	if p.ofProject == nil {
+		all := fleet.ProjectsOf(p.snap, p.past)
+		p.ofProject = &all
+	}
+	return p.ofProject
 }
 
 func (p *pass) isSilent(s fleet.Silence, key fleet.AlertKey) bool {

@@ -13,7 +13,7 @@ func healthyRecords(at fleet.Instant) fleet.Part[fleet.Coordination] {
 		Work: []fleet.WorkFacts{{Ref: "w1", Tracker: fleet.TrackerOwn, Title: "mend it", Project: "shop", Priority: fleet.P3, Agent: "worker", State: fleet.Known(fleet.WorkTaken),
 			Ready: fleet.Known(false), Age: hour, Since: hour, Alive: fleet.Known(true)}},
 		Gates: []fleet.GateFacts{{ID: "g1", Type: fleet.GateHuman, Title: "the release is approved", Project: "shop", State: fleet.GateOpen, Waiters: []string{"worker"}, Age: hour}},
-		Convoys: []fleet.ConvoyFacts{{ID: "c1", Title: "release 1.2", State: fleet.ConvoyOpen, Members: 3, Closed: 1, Ready: 1, Taken: 1,
+		Convoys: []fleet.ConvoyFacts{{ID: "c1", Title: "release 1.2", State: fleet.ConvoyOpen, Members: 3, Closed: 1, Ready: fleet.Known(1), Taken: fleet.Known(1),
 			Age: hour, Still: fleet.Duration(time.Minute)}},
 		Mails: []fleet.MailFacts{{ID: "m1", From: "agent/worker", Type: fleet.MailQuestion, Priority: fleet.P3, Subject: "which port?", Readers: 1, Unread: 1, Age: fleet.Duration(time.Minute)}},
 	}}

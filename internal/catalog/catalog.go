@@ -55,6 +55,8 @@ type World struct {
 	LastPatrol  func() fleet.Leaf[fleet.Duration]
 	Amnesia     func() bool
 	ClockBehind func() bool
+	// GateChecks lists the open gates that wait for a command.
+	GateChecks func(ctx context.Context) ([]fleet.Gate, error)
 	// Schedules says which schedules of formulas cannot run, and why.
 	Schedules func() string
 	// Plugins tells of the plugins there are, and PluginChecks which commands tell

@@ -12,6 +12,7 @@ import (
 	"custos/internal/fleet"
 	"custos/internal/observe"
 	"custos/internal/observe/agents"
+	"custos/internal/observe/checks"
 	"custos/internal/observe/extra"
 	gitprobe "custos/internal/observe/git"
 	"custos/internal/observe/host"
@@ -54,6 +55,9 @@ func probeMakers() []probeMaker {
 		{"", func(w *World) (observe.Probe, error) {
 			return plugins.New(plugins.Options{Checks: w.PluginChecks, Now: w.Now, Getenv: w.Getenv})
 		}},
+		{"", func(w *World) (observe.Probe, error) {
+			return checks.New(checks.Options{Gates: w.GateChecks, Now: w.Now, Getenv: w.Getenv})
+		}},
 		{"", newSelf},
 	}
 }
@@ -74,7 +78,7 @@ func Probes(w *World) ([]observe.Probe, error) {
 
 // Sections lists the sections of custos.toml that belong to plug-ins.
 func Sections() []string {
-	out := append([]string{"probe", "limits", "launch"}, PeopleSections()...)
+	out := append([]string{"probe", "limits", "launch", "heartbeat"}, PeopleSections()...)
 	for _, m := range probeMakers() {
 		out = append(out, m.section)
 	}
@@ -94,7 +98,11 @@ func probe[O any, P observe.Probe](w *World, section string, o O, make func(O) (
 }
 
 func newAgents(w *World) (observe.Probe, error) {
-	p, err := probe(w, "agents", agents.Options{Kinds: w.Kinds, Procs: w.Table.Processes, Panes: w.Tmux.Panes, Screens: w.Tmux.Screens,
+	contracts, err := Contracts(w.Config)
+	if err != nil {
+		return nil, err
+	}
+	p, err := probe(w, "agents", agents.Options{Contracts: contracts, Kinds: w.Kinds, Procs: w.Table.Processes, Panes: w.Tmux.Panes, Screens: w.Tmux.Screens,
 		Recorded: w.Recorded, Registered: w.Registered, Hooks: w.Hooks, Exits: w.Own.Exit, Said: w.Own.Said, Stream: w.Own.Stream, Judge: w.judges, Self: os.Getpid(), Marker: w.marker,
 		Now: w.Now, Home: w.Config.Home}, agents.New)
 	if err != nil {

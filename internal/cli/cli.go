@@ -109,12 +109,13 @@ func (a *app) root() *cobra.Command {
 	root.AddCommand(
 		a.patrolCommand(), a.preflightCommand(), a.planCommand(), a.recordCommand(),
 		a.rulesCommand(), a.alertsCommand(), a.ackCommand(), a.approveCommand(), a.silenceCommand(), a.tellCommand(), a.whyCommand(), a.explainCommand(),
-		a.spawnCommand(), a.psCommand(), a.showCommand(), a.peekCommand(), a.attachCommand(), a.waitCommand(),
+		a.spawnCommand(), a.heartbeatCommand(), a.psCommand(), a.showCommand(), a.peekCommand(), a.attachCommand(), a.waitCommand(),
 		a.nudgeCommand(), a.answerCommand(), a.interruptCommand(), a.stopCommand(), a.recoverCommand(), a.checkpointCommand(),
 		a.adoptCommand(), a.pauseCommand(), a.resumeCommand(), a.hooksCommand(),
 		a.feedCommand(), a.traceCommand(), a.errorsCommand(), a.replayCommand(), a.failuresCommand(),
-		a.workCommand(),
-		a.formulaCommand(), a.scheduleCommand(), a.costCommand(),
+		a.workCommand(), a.convoyCommand(), a.gateCommand(), a.triggerCommand(),
+		a.mailCommand(),
+		a.formulaCommand(), a.scheduleCommand(), a.pluginCommand(), a.costCommand(),
 		a.journalCommand(), a.reportCommand(), a.statusCommand(), a.healthCommand(), a.freezeCommand(), a.thawCommand(),
 		a.configCommand(), a.doctorCommand(), a.initCommand(), a.schemaCommand(), a.versionCommand(),
 		a.upCommand(), a.downCommand(), a.uninstallCommand())

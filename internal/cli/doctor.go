@@ -15,35 +15,52 @@ import (
 var errBad = fmt.Errorf("something is bad: %w", errAlarm)
 
 func (a *app) doctorCommand() *cobra.Command {
-	return &cobra.Command{
+	var fix, yes bool
+	c := &cobra.Command{
 		Use: "doctor [CATEGORY…]", Short: "What is wrong with the installation, and what mends it",
 		Long: `doctor looks at the installation and at what Custos stands on: one line a check,
 ok, warn, bad or cannot tell, with the reason and the command that mends it. It
-changes nothing, and there is no --fix: Custos's own actions are under custos plan.
+changes nothing.
+
+With --fix it then shows what of that Custos itself can mend, with the exact
+commands, and does it when you say yes: exactly that, through the same guards and
+the same ledger as any action, and by the rule whose alert it is. What is bad and
+not in that plan is for you: its command stands beside it.
 
 Categories: dependencies, structure, config, databases, consistency, agents, logs,
-sessions, worktrees, hooks, formulas, schedules, forge, ci, containers, chat, disk,
-clock, security, version. Without one, all of them.
+locks, sessions, worktrees, hooks, formulas, schedules, forge, merge-queue, ci,
+containers, chat, disk, clock, security, version. Without one, all of them.
 
 It works without a daemon, and with a configuration that cannot be read: what needs
 it then cannot be told. With a daemon, the daemon looks.
 
-Exit codes: 0 nothing is bad · 1 something is · 2 there is no such category.`,
-		Example: "  custos doctor\n  custos doctor security disk\n  custos doctor --json",
+Exit codes: 0 nothing is bad · 1 something is, or could not be mended · 2 there is
+no such category, or nobody said yes.`,
+		Example: "  custos doctor\n  custos doctor security disk\n  custos doctor --fix\n  custos doctor --json",
 		Args:    cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			switch {
+			case fix:
+				return a.fix(cmd.Context(), args, yes)
+			case yes:
+				return usage("cannot say yes to nothing: --yes is for --fix")
+			}
 			d, err := a.examine(cmd.Context(), args)
 			if err != nil {
 				return err
 			}
-			if err := a.show(d, func(p *page) { writeDoctor(p, d) }); err != nil {
-				return err
-			}
-			if d.Counts.Bad > 0 {
-				return errBad
-			}
-			return nil
+			return a.told(d, func(p *page) { writeDoctor(p, d); hintFix(p, d, args) })
 		},
+	}
+	c.Flags().BoolVar(&fix, "fix", false, "show what Custos can mend of it, and do it when you say yes")
+	c.Flags().BoolVar(&yes, "yes", false, "with --fix: do not ask")
+	return c
+}
+
+// hintFix says that some of it can be mended by Custos.
+func hintFix(p *page, d api.Doctor, categories []string) {
+	if len(d.Fix.Actions) > 0 {
+		p.next([]api.Hint{{Command: shell(append([]string{"custos", "doctor", "--fix"}, categories...)), What: "show what of it Custos can mend, and mend it when you say yes"}})
 	}
 }
 
@@ -75,8 +92,11 @@ func writeDoctor(p *page, d api.Doctor) {
 	for _, c := range d.Checks {
 		writeCheck(p, c)
 	}
+	writeCounts(p, d.Counts)
+}
+
+func writeCounts(p *page, n api.DoctorCounts) {
 	p.line("")
-	n := d.Counts
 	p.line("%d ok, %d to look at, %d bad, %d cannot be told.", n.OK, n.Warn, n.Bad, n.Cannot)
 }
 

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -19,6 +20,7 @@ import (
 	"custos/internal/cli"
 	"custos/internal/config"
 	"custos/internal/fleet"
+	"custos/internal/ledger"
 	"custos/internal/server"
 )
 
@@ -34,6 +36,8 @@ type world struct {
 	ended fleet.ResultStatus // of every action: $OUTCOME
 	hangs bool               // a patrol goes on until it is interrupted: $HANGS
 	full  bool               // nothing can be written: $FULL
+	// caller is the agent that runs the command; "" for a person: $AGENT
+	caller string
 }
 
 // fake is a Daemon that serves the pass in the file $PASS (a txtar whose first
@@ -42,7 +46,7 @@ func fake(getenv func(string) string) cli.Daemon {
 	frozen := func(c config.Config) string { return filepath.Join(c.StateDir, "frozen") }
 	options := func(c config.Config) (server.Options, error) {
 		w := &world{state: c.StateDir, home: getenv("HOME"), taken: map[string]fleet.Order{},
-			never: getenv("NEVER") != "", ended: fleet.ResultStatus(getenv("OUTCOME")), hangs: getenv("HANGS") != "", full: getenv("FULL") != ""}
+			never: getenv("NEVER") != "", ended: fleet.ResultStatus(getenv("OUTCOME")), hangs: getenv("HANGS") != "", full: getenv("FULL") != "", caller: getenv("AGENT")}
 		var err error
 		if file := getenv("PASS"); file != "" {
 			w.pass, err = passOf(file)
@@ -116,10 +120,11 @@ func passOf(file string) (fleet.Pass, error) {
 func (w *world) options() server.Options {
 	b := &book{w: w}
 	return server.Options{
-		Cycle: w, Approver: w, Alerts: w, Chronicle: w, Journal: w, Teller: w, Rules: w, Explainer: w,
+		Cycle: w, Approver: w, Mender: w, Alerts: w, Chronicle: w, Journal: w, Teller: w, Rules: w, Explainer: w,
 		Orders: w, Registry: w, Screens: w, HookLog: w, Failures: w, Messages: w, HookFiles: w,
+		Records:  ledgerBook{w},
 		Formulas: b, Runs: b, Schedules: w.schedules, Costs: w.costs,
-		Status: w.status, Vitals: w.vitals, Now: func() fleet.Instant { return w.pass.Snapshot.At }, Version: "1.2.3",
+		Status: w.status, Vitals: w.vitals, Pauses: w, AgentOf: w.agentOf, Beat: w.beat, Now: func() fleet.Instant { return w.pass.Snapshot.At }, Version: "1.2.3",
 	}
 }
 
@@ -134,6 +139,18 @@ func (w *world) status(context.Context) api.Status {
 	}
 	return api.Status{Version: "1.2.3", Mode: "observe", LastPatrol: &at, Patrols: 7, Firing: map[string]int{"P1": 1, "P2": 3}, State: w.state, Notes: []string{}}
 }
+
+// Pause knows the project shop.
+func (w *world) Pause(_ context.Context, project string, _ bool, _, _ string) error {
+	if project != "shop" {
+		return fmt.Errorf("cannot pause: %w: no project %q is known", ledger.ErrIllegal, project)
+	}
+	return nil
+}
+
+func (w *world) agentOf(context.Context, server.Caller) (string, error) { return w.caller, nil }
+
+func (w *world) beat(context.Context, string) (fleet.Instant, error) { return w.pass.Snapshot.At, nil }
 
 func (w *world) vitals(context.Context) server.Vitals {
 	if w.never {
@@ -235,4 +252,30 @@ func (w *world) Explain(kind, title, screen string) (api.Explanation, error) {
 	return api.Explanation{Kind: "claude", State: "working", Reason: "it spins", Source: "screen",
 		Signals:  []api.Signal{{Kind: "claude", Source: "screen", Says: strings.TrimSpace(screen), Hint: "working"}},
 		Warnings: []string{"A screen proves nothing by itself."}}, nil
+}
+
+// Mending has every action of the pass for an alert that is asked for.
+func (w *world) Mending(p fleet.Pass, of []fleet.AlertKey) fleet.Plan {
+	out := fleet.Plan{At: p.Snapshot.At}
+	for _, a := range p.Plan.Actions {
+		if slices.Contains(of, a.For) {
+			out.Actions = append(out.Actions, a)
+		}
+	}
+	return out
+}
+
+func (w *world) Mend(_ context.Context, _ string, of []fleet.AlertKey, meant func(fleet.Action) bool) (fleet.Pass, error) {
+	out := w.pass
+	out.Plan, out.Results = w.Mending(w.pass, of), nil
+	for _, a := range out.Plan.Actions {
+		if meant(a) {
+			status := fleet.ResultDone
+			if w.ended != "" {
+				status = w.ended
+			}
+			out.Results = append(out.Results, fleet.Result{ActionID: a.ID, Do: a.Do, Subject: a.Subject, For: a.For, Status: status, Effect: "renamed"})
+		}
+	}
+	return out, nil
 }

@@ -29,9 +29,10 @@ func everything() []topic {
 	return []topic{
 		{"Look", []string{"preflight", "plan", "why", "explain", "record", "rules", "status", "health"}},
 		{"Act", []string{"patrol", "approve", "freeze", "thaw"}},
-		{"Agents", []string{"ps", "show", "peek", "attach", "wait", "spawn", "nudge", "answer", "interrupt", "stop", "recover",
+		{"Agents", []string{"ps", "show", "peek", "attach", "wait", "spawn", "heartbeat", "nudge", "answer", "interrupt", "stop", "recover",
 			"checkpoint", "adopt", "pause", "resume", "hooks"}},
-		{"Formulas", []string{"formula", "schedule", "cost"}},
+		{"Formulas", []string{"formula", "schedule", "plugin", "cost"}},
+		{"Coordinate", []string{"work", "mail", "gate", "trigger"}},
 		{"What happened", []string{"feed", "trace", "errors", "replay", "failures", "report", "journal"}},
 		{"Be told", []string{"alerts", "ack", "silence", "tell"}},
 		{"The daemon", []string{"up", "down", "uninstall"}},

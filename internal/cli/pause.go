@@ -1,36 +1,55 @@
 package cli
 
 import (
+	"context"
+
 	"github.com/spf13/cobra"
 
 	"custos/internal/api"
 )
 
 func (a *app) pauseCommand() *cobra.Command {
-	return a.holdCommand("pause", "Leave an agent, or every agent of an account, alone until resumed",
+	return a.holdCommand("pause", "Leave an agent, an account's agents, or a project alone until resumed",
 		`pause holds back everything that Custos would do with an agent by itself. The
-agent is not stopped. With --account it is about every agent of that account.`)
+agent is not stopped. With --account it is about every agent of that account. With
+--project it is about a whole project: nobody of it is nudged, restarted or started,
+its runs and schedules wait, and alerts about its agents, issues, pull requests,
+pipelines and phase files are not told.`)
 }
 
 func (a *app) resumeCommand() *cobra.Command {
 	return a.holdCommand("resume", "End a pause",
 		`resume lets Custos act on an agent again after custos pause. With --account only
-those agents are resumed that were paused with it.`)
+those agents are resumed that were paused with it. With --project the project is;
+agents of it that were paused by themselves stay paused.`)
 }
 
-// holdCommand is pause or resume: of an agent or an account.
+// holding is what is paused or resumed.
+type holding struct{ account, project, why string }
+
+// holdCommand is pause or resume: of an agent, an account or a project.
 func (a *app) holdCommand(do, short, long string) *cobra.Command {
-	f := orderFlags{}
-	var account string
+	f, h := orderFlags{}, holding{}
 	c := &cobra.Command{
 		Use: do + " [NAME]", Short: short, Long: long,
-		Example: "  custos " + do + " builder\n  custos " + do + " --account work",
+		Example: "  custos " + do + " builder\n  custos " + do + " --account work\n  custos " + do + " --project shop",
 		Args:    cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if (len(args) == 1) == (account != "") {
-				return usage("cannot %s: name an agent, or an account with --account", do)
+			given := len(args)
+			for _, name := range []string{h.account, h.project} {
+				if name != "" {
+					given++
+				}
 			}
-			o := api.OrderRequest{Do: do, Account: account}
+			switch {
+			case given != 1:
+				return usage("cannot %s: name an agent, an account with --account, or a project with --project", do)
+			case h.project != "":
+				return a.holdProject(cmd.Context(), do, h)
+			case h.why != "":
+				return usage("cannot %s: --why is for a project", do)
+			}
+			o := api.OrderRequest{Do: do, Account: h.account}
 			if len(args) == 1 {
 				o.Agent = args[0]
 			}
@@ -38,6 +57,23 @@ func (a *app) holdCommand(do, short, long string) *cobra.Command {
 		},
 	}
 	f.add(c)
-	c.Flags().StringVar(&account, "account", "", "every agent of this `ACCOUNT`")
+	c.Flags().StringVar(&h.account, "account", "", "every agent of this `ACCOUNT`")
+	c.Flags().StringVar(&h.project, "project", "", "everything of this `PROJECT`")
+	if do == "pause" {
+		c.Flags().StringVar(&h.why, "why", "", "the `REASON`, for others; with --project")
+	}
 	return c
+}
+
+func (a *app) holdProject(ctx context.Context, do string, h holding) error {
+	_, err := ask(ctx, a, patience, func(ctx context.Context, c *api.Client) (api.Paused, error) {
+		return c.Pause(ctx, api.PauseRequest{Project: h.project, Resume: do == "resume", Why: h.why})
+	}, func(p *page, v api.Paused) {
+		if v.Paused {
+			p.line("Paused project %s: %s ends it.", flat(v.Project), p.command("custos resume --project "+quote(v.Project)))
+			return
+		}
+		p.line("Resumed project %s.", flat(v.Project))
+	})
+	return err
 }

@@ -16,7 +16,7 @@ func (a *app) reportCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use: "report", Short: "The morning page: what agents made, what waits for you, what Custos did",
 		Long: `report tells of each agent what it committed, whether that is pushed, its open
-pull requests and their checks, and what it cost, as far as each can be told; what
+pull requests and their checks, those that were merged or closed, and what it cost, as far as each can be told; what
 waits for a person, with the command to type; and what Custos did and refused,
 with the reason.
 
@@ -147,6 +147,10 @@ func pulls(g api.ReportAgent) string {
 func checks(g api.ReportAgent) string {
 	var out []string
 	for _, pr := range g.Pulls {
+		if pr.Ended != "" {
+			out = append(out, flat(pr.Ended))
+			continue
+		}
 		state := flat(pr.Checks)
 		if state == "" {
 			state = "?"

@@ -75,6 +75,8 @@ func (s *spawnFlags) add(c *cobra.Command) {
 	f.StringVar(&s.Restart, "restart", "", "`WHEN` to start it again by itself: always, on-failure (default) or never")
 	f.BoolVar(&s.Standing, "standing", false, "a standing role: being idle is no fault of it")
 	f.StringVar(&s.memory, "memory", "", "cap on its `MEMORY`, like 4GiB, where the system lets Custos set one")
+	f.StringVar(&s.Heartbeat, "heartbeat", "", "tell people when it has not shown for so `LONG` that it is at work, like 10m")
+	f.StringVar(&s.Grace, "grace", "", "how much `LATER` than --heartbeat it may be (default: half of it)")
 	f.StringVar(&s.Account, "account", "", "the `ACCOUNT` whose limits it shares")
 	f.StringSliceVar(&s.Env, "env", nil, "`NAMES` of variables of the daemon's environment to hand on")
 }

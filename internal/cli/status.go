@@ -39,6 +39,9 @@ func writeStatus(p *page, s api.Status) {
 		}
 	}
 	add("frozen", flat(s.Frozen))
+	for _, project := range s.Paused {
+		add("paused", "project "+flat(project))
+	}
 	if s.LastPatrol != nil {
 		add("last patrol", fmt.Sprintf("number %d, %s", s.Patrols, s.LastPatrol.UTC().Format("2006-01-02 15:04 UTC")))
 	} else {

@@ -73,23 +73,29 @@ func (a *app) bodyOf(text string) (string, error) {
 
 func (a *app) workList() *cobra.Command {
 	var all, ready, blocked bool
+	var q api.WorkQuery
 	c := &cobra.Command{
-		Use: "list", Short: "Work that is not closed", Args: cobra.NoArgs,
-		Example: "  custos work list\n  custos work list --ready",
+		Use: "list", Short: "Work that is not closed, in every tracker", Args: cobra.NoArgs,
+		Long: `list shows the work of the ledger, the issues of forges and the beads in one list. What
+its tracker cannot show now is "unknown", and never ready.`,
+		Example: "  custos work list\n  custos work list --ready\n  custos work list --blocked --project shop\n  custos work list --all --tracker custos",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			which := ""
+			q := q
 			for name, set := range map[string]bool{"all": all, "ready": ready, "blocked": blocked} {
 				if set {
-					which = name
+					q.Which = name
 				}
 			}
-			_, err := ask(cmd.Context(), a, patience, func(ctx context.Context, c *api.Client) (api.WorkList, error) { return c.Work(ctx, which) }, writeWork)
+			_, err := ask(cmd.Context(), a, patience, func(ctx context.Context, c *api.Client) (api.WorkList, error) { return c.Work(ctx, q) }, writeWork)
 			return err
 		},
 	}
-	c.Flags().BoolVar(&all, "all", false, "what was closed within a month, too")
+	c.Flags().BoolVar(&all, "all", false, "what of the ledger was closed within a month, too")
 	c.Flags().BoolVar(&ready, "ready", false, "only what may be taken up now")
-	c.Flags().BoolVar(&blocked, "blocked", false, "only what waits for other work")
+	c.Flags().BoolVar(&blocked, "blocked", false, "only what waits for other work, or is said to")
+	c.Flags().StringVar(&q.Tracker, "tracker", "", "only of one `TRACKER`: custos, issue, pr or beads")
+	c.Flags().StringVar(&q.Project, "project", "", "only of one `PROJECT`")
+	c.Flags().StringVar(&q.Agent, "agent", "", "only what an `AGENT` has")
 	c.MarkFlagsMutuallyExclusive("all", "ready", "blocked")
 	return c
 }
@@ -100,14 +106,30 @@ func writeWork(p *page, v api.WorkList) {
 	}
 	rows := make([][]string, 0, len(v.Work))
 	for _, w := range v.Work {
-		state := w.State
-		if w.Ready {
-			state = "ready"
-		}
-		rows = append(rows, []string{flat(w.Ref), p.priority(w.Priority), flat(state), flat(w.Agent), flat(strings.Join(w.BlockedBy, " ")), flat(w.Title)})
+		rows = append(rows, []string{flat(w.Ref), p.priority(w.Priority), stateOfWork(w), flat(agentOfWork(w)), flat(strings.Join(w.BlockedBy, " ")), flat(w.Title)})
 	}
 	p.table([]column{{head: "REF"}, {head: "PRIO"}, {head: "STATE"}, {head: "AGENT", shorten: middle}, {head: "WAITS FOR", shorten: cut}, {head: "TITLE", shorten: cut}}, rows)
 	p.next(v.Next)
+}
+
+func agentOfWork(w api.Work) string {
+	if w.Gone {
+		return w.Agent + " (gone)"
+	}
+	return w.Agent
+}
+
+// stateOfWork is a word for what may be done with work.
+func stateOfWork(w api.Work) string {
+	switch {
+	case w.Ready:
+		return "ready"
+	case len(w.Cycle) > 0:
+		return "in a circle"
+	case w.State == "open" && (len(w.BlockedBy) > 0 || w.Held != ""):
+		return "waits"
+	}
+	return flat(w.State)
 }
 
 func (a *app) workShow() *cobra.Command {
@@ -122,9 +144,9 @@ func (a *app) workShow() *cobra.Command {
 }
 
 func writeWorkItem(p *page, w api.Work) {
-	p.head(flat(w.Ref)+": "+flat(w.Title), flat(w.State))
-	for _, row := range [][2]string{{"Project", w.Project}, {"Role", w.Role}, {"Agent", w.Agent}, {"Labels", strings.Join(w.Labels, ", ")},
-		{"Waits for", strings.Join(w.BlockedBy, ", ")}, {"Others that wait for it", strings.Join(w.Blocks, ", ")},
+	p.head(flat(w.Ref)+": "+flat(w.Title), stateOfWork(w))
+	for _, row := range [][2]string{{"Project", w.Project}, {"Role", w.Role}, {"Agent", agentOfWork(w)}, {"Labels", strings.Join(w.Labels, ", ")},
+		{"Waits for", strings.Join(w.BlockedBy, ", ")}, {"Not seen", strings.Join(w.Unseen, ", ")}, {"Its tracker", w.Held}, {"Others that wait for it", strings.Join(w.Blocks, ", ")},
 		{"Cycle", strings.Join(w.Cycle, " -> ")}, {"Outcome", w.Outcome}, {"Why", w.Why}, {"By", w.By}} {
 		if row[1] != "" {
 			p.line("  %s: %s", row[0], flat(row[1]))

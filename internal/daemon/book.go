@@ -25,7 +25,12 @@ var (
 
 // Alerts lists the alerts of the ledger; none when there is no ledger yet.
 func (b book) Alerts(ctx context.Context, all bool) ([]fleet.Alert, error) {
-	return read(ctx, b.l, func(st *store.Store) ([]fleet.Alert, error) { return st.Alerts(ctx, all) })
+	list, err := read(ctx, b.l, func(st *store.Store) ([]fleet.Alert, error) { return st.Alerts(ctx, all) })
+	if err != nil || len(list) == 0 {
+		return list, err
+	}
+	past, err := b.l.Past(ctx, b.now())
+	return fleet.Held(list, past.Silences), err
 }
 
 // amnesiaRule is the alert whose acknowledgement confirms an amnesia.

@@ -28,7 +28,7 @@ func DoctorOf(ctx context.Context, version string, broken error, categories []st
 		return api.Doctor{}, err
 	}
 	e := server.Examination{At: fleet.Instant{Wall: time.Now()}, Version: version, Asker: version,
-		Installation: server.Installation{UID: os.Getuid(), Programs: programs(ctx, os.Getenv), Config: server.ConfigFacts{Err: broken.Error()}}}
+		Installation: server.Installation{UID: os.Getuid(), Programs: programs(ctx, os.Getenv), Built: builtFrom(ownProgram()), Config: server.ConfigFacts{Err: broken.Error()}}}
 	return server.Diagnose(e, categories), nil
 }
 

@@ -211,7 +211,8 @@ func (b *formulary) read(q api.FormulaQuery) (r reading, err error) {
 func (b *formulary) checks() formula.Checks {
 	return formula.Checks{Uses: ledger.Uses(), Agents: b.kinds,
 		Cron: func(expr string) error { return ledger.CheckCron(expr, "") },
-		When: func(expr string) error { _, err := rules.CompileCondition(expr); return err }}
+		When: func(expr string) error { _, err := rules.CompileCondition(expr); return err },
+		Gate: func(g formula.Gate) error { return ledger.CheckStepGate(gateOf(g)) }}
 }
 
 // names lists every formula that may be named without a project.

@@ -3,6 +3,7 @@ package daemon
 import (
 	"context"
 	"fmt"
+	"strings"
 	"sync"
 	"time"
 
@@ -44,10 +45,23 @@ func (e *ears) Take(ctx context.Context, p hookwire.Post) (output string, err er
 			time.AfterFunc(drawn, func() { e.s.board.LookNow(fleet.PartAgents) })
 		}
 	}
-	if err != nil || event.Event != fleet.HookSessionStart || event.Text != "compact" {
+	if err != nil || !agent.TakesContext(p.Kind, p.Event) {
 		return "", err
 	}
-	return agent.SessionContext(p.Kind, e.s.reminder(ctx, event.Agent)), nil
+	return agent.HookContext(p.Kind, p.Event, e.context(ctx, event, fresh)), nil
+}
+
+// context is what an agent is told by the answer to one of its hooks: what its run is
+// about, when its context was compacted, and of mail that waits for it.
+func (e *ears) context(ctx context.Context, event fleet.HookEvent, fresh bool) string {
+	var parts []string
+	if event.Event == fleet.HookSessionStart && event.Text == "compact" {
+		parts = append(parts, e.s.reminder(ctx, event.Agent))
+	}
+	if fresh {
+		parts = append(parts, e.s.mailFor(ctx, event))
+	}
+	return strings.TrimSpace(strings.Join(parts, "\n\n"))
 }
 
 // drawn is how long after a hook the screen is looked at again: CLIs call the

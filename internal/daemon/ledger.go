@@ -44,7 +44,9 @@ func (l *ledgerFile) Past(ctx context.Context, at fleet.Instant) (fleet.Past, er
 	case err != nil:
 		return fleet.Past{StartedAt: l.started, NextAlert: 1, Blind: err.Error()}, nil
 	}
-	return st.Past(ctx, at)
+	past, err := st.Past(ctx, at)
+	past.Alerts = fleet.Held(past.Alerts, past.Silences)
+	return past, err
 }
 
 // reader returns the store, opened at least for reading. It fails with

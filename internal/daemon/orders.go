@@ -114,11 +114,6 @@ func (c clerk) Failures(ctx context.Context, agent string, limit int) ([]fleet.F
 	return read(ctx, c.s.ledger, func(st *store.Store) ([]fleet.Failure, error) { return st.Failures(ctx, f) })
 }
 
-// MessagesFor lists what an agent has not been told yet.
-func (c clerk) MessagesFor(ctx context.Context, agent string, limit int) ([]fleet.Message, error) {
-	return read(ctx, c.s.ledger, func(st *store.Store) ([]fleet.Message, error) { return st.MessagesFor(ctx, agent, limit) })
-}
-
 // HookEvents lists what agents told of themselves.
 func (c clerk) HookEvents(ctx context.Context, f server.HookFilter) ([]fleet.HookEvent, error) {
 	which := store.HookFilter{Agent: f.Agent, Limit: f.Limit}

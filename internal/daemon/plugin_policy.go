@@ -74,8 +74,14 @@ const runsCounted = 50
 // pluginFacts tells of the plugins, and how their runs went.
 func (s *system) pluginFacts(ctx context.Context) []fleet.PluginFacts {
 	var out []fleet.PluginFacts
+	known := map[string]bool{}
 	for _, x := range s.plugins.all(ctx) {
-		f := fleet.PluginFacts{Name: fleet.Line(x.Name, 100), Source: fleet.Path(x.File), Broken: x.broken, Gate: string(x.Gate.Type), Notify: x.Notify,
+		name := fleet.Line(x.Name, 100)
+		if known[name] { // it is broken for that; what is told of it is not told of the other
+			name = fleet.Path(x.dir)
+		}
+		known[name] = true
+		f := fleet.PluginFacts{Name: name, Source: fleet.Path(x.File), Broken: x.broken, Gate: string(x.Gate.Type), Notify: x.Notify,
 			Grade: gradeOf(x.Severity), Disabled: s.plugins.disabled(x), Failures: fleet.Known(0)}
 		if x.broken == "" {
 			s.countFailures(ctx, x.schedule.Name, &f)
@@ -144,4 +150,21 @@ func failuresInARow(runs []fleet.Run) (n int) {
 		}
 	}
 	return n
+}
+
+// dueByItself is what may run by itself now: formulas by schedule, and plugins.
+func (s *system) dueByItself(ctx context.Context, look func() *fleet.Snapshot) fleet.RunPolicy {
+	p := s.timetable.policy(ctx, look)
+	s.plugins.policy(ctx, &p, look)
+	s.events.fill(ctx, p.Schedules, s.world.Now())
+	return p
+}
+
+// disabled says why a formula, or a plugin, does not run; "" when it may. The
+// switches of a factory are for formulas.
+func (s *system) disabled(formula string) string {
+	if _, is := fleet.PluginOf(formula); is {
+		return s.formulas.switchedOff(formula)
+	}
+	return s.formulas.disabled(formula)
 }

@@ -171,7 +171,8 @@ func foldersIn(dir string) (dirs []string, err error) {
 // read reads the plugin of a folder; false when there is none in it.
 func (s *pluginShelf) read(ctx context.Context, root pluginRoot, dir string) (shelved, bool) {
 	file := filepath.Join(dir, plugin.File)
-	s.sources = append(s.sources, dir, file, filepath.Join(dir, plugin.Script))
+	// The folder itself is none of them: a plugin may write into it.
+	s.sources = append(s.sources, file, filepath.Join(dir, plugin.Script))
 	text, err := config.ReadFile(file, plugin.MaxBytes+1)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):

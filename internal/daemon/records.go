@@ -24,7 +24,23 @@ func (r records) Records(ctx context.Context) (fleet.Records, fleet.Coordination
 	if past.Blind != "" {
 		return fleet.Records{}, fleet.Coordination{}, fmt.Errorf("cannot read what is coordinated: %s", past.Blind)
 	}
-	return past.Records, ledger.Facts(past, snapAt(r.s.board.Snapshot(), at)).Value, nil
+	snap := snapAt(r.s.board.Snapshot(), at)
+	snap.Holds = r.s.holds(past, snap)
+	return past.Records, ledger.Facts(past, snap).Value, nil
+}
+
+// Work lists work, in whichever tracker it is kept.
+func (r records) Work(ctx context.Context, refs ...fleet.Ref) ([]fleet.WorkFacts, error) {
+	at := r.s.world.Now()
+	past, err := r.s.ledger.Past(ctx, at)
+	if err != nil {
+		return nil, err
+	}
+	snap := snapAt(r.s.board.Snapshot(), at)
+	if len(refs) > 0 {
+		return ledger.WorkOf(past, snap, refs), nil
+	}
+	return ledger.AllWork(past, snap), nil
 }
 
 // snapAt is a snapshot as of now: ages of records are told from it.

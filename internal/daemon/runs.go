@@ -75,6 +75,10 @@ func modeOf(f formula.Formula) fleet.RunMode {
 func stepOf(s formula.Step) fleet.RunStep {
 	out := fleet.RunStep{ID: s.ID, Title: s.Title, Needs: s.Needs, Uses: s.Uses, With: s.With, Env: s.Env, Dir: s.Dir, Vars: s.Values,
 		Timeout: fleet.Duration(s.Timeout), Retries: s.Retries, Backoff: fleet.Duration(s.Backoff), Safe: s.Safe()}
+	if s.Gate != nil {
+		g := gateOf(*s.Gate)
+		out.Gate = &g
+	}
 	switch {
 	case s.Run != nil:
 		out.Do, out.Argv, out.Script = fleet.StepRun, s.Run.Argv, s.Run.Script
@@ -146,11 +150,15 @@ var _ server.Runs = runner{}
 
 // Start writes a run down, and has one pass begin it.
 func (r runner) Start(ctx context.Context, q api.RunRequest, by string) (fleet.Run, error) {
-	b := r.s.formulas
 	run, err := r.draft(ctx, q, by)
 	if err != nil {
 		return run, err
 	}
+	return r.take(ctx, run, q.Detach)
+}
+
+// take writes a run down, and has one pass begin it.
+func (r runner) take(ctx context.Context, run fleet.Run, detach bool) (fleet.Run, error) {
 	if err := r.s.begin(ctx); err != nil {
 		return run, held(err)
 	}
@@ -163,7 +171,7 @@ func (r runner) Start(ctx context.Context, q api.RunRequest, by string) (fleet.R
 		return run, err
 	}
 	policy := fleet.RunPolicy{}
-	if b.disabled(run.Formula) != "" {
+	if r.s.disabled(run.Formula) != "" {
 		policy.Disabled = []string{run.Formula}
 	}
 	for _, k := range known {
@@ -179,7 +187,7 @@ func (r runner) Start(ctx context.Context, q api.RunRequest, by string) (fleet.R
 	if errors.Is(err, store.ErrExists) {
 		return run, fmt.Errorf("%w: %w", ledger.ErrTaken, err)
 	}
-	if err != nil || q.Detach && !r.s.daemon {
+	if err != nil || detach && !r.s.daemon {
 		return taken, err
 	}
 	return r.carryOn(ctx, taken.ID)

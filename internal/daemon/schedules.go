@@ -289,6 +289,10 @@ func scheduleWords(s fleet.Schedule) string {
 	switch {
 	case s.Every != 0:
 		out = "every " + s.Every.String()
+	case len(s.Check) > 0:
+		out = "when " + strings.Join(s.Check, " ") + " ends with 0"
+	case s.Rest != 0 && s.When == "":
+		out = s.Rest.String() + " after its end"
 	case s.Cron != "":
 		out = strings.TrimSpace("cron " + s.Cron + " " + s.Zone)
 	case s.On != "":
@@ -377,6 +381,8 @@ func nextTimes(s fleet.Schedule, past fleet.Past, at fleet.Instant) []time.Time 
 	for len(out) < foretold {
 		due, next := ledger.Due(fleet.RunPolicy{Schedules: []fleet.Schedule{s}}, past, fleet.Snapshot{At: at}, fleet.Assessment{})
 		switch {
+		case len(due) > 0 && due[0].IsOver(): // what is only written down
+			past.Runs = append(slices.Clone(past.Runs), due[0])
 		case len(due) > 0:
 			done := due[0]
 			done.State, done.EndedAt = fleet.RunDone, at

@@ -16,7 +16,7 @@ func (s *system) status(isDaemon bool) func(context.Context) api.Status {
 	return func(ctx context.Context) api.Status {
 		past, err := s.ledger.Past(ctx, s.world.Now())
 		trouble := s.loop.Trouble()
-		out := api.Status{Daemon: isDaemon, Version: s.o.Version, Mode: s.cfg.Mode, Frozen: Frozen(s.cfg), Patrols: past.Patrol,
+		out := api.Status{Daemon: isDaemon, Version: s.o.Version, Mode: s.cfg.Mode, Frozen: Frozen(s.cfg), Paused: pausedLines(past), Patrols: past.Patrol,
 			Firing: firing(past.Alerts), Agents: len(s.board.Snapshot().Agents.Value), State: fleet.Path(s.cfg.StateDir), Notes: s.opsNotes(notes(past, err, trouble))}
 		for _, a := range past.Actions {
 			if a.Open() {

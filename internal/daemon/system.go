@@ -57,12 +57,14 @@ type system struct {
 	places  []report.Ear   // where people answer
 	chats   []catalog.Chat // that can be asked who Custos is
 
-	watchers  []watcher
-	formulas  *formulary
-	timetable *timetable
-	plugins   *pluginShelf
-	events    *eventReader
-	triage    fleet.TriagePolicy
+	watchers   []watcher
+	formulas   *formulary
+	timetable  *timetable
+	plugins    *pluginShelf
+	events     *eventReader
+	triage     fleet.TriagePolicy
+	conditions conditions // of gates
+	mail       map[fleet.MailType]fleet.MailAction
 
 	daemon  bool // not one command
 	hearing sync.Once
@@ -115,6 +117,9 @@ func build(cfg config.Config, o Options, a as) (*system, error) {
 	if s.triage, err = catalog.Triage(cfg); err != nil {
 		return nil, &config.Mistake{Err: err}
 	}
+	if s.mail, err = mailActions(cfg); err != nil {
+		return nil, err
+	}
 	s.ledger = &ledgerFile{cfg: cfg, started: s.world.StartedAt, what: a.what, wait: a.wait}
 	s.events = &eventReader{l: s.ledger, read: map[string]int64{}}
 	s.know(a.every)
@@ -150,7 +155,7 @@ func build(cfg config.Config, o Options, a as) (*system, error) {
 	s.report = report.New(report.Options{Asks: s.asks, Answering: s.answering(), Notifiers: people.Notifiers, Routes: people.Routes, Pulses: people.Pulses, Outbox: s.ledger,
 		Mirrors: people.Mirrors, Windows: people.Windows, Status: s.hostStatus,
 		Memory: s.ledger, History: s.ledger, Journal: s.keeper(), Now: s.world.Now, Host: s.world.From.Host, Every: deliverEvery})
-	s.loop = loop.New(loop.Options{Board: s.board, Rules: s.rules, Policy: s.policy, History: s.ledger, Act: s.actor,
+	s.loop = loop.New(loop.Options{Board: s.board, Rules: s.rules, Policy: s.policy, Holds: s.holds, History: s.ledger, Act: s.actor,
 		Journal: s.report, Touches: s.touches, Seen: s.follow, Every: cfg.PatrolEvery, IdleMax: cfg.PatrolIdle, Tick: tick, Log: o.Log})
 	return s, nil
 }
@@ -164,7 +169,7 @@ func parseRules(cfg config.Config, table string) (assess.Rules, error) {
 
 // Sections lists the sections of custos.toml that belong to plug-ins.
 func Sections() []string {
-	out := append(catalog.Sections(), "formulas", "plugins", "schedule", "triage")
+	out := append(catalog.Sections(), "formulas", "plugins", "schedule", "triage", "mail")
 	slices.Sort(out)
 	return slices.Compact(out)
 }
@@ -206,6 +211,7 @@ func (s *system) know(every time.Duration) {
 	s.world.Landmarks = s.marks
 	s.world.Hooks, s.world.HooksOf = s.heard, s.heardOf
 	s.world.Registered = s.registered
+	s.world.GateChecks = s.gateChecks
 	s.world.Runs = func(ctx context.Context) ([]fleet.Run, error) {
 		p, err := s.ledger.Past(ctx, s.world.Now())
 		return p.Runs, err
@@ -237,9 +243,9 @@ func (s *system) wake(reason string)  { s.loop.Wake(reason) }
 func (s *system) done(r fleet.Result) { s.gauges.meter.Ended(r); s.loop.Done(r) }
 func (s *system) policy(o fleet.PatrolOrder) fleet.Policy {
 	p := policy(s.cfg, s.limits, s.actor.Abilities(), o)
-	p.Triage = s.triage
+	p.Triage, p.Mails = s.triage, s.mail
 	if s.daemon { // one command starts nothing that it was not asked for
-		p.Runs = s.timetable.policy(context.Background(), func() *fleet.Snapshot { snap := s.board.Snapshot(); return &snap })
+		p.Runs = s.dueByItself(context.Background(), func() *fleet.Snapshot { snap := s.board.Snapshot(); return &snap })
 	}
 	return p
 }
@@ -282,7 +288,7 @@ func (s *system) handler(ctx context.Context, down func()) http.Handler {
 		Configured: s.cfg.Found, Log: s.o.Log, AgentOf: s.agentOf,
 		Orders: clerk{s}, Registry: clerk{s}, Screens: screens{s}, HookLog: clerk{s}, Failures: clerk{s}, Messages: clerk{s},
 		HookFiles: hookFiles{s}, Hooks: s.ears,
-		Formulas: library{s}, Runs: runner{s}, Records: records{s}, Schedules: s.scheduleRows, Costs: s.costs, Attend: s.attend, Metrics: s.page(), Made: s.made, Reply: replyToRun, Tell: b.tell, Examine: s.examine, Vitals: s.vitals(down != nil), Places: s.listening,
+		Formulas: library{s}, Runs: runner{s}, Plugins: pluginDesk{s}, PluginRuns: pluginDesk{s}, Records: records{s}, Schedules: s.scheduleRows, Costs: s.costs, Attend: s.attend, Metrics: s.page(), Made: s.made, Reply: replyToRun, Tell: b.tell, Examine: s.examine, Vitals: s.vitals(down != nil), Beat: s.beat, Pauses: pauser{s}, Places: s.listening,
 	})
 }
 

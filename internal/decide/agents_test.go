@@ -79,7 +79,7 @@ func exit(set map[string]string) *fleet.Exit {
 func registration(name string, set map[string]string) fleet.Registration {
 	r := fleet.Registration{Name: name, Kind: "claude", Owner: fleet.OwnerCustos, Desired: fleet.DesiredRunning, DesiredBy: set["wanted"],
 		Restart: fleet.RestartOnFailure, Account: set["account"], Parent: set["parent"], Depth: integer(set["depth"]),
-		Failed: set["failed"], Exit: exit(set), Instance: set["instance"], Dir: set["dir"], Worktree: set["worktree"], Revision: 1}
+		Failed: set["failed"], Exit: exit(set), Instance: set["instance"], Dir: set["dir"], Worktree: set["worktree"], Project: set["project"], Revision: 1}
 	if set["saved"] != "" {
 		r.Checkpoint = &fleet.Checkpoint{At: at(set["saved"]), Ref: "refs/custos/backup/x"}
 	}

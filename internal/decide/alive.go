@@ -24,6 +24,9 @@ func askAlive(p *pass, r *request) *refusal {
 		if r.byPerson() {
 			return nil
 		}
+		if r.isRelief() && a.TurnOver() {
+			return p.askRelieved(r, a)
+		}
 		if r.run != nil && r.order != nil && a.State == fleet.StateIdle { // its run is over, and so is its turn
 			return p.askSession(r, a)
 		}

@@ -133,6 +133,9 @@ func newWorld() *world {
 			"end-step":        {Do: "end-step", Idempotent: true},
 			"prepare-run":     {Do: "prepare-run", Idempotent: true},
 			"file-reply":      {Do: "file-reply", Idempotent: true},
+			"comment":         {Do: "comment"},
+			"assign":          {Do: "assign", Idempotent: true},
+			"label":           {Do: "label", Idempotent: true},
 		}, Agents: fleet.DefaultAgentLimits(), Triage: fleet.DefaultTriagePolicy()},
 		snap:  fleet.Snapshot{At: at("10:00")},
 		found: fleet.Assessment{Rules: map[string]fleet.Remedy{}},
@@ -200,6 +203,8 @@ func (w *world) read(line string) error {
 		return w.readRun(words[0], args, set)
 	case "order":
 		w.past.Orders = append(w.past.Orders, order(args, set))
+	case "paused": // a project
+		w.past.Silences = append(w.past.Silences, fleet.PauseProject(args[0], "ann", "", at("09:00")))
 	case "memory":
 		w.snap.Host.Value.Memory.Available = fleet.Unknown[int64]("not looked at")
 		if args[0] != "unknown" {

@@ -44,6 +44,8 @@ type pass struct {
 	failed    map[string]bool
 	bench     bench
 	plan      fleet.Plan
+	projects  fleet.Projects           // of subjects; filled when one is paused
+	held      map[string]fleet.Silence // the paused ones
 }
 
 // request is one wish on its way through the guards.
@@ -94,6 +96,9 @@ func newPass(policy *fleet.Policy, snap *fleet.Snapshot, found *fleet.Assessment
 		failed:  map[string]bool{},
 		bench:   convene(past, snap.At),
 		plan:    fleet.Plan{At: snap.At, Actions: []fleet.Action{}, Skipped: []fleet.Skipped{}},
+	}
+	if p.held = fleet.PausedProjects(past.Silences); p.held != nil {
+		p.projects = fleet.ProjectsOf(snap, past)
 	}
 	for i := range past.Actions {
 		p.recall(&past.Actions[i])

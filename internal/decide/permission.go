@@ -61,7 +61,30 @@ func askPaused(p *pass, r *request) *refusal {
 			return &refusal{why: s.String() + " is paused"}
 		}
 	}
+	if project := p.pausedFor(r); project != "" {
+		return &refusal{why: "project " + project + " is paused", hint: "custos resume --project " + word(project)}
+	}
 	return nil
+}
+
+// pausedFor returns the paused project that a request is about; "" for none.
+func (p *pass) pausedFor(r *request) string {
+	if len(p.held) == 0 {
+		return ""
+	}
+	about := []string{p.projects.Of(r.wish.Subject), p.projects.Of(r.finding.Subject)}
+	if reg := r.wish.Target.Registration; reg != nil {
+		about = append(about, reg.Project)
+	}
+	if r.run != nil {
+		about = append(about, r.run.Project)
+	}
+	for _, name := range about {
+		if _, held := p.held[name]; held && name != "" {
+			return name
+		}
+	}
+	return ""
 }
 
 // askPerson keeps what a person stopped from being started again.

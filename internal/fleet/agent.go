@@ -73,27 +73,41 @@ type Agent struct {
 	Orphan           bool           `json:"orphan,omitempty"`            // a process without terminal, without a living parent and without an owner; or what an ended instance of ours left running
 
 	// What the ledger knows of it; empty for one that is not registered.
-	Registered    bool           `json:"registered,omitempty"`
-	Role          string         `json:"role,omitempty"`
-	Project       string         `json:"project,omitempty"`
-	Parent        string         `json:"parent,omitempty"` // name of the agent it works for
-	Depth         int            `json:"depth,omitempty"`
-	Run           string         `json:"run,omitempty"`
-	Task          string         `json:"task,omitempty"`
-	Worktree      string         `json:"worktree,omitempty"`
-	Account       string         `json:"account,omitempty"`
-	Desired       Desired        `json:"desired,omitempty"`
-	Restart       Restart        `json:"restart,omitempty"`
-	Standing      bool           `json:"standing,omitempty"` // persistent role: exempt from idle rules
-	Where         Where          `json:"where,omitempty"`
-	Instance      string         `json:"instance,omitempty"`
-	Failed        string         `json:"failed,omitempty"` // why it is not started again by itself
-	PromptState   Delivery       `json:"prompt_state,omitempty"`
+	Registered  bool     `json:"registered,omitempty"`
+	Role        string   `json:"role,omitempty"`
+	Project     string   `json:"project,omitempty"`
+	Parent      string   `json:"parent,omitempty"` // name of the agent it works for
+	Depth       int      `json:"depth,omitempty"`
+	Run         string   `json:"run,omitempty"`
+	Task        string   `json:"task,omitempty"`
+	Worktree    string   `json:"worktree,omitempty"`
+	Account     string   `json:"account,omitempty"`
+	Desired     Desired  `json:"desired,omitempty"`
+	Restart     Restart  `json:"restart,omitempty"`
+	Standing    bool     `json:"standing,omitempty"` // persistent role: exempt from idle rules
+	Where       Where    `json:"where,omitempty"`
+	Instance    string   `json:"instance,omitempty"`
+	Failed      string   `json:"failed,omitempty"` // why it is not started again by itself
+	PromptState Delivery `json:"prompt_state,omitempty"`
+	// What it has promised, in custos.toml or when it was spawned.
+	HeartbeatEvery Duration       `json:"heartbeat_every,omitempty"` // 0: nothing
+	HeartbeatGrace Duration       `json:"heartbeat_grace,omitempty"` // on top of it
+	HeartbeatAge   Leaf[Duration] `json:"heartbeat_age,omitzero"`    // since it last showed that it is at work
+
 	CheckpointAge Leaf[Duration] `json:"checkpoint_age"`
+	Handoff       HandoffStage   `json:"handoff,omitempty"` // of its newest instance
+	Pool          string         `json:"pool,omitempty"`    // whose worker it is
 
 	Recorded AgentState `json:"recorded,omitempty"` // what the record says, where there is one; what is observed wins
 	Conflict string     `json:"conflict,omitempty"` // how record and observation disagree: a reason to look, never to act
 	Exit     *Exit      `json:"exit,omitempty"`     // how the newest instance ended, once it has
+}
+
+// TurnOver says whether its turn is over, as it told by its own signals: it is
+// idle, and at most its context is nearly full. What a screen says of a context is
+// not enough: it may be at work.
+func (a Agent) TurnOver() bool {
+	return a.Process.PID != 0 && (a.State == StateIdle || a.State == StateContextHigh && a.Source == "hook") && a.Tool == nil
 }
 
 // ToolCall is a tool that an agent has begun and not ended.

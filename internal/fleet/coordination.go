@@ -26,6 +26,7 @@ type WorkFacts struct {
 	Since     Duration        `json:"since"`                // since this state began; the same
 	Waits     Duration        `json:"waits"`                // how long it has waited for the oldest dependency that is not resolved
 	Alive     Leaf[bool]      `json:"alive"`                // whether the agent that works on it lives; true when nobody does
+	Held      string          `json:"held,omitempty"`       // why its tracker says that it waits, though nothing is left that it waits for
 }
 
 // GateFacts is a gate that is open, or was closed within a day.
@@ -50,8 +51,8 @@ type ConvoyFacts struct {
 	State   ConvoyState `json:"state"`
 	Members int         `json:"members"`
 	Closed  int         `json:"closed"`
-	Ready   int         `json:"ready"`   // members that somebody could take up
-	Taken   int         `json:"taken"`   // members that a live agent works on
+	Ready   Leaf[int]   `json:"ready"`   // members that somebody could take up
+	Taken   Leaf[int]   `json:"taken"`   // members that a live agent, or a person, works on
 	Unseen  int         `json:"unseen"`  // members that no tracker shows
 	Age     Duration    `json:"age"`     // since it was made
 	Still   Duration    `json:"still"`   // since any member changed
@@ -84,6 +85,20 @@ type Bead struct {
 	Assignee string        `json:"assignee,omitempty"`
 	Priority Priority      `json:"priority,omitempty"`
 	Labels   []string      `json:"labels,omitempty"`
-	Needs    []string      `json:"needs,omitempty"` // IDs of beads that block it
+	Needs    []string      `json:"needs,omitempty"`   // IDs of beads that block it
+	Blocked  bool          `json:"blocked,omitempty"` // it says of itself that it waits
+	Waits    string        `json:"waits,omitempty"`   // why it is not to be taken up though nothing blocks it: deferred, …
 	Updated  Leaf[Instant] `json:"updated"`
+	Closed   Leaf[Instant] `json:"closed"` // when it was closed
+}
+
+// CoordinationPolicy is who is told of what is coordinated.
+type CoordinationPolicy struct {
+	// Watcher is told that work is free which no agent has: the name of an agent,
+	// role/ROLE for those of the work's project, or Overseer. Watchers has others
+	// for single projects.
+	Watcher  string            `json:"watcher,omitempty"`
+	Watchers map[string]string `json:"watchers,omitempty"`
+	// Convoys is told that a convoy is done that names nobody.
+	Convoys []string `json:"convoys,omitempty"`
 }

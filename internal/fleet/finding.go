@@ -160,4 +160,5 @@ type Alert struct {
 	AckedAt       Instant     `json:"acked_at,omitzero"`
 	SilencedUntil Instant     `json:"silenced_until,omitzero"`
 	SilencedBy    string      `json:"silenced_by,omitempty"`
+	Project       string      `json:"project,omitempty"` // that the subject is of, as far as that is known
 }

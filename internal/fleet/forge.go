@@ -24,6 +24,7 @@ type Forge struct {
 	Projects []Project     `json:"projects"`
 	Issues   []Issue       `json:"issues"` // open ones, and those closed within a day or named by a phase file
 	Pulls    []PullRequest `json:"pulls"`  // open ones
+	Ended    []EndedPull   `json:"ended,omitempty"`
 }
 
 // IssueName is the stable name of an issue: PROJECT#12.
@@ -49,10 +50,24 @@ type Issue struct {
 	Closed    Leaf[Duration] `json:"closed"`  // since it was closed; 0 while it is open
 	Taken     Leaf[bool]     `json:"taken"`   // somebody is said to work on it: by label or assignee
 	Ready     Leaf[bool]     `json:"ready"`
-	BlockedBy Leaf[[]string] `json:"blocked_by"`      // names of what it waits for and that is open, or unseen
-	Waits     Leaf[Duration] `json:"waits"`           // age of the oldest open issue that it waits for; 0 for none
-	Cycle     []string       `json:"cycle,omitempty"` // of dependencies, that it is the first of
-	Agent     string         `json:"agent,omitempty"` // who works on it, by registry, branch or name
+	BlockedBy Leaf[[]string] `json:"blocked_by"`       // names of what it waits for and that is open, or unseen
+	Waits     Leaf[Duration] `json:"waits"`            // age of the oldest open issue that it waits for; 0 for none
+	Cycle     []string       `json:"cycle,omitempty"`  // of dependencies, that it is the first of
+	Marked    bool           `json:"marked,omitempty"` // it is labelled as one that waits
+	Agent     string         `json:"agent,omitempty"`  // who works on it, by registry, branch or name
+}
+
+// EndedPull is a pull request that was merged or closed lately.
+type EndedPull struct {
+	Name    string         `json:"name"` // PullName
+	Project string         `json:"project"`
+	Number  int            `json:"number"`
+	Title   string         `json:"title"` // somebody's words
+	URL     string         `json:"url"`
+	Branch  string         `json:"branch"` // its head's
+	Merged  bool           `json:"merged,omitempty"`
+	Ended   Leaf[Duration] `json:"ended"`           // since then, by the forge's clock
+	Agent   string         `json:"agent,omitempty"` // who worked on it, by registry, branch or name
 }
 
 // PullRequest is one open pull request of a project.

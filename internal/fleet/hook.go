@@ -38,6 +38,7 @@ const (
 	HookCompact      HookName = "compact"    // the context is about to be compacted
 	HookNotice       HookName = "notice"     // anything else it says
 	HookStatus       HookName = "status"     // a status line
+	HookBeat         HookName = "beat"       // no hook: the agent said that it is at work (custos heartbeat)
 )
 
 // Key names what the event is about: the instance of an agent of ours, else its

@@ -23,6 +23,11 @@ const (
 	MailNews       MailType = "news"       // of an agent, to its parent
 )
 
+// MailTypes lists the types that somebody may write.
+func MailTypes() []MailType {
+	return []MailType{MailHelp, MailLifecycle, MailWitnessPing, MailWorkerDone, MailMergeReady, MailMergeResult, MailEscalation, MailQuestion, MailAnswer}
+}
+
 // Overseer is the address of the people who run the fleet.
 const Overseer = "overseer"
 
@@ -58,6 +63,15 @@ type Mail struct {
 	Grade    Priority   `json:"grade,omitempty"`  // of HELP, as its words were sorted
 	Why      string     `json:"why,omitempty"`    // why it was graded, stopped or sent so
 	Raised   Instant    `json:"raised,omitzero"`  // when it was escalated, for want of an answer
+	// AnsweredBy is who answered it first: an author as of From.
+	AnsweredBy string `json:"answered_by,omitempty"`
+}
+
+// MailAction is what a mail of some type brings about besides being read, as
+// custos.toml says.
+type MailAction struct {
+	Work    string `json:"work,omitempty"`    // add, close, reopen or release: what becomes of the work that it is about
+	Trigger string `json:"trigger,omitempty"` // name of the trigger that it is
 }
 
 // MailCopy is a mail as one reader has it.
@@ -76,8 +90,15 @@ func (c MailCopy) Over() bool {
 	return c.State == CopyRead || c.State == CopyArchived || c.State == CopyBounced || c.State == CopyUnread
 }
 
+// Waits says whether it is a call for help that nobody answered, nor was it
+// escalated.
+func (m Mail) Waits() bool { return m.Type == MailHelp && m.AnsweredBy == "" && m.Raised.IsZero() }
+
 // Over says whether nothing more becomes of the mail by itself.
 func (m Mail) Over() bool {
+	if m.Waits() {
+		return false
+	}
 	for _, c := range m.Copies {
 		if !c.Over() {
 			return false

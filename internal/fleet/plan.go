@@ -102,6 +102,12 @@ type Policy struct {
 	Agents     AgentLimits        `json:"agents,omitzero"`
 	Runs       RunPolicy          `json:"runs,omitzero"`
 	Triage     TriagePolicy       `json:"triage,omitzero"`
+	Handoff    HandoffPolicy      `json:"handoff,omitzero"`
+	Pools      []Pool             `json:"pools,omitempty"`
+	// Coordination is who is told of work and convoys.
+	Coordination CoordinationPolicy `json:"coordination,omitzero"`
+	// Mails is what mail of some types brings about.
+	Mails map[MailType]MailAction `json:"mails,omitempty"`
 }
 
 // AgentLimits bound what is done to agents beyond a rule's own windows. A zero

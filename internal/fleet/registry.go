@@ -58,6 +58,8 @@ type Registration struct {
 	Restart   Restart  `json:"restart"`
 	Standing  bool     `json:"standing,omitempty"`   // persistent role: exempt from idle rules
 	MemoryMax int64    `json:"memory_max,omitempty"` // bytes; 0: no cap
+	// Heartbeat is what it has promised; nil for nothing.
+	Heartbeat *Heartbeat `json:"heartbeat,omitempty"`
 
 	Desired   Desired `json:"desired"`
 	DesiredBy string  `json:"desired_by,omitempty"`
@@ -77,6 +79,8 @@ type Registration struct {
 	Exit        *Exit       `json:"exit,omitempty"`   // of the newest instance, once it ended
 	Failed      string      `json:"failed,omitempty"` // why it is not started again by itself: the attempts of its window are spent
 	Checkpoint  *Checkpoint `json:"checkpoint,omitempty"`
+	Handoff     *Handoff    `json:"handoff,omitempty"` // the newest one
+	Pool        string      `json:"pool,omitempty"`    // whose worker it is
 }
 
 // Exit is how an instance ended.

@@ -100,6 +100,7 @@ type RunStep struct {
 	Retries int               `json:"retries,omitempty"`
 	Backoff Duration          `json:"backoff,omitempty"` // before the first retry, doubled each time; 0: 10 s
 	Safe    bool              `json:"safe,omitempty"`    // may be repeated after a crash
+	Gate    *Gate             `json:"gate,omitempty"`    // that it waits for once its needs are done, as the formula has it; Timeout: how long a timer waits, after which another is overdue
 	Moot    bool              `json:"moot,omitempty"`    // in doubt, it has failed and nobody is asked: its schedule begins another run
 
 	State     StepState `json:"state"`
@@ -110,6 +111,7 @@ type RunStep struct {
 	Action    string    `json:"action,omitempty"` // ID of the action that starts this attempt
 	End       string    `json:"end,omitempty"`    // why its processes are to be ended: time out, cancelled, left behind
 	Patrol    int64     `json:"patrol,omitempty"` // number of the patrol it awaits
+	Awaits    string    `json:"awaits,omitempty"` // key of the gate that it waits for; "passed": no more
 	Exit      *int      `json:"exit,omitempty"`
 	Output    string    `json:"output,omitempty"`
 	Note      string    `json:"note,omitempty"` // of who reported it

@@ -23,6 +23,9 @@ type Snapshot struct {
 	CI        Part[CI]          `json:"ci"`
 	Beads     Part[[]Bead]      `json:"beads"`
 	Checks    Part[[]GateCheck] `json:"checks"`
+	// Holds is what the expressions of open gates say in this very pass, by gate. One
+	// that is not in it cannot be told.
+	Holds []GateCheck `json:"holds,omitempty"`
 	// Coordination is what the records mean in this very pass: it follows from the
 	// past and the other parts, and no probe fills it.
 	Coordination Part[Coordination] `json:"coordination"`

@@ -58,6 +58,9 @@ func (r Ref) Bead() string {
 	return name
 }
 
+// BeadRef is how other work names a bead.
+func BeadRef(id string) Ref { return Ref(beads + id) }
+
 // WorkState is where a piece of work is.
 type WorkState string
 
@@ -104,6 +107,7 @@ type Dependency struct {
 	At     Instant         `json:"at"`
 	Since  Instant         `json:"since"`           // of this state
 	Times  int             `json:"times,omitempty"` // how often Needs was seen closed after it was open
+	Told   int             `json:"told,omitempty"`  // how many of these closings are dealt with: Of was told to be free, or has no use for it
 	Why    string          `json:"why,omitempty"`
 	Source Tracker         `json:"source"` // who tells of it: custos, or the tracker that Of is kept in
 }

@@ -16,6 +16,7 @@ type Checks struct {
 	Agents []string           // the kinds of agent there are
 	Cron   func(string) error // refuses an expression that is wrong or can never fire
 	When   func(string) error // refuses a CEL expression that is wrong
+	Gate   func(Gate) error   // refuses a gate that makes no sense
 }
 
 // Check says what would spoil a run of a resolved formula. It runs nothing.

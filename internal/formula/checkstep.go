@@ -202,11 +202,18 @@ func (k *checker) gate(s Step) {
 	default:
 		k.oneOf(g.Places.of("type"), "gate", g.Type, all)
 	}
-	if slices.Contains(all, g.Type) {
-		k.warn(g.Places.of("type"), "gate %q is not acted on: this Custos keeps no gates yet", g.Type)
-	}
-	if g.Type == "timer" && g.Timeout == 0 {
+	text := g.ID + g.From + g.To + g.Subject
+	switch {
+	case !slices.Contains(all, g.Type):
+	case g.Type == "timer" && g.Timeout == 0:
 		k.wrong(g.Places[""], "a timer gate needs a timeout")
+	case g.Type == "condition" && strings.Contains(g.Condition, "{{"):
+		k.wrong(g.Places.of("condition"), "the condition of a gate is an expression, and a value would become part of it: it may hold no variable")
+	case k.checks.Gate == nil || holeRE.MatchString(text): // what a value makes of it is seen when it is made
+	default:
+		if err := k.checks.Gate(*g); err != nil {
+			k.wrong(g.Places.of("type"), "gate: %v", err)
+		}
 	}
 }
 

@@ -162,9 +162,12 @@ type Waits struct {
 // Gate holds a step until something outside has happened.
 type Gate struct {
 	Type      string        `toml:"type"` // timer, event, condition, gh:run, gh:pr, human, mail
-	ID        string        `toml:"id" json:",omitempty"`
-	Timeout   time.Duration `toml:"timeout" json:",omitempty"`
+	ID        string        `toml:"id" json:",omitempty"` // what it waits for: an event, a pipeline, a pull request
+	Timeout   time.Duration `toml:"timeout" json:",omitempty"` // how long a timer waits, after which another gate is overdue
 	Condition string        `toml:"condition" json:",omitempty"`
+	From      string        `toml:"from" json:",omitempty"`    // mail: who writes it
+	To        string        `toml:"to" json:",omitempty"`      // mail: to whom
+	Subject   string        `toml:"subject" json:",omitempty"` // mail: what its subject begins with
 	Places    Places        `json:"-"`
 }
 

@@ -63,7 +63,9 @@ func (s *Step) mapTexts(change func(key, text string) string) {
 		mapList(s.Run.Argv, "run", change)
 	}
 	if s.Gate != nil {
-		s.Gate.ID, s.Gate.Condition = change("gate", s.Gate.ID), change("gate", s.Gate.Condition)
+		for _, t := range []*string{&s.Gate.ID, &s.Gate.Condition, &s.Gate.From, &s.Gate.To, &s.Gate.Subject} {
+			*t = change("gate", *t)
+		}
 	}
 	if s.Loop != nil {
 		s.Loop.Range, s.Loop.Until = change("loop", s.Loop.Range), change("loop", s.Loop.Until)

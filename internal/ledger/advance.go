@@ -208,7 +208,7 @@ func (a *advance) ready(r *fleet.Run) {
 	var prose []*fleet.RunStep
 	for i := range r.Steps {
 		s := &r.Steps[i]
-		if s.State != fleet.StepWaiting || unmet(r, s) != "" || !a.due(s.NotBefore) {
+		if s.State != fleet.StepWaiting || unmet(r, s) != "" || !a.due(s.NotBefore) || a.held(r, s) {
 			continue
 		}
 		switch {

@@ -25,6 +25,7 @@ func Coordinate(past fleet.Past, snap fleet.Snapshot, found fleet.Assessment, po
 		return Coordination{}
 	}
 	c := &coordinate{past: past, snap: snap, found: found, policy: policy, plan: plan, at: snap.At, trackers: newTrackers(past, snap)}
+	c.work()
 	c.dependencies()
 	c.convoys()
 	c.gates()
@@ -48,12 +49,17 @@ type coordinate struct {
 // tell writes a mail of Custos' own. The same key is the same news: it is written
 // once, whoever finds it out again.
 func (c *coordinate) tell(key string, to []string, m fleet.Mail) {
-	m.Key, m.To, m.From, m.At = key, to, fleet.ByCustos, c.at
+	c.out.Records.Mails = append(c.out.Records.Mails, news(key, to, m, c.at))
+}
+
+// news is a mail of Custos' own as it is first written down.
+func news(key string, to []string, m fleet.Mail, at fleet.Instant) fleet.Mail {
+	m.Key, m.To, m.From, m.At = key, to, fleet.ByCustos, at
 	if m.Priority == "" {
 		m.Priority = fleet.P3
 	}
 	m.Subject = fleet.Line(m.Subject, longestSubject)
-	c.out.Records.Mails = append(c.out.Records.Mails, m)
+	return m
 }
 
 // longestSubject is the most runes of the subject of a mail.

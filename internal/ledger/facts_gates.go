@@ -1,5 +1,30 @@
 package ledger
 
-import "custos/internal/fleet"
+import (
+	"time"
 
-func (f facts) gates() (out []fleet.GateFacts) { return nil }
+	"custos/internal/fleet"
+)
+
+// gateShown is how long a gate that is closed is still a fact.
+const gateShown = 24 * time.Hour
+
+// gates are those that are open, with what keeps them from being judged, and those
+// that were closed lately.
+func (f facts) gates() (out []fleet.GateFacts) {
+	w := watch{past: f.past, snap: f.snap, alerts: f.past.Alerts, trackers: f.trackers}
+	for i := range f.past.Records.Gates {
+		g := &f.past.Records.Gates[i]
+		is := fleet.GateFacts{ID: g.ID, Type: g.Type, Title: g.Title, Project: g.Project, State: g.State, Outcome: g.Outcome, Why: g.Why,
+			Waiters: g.Waiters, Age: f.age(g.At)}
+		switch {
+		case !g.Over():
+			saw := w.see(g)
+			is.Why, is.Blind, is.Overdue = fleet.Line(saw.why, 400), saw.blind, f.late(g.Due)
+		case f.snap.At.Since(g.Since) > gateShown:
+			continue
+		}
+		out = append(out, is)
+	}
+	return out
+}

@@ -6,74 +6,186 @@ import (
 	"custos/internal/fleet"
 )
 
-// work is every piece of work of the ledger that is not closed, or lately, and
-// every other one that something here depends on.
-func (f facts) work() (out []fleet.WorkFacts) {
-	waits := f.waits()
-	for i := range f.past.Records.Work {
-		if w := &f.past.Records.Work[i]; !w.Over() {
-			out = append(out, f.item(w.Ref(), waits))
-		}
-	}
+// work is every piece of work of the ledger that is not closed, and what of other
+// trackers concerns it: what waits for something on record, or for what nobody
+// sees, and what convoys have.
+func (f facts) work() []fleet.WorkFacts {
+	s := f.sorted()
 	for _, d := range f.past.Records.Dependencies {
-		known := slices.ContainsFunc(out, func(w fleet.WorkFacts) bool { return w.Ref == d.Of })
-		if d.State == fleet.DependencyWaits && d.Of.Tracker() != fleet.TrackerOwn && !known {
-			out = append(out, f.item(d.Of, waits))
+		if d.State != fleet.DependencyDropped {
+			s.add(d.Of)
 		}
 	}
-	return out
+	for _, c := range f.past.Records.Convoys {
+		for _, m := range c.Members {
+			if c.State == fleet.ConvoyOpen {
+				s.add(m.Ref)
+			}
+		}
+	}
+	for _, r := range f.trackers.everywhere(f.snap) {
+		if needs, _ := f.trackers.needs(r); slices.ContainsFunc(needs, func(n fleet.Ref) bool { return f.trackers.seen(n).Why != "" }) {
+			s.add(r)
+		}
+	}
+	return s.out
 }
 
-// waits is what each piece of work waits for.
-func (f facts) waits() map[fleet.Ref][]fleet.Dependency {
-	out := map[fleet.Ref][]fleet.Dependency{}
+// everything is all work that is not closed, in whichever tracker.
+func (f facts) everything() []fleet.WorkFacts {
+	s := f.sorted()
+	for _, r := range f.trackers.everywhere(f.snap) {
+		s.add(r)
+	}
 	for _, d := range f.past.Records.Dependencies {
 		if d.State == fleet.DependencyWaits {
-			out[d.Of] = append(out[d.Of], d)
+			s.add(d.Of)
 		}
+	}
+	return s.out
+}
+
+// AllWork is all work that is not closed, in whichever tracker it is kept: what is
+// seen of it, and what waits and is not seen.
+func AllWork(past fleet.Past, snap fleet.Snapshot) []fleet.WorkFacts {
+	return facts{past: past, snap: snap, trackers: newTrackers(past, snap)}.everything()
+}
+
+// WorkOf is what is seen of some pieces of work, closed or not.
+func WorkOf(past fleet.Past, snap fleet.Snapshot, refs []fleet.Ref) (out []fleet.WorkFacts) {
+	s := facts{past: past, snap: snap, trackers: newTrackers(past, snap)}.sorted()
+	for _, r := range refs {
+		out = append(out, s.item(r, s.f.trackers.seen(r)))
 	}
 	return out
 }
 
-func (f facts) item(r fleet.Ref, waits map[fleet.Ref][]fleet.Dependency) fleet.WorkFacts {
-	seen := f.trackers.seen(r)
+// workList is facts of work, each piece once.
+type workList struct {
+	f      facts
+	waits  map[fleet.Ref][]fleet.Dependency
+	freed  map[fleet.Ref]bool // something that it waited for is resolved
+	cycles map[fleet.Ref][]fleet.Ref
+	has    map[fleet.Ref]bool
+	out    []fleet.WorkFacts
+}
+
+// sorted begins with the ledger's own.
+func (f facts) sorted() *workList {
+	s := &workList{f: f, waits: map[fleet.Ref][]fleet.Dependency{}, freed: map[fleet.Ref]bool{}, has: map[fleet.Ref]bool{}}
+	for _, d := range f.past.Records.Dependencies {
+		switch d.State {
+		case fleet.DependencyWaits:
+			s.waits[d.Of] = append(s.waits[d.Of], d)
+		case fleet.DependencyResolved:
+			s.freed[d.Of] = true
+		}
+	}
+	s.cycles = f.cycles()
+	for i := range f.past.Records.Work {
+		s.add(f.past.Records.Work[i].Ref())
+	}
+	return s
+}
+
+// add adds a piece of work that is not seen to be closed. What the ledger itself
+// does not have was never there, or is long closed.
+func (s *workList) add(r fleet.Ref) {
+	seen := s.f.trackers.seen(r)
+	if s.has[r] || seen.isClosed() || r.Tracker() == fleet.TrackerOwn && seen.Why != "" {
+		return
+	}
+	s.has[r] = true
+	s.out = append(s.out, s.item(r, seen))
+}
+
+func (s *workList) item(r fleet.Ref, seen Seen) fleet.WorkFacts {
+	f := s.f
 	w := fleet.WorkFacts{Ref: r, Tracker: r.Tracker(), Title: seen.Title, Project: seen.Project, Priority: seen.Priority, Agent: seen.Agent,
-		State: fleet.Known(seen.State), Alive: fleet.Known(true)}
+		State: fleet.Known(seen.State), Cycle: s.cycles[r], Alive: f.alive(r, seen)}
 	if seen.Why != "" {
 		w.State = fleet.Unknown[fleet.WorkState](seen.Why)
 	}
 	if own := f.trackers.own[r]; own != nil {
 		w.Age, w.Since = f.age(own.At), f.age(own.Since)
 	}
-	for _, d := range waits[r] {
+	for _, d := range s.waits[r] {
 		w.Waits = max(w.Waits, f.age(d.Since))
-		if need := f.trackers.seen(d.Needs); need.Why != "" {
-			w.Unseen = append(w.Unseen, d.Needs)
-		} else if need.State == fleet.WorkClosed {
-			continue
-		}
-		w.BlockedBy = append(w.BlockedBy, d.Needs)
+		f.block(&w, d.Needs)
 	}
-	w.Ready, w.Alive = f.ready(w), f.alive(seen.Agent)
+	told, _ := f.trackers.needs(r)
+	for _, n := range told {
+		f.block(&w, n)
+	}
+	if len(w.BlockedBy) == 0 && s.freed[r] {
+		w.Held = seen.Held
+	}
+	w.Ready = ready(w, seen)
 	return w
 }
 
-// ready says whether somebody may take work up.
-func (f facts) ready(w fleet.WorkFacts) fleet.Leaf[bool] {
-	state, known := w.State.Get()
-	if !known {
-		return fleet.Unknown[bool](w.State.Why())
+// block adds something that work waits for, unless that is seen to be closed.
+func (f facts) block(w *fleet.WorkFacts, needs fleet.Ref) {
+	seen := f.trackers.seen(needs)
+	if seen.isClosed() || slices.Contains(w.BlockedBy, needs) {
+		return
 	}
-	return fleet.Known(state == fleet.WorkOpen && len(w.BlockedBy) == 0)
+	w.BlockedBy = append(w.BlockedBy, needs)
+	if seen.Why != "" {
+		w.Unseen = append(w.Unseen, needs)
+	}
 }
 
-// alive says whether the agent that has work lives: true when nobody has it.
-func (f facts) alive(agent string) fleet.Leaf[bool] {
-	if agent == "" {
+// ready says whether somebody may take work up.
+func ready(w fleet.WorkFacts, seen Seen) fleet.Leaf[bool] {
+	switch state, known := w.State.Get(); {
+	case !known:
+		return fleet.Unknown[bool](w.State.Why())
+	case state != fleet.WorkOpen || len(w.BlockedBy) > 0:
+		return fleet.Known(false)
+	}
+	return seen.Free
+}
+
+// alive says whether the agent that has work lives: true when nobody has it. To a
+// bead anybody may be assigned, a person too: only of agents it can be told.
+func (f facts) alive(r fleet.Ref, seen Seen) fleet.Leaf[bool] {
+	is := func(a fleet.Agent) bool { return a.Name == seen.Agent }
+	switch {
+	case seen.Agent == "":
 		return fleet.Known(true)
-	}
-	if !f.snap.Agents.Fresh() {
+	case !f.snap.Agents.Fresh():
 		return fleet.Unknown[bool]("agents are not seen now")
+	case slices.ContainsFunc(f.snap.Agents.Value, func(a fleet.Agent) bool { return is(a) && a.Process.PID != 0 }):
+		return fleet.Known(true)
+	case r.Tracker() != fleet.TrackerBeads, slices.ContainsFunc(f.snap.Agents.Value, is),
+		slices.ContainsFunc(f.past.Registrations, func(g fleet.Registration) bool { return g.Name == seen.Agent }):
+		return fleet.Known(false)
 	}
-	return fleet.Known(slices.ContainsFunc(f.snap.Agents.Value, func(a fleet.Agent) bool { return a.Name == agent && a.Process.PID != 0 }))
+	return fleet.Unknown[bool]("no agent is known of this name")
+}
+
+// cycles are those of the dependencies of all trackers together. Those among the
+// issues of one forge are told as such already.
+func (f facts) cycles() map[fleet.Ref][]fleet.Ref {
+	g := waitsOf(f.past.Records.Dependencies)
+	for _, r := range f.trackers.everywhere(f.snap) {
+		if needs, _ := f.trackers.needs(r); f.trackers.seen(r).isOpen() {
+			for _, n := range needs {
+				g.add(r, n)
+			}
+		}
+	}
+	out := g.cycles()
+	for first, cycle := range out {
+		if !slices.ContainsFunc(cycle, func(r fleet.Ref) bool { return r.Tracker() != fleet.TrackerIssue }) && f.isTold(cycle) {
+			delete(out, first)
+		}
+	}
+	return out
+}
+
+// isTold says whether an issue of a cycle names one of its own.
+func (f facts) isTold(cycle []fleet.Ref) bool {
+	return slices.ContainsFunc(cycle, func(r fleet.Ref) bool { i := f.trackers.issues[r]; return i != nil && len(i.Cycle) > 0 })
 }

@@ -64,6 +64,8 @@ func mayReport(run fleet.Run, s *fleet.RunStep, by string) error {
 		return fmt.Errorf("%w: Custos itself does it", ErrIllegal)
 	case agent && s.State == fleet.StepPerson:
 		return fmt.Errorf("%w: it waits for a person", ErrIllegal)
+	case agent && isHeld(s):
+		return fmt.Errorf("%w: its gate has not passed", ErrIllegal)
 	}
 	if need := unmet(&run, s); need != "" {
 		return fmt.Errorf("%w: it needs step %s, which is not done", ErrIllegal, need)

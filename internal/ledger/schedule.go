@@ -31,12 +31,13 @@ func Due(policy fleet.RunPolicy, past fleet.Past, snap fleet.Snapshot, found fle
 	if past.Blind != "" {
 		return nil, next
 	}
+	paused := fleet.PausedProjects(past.Silences)
 	d := dues{past: past, at: snap.At, patrol: snap.Patrol, alerts: found.Alerts, policy: policy}
 	var waiting []queued
 	for i := range policy.Schedules {
 		s := &policy.Schedules[i]
-		if !s.Enabled || s.Broken != "" || d.first(s) {
-			continue
+		if _, held := paused[s.Run.Project]; held || !s.Enabled || s.Broken != "" || d.first(s) {
+			continue // what a paused project misses is caught up once
 		}
 		slot, due := d.slot(s)
 		switch {

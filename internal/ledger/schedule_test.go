@@ -299,6 +299,27 @@ func TestDueCatchesUpOnce(t *testing.T) {
 	}
 }
 
+// TestDuePausedProject: what a paused project misses is caught up once when it is
+// resumed; other projects miss nothing.
+func TestDuePausedProject(t *testing.T) {
+	w := newWorld(fleet.Schedule{Name: "shop", Every: fleet.Duration(time.Hour), Enabled: true, Run: template("check", "shop")},
+		fleet.Schedule{Name: "bank", Every: fleet.Duration(time.Hour), Enabled: true, Run: template("check", "bank")})
+	if got := w.pass(time.Minute); len(got) != 2 {
+		t.Fatalf("at first: %v", got)
+	}
+	w.past.Silences = []fleet.Silence{fleet.PauseProject("shop", "ann", "", w.clock.now())}
+	for hour := range 3 {
+		w.clock.real = time.Duration(hour+1) * time.Hour
+		if got := w.pass(time.Minute); len(got) != 1 || got[0].Schedule != "bank" {
+			t.Fatalf("paused: %v", got)
+		}
+	}
+	w.past.Silences, w.clock.real = nil, w.clock.real+10*time.Minute
+	if got := w.pass(time.Minute); len(got) != 1 || got[0].Schedule != "shop" {
+		t.Fatalf("resumed: %v", got)
+	}
+}
+
 func TestDueJitterAndWaiting(t *testing.T) {
 	w := newWorld(fleet.Schedule{Name: "a", Every: fleet.Duration(time.Hour), Jitter: fleet.Duration(10 * time.Minute), Enabled: true, Run: template("f", "p")},
 		fleet.Schedule{Name: "b", Every: fleet.Duration(time.Hour), Enabled: true, Run: template("f", "p")})

@@ -79,9 +79,9 @@ func (a *advance) offer(r *fleet.Run, prose []*fleet.RunStep) {
 }
 
 // awaitsOthers says whether a step needed something that the agent did not do
-// itself: of its own steps it knows what comes next.
+// itself, or a gate: of its own steps it knows what comes next.
 func awaitsOthers(r *fleet.Run, s *fleet.RunStep) bool {
-	return slices.ContainsFunc(s.Needs, func(n string) bool { return r.Step(n).Do != fleet.StepProse })
+	return s.Gate != nil || slices.ContainsFunc(s.Needs, func(n string) bool { return r.Step(n).Do != fleet.StepProse })
 }
 
 // wantsMemory says whether the launch of a model is held back. When nothing was

@@ -71,7 +71,7 @@ func finishProse(r *fleet.Run, at fleet.Instant) {
 		again = false
 		for i := range r.Steps {
 			s := &r.Steps[i]
-			if isProseLeft(*s) && s.State != fleet.StepPerson && unmet(r, s) == "" {
+			if isProseLeft(*s) && s.State != fleet.StepPerson && !isHeld(s) && unmet(r, s) == "" {
 				setStep(s, fleet.StepDone, "by its phase, not reported one by one", at)
 				again = true
 			}

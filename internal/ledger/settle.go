@@ -105,6 +105,9 @@ func (s *settlement) stops() {
 		unlawful := is.State == fleet.OrderRefused && (is.Guard == fleet.GuardApproval || is.Guard == fleet.GuardForeign)
 		if o.Do == fleet.OrderStop && !o.IsOver() && !unlawful {
 			_ = s.change(o.Agent, func(r fleet.Registration) (fleet.Registration, error) {
+				if r.Handoff != nil && r.Handoff.Order == o.ID {
+					return r, nil // another one takes its place: it stays wanted
+				}
 				return SetDesired(r, fleet.DesiredStopped, o.By, o.At)
 			})
 		}

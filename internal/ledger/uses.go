@@ -37,7 +37,7 @@ func builtins() []builtin {
 		{name: "costs", stage: act},
 		{name: "handoff", stage: write},
 		{name: "mail", stage: act, absent: "mail"},
-		{name: "gates", stage: act, absent: "gates"},
+		{name: "gates", stage: act},
 		{name: "convoys", stage: act, absent: "convoys"},
 		{name: "dependencies", stage: act, absent: "dependencies of issues"},
 		{name: "plugins", stage: act, absent: "plug-ins"},

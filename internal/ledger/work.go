@@ -37,6 +37,14 @@ func AddWork(w fleet.WorkItem, by string, at fleet.Instant) (fleet.WorkItem, err
 	case len(w.Labels) > mostLabels:
 		return w, unfit(what, "it has %d labels, %d are the most", len(w.Labels), mostLabels)
 	}
+	if self, isAgent := fleet.AgentOf(by); isAgent && w.Agent != "" && (w.Agent != self || isNameless(self)) {
+		return w, unfit(what, "an agent takes work for itself only")
+	}
+	for _, l := range w.Labels {
+		if l == "" || fleet.Line(l, 80) != l {
+			return w, unfit(what, "%q is no label", fleet.Line(l, 80))
+		}
+	}
 	if w.Priority == "" {
 		w.Priority = fleet.P3
 	}
@@ -50,6 +58,9 @@ func AddWork(w fleet.WorkItem, by string, at fleet.Instant) (fleet.WorkItem, err
 	return w, nil
 }
 
+// isNameless says whether it cannot be told which agent it is.
+func isNameless(agent string) bool { return agent == "" || agent == "?" }
+
 // TakeWork returns work as somebody takes it up. An agent takes for itself; work
 // that another one has is taken from it by a person only.
 func TakeWork(w fleet.WorkItem, agent, by string, at fleet.Instant) (fleet.WorkItem, error) {
@@ -60,7 +71,7 @@ func TakeWork(w fleet.WorkItem, agent, by string, at fleet.Instant) (fleet.WorkI
 		return w, unfit(what, "nobody is named who takes it")
 	case w.State == fleet.WorkClosed:
 		return w, unfit(what, "%s is closed", w.ID)
-	case isAgent && agent != self:
+	case isAgent && (agent != self || isNameless(self)):
 		return w, unfit(what, "an agent takes work for itself only")
 	case isAgent && w.Agent != "" && w.Agent != agent:
 		return w, unfit(what, "agent %s has %s", fleet.Line(w.Agent, 80), w.ID)
@@ -97,6 +108,8 @@ func CloseWork(w fleet.WorkItem, outcome, why, by string, at fleet.Instant) (fle
 		return w, nil
 	case isAgent && w.Agent != "" && w.Agent != self:
 		return w, unfit(what, "agent %s has %s", fleet.Line(w.Agent, 80), w.ID)
+	case isAgent && isNameless(self):
+		return w, unfit(what, "it cannot be told which agent asks")
 	}
 	if outcome == "" {
 		outcome = Completed

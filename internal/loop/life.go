@@ -43,9 +43,11 @@ type Journal interface {
 
 // Options are what a Loop is made of.
 type Options struct {
-	Board   Board
-	Rules   assess.Rules
-	Policy  func(fleet.PatrolOrder) fleet.Policy
+	Board  Board
+	Rules  assess.Rules
+	Policy func(fleet.PatrolOrder) fleet.Policy
+	// Holds says what the expressions of open gates come to; nil: nothing is known of them.
+	Holds   func(past fleet.Past, seen fleet.Snapshot) []fleet.GateCheck
 	History History
 	Act     Actor
 	Journal Journal

@@ -59,9 +59,11 @@ func (l *Loop) commit(ctx context.Context, patrol bool, order fleet.PatrolOrder)
 	todo := carry(p)
 	shared := ledger.Coordinate(p.Past, p.Snapshot, p.Assessment, p.Policy, p.Plan)
 	todo.share(shared)
+	records = todo.relieve(p, records)
 	turn := fleet.Turn{At: p.Snapshot.At, Patrol: p.Number, Assessment: p.Assessment, Plan: p.Plan, Registrations: records,
 		Agents: remember(p.Snapshot, p.Past.Agents), Runs: todo.runs, Given: todo.given,
 		Records: shared.Records, Outbox: append(report.Draft(p, done), shared.Outbox...)}
+	turn.Records.Mails = append(turn.Records.Mails, report.News(p, done)...)
 	if err := l.o.Act.Start(ctx, turn); err != nil {
 		return p, fmt.Errorf("cannot start the plan: %w", err)
 	}
@@ -83,6 +85,9 @@ func (l *Loop) think(ctx context.Context, patrol bool, order fleet.PatrolOrder) 
 	}
 	if patrol {
 		seen.Patrol = past.Patrol + 1
+	}
+	if l.o.Holds != nil {
+		seen.Holds = l.o.Holds(past, seen)
 	}
 	seen.Coordination = ledger.Facts(past, seen)
 	policy := l.o.Policy(order)

@@ -82,9 +82,12 @@ func keyOf(p *unstable.Parser, node *unstable.Node) (path []string, line int) {
 	return path, line
 }
 
+// named is how deep keys have lines of their own: nothing that is read lies deeper.
+const named = 2
+
 // note keeps the first line of a key, and of the tables it is in.
 func (t *tree) note(path []string, line int) {
-	for n := 1; n <= len(path); n++ {
+	for n := 1; n <= min(len(path), named); n++ {
 		key := strings.Join(path[:n], ".")
 		if _, known := t.lines[key]; !known {
 			t.lines[key] = before + line
@@ -121,8 +124,7 @@ func readYAML(text string) (tree, error) {
 	return t, nil
 }
 
-// deepest is how far tables and lists may be in each other: nothing that is read
-// lies deeper than two.
+// deepest is how far tables and lists may be in each other.
 const deepest = 16
 
 // value turns one node of YAML into a plain value.

@@ -13,25 +13,19 @@ import (
 // is told what is for the routes to say, and goes by what is true when it is told.
 const told = fleet.P2
 
-// Draft returns the news of a pass, to be committed with it. For people there is a
-// message for each alert that began or ended: when, and what was done about it;
-// Deliver makes of them what somebody is told. The parents of agents get what
-// becomes of those. done are the results since the last pass. It is a pure
-// function; a message has the same ID whenever it is drafted again.
-func Draft(p fleet.Pass, done []fleet.Result) []fleet.Message {
-	return append(people(p, done), parents(p, done)...)
-}
-
-// people drafts a message for each alert that began or ended. Its AllClear says
-// that the alert has ended.
-func people(p fleet.Pass, done []fleet.Result) (out []fleet.Message) {
+// Draft returns what people are to be told of a pass, to be committed with it: a
+// message for each alert that began or ended: when, and what was done about it.
+// Deliver makes of them what somebody is told. AllClear says that the alert has
+// ended. done are the results since the last pass. It is a pure function; a message
+// has the same ID whenever it is drafted again.
+func Draft(p fleet.Pass, done []fleet.Result) (out []fleet.Message) {
 	began, ended := changes(p)
 	status := statusLine + Status(p.Snapshot) + "\n"
 	for _, a := range began {
 		out = append(out, draft(p, a, doing(a, p.Plan, done)+status))
 	}
 	for _, a := range ended {
-		m := draft(p, a, fixed(a.AlertKey, done)+status)
+		m := draft(p, a, fixed(a, p.Past.Actions, done)+status)
 		m.Subject, m.AllClear = fleet.Line("ended: "+m.Subject, maxSubject), true
 		out = append(out, m)
 	}
@@ -88,12 +82,23 @@ func doing(a fleet.Alert, plan fleet.Plan, done []fleet.Result) string {
 	return out
 }
 
-// fixed lists what was done about an alert that ended.
-func fixed(key fleet.AlertKey, done []fleet.Result) (out string) {
-	for _, r := range done {
-		if r.For == key && r.Status == fleet.ResultDone {
+// fixed lists what was done about an alert that ended, since it began to fire: what
+// mended it may have ended passes ago, before anybody saw that it had helped.
+func fixed(a fleet.Alert, past []fleet.ActionRecord, done []fleet.Result) (out string) {
+	said := map[string]bool{}
+	say := func(r fleet.Result) {
+		if r.For == a.AlertKey && r.Status == fleet.ResultDone && !said[r.ActionID] {
+			said[r.ActionID] = true
 			out += outcome(r) + "\n"
 		}
+	}
+	for _, record := range past {
+		if r := record.Result; r != nil && !r.Ended.Before(a.FiredAt) {
+			say(*r)
+		}
+	}
+	for _, r := range done {
+		say(r)
 	}
 	return out
 }

@@ -90,6 +90,26 @@ func TestDraftSaysWhatIsDone(t *testing.T) {
 	}
 }
 
+// What mended an alert is told with its end, whenever in its life it was done, and
+// once; what was done about an earlier one of the same name is not.
+func TestDraftSaysWhatMendedEarlier(t *testing.T) {
+	firing, resolved := alert("r", fleet.P1, fleet.AlertFiring), alert("r", fleet.P1, fleet.AlertResolved)
+	result := func(id, effect string, ended int, status fleet.ResultStatus) fleet.Result {
+		return fleet.Result{ActionID: id, Do: "stop-tree", Subject: firing.Subject, For: firing.AlertKey, Status: status, Effect: effect, Ended: at(ended)}
+	}
+	p := pass([]fleet.Alert{firing}, []fleet.Alert{resolved})
+	for _, r := range []fleet.Result{result("a0", "of last time", 0, fleet.ResultDone), result("a1", "freed 2 GiB", 3, fleet.ResultDone), result("a2", "broke", 4, fleet.ResultFailed)} {
+		p.Past.Actions = append(p.Past.Actions, fleet.ActionRecord{Action: fleet.Action{ID: r.ActionID, For: r.For}, Stage: fleet.StageEnded, Result: &r})
+	}
+	p.Past.Actions = append(p.Past.Actions, fleet.ActionRecord{Action: fleet.Action{ID: "a3", For: firing.AlertKey}, Stage: fleet.StageStarted})
+	for name, done := range map[string][]fleet.Result{"earlier": nil, "just now, and recorded": {result("a1", "freed 2 GiB", 3, fleet.ResultDone)}} {
+		body := only(t, Draft(p, done)).Body
+		if strings.Count(body, "stop-tree") != 1 || !strings.Contains(body, "stop-tree h: done freed 2 GiB") {
+			t.Errorf("%s: %q", name, body)
+		}
+	}
+}
+
 func TestDraftIsTheSameAgain(t *testing.T) {
 	p := pass(nil, []fleet.Alert{alert("r", fleet.P1, fleet.AlertFiring)})
 	a, b := Draft(p, nil), Draft(p, nil)

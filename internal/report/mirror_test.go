@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -134,6 +135,27 @@ func TestBrokenMirror(t *testing.T) {
 					t.Errorf("it was shown that %d times in eleven minutes", n)
 				}
 			})
+		})
+	}
+}
+
+// A command that takes one pass shows mirrors what it found; one that takes none
+// has nothing to show.
+func TestMirrorIsShownByOneCommand(t *testing.T) {
+	for name, c := range map[string]struct {
+		passed bool
+		want   []string
+	}{"a patrol": {true, []string{"a:firing"}}, "an acknowledgement": {false, nil}} {
+		t.Run(name, func(t *testing.T) {
+			w, g := newWorld(), &glass{}
+			w.put(alert("a", fleet.P1, fleet.AlertFiring), true)
+			r := New(Options{Mirrors: []Mirror{g}, Outbox: w, Memory: w, History: w, Now: w.now})
+			if c.passed {
+				r.Passed()
+			}
+			if err := r.Deliver(t.Context()); err != nil || !slices.Equal(g.seen(), c.want) {
+				t.Errorf("shown %q, %v; want %q", g.seen(), err, c.want)
+			}
 		})
 	}
 }

@@ -19,10 +19,11 @@ const (
 // the one before it: that may have ended between a result and its telling.
 const afterStart = time.Minute
 
-// parents drafts what the parents of agents are told: of each recovery that
+// News drafts the mail that the parents of agents get: of each recovery that
 // begins, of what came of it, and once, urgently, that none is tried any more. An
-// agent without a parent has nobody to tell: people are told by its alert.
-func parents(p fleet.Pass, done []fleet.Result) (out []fleet.Message) {
+// agent without a parent has nobody to tell: people are told by its alert. The same
+// news has the same key whenever it is drafted again.
+func News(p fleet.Pass, done []fleet.Result) (out []fleet.Mail) {
 	crew := crewOf(p)
 	for _, a := range p.Plan.Actions {
 		if a.Do == fleet.OrderRecover.Action() {
@@ -78,20 +79,20 @@ func crewOf(p fleet.Pass) crew {
 	return c
 }
 
-func (c crew) attempt(a fleet.Action) []fleet.Message {
+func (c crew) attempt(a fleet.Action) []fleet.Mail {
 	about := a.Subject.Name
-	m := c.message(fleet.MessageRecoveryAttempt, a.ID, about, a.For)
+	m := c.mail(fleet.MessageRecoveryAttempt, a.ID, about)
 	m.Subject = fmt.Sprintf("%s is being recovered%s", name(about), c.try(a.Attempt, a.For, a.Order))
 	m.Body = lines(a.Why, c.lastWords(about))
 	return c.sent(m)
 }
 
-func (c crew) result(r fleet.Result) []fleet.Message {
+func (c crew) result(r fleet.Result) []fleet.Mail {
 	about, kind, word := r.Subject.Name, fleet.MessageRecoveryFailed, "could not be recovered"
 	if r.Status == fleet.ResultDone || r.Status == fleet.ResultUnneeded {
 		kind, word = fleet.MessageRecoverySuccess, "is recovered"
 	}
-	m := c.message(kind, r.ActionID, about, r.For)
+	m := c.mail(kind, r.ActionID, about)
 	m.Subject = fmt.Sprintf("%s %s%s", name(about), word, c.try(c.attempts[r.ActionID], r.For, ""))
 	m.Body = lines(strings.Trim(fmt.Sprintf("%s: %s %s", r.Status, r.Effect, r.Why), ": "))
 	if kind == fleet.MessageRecoveryFailed {
@@ -102,8 +103,8 @@ func (c crew) result(r fleet.Result) []fleet.Message {
 
 // exhausted: a plan names an agent once when it is given up, so the moment tells
 // one time from the next.
-func (c crew) exhausted(f fleet.Failing) []fleet.Message {
-	m := c.message(fleet.MessageRecoveryExhausted, f.Agent+"/"+stamp(c.p.Snapshot.At), f.Agent, fleet.AlertKey{})
+func (c crew) exhausted(f fleet.Failing) []fleet.Mail {
+	m := c.mail(fleet.MessageRecoveryExhausted, f.Agent+"/"+stamp(c.p.Snapshot.At), f.Agent)
 	m.Priority = toAct
 	m.Subject = name(f.Agent) + " is not recovered any more"
 	until := ""
@@ -114,18 +115,18 @@ func (c crew) exhausted(f fleet.Failing) []fleet.Message {
 	return c.sent(m)
 }
 
-func (c crew) message(kind fleet.MessageKind, what, about string, alert fleet.AlertKey) fleet.Message {
-	return fleet.Message{ID: string(kind) + "/" + what, Kind: kind, To: c.records[about].Parent, About: about,
-		At: c.p.Snapshot.At, Priority: toKnow, Alert: alert}
+func (c crew) mail(kind fleet.MessageKind, what, about string) fleet.Mail {
+	return fleet.Mail{Head: fleet.Head{Key: string(kind) + "/" + what}, Type: fleet.MailNews, From: fleet.ByCustos, To: []string{c.records[about].Parent},
+		About: about, At: c.p.Snapshot.At, Priority: toKnow}
 }
 
-// sent keeps a message that has somebody to go to. An agent that stands above
+// sent keeps a mail that has somebody to go to. An agent that stands above
 // itself, which no lawful record says, tells itself nothing.
-func (c crew) sent(m fleet.Message) []fleet.Message {
-	if m.To == "" || m.To == m.About {
+func (c crew) sent(m fleet.Mail) []fleet.Mail {
+	if m.To[0] == "" || m.To[0] == m.About {
 		return nil
 	}
-	return []fleet.Message{m}
+	return []fleet.Mail{m}
 }
 
 // try says which try it is, of how many where that is known: a rule that does

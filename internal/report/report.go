@@ -149,10 +149,14 @@ func (r *Reporter) Run(ctx context.Context, told func(error)) error {
 }
 
 // Deliver tells what there is to tell, once, waits for it, and returns what went
-// wrong: for a command that ends then.
+// wrong: for a command that ends then. Mirrors are shown what it found, if it has
+// taken a whole pass: what an older one found may have ended.
 func (r *Reporter) Deliver(ctx context.Context) error {
 	var sending sync.WaitGroup
 	err := r.round(ctx, true, &sending)
+	if r.beat.passed.Load() {
+		err = errors.Join(err, r.reflect(ctx, &sending))
+	}
 	sending.Wait()
 	return errors.Join(err, r.trouble())
 }

@@ -78,7 +78,7 @@ func (w *world) put(a fleet.Alert, on bool) {
 		w.alerts[a.String()] = a
 	}
 	before.Assessment.Alerts = []fleet.Alert{a}
-	for _, m := range people(before, nil) {
+	for _, m := range Draft(before, nil) {
 		w.due[m.ID] = m
 	}
 }

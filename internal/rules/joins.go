@@ -14,13 +14,17 @@ import (
 const (
 	crewName  = "crew"
 	fixesName = "fixes"
+	treeName  = "tree"
 )
 
 // joined lists the joins that rules over a kind may use.
 func joined(k fleet.Kind) []variable {
 	crew := variable{crewName, "agent", true, "in rules over an issue, a pr or a project: the agents that work on it, or in it; one of no known project may work in any", fleet.PartAgents}
 	fixes := variable{fixesName, "pr", true, "in rules over an issue: the open pull requests that say they close it, or that are of the agent who works on it", fleet.PartForge}
+	tree := variable{treeName, "worktree", true, "in rules over an agent: the worktree it is registered with; empty when it has none, or that is not seen", fleet.PartRepos}
 	switch k {
+	case fleet.KindAgent:
+		return []variable{tree}
 	case fleet.KindIssue:
 		return []variable{crew, fixes}
 	case fleet.KindPull, fleet.KindProject:
@@ -34,6 +38,7 @@ type roll struct {
 	named  map[string][]ref.Val // agents by name
 	within map[string][]ref.Val // agents by project; "": of no known project
 	fixes  map[string][]ref.Val // pull requests by the name of an issue
+	trees  map[string][]ref.Val // worktrees by path
 }
 
 // crew lists the agents of what is judged.
@@ -61,6 +66,15 @@ func (v *View) fixes() ref.Val {
 	return v.guard(fleet.PartForge, types.NewRefValList(types.DefaultTypeAdapter, v.rolled().fixes[x.Name]))
 }
 
+// tree lists the worktree of the agent that is judged.
+func (v *View) tree() ref.Val {
+	x, ok := v.judged(treeName).(*fleet.Agent)
+	if !ok {
+		return unseen(treeName, "the agent was not seen")
+	}
+	return v.guard(fleet.PartRepos, types.NewRefValList(types.DefaultTypeAdapter, v.rolled().trees[x.Worktree]))
+}
+
 // judged is the thing that a join is asked for: the target where it has that
 // join, else the subject; nil when it was not seen.
 func (v *View) judged(join string) any {
@@ -82,7 +96,7 @@ func (v *View) rolled() *roll {
 }
 
 func newRoll(s *fleet.Snapshot) *roll {
-	r := &roll{named: map[string][]ref.Val{}, within: map[string][]ref.Val{}, fixes: map[string][]ref.Val{}}
+	r := &roll{named: map[string][]ref.Val{}, within: map[string][]ref.Val{}, fixes: map[string][]ref.Val{}, trees: map[string][]ref.Val{}}
 	at := placesOf(s)
 	for i := range s.Agents.Value {
 		a := &s.Agents.Value[i]
@@ -94,6 +108,10 @@ func newRoll(s *fleet.Snapshot) *roll {
 		for project := range at[a.Name] {
 			r.within[project] = append(r.within[project], val)
 		}
+	}
+	for i := range s.Repos.Value.Worktrees {
+		w := &s.Repos.Value.Worktrees[i]
+		r.trees[w.Path] = []ref.Val{object{"worktree", w}}
 	}
 	r.pulls(s)
 	return r

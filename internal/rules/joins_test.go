@@ -13,7 +13,8 @@ func joinWorld() *fleet.Snapshot {
 	ok := fleet.Sight{Status: fleet.StatusOK}
 	return &fleet.Snapshot{
 		Agents: fleet.Part[[]fleet.Agent]{Sight: ok, Value: []fleet.Agent{
-			{Name: "ann", State: fleet.StateWorking}, {Name: "bob", State: fleet.StateIdle, Project: "bank"}, {Name: "cid", State: fleet.StateUnknown}}},
+			{Name: "ann", State: fleet.StateWorking, Worktree: "/w/ann"}, {Name: "bob", State: fleet.StateIdle, Project: "bank"}, {Name: "cid", State: fleet.StateUnknown}}},
+		Repos: fleet.Part[fleet.Repos]{Sight: ok, Value: fleet.Repos{Worktrees: []fleet.Worktree{{Path: "/w/ann"}, {Path: "/w"}}}},
 		Forge: fleet.Part[fleet.Forge]{Sight: ok, Value: fleet.Forge{
 			Projects: []fleet.Project{{Name: "shop"}, {Name: "bank"}, {Name: "void"}},
 			Issues:   []fleet.Issue{{Name: "shop#1", Project: "shop", Agent: "ann"}, {Name: "shop#2", Project: "shop"}, {Name: "bank#1", Project: "bank", Agent: "bob"}},
@@ -24,7 +25,13 @@ func joinWorld() *fleet.Snapshot {
 
 func TestJoins(t *testing.T) {
 	s := joinWorld()
-	names := func(list string) string { return fmt.Sprintf("list_text(%s.map(x, x.name))", list) }
+	names := func(list string) string {
+		key := "name"
+		if list == "tree" {
+			key = "path"
+		}
+		return fmt.Sprintf("list_text(%s.map(x, x.%s))", list, key)
+	}
 	for _, c := range []struct {
 		over fleet.Kind
 		of   any
@@ -41,6 +48,8 @@ func TestJoins(t *testing.T) {
 		{fleet.KindIssue, &s.Forge.Value.Issues[0], "fixes", "shop!6"},
 		{fleet.KindIssue, &s.Forge.Value.Issues[1], "fixes", "shop!5"},
 		{fleet.KindIssue, &s.Forge.Value.Issues[2], "fixes", ""},
+		{fleet.KindAgent, &s.Agents.Value[0], "tree", "/w/ann"},
+		{fleet.KindAgent, &s.Agents.Value[1], "tree", ""},
 	} {
 		set, err := Parse("test", []byte(fmt.Sprintf("[rule.x]\npriority='P3'\nover=%q\nexpr='true'\nsummary=%q", c.over, names(c.list))))
 		if err != nil {

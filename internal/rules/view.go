@@ -107,6 +107,8 @@ func (v *View) ResolveName(name string) (any, bool) {
 		return v.crew(), true
 	case fixesName:
 		return v.fixes(), true
+	case treeName:
+		return v.tree(), true
 	}
 	return v.list(name)
 }

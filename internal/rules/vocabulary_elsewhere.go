@@ -77,6 +77,7 @@ func issueWords() *structure {
 		leafTexts("blocked_by", "names of what it waits for and that is not closed", func(i *T) *fleet.Leaf[[]string] { return &i.BlockedBy }),
 		leafSpan("waits", "age of the oldest open issue that it waits for; 0s for none", func(i *T) *leafDuration { return &i.Waits }),
 		texts("cycle", "the cycle of dependencies that it is the first of", func(i *T) []string { return i.Cycle }),
+		truth("marked", "whether it is labelled as one that waits", func(i *T) bool { return i.Marked }),
 		text("agent", "who works on it; empty when nobody is known to", func(i *T) string { return i.Agent }),
 	)
 }

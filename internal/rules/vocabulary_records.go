@@ -26,6 +26,7 @@ func workWords() *structure {
 		span("since", "time since its state began; 0s for work of other trackers", func(w *T) fleet.Duration { return w.Since }),
 		span("waits", "time for which it has waited for other work", func(w *T) fleet.Duration { return w.Waits }),
 		leafTruth("alive", "whether the agent that works on it lives; true when nobody works on it", func(w *T) *fleet.Leaf[bool] { return &w.Alive }),
+		text("held", "why its tracker says that it waits, though nothing is left that it waits for; empty when it does not", func(w *T) string { return w.Held }),
 	)
 }
 
@@ -62,8 +63,8 @@ func convoyWords() *structure {
 		text("state", "open, done or closed", func(c *T) fleet.ConvoyState { return c.State }),
 		number("members", "how many it has", func(c *T) int { return c.Members }),
 		number("closed", "members that are closed", func(c *T) int { return c.Closed }),
-		number("ready", "members that somebody may take up", func(c *T) int { return c.Ready }),
-		number("taken", "members that a live agent works on", func(c *T) int { return c.Taken }),
+		leafNumber("ready", "members that somebody may take up", func(c *T) *fleet.Leaf[int] { return &c.Ready }),
+		leafNumber("taken", "members that a live agent, or a person, works on", func(c *T) *fleet.Leaf[int] { return &c.Taken }),
 		number("unseen", "members that no tracker shows", func(c *T) int { return c.Unseen }),
 		span("age", "time since it was made", func(c *T) fleet.Duration { return c.Age }),
 		span("still", "time since any member changed", func(c *T) fleet.Duration { return c.Still }),

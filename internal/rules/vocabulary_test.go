@@ -17,6 +17,7 @@ func left() map[string]string {
 		"Snapshot.at":        "it is the variable now",
 		"Snapshot.beads":     "rules speak of work, whichever tracker keeps it",
 		"Snapshot.checks":    "rules speak of gates",
+		"Self.plugins":       "over = \"plugin\" ranges over them",
 		"Snapshot.extra":     "over = \"extra\" ranges over it; a list of them would need its names to be known",
 	}
 }
@@ -41,7 +42,7 @@ func TestVocabularyIsWhole(t *testing.T) {
 		"worktree": reflect.TypeFor[fleet.Worktree](), "bulk": reflect.TypeFor[fleet.Bulk](), "lock": reflect.TypeFor[fleet.Lock](),
 		"phase": reflect.TypeFor[fleet.Phase](), "log": reflect.TypeFor[fleet.Log](), "file": reflect.TypeFor[fleet.FileID](),
 		"tool": reflect.TypeFor[fleet.ToolCall](), "dialog": reflect.TypeFor[fleet.Dialog](), "choice": reflect.TypeFor[fleet.Choice](), "exit": reflect.TypeFor[fleet.Exit](),
-		"self": reflect.TypeFor[fleet.Self](), "landmark": reflect.TypeFor[fleet.Landmark](), "part": reflect.TypeFor[fleet.Sight](), "extra": reflect.TypeFor[fleet.Extra](),
+		"self": reflect.TypeFor[fleet.Self](), "landmark": reflect.TypeFor[fleet.Landmark](), "part": reflect.TypeFor[fleet.Sight](), "extra": reflect.TypeFor[fleet.Extra](), "plugin": reflect.TypeFor[fleet.PluginFacts](),
 		"run": reflect.TypeFor[fleet.RunFacts](), "phrase": reflect.TypeFor[fleet.Phrase](), "step": reflect.TypeFor[fleet.StepFacts](),
 		"engine": reflect.TypeFor[fleet.Engine](), "container": reflect.TypeFor[fleet.Container](), "project": reflect.TypeFor[fleet.Project](),
 		"issue": reflect.TypeFor[fleet.Issue](), "pr": reflect.TypeFor[fleet.PullRequest](), "pipeline": reflect.TypeFor[fleet.Pipeline](), "worker": reflect.TypeFor[fleet.Worker](),
@@ -82,7 +83,7 @@ func checkSnapshot(t *testing.T) {
 func TestEveryWordReads(t *testing.T) {
 	for kind, value := range map[fleet.Kind]any{
 		"host": &fleet.Host{}, "mount": &fleet.Mount{}, "session": &fleet.Pane{}, "agent": &fleet.Agent{}, "repo": &fleet.Repo{}, "worktree": &fleet.Worktree{},
-		"lock": &fleet.Lock{}, "phase": &fleet.Phase{}, "log": &fleet.Log{}, "part": &Part{}, "self": &fleet.Self{}, "extra": &fleet.Extra{}, "run": &fleet.RunFacts{},
+		"lock": &fleet.Lock{}, "phase": &fleet.Phase{}, "log": &fleet.Log{}, "part": &Part{}, "self": &fleet.Self{}, "extra": &fleet.Extra{}, "plugin": &fleet.PluginFacts{}, "run": &fleet.RunFacts{},
 		"container": &fleet.Container{}, "project": &fleet.Project{}, "issue": &fleet.Issue{}, "pr": &fleet.PullRequest{}, "pipeline": &fleet.Pipeline{}, "worker": &fleet.Worker{},
 		"work": &fleet.WorkFacts{}, "gate": &fleet.GateFacts{}, "convoy": &fleet.ConvoyFacts{}, "mail": &fleet.MailFacts{},
 	} {

@@ -263,6 +263,9 @@ func recordView(r fleet.Registration) *api.AgentRecord {
 		Restart: string(r.Restart), Standing: r.Standing, MemoryMax: r.MemoryMax, DesiredBy: r.DesiredBy, DesiredAt: moment(r.DesiredAt),
 		CreatedAt: r.CreatedAt.Wall.UTC(), StartedAt: moment(r.StartedAt), Instance: r.Instance, Session: r.SessionID,
 		Prompt: fleet.Line(fleet.Redact(r.Prompt), 200), Delivery: string(r.PromptState)}
+	if h := r.Heartbeat; h != nil {
+		out.Heartbeat = "every " + h.Every.String() + ", and " + h.Grace.String() + " of grace"
+	}
 	if c := r.Checkpoint; c != nil {
 		out.Checkpoint = &api.Checkpoint{At: c.At.Wall.UTC(), Head: c.Head, Ref: c.Ref, Session: c.SessionID,
 			Prompt: fleet.Line(fleet.Redact(c.LastPrompt), 200), Files: append([]string{}, c.Files...)}

@@ -18,7 +18,8 @@ func (s *server) doctor(req *http.Request, _ Caller) (any, error) {
 	if err := CheckCategories(categories); err != nil {
 		return nil, err
 	}
-	return s.diagnosed(s.examine(req.Context(), categories, req.URL.Query().Get("version")), categories), nil
+	e := s.examine(req.Context(), categories, req.URL.Query().Get("version"))
+	return s.diagnosed(req.Context(), e, categories), nil
 }
 
 // examine finds out what the checks of the categories need. asker is the version of
@@ -37,9 +38,9 @@ func (s *server) examine(ctx context.Context, categories []string, asker string)
 }
 
 // diagnosed is the diagnosis, with what of it Custos itself can mend.
-func (s *server) diagnosed(e Examination, categories []string) api.Doctor {
+func (s *server) diagnosed(ctx context.Context, e Examination, categories []string) api.Doctor {
 	out := Diagnose(e, categories)
-	out.Fix = s.fix(e, out.Checks)
+	out.Fix = s.fix(ctx, e, out.Checks)
 	return out
 }
 

@@ -44,17 +44,21 @@ func healers(checks []api.DoctorCheck) (out []fleet.AlertKey) {
 
 // fix is what of the diagnosis Custos itself can mend, by the plan of the very pass
 // that was judged.
-func (s *server) fix(e Examination, checks []api.DoctorCheck) api.DoctorFix {
+func (s *server) fix(ctx context.Context, e Examination, checks []api.DoctorCheck) api.DoctorFix {
 	out := nothing()
 	if d, is := setAside(e); is && slices.ContainsFunc(checks, func(c api.DoctorCheck) bool { return c.Category == "databases" }) {
 		out.Actions = append(out.Actions, d)
 	}
-	if e.Pass == nil || s.Mender == nil {
+	of := healers(checks)
+	if len(of) == 0 || s.Mender == nil {
 		return out
 	}
-	of := healers(checks)
-	if len(of) == 0 {
-		return out
+	if e.Pass == nil { // the checks could do without
+		pass, err := s.Cycle.Look(ctx, stare)
+		if err != nil {
+			return out
+		}
+		e.Pass = &pass
 	}
 	p := *e.Pass
 	p.Plan = s.Mender.Mending(p, of)
@@ -89,7 +93,7 @@ func (s *server) mend(req *http.Request, c Caller) (any, error) {
 		return nil, &api.Error{Kind: api.BadInput, Message: "cannot mend: nothing was named that is to be done", Hint: "custos doctor"}
 	}
 	before := s.examine(req.Context(), order.Categories, order.Version)
-	was := s.diagnosed(before, order.Categories)
+	was := s.diagnosed(req.Context(), before, order.Categories)
 	pass, err := s.Mender.Mend(req.Context(), c.Name(), healers(was.Checks), func(a fleet.Action) bool {
 		return slices.Contains(order.Actions, api.DoctorDeed{Do: a.Do, Subject: a.Subject.String(), Rule: a.For.Rule})
 	})
@@ -97,7 +101,7 @@ func (s *server) mend(req *http.Request, c Caller) (any, error) {
 		return nil, err
 	}
 	e := s.examine(req.Context(), order.Categories, order.Version)
-	out := s.diagnosed(e, order.Categories)
+	out := s.diagnosed(req.Context(), e, order.Categories)
 	out.Fix.Done = append(began(before, e), outcomes(pass.Results)...)
 	return out, nil
 }

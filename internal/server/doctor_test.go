@@ -27,10 +27,13 @@ func wellInstalled() *Examination {
 	s.Host.Value.Mounts = []fleet.Mount{{Path: "/", UsedPercent: fleet.Known(50.0), InodesPercent: fleet.Known(5.0), Available: fleet.Known[int64](1 << 30)}}
 	s.Agents.Value = []fleet.Agent{{Name: "a", Kind: "claude", State: fleet.StateIdle, Owner: fleet.OwnerCustos, Registered: true}}
 	s.Logs.Value = []fleet.Log{{Path: "/l/a.log", Bytes: fleet.Known[int64](5)}}
-	s.Sessions.Value = []fleet.Pane{{Session: "s"}, {Session: "~custos", Dead: true}}
-	s.Repos.Value = fleet.Repos{Repos: []fleet.Repo{{Path: "/r"}}, Worktrees: []fleet.Worktree{{Path: "/w", Repo: "/r"}}}
+	s.Locks.Value = []fleet.Lock{{Path: "/l/lock", Holder: fleet.Known(fleet.HolderAlive)}}
+	s.Sessions.Value = []fleet.Pane{{Session: "s", Orphan: fleet.Known(false)}, {Session: "~custos", Dead: true, Orphan: fleet.Known(false)}}
+	s.Repos.Value = fleet.Repos{Repos: []fleet.Repo{{Path: "/r", Operation: fleet.Known("")}}, Worktrees: []fleet.Worktree{{Path: "/w", Repo: "/r"}}}
 	s.Runs.Value = []fleet.RunFacts{{ID: "r1"}}
 	s.Forge.Value.Projects = []fleet.Project{{Name: "shop", URL: "http://f", Primary: fleet.Known("main"), Skew: fleet.Known(fleet.Duration(time.Second))}}
+	s.Forge.Value.Pulls = []fleet.PullRequest{{Name: "shop!7", Age: fleet.Known(fleet.Duration(25 * time.Hour)), Checks: fleet.Known("success"), Review: fleet.Known("none"),
+		Conflict: fleet.Known(false), Agent: "a"}}
 	s.CI.Value = fleet.CI{Pipelines: []fleet.Pipeline{{Name: "ci/shop#1", System: "ci", State: fleet.Known("success")}}, Workers: []fleet.Worker{{Name: "ci/w", Healthy: fleet.Known(true)}}}
 	s.Engine.Value.Containers = []fleet.Container{{Name: "db", Wanted: true, State: fleet.Known("running")}}
 	p.Past.Registrations = []fleet.Registration{
@@ -47,7 +50,8 @@ func wellInstalled() *Examination {
 		Installation: Installation{
 			UID: 1000, Config: ConfigFacts{File: "/c.toml", Found: true}, People: []string{"ops (telegram)"},
 			Programs: []Program{{Name: "tmux", Path: "/bin/tmux", Version: "tmux 3.3a"}, {Name: "git", Path: "/bin/git", Version: "git 2"},
-				{Name: "custos-shim", Path: "/b/custos-shim"}, {Name: "custos-hook", Path: "/b/custos-hook"}},
+				{Name: "custos-shim", Path: "/b/custos-shim", Built: "c0ffee"}, {Name: "custos-hook", Path: "/b/custos-hook", Built: "c0ffee"}},
+			Built: "c0ffee", Chats: []Chat{{Name: "ops", Me: "1"}}, Lines: []LogLines{{Path: "/l/a.jsonl", Read: 9}},
 			Kinds:   []Program{{Name: "claude", Path: "/bin/claude"}, {Name: "codex"}},
 			Places:  []Place{{Path: "/s", Want: "dir", Is: "dir", UID: 1000, Mode: 0o700, Own: true}, {Path: "/s/db", Want: "file", Is: "file", UID: 1000, Mode: 0o644, Own: true, Shut: true}},
 			Sockets: []Place{{Path: "/s/sock", Want: "socket", Is: "socket", UID: 1000, Mode: 0o600}},
@@ -76,204 +80,6 @@ func TestDoctorAllWell(t *testing.T) {
 	}
 }
 
-// sick is one thing that is wrong, and the one check that tells of it.
-type sick struct {
-	check, state, why, command string
-	spoil                      func(x patient)
-}
-
-// patient is an examination, with the parts of its pass at hand.
-type patient struct {
-	*Examination
-	s *fleet.Snapshot
-	p *fleet.Past
-}
-
-func sickness() []sick { return slices.Concat(sickInstallation(), sickRecords(), sickWorld()) }
-
-// sickInstallation are of Custos's own files.
-func sickInstallation() []sick {
-	return []sick{
-		{"dependencies tmux", "bad", "it is not found, so agents in terminals", "apt-get install tmux", func(x patient) {
-			x.Installation.Programs[0] = Program{Name: "tmux", Err: "not in PATH"}
-		}},
-		{"dependencies git", "bad", "/bin/git does not answer", "", func(x patient) {
-			x.Installation.Programs[1].Err = "no answer"
-		}},
-		{"dependencies custos-shim", "bad", "no agent can be started", "make build", func(x patient) {
-			x.Installation.Programs[2].Path = ""
-		}},
-		{"dependencies custos-hook", "cannot tell", "nobody looked", "", func(x patient) {
-			x.Installation.Programs = x.Installation.Programs[:3]
-		}},
-		{"structure folders", "bad", "belongs to user 0, and not to user 1000", "ls -ld /s", func(x patient) {
-			x.Installation.Places[0].UID = 0
-		}},
-		{"structure folders", "bad", "/s is file, and no folder", "ls -ld /s", func(x patient) {
-			x.Installation.Places[0].Is = "file"
-		}},
-		{"structure files", "bad", "cannot be written", "ls -ld /s/db", func(x patient) {
-			x.Installation.Places[1].Own = false
-		}},
-		{"structure writable", "bad", "the journal cannot be written", "custos doctor structure disk", func(x patient) {
-			x.s.Self.Value.JournalWritable = fleet.Known(false)
-		}},
-		{"config in-force", "warn", "changed since", "custos down && custos up", func(x patient) {
-			x.Installation.Config.Changed = "it was changed since"
-		}},
-		{"databases rows", "warn", "2 rows could not be read", "custos feed", func(x patient) {
-			x.Installation.Store.Rows, x.Installation.Store.RowTable = 2, "orders"
-		}},
-		{"databases damaged", "warn", "1 damaged database set aside: /s/db.corrupt-1", "ls -l /s/db.corrupt-1", func(x patient) {
-			x.Installation.Store.Aside = []string{"/s/db.corrupt-1"}
-		}},
-		{"databases memory", "bad", "cannot be read, so nothing is done", "", func(x patient) {
-			x.p.Blind = "locked"
-		}},
-		{"databases memory", "warn", "self-amnesia", "custos alerts", func(x patient) {
-			x.p.Amnesia = true
-		}},
-		{"hooks installed", "warn", "claude lacks SessionEnd", "custos hooks install claude", func(x patient) {
-			x.Installation.Hooks[0].Missing = []string{"SessionEnd"}
-		}},
-		{"hooks installed", "warn", "calls another custos-hook", "custos hooks install claude", func(x patient) {
-			x.Installation.Hooks[0].Command = "/old/custos-hook claude"
-		}},
-		{"hooks installed", "bad", "custos-hook is not there", "custos hooks uninstall claude", func(x patient) {
-			x.Installation.Hooks[0].Hook = ""
-		}},
-		{"hooks undone", "warn", "was changed since install", "", func(x patient) {
-			x.Installation.Hooks[0].Exact = false
-		}},
-		{"hooks undone", "warn", "still lies beside it", "", func(x patient) {
-			x.Installation.Hooks[0].Events = nil
-		}},
-		{"chat configured", "warn", "nobody is told", "", func(x patient) {
-			x.Installation.People = nil
-		}},
-		{"chat configured", "bad", "its token file /t is not there", "", func(x patient) {
-			x.Installation.Secrets[0].Is = ""
-		}},
-		{"security folders", "bad", "others may change /s (mode 0777)", "chmod 700 /s", func(x patient) {
-			x.Installation.Places[0].Mode = 0o777
-		}},
-		{"security folders", "warn", "others may read /s (mode 0755)", "chmod 700 /s", func(x patient) {
-			x.Installation.Places[0].Mode = 0o755
-		}},
-		{"security files", "warn", "others may read /s/db", "chmod 600 /s/db", func(x patient) {
-			x.Installation.Places[1].Shut = false
-		}},
-		{"security sockets", "bad", "others reach the socket /s/sock", "chmod 600 /s/sock", func(x patient) {
-			x.Installation.Sockets[0].Mode = 0o660
-		}},
-		{"security secrets", "bad", "others may read /t ([notifier.ops]) (mode 0640)", "chmod 600 /t", func(x patient) {
-			x.Installation.Secrets[0].Mode = 0o640
-		}},
-		{"security listening", "bad", "without a token", "", func(x patient) {
-			x.Installation.Listen, x.Installation.Loopback = "0.0.0.0:1", false
-		}},
-		{"version daemon", "warn", "the daemon is 1, and this program 2", "custos down && custos up", func(x patient) {
-			x.Asker = "2"
-		}},
-		{"version daemon", "bad", "a daemon runs, and does not answer", "custos status", func(x patient) {
-			x.Installation.Mute = true
-		}},
-	}
-}
-
-// sickRecords are where record and sight differ, and of what is seen.
-func sickRecords() []sick {
-	return []sick{
-		{"consistency records", "bad", "a is to run, and nothing is seen", "custos show a", func(x patient) {
-			x.s.Agents.Value = nil
-		}},
-		{"consistency records", "warn", "a: it says so", "custos why agent/a", func(x patient) {
-			x.s.Agents.Value[0].Conflict = "it says so"
-		}},
-		{"consistency records", "warn", "stray is ours and runs, and has no record", "custos show stray", func(x patient) {
-			x.s.Agents.Value = append(x.s.Agents.Value, fleet.Agent{Name: "stray", State: fleet.StateIdle, Owner: fleet.OwnerCustos, Process: fleet.ProcessID{PID: 9}})
-		}},
-		{"consistency records", "warn", "a was given up: three deaths", "custos recover a", func(x patient) {
-			x.p.Registrations[0].Failed = "three deaths"
-		}},
-		{"consistency parents", "warn", "a works for ghost", "custos show a", func(x patient) {
-			x.p.Registrations[0].Parent = "ghost"
-		}},
-		{"consistency worktrees", "bad", "a, b share the worktree /w", "custos stop b", func(x patient) {
-			x.p.Registrations = append(x.p.Registrations, fleet.Registration{Name: "b", Kind: "claude", Desired: fleet.DesiredPaused, Worktree: "/w"})
-		}},
-		{"consistency runs", "bad", "run r1 is open, and nothing is seen", "", func(x patient) {
-			x.s.Runs.Value = nil
-		}},
-		{"agents programs", "bad", "a is of kind odd, which is not known", "custos show a", func(x patient) {
-			x.p.Registrations[0].Kind = "odd"
-		}},
-		{"agents programs", "bad", "not on PATH", "", func(x patient) {
-			x.p.Registrations[0].Kind = "codex"
-		}},
-		{"agents states", "cannot tell", "a (claude): nothing tells", "custos show a", func(x patient) {
-			x.s.Agents.Value[0].State, x.s.Agents.Value[0].Reason = fleet.StateUnknown, "nothing tells"
-		}},
-		{"logs size", "warn", "/l/a.log has 600 MiB", "custos plan", func(x patient) {
-			x.s.Logs.Value[0].Bytes = fleet.Known[int64](600 << 20)
-		}},
-		{"logs tools", "warn", "a: 1", "custos feed", func(x patient) {
-			x.Told = slices.Delete(x.Told, 1, 2)
-		}},
-		{"sessions dead-panes", "warn", "s:0.0 is dead", "", func(x patient) {
-			x.s.Sessions.Value[0].Dead = true
-		}},
-		{"worktrees missing", "warn", "git knows /w", "git -C /r worktree prune", func(x patient) {
-			x.s.Repos.Value.Worktrees[0].Missing = true
-		}},
-		{"worktrees crashed", "warn", "/w was kept after a crash", "custos why worktree//w", func(x patient) {
-			x.s.Repos.Value.Worktrees[0].Crashed = true
-		}},
-	}
-}
-
-// sickWorld are of what Custos stands on.
-func sickWorld() []sick {
-	return []sick{
-		{"formulas readable", "bad", "f: line 3", "custos formula lint f", func(x patient) {
-			x.Formulas[0].Broken = "line 3"
-		}},
-		{"schedules runnable", "bad", "nightly cannot run", "custos schedule list", func(x patient) {
-			x.s.Self.Value.Schedules = "nightly cannot run"
-		}},
-		{"schedules runnable", "warn", "no daemon runs that would begin them", "custos up", func(x patient) {
-			x.Daemon = false
-		}},
-		{"forge reachable", "cannot tell", "shop at http://f: refused", "custos why project/shop", func(x patient) {
-			x.s.Forge.Value.Projects[0].Primary = fleet.Unknown[string]("refused")
-		}},
-		{"ci reachable", "cannot tell", "ci: refused", "", func(x patient) {
-			x.s.CI.Value.Pipelines[0].State = fleet.Unknown[string]("refused")
-		}},
-		{"ci workers", "bad", "ci/w: silent", "custos why worker/ci/w", func(x patient) {
-			x.s.CI.Value.Workers[0].Healthy, x.s.CI.Value.Workers[0].Why = fleet.Known(false), "silent"
-		}},
-		{"containers reachable", "bad", "db is to run, and is exited", "custos why container/db", func(x patient) {
-			x.s.Engine.Value.Containers[0].State = fleet.Known("exited")
-		}},
-		{"disk space", "warn", "/ is 85 % full, 1.0 GiB left", "custos plan", func(x patient) {
-			x.s.Host.Value.Mounts[0].UsedPercent = fleet.Known(85.0)
-		}},
-		{"disk space", "bad", "/ is 95 % full", "custos plan", func(x patient) {
-			x.s.Host.Value.Mounts[0].UsedPercent = fleet.Known(95.0)
-		}},
-		{"disk inodes", "bad", "95 % of its inodes", "df -i /", func(x patient) {
-			x.s.Host.Value.Mounts[0].InodesPercent = fleet.Known(95.0)
-		}},
-		{"clock behind", "bad", "behind the newest record", "date -u", func(x patient) {
-			x.s.Self.Value.ClockBehind = true
-		}},
-		{"clock skew", "warn", "the clock of http://f differs by -2m0s", "date -u", func(x patient) {
-			x.s.Forge.Value.Projects[0].Skew = fleet.Known(fleet.Duration(-2 * time.Minute))
-		}},
-	}
-}
-
 func (k sick) of() *Examination {
 	e := wellInstalled()
 	k.spoil(patient{e, &e.Pass.Snapshot, &e.Pass.Past})
@@ -288,6 +94,9 @@ func TestDoctorFinds(t *testing.T) {
 		c := told(k.of())[k.check]
 		if c.State != k.state || !strings.Contains(c.Why, k.why) || k.command != "" && c.Command != k.command {
 			t.Errorf("%s is %s: %s → %s; want %s: %s → %s", k.check, c.State, c.Why, c.Command, k.state, k.why, k.command)
+		}
+		if k.mends != "" && (len(c.Mends) != 1 || c.Mends[0].Rule+" "+c.Mends[0].Subject != k.mends) {
+			t.Errorf("%s: it is mended by %v, want %s", k.check, c.Mends, k.mends)
 		}
 	}
 	for _, c := range checks() {
@@ -328,7 +137,7 @@ func TestDoctorBrokenConfig(t *testing.T) {
 	for name, c := range told(e) {
 		want := api.CheckCannot
 		switch {
-		case strings.HasPrefix(name, "dependencies "):
+		case strings.HasPrefix(name, "dependencies "), name == "version programs":
 			want = api.CheckOK
 		case name == "config read":
 			want = api.CheckBad
@@ -360,7 +169,7 @@ func TestDoctorBlindIsNeverWell(t *testing.T) {
 	for _, name := range fleet.PartNames() {
 		e.Pass.Snapshot.Sight(name).Status = fleet.StatusUnknown
 	}
-	for _, name := range []string{"structure writable", "consistency records", "consistency runs", "agents states", "logs size", "sessions seen", "sessions dead-panes",
+	for _, name := range []string{"structure writable", "consistency records", "consistency runs", "agents states", "logs size", "sessions seen", "sessions dead-panes", "sessions orphans", "locks held", "merge-queue owners", "worktrees unfinished",
 		"worktrees seen", "worktrees missing", "worktrees crashed", "forge reachable", "ci reachable", "ci workers", "containers reachable", "disk space", "disk inodes", "clock behind", "clock skew"} {
 		if c := told(e)[name]; c.State != api.CheckCannot {
 			t.Errorf("%s is %s where nothing was seen: %s", name, c.State, c.Why)
@@ -398,7 +207,7 @@ func TestDoctorRoute(t *testing.T) {
 	if _, d := ask("/v1/doctor?category=dependencies&category=security"); looked != 0 || d.Counts.Cannot != len(d.Checks) || d.Counts.Cannot != 9 {
 		t.Errorf("where nobody examines: %d looks, %+v", looked, d.Counts)
 	}
-	o.Examine = func(context.Context) Installation { return wellInstalled().Installation }
+	o.Examine = func(context.Context, func(string) bool) Installation { return wellInstalled().Installation }
 	if _, d := ask("/v1/doctor?category=security"); looked != 0 || d.Counts.OK != 5 {
 		t.Errorf("security: %d looks, %+v", looked, d.Checks)
 	}

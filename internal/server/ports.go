@@ -160,6 +160,9 @@ type Runs interface {
 type Records interface {
 	// Records lists those that count now, and what they mean.
 	Records(ctx context.Context) (fleet.Records, fleet.Coordination, error)
+	// Work lists all work that is not closed, in whichever tracker it is kept; with
+	// refs just those, closed or not.
+	Work(ctx context.Context, refs ...fleet.Ref) ([]fleet.WorkFacts, error)
 	// Edit changes records, in one transaction: edit is given those that count, and
 	// what it returns is written. What was written is returned, with its IDs, after
 	// one pass has seen it. An error of edit is returned, and nothing is written.

@@ -2,10 +2,8 @@ package server
 
 import (
 	"context"
-	"errors"
 
 	"custos/internal/fleet"
-	"custos/internal/ledger"
 )
 
 // writer is the author of what a caller writes into the records: its user, or the
@@ -25,8 +23,5 @@ func (s *server) writer(ctx context.Context, c Caller) (string, error) {
 // edit changes records; what makes no sense is the caller's mistake.
 func (s *server) edit(ctx context.Context, do func(fleet.Records) (fleet.Records, error)) (fleet.Records, error) {
 	out, err := s.Records.Edit(ctx, do)
-	if errors.Is(err, ledger.ErrIllegal) || errors.Is(err, ledger.ErrTaken) {
-		return out, badInput(err)
-	}
-	return out, err
+	return out, reasoned(err)
 }

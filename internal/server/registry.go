@@ -12,7 +12,7 @@ import (
 )
 
 // spawnOf returns the registration that a spawn asks for, among all others.
-func spawnOf(q api.SpawnRequest, name string, all []fleet.Registration) (*fleet.Registration, error) {
+func spawnOf(q api.SpawnRequest, name string, all []fleet.Registration) (_ *fleet.Registration, err error) {
 	parent := findRegistration(all, q.Parent)
 	for _, check := range []error{checkKind(&q), checkParent(q, parent), checkPaths(q), checkRestart(q)} {
 		if check != nil {
@@ -24,6 +24,9 @@ func spawnOf(q api.SpawnRequest, name string, all []fleet.Registration) (*fleet.
 		Where: fleet.WhereTmux, Restart: fleet.Restart(q.Restart), Standing: q.Standing, MemoryMax: q.MemoryMax, Prompt: firstPrompt(q)}
 	if q.Headless {
 		r.Where = fleet.WhereHeadless
+	}
+	if r.Heartbeat, err = promised(q); err != nil {
+		return nil, fmt.Errorf("cannot spawn %q: %w", fleet.Line(name, 80), err)
 	}
 	if parent != nil {
 		r.Depth = parent.Depth + 1

@@ -46,7 +46,7 @@ func (s *server) report(req *http.Request, _ Caller) (any, error) {
 	for _, c := range costs {
 		addCost(&out.Models, c)
 	}
-	out.Agents = agentReports(&pass, func(top string) ([]string, bool, error) {
+	out.Agents = agentReports(&pass, from, func(top string) ([]string, bool, error) {
 		if s.Made == nil {
 			return nil, false, errors.New("nobody looks into worktrees here")
 		}

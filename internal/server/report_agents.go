@@ -15,7 +15,7 @@ type madeIn func(top string) (subjects []string, more bool, err error)
 
 // agentReports says of each agent what became of it: those that are seen, and those
 // that are registered and not seen.
-func agentReports(p *fleet.Pass, made madeIn) []api.ReportAgent {
+func agentReports(p *fleet.Pass, from fleet.Instant, made madeIn) []api.ReportAgent {
 	snap := &p.Snapshot
 	var list []fleet.Agent
 	if snap.Agents.Usable() {
@@ -39,6 +39,7 @@ func agentReports(p *fleet.Pass, made madeIn) []api.ReportAgent {
 	for _, a := range list {
 		r := agentReport(a, findRegistration(p.Past.Registrations, a.Name), snap)
 		addCommits(&r, tops[r.Worktree], made)
+		addPulls(&r, a, snap, fleet.Duration(snap.At.Wall.Sub(from.Wall)))
 		out = append(out, r)
 	}
 	slices.SortStableFunc(out, func(a, b api.ReportAgent) int {
@@ -64,7 +65,6 @@ func agentReport(a fleet.Agent, reg *fleet.Registration, snap *fleet.Snapshot) a
 	if reg != nil {
 		out.Branch = cmp.Or(out.Branch, reg.Branch)
 	}
-	addPulls(&out, a, snap)
 	return out
 }
 
@@ -113,27 +113,4 @@ func addCommits(r *api.ReportAgent, agents int, made madeIn) {
 	for _, s := range subjects[:min(n, madeShown)] {
 		r.Made = append(r.Made, fleet.Redact(fleet.Line(s, 120)))
 	}
-}
-
-// addPulls finds the open pull requests of an agent: those that the forge's probe
-// says are its, and those of its branch.
-func addPulls(r *api.ReportAgent, a fleet.Agent, snap *fleet.Snapshot) {
-	switch f := snap.Forge; {
-	case f.Status == fleet.StatusAbsent:
-		r.NoForge = "no forge is configured"
-	case !f.Usable():
-		r.NoForge = fmt.Sprintf("forge is %s (%s)", f.Status, f.Why)
-	default:
-		for _, pr := range f.Value.Pulls {
-			mine := pr.Agent == a.Name || pr.Agent == "" && r.Branch != "" && pr.Branch == r.Branch && (a.Project == "" || a.Project == pr.Project)
-			if mine {
-				r.Pulls = append(r.Pulls, pullReport(pr))
-			}
-		}
-	}
-}
-
-func pullReport(p fleet.PullRequest) api.ReportPull {
-	return api.ReportPull{Name: p.Name, Title: p.Title, URL: p.URL, Checks: p.Checks.Or(""), Failed: p.Failed, Review: p.Review.Or(""),
-		Conflict: pointer(p.Conflict), Draft: p.Draft}
 }

@@ -62,15 +62,34 @@ func routes() []route {
 		{"GET", "/v1/runs/{id}", anyone, small, (*server).run, nil},
 		{"POST", "/v1/runs/{id}", anyone, small, (*server).changeRun, nil}, // what an agent may say: see reporter
 		{"GET", "/v1/schedules", anyone, small, (*server).schedules, nil},
+		{"GET", "/v1/plugins", anyone, small, (*server).plugins, nil},
+		{"POST", "/v1/plugins", anyone, orderSize, (*server).lintPlugin, nil}, // reads only
+		{"GET", "/v1/plugins/{name}", anyone, small, (*server).plugin, nil},
+		{"POST", "/v1/plugins/{name}/run", person, small, (*server).runPlugin, nil},
+		{"GET", "/v1/plugins/{name}/runs", anyone, small, (*server).pluginRuns, nil},
 		{"GET", "/v1/work", anyone, small, (*server).workList, nil},
 		{"POST", "/v1/work", anyone, small, (*server).addWork, nil},
 		{"GET", "/v1/work/{ref}", anyone, small, (*server).workShown, nil},
 		{"POST", "/v1/work/{ref}", anyone, small, (*server).changeWork, nil}, // what an agent may: see ledger
+		{"GET", "/v1/convoys", anyone, small, (*server).convoyList, nil},
+		{"POST", "/v1/convoys", anyone, small, (*server).addConvoy, nil},
+		{"GET", "/v1/convoys/{id}", anyone, small, (*server).convoyShown, nil},
+		{"POST", "/v1/convoys/{id}", anyone, small, (*server).changeConvoy, nil}, // the same
+		{"GET", "/v1/gates", anyone, small, (*server).gateList, nil},
+		{"POST", "/v1/gates", anyone, small, (*server).addGate, nil}, // with a command: a person
+		{"GET", "/v1/gates/{id}", anyone, small, (*server).gateShown, nil},
+		{"POST", "/v1/gates/{id}/close", anyone, small, (*server).closeGate, nil}, // an agent cancels its own: see ledger
+		{"POST", "/v1/triggers", anyone, small, (*server).trigger, nil},
+		{"GET", "/v1/mail", anyone, small, (*server).mails, nil},
+		{"POST", "/v1/mail", anyone, orderSize, (*server).sendMail, nil},
+		{"POST", "/v1/mail/{id}", anyone, small, (*server).changeMail, nil}, // an agent its own: see inboxOf
 		{"GET", "/v1/costs", anyone, small, (*server).costs, nil},
 		{"GET", "/v1/report", anyone, small, (*server).report, nil},
 		{"GET", "/v1/doctor", anyone, small, (*server).doctor, nil},
 		{"POST", "/v1/doctor/fix", person, small, (*server).mend, nil},
 		{"GET", "/v1/status", anyone, small, (*server).status, nil},
+		{"POST", "/v1/projects", person, small, (*server).pauseProject, nil},
+		{"POST", "/v1/heartbeat", anyone, small, (*server).heartbeat, nil}, // an agent, for itself
 		{"GET", "/v1/health", anyone, small, (*server).health, nil},
 		{"GET", "/v1/schema", anyone, small, (*server).schemas, nil},
 		{"GET", "/v1/schema/{name}", anyone, small, (*server).schema, nil},

@@ -36,7 +36,10 @@ type Options struct {
 	HookFiles HookFiles
 	Formulas  Formulas
 	Runs      Runs
+	Plugins   Plugins
 	Records   Records
+	// PluginRuns begins and lists runs of plugins.
+	PluginRuns PluginRuns
 	// Schedules lists the formulas that run by themselves.
 	Schedules func(ctx context.Context) ([]api.ScheduleRow, error)
 	// Costs lists what models cost since a moment.
@@ -51,6 +54,9 @@ type Options struct {
 	Examine func(ctx context.Context, asked func(category string) bool) Installation
 	// Places lists where people answer, and what lies there unread. Nil: nowhere.
 	Places func() []Listening
+	Pauses Pauses
+	// Beat notes that an agent said that it is at work.
+	Beat func(ctx context.Context, agent string) (fleet.Instant, error)
 	// Vitals says whether passes are made. It waits for nothing.
 	Vitals  func(ctx context.Context) Vitals
 	Now     func() fleet.Instant

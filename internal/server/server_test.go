@@ -45,6 +45,7 @@ type world struct {
 	runs          []fleet.Run
 	attended      int
 	replies       []string // "RUN: text", in the spool
+	beats         []string // agents that said that they are at work
 }
 
 func (w *world) Look(context.Context, time.Duration) (fleet.Pass, error) { return w.pass, w.lookErr }
@@ -109,12 +110,19 @@ func (w *world) options() Options {
 		Tell:      func(_ context.Context, m fleet.Message) error { w.told = append(w.told, m); return nil },
 		Status:    func(context.Context) api.Status { return api.Status{Version: "test"} },
 		Vitals:    func(context.Context) Vitals { return Vitals{} },
+		Pauses:    &pausing{},
+		Beat:      w.beat,
 		Now:       func() fleet.Instant { return instant(0) },
 		Version:   "test",
 		Down:      func() { w.down++ },
 		AgentOf:   func(context.Context, Caller) (string, error) { return w.agent, w.agentErr },
 		InProcess: true,
 	}
+}
+
+func (w *world) beat(_ context.Context, agent string) (fleet.Instant, error) {
+	w.beats = append(w.beats, agent)
+	return instant(0), nil
 }
 
 // Approve notes who approved of what.
@@ -168,6 +176,7 @@ func TestEveryRouteAnswers(t *testing.T) {
 		"POST /v1/silences": `{"rule":"lock-dead","for":"2h"}`,
 		"POST /v1/explain":  `{"screen":"hello"}`,
 		"POST /v1/tell":     `{"text":"hello"}`,
+		"POST /v1/projects": `{"project":"shop"}`,
 		"POST /v1/orders":   `{"do":"stop","agent":"builder"}`,
 
 		"POST /v1/formulas":             `{"name":"nightly"}`,
@@ -187,6 +196,7 @@ func TestEveryRouteAnswers(t *testing.T) {
 			url += "?of=3"
 		}
 		rec := httptest.NewRecorder()
+		w.agent = map[string]string{"/v1/heartbeat": "builder"}[url] // no person gives one
 		h.ServeHTTP(rec, httptest.NewRequest(r.method, url, strings.NewReader(bodies[r.method+" "+r.pattern])))
 		if rec.Code != 200 || !json.Valid(rec.Body.Bytes()) || rec.Header().Get("Content-Type") != "application/json" {
 			t.Errorf("%s %s: %d %s", r.method, url, rec.Code, rec.Body)

@@ -13,36 +13,62 @@ import (
 	"custos/internal/nearest"
 )
 
-// workList lists work: what is not closed; all of it; or what is ready.
+// workList lists work, of every tracker: what is not closed; all of it; what is
+// ready; what waits.
 func (s *server) workList(req *http.Request, _ Caller) (any, error) {
-	which := req.URL.Query().Get("which")
-	all, facts, err := s.Records.Records(req.Context())
+	q := req.URL.Query()
+	chosen, err := workChoice(q.Get("which"), q.Get("tracker"))
+	if err != nil {
+		return nil, badInput(err)
+	}
+	all, _, err := s.Records.Records(req.Context())
+	if err != nil {
+		return nil, err
+	}
+	seen, err := s.Records.Work(req.Context())
 	if err != nil {
 		return nil, err
 	}
 	out := api.WorkList{At: s.Now().Wall.UTC(), Work: []api.Work{}, Next: []api.Hint{}}
-	for _, w := range workViews(all, facts) {
-		if which == "all" || w.State != string(fleet.WorkClosed) && (which != "ready" || w.Ready) && (which != "blocked" || len(w.BlockedBy) > 0) {
+	for _, w := range workViews(all, seen) {
+		if chosen(w) && cmp.Or(q.Get("project"), w.Project) == w.Project && cmp.Or(q.Get("agent"), w.Agent) == w.Agent {
 			out.Work = append(out.Work, w)
 		}
 	}
-	if len(all.Work) == 0 {
+	if len(all.Work) == 0 && len(seen) == 0 {
 		out.Next = append(out.Next, api.Hint{Command: "custos work add 'TITLE'", What: "write some down"})
 	}
 	return out, nil
 }
 
-// workViews is every piece of work there is: of the ledger, then of other trackers
-// where something depends on it.
-func workViews(all fleet.Records, facts fleet.Coordination) (out []api.Work) {
-	seen := map[fleet.Ref]fleet.WorkFacts{}
-	for _, w := range facts.Work {
-		seen[w.Ref] = w
+// workChoice says which work is asked for.
+func workChoice(which, tracker string) (func(api.Work) bool, error) {
+	trackers := []string{string(fleet.TrackerOwn), string(fleet.TrackerIssue), string(fleet.TrackerPull), string(fleet.TrackerBeads)}
+	if tracker != "" && !slices.Contains(trackers, tracker) {
+		return nil, fmt.Errorf("cannot list work: there is no tracker %q%s", fleet.Line(tracker, 40), nearest.Hint(tracker, trackers))
+	}
+	if !slices.Contains([]string{"", "all", "ready", "blocked"}, which) {
+		return nil, fmt.Errorf("cannot list work: %q is none of all, ready, blocked", fleet.Line(which, 40))
+	}
+	return func(w api.Work) bool {
+		open := which == "all" || w.State != string(fleet.WorkClosed)
+		return open && (which != "ready" || w.Ready) && (which != "blocked" || len(w.BlockedBy) > 0 || w.Held != "") && cmp.Or(tracker, w.Tracker) == w.Tracker
+	}, nil
+}
+
+// workViews is every piece of work there is: of the ledger, closed or not, then of
+// other trackers.
+func workViews(all fleet.Records, seen []fleet.WorkFacts) (out []api.Work) {
+	facts := map[fleet.Ref]fleet.WorkFacts{}
+	for _, w := range seen {
+		facts[w.Ref] = w
 	}
 	for _, w := range all.Work {
-		out = append(out, workView(all, &w, seen[w.Ref()]))
+		f := facts[w.Ref()]
+		f.Ref = w.Ref()
+		out = append(out, workView(all, &w, f))
 	}
-	for _, w := range facts.Work {
+	for _, w := range seen {
 		if w.Tracker != fleet.TrackerOwn {
 			out = append(out, workView(all, nil, w))
 		}
@@ -51,17 +77,15 @@ func workViews(all fleet.Records, facts fleet.Coordination) (out []api.Work) {
 }
 
 func workView(all fleet.Records, own *fleet.WorkItem, f fleet.WorkFacts) api.Work {
-	v := api.Work{Ref: string(f.Ref), Tracker: string(f.Tracker), Title: f.Title, Project: f.Project, Priority: string(f.Priority),
-		Agent: f.Agent, State: string(f.State.Or("unknown")), Why: f.State.Why(), Ready: f.Ready.Or(false), BlockedBy: names(f.BlockedBy), Cycle: names(f.Cycle)}
-	ref := f.Ref
+	v := api.Work{Ref: string(f.Ref), Tracker: string(f.Tracker), Title: f.Title, Project: f.Project, Priority: string(f.Priority), Agent: f.Agent, Gone: !f.Alive.Or(true),
+		State: string(f.State.Or("unknown")), Why: f.State.Why(), Ready: f.Ready.Or(false), BlockedBy: names(f.BlockedBy), Unseen: names(f.Unseen), Cycle: names(f.Cycle), Held: f.Held}
 	if own != nil {
-		ref = own.Ref()
-		v.Ref, v.Tracker, v.Title, v.Body, v.Project, v.Role, v.Labels = string(ref), string(fleet.TrackerOwn), own.Title, own.Body, own.Project, own.Role, own.Labels
+		v.Tracker, v.Title, v.Body, v.Project, v.Role, v.Labels = string(fleet.TrackerOwn), own.Title, own.Body, own.Project, own.Role, own.Labels
 		v.Priority, v.State, v.Why, v.Outcome, v.Agent = string(own.Priority), string(own.State), own.Why, own.Outcome, own.Agent
 		v.By, v.At, v.Since = own.By, own.At.Wall.UTC(), own.Since.Wall.UTC()
 	}
 	for _, d := range all.Dependencies {
-		if d.Needs == ref && d.State == fleet.DependencyWaits {
+		if d.Needs == f.Ref && d.State == fleet.DependencyWaits {
 			v.Blocks = append(v.Blocks, string(d.Of))
 		}
 	}
@@ -79,17 +103,23 @@ func (s *server) workShown(req *http.Request, _ Caller) (any, error) {
 	return s.findWork(req.Context(), req.PathValue("ref"))
 }
 
-func (s *server) findWork(ctx context.Context, ref string) (api.Work, error) {
-	all, facts, err := s.Records.Records(ctx)
+// findWork is one piece of work of the ledger, or what its tracker shows of it.
+func (s *server) findWork(ctx context.Context, name string) (api.Work, error) {
+	ref := fleet.Ref(name)
+	all, _, err := s.Records.Records(ctx)
 	if err != nil {
 		return api.Work{}, err
 	}
-	views := workViews(all, facts)
-	if i := slices.IndexFunc(views, func(w api.Work) bool { return w.Ref == ref }); i >= 0 {
-		return views[i], nil
+	own := ledger.Work(all, ref)
+	if tracker := ref.Tracker(); tracker == fleet.TrackerUnknown || tracker == fleet.TrackerOwn && own == nil {
+		hint := nearest.Hint(name, each(all.Work, func(w fleet.WorkItem) string { return w.ID }))
+		return api.Work{}, &api.Error{Kind: api.NotFound, Message: fmt.Sprintf("cannot find work %q%s", fleet.Line(name, 80), hint), Hint: "custos work list --all"}
 	}
-	hint := nearest.Hint(ref, each(views, func(w api.Work) string { return w.Ref }))
-	return api.Work{}, &api.Error{Kind: api.NotFound, Message: fmt.Sprintf("cannot find work %q%s", fleet.Line(ref, 80), hint), Hint: "custos work list --all"}
+	seen, err := s.Records.Work(ctx, ref)
+	if err != nil {
+		return api.Work{}, err
+	}
+	return workView(all, own, seen[0]), nil
 }
 
 // addWork writes new work down. Anybody may, in its own name.
@@ -102,9 +132,14 @@ func (s *server) addWork(req *http.Request, c Caller) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := fleet.WorkItem{Head: fleet.Head{Key: r.Key}, Title: r.Title, Body: r.Body, Project: fleet.Line(r.Project, 200), Role: fleet.Line(r.Role, 80),
+	w := fleet.WorkItem{Head: fleet.Head{Key: asked(r.Key)}, Title: r.Title, Body: r.Body, Project: fleet.Line(r.Project, 200), Role: fleet.Line(r.Role, 80),
 		Labels: r.Labels, Priority: fleet.Priority(r.Priority), Agent: fleet.Line(r.Agent, 200)}
-	made, err := s.edit(req.Context(), func(fleet.Records) (fleet.Records, error) {
+	made, err := s.edit(req.Context(), func(all fleet.Records) (fleet.Records, error) {
+		for _, need := range r.Needs { // before anything is written down
+			if err := ledger.MayNeed(all, fleet.Ref(need)); err != nil {
+				return fleet.Records{}, err
+			}
+		}
 		w, err := ledger.AddWork(w, by, s.Now())
 		return fleet.Records{Work: []fleet.WorkItem{w}}, err
 	})

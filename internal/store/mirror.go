@@ -64,7 +64,7 @@ func newMirror() *mirror {
 		verdicts:      plain[fleet.Verdict]("verdicts", "id", "0", true),
 		work:          recordsShelf[fleet.WorkItem](workDrawer, "1"),
 		dependencies:  recordsShelf[fleet.Dependency](dependencyDrawer, "1"),
-		gates:         recordsShelf[fleet.Gate](gateDrawer, "over = 0"),
+		gates:         recordsShelf[fleet.Gate](gateDrawer, "1"),
 		convoys:       recordsShelf[fleet.Convoy](convoyDrawer, "1"),
 		mails:         recordsShelf[fleet.Mail](mailDrawer, "over = 0"),
 		triggers:      recordsShelf[fleet.Trigger](triggerDrawer, "0"),

@@ -36,6 +36,7 @@ var (
 func (s *Store) EditRecords(ctx context.Context, at fleet.Instant, edit func(fleet.Records) (fleet.Records, error)) (fleet.Records, error) {
 	var out fleet.Records
 	var bad []badRow
+	var refusal error
 	err := s.write(ctx, "change what is coordinated", at, func(t *tx) error {
 		now, err := t.records(&bad)
 		if err != nil {
@@ -43,12 +44,16 @@ func (s *Store) EditRecords(ctx context.Context, at fleet.Instant, edit func(fle
 		}
 		changed, err := edit(now)
 		if err != nil {
+			refusal = err
 			return err
 		}
 		out, err = t.putAll(changed)
 		return err
 	})
 	s.moveAside(ctx, bad)
+	if refusal != nil {
+		return out, refusal // in the words of who knows why
+	}
 	return out, err
 }
 

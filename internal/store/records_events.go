@@ -2,6 +2,7 @@ package store
 
 import (
 	"fmt"
+	"strings"
 
 	"custos/internal/fleet"
 )
@@ -26,7 +27,10 @@ func recordEvent(d drawer, is, old any) (fleet.Event, bool) {
 		e.Subject, e.Text = fleet.Subject{Kind: fleet.KindConvoy, Name: v.ID}, v.Title+reason("", v.Why)
 	case *fleet.Mail:
 		if old.(*fleet.Mail) == nil {
-			what = "sent"
+			if news, is := newsEvent(v); is {
+				return news, true
+			}
+			what = mailWord(v.Type)
 		}
 		e.Subject, e.Text = fleet.Subject{Kind: fleet.KindMail, Name: v.ID}, fmt.Sprintf("from %s: %s", v.From, v.Subject)
 	case *fleet.Trigger:
@@ -35,6 +39,26 @@ func recordEvent(d drawer, is, old any) (fleet.Event, bool) {
 	}
 	e.Kind, e.Text = d.event+"."+what, fleet.Line(e.Text, 400)
 	return e, what != ""
+}
+
+// mailWord is what the log calls new mail: by its type, so that a schedule can be due
+// on one type alone.
+func mailWord(t fleet.MailType) string {
+	if t == fleet.MailFree {
+		return "sent"
+	}
+	return strings.ToLower(string(t))
+}
+
+// newsEvent is the event of what the parent of an agent is told of it: in the story
+// of both, under the name of the news.
+func newsEvent(m *fleet.Mail) (fleet.Event, bool) {
+	kind, _, _ := strings.Cut(m.Key, "/")
+	if m.Type != fleet.MailNews || !strings.HasPrefix(kind, "recovery_") || len(m.To) != 1 {
+		return fleet.Event{}, false
+	}
+	return fleet.Event{Kind: kind, Subject: agentSubject(m.To[0]), Text: fleet.Line(strings.TrimSuffix(m.Subject+": "+m.Body, ": "), 400),
+		Alert: fleet.AlertKey{Subject: agentSubject(m.About)}}, true
 }
 
 // stateOf is the state when it is new or another one, and "" otherwise.

@@ -21,7 +21,7 @@ type Rest struct {
 
 // AtRest watches an agent for a moment and refuses one that works.
 func (l *Live) AtRest(ctx context.Context, rest Rest) error {
-	if l.Agent.Progress != fleet.ProgressNone && l.Agent.State != fleet.StateIdle {
+	if l.Agent.Progress != fleet.ProgressNone && l.Agent.State != fleet.StateIdle && !l.Agent.TurnOver() {
 		return Refused("its progress was %q, not none", l.Agent.Progress)
 	}
 	if t := l.Agent.Tool; t != nil && !t.Over() {

@@ -31,6 +31,9 @@ func (s Saver) Save(ctx context.Context, r fleet.Registration, dir string) (c fl
 	if last := r.Checkpoint; last != nil && c.LastPrompt == "" {
 		c.LastPrompt, c.Summary = last.LastPrompt, last.Summary
 	}
+	if h := r.Handoff; h != nil && h.Instance == r.Instance && h.Text != "" {
+		c.Summary = h.Text
+	}
 	place, err := git.Find(dir)
 	if errors.Is(err, git.ErrNotRepository) {
 		return c, false, nil

@@ -118,7 +118,7 @@ func (r *run) ready(ctx context.Context) error {
 	if err := r.wanted(); err != nil {
 		return err
 	}
-	if s := r.Agent.State; s != fleet.StateIdle && s != fleet.StateStuck {
+	if s := r.Agent.State; s != fleet.StateIdle && s != fleet.StateStuck && !r.Agent.TurnOver() {
 		return agentrun.Refused("it is %s, not idle", s)
 	}
 	if err := r.Place(ctx); err != nil {
@@ -179,7 +179,7 @@ func (r *run) clear(ctx context.Context) (err error) {
 	case !empty:
 		return agentrun.Refused("something is half-written in its input line")
 	}
-	if ready, known := r.before.Ready.Get(); r.Agent.State == fleet.StateIdle && !(ready && known) {
+	if ready, known := r.before.Ready.Get(); r.Agent.State != fleet.StateStuck && !(ready && known) {
 		return agentrun.Refused("it is not idle any more")
 	}
 	return nil

@@ -48,6 +48,8 @@ type Options struct {
 	// read even while no agent stands in them.
 	RecordedIn []string `toml:"recorded_in"`
 
+	// Contracts are the heartbeats that agents have promised.
+	Contracts []fleet.Contract `toml:"-"`
 	// Kinds are the kinds looked for; needed.
 	Kinds *agent.Kinds `toml:"-"`
 	// Procs returns the process table; needed.

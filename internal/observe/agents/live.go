@@ -13,7 +13,8 @@ import (
 func (l *look) live(r run) fleet.Agent {
 	m := l.remember(r)
 	cpu := l.cpu(r, m)
-	told := agent.Hear(l.spoke(r, l.eventsOf(r)), r.registered(), l.now, l.limits)
+	events, beat := agent.WithoutBeats(l.eventsOf(r))
+	told := agent.Hear(l.spoke(r, events), r.registered(), l.now, l.limits)
 	sig := l.signals(r, cpu, told)
 	v := agent.State(sig)
 	reg := l.registry[r.Process.ID]
@@ -41,6 +42,7 @@ func (l *look) live(r run) fleet.Agent {
 	l.shows(&a, r, sig)
 	l.health(&a, m)
 	l.describe(&a, r)
+	l.promise(&a, r, told, beat)
 	l.bill(&a, r.reg)
 	return a
 }

@@ -272,6 +272,10 @@ func (l *look) enroll(a *fleet.Agent, reg *fleet.Registration) {
 	a.Desired, a.Restart, a.Standing, a.Where = reg.Desired, reg.Restart, reg.Standing, reg.Where
 	a.Instance, a.Failed, a.PromptState = cmp.Or(reg.Instance, a.Instance), reg.Failed, reg.PromptState
 	a.SessionID = cmp.Or(a.SessionID, reg.SessionID)
+	a.Pool = reg.Pool
+	if h := reg.Handoff; h != nil && h.Instance == reg.Instance {
+		a.Handoff = h.Stage
+	}
 	a.CheckpointAge = fleet.Unknown[fleet.Duration]("no checkpoint was taken")
 	if c := reg.Checkpoint; c != nil {
 		a.CheckpointAge = fleet.Known(fleet.Duration(max(0, l.now.Since(c.At))))
@@ -334,6 +338,7 @@ func (l *look) absentee(reg *fleet.Registration, done told) fleet.Agent {
 	l.quote(&a, reg)
 	l.bill(&a, reg)
 	l.enroll(&a, reg)
+	l.broken(&a, reg)
 	a.Recorded = cmp.Or(a.Recorded, rec.State)
 	return a
 }

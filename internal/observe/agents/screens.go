@@ -43,7 +43,7 @@ const drawn = 2 * time.Second
 func (l *look) toldSince(r run, at fleet.Instant) bool {
 	for _, e := range l.eventsOf(r) {
 		switch e.Event {
-		case fleet.HookToolBegin, fleet.HookToolEnd, fleet.HookStatus, fleet.HookNotice:
+		case fleet.HookToolBegin, fleet.HookToolEnd, fleet.HookStatus, fleet.HookNotice, fleet.HookBeat:
 			continue
 		}
 		if at.Before(e.At.Add(drawn)) {

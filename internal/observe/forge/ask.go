@@ -3,6 +3,8 @@ package forge
 import (
 	"cmp"
 	"context"
+	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -19,6 +21,7 @@ const (
 	askCommit   = "commit"
 	askRequired = "required"
 	askPrimary  = "primary"
+	askEnded    = "ended"
 )
 
 // question names one thing that the lists do not tell.
@@ -53,7 +56,8 @@ const (
 
 // questions lists all there is to ask. The mutex is held.
 func (p *project) questions() (out []asking) {
-	out = append(out, asking{question{askPrimary, 0, ""}, "", 6 * time.Hour, 1})
+	out = append(out, asking{question{askPrimary, 0, ""}, "", 6 * time.Hour, 1},
+		asking{question{askEnded, 0, ""}, fmt.Sprint(slices.Sorted(maps.Keys(p.pulls))), time.Hour, 1})
 	for n, i := range p.issues {
 		if i.Native != 0 {
 			out = append(out, asking{question{askBlockers, n, ""}, i.Updated.String(), 30 * time.Minute, 1})
@@ -184,6 +188,8 @@ func ask(ctx context.Context, r forge.Reader, q asking) *answer {
 		a.value, a.err = r.Required(ctx, q.name)
 	case askPrimary:
 		a.value, a.err = r.Primary(ctx)
+	case askEnded:
+		a.value, a.err = r.Ended(ctx)
 	}
 	return a
 }

@@ -31,9 +31,10 @@ func compose(views []view, hands []Hand) fleet.Forge {
 		for _, n := range slices.Sorted(maps.Keys(v.pulls)) {
 			pulls = append(pulls, v.pull(v.pulls[n], views))
 		}
-		v.assign(issues, pulls, hands)
+		ended := v.ended()
+		v.assign(issues, pulls, ended, hands)
 		out.Projects = append(out.Projects, v.project(issues))
-		out.Issues, out.Pulls = append(out.Issues, issues...), append(out.Pulls, pulls...)
+		out.Issues, out.Pulls, out.Ended = append(out.Issues, issues...), append(out.Pulls, pulls...), append(out.Ended, ended...)
 	}
 	slices.SortStableFunc(out.Issues, func(a, b fleet.Issue) int {
 		return cmp.Or(cmp.Compare(a.Project, b.Project), cmp.Compare(a.Number, b.Number))
@@ -128,9 +129,10 @@ func (v view) openIssue(n int, blocked map[string]node, cycles map[string][]stri
 	out.Taken = fleet.Known(taken)
 	b := blocked[out.Name]
 	out.BlockedBy, out.Waits, out.Cycle = b.names(), b.oldest(), short(cycles[out.Name])
+	out.Marked = has(out.Labels, v.Labels.Blocked)
 	marked := len(v.Labels.Ready) == 0 || has(out.Labels, v.Labels.Ready)
 	switch {
-	case taken || !marked || has(out.Labels, v.Labels.Blocked) || b.surely():
+	case taken || !marked || out.Marked || b.surely():
 		out.Ready = fleet.Known(false)
 	default:
 		out.Ready = leaf(b.why == "", true, b.why)

@@ -13,7 +13,7 @@ import (
 
 // assign says who works on what: by the registry, then by the branch of a
 // worktree, then by name. Who works on a pull request works on what it closes.
-func (v view) assign(issues []fleet.Issue, pulls []fleet.PullRequest, hands []Hand) {
+func (v view) assign(issues []fleet.Issue, pulls []fleet.PullRequest, ended []fleet.EndedPull, hands []Hand) {
 	hands = slices.Clone(hands)
 	slices.SortStableFunc(hands, func(a, b Hand) int { return cmp.Compare(a.Name, b.Name) })
 	places := make([]place, len(hands))
@@ -30,6 +30,9 @@ func (v view) assign(issues []fleet.Issue, pulls []fleet.PullRequest, hands []Ha
 				byIssue[name] = p.Agent
 			}
 		}
+	}
+	for i, e := range ended {
+		ended[i].Agent = work.onPull(&fleet.PullRequest{Number: e.Number, Branch: e.Branch})
 	}
 	for i := range issues {
 		if x := &issues[i]; x.Open.Or(true) {

@@ -32,7 +32,11 @@ func TestWhoWorksOnWhat(t *testing.T) {
 	} {
 		issues := []fleet.Issue{{Name: "shop#44", Number: 44, Open: fleet.Known(true)}, {Name: "shop#45", Number: 45, Open: fleet.Known(true)}}
 		pulls := []fleet.PullRequest{{Name: "shop!7", Number: 7, Branch: "topic", Closes: []string{"shop#44"}}}
-		v.assign(issues, pulls, c.hands)
+		ended := []fleet.EndedPull{{Name: "shop!7", Number: 7, Branch: "topic"}}
+		v.assign(issues, pulls, ended, c.hands)
+		if byBranchOrTask := map[string]string{"the pull request's": "a", "by the branch itself": "x", "branch before the name": "z"}; ended[0].Agent != byBranchOrTask[name] {
+			t.Errorf("%s: the one that ended: %q", name, ended[0].Agent)
+		}
 		if issues[0].Agent != c.issue || pulls[0].Agent != c.pull || issues[1].Agent != "" {
 			t.Errorf("%s: issue %q, pull request %q, other %q; want %q, %q", name, issues[0].Agent, pulls[0].Agent, issues[1].Agent, c.issue, c.pull)
 		}

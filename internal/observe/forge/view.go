@@ -93,6 +93,20 @@ func known[A, T any](v view, q question, turn func(A) T) fleet.Leaf[T] {
 	return fleet.Known(turn(a.value.(A)))
 }
 
+// ended are the pull requests that were merged or closed within a week, as far as
+// one page of them tells; none while that is not known.
+func (v view) ended() (out []fleet.EndedPull) {
+	list := known(v, question{askEnded, 0, ""}, func(list []forge.Ended) []forge.Ended { return list })
+	for _, e := range list.Or(nil) {
+		if _, open := v.pulls[e.Number]; open || v.clock.Sub(e.At) > 7*day {
+			continue
+		}
+		out = append(out, fleet.EndedPull{Name: fleet.PullName(v.Name, e.Number), Project: v.Name, Number: e.Number, Title: line(e.Title, mostTitle), URL: line(e.URL, 300),
+			Branch: line(e.Branch, mostName), Merged: e.Merged, Ended: v.age(e.At)})
+	}
+	return out
+}
+
 // state is how an issue stands.
 type state struct {
 	why     string // why it cannot be told; "" when it can

@@ -105,6 +105,13 @@ type Pull struct {
 	Updated   time.Time
 }
 
+// Ended is a pull request that is not open any more.
+type Ended struct {
+	Pull
+	Merged bool
+	At     time.Time // zero when that is not told
+}
+
 // Check is the newest result of one context on a commit.
 type Check struct {
 	Context string
@@ -145,6 +152,9 @@ type Lister interface {
 	Issues(ctx context.Context, closedSince time.Time) ([]Issue, error)
 	// Pulls lists open pull requests.
 	Pulls(ctx context.Context) ([]Pull, error)
+	// Ended lists pull requests that were merged or closed: the page of those that
+	// changed last.
+	Ended(ctx context.Context) ([]Ended, error)
 }
 
 // IssueTeller tells of one issue.

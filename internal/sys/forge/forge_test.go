@@ -3,6 +3,7 @@ package forge_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -97,6 +98,29 @@ func TestIssues(t *testing.T) {
 		}
 		if _, err := w.reader.Issue(t.Context(), 99); !forge.IsMissing(err) {
 			t.Errorf("no such issue: %v", err)
+		}
+	})
+}
+
+// Those that ended are told with when and how, the one that changed last first.
+func TestEnded(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		for n := 1; n <= 4; n++ {
+			w.repo.Propose(n, 48*time.Hour, forgetest.Pull{Issue: forgetest.Issue{Title: "fix", Author: "bot"}, Base: "main", Branch: "fix", Head: head})
+		}
+		w.repo.Close(1, time.Hour)
+		w.repo.Merge(2, 3*time.Hour)
+		w.repo.Merge(4, 2*time.Hour)
+		got := must[[]forge.Ended](t)(w.reader.Ended(t.Context()))
+		var told []string
+		for _, e := range got {
+			told = append(told, fmt.Sprintf("%d %v %s %s", e.Number, e.Merged, w.Clock().Sub(e.At).Round(time.Hour), e.Branch))
+		}
+		if want := []string{"1 false 1h0m0s fix", "4 true 2h0m0s fix", "2 true 3h0m0s fix"}; !slices.Equal(told, want) {
+			t.Errorf("ended: %q, want %q", told, want)
+		}
+		if open := must[[]forge.Pull](t)(w.reader.Pulls(t.Context())); len(open) != 1 || open[0].Number != 3 {
+			t.Errorf("open: %+v", open)
 		}
 	})
 }

@@ -107,6 +107,32 @@ func (t *tea) Pulls(ctx context.Context) (out []Pull, err error) {
 	return out, err
 }
 
+func (t *tea) Ended(ctx context.Context) (out []Ended, err error) {
+	c, err := t.api(ctx)
+	if err != nil {
+		return nil, err
+	}
+	o := gitea.ListPullRequestsOptions{State: gitea.StateClosed, Sort: "recentupdate", ListOptions: gitea.ListOptions{Page: 1, PageSize: perPage}}
+	list, resp, err := c.ListRepoPullRequests(t.owner, t.name, o)
+	if err != nil {
+		return nil, fault(plainOf(resp), err)
+	}
+	for _, p := range list {
+		if p == nil || p.State != gitea.StateClosed {
+			return nil, errOdd
+		}
+		e := Ended{Pull: teaPull(p), Merged: p.HasMerged}
+		switch {
+		case p.Merged != nil:
+			e.At = *p.Merged
+		case p.Closed != nil:
+			e.At = *p.Closed
+		}
+		out = append(out, e)
+	}
+	return out, nil
+}
+
 func (t *tea) Merges(ctx context.Context, number int) (string, error) {
 	c, err := t.api(ctx)
 	if err != nil {

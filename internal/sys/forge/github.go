@@ -124,6 +124,25 @@ func (h *hub) Pulls(ctx context.Context) (out []Pull, err error) {
 	return out, err
 }
 
+func (h *hub) Ended(ctx context.Context) (out []Ended, err error) {
+	o := &github.PullRequestListOptions{State: "closed", Sort: "updated", Direction: "desc", ListOptions: github.ListOptions{Page: 1, PerPage: perPage}}
+	list, resp, err := h.c.PullRequests.List(ctx, h.owner, h.name, o)
+	if err != nil {
+		return nil, fault(hubOf(resp), err)
+	}
+	for _, p := range list {
+		if p.GetState() != "closed" {
+			return nil, errOdd
+		}
+		e := Ended{Pull: hubPull(p), Merged: p.MergedAt != nil, At: p.GetClosedAt().Time}
+		if e.Merged {
+			e.At = p.GetMergedAt().Time
+		}
+		out = append(out, e)
+	}
+	return out, nil
+}
+
 func (h *hub) Merges(ctx context.Context, number int) (string, error) {
 	p, resp, err := h.c.PullRequests.Get(ctx, h.owner, h.name, number)
 	if err != nil {

@@ -39,6 +39,7 @@ type Pull struct {
 	Issue
 	Base, Branch, Head string
 	Draft, Conflict    bool
+	Merged             bool     // when it was closed
 	Undecided          bool     // the forge does not know yet whether it conflicts
 	Requested          []string // reviewers
 	Checks             []Check
@@ -96,6 +97,12 @@ func (r *Repo) Propose(number int, age time.Duration, p Pull) *Pull {
 
 // Close closes an issue or a pull request, so long ago.
 func (r *Repo) Close(number int, ago time.Duration) { r.setClosed(number, r.s.Clock().Add(-ago)) }
+
+// Merge merges a pull request, so long ago.
+func (r *Repo) Merge(number int, ago time.Duration) {
+	r.s.Change(func() { r.Pulls[number].Merged = true })
+	r.Close(number, ago)
+}
 
 // Reopen opens it again, now.
 func (r *Repo) Reopen(number int) { r.setClosed(number, time.Time{}) }
@@ -312,14 +319,7 @@ func (r *Repo) assignees(req *http.Request, number int, i *Issue) reply {
 
 func (r *Repo) pulls(req *http.Request, path []string) reply {
 	if len(path) == 0 {
-		var out []any
-		numbers := r.numbers(true)
-		for _, n := range numbers {
-			if p := r.Pulls[n]; p != nil && p.Closed.IsZero() {
-				out = append(out, r.pull(n, p, false))
-			}
-		}
-		return reply{200, out, true}
+		return reply{200, r.listPulls(req), true}
 	}
 	p := r.Pulls[atoi(path[0])]
 	switch {
@@ -331,6 +331,25 @@ func (r *Repo) pulls(req *http.Request, path []string) reply {
 		return reply{200, r.reviews(p), true}
 	}
 	return r.s.refusal(http.StatusNotFound, "Not Found")
+}
+
+// listPulls lists those that are open, newest first, or those that are closed,
+// the one that changed last first.
+func (r *Repo) listPulls(req *http.Request) (out []any) {
+	closed := req.URL.Query().Get("state") == "closed"
+	var numbers []int
+	for _, n := range r.numbers(true) {
+		if p := r.Pulls[n]; p != nil && closed != p.Closed.IsZero() {
+			numbers = append(numbers, n)
+		}
+	}
+	if closed && slices.Contains([]string{"recentupdate", "updated"}, req.URL.Query().Get("sort")) {
+		slices.SortStableFunc(numbers, func(a, b int) int { return r.Pulls[b].Updated.Compare(r.Pulls[a].Updated) })
+	}
+	for _, n := range numbers {
+		out = append(out, r.pull(n, r.Pulls[n], false))
+	}
+	return out
 }
 
 func (r *Repo) branch(name string) reply {

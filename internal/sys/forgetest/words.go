@@ -54,6 +54,12 @@ func (r *Repo) pull(n int, p *Pull, single bool) map[string]any {
 		"requested_reviewers": r.s.users(p.Requested),
 		"created_at":          stamp(p.Created), "updated_at": stamp(p.Updated), "closed_at": stamp(p.Closed),
 	}
+	if p.Merged {
+		out["merged_at"] = stamp(p.Closed)
+	}
+	if r.s.Kind != "github" || single {
+		out["merged"] = p.Merged
+	}
 	switch {
 	case r.s.Kind != "github":
 		out["mergeable"] = !p.Conflict && !p.Undecided && !p.Draft

@@ -1,0 +1,171 @@
+package catalog
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"custos/internal/agent"
+	"custos/internal/config"
+	"custos/internal/fleet"
+	"custos/internal/nearest"
+)
+
+// handoffSection is the section [handoff].
+type handoffSection struct {
+	For      []string `toml:"for"`      // roles, kinds and names of agents; "*": all that Custos started
+	Percent  *float64 `toml:"percent"`  // of the context used; 80
+	Deadline string   `toml:"deadline"` // for the answer; "10m"
+}
+
+// Handoff reads the section [handoff].
+func Handoff(cfg config.Config) (fleet.HandoffPolicy, error) {
+	out, s := fleet.DefaultHandoffPolicy(), handoffSection{}
+	if err := cfg.Section("handoff", &s); err != nil {
+		return out, err
+	}
+	fail := func(format string, args ...any) (fleet.HandoffPolicy, error) {
+		return out, fmt.Errorf("cannot read %s:%d: [handoff] %s", cfg.File, cfg.Line("handoff"), fmt.Sprintf(format, args...))
+	}
+	if slices.Contains(s.For, "") {
+		return fail(`for: "" names no agent: want roles, kinds, names, or "*"`)
+	}
+	out.For = s.For
+	if s.Percent != nil {
+		out.Percent = *s.Percent
+	}
+	if out.Percent < 10 || out.Percent > 100 {
+		return fail("percent: %v is not from 10 to 100", out.Percent)
+	}
+	if s.Deadline != "" {
+		d, err := config.Duration(s.Deadline)
+		if err != nil {
+			return fail("deadline: %v", err)
+		}
+		out.Deadline = fleet.Duration(d)
+	}
+	if out.Deadline < fleet.Duration(time.Minute) {
+		return fail("deadline: %s is less than 1m: an agent has to think first", out.Deadline)
+	}
+	return out, nil
+}
+
+// poolSection is the section [pool.NAME].
+type poolSection struct {
+	Role     string   `toml:"role"`     // of its workers; the name of the pool
+	Project  string   `toml:"project"`  // whose ready issues it is for
+	Kind     string   `toml:"kind"`     // of agent CLI; what argv begins with
+	Argv     []string `toml:"argv"`     // the command line
+	Env      []string `toml:"env"`      // names of variables that are passed on
+	Account  string   `toml:"account"`  // whose rate limit they share
+	Prompt   string   `toml:"prompt"`   // the first one of each
+	Headless bool     `toml:"headless"` // without a terminal
+	Dir      string   `toml:"dir"`      // where they work
+	Repo     string   `toml:"repo"`     // or what each has a worktree of
+	Min      int      `toml:"min"`
+	Max      *int     `toml:"max"`
+	Idle     string   `toml:"idle"` // after which one that is not needed is ended; "30m"
+	Enabled  *bool    `toml:"enabled"`
+}
+
+const (
+	mostWorkers = 100
+	poolIdle    = 30 * time.Minute
+)
+
+// poolName begins the names of its workers, of their branches and their orders.
+var poolName = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,39}$`)
+
+// Pools reads the sections [pool.NAME], in the order of their names.
+func Pools(cfg config.Config, kinds *agent.Kinds) ([]fleet.Pool, error) {
+	sections := map[string]poolSection{}
+	if err := cfg.Section("pool", &sections); err != nil {
+		return nil, err
+	}
+	var out []fleet.Pool
+	var wrong []error
+	for _, name := range sortedNames(sections) {
+		p, err := sections[name].pool(name, cfg, kinds)
+		if err != nil {
+			wrong = append(wrong, fmt.Errorf("cannot read %s:%d: [pool.%s] %w", cfg.File, cfg.Line("pool."+name), name, err))
+		}
+		out = append(out, p)
+	}
+	return out, errors.Join(wrong...)
+}
+
+func (s poolSection) pool(name string, cfg config.Config, kinds *agent.Kinds) (fleet.Pool, error) {
+	p := fleet.Pool{Name: name, Role: cmp.Or(s.Role, name), Project: s.Project, Kind: s.Kind, Argv: s.Argv, Env: s.Env, Account: s.Account, Prompt: s.Prompt,
+		Where: fleet.WhereTmux, Min: s.Min, Max: max(1, s.Min), Idle: fleet.Duration(poolIdle), Disabled: s.Enabled != nil && !*s.Enabled}
+	if s.Headless {
+		p.Where = fleet.WhereHeadless
+	}
+	if s.Max != nil {
+		p.Max = *s.Max
+	}
+	if p.Kind == "" && len(s.Argv) > 0 {
+		p.Kind = filepath.Base(s.Argv[0])
+	}
+	var err error
+	if s.Idle != "" {
+		var d time.Duration
+		d, err = config.Duration(s.Idle)
+		p.Idle = fleet.Duration(d)
+	}
+	if err != nil {
+		return p, fmt.Errorf("idle: %w", err)
+	}
+	if err := s.place(&p, cfg.Home); err != nil {
+		return p, err
+	}
+	return p, checkPool(&p, kinds)
+}
+
+// place says where its workers work.
+func (s poolSection) place(p *fleet.Pool, home string) error {
+	if (s.Dir == "") == (s.Repo == "") {
+		return errors.New(`want exactly one of dir = "~/work" and repo = "~/project", of which each worker has a worktree`)
+	}
+	path := cmp.Or(s.Dir, s.Repo)
+	if rest, below := strings.CutPrefix(path, "~/"); below {
+		path = filepath.Join(home, rest)
+	}
+	if !filepath.IsAbs(path) {
+		return fmt.Errorf("%q is no absolute path", fleet.Line(path, 200))
+	}
+	if path = fleet.Path(filepath.Clean(path)); s.Dir != "" {
+		p.Dir = path
+	} else {
+		p.Repo = path
+	}
+	return nil
+}
+
+func checkPool(p *fleet.Pool, kinds *agent.Kinds) error {
+	kind, known := kinds.Get(p.Kind)
+	switch {
+	case !poolName.MatchString(p.Name):
+		return errors.New("its name may have a-z, 0-9, _ and -, 40 at most: it becomes a part of branches")
+	case p.Kind == "":
+		return errors.New(`kind: want a kind of agent, like "claude"`)
+	case !known:
+		return fmt.Errorf("kind: there is no kind %q%s", fleet.Line(p.Kind, 40), nearest.Hint(p.Kind, kinds.Names()))
+	case p.Prompt == "":
+		return errors.New("prompt: without one a worker does not know what it is for")
+	case p.Min < 0 || p.Max < 1 || p.Max > mostWorkers || p.Min > p.Max:
+		return fmt.Errorf("min = %d and max = %d: want 0 to max, and 1 to %d", p.Min, p.Max, mostWorkers)
+	case p.Idle < fleet.Duration(time.Minute):
+		return fmt.Errorf("idle: %s is less than 1m", p.Idle)
+	}
+	cmd, err := agent.Launch(kind, agent.LaunchOptions{Headless: p.Where == fleet.WhereHeadless, Prompt: p.Prompt})
+	if err != nil {
+		return err
+	}
+	p.Typed = cmd.Typed != ""
+	return nil
+}

@@ -1,0 +1,157 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"custos/internal/api"
+)
+
+func (a *app) convoyCommand() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "convoy",
+		Short: "Work that is tracked together, across projects and trackers",
+		Long: `A convoy is work that is tracked together. It is done when every member is closed, and
+that is told once; a member that is opened again opens it again. An empty convoy is never
+done, and what no tracker shows is never closed.`,
+		Example: "  custos convoy create 'Release 1.2' w1 shop#12 site!7 --due 3d\n  custos convoy list\n  custos convoy show c1",
+		Args:    cobra.NoArgs,
+		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	c.AddCommand(a.convoyCreate(), a.convoyList(), a.convoyShow(),
+		a.convoyMembers("add ID REF...", "Put more work into a convoy", "custos convoy add c1 shop#13 bd:hq-42", "add"),
+		a.convoyMembers("remove ID REF...", "Take work out of a convoy", "custos convoy remove c1 shop#13", "remove"),
+		a.convoyChange("close ID", "Close a convoy, whatever its members are", "custos convoy close c1 --why 'not wanted any more'", "close"),
+		a.convoyChange("reopen ID", "Open a convoy again that somebody closed", "custos convoy reopen c1", "reopen"))
+	return c
+}
+
+func (a *app) convoyCreate() *cobra.Command {
+	var r api.ConvoyRequest
+	var due string
+	c := &cobra.Command{
+		Use: "create TITLE REF...", Short: "Track work together", Args: cobra.MinimumNArgs(1),
+		Long: `create makes a convoy of work: w12 of the ledger, PROJECT#12, PROJECT!7, bd:ID. When all
+of it is closed, whoever --notify names is told; nobody named, as [coordination] says,
+else people.`,
+		Example: "  custos convoy create 'Release 1.2' w1 shop#12 --notify builder --due 3d",
+		RunE: func(cmd *cobra.Command, args []string) (err error) {
+			r := r
+			r.Title, r.Members = args[0], args[1:]
+			if r.Due, r.DueIn, err = momentOf("due", due); err != nil {
+				return err
+			}
+			_, err = ask(cmd.Context(), a, patience, func(ctx context.Context, c *api.Client) (api.Convoy, error) { return c.AddConvoy(ctx, r) }, writeConvoyLine)
+			return err
+		},
+	}
+	c.Flags().StringVar(&due, "due", "", "told as overdue so long from now (`3d`), or from a moment on")
+	c.Flags().StringArrayVar(&r.Notify, "notify", nil, "an `ADDRESS` that is told when it is done, more than once for more")
+	c.Flags().StringVar(&r.Key, "key", "", "a `KEY` of yours: the same one again is the same convoy")
+	return c
+}
+
+func writeConvoyLine(p *page, v api.Convoy) {
+	p.line("%s (%s, %s): %s", flat(v.ID), flat(v.State), progressOf(v), flat(v.Title))
+}
+
+// progressOf is how many of its members are closed.
+func progressOf(v api.Convoy) string { return fmt.Sprintf("%d of %d closed", v.Closed, len(v.Members)) }
+
+func (a *app) convoyList() *cobra.Command {
+	var all bool
+	c := &cobra.Command{
+		Use: "list", Short: "Convoys that are open, or were done within a day", Args: cobra.NoArgs,
+		Example: "  custos convoy list\n  custos convoy list --all",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			_, err := ask(cmd.Context(), a, patience, func(ctx context.Context, c *api.Client) (api.ConvoyList, error) { return c.Convoys(ctx, all) }, writeConvoys)
+			return err
+		},
+	}
+	c.Flags().BoolVar(&all, "all", false, "those that are closed or were done within a month, too")
+	return c
+}
+
+func writeConvoys(p *page, v api.ConvoyList) {
+	if len(v.Convoys) == 0 {
+		p.line("No convoys.")
+	}
+	rows := make([][]string, 0, len(v.Convoys))
+	for _, c := range v.Convoys {
+		rows = append(rows, []string{flat(c.ID), stateOfConvoy(c), progressOf(c), numberOf(c.Ready), numberOf(c.Taken), fmt.Sprint(c.Unseen), flat(c.Title)})
+	}
+	p.table([]column{{head: "ID"}, {head: "STATE"}, {head: "MEMBERS"}, {head: "READY", right: true}, {head: "TAKEN", right: true}, {head: "UNSEEN", right: true}, {head: "TITLE", shorten: cut}}, rows)
+	p.next(v.Next)
+}
+
+func stateOfConvoy(c api.Convoy) string {
+	if c.Overdue != "" && c.State == "open" {
+		return "overdue"
+	}
+	return flat(c.State)
+}
+
+// numberOf is a number that may not be known.
+func numberOf(n *int) string {
+	if n == nil {
+		return "?"
+	}
+	return fmt.Sprint(*n)
+}
+
+func (a *app) convoyShow() *cobra.Command {
+	return &cobra.Command{
+		Use: "show ID", Short: "One convoy and its members", Args: cobra.ExactArgs(1),
+		Example: "  custos convoy show c1",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			_, err := ask(cmd.Context(), a, patience, func(ctx context.Context, c *api.Client) (api.Convoy, error) { return c.Convoy(ctx, args[0]) }, writeConvoy)
+			return err
+		},
+	}
+}
+
+func writeConvoy(p *page, v api.Convoy) {
+	p.head(flat(v.ID)+": "+flat(v.Title), stateOfConvoy(v)+", "+progressOf(v))
+	due := ""
+	if !v.Due.IsZero() {
+		due = v.Due.Format("2006-01-02 15:04 UTC")
+	}
+	for _, row := range [][2]string{{"Due", due}, {"Overdue", v.Overdue}, {"Told when it is done", strings.Join(v.Notify, ", ")}, {"Why", v.Why}, {"By", v.By}} {
+		if row[1] != "" {
+			p.line("  %s: %s", row[0], flat(row[1]))
+		}
+	}
+	rows := make([][]string, 0, len(v.Members))
+	for _, m := range v.Members {
+		rows = append(rows, []string{flat(m.Ref), flat(m.State), flat(m.Outcome), flat(m.Title)})
+	}
+	p.table([]column{{head: "REF"}, {head: "STATE"}, {head: "OUTCOME"}, {head: "TITLE", shorten: cut}}, rows)
+}
+
+// convoyMembers is a command that changes which work a convoy has.
+func (a *app) convoyMembers(use, short, example, do string) *cobra.Command {
+	return &cobra.Command{
+		Use: use, Short: short, Example: "  " + example, Args: cobra.MinimumNArgs(2),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			r := api.ConvoyChange{Do: do, Members: args[1:]}
+			_, err := ask(cmd.Context(), a, patience, func(ctx context.Context, c *api.Client) (api.Convoy, error) { return c.ChangeConvoy(ctx, args[0], r) }, writeConvoyLine)
+			return err
+		},
+	}
+}
+
+func (a *app) convoyChange(use, short, example, do string) *cobra.Command {
+	r := api.ConvoyChange{Do: do}
+	c := &cobra.Command{
+		Use: use, Short: short, Example: "  " + example, Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			_, err := ask(cmd.Context(), a, patience, func(ctx context.Context, c *api.Client) (api.Convoy, error) { return c.ChangeConvoy(ctx, args[0], r) }, writeConvoyLine)
+			return err
+		},
+	}
+	c.Flags().StringVar(&r.Why, "why", "", "the `REASON`, for the record")
+	return c
+}

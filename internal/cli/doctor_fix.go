@@ -1,0 +1,92 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+
+	"custos/internal/api"
+)
+
+// fix shows what is wrong and what Custos would do about it, asks, and has it done:
+// exactly that, by the rules whose alerts it belongs to.
+func (a *app) fix(ctx context.Context, categories []string, yes bool) error {
+	d, err := a.examine(ctx, categories)
+	if err != nil {
+		return err
+	}
+	if len(d.Fix.Actions) == 0 {
+		return a.told(d, func(p *page) { writeDoctor(p, d); writeFix(p, d) })
+	}
+	if !a.json {
+		p := a.page()
+		writeDoctor(p, d)
+		writeFix(p, d)
+		if err := p.flush(); err != nil {
+			return err
+		}
+	}
+	if !yes && !a.confirmed(fmt.Sprintf("\nDo this (%d)? Type yes: ", len(d.Fix.Actions))) {
+		return &api.Error{Kind: api.BadInput, Message: "nothing was mended: it takes a yes", Hint: shell(append([]string{"custos", "doctor", "--fix", "--yes"}, categories...))}
+	}
+	order := api.DoctorOrder{Categories: categories, Version: a.Version}
+	for _, act := range d.Fix.Actions {
+		order.Actions = append(order.Actions, api.DoctorDeed{Do: act.Do, Subject: act.Subject, Rule: act.Rule})
+	}
+	if d, err = a.mend(ctx, order); err != nil {
+		return cutShort(ctx, err)
+	}
+	err = a.told(d, func(p *page) { writeMended(p, d) })
+	if anyFailed(d.Fix.Done) {
+		return errFailed
+	}
+	return err
+}
+
+// mend asks who answers to mend. It looks anew first.
+func (a *app) mend(ctx context.Context, order api.DoctorOrder) (api.Doctor, error) {
+	ctx, cancel := context.WithTimeout(ctx, labour)
+	defer cancel()
+	c, closer, err := a.client(ctx)
+	if err != nil {
+		return api.Doctor{}, err
+	}
+	defer closer()
+	defer a.progress()()
+	return c.Mend(ctx, order)
+}
+
+// told shows a diagnosis, and fails when something is bad.
+func (a *app) told(d api.Doctor, write func(*page)) error {
+	if err := a.show(d, write); err != nil {
+		return err
+	}
+	if d.Counts.Bad > 0 {
+		return errBad
+	}
+	return nil
+}
+
+// writeFix writes what would be done, with the exact commands, and what not.
+func writeFix(p *page, d api.Doctor) {
+	p.head("WOULD DO", "")
+	if len(d.Fix.Actions) == 0 {
+		p.line("  nothing: what is wrong is not for Custos to mend")
+	}
+	for _, act := range d.Fix.Actions {
+		writeDeed(p, act)
+	}
+	writeRefusals(p, api.Plan{At: d.At, Skipped: d.Fix.Skipped})
+}
+
+// writeMended writes what came of it, and what is still not well.
+func writeMended(p *page, d api.Doctor) {
+	patrolDone(p, api.PatrolReport{Planned: make([]api.Deed, len(d.Fix.Done)), Done: d.Fix.Done})
+	writeRefusals(p, api.Plan{At: d.At, Skipped: d.Fix.Skipped})
+	p.head("NOW", "")
+	for _, c := range d.Checks {
+		if c.State != api.CheckOK {
+			writeCheck(p, c)
+		}
+	}
+	writeCounts(p, d.Counts)
+}

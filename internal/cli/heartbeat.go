@@ -1,0 +1,29 @@
+package cli
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"custos/internal/api"
+)
+
+func (a *app) heartbeatCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "heartbeat",
+		Short: "For agents: say that you are at work",
+		Long: `heartbeat notes that the agent that calls it is at work. One with a heartbeat
+contract ([heartbeat.NAME] of custos.toml, or spawn --heartbeat) is missed when it
+has shown no sign of work for longer than it promised: what its hooks tell is such a
+sign, and so is this command. Only the agent itself may call it.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			_, err := ask(cmd.Context(), a, patience, func(ctx context.Context, c *api.Client) (api.Beat, error) {
+				return c.Beat(ctx)
+			}, func(p *page, b api.Beat) {
+				p.line("Noted: %s is at work.", flat(b.Agent))
+			})
+			return err
+		},
+	}
+}

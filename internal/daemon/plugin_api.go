@@ -1,0 +1,199 @@
+package daemon
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"strings"
+
+	"custos/internal/api"
+	"custos/internal/fleet"
+	"custos/internal/ledger"
+	"custos/internal/plugin"
+	"custos/internal/server"
+)
+
+// pluginDesk is the plugins as the server's ports want them.
+type pluginDesk struct{ s *system }
+
+var (
+	_ server.Plugins    = pluginDesk{}
+	_ server.PluginRuns = pluginDesk{}
+)
+
+// Plugins lists the plugins.
+func (d pluginDesk) Plugins(ctx context.Context) ([]api.PluginRow, error) {
+	now := d.s.world.Now()
+	past, err := d.s.ledger.Past(ctx, now)
+	if err != nil {
+		return nil, err
+	}
+	due := d.due(ctx)
+	var rows []api.PluginRow
+	for _, x := range d.s.plugins.all(ctx) {
+		row := pluginRow(x, d.s.plugins.disabled(x))
+		if x.broken == "" {
+			if err := d.news(ctx, &row, x); err != nil {
+				return nil, err
+			}
+			outlook(&row, x, due[x.schedule.Name], past, now)
+		}
+		rows = append(rows, row)
+	}
+	return rows, nil
+}
+
+// due is the schedules of plugins as a pass would see them now.
+func (d pluginDesk) due(ctx context.Context) map[string]fleet.Schedule {
+	p := fleet.RunPolicy{}
+	d.s.plugins.policy(ctx, &p, func() *fleet.Snapshot {
+		d.s.board.First(ctx)
+		snap := d.s.board.Snapshot()
+		return &snap
+	})
+	out := map[string]fleet.Schedule{}
+	for _, s := range p.Schedules {
+		out[s.Name] = s
+	}
+	return out
+}
+
+// news is how the newest runs of a plugin went, by schedule or by hand.
+func (d pluginDesk) news(ctx context.Context, row *api.PluginRow, x shelved) error {
+	runs, err := d.s.runsOf(ctx, x.schedule.Name, runsCounted)
+	if err != nil || len(runs) == 0 {
+		return err
+	}
+	last := runs[len(runs)-1]
+	at := last.At.Wall.UTC()
+	row.LastRun, row.LastAt, row.LastState = last.ID, &at, string(last.State)
+	row.Changed = last.Digest != "" && last.Digest != x.schedule.Run.Digest
+	row.Failures = failuresInARow(runs)
+	return nil
+}
+
+// outlook says when a plugin is run next, or why it is not.
+func outlook(row *api.PluginRow, x shelved, s fleet.Schedule, past fleet.Past, now fleet.Instant) {
+	switch {
+	case row.Disabled != "":
+		row.WhyNot = "disabled: " + row.Disabled
+	case x.Gate.Type == plugin.Manual:
+		row.WhyNot = "by hand only"
+	default:
+		row.Holds, row.WhyNot = s.Holds, whyNot(s, past, "")
+	}
+	if row.WhyNot == "" {
+		row.NextAt = nextTimes(s, past, now)
+	}
+}
+
+func pluginRow(x shelved, disabled string) api.PluginRow {
+	row := api.PluginRow{Name: fleet.Line(x.Name, 100), Description: fleet.Line(x.Description, 200), Version: fleet.Line(x.Version, 40), Gate: string(x.Gate.Type), How: string(x.How),
+		Project: fleet.Line(x.root.project, 200), Source: fleet.Path(x.File), Labels: x.Labels, Severity: x.Severity, Parallel: x.Parallel, Disabled: disabled, Broken: x.broken}
+	if x.broken == "" {
+		row.When = pluginWhen(x)
+	}
+	return row
+}
+
+// pluginWhen is when a plugin is run, in words.
+func pluginWhen(x shelved) string {
+	s := x.schedule
+	switch {
+	case x.Gate.Type == plugin.Manual:
+		return "by hand"
+	case x.Gate.Type == plugin.Event:
+		return "on " + fleet.Line(x.Gate.On, 100)
+	}
+	return scheduleWords(s)
+}
+
+// Plugin finds a plugin by its name: of several the one that is run.
+func (d pluginDesk) Plugin(ctx context.Context, name string) (api.Plugin, error) {
+	x, err := d.find(ctx, name)
+	if err != nil {
+		return api.Plugin{}, err
+	}
+	rows, err := d.Plugins(ctx)
+	if err != nil {
+		return api.Plugin{}, err
+	}
+	out := pluginView(x, d.s.plugins.disabled(x))
+	for _, row := range rows {
+		if row.Source == out.Source {
+			out.PluginRow = row
+		}
+	}
+	return out, nil
+}
+
+func (d pluginDesk) find(ctx context.Context, name string) (shelved, error) {
+	for _, x := range d.s.plugins.all(ctx) {
+		if x.Name == name {
+			return x, nil
+		}
+	}
+	return shelved{}, fmt.Errorf("cannot find plugin %q: %w", fleet.Line(name, 80), fs.ErrNotExist)
+}
+
+// Lint reads the text of a plugin.md.
+func (d pluginDesk) Lint(ctx context.Context, q api.PluginQuery) (api.Plugin, error) {
+	dir := filepath.Dir(q.File)
+	x := d.s.plugins.parse(ctx, q.File, []byte(q.Text), plugin.Folder{Name: filepath.Base(dir), Script: q.Script, Executable: q.Executable})
+	x.dir = dir
+	if x.broken == "" {
+		x.schedule = d.s.plugins.scheduleOf(ctx, x, []byte(q.Text))
+	}
+	return pluginView(x, ""), nil
+}
+
+func pluginView(x shelved, disabled string) api.Plugin {
+	out := api.Plugin{PluginRow: pluginRow(x, disabled), Env: x.Env, Notify: x.Notify, Refused: x.broken != "", Problems: []api.PluginProblem{}}
+	if x.How == plugin.ByScript && x.broken == "" {
+		out.Argv = fleet.RedactArgs(x.command())
+	}
+	if x.How == plugin.ByAgent {
+		out.Text = fleet.Text(x.Body)
+	}
+	if x.Timeout > 0 {
+		out.Timeout = x.Timeout.String()
+	}
+	for _, p := range x.problems {
+		out.Problems = append(out.Problems, api.PluginProblem{File: fleet.Path(p.File), Line: p.Line, Severity: string(p.Severity), Text: fleet.Line(p.Text, 500)})
+	}
+	return out
+}
+
+// StartPlugin begins a run of a plugin, whatever its gate says.
+func (d pluginDesk) StartPlugin(ctx context.Context, name string, q api.PluginRunRequest, by string) (fleet.Run, error) {
+	x, err := d.find(ctx, name)
+	if err != nil {
+		return fleet.Run{}, err
+	}
+	if x.broken != "" {
+		return fleet.Run{}, fmt.Errorf("%w: %s", ledger.ErrIllegal, x.broken)
+	}
+	if x.Disabled {
+		return fleet.Run{}, fmt.Errorf("%w: %s:%d: it is disabled", ledger.ErrIllegal, fleet.Path(x.File), max(x.Line("disabled"), x.Line("gate.disabled")))
+	}
+	run := x.schedule.Run.Clone()
+	run.ID = runID(strings.ReplaceAll(run.Formula, ":", "-"), q.ID)
+	run.Dir, run.By = fleet.Path(filepath.Join(d.s.formulas.runsDir(), run.ID)), by
+	if x.Gate.Type == plugin.Cooldown { // so that it is known as the last one, however long ago
+		run.Schedule = x.schedule.Name
+	}
+	if run.Session != nil {
+		run.Session.Agent = run.ID
+	}
+	return runner{d.s}.take(ctx, run, q.Detach)
+}
+
+// History lists the newest runs of a plugin, the newest last.
+func (d pluginDesk) History(ctx context.Context, name string, limit int) ([]fleet.Run, error) {
+	runs, err := d.s.runsOf(ctx, fleet.PluginFormula(name), limit)
+	if err == nil && len(runs) == 0 {
+		_, err = d.find(ctx, name)
+	}
+	return runs, err
+}

@@ -1,0 +1,22 @@
+package fleet
+
+// Pool is the section [pool.NAME]: standing workers of one role, as many as there
+// is work for, between a least and a most.
+type Pool struct {
+	Name     string   `json:"name"`
+	Role     string   `json:"role"`
+	Project  string   `json:"project,omitempty"` // whose waiting work it is for; empty: Min is all there is
+	Kind     string   `json:"kind"`
+	Argv     []string `json:"argv,omitempty"`
+	Env      []string `json:"env,omitempty"` // names of variables passed on
+	Account  string   `json:"account,omitempty"`
+	Prompt   string   `json:"prompt"`
+	Typed    bool     `json:"typed,omitempty"` // its kind takes no prompt on the command line
+	Where    Where    `json:"where"`
+	Dir      string   `json:"dir,omitempty"`  // where its workers work
+	Repo     string   `json:"repo,omitempty"` // or the repository that each has a worktree of
+	Min      int      `json:"min"`
+	Max      int      `json:"max"`
+	Idle     Duration `json:"idle"` // after which a worker that is not needed is ended
+	Disabled bool     `json:"disabled,omitempty"`
+}

@@ -1,0 +1,129 @@
+package ledger
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"custos/internal/fleet"
+)
+
+// convoys follows the members of each convoy, and tells of one that is done, once
+// each time.
+func (c *coordinate) convoys() {
+	for _, was := range c.past.Records.Convoys {
+		if was.State == fleet.ConvoyClosed {
+			continue
+		}
+		v := was
+		changed := c.look(&v)
+		switch {
+		case v.State == fleet.ConvoyOpen && c.isDone(v):
+			c.finish(&v)
+		case v.State == fleet.ConvoyDone && slices.ContainsFunc(v.Members, isLeft):
+			c.openAgain(&v)
+		case v.State == fleet.ConvoyDone && c.at.Since(v.Since) > month:
+			v.State, v.Since, v.Why = fleet.ConvoyClosed, c.at, "it was done a month ago"
+		case !changed:
+			continue
+		}
+		c.out.Records.Convoys = append(c.out.Records.Convoys, v)
+	}
+}
+
+// look notes what the members are like now. What is not seen stays as it was last
+// seen.
+func (c *coordinate) look(v *fleet.Convoy) (changed bool) {
+	members := slices.Clone(v.Members)
+	for i := range members {
+		m := &members[i]
+		s := c.trackers.seen(m.Ref)
+		is := fleet.ConvoyMember{Ref: m.Ref, Title: cmp.Or(s.Title, m.Title), State: s.State, Outcome: s.Outcome, SeenAt: m.SeenAt}
+		if s.Why != "" || is == *m {
+			continue
+		}
+		if is.State != m.State || is.SeenAt.IsZero() {
+			is.SeenAt = c.at
+		}
+		*m, changed = is, true
+	}
+	if changed {
+		v.Members = members
+	}
+	return changed
+}
+
+// isDone says whether there are members, and all are seen to be closed. One that
+// its tracker shows no more is closed when it was last seen so; while the tracker
+// is not seen, nothing is done.
+func (c *coordinate) isDone(v fleet.Convoy) bool {
+	return len(v.Members) > 0 && !slices.ContainsFunc(v.Members, func(m fleet.ConvoyMember) bool {
+		return isLeft(m) || c.trackers.seen(m.Ref).Blind
+	})
+}
+
+// isLeft says whether a member is not known to be closed.
+func isLeft(m fleet.ConvoyMember) bool { return m.State != fleet.WorkClosed }
+
+func (c *coordinate) finish(v *fleet.Convoy) {
+	took := c.at.Since(v.Since)
+	v.State, v.Since, v.Times = fleet.ConvoyDone, c.at, v.Times+1
+	v.Why = fmt.Sprintf("all %d members are closed", len(v.Members))
+	if v.Times == 1 {
+		took = c.at.Since(v.At)
+	}
+	var body strings.Builder
+	fmt.Fprintf(&body, "All %d members of convoy %s are closed, %s after it was %s: %s.\n", len(v.Members), named(fleet.Ref(v.ID), v.Title), took.Round(time.Second), sinceWhat(v), outcomes(v.Members))
+	for _, m := range v.Members {
+		fmt.Fprintf(&body, "- %s\n", strings.TrimSuffix(named(m.Ref, m.Title)+": "+m.Outcome, ": "))
+	}
+	c.tellConvoy(v, "done", "Convoy done: ", fleet.P3, body.String())
+}
+
+func sinceWhat(v *fleet.Convoy) string {
+	if v.Times > 1 {
+		return "opened again"
+	}
+	return "made"
+}
+
+// outcomes counts how members ended: 3 completed, 1 wontfix.
+func outcomes(members []fleet.ConvoyMember) string {
+	count := map[string]int{}
+	for _, m := range members {
+		count[cmp.Or(m.Outcome, "closed")]++
+	}
+	var words []string
+	for _, o := range slices.Sorted(maps.Keys(count)) {
+		words = append(words, fmt.Sprintf("%d %s", count[o], o))
+	}
+	return strings.Join(words, ", ")
+}
+
+func (c *coordinate) openAgain(v *fleet.Convoy) {
+	var open []string
+	for _, m := range v.Members {
+		if isLeft(m) {
+			open = append(open, named(m.Ref, m.Title))
+		}
+	}
+	v.State, v.Since, v.Why = fleet.ConvoyOpen, c.at, fleet.Line("not closed: "+strings.Join(open, ", "), 300)
+	c.tellConvoy(v, "again", "Convoy open again: ", fleet.P3, "Not closed any more, or added since:\n- "+strings.Join(open, "\n- ")+"\n")
+}
+
+// tellConvoy tells those that the convoy names, else those that are told of all,
+// else people; once for each time that it was done.
+func (c *coordinate) tellConvoy(v *fleet.Convoy, what, subject string, p fleet.Priority, body string) {
+	to := v.Notify
+	if len(to) == 0 {
+		to = c.policy.Coordination.Convoys
+	}
+	if len(to) == 0 {
+		to = []string{fleet.Overseer}
+	}
+	c.tell(fmt.Sprintf("convoy/%s/%s/%d", v.ID, what, v.Times), slices.Clone(to), fleet.Mail{Type: fleet.MailConvoy, Priority: p,
+		Subject: subject + named(fleet.Ref(v.ID), v.Title), Body: body, About: v.ID})
+}

@@ -1,0 +1,180 @@
+package ledger
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"custos/internal/fleet"
+)
+
+const (
+	// nearly is how much earlier than it was written down that work waits, what it
+	// waits for may have been closed and count as closed since: a forge tells its
+	// times to the second, by a clock of its own.
+	nearly = time.Minute
+	// month is how long a dependency is kept of which nothing more is to come.
+	month = 30 * 24 * time.Hour
+)
+
+// dependencies writes down what trackers tell that work waits for, resolves what
+// waits for work that is seen to be closed, once for each closing, and has it told.
+func (c *coordinate) dependencies() {
+	all := slices.Clone(c.past.Records.Dependencies)
+	was := len(all)
+	all = c.noted(all)
+	for i := range all {
+		c.follow(&all[i])
+	}
+	c.free(all)
+	for i, d := range all {
+		if i >= was || d != c.past.Records.Dependencies[i] {
+			c.out.Records.Dependencies = append(c.out.Records.Dependencies, d)
+		}
+	}
+}
+
+// noted adds what trackers tell that work waits for. It is written down while both
+// are seen to be open: what was closed before is no news for anybody.
+func (c *coordinate) noted(all []fleet.Dependency) []fleet.Dependency {
+	at := map[string]int{}
+	for i, d := range all {
+		at[d.Key] = i
+	}
+	for _, of := range c.trackers.everywhere(c.snap) {
+		list, told := c.trackers.needs(of)
+		if !told || !c.trackers.seen(of).isOpen() {
+			continue
+		}
+		for _, needs := range list {
+			if needs == of || !c.trackers.seen(needs).isOpen() {
+				continue
+			}
+			key := fleet.DependencyKey(of, needs)
+			i, known := at[key]
+			if !known {
+				i, at[key] = len(all), len(all)
+				all = append(all, fleet.Dependency{Head: fleet.Head{Key: key}, Of: of, Needs: needs, By: fleet.ByCustos, At: c.at})
+			}
+			if d := &all[i]; !known || d.State == fleet.DependencyDropped {
+				d.Source = of.Tracker()
+				c.setDependency(d, fleet.DependencyWaits, "")
+				d.Told = d.Times
+			}
+		}
+	}
+	return all
+}
+
+func (c *coordinate) setDependency(d *fleet.Dependency, to fleet.DependencyState, why string) {
+	d.State, d.Since, d.Why = to, c.at, fleet.Line(why, 400)
+}
+
+// follow moves one dependency on. What is not seen moves nothing.
+func (c *coordinate) follow(d *fleet.Dependency) {
+	of, needs := c.trackers.seen(d.Of), c.trackers.seen(d.Needs)
+	switch {
+	case d.State == fleet.DependencyDropped:
+	case c.isSpent(d, of):
+		c.setDependency(d, fleet.DependencyDropped, "nothing became of it for a month")
+	case c.isTakenBack(d, of, needs):
+		c.setDependency(d, fleet.DependencyDropped, "its tracker tells of it no more")
+	case d.State == fleet.DependencyWaits && needs.isClosed():
+		c.resolve(d, needs)
+	case d.State == fleet.DependencyResolved && needs.isOpen():
+		c.setDependency(d, fleet.DependencyWaits, "what it waits for was opened again")
+		d.Told = d.Times
+	}
+}
+
+// resolve notes a closing. One that was before anybody wrote down that work waits
+// for it is no news.
+func (c *coordinate) resolve(d *fleet.Dependency, needs Seen) {
+	waited := d.Since
+	c.setDependency(d, fleet.DependencyResolved, strings.TrimSuffix("closed: "+needs.Outcome, ": "))
+	if !needs.ClosedAt.IsZero() && waited.Since(needs.ClosedAt) > nearly {
+		d.Why = "it was closed already"
+		return
+	}
+	d.Times++
+}
+
+// isTakenBack says whether the tracker that told of a dependency shows both ends as
+// open, and tells of it no more.
+func (c *coordinate) isTakenBack(d *fleet.Dependency, of, needs Seen) bool {
+	if d.Source == fleet.TrackerOwn || !of.isOpen() || !needs.isOpen() {
+		return false
+	}
+	list, told := c.trackers.needs(d.Of)
+	return told && !slices.Contains(list, d.Needs)
+}
+
+// isSpent says whether nothing more is to come of a dependency: it is resolved and
+// told, or what waits is closed, or no more on record, and has been for long.
+func (c *coordinate) isSpent(d *fleet.Dependency, of Seen) bool {
+	if c.at.Since(d.Since) < month {
+		return false
+	}
+	forgotten := d.Of.Tracker() == fleet.TrackerOwn && of.Why != ""
+	return of.isClosed() || forgotten || d.State == fleet.DependencyResolved && d.Told == d.Times
+}
+
+// free tells of work that waits for nothing any more, once.
+func (c *coordinate) free(all []fleet.Dependency) {
+	news := map[fleet.Ref][]*fleet.Dependency{}
+	waits := map[fleet.Ref]bool{}
+	var order []fleet.Ref
+	for i := range all {
+		d := &all[i]
+		waits[d.Of] = waits[d.Of] || d.State == fleet.DependencyWaits
+		if d.State == fleet.DependencyResolved && d.Told < d.Times {
+			if news[d.Of] == nil {
+				order = append(order, d.Of)
+			}
+			news[d.Of] = append(news[d.Of], d)
+		}
+	}
+	for _, of := range order {
+		seen := c.trackers.seen(of)
+		if seen.isOpen() && !waits[of] && c.waitsForNothing(of) {
+			c.tellFree(of, seen, news[of])
+		} else if !seen.isClosed() {
+			continue
+		}
+		for _, d := range news[of] {
+			d.Told = d.Times
+		}
+	}
+}
+
+// waitsForNothing says whether a tracker tells that work waits for nothing. Of work
+// of the ledger's own there is nothing but the dependencies on record.
+func (c *coordinate) waitsForNothing(of fleet.Ref) bool {
+	if of.Tracker() == fleet.TrackerOwn {
+		return true
+	}
+	list, told := c.trackers.needs(of)
+	return told && len(list) == 0
+}
+
+func (c *coordinate) tellFree(of fleet.Ref, seen Seen, news []*fleet.Dependency) {
+	last := news[len(news)-1]
+	var body strings.Builder
+	fmt.Fprintf(&body, "%s waits for nothing any more.\n", named(of, seen.Title))
+	for _, d := range news {
+		need := c.trackers.seen(d.Needs)
+		fmt.Fprintf(&body, "Closed: %s\n", strings.TrimSuffix(named(d.Needs, need.Title)+", "+need.Outcome, ", "))
+	}
+	if seen.Held != "" {
+		fmt.Fprintf(&body, "Its tracker still says that it waits: %s.\n", seen.Held)
+	}
+	c.tell(fmt.Sprintf("dep/%s/%d", last.Key, last.Times), c.listeners(seen), fleet.Mail{Type: fleet.MailDependency, Priority: cmp.Or(seen.Priority, fleet.P3),
+		Subject: "Unblocked: " + named(of, seen.Title), Body: body.String(), Project: seen.Project, About: string(of)})
+}
+
+// named is a reference with the words that people know it by.
+func named(r fleet.Ref, title string) string {
+	return strings.TrimSuffix(fmt.Sprintf("%s (%s)", r, title), " ()")
+}

@@ -1,0 +1,310 @@
+package ledger
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"custos/internal/fleet"
+)
+
+// Relief is what a pass does about agents that are replaced by fresh ones.
+type Relief struct {
+	Registrations []fleet.Registration // those that Settle changed, and those of hand-offs
+	Given         []fleet.Order        // that follow
+	Until         fleet.Instant        // when the next pass has something to do, if nothing happens before; zero: never
+}
+
+// Relieve carries the hand-offs on by one stage each, from what is remembered, what
+// was seen, and what this very pass plans; settled are the registrations that it
+// changes already. A stage is entered when the one before is known to be over, and
+// the order it gives has an ID made of the instance: however often a pass is thought
+// out again, it is one order. What is not known changes nothing.
+func Relieve(past fleet.Past, snap fleet.Snapshot, policy fleet.Policy, plan fleet.Plan, settled []fleet.Registration) Relief {
+	r := &relief{past: past, snap: snap, policy: policy.Handoff, plan: plan, out: Relief{Registrations: slices.Clone(settled)}}
+	if past.Blind != "" {
+		return r.out
+	}
+	for _, was := range past.Registrations {
+		i := slices.IndexFunc(settled, func(s fleet.Registration) bool { return s.Name == was.Name })
+		is := was
+		if i >= 0 {
+			is = settled[i]
+		}
+		if !r.step(&is) {
+			continue
+		}
+		if i >= 0 {
+			r.out.Registrations[i] = is
+		} else {
+			r.out.Registrations = append(r.out.Registrations, is)
+		}
+	}
+	slices.SortFunc(r.out.Registrations, func(a, b fleet.Registration) int { return strings.Compare(a.Name, b.Name) })
+	return r.out
+}
+
+// relief is one pass over the hand-offs.
+type relief struct {
+	past   fleet.Past
+	snap   fleet.Snapshot
+	policy fleet.HandoffPolicy
+	plan   fleet.Plan
+	out    Relief
+}
+
+// step carries the hand-off of one agent on, and says whether anything changed.
+func (x *relief) step(r *fleet.Registration) bool {
+	h := r.Handoff
+	switch {
+	case h != nil && h.Instance != r.Instance && !isHandedOver(h):
+		x.succeeded(r)
+		return true
+	case r.Desired != fleet.DesiredRunning || !x.policy.Covers(*r):
+		return false
+	case h == nil || h.Instance != r.Instance:
+		return x.ask(r)
+	}
+	switch h.Stage {
+	case fleet.HandoffAsked:
+		return x.asked(r)
+	case fleet.HandoffWritten:
+		return x.written(r)
+	case fleet.HandoffSaving:
+		return x.saving(r)
+	case fleet.HandoffStopping:
+		return x.stopping(r)
+	case fleet.HandoffStarting:
+		return x.starting(r)
+	}
+	return false
+}
+
+func isHandedOver(h *fleet.Handoff) bool {
+	return h.Stage == fleet.HandoffDone || h.Stage == fleet.HandoffFailed
+}
+
+// isHandingOver says whether a fresh agent is to take the place of the newest instance.
+func isHandingOver(r fleet.Registration) bool {
+	return r.Handoff != nil && r.Handoff.Instance == r.Instance && !isHandedOver(r.Handoff)
+}
+
+// succeeded notes who took over. One that was only asked, and was started again
+// before it wrote anything down, has kept its conversation: there is nothing to
+// hand over.
+func (x *relief) succeeded(r *fleet.Registration) {
+	if r.Handoff.Stage != fleet.HandoffStarting {
+		r.Handoff = nil
+		return
+	}
+	x.enter(r, fleet.HandoffDone, "", "")
+	r.Handoff.Next, r.Handoff.Text = r.Instance, ""
+}
+
+// ask has an agent whose context is nearly full write down what the next one must
+// know, once, when its turn is over.
+func (x *relief) ask(r *fleet.Registration) bool {
+	a := x.seen(r)
+	if a == nil || !a.TurnOver() || r.PromptState == fleet.DeliveryPending || r.PromptState == fleet.DeliverySent {
+		return false
+	}
+	used, known := a.ContextPercent.Get()
+	if !known || used < x.policy.Percent {
+		return false
+	}
+	r.Handoff = &fleet.Handoff{Instance: r.Instance}
+	x.enter(r, fleet.HandoffAsked, "ask", fmt.Sprintf("%.0f %% of its context are used", used))
+	x.give(r, fleet.OrderNudge, askText(used), x.policy.Deadline)
+	x.until(r.Handoff.Since, x.policy.Deadline)
+	return true
+}
+
+func askText(used float64) string {
+	return fmt.Sprintf("%.0f %% of your context are used, so Custos will replace you by a fresh agent in this very folder. "+
+		"Do not begin anything new. Write down what that agent must know: the task, what is done, what is not, what you found out, what to do next. "+
+		"Hand it over with `custos handoff --file -` (the text on standard input, at most 64 KiB), and then end your turn. Nothing else of this conversation is passed on.", used)
+}
+
+// asked waits for the hand-off, as long as it is given; then its work is backed up,
+// and the rest is a person's.
+func (x *relief) asked(r *fleet.Registration) bool {
+	if x.snap.At.Since(r.Handoff.Since) < time.Duration(x.policy.Deadline) {
+		x.until(r.Handoff.Since, x.policy.Deadline)
+		return false
+	}
+	x.enter(r, fleet.HandoffLate, "late", "it was asked for a hand-off at "+moment(r.Handoff.Since)+", and wrote none within "+x.policy.Deadline.String())
+	x.give(r, fleet.OrderBackup, "", handoffPatience)
+	return true
+}
+
+// handoffPatience is how long a stage waits for its order: a stop waits for the end
+// of the turn, everything for a fleet that is frozen.
+const handoffPatience = fleet.Duration(24 * time.Hour)
+
+func (x *relief) written(r *fleet.Registration) bool {
+	if r.Exit != nil {
+		x.start(r)
+		return true
+	}
+	x.enter(r, fleet.HandoffSaving, "save", "")
+	x.give(r, fleet.OrderBackup, "", handoffPatience)
+	return true
+}
+
+// saving waits for the checkpoint, and then for the end of the turn.
+func (x *relief) saving(r *fleet.Registration) bool {
+	if r.Exit != nil {
+		x.start(r)
+		return true
+	}
+	switch done, why := x.answer(r.Handoff.Order); {
+	case why != "":
+		x.enter(r, fleet.HandoffFailed, "", "its work could not be backed up: "+why)
+		return true
+	case !done:
+		return false
+	}
+	if a := x.seen(r); a == nil || !a.TurnOver() {
+		return false
+	}
+	x.enter(r, fleet.HandoffStopping, "stop", "")
+	x.give(r, fleet.OrderStop, "it has handed over, and a fresh one takes its place", handoffPatience)
+	return true
+}
+
+func (x *relief) stopping(r *fleet.Registration) bool {
+	if r.Exit != nil {
+		x.start(r)
+		return true
+	}
+	if _, why := x.answer(r.Handoff.Order); why != "" {
+		x.enter(r, fleet.HandoffFailed, "", "it could not be ended: "+why)
+		return true
+	}
+	return false
+}
+
+// start begins afresh: an agent that never got its first prompt is given that, and
+// no conversation is gone on with.
+func (x *relief) start(r *fleet.Registration) {
+	x.enter(r, fleet.HandoffStarting, "start", "")
+	r.Prompt, r.PromptState, r.SessionID = freshText(*r), fleet.DeliveryPending, ""
+	x.give(r, fleet.OrderRecover, "", handoffPatience)
+}
+
+func (x *relief) starting(r *fleet.Registration) bool {
+	if _, why := x.answer(r.Handoff.Order); why != "" && !x.isRecovering(r) {
+		x.enter(r, fleet.HandoffFailed, "", "the fresh one could not be started: "+why)
+		return true
+	}
+	return false
+}
+
+// isRecovering says whether a rule is at it: the order then found that it was done,
+// or is being done.
+func (x *relief) isRecovering(r *fleet.Registration) bool {
+	is := func(a fleet.Action) bool { return a.Do == fleet.OrderRecover.Action() && a.Subject.Name == r.Name }
+	return slices.ContainsFunc(x.plan.Actions, is) || slices.ContainsFunc(x.past.Actions, func(a fleet.ActionRecord) bool { return a.Open() && is(a.Action) })
+}
+
+// freshText is the first prompt of the one that takes over.
+func freshText(r fleet.Registration) string {
+	var b strings.Builder
+	b.WriteString("You take the place of an agent whose context was nearly full. You begin afresh, in the same folder and with the same task. " +
+		"What it had not committed is there as it left it: look at git status first.")
+	for _, part := range []struct{ says, what string }{{"Your task", r.Task}, {"It is described in", r.Spec}} {
+		if part.what != "" {
+			fmt.Fprintf(&b, " %s: %s.", part.says, fleet.Line(part.what, 400))
+		}
+	}
+	b.WriteString(" This is what it handed over to you:\n\n" + r.Handoff.Text)
+	return b.String()
+}
+
+// enter writes down that a stage begins. The record is another one: what is
+// remembered stays as it is.
+func (x *relief) enter(r *fleet.Registration, stage fleet.HandoffStage, order, why string) {
+	h := *r.Handoff
+	h.Stage, h.Since, h.Why, h.Order = stage, x.snap.At, fleet.Line(why, 300), ""
+	if order != "" {
+		h.Order = "handoff-" + h.Instance + "-" + order
+	}
+	r.Handoff = &h
+}
+
+func (x *relief) give(r *fleet.Registration, do fleet.OrderDo, text string, patience fleet.Duration) {
+	x.out.Given = append(x.out.Given, fleet.Order{ID: r.Handoff.Order, Do: do, Agent: r.Name, By: fleet.ByCustos, Text: text,
+		At: x.snap.At, Expires: x.snap.At.Add(time.Duration(patience)), State: fleet.OrderOpen})
+}
+
+// answer says whether an order is done, or why it came to nothing. An order of
+// which neither order nor action is remembered came to nothing that can be relied on.
+func (x *relief) answer(id string) (done bool, why string) {
+	for _, o := range slices.Concat(x.plan.Orders, x.past.Orders) {
+		if o.ID != id {
+			continue
+		}
+		if o.State != fleet.OrderDone && o.IsOver() {
+			return false, string(o.State) + ": " + o.Why
+		}
+		return o.State == fleet.OrderDone, ""
+	}
+	for i := range x.past.Actions {
+		if a := &x.past.Actions[i]; a.Order == id {
+			switch {
+			case a.Result == nil:
+				return false, ""
+			case isCarriedOut(a.Result.Status):
+				return true, ""
+			}
+			return false, string(a.Result.Status) + ": " + a.Result.Why
+		}
+	}
+	return false, "it is not known what became of order " + id
+}
+
+// seen returns the agent's newest instance as it was just seen; nil when it was not.
+func (x *relief) seen(r *fleet.Registration) *fleet.Agent {
+	if !x.snap.Agents.Fresh() {
+		return nil
+	}
+	for i := range x.snap.Agents.Value {
+		if a := &x.snap.Agents.Value[i]; a.Name == r.Name && a.Instance == r.Instance {
+			return a
+		}
+	}
+	return nil
+}
+
+func (x *relief) until(since fleet.Instant, d fleet.Duration) {
+	if t := since.Add(time.Duration(d)); x.out.Until.IsZero() || t.Before(x.out.Until) {
+		x.out.Until = t
+	}
+}
+
+func moment(t fleet.Instant) string { return t.Wall.UTC().Format("2006-01-02 15:04:05Z") }
+
+// HandOver returns r with what its agent hands over. It is kept whatever becomes of
+// it; a later one takes its place until the work is being backed up.
+func HandOver(r fleet.Registration, text, by string, at fleet.Instant) (fleet.Registration, error) {
+	fail := func(format string, args ...any) (fleet.Registration, error) {
+		return r, fmt.Errorf("cannot take the hand-off of %s: %w: %s", shown(r.Name), ErrIllegal, fmt.Sprintf(format, args...))
+	}
+	h := r.Handoff
+	switch {
+	case strings.TrimSpace(text) == "":
+		return fail("it is empty")
+	case len(text) > fleet.LongestHandoff || !utf8.ValidString(text):
+		return fail("it is longer than %d KiB, or no text", fleet.LongestHandoff>>10)
+	case by == "":
+		return fail("nobody gives it")
+	case r.Instance == "" || r.Exit != nil:
+		return fail("it does not run")
+	case h != nil && h.Instance == r.Instance && slices.Contains([]fleet.HandoffStage{fleet.HandoffSaving, fleet.HandoffStopping, fleet.HandoffStarting}, h.Stage):
+		return fail("it was taken already, and is carried out: it is %s", h.Stage)
+	}
+	r.Handoff = &fleet.Handoff{Instance: r.Instance, Stage: fleet.HandoffWritten, Since: at, Text: text, By: by}
+	return r, nil
+}

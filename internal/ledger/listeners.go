@@ -1,0 +1,57 @@
+package ledger
+
+import (
+	"cmp"
+	"strings"
+
+	"custos/internal/fleet"
+)
+
+// inRole is what the address of all agents of a role begins with.
+const inRole = "role/"
+
+// listeners are told of a piece of work: the agent that has it, else whoever
+// watches its project, else people.
+func (c *coordinate) listeners(s Seen) []string {
+	if s.Agent != "" && c.reads(s.Agent) {
+		return []string{s.Agent}
+	}
+	policy := c.policy.Coordination
+	watcher := cmp.Or(policy.Watchers[s.Project], policy.Watcher)
+	if role, ok := strings.CutPrefix(watcher, inRole); ok {
+		if list := c.inRole(role, s.Project); len(list) > 0 {
+			return list
+		}
+	} else if watcher != "" && c.reads(watcher) {
+		return []string{watcher}
+	}
+	return []string{fleet.Overseer}
+}
+
+// reads says whether somebody of that name may read mail one day.
+func (c *coordinate) reads(name string) bool { return crewOf(c.past.Registrations).gone(name) == "" }
+
+func (c *coordinate) registered(name string) *fleet.Registration {
+	for i := range c.past.Registrations {
+		if r := &c.past.Registrations[i]; r.Name == name {
+			return r
+		}
+	}
+	return nil
+}
+
+// inRole lists the agents of a role that are to run: those of the project, else
+// those of no project.
+func (c *coordinate) inRole(role, project string) (list []string) {
+	for _, of := range []string{project, ""} {
+		for _, r := range c.past.Registrations {
+			if r.Role == role && r.Project == of && r.Desired == fleet.DesiredRunning {
+				list = append(list, r.Name)
+			}
+		}
+		if len(list) > 0 {
+			return list
+		}
+	}
+	return nil
+}

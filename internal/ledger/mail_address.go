@@ -1,0 +1,183 @@
+package ledger
+
+import (
+	"slices"
+	"strings"
+
+	"custos/internal/fleet"
+	"custos/internal/nearest"
+)
+
+// Addresses that are no name of an agent. A name that looks like one of them is
+// not reached by it.
+const (
+	toParent  = "parent"    // of the agent that writes; without one: the overseer
+	toAll     = "@all"      // every agent
+	toProject = "@project/" // every agent of a project
+	toHolders = "@role/"    // every agent of a role
+	toRole    = "role/"     // one agent of a role
+)
+
+// crew is whom mail can be written to: what the ledger knows of agents, by name.
+type crew struct {
+	all    []fleet.Registration
+	byName map[string]*fleet.Registration
+}
+
+func crewOf(all []fleet.Registration) crew {
+	c := crew{all: all, byName: map[string]*fleet.Registration{}}
+	for i := range all {
+		c.byName[all[i].Name] = &all[i]
+	}
+	return c
+}
+
+// gone says why an agent will never read mail again; "" while it may: it runs, is
+// started, or has merely crashed.
+func (c crew) gone(name string) string {
+	r := c.byName[name]
+	switch {
+	case r == nil:
+		return "there is no such agent any more"
+	case r.Desired == fleet.DesiredRetired:
+		return "it is retired"
+	case r.Exit == nil && r.Instance != "":
+		return ""
+	case r.Desired == fleet.DesiredStopped:
+		return "it was stopped by " + fleet.Line(r.DesiredBy, 60)
+	case isFinished(r):
+		return "it has ended its work"
+	}
+	return ""
+}
+
+// isFinished says whether an agent ended by itself, in order, and is not started
+// again after that.
+func isFinished(r *fleet.Registration) bool {
+	return r.Exit != nil && r.Exit.Asked == "" && !r.Exit.Rebooted() && !r.Exit.Failed() && r.Restart != fleet.RestartAlways
+}
+
+// reader is whom a mail is for, and whether it was meant by name: what a group is
+// told does not come back for each of it that is gone.
+type reader struct {
+	name  string
+	group bool
+}
+
+// readers are whom an address means when self writes to it, never self. An address
+// that means nobody is an error; a name that is known is not, though it be of one
+// that is gone.
+func (c crew) readers(address, self string) (out []reader, err error) {
+	const what = "write mail"
+	role, toOne := strings.CutPrefix(address, toRole)
+	switch {
+	case address == fleet.Overseer:
+		out = []reader{{name: fleet.Overseer}}
+	case address == toParent:
+		out = []reader{{name: c.above(self)}}
+	case toOne:
+		out = c.holder(role, self)
+	case strings.HasPrefix(address, "@"):
+		return c.group(address, self)
+	case c.byName[address] == nil:
+		return nil, unfit(what, "nobody is called %q%s", fleet.Line(address, 80), nearest.Hint(address, c.names()))
+	default:
+		out = []reader{{name: address}}
+	}
+	if len(out) == 0 {
+		return nil, unfit(what, "no agent has the role %q%s", fleet.Line(role, 80), nearest.Hint(role, c.words(roleOf)))
+	}
+	if out[0].name == self {
+		return nil, unfit(what, "%s would be writing to itself", fleet.Line(self, 80))
+	}
+	return out, nil
+}
+
+// group is everybody of a group that may still read, but for self.
+func (c crew) group(address, self string) (out []reader, err error) {
+	const what = "write mail"
+	project, ofProject := strings.CutPrefix(address, toProject)
+	role, ofRole := strings.CutPrefix(address, toHolders)
+	if address != toAll && !ofProject && !ofRole {
+		return nil, unfit(what, "there is no group %q: it is @all, @project/NAME or @role/NAME", fleet.Line(address, 80))
+	}
+	for _, r := range c.all {
+		if (!ofProject || r.Project == project) && (!ofRole || r.Role == role) && r.Name != self && c.gone(r.Name) == "" {
+			out = append(out, reader{r.Name, true})
+		}
+	}
+	if len(out) > 0 {
+		return out, nil
+	}
+	hint := ""
+	if ofProject {
+		hint = nearest.Hint(project, c.words(projectOf))
+	} else if ofRole {
+		hint = nearest.Hint(role, c.words(roleOf))
+	}
+	return nil, unfit(what, "%s has no other agent that could read it%s", fleet.Line(address, 80), hint)
+}
+
+// holder is the one agent of a role that is written to: one that can read, the
+// first by name.
+func (c crew) holder(role, self string) []reader {
+	var all []string
+	for _, r := range c.all {
+		if r.Role == role && role != "" && r.Name != self {
+			all = append(all, r.Name)
+		}
+	}
+	slices.Sort(all)
+	i := slices.IndexFunc(all, func(n string) bool { return c.gone(n) == "" })
+	switch {
+	case len(all) == 0:
+		return nil
+	case i < 0:
+		return []reader{{name: all[0]}}
+	}
+	return []reader{{name: all[i]}}
+}
+
+// above is the nearest agent above another that can read; without one, the people.
+func (c crew) above(name string) string {
+	for range len(c.all) {
+		r := c.byName[name]
+		if r == nil || r.Parent == "" {
+			break
+		}
+		if name = r.Parent; c.gone(name) == "" {
+			return name
+		}
+	}
+	return fleet.Overseer
+}
+
+func (c crew) names() []string {
+	out := []string{fleet.Overseer, toParent, toAll}
+	for _, r := range c.all {
+		out = append(out, r.Name)
+	}
+	return out
+}
+
+func (c crew) words(of func(fleet.Registration) string) (out []string) {
+	for _, r := range c.all {
+		out = append(out, of(r))
+	}
+	return out
+}
+
+func roleOf(r fleet.Registration) string    { return r.Role }
+func projectOf(r fleet.Registration) string { return r.Project }
+
+// writerOf is the name by which an author gets mail: an agent's own, or the
+// people's. Custos reads none.
+func writerOf(by string) string {
+	if agent, is := fleet.AgentOf(by); is {
+		return agent
+	}
+	if by == fleet.ByCustos {
+		return ""
+	}
+	return fleet.Overseer
+}

@@ -1,0 +1,46 @@
+package ledger
+
+import (
+	"fmt"
+
+	"custos/internal/fleet"
+)
+
+// bounce returns a copy that nobody will read: its writer is told, and who stands
+// above the reader, each once. What a group was told, and what itself tells of a
+// return, goes without.
+func (p *post) bounce(m *fleet.Mail, c *fleet.MailCopy) {
+	why := p.crew.gone(c.To)
+	if why == "" || c.To == fleet.Overseer {
+		return
+	}
+	quiet := m.Type == fleet.MailBounce || m.Type == fleet.MailWitnessPing || c.Why == ofGroup
+	c.State, c.Since, c.Order, c.Why = fleet.CopyBounced, p.at, "", why
+	if quiet {
+		return
+	}
+	for _, to := range p.concerned(*m, c.To) {
+		p.returned(*m, to, c.To, fmt.Sprintf("Returned: %q for %s: %s", fleet.Line(m.Subject, 80), fleet.Line(c.To, 60), why))
+	}
+}
+
+// ofGroup is why a copy is there that nobody meant by name.
+const ofGroup = "one of a group"
+
+// concerned are those who learn that a mail comes back: its writer, and who stands
+// above its reader. Of what Custos itself wrote it is the people, if nobody does.
+func (p *post) concerned(m fleet.Mail, reader string) []string {
+	writer, parent := writerOf(m.From), p.crew.above(reader)
+	switch {
+	case writer == "":
+		return []string{parent}
+	case parent == fleet.Overseer || parent == writer:
+		return []string{writer}
+	}
+	return []string{writer, parent}
+}
+
+func (p *post) returned(m fleet.Mail, to, reader, subject string) {
+	p.tell("mail-bounce/"+m.ID+"/"+reader+"/"+to, []string{to}, fleet.Mail{Type: fleet.MailBounce, Priority: m.Priority, About: reader, Answers: m.ID,
+		Thread: threadOf(m), Subject: subject, Body: m.Body})
+}

@@ -1,0 +1,103 @@
+package ledger
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"custos/internal/fleet"
+)
+
+// Two agents that write each other more than a conversation holds answer each
+// other in a loop, and an agent that writes to people all the time wakes them for
+// nothing.
+const (
+	mostBetween = 20               // mails between the same two agents
+	loopWindow  = 10 * time.Minute // within this time; and so long no more are taken
+	mostPeople  = 10               // mails of one agent to people
+	peopleEvery = time.Hour        // within this time
+)
+
+// mayWrite refuses mail of an agent that has written enough.
+func mayWrite(all fleet.Records, m fleet.Mail) error {
+	const what = "write mail"
+	self, isAgent := fleet.AgentOf(m.From)
+	if !isAgent {
+		return nil
+	}
+	for _, c := range m.Copies {
+		if last := stoppedBy(all.Mails, self, c.To, m.At); last != nil {
+			return unfit(what, "%s", loopWhy(*last, self, c.To))
+		}
+	}
+	if isFor(m, fleet.Overseer) && countSince(all.Mails, m.At, peopleEvery, func(o fleet.Mail) bool { return o.From == m.From && isFor(o, fleet.Overseer) }) >= mostPeople {
+		return unfit(what, "%s wrote %d mails to people within an hour: write it down elsewhere", fleet.Line(self, 80), mostPeople)
+	}
+	return nil
+}
+
+// stoppedBy returns the mail with which two agents had written each other as much
+// as they may; nil when they had not, or it is long enough ago.
+func stoppedBy(mails []fleet.Mail, a, b string, at fleet.Instant) *fleet.Mail {
+	between := func(m fleet.Mail) bool { return pairOf(m, a, b) }
+	for i := len(mails) - 1; i >= 0; i-- {
+		m := &mails[i]
+		if at.Since(m.At) < loopWindow && between(*m) && countSince(mails[:i+1], m.At, loopWindow, between) >= mostBetween {
+			return m
+		}
+	}
+	return nil
+}
+
+func loopWhy(m fleet.Mail, a, b string) string {
+	return fmt.Sprintf("%s and %s wrote each other %d mails within 10 minutes, which looks like a loop: no more are taken before %s",
+		fleet.Line(a, 60), fleet.Line(b, 60), mostBetween, m.At.Add(loopWindow).Wall.UTC().Format("15:04:05 UTC"))
+}
+
+func countSince(mails []fleet.Mail, at fleet.Instant, d time.Duration, is func(fleet.Mail) bool) (n int) {
+	for _, m := range mails {
+		if since := at.Since(m.At); since >= 0 && since < d && is(m) {
+			n++
+		}
+	}
+	return n
+}
+
+// pairOf says whether one of two agents wrote a mail to the other.
+func pairOf(m fleet.Mail, a, b string) bool {
+	return m.From == fleet.ByAgent(a) && isFor(m, b) || m.From == fleet.ByAgent(b) && isFor(m, a)
+}
+
+// isFor says whether a mail is for somebody, as it was addressed or as it was
+// sorted.
+func isFor(m fleet.Mail, name string) bool {
+	return slices.Contains(m.To, name) || slices.ContainsFunc(m.Copies, func(c fleet.MailCopy) bool { return c.To == name })
+}
+
+// looping is why no more is taken between the writer and a reader of a mail, when
+// this is the one with which they had written enough; "" otherwise.
+func looping(mails []fleet.Mail, m fleet.Mail, at fleet.Instant) (other, why string) {
+	self, isAgent := fleet.AgentOf(m.From)
+	if !isAgent || at.Since(m.At) >= loopWindow {
+		return "", ""
+	}
+	for _, c := range m.Copies {
+		if last := stoppedBy(mails, self, c.To, at); last != nil && last.ID == m.ID {
+			return c.To, loopWhy(m, self, c.To)
+		}
+	}
+	return "", ""
+}
+
+// stop tells both agents that write each other in a loop that no more is taken.
+func (p *post) stop(m *fleet.Mail) {
+	other, why := looping(p.past.Records.Mails, *m, p.at)
+	if why == "" {
+		return
+	}
+	self, _ := fleet.AgentOf(m.From)
+	p.due(m.At.Add(loopWindow)) // the finding ends then
+	for _, to := range []string{self, other} {
+		p.tell("mail-loop/"+m.ID+"/"+to, []string{to}, fleet.Mail{Type: fleet.MailNews, Subject: "Your mail is stopped for a while: " + why, About: m.ID})
+	}
+}

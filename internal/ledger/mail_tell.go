@@ -1,0 +1,259 @@
+package ledger
+
+import (
+	"fmt"
+	"hash/fnv"
+	"slices"
+	"strings"
+	"time"
+
+	"custos/internal/fleet"
+)
+
+const (
+	// nudgeFor is how long a nudge may take: it is only ordered for an agent that is
+	// idle now, and one that is not any more is told at its next hook.
+	nudgeFor = 2 * time.Minute
+	// retryAfter is how long after a nudge that came to nothing the next is tried.
+	retryAfter = 15 * time.Minute
+	// peopleMay is how long people are waited for.
+	peopleMay = 7 * 24 * time.Hour
+)
+
+// againAfter is how long after each telling a copy is told once more. After the
+// last of them it is left unread, and its writer is told.
+var againAfter = []time.Duration{5 * time.Minute, 15 * time.Minute, time.Hour, time.Hour}
+
+// dueAt is when a copy is to be told next, or given up.
+func dueAt(m *fleet.Mail, c *fleet.MailCopy) fleet.Instant {
+	switch {
+	case c.State == fleet.CopyNew && c.ToldAt.IsZero():
+		return m.At
+	case c.State == fleet.CopyNew:
+		return c.ToldAt.Add(retryAfter)
+	case c.To == fleet.Overseer:
+		return c.ToldAt.Add(peopleMay)
+	}
+	return c.ToldAt.Add(againAfter[min(max(c.Told, 1), len(againAfter))-1])
+}
+
+// isLast says whether a copy has been told as often as it is told.
+func isLast(c *fleet.MailCopy) bool {
+	return c.State == fleet.CopyTold && (c.Told >= len(againAfter) || c.To == fleet.Overseer)
+}
+
+// people tells the overseer of a mail, once: what it says goes the way of all
+// that people are told.
+func (p *post) people(m *fleet.Mail, c *fleet.MailCopy) {
+	if c.State != fleet.CopyNew {
+		return
+	}
+	c.State, c.Since, c.Told, c.ToldAt = fleet.CopyTold, p.at, 1, p.at
+	agent, _ := fleet.AgentOf(m.From)
+	out := fleet.Message{ID: "mail/" + m.ID, Kind: fleet.MessageTold, About: agent, At: p.at, Priority: loudness(*m),
+		Subject: fleet.Line("mail from "+shownWriter(m.From)+": "+m.Subject, longestSubject), Body: m.Body}
+	if m.From != fleet.ByCustos {
+		out.Body += "\ncustos mail reply " + m.ID + " TEXT"
+	}
+	p.out.Outbox = append(p.out.Outbox, out)
+}
+
+// loudness is at which priority people are told of a mail: an agent's own word
+// makes nothing worse than P2, only what Custos reads in a call for help does.
+func loudness(m fleet.Mail) fleet.Priority {
+	if m.Grade != "" {
+		return m.Grade
+	}
+	if _, isAgent := fleet.AgentOf(m.From); isAgent && m.Priority.AtLeast(fleet.P1) {
+		return fleet.P2
+	}
+	return m.Priority
+}
+
+func shownWriter(by string) string {
+	if name, isAgent := fleet.AgentOf(by); isAgent {
+		return fleet.Line(name, 60)
+	}
+	return fleet.Line(strings.TrimPrefix(by, "@"), 60)
+}
+
+// giveUp leaves a copy unread that was told as often as it is told. Its writer is
+// told, once, where it was meant by name.
+func (p *post) giveUp(m *fleet.Mail, c *fleet.MailCopy) {
+	if !isLast(c) || c.Order != "" || !p.due(dueAt(m, c)) {
+		return
+	}
+	quiet := c.Why == ofGroup || m.From == fleet.ByCustos || c.To == fleet.Overseer
+	c.State, c.Since, c.Why = fleet.CopyUnread, p.at, fmt.Sprintf("told %d times", c.Told)
+	if !quiet {
+		p.tell("mail-unread/"+m.ID+"/"+c.To, []string{writerOf(m.From)}, fleet.Mail{Type: fleet.MailNews, About: c.To, Answers: m.ID, Thread: threadOf(*m),
+			Subject: fmt.Sprintf("%s was told %d times of %s and has not read it: %s", fleet.Line(c.To, 60), c.Told, m.ID, m.Subject)})
+	}
+}
+
+// settleNudge reads what became of the nudge that tells of a copy. One that may have
+// arrived counts as told: the text is not typed twice.
+func (p *post) settleNudge(c *fleet.MailCopy) {
+	o, open := p.orders[c.Order]
+	rec := p.answers[c.Order]
+	switch {
+	case c.Order == "", open && !o.IsOver(), rec != nil && rec.Open():
+		return
+	case rec != nil && rec.Result != nil && mayHaveArrived(rec.Result.Status):
+		if c.Order = ""; c.State == fleet.CopyNew {
+			c.State, c.Since = fleet.CopyTold, p.at
+		}
+	default:
+		c.Order, c.Told = "", max(0, c.Told-1)
+	}
+}
+
+func mayHaveArrived(s fleet.ResultStatus) bool {
+	return s == fleet.ResultDone || s == fleet.ResultUnneeded || s == fleet.ResultUnverified || s == fleet.ResultInDoubt
+}
+
+// tellsNow says whether a copy's reader is to be told of it at a moment.
+func tellsNow(m *fleet.Mail, c *fleet.MailCopy, at fleet.Instant) bool {
+	return m.Sorted && !c.Over() && c.Order == "" && !isLast(c) && !at.Before(dueAt(m, c))
+}
+
+// nudges has agents told that stand idle and have mail. Guards decide whether it is
+// typed at the instant of typing; here only what would be in vain is not tried.
+func (p *post) nudges() {
+	for _, name := range p.readersDue() {
+		if p.mayNudge(name) {
+			p.nudge(name)
+		}
+	}
+}
+
+// readersDue are the agents with mail that they are to be told of now, in order.
+// What only a hook tells of, the least of all, calls nobody.
+func (p *post) readersDue() (out []string) {
+	for i := range p.mails {
+		m := &p.mails[i]
+		for j := range m.Copies {
+			c := &m.Copies[j]
+			if c.Over() || c.To == fleet.Overseer || c.Order != "" || isLast(c) || m.Priority == fleet.P4 {
+				continue
+			}
+			if p.due(dueAt(m, c)) {
+				out = append(out, c.To)
+			}
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// mayNudge says whether an agent is seen to be idle, with nothing in its input line.
+func (p *post) mayNudge(name string) bool {
+	a, r := p.agents[name], p.crew.byName[name]
+	if a == nil || r == nil || a.State != fleet.StateIdle || r.Desired != fleet.DesiredRunning || p.policy.Frozen != "" {
+		return false
+	}
+	if r.PromptState == fleet.DeliveryPending || r.PromptState == fleet.DeliverySent || p.nudged[name] {
+		return false
+	}
+	empty, known := a.ComposerEmpty.Get()
+	return a.Pane == nil || known && empty
+}
+
+func (p *post) nudge(name string) {
+	var list []*fleet.Mail
+	by := ""
+	for i := range p.mails {
+		m := &p.mails[i]
+		if c := copyOf(m, name); c != nil && tellsNow(m, c, p.at) {
+			list = append(list, m)
+			if fleet.IsPerson(m.From) {
+				by = m.From
+			}
+		}
+	}
+	if by == "" && !p.mayActAlone() {
+		return
+	}
+	if by == "" {
+		by = fleet.ByCustos
+	}
+	o := fleet.Order{ID: nudgeID(list[0], name, p.at), Do: fleet.OrderNudge, Agent: name, By: by, Text: MailText(values(list), name),
+		At: p.at, State: fleet.OrderOpen, Expires: p.at.Add(nudgeFor)}
+	p.out.Given = append(p.out.Given, o)
+	for _, m := range list {
+		c := copyOf(m, name)
+		c.Order, c.Told, c.ToldAt = o.ID, c.Told+1, p.at
+	}
+}
+
+// mayActAlone says whether Custos may type by itself. A mail by a person is that
+// person's word; of agents and of Custos it takes the mode auto.
+func (p *post) mayActAlone() bool { return p.policy.Mode == fleet.ModeAuto || p.policy.ApprovedBy != "" }
+
+// nudgeID names the one nudge that a pass gives to an agent.
+func nudgeID(first *fleet.Mail, name string, at fleet.Instant) string {
+	h := fnv.New32a()
+	_, _ = h.Write([]byte(name))
+	return fmt.Sprintf("mail-%s-%08x-%d", first.ID, h.Sum32(), at.Wall.UnixMilli())
+}
+
+func values(list []*fleet.Mail) (out []fleet.Mail) {
+	for _, m := range list {
+		out = append(out, *m)
+	}
+	return out
+}
+
+func copyOf(m *fleet.Mail, name string) *fleet.MailCopy {
+	i := slices.IndexFunc(m.Copies, func(c fleet.MailCopy) bool { return c.To == name })
+	if i < 0 {
+		return nil
+	}
+	return &m.Copies[i]
+}
+
+// mostTold is how many mails one telling lists by their subjects.
+const mostTold = 5
+
+// MailText is what an agent is told of mail that waits for it.
+func MailText(list []fleet.Mail, reader string) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "Mail for %s. Read each with: custos mail read ID (that acknowledges it); answer with: custos mail reply ID TEXT", fleet.Line(reader, 80))
+	for i, m := range list {
+		if i == mostTold && len(list) > mostTold+1 {
+			fmt.Fprintf(&b, "\n- and %d more: custos mail inbox", len(list)-i)
+			break
+		}
+		kind := ""
+		if m.Type != fleet.MailFree {
+			kind = ", " + string(m.Type)
+		}
+		fmt.Fprintf(&b, "\n- %s (%s%s) from %s: %s", m.ID, m.Priority, kind, shownWriter(m.From), fleet.Line(m.Subject, 120))
+	}
+	return b.String()
+}
+
+// MailFor lists what a hook of an agent tells it of now.
+func MailFor(mails []fleet.Mail, reader string, at fleet.Instant) (out []fleet.Mail) {
+	for i := range mails {
+		m := &mails[i]
+		if c := copyOf(m, reader); c != nil && tellsNow(m, c, at) {
+			out = append(out, *m)
+		}
+	}
+	return out
+}
+
+// ToldMail returns mails as they are once a hook has told their reader of them.
+func ToldMail(list []fleet.Mail, reader string, at fleet.Instant) []fleet.Mail {
+	out := slices.Clone(list)
+	for i := range out {
+		out[i].Copies = slices.Clone(out[i].Copies)
+		c := copyOf(&out[i], reader)
+		if c.State == fleet.CopyNew {
+			c.State, c.Since = fleet.CopyTold, at
+		}
+		c.Told, c.ToldAt = c.Told+1, at
+	}
+	return out
+}

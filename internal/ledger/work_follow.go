@@ -1,0 +1,110 @@
+package ledger
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"custos/internal/fleet"
+)
+
+// work gives back what nobody will go on with, and writes down what was left.
+func (c *coordinate) work() {
+	for _, w := range c.past.Records.Work {
+		if w.State == fleet.WorkTaken {
+			c.giveBack(w)
+		}
+	}
+	for i := range c.past.Registrations {
+		c.leftBehind(&c.past.Registrations[i])
+	}
+}
+
+// giveBack releases work whose agent is gone for good: it is retired; or, where
+// Custos may act by itself, its process is seen to be gone and nothing starts it
+// again. Of what is not seen nothing is given back.
+func (c *coordinate) giveBack(w fleet.WorkItem) {
+	r := c.registered(w.Agent)
+	if r == nil {
+		return
+	}
+	why := ""
+	switch {
+	case r.Desired == fleet.DesiredRetired:
+		why = "its agent " + r.Name + " is retired"
+	case c.policy.Mode == fleet.ModeAuto && c.policy.Frozen == "" && r.Failed != "" && c.isGone(r.Name):
+		why = "its agent " + r.Name + " is not started again: " + r.Failed
+	default:
+		return
+	}
+	if left := leftBy(r); left != "" {
+		why += "; it left " + left
+	}
+	released, err := ReleaseWork(w, why, fleet.ByCustos, c.at)
+	if err != nil {
+		return
+	}
+	c.out.Records.Work = append(c.out.Records.Work, released)
+	seen := ownSeen(&released)
+	c.tell(fmt.Sprintf("released/%s/%d", w.ID, w.Revision), c.listeners(seen), fleet.Mail{Type: fleet.MailNews, Priority: w.Priority, Project: w.Project, About: w.ID,
+		Subject: "Given back: " + named(w.Ref(), w.Title), Body: why + ".\nAnybody may take it up: custos work take " + w.ID + "\n"})
+}
+
+// isGone says whether an agent is seen to have ended.
+func (c *coordinate) isGone(name string) bool {
+	if !c.snap.Agents.Fresh() {
+		return false
+	}
+	return !slices.ContainsFunc(c.snap.Agents.Value, func(a fleet.Agent) bool {
+		return a.Name == name && (a.Process.PID != 0 || a.State == fleet.StateUnknown)
+	})
+}
+
+// leftBy says where what an agent did last is.
+func leftBy(r *fleet.Registration) string {
+	var left []string
+	if r.Branch != "" {
+		left = append(left, "branch "+r.Branch)
+	}
+	if r.Checkpoint != nil && r.Checkpoint.Ref != "" {
+		left = append(left, "the backup "+r.Checkpoint.Ref)
+	}
+	return strings.Join(left, " and ")
+}
+
+// leftBehind writes one piece of work down for a backup of what an agent had not
+// committed, when the agent ended before it and is not to come back. The agent of a
+// run is its run's business.
+func (c *coordinate) leftBehind(r *fleet.Registration) {
+	p := r.Checkpoint
+	if p == nil || p.Ref == "" || r.Exit == nil || r.Run != "" || p.At.Before(r.Exit.At) || c.at.Since(p.At) > month || !c.isGone(r.Name) || !isOver(r) {
+		return
+	}
+	key := "backup/" + p.Ref
+	if slices.ContainsFunc(c.past.Records.Work, func(w fleet.WorkItem) bool { return w.Key == key }) {
+		return
+	}
+	var body strings.Builder
+	fmt.Fprintf(&body, "Agent %s ended, nothing starts it again, and %d files that it had not committed are kept in\n%s of %s.\n", r.Name, len(p.Files), p.Ref, r.Repo)
+	fmt.Fprintf(&body, "To look at them: git -C %s worktree add DIR %s\n", r.Repo, p.Ref)
+	if r.Task != "" {
+		fmt.Fprintf(&body, "Its task: %s\n", r.Task)
+	}
+	w, err := AddWork(fleet.WorkItem{Head: fleet.Head{Key: key}, Title: "Left behind by " + r.Name + ": " + p.Ref, Body: body.String(), Project: r.Project, Role: r.Role,
+		Labels: []string{"left-behind"}}, fleet.ByCustos, c.at)
+	if err == nil {
+		c.out.Records.Work = append(c.out.Records.Work, w)
+	}
+}
+
+// isOver says whether nothing starts an agent again by itself. One that a person
+// stopped is that person's to start.
+func isOver(r *fleet.Registration) bool {
+	switch {
+	case r.Desired == fleet.DesiredRetired || r.Failed != "":
+		return true
+	case r.Desired != fleet.DesiredRunning:
+		return false
+	}
+	return r.Restart == fleet.RestartNever || r.Restart == fleet.RestartOnFailure && !r.Exit.Failed()
+}

@@ -1,0 +1,181 @@
+package loop_test
+
+import (
+	"slices"
+	"time"
+
+	"custos/internal/fleet"
+)
+
+// truths is what truly happened, beside what Custos makes of it.
+type truths struct {
+	refs     []fleet.Ref
+	waits    map[fleet.Ref][]fleet.Ref
+	convoys  map[string][]fleet.Ref
+	isClosed map[fleet.Ref]bool
+	closings map[fleet.Ref]int
+	frees    map[fleet.Ref]int // how often open work came to wait for nothing any more
+	done     map[string]int    // how often every member of a convoy was closed
+	gates    map[string]*weekGate
+	nudges   int
+}
+
+// weekGate is a gate, and when what it waits for came.
+type weekGate struct {
+	fleet.Gate
+	came fleet.Instant
+}
+
+func newTruths() truths {
+	return truths{waits: map[fleet.Ref][]fleet.Ref{}, convoys: map[string][]fleet.Ref{}, isClosed: map[fleet.Ref]bool{}, closings: map[fleet.Ref]int{},
+		frees: map[fleet.Ref]int{}, done: map[string]int{}, gates: map[string]*weekGate{}}
+}
+
+// closed notes that work was closed or opened, and what that means.
+func (t *truths) closed(ref fleet.Ref, closed bool) {
+	full := func(members []fleet.Ref) bool {
+		return !slices.ContainsFunc(members, func(m fleet.Ref) bool { return !t.isClosed[m] })
+	}
+	before, free := map[string]bool{}, map[fleet.Ref]bool{}
+	for id, members := range t.convoys {
+		before[id] = full(members)
+	}
+	for of, needs := range t.waits {
+		free[of] = full(needs)
+	}
+	if t.isClosed[ref] = closed; closed {
+		t.closings[ref]++
+	}
+	for id, members := range t.convoys {
+		if !before[id] && full(members) {
+			t.done[id]++
+		}
+	}
+	for of, needs := range t.waits {
+		if !free[of] && full(needs) && !t.isClosed[of] {
+			t.frees[of]++
+		}
+	}
+}
+
+// committed notes a turn.
+func (w *week) committed(t fleet.Turn) {
+	w.books.Lock()
+	defer w.books.Unlock()
+	w.passes++
+	w.seenAt = append(w.seenAt, t.At)
+	turn := t
+	w.log = append(w.log, entry{turn: &turn, at: t.At})
+}
+
+// late is how many passes have seen the world since a moment, before another.
+func (w *week) late(since, until fleet.Instant) (n int) {
+	for _, at := range w.seenAt {
+		if !at.Before(since) && at.Before(until) {
+			n++
+		}
+	}
+	return n
+}
+
+// check holds what is on record against what happened.
+func (w *week) check() {
+	all := w.everything()
+	w.checkGates(all)
+	w.checkConvoys(all)
+	w.checkDependencies(all)
+	w.checkMails(all)
+	w.checkPlugins()
+}
+
+func (w *week) checkGates(all fleet.Records) {
+	if len(w.truth.gates) < 40 {
+		w.t.Errorf("only %d gates", len(w.truth.gates))
+	}
+	for _, g := range all.Gates {
+		truth := w.truth.gates[g.ID]
+		switch {
+		case truth == nil:
+			w.t.Errorf("nobody made gate %s", g.ID)
+		case g.State != fleet.GateClosed:
+			w.t.Errorf("gate %s (%s) is open: %s; it came at %v", g.ID, g.Type, g.Why, truth.came.Wall)
+		case g.Since.Before(truth.came):
+			w.t.Errorf("gate %s (%s) was closed at %v, before what it waits for came at %v", g.ID, g.Type, g.Since.Wall, truth.came.Wall)
+		case w.late(truth.came, g.Since) > 1:
+			w.t.Errorf("gate %s (%s) was closed %d passes after what it waits for came", g.ID, g.Type, w.late(truth.came, g.Since))
+		}
+		for _, waiter := range g.Waiters {
+			if n := told(all, fleet.MailGate, g.ID, waiter); n != 1 {
+				w.t.Errorf("%s was told %d times of gate %s", waiter, n, g.ID)
+			}
+		}
+	}
+}
+
+// told counts the mails of a type about a thing to an address.
+func told(all fleet.Records, of fleet.MailType, about, to string) (n int) {
+	for _, m := range all.Mails {
+		if m.Type == of && m.About == about && (to == "" || slices.Contains(m.To, to)) {
+			n++
+		}
+	}
+	return n
+}
+
+func (w *week) checkConvoys(all fleet.Records) {
+	for _, c := range all.Convoys {
+		if want := w.truth.done[c.ID]; c.Times != want || told(all, fleet.MailConvoy, c.ID, "a03") != want {
+			w.t.Errorf("convoy %s was done %d times, and %d mails tell of it; want %d", c.ID, c.Times, told(all, fleet.MailConvoy, c.ID, "a03"), want)
+		}
+	}
+}
+
+func (w *week) checkDependencies(all fleet.Records) {
+	resolved := 0
+	for _, d := range all.Dependencies {
+		if d.Times != w.truth.closings[d.Needs] {
+			w.t.Errorf("%s <- %s was resolved %d times, and %s was closed %d times", d.Of, d.Needs, d.Times, d.Needs, w.truth.closings[d.Needs])
+		}
+		resolved += d.Times
+	}
+	for of, want := range w.truth.frees {
+		if n := told(all, fleet.MailDependency, string(of), ""); n != want {
+			w.t.Errorf("%d mails tell that %s is free, want %d", n, of, want)
+		}
+	}
+	if resolved < 100 {
+		w.t.Errorf("only %d dependencies were resolved", resolved)
+	}
+}
+
+// checkMails: each mail has found its readers, none is told too often, and what
+// nobody will read has bounced.
+func (w *week) checkMails(all fleet.Records) {
+	keys := map[string]string{}
+	for _, m := range all.Mails {
+		if old := keys[m.Key]; m.Key != "" && old != "" {
+			w.t.Errorf("mails %s and %s tell the same: %s", old, m.ID, m.Key)
+		}
+		keys[m.Key] = m.ID
+		if !m.Sorted {
+			w.t.Errorf("mail %s was never sorted", m.ID)
+		}
+		for _, c := range m.Copies {
+			w.checkCopy(m, c)
+		}
+	}
+}
+
+func (w *week) checkCopy(m fleet.Mail, c fleet.MailCopy) {
+	a := w.agent(c.To)
+	switch {
+	case c.Told > 5:
+		w.t.Errorf("%s was told %d times of mail %s", c.To, c.Told, m.ID)
+	case a != nil && a.retired && c.State != fleet.CopyBounced:
+		w.t.Errorf("mail %s to %s, who is retired, is %s", m.ID, c.To, c.State)
+	case a != nil && !a.retired && c.State == fleet.CopyBounced:
+		w.t.Errorf("mail %s to %s bounced: %s", m.ID, c.To, c.Why)
+	case a != nil && !a.retired && a.reads && w.now().Since(m.At) > 12*time.Hour && c.State != fleet.CopyRead && c.State != fleet.CopyUnread:
+		w.t.Errorf("mail %s to %s is %s after %v", m.ID, c.To, c.State, w.now().Since(m.At))
+	}
+}

@@ -1,0 +1,159 @@
+package server
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"net/http"
+	"slices"
+
+	"custos/internal/api"
+	"custos/internal/fleet"
+	"custos/internal/ledger"
+	"custos/internal/nearest"
+)
+
+// convoyList lists the convoys that are open, or were done within a day; or all.
+func (s *server) convoyList(req *http.Request, _ Caller) (any, error) {
+	all, facts, err := s.Records.Records(req.Context())
+	if err != nil {
+		return nil, err
+	}
+	out := api.ConvoyList{At: s.Now().Wall.UTC(), Convoys: []api.Convoy{}, Next: []api.Hint{}}
+	for _, v := range all.Convoys {
+		i := slices.IndexFunc(facts.Convoys, func(f fleet.ConvoyFacts) bool { return f.ID == v.ID })
+		switch {
+		case i >= 0:
+			out.Convoys = append(out.Convoys, convoyView(v, &facts.Convoys[i]))
+		case req.URL.Query().Get("all") != "":
+			out.Convoys = append(out.Convoys, convoyView(v, nil))
+		}
+	}
+	if len(all.Convoys) == 0 {
+		out.Next = append(out.Next, api.Hint{Command: "custos convoy create 'TITLE' REF...", What: "track work together"})
+	}
+	return out, nil
+}
+
+func convoyView(v fleet.Convoy, f *fleet.ConvoyFacts) api.Convoy {
+	out := api.Convoy{ID: v.ID, Title: v.Title, State: string(v.State), Why: v.Why, Members: []api.Member{}, Notify: append([]string{}, v.Notify...), Times: v.Times,
+		Due: v.Due.Wall.UTC(), By: v.By, At: v.At.Wall.UTC(), Since: v.Since.Wall.UTC()}
+	for _, m := range v.Members {
+		out.Members = append(out.Members, api.Member{Ref: string(m.Ref), Title: m.Title, State: cmp.Or(string(m.State), "unknown"), Outcome: m.Outcome, SeenAt: m.SeenAt.Wall.UTC()})
+		if m.State == fleet.WorkClosed {
+			out.Closed++
+		}
+	}
+	if f == nil {
+		return out
+	}
+	out.Closed, out.Unseen, out.Ready, out.Taken = f.Closed, f.Unseen, leafNumber(f.Ready), leafNumber(f.Taken)
+	if f.Overdue > 0 {
+		out.Overdue = f.Overdue.String()
+	}
+	return out
+}
+
+func leafNumber(l fleet.Leaf[int]) *int {
+	n, known := l.Get()
+	if !known {
+		return nil
+	}
+	return &n
+}
+
+func (s *server) convoyShown(req *http.Request, _ Caller) (any, error) {
+	return s.findConvoy(req.Context(), req.PathValue("id"))
+}
+
+func (s *server) findConvoy(ctx context.Context, id string) (api.Convoy, error) {
+	all, facts, err := s.Records.Records(ctx)
+	if err != nil {
+		return api.Convoy{}, err
+	}
+	v := ledger.Convoy(all, id)
+	if v == nil {
+		return api.Convoy{}, noConvoy(all, id)
+	}
+	if i := slices.IndexFunc(facts.Convoys, func(f fleet.ConvoyFacts) bool { return f.ID == id }); i >= 0 {
+		return convoyView(*v, &facts.Convoys[i]), nil
+	}
+	return convoyView(*v, nil), nil
+}
+
+func noConvoy(all fleet.Records, id string) error {
+	hint := nearest.Hint(id, each(all.Convoys, func(v fleet.Convoy) string { return v.ID }))
+	return &api.Error{Kind: api.NotFound, Message: fmt.Sprintf("cannot find convoy %q%s", fleet.Line(id, 80), hint), Hint: "custos convoy list --all"}
+}
+
+// addConvoy makes a convoy. Anybody may, in its own name.
+func (s *server) addConvoy(req *http.Request, c Caller) (any, error) {
+	var r api.ConvoyRequest
+	if err := decode(req, &r); err != nil {
+		return nil, err
+	}
+	by, err := s.writer(req.Context(), c)
+	if err != nil {
+		return nil, err
+	}
+	now := s.Now()
+	due, err := momentOf("due", r.Due, r.DueIn, now)
+	if err != nil {
+		return nil, badInput(fmt.Errorf("cannot make a convoy: %w", err))
+	}
+	made, err := s.edit(req.Context(), func(all fleet.Records) (fleet.Records, error) {
+		v := fleet.Convoy{Head: fleet.Head{Key: asked(r.Key)}, Title: r.Title, Notify: r.Notify, Due: due}
+		v, err := ledger.AddConvoy(all, v, refsOf(r.Members), by, now)
+		return fleet.Records{Convoys: []fleet.Convoy{v}}, err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return s.findConvoy(req.Context(), made.Convoys[0].ID)
+}
+
+func refsOf(list []string) (out []fleet.Ref) {
+	for _, r := range list {
+		out = append(out, fleet.Ref(r))
+	}
+	return out
+}
+
+// changeConvoy changes one convoy.
+func (s *server) changeConvoy(req *http.Request, c Caller) (any, error) {
+	var r api.ConvoyChange
+	if err := decode(req, &r); err != nil {
+		return nil, err
+	}
+	by, err := s.writer(req.Context(), c)
+	if err != nil {
+		return nil, err
+	}
+	id := req.PathValue("id")
+	_, err = s.edit(req.Context(), func(all fleet.Records) (fleet.Records, error) {
+		v := ledger.Convoy(all, id)
+		if v == nil {
+			return fleet.Records{}, noConvoy(all, id)
+		}
+		changed, err := s.convoyChanged(all, *v, r, by)
+		return fleet.Records{Convoys: []fleet.Convoy{changed}}, err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return s.findConvoy(req.Context(), id)
+}
+
+func (s *server) convoyChanged(all fleet.Records, v fleet.Convoy, r api.ConvoyChange, by string) (fleet.Convoy, error) {
+	switch r.Do {
+	case "add":
+		return ledger.JoinConvoy(all, v, refsOf(r.Members))
+	case "remove":
+		return ledger.LeaveConvoy(v, refsOf(r.Members))
+	case "close":
+		return ledger.CloseConvoy(v, r.Why, by, s.Now())
+	case "reopen":
+		return ledger.ReopenConvoy(v, r.Why, s.Now())
+	}
+	return v, badInput(fmt.Errorf("cannot change a convoy: nothing is called %q", fleet.Line(r.Do, 40)))
+}

@@ -1,0 +1,169 @@
+package server
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"net/http"
+	"slices"
+
+	"custos/internal/api"
+	"custos/internal/fleet"
+	"custos/internal/ledger"
+	"custos/internal/nearest"
+)
+
+// gateList lists the gates that are open, or all there are.
+func (s *server) gateList(req *http.Request, _ Caller) (any, error) {
+	views, err := s.gateViews(req.Context())
+	if err != nil {
+		return nil, err
+	}
+	all := req.URL.Query().Get("all") != ""
+	out := api.GateList{At: s.Now().Wall.UTC(), Gates: []api.Gate{}, Next: []api.Hint{}}
+	for _, g := range views {
+		if all || g.State == string(fleet.GateOpen) {
+			out.Gates = append(out.Gates, g)
+		}
+	}
+	if i := slices.IndexFunc(out.Gates, func(g api.Gate) bool { return g.Type == string(fleet.GateHuman) && g.State == string(fleet.GateOpen) }); i >= 0 {
+		out.Next = append(out.Next, api.Hint{Command: "custos gate close " + out.Gates[i].ID + " --why REASON", What: "a person's word is waited for"})
+	}
+	return out, nil
+}
+
+func (s *server) gateViews(ctx context.Context) (out []api.Gate, err error) {
+	all, facts, err := s.Records.Records(ctx)
+	if err != nil {
+		return nil, err
+	}
+	seen := map[string]fleet.GateFacts{}
+	for _, g := range facts.Gates {
+		seen[g.ID] = g
+	}
+	for _, g := range all.Gates {
+		out = append(out, gateView(g, seen[g.ID]))
+	}
+	return out, nil
+}
+
+func gateView(g fleet.Gate, f fleet.GateFacts) api.Gate {
+	v := api.Gate{ID: g.ID, Type: string(g.Type), Title: g.Title, Project: g.Project, State: string(g.State), Outcome: g.Outcome, Why: g.Why,
+		Until: g.Until.Wall.UTC(), On: g.On, When: g.When, Check: fleet.RedactArgs(g.Check), Of: string(g.Of), Run: g.Run, From: g.From, To: g.To, Subject: g.Subject,
+		Waiters: append([]string{}, g.Waiters...), Step: g.Step, Due: g.Due.Wall.UTC(), By: g.By, At: g.At.Wall.UTC(), ClosedBy: g.Closer}
+	if g.Timeout > 0 {
+		v.Timeout = g.Timeout.String()
+	}
+	if g.Over() {
+		v.ClosedAt = g.Since.Wall.UTC()
+		return v
+	}
+	v.Why, v.Blind = f.Why, f.Blind
+	if f.Overdue > 0 {
+		v.Overdue = f.Overdue.String()
+	}
+	return v
+}
+
+func (s *server) gateShown(req *http.Request, _ Caller) (any, error) {
+	return s.findGate(req.Context(), req.PathValue("id"))
+}
+
+func (s *server) findGate(ctx context.Context, id string) (api.Gate, error) {
+	views, err := s.gateViews(ctx)
+	if err != nil {
+		return api.Gate{}, err
+	}
+	i := slices.IndexFunc(views, func(g api.Gate) bool { return g.ID == id })
+	if i < 0 {
+		return api.Gate{}, noGate(id, each(views, func(g api.Gate) string { return g.ID }))
+	}
+	return views[i], nil
+}
+
+func noGate(id string, known []string) error {
+	return &api.Error{Kind: api.NotFound, Message: fmt.Sprintf("cannot find gate %q%s", fleet.Line(id, 80), nearest.Hint(id, known)), Hint: "custos gate list --all"}
+}
+
+// addGate writes a new gate down. Anybody may, in its own name; only a person gives
+// a command.
+func (s *server) addGate(req *http.Request, c Caller) (any, error) {
+	var r api.GateRequest
+	if err := decode(req, &r); err != nil {
+		return nil, err
+	}
+	by, err := s.writer(req.Context(), c)
+	if err != nil {
+		return nil, err
+	}
+	now := s.Now()
+	g, err := s.gateAsked(r, now)
+	if err != nil {
+		return nil, badInput(fmt.Errorf("cannot add a gate: %w", err))
+	}
+	made, err := s.edit(req.Context(), func(all fleet.Records) (fleet.Records, error) {
+		g, err := ledger.AddGate(all, g, by, now)
+		return fleet.Records{Gates: []fleet.Gate{g}}, err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return s.findGate(req.Context(), made.Gates[0].ID)
+}
+
+// gateAsked is the gate that a request means.
+func (s *server) gateAsked(r api.GateRequest, now fleet.Instant) (g fleet.Gate, err error) {
+	g = fleet.Gate{Head: fleet.Head{Key: asked(r.Key)}, Type: fleet.GateType(r.Type), Title: r.Title, Project: r.Project, On: r.On, When: r.When, Check: r.Check,
+		Of: fleet.Ref(r.Of), Run: r.Run, From: r.From, To: r.To, Subject: r.Subject, Waiters: r.Waiters}
+	if types := names(fleet.GateTypes()); !slices.Contains(types, r.Type) {
+		return g, fmt.Errorf("there is no type %q%s", fleet.Line(r.Type, 40), nearest.Hint(r.Type, types))
+	}
+	if err := s.ruleIsThere(r.On); err != nil {
+		return g, err
+	}
+	if g.Until, err = momentOf("until", r.Until, r.For, now); err != nil {
+		return g, err
+	}
+	if g.Due, err = momentOf("due", r.Due, r.DueIn, now); err != nil {
+		return g, err
+	}
+	g.Timeout, err = spanOf("timeout", r.Timeout)
+	return g, err
+}
+
+// ruleIsThere refuses an event of a rule that there is not.
+func (s *server) ruleIsThere(on string) error {
+	rule, is := ledger.AlertEvent(on)
+	if !is || s.Rules == nil {
+		return nil
+	}
+	known := each(s.Rules.Rules(), func(r api.Rule) string { return r.Name })
+	if slices.Contains(known, rule) {
+		return nil
+	}
+	return fmt.Errorf("there is no rule %q%s", fleet.Line(rule, 80), nearest.Hint(rule, known))
+}
+
+// closeGate closes a gate by hand, and tells whoever waits for it.
+func (s *server) closeGate(req *http.Request, c Caller) (any, error) {
+	var r api.GateClosing
+	if err := decode(req, &r); err != nil {
+		return nil, err
+	}
+	by, err := s.writer(req.Context(), c)
+	if err != nil {
+		return nil, err
+	}
+	id := req.PathValue("id")
+	_, err = s.edit(req.Context(), func(all fleet.Records) (fleet.Records, error) {
+		g := ledger.Gate(all, id)
+		if g == nil {
+			return fleet.Records{}, noGate(id, each(all.Gates, func(g fleet.Gate) string { return g.ID }))
+		}
+		return ledger.CloseGate(*g, cmp.Or(r.As, fleet.GatePassed), r.Why, by, s.Now())
+	})
+	if err != nil {
+		return nil, err
+	}
+	return s.findGate(req.Context(), id)
+}

@@ -1,0 +1,178 @@
+package server
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+
+	"custos/internal/api"
+	"custos/internal/fleet"
+	"custos/internal/ledger"
+)
+
+// mails lists an inbox. An agent sees its own; a person the people's, or anyone's.
+func (s *server) mails(req *http.Request, c Caller) (any, error) {
+	by, err := s.writer(req.Context(), c)
+	if err != nil {
+		return nil, err
+	}
+	q := req.URL.Query()
+	whose, err := inboxOf(by, q.Get("for"))
+	if err != nil {
+		return nil, err
+	}
+	all, _, err := s.Records.Records(req.Context())
+	if err != nil {
+		return nil, err
+	}
+	out := api.MailList{At: s.Now().Wall.UTC(), For: whose, Mail: []api.Mail{}, Next: []api.Hint{}}
+	for _, m := range all.Mails {
+		if ledger.Unread(m, whose) || q.Get("all") != "" && ledger.Concerns(m, whose) {
+			out.Mail = append(out.Mail, mailView(m, whose))
+		}
+	}
+	if len(out.Mail) > 0 {
+		out.Next = append(out.Next, api.Hint{Command: "custos mail read " + out.Mail[0].ID, What: "read one, which acknowledges it"})
+	}
+	return out, nil
+}
+
+// inboxOf is whose inbox a caller looks at: its own, unless a person says whose.
+func inboxOf(by, whose string) (string, error) {
+	self, isAgent := fleet.AgentOf(by)
+	switch {
+	case !isAgent && whose == "":
+		return fleet.Overseer, nil
+	case !isAgent:
+		return whose, nil
+	case self == "?":
+		return "", &api.Error{Kind: api.Forbidden, Message: "cannot look at mail: it cannot be told who asks"}
+	case whose != "" && whose != self:
+		return "", &api.Error{Kind: api.Forbidden, Message: fmt.Sprintf("cannot look at the mail of %s: agent %s sees its own only", fleet.Line(whose, 80), fleet.Line(self, 80))}
+	}
+	return self, nil
+}
+
+// mailView is a mail as its reader sees it. A reader that is empty has none.
+func mailView(m fleet.Mail, reader string) api.Mail {
+	v := api.Mail{ID: m.ID, Thread: m.Thread, Answers: m.Answers, From: author(m.From), To: m.To, Type: string(m.Type), Priority: string(m.Priority), Subject: m.Subject,
+		Body: m.Body, Project: m.Project, About: m.About, At: m.At.Wall.UTC(), Grade: string(m.Grade), Why: m.Why}
+	if m.AnsweredBy != "" {
+		v.Answered = author(m.AnsweredBy)
+	}
+	if !m.Raised.IsZero() {
+		v.Raised = m.Raised.Wall.UTC()
+	}
+	for _, c := range m.Copies {
+		view := api.MailCopy{To: c.To, State: string(c.State), Told: c.Told, Why: c.Why}
+		if !c.ToldAt.IsZero() {
+			view.ToldAt = c.ToldAt.Wall.UTC()
+		}
+		v.Copies = append(v.Copies, view)
+		if c.To == reader {
+			v.State = string(c.State)
+		}
+	}
+	return v
+}
+
+// author is who wrote something, by the name that one writes back to.
+func author(by string) string {
+	if name, isAgent := fleet.AgentOf(by); isAgent {
+		return name
+	}
+	return strings.TrimPrefix(by, "@")
+}
+
+// sendMail writes a mail down, or an answer to one. Anybody may, in its own name.
+func (s *server) sendMail(req *http.Request, c Caller) (any, error) {
+	var r api.MailRequest
+	if err := decode(req, &r); err != nil {
+		return nil, err
+	}
+	by, err := s.writer(req.Context(), c)
+	if err != nil {
+		return nil, err
+	}
+	crew, err := s.Registry.Registrations(req.Context())
+	if err != nil {
+		return nil, err
+	}
+	made, err := s.edit(req.Context(), func(all fleet.Records) (fleet.Records, error) { return s.mailEdit(all, crew, r, by) })
+	if err != nil {
+		return nil, err
+	}
+	return mailView(made.Mails[0], ""), nil
+}
+
+// mailEdit is a new mail, and of an answer the mail that it answers.
+func (s *server) mailEdit(all fleet.Records, crew []fleet.Registration, r api.MailRequest, by string) (fleet.Records, error) {
+	m := fleet.Mail{Type: fleet.MailType(r.Type), To: r.To, Priority: fleet.Priority(r.Priority), Subject: r.Subject, Body: r.Body, Project: r.Project, About: r.About}
+	if r.Key != "" {
+		m.Key = "by " + by + ": " + fleet.Line(r.Key, 200) // nobody takes another's key, nor Custos' own
+		if i := slices.IndexFunc(all.Mails, func(o fleet.Mail) bool { return o.Key == m.Key }); i >= 0 {
+			return fleet.Records{Mails: []fleet.Mail{{Head: fleet.Head{Key: m.Key}}}}, nil
+		}
+	}
+	if r.Answers == "" {
+		m, err := ledger.SendMail(all, crew, m, by, s.Now())
+		return fleet.Records{Mails: []fleet.Mail{m}}, err
+	}
+	m, was, err := ledger.ReplyMail(all, crew, r.Answers, m, by, s.Now())
+	return fleet.Records{Mails: []fleet.Mail{m, was}}, err
+}
+
+// changeMail reads a mail, or puts it away. What is not one's own a person may look
+// at, and it stays unread.
+func (s *server) changeMail(req *http.Request, c Caller) (any, error) {
+	var r api.MailChange
+	if err := decode(req, &r); err != nil {
+		return nil, err
+	}
+	by, err := s.writer(req.Context(), c)
+	if err != nil {
+		return nil, err
+	}
+	reader, err := inboxOf(by, "")
+	if err != nil {
+		return nil, err
+	}
+	id := req.PathValue("id")
+	if r.Do == "read" && fleet.IsPerson(by) {
+		if m, err := s.othersMail(req.Context(), id); m != nil || err != nil {
+			return m, err
+		}
+	}
+	made, err := s.edit(req.Context(), func(all fleet.Records) (fleet.Records, error) {
+		m, err := s.mailChanged(all, id, reader, r.Do)
+		return fleet.Records{Mails: []fleet.Mail{m}}, err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return mailView(made.Mails[0], reader), nil
+}
+
+// othersMail is a mail between others; nil for one of the people's own, and for none.
+func (s *server) othersMail(ctx context.Context, id string) (any, error) {
+	all, _, err := s.Records.Records(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if m := ledger.FindMail(all, id); m != nil && !ledger.Concerns(*m, fleet.Overseer) {
+		return mailView(*m, ""), nil
+	}
+	return nil, nil
+}
+
+func (s *server) mailChanged(all fleet.Records, id, reader, do string) (fleet.Mail, error) {
+	switch do {
+	case "read":
+		return ledger.ReadMail(all, id, reader, s.Now())
+	case "archive":
+		return ledger.ArchiveMail(all, id, reader, s.Now())
+	}
+	return fleet.Mail{}, badInput(fmt.Errorf("cannot change mail: nothing is called %q", fleet.Line(do, 40)))
+}
