@@ -46,7 +46,7 @@ type AgentDetail struct {
 	Planned  []Deed        `json:"planned"`
 	Skipped  []Refusal     `json:"skipped"`
 	Failures []Failure     `json:"failures"`           // the newest few
-	Messages []Message     `json:"messages,omitempty"` // for it, and not delivered
+	Messages []Message     `json:"messages,omitempty"` // mail for it that it has not read
 	Next     []Hint        `json:"next"`
 }
 

@@ -49,6 +49,8 @@ type World struct {
 	HooksOf    func(ctx context.Context, key string, since fleet.Instant) ([]fleet.HookEvent, error)
 	// Runs returns the runs of formulas that are not over, or ended within a day.
 	Runs func(ctx context.Context) ([]fleet.Run, error)
+	// Named lists the work of other trackers that records of the ledger name.
+	Named func(ctx context.Context) ([]fleet.Ref, error)
 	// Judged is what the ledger knows of verdicts.
 	Judged Judgements
 	// LastPatrol, Amnesia and ClockBehind are what Custos knows of itself.

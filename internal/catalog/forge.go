@@ -144,7 +144,7 @@ func newForge(w *World) (observe.Probe, error) {
 	if err != nil {
 		return nil, err
 	}
-	o := forgeprobe.Options{Agents: w.hands, Worktrees: worktreesOf}
+	o := forgeprobe.Options{Agents: w.hands, Worktrees: worktreesOf, Named: w.Named}
 	for _, name := range sortedNames(all) {
 		project, key, err := w.watched(name, all[name])
 		if err != nil {

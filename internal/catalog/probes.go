@@ -38,7 +38,9 @@ func probeMakers() []probeMaker {
 	return []probeMaker{
 		{"host", func(w *World) (observe.Probe, error) { return probe(w, "host", host.Options{}, host.New) }},
 		{"processes", func(w *World) (observe.Probe, error) { return w.Table, nil }},
-		{"tmux", func(w *World) (observe.Probe, error) { return sessions.New(sessions.Options{Viewer: w.Tmux, Orphan: w.orphans}) }},
+		{"tmux", func(w *World) (observe.Probe, error) {
+			return sessions.New(sessions.Options{Viewer: w.Tmux, Orphan: w.orphans})
+		}},
 		{"agents", newAgents},
 		{"git", newGit},
 		{"locks", func(w *World) (observe.Probe, error) {
@@ -51,6 +53,7 @@ func probeMakers() []probeMaker {
 		}},
 		{"containers", newContainers},
 		{"ci", newCI},
+		{"beads", newBeads},
 		{"", func(w *World) (observe.Probe, error) { return newRuns(w, w.Runs) }},
 		{"", func(w *World) (observe.Probe, error) {
 			return plugins.New(plugins.Options{Checks: w.PluginChecks, Now: w.Now, Getenv: w.Getenv})
@@ -78,7 +81,7 @@ func Probes(w *World) ([]observe.Probe, error) {
 
 // Sections lists the sections of custos.toml that belong to plug-ins.
 func Sections() []string {
-	out := append([]string{"probe", "limits", "launch", "heartbeat"}, PeopleSections()...)
+	out := append([]string{"probe", "limits", "launch", "heartbeat", "handoff", "pool", "coordination"}, PeopleSections()...)
 	for _, m := range probeMakers() {
 		out = append(out, m.section)
 	}

@@ -13,7 +13,6 @@ import (
 	"custos/internal/agent"
 	"custos/internal/config"
 	"custos/internal/fleet"
-	"custos/internal/nearest"
 )
 
 // handoffSection is the section [handoff].
@@ -154,7 +153,7 @@ func checkPool(p *fleet.Pool, kinds *agent.Kinds) error {
 	case p.Kind == "":
 		return errors.New(`kind: want a kind of agent, like "claude"`)
 	case !known:
-		return fmt.Errorf("kind: there is no kind %q%s", fleet.Line(p.Kind, 40), nearest.Hint(p.Kind, kinds.Names()))
+		return fmt.Errorf("kind: there is no kind %q; there are %s", fleet.Line(p.Kind, 40), strings.Join(kinds.Names(), ", "))
 	case p.Prompt == "":
 		return errors.New("prompt: without one a worker does not know what it is for")
 	case p.Min < 0 || p.Max < 1 || p.Max > mostWorkers || p.Min > p.Max:

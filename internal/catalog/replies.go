@@ -54,6 +54,7 @@ func (p *People) hearTelegram(name string, s notifierSection, with *telegramclie
 type repliesSection struct {
 	Spool string `toml:"spool"` // the folder; "": none
 	Name  string `toml:"name"`  // of the files in it; "supervisor"
+	Judge bool   `toml:"judge"` // asks the judge of [triage] what somebody may have meant
 }
 
 // spool listens to a folder, where one is configured.

@@ -69,8 +69,13 @@ func (a *app) told(d api.Doctor, write func(*page)) error {
 // writeFix writes what would be done, with the exact commands, and what not.
 func writeFix(p *page, d api.Doctor) {
 	p.head("WOULD DO", "")
-	if len(d.Fix.Actions) == 0 {
-		p.line("  nothing: what is wrong is not for Custos to mend")
+	switch f := d.Fix; {
+	case f.Cannot != "":
+		p.line("  that cannot be told: %s", flat(f.Cannot))
+	case len(f.Actions) == 0 && len(f.Skipped) == 0:
+		p.line("  nothing: there is nothing wrong that Custos itself could mend")
+	case len(f.Actions) == 0:
+		p.line("  nothing")
 	}
 	for _, act := range d.Fix.Actions {
 		writeDeed(p, act)

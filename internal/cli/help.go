@@ -29,7 +29,7 @@ func everything() []topic {
 	return []topic{
 		{"Look", []string{"preflight", "plan", "why", "explain", "record", "rules", "status", "health"}},
 		{"Act", []string{"patrol", "approve", "freeze", "thaw"}},
-		{"Agents", []string{"ps", "show", "peek", "attach", "wait", "spawn", "heartbeat", "nudge", "answer", "interrupt", "stop", "recover",
+		{"Agents", []string{"ps", "show", "peek", "attach", "wait", "spawn", "heartbeat", "handoff", "nudge", "answer", "interrupt", "stop", "recover",
 			"checkpoint", "adopt", "pause", "resume", "hooks"}},
 		{"Formulas", []string{"formula", "schedule", "plugin", "cost"}},
 		{"Coordinate", []string{"work", "mail", "gate", "trigger"}},

@@ -81,13 +81,12 @@ func writeAgent(p *page, d api.AgentDetail) {
 	p.next(d.Next)
 }
 
-// agentMessages are what the agent is to be told. There is no mail yet: until
-// there is, they wait.
+// agentMessages are the mail that the agent has not read.
 func agentMessages(p *page, list []api.Message) {
 	if len(list) == 0 {
 		return
 	}
-	p.head("MESSAGES", "for it, not delivered")
+	p.head("MAIL", "for it, not read")
 	rows := make([][]string, 0, len(list))
 	for _, m := range list {
 		rows = append(rows, []string{m.At.UTC().Format("2006-01-02 15:04:05"), flat(m.Priority), flat(m.Kind), flat(m.Subject + ": " + m.Body)})

@@ -31,7 +31,7 @@ func (s *system) marks() []fleet.Landmark {
 }
 
 func landmarkOf(p server.Place) fleet.Landmark {
-	l := fleet.Landmark{Path: p.Path, What: p.What, Is: p.Is, Owner: ownerOf(p), File: p.File, Mode: p.Mode,
+	l := fleet.Landmark{Path: p.Path, What: p.What, Is: p.Is, Owner: ownerOf(p), File: p.File, Mode: uint64(p.Mode),
 		Open: fleet.Known(p.Open()), Hooks: fleet.Known("")}
 	switch {
 	case p.Err != "":
@@ -65,7 +65,7 @@ func settingsOf(h server.HookFacts) fleet.Landmark {
 		l.Hooks = fleet.Unknown[string](fleet.Line(err.Error(), 200))
 		return l
 	}
-	if l.File, l.Mode = fleet.FileID(info.Identity), uint32(info.Mode); int(info.UID) == os.Getuid() {
+	if l.File, l.Mode = fleet.FileID(info.Identity), uint64(info.Mode); int(info.UID) == os.Getuid() {
 		l.Owner = fleet.OwnerCustos // our lines in it are
 	}
 	return l

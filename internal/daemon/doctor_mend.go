@@ -3,6 +3,8 @@ package daemon
 import (
 	"context"
 	"errors"
+	"slices"
+	"time"
 
 	"custos/internal/api"
 	"custos/internal/fleet"
@@ -12,8 +14,30 @@ import (
 
 var _ server.Mender = cycle{}
 
-// Mending is what some alerts lead to in a pass.
-func (c cycle) Mending(p fleet.Pass, of []fleet.AlertKey) fleet.Plan { return loop.Mending(p, of) }
+// mendWait is how long a look may take before what was not seen is left unseen.
+const mendWait = 90 * time.Second
+
+// Mending looks and plans.
+func (c cycle) Mending(ctx context.Context, of []fleet.AlertKey) (fleet.Plan, error) {
+	c.lookAgain(of)
+	p, err := c.s.loop.Look(ctx, mendWait, fleet.PatrolOrder{Apply: true, By: "you"})
+	if err != nil {
+		return fleet.Plan{}, err
+	}
+	return loop.Mending(p, of), nil
+}
+
+// lookAgain has what the alerts are about looked at once more: checks read files as
+// they are now, and a daemon saw them half a minute ago.
+func (c cycle) lookAgain(of []fleet.AlertKey) {
+	var parts []fleet.PartName
+	for _, k := range of {
+		if part := fleet.PartOf(k.Subject.Kind); !slices.Contains(parts, part) {
+			parts = append(parts, part)
+		}
+	}
+	c.s.board.Touched(parts...)
+}
 
 // Mend has it done. While frozen it does not even open the ledger to write.
 func (c cycle) Mend(ctx context.Context, by string, of []fleet.AlertKey, meant func(fleet.Action) bool) (fleet.Pass, error) {
@@ -27,5 +51,6 @@ func (c cycle) Mend(ctx context.Context, by string, of []fleet.AlertKey, meant f
 	case err != nil:
 		return fleet.Pass{}, err
 	}
+	c.lookAgain(of)
 	return c.s.loop.Mend(ctx, fleet.PatrolOrder{Apply: true, By: by}, of, meant)
 }

@@ -18,6 +18,9 @@ func TestMain(m *testing.M) {
 	if os.Getenv("CUSTOS_AS_COMMAND") != "" {
 		os.Exit(cli.Main("test"))
 	}
+	if id := os.Getenv("CUSTOS_HAMMER"); id != "" {
+		os.Exit(hammer(id))
+	}
 	if os.Getenv("CUSTOS_PRIVATE_WORLD") == "" {
 		os.Exit(inPrivateWorld())
 	}

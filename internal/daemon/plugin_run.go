@@ -100,6 +100,12 @@ func events() []string {
 	return []string{"startup", "heartbeat", "patrol", "ack", "silence", "stopped", "freeze", "thaw", "verdict", "told", "reply"}
 }
 
+// families are the first words of the other kinds of the log. What comes after is
+// not known beforehand: types of mail, states of records.
+func families() []string {
+	return []string{"agent", "alert", "amnesia", "ask", "convoy", "dependency", "gate", "mail", "run", "action", "order", "trigger", "work"}
+}
+
 // eventOf is an event of a plugin as schedules call it.
 func eventOf(on string) string {
 	switch {
@@ -113,7 +119,12 @@ func eventOf(on string) string {
 
 // checkEvent refuses an event that there is not.
 func checkEvent(on, name string) error {
-	if !strings.ContainsAny(on, ".:") && !slices.Contains(events(), on) {
+	first, _, kind := strings.Cut(on, ".")
+	switch named := strings.ContainsRune(on, ':'); {
+	case named:
+	case kind && !slices.Contains(families(), first):
+		return fmt.Errorf("there is no event %q: no kind begins with %q%s", fleet.Line(on, 80), fleet.Line(first, 40), nearest.Hint(first, families()))
+	case !kind && !slices.Contains(events(), on):
 		return fmt.Errorf("there is no event %q%s", fleet.Line(on, 80), nearest.Hint(on, events()))
 	}
 	return unillegal(ledger.CheckSchedule(fleet.Schedule{Name: "x", On: eventOf(on), Run: fleet.Run{Formula: fleet.PluginFormula(name)}}))

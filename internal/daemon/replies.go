@@ -25,6 +25,8 @@ type desk struct {
 	mu   sync.Mutex
 	told map[string]fleet.Instant // when somebody was told the vocabulary last
 
+	meaning bool // the judge is being asked what somebody may have meant
+
 	life    context.Context // of the listening
 	looking sync.WaitGroup  // for what becomes of what was begun
 }
@@ -117,7 +119,10 @@ func (d *desk) Take(ctx context.Context, p fleet.Place, s fleet.Said) error {
 	x.reply = reply
 	switch {
 	case !understood:
-		return d.teach(ctx, x, "I did not understand that, and did nothing. I know:\n"+ledger.Vocabulary())
+		if asked, err := d.mean(ctx, x); asked || err != nil {
+			return err
+		}
+		return d.teach(ctx, x, notUnderstood())
 	case ledger.Stale(s):
 		return d.teach(ctx, x, ledger.NotActed(reply, "it was said more than an hour ago: say it again if it still holds"))
 	}

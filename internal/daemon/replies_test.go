@@ -55,7 +55,7 @@ every = "1s"
 globs = [%q]
 `
 
-func newChatTown(t *testing.T) *chatTown {
+func newChatTown(t *testing.T, more ...string) *chatTown {
 	h := matrixtest.New(t)
 	key := h.User(botUser, "bot")
 	h.User(ann, "secret")
@@ -68,7 +68,7 @@ func newChatTown(t *testing.T) *chatTown {
 	if err := os.WriteFile(file, []byte(key+"\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	return &chatTown{newTown(t, fmt.Sprintf(chatRules, h.URL, file, filepath.Join(dir, "*.lock"))), h, dir}
+	return &chatTown{newTown(t, fmt.Sprintf(chatRules, h.URL, file, filepath.Join(dir, "*.lock"))+strings.Join(more, "")), h, dir}
 }
 
 // leave leaves a lock behind, whose process is gone.

@@ -19,6 +19,7 @@ import (
 	"custos/internal/catalog"
 	"custos/internal/config"
 	"custos/internal/fleet"
+	"custos/internal/ledger"
 	"custos/internal/loop"
 	"custos/internal/observe"
 	"custos/internal/observe/watch"
@@ -55,6 +56,7 @@ type system struct {
 	loop    *loop.Loop
 	ears    *ears
 	places  []report.Ear   // where people answer
+	meant   interpreter    // asked what people may have meant; nil: nobody is
 	chats   []catalog.Chat // that can be asked who Custos is
 
 	watchers   []watcher
@@ -63,6 +65,9 @@ type system struct {
 	plugins    *pluginShelf
 	events     *eventReader
 	triage     fleet.TriagePolicy
+	who        fleet.CoordinationPolicy // is told of work and convoys
+	handoff    fleet.HandoffPolicy
+	pools      []fleet.Pool
 	conditions conditions // of gates
 	mail       map[fleet.MailType]fleet.MailAction
 
@@ -117,8 +122,22 @@ func build(cfg config.Config, o Options, a as) (*system, error) {
 	if s.triage, err = catalog.Triage(cfg); err != nil {
 		return nil, &config.Mistake{Err: err}
 	}
+	if s.handoff, err = catalog.Handoff(cfg); err != nil {
+		return nil, &config.Mistake{Err: err}
+	}
+	if s.pools, err = catalog.Pools(cfg, s.world.Kinds); err != nil {
+		return nil, &config.Mistake{Err: err}
+	}
 	if s.mail, err = mailActions(cfg); err != nil {
 		return nil, err
+	}
+	if c, err := catalog.Interpreter(cfg); err != nil {
+		return nil, &config.Mistake{Err: err}
+	} else if c != nil {
+		s.meant = c
+	}
+	if s.who, err = catalog.Coordination(cfg); err != nil {
+		return nil, &config.Mistake{Err: err}
 	}
 	s.ledger = &ledgerFile{cfg: cfg, started: s.world.StartedAt, what: a.what, wait: a.wait}
 	s.events = &eventReader{l: s.ledger, read: map[string]int64{}}
@@ -216,6 +235,10 @@ func (s *system) know(every time.Duration) {
 		p, err := s.ledger.Past(ctx, s.world.Now())
 		return p.Runs, err
 	}
+	s.world.Named = func(ctx context.Context) ([]fleet.Ref, error) {
+		p, err := s.ledger.Past(ctx, s.world.Now())
+		return ledger.Named(p.Records), err
+	}
 	s.world.Judged = catalog.Judgements{
 		Past: func(ctx context.Context) (fleet.Past, error) { return s.ledger.Past(ctx, s.world.Now()) },
 		Verdict: func(ctx context.Context, hash string) (v fleet.Verdict, known bool, err error) {
@@ -243,8 +266,9 @@ func (s *system) wake(reason string)  { s.loop.Wake(reason) }
 func (s *system) done(r fleet.Result) { s.gauges.meter.Ended(r); s.loop.Done(r) }
 func (s *system) policy(o fleet.PatrolOrder) fleet.Policy {
 	p := policy(s.cfg, s.limits, s.actor.Abilities(), o)
-	p.Triage, p.Mails = s.triage, s.mail
+	p.Triage, p.Mails, p.Coordination = s.triage, s.mail, s.who
 	if s.daemon { // one command starts nothing that it was not asked for
+		p.Handoff, p.Pools = s.handoff, s.pools
 		p.Runs = s.dueByItself(context.Background(), func() *fleet.Snapshot { snap := s.board.Snapshot(); return &snap })
 	}
 	return p
@@ -288,7 +312,7 @@ func (s *system) handler(ctx context.Context, down func()) http.Handler {
 		Configured: s.cfg.Found, Log: s.o.Log, AgentOf: s.agentOf,
 		Orders: clerk{s}, Registry: clerk{s}, Screens: screens{s}, HookLog: clerk{s}, Failures: clerk{s}, Messages: clerk{s},
 		HookFiles: hookFiles{s}, Hooks: s.ears,
-		Formulas: library{s}, Runs: runner{s}, Plugins: pluginDesk{s}, PluginRuns: pluginDesk{s}, Records: records{s}, Schedules: s.scheduleRows, Costs: s.costs, Attend: s.attend, Metrics: s.page(), Made: s.made, Reply: replyToRun, Tell: b.tell, Examine: s.examine, Vitals: s.vitals(down != nil), Beat: s.beat, Pauses: pauser{s}, Places: s.listening,
+		Formulas: library{s}, Runs: runner{s}, Plugins: pluginDesk{s}, PluginRuns: pluginDesk{s}, Records: records{s}, Schedules: s.scheduleRows, Costs: s.costs, Attend: s.attend, Metrics: s.page(), Made: s.made, Reply: replyToRun, Tell: b.tell, Examine: s.examine, Vitals: s.vitals(down != nil), Beat: s.beat, HandOver: s.handOver, Replaced: s.replaced, Pauses: pauser{s}, Places: s.listening,
 	})
 }
 

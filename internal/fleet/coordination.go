@@ -79,6 +79,7 @@ type MailFacts struct {
 // Bead is one piece of work in a tracker of beads, as its own command tells.
 type Bead struct {
 	ID       string        `json:"id"`
+	Project  string        `json:"project,omitempty"` // name of the folder that its tracker is in
 	Title    string        `json:"title"`
 	State    WorkState     `json:"state"`
 	Outcome  string        `json:"outcome,omitempty"`

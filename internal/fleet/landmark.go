@@ -8,14 +8,14 @@ type Landmark struct {
 	Is    string       `json:"is"`   // dir, file or socket
 	Owner Owner        `json:"owner"`
 	File  FileID       `json:"file"`
-	Mode  uint32       `json:"mode"`           // permission bits
+	Mode  uint64       `json:"mode"`           // permission bits
 	Open  Leaf[bool]   `json:"open"`           // others may change it, or read what is not theirs to read
 	Kind  string       `json:"kind,omitempty"` // of agent, where it is settings
 	Hooks Leaf[string] `json:"hooks"`          // what is wrong with our hooks in it; empty when nothing is
 }
 
 // Shut is the mode that lets only its owner at a landmark.
-func (l Landmark) Shut() uint32 {
+func (l Landmark) Shut() uint64 {
 	if l.Is == "dir" {
 		return 0o700
 	}

@@ -211,6 +211,9 @@ type Turn struct {
 	// are written down open, and the next pass answers them. One that is known by
 	// its ID stays as it is.
 	Given []Order `json:"given,omitempty"`
+	// Verdicts are calls of a judge beside the actions, about what a person said: the
+	// receipt of a call, written before it is made and again when it has ended.
+	Verdicts []Verdict `json:"verdicts,omitempty"`
 	// Records are new, or changed by this pass; a Revision works as in Registrations.
 	// A new one whose Key is known is left out.
 	Records Records `json:"records,omitzero"`

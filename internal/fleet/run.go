@@ -289,7 +289,7 @@ type Schedule struct {
 	Cron    string   `json:"cron,omitempty"`   // five fields, in Zone
 	Zone    string   `json:"zone,omitempty"`   // IANA name; "": UTC
 	Rest    Duration `json:"rest,omitempty"`   // so long after the last run of its formula ended, however
-	On      string   `json:"on,omitempty"`     // alert:RULE, run:FORMULA:STATE, startup, patrol, log:KIND of event
+	On      string   `json:"on,omitempty"`     // alert:RULE, run:FORMULA:STATE, startup, patrol, trigger:NAME, log:KIND of event
 	When    string   `json:"when,omitempty"`   // CEL over host, agents, …: each time it becomes true
 	Check   []string `json:"check,omitempty"`  // a command that ends with 0: each time it comes to do so
 	Holds   *bool    `json:"holds,omitempty"`  // When or Check, as of this pass; nil: cannot tell

@@ -110,7 +110,9 @@ func (s *workList) item(r fleet.Ref, seen Seen) fleet.WorkFacts {
 		w.Age, w.Since = f.age(own.At), f.age(own.Since)
 	}
 	for _, d := range s.waits[r] {
-		w.Waits = max(w.Waits, f.age(d.Since))
+		if d.Source != fleet.TrackerIssue { // how long those wait, their forge tells
+			w.Waits = max(w.Waits, f.age(d.Since))
+		}
 		f.block(&w, d.Needs)
 	}
 	told, _ := f.trackers.needs(r)

@@ -89,7 +89,7 @@ func (w watch) convoy(id string) sighting {
 
 func (w watch) trigger(g *fleet.Gate, name string) sighting {
 	for _, t := range w.past.Records.Triggers {
-		if t.Name == name && w.since(g, t.At) {
+		if t.Name == name && !isLater(g.At, t.At, w.snap.At) {
 			return passed("trigger %s came from %s", name, t.By)
 		}
 	}

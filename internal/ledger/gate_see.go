@@ -38,7 +38,9 @@ func failed(format string, args ...any) sighting {
 
 func waits(format string, args ...any) sighting { return sighting{why: fmt.Sprintf(format, args...)} }
 
-func unseen(why string) sighting { return sighting{why: why, blind: true} }
+func unseen(why string) sighting {
+	return sighting{why: strings.TrimSuffix(strings.TrimSpace(why), ":"), blind: true}
+}
 
 // see tells how a gate that is open stands now.
 func (w watch) see(g *fleet.Gate) sighting {
@@ -120,10 +122,10 @@ func (w watch) pipeline(g *fleet.Gate) sighting {
 	return waits("%s is %s", g.Run, state)
 }
 
-// mail passes when a mail as it is waited for was written after the gate was made.
+// mail passes when a mail as it is waited for was not written before the gate.
 func (w watch) mail(g *fleet.Gate) sighting {
 	for i := range w.past.Records.Mails {
-		if m := &w.past.Records.Mails[i]; isAwaited(g, m) && isLater(m.At, g.At, w.snap.At) {
+		if m := &w.past.Records.Mails[i]; isAwaited(g, m) && !isLater(g.At, m.At, w.snap.At) {
 			return passed("mail %s came from %s: %s", m.ID, m.From, fleet.Line(m.Subject, 120))
 		}
 	}

@@ -196,7 +196,7 @@ func CloseGate(g fleet.Gate, as, why, by string, at fleet.Instant) (fleet.Record
 	case g.Over() && g.Outcome == as:
 		return fleet.Records{}, nil
 	case g.Over():
-		return fleet.Records{}, fmt.Errorf("cannot %s: %s is %w: it %s, %s", what, g.ID, ErrTaken, g.Outcome, g.Why)
+		return fleet.Records{}, fmt.Errorf("cannot %s: %s is %w: it was closed as %s (%s)", what, g.ID, ErrTaken, g.Outcome, g.Why)
 	case strings.TrimSpace(why) == "":
 		return fleet.Records{}, unfit(what, "say why")
 	}

@@ -110,9 +110,14 @@ func ReadMail(all fleet.Records, id, reader string, at fleet.Instant) (fleet.Mai
 	return acknowledge(all, id, reader, fleet.CopyRead, at)
 }
 
-// ArchiveMail returns a mail as it is once reader has put it away.
+// ArchiveMail returns a mail as it is once reader has put it away. A call for help
+// that people put away is dealt with.
 func ArchiveMail(all fleet.Records, id, reader string, at fleet.Instant) (fleet.Mail, error) {
-	return acknowledge(all, id, reader, fleet.CopyArchived, at)
+	m, err := acknowledge(all, id, reader, fleet.CopyArchived, at)
+	if err == nil && m.Type == fleet.MailHelp && reader == fleet.Overseer {
+		m.AnsweredBy = cmp.Or(m.AnsweredBy, reader)
+	}
+	return m, err
 }
 
 func acknowledge(all fleet.Records, id, reader string, to fleet.CopyState, at fleet.Instant) (fleet.Mail, error) {

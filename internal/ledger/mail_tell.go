@@ -188,7 +188,9 @@ func (p *post) nudge(name string) {
 
 // mayActAlone says whether Custos may type by itself. A mail by a person is that
 // person's word; of agents and of Custos it takes the mode auto.
-func (p *post) mayActAlone() bool { return p.policy.Mode == fleet.ModeAuto || p.policy.ApprovedBy != "" }
+func (p *post) mayActAlone() bool {
+	return p.policy.Mode == fleet.ModeAuto || p.policy.ApprovedBy != ""
+}
 
 // nudgeID names the one nudge that a pass gives to an agent.
 func nudgeID(first *fleet.Mail, name string, at fleet.Instant) string {

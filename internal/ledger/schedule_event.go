@@ -9,7 +9,7 @@ import (
 	"custos/internal/fleet"
 )
 
-// The events that a schedule may be due on.
+// The events that a schedule may be due on, beside trigger:NAME.
 const (
 	onAlert   = "alert:" // and the name of a rule
 	onRun     = "run:"   // and FORMULA:STATE
@@ -46,6 +46,7 @@ func (d *dues) on(s *fleet.Schedule, last fleet.Run) (slot fleet.Instant, due bo
 func (d *dues) events(s *fleet.Schedule) (list []fleet.Instant) {
 	rule, isAlert := strings.CutPrefix(s.On, onAlert)
 	run, isRun := strings.CutPrefix(s.On, onRun)
+	trigger, isTrigger := strings.CutPrefix(s.On, onTrigger)
 	switch {
 	case s.On == onStartup:
 		list = append(list, d.past.StartedAt)
@@ -57,6 +58,12 @@ func (d *dues) events(s *fleet.Schedule) (list []fleet.Instant) {
 		for _, a := range d.alerts {
 			if a.Rule == rule {
 				list = append(list, a.FiredAt)
+			}
+		}
+	case isTrigger:
+		for _, t := range d.past.Records.Triggers {
+			if t.Name == trigger {
+				list = append(list, t.At)
 			}
 		}
 	case isRun:
@@ -86,6 +93,7 @@ func checkOn(s fleet.Schedule) error {
 	rule, isAlert := strings.CutPrefix(s.On, onAlert)
 	run, isRun := strings.CutPrefix(s.On, onRun)
 	kind, isLog := strings.CutPrefix(s.On, onLog)
+	trigger, isTrigger := strings.CutPrefix(s.On, onTrigger)
 	formula, state, _ := cutLast(run, ":")
 	over := []fleet.RunState{fleet.RunDone, fleet.RunFailed, fleet.RunSkipped, fleet.RunCancelled}
 	uses := func(step fleet.RunStep) bool { return step.Do == fleet.StepUses }
@@ -102,10 +110,15 @@ func checkOn(s fleet.Schedule) error {
 		return nil
 	case isLog:
 		return checkKind(kind)
+	case isTrigger:
+		if err := checkTriggerName(trigger); err != nil {
+			return fmt.Errorf("%w: %w", ErrIllegal, err)
+		}
+		return nil
 	case isRun:
 		return fmt.Errorf("%w: on %q is not run:FORMULA:STATE with a state of done, failed, skipped or cancelled", ErrIllegal, fleet.Line(s.On, 80))
 	}
-	return fmt.Errorf("%w: there is no event %q: it is alert:RULE, run:FORMULA:STATE, startup, patrol or log:KIND", ErrIllegal, fleet.Line(s.On, 80))
+	return fmt.Errorf("%w: there is no event %q: it is alert:RULE, run:FORMULA:STATE, startup, patrol, trigger:NAME or log:KIND", ErrIllegal, fleet.Line(s.On, 80))
 }
 
 var goodKind = regexp.MustCompile(`^[a-z_]+(\.[a-z_]+)*(\.\*)?$`)
@@ -113,7 +126,7 @@ var goodKind = regexp.MustCompile(`^[a-z_]+(\.[a-z_]+)*(\.\*)?$`)
 // checkKind refuses what is no kind of event, and what would be due for ever.
 func checkKind(kind string) error {
 	if !goodKind.MatchString(kind) {
-		return fmt.Errorf("%w: %q is no kind of event: want one like convoy.done, or convoy.*", ErrIllegal, fleet.Line(kind, 80))
+		return fmt.Errorf("%w: %q is no kind of event: want one like agent.ended, or agent.*", ErrIllegal, fleet.Line(kind, 80))
 	}
 	for _, own := range []string{"run.", "action.", "order."} { // every run brings them about itself
 		if strings.HasPrefix(kind, own) {

@@ -26,7 +26,7 @@ func (d *dues) first(s *fleet.Schedule) bool {
 // start of Custos is one at once.
 func (d *dues) marks(s *fleet.Schedule) bool {
 	isLog := strings.HasPrefix(s.On, onLog)
-	return isLog || s.Mark && (strings.HasPrefix(s.On, onAlert) || strings.HasPrefix(s.On, onRun))
+	return isLog || s.Mark && (strings.HasPrefix(s.On, onAlert) || strings.HasPrefix(s.On, onRun) || strings.HasPrefix(s.On, onTrigger))
 }
 
 func (d *dues) noted(s *fleet.Schedule, at fleet.Instant, as fleet.RunState, why string) bool {

@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"math"
 	"slices"
 	"time"
 
@@ -79,7 +80,7 @@ func (d *dues) begin(queue string, waiting []queued) {
 			last = r.At
 		}
 	}
-	slices.SortStableFunc(waiting, func(a, b queued) int { return d.earlier(d.dueSince(a), d.dueSince(b), last) })
+	slices.SortStableFunc(waiting, func(a, b queued) int { return earlier(d.waits(a), d.waits(b), d.at.Since(last)) })
 	for _, w := range waiting {
 		if d.take(w.s, w.slot) {
 			return
@@ -87,31 +88,34 @@ func (d *dues) begin(queue string, waiting []queued) {
 	}
 }
 
-// earlier puts in order who goes first, by since when each is due, and when the
-// last one began.
-func (d *dues) earlier(a, b, last fleet.Instant) int {
-	passed, other := !d.isAfter(a, last), !d.isAfter(b, last)
+// earlier puts in order who goes first, by how long each has waited, and how long
+// ago the last one began.
+func earlier(a, b, last time.Duration) int {
+	passed, other := a >= last, b >= last
 	switch {
-	case passed && (!other || d.isAfter(b, a)):
+	case passed && (!other || a > b):
 		return -1
-	case other && (!passed || d.isAfter(a, b)):
+	case other && (!passed || b > a):
 		return 1
 	}
 	return 0
 }
 
-// dueSince is from when on a schedule has waited for its turn. Since when a
-// condition holds nobody noted; it did not when it was last seen to.
-func (d *dues) dueSince(w queued) fleet.Instant {
-	if !w.s.Conditional() {
-		return w.slot
-	}
+// forever is how long one has waited that never ran.
+const forever = time.Duration(math.MaxInt64)
+
+// waits is how long a schedule has waited for its turn. Since when a condition
+// holds nobody noted; it did not when it was last seen to.
+func (d *dues) waits(w queued) time.Duration {
 	last := newestOf(d.past.Runs, w.s.Name, d.at)
-	switch end, ran := d.lastEnd(w.s); {
-	case !last.Lapsed.IsZero():
-		return last.Lapsed
-	case ran:
-		return end.Add(time.Duration(w.s.Rest))
+	end, ran := d.lastEnd(w.s)
+	switch {
+	case last.ID == "" && !ran:
+		return forever
+	case w.s.Conditional() && !last.Lapsed.IsZero():
+		return d.at.Since(last.Lapsed)
+	case w.s.Conditional() && ran:
+		return d.at.Since(end) - time.Duration(w.s.Rest)
 	}
-	return d.past.StartedAt
+	return d.at.Since(w.slot)
 }

@@ -149,7 +149,7 @@ func (t trackers) pullSeen(r fleet.Ref) Seen {
 }
 
 func beadSeen(b *fleet.Bead) Seen {
-	s := Seen{Title: b.Title, Priority: b.Priority, State: b.State, Outcome: b.Outcome, Agent: b.Assignee, ClosedAt: b.Closed.Or(fleet.Instant{}),
+	s := Seen{Title: b.Title, Project: b.Project, Priority: b.Priority, State: b.State, Outcome: b.Outcome, Agent: b.Assignee, ClosedAt: b.Closed.Or(fleet.Instant{}),
 		Free: fleet.Known(b.State == fleet.WorkOpen && b.Assignee == "" && !b.Blocked && b.Waits == "")}
 	if b.Blocked && b.State == fleet.WorkOpen {
 		s.Held = `its state is "blocked"`

@@ -36,7 +36,7 @@ func builtins() []builtin {
 		{name: "spawns", stage: act},
 		{name: "costs", stage: act},
 		{name: "handoff", stage: write},
-		{name: "mail", stage: act, absent: "mail"},
+		{name: "mail", stage: act},
 		{name: "gates", stage: act},
 		{name: "convoys", stage: act, absent: "convoys"},
 		{name: "dependencies", stage: act, absent: "dependencies of issues"},

@@ -1,10 +1,14 @@
 package loop_test
 
 import (
+	"context"
+	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"custos/internal/fleet"
+	"custos/internal/ledger"
 )
 
 // truths is what truly happened, beside what Custos makes of it.
@@ -18,6 +22,7 @@ type truths struct {
 	done     map[string]int    // how often every member of a convoy was closed
 	gates    map[string]*weekGate
 	nudges   int
+	triggers int // that plugins are due on
 }
 
 // weekGate is a gate, and when what it waits for came.
@@ -58,14 +63,18 @@ func (t *truths) closed(ref fleet.Ref, closed bool) {
 	}
 }
 
-// committed notes a turn.
-func (w *week) committed(t fleet.Turn) {
+// commit writes a turn down, and notes it.
+func (w *week) commit(ctx context.Context, t fleet.Turn) error {
 	w.books.Lock()
 	defer w.books.Unlock()
+	if err := w.st.Commit(ctx, t); err != nil {
+		return err
+	}
 	w.passes++
 	w.seenAt = append(w.seenAt, t.At)
 	turn := t
 	w.log = append(w.log, entry{turn: &turn, at: t.At})
+	return nil
 }
 
 // late is how many passes have seen the world since a moment, before another.
@@ -124,8 +133,14 @@ func told(all fleet.Records, of fleet.MailType, about, to string) (n int) {
 
 func (w *week) checkConvoys(all fleet.Records) {
 	for _, c := range all.Convoys {
-		if want := w.truth.done[c.ID]; c.Times != want || told(all, fleet.MailConvoy, c.ID, "a03") != want {
-			w.t.Errorf("convoy %s was done %d times, and %d mails tell of it; want %d", c.ID, c.Times, told(all, fleet.MailConvoy, c.ID, "a03"), want)
+		n := 0
+		for _, m := range all.Mails {
+			if m.Type == fleet.MailConvoy && m.About == c.ID && strings.HasPrefix(m.Subject, "Convoy done") && slices.Contains(m.To, "a03") {
+				n++
+			}
+		}
+		if want := w.truth.done[c.ID]; c.Times != want || n != want {
+			w.t.Errorf("convoy %s was done %d times, and %d mails tell of it; want %d", c.ID, c.Times, n, want)
 		}
 	}
 }
@@ -177,5 +192,78 @@ func (w *week) checkCopy(m fleet.Mail, c fleet.MailCopy) {
 		w.t.Errorf("mail %s to %s bounced: %s", m.ID, c.To, c.Why)
 	case a != nil && !a.retired && a.reads && w.now().Since(m.At) > 12*time.Hour && c.State != fleet.CopyRead && c.State != fleet.CopyUnread:
 		w.t.Errorf("mail %s to %s is %s after %v", m.ID, c.To, c.State, w.now().Since(m.At))
+	}
+}
+
+// checkPlugins: no step of one was begun twice, and each ran as often as it was due.
+func (w *week) checkPlugins() {
+	if len(w.twice) != 0 {
+		w.t.Errorf("begun twice: %v", w.twice)
+	}
+	runs := map[string]int{}
+	for key := range w.begins {
+		for _, p := range w.plugins {
+			if len(key) > len(p.Name) && key[:len(p.Name)] == p.Name {
+				runs[p.Name]++
+			}
+		}
+	}
+	for _, p := range w.plugins {
+		low, high := w.dueRuns(p)
+		if n := runs[p.Name]; n < low || n > high {
+			w.t.Errorf("%s ran %d times, want %d to %d", p.Name, n, low, high)
+		}
+	}
+}
+
+// dueRuns is how often a plugin was due.
+func (w *week) dueRuns(p fleet.Schedule) (low, high int) {
+	n := 0
+	switch {
+	case p.Every > 0:
+		n = int(w.lasts / time.Duration(p.Every))
+	case p.Cron != "":
+		n = int(w.lasts / (2 * time.Hour))
+	case p.On == "startup":
+		return w.lives - 2, w.lives
+	default:
+		return w.truth.triggers, w.truth.triggers
+	}
+	return n - 1, n + 2
+}
+
+// expressions is what the conditions of gates say now.
+func (w *week) expressions(past fleet.Past, s fleet.Snapshot) (out []fleet.GateCheck) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, g := range past.Records.Gates {
+		if g.When != "" && !g.Over() {
+			out = append(out, fleet.GateCheck{Gate: g.ID, Holds: fleet.Known(w.holds[g.When]), At: s.At})
+		}
+	}
+	return out
+}
+
+// readMail is an agent that was told of mail.
+func (w *week) readMail(name string) {
+	a := w.agent(name)
+	if w.life.isDead() || a == nil || !a.reads || !a.alive {
+		return
+	}
+	_, err := w.edit(func(all fleet.Records) (out fleet.Records, err error) {
+		for _, m := range all.Mails {
+			if !ledger.Unread(m, name) {
+				continue
+			}
+			read, err := ledger.ReadMail(all, m.ID, name, w.now())
+			if err != nil {
+				return out, fmt.Errorf("mail %s: %w", m.ID, err)
+			}
+			out.Mails = append(out.Mails, read)
+		}
+		return out, nil
+	})
+	if err != nil {
+		w.t.Errorf("%s cannot read its mail: %v", name, err)
 	}
 }

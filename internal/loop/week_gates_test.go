@@ -86,6 +86,13 @@ func (s *scripting) gate(i int, made, comes float64, g fleet.Gate) {
 	}
 }
 
+// merge ends a pull request, merged or not.
+func (w *week) merge(ref fleet.Ref, merged bool) {
+	p := w.pulls[ref]
+	delete(w.pulls, ref)
+	w.ended = append(w.ended, fleet.EndedPull{Name: p.Name, Project: p.Project, Number: p.Number, Merged: merged, Ended: fleet.Known(fleet.Duration(0))})
+}
+
 func (w *week) locked(do func()) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -101,6 +108,6 @@ func weekPull(ref fleet.Ref, project string, number int) *fleet.PullRequest {
 // closeGate is a person's word.
 func (w *week) closeGate(id string) {
 	w.must(func(all fleet.Records) (fleet.Records, error) {
-		return ledger.CloseGate(all, id, fleet.GatePassed, "go", "ann", w.now())
+		return ledger.CloseGate(*ledger.Gate(all, id), fleet.GatePassed, "go", "ann", w.now())
 	})
 }

@@ -41,6 +41,9 @@ func (w *week) live() {
 	w.life.stop()
 	w.life.act.Close()
 	w.life.over.Wait()
+	if err := w.st.Close(); err != nil {
+		w.t.Error(err)
+	}
 }
 
 // script is all that happens, in order, and never two things within ten seconds.
@@ -209,6 +212,14 @@ func (w *week) crash(a *weekAgent, alive bool) {
 	w.wake("an agent")
 }
 
+// prompt is what plugins are due on.
+func (w *week) prompt() {
+	w.must(func(fleet.Records) (fleet.Records, error) {
+		return fleet.Records{Triggers: []fleet.Trigger{{Name: "plugin", By: "ann", At: w.now()}}}, nil
+	})
+	w.truth.triggers++
+}
+
 // schedules are the plugins: one-step runs, due in each way there is.
 func (s *scripting) schedules() {
 	w := s.w
@@ -227,5 +238,8 @@ func (s *scripting) schedules() {
 			p.On = "trigger:plugin"
 		}
 		w.plugins = append(w.plugins, p)
+	}
+	for i := range 8 {
+		s.add(0.1+float64(i)/10, w.prompt)
 	}
 }

@@ -43,6 +43,7 @@ type week struct {
 	agents  []*weekAgent
 	issues  map[fleet.Ref]*fleet.Issue
 	pulls   map[fleet.Ref]*fleet.PullRequest
+	ended   []fleet.EndedPull
 	beads   map[fleet.Ref]*fleet.Bead
 	pipes   map[string]*fleet.Pipeline
 	holds   map[string]bool          // what conditions of gates say, by their expression
@@ -182,7 +183,7 @@ func (w *week) forge() (f fleet.Forge) {
 		f.Projects = append(f.Projects, fleet.Project{Name: weekProject(i), Owner: fleet.OwnerConfigured, Active: fleet.Known(false), Primary: fleet.Known("main"),
 			Ready: fleet.Known(0), InProgress: fleet.Known(0), Blocked: fleet.Known(0), Empty: fleet.Known(0), Skew: fleet.Known(fleet.Duration(0))})
 	}
-	f.Issues, f.Pulls = values(w.issues), values(w.pulls)
+	f.Issues, f.Pulls, f.Ended = values(w.issues), values(w.pulls), slices.Clone(w.ended)
 	return f
 }
 
@@ -256,8 +257,8 @@ func (w *week) rouse() {
 	l.act = act.New(act.Options{Actions: []act.Action{&weekDeed{l: l, do: "nudge"}, &weekDeed{l: l, do: "run-step"}, &weekDeed{l: l, do: "prepare-run"}}, Ledger: l, Now: w.now, Workers: 4,
 		Done: func(r fleet.Result) { l.loop.Done(r) }})
 	l.loop = loop.New(loop.Options{Board: w, Rules: w.set, Policy: l.policy, History: l, Act: l.act, Journal: l,
-		Touches: func(string) []fleet.PartName { return nil }, Every: 10 * time.Minute, Tick: 10 * time.Minute, Log: slog.New(slog.DiscardHandler)})
-	w.life = l
+		Touches: func(string) []fleet.PartName { return nil }, Holds: w.expressions, Every: 10 * time.Minute, Tick: 10 * time.Minute, Log: slog.New(slog.DiscardHandler)})
+	w.locked(func() { w.life = l })
 	left, err := w.st.Unfinished(ctx)
 	if err != nil {
 		w.t.Fatal(err)
@@ -310,10 +311,9 @@ func (l *weekLife) Commit(ctx context.Context, t fleet.Turn) error {
 	if dead {
 		return errKilled
 	}
-	if err := l.w.st.Commit(ctx, t); err != nil {
+	if err := l.w.commit(ctx, t); err != nil {
 		return err
 	}
-	l.w.committed(t)
 	if after {
 		l.kill()
 		return errKilled
@@ -347,9 +347,8 @@ func (l *weekLife) Past(ctx context.Context, at fleet.Instant) (fleet.Past, erro
 func (l *weekLife) Journal(fleet.Pass, []fleet.Result) error { return nil }
 
 func (l *weekLife) policy(fleet.PatrolOrder) fleet.Policy {
-	p := fleet.Policy{Mode: fleet.ModeObserve, Budget: fleet.Attempts{Max: 1000, In: fleet.Duration(time.Hour)}, Blast: 100, Abilities: l.act.Abilities(), Agents: fleet.DefaultAgentLimits()}
+	p := fleet.Policy{Mode: fleet.ModeAuto, Budget: fleet.Attempts{Max: 1000, In: fleet.Duration(time.Hour)}, Blast: 100, Abilities: l.act.Abilities(), Agents: fleet.DefaultAgentLimits()}
 	p.Runs.Schedules = l.w.plugins
-	l.w.conditions(&p)
 	return p
 }
 
@@ -398,7 +397,7 @@ func (d *weekDeed) Do(context.Context) error {
 	return nil
 }
 func (d *weekDeed) Verify(context.Context) (string, error) { return "seen", nil }
-func (d *weekDeed) Close() error                           { return nil }
+func (d *weekDeed) Close()                                 {}
 
 func (w *week) agent(name string) *weekAgent {
 	i := slices.IndexFunc(w.agents, func(a *weekAgent) bool { return a.name == name })
@@ -409,7 +408,11 @@ func (w *week) agent(name string) *weekAgent {
 }
 
 // wake tells the Custos that lives now; one that was killed hears nothing.
-func (w *week) wake(why string) { w.life.loop.Wake(why) }
+func (w *week) wake(why string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.life.loop.Wake(why)
+}
 
 // edit changes the records as people and agents do, and notes it in the journal.
 // While Custos is down nobody can.

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"reflect"
 	"strings"
 	"testing"
 
@@ -35,7 +36,7 @@ func ended(name string, status fleet.ResultStatus) fleet.Result {
 	return fleet.Result{ActionID: "a-" + name, Do: "recover", Subject: child(name), For: crash(name), Status: status, Why: "it was started and has ended again", Ended: at(4)}
 }
 
-func only(t *testing.T, list []fleet.Message) fleet.Message {
+func only[T any](t *testing.T, list []T) T {
 	t.Helper()
 	if len(list) != 1 {
 		t.Fatalf("%d messages: %+v", len(list), list)
@@ -48,52 +49,52 @@ func only(t *testing.T, list []fleet.Message) fleet.Message {
 func TestParents(t *testing.T) {
 	for name, c := range map[string]struct {
 		change func(*fleet.Pass) []fleet.Result
-		want   fleet.Message
+		want   fleet.Mail
 	}{
 		"attempt": {func(p *fleet.Pass) []fleet.Result {
 			p.Plan.Actions = []fleet.Action{recovery("worker", 2)}
 			return nil
-		}, fleet.Message{ID: "recovery_attempt/a-worker", Kind: fleet.MessageRecoveryAttempt, Priority: fleet.P3,
+		}, fleet.Mail{Head: fleet.Head{Key: "recovery_attempt/a-worker"}, Priority: fleet.P3,
 			Subject: "agent worker is being recovered (attempt 2 of 3)", Body: "it crashed\npanic: no disk"}},
 		"ordered": {func(p *fleet.Pass) []fleet.Result {
 			a := recovery("worker", 1)
 			a.Order, a.For = "o1", fleet.AlertKey{}
 			p.Plan.Actions = []fleet.Action{a}
 			return nil
-		}, fleet.Message{ID: "recovery_attempt/a-worker", Kind: fleet.MessageRecoveryAttempt, Priority: fleet.P3,
+		}, fleet.Mail{Head: fleet.Head{Key: "recovery_attempt/a-worker"}, Priority: fleet.P3,
 			Subject: "agent worker is being recovered (attempt 1 of 7)", Body: "it crashed\npanic: no disk"}},
 		"success": {func(p *fleet.Pass) []fleet.Result {
 			p.Past.Actions = []fleet.ActionRecord{{Action: recovery("worker", 2)}}
 			r := ended("worker", fleet.ResultDone)
 			r.Effect, r.Why = "runs as process 7", ""
 			return []fleet.Result{r}
-		}, fleet.Message{ID: "recovery_success/a-worker", Kind: fleet.MessageRecoverySuccess, Priority: fleet.P3,
+		}, fleet.Mail{Head: fleet.Head{Key: "recovery_success/a-worker"}, Priority: fleet.P3,
 			Subject: "agent worker is recovered (attempt 2 of 3)", Body: "done: runs as process 7"}},
 		"failure": {func(p *fleet.Pass) []fleet.Result {
 			p.Assessment.Rules = nil
 			p.Past.Actions = []fleet.ActionRecord{{Action: recovery("worker", 2)}}
 			return []fleet.Result{ended("worker", fleet.ResultFailed)}
-		}, fleet.Message{ID: "recovery_failed/a-worker", Kind: fleet.MessageRecoveryFailed, Priority: fleet.P3,
+		}, fleet.Mail{Head: fleet.Head{Key: "recovery_failed/a-worker"}, Priority: fleet.P3,
 			Subject: "agent worker could not be recovered (attempt 2)", Body: "failed: it was started and has ended again\npanic: no disk"}},
 		"exhaustion": {func(p *fleet.Pass) []fleet.Result {
 			p.Plan.Failed = []fleet.Failing{{Agent: "worker", Why: "3 attempts in 1h", Until: at(59)}}
 			return nil
-		}, fleet.Message{ID: "recovery_exhausted/worker/2026-11-20T09:05:00Z", Kind: fleet.MessageRecoveryExhausted, Priority: fleet.P1,
+		}, fleet.Mail{Head: fleet.Head{Key: "recovery_exhausted/worker/2026-11-20T09:05:00Z"}, Priority: fleet.P1,
 			Subject: "agent worker is not recovered any more",
 			Body:    "3 attempts in 1h\nthe next try by itself is possible after 2026-11-20 09:59 UTC\npanic: no disk"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := family()
-			m := only(t, Draft(p, c.change(&p)))
-			got := only(t, Draft(p, c.change(&p)))
-			if m != got {
+			m := only(t, News(p, c.change(&p)))
+			got := only(t, News(p, c.change(&p)))
+			if !reflect.DeepEqual(m, got) {
 				t.Errorf("drafted again it is another: %+v, %+v", m, got)
 			}
-			if got.To != "lead" || got.About != "worker" || got.At != p.Snapshot.At {
+			if got.To[0] != "lead" || got.From != fleet.ByCustos || got.Type != fleet.MailNews || got.About != "worker" || got.At != p.Snapshot.At {
 				t.Errorf("it is for %q, about %q, at %v", got.To, got.About, got.At)
 			}
-			got.To, got.About, got.At, got.Alert = "", "", fleet.Instant{}, fleet.AlertKey{}
-			if got != c.want {
+			got.To, got.From, got.Type, got.About, got.At = nil, "", "", "", fleet.Instant{}
+			if !reflect.DeepEqual(got, c.want) {
 				t.Errorf("told %+v\nwant %+v", got, c.want)
 			}
 		})
@@ -109,7 +110,7 @@ func TestParentsAreToldOfTheirOwn(t *testing.T) {
 	p.Plan.Failed = []fleet.Failing{{Agent: "loner", Why: "x"}}
 	other := ended("worker", fleet.ResultFailed)
 	other.Do = "nudge"
-	if got := Draft(p, []fleet.Result{other, ended("loner", fleet.ResultFailed)}); len(got) != 0 {
+	if got := News(p, []fleet.Result{other, ended("loner", fleet.ResultFailed)}); len(got) != 0 {
 		t.Errorf("told %+v", got)
 	}
 }
@@ -122,16 +123,16 @@ func TestParentsAfterARestart(t *testing.T) {
 	early.Ended, own.Ended = at(3), at(5)
 	p.Past.StartedAt = at(4)
 	p.Past.Actions = []fleet.ActionRecord{{Action: recovery("worker", 1), Result: &early}, {Action: recovery("loner", 1), Result: &own}}
-	if m := only(t, Draft(p, nil)); m.ID != "recovery_success/a-worker" {
+	if m := only(t, News(p, nil)); m.Key != "recovery_success/a-worker" {
 		t.Errorf("told %+v", m)
 	}
 	p.Snapshot.At = at(30)
-	if got := Draft(p, nil); len(got) != 0 {
+	if got := News(p, nil); len(got) != 0 {
 		t.Errorf("much later it is told again: %+v", got)
 	}
 }
 
-// Whatever happens, a message for a parent is no message for people, has an ID of
+// Whatever happens, mail for a parent is no message for people, has a key of
 // its own, and holds no line that its agent could have made up as a header.
 func TestParentsProperties(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
@@ -145,14 +146,14 @@ func TestParentsProperties(t *testing.T) {
 			done = append(done, r)
 		}
 		seen := map[string]bool{}
-		for _, m := range Draft(p, done) {
-			if m.To == "" || m.Kind == "" || m.AllClear || seen[m.ID] && len(done) < 2 || strings.Count(m.Body, "\n") > 2 || strings.Contains(m.Subject, "\n") {
+		for _, m := range News(p, done) {
+			if m.To[0] == "" || m.Key == "" || seen[m.Key] && len(done) < 2 || strings.Count(m.Body, "\n") > 2 || strings.Contains(m.Subject, "\n") {
 				t.Fatalf("%+v", m)
 			}
-			seen[m.ID] = true
+			seen[m.Key] = true
 		}
-		if len(Draft(p, done)) != len(done) {
-			t.Fatalf("%d results, %d messages", len(done), len(Draft(p, done)))
+		if n := len(News(p, done)); n != len(done) || len(Draft(p, done)) != 0 {
+			t.Fatalf("%d results, %d mails; people are told %+v", len(done), n, Draft(p, done))
 		}
 	})
 }

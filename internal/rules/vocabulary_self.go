@@ -64,7 +64,7 @@ func landmarkWords() *structure {
 		text("is", "dir, file or socket", func(l *T) string { return l.Is }),
 		text("owner", "custos, or foreign when it belongs to another user", func(l *T) fleet.Owner { return l.Owner }),
 		child("file", "file", "its identity", func(l *T) *fleet.FileID { return &l.File }),
-		number("mode", "its permission bits", func(l *T) uint64 { return uint64(l.Mode) }),
+		number("mode", "its permission bits", func(l *T) uint64 { return l.Mode }),
 		leafTruth("open", "whether others may change it, or read what is not theirs to read", func(l *T) *fleet.Leaf[bool] { return &l.Open }),
 		text("kind", "of agent, where it is settings", func(l *T) string { return l.Kind }),
 		leafText("hooks", "what is wrong with our hooks in it; empty when nothing is", func(l *T) *leafString { return &l.Hooks }),

@@ -83,7 +83,7 @@ func checkSnapshot(t *testing.T) {
 func TestEveryWordReads(t *testing.T) {
 	for kind, value := range map[fleet.Kind]any{
 		"host": &fleet.Host{}, "mount": &fleet.Mount{}, "session": &fleet.Pane{}, "agent": &fleet.Agent{}, "repo": &fleet.Repo{}, "worktree": &fleet.Worktree{},
-		"lock": &fleet.Lock{}, "phase": &fleet.Phase{}, "log": &fleet.Log{}, "part": &Part{}, "self": &fleet.Self{}, "extra": &fleet.Extra{}, "plugin": &fleet.PluginFacts{}, "run": &fleet.RunFacts{},
+		"lock": &fleet.Lock{}, "phase": &fleet.Phase{}, "log": &fleet.Log{}, "part": &Part{}, "self": &fleet.Self{}, "landmark": &fleet.Landmark{}, "extra": &fleet.Extra{}, "plugin": &fleet.PluginFacts{}, "run": &fleet.RunFacts{},
 		"container": &fleet.Container{}, "project": &fleet.Project{}, "issue": &fleet.Issue{}, "pr": &fleet.PullRequest{}, "pipeline": &fleet.Pipeline{}, "worker": &fleet.Worker{},
 		"work": &fleet.WorkFacts{}, "gate": &fleet.GateFacts{}, "convoy": &fleet.ConvoyFacts{}, "mail": &fleet.MailFacts{},
 	} {

@@ -239,6 +239,9 @@ func sickWorld() []sick {
 // sickMore are of what was looked into later.
 func sickMore() []sick {
 	return []sick{
+		{check: "consistency orders", state: "warn", why: "the order to nudge a, given 2h ago, was worth nothing any more 1h ago", command: "custos patrol", spoil: func(x patient) {
+			x.p.Orders = []fleet.Order{{ID: "o", Do: fleet.OrderNudge, Agent: "a", At: instant(-2 * time.Hour)}}
+		}},
 		{check: "databases pages", state: "bad", why: "/s/db is damaged: row 1 missing", command: "cp -n /s/db /s/db.damaged", spoil: func(x patient) {
 			x.Installation.Store.Faults = []string{"row 1 missing"}
 		}},

@@ -43,6 +43,7 @@ func checks() []check {
 		{"consistency", "parents", seenFleet, judgeParents},
 		{"consistency", "worktrees", seenFleet, judgeShared},
 		{"consistency", "runs", seenFleet, judgeOpenRuns},
+		{"consistency", "orders", seenFleet, judgeOrders},
 		{"agents", "programs", both | wantsFleet, judgeKinds},
 		{"agents", "states", seenFleet, judgeStates},
 		{"logs", "size", seenFleet, judgeLogs},

@@ -11,8 +11,9 @@ import (
 
 // Mender mends what alerts tell of, by the actions of their rules.
 type Mender interface {
-	// Mending is what the alerts lead to in a pass, under its policy. It is pure.
-	Mending(p fleet.Pass, of []fleet.AlertKey) fleet.Plan
+	// Mending looks, anew at what the alerts are about, and plans what they lead to
+	// by a person's word. It writes and does nothing.
+	Mending(ctx context.Context, of []fleet.AlertKey) (fleet.Plan, error)
 	// Mend has it done by a person's word, as far as meant says of each action,
 	// and waits for it. The pass holds each action, and what became of it.
 	Mend(ctx context.Context, by string, of []fleet.AlertKey, meant func(fleet.Action) bool) (fleet.Pass, error)
@@ -42,8 +43,7 @@ func healers(checks []api.DoctorCheck) (out []fleet.AlertKey) {
 	return out
 }
 
-// fix is what of the diagnosis Custos itself can mend, by the plan of the very pass
-// that was judged.
+// fix is what of the diagnosis Custos itself can mend.
 func (s *server) fix(ctx context.Context, e Examination, checks []api.DoctorCheck) api.DoctorFix {
 	out := nothing()
 	if d, is := setAside(e); is && slices.ContainsFunc(checks, func(c api.DoctorCheck) bool { return c.Category == "databases" }) {
@@ -53,16 +53,12 @@ func (s *server) fix(ctx context.Context, e Examination, checks []api.DoctorChec
 	if len(of) == 0 || s.Mender == nil {
 		return out
 	}
-	if e.Pass == nil { // the checks could do without
-		pass, err := s.Cycle.Look(ctx, stare)
-		if err != nil {
-			return out
-		}
-		e.Pass = &pass
+	wished, err := s.Mender.Mending(ctx, of)
+	if err != nil {
+		out.Cannot = why(err)
+		return out
 	}
-	p := *e.Pass
-	p.Plan = s.Mender.Mending(p, of)
-	dry := plan(p, s.Teller)
+	dry := plan(fleet.Pass{Plan: wished}, s.Teller)
 	out.Actions, out.Skipped = append(out.Actions, dry.Actions...), dry.Skipped
 	return out
 }

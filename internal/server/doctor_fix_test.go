@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -16,9 +17,9 @@ import (
 
 // healer is a Mender over plans by hand: each alert leads to one action of its own.
 type healer struct {
-	t     *testing.T
 	asked []fleet.AlertKey
 	did   []string
+	blind error // why it cannot look
 }
 
 func (h *healer) actions(of []fleet.AlertKey) (out []fleet.Action) {
@@ -28,9 +29,9 @@ func (h *healer) actions(of []fleet.AlertKey) (out []fleet.Action) {
 	return out
 }
 
-func (h *healer) Mending(_ fleet.Pass, of []fleet.AlertKey) fleet.Plan {
+func (h *healer) Mending(_ context.Context, of []fleet.AlertKey) (fleet.Plan, error) {
 	h.asked = of
-	return fleet.Plan{Actions: h.actions(of)}
+	return fleet.Plan{Actions: h.actions(of)}, h.blind
 }
 
 func (h *healer) Mend(_ context.Context, by string, of []fleet.AlertKey, meant func(fleet.Action) bool) (p fleet.Pass, _ error) {
@@ -52,7 +53,7 @@ func ward(t *testing.T, change func(*Options), ill ...sick) (http.Handler, *heal
 	}
 	w := newWorld()
 	o := w.options()
-	h := &healer{t: t}
+	h := &healer{}
 	o.Cycle, o.Mender, o.InProcess = seeing{w, *e.Pass}, h, true
 	o.Examine = func(context.Context, func(string) bool) Installation { return e.Installation }
 	if change != nil {
@@ -99,6 +100,10 @@ func TestDoctorFixPlan(t *testing.T) {
 	}
 	if len(h.asked) != 2 || len(h.did) != 0 {
 		t.Errorf("asked for %v, did %v", h.asked, h.did)
+	}
+	h.blind = errors.New("no world")
+	if _, d := call(t, s, http.MethodGet, "/v1/doctor?category=locks", nil); len(d.Fix.Actions) != 0 || d.Fix.Cannot != "no world" {
+		t.Errorf("where nobody can look: %+v", d.Fix)
 	}
 	well, none := ward(t, nil)
 	if _, d := call(t, well, http.MethodGet, "/v1/doctor", nil); len(d.Fix.Actions) != 0 || none.asked != nil {

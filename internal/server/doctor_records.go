@@ -3,6 +3,7 @@ package server
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	"custos/internal/fleet"
 )
@@ -143,4 +144,24 @@ func judgeStates(e *Examination) verdict {
 		}
 	}
 	return worst(list, "%s, and the state of each can be told", counted(len(agents.Value), "agent"))
+}
+
+// judgeOrders finds orders that should have expired: no pass was made that answers
+// them. What is under way is not waited for.
+func judgeOrders(e *Examination) verdict {
+	var list []verdict
+	for _, o := range e.Pass.Past.Orders {
+		until := o.Expires
+		if until.IsZero() {
+			until = o.At.Add(max(time.Duration(e.Pass.Policy.Agents.OrderTTL), time.Hour))
+		}
+		if o.Action == "" && until.Before(e.At) {
+			list = append(list, warn("the order to %s %s, given %s ago, was worth nothing any more %s ago and is still open", o.Do, o.Agent, ago(e.At, o.At), ago(e.At, until)).by("custos patrol"))
+		}
+	}
+	return worst(list, "%s, none older than it may be", counted(len(e.Pass.Past.Orders), "open order"))
+}
+
+func ago(now, then fleet.Instant) string {
+	return leafSpan(fleet.Known(fleet.Duration(now.Since(then))))
 }

@@ -40,6 +40,7 @@ func wellInstalled() *Examination {
 		{Name: "a", Kind: "claude", Desired: fleet.DesiredRunning, Process: fleet.ProcessID{PID: 7}, Worktree: "/w"},
 		{Name: "old", Kind: "gone", Desired: fleet.DesiredRetired, Worktree: "/w", Parent: "nobody"},
 	}
+	p.Past.Orders = []fleet.Order{{ID: "o", At: instant(-time.Minute)}, {ID: "under way", At: instant(-2 * time.Hour), Action: "a1"}}
 	p.Past.Runs = []fleet.Run{{ID: "r1", State: fleet.RunOpen}, {ID: "r0", State: fleet.RunDone}}
 	call := fleet.HookEvent{Agent: "a", Instance: "i", CallID: "c", Event: fleet.HookToolBegin}
 	end, stop := call, call

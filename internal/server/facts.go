@@ -44,6 +44,9 @@ func subjects(s *fleet.Snapshot) []fleet.Subject {
 	for _, p := range s.Self.Value.Plugins {
 		add(fleet.KindPlugin, p.Name)
 	}
+	for _, l := range s.Self.Value.Landmarks {
+		add(fleet.KindLandmark, l.Path)
+	}
 	out = append(out, elsewhereSubjects(s)...)
 	for _, name := range fleet.PartNames() {
 		add(fleet.KindPart, string(name))
@@ -113,6 +116,8 @@ func describe(s *fleet.Snapshot, of fleet.Subject) []string {
 		return found(s.Runs.Value, func(r fleet.RunFacts) string { return r.ID }, of.Name, runFacts)
 	case fleet.KindPlugin:
 		return found(s.Self.Value.Plugins, func(p fleet.PluginFacts) string { return p.Name }, of.Name, pluginFacts)
+	case fleet.KindLandmark:
+		return found(s.Self.Value.Landmarks, func(l fleet.Landmark) string { return l.Path }, of.Name, landmarkFacts)
 	case fleet.KindSelf:
 		return selfFacts(s)
 	}
@@ -133,25 +138,6 @@ func hostFacts(s *fleet.Snapshot) []string {
 		return nil
 	}
 	return hostLines(s.Host.Value)
-}
-
-func selfFacts(s *fleet.Snapshot) []string {
-	if !s.Self.Usable() {
-		return nil
-	}
-	v := s.Self.Value
-	out := []string{
-		"Last patrol ended: " + known(v.LastPatrolAge, func(d fleet.Duration) string { return leafSpan(fleet.Known(d)) + " ago" }),
-		"Journal writable: " + leafBool(v.JournalWritable),
-		"Store writable: " + leafBool(v.StoreWritable) + ", " + leafSize(v.StoreBytes),
-	}
-	if v.Amnesia {
-		out = append(out, "The database had to be set aside: what was before is forgotten until a person confirms.")
-	}
-	if v.ClockBehind {
-		out = append(out, "The clock is behind the newest record: actions that depend on time are withheld.")
-	}
-	return out
 }
 
 func paneFacts(p fleet.Pane) []string {

@@ -33,10 +33,18 @@ func (s *server) mails(req *http.Request, c Caller) (any, error) {
 			out.Mail = append(out.Mail, mailView(m, whose))
 		}
 	}
-	if len(out.Mail) > 0 {
-		out.Next = append(out.Next, api.Hint{Command: "custos mail read " + out.Mail[0].ID, What: "read one, which acknowledges it"})
+	if i := slices.IndexFunc(all.Mails, func(m fleet.Mail) bool { return ledger.Unread(m, whose) }); i >= 0 && whose == writerOf(by) {
+		out.Next = append(out.Next, api.Hint{Command: "custos mail read " + all.Mails[i].ID, What: "read it, which acknowledges it"})
 	}
 	return out, nil
+}
+
+// writerOf is the inbox that is an author's own.
+func writerOf(by string) string {
+	if name, isAgent := fleet.AgentOf(by); isAgent {
+		return name
+	}
+	return fleet.Overseer
 }
 
 // inboxOf is whose inbox a caller looks at: its own, unless a person says whose.

@@ -89,6 +89,8 @@ func routes() []route {
 		{"POST", "/v1/doctor/fix", person, small, (*server).mend, nil},
 		{"GET", "/v1/status", anyone, small, (*server).status, nil},
 		{"POST", "/v1/projects", person, small, (*server).pauseProject, nil},
+		{"POST", "/v1/handoff", anyone, small, (*server).handOver, nil}, // an agent, for itself: see handsOver
+		{"GET", "/v1/agents/{name}/handoff", anyone, small, (*server).handoff, nil},
 		{"POST", "/v1/heartbeat", anyone, small, (*server).heartbeat, nil}, // an agent, for itself
 		{"GET", "/v1/health", anyone, small, (*server).health, nil},
 		{"GET", "/v1/schema", anyone, small, (*server).schemas, nil},

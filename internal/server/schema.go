@@ -59,6 +59,7 @@ func schemaTypes() map[string]any {
 		"trigger":     api.Trigger{},
 		"doctor":      api.Doctor{},
 		"health":      api.Health{},
+		"handoff":     api.Handoff{},
 		"hook-edit":   api.HookEdit{},
 		"hook-file":   api.HookFile{},
 	}

@@ -55,6 +55,11 @@ type Options struct {
 	// Places lists where people answer, and what lies there unread. Nil: nowhere.
 	Places func() []Listening
 	Pauses Pauses
+	// HandOver writes down what an agent hands over, and says whether a fresh one
+	// takes its place. fs.ErrNotExist when no agent of that name is registered.
+	HandOver func(ctx context.Context, agent, text, by string) (reg fleet.Registration, replaced bool, err error)
+	// Replaced says whether a fresh agent takes the place of one that has handed over.
+	Replaced func(fleet.Registration) bool
 	// Beat notes that an agent said that it is at work.
 	Beat func(ctx context.Context, agent string) (fleet.Instant, error)
 	// Vitals says whether passes are made. It waits for nothing.

@@ -110,6 +110,7 @@ func (w *world) options() Options {
 		Tell:      func(_ context.Context, m fleet.Message) error { w.told = append(w.told, m); return nil },
 		Status:    func(context.Context) api.Status { return api.Status{Version: "test"} },
 		Vitals:    func(context.Context) Vitals { return Vitals{} },
+		Mender:    &healer{},
 		Pauses:    &pausing{},
 		Beat:      w.beat,
 		Now:       func() fleet.Instant { return instant(0) },
@@ -172,12 +173,13 @@ func TestEveryRouteAnswers(t *testing.T) {
 		t.Fatal(err)
 	}
 	bodies := map[string]string{
-		"POST /v1/plan":     string(recording),
-		"POST /v1/silences": `{"rule":"lock-dead","for":"2h"}`,
-		"POST /v1/explain":  `{"screen":"hello"}`,
-		"POST /v1/tell":     `{"text":"hello"}`,
-		"POST /v1/projects": `{"project":"shop"}`,
-		"POST /v1/orders":   `{"do":"stop","agent":"builder"}`,
+		"POST /v1/plan":       string(recording),
+		"POST /v1/silences":   `{"rule":"lock-dead","for":"2h"}`,
+		"POST /v1/explain":    `{"screen":"hello"}`,
+		"POST /v1/tell":       `{"text":"hello"}`,
+		"POST /v1/doctor/fix": `{"actions":[{"do":"mend","subject":"lock//l","rule":"lock-dead"}]}`,
+		"POST /v1/projects":   `{"project":"shop"}`,
+		"POST /v1/orders":     `{"do":"stop","agent":"builder"}`,
 
 		"POST /v1/formulas":             `{"name":"nightly"}`,
 		"POST /v1/formulas/{name}/{do}": `{}`,

@@ -77,7 +77,7 @@ func workViews(all fleet.Records, seen []fleet.WorkFacts) (out []api.Work) {
 }
 
 func workView(all fleet.Records, own *fleet.WorkItem, f fleet.WorkFacts) api.Work {
-	v := api.Work{Ref: string(f.Ref), Tracker: string(f.Tracker), Title: f.Title, Project: f.Project, Priority: string(f.Priority), Agent: f.Agent, Gone: !f.Alive.Or(true),
+	v := api.Work{Ref: string(f.Ref), Tracker: string(f.Tracker), Title: f.Title, Project: f.Project, Priority: string(f.Priority), Agent: f.Agent, Gone: f.State.Or("") == fleet.WorkTaken && !f.Alive.Or(true),
 		State: string(f.State.Or("unknown")), Why: f.State.Why(), Ready: f.Ready.Or(false), BlockedBy: names(f.BlockedBy), Unseen: names(f.Unseen), Cycle: names(f.Cycle), Held: f.Held}
 	if own != nil {
 		v.Tracker, v.Title, v.Body, v.Project, v.Role, v.Labels = string(fleet.TrackerOwn), own.Title, own.Body, own.Project, own.Role, own.Labels

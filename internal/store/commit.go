@@ -17,7 +17,7 @@ import (
 func (s *Store) Commit(ctx context.Context, turn fleet.Turn) error {
 	return s.write(ctx, "commit the turn", turn.At, func(t *tx) error {
 		for _, step := range []func(*tx, fleet.Turn) error{
-			putAlerts, putActions, putSkips, putOrders, putRegistrations, putRuns, putRecords, putGiven, putAgents, putOutbox, putPatrol,
+			putAlerts, putActions, putSkips, putOrders, putRegistrations, putRuns, putRecords, putGiven, putAgents, putVerdicts, putOutbox, putPatrol,
 		} {
 			if err := step(t, turn); err != nil {
 				return err

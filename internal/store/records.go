@@ -167,10 +167,15 @@ func saveRecord[T any, P record[T]](t *tx, d drawer, v T, old *T) error {
 	if err != nil {
 		return err
 	}
-	if _, err := t.exec(fmt.Sprintf(`INSERT INTO %s (id, key, over, revision, wall, boot, up, json) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
-		ON CONFLICT (id) DO UPDATE SET over = excluded.over, revision = excluded.revision,
-			wall = excluded.wall, boot = excluded.boot, up = excluded.up, json = excluded.json`, d.table),
-		row(p.Front().ID, p.Front().Key, over, p.Front().Revision, stamp(t.at), text)...); err != nil {
+	head := p.Front()
+	if old == nil {
+		_, err = t.exec(fmt.Sprintf("INSERT INTO %s (id, key, over, revision, wall, boot, up, json) VALUES (?, ?, ?, ?, ?, ?, ?, ?)", d.table),
+			row(head.ID, head.Key, over, head.Revision, stamp(t.at), text)...)
+	} else { // an upsert would use up numbers
+		_, err = t.exec(fmt.Sprintf("UPDATE %s SET over = ?, revision = ?, wall = ?, boot = ?, up = ?, json = ? WHERE id = ?", d.table),
+			row(over, head.Revision, stamp(t.at), text, head.ID)...)
+	}
+	if err != nil {
 		return err
 	}
 	e, told := recordEvent(d, any(p), any(old))

@@ -28,6 +28,21 @@ func TestRecordsAreNumberedAndKeyed(t *testing.T) {
 	}
 }
 
+// TestChangesUseUpNoNumbers: people read the numbers.
+func TestChangesUseUpNoNumbers(t *testing.T) {
+	s := fresh(t)
+	_, err := s.EditRecords(t.Context(), at(0), adds(fleet.WorkItem{Title: "a"}))
+	ok(t, err)
+	for range 5 {
+		_, err = s.EditRecords(t.Context(), at(0), func(r fleet.Records) (fleet.Records, error) { return r, nil })
+		ok(t, err)
+	}
+	made, err := s.EditRecords(t.Context(), at(0), adds(fleet.WorkItem{Title: "b"}))
+	if ok(t, err); made.Work[0].ID != "w2" {
+		t.Errorf("the second is %s", made.Work[0].ID)
+	}
+}
+
 // TestRecordChangedMeanwhile: a turn that was thought out from an older record is
 // not committed, and nothing of it is.
 func TestRecordChangedMeanwhile(t *testing.T) {

@@ -52,6 +52,23 @@ func (t *tx) judged(rec fleet.ActionRecord) error {
 	return t.event(fleet.Event{Kind: "verdict", Alert: v.Alert, Subject: rec.Subject, Action: v.ID, Text: fleet.Line(verdictWords(v), 400)})
 }
 
+// putVerdicts keeps the receipts of a turn; a newer one of the same call takes the
+// place of the older.
+func putVerdicts(t *tx, turn fleet.Turn) error {
+	for _, v := range turn.Verdicts {
+		text, err := encode(v)
+		if err != nil {
+			return err
+		}
+		_, err = t.exec(`INSERT INTO verdicts (id, alert, evidence, wall, boot, up, json) VALUES (?, ?, ?, ?, ?, ?, ?)
+			ON CONFLICT (id) DO UPDATE SET json = excluded.json`, row(v.ID, v.Alert.String(), v.Evidence, stamp(v.At), text)...)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // receipt is the verdict of a result, named by its action, whatever the judge
 // left out.
 func receipt(r fleet.Result) fleet.Verdict {

@@ -95,7 +95,7 @@ func (r *run) check() error {
 	if uint64(st.Dev) != r.mark.File.Device || st.Ino != r.mark.File.Inode || sort(st.Mode) != r.mark.Is || int(st.Uid) != r.uid {
 		return fmt.Errorf("cannot close %s: it is not the %s of ours that was seen: %w", r.mark.Path, r.mark.Is, act.ErrRefused)
 	}
-	if st.Mode&0o777&^r.mark.Shut() == 0 {
+	if st.Mode&0o777&^uint32(r.mark.Shut()) == 0 {
 		return fmt.Errorf("%s is closed: %w", r.mark.Path, act.ErrUnneeded)
 	}
 	return nil
@@ -131,7 +131,7 @@ func (r *run) Do(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := unix.Chmod(fmt.Sprintf("/proc/self/fd/%d", r.f.Fd()), st.Mode&r.mark.Shut()); err != nil {
+	if err := unix.Chmod(fmt.Sprintf("/proc/self/fd/%d", r.f.Fd()), st.Mode&uint32(r.mark.Shut())); err != nil {
 		return fmt.Errorf("cannot close %s: %w", r.mark.Path, err)
 	}
 	return nil
@@ -143,7 +143,7 @@ func (r *run) Verify(context.Context) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("cannot look at %s again: %w", r.mark.Path, err)
 	}
-	if left := uint32(info.Mode().Perm()) &^ r.mark.Shut(); left != 0 {
+	if left := uint64(info.Mode().Perm()) &^ r.mark.Shut(); left != 0 {
 		return "", fmt.Errorf("others still get at %s (mode %#o)", r.mark.Path, info.Mode().Perm())
 	}
 	return fmt.Sprintf("%s has mode %#o, it had %#o", r.mark.Path, info.Mode().Perm(), r.mark.Mode), nil

@@ -21,7 +21,7 @@ func target(t *testing.T, path, is string) fleet.Action {
 		t.Fatal(err)
 	}
 	st := info.Sys().(*syscall.Stat_t)
-	l := fleet.Landmark{Path: fleet.Path(path), What: "state", Is: is, Owner: fleet.OwnerCustos, Mode: uint32(info.Mode().Perm()),
+	l := fleet.Landmark{Path: fleet.Path(path), What: "state", Is: is, Owner: fleet.OwnerCustos, Mode: uint64(info.Mode().Perm()),
 		File: fleet.FileID{Device: uint64(st.Dev), Inode: st.Ino}, Open: fleet.Known(true), Hooks: fleet.Known("")}
 	return fleet.Action{ID: "1", Do: Do, Subject: fleet.Subject{Kind: fleet.KindLandmark, Name: l.Path}, Target: fleet.Target{Landmark: &l}}
 }

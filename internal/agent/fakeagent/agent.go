@@ -29,6 +29,7 @@ type agent struct {
 	interrupt chan struct{}
 	dropEnter bool
 	noHooks   bool
+	readsMail bool
 	hung      bool
 	calls     int
 	spin      int
@@ -130,6 +131,7 @@ func (a *agent) turn(prompt string) {
 	a.say("❯ " + strings.ReplaceAll(prompt, "\n", "\n  "))
 	a.set("busy", "")
 	a.hook("UserPromptSubmit", map[string]any{"prompt": prompt})
+	a.readMail(prompt)
 	t := &turn{agent: a, reply: "MOCK-REPLY: " + firstLine(prompt)}
 	if commands, ok := a.told(prompt); ok {
 		t.reply = "done."

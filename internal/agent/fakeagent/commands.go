@@ -89,6 +89,8 @@ func (a *agent) always(word, rest string) bool {
 		signal.Ignore(syscall.SIGTERM, syscall.SIGHUP, syscall.SIGINT)
 	case "nohooks":
 		a.noHooks = true
+	case "mail":
+		a.readsMail = true
 	case "clear":
 		a.clear()
 	case "step":

@@ -37,6 +37,7 @@
 //	ignore TERM     refuses TERM from now on (also HUP, INT)
 //	exit N, kill    ends with status N; ends itself with signal 9
 //	nohooks         calls no more hooks
+//	mail            reads each mail that it is told of from now on: custos mail read ID
 //	clear           as if /clear were typed: a new conversation, with a new ID
 //	step HOW ID     reports a step of its run: custos formula step HOW $CUSTOS_RUN_ID ID (of another run: RUN/ID)
 //	phase WORD TEXT writes PHASE:WORD into $PHASE_FILE, with TEXT as its reason

@@ -165,7 +165,7 @@ func (a *agent) hook(event string, more map[string]any) {
 		for _, group := range s.Hooks[event] {
 			for _, h := range group.Hooks {
 				if h.Type == "command" {
-					pipe(h.Command, payload)
+					a.context(pipe(h.Command, payload))
 				}
 			}
 		}
@@ -184,13 +184,15 @@ func (a *agent) statusLine(percent float64) {
 	}
 }
 
-// pipe runs one command of a settings file; how it fails is its own business.
-func pipe(command string, payload any) {
+// pipe runs one command of a settings file, and returns what it prints; how it
+// fails is its own business.
+func pipe(command string, payload any) []byte {
 	b, err := json.Marshal(payload)
 	if err != nil {
-		return
+		return nil
 	}
 	cmd := exec.Command("sh", "-c", command)
 	cmd.Stdin = strings.NewReader(string(b))
-	_ = cmd.Run()
+	out, _ := cmd.Output()
+	return out
 }

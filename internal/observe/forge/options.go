@@ -23,7 +23,10 @@ type Options struct {
 	Agents func(context.Context) ([]Hand, error)
 	// Worktrees lists the worktrees of a repository on this machine; nil: none.
 	Worktrees func(ctx context.Context, repo string) ([]Tree, error)
-	Now       func() time.Time // wall clock; default time.Now
+	// Named lists work that somebody depends on: it is asked for though no list has
+	// it; nil: none.
+	Named func(context.Context) ([]fleet.Ref, error)
+	Now   func() time.Time // wall clock; default time.Now
 }
 
 // Project is one project: the section [forge.NAME].

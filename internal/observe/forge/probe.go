@@ -37,6 +37,7 @@ func (p *Probe) Look(ctx context.Context) (observe.Put, error) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, deadline*9/10)
 	defer cancel()
+	p.askNamed(ctx)
 	var wg sync.WaitGroup
 	for _, name := range p.order {
 		wg.Go(func() { p.projects[name].look(ctx) })

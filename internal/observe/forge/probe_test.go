@@ -28,8 +28,9 @@ type world struct {
 	hands []forge.Hand
 	probe *forge.Probe
 
-	mu  sync.Mutex
-	now time.Time
+	mu    sync.Mutex
+	now   time.Time
+	named []fleet.Ref // what somebody depends on
 }
 
 func (w *world) Now() time.Time {
@@ -54,7 +55,8 @@ func newWorld(t testing.TB, kind string, projects ...string) (*world, map[string
 		t.Fatal(err)
 	}
 	repos := map[string]*forgetest.Repo{}
-	o := forge.Options{Now: w.Now, Agents: func(context.Context) ([]forge.Hand, error) { return w.hands, nil }}
+	o := forge.Options{Now: w.Now, Agents: func(context.Context) ([]forge.Hand, error) { return w.hands, nil },
+		Named: func(context.Context) ([]fleet.Ref, error) { return w.named, nil }}
 	for _, name := range projects {
 		repos[name] = w.Repo("acme/" + name)
 		o.Projects = append(o.Projects, w.project(t, name))

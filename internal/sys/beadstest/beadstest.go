@@ -1,0 +1,44 @@
+// Package beadstest is a bd that answers from files, for tests: a script that prints
+// what it is told to. The files in testdata were written after the public sources of
+// bd, not recorded from one.
+package beadstest
+
+import (
+	_ "embed"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+//go:embed bd.sh
+var script []byte
+
+// Fake is a folder with a bd in it.
+type Fake struct{ Dir string }
+
+// New puts a bd into a folder.
+func New(dir string) (Fake, error) {
+	return Fake{dir}, os.WriteFile(filepath.Join(dir, "bd"), script, 0o700)
+}
+
+// Command is the path of its bd.
+func (f Fake) Command() string { return filepath.Join(f.Dir, "bd") }
+
+// Say has it print a text when it is asked for: list, closed or show.
+func (f Fake) Say(what, text string) error {
+	return os.WriteFile(filepath.Join(f.Dir, what+".json"), []byte(text), 0o600)
+}
+
+// Break has it fail as the shell command says ("exit 1", "exec sleep 1000"); "" mends it.
+func (f Fake) Break(how string) error {
+	return os.WriteFile(filepath.Join(f.Dir, "fault"), []byte(how), 0o600)
+}
+
+// Calls lists what it was asked, a line each.
+func (f Fake) Calls() []string {
+	b, err := os.ReadFile(filepath.Join(f.Dir, "calls"))
+	if err != nil {
+		return nil
+	}
+	return strings.Split(strings.TrimSpace(string(b)), "\n")
+}
