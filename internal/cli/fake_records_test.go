@@ -32,6 +32,7 @@ func (b ledgerBook) open(ctx context.Context, do func(*store.Store) error) error
 func (b ledgerBook) past(ctx context.Context) (past fleet.Past, err error) {
 	err = b.open(ctx, func(s *store.Store) error {
 		past, err = s.Past(ctx, b.w.pass.Snapshot.At)
+		past.Registrations = b.w.pass.Past.Registrations
 		return err
 	})
 	return past, err
@@ -67,6 +68,7 @@ func (b ledgerBook) pass(ctx context.Context, s *store.Store) error {
 	if err != nil {
 		return err
 	}
+	past.Registrations = b.w.pass.Past.Registrations
 	then := ledger.Coordinate(past, b.w.pass.Snapshot, b.w.pass.Assessment, b.w.pass.Policy, b.w.pass.Plan)
 	_, err = s.EditRecords(ctx, at, func(fleet.Records) (fleet.Records, error) { return then.Records, nil })
 	return err

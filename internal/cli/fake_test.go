@@ -123,7 +123,7 @@ func (w *world) options() server.Options {
 		Cycle: w, Approver: w, Mender: w, Alerts: w, Chronicle: w, Journal: w, Teller: w, Rules: w, Explainer: w,
 		Orders: w, Registry: w, Screens: w, HookLog: w, Failures: w, Messages: w, HookFiles: w,
 		Records:  ledgerBook{w},
-		Formulas: b, Runs: b, Schedules: w.schedules, Costs: w.costs,
+		Formulas: b, Runs: b, Plugins: &pluginBook{book{w: w}}, PluginRuns: &pluginBook{book{w: w}}, Schedules: w.schedules, Costs: w.costs,
 		Status: w.status, Vitals: w.vitals, Pauses: w, AgentOf: w.agentOf, Beat: w.beat, Now: func() fleet.Instant { return w.pass.Snapshot.At }, Version: "1.2.3",
 	}
 }

@@ -30,7 +30,7 @@ func (a *app) gateAdd() *cobra.Command {
 	var r api.GateRequest
 	var until, due, timeout string
 	c := &cobra.Command{
-		Use: "add TYPE TITLE [--check -- PROGRAM ARGS...]", Short: "Wait for something", Args: cobra.MinimumNArgs(2),
+		Use: "add TYPE TITLE [-- PROGRAM ARGS...]", Short: "Wait for something", Args: cobra.MinimumNArgs(2),
 		Long: `add writes a gate down. TYPE is
   timer      --until a moment, or so long from now
   event      --on alert:RULE, run:FORMULA:STATE, work:REF:closed, convoy:ID:done or trigger:NAME

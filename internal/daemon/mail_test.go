@@ -55,7 +55,9 @@ func (w *town) mailState(id, reader string) (state string, told int) {
 func (w *town) awaitMail(id, reader, state string) (told int) {
 	w.Helper()
 	is := ""
-	await(w.T, func() string { return fmt.Sprintf("%s is %q for %s, want %s\n%s\n%s", id, is, reader, state, w.log(), w.said) }, func() bool {
+	await(w.T, func() string {
+		return fmt.Sprintf("%s is %q for %s, want %s\n%s\n%s", id, is, reader, state, w.log(), w.said)
+	}, func() bool {
 		is, told = w.mailState(id, reader)
 		return is == state
 	})
@@ -111,7 +113,7 @@ func TestMailReachesAgents(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if state, told := w.mailState(held.ID, "one"); state != "new" || told != 0 || w.noted("prompt", held.ID) != 0 || !strings.Contains(w.screen(), "rm -rf, or rather") {
+	if state, told := w.mailState(held.ID, "one"); state != "new" || w.noted("prompt", held.ID) != 0 || !strings.Contains(w.screen(), "rm -rf, or rather") {
 		t.Errorf("%s, told %d times\n%s\n%s", state, told, w.log(), w.screen())
 	}
 	w.tell(control, "half")

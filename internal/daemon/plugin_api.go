@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io/fs"
@@ -175,7 +176,7 @@ func (d pluginDesk) StartPlugin(ctx context.Context, name string, q api.PluginRu
 		return fleet.Run{}, fmt.Errorf("%w: %s", ledger.ErrIllegal, x.broken)
 	}
 	if x.Disabled {
-		return fleet.Run{}, fmt.Errorf("%w: %s:%d: it is disabled", ledger.ErrIllegal, fleet.Path(x.File), max(x.Line("disabled"), x.Line("gate.disabled")))
+		return fleet.Run{}, fmt.Errorf("%w: %s:%d: it is disabled", ledger.ErrIllegal, fleet.Path(x.File), cmp.Or(x.lineOf("disabled"), x.Line("gate.disabled")))
 	}
 	run := x.schedule.Run.Clone()
 	run.ID = runID(strings.ReplaceAll(run.Formula, ":", "-"), q.ID)
@@ -187,6 +188,14 @@ func (d pluginDesk) StartPlugin(ctx context.Context, name string, q api.PluginRu
 		run.Session.Agent = run.ID
 	}
 	return runner{d.s}.take(ctx, run, q.Detach)
+}
+
+// lineOf is where a key at the top was written; 0 when it was not.
+func (x shelved) lineOf(key string) int {
+	if n := x.Line(key); n > 1 {
+		return n
+	}
+	return 0
 }
 
 // History lists the newest runs of a plugin, the newest last.

@@ -111,6 +111,8 @@ func eventOf(on string) string {
 	switch {
 	case on == "heartbeat":
 		return "patrol"
+	case on == "convoy.created": // Gas Town's word
+		return "log:convoy.open"
 	case on == "startup", on == "patrol", strings.ContainsRune(on, ':'):
 		return on
 	}

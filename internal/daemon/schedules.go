@@ -360,9 +360,9 @@ func whyNot(s fleet.Schedule, past fleet.Past, disabled string) string {
 		}
 	}
 	switch {
-	case s.When != "" && s.Holds == nil:
+	case s.Conditional() && s.Holds == nil:
 		return "it cannot be told whether its condition holds"
-	case s.When != "" && !*s.Holds:
+	case s.Conditional() && !*s.Holds:
 		return "its condition does not hold"
 	case s.On != "":
 		return "nothing has happened that it waits for"

@@ -226,7 +226,10 @@ func (s *system) know(every time.Duration) {
 		return fleet.Known(fleet.Duration(now.Since(last)))
 	}
 	s.world.Schedules = func() string { return s.timetable.broken(context.Background()) }
-	s.world.Plugins, s.world.PluginChecks = s.pluginFacts, s.plugins.checks
+	s.world.Plugins = s.pluginFacts
+	if every > 0 { // one command runs no command of a plugin that it was not asked for
+		s.world.PluginChecks = s.plugins.checks
+	}
 	s.world.Landmarks = s.marks
 	s.world.Hooks, s.world.HooksOf = s.heard, s.heardOf
 	s.world.Registered = s.registered

@@ -24,6 +24,9 @@ func agentOf(name string, set map[string]string) *fleet.Agent {
 	if set["orphan"] != "" {
 		a.Orphan, a.Age, a.Process.Start = true, fleet.Known(duration(set["orphan"])), 1
 	}
+	if a.Source = set["source"]; set["dwell"] != "" {
+		a.Dwell = fleet.Known(duration(set["dwell"]))
+	}
 	if set["cwd"] != "" {
 		a.CWD = fleet.Known(set["cwd"])
 	}
@@ -80,6 +83,9 @@ func registration(name string, set map[string]string) fleet.Registration {
 	r := fleet.Registration{Name: name, Kind: "claude", Owner: fleet.OwnerCustos, Desired: fleet.DesiredRunning, DesiredBy: set["wanted"],
 		Restart: fleet.RestartOnFailure, Account: set["account"], Parent: set["parent"], Depth: integer(set["depth"]),
 		Failed: set["failed"], Exit: exit(set), Instance: set["instance"], Dir: set["dir"], Worktree: set["worktree"], Project: set["project"], Revision: 1}
+	if r.Pool = set["pool"]; set["handoff"] != "" {
+		r.Handoff = &fleet.Handoff{Instance: r.Instance, Order: set["handoff"]}
+	}
 	if set["saved"] != "" {
 		r.Checkpoint = &fleet.Checkpoint{At: at(set["saved"]), Ref: "refs/custos/backup/x"}
 	}

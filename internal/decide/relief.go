@@ -23,7 +23,7 @@ const poolOrder = "pool-"
 // askRelieved leaves an agent whose turn is over alone while a person may be at its
 // terminal, and while it may have begun another turn since it was looked at.
 func (p *pass) askRelieved(r *request, a *fleet.Agent) *refusal {
-	if a.Attached > 0 {
+	if a.Attached > 0 || a.Pane != nil && a.Pane.Attached > 0 {
 		return &refusal{why: "a person looks at its pane"}
 	}
 	dwell, known := a.Dwell.Get()

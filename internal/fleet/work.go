@@ -108,6 +108,7 @@ type Dependency struct {
 	Since  Instant         `json:"since"`           // of this state
 	Times  int             `json:"times,omitempty"` // how often Needs was seen closed after it was open
 	Told   int             `json:"told,omitempty"`  // how many of these closings are dealt with: Of was told to be free, or has no use for it
+	Open   bool            `json:"open,omitempty"`  // Needs was seen to be open since Of waits
 	Why    string          `json:"why,omitempty"`
 	Source Tracker         `json:"source"` // who tells of it: custos, or the tracker that Of is kept in
 }

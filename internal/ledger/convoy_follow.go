@@ -90,11 +90,18 @@ func sinceWhat(v *fleet.Convoy) string {
 	return "made"
 }
 
+// longestOutcome is in bytes: a tracker may have a whole sentence in its place.
+const longestOutcome = 20
+
 // outcomes counts how members ended: 3 completed, 1 wontfix.
 func outcomes(members []fleet.ConvoyMember) string {
 	count := map[string]int{}
 	for _, m := range members {
-		count[cmp.Or(m.Outcome, "closed")]++
+		word := strings.ToLower(m.Outcome)
+		if word == "" || len(word) > longestOutcome {
+			word = "closed"
+		}
+		count[word]++
 	}
 	var words []string
 	for _, o := range slices.Sorted(maps.Keys(count)) {

@@ -33,7 +33,7 @@ func AddDependency(all fleet.Records, of, needs fleet.Ref, by string, at fleet.I
 			return d, nil
 		}
 	}
-	d.State, d.By, d.At, d.Since, d.Source, d.Why, d.Told = fleet.DependencyWaits, by, at, at, fleet.TrackerOwn, "", d.Times
+	d.State, d.By, d.At, d.Since, d.Source, d.Why, d.Told, d.Open = fleet.DependencyWaits, by, at, at, fleet.TrackerOwn, "", d.Times, false
 	return d, nil
 }
 

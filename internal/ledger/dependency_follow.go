@@ -59,7 +59,7 @@ func (c *coordinate) noted(all []fleet.Dependency) []fleet.Dependency {
 				all = append(all, fleet.Dependency{Head: fleet.Head{Key: key}, Of: of, Needs: needs, By: fleet.ByCustos, At: c.at})
 			}
 			if d := &all[i]; !known || d.State == fleet.DependencyDropped {
-				d.Source = of.Tracker()
+				d.Source, d.Open = of.Tracker(), true
 				c.setDependency(d, fleet.DependencyWaits, "")
 				d.Told = d.Times
 			}
@@ -83,18 +83,20 @@ func (c *coordinate) follow(d *fleet.Dependency) {
 		c.setDependency(d, fleet.DependencyDropped, "its tracker tells of it no more")
 	case d.State == fleet.DependencyWaits && needs.isClosed():
 		c.resolve(d, needs)
+	case d.State == fleet.DependencyWaits && needs.isOpen():
+		d.Open = true
 	case d.State == fleet.DependencyResolved && needs.isOpen():
 		c.setDependency(d, fleet.DependencyWaits, "what it waits for was opened again")
-		d.Told = d.Times
+		d.Told, d.Open = d.Times, true
 	}
 }
 
 // resolve notes a closing. One that was before anybody wrote down that work waits
-// for it is no news.
+// for it, and was not seen to be open since, is no news.
 func (c *coordinate) resolve(d *fleet.Dependency, needs Seen) {
 	waited := d.Since
 	c.setDependency(d, fleet.DependencyResolved, strings.TrimSuffix("closed: "+needs.Outcome, ": "))
-	if !needs.ClosedAt.IsZero() && waited.Since(needs.ClosedAt) > nearly {
+	if !d.Open && !needs.ClosedAt.IsZero() && waited.Since(needs.ClosedAt) > nearly {
 		d.Why = "it was closed already"
 		return
 	}

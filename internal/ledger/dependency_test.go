@@ -113,6 +113,16 @@ func TestClosedAlready(t *testing.T) {
 	wantMails(t, w.pass(), "Unblocked: w2 (b)")
 }
 
+// Seen to be open, then closed at a moment that another clock tells: news.
+func TestClosedByAnotherClock(t *testing.T) {
+	w := newVillage(t)
+	w.bead(fleet.Bead{ID: "a", State: fleet.WorkOpen})
+	w.add("b", "bd:a")
+	w.pass()
+	w.bead(fleet.Bead{ID: "a", State: fleet.WorkClosed, Closed: fleet.Known(at(-100 * time.Hour))})
+	wantMails(t, w.pass(), "Unblocked: w1 (b)")
+}
+
 // Closed between two passes, just after it was said: news.
 func TestClosedSince(t *testing.T) {
 	w := newVillage(t)

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"custos/internal/fleet"
 )
@@ -91,6 +90,15 @@ func isHandingOver(r fleet.Registration) bool {
 	return r.Handoff != nil && r.Handoff.Instance == r.Instance && !isHandedOver(r.Handoff)
 }
 
+// isOfHandoff says whether an order is a stage of a hand-off. One that ends the agent
+// is no wish that it be down: another one takes its place.
+func isOfHandoff(o fleet.Order) bool {
+	return o.By == fleet.ByCustos && strings.HasPrefix(o.ID, handoffOrder)
+}
+
+// handoffOrder is how the IDs of the orders of hand-offs begin.
+const handoffOrder = "handoff-"
+
 // succeeded notes who took over. One that was only asked, and was started again
 // before it wrote anything down, has kept its conversation: there is nothing to
 // hand over.
@@ -99,8 +107,11 @@ func (x *relief) succeeded(r *fleet.Registration) {
 		r.Handoff = nil
 		return
 	}
-	x.enter(r, fleet.HandoffDone, "", "")
+	x.enter(r, fleet.HandoffDone, "tell", "")
 	r.Handoff.Next, r.Handoff.Text = r.Instance, ""
+	if r.PromptState == fleet.DeliveryPending { // its kind takes none on the command line
+		x.give(r, fleet.OrderNudge, r.Prompt, handoffPatience)
+	}
 }
 
 // ask has an agent whose context is nearly full write down what the next one must
@@ -119,12 +130,6 @@ func (x *relief) ask(r *fleet.Registration) bool {
 	x.give(r, fleet.OrderNudge, askText(used), x.policy.Deadline)
 	x.until(r.Handoff.Since, x.policy.Deadline)
 	return true
-}
-
-func askText(used float64) string {
-	return fmt.Sprintf("%.0f %% of your context are used, so Custos will replace you by a fresh agent in this very folder. "+
-		"Do not begin anything new. Write down what that agent must know: the task, what is done, what is not, what you found out, what to do next. "+
-		"Hand it over with `custos handoff --file -` (the text on standard input, at most 64 KiB), and then end your turn. Nothing else of this conversation is passed on.", used)
 }
 
 // asked waits for the hand-off, as long as it is given; then its work is backed up,
@@ -186,11 +191,10 @@ func (x *relief) stopping(r *fleet.Registration) bool {
 	return false
 }
 
-// start begins afresh: an agent that never got its first prompt is given that, and
-// no conversation is gone on with.
+// start has the agent started again. Whoever does that, by this order or for a rule,
+// finds the stage in the record, and begins afresh with FreshPrompt.
 func (x *relief) start(r *fleet.Registration) {
 	x.enter(r, fleet.HandoffStarting, "start", "")
-	r.Prompt, r.PromptState, r.SessionID = freshText(*r), fleet.DeliveryPending, ""
 	x.give(r, fleet.OrderRecover, "", handoffPatience)
 }
 
@@ -209,27 +213,13 @@ func (x *relief) isRecovering(r *fleet.Registration) bool {
 	return slices.ContainsFunc(x.plan.Actions, is) || slices.ContainsFunc(x.past.Actions, func(a fleet.ActionRecord) bool { return a.Open() && is(a.Action) })
 }
 
-// freshText is the first prompt of the one that takes over.
-func freshText(r fleet.Registration) string {
-	var b strings.Builder
-	b.WriteString("You take the place of an agent whose context was nearly full. You begin afresh, in the same folder and with the same task. " +
-		"What it had not committed is there as it left it: look at git status first.")
-	for _, part := range []struct{ says, what string }{{"Your task", r.Task}, {"It is described in", r.Spec}} {
-		if part.what != "" {
-			fmt.Fprintf(&b, " %s: %s.", part.says, fleet.Line(part.what, 400))
-		}
-	}
-	b.WriteString(" This is what it handed over to you:\n\n" + r.Handoff.Text)
-	return b.String()
-}
-
 // enter writes down that a stage begins. The record is another one: what is
 // remembered stays as it is.
 func (x *relief) enter(r *fleet.Registration, stage fleet.HandoffStage, order, why string) {
 	h := *r.Handoff
 	h.Stage, h.Since, h.Why, h.Order = stage, x.snap.At, fleet.Line(why, 300), ""
 	if order != "" {
-		h.Order = "handoff-" + h.Instance + "-" + order
+		h.Order = handoffOrder + h.Instance + "-" + order
 	}
 	r.Handoff = &h
 }
@@ -285,26 +275,3 @@ func (x *relief) until(since fleet.Instant, d fleet.Duration) {
 }
 
 func moment(t fleet.Instant) string { return t.Wall.UTC().Format("2006-01-02 15:04:05Z") }
-
-// HandOver returns r with what its agent hands over. It is kept whatever becomes of
-// it; a later one takes its place until the work is being backed up.
-func HandOver(r fleet.Registration, text, by string, at fleet.Instant) (fleet.Registration, error) {
-	fail := func(format string, args ...any) (fleet.Registration, error) {
-		return r, fmt.Errorf("cannot take the hand-off of %s: %w: %s", shown(r.Name), ErrIllegal, fmt.Sprintf(format, args...))
-	}
-	h := r.Handoff
-	switch {
-	case strings.TrimSpace(text) == "":
-		return fail("it is empty")
-	case len(text) > fleet.LongestHandoff || !utf8.ValidString(text):
-		return fail("it is longer than %d KiB, or no text", fleet.LongestHandoff>>10)
-	case by == "":
-		return fail("nobody gives it")
-	case r.Instance == "" || r.Exit != nil:
-		return fail("it does not run")
-	case h != nil && h.Instance == r.Instance && slices.Contains([]fleet.HandoffStage{fleet.HandoffSaving, fleet.HandoffStopping, fleet.HandoffStarting}, h.Stage):
-		return fail("it was taken already, and is carried out: it is %s", h.Stage)
-	}
-	r.Handoff = &fleet.Handoff{Instance: r.Instance, Stage: fleet.HandoffWritten, Since: at, Text: text, By: by}
-	return r, nil
-}

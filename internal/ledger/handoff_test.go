@@ -103,9 +103,13 @@ func (d *desk) dies(asked string) {
 	d.agent.Process, d.agent.State = fleet.ProcessID{}, fleet.StateStopped
 }
 
-// starts is what the action recover brings: see recover.neverTold.
+// starts is what the action recover brings: see recover.plan.
 func (d *desk) starts(instance string) {
-	d.reg = d.reg.Learn(fleet.Registration{Instance: instance, Process: fleet.ProcessID{PID: 9}, SessionID: "s-" + instance, Prompt: d.reg.Prompt, PromptState: fleet.DeliverySent})
+	from := fleet.Registration{Instance: instance, Process: fleet.ProcessID{PID: 9}, SessionID: d.reg.SessionID}
+	if d.stage() == fleet.HandoffStarting {
+		from.SessionID, from.Prompt, from.PromptState = "s-"+instance, FreshPrompt(d.reg), fleet.DeliverySent
+	}
+	d.reg = d.reg.Learn(from)
 	d.agent.Instance, d.agent.Process, d.agent.State, d.agent.ContextPercent = instance, fleet.ProcessID{PID: 9}, fleet.StateWorking, fleet.Known(3.0)
 }
 
@@ -137,13 +141,13 @@ func TestHandoff(t *testing.T) {
 	}
 	d.dies(fleet.ByCustos)
 	d.settle("handoff-i1-stop", fleet.ResultDone, "")
-	if d.pass(); d.stage() != fleet.HandoffStarting || d.orders["handoff-i1-start"].Do != fleet.OrderRecover || d.reg.PromptState != fleet.DeliveryPending || d.reg.SessionID != "" ||
-		!strings.Contains(d.reg.Prompt, "All but the tests is done.") || !strings.Contains(d.reg.Prompt, "issue 7") {
+	if d.pass(); d.stage() != fleet.HandoffStarting || d.orders["handoff-i1-start"].Do != fleet.OrderRecover ||
+		!strings.Contains(FreshPrompt(d.reg), "All but the tests is done.") || !strings.Contains(FreshPrompt(d.reg), "issue 7") {
 		t.Fatalf("%s: %+v", d.stage(), d.reg)
 	}
 	d.starts("i2")
 	d.settle("handoff-i1-start", fleet.ResultDone, "")
-	if d.pass(); d.stage() != fleet.HandoffDone || d.reg.Handoff.Next != "i2" || d.reg.Handoff.Instance != "i1" {
+	if d.pass(); d.stage() != fleet.HandoffDone || d.reg.SessionID != "s-i2" || d.reg.Handoff.Next != "i2" || d.reg.Handoff.Instance != "i1" {
 		t.Fatalf("%+v", d.reg.Handoff)
 	}
 	if len(d.orders) != 4 || len(d.pass().Given) != 0 {
@@ -253,7 +257,7 @@ func TestHandoffsThatFail(t *testing.T) {
 	d = newDesk()
 	d.write(t, "what I know")
 	d.dies("")
-	if out := d.pass(); d.stage() != fleet.HandoffStarting || len(out.Given) != 1 || !strings.Contains(d.reg.Prompt, "what I know") {
+	if out := d.pass(); d.stage() != fleet.HandoffStarting || len(out.Given) != 1 || !strings.Contains(FreshPrompt(d.reg), "what I know") {
 		t.Errorf("%s: %+v", d.stage(), out)
 	}
 	// It was only asked, and is started again: it has its conversation.
@@ -274,18 +278,22 @@ func TestHandoffsThatFail(t *testing.T) {
 	}
 }
 
-// A stop that makes room for a fresh one leaves the agent wanted; any other does not.
+// A stop that makes room for a fresh one leaves the agent wanted, also when it has
+// ended and the stop is not over yet; any other does not.
 func TestStopOfAHandoffIsNoWish(t *testing.T) {
 	d := newDesk()
-	d.reg.Handoff = &fleet.Handoff{Instance: "i1", Stage: fleet.HandoffStopping, Order: "handoff-i1-stop"}
-	for id, want := range map[string]fleet.Desired{"handoff-i1-stop": fleet.DesiredRunning, "other": fleet.DesiredStopped} {
-		past := fleet.Past{Registrations: []fleet.Registration{d.reg}, Orders: []fleet.Order{{ID: id, Do: fleet.OrderStop, Agent: "dev", By: fleet.ByCustos, State: fleet.OrderOpen}}}
+	d.reg.Handoff = &fleet.Handoff{Instance: "i1", Stage: fleet.HandoffStarting, Order: "handoff-i1-start"}
+	for _, c := range []struct {
+		id, by string
+		want   fleet.Desired
+	}{{"handoff-i1-stop", fleet.ByCustos, fleet.DesiredRunning}, {"handoff-i1-stop", "ann", fleet.DesiredStopped}, {"other", fleet.ByCustos, fleet.DesiredStopped}} {
+		past := fleet.Past{Registrations: []fleet.Registration{d.reg}, Orders: []fleet.Order{{ID: c.id, Do: fleet.OrderStop, Agent: "dev", By: c.by, State: fleet.OrderOpen}}}
 		got := d.reg.Desired
 		if changed, _ := Settle(past, fleet.Snapshot{At: d.at()}, fleet.Plan{}); len(changed) == 1 {
 			got = changed[0].Desired
 		}
-		if got != want {
-			t.Errorf("order %s: it is to be %s, want %s", id, got, want)
+		if got != c.want {
+			t.Errorf("order %s by %s: it is to be %s, want %s", c.id, c.by, got, c.want)
 		}
 	}
 }
@@ -343,11 +351,10 @@ func TestHandoffsLoseAndDoubleNothing(t *testing.T) {
 					continue
 				}
 				starting := d.stage() == fleet.HandoffStarting
-				if starting && !strings.Contains(d.reg.Prompt, wrote) {
+				born++
+				if d.starts(fmt.Sprintf("i%d", born)); starting && !strings.Contains(d.reg.Prompt, wrote) {
 					t.Fatalf("what was handed over is lost: %q is not in %q", wrote, d.reg.Prompt)
 				}
-				born++
-				d.starts(fmt.Sprintf("i%d", born))
 				for _, id := range d.open() {
 					d.settle(id, fleet.ResultUnneeded, "it runs")
 				}

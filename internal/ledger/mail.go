@@ -34,7 +34,7 @@ func SendMail(all fleet.Records, list []fleet.Registration, m fleet.Mail, by str
 	}
 	m.Subject, m.Body = fleet.Line(fleet.Redact(m.Subject), longestSubject), fleet.Redact(fleet.Text(m.Body))
 	m.About, m.Project = fleet.Line(m.About, 200), fleet.Line(m.Project, 200)
-	m.Priority = cmp.Or(m.Priority, fleet.P3)
+	m.Priority, m.Type = cmp.Or(m.Priority, fleet.P3), spelt(m.Type)
 	if err := checkMail(m, by); err != nil {
 		return m, err
 	}
@@ -71,6 +71,16 @@ func checkMail(m fleet.Mail, by string) error {
 		return unfit(what, "%v", err)
 	}
 	return nil
+}
+
+// spelt is a type as it is written, however somebody spelt its letters.
+func spelt(t fleet.MailType) fleet.MailType {
+	for _, is := range fleet.MailTypes() {
+		if strings.EqualFold(string(is), string(t)) {
+			return is
+		}
+	}
+	return t
 }
 
 func typeNames() (out []string) {
@@ -122,7 +132,7 @@ func ArchiveMail(all fleet.Records, id, reader string, at fleet.Instant) (fleet.
 
 func acknowledge(all fleet.Records, id, reader string, to fleet.CopyState, at fleet.Instant) (fleet.Mail, error) {
 	m := FindMail(all, id)
-	if m == nil || !Concerns(*m, reader) {
+	if m == nil || !Concerns(*m, reader) || to == fleet.CopyArchived && copyOf(m, reader) == nil {
 		return fleet.Mail{}, noMail("read mail", id)
 	}
 	return readBy(*m, reader, to, at), nil

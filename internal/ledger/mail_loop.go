@@ -39,6 +39,9 @@ func mayWrite(all fleet.Records, m fleet.Mail) error {
 // stoppedBy returns the mail with which two agents had written each other as much
 // as they may; nil when they had not, or it is long enough ago.
 func stoppedBy(mails []fleet.Mail, a, b string, at fleet.Instant) *fleet.Mail {
+	if mails = mailsSince(mails, at); len(mails) < mostBetween {
+		return nil
+	}
 	between := func(m fleet.Mail) bool { return pairOf(m, a, b) }
 	for i := len(mails) - 1; i >= 0; i-- {
 		m := &mails[i]
@@ -47,6 +50,15 @@ func stoppedBy(mails []fleet.Mail, a, b string, at fleet.Instant) *fleet.Mail {
 		}
 	}
 	return nil
+}
+
+// mailsSince are the mails that a loop which counts now can be made of.
+func mailsSince(mails []fleet.Mail, at fleet.Instant) []fleet.Mail {
+	i := slices.IndexFunc(mails, func(m fleet.Mail) bool { return at.Since(m.At) < 2*loopWindow })
+	if i < 0 {
+		return nil
+	}
+	return mails[i:]
 }
 
 func loopWhy(m fleet.Mail, a, b string) string {

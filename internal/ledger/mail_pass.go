@@ -56,11 +56,17 @@ func (c *coordinate) newPost(open []fleet.Mail) *post {
 		p.nudged[o.Agent] = p.nudged[o.Agent] || o.Do == fleet.OrderNudge && !o.IsOver()
 	}
 	for i := range c.past.Actions {
-		if r := &c.past.Actions[i]; r.Order != "" {
+		if r := &c.past.Actions[i]; r.Order != "" && !isArrival(p.answers[r.Order]) {
 			p.answers[r.Order] = r
 		}
 	}
 	return p
+}
+
+// isArrival says whether an action may have told an agent: one order may have been
+// tried more often, and the try that counts is the one that did it.
+func isArrival(r *fleet.ActionRecord) bool {
+	return r != nil && (r.Open() || r.Result != nil && mayHaveArrived(r.Result.Status))
 }
 
 // carry takes one mail as far as it goes in this pass.

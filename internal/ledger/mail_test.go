@@ -208,6 +208,16 @@ func TestMailNudgeThatFails(t *testing.T) {
 	w := newPostal(t)
 	w.mustSend("agent/two", "one", "hello")
 	w.settle()
+	for _, s := range []fleet.ResultStatus{fleet.ResultDone, fleet.ResultRefused} { // tried twice; in whatever order they are listed
+		w.past.Actions = append(w.past.Actions, fleet.ActionRecord{Action: fleet.Action{Order: w.given[0].ID}, Stage: fleet.StageEnded, Result: &fleet.Result{Status: s}})
+	}
+	w.past.Orders = nil
+	if w.settle(); w.copy("m1", "one").State != fleet.CopyTold || w.copy("m1", "one").Told != 1 {
+		t.Errorf("refused once, then done: %+v", w.copy("m1", "one"))
+	}
+	w = newPostal(t)
+	w.mustSend("agent/two", "one", "hello")
+	w.settle()
 	w.wait(3 * time.Minute) // nobody carried the order out: it expires
 	w.settle()
 	if c := w.copy("m1", "one"); c.Told != 0 || c.Order != "" || c.State != fleet.CopyNew {

@@ -103,11 +103,8 @@ func (s *settlement) stops() {
 	for _, o := range s.past.Orders {
 		is := after[o.ID]
 		unlawful := is.State == fleet.OrderRefused && (is.Guard == fleet.GuardApproval || is.Guard == fleet.GuardForeign)
-		if o.Do == fleet.OrderStop && !o.IsOver() && !unlawful {
+		if o.Do == fleet.OrderStop && !o.IsOver() && !unlawful && !isOfHandoff(o) {
 			_ = s.change(o.Agent, func(r fleet.Registration) (fleet.Registration, error) {
-				if r.Handoff != nil && r.Handoff.Order == o.ID {
-					return r, nil // another one takes its place: it stays wanted
-				}
 				return SetDesired(r, fleet.DesiredStopped, o.By, o.At)
 			})
 		}

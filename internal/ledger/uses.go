@@ -17,8 +17,6 @@ type builtin struct {
 	stage int
 	// open says what the step still waits for, once its patrol is committed.
 	open func(*advance) string
-	// absent says what this Custos has not got; nothing is done then, and it is said.
-	absent string
 }
 
 func builtins() []builtin {
@@ -38,9 +36,9 @@ func builtins() []builtin {
 		{name: "handoff", stage: write},
 		{name: "mail", stage: act},
 		{name: "gates", stage: act},
-		{name: "convoys", stage: act, absent: "convoys"},
-		{name: "dependencies", stage: act, absent: "dependencies of issues"},
-		{name: "plugins", stage: act, absent: "plug-ins"},
+		{name: "convoys", stage: act},
+		{name: "dependencies", stage: act},
+		{name: "plugins", stage: act},
 	}
 }
 
@@ -118,9 +116,6 @@ func (a *advance) used(r *fleet.Run, s *fleet.RunStep) {
 	switch limit := timeoutOf(s); {
 	case wants == "":
 		setStep(s, fleet.StepDone, "", a.at)
-		if b.absent != "" {
-			s.Output = "nothing to do: this Custos keeps no " + b.absent
-		}
 	case a.passed(s.Since, limit):
 		a.settle(r, s, endTimeout+limit.String()+", waiting for "+wants)
 	default:

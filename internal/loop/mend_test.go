@@ -61,3 +61,22 @@ func TestMendIsGuarded(t *testing.T) {
 		}
 	})
 }
+
+// What another alert leads to takes no room from what is to be mended.
+func TestMendingAlone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := asking(t)
+		p, err := w.loop.Look(t.Context(), 0, fleet.PatrolOrder{Apply: true, By: "ann"})
+		if err != nil || len(p.Assessment.Findings) == 0 {
+			t.Fatalf("%+v, %v", p.Assessment, err)
+		}
+		worse := p.Assessment.Findings[0]
+		worse.AlertKey, worse.Wishes = ofLock("/worse")[0], []fleet.Wish{worse.Wishes[0]}
+		worse.Wishes[0].Subject = worse.Subject
+		p.Assessment.Findings = append([]fleet.Finding{worse}, p.Assessment.Findings...)
+		p.Policy.Budget = fleet.Attempts{Max: 1, In: fleet.Duration(3600e9)}
+		if plan := loop.Mending(p, ofLock("/l")); len(plan.Actions) != 1 || len(plan.Skipped) != 0 {
+			t.Errorf("%+v", plan)
+		}
+	})
+}

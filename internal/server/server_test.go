@@ -46,6 +46,7 @@ type world struct {
 	attended      int
 	replies       []string // "RUN: text", in the spool
 	beats         []string // agents that said that they are at work
+	records       *memory
 }
 
 func (w *world) Look(context.Context, time.Duration) (fleet.Pass, error) { return w.pass, w.lookErr }
@@ -103,8 +104,11 @@ func (w *world) Explain(kind, title, screen string) (api.Explanation, error) {
 }
 
 func (w *world) options() Options {
+	if w.records == nil {
+		w.records = &memory{w: w}
+	}
 	return Options{
-		Cycle: w, Approver: w, Alerts: w, Chronicle: w, Journal: w, Teller: w, Rules: w, Explainer: w,
+		Records: w.records, Cycle: w, Approver: w, Alerts: w, Chronicle: w, Journal: w, Teller: w, Rules: w, Explainer: w,
 		Orders: w, Registry: w, Screens: w, HookLog: w, Failures: w, Messages: w, HookFiles: w,
 		Formulas: formulasOf{w}, Runs: runsOf{w}, Schedules: w.Schedules, Costs: w.Costs, Attend: func() { w.attended++ }, Reply: w.reply,
 		Tell:      func(_ context.Context, m fleet.Message) error { w.told = append(w.told, m); return nil },
@@ -168,6 +172,11 @@ func TestEveryRouteAnswers(t *testing.T) {
 	w := newWorld()
 	w.registrations = []fleet.Registration{{Name: "builder", Kind: "claude", Owner: fleet.OwnerCustos}}
 	w.runs = []fleet.Run{nightly("known")}
+	w.records = &memory{w: w, all: fleet.Records{
+		Work:    []fleet.WorkItem{{Head: fleet.Head{ID: "w9", Revision: 1}, Title: "x", State: fleet.WorkOpen}},
+		Convoys: []fleet.Convoy{{Head: fleet.Head{ID: "known", Revision: 1}, Title: "x", State: fleet.ConvoyOpen}},
+		Gates:   []fleet.Gate{{Head: fleet.Head{ID: "known", Revision: 1}, Type: fleet.GateHuman, Title: "x", State: fleet.GateOpen}},
+	}}
 	recording, err := client(w).Record(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -186,6 +195,15 @@ func TestEveryRouteAnswers(t *testing.T) {
 		"POST /v1/runs":                 `{"name":"nightly","dir":"/"}`,
 		"POST /v1/runs/{id}":            `{"do":"cancel"}`,
 
+		"POST /v1/work":         `{"title":"x"}`,
+		"POST /v1/work/{ref}":   `{"do":"close"}`,
+		"POST /v1/convoys":      `{"title":"x","members":["w9"]}`,
+		"POST /v1/convoys/{id}": `{"do":"add","members":["shop#1"]}`,
+
+		"POST /v1/gates":            `{"type":"human","title":"x"}`,
+		"POST /v1/gates/{id}/close": `{"why":"x"}`,
+		"POST /v1/triggers":         `{"name":"x"}`,
+
 		"POST /v1/hookfiles/{kind}": `{"do":"install","settings":"{}"}`,
 	}
 	h := New(w.options())
@@ -193,7 +211,7 @@ func TestEveryRouteAnswers(t *testing.T) {
 		if r.stream != nil {
 			continue // TestEventStream
 		}
-		url := strings.NewReplacer("{number}", "3", "/agents/{name}", "/agents/builder", "{name}", "recording", "{do}", "disable", "{id}", "known", "{kind}", "claude").Replace(r.pattern)
+		url := strings.NewReplacer("{number}", "3", "/agents/{name}", "/agents/builder", "{name}", "recording", "{do}", "disable", "{id}", "known", "{kind}", "claude", "{ref}", "w9").Replace(r.pattern)
 		if url == "/v1/story" {
 			url += "?of=3"
 		}

@@ -7,12 +7,14 @@ import (
 
 	"custos/internal/act/agentrun"
 	"custos/internal/fleet"
+	"custos/internal/ledger"
 )
 
 // plan is how an agent's conversation goes on.
 type plan struct {
 	first       agentrun.How
 	second      *agentrun.How // when the first ends at once; nil: there is no other way
+	fresh       bool          // it takes the place of one that handed over
 	firstPrompt bool          // it gets the prompt that it was started for, which never arrived
 }
 
@@ -28,6 +30,9 @@ func (x *Action) plan(r fleet.Registration, seen *fleet.Agent, told []fleet.Hook
 	marks := kind.Launch
 	if r.Where == fleet.WhereHeadless {
 		marks = kind.Headless
+	}
+	if h := r.Handoff; h != nil && h.Stage == fleet.HandoffStarting && h.Instance == r.Instance {
+		return plan{first: agentrun.How{Prompt: ledger.FreshPrompt(r)}, fresh: true}
 	}
 	if neverTold(r) {
 		return plan{first: agentrun.How{Prompt: r.Prompt}, firstPrompt: true}

@@ -64,3 +64,30 @@ func TestPlan(t *testing.T) {
 		}
 	}
 }
+
+// Who takes the place of one that handed over begins afresh with its words, whatever
+// conversation there was; once that one runs, it is recovered like any other.
+func TestPlanAfterAHandoff(t *testing.T) {
+	kinds, err := agent.Parse()
+	if err != nil {
+		t.Fatal(err)
+	}
+	x := &Action{Launcher: &agentrun.Launcher{World: agentrun.World{Kinds: kinds}}}
+	r := fleet.Registration{Kind: "claude", Where: fleet.WhereTmux, Instance: "i1", SessionID: "s1", Prompt: "do it", PromptState: fleet.DeliveryUndelivered,
+		Handoff: &fleet.Handoff{Instance: "i1", Stage: fleet.HandoffStarting, Text: "the tests are left"}}
+	if p := x.plan(r, nil, nil, ""); p.first.Resume != "" || !strings.Contains(p.first.Prompt, "the tests are left") || !p.fresh || p.firstPrompt || p.second != nil {
+		t.Errorf("%+v", p)
+	}
+	for name, change := range map[string]func(*fleet.Registration){
+		"it was not ended yet": func(r *fleet.Registration) { r.Handoff.Stage = fleet.HandoffWritten },
+		"it runs since":        func(r *fleet.Registration) { r.Instance = "i2" },
+		"it failed":            func(r *fleet.Registration) { r.Handoff.Stage = fleet.HandoffFailed },
+	} {
+		other, h := r, *r.Handoff
+		other.Handoff, other.PromptState = &h, fleet.DeliveryAcknowledged
+		change(&other)
+		if p := x.plan(other, nil, nil, ""); p.first.Resume != "s1" || p.fresh {
+			t.Errorf("%s: %+v", name, p)
+		}
+	}
+}

@@ -275,6 +275,12 @@ func (r *run) start(ctx context.Context) error {
 	if r.plan.firstPrompt {
 		reg.PromptState = fleet.DeliverySent
 	}
+	if r.plan.fresh {
+		reg.Prompt, reg.PromptState, reg.SessionID = r.plan.first.Prompt, fleet.DeliverySent, r.begin.Command.Session
+		if r.begin.Command.Typed != "" {
+			reg.PromptState = fleet.DeliveryPending
+		}
+	}
 	r.learned = &reg
 	if fresh {
 		r.given = r.x.Give(ctx, r.begin, got)

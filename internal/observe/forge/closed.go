@@ -65,7 +65,7 @@ func (p *project) want(number int) (view, error) {
 func (p *project) never() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.looks == 0 && p.why == ""
+	return p.seen.IsZero() && p.why == ""
 }
 
 // patience is how long one issue may be waited for: whoever asks has a look of

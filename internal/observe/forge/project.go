@@ -34,7 +34,6 @@ type project struct {
 	asked  map[question]*answer
 	failed time.Time // when an issue was asked for at once, in vain
 	empty  int
-	looks  int // good ones
 	fresh  bool
 }
 
@@ -81,7 +80,6 @@ func (p *project) look(ctx context.Context) {
 		return
 	}
 	p.why, p.seen = "", p.now()
-	p.looks++
 }
 
 // reason is an error as it may be shown.

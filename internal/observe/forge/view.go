@@ -56,7 +56,7 @@ func (p *project) blind() string {
 	switch {
 	case p.why != "":
 		return p.why
-	case p.looks == 0:
+	case p.seen.IsZero():
 		return "not looked yet"
 	case p.now().Sub(p.seen) > 2*p.Every+deadline:
 		return fmt.Sprintf("last seen %s ago", p.now().Sub(p.seen).Round(time.Second))
