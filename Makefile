@@ -5,7 +5,7 @@ GOFLAGS_BUILD = -trimpath -ldflags '-s -w -X main.version=$(VERSION)'
 HISTORIES ?= 10000
 
 .DEFAULT_GOAL := help
-.PHONY: help run build test deps check unit histories reader bench soak fuzz conformance town docs lint clean
+.PHONY: help run build test deps check unit histories reader bench soak week fuzz conformance town docs lint clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -31,8 +31,11 @@ UNRACED = -gcflags=modernc.org/sqlite/lib=-race=false
 unit: ## every test, with the race detector
 	@CUSTOS_HISTORIES=1000 go test -race $(UNRACED) -timeout 45m ./...
 
-histories: ## HISTORIES (10 000) random histories through the pure core; they run in one goroutine each, so without the race detector
-	@CUSTOS_HISTORIES=$(HISTORIES) go test -timeout 45m -run Histor ./internal/decide ./internal/loop
+histories: ## HISTORIES (10 000) random histories through the pure core, and a busy week in a day; they run in one goroutine each, so without the race detector
+	@CUSTOS_HISTORIES=$(HISTORIES) CUSTOS_DAYS=1 go test -timeout 45m -run 'Histor|Week' ./internal/decide ./internal/loop
+
+week: ## a busy town for a week of fake time: work, gates, convoys, mail, plugins, and a Custos that is killed again and again
+	@CUSTOS_DAYS=7 go test -timeout 30m -v -run TestWeek ./internal/loop
 
 reader: ## fuzz the reader of formulas for a minute: they are other people's files
 	@go test -run '^$$' -fuzz '^FuzzParse$$' -fuzztime 60s ./internal/formula
@@ -46,7 +49,7 @@ soak: ## HISTORIES (1 000 000) random histories through the pure core, and 60 to
 	@CUSTOS_HISTORIES=$(HISTORIES) go test -timeout 24h -run 'Histor|Propert' ./internal/decide ./internal/assess ./internal/loop
 
 town: ## every agent rule on real, scripted agents: four minutes
-	@CUSTOS_TOWN=1 go test -timeout 20m -count=1 -v -run 'TestRules|TestFormulaKilled' ./internal/daemon
+	@CUSTOS_TOWN=1 CUSTOS_HAMMER_FOR=1m go test -timeout 40m -count=1 -v -run 'TestRules|TestFormulaKilled|TestTutorial|TestHammer' ./internal/daemon
 	@CUSTOS_TOWN=1 go test -timeout 20m -count=1 -run 'Day|Ambiguous' ./internal/loop
 
 FUZZTIME ?= 60s

@@ -32,7 +32,7 @@ func everything() []topic {
 		{"Agents", []string{"ps", "show", "peek", "attach", "wait", "spawn", "heartbeat", "handoff", "nudge", "answer", "interrupt", "stop", "recover",
 			"checkpoint", "adopt", "pause", "resume", "hooks"}},
 		{"Formulas", []string{"formula", "schedule", "plugin", "cost"}},
-		{"Coordinate", []string{"work", "mail", "gate", "trigger"}},
+		{"Coordinate", []string{"work", "convoy", "mail", "gate", "trigger"}},
 		{"What happened", []string{"feed", "trace", "errors", "replay", "failures", "report", "journal"}},
 		{"Be told", []string{"alerts", "ack", "silence", "tell"}},
 		{"The daemon", []string{"up", "down", "uninstall"}},

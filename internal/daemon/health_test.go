@@ -54,7 +54,7 @@ func (m *serviceManager) heard(line string) int {
 
 // TestServiceManagerHears: a real daemon under a service manager with a watchdog of
 // two seconds tells that it is ready after its first patrol, then that it watches,
-// and that it ends. No agent of its inherits the manager's socket.
+// and that it ends.
 func TestServiceManagerHears(t *testing.T) {
 	dir, cfg := scratch(t)
 	socket := filepath.Join(dir, "notify")

@@ -47,6 +47,12 @@ func (w *ward) wants(t *testing.T, want ...string) {
 	}
 }
 
+func (w *ward) askedFor() int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.asked
+}
+
 // TestManagerHearsOfWholePassesOnly: ready with the first pass; then once each half
 // of the watchdog's time, and only when a pass was made since. A daemon that makes
 // none is asked to, and says nothing: it is started anew.
@@ -65,8 +71,9 @@ func TestManagerHearsOfWholePassesOnly(t *testing.T) {
 		w.pass <- struct{}{} // too soon to be told
 		w.wants(t, "READY=1", "WATCHDOG=1")
 		time.Sleep(31 * time.Second)
-		if w.asked != 1 {
-			t.Errorf("asked for %d passes, want one each half of the time", w.asked)
+		synctest.Wait()
+		if n := w.askedFor(); n != 1 {
+			t.Errorf("asked for %d passes, want one each half of the time", n)
 		}
 		w.pass <- struct{}{}
 		w.wants(t, "READY=1", "WATCHDOG=1", "WATCHDOG=1")
@@ -93,8 +100,8 @@ func TestManagerWithoutWatchdog(t *testing.T) {
 		}
 		stop()
 		w.wants(t, "READY=1", "STOPPING=1")
-		if w.asked != 0 {
-			t.Errorf("asked for %d passes", w.asked)
+		if n := w.askedFor(); n != 0 {
+			t.Errorf("asked for %d passes", n)
 		}
 	})
 }

@@ -244,7 +244,7 @@ func TestPluginsKilledAtRandom(t *testing.T) {
 		"e-check": {gate("type: condition", "check: \"true\"", "duration: 1s"), work}, "f-log": {gate("type: event", "on: silence"), work},
 		"g-beside": {"parallel: true\n" + gate("type: cooldown", "duration: 1s"), strings.ReplaceAll(work, "../all", "../beside")},
 	}
-	kills := 4
+	kills := 2
 	if long {
 		plugins["h-cron"], kills = [2]string{gate("type: cron", "schedule: \"* * * * *\""), work}, 60
 	}

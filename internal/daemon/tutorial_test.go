@@ -33,7 +33,7 @@ func TestTutorial(t *testing.T) {
 // promises is what the tutorial says is seen, by a line of the block that shows it.
 func promises() map[string][]string {
 	return map[string][]string{
-		"custos plugin lint":              {"disk"},
+		"custos plugin lint disk":         {"disk"},
 		"custos ps":                       {"builder", "tester", "claude"},
 		"custos work list":                {"w1", "w2", "in progress"},
 		"custos gate list":                {"timer", "The shop has closed"},

@@ -88,7 +88,7 @@ func testChecks() Checks {
 		}
 		return nil
 	}
-	return Checks{Uses: []string{"journal", "observe"}, Cron: bad, When: bad}
+	return Checks{Uses: []string{"journal", "observe"}, Cron: bad, When: bad, Gate: func(g Gate) error { return bad(g.ID) }}
 }
 
 func (c *oneCase) add(found []Problem) { c.found = append(c.found, found...) }

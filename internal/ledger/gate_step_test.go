@@ -73,6 +73,9 @@ func TestStepWaitsForItsGate(t *testing.T) {
 	if s := w.stepNow("ship"); s.State != fleet.StepWaiting || !strings.Contains(w.past.Runs[0].Why, "waits for gate g1 (human)") {
 		t.Fatalf("got %+v: %s", s, w.past.Runs[0].Why)
 	}
+	if out := Coordinate(w.past, w.snap, fleet.Assessment{}, w.policy, fleet.Plan{}); !out.Records.IsZero() || out.Wake {
+		t.Fatalf("while it waits a pass changes %+v", out.Records)
+	}
 	w.closeGate("g1", fleet.GatePassed)
 	w.carry()
 	if s := w.stepNow("ship"); s.State != fleet.StepReady {

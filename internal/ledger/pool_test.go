@@ -178,6 +178,9 @@ func TestPoolGrowsWithTheWork(t *testing.T) {
 	if out := y.pass(); len(out.Given) != 1 {
 		t.Fatalf("%+v", out.Given)
 	}
+	if out := y.pass(); len(out.Given) != 0 {
+		t.Errorf("a second one is started while the first is on its way: %+v", out.Given)
+	}
 	y.carryOut()
 	// The new one looks around: the issue is still nobody's, and waits for it.
 	if y.now = 2 * time.Minute; len(y.pass().Given) != 0 {

@@ -163,7 +163,7 @@ func TestCheck(t *testing.T) {
 		{inTOML(manual) + "Do it.", script, ByScript, ""},
 		{inTOML(manual) + "Do it.", Folder{Name: "dir"}, ByAgent, ""},
 		{inTOML("run = [\"true\"]\n" + manual), Folder{Name: "dir"}, ByScript, ""},
-		{inTOML(manual + "[execution]\ntype = \"agent\"\n") + "Do it.", script, ByAgent, ""},
+		{inTOML(manual+"[execution]\ntype = \"agent\"\n") + "Do it.", script, ByAgent, ""},
 		{inTOML("[gate]\ntype = \"event\"\non = \"startup\"\n"), script, ByScript, ""},
 		{inTOML("[gate]\ntype = \"cron\"\nschedule = \"0 9 * * *\"\nzone = \"UTC\"\n"), script, ByScript, ""},
 		{inTOML("[gate]\ntype = \"condition\"\nwhen = \"host.cpus > 1\"\n"), script, ByScript, ""},

@@ -89,8 +89,10 @@ func (s *server) mend(req *http.Request, c Caller) (any, error) {
 		return nil, &api.Error{Kind: api.BadInput, Message: "cannot mend: nothing was named that is to be done", Hint: "custos doctor"}
 	}
 	before := s.examine(req.Context(), order.Categories, order.Version)
-	was := s.diagnosed(req.Context(), before, order.Categories)
-	pass, err := s.Mender.Mend(req.Context(), c.Name(), healers(was.Checks), func(a fleet.Action) bool {
+	if d, is := setAside(before); is && !slices.Contains(order.Actions, api.DoctorDeed{Do: d.Do, Subject: d.Subject, Rule: d.Rule}) {
+		return nil, &api.Error{Kind: api.BadInput, Message: "cannot mend: " + d.Why + ", and to set it aside was not named", Hint: "custos doctor --fix databases"}
+	}
+	pass, err := s.Mender.Mend(req.Context(), c.Name(), healers(Diagnose(before, order.Categories).Checks), func(a fleet.Action) bool {
 		return slices.Contains(order.Actions, api.DoctorDeed{Do: a.Do, Subject: a.Subject.String(), Rule: a.For.Rule})
 	})
 	if err != nil {

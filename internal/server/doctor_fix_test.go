@@ -155,6 +155,10 @@ func TestDoctorSetsAside(t *testing.T) {
 	if _, d := call(t, s, http.MethodGet, "/v1/doctor?category=disk", nil); len(d.Fix.Actions) != 0 {
 		t.Errorf("of the disk: %+v", d.Fix)
 	}
+	other := api.DoctorOrder{Actions: []api.DoctorDeed{{Do: "mend", Subject: "lock//l/lock", Rule: "lock-dead"}}}
+	if code, _ := call(t, s, http.MethodPost, "/v1/doctor/fix", other); code != http.StatusBadRequest {
+		t.Errorf("something else was meant: status %d", code)
+	}
 	s, _ = ward(t, func(o *Options) { o.InProcess = false; o.AgentOf = nil }, damaged)
 	if _, d := call(t, s, http.MethodGet, "/v1/doctor?category=databases", nil); len(d.Fix.Actions) != 0 {
 		t.Errorf("beside a daemon: %+v", d.Fix)

@@ -32,16 +32,6 @@ func part(s fleet.Sight, none string) verdict {
 	return verdict{}
 }
 
-// firstSaid returns the first verdict that says something.
-func firstSaid(list ...verdict) verdict {
-	for _, v := range list {
-		if v.state != "" {
-			return v
-		}
-	}
-	return verdict{}
-}
-
 func judgeWritable(e *Examination) verdict {
 	self := e.Pass.Snapshot.Self
 	if v := part(self.Sight, ""); v.state != "" {

@@ -10,7 +10,10 @@ import (
 // countRecords is how many records there are, in words.
 func countRecords(c *fleet.Coordination) (int, string) {
 	n := len(c.Work) + len(c.Gates) + len(c.Convoys) + len(c.Mails)
-	return n, strings.Join([]string{counted(len(c.Work), "piece of work"), counted(len(c.Gates), "gate"), counted(len(c.Convoys), "convoy"), counted(len(c.Mails), "mail")}, ", ")
+	if n == 0 {
+		return 0, "nothing to coordinate"
+	}
+	return n, strings.Join([]string{counted(len(c.Work), "piece") + " of work", counted(len(c.Gates), "gate"), counted(len(c.Convoys), "convoy"), counted(len(c.Mails), "mail")}, ", ")
 }
 
 func subjectsOfRecords(c *fleet.Coordination, add func(fleet.Kind, string)) {

@@ -75,7 +75,7 @@ func content(s *fleet.Snapshot, name fleet.PartName) (int, string) {
 	case fleet.PartBeads:
 		return count(len(s.Beads.Value), "bead")
 	case fleet.PartChecks:
-		return count(len(s.Checks.Value), "command of a gate")
+		return count(len(s.Checks.Value), "check")
 	case fleet.PartCoordination:
 		return countRecords(&s.Coordination.Value)
 	}

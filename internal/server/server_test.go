@@ -176,6 +176,7 @@ func TestEveryRouteAnswers(t *testing.T) {
 		Work:    []fleet.WorkItem{{Head: fleet.Head{ID: "w9", Revision: 1}, Title: "x", State: fleet.WorkOpen}},
 		Convoys: []fleet.Convoy{{Head: fleet.Head{ID: "known", Revision: 1}, Title: "x", State: fleet.ConvoyOpen}},
 		Gates:   []fleet.Gate{{Head: fleet.Head{ID: "known", Revision: 1}, Type: fleet.GateHuman, Title: "x", State: fleet.GateOpen}},
+		Mails:   []fleet.Mail{{Head: fleet.Head{ID: "known", Revision: 1}, From: fleet.ByCustos, To: []string{"builder"}, Subject: "x", Priority: fleet.P3}},
 	}}
 	recording, err := client(w).Record(t.Context())
 	if err != nil {
@@ -199,6 +200,9 @@ func TestEveryRouteAnswers(t *testing.T) {
 		"POST /v1/work/{ref}":   `{"do":"close"}`,
 		"POST /v1/convoys":      `{"title":"x","members":["w9"]}`,
 		"POST /v1/convoys/{id}": `{"do":"add","members":["shop#1"]}`,
+
+		"POST /v1/mail":      `{"to":["builder"],"subject":"x"}`,
+		"POST /v1/mail/{id}": `{"do":"read"}`,
 
 		"POST /v1/gates":            `{"type":"human","title":"x"}`,
 		"POST /v1/gates/{id}/close": `{"why":"x"}`,

@@ -123,7 +123,7 @@ func counted(n int, one string) string {
 }
 
 func plural(one string) string {
-	if strings.HasSuffix(one, "y") && !strings.HasSuffix(one, "ey") {
+	if strings.HasSuffix(one, "y") && !strings.HasSuffix(one, "ey") && !strings.HasSuffix(one, "oy") {
 		return "ies"
 	}
 	if strings.HasSuffix(one, "y") {

@@ -18,7 +18,7 @@ func recordEvent(d drawer, is, old any) (fleet.Event, bool) {
 		e.Subject, e.Text = fleet.Subject{Kind: fleet.KindWork, Name: name}, v.Title+reason(v.Outcome, v.Why)
 	case *fleet.Dependency:
 		what = stateOf(old.(*fleet.Dependency) == nil, string(v.State), func() string { return string(old.(*fleet.Dependency).State) })
-		e.Subject, e.Text = fleet.Subject{Kind: fleet.KindWork, Name: string(v.Of)}, fmt.Sprintf("%s waits for %s%s", v.Of, v.Needs, reason(string(v.State), v.Why))
+		e.Subject, e.Text = fleet.Subject{Kind: fleet.KindWork, Name: string(v.Of)}, fmt.Sprintf("%s needs %s%s", v.Of, v.Needs, reason("", v.Why))
 	case *fleet.Gate:
 		what = stateOf(old.(*fleet.Gate) == nil, string(v.State), func() string { return string(old.(*fleet.Gate).State) })
 		e.Subject, e.Text = fleet.Subject{Kind: fleet.KindGate, Name: v.ID}, v.Title+reason(v.Outcome, v.Why)

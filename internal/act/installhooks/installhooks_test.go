@@ -128,3 +128,10 @@ func TestWrittenMeanwhile(t *testing.T) {
 		t.Errorf("it is %q, %v", now, err)
 	}
 }
+
+// Where no hook of ours stands, a person begins.
+func TestNoneOfOurs(t *testing.T) {
+	if _, err := New(Options{Edit: edit}).Prepare(t.Context(), target(t, mine)); !errors.Is(err, act.ErrRefused) {
+		t.Errorf("Prepare: %v", err)
+	}
+}
