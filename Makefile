@@ -49,7 +49,7 @@ soak: ## HISTORIES (1 000 000) random histories through the pure core, and 60 to
 	@CUSTOS_HISTORIES=$(HISTORIES) go test -timeout 24h -run 'Histor|Propert' ./internal/decide ./internal/assess ./internal/loop
 
 town: ## every agent rule on real, scripted agents: four minutes
-	@CUSTOS_TOWN=1 CUSTOS_HAMMER_FOR=1m go test -timeout 40m -count=1 -v -run 'TestRules|TestFormulaKilled|TestTutorial|TestHammer' ./internal/daemon
+	@CUSTOS_TOWN=1 CUSTOS_HAMMER_FOR=1m go test -timeout 40m -count=1 -v -run 'TestRules|TestFormulaKilled|TestPluginsKilled|TestTutorial|TestHammer' ./internal/daemon
 	@CUSTOS_TOWN=1 go test -timeout 20m -count=1 -run 'Day|Ambiguous' ./internal/loop
 
 FUZZTIME ?= 60s

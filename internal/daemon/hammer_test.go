@@ -183,11 +183,11 @@ func (w *town) checkHammered(a, b strokes) {
 	for query, want := range map[string]int{
 		"SELECT COUNT(*) FROM mails WHERE key LIKE '%mail-_-%'":                                                  a.Mails + b.Mails,
 		"SELECT COUNT(DISTINCT json ->> 'subject') FROM mails WHERE key LIKE '%mail-_-%'":                        a.Mails + b.Mails,
-		"SELECT COUNT(*) FROM gates":                                                                          gates,
-		"SELECT COUNT(*) FROM gates WHERE json ->> 'state' = 'closed'":                                        gates,
-		"SELECT COUNT(*) FROM mails WHERE key LIKE 'gate/%'":                                                  2 * gates,
+		"SELECT COUNT(*) FROM gates":                                                                             gates,
+		"SELECT COUNT(*) FROM gates WHERE json ->> 'state' = 'closed'":                                           gates,
+		"SELECT COUNT(*) FROM mails WHERE key LIKE 'gate/%'":                                                     2 * gates,
 		"SELECT COALESCE(SUM(json_array_length(json, '$.copies')), 0) / 2 FROM mails WHERE key LIKE '%mail-_-%'": a.Mails + b.Mails,
-		"SELECT COUNT(*) FROM set_aside":                                                                      0,
+		"SELECT COUNT(*) FROM set_aside":                                                                         0,
 	} {
 		var n int
 		if err := db.QueryRow(query).Scan(&n); err != nil || n != want {

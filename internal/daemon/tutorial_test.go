@@ -38,7 +38,7 @@ func promises() map[string][]string {
 		"custos work list":                {"w1", "w2", "in progress"},
 		"custos gate list":                {"timer", "The shop has closed"},
 		"custos mail inbox --for builder": {"The price list"},
-		"custos mail inbox --for tester":  {"w1"},
+		"custos mail inbox --for tester":  {"Unblocked: w2"},
 		"custos convoy list --all":        {"done", "2"},
 		"custos gate list --all":          {"passed"},
 		"custos plugin history disk":      {"done"},
@@ -130,9 +130,8 @@ func (s *student) do(block string) {
 
 // up is the terminal of its own.
 func (s *student) up() {
-	cmd := exec.Command("custos", "up")
+	cmd := exec.Command(s.which("custos"), "up")
 	cmd.Env, cmd.Dir = s.env, s.home
-	cmd.Path = s.which("custos")
 	said := &writer{}
 	cmd.Stdout, cmd.Stderr = said, said
 	if err := cmd.Start(); err != nil {

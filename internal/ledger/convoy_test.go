@@ -51,7 +51,11 @@ func TestConvoy(t *testing.T) {
 	a, b := w.add("a"), w.add("b")
 	w.issue(3, true)
 	id := w.convoy(fleet.Convoy{Title: "release", Notify: []string{"ann", "builder"}}, a, b, "shop#3")
+	shared := w.convoyNow(id).Members // as the store's mirror has them
 	wantMails(t, w.pass())
+	if shared[0].State != "" {
+		t.Error("a pass changed what it was given")
+	}
 	w.close(a, "")
 	w.close(b, "wontfix")
 	wantMails(t, w.pass())

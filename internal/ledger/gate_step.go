@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"errors"
 	"fmt"
 	"strconv"
 	"time"
@@ -104,8 +105,7 @@ func CheckStepGate(g fleet.Gate) error {
 	at := fleet.Instant{Wall: time.Unix(1, 0), Up: 1}
 	made := stepGate(&fleet.Run{ID: "run"}, &fleet.RunStep{ID: "step", Gate: &g}, at)
 	if g.Type == fleet.GateTimer && g.Timeout <= 0 {
-		return fmt.Errorf("a timer gate needs a timeout")
+		return errors.New("a timer gate needs a timeout")
 	}
-	_, err := newGate(made, fleet.ByCustos, at)
-	return err
+	return checkGate(made, at)
 }

@@ -17,6 +17,7 @@ func left() map[string]string {
 		"Snapshot.at":        "it is the variable now",
 		"Snapshot.beads":     "rules speak of work, whichever tracker keeps it",
 		"Snapshot.checks":    "rules speak of gates",
+		"Snapshot.holds":     "rules speak of gates",
 		"Self.plugins":       "over = \"plugin\" ranges over them",
 		"Snapshot.extra":     "over = \"extra\" ranges over it; a list of them would need its names to be known",
 	}

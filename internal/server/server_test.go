@@ -110,13 +110,17 @@ func (w *world) options() Options {
 	return Options{
 		Records: w.records, Cycle: w, Approver: w, Alerts: w, Chronicle: w, Journal: w, Teller: w, Rules: w, Explainer: w,
 		Orders: w, Registry: w, Screens: w, HookLog: w, Failures: w, Messages: w, HookFiles: w,
+		Plugins: pluginsOf{runsOf{w}}, PluginRuns: pluginsOf{runsOf{w}},
 		Formulas: formulasOf{w}, Runs: runsOf{w}, Schedules: w.Schedules, Costs: w.Costs, Attend: func() { w.attended++ }, Reply: w.reply,
-		Tell:      func(_ context.Context, m fleet.Message) error { w.told = append(w.told, m); return nil },
-		Status:    func(context.Context) api.Status { return api.Status{Version: "test"} },
-		Vitals:    func(context.Context) Vitals { return Vitals{} },
-		Mender:    &healer{},
-		Pauses:    &pausing{},
-		Beat:      w.beat,
+		Tell:   func(_ context.Context, m fleet.Message) error { w.told = append(w.told, m); return nil },
+		Status: func(context.Context) api.Status { return api.Status{Version: "test"} },
+		Vitals: func(context.Context) Vitals { return Vitals{} },
+		Mender: &healer{},
+		Pauses: &pausing{},
+		Beat:   w.beat,
+		HandOver: func(_ context.Context, agent, _, _ string) (fleet.Registration, bool, error) {
+			return fleet.Registration{Name: agent}, true, nil
+		},
 		Now:       func() fleet.Instant { return instant(0) },
 		Version:   "test",
 		Down:      func() { w.down++ },
@@ -207,6 +211,11 @@ func TestEveryRouteAnswers(t *testing.T) {
 		"POST /v1/gates":            `{"type":"human","title":"x"}`,
 		"POST /v1/gates/{id}/close": `{"why":"x"}`,
 		"POST /v1/triggers":         `{"name":"x"}`,
+
+		"POST /v1/handoff": `{"agent":"builder","text":"x"}`,
+
+		"POST /v1/plugins":            `{"file":"/p/plugin.md","text":"x"}`,
+		"POST /v1/plugins/{name}/run": `{}`,
 
 		"POST /v1/hookfiles/{kind}": `{"do":"install","settings":"{}"}`,
 	}

@@ -1,0 +1,57 @@
+package daemon
+
+import (
+	"strings"
+	"testing"
+
+	"custos/internal/fleet"
+	"custos/internal/formula"
+	"custos/internal/ledger"
+)
+
+// TestHolds: an expression of a gate is true, false or cannot be told; stale facts
+// let nobody go.
+func TestHolds(t *testing.T) {
+	gate := func(id, when string) fleet.Gate {
+		return fleet.Gate{Head: fleet.Head{ID: id}, Type: fleet.GateCondition, When: when, State: fleet.GateOpen}
+	}
+	s := &system{}
+	closed := gate("g5", "host.cpus > 0")
+	closed.State = fleet.GateClosed
+	past := fleet.Past{Records: fleet.Records{Gates: []fleet.Gate{gate("g1", "host.cpus > 1"), gate("g2", "host.cpus > 8"), gate("g3", "host.cpu > 8"),
+		gate("g4", "gates.exists(g, g.id == 'g1')"), closed, {Head: fleet.Head{ID: "g6"}, Type: fleet.GateHuman, State: fleet.GateOpen}}}}
+	var snap fleet.Snapshot
+	snap.Host.Status, snap.Host.Value.CPUs = fleet.StatusOK, 2
+	told := func() string {
+		var out []string
+		for _, c := range s.holds(past, snap) {
+			word := "unknown"
+			if is, known := c.Holds.Get(); known {
+				word = map[bool]string{true: "yes", false: "no"}[is]
+			}
+			out = append(out, c.Gate+" "+word)
+		}
+		return strings.Join(out, ", ")
+	}
+	if got := told(); got != "g1 yes, g2 no, g3 unknown, g4 yes" {
+		t.Errorf("got %s", got)
+	}
+	snap.Host.Status = fleet.StatusStale
+	if got := told(); got != "g1 unknown, g2 unknown, g3 unknown, g4 yes" {
+		t.Errorf("stale: got %s", got)
+	}
+	past.Records.Gates = past.Records.Gates[4:]
+	if got := told(); got != "" {
+		t.Errorf("got %s", got)
+	}
+}
+
+// TestGateOfAFormula: each type of gate of a step is one that the ledger takes.
+func TestGateOfAFormula(t *testing.T) {
+	for _, g := range []formula.Gate{{Type: "human", ID: "approved"}, {Type: "event", ID: "trigger:x"}, {Type: "gh:run", ID: "wp/shop#4"}, {Type: "gh:pr", ID: "shop!7"},
+		{Type: "timer", Timeout: 1e9}, {Type: "condition", Condition: "host.cpus > 1"}, {Type: "mail", ID: "review", From: "reviewer", To: "builder", Subject: "review"}} {
+		if err := ledger.CheckStepGate(gateOf(g)); err != nil {
+			t.Errorf("%+v: %v", g, err)
+		}
+	}
+}
