@@ -24,11 +24,14 @@ func Coordination(cfg config.Config) (out fleet.CoordinationPolicy, err error) {
 	if err := cfg.Section("coordination", &s); err != nil {
 		return out, err
 	}
-	for _, to := range append([]string{s.Watcher}, s.Convoys...) {
-		err = errors.Join(err, address(to, to == s.Watcher))
+	if s.Watcher != "" {
+		err = address(s.Watcher)
+	}
+	for _, to := range s.Convoys {
+		err = errors.Join(err, address(to))
 	}
 	for _, project := range sortedNames(s.Watchers) {
-		err = errors.Join(err, address(s.Watchers[project], false))
+		err = errors.Join(err, address(s.Watchers[project]))
 	}
 	if err != nil {
 		return out, fmt.Errorf("cannot read %s:%d: [coordination] %w", cfg.File, cfg.Line("coordination"), err)
@@ -38,11 +41,8 @@ func Coordination(cfg config.Config) (out fleet.CoordinationPolicy, err error) {
 
 // address says what is wrong with an address. Whether anybody is there is seen when
 // something is told.
-func address(to string, mayBeEmpty bool) error {
-	switch {
-	case to == "" && mayBeEmpty:
-		return nil
-	case to == "" || to == "role/" || fleet.Line(to, 200) != to || strings.HasPrefix(to, "@"):
+func address(to string) error {
+	if to == "" || to == "role/" || fleet.Line(to, 200) != to || strings.HasPrefix(to, "@") {
 		return fmt.Errorf("%q is no address such as builder, role/witness or overseer", fleet.Line(to, 80))
 	}
 	return nil

@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"slices"
+	"strings"
 
 	"custos/internal/fleet"
 )
@@ -187,7 +188,10 @@ func (f facts) cycles() map[fleet.Ref][]fleet.Ref {
 	return out
 }
 
-// isTold says whether an issue of a cycle names one of its own.
+// isTold says whether the forge's own facts name a cycle of issues: always when they
+// are of one project, also while that is not seen.
 func (f facts) isTold(cycle []fleet.Ref) bool {
-	return slices.ContainsFunc(cycle, func(r fleet.Ref) bool { i := f.trackers.issues[r]; return i != nil && len(i.Cycle) > 0 })
+	project, _, _ := strings.Cut(string(cycle[0]), "#")
+	apart := slices.ContainsFunc(cycle, func(r fleet.Ref) bool { return !strings.HasPrefix(string(r), project+"#") })
+	return !apart || slices.ContainsFunc(cycle, func(r fleet.Ref) bool { i := f.trackers.issues[r]; return i != nil && len(i.Cycle) > 0 })
 }

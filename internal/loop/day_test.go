@@ -159,6 +159,7 @@ type day struct {
 	agents   map[string]fleet.AgentRecord
 	alerts   map[fleet.AlertKey]fleet.Alert
 	records  []*fleet.ActionRecord
+	shared   fleet.Records
 	verdicts []fleet.Verdict
 	actor    *act.Actor
 
@@ -345,7 +346,7 @@ func (d *day) Past(context.Context, fleet.Instant) (fleet.Past, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	p := fleet.Past{StartedAt: fleet.Instant{Wall: d.machine.begun.UTC(), Up: fleet.Duration(time.Hour), Boot: "b"}, Patrol: d.patrols, NextAlert: 1,
-		Runs: slices.Clone(d.runs), Verdicts: slices.Clone(d.verdicts)}
+		Runs: slices.Clone(d.runs), Verdicts: slices.Clone(d.verdicts), Records: recall(d.shared)}
 	if n := len(d.entries); n > 0 {
 		p.PatrolAt = d.entries[n-1].Snapshot.At
 	}
@@ -377,6 +378,7 @@ func (b dayBook) Commit(_ context.Context, t fleet.Turn) error {
 	for _, r := range t.Runs {
 		b.put(r)
 	}
+	keep(&b.shared, t.Records)
 	for _, a := range t.Assessment.Alerts {
 		b.alerts[a.AlertKey] = a
 	}

@@ -1058,6 +1058,7 @@ type book struct {
 	regs            map[string]fleet.Registration
 	agents          map[string]fleet.AgentRecord
 	messages        map[string]bool
+	shared          fleet.Records
 }
 
 func newBook() book {
@@ -1077,7 +1078,7 @@ func (c *custos) Past(context.Context, fleet.Instant) (fleet.Past, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	b := &w.book
-	p := fleet.Past{StartedAt: b.started, Newest: b.newest, Patrol: b.patrol, NextAlert: b.next}
+	p := fleet.Past{StartedAt: b.started, Newest: b.newest, Patrol: b.patrol, NextAlert: b.next, Records: recall(b.shared)}
 	for _, a := range b.acts {
 		p.Actions = append(p.Actions, *a)
 	}
@@ -1116,6 +1117,7 @@ func (c *custos) Commit(_ context.Context, turn fleet.Turn) error {
 	}
 	w.check(turn)
 	w.write(turn)
+	keep(&w.book.shared, turn.Records)
 	return nil
 }
 
