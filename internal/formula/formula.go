@@ -161,8 +161,8 @@ type Waits struct {
 
 // Gate holds a step until something outside has happened.
 type Gate struct {
-	Type      string        `toml:"type"` // timer, event, condition, gh:run, gh:pr, human, mail
-	ID        string        `toml:"id" json:",omitempty"` // what it waits for: an event, a pipeline, a pull request
+	Type      string        `toml:"type"`                      // timer, event, condition, gh:run, gh:pr, human, mail
+	ID        string        `toml:"id" json:",omitempty"`      // what it waits for: an event, a pipeline, a pull request
 	Timeout   time.Duration `toml:"timeout" json:",omitempty"` // how long a timer waits, after which another gate is overdue
 	Condition string        `toml:"condition" json:",omitempty"`
 	From      string        `toml:"from" json:",omitempty"`    // mail: who writes it

@@ -370,7 +370,7 @@ func (w *world) worktree(clear bool, x *tree) fleet.Worktree {
 	removable := !x.precious && len(w.inside(x.path)) == 0
 	out := fleet.Worktree{Path: x.path, Repo: "/src", Owner: x.owner, Age: dim(w, clear, w.age(x.changed)), Crashed: x.crashed,
 		CrashedAge: w.age(x.changed), BulkBytes: dim(w, clear, fleet.Known(x.bulk)), Occupied: dim(w, clear, fleet.Known(w.inside(x.path))),
-		Removable: dim(w, clear, fleet.Known(removable))}
+		Removable: dim(w, clear, fleet.Known(removable)), Unpushed: dim(w, clear, fleet.Known(0)), Merged: dim(w, clear, fleet.Known(true))}
 	if x.precious {
 		out.Obstacles = []string{".env"}
 	}
