@@ -43,9 +43,10 @@ func Staff(past fleet.Past, snap fleet.Snapshot, policy fleet.Policy, waiting ma
 	return out
 }
 
-// Waiting counts the issues of each project that may be taken up and that nobody
-// has: what pools start workers for. A project that is not seen well is left out.
-func Waiting(snap fleet.Snapshot) map[string]fleet.Leaf[int] {
+// Waiting counts the issues and the work of the ledger of each project that may be
+// taken up and that nobody has: what pools start workers for. A project that is not
+// seen well is left out.
+func Waiting(snap fleet.Snapshot, pools []fleet.Pool) map[string]fleet.Leaf[int] {
 	out := map[string]fleet.Leaf[int]{}
 	if !snap.Forge.Fresh() {
 		return out
@@ -60,7 +61,27 @@ func Waiting(snap fleet.Snapshot) map[string]fleet.Leaf[int] {
 			out[i.Project] = fleet.Known(n.Or(0) + 1)
 		}
 	}
+	addOwn(out, snap, pools)
 	return out
+}
+
+// addOwn adds the work of the ledger. A project that is on a forge which tells
+// nothing certain of it stays left out; one that is on none has that work alone.
+func addOwn(out map[string]fleet.Leaf[int], snap fleet.Snapshot, pools []fleet.Pool) {
+	if !snap.Coordination.Fresh() {
+		return
+	}
+	for _, p := range pools {
+		onForge := slices.ContainsFunc(snap.Forge.Value.Projects, func(x fleet.Project) bool { return x.Name == p.Project })
+		if _, counted := out[p.Project]; !counted && !onForge {
+			out[p.Project] = fleet.Known(0)
+		}
+	}
+	for _, w := range snap.Coordination.Value.Work {
+		if n, counted := out[w.Project]; counted && w.Tracker == fleet.TrackerOwn && w.Ready.Or(false) {
+			out[w.Project] = fleet.Known(n.Or(0) + 1)
+		}
+	}
 }
 
 // staff is one pool in one pass.

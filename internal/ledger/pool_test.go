@@ -56,7 +56,7 @@ func (y *yard) seen() fleet.Snapshot {
 func (y *yard) look() Staffing {
 	s := y.seen()
 	past := fleet.Past{Registrations: y.regs, Orders: y.orders}
-	return Staff(past, s, fleet.Policy{Pools: []fleet.Pool{y.pool}}, Waiting(s))
+	return Staff(past, s, fleet.Policy{Pools: []fleet.Pool{y.pool}}, Waiting(s, []fleet.Pool{y.pool}))
 }
 
 // pass commits: an order of an ID that was ever known is none.
@@ -388,5 +388,30 @@ func (y *yard) check(t *rapid.T, out Staffing, least int) {
 		if !a.TurnOver() || y.deaf || wanted < least || slices.ContainsFunc(y.issues, func(i fleet.Issue) bool { return i.Agent == o.Agent }) || !strings.Contains(o.Text, "idle") {
 			t.Fatalf("%s is ended (%s, forge unseen %v, %d of at least %d are left)", o.Agent, a.State, y.deaf, wanted, least)
 		}
+	}
+}
+
+// TestWaitingCountsOwnWork: beside issues; a project whose forge is not certain of
+// anything is left out.
+func TestWaitingCountsOwnWork(t *testing.T) {
+	work := func(project string, ready fleet.Leaf[bool], tracker fleet.Tracker) fleet.WorkFacts {
+		return fleet.WorkFacts{Project: project, Ready: ready, Tracker: tracker}
+	}
+	var s fleet.Snapshot
+	s.Forge.Status, s.Coordination.Status = fleet.StatusOK, fleet.StatusOK
+	s.Forge.Value.Projects = []fleet.Project{{Name: "seen", Ready: fleet.Known(1), Active: fleet.Known(true)}, {Name: "unseen"}}
+	s.Forge.Value.Issues = []fleet.Issue{{Project: "seen", Ready: fleet.Known(true)}}
+	s.Coordination.Value.Work = []fleet.WorkFacts{
+		work("seen", fleet.Known(true), fleet.TrackerOwn), work("unseen", fleet.Known(true), fleet.TrackerOwn), work("own", fleet.Known(true), fleet.TrackerOwn),
+		work("own", fleet.Known(false), fleet.TrackerOwn), work("own", fleet.Unknown[bool]("?"), fleet.TrackerOwn), work("seen", fleet.Known(true), fleet.TrackerIssue),
+	}
+	pools := []fleet.Pool{{Project: "seen"}, {Project: "unseen"}, {Project: "own"}, {Project: "none"}}
+	got := Waiting(s, pools)
+	if len(got) != 3 || got["seen"].Or(0) != 2 || got["own"].Or(0) != 1 || got["none"] != fleet.Known(0) {
+		t.Errorf("waiting %v", got)
+	}
+	s.Coordination.Status = fleet.StatusUnknown
+	if got := Waiting(s, pools); len(got) != 1 || got["seen"].Or(0) != 1 {
+		t.Errorf("blind: waiting %v", got)
 	}
 }

@@ -12,7 +12,7 @@ import (
 func (e *errand) relieve(p fleet.Pass, records []fleet.Registration) []fleet.Registration {
 	relief := ledger.Relieve(p.Past, p.Snapshot, p.Policy, p.Plan, records)
 	e.given, e.until = append(e.given, relief.Given...), append(e.until, relief.Until)
-	staffing := ledger.Staff(p.Past, p.Snapshot, p.Policy, ledger.Waiting(p.Snapshot))
+	staffing := ledger.Staff(p.Past, p.Snapshot, p.Policy, ledger.Waiting(p.Snapshot, p.Policy.Pools))
 	e.given = append(e.given, staffing.Given...)
 	e.wake = e.wake || len(relief.Given)+len(staffing.Given) > 0
 	return merge(relief.Registrations, staffing.Registrations)
