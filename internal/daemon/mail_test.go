@@ -93,14 +93,18 @@ func TestMailReachesAgents(t *testing.T) {
 	w.awaitState("one", "idle")
 
 	idle := w.mail("one", "told while it is idle")
-	if told := w.awaitMail(idle.ID, "one", "read"); told != 1 || w.noted("prompt", idle.ID) != 1 || w.noted("mail", idle.ID) != 1 {
+	told := w.awaitMail(idle.ID, "one", "read")
+	await(t, w.log, func() bool { return w.noted("mail", idle.ID) > 0 }) // it notes that it has read after it has
+	if told != 1 || w.noted("prompt", idle.ID) != 1 || w.noted("mail", idle.ID) != 1 {
 		t.Errorf("told %d times\n%s", told, w.log())
 	}
 
 	w.tell(control, "tool 2s; tool 1s; reply done")
 	w.awaitState("one", "working")
 	busy := w.mail("one", "told while it works")
-	if told := w.awaitMail(busy.ID, "one", "read"); told != 1 || w.noted("prompt", busy.ID) != 0 || w.noted("context", busy.ID) != 1 || w.noted("mail", busy.ID) != 1 {
+	told = w.awaitMail(busy.ID, "one", "read")
+	await(t, w.log, func() bool { return w.noted("mail", busy.ID) > 0 })
+	if told != 1 || w.noted("prompt", busy.ID) != 0 || w.noted("context", busy.ID) != 1 || w.noted("mail", busy.ID) != 1 {
 		t.Errorf("told %d times\n%s", told, w.log())
 	}
 	w.awaitState("one", "idle")

@@ -30,6 +30,7 @@ func TestParentsAreTold(t *testing.T) {
 		}
 		return kinds, text
 	}
+	await(t, w.said.String, func() bool { kinds, _ := told(); return len(kinds) >= 5 }) // the pass after that sorts the last one
 	kinds, text := told()
 	count := map[string]int{}
 	for _, k := range kinds {

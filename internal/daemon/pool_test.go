@@ -59,7 +59,10 @@ max = 3
 	if err := syscall.Kill(first[0].PID, syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
-	await(t, says, func() bool { return settled() && w.workers("dev")[0].PID != first[0].PID })
+	await(t, says, func() bool {
+		all := w.workers("dev")
+		return len(all) == 2 && all[0].State == "idle" && all[1].State == "idle" && all[0].PID != first[0].PID
+	})
 	if a := w.agent(first[0].Name); a.PID == 0 {
 		t.Errorf("the one that died was replaced, and not recovered: %+v", w.workers("dev"))
 	}
