@@ -89,7 +89,12 @@ func status(ctx context.Context, cfg config.Config) (api.Status, error) {
 // await waits for the real world to catch up, at most a minute.
 func await(t *testing.T, what func() string, is func() bool) {
 	t.Helper()
-	for end := time.Now().Add(time.Minute); !is(); time.Sleep(5 * time.Millisecond) {
+	awaitFor(t, time.Minute, what, is)
+}
+
+func awaitFor(t *testing.T, limit time.Duration, what func() string, is func() bool) {
+	t.Helper()
+	for end := time.Now().Add(limit); !is(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatalf("it did not come about:\n%s", what())
 		}

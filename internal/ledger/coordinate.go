@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"custos/internal/fleet"
@@ -30,6 +31,7 @@ func Coordinate(past fleet.Past, snap fleet.Snapshot, found fleet.Assessment, po
 	c.convoys()
 	c.gates()
 	c.mails()
+	c.forgetKnown()
 	c.out.Wake = c.out.Wake || !c.out.Records.IsZero() || len(c.out.Given) > 0
 	return c.out
 }
@@ -44,6 +46,32 @@ type coordinate struct {
 	at       fleet.Instant
 	trackers trackers
 	out      Coordination
+}
+
+// forgetKnown leaves out what was written down before: the store would do nothing
+// with it, and the loop would be woken for that, again and again.
+func (c *coordinate) forgetKnown() {
+	was, is := c.past.Records, &c.out.Records
+	is.Work, is.Dependencies = unknownOf(was.Work, is.Work), unknownOf(was.Dependencies, is.Dependencies)
+	is.Gates, is.Mails = unknownOf(was.Gates, is.Gates), unknownOf(was.Mails, is.Mails)
+}
+
+// unknownOf is a list without what is new and has a key that is known.
+func unknownOf[T any, P interface {
+	*T
+	Front() *fleet.Head
+}](known, list []T) []T {
+	if len(list) == 0 {
+		return list
+	}
+	keys := make(map[string]bool, len(known))
+	for i := range known {
+		keys[P(&known[i]).Front().Key] = true
+	}
+	return slices.DeleteFunc(list, func(v T) bool {
+		head := P(&v).Front()
+		return head.Revision == 0 && head.Key != "" && keys[head.Key]
+	})
 }
 
 // tell writes a mail of Custos' own. The same key is the same news: it is written
