@@ -4,10 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
-	"strconv"
-
-	"custos/internal/sys/program"
 )
 
 // metricsSection is the section [metrics].
@@ -40,8 +36,7 @@ func (s metricsSection) check(w *World, local func(string) bool) (func(context.C
 		}
 		return nil, nil
 	}
-	_, port, err := net.SplitHostPort(s.Listen)
-	if n, bad := strconv.ParseUint(port, 10, 16); err != nil || bad != nil || n == 0 {
+	if !isAddress(s.Listen) {
 		return nil, fmt.Errorf(`listen: %q is no address like "127.0.0.1:9911"`, s.Listen)
 	}
 	if !hasToken && !local(s.Listen) {
@@ -50,14 +45,9 @@ func (s metricsSection) check(w *World, local func(string) bool) (func(context.C
 	if !hasToken {
 		return nil, nil
 	}
-	secret := program.Secret{File: s.TokenFile, Command: s.TokenCommand, Env: s.TokenEnv, Getenv: w.Getenv}
-	if s.TokenFile != "" {
-		if secret.File, err = w.Config.Expand(s.TokenFile); err != nil {
-			return nil, fmt.Errorf("token_file: %w", err)
-		}
+	token, key, err := w.token(s.TokenFile, s.TokenCommand, s.TokenEnv)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", key, err)
 	}
-	if err := secret.Check(); err != nil {
-		return nil, fmt.Errorf("token_file, token_command, token_env: %w", err)
-	}
-	return secret.Read, nil
+	return token, nil
 }

@@ -25,7 +25,7 @@ import (
 
 // PeopleSections are the sections of custos.toml that say who is told what.
 func PeopleSections() []string {
-	return []string{"notifier", "route", "maintenance", "metrics", "journal", "replies"}
+	return []string{"notifier", "route", "maintenance", "metrics", "webhook", "journal", "replies"}
 }
 
 // People are those who are told, and what leads to whom.

@@ -48,6 +48,7 @@ func (s *system) examine(ctx context.Context, asked func(category string) bool) 
 	}
 	i.Listen = s.gauges.listen.Address
 	i.Loopback, i.Guarded = server.Loopback(i.Listen), s.gauges.listen.Token != nil
+	i.Webhook, i.WebhookLoopback = s.hooked.Address, server.Loopback(s.hooked.Address)
 	return i
 }
 

@@ -85,8 +85,8 @@ func shut(path string) bool {
 
 type secretFile struct{ what, path string }
 
-// secretFiles lists the files that sections of custos.toml name under token_file,
-// the one key that names such a file in every section.
+// secretFiles lists the files that sections of custos.toml name under token_file or
+// secret_file, the keys that name such a file in every section.
 func secretFiles(c config.Config) []secretFile {
 	var out []secretFile
 	for _, section := range Sections() {
@@ -105,7 +105,7 @@ func namedIn(c config.Config, at string, table map[string]any) (out []secretFile
 		case map[string]any:
 			out = append(out, namedIn(c, at+"."+key, v)...)
 		case string:
-			if path, err := c.Expand(v); key == "token_file" && err == nil {
+			if path, err := c.Expand(v); (key == "token_file" || key == "secret_file") && err == nil {
 				out = append(out, secretFile{"[" + fleet.Line(at, 100) + "]", path})
 			}
 		}

@@ -50,6 +50,7 @@ type system struct {
 	journal journal.Dir
 	ops     *journal.Ops // nil: the journal is committed nowhere
 	gauges  *gauges
+	hooked  server.WebhookListener // where webhooks are heard
 	board   *observe.Board
 	actor   *act.Actor
 	report  *report.Reporter
@@ -168,6 +169,9 @@ func build(cfg config.Config, o Options, a as) (*system, error) {
 		return nil, &config.Mistake{Err: err}
 	}
 	if s.gauges, err = newGauges(s.world); err != nil {
+		return nil, &config.Mistake{Err: err}
+	}
+	if s.hooked.Address, s.hooked.Secret, err = catalog.Webhook(s.world); err != nil {
 		return nil, &config.Mistake{Err: err}
 	}
 	s.places, s.chats = people.Ears, people.Chats

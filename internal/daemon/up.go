@@ -78,6 +78,7 @@ func Up(ctx context.Context, cfg config.Config, o Options) error {
 	parts.Go(func() { s.listenToPeople(ctx) })
 	parts.Go(func() { s.commitJournal(ctx) })
 	parts.Go(func() { s.serveMetrics(ctx) })
+	parts.Go(func() { s.hearWebhooks(ctx) })
 	parts.Go(func() { s.tidy(ctx) })
 	parts.Go(func() { s.part(ctx, "notify the service manager", s.notifyManager) })
 	err = server.Serve(ctx, listener, s.handler(ctx, down))

@@ -38,6 +38,10 @@ func (d OrderDo) Action() string {
 // ByCustos is the author of what Custos wants by itself. No user has this name.
 const ByCustos = "@custos"
 
+// ByWebhook is the author of a trigger that came by a signed webhook: whoever holds
+// the secret. No user has this name.
+const ByWebhook = "@webhook"
+
 // ByAgent is the author of what an agent asks for.
 func ByAgent(name string) string { return byAgent + name }
 
@@ -46,11 +50,11 @@ const byAgent = "agent/"
 // AgentOf returns which agent an author is, and whether it is one.
 func AgentOf(by string) (name string, ok bool) { return strings.CutPrefix(by, byAgent) }
 
-// IsPerson says whether an author is a person: neither Custos, nor an agent, nor
-// nobody.
+// IsPerson says whether an author is a person: neither Custos, nor an agent, nor a
+// webhook, nor nobody.
 func IsPerson(by string) bool {
 	_, agent := AgentOf(by)
-	return by != "" && by != ByCustos && !agent
+	return by != "" && by != ByCustos && by != ByWebhook && !agent
 }
 
 // OrderState is where an order is in its life.

@@ -134,6 +134,9 @@ func sickInstallation() []sick {
 		{check: "security listening", state: "bad", why: "without a token", command: "", spoil: func(x patient) {
 			x.Installation.Listen, x.Installation.Loopback = "0.0.0.0:1", false
 		}},
+		{check: "security listening", state: "warn", why: "signed webhooks at 0.0.0.0:2, which other machines reach", command: "", spoil: func(x patient) {
+			x.Installation.Webhook, x.Installation.WebhookLoopback = "0.0.0.0:2", false
+		}},
 		{check: "version daemon", state: "warn", why: "the daemon is 1, and this program 2", command: "custos down && custos up", spoil: func(x patient) {
 			x.Asker = "2"
 		}},

@@ -52,6 +52,9 @@ type Installation struct {
 	Listen   string     // address of the metrics beside the socket; "" for none
 	Loopback bool       // only this machine reaches it
 	Guarded  bool       // by a token
+	Webhook  string     // address where signed webhooks are heard; "" for none
+	// WebhookLoopback says that only this machine reaches it.
+	WebhookLoopback bool
 }
 
 // ConfigFacts is custos.toml.

@@ -172,7 +172,33 @@ func judgeSecrets(e *Examination) verdict {
 }
 
 func judgeListening(e *Examination) verdict {
-	i := e.Installation
+	if e.Installation.Webhook == "" {
+		return judgeMetrics(e.Installation)
+	}
+	list := []verdict{judgeWebhook(e.Installation)}
+	if e.Installation.Listen != "" {
+		list = append(list, judgeMetrics(e.Installation))
+	}
+	return worst(list, "%s", joined(list))
+}
+
+func joined(list []verdict) string {
+	whys := make([]string, 0, len(list))
+	for _, v := range list {
+		whys = append(whys, v.why)
+	}
+	return strings.Join(whys, "; ")
+}
+
+// judgeWebhook judges where webhooks are heard; none is without a signature.
+func judgeWebhook(i Installation) verdict {
+	if i.WebhookLoopback {
+		return ok("signed webhooks at %s, which only this machine reaches", i.Webhook)
+	}
+	return warn("signed webhooks at %s, which other machines reach; bodies are not encrypted: put a proxy before it", i.Webhook)
+}
+
+func judgeMetrics(i Installation) verdict {
 	switch {
 	case i.Listen == "":
 		return ok("nothing but unix sockets")

@@ -59,7 +59,7 @@ func wellInstalled() *Examination {
 			Secrets: []Place{{What: "[notifier.ops]", Path: "/t", Want: "file", Is: "file", UID: 1000, Mode: 0o600}},
 			Store:   StoreFacts{Path: "/s/db", There: true},
 			Hooks:   []HookFacts{{Kind: "claude", File: "/h", Exists: true, Events: []string{"Stop"}, Command: "/b/custos-hook claude", Hook: "/b/custos-hook", Kept: true, Exact: true}},
-			Listen:  "127.0.0.1:1", Loopback: true,
+			Listen:  "127.0.0.1:1", Loopback: true, Webhook: "127.0.0.1:2", WebhookLoopback: true,
 		},
 	}
 }

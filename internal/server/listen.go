@@ -45,12 +45,15 @@ func Listen(path string) (net.Listener, error) {
 // Serve answers until ctx ends, then lets running answers finish for at most
 // two seconds. It returns nil when ctx ended it.
 func Serve(ctx context.Context, l net.Listener, h http.Handler) error {
-	srv := &http.Server{
+	return serve(ctx, l, &http.Server{
 		Handler: h, ConnContext: ConnContext,
 		ReadHeaderTimeout: 5 * time.Second,
 		IdleTimeout:       time.Minute,
-		BaseContext:       func(net.Listener) context.Context { return ctx },
-	}
+	})
+}
+
+func serve(ctx context.Context, l net.Listener, srv *http.Server) error {
+	srv.BaseContext = func(net.Listener) context.Context { return ctx }
 	failed := make(chan error, 1)
 	go func() { failed <- srv.Serve(l) }()
 	select {

@@ -1,0 +1,194 @@
+package server
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"custos/internal/fleet"
+	"custos/internal/ledger"
+)
+
+// What a webhook may cost at most.
+const (
+	mostHook      = 1 << 20 // bytes of a body
+	hooksAMinute  = 120     // signed ones that are heard
+	hooksAtOnce   = 32      // bodies that are read at a time: they lie in memory
+	redactedHook  = 8 << 10 // bytes, of which fewer are kept
+	longestEvent  = 60      // of the name of an event
+	hookPath      = "/trigger/"
+	hookRetryWait = time.Minute
+)
+
+// Webhooks is what makes triggers of webhooks.
+type Webhooks struct {
+	Secret  func(context.Context) (string, error) // what they are signed with
+	Records RecordsEditor
+	Now     func() fleet.Instant
+	Log     *slog.Logger
+}
+
+// RecordsEditor changes records, in one transaction.
+type RecordsEditor interface {
+	Edit(ctx context.Context, edit func(fleet.Records) (fleet.Records, error)) (fleet.Records, error)
+}
+
+// HearWebhooks answers POST /trigger/NAME, and nothing else. Nothing is told to whoever
+// cannot sign, and answers are constant text: they are read by strangers.
+func HearWebhooks(o Webhooks) http.Handler {
+	return &hookEar{Webhooks: o, pace: pace{most: hooksAMinute}, slots: make(chan struct{}, hooksAtOnce)}
+}
+
+type hookEar struct {
+	Webhooks
+	pace  pace
+	slots chan struct{}
+}
+
+// unheard is an answer that is no trigger.
+type unheard struct {
+	code int
+	text string
+	err  error // what the log is told; the sender is not
+}
+
+func (r *unheard) Error() string { return r.text }
+
+func (h *hookEar) ServeHTTP(w http.ResponseWriter, req *http.Request) {
+	id, err := h.hear(w, req)
+	var no *unheard
+	switch {
+	case errors.As(err, &no):
+		h.refuse(w, *no)
+	case err != nil:
+		h.refuse(w, unheard{http.StatusServiceUnavailable, "cannot write it down", err})
+	default:
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(http.StatusAccepted)
+		_ = json.NewEncoder(w).Encode(map[string]string{"id": id}) // the sender is gone when this fails
+	}
+}
+
+func (h *hookEar) refuse(w http.ResponseWriter, no unheard) {
+	if no.err != nil {
+		h.Log.Warn("Cannot hear a webhook", "err", no.err)
+	}
+	switch no.code {
+	case http.StatusMethodNotAllowed:
+		w.Header().Set("Allow", http.MethodPost)
+	case http.StatusTooManyRequests:
+		w.Header().Set("Retry-After", strconv.Itoa(int(hookRetryWait.Seconds())))
+	}
+	http.Error(w, no.text, no.code)
+}
+
+// hear returns the ID of the trigger that a webhook is.
+func (h *hookEar) hear(w http.ResponseWriter, req *http.Request) (string, error) {
+	name, ok := strings.CutPrefix(req.URL.Path, hookPath)
+	switch {
+	case !ok || name == "":
+		return "", &unheard{code: http.StatusNotFound, text: "there is nothing here"}
+	case req.Method != http.MethodPost:
+		return "", &unheard{code: http.StatusMethodNotAllowed, text: "want POST"}
+	}
+	select {
+	case h.slots <- struct{}{}:
+		defer func() { <-h.slots }()
+	default:
+		return "", &unheard{code: http.StatusTooManyRequests, text: "too many webhooks"}
+	}
+	body, err := bodyOf(w, req)
+	if err != nil {
+		return "", err
+	}
+	return h.judge(req, name, body)
+}
+
+func bodyOf(w http.ResponseWriter, req *http.Request) ([]byte, error) {
+	body, err := io.ReadAll(http.MaxBytesReader(w, req.Body, mostHook))
+	var big *http.MaxBytesError
+	switch {
+	case errors.As(err, &big):
+		return nil, &unheard{code: http.StatusRequestEntityTooLarge, text: "the body is larger than 1 MB"}
+	case err != nil:
+		return nil, &unheard{code: http.StatusBadRequest, text: "cannot read the body"}
+	}
+	return body, nil
+}
+
+// judge writes down what is signed. Only that counts for the pace, so that strangers
+// cannot silence a forge.
+func (h *hookEar) judge(req *http.Request, name string, body []byte) (string, error) {
+	secret, err := h.Secret(req.Context())
+	switch {
+	case err != nil:
+		return "", &unheard{http.StatusServiceUnavailable, "cannot check signatures", err}
+	case !signed(req.Header, body, secret):
+		return "", &unheard{code: http.StatusUnauthorized, text: "the signature is missing or wrong"}
+	}
+	now := h.Now()
+	t, err := ledger.AddTrigger(triggerOf(req.Header, name, body, secret, now), fleet.ByWebhook, now)
+	switch {
+	case err != nil:
+		return "", &unheard{code: http.StatusNotFound, text: "there is no such trigger"}
+	case !h.pace.admits(now):
+		return "", &unheard{code: http.StatusTooManyRequests, text: "too many webhooks"}
+	}
+	return h.write(req.Context(), t)
+}
+
+func (h *hookEar) write(ctx context.Context, t fleet.Trigger) (string, error) {
+	made, err := h.Records.Edit(ctx, func(fleet.Records) (fleet.Records, error) {
+		return fleet.Records{Triggers: []fleet.Trigger{t}}, nil
+	})
+	if err != nil {
+		return "", err
+	}
+	return made.Triggers[0].ID, nil
+}
+
+// triggerOf is what is kept of a webhook. The secret itself is never in it: some forges
+// put it into the body.
+func triggerOf(header http.Header, name string, body []byte, secret string, now fleet.Instant) fleet.Trigger {
+	text := strings.ReplaceAll(string(body), secret, "***")
+	if quoted, err := json.Marshal(secret); err == nil {
+		text = strings.ReplaceAll(text, strings.Trim(string(quoted), `"`), "***")
+	}
+	if event := fleet.Line(headerOf(header, "X-GitHub-Event", "X-Forgejo-Event", "X-Gitea-Event"), longestEvent); event != "" {
+		text = event + "\n" + text
+	}
+	// before it is cut to what is kept, so that no half of a token is left
+	text = fleet.Redact(text[:min(len(text), redactedHook)])
+	return fleet.Trigger{Head: fleet.Head{Key: deliveryKey(header, name, body, now)}, Name: name, Text: text}
+}
+
+// deliveryKey is the same for a webhook that comes again. What names no delivery is
+// the same when its body is, within a second. A sum, so that none is cut short.
+func deliveryKey(header http.Header, name string, body []byte, now fleet.Instant) string {
+	id := headerOf(header, "X-GitHub-Delivery", "X-Gitea-Delivery", "X-Forgejo-Delivery")
+	if id == "" {
+		id = fmt.Sprintf("%x %d", sha256.Sum256(body), now.Wall.Unix())
+	} else {
+		id = "id " + id
+	}
+	sum := sha256.Sum256([]byte(name + "\n" + id))
+	return asked("hook/" + hex.EncodeToString(sum[:]))
+}
+
+func headerOf(header http.Header, names ...string) string {
+	for _, name := range names {
+		if v := header.Get(name); v != "" {
+			return v
+		}
+	}
+	return ""
+}
