@@ -30,6 +30,9 @@ type Work struct {
 	By        string    `json:"by,omitempty"`
 	At        time.Time `json:"at,omitzero"`
 	Since     time.Time `json:"since,omitzero"` // of its state
+	// Begun is the action that changes it where it is kept: what became of it shows
+	// with a later look.
+	Begun *ApprovedThing `json:"begun,omitempty"`
 }
 
 // WorkList is the work there is.

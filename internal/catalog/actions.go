@@ -47,7 +47,7 @@ func actionMakers() []actionMaker {
 		{notifyterminal.Do, "notify_terminal", newNotifyTerminal},
 		{closelandmark.Do, "", func(w *World) (act.Action, error) { return closelandmark.New(w.From.UID), nil }},
 		{installhooks.Do, "", newInstallHooks},
-	}, agentMakers(), runMakers(), forgeMakers(), engineMakers(), ciMakers())
+	}, agentMakers(), runMakers(), forgeMakers(), beadMakers(), engineMakers(), ciMakers())
 }
 
 // Actions makes every built-in action.

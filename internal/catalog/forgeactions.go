@@ -11,7 +11,7 @@ import (
 
 // forgeMakers lists the actions on issues and pull requests.
 func forgeMakers() (out []actionMaker) {
-	for _, do := range []string{forgewrite.Comment, forgewrite.Label, forgewrite.Assign} {
+	for _, do := range forgewrite.Names() {
 		out = append(out, actionMaker{do, "forge", func(w *World) (act.Action, error) {
 			o, err := w.writable()
 			return forgewrite.New(do, o), err

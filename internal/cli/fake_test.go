@@ -120,7 +120,7 @@ func passOf(file string) (fleet.Pass, error) {
 func (w *world) options() server.Options {
 	b := &book{w: w}
 	return server.Options{
-		Cycle: w, Approver: w, Mender: w, Alerts: w, Chronicle: w, Journal: w, Teller: w, Rules: w, Explainer: w,
+		Cycle: w, Approver: w, Mover: w, Mender: w, Alerts: w, Chronicle: w, Journal: w, Teller: w, Rules: w, Explainer: w,
 		Orders: w, Registry: w, Screens: w, HookLog: w, Failures: w, Messages: w, HookFiles: w,
 		Records:  ledgerBook{w},
 		Formulas: b, Runs: b, Plugins: &pluginBook{book{w: w}}, PluginRuns: &pluginBook{book{w: w}}, Schedules: w.schedules, Costs: w.costs,
@@ -130,6 +130,19 @@ func (w *world) options() server.Options {
 
 func (w *world) Approve(_ context.Context, of fleet.AlertKey, _ string) ([]fleet.Action, error) {
 	return []fleet.Action{{ID: "a1", Do: "remove-lock", Subject: of.Subject}}, nil
+}
+
+// Move asks nobody but the ledger.
+func (w *world) Move(ctx context.Context, ref fleet.Ref, do, why, by string) (*fleet.Action, error) {
+	past, err := ledgerBook{w}.past(ctx)
+	if err != nil {
+		return nil, err
+	}
+	f, err := ledger.MoveElsewhere(past, w.pass.Snapshot, ref, do, why, by)
+	if err != nil || f == nil {
+		return nil, err
+	}
+	return &fleet.Action{ID: "a1", Do: f.Wishes[0].Do, Subject: f.Subject}, nil
 }
 
 func (w *world) status(context.Context) api.Status {

@@ -16,7 +16,9 @@ func (a *app) workCommand() *cobra.Command {
 		Short: "Work that agents take up, and what waits for what",
 		Long: `work keeps a small ledger of work of its own, beside the issues of forges and the
 beads that a fleet may have. Work names other work by its reference: w12 here,
-PROJECT#12 for an issue, PROJECT!7 for a pull request, bd:ID for a bead.`,
+PROJECT#12 for an issue, PROJECT!7 for a pull request, bd:ID for a bead. An issue
+and a bead are closed, and opened again, where they are kept: by an action, with
+every guard of one.`,
 		Example: "  custos work add 'Add a retry to the uploader' --project shop\n  custos work list\n  custos work dep w2 --needs shop#12",
 		Args:    cobra.NoArgs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
@@ -183,6 +185,15 @@ once, whichever trackers the two are kept in. What a tracker does not show is ne
 	return c
 }
 
+// writeMoved says what became of it; where another tracker keeps it, what was begun.
+func writeMoved(p *page, w api.Work) {
+	if w.Begun != nil {
+		p.line("%s: %s is begun (action %s)", flat(w.Ref), flat(w.Begun.Do), flat(w.Begun.ID))
+		return
+	}
+	p.line("%s is %s: %s", flat(w.Ref), flat(w.State), flat(w.Title))
+}
+
 // workChange is a command that moves one piece of work on.
 func (a *app) workChange(use, short, example, do string) *cobra.Command {
 	r := api.WorkChange{Do: do}
@@ -190,7 +201,7 @@ func (a *app) workChange(use, short, example, do string) *cobra.Command {
 		Use: use, Short: short, Example: "  " + example, Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			_, err := ask(cmd.Context(), a, patience, func(ctx context.Context, c *api.Client) (api.Work, error) { return c.ChangeWork(ctx, args[0], r) },
-				func(p *page, w api.Work) { p.line("%s is %s: %s", flat(w.Ref), flat(w.State), flat(w.Title)) })
+				writeMoved)
 			return err
 		},
 	}

@@ -313,7 +313,7 @@ func (s *system) begin(ctx context.Context) error {
 func (s *system) handler(ctx context.Context, down func()) http.Handler {
 	b := book{s.ledger, s.world.Now}
 	return server.New(server.Options{
-		Cycle: cycle{s}, Approver: cycle{s}, Mender: cycle{s}, Alerts: b, Chronicle: b, Journal: diary{s.journal}, Teller: s.actor,
+		Cycle: cycle{s}, Approver: cycle{s}, Mover: cycle{s}, Mender: cycle{s}, Alerts: b, Chronicle: b, Journal: diary{s.journal}, Teller: s.actor,
 		Rules: rulebook{s.rules}, Explainer: reader{s.world.Kinds}, Status: s.status(down != nil),
 		Now: s.world.Now, Version: s.o.Version, Down: down, InProcess: down == nil,
 		Configured: s.cfg.Found, Log: s.o.Log, AgentOf: s.agentOf,

@@ -79,6 +79,9 @@ func (p *pass) pausedFor(r *request) string {
 	if r.run != nil {
 		about = append(about, r.run.Project)
 	}
+	if bead := r.wish.Target.Bead; bead != nil {
+		about = append(about, bead.Project)
+	}
 	for _, name := range about {
 		if _, held := p.held[name]; held && name != "" {
 			return name

@@ -74,6 +74,7 @@ type Target struct {
 	Pipeline  *Pipeline    `json:"pipeline,omitempty"`
 	Worker    *Worker      `json:"worker,omitempty"`
 	Landmark  *Landmark    `json:"landmark,omitempty"`
+	Bead      *Bead        `json:"bead,omitempty"`
 	// Registration is the target of a spawn: the agent as it is to be.
 	Registration *Registration `json:"registration,omitempty"`
 	// Step is the target of an action on a run: never somebody's thing, Custos made it.
@@ -122,6 +123,8 @@ func (t Target) elsewhere() Owner {
 		return t.Pipeline.Owner
 	case t.Worker != nil:
 		return t.Worker.Owner
+	case t.Bead != nil:
+		return OwnerConfigured // only trackers that [beads] names are read
 	}
 	return OwnerForeign
 }

@@ -169,6 +169,13 @@ type Records interface {
 	Edit(ctx context.Context, edit func(fleet.Records) (fleet.Records, error)) (fleet.Records, error)
 }
 
+// Mover closes work where it is kept, or opens it again.
+type Mover interface {
+	// Move begins the action for it (do is close or reopen), and returns it; nil when
+	// it is so already. Where that may not be done the error says why.
+	Move(ctx context.Context, ref fleet.Ref, do, why, by string) (*fleet.Action, error)
+}
+
 // RunFilter chooses runs. Zero fields choose all.
 type RunFilter struct {
 	ID    string

@@ -38,6 +38,7 @@ type Options struct {
 	Runs      Runs
 	Plugins   Plugins
 	Records   Records
+	Mover     Mover
 	// PluginRuns begins and lists runs of plugins.
 	PluginRuns PluginRuns
 	// Schedules lists the formulas that run by themselves.

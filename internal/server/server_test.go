@@ -17,6 +17,7 @@ import (
 
 	"custos/internal/api"
 	"custos/internal/fleet"
+	"custos/internal/ledger"
 )
 
 // world is a fake of every port.
@@ -108,7 +109,7 @@ func (w *world) options() Options {
 		w.records = &memory{w: w}
 	}
 	return Options{
-		Records: w.records, Cycle: w, Approver: w, Alerts: w, Chronicle: w, Journal: w, Teller: w, Rules: w, Explainer: w,
+		Records: w.records, Cycle: w, Approver: w, Mover: w, Alerts: w, Chronicle: w, Journal: w, Teller: w, Rules: w, Explainer: w,
 		Orders: w, Registry: w, Screens: w, HookLog: w, Failures: w, Messages: w, HookFiles: w,
 		Plugins: pluginsOf{runsOf{w}}, PluginRuns: pluginsOf{runsOf{w}},
 		Formulas: formulasOf{w}, Runs: runsOf{w}, Schedules: w.Schedules, Costs: w.Costs, Attend: func() { w.attended++ }, Reply: w.reply,
@@ -138,6 +139,15 @@ func (w *world) beat(_ context.Context, agent string) (fleet.Instant, error) {
 func (w *world) Approve(_ context.Context, of fleet.AlertKey, by string) ([]fleet.Action, error) {
 	w.approved = append(w.approved, of.String()+" by "+by)
 	return []fleet.Action{{ID: "a1", Do: "remove-lock", Subject: of.Subject}}, w.approveErr
+}
+
+// Move knows shop#12, which an agent has not.
+func (w *world) Move(_ context.Context, ref fleet.Ref, do, why, by string) (*fleet.Action, error) {
+	if _, agent := fleet.AgentOf(by); agent || ref != "shop#12" {
+		return nil, fmt.Errorf("cannot %s work: %w: %s is not seen now", do, ledger.ErrIllegal, ref)
+	}
+	w.approved = append(w.approved, do+" "+why+" by "+by)
+	return &fleet.Action{ID: "a1", Do: do + "-issue", Subject: fleet.Subject{Kind: fleet.KindIssue, Name: string(ref)}}, nil
 }
 
 func instant(after time.Duration) fleet.Instant {

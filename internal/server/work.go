@@ -174,6 +174,9 @@ func (s *server) changeWork(req *http.Request, c Caller) (any, error) {
 		return nil, err
 	}
 	ref := fleet.Ref(req.PathValue("ref"))
+	if isMove(ref, r.Do) {
+		return s.moveWork(req.Context(), ref, r, by)
+	}
 	if _, err := s.edit(req.Context(), func(all fleet.Records) (fleet.Records, error) { return s.workEdit(all, ref, r, by) }); err != nil {
 		return nil, err
 	}

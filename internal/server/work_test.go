@@ -37,8 +37,8 @@ func TestWorkByAPerson(t *testing.T) {
 	wantError(t, err, api.NotFound, `did you mean "w2"`)
 	_, err = c.ChangeWork(ctx, "w1", api.WorkChange{Do: "dance"})
 	wantError(t, err, api.BadInput, `nothing is called "dance"`)
-	_, err = c.ChangeWork(ctx, "shop#12", api.WorkChange{Do: "close"})
-	wantError(t, err, api.NotFound, `cannot find work "shop#12" in the ledger`)
+	_, err = c.ChangeWork(ctx, "jira-12", api.WorkChange{Do: "close"})
+	wantError(t, err, api.NotFound, `cannot find work "jira-12" in the ledger`)
 	_, err = c.Work(ctx, api.WorkQuery{Which: "most"})
 	wantError(t, err, api.BadInput, `"most" is none of`)
 }

@@ -1,5 +1,5 @@
 // Package forgewrite holds the actions "comment", "label" and "assign" on an issue
-// or a pull request. Each looks again before it writes, does what is not done yet,
+// or a pull request, and "close-issue" and "reopen-issue". Each looks again before it writes, does what is not done yet,
 // and looks once more afterwards; done twice, it is done once.
 package forgewrite
 
@@ -20,13 +20,20 @@ import (
 //	comment   the words to say, once for each rule, agent and commit
 //	label     what to put on and take off: "-in-progress, +ready"
 //	assign    to whom, and from whom: "+ann, -bob"; "-*" from everybody
+//	close-issue, reopen-issue   why, which is said under it first; or nothing
 //
 // ready, in-progress and blocked stand for the labels that the project calls so.
 const (
 	Comment = "comment"
 	Label   = "label"
 	Assign  = "assign"
+
+	CloseIssue  = "close-issue"
+	ReopenIssue = "reopen-issue"
 )
+
+// Names lists them.
+func Names() []string { return []string{Comment, Label, Assign, CloseIssue, ReopenIssue} }
 
 // Looker looks at one repository at the instant of acting. number is that of an
 // issue or of a pull request.
@@ -41,6 +48,8 @@ type Writer interface {
 	Comment(ctx context.Context, number int, key, text string) (done bool, err error)
 	Label(ctx context.Context, number int, label string, on bool) (done bool, err error)
 	Assign(ctx context.Context, number int, user string, on bool) (done bool, err error)
+	// Open opens an issue, or closes it.
+	Open(ctx context.Context, number int, on bool) (done bool, err error)
 }
 
 // Hand is both.
@@ -62,7 +71,7 @@ type Options struct {
 	Projects map[string]Project // by name of the section [forge.NAME]
 }
 
-// Action implements act.Action for one of the three.
+// Action implements act.Action for one of them.
 type Action struct {
 	do string
 	o  Options
@@ -88,7 +97,7 @@ func (x *Action) Commands(a fleet.Action) []fleet.Command {
 		return nil
 	}
 	return []fleet.Command{{Argv: []string{x.do, t.url, a.Text},
-		Note: "through the API of the forge, with the token of [forge." + t.project + "]; only while it is open and as it was seen"}}
+		Note: "through the API of the forge, with the token of [forge." + t.project + "]; only while it is as it was seen"}}
 }
 
 // target is what is written to.
@@ -141,7 +150,8 @@ func (p Project) ready(ctx context.Context, t target, d deed) error {
 	if err != nil {
 		return err
 	}
-	if !now.Open {
+	_, moves := d.(*moving)
+	if !now.Open && !moves {
 		return fmt.Errorf("%s was closed since: %w", t.name, act.ErrRefused)
 	}
 	switch left, err := d.left(ctx, now); {

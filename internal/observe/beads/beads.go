@@ -48,6 +48,7 @@ type Probe struct {
 type source struct {
 	project string
 	reader  *beads.Reader
+	at      beads.Options
 }
 
 // New checks the options.
@@ -87,8 +88,19 @@ func (p *Probe) source(dir string) (source, error) {
 	if !filepath.IsAbs(path) {
 		return source{}, fmt.Errorf("%q is no absolute path", fleet.Line(dir, 200))
 	}
-	r, err := beads.New(beads.Options{Command: p.o.Command, Dir: filepath.Clean(path), Run: p.run})
-	return source{fleet.Line(filepath.Base(path), mostName), r}, err
+	at := beads.Options{Command: p.o.Command, Dir: filepath.Clean(path), Run: p.run}
+	r, err := beads.New(at)
+	return source{fleet.Line(filepath.Base(path), mostName), r, at}, err
+}
+
+// Trackers are those it looks at, each with its project.
+func (p *Probe) Trackers(each func(project string, at beads.Options) error) error {
+	for _, s := range p.sources {
+		if err := each(s.project, s.at); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // run runs bd in a process group of its own: it ends with the look.

@@ -24,7 +24,10 @@ func New(dir string) (Fake, error) {
 // Command is the path of its bd.
 func (f Fake) Command() string { return filepath.Join(f.Dir, "bd") }
 
-// Say has it print a text when it is asked for: list, closed or show.
+// Say has it print a text when it is asked for: list, closed or show; after-close
+// and after-reopen are what show prints from then on. close-refused and
+// reopen-refused, whatever they hold, have it change nothing and end well all the
+// same, as bd does.
 func (f Fake) Say(what, text string) error {
 	return os.WriteFile(filepath.Join(f.Dir, what+".json"), []byte(text), 0o600)
 }

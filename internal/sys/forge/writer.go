@@ -43,6 +43,7 @@ type hand interface {
 	say(ctx context.Context, number int, text string) error
 	label(ctx context.Context, number int, label string, on bool) error
 	assign(ctx context.Context, i Issue, user string, on bool) error
+	open(ctx context.Context, number int, on bool) error
 }
 
 var goodKey = regexp.MustCompile(`^[A-Za-z0-9._:/#!@-]{1,150}$`)

@@ -296,7 +296,10 @@ func (r *Repo) wanted(req *http.Request) (out []string) {
 }
 
 func (r *Repo) edit(req *http.Request, number int, i *Issue) reply {
-	var in struct{ Assignees *[]string }
+	var in struct {
+		Assignees *[]string
+		State     *string
+	}
 	if err := json.NewDecoder(req.Body).Decode(&in); err != nil {
 		return r.s.refusal(http.StatusUnprocessableEntity, err.Error())
 	}
@@ -304,6 +307,12 @@ func (r *Repo) edit(req *http.Request, number int, i *Issue) reply {
 		i.Assignees = *in.Assignees
 	}
 	i.Updated = r.s.Clock()
+	if in.State != nil && (*in.State == "closed") == i.Closed.IsZero() {
+		i.Closed = time.Time{}
+		if *in.State == "closed" {
+			i.Closed = i.Updated
+		}
+	}
 	return reply{201, r.issue(number, i), false}
 }
 

@@ -1,0 +1,68 @@
+package forgewrite
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"custos/internal/act"
+	"custos/internal/fleet"
+	"custos/internal/sys/forge"
+)
+
+// moving closes an issue, or opens it again; why is said under it first, so that
+// nobody sees it closed without a word.
+type moving struct {
+	hand   Hand
+	number int
+	open   bool
+	why    *saying // nil: nothing is said
+}
+
+// moving is for issues only: a pull request is closed by whoever reviews it.
+func (x *Action) moving(a fleet.Action, t target, p Project) (deed, error) {
+	if a.Target.Issue == nil {
+		return nil, errors.New("only an issue is closed, or opened again")
+	}
+	m := &moving{hand: p.Hand, number: t.number, open: x.do == ReopenIssue}
+	if was, known := a.Target.Issue.Open.Get(); !known || was == m.open {
+		return nil, fmt.Errorf("%s was not seen to be %s: %w", t.name, openWord(!m.open), act.ErrRefused)
+	}
+	if text := strings.TrimSpace(fleet.Redact(fleet.Text(a.Text))); text != "" {
+		// The action's ID: what is said of one closing is said again of the next one.
+		m.why = &saying{hand: p.Hand, number: t.number, key: x.do + ":" + a.ID, text: text}
+	}
+	return m, nil
+}
+
+func openWord(open bool) string {
+	if open {
+		return "open"
+	}
+	return "closed"
+}
+
+func (m *moving) left(_ context.Context, now forge.Issue) (bool, error) {
+	if now.IsPull {
+		return false, fmt.Errorf("it is a pull request: %w", act.ErrRefused)
+	}
+	return now.Open != m.open, nil
+}
+
+func (m *moving) do(ctx context.Context) error {
+	if m.why != nil {
+		if err := m.why.do(ctx); err != nil {
+			return err
+		}
+	}
+	_, err := m.hand.Open(ctx, m.number, m.open)
+	return err
+}
+
+func (m *moving) effect() string {
+	if m.why != nil {
+		return "it is " + openWord(m.open) + "; " + m.why.effect()
+	}
+	return "it is " + openWord(m.open)
+}

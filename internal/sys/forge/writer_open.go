@@ -1,0 +1,43 @@
+package forge
+
+import (
+	"context"
+
+	"code.gitea.io/sdk/gitea"
+	"github.com/google/go-github/v84/github"
+)
+
+// Open opens an issue again, or closes it, and says whether it did.
+func (w *Writer) Open(ctx context.Context, number int, on bool) (bool, error) {
+	i, err := w.look.Issue(ctx, number)
+	if err != nil {
+		return false, wrap("look at", number, err)
+	}
+	if i.Open == on {
+		return false, nil
+	}
+	return true, wrap("open or close", number, w.hand.open(ctx, number, on))
+}
+
+// open leaves the assignees out: an absent list is kept, an empty one is none.
+func (t *tea) open(ctx context.Context, number int, on bool) error {
+	c, err := t.api(ctx)
+	if err != nil {
+		return err
+	}
+	state := gitea.StateClosed
+	if on {
+		state = gitea.StateOpen
+	}
+	_, resp, err := c.EditIssue(t.owner, t.name, int64(number), gitea.EditIssueOption{State: &state})
+	return fault(plainOf(resp), err)
+}
+
+func (h *hub) open(ctx context.Context, number int, on bool) error {
+	state := "closed"
+	if on {
+		state = "open"
+	}
+	_, resp, err := h.c.Issues.Edit(ctx, h.owner, h.name, number, &github.IssueRequest{State: &state})
+	return fault(hubOf(resp), err)
+}
