@@ -5,7 +5,7 @@ GOFLAGS_BUILD = -trimpath -ldflags '-s -w -X main.version=$(VERSION)'
 HISTORIES ?= 10000
 
 .DEFAULT_GOAL := help
-.PHONY: help run build test deps check unit histories reader bench soak week fuzz conformance town docs lint clean
+.PHONY: help run build test deps check unit histories reader bench soak week fuzz conformance town night docs lint clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -29,7 +29,7 @@ check: ## formatting and go vet
 UNRACED = -gcflags=modernc.org/sqlite/lib=-race=false
 
 unit: ## every test, with the race detector
-	@CUSTOS_HISTORIES=1000 go test -race $(UNRACED) -timeout 45m ./...
+	@go test -race $(UNRACED) -timeout 45m ./...
 
 histories: ## HISTORIES (10 000) random histories through the pure core, and a busy week in a day; they run in one goroutine each, so without the race detector
 	@CUSTOS_HISTORIES=$(HISTORIES) CUSTOS_DAYS=1 go test -timeout 45m -run 'Histor|Week' ./internal/decide ./internal/loop
@@ -48,9 +48,14 @@ soak: ## HISTORIES (1 000 000) random histories through the pure core, and 60 to
 	@CUSTOS_SOAKS=60 CUSTOS_SEED=$$(date +%s) go test -timeout 2h -run TestSoak ./internal/loop
 	@CUSTOS_HISTORIES=$(HISTORIES) go test -timeout 24h -run 'Histor|Propert' ./internal/decide ./internal/assess ./internal/loop
 
-town: ## every agent rule on real, scripted agents: four minutes
+town: ## every agent rule on real, scripted agents, and a tmux server that is stopped 200 times: a quarter of an hour
 	@CUSTOS_TOWN=1 CUSTOS_HAMMER_FOR=1m go test -timeout 40m -count=1 -v -run 'TestRules|TestFormulaKilled|TestPluginsKilled|TestTutorial|TestHammer' ./internal/daemon
+	@CUSTOS_TOWN=1 CUSTOS_NIGHT_FOR=90s go test -timeout 20m -count=1 -v -run TestNight ./internal/daemon
 	@CUSTOS_TOWN=1 go test -timeout 20m -count=1 -run 'Day|Ambiguous' ./internal/loop
+	@CUSTOS_STOPS=200 go test -timeout 30m -count=1 -v -run TestAServerOutlivesBeingStopped ./internal/session/tmux
+
+night: ## a night in ten minutes on real tmux: servers killed, disk filled, configuration broken, 30 daemons killed, and a person throughout; CUSTOS_NIGHT_SEED makes one again
+	@CUSTOS_TOWN=1 go test -timeout 40m -count=1 -v -run TestNight ./internal/daemon
 
 FUZZTIME ?= 60s
 fuzz: ## every fuzz target for FUZZTIME each
@@ -62,7 +67,7 @@ conformance: ## two real agent CLIs from npm against a mock model server
 	@./scripts/conformance
 
 docs: ## rewrite the generated pages of docs/
-	@go test ./internal/rules ./internal/cli ./internal/config -run 'Doc' -update
+	@go test ./internal/rules ./internal/cli -run 'Doc' -update
 
 lint: ## golangci-lint, when it is installed
 	@golangci-lint run

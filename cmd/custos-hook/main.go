@@ -25,8 +25,8 @@ import (
 )
 
 const (
-	ackWait   = 50 * time.Millisecond  // how long an agent's turn may wait for the daemon
-	stdinWait = 100 * time.Millisecond // and for a CLI that does not close our standard input
+	ackWait   = 50 * time.Millisecond // how long an agent's turn may wait for the daemon
+	stdinWait = time.Second           // and for a CLI that writes late, or not at all and does not close our standard input
 )
 
 func main() {

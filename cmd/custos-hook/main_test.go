@@ -202,8 +202,34 @@ func TestHookNeverFails(t *testing.T) {
 	}
 }
 
-// TestHookDoesNotWaitForStdin: a CLI that leaves it open delays its turn by 100
-// ms at most, and not at all when the JSON is whole.
+// TestHookWaitsForASlowCLI: on a busy machine some time passes between the start of the
+// hook and what it is given; without that, a rate limit would be an end of unknown cause.
+func TestHookWaitsForASlowCLI(t *testing.T) {
+	run := runDir(t)
+	got := daemon(t, run, "")
+	h := hook(t, "claude", "StopFailure", "--run", run)
+	in, err := h.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := h.Start(); err != nil {
+		t.Fatal(err)
+	}
+	const text = `{"error":"rate_limit"}`
+	<-time.After(300 * time.Millisecond) // what is tried is the time that passes
+	if _, err := io.WriteString(in, text); err != nil {
+		t.Errorf("it has not waited: %v", err)
+	}
+	if err := h.Wait(); err != nil {
+		t.Error(err)
+	}
+	if p := <-got; string(p.Payload) != text {
+		t.Errorf("payload %q, want %q", p.Payload, text)
+	}
+}
+
+// TestHookDoesNotWaitForStdin: a CLI that leaves it open delays its turn by a second
+// at most, and not at all when the JSON is whole.
 func TestHookDoesNotWaitForStdin(t *testing.T) {
 	run := runDir(t)
 	got := daemon(t, run, "")

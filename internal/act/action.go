@@ -17,7 +17,15 @@ var (
 	ErrUnneeded = errors.New("unneeded")
 	// ErrRefused: the precondition does not hold at the instant of acting.
 	ErrRefused = errors.New("refused")
+	// ErrLasting is an ErrRefused that no waiting changes: a name that is no name, a
+	// folder that is not there. An order that meets it is at an end.
+	ErrLasting error = lasting{}
 )
+
+type lasting struct{}
+
+func (lasting) Error() string { return ErrRefused.Error() }
+func (lasting) Unwrap() error { return ErrRefused }
 
 // Action is one way to change the world.
 type Action interface {
@@ -27,7 +35,7 @@ type Action interface {
 	Commands(a fleet.Action) []fleet.Command
 	// Prepare re-reads identity and precondition and holds on to them (a pidfd,
 	// an open file, the measure taken before). It changes nothing. It fails with
-	// ErrUnneeded or ErrRefused, or with what kept it from looking.
+	// ErrUnneeded, ErrRefused or ErrLasting, or with what kept it from looking.
 	Prepare(ctx context.Context, a fleet.Action) (Run, error)
 }
 
@@ -44,11 +52,26 @@ type Run interface {
 	Close()
 }
 
+// Withdrawer is an Action that is not done for as long as it may be refused: what it
+// is to end is still there. One that an earlier Custos had begun, and that is refused
+// now, is refused like any other; without this it is in doubt.
+type Withdrawer interface {
+	// Withdraw takes back what was written down when it began.
+	Withdraw(ctx context.Context, a fleet.Action) error
+}
+
 // Learner is a Run that learns something of an agent which the ledger is to
 // know: its instance, its end, its checkpoint. It is asked once, after Do and
 // Verify, however they ended; nil is nothing.
 type Learner interface {
 	Learned() *fleet.Registration
+}
+
+// Foreteller is a Run that learns something of an agent long before it ends: an
+// agent that is started again lives for as long as it takes to show that it is
+// ready. Foretell is called once, before Do; tell may be called from Do and Verify.
+type Foreteller interface {
+	Foretell(tell func(fleet.Registration))
 }
 
 // Judged is a Run that asked a judge. It is asked once, after Do and Verify,

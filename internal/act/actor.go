@@ -31,7 +31,10 @@ type Options struct {
 	Now     func() fleet.Instant // for Began and Ended
 	Workers int                  // actions at once; default: one per processor, 2 to 8
 	Done    func(fleet.Result)   // told of every result once it is written down; nil: nobody
-	Log     *slog.Logger         // default: discarded
+	// Learned is told what an action that goes on has learned of its agent, and
+	// writes it down; nil: it is written down with the result.
+	Learned func(ctx context.Context, actionID string, r fleet.Registration) error
+	Log     *slog.Logger // default: discarded
 }
 
 // Actor carries plans out. It is safe for concurrent use.
@@ -62,6 +65,9 @@ func New(o Options) *Actor {
 	}
 	if o.Done == nil {
 		o.Done = func(fleet.Result) {}
+	}
+	if o.Learned == nil {
+		o.Learned = func(context.Context, string, fleet.Registration) error { return nil }
 	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)

@@ -199,15 +199,17 @@ func TestEveryEnd(t *testing.T) {
 		return func(context.Context, fleet.Action) error { return err }
 	}
 	for name, c := range map[string]*struct {
-		f      fake
-		m      memory
-		frozen string
-		status fleet.ResultStatus
-		why    string
-		done   bool // Do was called
+		f       fake
+		m       memory
+		frozen  string
+		status  fleet.ResultStatus
+		why     string
+		done    bool // Do was called
+		lasting bool
 	}{
 		"unneeded":               {f: fake{able: able(true), prepare: fails(fmt.Errorf("%w: gone", ErrUnneeded))}, status: fleet.ResultUnneeded, why: "gone"},
 		"refused":                {f: fake{able: able(true), prepare: fails(fmt.Errorf("another inode: %w", ErrRefused))}, status: fleet.ResultRefused, why: "another inode"},
+		"refused for good":       {f: fake{able: able(true), prepare: fails(fmt.Errorf("no folder: %w", ErrLasting))}, status: fleet.ResultRefused, why: "no folder", lasting: true},
 		"cannot look":            {f: fake{able: able(true), prepare: fails(errors.New("EIO"))}, status: fleet.ResultFailed, why: "nothing was done: EIO"},
 		"prepare panics":         {f: fake{able: able(true), prepare: boom}, status: fleet.ResultFailed, why: "boom"},
 		"frozen":                 {f: fake{able: able(true)}, frozen: "by ann", status: fleet.ResultRefused, why: "frozen: by ann"},
@@ -223,8 +225,8 @@ func TestEveryEnd(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				r := carry(t, &c.f, &c.m, Options{Frozen: func() string { return c.frozen }})
-				if r.Status != c.status || !strings.Contains(r.Why, c.why) {
-					t.Errorf("%s %q, want %s %q", r.Status, r.Why, c.status, c.why)
+				if r.Status != c.status || !strings.Contains(r.Why, c.why) || r.Lasting != c.lasting || strings.HasSuffix(r.Why, ": refused") {
+					t.Errorf("%s %q (for good: %v), want %s %q", r.Status, r.Why, r.Lasting, c.status, c.why)
 				}
 				if c.f.did("do a1") != c.done {
 					t.Errorf("Do called: %v, want %v", !c.done, c.done)
@@ -495,6 +497,55 @@ func TestRecover(t *testing.T) {
 			}
 			if m.starts != 0 {
 				t.Error("a recovered action was begun twice in the journal")
+			}
+		})
+	}
+}
+
+// withdrawing is a fake that is not done for as long as it is refused.
+type withdrawing struct {
+	*fake
+	err error
+}
+
+func (w withdrawing) Withdraw(_ context.Context, a fleet.Action) error {
+	w.note("withdraw " + a.ID)
+	return w.err
+}
+
+// What is known not to have been done, though an earlier Custos had begun it, is
+// refused with its cause, and nothing is left of that beginning.
+func TestRecoverWithdraws(t *testing.T) {
+	atWork := func(context.Context, fleet.Action) error { return fmt.Errorf("it works: %w", ErrRefused) }
+	gone := func(context.Context, fleet.Action) error { return fmt.Errorf("%w: gone", ErrUnneeded) }
+	blind := func(context.Context, fleet.Action) error { return errors.New("EIO") }
+	for name, c := range map[string]struct {
+		prepare   func(context.Context, fleet.Action) error
+		frozen    string
+		err       error
+		status    fleet.ResultStatus
+		why       string
+		withdrawn bool
+	}{
+		"refused now":               {prepare: atWork, status: fleet.ResultRefused, why: "it works", withdrawn: true},
+		"frozen now":                {frozen: "by ann", status: fleet.ResultRefused, why: "frozen: by ann", withdrawn: true},
+		"nothing can be taken back": {prepare: atWork, err: errors.New("EROFS"), status: fleet.ResultRefused, why: "it works", withdrawn: true},
+		"done":                      {prepare: gone, status: fleet.ResultDone},
+		"cannot look":               {prepare: blind, status: fleet.ResultInDoubt, why: "EIO"},
+		"still needed":              {status: fleet.ResultDone},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f, m := &fake{able: able(true), prepare: c.prepare}, &memory{}
+			a := New(Options{Actions: []Action{withdrawing{f, c.err}}, Ledger: m, Now: now, Frozen: func() string { return c.frozen }})
+			a.Recover(t.Context(), []fleet.ActionRecord{{Action: deed("a1", "x"), Stage: fleet.StageStarted}})
+			if err := a.Wait(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if r := m.result("a1"); r.Status != c.status || !strings.Contains(r.Why, c.why) || strings.Contains(r.Why, "custos stopped") != (c.status == fleet.ResultInDoubt) {
+				t.Errorf("%s %q, want %s %q", r.Status, r.Why, c.status, c.why)
+			}
+			if got := f.did("withdraw a1"); got != c.withdrawn {
+				t.Errorf("withdrawn: %v, want %v", got, c.withdrawn)
 			}
 		})
 	}

@@ -140,7 +140,7 @@ func (p *performance) mayGoOn() bool {
 	switch {
 	case why == "":
 		return true
-	case p.after == afterStarted:
+	case p.after == afterStarted && !p.withdraw():
 		p.end(fleet.ResultInDoubt, "custos stopped while it was being done, and is frozen now: "+why)
 	default:
 		p.result.Unbegun = true
@@ -171,15 +171,34 @@ func (p *performance) endUnprepared(err error) {
 	case again && errors.Is(err, ErrUnneeded):
 		p.result.Effect = "found done after a crash"
 		p.end(fleet.ResultDone, "")
-	case again:
+	case again && !(errors.Is(err, ErrRefused) && p.withdraw()):
 		p.end(fleet.ResultInDoubt, "custos stopped while it was being done, and it cannot be told what became of it: "+reason(err))
 	case errors.Is(err, ErrUnneeded):
 		p.end(fleet.ResultUnneeded, reason(err))
 	case errors.Is(err, ErrRefused):
-		p.end(fleet.ResultRefused, reason(err))
+		p.result.Lasting = errors.Is(err, ErrLasting)
+		p.end(fleet.ResultRefused, strings.TrimSuffix(reason(err), ": "+ErrRefused.Error()))
 	default:
 		p.end(fleet.ResultFailed, "nothing was done: "+reason(err))
 	}
+}
+
+// withdraw says whether an action that an earlier Custos had begun is known not to be
+// done, though it is refused now, and takes back what was written down of it.
+func (p *performance) withdraw() bool {
+	w, can := p.action.(Withdrawer)
+	if !can {
+		return false
+	}
+	err := safely(func() error {
+		ctx, cancel := context.WithTimeout(context.Background(), patience)
+		defer cancel()
+		return w.Withdraw(ctx, p.Action)
+	})
+	if err != nil {
+		p.opts.Log.Error("cannot take back what was written down of an action", "action", p.ID, "err", err)
+	}
+	return true
 }
 
 // started writes down that the world is about to change. Without that nothing
@@ -208,6 +227,7 @@ func (p *performance) started() bool {
 // change does it and measures what came of it.
 func (p *performance) change(run Run) {
 	p.result.Ran = p.ran()
+	p.foretell(run)
 	hung, err := p.bounded(run.Do)
 	if err != nil {
 		p.endUndone(hung, err)
@@ -225,6 +245,25 @@ func (p *performance) change(run Run) {
 	}
 	p.result.Effect = fleet.Line(fleet.Redact(effect), longestText)
 	p.end(fleet.ResultDone, "")
+}
+
+// foretell has the run tell what it learns while it goes on. What cannot be written
+// down now is written down with the result.
+func (p *performance) foretell(run Run) {
+	f, ok := run.(Foreteller)
+	if !ok {
+		return
+	}
+	f.Foretell(func(r fleet.Registration) {
+		err := safely(func() error {
+			ctx, cancel := context.WithTimeout(context.Background(), patience)
+			defer cancel()
+			return p.opts.Learned(ctx, p.ID, r)
+		})
+		if err != nil {
+			p.opts.Log.Error("cannot note what an action has learned so far", "action", p.ID, "err", err)
+		}
+	})
 }
 
 // endUndone: an action that says what went wrong has failed; one that hangs or

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"errors"
 	"fmt"
 	"regexp"
 	"slices"
@@ -15,6 +16,10 @@ type Kind struct {
 	Name string `toml:"-"`
 	// Disabled makes Custos blind to the kind.
 	Disabled bool `toml:"disabled"`
+
+	// Generic: any command, of which nothing is known. It holds no conversation, so
+	// it is started with nothing but its command line.
+	Generic bool `toml:"generic"`
 
 	// Names are base names of the program, of the script an interpreter runs, or
 	// of what an interpreter calls itself.
@@ -70,6 +75,9 @@ type Kind struct {
 	Interrupt   []string `toml:"interrupt"`
 	Exit        []string `toml:"exit"`
 	ExitCommand string   `toml:"exit_command"`
+	// QuitReasons are what its session-end hook gives as the reason only when
+	// somebody ended it at its prompt: some CLIs give one reason for every end.
+	QuitReasons []string `toml:"quit_reasons"`
 
 	// Never says what the kind never tells without hooks, for docs and reasons.
 	Never []string `toml:"never"`
@@ -125,17 +133,54 @@ func (p *Pattern) UnmarshalText(b []byte) (err error) {
 // Match says whether s holds a match; an empty pattern has none.
 func (p Pattern) Match(s string) bool { return p.re != nil && p.re.MatchString(s) }
 
-// Glob is a path pattern in which * stands for anything, slashes included.
+// Glob is a path pattern in which * stands for anything, slashes included, ? for
+// any one character, and [0-9] or [!0-9] for one that is in, or not in, a class: as
+// a shell reads them, but for the slashes.
 type Glob struct{ re *regexp.Regexp }
 
 // UnmarshalText compiles the glob.
 func (g *Glob) UnmarshalText(b []byte) (err error) {
-	parts := strings.Split(string(b), "*")
-	for i := range parts {
-		parts[i] = regexp.QuoteMeta(parts[i])
+	var out strings.Builder
+	for rest := string(b); rest != ""; {
+		var part string
+		if part, rest, err = globPart(rest); err != nil {
+			return fmt.Errorf("cannot read the pattern %q: %w", b, err)
+		}
+		out.WriteString(part)
 	}
-	g.re, err = regexp.Compile("^(?:" + strings.Join(parts, ".*") + ")$")
+	g.re, err = regexp.Compile("(?s)^(?:" + out.String() + ")$")
 	return err
+}
+
+// globPart reads the first part of a glob, as a regular expression.
+func globPart(text string) (part, rest string, err error) {
+	switch text[0] {
+	case '*':
+		return ".*", text[1:], nil
+	case '?':
+		return ".", text[1:], nil
+	case '[':
+		return globClass(text[1:])
+	}
+	n := strings.IndexAny(text, "*?[")
+	if n < 0 {
+		n = len(text)
+	}
+	return regexp.QuoteMeta(text[:n]), text[n:], nil
+}
+
+// globClass reads a class after its bracket.
+func globClass(text string) (part, rest string, err error) {
+	not := ""
+	if text != "" && strings.Contains("!^", text[:1]) {
+		not, text = "^", text[1:]
+	}
+	end := strings.Index(text, "]")
+	if end <= 0 {
+		return "", "", errors.New("a [ has no end")
+	}
+	class := strings.NewReplacer(`\`, `\\`, "[", `\[`, "^", `\^`, "&", `\&`, "~", `\~`).Replace(text[:end])
+	return "[" + not + class + "]", text[end+1:], nil
 }
 
 // Match says whether the whole path matches.
@@ -146,6 +191,21 @@ type Kinds struct{ list []Kind }
 
 // All returns the kinds, sorted by name.
 func (k *Kinds) All() []Kind { return slices.Clone(k.list) }
+
+// Generic is the name of the built-in kind of any command.
+const Generic = "generic"
+
+// Of returns the name of the kind that a command line starts: by its program, or
+// the script that an interpreter runs; Generic when no kind is known by it.
+func (k *Kinds) Of(argv []string) string {
+	c := readCommand(fleet.Process{Args: argv})
+	for _, kind := range k.list {
+		if s, _ := kind.match(c); s != none && !kind.Disabled {
+			return kind.Name
+		}
+	}
+	return Generic
+}
 
 // Get returns the kind of a name.
 func (k *Kinds) Get(name string) (Kind, bool) {

@@ -97,12 +97,27 @@ func Launch(k Kind, o LaunchOptions) (Command, error) {
 		m = k.Headless
 	}
 	c := Command{Env: slices.Clone(k.Env), Unset: slices.Clone(k.Unset), Stream: m.Stream}
+	if k.Generic {
+		return k.plain(c, o)
+	}
 	c.Argv = slices.Concat([]string{k.program(o)}, o.Hooks, m.Args, o.Extra)
 	for _, add := range []func(*Command, LaunchMark, LaunchOptions) error{addAutonomy, addSession, addPrompt} {
 		if err := add(&c, m, o); err != nil {
 			return Command{}, fmt.Errorf("cannot start %s: %w", k.Name, err)
 		}
 	}
+	return c, nil
+}
+
+// plain is the start of any command: what a person wrote, and nothing more.
+func (k Kind) plain(c Command, o LaunchOptions) (Command, error) {
+	switch {
+	case o.Program == "":
+		return Command{}, fmt.Errorf("cannot start %s: it is any command: write it behind --", k.Name)
+	case o.Prompt != "" || o.Resume != "" || o.Continue:
+		return Command{}, fmt.Errorf("cannot start %s: it is not known how this command takes a prompt: write it into its command line", k.Name)
+	}
+	c.Argv = append([]string{o.Program}, o.Extra...)
 	return c, nil
 }
 

@@ -7,7 +7,7 @@ import (
 )
 
 func TestBuiltinKinds(t *testing.T) {
-	want := []string{"aider", "amp", "claude", "codex", "copilot", "cursor-agent", "gemini", "goose", "opencode", "pi", "qwen"}
+	want := []string{"aider", "amp", "claude", "codex", "copilot", "cursor-agent", "gemini", "generic", "goose", "opencode", "pi", "qwen"}
 	if got := kinds(t).Names(); !slices.Equal(got, want) {
 		t.Errorf("kinds %v, want %v", got, want)
 	}

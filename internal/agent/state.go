@@ -42,7 +42,14 @@ type Signals struct {
 	Told      Told // by hooks; zero for an agent that has none
 	Now       fleet.Instant
 	Hooked    bool // started by Custos with hooks: it has to tell that it began
+	Veil      Veil // what keeps its terminal from being seen
 	End       *End // set when the agent's process is gone
+}
+
+// Veil says that the terminal server an agent runs in does not answer.
+type Veil struct {
+	Why   string        // empty when it answers, or there is none
+	Since fleet.Instant // of the first look that it kept from seeing
 }
 
 // Verdict is what an agent is doing, and why that is believed.
@@ -126,7 +133,7 @@ func hintIf(ok bool, s fleet.AgentState) fleet.AgentState {
 // judge asks the signals in the order of trust.
 func (r *reading) judge() Verdict {
 	for _, ask := range []func() (Verdict, bool){
-		r.bySuspension, r.byFailure, r.byBanner, r.byHook, r.byRegistry, r.byBusyTitle, r.byDialog, r.byIdleTitle, r.byCPU, r.byScreen, r.byActivity, r.byAge, r.bySilentStart,
+		r.bySuspension, r.byVeil, r.byFailure, r.byBanner, r.byHook, r.byRegistry, r.byBusyTitle, r.byDialog, r.byIdleTitle, r.byCPU, r.byScreen, r.byActivity, r.byAge, r.bySilentStart,
 	} {
 		if v, ok := ask(); ok {
 			return v
@@ -137,6 +144,13 @@ func (r *reading) judge() Verdict {
 
 func (r *reading) bySuspension() (Verdict, bool) {
 	return Verdict{State: fleet.StateStopped, Reason: "suspended by a signal or Ctrl-Z", Source: SourceProcess}, r.Suspended
+}
+
+// byVeil: an agent may have come to wait for a terminal server that does not
+// answer, and what was told of it before may be over. What it told since counts.
+func (r *reading) byVeil() (Verdict, bool) {
+	told := r.Told.State != "" && r.Veil.Since.Before(r.Told.Last)
+	return Verdict{State: fleet.StateUnknown, Reason: r.Veil.Why, Source: SourceNone}, r.Veil.Why != "" && !told
 }
 
 // byFailure: hooks tell by name what ended the turn.

@@ -34,7 +34,7 @@ func (e End) judge() Verdict {
 	} else if !e.PaneDead {
 		return e.leftover()
 	}
-	v := exitVerdict(status, signal)
+	v := e.exitVerdict(status, signal)
 	v.Source = source
 	if e.Exit == nil {
 		if v.State == fleet.StateUnknown {
@@ -50,8 +50,19 @@ func (e End) judge() Verdict {
 		v.State, v.Reason = fleet.StateStopped, fleet.Line(x.Asked, 60)+" asked it to end: "+v.Reason
 	case e.Wanted != "" && e.Wanted != fleet.DesiredRunning:
 		v.State, v.Reason = fleet.StateStopped, "it was to be "+string(e.Wanted)+": "+v.Reason
+	case x.Quit != "":
+		v.State, v.Reason = fleet.StateStopped, "a person ended it ("+fleet.Line(x.Quit, 80)+"): "+v.Reason
 	case x.OOM:
 		v.State, v.Reason = fleet.StateCrashed, "killed for want of memory: "+v.Reason
+	case x.Server == "" && v.State == fleet.StateUnknown && e.Wanted != "":
+		v.State = fleet.StateCrashed // that it ended is certain, and that it was to run
+	case x.Server != "":
+		v.State, v.Reason = fleet.StateCrashed, "its terminal server "+fleet.Line(x.Server, 80)+" went: "+v.Reason
+	case x.Hangup && v.State == fleet.StateFinished:
+		v.State, v.Reason = fleet.StateCrashed, v.Reason+", after its terminal was closed, and it is not known who closed it"
+		if e.Wanted == "" {
+			v.State = fleet.StateStopped
+		}
 	}
 	return v
 }
@@ -64,17 +75,19 @@ func (e End) leftover() Verdict {
 	return Verdict{State: fleet.StateUnknown, Reason: "its process is gone, and nothing tells how it ended", Source: SourceProcess}
 }
 
-// exitVerdict reads an exit. A shell, and the CLIs themselves, report a signal
-// as 128 and its number.
-func exitVerdict(exit, sig fleet.Leaf[int]) (v Verdict) {
+// exitVerdict reads an exit. An agent that was to run has crashed when a signal
+// ended it, whatever signal: anything can send any of them. Nobody told Custos what
+// is wanted of one that is not registered: a signal by which people close terminals
+// and end programs may be what they wanted.
+func (e End) exitVerdict(exit, sig fleet.Leaf[int]) (v Verdict) {
 	status, hasStatus := exit.Get()
-	signal, hasSignal := sig.Get()
-	if !hasSignal && hasStatus && status > 128 && status < 128+65 {
-		signal, hasSignal = status-128, true
-	}
+	signal, hasSignal := fleet.EndSignal(exit, sig)
 	switch {
 	case hasSignal && (signal == 1 || signal == 2 || signal == 15):
-		v.State, v.Reason = fleet.StateStopped, fmt.Sprintf("ended by signal %d: it was asked to, or its terminal was closed", signal)
+		v.State, v.Reason = fleet.StateCrashed, fmt.Sprintf("ended by signal %d, and it is not known who sent it", signal)
+		if e.Wanted == "" {
+			v.State = fleet.StateStopped
+		}
 	case hasSignal:
 		v.State, v.Reason = fleet.StateCrashed, fmt.Sprintf("ended by signal %d", signal)
 	case hasStatus && status == 0:

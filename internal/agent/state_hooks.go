@@ -41,6 +41,7 @@ type Told struct {
 	Tool    *fleet.ToolCall  // in flight; of several, the one that may go on for longest
 	Context fleet.Leaf[float64]
 	Until   fleet.Instant // of a rate limit; zero when not told
+	Limited fleet.Instant // when the rate limit was last told of; zero when it was not
 	Prompt  fleet.Instant // of the newest prompt
 	Session string        // of the CLI
 	Loop    Loop
@@ -162,7 +163,7 @@ func (h *hearing) say(e fleet.HookEvent, s fleet.AgentState, says string) {
 // over ends what belonged to a turn.
 func (h *hearing) over() {
 	clear(h.tools)
-	h.asks, h.calls, h.told.Until = request{}, nil, fleet.Instant{}
+	h.asks, h.calls, h.told.Until, h.told.Limited = request{}, nil, fleet.Instant{}, fleet.Instant{}
 }
 
 // session begins anew. After a compaction a session goes on, in mid-turn.
@@ -179,10 +180,23 @@ func (h *hearing) status(e fleet.HookEvent) {
 	if e.Until.IsZero() {
 		return
 	}
+	e.Until = capped(e)
 	h.limit = e.Until
 	if h.told.State == fleet.StateRateLimited && h.told.Until.IsZero() {
-		h.told.Until = e.Until
+		h.told.Until, h.told.Limited = e.Until, e.At
 	}
+}
+
+// longestLimit is how long an account can be said to be at its limit: the longest
+// window that a provider counts in is a week.
+const longestLimit = 7 * 24 * time.Hour
+
+// capped is when the limit that an event tells of is reset, as far as it is believed.
+func capped(e fleet.HookEvent) fleet.Instant {
+	if latest := e.At.Add(longestLimit); latest.Before(e.Until) {
+		return latest
+	}
+	return e.Until
 }
 
 // begin notes a call. A CLI that asks before it begins has been answered when it
@@ -257,7 +271,7 @@ func (h *hearing) fail(e fleet.HookEvent) {
 	name := fleet.Line(e.Text, 60)
 	switch {
 	case strings.HasPrefix(e.Text, "rate_limit"):
-		h.told.Until = e.Until
+		h.told.Until, h.told.Limited = capped(e), e.At
 		if e.Until.IsZero() && e.At.Before(h.limit) {
 			h.told.Until = h.limit
 		}

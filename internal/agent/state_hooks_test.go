@@ -113,6 +113,26 @@ func TestRateLimitEndsAtItsReset(t *testing.T) {
 	}
 }
 
+// No provider counts in longer windows than a week: what is said beyond that, by a
+// hook or a status line, is not believed.
+func TestRateLimitIsAWeekAtMost(t *testing.T) {
+	for _, words := range [][]string{{"prompt", "failure rate_limit"}, {"status", "prompt", "failure rate_limit"}, {"prompt", "failure rate_limit", "status"}} {
+		events := script(words...)
+		for i, w := range words {
+			if w == "status" || len(words) == 2 && i == 1 {
+				events[i].Until = noon.Add(10 * 365 * 24 * time.Hour)
+			}
+		}
+		last := events[len(events)-1].At.Add(7 * 24 * time.Hour)
+		if told := Hear(events, "", noon, Deadlines{}); told.State != fleet.StateRateLimited || told.Until.IsZero() || last.Before(told.Until) {
+			t.Errorf("%v: %+v", words, told)
+		}
+		if told := Hear(events, "", last, Deadlines{}); told.State != fleet.StateIdle {
+			t.Errorf("%v, a week later: %+v", words, told)
+		}
+	}
+}
+
 func TestMoreThatHooksTell(t *testing.T) {
 	events := script("prompt", "tool-begin Bash 1", "session-start")
 	events[2].Text = "compact"
@@ -249,6 +269,8 @@ func TestEnded(t *testing.T) {
 	}
 	asked, oom := exit(unknown, fleet.Known(9)), exit(unknown, fleet.Known(9))
 	asked.Asked, oom.OOM = "anna", true
+	hungUp := exit(fleet.Known(0), unknown)
+	hungUp.Hangup = true
 	for name, c := range map[string]struct {
 		end    End
 		state  fleet.AgentState
@@ -258,6 +280,8 @@ func TestEnded(t *testing.T) {
 		"killed, a shell is left":       {End{Exit: exit(unknown, fleet.Known(9)), Shell: true}, "crashed", "pidfd"},
 		"above what tmux says":          {End{Exit: exit(fleet.Known(3), unknown), PaneDead: true, Status: fleet.Known(0)}, "crashed", "pidfd"},
 		"finished":                      {End{Exit: exit(fleet.Known(0), unknown)}, "finished", "pidfd"},
+		"left its closed terminal":      {End{Exit: hungUp}, "stopped", "pidfd"},
+		"left it, was to run":           {End{Exit: hungUp, Wanted: fleet.DesiredRunning}, "crashed", "pidfd"},
 		"ended by TERM":                 {End{Exit: exit(fleet.Known(143), unknown)}, "stopped", "pidfd"},
 		"killed because somebody asked": {End{Exit: asked}, "stopped", "pidfd"},
 		"killed while to be stopped":    {End{Exit: exit(unknown, fleet.Known(9)), Wanted: fleet.DesiredStopped}, "stopped", "pidfd"},

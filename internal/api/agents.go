@@ -14,6 +14,7 @@ type Agents struct {
 	Seen    PartSeen   `json:"seen"`    // how the agents were seen
 	Agents  []AgentRow `json:"agents"`  // what may wait for a person first
 	Pending []Pending  `json:"pending"` // what was asked for and is not there yet
+	Kept    []string   `json:"kept"`    // agents that are started again when they fail, whatever the mode
 	Next    []Hint     `json:"next"`
 }
 
@@ -118,6 +119,7 @@ type AgentRecord struct {
 	Spec       string      `json:"spec,omitempty"`
 	Files      []string    `json:"files"`
 	Restart    string      `json:"restart"`
+	Kept       bool        `json:"kept,omitempty"` // started again when it fails, whatever the mode
 	Standing   bool        `json:"standing,omitempty"`
 	MemoryMax  int64       `json:"memory_max,omitempty"` // bytes
 	Heartbeat  string      `json:"heartbeat,omitempty"`  // what it promised when it was spawned
@@ -148,6 +150,26 @@ type Screen struct {
 	Agent string    `json:"agent"`
 	At    time.Time `json:"at"`
 	Text  string    `json:"text"`
+}
+
+// Log is what a headless agent wrote, as it was kept: `custos logs NAME`.
+type Log struct {
+	Agent    string    `json:"agent"`
+	Instance string    `json:"instance"`         // whose output it is
+	Errors   bool      `json:"errors,omitempty"` // of its standard error
+	At       time.Time `json:"at"`
+	Text     string    `json:"text"`            // whole lines
+	Rest     string    `json:"rest,omitempty"`  // what it has not ended yet
+	Next     string    `json:"next"`            // asked for after this, only what is new is told
+	Gap      bool      `json:"gap,omitempty"`   // before the text something is not kept any more
+	Ended    bool      `json:"ended,omitempty"` // this instance has ended
+}
+
+// LogQuery says what of it is asked for.
+type LogQuery struct {
+	Lines  int // from the end
+	Errors bool
+	After  string // Next of the answer before
 }
 
 // Failures is the record of what went wrong with agents, oldest first.

@@ -22,6 +22,18 @@ func (c *Client) Screen(ctx context.Context, name string, lines int) (Screen, er
 	return get[Screen](ctx, c, "/v1/agents/"+url.PathEscape(name)+"/screen?lines="+strconv.Itoa(lines))
 }
 
+// Log returns what a headless agent wrote.
+func (c *Client) Log(ctx context.Context, name string, q LogQuery) (Log, error) {
+	v := url.Values{"lines": {strconv.Itoa(q.Lines)}}
+	if q.Errors {
+		v.Set("errors", "true")
+	}
+	if q.After != "" {
+		v.Set("after", q.After)
+	}
+	return get[Log](ctx, c, "/v1/agents/"+url.PathEscape(name)+"/log?"+v.Encode())
+}
+
 // Order gives an order; the answer says what one pass made of it.
 func (c *Client) Order(ctx context.Context, o OrderRequest) (Order, error) {
 	return post[Order](ctx, c, "/v1/orders", o)
@@ -30,6 +42,16 @@ func (c *Client) Order(ctx context.Context, o OrderRequest) (Order, error) {
 // OrderState returns an order as it has become.
 func (c *Client) OrderState(ctx context.Context, id string) (Order, error) {
 	return get[Order](ctx, c, "/v1/orders/"+url.PathEscape(id))
+}
+
+// Orders lists the orders that are not over.
+func (c *Client) Orders(ctx context.Context) (Orders, error) {
+	return get[Orders](ctx, c, "/v1/orders")
+}
+
+// CancelOrder takes back an order that is not over.
+func (c *Client) CancelOrder(ctx context.Context, id string) (Order, error) {
+	return post[Order](ctx, c, "/v1/orders/"+url.PathEscape(id)+"/cancel", struct{}{})
 }
 
 // Feed returns what happened.

@@ -5,15 +5,14 @@ import "time"
 // OrderRequest asks for something to be done with an agent. The same ID twice
 // is one order.
 type OrderRequest struct {
-	ID       string        `json:"id,omitempty"` // chosen by who asks; made up when empty
-	Do       string        `json:"do"`           // spawn, nudge, answer, interrupt, stop, recover, backup, pause, resume or adopt
-	Agent    string        `json:"agent,omitempty"`
-	Account  string        `json:"account,omitempty"`  // of a pause or resume, instead of Agent
-	Text     string        `json:"text,omitempty"`     // of a nudge; the choice of an answer; the reason of a stop
-	Dialog   string        `json:"dialog,omitempty"`   // of an answer: the hash of the dialog
-	TTL      string        `json:"ttl,omitempty"`      // how long it is worth carrying out: "10m"
-	Override []string      `json:"override,omitempty"` // cooldown, attempts or budget
-	Spawn    *SpawnRequest `json:"spawn,omitempty"`
+	ID      string        `json:"id,omitempty"` // chosen by who asks; made up when empty
+	Do      string        `json:"do"`           // spawn, nudge, answer, interrupt, stop, recover, backup, pause, resume or adopt
+	Agent   string        `json:"agent,omitempty"`
+	Account string        `json:"account,omitempty"` // of a pause or resume, instead of Agent
+	Text    string        `json:"text,omitempty"`    // of a nudge; the choice of an answer; the reason of a stop
+	Dialog  string        `json:"dialog,omitempty"`  // of an answer: the hash of the dialog
+	TTL     string        `json:"ttl,omitempty"`     // how long it is worth carrying out: "10m"
+	Spawn   *SpawnRequest `json:"spawn,omitempty"`
 }
 
 // SpawnRequest is the agent that a spawn is to start. Paths are absolute.
@@ -41,6 +40,12 @@ type SpawnRequest struct {
 	MemoryMax int64    `json:"memory_max,omitempty"` // bytes; 0: no cap
 	Heartbeat string   `json:"heartbeat,omitempty"`  // how often it shows that it is at work, like 10m
 	Grace     string   `json:"grace,omitempty"`      // how much later than that it may be; half of it by default
+}
+
+// Orders are those that are not over, in the order they were given: `custos orders`.
+type Orders struct {
+	At     time.Time `json:"at"`
+	Orders []Order   `json:"orders"`
 }
 
 // Order is an order, and what became of it so far.

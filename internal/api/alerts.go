@@ -5,6 +5,9 @@ import "time"
 // Alerts is a list of alerts, worst first.
 type Alerts struct {
 	Alerts []Alert `json:"alerts"`
+	// Trouble is why the last pass could not be finished, so that Alerts are what a look
+	// found; empty when they are what was written down.
+	Trouble string `json:"trouble,omitempty"`
 }
 
 // Alert is the life of one finding.
@@ -40,6 +43,14 @@ type AckOrder struct {
 	By string `json:"by"` // who; the caller's own name when empty
 }
 
+// ApproveOrder approves of what one alert leads to.
+type ApproveOrder struct {
+	By string `json:"by"` // who; the caller's own name when empty
+	// Digest begins that of the code that the person was shown, where code is to be
+	// trusted: a number says nothing of what lies there by now.
+	Digest string `json:"digest,omitempty"`
+}
+
 // SilenceOrder keeps alerts from being told for a while. An empty Rule or
 // Subject matches all, but not both may be empty.
 type SilenceOrder struct {
@@ -56,6 +67,7 @@ type Silenced struct {
 	Subject string    `json:"subject,omitempty"`
 	By      string    `json:"by"`
 	Until   time.Time `json:"until"`
+	Note    string    `json:"note,omitempty"` // that its subject is not there now
 }
 
 // Rules is the rule table in force.

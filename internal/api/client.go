@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
+	"time"
 )
 
 // maxAnswer caps what is read of an answer: a recording of 10 000 agents is
@@ -21,6 +22,42 @@ const maxAnswer = 256 << 20
 type Client struct {
 	http  *http.Client
 	spare chan net.Conn // dialled, and not used yet; nil without
+	lives func(context.Context) error
+}
+
+// attention is how long an answer may take before it is asked whether there is still
+// somebody who answers, and how long to wait between two times.
+const attention = time.Second
+
+// Attended returns a client that gives a request up with the error of lives, which it
+// asks while it waits for an answer.
+func (c *Client) Attended(lives func(context.Context) error) *Client {
+	return &Client{http: c.http, spare: c.spare, lives: lives}
+}
+
+// attend returns a context that ends when nobody is there any more who could answer;
+// done ends the asking.
+func (c *Client) attend(ctx context.Context) (_ context.Context, done func()) {
+	if c.lives == nil {
+		return ctx, func() {}
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		for tick := time.NewTicker(attention); ; {
+			select {
+			case <-ctx.Done():
+				tick.Stop()
+				return
+			case <-tick.C:
+			}
+			if err := c.lives(ctx); err != nil {
+				cancel(err)
+			}
+		}
+	}()
+	return ctx, func() { cancel(nil); <-ended }
 }
 
 // NewClient returns a client that asks through rt.
@@ -29,12 +66,13 @@ func NewClient(rt http.RoundTripper) *Client {
 }
 
 // Dial returns a client of the daemon at a unix socket. It fails at once, with
-// an Unreachable error, when nobody listens there.
-func Dial(ctx context.Context, socket string) (*Client, error) {
-	var d net.Dialer
-	conn, err := d.DialContext(ctx, "unix", socket)
+// an Unreachable error, when nobody listens there, and with that of a check that
+// refuses who does: each connection is checked before anything is said.
+func Dial(ctx context.Context, socket string, checks ...func(net.Conn) error) (*Client, error) {
+	d := dialer{socket: socket, checks: checks}
+	conn, err := d.dial(ctx)
 	if err != nil {
-		return nil, &Error{Kind: Unreachable, Message: fmt.Sprintf("cannot reach the daemon at %s: %v", socket, err), Hint: "custos up"}
+		return nil, err
 	}
 	spare := make(chan net.Conn, 1)
 	spare <- conn
@@ -44,12 +82,65 @@ func Dial(ctx context.Context, socket string) (*Client, error) {
 			case conn := <-spare:
 				return conn, nil
 			default:
-				return d.DialContext(ctx, "unix", socket)
+				return d.redial(ctx)
 			}
 		},
 	})
 	c.spare = spare
 	return c, nil
+}
+
+// dialer reaches a socket, and makes sure who listens there.
+type dialer struct {
+	socket string
+	checks []func(net.Conn) error
+}
+
+func (d dialer) dial(ctx context.Context) (net.Conn, error) {
+	var plain net.Dialer
+	conn, err := plain.DialContext(ctx, "unix", d.socket)
+	if err != nil {
+		return nil, &Error{Kind: Unreachable, Message: fmt.Sprintf("cannot reach the daemon at %s: %v", d.socket, err), Hint: "custos up"}
+	}
+	for _, check := range d.checks {
+		if err := check(conn); err != nil {
+			conn.Close()
+			return nil, &Error{Kind: Impostor, Message: err.Error(), Hint: "custos health"}
+		}
+	}
+	return conn, nil
+}
+
+// How long, and how often, a daemon that was reached before is looked for: one that
+// takes up another configuration is not at its socket for a moment.
+const (
+	redialFor   = 10 * time.Second
+	redialEvery = 20 * time.Millisecond
+)
+
+// redial reaches again who was there before. Nothing was said yet on the connection
+// that is made, so that trying again does nothing twice.
+func (d dialer) redial(ctx context.Context) (net.Conn, error) {
+	ctx, cancel := context.WithTimeout(ctx, redialFor)
+	defer cancel()
+	tick := time.NewTicker(redialEvery)
+	defer tick.Stop()
+	for {
+		conn, err := d.dial(ctx)
+		if !isUnreachable(err) {
+			return conn, err
+		}
+		select {
+		case <-ctx.Done():
+			return nil, err
+		case <-tick.C:
+		}
+	}
+}
+
+func isUnreachable(err error) bool {
+	var e *Error
+	return errors.As(err, &e) && e.Kind == Unreachable
 }
 
 // Close drops the connections that are not in use.
@@ -104,7 +195,7 @@ func (c *Client) Acknowledge(ctx context.Context, number int64, o AckOrder) (Ale
 }
 
 // Approve has done what one alert leads to.
-func (c *Client) Approve(ctx context.Context, number int64, o AckOrder) (Approved, error) {
+func (c *Client) Approve(ctx context.Context, number int64, o ApproveOrder) (Approved, error) {
 	return post[Approved](ctx, c, "/v1/alerts/"+strconv.FormatInt(number, 10)+"/approve", o)
 }
 
@@ -174,9 +265,21 @@ func send[T any](ctx context.Context, c *Client, method, path string, body []byt
 	return out, nil
 }
 
+// givenUp is why an answer was not waited for any longer: nobody is there who could
+// give it, or whoever asks wants it no more.
+func givenUp(ctx context.Context) error {
+	var e *Error
+	if errors.As(context.Cause(ctx), &e) {
+		return e
+	}
+	return ctx.Err()
+}
+
 // do asks, and returns the body of a good answer. The error is always an *Error
 // or the context's.
 func (c *Client) do(ctx context.Context, method, path string, body []byte) ([]byte, error) {
+	ctx, done := c.attend(ctx)
+	defer done()
 	req, err := http.NewRequestWithContext(ctx, method, "http://custos"+path, bytes.NewReader(body))
 	if err != nil {
 		return nil, &Error{Kind: BadInput, Message: fmt.Sprintf("cannot ask: %v", err)}
@@ -187,13 +290,15 @@ func (c *Client) do(ctx context.Context, method, path string, body []byte) ([]by
 	resp, err := c.http.Do(req)
 	if err != nil {
 		if ctx.Err() != nil {
-			return nil, ctx.Err()
+			return nil, givenUp(ctx)
 		}
 		return nil, &Error{Kind: Unreachable, Message: fmt.Sprintf("cannot ask Custos: %v", errors.Unwrap(err))}
 	}
 	defer resp.Body.Close()
 	b, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer+1))
 	switch {
+	case err != nil && ctx.Err() != nil:
+		return nil, givenUp(ctx)
 	case err != nil:
 		return nil, &Error{Kind: Unreachable, Message: fmt.Sprintf("cannot read the answer of Custos: %v", err)}
 	case len(b) > maxAnswer:

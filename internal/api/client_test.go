@@ -44,7 +44,7 @@ func TestEveryQuestionGoesWhereItBelongs(t *testing.T) {
 		"GET /v1/rules ":                       func() error { _, err := c.Rules(ctx); return err },
 		"GET /v1/alerts?all=true ":             func() error { _, err := c.Alerts(ctx, true); return err },
 		`POST /v1/alerts/7/ack {"by":"x"}`:     func() error { _, err := c.Acknowledge(ctx, 7, AckOrder{By: "x"}); return err },
-		`POST /v1/alerts/7/approve {"by":"x"}`: func() error { _, err := c.Approve(ctx, 7, AckOrder{By: "x"}); return err },
+		`POST /v1/alerts/7/approve {"by":"x"}`: func() error { _, err := c.Approve(ctx, 7, ApproveOrder{By: "x"}); return err },
 		`POST /v1/silences {"for":"1h"}`:       func() error { _, err := c.Silence(ctx, SilenceOrder{For: "1h"}); return err },
 		`POST /v1/tell {"text":"t"}`:           func() error { _, err := c.Tell(ctx, Tell{Text: "t"}); return err },
 		"GET /v1/story?of=a+%26%2Fb%3F ":       func() error { _, err := c.Story(ctx, "a &/b?"); return err },
@@ -55,6 +55,11 @@ func TestEveryQuestionGoesWhereItBelongs(t *testing.T) {
 		"GET /v1/agents ":                      func() error { _, err := c.Agents(ctx); return err },
 		"GET /v1/agents/a%2Fb%3F ":             func() error { _, err := c.Agent(ctx, "a/b?"); return err },
 		"GET /v1/agents/a%20b/screen?lines=7 ": func() error { _, err := c.Screen(ctx, "a b", 7); return err },
+		"GET /v1/agents/a%20b/log?lines=3 ":    func() error { _, err := c.Log(ctx, "a b", LogQuery{Lines: 3}); return err },
+		"GET /v1/agents/a/log?after=i+1&errors=true&lines=7 ": func() error {
+			_, err := c.Log(ctx, "a", LogQuery{Lines: 7, Errors: true, After: "i 1"})
+			return err
+		},
 		`POST /v1/orders {"do":"stop","agent":"a"}`: func() error {
 			_, err := c.Order(ctx, OrderRequest{Do: "stop", Agent: "a"})
 			return err
@@ -99,7 +104,7 @@ func TestErrors(t *testing.T) {
 
 // Each kind of error travels with a status that says the same.
 func TestStatusCodes(t *testing.T) {
-	for kind, want := range map[string]int{BadInput: 400, NotFound: 404, Forbidden: 403, CannotLook: 503, Unreachable: 503, Internal: 500, "": 500} {
+	for kind, want := range map[string]int{BadInput: 400, NotFound: 404, Forbidden: 403, CannotLook: 503, Unseen: 503, Unreachable: 503, Internal: 500, "": 500} {
 		if got := (&Error{Kind: kind}).HTTPStatus(); got != want {
 			t.Errorf("%s travels with %d, want %d", kind, got, want)
 		}

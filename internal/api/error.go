@@ -8,7 +8,10 @@ const (
 	NotFound    = "not_found"   // there is no such thing: exit code 2
 	Forbidden   = "forbidden"   // this caller may not: exit code 2
 	CannotLook  = "cannot_look" // the world could not be seen: exit code 3
+	Unseen      = "unseen"      // agents are not seen now, so it cannot be told whether an agent asks: exit code 3
 	Unreachable = "unreachable" // Custos does not answer: exit code 3
+	Impostor    = "impostor"    // who listens at the socket is no Custos: exit code 3
+	Held        = "held"        // another Custos writes, and nothing was done: exit code 3
 	Internal    = "internal"    // a fault of Custos: exit code 3
 )
 
@@ -31,7 +34,7 @@ func (e *Error) HTTPStatus() int {
 		return http.StatusNotFound
 	case Forbidden:
 		return http.StatusForbidden
-	case CannotLook, Unreachable:
+	case CannotLook, Unseen, Unreachable, Impostor, Held:
 		return http.StatusServiceUnavailable
 	}
 	return http.StatusInternalServerError

@@ -30,6 +30,9 @@ type From struct {
 	UID       int    `json:"uid"`
 	Container bool   `json:"container,omitempty"`
 	Version   string `json:"version,omitempty"` // of Custos
+	// Unsaid are the sections of custos.toml in which foreign_namespace is to be said
+	// before what they name is removed: Custos is in a pid namespace of its own.
+	Unsaid []string `json:"unsaid,omitempty"`
 }
 
 // Host is the machine in a few numbers; nil where they could not be seen.
@@ -55,10 +58,11 @@ type PartSeen struct {
 }
 
 // Need is one thing a person should look at, with the command to type.
+// One that no rule tells people of yet has no number and no rule.
 type Need struct {
-	Number   int64     `json:"number"`
+	Number   int64     `json:"number,omitempty"`
 	Priority string    `json:"priority"`
-	Rule     string    `json:"rule"`
+	Rule     string    `json:"rule,omitempty"`
 	Subject  string    `json:"subject"`
 	Summary  string    `json:"summary"`
 	Since    time.Time `json:"since"`

@@ -42,7 +42,7 @@ type FormulaRow struct {
 	Project     string   `json:"project,omitempty"`
 	Source      string   `json:"source"` // file, or formulas/NAME.toml of those that are shipped
 	Steps       int      `json:"steps"`
-	Schedules   []string `json:"schedules,omitempty"` // as it is written in the formula
+	Schedules   []string `json:"schedules,omitempty"` // in a list: those that it runs by, as Schedules has them; of one formula: its own
 	Disabled    string   `json:"disabled,omitempty"`  // why it does not run
 	Broken      string   `json:"broken,omitempty"`    // the first thing that is wrong with it
 }

@@ -11,6 +11,7 @@ const (
 	HealthWell     = "well"
 	HealthStarting = "starting" // no whole pass was made yet
 	HealthFailing  = "failing"  // passes cannot be finished
+	HealthBlind    = "blind"    // passes are made, and a probe does not answer
 	HealthLate     = "late"     // the last whole pass, or patrol, is too old
 	HealthSilent   = "silent"   // a daemon runs, and does not answer
 	HealthNone     = "none"     // no daemon runs
@@ -27,6 +28,11 @@ type Health struct {
 	PatrolAge  string     `json:"patrol_age,omitempty"`
 	Every      string     `json:"every,omitempty"`   // from the last patrol to the next one
 	Trouble    string     `json:"trouble,omitempty"` // of the last pass
+	Notes      []string   `json:"notes,omitempty"`   // what a person should know though it watches: of custos.toml, of its socket
+	// Mute are the notifiers that cannot be told, and why. It is no reason to begin
+	// Custos anew: the state does not follow from it.
+	Mute []string `json:"mute,omitempty"`
+	Hung []string `json:"hung,omitempty"` // parts whose probe does not answer by its deadline
 }
 
 // Health says whether Custos watches; a pass that is older than maxAge is late.

@@ -52,8 +52,20 @@ type Plan struct {
 	At         time.Time `json:"at"`
 	Actions    []Deed    `json:"actions"`
 	Skipped    []Refusal `json:"skipped"`
-	Idle       []Idle    `json:"idle"` // findings whose rule asks for no action
+	Idle       []Idle    `json:"idle"`  // findings whose rule asks for no action
+	Moves      []Move    `json:"moves"` // what becomes of records by itself
+	Noted      int       `json:"noted"` // records of which only what is known changes
 	CannotTell []Doubt   `json:"cannot_tell"`
+	Unsaid     []string  `json:"unsaid,omitempty"` // as in From
+}
+
+// Move is one change of a record: a gate closes, a step is overdue, mail is new.
+type Move struct {
+	Record string   `json:"record"`         // kind/name
+	From   string   `json:"from,omitempty"` // state that it leaves; empty: the record is new
+	To     string   `json:"to"`
+	Why    string   `json:"why,omitempty"`
+	Told   []string `json:"told,omitempty"` // who is told of it
 }
 
 // Idle is a finding whose rule asks for no action.

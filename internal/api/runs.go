@@ -40,7 +40,9 @@ type Run struct {
 	Vars     []string   `json:"vars,omitempty"` // NAME=value
 	Agent    string     `json:"agent,omitempty"`
 	Phase    string     `json:"phase,omitempty"`
-	Kept     string     `json:"kept,omitempty"` // worktree that was kept, and why
+	Kept     string     `json:"kept,omitempty"`  // worktree that was kept, and why
+	Stop     string     `json:"stop,omitempty"`  // order that ends its agent
+	Locks    bool       `json:"locks,omitempty"` // it is over, and the factory's lock is not given back yet
 	EndedAt  *time.Time `json:"ended_at,omitempty"`
 	Tokens   int64      `json:"tokens,omitempty"`
 	Dollars  float64    `json:"dollars,omitempty"`

@@ -8,6 +8,7 @@ type Story struct {
 	Facts   []string  `json:"facts"`  // as seen now, one plain sentence each
 	Alerts  []Alert   `json:"alerts"` // not over, worst first
 	Planned []Deed    `json:"planned"`
+	Moves   []Move    `json:"moves,omitempty"` // what becomes of it by itself
 	Skipped []Refusal `json:"skipped"`
 	Doubts  []Doubt   `json:"doubts"`
 	Events  []Event   `json:"events"` // what was written down, oldest first
@@ -59,7 +60,8 @@ type Journal struct {
 
 // Status is how Custos itself is.
 type Status struct {
-	Daemon     bool           `json:"daemon"` // false: answered by a process of its own
+	Daemon     bool           `json:"daemon"`           // false: answered by a process of its own
+	Silent     string         `json:"silent,omitempty"` // why the daemon there is was not asked
 	PID        int            `json:"pid,omitempty"`
 	Version    string         `json:"version"`
 	Started    *time.Time     `json:"started,omitempty"`
@@ -74,10 +76,11 @@ type Status struct {
 	Agents     int            `json:"agents"`
 	ModelCalls int            `json:"model_calls"`
 	Socket     string         `json:"socket,omitempty"`
-	State      string         `json:"state,omitempty"` // the state folder
-	Notes      []string       `json:"notes"`           // what a person should know: amnesia, rows set aside
-	Failed     []FailedAgent  `json:"failed"`          // agents that are not started again by themselves
-	Orders     int            `json:"orders"`          // that are not over
+	State      string         `json:"state,omitempty"`   // the state folder
+	Amnesia    bool           `json:"amnesia,omitempty"` // what was known is lost, until a person has acknowledged it
+	Notes      []string       `json:"notes"`             // what a person should know: amnesia, rows set aside
+	Failed     []FailedAgent  `json:"failed"`            // agents that are not started again by themselves
+	Orders     int            `json:"orders"`            // that are not over
 }
 
 // FailedAgent is an agent that crashed so often that Custos gave it up.

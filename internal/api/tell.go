@@ -14,6 +14,9 @@ type Telling struct {
 	By       string `json:"by"`
 	Priority string `json:"priority"`
 	Subject  string `json:"subject"` // its first line, as people see it
+	// To names the notifiers that tell it; none: nobody hears of it but who reads the
+	// daemon's terminal and the journal.
+	To []string `json:"to"`
 }
 
 // Tell has people told something, as the routes of custos.toml say.

@@ -48,7 +48,7 @@ type pass struct {
 
 func newPass(set *rules.Set, snap *fleet.Snapshot, past *fleet.Past, changed map[fleet.Subject]bool) *pass {
 	p := &pass{set: set, snap: snap, changed: changed, past: past, silences: past.Silences, next: max(1, past.NextAlert),
-		clock: clock{now: snap.At, behind: snap.At.Before(past.Newest) && !past.Newest.IsZero()},
+		clock: clock{now: snap.At, behind: past.ClockBehind(snap.At)},
 		view:  rules.NewView(snap, false), fresh: rules.NewView(snap, true),
 		items: map[fleet.Kind][]item{}, some: map[fleet.Kind][]item{}, old: map[string]map[fleet.Subject]*fleet.Alert{},
 		findings: []fleet.Finding{}, alerts: []fleet.Alert{}, remedies: map[string]fleet.Remedy{},

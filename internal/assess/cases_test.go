@@ -109,6 +109,7 @@ func (s *story) line(line string) {
 	case "clock":
 		d := s.duration(strings.TrimPrefix(rest, "back "))
 		s.past.Newest = s.snap.At.Add(d)
+		s.past.Newest.Boot = "earlier" // within one boot no clock goes back
 	case "set":
 		kind, patch, _ := strings.Cut(rest, " ")
 		s.patch(s.thing(kind), patch)
@@ -201,6 +202,10 @@ func (s *story) thing(kind string) any {
 		return &x.Self.Value
 	case "plugin":
 		return &x.Self.Value.Plugins[0]
+	case "receiver":
+		return &x.Self.Value.Receivers[0]
+	case "code":
+		return &x.Self.Value.Code[0]
 	case "landmark":
 		return &x.Self.Value.Landmarks[0]
 	case "session":
@@ -234,6 +239,10 @@ func (s *story) gone(kind string) {
 		x.Runs.Value = nil
 	case "plugin":
 		x.Self.Value.Plugins = nil
+	case "receiver":
+		x.Self.Value.Receivers = nil
+	case "code":
+		x.Self.Value.Code = nil
 	case "landmark":
 		x.Self.Value.Landmarks = nil
 	case "session":
@@ -281,6 +290,10 @@ func (s *story) want(what string) {
 		}
 	case "causes":
 		s.wantCauses(finding, rest)
+	case "summary":
+		if finding == nil || !strings.Contains(finding.Summary, rest) {
+			s.t.Errorf("after %v: finding %+v, want it to say %q", s.at, finding, rest)
+		}
 	default:
 		s.t.Fatalf("cannot read want %q", what)
 	}

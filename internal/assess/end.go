@@ -28,10 +28,10 @@ func (p *pass) holdAll(rule, why string) {
 }
 
 // endOthers deals with the alerts of a rule that it did not find true: false
-// ends them, and so does being gone, if the part was well seen.
+// ends them, and so does being gone, if the part was well seen, and all of it.
 func (p *pass) endOthers(r *rules.Rule, answers map[fleet.Subject]answer) {
 	part := fleet.PartOf(r.Over)
-	gone := p.snap.Sight(part).Fresh() || !isListed(r.Over)
+	gone := p.snap.Sight(part).Tells() || !isListed(r.Over)
 	for _, s := range p.openSubjects(r.Name) {
 		old := *p.old[r.Name][s]
 		_, answered := answers[s]

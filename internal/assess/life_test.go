@@ -197,6 +197,7 @@ func TestKeepFiringDoesNotEndWhileTheClockIsBehind(t *testing.T) {
 	set := parse(t, logRule("keep_firing_for='5m'"))
 	past := after(fleet.Past{}, Assess(set, worldWithLog(0, 1000), fleet.Past{}))
 	past.Newest = start().Add(10 * time.Hour)
+	past.Newest.Boot = "earlier"
 	if got := Assess(set, worldWithLog(time.Hour, 1), past); status(got, "big") != fleet.AlertFiring {
 		t.Errorf("it ended by a clock that is behind: %+v", got.Alerts)
 	}
@@ -211,7 +212,7 @@ func TestFindingsComeWorstThenOldestFirst(t *testing.T) {
 	past := after(fleet.Past{}, Assess(set, worldWithLog(0, 1000), fleet.Past{}))
 	s := worldWithLog(time.Minute, 1000)
 	s.Host.Value.Mounts[0].UsedPercent = fleet.Known(60.0)
-	s.Self.Value.Amnesia = true
+	s.Self.Value.Amnesia = fleet.Known(true)
 	var got []string
 	for _, f := range Assess(set, s, past).Findings {
 		got = append(got, f.Rule)

@@ -64,6 +64,8 @@ func (p *pass) collect(k fleet.Kind) []item {
 		return each(s.Runs.Value, func(r *fleet.RunFacts) item { return named(r.ID, r, fleet.Target{}) })
 	case fleet.KindPlugin:
 		return each(s.Self.Value.Plugins, func(x *fleet.PluginFacts) item { return named(x.Name, x, fleet.Target{}) })
+	case fleet.KindReceiver:
+		return each(s.Self.Value.Receivers, func(x *fleet.Receiver) item { return named(x.Name, x, fleet.Target{}) })
 	case fleet.KindSession:
 		return each(s.Sessions.Value, func(x *fleet.Pane) item { return named(x.Name(), x, fleet.Target{}) })
 	case fleet.KindMount:
@@ -87,6 +89,8 @@ func collectTargets(s *fleet.Snapshot, k fleet.Kind) []item {
 		return each(s.Phases.Value, func(x *fleet.Phase) item { return named(x.Path, x, fleet.Target{Phase: x}) })
 	case fleet.KindLog:
 		return each(s.Logs.Value, func(l *fleet.Log) item { return named(l.Path, l, fleet.Target{Log: l}) })
+	case fleet.KindCode:
+		return each(s.Self.Value.Code, func(c *fleet.CodeFacts) item { return named(c.Dir, c, fleet.Target{Code: c}) })
 	case fleet.KindLandmark:
 		return each(s.Self.Value.Landmarks, func(x *fleet.Landmark) item { return named(x.Path, x, fleet.Target{Landmark: x}) })
 	case fleet.KindContainer:

@@ -30,15 +30,19 @@ func healthy(at fleet.Instant) fleet.Snapshot {
 		Repos: fleet.Part[fleet.Repos]{Sight: ok, Value: fleet.Repos{
 			Repos: []fleet.Repo{{Path: "/r", Owner: fleet.OwnerConfigured, Primary: fleet.Known("main"), Branch: fleet.Known("main"), Operation: fleet.Known(""),
 				OperationAge: hours(0), Occupied: fleet.Known([]int{}), Pinned: true}},
-			Worktrees: []fleet.Worktree{{Path: "/w", Repo: "/r", Owner: fleet.OwnerConfigured, Age: hours(1), Bytes: fleet.Known(int64(1) << 30),
+			Worktrees: []fleet.Worktree{{Path: "/w", Repo: "/r", Owner: fleet.OwnerConfigured, Operation: fleet.Known(""), Age: hours(1), Bytes: fleet.Known(int64(1) << 30),
 				BulkBytes: fleet.Known(int64(0)), Occupied: fleet.Known([]int{}), CrashedAge: hours(0), Removable: fleet.Known(true)}}}},
 		Locks:  fleet.Part[[]fleet.Lock]{Sight: ok, Value: []fleet.Lock{{Path: "/l", Owner: fleet.OwnerConfigured, Holder: fleet.Known(fleet.HolderAlive), Age: hours(1)}}},
 		Phases: fleet.Part[[]fleet.Phase]{Sight: ok, Value: []fleet.Phase{{Path: "/p", Owner: fleet.OwnerConfigured, Phase: fleet.Known("working"), Age: hours(1), Closed: fleet.Known(false)}}},
 		Logs:   fleet.Part[[]fleet.Log]{Sight: ok, Value: []fleet.Log{{Path: "/log", Owner: fleet.OwnerConfigured, Bytes: fleet.Known(int64(1000)), Age: hours(1)}}},
 		Self: fleet.Part[fleet.Self]{Sight: ok, Value: fleet.Self{StartedAt: at, LastPatrolAge: hours(0), PatrolEvery: fleet.Duration(20 * time.Minute),
 			JournalWritable: fleet.Known(true), StoreWritable: fleet.Known(true),
-			Plugins:   []fleet.PluginFacts{{Name: "tidy", Gate: "manual", Grade: fleet.P3, Failures: fleet.Known(0)}},
-			Landmarks: []fleet.Landmark{{Path: "/s", What: "state", Is: "dir", Owner: fleet.OwnerCustos, Open: fleet.Known(false), Hooks: fleet.Known("")}}}},
+			Remembered: fleet.Remembered{Amnesia: fleet.Known(false), Lost: fleet.Known(""), ClockBehind: fleet.Known(false), MemoryDiffers: fleet.Known(""), RowsAside: fleet.Known(0)},
+			ClockStep:  fleet.Known(fleet.Duration(0)),
+			Plugins:    []fleet.PluginFacts{{Name: "tidy", Gate: "manual", Grade: fleet.P3, Failures: fleet.Known(0)}},
+			Receivers:  []fleet.Receiver{{Name: "phone", Proof: fleet.Known(fleet.Duration(0))}},
+			Code:       []fleet.CodeFacts{{Dir: "/p/.custos", Changes: fleet.Known("")}},
+			Landmarks:  []fleet.Landmark{{Path: "/s", What: "state", Is: "dir", Owner: fleet.OwnerCustos, Open: fleet.Known(false), Hooks: fleet.Known("")}}}},
 		Extra:  fleet.Part[[]fleet.Extra]{Sight: ok},
 		Engine: fleet.Part[fleet.Engine]{Sight: ok, Value: healthyEngine()},
 		Forge:  fleet.Part[fleet.Forge]{Sight: ok, Value: healthyForge()},
@@ -58,9 +62,9 @@ func healthyHost() fleet.Host {
 }
 
 func healthyAgent(name string) fleet.Agent {
-	return fleet.Agent{Name: name, Kind: "claude", Owner: fleet.OwnerCustos, State: fleet.StateWorking, Dwell: hours(0), Process: fleet.ProcessID{PID: 7, Start: 7},
+	return fleet.Agent{Name: name, Kind: "claude", Owner: fleet.OwnerCustos, Beside: fleet.Known([]string{}), State: fleet.StateWorking, Dwell: hours(0), Process: fleet.ProcessID{PID: 7, Start: 7},
 		Age: hours(1), CPU: fleet.Known(5.0), RSS: fleet.Known(int64(300) << 20), Progress: fleet.ProgressSome, Quiet: hours(0),
-		ContextPercent: fleet.Known(20.0), ComposerEmpty: fleet.Known(true), LastHealthy: hours(0), CheckpointAge: hours(0), CPUTime: hours(0),
+		ContextPercent: fleet.Known(20.0), ComposerEmpty: fleet.Known(true), PaneLost: fleet.Known(false), LastHealthy: hours(0), CheckpointAge: hours(0), CPUTime: hours(0),
 		Registered: true, Desired: fleet.DesiredRunning, Restart: fleet.RestartOnFailure, Task: "fix it", PromptState: fleet.DeliveryAcknowledged}
 }
 

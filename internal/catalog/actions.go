@@ -1,7 +1,7 @@
 package catalog
 
 import (
-	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -17,8 +17,9 @@ import (
 	"custos/internal/act/removeworktree"
 	"custos/internal/act/rotatelog"
 	"custos/internal/act/stop"
-	"custos/internal/sys/git"
-	"custos/internal/sys/proc"
+	"custos/internal/act/trustcode"
+	"custos/internal/config"
+	"custos/internal/session/tmux"
 )
 
 // actionMaker is one action: the name rules call it by, the section of
@@ -32,21 +33,24 @@ type actionMaker struct {
 // actionMakers lists the built-in actions. Adding one is its folder and one line here.
 func actionMakers() []actionMaker {
 	return slices.Concat([]actionMaker{
-		{stop.Do, "stop_tree", func(w *World) (act.Action, error) { return made(w, "stop_tree", stop.Options{}, stop.New) }},
+		{stop.Do, "stop_tree", func(w *World) (act.Action, error) {
+			return made(w, "stop_tree", stop.Options{Hosted: tmux.Hosted}, stop.New)
+		}},
 		{rotatelog.Do, "rotate_log", func(w *World) (act.Action, error) {
 			return made(w, "rotate_log", rotatelog.Options{}, rotatelog.New)
 		}},
 		{removelock.Do, "", newRemoveLock},
 		{removephase.Do, "", func(w *World) (act.Action, error) { return removephase.New(removephase.Options{Closed: w.closed}), nil }},
-		{abortrebase.Name, "abort_rebase", func(w *World) (act.Action, error) {
-			return made(w, "abort_rebase", abortrebase.Options{Occupied: w.occupied}, abortrebase.New)
-		}},
+		{abortrebase.Name, "abort_rebase", newAbortRebase},
 		{checkoutprimary.Name, "", newCheckoutPrimary},
 		{removeworktree.Name, "", newRemoveWorktree},
 		{clearbuild.Name, "clear_build_output", newClearBuild},
 		{notifyterminal.Do, "notify_terminal", newNotifyTerminal},
 		{closelandmark.Do, "", func(w *World) (act.Action, error) { return closelandmark.New(w.From.UID), nil }},
 		{installhooks.Do, "", newInstallHooks},
+		{trustcode.Do, "", func(w *World) (act.Action, error) {
+			return trustcode.New(trustcode.Options{Look: w.Code, Pin: w.Pin}), nil
+		}},
 	}, agentMakers(), runMakers(), forgeMakers(), beadMakers(), engineMakers(), ciMakers())
 }
 
@@ -55,6 +59,10 @@ func Actions(w *World) ([]act.Action, error) {
 	var out []act.Action
 	for _, m := range actionMakers() {
 		a, err := m.make(w)
+		var said *config.Mistake
+		if errors.As(err, &said) { // it says itself where it is
+			return nil, err
+		}
 		if err != nil {
 			return nil, fmt.Errorf("cannot set up action %s: %w", m.do, err)
 		}
@@ -76,17 +84,8 @@ func made[O any, A act.Action](w *World, section string, o O, make func(O) (A, e
 	if err := w.Config.Section(section, &o); err != nil {
 		return nil, err
 	}
-	return make(o)
-}
-
-// occupied looks afresh at who stands in a folder: an action asks at the very
-// instant of acting.
-func (w *World) occupied(ctx context.Context, path string) ([]int, error) {
-	rows, err := w.stand(ctx, proc.NewReader(proc.TableOptions{}))
-	if err != nil {
-		return nil, err
-	}
-	return git.Inside(rows, path)
+	a, err := make(o)
+	return a, w.Config.Misread(section, err)
 }
 
 func newRemoveLock(w *World) (act.Action, error) {
@@ -96,12 +95,20 @@ func newRemoveLock(w *World) (act.Action, error) {
 
 func newCheckoutPrimary(w *World) (act.Action, error) {
 	o, err := w.git()
-	return checkoutprimary.New(checkoutprimary.Options{Primary: o.Primary, Occupied: w.occupied}), err
+	return checkoutprimary.New(checkoutprimary.Options{Primary: o.Primary, Occupied: w.occupied(o)}), err
 }
 
 func newRemoveWorktree(w *World) (act.Action, error) {
 	o, err := w.git()
-	return removeworktree.New(removeworktree.Options{Primary: o.Primary, Crashed: o.Crashed, Occupied: w.occupied}), err
+	return removeworktree.New(removeworktree.Options{Primary: o.Primary, Crashed: o.Crashed, Occupied: w.occupied(o)}), err
+}
+
+func newAbortRebase(w *World) (act.Action, error) {
+	o, err := w.git()
+	if err != nil {
+		return nil, err
+	}
+	return made(w, "abort_rebase", abortrebase.Options{Occupied: w.occupied(o)}, abortrebase.New)
 }
 
 func newClearBuild(w *World) (act.Action, error) {
@@ -109,7 +116,7 @@ func newClearBuild(w *World) (act.Action, error) {
 	if err != nil {
 		return nil, err
 	}
-	return made(w, "clear_build_output", clearbuild.Options{Crashed: o.Crashed, Occupied: w.occupied}, clearbuild.New)
+	return made(w, "clear_build_output", clearbuild.Options{Crashed: o.Crashed, Occupied: w.occupied(o)}, clearbuild.New)
 }
 
 func newNotifyTerminal(w *World) (act.Action, error) {

@@ -22,9 +22,7 @@ func agentMakers() []actionMaker {
 	return []actionMaker{
 		{spawn.Do, "spawn", newSpawn},
 		{recovery.Do, "recover", newRecover},
-		{stopagent.Do, "stop", func(w *World) (act.Action, error) {
-			return made(w, "stop", stopagent.Options{World: w.agents()}, stopagent.New)
-		}},
+		{stopagent.Do, "stop", Stop},
 		{nudge.Do, "nudge", func(w *World) (act.Action, error) {
 			return made(w, "nudge", nudge.Options{World: w.agents()}, nudge.New)
 		}},
@@ -64,7 +62,8 @@ func (w *World) launcher() (*agentrun.Launcher, error) {
 	if err := w.Config.Section("launch", &o); err != nil {
 		return nil, err
 	}
-	return agentrun.NewLauncher(o)
+	l, err := agentrun.NewLauncher(o)
+	return l, w.Config.Misread("launch", err)
 }
 
 // starting marks an action that needs the shim as one that cannot be done where
@@ -89,10 +88,15 @@ func (u unable) Ability() fleet.Ability {
 	return a
 }
 
+// Stop makes the action that ends an agent, alone.
+func Stop(w *World) (act.Action, error) {
+	return made(w, "stop", stopagent.Options{World: w.agents()}, stopagent.New)
+}
+
 // agents is where actions on agents find them.
 func (w *World) agents() agentrun.World {
 	return agentrun.World{Providers: w.Own.Providers, Elsewhere: w.elsewhere, Kinds: w.Kinds, Shims: w.Own.Shims,
-		Registered: w.registration, Hooks: w.HooksOf, Now: w.Now, Boot: w.From.Boot}
+		Hosted: tmux.Hosted, Registered: w.registration, Hooks: w.HooksOf, Now: w.Now, Boot: w.From.Boot}
 }
 
 // elsewhere is a provider for another tmux server, for agents that were adopted.

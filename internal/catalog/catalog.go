@@ -5,8 +5,8 @@ package catalog
 
 import (
 	"context"
-	"fmt"
 	"io"
+	"reflect"
 	"time"
 
 	"custos/internal/agent"
@@ -53,10 +53,13 @@ type World struct {
 	Named func(ctx context.Context) ([]fleet.Ref, error)
 	// Judged is what the ledger knows of verdicts.
 	Judged Judgements
-	// LastPatrol, Amnesia and ClockBehind are what Custos knows of itself.
-	LastPatrol  func() fleet.Leaf[fleet.Duration]
-	Amnesia     func() bool
-	ClockBehind func() bool
+	// LastPatrol and Remembered are what Custos knows of itself.
+	LastPatrol func() fleet.Leaf[fleet.Duration]
+	Remembered func(ctx context.Context) fleet.Remembered
+	// ConfigTrouble and SocketTrouble are what is wrong with custos.toml and with the
+	// socket of this daemon.
+	ConfigTrouble func() string
+	SocketTrouble func() string
 	// GateChecks lists the open gates that wait for a command.
 	GateChecks func(ctx context.Context) ([]fleet.Gate, error)
 	// Schedules says which schedules of formulas cannot run, and why.
@@ -65,6 +68,16 @@ type World struct {
 	// whether their gates are open.
 	Plugins      func(ctx context.Context) []fleet.PluginFacts
 	PluginChecks func(ctx context.Context) []fleet.PluginCheck
+	// Receivers says how those stand who are told.
+	Receivers func() []fleet.Receiver
+	// Code tells of the folders of formulas and plugins that agents may write to, and
+	// Pin writes down that a person trusts what one of them was shown to have.
+	Code func() []fleet.CodeFacts
+	Pin  func(ctx context.Context, dir, digest, by string) error
+	// Seen is what an agent of a formula is told of the fleet as it is.
+	Seen func(ctx context.Context, looks []string) (string, error)
+	// Unwatched says what is not followed by event, and why.
+	Unwatched func() string
 	// Landmarks lists the folders and files of Custos itself.
 	Landmarks func() []fleet.Landmark
 }
@@ -92,8 +105,12 @@ func NewWorld(cfg config.Config, getenv func(string) string, stderr io.Writer, v
 	}
 	w := &World{Config: cfg, Getenv: getenv, Stderr: stderr, Clock: clock, From: Vantage(version),
 		Procs: proc.NewReader(proc.TableOptions{})}
+	w.From.Unsaid = unsaid(cfg, proc.Nested())
 	w.StartedAt = w.Now()
 	if w.Table, err = newTable(w); err != nil {
+		return nil, err
+	}
+	if err = cfg.Check("kind", reflect.TypeFor[map[string]agent.Kind]()); err != nil {
 		return nil, err
 	}
 	if w.Kinds, err = agent.Parse(agent.Source{Name: cfg.File, Text: cfg.Text}); err != nil {
@@ -120,7 +137,8 @@ func newTable(w *World) (*processes.Probe, error) {
 	if err := w.Config.Section("processes", &o); err != nil {
 		return nil, err
 	}
-	return processes.New(o)
+	p, err := processes.New(o)
+	return p, w.Config.Misread("processes", err)
 }
 
 // shared is how old an answer may be that several probes ask for at once.
@@ -131,11 +149,14 @@ func (w *World) viewer() (*tmux.Viewer, error) {
 	if err := w.Config.Section("tmux", &o); err != nil {
 		return nil, err
 	}
+	for i, socket := range o.Sockets {
+		o.Sockets[i], _ = w.Config.Expand(socket) // it was checked
+	}
 	o.Sockets = append(o.Sockets, w.Own.Socket)
 	o.TMPDir, o.Inside, o.UID, o.Boot, o.TTL = w.Getenv("TMUX_TMPDIR"), w.Getenv("TMUX"), w.From.UID, w.From.Boot, shared
 	v, err := tmux.New(o)
 	if err != nil {
-		return nil, fmt.Errorf("cannot set up [tmux]: %w", err)
+		return nil, w.Config.Misread("tmux", err)
 	}
 	return v, nil
 }

@@ -7,4 +7,6 @@ import "context"
 type Chat struct {
 	Name string
 	Me   func(context.Context) (string, error)
+	// MaySpeak asks whether something could be said there, and says nothing.
+	MaySpeak func(context.Context) error
 }

@@ -21,23 +21,23 @@ import (
 
 // ciSection is the section [ci.NAME]: one project of one CI system.
 type ciSection struct {
-	Kind    string `toml:"kind"`    // woodpecker, forgejo-actions, gitea-actions or github-actions
-	URL     string `toml:"url"`     // of the server; of GitHub its own by default
-	Repo    string `toml:"repo"`    // OWNER/NAME
-	Project string `toml:"project"` // the name of its [forge.NAME]; by default NAME of repo
+	Kind    string `toml:"kind"`              // woodpecker, forgejo-actions, gitea-actions or github-actions
+	URL     string `toml:"url" is:"name"`     // of the server; of GitHub its own by default
+	Repo    string `toml:"repo" is:"name"`    // OWNER/NAME
+	Project string `toml:"project" is:"name"` // the name of its [forge.NAME]; by default NAME of repo
 
-	TokenFile    string   `toml:"token_file"`
+	TokenFile    string   `toml:"token_file" is:"path"`
 	TokenCommand []string `toml:"token_command"`
-	TokenEnv     string   `toml:"token_env"`
+	TokenEnv     string   `toml:"token_env" is:"name"`
 
-	Primary      string            `toml:"primary"`       // branch; by default what the server says
-	Infra        []ciprobe.Rule    `toml:"infra"`         // which failures are the machinery's
-	Workers      map[string]string `toml:"workers"`       // those that must be there, and the containers they run in
-	WorkerSilent string            `toml:"worker_silent"` // longer than this, and a worker is not healthy
-	WorkerForget string            `toml:"worker_forget"` // longer than this, and one that is not named above is forgotten
-	Attempts     int               `toml:"attempts"`      // of one pipeline, by retrigger, the first one counted
-	WatchOnly    bool              `toml:"watch_only"`    // nothing there is run again or cancelled
-	Every        string            `toml:"every"`         // between two looks; the shortest of all sections counts
+	Primary      string            `toml:"primary" is:"name"`                // branch; by default what the server says
+	Infra        []ciprobe.Rule    `toml:"infra"`                            // which failures are the machinery's
+	Workers      map[string]string `toml:"workers"`                          // those that must be there, and the containers they run in
+	WorkerSilent string            `toml:"worker_silent" is:"duration 1m.."` // longer than this, and a worker is not healthy
+	WorkerForget string            `toml:"worker_forget" is:"duration 1m.."` // longer than this, and one that is not named above is forgotten
+	Attempts     int               `toml:"attempts" is:"0..20"`              // of one pipeline, by retrigger, the first one counted
+	WatchOnly    bool              `toml:"watch_only"`                       // nothing there is run again or cancelled
+	Every        string            `toml:"every" is:"duration 10s.."`        // between two looks; the shortest of all sections counts
 }
 
 // ciAt is one section, read and checked.

@@ -57,7 +57,7 @@ func TestCISectionsAreChecked(t *testing.T) {
 		ciGood + "worker_silent = \"soon\"\n":                   ".toml:6: [ci.a] worker_silent: ",
 		ciGood + "attempts = -1\n":                              ".toml:6: [ci.a] attempts: -1",
 		ciGood + "project = \"a b\"\n":                          `.toml:6: [ci.a] project: "a b" is no name`,
-		ciGood + "[[ci.a.infra]]\nname = \"x\"\nlog = \"(\"\n":  `[ci.a] infra: infra "x": log: `,
+		ciGood + "[[ci.a.infra]]\nname = \"x\"\nlog = \"(\"\n":  `[ci.a.infra.0] log: "(" is no regular expression`,
 		ciGood + "[[ci.a.infra]]\nname = \"x\"\n":               `infra "x": want at least one`,
 		ciGood + "atempts = 3\n":                                `did you mean "attempts"?`,
 		ciGood + "[[ci.a.infra]]\nname = \"x\"\nlogs = \"x\"\n": `did you mean "log"?`,

@@ -34,7 +34,7 @@ func Coordination(cfg config.Config) (out fleet.CoordinationPolicy, err error) {
 		err = errors.Join(err, address(s.Watchers[project]))
 	}
 	if err != nil {
-		return out, fmt.Errorf("cannot read %s:%d: [coordination] %w", cfg.File, cfg.Line("coordination"), err)
+		return out, cfg.Misread("coordination", err)
 	}
 	return fleet.CoordinationPolicy{Watcher: s.Watcher, Watchers: s.Watchers, Convoys: s.Convoys}, nil
 }

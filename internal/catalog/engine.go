@@ -2,6 +2,7 @@ package catalog
 
 import (
 	"custos/internal/act"
+	"custos/internal/act/cacheprune"
 	"custos/internal/act/dockerprune"
 	"custos/internal/act/restartcontainer"
 	"custos/internal/observe"
@@ -35,6 +36,7 @@ func engineMakers() []actionMaker {
 	return []actionMaker{
 		{restartcontainer.Do, "containers", newRestartContainer},
 		{dockerprune.Do, "containers", newDockerPrune},
+		{cacheprune.Do, "containers", newCachePrune},
 	}
 }
 
@@ -64,6 +66,18 @@ func newRestartContainer(w *World) (act.Action, error) {
 		o.Engine = e
 	}
 	return restartcontainer.New(o)
+}
+
+func newCachePrune(w *World) (act.Action, error) {
+	e, section, without, err := w.engine()
+	if err != nil {
+		return nil, err
+	}
+	o := cacheprune.Options{Without: without, Allowed: section.PruneCache}
+	if e != nil {
+		o.Engine = e
+	}
+	return cacheprune.New(o)
 }
 
 func newDockerPrune(w *World) (act.Action, error) {

@@ -47,7 +47,7 @@ func TestContainers(t *testing.T) {
 func TestContainersAreChecked(t *testing.T) {
 	for text, want := range map[string]string{
 		"\nsocket = \"tcp://10.0.0.1:2375\"":    ".toml:2: [containers] socket: ",
-		"\nours = [\"[a\"]":                     `.toml:2: [containers] ours: "[a" is no glob`,
+		"\nours = [\"[a\"]":                     `.toml:2: [containers] ours: "[a" is no pattern`,
 		"\nevery = \"1m\"\nwanted = [\"a-*\"]":  `.toml:3: [containers] wanted: "a-*" is no name`,
 		"\nwanted = [\"a\"]\nsocket = \"none\"": ".toml:3: [containers] socket: ",
 		"\nevery = \"often\"":                   ".toml:2: [containers] every: ",

@@ -24,23 +24,23 @@ import (
 
 // forgeSection is the section [forge.NAME]: one project.
 type forgeSection struct {
-	Kind string `toml:"kind"` // forgejo, gitea or github
-	URL  string `toml:"url"`  // of the forge; of github its own by default
-	Repo string `toml:"repo"` // OWNER/NAME
+	Kind string `toml:"kind"`           // forgejo, gitea or github
+	URL  string `toml:"url" is:"name"`  // of the forge; of github its own by default
+	Repo string `toml:"repo" is:"name"` // OWNER/NAME
 
-	TokenFile    string   `toml:"token_file"`
+	TokenFile    string   `toml:"token_file" is:"path"`
 	TokenCommand []string `toml:"token_command"`
-	TokenEnv     string   `toml:"token_env"`
+	TokenEnv     string   `toml:"token_env" is:"name"`
 
 	Ready      []string `toml:"ready"`       // labels of issues that may be taken up
 	InProgress []string `toml:"in_progress"` // of those that somebody works on
 	Blocked    []string `toml:"blocked"`     // of those that wait
 
-	Path      string `toml:"path"`       // of its repository on this machine
-	Agents    string `toml:"agents"`     // how its agents are called
-	Active    string `toml:"active"`     // file whose absence says that nobody is to take up work there
-	WatchOnly bool   `toml:"watch_only"` // nothing there is touched
-	Every     string `toml:"every"`      // between two looks
+	Path      string `toml:"path" is:"path"`            // of its repository on this machine
+	Agents    string `toml:"agents" is:"regexp"`        // how its agents are called
+	Active    string `toml:"active" is:"path"`          // file whose absence says that nobody is to take up work there
+	WatchOnly bool   `toml:"watch_only"`                // nothing there is touched
+	Every     string `toml:"every" is:"duration 10s.."` // between two looks
 }
 
 // forgeAt is one project, read and checked.
@@ -144,7 +144,7 @@ func newForge(w *World) (observe.Probe, error) {
 	if err != nil {
 		return nil, err
 	}
-	o := forgeprobe.Options{Agents: w.hands, Worktrees: worktreesOf, Named: w.Named}
+	o := forgeprobe.Options{Agents: w.hands, Worktrees: worktreesOf, Named: w.Named, Remembered: w.remembered}
 	for _, name := range sortedNames(all) {
 		project, key, err := w.watched(name, all[name])
 		if err != nil {

@@ -2,7 +2,9 @@ package catalog
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -80,6 +82,7 @@ watch_only = true
 		}
 		put(&snap)
 	}
+	answersAreKept(t, w)
 	ph := snap.Phases.Value[0]
 	if !ph.Tracked || !ph.Closed.Or(false) || ph.ClosedFor.Or(0) < fleet.Duration(29*3600e9) {
 		t.Errorf("phase %+v (%s)", ph, ph.Closed.Why())
@@ -148,5 +151,34 @@ func TestAgentsOfWorktrees(t *testing.T) {
 	put(&snap)
 	if i := snap.Forge.Value.Issues[0]; i.Agent != "claude@wt" {
 		t.Errorf("issue %+v", i)
+	}
+}
+
+// answersAreKept has the answers of a probe that looked written down, for our user
+// alone, and read as who comes next reads them.
+func answersAreKept(t *testing.T, w *World) {
+	t.Helper()
+	if _, err := w.remembered("shop"); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("before anything was kept: %v", err)
+	}
+	for range 2 { // the second takes the place of the first
+		if err := w.KeepAnswers(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	all, err := w.Forge.Answers()
+	if err != nil || all["shop"] == nil {
+		t.Fatalf("answers %v, %v", all, err)
+	}
+	kept, err := w.remembered("shop")
+	if err != nil || string(kept) != string(all["shop"]) {
+		t.Errorf("kept %q, %v, want %q", kept, err, all["shop"])
+	}
+	info, err := os.Stat(w.answersFile("shop"))
+	if err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("%v, %v", info, err)
+	}
+	if left, err := filepath.Glob(filepath.Join(w.Config.StateDir, "forge", ".new-*")); err != nil || len(left) > 0 {
+		t.Errorf("left are %v, %v", left, err)
 	}
 }

@@ -12,10 +12,10 @@ import (
 // heartbeat is one section [heartbeat.NAME]: who has promised to show that it is
 // at work, and how often.
 type heartbeat struct {
-	Agent string `toml:"agent"` // by name
-	Role  string `toml:"role"`  // or all of a role
-	Every string `toml:"every"`
-	Grace string `toml:"grace"` // on top of it; half of it by default
+	Agent string `toml:"agent" is:"name"` // by name
+	Role  string `toml:"role"`            // or all of a role
+	Every string `toml:"every" is:"duration 1ms.."`
+	Grace string `toml:"grace" is:"duration"` // on top of it; half of it by default
 }
 
 // Contracts reads the sections, by name.
@@ -44,12 +44,12 @@ func (h heartbeat) contract(name string) (c fleet.Contract, key string, err erro
 	}
 	every, err := config.Duration(h.Every)
 	if err != nil || every <= 0 {
-		return c, "every", fmt.Errorf("every: %q is no time such as 10m", h.Every)
+		return c, "every", fmt.Errorf("every: %q is no duration such as 10m", h.Every)
 	}
 	grace := every / 2
 	if h.Grace != "" {
 		if grace, err = config.Duration(h.Grace); err != nil || grace < 0 {
-			return c, "grace", fmt.Errorf("grace: %q is no time such as 5m", h.Grace)
+			return c, "grace", fmt.Errorf("grace: %q is no duration such as 5m", h.Grace)
 		}
 	}
 	c.Heartbeat = fleet.Heartbeat{Every: fleet.Duration(every), Grace: fleet.Duration(grace)}

@@ -40,9 +40,9 @@ func TestContractsSayWhere(t *testing.T) {
 	for text, want := range map[string]string{
 		"\n[heartbeat.a]\nevery = \"10m\"":                                  "/c.toml:2: [heartbeat.a] want agent or role",
 		"[heartbeat.a]\nagent = \"a\"\nrole = \"r\"\nevery = \"10m\"":       "/c.toml:2: [heartbeat.a] want agent or role",
-		"[heartbeat.a]\nagent = \"a\"":                                      "/c.toml:1: [heartbeat.a] every: \"\" is no time",
-		"[heartbeat.a]\nagent = \"a\"\nevery = \"soon\"":                    "/c.toml:3: [heartbeat.a] every: \"soon\" is no time",
-		"[heartbeat.a]\nagent = \"a\"\nevery = \"10m\"\ngrace = \"little\"": "/c.toml:4: [heartbeat.a] grace: \"little\" is no time",
+		"[heartbeat.a]\nagent = \"a\"":                                      "/c.toml:1: [heartbeat.a] every: \"\" is no duration",
+		"[heartbeat.a]\nagent = \"a\"\nevery = \"soon\"":                    "/c.toml:3: [heartbeat.a] every: \"soon\" is no duration",
+		"[heartbeat.a]\nagent = \"a\"\nevery = \"10m\"\ngrace = \"little\"": "/c.toml:4: [heartbeat.a] grace: \"little\" is no duration",
 		"[heartbeat.a]\nagent = \"a\"\nevry = \"10m\"":                      "/c.toml:3: unknown key \"evry\"",
 	} {
 		if _, err := contracts(text); err == nil || !strings.Contains(err.Error(), want) {

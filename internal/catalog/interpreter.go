@@ -20,7 +20,7 @@ func Interpreter(cfg config.Config) (*judge.Client, error) {
 	}
 	c, err := judge.New(o.Judge)
 	if err != nil {
-		return nil, fmt.Errorf("cannot read %s: [triage.judge] %w", cfg.File, err)
+		return nil, cfg.Misread("triage.judge", err)
 	}
 	if c.Kind() == "none" {
 		return nil, fmt.Errorf("cannot read %s:%d: [replies] judge: there is no [triage.judge] to ask", cfg.File, cfg.Line("replies.judge"))

@@ -16,14 +16,14 @@ import (
 
 // journalSection is the section [journal].
 type journalSection struct {
-	OpsRepo  string `toml:"ops_repo"` // path of a git repository on this machine
+	OpsRepo  string `toml:"ops_repo" is:"path"` // path of a git repository on this machine
 	Push     bool   `toml:"push"`
-	Remote   string `toml:"remote"`
-	Branch   string `toml:"branch"`
+	Remote   string `toml:"remote" is:"name"`
+	Branch   string `toml:"branch" is:"name"`
 	Folder   string `toml:"folder"` // in the repository
 	Name     string `toml:"name"`   // of the committer
 	Email    string `toml:"email"`
-	Deadline string `toml:"deadline"`
+	Deadline string `toml:"deadline" is:"duration 1ms.."`
 }
 
 // Ops makes what commits the journal to an ops repository; nil when none is
@@ -35,7 +35,7 @@ func Ops(w *World) (*journal.Ops, error) {
 	}
 	o, err := s.options(w.Config, w.From.Host)
 	if err != nil {
-		return nil, fmt.Errorf("cannot read %s:%d: [journal] %w", w.Config.File, w.Config.Line("journal"), err)
+		return nil, w.Config.Misread("journal", err)
 	}
 	if s.OpsRepo == "" {
 		return nil, nil

@@ -16,13 +16,13 @@ import (
 
 // maintenanceSection is the section [maintenance.NAME].
 type maintenanceSection struct {
-	Cron    string   `toml:"cron"` // when it begins, again and again: minute, hour, day, month, weekday
-	At      string   `toml:"at"`   // or once: "2026-11-22 02:00"
-	For     string   `toml:"for"`  // how long it lasts
-	Zone    string   `toml:"zone"` // like "Europe/Berlin"; that of the machine
-	Rule    []string `toml:"rule"` // globs of rules
-	Project []string `toml:"project"`
-	Kind    []string `toml:"kind"`
+	Cron    string   `toml:"cron"`                     // when it begins, again and again: minute, hour, day, month, weekday
+	At      string   `toml:"at"`                       // or once: "2026-11-22 02:00"
+	For     string   `toml:"for" is:"duration 1s..7d"` // how long it lasts
+	Zone    string   `toml:"zone"`                     // like "Europe/Berlin"; that of the machine
+	Rule    []string `toml:"rule" is:"pattern"`        // globs of rules
+	Project []string `toml:"project" is:"pattern"`
+	Kind    []string `toml:"kind" is:"pattern"`
 }
 
 // longestWindow keeps a slip of the keyboard from silencing a fleet for good.
@@ -38,7 +38,7 @@ func windows(cfg config.Config) ([]report.Window, error) {
 	for _, name := range sortedNames(sections) {
 		w, err := sections[name].window(name)
 		if err != nil {
-			return nil, fmt.Errorf("cannot read %s:%d: [maintenance.%s] %w", cfg.File, cfg.Line("maintenance."+name), name, err)
+			return nil, cfg.Misread("maintenance."+name, err)
 		}
 		out = append(out, w)
 	}

@@ -8,10 +8,10 @@ import (
 
 // metricsSection is the section [metrics].
 type metricsSection struct {
-	Listen       string   `toml:"listen"`     // "127.0.0.1:9911"
-	TokenFile    string   `toml:"token_file"` // needed where other machines reach it
+	Listen       string   `toml:"listen"`               // "127.0.0.1:9911"
+	TokenFile    string   `toml:"token_file" is:"path"` // needed where other machines reach it
 	TokenCommand []string `toml:"token_command"`
-	TokenEnv     string   `toml:"token_env"`
+	TokenEnv     string   `toml:"token_env" is:"name"`
 }
 
 // Metrics says where metrics are served besides the socket: an address, "" for
@@ -23,7 +23,7 @@ func Metrics(w *World, local func(address string) bool) (listen string, token fu
 		return "", nil, err
 	}
 	if token, err = s.check(w, local); err != nil {
-		return "", nil, fmt.Errorf("cannot read %s:%d: [metrics] %w", w.Config.File, w.Config.Line("metrics"), err)
+		return "", nil, w.Config.Misread("metrics", err)
 	}
 	return s.Listen, token, nil
 }

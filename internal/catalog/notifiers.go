@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"custos/internal/config"
+	"custos/internal/fleet"
 	"custos/internal/report"
 	"custos/internal/report/command"
 	"custos/internal/report/matrix"
@@ -45,10 +46,13 @@ func NewPeople(w *World, out io.Writer) (People, error) {
 	if err := w.Config.Section("notifier", &sections); err != nil {
 		return People{}, err
 	}
+	if err := oneListenerABot(w.Config, sections); err != nil {
+		return People{}, err
+	}
 	p := People{Notifiers: []report.Notifier{terminal.Notifier{Out: out}}}
 	for _, name := range sortedNames(sections) {
 		if err := p.add(w, name, sections[name]); err != nil {
-			return People{}, fmt.Errorf("cannot read %s: [notifier.%s] %w", w.Config.File, name, err)
+			return People{}, w.Config.Misread("notifier."+name, err)
 		}
 	}
 	var err error
@@ -64,24 +68,26 @@ func NewPeople(w *World, out io.Writer) (People, error) {
 
 // notifierSection is the section [notifier.NAME].
 type notifierSection struct {
-	Type string `toml:"type"` // matrix, telegram, command, ping, shoutrrr, alertmanager or desktop
+	Type string `toml:"type" is:"|matrix|telegram|command|ping|shoutrrr|alertmanager|desktop"` // matrix, telegram, command, ping, shoutrrr, alertmanager or desktop
 
-	Server string `toml:"server"` // of matrix; of telegram, when it is not Telegram's own
-	Room   string `toml:"room"`   // of matrix: its ID, !…:server
-	Chat   string `toml:"chat"`   // of telegram: its ID, or @name
+	Server string `toml:"server" is:"name"`               // of matrix; of telegram, when it is not Telegram's own
+	Room   string `toml:"room" is:"name"`                 // of matrix: its ID, !…:server
+	Chat   string `toml:"chat" is:"name"`                 // of telegram: its ID, or @name
+	Topic  int64  `toml:"topic" is:"0..9007199254740992"` // of telegram: ID of a topic of a forum
+	Sound  string `toml:"sound" is:"|P0|P1|P2|P3|P4"`     // of matrix and telegram: from which priority on there is a sound; P2
 
 	// RepliesFrom are the immutable IDs of those who may answer there; of matrix and
 	// telegram. None: nobody is heard.
-	RepliesFrom []string `toml:"replies_from"`
+	RepliesFrom []string `toml:"replies_from" is:"name"`
 
-	TokenFile    string   `toml:"token_file"` // where the token is; of ping and shoutrrr, the URL
+	TokenFile    string   `toml:"token_file" is:"path"` // where the token is; of ping and shoutrrr, the URL
 	TokenCommand []string `toml:"token_command"`
-	TokenEnv     string   `toml:"token_env"`
+	TokenEnv     string   `toml:"token_env" is:"name"`
 
-	Run      []string `toml:"run"`      // of command
-	PassEnv  []string `toml:"pass_env"` // of command
-	Deadline string   `toml:"deadline"` // of command
-	Every    string   `toml:"every"`    // of alertmanager
+	Run      []string `toml:"run"`                            // of command
+	PassEnv  []string `toml:"pass_env" is:"name"`             // of command
+	Deadline string   `toml:"deadline" is:"duration 1ms..1h"` // of command
+	Every    string   `toml:"every" is:"duration 1ms.."`      // of alertmanager
 }
 
 func notifierTypes() []string {
@@ -96,6 +102,9 @@ func (p *People) add(w *World, name string, s notifierSection) error {
 		return fmt.Errorf("type: %q is none of %s", s.Type, strings.Join(notifierTypes(), ", "))
 	}
 	if err := s.checkReplies(); err != nil {
+		return err
+	}
+	if err := s.checkChat(); err != nil {
 		return err
 	}
 	if known, err := p.local(w, name, s); known {
@@ -116,15 +125,29 @@ func (p *People) add(w *World, name string, s notifierSection) error {
 			return err
 		}
 		to := &telegramclient.Client{Server: s.Server, Token: token}
-		p.Notifiers = append(p.Notifiers, telegram.Notifier{Called: name, Chat: s.Chat, To: to})
+		p.Notifiers = append(p.Notifiers, telegram.Notifier{Called: name, Chat: s.Chat, Topic: s.Topic, Sound: fleet.Priority(s.Sound), To: to})
 		p.hearTelegram(name, s, to)
-		p.Chats = append(p.Chats, Chat{name, to.Me})
+		p.Chats = append(p.Chats, Chat{name, to.Me, func(ctx context.Context) error { return to.MaySpeak(ctx, s.Chat) }})
 	case "command":
 		return p.command(w, name, s)
 	case "shoutrrr":
 		p.Notifiers = append(p.Notifiers, shout.Notifier{Called: name, URL: token})
 	case "ping":
 		p.Pulses = append(p.Pulses, ping.Ping{Called: name, URL: token})
+	}
+	return nil
+}
+
+// checkChat says what is wrong with what only chats know.
+func (s notifierSection) checkChat() error {
+	all := []string{"P0", "P1", "P2", "P3", "P4"}
+	switch {
+	case s.Sound != "" && s.Type != "matrix" && s.Type != "telegram":
+		return fmt.Errorf("sound: a notifier of type %q has none", s.Type)
+	case s.Sound != "" && !slices.Contains(all, s.Sound):
+		return fmt.Errorf("sound: %q is none of %s", s.Sound, strings.Join(all, ", "))
+	case s.Topic != 0 && s.Type != "telegram" || s.Topic < 0:
+		return errors.New("topic: want the ID of a topic of a forum in Telegram")
 	}
 	return nil
 }
@@ -157,9 +180,9 @@ func (p *People) matrix(name string, s notifierSection, token func(context.Conte
 		return errors.New(`room: want the ID of a room, like "!abc:example.org" (its name, with #, may come to mean another)`)
 	}
 	to := &matrixclient.Client{Server: s.Server, Token: token}
-	p.Notifiers = append(p.Notifiers, matrix.Notifier{Called: name, Room: s.Room, To: to})
+	p.Notifiers = append(p.Notifiers, matrix.Notifier{Called: name, Room: s.Room, Sound: fleet.Priority(s.Sound), To: to})
 	p.hearMatrix(name, s, to)
-	p.Chats = append(p.Chats, Chat{name, to.WhoAmI})
+	p.Chats = append(p.Chats, Chat{name, to.WhoAmI, func(ctx context.Context) error { return to.MaySpeak(ctx, s.Room) }})
 	return nil
 }
 

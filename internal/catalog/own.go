@@ -9,7 +9,9 @@ import (
 	"path/filepath"
 	"time"
 
+	"custos/internal/config"
 	"custos/internal/fleet"
+	"custos/internal/observe/agents"
 	"custos/internal/session"
 	"custos/internal/session/process"
 	"custos/internal/session/tmux"
@@ -27,11 +29,14 @@ type Own struct {
 	Providers map[fleet.Where]session.Provider
 }
 
+// OwnSocket is the socket of the private tmux server.
+func OwnSocket(cfg config.Config) string { return filepath.Join(cfg.RuntimeDir, "tmux.sock") }
+
 // newOwn makes the providers. A program that is missing is said when an agent
 // is to be started: looking needs none of it.
 func newOwn(w *World) (*Own, error) {
 	run := w.Config.RuntimeDir
-	o := &Own{Socket: filepath.Join(run, "tmux.sock"), Shims: filepath.Join(run, "agents"), Run: run}
+	o := &Own{Socket: OwnSocket(w.Config), Shims: filepath.Join(run, "agents"), Run: run}
 	binary, err := shim.Find("")
 	if err != nil {
 		o.Missing = err.Error()
@@ -64,8 +69,29 @@ func (o *Own) Exit(instance string) *fleet.Exit {
 	out := &fleet.Exit{Instance: instance, Process: fleet.ProcessID{PID: x.Agent.PID, Start: x.Agent.Start, Boot: x.At.Boot},
 		Status: seen(x.Status, "it was ended by a signal"), Signal: seen(x.Signal, "it was ended by no signal"),
 		At: fleet.Instant{Wall: x.At.Wall, Up: fleet.Duration(x.At.Up), Boot: x.At.Boot}, Source: "shim"}
-	out.OOM = x.OOM != nil && *x.OOM
+	out.OOM, out.Hangup, out.Asked = x.OOM != nil && *x.OOM, x.Hangup, o.Asked(instance, out.At)
 	return out
+}
+
+// Launches returns the instances that were started and whose end is not written down.
+func (o *Own) Launches() ([]agents.Launch, error) {
+	open, err := shim.Open(o.Shims)
+	var out []agents.Launch
+	for _, s := range open {
+		out = append(out, agents.Launch{Name: s.Name, Instance: s.Key,
+			Process: fleet.ProcessID{PID: s.Agent.PID, Start: s.Agent.Start, Boot: s.At.Boot},
+			At:      fleet.Instant{Wall: s.At.Wall, Up: fleet.Duration(s.At.Up), Boot: s.At.Boot}})
+	}
+	return out, err
+}
+
+// Asked returns who asked for the end of an instance that came at a moment, as it was
+// written beside its shim's record; "" for nobody.
+func (o *Own) Asked(instance string, ended fleet.Instant) string {
+	if !shim.IsKey(instance) {
+		return ""
+	}
+	return fleet.Line(shim.AskedBy(shim.Dir(o.Shims, instance), ended.Wall), 80)
 }
 
 // said is how much of the end of a log is read: some lines.

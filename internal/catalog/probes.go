@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"custos/internal/agent"
+	"custos/internal/config"
 	"custos/internal/fleet"
 	"custos/internal/observe"
 	"custos/internal/observe/agents"
@@ -36,7 +37,7 @@ type probeMaker struct {
 // probeMakers lists the built-in probes. Adding one is its folder and one line here.
 func probeMakers() []probeMaker {
 	return []probeMaker{
-		{"host", func(w *World) (observe.Probe, error) { return probe(w, "host", host.Options{}, host.New) }},
+		{"host", newHost},
 		{"processes", func(w *World) (observe.Probe, error) { return w.Table, nil }},
 		{"tmux", func(w *World) (observe.Probe, error) {
 			return sessions.New(sessions.Options{Viewer: w.Tmux, Orphan: w.orphans})
@@ -97,7 +98,12 @@ func probe[O any, P observe.Probe](w *World, section string, o O, make func(O) (
 	if err := w.Config.Section(section, &o); err != nil {
 		return nil, err
 	}
-	return make(o)
+	p, err := make(o)
+	return p, w.Config.Misread(section, err)
+}
+
+func newHost(w *World) (observe.Probe, error) {
+	return probe(w, "host", host.Options{Folders: []string{w.Config.StateDir, w.Config.JournalDir}}, host.New)
 }
 
 func newAgents(w *World) (observe.Probe, error) {
@@ -106,7 +112,7 @@ func newAgents(w *World) (observe.Probe, error) {
 		return nil, err
 	}
 	p, err := probe(w, "agents", agents.Options{Contracts: contracts, Kinds: w.Kinds, Procs: w.Table.Processes, Panes: w.Tmux.Panes, Screens: w.Tmux.Screens,
-		Recorded: w.Recorded, Registered: w.Registered, Hooks: w.Hooks, Exits: w.Own.Exit, Said: w.Own.Said, Stream: w.Own.Stream, Judge: w.judges, Self: os.Getpid(), Marker: w.marker,
+		Recorded: w.Recorded, Registered: w.Registered, Hooks: w.Hooks, Exits: w.Own.Exit, Launches: w.Own.Launches, Said: w.Own.Said, Stream: w.Own.Stream, Judge: w.judges, Self: os.Getpid(), Marker: w.marker,
 		Now: w.Now, Home: w.Config.Home}, agents.New)
 	if err != nil {
 		return nil, err
@@ -120,13 +126,41 @@ func newGit(w *World) (observe.Probe, error) {
 	if err != nil {
 		return nil, err
 	}
-	return gitprobe.New(o)
+	p, err := gitprobe.New(o)
+	return p, w.Config.Misread("git", err)
+}
+
+// unsaid lists the sections in which foreign_namespace has to be said before what
+// they name is known to be free: none, unless we are in a pid namespace of our own.
+// What cannot be read of them is said by whoever is built from them.
+func unsaid(cfg config.Config, nested bool) (sections []string) {
+	var g gitprobe.Options
+	var l locks.Options
+	if !nested {
+		return nil
+	}
+	if err := cfg.Section("git", &g); err == nil && g.ForeignNamespace == nil && len(g.Repos)+len(g.Worktrees) > 0 {
+		sections = append(sections, "git")
+	}
+	if err := cfg.Section("locks", &l); err == nil && l.ForeignNamespace == nil && len(l.Globs) > 0 {
+		sections = append(sections, "locks")
+	}
+	return sections
 }
 
 // git is the section [git], which the probe and three actions read.
 func (w *World) git() (gitprobe.Options, error) {
-	o := gitprobe.Options{Home: w.Config.Home, Standing: w.standing, Discover: w.whereAgentsStand, Made: w.madeForRuns}
-	return o, w.Config.Section("git", &o)
+	var made []string // while the ledger cannot be read, those that were known still are there
+	known := func() []string {
+		if now, err := w.madeForRuns(); err == nil {
+			made = now
+		}
+		return made
+	}
+	o := gitprobe.Options{Home: w.Config.Home, Standing: w.standing, Holding: holding, Discover: w.whereAgentsStand, Made: known}
+	err := w.Config.Section("git", &o)
+	o.Outside = outside(o.ForeignNamespace)
+	return o, err
 }
 
 // locks is the section [locks], which the probe and one action read.
@@ -168,22 +202,22 @@ func (w *World) stand(ctx context.Context, procs *proc.Reader) ([]git.CWD, error
 const patience = 2 * time.Second
 
 // madeForRuns lists the worktrees of agents that work, or worked, on runs of formulas.
-func (w *World) madeForRuns() (paths []string) {
+func (w *World) madeForRuns() (paths []string, err error) {
 	if w.Registered == nil {
-		return nil
+		return nil, nil
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	known, err := w.Registered(ctx)
 	if err != nil {
-		return nil // they are then what the configuration says
+		return nil, err
 	}
 	for _, r := range known {
 		if r.Run != "" && r.Owner == fleet.OwnerCustos && r.Worktree != "" {
 			paths = append(paths, fleet.RawPath(r.Worktree))
 		}
 	}
-	return paths
+	return paths, nil
 }
 
 // whereAgentsStand lists the folders that agents work in.
@@ -204,7 +238,8 @@ func (w *World) whereAgentsStand() (dirs []string) {
 
 func newSelf(w *World) (observe.Probe, error) {
 	return self.New(self.Options{StartedAt: w.StartedAt, PatrolEvery: w.PatrolEvery, LastPatrolAge: w.LastPatrol,
-		Amnesia: w.Amnesia, ClockBehind: w.ClockBehind, Schedules: w.Schedules, Plugins: w.Plugins, Landmarks: w.Landmarks, JournalDir: w.Config.JournalDir, StoreFile: w.StoreFile})
+		Remembered: w.Remembered, Config: w.ConfigTrouble, Socket: w.SocketTrouble, Unwatched: w.Unwatched, Now: w.Now, SearchPath: w.Getenv("PATH"), Standing: w.whereAgentsStand,
+		Schedules: w.Schedules, Plugins: w.Plugins, Code: w.Code, Receivers: w.Receivers, Landmarks: w.Landmarks, JournalDir: w.Config.JournalDir, StoreFile: w.StoreFile})
 }
 
 // programs makes a probe for each [probe.NAME].
@@ -223,7 +258,7 @@ func programs(w *World) (out []observe.Probe, err error) {
 		o.Name, o.Getenv = n, w.Getenv
 		p, err := extra.New(o)
 		if err != nil {
-			return nil, err
+			return nil, w.Config.Misread("probe."+n, err)
 		}
 		out = append(out, p)
 	}

@@ -17,9 +17,9 @@ import (
 
 // handoffSection is the section [handoff].
 type handoffSection struct {
-	For      []string `toml:"for"`      // roles, kinds and names of agents; "*": all that Custos started
-	Percent  *float64 `toml:"percent"`  // of the context used; 80
-	Deadline string   `toml:"deadline"` // for the answer; "10m"
+	For      []string `toml:"for" is:"name"`               // roles, kinds and names of agents; "*": all that Custos started
+	Percent  *float64 `toml:"percent" is:"10..100"`        // of the context used; 80
+	Deadline string   `toml:"deadline" is:"duration 1m.."` // for the answer; "10m"
 }
 
 // Handoff reads the section [handoff].
@@ -56,19 +56,19 @@ func Handoff(cfg config.Config) (fleet.HandoffPolicy, error) {
 
 // poolSection is the section [pool.NAME].
 type poolSection struct {
-	Role     string   `toml:"role"`     // of its workers; the name of the pool
-	Project  string   `toml:"project"`  // whose ready issues it is for
-	Kind     string   `toml:"kind"`     // of agent CLI; what argv begins with
-	Argv     []string `toml:"argv"`     // the command line
-	Env      []string `toml:"env"`      // names of variables that are passed on
-	Account  string   `toml:"account"`  // whose rate limit they share
-	Prompt   string   `toml:"prompt"`   // the first one of each
-	Headless bool     `toml:"headless"` // without a terminal
-	Dir      string   `toml:"dir"`      // where they work
-	Repo     string   `toml:"repo"`     // or what each has a worktree of
-	Min      int      `toml:"min"`
-	Max      *int     `toml:"max"`
-	Idle     string   `toml:"idle"` // after which one that is not needed is ended; "30m"
+	Role     string   `toml:"role"`           // of its workers; the name of the pool
+	Project  string   `toml:"project"`        // whose ready issues it is for
+	Kind     string   `toml:"kind"`           // of agent CLI; what argv begins with
+	Argv     []string `toml:"argv"`           // the command line
+	Env      []string `toml:"env" is:"name"`  // names of variables that are passed on
+	Account  string   `toml:"account"`        // whose rate limit they share
+	Prompt   string   `toml:"prompt"`         // the first one of each
+	Headless bool     `toml:"headless"`       // without a terminal
+	Dir      string   `toml:"dir" is:"path"`  // where they work
+	Repo     string   `toml:"repo" is:"path"` // or what each has a worktree of
+	Min      int      `toml:"min" is:"0..100"`
+	Max      *int     `toml:"max" is:"1..100"`
+	Idle     string   `toml:"idle" is:"duration 1m.."` // after which one that is not needed is ended; "30m"
 	Enabled  *bool    `toml:"enabled"`
 }
 

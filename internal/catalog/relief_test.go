@@ -26,11 +26,11 @@ func TestHandoffSection(t *testing.T) {
 		t.Errorf("%+v, %v", p, err)
 	}
 	for text, says := range map[string]string{
-		`percent = 5`:     ":2: [handoff] percent: 5 is not from 10 to 100",
+		`percent = 5`:     ":3: [handoff] percent: 5 is not between 10 and 100",
 		`percent = 101.0`: "101 is not",
-		`deadline = "1s"`: "less than 1m",
+		`deadline = "1s"`: "too short: the least is 1m",
 		`deadline = "x"`:  "deadline:",
-		`for = [""]`:      "names no agent",
+		`for = [""]`:      "a text in it is empty",
 		`four = ["x"]`:    `unknown key "four" in [handoff], did you mean "for"?`,
 	} {
 		w, err := world(t, "\n[handoff]\n"+text+"\n")
@@ -79,12 +79,12 @@ enabled = false
 	for change, says := range map[string]string{
 		`kind = "clude"`:                `there is no kind "clude"; there are `,
 		`prompt = ""`:                   "does not know what it is for",
-		`dir = "srv"`:                   `"srv" is no absolute path`,
+		`dir = "srv"`:                   `"srv" is relative`,
 		"repo = \"/r\"":                 "exactly one of dir",
 		"min = 3\nmax = 2":              "min = 3 and max = 2",
-		"min = -1":                      "min = -1",
-		"max = 101":                     "1 to 100",
-		`idle = "1s"`:                   "less than 1m",
+		"min = -1":                      "-1 is not between 0 and 100",
+		"max = 101":                     "101 is not between 1 and 100",
+		`idle = "1s"`:                   "too short: the least is 1m",
 		`idel = "1h"`:                   `unknown key "idel"`,
 		"kind = \"\"\nargv = [\"vim\"]": `there is no kind "vim"`,
 	} {

@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"time"
 
+	"custos/internal/config"
 	"custos/internal/report/matrix"
 	"custos/internal/report/spool"
 	"custos/internal/report/telegram"
@@ -38,6 +39,24 @@ func (s notifierSection) checkReplies() error {
 	return nil
 }
 
+// oneListenerABot refuses notifiers that would listen by the same bot: the Bot API gives
+// what is said to one who asks, and sends the other away (409).
+func oneListenerABot(c config.Config, sections map[string]notifierSection) error {
+	listens := map[string]string{}
+	for _, name := range sortedNames(sections) {
+		s := sections[name]
+		if s.Type != "telegram" || len(s.RepliesFrom) == 0 {
+			continue
+		}
+		bot := fmt.Sprintf("%q %q %q %q", s.Server, s.TokenFile, s.TokenCommand, s.TokenEnv)
+		if other, taken := listens[bot]; taken {
+			return c.Misread("notifier."+name+".replies_from", fmt.Errorf("[notifier.%s] listens by the same bot: give it another one", other))
+		}
+		listens[bot] = name
+	}
+	return nil
+}
+
 func (p *People) hearMatrix(name string, s notifierSection, with *matrixclient.Client) {
 	if len(s.RepliesFrom) > 0 {
 		p.Ears = append(p.Ears, &matrix.Ear{Called: name, Room: s.Room, People: s.RepliesFrom, With: with})
@@ -46,15 +65,15 @@ func (p *People) hearMatrix(name string, s notifierSection, with *matrixclient.C
 
 func (p *People) hearTelegram(name string, s notifierSection, with *telegramclient.Client) {
 	if len(s.RepliesFrom) > 0 {
-		p.Ears = append(p.Ears, &telegram.Ear{Called: name, Chat: s.Chat, People: s.RepliesFrom, With: with})
+		p.Ears = append(p.Ears, &telegram.Ear{Called: name, Chat: s.Chat, Topic: s.Topic, People: s.RepliesFrom, With: with})
 	}
 }
 
 // repliesSection is the section [replies].
 type repliesSection struct {
-	Spool string `toml:"spool"` // the folder; "": none
-	Name  string `toml:"name"`  // of the files in it; "supervisor"
-	Judge bool   `toml:"judge"` // asks the judge of [triage] what somebody may have meant
+	Spool string `toml:"spool" is:"path"` // the folder; "": none
+	Name  string `toml:"name" is:"name"`  // of the files in it; "supervisor"
+	Judge bool   `toml:"judge"`           // asks the judge of [triage] what somebody may have meant
 }
 
 // spool listens to a folder, where one is configured.
@@ -65,10 +84,10 @@ func (p *People) spool(w *World) error {
 	}
 	dir, err := w.Config.Expand(s.Spool)
 	if err != nil {
-		return fmt.Errorf("cannot read %s: [replies] spool: %w", w.Config.File, err)
+		return w.Config.Misread("replies.spool", err)
 	}
 	if !spoolName.MatchString(s.Name) {
-		return fmt.Errorf("cannot read %s: [replies] name: %q is no name of a file", w.Config.File, s.Name)
+		return w.Config.Misread("replies.name", fmt.Errorf("%q is no name of a file", s.Name))
 	}
 	p.Ears = append(p.Ears, spool.Ear{Dir: dir, Name: s.Name, Now: time.Now})
 	return nil

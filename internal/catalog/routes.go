@@ -15,19 +15,19 @@ import (
 
 // routeSection is the section [route.NAME].
 type routeSection struct {
-	To       []string `toml:"to"`       // names of notifiers
-	Priority string   `toml:"priority"` // at least so bad; "P2"
-	Rule     []string `toml:"rule"`     // globs of rules
-	Project  []string `toml:"project"`  // globs of projects
-	Kind     []string `toml:"kind"`     // kinds of subject
+	To       []string `toml:"to" is:"name"`                  // names of notifiers
+	Priority string   `toml:"priority" is:"|P0|P1|P2|P3|P4"` // at least so bad; "P2"
+	Rule     []string `toml:"rule" is:"pattern"`             // globs of rules
+	Project  []string `toml:"project" is:"pattern"`          // globs of projects
+	Kind     []string `toml:"kind" is:"pattern"`             // kinds of subject
 
-	GroupWait     string    `toml:"group_wait"`     // "30s"
-	GroupInterval string    `toml:"group_interval"` // "5m"
-	Repeat        *[]string `toml:"repeat"`         // by priority; [] is never
-	Louder        string    `toml:"louder"`         // "4h"; "never"
-	Quiet         string    `toml:"quiet"`          // like "22:00-07:00"
-	Zone          string    `toml:"zone"`           // like "Europe/Berlin"; that of the machine
-	QuietBreaks   string    `toml:"quiet_breaks"`   // "P1"; "never"
+	GroupWait     string    `toml:"group_wait" is:"duration"`                // "30s"
+	GroupInterval string    `toml:"group_interval" is:"duration"`            // "5m"
+	Repeat        *[]string `toml:"repeat" is:"duration 1m.."`               // by priority; [] is never
+	Louder        string    `toml:"louder" is:"duration|never"`              // "4h"; "never"
+	Quiet         string    `toml:"quiet"`                                   // like "22:00-07:00"
+	Zone          string    `toml:"zone"`                                    // like "Europe/Berlin"; that of the machine
+	QuietBreaks   string    `toml:"quiet_breaks" is:"|P0|P1|P2|P3|P4|never"` // "P1"; "never"
 }
 
 // routes reads the sections [route.NAME], in the order of their names. Where there
@@ -45,7 +45,7 @@ func routes(cfg config.Config, all []report.Notifier) ([]report.Route, error) {
 			err = known(r.To, all)
 		}
 		if err != nil {
-			return nil, fmt.Errorf("cannot read %s: [route.%s] %w", cfg.File, name, err)
+			return nil, cfg.Misread("route."+name, err)
 		}
 		out = append(out, r)
 	}

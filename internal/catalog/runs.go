@@ -8,6 +8,7 @@ import (
 	"custos/internal/act/endstep"
 	"custos/internal/act/filereply"
 	"custos/internal/act/preparerun"
+	"custos/internal/act/runlock"
 	"custos/internal/act/runstep"
 	"custos/internal/act/spawn"
 	"custos/internal/act/triage"
@@ -29,9 +30,18 @@ func runMakers() []actionMaker {
 		{runstep.Do, "", newRunStep},
 		{endstep.Do, "", func(w *World) (act.Action, error) { return endstep.New(endstep.Options{Boot: w.From.Boot}) }},
 		{preparerun.Do, "", newPrepareRun},
+		{runlock.DoHold, "", func(w *World) (act.Action, error) { o, err := w.runLocks(); return runlock.NewHold(o), err }},
+		{runlock.DoRelease, "", func(w *World) (act.Action, error) { o, err := w.runLocks(); return runlock.NewRelease(o), err }},
 		{filereply.Do, "", func(*World) (act.Action, error) { return filereply.New() }},
 		{triage.Do, "triage", func(w *World) (act.Action, error) { return newTriage(w, w.Judged) }},
 	}
+}
+
+// runLocks are the options of the actions on a factory's own lock: they look at it as
+// the probe of locks does.
+func (w *World) runLocks() (runlock.Options, error) {
+	o, err := w.locks()
+	return runlock.Options{ForeignNamespace: o.ForeignNamespace}, err
 }
 
 func newRunStep(w *World) (act.Action, error) {
@@ -57,7 +67,7 @@ func newPrepareRun(w *World) (act.Action, error) {
 	if err := w.Config.Section(spawn.Do, &places); err != nil {
 		return nil, err
 	}
-	return preparerun.New(preparerun.Options{Graph: graph, Room: launcher.Room, ForgeURL: func(string) string { return w.Getenv("FORGE_API") },
+	return preparerun.New(preparerun.Options{Graph: graph, Seen: w.Seen, Room: launcher.Room, ForgeURL: func(string) string { return w.Getenv("FORGE_API") },
 		Worktree: places.WorktreeOf})
 }
 

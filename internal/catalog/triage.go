@@ -2,7 +2,6 @@ package catalog
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -60,7 +59,7 @@ func Triage(cfg config.Config) (fleet.TriagePolicy, error) {
 	}
 	p, err := o.Policy()
 	if err != nil {
-		return p, fmt.Errorf("cannot read %s: [triage] %w", cfg.File, err)
+		return p, cfg.Misread("triage", err)
 	}
 	return p, nil
 }
@@ -71,12 +70,12 @@ func triageOptions(cfg config.Config) (o triage.Options, err error) {
 	}
 	if file := o.Judge.Key.File; file != "" {
 		if o.Judge.Key.File, err = cfg.Expand(file); err != nil {
-			return o, fmt.Errorf("cannot read %s: [triage.judge] key.file: %w", cfg.File, err)
+			return o, cfg.Misread("triage.judge.key.file", err)
 		}
 	}
 	if argv := o.Judge.Command; len(argv) > 0 && strings.HasPrefix(argv[0], "~/") {
 		if argv[0], err = cfg.Expand(argv[0]); err != nil {
-			return o, fmt.Errorf("cannot read %s: [triage.judge] command: %w", cfg.File, err)
+			return o, cfg.Misread("triage.judge.command", err)
 		}
 	}
 	return o, nil
@@ -92,5 +91,6 @@ func newTriage(w *World, remembered Judgements) (act.Action, error) {
 	if o.World = w.agents(); remembered.Past != nil {
 		o.Records = remembered
 	}
-	return triage.New(o)
+	a, err := triage.New(o)
+	return a, w.Config.Misread("triage", err)
 }

@@ -80,7 +80,7 @@ func TestTriageMistakes(t *testing.T) {
 		"[triage]\nper_huor = 3\n":                                                   `custos.toml:2: unknown key "per_huor" in [triage], did you mean "per_hour"`,
 		"[triage]\n[triage.judge]\nkind = \"none\"\nmodle = \"x\"\n":                 `custos.toml:4: unknown key "modle" in [triage.judge], did you mean "model"`,
 		"[triage]\nper_hour = \"many\"\n":                                            "custos.toml:2: ",
-		"[triage]\nconfidence = 2.0\n":                                               "[triage] cannot use confidence",
+		"[triage]\nconfidence = 2.0\n":                                               "[triage] confidence: 2 is not between 0 and 1",
 		"[triage]\nexpiry = \"never\"\n":                                             "expiry",
 		"[triage.judge]\nkind = \"oracle\"\n":                                        "oracle",
 		"[triage.judge]\nkind = \"anthropic\"\nmodel = \"m\"\nkey.file = \"here\"\n": "is relative",

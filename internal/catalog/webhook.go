@@ -11,10 +11,10 @@ import (
 
 // webhookSection is the section [webhook].
 type webhookSection struct {
-	Listen        string   `toml:"listen"`      // "127.0.0.1:9912"
-	SecretFile    string   `toml:"secret_file"` // what webhooks are signed with
+	Listen        string   `toml:"listen"`                // "127.0.0.1:9912"
+	SecretFile    string   `toml:"secret_file" is:"path"` // what webhooks are signed with
 	SecretCommand []string `toml:"secret_command"`
-	SecretEnv     string   `toml:"secret_env"`
+	SecretEnv     string   `toml:"secret_env" is:"name"`
 }
 
 // Webhook says where webhooks are heard, an address or "" for nowhere, and how the
@@ -25,7 +25,7 @@ func Webhook(w *World) (listen string, secret func(context.Context) (string, err
 		return "", nil, err
 	}
 	if secret, err = s.check(w); err != nil {
-		return "", nil, fmt.Errorf("cannot read %s:%d: [webhook] %w", w.Config.File, w.Config.Line("webhook"), err)
+		return "", nil, w.Config.Misread("webhook", err)
 	}
 	return s.Listen, secret, nil
 }

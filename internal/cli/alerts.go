@@ -3,6 +3,8 @@ package cli
 import (
 	"context"
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -12,9 +14,10 @@ import (
 func (a *app) alertsCommand() *cobra.Command {
 	var all bool
 	c := &cobra.Command{
-		Use:   "alerts",
-		Short: "What is wrong, with the numbers to acknowledge",
-		Args:  cobra.NoArgs,
+		Use:     "alerts",
+		Example: "  custos alerts\n  custos alerts --all --json",
+		Short:   "What is wrong, with the numbers to acknowledge",
+		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := a.checkFailOn(); err != nil {
 				return err
@@ -37,7 +40,10 @@ func (a *app) alertsCommand() *cobra.Command {
 					bad = append(bad, al.Priority)
 				}
 			}
-			return a.alarm(bad)
+			if err := a.alarm(bad); err != nil || v.Trouble == "" || len(v.Alerts) > 0 {
+				return err
+			}
+			return errUnseen // that there is none cannot be told
 		},
 	}
 	c.Flags().BoolVar(&all, "all", false, "those too that ended lately")
@@ -48,12 +54,18 @@ func (a *app) alertsCommand() *cobra.Command {
 // writeAlerts keeps apart that nothing is wrong and that nobody has looked.
 func writeAlerts(p *page, v api.Alerts, never bool) {
 	patrol := p.command("custos patrol")
+	if v.Trouble != "" {
+		p.text(0, "Passes cannot be finished now, so this is what a look finds: "+flat(v.Trouble))
+	}
 	switch {
+	case len(v.Alerts) == 0 && v.Trouble != "":
+		p.line("No alert is found; what else there is cannot be told.")
+		return
 	case len(v.Alerts) == 0 && never:
 		p.line("No alerts are known: no patrol yet. %s", p.dim("("+patrol+" looks.)"))
 		return
 	case len(v.Alerts) == 0:
-		p.line("No alerts. %s", p.dim("(As of the last patrol: "+patrol+" looks again.)"))
+		p.line("No alerts. %s", p.dim("(As it was seen last: "+patrol+" looks again.)"))
 		return
 	}
 	writeAlertTable(p, v.Alerts)
@@ -68,7 +80,40 @@ func writeAlertTable(p *page, list []api.Alert) {
 		}
 		rows = append(rows, []string{number, flat(al.Priority), flat(al.Rule), p.subject(al.Subject), span(al.For), alertState(al), what(al.Summary, al.Subject)})
 	}
-	p.table([]column{{right: true}, {paint: p.priority}, {head: "RULE"}, {head: "SUBJECT", shorten: middle}, {head: "FOR", right: true}, {head: "STATE", shorten: cut}, {head: "WHAT", shorten: cut}}, rows)
+	columns := []column{{right: true}, {paint: p.priority}, {head: "RULE"}, {head: "SUBJECT", shorten: middle, keep: longestName(list)}, {head: "FOR", right: true},
+		{head: "STATE", shorten: cut}, {head: "WHAT", shorten: cut, keep: reasonKeeps}}
+	if _, fits := p.widths(columns, rows); !fits {
+		p.narrowAlerts(rows)
+		return
+	}
+	p.table(columns, rows)
+}
+
+// longestName is how wide the longest subject is that must stand whole: a name, to be
+// typed. Of a path the ends tell most.
+func longestName(list []api.Alert) (most int) {
+	for _, al := range list {
+		if !strings.Contains(al.Subject, "//") {
+			most = max(most, runes(flat(al.Subject)))
+		}
+	}
+	return most
+}
+
+// narrowAlerts writes alerts where the table has no room: names on one line, and the
+// words about them on the next.
+func (p *page) narrowAlerts(rows [][]string) {
+	for _, r := range rows {
+		front := fmt.Sprintf("  %s  %s  %s  ", pad(r[0], 5, true), p.priority(r[1]), r[2])
+		room := max(narrowest, p.width-runes(front)-runes(r[4])-2)
+		subject := r[3]
+		if strings.ContainsRune(subject, '/') {
+			subject = middle(subject, room)
+		}
+		p.line("%s%s  %s", front, subject, r[4])
+		about := strings.Join(slices.DeleteFunc([]string{r[5], r[6]}, func(s string) bool { return s == "" }), " · ")
+		p.line("%s%s", strings.Repeat(" ", 13), cut(about, p.width-13))
+	}
 }
 
 // alertState says what is unusual about an alert; a plain firing one says nothing.

@@ -15,13 +15,15 @@ import (
 const approving = 10 * time.Minute
 
 func (a *app) approveCommand() *cobra.Command {
-	var order api.AckOrder
+	var order api.ApproveOrder
 	c := &cobra.Command{
 		Use:   "approve NUMBER",
 		Short: "Have done what one alert asks for, and nothing else",
 		Long: `approve has the actions done that one alert leads to and that wait for a person:
 custos plan and custos why NUMBER show them. Each guard but the person's word
-holds as ever. To leave it undone instead, take the alert up: custos ack NUMBER.
+holds as ever. Where code is to be trusted, --digest says which: that of custos
+trust DIR, which shows it; what came later is not trusted.
+To leave it undone instead, take the alert up: custos ack NUMBER.
 An agent's question is answered with custos answer.`,
 		Example: "  custos approve 3",
 		Args:    cobra.ExactArgs(1),
@@ -37,6 +39,7 @@ An agent's question is answered with custos answer.`,
 		},
 	}
 	c.Flags().StringVar(&order.By, "by", "", "your `NAME` (default: the user's)")
+	c.Flags().StringVar(&order.Digest, "digest", "", "the `DIGEST` of the code that you were shown, where code is to be trusted")
 	return c
 }
 

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net"
 	"time"
 
 	"custos/internal/api"
@@ -28,14 +29,36 @@ func ask[T any](ctx context.Context, a *app, wait time.Duration, question func(c
 	if err != nil {
 		return zero, err
 	}
-	defer closer()
+	defer func() { closer() }()
 	done := a.progress()
 	v, err := question(ctx, c)
+	if (isHeld(err) || a.mute != "" && isSilent(err)) && a.runs() {
+		// A daemon was started since nobody was found to ask, and nothing was done here; or
+		// the one that was asked hangs.
+		again, close, lost := a.client(ctx)
+		if lost == nil {
+			closer()
+			closer = close
+			v, err = question(ctx, again)
+		}
+	}
 	done()
 	if err != nil {
 		return zero, err
 	}
 	return v, a.show(v, func(p *page) { write(p, v) })
+}
+
+// isHeld says whether nothing was done because another Custos writes.
+func isHeld(err error) bool {
+	var e *api.Error
+	return errors.As(err, &e) && e.Kind == api.Held
+}
+
+// isSilent says whether nobody answered.
+func isSilent(err error) bool {
+	var e *api.Error
+	return errors.As(err, &e) && e.Kind == api.Unreachable
 }
 
 // client finds who answers: the daemon at its socket, else the handlers of this
@@ -48,7 +71,10 @@ func (a *app) client(ctx context.Context) (*api.Client, func(), error) {
 	if c, err := a.reach(ctx); err == nil {
 		return c, c.Close, nil
 	}
-	h, closer, err := a.Daemon.Local(ctx, conf)
+	if err := ctx.Err(); err != nil {
+		return nil, nil, err
+	}
+	h, closer, err := a.local(ctx, conf)
 	if err != nil {
 		return nil, nil, localError(err)
 	}
@@ -70,12 +96,84 @@ func localError(err error) error {
 	return &api.Error{Kind: api.CannotLook, Message: err.Error()}
 }
 
-// reach dials the daemon. One that was just started has the lock before it has
-// the socket: it is waited for, or a question would be answered as if there were
-// none, and an order refused because another one writes.
+// reach finds the daemon, and that it answers. One that was just started has the
+// lock before it has the socket: it is waited for, or a question would be answered as
+// if there were none, and an order refused because another one writes.
 func (a *app) reach(ctx context.Context) (*api.Client, error) {
+	if a.mute != "" && a.runs() {
+		return nil, &api.Error{Kind: api.Unreachable, Message: a.mute, Hint: "custos health"}
+	}
+	c, err := a.rise(ctx)
+	if err == nil {
+		if err = a.hello(ctx, c); err == nil {
+			return a.attended(c), nil
+		}
+		c.Close()
+	}
+	a.unanswered(ctx, err)
+	return nil, err
+}
+
+// hello has the daemon say that it is there, which it does from memory: a daemon that
+// hangs is found out before anything is asked of it that takes time.
+func (a *app) hello(ctx context.Context, c *api.Client) error {
+	within, cancel := context.WithTimeout(ctx, feel)
+	defer cancel()
+	_, err := c.Health(within, 0)
+	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
+		return &api.Error{Kind: api.Unreachable, Message: "cannot ask the daemon: it does not answer within " + feel.String(), Hint: "custos health"}
+	}
+	return nil // whatever it says, it lives
+}
+
+// attended has a brake find out that the daemon hangs, though it began to answer: there
+// is another way then.
+func (a *app) attended(c *api.Client) *api.Client {
+	if !a.brakes {
+		return c
+	}
+	return c.Attended(func(ctx context.Context) error {
+		err := a.hello(ctx, c)
+		a.unanswered(ctx, err)
+		return err
+	})
+}
+
+// unanswered says once why the daemon there is is not asked.
+func (a *app) unanswered(ctx context.Context, err error) {
+	var e *api.Error
+	if a.mute != "" || ctx.Err() != nil || !errors.As(err, &e) || e.Kind != api.Impostor && !a.runs() {
+		return
+	}
+	a.mute = "a daemon runs" + a.holder() + ", and does not answer"
+	if e.Kind == api.Impostor {
+		a.mute = e.Message
+	}
+	a.complain(a.mute+": this goes on without it", "")
+}
+
+// isImpostor says whether somebody listens who is no Custos.
+func isImpostor(err error) bool {
+	var e *api.Error
+	return errors.As(err, &e) && e.Kind == api.Impostor
+}
+
+// holder names the process of the daemon, where it is known.
+func (a *app) holder() string {
+	conf, err := a.config()
+	if err != nil || a.Daemon.Holder == nil {
+		return ""
+	}
+	if pid := a.Daemon.Holder(conf); pid != 0 {
+		return fmt.Sprintf(" (process %d)", pid)
+	}
+	return ""
+}
+
+// rise dials the daemon, and waits for one that was just started.
+func (a *app) rise(ctx context.Context) (*api.Client, error) {
 	c, err := a.dial(ctx)
-	if err == nil || !a.runs() {
+	if err == nil || isImpostor(err) || !a.runs() {
 		return c, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, rising)
@@ -107,7 +205,10 @@ func (a *app) dial(ctx context.Context) (*api.Client, error) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, knock)
 	defer cancel()
-	return api.Dial(ctx, a.Daemon.Socket(conf))
+	if a.Daemon.Verify == nil {
+		return api.Dial(ctx, a.Daemon.Socket(conf))
+	}
+	return api.Dial(ctx, a.Daemon.Socket(conf), func(conn net.Conn) error { return a.Daemon.Verify(conf, conn) })
 }
 
 // show prints an answer in words, or as JSON.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -15,21 +16,29 @@ import (
 
 func (a *app) attachCommand() *cobra.Command {
 	return &cobra.Command{
-		Use:   "attach NAME",
-		Short: "Go to the terminal of an agent",
+		Use:     "attach NAME",
+		Example: "  custos attach builder",
+		Short:   "Go to the terminal of an agent",
 		Long: `attach becomes the tmux that shows an agent's terminal, when it is typed on a
 terminal itself; otherwise it prints the command, and so it does with --json.
-Detach with Ctrl-b d: the agent runs on.`,
+Detach with Ctrl-b d: the agent runs on. Inside tmux it switches to the agent's
+session when that is on the same server; an agent on another server is never shown
+inside of yours: attach then says how to get there.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			argv, err := a.attachArgv(cmd.Context(), args[0])
+			d, err := a.attachable(cmd.Context(), args[0])
 			if err != nil {
 				return err
 			}
+			argv := d.Attach
 			if a.json {
 				return a.print(map[string][]string{"attach": argv})
 			}
 			if a.Exec != nil {
+				argv, err := insideTmux(a.Getenv("TMUX"), d)
+				if err != nil {
+					return err
+				}
 				return a.Exec(argv)
 			}
 			p := a.page()
@@ -39,33 +48,53 @@ Detach with Ctrl-b d: the agent runs on.`,
 	}
 }
 
-func (a *app) attachArgv(ctx context.Context, name string) ([]string, error) {
+// attachable finds an agent that has a terminal.
+func (a *app) attachable(ctx context.Context, name string) (api.AgentDetail, error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	c, closer, err := a.client(ctx)
 	if err != nil {
-		return nil, err
+		return api.AgentDetail{}, err
 	}
 	defer closer()
 	d, err := c.Agent(ctx, name)
 	if err == nil && len(d.Attach) == 0 {
 		err = &api.Error{Kind: api.BadInput, Message: "cannot attach to " + flat(name) + ": it has no terminal that is seen", Hint: shell([]string{"custos", "peek", name})}
 	}
-	return d.Attach, err
+	return d, err
 }
 
-// become replaces this process by another program. TMUX is taken away: tmux
-// refuses to run inside itself, which a person may well want.
+// insideTmux turns the command that shows an agent into the one that does so from
+// where it is typed: TMUX is "socket,pid,session" inside of tmux. A tmux that is
+// shown inside another takes the keys of neither.
+func insideTmux(tmux string, d api.AgentDetail) ([]string, error) {
+	socket, _, _ := strings.Cut(tmux, ",")
+	at := slices.Index(d.Attach, "attach")
+	switch {
+	case socket == "" || at < 0:
+		return d.Attach, nil
+	case sameFile(socket, d.Agent.Socket):
+		argv := slices.Clone(d.Attach)
+		argv[at] = "switch-client"
+		return argv, nil
+	}
+	name := flat(d.Agent.Name)
+	return nil, &api.Error{Kind: api.BadInput,
+		Message: "cannot attach to " + name + " inside this tmux: its terminal is on another tmux server; open a terminal outside of tmux, or leave this one for it",
+		Hint:    shell([]string{"tmux", "detach-client", "-E", "exec " + shell(d.Attach)})}
+}
+
+func sameFile(a, b string) bool {
+	x, errX := os.Stat(a)
+	y, errY := os.Stat(b)
+	return a == b || errX == nil && errY == nil && os.SameFile(x, y)
+}
+
+// become replaces this process by another program.
 func become(argv []string) error {
 	file, err := exec.LookPath(argv[0])
 	if err != nil {
 		return &api.Error{Kind: api.BadInput, Message: fmt.Sprintf("cannot attach: %v", err)}
 	}
-	var env []string
-	for _, e := range os.Environ() {
-		if !strings.HasPrefix(e, "TMUX=") {
-			env = append(env, e)
-		}
-	}
-	return fmt.Errorf("cannot attach: %w", syscall.Exec(file, argv, env))
+	return fmt.Errorf("cannot attach: %w", syscall.Exec(file, argv, os.Environ()))
 }

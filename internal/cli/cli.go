@@ -5,10 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"os"
 	"os/signal"
-	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -22,9 +22,10 @@ import (
 // The exit codes.
 const (
 	exitWell   = 0
-	exitAlerts = 1 // alerts at or above --fail-on, an action of a patrol failed, or health found passes late
+	exitAlerts = 1 // alerts at or above --fail-on, an action of a patrol failed, health found passes late, or nobody hears what was told
 	exitUse    = 2 // bad use or input
 	exitLook   = 3 // could not look
+	exitQueued = 4 // an order was taken, and is not carried out yet
 )
 
 // Daemon is what the command line needs of package daemon.
@@ -35,10 +36,22 @@ type Daemon struct {
 	Up     func(ctx context.Context, c config.Config, asJSON bool) error
 	Socket func(c config.Config) string
 	// Runs says whether there is a daemon, also one that does not answer yet or has not quite gone.
-	Runs      func(c config.Config) bool
-	Freeze    func(c config.Config, by, why string) error
-	Thaw      func(c config.Config) (was string, err error)
-	Uninstall func(c config.Config) ([]string, error)
+	Runs func(c config.Config) bool
+	// Verify says whether a connection to the socket leads to who holds the lock; nil: it is not asked.
+	Verify func(c config.Config, conn net.Conn) error
+	// Holder is the process of the daemon there is, though it may not answer; 0 when it is not known.
+	Holder func(c config.Config) int
+	// End ends a daemon that does not answer, and says how.
+	End func(ctx context.Context, c config.Config) (how string, err error)
+	// Stop ends an agent of ours without daemon and ledger, and says how.
+	Stop func(ctx context.Context, c config.Config, agent, by, why string) (how string, err error)
+
+	Freeze func(c config.Config, by, why string) error
+	Thaw   func(c config.Config) (was string, err error)
+	// Alive lists the agents of ours that run; Going what Uninstall would remove.
+	Alive     func(c config.Config) ([]daemon.Living, error)
+	Going     func(c config.Config, leave bool) ([]string, error)
+	Uninstall func(c config.Config, leave bool) ([]string, error)
 }
 
 // Env is the world a command runs in.
@@ -90,6 +103,8 @@ type app struct {
 	file   string // --config
 	failOn string // --fail-on
 	conf   *config.Config
+	brakes bool   // the command goes on with what is left of a broken configuration
+	mute   string // why the daemon there is was not asked; "" when it was, or there is none
 	// interrupted is closed by the first signal; nil never is.
 	interrupted <-chan struct{}
 }
@@ -106,16 +121,16 @@ func Run(ctx context.Context, e Env) int {
 
 func (a *app) root() *cobra.Command {
 	root := a.lookCommand()
-	root.AddCommand(
+	root.AddCommand(a.cleanCommand(), a.worktreeCommand(),
 		a.patrolCommand(), a.preflightCommand(), a.planCommand(), a.recordCommand(),
 		a.rulesCommand(), a.alertsCommand(), a.ackCommand(), a.approveCommand(), a.silenceCommand(), a.tellCommand(), a.whyCommand(), a.explainCommand(),
-		a.spawnCommand(), a.heartbeatCommand(), a.handoffCommand(), a.psCommand(), a.showCommand(), a.peekCommand(), a.attachCommand(), a.waitCommand(),
+		a.spawnCommand(), a.heartbeatCommand(), a.handoffCommand(), a.psCommand(), a.showCommand(), a.peekCommand(), a.logsCommand(), a.attachCommand(), a.waitCommand(),
 		a.nudgeCommand(), a.answerCommand(), a.interruptCommand(), a.stopCommand(), a.recoverCommand(), a.checkpointCommand(),
-		a.adoptCommand(), a.pauseCommand(), a.resumeCommand(), a.hooksCommand(),
+		a.adoptCommand(), a.ordersCommand(), a.pauseCommand(), a.resumeCommand(), a.hooksCommand(),
 		a.feedCommand(), a.traceCommand(), a.errorsCommand(), a.replayCommand(), a.failuresCommand(),
 		a.workCommand(), a.convoyCommand(), a.gateCommand(), a.triggerCommand(),
 		a.mailCommand(),
-		a.formulaCommand(), a.scheduleCommand(), a.pluginCommand(), a.costCommand(),
+		a.formulaCommand(), a.scheduleCommand(), a.pluginCommand(), a.trustCommand(), a.costCommand(),
 		a.journalCommand(), a.reportCommand(), a.statusCommand(), a.healthCommand(), a.freezeCommand(), a.thawCommand(),
 		a.configCommand(), a.doctorCommand(), a.initCommand(), a.schemaCommand(), a.versionCommand(),
 		a.upCommand(), a.downCommand(), a.uninstallCommand())
@@ -126,6 +141,7 @@ func (a *app) root() *cobra.Command {
 	root.SetErr(a.Stderr)
 	root.CompletionOptions.HiddenDefaultCmd = true
 	a.setHelp(root)
+	root.SetFlagErrorFunc(wrongFlag)
 	sayUsage(root)
 	return root
 }
@@ -141,12 +157,15 @@ func (a *app) code(err error) int {
 	switch {
 	case err == nil:
 		return exitWell
-	case errors.Is(err, errAlarm), errors.Is(err, errFailed), errors.Is(err, errUnwell):
+	case errors.Is(err, errAlarm), errors.Is(err, errFailed), errors.Is(err, errUnwell), errors.Is(err, errUnheard):
 		return exitAlerts
-	case errors.Is(err, errUnanswered):
+	case errors.Is(err, errUnanswered), errors.Is(err, errUnseen):
 		return exitLook
 	case errors.Is(err, syscall.EPIPE):
 		return exitWell // the reader has seen enough
+	}
+	if errors.Is(err, errQueued) {
+		return exitQueued
 	}
 	var nothing *ended
 	if errors.As(err, &nothing) {
@@ -190,11 +209,7 @@ func classify(err error) (int, *api.Error) {
 	case errors.Is(err, context.DeadlineExceeded):
 		return exitLook, &api.Error{Kind: api.CannotLook, Message: "cannot finish: no answer in time", Hint: "custos status"}
 	}
-	hint := ""
-	if strings.HasPrefix(err.Error(), "unknown ") {
-		hint = "custos help all"
-	}
-	return exitUse, &api.Error{Kind: api.BadInput, Message: err.Error(), Hint: hint}
+	return exitUse, &api.Error{Kind: api.BadInput, Message: err.Error()}
 }
 
 // config reads the configuration, once.
@@ -202,15 +217,24 @@ func (a *app) config() (config.Config, error) {
 	if a.conf != nil {
 		return *a.conf, nil
 	}
-	read := func(file string) ([]byte, error) {
-		return a.unlessInterrupted(func() ([]byte, error) { return config.ReadFile(file, config.LargestFile) })
+	o := a.options()
+	c, err := config.Load(o)
+	if a.brakes && isMistake(err) {
+		c, err = a.salvage(o, err)
 	}
-	c, err := config.Load(config.Options{File: a.file, Getenv: a.Getenv, ReadFile: read, Sections: daemon.Sections()})
 	if err != nil {
 		return c, err
 	}
 	a.conf = &c
 	return c, nil
+}
+
+// options say where the configuration is, and how it is read.
+func (a *app) options() config.Options {
+	read := func(file string) ([]byte, error) {
+		return a.unlessInterrupted(func() ([]byte, error) { return config.ReadFile(file, config.LargestFile) })
+	}
+	return config.Options{File: a.file, Getenv: a.Getenv, ReadFile: read, Sections: daemon.Sections()}
 }
 
 func usage(format string, args ...any) error {

@@ -22,9 +22,10 @@ func (a *app) configCommand() *cobra.Command {
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	c.AddCommand(&cobra.Command{
-		Use:   "check",
-		Short: "Read custos.toml, its rules and every section; say everything that is wrong",
-		Args:  cobra.NoArgs,
+		Use:     "check",
+		Example: "  custos config check\n  custos --config new.toml config check",
+		Short:   "Read custos.toml, its rules and every section; say everything that is wrong",
+		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			conf, err := a.config()
 			if err != nil {

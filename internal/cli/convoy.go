@@ -48,7 +48,7 @@ else people.`,
 			return err
 		},
 	}
-	c.Flags().StringVar(&due, "due", "", "told as overdue so long from now (`3d`), or from a moment on")
+	c.Flags().StringVar(&due, "due", "", "the `MOMENT` from which it is overdue: so long from now, like 3d, or a time")
 	c.Flags().StringArrayVar(&r.Notify, "notify", nil, "an `ADDRESS` that is told when it is done, more than once for more")
 	c.Flags().StringVar(&r.Key, "key", "", "a `KEY` of yours: the same one again is the same convoy")
 	return c

@@ -25,8 +25,8 @@ whose price nobody told is counted as unpriced.`,
 			return err
 		},
 	}
-	c.Flags().StringVar(&since, "since", since, "how far back: `7d`, 36h, or a day like 2006-01-02")
-	c.Flags().StringVar(&by, "by", by, "`day`, formula or alert")
+	c.Flags().StringVar(&since, "since", since, "since which `MOMENT`: so long ago, like 7d or 36h, or a day like 2006-01-02")
+	c.Flags().StringVar(&by, "by", by, "in which `GROUP` costs are added up: day, formula or alert")
 	return c
 }
 

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"custos/internal/api"
+	"custos/internal/config"
 	"custos/internal/daemon"
 )
 
@@ -72,6 +73,9 @@ func (a *app) examine(ctx context.Context, categories []string) (api.Doctor, err
 	done := a.progress()
 	defer done()
 	c, closer, err := a.client(ctx)
+	if beside := a.beside(ctx, err); beside != nil {
+		c, closer, err = beside, beside.Close, nil
+	}
 	if err != nil && ctx.Err() == nil {
 		return daemon.DoctorOf(ctx, a.Version, err, categories)
 	}
@@ -80,6 +84,22 @@ func (a *app) examine(ctx context.Context, categories []string) (api.Doctor, err
 	}
 	defer closer()
 	return c.Doctor(ctx, categories, a.Version)
+}
+
+// beside finds the daemon that runs on with what it read before the file of its
+// configuration broke; nil when there is none, or that is not what is wrong.
+func (a *app) beside(ctx context.Context, cause error) *api.Client {
+	left, err := config.Salvage(a.options())
+	if !isMistake(cause) || err != nil {
+		return nil
+	}
+	a.conf = &left
+	c, err := a.reach(ctx)
+	if err != nil {
+		a.conf = nil
+		return nil
+	}
+	return c
 }
 
 func writeDoctor(p *page, d api.Doctor) {

@@ -14,6 +14,12 @@ func (a *app) fix(ctx context.Context, categories []string, yes bool) error {
 	if err != nil {
 		return err
 	}
+	return a.mendAsked(ctx, d, categories, yes, shell(append([]string{"custos", "doctor", "--fix", "--yes"}, categories...)))
+}
+
+// mendAsked shows what would be done of a diagnosis, asks, and has exactly that done.
+// again is the command that does not ask.
+func (a *app) mendAsked(ctx context.Context, d api.Doctor, categories []string, yes bool, again string) (err error) {
 	if len(d.Fix.Actions) == 0 {
 		return a.told(d, func(p *page) { writeDoctor(p, d); writeFix(p, d) })
 	}
@@ -26,7 +32,7 @@ func (a *app) fix(ctx context.Context, categories []string, yes bool) error {
 		}
 	}
 	if !yes && !a.confirmed(fmt.Sprintf("\nDo this (%d)? Type yes: ", len(d.Fix.Actions))) {
-		return &api.Error{Kind: api.BadInput, Message: "nothing was mended: it takes a yes", Hint: shell(append([]string{"custos", "doctor", "--fix", "--yes"}, categories...))}
+		return &api.Error{Kind: api.BadInput, Message: "nothing was mended: it takes a yes", Hint: again}
 	}
 	order := api.DoctorOrder{Categories: categories, Version: a.Version}
 	for _, act := range d.Fix.Actions {

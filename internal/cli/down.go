@@ -18,37 +18,55 @@ const (
 )
 
 func (a *app) downCommand() *cobra.Command {
-	return &cobra.Command{
-		Use:   "down",
-		Short: "Stop the daemon; every agent runs on",
-		Args:  cobra.NoArgs,
+	return a.brake(&cobra.Command{
+		Use:     "down",
+		Example: "  custos down",
+		Short:   "Stop the daemon; every agent runs on",
+		Long: `down asks the daemon to end, and waits until it has finished what it had begun. One
+that does not answer within 5 seconds is told to end by a signal, and killed when it
+does not: what it had begun is in doubt then, and the next one says so. Either way
+every agent runs on.`,
+		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if _, err := a.config(); err != nil {
 				return err
 			}
-			c, err := a.reach(cmd.Context())
-			if err != nil {
-				return a.noDaemon()
-			}
-			err = c.Down(cmd.Context())
-			c.Close()
+			how, err := a.down(cmd.Context())
 			if err != nil {
 				return err
 			}
 			if err := a.gone(cmd.Context()); err != nil {
 				return err
 			}
-			return a.show(map[string]bool{"down": true}, func(p *page) { p.line("The daemon is down. Every agent runs on.") })
+			return a.show(map[string]any{"down": true, "how": how}, func(p *page) {
+				p.line("The daemon is down%s. Every agent runs on.", flat(how))
+			})
 		},
-	}
+	})
 }
 
-// noDaemon says why there is none to stop.
-func (a *app) noDaemon() error {
-	if a.runs() {
-		return &api.Error{Kind: api.Unreachable, Message: "cannot stop the daemon: one runs, and does not answer"}
+// down has the daemon end: by asking it, else by a signal.
+func (a *app) down(ctx context.Context) (how string, err error) {
+	if c, err := a.reach(ctx); err == nil {
+		defer c.Close()
+		return "", c.Down(ctx)
 	}
-	return usage("cannot stop the daemon: none is running")
+	conf, err := a.config()
+	switch {
+	case ctx.Err() != nil:
+		return "", ctx.Err()
+	case err != nil:
+		return "", err
+	case !a.runs():
+		return "", usage("cannot stop the daemon: none is running")
+	case a.Daemon.End == nil:
+		return "", &api.Error{Kind: api.Unreachable, Message: "cannot stop the daemon: one runs, and does not answer"}
+	}
+	how, err = a.Daemon.End(ctx, conf)
+	if err != nil {
+		return "", localError(err)
+	}
+	return ": " + how, nil
 }
 
 // gone waits until nobody answers at the socket any more, and until the lock is

@@ -10,8 +10,9 @@ import (
 
 func (a *app) failuresCommand() *cobra.Command {
 	return &cobra.Command{
-		Use:   "failures [NAME]",
-		Short: "The record of what went wrong with agents",
+		Use:     "failures [NAME]",
+		Example: "  custos failures\n  custos failures builder",
+		Short:   "The record of what went wrong with agents",
 		Long: `failures lists the crashes, the starts and recoveries that failed, and the agents
 that were given up, oldest first; with a name, those of one agent.`,
 		Args: cobra.MaximumNArgs(1),

@@ -13,6 +13,7 @@ import (
 	"custos/internal/agent"
 	"custos/internal/api"
 	"custos/internal/fleet"
+	"custos/internal/ledger"
 	"custos/internal/server"
 )
 
@@ -66,6 +67,19 @@ func (w *world) Order(_ context.Context, id string) (fleet.Order, error) {
 	return o, nil
 }
 
+func (w *world) Cancel(_ context.Context, id, by string) (fleet.Order, error) {
+	for _, o := range w.pass.Past.Orders {
+		switch {
+		case o.ID == id && o.Action != "":
+			return o, fmt.Errorf("%w: it is under way", ledger.ErrIllegal)
+		case o.ID == id:
+			o.State, o.Why = fleet.OrderRefused, "taken back by "+by
+			return o, nil
+		}
+	}
+	return fleet.Order{}, fs.ErrNotExist
+}
+
 func (w *world) Open(context.Context) ([]fleet.Order, error) { return w.pass.Past.Orders, nil }
 
 func (w *world) Registrations(context.Context) ([]fleet.Registration, error) {
@@ -113,3 +127,22 @@ func (w *world) EditHooks(kind, do string, text []byte) (api.HookFile, error) {
 
 // MessagesFor tells of nothing that waits.
 func (w *world) MessagesFor(context.Context, string, int) ([]fleet.Message, error) { return nil, nil }
+
+// Log is what an agent wrote: two lines and a half, the rest of the third for who asks
+// again, then what its next instance wrote, and nothing more.
+func (w *world) Log(_ context.Context, ask server.LogAsk) (api.Log, error) {
+	l := api.Log{Instance: ask.Instance, Next: ask.After + "+"}
+	switch {
+	case ask.Errors:
+		l.Text = "it complains\n"
+	case ask.After == "":
+		l.Text, l.Rest = "one \x1b[31mred\ntoken=abcdefgh\n", "half a li"
+	case ask.After == "+":
+		l.Text, l.Gap = "half a line\n", true
+	case ask.After == "++":
+		l.Instance, l.Text = "i9", "here I am\n"
+	default:
+		l.Instance = "i9"
+	}
+	return l, nil
+}

@@ -19,6 +19,7 @@ import (
 	"custos/internal/api"
 	"custos/internal/cli"
 	"custos/internal/config"
+	"custos/internal/daemon"
 	"custos/internal/fleet"
 	"custos/internal/ledger"
 	"custos/internal/server"
@@ -36,6 +37,7 @@ type world struct {
 	ended fleet.ResultStatus // of every action: $OUTCOME
 	hangs bool               // a patrol goes on until it is interrupted: $HANGS
 	full  bool               // nothing can be written: $FULL
+	hears []string           // who is told: $TOLD
 	// caller is the agent that runs the command; "" for a person: $AGENT
 	caller string
 }
@@ -46,7 +48,7 @@ func fake(getenv func(string) string) cli.Daemon {
 	frozen := func(c config.Config) string { return filepath.Join(c.StateDir, "frozen") }
 	options := func(c config.Config) (server.Options, error) {
 		w := &world{state: c.StateDir, home: getenv("HOME"), taken: map[string]fleet.Order{},
-			never: getenv("NEVER") != "", ended: fleet.ResultStatus(getenv("OUTCOME")), hangs: getenv("HANGS") != "", full: getenv("FULL") != "", caller: getenv("AGENT")}
+			never: getenv("NEVER") != "", ended: fleet.ResultStatus(getenv("OUTCOME")), hangs: getenv("HANGS") != "", full: getenv("FULL") != "", caller: getenv("AGENT"), hears: strings.Fields(getenv("TOLD"))}
 		var err error
 		if file := getenv("PASS"); file != "" {
 			w.pass, err = passOf(file)
@@ -89,7 +91,20 @@ func fake(getenv func(string) string) cli.Daemon {
 			}
 			return string(b), errors.Join(err, os.Remove(frozen(c)))
 		},
-		Uninstall: func(c config.Config) ([]string, error) {
+		Alive: func(c config.Config) ([]daemon.Living, error) {
+			name, err := os.ReadFile(filepath.Join(getenv("HOME"), "living"))
+			if errors.Is(err, fs.ErrNotExist) {
+				return nil, nil
+			}
+			return []daemon.Living{{Name: strings.TrimSpace(string(name)), PID: 4242}}, err
+		},
+		Going: func(c config.Config, leave bool) ([]string, error) {
+			if _, err := os.Stat(c.StateDir); err != nil {
+				return nil, nil
+			}
+			return []string{c.StateDir}, nil
+		},
+		Uninstall: func(c config.Config, leave bool) ([]string, error) {
 			if _, err := os.Stat(c.StateDir); err != nil {
 				return nil, nil
 			}
@@ -123,12 +138,13 @@ func (w *world) options() server.Options {
 		Cycle: w, Approver: w, Mover: w, Mender: w, Alerts: w, Chronicle: w, Journal: w, Teller: w, Rules: w, Explainer: w,
 		Orders: w, Registry: w, Screens: w, HookLog: w, Failures: w, Messages: w, HookFiles: w,
 		Records:  ledgerBook{w},
-		Formulas: b, Runs: b, Plugins: &pluginBook{book{w: w}}, PluginRuns: &pluginBook{book{w: w}}, Schedules: w.schedules, Costs: w.costs,
+		Formulas: b, Runs: b, Plugins: &pluginBook{book{w: w}}, PluginRuns: &pluginBook{book{w: w}}, Code: &pluginBook{book{w: w}}, Schedules: w.schedules, Costs: w.costs,
+		Tell: func(context.Context, fleet.Message) error { return nil }, Hears: func(fleet.Message) []string { return w.hears },
 		Status: w.status, Vitals: w.vitals, Pauses: w, AgentOf: w.agentOf, Beat: w.beat, Now: func() fleet.Instant { return w.pass.Snapshot.At }, Version: "1.2.3",
 	}
 }
 
-func (w *world) Approve(_ context.Context, of fleet.AlertKey, _ string) ([]fleet.Action, error) {
+func (w *world) Approve(_ context.Context, of fleet.AlertKey, _, _ string) ([]fleet.Action, error) {
 	return []fleet.Action{{ID: "a1", Do: "remove-lock", Subject: of.Subject}}, nil
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -20,8 +21,8 @@ type feedFlags struct {
 }
 
 func (f *feedFlags) add(c *cobra.Command) {
-	c.Flags().StringVar(&f.since, "since", "", "only what is not older than this: 90s, 2h, 1d, or a time like 2006-01-02T15:04:05Z")
-	c.Flags().IntVarP(&f.limit, "limit", "n", 0, "at most `SO MANY` things, the newest (default 200)")
+	c.Flags().StringVar(&f.since, "since", "", "since which `MOMENT`: so long ago, like 90s, 2h or 1d, or a time like 2006-01-02T15:04:05Z")
+	c.Flags().IntVarP(&f.limit, "limit", "n", 0, "the highest `COUNT` of things, the newest (default 200)")
 }
 
 func (f feedFlags) query(view, of string) (api.FeedQuery, error) {
@@ -44,8 +45,9 @@ func (f feedFlags) query(view, of string) (api.FeedQuery, error) {
 func (a *app) feedCommand() *cobra.Command {
 	var f feedFlags
 	c := &cobra.Command{
-		Use:   "feed",
-		Short: "What happens: Custos's own events and what agents tell",
+		Use:     "feed",
+		Example: "  custos feed\n  custos feed --since 2h\n  custos feed -f",
+		Short:   "What happens: Custos's own events and what agents tell",
 		Long: `feed tells what happened, in the order of time: alerts, orders, actions, starts
 and ends, and what agents told of themselves (prompts, tool calls with how long
 they took, questions, failures). --follow goes on until Ctrl-C; with --json each
@@ -70,8 +72,9 @@ thing is then one line.`,
 // storyCommand is a feed that is cut out for a purpose.
 func (a *app) storyCommand(use, view, short, long string, args cobra.PositionalArgs) *cobra.Command {
 	var f feedFlags
+	example := "custos " + strings.Replace(use, "NAME", "builder", 1)
 	c := &cobra.Command{
-		Use: use, Short: short, Long: long, Args: args,
+		Use: use, Short: short, Long: long, Args: args, Example: "  " + example + "\n  " + example + " --since 2h",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			of := ""
 			if len(args) == 1 {

@@ -54,7 +54,7 @@ func (a *app) formulaList() *cobra.Command {
 func writeFormulas(p *page, v api.Formulas) {
 	rows := make([][]string, 0, len(v.Formulas))
 	for _, f := range v.Formulas {
-		rows = append(rows, []string{flat(f.Name), flat(f.Mode), fmt.Sprint(f.Steps), exact(strings.Join(f.Schedules, "; ")), p.source(f.Source), formulaNews(f)})
+		rows = append(rows, []string{strings.TrimPrefix(flat(f.Project)+"/"+flat(f.Name), "/"), flat(f.Mode), fmt.Sprint(f.Steps), exact(strings.Join(f.Schedules, "; ")), p.source(f.Source), formulaNews(f)})
 	}
 	p.table([]column{{head: "NAME", shorten: middle}, {head: "MODE"}, {head: "STEPS", right: true}, {head: "SCHEDULE", shorten: cut},
 		{head: "SOURCE", shorten: middle, spare: true}, {head: "WHAT", shorten: cut, keep: 30}}, rows)

@@ -74,11 +74,71 @@ func (a *app) carryOut(ctx context.Context, wait, detach bool, begin func(contex
 		if run, err = a.followRun(ctx, c, run, 0); err != nil {
 			return a.interruptedRun(run, err)
 		}
+		if err := a.endsSession(ctx, c, run); err != nil {
+			return err
+		}
 	}
 	if err := a.show(run, func(p *page) { writeRun(p, run) }); err != nil {
 		return err
 	}
 	return outcome(run)
+}
+
+// sessionEnds is how long a command stays for the end of a session: it is ended only
+// once its agent is still.
+const sessionEnds = 10 * time.Minute
+
+// endsSession stays until the agent of a run that is over has been ended, where nobody
+// comes after this command to do it.
+func (a *app) endsSession(ctx context.Context, c *api.Client, run api.Run) error {
+	if run.Watched {
+		return nil
+	}
+	if err := a.givesLockBack(ctx, c, run); err != nil || run.Stop == "" {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, sessionEnds)
+	defer cancel()
+	for told := ""; ; {
+		o, err := c.OrderState(ctx, run.Stop)
+		if isNotFound(err) || err == nil && (o.State == "done" || o.State == "refused") { // refused: there is no such agent
+			return nil
+		}
+		if err == nil && o.Over {
+			err = errors.New(flat(o.Why))
+		}
+		if err == nil {
+			told = a.tellStop(run, o, told)
+			err = sleep(ctx, pollRun)
+		}
+		if err != nil {
+			return &api.Error{Kind: api.CannotLook, Message: fmt.Sprintf("run %s: %s; its agent %s was not ended, and may run on: %v", run.ID, run.State, run.Agent, err),
+				Hint: "custos stop " + run.Agent}
+		}
+	}
+}
+
+// lockEnds is how long a command stays until the factory's lock is given back. A lock
+// that is left names a process that has ended: it keeps nobody from anything.
+const lockEnds = 10 * time.Second
+
+// givesLockBack stays until the factory's own lock, held for a run that is over, is given back.
+func (a *app) givesLockBack(ctx context.Context, c *api.Client, run api.Run) (err error) {
+	for end := time.Now().Add(lockEnds); run.Locks && err == nil && time.Now().Before(end); {
+		if err = sleep(ctx, pollRun); err == nil {
+			run, err = c.Run(ctx, run.ID)
+		}
+	}
+	return err
+}
+
+// tellStop says once what the end of a session waits for.
+func (a *app) tellStop(run api.Run, o api.Order, told string) string {
+	line := "ends agent " + flat(run.Agent) + prefixed(": ", flat(o.Why))
+	if !a.json && line != told {
+		fmt.Fprintln(a.Stdout, cut(time.Now().UTC().Format("15:04:05 UTC")+"  "+line, max(a.Width, 60)))
+	}
+	return line
 }
 
 // outcome is the exit code of a run: of one that goes on it is good.
@@ -290,6 +350,9 @@ func (a *app) formulaCancel() *cobra.Command {
 			if now, err := a.followRun(cmd.Context(), c, run, cancelled); err == nil || now.ID != "" {
 				run = now
 			}
+			if err := a.endsSession(cmd.Context(), c, run); err != nil {
+				return err
+			}
 			return a.show(run, func(p *page) { writeRun(p, run) })
 		},
 	}
@@ -319,7 +382,7 @@ told it, in your words. With - the text is read from the standard input.`,
 		},
 	}
 	c.Flags().StringVar(&r.Step, "step", "", "one `STEP`")
-	c.Flags().StringVar(&r.As, "as", "again", "`done` or again")
+	c.Flags().StringVar(&r.As, "as", "again", "the `OUTCOME` of the step: done, or again to repeat it")
 	c.Flags().StringVar(&r.Reply, "reply", "", "`TEXT` for the agent that asked; - reads it from the standard input")
 	c.Flags().BoolVar(&wait, "wait", false, "follow the run to its end")
 	return c

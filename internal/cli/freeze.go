@@ -1,45 +1,51 @@
 package cli
 
 import (
-	"os/user"
+	"context"
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"custos/internal/api"
+	"custos/internal/daemon"
 )
 
 func (a *app) freezeCommand() *cobra.Command {
-	return &cobra.Command{
-		Use:   "freeze [WHY]",
-		Short: "Stop every action, at once, until custos thaw",
-		Long: `freeze puts a file in place that is looked for before every action. It needs
-neither a daemon that answers nor a database: it works when nothing else does.
-Looking and telling go on.`,
+	return a.brake(&cobra.Command{
+		Use:     "freeze [REASON]",
+		Example: "  custos freeze\n  custos freeze 'the disk is being exchanged'",
+		Short:   "Stop every action, at once, until custos thaw",
+		Long: `freeze puts a file in place that is looked for before every action. A daemon that
+answers puts it there, after it has looked who asks; else this command does. So it
+works when nothing else does: with a daemon that hangs, a disk that is full, a
+database or a custos.toml that cannot be read. Looking and telling go on.`,
 		Args: cobra.ArbitraryArgs,
-		RunE: func(_ *cobra.Command, args []string) error {
-			c, err := a.config()
+		RunE: func(cmd *cobra.Command, args []string) error {
+			b, err := a.freeze(cmd.Context(), strings.Join(args, " "))
 			if err != nil {
-				return err
-			}
-			why := strings.Join(args, " ")
-			if err := a.Daemon.Freeze(c, a.user(), why); err != nil {
 				return localError(err)
 			}
-			return a.show(map[string]any{"frozen": true, "by": a.user(), "why": why}, func(p *page) {
+			return a.show(b, func(p *page) {
 				p.line("Frozen: Custos acts on nothing until you type %s.", p.command("custos thaw"))
 			})
 		},
-	}
+	})
 }
 
-// user is who types, for the record.
+func (a *app) freeze(ctx context.Context, why string) (api.Brake, error) {
+	c, err := a.config()
+	if err != nil {
+		return api.Brake{}, err
+	}
+	b, ok, err := a.askBrake(ctx, func(ctx context.Context, c *api.Client) (api.Brake, error) { return c.Freeze(ctx, why) })
+	if ok || ctx.Err() != nil {
+		return b, err
+	}
+	return api.Brake{Frozen: true, By: a.user(), Why: why}, a.Daemon.Freeze(c, a.user(), why)
+}
+
+// user is who types, for the record: by the kernel and the password file, as a daemon
+// tells it, and not by what the environment says.
 func (a *app) user() string {
-	for _, v := range []string{"USER", "LOGNAME"} {
-		if u := flat(a.Getenv(v)); u != "" {
-			return u
-		}
-	}
-	if u, err := user.Current(); err == nil {
-		return flat(u.Username)
-	}
-	return "someone"
+	return flat(daemon.Me())
 }

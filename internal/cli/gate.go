@@ -62,18 +62,18 @@ func (a *app) gateAdd() *cobra.Command {
 		},
 	}
 	f := c.Flags()
-	f.StringVar(&until, "until", "", "timer: so long from now (`2h`, 3d), or a moment (2026-11-23T08:00:00Z)")
+	f.StringVar(&until, "until", "", "timer: its `MOMENT`: so long from now (2h, 3d), or a time (2026-11-23T08:00:00Z)")
 	f.StringVar(&r.On, "on", "", "event: the `EVENT`")
 	f.StringVar(&r.When, "when", "", "condition: an `EXPRESSION` over facts")
-	f.StringVar(&timeout, "timeout", "", "condition: how long the command may take, a minute at most (default `10s`)")
+	f.StringVar(&timeout, "timeout", "", "condition: the longest `DURATION` of the command, a minute at most (default 10s)")
 	f.StringVar(&r.Of, "of", "", "gh:pr: `REF` of the pull request")
 	f.StringVar(&r.Run, "run", "", "gh:run: `NAME` of the pipeline")
-	f.StringVar(&r.From, "from", "", "mail: `WHO` writes it (default: anybody)")
-	f.StringVar(&r.To, "to", "", "mail: `WHO` it is for")
+	f.StringVar(&r.From, "from", "", "mail: `NAME` of who writes it; overseer: any person (default: anybody)")
+	f.StringVar(&r.To, "to", "", "mail: `ADDRESS` it is for")
 	f.StringVar(&r.Subject, "subject", "", "mail: what its subject begins with, a `TEXT`")
 	f.StringVar(&r.Project, "project", "", "its `PROJECT`")
 	f.StringArrayVar(&r.Waiters, "waiter", nil, "an `ADDRESS` that is told, more than once for more (default: the agent that asks)")
-	f.StringVar(&due, "due", "", "told as overdue so long from now (`2d`), or from a moment on")
+	f.StringVar(&due, "due", "", "the `MOMENT` from which it is overdue: so long from now, like 2d, or a time")
 	f.StringVar(&r.Key, "key", "", "a `KEY` of yours: the same one again is the same gate")
 	return c
 }

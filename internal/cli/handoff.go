@@ -76,7 +76,7 @@ func writeHandedOver(p *page, h api.Handoff) {
 
 func (a *app) showHandoff(cmd *cobra.Command, name string) error {
 	if name == "" {
-		return usage("name an agent, or hand over with --file: custos handoff --file -")
+		return usage("cannot hand over: name an agent, or give what is handed over: custos handoff --file -")
 	}
 	_, err := ask(cmd.Context(), a, patience, func(ctx context.Context, c *api.Client) (api.Handoff, error) {
 		return c.Handoff(ctx, name)

@@ -24,14 +24,15 @@ const feel = 5 * time.Second
 
 func (a *app) healthCommand() *cobra.Command {
 	var most string
-	c := &cobra.Command{
+	c := a.brake(&cobra.Command{
 		Use:   "health",
 		Short: "Whether Custos watches: exit code 0, 1 late, 3 no daemon",
 		Long: `health asks the daemon when its last whole pass and patrol were, for a probe of
 another system: the health check of a container, or a monitoring that asks who
 watches the watchman. It exits with 0 when all is well; with 1 when a daemon
 answers, and its passes fail, are late, or none was made yet; with 3 when no daemon
-answers within 5 seconds: then it says what the record tells of the last patrol.`,
+answers within 5 seconds: then it says what the record tells of the last patrol.
+A notifier that cannot be told is named; the code does not change by it.`,
 		Example: "  custos health\n  custos health --max-age 5m --json",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -48,8 +49,8 @@ answers within 5 seconds: then it says what the record tells of the last patrol.
 			}
 			return healthError(h)
 		},
-	}
-	c.Flags().StringVar(&most, "max-age", "", "how `OLD` the last whole pass may be (default 2m)")
+	})
+	c.Flags().StringVar(&most, "max-age", "", "the highest `AGE` of the last whole pass (default 2m)")
 	return c
 }
 
@@ -77,7 +78,7 @@ func (a *app) feel(ctx context.Context, maxAge time.Duration) (api.Health, error
 		return h, err
 	}
 	runs := a.runs()
-	handler, closer, err := a.Daemon.Local(ctx, conf)
+	handler, closer, err := a.local(ctx, conf)
 	if err != nil {
 		return api.Health{}, localError(err)
 	}
@@ -86,7 +87,7 @@ func (a *app) feel(ctx context.Context, maxAge time.Duration) (api.Health, error
 	defer cancel()
 	h, err := api.NewClient(api.InProcess(handler)).Health(ctx, maxAge)
 	if runs {
-		h.State, h.Why = api.HealthSilent, "a daemon runs, and does not answer"
+		h.State, h.Why = api.HealthSilent, "a daemon runs"+a.holder()+", and does not answer"
 	}
 	return h, err
 }
@@ -124,8 +125,14 @@ func healthLine(h api.Health) string {
 	add("the last pass ended ", shortAge(h.PassAge), " ago")
 	add("the last patrol ended ", shortAge(h.PatrolAge), " ago")
 	add("the next is due ", h.Every, " after it")
+	for _, note := range h.Notes {
+		add("", note, "")
+	}
 	if h.PatrolAge == "" {
 		parts = append(parts, "no patrol on record")
+	}
+	for _, m := range h.Mute {
+		add("cannot tell ", m, "")
 	}
 	return flat(h.State) + ": " + strings.Join(parts, "; ")
 }

@@ -10,8 +10,9 @@ import (
 
 func (a *app) heartbeatCommand() *cobra.Command {
 	return &cobra.Command{
-		Use:   "heartbeat",
-		Short: "For agents: say that you are at work",
+		Use:     "heartbeat",
+		Example: "  custos heartbeat",
+		Short:   "For agents: say that you are at work",
 		Long: `heartbeat notes that the agent that calls it is at work. One with a heartbeat
 contract ([heartbeat.NAME] of custos.toml, or spawn --heartbeat) is missed when it
 has shown no sign of work for longer than it promised: what its hooks tell is such a

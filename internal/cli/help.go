@@ -6,6 +6,9 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"custos/internal/api"
+	"custos/internal/nearest"
 )
 
 // topic is a group of commands in the help.
@@ -28,10 +31,10 @@ func everyday() []topic {
 func everything() []topic {
 	return []topic{
 		{"Look", []string{"preflight", "plan", "why", "explain", "record", "rules", "status", "health"}},
-		{"Act", []string{"patrol", "approve", "freeze", "thaw"}},
-		{"Agents", []string{"ps", "show", "peek", "attach", "wait", "spawn", "heartbeat", "handoff", "nudge", "answer", "interrupt", "stop", "recover",
-			"checkpoint", "adopt", "pause", "resume", "hooks"}},
-		{"Formulas", []string{"formula", "schedule", "plugin", "cost"}},
+		{"Act", []string{"patrol", "approve", "clean", "worktree", "freeze", "thaw"}},
+		{"Agents", []string{"ps", "show", "peek", "logs", "attach", "wait", "spawn", "heartbeat", "handoff", "nudge", "answer", "interrupt", "stop", "recover",
+			"orders", "checkpoint", "adopt", "pause", "resume", "hooks"}},
+		{"Formulas", []string{"formula", "schedule", "plugin", "trust", "cost"}},
 		{"Coordinate", []string{"work", "convoy", "mail", "gate", "trigger"}},
 		{"What happened", []string{"feed", "trace", "errors", "replay", "failures", "report", "journal"}},
 		{"Be told", []string{"alerts", "ack", "silence", "tell"}},
@@ -40,8 +43,35 @@ func everything() []topic {
 	}
 }
 
-const exitCodes = `Exit codes: 0 well · 1 alerts at or above --fail-on, or an action of
-patrol --apply failed · 2 bad use or input · 3 could not look`
+// exitMeaning is one row of the table of exit codes, in the help and in docs/cli.md.
+type exitMeaning struct {
+	code  int
+	means string
+}
+
+func exitTable() []exitMeaning {
+	return []exitMeaning{
+		{exitWell, "well: looked, or done"},
+		{exitAlerts, "alerts at or above --fail-on; an action of patrol --apply failed; health or doctor found something"},
+		{exitUse, "bad use or input; or what was asked for is refused, or came to nothing: the cause is said"},
+		{exitLook, "could not look, did not see what was asked for, or nobody answered in time"},
+		{exitQueued, "an order was taken and is not carried out yet: what holds it is said, and custos orders cancel ID takes it back"},
+	}
+}
+
+// exitCodes is the table as the help of the program shows it.
+func exitCodes() string {
+	var b strings.Builder
+	b.WriteString("Exit codes:\n")
+	for _, e := range exitTable() {
+		lines := wrap(e.means, 75)
+		fmt.Fprintf(&b, "  %d  %s\n", e.code, lines[0])
+		for _, more := range lines[1:] {
+			fmt.Fprintf(&b, "     %s\n", more)
+		}
+	}
+	return b.String()
+}
 
 func (a *app) setHelp(root *cobra.Command) {
 	help := &cobra.Command{
@@ -54,7 +84,7 @@ func (a *app) setHelp(root *cobra.Command) {
 			}
 			c, rest, err := root.Find(args)
 			if err != nil || len(rest) > 0 && c == root {
-				return usage("cannot help with %q: there is no such command", strings.Join(args, " "))
+				return &api.Error{Kind: api.BadInput, Message: fmt.Sprintf("cannot help with %q: there is no such command%s", strings.Join(args, " "), nearest.Hint(strings.Join(args, " "), names(root.Commands()))), Hint: "custos help all"}
 			}
 			return c.Help()
 		},
@@ -87,7 +117,7 @@ func (a *app) writeHelp(root *cobra.Command, topics []topic) error {
 			fmt.Fprintf(&b, "  %-10s  %s\n", name, shortOf(root, name))
 		}
 	}
-	fmt.Fprintf(&b, "\nFlags:\n%s\n%s\n", root.Flags().FlagUsagesWrapped(widest), exitCodes)
+	fmt.Fprintf(&b, "\nFlags:\n%s\n%s", root.Flags().FlagUsagesWrapped(widest), exitCodes())
 	if len(topics) == len(everyday()) {
 		b.WriteString("\nEvery command: custos help all. One command: custos help COMMAND.\n")
 	}
@@ -114,7 +144,7 @@ func helpOf(root *cobra.Command, topics []topic) map[string]any {
 			out[i].Commands = append(out[i].Commands, helpCommand{name, shortOf(root, name)})
 		}
 	}
-	return map[string]any{"about": root.Short, "topics": out, "exit_codes": exitCodes}
+	return map[string]any{"about": root.Short, "topics": out, "exit_codes": exitCodes()}
 }
 
 func shortOf(root *cobra.Command, name string) string {

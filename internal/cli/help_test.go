@@ -3,8 +3,10 @@ package cli
 import (
 	"bytes"
 	"flag"
+	"fmt"
 	"io"
 	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -76,7 +78,7 @@ func TestDocumentation(t *testing.T) {
 func document(root *cobra.Command) string {
 	var b strings.Builder
 	b.WriteString("# The command line\n\nThis page is made of the commands themselves: `go test ./internal/cli -run TestDocumentation -update`.\n\n" +
-		exitCodes + ".\n\n`--json` prints the answer as JSON, whose schema `custos schema NAME` prints. Without a daemon a command\n" +
+		exitRows() + "\n`--json` prints the answer as JSON, whose schema `custos schema NAME` prints. Without a daemon a command\n" +
 		"does its work in its own process; with one (`custos up`) it asks it.\n\n## custos\n\n```text\n" + commandHelp(root) + "```\n")
 	for _, tp := range everything() {
 		for _, name := range tp.commands {
@@ -89,6 +91,16 @@ func document(root *cobra.Command) string {
 				}
 			}
 		}
+	}
+	return b.String()
+}
+
+// exitRows is the table of exit codes as the page has it.
+func exitRows() string {
+	var b strings.Builder
+	b.WriteString("| exit code | what it means |\n|---|---|\n")
+	for _, e := range exitTable() {
+		fmt.Fprintf(&b, "| %d | %s |\n", e.code, e.means)
 	}
 	return b.String()
 }
@@ -197,6 +209,43 @@ func TestWithConfig(t *testing.T) {
 	}
 }
 
+// TestWhatIsToBeSaidIsShown: why nothing is removed from within a pid namespace is
+// said once, with the lines to write, and not where there is nothing to say.
+func TestWhatIsToBeSaidIsShown(t *testing.T) {
+	for _, c := range []struct {
+		unsaid []string
+		want   string
+	}{{nil, ""}, {[]string{"git", "locks"}, "  [git]\n  foreign_namespace = false\n  [locks]\n  foreign_namespace = false\n"}} {
+		var out bytes.Buffer
+		p := &page{out: &out, width: 100}
+		lookHead(p, api.FirstLook{From: api.From{Host: "h", Unsaid: c.unsaid}})
+		if err := p.flush(); err != nil {
+			t.Fatal(err)
+		}
+		if said := strings.Count(out.String(), "pid namespace of its own"); !strings.HasSuffix(out.String(), c.want) || (said == 1) != (c.want != "") {
+			t.Errorf("%v: said\n%s", c.unsaid, out.String())
+		}
+	}
+}
+
+// A plan that removes nothing for want of that word says so, on one line.
+func TestThePlanTellsOfItsNamespace(t *testing.T) {
+	for want, unsaid := range map[string][]string{
+		"": nil,
+		"in a pid namespace of its own: nothing that [git] and [locks] name is removed until custos.toml says foreign_namespace = false there\n": {"git", "locks"},
+	} {
+		var out bytes.Buffer
+		p := &page{out: &out, width: 200}
+		writePlan(p, api.Plan{Unsaid: unsaid})
+		if err := p.flush(); err != nil {
+			t.Fatal(err)
+		}
+		if said := strings.Count(out.String(), "pid namespace"); !strings.Contains(out.String(), want) || (said == 1) != (want != "") {
+			t.Errorf("%v: said\n%s", unsaid, out.String())
+		}
+	}
+}
+
 // Whatever stands beside it, thirty columns of a reason can be read.
 func TestReasonIsKept(t *testing.T) {
 	var out bytes.Buffer
@@ -218,4 +267,39 @@ func TestReasonIsKept(t *testing.T) {
 			t.Errorf("%d columns: %s", runes(line), line)
 		}
 	}
+}
+
+// placeholders are the nouns that stand for a value in the help.
+const placeholders = `ACCOUNT DIGEST ACTION ADDRESS AGENT AGE ALERT ARGS ARGV BRANCH CATEGORY CHOICE COMMAND COUNT DAY DEPTH DURATION EVENT EXPRESSION FILE FILES FOLDER FORMULA GATE GROUP
+HASH ID KEY KIND LABEL LAYOUT MOMENT NAME NAMES NUMBER OUTCOME PATH POLICY PRIORITY PROGRAM PROJECT REASON REF ROLE RULE RUN SIZE STATE STEP SUBJECT TASK TEXT TITLE TRACKER TYPE VALUE`
+
+// What is to be put in is named by a noun, in the usage of each command and beside
+// each of its flags.
+func TestPlaceholdersAreNouns(t *testing.T) {
+	nouns := strings.Fields(placeholders)
+	flagLine := regexp.MustCompile(`(?m)^ +(?:-\w, )?--([a-z][a-z-]*)(?: ([^ \[]+(?: [A-Z]+)*))?`)
+	upper := regexp.MustCompile(`[A-Z]+`)
+	check := func(where, placeholder string) {
+		for _, word := range upper.FindAllString(placeholder, -1) {
+			if !slices.Contains(nouns, word) {
+				t.Errorf("%s: %q is no noun for what is to be put in", where, word)
+			}
+		}
+	}
+	var visit func(*cobra.Command)
+	visit = func(c *cobra.Command) {
+		check(c.CommandPath(), strings.TrimPrefix(c.Use, c.Name()))
+		for _, m := range flagLine.FindAllStringSubmatch(c.LocalFlags().FlagUsages(), -1) {
+			if m[2] != "" && !upper.MatchString(m[2]) {
+				t.Errorf("%s --%s: %q is no noun for what is to be put in", c.CommandPath(), m[1], m[2])
+			}
+			check(c.CommandPath()+" --"+m[1], m[2])
+		}
+		for _, sub := range c.Commands() {
+			if sub.Name() != "completion" { // cobra's own
+				visit(sub)
+			}
+		}
+	}
+	visit(testRoot())
 }

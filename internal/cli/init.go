@@ -15,9 +15,10 @@ func (a *app) initCommand() *cobra.Command {
 	var layout string
 	var onlyPrint bool
 	c := &cobra.Command{
-		Use:   "init",
-		Short: "Write a commented custos.toml to start from",
-		Args:  cobra.NoArgs,
+		Use:     "init",
+		Example: "  custos init\n  custos init --layout disinto",
+		Short:   "Write a commented custos.toml to start from",
+		Args:    cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			text, err := config.Layout(layout)
 			if err != nil {
@@ -33,7 +34,7 @@ func (a *app) initCommand() *cobra.Command {
 			return a.writeConfig(layout, text)
 		},
 	}
-	c.Flags().StringVar(&layout, "layout", "bare", "what kind of `FLEET` it is: "+strings.Join(config.Layouts(), ", "))
+	c.Flags().StringVar(&layout, "layout", "bare", "the fleet's `LAYOUT`: "+strings.Join(config.Layouts(), ", "))
 	c.Flags().BoolVar(&onlyPrint, "print", false, "print it instead of writing it")
 	return c
 }

@@ -12,13 +12,17 @@ import (
 )
 
 func (a *app) lookCommand() *cobra.Command {
+	var version bool
 	c := &cobra.Command{
 		Use:   "custos",
 		Short: "The init system and on-call engineer for fleets of AI coding agents",
 		Long: `custos alone is the first look: what needs you, every agent with its state and
 how that is known, stale worktrees, what Custos could do, and what it would not
 and why. It changes nothing, calls no model, and needs no configuration.`,
-		RunE: func(cmd *cobra.Command, args []string) error {
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if version {
+				return a.showVersion()
+			}
 			if err := a.checkFailOn(); err != nil {
 				return err
 			}
@@ -30,6 +34,9 @@ and why. It changes nothing, calls no model, and needs no configuration.`,
 			}
 			var bad []string
 			for _, n := range l.NeedsYou {
+				if n.Rule == "" {
+					continue // no alert yet: nobody is to be told
+				}
 				bad = append(bad, n.Priority)
 			}
 			if l.Housekeeping > 0 {
@@ -38,6 +45,7 @@ and why. It changes nothing, calls no model, and needs no configuration.`,
 			return a.alarm(bad)
 		},
 	}
+	c.Flags().BoolVar(&version, "version", false, "print the version of this program, and do nothing else")
 	a.failOnFlag(c)
 	return c
 }
@@ -77,8 +85,23 @@ func lookHead(p *page, l api.FirstLook) {
 	if l.From.Container {
 		p.line("in a container: what lies outside of it is not seen")
 	}
+	p.unsaid(l.From)
 	if l.Frozen != "" {
 		p.line("%s", p.paint(yellow, "FROZEN by "+flat(l.Frozen)))
+	}
+}
+
+// unsaid says why nothing is removed from within a pid namespace, and what to write
+// where that is meant otherwise.
+func (p *page) unsaid(from api.From) {
+	if len(from.Unsaid) == 0 {
+		return
+	}
+	p.text(0, "in a pid namespace of its own: who is outside is not seen, so that no worktree and no lock is known to be free, and none is removed")
+	p.line("where nobody outside works on them, say so in custos.toml:")
+	for _, section := range from.Unsaid {
+		p.line("  [%s]", flat(section))
+		p.line("  foreign_namespace = false")
 	}
 }
 

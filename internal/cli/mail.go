@@ -54,7 +54,7 @@ a mail is for, and custos.toml may say what one brings about: [mail.worker_done]
 	}
 	c.Flags().StringVar(&r.Body, "body", "", "the `TEXT`; - reads standard input")
 	c.Flags().StringVar(&r.Type, "type", "", "what it is for: `TYPE`")
-	c.Flags().StringVar(&r.Priority, "priority", "P3", "how urgent: `P0` to P4; P4 is told by a hook only")
+	c.Flags().StringVar(&r.Priority, "priority", "P3", "how urgent, as a `PRIORITY`: P0 to P4; P4 is told by a hook only")
 	c.Flags().StringVar(&r.About, "about", "", "`REF` of the work that it is about, or another name")
 	c.Flags().StringVar(&r.Project, "project", "", "its `PROJECT`")
 	c.Flags().StringVar(&r.Answers, "reply", "", "`ID` of the mail that it answers: it goes to who wrote that")
@@ -88,7 +88,7 @@ func (a *app) mailReply() *cobra.Command {
 	}
 	c.Flags().StringVar(&r.Subject, "subject", "", "another `SUBJECT` (default: Re: that of the mail)")
 	c.Flags().StringVar(&r.Type, "type", "", "what it is for: `TYPE`")
-	c.Flags().StringVar(&r.Priority, "priority", "", "how urgent: `P0` to P4 (default: as the mail)")
+	c.Flags().StringVar(&r.Priority, "priority", "", "how urgent, as a `PRIORITY`: P0 to P4 (default: as the mail)")
 	return c
 }
 

@@ -46,6 +46,6 @@ With - the text is read from the standard input.`,
 		},
 	}
 	f.add(c)
-	c.Flags().StringVar(&ttl, "ttl", "", "how `LONG` it is worth saying: 10m, 2h (default: nudge_ttl of custos.toml)")
+	c.Flags().StringVar(&ttl, "ttl", "", "the `DURATION` for which it is worth saying: 10m, 2h (default: nudge_ttl of custos.toml)")
 	return c
 }

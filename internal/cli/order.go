@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -23,14 +24,12 @@ const (
 
 // orderFlags are the flags that commands with an order share.
 type orderFlags struct {
-	wait     string
-	override []string
-	held     bool // wait while it is held back too
+	wait string
+	held bool // wait while it is held back too
 }
 
 func (f *orderFlags) add(c *cobra.Command) {
-	c.Flags().StringVar(&f.wait, "wait", waitOrder.String(), "how `LONG` to wait until it is done; 0 returns at once")
-	c.Flags().StringSliceVar(&f.override, "override", nil, "`GUARDS` that may not hold it back: cooldown, attempts, budget")
+	c.Flags().StringVar(&f.wait, "wait", waitOrder.String(), "the longest `DURATION` to wait until it is done; 0 returns at once")
 }
 
 // ended is an order that came to nothing. What is to be said has been said in
@@ -38,6 +37,9 @@ func (f *orderFlags) add(c *cobra.Command) {
 type ended struct{ message, hint string }
 
 func (e *ended) Error() string { return e.message }
+
+// errQueued ends a command with code 4: the order is taken, and not carried out yet.
+var errQueued = errors.New("the order is not carried out yet")
 
 // order gives an order, waits for its end, and prints what became of it.
 func (a *app) order(cmd *cobra.Command, o api.OrderRequest, f orderFlags) error {
@@ -63,13 +65,25 @@ func (a *app) give(cmd *cobra.Command, list []api.OrderRequest, f orderFlags) ([
 	if err != nil {
 		return nil, err
 	}
-	defer closer()
+	defer func() {
+		if closer != nil {
+			closer()
+		}
+	}()
 	done := a.progress()
 	defer done()
 	took := make([]api.Order, 0, len(list))
 	for _, o := range list {
-		o.ID, o.Override = newID(), f.override
+		o.ID = newID()
 		order, err := c.Order(ctx, o)
+		if isBroken(err) && ctx.Err() == nil && a.mute == "" {
+			// A daemon was started, or ended, since somebody was found to ask. Whoever is
+			// there now is asked; the same ID is the same order.
+			closer()
+			if c, closer, err = a.client(ctx); err == nil {
+				order, err = c.Order(ctx, o)
+			}
+		}
 		if err != nil {
 			return took, err
 		}
@@ -78,7 +92,7 @@ func (a *app) give(cmd *cobra.Command, list []api.OrderRequest, f orderFlags) ([
 	held := f.held || cmd.Flags().Changed("wait")
 	until := time.Now().Add(wait)
 	for i := range took {
-		list[i].ID, list[i].Override = took[i].ID, f.override
+		list[i].ID = took[i].ID
 		if took[i], err = await(ctx, c, list[i], took[i], until, held); err != nil {
 			return took, err
 		}
@@ -141,14 +155,19 @@ func newID() string {
 	return hex.EncodeToString(b[:])
 }
 
-// cameToNothing fails when an order was refused, or expired.
+// cameToNothing fails when an order was refused, or expired, or is not carried out
+// yet. What went wrong is worth more than what waits.
 func cameToNothing(list []api.Order) error {
+	var waits error
 	for _, o := range list {
-		if o.Over && o.State != "done" {
+		switch {
+		case !o.Over:
+			waits = errQueued
+		case o.State != "done":
 			return &ended{message: fmt.Sprintf("cannot %s: %s", deedOf(o), reasonOf(o)), hint: o.Hint}
 		}
 	}
-	return nil
+	return waits
 }
 
 // deedOf is what an order asks for, in words.
@@ -165,7 +184,7 @@ func deedOf(o api.Order) string {
 
 func reasonOf(o api.Order) string {
 	why := flat(o.Why)
-	if o.Guard != "" {
+	if o.Guard != "" && !strings.HasPrefix(why, o.Guard+":") {
 		why = flat(o.Guard) + ": " + why
 	}
 	if o.State == "expired" {
@@ -215,7 +234,7 @@ func sentenceOf(o api.Order) string {
 func (a *app) orderCommand(use, do, short, long string) *cobra.Command {
 	f := orderFlags{held: do == "recover"}
 	c := &cobra.Command{
-		Use: use, Short: short, Long: long,
+		Use: use, Short: short, Long: long, Example: "  custos " + strings.Replace(use, "NAME", "builder", 1),
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.order(cmd, api.OrderRequest{Do: do, Agent: args[0]}, f)

@@ -13,8 +13,9 @@ import (
 func (a *app) patrolCommand() *cobra.Command {
 	var apply bool
 	c := &cobra.Command{
-		Use:   "patrol",
-		Short: "Look, judge, mend what is allowed, and write it down",
+		Use:     "patrol",
+		Example: "  custos patrol\n  custos patrol --apply\n  custos patrol --fail-on P2",
+		Short:   "Look, judge, mend what is allowed, and write it down",
 		Long: `patrol runs one whole pass now: it looks, judges, does what the modes allow,
 waits for it, and writes the journal. With --apply you approve, for this pass,
 every action whose rule is not set to observe; it then ends with exit code 1 when

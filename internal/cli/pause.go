@@ -18,9 +18,12 @@ pipelines and phase files are not told.`)
 }
 
 func (a *app) resumeCommand() *cobra.Command {
-	return a.holdCommand("resume", "End a pause",
+	return a.holdCommand("resume", "End a pause, or a rate limit that holds no more",
 		`resume lets Custos act on an agent again after custos pause. With --account only
-those agents are resumed that were paused with it. With --project the project is;
+those agents are resumed that were paused with it, and a rate limit that was told of
+the account holds no more: one of its agents goes first, and the others follow when
+that helped. An agent of no account is resumed with the limit it was told of itself.
+A limit that is told again afterwards holds again. With --project the project is;
 agents of it that were paused by themselves stay paused.`)
 }
 
@@ -43,7 +46,7 @@ func (a *app) holdCommand(do, short, long string) *cobra.Command {
 			}
 			switch {
 			case given != 1:
-				return usage("cannot %s: name an agent, an account with --account, or a project with --project", do)
+				return &api.Error{Kind: api.BadInput, Message: "cannot " + do + ": name an agent, an account with --account, or a project with --project", Hint: "custos ps"}
 			case h.project != "":
 				return a.holdProject(cmd.Context(), do, h)
 			case h.why != "":

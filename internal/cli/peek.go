@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -11,23 +12,35 @@ import (
 func (a *app) peekCommand() *cobra.Command {
 	lines := 50
 	c := &cobra.Command{
-		Use:   "peek NAME",
-		Short: "What an agent shows now, without touching its terminal",
+		Use:     "peek NAME",
+		Example: "  custos peek builder\n  custos peek builder -n 80",
+		Short:   "What an agent shows now, without touching its terminal",
 		Long: `peek prints the last lines of an agent's terminal, or of what an agent without one
-wrote. Secrets are redacted, and terminal escapes are gone.`,
+wrote. Secrets are redacted, and terminal escapes are gone. On a terminal, lines that
+are wider than it are cut.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			_, err := ask(cmd.Context(), a, patience, func(ctx context.Context, c *api.Client) (api.Screen, error) {
 				return c.Screen(ctx, args[0], lines)
 			}, func(p *page, s api.Screen) {
-				p.buf.WriteString(clean(s.Text))
-				if n := len(s.Text); n > 0 && s.Text[n-1] != '\n' {
-					p.buf.WriteByte('\n')
-				}
+				writeScreen(p, s, a.Terminal)
 			})
 			return err
 		},
 	}
-	c.Flags().IntVarP(&lines, "lines", "n", lines, "how many `LINES`, from the bottom")
+	c.Flags().IntVarP(&lines, "lines", "n", lines, "the `COUNT` of lines, from the bottom")
 	return c
+}
+
+func writeScreen(p *page, s api.Screen, terminal bool) {
+	text := strings.TrimSuffix(clean(s.Text), "\n")
+	if text == "" {
+		return
+	}
+	for _, line := range strings.Split(text, "\n") {
+		if terminal {
+			line = cut(strings.ReplaceAll(line, "\t", "    "), p.width)
+		}
+		p.line("%s", line)
+	}
 }

@@ -13,11 +13,13 @@ import (
 func (a *app) planCommand() *cobra.Command {
 	var file string
 	c := &cobra.Command{
-		Use:   "plan",
-		Short: "What `custos patrol --apply` would do, with the exact commands",
-		Long: `plan looks, and says what Custos would do and what it would not, and why. It
-changes nothing. With --recording it judges a recording instead of this machine:
-the same recording gives the same plan, byte for byte, anywhere.`,
+		Use:     "plan",
+		Example: "  custos plan\n  custos plan --json",
+		Short:   "What `custos patrol --apply` would do, with the exact commands",
+		Long: `plan looks, and says what Custos would do and what it would not, and why; and what
+becomes of records by itself: gates, steps, runs, mail, pools. It changes nothing.
+With --recording it judges a recording instead of this machine: the same
+recording gives the same plan, byte for byte, anywhere.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			recording, err := a.input(file, "recording", largestRecording)
@@ -39,6 +41,9 @@ the same recording gives the same plan, byte for byte, anywhere.`,
 
 func writePlan(p *page, v api.Plan) {
 	p.line("%s · %s", p.paint(bold, "Plan"), v.At.UTC().Format("Mon 2 Jan 2006 15:04 UTC"))
+	if len(v.Unsaid) > 0 {
+		p.text(0, "in a pid namespace of its own: nothing that ["+flat(strings.Join(v.Unsaid, "] and ["))+"] name is removed until custos.toml says foreign_namespace = false there")
+	}
 	p.head("WOULD DO", "")
 	if len(v.Actions) == 0 {
 		p.line("  nothing")
@@ -46,6 +51,7 @@ func writePlan(p *page, v api.Plan) {
 	for _, d := range v.Actions {
 		writeDeed(p, d)
 	}
+	writeMoves(p, v.Moves)
 	writeRefusals(p, v)
 	patrolDoubts(p, v.CannotTell)
 	if len(v.Idle) > 0 {
@@ -72,6 +78,30 @@ func writeDeed(p *page, d api.Deed) {
 		}
 		p.line("%s", line)
 	}
+}
+
+// writeMoves writes what becomes of records.
+func writeMoves(p *page, list []api.Move) {
+	if len(list) == 0 {
+		return
+	}
+	p.head("WOULD CHANGE", fmt.Sprint(len(list)))
+	for _, m := range list {
+		p.line("  %s  %s", p.subject(m.Record), p.paint(bold, flat(change(m))))
+		if m.Why != "" {
+			p.text(6, flat(m.Why))
+		}
+		if len(m.Told) > 0 {
+			p.text(6, "tells "+flat(strings.Join(m.Told, ", ")))
+		}
+	}
+}
+
+func change(m api.Move) string {
+	if m.From == "" {
+		return m.To
+	}
+	return m.From + " → " + m.To
 }
 
 func writeRefusals(p *page, v api.Plan) {

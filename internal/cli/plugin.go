@@ -171,7 +171,7 @@ func (a *app) pluginHistory() *cobra.Command {
 			return err
 		},
 	}
-	c.Flags().IntVar(&limit, "limit", limit, "at most so many `RUNS`")
+	c.Flags().IntVar(&limit, "limit", limit, "the highest `COUNT` of runs")
 	return c
 }
 

@@ -10,8 +10,9 @@ import (
 
 func (a *app) preflightCommand() *cobra.Command {
 	return &cobra.Command{
-		Use:   "preflight",
-		Short: "The facts, section by section, without any judgement",
+		Use:     "preflight",
+		Example: "  custos preflight\n  custos preflight --json",
+		Short:   "The facts, section by section, without any judgement",
 		Long: `preflight prints what was seen, in the sections of a supervisor's checklist.
 Every section is there even when it is empty, and says so when it could not be
 seen or is not configured.`,

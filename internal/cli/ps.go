@@ -2,7 +2,9 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -11,15 +13,21 @@ import (
 
 func (a *app) psCommand() *cobra.Command {
 	var waiting bool
-	c := &cobra.Command{
-		Use:   "ps",
-		Short: "The agents, ours and others, and what they are doing",
+	c := a.brake(&cobra.Command{
+		Use:     "ps",
+		Example: "  custos ps\n  custos ps --json",
+		Short:   "The agents, ours and others, and what they are doing",
 		Long: `ps lists every agent that is seen or registered: what may wait for a person comes
 first. --pending lists what was asked for and is not there yet: agents that are
-being started, first prompts that were not acknowledged, orders that are held back.`,
+being started, first prompts that were not acknowledged, orders that are held back,
+recoveries that are planned or held back. Where the agents cannot be seen, that is
+said, with exit code 3.
+
+What a person spawned is started again when it fails, in mode observe too, unless
+it was spawned with --restart never: to observe is about what is not ours.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			_, err := ask(cmd.Context(), a, patience, func(ctx context.Context, c *api.Client) (api.Agents, error) {
+			v, err := ask(cmd.Context(), a, patience, func(ctx context.Context, c *api.Client) (api.Agents, error) {
 				return c.Agents(ctx)
 			}, func(p *page, v api.Agents) {
 				if waiting {
@@ -28,12 +36,21 @@ being started, first prompts that were not acknowledged, orders that are held ba
 				}
 				writeAgents(p, v)
 			})
+			if err == nil && isUnseen(v.Seen) {
+				return errUnseen
+			}
 			return err
 		},
-	}
+	})
 	c.Flags().BoolVar(&waiting, "pending", false, "what was asked for and is not there yet")
 	return c
 }
+
+// errUnseen ends a command with code 3: what it was asked for was not seen, as it said.
+var errUnseen = errors.New("it was not seen")
+
+// isUnseen says whether nothing is known of a part; what is stale was seen.
+func isUnseen(s api.PartSeen) bool { return s.Status == "unknown" || s.Status == "pending" }
 
 func writeAgents(p *page, v api.Agents) {
 	if len(v.Agents) == 0 {
@@ -50,11 +67,37 @@ func writeAgents(p *page, v api.Agents) {
 	if len(v.Agents) > 0 && v.Seen.Status == "stale" {
 		p.line("  %s", p.paint(yellow, "an old reading: "+flat(v.Seen.Why)))
 	}
+	if text := keptWords(v.Kept); text != "" {
+		p.line("")
+		p.text(0, text)
+	}
 	if n := len(v.Pending); n > 0 {
 		p.line("")
 		p.line("%d pending: %s", n, p.command("custos ps --pending"))
 	}
 	p.next(v.Next)
+}
+
+// kept says of one agent that its restarts do not wait for a mode.
+func kept(is bool) string {
+	if is {
+		return ", whatever the mode: a person spawned it"
+	}
+	return ""
+}
+
+// fewKept is how many agents are named that are kept running.
+const fewKept = 6
+
+// keptWords says which agents are started again when they fail, in mode observe too.
+func keptWords(names []string) string {
+	switch n := len(names); {
+	case n == 0:
+		return ""
+	case n > fewKept:
+		return fmt.Sprintf("%d agents that a person spawned are started again when they fail, whatever the mode.", n)
+	}
+	return "Started again on failure, whatever the mode: " + strings.Join(names, ", ") + "."
 }
 
 // agentNews is what is most worth telling of an agent.
@@ -72,7 +115,7 @@ func agentNews(g api.AgentRow) string {
 
 func writePending(p *page, v api.Agents) {
 	if len(v.Pending) == 0 {
-		p.line("Nothing is pending.")
+		p.line("%s", nothingSeen([]api.PartSeen{v.Seen}, "agents", "Nothing is pending."))
 		return
 	}
 	rows := make([][]string, 0, len(v.Pending))

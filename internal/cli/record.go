@@ -12,8 +12,9 @@ import (
 func (a *app) recordCommand() *cobra.Command {
 	var file string
 	c := &cobra.Command{
-		Use:   "record",
-		Short: "Write down everything a plan follows from, for custos plan --recording",
+		Use:     "record",
+		Example: "  custos record -o night.json",
+		Short:   "Write down everything a plan follows from, for custos plan --recording",
 		Long: `record looks, and writes a recording: snapshot, past, rules and policy as JSON,
 with secrets redacted. It is always JSON. An existing file is not overwritten.`,
 		Args: cobra.NoArgs,

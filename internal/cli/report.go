@@ -32,7 +32,7 @@ agent told of itself.`,
 			return err
 		},
 	}
-	c.Flags().StringVar(&since, "since", since, "how far back: `12h`, 7d, or a day like 2006-01-02")
+	c.Flags().StringVar(&since, "since", since, "since which `MOMENT`: so long ago, like 12h or 7d, or a day like 2006-01-02")
 	return c
 }
 

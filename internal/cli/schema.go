@@ -11,9 +11,10 @@ import (
 func (a *app) schemaCommand() *cobra.Command {
 	var list bool
 	c := &cobra.Command{
-		Use:   "schema [NAME]",
-		Short: "The JSON Schema of a recording, or of what --json prints",
-		Args:  cobra.MaximumNArgs(1),
+		Use:     "schema [NAME]",
+		Example: "  custos schema --list\n  custos schema plan",
+		Short:   "The JSON Schema of a recording, or of what --json prints",
+		Args:    cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if list {
 				_, err := ask(cmd.Context(), a, patience, func(ctx context.Context, c *api.Client) ([]string, error) {

@@ -13,8 +13,9 @@ import (
 
 func (a *app) showCommand() *cobra.Command {
 	return &cobra.Command{
-		Use:   "show NAME",
-		Short: "Everything known about one agent",
+		Use:     "show NAME",
+		Example: "  custos show builder",
+		Short:   "Everything known about one agent",
 		Long: `show tells what an agent is doing and how that is known, the question it shows,
 what the record says of it, its newest checkpoint, the orders that wait for it and
 what went wrong with it. custos why NAME tells its story.`,
@@ -181,7 +182,7 @@ func agentRecord(p *page, r *api.AgentRecord) {
 	}
 	f.add("spec", p.path(r.Spec))
 	f.add("files", flat(strings.Join(r.Files, ", ")))
-	f.add("restart", flat(r.Restart))
+	f.add("restart", flat(r.Restart)+kept(r.Kept))
 	if r.MemoryMax > 0 {
 		f.add("memory", "at most "+size(&r.MemoryMax))
 	}

@@ -38,11 +38,14 @@ from being told for a while. They are still found, mended and written down.`,
 				return c.Silence(ctx, order)
 			}, func(p *page, s api.Silenced) {
 				p.line("Silenced until %s UTC: %s", s.Until.UTC().Format("2006-01-02 15:04"), strings.TrimSpace(flat(s.Rule)+" "+p.subject(s.Subject)))
+				if s.Note != "" {
+					p.line("Note: %s.", flat(s.Note))
+				}
 			})
 			return err
 		},
 	}
-	c.Flags().StringVar(&o.For, "for", (2 * time.Hour).String(), "how `LONG`: 30m, 2h, 1d")
+	c.Flags().StringVar(&o.For, "for", (2 * time.Hour).String(), "the `DURATION`: 30m, 2h, 1d")
 	c.Flags().StringVar(&o.Why, "why", "", "the `REASON`, for the record")
 	c.Flags().StringVar(&o.By, "by", "", "your `NAME` (default: the user's)")
 	return c

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -30,14 +31,18 @@ func (a *app) spawnCommand() *cobra.Command {
 		Short: "Start an agent, and keep it",
 		Long: `spawn registers an agent under a name and starts it: in a terminal of Custos's own
 tmux server, or without one (--headless). What follows -- is the agent's own
-command line; without it the kind says what to run. With --worktree it gets a
+command line; without it the kind says what to run. Any command will do: one that
+is no agent CLI that is known is of kind generic, of which Custos tells that it
+runs, what it writes, its title and how it ended, and guesses nothing. A name has
+1 to 64 letters of a to z, digits, ".", "-" and "_". With --worktree it gets a
 worktree and a branch of its own, made of the repository; when anything of the
-start fails, all of it is taken back. Its first prompt is --prompt, else made of
+start fails, all of it is taken back. It is started again when it fails, in mode
+observe too, unless --restart says never. Its first prompt is --prompt, else made of
 --task, --spec and --files; it is sent when the agent is ready.
 
 Without a daemon the agent starts all the same, and outlives this command, but
 nobody watches it until custos up. An agent that spawns becomes the parent.`,
-		Example: "  custos spawn builder --kind claude --prompt 'Mend the tests'\n  custos spawn dev1 --kind codex --worktree --task T-17 --parent lead\n  custos spawn fixer -- claude --model opus",
+		Example: "  custos spawn builder --kind claude --prompt 'Mend the tests'\n  custos spawn dev1 --kind codex --worktree --task T-17 --parent lead\n  custos spawn fixer -- claude --model opus\n  custos spawn nightly -- ./my-wrapper.sh --all",
 		Args:    cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if cmd.ArgsLenAtDash() > 1 || cmd.ArgsLenAtDash() == -1 && len(args) > 1 || cmd.ArgsLenAtDash() == 0 {
@@ -60,10 +65,10 @@ func (s *spawnFlags) add(c *cobra.Command) {
 	f.StringVar(&s.Kind, "kind", "", "`KIND` of agent: claude, codex, gemini, … (default: by the name of its program)")
 	f.StringVar(&s.Task, "task", "", "the `TASK` it works on: an ID, or words")
 	f.StringVar(&s.Spec, "spec", "", "the `FILE` that says what is to be done")
-	f.StringSliceVar(&s.Files, "files", nil, "the `FILES` it is about")
+	f.StringSliceVar(&s.Files, "files", nil, "a `FILE` it is about, more than once for more")
 	f.StringVar(&s.Prompt, "prompt", "", "the first `TEXT` it is told")
 	f.StringVar(&s.Parent, "parent", "", "`NAME` of the agent it works for")
-	f.IntVar(&s.depth, "depth", 0, "refuse unless it comes to stand so `DEEP` below its parents (the depth is computed)")
+	f.IntVar(&s.depth, "depth", 0, "refuse unless this is its `DEPTH` below its parents (which is computed)")
 	f.StringVar(&s.Run, "run", "", "`ID` of the run it belongs to (default: the parent's)")
 	f.StringVar(&s.Role, "role", "", "its `ROLE`")
 	f.StringVar(&s.Project, "project", "", "its `PROJECT`")
@@ -72,11 +77,11 @@ func (s *spawnFlags) add(c *cobra.Command) {
 	f.StringVar(&s.Repo, "repo", "", "`FOLDER` of the repository of the worktree (default: this one)")
 	f.StringVar(&s.Dir, "dir", "", "`FOLDER` it works in (default: this one); with --worktree, the folder to make (default: beside the repository)")
 	f.BoolVar(&s.Headless, "headless", false, "without a terminal; what it writes goes to capped logs")
-	f.StringVar(&s.Restart, "restart", "", "`WHEN` to start it again by itself: always, on-failure (default) or never")
+	f.StringVar(&s.Restart, "restart", "", "the `POLICY` by which it is started again: always, on-failure (default) or never")
 	f.BoolVar(&s.Standing, "standing", false, "a standing role: being idle is no fault of it")
-	f.StringVar(&s.memory, "memory", "", "cap on its `MEMORY`, like 4GiB, where the system lets Custos set one")
-	f.StringVar(&s.Heartbeat, "heartbeat", "", "tell people when it has not shown for so `LONG` that it is at work, like 10m")
-	f.StringVar(&s.Grace, "grace", "", "how much `LATER` than --heartbeat it may be (default: half of it)")
+	f.StringVar(&s.memory, "memory", "", "cap on its memory, a `SIZE` like 4GiB, where the system lets Custos set one")
+	f.StringVar(&s.Heartbeat, "heartbeat", "", "tell people when for this `DURATION` it has not shown that it is at work, like 10m")
+	f.StringVar(&s.Grace, "grace", "", "the `DURATION` that it may be later than --heartbeat (default: half of it)")
 	f.StringVar(&s.Account, "account", "", "the `ACCOUNT` whose limits it shares")
 	f.StringSliceVar(&s.Env, "env", nil, "`NAMES` of variables of the daemon's environment to hand on")
 }
@@ -84,7 +89,7 @@ func (s *spawnFlags) add(c *cobra.Command) {
 // request makes paths absolute: the daemon works elsewhere.
 func (s *spawnFlags) request(cmd *cobra.Command, argv []string) (api.SpawnRequest, error) {
 	q := s.SpawnRequest
-	q.Argv = argv
+	q.Argv = slices.Clone(argv)
 	if cmd.Flags().Changed("depth") {
 		q.Depth = &s.depth
 	}
@@ -97,7 +102,11 @@ func (s *spawnFlags) request(cmd *cobra.Command, argv []string) (api.SpawnReques
 	case q.Worktree && q.Repo == "":
 		q.Repo = repoAbove(".")
 	}
-	for _, p := range []*string{&q.Dir, &q.Repo, &q.Spec} {
+	paths := []*string{&q.Dir, &q.Repo, &q.Spec}
+	if len(q.Argv) > 0 && strings.HasPrefix(q.Argv[0], ".") && strings.Contains(q.Argv[0], "/") && !q.Worktree {
+		paths = append(paths, &q.Argv[0]) // as a shell reads it; in a worktree of its own it is of that
+	}
+	for _, p := range paths {
 		if *p == "" {
 			continue
 		}

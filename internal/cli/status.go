@@ -11,21 +11,29 @@ import (
 )
 
 func (a *app) statusCommand() *cobra.Command {
-	return &cobra.Command{
-		Use:   "status",
-		Short: "How Custos itself is: daemon, mode, last patrol, alerts",
-		Args:  cobra.NoArgs,
+	return a.brake(&cobra.Command{
+		Use:     "status",
+		Example: "  custos status\n  custos status --json",
+		Short:   "How Custos itself is: daemon, mode, last patrol, alerts",
+		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			_, err := ask(cmd.Context(), a, patience, func(ctx context.Context, c *api.Client) (api.Status, error) {
-				return c.Status(ctx)
+				s, err := c.Status(ctx)
+				if a.mute != "" && !s.Daemon {
+					s.Silent = a.mute
+				}
+				return s, err
 			}, writeStatus)
 			return err
 		},
-	}
+	})
 }
 
 func writeStatus(p *page, s api.Status) {
 	daemon := "no daemon is running (" + p.command("custos up") + ")"
+	if s.Silent != "" {
+		daemon = flat(s.Silent)
+	}
 	if s.Daemon {
 		daemon = fmt.Sprintf("running, pid %d", s.PID)
 		if s.Started != nil {

@@ -2,7 +2,9 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -13,7 +15,7 @@ func (a *app) stopCommand() *cobra.Command {
 	f := orderFlags{held: true}
 	var all bool
 	var why string
-	c := &cobra.Command{
+	c := a.brake(&cobra.Command{
 		Use:   "stop NAME | --all",
 		Short: "Stop an agent, and leave nothing of it running",
 		Long: `stop ends an agent of ours: it is asked to end, then interrupted, then its whole
@@ -21,23 +23,84 @@ tree is told to end, then killed, and it is verified that nothing is left. Its
 work stays where it is. It stays stopped until a person starts it again.
 
 --all stops every agent of ours that runs, those deepest below their parents
-first.`,
+first.
+
+Where no order can be given, because the daemon hangs or nothing can be written,
+this command ends the agent itself, in the same way, and says so.`,
 		Example: "  custos stop builder --why 'wrong branch'\n  custos stop --all",
 		Args:    cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			switch {
 			case all && len(args) == 0:
-				return a.stopAll(cmd, why, f)
+				return a.orDirectly(cmd.Context(), "", why, func() error { return a.stopAll(cmd, why, f) })
 			case !all && len(args) == 1:
-				return a.order(cmd, api.OrderRequest{Do: "stop", Agent: args[0], Text: why}, f)
+				return a.orDirectly(cmd.Context(), args[0], why, func() error {
+					return a.order(cmd, api.OrderRequest{Do: "stop", Agent: args[0], Text: why}, f)
+				})
 			}
-			return usage("cannot stop: name an agent, or all with --all")
+			return &api.Error{Kind: api.BadInput, Message: "cannot stop: name an agent, or all with --all", Hint: "custos ps"}
 		},
-	}
+	})
 	f.add(c)
 	c.Flags().BoolVar(&all, "all", false, "every agent of ours that runs, the deepest first")
 	c.Flags().StringVar(&why, "why", "", "the `REASON`, for the record")
 	return c
+}
+
+// orDirectly gives the order; where a daemon hangs, or the order cannot be taken for
+// a reason that is not the order's own, this process ends the agent.
+func (a *app) orDirectly(ctx context.Context, agent, why string, order func() error) error {
+	conf, err := a.config()
+	if err != nil {
+		return err
+	}
+	lost := a.hasLostSight(ctx)
+	var cause error
+	if a.mute == "" || !a.runs() {
+		if cause = order(); !lost && !isBroken(cause) || ctx.Err() != nil || a.Daemon.Stop == nil {
+			return cause
+		}
+		if cause != nil {
+			a.complain("no order could be given: "+cause.Error(), "")
+		}
+	}
+	how, err := a.Daemon.Stop(ctx, conf, agent, a.user(), why)
+	if lost && isNotFound(err) {
+		return cause
+	}
+	if err != nil {
+		return localError(err)
+	}
+	return a.show(map[string]any{"stopped": agent, "all": agent == "", "how": how}, func(p *page) {
+		for _, one := range strings.Split(how, "\n") {
+			p.text(0, "Stopped without an order: "+one)
+		}
+	})
+}
+
+// hasLostSight says whether the ledger has forgotten who is ours. It finds out, too,
+// whether there is a daemon that does not answer.
+func (a *app) hasLostSight(ctx context.Context) bool {
+	c, closer, err := a.client(ctx)
+	if err != nil {
+		return false
+	}
+	defer closer()
+	ctx, cancel := context.WithTimeout(ctx, feel)
+	defer cancel()
+	s, err := c.Status(ctx)
+	return err == nil && s.Amnesia
+}
+
+func isNotFound(err error) bool {
+	var e *api.Error
+	return errors.As(err, &e) && e.Kind == api.NotFound
+}
+
+// isBroken says whether an order came to nothing through no fault of its own.
+func isBroken(err error) bool {
+	var e *api.Error
+	return errors.As(err, &e) && (e.Kind == api.Internal || e.Kind == api.CannotLook || e.Kind == api.Unreachable || e.Kind == api.Held)
 }
 
 // stopAll stops one level of the tree of parents after the other, the deepest

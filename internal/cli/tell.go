@@ -2,6 +2,8 @@ package cli
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"io"
 	"strings"
 
@@ -9,6 +11,17 @@ import (
 
 	"custos/internal/api"
 )
+
+// errUnheard ends tell with code 1: it is written down, and nobody is told. That has
+// been said on the standard output.
+var errUnheard = errors.New("nobody is told")
+
+func toldLine(v api.Telling) string {
+	if len(v.To) == 0 {
+		return fmt.Sprintf("Nobody is told: no [notifier.NAME] of custos.toml is told at %s. It is only written down: %s", v.Priority, flat(v.Subject))
+	}
+	return fmt.Sprintf("Told at %s to %s: %s", v.Priority, flat(strings.Join(v.To, ", ")), flat(v.Subject))
+}
 
 func (a *app) tellCommand() *cobra.Command {
 	var t api.Tell
@@ -18,7 +31,8 @@ func (a *app) tellCommand() *cobra.Command {
 		Long: `tell gives people a message of yours: to the notifiers, at the hours and in the
 groups that custos.toml says for its priority. Agents may use it, in their own
 name, at P2 at most and ten times an hour. With - the text is read from standard
-input. Formulas that call Disinto's matrix_send get one that does this.`,
+input. It exits with 1 when nobody hears it, because no notifier is configured, or
+no route leads to one at its priority. Formulas that call Disinto's matrix_send get one that does this.`,
 		Example: "  custos tell 'the release is out'\n  custos tell --from supervisor --priority P3 - < status.txt",
 		Args:    cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -30,15 +44,18 @@ input. Formulas that call Disinto's matrix_send get one that does this.`,
 				}
 				t.Text = string(text)
 			}
-			_, err := ask(cmd.Context(), a, patience, func(ctx context.Context, c *api.Client) (api.Telling, error) {
+			told, err := ask(cmd.Context(), a, patience, func(ctx context.Context, c *api.Client) (api.Telling, error) {
 				return c.Tell(ctx, t)
 			}, func(p *page, v api.Telling) {
-				p.line("Told at %s: %s", v.Priority, flat(v.Subject))
+				p.line("%s", toldLine(v))
 			})
+			if err == nil && len(told.To) == 0 {
+				err = errUnheard
+			}
 			return err
 		},
 	}
 	c.Flags().StringVar(&t.From, "from", "", "who says it: `NAME`")
-	c.Flags().StringVar(&t.Priority, "priority", "P2", "how urgent: `P0` to P4")
+	c.Flags().StringVar(&t.Priority, "priority", "P2", "how urgent, as a `PRIORITY`: P0 to P4")
 	return c
 }

@@ -1,28 +1,47 @@
 package cli
 
-import "github.com/spf13/cobra"
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"custos/internal/api"
+)
 
 func (a *app) thawCommand() *cobra.Command {
-	return &cobra.Command{
-		Use:   "thaw",
-		Short: "Let Custos act again after custos freeze",
-		Args:  cobra.NoArgs,
-		RunE: func(*cobra.Command, []string) error {
-			c, err := a.config()
-			if err != nil {
-				return err
-			}
-			was, err := a.Daemon.Thaw(c)
+	return a.brake(&cobra.Command{
+		Use:     "thaw",
+		Example: "  custos thaw",
+		Short:   "Let Custos act again after custos freeze",
+		Long: `thaw removes the file that freeze has put in place. It takes a person: a daemon
+that answers looks who asks; without one, this process is refused when it is known
+to be an agent's.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			b, err := a.thaw(cmd.Context())
 			if err != nil {
 				return localError(err)
 			}
-			return a.show(map[string]any{"frozen": false, "was": was}, func(p *page) {
-				if was == "" {
+			return a.show(b, func(p *page) {
+				if b.Was == "" {
 					p.line("Custos was not frozen.")
 					return
 				}
-				p.line("Thawed. It was frozen by %s", flat(was))
+				p.line("Thawed. It was frozen by %s", flat(b.Was))
 			})
 		},
+	})
+}
+
+func (a *app) thaw(ctx context.Context) (api.Brake, error) {
+	c, err := a.config()
+	if err != nil {
+		return api.Brake{}, err
 	}
+	b, ok, err := a.askBrake(ctx, func(ctx context.Context, c *api.Client) (api.Brake, error) { return c.Thaw(ctx) })
+	if ok || ctx.Err() != nil {
+		return b, err
+	}
+	was, err := a.Daemon.Thaw(c)
+	return api.Brake{Was: was}, err
 }

@@ -1,13 +1,16 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"custos/internal/api"
+	"custos/internal/nearest"
 )
 
 // sayUsage has every command that is given too much or too little say how it is
@@ -17,23 +20,96 @@ func sayUsage(c *cobra.Command) {
 		sayUsage(sub)
 	}
 	check := c.Args
-	if check == nil || c.HasSubCommands() {
-		return
+	if c.HasSubCommands() {
+		check = cobra.NoArgs
+	}
+	if check == nil {
+		check = cobra.ArbitraryArgs
 	}
 	c.Args = func(c *cobra.Command, args []string) error {
-		if check(c, args) == nil {
+		switch {
+		case isEmpty(c, args):
+			return &api.Error{Kind: api.BadInput, Message: fmt.Sprintf("cannot run %s: an argument is empty", c.CommandPath()), Hint: helpFor(c)}
+		case check(c, args) == nil:
 			return nil
+		case c.HasSubCommands():
+			return noCommand(c, args)
 		}
-		given := "without an argument"
-		if len(args) > 0 {
-			given = fmt.Sprintf("%q", strings.Join(args, " "))
-		}
-		example, _, _ := strings.Cut(strings.TrimSpace(c.Example), "\n")
-		if example == "" {
-			example = "custos help " + strings.TrimPrefix(c.CommandPath(), "custos ")
-		}
-		return &api.Error{Kind: api.BadInput, Message: fmt.Sprintf("cannot %s %s: usage: %s", c.Name(), given, c.UseLine()), Hint: example}
+		return misused(c, args)
 	}
+}
+
+// isEmpty says whether there is nothing in one of the arguments: a shell variable that
+// was not set is no name. The arguments of another program, after --, are its own.
+func isEmpty(c *cobra.Command, args []string) bool {
+	if dash := c.ArgsLenAtDash(); dash >= 0 {
+		args = args[:dash]
+	}
+	return slices.ContainsFunc(args, func(s string) bool { return strings.TrimSpace(s) == "" })
+}
+
+// misused says how a command is used that got too few arguments, or too many.
+func misused(c *cobra.Command, args []string) error {
+	wrong := "it needs more to go on"
+	if len(args) > 0 {
+		wrong = fmt.Sprintf("%q does not fit", flat(strings.Join(args, " ")))
+	}
+	message := fmt.Sprintf("cannot run %s: %s: usage: %s", c.CommandPath(), wrong, strings.TrimSuffix(c.UseLine(), " [flags]"))
+	if example, _, _ := strings.Cut(strings.TrimSpace(c.Example), "\n"); example != "" {
+		message += "; for example: " + example
+	}
+	return &api.Error{Kind: api.BadInput, Message: message, Hint: helpFor(c)}
+}
+
+// noCommand says that a command has none of that name, and which one is meant where
+// that can be guessed: one of its own, or one of that very name below another.
+func noCommand(c *cobra.Command, args []string) error {
+	hint := nearest.Hint(args[0], names(c.Commands()))
+	for _, sub := range c.Commands() {
+		if hint == "" && slices.Contains(names(sub.Commands()), args[0]) {
+			hint = fmt.Sprintf(", did you mean %q?", sub.CommandPath()+" "+args[0])
+		}
+	}
+	return &api.Error{Kind: api.BadInput, Message: fmt.Sprintf("cannot run %s %s: unknown command %q%s", c.CommandPath(), flat(args[0]), flat(args[0]), hint), Hint: helpFor(c)}
+}
+
+func names(list []*cobra.Command) (out []string) {
+	for _, c := range list {
+		out = append(out, c.Name())
+	}
+	return out
+}
+
+// helpFor is the command that shows the help of another one.
+func helpFor(c *cobra.Command) string {
+	if !c.HasParent() {
+		return "custos help all"
+	}
+	return "custos help " + strings.TrimPrefix(c.CommandPath(), "custos ")
+}
+
+// flagName finds the names of flags in the help of a command.
+var flagName = regexp.MustCompile(`(?m)^ +(?:-\w, )?--([a-z][a-z-]*)`)
+
+// parsed finds what Go says of a value that is no number.
+var parsed = regexp.MustCompile(`: strconv\.Parse(?:Int|Uint|Float): parsing .*$`)
+
+// wrongFlag says what is wrong with a flag of a command, which one is meant where
+// that can be guessed, and where the command's flags are told.
+func wrongFlag(c *cobra.Command, err error) error {
+	message := fmt.Sprintf("cannot run %s: %s", c.CommandPath(), parsed.ReplaceAllString(err.Error(), ": that is no number"))
+	var unknown interface {
+		GetSpecifiedName() string
+		GetSpecifiedShortnames() string
+	}
+	if errors.As(err, &unknown) && unknown.GetSpecifiedShortnames() == "" && strings.HasPrefix(err.Error(), "unknown") {
+		var known []string
+		for _, m := range flagName.FindAllStringSubmatch(c.Flags().FlagUsages(), -1) {
+			known = append(known, "--"+m[1])
+		}
+		message += nearest.Hint("--"+unknown.GetSpecifiedName(), known)
+	}
+	return &api.Error{Kind: api.BadInput, Message: message, Hint: helpFor(c)}
 }
 
 // asksJSON says whether --json is among the arguments.

@@ -10,12 +10,17 @@ import (
 
 func (a *app) versionCommand() *cobra.Command {
 	return &cobra.Command{
-		Use:   "version",
-		Short: "The version of this program",
-		Args:  cobra.NoArgs,
+		Use:     "version",
+		Example: "  custos version\n  custos version --json",
+		Short:   "The version of this program",
+		Args:    cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
-			v := api.Version{Version: a.Version, Go: runtime.Version(), OS: runtime.GOOS, Arch: runtime.GOARCH}
-			return a.show(v, func(p *page) { p.line("custos %s (%s, %s/%s)", v.Version, v.Go, v.OS, v.Arch) })
+			return a.showVersion()
 		},
 	}
+}
+
+func (a *app) showVersion() error {
+	v := api.Version{Version: a.Version, Go: runtime.Version(), OS: runtime.GOOS, Arch: runtime.GOARCH}
+	return a.show(v, func(p *page) { p.line("custos %s (%s, %s/%s)", v.Version, v.Go, v.OS, v.Arch) })
 }

@@ -41,7 +41,7 @@ func (a *app) waitCommand() *cobra.Command {
 		},
 	}
 	c.Flags().StringSliceVar(&states, "for", nil, "the `STATE`, or several")
-	c.Flags().StringVar(&timeout, "timeout", timeout, "how `LONG` at most")
+	c.Flags().StringVar(&timeout, "timeout", timeout, "the longest `DURATION` to wait")
 	return c
 }
 

@@ -13,12 +13,12 @@ import (
 
 func (a *app) whyCommand() *cobra.Command {
 	return &cobra.Command{
-		Use:   "why X",
+		Use:   "why NUMBER|NAME|PATH",
 		Short: "The story of anything: an alert's number, an agent, a path, a rule",
 		Long: `why tells what is seen of a thing now, what is wrong with it, what Custos would
 do about it or would not and why, and what was written down about it before.
-X is an alert's number, an agent's name, a path, a rule, an action, kind/name,
-or an unmistakable piece of a name.`,
+Named is an alert by its number, an agent, a rule or an action by its name, a path,
+kind/name, or an unmistakable piece of a name.`,
 		Example: "  custos why 3\n  custos why builder\n  custos why ./worktrees/one\n  custos why disk-pressure",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -67,6 +67,7 @@ func writeStory(p *page, s api.Story) {
 			writeDeed(p, d)
 		}
 	}
+	writeMoves(p, s.Moves)
 	writeRefusals(p, api.Plan{Skipped: s.Skipped})
 	patrolDoubts(p, s.Doubts)
 	if len(s.Events) > 0 {
@@ -77,7 +78,7 @@ func writeStory(p *page, s api.Story) {
 		}
 		p.table([]column{{paint: p.dim}, {}, {shorten: middle}, {shorten: cut}}, rows)
 	}
-	if len(s.Alerts)+len(s.Planned)+len(s.Skipped)+len(s.Doubts) == 0 {
+	if len(s.Alerts)+len(s.Planned)+len(s.Moves)+len(s.Skipped)+len(s.Doubts) == 0 {
 		p.line("")
 		p.line("No rule has anything against it.")
 	}

@@ -12,28 +12,36 @@ import (
 
 // realDaemon joins the command line to package daemon.
 func realDaemon(e Env) Daemon {
-	options := func(asJSON bool) daemon.Options {
-		h := slog.Handler(slog.NewTextHandler(e.Stderr, nil))
-		if asJSON {
-			h = slog.NewJSONHandler(e.Stderr, nil)
-		}
+	options := func(h slog.Handler) daemon.Options {
 		return daemon.Options{Version: e.Version, Stderr: e.Stderr, Log: slog.New(h)}
 	}
 	return Daemon{
 		Local: func(ctx context.Context, c config.Config) (http.Handler, func() error, error) {
-			l, err := daemon.Ephemeral(ctx, c, options(false))
+			l, err := daemon.Ephemeral(ctx, c, options(newSpoken(e.Stderr)))
 			if err != nil {
 				return nil, nil, err
 			}
 			return l.Handler(), l.Close, nil
 		},
 		Up: func(ctx context.Context, c config.Config, asJSON bool) error {
-			return daemon.Up(ctx, c, options(asJSON))
+			h := slog.Handler(slog.NewTextHandler(e.Stderr, nil))
+			if asJSON {
+				h = slog.NewJSONHandler(e.Stderr, nil)
+			}
+			return daemon.Up(ctx, c, options(h))
 		},
-		Socket:    daemon.Socket,
-		Runs:      daemon.Runs,
+		Socket: daemon.Socket,
+		Runs:   daemon.Runs,
+		Verify: daemon.Verify,
+		Holder: daemon.Holder,
+		End:    daemon.End,
+		Stop: func(ctx context.Context, c config.Config, agent, by, why string) (string, error) {
+			return daemon.Stop(ctx, c, options(newSpoken(e.Stderr)), agent, by, why)
+		},
 		Freeze:    daemon.Freeze,
 		Thaw:      daemon.Thaw,
+		Alive:     daemon.Alive,
+		Going:     daemon.Going,
 		Uninstall: daemon.Uninstall,
 	}
 }

@@ -54,7 +54,7 @@ func (a *app) workAdd() *cobra.Command {
 	c.Flags().StringVar(&r.Project, "project", "", "its `PROJECT`")
 	c.Flags().StringVar(&r.Role, "role", "", "the `ROLE` of agents that it is for")
 	c.Flags().StringVar(&r.Agent, "agent", "", "the `AGENT` that works on it from the start")
-	c.Flags().StringVar(&r.Priority, "priority", "P3", "how urgent: `P0` to P4")
+	c.Flags().StringVar(&r.Priority, "priority", "P3", "how urgent, as a `PRIORITY`: P0 to P4")
 	c.Flags().StringArrayVar(&r.Labels, "label", nil, "a `LABEL`, more than once for more")
 	c.Flags().StringArrayVar(&r.Needs, "needs", nil, "`REF` of work that it waits for, more than once for more")
 	c.Flags().StringVar(&r.Key, "key", "", "a `KEY` of yours: the same one again is the same work")

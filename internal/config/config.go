@@ -31,6 +31,7 @@ type Config struct {
 	FailOn      string        // P0 to P4: patrol and first look exit 1 from that priority on; "never"
 
 	sections map[string]bool // known plug-in sections
+	all      map[string]any  // the file as it was read
 	lines    map[string]int  // first line of every key of the file, by its dotted path
 }
 
@@ -56,12 +57,7 @@ var ownTables = []string{"rule", "kind"}
 // Load reads the configuration. Every mistake of the file is in the error, one
 // a line, in the order of the file.
 func Load(o Options) (Config, error) {
-	if o.Getenv == nil {
-		o.Getenv = os.Getenv
-	}
-	if o.ReadFile == nil {
-		o.ReadFile = func(file string) ([]byte, error) { return ReadFile(file, LargestFile) }
-	}
+	o = o.filled()
 	c, err := defaults(o)
 	if err != nil {
 		return Config{}, err
@@ -78,6 +74,17 @@ func Load(o Options) (Config, error) {
 		return Config{}, err
 	}
 	return c, nil
+}
+
+// filled sets what the machine itself answers.
+func (o Options) filled() Options {
+	if o.Getenv == nil {
+		o.Getenv = os.Getenv
+	}
+	if o.ReadFile == nil {
+		o.ReadFile = func(file string) ([]byte, error) { return ReadFile(file, LargestFile) }
+	}
+	return o
 }
 
 // defaults is the Config of an empty file. It depends on the environment alone.
@@ -104,7 +111,7 @@ func defaults(o Options) (Config, error) {
 		Grace:       2 * time.Minute,
 		Budget:      Budget{Max: 20, In: time.Hour},
 		Blast:       10,
-		Workers:     2,
+		Workers:     8,
 		FailOn:      Never,
 		sections:    map[string]bool{},
 	}

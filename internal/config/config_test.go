@@ -198,7 +198,7 @@ cannot read F:5: unknown key "depe" in [git.sub], did you mean "deep"?`
 		t.Errorf("got %v", err)
 	}
 	c, _ = load(t, "[git]\nrepos = 3\n")
-	if err = c.Section("git", &g); err == nil || !strings.Contains(err.Error(), "custos.toml:2: [git]: ") {
+	if err = c.Section("git", &g); err == nil || !strings.Contains(err.Error(), "custos.toml:2: [git] repos: want a list in brackets, not a number") {
 		t.Errorf("a wrong type: %v", err)
 	}
 	if err = c.Section("git", g); err == nil {
@@ -224,7 +224,7 @@ func TestDuration(t *testing.T) {
 }
 
 func TestLayoutsAreGoodConfigs(t *testing.T) {
-	sections := []string{"git", "locks", "phases", "logs", "agents", "tmux"}
+	sections := []string{"git", "locks", "phases", "logs", "agents", "plugins", "tmux"}
 	if d := cmp.Diff([]string{"bare", "disinto", "gastown", "legio"}, Layouts()); d != "" {
 		t.Error(d)
 	}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"sort"
+	"strconv"
 	"strings"
 	"time"
 
@@ -21,7 +22,7 @@ func (c *Config) read() error {
 		p.add(lineOf(err), "%s", plain(err))
 		return p.err()
 	}
-	c.lines = linesOf(c.Text)
+	c.lines, c.all = linesOf(c.Text), all
 	settings := c.settings()
 	for _, key := range sortedKeys(all) {
 		c.readKey(p, settings, key, all[key])
@@ -200,14 +201,21 @@ func linesOf(doc []byte) map[string]int {
 		}
 	}
 	var table []string
+	entries := map[string]int{}
 	parser := unstable.Parser{}
 	parser.Reset(doc)
 	for parser.NextExpression() {
 		node := parser.Expression()
 		path, line := keyPath(&parser, node)
 		switch node.Kind {
-		case unstable.Table, unstable.ArrayTable:
+		case unstable.Table:
 			table = path
+			note(table, line)
+		case unstable.ArrayTable: // of the entries of a list each has a number
+			note(path, line)
+			key := strings.Join(path, ".")
+			table = append(path, strconv.Itoa(entries[key]))
+			entries[key]++
 			note(table, line)
 		case unstable.KeyValue:
 			note(append(append([]string{}, table...), path...), line)

@@ -1,15 +1,12 @@
 package config
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"reflect"
 	"strings"
 
 	"github.com/pelletier/go-toml/v2"
-
-	"custos/internal/nearest"
 )
 
 // Section decodes one plug-in section into the struct (or the map of structs,
@@ -28,67 +25,58 @@ func (c Config) Section(name string, into any) error {
 	if _, there := c.lines[name]; !there {
 		return nil
 	}
-	// A struct with this one section is decoded from the whole file, so that
-	// the positions in the errors are those of the file.
+	if err := c.Check(name, target.Type().Elem()); err != nil {
+		return err
+	}
+	// A struct with this one section is decoded from the whole file.
 	doc := reflect.New(reflect.StructOf([]reflect.StructField{{
 		Name: "Section", Type: target.Type().Elem(),
 		Tag: reflect.StructTag(fmt.Sprintf(`toml:%q`, name)),
 	}}))
 	doc.Elem().Field(0).Set(target.Elem())
-	err := toml.NewDecoder(bytes.NewReader(c.Text)).DisallowUnknownFields().Decode(doc.Interface())
-	if err := c.sectionErrors(name, target.Type().Elem(), err); err != nil {
-		return err
+	if err := toml.Unmarshal(c.Text, doc.Interface()); err != nil {
+		return c.Misread(name, errors.New(plain(err)))
 	}
 	target.Elem().Set(doc.Elem().Field(0))
 	return nil
 }
 
-// sectionErrors keeps what concerns the section: to the decoder every other
-// section is unknown too.
-func (c Config) sectionErrors(name string, t reflect.Type, err error) error {
-	p := &problems{file: c.File}
-	var missing *toml.StrictMissingError
-	switch {
-	case err == nil:
-		return nil
-	case errors.As(err, &missing):
-		for i := range missing.Errors {
-			c.unknownKey(p, name, t, &missing.Errors[i])
-		}
-	default:
-		p.add(lineOf(err), "[%s]: %s", name, plain(err))
+// Misread is what is wrong with a section, or with one key of it ("pool.dev.min"),
+// as a mistake at its line. What names its line already stays as it is, and so does
+// what is wrong where the file says nothing.
+func (c Config) Misread(path string, err error) error {
+	var said *Mistake
+	line := c.lineOf(path)
+	if err == nil || line == 0 || errors.As(err, &said) {
+		return err
 	}
+	p := &problems{file: c.File}
+	where := fmt.Sprintf("[%s] ", path)
+	if at := strings.LastIndexByte(path, '.'); at > 0 && !c.isTable(path) {
+		where = fmt.Sprintf("[%s] %s: ", path[:at], path[at+1:])
+	}
+	p.add(line, "%s%s", where, err)
 	return p.err()
 }
 
-func (c Config) unknownKey(p *problems, name string, t reflect.Type, e *toml.DecodeError) {
-	key := e.Key()
-	if len(key) < 2 || key[0] != name {
-		return
+// isTable says whether there is a table of that name in the file.
+func (c Config) isTable(path string) bool {
+	var at any = c.all
+	for _, key := range strings.Split(path, ".") {
+		table, ok := at.(map[string]any)
+		if !ok {
+			return false
+		}
+		at = table[key]
 	}
-	last := key[len(key)-1]
-	row, _ := e.Position()
-	p.add(row, "unknown key %q in [%s]%s", last, strings.Join(key[:len(key)-1], "."), nearest.Hint(last, tomlKeys(t)))
+	_, ok := at.(map[string]any)
+	return ok
 }
 
-// tomlKeys lists the keys a section's type takes, nested ones too: enough to
-// guess what was meant.
-func tomlKeys(t reflect.Type) []string {
-	switch t.Kind() {
-	case reflect.Pointer, reflect.Slice, reflect.Map:
-		return tomlKeys(t.Elem())
-	case reflect.Struct:
-	default:
-		return nil
+// lineOf is the line of a key, else of what it stands in.
+func (c Config) lineOf(path string) int {
+	for path != "" && c.lines[path] == 0 {
+		path = path[:max(0, strings.LastIndexByte(path, '.'))]
 	}
-	var out []string
-	for i := range t.NumField() {
-		f := t.Field(i)
-		tag, _, _ := strings.Cut(f.Tag.Get("toml"), ",")
-		if tag == "-" || tag == "" {
-			continue
-		}
-		out = append(append(out, tag), tomlKeys(f.Type)...)
-	}
-	return out
+	return c.lines[path]
 }

@@ -4,29 +4,13 @@ import (
 	"fmt"
 	"regexp"
 	"strconv"
-	"strings"
 	"time"
+
+	"custos/internal/fleet"
 )
 
-var days = regexp.MustCompile(`^(\d{1,5})d`)
-
 // Duration reads "20m", "1h30m", "1d" or "7d12h". A day is 24 hours.
-func Duration(s string) (time.Duration, error) {
-	var whole time.Duration
-	rest := s
-	if m := days.FindStringSubmatch(s); m != nil {
-		n, _ := strconv.Atoi(m[1]) // at most five digits
-		whole, rest = time.Duration(n)*24*time.Hour, s[len(m[0]):]
-		if rest == "" {
-			return whole, nil
-		}
-	}
-	d, err := time.ParseDuration(rest)
-	if err != nil || d < 0 || strings.HasPrefix(rest, "+") {
-		return 0, fmt.Errorf(`%q is no duration: write it like "90s", "20m", "2h" or "1d"`, s)
-	}
-	return whole + d, nil
-}
+func Duration(s string) (time.Duration, error) { return fleet.ParseDuration(s) }
 
 var budget = regexp.MustCompile(`^\s*(\d{1,6})\s+in\s+(\S+)\s*$`)
 
@@ -37,6 +21,9 @@ func ParseBudget(s string) (Budget, error) {
 		return Budget{}, fmt.Errorf(`%q is no budget: write it like "20 in 1h"`, s)
 	}
 	n, _ := strconv.Atoi(m[1]) // at most six digits
+	if n == 0 {
+		return Budget{}, fmt.Errorf(`%q is no budget: it allows nothing at all`, s)
+	}
 	in, err := Duration(m[2])
 	if err != nil {
 		return Budget{}, err

@@ -26,13 +26,13 @@ func TestApproveOne(t *testing.T) {
 		if err := daemon.Freeze(cfg, "ann", "first"); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := c.Approve(ctx, number, api.AckOrder{By: "ann"}); err == nil || !strings.Contains(err.Error(), "frozen") {
+		if _, err := c.Approve(ctx, number, api.ApproveOrder{By: "ann"}); err == nil || !strings.Contains(err.Error(), "frozen") {
 			t.Errorf("approved while frozen: %v", err)
 		}
 		if _, err := daemon.Thaw(cfg); err != nil {
 			t.Fatal(err)
 		}
-		got, err := c.Approve(ctx, number, api.AckOrder{By: "ann"})
+		got, err := c.Approve(ctx, number, api.ApproveOrder{By: "ann"})
 		if err != nil || got.By != "ann" || len(got.Actions) != 1 || got.Actions[0].Do != "remove-lock" {
 			t.Fatalf("%+v, %v", got, err)
 		}
@@ -42,7 +42,7 @@ func TestApproveOne(t *testing.T) {
 		if _, err := os.Lstat(other); err != nil {
 			t.Errorf("what was not approved is done: %v", err)
 		}
-		if _, err := c.Approve(ctx, number, api.AckOrder{}); err == nil {
+		if _, err := c.Approve(ctx, number, api.ApproveOrder{}); err == nil {
 			t.Error("approved a second time")
 		}
 	})

@@ -103,6 +103,11 @@ func (s *system) askOffer(o loop.Offer, number int64) fleet.Ask {
 			}
 			ask.Lines = append(ask.Lines, wrapped("runs: "+line)...)
 		}
+		if c := a.Target.Code; c != nil {
+			for _, line := range strings.Split(strings.TrimSuffix(c.Diff, "\n"), "\n") {
+				ask.Lines = append(ask.Lines, wrapped(line)...)
+			}
+		}
 	}
 	ask.Hash = hex.EncodeToString(h.Sum(nil)[:8])
 	return ask

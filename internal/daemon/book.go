@@ -25,7 +25,7 @@ var (
 
 // Alerts lists the alerts of the ledger; none when there is no ledger yet.
 func (b book) Alerts(ctx context.Context, all bool) ([]fleet.Alert, error) {
-	list, err := read(ctx, b.l, func(st *store.Store) ([]fleet.Alert, error) { return st.Alerts(ctx, all) })
+	list, err := recall(ctx, b.l, func(st *store.Store) ([]fleet.Alert, error) { return st.Alerts(ctx, all) })
 	if err != nil || len(list) == 0 {
 		return list, err
 	}
@@ -62,7 +62,7 @@ func (b book) Silence(ctx context.Context, s fleet.Silence) error {
 // Events lists events of the log.
 func (b book) Events(ctx context.Context, f server.EventFilter) ([]fleet.Event, error) {
 	which := store.EventFilter{Subject: f.Subject, Rule: f.Rule, Action: f.Action}
-	return read(ctx, b.l, func(st *store.Store) ([]fleet.Event, error) {
+	return recall(ctx, b.l, func(st *store.Store) ([]fleet.Event, error) {
 		if f.After == 0 {
 			return st.LastEvents(ctx, f.Limit, which)
 		}

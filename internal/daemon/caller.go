@@ -4,6 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
+	"time"
 
 	"custos/internal/fleet"
 	"custos/internal/server"
@@ -12,45 +15,154 @@ import (
 )
 
 // agentOf names the agent a caller belongs to, "" for a person: by its own
-// marker and its ancestors', by an ancestor that is an agent's process, by a
-// terminal or a session it shares with an agent, or by Custos' own tmux server
-// among its ancestors. An error means that it cannot be told. It stops accidents
-// and careless agents; one that scrubs its environment and begins a session of its
-// own, away from its ancestors, is not recognised.
+// marker and its ancestors', by the shim of an agent among them (which is the
+// parent of whatever an agent lets go of), by an ancestor that is an agent's
+// process, by a terminal or a session it shares with an agent, or by Custos' own
+// tmux server among its ancestors. An error means that it cannot be told, which
+// counts as an agent. It stops accidents and careless agents: one that ends its
+// shim, or writes to the files of its user, is not stopped.
 func (s *system) agentOf(ctx context.Context, c server.Caller) (string, error) {
 	if c.PID <= 0 {
 		return "", errors.New("the kernel does not tell its process")
 	}
-	s.board.Await(ctx, fleet.PartAgents)
-	snap := s.board.Snapshot()
-	agents := snap.Agents
-	if !agents.Usable() {
-		return "", fmt.Errorf("agents are not seen now: %s", agents.Why)
-	}
+	snap := s.agentsSeen(ctx)
 	line, err := lineage(s.world.Procs, c.PID)
 	if err != nil {
 		return "", err
 	}
-	if name, ok := marked(s.world.Procs, line); ok {
-		return server.Marked + name, nil
-	}
-	for _, a := range agents.Value {
-		if belongs(a, line) || s.sharesSession(a, line[0]) {
+	for _, a := range snap.Agents.Value {
+		if belongs(a, line) || s.sharesSession(a, line[0]) || below(a.Instance, line) {
 			return a.Name, nil
 		}
 	}
-	return byServer(snap, s.world.Own.Socket, line)
+	if name, ok := kept(s.world.Procs, line, s.world.Own.Socket); ok {
+		return name, nil
+	}
+	if !snap.Agents.Usable() {
+		return "", fmt.Errorf("%w: %s", server.ErrUnseen, snap.Agents.Why)
+	}
+	if name, err := byServer(snap, s.world.Own.Socket, line); name != "" || err != nil {
+		return name, err
+	}
+	return "", s.letGo(snap, line)
 }
+
+// agentsLook is how long who asks is kept waiting for agents to be seen, beside the
+// deadline of a look: less than a command waits for a brake (cli's feel).
+const agentsLook = 3 * time.Second
+
+// agentsSeen is what is seen of agents, when a look that is late has had its chance.
+func (s *system) agentsSeen(ctx context.Context) fleet.Snapshot {
+	s.board.Await(ctx, fleet.PartAgents)
+	ctx, cancel := context.WithTimeout(ctx, agentsLook)
+	defer cancel()
+	s.board.AwaitSeen(ctx, fleet.PartAgents)
+	return s.board.Snapshot()
+}
+
+// kept names the agent that a process belongs to by what the kernel keeps of it and
+// its ancestors, without a look at the fleet: a marker, a shim, our own tmux server.
+func kept(procs *proc.Reader, line []proc.Stat, socket string) (string, bool) {
+	if name, ok := marked(procs, line); ok {
+		return server.Marked + name, true
+	}
+	for _, p := range line {
+		switch argv, err := proc.CommandLine(p.ID.PID); {
+		case p.Comm == shim.Program:
+			return server.Marked + fleet.Line(after(argv, "--name"), 80), true
+		case err == nil && strings.HasPrefix(p.Comm, "tmux") && after(argv, "-S") == socket:
+			return ofOurServer, true
+		}
+	}
+	return "", false
+}
+
+// below says whether a process descends from the shim of an instance.
+func below(instance string, line []proc.Stat) bool {
+	return instance != "" && slices.ContainsFunc(line, func(p proc.Stat) bool {
+		argv, err := proc.CommandLine(p.ID.PID)
+		return p.Comm == shim.Program && err == nil && after(argv, "--key") == instance
+	})
+}
+
+// after is the argument that follows a flag.
+func after(argv []string, flag string) string {
+	if i := slices.Index(argv, flag); i >= 0 && i+1 < len(argv) {
+		return argv[i+1]
+	}
+	return "?"
+}
+
+// ofOurServer names whoever was begun by our own tmux server and not in a pane.
+const ofOurServer = "of Custos' tmux server"
 
 // marked returns the agent whose marker one of the processes carries.
 func marked(procs *proc.Reader, line []proc.Stat) (string, bool) {
 	for _, p := range line {
-		if value, ok, err := procs.Env(p.ID.PID, "CUSTOS_AGENT"); err == nil && ok {
+		if value, ok, err := procs.Env(p.ID.PID, shim.Marker); err == nil && ok {
 			name, _, _ := shim.ParseMarker(value)
 			return fleet.Line(name, 80), true
 		}
 	}
 	return "", false
+}
+
+// letGo doubts a caller without a terminal that nobody is left who began it: what
+// our tmux server, or an agent whose shim was killed, begins in a session of its own
+// and lets go of looks the same. Whoever is in another cgroup than they are, as the
+// units of a service manager, is not theirs, and whoever is older neither.
+func (s *system) letGo(snap fleet.Snapshot, line []proc.Stat) error {
+	top, ok := abandoned(line)
+	if !ok {
+		return nil
+	}
+	for _, id := range breeders(snap, s.world.Own.Socket) {
+		if id.Start > top.ID.Start {
+			continue
+		}
+		same, err := proc.SameCgroup(id.PID, top.ID.PID)
+		switch {
+		case errors.Is(err, proc.ErrGone):
+			continue
+		case err != nil:
+			return fmt.Errorf("it has no terminal, nobody is left who began it, and its cgroup is not told: %w", err)
+		case same:
+			return errors.New("it has no terminal, and nobody is left who began it: so would be what an agent lets go of")
+		}
+	}
+	return nil
+}
+
+// abandoned returns the oldest of a caller's line that a reaper has inherited, or may
+// have: one that leads a session of its own, directly below process 1 or the service
+// manager of a user.
+func abandoned(line []proc.Stat) (proc.Stat, bool) {
+	if line[0].TTY != "" {
+		return proc.Stat{}, false
+	}
+	for i := 1; i < len(line); i++ {
+		reaper, top := line[i], line[i-1]
+		if reaper.ID.PID == 1 || reaper.Comm == "systemd" {
+			return top, top.SID != 0 && top.SID != reaper.SID
+		}
+	}
+	return proc.Stat{}, false
+}
+
+// breeders are the processes of ours that begin others: agents of ours, and the
+// tmux server they run in.
+func breeders(snap fleet.Snapshot, socket string) (ids []fleet.ProcessID) {
+	for _, a := range snap.Agents.Value {
+		if a.Owner == fleet.OwnerCustos && a.Process.PID != 0 {
+			ids = append(ids, a.Process)
+		}
+	}
+	for _, p := range snap.Sessions.Value {
+		if p.ID.Socket == socket {
+			return append(ids, p.ID.Server)
+		}
+	}
+	return ids
 }
 
 // sharesSession says whether a process is of the session (of the kernel's) that
@@ -74,7 +186,7 @@ func byServer(snap fleet.Snapshot, own string, line []proc.Stat) (string, error)
 	}
 	for _, p := range snap.Sessions.Value {
 		if p.ID.Socket == own && in[p.ID.Server.PID] {
-			return "of Custos' tmux server", nil
+			return ofOurServer, nil
 		}
 	}
 	for _, a := range snap.Agents.Value {

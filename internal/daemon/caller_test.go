@@ -7,17 +7,51 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"custos/internal/api"
 )
 
 // TestAgentsActForNobody: an agent tries to do what takes a person, in every way
 // that is known to have been tried: plainly, forked away twice with a clean
-// environment, by way of the tmux server. A person may, the same moment.
+// environment, by way of the tmux server; from a terminal of its own, and without
+// one. A person may, the same moment.
 func TestAgentsActForNobody(t *testing.T) {
 	w := newTown(t, "[agents]\nevery = \"1s\"\n[limits]\nstagger = \"0s\"\nspawn_memory = \"0\"\n")
 	custos := filepath.Join(w.bin, "custos") + " --config " + filepath.Join(w.dir, "custos.toml") + " "
-	work := filepath.Join(w.dir, "work")
-	script := filepath.Join(work, "cheat.sh")
-	// $1 is how: the words before each command. Each leaves what it said in a file.
+	all := orders(custos, w.dir)
+	for _, headless := range []bool{false, true} {
+		name := map[bool]string{false: "cheat", true: "mute"}[headless]
+		script := cheat(t, filepath.Join(w.dir, "work", name+".sh"), all)
+		s := &api.SpawnRequest{Kind: "claude", Argv: []string{script}, Dir: filepath.Join(w.dir, "work"), Headless: headless, Prompt: map[bool]string{true: "go"}[headless]}
+		if o := w.order(api.OrderRequest{Do: "spawn", Agent: name, Spawn: s}); o.State != "done" {
+			t.Fatalf("spawn %s: %+v\n%s", name, o, w.said)
+		}
+		for i, line := range all {
+			for _, how := range []string{"plain", "forked"} {
+				w.wasRefused(t, fmt.Sprintf("%s.%s.%d", script, how, i+1), name+" "+how, line)
+			}
+		}
+	}
+	w.viaTmux(t, all)
+	for _, line := range all {
+		copied := exec.Command("sh", "-c", line)
+		copied.Env = append(os.Environ(), "CUSTOS_AGENT=cheat:copied")
+		out, err := copied.CombinedOutput()
+		if err == nil || !strings.Contains(string(out), "takes a person") {
+			t.Errorf("with the marker of an agent, %q ended with %v: %s", line, err, out)
+		}
+	}
+	for _, line := range []string{"ack 1", "freeze because", "thaw"} {
+		out, _ := exec.Command("sh", "-c", custos+line).CombinedOutput()
+		if strings.Contains(string(out), "takes a person") || strings.Contains(string(out), "cannot be shown") {
+			t.Errorf("a person is refused %s: %s", line, out)
+		}
+	}
+}
+
+// cheat writes a script that tries each line, and leaves what it was told in files.
+func cheat(t *testing.T, script string, lines []string) string {
+	t.Helper()
 	text := `#!/bin/sh
 i=0
 while read -r line; do
@@ -26,36 +60,34 @@ while read -r line; do
   sh -c "$plain" >"$0.plain.$i" 2>&1; echo "code $?" >>"$0.plain.$i"
   setsid -f env -i HOME="$HOME" PATH="$PATH" sh -c "$plain >$0.forked.$i 2>&1; echo code \$? >>$0.forked.$i"
 done <<END
-` + strings.Join(orders(custos, w.dir), "\n") + `
+` + strings.Join(lines, "\n") + `
 END
 sleep 600
 `
 	if err := os.WriteFile(script, []byte(text), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	w.spawnArgv("cheat", script)
+	return script
+}
+
+// viaTmux has the tmux server that agents run in do what takes a person: itself,
+// and by somebody whom it has let go of.
+func (w *town) viaTmux(t *testing.T, lines []string) {
+	t.Helper()
 	socket := filepath.Join(w.dir, "s", "run", "tmux.sock")
-	for i, line := range orders(custos, w.dir) {
-		for _, how := range []string{"plain", "forked"} {
-			w.wasRefused(t, fmt.Sprintf("%s.%s.%d", script, how, i+1), how, line)
+	for i, line := range lines {
+		file := filepath.Join(w.dir, "work", fmt.Sprintf("tmux.%d", i))
+		away := filepath.Join(w.dir, "work", fmt.Sprintf("away.%d", i))
+		for _, run := range []string{
+			fmt.Sprintf("%s >%s 2>&1; echo code $? >>%s", line, file, file),
+			fmt.Sprintf("setsid -f env -i HOME=%s PATH=%s sh -c 'until [ $(cut -d\" \" -f4 /proc/$$/stat) = 1 ]; do :; done; %s >%s 2>&1; echo code $? >>%s'", w.dir, os.Getenv("PATH"), line, away, away),
+		} {
+			if out, err := exec.Command("tmux", "-S", socket, "run-shell", run).CombinedOutput(); err != nil {
+				t.Logf("tmux run-shell: %v %s", err, out)
+			}
 		}
-		file := fmt.Sprintf("%s.tmux.%d", script, i+1)
-		if out, err := exec.Command("tmux", "-S", socket, "run-shell", fmt.Sprintf("%s >%s 2>&1; echo code $? >>%s", line, file, file)).CombinedOutput(); err != nil {
-			t.Logf("tmux run-shell: %v %s", err, out)
-		}
-		if !strings.Contains(line, "freeze") && !strings.Contains(line, "thaw") { // of a file: whoever reaches it writes it
-			w.wasRefused(t, file, "tmux run-shell", line)
-		}
-		copied := exec.Command("sh", "-c", line)
-		copied.Env = append(os.Environ(), "CUSTOS_AGENT=cheat:copied")
-		out, err := copied.CombinedOutput()
-		if err == nil || !strings.Contains(string(out), "takes a person") {
-			t.Errorf("with the marker of an agent, %q ended with %v: %s", line, err, out)
-		}
-	}
-	out, _ := exec.Command("sh", "-c", custos+"ack 1").CombinedOutput()
-	if strings.Contains(string(out), "takes a person") || strings.Contains(string(out), "cannot be shown") {
-		t.Errorf("a person is refused: %s", out)
+		w.wasRefused(t, file, "tmux run-shell", line)
+		w.wasRefused(t, away, "let go by tmux", line)
 	}
 }
 
@@ -71,9 +103,6 @@ func (w *town) wasRefused(t *testing.T, file, how, line string) {
 	got := read()
 	person := strings.Contains(got, "takes a person") || strings.Contains(got, "cannot be shown to be no agent")
 	if strings.Contains(got, "code 0") || !person {
-		if how == "forked" && (strings.Contains(line, "freeze") || strings.Contains(line, "thaw")) {
-			return // it asks nobody who knows of agents: see docs/notifications.md
-		}
 		t.Errorf("%s of %q was not refused: %s", how, line, got)
 	}
 }

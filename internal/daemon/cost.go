@@ -10,7 +10,7 @@ import (
 
 // costs lists what models cost since a moment.
 func (s *system) costs(ctx context.Context, since fleet.Instant) ([]server.Cost, error) {
-	list, err := read(ctx, s.ledger, func(st *store.Store) ([]store.Cost, error) { return st.Costs(ctx, since) })
+	list, err := recall(ctx, s.ledger, func(st *store.Store) ([]store.Cost, error) { return st.Costs(ctx, since) })
 	out := make([]server.Cost, 0, len(list))
 	for _, c := range list {
 		out = append(out, server.Cost{Day: c.Day, Formula: c.Formula, Alert: fleet.Line(c.Alert, 200), Calls: int(c.Calls), Tokens: c.Tokens,

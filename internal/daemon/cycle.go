@@ -28,7 +28,7 @@ func (c cycle) Patrol(ctx context.Context, order fleet.PatrolOrder) (fleet.Pass,
 	err := c.s.begin(ctx)
 	switch {
 	case errors.Is(err, ErrHeld):
-		return fleet.Pass{}, held(err)
+		return fleet.Pass{}, err
 	case err != nil:
 		seen, _ := c.s.loop.Look(ctx, patience, order) // a zero pass says that it could not look, either
 		return seen, err

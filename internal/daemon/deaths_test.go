@@ -44,7 +44,7 @@ func BenchmarkDeath(b *testing.B) {
 			b.Fatal(err)
 		}
 	}
-	g := openGraveyard(b)
+	g := openGraveyard(b, graveyardToml)
 	g.people(n)
 	var took []time.Duration
 	for b.Loop() {
@@ -63,7 +63,7 @@ func BenchmarkDeath(b *testing.B) {
 	b.ReportMetric(0, "ns/op") // means nothing
 }
 
-func openGraveyard(b *testing.B) *graveyard {
+func openGraveyard(b *testing.B, toml string) *graveyard {
 	b.Helper()
 	bin, err := binaries()
 	if err != nil {
@@ -79,7 +79,7 @@ func openGraveyard(b *testing.B) *graveyard {
 		}
 	}
 	file := filepath.Join(dir, "custos.toml")
-	if err := os.WriteFile(file, []byte("state_dir = \""+dir+"/s\"\n"+graveyardToml), 0o600); err != nil {
+	if err := os.WriteFile(file, []byte("state_dir = \""+dir+"/s\"\n"+toml), 0o600); err != nil {
 		b.Fatal(err)
 	}
 	b.Setenv("HOME", dir)
@@ -137,8 +137,11 @@ func (g *graveyard) people(n int) {
 	defer c.Close()
 	for i := range n {
 		name := fmt.Sprintf("a%03d", i)
-		o := api.OrderRequest{Do: "spawn", Agent: name, Spawn: &api.SpawnRequest{Kind: "claude", Headless: i%2 == 1,
-			Dir: filepath.Join(g.dir, "work"), Prompt: "fake work 1h"}}
+		s := &api.SpawnRequest{Kind: "claude", Headless: i%2 == 1, Dir: filepath.Join(g.dir, "work"), Prompt: "fake work 1h"}
+		if s.Headless { // one that is told something new does not end with its answer
+			s.Argv = []string{"claude", "--input-format=stream-json"}
+		}
+		o := api.OrderRequest{Do: "spawn", Agent: name, Spawn: s}
 		if _, err := c.Order(context.Background(), o); err != nil {
 			g.Fatal(err)
 		}

@@ -52,6 +52,17 @@ func (s *system) examine(ctx context.Context, asked func(category string) bool) 
 	return i
 }
 
+// anewFor is how long a diagnosis waits for new looks.
+const anewFor = 20 * time.Second
+
+// anew looks again at what is near: repositories, forges and containers take longer
+// than somebody who asks for a diagnosis waits.
+func (s *system) anew(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, anewFor)
+	defer cancel()
+	s.board.Anew(ctx, fleet.PartHost, fleet.PartSelf, fleet.PartProcesses, fleet.PartSessions, fleet.PartAgents, fleet.PartLocks, fleet.PartLogs)
+}
+
 // configFacts compares the file with what was read of it.
 func (s *system) configFacts() server.ConfigFacts {
 	f := server.ConfigFacts{File: fleet.Path(s.cfg.File), Found: s.cfg.Found}
@@ -64,10 +75,22 @@ func (s *system) configFacts() server.ConfigFacts {
 		f.Changed = fleet.Line(err.Error(), 200)
 	case !s.cfg.Found:
 		f.Changed = "it was written since"
+		f.Broken = s.brokenSince(now)
 	case string(now) != string(s.cfg.Text):
 		f.Changed = "it was changed since"
+		f.Broken = s.brokenSince(now)
 	}
 	return f
+}
+
+// brokenSince says what is wrong with a file that was changed since it was read; "" for
+// nothing that can be told without putting a second Custos together.
+func (s *system) brokenSince(text []byte) string {
+	_, err := config.Load(config.Options{File: s.cfg.File, Sections: Sections(), ReadFile: func(string) ([]byte, error) { return text, nil }})
+	if err != nil {
+		return err.Error()
+	}
+	return s.configTrouble()
 }
 
 // versionWait is how long a program may take to say its version.
@@ -154,7 +177,7 @@ func asked(ctx context.Context, getenv func(string) string, name, flag string) s
 	return p
 }
 
-// kindPrograms looks for the CLI of each kind on PATH.
+// kindPrograms looks for the CLI of each kind on PATH; of any command there is none.
 func kindPrograms(kinds *agent.Kinds) []server.Program {
 	var out []server.Program
 	for _, k := range kinds.All() {

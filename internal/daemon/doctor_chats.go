@@ -32,6 +32,9 @@ func askChat(ctx context.Context, c catalog.Chat) server.Chat {
 	ctx, cancel := context.WithTimeout(ctx, chatWait)
 	defer cancel()
 	me, err := c.Me(ctx)
+	if err == nil {
+		err = c.MaySpeak(ctx)
+	}
 	if err != nil {
 		return server.Chat{Name: c.Name, Err: fleet.Line(err.Error(), 200), Refused: isRefused(err)}
 	}
@@ -40,6 +43,9 @@ func askChat(ctx context.Context, c catalog.Chat) server.Chat {
 
 // isRefused tells a token that is not good from a place that does not answer.
 func isRefused(err error) bool {
+	if errors.Is(err, matrix.ErrBarred) || errors.Is(err, telegram.ErrBarred) {
+		return true
+	}
 	var m *matrix.Error
 	var t *telegram.Error
 	code := 0

@@ -2,7 +2,6 @@ package daemon
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"time"
 
@@ -44,11 +43,7 @@ func (c cycle) Mend(ctx context.Context, by string, of []fleet.AlertKey, meant f
 	if why := Frozen(c.s.cfg); why != "" {
 		return fleet.Pass{}, &api.Error{Kind: api.BadInput, Message: "cannot mend: frozen: " + why, Hint: "custos thaw"}
 	}
-	err := c.s.begin(ctx)
-	switch {
-	case errors.Is(err, ErrHeld):
-		return fleet.Pass{}, held(err)
-	case err != nil:
+	if err := c.s.begin(ctx); err != nil {
 		return fleet.Pass{}, err
 	}
 	c.lookAgain(of)

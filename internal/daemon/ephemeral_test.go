@@ -3,10 +3,12 @@ package daemon_test
 import (
 	"context"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"custos/internal/api"
 	"custos/internal/daemon"
@@ -86,5 +88,27 @@ func TestPatrolWhereNothingCanBeWritten(t *testing.T) {
 	}
 	if after := fingerprint(t, dir, "state"); len(after) != len(before) {
 		t.Error("it did something that nothing tells of")
+	}
+}
+
+// TestCommandWithoutAShim: where custos-shim is not beside the binary a step that
+// needs it fails with the cause; it is not waited for.
+func TestCommandWithoutAShim(t *testing.T) {
+	dir, _ := scratch(t)
+	file := filepath.Join(dir, "once.toml")
+	if err := os.WriteFile(file, []byte("formula = \"once\"\n[[steps]]\nid = \"make\"\nrun = [\"true\"]\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	defer cancel()
+	long := command(t, dir, "formula", "run", file)
+	cmd := exec.CommandContext(ctx, long.Path, long.Args[1:]...)
+	cmd.Env = append(long.Env, "PATH=/usr/bin:/bin")
+	out, err := cmd.CombinedOutput()
+	if ctx.Err() != nil {
+		t.Fatalf("it waits still: %s", out)
+	}
+	if cmd.ProcessState.ExitCode() != 1 || !strings.Contains(string(out), "cannot find custos-shim") || !strings.Contains(string(out), "failed") {
+		t.Errorf("it ended with %d, %v: %s", cmd.ProcessState.ExitCode(), err, out)
 	}
 }

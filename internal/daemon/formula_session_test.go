@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"custos/internal/agent/agenttest"
 	"custos/internal/api"
 )
 
@@ -29,6 +30,7 @@ settle = "200ms"
 dwell = "1m"
 every = "1s"
 [git]
+foreign_namespace = false
 every = "1s"
 [stop]
 ask_wait = "1s"
@@ -47,6 +49,7 @@ type runCase struct {
 	name   string
 	more   string // of the formula, before its own keys
 	plays  string // the agent's script
+	code   int    // exit code of a command that follows it
 	state  string // of the run, in the end
 	why    string // part of it
 	steps  string // the first letter of the state of each, in order
@@ -86,7 +89,7 @@ func runCases() []runCase {
 		{name: "asks-on", more: "mode = \"headless\"\n", plays: "phase escalate which branch?\n---\n" + reports() + "phase done\n", state: "needs a person", why: "which branch?", steps: "nwwww", then: repliedByCommand},
 		{name: "crashes-at-once", plays: reports("preflight") + "kill\n---\nkill\n", state: "failed", why: "died again", steps: "dfsss", alert: "run-failed", then: startedTwice},
 		{name: "stopped", more: inTree, plays: reports("preflight") + "work 1h\n", before: nil, state: "cancelled", why: "stopped its agent", steps: "dssss", tree: "kept"},
-		{name: "hangs", more: "session_timeout = \"5s\"\n", plays: "hang\n", state: "failed", why: "no progress", steps: "fssss", alert: "run-failed"},
+		{name: "hangs", more: "session_timeout = \"5s\"\n", plays: "hang\n", state: "failed", why: "has run for 5s", steps: "fssss", alert: "run-failed"},
 		{name: "awaits", plays: "phase awaiting_ci\n", state: "running", why: "awaits its pipeline", steps: "rwwww", then: awaited},
 		{name: "headless", more: "mode = \"headless\"\n", plays: reports("preflight") + "phase done\n", state: "done", steps: "ddddd", phase: "done", then: costs},
 		{name: "headless-dies", more: "mode = \"headless\"\n", plays: "exit 3\n---\nwork 3s\nexit 3\n", state: "failed", why: "died again", steps: "fssss", alert: "run-failed"},
@@ -123,6 +126,14 @@ type runsTown struct {
 
 func newRunsTown(t *testing.T) *runsTown {
 	t.Helper()
+	w := foundRunsTown(t)
+	w.start()
+	return w
+}
+
+// foundRunsTown makes one without a daemon.
+func foundRunsTown(t *testing.T) *runsTown {
+	t.Helper()
 	bin, err := binaries()
 	if err != nil {
 		t.Fatal(err)
@@ -132,7 +143,7 @@ func newRunsTown(t *testing.T) *runsTown {
 		t.Fatal(err)
 	}
 	t.Setenv("PATH", bin+":"+os.Getenv("PATH"))
-	w := &runsTown{town: newTown(t, quickRuns), seed: string(seed), runs: map[string]string{}}
+	w := &runsTown{town: foundTown(t, quickRuns), seed: string(seed), runs: map[string]string{}}
 	for dir, text := range map[string]string{".config/custos/custos.toml": "", "app/AGENTS.md": "Be kind.\n", "factory/x": "", "formulas/x.txt": ""} {
 		if text == "" {
 			b, _ := os.ReadFile(filepath.Join(w.dir, "custos.toml"))
@@ -532,5 +543,74 @@ func TestReplyOutlivesACrash(t *testing.T) {
 	w.toldOfReply(t, w.awaits(t, c, "done"), "Take main.")
 	if n := len(noted(w.log(run.ID), "prompt")); n != 2 {
 		t.Errorf("%d prompts: %q", n, w.log(run.ID))
+	}
+}
+
+// TestOneShotRunEndsItsSession: without a daemon nobody comes after the command, so the
+// agent that it started is gone when it returns, whichever way the run ended.
+func TestOneShotRunEndsItsSession(t *testing.T) {
+	w := foundRunsTown(t)
+	t.Setenv("PATH", filepath.Dir(agenttest.Build(t))+":"+os.Getenv("PATH"))
+	for _, c := range []runCase{
+		{name: "once", plays: reports("preflight") + "phase done\n", state: "done"},
+		{name: "once-asks", plays: "phase escalate which branch?\n", state: "needs a person", code: 1},
+	} {
+		w.write(".fakeagent/"+c.name+".script", c.plays)
+		w.write("formulas/"+c.name+".toml", strings.Replace(w.seed, `"run-supervisor"`, `"`+c.name+`"`, 1))
+		out, code := w.says(t, "formula", "run", c.name, "--project", "app")
+		if !strings.Contains(out, c.state) || code != c.code {
+			t.Errorf("%s ended with %d: %s", c.name, code, out)
+		}
+		if left := w.running(agenttest.Build(t)); len(left) > 0 {
+			t.Errorf("%s: its agent runs on: %v", c.name, left)
+		}
+	}
+}
+
+// says is what a command prints, and its exit code.
+func (w *runsTown) says(t *testing.T, args ...string) (string, int) {
+	t.Helper()
+	cmd := exec.Command(filepath.Join(w.bin, "custos"), append([]string{"--config", filepath.Join(w.dir, "custos.toml")}, args...)...)
+	cmd.Env = append(os.Environ(), "HOME="+w.dir)
+	out, err := cmd.CombinedOutput()
+	if _, is := err.(*exec.ExitError); err != nil && !is {
+		t.Fatalf("custos %v: %v", args, err)
+	}
+	return string(out), cmd.ProcessState.ExitCode()
+}
+
+// running lists the town's processes of one program.
+func (w *runsTown) running(program string) (pids []int) {
+	for _, pid := range w.inhabitants() {
+		if exe, err := os.Readlink(fmt.Sprintf("/proc/%d/exe", pid)); err == nil && exe == program {
+			pids = append(pids, pid)
+		}
+	}
+	return pids
+}
+
+// TestRunWithoutItsWorktree: a run whose worktree cannot be made fails with the cause;
+// its agent is never started, in the shared folder least of all.
+func TestRunWithoutItsWorktree(t *testing.T) {
+	w := foundRunsTown(t)
+	t.Setenv("PATH", filepath.Dir(agenttest.Build(t))+":"+os.Getenv("PATH"))
+	w.write("app.worktrees", "a file where the folder is to be\n")
+	w.write("bare/x", "no repository\n")
+	t.Chdir(filepath.Join(w.dir, "bare"))
+	for name, more := range map[string][]string{"no-place": {"--project", "app"}, "no-repository": nil} {
+		w.write(".fakeagent/"+name+".script", "edit shared work\nphase done\n")
+		w.write("formulas/"+name+".toml", inTree+strings.Replace(w.seed, `"run-supervisor"`, `"`+name+`"`, 1))
+		out, code := w.says(t, append([]string{"formula", "run", name}, more...)...)
+		if code != 1 || !strings.Contains(out, "failed") || !strings.Contains(out, "its agent could not be started: ") {
+			t.Errorf("%s ended with %d: %s", name, code, out)
+		}
+		if left := w.running(agenttest.Build(t)); len(left) > 0 {
+			t.Errorf("%s: an agent runs: %v", name, left)
+		}
+	}
+	for _, dir := range []string{"app", "bare"} {
+		if _, err := os.Stat(filepath.Join(w.dir, dir, "shared")); err == nil {
+			t.Errorf("an agent worked in %s", dir)
+		}
 	}
 }

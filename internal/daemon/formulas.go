@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"net/url"
 	"os"
 	"os/exec"
@@ -27,17 +28,20 @@ import (
 // formulaSettings is the section [formulas] of custos.toml.
 type formulaSettings struct {
 	// Dirs are folders of formulas, before ~/.config/custos/formulas.
-	Dirs []string `toml:"dirs"`
+	Dirs []string `toml:"dirs" is:"path"`
 	// Projects names folders: --project NAME, and project = "NAME" of a formula.
-	Projects map[string]string `toml:"projects"`
-	Agent    string            `toml:"agent"`     // kind of agent for formulas that name none; "claude"
-	Argv     []string          `toml:"argv"`      // its command line; the kind's own by default
-	Env      []string          `toml:"env"`       // names of variables that agents of formulas get
-	Account  string            `toml:"account"`   // whose rate limit they share
-	Factory  string            `toml:"factory"`   // FACTORY_ROOT of agents
-	ForgeAPI string            `toml:"forge_api"` // FORGE_API of agents
-	Active   string            `toml:"active"`    // folder of Disinto's switches: .NAME-active
-	Replies  string            `toml:"replies"`   // folder where people reply to escalations; by default one of the state folder
+	Projects map[string]string `toml:"projects" is:"path"`
+	Agent    string            `toml:"agent"`             // kind of agent for formulas that name none; "claude"
+	Argv     []string          `toml:"argv"`              // its command line; the kind's own by default
+	Env      []string          `toml:"env" is:"name"`     // names of variables that agents of formulas get
+	Account  string            `toml:"account"`           // whose rate limit they share
+	Factory  string            `toml:"factory" is:"path"` // FACTORY_ROOT of agents
+	ForgeAPI string            `toml:"forge_api"`         // FORGE_API of agents
+	Active   string            `toml:"active" is:"path"`  // folder of Disinto's switches: .NAME-active
+	Replies  string            `toml:"replies" is:"path"` // folder where people reply to escalations; by default one of the state folder
+	// Shadows names, by project, formulas of it that are run instead of those of the
+	// same name that are a person's own or come with Custos.
+	Shadows map[string][]string `toml:"shadows"`
 }
 
 // formulary finds formulas, reads them, and knows which are switched off. Of a
@@ -48,16 +52,23 @@ type formulary struct {
 	dirs  []string // all folders of formulas but those of projects, in order
 	own   []string // those of dirs whose formulas run by their own schedules
 	kinds []string // of agents
+	code  *codeShelf
+	// grants names the variables that a formula or plugin of a project may be given,
+	// by PROJECT/NAME and PROJECT/plugin:NAME.
+	grants map[string][]string
 }
 
 // newFormulary reads the section.
-func newFormulary(cfg config.Config, kinds []string) (*formulary, error) {
-	b := &formulary{state: cfg.StateDir, kinds: kinds}
+func newFormulary(cfg config.Config, kinds []string, code *codeShelf) (*formulary, error) {
+	b := &formulary{state: cfg.StateDir, kinds: kinds, code: code}
 	if err := cfg.Section("formulas", &b.formulaSettings); err != nil {
 		return nil, err
 	}
 	wrong := func(key string, err error) error {
 		return fmt.Errorf("cannot read %s:%d: [formulas] %s: %w", cfg.File, cfg.Line("formulas."+key), key, err)
+	}
+	if err := cfg.Section("grants", &b.grants); err != nil {
+		return nil, err
 	}
 	for i, dir := range b.Dirs {
 		path, err := cfg.Expand(dir)
@@ -85,6 +96,11 @@ func newFormulary(cfg config.Config, kinds []string) (*formulary, error) {
 			return nil, wrong("projects."+name, err)
 		}
 		b.Projects[name] = path
+	}
+	for name := range b.Shadows {
+		if _, named := b.Projects[name]; !named {
+			return nil, wrong("shadows", fmt.Errorf("there is no project %q in [formulas] projects", fleet.Line(name, 80)))
+		}
 	}
 	b.Replies = cmp.Or(b.Replies, filepath.Join(b.state, "replies"))
 	b.Agent = cmp.Or(b.Agent, "claude")
@@ -115,35 +131,93 @@ func (b *formulary) project(name string) (dir string, err error) {
 
 var formulaName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$`)
 
-// lookup returns where formulas are looked up for a project (its folder, "" for
-// none), beside a file of formulas (its folder). What a project holds wins.
-func (b *formulary) lookup(project, beside string) formula.Lookup {
-	var dirs []string
-	if beside != "" {
-		dirs = append(dirs, beside)
-	}
-	if project != "" {
-		dirs = append(dirs, filepath.Join(project, ".custos", "formulas"))
-	}
-	dirs = append(dirs, b.dirs...)
-	return func(name string) ([]byte, string, bool) {
-		if !formulaName.MatchString(name) {
+// lookup returns where formulas are looked up for a project (its name and folder, ""
+// for none), beside a file of formulas (its folder). A project's own formula, and one
+// that lies beside a file, is never taken for a person's own or a shipped one of that
+// name, unless custos.toml says that it may. Overlays are what projects are asked for.
+func (b *formulary) lookup(name, project, beside string) formula.Lookup {
+	return func(want string) ([]byte, string, bool) {
+		if !formulaName.MatchString(want) {
 			return nil, "", false
 		}
-		for _, dir := range dirs {
-			for _, ending := range []string{".toml", ".formula.toml"} {
-				file := filepath.Join(dir, name+ending)
-				text, err := config.ReadFile(file, formula.MaxBytes+1)
-				if err == nil {
-					return text, file, true
-				}
-				if !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, fs.ErrPermission) {
-					return tooLarge(err), file, true
-				}
+		if project != "" && slices.Contains(b.Shadows[name], want) {
+			if text, file, _ := b.pinned(b.code.ofProject(project, name), "formulas/", want); text != nil {
+				return text, file, true
 			}
 		}
-		return formulas.Lookup(name)
+		for _, dir := range b.dirs {
+			if text, file, ok := b.within(dir, want); ok {
+				return text, file, true
+			}
+		}
+		if text, file, ok := formulas.Lookup(want); ok {
+			return text, file, true
+		}
+		if project != "" {
+			if text, file, _ := b.pinned(b.code.ofProject(project, name), "formulas/", want); text != nil {
+				return text, file, true
+			}
+		}
+		if beside != "" {
+			return fileIn(beside, want)
+		}
+		return nil, "", false
 	}
+}
+
+// within finds a formula in a folder of custos.toml, or of a person's own.
+func (b *formulary) within(dir, name string) (text []byte, file string, ok bool) {
+	if tree := b.code.ofFolder(dir, false); tree != nil {
+		text, file, _ = b.pinned(tree, "", name)
+		return text, file, text != nil
+	}
+	return fileIn(dir, name)
+}
+
+// endings are how files of formulas may end.
+func endings() []string { return []string{".toml", ".formula.toml"} }
+
+// pinned finds a formula that a person trusts; why says why there is none, though
+// there is one of that name.
+func (b *formulary) pinned(tree *codeTree, below, name string) (text []byte, file, why string) {
+	for _, ending := range endings() {
+		text, not := b.code.text(tree, below+name+ending)
+		if text != nil {
+			return text, filepath.Join(tree.dir, below+name+ending), ""
+		}
+		why = cmp.Or(why, not)
+	}
+	return nil, "", why
+}
+
+func fileIn(dir, name string) ([]byte, string, bool) {
+	for _, ending := range endings() {
+		file := filepath.Join(dir, name+ending)
+		text, err := config.ReadFile(file, formula.MaxBytes+1)
+		if err == nil {
+			return text, file, true
+		}
+		if !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, fs.ErrPermission) {
+			return tooLarge(err), file, true
+		}
+	}
+	return nil, "", false
+}
+
+// untrusted says why a formula that there is was not found; "" when there is none.
+func (b *formulary) untrusted(name, project, want string) (why string) {
+	if !formulaName.MatchString(want) {
+		return ""
+	}
+	for _, dir := range b.dirs {
+		if tree := b.code.ofFolder(dir, false); tree != nil && why == "" {
+			_, _, why = b.pinned(tree, "", want)
+		}
+	}
+	if project != "" && why == "" {
+		_, _, why = b.pinned(b.code.ofProject(project, name), "formulas/", want)
+	}
+	return why
 }
 
 // tooLarge stands for the text of a file that cannot be read: Parse refuses it by
@@ -177,7 +251,10 @@ func (b *formulary) read(q api.FormulaQuery) (r reading, err error) {
 		beside = filepath.Dir(q.File)
 	} else {
 		var ok bool
-		if text, file, ok = b.lookup(r.dir, "")(q.Name); !ok {
+		if text, file, ok = b.lookup(r.project, r.dir, "")(q.Name); !ok {
+			if why := b.untrusted(r.project, r.dir, q.Name); why != "" {
+				return r, fmt.Errorf("%w: %s", ledger.ErrIllegal, why)
+			}
 			return r, fmt.Errorf("cannot find formula %q: %w", fleet.Line(q.Name, 80), fs.ErrNotExist)
 		}
 	}
@@ -189,8 +266,8 @@ func (b *formulary) read(q api.FormulaQuery) (r reading, err error) {
 	}
 	if !r.refused() {
 		var more []formula.Problem
-		r.f, more = formula.Resolve(r.f, b.lookup(r.dir, beside))
-		r.problems = append(r.problems, more...)
+		r.f, more = formula.Resolve(r.f, b.lookup(r.project, r.dir, beside))
+		r.problems = append(append(r.problems, more...), b.passedOver(r)...)
 	}
 	if !r.refused() {
 		r.problems = append(r.problems, formula.Check(r.f, b.checks())...)
@@ -204,8 +281,56 @@ func (b *formulary) read(q api.FormulaQuery) (r reading, err error) {
 		if q.Render || !formula.Refused(more) {
 			r.f = rendered
 		}
+		r.problems = append(r.problems, b.ungranted(r, q.Name)...)
 	}
 	return r, nil
+}
+
+// passedOver warns of an overlay that is not laid over the formula, since nobody
+// trusts it, and of a formula of the project that another one of its name is run for.
+func (b *formulary) passedOver(r reading) (out []formula.Problem) {
+	if r.dir == "" || !formulaName.MatchString(r.f.Name) {
+		return nil
+	}
+	tree := b.code.ofProject(r.dir, r.project)
+	warn := func(format string, args ...any) {
+		out = append(out, formula.Problem{File: r.f.File, Line: 1, Column: 1, Severity: formula.Warning, Text: fmt.Sprintf(format, args...)})
+	}
+	if _, _, why := b.pinned(tree, "formulas/", r.f.Name+".overlay"); why != "" {
+		warn("the project's overlay is left out: %s", why)
+	}
+	text, file, why := b.pinned(tree, "formulas/", r.f.Name)
+	if (text != nil || why != "") && file != r.f.File {
+		warn("the project has a formula of this name, which is not the one that is run: say [formulas] shadows = { %s = [%q] } to have it run", r.project, r.f.Name)
+	}
+	return out
+}
+
+// ungranted refuses what a formula asks to be given that only custos.toml can give.
+func (b *formulary) ungranted(r reading, name string) (out []formula.Problem) {
+	grant := strings.TrimPrefix(r.project+"/"+cmp.Or(name, r.f.Name), "/")
+	for _, s := range r.f.Steps {
+		at := s.Places["env"]
+		file := cmp.Or(at.File, r.f.File)
+		for _, v := range b.missing(file, grant, s.Env) {
+			out = append(out, formula.Problem{File: file, Line: max(at.Line, 1), Column: max(at.Column, 1), Severity: formula.Error,
+				Text: fmt.Sprintf("step %q asks for %s, which only custos.toml can grant: [grants] %q = [%q]", s.ID, v, grant, v)})
+		}
+	}
+	return out
+}
+
+// missing lists the variables that a file asks for, and was not granted.
+func (b *formulary) missing(file, grant string, env []string) (out []string) {
+	if b.code.theirs(file) {
+		return nil
+	}
+	for _, v := range env {
+		if !slices.Contains(b.grants[grant], v) {
+			out = append(out, v)
+		}
+	}
+	return out
 }
 
 func (b *formulary) checks() formula.Checks {
@@ -219,19 +344,37 @@ func (b *formulary) checks() formula.Checks {
 func (b *formulary) names() []string {
 	out := formulas.Names()
 	for _, dir := range b.dirs {
-		out = append(out, formulasIn(dir)...)
+		out = append(out, b.formulasIn(dir)...)
 	}
 	slices.Sort(out)
 	return slices.Compact(out)
 }
 
-func formulasIn(dir string) (names []string) {
+// formulasIn lists the formulas of a folder, whether or not they may be run.
+func (b *formulary) formulasIn(dir string) []string {
+	if tree := b.code.ofFolder(dir, false); tree != nil {
+		return formulaNames(b.code.names(tree, ""))
+	}
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return nil // a folder that is not there holds none
 	}
+	var files []string
 	for _, e := range entries {
-		name, ok := strings.CutSuffix(e.Name(), ".toml")
+		files = append(files, e.Name())
+	}
+	return formulaNames(files)
+}
+
+// ofProject lists the formulas of a project, whether or not they may be run.
+func (b *formulary) ofProject(name string) []string {
+	return formulaNames(b.code.names(b.code.ofProject(b.Projects[name], name), "formulas/"))
+}
+
+// formulaNames are those that files are of.
+func formulaNames(files []string) (names []string) {
+	for _, file := range files {
+		name, ok := strings.CutSuffix(file, ".toml")
 		name = strings.TrimSuffix(name, ".formula")
 		if ok && !strings.HasSuffix(name, ".overlay") && formulaName.MatchString(name) {
 			names = append(names, name)
@@ -297,19 +440,49 @@ type library struct{ s *system }
 
 var _ server.Formulas = library{}
 
-// Formulas lists the formulas.
+// Formulas lists the formulas, with the schedules that they run by: those, and only
+// those, that custos schedule list has.
 func (l library) Formulas(ctx context.Context) (rows []api.FormulaRow, err error) {
-	for _, name := range l.s.formulas.names() {
-		if err := ctx.Err(); err != nil {
-			return nil, err
-		}
-		f, err := l.Formula(ctx, api.FormulaQuery{Name: name})
-		if err != nil {
-			f.FormulaRow = api.FormulaRow{Name: name, Broken: fleet.Line(err.Error(), 300)}
-		}
-		rows = append(rows, f.FormulaRow)
+	b := l.s.formulas
+	for _, name := range b.names() {
+		rows = append(rows, l.row(ctx, name, ""))
 	}
-	return rows, nil
+	for _, project := range slices.Sorted(maps.Keys(b.Projects)) {
+		for _, name := range slices.Compact(b.ofProject(project)) {
+			rows = append(rows, l.row(ctx, name, project))
+		}
+	}
+	for i := range rows {
+		rows[i].Schedules = nil
+	}
+	for _, s := range l.s.timetable.schedules(ctx) {
+		i := slices.IndexFunc(rows, func(r api.FormulaRow) bool {
+			return r.Name == s.Run.Formula && (r.Source == s.Run.Source || s.Run.Source == "" && r.Project == s.Run.Project)
+		})
+		if i < 0 {
+			rows = append(rows, api.FormulaRow{Name: s.Run.Formula, Project: s.Run.Project, Source: s.Run.Source, Broken: s.Broken})
+			i = len(rows) - 1
+		}
+		rows[i].Schedules = append(rows[i].Schedules, scheduleWords(s))
+	}
+	return rows, ctx.Err()
+}
+
+// row is a formula in the list; a project's own says why it is not the one that is
+// run under its name.
+func (l library) row(ctx context.Context, name, project string) api.FormulaRow {
+	f, err := l.Formula(ctx, api.FormulaQuery{Name: name, Project: project})
+	source := fleet.Path(filepath.Join(l.s.formulas.Projects[project], codeFolder, "formulas"))
+	switch {
+	case err != nil:
+		f.FormulaRow = api.FormulaRow{Name: name, Project: project, Broken: fleet.Line(err.Error(), 300)}
+	case project != "" && !strings.HasPrefix(f.Source, source+"/"):
+		return api.FormulaRow{Name: name, Project: project, Source: source, Broken: fmt.Sprintf("not run: %s is, unless it is trusted and [formulas] shadows = { %s = [%q] }", f.Source, project, name)}
+	}
+	if project != "" && f.Source == "" {
+		f.Source = source
+	}
+	return f.FormulaRow
 }
 
 // Formula reads one formula.
@@ -334,7 +507,7 @@ func (l library) Switch(_ context.Context, name string, on bool, by string) (api
 		return api.FormulaSwitch{}, err
 	}
 	out := api.FormulaSwitch{Formula: name, Disabled: b.disabled(name)}
-	if _, _, known := b.lookup("", "")(name); !known {
+	if _, _, known := b.lookup("", "", "")(name); !known {
 		out.Note = "(There is no formula of that name outside of projects.)"
 	}
 	return out, nil
@@ -343,7 +516,7 @@ func (l library) Switch(_ context.Context, name string, on bool, by string) (api
 // missingCommands warns of commands that a formula names and this machine has not got.
 func missingCommands(f formula.Formula) (out []formula.Problem) {
 	for _, c := range formula.Commands(f) {
-		if _, err := exec.LookPath(c.Name); err != nil && c.Name != toolSend {
+		if _, err := exec.LookPath(c.Name); err != nil && !slices.Contains([]string{toolSend, "gt", "bd"}, c.Name) {
 			out = append(out, formula.Problem{File: f.File, Line: c.Line, Column: 1, Severity: formula.Warning,
 				Text: fmt.Sprintf("step %s names the command %s, which is not on this machine", c.Step, c.Name)})
 		}

@@ -38,12 +38,14 @@ func shelf(t *testing.T, files map[string]string) (config.Config, string) {
 func formularyOf(t *testing.T, files map[string]string) (*formulary, config.Config, string) {
 	t.Helper()
 	cfg, home := shelf(t, files)
-	b, err := newFormulary(cfg, []string{"claude", "codex"})
+	b, err := newFormulary(cfg, []string{"claude", "codex"}, newCodeShelf(cfg, nothingPinned))
 	if err != nil {
 		t.Fatal(err)
 	}
 	return b, cfg, home
 }
+
+func nothingPinned(context.Context) ([]fleet.Pins, error) { return nil, nil }
 
 func oneStep(name, more string) string {
 	return "name = \"" + name + "\"\n" + more + "\n[[steps]]\nid = \"a\"\nrun = [\"true\"]\n"
@@ -57,8 +59,9 @@ factory = "~/factory"
 argv = ["claude", "--dangerously-skip-permissions"]
 `
 
-// The project's formula wins over the folder's, that over one's own, and that
-// over one that is shipped; a name never leads out of the folders.
+// The folder's formula wins over one's own, and that over one that is shipped; that
+// of a project, which is no repository here, is none. A name never leads out of the
+// folders.
 func TestFormulaLookup(t *testing.T) {
 	b, _, home := formularyOf(t, map[string]string{
 		".config/custos/custos.toml":          settings,
@@ -67,6 +70,7 @@ func TestFormulaLookup(t *testing.T) {
 		"lib/y.formula.toml":                  oneStep("y", ""),
 		"lib/secret.txt":                      "",
 		"app/.custos/formulas/x.toml":         oneStep("x", `description = "project"`),
+		"app/.custos/formulas/p.toml":         oneStep("p", `description = "project"`),
 		"file/z.toml":                         oneStep("z", `extends = ["side"]`),
 		"file/side.toml":                      oneStep("side", `description = "beside"`),
 	})
@@ -75,7 +79,7 @@ func TestFormulaLookup(t *testing.T) {
 		want string // description; "" is not found or refused
 	}{
 		{api.FormulaQuery{Name: "patrol"}, "mine"}, {api.FormulaQuery{Name: "x"}, "lib"},
-		{api.FormulaQuery{Name: "x", Project: "app"}, "project"}, {api.FormulaQuery{Name: "x", Project: home + "/app"}, "project"},
+		{api.FormulaQuery{Name: "x", Project: "app"}, "lib"}, {api.FormulaQuery{Name: "p", Project: "app"}, ""}, {api.FormulaQuery{Name: "p", Project: home + "/app"}, ""},
 		{api.FormulaQuery{Name: "supervisor"}, "Watch the host"}, {api.FormulaQuery{Name: "../file/side"}, ""}, {api.FormulaQuery{Name: "x", Project: "nosuch"}, ""},
 		{api.FormulaQuery{Name: "x", Project: "/nosuch"}, ""}, {api.FormulaQuery{Name: "nosuch"}, ""},
 		{api.FormulaQuery{File: home + "/file/z.toml", Text: oneStep("z", `extends = ["side"]`)}, "beside"},
@@ -178,7 +182,7 @@ func TestFormulaSwitch(t *testing.T) {
 	if err := b.switchTo("a", false, "me\nrm"); err != nil {
 		t.Fatal(err)
 	}
-	again, err := newFormulary(cfg, b.kinds)
+	again, err := newFormulary(cfg, b.kinds, b.code)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -243,7 +247,7 @@ func TestTimetable(t *testing.T) {
 	}
 	snap := &fleet.Snapshot{}
 	got := map[string]fleet.Schedule{}
-	for _, s := range tt.policy(t.Context(), func() *fleet.Snapshot { return snap }).Schedules {
+	for _, s := range tt.policy(t.Context(), snap).Schedules {
 		got[s.Name] = s
 	}
 	for name, want := range map[string]string{"night": "cron 0 3 * * *", "own": "every 1h0m0s", "own-2": "on startup", "gone": "every 1h0m0s",
@@ -276,7 +280,7 @@ func TestTimetable(t *testing.T) {
 		t.Fatal(err)
 	}
 	tt.checked = time.Now().Add(-time.Hour)
-	p := tt.policy(context.Background(), func() *fleet.Snapshot { return snap })
+	p := tt.policy(context.Background(), snap)
 	for _, s := range p.Schedules {
 		if s.Run.Formula == "n" && s.Enabled || s.Name == "auto" && time.Duration(s.Every) != 3*time.Hour {
 			t.Errorf("%+v", s)
@@ -311,6 +315,34 @@ func TestTimetableRefuses(t *testing.T) {
 		b, cfg, _ := formularyOf(t, map[string]string{".config/custos/custos.toml": "\n" + text})
 		if _, err := newTimetable(cfg, b, nil); err == nil || !strings.Contains(err.Error(), want) && !strings.Contains(strings.ReplaceAll(err.Error(), "[schedule.x]: ", ""), want) {
 			t.Errorf("%s: %v, want %q", text, err, want)
+		}
+	}
+}
+
+// The two formulas of the seeds say that what was measured stands in their prompt: it
+// does, unless they say otherwise; any other asks for it.
+func TestLooksOfFormulas(t *testing.T) {
+	prose := func(name, more string) string {
+		return "name = \"" + name + "\"\n" + more + "\n[[steps]]\nid = \"a\"\ndescription = \"x\"\n"
+	}
+	b, _, _ := formularyOf(t, map[string]string{
+		".config/custos/formulas/run-supervisor.toml":    prose("run-supervisor", "[context]\nfiles = [\"A.md\"]"),
+		".config/custos/formulas/mol-deacon-patrol.toml": prose("mol-deacon-patrol", ""),
+		".config/custos/formulas/supervisor.toml":        prose("supervisor", "[context]\nrun = []"),
+		".config/custos/formulas/asks.toml":              prose("asks", "[context]\nrun = [\"findings\"]"),
+		".config/custos/formulas/other.toml":             prose("other", ""),
+		".config/custos/formulas/wrong.toml":             prose("wrong", "[context]\nrun = [\"rm -rf /\"]"),
+	})
+	for name, want := range map[string]string{"run-supervisor": "preflight findings", "mol-deacon-patrol": "preflight findings", "supervisor": "", "asks": "findings", "other": "", "wrong": "!"} {
+		r, err := b.read(api.FormulaQuery{Name: name, Render: true})
+		if err != nil || r.refused() {
+			if want != "!" || !strings.Contains(errorsOf(r.problems), "preflight, findings") {
+				t.Errorf("%s: %v, %v", name, err, r.problems)
+			}
+			continue
+		}
+		if got := strings.Join(b.template(t.Context(), r, "/w").Session.Shown, " "); got != want {
+			t.Errorf("%s looks at %q, want %q", name, got, want)
 		}
 	}
 }

@@ -8,8 +8,11 @@ import (
 	"path/filepath"
 	"strings"
 
+	"custos/internal/api"
+	"custos/internal/catalog"
 	"custos/internal/config"
 	"custos/internal/fleet"
+	"custos/internal/server"
 	"custos/internal/sys/proc"
 )
 
@@ -17,25 +20,29 @@ func freezeFile(cfg config.Config) string { return filepath.Join(cfg.StateDir, "
 
 // Freeze is freeze for whoever runs this process, if that is no agent.
 func Freeze(cfg config.Config, by, why string) error {
-	if err := noAgentHere("freeze"); err != nil {
+	if err := noAgentHere(cfg, "freeze"); err != nil {
 		return err
 	}
 	return freeze(cfg, by, why)
 }
 
-// noAgentHere refuses what takes a person when this process carries the marker of
-// an agent, or one it descends from does. It asks no daemon: a freeze must work
-// when nothing else does.
-func noAgentHere(what string) error {
+// noAgentHere refuses what takes a person when this process is known to be an
+// agent's without a look at the fleet. It asks no daemon: it is for when none
+// answers.
+func noAgentHere(cfg config.Config, what string) error {
 	procs := proc.NewReader(proc.TableOptions{})
 	line, err := lineage(procs, os.Getpid())
-	if err != nil && what == "thaw" {
-		return fmt.Errorf("cannot thaw: this process cannot be shown to be no agent: %w", err)
+	if err != nil && what != "freeze" {
+		return forbidden("cannot %s: this process cannot be shown to be no agent: %v", what, err)
 	}
-	if name, ok := marked(procs, line); ok {
-		return fmt.Errorf("cannot %s for agent %s: it takes a person", what, name)
+	if name, ok := kept(procs, line, catalog.OwnSocket(cfg)); ok {
+		return forbidden("cannot %s for agent %s: it takes a person", what, strings.TrimPrefix(name, server.Marked))
 	}
 	return nil
+}
+
+func forbidden(format string, args ...any) error {
+	return &api.Error{Kind: api.Forbidden, Message: fmt.Sprintf(format, args...)}
 }
 
 // freeze stops every action at once: who asks and why go into a file that is
@@ -57,10 +64,27 @@ func freeze(cfg config.Config, by, why string) error {
 
 // Thaw is thaw for whoever runs this process, if that is no agent.
 func Thaw(cfg config.Config) (was string, err error) {
-	if err := noAgentHere("thaw"); err != nil {
+	if err := noAgentHere(cfg, "thaw"); err != nil {
 		return "", err
 	}
 	return thaw(cfg)
+}
+
+// brakes is freeze and thaw as the server's port wants them.
+type brakes struct{ s *system }
+
+var _ server.Brakes = brakes{}
+
+// Freeze stops every action.
+func (b brakes) Freeze(by, why string) error { return freeze(b.s.cfg, by, why) }
+
+// Thaw lets actions run again, and has a pass made.
+func (b brakes) Thaw() (string, error) {
+	was, err := thaw(b.s.cfg)
+	if err == nil && was != "" {
+		b.s.wake("thaw")
+	}
+	return was, err
 }
 
 // thaw lets actions run again and returns what Frozen said before.
@@ -85,7 +109,7 @@ func Frozen(cfg config.Config) string {
 	by, why, _ := strings.Cut(strings.TrimSpace(string(b)), "\n")
 	switch {
 	case by == "":
-		return "frozen"
+		return "somebody: there was no room to write down who, and why"
 	case why == "":
 		return by
 	}

@@ -69,7 +69,7 @@ func answer(c *rules.Condition, v *rules.View) fleet.Leaf[bool] {
 
 // gateChecks lists the open gates that wait for a command.
 func (s *system) gateChecks(ctx context.Context) (out []fleet.Gate, err error) {
-	past, err := s.ledger.Past(ctx, s.world.Now())
+	past, err := s.recall(ctx)
 	for _, g := range past.Records.Gates {
 		if !g.Over() && len(g.Check) > 0 {
 			out = append(out, g)

@@ -16,7 +16,7 @@ import (
 func (s *system) handOver(ctx context.Context, agent, text, by string) (fleet.Registration, bool, error) {
 	none := fleet.Registration{}
 	if err := s.begin(ctx); err != nil {
-		return none, false, held(err)
+		return none, false, err
 	}
 	st, err := s.ledger.writer(ctx)
 	if err != nil {

@@ -22,7 +22,7 @@ func (s *system) beat(ctx context.Context, name string) (fleet.Instant, error) {
 	}
 	batch, err := s.ears.writer(ctx)
 	if err != nil {
-		return fleet.Instant{}, held(err)
+		return fleet.Instant{}, err
 	}
 	e := beatOf(agents[i], s.world.Now())
 	if _, err := batch.TakeHook(ctx, e); err != nil {

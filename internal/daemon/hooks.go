@@ -76,7 +76,7 @@ func (s *system) listen() {
 		return
 	}
 	s.hearing.Do(func() {
-		h, err := server.ListenHooks(server.HookOptions{Run: s.cfg.RuntimeDir, Hooks: s.ears, Log: s.o.Log})
+		h, err := server.ListenHooks(server.HookOptions{Run: s.cfg.RuntimeDir, Hooks: s.ears, Whose: s.ears.whose, Log: s.o.Log})
 		if err != nil {
 			s.o.Log.Warn("Cannot hear hooks", "err", err)
 			return
@@ -111,12 +111,12 @@ const loops = 2 * time.Hour
 // heard returns recent events: the newest of each name of each agent, and all
 // of the last two hours.
 func (s *system) heard(ctx context.Context) ([]fleet.HookEvent, error) {
-	return read(ctx, s.ledger, func(st *store.Store) ([]fleet.HookEvent, error) { return recent(ctx, st, s.world.Now()) })
+	return recall(ctx, s.ledger, func(st *store.Store) ([]fleet.HookEvent, error) { return recent(ctx, st, s.world.Now()) })
 }
 
 // heardOf returns what one agent told since a moment.
 func (s *system) heardOf(ctx context.Context, key string, since fleet.Instant) ([]fleet.HookEvent, error) {
-	return read(ctx, s.ledger, func(st *store.Store) ([]fleet.HookEvent, error) {
+	return recall(ctx, s.ledger, func(st *store.Store) ([]fleet.HookEvent, error) {
 		return st.HooksSince(ctx, since, store.HookFilter{Key: key})
 	})
 }

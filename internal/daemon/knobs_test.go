@@ -186,7 +186,7 @@ func limitKnobs() []knob {
 				s.tried("nudge", "a", o.ID, ago, fleet.ResultFailed, nil)
 			}
 		}},
-		{"cooldown", `"1s"`, "waits 10s between two tries until 10:00:05", "do nudge a", func(s *scene) {
+		{"cooldown", `"1s"`, "queued tried at 2026-07-01 09:59:55Z: refused until 10:00:05", "do nudge a", func(s *scene) {
 			s.runs("a", 7)
 			o := s.ordered(fleet.OrderNudge, "a", 0)
 			s.tried("nudge", "a", o.ID, 5*time.Second, fleet.ResultRefused, nil)
@@ -333,7 +333,7 @@ func dwellKnobs() []knob {
 }
 
 // places are the keys of [agents] that say where to look, and limit nothing.
-var places = []string{"adopt", "registries", "recorded", "recorded_in"}
+var places = []string{"adopt", "registries", "recorded", "recorded_in", "places", "roles"}
 
 // watched is what is said of an agent in whose tool nothing has moved for 40
 // minutes, looked at twice.

@@ -27,22 +27,38 @@ type ledgerFile struct {
 	mu   sync.Mutex
 	st   *store.Store // nil until opened
 	lock *lock        // nil while st is only for reading
+	held *lock        // was taken before; nil: it is to be taken
 }
 
 func storeFile(cfg config.Config) string { return filepath.Join(cfg.StateDir, "custos.db") }
 
-// Past returns what is remembered; of a database that does not exist yet, nothing.
+// Past returns what is remembered, for those who can say that it is not: of a database
+// that is damaged, that all is lost; of one that cannot be opened, why.
 func (l *ledgerFile) Past(ctx context.Context, at fleet.Instant) (fleet.Past, error) {
-	st, err := l.reader(ctx)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return fleet.Past{StartedAt: l.started, NextAlert: 1}, nil
+	none := fleet.Past{StartedAt: l.started, NextAlert: 1}
+	switch _, err := l.reader(ctx); {
+	case err == nil, errors.Is(err, fs.ErrNotExist):
+		return l.remembered(ctx, at)
 	case errors.Is(err, store.ErrCorrupt):
 		// The next writer sets it aside. What was tried before cannot be told, so
 		// nothing may be tried now.
-		return fleet.Past{StartedAt: l.started, NextAlert: 1, Amnesia: true}, nil
-	case err != nil:
-		return fleet.Past{StartedAt: l.started, NextAlert: 1, Blind: err.Error()}, nil
+		none.Amnesia, none.Lost = true, "the database is damaged"
+	default:
+		none.Blind = err.Error()
+	}
+	return none, nil
+}
+
+// remembered returns what is remembered; of a database that does not exist yet, nothing.
+// What cannot be read is an error.
+func (l *ledgerFile) remembered(ctx context.Context, at fleet.Instant) (fleet.Past, error) {
+	st, err := l.reader(ctx)
+	if errors.Is(err, fs.ErrNotExist) {
+		lost, err := store.LostWithout(l.options())
+		return fleet.Past{StartedAt: l.started, NextAlert: 1, Amnesia: lost != "", Lost: lost}, err
+	}
+	if err != nil {
+		return fleet.Past{}, err
 	}
 	past, err := st.Past(ctx, at)
 	past.Alerts = fleet.Held(past.Alerts, past.Silences)
@@ -76,10 +92,17 @@ func (l *ledgerFile) writer(ctx context.Context) (*store.Store, error) {
 	if l.lock != nil {
 		return l.st, nil
 	}
-	held, err := takeLock(ctx, l.cfg, l.what, l.wait)
+	held, err := l.held, error(nil)
+	if held == nil {
+		held, err = takeLock(ctx, l.cfg, l.what, l.wait)
+	}
+	if errors.Is(err, ErrHeld) {
+		return nil, another{err}
+	}
 	if err != nil {
 		return nil, err
 	}
+	l.held = nil
 	if l.st != nil {
 		_ = l.st.Close() // it was only for reading
 		l.st = nil
@@ -96,22 +119,33 @@ func (l *ledgerFile) writer(ctx context.Context) (*store.Store, error) {
 }
 
 func (l *ledgerFile) options() store.Options {
-	return store.Options{Path: storeFile(l.cfg), StartedAt: l.started}
+	return store.Options{Path: storeFile(l.cfg), StartedAt: l.started, Mark: filepath.Join(l.cfg.StateDir, "generation"),
+		Agents: filepath.Join(l.cfg.RuntimeDir, "agents"), Compare: l.cfg.PatrolEvery}
 }
 
 // Close closes the store and gives the lock back.
 func (l *ledgerFile) Close() error {
+	_, err := l.handOff(false)
+	return err
+}
+
+// handOff closes the store, and gives the lock back or, with keep, returns it.
+func (l *ledgerFile) handOff(keep bool) (*lock, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	var errs []error
 	if l.st != nil {
 		errs = append(errs, l.st.Close())
 	}
-	if l.lock != nil {
-		errs = append(errs, l.lock.release())
+	held := l.lock
+	if held == nil {
+		held = l.held
 	}
-	l.st, l.lock = nil, nil
-	return errors.Join(errs...)
+	l.st, l.lock, l.held = nil, nil, nil
+	if keep || held == nil {
+		return held, errors.Join(errs...)
+	}
+	return nil, errors.Join(append(errs, held.release())...)
 }
 
 // The actor's and the reporter's ports, each through the writer.
@@ -129,6 +163,11 @@ func (l *ledgerFile) Start(ctx context.Context, id string, at fleet.Instant) err
 // Finish writes what became of an action.
 func (l *ledgerFile) Finish(ctx context.Context, r fleet.Result) error {
 	return l.write(ctx, func(st *store.Store) error { return st.Finish(ctx, r) })
+}
+
+// Learn writes what an action that goes on has learned of its agent.
+func (l *ledgerFile) Learn(ctx context.Context, id string, r fleet.Registration) error {
+	return l.write(ctx, func(st *store.Store) error { return st.Learn(ctx, id, r) })
 }
 
 // Due returns the messages to be tried now.
@@ -164,6 +203,26 @@ func (l *ledgerFile) write(ctx context.Context, do func(*store.Store) error) err
 		return err
 	}
 	return do(st)
+}
+
+// generation is the mark of the ledger; "" while it is only read.
+func (l *ledgerFile) generation() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.st == nil {
+		return ""
+	}
+	return l.st.Generation()
+}
+
+// opened returns the store that this process writes to; nil while it has none.
+func (l *ledgerFile) opened() *store.Store {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.lock == nil {
+		return nil
+	}
+	return l.st
 }
 
 // writing says whether this process has written, or may.

@@ -11,11 +11,25 @@ import (
 
 	"github.com/gofrs/flock"
 
+	"custos/internal/api"
 	"custos/internal/config"
 )
 
 // ErrHeld says that another Custos holds the lock of the one writer.
 var ErrHeld = errors.New("another custos is writing")
+
+// another is the refusal of the lock, with what a person can do about it. Nothing was
+// done yet: whoever holds it may be asked instead.
+type another struct{ was error }
+
+func (a another) Error() string {
+	return a.was.Error() + " (custos status shows it; custos down ends it)"
+}
+
+// Unwrap returns the error as it was, and as who asked is told.
+func (a another) Unwrap() []error {
+	return []error{a.was, &api.Error{Kind: api.Held, Message: a.Error()}}
+}
 
 // lock is the flock of the one writer, in the state folder and in the run folder:
 // two Custos may share neither the one nor the other. The files say who holds them.
@@ -23,6 +37,10 @@ type lock struct{ files []*flock.Flock }
 
 // patience is how long a short-lived writer waits for another one to end.
 const patience = 5 * time.Second
+
+// overtaken is how long a daemon must have held the lock that a short-lived writer
+// waits for: it will not end, and answers orders itself.
+const overtaken = time.Second
 
 // takeLock takes the lock, or says who holds it. what is written into the file
 // for the others to read, such as "custos up".
@@ -49,9 +67,10 @@ func takeOne(ctx context.Context, dir, what string, wait time.Duration) (*flock.
 	f := flock.New(name, flock.SetPermissions(0o600))
 	ok, err := f.TryLock()
 	if err == nil && !ok && wait > 0 {
-		ctx, cancel := context.WithTimeout(ctx, wait)
-		defer cancel()
-		ok, err = f.TryLockContext(ctx, 50*time.Millisecond)
+		ok, err = tryFor(ctx, f, min(wait, overtaken))
+		if !ok && wait > overtaken && !strings.HasPrefix(holder(name), asDaemon+",") {
+			ok, err = tryFor(ctx, f, wait-overtaken)
+		}
 	}
 	if err != nil && !errors.Is(err, context.DeadlineExceeded) {
 		return nil, fmt.Errorf("cannot take the lock %s: %w", name, err)
@@ -62,6 +81,12 @@ func takeOne(ctx context.Context, dir, what string, wait time.Duration) (*flock.
 	// Only for people to read: the lock itself is the kernel's.
 	_ = os.WriteFile(name, fmt.Appendf(nil, "%s, pid %d, since %s\n", what, os.Getpid(), time.Now().UTC().Format(time.RFC3339)), 0o600)
 	return f, nil
+}
+
+func tryFor(ctx context.Context, f *flock.Flock, wait time.Duration) (bool, error) {
+	ctx, cancel := context.WithTimeout(ctx, wait)
+	defer cancel()
+	return f.TryLockContext(ctx, 50*time.Millisecond)
 }
 
 // nobody is who holds a lock without having said so yet.
@@ -76,6 +101,9 @@ func holder(name string) string {
 }
 
 func (l *lock) release() error {
+	if l == nil {
+		return nil
+	}
 	var errs []error
 	for _, f := range l.files {
 		errs = append(errs, f.Unlock())

@@ -17,8 +17,8 @@ import (
 // mailSection is one table [mail.TYPE] of custos.toml: what a mail of that type
 // brings about.
 type mailSection struct {
-	Work    string `toml:"work"`    // add, close, reopen or release
-	Trigger string `toml:"trigger"` // name of a trigger
+	Work    string `toml:"work" is:"|add|close|reopen|release"` // add, close, reopen or release
+	Trigger string `toml:"trigger"`                             // name of a trigger
 }
 
 // mailActions reads the section.
@@ -99,7 +99,7 @@ func (s *system) isOwn(ctx context.Context, event fleet.HookEvent) bool {
 
 // mails are those that count.
 func (s *system) mails(ctx context.Context, now fleet.Instant) ([]fleet.Mail, error) {
-	return read(ctx, s.ledger, func(st *store.Store) ([]fleet.Mail, error) {
+	return recall(ctx, s.ledger, func(st *store.Store) ([]fleet.Mail, error) {
 		all, err := st.Records(ctx, now)
 		return all.Mails, err
 	})

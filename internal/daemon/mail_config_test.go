@@ -17,7 +17,7 @@ func TestMailSections(t *testing.T) {
 		"[mail.worker_done]\nwork = 'close'": "",
 		"[mail.merge_ready]\ntrigger = 'merge'\nwork = 'add'": "",
 		"[mail.worker-done]\nwork = 'close'":                  `custos.toml:1: [mail.worker-done]: there is no type of mail "worker-done", did you mean "worker_done"?`,
-		"mode = 'auto'\n[mail.HELP]\nwork = 'clsoe'":          `custos.toml:2: [mail.HELP]: work: "clsoe" is none of add, close, reopen, release, did you mean "close"?`,
+		"mode = 'auto'\n[mail.HELP]\nwork = 'clsoe'":          `custos.toml:3: [mail.HELP] work: "clsoe" is none of add, close, reopen, release, did you mean "close"?`,
 		"[mail.bounce]\nwork = 'close'":                       `there is no type of mail "bounce"`,
 		"[mail.HELP]":                                         "it says neither work nor trigger",
 		"[mail.HELP]\ntrigger = 'a:b'":                        `"a:b" is no name of a trigger`,

@@ -20,6 +20,9 @@ func TestMain(m *testing.M) {
 	if id := os.Getenv("CUSTOS_HAMMER"); id != "" {
 		os.Exit(hammer(id))
 	}
+	if dir := os.Getenv("CUSTOS_CAGE"); dir != "" {
+		os.Exit(cage(dir, os.Args[1:]))
+	}
 	if os.Getenv("CUSTOS_PRIVATE_WORLD") == "" {
 		os.Exit(inPrivateWorlds())
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"strings"
+	"time"
 
 	"custos/internal/agent"
 	"custos/internal/fleet"
@@ -37,7 +38,7 @@ func (c clerk) Take(ctx context.Context, o fleet.Order) (fleet.Order, error) {
 		return o, err
 	}
 	if err := c.s.begin(ctx); err != nil {
-		return o, held(err)
+		return o, err
 	}
 	c.s.listen()
 	st, err := c.s.ledger.writer(ctx)
@@ -57,10 +58,32 @@ func (c clerk) Take(ctx context.Context, o fleet.Order) (fleet.Order, error) {
 		}
 	}
 	c.s.board.Touched(fleet.PartAgents) // it is judged by how the agent is now
-	if err := c.s.loop.Pass(ctx, "order "+taken.ID); err != nil {
+	if err := c.s.loop.Pass(ctx, "order "+taken.ID, restsOn()...); err != nil {
 		return taken, fmt.Errorf("the order is written down, but cannot be judged yet: %w", err)
 	}
-	return c.Order(ctx, taken.ID)
+	taken, err = c.Order(ctx, taken.ID)
+	if err == nil && taken.State == fleet.OrderDone && taken.Do.Action() == "" {
+		c.await(ctx)
+	}
+	return taken, err
+}
+
+// restsOn lists what an order, and a run that goes on, is judged by: the agents, and
+// whether the host has room for one more. What else is not seen yet holds only what needs it.
+func restsOn() []fleet.PartName {
+	return []fleet.PartName{fleet.PartAgents, fleet.PartHost}
+}
+
+// showing is how long the answer to an order waits for the look that shows it.
+const showing = 5 * time.Second
+
+// await has the agents looked at again: who was just adopted is then shown as
+// adopted by whatever is asked next.
+func (c clerk) await(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, showing)
+	defer cancel()
+	c.s.board.Touched(fleet.PartAgents)
+	c.s.board.Await(ctx, fleet.PartAgents)
 }
 
 // takePrompt adds the order that types the first prompt of a new agent, once it
@@ -74,7 +97,7 @@ func (c clerk) takePrompt(ctx context.Context, st *store.Store, o fleet.Order) e
 	if err != nil || cmd.Typed == "" {
 		return nil // an agent that cannot be launched is the spawn's to say
 	}
-	prompt, _, err := ledger.Take(nil, fleet.Order{ID: o.ID + "-prompt", Do: fleet.OrderNudge, Agent: o.Agent, By: o.By, Text: cmd.Typed}, o.At)
+	prompt, _, err := ledger.Take(nil, fleet.Order{ID: o.ID + promptOf, Do: fleet.OrderNudge, Agent: o.Agent, By: o.By, Text: cmd.Typed}, o.At)
 	if err != nil {
 		return err
 	}
@@ -94,13 +117,67 @@ func (c clerk) Order(ctx context.Context, id string) (fleet.Order, error) {
 	return found[0], nil
 }
 
+// Cancel takes back an order, and with it what it had changed before it was
+// carried out.
+func (c clerk) Cancel(ctx context.Context, id, by string) (fleet.Order, error) {
+	o, err := c.Order(ctx, id)
+	if err != nil {
+		return o, err
+	}
+	if o.IsOver() {
+		return o, fmt.Errorf("cannot take it back: %w: it is over: %s", ledger.ErrIllegal, o.State)
+	}
+	if err := c.s.begin(ctx); err != nil {
+		return o, err
+	}
+	st, err := c.s.ledger.writer(ctx)
+	if err != nil {
+		return o, err
+	}
+	now := c.s.world.Now()
+	err = st.EndOrder(ctx, id, fleet.OrderRefused, "taken back by "+by, now)
+	if errors.Is(err, store.ErrConflict) || errors.Is(err, store.ErrEnded) {
+		return o, fmt.Errorf("%w: %w", ledger.ErrIllegal, err)
+	}
+	if err != nil {
+		return o, err
+	}
+	return c.undo(ctx, st, o, by)
+}
+
+// undo changes back what an order that was taken back had changed already: that
+// its agent is to be stopped, and that a first prompt waits to be typed.
+func (c clerk) undo(ctx context.Context, st *store.Store, o fleet.Order, by string) (fleet.Order, error) {
+	now := c.s.world.Now()
+	why := "taken back by " + by
+	switch o.Do {
+	case fleet.OrderStop:
+		_, err := st.UpdateRegistration(ctx, o.Agent, now, func(r fleet.Registration) (fleet.Registration, error) {
+			return ledger.Unstopped(r, o, by, now)
+		})
+		if err != nil && !errors.Is(err, store.ErrNotFound) {
+			return o, err
+		}
+	case fleet.OrderSpawn:
+		err := st.EndOrder(ctx, o.ID+promptOf, fleet.OrderRefused, why, now)
+		if err != nil && !errors.Is(err, store.ErrNotFound) && !errors.Is(err, store.ErrEnded) {
+			return o, err
+		}
+	}
+	c.s.loop.Wake("order " + o.ID + " taken back")
+	return c.Order(ctx, o.ID)
+}
+
+// promptOf follows the ID of a spawn in the ID of the order that types its prompt.
+const promptOf = "-prompt"
+
 // Open lists the orders that are not over.
 func (c clerk) Open(ctx context.Context) ([]fleet.Order, error) {
 	return c.orders(ctx, store.OrderFilter{Open: true})
 }
 
 func (c clerk) orders(ctx context.Context, f store.OrderFilter) ([]fleet.Order, error) {
-	return read(ctx, c.s.ledger, func(st *store.Store) ([]fleet.Order, error) { return st.Orders(ctx, f) })
+	return recall(ctx, c.s.ledger, func(st *store.Store) ([]fleet.Order, error) { return st.Orders(ctx, f) })
 }
 
 // Registrations lists all of them.
@@ -111,20 +188,20 @@ func (c clerk) Registrations(ctx context.Context) ([]fleet.Registration, error) 
 // Failures lists what went wrong with agents.
 func (c clerk) Failures(ctx context.Context, agent string, limit int) ([]fleet.Failure, error) {
 	f := store.FailureFilter{Agent: agent, Limit: limit}
-	return read(ctx, c.s.ledger, func(st *store.Store) ([]fleet.Failure, error) { return st.Failures(ctx, f) })
+	return recall(ctx, c.s.ledger, func(st *store.Store) ([]fleet.Failure, error) { return st.Failures(ctx, f) })
 }
 
 // HookEvents lists what agents told of themselves.
 func (c clerk) HookEvents(ctx context.Context, f server.HookFilter) ([]fleet.HookEvent, error) {
 	which := store.HookFilter{Agent: f.Agent, Limit: f.Limit}
-	return read(ctx, c.s.ledger, func(st *store.Store) ([]fleet.HookEvent, error) { return st.HooksSince(ctx, f.Since, which) })
+	return recall(ctx, c.s.ledger, func(st *store.Store) ([]fleet.HookEvent, error) { return st.HooksSince(ctx, f.Since, which) })
 }
 
-// read asks the ledger; where there is none yet, or none that can be read, there
-// is nothing. (Of a damaged one, Past says that it is not to be relied on.)
-func read[T any](ctx context.Context, l *ledgerFile, ask func(*store.Store) ([]T, error)) ([]T, error) {
+// recall asks the ledger. Only of one that does not exist yet there is nothing: one
+// that cannot be read, or is damaged, is not empty.
+func recall[T any](ctx context.Context, l *ledgerFile, ask func(*store.Store) ([]T, error)) ([]T, error) {
 	st, err := l.reader(ctx)
-	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, store.ErrCorrupt) {
+	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
 	if err != nil {

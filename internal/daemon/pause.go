@@ -20,7 +20,7 @@ var _ server.Pauses = pauser{}
 // Pause writes a pause down, or its end, and has a pass judge what that changes.
 func (p pauser) Pause(ctx context.Context, project string, resume bool, by, why string) error {
 	now := p.s.world.Now()
-	past, err := p.s.ledger.Past(ctx, now)
+	past, err := p.s.recall(ctx)
 	if err != nil {
 		return err
 	}
@@ -37,7 +37,7 @@ func (p pauser) Pause(ctx context.Context, project string, resume bool, by, why 
 		return err
 	}
 	if err := p.s.begin(ctx); err != nil {
-		return held(err)
+		return err
 	}
 	st, err := p.s.ledger.writer(ctx)
 	if err != nil {

@@ -33,7 +33,7 @@ func TestPausedProject(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	await(t, w.said.String, func() bool { pid := w.agent("b").PID; return pid != 0 && pid != was })
+	await(t, w.said.String, func() bool { pid := w.agent("b").PID; return pid != 0 && pid != was && !w.acting() })
 	held := func() bool {
 		found := w.alerts("agent-crashed")
 		for _, a := range found {

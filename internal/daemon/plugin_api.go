@@ -26,11 +26,11 @@ var (
 // Plugins lists the plugins.
 func (d pluginDesk) Plugins(ctx context.Context) ([]api.PluginRow, error) {
 	now := d.s.world.Now()
-	past, err := d.s.ledger.Past(ctx, now)
+	past, err := d.s.recall(ctx)
 	if err != nil {
 		return nil, err
 	}
-	due := d.due(ctx)
+	due := d.due(ctx, past)
 	var rows []api.PluginRow
 	for _, x := range d.s.plugins.all(ctx) {
 		row := pluginRow(x, d.s.plugins.disabled(x))
@@ -46,13 +46,9 @@ func (d pluginDesk) Plugins(ctx context.Context) ([]api.PluginRow, error) {
 }
 
 // due is the schedules of plugins as a pass would see them now.
-func (d pluginDesk) due(ctx context.Context) map[string]fleet.Schedule {
+func (d pluginDesk) due(ctx context.Context, past fleet.Past) map[string]fleet.Schedule {
 	p := fleet.RunPolicy{}
-	d.s.plugins.policy(ctx, &p, func() *fleet.Snapshot {
-		d.s.board.First(ctx)
-		snap := d.s.board.Snapshot()
-		return &snap
-	})
+	d.s.plugins.policy(ctx, &p, d.s.lookedAt(ctx, past, d.s.plugins.restsOn(ctx)))
 	out := map[string]fleet.Schedule{}
 	for _, s := range p.Schedules {
 		out[s.Name] = s
@@ -142,7 +138,7 @@ func (d pluginDesk) find(ctx context.Context, name string) (shelved, error) {
 func (d pluginDesk) Lint(ctx context.Context, q api.PluginQuery) (api.Plugin, error) {
 	dir := filepath.Dir(q.File)
 	x := d.s.plugins.parse(ctx, q.File, []byte(q.Text), plugin.Folder{Name: filepath.Base(dir), Script: q.Script, Executable: q.Executable})
-	x.dir = dir
+	x.home, x.dir = dir, dir
 	if x.broken == "" {
 		x.schedule = d.s.plugins.scheduleOf(ctx, x, []byte(q.Text))
 	}

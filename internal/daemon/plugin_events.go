@@ -78,7 +78,7 @@ func (e *eventReader) follow(ctx context.Context, s *fleet.Schedule, runs []flee
 
 // newest is the ID of the newest event.
 func (e *eventReader) newest(ctx context.Context) int64 {
-	found, err := read(ctx, e.l, func(st *store.Store) ([]fleet.Event, error) { return st.LastEvents(ctx, 1, store.EventFilter{}) })
+	found, err := recall(ctx, e.l, func(st *store.Store) ([]fleet.Event, error) { return st.LastEvents(ctx, 1, store.EventFilter{}) })
 	if err != nil || len(found) == 0 {
 		return 0
 	}
@@ -86,7 +86,7 @@ func (e *eventReader) newest(ctx context.Context) int64 {
 }
 
 func (e *eventReader) page(ctx context.Context, after int64) ([]fleet.Event, error) {
-	return read(ctx, e.l, func(st *store.Store) ([]fleet.Event, error) {
+	return recall(ctx, e.l, func(st *store.Store) ([]fleet.Event, error) {
 		return st.Events(ctx, after, eventsAtOnce, store.EventFilter{})
 	})
 }

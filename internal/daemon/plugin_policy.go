@@ -6,23 +6,22 @@ import (
 	"time"
 
 	"custos/internal/fleet"
+	"custos/internal/ledger"
 	"custos/internal/plugin"
 	"custos/internal/rules"
 	"custos/internal/store"
 )
 
-// policy adds what plugins may run by themselves now. look returns the snapshot
-// that conditions are judged by; it is asked only where there are any.
-func (s *pluginShelf) policy(ctx context.Context, p *fleet.RunPolicy, look func() *fleet.Snapshot) {
-	var snap *fleet.Snapshot
+// policy adds what plugins may run by themselves now. Conditions are judged by the
+// snapshot.
+func (s *pluginShelf) policy(ctx context.Context, p *fleet.RunPolicy, snap *fleet.Snapshot) {
 	var view *rules.View
 	for _, x := range s.all(ctx) {
 		one := x.schedule
 		if x.broken != "" || x.Gate.Type == plugin.Manual {
 			continue
 		}
-		if one.Conditional() && snap == nil {
-			snap = look()
+		if x.when != nil && view == nil {
 			view = rules.NewView(snap, true)
 		}
 		switch {
@@ -37,6 +36,19 @@ func (s *pluginShelf) policy(ctx context.Context, p *fleet.RunPolicy, look func(
 		}
 		p.Schedules = append(p.Schedules, one)
 	}
+}
+
+// restsOn lists the parts that tell whether gates are open.
+func (s *pluginShelf) restsOn(ctx context.Context) (parts []fleet.PartName) {
+	for _, x := range s.all(ctx) {
+		switch {
+		case x.when != nil:
+			parts = append(parts, x.when.Parts()...)
+		case len(x.schedule.Check) > 0:
+			parts = append(parts, fleet.PartChecks)
+		}
+	}
+	return parts
 }
 
 // checked is what the command of a gate said lately; nil when it cannot be told.
@@ -122,7 +134,7 @@ func (s *system) countFailures(ctx context.Context, formula string, f *fleet.Plu
 
 // runsOf lists the newest runs of a formula, the newest last.
 func (s *system) runsOf(ctx context.Context, formula string, most int) ([]fleet.Run, error) {
-	return read(ctx, s.ledger, func(st *store.Store) ([]fleet.Run, error) {
+	return recall(ctx, s.ledger, func(st *store.Store) ([]fleet.Run, error) {
 		return st.Runs(ctx, store.RunFilter{Formula: formula, Limit: most})
 	})
 }
@@ -152,12 +164,29 @@ func failuresInARow(runs []fleet.Run) (n int) {
 	return n
 }
 
-// dueByItself is what may run by itself now: formulas by schedule, and plugins.
-func (s *system) dueByItself(ctx context.Context, look func() *fleet.Snapshot) fleet.RunPolicy {
-	p := s.timetable.policy(ctx, look)
-	s.plugins.policy(ctx, &p, look)
+// due is what may run by itself now: formulas by schedule, and plugins. One command
+// starts nothing that it was not asked for.
+func (s *system) due(seen *fleet.Snapshot) fleet.RunPolicy {
+	if !s.daemon {
+		return fleet.RunPolicy{}
+	}
+	ctx := context.Background()
+	p := s.timetable.policy(ctx, seen)
+	s.plugins.policy(ctx, &p, seen)
 	s.events.fill(ctx, p.Schedules, s.world.Now())
 	return p
+}
+
+// lookedAt is what conditions are judged by outside of a pass, once the parts that they
+// rest on were looked at.
+func (s *system) lookedAt(ctx context.Context, past fleet.Past, parts []fleet.PartName) *fleet.Snapshot {
+	if slices.Contains(parts, fleet.PartCoordination) { // which is made of these
+		parts = append(parts, fleet.PartAgents, fleet.PartForge, fleet.PartBeads, fleet.PartCI, fleet.PartChecks)
+	}
+	s.board.Await(ctx, parts...)
+	snap := s.board.Snapshot()
+	snap.Coordination = ledger.Facts(past, snap)
+	return &snap
 }
 
 // disabled says why a formula, or a plugin, does not run; "" when it may. The

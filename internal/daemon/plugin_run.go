@@ -31,7 +31,7 @@ const (
 // scheduleOf is when a plugin is run, and the run that it begins then.
 func (s *pluginShelf) scheduleOf(ctx context.Context, x shelved, text []byte) fleet.Schedule {
 	g := x.Gate
-	out := fleet.Schedule{Name: fleet.PluginFormula(x.Name), Enabled: !x.Disabled, Run: s.template(ctx, x), Ran: ranElsewhere(x.root.dir, x.dir, x.Name)}
+	out := fleet.Schedule{Name: fleet.PluginFormula(x.Name), Enabled: !x.Disabled, Run: s.template(ctx, x), Ran: ranElsewhere(x.root.dir, x.home, x.Name)}
 	sum := sha256.Sum256(text)
 	out.Run.Digest = hex.EncodeToString(sum[:8])
 	switch g.Type {
@@ -56,6 +56,9 @@ func (s *pluginShelf) template(ctx context.Context, x shelved) fleet.Run {
 	f := formula.Formula{Name: fleet.PluginFormula(x.Name), File: x.File, Description: x.Description, Mode: formula.Steps, Parallel: 1}
 	f.Values = map[string]string{"plugin": x.Name, "plugin_dir": x.dir}
 	work := x.root.work
+	if work != "" {
+		f.Values["project_dir"] = work
+	}
 	if x.How == plugin.ByAgent {
 		f.Mode, f.MemoryGuard, f.SessionTime, step.Description = formula.Session, pluginMemory, pluginSession, x.Body
 		if x.Timeout > 0 {

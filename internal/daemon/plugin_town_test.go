@@ -202,9 +202,10 @@ func TestPluginMischief(t *testing.T) {
 		t.Errorf("%+v", run)
 	}
 	for _, pid := range strings.Fields(w.noted("stubborn", 1)[0]) {
-		if _, err := os.Stat("/proc/" + pid); err == nil {
-			t.Errorf("process %s of it lives", pid)
-		}
+		await(t, func() string { return "process " + pid + " of it lives" }, func() bool {
+			_, err := os.Stat("/proc/" + pid)
+			return err != nil
+		})
 	}
 	run := w.last("flood")
 	info, err := os.Stat(run.Steps[0].Output)

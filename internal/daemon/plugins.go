@@ -22,14 +22,18 @@ import (
 // pluginSettings is the section [plugins] of custos.toml.
 type pluginSettings struct {
 	// Dirs are folders of plugins, before ~/.config/custos/plugins.
-	Dirs []string `toml:"dirs"`
+	Dirs []string `toml:"dirs" is:"path"`
 	// Projects names projects of [formulas] whose .custos/plugins are run, too: what
 	// lies in a project is run by nobody who did not say so.
 	Projects []string `toml:"projects"`
 }
 
 // pluginRoot is one folder of plugins, and the project it belongs to.
-type pluginRoot struct{ dir, project, work string } // dir and work raw
+type pluginRoot struct {
+	dir, project, work string    // dir and work raw
+	code               *codeTree // what lies in it is run only as far as it is trusted; nil: it is a person's own
+	below              string    // of the plugins in code
+}
 
 // pluginShelf is the plugins there are. They are read when they are first asked
 // for, and again when one of their files or folders changed. Nothing of a plugin
@@ -40,18 +44,17 @@ type pluginShelf struct {
 	repeat   time.Duration // of a condition that goes on to hold
 	warn     func(msg string, args ...any)
 
-	mu      sync.Mutex
-	list    []shelved
-	sources []string
-	stamp   string
-	checked time.Time
+	mu   sync.Mutex
+	list []shelved
+	followed
 }
 
 // shelved is a plugin as far as it could be read.
 type shelved struct {
 	plugin.Plugin
 	root     pluginRoot
-	dir      string // its own folder, raw
+	home     string // where it is kept, raw
+	dir      string // where it is run from, raw: home, or a copy of what is trusted of it
 	problems []plugin.Problem
 	schedule fleet.Schedule // with the run that it begins; without a way to be due when only people begin it
 	when     *rules.Condition
@@ -81,7 +84,7 @@ func newPluginShelf(cfg config.Config, b *formulary, warn func(string, ...any)) 
 		if err != nil {
 			return nil, wrong("projects", err)
 		}
-		s.roots = append(s.roots, pluginRoot{filepath.Join(dir, ".custos", "plugins"), name, dir})
+		s.roots = append(s.roots, pluginRoot{filepath.Join(dir, codeFolder, "plugins"), name, dir, b.code.ofProject(dir, name), "plugins/"})
 	}
 	return s, nil
 }
@@ -91,15 +94,7 @@ func newPluginShelf(cfg config.Config, b *formulary, warn func(string, ...any)) 
 func (s *pluginShelf) all(ctx context.Context) []shelved {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !s.checked.IsZero() && time.Since(s.checked) < rereadEvery {
-		return s.list
-	}
-	first := s.checked.IsZero()
-	s.checked = time.Now()
-	if stamp := stampOf(s.sources); first || stamp != s.stamp {
-		s.load(ctx)
-		s.stamp = stampOf(s.sources)
-	}
+	s.reread(s.formulas.code.version, func() { s.load(ctx) })
 	return s.list
 }
 
@@ -108,13 +103,20 @@ func (s *pluginShelf) load(ctx context.Context) {
 	s.list, s.sources = nil, nil
 	first := map[string]string{}
 	for _, root := range s.roots {
+		if root.project == "" {
+			root.code = s.formulas.code.ofFolder(root.dir, true)
+		}
+		if root.code != nil {
+			s.loadCode(ctx, root, first)
+			continue
+		}
 		s.sources = append(s.sources, root.dir)
 		dirs, err := foldersIn(root.dir)
 		if err != nil {
 			s.list = append(s.list, shelved{Plugin: plugin.Plugin{Name: fleet.Path(root.dir), File: root.dir}, root: root, broken: fleet.Line(err.Error(), 300)})
 		}
 		for _, dir := range dirs {
-			if x, ok := s.read(ctx, root, dir); ok {
+			if x, ok := s.read(ctx, root, dir, dir); ok {
 				x.oneOf(first)
 				s.list = append(s.list, x)
 			}
@@ -124,6 +126,29 @@ func (s *pluginShelf) load(ctx context.Context) {
 		if x.broken != "" {
 			s.warn("A plugin cannot be run", "plugin", x.Name, "why", x.broken)
 		}
+	}
+}
+
+// loadCode reads the plugins of a folder that agents may write to: from copies of
+// what is trusted. What is not is in the list, and says why.
+func (s *pluginShelf) loadCode(ctx context.Context, root pluginRoot, first map[string]string) {
+	var seen []string
+	for _, file := range s.formulas.code.names(root.code, root.below) {
+		name, rest, _ := strings.Cut(file, "/")
+		if rest != plugin.File || slices.Contains(seen, name) || strings.HasPrefix(name, ".") {
+			continue
+		}
+		seen = append(seen, name)
+		dir := filepath.Join(root.dir, name)
+		from, err := s.formulas.code.copyOf(root.code, root.below+name)
+		x := shelved{Plugin: plugin.Plugin{Name: fleet.Line(name, 60), File: filepath.Join(dir, plugin.File)}, root: root, dir: dir}
+		if err != nil {
+			x.broken = fleet.Line(err.Error(), 500)
+		} else if is, ok := s.read(ctx, root, dir, from); ok {
+			x = is
+			x.oneOf(first)
+		}
+		s.list = append(s.list, x)
 	}
 }
 
@@ -168,8 +193,9 @@ func foldersIn(dir string) (dirs []string, err error) {
 	return dirs, err
 }
 
-// read reads the plugin of a folder; false when there is none in it.
-func (s *pluginShelf) read(ctx context.Context, root pluginRoot, dir string) (shelved, bool) {
+// read reads the plugin of a folder; false when there is none in it. It is read and
+// run from another one when it is a copy.
+func (s *pluginShelf) read(ctx context.Context, root pluginRoot, home, dir string) (shelved, bool) {
 	file := filepath.Join(dir, plugin.File)
 	// The folder itself is none of them: a plugin may write into it.
 	s.sources = append(s.sources, file, filepath.Join(dir, plugin.Script))
@@ -182,8 +208,9 @@ func (s *pluginShelf) read(ctx context.Context, root pluginRoot, dir string) (sh
 	case err != nil:
 		return shelved{Plugin: plugin.Plugin{Name: filepath.Base(dir), File: file}, root: root, dir: dir, broken: fleet.Line(err.Error(), 300)}, true
 	}
-	x := s.parse(ctx, file, text, folderOf(dir))
-	x.root, x.dir = root, dir
+	x := s.parse(ctx, filepath.Join(home, plugin.File), text, folderOf(dir))
+	x.root, x.home, x.dir = root, home, dir
+	s.granted(&x)
 	if others := writable(dir, file, filepath.Join(dir, plugin.Script)); others != "" {
 		x.refuse(fmt.Sprintf("anybody may write to %s: chmod o-w it", fleet.Path(others)))
 	}
@@ -191,6 +218,16 @@ func (s *pluginShelf) read(ctx context.Context, root pluginRoot, dir string) (sh
 		x.schedule = s.scheduleOf(ctx, x, text)
 	}
 	return x, true
+}
+
+// granted refuses a plugin that asks for variables that custos.toml does not grant it.
+func (s *pluginShelf) granted(x *shelved) {
+	grant := strings.TrimPrefix(x.root.project+"/"+fleet.PluginFormula(x.Name), "/")
+	for _, v := range s.formulas.missing(x.File, grant, x.Env) {
+		x.problems = append(x.problems, plugin.Problem{File: x.File, Line: x.Line("env"), Severity: plugin.Error,
+			Text: fmt.Sprintf("env: it asks for %s, which only custos.toml can grant: [grants] %q = [%q]", v, grant, v)})
+	}
+	x.settle()
 }
 
 // folderOf is what lies beside a plugin.md.

@@ -28,7 +28,7 @@ func pluginShelfOf(t *testing.T, files map[string]string) (*pluginShelf, string)
 func TestPluginShelf(t *testing.T) {
 	s, home := pluginShelfOf(t, map[string]string{
 		".config/custos/custos.toml": "[formulas]\nprojects = { app = \"~/app\", other = \"~/other\" }\n[plugins]\ndirs = [\"~/lib\", \"~/nowhere\"]\nprojects = [\"app\"]\n",
-		"lib/b/plugin.md":            byHand, "lib/a/plugin.md": byHand, "lib/.git/plugin.md": byHand, "lib/empty/README.md": "", "lib/file.md": "",
+		"lib/b/plugin.md":            byHand, "lib/a/plugin.md": byHand, "lib/.hidden/plugin.md": byHand, "lib/empty/README.md": "", "lib/file.md": "",
 		".config/custos/plugins/c/plugin.md": "---\nname: a\ngate: {type: manual}\nrun: [\"true\"]\n---\n",
 		"app/.custos/plugins/d/plugin.md":    byHand, "other/.custos/plugins/e/plugin.md": byHand,
 	})
@@ -43,8 +43,12 @@ func TestPluginShelf(t *testing.T) {
 	if want := home + `/.config/custos/plugins/c/plugin.md:2: name "a": ` + home + "/lib/a/plugin.md has the same name, and is the one that is run"; twice.broken != want {
 		t.Errorf("%q, want %q", twice.broken, want)
 	}
-	run := s.list[3].schedule.Run
-	if run.Formula != "plugin:d" || run.Project != "app" || run.Work != home+"/app" || run.Steps[0].Dir != home+"/app/.custos/plugins/d" || run.Queue != fleet.QueuePlugins || !run.Steps[0].Moot {
+	// What lies in a project is not run because it lies there; TestPinnedCodeIsRunAsItWasPinned has the rest.
+	if d := s.list[3]; !strings.Contains(d.broken, home+"/app/.custos is run: ") {
+		t.Errorf("%+v", d)
+	}
+	run := s.list[1].schedule.Run
+	if run.Formula != "plugin:b" || run.Steps[0].Dir != home+"/lib/b" || run.Queue != fleet.QueuePlugins || !run.Steps[0].Moot {
 		t.Errorf("%+v", run)
 	}
 	run.ID, run.By, run.Dir = "x", "me", "/x"
@@ -110,7 +114,7 @@ func TestPluginPolicy(t *testing.T) {
 		snap := &fleet.Snapshot{}
 		snap.Checks.Sight, snap.Checks.Value = c.sight, c.said
 		var p fleet.RunPolicy
-		s.policy(t.Context(), &p, func() *fleet.Snapshot { return snap })
+		s.policy(t.Context(), &p, snap)
 		got := "nil"
 		if h := p.Schedules[0].Holds; h != nil {
 			got = map[bool]string{true: "true", false: "false"}[*h]
@@ -123,7 +127,7 @@ func TestPluginPolicy(t *testing.T) {
 		t.Fatal(err)
 	}
 	var p fleet.RunPolicy
-	s.policy(t.Context(), &p, func() *fleet.Snapshot { return &fleet.Snapshot{} })
+	s.policy(t.Context(), &p, &fleet.Snapshot{})
 	if p.Schedules[0].Enabled || len(p.Disabled) != 1 || len(s.checks(t.Context())) != 0 {
 		t.Errorf("%+v", p)
 	}

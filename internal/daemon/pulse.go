@@ -38,19 +38,41 @@ func (p *pulse) last() (pass, patrol fleet.Instant) {
 	return p.at, p.patrolled
 }
 
+// selfNotes are what is wrong with the daemon's own file and socket.
+func (s *system) selfNotes() (notes []string) {
+	if why := s.world.ConfigTrouble(); why != "" {
+		notes = append(notes, why)
+	}
+	if why := s.world.SocketTrouble(); why != "" {
+		notes = append(notes, "the socket was replaced: "+why)
+	}
+	return notes
+}
+
 // vitals says whether passes are made. Without a daemon the ledger says when the
 // last patrol was.
 func (s *system) vitals(isDaemon bool) func(context.Context) server.Vitals {
 	return func(ctx context.Context) server.Vitals {
 		if !isDaemon {
-			past, err := s.ledger.Past(ctx, s.world.Now())
-			v := server.Vitals{Patrolled: past.PatrolAt, Trouble: past.Blind}
+			past, err := s.recall(ctx)
+			v := server.Vitals{Patrolled: past.PatrolAt}
 			if err != nil {
 				v.Trouble = err.Error()
 			}
 			return v
 		}
 		pass, patrol := s.pulse.last()
-		return server.Vitals{Daemon: true, Passed: pass, Patrolled: patrol, Every: s.loop.Interval(), Trouble: s.loop.Trouble()}
+		return server.Vitals{Daemon: true, Passed: pass, Patrolled: patrol, Every: s.loop.Interval(), Trouble: s.loop.Trouble(), Receivers: s.report.Receivers(), Hung: s.hung(), Notes: s.selfNotes()}
 	}
+}
+
+// hung lists the parts whose probe did not answer by its deadline.
+func (s *system) hung() (out []string) {
+	snap := s.board.Snapshot()
+	for _, name := range fleet.PartNames() {
+		if sight := snap.Sight(name); sight.Hung {
+			out = append(out, string(name)+" ("+sight.Probe+")")
+		}
+	}
+	return out
 }

@@ -2,7 +2,6 @@ package daemon
 
 import (
 	"context"
-	"fmt"
 
 	"custos/internal/fleet"
 	"custos/internal/ledger"
@@ -17,12 +16,9 @@ var _ server.Records = records{}
 // Records lists what counts now, and what it means.
 func (r records) Records(ctx context.Context) (fleet.Records, fleet.Coordination, error) {
 	at := r.s.world.Now()
-	past, err := r.s.ledger.Past(ctx, at)
+	past, err := r.s.recall(ctx)
 	if err != nil {
 		return fleet.Records{}, fleet.Coordination{}, err
-	}
-	if past.Blind != "" {
-		return fleet.Records{}, fleet.Coordination{}, fmt.Errorf("cannot read what is coordinated: %s", past.Blind)
 	}
 	snap := snapAt(r.s.board.Snapshot(), at)
 	snap.Holds = r.s.holds(past, snap)
@@ -32,7 +28,7 @@ func (r records) Records(ctx context.Context) (fleet.Records, fleet.Coordination
 // Work lists work, in whichever tracker it is kept.
 func (r records) Work(ctx context.Context, refs ...fleet.Ref) ([]fleet.WorkFacts, error) {
 	at := r.s.world.Now()
-	past, err := r.s.ledger.Past(ctx, at)
+	past, err := r.s.recall(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -53,11 +49,11 @@ func snapAt(s fleet.Snapshot, at fleet.Instant) fleet.Snapshot {
 // not lost when the pass cannot be made: the next one goes on.
 func (r records) Edit(ctx context.Context, edit func(fleet.Records) (fleet.Records, error)) (fleet.Records, error) {
 	if err := r.s.begin(ctx); err != nil {
-		return fleet.Records{}, held(err)
+		return fleet.Records{}, err
 	}
 	st, err := r.s.ledger.writer(ctx)
 	if err != nil {
-		return fleet.Records{}, held(err)
+		return fleet.Records{}, err
 	}
 	out, err := st.EditRecords(ctx, r.s.world.Now(), edit)
 	if err != nil {

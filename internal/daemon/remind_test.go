@@ -10,6 +10,7 @@ import (
 
 	"custos/internal/config"
 	"custos/internal/fleet"
+	"custos/internal/fleet/fleettest"
 	"custos/internal/hookwire"
 )
 
@@ -32,7 +33,7 @@ func TestCompactedAgentIsReminded(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, r := range []fleet.Registration{{Name: "n-1", Kind: "claude", Owner: fleet.OwnerCustos, Run: "n-1", CreatedAt: s.world.Now()}, {Name: "b", Kind: "claude", Owner: fleet.OwnerCustos, CreatedAt: s.world.Now()}} {
-		if err := st.Commit(t.Context(), fleet.Turn{At: s.world.Now(), Registrations: []fleet.Registration{r}}); err != nil {
+		if err := st.Commit(t.Context(), fleet.Turn{At: s.world.Now(), Plan: fleettest.Rows(fleet.Changes{Registrations: []fleet.Registration{r}})}); err != nil {
 			t.Fatal(err)
 		}
 	}

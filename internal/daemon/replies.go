@@ -63,6 +63,24 @@ func (s *system) answering() (names []string) {
 	return names
 }
 
+// mostReplied is how many replies of one patrol are looked at.
+const mostReplied = 200
+
+// replied lists who said what between two moments, and what was done: the event log has
+// it. One that cannot be read is not one in which nobody said anything.
+func (s *system) replied(from, until fleet.Instant) (lines []string, err error) {
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	which := store.EventFilter{Kind: string(fleet.MessageReply), Since: from.Wall}
+	list, err := recall(ctx, s.ledger, func(st *store.Store) ([]fleet.Event, error) { return st.LastEvents(ctx, mostReplied, which) })
+	for _, e := range list {
+		if from.Before(e.At) && !until.Before(e.At) {
+			lines = append(lines, strings.TrimPrefix(e.Text, "reply of "))
+		}
+	}
+	return lines, err
+}
+
 // unread is an Ear that can tell what lies there without taking it.
 type unread interface {
 	Unread() ([]string, error)

@@ -51,6 +51,7 @@ to = ["ops"]
 group_wait = "1s"
 group_interval = "0s"
 [locks]
+foreign_namespace = false
 every = "1s"
 globs = [%q]
 `
@@ -164,8 +165,23 @@ func TestApprovalByChat(t *testing.T) {
 		t.Error("the lock is still there")
 	}
 	w.says(ann, "approve "+n, `Not acted on your reply: approve `+n+`: .*over`)
+	t.Run("the journal has it", func(t *testing.T) { w.journalled(t) })
 	t.Run("once across kill -9", func(t *testing.T) { w.remembers(t) })
 	t.Run("deny", func(t *testing.T) { w.denies(t) })
+}
+
+// journalled has a patrol made, and reads in its entry who said what.
+func (w *chatTown) journalled(t *testing.T) {
+	w.says(ann, "status", `agents: `)
+	var text string
+	await(t, func() string { return text }, func() bool {
+		if _, err := w.client().Patrol(t.Context(), api.PatrolOrder{}); err != nil {
+			return false
+		}
+		all, err := w.client().Journal(t.Context(), "")
+		text = all.Text
+		return err == nil && strings.Contains(text, "@ann:fake: Acted on your reply: freeze")
+	})
 }
 
 // remembers kills the daemon: nothing that was said is heard again, and what is said

@@ -17,7 +17,7 @@ import (
 
 // deadLock is a desk where a lock of the dead waits for somebody's approval.
 func deadLock(t *testing.T) (s *system, d *desk, lock string, a fleet.Alert) {
-	s, d = atDesk(t, "[locks]\nglobs = [\"~/*.lock\"]\n")
+	s, d = atDesk(t, "[locks]\nforeign_namespace = false\nglobs = [\"~/*.lock\"]\n")
 	gone := exec.Command("true")
 	if err := gone.Run(); err != nil {
 		t.Fatal(err)

@@ -30,7 +30,7 @@ func (d *desk) mean(ctx context.Context, x *exchange) (bool, error) {
 	if d.s.meant == nil || d.meaning || !x.place.Asks || ledger.Stale(x.said) || !ledger.Addressed(x.said) || Frozen(d.s.cfg) != "" {
 		return false, nil
 	}
-	past, err := d.s.ledger.Past(ctx, x.at)
+	past, err := d.s.recall(ctx)
 	if err != nil || decide.MayAsk(d.s.triage, past, x.at) != "" {
 		return false, err
 	}

@@ -40,7 +40,7 @@ func (d *desk) act(ctx context.Context, x *exchange) (string, fleet.AlertKey, er
 
 // tell answers a question by what is so.
 func (d *desk) tell(ctx context.Context, x *exchange) (string, error) {
-	past, err := d.s.ledger.Past(ctx, x.at)
+	past, err := d.s.recall(ctx)
 	if err != nil {
 		return "", err
 	}
@@ -84,7 +84,7 @@ func (d *desk) thaw(x *exchange) (string, error) {
 
 // alerts finds what a reply is about.
 func (d *desk) alerts(ctx context.Context, x *exchange) ([]fleet.Alert, error) {
-	past, err := d.s.ledger.Past(ctx, x.at)
+	past, err := d.s.recall(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -42,6 +43,7 @@ func (b *formulary) template(ctx context.Context, r reading, work string) fleet.
 	if filepath.IsAbs(r.project) {
 		run.Project = fleet.Path(r.project)
 	}
+	run.Town = ofTown(f)
 	prose := false
 	for _, s := range f.Steps {
 		run.Steps = append(run.Steps, stepOf(s))
@@ -116,6 +118,9 @@ func (b *formulary) session(ctx context.Context, f formula.Formula, work string)
 	for _, file := range f.Context.Files {
 		s.Context = append(s.Context, fleet.Path(b.below(file, work)))
 	}
+	if s.Shown = f.Context.Run; f.Context.Places["run"].Line == 0 && saysCollected(f.Name) {
+		s.Shown = formula.Looks()
+	}
 	if f.Worktree {
 		s.Repo = fleet.Path(work)
 	}
@@ -125,6 +130,50 @@ func (b *formulary) session(ctx context.Context, f formula.Formula, work string)
 		}
 	}
 	return s
+}
+
+// ofTown says whether a formula is one of Gas Town: by its name, or by what it has its
+// agent or its commands call.
+func ofTown(f formula.Formula) bool {
+	return strings.HasPrefix(f.Name, "mol-") || slices.ContainsFunc(formula.Commands(f), func(c formula.Command) bool { return c.Name == "gt" || c.Name == "bd" })
+}
+
+// saysCollected names the formulas of Disinto and of Gas Town whose prose reviews what
+// was measured beforehand, and says so.
+func saysCollected(name string) bool {
+	return slices.Contains([]string{"run-supervisor", "supervisor", "mol-deacon-patrol", "deacon-patrol"}, name)
+}
+
+// seen is what an agent is told of the fleet as it is: the facts of the preflight, and
+// what is wrong.
+func (s *system) seen(ctx context.Context, looks []string) (string, error) {
+	var out []string
+	for _, look := range looks {
+		text, err := s.seenOf(ctx, look)
+		if err != nil {
+			return "", err
+		}
+		out = append(out, text)
+	}
+	return strings.Join(out, "\n"), nil
+}
+
+func (s *system) seenOf(ctx context.Context, look string) (string, error) {
+	if look == "preflight" {
+		return server.PreflightText(s.board.Snapshot(), s.listening()), nil
+	}
+	past, err := s.recall(ctx)
+	if err != nil {
+		return "", err
+	}
+	b := strings.Builder{}
+	b.WriteString("## Findings\n")
+	for _, a := range past.Alerts {
+		if a.Status == fleet.AlertFiring {
+			fmt.Fprintf(&b, "- [%s] %s\n", a.Priority, fleet.Line(a.Summary, 300))
+		}
+	}
+	return b.String() + "(" + s.world.Now().Wall.UTC().Format(time.RFC3339) + "; now: custos alerts)\n", nil
 }
 
 // primaryBranch is the primary branch of the repository that a folder is in; ""
@@ -160,7 +209,7 @@ func (r runner) Start(ctx context.Context, q api.RunRequest, by string) (fleet.R
 // take writes a run down, and has one pass begin it.
 func (r runner) take(ctx context.Context, run fleet.Run, detach bool) (fleet.Run, error) {
 	if err := r.s.begin(ctx); err != nil {
-		return run, held(err)
+		return run, err
 	}
 	st, err := r.s.ledger.writer(ctx)
 	if err != nil {
@@ -252,7 +301,7 @@ func runID(name, chosen string) string {
 
 // Runs lists runs.
 func (r runner) Runs(ctx context.Context, f server.RunFilter) ([]fleet.Run, error) {
-	return read(ctx, r.s.ledger, func(st *store.Store) ([]fleet.Run, error) {
+	return recall(ctx, r.s.ledger, func(st *store.Store) ([]fleet.Run, error) {
 		return st.Runs(ctx, store.RunFilter{ID: f.ID, Open: f.Open, Limit: f.Limit})
 	})
 }
@@ -260,7 +309,7 @@ func (r runner) Runs(ctx context.Context, f server.RunFilter) ([]fleet.Run, erro
 // Change changes a run, and has a pass carry it on.
 func (r runner) Change(ctx context.Context, id string, change server.RunsChange) (fleet.Run, error) {
 	if err := r.s.begin(ctx); err != nil {
-		return fleet.Run{}, held(err)
+		return fleet.Run{}, err
 	}
 	st, err := r.s.ledger.writer(ctx)
 	if err != nil {
@@ -284,7 +333,7 @@ func (r runner) Change(ctx context.Context, id string, change server.RunsChange)
 // written down is not lost when the pass cannot be made: the next one goes on.
 func (r runner) carryOn(ctx context.Context, id string) (fleet.Run, error) {
 	r.s.board.Touched(fleet.PartRuns)
-	if err := r.s.loop.Pass(ctx, "run "+id); err != nil {
+	if err := r.s.loop.Pass(ctx, "run "+id, append(restsOn(), fleet.PartRuns)...); err != nil {
 		r.s.o.Log.Warn("Cannot carry a run on yet", "run", id, "err", err)
 	}
 	list, err := r.Runs(ctx, server.RunFilter{ID: id})

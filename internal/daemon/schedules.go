@@ -23,15 +23,15 @@ import (
 // scheduleSettings is a section [schedule.NAME] of custos.toml. Without every,
 // cron, on and when the formula's own schedules are meant.
 type scheduleSettings struct {
-	Formula string            `toml:"formula"`
+	Formula string            `toml:"formula" is:"name"`
 	Project string            `toml:"project"`
 	Vars    map[string]string `toml:"vars"`
-	Every   string            `toml:"every"`
+	Every   string            `toml:"every" is:"duration"`
 	Cron    string            `toml:"cron"`
 	Zone    string            `toml:"zone"` // of cron; UTC
 	On      string            `toml:"on"`
 	When    string            `toml:"when"`
-	Jitter  string            `toml:"jitter"`
+	Jitter  string            `toml:"jitter" is:"duration"`
 	Enabled *bool             `toml:"enabled"`
 }
 
@@ -43,16 +43,11 @@ type timetable struct {
 	given    map[string]scheduleSettings
 	warn     func(msg string, args ...any)
 
-	mu         sync.Mutex
-	list       []fleet.Schedule
-	sources    []string // files and folders the list was made of
-	stamp      string
-	checked    time.Time
+	mu   sync.Mutex
+	list []fleet.Schedule
+	followed
 	conditions map[string]*rules.Condition // by schedule
 }
-
-// rereadEvery bounds how often it is looked whether formulas changed.
-const rereadEvery = 5 * time.Second
 
 // newTimetable reads the sections. A schedule that makes no sense, or can never be
 // due, refuses the whole configuration.
@@ -125,18 +120,16 @@ func scheduleOf(s formula.Schedule) fleet.Schedule {
 
 // schedules returns the list, which is not to be changed.
 func (t *timetable) schedules(ctx context.Context) []fleet.Schedule {
+	list, _ := t.read(ctx)
+	return list
+}
+
+// read returns the list, and the conditions in it; neither is to be changed.
+func (t *timetable) read(ctx context.Context) ([]fleet.Schedule, map[string]*rules.Condition) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if !t.checked.IsZero() && time.Since(t.checked) < rereadEvery {
-		return t.list
-	}
-	first := t.checked.IsZero()
-	t.checked = time.Now()
-	if stamp := stampOf(t.sources); first || stamp != t.stamp {
-		t.load(ctx)
-		t.stamp = stampOf(t.sources)
-	}
-	return t.list
+	t.reread(t.formulas.code.version, func() { t.load(ctx) })
+	return t.list, t.conditions
 }
 
 // load reads every formula that is scheduled.
@@ -150,7 +143,7 @@ func (t *timetable) load(ctx context.Context) {
 		}
 	}
 	for _, dir := range t.formulas.own {
-		for _, name := range formulasIn(dir) {
+		for _, name := range t.formulas.formulasIn(dir) {
 			if !t.names(name) {
 				t.add(ctx, timing{fleet.Schedule{Name: name, Enabled: true}}, scheduleSettings{Formula: name})
 			}
@@ -238,23 +231,10 @@ func (t *timetable) put(s fleet.Schedule) {
 	t.list = append(t.list, s)
 }
 
-// stampOf changes when one of the files does.
-func stampOf(files []string) string {
-	var b strings.Builder
-	for _, f := range files {
-		if info, err := os.Stat(f); err == nil {
-			fmt.Fprintf(&b, "%d.%d;", info.ModTime().UnixNano(), info.Size())
-		} else {
-			b.WriteString("-;")
-		}
-	}
-	return b.String()
-}
-
-// policy is what may run by itself now. look returns the snapshot that conditions
-// are judged by; it is asked only where there are any.
-func (t *timetable) policy(ctx context.Context, look func() *fleet.Snapshot) fleet.RunPolicy {
-	p := fleet.RunPolicy{Schedules: slices.Clone(t.schedules(ctx))}
+// policy is what may run by itself now. Conditions are judged by the snapshot.
+func (t *timetable) policy(ctx context.Context, snap *fleet.Snapshot) fleet.RunPolicy {
+	list, conditions := t.read(ctx)
+	p := fleet.RunPolicy{Schedules: slices.Clone(list)}
 	var view *rules.View
 	for i := range p.Schedules {
 		s := &p.Schedules[i]
@@ -263,14 +243,25 @@ func (t *timetable) policy(ctx context.Context, look func() *fleet.Snapshot) fle
 		}
 		// A disabled formula is not begun and skipped again and again: it is not due.
 		s.Enabled = s.Enabled && !slices.Contains(p.Disabled, s.Run.Formula)
-		if c := t.conditions[s.Name]; c != nil {
+		if c := conditions[s.Name]; c != nil {
 			if view == nil {
-				view = rules.NewView(look(), true)
+				view = rules.NewView(snap, true)
 			}
 			s.Holds = holds(c, view)
 		}
 	}
 	return p
+}
+
+// restsOn lists the parts that the conditions read.
+func (t *timetable) restsOn(ctx context.Context) (parts []fleet.PartName) {
+	_, conditions := t.read(ctx)
+	for _, c := range conditions {
+		if c != nil {
+			parts = append(parts, c.Parts()...)
+		}
+	}
+	return parts
 }
 
 // holds is nil when it cannot be told.
@@ -309,15 +300,11 @@ func scheduleWords(s fleet.Schedule) string {
 // rows lists the schedules for people.
 func (s *system) scheduleRows(ctx context.Context) ([]api.ScheduleRow, error) {
 	now := s.world.Now()
-	past, err := s.ledger.Past(ctx, now)
+	past, err := s.recall(ctx)
 	if err != nil {
 		return nil, err
 	}
-	policy := s.timetable.policy(ctx, func() *fleet.Snapshot {
-		s.board.First(ctx)
-		snap := s.board.Snapshot()
-		return &snap
-	})
+	policy := s.timetable.policy(ctx, s.lookedAt(ctx, past, s.timetable.restsOn(ctx)))
 	rows := make([]api.ScheduleRow, 0, len(policy.Schedules))
 	for _, of := range policy.Schedules {
 		row := api.ScheduleRow{Name: of.Name, Formula: of.Run.Formula, Project: of.Run.Project, When: scheduleWords(of), Source: of.Run.Source,

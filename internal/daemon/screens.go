@@ -6,12 +6,12 @@ import (
 	"io/fs"
 	"maps"
 	"slices"
+	"strings"
 
 	"custos/internal/agent"
 	"custos/internal/api"
 	"custos/internal/fleet"
 	"custos/internal/server"
-	"custos/internal/session"
 )
 
 // screens shows what agents show, as the server's port wants it.
@@ -20,6 +20,7 @@ type screens struct{ s *system }
 var _ server.Screens = screens{}
 
 // Screen returns the bottom of an agent's terminal, or of what a headless one wrote.
+// It redacts before it cuts: half of a secret would not be known for one.
 func (x screens) Screen(ctx context.Context, name string, lines int) (string, error) {
 	x.s.board.Await(ctx, fleet.PartAgents)
 	for _, a := range x.s.board.Snapshot().Agents.Value {
@@ -27,30 +28,41 @@ func (x screens) Screen(ctx context.Context, name string, lines int) (string, er
 			continue
 		}
 		if a.Pane != nil {
-			return show(ctx, x.s.world.Tmux, a.Pane.ID, lines)
+			text, err := x.s.world.Tmux.Screen(ctx, a.Pane.ID, mostLines)
+			return bottom(unbroken(fleet.Text(text)), lines), err
 		}
-		return x.headless(ctx, a, lines)
+		text, err := x.headless(ctx, a)
+		return bottom(fleet.Text(text), lines), err
 	}
-	return "", fmt.Errorf("cannot look at %s: there is no such agent: %w", name, fs.ErrNotExist)
+	return "", fs.ErrNotExist
 }
 
-func (x screens) headless(ctx context.Context, a fleet.Agent, lines int) (string, error) {
+// mostLines is more than any terminal shows, and all that is read of a log.
+const mostLines = 10_000
+
+func (x screens) headless(ctx context.Context, a fleet.Agent) (string, error) {
 	p := x.s.world.Own.Providers[fleet.WhereHeadless]
 	panes, err := p.Panes(ctx)
 	for _, pane := range panes {
 		if a.Instance != "" && pane.SessionID == a.Instance {
-			return show(ctx, p, pane.ID, lines)
+			return p.Screen(ctx, pane.ID, mostLines)
 		}
 	}
 	if err == nil {
-		err = fs.ErrNotExist
+		return "", fs.ErrNotExist
 	}
-	return "", fmt.Errorf("cannot look at %s: it has no terminal and no output of its own: %w", a.Name, err)
+	return "", fmt.Errorf("cannot look at %s: %w", a.Name, err)
 }
 
-func show(ctx context.Context, v session.Viewer, id fleet.PaneID, lines int) (string, error) {
-	text, err := v.Screen(ctx, id, lines)
-	return fleet.Redact(fleet.Text(text)), err
+// unbroken hides what the edge of a terminal has broken.
+func unbroken(text string) string {
+	return strings.Join(fleet.RedactWrapped(strings.Split(text, "\n"), fleet.Redact), "\n")
+}
+
+// bottom redacts a text and returns its last lines.
+func bottom(text string, lines int) string {
+	all := strings.Split(fleet.Redact(text), "\n")
+	return strings.Join(all[max(0, len(all)-lines):], "\n")
 }
 
 // hookFiles edits settings of agent CLIs, as the server's port wants it.

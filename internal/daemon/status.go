@@ -16,8 +16,8 @@ func (s *system) status(isDaemon bool) func(context.Context) api.Status {
 	return func(ctx context.Context) api.Status {
 		past, err := s.ledger.Past(ctx, s.world.Now())
 		trouble := s.loop.Trouble()
-		out := api.Status{Daemon: isDaemon, Version: s.o.Version, Mode: s.cfg.Mode, Frozen: Frozen(s.cfg), Paused: pausedLines(past), Patrols: past.Patrol,
-			Firing: firing(past.Alerts), Agents: len(s.board.Snapshot().Agents.Value), State: fleet.Path(s.cfg.StateDir), Notes: s.opsNotes(notes(past, err, trouble))}
+		out := api.Status{Daemon: isDaemon, Version: s.o.Version, Mode: s.cfg.Mode, Frozen: Frozen(s.cfg), Paused: pausedLines(past), Amnesia: past.Amnesia, Patrols: past.Patrol,
+			Firing: firing(past.Alerts), Agents: len(s.board.Snapshot().Agents.Value), State: fleet.Path(s.cfg.StateDir), Notes: s.opsNotes(append(notes(past, err, trouble), s.selfNotes()...))}
 		for _, a := range past.Actions {
 			if a.Open() {
 				out.InFlight++
@@ -63,7 +63,7 @@ func notes(past fleet.Past, err error, trouble string) []string {
 		out = append(out, "passes cannot be finished now, so what is shown may be old: "+trouble)
 	}
 	if past.Amnesia {
-		out = append(out, "amnesia: the database had to be set aside; Custos observes until a person acknowledges the alert of rule "+amnesiaRule)
+		out = append(out, "amnesia: what was done before is lost ("+past.Lost+"); Custos observes until a person acknowledges the alert of rule "+amnesiaRule)
 	}
 	return out
 }

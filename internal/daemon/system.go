@@ -2,8 +2,6 @@ package daemon
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
@@ -81,6 +79,12 @@ type system struct {
 
 	followers atomic.Pointer[watch.Watcher] // nil unless deaths are watched
 	pulse     pulse
+	audited   atomic.Pointer[store.Audit] // the last comparison of memory with the ledger that was told
+
+	reload    *reloader            // nil without a daemon
+	socket    os.FileInfo          // as it was made; nil without a daemon
+	hookEar   *server.HookListener // of a daemon; nil without one
+	unwatched unwatched
 }
 
 // tick is how often a pass is made for rules that wait for time.
@@ -91,6 +95,7 @@ type as struct {
 	what  string        // for whoever finds the lock taken
 	wait  time.Duration // for the lock
 	every time.Duration // between patrols; 0 without a daemon
+	lock  *lock         // of the daemon whose place this one takes; nil: it is taken
 	tell  io.Writer     // where messages are shown: what a command prints tells them already
 }
 
@@ -107,7 +112,7 @@ func build(cfg config.Config, o Options, a as) (*system, error) {
 	if s.limits, err = catalog.Limits(cfg); err != nil {
 		return nil, &config.Mistake{Err: err}
 	}
-	if s.formulas, err = newFormulary(cfg, s.world.Kinds.Names()); err != nil {
+	if s.formulas, err = newFormulary(cfg, s.world.Kinds.Names(), newCodeShelf(cfg, s.pins)); err != nil {
 		return nil, &config.Mistake{Err: err}
 	}
 	warn := o.Log.Warn
@@ -140,7 +145,7 @@ func build(cfg config.Config, o Options, a as) (*system, error) {
 	if s.who, err = catalog.Coordination(cfg); err != nil {
 		return nil, &config.Mistake{Err: err}
 	}
-	s.ledger = &ledgerFile{cfg: cfg, started: s.world.StartedAt, what: a.what, wait: a.wait}
+	s.ledger = &ledgerFile{cfg: cfg, started: s.world.StartedAt, what: a.what, wait: a.wait, held: a.lock}
 	s.events = &eventReader{l: s.ledger, read: map[string]int64{}}
 	s.know(a.every)
 	s.pulse.beats = make(chan struct{}, 1)
@@ -160,7 +165,7 @@ func build(cfg config.Config, o Options, a as) (*system, error) {
 	s.ears = &ears{s: s}
 	s.board = observe.New(observe.Options{Probes: probes, Now: s.world.Now, From: s.world.From, Wake: s.wake, Forget: s.world.Forget})
 	s.actor = act.New(act.Options{Actions: actions, Ledger: s.ledger, Frozen: func() string { return Frozen(cfg) },
-		Now: s.world.Now, Workers: cfg.Workers, Done: s.done, Log: o.Log})
+		Now: s.world.Now, Workers: cfg.Workers, Done: s.done, Learned: s.learned, Log: o.Log})
 	people, err := catalog.NewPeople(s.world, a.tell)
 	if err != nil {
 		return nil, &config.Mistake{Err: err}
@@ -176,9 +181,9 @@ func build(cfg config.Config, o Options, a as) (*system, error) {
 	}
 	s.places, s.chats = people.Ears, people.Chats
 	s.report = report.New(report.Options{Asks: s.asks, Answering: s.answering(), Notifiers: people.Notifiers, Routes: people.Routes, Pulses: people.Pulses, Outbox: s.ledger,
-		Mirrors: people.Mirrors, Windows: people.Windows, Status: s.hostStatus,
-		Memory: s.ledger, History: s.ledger, Journal: s.keeper(), Now: s.world.Now, Host: s.world.From.Host, Every: deliverEvery})
-	s.loop = loop.New(loop.Options{Board: s.board, Rules: s.rules, Policy: s.policy, Holds: s.holds, History: s.ledger, Act: s.actor,
+		Mirrors: people.Mirrors, Windows: people.Windows, Status: s.hostStatus, Trouble: func() string { return s.loop.Trouble() },
+		Memory: s.ledger, History: s.ledger, Journal: s.keeper(), Replies: s.replied, Now: s.world.Now, Host: s.world.From.Host, Every: deliverEvery})
+	s.loop = loop.New(loop.Options{Board: s.board, Rules: s.rules, Policy: s.policy, Due: s.due, Holds: s.holds, History: s.ledger, Act: s.actor,
 		Journal: s.report, Touches: s.touches, Seen: s.follow, Every: cfg.PatrolEvery, IdleMax: cfg.PatrolIdle, Tick: tick, Log: o.Log})
 	return s, nil
 }
@@ -192,23 +197,13 @@ func parseRules(cfg config.Config, table string) (assess.Rules, error) {
 
 // Sections lists the sections of custos.toml that belong to plug-ins.
 func Sections() []string {
-	out := append(catalog.Sections(), "formulas", "plugins", "schedule", "triage", "mail")
+	out := append(catalog.Sections(), "formulas", "grants", "plugins", "schedule", "triage", "mail")
 	slices.Sort(out)
 	return slices.Compact(out)
 }
 
 // know hands the plug-ins what Custos knows of itself.
 func (s *system) know(every time.Duration) {
-	past := func() (fleet.Past, fleet.Instant) {
-		now := s.world.Now()
-		ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
-		defer cancel()
-		p, err := s.ledger.Past(ctx, now)
-		if err != nil {
-			return fleet.Past{}, now
-		}
-		return p, now
-	}
 	s.world.StoreFile = storeFile(s.cfg)
 	s.world.PatrolEvery = func() time.Duration {
 		if every == 0 {
@@ -216,38 +211,33 @@ func (s *system) know(every time.Duration) {
 		}
 		return s.loop.Interval()
 	}
-	s.world.Amnesia = func() bool { p, _ := past(); return p.Amnesia }
-	s.world.ClockBehind = func() bool { p, now := past(); return !p.Newest.IsZero() && now.Before(p.Newest) }
-	s.world.LastPatrol = func() fleet.Leaf[fleet.Duration] {
-		p, now := past()
-		last := p.PatrolAt
-		if every > 0 && (last.IsZero() || last.Before(s.world.StartedAt)) {
-			last = s.world.StartedAt // nobody was to patrol while no daemon ran
-		}
-		if last.IsZero() {
-			return fleet.Unknown[fleet.Duration]("no patrol yet")
-		}
-		return fleet.Known(fleet.Duration(now.Since(last)))
-	}
+	s.world.Unwatched = s.unwatched.tell
+	s.world.Remembered, s.world.LastPatrol = s.memory, s.sincePatrol
+	s.world.ConfigTrouble, s.world.SocketTrouble = s.configTrouble, s.socketTrouble
 	s.world.Schedules = func() string { return s.timetable.broken(context.Background()) }
 	s.world.Plugins = s.pluginFacts
 	if every > 0 { // one command runs no command of a plugin that it was not asked for
 		s.world.PluginChecks = s.plugins.checks
 	}
+	s.world.Code, s.world.Pin = s.formulas.code.all, s.pin
+	s.world.Seen = s.seen
 	s.world.Landmarks = s.marks
+	if every > 0 { // one command tells at its end, and not for long
+		s.world.Receivers = func() []fleet.Receiver { return s.report.Receivers() }
+	}
 	s.world.Hooks, s.world.HooksOf = s.heard, s.heardOf
-	s.world.Registered = s.registered
+	s.world.Registered = unlessLost(s.ledger, s.registered)
 	s.world.GateChecks = s.gateChecks
 	s.world.Runs = func(ctx context.Context) ([]fleet.Run, error) {
-		p, err := s.ledger.Past(ctx, s.world.Now())
+		p, err := s.recall(ctx)
 		return p.Runs, err
 	}
 	s.world.Named = func(ctx context.Context) ([]fleet.Ref, error) {
-		p, err := s.ledger.Past(ctx, s.world.Now())
+		p, err := s.recall(ctx)
 		return ledger.Named(p.Records), err
 	}
 	s.world.Judged = catalog.Judgements{
-		Past: func(ctx context.Context) (fleet.Past, error) { return s.ledger.Past(ctx, s.world.Now()) },
+		Past: s.recall,
 		Verdict: func(ctx context.Context, hash string) (v fleet.Verdict, known bool, err error) {
 			st, err := s.ledger.reader(ctx)
 			if err != nil {
@@ -256,27 +246,65 @@ func (s *system) know(every time.Duration) {
 			return st.VerdictOf(ctx, hash)
 		},
 	}
-	s.world.Recorded = func(ctx context.Context) ([]fleet.AgentRecord, error) {
-		p, err := s.ledger.Past(ctx, s.world.Now())
+	s.world.Recorded = unlessLost(s.ledger, func(ctx context.Context) ([]fleet.AgentRecord, error) {
+		p, err := s.recall(ctx)
 		return p.Agents, err
+	})
+}
+
+func (s *system) configTrouble() string {
+	if s.reload == nil {
+		return ""
 	}
+	return s.reload.says()
+}
+
+// socketTrouble says what is wrong with the sockets of this daemon.
+func (s *system) socketTrouble() string {
+	if why := s.ownSocket(); why != "" || s.hookEar == nil {
+		return why
+	}
+	return s.hookEar.Trouble()
+}
+
+// ownSocket says what is wrong with the socket that commands speak to.
+func (s *system) ownSocket() string {
+	if s.socket == nil {
+		return ""
+	}
+	return server.SocketTrouble(Socket(s.cfg), s.socket)
 }
 
 // registered lists the registrations of the ledger.
 func (s *system) registered(ctx context.Context) ([]fleet.Registration, error) {
-	return read(ctx, s.ledger, func(st *store.Store) ([]fleet.Registration, error) { return st.Registrations(ctx) })
+	return recall(ctx, s.ledger, func(st *store.Store) ([]fleet.Registration, error) { return st.Registrations(ctx) })
 }
 
 // wake and done close the circle from the board and the actor to the loop,
 // which is made after them.
-func (s *system) wake(reason string)  { s.loop.Wake(reason) }
-func (s *system) done(r fleet.Result) { s.gauges.meter.Ended(r); s.loop.Done(r) }
+func (s *system) wake(reason string) { s.loop.Wake(reason) }
+func (s *system) done(r fleet.Result) {
+	s.gauges.meter.Ended(r)
+	if r.Registration != nil {
+		s.markAgent(*r.Registration)
+	}
+	s.loop.Done(r)
+}
+
+// learned is told of an agent that was started by an action which goes on: from
+// now on it is seen as what it is.
+func (s *system) learned(ctx context.Context, action string, r fleet.Registration) error {
+	err := s.ledger.Learn(ctx, action, r)
+	s.markAgent(r)
+	s.board.Touched(fleet.PartAgents)
+	return err
+}
+
 func (s *system) policy(o fleet.PatrolOrder) fleet.Policy {
 	p := policy(s.cfg, s.limits, s.actor.Abilities(), o)
 	p.Triage, p.Mails, p.Coordination = s.triage, s.mail, s.who
 	if s.daemon { // one command starts nothing that it was not asked for
 		p.Handoff, p.Pools = s.handoff, s.pools
-		p.Runs = s.dueByItself(context.Background(), func() *fleet.Snapshot { snap := s.board.Snapshot(); return &snap })
 	}
 	return p
 }
@@ -316,28 +344,39 @@ func (s *system) handler(ctx context.Context, down func()) http.Handler {
 		Cycle: cycle{s}, Approver: cycle{s}, Mover: cycle{s}, Mender: cycle{s}, Alerts: b, Chronicle: b, Journal: diary{s.journal}, Teller: s.actor,
 		Rules: rulebook{s.rules}, Explainer: reader{s.world.Kinds}, Status: s.status(down != nil),
 		Now: s.world.Now, Version: s.o.Version, Down: down, InProcess: down == nil,
-		Configured: s.cfg.Found, Log: s.o.Log, AgentOf: s.agentOf,
+		Configured: s.cfg.Found, Log: s.o.Log, AgentOf: s.agentOf, KindOf: s.world.Kinds.Of,
 		Orders: clerk{s}, Registry: clerk{s}, Screens: screens{s}, HookLog: clerk{s}, Failures: clerk{s}, Messages: clerk{s},
-		HookFiles: hookFiles{s}, Hooks: s.ears,
-		Formulas: library{s}, Runs: runner{s}, Plugins: pluginDesk{s}, PluginRuns: pluginDesk{s}, Records: records{s}, Schedules: s.scheduleRows, Costs: s.costs, Attend: s.attend, Metrics: s.page(), Made: s.made, Reply: replyToRun, Tell: b.tell, Examine: s.examine, Vitals: s.vitals(down != nil), Beat: s.beat, HandOver: s.handOver, Replaced: s.replaced, Pauses: pauser{s}, Places: s.listening,
+		HookFiles: hookFiles{s}, Hooks: s.ears, Whose: s.ears.whose,
+		Formulas: library{s}, Runs: runner{s}, Plugins: pluginDesk{s}, Code: codeDesk{s}, PluginRuns: pluginDesk{s}, Records: records{s}, Schedules: s.scheduleRows, Costs: s.costs, Attend: s.attend, Metrics: s.page(), Made: s.made, Reply: replyToRun, Tell: b.tell, Hears: s.hears, Examine: s.examine, Anew: s.anew, Vitals: s.vitals(down != nil), Beat: s.beat, HandOver: s.handOver, Replaced: s.replaced, Pauses: pauser{s}, Brakes: brakes{s}, Places: s.listening,
 	})
 }
 
 // Close ends the parts in reverse order.
 func (s *system) Close() error {
+	_, err := s.handOff(false)
+	return err
+}
+
+// keepAnswers has what forges answered written down for who comes next: a command
+// that asks once must not begin anew each time. Without it, it is asked again.
+func (s *system) keepAnswers() {
+	if !s.ledger.writing() {
+		return
+	}
+	if err := s.world.KeepAnswers(); err != nil {
+		s.o.Log.Warn("Cannot keep what forges answered", "err", err)
+	}
+}
+
+// handOff ends the parts; with keep, the lock is for the one that takes its place.
+func (s *system) handOff(keep bool) (*lock, error) {
 	s.leave()
 	s.actor.Close()
 	s.deafen()
-	return s.ledger.Close()
+	s.compareMemory()
+	s.keepAnswers()
+	return s.ledger.handOff(keep)
 }
 
 // Socket is the path of the daemon's unix socket.
 func Socket(cfg config.Config) string { return filepath.Join(cfg.RuntimeDir, "custos.sock") }
-
-// held turns the refusal of the lock into what a person can do about it.
-func held(err error) error {
-	if errors.Is(err, ErrHeld) {
-		return fmt.Errorf("%w (custos status shows it; custos down ends it)", err)
-	}
-	return err
-}

@@ -2,13 +2,16 @@ package daemon
 
 import (
 	"context"
+	"embed"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"custos/internal/catalog"
 	"custos/internal/fleet"
+	"custos/internal/report/terminal"
 )
 
 // tell writes down what people are to be told.
@@ -20,15 +23,38 @@ func (b book) tell(ctx context.Context, m fleet.Message) error {
 	return st.Commit(ctx, fleet.Turn{At: b.now(), Outbox: []fleet.Message{m}})
 }
 
+// hears names the notifiers that a message reaches. The terminal of the daemon is
+// none: nobody need look at it.
+func (s *system) hears(m fleet.Message) []string {
+	return slices.DeleteFunc(s.report.Hears(m), func(name string) bool { return name == terminal.Notifier{}.Name() })
+}
+
 const toolSend = "matrix_send"
 
 // matrixSend is what formulas of Disinto call to tell people: matrix_send PREFIX
-// TEXT [THREAD] [CONTEXT].
+// TEXT [THREAD] [CONTEXT]. As that does, it goes well where nobody is configured to be
+// told: that is the code 1 of custos tell.
 const matrixSend = `#!/bin/sh
 # Written by custos for the formulas it runs.
 prefix=${1:-formula} text=${2:-}
-exec %s tell --from "$prefix" -- "$text"
+%s tell --from "$prefix" -- "$text" || [ $? -eq 1 ]
 `
+
+// townTools are what formulas of Gas Town call: what Custos has, and a clear word about
+// what it has not.
+//
+//go:embed tools
+var townTools embed.FS
+
+// townTool is gt or bd, for a Custos that is reached by some quoted words.
+func townTool(name, custos string) (string, error) {
+	head, err := townTools.ReadFile("tools/head.sh")
+	if err != nil {
+		return "", err
+	}
+	body, err := townTools.ReadFile("tools/" + name + ".sh")
+	return strings.Replace(string(head), "CUSTOS", custos, 1) + string(body), err
+}
 
 // makeTools makes them. Formulas that do without are none the worse.
 func (s *system) makeTools() {
@@ -41,7 +67,7 @@ func (s *system) makeTools() {
 		err = makeTools(catalog.ToolsOf(s.cfg), words)
 	}
 	if err != nil {
-		s.o.Log.Warn("Formulas cannot use matrix_send", "err", err)
+		s.o.Log.Warn("Formulas cannot use matrix_send, gt and bd", "err", err)
 	}
 }
 
@@ -52,15 +78,60 @@ func makeTools(dir string, custos []string) error {
 	for i, word := range custos {
 		quoted[i] = "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 	}
-	text := fmt.Sprintf(matrixSend, strings.Join(quoted, " "))
-	path := filepath.Join(dir, toolSend)
+	words := strings.Join(quoted, " ")
+	texts := map[string]string{toolSend: fmt.Sprintf(matrixSend, words)}
+	for _, name := range []string{"bd", "gt"} {
+		text, err := townTool(name, words)
+		if err != nil {
+			return fmt.Errorf("cannot make the tools of formulas: %w", err)
+		}
+		texts[filepath.Join(fleet.TownTools, name)] = text
+	}
+	for name, text := range texts {
+		if err := makeTool(dir, name, text); err != nil {
+			return err
+		}
+	}
+	return dropTools(dir, texts)
+}
+
+// byCustos begins the second line of each tool that Custos makes, and ever made.
+const byCustos = "# Written by custos "
+
+// dropTools removes what an older Custos made there, and this one does not. What
+// somebody else put there is left alone.
+func dropTools(dir string, made map[string]string) error {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return fmt.Errorf("cannot list the tools of formulas: %w", err)
+	}
+	for _, e := range entries {
+		if _, is := made[e.Name()]; is || !e.Type().IsRegular() {
+			continue
+		}
+		path := filepath.Join(dir, e.Name())
+		text, err := os.ReadFile(path)
+		if err == nil && strings.HasPrefix(string(text), "#!/bin/sh\n"+byCustos) {
+			err = os.Remove(path)
+		}
+		if err != nil {
+			return fmt.Errorf("cannot remove a tool of an older Custos: %w", err)
+		}
+	}
+	return nil
+}
+
+// makeTool writes one of them, unless it is there.
+func makeTool(dir, name, text string) error {
+	path := filepath.Join(dir, name)
+	dir, name = filepath.Split(path)
 	if old, err := os.ReadFile(path); err == nil && string(old) == text {
 		return nil
 	}
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return fmt.Errorf("cannot make the tools of formulas: %w", err)
 	}
-	made, err := os.CreateTemp(dir, "."+toolSend+"-")
+	made, err := os.CreateTemp(dir, "."+name+"-")
 	if err != nil {
 		return fmt.Errorf("cannot make the tools of formulas: %w", err)
 	}

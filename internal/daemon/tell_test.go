@@ -4,6 +4,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -30,8 +31,98 @@ func TestMatrixSend(t *testing.T) {
 	if want := "<--config></a b><tell><--from><supervisor><--><--all $(touch x) 'well'\nok>"; err != nil || string(out) != want {
 		t.Errorf("called with %s, %v; want %s", out, err, want)
 	}
-	if list, err := os.ReadDir(dir); err != nil || len(list) != 1 {
+	if list, err := os.ReadDir(dir); err != nil || len(list) != 2 {
 		t.Errorf("left %v, %v", list, err)
+	}
+}
+
+// TestToolsOfAnOlderCustos: what an older one put into the folder is taken away, for it
+// would be found before what is made now; what somebody else put there is left alone.
+func TestToolsOfAnOlderCustos(t *testing.T) {
+	dir := t.TempDir()
+	for name, text := range map[string]string{
+		"gt": "#!/bin/sh\n# Written by custos for the formulas of Gas Town that it runs.\nexit 2\n",
+		"bd": "#!/bin/sh\n# Mine.\n",
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Symlink("/bin/true", filepath.Join(dir, "true")); err != nil {
+		t.Fatal(err)
+	}
+	if err := makeTools(dir, []string{"/bin/custos"}); err != nil {
+		t.Fatal(err)
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var left []string
+	for _, e := range entries {
+		left = append(left, e.Name())
+	}
+	if want := []string{"bd", fleet.TownTools, toolSend, "true"}; !slices.Equal(left, want) {
+		t.Errorf("left are %v, want %v", left, want)
+	}
+}
+
+// TestTownTools calls gt and bd as the Deacon's formula does; each word arrives as it
+// is, and what Custos has not is refused by name, with the one that is installed.
+func TestTownTools(t *testing.T) {
+	dir, other := filepath.Join(t.TempDir(), "a dir", fleet.TownTools), t.TempDir()
+	echo := filepath.Join(other, "cust'os")
+	if err := os.WriteFile(echo, []byte("#!/bin/sh\nprintf '<%s>' \"$@\"\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := makeTools(filepath.Dir(dir), []string{echo}); err != nil {
+		t.Fatal(err)
+	}
+	call := func(argv ...string) (string, bool) {
+		c := exec.Command(filepath.Join(dir, argv[0]), argv[1:]...)
+		c.Env = []string{"PATH=" + dir + ":" + other + ":/usr/bin:/bin"}
+		out, err := c.CombinedOutput()
+		return string(out), err == nil
+	}
+	evil := "a b; $(touch x) 'c'"
+	for _, c := range []struct {
+		argv []string
+		want string // "!" before what is refused
+	}{
+		{[]string{"gt", "mail", "inbox"}, "<mail><inbox>"},
+		{[]string{"gt", "mail", "read", "m7"}, "<mail><read><--><m7>"},
+		{[]string{"gt", "mail", "send", "mayor/", "-s", evil, "-m", evil}, "<mail><send><--body><" + evil + "><--><overseer><" + evil + ">"},
+		{[]string{"gt", "mail", "send", "gastown/witness", "-s", "x"}, "<mail><send><--><witness><x>"},
+		{[]string{"gt", "nudge", "gt-builder", evil, "now"}, "<nudge><--><gt-builder><" + evil + " now>"},
+		{[]string{"gt", "feed", "--since", "10m", "--plain"}, "<feed><--since><10m>"},
+		{[]string{"gt", "deacon", "pending"}, "<ps><--pending>"},
+		{[]string{"gt", "doctor", "-v"}, "<doctor>"},
+		{[]string{"gt", "doctor", "--fix"}, "!gt: custos has no \"doctor --fix\": a person mends"},
+		{[]string{"gt", "witness", "restart", "rig"}, "!gt: custos has no \"witness restart rig\": custos ps"},
+		{[]string{"gt", "sling", "x"}, "!gt: custos has no \"sling x\""},
+		{[]string{"gt"}, "!gt: custos has no"},
+		{[]string{"bd", "list", "--type=convoy", "--status=open"}, "<convoy><list>"},
+		{[]string{"bd", "list", "--status=in_progress", "--json"}, "<work><list><--json>"},
+		{[]string{"bd", "show", "hq-12"}, "<work><show><--><hq-12>"},
+		{[]string{"bd", "show", "c3", "--json"}, "<convoy><show><--json><--><c3>"},
+		{[]string{"bd", "close", "c3", "--reason", evil}, "<convoy><close><--why><" + evil + "><--><c3>"},
+		{[]string{"bd", "gate", "list", "--json"}, "<gate><list><--json>"},
+		{[]string{"bd", "gate", "close", "g1", "--reason=x"}, "<gate><close><--why><x><--><g1>"},
+		{[]string{"bd", "mol", "current"}, "!bd: custos has no \"mol current\": it has list"},
+	} {
+		out, ok := call(c.argv...)
+		if want, refused := strings.CutPrefix(c.want, "!"); ok == refused || !strings.HasPrefix(out, want) || !refused && out != want {
+			t.Errorf("%q: %v, %s", c.argv, ok, out)
+		}
+	}
+	if err := os.WriteFile(filepath.Join(other, "gt"), []byte("#!/bin/sh\necho the town\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if out, ok := call("gt", "mail", "inbox"); !ok || out != "<mail><inbox>" {
+		t.Errorf("%s", out)
+	}
+	if out, ok := call("gt", "sling", "x"); ok || !strings.Contains(out, "installed is "+other+"/gt") {
+		t.Errorf("%s", out)
 	}
 }
 

@@ -5,14 +5,18 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/signal"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
 
 	"custos/internal/config"
+	"custos/internal/fleet"
 	"custos/internal/server"
 )
 
@@ -40,28 +44,71 @@ func Runs(cfg config.Config) bool {
 
 // Up is the daemon, in the foreground: it takes the lock of the one writer or
 // says who holds it, takes up what a crash left, runs the cycle and serves the
-// socket until ctx ends or somebody asks it to go down. Agents are left running.
+// socket until ctx ends or somebody asks it to go down. Agents are left running. A new
+// custos.toml that is good makes it begin anew, under the same lock.
 func Up(ctx context.Context, cfg config.Config, o Options) error {
-	s, err := build(cfg, o, as{what: asDaemon, wait: turnover, every: cfg.PatrolEvery, tell: o.Stderr})
-	if err != nil {
-		return err
+	// Tokens may be in its environment and are in its memory: no process of the same
+	// user, as agents are, may read those.
+	if err := unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0); err != nil {
+		return fmt.Errorf("cannot keep the memory of the daemon to itself: %w", err)
 	}
-	defer func() {
-		if err := s.Close(); err != nil {
-			o.Log.Error("Cannot close", "err", err)
+	asked := make(chan os.Signal, 1)
+	signal.Notify(asked, syscall.SIGHUP)
+	defer signal.Stop(asked)
+	a := as{what: asDaemon, wait: waitFor(cfg, o), tell: o.Stderr}
+	for {
+		a.every = cfg.PatrolEvery
+		s, err := build(cfg, o, a)
+		if err != nil {
+			return errors.Join(err, a.lock.release())
 		}
-	}()
+		next, err := s.watch(ctx, asked)
+		kept, closing := s.handOff(next != nil)
+		if closing != nil {
+			o.Log.Error("Cannot close", "err", closing)
+		}
+		if next == nil {
+			return err
+		}
+		fmt.Fprintf(o.Stderr, "custos.toml has changed: the daemon begins anew with it; agents run on\n")
+		cfg, a.lock = *next, kept
+	}
+}
+
+// oneCommand is how long a daemon waits for a command that writes to end.
+const oneCommand = 30 * time.Second
+
+// waitFor is how long to wait for the lock: little for another daemon, a while for a
+// command that is short.
+func waitFor(cfg config.Config, o Options) time.Duration {
+	who := holder(filepath.Join(cfg.RuntimeDir, "lock"))
+	if busy, err := lockHolders(filepath.Join(cfg.RuntimeDir, "lock")); err != nil || len(busy) == 0 || strings.HasPrefix(who, asDaemon+",") {
+		return turnover
+	}
+	fmt.Fprintf(o.Stderr, "waiting for %s\n", fleet.Line(who, 200))
+	return oneCommand
+}
+
+// watch is the daemon with one configuration, until it ends, or another one is to come
+// into force, which it returns.
+func (s *system) watch(ctx context.Context, asked <-chan os.Signal) (next *config.Config, err error) {
+	cfg, o := s.cfg, s.o
 	if err := s.begin(ctx); err != nil {
-		return held(err)
+		return nil, err
 	}
 	listener, err := server.Listen(Socket(cfg))
 	if err != nil {
-		return err
+		return nil, err
 	}
-	hooks, err := server.ListenHooks(server.HookOptions{Run: cfg.RuntimeDir, Hooks: s.ears, Log: o.Log})
+	if s.socket, err = os.Lstat(Socket(cfg)); err != nil {
+		return nil, errors.Join(err, listener.Close())
+	}
+	s.reload = s.newReloader()
+	hooks, err := server.ListenHooks(server.HookOptions{Run: cfg.RuntimeDir, Hooks: s.ears, Whose: s.ears.whose, Log: o.Log})
 	if err != nil {
-		return errors.Join(err, listener.Close(), removeSocket(cfg))
+		return nil, errors.Join(err, listener.Close(), removeSocket(cfg))
 	}
+	s.hookEar = hooks
 	ctx, down := context.WithCancel(ctx)
 	defer down()
 	fmt.Fprintf(o.Stderr, "custos %s watches, pid %d, mode %s; custos down ends it and leaves every agent running\n", o.Version, os.Getpid(), cfg.Mode)
@@ -80,11 +127,52 @@ func Up(ctx context.Context, cfg config.Config, o Options) error {
 	parts.Go(func() { s.serveMetrics(ctx) })
 	parts.Go(func() { s.hearWebhooks(ctx) })
 	parts.Go(func() { s.tidy(ctx) })
+	parts.Go(func() { s.reload.follow(ctx, asked) })
 	parts.Go(func() { s.part(ctx, "notify the service manager", s.notifyManager) })
+	parts.Go(func() {
+		select {
+		case <-ctx.Done():
+		case cfg := <-s.reload.next:
+			s.quiet(ctx)
+			next = &cfg
+			down()
+		}
+	})
 	err = server.Serve(ctx, listener, s.handler(ctx, down))
 	down()
 	parts.Wait()
-	return errors.Join(err, removeSocket(cfg))
+	return next, errors.Join(err, s.takeSocketAway())
+}
+
+// quietWithin is how long a new configuration waits for what is being done: while the
+// parts end, nobody is answered.
+const quietWithin = 2 * time.Minute
+
+// quiet waits until no action is under way.
+func (s *system) quiet(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, quietWithin)
+	defer cancel()
+	tick := time.NewTicker(100 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		past, err := s.recall(ctx)
+		if err == nil && !slices.ContainsFunc(past.Actions, fleet.ActionRecord.Open) {
+			return
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+	}
+}
+
+// takeSocketAway removes the socket that this daemon made, and no other.
+func (s *system) takeSocketAway() error {
+	if s.ownSocket() != "" {
+		return nil
+	}
+	return removeSocket(s.cfg)
 }
 
 // part runs a part of the daemon; one that fails is said, and the others go on:
@@ -92,6 +180,7 @@ func Up(ctx context.Context, cfg config.Config, o Options) error {
 func (s *system) part(ctx context.Context, what string, run func(context.Context) error) {
 	if err := run(ctx); err != nil && ctx.Err() == nil {
 		s.o.Log.Error("Cannot "+what, "err", err)
+		s.unwatched.lose(what, err)
 	}
 }
 
@@ -107,7 +196,7 @@ func (s *system) deliver(ctx context.Context) {
 }
 
 func (s *system) tidy(ctx context.Context) {
-	s.repeat(ctx, tidyEvery, "trim the ledger", s.ledger.trim(s.world.Now))
+	s.repeat(ctx, tidyEvery, "drop what was kept for long enough", s.tidied)
 }
 
 // repeat does something now and then until ctx ends; a failure is logged.

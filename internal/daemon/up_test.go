@@ -69,12 +69,28 @@ func up(t *testing.T, dir string, cfg config.Config) (*exec.Cmd, *writer) {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
+	t.Cleanup(func() { ends(t, cmd, said) })
 	await(t, said.String, func() bool {
 		_, err := status(t.Context(), cfg)
 		return err == nil
 	})
 	return cmd, said
+}
+
+// ends ends a daemon that still runs, and demands that what it had in memory was
+// what it wrote.
+func ends(t *testing.T, cmd *exec.Cmd, said *writer) {
+	t.Helper()
+	if cmd.ProcessState != nil {
+		return
+	}
+	late := time.AfterFunc(time.Minute, func() { _ = cmd.Process.Kill() })
+	_ = cmd.Process.Signal(syscall.SIGTERM)
+	_ = cmd.Wait()
+	late.Stop()
+	if strings.Contains(said.String(), daemon.MemoryDiffers) {
+		t.Errorf("%s", said)
+	}
 }
 
 func status(ctx context.Context, cfg config.Config) (api.Status, error) {
@@ -199,6 +215,45 @@ func TestAmnesia(t *testing.T) {
 	if len(aside) == 0 {
 		t.Error("the broken database was not set aside")
 	}
+	confirms(t, dir, cfg, r)
+}
+
+// TestLostDatabase: one that is deleted or emptied is no first start.
+func TestLostDatabase(t *testing.T) {
+	for name, lose := range map[string]func(path string) error{"deleted": os.Remove, "emptied": func(p string) error { return os.Truncate(p, 0) }} {
+		t.Run(name, func(t *testing.T) {
+			dir, cfg := scratch(t)
+			if out, code := says(t, dir, "freeze", "because"); code != 0 {
+				t.Fatal(out)
+			}
+			patrol(t, cfg)
+			if out, code := says(t, dir, "thaw"); code != 0 {
+				t.Fatal(out)
+			}
+			files, err := filepath.Glob(filepath.Join(cfg.StateDir, "custos.db*"))
+			if err != nil || len(files) == 0 {
+				t.Fatal(files, err)
+			}
+			for _, f := range files {
+				if err := lose(f); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if _, code := says(t, dir); code != 0 {
+				t.Errorf("the first look ended with %d", code)
+			}
+			r := patrol(t, cfg)
+			if len(r.Done) != 0 {
+				t.Errorf("without its past it did %v", r.Done)
+			}
+			confirms(t, dir, cfg, r)
+		})
+	}
+}
+
+// confirms acknowledges the alert of the lost past; then what is safe is done.
+func confirms(t *testing.T, dir string, cfg config.Config, r api.PatrolReport) {
+	t.Helper()
 	number := ""
 	for _, a := range r.Alerts {
 		if a.Rule == "self-amnesia" {
@@ -209,7 +264,7 @@ func TestAmnesia(t *testing.T) {
 		t.Fatalf("ack %s: %s", number, out)
 	}
 	if r := patrol(t, cfg); len(r.Done) != len(safe) {
-		t.Errorf("after a person confirmed it did %d things, want %d; skipped %v", len(r.Done), len(safe), r.Skipped)
+		t.Errorf("after a person confirmed it did %d things, want %d; skipped %v; done %+v", len(r.Done), len(safe), r.Skipped, r.Done)
 	}
 }
 

@@ -9,11 +9,12 @@ import (
 	"custos/internal/session"
 )
 
-// watchDeaths follows every agent process by a pidfd. A death is laid over what
+// watchDeaths follows every agent process, and the terminal servers they run in,
+// by pidfds. A death is laid over what
 // the board shows at once, and wakes the loop: no tmux, no process table, no
 // file stands between a death and its alert.
 func (s *system) watchDeaths(ctx context.Context) error {
-	w, err := watch.New(watch.Options{Now: s.world.Now, Exits: s.world.Own.Exit, Died: s.died})
+	w, err := watch.New(watch.Options{Now: s.world.Now, Exits: s.world.Own.Exit, Asked: s.world.Own.Asked, Died: s.died})
 	if err != nil {
 		return err
 	}
@@ -23,17 +24,27 @@ func (s *system) watchDeaths(ctx context.Context) error {
 	return w.Close()
 }
 
+// died lays a death over the board, and has the agents looked at: hooks and terminal
+// may tell who ended one.
 func (s *system) died(d watch.Death) {
 	s.world.Agents.Died(d.Exit)
 	s.loop.Stir()
-	s.board.Overlay(fleet.PartAgents, func(snap *fleet.Snapshot) {
+	put, why := func(snap *fleet.Snapshot) {
 		snap.Agents.Value = agents.WithDeath(snap.Agents.Value, d.Exit, snap.At)
-	}, "death of "+d.Agent)
+	}, "death of "+d.Agent
+	if d.Server != "" {
+		put, why = func(snap *fleet.Snapshot) {
+			snap.Agents.Value = agents.WithServerDeath(snap.Agents.Value, d.Exit, d.Server, snap.At)
+		}, "death of the terminal server "+d.Server
+	}
+	s.board.Overlay(fleet.PartAgents, put, why)
+	s.board.LookNow(fleet.PartAgents)
 }
 
 // follow is told of every pass that succeeded, and has the agents in it followed.
 func (s *system) follow(snap fleet.Snapshot) {
 	s.report.Passed()
+	s.auditMemory()
 	s.gauges.pass(snap.At, s.world.Now())
 	s.pulse.passed(snap.Patrol > 0, s.world.Now())
 	if w := s.followers.Load(); w != nil && snap.Agents.Usable() {

@@ -29,7 +29,21 @@ func inPrivateWorlds() int {
 		return code
 	}
 	tests := slices.DeleteFunc(strings.Fields(list.String()), func(s string) bool { return !strings.HasPrefix(s, "Test") })
-	return inShards(tests)
+	return withBinaries(func() int { return inShards(tests) })
+}
+
+// withBinaries builds the programs once, for each of the worlds.
+func withBinaries(run func() int) int {
+	dir, err := binaries()
+	if err == nil {
+		defer os.RemoveAll(dir)
+		err = os.Setenv("CUSTOS_BINARIES", dir)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "cannot build for the worlds:", err)
+		return 1
+	}
+	return run()
 }
 
 // inShards runs every so manieth test in each world, and shows what each said when it

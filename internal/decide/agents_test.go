@@ -1,6 +1,7 @@
 package decide
 
 import (
+	"cmp"
 	"strings"
 
 	"custos/internal/fleet"
@@ -8,7 +9,7 @@ import (
 
 // agentOf: [owner=configured] [pid=1] [procs=2,3] [cwd=/x] [state=idle] [progress=none]
 // [composer=empty|full] [pane=yes] [attached=1] [activity=5s] [dialog=HASH]
-// [tool=Bash since=09:50 deadline=30m age=10m] [exit=1|sig9|unknown died=09:59 asked=ann] [reset=10:30] [account=a]
+// [tool=Bash since=09:50 deadline=30m age=10m] [exit=1|sig9|unknown died=09:59 asked=ann quit=keys] [reset=10:30] [account=a]
 func agentOf(name string, set map[string]string) *fleet.Agent {
 	a := &fleet.Agent{Name: name, Owner: fleet.OwnerConfigured, Process: fleet.ProcessID{PID: integer(set["pid"])},
 		State: fleet.AgentState(set["state"]), Progress: fleet.ProgressNone, Account: set["account"]}
@@ -51,13 +52,13 @@ func agentOf(name string, set map[string]string) *fleet.Agent {
 		a.Tool = &fleet.ToolCall{Name: set["tool"], Since: at(set["since"]), Age: duration(set["age"]), Deadline: duration(set["deadline"])}
 	}
 	if set["reset"] != "" {
-		a.RateLimitedUntil = at(set["reset"])
+		a.RateLimitedUntil, a.RateLimitedAt = at(set["reset"]), at(cmp.Or(set["limited"], "09:30"))
 	}
 	a.Exit = exit(set)
 	return a
 }
 
-// exit: exit=STATUS|sigN|unknown|reboot died=HH:MM[:SS] [asked=WHO]
+// exit: exit=STATUS|sigN|unknown|reboot died=HH:MM[:SS] [asked=WHO] [quit=HOW]
 func exit(set map[string]string) *fleet.Exit {
 	switch set["exit"] {
 	case "":
@@ -69,7 +70,7 @@ func exit(set map[string]string) *fleet.Exit {
 		}
 		return e
 	}
-	e := &fleet.Exit{At: at(set["died"]), Asked: set["asked"], Process: fleet.ProcessID{PID: 1}}
+	e := &fleet.Exit{At: at(set["died"]), Asked: set["asked"], Quit: set["quit"], Process: fleet.ProcessID{PID: 1}}
 	if n, ok := strings.CutPrefix(set["exit"], "sig"); ok {
 		e.Signal = fleet.Known(integer(n))
 	} else if set["exit"] != "unknown" {
@@ -78,13 +79,22 @@ func exit(set map[string]string) *fleet.Exit {
 	return e
 }
 
-// registration: [desired=running] [wanted=ann] [restart=on-failure] [account=] [parent=] [depth=] [failed=] [exit=…]
+// registration: [lifted=09:50] [desired=running] [wanted=ann] [restart=on-failure] [account=] [parent=] [depth=] [failed=] [exit=…]
 func registration(name string, set map[string]string) fleet.Registration {
 	r := fleet.Registration{Name: name, Kind: "claude", Owner: fleet.OwnerCustos, Desired: fleet.DesiredRunning, DesiredBy: set["wanted"],
 		Restart: fleet.RestartOnFailure, Account: set["account"], Parent: set["parent"], Depth: integer(set["depth"]),
-		Failed: set["failed"], Exit: exit(set), Instance: set["instance"], Dir: set["dir"], Worktree: set["worktree"], Project: set["project"], Revision: 1}
+		Failed: set["failed"], Exit: exit(set), Instance: set["instance"], Dir: set["dir"], Worktree: set["worktree"], Repo: set["repo"], Project: set["project"], Task: set["task"], Revision: 1}
 	if r.Pool = set["pool"]; set["handoff"] != "" {
 		r.Handoff = &fleet.Handoff{Instance: r.Instance, Order: set["handoff"]}
+	}
+	if set["created"] != "" {
+		r.CreatedAt = at(set["created"])
+	}
+	if set["lifted"] != "" {
+		r.LimitLifted = at(set["lifted"])
+	}
+	if set["run"] != "" {
+		r.Run = set["run"]
 	}
 	if set["saved"] != "" {
 		r.Checkpoint = &fleet.Checkpoint{At: at(set["saved"]), Ref: "refs/custos/backup/x"}
@@ -98,7 +108,7 @@ func registration(name string, set map[string]string) fleet.Registration {
 	return r
 }
 
-// order: order ID DO AGENT [by=ann] [given=09:59] [expires=] [text=] [dialog=] [override=a,b] [action=] [new=yes parent=] [account=] [state=]
+// order: order ID DO AGENT [by=ann] [given=09:59] [expires=] [text=] [dialog=] [action=] [new=yes parent=] [account=] [state=] [took=1]
 func order(args []string, set map[string]string) fleet.Order {
 	o := fleet.Order{ID: args[0], Do: fleet.OrderDo(args[1]), By: "ann", At: at("09:59"), Text: set["text"], Dialog: set["dialog"],
 		Action: set["action"], Account: set["account"], State: fleet.OrderOpen, Why: set["why"]}
@@ -114,13 +124,9 @@ func order(args []string, set map[string]string) fleet.Order {
 	if set["expires"] != "" {
 		o.Expires = at(set["expires"])
 	}
+	o.TakenBack = integer(set["took"])
 	if set["state"] != "" {
 		o.State = fleet.OrderState(set["state"])
-	}
-	for _, g := range strings.Split(set["override"], ",") {
-		if g != "" {
-			o.Override = append(o.Override, fleet.Guard(g))
-		}
 	}
 	if set["new"] != "" {
 		r := registration(o.Agent, set)

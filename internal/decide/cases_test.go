@@ -133,6 +133,8 @@ func newWorld() *world {
 			"end-step":        {Do: "end-step", Idempotent: true},
 			"prepare-run":     {Do: "prepare-run", Idempotent: true},
 			"file-reply":      {Do: "file-reply", Idempotent: true},
+			"hold-lock":       {Do: "hold-lock", Idempotent: true},
+			"release-lock":    {Do: "release-lock", Idempotent: true},
 			"comment":         {Do: "comment"},
 			"assign":          {Do: "assign", Idempotent: true},
 			"label":           {Do: "label", Idempotent: true},
@@ -195,6 +197,10 @@ func (w *world) read(line string) error {
 		w.snap.Processes.Value = append(w.snap.Processes.Value, fleet.Process{ID: fleet.ProcessID{PID: integer(args[0]), Start: 1}, UID: integer(set["uid"])})
 	case "agent":
 		w.snap.Agents.Value = append(w.snap.Agents.Value, *agentOf(args[0], set))
+	case "repo":
+		w.snap.Repos.Value.Repos = append(w.snap.Repos.Value.Repos, fleet.Repo{Path: args[0]})
+	case "work": // issue, pull, merged, bead or own NAME agent=NAME [closed=5m]
+		w.readWork(args, set)
 	case "reg":
 		w.past.Registrations = append(w.past.Registrations, registration(args[0], set))
 	case "verdict":
@@ -214,6 +220,27 @@ func (w *world) read(line string) error {
 		return fmt.Errorf("cannot read %q", words[0])
 	}
 	return nil
+}
+
+// readWork adds a piece of work of some tracker.
+func (w *world) readWork(args []string, set map[string]string) {
+	closed, forge := duration(set["closed"]), &w.snap.Forge.Value
+	at, state := w.snap.At.Add(-time.Duration(closed)), fleet.WorkOpen
+	if closed > 0 {
+		state = fleet.WorkClosed
+	}
+	switch args[0] {
+	case "issue":
+		forge.Issues = append(forge.Issues, fleet.Issue{Name: args[1], Agent: set["agent"], Open: fleet.Known(closed == 0), Closed: fleet.Known(closed)})
+	case "pull":
+		forge.Pulls = append(forge.Pulls, fleet.PullRequest{Name: args[1], Agent: set["agent"]})
+	case "merged", "rejected":
+		forge.Ended = append(forge.Ended, fleet.EndedPull{Name: args[1], Agent: set["agent"], Merged: args[0] == "merged", Ended: fleet.Known(closed)})
+	case "bead":
+		w.snap.Beads.Value = append(w.snap.Beads.Value, fleet.Bead{ID: args[1], Assignee: set["agent"], State: state, Closed: fleet.Known(at)})
+	case "own":
+		w.past.Records.Work = append(w.past.Records.Work, fleet.WorkItem{Head: fleet.Head{ID: args[1]}, Agent: set["agent"], State: state, Since: at})
+	}
 }
 
 func (w *world) readPolicy(set map[string]string) error {

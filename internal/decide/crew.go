@@ -80,6 +80,16 @@ func accountOf(reg *fleet.Registration, a *fleet.Agent) string {
 	return ""
 }
 
+// lifted returns when a person last lifted the limit of an account; zero for never.
+func (c *crew) lifted(account string) (last fleet.Instant) {
+	for _, r := range c.registered {
+		if r.Account == account && (last.IsZero() || last.Before(r.LimitLifted)) {
+			last = r.LimitLifted
+		}
+	}
+	return last
+}
+
 // exitOf returns how the newest instance of an agent ended, or nil.
 func exitOf(reg *fleet.Registration, a *fleet.Agent) *fleet.Exit {
 	if a != nil && a.Exit != nil {

@@ -1,10 +1,6 @@
 package decide
 
-import (
-	"slices"
-
-	"custos/internal/fleet"
-)
+import "custos/internal/fleet"
 
 // Decide answers every order that is not over, judges what the runs of formulas
 // ask for, and then every wish of every firing finding. An order is answered by an action, or it is queued, refused,
@@ -33,15 +29,16 @@ type pass struct {
 	paused  map[fleet.Subject]bool
 	stopped map[fleet.Subject]bool
 	numbers map[fleet.AlertKey]*fleet.Alert // filled when first asked for
-	spent   []fleet.Instant                 // moments of the actions that count against the fleet's budget
-	// overspent is the answer of the budget guard once it has said no.
-	overspent *refusal
+	spent   map[purse][]fleet.Instant       // moments of the actions that count against the fleet's budget
+	// overspent are the answers of the budget guard once it has said no.
+	overspent map[purse]*refusal
 	reached   map[fleet.Kind]map[fleet.Subject]bool
 	crew      crew
 	queue     queue
 	storms    []storm // filled when first asked for
 	stormy    bool    // storms is filled
 	failed    map[string]bool
+	over      map[string]worked // by agent; nil until it is asked for
 	bench     bench
 	plan      fleet.Plan
 	projects  fleet.Projects           // of subjects; filled when one is paused
@@ -74,12 +71,18 @@ func (r *request) byPerson() bool { return r.order != nil && fleet.IsPerson(r.or
 // for by configuring one, with what may be spent on it.
 func (r *request) isAsked() bool { return r.byPerson() || r.run != nil || r.wish.Do == doTriage }
 
-// isRepair says whether an action counts as one in the fleet's budget.
-func isRepair(a *fleet.Action) bool { return a.Do != doTriage && !isOfRun(a) }
+// isKept says whether it starts an agent again that a person spawned: to order an
+// agent is to order that it runs. The fleet's mode is about what nobody ordered.
+func (r *request) isKept() bool {
+	return r.order == nil && r.wish.Do == doRecover && r.reg != nil && r.reg.Kept()
+}
 
-// overrides says whether a person ordered it in spite of the guard.
-func (r *request) overrides(g fleet.Guard) bool {
-	return r.byPerson() && slices.Contains(r.order.Override, g)
+// isCharged says whether an action counts against the fleet's budget, which is for
+// what Custos and agents want: neither what a person ordered nor what a run asks for.
+// A backup changes nothing that anybody works with: fifty agents that end together
+// are all saved.
+func isCharged(a *fleet.Action) bool {
+	return a.Do != doTriage && a.Do != doCheckpoint && !isOfRun(a) && !fleet.IsPerson(a.By)
 }
 
 func newPass(policy *fleet.Policy, snap *fleet.Snapshot, found *fleet.Assessment, past *fleet.Past) *pass {
@@ -90,6 +93,7 @@ func newPass(policy *fleet.Policy, snap *fleet.Snapshot, found *fleet.Assessment
 		guards:  guards(),
 		paused:  setOf(policy.Paused),
 		stopped: setOf(past.Stopped),
+		spent:   map[purse][]fleet.Instant{}, overspent: map[purse]*refusal{},
 		reached: map[fleet.Kind]map[fleet.Subject]bool{},
 		crew:    muster(past, snap),
 		queue:   newQueue(),
@@ -118,8 +122,8 @@ func (p *pass) recall(r *fleet.ActionRecord) {
 	} else if isReal(r) && (starts(r.Do) || r.Do == doNudge) {
 		p.crew.ended = append(p.crew.ended, r)
 	}
-	if !harmless && isRepair(&r.Action) && isReal(r) && p.within(p.policy.Budget.In, moment) {
-		p.spent = append(p.spent, moment)
+	if !harmless && isCharged(&r.Action) && isReal(r) && p.within(p.policy.Budget.In, moment) {
+		p.spend(r.Do, moment)
 	}
 }
 
@@ -132,7 +136,7 @@ func (p *pass) consider(f *fleet.Finding) {
 		return
 	}
 	granted := map[string]int{}
-	wishes := p.withVerdict(f)
+	wishes := p.finishUp(p.withVerdict(f))
 	for i := range wishes {
 		r := p.request(f, &wishes[i])
 		r.granted = granted[r.wish.Do]
@@ -191,8 +195,8 @@ func (p *pass) grant(r *request) fleet.Action {
 		if p.mode(r) != fleet.ModeAuto && !r.isAsked() {
 			a.Approved = p.policy.ApprovedBy
 		}
-		if isRepair(&a) {
-			p.spent = append(p.spent, p.snap.At)
+		if isCharged(&a) {
+			p.spend(a.Do, p.snap.At)
 		}
 		if !r.isAsked() {
 			p.reach(r.wish.Subject)
@@ -203,6 +207,10 @@ func (p *pass) grant(r *request) fleet.Action {
 	p.crew.begun(a, p.snap.At)
 	p.plan.Actions = append(p.plan.Actions, a)
 	return a
+}
+
+func (p *pass) spend(do string, at fleet.Instant) {
+	p.spent[purseOf(do)] = append(p.spent[purseOf(do)], at)
 }
 
 func (p *pass) reach(s fleet.Subject) {

@@ -45,7 +45,7 @@ func (p *pass) askMemory() *refusal {
 			hint: p.hintConfirm(),
 		}
 	}
-	if !p.past.Newest.IsZero() && p.snap.At.Before(p.past.Newest) {
+	if p.past.ClockBehind(p.snap.At) {
 		return &refusal{why: "the clock is behind: the newest record is of " + clock(p.past.Newest) + ", which is still to come"}
 	}
 	return nil

@@ -62,8 +62,13 @@ func (p *pass) askMemoryLeft(r *request) *refusal {
 
 // askCount caps the agents of ours that run, or are about to.
 func (p *pass) askCount(r *request) *refusal {
-	most := p.policy.Agents.MaxAgents
-	if p.crew.running+len(p.crew.starting) < most {
+	most, n := p.policy.Agents.MaxAgents, p.crew.running
+	for _, s := range p.crew.starting {
+		if !isAlive(p.crew.seen[s.action.Subject.Name]) { // else it is among those that run
+			n++
+		}
+	}
+	if n < most {
 		return nil
 	}
 	return &refusal{why: fmt.Sprintf("at most %d agents run at once", most)}
@@ -73,7 +78,13 @@ func (p *pass) askCount(r *request) *refusal {
 func (p *pass) askSettled(r *request) *refusal {
 	exit := exitOf(r.reg, r.wish.Target.Agent)
 	settle := p.policy.Agents.Settle
-	if r.wish.Do != doRecover || r.byPerson() || exit == nil || exit.At.IsZero() || !p.within(settle, exit.At) {
+	if r.wish.Do != doRecover || r.byPerson() || exit == nil || exit.At.IsZero() {
+		return nil
+	}
+	if exit.ByKeys() && exit.Ender() == fleet.EnderUnknown && p.snap.Agents.At.Before(exit.At) {
+		return &refusal{why: "it ended at " + clock(exit.At) + ", as keys at its terminal may end it, and neither that nor its hooks were looked at since", hint: hintLook}
+	}
+	if !p.within(settle, exit.At) {
 		return nil
 	}
 	return &refusal{why: "it ended at " + clock(exit.At) + ", and is left for " + settle.String(), until: p.leaves(settle, exit.At)}
@@ -103,42 +114,80 @@ func (p *pass) askStagger(r *request) *refusal {
 // askLimited holds back what would spend of an account that is at its limit. Once
 // the limit is reset one goes first, and the others follow when it has helped.
 func (p *pass) askLimited(r *request) *refusal {
+	if no := p.askOwnLimit(r); no != nil {
+		return no
+	}
 	account := p.crew.account(fleet.Action{Subject: r.wish.Subject, Target: r.wish.Target})
 	until, limited, told := p.limit(account)
 	if !limited {
 		return nil
 	}
 	if !told {
-		return &refusal{why: "the account " + account + " is rate limited, and it is not told until when"}
+		return &refusal{why: "the account " + account + " is rate limited, and it is not told until when", hint: hintLift(account)}
 	}
 	if resume := until.Add(p.spread(r)); p.snap.At.Before(resume) {
-		return &refusal{why: "the account " + account + " is rate limited until " + clock(until), until: resume}
+		return &refusal{why: "the account " + account + " is rate limited until " + clock(until), until: resume, hint: hintLift(account)}
 	}
 	return p.askProbe(r, account, until)
 }
 
+// hintLift is how a person says that the limit of an account holds no more.
+func hintLift(account string) string { return "custos resume --account " + word(account) }
+
+// askOwnLimit holds back an agent that was told until when it is limited, whatever
+// account it is of.
+func (p *pass) askOwnLimit(r *request) *refusal {
+	a := r.wish.Target.Agent
+	if a == nil || a.RateLimitedUntil.IsZero() || p.crew.account(fleet.Action{Subject: r.wish.Subject, Target: r.wish.Target}) != "" {
+		return nil
+	}
+	if r.reg != nil && p.isLifted(a, r.reg.LimitLifted) {
+		return nil
+	}
+	if resume := a.RateLimitedUntil.Add(p.spread(r)); p.snap.At.Before(resume) {
+		return &refusal{why: "it is rate limited until " + clock(a.RateLimitedUntil), until: resume, hint: "custos resume " + word(r.wish.Subject.Name)}
+	}
+	return nil
+}
+
 // limit returns until when an account is limited, as far as any of its agents
-// tells. A limit that was reset long ago is none.
+// tells. A limit that was reset long ago is none; one that a person lifted was
+// reset when they did.
 func (p *pass) limit(account string) (until fleet.Instant, limited, told bool) {
 	const memory = fleet.Duration(time.Hour)
 	if account == "" {
 		return until, false, false
 	}
 	told = true
+	lifted := p.crew.lifted(account)
 	for _, a := range p.crew.accounts[account] {
+		reset := a.RateLimitedUntil
+		if p.isLifted(a, lifted) {
+			reset = lifted
+		}
 		switch {
-		case a.RateLimitedUntil.IsZero():
+		case reset.IsZero():
 			if a.State == fleet.StateRateLimited {
 				limited, told = true, false
 			}
-		case p.snap.At.Before(a.RateLimitedUntil) || p.within(memory, a.RateLimitedUntil):
+		case p.snap.At.Before(reset) || p.within(memory, reset):
 			limited = true
-			if until.IsZero() || until.Before(a.RateLimitedUntil) {
-				until = a.RateLimitedUntil
+			if until.IsZero() || until.Before(reset) {
+				until = reset
 			}
 		}
 	}
 	return until, limited, told
+}
+
+// isLifted says whether what an agent tells of a limit is from before a person
+// lifted it. Of a limit that only its screen shows, that is since when it shows it.
+func (p *pass) isLifted(a *fleet.Agent, lifted fleet.Instant) bool {
+	told := a.RateLimitedAt
+	if dwell, known := a.Dwell.Get(); told.IsZero() && known && a.State == fleet.StateRateLimited {
+		told = p.snap.Agents.At.Add(-time.Duration(dwell))
+	}
+	return !told.IsZero() && told.Before(lifted)
 }
 
 // spread is how much later than the reset this agent goes on: always the same
@@ -166,7 +215,7 @@ func (p *pass) askProbe(r *request, account string, reset fleet.Instant) *refusa
 // askHelped refuses for a while after a start that was not seen to help.
 func (p *pass) askHelped(e *fleet.ActionRecord, when string) *refusal {
 	wait := p.policy.Agents.Probe
-	if e == nil || e.Result != nil && e.Result.Status == fleet.ResultDone || !p.within(wait, momentOf(e)) {
+	if e == nil || p.helped(e) || !p.within(wait, momentOf(e)) {
 		return nil
 	}
 	return &refusal{why: e.Do + " of " + e.Subject.String() + " did not help " + when + " (" + outcome(e) + "); the next one waits " + wait.String(),

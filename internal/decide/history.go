@@ -13,6 +13,15 @@ type deed struct {
 	subject fleet.Subject
 }
 
+// deedOf is the deed of an action. A pipeline that is run again may be a new one
+// each time: the tries are those of its commit.
+func deedOf(do string, s fleet.Subject, t fleet.Target) deed {
+	if do == doRetrigger && t.Pipeline != nil {
+		s = t.Pipeline.Run()
+	}
+	return deed{do, s}
+}
+
 // history is the record of actions, by what is asked of it.
 type history struct {
 	ended   map[deed][]*fleet.ActionRecord // in the order of the records
@@ -34,7 +43,7 @@ func remember(records []fleet.ActionRecord, abilities map[string]fleet.Ability) 
 		if r.Open() {
 			continue
 		}
-		d := deed{r.Do, r.Subject}
+		d := deedOf(r.Do, r.Subject, r.Target)
 		h.ended[d] = append(h.ended[d], r)
 		if abilities[r.Do].Harmless {
 			continue
@@ -123,14 +132,14 @@ func (p *pass) realTries(r *request) []*fleet.ActionRecord {
 
 // earlier returns what was done before of what is asked for. A person who orders
 // a second nudge means it; only the tries at one and the same order count
-// together. A recovery counts whoever asked for it. Each attempt at a step stands for
+// together. To rules, agents and Custos itself a recovery counts whoever asked for it. Each attempt at a step stands for
 // itself.
 func (p *pass) earlier(r *request) []*fleet.ActionRecord {
-	all := p.history.ended[deed{r.wish.Do, r.wish.Subject}]
+	all := p.history.ended[deedOf(r.wish.Do, r.wish.Subject, r.wish.Target)]
 	if t := r.wish.Target.Step; t != nil {
 		return sameAttempt(all, t)
 	}
-	if r.order == nil || r.wish.Do == doRecover {
+	if r.order == nil || r.wish.Do == doRecover && !r.byPerson() {
 		return all
 	}
 	var same []*fleet.ActionRecord

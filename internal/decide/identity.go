@@ -37,7 +37,7 @@ func (p *pass) identity(r *request, attempt int) string {
 		field(r.order.ID)
 	}
 	days := int64(0)
-	before := p.latest(p.history.ended[deed{r.wish.Do, r.wish.Subject}])
+	before := p.latest(p.history.ended[deedOf(r.wish.Do, r.wish.Subject, r.wish.Target)])
 	if before != nil {
 		field(before.ID)
 	} else {

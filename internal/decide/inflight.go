@@ -76,6 +76,8 @@ func claimOf(s fleet.Subject, t fleet.Target, harmless bool) claim {
 		c.ownPaths = []string{t.Phase.Path}
 	case t.Log != nil:
 		c.ownPaths = []string{t.Log.Path}
+	case t.Pipeline != nil: // two pipelines that run one commit are one thing
+		c.ownPaths = []string{t.Pipeline.Run().String()}
 	case t.Landmark != nil: // its mode or its text: what lies below it stays as it is
 	}
 	return c

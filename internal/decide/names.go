@@ -13,5 +13,8 @@ const (
 	doCheckpoint = "checkpoint"
 )
 
+// doRetrigger is named for its tries: see deedOf.
+const doRetrigger = "retrigger"
+
 // starts says whether an action starts an agent.
 func starts(do string) bool { return do == doSpawn || do == doRecover }

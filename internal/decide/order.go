@@ -13,7 +13,8 @@ const ruleOrder = "order"
 type queue struct {
 	ahead  map[place]string               // the order that comes first
 	stops  map[string]int                 // agent: index of the last order of a person to stop it
-	coming map[string]bool                // agent: a spawn of it is ordered
+	coming map[string]bool                // agent: a spawn of it waits, of those that were answered so far
+	taken  map[string]int                 // agent: starts that a stop takes back in this pass
 	open   map[string]*fleet.ActionRecord // actions by ID, filled when first asked for
 	listed map[string]*fleet.Registration // spawned in this very plan
 }
@@ -24,7 +25,7 @@ type queue struct {
 type place struct{ agent, lane string }
 
 func newQueue() queue {
-	return queue{ahead: map[place]string{}, stops: map[string]int{}, coming: map[string]bool{}, listed: map[string]*fleet.Registration{}}
+	return queue{ahead: map[place]string{}, stops: map[string]int{}, coming: map[string]bool{}, taken: map[string]int{}, listed: map[string]*fleet.Registration{}}
 }
 
 func laneOf(do fleet.OrderDo) string {
@@ -38,14 +39,9 @@ func laneOf(do fleet.OrderDo) string {
 func (p *pass) answerOrders() {
 	orders := p.past.Orders
 	for i := range orders {
-		o := &orders[i]
-		switch {
-		case o.IsOver():
-		case o.Do == fleet.OrderStop && fleet.IsPerson(o.By):
+		if o := &orders[i]; !o.IsOver() && o.Do == fleet.OrderStop && fleet.IsPerson(o.By) {
 			p.queue.stops[o.Agent] = i
 			p.stopped[agentSubject(o.Agent)] = true
-		case o.Do == fleet.OrderSpawn:
-			p.queue.coming[o.Agent] = true
 		}
 	}
 	for i := range orders {
@@ -67,6 +63,7 @@ func (p *pass) answer(i int, was *fleet.Order) {
 	}
 	if !o.IsOver() {
 		p.queue.ahead[place{o.Agent, laneOf(o.Do)}] = o.ID
+		p.queue.coming[o.Agent] = p.queue.coming[o.Agent] || o.Do == fleet.OrderSpawn
 	}
 	if changed(was, &o) {
 		p.plan.Orders = append(p.plan.Orders, o)
@@ -105,6 +102,7 @@ func (p *pass) record(id string) *fleet.ActionRecord {
 
 // decideOrder returns the order as it is after this pass.
 func (p *pass) decideOrder(i int, o fleet.Order) fleet.Order {
+	p.takeBack(i, &o)
 	if g, no := p.askQueue(i, &o); no != nil {
 		return refused(o, g, no)
 	}
@@ -126,8 +124,10 @@ func (p *pass) decideOrder(i int, o fleet.Order) fleet.Order {
 		g, no := p.noSuchAgent(&o)
 		return refused(o, g, no)
 	}
-	if g, no := p.ask(r); no != nil {
-		return refused(o, g, no)
+	for _, ask := range []func(*request) (fleet.Guard, *refusal){p.askStopped, p.ask, p.askAgain} {
+		if g, no := ask(r); no != nil {
+			return refused(o, g, no)
+		}
 	}
 	a := p.grant(r)
 	if r.wish.Do == doSpawn {
@@ -142,7 +142,7 @@ func refused(o fleet.Order, g fleet.Guard, no *refusal) fleet.Order {
 	o.State, o.Guard, o.Why, o.Until, o.Hint = fleet.OrderQueued, g, no.why, no.until, no.hint
 	switch {
 	case no.done:
-		o.State, o.Guard = fleet.OrderDone, ""
+		o.State, o.Guard, o.Why = fleet.OrderDone, "", o.WithTakenBack(no.why)
 	case no.final:
 		o.State = fleet.OrderRefused
 	}
@@ -162,6 +162,18 @@ func (p *pass) expiry(o *fleet.Order) fleet.Instant {
 		return p.snap.At.Add(time.Nanosecond) // never
 	}
 	return o.At.Add(time.Duration(ttl))
+}
+
+// takeBack counts the starts that a person's stop takes back; it stands behind them
+// in the line. Those of an earlier pass are noted in it.
+func (p *pass) takeBack(i int, o *fleet.Order) {
+	stop, ordered := p.queue.stops[o.Agent]
+	switch {
+	case ordered && i < stop && laneOf(o.Do) == laneOf(fleet.OrderSpawn) && mayOrder(o):
+		p.queue.taken[o.Agent]++
+	case ordered && o.Do == fleet.OrderStop && fleet.IsPerson(o.By):
+		o.TakenBack += p.queue.taken[o.Agent]
+	}
 }
 
 // askQueue is what only orders are asked: whether their author may give them,
@@ -191,7 +203,7 @@ func (p *pass) noSuchAgent(o *fleet.Order) (fleet.Guard, *refusal) {
 	if o.Do != fleet.OrderSpawn && !p.snap.Agents.Fresh() {
 		return fleet.GuardEvidence, &refusal{why: "agents is " + status(p.snap.Agents.Status), hint: hintLook}
 	}
-	return fleet.GuardState, &refusal{why: "there is no agent " + word(o.Agent), final: true}
+	return fleet.GuardState, &refusal{why: "there is no agent " + word(o.Agent), final: true, done: o.TakenBack > 0}
 }
 
 // mayOrder: an agent may spawn, nudge and ask for a checkpoint; Custos may order
@@ -271,5 +283,5 @@ func changed(was, is *fleet.Order) bool {
 		is.Until = was.Until
 	}
 	return was.State != is.State || was.Guard != is.Guard || was.Why != is.Why || was.Hint != is.Hint ||
-		was.Until != is.Until || was.Action != is.Action
+		was.Until != is.Until || was.Action != is.Action || was.TakenBack != is.TakenBack
 }

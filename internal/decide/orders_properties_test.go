@@ -34,7 +34,7 @@ type hand struct {
 	agent   fleet.Agent
 	stopped int // number of the last order of a person to stop it; 0: a person started it since, or never stopped it
 	begins  int
-	hung    bool // a person closed its terminal
+	quit    bool // a person ended it at its terminal
 }
 
 // ship is one history.
@@ -62,6 +62,7 @@ func newShip(t *rapid.T) *ship {
 	s := &ship{t: t, hands: map[string]*hand{}, regs: map[string]fleet.Registration{}, number: map[string]int{}}
 	s.sim = &sim{t: t, now: stamp{true: time.Hour}, acked: map[fleet.AlertKey]stamp{}}
 	s.policy = fleet.Policy{Mode: fleet.ModeAuto, Agents: fleet.DefaultAgentLimits(), Abilities: newWorld().policy.Abilities}
+	s.policy.Budget = fleet.Attempts{Max: rapid.IntRange(0, 3).Draw(t, "budget"), In: fleet.Duration(pick(t, "budget in", []time.Duration{time.Hour, 5 * time.Minute}))}
 	s.policy.Agents.MaxAgents = rapid.IntRange(1, 6).Draw(t, "most")
 	s.policy.Agents.AfterReboot = pick(t, "after a reboot", []fleet.Mode{"", fleet.ModeObserve, fleet.ModeAsk, fleet.ModeAuto, fleet.ModeAuto})
 	s.policy.Agents.Hold = fleet.Duration(pick(t, "hold", []time.Duration{0, 3 * time.Second, 30 * time.Second, 10 * time.Minute}))
@@ -83,7 +84,7 @@ func (s *ship) start(name string) {
 		s.hands[name] = h
 	}
 	h.begins++
-	h.hung = false
+	h.quit = false
 	reg := s.regs[name]
 	h.agent = fleet.Agent{Name: name, Owner: fleet.OwnerCustos, Registered: true, Account: reg.Account, Progress: fleet.ProgressSome,
 		State: fleet.StateWorking, Process: fleet.ProcessID{PID: 100*int(name[0]) + h.begins}, Pane: &fleet.Pane{}}
@@ -122,8 +123,11 @@ func (s *ship) live() {
 		case 2:
 			s.end(name, fleet.Exit{Status: fleet.Known(0)}, fleet.StateFinished)
 		case 3:
-			h.hung = h.hung || a.Process.PID != 0
-			s.end(name, fleet.Exit{Signal: fleet.Known(1)}, fleet.StateCrashed)
+			h.quit = h.quit || a.Process.PID != 0
+			s.end(name, pick(t, "quits by", []fleet.Exit{{Status: fleet.Known(0), Quit: "q"}, {Signal: fleet.Known(2), Quit: "q"}}), fleet.StateStopped)
+		case 4:
+			s.end(name, pick(t, "ends by", []fleet.Exit{{Signal: fleet.Known(1)}, {Signal: fleet.Known(2)}, {Signal: fleet.Known(15)},
+				{Status: fleet.Known(130)}, {Status: fleet.Known(0), Server: "/s"}}), fleet.StateCrashed)
 		default:
 			if a.Process.PID != 0 {
 				s.livesOn(a)
@@ -180,9 +184,6 @@ func (s *ship) orderSomething() {
 			Text: "t", Dialog: pick(s.t, "dialog", []string{"d1", "d2"})}
 		if do == fleet.OrderSpawn && rapid.Bool().Draw(s.t, "new") {
 			o.Spawn = &fleet.Registration{Name: o.Agent, Kind: "claude", Owner: fleet.OwnerCustos, Account: "acme"}
-		}
-		if rarely(s.t, "override", 4) {
-			o.Override = []fleet.Guard{fleet.GuardCooldown, fleet.GuardAttempts, fleet.GuardFrozen}
 		}
 		s.number[o.ID] = len(s.number) + 1
 		s.orders = append(s.orders, o)
@@ -304,13 +305,49 @@ func (s *ship) check(snap fleet.Snapshot, past fleet.Past, plan fleet.Plan) {
 		s.checkInLine(past, plan, a, fail)
 	}
 	s.checkAnswers(past, plan)
+	s.checkBudget(plan)
 	for _, k := range plan.Skipped {
 		s.checkRefusal(k)
 	}
 }
 
-// checkRefusal: what Custos ended itself is not taken for what a person ended, or
-// for what ended well; and no recovery waits for the alert of a common cause once
+// isWindow says whether a guard is one that holds back rules, never a person.
+func isWindow(g fleet.Guard) bool {
+	return g == fleet.GuardCooldown || g == fleet.GuardAttempts || g == fleet.GuardBudget
+}
+
+// checkBudget counts for itself what nobody but Custos and agents wanted: nudges,
+// starts, and everything else, each against the budget.
+func (s *ship) checkBudget(plan fleet.Plan) {
+	purse := func(do string) string {
+		return map[string]string{doNudge: "nudges", doSpawn: "starts", doRecover: "starts"}[do]
+	}
+	spent, planned := map[string]int{}, map[string]int{}
+	for _, e := range s.sim.log {
+		tried := e.open || isReal(&e.record) && s.sim.since(e.moment) < time.Duration(s.policy.Budget.In)
+		if tried && !fleet.IsPerson(e.record.By) && e.record.Do != doCheckpoint {
+			spent[purse(e.record.Do)]++
+		}
+	}
+	for _, a := range plan.Actions {
+		if !fleet.IsPerson(a.By) && a.Do != doCheckpoint {
+			planned[purse(a.Do)]++
+		}
+	}
+	for kind, n := range planned {
+		if most := s.policy.Budget.Max; most > 0 && spent[kind]+n > most {
+			s.t.Fatalf("%d and %d more %s in %s, %d allowed", spent[kind], n, kind, s.policy.Budget.In, most)
+		}
+	}
+	for _, k := range plan.Skipped {
+		if purse := purse(k.Do); k.Guard == fleet.GuardBudget && spent[purse]+planned[purse] < s.policy.Budget.Max {
+			s.t.Fatalf("%s is held by the budget, of which %d of %d are spent", k.Do, spent[purse]+planned[purse], s.policy.Budget.Max)
+		}
+	}
+}
+
+// checkRefusal: only what a person is known to have ended is refused as that; what
+// Custos ended itself is not taken for what ended well; and no recovery waits for the alert of a common cause once
 // the hold is over, however long that goes on.
 func (s *ship) checkRefusal(k fleet.Skipped) {
 	fail := func(why string) { s.t.Fatalf("%s on %s is refused (%s: %s): %s", k.Do, k.Subject, k.Guard, k.Why, why) }
@@ -319,6 +356,9 @@ func (s *ship) checkRefusal(k fleet.Skipped) {
 		return
 	}
 	x := h.agent.Exit
+	if k.Guard == fleet.GuardPerson && h.stopped == 0 && !h.quit && reg.Desired == fleet.DesiredRunning {
+		fail("no person is known to have ended it")
+	}
 	if x.Asked == fleet.ByCustos && h.stopped == 0 && reg.Desired == fleet.DesiredRunning && reg.Restart != fleet.RestartNever &&
 		(k.Guard == fleet.GuardPerson || k.Guard == fleet.GuardState) {
 		fail("Custos itself had ended it")
@@ -337,7 +377,7 @@ func (s *ship) isHeld(d fall) bool { return s.sim.since(d.at) < time.Duration(s.
 
 // checkStorm is a slow and simple second opinion on who died together: three
 // agents within half a minute. None of them is recovered within the hold, and
-// then one at a time.
+// then one at a time, and one more for each recovery since that helped.
 func (s *ship) checkStorm(a fleet.Action, fail func(string)) {
 	mine := s.newestDeath(a.Subject.Name)
 	for _, d := range s.deaths {
@@ -348,11 +388,23 @@ func (s *ship) checkStorm(a fleet.Action, fail func(string)) {
 			if s.isHeld(*mine) || s.isHeld(d) || s.isHeld(e) {
 				fail(fmt.Sprintf("it died together with %s and %s", d.name, e.name))
 			}
-			if s.isRecovered(d.name) || s.isRecovered(e.name) {
+			if (s.isRecovered(d.name) || s.isRecovered(e.name)) && s.helpedSince(*mine, d, e) == 0 {
 				fail(fmt.Sprintf("it died together with %s and %s, of whom one is being recovered", d.name, e.name))
 			}
 		}
 	}
+}
+
+// helpedSince counts the recoveries since these deaths that may have helped.
+func (s *ship) helpedSince(deaths ...fall) (n int) {
+	for _, e := range s.sim.log {
+		after := func(d fall) bool { return e.moment.true >= d.at.true }
+		if !e.open && e.record.Do == doRecover && slices.ContainsFunc(deaths, after) &&
+			(e.record.Result.Status == fleet.ResultDone || e.record.Result.Status == fleet.ResultUnverified) {
+			n++
+		}
+	}
+	return n
 }
 
 // apart says whether two deaths are of two agents, and of one storm.
@@ -408,8 +460,8 @@ func (s *ship) checkAction(a fleet.Action, fail func(string)) {
 		if t.Process.PID != 0 {
 			fail("it lives")
 		}
-		if h.hung && !person {
-			fail("a person closed its terminal")
+		if h.quit && !person {
+			fail("a person ended it at its terminal")
 		}
 		if h.stopped > 0 && (!person || s.number[a.Order] < h.stopped) {
 			fail("a person stopped it")
@@ -495,10 +547,17 @@ func (s *ship) checkReboot(a fleet.Action, fail func(string)) {
 		if e.open {
 			fail("another one is under way after a reboot")
 		}
-		if !person && !e.open && isReal(&e.record) && e.record.Result.Status != fleet.ResultDone && s.sim.since(e.moment) < 5*time.Minute && s.sim.since(e.moment) >= 0 && s.isLatest(e) {
+		if !person && !e.open && isReal(&e.record) && !s.mayHaveWorked(e) && s.sim.since(e.moment) < 5*time.Minute && s.sim.since(e.moment) >= 0 && s.isLatest(e) {
 			fail("the last one after a reboot did not work")
 		}
 	}
+}
+
+// mayHaveWorked says whether a start says that it worked, or nothing shows it but that
+// the agent lives.
+func (s *ship) mayHaveWorked(e *entry) bool {
+	status := e.record.Result.Status
+	return status == fleet.ResultDone || status == fleet.ResultUnverified && s.hands[e.record.Subject.Name].agent.Process.PID != 0
 }
 
 // isLatest says whether no other such recovery ended at or after e.
@@ -566,6 +625,8 @@ func (s *ship) checkAnswers(past fleet.Past, plan fleet.Plan) {
 		open := slices.ContainsFunc(past.Actions, func(r fleet.ActionRecord) bool { return r.ID == n.Action && r.Open() })
 		switch {
 		case n.IsOver() && (n.State == fleet.OrderDone || n.Why != ""):
+		case n.State == fleet.OrderQueued && fleet.IsPerson(n.By) && isWindow(n.Guard):
+			s.t.Fatalf("order %+v of a person is held by a window", n)
 		case n.State == fleet.OrderQueued && n.Why != "" && n.Guard != "" && n.Action == "":
 		case n.State == fleet.OrderOpen && (planned || open):
 		default:
@@ -584,6 +645,9 @@ func (s *ship) write(snap fleet.Snapshot, past fleet.Past, plan fleet.Plan) {
 	regs, orders := ledger.Settle(past, snap, plan)
 	for _, r := range regs {
 		s.regs[r.Name] = r
+		if h := s.hands[r.Name]; h != nil && r.Desired == fleet.DesiredRunning && fleet.IsPerson(r.DesiredBy) && r.DesiredAt == plan.At {
+			h.quit = false // the last word of people counts
+		}
 	}
 	for _, o := range orders {
 		s.put(o)

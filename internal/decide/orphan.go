@@ -18,7 +18,8 @@ type orphan struct {
 	// assigned says whether there is work: the agent is to run, the issue is said to
 	// be worked on, an agent that is to come back works in the worktree.
 	assigned fleet.Leaf[bool]
-	returns  bool // Custos may start its agent again by itself
+	returns  bool   // Custos may start its agent again by itself
+	over     string // why its work is over; "" while that is not known
 	marked   fleet.Leaf[bool]
 	moving   fleet.Leaf[bool] // of a process: something of it moves
 
@@ -29,6 +30,7 @@ type orphan struct {
 	merged   fleet.Leaf[bool] // its content is in the primary branch
 	saved    string           // backup of what is in no commit, made since the agent ended
 	missing  bool             // its folder is gone, and git still lists it
+	crashed  bool             // it was kept after a crash
 
 	age fleet.Leaf[fleet.Duration] // of a process; else since the agent ended, or anything in the worktree moved
 }
@@ -114,10 +116,12 @@ func (o orphan) agent() (orphanDo, string) {
 		return do, why
 	}
 	switch {
-	case o.missing:
+	case o.missing && o.over == "":
 		return orphanPerson, "the folder it worked in is gone: there is nothing to come back to"
 	case o.returns:
 		return orphanRecover, "it is started again where it was, after a backup of what it left"
+	case o.over != "":
+		return o.finished()
 	}
 	if do, why := o.unseen(); do != "" {
 		return do, why
@@ -131,6 +135,17 @@ func (o orphan) agent() (orphanDo, string) {
 		return orphanPerson, fmt.Sprintf("nothing starts it again, and %s on no remote", commits(o.unpushed.Or(0)))
 	}
 	return orphanLeave, "nothing of its work is lost"
+}
+
+// finished: one whose work is over is not started again; what it left is kept.
+func (o orphan) finished() (orphanDo, string) {
+	if !o.tree.Or(false) || o.missing || o.saved != "" || o.clean.Or(false) {
+		return orphanLeave, o.over
+	}
+	if do, why := o.unseen(); do != "" {
+		return do, o.over + "; " + why
+	}
+	return orphanSave, o.over + ": it is not started again, and what it left in no commit is backed up"
 }
 
 // work: its own agent goes on with it, when it can; else others begin where it
@@ -153,6 +168,8 @@ func (o orphan) work() (orphanDo, string) {
 		return orphanRelease, "it had no worktree of its own: nothing is lost"
 	case !o.clean.Or(false):
 		return o.uncommitted()
+	case o.missing && !o.behind():
+		return orphanRelease, "the folder it was done in is gone, and nobody can come back to it"
 	case o.behind():
 		return orphanReassign, commits(o.unpushed.Or(0)) + " on no remote: whoever takes it up goes on from there"
 	}
@@ -178,6 +195,8 @@ func (o orphan) worktree() (orphanDo, string) {
 		return orphanLeave, "something in it could be lost"
 	case o.missing:
 		return orphanRemove, "its folder is gone, and only git's entry of it is left"
+	case o.crashed:
+		return orphanRemove, "it was kept after a crash, and nobody came for it in its day: its work is backed up, and its branch stays"
 	case o.behind():
 		return orphanLeave, commits(o.unpushed.Or(0)) + " on no remote"
 	case !o.merged.Or(false):

@@ -62,6 +62,8 @@ func allow(o orphan, dos ...orphanDo) *refusal {
 	switch {
 	case do == orphanWait:
 		no.hint = hintLook
+	case o.over != "":
+		no.hint = "custos stop " + word(o.who)
 	case do == orphanRecover && o.who != "":
 		no.hint = "custos recover " + word(o.who)
 	}
@@ -77,12 +79,18 @@ func (p *pass) handover(r *request) string {
 	}
 	do, _ := p.orphanedIssue(x).decide()
 	tree := p.treeAt(p.hand(x.Agent).place())
-	if do != orphanReassign || tree == nil {
+	if tree == nil {
 		return r.wish.Text
 	}
 	branch := fleet.Line(tree.Branch.Or(""), 200)
-	if branch == "" {
+	switch unpushed, known := tree.Unpushed.Get(); {
+	case do == orphanReassign && branch == "":
 		branch = "no branch, at " + fleet.Line(tree.Head.Or("?"), 40)
+		fallthrough
+	case do == orphanReassign:
+		return r.wish.Text + " What was committed was not pushed: " + commits(unpushed) + " on " + branch + " only."
+	case do == orphanRelease && branch != "" && known && unpushed == 0 && tree.Merged.IsKnown() && !tree.Merged.Or(true):
+		return r.wish.Text + " What was committed is pushed, to " + branch + ": no pull request asks for it, and it is not in the primary branch."
 	}
-	return r.wish.Text + " What was committed was not pushed: " + commits(tree.Unpushed.Or(0)) + " on " + branch + " only."
+	return r.wish.Text
 }

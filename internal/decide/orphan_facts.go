@@ -1,6 +1,7 @@
 package decide
 
 import (
+	"slices"
 	"strings"
 
 	"custos/internal/fleet"
@@ -35,7 +36,7 @@ func (p *pass) lives(h lastHand) fleet.Leaf[bool] {
 
 // returns says whether Custos may start an agent again by itself, now or later.
 func (p *pass) returns(h lastHand) bool {
-	if h.reg == nil || h.seen == nil || h.reg.Owner != fleet.OwnerCustos {
+	if h.reg == nil || h.seen == nil || !h.isStartable() || p.isGone(h) || p.whyOver(h) != "" {
 		return false
 	}
 	if h.reg.Desired == fleet.DesiredPaused {
@@ -43,6 +44,33 @@ func (p *pass) returns(h lastHand) bool {
 	}
 	r := &request{reg: h.reg, wish: &fleet.Wish{Do: doRecover, Subject: agentSubject(h.name), Target: fleet.Target{Agent: h.seen}}}
 	return askRecover(r) == nil && p.endedByPerson(r) == ""
+}
+
+// isStartable says whether Custos knows how the agent is started: it did, or it was
+// told so.
+func (h lastHand) isStartable() bool {
+	return h.reg.Owner == fleet.OwnerCustos || h.reg.Owner == fleet.OwnerAdopted && len(h.reg.Argv) > 0
+}
+
+// whyOver says why an agent that ended has nothing to come back to: by what it
+// worked on, or as the system says that started it.
+func (p *pass) whyOver(h lastHand) string {
+	if h.seen != nil && h.seen.Origin != nil && h.seen.Origin.Over != "" {
+		return h.seen.Origin.Over
+	}
+	return p.workOver(h.reg)
+}
+
+// isGone says whether the folder that an agent would come back to is known not to be
+// there. Who cannot come back keeps nothing waiting for it.
+func (p *pass) isGone(h lastHand) bool {
+	if !p.snap.Repos.Fresh() {
+		return false
+	}
+	if tree := p.treeAt(h.place()); tree != nil {
+		return tree.Missing
+	}
+	return h.reg.Worktree != "" && slices.ContainsFunc(p.snap.Repos.Value.Repos, func(r fleet.Repo) bool { return r.Path == h.reg.Repo })
 }
 
 // isWanted says whether an agent is to run, as far as anybody said.
@@ -68,7 +96,7 @@ func (p *pass) ended(h lastHand) fleet.Leaf[fleet.Duration] {
 func (p *pass) orphanedAgent(a *fleet.Agent) orphan {
 	h := p.hand(a.Name)
 	h.seen = a
-	o := orphan{what: orphanAgent, who: a.Name, owner: a.Owner, alive: p.lives(h), assigned: h.isWanted(), returns: p.returns(h), age: p.ended(h)}
+	o := orphan{what: orphanAgent, who: a.Name, owner: a.Owner, alive: p.lives(h), assigned: h.isWanted(), returns: p.returns(h), age: p.ended(h), over: p.whyOver(h)}
 	p.workOf(&o, h)
 	return o
 }
@@ -91,10 +119,14 @@ func (p *pass) workOf(o *orphan, h lastHand) {
 	case tree != nil:
 		o.tree = fleet.Known(true)
 		p.holds(o, tree, h)
+	case h.reg != nil && p.isGone(h):
+		o.tree, o.clean, o.missing = fleet.Known(true), fleet.Known(true), true
 	case h.reg != nil && h.reg.Worktree != "":
 		o.tree = fleet.Unknown[bool]("its worktree " + h.reg.Worktree + " is not seen")
 	case path == "":
 		o.tree = fleet.Unknown[bool]("nothing tells where it worked")
+	case !p.snap.Repos.Tells():
+		o.tree = fleet.Unknown[bool]("not all of repos was looked at: " + p.snap.Repos.Cut)
 	default:
 		o.tree = fleet.Known(false)
 	}
@@ -132,6 +164,9 @@ func isIn(path, folder string) bool {
 // holds fills in what a worktree holds.
 func (p *pass) holds(o *orphan, w *fleet.Worktree, h lastHand) {
 	o.clean, o.unpushed, o.merged, o.missing = isCommitted(w), w.Unpushed, w.Merged, w.Missing
+	if w.Missing {
+		o.clean = fleet.Known(true) // there is nothing
+	}
 	if h.reg == nil || h.reg.Checkpoint == nil || h.reg.Checkpoint.Ref == "" {
 		return
 	}
@@ -158,7 +193,7 @@ func isCommitted(w *fleet.Worktree) fleet.Leaf[bool] {
 // orphanedTree is what is known of a worktree that nobody uses. run is the run
 // that gives it up; nil: none does.
 func (p *pass) orphanedTree(w *fleet.Worktree, run *fleet.Run) orphan {
-	o := orphan{what: orphanTree, owner: w.Owner, tree: fleet.Known(true), clean: isEmpty(w), unpushed: w.Unpushed, merged: w.Merged, missing: w.Missing,
+	o := orphan{what: orphanTree, owner: w.Owner, tree: fleet.Known(true), clean: isEmpty(w), unpushed: w.Unpushed, merged: w.Merged, missing: w.Missing, crashed: w.Crashed,
 		age: w.Age, alive: fleet.Known(false), assigned: fleet.Known(false)}
 	if run != nil && run.IsOver() || w.Missing { // there is nothing to be in the middle of
 		o.age = fleet.Known(youngTree)

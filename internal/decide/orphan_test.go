@@ -76,6 +76,8 @@ func (o *orphan) set(t *testing.T, key, value string) {
 		o.who = value
 	case "saved":
 		o.saved = value
+	case "over":
+		o.over = value
 	case "returns":
 		o.returns = value == "yes"
 	case "missing":

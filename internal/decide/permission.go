@@ -32,7 +32,7 @@ func askMode(p *pass, r *request) *refusal {
 	if r.run != nil {
 		return nil // it was asked for with the run
 	}
-	if p.policy.ApprovedBy == "" && plain(p.policy.Mode) == fleet.ModeObserve {
+	if p.policy.ApprovedBy == "" && plain(p.policy.Mode) == fleet.ModeObserve && !r.isKept() {
 		return &refusal{why: "the fleet is in mode observe", hint: hintApply}
 	}
 	return nil
@@ -107,6 +107,9 @@ func askPerson(p *pass, r *request) *refusal {
 }
 
 func askApproval(p *pass, r *request) *refusal {
+	if r.ability.Singly && !(p.policy.Singly && p.policy.ApprovedBy != "") {
+		return &refusal{why: r.wish.Do + " is done only when a person approves of this very alert", hint: "custos approve NUMBER"}
+	}
 	if p.policy.ApprovedBy != "" || p.mode(r) == fleet.ModeAuto || r.byPerson() {
 		return nil
 	}
@@ -125,7 +128,10 @@ func askApproval(p *pass, r *request) *refusal {
 
 // mode returns how far the wish may go when no person says more.
 func (p *pass) mode(r *request) fleet.Mode {
-	m := plain(p.policy.Mode).Least(plain(r.remedy.Mode))
+	m := plain(r.remedy.Mode)
+	if !r.isKept() {
+		m = m.Least(plain(p.policy.Mode))
+	}
 	if lostInReboot(r) {
 		m = m.Least(p.afterReboot())
 	}

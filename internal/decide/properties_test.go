@@ -3,9 +3,7 @@ package decide
 import (
 	"bytes"
 	"encoding/json"
-	"flag"
 	"fmt"
-	"os"
 	"slices"
 	"strconv"
 	"testing"
@@ -14,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"custos/internal/fleet"
+	"custos/internal/fleet/fleettest"
 )
 
 // TestHistories plays random histories of findings that need not make sense,
@@ -30,18 +29,9 @@ func TestHistories(t *testing.T) {
 }
 
 // checks sets how many histories each of the two shards plays: in all, one for
-// every share of CUSTOS_HISTORIES (10 000).
+// every share of CUSTOS_HISTORIES.
 func checks(t *testing.T, share int) {
-	n := 10_000
-	if s := os.Getenv("CUSTOS_HISTORIES"); s != "" {
-		var err error
-		if n, err = strconv.Atoi(s); err != nil {
-			t.Fatalf("cannot read CUSTOS_HISTORIES: %v", err)
-		}
-	}
-	if err := flag.Set("rapid.checks", strconv.Itoa(max(n/share/2, 1))); err != nil {
-		t.Fatal(err)
-	}
+	fleettest.Checks(t, fleettest.Histories(t)/share/2)
 }
 
 // entry is what the test itself remembers of an action.
@@ -446,7 +436,7 @@ func (s *sim) checkKnown(snap fleet.Snapshot, f fleet.Finding, w fleet.Wish, a f
 	if ability.Harmless {
 		return
 	}
-	if s.past.Amnesia || s.past.Newest.Since(snap.At) > 0 && !s.past.Newest.IsZero() {
+	if s.past.Amnesia || s.past.ClockBehind(snap.At) {
 		s.t.Fatalf("%s on %s without knowing the past", a.Do, a.Subject)
 	}
 }

@@ -18,6 +18,7 @@ type morning struct {
 	w     *world
 	set   *rules.Set
 	fires map[fleet.AlertKey]int // how often each alert began
+	look  fleet.Instant          // of the agents, when that was not just now
 }
 
 func newMorning(t *testing.T, mode fleet.Mode, names ...string) *morning {
@@ -47,6 +48,9 @@ func (m *morning) pass(after time.Duration) fleet.Plan {
 	for _, part := range fleet.PartNames() {
 		w.snap.Sight(part).At = w.snap.At
 	}
+	if !m.look.IsZero() {
+		w.snap.Agents.At = m.look
+	}
 	found := assess.Assess(m.set, w.snap, w.past)
 	firing := func(k fleet.AlertKey) bool {
 		return slices.ContainsFunc(w.past.Alerts, func(a fleet.Alert) bool { return a.AlertKey == k && a.Status == fleet.AlertFiring })
@@ -63,6 +67,8 @@ func (m *morning) pass(after time.Duration) fleet.Plan {
 		w.past.Registrations[i] = r
 	}
 	for _, a := range plan.Actions {
+		agent, reg := *a.Target.Agent, *a.Target.Registration // as the record keeps them
+		a.Target.Agent, a.Target.Registration = &agent, &reg
 		w.past.Actions = append(w.past.Actions, fleet.ActionRecord{Action: a, Stage: fleet.StageStarted, PlannedAt: plan.At})
 	}
 	w.past.Alerts = found.Alerts

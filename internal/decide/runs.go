@@ -16,6 +16,8 @@ const (
 	doPrepareRun = "prepare-run"
 	doRemoveTree = "remove-worktree"
 	doFileReply  = "file-reply"
+	doHoldLock   = "hold-lock"
+	doFreeLock   = "release-lock"
 )
 
 // ruleRun stands for a rule in the key of what a run asks for.
@@ -42,6 +44,7 @@ func (p *pass) carryRuns() {
 	for i := range p.past.Runs {
 		run := &p.past.Runs[i]
 		p.fileReply(run)
+		p.keepLock(run)
 		switch {
 		case run.IsOver():
 			p.clearAfter(run)

@@ -9,10 +9,10 @@ import (
 
 // readRun takes what a case tells of runs, each line about the run before it:
 //
-//	run ID [by=] [state=] [parallel=] [prepared=] [cancel=] [agent=] [worktree=] [keep=] [removal=] [order=] [stop=]
+//	run ID [lock=] [holding=] [by=] [state=] [parallel=] [prepared=] [cancel=] [agent=] [worktree=] [keep=] [removal=] [order=] [stop=]
 //		[answer=due|sent|told] [filing=]
 //	step ID [do=run|prose|uses] [state=] [attempt=] [end=] [due=HH:MM]   of the last run
-//	run-fact ID                                                  the run was looked at
+//	run-fact ID [held=none|ours|left|unknown] [locked=]            the run was looked at
 //	fact STEP ATTEMPT STATE [left=7] [why=]                      of the last run-fact
 func (w *world) readRun(what string, args []string, set map[string]string) error {
 	switch what {
@@ -22,7 +22,7 @@ func (w *world) readRun(what string, args []string, set map[string]string) error
 		run := &w.past.Runs[len(w.past.Runs)-1]
 		run.Steps = append(run.Steps, stepOfCase(args[0], set))
 	case "run-fact":
-		w.snap.Runs.Value = append(w.snap.Runs.Value, fleet.RunFacts{ID: args[0]})
+		w.snap.Runs.Value = append(w.snap.Runs.Value, lockOfCase(fleet.RunFacts{ID: args[0]}, set))
 	case "fact":
 		if len(args) < 3 {
 			return fmt.Errorf("cannot read fact %v", args)
@@ -37,9 +37,21 @@ func (w *world) readRun(what string, args []string, set map[string]string) error
 	return nil
 }
 
+// lockOfCase adds what was seen of the factory's lock.
+func lockOfCase(f fleet.RunFacts, set map[string]string) fleet.RunFacts {
+	switch held := set["held"]; held {
+	case "unknown", "":
+	case "none":
+		f.Held, f.Locked = fleet.Known(fleet.Hold("")), fleet.Known(set["locked"])
+	default:
+		f.Held, f.Locked = fleet.Known(fleet.Hold(held)), fleet.Known(set["locked"])
+	}
+	return f
+}
+
 func runOfCase(id string, set map[string]string) fleet.Run {
 	r := fleet.Run{ID: id, Formula: "f", By: "ann", At: at("09:00"), State: fleet.RunOpen, Parallel: integer(set["parallel"]),
-		Work: set["work"], Prepared: set["prepared"], Cancel: set["cancel"]}
+		Work: set["work"], Lock: set["lock"], Holding: set["holding"], Prepared: set["prepared"], Cancel: set["cancel"]}
 	if set["by"] != "" {
 		r.By = set["by"]
 	}

@@ -245,7 +245,7 @@ func (y *yard) pass() {
 	}
 }
 
-func (y *yard) write(plan fleet.Plan, on ledger.Progress) {
+func (y *yard) write(plan fleet.Plan, on fleet.Follows) {
 	for _, is := range on.Runs {
 		i := slices.IndexFunc(y.runs, func(r fleet.Run) bool { return r.ID == is.ID })
 		y.checkTries(y.runs[i], is)

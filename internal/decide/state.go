@@ -22,7 +22,10 @@ func (p *pass) askFit(r *request) *refusal {
 	case doSpawn:
 		return p.askSpawn(r)
 	case doRecover:
-		return askRecover(r)
+		if no := askRecover(r); no != nil {
+			return no
+		}
+		return p.askWorkSeen(r)
 	case doNudge:
 		return p.askNudge(r)
 	case doAnswer:
@@ -98,8 +101,9 @@ func askRestart(r *request) *refusal {
 	return &refusal{why: "its restart policy is never"}
 }
 
-// endedByPerson returns how a person ended the agent: by a word to Custos, or by
-// a signal that only comes from a terminal. "" when none did.
+// endedByPerson returns how a person is known to have ended the agent: by a word to
+// Custos, or at its own terminal. "" when none is: that nobody knows who did it is
+// no reason to leave it dead.
 func (p *pass) endedByPerson(r *request) string {
 	if r.reg != nil && r.reg.Desired == fleet.DesiredStopped && fleet.IsPerson(r.reg.DesiredBy) {
 		return "a person stopped " + r.wish.Subject.String() + ": it is not started again"
@@ -108,20 +112,19 @@ func (p *pass) endedByPerson(r *request) string {
 	if exit == nil {
 		exit = exitOf(nil, r.wish.Target.Agent)
 	}
-	if exit == nil {
+	switch {
+	case exit == nil || exit.Ender() != fleet.EnderPerson || isWantedSince(r.reg, exit.At):
 		return ""
-	}
-	if fleet.IsPerson(exit.Asked) {
+	case exit.Asked != "":
 		return fleet.Line(exit.Asked, 80) + " ended " + r.wish.Subject.String() + ": it is not started again"
 	}
-	if exit.Rebooted() || exit.Asked == fleet.ByCustos {
-		return "" // the machine closed it, or Custos asked it to end
-	}
-	switch signal, _ := exit.Signal.Get(); signal {
-	case 1, 2: // SIGHUP, SIGINT: a terminal was closed, or Ctrl-C typed
-		return "a person ended " + r.wish.Subject.String() + " from its terminal: it is not started again"
-	}
-	return ""
+	return "a person ended " + r.wish.Subject.String() + " (" + fleet.Line(exit.Quit, 80) + "): it is not started again"
+}
+
+// isWantedSince says whether a person wanted an agent to run at a moment or after it: who had
+// ended it before counts no more, whatever became of the start that was asked for.
+func isWantedSince(reg *fleet.Registration, then fleet.Instant) bool {
+	return reg != nil && reg.Desired == fleet.DesiredRunning && fleet.IsPerson(reg.DesiredBy) && !reg.DesiredAt.Before(then)
 }
 
 // askNudge: it runs, its turn is over or nothing of it moves, its input line is
@@ -219,6 +222,18 @@ func askChoice(d *fleet.Dialog, text string) *refusal {
 		return nil
 	}
 	return &refusal{why: "the dialog has no choice " + word(text) + ": it has " + strings.Join(names, ", "), final: true}
+}
+
+// askStopped: an agent that is down for certain is stopped already, whatever holds
+// actions back: none is needed.
+func (p *pass) askStopped(r *request) (fleet.Guard, *refusal) {
+	if r.wish.Do != doStop || askInFlight(p, r) != nil || askForeign(p, r) != nil || askEvidence(p, r) != nil {
+		return "", nil
+	}
+	if no := askRunning(r, true); no != nil && no.done {
+		return fleet.GuardState, no
+	}
+	return "", nil
 }
 
 // askRunning: what has ended is neither interrupted nor stopped; to one who

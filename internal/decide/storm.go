@@ -22,21 +22,27 @@ type death struct {
 	age   time.Duration
 }
 
-// ruleStorm is the built-in rule that fires when agents died together, and goes
-// on firing for a while after.
-const ruleStorm = "correlated-failure"
+// The built-in rules that fire when agents died together, and go on firing for a
+// while after.
+const (
+	ruleStorm  = "correlated-failure"
+	ruleServer = "terminal-server-gone"
+)
+
+func isCommon(rule string) bool { return rule == ruleStorm || rule == ruleServer }
 
 // gated says whether it is the gate that makes the request wait for a cause. The
 // alert of a common death outlasts what there is to wait for: recoveries wait for
 // the hold that is configured, and go on one by one while people are still told.
 func gated(r *request, cause fleet.AlertKey) bool {
 	exit := exitOf(r.reg, r.wish.Target.Agent)
-	return cause.Rule == ruleStorm && r.wish.Do == doRecover && exit != nil && !exit.At.IsZero()
+	return isCommon(cause.Rule) && r.wish.Do == doRecover && exit != nil && !exit.At.IsZero()
 }
 
 // askStorm withholds recoveries after deaths with a common cause until no more
-// follow, and then lets one at a time through, the next when the one before was
-// verified. A person need not wait, but neither are theirs done all at once.
+// follow, and then lets one through, and with each that helped more side by side:
+// 1, 2, 4 and so on. One that did not help begins that anew, after a while. A
+// person need not wait, but neither are theirs done all at once.
 func (p *pass) askStorm(r *request) *refusal {
 	exit := exitOf(r.reg, r.wish.Target.Agent)
 	if r.wish.Do != doRecover || exit == nil || exit.Rebooted() {
@@ -50,12 +56,53 @@ func (p *pass) askStorm(r *request) *refusal {
 	if hold := p.policy.Agents.Hold; !r.byPerson() && p.within(hold, s.last) {
 		return &refusal{why: common + ", the last at " + clock(s.last) + ": a common cause is looked for first", until: p.leaves(hold, s.last)}
 	}
+	ended := p.recoveredSince(s)
+	wide, underWay := p.width(ended), 0
 	for _, other := range p.crew.starting {
-		if other.action.Do == doRecover && s.agents[other.action.Subject.Name] {
-			return &refusal{why: common + ": they are recovered one at a time, and " + other.action.Subject.String() + " is under way"}
+		if other.action.Do != doRecover || !s.agents[other.action.Subject.Name] {
+			continue
+		}
+		if underWay++; underWay >= wide {
+			return &refusal{why: fmt.Sprintf("%s: they are recovered %s at a time, and %s is under way", common, words(wide), other.action.Subject)}
 		}
 	}
-	return p.askHelped(p.latest(p.recoveredSince(s)), "after "+common)
+	return p.askHelped(p.latest(ended), "after "+common)
+}
+
+// width is how many may be recovered side by side after these recoveries: one, and
+// twice as many whenever all that may be have helped, in a row.
+func (p *pass) width(ended []*fleet.ActionRecord) int {
+	slices.SortFunc(ended, func(a, b *fleet.ActionRecord) int {
+		return cmp.Compare(p.snap.At.Since(momentOf(a)), p.snap.At.Since(momentOf(b))) // the latest first
+	})
+	helped := slices.IndexFunc(ended, func(e *fleet.ActionRecord) bool { return !p.helped(e) })
+	if helped < 0 {
+		helped = len(ended)
+	}
+	wide := 1
+	for 2*wide <= helped+1 {
+		wide *= 2
+	}
+	return wide
+}
+
+func words(n int) string {
+	if n == 1 {
+		return "one"
+	}
+	return fmt.Sprint(n)
+}
+
+// helped says whether an action is seen to have helped: it says so itself, or it
+// started an agent of which there is no sign that it is ready, and which lives.
+func (p *pass) helped(e *fleet.ActionRecord) bool {
+	switch {
+	case e.Result == nil:
+		return false
+	case e.Result.Status == fleet.ResultDone:
+		return true
+	}
+	return e.Result.Status == fleet.ResultUnverified && starts(e.Do) && isAlive(p.crew.seen[e.Subject.Name])
 }
 
 // askBeside holds back an agent that ended while others' common death was still
@@ -63,7 +110,7 @@ func (p *pass) askStorm(r *request) *refusal {
 func (p *pass) askBeside(r *request, exit *fleet.Exit) *refusal {
 	hold := p.policy.Agents.Hold
 	for _, cause := range r.finding.CausedBy {
-		if cause.Rule == ruleStorm && p.fires(cause) && !r.byPerson() && p.within(hold, exit.At) {
+		if isCommon(cause.Rule) && p.fires(cause) && !r.byPerson() && p.within(hold, exit.At) {
 			return &refusal{why: "it ended at " + clock(exit.At) + ", while " + cause.String() + " was told: a common cause is looked for first",
 				until: p.leaves(hold, exit.At)}
 		}

@@ -20,19 +20,52 @@ func cooldown(r *request) fleet.Duration {
 	return pause
 }
 
+// longestInVain is the longest wait after tries that found, at the instant of acting,
+// that there was nothing to do or that it was not lawful: what is refused for ever
+// takes a line of the journal an hour, and what is lawful again is done within one.
+const longestInVain = fleet.Duration(time.Hour)
+
+// distance is how long is waited after a try: the cooldown, doubled for each but the
+// first of those in a row that came to nothing at the instant of acting.
+func (p *pass) distance(r *request, tries []*fleet.ActionRecord) fleet.Duration {
+	wait := cooldown(r)
+	for n := p.inVain(tries); n > 1 && wait < longestInVain; n-- {
+		wait = min(2*wait, longestInVain)
+	}
+	return wait
+}
+
+// inVain counts the tries that came to nothing since the latest that is real.
+func (p *pass) inVain(tries []*fleet.ActionRecord) (n int) {
+	real := p.latest(slices.DeleteFunc(slices.Clone(tries), func(e *fleet.ActionRecord) bool { return !isReal(e) }))
+	for _, e := range tries {
+		if !isReal(e) && (real == nil || p.snap.At.Since(momentOf(e)) <= p.snap.At.Since(momentOf(real))) {
+			n++
+		}
+	}
+	return n
+}
+
 // askCooldown keeps a distance between two tries of one action on one subject,
 // whichever rule asked and whatever became of the first.
 func askCooldown(p *pass, r *request) *refusal {
 	if p.snap.At.Before(r.notBefore) {
 		return &refusal{why: "its next attempt is due at " + clock(r.notBefore), until: r.notBefore}
 	}
-	e := p.latest(begun(p.earlier(r)))
-	if e == nil || r.overrides(fleet.GuardCooldown) || !p.within(cooldown(r), momentOf(e)) {
+	if r.byPerson() {
+		return nil // see askAgain
+	}
+	tries := begun(p.earlier(r))
+	e := p.latest(tries)
+	if e == nil {
 		return nil
 	}
-	why := fmt.Sprintf("%s ended here at %s (%s), and waits %s between two tries",
-		e.Do, clock(momentOf(e)), outcome(e), cooldown(r))
-	return &refusal{why: why, until: p.leaves(cooldown(r), momentOf(e))}
+	wait := p.distance(r, tries)
+	if !p.within(wait, momentOf(e)) {
+		return nil
+	}
+	why := fmt.Sprintf("%s ended here at %s (%s), and waits %s between two tries", e.Do, clock(momentOf(e)), outcome(e), wait)
+	return &refusal{why: why, until: p.leaves(wait, momentOf(e))}
 }
 
 // begun leaves out what was held back before it began: nobody has tried that yet.
@@ -46,11 +79,11 @@ func askAttempts(p *pass, r *request) *refusal {
 	if no := p.askDoubt(r); no != nil {
 		return no
 	}
-	if p.retries(r) {
+	if p.retries(r) || r.byPerson() {
 		return nil
 	}
 	limit := r.remedy.Attempts
-	if limit.Max <= 0 || limit.In <= 0 || len(r.tries) == 0 || r.overrides(fleet.GuardAttempts) {
+	if limit.Max <= 0 || limit.In <= 0 || len(r.tries) == 0 {
 		return nil
 	}
 	if len(r.tries) >= limit.Max {
@@ -69,25 +102,23 @@ func askAttempts(p *pass, r *request) *refusal {
 }
 
 // spentTries refuses what was tried often enough. An agent whose recoveries are
-// used up has failed, until the window opens again.
+// used up has failed, until the window opens again. To a person's order it is the
+// last answer.
 func (p *pass) spentTries(r *request, limit fleet.Attempts) *refusal {
 	no := &refusal{
 		why:   fmt.Sprintf("%d of %d tries in %s are used up", len(r.tries), limit.Max, limit.In),
 		until: p.frees(limit, momentsOf(r.tries)),
 	}
 	switch {
-	case r.wish.Do == doRecover:
-		no.hint = "custos recover " + word(r.wish.Subject.Name) + " --override attempts"
+	case r.wish.Do == doRecover && !r.byPerson():
+		no.hint = "custos recover " + word(r.wish.Subject.Name)
 		if r.order == nil { // an order has tries of its own, and fewer
 			p.fail(r, no)
 		}
 	case r.order != nil:
 		newest := p.latest(r.tries)
 		no.final, no.until = true, fleet.Instant{}
-		no.why = fmt.Sprintf("%d tries came to nothing, the last one: %s", len(r.tries), outcome(newest))
-		if newest.Result != nil && newest.Result.Why != "" {
-			no.why += ": " + newest.Result.Why
-		}
+		no.why = fmt.Sprintf("%d tries came to nothing, the last one: %s", len(r.tries), came(newest))
 	}
 	return no
 }
@@ -145,22 +176,43 @@ func backoff(r *request) fleet.Duration {
 	return min(wait+jitter(r, wait), window)
 }
 
-// askBudget caps what the whole fleet may do in a window, this plan included.
+// purse is what actions are counted together as, against the fleet's budget: a
+// flood of messages must not keep a crashed agent from coming back.
+type purse string
+
+const (
+	purseNudges purse = "nudges"
+	purseStarts purse = "starts"
+	purseOthers purse = "actions"
+)
+
+func purseOf(do string) purse {
+	switch {
+	case do == doNudge:
+		return purseNudges
+	case starts(do):
+		return purseStarts
+	}
+	return purseOthers
+}
+
+// askBudget caps what the whole fleet may do by itself in a window, this plan
+// included. What a person orders, or a run asks for, is not held by it.
 func askBudget(p *pass, r *request) *refusal {
 	if r.wish.Do == doTriage {
 		return p.askCalls()
 	}
-	limit := p.policy.Budget
-	if limit.Max <= 0 || limit.In <= 0 || len(p.spent) < limit.Max || r.overrides(fleet.GuardBudget) || r.run != nil {
+	limit, of := p.policy.Budget, purseOf(r.wish.Do)
+	if limit.Max <= 0 || limit.In <= 0 || len(p.spent[of]) < limit.Max || r.byPerson() || r.run != nil || r.wish.Do == doCheckpoint {
 		return nil
 	}
-	if p.overspent == nil { // once it is used up, nothing is added any more
-		p.overspent = &refusal{
-			why:   fmt.Sprintf("%d of the fleet's %d actions in %s are used up", len(p.spent), limit.Max, limit.In),
-			until: p.frees(limit, p.spent),
+	if p.overspent[of] == nil { // once it is used up, nothing is added any more
+		p.overspent[of] = &refusal{
+			why:   fmt.Sprintf("%d of the fleet's %d %s in %s are used up", len(p.spent[of]), limit.Max, of, limit.In),
+			until: p.frees(limit, p.spent[of]),
 		}
 	}
-	return p.overspent
+	return p.overspent[of]
 }
 
 // leaves returns when a moment leaves a window that slides, in the clock of now.

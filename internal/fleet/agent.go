@@ -44,8 +44,10 @@ type Agent struct {
 	Process    ProcessID      `json:"process"`         // zero pid when the process is gone
 	Procs      []ProcessID    `json:"procs,omitempty"` // the tree below it, itself first
 	Pane       *Pane          `json:"pane,omitempty"`
+	PaneLost   Leaf[bool]     `json:"pane_lost,omitzero"` // it runs, and the pane it was in is gone
 	TTY        string         `json:"tty,omitempty"`
 	CWD        Leaf[string]   `json:"cwd"`
+	Beside     Leaf[[]string] `json:"beside"`         // names of the other agents that work in the same folder, sorted
 	Args       []string       `json:"args,omitempty"` // secrets redacted
 	OneShot    bool           `json:"oneshot"`        // answers one prompt and ends (claude -p)
 	Age        Leaf[Duration] `json:"age"`
@@ -66,11 +68,17 @@ type Agent struct {
 	Dialog           *Dialog        `json:"dialog,omitempty"`            // the question it shows, where it can be read
 	ComposerEmpty    Leaf[bool]     `json:"composer_empty"`              // nothing half-written in its input line
 	RateLimitedUntil Instant        `json:"rate_limited_until,omitzero"` // when its limit is reset; zero when it is not limited, or that is not told
+	RateLimitedAt    Instant        `json:"rate_limited_at,omitzero"`    // when it was told of that limit; zero as above, or when only its screen shows it
 	LastHealthy      Leaf[Duration] `json:"last_healthy"`                // since it was last seen in order; 0 when it is
 	Cost             Leaf[int64]    `json:"cost"`                        // of its newest instance, in millionths of a dollar, as it told itself
 	Tokens           Leaf[int64]    `json:"tokens"`                      // of its newest instance, as it told itself
 	Cycles           int            `json:"cycles,omitempty"`            // patrols in a row that found it unresponsive, up to the last one
+	Nudges           int            `json:"nudges,omitempty"`            // how often it was nudged by a rule in the last six hours
 	Orphan           bool           `json:"orphan,omitempty"`            // a process without terminal, without a living parent and without an owner; or what an ended instance of ours left running
+
+	// Origin is what the system that started it has of it, where configuration says
+	// what its role is; nil for others.
+	Origin *Origin `json:"origin,omitempty"`
 
 	// What the ledger knows of it; empty for one that is not registered.
 	Registered  bool     `json:"registered,omitempty"`
@@ -98,9 +106,11 @@ type Agent struct {
 	Handoff       HandoffStage   `json:"handoff,omitempty"` // of its newest instance
 	Pool          string         `json:"pool,omitempty"`    // whose worker it is
 
-	Recorded AgentState `json:"recorded,omitempty"` // what the record says, where there is one; what is observed wins
-	Conflict string     `json:"conflict,omitempty"` // how record and observation disagree: a reason to look, never to act
-	Exit     *Exit      `json:"exit,omitempty"`     // how the newest instance ended, once it has
+	Recorded AgentState `json:"recorded,omitempty"`  // what the record says, where there is one; what is observed wins
+	Conflict string     `json:"conflict,omitempty"`  // how record and observation disagree: a reason to look, never to act
+	Exit     *Exit      `json:"exit,omitempty"`      // how the newest instance ended, once it has
+	Deaths   int        `json:"deaths,omitempty"`    // of its instances, in the last hour, that nobody asked for
+	DeathsIn Duration   `json:"deaths_in,omitempty"` // since the first of those
 }
 
 // TurnOver says whether its turn is over, as it told by its own signals: it is
@@ -109,6 +119,10 @@ type Agent struct {
 func (a Agent) TurnOver() bool {
 	return a.Process.PID != 0 && (a.State == StateIdle || a.State == StateContextHigh && a.Source == "hook") && a.Tool == nil
 }
+
+// Unsettled says whether it has ended as keys at its terminal may end it, and was
+// not looked at since: whether a person did it is not known yet.
+func (a Agent) Unsettled() bool { return a.Exit != nil && a.State == StateUnknown && a.Exit.ByKeys() }
 
 // ToolCall is a tool that an agent has begun and not ended.
 type ToolCall struct {

@@ -1,6 +1,10 @@
 package fleet
 
-import "strconv"
+import (
+	"net/url"
+	"strconv"
+	"strings"
+)
 
 // CI is what the CI systems tell.
 type CI struct {
@@ -37,6 +41,16 @@ type Pipeline struct {
 	Attempt  int            `json:"attempt"`           // from 1
 	Infra    Leaf[bool]     `json:"infra"`             // it failed within a day for a cause outside the code
 	Cause    string         `json:"cause,omitempty"`   // which, and what told it; secrets redacted
+}
+
+// Run names what running it again repeats: its workflow on its branch, at its
+// commit. Each repetition of it has the same one, whatever number it has.
+func (p Pipeline) Run() Subject {
+	name := []string{p.System, p.Project, p.Workflow, p.Branch, p.Head}
+	for i := range name {
+		name[i] = url.PathEscape(name[i])
+	}
+	return Subject{Kind: KindPipeline, Name: strings.Join(name, "/")}
 }
 
 // Worker is one agent or runner of a CI system.

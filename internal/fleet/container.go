@@ -1,11 +1,18 @@
 package fleet
 
+import "time"
+
+// CacheUnused is how long no build has used what may go of a build cache: whoever
+// builds each day keeps what is warm.
+const CacheUnused = 24 * time.Hour
+
 // Engine is a container engine and what it keeps.
 type Engine struct {
 	Version    string      `json:"version,omitempty"`
 	Address    string      `json:"address,omitempty"` // of its socket, for people
 	Root       string      `json:"root,omitempty"`    // the folder it keeps images and containers in, as it says itself
 	Dangling   Leaf[int64] `json:"dangling"`          // bytes of images that nothing names or uses; what they share with others is counted where the engine does not tell it apart
+	BuildCache Leaf[int64] `json:"build_cache"`       // bytes of build cache that no build has used for CacheUnused
 	Containers []Container `json:"containers"`
 }
 

@@ -25,17 +25,19 @@ type Lock struct {
 
 // Phase is one phase file of a session: "PHASE:escalate reason".
 type Phase struct {
-	Path      string         `json:"path"`
-	Owner     Owner          `json:"owner"`
-	File      FileID         `json:"file"`
-	Phase     Leaf[string]   `json:"phase"` // escalate, done, failed, …
-	Reason    string         `json:"reason,omitempty"`
-	Age       Leaf[Duration] `json:"age"`
-	Project   string         `json:"project,omitempty"`
-	Issue     Leaf[int]      `json:"issue"`             // from the file's name
-	Tracked   bool           `json:"tracked,omitempty"` // a forge is configured that tells of its issue
-	Closed    Leaf[bool]     `json:"closed"`            // whether the issue, or the pull request of that number, is; unknown without a forge
-	ClosedFor Leaf[Duration] `json:"closed_for"`        // since it was closed, by the forge's clock; 0 while it is open
+	Path    string         `json:"path"`
+	Owner   Owner          `json:"owner"`
+	File    FileID         `json:"file"`
+	Phase   Leaf[string]   `json:"phase"` // escalate, done, failed, …
+	Reason  string         `json:"reason,omitempty"`
+	Age     Leaf[Duration] `json:"age"`
+	Project string         `json:"project,omitempty"`
+	Issue   Leaf[int]      `json:"issue"` // from the file's name
+	// Unnumbered says that its name fits, and holds no issue: no forge can tell of it.
+	Unnumbered bool           `json:"unnumbered,omitempty"`
+	Tracked    bool           `json:"tracked,omitempty"` // a forge is configured that tells of its issue
+	Closed     Leaf[bool]     `json:"closed"`            // whether the issue, or the pull request of that number, is; unknown without a forge
+	ClosedFor  Leaf[Duration] `json:"closed_for"`        // since it was closed, by the forge's clock; 0 while it is open
 }
 
 // Log is one log file.

@@ -75,6 +75,7 @@ type Target struct {
 	Worker    *Worker      `json:"worker,omitempty"`
 	Landmark  *Landmark    `json:"landmark,omitempty"`
 	Bead      *Bead        `json:"bead,omitempty"`
+	Code      *CodeFacts   `json:"code,omitempty"`
 	// Registration is the target of a spawn: the agent as it is to be.
 	Registration *Registration `json:"registration,omitempty"`
 	// Step is the target of an action on a run: never somebody's thing, Custos made it.
@@ -104,6 +105,8 @@ func (t Target) Owner() Owner {
 		return OwnerCustos
 	case t.Landmark != nil:
 		return t.Landmark.Owner
+	case t.Code != nil:
+		return OwnerConfigured // custos.toml names it
 	case t.Mount != nil:
 		return OwnerConfigured // a message about the machine touches nobody's things
 	}

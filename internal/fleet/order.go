@@ -2,7 +2,6 @@ package fleet
 
 import (
 	"encoding/json"
-	"slices"
 	"strings"
 )
 
@@ -72,23 +71,24 @@ const (
 // Order is a person's (or an agent's) request: an idempotent ledger row that a
 // pass answers as an action, as queued, or as refused with the reason.
 type Order struct {
-	ID       string        `json:"id"` // chosen by who asks; the same order twice is one
-	Do       OrderDo       `json:"do"`
-	Agent    string        `json:"agent"`
-	By       string        `json:"by"`
-	At       Instant       `json:"at"`
-	Expires  Instant       `json:"expires,omitzero"`
-	Text     string        `json:"text,omitempty"`     // of a nudge; the choice of an answer; the reason of a stop
-	Dialog   string        `json:"dialog,omitempty"`   // of an answer: hash of the dialog it is for
-	Account  string        `json:"account,omitempty"`  // of a pause or resume: the account, instead of Agent
-	Override []Guard       `json:"override,omitempty"` // cooldown, attempts or budget; never identity, unknown, in flight or freeze
-	State    OrderState    `json:"state"`
-	Guard    Guard         `json:"guard,omitempty"` // that queued or refused it
-	Why      string        `json:"why,omitempty"`
-	Hint     string        `json:"hint,omitempty"` // the command a person can type
-	Until    Instant       `json:"until,omitzero"`
-	Action   string        `json:"action,omitempty"` // ID of the action that answers it, while that is under way and when it did
-	Spawn    *Registration `json:"spawn,omitempty"`
+	ID      string        `json:"id"` // chosen by who asks; the same order twice is one
+	Do      OrderDo       `json:"do"`
+	Agent   string        `json:"agent"`
+	By      string        `json:"by"`
+	At      Instant       `json:"at"`
+	Expires Instant       `json:"expires,omitzero"`
+	Text    string        `json:"text,omitempty"`    // of a nudge; the choice of an answer; the reason of a stop
+	Dialog  string        `json:"dialog,omitempty"`  // of an answer: hash of the dialog it is for
+	Account string        `json:"account,omitempty"` // of a pause or resume: the account, instead of Agent
+	State   OrderState    `json:"state"`
+	Guard   Guard         `json:"guard,omitempty"` // that queued or refused it
+	Why     string        `json:"why,omitempty"`
+	Hint    string        `json:"hint,omitempty"` // the command a person can type
+	Until   Instant       `json:"until,omitzero"`
+	Action  string        `json:"action,omitempty"` // ID of the action that answers it, while that is under way and when it did
+	Spawn   *Registration `json:"spawn,omitempty"`
+	// TakenBack is how many starts that waited a stop has taken back.
+	TakenBack int `json:"taken_back,omitempty"`
 }
 
 // IsOver says whether nothing more becomes of the order.
@@ -101,7 +101,7 @@ func (o Order) IsOver() bool {
 func (o Order) Same(other Order) bool {
 	return o.ID == other.ID && o.Do == other.Do && o.Agent == other.Agent && o.Account == other.Account &&
 		o.By == other.By && o.Text == other.Text && o.Dialog == other.Dialog &&
-		slices.Equal(o.Override, other.Override) && sameSpawn(o.Spawn, other.Spawn)
+		sameSpawn(o.Spawn, other.Spawn)
 }
 
 func sameSpawn(a, b *Registration) bool {
@@ -115,10 +115,21 @@ func sameSpawn(a, b *Registration) bool {
 	return errX == nil && errY == nil && string(p) == string(q)
 }
 
+// WithTakenBack adds to the words about an order that is done what it took back.
+func (o Order) WithTakenBack(why string) string {
+	switch o.TakenBack {
+	case 0:
+		return why
+	case 1:
+		return strings.TrimPrefix(why+"; 1 start that waited is taken back", "; ")
+	}
+	return strings.TrimPrefix(why+"; "+Counted(o.TakenBack, "start")+" that waited are taken back", "; ")
+}
+
 // After returns what becomes of the order when the action that answers it has
 // ended. A try that failed, or found at the last instant that it was not lawful,
-// leaves the order open: the next pass judges it again, until it expires or its
-// attempts are spent. What must not be done twice is not tried twice: a failed
+// leaves the order open: a later pass judges it again, until it expires or its
+// attempts are spent; one that found what no waiting changes ends it. What must not be done twice is not tried twice: a failed
 // spawn was rolled back and is for a person to order again, an answer goes to
 // one dialog only.
 func (o Order) After(r Result) Order {
@@ -138,12 +149,15 @@ func (o Order) After(r Result) Order {
 		o.State, o.Why = OrderRefused, "in doubt: "+r.Why
 	default:
 		o.State = OrderOpen
-		if o.Do == OrderAnswer || o.Do == OrderSpawn && r.Status == ResultFailed {
+		if r.Lasting || o.Do == OrderAnswer || o.Do == OrderSpawn && r.Status == ResultFailed {
 			o.State = OrderRefused
 		}
 	}
-	if o.State == OrderOpen {
+	switch o.State {
+	case OrderOpen:
 		o.Action = ""
+	case OrderDone:
+		o.Why = o.WithTakenBack(o.Why)
 	}
 	return o
 }

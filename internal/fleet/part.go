@@ -17,9 +17,11 @@ type Sight struct {
 	Status Status   `json:"status"`
 	At     Instant  `json:"at,omitzero"`      // the last good look
 	Why    string   `json:"why,omitempty"`    // why it is not ok
+	Cut    string   `json:"cut,omitempty"`    // how much of what there is too much of was not looked at: nobody knows whether what the part does not hold is there
 	Blind  Duration `json:"blind,omitempty"`  // how long it has not been ok
 	Took   Duration `json:"took,omitempty"`   // how long the last look took
 	Probe  string   `json:"probe,omitempty"`  // which probe fills it
+	Hung   bool     `json:"hung,omitempty"`   // the last look did not answer by its deadline
 	Source string   `json:"source,omitempty"` // where it looked, for people
 }
 
@@ -30,6 +32,9 @@ func (s Sight) Usable() bool {
 
 // Fresh says whether an action may rest on it.
 func (s Sight) Fresh() bool { return s.Status == StatusOK || s.Status == StatusAbsent }
+
+// Tells says whether what the part does not hold is known not to be there.
+func (s Sight) Tells() bool { return s.Fresh() && s.Cut == "" }
 
 // Part is one part of the snapshot with how it was seen. Value is meaningful
 // only when Sight.Usable.

@@ -9,6 +9,7 @@ type Pass struct {
 	Policy     Policy     `json:"policy"`
 	Assessment Assessment `json:"assessment"`
 	Plan       Plan       `json:"plan"`
+	Itself     *Plan      `json:"itself,omitempty"` // what it does by itself, where Plan is what a person's word would lead to
 	Results    []Result   `json:"results,omitempty"`
 }
 

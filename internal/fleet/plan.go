@@ -12,7 +12,21 @@ type Plan struct {
 	// Failed are agents that are not recovered any more by themselves, from this
 	// plan on; it names one once, not at every pass.
 	Failed []Failing `json:"failed,omitempty"`
+	// Moves are what becomes of records by itself; what follows holds the rows behind them.
+	Moves []Move `json:"moves,omitempty"`
+	Follows
 }
+
+// IsQuiet says whether the plan does and changes nothing.
+func (p Plan) IsQuiet() bool {
+	return len(p.Actions)+len(p.Orders)+len(p.Failed)+len(p.Moves) == 0 && p.Changes.IsZero()
+}
+
+// Only is the plan cut down to some of its actions: nothing else of it is done.
+func (p Plan) Only(actions []Action) Plan { return Plan{At: p.At, Actions: actions} }
+
+// Turn is what is committed of the plan.
+func (p Plan) Turn() Turn { return Turn{At: p.At, Plan: p, Outbox: p.Messages} }
 
 // Failing is an agent whose attempts at recovery are spent.
 type Failing struct {
@@ -86,6 +100,7 @@ type Ability struct {
 	Needs      string     `json:"needs,omitempty"`    // the command that would make it possible
 	Harmless   bool       `json:"harmless,omitempty"` // touches nothing of anyone's (a message): allowed in every mode
 	Starts     bool       `json:"starts,omitempty"`   // starts or resumes something: refused where a person stopped it
+	Singly     bool       `json:"singly,omitempty"`   // only where a person approves of this very alert: no mode and no --apply is enough
 	Gentle     bool       `json:"gentle,omitempty"`   // does not disturb an agent that works (a checkpoint): no need for it to be still
 }
 
@@ -93,6 +108,7 @@ type Ability struct {
 type Policy struct {
 	Mode       Mode               `json:"mode"`                  // ceiling for the whole fleet
 	ApprovedBy string             `json:"approved_by,omitempty"` // set when a person asked for this very pass (--apply)
+	Singly     bool               `json:"singly,omitempty"`      // what was approved is one alert, and was shown
 	Frozen     string             `json:"frozen,omitempty"`      // who froze it and why; empty when not
 	Paused     []Subject          `json:"paused,omitempty"`
 	Grace      Duration           `json:"grace"`  // after the start of Custos, no action on agents
@@ -120,7 +136,7 @@ type AgentLimits struct {
 	Settle      Duration `json:"settle"`       // after a death, before it is recovered: a common cause shows first
 	Typing      Duration `json:"typing"`       // nothing is typed into a pane that a person looks at and that changed so lately
 	Deaths      Attempts `json:"deaths"`       // so many deaths so close together have a common cause; Max 0: never
-	Hold        Duration `json:"hold"`         // after the last of them no recovery; then one at a time
+	Hold        Duration `json:"hold"`         // after the last of them no recovery; then one, and 2, 4 and so on while that helps
 	Probe       Duration `json:"probe"`        // after one that did not help (a common cause, a rate limit), before the next is tried
 	Jitter      Duration `json:"jitter"`       // after the reset of a rate limit, at most so long, different for each agent
 	NudgeTTL    Duration `json:"nudge_ttl"`    // a nudge or an answer expires so long after it was given, unless it says when
@@ -163,8 +179,10 @@ type Past struct {
 	PatrolAt  Instant        `json:"patrol_at,omitzero"` // and when it was
 	NextAlert int64          `json:"next_alert"`         // number of the next new alert
 	Amnesia   bool           `json:"amnesia,omitempty"`
+	Lost      string         `json:"lost,omitempty"`    // with Amnesia: what became of what was known before
 	Blind     string         `json:"blind,omitempty"`   // why what is remembered cannot be read now
 	Alerts    []Alert        `json:"alerts,omitempty"`  // not over, or over so lately that flapping counts
+	Aside     []int64        `json:"aside,omitempty"`   // numbers of alerts whose rows could not be read, of the last day: whether they ended is not known
 	Actions   []ActionRecord `json:"actions,omitempty"` // open, or young enough for a window
 	Silences  []Silence      `json:"silences,omitempty"`
 	Stopped   []Subject      `json:"stopped,omitempty"` // a person stopped it: never resurrect
@@ -179,6 +197,14 @@ type Past struct {
 	Verdicts []Verdict `json:"verdicts,omitempty"`
 	// Records are what people and agents coordinate by.
 	Records Records `json:"records,omitzero"`
+}
+
+// ClockBehind says whether the clock is behind the newest record, so that nothing
+// that depends on time can be believed. Within one boot it never is: what is newer
+// there was written while at was being thought about.
+func (p *Past) ClockBehind(at Instant) bool {
+	sameBoot := at.Boot != "" && at.Boot == p.Newest.Boot
+	return !p.Newest.IsZero() && !sameBoot && at.Before(p.Newest)
 }
 
 // Silence keeps alerts from being told until a moment. An empty Rule or
@@ -201,22 +227,9 @@ type Turn struct {
 	Plan       Plan          `json:"plan"`
 	Agents     []AgentRecord `json:"agents,omitempty"` // what to remember of the agents seen
 	Outbox     []Message     `json:"outbox,omitempty"`
-	// Registrations are new, or changed by this pass. One whose Revision is not
-	// the stored one was changed by another meanwhile: the turn is then not
-	// committed, and the next pass thinks again.
-	Registrations []Registration `json:"registrations,omitempty"`
-	// Runs are new, or changed by this pass; a Revision works as in Registrations.
-	Runs []Run `json:"runs,omitempty"`
-	// Given are orders that follow from records (a run's session is to start): they
-	// are written down open, and the next pass answers them. One that is known by
-	// its ID stays as it is.
-	Given []Order `json:"given,omitempty"`
 	// Verdicts are calls of a judge beside the actions, about what a person said: the
 	// receipt of a call, written before it is made and again when it has ended.
 	Verdicts []Verdict `json:"verdicts,omitempty"`
-	// Records are new, or changed by this pass; a Revision works as in Registrations.
-	// A new one whose Key is known is left out.
-	Records Records `json:"records,omitzero"`
 }
 
 // MessageKind is what a message for an agent tells of.
@@ -246,6 +259,7 @@ type Message struct {
 	Body     string      `json:"body,omitempty"`
 	Alert    AlertKey    `json:"alert,omitzero"`
 	AllClear bool        `json:"all_clear,omitempty"`
+	Asks     bool        `json:"asks,omitempty"`    // it waits for a person's word: approve or deny
 	Answers  string      `json:"answers,omitempty"` // of an answer: ID of what was said
 	Thread   string      `json:"thread,omitempty"`  // and of the thread it was said in
 }

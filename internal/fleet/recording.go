@@ -26,7 +26,8 @@ type Recording struct {
 
 // EncodeRecording writes a recording in its one canonical form: indented JSON,
 // lists that have no order of their own sorted, times in UTC, a newline at the
-// end. It sets the version. It fails only for what JSON has no word for (a
+// end. What looks like a secret is replaced by ***, in every string. It sets the
+// version. It fails only for what JSON has no word for (a
 // figure that is infinite or not a number).
 func EncodeRecording(r Recording) ([]byte, error) {
 	r.Version = RecordingVersion
@@ -46,7 +47,7 @@ func EncodeRecording(r Recording) ([]byte, error) {
 			return nil, fmt.Errorf("cannot write recording: %w", err)
 		}
 	}
-	return append(b, '\n'), nil
+	return append(redactJSON(b), '\n'), nil
 }
 
 // DecodeRecording reads what EncodeRecording wrote. A recording of another

@@ -24,6 +24,7 @@ func drawRecording(t *rapid.T) fleet.Recording {
 }
 
 func TestRecordingSurvivesRoundTrip(t *testing.T) {
+	fleettest.Checks(t, 10) // of a megabyte each
 	rapid.Check(t, func(t *rapid.T) {
 		first, err := fleet.EncodeRecording(drawRecording(t))
 		if err != nil {

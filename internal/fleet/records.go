@@ -32,3 +32,15 @@ type Records struct {
 func (r Records) IsZero() bool {
 	return len(r.Work)+len(r.Dependencies)+len(r.Gates)+len(r.Convoys)+len(r.Mails)+len(r.Triggers) == 0
 }
+
+// and is these records and more.
+func (r Records) and(more Records) Records {
+	return Records{
+		Work:         append(r.Work, more.Work...),
+		Dependencies: append(r.Dependencies, more.Dependencies...),
+		Gates:        append(r.Gates, more.Gates...),
+		Convoys:      append(r.Convoys, more.Convoys...),
+		Mails:        append(r.Mails, more.Mails...),
+		Triggers:     append(r.Triggers, more.Triggers...),
+	}
+}

@@ -38,7 +38,8 @@ type Registration struct {
 	Role      string   `json:"role,omitempty"`
 	Project   string   `json:"project,omitempty"`
 	Kind      string   `json:"kind"`
-	Owner     Owner    `json:"owner"` // custos or adopted
+	Owner     Owner    `json:"owner"`            // custos or adopted
+	Origin    string   `json:"origin,omitempty"` // what the system calls it that started it first; "" for one that Custos did
 	Where     Where    `json:"where"`
 	Argv      []string `json:"argv"`               // the agent CLI's own command line, without what hooks and resume add
 	Env       []string `json:"env,omitempty"`      // names of variables passed on from the daemon's environment; never values
@@ -54,6 +55,7 @@ type Registration struct {
 	Parent    string   `json:"parent,omitempty"`
 	Depth     int      `json:"depth,omitempty"`
 	Run       string   `json:"run,omitempty"`
+	Town      bool     `json:"town,omitempty"`    // as of its run
 	Account   string   `json:"account,omitempty"` // whose rate limit it shares
 	Restart   Restart  `json:"restart"`
 	Standing  bool     `json:"standing,omitempty"`   // persistent role: exempt from idle rules
@@ -65,9 +67,12 @@ type Registration struct {
 	DesiredBy string  `json:"desired_by,omitempty"`
 	DesiredAt Instant `json:"desired_at,omitzero"`
 	// DesiredFor is "account/NAME" when it was paused with its whole account.
-	DesiredFor string  `json:"desired_for,omitempty"`
-	CreatedAt  Instant `json:"created_at"`
-	Revision   int64   `json:"revision,omitempty"` // counts the changes of the record; the store's own
+	DesiredFor string `json:"desired_for,omitempty"`
+	// LimitLifted is when a person said that the rate limits told until then hold no
+	// more: with its account, or of itself where it has none.
+	LimitLifted Instant `json:"limit_lifted,omitzero"`
+	CreatedAt   Instant `json:"created_at"`
+	Revision    int64   `json:"revision,omitempty"` // counts the changes of the record; the store's own
 
 	// The newest instance.
 	Instance    string      `json:"instance,omitempty"` // key of its shim: unique, also the value of its marker CUSTOS_AGENT
@@ -77,30 +82,12 @@ type Registration struct {
 	Prompt      string      `json:"prompt,omitempty"`     // the first prompt, until it is acknowledged
 	PromptState Delivery    `json:"prompt_state,omitempty"`
 	Exit        *Exit       `json:"exit,omitempty"`   // of the newest instance, once it ended
+	Deaths      []Instant   `json:"deaths,omitempty"` // when instances of the last hour ended though nobody asked, the newest last
 	Failed      string      `json:"failed,omitempty"` // why it is not started again by itself: the attempts of its window are spent
 	Checkpoint  *Checkpoint `json:"checkpoint,omitempty"`
 	Handoff     *Handoff    `json:"handoff,omitempty"` // the newest one
 	Pool        string      `json:"pool,omitempty"`    // whose worker it is
 }
-
-// Exit is how an instance ended.
-type Exit struct {
-	Instance string    `json:"instance,omitempty"`
-	Process  ProcessID `json:"process"`
-	Status   Leaf[int] `json:"status"` // exit status; known unless it was a signal
-	Signal   Leaf[int] `json:"signal"`
-	OOM      bool      `json:"oom,omitempty"`
-	At       Instant   `json:"at"`
-	Source   string    `json:"source"`          // shim, proc, pidfd, tmux; reboot: nobody saw it; none: nothing tells
-	Asked    string    `json:"asked,omitempty"` // who asked for it, when somebody did
-}
-
-// ExitReboot is the source of an exit that nobody saw: the machine was started
-// again since, so it is certain that the instance ended, and not how.
-const ExitReboot = "reboot"
-
-// Rebooted says whether the machine's own end was that of the instance.
-func (e Exit) Rebooted() bool { return e.Source == ExitReboot }
 
 // Delivery is how far a text for an agent got.
 type Delivery string
@@ -125,15 +112,34 @@ type Checkpoint struct {
 	Summary    string   `json:"summary,omitempty"` // when the agent gave one
 }
 
+// Kept says whether the agent is started again when it fails, whatever the fleet's
+// mode: a person spawned it, or started it last, and did not say that it is never
+// restarted. The guards hold all the same.
+func (r Registration) Kept() bool {
+	return r.Owner == OwnerCustos && r.Desired == DesiredRunning && IsPerson(r.DesiredBy) &&
+		(r.Restart == RestartOnFailure || r.Restart == RestartAlways)
+}
+
 // Learn returns the registration with what an action learned of the agent's
-// newest instance. What people want of it, and what it is for, stays. An exit
-// that is known already of the same instance stays too.
+// newest instance. What people want of it, and what it is for, stays. What was seen
+// of the same instance since the action began stays too: how it ended, its session,
+// and that it took its prompt.
 func (r Registration) Learn(from Registration) Registration {
 	if from.Instance != r.Instance {
 		r.Exit, r.Failed = nil, ""
+	} else {
+		if r.SessionID != "" {
+			from.SessionID = r.SessionID
+		}
+		if r.PromptState == DeliveryAcknowledged {
+			from.Prompt, from.PromptState = r.Prompt, r.PromptState
+		}
 	}
 	if from.Exit != nil {
 		r.Exit = from.Exit
+	}
+	if r.Owner == OwnerAdopted && from.Instance != "" {
+		r.Owner = OwnerCustos // whoever started it first: this instance is ours
 	}
 	r.Instance, r.Process, r.StartedAt = from.Instance, from.Process, from.StartedAt
 	r.Dir, r.Repo, r.Worktree, r.Branch = from.Dir, from.Repo, from.Worktree, from.Branch
@@ -142,13 +148,6 @@ func (r Registration) Learn(from Registration) Registration {
 		r.Checkpoint = c
 	}
 	return r
-}
-
-// Failed says whether the agent ended in a way nobody asked for: by a status
-// that is not 0, a signal, or in a way that cannot be told.
-func (e Exit) Failed() bool {
-	status, known := e.Status.Get()
-	return e.Asked == "" && (e.OOM || !known || status != 0)
 }
 
 // Failure is one line of the record of what went wrong with agents.

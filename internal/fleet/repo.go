@@ -45,12 +45,14 @@ type Worktree struct {
 	Merged     Leaf[bool]     `json:"merged"`              // its content is in the primary branch
 	MergedBy   string         `json:"merged_by,omitempty"` // ancestry or content
 	Operation  Leaf[string]   `json:"operation"`
-	Occupied   Leaf[[]int]    `json:"occupied"` // pids whose cwd is inside
+	Occupied   Leaf[[]int]    `json:"occupied"` // pids that are inside: by their cwd or, where nothing else keeps it, by an open file
 	Locked     bool           `json:"locked,omitempty"`
 	Crashed    bool           `json:"crashed,omitempty"` // preserved after a crash
 	CrashedAge Leaf[Duration] `json:"crashed_age"`
 	Removable  Leaf[bool]     `json:"removable"`
 	Obstacles  []string       `json:"obstacles,omitempty"` // why it is not removable
+
+	OperationAge Leaf[Duration] `json:"operation_age"` // since the operation last moved
 }
 
 // Bulk is one folder of reproducible output.

@@ -22,6 +22,7 @@ type Result struct {
 	Status   ResultStatus `json:"status"`
 	Why      string       `json:"why,omitempty"`
 	Unbegun  bool         `json:"unbegun,omitempty"` // it was held back before it began (a freeze, a stop of Custos): no try
+	Lasting  bool         `json:"lasting,omitempty"` // refused, and no waiting changes that
 	Effect   string       `json:"effect,omitempty"`  // what was measured afterwards
 	Ran      []string     `json:"ran,omitempty"`     // what was run, as printed beforehand
 	Began    Instant      `json:"began"`

@@ -62,8 +62,9 @@ type Run struct {
 	Parallel int               `json:"parallel,omitempty"` // steps at once; 0: 4
 	Dir      string            `json:"dir"`                // the run's own folder: phase, scratch.md, prompt.md, steps
 	Work     string            `json:"work,omitempty"`     // where its steps run: the project's folder
-	Lock     string            `json:"lock,omitempty"`     // a factory's own pid lock: a live holder means skip
+	Lock     string            `json:"lock,omitempty"`     // a factory's own pid lock: a live holder means skip; held while the run goes on
 	Source   string            `json:"source,omitempty"`   // file of the formula, for people
+	Town     bool              `json:"town,omitempty"`     // its formula is one of Gas Town: gt and bd are in its PATH
 	Session  *RunSession       `json:"session,omitempty"`  // nil: no step needs an agent
 	Steps    []RunStep         `json:"steps"`
 	Schedule string            `json:"schedule,omitempty"` // that started it
@@ -71,6 +72,7 @@ type Run struct {
 	State    RunState          `json:"state"`
 	Why      string            `json:"why,omitempty"`
 	Prepared string            `json:"prepared,omitempty"` // ID of the action that made its folder; "done" when it is there
+	Holding  string            `json:"holding,omitempty"`  // ID of the action that took its lock last; "": it is not to be given back
 	Cancel   string            `json:"cancel,omitempty"`   // who cancelled it
 	Lapsed   Instant           `json:"lapsed,omitzero"`    // when the condition (When) of its schedule was seen false after it began
 	EndedAt  Instant           `json:"ended_at,omitzero"`
@@ -130,8 +132,9 @@ type RunSession struct {
 	Account   string   `json:"account,omitempty"`
 	Repo      string   `json:"repo,omitempty"`     // whose worktree it works in, detached at HEAD; empty: it works in Work
 	Memory    int64    `json:"memory,omitempty"`   // bytes that must be available to launch a model; 0: not asked
-	Timeout   Duration `json:"timeout,omitempty"`  // without progress; 0: 2 h, the seed's
+	Timeout   Duration `json:"timeout,omitempty"`  // wall time since MovedAt; 0: 2 h, the seed's
 	Context   []string `json:"context,omitempty"`  // files put into the prompt
+	Shown     []string `json:"shown,omitempty"`    // what is seen when the prompt is written, and put into it: preflight, findings
 	Standing  string   `json:"standing,omitempty"` // text that goes into the prompt as it is: forge reference, project's context
 	Graph     bool     `json:"graph,omitempty"`    // put the structural graph of the project into the prompt
 	Recover   int      `json:"recover"`            // how often a dead session is started again; the contract's is 1
@@ -143,7 +146,7 @@ type RunSession struct {
 	Starts    int     `json:"starts,omitempty"`  // how many orders started it, or a former session of the run
 	Asked     Instant `json:"asked,omitzero"`    // when it was first to start; not changed by a recovery
 	Seen      bool    `json:"seen,omitempty"`    // the agent was seen alive
-	MovedAt   Instant `json:"moved_at,omitzero"` // of its last progress
+	MovedAt   Instant `json:"moved_at,omitzero"` // since when its time counts: its agent was seen, or had something to wait for
 	Phase     string  `json:"phase,omitempty"`   // last one read: done, failed, …
 	PhaseWhy  string  `json:"phase_why,omitempty"`
 	PhaseAt   Instant `json:"phase_at,omitzero"`
@@ -187,11 +190,12 @@ func (r Run) IsOver() bool {
 
 // Step returns the step of that name, to be changed in place; nil when there is none.
 func (r *Run) Step(id string) *RunStep {
-	i := slices.IndexFunc(r.Steps, func(s RunStep) bool { return s.ID == id })
-	if i < 0 {
-		return nil
+	for i := range r.Steps { // where they are: a step is large, and a run may have thousands
+		if r.Steps[i].ID == id {
+			return &r.Steps[i]
+		}
 	}
-	return &r.Steps[i]
+	return nil
 }
 
 // Flight is what runs of one formula and project share: one of them at a time.
@@ -231,11 +235,21 @@ type RunFacts struct {
 
 	Ready  bool         `json:"ready"`  // its folder and prompt are there
 	Phase  Leaf[Phrase] `json:"phase"`  // the zero Phrase: no phase was written in this run
-	Locked Leaf[string] `json:"locked"` // who holds the factory's lock, alive; "" when nobody does
+	Locked Leaf[string] `json:"locked"` // who else holds the factory's lock, alive; "" when nobody does
+	Held   Leaf[Hold]   `json:"held"`   // whether the factory's lock is the one that was placed for this run
 	Lives  Leaf[bool]   `json:"lives"`  // the agent of its session runs
 	Reply  Leaf[bool]   `json:"reply"`  // a person's reply to an escalation waits
 	Steps  []StepFacts  `json:"steps,omitempty"`
 }
+
+// Hold is what the factory's lock is to a run.
+type Hold string
+
+// The holds. The zero value: there is no lock, or it is another's.
+const (
+	HoldOurs Hold = "ours" // placed for this run, and names us
+	HoldLeft Hold = "left" // placed for this run by a Custos that has ended
+)
 
 // Phrase is a phase as an agent wrote it down.
 type Phrase struct {

@@ -16,6 +16,7 @@ import (
 //	prompt.md     what the agent is told
 //	compact.md    what it is told again after its context was compacted
 //	prepared      of which state of the run these two are
+//	lock          which file is the factory's lock that is held for it
 //	steps/KEY/    one attempt at a step: its script, what its shim wrote, its output
 const (
 	RunPhaseFile   = "phase"
@@ -23,6 +24,7 @@ const (
 	RunPromptFile  = "prompt.md"
 	RunCompactFile = "compact.md"
 	RunStampFile   = "prepared"
+	RunLockFile    = "lock"
 	RunStepsFolder = "steps"
 	// RunNotStarted lies in the folder of an attempt that could not be started, and
 	// says why: nothing of it ever ran.
@@ -46,6 +48,15 @@ func notInKey(c rune) bool {
 
 // File returns the path (raw) of a file in the run's folder.
 func (r Run) File(name string) string { return path.Join(RawPath(r.Dir), name) }
+
+// LockPath returns where the factory's own lock is (raw); "" for none.
+func (r Run) LockPath() string {
+	lock := RawPath(r.Lock)
+	if lock == "" || path.IsAbs(lock) {
+		return lock
+	}
+	return path.Join(RawPath(r.Work), lock)
+}
 
 // StepsDir returns the folder (raw) of all attempts at all steps.
 func (r Run) StepsDir() string { return r.File(RunStepsFolder) }
@@ -101,4 +112,20 @@ func (r Run) MarkerName() string { return markerPrefix + r.ID }
 func RunOfMarker(name string) (run string, ok bool) {
 	run, ok = strings.CutPrefix(name, markerPrefix)
 	return run, ok && run != ""
+}
+
+// TownTools is the folder, within that of the tools of formulas, of what only those
+// of Gas Town are given: gt and bd.
+const TownTools = "gastown"
+
+// ToolDirs are the folders that come first in the PATH of what a run starts; none
+// where there are no tools.
+func ToolDirs(tools string, town bool) []string {
+	switch {
+	case tools == "":
+		return nil
+	case town:
+		return []string{path.Join(tools, TownTools), tools}
+	}
+	return []string{tools}
 }

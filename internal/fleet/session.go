@@ -29,6 +29,7 @@ type Pane struct {
 	Activity     Leaf[Duration] `json:"activity"`          // age of window_activity
 	Age          Leaf[Duration] `json:"age"`               // since the session was created
 	Attached     int            `json:"attached"`          // people looking; our own clients excluded
+	Typed        Leaf[Duration] `json:"typed,omitzero"`    // since somebody who looks last pressed a key
 	InMode       bool           `json:"in_mode,omitempty"` // copy mode and the like
 	Orphan       Leaf[bool]     `json:"orphan"`            // it is on our own server, and belongs to no agent that is registered
 }

@@ -41,6 +41,10 @@ type Vantage struct {
 	UID            int    `json:"uid"`
 	Container      bool   `json:"container,omitempty"`
 	Version        string `json:"version,omitempty"` // of Custos
+	// Unsaid are the sections of custos.toml that would have to say whether processes
+	// outside of our pid namespace work on what they name: until they do, none of it
+	// is known to be free. Empty where nobody can be outside.
+	Unsaid []string `json:"unsaid,omitempty"`
 }
 
 // Sight returns how the named part was seen, or nil for a name it does not have.
@@ -125,11 +129,43 @@ type Self struct {
 	JournalWritable Leaf[bool]     `json:"journal_writable"`
 	StoreWritable   Leaf[bool]     `json:"store_writable"`
 	StoreBytes      Leaf[int64]    `json:"store_bytes"`
-	Amnesia         bool           `json:"amnesia,omitempty"`      // the database had to be set aside; a person must confirm
-	ClockBehind     bool           `json:"clock_behind,omitempty"` // wall clock behind the newest record
-	Schedules       string         `json:"schedules,omitempty"`    // which schedules cannot run, and why; empty when all can
-	Plugins         []PluginFacts  `json:"plugins,omitempty"`      // in the order in which they are run
-	Landmarks       []Landmark     `json:"landmarks,omitempty"`    // its folders and files, and settings with hooks of its own
+	Remembered
+	Config     string         `json:"config,omitempty"`      // why what custos.toml says is not in force; empty when it is
+	Socket     string         `json:"socket,omitempty"`      // what became of the daemon's socket; empty while it is there
+	Unwatched  string         `json:"unwatched,omitempty"`   // what is not followed by event, and why; empty when all is
+	ClockStep  Leaf[Duration] `json:"clock_step,omitzero"`   // how far the wall clock was set within an hour
+	SearchPath string         `json:"search_path,omitempty"` // which folders of its PATH others may put programs into; empty when none
+
+	Schedules string        `json:"schedules,omitempty"` // which schedules cannot run, and why; empty when all can
+	Plugins   []PluginFacts `json:"plugins,omitempty"`   // in the order in which they are run
+	Receivers []Receiver    `json:"receivers,omitempty"` // who is told; none where no daemon runs
+	Code      []CodeFacts   `json:"code,omitempty"`      // folders of formulas and plugins that agents may write to
+	Landmarks []Landmark    `json:"landmarks,omitempty"` // its folders and files, and settings with hooks of its own
+}
+
+// Remembered is what the ledger tells of itself: unknown while it cannot be read.
+type Remembered struct {
+	Amnesia       Leaf[bool]   `json:"amnesia,omitzero"`        // what was known before is lost; a person must confirm
+	Lost          Leaf[string] `json:"lost,omitzero"`           // what became of it; empty when nothing is
+	ClockBehind   Leaf[bool]   `json:"clock_behind,omitzero"`   // wall clock behind the newest record
+	MemoryDiffers Leaf[string] `json:"memory_differs,omitzero"` // how what is in memory differed from the ledger when it was compared last
+	RowsAside     Leaf[int]    `json:"rows_aside,omitzero"`     // could not be read, and were set aside within a day
+}
+
+// NotRemembered is what is known of a ledger that cannot be read, and why.
+func NotRemembered(why string) Remembered {
+	return Remembered{Amnesia: Unknown[bool](why), Lost: Unknown[string](why), ClockBehind: Unknown[bool](why),
+		MemoryDiffers: Unknown[string](why), RowsAside: Unknown[int](why)}
+}
+
+// Receiver is one notifier, and whether what is told there arrives.
+type Receiver struct {
+	Name    string         `json:"name"`
+	Waiting Duration       `json:"waiting"`          // how long the oldest of what did not arrive has been tried; 0 for nothing
+	Tries   int            `json:"tries,omitempty"`  // in a row that failed
+	Why     string         `json:"why,omitempty"`    // the last of them
+	Barred  string         `json:"barred,omitempty"` // why nothing told there is heard, as the place itself says; empty when nothing is known against it
+	Proof   Leaf[Duration] `json:"proof"`            // since something arrived there, or the place said that it would
 }
 
 // Extra is one fact of a foreign probe, or of a Go probe that needs no type of

@@ -31,11 +31,17 @@ const (
 	KindLandmark Kind = "landmark" // a folder or file of Custos itself
 
 	KindPlugin Kind = "plugin" // its name
+	KindCode   Kind = "code"   // a folder of formulas and plugins that agents may write to
+
+	KindReceiver Kind = "receiver" // name of a notifier
 
 	KindWork   Kind = "work"   // a Ref
 	KindGate   Kind = "gate"   // its ID
 	KindConvoy Kind = "convoy" // its ID
 	KindMail   Kind = "mail"   // its ID
+
+	KindOrder   Kind = "order"   // its ID
+	KindTrigger Kind = "trigger" // its name
 )
 
 // Subject is the stable name of the thing a finding, an alert or an action is

@@ -3,6 +3,7 @@ package fleet
 import (
 	"fmt"
 	"regexp"
+	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -84,47 +85,23 @@ func Line(raw string, n int) string {
 	return string([]rune(s)[:n-1]) + "…"
 }
 
-var secrets = []*regexp.Regexp{
-	regexp.MustCompile(`(?i)\b([a-z0-9_-]*(?:token|secret|passw(?:or)?d|api[_-]?key|authorization|credential)[a-z0-9_-]*["']?\s*[=:]\s*["']?(?:bearer\s+|basic\s+|token\s+)?)([^\s"',;]+)`),
-	regexp.MustCompile(`(?i)(\bbearer\s+)([a-z0-9._~+/=-]{8,})`),
-	regexp.MustCompile(`()\b(sk-[A-Za-z0-9_-]{8,}|gh[pousr]_[A-Za-z0-9]{16,}|github_pat_[A-Za-z0-9_]{16,}|xox[abprs]-[A-Za-z0-9-]{8,}|AKIA[0-9A-Z]{16}|AIza[0-9A-Za-z_-]{30,}|eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]+)`),
-	regexp.MustCompile(`(://[^/\s:@]+:)([^/\s@]+)(?:@)`),
-}
-
-// Redact replaces what looks like a secret by ***.
-func Redact(s string) string {
-	for i, re := range secrets {
-		to := "${1}***"
-		if i == len(secrets)-1 {
-			to += "@"
-		}
-		s = re.ReplaceAllString(s, to)
+// Counted writes "1 pane", "3 panes".
+func Counted(n int, one string) string {
+	if n == 1 {
+		return "1 " + one
 	}
-	return s
-}
-
-// RedactArgs redacts a command line, argument by argument; the value that
-// follows a flag with a secret's name is redacted too. Each argument is made
-// safe to show and cut to 200 runes, the whole to 32 arguments.
-func RedactArgs(args []string) []string {
-	out := make([]string, 0, min(len(args), 32))
-	hide := false
-	for i, a := range args {
-		if i == 32 {
-			break
-		}
-		switch {
-		case hide:
-			a = "***"
-		default:
-			a = Redact(a)
-		}
-		hide = isSecretFlag(args[i])
-		out = append(out, Line(a, 200))
+	if strings.HasSuffix(one, "ss") || strings.HasSuffix(one, "ch") {
+		return strconv.Itoa(n) + " " + one + "es"
 	}
-	return out
+	return strconv.Itoa(n) + " " + strings.TrimSuffix(one, "y") + plural(one)
 }
 
-var secretFlag = regexp.MustCompile(`(?i)^--?[a-z0-9-]*(token|secret|password|passwd|api-?key|credential)[a-z0-9-]*$`)
-
-func isSecretFlag(a string) bool { return secretFlag.MatchString(a) }
+func plural(one string) string {
+	if strings.HasSuffix(one, "y") && !strings.HasSuffix(one, "ey") && !strings.HasSuffix(one, "oy") {
+		return "ies"
+	}
+	if strings.HasSuffix(one, "y") {
+		return "ys"
+	}
+	return "s"
+}

@@ -1,9 +1,6 @@
 package fleet
 
-import (
-	"regexp"
-	"strings"
-)
+import "strings"
 
 // Ref names one piece of work, wherever it is kept: "w12" in Custos' own ledger,
 // "PROJECT#12" for an issue and "PROJECT!7" for a pull request of a forge,
@@ -27,26 +24,38 @@ const (
 // beads is what names of beads begin with, among other references.
 const beads = "bd:"
 
-var (
-	ownRef  = regexp.MustCompile(`^w[1-9][0-9]*$`)
-	forgeRe = regexp.MustCompile(`^[^\s#!]+([#!])[1-9][0-9]*$`)
-	beadRe  = regexp.MustCompile(`^bd:[A-Za-z0-9][A-Za-z0-9._-]*$`)
-)
-
 // Tracker says where the work is kept, by the form of its name.
 func (r Ref) Tracker() Tracker {
 	s := string(r)
-	switch m := forgeRe.FindStringSubmatch(s); {
-	case ownRef.MatchString(s):
-		return TrackerOwn
-	case beadRe.MatchString(s):
+	if id, ok := strings.CutPrefix(s, beads); ok && isBeadID(id) {
 		return TrackerBeads
-	case m != nil && m[1] == "#":
+	}
+	if number, ok := strings.CutPrefix(s, "w"); ok && isNumber(number) {
+		return TrackerOwn
+	}
+	i := strings.IndexAny(s, "#! \t\n\f\r")
+	switch {
+	case i <= 0 || !isNumber(s[i+1:]):
+		return TrackerUnknown
+	case s[i] == '#':
 		return TrackerIssue
-	case m != nil:
+	case s[i] == '!':
 		return TrackerPull
 	}
 	return TrackerUnknown
+}
+
+// isNumber says whether a text is a whole number from 1 on, as it is written.
+func isNumber(s string) bool { return s != "" && s[0] != '0' && strings.Trim(s, "0123456789") == "" }
+
+func isBeadID(s string) bool {
+	for i := range len(s) {
+		c := s[i] | 0x20 // of a letter: the small one
+		if isMark := s[i] == '.' || s[i] == '_' || s[i] == '-'; !(c >= 'a' && c <= 'z' || s[i] >= '0' && s[i] <= '9' || isMark && i > 0) {
+			return false
+		}
+	}
+	return s != ""
 }
 
 // Bead is the name of a bead as its own tracker has it; "" for other work.
@@ -128,3 +137,12 @@ func (d Dependency) Over() bool { return d.State == DependencyDropped }
 
 // DependencyKey names the one dependency that there is between two pieces of work.
 func DependencyKey(of, needs Ref) string { return string(of) + " <- " + string(needs) }
+
+// MeansAgent says whether a tracker that writes an agent so may mean the agent of a
+// name: with the rig and role before it (gastown/polecats/nux, polecat-nux), or
+// without the prefix of the session that the agent is called after.
+func MeansAgent(written, name string) bool {
+	last := written[strings.LastIndex(strings.TrimSuffix(written, "/"), "/")+1:]
+	last = strings.TrimSuffix(last, "/")
+	return last != "" && name != "" && (last == name || strings.HasSuffix(last, "-"+name) || strings.HasSuffix(name, "-"+last))
+}

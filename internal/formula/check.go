@@ -57,8 +57,15 @@ func (k *checker) formula() {
 	if f.Compose != nil || len(f.Extends) > 0 {
 		k.wrong(f.Places[""], "the formula builds on others, which were not brought in")
 	}
+	for _, word := range f.Context.Run {
+		k.oneOf(f.Context.Places.of("run"), "context: run", word, Looks())
+	}
 	k.hasWork()
 }
+
+// Looks lists what can be looked at for a prompt: the facts of the preflight, and
+// what is wrong now. A command is a step's matter.
+func Looks() []string { return []string{"preflight", "findings"} }
 
 func (k *checker) oneOf(at Place, what, written string, all []string) {
 	if !slices.Contains(all, written) {

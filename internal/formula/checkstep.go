@@ -132,13 +132,13 @@ func (k *checker) texts(s Step, scope []string) {
 	s = copyStep(s)
 	s.mapTexts(func(key, text string) string {
 		if key != "condition" {
-			k.defined(s.Places.of(key), text, scope)
+			k.defined(s.Places.of(key), key, text, scope)
 		}
 		return text
 	})
 }
 
-func (k *checker) defined(at Place, text string, scope []string) {
+func (k *checker) defined(at Place, key, text string, scope []string) {
 	t, err := readTemplate(text, k.f.Type == Convoy)
 	if err != nil {
 		k.wrong(at, "%v", err)
@@ -148,9 +148,12 @@ func (k *checker) defined(at Place, text string, scope []string) {
 		if k.knows(name) || slices.Contains(scope, name) {
 			continue
 		}
-		if strings.Contains(name, ".") {
+		switch {
+		case isTold(key):
+			k.warn(at, "{{%s}} is no variable of the formula%s: it is left as it is, for the agent", name, nearest.Hint(name, k.names()))
+		case strings.Contains(name, "."):
 			k.warn(at, "%q is not defined here: it must be given for a run", name)
-		} else {
+		default:
 			k.wrong(at, "undefined variable %q%s", name, nearest.Hint(name, k.names()))
 		}
 	}

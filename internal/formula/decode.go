@@ -4,10 +4,10 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
+	"custos/internal/fleet"
 	"custos/internal/nearest"
 )
 
@@ -242,18 +242,7 @@ func (r *reader) duration(into *time.Duration, v any, path []string) {
 }
 
 // Duration reads "90s", "2h30m" or "3d".
-func Duration(s string) (time.Duration, error) {
-	if days, ok := strings.CutSuffix(s, "d"); ok {
-		if n, err := strconv.ParseUint(days, 10, 15); err == nil {
-			return time.Duration(n) * 24 * time.Hour, nil
-		}
-	}
-	d, err := time.ParseDuration(s)
-	if err != nil || d < 0 {
-		return 0, fmt.Errorf("cannot read duration %q: want something like 90s, 2h30m or 3d", s)
-	}
-	return d, nil
-}
+func Duration(s string) (time.Duration, error) { return fleet.ParseDuration(s) }
 
 func (r *reader) run(into *Run, v any, path []string) {
 	if s, ok := v.(string); ok {

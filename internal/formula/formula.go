@@ -7,7 +7,7 @@ import (
 // Limits of what is read and of what it may become.
 const (
 	MaxBytes      = 1 << 20 // of one file; the largest seen in the wild has 60 kB
-	MaxSteps      = 500     // of a rendered formula
+	MaxSteps      = 10_000  // of a rendered formula
 	MaxIterations = 200     // of one loop
 	MaxDepth      = 16      // of extends, children and bodies
 	MaxValue      = 64 << 10
@@ -299,6 +299,7 @@ type Cut struct {
 // Context is what is put before the prompt of an agent.
 type Context struct {
 	Files  []string `toml:"files" json:",omitempty"`
+	Run    []string `toml:"run" json:",omitempty"` // what is looked at when the prompt is written: Looks
 	Places Places   `json:"-"`
 }
 

@@ -11,12 +11,12 @@ import (
 func TestLimits(t *testing.T) {
 	chain := &strings.Builder{}
 	chain.WriteString("name = \"n\"\n")
-	for i := range 5000 {
+	for i := range 12_000 {
 		fmt.Fprintf(chain, "[[steps]]\nid = \"s%d\"\nneeds = [\"s%d\"]\n", i, max(0, i-1))
 	}
 	for name, c := range map[string]struct{ text, want string }{
 		"5 MB":       {"name = \"n\"\n" + strings.Repeat("#", 5<<20), "x: error: the file is larger than 1 MiB (1048576 bytes): put long texts in files"},
-		"many steps": {chain.String(), "the formula has 5000 steps: at most 500 are run"},
+		"many steps": {chain.String(), "the formula has 12000 steps: at most 10000 are run"},
 		"arrays":     {"name = \"n\"\nx = " + strings.Repeat("[", 5000) + strings.Repeat("]", 5000), `key "x" is not acted on`},
 		"tables":     {"name = \"n\"\nx = " + strings.Repeat("{a=", 5000) + "1" + strings.Repeat("}", 5000), `key "x" is not acted on`},
 		"children":   {"name = \"n\"\n" + nested("children", 60), "nested too deeply"},

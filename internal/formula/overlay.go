@@ -43,6 +43,7 @@ func (r *resolver) overlay(f Formula) Formula {
 	}
 	f.Vars = merge(f.Vars, o.Vars, func(v Var) string { return v.Name })
 	f.Context.Files = union(slices.Clone(f.Context.Files), o.Context.Files...)
+	f.Context.Run = union(slices.Clone(f.Context.Run), o.Context.Run...)
 	return f
 }
 

@@ -29,7 +29,7 @@ func Render(f Formula, vars map[string]string) (Formula, []Problem) {
 	out.Steps = r.unfold(r.start(), r.values, 0)
 	r.reconnect(out.Steps)
 	out.Values = r.own(r.values)
-	out.Description = r.text(f.Places.of("description"), f.Description, r.values)
+	out.Description = r.filled(f.Places.of("description"), "description", f.Description, r.values)
 	out.Legs, out.Synthesis, out.Template, out.Aspects, out.Presets = nil, nil, nil, nil, nil
 	r.final(out)
 	return out, r.sorted()
@@ -124,8 +124,19 @@ func (r *renderer) own(values map[string]string) map[string]string {
 	return out
 }
 
+// isTold says whether a text of a step is only ever told to somebody, and never part
+// of what is run. What stands there in braces without being a variable is left for
+// the agent: many formulas in the wild name so what it is to find out.
+func isTold(key string) bool {
+	return key == "title" || key == "description" || key == "acceptance" || key == "notes"
+}
+
 // text puts values into one text.
 func (r *renderer) text(at Place, text string, values map[string]string) string {
+	return r.filled(at, "", text, values)
+}
+
+func (r *renderer) filled(at Place, key, text string, values map[string]string) string {
 	t, err := readTemplate(text, r.f.Type == Convoy)
 	if err != nil {
 		r.wrong(at, "%v", err)
@@ -136,6 +147,9 @@ func (r *renderer) text(at Place, text string, values map[string]string) string 
 		return v, ok
 	})
 	for _, name := range missing {
+		if isTold(key) {
+			continue // Check warned of it
+		}
 		r.wrong(at, "undefined variable %q%s", name, nearest.Hint(name, slices.Sorted(maps.Keys(values))))
 	}
 	if len(s) > MaxBytes {
@@ -155,9 +169,10 @@ func (r *renderer) final(f Formula) {
 	}
 	k := &checker{f: f}
 	k.twice(idsOf(f.Steps), func(i int) Place { return f.Steps[i].Places.of("id") }, "steps")
+	ids := idsOf(f.Steps)
 	for _, s := range f.Steps {
 		k.id(s.Places.of("id"), s.ID, "step")
-		k.known(s.Places.of("needs"), fmt.Sprintf("step %q", s.ID), s.Needs, idsOf(f.Steps))
+		k.known(s.Places.of("needs"), fmt.Sprintf("step %q", s.ID), s.Needs, ids)
 	}
 	if at, cycle := findCycle(f.Steps); len(cycle) > 0 {
 		k.wrong(at, "the steps wait for each other: %s", strings.Join(cycle, " → "))

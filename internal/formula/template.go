@@ -27,6 +27,7 @@ type template []piece
 type piece struct {
 	text  string
 	name  string
+	tag   string // name as it was written
 	block string // if, unless, each
 	then  template
 	other template
@@ -97,7 +98,7 @@ func oneWord(whole, w string, dotted bool) (token, bool) {
 	case w == "." || w == "this":
 		return token{piece: piece{name: "."}, tag: whole}, true
 	case nameRE.MatchString(w) && (dotted || w[0] != '.'):
-		return token{piece: piece{name: strings.TrimPrefix(w, ".")}, tag: whole}, true
+		return token{piece: piece{name: strings.TrimPrefix(w, "."), tag: whole}, tag: whole}, true
 	}
 	return token{}, false
 }
@@ -179,7 +180,7 @@ func (t template) names() (out []string) {
 }
 
 // render puts values in. A value is put in as it is: what it looks like is not
-// read again. Names without a value are returned.
+// read again. Names without a value are returned, and stay as they were written.
 func (t template) render(get func(string) (string, bool)) (string, []string) {
 	var b strings.Builder
 	var missing []string
@@ -190,7 +191,10 @@ func (t template) render(get func(string) (string, bool)) (string, []string) {
 		}
 		v, ok := get(p.name)
 		if !ok {
-			missing = append(missing, p.name)
+			missing, v = append(missing, p.name), p.tag
+		}
+		if !ok && p.block != "" {
+			v = ""
 		}
 		s, more := p.value(v, get)
 		b.WriteString(s)

@@ -120,7 +120,7 @@ func (r *renderer) put(s *Step, values map[string]string) {
 		if key == "id" || key == "needs" {
 			return text // put in already, and a value is not read again
 		}
-		return r.text(s.Places.of(key), braces(text, local), values)
+		return r.filled(s.Places.of(key), key, braces(text, local), values)
 	})
 	s.ID, s.Needs = id, needs
 	if len(local) > 0 {

@@ -65,10 +65,12 @@ func Marker(value string) (agent, instance string) {
 
 // Limits of the fields, in bytes: nothing real comes near them.
 const (
-	maxID       = 64
-	maxName     = 64   // of a kind or an event
-	maxText     = 4096 // of an agent's name, an instance, a folder
-	maxAncestor = 6
+	maxID   = 64
+	maxName = 64   // of a kind or an event
+	maxText = 4096 // of an agent's name, an instance, a folder
+
+	// MaxAncestors is how many ancestors of a hook a post carries.
+	MaxAncestors = 6
 )
 
 // Check says what is wrong with a post that came from outside.
@@ -82,7 +84,7 @@ func (p Post) Check() error {
 		return errors.New("cannot take hook event: its kind or event has no name, or one over 64 bytes")
 	case len(p.Agent) > maxText || len(p.Instance) > maxText || len(p.CWD) > maxText || len(p.Boot) > maxName:
 		return errors.New("cannot take hook event: one of its texts is too long")
-	case len(p.Payload) > MaxPayload || len(p.PPIDs) > maxAncestor:
+	case len(p.Payload) > MaxPayload || len(p.PPIDs) > MaxAncestors:
 		return errors.New("cannot take hook event: its payload or its ancestry is too long")
 	case p.Wall < 0 || p.UpNanos < 0:
 		return errors.New("cannot take hook event: its time lies before 1970 or before the boot")

@@ -64,7 +64,7 @@ func bootID() string {
 // Ancestry returns pid and its ancestors, at most six, as far as /proc shows
 // them, and without process 1.
 func Ancestry(pid int) (list []Process) {
-	for pid > 1 && len(list) < maxAncestor {
+	for pid > 1 && len(list) < MaxAncestors {
 		b, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
 		if err != nil {
 			return list

@@ -16,19 +16,10 @@ const (
 	doRemoveTree = "remove-worktree"
 )
 
-// Progress is what a pass does to the runs of formulas.
-type Progress struct {
-	Runs   []fleet.Run   // changed, each with the revision it had
-	Given  []fleet.Order // that follow: a session is to start, to be told, to end
-	Patrol bool          // a patrol is wanted: a step awaits its number
-	Wake   bool          // something changed that the next pass can go on from
-	Until  fleet.Instant // when the next pass has something to do, if nothing happens before; zero: never
-}
-
 // Advance returns what becomes of the runs in one pass: from what is remembered of
 // them, what was seen, and what this very pass plans. Facts that are unknown or
 // stale change nothing. When nothing changed since, nothing is changed.
-func Advance(past fleet.Past, snap fleet.Snapshot, policy fleet.Policy, plan fleet.Plan) Progress {
+func Advance(past fleet.Past, snap fleet.Snapshot, policy fleet.Policy, plan fleet.Plan) fleet.Follows {
 	a := newAdvance(past, snap, policy, plan)
 	if past.Blind != "" {
 		return a.out
@@ -62,14 +53,14 @@ type advance struct {
 	records map[string]*fleet.ActionRecord
 	answers map[string]*fleet.ActionRecord // by the order they answer
 	lapsing map[string]bool                // schedules whose condition is seen to be false now
-	out     Progress
+	out     fleet.Follows
 	waits   []string // what the run at hand waits for
 }
 
 func newAdvance(past fleet.Past, snap fleet.Snapshot, policy fleet.Policy, plan fleet.Plan) *advance {
 	a := &advance{past: past, snap: snap, policy: policy, plan: plan, at: snap.At,
 		facts: map[string]*fleet.RunFacts{}, agents: map[string]*fleet.Agent{}, regs: map[string]*fleet.Registration{},
-		orders: map[string]fleet.Order{}, records: map[string]*fleet.ActionRecord{}, answers: map[string]*fleet.ActionRecord{}, lapsing: map[string]bool{}}
+		orders: map[string]fleet.Order{}, records: map[string]*fleet.ActionRecord{}, answers: answers(past.Actions), lapsing: map[string]bool{}}
 	if len(past.Runs) == 0 {
 		return a
 	}
@@ -102,9 +93,6 @@ func (a *advance) index() {
 	for i := range a.past.Actions {
 		r := &a.past.Actions[i]
 		a.records[r.ID] = r
-		if r.Order != "" {
-			a.answers[r.Order] = r
-		}
 	}
 }
 
@@ -114,10 +102,10 @@ func (a *advance) index() {
 func (a *advance) mayChange(r *fleet.Run) bool {
 	if s := r.Session; r.IsOver() && s != nil {
 		reg := a.regs[s.Agent]
-		return a.lapsing[r.Schedule] || s.Answer == fleet.AnswerTold || a.agents[s.Agent] != nil || s.Worktree != "" && s.Removal != removalDone ||
+		return a.lapsing[r.Schedule] || r.Holding != "" || s.Answer == fleet.AnswerTold || a.agents[s.Agent] != nil || s.Worktree != "" && s.Removal != removalDone ||
 			reg != nil && reg.Run == r.ID && reg.Worktree != s.Worktree
 	}
-	return !r.IsOver() || a.lapsing[r.Schedule]
+	return !r.IsOver() || a.lapsing[r.Schedule] || r.Holding != ""
 }
 
 // run carries one run on.
@@ -127,9 +115,11 @@ func (a *advance) run(r *fleet.Run) {
 	a.bill(r)
 	a.filed(r)
 	if r.IsOver() {
+		a.followLock(r)
 		a.aftermath(r)
 		return
 	}
+	a.followLock(r)
 	if isUntouched(r) && a.heldBack(r) {
 		return
 	}
@@ -170,27 +160,7 @@ func (a *advance) heldBack(r *fleet.Run) bool {
 	case holder != "":
 		skipRun(r, "its lock is held by "+fleet.Line(holder, 80), a.at)
 	}
-	return !known || holder != ""
-}
-
-// dependents skips what can never begin, for want of a step that it needs.
-func dependents(r *fleet.Run, at fleet.Instant) {
-	for again := true; again; {
-		again = false
-		for i := range r.Steps {
-			s := &r.Steps[i]
-			if s.State != fleet.StepWaiting {
-				continue
-			}
-			for _, n := range s.Needs {
-				if need := r.Step(n); need.State == fleet.StepFailed || need.State == fleet.StepSkipped {
-					setStep(s, fleet.StepSkipped, fmt.Sprintf("it needs step %s, which is %s", n, need.State), at)
-					again = true
-					break
-				}
-			}
-		}
-	}
+	return !known || holder != "" || a.awaitsLock(r, facts)
 }
 
 // ready lets steps begin whose needs are done, as many at once as the run allows.
@@ -206,9 +176,10 @@ func (a *advance) ready(r *fleet.Run) {
 		}
 	}
 	var prose []*fleet.RunStep
+	g := stepsOf(r)
 	for i := range r.Steps {
 		s := &r.Steps[i]
-		if s.State != fleet.StepWaiting || unmet(r, s) != "" || !a.due(s.NotBefore) || a.held(r, s) {
+		if s.State != fleet.StepWaiting || g.unmet(s) != "" || !a.due(s.NotBefore) || a.held(r, s) {
 			continue
 		}
 		switch {
@@ -223,7 +194,7 @@ func (a *advance) ready(r *fleet.Run) {
 			free--
 		}
 	}
-	a.offer(r, prose)
+	a.offer(r, g, prose)
 }
 
 // due says whether a moment has come; if not, the next pass is at that moment at
@@ -284,7 +255,7 @@ func (a *advance) conclude(r *fleet.Run) {
 	default:
 		r.State = fleet.RunOpen
 		if r.Cancel == "" {
-			r.Why = a.waiting(r)
+			r.Why = andAlso(a.waiting(r), a.lostLock(r))
 		}
 	}
 }

@@ -36,3 +36,24 @@ func dayOfRuns(n int) (past fleet.Past, snap fleet.Snapshot) {
 	}
 	return past, snap
 }
+
+// BenchmarkAdvanceLarge is a pass over one run of ten thousand steps in a row, half of
+// which are done.
+func BenchmarkAdvanceLarge(b *testing.B) {
+	past, snap := dayOfRuns(1)
+	r := &past.Runs[0]
+	r.State, r.EndedAt, r.Session, r.Mode, r.Steps = fleet.RunOpen, fleet.Instant{}, nil, fleet.RunSteps, nil
+	for s := range 10_000 {
+		step := fleet.RunStep{ID: fmt.Sprintf("s%d", s), Do: fleet.StepProse, State: fleet.StepWaiting}
+		if s > 0 {
+			step.Needs = []string{fmt.Sprintf("s%d", s-1)}
+		}
+		if s < 5000 {
+			step.State = fleet.StepDone
+		}
+		r.Steps = append(r.Steps, step)
+	}
+	for b.Loop() {
+		Advance(past, snap, fleet.Policy{}, fleet.Plan{})
+	}
+}

@@ -30,7 +30,7 @@ type town struct {
 	replies map[string]*replies // of each run
 	actions int
 	benign  bool
-	last    Progress
+	last    fleet.Follows
 	patrol  bool
 }
 
@@ -188,14 +188,14 @@ func (w *town) skips(s fleet.Snapshot, plan fleet.Plan) {
 }
 
 // check holds what a pass may never do.
-func (w *town) check(p Progress) {
+func (w *town) check(p fleet.Follows) {
 	for _, is := range p.Runs {
 		was := w.run(is.ID)
 		busy := 0
 		for i, step := range is.Steps {
 			old := was.Steps[i]
 			if step.State == fleet.StepReady && old.State != fleet.StepReady || step.State == fleet.StepRunning && old.State == fleet.StepWaiting {
-				if n := unmet(was, &step); n != "" && unmet(&is, &step) != "" {
+				if n := stepsOf(was).unmet(&step); n != "" && stepsOf(&is).unmet(&step) != "" {
 					w.t.Fatalf("step %s may begin without %s", step.ID, n)
 				}
 			}
@@ -223,7 +223,7 @@ func (w *town) run(id string) *fleet.Run {
 	return &w.past.Runs[i]
 }
 
-func (w *town) commit(s fleet.Snapshot, plan fleet.Plan, p Progress) {
+func (w *town) commit(s fleet.Snapshot, plan fleet.Plan, p fleet.Follows) {
 	regs, _ := Settle(w.past, s, plan)
 	w.past.Registrations = merge(slices.Clone(w.past.Registrations), regs)
 	for _, o := range plan.Orders {

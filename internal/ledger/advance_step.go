@@ -19,6 +19,8 @@ func (a *advance) sawSteps(r *fleet.Run) {
 	for i := range r.Steps {
 		s := &r.Steps[i]
 		switch {
+		case s.State == fleet.StepReady && s.Do == fleet.StepRun:
+			a.impossible(s)
 		case s.State != fleet.StepRunning:
 		case s.Do == fleet.StepUses:
 			a.used(r, s)
@@ -27,6 +29,20 @@ func (a *advance) sawSteps(r *fleet.Run) {
 		}
 	}
 	a.started(r) // last: what was seen was seen before it
+}
+
+// impossible fails a step that no pass can begin, for want of something that Custos
+// itself needs: to wait for that would be to wait for ever.
+func (a *advance) impossible(s *fleet.RunStep) {
+	can := a.policy.Abilities[doRunStep]
+	if can.Cannot == "" {
+		return
+	}
+	why := "it cannot be begun here: " + can.Cannot
+	if can.Needs != "" {
+		why += " (" + can.Needs + ")"
+	}
+	setStep(s, fleet.StepFailed, fleet.Line(why, 300), a.at)
 }
 
 // started marks the steps whose start this pass plans. It is committed with the

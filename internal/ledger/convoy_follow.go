@@ -37,21 +37,20 @@ func (c *coordinate) convoys() {
 // look notes what the members are like now. What is not seen stays as it was last
 // seen.
 func (c *coordinate) look(v *fleet.Convoy) (changed bool) {
-	members := slices.Clone(v.Members)
-	for i := range members {
-		m := &members[i]
+	for i := range v.Members {
+		m := v.Members[i]
 		s := c.trackers.seen(m.Ref)
 		is := fleet.ConvoyMember{Ref: m.Ref, Title: cmp.Or(s.Title, m.Title), State: s.State, Outcome: s.Outcome, SeenAt: m.SeenAt}
-		if s.Why != "" || is == *m {
+		if s.Why != "" || is == m {
 			continue
 		}
 		if is.State != m.State || is.SeenAt.IsZero() {
 			is.SeenAt = c.at
 		}
-		*m, changed = is, true
-	}
-	if changed {
-		v.Members = members
+		if !changed { // others share them
+			v.Members, changed = slices.Clone(v.Members), true
+		}
+		v.Members[i] = is
 	}
 	return changed
 }

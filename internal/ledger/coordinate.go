@@ -8,22 +8,13 @@ import (
 	"custos/internal/fleet"
 )
 
-// Coordination is what a pass does to the records of coordination.
-type Coordination struct {
-	Records fleet.Records // new, or changed, each with the revision it had
-	Given   []fleet.Order // that follow: somebody is to be told of mail
-	Outbox  []fleet.Message
-	Wake    bool          // something changed that the next pass can go on from
-	Until   fleet.Instant // when the next pass has something to do, if nothing happens before; zero: never
-}
-
 // Coordinate returns what becomes of the records in one pass: from what is
 // remembered of them and what was seen. Facts that are unknown or stale change
 // nothing. When nothing changed since, nothing is changed. All of it is committed
 // in one transaction: what is closed and who is told of it are one.
-func Coordinate(past fleet.Past, snap fleet.Snapshot, found fleet.Assessment, policy fleet.Policy, plan fleet.Plan) Coordination {
+func Coordinate(past fleet.Past, snap fleet.Snapshot, found fleet.Assessment, policy fleet.Policy, plan fleet.Plan) fleet.Follows {
 	if past.Blind != "" {
-		return Coordination{}
+		return fleet.Follows{}
 	}
 	c := &coordinate{past: past, snap: snap, found: found, policy: policy, plan: plan, at: snap.At, trackers: newTrackers(past, snap)}
 	c.work()
@@ -45,7 +36,7 @@ type coordinate struct {
 	plan     fleet.Plan
 	at       fleet.Instant
 	trackers trackers
-	out      Coordination
+	out      fleet.Follows
 }
 
 // forgetKnown leaves out what was written down before: the store would do nothing

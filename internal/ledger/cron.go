@@ -78,17 +78,48 @@ func zoneOf(zone string) (*time.Location, error) {
 	return loc, nil
 }
 
-// nextSlot returns when an expression is due after t.
+// nextSlot returns when an expression is due after t. What is due in an hour that
+// its time zone skips is due once, at the end of it.
 func nextSlot(expr string, t time.Time) (time.Time, bool) {
 	next, err := gronx.NextTickAfter(expr, t, false)
-	return next, err == nil && next.After(t) && isDue(expr, next)
+	ok := err == nil && next.After(t) && isDue(expr, next)
+	for _, turn := t.ZoneBounds(); !turn.IsZero() && ok && turn.Before(next); _, turn = turn.ZoneBounds() {
+		if turn.After(t) && isDueWithin(expr, turn) {
+			return turn, true
+		}
+	}
+	return next, ok
 }
 
 // slotBefore returns when an expression was due last, at t or before.
 func slotBefore(expr string, t time.Time) (time.Time, bool) {
 	before, err := gronx.PrevTickBefore(expr, t, true)
 	before = before.Truncate(time.Second)
-	return before, err == nil && !before.After(t) && isDue(expr, before)
+	ok := err == nil && !before.After(t) && isDue(expr, before)
+	for turn, _ := t.ZoneBounds(); !turn.IsZero() && ok && turn.After(before); turn, _ = turn.Add(-1).ZoneBounds() {
+		if isDueWithin(expr, turn) {
+			return turn, true
+		}
+	}
+	return before, ok
+}
+
+// isDueWithin says whether an expression is due in what the clocks of a zone skip
+// when they turn.
+func isDueWithin(expr string, turn time.Time) bool {
+	_, was := turn.Add(-1).Zone()
+	_, is := turn.Zone()
+	if is <= was {
+		return false // they turn back, or only change their name
+	}
+	skipped := civil(turn).Add(-time.Duration(is-was) * time.Second)
+	first, err := gronx.NextTickAfter(expr, skipped, true)
+	return err == nil && first.Before(civil(turn)) && isDue(expr, first)
+}
+
+// civil is what the clocks show, in a zone that skips nothing.
+func civil(t time.Time) time.Time {
+	return time.Date(t.Year(), t.Month(), t.Day(), t.Hour(), t.Minute(), t.Second(), 0, time.UTC)
 }
 
 func isDue(expr string, t time.Time) bool {

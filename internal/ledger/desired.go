@@ -15,12 +15,13 @@ import (
 //   - What was stopped is not paused or drained: it would run again afterwards.
 //   - An agent may drain or stop itself, and nobody else.
 //
-// To want what is wanted already changes nothing, and is lawful for everybody.
+// To want what is wanted already is lawful for everybody, and changes nothing but
+// when a person wanted it last.
 func SetDesired(r fleet.Registration, to fleet.Desired, by string, at fleet.Instant) (fleet.Registration, error) {
 	if err := maySet(r, to, by); err != nil {
 		return r, fmt.Errorf("cannot set %s to %s: %w", shown(r.Name), to, err)
 	}
-	if r.Desired == to && (fleet.IsPerson(r.DesiredBy) || !fleet.IsPerson(by)) {
+	if r.Desired == to && !fleet.IsPerson(by) {
 		return r, nil
 	}
 	r.Desired, r.DesiredBy, r.DesiredAt, r.DesiredFor = to, by, at, ""
@@ -90,6 +91,15 @@ func ResumeAccount(r fleet.Registration, by string, at fleet.Instant) fleet.Regi
 		return r
 	}
 	return resumed
+}
+
+// LiftLimit returns r with the word of a person that no rate limit told until now
+// holds. Nobody else may say so: an account that is at its limit answers nobody.
+func LiftLimit(r fleet.Registration, by string, at fleet.Instant) fleet.Registration {
+	if fleet.IsPerson(by) {
+		r.LimitLifted = at
+	}
+	return r
 }
 
 func forAccount(name string) string { return "account/" + name }

@@ -14,8 +14,9 @@ func Facts(past fleet.Past, snap fleet.Snapshot) fleet.Part[fleet.Coordination] 
 		return p
 	}
 	p.Status, p.At = fleet.StatusOK, snap.At
-	f := facts{past: past, snap: snap, trackers: newTrackers(past, snap)}
-	p.Value = fleet.Coordination{Work: f.work(), Gates: f.gates(), Convoys: f.convoys(), Mails: f.mails()}
+	f := newFacts(past, snap)
+	list := f.sorted()
+	p.Value = fleet.Coordination{Work: f.work(list), Gates: f.gates(), Convoys: f.convoys(list), Mails: f.mails()}
 	return p
 }
 
@@ -23,6 +24,15 @@ type facts struct {
 	past     fleet.Past
 	snap     fleet.Snapshot
 	trackers trackers
+	lives    map[string]bool      // whether an agent of this name lives; none: no agent is known of it
+	origins  map[string]string    // what its own system calls an agent
+	tasked   map[fleet.Ref]string // who has a bead as its task
+}
+
+func newFacts(past fleet.Past, snap fleet.Snapshot) facts {
+	f := facts{past: past, snap: snap, trackers: newTrackers(past, snap)}
+	f.know()
+	return f
 }
 
 // age is how long ago something was.

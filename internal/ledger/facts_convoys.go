@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"slices"
 	"time"
 
 	"custos/internal/fleet"
@@ -10,15 +11,12 @@ import (
 const lately = 24 * time.Hour
 
 // convoys are those that are open, or were done within a day.
-func (f facts) convoys() (out []fleet.ConvoyFacts) {
-	var list *workList
+func (f facts) convoys(list *workList) (out []fleet.ConvoyFacts) {
+	out = slices.Grow(out, len(f.past.Records.Convoys))
 	for i := range f.past.Records.Convoys {
 		v := &f.past.Records.Convoys[i]
 		if v.State == fleet.ConvoyClosed || v.State == fleet.ConvoyDone && f.snap.At.Since(v.Since) > lately {
 			continue
-		}
-		if list == nil {
-			list = f.sorted()
 		}
 		out = append(out, f.convoy(v, list))
 	}
@@ -47,7 +45,7 @@ func (f facts) convoy(v *fleet.Convoy, list *workList) fleet.ConvoyFacts {
 		case seen.isClosed():
 			x.Closed++
 		default:
-			w := list.item(m.Ref, seen)
+			w := list.of(m.Ref, seen)
 			gone := w.State.Or("") == fleet.WorkTaken && !w.Alive.Or(true)
 			ready.count(either(w.Ready, gone))
 			taken.count(both(w.State.Or("") == fleet.WorkTaken, w.Alive))

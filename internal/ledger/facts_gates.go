@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"slices"
 	"time"
 
 	"custos/internal/fleet"
@@ -12,7 +13,8 @@ const gateShown = 24 * time.Hour
 // gates are those that are open, with what keeps them from being judged, and those
 // that were closed lately.
 func (f facts) gates() (out []fleet.GateFacts) {
-	w := watch{past: f.past, snap: f.snap, alerts: f.past.Alerts, trackers: f.trackers}
+	w := newWatch(f.past, f.snap, f.past.Alerts, f.trackers)
+	out = slices.Grow(out, len(f.past.Records.Gates))
 	for i := range f.past.Records.Gates {
 		g := &f.past.Records.Gates[i]
 		is := fleet.GateFacts{ID: g.ID, Type: g.Type, Title: g.Title, Project: g.Project, State: g.State, Outcome: g.Outcome, Why: g.Why,

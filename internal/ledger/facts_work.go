@@ -8,10 +8,10 @@ import (
 )
 
 // work is every piece of work of the ledger that is not closed, and what of other
-// trackers concerns it: what waits for something on record, or for what nobody
-// sees, and what convoys have.
-func (f facts) work() []fleet.WorkFacts {
-	s := f.sorted()
+// trackers concerns it: beads that somebody has, what waits for something on record,
+// or for what nobody sees, and what convoys have. Issues that somebody has are facts
+// of their forge.
+func (f facts) work(s *workList) []fleet.WorkFacts {
 	for _, d := range f.past.Records.Dependencies {
 		if d.State != fleet.DependencyDropped {
 			s.add(d.Of)
@@ -22,6 +22,11 @@ func (f facts) work() []fleet.WorkFacts {
 			if c.State == fleet.ConvoyOpen {
 				s.add(m.Ref)
 			}
+		}
+	}
+	for _, b := range f.snap.Beads.Value {
+		if b.State == fleet.WorkTaken { // who has it may be gone
+			s.add(fleet.BeadRef(b.ID))
 		}
 	}
 	for _, r := range f.trackers.everywhere(f.snap) {
@@ -49,12 +54,12 @@ func (f facts) everything() []fleet.WorkFacts {
 // AllWork is all work that is not closed, in whichever tracker it is kept: what is
 // seen of it, and what waits and is not seen.
 func AllWork(past fleet.Past, snap fleet.Snapshot) []fleet.WorkFacts {
-	return facts{past: past, snap: snap, trackers: newTrackers(past, snap)}.everything()
+	return newFacts(past, snap).everything()
 }
 
 // WorkOf is what is seen of some pieces of work, closed or not.
 func WorkOf(past fleet.Past, snap fleet.Snapshot, refs []fleet.Ref) (out []fleet.WorkFacts) {
-	s := facts{past: past, snap: snap, trackers: newTrackers(past, snap)}.sorted()
+	s := newFacts(past, snap).sorted()
 	for _, r := range refs {
 		out = append(out, s.item(r, s.f.trackers.seen(r)))
 	}
@@ -67,13 +72,14 @@ type workList struct {
 	waits  map[fleet.Ref][]fleet.Dependency
 	freed  map[fleet.Ref]bool // something that it waited for is resolved
 	cycles map[fleet.Ref][]fleet.Ref
-	has    map[fleet.Ref]bool
+	at     map[fleet.Ref]int // where each is in out
 	out    []fleet.WorkFacts
 }
 
 // sorted begins with the ledger's own.
 func (f facts) sorted() *workList {
-	s := &workList{f: f, waits: map[fleet.Ref][]fleet.Dependency{}, freed: map[fleet.Ref]bool{}, has: map[fleet.Ref]bool{}}
+	own := len(f.past.Records.Work)
+	s := &workList{f: f, waits: map[fleet.Ref][]fleet.Dependency{}, freed: map[fleet.Ref]bool{}, at: make(map[fleet.Ref]int, own), out: slices.Grow([]fleet.WorkFacts(nil), own)}
 	for _, d := range f.past.Records.Dependencies {
 		switch d.State {
 		case fleet.DependencyWaits:
@@ -92,16 +98,30 @@ func (f facts) sorted() *workList {
 // add adds a piece of work that is not seen to be closed. What the ledger itself
 // does not have was never there, or is long closed.
 func (s *workList) add(r fleet.Ref) {
-	seen := s.f.trackers.seen(r)
-	if s.has[r] || seen.isClosed() || r.Tracker() == fleet.TrackerOwn && seen.Why != "" {
+	if _, has := s.at[r]; has {
 		return
 	}
-	s.has[r] = true
+	seen := s.f.trackers.seen(r)
+	if seen.isClosed() || r.Tracker() == fleet.TrackerOwn && seen.Why != "" {
+		return
+	}
+	s.at[r] = len(s.out)
 	s.out = append(s.out, s.item(r, seen))
+}
+
+// of is what is known of a piece of work, as it is in the list or as it is seen.
+func (s *workList) of(r fleet.Ref, seen Seen) fleet.WorkFacts {
+	if i, has := s.at[r]; has {
+		return s.out[i]
+	}
+	return s.item(r, seen)
 }
 
 func (s *workList) item(r fleet.Ref, seen Seen) fleet.WorkFacts {
 	f := s.f
+	if seen.Agent == "" && seen.State == fleet.WorkTaken && seen.Why == "" {
+		seen.Agent = f.tasked[r]
+	}
 	w := fleet.WorkFacts{Ref: r, Tracker: r.Tracker(), Title: seen.Title, Project: seen.Project, Priority: seen.Priority, Agent: seen.Agent,
 		State: fleet.Known(seen.State), Cycle: s.cycles[r], Alive: f.alive(r, seen)}
 	if seen.Why != "" {
@@ -148,24 +168,6 @@ func ready(w fleet.WorkFacts, seen Seen) fleet.Leaf[bool] {
 		return fleet.Known(false)
 	}
 	return seen.Free
-}
-
-// alive says whether the agent that has work lives: true when nobody has it. To a
-// bead anybody may be assigned, a person too: only of agents it can be told.
-func (f facts) alive(r fleet.Ref, seen Seen) fleet.Leaf[bool] {
-	is := func(a fleet.Agent) bool { return a.Name == seen.Agent }
-	switch {
-	case seen.Agent == "":
-		return fleet.Known(true)
-	case !f.snap.Agents.Fresh():
-		return fleet.Unknown[bool]("agents are not seen now")
-	case slices.ContainsFunc(f.snap.Agents.Value, func(a fleet.Agent) bool { return is(a) && a.Process.PID != 0 }):
-		return fleet.Known(true)
-	case r.Tracker() != fleet.TrackerBeads, slices.ContainsFunc(f.snap.Agents.Value, is),
-		slices.ContainsFunc(f.past.Registrations, func(g fleet.Registration) bool { return g.Name == seen.Agent }):
-		return fleet.Known(false)
-	}
-	return fleet.Unknown[bool]("no agent is known of this name")
 }
 
 // cycles are those of the dependencies of all trackers together. Those among the

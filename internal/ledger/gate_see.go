@@ -14,10 +14,38 @@ type watch struct {
 	snap     fleet.Snapshot
 	alerts   []fleet.Alert
 	trackers trackers
+	mails    map[string][]int // author: places of the mails on record; nil while no gate waits for one
+	holds    map[string]int   // gate: place of what its expression comes to
+	pipes    map[string]int   // name: place of the pipeline
 }
 
 func (c *coordinate) watch() watch {
-	return watch{past: c.past, snap: c.snap, alerts: slices.Concat(c.past.Alerts, c.found.Alerts), trackers: c.trackers}
+	return newWatch(c.past, c.snap, slices.Concat(c.past.Alerts, c.found.Alerts), c.trackers)
+}
+
+func newWatch(past fleet.Past, snap fleet.Snapshot, alerts []fleet.Alert, trackers trackers) watch {
+	w := watch{past: past, snap: snap, alerts: alerts, trackers: trackers,
+		holds: places(snap.Holds, func(c *fleet.GateCheck) string { return c.Gate }),
+		pipes: places(snap.CI.Value.Pipelines, func(p *fleet.Pipeline) string { return p.Name })}
+	if slices.ContainsFunc(past.Records.Gates, func(g fleet.Gate) bool { return g.Type == fleet.GateMail && !g.Over() }) {
+		w.mails = map[string][]int{}
+		for i := range past.Records.Mails {
+			by := past.Records.Mails[i].From
+			w.mails[by] = append(w.mails[by], i)
+		}
+	}
+	return w
+}
+
+// places is where the first of each name is.
+func places[T any](list []T, name func(*T) string) map[string]int {
+	out := make(map[string]int, len(list))
+	for i := range list {
+		if _, known := out[name(&list[i])]; !known {
+			out[name(&list[i])] = i
+		}
+	}
+	return out
 }
 
 // sighting is how a gate stands. With neither an outcome nor blindness it waits.
@@ -68,7 +96,7 @@ func (w watch) see(g *fleet.Gate) sighting {
 // records says nothing.
 func (w watch) timer(g *fleet.Gate) sighting {
 	switch {
-	case !w.past.Newest.IsZero() && w.snap.At.Before(w.past.Newest):
+	case w.past.ClockBehind(w.snap.At):
 		return unseen("the clock is behind what is on record")
 	case !w.snap.At.Before(g.Until):
 		return passed("its time has come")
@@ -81,14 +109,16 @@ func (w watch) timer(g *fleet.Gate) sighting {
 // condition passes when its expression holds, or its command ended with 0.
 func (w watch) condition(g *fleet.Gate) sighting {
 	list, what := w.snap.Holds, "its expression"
+	i, asked := w.holds[g.ID]
 	if len(g.Check) > 0 {
 		list, what = w.snap.Checks.Value, "its command"
 		if !w.snap.Checks.Fresh() {
 			return unseen("commands of gates are not run now: " + w.snap.Checks.Why)
 		}
+		i = slices.IndexFunc(list, func(c fleet.GateCheck) bool { return c.Gate == g.ID })
+		asked = i >= 0
 	}
-	i := slices.IndexFunc(list, func(c fleet.GateCheck) bool { return c.Gate == g.ID })
-	if i < 0 {
+	if !asked {
 		return unseen(what + " was not asked yet")
 	}
 	holds, known := list[i].Holds.Get()
@@ -106,8 +136,8 @@ func (w watch) pipeline(g *fleet.Gate) sighting {
 	if !w.snap.CI.Fresh() || w.snap.CI.Status == fleet.StatusAbsent {
 		return unseen("its CI is not seen now: " + w.snap.CI.Why)
 	}
-	i := slices.IndexFunc(w.snap.CI.Value.Pipelines, func(p fleet.Pipeline) bool { return p.Name == g.Run })
-	if i < 0 {
+	i, shown := w.pipes[g.Run]
+	if !shown {
 		return unseen(fmt.Sprintf("its CI does not show %s", g.Run))
 	}
 	state, known := w.snap.CI.Value.Pipelines[i].State.Get()
@@ -124,21 +154,65 @@ func (w watch) pipeline(g *fleet.Gate) sighting {
 
 // mail passes when a mail as it is waited for was not written before the gate.
 func (w watch) mail(g *fleet.Gate) sighting {
-	for i := range w.past.Records.Mails {
-		if m := &w.past.Records.Mails[i]; isAwaited(g, m) && !isLater(g.At, m.At, w.snap.At) {
-			return passed("mail %s came from %s: %s", m.ID, m.From, fleet.Line(m.Subject, 120))
+	first := -1
+	for _, by := range w.writers(g.From) {
+		places := w.mails[by]
+		i := slices.IndexFunc(places, func(i int) bool { return w.isFor(g, &w.past.Records.Mails[i]) })
+		if i >= 0 && (first < 0 || places[i] < first) {
+			first = places[i]
 		}
 	}
-	return waits("it waits for a mail")
+	if first < 0 {
+		return waits("it waits for a mail")
+	}
+	m := &w.past.Records.Mails[first]
+	return passed("mail %s came from %s: %s", m.ID, m.From, fleet.Line(m.Subject, 120))
+}
+
+// writers lists the authors on record that a gate may mean (isWriter): one that is
+// named is asked for by name.
+func (w watch) writers(named string) (out []string) {
+	if named == ownName {
+		return []string{fleet.ByCustos, fleet.ByAgent(ownName)}
+	}
+	if named != "" && named != fleet.Overseer {
+		return []string{named, fleet.ByAgent(named)}
+	}
+	for by := range w.mails {
+		if isWriter(named, by) {
+			out = append(out, by)
+		}
+	}
+	return out
+}
+
+// isFor says whether a mail of an author whom a gate waits for is the one.
+func (w watch) isFor(g *fleet.Gate, m *fleet.Mail) bool {
+	return isAwaited(g, m) && !isLater(g.At, m.At, w.snap.At)
 }
 
 // isAwaited says whether a mail is as a gate waits for it. What Custos writes
 // itself is meant only when it is named: news of one gate opens no other one.
 func isAwaited(g *fleet.Gate, m *fleet.Mail) bool {
-	from := strings.TrimPrefix(m.From, fleet.ByAgent(""))
-	if g.From == "" && m.From == fleet.ByCustos || g.From != "" && g.From != from && g.From != m.From {
+	if !isWriter(g.From, m.From) {
 		return false
 	}
-	to := g.To == "" || slices.Contains(m.To, g.To) || slices.ContainsFunc(m.Copies, func(c fleet.MailCopy) bool { return c.To == g.To })
-	return to && strings.HasPrefix(m.Subject, g.Subject)
+	if !strings.HasPrefix(m.Subject, g.Subject) {
+		return false
+	}
+	return g.To == "" || slices.Contains(m.To, g.To) || slices.ContainsFunc(m.Copies, func(c fleet.MailCopy) bool { return c.To == g.To })
+}
+
+// isWriter says whether a mail's author is whom a gate names: an agent or a person
+// by name, overseer for any person. Nobody named is everybody but Custos.
+func isWriter(named, by string) bool {
+	switch named {
+	case "":
+		return by != fleet.ByCustos
+	case fleet.Overseer:
+		return fleet.IsPerson(by)
+	case ownName:
+		return by == fleet.ByCustos || by == fleet.ByAgent(ownName)
+	}
+	return named == by || named == strings.TrimPrefix(by, fleet.ByAgent(""))
 }

@@ -84,6 +84,7 @@ func commandGate() fleet.Gate {
 
 func gateCases() []gateCase {
 	nothing := func(*village) {}
+	peoples := fleet.Gate{Type: fleet.GateMail, From: fleet.Overseer}
 	reviewed := fleet.Mail{From: "agent/reviewer", To: []string{"builder"}, Subject: "review of !7"}
 	list := []gateCase{
 		{"timer passes", timerGate(time.Minute), nothing, fleet.GatePassed, "its time has come"},
@@ -123,6 +124,10 @@ func gateCases() []gateCase {
 			w.mail(m)
 		}, fleet.GatePassed, ""},
 		{"mail about something else", mailGate(), func(w *village) { m := reviewed; m.Subject = "lunch"; w.mail(m) }, "", ""},
+		{"mail of a person", peoples, func(w *village) { m := reviewed; m.From = "ann"; w.mail(m) }, fleet.GatePassed, "ann"},
+		{"mail of an agent for the people", peoples, func(w *village) { m := reviewed; m.From = fleet.ByAgent(fleet.Overseer); w.mail(m) }, "", ""},
+		{"mail of a webhook for the people", peoples, func(w *village) { m := reviewed; m.From = fleet.ByWebhook; w.mail(m) }, "", ""},
+		{"mail of Custos by its name", fleet.Gate{Type: fleet.GateMail, From: "custos"}, func(w *village) { m := reviewed; m.From = fleet.ByCustos; w.mail(m) }, fleet.GatePassed, ""},
 		{"mail of Custos", fleet.Gate{Type: fleet.GateMail, To: "builder"}, func(w *village) { m := reviewed; m.From = fleet.ByCustos; w.mail(m) }, "", ""},
 	}
 	return slices.Concat(list, pullCases(), eventCases())

@@ -9,20 +9,13 @@ import (
 	"custos/internal/fleet"
 )
 
-// Relief is what a pass does about agents that are replaced by fresh ones.
-type Relief struct {
-	Registrations []fleet.Registration // those that Settle changed, and those of hand-offs
-	Given         []fleet.Order        // that follow
-	Until         fleet.Instant        // when the next pass has something to do, if nothing happens before; zero: never
-}
-
 // Relieve carries the hand-offs on by one stage each, from what is remembered, what
 // was seen, and what this very pass plans; settled are the registrations that it
 // changes already. A stage is entered when the one before is known to be over, and
 // the order it gives has an ID made of the instance: however often a pass is thought
 // out again, it is one order. What is not known changes nothing.
-func Relieve(past fleet.Past, snap fleet.Snapshot, policy fleet.Policy, plan fleet.Plan, settled []fleet.Registration) Relief {
-	r := &relief{past: past, snap: snap, policy: policy.Handoff, plan: plan, out: Relief{Registrations: slices.Clone(settled)}}
+func Relieve(past fleet.Past, snap fleet.Snapshot, policy fleet.Policy, plan fleet.Plan, settled []fleet.Registration) fleet.Follows {
+	r := &relief{past: past, snap: snap, policy: policy.Handoff, plan: plan, out: fleet.Follows{Changes: fleet.Changes{Registrations: slices.Clone(settled)}}}
 	if past.Blind != "" {
 		return r.out
 	}
@@ -51,7 +44,7 @@ type relief struct {
 	snap   fleet.Snapshot
 	policy fleet.HandoffPolicy
 	plan   fleet.Plan
-	out    Relief
+	out    fleet.Follows
 }
 
 // step carries the hand-off of one agent on, and says whether anything changed.
@@ -241,18 +234,16 @@ func (x *relief) answer(id string) (done bool, why string) {
 		}
 		return o.State == fleet.OrderDone, ""
 	}
-	for i := range x.past.Actions {
-		if a := &x.past.Actions[i]; a.Order == id {
-			switch {
-			case a.Result == nil:
-				return false, ""
-			case isCarriedOut(a.Result.Status):
-				return true, ""
-			}
-			return false, string(a.Result.Status) + ": " + a.Result.Why
-		}
+	switch a := answers(x.past.Actions)[id]; {
+	case a == nil:
+		return false, "it is not known what became of order " + id
+	case a.Result == nil:
+		return false, ""
+	case isCarriedOut(a.Result.Status):
+		return true, ""
+	default:
+		return false, string(a.Result.Status) + ": " + a.Result.Why
 	}
-	return false, "it is not known what became of order " + id
 }
 
 // seen returns the agent's newest instance as it was just seen; nil when it was not.

@@ -19,12 +19,13 @@ type desk struct {
 	agent   fleet.Agent
 	policy  fleet.HandoffPolicy
 	orders  map[string]fleet.Order // all that were ever given
+	given   map[string]int         // how often each was
 	actions []fleet.ActionRecord
 	blind   bool
 }
 
 func newDesk() *desk {
-	d := &desk{policy: fleet.DefaultHandoffPolicy(), orders: map[string]fleet.Order{}}
+	d := &desk{policy: fleet.DefaultHandoffPolicy(), orders: map[string]fleet.Order{}, given: map[string]int{}}
 	d.policy.For = []string{"*"}
 	d.reg = fleet.Registration{Name: "dev", Kind: "claude", Owner: fleet.OwnerCustos, Desired: fleet.DesiredRunning, Restart: fleet.RestartOnFailure,
 		Task: "issue 7", Instance: "i1", SessionID: "s1", Process: fleet.ProcessID{PID: 7}, Revision: 1}
@@ -37,7 +38,7 @@ func (d *desk) at() fleet.Instant {
 }
 
 // look is a pass that is thought out: nothing of it is kept.
-func (d *desk) look() Relief {
+func (d *desk) look() fleet.Follows {
 	past := fleet.Past{Registrations: []fleet.Registration{d.reg}, Actions: d.actions}
 	for _, id := range d.open() {
 		past.Orders = append(past.Orders, d.orders[id])
@@ -60,13 +61,14 @@ func (d *desk) open() (ids []string) {
 }
 
 // pass is one that is committed.
-func (d *desk) pass() Relief {
+func (d *desk) pass() fleet.Follows {
 	out := d.look()
 	for _, r := range out.Registrations {
 		d.reg = r
 		d.reg.Revision++
 	}
 	for _, o := range out.Given {
+		d.given[o.ID]++
 		if _, known := d.orders[o.ID]; !known {
 			d.orders[o.ID] = o
 		}
@@ -77,7 +79,7 @@ func (d *desk) pass() Relief {
 // settle ends an order, by an action.
 func (d *desk) settle(id string, status fleet.ResultStatus, why string) {
 	o := d.orders[id]
-	rec := fleet.ActionRecord{Action: fleet.Action{ID: "a-" + id, Order: id, Do: o.Do.Action()}, Result: &fleet.Result{Status: status, Why: why}}
+	rec := fleet.ActionRecord{Action: fleet.Action{ID: "a-" + id, Order: id, Do: o.Do.Action()}, Stage: fleet.StageEnded, Result: &fleet.Result{Status: status, Why: why}}
 	d.actions = append(d.actions, rec)
 	d.orders[id] = o.After(*rec.Result)
 }
@@ -175,6 +177,35 @@ func TestHandoffThatIsLate(t *testing.T) {
 	d.write(t, "late, and still worth it")
 	if d.pass(); d.stage() != fleet.HandoffSaving {
 		t.Errorf("what came late was not taken: %s", d.stage())
+	}
+}
+
+// A stage whose order is tried again waits for the try that does it: Custos may have
+// been killed between the plan and the beginning of the first, and a guard may have
+// held it back at the instant.
+func TestAStageOutlivesATryThatNeverBegan(t *testing.T) {
+	for _, order := range []string{"handoff-i1-save", "handoff-i1-stop", "handoff-i1-start"} {
+		for _, first := range []fleet.ResultStatus{fleet.ResultRefused, fleet.ResultFailed} {
+			d := newDesk()
+			d.write(t, "what I know")
+			for d.pass(); d.stage() != fleet.HandoffFailed && d.stage() != fleet.HandoffDone; d.pass() {
+				now := d.reg.Handoff.Order
+				if now == order {
+					d.settle(now, first, "custos stopped before it began")
+					d.pass()
+				}
+				d.settle(now, fleet.ResultDone, "")
+				switch now {
+				case "handoff-i1-stop":
+					d.dies(fleet.ByCustos)
+				case "handoff-i1-start":
+					d.starts("i2")
+				}
+			}
+			if d.stage() != fleet.HandoffDone || d.reg.Instance != "i2" {
+				t.Errorf("%s, %s at first: %+v", order, first, d.reg.Handoff)
+			}
+		}
 	}
 }
 
@@ -298,11 +329,79 @@ func TestStopOfAHandoffIsNoWish(t *testing.T) {
 	}
 }
 
+// carryOut does what every open order asks for, but for starting it again.
+func (d *desk) carryOut() {
+	for _, id := range d.open() {
+		switch d.orders[id].Do {
+		case fleet.OrderRecover:
+			continue
+		case fleet.OrderStop:
+			d.dies(fleet.ByCustos)
+		}
+		d.settle(id, fleet.ResultDone, "")
+	}
+}
+
+// startsAgain starts the next instance, which is told what the last one handed over.
+func (d *desk) startsAgain(t failing, instance, wrote string) {
+	starting := d.stage() == fleet.HandoffStarting
+	if d.starts(instance); starting && !strings.Contains(d.reg.Prompt, wrote) {
+		t.Fatalf("what was handed over is lost: %q is not in %q", wrote, d.reg.Prompt)
+	}
+	for _, id := range d.open() {
+		d.settle(id, fleet.ResultUnneeded, "it runs")
+	}
+	d.pass()
+	d.reg.PromptState = fleet.DeliveryAcknowledged
+}
+
+// failing is a test, or one case of a property.
+type failing interface {
+	Fatalf(format string, args ...any)
+}
+
+// goesWell is one step where it is seen, its context is nearly full, its turn is over, it
+// writes what it is asked for, and what is ordered is done. It returns what it wrote last.
+func (d *desk) goesWell(t failing, wrote string) string {
+	d.blind, d.now, d.agent.State, d.agent.ContextPercent = false, d.now+time.Second, fleet.StateIdle, fleet.Known(90.0)
+	d.pass()
+	if s := d.stage(); s == fleet.HandoffAsked || s == fleet.HandoffLate {
+		wrote = "what I know, by " + d.reg.Instance
+		r, err := HandOver(d.reg, wrote, fleet.ByAgent("dev"), d.at())
+		if err != nil {
+			t.Fatalf("what it was asked for is not taken: %v", err)
+		}
+		d.reg = r
+	}
+	d.carryOut()
+	return wrote
+}
+
+// finishes has the next hand-off finished, from wherever it stands.
+func (d *desk) finishes(t failing, wrote string) {
+	const most = 20 // far more than there are stages
+	for i := range most {
+		if d.agent.Process.PID != 0 {
+			wrote = d.goesWell(t, wrote)
+			continue
+		}
+		d.blind = false
+		d.pass()
+		last := d.stage() == fleet.HandoffStarting
+		if d.startsAgain(t, fmt.Sprintf("last%d", i), wrote); last {
+			break
+		}
+	}
+	if h := d.reg.Handoff; h == nil || h.Stage != fleet.HandoffDone || h.Next != d.reg.Instance {
+		t.Fatalf("where all goes well it comes no further than %+v", h)
+	}
+}
+
 // Whatever happens in whatever order, with a crash of Custos between any two of it:
 // each instance is asked, stopped and replaced once at most, never in a turn, and
-// what was handed over reaches the next one.
+// what was handed over reaches the next one. And wherever that leaves it: where all
+// goes well from then on, the next hand-off is finished.
 func TestHandoffsLoseAndDoubleNothing(t *testing.T) {
-	finished := 0
 	rapid.Check(t, func(t *rapid.T) {
 		d, born, wrote := newDesk(), 1, ""
 		for i := range rapid.IntRange(10, 80).Draw(t, "steps") {
@@ -334,14 +433,7 @@ func TestHandoffsLoseAndDoubleNothing(t *testing.T) {
 					d.reg, wrote = r, text
 				}
 			case "settle":
-				for _, id := range d.open() {
-					if o := d.orders[id]; o.Do == fleet.OrderStop {
-						d.dies(fleet.ByCustos)
-						d.settle(id, fleet.ResultDone, "")
-					} else if o.Do != fleet.OrderRecover {
-						d.settle(id, fleet.ResultDone, "")
-					}
-				}
+				d.carryOut()
 			case "die":
 				if d.agent.Process.PID != 0 {
 					d.dies("")
@@ -350,32 +442,17 @@ func TestHandoffsLoseAndDoubleNothing(t *testing.T) {
 				if d.agent.Process.PID != 0 || d.reg.Exit == nil {
 					continue
 				}
-				starting := d.stage() == fleet.HandoffStarting
 				born++
-				if d.starts(fmt.Sprintf("i%d", born)); starting && !strings.Contains(d.reg.Prompt, wrote) {
-					t.Fatalf("what was handed over is lost: %q is not in %q", wrote, d.reg.Prompt)
-				}
-				for _, id := range d.open() {
-					d.settle(id, fleet.ResultUnneeded, "it runs")
-				}
-				d.pass()
-				d.reg.PromptState = fleet.DeliveryAcknowledged
-				if starting {
-					finished++
-				}
+				d.startsAgain(t, fmt.Sprintf("i%d", born), wrote)
 			case "blind":
 				d.blind = !d.blind
 			}
 		}
-		count := map[string]int{}
-		for id := range d.orders {
-			count[id]++
-			if parts := strings.Split(id, "-"); len(parts) != 3 || count[id] > 1 {
-				t.Fatalf("order %s %d times", id, count[id])
+		d.finishes(t, wrote)
+		for id, times := range d.given {
+			if parts := strings.Split(id, "-"); len(parts) != 3 || times > 1 {
+				t.Fatalf("order %s %d times", id, times)
 			}
 		}
 	})
-	if finished < 20 {
-		t.Errorf("only %d hand-offs were ever finished", finished)
-	}
 }

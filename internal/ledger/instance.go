@@ -1,7 +1,10 @@
 package ledger
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
+	"time"
 
 	"custos/internal/fleet"
 )
@@ -34,12 +37,37 @@ func Ended(r fleet.Registration, e fleet.Exit) (fleet.Registration, error) {
 	if !concerns(r, e) {
 		return r, fmt.Errorf("cannot note the end of %s: %w: it is of instance %q, process %d", shown(r.Name), ErrOutdated, e.Instance, e.Process.PID)
 	}
-	if r.Exit != nil {
-		e = merged(*r.Exit, e)
+	was := r.Exit
+	if was != nil {
+		e = merged(*was, e)
 	}
 	r.Exit = &e
-	return r, nil
+	return counted(r, was), nil
 }
+
+// What is kept of an agent's deaths.
+const (
+	deathsKept   = time.Hour
+	deathsAtMost = 20
+)
+
+// counted returns r with its end counted as a death, or not: later news may tell
+// that somebody asked for it.
+func counted(r fleet.Registration, was *fleet.Exit) fleet.Registration {
+	old := r.Deaths
+	if was != nil && isDeath(*was) {
+		old = slices.DeleteFunc(slices.Clone(old), func(at fleet.Instant) bool { return at == was.At })
+	}
+	if !isDeath(*r.Exit) {
+		r.Deaths = old
+		return r
+	}
+	young := slices.DeleteFunc(slices.Clone(old), func(at fleet.Instant) bool { return r.Exit.At.Since(at) > deathsKept })
+	r.Deaths = append(young[max(0, len(young)-deathsAtMost+1):], r.Exit.At)
+	return r
+}
+
+func isDeath(e fleet.Exit) bool { return e.Failed() && !e.Rebooted() && !e.At.IsZero() }
 
 // concerns says whether an exit is of the newest instance.
 func concerns(r fleet.Registration, e fleet.Exit) bool {
@@ -58,12 +86,8 @@ func merged(old, e fleet.Exit) fleet.Exit {
 		out.Source = e.Source
 	}
 	out.OOM = old.OOM || e.OOM
-	if out.Asked == "" {
-		out.Asked = e.Asked
-	}
-	if out.Instance == "" {
-		out.Instance = e.Instance
-	}
+	out.Asked, out.Quit, out.Server = cmp.Or(old.Asked, e.Asked), cmp.Or(old.Quit, e.Quit), cmp.Or(old.Server, e.Server)
+	out.Instance = cmp.Or(old.Instance, e.Instance)
 	return out
 }
 

@@ -251,22 +251,20 @@ func TestTake(t *testing.T) {
 		o  fleet.Order
 		ok bool
 	}{
-		"plain":               {nudge("o1"), true},
-		"no ID":               {with(func(o *fleet.Order) { o.ID = "" }), false},
-		"long ID":             {with(func(o *fleet.Order) { o.ID = strings.Repeat("x", 101) }), false},
-		"ID with a newline":   {with(func(o *fleet.Order) { o.ID = "a\nb" }), false},
-		"unheard of":          {with(func(o *fleet.Order) { o.Do = "dance" }), false},
-		"nobody's":            {with(func(o *fleet.Order) { o.By = "" }), false},
-		"nothing to say":      {with(func(o *fleet.Order) { o.Text = "" }), false},
-		"too much to say":     {with(func(o *fleet.Order) { o.Text = strings.Repeat("x", 1<<20+1) }), false},
-		"a bad name":          {with(func(o *fleet.Order) { o.Agent = "a\tb" }), false},
-		"answer to nothing":   {with(func(o *fleet.Order) { o.Do = fleet.OrderAnswer }), false},
-		"answer":              {with(func(o *fleet.Order) { o.Do, o.Dialog = fleet.OrderAnswer, "d" }), true},
-		"override":            {with(func(o *fleet.Order) { o.Override = []fleet.Guard{fleet.GuardAttempts} }), true},
-		"override the freeze": {with(func(o *fleet.Order) { o.Override = []fleet.Guard{fleet.GuardFrozen} }), false},
-		"pause an account":    {fleet.Order{ID: "o", Do: fleet.OrderPause, Account: "acme", By: "ann"}, true},
-		"stop an account":     {fleet.Order{ID: "o", Do: fleet.OrderStop, Account: "acme", By: "ann"}, false},
-		"spawn another":       {fleet.Order{ID: "o", Do: fleet.OrderSpawn, Agent: "a", By: "ann", Spawn: &fleet.Registration{Name: "b"}}, false},
+		"plain":             {nudge("o1"), true},
+		"no ID":             {with(func(o *fleet.Order) { o.ID = "" }), false},
+		"long ID":           {with(func(o *fleet.Order) { o.ID = strings.Repeat("x", 101) }), false},
+		"ID with a newline": {with(func(o *fleet.Order) { o.ID = "a\nb" }), false},
+		"unheard of":        {with(func(o *fleet.Order) { o.Do = "dance" }), false},
+		"nobody's":          {with(func(o *fleet.Order) { o.By = "" }), false},
+		"nothing to say":    {with(func(o *fleet.Order) { o.Text = "" }), false},
+		"too much to say":   {with(func(o *fleet.Order) { o.Text = strings.Repeat("x", 1<<20+1) }), false},
+		"a bad name":        {with(func(o *fleet.Order) { o.Agent = "a\tb" }), false},
+		"answer to nothing": {with(func(o *fleet.Order) { o.Do = fleet.OrderAnswer }), false},
+		"answer":            {with(func(o *fleet.Order) { o.Do, o.Dialog = fleet.OrderAnswer, "d" }), true},
+		"pause an account":  {fleet.Order{ID: "o", Do: fleet.OrderPause, Account: "acme", By: "ann"}, true},
+		"stop an account":   {fleet.Order{ID: "o", Do: fleet.OrderStop, Account: "acme", By: "ann"}, false},
+		"spawn another":     {fleet.Order{ID: "o", Do: fleet.OrderSpawn, Agent: "a", By: "ann", Spawn: &fleet.Registration{Name: "b"}}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, fresh, err := Take(nil, c.o, at(0))
@@ -333,6 +331,37 @@ func TestAfter(t *testing.T) {
 		o := fleet.Order{Do: c.do, State: fleet.OrderOpen, Action: "x"}.After(fleet.Result{Status: c.result, Why: "w"})
 		if o.State != c.want || (o.Action == "") != (c.want == fleet.OrderOpen) {
 			t.Errorf("%s that is %s: %+v, want %s", c.do, c.result, o, c.want)
+		}
+	}
+	o := fleet.Order{Do: fleet.OrderRecover, State: fleet.OrderOpen, Action: "x"}.After(fleet.Result{Status: fleet.ResultRefused, Lasting: true, Why: "w"})
+	if o.State != fleet.OrderRefused || o.Why != "w" {
+		t.Errorf("what no waiting changes: %+v", o)
+	}
+}
+
+// A stop that is taken back leaves what is wanted as it was; what anybody wanted
+// since, or before, stays.
+func TestUnstopped(t *testing.T) {
+	given := fleet.Instant{Wall: time.Date(2026, 7, 1, 10, 0, 0, 0, time.UTC), Up: fleet.Duration(time.Hour), Boot: "b"}
+	stop := fleet.Order{ID: "s", Do: fleet.OrderStop, Agent: "a", By: "ann", At: given}
+	stopped := reg("a")
+	stopped.Desired, stopped.DesiredBy, stopped.DesiredAt = fleet.DesiredStopped, "ann", given
+	later, retired := stopped, stopped
+	later.DesiredAt, retired.Desired = given.Add(time.Minute), fleet.DesiredRetired
+	for name, c := range map[string]struct {
+		r    fleet.Registration
+		do   fleet.OrderDo
+		want fleet.Desired
+	}{
+		"taken back":    {stopped, fleet.OrderStop, fleet.DesiredRunning},
+		"stopped since": {later, fleet.OrderStop, fleet.DesiredStopped},
+		"retired since": {retired, fleet.OrderStop, fleet.DesiredRetired},
+		"no stop":       {stopped, fleet.OrderNudge, fleet.DesiredStopped},
+	} {
+		o := stop
+		o.Do = c.do
+		if r, err := Unstopped(c.r, o, "ann", given.Add(time.Hour)); err != nil || r.Desired != c.want {
+			t.Errorf("%s: %s, %v", name, r.Desired, err)
 		}
 	}
 }

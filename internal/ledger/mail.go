@@ -41,6 +41,10 @@ func SendMail(all fleet.Records, list []fleet.Registration, m fleet.Mail, by str
 	m.From, m.At, m.Sorted, m.Copies = by, at, false, nil
 	c := crewOf(list)
 	for _, to := range m.To {
+		if c.isCustos(to) && m.Type == fleet.MailWitnessPing {
+			m.Copies = withReader(m.Copies, reader{name: fleet.ByCustos}, at)
+			continue
+		}
 		found, err := c.readers(to, writerOf(by))
 		if err != nil {
 			return m, err

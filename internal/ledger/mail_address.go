@@ -16,6 +16,7 @@ const (
 	toProject = "@project/" // every agent of a project
 	toHolders = "@role/"    // every agent of a role
 	toRole    = "role/"     // one agent of a role
+	ownName   = "custos"    // Custos itself, unless an agent has that name
 )
 
 // crew is whom mail can be written to: what the ledger knows of agents, by name.
@@ -75,6 +76,8 @@ func (c crew) readers(address, self string) (out []reader, err error) {
 		out = []reader{{name: fleet.Overseer}}
 	case address == toParent:
 		out = []reader{{name: c.above(self)}}
+	case c.isCustos(address):
+		return nil, unfit(what, "Custos reads no mail: write to %s, whom people read, or to an agent by its name; a mail of type %s is answered", fleet.Overseer, fleet.MailWitnessPing)
 	case toOne:
 		out = c.holder(role, self)
 	case strings.HasPrefix(address, "@"):
@@ -91,6 +94,11 @@ func (c crew) readers(address, self string) (out []reader, err error) {
 		return nil, unfit(what, "%s would be writing to itself", fleet.Line(self, 80))
 	}
 	return out, nil
+}
+
+// isCustos says whether an address means Custos itself.
+func (c crew) isCustos(address string) bool {
+	return address == fleet.ByCustos || address == ownName && c.byName[address] == nil
 }
 
 // group is everybody of a group that may still read, but for self.

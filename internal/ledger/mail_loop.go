@@ -54,11 +54,12 @@ func stoppedBy(mails []fleet.Mail, a, b string, at fleet.Instant) *fleet.Mail {
 
 // mailsSince are the mails that a loop which counts now can be made of.
 func mailsSince(mails []fleet.Mail, at fleet.Instant) []fleet.Mail {
-	i := slices.IndexFunc(mails, func(m fleet.Mail) bool { return at.Since(m.At) < 2*loopWindow })
-	if i < 0 {
-		return nil
+	for i := range mails {
+		if at.Since(mails[i].At) < 2*loopWindow {
+			return mails[i:]
+		}
 	}
-	return mails[i:]
+	return nil
 }
 
 func loopWhy(m fleet.Mail, a, b string) string {
@@ -78,6 +79,40 @@ func countSince(mails []fleet.Mail, at fleet.Instant, d time.Duration, is func(f
 // pairOf says whether one of two agents wrote a mail to the other.
 func pairOf(m fleet.Mail, a, b string) bool {
 	return m.From == fleet.ByAgent(a) && isFor(m, b) || m.From == fleet.ByAgent(b) && isFor(m, a)
+}
+
+// pairs counts the mails between an agent and whoever else, whichever of the two wrote.
+type pairs map[[2]string]int
+
+func countPairs(mails []fleet.Mail) pairs {
+	p := pairs{}
+	for i := range mails {
+		m := &mails[i]
+		self, isAgent := fleet.AgentOf(m.From)
+		if !isAgent {
+			continue
+		}
+		for j, to := range m.To {
+			if !slices.Contains(m.To[:j], to) {
+				p[pairKey(self, to)]++
+			}
+		}
+		for _, c := range m.Copies {
+			if !slices.Contains(m.To, c.To) {
+				p[pairKey(self, c.To)]++
+			}
+		}
+	}
+	return p
+}
+
+func pairKey(a, b string) [2]string { return [2]string{min(a, b), max(a, b)} }
+
+// mayLoop says whether a mail is between two who wrote each other as much as makes a
+// loop: of any other it needs not be asked.
+func (p pairs) mayLoop(m *fleet.Mail) bool {
+	self, isAgent := fleet.AgentOf(m.From)
+	return isAgent && slices.ContainsFunc(m.Copies, func(c fleet.MailCopy) bool { return p[pairKey(self, c.To)] >= mostBetween })
 }
 
 // isFor says whether a mail is for somebody, as it was addressed or as it was

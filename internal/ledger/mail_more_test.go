@@ -116,6 +116,26 @@ func TestMailPing(t *testing.T) {
 	}
 }
 
+// A ping to Custos itself is answered by it, unless an agent has its name.
+func TestMailPingCustos(t *testing.T) {
+	for _, to := range []string{"custos", fleet.ByCustos} {
+		w := newPostal(t)
+		id := w.mustSend("agent/lead", to, "are you there?", typed(fleet.MailWitnessPing))
+		w.settle()
+		if got := w.got("lead"); len(got) != 1 || !strings.HasPrefix(got[0], "answer Custos is here: it looked at 08:00") {
+			t.Errorf("%s: answered %q", to, got)
+		}
+		if m := FindMail(w.past.Records, id); m.AnsweredBy != fleet.ByCustos || len(w.given)+len(w.outbox) > 0 {
+			t.Errorf("%s: %+v", to, m)
+		}
+	}
+	w := newPostal(t)
+	w.agent(fleet.Registration{Name: "custos"})
+	if w.mustSend("ann", "custos", "hello"); w.past.Records.Mails[0].Copies[0].To != "custos" {
+		t.Errorf("%+v", w.past.Records.Mails[0])
+	}
+}
+
 // A call for help is sorted by its words; unanswered for as long as its grade allows, it
 // is escalated, once.
 func TestMailHelp(t *testing.T) {

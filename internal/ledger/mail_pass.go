@@ -22,7 +22,12 @@ type post struct {
 // mails sorts new mail, has its readers told of it, and returns what nobody will
 // read.
 func (c *coordinate) mails() {
-	open := slices.DeleteFunc(slices.Clone(c.past.Records.Mails), func(m fleet.Mail) bool { return m.Over() })
+	var open []fleet.Mail
+	for i := range c.past.Records.Mails {
+		if m := &c.past.Records.Mails[i]; !m.Over() {
+			open = append(open, *m)
+		}
+	}
 	if len(open) == 0 {
 		return
 	}
@@ -40,7 +45,7 @@ func (c *coordinate) mails() {
 
 func (c *coordinate) newPost(open []fleet.Mail) *post {
 	p := &post{coordinate: c, crew: crewOf(c.past.Registrations), agents: map[string]*fleet.Agent{}, orders: map[string]fleet.Order{},
-		answers: map[string]*fleet.ActionRecord{}, nudged: map[string]bool{}, mails: slices.Clone(open)}
+		answers: answers(c.past.Actions), nudged: map[string]bool{}, mails: slices.Clone(open)}
 	for i := range p.mails {
 		p.mails[i].Copies = slices.Clone(p.mails[i].Copies)
 	}
@@ -55,18 +60,7 @@ func (c *coordinate) newPost(open []fleet.Mail) *post {
 	for _, o := range p.orders {
 		p.nudged[o.Agent] = p.nudged[o.Agent] || o.Do == fleet.OrderNudge && !o.IsOver()
 	}
-	for i := range c.past.Actions {
-		if r := &c.past.Actions[i]; r.Order != "" && !isArrival(p.answers[r.Order]) {
-			p.answers[r.Order] = r
-		}
-	}
 	return p
-}
-
-// isArrival says whether an action may have told an agent: one order may have been
-// tried more often, and the try that counts is the one that did it.
-func isArrival(r *fleet.ActionRecord) bool {
-	return r != nil && (r.Open() || r.Result != nil && mayHaveArrived(r.Result.Status))
 }
 
 // carry takes one mail as far as it goes in this pass.

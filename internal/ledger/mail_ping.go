@@ -24,6 +24,8 @@ func (p *post) pong(m *fleet.Mail) {
 func (p *post) activity(name string) string {
 	of, a := fleet.Line(name, 60), p.agents[name]
 	switch {
+	case name == fleet.ByCustos:
+		return "Custos is here: it looked at " + p.at.Wall.UTC().Format("15:04:05 UTC")
 	case name == fleet.Overseer:
 		return "the overseer is a person: nothing is recorded of what they do"
 	case p.crew.gone(name) != "":

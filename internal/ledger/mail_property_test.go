@@ -95,7 +95,7 @@ func (w *postal) check(t *rapid.T) {
 	for _, m := range w.outbox {
 		once(out, m.ID)
 	}
-	if got := w.pass(); !got.Records.IsZero() || len(got.Given)+len(got.Outbox) > 0 {
+	if got := w.pass(); !got.Records.IsZero() || len(got.Given)+len(got.Messages) > 0 {
 		t.Fatalf("it does not rest: %+v", got)
 	}
 	if slices.ContainsFunc(w.past.Records.Mails, func(m fleet.Mail) bool { return m.Over() && m.Waits() }) {

@@ -55,7 +55,7 @@ func (p *post) people(m *fleet.Mail, c *fleet.MailCopy) {
 	if m.From != fleet.ByCustos {
 		out.Body += "\ncustos mail reply " + m.ID + " TEXT"
 	}
-	p.out.Outbox = append(p.out.Outbox, out)
+	p.out.Messages = append(p.out.Messages, out)
 }
 
 // loudness is at which priority people are told of a mail: an agent's own word
@@ -106,10 +106,6 @@ func (p *post) settleNudge(c *fleet.MailCopy) {
 	default:
 		c.Order, c.Told = "", max(0, c.Told-1)
 	}
-}
-
-func mayHaveArrived(s fleet.ResultStatus) bool {
-	return s == fleet.ResultDone || s == fleet.ResultUnneeded || s == fleet.ResultUnverified || s == fleet.ResultInDoubt
 }
 
 // tellsNow says whether a copy's reader is to be told of it at a moment.

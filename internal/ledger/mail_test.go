@@ -26,6 +26,8 @@ func TestMailAddresses(t *testing.T) {
 		"the agent above":        {"agent/one", "parent", "lead"},
 		"nobody above: people":   {"agent/loner", "parent", "overseer"},
 		"people":                 {"agent/one", "overseer", "overseer"},
+		"Custos":                 {"ann", "custos", "!Custos reads no mail"},
+		"Custos, by its author":  {"agent/one", "@custos", "!write to overseer"},
 		"nobody":                 {"ann", "onne", `!nobody is called "onne", did you mean "one"?`},
 		"no such role":           {"ann", "role/wroker", `!no agent has the role "wroker", did you mean "worker"?`},
 		"nobody of it":           {"ann", "@project/shpo", `!has no other agent that could read it, did you mean "shop"?`},

@@ -104,7 +104,7 @@ func (w *postal) put(m fleet.Mail) fleet.Mail {
 }
 
 // pass is one pass, committed.
-func (w *postal) pass() Coordination {
+func (w *postal) pass() fleet.Follows {
 	w.t.Helper()
 	plan := fleet.Plan{}
 	for _, o := range w.past.Orders {
@@ -129,7 +129,7 @@ func (w *postal) pass() Coordination {
 		return slices.ContainsFunc(plan.Orders, func(p fleet.Order) bool { return p.ID == o.ID })
 	})
 	w.past.Orders = append(w.past.Orders, got.Given...)
-	w.given, w.outbox = append(w.given, got.Given...), append(w.outbox, got.Outbox...)
+	w.given, w.outbox = append(w.given, got.Given...), append(w.outbox, got.Messages...)
 	return got
 }
 
@@ -177,7 +177,7 @@ func (w *postal) got(reader string) (out []string) {
 
 func TestMailIsQuiet(t *testing.T) {
 	w := newPostal(t)
-	if got := w.pass(); !got.Records.IsZero() || len(got.Given)+len(got.Outbox) > 0 {
+	if got := w.pass(); !got.Records.IsZero() || len(got.Given)+len(got.Messages) > 0 {
 		t.Errorf("without mail: %+v", got)
 	}
 }

@@ -73,14 +73,8 @@ func CheckOrder(o fleet.Order) error {
 	return checkTarget(o)
 }
 
-// checkTarget says whether the order names what it is about, and overrides no
-// more than an order may.
+// checkTarget says whether the order names what it is about.
 func checkTarget(o fleet.Order) error {
-	for _, g := range o.Override {
-		if g != fleet.GuardCooldown && g != fleet.GuardAttempts && g != fleet.GuardBudget {
-			return fmt.Errorf("cannot take order %q: %w: no order overrides %s", o.ID, ErrIllegal, fleet.Line(string(g), 40))
-		}
-	}
 	if o.Account == "" {
 		if err := CheckName(o.Agent); err != nil {
 			return fmt.Errorf("cannot take order %q: %w", o.ID, err)
@@ -108,4 +102,13 @@ func Move(was, is fleet.Order) (fleet.Order, error) {
 		return is, nil
 	}
 	return was, fmt.Errorf("cannot change order %s: %w: there is no state %q", was.ID, ErrIllegal, is.State)
+}
+
+// Unstopped returns r as it was wanted before a stop that a person takes back: what
+// the stop alone had changed is undone, and what anybody wanted since stays.
+func Unstopped(r fleet.Registration, o fleet.Order, by string, at fleet.Instant) (fleet.Registration, error) {
+	if o.Do != fleet.OrderStop || r.Desired != fleet.DesiredStopped || r.DesiredBy != o.By || r.DesiredAt != o.At {
+		return r, nil
+	}
+	return SetDesired(r, fleet.DesiredRunning, by, at)
 }

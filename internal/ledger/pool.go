@@ -9,12 +9,6 @@ import (
 	"custos/internal/fleet"
 )
 
-// Staffing is what a pass does about the workers of pools.
-type Staffing struct {
-	Registrations []fleet.Registration // workers that are ended for good, each with the revision it had
-	Given         []fleet.Order        // to start, or to end, a worker
-}
-
 // Staff returns what the pools want: a worker for each piece of work that waits,
 // never more than the most, never fewer than the least, and the end of one that has
 // been idle for long while nothing waits. waiting says how much waits, by project.
@@ -25,8 +19,8 @@ type Staffing struct {
 // worker are made of ten minutes of the clock and of a number: a pass that is
 // thought out again gives the same order, and a start that came to nothing is tried
 // again in the next ten minutes.
-func Staff(past fleet.Past, snap fleet.Snapshot, policy fleet.Policy, waiting map[string]fleet.Leaf[int]) Staffing {
-	out := Staffing{}
+func Staff(past fleet.Past, snap fleet.Snapshot, policy fleet.Policy, waiting map[string]fleet.Leaf[int]) fleet.Follows {
+	out := fleet.Follows{}
 	if past.Blind != "" || past.Amnesia || !snap.Agents.Fresh() {
 		return out
 	}
@@ -43,10 +37,10 @@ func Staff(past fleet.Past, snap fleet.Snapshot, policy fleet.Policy, waiting ma
 	return out
 }
 
-// Waiting counts the issues and the work of the ledger of each project that may be
-// taken up and that nobody has: what pools start workers for. A project that is not
-// seen well is left out.
-func Waiting(snap fleet.Snapshot, pools []fleet.Pool) map[string]fleet.Leaf[int] {
+// Waiting counts the work of each project that may be taken up and that nobody has,
+// in every tracker: what pools start workers for. A project that is not seen well is
+// left out.
+func Waiting(past fleet.Past, snap fleet.Snapshot, pools []fleet.Pool) map[string]fleet.Leaf[int] {
 	out := map[string]fleet.Leaf[int]{}
 	if !snap.Forge.Fresh() {
 		return out
@@ -62,7 +56,30 @@ func Waiting(snap fleet.Snapshot, pools []fleet.Pool) map[string]fleet.Leaf[int]
 		}
 	}
 	addOwn(out, snap, pools)
+	addBeads(out, past, snap, pools)
 	return out
+}
+
+// addBeads adds the beads of projects of which it is known what waits else.
+func addBeads(out map[string]fleet.Leaf[int], past fleet.Past, snap fleet.Snapshot, pools []fleet.Pool) {
+	if !snap.Coordination.Fresh() || !snap.Beads.Fresh() {
+		return
+	}
+	var free []fleet.Bead
+	for _, b := range snap.Beads.Value {
+		if _, counted := out[b.Project]; counted && b.State == fleet.WorkOpen && slices.ContainsFunc(pools, func(p fleet.Pool) bool { return p.Project == b.Project }) {
+			free = append(free, b)
+		}
+	}
+	if len(free) == 0 {
+		return
+	}
+	s := newFacts(past, snap).sorted()
+	for _, b := range free {
+		if r := fleet.BeadRef(b.ID); s.item(r, s.f.trackers.seen(r)).Ready.Or(false) {
+			out[b.Project] = fleet.Known(out[b.Project].Or(0) + 1)
+		}
+	}
 }
 
 // addOwn adds the work of the ledger. A project that is on a forge which tells
@@ -89,7 +106,7 @@ type staff struct {
 	past    fleet.Past
 	snap    fleet.Snapshot
 	pool    fleet.Pool
-	out     *Staffing
+	out     *fleet.Follows
 	members []worker
 }
 
@@ -99,7 +116,7 @@ type worker struct {
 	seen    *fleet.Agent
 	coming  bool // its start is ordered
 	leaving bool // its end is ordered
-	busy    bool // an issue or a pull request is its own
+	busy    bool // an issue, a pull request or other work is its own
 	order   bool // an order about it is open
 }
 
@@ -137,7 +154,10 @@ func (s *staff) agent(r fleet.Registration) *fleet.Agent {
 
 func (s *staff) isBusy(name string) bool {
 	return slices.ContainsFunc(s.snap.Forge.Value.Issues, func(i fleet.Issue) bool { return i.Agent == name && i.Open.Or(true) }) ||
-		slices.ContainsFunc(s.snap.Forge.Value.Pulls, func(p fleet.PullRequest) bool { return p.Agent == name })
+		slices.ContainsFunc(s.snap.Forge.Value.Pulls, func(p fleet.PullRequest) bool { return p.Agent == name }) ||
+		slices.ContainsFunc(s.snap.Coordination.Value.Work, func(w fleet.WorkFacts) bool {
+			return w.State.Or(fleet.WorkTaken) == fleet.WorkTaken && (w.Agent == name || w.Tracker == fleet.TrackerBeads && fleet.MeansAgent(w.Agent, name))
+		})
 }
 
 // isGone says whether nothing of a worker runs, or will by itself: it ended well, or
@@ -153,12 +173,18 @@ func (w worker) isGone() bool {
 	return w.reg.Desired == fleet.DesiredRunning && !isHandingOver(w.reg) && known && status == 0 && w.reg.Exit.Asked == "" && w.reg.Restart != fleet.RestartAlways
 }
 
+// seesWork says whether it can be told that a worker has no work: what a tracker that
+// is not seen would show is not known.
+func (s *staff) seesWork() bool {
+	return s.snap.Beads.Fresh() && (s.pool.Project == "" || s.snap.Forge.Fresh())
+}
+
 // bury retires the workers that are gone, unless something is their own yet: that
 // is given back, or taken over, first.
 func (s *staff) bury() {
 	for i := range s.members {
 		w := &s.members[i]
-		if !w.isGone() || w.busy || s.pool.Project != "" && !s.snap.Forge.Fresh() {
+		if !w.isGone() || w.busy || !s.seesWork() {
 			continue
 		}
 		r := w.reg
@@ -303,7 +329,7 @@ func (s *staff) isSpare(w worker) bool {
 	if w.seen == nil || w.busy || w.order || w.reg.Desired != fleet.DesiredRunning || !w.seen.TurnOver() || w.seen.Attached > 0 || isHandingOver(w.reg) {
 		return false
 	}
-	if w.reg.PromptState == fleet.DeliveryPending || w.reg.PromptState == fleet.DeliverySent || s.pool.Project != "" && !s.snap.Forge.Fresh() {
+	if w.reg.PromptState == fleet.DeliveryPending || w.reg.PromptState == fleet.DeliverySent || !s.seesWork() {
 		return false
 	}
 	dwell, known := w.seen.Dwell.Get()

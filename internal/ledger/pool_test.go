@@ -23,12 +23,14 @@ type yard struct {
 	issues  []fleet.Issue
 	blind   bool // nobody looks at the agents
 	deaf    bool // or at the forge
+	beads   fleet.Sight
 	started int
 }
 
 func newYard(least, most int) *yard {
 	return &yard{pool: fleet.Pool{Name: "dev", Role: "dev", Project: "shop", Kind: "claude", Where: fleet.WhereTmux, Repo: "/r", Prompt: "Take up an issue.",
-		Min: least, Max: most, Idle: fleet.Duration(30 * time.Minute)}, agents: map[string]fleet.Agent{}, known: map[string]bool{}}
+		Min: least, Max: most, Idle: fleet.Duration(30 * time.Minute)}, agents: map[string]fleet.Agent{}, known: map[string]bool{},
+		beads: fleet.Sight{Status: fleet.StatusAbsent}}
 }
 
 func (y *yard) at() fleet.Instant {
@@ -44,6 +46,7 @@ func (y *yard) seen() fleet.Snapshot {
 			s.Agents.Value = append(s.Agents.Value, a)
 		}
 	}
+	s.Beads.Sight = y.beads
 	if y.blind {
 		s.Agents.Sight = fleet.Sight{Status: fleet.StatusStale, At: y.at()}
 	}
@@ -53,14 +56,14 @@ func (y *yard) seen() fleet.Snapshot {
 	return s
 }
 
-func (y *yard) look() Staffing {
+func (y *yard) look() fleet.Follows {
 	s := y.seen()
 	past := fleet.Past{Registrations: y.regs, Orders: y.orders}
-	return Staff(past, s, fleet.Policy{Pools: []fleet.Pool{y.pool}}, Waiting(s, []fleet.Pool{y.pool}))
+	return Staff(past, s, fleet.Policy{Pools: []fleet.Pool{y.pool}}, Waiting(past, s, []fleet.Pool{y.pool}))
 }
 
 // pass commits: an order of an ID that was ever known is none.
-func (y *yard) pass() Staffing {
+func (y *yard) pass() fleet.Follows {
 	out := y.look()
 	for _, o := range out.Given {
 		if !y.known[o.ID] {
@@ -370,7 +373,7 @@ func TestPoolsKeepTheirBounds(t *testing.T) {
 }
 
 // check looks at what one pass ordered.
-func (y *yard) check(t *rapid.T, out Staffing, least int) {
+func (y *yard) check(t *rapid.T, out fleet.Follows, least int) {
 	if y.blind && (len(out.Given) > 0 || len(out.Registrations) > 0) {
 		t.Fatalf("ordered without a good look: %+v", out)
 	}
@@ -406,12 +409,68 @@ func TestWaitingCountsOwnWork(t *testing.T) {
 		work("own", fleet.Known(false), fleet.TrackerOwn), work("own", fleet.Unknown[bool]("?"), fleet.TrackerOwn), work("seen", fleet.Known(true), fleet.TrackerIssue),
 	}
 	pools := []fleet.Pool{{Project: "seen"}, {Project: "unseen"}, {Project: "own"}, {Project: "none"}}
-	got := Waiting(s, pools)
+	got := Waiting(fleet.Past{}, s, pools)
 	if len(got) != 3 || got["seen"].Or(0) != 2 || got["own"].Or(0) != 1 || got["none"] != fleet.Known(0) {
 		t.Errorf("waiting %v", got)
 	}
 	s.Coordination.Status = fleet.StatusUnknown
-	if got := Waiting(s, pools); len(got) != 1 || got["seen"].Or(0) != 1 {
+	if got := Waiting(fleet.Past{}, s, pools); len(got) != 1 || got["seen"].Or(0) != 1 {
 		t.Errorf("blind: waiting %v", got)
+	}
+}
+
+// Beads that may be taken up count like other work; and a worker that has one, or
+// work of the ledger, is not spare.
+func TestWaitingCountsBeads(t *testing.T) {
+	var s fleet.Snapshot
+	s.Forge.Status, s.Coordination.Status, s.Beads.Status = fleet.StatusOK, fleet.StatusOK, fleet.StatusOK
+	s.Beads.Value = []fleet.Bead{{ID: "a", Project: "rig", State: fleet.WorkOpen}, {ID: "b", Project: "rig", State: fleet.WorkOpen, Needs: []string{"a"}},
+		{ID: "c", Project: "rig", State: fleet.WorkTaken, Assignee: "nux"}, {ID: "d", Project: "rig", State: fleet.WorkOpen, Waits: "deferred"}, {ID: "e", Project: "other", State: fleet.WorkOpen}}
+	pools := []fleet.Pool{{Project: "rig"}}
+	if got := Waiting(fleet.Past{}, s, pools); got["rig"] != fleet.Known(1) {
+		t.Errorf("waiting %v", got)
+	}
+	past := fleet.Past{}
+	past.Records.Dependencies = []fleet.Dependency{{Of: "bd:a", Needs: "w1", State: fleet.DependencyWaits}}
+	if got := Waiting(past, s, pools); got["rig"] != fleet.Known(0) {
+		t.Errorf("one that waits for other work: waiting %v", got)
+	}
+	s.Beads.Status = fleet.StatusStale
+	if got := Waiting(fleet.Past{}, s, pools); got["rig"] != fleet.Known(0) {
+		t.Errorf("not seen: waiting %v", got)
+	}
+	s.Beads.Status = fleet.StatusOK
+	s.Coordination.Value.Work = []fleet.WorkFacts{{Tracker: fleet.TrackerBeads, Agent: "rig/polecats/nux", State: fleet.Known(fleet.WorkTaken)},
+		{Tracker: fleet.TrackerOwn, Agent: "slit", State: fleet.Known(fleet.WorkTaken)}}
+	y := staff{snap: s}
+	if !y.isBusy("nux") || !y.isBusy("slit") || y.isBusy("furiosa") {
+		t.Error("who has work is not told")
+	}
+}
+
+// While the beads were not looked at, nobody is called idle for want of work: it is not
+// known who has one, and whether one waits.
+func TestNoWorkerIsEndedWhileBeadsAreNotSeen(t *testing.T) {
+	for name, ends := range map[string]bool{"a spare one": false, "one that ended": true} {
+		t.Run(name, func(t *testing.T) {
+			y := newYard(0, 3)
+			y.wait(1)
+			y.pass()
+			y.carryOut()
+			y.wait(0)
+			y.now += time.Hour
+			y.set(y.regs[0].Name, fleet.StateIdle, time.Hour)
+			if ends {
+				y.ends(y.regs[0].Name, "")
+			}
+			y.beads = fleet.Sight{Status: fleet.StatusPending, Why: "not looked yet"}
+			if out := y.look(); len(out.Given)+len(out.Registrations) != 0 {
+				t.Errorf("not looked yet: %+v", out)
+			}
+			y.beads = fleet.Sight{Status: fleet.StatusOK, At: y.at()}
+			if out := y.look(); len(out.Given)+len(out.Registrations) != 1 {
+				t.Errorf("seen: %+v", out)
+			}
+		})
 	}
 }

@@ -189,13 +189,3 @@ func setStep(s *fleet.RunStep, to fleet.StepState, why string, at fleet.Instant)
 	}
 	s.Why = why
 }
-
-// unmet returns a need of the step that is not done; "" when all are.
-func unmet(run *fleet.Run, s *fleet.RunStep) string {
-	for _, n := range s.Needs {
-		if need := run.Step(n); need == nil || need.State != fleet.StepDone {
-			return n
-		}
-	}
-	return ""
-}

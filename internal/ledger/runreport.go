@@ -67,7 +67,7 @@ func mayReport(run fleet.Run, s *fleet.RunStep, by string) error {
 	case agent && isHeld(s):
 		return fmt.Errorf("%w: its gate has not passed", ErrIllegal)
 	}
-	if need := unmet(&run, s); need != "" {
+	if need := stepsOf(&run).unmet(s); need != "" {
 		return fmt.Errorf("%w: it needs step %s, which is not done", ErrIllegal, need)
 	}
 	return nil

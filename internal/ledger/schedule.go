@@ -43,7 +43,7 @@ func Due(policy fleet.RunPolicy, past fleet.Past, snap fleet.Snapshot, found fle
 		switch {
 		case !due:
 		case s.Run.Queue != "":
-			waiting = append(waiting, queued{s, slot})
+			waiting = append(waiting, queued{s: s, slot: slot})
 		default:
 			d.take(s, slot)
 		}

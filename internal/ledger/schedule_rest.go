@@ -1,7 +1,6 @@
 package ledger
 
 import (
-	"math"
 	"slices"
 	"time"
 
@@ -49,38 +48,38 @@ func (d *dues) lastEnd(s *fleet.Schedule) (end fleet.Instant, ran bool) {
 
 // queued is a schedule that is due, and shares a queue.
 type queued struct {
-	s    *fleet.Schedule
-	slot fleet.Instant
+	s     *fleet.Schedule
+	slot  fleet.Instant
+	began fleet.Instant // when it began last; zero: it never did
 }
 
-// inTurn begins one run of each queue that nothing of runs now: in the order of
-// the schedules, but what has waited since before the queue's last run began goes
-// first, the longest waiting of those before the others; so none is left behind
-// by others that are always due. A run that waits for a person holds up nobody.
+// inTurn begins one run of each queue that nothing of runs now: of the schedule
+// that has not begun for longest, and of those that never did in their order. So
+// none is left behind by others that are always due. A run that waits for a person
+// holds up nobody.
 func (d *dues) inTurn(waiting []queued) {
 	for len(waiting) > 0 {
 		queue := waiting[0].s.Run.Queue
 		others := func(w queued) bool { return w.s.Run.Queue != queue }
-		d.begin(queue, slices.DeleteFunc(slices.Clone(waiting), others))
+		if !d.isTaken(queue) {
+			d.begin(slices.DeleteFunc(slices.Clone(waiting), others))
+		}
 		waiting = slices.DeleteFunc(waiting, func(w queued) bool { return !others(w) })
 	}
 }
 
+func (d *dues) isTaken(queue string) bool {
+	return slices.ContainsFunc(d.past.Runs, func(r fleet.Run) bool {
+		return r.Queue == queue && !r.IsOver() && r.State != fleet.RunPerson
+	})
+}
+
 // begin begins one of those that wait in a queue.
-func (d *dues) begin(queue string, waiting []queued) {
-	var last fleet.Instant
-	for _, r := range d.past.Runs {
-		if r.Queue != queue {
-			continue
-		}
-		if !r.IsOver() && r.State != fleet.RunPerson {
-			return
-		}
-		if last.IsZero() || isLater(r.At, last, d.at) {
-			last = r.At
-		}
+func (d *dues) begin(waiting []queued) {
+	for i := range waiting {
+		waiting[i].began = newestOf(d.past.Runs, waiting[i].s.Name, d.at).At
 	}
-	slices.SortStableFunc(waiting, func(a, b queued) int { return earlier(d.waits(a), d.waits(b), d.at.Since(last)) })
+	slices.SortStableFunc(waiting, d.inOrder)
 	for _, w := range waiting {
 		if d.take(w.s, w.slot) {
 			return
@@ -88,34 +87,13 @@ func (d *dues) begin(queue string, waiting []queued) {
 	}
 }
 
-// earlier puts in order who goes first, by how long each has waited, and how long
-// ago the last one began.
-func earlier(a, b, last time.Duration) int {
-	passed, other := a >= last, b >= last
+// inOrder puts in order who goes first.
+func (d *dues) inOrder(a, b queued) int {
 	switch {
-	case passed && (!other || a > b):
+	case isLater(b.began, a.began, d.at):
 		return -1
-	case other && (!passed || b > a):
+	case isLater(a.began, b.began, d.at):
 		return 1
 	}
 	return 0
-}
-
-// forever is how long one has waited that never ran.
-const forever = time.Duration(math.MaxInt64)
-
-// waits is how long a schedule has waited for its turn. Since when a condition
-// holds nobody noted; it did not when it was last seen to.
-func (d *dues) waits(w queued) time.Duration {
-	last := newestOf(d.past.Runs, w.s.Name, d.at)
-	end, ran := d.lastEnd(w.s)
-	switch {
-	case last.ID == "" && !ran:
-		return forever
-	case w.s.Conditional() && !last.Lapsed.IsZero():
-		return d.at.Since(last.Lapsed)
-	case w.s.Conditional() && ran:
-		return d.at.Since(end) - time.Duration(w.s.Rest)
-	}
-	return d.at.Since(w.slot)
 }

@@ -221,44 +221,60 @@ func TestQueueOrder(t *testing.T) {
 	}
 }
 
+// TestQueueAndEvents: what waits for an event has its turn beside others that are
+// always due, as they are on a machine on which each run takes longer than their rest.
+func TestQueueAndEvents(t *testing.T) {
+	log := resting("log", 0, "q")
+	log.On = "log:silence"
+	w := newWorld(resting("a", time.Second, "q"), resting("b", time.Second, "q"), resting("c", time.Second, "q"), log)
+	w.due()
+	w.policy.Schedules[3].Event++
+	var order []string
+	for range 8 {
+		w.clock.real += time.Minute
+		for _, n := range []string{"a", "b", "c", "log"} {
+			w.end(n, fleet.RunDone)
+		}
+		w.clock.real += 2 * time.Second
+		order = append(order, w.due()...)
+	}
+	if got := fmt.Sprint(order); got != "[b c a log b c a b]" {
+		t.Error(got)
+	}
+}
+
+// inQueue are schedules of a queue, one of each way to be due.
+func inQueue(i, rest int) fleet.Schedule {
+	s := resting(fmt.Sprint("p", i), time.Duration(rest)*time.Second, "q")
+	switch i % 5 {
+	case 1:
+		s.On, s.Rest = "log:silence", 0
+	case 2:
+		s.Check = []string{"true"}
+	case 3:
+		s.Cron, s.Rest = "* * * * *", 0
+	case 4:
+		s.On, s.Rest = "patrol", 0
+	}
+	return s
+}
+
 // TestQueueIsFair: never two at once, and nobody that is due sees another one begin
-// three times.
+// twice, in whatever ways they are due.
 func TestQueueIsFair(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var all []fleet.Schedule
-		for i := range rapid.IntRange(2, 5).Draw(t, "plugins") {
-			all = append(all, resting(fmt.Sprint("p", i), time.Duration(rapid.IntRange(1, 300).Draw(t, "rest"))*time.Second, "q"))
+		for i := range rapid.IntRange(2, 7).Draw(t, "plugins") {
+			all = append(all, inQueue(i, rapid.IntRange(1, 300).Draw(t, "rest")))
 		}
-		w := newWorld(all...)
+		w := newWorld(rapid.Permutation(all).Draw(t, "order")...)
 		waited := map[string]map[string]int{} // who began how often while one waited
-		for range 200 {
+		for range 80 {
 			if rapid.IntRange(0, 60).Draw(t, "reboot") == 0 {
 				w.reboot()
 			}
-			due := map[string]bool{}
-			for _, s := range all {
-				d := dues{past: w.past, at: w.clock.now()}
-				_, is := d.slot(&s)
-				due[s.Name] = is && !slices.ContainsFunc(w.past.Runs, func(r fleet.Run) bool { return r.Schedule == s.Name && !r.IsOver() })
-			}
-			got := w.due()
-			if open := slices.DeleteFunc(slices.Clone(w.past.Runs), fleet.Run.IsOver); len(open) > 1 {
-				t.Fatalf("%d run at once", len(open))
-			}
-			for _, s := range all {
-				if !due[s.Name] || slices.Contains(got, s.Name) {
-					delete(waited, s.Name)
-					continue
-				}
-				if waited[s.Name] == nil {
-					waited[s.Name] = map[string]int{}
-				}
-				for _, n := range got {
-					if waited[s.Name][n]++; waited[s.Name][n] > 2 {
-						t.Fatalf("%s is due, and %s began three times meanwhile", s.Name, n)
-					}
-				}
-			}
+			w.happens(t)
+			w.countTurns(t, waited)
 			w.clock.real += time.Duration(rapid.IntRange(1, 120).Draw(t, "pause")) * time.Second
 			if rapid.Bool().Draw(t, "ends") {
 				for _, s := range all {
@@ -267,6 +283,56 @@ func TestQueueIsFair(t *testing.T) {
 			}
 		}
 	})
+}
+
+// happens is what makes schedules due.
+func (w *world) happens(t *rapid.T) {
+	if rapid.Bool().Draw(t, "patrol") {
+		w.past.PatrolAt = w.clock.now()
+	}
+	holds := rapid.Bool().Draw(t, "holds")
+	for i := range w.policy.Schedules {
+		s := &w.policy.Schedules[i]
+		if rapid.Bool().Draw(t, "event") {
+			s.Event++
+		}
+		if s.Conditional() {
+			s.Holds = &holds
+		}
+	}
+	for i := range w.past.Runs {
+		if r := &w.past.Runs[i]; r.IsOver() && !holds && r.Lapsed.IsZero() {
+			r.Lapsed = w.clock.now()
+		}
+	}
+}
+
+// countTurns is a pass; it counts who begins while another one is due.
+func (w *world) countTurns(t *rapid.T, waited map[string]map[string]int) {
+	due := map[string]bool{}
+	for _, s := range w.policy.Schedules {
+		d := dues{past: w.past, at: w.clock.now()}
+		_, is := d.slot(&s)
+		due[s.Name] = is && !slices.ContainsFunc(w.past.Runs, func(r fleet.Run) bool { return r.Schedule == s.Name && !r.IsOver() })
+	}
+	got := w.due()
+	if open := slices.DeleteFunc(slices.Clone(w.past.Runs), fleet.Run.IsOver); len(open) > 1 {
+		t.Fatalf("%d run at once", len(open))
+	}
+	for name, is := range due {
+		if !is || slices.Contains(got, name) {
+			delete(waited, name)
+			continue
+		}
+		if waited[name] == nil {
+			waited[name] = map[string]int{}
+		}
+		for _, n := range got {
+			if waited[name][n]++; waited[name][n] > 1 {
+				t.Fatalf("%s is due, and %s began twice meanwhile", name, n)
+			}
+		}
+	}
 }
 
 // TestMootStep: a plugin of which nobody saw the end has failed, and asks nobody.

@@ -278,6 +278,26 @@ func TestDueSetAhead(t *testing.T) {
 	}
 }
 
+// A clock that is set over many slots has them caught up once; set back again, it
+// begins nothing anew, and the next slot is not lost.
+func TestDueOverManySlots(t *testing.T) {
+	w := newWorld(fleet.Schedule{Name: "cron", Cron: "0 * * * *", Enabled: true, Run: template("tidy", "p")})
+	w.clock.real = time.Hour + 30*time.Minute
+	w.pass(time.Minute)
+	for _, step := range []struct {
+		skew, on time.Duration
+		begun    int
+	}{{72 * time.Hour, 5 * time.Minute, 1}, {72 * time.Hour, 10 * time.Minute, 0}, {0, time.Minute, 0}, {0, 10 * time.Minute, 0}, {0, 5 * time.Minute, 1}, {0, time.Minute, 0}} {
+		w.clock.skew, w.clock.real = step.skew, w.clock.real+step.on
+		if got := w.pass(time.Minute); len(got) != step.begun {
+			t.Errorf("at %s: %d began, want %d: %+v", w.clock.now().Wall, len(got), step.begun, got)
+		}
+	}
+	if w.problem != "" {
+		t.Error(w.problem)
+	}
+}
+
 func TestDueCatchesUpOnce(t *testing.T) {
 	w := newWorld(fleet.Schedule{Name: "cron", Cron: "0 * * * *", Enabled: true, Run: template("tidy", "p")},
 		fleet.Schedule{Name: "every", Every: fleet.Duration(time.Hour), Enabled: true, Run: template("check", "p")})

@@ -52,7 +52,7 @@ func isOffered(s fleet.RunStep) bool {
 
 // offer gives prose to the agent whose needs are done. Before a model is launched
 // for it, the host must have the memory; what needs no model never waits for that.
-func (a *advance) offer(r *fleet.Run, prose []*fleet.RunStep) {
+func (a *advance) offer(r *fleet.Run, g stepGraph, prose []*fleet.RunStep) {
 	if len(prose) == 0 {
 		return
 	}
@@ -73,15 +73,15 @@ func (a *advance) offer(r *fleet.Run, prose []*fleet.RunStep) {
 			setStep(step, fleet.StepRunning, "", a.at)
 		}
 	}
-	if told && slices.ContainsFunc(prose, func(s *fleet.RunStep) bool { return awaitsOthers(r, s) }) {
+	if told && slices.ContainsFunc(prose, func(s *fleet.RunStep) bool { return g.awaitsOthers(s) }) {
 		a.tell(r, fmt.Sprintf("step-%d.%d", position(r, prose[0]), s.Starts), readyText(r, prose))
 	}
 }
 
 // awaitsOthers says whether a step needed something that the agent did not do
 // itself, or a gate: of its own steps it knows what comes next.
-func awaitsOthers(r *fleet.Run, s *fleet.RunStep) bool {
-	return s.Gate != nil || slices.ContainsFunc(s.Needs, func(n string) bool { return r.Step(n).Do != fleet.StepProse })
+func (g stepGraph) awaitsOthers(s *fleet.RunStep) bool {
+	return s.Gate != nil || slices.ContainsFunc(s.Needs, func(n string) bool { return g[n].Do != fleet.StepProse })
 }
 
 // wantsMemory says whether the launch of a model is held back. When nothing was
@@ -178,7 +178,7 @@ func registrationOf(r *fleet.Run) *fleet.Registration {
 	return &fleet.Registration{
 		Name: s.Agent, Role: s.Role, Project: r.Project, Kind: s.Kind, Owner: fleet.OwnerCustos, Where: where,
 		Argv: s.Argv, Env: s.Env, Set: settings(r), Dir: r.Work, Repo: s.Repo, Detached: s.Repo != "",
-		Task: "formula " + r.Formula, Run: r.ID, Account: s.Account, Restart: fleet.RestartNever,
+		Task: "formula " + r.Formula, Run: r.ID, Town: r.Town, Account: s.Account, Restart: fleet.RestartNever,
 		Prompt: "Read the file " + r.Dir + "/prompt.md and do what it says, to its end.",
 	}
 }

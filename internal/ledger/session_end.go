@@ -67,16 +67,14 @@ func (a *advance) notePhase(s *fleet.RunSession, p fleet.Phrase) {
 // finishProse takes prose as done that the agent did not report, but said by its
 // phase. What needs something else that is not done is not.
 func finishProse(r *fleet.Run, at fleet.Instant) {
-	for again := true; again; {
-		again = false
-		for i := range r.Steps {
-			s := &r.Steps[i]
-			if isProseLeft(*s) && s.State != fleet.StepPerson && !isHeld(s) && unmet(r, s) == "" {
-				setStep(s, fleet.StepDone, "by its phase, not reported one by one", at)
-				again = true
-			}
+	g := stepsOf(r)
+	spread(r, func(s *fleet.RunStep) bool {
+		if !isProseLeft(*s) || s.State == fleet.StepPerson || isHeld(s) || g.unmet(s) != "" {
+			return false
 		}
-	}
+		setStep(s, fleet.StepDone, "by its phase, not reported one by one", at)
+		return true
+	})
 }
 
 // escalate leaves what was being worked on to a person.
@@ -98,9 +96,10 @@ func (a *advance) escalate(r *fleet.Run, why string) {
 // agent is skipped. The worktree is kept.
 func (a *advance) failSession(r *fleet.Run, end, why string) {
 	why = fleet.Line(why, 300)
+	g := stepsOf(r)
 	for i := range r.Steps {
 		switch s := &r.Steps[i]; {
-		case isOffered(*s), isProseLeft(*s) && s.State == fleet.StepWaiting && unmet(r, s) == "":
+		case isOffered(*s), isProseLeft(*s) && s.State == fleet.StepWaiting && g.unmet(s) == "":
 			setStep(s, fleet.StepFailed, why, a.at)
 		case isProseLeft(*s) && s.State == fleet.StepWaiting:
 			setStep(s, fleet.StepSkipped, why, a.at)

@@ -64,6 +64,8 @@ func exitSeen(reg *fleet.Registration, agent *fleet.Agent) *fleet.Exit {
 		return reg.Exit
 	case agent == nil || agent.Instance == "" || agent.Process.PID != 0:
 		return nil
+	case agent.Unsettled():
+		return nil
 	case agent.Exit != nil:
 		return agent.Exit
 	}
@@ -86,16 +88,12 @@ func (a *advance) stoppedBy(r *fleet.Run, reg *fleet.Registration, exit *fleet.E
 		return ""
 	case (reg.Desired == fleet.DesiredStopped || reg.Desired == fleet.DesiredRetired) && fleet.IsPerson(reg.DesiredBy):
 		return reg.DesiredBy
-	case exit == nil || exit.Rebooted() || exit.Asked == fleet.ByCustos:
+	case exit == nil || exit.Ender() != fleet.EnderPerson:
 		return ""
-	case fleet.IsPerson(exit.Asked):
+	case exit.Asked != "":
 		return exit.Asked
 	}
-	switch signal, _ := exit.Signal.Get(); signal {
-	case 1, 2: // SIGHUP, SIGINT: a terminal was closed, or Ctrl-C typed
-		return "a person at its terminal"
-	}
-	return ""
+	return "a person at its terminal"
 }
 
 // stopped cancels the run: who stops its agent does not want it.
@@ -130,16 +128,12 @@ func (a *advance) unstarted(r *fleet.Run, reg *fleet.Registration) bool {
 	return reg == nil
 }
 
-func isCarriedOut(s fleet.ResultStatus) bool {
-	return s == fleet.ResultDone || s == fleet.ResultUnneeded || s == fleet.ResultUnverified
-}
-
 // died starts a session again that ended, once, and tells what was done already.
 // The end of the machine is not counted: nothing is wrong with the agent.
 func (a *advance) died(r *fleet.Run, exit fleet.Exit) {
 	s := r.Session
 	status, known := exit.Status.Get()
-	itself := exit.Asked == fleet.ByAgent(s.Agent) || exit.Asked == "" && known && status == 0 && !exit.OOM
+	itself := exit.Asked == fleet.ByAgent(s.Agent) || exit.Asked == "" && known && status == 0 && !exit.Failed()
 	switch {
 	case itself && !slices.ContainsFunc(r.Steps, isOffered):
 		a.endSession(r, sessionLeft, "it ended by itself")
@@ -171,6 +165,10 @@ func (a *advance) alive(r *fleet.Run, reg *fleet.Registration, agent *fleet.Agen
 		a.endSession(r, sessionLeft, "all its steps are reported")
 		return
 	}
+	if a.facts[r.ID] == nil {
+		a.wait("what it wrote down is not seen now")
+		return
+	}
 	limit := s.Timeout
 	if limit <= 0 {
 		limit = sessionTimeout
@@ -184,8 +182,8 @@ func (a *advance) alive(r *fleet.Run, reg *fleet.Registration, agent *fleet.Agen
 		return
 	}
 	a.wait("its agent works")
-	if quiet, known := agent.Quiet.Get(); agent.Progress == fleet.ProgressNone && known && quiet >= limit && a.passed(s.MovedAt, limit) {
-		a.failSession(r, sessionTimedOut, "its agent showed no progress for "+limit.String())
+	if a.passed(s.MovedAt, limit) {
+		a.failSession(r, sessionTimedOut, "its agent has run for "+limit.String())
 		return
 	}
 	a.look(r, reg, agent)

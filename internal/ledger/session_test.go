@@ -134,13 +134,14 @@ func TestSessionContract(t *testing.T) {
 			w.agent().State = fleet.StateIdle
 			w.passes(9, time.Minute)
 		}, state: fleet.RunOpen, steps: "running waiting"},
-		"no progress": {does: func(w *town) { w.quiet(2 * time.Hour); w.passes(3, time.Hour) }, state: fleet.RunFailed, end: "timeout", why: "no progress for 2h", steps: "failed skipped", keep: true},
+		"no progress": {does: func(w *town) { w.quiet(2 * time.Hour); w.passes(3, time.Hour) }, state: fleet.RunFailed, end: "timeout", why: "has run for 2h", steps: "failed skipped", keep: true},
 		"no progress, not known": {does: func(w *town) {
 			w.quiet(2 * time.Hour)
 			w.agent().Progress = fleet.ProgressUnknown
-			w.passes(9, time.Hour)
-		}, state: fleet.RunOpen, steps: "running waiting"},
-		"works for long": {does: func(w *town) { w.passes(9, time.Hour) }, state: fleet.RunOpen, why: "works", steps: "running waiting"},
+			w.passes(3, time.Hour)
+		}, state: fleet.RunFailed, end: "timeout", why: "has run for 2h", steps: "failed skipped", keep: true},
+		"works for as long as it may": {does: func(w *town) { w.passes(7, 17*time.Minute) }, state: fleet.RunOpen, why: "works", steps: "running waiting"},
+		"works for longer":            {does: func(w *town) { w.passes(3, time.Hour) }, state: fleet.RunFailed, end: "timeout", why: "has run for 2h", steps: "failed skipped", keep: true},
 		"rate limited for hours": {does: func(w *town) {
 			w.quiet(9 * time.Hour)
 			w.agent().State = fleet.StateRateLimited
@@ -183,7 +184,18 @@ func TestSessionContract(t *testing.T) {
 			w.past.Orders = append(w.past.Orders, fleet.Order{ID: "o", Do: fleet.OrderStop, Agent: "r1", By: "bob", At: w.now, State: fleet.OrderOpen})
 			w.passes(4, time.Second)
 		}, state: fleet.RunCancelled, end: "person", steps: "skipped skipped", keep: true},
-		"Ctrl-C in its terminal": {does: func(w *town) { w.die(w.agent(), fleet.Exit{Signal: fleet.Known(2)}); w.passes(3, time.Second) }, state: fleet.RunCancelled, end: "person", steps: "skipped skipped", keep: true},
+		"a person ended it in its terminal": {does: func(w *town) {
+			w.die(w.agent(), fleet.Exit{Status: fleet.Known(0), Quit: "its own exit command"})
+			w.passes(3, time.Second)
+		}, state: fleet.RunCancelled, end: "person", steps: "skipped skipped", keep: true},
+		"a signal that anything may send": {does: func(w *town) {
+			w.die(w.agent(), fleet.Exit{Signal: fleet.Known(1)})
+			w.passes(8, time.Second)
+		}, state: fleet.RunOpen, steps: "running waiting"},
+		"its terminal server ended": {does: func(w *town) {
+			w.die(w.agent(), fleet.Exit{Status: fleet.Known(0), Server: "/s"})
+			w.passes(8, time.Second)
+		}, state: fleet.RunOpen, steps: "running waiting"},
 		"Custos ended it as stuck": {does: func(w *town) {
 			w.die(w.agent(), fleet.Exit{Signal: fleet.Known(15), Asked: fleet.ByCustos})
 			w.passes(8, time.Second)
@@ -305,7 +317,7 @@ func TestGuardsBeforeTheStart(t *testing.T) {
 			snap.Host.Status, snap.Runs.Status = fleet.StatusOK, fleet.StatusOK
 			snap.Host.Value.Memory.Available = c.memory
 			if !c.blind {
-				snap.Runs.Value = []fleet.RunFacts{{ID: "r1", Locked: c.locked}}
+				snap.Runs.Value = []fleet.RunFacts{{ID: "r1", Locked: c.locked, Held: fleet.Known(fleet.HoldOurs)}}
 			}
 			policy := fleet.Policy{}
 			if c.off {
@@ -428,5 +440,32 @@ func TestLastWords(t *testing.T) {
 	s.Runs.Value, s.Runs.At = w.seen().Runs.Value, w.now.Add(time.Second)
 	if p := Advance(w.past, s, w.policy, fleet.Plan{}); len(p.Runs) != 1 || p.Runs[0].State != fleet.RunDone {
 		t.Fatalf("%+v", p)
+	}
+}
+
+// A Custos that has just started may see the agent before it has looked at the run: an
+// agent that is not known to be silent is not given up, however long ago it was heard.
+func TestNoSessionIsGivenUpBeforeItsRunWasLookedAt(t *testing.T) {
+	for name, c := range map[string]struct {
+		state fleet.AgentState
+		since time.Duration
+		end   string
+	}{"too long": {fleet.StateWorking, 3 * time.Hour, sessionTimedOut}, "idle": {fleet.StateIdle, time.Minute, sessionIdle}} {
+		t.Run(name, func(t *testing.T) {
+			w := onStage(t, func(r *fleet.Run) { r.Session.IdleLooks = 1 })
+			w.agent().State = c.state
+			w.now = w.now.Add(c.since)
+			seen := w.seen()
+			seen.Runs = fleet.Part[[]fleet.RunFacts]{Sight: fleet.Sight{Status: fleet.StatusPending, Why: "not looked yet"}}
+			for _, r := range Advance(w.past, seen, fleet.Policy{}, fleet.Plan{}).Runs {
+				if r.Session.End != "" {
+					t.Errorf("not looked yet, and ended as %s: %s", r.Session.End, r.Session.Keep)
+				}
+			}
+			w.pass()
+			if got := w.past.Runs[0].Session.End; got != c.end {
+				t.Errorf("seen, and ended as %q, want %q", got, c.end)
+			}
+		})
 	}
 }

@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"cmp"
 	"maps"
 	"reflect"
 	"slices"
@@ -70,14 +71,51 @@ func (s *settlement) sawEnds() {
 		return
 	}
 	for i := range s.snap.Agents.Value {
-		a := &s.snap.Agents.Value[i]
-		_ = s.change(a.Name, func(r fleet.Registration) (fleet.Registration, error) { return Observed(r, *a), nil })
+		a := s.snap.Agents.Value[i]
+		_ = s.change(a.Name, func(r fleet.Registration) (fleet.Registration, error) {
+			if a.Exit != nil && concerns(r, *a.Exit) && a.Exit.Asked == "" {
+				asked := *a.Exit
+				asked.Asked = s.askedBy(r, asked)
+				a.Exit = &asked
+			}
+			return stoppedUnordered(Observed(s.launched(r, a), a), r), nil
+		})
 	}
+}
+
+// stoppedUnordered returns now with what a person did by stopping the agent where no order
+// could be written down: it is not to run, until a person starts it again.
+func stoppedUnordered(now, before fleet.Registration) fleet.Registration {
+	e := now.Exit
+	if e == nil || before.Exit != nil || !fleet.IsPerson(e.Asked) || now.Desired != fleet.DesiredRunning || e.At.Before(now.DesiredAt) {
+		return now
+	}
+	stopped, err := SetDesired(now, fleet.DesiredStopped, e.Asked, e.At)
+	if err != nil {
+		return now
+	}
+	return stopped
+}
+
+// askedBy returns who asked Custos for the end of an instance: who ordered the stop
+// that is under way, or wanted it stopped before it ended. "" for nobody. The
+// result of a stop comes after the end that it brings about.
+func (s *settlement) askedBy(r fleet.Registration, e fleet.Exit) string {
+	for _, a := range s.past.Actions {
+		if a.Open() && a.Stage == fleet.StageStarted && a.Do == fleet.OrderStop.Action() && a.Subject.Kind == fleet.KindAgent && a.Subject.Name == r.Name {
+			return cmp.Or(a.By, fleet.ByCustos)
+		}
+	}
+	unwanted := r.Desired == fleet.DesiredStopped || r.Desired == fleet.DesiredRetired
+	if unwanted && !r.DesiredAt.IsZero() && r.DesiredAt.Before(e.At) {
+		return r.DesiredBy
+	}
+	return ""
 }
 
 // Observed returns r with what was seen of its agent.
 func Observed(r fleet.Registration, a fleet.Agent) fleet.Registration {
-	if a.Exit != nil {
+	if a.Exit != nil && !a.Unsettled() {
 		if ended, err := Ended(r, *a.Exit); err == nil {
 			r = ended
 		}
@@ -123,11 +161,13 @@ func (s *settlement) settle(o *fleet.Order) {
 	case o.Do == fleet.OrderPause && o.Account != "":
 		s.account(o.Account, func(r fleet.Registration) fleet.Registration { return PauseAccount(r, o.By, s.at) })
 	case o.Do == fleet.OrderResume && o.Account != "":
-		s.account(o.Account, func(r fleet.Registration) fleet.Registration { return ResumeAccount(r, o.By, s.at) })
+		s.account(o.Account, func(r fleet.Registration) fleet.Registration {
+			return LiftLimit(ResumeAccount(r, o.By, s.at), o.By, s.at)
+		})
 	case o.Do == fleet.OrderPause:
 		err = s.desire(*o, fleet.DesiredPaused)
 	case o.Do == fleet.OrderResume && s.all[o.Agent].Desired != fleet.DesiredStopped:
-		err = s.desire(*o, fleet.DesiredRunning)
+		err = s.resume(*o)
 	}
 	if err != nil {
 		o.State, o.Guard, o.Why = fleet.OrderRefused, fleet.GuardState, fleet.Line(err.Error(), 400)
@@ -136,6 +176,17 @@ func (s *settlement) settle(o *fleet.Order) {
 
 func (s *settlement) desire(o fleet.Order, to fleet.Desired) error {
 	return s.change(o.Agent, func(r fleet.Registration) (fleet.Registration, error) { return SetDesired(r, to, o.By, s.at) })
+}
+
+// resume wants an agent to run, and lifts the limit that is its own.
+func (s *settlement) resume(o fleet.Order) error {
+	return s.change(o.Agent, func(r fleet.Registration) (fleet.Registration, error) {
+		r, err := SetDesired(r, fleet.DesiredRunning, o.By, s.at)
+		if err == nil && r.Account == "" {
+			r = LiftLimit(r, o.By, s.at)
+		}
+		return r, err
+	})
 }
 
 func (s *settlement) account(name string, do func(fleet.Registration) fleet.Registration) {

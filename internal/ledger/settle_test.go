@@ -33,6 +33,33 @@ func ordered(do fleet.OrderDo, agent, by string, state fleet.OrderState) fleet.O
 	return fleet.Order{ID: "o-" + agent, Do: do, Agent: agent, By: by, At: at(-time.Second), State: state}
 }
 
+// A person's stop that no order could be written down of is found beside the shim's
+// record, and holds like any other.
+func TestAStopWithoutAnOrderHolds(t *testing.T) {
+	for name, c := range map[string]struct {
+		by     string
+		change func(*fleet.Registration)
+		want   string
+	}{
+		"by a person":  {"ann", func(*fleet.Registration) {}, "a=stopped"},
+		"by Custos":    {fleet.ByCustos, func(*fleet.Registration) {}, "a=running"},
+		"wanted again": {"ann", func(r *fleet.Registration) { r.DesiredBy, r.DesiredAt = "bob", at(time.Second) }, "a=running"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			regs := running("a")
+			c.change(&regs[0])
+			snap := fleet.Snapshot{}
+			snap.Agents.Status = fleet.StatusOK
+			exit := fleet.Exit{Instance: "i-a", Process: regs[0].Process, Signal: fleet.Known(15), Asked: c.by, At: at(0), Source: "shim"}
+			snap.Agents.Value = []fleet.Agent{{Name: "a", Registered: true, Instance: "i-a", State: fleet.StateStopped, Exit: &exit}}
+			got, after, _ := settled(t, fleet.Past{Registrations: regs}, snap, fleet.Plan{})
+			if got != c.want || after[0].Desired == fleet.DesiredStopped && after[0].DesiredBy != c.by {
+				t.Errorf("got %q by %q, want %q", got, after[0].DesiredBy, c.want)
+			}
+		})
+	}
+}
+
 func TestSettleOrders(t *testing.T) {
 	for name, c := range map[string]struct {
 		open, after fleet.Order
@@ -73,6 +100,41 @@ func TestSettleOrders(t *testing.T) {
 			past.Registrations = merge(past.Registrations, regs)
 			if again, _, _ := settled(t, past, snap, fleet.Plan{}); again != "" && c.open.Do == fleet.OrderStop {
 				t.Errorf("the next pass changes %q again", again)
+			}
+		})
+	}
+}
+
+// TestSettleLiftsALimit: a person's resume of an account lifts the limit of it for
+// every agent, paused or not; one of an agent lifts only a limit of its own.
+func TestSettleLiftsALimit(t *testing.T) {
+	for name, c := range map[string]struct {
+		order fleet.Order
+		want  string // whose limit is lifted
+	}{
+		"of an account":             {fleet.Order{Do: fleet.OrderResume, Account: "acme", By: "ann"}, "a b"},
+		"of an account, by custos":  {fleet.Order{Do: fleet.OrderResume, Account: "acme", By: fleet.ByCustos}, ""},
+		"of an account, by one":     {fleet.Order{Do: fleet.OrderResume, Account: "acme", By: "agent/b"}, ""},
+		"a pause of an account":     {fleet.Order{Do: fleet.OrderPause, Account: "acme", By: "ann"}, ""},
+		"of one with an account":    {fleet.Order{Do: fleet.OrderResume, Agent: "a", By: "ann"}, ""},
+		"of one without an account": {fleet.Order{Do: fleet.OrderResume, Agent: "c", By: "ann"}, "c"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			past := fleet.Past{Registrations: running("a", "b", "c")}
+			past.Registrations[0].Account, past.Registrations[1].Account = "acme", "acme"
+			open := c.order
+			open.ID, open.At, open.State = "o", at(-time.Second), fleet.OrderOpen
+			past.Orders = []fleet.Order{open}
+			open.State = fleet.OrderDone
+			_, regs, _ := settled(t, past, fleet.Snapshot{}, fleet.Plan{Orders: []fleet.Order{open}})
+			var lifted []string
+			for _, r := range regs {
+				if !r.LimitLifted.IsZero() {
+					lifted = append(lifted, r.Name)
+				}
+			}
+			if got := strings.Join(lifted, " "); got != c.want {
+				t.Errorf("lifted for %q, want %q", got, c.want)
 			}
 		})
 	}

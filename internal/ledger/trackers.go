@@ -39,7 +39,7 @@ type trackers struct {
 }
 
 func newTrackers(past fleet.Past, snap fleet.Snapshot) trackers {
-	t := trackers{at: snap.Forge.At, own: map[fleet.Ref]*fleet.WorkItem{}, issues: map[fleet.Ref]*fleet.Issue{}, pulls: map[fleet.Ref]*fleet.PullRequest{},
+	t := trackers{at: snap.Forge.At, own: make(map[fleet.Ref]*fleet.WorkItem, len(past.Records.Work)), issues: map[fleet.Ref]*fleet.Issue{}, pulls: map[fleet.Ref]*fleet.PullRequest{},
 		ended: map[fleet.Ref]*fleet.EndedPull{}, beads: map[fleet.Ref]*fleet.Bead{}, blind: map[fleet.Tracker]string{}}
 	for i := range past.Records.Work {
 		t.own[past.Records.Work[i].Ref()] = &past.Records.Work[i]

@@ -37,6 +37,14 @@ func MoveElsewhere(past fleet.Past, snap fleet.Snapshot, ref fleet.Ref, do, why,
 		Summary: fleet.Line(by, 80) + " asks to " + do + " " + string(ref), Parts: []fleet.PartName{part}, Wishes: []fleet.Wish{w}}, nil
 }
 
+// MovedIn lists the parts in which work of another tracker is seen.
+func MovedIn(ref fleet.Ref) []fleet.PartName {
+	if ref.Tracker() == fleet.TrackerBeads {
+		return []fleet.PartName{fleet.PartBeads}
+	}
+	return []fleet.PartName{fleet.PartForge}
+}
+
 // moveOf is the action for it, on the thing as it is seen.
 func moveOf(snap fleet.Snapshot, ref fleet.Ref, do string) (fleet.Wish, fleet.PartName) {
 	if i := slices.IndexFunc(snap.Beads.Value, func(b fleet.Bead) bool { return fleet.BeadRef(b.ID) == ref }); i >= 0 {

@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"slices"
 
-	"custos/internal/assess"
-	"custos/internal/decide"
 	"custos/internal/fleet"
 )
 
@@ -30,6 +28,7 @@ func (l *Loop) Offers(ctx context.Context, by string) (fleet.Pass, []Offer, erro
 		return p, nil, err
 	}
 	approved := l.o.Policy(fleet.PatrolOrder{Apply: true, By: by})
+	approved.Runs = p.Policy.Runs
 	var out []Offer
 	for _, key := range waiting(p.Plan) {
 		out = append(out, offer(p, approved, key))
@@ -47,40 +46,51 @@ func waiting(plan fleet.Plan) (keys []fleet.AlertKey) {
 	return keys
 }
 
-// offer thinks about one finding alone: what others lead to takes no room from it.
+// offer thinks about one finding alone, as if a person had approved.
 func offer(p fleet.Pass, approved fleet.Policy, key fleet.AlertKey) Offer {
-	found := p.Assessment
-	found.Findings = slices.DeleteFunc(slices.Clone(found.Findings), func(f fleet.Finding) bool { return f.AlertKey != key })
-	plan := decide.Decide(approved, p.Snapshot, found, p.Past)
-	out := Offer{For: key}
-	for _, a := range plan.Actions {
-		if a.For == key && a.Order == "" && !approved.Abilities[a.Do].Harmless {
-			out.Actions = append(out.Actions, a)
-		}
-	}
-	for _, s := range plan.Skipped {
-		if s.For == key && s.Order == "" && len(out.Actions) == 0 && out.Refused == "" {
-			out.Refused = fmt.Sprintf("%s: %s", s.Guard, s.Why)
-		}
+	p.Policy, p.Policy.Singly = approved, true
+	plan := Mending(p, []fleet.AlertKey{key})
+	out := Offer{For: key, Actions: slices.DeleteFunc(plan.Actions, func(a fleet.Action) bool { return approved.Abilities[a.Do].Harmless })}
+	if len(out.Actions) == 0 {
+		out.Refused = refused(p, plan, key)
 	}
 	return out
+}
+
+// refused says why there is nothing to do about one finding: what holds it back, or
+// that nobody asks for anything.
+func refused(p fleet.Pass, plan fleet.Plan, key fleet.AlertKey) string {
+	for _, s := range plan.Skipped {
+		return fmt.Sprintf("%s: %s", s.Guard, s.Why)
+	}
+	found := func(f fleet.Finding) bool { return f.AlertKey == key }
+	i := slices.IndexFunc(p.Assessment.Blind, func(b fleet.CannotTell) bool {
+		return b.Rule == key.Rule && (b.Subject == key.Subject || b.Subject.Kind == fleet.KindPart)
+	})
+	switch {
+	case i >= 0:
+		return "whether " + key.String() + " is still so cannot be told: " + p.Assessment.Blind[i].Why
+	case !slices.ContainsFunc(p.Assessment.Findings, found):
+		return key.String() + " is not found any more"
+	case len(plan.Actions) > 0:
+		return "all that it leads to is a message, which needs no approval"
+	}
+	return key.String() + " leads to no action"
 }
 
 // Approve has done what one alert's finding leads to, and nothing else, because a
 // person approves of it. consent is shown it exactly as it would be done, and
 // returns the messages that are committed with it; with an error nothing is done.
-// It does not wait for the actions.
+// It waits for the first looks that this rests on, and not for the actions.
 func (l *Loop) Approve(ctx context.Context, key fleet.AlertKey, by string, consent func([]fleet.Action) ([]fleet.Message, error)) error {
+	l.o.Board.Await(ctx, l.restsOn(key)...)
 	l.turns.Lock()
 	defer l.turns.Unlock()
-	seen := l.o.Board.Snapshot()
-	past, err := l.o.History.Past(ctx, seen.At)
+	p, err := l.think(ctx, false, fleet.PatrolOrder{Apply: true, By: by})
 	if err != nil {
-		return fmt.Errorf("cannot recall the past: %w", err)
+		return err
 	}
-	approved := l.o.Policy(fleet.PatrolOrder{Apply: true, By: by})
-	p := fleet.Pass{Snapshot: seen, Past: past, Policy: approved, Assessment: assess.Assess(l.o.Rules, seen, past)}
-	o := offer(p, approved, key)
+	o := offer(p, p.Policy, key)
 	if len(o.Actions) == 0 {
 		return fmt.Errorf("%w: %s", ErrNothingOffered, o.Refused)
 	}
@@ -91,10 +101,30 @@ func (l *Loop) Approve(ctx context.Context, key fleet.AlertKey, by string, conse
 	for i := range o.Actions {
 		o.Actions[i].Approved = by
 	}
-	turn := fleet.Turn{At: seen.At, Plan: fleet.Plan{At: seen.At, Actions: o.Actions}, Outbox: messages}
-	if err := l.o.Act.Start(ctx, turn); err != nil {
+	if err := l.start(ctx, p, o.Actions, messages); err != nil {
 		return fmt.Errorf("cannot start what was approved: %w", err)
 	}
 	l.Wake("approval")
 	return nil
+}
+
+// restsOn lists the parts that what an alert leads to is judged by: what its rule reads,
+// what is acted on, and the agents that may stand in the way.
+func (l *Loop) restsOn(key fleet.AlertKey) []fleet.PartName {
+	parts := []fleet.PartName{fleet.PartAgents, fleet.PartHost, fleet.PartOf(key.Subject.Kind)}
+	r := l.o.Rules.Rule(key.Rule)
+	if r == nil {
+		return parts
+	}
+	for _, a := range r.Actions {
+		parts = append(parts, fleet.PartOf(a.Kind(r.Over)))
+	}
+	return append(parts, r.Parts()...)
+}
+
+// start commits some actions of a pass, with what is told of them, and starts them.
+func (l *Loop) start(ctx context.Context, p fleet.Pass, actions []fleet.Action, told []fleet.Message) error {
+	turn := p.Plan.Only(actions).Turn()
+	turn.Outbox = told
+	return l.o.Act.Start(ctx, turn)
 }

@@ -1,7 +1,10 @@
 package loop_test
 
 import (
+	"context"
 	"errors"
+	"log/slog"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -9,13 +12,17 @@ import (
 
 	"custos/internal/fleet"
 	"custos/internal/loop"
+	"custos/internal/observe"
 	"custos/internal/rules"
 )
 
 // asking is a machine whose lock is removed only when a person approves.
-func asking(t *testing.T) *machine {
+func asking(t *testing.T) *machine { return askingBy(t, "") }
+
+// askingBy is that with more lines in the rule.
+func askingBy(t *testing.T, lines string) *machine {
 	w := newMachine(t)
-	set, err := rules.Parse("rules.toml", rules.Builtin(), rules.Source{Name: "custos.toml", Text: []byte("[rule.lock-dead]\nmode = \"ask\"\n")})
+	set, err := rules.Parse("rules.toml", rules.Builtin(), rules.Source{Name: "custos.toml", Text: []byte("[rule.lock-dead]\nmode = \"ask\"\n" + lines)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -78,6 +85,41 @@ func TestApprove(t *testing.T) {
 	})
 }
 
+// young is asking's machine with a board on which nothing was looked at yet: a look at
+// the locks takes so long, or fails, and one at the repositories longer.
+func young(t *testing.T, took time.Duration, fails error) (w *machine, run func()) {
+	w = asking(t)
+	locks := after(took, fleet.PartLocks, func(s *fleet.Snapshot) { s.Locks.Value = w.Snapshot().Locks.Value }, fails)
+	board := observe.New(observe.Options{Probes: []observe.Probe{locks, slowly(48 * time.Second)}, Now: w.now})
+	w.loop = loop.New(loop.Options{Board: board, Rules: w.rules, Policy: w.policy, History: w, Act: w, Journal: w,
+		Touches: func(string) []fleet.PartName { return nil }, Every: 10 * time.Hour, Tick: 10 * time.Hour, Log: slog.New(slog.DiscardHandler)})
+	ctx, stop := context.WithCancel(t.Context())
+	go board.Run(ctx)
+	return w, func() { stop(); synctest.Wait() }
+}
+
+// Where nothing was looked at yet, an approval waits for the looks that it rests on and
+// for no other; what these cannot tell is not called over.
+func TestApproveWaitsForItsOwnFirstLooks(t *testing.T) {
+	key := fleet.AlertKey{Rule: "lock-dead", Subject: fleet.Subject{Kind: fleet.KindLock, Name: "/l"}}
+	synctest.Test(t, func(t *testing.T) {
+		w, end := young(t, 2*time.Second, nil)
+		defer end()
+		err := w.loop.Approve(t.Context(), key, "ann", consents())
+		if took := time.Since(w.begun); err != nil || len(w.turns) != 1 || took < 2*time.Second || took > 3*time.Second {
+			t.Errorf("after %s, with %d turns: %v", took, len(w.turns), err)
+		}
+	})
+	synctest.Test(t, func(t *testing.T) {
+		w, end := young(t, 2*time.Second, errors.New("cannot read"))
+		defer end()
+		err := w.loop.Approve(t.Context(), key, "ann", consents())
+		if !errors.Is(err, loop.ErrNothingOffered) || !strings.Contains(err.Error(), "cannot be told") || !strings.Contains(err.Error(), "cannot read") || len(w.turns) != 0 {
+			t.Errorf("not seen: %v", err)
+		}
+	})
+}
+
 // What is not the approved alert's is not done, and what a guard refuses is not
 // done either, whoever approves.
 func TestApproveNothingElse(t *testing.T) {
@@ -95,6 +137,57 @@ func TestApproveNothingElse(t *testing.T) {
 		w.broken = true
 		if err := w.loop.Approve(t.Context(), key, "ann", consents()); err == nil || !w.dead {
 			t.Errorf("the past cannot be read: %v", err)
+		}
+	})
+}
+
+// What was offered by a rule that reads records is approved as it was offered: an
+// approval is thought out from all that a pass is.
+func TestApproveReadsRecords(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := askingBy(t, "[rule.gate-waits]\n"+`what = "A gate is not passed."
+priority = "P3"
+over = "gate"
+expr = "gate.why == 'its expression says no'"
+summary = "'gate ' + gate.id"
+actions = [{ do = "remove-lock", targets = "lock", where = "lock.waited_for" }]
+mode = "ask"
+`)
+		w.records.Gates = []fleet.Gate{{Head: fleet.Head{ID: "g1"}, Type: fleet.GateCondition, Title: "quiet", When: "true", State: fleet.GateOpen, At: w.now(), Since: w.now()}}
+		w.holds = func(past fleet.Past, seen fleet.Snapshot) []fleet.GateCheck {
+			return []fleet.GateCheck{{Gate: past.Records.Gates[0].ID, Holds: fleet.Known(false), At: seen.At}}
+		}
+		w.run(20*time.Minute, time.Minute)
+		_, offers, err := w.loop.Offers(t.Context(), "ann")
+		i := slices.IndexFunc(offers, func(o loop.Offer) bool { return o.For.Rule == "gate-waits" })
+		if err != nil || i < 0 || len(offers[i].Actions) != 1 {
+			t.Fatalf("%+v, %v", offers, err)
+		}
+		if err := w.loop.Approve(t.Context(), offers[i].For, "ann", consents()); err != nil {
+			t.Errorf("what was offered is refused: %v", err)
+		}
+	})
+}
+
+// No refusal is without a reason.
+func TestRefusalsSayWhy(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := asking(t)
+		key := fleet.AlertKey{Rule: "lock-dead", Subject: fleet.Subject{Kind: fleet.KindLock, Name: "/other"}}
+		err := w.loop.Approve(t.Context(), key, "ann", consents())
+		if !errors.Is(err, loop.ErrNothingOffered) || !strings.Contains(err.Error(), "not found") {
+			t.Errorf("another alert: %v", err)
+		}
+		w.dead = false
+		key.Subject.Name = "/l"
+		if err := w.loop.Approve(t.Context(), key, "ann", consents()); !errors.Is(err, loop.ErrNothingOffered) || strings.HasSuffix(err.Error(), ": ") {
+			t.Errorf("when it is over: %v", err)
+		}
+		_, err = w.loop.Ask(t.Context(), "ann", func(fleet.Past, fleet.Snapshot) (*fleet.Finding, error) {
+			return &fleet.Finding{AlertKey: fleet.AlertKey{Rule: "asked"}, Firing: true}, nil
+		})
+		if !errors.Is(err, loop.ErrNothingOffered) || !strings.Contains(err.Error(), "leads to no action") {
+			t.Errorf("a finding that asks for nothing: %v", err)
 		}
 	})
 }

@@ -1,6 +1,7 @@
 package loop_test
 
 import (
+	"context"
 	"errors"
 	"log/slog"
 	"strings"
@@ -11,6 +12,7 @@ import (
 	"custos/internal/fleet"
 	"custos/internal/ledger"
 	"custos/internal/loop"
+	"custos/internal/observe"
 )
 
 // desk is a machine with a forge and a tracker of beads beside it.
@@ -109,4 +111,26 @@ func TestAskIsGuarded(t *testing.T) {
 			}
 		})
 	}
+}
+
+// Where nothing was looked at yet, what is asked for waits for the looks that it rests
+// on, and for no other.
+func TestAskWaitsForItsOwnFirstLooks(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := newDesk(t)
+		forge := after(2*time.Second, fleet.PartForge, func(s *fleet.Snapshot) { s.Forge.Value = d.Snapshot().Forge.Value }, nil)
+		board := observe.New(observe.Options{Probes: []observe.Probe{forge, slowly(48 * time.Second)}, Now: d.now})
+		d.loop = loop.New(loop.Options{Board: board, Rules: d.rules, Policy: d.policy, History: d.machine, Act: d.machine, Journal: d.machine,
+			Touches: func(string) []fleet.PartName { return nil }, Every: 20 * time.Minute, Tick: time.Minute, Log: slog.New(slog.DiscardHandler)})
+		ctx, stop := context.WithCancel(t.Context())
+		go board.Run(ctx)
+		begun, err := d.loop.Ask(t.Context(), "ann", func(past fleet.Past, snap fleet.Snapshot) (*fleet.Finding, error) {
+			return ledger.MoveElsewhere(past, snap, "shop#12", "close", "done", "ann")
+		}, ledger.MovedIn("shop#12")...)
+		if took := time.Since(d.begun); err != nil || len(begun) != 1 || took < 2*time.Second || took > 3*time.Second {
+			t.Errorf("after %s: %+v, %v", took, begun, err)
+		}
+		stop()
+		synctest.Wait()
+	})
 }

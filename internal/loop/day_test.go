@@ -292,7 +292,7 @@ func (d *day) shown(h *hand) fleet.Agent {
 	s, since, quiet := h.at(time.Since(d.machine.begun))
 	dur := func(v time.Duration) fleet.Leaf[fleet.Duration] { return fleet.Known(fleet.Duration(v)) }
 	a.Process, a.Procs, a.Age, a.Dwell, a.Quiet = d.process(h), []fleet.ProcessID{d.process(h)}, dur(time.Since(d.machine.begun)+time.Hour), dur(since), dur(quiet)
-	a.CPU, a.RSS, a.ComposerEmpty, a.LastHealthy = fleet.Known(1.0), fleet.Known(gib/2), fleet.Known(true), dur(0)
+	a.CPU, a.RSS, a.ComposerEmpty, a.LastHealthy, a.PaneLost = fleet.Known(1.0), fleet.Known(gib/2), fleet.Known(true), dur(0), fleet.Known(false)
 	a.Pane = &fleet.Pane{Session: h.name, Activity: dur(quiet)}
 	a.State = map[mood]fleet.AgentState{atWork: fleet.StateWorking, atTool: fleet.StateWorking, hung: fleet.StateWorking, atRest: fleet.StateIdle, asks: fleet.StateWaiting}[s.mood]
 	if a.Progress = fleet.ProgressSome; quiet >= dayStill {
@@ -328,7 +328,8 @@ func (d *day) Snapshot() fleet.Snapshot {
 	}
 	s.Host.Value = fleet.Host{Name: "h", CPUs: 8, Memory: fleet.Memory{Total: fleet.Known(64 * gib), Available: fleet.Known(32 * gib)},
 		Swap: fleet.Swap{Total: fleet.Known[int64](0), Used: fleet.Known[int64](0)}, OOMRecent: fleet.Known[int64](0)}
-	s.Self.Value = fleet.Self{LastPatrolAge: fleet.Known(fleet.Duration(0)), JournalWritable: fleet.Known(true), StoreWritable: fleet.Known(true), StoreBytes: fleet.Known[int64](1)}
+	s.Self.Value = fleet.Self{LastPatrolAge: fleet.Known(fleet.Duration(0)), JournalWritable: fleet.Known(true), StoreWritable: fleet.Known(true), StoreBytes: fleet.Known[int64](1),
+		ClockStep: fleet.Known(fleet.Duration(0)), Remembered: fleet.Remembered{Amnesia: fleet.Known(false), Lost: fleet.Known(""), ClockBehind: fleet.Known(false), MemoryDiffers: fleet.Known(""), RowsAside: fleet.Known(0)}}
 	for _, h := range d.hands {
 		s.Agents.Value = append(s.Agents.Value, d.shown(h))
 	}
@@ -375,17 +376,17 @@ func (b dayBook) Commit(_ context.Context, t fleet.Turn) error {
 	defer b.mu.Unlock()
 	b.turns = append(b.turns, t)
 	b.patrols = max(b.patrols, t.Patrol)
-	for _, r := range t.Runs {
+	for _, r := range t.Plan.Runs {
 		b.put(r)
 	}
-	keep(&b.shared, t.Records)
+	keep(&b.shared, t.Plan.Records)
 	for _, a := range t.Assessment.Alerts {
 		b.alerts[a.AlertKey] = a
 	}
 	for _, a := range t.Agents {
 		b.agents[a.Name] = a
 	}
-	for _, r := range t.Registrations {
+	for _, r := range t.Plan.Registrations {
 		b.regs[r.Name] = r
 	}
 	for _, a := range t.Plan.Actions {

@@ -43,6 +43,7 @@ func found() []string {
 		"blind-part part/ci",
 		"blind-part part/forge",
 		"blocked-exhausted issue/shop#11",
+		"ci-blocked pipeline/gh/shop#7000000098",
 		"ci-infra-failed pipeline/fj/bank#51",
 		"ci-infra-failed pipeline/wp/docs#20",
 		"ci-infra-failed pipeline/wp/docs#21",
@@ -60,6 +61,7 @@ func found() []string {
 		"pr-stale pr/shop!22",
 		"pr-stale pr/shop!23",
 		"pr-unreviewed pr/shop!26",
+		"probe-hung part/ci",
 	}
 }
 

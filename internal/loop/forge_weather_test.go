@@ -65,7 +65,9 @@ func (d *forgeDay) runs(project string, end func(citest.Run) (state string, step
 func (d *forgeDay) pipelines() {
 	d.began("shop", 100, "main", "success", "")
 	d.began("shop", 99, "wip", "cancelled", "")
-	d.began("shop", 98, "release", "blocked", "") // it waits for a person
+	d.begins(17*hour+45*time.Minute, "shop", 98, "release", "blocked", "") // it waits for a person, who comes
+	d.moves(18*hour+50*time.Minute, "shop", 98, "running")
+	d.moves(18*hour+55*time.Minute, "shop", 98, "success")
 	d.systems["shop"].Add(citest.Run{Number: 97, Branch: "odd", Word: "dreaming"})
 	d.began("bank", 49, "experiment", "failure", red)
 	d.systems["bank"].Add(citest.Run{Number: 48, Branch: "lost", State: "failure", Steps: []citest.Step{{Job: "build", State: "failure", NoLog: true}}})

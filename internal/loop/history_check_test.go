@@ -147,7 +147,7 @@ func (h *history) checkKnown(snap fleet.Snapshot, found fleet.Assessment, a flee
 	if h.unknown(a) {
 		h.t.Fatalf("%s on %s for %s rests on what was not seen", a.Do, a.Subject, a.For)
 	}
-	if !h.policy.Abilities[a.Do].Harmless && (h.past.Amnesia || h.past.Newest.Since(snap.At) > 0 && !h.past.Newest.IsZero()) {
+	if !h.policy.Abilities[a.Do].Harmless && (h.past.Amnesia || h.past.ClockBehind(snap.At)) {
 		h.t.Fatalf("%s on %s without knowing the past", a.Do, a.Subject)
 	}
 }

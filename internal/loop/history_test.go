@@ -4,9 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
-	"flag"
 	"fmt"
-	"os"
 	"slices"
 	"strconv"
 	"sync"
@@ -18,19 +16,18 @@ import (
 	"custos/internal/assess"
 	"custos/internal/decide"
 	"custos/internal/fleet"
+	"custos/internal/fleet/fleettest"
 	"custos/internal/rules"
 )
 
 // TestHistories plays random histories of a small fleet through the pure core
 // (rules, assess, decide) and checks, from the truth and with its own counting,
-// what Custos promises. CUSTOS_HISTORIES sets how many (10 000); `make soak`
+// what Custos promises. CUSTOS_HISTORIES sets how many (300); `make soak`
 // asks for 1 000 000.
 func TestHistories(t *testing.T) {
 	sets := tables(t)
 	const shards = 2
-	if err := flag.Set("rapid.checks", strconv.Itoa(max(histories(t)/shards, 1))); err != nil {
-		t.Fatal(err)
-	}
+	fleettest.Checks(t, fleettest.Histories(t)/shards)
 	seen := &tally{counts: map[string]int{}}
 	t.Run("shards", func(t *testing.T) {
 		for shard := range shards {
@@ -41,7 +38,7 @@ func TestHistories(t *testing.T) {
 		}
 	})
 	t.Logf("plans held: %v", seen.counts)
-	if !t.Failed() && histories(t) >= 5000 {
+	if !t.Failed() && fleettest.Histories(t) >= 5000 {
 		seen.check(t)
 	}
 }
@@ -75,15 +72,6 @@ func (c *tally) check(t *testing.T) {
 			t.Errorf("no history held %q: the world is too tame", what)
 		}
 	}
-}
-
-func histories(t *testing.T) int {
-	s := cmp.Or(os.Getenv("CUSTOS_HISTORIES"), "10000")
-	n, err := strconv.Atoi(s)
-	if err != nil {
-		t.Fatalf("cannot read CUSTOS_HISTORIES: %v", err)
-	}
-	return n
 }
 
 // tables are the built-in rules as users may have them.

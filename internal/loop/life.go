@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"custos/internal/assess"
+	"custos/internal/decide"
 	"custos/internal/fleet"
 )
 
@@ -17,6 +18,8 @@ import (
 type Board interface {
 	// First returns when every probe has looked once, or has run out of time.
 	First(ctx context.Context)
+	// Await is First for some parts only.
+	Await(ctx context.Context, parts ...fleet.PartName)
 	// Snapshot copies what was last seen.
 	Snapshot() fleet.Snapshot
 	// Touched makes parts pending and has them looked at again at once.
@@ -46,6 +49,8 @@ type Options struct {
 	Board  Board
 	Rules  assess.Rules
 	Policy func(fleet.PatrolOrder) fleet.Policy
+	// Due says what may run by itself, by what is seen; nil: nothing.
+	Due func(seen *fleet.Snapshot) fleet.RunPolicy
 	// Holds says what the expressions of open gates come to; nil: nothing is known of them.
 	Holds   func(past fleet.Past, seen fleet.Snapshot) []fleet.GateCheck
 	History History
@@ -108,20 +113,46 @@ func (l *Loop) Trouble() string {
 	return ""
 }
 
-// Run passes until ctx ends: a patrol at once, on its clock and when a step of a
+// Run passes until ctx ends: a patrol at once (see patience), on its clock and when a step of a
 // formula awaits one, a pass on every wake and tick. An error ends a pass, never the loop.
 func (l *Loop) Run(ctx context.Context) {
 	clock := l.pace.start()
 	defer l.pace.stop()
-	l.o.Board.First(ctx)
+	defer l.firstLooks(ctx)()
 	l.patrol(ctx)
 	l.turnAround(ctx, clock)
+}
+
+// patience is how long the first patrol waits for first looks: as long as an
+// ordinary one may take. One that takes longer (of a huge tree) delays only what
+// rests on it.
+const patience = 10 * time.Second
+
+// firstLooks waits for the first looks, until patience ends. Those that go on then
+// bring a pass when the last of them ends; the returned function waits for that.
+func (l *Loop) firstLooks(ctx context.Context) (wait func()) {
+	looked, limit := make(chan struct{}), time.NewTimer(patience)
+	defer limit.Stop()
+	var looks sync.WaitGroup
+	looks.Go(func() {
+		defer close(looked)
+		l.o.Board.First(ctx)
+	})
+	select {
+	case <-looked:
+	case <-limit.C:
+		looks.Go(func() {
+			<-looked
+			l.Wake("the last first look")
+		})
+	}
+	return looks.Wait
 }
 
 // Attend is Run for one command that carries a run of a formula out: it watches
 // over nothing else, so that it patrols only when a step of a formula awaits one.
 func (l *Loop) Attend(ctx context.Context) {
-	l.o.Board.First(ctx)
+	defer l.firstLooks(ctx)()
 	l.pass(ctx, "begin")
 	l.turnAround(ctx, nil)
 }
@@ -152,9 +183,10 @@ func (l *Loop) pass(ctx context.Context, why string) {
 	}
 }
 
-// Pass makes one pass at once, for somebody who waits for what it decides.
-func (l *Loop) Pass(ctx context.Context, why string) error {
-	l.o.Board.First(ctx)
+// Pass makes one pass at once, for somebody who waits for what it decides. It waits for
+// the first looks at the parts that this rests on, and for no other's.
+func (l *Loop) Pass(ctx context.Context, why string, on ...fleet.PartName) error {
+	l.o.Board.Await(ctx, on...)
 	if _, err := l.turn(ctx, false, fleet.PatrolOrder{}); err != nil {
 		return fmt.Errorf("cannot finish the pass for %s: %w", why, err)
 	}
@@ -185,13 +217,18 @@ func (l *Loop) journal(p fleet.Pass) error {
 }
 
 // Look waits for every first look and thinks: what would be done if order were
-// given. It writes and changes nothing. What is not seen within the given time
+// given, and what is done without. It writes and changes nothing. What is not seen within the given time
 // is left unseen.
 func (l *Loop) Look(ctx context.Context, within time.Duration, order fleet.PatrolOrder) (fleet.Pass, error) {
 	first, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
 	l.o.Board.First(first)
-	return l.think(ctx, false, order)
+	p, err := l.think(ctx, false, order)
+	if err == nil && order.Apply {
+		itself := decide.Decide(l.o.Policy(fleet.PatrolOrder{}), p.Snapshot, p.Assessment, p.Past)
+		p.Itself = &itself
+	}
+	return p, err
 }
 
 // rounds bounds how often a patrol acts, looks and plans again before it

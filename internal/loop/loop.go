@@ -54,22 +54,16 @@ func (l *Loop) commit(ctx context.Context, patrol bool, order fleet.PatrolOrder)
 		return p, err
 	}
 	done := l.results.since()
-	records, orders := ledger.Settle(p.Past, p.Snapshot, p.Plan)
-	p.Plan.Orders = orders
-	todo := carry(p)
-	shared := ledger.Coordinate(p.Past, p.Snapshot, p.Assessment, p.Policy, p.Plan)
-	todo.share(shared)
-	records = todo.relieve(p, records)
-	turn := fleet.Turn{At: p.Snapshot.At, Patrol: p.Number, Assessment: p.Assessment, Plan: p.Plan, Registrations: records,
-		Agents: remember(p.Snapshot, p.Past.Agents), Runs: todo.runs, Given: todo.given,
-		Records: shared.Records, Outbox: append(report.Draft(p, done), shared.Outbox...)}
-	turn.Records.Mails = append(turn.Records.Mails, report.News(p, done)...)
+	turn := p.Plan.Turn()
+	turn.Patrol, turn.Assessment, turn.Agents = p.Number, p.Assessment, remember(p.Snapshot, p.Past.Agents)
+	turn.Outbox = append(report.Draft(p, done), turn.Outbox...)
+	turn.Plan.Records.Mails = append(turn.Plan.Records.Mails, report.News(p, done)...)
 	if err := l.o.Act.Start(ctx, turn); err != nil {
 		return p, fmt.Errorf("cannot start the plan: %w", err)
 	}
 	l.results.told(len(done))
-	l.alarm.set(p.Snapshot.At, append(l.moments(p), todo.until...), l.Wake)
-	l.follow(p, todo)
+	l.alarm.set(p.Snapshot.At, append(l.moments(p), p.Plan.Until), l.Wake)
+	l.follow(p)
 	if l.o.Seen != nil {
 		l.o.Seen(p.Snapshot)
 	}
@@ -89,16 +83,20 @@ func (l *Loop) think(ctx context.Context, patrol bool, order fleet.PatrolOrder) 
 	if l.o.Holds != nil {
 		seen.Holds = l.o.Holds(past, seen)
 	}
+	seen.Agents.Value = ledger.Nudged(past, seen)
 	seen.Coordination = ledger.Facts(past, seen)
 	policy := l.o.Policy(order)
-	found := assess.Assess(l.o.Rules, seen, past)
-	plan := decide.Decide(policy, seen, found, past)
-	return fleet.Pass{Number: seen.Patrol, Snapshot: seen, Past: past, Policy: policy, Assessment: found, Plan: plan}, nil
+	if l.o.Due != nil {
+		policy.Runs = l.o.Due(&seen)
+	}
+	return Judge(l.o.Rules, fleet.Recording{Snapshot: seen, Past: past, Policy: policy}), nil
 }
 
-// Judge thinks about a recording: the same bytes give the same pass, anywhere.
+// Judge thinks about what was seen: the same bytes give the same pass, anywhere.
 func Judge(set assess.Rules, r fleet.Recording) fleet.Pass {
-	found := assess.Assess(set, r.Snapshot, r.Past)
-	plan := decide.Decide(r.Policy, r.Snapshot, found, r.Past)
-	return fleet.Pass{Number: r.Snapshot.Patrol, Snapshot: r.Snapshot, Past: r.Past, Policy: r.Policy, Assessment: found, Plan: plan}
+	p := fleet.Pass{Number: r.Snapshot.Patrol, Snapshot: r.Snapshot, Past: r.Past, Policy: r.Policy}
+	p.Assessment = assess.Assess(set, p.Snapshot, p.Past)
+	p.Plan = decide.Decide(p.Policy, p.Snapshot, p.Assessment, p.Past)
+	p.Plan = ledger.Follow(p)
+	return p
 }

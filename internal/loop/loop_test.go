@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"reflect"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -18,6 +19,8 @@ import (
 // machine has one lock whose holder may be dead, and everything the
 // loop needs around it, in memory.
 type machine struct {
+	watches bool // mode observe
+
 	mu      sync.Mutex
 	dead    bool // the lock's holder
 	sticky  bool // removing it does not help
@@ -35,6 +38,8 @@ type machine struct {
 	acts    []fleet.ActionRecord
 	clash   int // so many turns are not committed: somebody was quicker
 	flood   int // so many wakes come while the next turn is committed
+	records fleet.Records
+	holds   func(fleet.Past, fleet.Snapshot) []fleet.GateCheck
 }
 
 // quicker is what a ledger says when somebody changed what a turn was thought
@@ -49,6 +54,8 @@ func (w *machine) now() fleet.Instant {
 }
 
 func (w *machine) First(context.Context) {}
+
+func (w *machine) Await(context.Context, ...fleet.PartName) {}
 
 func (w *machine) Touched(...fleet.PartName) {}
 
@@ -75,7 +82,7 @@ func (w *machine) Past(context.Context, fleet.Instant) (fleet.Past, error) {
 	if w.broken {
 		return fleet.Past{}, errors.New("broken")
 	}
-	return fleet.Past{NextAlert: 1, Patrol: w.patrols, Alerts: w.past, Actions: w.acts}, nil
+	return fleet.Past{NextAlert: 1, Patrol: w.patrols, Alerts: w.past, Actions: w.acts, Records: w.records}, nil
 }
 
 // Start commits the turn and does its actions at once.
@@ -120,6 +127,9 @@ func (w *machine) Journal(p fleet.Pass, done []fleet.Result) error {
 func (w *machine) policy(o fleet.PatrolOrder) fleet.Policy {
 	p := fleet.Policy{Mode: fleet.ModeAuto, Budget: fleet.Attempts{Max: 100, In: fleet.Duration(time.Hour)},
 		Abilities: map[string]fleet.Ability{"remove-lock": {Do: "remove-lock", Idempotent: true, Touches: []fleet.PartName{fleet.PartLocks}}}}
+	if w.watches {
+		p.Mode = fleet.ModeObserve
+	}
 	if o.Apply {
 		p.ApprovedBy = o.By
 	}
@@ -138,7 +148,7 @@ func newMachine(t *testing.T) *machine {
 
 // run makes the loop anew, with these times between patrols and ticks.
 func (w *machine) run(every, tick time.Duration) {
-	w.loop = loop.New(loop.Options{Board: w, Rules: w.rules, Policy: w.policy, History: w, Act: w, Journal: w,
+	w.loop = loop.New(loop.Options{Board: w, Rules: w.rules, Policy: w.policy, History: w, Act: w, Journal: w, Holds: w.holds,
 		Touches: func(string) []fleet.PartName { return []fleet.PartName{fleet.PartLocks} },
 		Every:   every, Tick: tick, Log: slog.New(slog.DiscardHandler)})
 }
@@ -259,6 +269,23 @@ func TestLookWritesNothing(t *testing.T) {
 		}
 		if len(w.turns)+len(w.entries) != 0 || !w.dead {
 			t.Error("a look left a trace")
+		}
+	})
+}
+
+// What is done without anybody's word is told beside what a word would lead to: it is the
+// plan that a patrol by itself follows.
+func TestLookTellsWhatIsDoneWithoutAWord(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newMachine(t)
+		w.dead, w.watches = true, true
+		p, err := w.loop.Look(t.Context(), time.Minute, fleet.PatrolOrder{Apply: true, By: "me"})
+		if err != nil || len(p.Plan.Actions) != 1 || p.Itself == nil || len(p.Itself.Actions) != 0 {
+			t.Fatalf("%+v, %+v, %v", p.Plan, p.Itself, err)
+		}
+		own, err := w.loop.Look(t.Context(), time.Minute, fleet.PatrolOrder{})
+		if err != nil || own.Itself != nil || !reflect.DeepEqual(own.Plan, *p.Itself) {
+			t.Errorf("%+v is not %+v, %v", own.Plan, p.Itself, err)
 		}
 	})
 }

@@ -65,8 +65,7 @@ func (l *Loop) mend(ctx context.Context, order fleet.PatrolOrder, of []fleet.Ale
 	for i := range p.Plan.Actions {
 		p.Plan.Actions[i].Approved = order.By
 	}
-	turn := fleet.Turn{At: p.Snapshot.At, Plan: fleet.Plan{At: p.Snapshot.At, Actions: p.Plan.Actions}}
-	if err := l.o.Act.Start(ctx, turn); err != nil {
+	if err := l.start(ctx, p, p.Plan.Actions, nil); err != nil {
 		return p, fmt.Errorf("cannot start what mends it: %w", err)
 	}
 	return p, nil

@@ -25,6 +25,9 @@ func remember(s fleet.Snapshot, past []fleet.AgentRecord) []fleet.AgentRecord {
 			continue // gone: the record of when it lived is the one to keep
 		}
 		r, old := record(a, s.At), known[a.Name]
+		if r.Pane == nil && old != nil && old.Process == a.Process {
+			r.Pane = old.Pane // it cannot be seen, or is lost: where it was tells which
+		}
 		count(&r, a, s, old)
 		if old == nil || s.Patrol > 0 || !same(*old, r) {
 			out = append(out, r)

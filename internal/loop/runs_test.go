@@ -115,7 +115,7 @@ func (w *workshop) Past(ctx context.Context, at fleet.Instant) (fleet.Past, erro
 // Start commits the turn with its runs, and begins the processes of steps.
 func (w *workshop) Start(ctx context.Context, t fleet.Turn) error {
 	w.mu.Lock()
-	for _, r := range t.Runs {
+	for _, r := range t.Plan.Runs {
 		w.put(r)
 	}
 	for _, a := range t.Plan.Actions {

@@ -368,7 +368,7 @@ func (w *town) die(r *resident, x fleet.Exit) {
 	}
 	x.Instance, x.Process, x.At = r.instance, w.process(r), w.now()
 	r.exits[r.instance], r.pid = x, 0
-	if r.owner == fleet.OwnerCustos && x.Failed() && !slices.Contains([]int{1, 2, 15}, x.Signal.Or(0)) {
+	if r.owner == fleet.OwnerCustos && x.Failed() {
 		w.ends[r.instance] = &end{agent: r.name}
 		w.count("death")
 	}
@@ -457,9 +457,13 @@ func (w *town) mishap(r *resident, age time.Duration) {
 		w.die(r, []fleet.Exit{status(1), status(137), signal(9), signal(11), {Signal: fleet.Known(9), OOM: true, Source: "shim"}}[w.rng.IntN(5)])
 	case w.once(6000):
 		w.die(r, status(0))
-	case r.owner == fleet.OwnerCustos && !r.fragile && w.once(9000): // Ctrl-C, or its terminal is closed
-		w.die(r, signal(1+w.rng.IntN(2)))
+	case r.owner == fleet.OwnerCustos && !r.fragile && w.once(9000): // a person was seen to type Ctrl-C
+		x := signal(2)
+		x.Quit = "keys at its terminal"
+		w.die(r, x)
 		w.held[r.name] = 0
+	case w.once(9000): // somebody's script, or a terminal that nobody is known to have closed
+		w.die(r, signal([]int{1, 2, 15}[w.rng.IntN(3)]))
 	}
 }
 
@@ -612,7 +616,7 @@ func (w *town) shown(r *resident) fleet.Agent {
 	quiet := w.awake() - r.moved
 	a := fleet.Agent{Name: r.name, Kind: "claude", Owner: r.owner, Process: w.process(r), Procs: []fleet.ProcessID{w.process(r)},
 		Source: "hook", CWD: fleet.Known("/w/" + r.name), Age: w.span(r.born), CPU: fleet.Known(1.0), RSS: fleet.Known(gib), Dwell: w.span(r.since),
-		Quiet: fleet.Known(fleet.Duration(quiet)), Progress: fleet.ProgressSome, ComposerEmpty: fleet.Known(w.chance(fmt.Sprint("composer ", r.name, w.awake())) < 0.8),
+		Quiet: fleet.Known(fleet.Duration(quiet)), Progress: fleet.ProgressSome, PaneLost: fleet.Known(false), ComposerEmpty: fleet.Known(w.chance(fmt.Sprint("composer ", r.name, w.awake())) < 0.8),
 		Pane: &fleet.Pane{Session: r.name, Activity: fleet.Known(fleet.Duration(quiet))}, LastHealthy: fleet.Known(fleet.Duration(0))}
 	if r.big {
 		a.RSS = fleet.Known(3 * gib)
@@ -697,6 +701,8 @@ func (w *town) registered(a fleet.Agent) fleet.Agent {
 // First implements loop.Board.
 func (w *town) First(context.Context) {}
 
+func (w *town) Await(context.Context, ...fleet.PartName) {}
+
 // Touched implements loop.Board: the agents are looked at again in a moment.
 func (w *town) Touched(parts ...fleet.PartName) {
 	w.mu.Lock()
@@ -723,7 +729,8 @@ func (w *town) Snapshot() fleet.Snapshot {
 	}
 	s.Host.Value = fleet.Host{Name: "h", CPUs: 8, Memory: fleet.Memory{Total: fleet.Known(64 * gib), Available: fleet.Known(32 * gib)},
 		Swap: fleet.Swap{Total: fleet.Known[int64](0), Used: fleet.Known[int64](0)}, OOMRecent: fleet.Known[int64](0)}
-	s.Self.Value = fleet.Self{LastPatrolAge: fleet.Known(fleet.Duration(0)), JournalWritable: fleet.Known(true), StoreWritable: fleet.Known(true), StoreBytes: fleet.Known[int64](1)}
+	s.Self.Value = fleet.Self{LastPatrolAge: fleet.Known(fleet.Duration(0)), JournalWritable: fleet.Known(true), StoreWritable: fleet.Known(true), StoreBytes: fleet.Known[int64](1),
+		ClockStep: fleet.Known(fleet.Duration(0)), Remembered: fleet.Remembered{Amnesia: fleet.Known(false), Lost: fleet.Known(""), ClockBehind: fleet.Known(false), MemoryDiffers: fleet.Known(""), RowsAside: fleet.Known(0)}}
 	age := s.At.Since(w.looked)
 	s.Agents.Sight = fleet.Sight{Status: fleet.StatusOK, At: w.looked}
 	switch {
@@ -1110,14 +1117,14 @@ func (c *custos) Commit(_ context.Context, turn fleet.Turn) error {
 	if w.spins(turn) {
 		return errors.New("the loop spins")
 	}
-	for _, r := range turn.Registrations {
+	for _, r := range turn.Plan.Registrations {
 		if w.book.regs[r.Name].Revision != r.Revision {
 			return errors.New("it was changed meanwhile")
 		}
 	}
 	w.check(turn)
 	w.write(turn)
-	keep(&w.book.shared, turn.Records)
+	keep(&w.book.shared, turn.Plan.Records)
 	return nil
 }
 
@@ -1151,7 +1158,7 @@ func (w *town) write(turn fleet.Turn) {
 		}
 		b.orders[i] = moved
 	}
-	for _, r := range turn.Registrations {
+	for _, r := range turn.Plan.Registrations {
 		r.Revision++
 		b.regs[r.Name] = r
 	}

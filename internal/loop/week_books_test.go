@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"custos/internal/fleet"
+	"custos/internal/fleet/fleettest"
 	"custos/internal/store"
 )
 
@@ -61,7 +62,7 @@ func (w *week) replay() {
 	}
 	for _, line := range w.log {
 		if line.turn != nil {
-			err = st.Commit(context.Background(), fleet.Turn{At: line.at, Records: line.turn.Records})
+			err = st.Commit(context.Background(), fleet.Turn{At: line.at, Plan: fleettest.Rows(fleet.Changes{Records: line.turn.Plan.Records})})
 		} else {
 			_, err = st.EditRecords(context.Background(), line.at, func(fleet.Records) (fleet.Records, error) { return asAsked(line.edit), nil })
 		}

@@ -71,10 +71,26 @@ func (w *week) commit(ctx context.Context, t fleet.Turn) error {
 		return err
 	}
 	w.passes++
+	if w.passes%compareEvery == 0 {
+		w.compare(ctx, t.At)
+	}
 	w.seenAt = append(w.seenAt, t.At)
 	turn := t
 	w.log = append(w.log, entry{turn: &turn, at: t.At})
 	return nil
+}
+
+// compareEvery is after how many passes what is in memory is held against the ledger.
+const compareEvery = 20
+
+// compare demands that what the passes read is what is written.
+func (w *week) compare(ctx context.Context, at fleet.Instant) {
+	if found, err := w.st.Compare(ctx, at); err != nil || len(found) > 0 {
+		w.t.Errorf("in memory is not what is written: %v %v", found, err)
+	}
+	if a := w.st.Audited(); a != nil && len(a.Differences) > 0 {
+		w.t.Errorf("within the hour to %v: %v", a.At, a.Differences)
+	}
 }
 
 // late is how many passes have seen the world since a moment, before another.
@@ -207,6 +223,9 @@ func (w *week) checkPlugins() {
 				runs[p.Name]++
 			}
 		}
+	}
+	if w.asShown < w.passes/100 {
+		w.t.Errorf("%d of %d turns were held against what a look had shown", w.asShown, w.passes)
 	}
 	for _, p := range w.plugins {
 		low, high := w.dueRuns(p)

@@ -36,5 +36,5 @@ func TestWeek(t *testing.T) {
 }
 
 func (w *week) summary() string {
-	return fmt.Sprintf("seed %d: %d events, %d passes, %d lives of Custos; %s", w.seed, w.events, w.passes, w.lives, w.counts())
+	return fmt.Sprintf("seed %d: %d events, %d passes (%d as shown before), %d lives of Custos; %s", w.seed, w.events, w.passes, w.asShown, w.lives, w.counts())
 }

@@ -52,15 +52,16 @@ type week struct {
 	twice   []string
 	plugins []fleet.Schedule
 
-	books  sync.Mutex // the database, while it is opened anew
-	st     *store.Store
-	life   *weekLife
-	lives  int
-	passes int
-	events int
-	truth  truths
-	log    []entry
-	seenAt []fleet.Instant // snapshots of committed turns
+	books   sync.Mutex // the database, while it is opened anew
+	st      *store.Store
+	life    *weekLife
+	lives   int
+	asShown int // turns that were held against what a look had shown
+	passes  int
+	events  int
+	truth   truths
+	log     []entry
+	seenAt  []fleet.Instant // snapshots of committed turns
 }
 
 type weekAgent struct {
@@ -136,6 +137,8 @@ func (w *week) process(a *weekAgent) fleet.ProcessID {
 // First implements loop.Board.
 func (w *week) First(context.Context) {}
 
+func (w *week) Await(context.Context, ...fleet.PartName) {}
+
 // Touched implements loop.Board: everything is looked at again at once.
 func (w *week) Touched(...fleet.PartName) {}
 
@@ -150,7 +153,8 @@ func (w *week) Snapshot() fleet.Snapshot {
 	}
 	s.Host.Value = fleet.Host{Name: "h", CPUs: 8, Memory: fleet.Memory{Total: fleet.Known(64 * gib), Available: fleet.Known(32 * gib)},
 		Swap: fleet.Swap{Total: fleet.Known[int64](0), Used: fleet.Known[int64](0)}, OOMRecent: fleet.Known[int64](0)}
-	s.Self.Value = fleet.Self{LastPatrolAge: fleet.Known(fleet.Duration(0)), JournalWritable: fleet.Known(true), StoreWritable: fleet.Known(true), StoreBytes: fleet.Known[int64](1)}
+	s.Self.Value = fleet.Self{LastPatrolAge: fleet.Known(fleet.Duration(0)), JournalWritable: fleet.Known(true), StoreWritable: fleet.Known(true), StoreBytes: fleet.Known[int64](1),
+		ClockStep: fleet.Known(fleet.Duration(0)), Remembered: fleet.Remembered{Amnesia: fleet.Known(false), Lost: fleet.Known(""), ClockBehind: fleet.Known(false), MemoryDiffers: fleet.Known(""), RowsAside: fleet.Known(0)}}
 	for _, a := range w.agents {
 		if a.alive {
 			s.Agents.Value = append(s.Agents.Value, w.shown(a))
@@ -192,7 +196,7 @@ func (w *week) shown(a *weekAgent) fleet.Agent {
 	return fleet.Agent{Name: a.name, Kind: "claude", Owner: fleet.OwnerCustos, Process: w.process(a), Procs: []fleet.ProcessID{w.process(a)},
 		State: fleet.StateIdle, Source: "hook", Registered: true, Desired: fleet.DesiredRunning, Instance: "i-" + a.name, Where: fleet.WhereTmux,
 		CWD: fleet.Known("/w/" + a.name), Age: long, Dwell: fleet.Known(fleet.Duration(time.Minute)), Quiet: fleet.Known(fleet.Duration(time.Minute)), Progress: fleet.ProgressSome,
-		CPU: fleet.Known(1.0), RSS: fleet.Known(gib), ComposerEmpty: fleet.Known(true), LastHealthy: fleet.Known(fleet.Duration(0)),
+		CPU: fleet.Known(1.0), RSS: fleet.Known(gib), ComposerEmpty: fleet.Known(true), PaneLost: fleet.Known(false), LastHealthy: fleet.Known(fleet.Duration(0)),
 		Pane: &fleet.Pane{Session: a.name, Activity: fleet.Known(fleet.Duration(time.Minute))}}
 }
 
@@ -242,6 +246,7 @@ type weekLife struct {
 	over sync.WaitGroup
 
 	mu    sync.Mutex
+	past  fleet.Past // that the last thought rests on
 	dead  bool
 	fatal int // commits until it is killed, before (odd) or after (even) it is done; 0: never
 }
@@ -277,6 +282,7 @@ func (w *week) bury() {
 	l.act.Close()
 	l.over.Wait()
 	w.books.Lock()
+	w.compare(context.Background(), w.now())
 	if err := w.st.Close(); err != nil {
 		w.t.Error(err)
 	}
@@ -311,6 +317,7 @@ func (l *weekLife) Commit(ctx context.Context, t fleet.Turn) error {
 	if dead {
 		return errKilled
 	}
+	l.planned(ctx, t)
 	if err := l.w.commit(ctx, t); err != nil {
 		return err
 	}
@@ -340,7 +347,11 @@ func (l *weekLife) Past(ctx context.Context, at fleet.Instant) (fleet.Past, erro
 	if l.isDead() {
 		return fleet.Past{}, errKilled
 	}
-	return l.w.st.Past(ctx, at)
+	p, err := l.w.st.Past(ctx, at)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.past = p
+	return p, err
 }
 
 // Journal implements loop.Journal.

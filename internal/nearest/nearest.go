@@ -21,6 +21,9 @@ func Word(written string, all []string) string {
 		return ""
 	}
 	for _, w := range slices.Sorted(slices.Values(all)) {
+		if w == written {
+			return "" // it is known: it was no slip
+		}
 		if d := edits([]rune(written), []rune(w[:min(len(w), 2*longest)])); d < least {
 			best, least = w, d
 		}

@@ -2,6 +2,8 @@ package observe
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"sync"
 	"time"
 
@@ -107,6 +109,55 @@ func (b *Board) Await(ctx context.Context, parts ...fleet.PartName) {
 	wg.Wait()
 }
 
+// AwaitSeen returns when a part is usable, or ctx ended. It also waits for a probe
+// whose look was left behind; nobody is kept from looking meanwhile.
+func (b *Board) AwaitSeen(ctx context.Context, part fleet.PartName) {
+	b.Await(ctx, part)
+	b.each([]fleet.PartName{part}, func(e *entry) {
+		for ctx.Err() == nil {
+			_, changed := e.watch()
+			if s := b.Snapshot(); s.Sight(part).Usable() {
+				return
+			}
+			e.ask()
+			select {
+			case <-changed:
+			case <-ctx.Done():
+			}
+		}
+	})
+}
+
+// Anew looks at parts again for somebody who asks how they are now: it returns when a
+// look that begins from now on has ended at each, or was left behind, or ctx ended.
+// What is known of them stays on the board meanwhile.
+func (b *Board) Anew(ctx context.Context, parts ...fleet.PartName) {
+	b.forget()
+	var wg sync.WaitGroup
+	b.each(parts, func(e *entry) {
+		begun, _, _ := e.after(0)
+		wg.Go(func() { b.again(ctx, e, begun) })
+	})
+	wg.Wait()
+}
+
+// again waits for the end of a look that begins after so many have begun.
+func (b *Board) again(ctx context.Context, e *entry, begun int) {
+	for ctx.Err() == nil {
+		_, done, changed := e.after(begun)
+		if done {
+			return
+		}
+		if b.look(ctx, e) {
+			continue
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+		}
+	}
+}
+
 func (b *Board) settle(ctx context.Context, e *entry) {
 	for ctx.Err() == nil {
 		pending, changed := e.watch()
@@ -163,7 +214,7 @@ func (b *Board) look(ctx context.Context, e *entry) bool {
 		defer close(ended)
 		defer cancel()
 		put, err := safely(limited, e.probe)
-		b.tell(e, e.end(l, b.now(), put, err))
+		b.tell(e, e.end(l, b.now(), put, awaited(ctx, err)))
 	}()
 	select {
 	case <-ended:
@@ -175,7 +226,7 @@ func (b *Board) look(ctx context.Context, e *entry) bool {
 	select {
 	case <-ended:
 	case <-patience.C:
-		b.tell(e, e.abandon(l, b.now()))
+		b.tell(e, e.abandon(l, b.now(), awaited(ctx, errLeft)))
 	}
 	return true
 }
@@ -184,4 +235,13 @@ func (b *Board) tell(e *entry, news bool) {
 	if news {
 		b.wake("looked: " + e.spec.Name)
 	}
+}
+
+// awaited marks an error of a look whose caller ended before the look did: that says
+// nothing of the probe.
+func awaited(caller context.Context, err error) error {
+	if caller.Err() == nil || !isLate(err) && !errors.Is(err, context.Canceled) {
+		return err
+	}
+	return fmt.Errorf("%w: %w", errUnawaited, err)
 }

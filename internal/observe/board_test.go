@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -239,7 +240,9 @@ func TestLeftBehindIsNeverStartedTwice(t *testing.T) {
 		w.run(t)
 		stuck.Store(true)
 		time.Sleep(13 * time.Second)
-		w.expect(t, fleet.StatusUnknown, 0, "the look begun 3s ago has not ended (deadline 2s)")
+		if s := w.expect(t, fleet.StatusUnknown, 0, "the look begun 3s ago has not ended (deadline 2s)"); !s.Hung {
+			t.Error("a look that was left behind does not hang")
+		}
 		w.Touched(fleet.PartExtra)
 		time.Sleep(time.Hour)
 		if n := w.fake.Looks(); n != 2 {
@@ -253,9 +256,43 @@ func TestLeftBehindIsNeverStartedTwice(t *testing.T) {
 		stuck.Store(false)
 		close(hang) // what it brings is dropped; the touch is answered at once
 		synctest.Wait()
-		w.expect(t, fleet.StatusOK, 1, "")
+		if s := w.expect(t, fleet.StatusOK, 1, ""); s.Hung {
+			t.Error("it still hangs")
+		}
 		if n := w.fake.Looks(); n != 3 {
 			t.Errorf("%d looks began, want 3", n)
+		}
+	})
+}
+
+// AwaitSeen waits for a look that was left behind to be followed by one that sees, and
+// no longer than its context.
+func TestAwaitSeen(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		hang := make(chan struct{})
+		var once sync.Once
+		w := newWorld(func(context.Context) (observe.Put, error) {
+			once.Do(func() { <-hang })
+			return observetest.Facts("a"), nil
+		})
+		w.run(t)
+		time.Sleep(3 * time.Second) // its deadline is over
+		w.expect(t, fleet.StatusUnknown, 0, "has not ended")
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		began := time.Now()
+		if w.AwaitSeen(ctx, fleet.PartExtra); time.Since(began) != time.Second {
+			t.Errorf("of what hangs it waited %s", time.Since(began))
+		}
+		time.AfterFunc(2*time.Second, func() { close(hang) })
+		began = time.Now()
+		if w.AwaitSeen(t.Context(), fleet.PartExtra); time.Since(began) != 2*time.Second {
+			t.Errorf("it waited %s, want 2s", time.Since(began))
+		}
+		w.expect(t, fleet.StatusOK, 1, "")
+		began = time.Now()
+		if w.AwaitSeen(t.Context(), fleet.PartExtra); time.Since(began) != 0 {
+			t.Errorf("of what is seen it waited %s", time.Since(began))
 		}
 	})
 }
@@ -273,7 +310,80 @@ func TestSlowButObedientIsStale(t *testing.T) {
 		w.run(t)
 		slow.Store(true)
 		time.Sleep(13 * time.Second)
-		w.expect(t, fleet.StatusStale, 1, "deadline exceeded")
+		if s := w.expect(t, fleet.StatusStale, 1, "deadline exceeded"); !s.Hung {
+			t.Error("a look that did not answer in time does not hang")
+		}
+	})
+}
+
+// Whoever does not wait says nothing of the probe: it is asked again, and only its own
+// deadline makes it hang.
+func TestACallerThatLeavesHangsNoProbe(t *testing.T) {
+	obedient := func(ctx context.Context) { <-ctx.Done() }
+	for name, c := range map[string]struct {
+		wait   func(context.Context)
+		status fleet.Status
+		why    string
+	}{
+		"it ends with its caller": {obedient, fleet.StatusPending, "not looked yet"},
+		"it goes on":              {func(context.Context) { time.Sleep(time.Hour) }, fleet.StatusUnknown, "has not ended"},
+	} {
+		for end, leave := range map[string]func(context.Context) (context.Context, context.CancelFunc){
+			"a glance": func(ctx context.Context) (context.Context, context.CancelFunc) {
+				return context.WithTimeout(ctx, time.Second)
+			},
+			"hung up": func(ctx context.Context) (context.Context, context.CancelFunc) {
+				ctx, cancel := context.WithCancel(ctx)
+				time.AfterFunc(time.Second, cancel)
+				return ctx, cancel
+			},
+		} {
+			t.Run(name+", "+end, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					w := newWorld(func(ctx context.Context) (observe.Put, error) {
+						c.wait(ctx)
+						return nil, fmt.Errorf("cannot look: %w", ctx.Err())
+					})
+					ctx, cancel := leave(t.Context())
+					defer cancel()
+					w.First(ctx)
+					if s := w.expect(t, c.status, 0, c.why); s.Hung {
+						t.Errorf("it hangs after a second, with a deadline of two: %+v", s)
+					}
+					w.First(t.Context())
+					if s := w.Snapshot(); name == "it ends with its caller" && !s.Extra.Hung {
+						t.Errorf("past its own deadline it does not hang: %+v", s.Extra.Sight)
+					}
+					time.Sleep(2 * time.Hour) // the look that goes on ends
+				})
+			})
+		}
+	}
+}
+
+// What one caller cut short, the driver looks at again at once.
+func TestACutLookIsTakenUpByTheDriver(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(func(ctx context.Context) (observe.Put, error) {
+			select {
+			case <-time.After(1500 * time.Millisecond):
+				return observetest.Facts("a"), nil
+			case <-ctx.Done():
+				return nil, ctx.Err()
+			}
+		})
+		glance, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		go w.First(glance)
+		synctest.Wait()
+		w.run(t) // the driver finds a look begun, and rests
+		time.Sleep(1100 * time.Millisecond)
+		w.expect(t, fleet.StatusPending, 0, "not looked yet")
+		time.Sleep(1500 * time.Millisecond)
+		w.expect(t, fleet.StatusOK, 1, "")
+		if n := w.fake.Looks(); n != 2 {
+			t.Errorf("%d looks, want 2", n)
+		}
 	})
 }
 
@@ -359,6 +469,42 @@ func TestFirstBesideRunDoesNotLookTwice(t *testing.T) {
 		if n := w.fake.Looks(); n != 2 {
 			t.Errorf("%d looks, want 2", n)
 		}
+	})
+}
+
+// Who asks how it is now is told of a look that began since: one that is under way does
+// not count, what is known stays on the board, and one that was left is not waited for.
+func TestAnew(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		hang := make(chan struct{})
+		var stuck atomic.Bool
+		w := newWorld(func(context.Context) (observe.Put, error) {
+			if stuck.Load() {
+				<-hang
+			}
+			time.Sleep(time.Second)
+			return observetest.Facts("a"), nil
+		})
+		w.Anew(t.Context(), fleet.PartExtra) // without Run, and as the first look
+		w.expect(t, fleet.StatusOK, 1, "")
+		go w.Anew(t.Context(), fleet.PartExtra)
+		time.Sleep(500 * time.Millisecond)
+		w.expect(t, fleet.StatusOK, 1, "")
+		began := time.Now()
+		w.Anew(t.Context(), fleet.PartExtra)
+		if took := time.Since(began); took != 1500*time.Millisecond || w.fake.Looks() != 3 {
+			t.Errorf("it took %s and %d looks, want 1.5s and 3", took, w.fake.Looks())
+		}
+		w.Anew(t.Context(), fleet.PartHost) // nobody looks there
+		stuck.Store(true)
+		w.Anew(t.Context(), fleet.PartExtra)
+		w.expect(t, fleet.StatusUnknown, 0, "has not ended")
+		began = time.Now()
+		if w.Anew(t.Context(), fleet.PartExtra); time.Since(began) != 0 {
+			t.Errorf("of what hangs it waited %s", time.Since(began))
+		}
+		close(hang)
+		time.Sleep(2 * time.Second) // it ends
 	})
 }
 

@@ -43,6 +43,8 @@ type entry struct {
 
 	last  outcome
 	why   string        // why the last look was not good
+	cut   string        // what of it was left out
+	hung  bool          // it did not answer by its deadline
 	took  time.Duration // of the last look
 	since fleet.Instant // since when it has not been good; zero when it is
 	put   Put           // what was last seen, in full or in part
@@ -83,6 +85,18 @@ func (e *entry) watch() (bool, <-chan struct{}) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return e.have < e.want && !e.isLeft(), e.changed
+}
+
+// after says how many looks have begun, whether one that came after so many has ended,
+// or is not waited for, and returns a channel that is closed when that may have changed.
+func (e *entry) after(begun int) (int, bool, <-chan struct{}) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	over := e.begun
+	if e.running != nil {
+		over--
+	}
+	return e.begun, over > begun || e.isLeft(), e.changed
 }
 
 func (e *entry) isLeft() bool { return e.running != nil && e.running.left }
@@ -158,13 +172,17 @@ func (e *entry) begin(at fleet.Instant) (*look, bool) {
 }
 
 // end records the look and says whether that is news. What a look that was left
-// behind brings is dropped: nobody knows how old it is.
+// behind brings is dropped: nobody knows how old it is. One that its caller cut short
+// before it saw anything is no look: the part is as pending as it was.
 func (e *entry) end(l *look, at fleet.Instant, put Put, err error) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.running = nil
 	e.notify()
-	if l.left {
+	if isCutShort(put, err) {
+		e.asked = true // the driver, if there is one, gives the next look its time
+	}
+	if l.left || isCutShort(put, err) {
 		if e.asked {
 			e.nudge()
 		}
@@ -174,9 +192,9 @@ func (e *entry) end(l *look, at fleet.Instant, put Put, err error) bool {
 	e.settle(l, at, now, err)
 	switch now {
 	case good, partial:
-		e.put, e.putAt, e.putOf = put, l.began, l.want
+		e.put, e.putAt, e.putOf, e.cut = put, l.began, l.want, cutOf(err)
 	case absent:
-		e.put, e.putAt, e.putOf = nil, l.began, l.want
+		e.put, e.putAt, e.putOf, e.cut = nil, l.began, l.want, ""
 	}
 	if now == good || now == absent {
 		e.goodOf = l.number
@@ -184,16 +202,19 @@ func (e *entry) end(l *look, at fleet.Instant, put Put, err error) bool {
 	return l.asked || was != never && was != now
 }
 
+// isCutShort says whether a look saw nothing because its caller ended.
+func isCutShort(put Put, err error) bool { return put == nil && errors.Is(err, errUnawaited) }
+
 // abandon records that the look did not end, and says that this is news; not
 // when it ended at the last moment.
-func (e *entry) abandon(l *look, at fleet.Instant) bool {
+func (e *entry) abandon(l *look, at fleet.Instant, why error) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.running != l {
 		return false
 	}
 	l.left = true
-	e.settle(l, at, crashed, errLeft)
+	e.settle(l, at, crashed, why)
 	e.notify()
 	return true
 }
@@ -207,10 +228,19 @@ func (e *entry) settle(l *look, at fleet.Instant, now outcome, err error) {
 	case !fine && e.since.IsZero():
 		e.since = at
 	}
-	e.last, e.why = now, ""
-	if err != nil {
+	e.last, e.why, e.hung = now, "", isLate(err) && !errors.Is(err, errUnawaited)
+	if err != nil && now != good {
 		e.why = fleet.Redact(fleet.Line(err.Error(), 300))
 	}
+}
+
+// cutOf says what of a look was left out; "" when nothing was.
+func cutOf(err error) string {
+	var c Cut
+	if !errors.As(err, &c) {
+		return ""
+	}
+	return fleet.Redact(fleet.Line(c.Error(), 300))
 }
 
 func (e *entry) notify() {
@@ -219,10 +249,16 @@ func (e *entry) notify() {
 }
 
 var (
-	errLeft  = errors.New("the look did not end by its deadline and was left behind")
-	errPanic = errors.New("the probe panicked")
-	errEmpty = errors.New("the probe returned neither facts nor an error")
+	errLeft      = errors.New("the look did not end and was left behind")
+	errUnawaited = errors.New("whoever asked for the look did not wait for its end")
+	errPanic     = errors.New("the probe panicked")
+	errEmpty     = errors.New("the probe returned neither facts nor an error")
 )
+
+// isLate says whether a look ended, or was left, because its time was over.
+func isLate(err error) bool {
+	return errors.Is(err, errLeft) || errors.Is(err, context.DeadlineExceeded)
+}
 
 func judge(put Put, err error) outcome {
 	switch {
@@ -230,12 +266,18 @@ func judge(put Put, err error) outcome {
 		return crashed
 	case errors.Is(err, ErrAbsent):
 		return absent
-	case err == nil && put != nil:
+	case put != nil && (err == nil || isCut(err)):
 		return good
 	case put != nil:
 		return partial
 	}
 	return failed
+}
+
+// isCut says whether an error tells of nothing else than a Cut.
+func isCut(err error) bool {
+	_, is := err.(Cut)
+	return is
 }
 
 // safely looks, and turns a panic into an error that says where.

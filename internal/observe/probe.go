@@ -16,6 +16,25 @@ import (
 // this machine. The part is then absent: empty, and not a blindness.
 var ErrAbsent = errors.New("absent")
 
+// Cut is returned (or joined to another error) beside a Put by a probe that may not look
+// at all there is: it says how much of what. The part is ok: what was seen counts as
+// seen, and what was not is unknown (fleet.Sight.Cut).
+type Cut string
+
+// Error is what was cut.
+func (c Cut) Error() string { return string(c) }
+
+// WithCut joins what was cut, if anything was, to an error of the look, if there is one.
+func WithCut(cut string, err error) error {
+	switch {
+	case cut == "":
+		return err
+	case err == nil:
+		return Cut(cut)
+	}
+	return errors.Join(err, Cut(cut))
+}
+
 // Put writes what a probe saw into a snapshot that is being built. It sets the
 // Value of its part, or appends to it where several probes share a part; it
 // never sets a Sight, which is the board's to judge.
@@ -31,7 +50,8 @@ type Spec struct {
 }
 
 // Probe looks at one part of the world. Look may return a Put together with an
-// error: what was seen is used, and the part is marked stale with the error.
+// error: what was seen is used, and the part is marked stale with the error, unless
+// that is a Cut.
 // It must end soon after ctx does; one that does not is left behind, and its
 // part becomes unknown.
 type Probe interface {

@@ -84,7 +84,7 @@ func clip(s *fleet.Snapshot) {
 func (e *entry) sight(now fleet.Instant) (fleet.Sight, Put) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	s := fleet.Sight{Probe: e.spec.Name, At: e.putAt, Took: fleet.Duration(e.took)}
+	s := fleet.Sight{Probe: e.spec.Name, At: e.putAt, Took: fleet.Duration(e.took), Hung: e.hung}
 	s.Status, s.Why = e.status(now)
 	switch {
 	case s.Fresh():
@@ -96,6 +96,7 @@ func (e *entry) sight(now fleet.Instant) (fleet.Sight, Put) {
 	if !s.Usable() {
 		return s, nil
 	}
+	s.Cut = e.cut
 	return s, e.put
 }
 
@@ -147,17 +148,21 @@ func merge(sights []fleet.Sight) fleet.Sight {
 		return sights[0]
 	}
 	out := fleet.Sight{Status: together(sights)}
-	var probes, whys []string
+	var probes, whys, cuts []string
 	for _, s := range sights {
 		probes = append(probes, s.Probe)
 		if out.At.IsZero() || !s.At.IsZero() && s.At.Before(out.At) {
 			out.At = s.At // the oldest: no part of it is older than this
 		}
-		out.Blind, out.Took = max(out.Blind, s.Blind), max(out.Took, s.Took)
+		out.Blind, out.Took, out.Hung = max(out.Blind, s.Blind), max(out.Took, s.Took), out.Hung || s.Hung
 		if s.Status != fleet.StatusOK && s.Why != "" && (out.Status != fleet.StatusOK || s.Status != fleet.StatusAbsent) {
 			whys = append(whys, s.Probe+": "+s.Why)
 		}
+		if s.Cut != "" {
+			cuts = append(cuts, s.Probe+": "+s.Cut)
+		}
 	}
+	out.Cut = strings.Join(cuts, "; ")
 	out.Probe, out.Why = strings.Join(probes, ", "), strings.Join(whys, "; ")
 	return out
 }

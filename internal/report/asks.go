@@ -25,7 +25,7 @@ func (d *desk) asking(list []entry) map[fleet.AlertKey]fleet.Ask {
 	for _, e := range list {
 		ask, known := d.s.Asks[e.alert.AlertKey]
 		size := askSize(ask)
-		if !known || ask.Key() == "" || e.what == hasEnded || e.what == cameAndWent || len(out) == mostAsks || size > longestAsk || size > room || len(ask.Lines) > lines {
+		if !known || ask.Key() == "" || e.what == hasEnded || e.what == cameAndWent || len(out) == mostAsks || !fits(ask) || size > room || len(ask.Lines) > lines {
 			continue
 		}
 		out[e.alert.AlertKey] = ask
@@ -47,6 +47,9 @@ func askSize(a fleet.Ask) (n int) {
 	return n
 }
 
+// fits says whether there is a message that has room for an ask.
+func fits(a fleet.Ask) bool { return askSize(a) <= longestAsk && len(a.Lines) <= maxLines }
+
 // asks are the lines of what a message asks.
 func (d *desk) asks(list []entry) (lines []string) {
 	asking := d.asking(list)
@@ -61,7 +64,7 @@ func (d *desk) asks(list []entry) (lines []string) {
 // to be asked now.
 func (d *desk) asksAnew(a fleet.Alert, w Word) bool {
 	ask := d.s.Asks[a.AlertKey]
-	return ask.Key() != "" && ask.Key() != w.Ask && a.AckedBy == "" && askSize(ask) <= longestAsk
+	return ask.Key() != "" && ask.Key() != w.Ask && a.AckedBy == "" && fits(ask)
 }
 
 // AskedOf returns with which ask an alert was told last, of what Memory kept of a

@@ -91,6 +91,25 @@ func TestAsksAreTold(t *testing.T) {
 	}
 }
 
+// What has more lines than a message has room for is told of once, and not again and
+// again because it could not be asked.
+func TestAskOfManyLinesIsNoFlood(t *testing.T) {
+	x := &asker{}
+	a := firing(x, 3)
+	x.alert = []fleet.Alert{a}
+	ask := askFor(a, "one")
+	for range 30 {
+		ask.Lines = append(ask.Lines, "+ a line")
+	}
+	x.asks = map[fleet.AlertKey]fleet.Ask{a.AlertKey: ask}
+	if m := x.hears(time.Second); !strings.Contains(m, "[P2] lock") || strings.Contains(m, "approve 3") || x.asked(t) != "" {
+		t.Fatalf("told %q, asked %q", m, x.asked(t))
+	}
+	if m := x.hears(time.Hour); m != "" {
+		t.Errorf("it is told again: %q", m)
+	}
+}
+
 // What does not fit into a message is not asked: nobody approves what was cut off.
 func TestAsksThatDoNotFit(t *testing.T) {
 	x := &asker{asks: map[fleet.AlertKey]fleet.Ask{}}

@@ -66,6 +66,7 @@ func (d *desk) message(list []entry, news []fleet.Message) fleet.Message {
 	}
 	m.Subject = d.subject(list, news, open, m.AllClear)
 	m.Body = d.text(list, news)
+	m.Asks = len(d.asks(list)) > 0
 	m.ID = d.id(list, news)
 	return safe(m)
 }

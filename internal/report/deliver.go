@@ -14,6 +14,7 @@ type Scene struct {
 	Host   string
 	Alerts []fleet.Alert   // those that are not over; what else is in it is passed over
 	Blind  bool            // alerts could not be read: none counts as ended
+	Aside  []int64         // numbers of alerts whose rows were lost: without another of its key, none counts as ended
 	News   []fleet.Message // for people, and due
 	Hurry  bool            // nobody will come again soon: do not wait for what may belong together
 	Status string          // how the host does, in one line; "" when that is not known
@@ -167,14 +168,15 @@ func (d *desk) ending() {
 	if d.s.Blind {
 		return
 	}
-	fires := map[string]fleet.Alert{}
+	fires, known := map[string]fleet.Alert{}, map[string]bool{}
 	for _, a := range d.s.Alerts {
+		known[a.String()] = true
 		if a.Status == fleet.AlertFiring {
 			fires[a.String()] = a
 		}
 	}
 	for k, w := range d.t.Alerts {
-		if _, on := fires[k]; on || !w.Over.IsZero() {
+		if _, on := fires[k]; on || !w.Over.IsZero() || !known[k] && slices.Contains(d.s.Aside, w.Alert.Number) {
 			continue
 		}
 		route := routeNamed(d.routes, w.Route)

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -128,7 +129,7 @@ func TestEntryOfAHealthyPatrol(t *testing.T) {
 	p.Number = 7
 	p.Snapshot.Host.Status = fleet.StatusUnknown
 	p.Snapshot.Host.Why = "no /proc"
-	got := Entry(p, nil)
+	got := Entry(p, nil, nil)
 	for _, want := range []string{"## Supervisor run — 09:05 UTC", "Patrol 7 on h", "No issues found — all systems healthy", "No actions needed", "Not seen: host (unknown: no /proc)"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("the entry lacks %q:\n%s", want, got)
@@ -136,13 +137,52 @@ func TestEntryOfAHealthyPatrol(t *testing.T) {
 	}
 }
 
+// The entry says who answered what, and what was done; where that cannot be read it
+// says so.
+func TestEntryTellsOfReplies(t *testing.T) {
+	p := pass(nil, nil)
+	p.Past.PatrolAt = at(-15)
+	book := memoryJournal{}
+	var asked [2]fleet.Instant
+	lines, err := []string{"@ann:x: Acted on your reply: approve 3: begun: remove-lock"}, error(nil)
+	r := New(Options{Journal: &book, Replies: func(from, until fleet.Instant) ([]string, error) {
+		asked = [2]fleet.Instant{from, until}
+		return lines, err
+	}})
+	section := func() string {
+		t.Helper()
+		if err := r.Journal(p, nil); err != nil {
+			t.Fatal(err)
+		}
+		_, after, _ := strings.Cut(book.last, "### Escalation replies processed\n")
+		return strings.TrimSpace(after)
+	}
+	if got := section(); got != "- "+lines[0] || asked != [2]fleet.Instant{p.Past.PatrolAt, p.Snapshot.At} {
+		t.Errorf("%q, asked %v", got, asked)
+	}
+	if lines = nil; section() != "- None" {
+		t.Errorf("without any: %q", book.last)
+	}
+	if err = errors.New("disk I/O error"); section() != "- cannot be told: disk I/O error" {
+		t.Errorf("unread: %q", book.last)
+	}
+	err, p.Past.PatrolAt, p.Past.Amnesia, p.Past.Lost = nil, fleet.Instant{}, true, "the database is damaged"
+	if section() != "- cannot be told: what is remembered is lost: the database is damaged" {
+		t.Errorf("after the ledger was lost: %q", book.last)
+	}
+}
+
+type memoryJournal struct{ last string }
+
+func (m *memoryJournal) Append(_ fleet.Instant, entry string) error { m.last = entry; return nil }
+
 func TestEntryStaysShort(t *testing.T) {
 	p := pass(nil, nil)
 	for range 100 {
 		f := fleet.Finding{Priority: fleet.P4, Firing: true, Summary: "full"}
 		p.Assessment.Findings = append(p.Assessment.Findings, f)
 	}
-	if got := Entry(p, make([]fleet.Result, 100)); strings.Count(got, "\n") > 50 || !strings.Contains(got, "and 92 more") {
+	if got := Entry(p, make([]fleet.Result, 100), nil); strings.Count(got, "\n") > 50 || !strings.Contains(got, "and 92 more") {
 		t.Errorf("the entry has %d lines:\n%s", strings.Count(got, "\n"), got)
 	}
 }

@@ -13,8 +13,9 @@ const most = 8
 
 // Entry returns the journal entry of a patrol, in Markdown: what the health
 // was, what was found and what was done about it. done are the results since
-// the last patrol. It is a pure function.
-func Entry(p fleet.Pass, done []fleet.Result) string {
+// the last patrol, replies what people said since then and what became of it. It is a
+// pure function.
+func Entry(p fleet.Pass, done []fleet.Result, replies []string) string {
 	var b strings.Builder
 	at := p.Snapshot.At.Wall.UTC()
 	fmt.Fprintf(&b, "## Supervisor run — %s UTC\n\n", at.Format("15:04"))
@@ -22,7 +23,7 @@ func Entry(p fleet.Pass, done []fleet.Result) string {
 	list(&b, "Health status", health(p), "")
 	list(&b, "Findings", append(findings(p, done), held(p)...), nothing(p))
 	list(&b, "Actions taken", actions(done), "No actions needed")
-	list(&b, "Escalation replies processed", nil, "None")
+	list(&b, "Escalation replies processed", replies, "None")
 	return b.String()
 }
 
@@ -53,6 +54,8 @@ func health(p fleet.Pass) []string {
 	for _, name := range fleet.PartNames() {
 		if s := p.Snapshot.Sight(name); !s.Fresh() {
 			lines = append(lines, fmt.Sprintf("Not seen: %s (%s: %s)", name, s.Status, s.Why))
+		} else if s.Cut != "" {
+			lines = append(lines, fmt.Sprintf("Not all seen: %s (%s)", name, s.Cut))
 		}
 	}
 	return lines

@@ -69,9 +69,21 @@ func (r *Reporter) lookAgain(ctx context.Context, at fleet.Instant) error {
 		return fmt.Errorf("cannot tell what is still true: %w", err)
 	}
 	if past.Blind == "" && !past.Amnesia {
-		r.shown = past.Alerts
+		r.shown = append(lost(r.shown, past), past.Alerts...)
 	}
 	return nil
+}
+
+// lost are the alerts of before whose rows could not be read: whether they ended
+// is not known.
+func lost(before []fleet.Alert, past fleet.Past) (out []fleet.Alert) {
+	for _, a := range before {
+		same := func(b fleet.Alert) bool { return b.AlertKey == a.AlertKey }
+		if slices.Contains(past.Aside, a.Number) && !slices.ContainsFunc(past.Alerts, same) {
+			out = append(out, a)
+		}
+	}
+	return out
 }
 
 // lit are the alerts that are shown: what fires, and what ended lately.

@@ -86,6 +86,13 @@ func TestMirror(t *testing.T) {
 			}
 			for _, f := range []func(fleet.Past) (fleet.Past, error){
 				func(fleet.Past) (fleet.Past, error) { return fleet.Past{Blind: "locked"}, nil },
+				func(p fleet.Past) (fleet.Past, error) {
+					var aside []int64
+					for _, a := range p.Alerts {
+						aside = append(aside, a.Number)
+					}
+					return fleet.Past{Aside: aside}, nil
+				},
 				func(fleet.Past) (fleet.Past, error) { return fleet.Past{Amnesia: true}, nil },
 			} {
 				w.set(f)

@@ -4,10 +4,17 @@
 package report
 
 import (
+	"cmp"
 	"context"
 
 	"custos/internal/fleet"
 )
+
+// Sounds says whether a message is to be heard where a place can be silent: what is
+// as bad as from at least (P2 where that is ""), and what waits for a person's word.
+func Sounds(m fleet.Message, from fleet.Priority) bool {
+	return !m.AllClear && (m.Asks || m.Priority.AtLeast(cmp.Or(from, fleet.P2)))
+}
 
 // Notifier tells people one message. The error says whether to try again by
 // wrapping ErrPermanent when trying again cannot help.

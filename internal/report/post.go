@@ -20,6 +20,7 @@ type post struct {
 	mu     sync.Mutex
 	busy   bool
 	loaded bool
+	stands standing
 	told   Told
 }
 
@@ -67,6 +68,7 @@ func (r *Reporter) recall(ctx context.Context, p *post) error {
 	if err := json.Unmarshal(text, &p.told); err != nil {
 		p.told = Told{} // it is told again what is open: twice is better than never
 	}
+	p.stands.note(p.told)
 	return nil
 }
 
@@ -110,11 +112,16 @@ func (r *Reporter) send(ctx context.Context, p *post, d Delivery) {
 	defer p.mu.Unlock()
 	p.busy = false
 	switch at := r.o.Now(); {
-	case err == nil || errors.Is(err, ErrPermanent):
+	case err == nil:
 		p.told = p.told.Arrived(d, at)
+	case errors.Is(err, ErrPermanent): // given up, which proves nothing
+		proof := p.told.Proof
+		p.told = p.told.Arrived(d, at)
+		p.told.Proof = proof
 	case ctx.Err() == nil:
 		p.told = p.told.Failed(err.Error(), asked(err), at)
 	}
+	p.stands.note(p.told)
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), r.o.Patience)
 	defer cancel()
 	r.fail(errors.Join(err, r.keep(ctx, p)))

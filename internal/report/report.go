@@ -63,6 +63,11 @@ type Options struct {
 	Mirrors   []Mirror
 	Windows   []Window      // of maintenance
 	Status    func() string // how the host does, in one line; nil: that is not told
+	// Replies lists what people answered between two moments, and what was done, one line
+	// each; nil: nobody is heard.
+	Replies func(from, until fleet.Instant) ([]string, error)
+	// Trouble says why the ledger cannot be written, "" when it can; nil: nobody knows.
+	Trouble   func() string
 	Now       func() fleet.Instant
 	Host      string        // whose news it is, for the subject
 	Patience  time.Duration // how long one notifier may take; default 10 s
@@ -75,6 +80,8 @@ type Reporter struct {
 	o     Options
 	posts []*post
 	beat  heart
+
+	straight straight
 
 	mirrors []*looking
 	shown   []fleet.Alert // to the mirrors: as they could be read last
@@ -120,10 +127,27 @@ func Everybody(all []Notifier) Route {
 
 // Journal appends the entry of a patrol. done are the results since the last one.
 func (r *Reporter) Journal(p fleet.Pass, done []fleet.Result) error {
-	if err := r.o.Journal.Append(p.Snapshot.At, Entry(p, done)); err != nil {
+	if err := r.o.Journal.Append(p.Snapshot.At, Entry(p, done, r.repliesOf(p))); err != nil {
 		return fmt.Errorf("cannot write the journal of patrol %d: %w", p.Number, err)
 	}
 	return nil
+}
+
+// repliesOf lists what people said between the patrol before and this one. That it
+// cannot be told is not that there was none: neither where the ledger is not read, nor
+// where the one that would tell is lost.
+func (r *Reporter) repliesOf(p fleet.Pass) []string {
+	switch {
+	case r.o.Replies == nil:
+		return nil
+	case p.Past.Amnesia && p.Past.PatrolAt.IsZero():
+		return []string{"cannot be told: what is remembered is lost: " + p.Past.Lost}
+	}
+	lines, err := r.o.Replies(p.Past.PatrolAt, p.Snapshot.At)
+	if err != nil {
+		return []string{"cannot be told: " + fleet.Line(fleet.Redact(err.Error()), 200)}
+	}
+	return lines
 }
 
 // Run tells people what there is to tell until ctx ends. Each receiver is told on
@@ -135,7 +159,11 @@ func (r *Reporter) Run(ctx context.Context, told func(error)) error {
 	var sending sync.WaitGroup
 	defer sending.Wait()
 	for {
-		err := errors.Join(r.round(ctx, false, &sending), r.reflect(ctx, &sending), r.trouble())
+		ledger := r.round(ctx, false, &sending)
+		if ctx.Err() == nil {
+			r.outcry(ctx, r.unwritten(ledger), &sending)
+		}
+		err := errors.Join(ledger, r.reflect(ctx, &sending), r.trouble())
 		if err != nil && ctx.Err() == nil && told != nil {
 			told(err)
 		}
@@ -146,6 +174,17 @@ func (r *Reporter) Run(ctx context.Context, told func(error)) error {
 		case <-clock.C:
 		}
 	}
+}
+
+// unwritten says why nothing can be read or written down, "" when all can.
+func (r *Reporter) unwritten(err error) string {
+	switch {
+	case err != nil:
+		return fleet.Line(err.Error(), 300)
+	case r.o.Trouble != nil:
+		return fleet.Line(r.o.Trouble(), 300)
+	}
+	return ""
 }
 
 // Deliver tells what there is to tell, once, waits for it, and returns what went
@@ -165,6 +204,9 @@ func (r *Reporter) Deliver(ctx context.Context) error {
 func (r *Reporter) round(ctx context.Context, hurry bool, sending *sync.WaitGroup) error {
 	if len(r.posts) == 0 {
 		return nil
+	}
+	for _, p := range r.posts {
+		r.prove(ctx, p, sending)
 	}
 	scene, err := r.scene(ctx)
 	if err != nil {
@@ -206,7 +248,7 @@ func (r *Reporter) scene(ctx context.Context) (Scene, error) {
 	if err != nil {
 		return s, fmt.Errorf("cannot tell what is still true: %w", err)
 	}
-	s.Alerts, s.Blind = past.Alerts, past.Blind != "" || past.Amnesia
+	s.Alerts, s.Blind, s.Aside = past.Alerts, past.Blind != "" || past.Amnesia, past.Aside
 	if r.o.Status != nil && len(s.News)+len(s.Alerts) > 0 {
 		s.Status = r.o.Status()
 	}

@@ -69,7 +69,14 @@ func routeOf(routes []Route, to string, key fleet.AlertKey, p fleet.Priority) *R
 	return nil
 }
 
+// MuteRule is the rule that tells of a receiver who cannot be told. Whoever is told
+// of anything is told of that: the one it is about cannot be.
+const MuteRule = "self-mute"
+
 func (r *Route) matches(to string, key fleet.AlertKey, p fleet.Priority) bool {
+	if key.Rule == MuteRule {
+		return slices.Contains(r.To, to)
+	}
 	return slices.Contains(r.To, to) && p.AtLeast(r.Priority) && anyOf(r.Rules, key.Rule) &&
 		anyOf(r.Kinds, string(key.Subject.Kind)) && anyOf(r.Projects, words(key.Subject.Name)...)
 }
@@ -111,6 +118,16 @@ func (r *Route) loud(a fleet.Alert, now fleet.Instant) fleet.Priority {
 		return fleet.P1
 	}
 	return a.Priority
+}
+
+// Hears names the notifiers that a message reaches, sooner or later.
+func (r *Reporter) Hears(m fleet.Message) (names []string) {
+	for _, p := range r.posts {
+		if routeOf(r.o.Routes, p.to, m.Alert, m.Priority) != nil {
+			names = append(names, p.to)
+		}
+	}
+	return names
 }
 
 // loudest is the route of an alert, and how loud it is there: an old alert may

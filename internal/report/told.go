@@ -16,6 +16,8 @@ type Told struct {
 	Tries  int                      `json:"tries,omitempty"`  // in a row that failed
 	Next   fleet.Instant            `json:"next,omitzero"`    // not tried before
 	Why    string                   `json:"why,omitempty"`    // the last try failed
+	Proof  fleet.Instant            `json:"proof,omitzero"`   // when something got there last
+	Since  fleet.Instant            `json:"since,omitzero"`   // what is not delivered has waited since; zero for nothing
 }
 
 // Word is what a receiver was told of one alert.
@@ -87,6 +89,7 @@ func (t Told) Arrived(d Delivery, at fleet.Instant) Told {
 		t.News[id] = at
 	}
 	t.Open, t.Tries, t.Next, t.Why = nil, 0, fleet.Instant{}, ""
+	t.Proof, t.Since = at, fleet.Instant{}
 	return t
 }
 
@@ -96,6 +99,9 @@ func (t Told) Failed(why string, asked time.Duration, at fleet.Instant) Told {
 	wait := lastTry
 	if t.Tries < 10 {
 		wait = min(firstTry<<t.Tries, lastTry)
+	}
+	if t.Since.IsZero() {
+		t.Since = at
 	}
 	t.Tries++
 	t.Next, t.Why = at.Add(min(max(wait, asked), max(longest, wait))), fleet.Redact(fleet.Line(why, 200))

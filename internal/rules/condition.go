@@ -24,5 +24,8 @@ func CompileCondition(source string) (*Condition, error) {
 	return &Condition{e}, nil
 }
 
+// Parts returns the parts of a snapshot the condition rests on, sorted.
+func (c *Condition) Parts() []fleet.PartName { return partsOf(fleet.KindPart, c.expr.uses) }
+
 // Test answers the condition. Why is set for Unknown and Broken.
 func (c *Condition) Test(v *View) (answer Truth, why string) { return c.expr.truth(v) }

@@ -5,7 +5,6 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
-	"time"
 
 	"custos/internal/fleet"
 	"custos/internal/nearest"
@@ -164,16 +163,8 @@ func separator(h string) string {
 
 // parseDuration reads "90s", "2h30m" or "3d".
 func parseDuration(s string) (fleet.Duration, error) {
-	if days, ok := strings.CutSuffix(s, "d"); ok {
-		if n, err := strconv.ParseUint(days, 10, 15); err == nil {
-			return fleet.Duration(time.Duration(n) * 24 * time.Hour), nil
-		}
-	}
-	d, err := time.ParseDuration(s)
-	if err != nil || d < 0 {
-		return 0, fmt.Errorf("cannot read duration %q: want something like 90s, 2h30m or 3d", s)
-	}
-	return fleet.Duration(d), nil
+	d, err := fleet.ParseDuration(s)
+	return fleet.Duration(d), err
 }
 
 var attempts = regexp.MustCompile(`^([0-9]{1,4}) in (\S+)$`)

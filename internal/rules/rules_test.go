@@ -46,7 +46,7 @@ func TestDocumentIsUpToDate(t *testing.T) {
 // TestBuiltinRulesKeepTheHouse checks what every rule of ours must have.
 func TestBuiltinRulesKeepTheHouse(t *testing.T) {
 	known := []string{"stop-tree", "rotate-log", "remove-lock", "abort-rebase", "checkout-primary", "remove-worktree", "clear-build-output", "remove-phase", "notify-terminal",
-		"nudge", "triage", "stop", "recover", "checkpoint", "retrigger", "cancel-pipeline", "restart-container", "docker-prune", "comment", "label", "assign", "close-landmark", "install-hooks"}
+		"nudge", "triage", "stop", "recover", "checkpoint", "retrigger", "cancel-pipeline", "restart-container", "docker-prune", "docker-cache-prune", "comment", "label", "assign", "close-landmark", "install-hooks", "trust-code"}
 	worded := []string{"nudge", "comment", "label", "assign"}
 	for _, r := range builtinSet(t).Rules() {
 		if r.What == "" || strings.Contains(r.Summary, "details") {
@@ -191,8 +191,8 @@ func TestMistakes(t *testing.T) {
 		"pairs cost":      {"[rule.agent-zombie]\nexpr = 'agents.exists(a, a.name == agent.name && a.rss > 3)'", []string{"it costs too much"}},
 		"duplicate":       {"[rule.a]\nover='host'\n[rule.a]\nover='host'", []string{"custos.toml:3: "}},
 		"broken TOML":     {"[rule.a]\nover = ", []string{"cannot read custos.toml:2:"}},
-		"duration":        {"[rule.oom-kill]\nfor = '5 minutes'", []string{`cannot read duration "5 minutes": want something like 90s, 2h30m or 3d`}},
-		"negative":        {"[rule.oom-kill]\nfor = '-5m'", []string{"cannot read duration"}},
+		"duration":        {"[rule.oom-kill]\nfor = '5 minutes'", []string{`"5 minutes" is no duration: write it like "90s"`}},
+		"negative":        {"[rule.oom-kill]\nfor = '-5m'", []string{"is no duration"}},
 		"attempts":        {"[rule.oom-kill]\nattempts = 'thrice'", []string{"want something like 3 in 1h"}},
 		"no attempts":     {"[rule.oom-kill]\nattempts = '0 in 1h'", []string{"at least one try"}},
 		"kind":            {"[rule.oom-kill]\nover = 'agnet'", []string{`cannot use "agnet", did you mean "agent"?`}},

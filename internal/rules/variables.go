@@ -46,14 +46,14 @@ func always() []variable {
 
 // Kinds lists what a rule may range over, sorted.
 func Kinds() []fleet.Kind {
-	return []fleet.Kind{fleet.KindAgent, fleet.KindContainer, fleet.KindConvoy, fleet.KindExtra, fleet.KindGate, fleet.KindHost, fleet.KindIssue, fleet.KindLandmark, fleet.KindLock,
+	return []fleet.Kind{fleet.KindAgent, fleet.KindCode, fleet.KindContainer, fleet.KindConvoy, fleet.KindExtra, fleet.KindGate, fleet.KindHost, fleet.KindIssue, fleet.KindLandmark, fleet.KindLock,
 		fleet.KindLog, fleet.KindMail, fleet.KindMount, fleet.KindPart, fleet.KindPhase, fleet.KindPipeline, fleet.KindPlugin, fleet.KindPull, fleet.KindProject,
-		fleet.KindRepo, fleet.KindRun, fleet.KindSelf, fleet.KindSession, fleet.KindWork, fleet.KindWorker, fleet.KindWorktree}
+		fleet.KindReceiver, fleet.KindRepo, fleet.KindRun, fleet.KindSelf, fleet.KindSession, fleet.KindWork, fleet.KindWorker, fleet.KindWorktree}
 }
 
 // targetKinds lists what an action may be done to: the kinds a fleet.Target holds.
 func targetKinds() []fleet.Kind {
-	return []fleet.Kind{fleet.KindAgent, fleet.KindContainer, fleet.KindIssue, fleet.KindLandmark, fleet.KindLock, fleet.KindLog, fleet.KindMount,
+	return []fleet.Kind{fleet.KindAgent, fleet.KindCode, fleet.KindContainer, fleet.KindIssue, fleet.KindLandmark, fleet.KindLock, fleet.KindLog, fleet.KindMount,
 		fleet.KindPhase, fleet.KindPipeline, fleet.KindPull, fleet.KindProject, fleet.KindRepo, fleet.KindWorker, fleet.KindWorktree}
 }
 

@@ -77,6 +77,9 @@ func Blindness(part fleet.PartName, s fleet.Sight) string {
 	if s.Why != "" {
 		text += " (" + s.Why + ")"
 	}
+	if s.Cut != "" {
+		text += ", and cut: " + s.Cut
+	}
 	return text
 }
 
@@ -120,12 +123,21 @@ func (v *View) list(name string) (any, bool) {
 	}
 	for _, x := range always() {
 		if x.name == name && x.list {
-			l := v.guard(x.part, v.collect(name))
+			l := v.guard(x.part, v.all(x.part, name))
 			v.lists[name] = l
 			return l, true
 		}
 	}
 	return nil, false
+}
+
+// all is a list, unless things were left out of it: then nothing can be said of all
+// of them.
+func (v *View) all(part fleet.PartName, name string) ref.Val {
+	if s := v.snap.Sight(part); s.Cut != "" {
+		return unseen(string(part), Blindness(part, *s))
+	}
+	return v.collect(name)
 }
 
 func (v *View) collect(name string) ref.Val {

@@ -204,6 +204,6 @@ func vocabulary() []*structure {
 		runWords(), phraseWords(), stepWords(),
 		engineWords(), containerWords(), projectWords(), issueWords(), pullWords(), pipelineWords(), workerWords(),
 		workWords(), gateWords(), convoyWords(), mailWords(),
-		selfWords(), landmarkWords(), partWords(), extraWords(), pluginWords(),
+		selfWords(), receiverWords(), landmarkWords(), partWords(), extraWords(), pluginWords(), codeWords(),
 	}
 }

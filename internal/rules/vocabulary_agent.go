@@ -15,8 +15,10 @@ func agentWords() *structure {
 		child("process", "process", "its process; pid 0 when that is gone", func(a *T) *fleet.ProcessID { return &a.Process }),
 		children("procs", "process", "the processes below it, itself first", func(a *T) []fleet.ProcessID { return a.Procs }),
 		atMostOne("pane", "session", "the tmux pane it runs in; empty where it runs in none", func(a *T) *fleet.Pane { return a.Pane }),
+		leafTruth("pane_lost", "whether it runs, and the pane it was in is gone; only for one that runs", func(a *T) *fleet.Leaf[bool] { return &a.PaneLost }),
 		text("tty", "its terminal", func(a *T) string { return a.TTY }),
 		leafText("cwd", "its working directory", func(a *T) *leafString { return &a.CWD }),
+		leafTexts("beside", "names of the other agents that work in the same folder", func(a *T) *fleet.Leaf[[]string] { return &a.Beside }),
 		texts("args", "its command line, secrets redacted", func(a *T) []string { return a.Args }),
 		truth("oneshot", "whether it answers one prompt and ends (claude -p)", func(a *T) bool { return a.OneShot }),
 		leafSpan("age", "time since it began", func(a *T) *leafDuration { return &a.Age }),
@@ -38,6 +40,7 @@ func agentWords() *structure {
 		moment("rate_limited_until", "when its limit is reset; not known when it is not limited, or that is not told", func(a *T) fleet.Instant { return a.RateLimitedUntil }),
 		leafSpan("last_healthy", "time since it was last seen in order", func(a *T) *leafDuration { return &a.LastHealthy }),
 		number("cycles", "patrols in a row that found it unresponsive", func(a *T) int { return a.Cycles }),
+		number("nudges", "how often it was nudged by a rule in the last six hours", func(a *T) int { return a.Nudges }),
 		truth("orphan", "whether it is a process without terminal, living parent and owner, or was left running by an agent of ours that ended", func(a *T) bool { return a.Orphan }),
 	).with(registeredWords()...)
 }
@@ -73,6 +76,8 @@ func registeredWords() []*field {
 		leafNumber("tokens", "the tokens it used so far, as it told itself; only agents without a terminal tell", func(a *T) *leafInt { return &a.Tokens }),
 		text("recorded", "the state its record says; what is observed wins", func(a *T) fleet.AgentState { return a.Recorded }),
 		text("conflict", "how record and observation disagree; empty when they do not", func(a *T) string { return a.Conflict }),
+		number("deaths", "how often it ended in the last hour though nobody asked", func(a *T) int { return a.Deaths }),
+		span("deaths_in", "since the first of those deaths", func(a *T) fleet.Duration { return a.DeathsIn }),
 		atMostOne("exit", "exit", "how its newest instance ended; empty until it has", func(a *T) *fleet.Exit { return a.Exit }),
 	}
 }
@@ -122,9 +127,13 @@ func exitWords() *structure {
 		leafNumber("status", "its exit status; not known when a signal ended it", func(e *T) *fleet.Leaf[int] { return &e.Status }),
 		leafNumber("signal", "the signal that ended it", func(e *T) *fleet.Leaf[int] { return &e.Signal }),
 		truth("oom", "whether it was killed for lack of memory", func(e *T) bool { return e.OOM }),
+		truth("hangup", "whether its terminal had been closed before it ended", func(e *T) bool { return e.Hangup }),
 		moment("at", "when", func(e *T) fleet.Instant { return e.At }),
 		text("source", "what told it: shim, pidfd or tmux", func(e *T) string { return e.Source }),
-		text("asked", "who asked for it; empty when nobody did", func(e *T) string { return e.Asked }),
+		text("asked", "who asked Custos for it; empty when nobody did", func(e *T) string { return e.Asked }),
+		text("quit", "how a person was seen to end it at its own terminal; empty when none was", func(e *T) string { return e.Quit }),
+		text("server", "the terminal server that ended with it; empty when none did", func(e *T) string { return e.Server }),
+		text("ender", "who ended it: person, machinery or unknown", func(e *T) fleet.Ender { return e.Ender() }),
 	)
 }
 
@@ -166,6 +175,7 @@ func paneWords() *structure {
 		leafSpan("activity", "time since its window last printed something", func(p *T) *leafDuration { return &p.Activity }),
 		leafSpan("age", "time since its session was made", func(p *T) *leafDuration { return &p.Age }),
 		number("attached", "people looking", func(p *T) int { return p.Attached }),
+		leafSpan("typed", "time since somebody who looks last pressed a key; only while somebody does", func(p *T) *leafDuration { return &p.Typed }),
 		truth("in_mode", "whether it is in copy mode or the like", func(p *T) bool { return p.InMode }),
 		leafTruth("orphan", "whether it is on our own server, and belongs to no agent that is registered", func(p *T) *fleet.Leaf[bool] { return &p.Orphan }),
 	)

@@ -9,6 +9,7 @@ func engineWords() *structure {
 		text("address", "of its socket", func(e *T) string { return e.Address }),
 		text("root", "the folder it keeps images in, as it says itself", func(e *T) string { return e.Root }),
 		leafBytes("dangling", "bytes of images that nothing names or uses", func(e *T) *leafInt { return &e.Dangling }),
+		leafBytes("build_cache", "bytes of build cache that no build has used for a day", func(e *T) *leafInt { return &e.BuildCache }),
 		children("containers", "container", "its containers", func(e *T) []fleet.Container { return e.Containers }),
 	)
 }

@@ -16,10 +16,31 @@ func selfWords() *structure {
 		leafTruth("journal_writable", "whether the journal can be written", func(s *T) *fleet.Leaf[bool] { return &s.JournalWritable }),
 		leafTruth("store_writable", "whether the database can be written", func(s *T) *fleet.Leaf[bool] { return &s.StoreWritable }),
 		leafBytes("store_bytes", "bytes the database takes", func(s *T) *leafInt { return &s.StoreBytes }),
-		truth("amnesia", "whether the database had to be set aside", func(s *T) bool { return s.Amnesia }),
-		truth("clock_behind", "whether the wall clock is behind the newest record", func(s *T) bool { return s.ClockBehind }),
+		leafTruth("amnesia", "whether what was known before is lost, and nobody has confirmed it", func(s *T) *fleet.Leaf[bool] { return &s.Amnesia }),
+		leafText("lost", "what became of what was known before; empty when it is there", func(s *T) *leafString { return &s.Lost }),
+		leafTruth("clock_behind", "whether the wall clock is behind the newest record", func(s *T) *fleet.Leaf[bool] { return &s.ClockBehind }),
+		leafText("memory_differs", "how what is in memory differed from the database when they were last compared, which is as often as a patrol is due, once an hour at least; empty when it did not", func(s *T) *leafString { return &s.MemoryDiffers }),
+		leafNumber("rows_aside", "rows of the database that could not be read and were set aside within a day", func(s *T) *fleet.Leaf[int] { return &s.RowsAside }),
+		text("config", "why what custos.toml says is not in force; empty when it is", func(s *T) string { return s.Config }),
+		text("socket", "what became of the daemon's socket; empty while it is where it was made", func(s *T) string { return s.Socket }),
+		children("code", "code", "folders of formulas and plugins that agents may write to", func(s *T) []fleet.CodeFacts { return s.Code }),
+		text("unwatched", "what is not followed by event, and why; empty when all is", func(s *T) string { return s.Unwatched }),
+		leafSpan("clock_step", "how far the wall clock was set within an hour; below 0s when back", func(s *T) *leafDuration { return &s.ClockStep }),
+		text("search_path", "which folders of the PATH of Custos others may put programs into; empty when none", func(s *T) string { return s.SearchPath }),
 		children("landmarks", "landmark", "its folders and files, and settings of agent CLIs with hooks of its own", func(s *T) []fleet.Landmark { return s.Landmarks }),
 		text("schedules", "which schedules of formulas cannot run, and why; empty when all can", func(s *T) string { return s.Schedules }),
+	)
+}
+
+func receiverWords() *structure {
+	type T = fleet.Receiver
+	return define("receiver", "One notifier: somebody, or a place, that is told.",
+		text("name", "its name in custos.toml", func(r *T) string { return r.Name }),
+		span("waiting", "how long the oldest of what did not arrive has been tried; 0s when all did", func(r *T) fleet.Duration { return r.Waiting }),
+		number("tries", "how many tries in a row failed", func(r *T) int { return r.Tries }),
+		text("why", "why the last of them failed", func(r *T) string { return r.Why }),
+		text("barred", "why nothing told there is heard, as the place itself says; empty when nothing is known against it", func(r *T) string { return r.Barred }),
+		leafSpan("proof", "since something arrived there, or the place said that it would", func(r *T) *leafDuration { return &r.Proof }),
 	)
 }
 
@@ -39,6 +60,8 @@ func partWords() *structure {
 		text("why", "why it is not ok", func(p *T) string { return p.Why }),
 		span("blind", "how long it has not been ok", func(p *T) fleet.Duration { return p.Blind }),
 		span("took", "how long the last look took", func(p *T) fleet.Duration { return p.Took }),
+		text("cut", "what of it is not looked at, because there is too much; empty when all is", func(p *T) string { return p.Cut }),
+		truth("hung", "whether the last look did not answer by its deadline", func(p *T) bool { return p.Hung }),
 		text("probe", "which probe fills it", func(p *T) string { return p.Probe }),
 		text("source", "where it looked", func(p *T) string { return p.Source }),
 	)

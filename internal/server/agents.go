@@ -23,7 +23,12 @@ func (s *server) agents(req *http.Request, _ Caller) (any, error) {
 // agentsView is the fleet, and what was asked for and is not there yet.
 func agentsView(p fleet.Pass, h hints) api.Agents {
 	snap := &p.Snapshot
-	out := api.Agents{At: snap.At.Wall.UTC(), Agents: agentRows(snap), Pending: pending(p), Next: []api.Hint{}}
+	out := api.Agents{At: snap.At.Wall.UTC(), Agents: agentRows(snap), Pending: pending(p), Kept: []string{}, Next: []api.Hint{}}
+	for _, r := range p.Past.Registrations {
+		if r.Kept() {
+			out.Kept = append(out.Kept, r.Name)
+		}
+	}
 	for _, part := range seen(snap) {
 		if part.Part == string(fleet.PartAgents) {
 			out.Seen = part
@@ -40,7 +45,7 @@ func nobodyWatches() api.Hint {
 }
 
 // pending lists the agents that are to run and do not yet, the first prompts
-// that were not acknowledged, and the orders that are not over.
+// that were not acknowledged, recoveries, and the orders that are not over.
 func pending(p fleet.Pass) []api.Pending {
 	out := []api.Pending{}
 	agents := byName(&p.Snapshot)
@@ -49,6 +54,7 @@ func pending(p fleet.Pass) []api.Pending {
 			out = append(out, w)
 		}
 	}
+	out = append(out, pendingRecovery(p)...)
 	for _, o := range p.Past.Orders {
 		if o.IsOver() {
 			continue
@@ -117,7 +123,7 @@ func (s *server) agent(req *http.Request, _ Caller) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	a, err := findAgent(name, &pass.Snapshot, registered)
+	a, err := findAgent("show", name, &pass.Snapshot, registered)
 	if err != nil {
 		return nil, err
 	}
@@ -155,9 +161,9 @@ func findRegistration(all []fleet.Registration, name string) *fleet.Registration
 	return &all[i]
 }
 
-// findAgent returns an agent as it is seen. One that is registered and not seen
+// findAgent returns an agent as it is seen; verb is what cannot be done without. One that is registered and not seen
 // is unknown, with the reason.
-func findAgent(name string, s *fleet.Snapshot, r *fleet.Registration) (fleet.Agent, error) {
+func findAgent(verb, name string, s *fleet.Snapshot, r *fleet.Registration) (fleet.Agent, error) {
 	if a := byName(s)[name]; a != nil {
 		return *a, nil
 	}
@@ -168,7 +174,7 @@ func findAgent(name string, s *fleet.Snapshot, r *fleet.Registration) (fleet.Age
 		return fleet.Agent{}, &api.Error{Kind: api.CannotLook, Hint: "custos status",
 			Message: fmt.Sprintf("cannot tell whether there is an agent %q: agents is %s (%s)", fleet.Line(name, 100), s.Agents.Status, s.Agents.Why)}
 	}
-	return fleet.Agent{}, noAgent("show", name)
+	return fleet.Agent{}, noAgent(verb, name)
 }
 
 func noAgent(verb, name string) *api.Error {
@@ -192,7 +198,7 @@ func unseenAgent(r fleet.Registration, how fleet.Sight) fleet.Agent {
 // agentDetail is everything known about one agent.
 func agentDetail(a fleet.Agent, r *fleet.Registration, p fleet.Pass, failures []fleet.Failure, t Teller) api.AgentDetail {
 	told := story(about{subject: fleet.Subject{Kind: fleet.KindAgent, Name: a.Name}}, p, p.Assessment.Alerts, nil, t)
-	out := api.AgentDetail{At: p.Snapshot.At.Wall.UTC(), Agent: agentRow(a), Signals: []api.AgentSignal{}, Tool: toolView(a.Tool),
+	out := api.AgentDetail{At: p.Snapshot.At.Wall.UTC(), Agent: agentRow(a, &p.Snapshot), Signals: []api.AgentSignal{}, Tool: toolView(a.Tool),
 		Dialog: dialogView(a.Dialog), Context: pointer(a.ContextPercent), Limited: moment(a.RateLimitedUntil), Exit: exitView(a.Exit),
 		Attach: []string{}, Orders: []api.Order{}, Alerts: told.Alerts, Planned: told.Planned, Skipped: told.Skipped, Failures: failureViews(failures)}
 	for _, sig := range a.Signals {
@@ -260,7 +266,7 @@ func exitWords(e fleet.Exit) string {
 func recordView(r fleet.Registration) *api.AgentRecord {
 	out := &api.AgentRecord{Where: string(r.Where), Argv: fleet.RedactArgs(r.Argv), Env: append([]string{}, r.Env...), Dir: r.Dir,
 		Repo: r.Repo, Worktree: r.Worktree, Branch: r.Branch, Spec: r.Spec, Files: append([]string{}, r.Files...),
-		Restart: string(r.Restart), Standing: r.Standing, MemoryMax: r.MemoryMax, DesiredBy: r.DesiredBy, DesiredAt: moment(r.DesiredAt),
+		Restart: string(r.Restart), Kept: r.Kept(), Standing: r.Standing, MemoryMax: r.MemoryMax, DesiredBy: r.DesiredBy, DesiredAt: moment(r.DesiredAt),
 		CreatedAt: r.CreatedAt.Wall.UTC(), StartedAt: moment(r.StartedAt), Instance: r.Instance, Session: r.SessionID,
 		Prompt: fleet.Line(fleet.Redact(r.Prompt), 200), Delivery: string(r.PromptState)}
 	if h := r.Heartbeat; h != nil {
@@ -312,7 +318,11 @@ func firstChoice(d *api.AgentDialog) string {
 const failuresAtMost = 200
 
 func (s *server) failures(req *http.Request, _ Caller) (any, error) {
-	list, err := s.Failures.Failures(req.Context(), req.URL.Query().Get("agent"), failuresAtMost)
+	name := req.URL.Query().Get("agent")
+	list, err := s.Failures.Failures(req.Context(), name, failuresAtMost)
+	if err == nil && name != "" && len(list) == 0 {
+		err = s.known(req.Context(), "list the failures of", name)
+	}
 	if err != nil {
 		return nil, err
 	}

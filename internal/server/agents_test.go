@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -31,6 +30,20 @@ func (w *world) Order(_ context.Context, id string) (fleet.Order, error) {
 	return fleet.Order{ID: id, Do: fleet.OrderStop, Agent: "builder", By: "me", At: instant(0), State: fleet.OrderDone, Why: "gone"}, nil
 }
 
+func (w *world) Cancel(ctx context.Context, id, by string) (fleet.Order, error) {
+	for i := range w.pass.Past.Orders {
+		if o := &w.pass.Past.Orders[i]; o.ID == id {
+			o.State, o.Why = fleet.OrderRefused, "taken back by "+by
+			return *o, nil
+		}
+	}
+	o, err := w.Order(ctx, id)
+	if err == nil {
+		err = fmt.Errorf("%w: it is over: %s", ledger.ErrIllegal, o.State)
+	}
+	return o, err
+}
+
 func (w *world) Open(context.Context) ([]fleet.Order, error) { return w.pass.Past.Orders, nil }
 
 func (w *world) Registrations(context.Context) ([]fleet.Registration, error) {
@@ -45,6 +58,20 @@ func (w *world) Screen(_ context.Context, agent string, lines int) (string, erro
 		return "", errors.New("cannot read its screen: no answer")
 	}
 	return "", fmt.Errorf("cannot look at %q: %w", agent, fs.ErrNotExist)
+}
+
+// Log is "old" for who ended, and says what it was asked for of everybody else.
+func (w *world) Log(_ context.Context, ask LogAsk) (api.Log, error) {
+	switch {
+	case ask.Agent == "old":
+		return api.Log{}, fmt.Errorf("cannot read it: %w", fs.ErrNotExist)
+	case ask.Agent == "torn":
+		return api.Log{}, errors.New("cannot read it: no answer")
+	case ask.After == "x":
+		return api.Log{}, fmt.Errorf("cannot go on after %q: %w", ask.After, fs.ErrInvalid)
+	}
+	key := "-----BEGIN PRIVATE KEY-----\nMIIabc\nMIIdef\n-----END PRIVATE KEY-----\n"
+	return api.Log{Instance: ask.Instance, Text: fmt.Sprintf("one\n%stwo \x1b[31m%v\nafter %s\n", key, ask.Errors, ask.After), Rest: "token=abcdefgh", Next: "n"}, nil
 }
 
 func (w *world) HookEvents(_ context.Context, f HookFilter) ([]fleet.HookEvent, error) {
@@ -131,6 +158,76 @@ func TestWhoMayOrder(t *testing.T) {
 	}
 }
 
+// A look that fails once makes the order nobody's, and nothing of it is taken.
+func TestALookThatFailsOnceMakesNoOrderOfNobody(t *testing.T) {
+	w := newWorld()
+	w.agentErr, w.agentErrOnce = errors.New("no /proc"), true
+	_, err := client(w).Order(t.Context(), api.OrderRequest{Do: "stop", Agent: "builder"})
+	wantError(t, err, api.Forbidden, "no /proc")
+	if len(w.taken) > 0 {
+		t.Errorf("it was taken: %+v", w.taken)
+	}
+}
+
+// Who cannot be told from an agent because agents are not seen now is not refused
+// for good: the answer is that it could not look, and nothing of it is taken.
+func TestAgentsUnseenIsNoRefusal(t *testing.T) {
+	w := newWorld()
+	w.agentErr = fmt.Errorf("%w: the look begun 12s ago has not ended", ErrUnseen)
+	_, err := client(w).Order(t.Context(), api.OrderRequest{Do: "stop", Agent: "builder"})
+	wantError(t, err, api.Unseen, "it cannot be shown to be no agent: agents are not seen now: the look begun 12s ago")
+	_, err = client(w).Acknowledge(t.Context(), 3, api.AckOrder{})
+	wantError(t, err, api.Unseen, "cannot do this")
+	if len(w.taken) > 0 || w.ackedBy != "" {
+		t.Errorf("it was taken: %+v, %q", w.taken, w.ackedBy)
+	}
+}
+
+// The name of a new agent is one word everywhere; an old one stays reachable.
+func TestNames(t *testing.T) {
+	for name, good := range map[string]bool{
+		"a": true, "dev-1": true, "Fix_2.0": true, strings.Repeat("x", 64): true,
+		strings.Repeat("x", 65): false, "a b": false, "-x": false, ".": false, "..": false, "a..b": false, "a.lock": false, "~custos": false,
+		"x;rm": false, "é": false, "a/b": false, "a:b": false, "$(id)": false, "a\nb": false,
+	} {
+		w := newWorld()
+		_, err := client(w).Order(t.Context(), api.OrderRequest{Do: "spawn", Agent: name, Spawn: &api.SpawnRequest{Kind: "claude", Dir: "/tmp"}})
+		if good && err != nil {
+			t.Errorf("%q: %v", name, err)
+		}
+		if !good {
+			wantError(t, err, api.BadInput, "1 to 64 letters")
+		}
+	}
+	if _, err := client(newWorld()).Order(t.Context(), api.OrderRequest{Do: "stop", Agent: "claude@my folder"}); err != nil {
+		t.Error(err)
+	}
+}
+
+// Orders that are not over are listed, and taken back by a person.
+func TestOrdersAreListedAndTakenBack(t *testing.T) {
+	w := newWorld()
+	w.pass.Past.Orders = []fleet.Order{{ID: "o1", Do: fleet.OrderStop, Agent: "builder", By: "ann", State: fleet.OrderQueued, Guard: fleet.GuardFrozen, Why: "frozen"}}
+	list, err := client(w).Orders(t.Context())
+	if err != nil || len(list.Orders) != 1 || list.Orders[0].ID != "o1" || list.Orders[0].Why != "frozen" {
+		t.Fatalf("%+v, %v", list, err)
+	}
+	if next := list.Orders[0].Next; len(next) == 0 || next[len(next)-1].Command != "custos orders cancel o1" {
+		t.Errorf("it does not say how to take it back: %+v", next)
+	}
+	o, err := client(w).CancelOrder(t.Context(), "o1")
+	if err != nil || !o.Over || o.State != "refused" || !fleet.IsPerson(strings.TrimPrefix(o.Why, "taken back by ")) {
+		t.Errorf("%+v, %v", o, err)
+	}
+	_, err = client(w).CancelOrder(t.Context(), "none")
+	wantError(t, err, api.NotFound, "cannot find order")
+	_, err = client(w).CancelOrder(t.Context(), "known")
+	wantError(t, err, api.BadInput, "it is over: done")
+	w.agent = "builder"
+	_, err = client(w).CancelOrder(t.Context(), "o1")
+	wantError(t, err, api.Forbidden, "takes a person")
+}
+
 func TestBadOrders(t *testing.T) {
 	w := newWorld()
 	w.registrations = []fleet.Registration{{Name: "boss", Depth: 3}, {Name: "gone", Desired: fleet.DesiredRetired}}
@@ -140,8 +237,6 @@ func TestBadOrders(t *testing.T) {
 		"it has no name":                  {Do: "stop"},
 		"there is nothing to say":         {Do: "nudge", Agent: "x"},
 		"names the dialog and the choice": {Do: "answer", Agent: "x", Text: "yes"},
-		"no order overrides frozen":       {Do: "stop", Agent: "x", Override: []string{"frozen"}},
-		"no order overrides identity":     {Do: "stop", Agent: "x", Override: []string{"identity"}},
 		`"soon"`:                          {Do: "stop", Agent: "x", TTL: "soon"},
 		`"9000h"`:                         {Do: "nudge", Agent: "x", Text: "hi", TTL: "9000h"},
 		"only a pause or resume":          {Do: "stop", Account: "a"},
@@ -175,18 +270,18 @@ func TestBadOrders(t *testing.T) {
 
 func TestSpawnBecomesARegistration(t *testing.T) {
 	w := newWorld()
-	_, err := client(w).Order(t.Context(), api.OrderRequest{ID: "one", Do: "spawn", Agent: "dev: 1/2", TTL: "5m", Override: []string{"cooldown"}, Spawn: &api.SpawnRequest{
+	_, err := client(w).Order(t.Context(), api.OrderRequest{ID: "one", Do: "spawn", Agent: "dev-1.2", TTL: "5m", Spawn: &api.SpawnRequest{
 		Argv: []string{"/opt/bin/claude", "--model", "x"}, Env: []string{"HOME"}, Worktree: true, Repo: "/src/app/", Headless: true,
 		Task: "mend it", Spec: "/spec.md", Files: []string{"a.go", "b.go"}, MemoryMax: 1 << 30, Restart: "never", Standing: true}})
 	if err != nil || len(w.taken) != 1 {
 		t.Fatal(w.taken, err)
 	}
 	o := w.taken[0]
-	if o.ID != "one" || !slices.Equal(o.Override, []fleet.Guard{fleet.GuardCooldown}) || o.Expires.Since(o.At) != 5*time.Minute {
+	if o.ID != "one" || o.Expires.Since(o.At) != 5*time.Minute {
 		t.Errorf("taken as %+v", o)
 	}
 	r := o.Spawn
-	if r.Kind != "claude" || r.Worktree != "" || r.Dir != "" || r.Repo != "/src/app" || r.Branch != "agent/dev--1-2" ||
+	if r.Kind != "claude" || r.Worktree != "" || r.Dir != "" || r.Repo != "/src/app" || r.Branch != "agent/dev-1-2" ||
 		r.Where != fleet.WhereHeadless || r.Restart != fleet.RestartNever || !r.Standing || r.MemoryMax != 1<<30 || r.Owner != fleet.OwnerCustos {
 		t.Errorf("spawned as %+v", r)
 	}
@@ -203,18 +298,73 @@ func TestFileWord(t *testing.T) {
 	}
 }
 
+// A record that is empty is not that of an agent that there never was.
+func TestFailuresOfNobody(t *testing.T) {
+	w := newWorld()
+	w.registrations = []fleet.Registration{{Name: "sound", Kind: "claude"}}
+	w.failed = []fleet.Failure{{Agent: "past", Verdict: "crashed"}}
+	c := client(w)
+	_, err := c.Failures(t.Context(), "nope")
+	wantError(t, err, api.NotFound, `cannot list the failures of "nope": there is no agent of this name`)
+	for name, want := range map[string]int{"": 1, "past": 1, "sound": 0} {
+		if f, err := c.Failures(t.Context(), name); err != nil || len(f.Failures) != want {
+			t.Errorf("%q: %+v, %v", name, f, err)
+		}
+	}
+}
+
 func TestScreens(t *testing.T) {
-	c := client(newWorld())
+	w := newWorld()
+	c := client(w)
 	s, err := c.Screen(t.Context(), "builder", 7)
 	if err != nil || s.Text != "7 lines, token=*** red" {
 		t.Errorf("%q, %v", s.Text, err)
 	}
 	_, err = c.Screen(t.Context(), "a/b?", 7)
-	wantError(t, err, api.NotFound, `"a/b?"`)
+	wantError(t, err, api.NotFound, `cannot look at "a/b?": there is no agent of this name`)
+	if strings.Contains(err.Error(), "file") {
+		t.Errorf("an agent is no file: %v", err)
+	}
+	w.registrations = []fleet.Registration{{Name: "mute", Kind: "claude"}}
+	_, err = c.Screen(t.Context(), "mute", 7)
+	wantError(t, err, api.NotFound, "it has no terminal and no output of its own")
 	_, err = c.Screen(t.Context(), "frozen", 7)
 	wantError(t, err, api.CannotLook, "no answer")
 	_, err = c.Screen(t.Context(), "builder", 100000)
 	wantError(t, err, api.BadInput, "want 1 to 2000")
+}
+
+func TestLogs(t *testing.T) {
+	w := newWorld()
+	c := client(w)
+	w.registrations = []fleet.Registration{{Name: "quiet", Instance: "i1", Where: fleet.WhereHeadless}, {Name: "old", Instance: "i2", Where: fleet.WhereHeadless},
+		{Name: "torn", Instance: "i3", Where: fleet.WhereHeadless}, {Name: "seen", Instance: "i4", Where: fleet.WhereTmux},
+		{Name: "fresh", Where: fleet.WhereHeadless}, {Name: "theirs", Instance: "i5", Where: fleet.WhereHeadless, Owner: fleet.OwnerAdopted}}
+	l, err := c.Log(t.Context(), "quiet", api.LogQuery{Lines: 50})
+	if err != nil || l.Agent != "quiet" || l.Instance != "i1" || l.Next != "n" || l.Text != "one\n***\ntwo false\nafter \n" || l.Rest != "token=***" {
+		t.Errorf("%+v, %v", l, err)
+	}
+	if l, err := c.Log(t.Context(), "quiet", api.LogQuery{Lines: 2, Errors: true}); err != nil || l.Text != "two true\nafter \n" || !l.Errors {
+		t.Errorf("%+v, %v", l, err)
+	}
+	if l, err := c.Log(t.Context(), "quiet", api.LogQuery{Lines: 3}); err != nil || strings.Contains(l.Text, "MII") {
+		t.Errorf("the end of a key is told: %+v, %v", l, err)
+	}
+	if l, err := c.Log(t.Context(), "quiet", api.LogQuery{Lines: 2, After: "m"}); err != nil || l.Text != "one\n***\ntwo false\nafter m\n" {
+		t.Errorf("all that is new is told: %+v, %v", l, err)
+	}
+	for name, want := range map[string]string{
+		"nobody": "there is no agent of this name", "old": "is not kept any more", "seen": "tmux, which keeps only what is on its screen",
+		"fresh": "no instance of it has begun", "theirs": "Custos did not start it"} {
+		_, err := c.Log(t.Context(), name, api.LogQuery{Lines: 50})
+		wantError(t, err, api.NotFound, want)
+	}
+	_, err = c.Log(t.Context(), "torn", api.LogQuery{Lines: 50})
+	wantError(t, err, api.CannotLook, "no answer")
+	_, err = c.Log(t.Context(), "quiet", api.LogQuery{Lines: 10001})
+	wantError(t, err, api.BadInput, "want 1 to 10000")
+	_, err = c.Log(t.Context(), "quiet", api.LogQuery{Lines: 50, After: "x"})
+	wantError(t, err, api.BadInput, "cannot go on after")
 }
 
 func TestHookFiles(t *testing.T) {

@@ -13,8 +13,9 @@ import (
 // Approver has done what an alert leads to, because a person approves of it.
 type Approver interface {
 	// Approve begins the actions that wait for approval, and returns them. Where
-	// nothing may be done the error says why.
-	Approve(ctx context.Context, of fleet.AlertKey, by string) ([]fleet.Action, error)
+	// nothing may be done the error says why. Code is trusted only when digest begins
+	// the digest of what would be.
+	Approve(ctx context.Context, of fleet.AlertKey, by, digest string) ([]fleet.Action, error)
 }
 
 func (s *server) approve(req *http.Request, c Caller) (any, error) {
@@ -22,7 +23,7 @@ func (s *server) approve(req *http.Request, c Caller) (any, error) {
 	if err != nil {
 		return nil, badInput(fmt.Errorf("cannot approve %q: it is no alert's number", fleet.Line(req.PathValue("number"), 40)))
 	}
-	var order api.AckOrder
+	var order api.ApproveOrder
 	if err := decode(req, &order); err != nil {
 		return nil, err
 	}
@@ -32,14 +33,14 @@ func (s *server) approve(req *http.Request, c Caller) (any, error) {
 	}
 	for _, a := range open {
 		if a.Number == number {
-			return s.approved(req.Context(), a, by(order.By, c))
+			return s.approved(req.Context(), a, by(order.By, c), order.Digest)
 		}
 	}
 	return nil, &api.Error{Kind: api.NotFound, Message: fmt.Sprintf("cannot approve alert %d: there is no such alert, or it is over", number), Hint: "custos alerts"}
 }
 
-func (s *server) approved(ctx context.Context, a fleet.Alert, by string) (any, error) {
-	begun, err := s.Approver.Approve(ctx, a.AlertKey, by)
+func (s *server) approved(ctx context.Context, a fleet.Alert, by, digest string) (any, error) {
+	begun, err := s.Approver.Approve(ctx, a.AlertKey, by, digest)
 	if err != nil {
 		return nil, err
 	}

@@ -2,12 +2,14 @@ package server
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"net/http"
 	"os"
 	"os/user"
 	"strconv"
+	"strings"
 
 	"golang.org/x/sys/unix"
 
@@ -33,14 +35,14 @@ type callerKey struct{}
 // ConnContext notes the caller's credentials when a connection begins. It is a
 // field of the http.Server that Serve runs.
 func ConnContext(ctx context.Context, conn net.Conn) context.Context {
-	if c, err := credentials(conn); err == nil {
+	if c, err := PeerOf(conn); err == nil {
 		return context.WithValue(ctx, callerKey{}, c)
 	}
 	return ctx
 }
 
-// credentials asks the kernel who made the connection (SO_PEERCRED).
-func credentials(conn net.Conn) (Caller, error) {
+// PeerOf asks the kernel who made the connection (SO_PEERCRED).
+func PeerOf(conn net.Conn) (Caller, error) {
 	u, ok := conn.(*net.UnixConn)
 	if !ok {
 		return Caller{}, fmt.Errorf("cannot tell who calls: %T is no unix connection", conn)
@@ -95,11 +97,22 @@ func (s *server) personOnly(ctx context.Context, c Caller) error {
 		return nil
 	}
 	agent, err := s.AgentOf(ctx, c)
+	return barred(c, agent, err)
+}
+
+// barred is the refusal of a caller who is an agent, or of whom a look could not
+// tell; nil for a person. It judges the one answer that was given: asked twice, a
+// look that failed once would leave an order that nobody gave.
+func barred(c Caller, agent string, err error) error {
 	switch {
 	case err != nil:
-		return &api.Error{Kind: api.Forbidden, Message: fmt.Sprintf("cannot do this for process %d: it cannot be shown to be no agent: %v", c.PID, err)}
+		refusal := &api.Error{Kind: api.Forbidden, Message: fmt.Sprintf("cannot do this for process %d: it cannot be shown to be no agent: %v", c.PID, err)}
+		if errors.Is(err, ErrUnseen) { // which passes, and then it can be told
+			refusal.Kind, refusal.Hint = api.Unseen, "custos health"
+		}
+		return errors.Join(refusal, err)
 	case agent != "":
-		return &api.Error{Kind: api.Forbidden, Message: fmt.Sprintf("cannot do this for agent %s: it takes a person", agent)}
+		return &api.Error{Kind: api.Forbidden, Message: fmt.Sprintf("cannot do this for agent %s: it takes a person", strings.TrimPrefix(agent, Marked))}
 	}
 	return nil
 }

@@ -83,6 +83,9 @@ func chosen(categories []string, c string) bool {
 // examineFleet adds what a look and the ledger tell. What fails is told by the
 // checks that need it.
 func (s *server) examineFleet(ctx context.Context, e *Examination) {
+	if s.Anew != nil {
+		s.Anew(ctx)
+	}
 	pass, err := s.Cycle.Look(ctx, stare)
 	if err != nil {
 		e.NoPass = why(err)

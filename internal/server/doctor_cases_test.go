@@ -44,6 +44,7 @@ func mended() map[string]string {
 		"locks held: is gone, and work waits for it":                        "lock-dead lock//l/lock",
 		"locks held: the process that /l/lock names is gone":                "lock-dead-idle lock//l/lock",
 		"worktrees missing: git knows /w":                                   "worktree-stale worktree//w",
+		"worktrees unused: nobody has used /w":                              "worktree-stale worktree//w",
 		"worktrees crashed: /w was kept after a crash":                      "worktree-crashed worktree//w",
 		"worktrees unfinished: a rebase in /r is not finished":              "rebase-stale repo//r",
 		"ci workers: ci/w: silent":                                          "ci-worker-unhealthy worker/ci/w",
@@ -82,6 +83,9 @@ func sickInstallation() []sick {
 		}},
 		{check: "config in-force", state: "warn", why: "changed since", command: "custos down && custos up", spoil: func(x patient) {
 			x.Installation.Config.Changed = "it was changed since"
+		}},
+		{check: "config namespace", state: "warn", why: "nothing that [git] and [locks] name is removed", command: "", spoil: func(x patient) {
+			x.s.From.Unsaid = []string{"git", "locks"}
 		}},
 		{check: "databases rows", state: "warn", why: "2 rows could not be read", command: "custos feed", spoil: func(x patient) {
 			x.Installation.Store.Rows, x.Installation.Store.RowTable = 2, "orders"
@@ -191,6 +195,9 @@ func sickRecords() []sick {
 		{check: "worktrees missing", state: "warn", why: "git knows /w", command: "git -C /r worktree prune", spoil: func(x patient) {
 			x.s.Repos.Value.Worktrees[0].Missing = true
 		}},
+		{check: "worktrees unused", state: "warn", why: "nobody has used /w", command: "custos clean --dry-run", spoil: func(x patient) {
+			x.s.Repos.Value.Worktrees = []fleet.Worktree{{Path: "/w", Repo: "/r", Age: fleet.Known(fleet.Duration(3 * time.Hour)), Occupied: fleet.Known([]int{}), Removable: fleet.Known(true)}}
+		}},
 		{check: "worktrees crashed", state: "warn", why: "/w was kept after a crash", command: "custos why worktree//w", spoil: func(x patient) {
 			x.s.Repos.Value.Worktrees[0].Crashed = true
 		}},
@@ -231,7 +238,7 @@ func sickWorld() []sick {
 			x.s.Host.Value.Mounts[0].InodesPercent = fleet.Known(95.0)
 		}},
 		{check: "clock behind", state: "bad", why: "behind the newest record", command: "date -u", spoil: func(x patient) {
-			x.s.Self.Value.ClockBehind = true
+			x.s.Self.Value.ClockBehind = fleet.Known(true)
 		}},
 		{check: "clock skew", state: "warn", why: "the clock of http://f differs by -2m0s", command: "date -u", spoil: func(x patient) {
 			x.s.Forge.Value.Projects[0].Skew = fleet.Known(fleet.Duration(-2 * time.Minute))

@@ -18,7 +18,7 @@ func judgeForge(e *Examination) verdict {
 			list = append(list, cannot(fmt.Sprintf("%s at %s: %s", p.Name, p.URL, p.Primary.Why())).by("custos", "why", "project/"+p.Name))
 		}
 	}
-	return worst(list, "%s, all answered", counted(len(forge.Value.Projects), "project"))
+	return worst(list, "%s, all answered", fleet.Counted(len(forge.Value.Projects), "project"))
 }
 
 func judgeCI(e *Examination) verdict {
@@ -34,7 +34,7 @@ func judgeCI(e *Examination) verdict {
 			list = append(list, cannot(p.System+": "+p.State.Why()).by("custos", "why", "pipeline/"+p.Name))
 		}
 	}
-	return worst(list, "%s known", counted(len(ci.Value.Pipelines), "pipeline"))
+	return worst(list, "%s known", fleet.Counted(len(ci.Value.Pipelines), "pipeline"))
 }
 
 func judgeWorkers(e *Examination) verdict {
@@ -52,7 +52,7 @@ func judgeWorkers(e *Examination) verdict {
 				healed("ci-worker-unhealthy", fleet.Subject{Kind: fleet.KindWorker, Name: w.Name}))
 		}
 	}
-	return worst(list, "%s, all well", counted(len(ci.Value.Workers), "worker"))
+	return worst(list, "%s, all well", fleet.Counted(len(ci.Value.Workers), "worker"))
 }
 
 func judgeEngine(e *Examination) verdict {
@@ -70,7 +70,7 @@ func judgeEngine(e *Examination) verdict {
 				healed("container-down", fleet.Subject{Kind: fleet.KindContainer, Name: c.Name}))
 		}
 	}
-	return worst(list, "%s answers, %s", engine.Value.Address, counted(len(engine.Value.Containers), "container"))
+	return worst(list, "%s answers, %s", engine.Value.Address, fleet.Counted(len(engine.Value.Containers), "container"))
 }
 
 // queueLate is how long what is ready may wait to be merged, as the seed has it.
@@ -88,7 +88,7 @@ func judgeQueue(e *Examination) verdict {
 			list = append(list, waits(p))
 		}
 	}
-	return worst(list, "%s open, none of them ready for more than a day and nobody's", counted(len(forge.Value.Pulls), "pull request"))
+	return worst(list, "%s open, none of them ready for more than a day and nobody's", fleet.Counted(len(forge.Value.Pulls), "pull request"))
 }
 
 // waits judges one that nobody works on.

@@ -57,7 +57,7 @@ func judgeSessions(e *Examination) verdict {
 	if v := part(sessions.Sight, "no tmux server runs"); v.state != "" {
 		return v
 	}
-	return ok("%s seen", counted(len(sessions.Value), "pane"))
+	return ok("%s seen", fleet.Counted(len(sessions.Value), "pane"))
 }
 
 // judgeDeadPanes finds panes whose program ended; the one of our own control session is meant to be dead.
@@ -80,7 +80,7 @@ func judgeRepos(e *Examination) verdict {
 	if v := part(repos.Sight, "no repository is configured or in use"); v.state != "" {
 		return v
 	}
-	return ok("%s, %s", counted(len(repos.Value.Repos), "repository"), counted(len(repos.Value.Worktrees), "worktree"))
+	return ok("%s, %s", fleet.Counted(len(repos.Value.Repos), "repository"), fleet.Counted(len(repos.Value.Worktrees), "worktree"))
 }
 
 func judgeMissing(e *Examination) verdict {
@@ -98,6 +98,28 @@ func judgeCrashed(e *Examination) verdict {
 			return verdict{}
 		}
 		return warn("%s was kept after a crash", w.Path).by("custos", "why", "worktree/"+w.Path).healed("worktree-crashed", worktree(w))
+	})
+}
+
+// unusedAfter is the age that rule worktree-stale has.
+const unusedAfter = fleet.Duration(2 * time.Hour)
+
+// judgeUnused finds worktrees that nobody uses and in which nothing would be lost.
+func judgeUnused(e *Examination) verdict {
+	return eachTree(e, "none that could go stands unused", func(w fleet.Worktree) verdict {
+		if w.Missing || w.Crashed {
+			return verdict{}
+		}
+		age, aged := w.Age.Get()
+		inside, seen := w.Occupied.Get()
+		free, known := w.Removable.Get()
+		switch {
+		case aged && age <= unusedAfter, seen && len(inside) > 0, known && !free:
+			return verdict{}
+		case !aged || !seen || !known:
+			return cannot("whether "+w.Path+" may go cannot be told").by("custos", "why", worktree(w).String())
+		}
+		return warn("nobody has used %s for %s", w.Path, time.Duration(age).Round(time.Minute)).by("custos", "clean", "--dry-run").healed("worktree-stale", worktree(w))
 	})
 }
 
@@ -127,7 +149,7 @@ func judgeFormulas(e *Examination) verdict {
 			list = append(list, bad("%s: %s", f.Name, f.Broken).by("custos", "formula", "lint", f.Name))
 		}
 	}
-	return worst(list, "%s, each of them well", counted(len(e.Formulas), "formula"))
+	return worst(list, "%s, each of them well", fleet.Counted(len(e.Formulas), "formula"))
 }
 
 func judgeSchedules(e *Examination) verdict {
@@ -151,9 +173,9 @@ func judgeSchedules(e *Examination) verdict {
 		}
 	}
 	if on > 0 && !e.Daemon {
-		return warn("%s, and no daemon runs that would begin them", counted(on, "schedule")).by("custos up")
+		return warn("%s, and no daemon runs that would begin them", fleet.Counted(on, "schedule")).by("custos up")
 	}
-	return ok("%s, %d of them on", counted(len(e.Schedules), "schedule"), on)
+	return ok("%s, %d of them on", fleet.Counted(len(e.Schedules), "schedule"), on)
 }
 
 // judgeOrphans finds sessions of our own server that no agent of ours has.
@@ -194,7 +216,7 @@ func judgeLocks(e *Examination) verdict {
 			list = append(list, warn("the process that %s names is gone", l.Path).by("custos", "why", of.String()).healed("lock-dead-idle", of))
 		}
 	}
-	return worst(list, "%s, none left behind", counted(len(locks.Value), "lock"))
+	return worst(list, "%s, none left behind", fleet.Counted(len(locks.Value), "lock"))
 }
 
 // judgeUnfinished finds what was begun in a repository and left there.

@@ -49,7 +49,7 @@ func eachMount(e *Examination, judge func(fleet.Mount) verdict, well string, lim
 	for _, m := range host.Value.Mounts {
 		list = append(list, judge(m))
 	}
-	return worst(list, well, counted(len(host.Value.Mounts), "file system"), limit)
+	return worst(list, well, fleet.Counted(len(host.Value.Mounts), "file system"), limit)
 }
 
 func judgeClock(e *Examination) verdict {
@@ -57,7 +57,11 @@ func judgeClock(e *Examination) verdict {
 	if v := part(self.Sight, ""); v.state != "" {
 		return v
 	}
-	if self.Value.ClockBehind {
+	behind, known := self.Value.ClockBehind.Get()
+	if !known {
+		return cannot(self.Value.ClockBehind.Why())
+	}
+	if behind {
 		return bad("the clock is behind the newest record: whatever depends on time is withheld").by("date -u")
 	}
 	return ok("it is ahead of every record")

@@ -21,7 +21,7 @@ func judgeLogs(e *Examination) verdict {
 			list = append(list, warn("%s has %s", l.Path, size(n)).by("custos plan").healed("log-large", fleet.Subject{Kind: fleet.KindLog, Name: l.Path}))
 		}
 	}
-	return worst(list, "%s, none of more than %s", counted(len(logs.Value), "log"), size(logTooBig))
+	return worst(list, "%s, none of more than %s", fleet.Counted(len(logs.Value), "log"), size(logTooBig))
 }
 
 // judgeTools finds tools that began and never ended, though their agent went on:
@@ -85,5 +85,5 @@ func judgeLines(e *Examination) verdict {
 	if len(e.Installation.Lines) == 0 {
 		return ok("no log of them is of JSON lines")
 	}
-	return worst(list, "the last %s of %s are whole", counted(lines, "line"), counted(len(e.Installation.Lines), "log"))
+	return worst(list, "the last %s of %s are whole", fleet.Counted(lines, "line"), fleet.Counted(len(e.Installation.Lines), "log"))
 }

@@ -51,7 +51,7 @@ func judgePlaces(sort string) func(*Examination) verdict {
 		if there == 0 {
 			return worst(list, "nothing was written yet: they are made when they are needed")
 		}
-		return worst(list, "%s, all of them ours", counted(there, thing(sort)))
+		return worst(list, "%s, all of them ours", fleet.Counted(there, thing(sort)))
 	}
 }
 
@@ -145,7 +145,7 @@ func judgeSockets(e *Examination) verdict {
 	if there == 0 {
 		return worst(list, "there is none now")
 	}
-	return worst(list, "%s, for this user alone", counted(there, "socket"))
+	return worst(list, "%s, for this user alone", fleet.Counted(there, "socket"))
 }
 
 func judgeSecrets(e *Examination) verdict {
@@ -168,7 +168,7 @@ func judgeSecrets(e *Examination) verdict {
 	if len(e.Installation.Secrets) == 0 {
 		return ok("custos.toml names no file with a token")
 	}
-	return worst(list, "%s with a token, for this user alone", counted(len(e.Installation.Secrets), "file"))
+	return worst(list, "%s with a token, for this user alone", fleet.Counted(len(e.Installation.Secrets), "file"))
 }
 
 func judgeListening(e *Examination) verdict {
@@ -215,6 +215,8 @@ func judgeConfig(e *Examination) verdict {
 	switch {
 	case c.Err != "":
 		return bad("%s", c.Err).by("custos config check")
+	case c.Broken != "":
+		return bad("what was read before is in force: %s", c.Broken).by("custos config check")
 	case e.NoInstallation != "":
 		return cannot(e.NoInstallation)
 	case !c.Found:
@@ -223,8 +225,20 @@ func judgeConfig(e *Examination) verdict {
 	return ok("%s, with every section and rule", c.File)
 }
 
+// judgeNamespace says why nothing is removed from within a pid namespace.
+func judgeNamespace(e *Examination) verdict {
+	unsaid := e.Pass.Snapshot.From.Unsaid
+	if len(unsaid) == 0 {
+		return ok("nobody who is not to be seen from here is said to work on what is named")
+	}
+	return warn("in a pid namespace of its own: who is outside is not seen, so that nothing that [%s] name is removed; where nobody outside works on it, say foreign_namespace = false there",
+		strings.Join(unsaid, "] and ["))
+}
+
 func judgeInForce(e *Examination) verdict {
 	switch c := e.Installation.Config; {
+	case c.Broken != "" && e.Daemon:
+		return warn("what was read before is in force, until the file is mended: then it is taken up by itself").by("custos config check")
 	case c.Changed != "" && e.Daemon:
 		return warn("the daemon goes by the file as it was when it began: %s", c.Changed).by("custos down && custos up")
 	case c.Changed != "":

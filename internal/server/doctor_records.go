@@ -39,7 +39,7 @@ func judgeRecords(e *Examination) verdict {
 				healed("agent-crashed", fleet.Subject{Kind: fleet.KindAgent, Name: r.Name}))
 		}
 	}
-	return worst(list, "%s of agents, and what is seen agrees", counted(n, "record"))
+	return worst(list, "%s of agents, and what is seen agrees", fleet.Counted(n, "record"))
 }
 
 func judgeParents(e *Examination) verdict {
@@ -99,7 +99,7 @@ func judgeOpenRuns(e *Examination) verdict {
 			list = append(list, bad("run %s is open, and nothing is seen of it", r.ID).by("custos", "formula", "show", r.Formula))
 		}
 	}
-	return worst(list, "%s, each of them seen", counted(open, "open run"))
+	return worst(list, "%s, each of them seen", fleet.Counted(open, "open run"))
 }
 
 // judgeKinds judges the CLIs of those kinds that agents are registered of; the
@@ -143,7 +143,7 @@ func judgeStates(e *Examination) verdict {
 			list = append(list, cannot(fmt.Sprintf("%s (%s): %s", a.Name, a.Kind, a.Reason)).by("custos", "show", a.Name))
 		}
 	}
-	return worst(list, "%s, and the state of each can be told", counted(len(agents.Value), "agent"))
+	return worst(list, "%s, and the state of each can be told", fleet.Counted(len(agents.Value), "agent"))
 }
 
 // judgeOrders finds orders that should have expired: no pass was made that answers
@@ -159,7 +159,7 @@ func judgeOrders(e *Examination) verdict {
 			list = append(list, warn("the order to %s %s, given %s ago, was worth nothing any more %s ago and is still open", o.Do, o.Agent, ago(e.At, o.At), ago(e.At, until)).by("custos patrol"))
 		}
 	}
-	return worst(list, "%s, none older than it may be", counted(len(e.Pass.Past.Orders), "open order"))
+	return worst(list, "%s, none older than it may be", fleet.Counted(len(e.Pass.Past.Orders), "open order"))
 }
 
 func ago(now, then fleet.Instant) string {

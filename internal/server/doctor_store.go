@@ -1,5 +1,7 @@
 package server
 
+import "custos/internal/fleet"
+
 func judgeStore(e *Examination) verdict {
 	switch s := e.Installation.Store; {
 	case !s.There && s.Err == "":
@@ -24,14 +26,14 @@ func judgeRows(e *Examination) verdict {
 	case s.AsideErr != "":
 		return cannot(s.AsideErr)
 	case s.Rows > 0:
-		return warn("%s could not be read and lie in the table set_aside, the newest of %s", counted(s.Rows, "row"), s.RowTable).by("custos feed")
+		return warn("%s could not be read and lie in the table set_aside, the newest of %s", fleet.Counted(s.Rows, "row"), s.RowTable).by("custos feed")
 	}
 	return ok("no row had to be set aside")
 }
 
 func judgeAside(e *Examination) verdict {
 	if list := e.Installation.Store.Aside; len(list) > 0 {
-		return warn("%s: %s", counted(len(list), "damaged database")+" set aside", some(list)).by("ls", "-l", list[0])
+		return warn("%s: %s", fleet.Counted(len(list), "damaged database")+" set aside", some(list)).by("ls", "-l", list[0])
 	}
 	return ok("no database was ever set aside")
 }
@@ -41,7 +43,7 @@ func judgeMemory(e *Examination) verdict {
 	case past.Blind != "":
 		return bad("what was done before cannot be read, so nothing is done now: %s", past.Blind)
 	case past.Amnesia:
-		return warn("a damaged database had to be set aside: Custos only observes until a person acknowledges the alert of rule self-amnesia").by("custos alerts")
+		return warn("what was done before is lost (%s): Custos only observes until a person acknowledges the alert of rule self-amnesia", past.Lost).by("custos alerts")
 	}
 	return ok("what was done before is remembered")
 }

@@ -23,13 +23,13 @@ func wellInstalled() *Examination {
 	for _, name := range fleet.PartNames() {
 		s.Sight(name).Status = fleet.StatusOK
 	}
-	s.Self.Value = fleet.Self{StoreWritable: fleet.Known(true), JournalWritable: fleet.Known(true)}
+	s.Self.Value = fleet.Self{Remembered: fleet.Remembered{ClockBehind: fleet.Known(false)}, StoreWritable: fleet.Known(true), JournalWritable: fleet.Known(true)}
 	s.Host.Value.Mounts = []fleet.Mount{{Path: "/", UsedPercent: fleet.Known(50.0), InodesPercent: fleet.Known(5.0), Available: fleet.Known[int64](1 << 30)}}
 	s.Agents.Value = []fleet.Agent{{Name: "a", Kind: "claude", State: fleet.StateIdle, Owner: fleet.OwnerCustos, Registered: true}}
 	s.Logs.Value = []fleet.Log{{Path: "/l/a.log", Bytes: fleet.Known[int64](5)}}
 	s.Locks.Value = []fleet.Lock{{Path: "/l/lock", Holder: fleet.Known(fleet.HolderAlive)}}
 	s.Sessions.Value = []fleet.Pane{{Session: "s", Orphan: fleet.Known(false)}, {Session: "~custos", Dead: true, Orphan: fleet.Known(false)}}
-	s.Repos.Value = fleet.Repos{Repos: []fleet.Repo{{Path: "/r", Operation: fleet.Known("")}}, Worktrees: []fleet.Worktree{{Path: "/w", Repo: "/r"}}}
+	s.Repos.Value = fleet.Repos{Repos: []fleet.Repo{{Path: "/r", Operation: fleet.Known("")}}, Worktrees: []fleet.Worktree{{Path: "/w", Repo: "/r", Age: fleet.Known(fleet.Duration(3 * time.Hour)), Occupied: fleet.Known([]int{}), Removable: fleet.Known(false)}}}
 	s.Runs.Value = []fleet.RunFacts{{ID: "r1"}}
 	s.Forge.Value.Projects = []fleet.Project{{Name: "shop", URL: "http://f", Primary: fleet.Known("main"), Skew: fleet.Known(fleet.Duration(time.Second))}}
 	s.Forge.Value.Pulls = []fleet.PullRequest{{Name: "shop!7", Age: fleet.Known(fleet.Duration(25 * time.Hour)), Checks: fleet.Known("success"), Review: fleet.Known("none"),
@@ -171,7 +171,7 @@ func TestDoctorBlindIsNeverWell(t *testing.T) {
 		e.Pass.Snapshot.Sight(name).Status = fleet.StatusUnknown
 	}
 	for _, name := range []string{"structure writable", "consistency records", "consistency runs", "agents states", "logs size", "sessions seen", "sessions dead-panes", "sessions orphans", "locks held", "merge-queue owners", "worktrees unfinished",
-		"worktrees seen", "worktrees missing", "worktrees crashed", "forge reachable", "ci reachable", "ci workers", "containers reachable", "disk space", "disk inodes", "clock behind", "clock skew"} {
+		"worktrees seen", "worktrees missing", "worktrees crashed", "worktrees unused", "forge reachable", "ci reachable", "ci workers", "containers reachable", "disk space", "disk inodes", "clock behind", "clock skew"} {
 		if c := told(e)[name]; c.State != api.CheckCannot {
 			t.Errorf("%s is %s where nothing was seen: %s", name, c.State, c.Why)
 		}
@@ -212,6 +212,12 @@ func TestDoctorRoute(t *testing.T) {
 	if _, d := ask("/v1/doctor?category=security"); looked != 0 || d.Counts.OK != 5 {
 		t.Errorf("security: %d looks, %+v", looked, d.Checks)
 	}
+	full := []fleet.Mount{{Path: "/", UsedPercent: fleet.Known(100.0), InodesPercent: fleet.Known(1.0)}}
+	o.Anew = func(context.Context) { w.pass.Snapshot.Host.Value.Mounts = full } // it filled up since it was looked at
+	if _, d := ask("/v1/doctor?category=disk"); d.Counts.Bad != 1 {
+		t.Errorf("a disk that has been full for a moment: %+v", d.Checks)
+	}
+	looked = 0
 	w.lookErr = errors.New("cannot look: no world")
 	if _, d := ask("/v1/doctor?category=disk"); looked != 1 || d.Counts.Cannot != 2 || !strings.Contains(d.Checks[0].Why, "no world") {
 		t.Errorf("disk: %d looks, %+v", looked, d.Checks)

@@ -44,6 +44,12 @@ func subjects(s *fleet.Snapshot) []fleet.Subject {
 	for _, p := range s.Self.Value.Plugins {
 		add(fleet.KindPlugin, p.Name)
 	}
+	for _, r := range s.Self.Value.Receivers {
+		add(fleet.KindReceiver, r.Name)
+	}
+	for _, c := range s.Self.Value.Code {
+		add(fleet.KindCode, c.Dir)
+	}
 	for _, l := range s.Self.Value.Landmarks {
 		add(fleet.KindLandmark, l.Path)
 	}
@@ -63,8 +69,11 @@ func facts(s *fleet.Snapshot, of fleet.Subject) []string {
 	}
 	out := describe(s, of)
 	if len(out) == 0 {
-		if sight.Usable() {
+		if sight.Usable() && sight.Cut == "" {
 			return []string{"It is not there now."}
+		}
+		if sight.Usable() {
+			return []string{fmt.Sprintf("It cannot be told whether it is there: not all of %s is looked at (%s).", fleet.PartOf(of.Kind), sight.Cut)}
 		}
 		return []string{fmt.Sprintf("It cannot be told whether it is there: %s is %s (%s).", fleet.PartOf(of.Kind), sight.Status, sight.Why)}
 	}
@@ -83,6 +92,9 @@ func partFacts(s *fleet.Snapshot, name string) []string {
 	if sight.Why != "" {
 		out = append(out, "Why: "+sight.Why+".")
 	}
+	if sight.Cut != "" {
+		out = append(out, "Not looked at: "+sight.Cut+".")
+	}
 	if sight.Source != "" {
 		out = append(out, "Looked at: "+sight.Source+".")
 	}
@@ -99,7 +111,8 @@ func describe(s *fleet.Snapshot, of fleet.Subject) []string {
 	case fleet.KindSession:
 		return found(s.Sessions.Value, fleet.Pane.Name, of.Name, paneFacts)
 	case fleet.KindAgent:
-		return found(s.Agents.Value, func(a fleet.Agent) string { return a.Name }, of.Name, agentFacts)
+		return found(s.Agents.Value, func(a fleet.Agent) string { return a.Name }, of.Name,
+			func(a fleet.Agent) []string { return agentFacts(asNow(a, s)) })
 	case fleet.KindRepo:
 		return found(s.Repos.Value.Repos, func(r fleet.Repo) string { return r.Path }, of.Name, func(r fleet.Repo) []string { return []string{repoLine(r)} })
 	case fleet.KindWorktree:
@@ -116,6 +129,10 @@ func describe(s *fleet.Snapshot, of fleet.Subject) []string {
 		return found(s.Runs.Value, func(r fleet.RunFacts) string { return r.ID }, of.Name, runFacts)
 	case fleet.KindPlugin:
 		return found(s.Self.Value.Plugins, func(p fleet.PluginFacts) string { return p.Name }, of.Name, pluginFacts)
+	case fleet.KindReceiver:
+		return found(s.Self.Value.Receivers, func(r fleet.Receiver) string { return r.Name }, of.Name, receiverFacts)
+	case fleet.KindCode:
+		return found(s.Self.Value.Code, func(c fleet.CodeFacts) string { return c.Dir }, of.Name, codeFacts)
 	case fleet.KindLandmark:
 		return found(s.Self.Value.Landmarks, func(l fleet.Landmark) string { return l.Path }, of.Name, landmarkFacts)
 	case fleet.KindSelf:
@@ -202,7 +219,7 @@ func lookers(n int) string {
 	if n == 0 {
 		return "nobody"
 	}
-	return counted(n, "person")
+	return fleet.Counted(n, "person")
 }
 
 // agentLife says how the process of an agent does.
@@ -226,7 +243,7 @@ func crewFacts(a fleet.Agent) (out []string) {
 		say(true, "Its newest instance: %s (told by %s)", exitWords(*a.Exit), a.Exit.Source)
 	}
 	say(a.Conflict != "", "Record and observation disagree: %s", a.Conflict)
-	say(a.Cycles > 0, "unresponsive in %s in a row", counted(a.Cycles, "patrol"))
+	say(a.Cycles > 0, "unresponsive in %s in a row", fleet.Counted(a.Cycles, "patrol"))
 	say(a.PromptState != "" && a.PromptState != fleet.DeliveryAcknowledged, "Its first prompt is %s.", a.PromptState)
 	if t := a.Tool; t != nil {
 		say(true, "in the tool %s for %s, which may take %s", t.Name, leafSpan(fleet.Known(t.Age)), leafSpan(fleet.Known(t.Deadline)))

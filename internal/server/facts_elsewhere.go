@@ -72,13 +72,16 @@ func containerLines(e fleet.Engine) []string {
 	if n, ok := e.Dangling.Get(); ok && n > 0 {
 		lines = append(lines, "Images that nothing uses: "+leafSize(e.Dangling))
 	}
+	if n, ok := e.BuildCache.Get(); ok && n > 0 {
+		lines = append(lines, "Build cache that nothing used for a day: "+leafSize(e.BuildCache))
+	}
 	return lines
 }
 
 func containerLine(c fleet.Container) string {
 	parts := []string{fmt.Sprintf("Container %s: %s", c.Name, leafText(c.State)), "health " + leafText(c.Health)}
 	if n, ok := c.Restarts.Get(); ok && n > 0 {
-		parts = append(parts, counted(n, "restart"))
+		parts = append(parts, fleet.Counted(n, "restart"))
 	}
 	if oom, _ := c.OOM.Get(); oom {
 		parts = append(parts, "out of memory")

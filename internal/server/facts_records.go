@@ -13,7 +13,7 @@ func countRecords(c *fleet.Coordination) (int, string) {
 	if n == 0 {
 		return 0, "nothing to coordinate"
 	}
-	return n, strings.Join([]string{counted(len(c.Work), "piece") + " of work", counted(len(c.Gates), "gate"), counted(len(c.Convoys), "convoy"), counted(len(c.Mails), "mail")}, ", ")
+	return n, strings.Join([]string{fleet.Counted(len(c.Work), "piece") + " of work", fleet.Counted(len(c.Gates), "gate"), fleet.Counted(len(c.Convoys), "convoy"), fleet.Counted(len(c.Mails), "mail")}, ", ")
 }
 
 func subjectsOfRecords(c *fleet.Coordination, add func(fleet.Kind, string)) {

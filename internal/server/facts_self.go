@@ -16,10 +16,21 @@ func selfFacts(s *fleet.Snapshot) []string {
 		"Journal writable: " + leafBool(v.JournalWritable),
 		"Store writable: " + leafBool(v.StoreWritable) + ", " + leafSize(v.StoreBytes),
 	}
-	if v.Amnesia {
-		out = append(out, "The database had to be set aside: what was before is forgotten until a person confirms.")
+	if is, known := v.Amnesia.Get(); !known {
+		out = append(out, "Whether what was before is remembered: cannot tell ("+v.Amnesia.Why()+")")
+	} else if is {
+		out = append(out, "What was done before is lost, until a person confirms: "+v.Lost.Or(""))
 	}
-	if v.ClockBehind {
+	if differs := v.MemoryDiffers.Or(""); differs != "" {
+		out = append(out, "What was in memory was not what is written: "+differs)
+	}
+	if v.Config != "" {
+		out = append(out, fleet.Line(v.Config, 400))
+	}
+	if v.Socket != "" {
+		out = append(out, "The daemon's socket was replaced: "+fleet.Line(v.Socket, 200))
+	}
+	if v.ClockBehind.Or(false) {
 		out = append(out, "The clock is behind the newest record: actions that depend on time are withheld.")
 	}
 	return out

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+	"time"
 
 	"custos/internal/api"
 	"custos/internal/fleet"
@@ -88,6 +89,54 @@ func needs(p fleet.Pass, could []fleet.Action, skipped []fleet.Skipped) []api.Ne
 			Command: needCommand(a, p, could, skipped), Runbook: a.Runbook,
 		})
 	}
+	out = append(out, waiting(p)...)
+	slices.SortStableFunc(out, func(a, b api.Need) int { return cmp.Compare(a.Priority, b.Priority) })
+	return out
+}
+
+// dwellNow is how long an agent has been in its state by now.
+func dwellNow(a fleet.Agent, s *fleet.Snapshot) fleet.Leaf[fleet.Duration] {
+	d, known := a.Dwell.Get()
+	if !known || s.Agents.At.IsZero() {
+		return a.Dwell
+	}
+	return fleet.Known(d + fleet.Duration(max(0, s.At.Since(s.Agents.At))))
+}
+
+// asNow is the agent with its age as it is by now.
+func asNow(a fleet.Agent, s *fleet.Snapshot) fleet.Agent {
+	a.Dwell = dwellNow(a, s)
+	return a
+}
+
+// waiting lists the agents that wait for a person, from the first second on: the
+// delay of a rule is for telling people, not for those who look. An agent of which
+// an alert tells already, taken up or not, is not listed twice.
+func waiting(p fleet.Pass) []api.Need {
+	if !p.Snapshot.Agents.Usable() {
+		return nil
+	}
+	told := map[string]bool{}
+	firing, _ := byStatus(p.Assessment.Alerts)
+	for _, a := range firing {
+		told[a.Subject.Name] = told[a.Subject.Name] || a.Subject.Kind == fleet.KindAgent
+	}
+	var out []api.Need
+	for _, a := range p.Snapshot.Agents.Value {
+		what := map[fleet.AgentState]string{fleet.StateWaiting: "waits for a person", fleet.StateDialog: "stands at a start-up dialog", fleet.StateAuthLost: "has lost its login"}[a.State]
+		if what == "" || told[a.Name] {
+			continue
+		}
+		if a.Reason != "" {
+			what += ": " + a.Reason
+		}
+		d, _ := dwellNow(a, &p.Snapshot).Get()
+		of := fleet.Subject{Kind: fleet.KindAgent, Name: a.Name}
+		out = append(out, api.Need{Priority: string(fleet.P2), Subject: of.String(), Summary: a.Name + " " + what,
+			Since: p.Snapshot.At.Wall.UTC().Add(-time.Duration(d)), For: lasting(dwellNow(a, &p.Snapshot)),
+			Command: needCommand(fleet.Alert{AlertKey: fleet.AlertKey{Subject: of}}, p, nil, nil)})
+	}
+	slices.SortStableFunc(out, func(a, b api.Need) int { return a.Since.Compare(b.Since) })
 	return out
 }
 
@@ -115,20 +164,19 @@ func needCommand(a fleet.Alert, p fleet.Pass, could []fleet.Action, skipped []fl
 	return command("custos", "why", a.Subject.String())
 }
 
-// attachCommand shows the pane of an agent; "" when it has none.
+// attachCommand shows the pane of an agent, from inside a tmux too; "" when it has
+// none.
 func attachCommand(s fleet.Subject, agents fleet.Part[[]fleet.Agent]) string {
 	if s.Kind != fleet.KindAgent || !agents.Usable() {
 		return ""
 	}
 	for _, a := range agents.Value {
 		if a.Name == s.Name && a.Pane != nil {
-			return attach(*a.Pane)
+			return command("custos", "attach", a.Name)
 		}
 	}
 	return ""
 }
-
-func attach(p fleet.Pane) string { return command(attachArgv(p)...) }
 
 // attachArgv is the command that shows a pane.
 func attachArgv(p fleet.Pane) []string {
@@ -157,7 +205,7 @@ func agentRows(s *fleet.Snapshot) []api.AgentRow {
 		return out
 	}
 	for _, a := range s.Agents.Value {
-		out = append(out, agentRow(a))
+		out = append(out, agentRow(a, s))
 	}
 	slices.SortStableFunc(out, func(a, b api.AgentRow) int {
 		return cmp.Or(
@@ -167,9 +215,11 @@ func agentRows(s *fleet.Snapshot) []api.AgentRow {
 	return out
 }
 
-func agentRow(a fleet.Agent) api.AgentRow {
+// agentRow is an agent as it is now: what was told at the last look has lasted
+// longer since.
+func agentRow(a fleet.Agent, s *fleet.Snapshot) api.AgentRow {
 	row := api.AgentRow{
-		Name: a.Name, Kind: a.Kind, State: string(a.State), Since: lasting(a.Dwell), Reason: a.Reason, Source: a.Source,
+		Name: a.Name, Kind: a.Kind, State: string(a.State), Since: lasting(dwellNow(a, s)), Reason: a.Reason, Source: a.Source,
 		Owner: string(a.Owner), PID: a.Process.PID, CWD: a.CWD.Or(""), OneShot: a.OneShot,
 		CPU: pointer(a.CPU), RSS: pointer(a.RSS), People: a.Attached,
 	}

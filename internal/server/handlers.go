@@ -1,11 +1,13 @@
 package server
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -103,11 +105,26 @@ func (s *server) rules(*http.Request, Caller) (any, error) {
 }
 
 func (s *server) alerts(req *http.Request, _ Caller) (any, error) {
-	list, err := s.Alerts.Alerts(req.Context(), req.URL.Query().Get("all") == "true")
+	all := req.URL.Query().Get("all") == "true"
+	list, err := s.Alerts.Alerts(req.Context(), all)
 	if err != nil {
 		return nil, err
 	}
-	return api.Alerts{Alerts: alertViews(list, s.Now())}, nil
+	trouble := s.Vitals(req.Context()).Trouble
+	if trouble != "" { // what is written down is old
+		list = s.unwritten(req.Context(), list, all)
+	}
+	return api.Alerts{Alerts: alertViews(list, s.Now()), Trouble: trouble}, nil
+}
+
+// unwritten is what a look finds, with what of the alerts that are written down it does
+// not tell of; without a look, only these.
+func (s *server) unwritten(ctx context.Context, written []fleet.Alert, all bool) []fleet.Alert {
+	pass, err := s.Cycle.Look(ctx, glance)
+	if err != nil {
+		return written
+	}
+	return slices.DeleteFunc(merged(pass.Assessment.Alerts, written), func(a fleet.Alert) bool { return !all && a.Status == fleet.AlertResolved })
 }
 
 func (s *server) acknowledge(req *http.Request, c Caller) (any, error) {
@@ -165,7 +182,23 @@ func (s *server) silence(req *http.Request, c Caller) (any, error) {
 	if err := s.Alerts.Silence(req.Context(), made); err != nil {
 		return nil, err
 	}
-	return api.Silenced{Rule: made.Rule, Subject: subjectText(made.Subject), By: made.By, Until: made.Until.Wall.UTC()}, nil
+	return api.Silenced{Rule: made.Rule, Subject: subjectText(made.Subject), By: made.By, Until: made.Until.Wall.UTC(), Note: s.nobodyThere(req.Context(), made.Subject)}, nil
+}
+
+// nobodyThere says that there is no such subject now, where that is known: a silence
+// may be for what is still to come, and a slip of the keyboard is to be seen.
+func (s *server) nobodyThere(ctx context.Context, of fleet.Subject) string {
+	if of == (fleet.Subject{}) {
+		return ""
+	}
+	pass, err := s.Cycle.Look(ctx, glance)
+	if err != nil || slices.Contains(subjects(&pass.Snapshot), of) {
+		return ""
+	}
+	if seen := pass.Snapshot.Sight(fleet.PartOf(of.Kind)); seen == nil || !seen.Tells() {
+		return ""
+	}
+	return fmt.Sprintf("there is no %s now", of)
 }
 
 func (s *server) silenceOf(o api.SilenceOrder, c Caller) (fleet.Silence, error) {

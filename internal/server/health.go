@@ -3,6 +3,7 @@ package server
 import (
 	"fmt"
 	"net/http"
+	"strings"
 	"time"
 
 	"custos/internal/api"
@@ -16,6 +17,9 @@ type Vitals struct {
 	Patrolled fleet.Instant // the last whole patrol ended
 	Every     time.Duration // from the last patrol to the next one; 0 without a daemon
 	Trouble   string        // why the last pass could not be finished
+	Notes     []string      // what a person should know though passes are made
+	Receivers []fleet.Receiver
+	Hung      []string // parts whose probe did not answer by its deadline, each with its name
 }
 
 // A daemon makes a pass each 15 seconds, whatever happens. A patrol is late when a
@@ -23,6 +27,7 @@ type Vitals struct {
 const (
 	passLate    = 2 * time.Minute
 	patrolSlack = time.Minute
+	muteAfter   = 2 * time.Minute // as the rule self-mute
 )
 
 func (s *server) health(req *http.Request, _ Caller) (any, error) {
@@ -41,7 +46,7 @@ func (s *server) health(req *http.Request, _ Caller) (any, error) {
 
 // healthOf judges what is known of the passes. What is not known is not well.
 func healthOf(v Vitals, now fleet.Instant, maxAge time.Duration) api.Health {
-	h := api.Health{LastPass: moment(v.Passed), PassAge: ageOf(v.Passed, now), LastPatrol: moment(v.Patrolled), PatrolAge: ageOf(v.Patrolled, now), Trouble: v.Trouble}
+	h := api.Health{LastPass: moment(v.Passed), PassAge: ageOf(v.Passed, now), LastPatrol: moment(v.Patrolled), PatrolAge: ageOf(v.Patrolled, now), Trouble: v.Trouble, Mute: mute(v.Receivers), Notes: v.Notes, Hung: v.Hung}
 	if !v.Daemon {
 		h.State, h.Why = api.HealthNone, "no daemon is running"
 		return h
@@ -49,6 +54,19 @@ func healthOf(v Vitals, now fleet.Instant, maxAge time.Duration) api.Health {
 	h.MaxAge, h.Every = maxAge.String(), v.Every.String()
 	h.State, h.Why = judged(v, now, maxAge)
 	return h
+}
+
+// mute lists who cannot be told, as the rule self-mute has it.
+func mute(all []fleet.Receiver) (out []string) {
+	for _, r := range all {
+		switch {
+		case r.Barred != "":
+			out = append(out, r.Name+": "+r.Barred)
+		case time.Duration(r.Waiting) > muteAfter:
+			out = append(out, fmt.Sprintf("%s: nothing has arrived for %s: %s", r.Name, time.Duration(r.Waiting).Round(time.Second), r.Why))
+		}
+	}
+	return out
 }
 
 func judged(v Vitals, now fleet.Instant, maxAge time.Duration) (state, why string) {
@@ -64,6 +82,8 @@ func judged(v Vitals, now fleet.Instant, maxAge time.Duration) (state, why strin
 		return api.HealthStarting, "no whole patrol was made yet"
 	case now.Since(v.Patrolled) > limit:
 		return api.HealthLate, "the last whole patrol ended " + ageOf(v.Patrolled, now) + " ago; allowed are " + limit.String()
+	case len(v.Hung) > 0:
+		return api.HealthBlind, "not seen, for its probe does not answer: " + strings.Join(v.Hung, ", ")
 	}
 	return api.HealthWell, ""
 }

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -25,6 +26,7 @@ func TestHealthOf(t *testing.T) {
 		"that may be so old":               {func(v *Vitals) { v.Passed = ago(3 * time.Minute) }, 5 * time.Minute, api.HealthWell},
 		"younger than asked for":           {func(*Vitals) {}, time.Second, api.HealthLate},
 		"passes fail":                      {func(v *Vitals) { v.Trouble = "disk full" }, passLate, api.HealthFailing},
+		"a probe hangs":                    {func(v *Vitals) { v.Hung = []string{"sessions (tmux)"} }, passLate, api.HealthBlind},
 		"no pass yet":                      {func(v *Vitals) { v.Passed = fleet.Instant{} }, passLate, api.HealthStarting},
 		"no patrol yet":                    {func(v *Vitals) { v.Patrolled = fleet.Instant{} }, passLate, api.HealthStarting},
 		"no daemon":                        {func(v *Vitals) { v.Daemon = false }, passLate, api.HealthNone},
@@ -35,5 +37,16 @@ func TestHealthOf(t *testing.T) {
 		if got := healthOf(v, now, c.maxAge); got.State != c.want || (got.Why == "") != (c.want == api.HealthWell) {
 			t.Errorf("%s: %s because %q, want %s", name, got.State, got.Why, c.want)
 		}
+	}
+}
+
+// Who cannot be told is named in the same breath, and the state stays what it is:
+// to begin Custos anew would mend nothing.
+func TestHealthNamesTheMute(t *testing.T) {
+	v := Vitals{Daemon: true, Passed: instant(-time.Second), Patrolled: instant(-time.Minute), Every: 20 * time.Minute, Receivers: []fleet.Receiver{
+		{Name: "phone", Barred: "no member"}, {Name: "mail", Waiting: fleet.Duration(3 * time.Minute), Why: "refused"}, {Name: "desk", Waiting: fleet.Duration(time.Minute)}}}
+	h := healthOf(v, instant(0), passLate)
+	if want := []string{"phone: no member", "mail: nothing has arrived for 3m0s: refused"}; h.State != api.HealthWell || !slices.Equal(h.Mute, want) {
+		t.Errorf("%+v", h)
 	}
 }

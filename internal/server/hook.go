@@ -38,10 +38,18 @@ func isSettled(err error) bool {
 	return errors.As(err, &s) && s.Settled()
 }
 
+// Whose finds out whose a post is, by the process that posts. relays says that this
+// is a program that the agent calls, and not the agent itself. pid is 0 for a post that
+// was spooled.
+type Whose func(pid int, relays bool, p *hookwire.Post) error
+
 // HookOptions say where hooks are heard, and who takes what they tell.
 type HookOptions struct {
 	Run   string // the run folder: hook.sock and spool are in it
 	Hooks Hooks
+	// Whose puts what the kernel says of the process that posts in the place of what
+	// the post says; an event that it fails for is not taken. Nil: posts are believed.
+	Whose Whose
 	// AtOnce is how many connections are served at once (default 64); more wait
 	// in the kernel's queue, and after 50 ms spool what they have.
 	AtOnce int
@@ -54,7 +62,7 @@ type HookOptions struct {
 // HookListener hears the hooks of agents.
 type HookListener struct {
 	o      HookOptions
-	l      net.Listener
+	socket hookSocket
 	spool  hookwire.Spool
 	spare  chan struct{} // one token a connection
 	drains chan struct{} // something may be in the spool
@@ -77,34 +85,42 @@ func ListenHooks(o HookOptions) (*HookListener, error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	l, err := Listen(hookwire.Socket(o.Run))
-	if err != nil {
-		return nil, err
-	}
 	if err := os.MkdirAll(hookwire.SpoolDir(o.Run), 0o700); err != nil {
-		_ = l.Close()
 		return nil, fmt.Errorf("cannot make the spool of hook events: %w", err)
 	}
-	return &HookListener{o: o, l: l, spool: hookwire.Spool{Dir: hookwire.SpoolDir(o.Run)},
-		spare: make(chan struct{}, o.AtOnce), drains: make(chan struct{}, 1)}, nil
+	h := &HookListener{o: o, spool: hookwire.Spool{Dir: hookwire.SpoolDir(o.Run)},
+		spare: make(chan struct{}, o.AtOnce), drains: make(chan struct{}, 1)}
+	h.socket.path = hookwire.Socket(o.Run)
+	if err := h.socket.listen(); err != nil {
+		return nil, err
+	}
+	return h, nil
 }
+
+// Trouble says what is, or lately was, wrong with the socket that hooks are heard at:
+// while it is another's, hooks are spooled, or told to whoever made it.
+func (h *HookListener) Trouble() string { return h.socket.says(time.Now()) }
 
 // Serve drains the spool and hears hooks until ctx ends; then it lets those that
 // are being heard finish. It returns nil when ctx ended it.
 func (h *HookListener) Serve(ctx context.Context) error {
 	var wg sync.WaitGroup
 	defer wg.Wait()
-	stop := context.AfterFunc(ctx, func() { _ = h.l.Close() })
+	stop := context.AfterFunc(ctx, h.socket.close)
 	defer stop()
 	h.drainSoon()
 	wg.Go(func() { h.keepDraining(ctx) })
 	for {
-		conn, err := h.l.Accept()
+		l := h.socket.listener()
+		conn, err := l.Accept()
 		if ctx.Err() != nil {
 			if err == nil {
 				_ = conn.Close()
 			}
 			return nil
+		}
+		if errors.Is(err, net.ErrClosed) && h.socket.listener() != l {
+			continue // it was made anew
 		}
 		if errors.Is(err, net.ErrClosed) {
 			return fmt.Errorf("cannot hear hooks: %w", err)
@@ -134,7 +150,8 @@ func pause(ctx context.Context, d time.Duration) {
 // hear serves one connection: any number of events, each answered.
 func (h *HookListener) hear(ctx context.Context, conn net.Conn) {
 	defer conn.Close()
-	if c, err := credentials(conn); err != nil || c.UID != os.Getuid() && c.UID != 0 {
+	c, err := PeerOf(conn)
+	if err != nil || c.UID != os.Getuid() && c.UID != 0 {
 		h.o.Log.Warn("refused a hook of another user", "uid", c.UID, "err", err)
 		return
 	}
@@ -151,6 +168,12 @@ func (h *HookListener) hear(ctx context.Context, conn net.Conn) {
 			continue
 		case err != nil:
 			return // the end of it, or nothing that a custos-hook would send
+		}
+		if h.o.Whose != nil {
+			if err := h.o.Whose(c.PID, true, &p); err != nil {
+				h.o.Log.Warn("cannot take a hook event", "id", p.ID, "err", err)
+				return // it lies in the spool then
+			}
 		}
 		if hookwire.WriteAck(conn, h.take(ctx, p)) != nil {
 			h.drainSoon() // nobody waited for the answer: the event lies in the spool now
@@ -179,6 +202,18 @@ func (h *HookListener) take(ctx context.Context, p hookwire.Post) (a hookwire.Ac
 	return a
 }
 
+// mend makes the socket anew when it is not ours any more.
+func (h *HookListener) mend(ctx context.Context) {
+	was, err := h.socket.mend(time.Now())
+	switch {
+	case ctx.Err() != nil || was == "":
+	case err != nil:
+		h.o.Log.Error("cannot hear hooks: their socket is not ours", "why", was, "err", err)
+	default:
+		h.o.Log.Warn("made the socket of hooks anew", "why", was)
+	}
+}
+
 // drainSoon has the spool looked into.
 func (h *HookListener) drainSoon() {
 	select {
@@ -196,6 +231,7 @@ func (h *HookListener) keepDraining(ctx context.Context) {
 			return
 		case <-h.drains:
 		case <-tick.C:
+			h.mend(ctx)
 		}
 		d, err := h.Drain(ctx)
 		if err != nil && ctx.Err() == nil {
@@ -247,6 +283,11 @@ func (h *HookListener) drainOne(ctx context.Context, name string, d *Drained) er
 		h.o.Log.Warn("set a hook event aside", "err", err)
 		d.Bad++
 		return h.spool.SetAside(name)
+	}
+	if h.o.Whose != nil {
+		if err := h.o.Whose(0, true, &p); err != nil {
+			return err
+		}
 	}
 	if a := h.take(ctx, p); !a.OK {
 		return fmt.Errorf("cannot take spooled hook event %s: %s", name, a.Why)

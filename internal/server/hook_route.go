@@ -19,10 +19,15 @@ const (
 // the payload, the answer what the hook prints. The caller's process and its
 // ancestors are asked from the kernel.
 func hookRoute(h Hooks) route {
-	return route{"POST", "/v1/hooks/{kind}/{event}", anyone, small, func(_ *server, req *http.Request, c Caller) (any, error) {
+	return route{"POST", "/v1/hooks/{kind}/{event}", anyone, small, func(s *server, req *http.Request, c Caller) (any, error) {
 		p, err := httpPost(req, c)
 		if err != nil {
 			return nil, err
+		}
+		if s.Whose != nil {
+			if err := s.Whose(c.PID, false, &p); err != nil {
+				return nil, err
+			}
 		}
 		output, err := h.Take(req.Context(), p)
 		if err != nil {

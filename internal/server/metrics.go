@@ -72,6 +72,7 @@ func (c collector) Collect(out chan<- prometheus.Metric) {
 	p := sheet{out: out, m: c.now(ctx)}
 	p.self()
 	p.alerts()
+	p.receivers()
 	p.parts()
 	p.agents()
 	p.models()
@@ -156,6 +157,14 @@ func alertState(a fleet.Alert, at fleet.Instant) string {
 		return "acknowledged"
 	}
 	return "firing"
+}
+
+// receivers tells whether what is told arrives.
+func (p sheet) receivers() {
+	for _, r := range p.m.Snapshot.Self.Value.Receivers {
+		p.gauge("custos_receiver_barred", "1 for a notifier that says itself that nothing told there is heard.", one(r.Barred != ""), "receiver", r.Name)
+		p.gauge("custos_receiver_waiting_seconds", "How long the oldest of what did not arrive has been tried; 0 when all did.", time.Duration(r.Waiting).Seconds(), "receiver", r.Name)
+	}
 }
 
 // parts tells how well each part of the world is seen.

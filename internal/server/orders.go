@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io/fs"
 	"net/http"
+	"path"
 	"time"
 
 	"custos/internal/api"
@@ -38,13 +39,37 @@ func (s *server) order(req *http.Request, c Caller) (any, error) {
 func (s *server) orderState(req *http.Request, _ Caller) (any, error) {
 	id := req.PathValue("id")
 	o, err := s.Orders.Order(req.Context(), id)
+	return s.orderFound(id, o, err)
+}
+
+// orderFound is the answer about one order that was asked for by its ID.
+func (s *server) orderFound(id string, o fleet.Order, err error) (any, error) {
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, &api.Error{Kind: api.NotFound, Message: fmt.Sprintf("cannot find order %q", fleet.Line(id, 100)), Hint: "custos ps --pending"}
+		return nil, &api.Error{Kind: api.NotFound, Message: fmt.Sprintf("cannot find order %q", fleet.Line(id, 100)), Hint: "custos orders"}
 	}
+	if err != nil {
+		return nil, orderError(err)
+	}
+	return orderView(o, !s.InProcess), nil
+}
+
+// openOrders lists what was ordered and is not over.
+func (s *server) openOrders(req *http.Request, _ Caller) (any, error) {
+	open, err := s.Orders.Open(req.Context())
 	if err != nil {
 		return nil, err
 	}
-	return orderView(o, !s.InProcess), nil
+	out := api.Orders{At: s.Now().Wall.UTC(), Orders: make([]api.Order, 0, len(open))}
+	for _, o := range open {
+		out.Orders = append(out.Orders, orderView(o, !s.InProcess))
+	}
+	return out, nil
+}
+
+func (s *server) cancelOrder(req *http.Request, c Caller) (any, error) {
+	id := req.PathValue("id")
+	o, err := s.Orders.Cancel(req.Context(), id, c.Name())
+	return s.orderFound(id, o, err)
 }
 
 // orderError finds out whose fault it is that an order was not taken.
@@ -67,7 +92,7 @@ func (s *server) author(ctx context.Context, c Caller, r *api.OrderRequest) (str
 	case err == nil && agent == "":
 		return c.Name(), nil
 	case err != nil || !ownAffair(agent, r):
-		return "", s.personOnly(ctx, c)
+		return "", barred(c, agent, err)
 	}
 	return fleet.ByAgent(agent), nil
 }
@@ -97,9 +122,6 @@ func (s *server) orderOf(ctx context.Context, r api.OrderRequest, by string) (fl
 	if o.Do == fleet.OrderStop {
 		o.Text = fleet.Line(r.Text, 400)
 	}
-	for _, g := range r.Override {
-		o.Override = append(o.Override, fleet.Guard(g))
-	}
 	if r.TTL != "" {
 		d, err := time.ParseDuration(r.TTL)
 		if err != nil || d <= 0 || d > longestTTL {
@@ -112,11 +134,20 @@ func (s *server) orderOf(ctx context.Context, r api.OrderRequest, by string) (fl
 		if err != nil {
 			return o, err
 		}
-		if o.Spawn, err = spawnOf(*r.Spawn, r.Agent, all); err != nil {
+		if o.Spawn, err = spawnOf(*r.Spawn, r.Agent, all, s.kindOf()); err != nil {
 			return o, badInput(err)
 		}
 	}
 	return o, ledger.CheckOrder(o)
+}
+
+// kindOf names the kind that a command line starts; by the name of its program
+// where nobody knows better.
+func (s *server) kindOf() func([]string) string {
+	if s.KindOf != nil {
+		return s.KindOf
+	}
+	return func(argv []string) string { return path.Base(argv[0]) }
 }
 
 // longestTTL keeps an order from being carried out when everybody has forgotten
@@ -153,7 +184,7 @@ func orderHints(o fleet.Order, watched bool) []api.Hint {
 	case o.State == fleet.OrderDone && starts:
 		out = append(out, api.Hint{Command: command("custos", "show", o.Agent), What: "how it does"})
 	case !o.IsOver():
-		out = append(out, api.Hint{Command: "custos ps --pending", What: "what is waited for"})
+		out = append(out, api.Hint{Command: command("custos", "orders", "cancel", o.ID), What: "take it back"})
 	case o.State != fleet.OrderDone && o.Agent != "":
 		out = append(out, api.Hint{Command: command("custos", "why", fleet.Subject{Kind: fleet.KindAgent, Name: o.Agent}.String()), What: "why"})
 	}

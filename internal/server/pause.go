@@ -23,7 +23,7 @@ func (s *server) pauseProject(req *http.Request, c Caller) (any, error) {
 	}
 	who := c.Name()
 	if err := s.Pauses.Pause(req.Context(), q.Project, q.Resume, who, fleet.Line(fleet.Redact(q.Why), 200)); err != nil {
-		return nil, orderError(err)
+		return nil, reasoned(err)
 	}
 	return api.Paused{Project: q.Project, Paused: !q.Resume, By: who}, nil
 }

@@ -50,3 +50,9 @@ func TestPauseProject(t *testing.T) {
 		t.Errorf("%q", book.said)
 	}
 }
+
+// braking is a brake that remembers who pulled it.
+type braking struct{ by string }
+
+func (b *braking) Freeze(by, _ string) error { b.by = by; return nil }
+func (b *braking) Thaw() (string, error)     { was := b.by; b.by = ""; return was, nil }

@@ -1,11 +1,11 @@
 package server
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"net/http"
-	"strconv"
 
 	"custos/internal/api"
 	"custos/internal/fleet"
@@ -19,20 +19,41 @@ const (
 )
 
 func (s *server) screen(req *http.Request, _ Caller) (any, error) {
-	name, lines := req.PathValue("name"), linesShown
-	if text := req.URL.Query().Get("lines"); text != "" {
-		n, err := strconv.Atoi(text)
-		if err != nil || n < 1 || n > linesAtMost {
-			return nil, badInput(fmt.Errorf("cannot show %q lines: want 1 to %d", fleet.Line(text, 20), linesAtMost))
-		}
-		lines = n
+	name := req.PathValue("name")
+	lines, err := linesAsked(req.URL.Query(), linesShown, linesAtMost)
+	if err != nil {
+		return nil, err
 	}
 	text, err := s.Screens.Screen(req.Context(), name, lines)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, &api.Error{Kind: api.NotFound, Message: err.Error(), Hint: "custos ps"}
+		return nil, s.nothingShown(req.Context(), name)
 	case err != nil:
 		return nil, cannotLook(err)
 	}
 	return api.Screen{Agent: name, At: s.Now().Wall.UTC(), Text: fleet.Redact(fleet.Text(text))}, nil
+}
+
+// nothingShown says why there is nothing to look at of an agent.
+func (s *server) nothingShown(ctx context.Context, name string) error {
+	if err := s.known(ctx, "look at", name); err != nil {
+		return err
+	}
+	return &api.Error{Kind: api.NotFound, Message: fmt.Sprintf("cannot look at %q: it has no terminal and no output of its own", fleet.Line(name, 100)),
+		Hint: "custos why agent/" + name}
+}
+
+// known is an error where there is no agent of a name, or that cannot be told; verb is
+// what cannot be done then.
+func (s *server) known(ctx context.Context, verb, name string) error {
+	pass, err := s.Cycle.Look(ctx, glance)
+	if err != nil {
+		return cannotLook(err)
+	}
+	registered, err := s.registration(ctx, name)
+	if err != nil {
+		return err
+	}
+	_, err = findAgent(verb, name, &pass.Snapshot, registered)
+	return err
 }

@@ -15,6 +15,15 @@ func plan(p fleet.Pass, t Teller) api.Plan {
 		Skipped:    []api.Refusal{},
 		Idle:       []api.Idle{},
 		CannotTell: doubts(p.Assessment.Blind),
+		Unsaid:     p.Snapshot.From.Unsaid,
+		Moves:      []api.Move{},
+	}
+	for _, m := range p.Plan.Moves {
+		if m.Noted() {
+			out.Noted++
+			continue
+		}
+		out.Moves = append(out.Moves, moveView(m))
 	}
 	for _, a := range p.Plan.Actions {
 		out.Actions = append(out.Actions, deed(a, t))
@@ -26,6 +35,10 @@ func plan(p fleet.Pass, t Teller) api.Plan {
 		out.Idle = append(out.Idle, api.Idle{Rule: k.Rule, Subject: k.Subject.String()})
 	}
 	return out
+}
+
+func moveView(m fleet.Move) api.Move {
+	return api.Move{Record: m.Record.String(), From: m.From, To: m.To, Why: m.Why, Told: m.Told}
 }
 
 func deed(a fleet.Action, t Teller) api.Deed {

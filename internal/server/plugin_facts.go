@@ -2,9 +2,24 @@ package server
 
 import (
 	"fmt"
+	"time"
 
 	"custos/internal/fleet"
 )
+
+// receiverFacts says how one stands who is told.
+func receiverFacts(r fleet.Receiver) (out []string) {
+	if r.Barred != "" {
+		out = append(out, "Nothing told there is heard: "+r.Barred+".")
+	}
+	if r.Waiting > 0 {
+		out = append(out, fmt.Sprintf("Something has waited for %s to be told, after %d tries: %s.", time.Duration(r.Waiting).Round(time.Second), r.Tries, r.Why))
+	}
+	if proof, known := r.Proof.Get(); known {
+		return append(out, fmt.Sprintf("The last proof that it can be told is %s old.", time.Duration(proof).Round(time.Second)))
+	}
+	return append(out, "Nothing has shown yet that it can be told.")
+}
 
 // pluginFacts says what is seen of a plugin.
 func pluginFacts(p fleet.PluginFacts) []string {
@@ -22,6 +37,21 @@ func pluginFacts(p fleet.PluginFacts) []string {
 	}
 	if n, known := p.Failures.Get(); known && n > 0 {
 		out = append(out, fmt.Sprintf("It failed %d times in a row: %s.", n, p.Why))
+	}
+	return out
+}
+
+func codeFacts(c fleet.CodeFacts) []string {
+	changes, known := c.Changes.Get()
+	out := []string{fmt.Sprintf("%d of its files are run as a person trusts them.", c.Trusted)}
+	switch {
+	case !known:
+		out = append(out, "It cannot be told what its primary branch has: "+c.Changes.Why()+".")
+	case changes != "":
+		out = append(out, "Nobody trusts: "+changes+".", "What has changed: custos trust "+c.Dir+".")
+	}
+	if c.Loose != "" {
+		out = append(out, "In the folder, and not in that commit (it is never run): "+c.Loose+".")
 	}
 	return out
 }

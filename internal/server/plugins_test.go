@@ -9,6 +9,7 @@ import (
 
 	"custos/internal/api"
 	"custos/internal/fleet"
+	"custos/internal/ledger"
 )
 
 // pluginsOf is the plugins of a world: backup, of which there is a run.
@@ -16,6 +17,17 @@ type pluginsOf struct{ runsOf }
 
 func (p pluginsOf) Plugins(context.Context) ([]api.PluginRow, error) {
 	return []api.PluginRow{{Name: "backup", Gate: "manual", How: "script"}}, nil
+}
+
+func (p pluginsOf) Code(context.Context) ([]fleet.CodeFacts, error) {
+	return []fleet.CodeFacts{{Dir: "/p/.custos", Digest: "d", Changes: fleet.Known("+ a.toml")}, {Dir: "/q", Changes: fleet.Unknown[string]("git hangs")}}, nil
+}
+
+func (p pluginsOf) Trust(_ context.Context, q api.TrustRequest, by string) error {
+	if by == "" || q.Digest != "d" {
+		return fmt.Errorf("%w: it is not what was shown", ledger.ErrIllegal)
+	}
+	return nil
 }
 
 func (p pluginsOf) Plugin(_ context.Context, name string) (api.Plugin, error) {
@@ -68,4 +80,21 @@ func TestPluginsAreRunByPeople(t *testing.T) {
 	w.agent = "builder"
 	_, err := client(w).RunPlugin(t.Context(), "backup", api.PluginRunRequest{})
 	wantError(t, err, api.Forbidden, "it takes a person")
+}
+
+// Who trusts names what was shown, and is a person.
+func TestTrust(t *testing.T) {
+	w := newWorld()
+	c := client(w)
+	list, err := c.Trust(t.Context(), api.TrustRequest{Dir: "/p/.custos", Digest: "d"})
+	if err != nil || len(list.Code) != 2 || list.Code[0].Changes != "+ a.toml" || list.Code[1].Unknown != "git hangs" || len(list.Next) != 1 {
+		t.Errorf("%+v, %v", list, err)
+	}
+	_, err = c.Trust(t.Context(), api.TrustRequest{Dir: "/p/.custos", Digest: "e"})
+	wantError(t, err, api.BadInput, "it is not what was shown")
+	_, err = c.Trust(t.Context(), api.TrustRequest{Dir: "/p/.custos"})
+	wantError(t, err, api.BadInput, "the digest of what was shown")
+	w.agent = "builder"
+	_, err = c.Trust(t.Context(), api.TrustRequest{Dir: "/p/.custos", Digest: "d"})
+	wantError(t, err, api.Forbidden, "")
 }

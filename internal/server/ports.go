@@ -80,6 +80,9 @@ type Orders interface {
 	Take(ctx context.Context, o fleet.Order) (fleet.Order, error)
 	// Order returns an order as it has become; fs.ErrNotExist when there is none.
 	Order(ctx context.Context, id string) (fleet.Order, error)
+	// Cancel takes back an order that is not over, on a person's word. One that is
+	// over, or that is being carried out, wraps ledger.ErrIllegal.
+	Cancel(ctx context.Context, id, by string) (fleet.Order, error)
 	// Open lists the orders that are not over, in the order they were given.
 	Open(ctx context.Context) ([]fleet.Order, error)
 }
@@ -90,12 +93,16 @@ type Registry interface {
 	Registrations(ctx context.Context) ([]fleet.Registration, error)
 }
 
-// Screens shows what agents show.
+// Screens shows what agents show, and what they wrote.
 type Screens interface {
 	// Screen returns at most so many lines from the bottom of an agent's terminal,
 	// or of what a headless one wrote: safe to show and redacted. An error that
 	// wraps fs.ErrNotExist says that there is nothing to look at.
 	Screen(ctx context.Context, agent string, lines int) (string, error)
+	// Log returns the text, the rest and the end of what a headless agent wrote, as it
+	// was kept. An error that wraps fs.ErrNotExist says that nothing is kept; one that
+	// wraps fs.ErrInvalid that After is no answer's.
+	Log(ctx context.Context, ask LogAsk) (api.Log, error)
 }
 
 // HookLog is what agents told of themselves.

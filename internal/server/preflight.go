@@ -10,6 +10,24 @@ import (
 	"custos/internal/fleet"
 )
 
+// PreflightText is the facts of the preflight as plain text, in the same sections.
+func PreflightText(s fleet.Snapshot, places []Listening) string {
+	var b strings.Builder
+	for _, x := range preflight(s, places).Sections {
+		fmt.Fprintf(&b, "## %s\n", x.Title)
+		if x.Status != "ok" {
+			fmt.Fprintf(&b, "%s: %s\n", x.Status, x.Why)
+		}
+		for _, line := range x.Lines {
+			b.WriteString(line + "\n")
+		}
+		if len(x.Lines) == 0 && x.Status == "ok" {
+			b.WriteString("None\n")
+		}
+	}
+	return fleet.Redact(fleet.Text(b.String()))
+}
+
 // preflight is the facts, in the sections of the seed's checklist. All thirteen
 // are there even when empty; what has no section there follows when there is any.
 func preflight(s fleet.Snapshot, places []Listening) api.Preflight {
@@ -60,7 +78,7 @@ func hostLines(h fleet.Host) []string {
 	out := []string{
 		fmt.Sprintf("RAM: %s available of %s", leafSize(h.Memory.Available), leafSize(h.Memory.Total)),
 		fmt.Sprintf("Swap: %s used of %s", leafSize(h.Swap.Used), leafSize(h.Swap.Total)),
-		fmt.Sprintf("Load: %s %s %s on %s", leafFloat(h.Load.One), leafFloat(h.Load.Five), leafFloat(h.Load.Fifteen), counted(h.CPUs, "CPU")),
+		fmt.Sprintf("Load: %s %s %s on %s", leafFloat(h.Load.One), leafFloat(h.Load.Five), leafFloat(h.Load.Fifteen), fleet.Counted(h.CPUs, "CPU")),
 		fmt.Sprintf("Pressure: cpu %s, memory %s, io %s", leafPercent(h.Pressure.CPU), leafPercent(h.Pressure.Memory), leafPercent(h.Pressure.IO)),
 	}
 	for _, m := range h.Mounts {
@@ -93,7 +111,7 @@ func sessionLines(s fleet.Snapshot) []string {
 	for _, p := range s.Sessions.Value {
 		line := fmt.Sprintf("%s: %s", p.Name(), p.Command)
 		if a, ok := agents[p.ID]; ok {
-			line = fmt.Sprintf("%s: %s", p.Name(), agentWords(a))
+			line = fmt.Sprintf("%s: %s", p.Name(), agentWords(asNow(a, &s)))
 		}
 		if p.Attached > 0 {
 			line += ", attached"
@@ -105,7 +123,7 @@ func sessionLines(s fleet.Snapshot) []string {
 	}
 	for _, a := range s.Agents.Value {
 		if a.Pane == nil {
-			out = append(out, fmt.Sprintf("(no pane) %s: %s, %s", a.Name, agentWords(a), pidText(a)))
+			out = append(out, fmt.Sprintf("(no pane) %s: %s, %s", a.Name, agentWords(asNow(a, &s)), pidText(a)))
 		}
 	}
 	return out
@@ -213,7 +231,7 @@ func repoLine(r fleet.Repo) string {
 		line += fmt.Sprintf(", %s in progress for %s", op, leafSpan(r.OperationAge))
 	}
 	if n, ok := r.Dirty.Get(); ok && n > 0 {
-		line += ", " + counted(n, "changed file")
+		line += ", " + fleet.Counted(n, "changed file")
 	}
 	return line
 }

@@ -3,6 +3,7 @@ package server
 import (
 	"fmt"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 	"unicode"
@@ -12,9 +13,10 @@ import (
 )
 
 // spawnOf returns the registration that a spawn asks for, among all others.
-func spawnOf(q api.SpawnRequest, name string, all []fleet.Registration) (_ *fleet.Registration, err error) {
+// spawnOf makes a registration of a request. kindOf names the kind of a command line.
+func spawnOf(q api.SpawnRequest, name string, all []fleet.Registration, kindOf func(argv []string) string) (_ *fleet.Registration, err error) {
 	parent := findRegistration(all, q.Parent)
-	for _, check := range []error{checkKind(&q), checkParent(q, parent), checkPaths(q), checkRestart(q)} {
+	for _, check := range []error{checkName(name), checkAlike(name, all), checkKind(&q, kindOf), checkParent(q, parent), checkPaths(q), checkRestart(q)} {
 		if check != nil {
 			return nil, fmt.Errorf("cannot spawn %q: %w", fleet.Line(name, 80), check)
 		}
@@ -22,6 +24,9 @@ func spawnOf(q api.SpawnRequest, name string, all []fleet.Registration) (_ *flee
 	r := &fleet.Registration{Name: name, Owner: fleet.OwnerCustos, Kind: q.Kind, Argv: q.Argv, Env: q.Env, Role: q.Role, Project: q.Project,
 		Task: q.Task, Spec: fleet.Path(q.Spec), Files: q.Files, Parent: q.Parent, Run: q.Run, Account: q.Account, Dir: fleet.Path(q.Dir),
 		Where: fleet.WhereTmux, Restart: fleet.Restart(q.Restart), Standing: q.Standing, MemoryMax: q.MemoryMax, Prompt: firstPrompt(q)}
+	if q.Kind == generic {
+		r.Prompt = q.Prompt // a task is for the record: it is not known how it would be told
+	}
 	if q.Headless {
 		r.Where = fleet.WhereHeadless
 	}
@@ -40,13 +45,39 @@ func spawnOf(q api.SpawnRequest, name string, all []fleet.Registration) (_ *flee
 	return r, nil
 }
 
+// checkAlike refuses a name that a person, and a file system that knows no capitals,
+// takes for another one's.
+func checkAlike(name string, all []fleet.Registration) error {
+	for _, r := range all {
+		if r.Name != name && strings.EqualFold(r.Name, name) && r.Desired != fleet.DesiredRetired {
+			return fmt.Errorf("there is an agent %q: names that differ by capitals alone are one to people", r.Name)
+		}
+	}
+	return nil
+}
+
+// longestName is the most letters of the name of an agent: it is the name of a
+// session, a folder and a branch too.
+const longestName = 64
+
+// plainName is what a new agent may be called, so that its name is one word in any
+// shell, in tmux and in a branch.
+var plainName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*$`)
+
+func checkName(name string) error {
+	if len(name) > longestName || !plainName.MatchString(name) || strings.HasSuffix(name, ".lock") || strings.Contains(name, "..") {
+		return fmt.Errorf(`that is no name for an agent: want 1 to %d letters of a to z, digits, ".", "-" and "_", beginning with a letter or digit, without ".." and not ending in ".lock"`, longestName)
+	}
+	return nil
+}
+
 // checkKind finds the kind, which a command line tells when nobody else does.
-func checkKind(q *api.SpawnRequest) error {
+func checkKind(q *api.SpawnRequest, kindOf func([]string) string) error {
 	switch {
 	case len(q.Argv) > 0 && (q.Argv[0] == "" || strings.HasPrefix(q.Argv[0], "-")):
 		return fmt.Errorf("its command line begins with %q: want the program first, like -- claude --verbose", fleet.Line(q.Argv[0], 40))
 	case q.Kind == "" && len(q.Argv) > 0:
-		q.Kind = path.Base(q.Argv[0])
+		q.Kind = kindOf(q.Argv)
 	case q.Kind == "":
 		return fmt.Errorf("name its kind, or its command line behind --")
 	}
@@ -125,6 +156,9 @@ func fileWord(name string) string {
 	}
 	return word
 }
+
+// generic is the kind of any command.
+const generic = "generic"
 
 // firstPrompt is what an agent is told first: the given words, else its task.
 func firstPrompt(q api.SpawnRequest) string {

@@ -49,8 +49,11 @@ func routes() []route {
 		{"GET", "/v1/agents", anyone, small, (*server).agents, nil},
 		{"GET", "/v1/agents/{name}", anyone, small, (*server).agent, nil},
 		{"GET", "/v1/agents/{name}/screen", anyone, small, (*server).screen, nil},
+		{"GET", "/v1/agents/{name}/log", anyone, small, (*server).log, nil},
 		{"POST", "/v1/orders", anyone, orderSize, (*server).order, nil}, // what an agent may order: see author
+		{"GET", "/v1/orders", anyone, small, (*server).openOrders, nil},
 		{"GET", "/v1/orders/{id}", anyone, small, (*server).orderState, nil},
+		{"POST", "/v1/orders/{id}/cancel", person, small, (*server).cancelOrder, nil},
 		{"GET", "/v1/feed", anyone, small, (*server).feed, nil},
 		{"GET", "/v1/failures", anyone, small, (*server).failures, nil},
 		{"POST", "/v1/hookfiles/{kind}", anyone, orderSize, (*server).editHooks, nil}, // writes nothing
@@ -62,6 +65,8 @@ func routes() []route {
 		{"GET", "/v1/runs/{id}", anyone, small, (*server).run, nil},
 		{"POST", "/v1/runs/{id}", anyone, small, (*server).changeRun, nil}, // what an agent may say: see reporter
 		{"GET", "/v1/schedules", anyone, small, (*server).schedules, nil},
+		{"GET", "/v1/code", anyone, small, (*server).codeList, nil},
+		{"POST", "/v1/code", person, small, (*server).trust, nil},
 		{"GET", "/v1/plugins", anyone, small, (*server).plugins, nil},
 		{"POST", "/v1/plugins", anyone, orderSize, (*server).lintPlugin, nil}, // reads only
 		{"GET", "/v1/plugins/{name}", anyone, small, (*server).plugin, nil},
@@ -95,6 +100,8 @@ func routes() []route {
 		{"GET", "/v1/health", anyone, small, (*server).health, nil},
 		{"GET", "/v1/schema", anyone, small, (*server).schemas, nil},
 		{"GET", "/v1/schema/{name}", anyone, small, (*server).schema, nil},
+		{"POST", "/v1/freeze", anyone, small, (*server).freeze, nil}, // but no agent
+		{"POST", "/v1/thaw", person, small, (*server).thaw, nil},
 		{"POST", "/v1/down", person, small, (*server).down, nil},
 		{"GET", "/v1/events", anyone, small, nil, (*server).events},
 		{"GET", "/metrics", anyone, small, nil, (*server).metrics},

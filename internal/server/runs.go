@@ -180,7 +180,7 @@ func (s *server) reporter(ctx context.Context, c Caller, do string) (string, err
 	case err == nil && agent == "":
 		return c.Name(), nil
 	case err != nil || do != "done" && do != "fail":
-		return "", s.personOnly(ctx, c)
+		return "", barred(c, agent, err)
 	}
 	return fleet.ByAgent(strings.TrimPrefix(agent, Marked)), nil
 }
@@ -229,12 +229,12 @@ func (s *server) runView(r fleet.Run) api.Run {
 	out := api.Run{ID: r.ID, Formula: r.Formula, Project: r.Project, By: r.By, At: r.At.Wall.UTC(), For: since(until, r.At), Mode: string(r.Mode),
 		State: string(r.State), Over: r.IsOver(), Why: fleet.Text(r.Why), Steps: make([]api.RunStep, 0, len(r.Steps)), Schedule: r.Schedule,
 		Dir: r.Dir, Work: r.Work, Source: r.Source, EndedAt: moment(r.EndedAt), Tokens: r.Tokens, Dollars: dollars(r.MicroUSD),
-		Watched: !s.InProcess}
+		Watched: !s.InProcess, Locks: r.IsOver() && r.Holding != ""}
 	for _, name := range slices.Sorted(maps.Keys(r.Vars)) {
 		out.Vars = append(out.Vars, fleet.Redact(name+"="+fleet.Line(r.Vars[name], 200)))
 	}
 	if n := r.Session; n != nil && n.Order != "" {
-		out.Agent, out.Phase = n.Agent, strings.TrimSpace(n.Phase+" "+n.PhaseWhy)
+		out.Agent, out.Stop, out.Phase = n.Agent, n.Stop, strings.TrimSpace(n.Phase+" "+n.PhaseWhy)
 		if n.Keep != "" && n.Worktree != "" {
 			out.Kept = n.Worktree + ": " + n.Keep
 		}

@@ -41,7 +41,7 @@ func notSeen(s *fleet.Snapshot) []api.PartSeen {
 
 // content counts what a part holds.
 func content(s *fleet.Snapshot, name fleet.PartName) (int, string) {
-	count := func(n int, one string) (int, string) { return n, counted(n, one) }
+	count := func(n int, one string) (int, string) { return n, fleet.Counted(n, one) }
 	switch name {
 	case fleet.PartHost:
 		return count(len(s.Host.Value.Mounts), "file system")
@@ -53,7 +53,7 @@ func content(s *fleet.Snapshot, name fleet.PartName) (int, string) {
 		return count(len(s.Agents.Value), "agent")
 	case fleet.PartRepos:
 		n, _ := count(len(s.Repos.Value.Repos), "")
-		return n, counted(n, "repository") + ", " + counted(len(s.Repos.Value.Worktrees), "worktree")
+		return n, fleet.Counted(n, "repository") + ", " + fleet.Counted(len(s.Repos.Value.Worktrees), "worktree")
 	case fleet.PartLocks:
 		return count(len(s.Locks.Value), "lock")
 	case fleet.PartPhases:
@@ -68,10 +68,10 @@ func content(s *fleet.Snapshot, name fleet.PartName) (int, string) {
 		return count(len(s.Engine.Value.Containers), "container")
 	case fleet.PartForge:
 		n, _ := count(len(s.Forge.Value.Projects), "")
-		return n, counted(n, "project") + ", " + counted(len(s.Forge.Value.Issues), "issue") + ", " + counted(len(s.Forge.Value.Pulls), "pull request")
+		return n, fleet.Counted(n, "project") + ", " + fleet.Counted(len(s.Forge.Value.Issues), "issue") + ", " + fleet.Counted(len(s.Forge.Value.Pulls), "pull request")
 	case fleet.PartCI:
 		n, _ := count(len(s.CI.Value.Pipelines), "")
-		return n, counted(n, "pipeline") + ", " + counted(len(s.CI.Value.Workers), "worker")
+		return n, fleet.Counted(n, "pipeline") + ", " + fleet.Counted(len(s.CI.Value.Workers), "worker")
 	case fleet.PartBeads:
 		return count(len(s.Beads.Value), "bead")
 	case fleet.PartChecks:
@@ -83,7 +83,7 @@ func content(s *fleet.Snapshot, name fleet.PartName) (int, string) {
 }
 
 func fromView(v fleet.Vantage) api.From {
-	return api.From{Host: v.Host, UID: v.UID, Container: v.Container, Version: v.Version}
+	return api.From{Host: v.Host, UID: v.UID, Container: v.Container, Version: v.Version, Unsaid: v.Unsaid}
 }
 
 func hostView(s *fleet.Snapshot) api.Host {

@@ -37,6 +37,7 @@ type Options struct {
 	Formulas  Formulas
 	Runs      Runs
 	Plugins   Plugins
+	Code      Code
 	Records   Records
 	Mover     Mover
 	// PluginRuns begins and lists runs of plugins.
@@ -53,9 +54,13 @@ type Options struct {
 	// Examine finds out what the installation is like. Nil: nobody does.
 	// asked says which categories of checks it is for: what is dear is left out for others.
 	Examine func(ctx context.Context, asked func(category string) bool) Installation
+	// Anew has those parts looked at again that a look is cheap at: who asks for a diagnosis
+	// asks how it is now. Nil: what was seen last is judged.
+	Anew func(ctx context.Context)
 	// Places lists where people answer, and what lies there unread. Nil: nowhere.
 	Places func() []Listening
 	Pauses Pauses
+	Brakes Brakes
 	// HandOver writes down what an agent hands over, and says whether a fresh one
 	// takes its place. fs.ErrNotExist when no agent of that name is registered.
 	HandOver func(ctx context.Context, agent, text, by string) (reg fleet.Registration, replaced bool, err error)
@@ -71,8 +76,12 @@ type Options struct {
 	// Hooks takes hook events that are posted over HTTP. Without it there is no
 	// such route.
 	Hooks Hooks
+	// Whose says whose such an event is. Nil: as its header says.
+	Whose Whose
 	// Tell writes down what people are to be told.
 	Tell func(ctx context.Context, m fleet.Message) error
+	// Hears names the notifiers that a message reaches, without the daemon's terminal.
+	Hears func(m fleet.Message) []string
 	// Reply writes a person's reply down where the run awaits it, unless one lies there.
 	Reply func(ctx context.Context, run fleet.Run, text string) error
 	// Attend has this very process carry runs on for as long as it lives. Nil where
@@ -83,6 +92,8 @@ type Options struct {
 	// AgentOf names the agent a caller belongs to, "" for a person. An error
 	// means that it cannot be told, which counts as an agent. Nil: nobody is one.
 	AgentOf func(ctx context.Context, c Caller) (string, error)
+	// KindOf names the kind of agent that a command line starts.
+	KindOf func(argv []string) string
 	// InProcess says that the handler is called by this very process: the
 	// caller is then the process itself.
 	InProcess bool

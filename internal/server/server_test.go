@@ -28,6 +28,7 @@ type world struct {
 	events   []fleet.Event
 	silences []fleet.Silence
 	told     []fleet.Message
+	hears    []string
 	approved []string
 
 	approveErr error
@@ -36,7 +37,9 @@ type world struct {
 	ackedBy    string
 	agent      string
 	agentErr   error
-	down       int
+	// agentErrOnce: only the first look fails.
+	agentErrOnce bool
+	down         int
 
 	registrations []fleet.Registration
 	taken         []fleet.Order
@@ -48,6 +51,7 @@ type world struct {
 	replies       []string // "RUN: text", in the spool
 	beats         []string // agents that said that they are at work
 	records       *memory
+	vitals        Vitals
 }
 
 func (w *world) Look(context.Context, time.Duration) (fleet.Pass, error) { return w.pass, w.lookErr }
@@ -111,21 +115,28 @@ func (w *world) options() Options {
 	return Options{
 		Records: w.records, Cycle: w, Approver: w, Mover: w, Alerts: w, Chronicle: w, Journal: w, Teller: w, Rules: w, Explainer: w,
 		Orders: w, Registry: w, Screens: w, HookLog: w, Failures: w, Messages: w, HookFiles: w,
-		Plugins: pluginsOf{runsOf{w}}, PluginRuns: pluginsOf{runsOf{w}},
+		Plugins: pluginsOf{runsOf{w}}, PluginRuns: pluginsOf{runsOf{w}}, Code: pluginsOf{runsOf{w}},
 		Formulas: formulasOf{w}, Runs: runsOf{w}, Schedules: w.Schedules, Costs: w.Costs, Attend: func() { w.attended++ }, Reply: w.reply,
 		Tell:   func(_ context.Context, m fleet.Message) error { w.told = append(w.told, m); return nil },
+		Hears:  func(fleet.Message) []string { return w.hears },
 		Status: func(context.Context) api.Status { return api.Status{Version: "test"} },
-		Vitals: func(context.Context) Vitals { return Vitals{} },
+		Vitals: func(context.Context) Vitals { return w.vitals },
 		Mender: &healer{},
-		Pauses: &pausing{},
-		Beat:   w.beat,
+		Pauses: &pausing{}, Brakes: &braking{},
+		Beat: w.beat,
 		HandOver: func(_ context.Context, agent, _, _ string) (fleet.Registration, bool, error) {
 			return fleet.Registration{Name: agent}, true, nil
 		},
-		Now:       func() fleet.Instant { return instant(0) },
-		Version:   "test",
-		Down:      func() { w.down++ },
-		AgentOf:   func(context.Context, Caller) (string, error) { return w.agent, w.agentErr },
+		Now:     func() fleet.Instant { return instant(0) },
+		Version: "test",
+		Down:    func() { w.down++ },
+		AgentOf: func(context.Context, Caller) (string, error) {
+			err := w.agentErr
+			if w.agentErrOnce {
+				w.agentErr = nil
+			}
+			return w.agent, err
+		},
 		InProcess: true,
 	}
 }
@@ -136,7 +147,7 @@ func (w *world) beat(_ context.Context, agent string) (fleet.Instant, error) {
 }
 
 // Approve notes who approved of what.
-func (w *world) Approve(_ context.Context, of fleet.AlertKey, by string) ([]fleet.Action, error) {
+func (w *world) Approve(_ context.Context, of fleet.AlertKey, by, digest string) ([]fleet.Action, error) {
 	w.approved = append(w.approved, of.String()+" by "+by)
 	return []fleet.Action{{ID: "a1", Do: "remove-lock", Subject: of.Subject}}, w.approveErr
 }
@@ -192,6 +203,7 @@ func TestEveryRouteAnswers(t *testing.T) {
 		Gates:   []fleet.Gate{{Head: fleet.Head{ID: "known", Revision: 1}, Type: fleet.GateHuman, Title: "x", State: fleet.GateOpen}},
 		Mails:   []fleet.Mail{{Head: fleet.Head{ID: "known", Revision: 1}, From: fleet.ByCustos, To: []string{"builder"}, Subject: "x", Priority: fleet.P3}},
 	}}
+	w.pass.Past.Orders = []fleet.Order{{ID: "o1", Do: fleet.OrderStop, Agent: "builder", By: "me", State: fleet.OrderQueued}}
 	recording, err := client(w).Record(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -224,17 +236,19 @@ func TestEveryRouteAnswers(t *testing.T) {
 
 		"POST /v1/handoff": `{"agent":"builder","text":"x"}`,
 
+		"POST /v1/code":               `{"dir":"/p/.custos","digest":"d"}`,
 		"POST /v1/plugins":            `{"file":"/p/plugin.md","text":"x"}`,
 		"POST /v1/plugins/{name}/run": `{}`,
 
 		"POST /v1/hookfiles/{kind}": `{"do":"install","settings":"{}"}`,
 	}
+	w.registrations = append(w.registrations, fleet.Registration{Name: "quiet", Instance: "i1", Where: fleet.WhereHeadless})
 	h := New(w.options())
 	for _, r := range routes() {
 		if r.stream != nil {
 			continue // TestEventStream
 		}
-		url := strings.NewReplacer("{number}", "3", "/agents/{name}", "/agents/builder", "{name}", "recording", "{do}", "disable", "{id}", "known", "{kind}", "claude", "{ref}", "w9").Replace(r.pattern)
+		url := strings.NewReplacer("/orders/{id}/cancel", "/orders/o1/cancel", "/agents/{name}/log", "/agents/quiet/log", "{number}", "3", "/agents/{name}", "/agents/builder", "{name}", "recording", "{do}", "disable", "{id}", "known", "{kind}", "claude", "{ref}", "w9").Replace(r.pattern)
 		if url == "/v1/story" {
 			url += "?of=3"
 		}
@@ -414,7 +428,7 @@ func TestListenRefuses(t *testing.T) {
 	if b, _ := os.ReadFile(file); string(b) != "precious" {
 		t.Error("the file is gone")
 	}
-	if _, err := credentials(&net.TCPConn{}); err == nil {
+	if _, err := PeerOf(&net.TCPConn{}); err == nil {
 		t.Error("a TCP connection has credentials")
 	}
 }

@@ -38,7 +38,7 @@ func (s *server) story(req *http.Request, _ Caller) (any, error) {
 		return nil, err
 	}
 	alerts := merged(pass.Assessment.Alerts, written)
-	a, err := s.resolve(of, &pass.Snapshot, alerts)
+	a, err := s.resolve(of, &pass, alerts)
 	if err != nil {
 		return nil, err
 	}
@@ -68,13 +68,16 @@ var actionID = regexp.MustCompile(`^[0-9a-f]{16}$`)
 
 // resolve finds what a person means: an alert's number, kind/name, a bare name
 // or path, a rule, an action, or an unmistakable piece of a name.
-func (s *server) resolve(of string, snap *fleet.Snapshot, alerts []fleet.Alert) (about, error) {
+func (s *server) resolve(of string, p *fleet.Pass, alerts []fleet.Alert) (about, error) {
 	if n, err := strconv.ParseInt(strings.TrimPrefix(of, "#"), 10, 64); err == nil {
 		return alertNumber(n, alerts)
 	}
-	all := subjects(snap)
+	all := subjects(&p.Snapshot)
 	for _, a := range alerts {
 		all = append(all, a.Subject)
+	}
+	for _, m := range p.Plan.Moves {
+		all = append(all, m.Record)
 	}
 	for _, same := range []func(fleet.Subject) bool{
 		func(k fleet.Subject) bool { return k.String() == of },
@@ -172,14 +175,20 @@ func (a about) concerns(k fleet.AlertKey, on fleet.Subject) bool {
 }
 
 func (a about) plan(out *api.Story, p fleet.Pass, t Teller) {
-	for _, act := range p.Plan.Actions {
+	planned, skipped := byItself(p)
+	for _, act := range planned {
 		if a.concerns(act.For, act.Subject) || act.ID == a.action {
 			out.Planned = append(out.Planned, deed(act, t))
 		}
 	}
-	for _, k := range p.Plan.Skipped {
+	for _, k := range skipped {
 		if a.concerns(k.For, k.Subject) || k.ID == a.action {
 			out.Skipped = append(out.Skipped, refusal(k))
+		}
+	}
+	for _, m := range p.Plan.Moves {
+		if !m.Noted() && m.Record == a.subject {
+			out.Moves = append(out.Moves, moveView(m))
 		}
 	}
 	for _, c := range p.Assessment.Blind {

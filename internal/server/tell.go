@@ -43,7 +43,7 @@ func (s *server) tell(req *http.Request, c Caller) (any, error) {
 	if err := s.Tell(req.Context(), m); err != nil {
 		return nil, err
 	}
-	return api.Telling{By: cmp.Or(agent, by(r.From, c)), Priority: string(m.Priority), Subject: m.Subject}, nil
+	return api.Telling{By: cmp.Or(agent, by(r.From, c)), Priority: string(m.Priority), Subject: m.Subject, To: append([]string{}, s.Hears(m)...)}, nil
 }
 
 // teller is the agent who calls, "" for a person. Whoever cannot be shown to be

@@ -25,6 +25,18 @@ func TestTellByAPerson(t *testing.T) {
 	}
 }
 
+// Who tells something hears who is told: nobody, where no route leads to anybody.
+func TestTellNamesWhoHears(t *testing.T) {
+	w := newWorld()
+	if got, err := client(w).Tell(t.Context(), api.Tell{Text: "out"}); err != nil || got.To == nil || len(got.To) != 0 {
+		t.Errorf("%+v, %v", got, err)
+	}
+	w.hears = []string{"phone"}
+	if got, err := client(w).Tell(t.Context(), api.Tell{Text: "out"}); err != nil || len(got.To) != 1 || got.To[0] != "phone" {
+		t.Errorf("%+v, %v", got, err)
+	}
+}
+
 func TestTellByAnAgent(t *testing.T) {
 	w := newWorld()
 	w.agent = "builder"

@@ -83,7 +83,7 @@ func viewed(t *testing.T, name string, p fleet.Pass) []byte {
 	case "preflight":
 		v = preflight(p.Snapshot, nil)
 	case "story":
-		a, err := s.resolve(of, &p.Snapshot, p.Assessment.Alerts)
+		a, err := s.resolve(of, &p, p.Assessment.Alerts)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -92,7 +92,7 @@ func viewed(t *testing.T, name string, p fleet.Pass) []byte {
 		v = agentsView(p, hints{})
 	case "agent":
 		r := findRegistration(p.Past.Registrations, of)
-		a, err := findAgent(of, &p.Snapshot, r)
+		a, err := findAgent("show", of, &p.Snapshot, r)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -111,27 +111,6 @@ func moment(i fleet.Instant) *time.Time {
 	return &t
 }
 
-// counted writes "1 pane", "3 panes".
-func counted(n int, one string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	if strings.HasSuffix(one, "ss") || strings.HasSuffix(one, "ch") {
-		return strconv.Itoa(n) + " " + one + "es"
-	}
-	return strconv.Itoa(n) + " " + strings.TrimSuffix(one, "y") + plural(one)
-}
-
-func plural(one string) string {
-	if strings.HasSuffix(one, "y") && !strings.HasSuffix(one, "ey") && !strings.HasSuffix(one, "oy") {
-		return "ies"
-	}
-	if strings.HasSuffix(one, "y") {
-		return "ys"
-	}
-	return "s"
-}
-
 func subjectText(s fleet.Subject) string {
 	if s == (fleet.Subject{}) {
 		return ""

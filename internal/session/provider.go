@@ -153,3 +153,12 @@ type Provider interface {
 	// and gets SIGHUP. It is idempotent: what is gone already is no error.
 	Close(ctx context.Context, id fleet.PaneID) error
 }
+
+// Hosted is a pane of a tmux server that an agent started for itself.
+type Hosted struct {
+	PID     int    // its first process
+	Session string // as tmux names it
+	Folder  string // where the session was made (raw)
+	First   bool   // its session is the one that the server was started with
+	Visited bool   // a client looks at its session, or has looked at it
+}

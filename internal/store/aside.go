@@ -5,6 +5,10 @@ import (
 	"database/sql"
 	"encoding/json"
 	"fmt"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
 
 	"custos/internal/fleet"
 )
@@ -59,12 +63,12 @@ func collect[T any](ctx context.Context, q querier, bad *[]badRow, src source) (
 }
 
 // moveAside moves rows out of the way. It is done as well as can be: where the
-// disk is full or the store is read only, they stay and are left out again.
+// disk is full or the store is read only, they stay, and it is kept in mind which.
 func (s *Store) moveAside(ctx context.Context, bad []badRow) {
-	if s.w == nil || len(bad) == 0 {
+	if len(bad) == 0 {
 		return
 	}
-	_ = s.write(ctx, "set a damaged row aside", fleet.Instant{}, func(t *tx) error {
+	err := s.write(ctx, "set a damaged row aside", fleet.Instant{}, func(t *tx) error {
 		for _, b := range bad {
 			if err := t.moveAside(b, wall(s.opts.Now())); err != nil {
 				return err
@@ -72,6 +76,52 @@ func (s *Store) moveAside(ctx context.Context, bad []badRow) {
 		}
 		return nil
 	})
+	s.mirror.inPlace.note(bad, err != nil)
+}
+
+// inPlace are the rows that can neither be read nor set aside: each is left out
+// wherever it is met, and lost to whoever asks what was set aside.
+type inPlace struct {
+	mu   sync.Mutex
+	rows map[placed]bool
+}
+
+// placed is where a row is.
+type placed struct{ table, key string }
+
+// note keeps in mind that rows stay in their place, or that they do not.
+func (p *inPlace) note(bad []badRow, stay bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.rows == nil {
+		p.rows = map[placed]bool{}
+	}
+	for _, b := range bad {
+		if at := (placed{b.table, b.key}); stay {
+			p.rows[at] = true
+		} else {
+			delete(p.rows, at)
+		}
+	}
+}
+
+// count is how many there are.
+func (p *inPlace) count() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return len(p.rows)
+}
+
+// alerts are the numbers of those that are alerts.
+func (p *inPlace) alerts() (out []int64) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for at := range p.rows {
+		if n, err := strconv.ParseInt(at.key, 10, 64); at.table == "alerts" && err == nil {
+			out = append(out, n)
+		}
+	}
+	return out
 }
 
 func (t *tx) moveAside(b badRow, now string) error {
@@ -85,8 +135,10 @@ func (t *tx) moveAside(b badRow, now string) error {
 	if err != nil || n == 0 {
 		return err
 	}
-	_, err = t.exec("INSERT INTO set_aside (wall, what, key, why, json) VALUES (?, ?, ?, ?, ?)",
-		now, b.table, b.key, b.why, b.json)
+	if _, err = t.exec("INSERT INTO set_aside (wall, what, key, why, json) VALUES (?, ?, ?, ?, ?)",
+		now, b.table, b.key, b.why, b.json); err == nil {
+		t.mirror.inPlace.note([]badRow{b}, false)
+	}
 	return err
 }
 
@@ -109,10 +161,37 @@ func (s *Store) SetAside(ctx context.Context) ([]Aside, error) {
 	return out, failed(what, rows.Err())
 }
 
+// SetAsideSince counts the rows that could not be read since a moment, and those that
+// could not be set aside either.
+func (s *Store) SetAsideSince(ctx context.Context, since time.Time) (n int, err error) {
+	err = s.r.QueryRowContext(ctx, "SELECT COUNT(*) FROM set_aside WHERE wall > ?", wall(since)).Scan(&n)
+	return n + s.mirror.inPlace.count(), failed("count what was set aside", err)
+}
+
+// alertsAside are the numbers of the alerts that could not be read since a moment,
+// wherever they are now.
+func (s *Store) alertsAside(ctx context.Context, since time.Time) (out []int64, err error) {
+	rows, err := s.r.QueryContext(ctx, "SELECT CAST(key AS INTEGER) FROM set_aside WHERE what = 'alerts' AND wall > ?", wall(since))
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var n int64
+		if err := rows.Scan(&n); err != nil {
+			return nil, err
+		}
+		out = append(out, n)
+	}
+	out = append(out, s.mirror.inPlace.alerts()...)
+	slices.Sort(out)
+	return slices.Compact(out), rows.Err()
+}
+
 // forget writes down that what was known before is lost.
 func (s *Store) forget(ctx context.Context, aside string) error {
 	return s.write(ctx, "note the loss of the old database", fleet.Instant{}, func(t *tx) error {
-		return t.setMeta("amnesia", aside)
+		return t.setMeta("amnesia", "the database was damaged, and lies in "+aside)
 	})
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"strings"
+	"time"
 
 	"custos/internal/fleet"
 )
@@ -13,6 +14,8 @@ type EventFilter struct {
 	Subject fleet.Subject // the event's own, or that of its alert
 	Rule    string        // of its alert
 	Action  string        // ID
+	Kind    string
+	Since   time.Time // by the wall clock; zero: whenever
 }
 
 // event appends to the log; a zero At is the transaction's.
@@ -97,6 +100,12 @@ func (f EventFilter) sql() (string, []any) {
 	}
 	if f.Action != "" {
 		add("action = ?", f.Action)
+	}
+	if f.Kind != "" {
+		add("kind = ?", f.Kind)
+	}
+	if !f.Since.IsZero() {
+		add("wall >= ?", wall(f.Since))
 	}
 	return b.String(), args
 }

@@ -36,11 +36,8 @@ func (s *Store) Failures(ctx context.Context, f FailureFilter) ([]fleet.Failure,
 	return list, nil
 }
 
-// Fail writes down a failure that only its caller knows of: a verdict of a
-// model, a start that never came about.
-func (s *Store) Fail(ctx context.Context, f fleet.Failure) error {
-	return s.write(ctx, "note a failure of agent "+fleet.Line(f.Agent, 80), f.At, func(t *tx) error { return t.fail(f) })
-}
+// tierModel is the tier of a failure that a model told of.
+const tierModel = 1
 
 func (t *tx) fail(f fleet.Failure) error {
 	if f.At.IsZero() {
@@ -60,10 +57,14 @@ func (t *tx) fail(f fleet.Failure) error {
 }
 
 // failuresOf lists the failures that a change of a registration tells of: an end
-// nobody asked for, and that the agent is given up.
+// nobody asked for, one that nobody saw before another instance took its place, and
+// that the agent is given up.
 func failuresOf(old *fleet.Registration, r fleet.Registration) (list []fleet.Failure) {
 	if old == nil {
 		old = &fleet.Registration{}
+	}
+	if unseenEnd(*old, r) {
+		list = append(list, failureOf(*old, "crashed", "ended unseen, and was started again"))
 	}
 	if newExit(*old, r) && r.Exit.Failed() && !r.Exit.Rebooted() {
 		f := failureOf(r, "crashed", exitWords(*r.Exit))
@@ -74,6 +75,13 @@ func failuresOf(old *fleet.Registration, r fleet.Registration) (list []fleet.Fai
 		list = append(list, failureOf(r, "given_up", r.Failed))
 	}
 	return list
+}
+
+// unseenEnd says whether an instance that was to run, and that no reboot ended, gave
+// way to another without anybody having seen it end.
+func unseenEnd(old, now fleet.Registration) bool {
+	return old.Instance != "" && old.Instance != now.Instance && old.Exit == nil &&
+		old.Desired == fleet.DesiredRunning && old.Process.Boot == now.Process.Boot
 }
 
 func failureOf(r fleet.Registration, verdict, reason string) fleet.Failure {

@@ -1,6 +1,33 @@
 package store
 
-import "custos/internal/fleet"
+import (
+	"context"
+
+	"custos/internal/fleet"
+)
+
+// Learn notes what an action has learned of its agent before it ended: the agent
+// that it started is known from then on, however long it takes to show that it is
+// ready, and whatever becomes of Custos meanwhile.
+func (s *Store) Learn(ctx context.Context, id string, from fleet.Registration) error {
+	return s.write(ctx, "note what action "+id+" has learned", from.StartedAt, func(t *tx) error {
+		rec, err := t.action(id)
+		switch {
+		case err != nil:
+			return err
+		case rec == nil:
+			return ErrNotFound
+		case rec.Result != nil:
+			return ErrEnded
+		}
+		reg, err := t.registration(rec.Subject.Name)
+		if err != nil || reg == nil {
+			return err
+		}
+		_, err = t.putRegistration(reg.Learn(from))
+		return err
+	})
+}
 
 // learn notes what an action that ended taught about its agent, and what went
 // wrong. A spawn that failed was rolled back, and so is its registration, unless

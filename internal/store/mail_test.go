@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"custos/internal/fleet"
+	"custos/internal/fleet/fleettest"
 )
 
 // New mail is an event, by its type; news of an agent's recovery is in its own story
@@ -14,9 +15,9 @@ func TestMailEvents(t *testing.T) {
 	free := fleet.Mail{From: "ann", To: []string{"lead"}, Subject: "hello", At: at(0)}
 	help := fleet.Mail{Type: fleet.MailHelp, From: "agent/worker", To: []string{"lead"}, Subject: "blocked", At: at(0)}
 	for range 2 {
-		ok(t, s.Commit(t.Context(), fleet.Turn{At: at(0), Records: fleet.Records{Mails: []fleet.Mail{news}}}))
+		ok(t, s.Commit(t.Context(), fleet.Turn{At: at(0), Plan: fleettest.Rows(fleet.Changes{Records: fleet.Records{Mails: []fleet.Mail{news}}})}))
 	}
-	ok(t, s.Commit(t.Context(), fleet.Turn{At: at(0), Records: fleet.Records{Mails: []fleet.Mail{free, help}}}))
+	ok(t, s.Commit(t.Context(), fleet.Turn{At: at(0), Plan: fleettest.Rows(fleet.Changes{Records: fleet.Records{Mails: []fleet.Mail{free, help}}})}))
 	for _, c := range []struct {
 		of   fleet.Subject
 		want string

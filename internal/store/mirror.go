@@ -3,6 +3,7 @@ package store
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"maps"
 	"reflect"
 	"slices"
@@ -23,116 +24,121 @@ type mirror struct {
 	stale   atomic.Bool
 	version atomic.Int64 // of the database, as its writing connection sees those of others
 	loaded  fleet.Instant
+	audit   atomic.Pointer[Audit] // the last one; nil: there was none yet
+	inPlace inPlace
 
-	alerts        shelf[alertRow]
-	actions       shelf[fleet.ActionRecord]
-	silences      shelf[fleet.Silence]
-	stopped       shelf[fleet.Subject]
-	agents        shelf[fleet.AgentRecord]
-	registrations shelf[fleet.Registration]
-	orders        shelf[fleet.Order]
-	skips         shelf[fleet.Skipped]
-	runs          shelf[fleet.Run]
-	verdicts      shelf[fleet.Verdict]
-	work          shelf[fleet.WorkItem]
-	dependencies  shelf[fleet.Dependency]
-	gates         shelf[fleet.Gate]
-	convoys       shelf[fleet.Convoy]
-	mails         shelf[fleet.Mail]
-	triggers      shelf[fleet.Trigger]
+	shelves []anyShelf // always in the same order, so that what is set aside is told in one
+	tables  map[string]bool
+	lasts   time.Duration // how long it goes on before it is compared and read anew
 
 	// lastTrue is when alerts were last true, by number, where it is all that
 	// changed: it is written down now and then, not each pass.
 	lastTrue map[int64]fleet.Instant
 }
 
-// reload is how long the mirror goes on before it is read anew, so that what is
-// too old to count does not stay in memory.
+// reload is how long the mirror goes on at most before it is compared with the
+// database and read anew, so that what is too old to count does not stay in memory.
 const reload = time.Hour
 
-func newMirror() *mirror {
-	m := &mirror{lastTrue: map[int64]fleet.Instant{},
-		alerts:        alertsShelf(),
-		actions:       plain[fleet.ActionRecord]("actions", "id", "stage <> 'ended'", true),
-		silences:      plain[fleet.Silence]("silences", "rowid", "1", false),
-		stopped:       plain[fleet.Subject]("stopped", "subject", "1", false),
-		agents:        plain[fleet.AgentRecord]("agents", "name", "0", true),
-		registrations: plain[fleet.Registration]("registrations", "name", "retired = 0", true),
-		orders:        plain[fleet.Order]("orders", "id", "over = 0", false),
-		skips:         plain[fleet.Skipped]("skips", "rowid", "1", false),
-		runs:          runsShelf(),
-		verdicts:      plain[fleet.Verdict]("verdicts", "id", "0", true),
-		work:          recordsShelf[fleet.WorkItem](workDrawer, "1"),
-		dependencies:  recordsShelf[fleet.Dependency](dependencyDrawer, "1"),
-		gates:         recordsShelf[fleet.Gate](gateDrawer, "1"),
-		convoys:       recordsShelf[fleet.Convoy](convoyDrawer, "1"),
-		mails:         recordsShelf[fleet.Mail](mailDrawer, "over = 0"),
-		triggers:      recordsShelf[fleet.Trigger](triggerDrawer, "0"),
+// shelves lists what is mirrored: a table is in the mirror by standing here.
+func shelves() []anyShelf {
+	return []anyShelf{
+		alertsShelf(),
+		plain[fleet.ActionRecord]("actions", "id", "stage <> 'ended'", true),
+		sorted(silenceOrder, plain[fleet.Silence]("silences", "rowid", "1", false)),
+		plain[fleet.Subject]("stopped", "subject", "1", false),
+		plain[fleet.AgentRecord]("agents", "name", "0", true),
+		plain[fleet.Registration]("registrations", "name", "retired = 0", true),
+		sorted(given, plain[fleet.Order]("orders", "id", "over = 0", false)),
+		sorted(given, plain[fleet.Skipped]("skips", "rowid", "1", false)),
+		runsShelf(),
+		sorted(given, plain[fleet.Verdict]("verdicts", "id", "0", true)),
+		recordsShelf[fleet.WorkItem](workDrawer, "1"),
+		recordsShelf[fleet.Dependency](dependencyDrawer, "1"),
+		recordsShelf[fleet.Gate](gateDrawer, "1"),
+		recordsShelf[fleet.Convoy](convoyDrawer, "1"),
+		recordsShelf[fleet.Mail](mailDrawer, "over = 0"),
+		recordsShelf[fleet.Trigger](triggerDrawer, "0"),
 	}
-	m.silences.order, m.orders.order, m.skips.order, m.verdicts.order = silenceOrder, given, given, given
+}
+
+func newMirror() *mirror {
+	m := &mirror{lasts: reload, lastTrue: map[int64]fleet.Instant{}, shelves: shelves(), tables: map[string]bool{}}
+	for _, shelf := range m.shelves {
+		m.tables[shelf.of()] = true
+	}
 	m.stale.Store(true)
 	return m
 }
 
 // anyShelf is what all shelves have in common.
 type anyShelf interface {
+	of() (table string)
 	load(ctx context.Context, q querier, bad *[]badRow, at fleet.Instant) error
 	refresh(ctx context.Context, q querier, bad *[]badRow, now map[int64]bool) error
 	spoil(ids map[int64]bool)
+	differ(written anyShelf, at fleet.Instant) []string
 }
 
-// named is a shelf and the table it holds rows of.
-type named struct {
-	table string
-	anyShelf
-}
-
-// shelves are always in the same order, so that what is set aside is told in one.
-func (m *mirror) shelves() []named {
-	return []named{{"alerts", &m.alerts}, {"actions", &m.actions}, {"silences", &m.silences}, {"stopped", &m.stopped},
-		{"agents", &m.agents}, {"registrations", &m.registrations}, {"orders", &m.orders}, {"skips", &m.skips},
-		{"runs", &m.runs}, {"verdicts", &m.verdicts}, {"work", &m.work}, {"dependencies", &m.dependencies},
-		{"gates", &m.gates}, {"convoys", &m.convoys}, {"mails", &m.mails}, {"triggers", &m.triggers}}
-}
-
-// mirrored says whether a table is in the mirror.
-func mirrored(table string) bool {
-	switch table {
-	case "alerts", "actions", "silences", "stopped", "agents", "registrations", "orders", "skips", "runs", "verdicts",
-		"work", "dependencies", "gates", "convoys", "mails", "triggers":
-		return true
+// on is the shelf of the table whose rows are each a T.
+func on[T any](m *mirror) *shelf[T] {
+	for _, any := range m.shelves {
+		if s, ok := any.(*shelf[T]); ok {
+			return s
+		}
 	}
-	return false
+	panic(fmt.Sprintf("no table in the mirror holds %T", *new(T)))
 }
 
 // update brings the mirror up to what q sees. mu is held, from before q began to
 // see.
 func (m *mirror) update(ctx context.Context, q querier, bad *[]badRow, at fleet.Instant) error {
-	whole := m.stale.Swap(false) || m.outlived(at)
-	for _, shelf := range m.shelves() {
-		var err error
-		if whole {
-			err = shelf.load(ctx, q, bad, at)
-		} else {
-			err = shelf.refresh(ctx, q, bad, m.touched.peek(shelf.table))
+	if m.stale.Swap(false) || m.jumped(at) {
+		return m.sure(m.load(ctx, q, bad, at))
+	}
+	for _, shelf := range m.shelves {
+		if err := shelf.refresh(ctx, q, bad, m.touched.peek(shelf.of())); err != nil {
+			return m.sure(err)
 		}
-		if err != nil {
-			m.stale.Store(true)
+	}
+	if !m.outlived(at) {
+		return nil
+	}
+	found, err := m.differences(ctx, q, at)
+	if err != nil {
+		return m.sure(err)
+	}
+	m.audit.Store(&Audit{At: at, Differences: found})
+	return m.sure(m.load(ctx, q, bad, at))
+}
+
+// sure notes that after an error nothing is certain.
+func (m *mirror) sure(err error) error {
+	if err != nil {
+		m.stale.Store(true)
+	}
+	return err
+}
+
+func (m *mirror) load(ctx context.Context, q querier, bad *[]badRow, at fleet.Instant) error {
+	for _, shelf := range m.shelves {
+		if err := shelf.load(ctx, q, bad, at); err != nil {
 			return err
 		}
 	}
-	if whole {
-		m.loaded = at
-		maps.DeleteFunc(m.lastTrue, func(number int64, _ fleet.Instant) bool { return m.alerts.rows[number] == nil })
-	}
+	m.loaded = at
+	maps.DeleteFunc(m.lastTrue, func(number int64, _ fleet.Instant) bool { return on[alertRow](m).rows[number] == nil })
 	return nil
 }
 
-// outlived says whether rows may count at at that did not when the mirror was
-// loaded, or are kept that have not counted for long.
+// jumped says whether rows may count at at that did not when the mirror was loaded.
+func (m *mirror) jumped(at fleet.Instant) bool {
+	return at.Boot != m.loaded.Boot || at.Wall.Before(m.loaded.Wall) || at.Up < m.loaded.Up
+}
+
+// outlived says whether rows may be kept that have not counted for long.
 func (m *mirror) outlived(at fleet.Instant) bool {
-	return at.Boot != m.loaded.Boot || at.Wall.Before(m.loaded.Wall) || at.Up < m.loaded.Up ||
-		at.Since(m.loaded) > reload || at.Wall.Sub(m.loaded.Wall) > reload
+	return at.Since(m.loaded) > m.lasts || at.Wall.Sub(m.loaded.Wall) > m.lasts
 }
 
 // settle ends a transaction that may have failed, so that no reader of the
@@ -143,8 +149,8 @@ func (m *mirror) settle(t *tx, err error) error {
 	defer m.mu.Unlock()
 	err = t.end(err)
 	taken := m.touched.take()
-	for _, shelf := range m.shelves() {
-		if ids := taken[shelf.table]; len(ids) > 0 {
+	for _, shelf := range m.shelves {
+		if ids := taken[shelf.of()]; len(ids) > 0 {
 			shelf.spoil(ids)
 		}
 	}
@@ -173,9 +179,10 @@ func (m *mirror) open() map[fleet.AlertKey]*kept[alertRow] {
 	if m.stale.Load() {
 		return nil
 	}
-	out := make(map[fleet.AlertKey]*kept[alertRow], len(m.alerts.rows))
-	for id, k := range m.alerts.rows {
-		if k.always && !m.alerts.dirty[id] {
+	alerts := on[alertRow](m)
+	out := make(map[fleet.AlertKey]*kept[alertRow], len(alerts.rows))
+	for id, k := range alerts.rows {
+		if k.always && !alerts.dirty[id] {
 			out[k.value.AlertKey] = k
 		}
 	}
@@ -196,9 +203,10 @@ func (m *mirror) refused() map[wish]*kept[fleet.Skipped] {
 	if m.stale.Load() {
 		return nil
 	}
-	out := make(map[wish]*kept[fleet.Skipped], len(m.skips.rows))
-	for id, k := range m.skips.rows {
-		if !m.skips.dirty[id] {
+	skips := on[fleet.Skipped](m)
+	out := make(map[wish]*kept[fleet.Skipped], len(skips.rows))
+	for id, k := range skips.rows {
+		if !skips.dirty[id] {
 			out[wish{k.value.Do, k.value.Subject, k.value.For}] = k
 		}
 	}
@@ -245,12 +253,12 @@ func (m *mirror) asLoaded() fleet.Instant {
 // openAlerts lists the open alerts by number. mu is held.
 func (m *mirror) openAlerts() (out []fleet.Alert) {
 	var silences []fleet.Silence
-	for _, s := range m.silences.values(m.loaded) {
+	for _, s := range on[fleet.Silence](m).values(m.loaded) {
 		if s.From.Before(s.Until) {
 			silences = append(silences, s)
 		}
 	}
-	for _, k := range m.alerts.sorted() {
+	for _, k := range on[alertRow](m).sorted() {
 		if k.always {
 			out = append(out, m.current(k.value).alert(silences))
 		}

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"maps"
 	"path/filepath"
@@ -16,6 +15,7 @@ import (
 	"pgregory.net/rapid"
 
 	"custos/internal/fleet"
+	"custos/internal/fleet/fleettest"
 )
 
 // model is what the store promises, in memory.
@@ -65,22 +65,8 @@ func (m *machine) young(when fleet.Instant, d time.Duration) bool {
 	return when.Wall.After(m.now.Wall.Add(-d)) || when.Boot == m.now.Boot && when.Up > m.now.Up-fleet.Duration(d)
 }
 
-// someChecks lowers the number of histories, each of which opens a database of
-// its own, unless -rapid.checks was given.
-func someChecks(t *testing.T) {
-	given := false
-	flag.Visit(func(f *flag.Flag) { given = given || f.Name == "rapid.checks" })
-	if given {
-		return
-	}
-	if err := flag.Set("rapid.checks", "30"); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = flag.Set("rapid.checks", "100") })
-}
-
 func TestStoreAgainstModel(t *testing.T) {
-	someChecks(t)
+	fleettest.Checks(t, 30) // each opens a database of its own
 	dir, n := t.TempDir(), 0
 	rapid.Check(t, func(t *rapid.T) {
 		n++
@@ -90,7 +76,7 @@ func TestStoreAgainstModel(t *testing.T) {
 			agents: map[string]fleet.AgentRecord{}, outbox: map[string]*letter{},
 		}}
 		m.open(t)
-		defer func() { _ = m.store.Close() }()
+		defer func() { sameAsWritten(t, m.store); _ = m.store.Close() }()
 		t.Repeat(map[string]func(*rapid.T){
 			"": m.check, "time": m.time, "commit": m.commit, "acknowledge": m.acknowledge, "silence": m.silence,
 			"stop": m.stop, "start": m.start, "finish": m.finish, "deliver": m.deliver, "reopen": m.reopen, "trim": m.trim,

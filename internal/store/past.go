@@ -27,11 +27,17 @@ func (s *Store) Past(ctx context.Context, at fleet.Instant) (fleet.Past, error) 
 		if err := counters(ctx, q, &p); err != nil {
 			return err
 		}
+		if s.lost != "" {
+			p.Amnesia, p.Lost = true, s.lost
+		}
 		m.fill(&p, at)
 		return nil
 	})
 	if err != nil {
 		return fleet.Past{}, err
+	}
+	if p.Aside, err = s.alertsAside(ctx, at.Wall.Add(-remembered)); err != nil {
+		return fleet.Past{}, failed("read the past", err)
 	}
 	return p, nil
 }
@@ -80,25 +86,25 @@ func counters(ctx context.Context, q *sql.Tx, p *fleet.Past) (err error) {
 		return err
 	}
 	amnesia, err := meta(ctx, q, "amnesia")
-	p.Amnesia = amnesia != ""
+	p.Amnesia, p.Lost = amnesia != "", amnesia
 	return err
 }
 
 // fill puts everything that is in the mirror, and counts at at, into the past.
 func (m *mirror) fill(p *fleet.Past, at fleet.Instant) {
-	for _, s := range m.silences.values(at) {
+	for _, s := range on[fleet.Silence](m).values(at) {
 		if s.From.Before(s.Until) && at.Before(s.Until) { // neither lifted nor over
 			p.Silences = append(p.Silences, s)
 		}
 	}
-	rows := m.alerts.values(at)
+	rows := on[alertRow](m).values(at)
 	for i, r := range rows { // of one key the open one, else the latest
 		if i+1 == len(rows) || rows[i+1].AlertKey != r.AlertKey {
 			p.Alerts = append(p.Alerts, m.current(r).alert(p.Silences))
 		}
 	}
-	p.Actions, p.Stopped, p.Agents = m.actions.values(at), m.stopped.values(at), m.agents.values(at)
-	p.Registrations, p.Orders = m.registrations.values(at), m.orders.values(at)
-	p.Runs, p.Verdicts = m.runs.values(at), m.verdicts.values(at)
+	p.Actions, p.Stopped, p.Agents = on[fleet.ActionRecord](m).values(at), on[fleet.Subject](m).values(at), on[fleet.AgentRecord](m).values(at)
+	p.Registrations, p.Orders = on[fleet.Registration](m).values(at), on[fleet.Order](m).values(at)
+	p.Runs, p.Verdicts = on[fleet.Run](m).values(at), on[fleet.Verdict](m).values(at)
 	p.Records = m.records(at)
 }

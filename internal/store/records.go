@@ -68,7 +68,7 @@ func (t *tx) records(bad *[]badRow) (fleet.Records, error) {
 }
 
 func putRecords(t *tx, turn fleet.Turn) error {
-	_, err := t.putAll(turn.Records)
+	_, err := t.putAll(turn.Plan.Records)
 	return err
 }
 
@@ -195,14 +195,13 @@ func (s *Store) Records(ctx context.Context, at fleet.Instant) (out fleet.Record
 }
 
 // recordsShelf holds records of one kind, in the order they were written down.
-func recordsShelf[T any](d drawer, always string) shelf[T] {
-	s := plain[T](d.table, "id", always, true)
-	s.order = given
-	return s
+func recordsShelf[T any](d drawer, always string) *shelf[T] {
+	return sorted(given, plain[T](d.table, "id", always, true))
 }
 
 // records are those that count at at. mu is held.
 func (m *mirror) records(at fleet.Instant) fleet.Records {
-	return fleet.Records{Work: m.work.values(at), Dependencies: m.dependencies.values(at), Gates: m.gates.values(at),
-		Convoys: m.convoys.values(at), Mails: m.mails.values(at), Triggers: m.triggers.values(at)}
+	return fleet.Records{Work: on[fleet.WorkItem](m).values(at), Dependencies: on[fleet.Dependency](m).values(at),
+		Gates: on[fleet.Gate](m).values(at), Convoys: on[fleet.Convoy](m).values(at), Mails: on[fleet.Mail](m).values(at),
+		Triggers: on[fleet.Trigger](m).values(at)}
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"custos/internal/fleet"
+	"custos/internal/fleet/fleettest"
 )
 
 func adds(w ...fleet.WorkItem) func(fleet.Records) (fleet.Records, error) {
@@ -56,7 +57,7 @@ func TestRecordChangedMeanwhile(t *testing.T) {
 	ok(t, err)
 	stale := made.Work[0]
 	stale.Title = "c"
-	err = s.Commit(t.Context(), fleet.Turn{At: at(2 * time.Second), Records: fleet.Records{Work: []fleet.WorkItem{stale, {Title: "new"}}}})
+	err = s.Commit(t.Context(), fleet.Turn{At: at(2 * time.Second), Plan: fleettest.Rows(fleet.Changes{Records: fleet.Records{Work: []fleet.WorkItem{stale, {Title: "new"}}}})})
 	if !errors.Is(err, ErrConflict) {
 		t.Errorf("committed: %v", err)
 	}

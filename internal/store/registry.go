@@ -82,7 +82,7 @@ func (s *Store) registrations(ctx context.Context, where string, args ...any) ([
 // putRegistrations writes the registrations that a turn changes. One that was
 // changed by another meanwhile fails the whole turn with ErrConflict.
 func putRegistrations(t *tx, turn fleet.Turn) error {
-	for _, r := range turn.Registrations {
+	for _, r := range turn.Plan.Registrations {
 		if _, err := t.putRegistration(r); err != nil {
 			return fmt.Errorf("agent %s: %w", fleet.Line(r.Name, 80), err)
 		}

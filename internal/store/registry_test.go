@@ -15,6 +15,7 @@ import (
 	"pgregory.net/rapid"
 
 	"custos/internal/fleet"
+	"custos/internal/fleet/fleettest"
 )
 
 func registered(n string) fleet.Registration {
@@ -108,14 +109,14 @@ func TestOutdatedTurnIsRefused(t *testing.T) {
 	})
 	ok(t, err)
 	old.SessionID = "s1"
-	turn := fleet.Turn{At: at(2), Registrations: []fleet.Registration{old}, Plan: fleet.Plan{Actions: []fleet.Action{action("a1")}}}
+	turn := fleet.Turn{At: at(2), Plan: fleet.Plan{Follows: fleet.Follows{Changes: fleet.Changes{Registrations: []fleet.Registration{old}}}, Actions: []fleet.Action{action("a1")}}}
 	wantErr(t, s.Commit(t.Context(), turn), ErrConflict)
 	p := past(t, s, at(3))
 	if len(p.Actions) != 0 || p.Registrations[0].Desired != fleet.DesiredStopped {
 		t.Errorf("half a turn was committed: %s", asJSON(p))
 	}
-	turn.Registrations = []fleet.Registration{p.Registrations[0]}
-	turn.Registrations[0].SessionID = "s1"
+	turn.Plan.Registrations = []fleet.Registration{p.Registrations[0]}
+	turn.Plan.Registrations[0].SessionID = "s1"
 	for range 2 { // twice is once
 		ok(t, s.Commit(t.Context(), turn))
 	}
@@ -124,7 +125,7 @@ func TestOutdatedTurnIsRefused(t *testing.T) {
 	}
 	gone := registered("gone")
 	gone.Revision = 4
-	wantErr(t, s.Commit(t.Context(), fleet.Turn{At: at(4), Registrations: []fleet.Registration{gone}}), ErrConflict)
+	wantErr(t, s.Commit(t.Context(), fleet.Turn{At: at(4), Plan: fleettest.Rows(fleet.Changes{Registrations: []fleet.Registration{gone}})}), ErrConflict)
 }
 
 func TestStartLiftsTheMark(t *testing.T) {
@@ -134,14 +135,14 @@ func TestStartLiftsTheMark(t *testing.T) {
 	r = register(t, s, r)
 	ok(t, s.StopMark(t.Context(), agentSubject("a"), "ann", at(1)))
 	r.Task = "other"
-	ok(t, s.Commit(t.Context(), fleet.Turn{At: at(2), Registrations: []fleet.Registration{r}}))
+	ok(t, s.Commit(t.Context(), fleet.Turn{At: at(2), Plan: fleettest.Rows(fleet.Changes{Registrations: []fleet.Registration{r}})}))
 	p := past(t, s, at(3))
 	if len(p.Stopped) != 1 {
 		t.Fatal("the mark is lifted by any change")
 	}
 	r = p.Registrations[0]
 	r.Desired, r.DesiredBy = fleet.DesiredRunning, "ann"
-	ok(t, s.Commit(t.Context(), fleet.Turn{At: at(3), Registrations: []fleet.Registration{r}}))
+	ok(t, s.Commit(t.Context(), fleet.Turn{At: at(3), Plan: fleettest.Rows(fleet.Changes{Registrations: []fleet.Registration{r}})}))
 	if p = past(t, s, at(4)); len(p.Stopped) != 0 {
 		t.Error("a person started it, and the mark is still there")
 	}
@@ -169,7 +170,7 @@ func TestFailures(t *testing.T) {
 	a := agentAction("x1", "recover")
 	ok(t, s.Commit(t.Context(), fleet.Turn{At: at(1), Plan: fleet.Plan{Actions: []fleet.Action{a}}}))
 	ok(t, s.Finish(t.Context(), fleet.Result{ActionID: "x1", Status: fleet.ResultFailed, Why: "no such session", Ended: at(2 * time.Second)}))
-	ok(t, s.Fail(t.Context(), fleet.Failure{Agent: "b", Reason: "a model says so", Tier: 1, Verdict: "stop", At: at(time.Minute)}))
+	says(t, s, "b", "x2", fleet.Verdict{Evidence: "e", Word: fleet.VerdictStop, At: at(time.Minute)})
 	list, err := s.Failures(t.Context(), FailureFilter{Agent: "a"})
 	ok(t, err)
 	var got []string
@@ -193,6 +194,19 @@ func TestFailures(t *testing.T) {
 	}
 	if got := kinds(t, s, EventFilter{Subject: agentSubject("a")}); !strings.HasPrefix(got, "agent.registered agent.started agent.ended agent.started agent.ended agent.started agent.ended agent.failed") {
 		t.Errorf("events %s", got)
+	}
+	change(func(r *fleet.Registration) { r.Instance, r.Exit = "i4", nil })
+	change(func(r *fleet.Registration) { r.Instance = "i5" }) // nobody was there when i4 ended
+	change(func(r *fleet.Registration) { r.Desired = fleet.DesiredPaused })
+	list, err = s.Failures(t.Context(), FailureFilter{Agent: "a", Limit: 1})
+	ok(t, err)
+	if len(list) != 1 || list[0].Instance != "i4" || list[0].Verdict != "crashed" || list[0].Reason != "ended unseen, and was started again" {
+		t.Errorf("of one whose end nobody saw: %s", asJSON(list))
+	}
+	change(func(r *fleet.Registration) { r.Instance, r.Desired = "i6", fleet.DesiredRunning })  // it was to be paused
+	change(func(r *fleet.Registration) { r.Instance, r.Process.Boot = "i7", "the boot after" }) // the machine ended it
+	if list, err = s.Failures(t.Context(), FailureFilter{Agent: "a", Limit: 1}); err != nil || list[0].Instance != "i4" {
+		t.Errorf("of what no crash ended: %s, %v", asJSON(list), err)
 	}
 }
 
@@ -224,6 +238,37 @@ func TestFinishLearns(t *testing.T) {
 	}
 }
 
+// TestLearnBeforeTheEnd: an agent that an action has started is known from then on,
+// and what is seen of it until the action ends is not forgotten at its end.
+func TestLearnBeforeTheEnd(t *testing.T) {
+	s := fresh(t)
+	was := register(t, s, registered("a"))
+	ok(t, s.Commit(t.Context(), fleet.Turn{At: at(1), Plan: fleet.Plan{Actions: []fleet.Action{agentAction("x1", "recover")}}}))
+	was.Instance, was.Process, was.StartedAt, was.SessionID = "i2", fleet.ProcessID{PID: 7, Start: 9}, at(2), "s1"
+	was.Prompt, was.PromptState = "do it", fleet.DeliverySent
+	ok(t, s.Learn(t.Context(), "x1", was))
+	past, err := s.Past(t.Context(), at(2))
+	ok(t, err)
+	if r := past.Registrations[0]; r.Instance != "i2" || r.Process != was.Process {
+		t.Errorf("while it goes on, the ledger says %s", asJSON(r))
+	}
+	_, err = s.UpdateRegistration(t.Context(), "a", at(3), func(r fleet.Registration) (fleet.Registration, error) {
+		r.Prompt, r.PromptState, r.SessionID = "", fleet.DeliveryAcknowledged, "s2"
+		r.Exit = &fleet.Exit{Instance: "i2", Process: r.Process, Signal: fleet.Known(9), At: at(3)}
+		return r, nil
+	})
+	ok(t, err)
+	ok(t, s.Finish(t.Context(), fleet.Result{ActionID: "x1", Status: fleet.ResultUnverified, Ended: at(4), Registration: &was}))
+	r, err := s.Registration(t.Context(), "a")
+	ok(t, err)
+	if r.PromptState != fleet.DeliveryAcknowledged || r.Prompt != "" || r.SessionID != "s2" || r.Exit == nil {
+		t.Errorf("forgotten at the end: %s", asJSON(r))
+	}
+	if err := s.Learn(t.Context(), "x1", was); !errors.Is(err, ErrEnded) {
+		t.Errorf("an action that has ended learned more: %v", err)
+	}
+}
+
 // TestFailedSpawnLeavesNothing: a new agent that never lived is forgotten; one
 // that was there before stays.
 func TestFailedSpawnLeavesNothing(t *testing.T) {
@@ -244,7 +289,7 @@ func TestFailedSpawnLeavesNothing(t *testing.T) {
 		a.Target.Registration = &target
 		turn := fleet.Turn{At: at(1), Plan: fleet.Plan{Actions: []fleet.Action{a}}}
 		if c.revision == 0 {
-			turn.Registrations = []fleet.Registration{r}
+			turn.Plan.Registrations = []fleet.Registration{r}
 		}
 		ok(t, s.Commit(t.Context(), turn))
 		ok(t, s.Finish(t.Context(), fleet.Result{ActionID: "x1", Status: c.status, Ended: at(2)}))
@@ -404,7 +449,7 @@ func TestDamagedRowsAreSetAside(t *testing.T) {
 // TestRegistryAgainstModel drives registrations and orders with random steps and
 // compares with what they should be.
 func TestRegistryAgainstModel(t *testing.T) {
-	someChecks(t)
+	fleettest.Checks(t, 30)
 	dir, n := t.TempDir(), 0
 	rapid.Check(t, func(t *rapid.T) {
 		n++
@@ -412,7 +457,7 @@ func TestRegistryAgainstModel(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer func() { _ = s.Close() }()
+		defer func() { sameAsWritten(t, s); _ = s.Close() }()
 		m := registryModel{t: t, s: s, regs: map[string]fleet.Registration{}, orders: map[string]fleet.Order{}}
 		t.Repeat(map[string]func(*rapid.T){"": m.check, "register": m.register, "commit": m.commit, "take": m.take, "finish": m.finish, "end": m.end})
 	})
@@ -453,7 +498,7 @@ func (m *registryModel) commit(t *rapid.T) {
 			r.Revision--
 			lawful = false
 		}
-		turn.Registrations = append(turn.Registrations, r)
+		turn.Plan.Registrations = append(turn.Plan.Registrations, r)
 	}
 	if o, known := m.orders[draw(t, "order", "o1", "o2", "o3")]; known && !o.IsOver() && o.Action == "" {
 		a := agentAction(fmt.Sprint("x", m.n), "nudge")
@@ -467,7 +512,7 @@ func (m *registryModel) commit(t *rapid.T) {
 	if !lawful {
 		return
 	}
-	for _, r := range turn.Registrations {
+	for _, r := range turn.Plan.Registrations {
 		r.Revision++
 		m.regs[r.Name] = r
 	}

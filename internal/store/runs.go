@@ -104,7 +104,7 @@ func (s *Store) Runs(ctx context.Context, f RunFilter) ([]fleet.Run, error) {
 // turn with ErrConflict.
 func putRuns(t *tx, turn fleet.Turn) error {
 	for _, begins := range []bool{false, true} {
-		for _, r := range turn.Runs {
+		for _, r := range turn.Plan.Runs {
 			if begins != (r.Revision == 0) {
 				continue
 			}
@@ -119,7 +119,7 @@ func putRuns(t *tx, turn fleet.Turn) error {
 // putGiven writes down the orders that follow from records. One that was given
 // before stays as it has become.
 func putGiven(t *tx, turn fleet.Turn) error {
-	for _, o := range turn.Given {
+	for _, o := range turn.Plan.Given {
 		old, err := t.order(o.ID)
 		if err != nil {
 			return err

@@ -48,7 +48,7 @@ func runIDs(list []fleet.Run) string {
 
 // TestRunComesBackAsItWas: whatever a run may hold.
 func TestRunComesBackAsItWas(t *testing.T) {
-	someChecks(t)
+	fleettest.Checks(t, 30)
 	dir, n := t.TempDir(), 0
 	rapid.Check(t, func(t *rapid.T) {
 		n++
@@ -201,17 +201,17 @@ func TestTurnWithRuns(t *testing.T) {
 	_, err := s.ChangeRun(t.Context(), "r1", at(1), func(r fleet.Run) (fleet.Run, error) { r.Cancel = "ann"; return r, nil })
 	ok(t, err)
 	old.Why = "waits"
-	turn := fleet.Turn{At: at(2), Runs: []fleet.Run{old}, Plan: fleet.Plan{Actions: []fleet.Action{action("a1")}}}
+	turn := fleet.Turn{At: at(2), Plan: fleet.Plan{Follows: fleet.Follows{Changes: fleet.Changes{Runs: []fleet.Run{old}}}, Actions: []fleet.Action{action("a1")}}}
 	wantErr(t, s.Commit(t.Context(), turn), ErrConflict)
-	turn.Runs = []fleet.Run{runOf("r2", "deploy")}
+	turn.Plan.Runs = []fleet.Run{runOf("r2", "deploy")}
 	wantErr(t, s.Commit(t.Context(), turn), ErrConflict)
 	p := past(t, s, at(2))
 	if len(p.Actions) != 0 || runIDs(p.Runs) != "r1" || p.Runs[0].Cancel != "ann" {
 		t.Fatalf("half a turn was committed: %s", asJSON(p))
 	}
 	// The end of one makes room for the next, in one turn, however they are listed.
-	turn.Runs = []fleet.Run{runOf("r2", "deploy"), over(p.Runs[0], fleet.RunCancelled, at(2))}
-	turn.Given = []fleet.Order{{ID: "r2-session-1", Do: fleet.OrderSpawn, Agent: "r2", By: "ann", At: at(2)}}
+	turn.Plan.Runs = []fleet.Run{runOf("r2", "deploy"), over(p.Runs[0], fleet.RunCancelled, at(2))}
+	turn.Plan.Given = []fleet.Order{{ID: "r2-session-1", Do: fleet.OrderSpawn, Agent: "r2", By: "ann", At: at(2)}}
 	for range 2 { // twice is once
 		ok(t, s.Commit(t.Context(), turn))
 	}
@@ -220,13 +220,13 @@ func TestTurnWithRuns(t *testing.T) {
 		t.Errorf("%s", asJSON(p))
 	}
 	ok(t, s.EndOrder(t.Context(), "r2-session-1", fleet.OrderDone, "", at(3)))
-	ok(t, s.Commit(t.Context(), fleet.Turn{At: at(4), Given: turn.Given}))
+	ok(t, s.Commit(t.Context(), fleet.Turn{At: at(4), Plan: fleettest.Rows(fleet.Changes{Given: turn.Plan.Given})}))
 	if p = past(t, s, at(4)); len(p.Orders) != 0 {
 		t.Errorf("an order that is over was given again: %s", asJSON(p.Orders))
 	}
 	gone := runOf("gone", "x")
 	gone.Revision = 3
-	wantErr(t, s.Commit(t.Context(), fleet.Turn{At: at(4), Runs: []fleet.Run{gone}}), ErrConflict)
+	wantErr(t, s.Commit(t.Context(), fleet.Turn{At: at(4), Plan: fleettest.Rows(fleet.Changes{Runs: []fleet.Run{gone}})}), ErrConflict)
 	if got := kinds(t, s, EventFilter{}); got != "run.taken action.planned run.ended run.taken order.taken order.done" {
 		t.Errorf("events %s", got)
 	}
@@ -343,13 +343,13 @@ func TestDamagedRunIsSetAsideWhole(t *testing.T) {
 }
 
 func TestRunsAgainstModel(t *testing.T) {
-	someChecks(t)
+	fleettest.Checks(t, 30)
 	dir, n := t.TempDir(), 0
 	rapid.Check(t, func(t *rapid.T) {
 		n++
 		m := &runModel{path: filepath.Join(dir, fmt.Sprint(n, ".db")), now: at(0)}
 		m.open(t)
-		defer func() { _ = m.s.Close() }()
+		defer func() { sameAsWritten(t, m.s); _ = m.s.Close() }()
 		t.Repeat(map[string]func(*rapid.T){"": m.check, "take": m.take, "commit": m.commit, "change": m.change,
 			"judge": m.judge, "time": m.time, "reopen": m.reopen, "trim": m.trim})
 	})
@@ -447,12 +447,12 @@ func (m *runModel) commit(t *rapid.T) {
 			r.Revision += 5
 			lawful = false
 		}
-		turn.Runs = append(turn.Runs, r)
+		turn.Plan.Runs = append(turn.Plan.Runs, r)
 	}
 	if rapid.Bool().Draw(t, "new") {
 		r := m.draw(t)
 		lawful = lawful && (r.IsOver() || freed == r.Formula || !m.has(r.Formula))
-		turn.Runs = append([]fleet.Run{r}, turn.Runs...)
+		turn.Plan.Runs = append([]fleet.Run{r}, turn.Plan.Runs...)
 	}
 	err := m.s.Commit(context.Background(), turn)
 	if lawful != (err == nil) || !lawful && !errors.Is(err, ErrConflict) {
@@ -461,7 +461,7 @@ func (m *runModel) commit(t *rapid.T) {
 	if !lawful {
 		return
 	}
-	for _, r := range turn.Runs {
+	for _, r := range turn.Plan.Runs {
 		if r.Revision++; r.Revision > 1 {
 			m.runs[at] = r
 		} else {
@@ -501,7 +501,7 @@ func (m *runModel) trim(t *rapid.T) {
 	if err := m.s.Trim(context.Background(), m.now); err != nil {
 		t.Fatal(err)
 	}
-	m.runs = m.keep(keepRecords)
+	m.runs = m.keep(KeepRecords)
 }
 
 // keep lists the runs that are not over, ended less than d ago, or are the newest

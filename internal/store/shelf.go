@@ -138,6 +138,8 @@ func younglings(at fleet.Instant) func(wall, boot string, up int64) bool {
 	}
 }
 
+func (s *shelf[T]) of() string { return s.table }
+
 func (s *shelf[T]) spoil(ids map[int64]bool) {
 	if s.dirty == nil {
 		s.dirty = map[int64]bool{}
@@ -146,17 +148,23 @@ func (s *shelf[T]) spoil(ids map[int64]bool) {
 }
 
 // plain makes a shelf of values that their json says in full, ordered by key.
-func plain[T any](table, key, always string, aged bool) shelf[T] {
-	return shelf[T]{table: table, key: key, always: always, aged: aged, extra: "'', ''",
+func plain[T any](table, key, always string, aged bool) *shelf[T] {
+	return &shelf[T]{table: table, key: key, always: always, aged: aged, extra: "'', ''",
 		order: func(a, b *kept[T]) int { return strings.Compare(a.key, b.key) },
 		parse: func(k *kept[T], in text) error { return json.Unmarshal([]byte(in.json), &k.value) }}
+}
+
+// sorted gives a shelf another order.
+func sorted[T any](order func(a, b *kept[T]) int, s *shelf[T]) *shelf[T] {
+	s.order = order
+	return s
 }
 
 // given is the order in which rows were written first.
 func given[T any](a, b *kept[T]) int { return cmp.Compare(a.id, b.id) }
 
 // alertsShelf holds alerts with what people did to them.
-func alertsShelf() shelf[alertRow] {
+func alertsShelf() *shelf[alertRow] {
 	s := plain[alertRow]("alerts", "number", "open = 1", true)
 	s.extra = "acked_by, acked_at"
 	s.order = alertOrder

@@ -20,6 +20,15 @@ type Options struct {
 	Path      string        // of the database file; its folder is made when absent
 	StartedAt fleet.Instant // of this Custos; given back in Past
 	Busy      time.Duration // how long to wait for another process; default 5 s
+	// Mark is a file in which it is written, beside the database, which database it
+	// is and how far it has come; Agents a folder with a folder for each agent, in
+	// which AgentMark may tell the same. A database that they contradict says
+	// Past.Amnesia until ConfirmAmnesia. "": there is none.
+	Mark   string
+	Agents string
+	// Compare is how long what is in memory is believed before it is compared with the
+	// database; default, and at most, an hour.
+	Compare time.Duration
 	// Now names a damaged database that is set aside; default time.Now.
 	Now func() time.Time
 
@@ -28,8 +37,11 @@ type Options struct {
 
 // Store is an open database. It is safe for concurrent use.
 type Store struct {
-	w, r   *sql.DB // w is nil when it was opened to read only
-	mirror *mirror // told of by w
+	w, r   *sql.DB       // w is nil when it was opened to read only
+	mirror *mirror       // told of by w
+	turn   chan struct{} // holds one token while somebody writes
+	mark   *markFile
+	lost   string // read only: what the marks say of it
 	opts   Options
 	aside  string // where a damaged database was moved to by this Open
 }
@@ -43,7 +55,7 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 	if err := makeFile(o.Path); err != nil {
 		return nil, fmt.Errorf("cannot open database: %w", err)
 	}
-	s, err := open(ctx, o)
+	s, err := openMarked(ctx, o)
 	if !errors.Is(err, ErrCorrupt) {
 		return s, err
 	}
@@ -54,7 +66,7 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 	if err := makeFile(o.Path); err != nil {
 		return nil, fmt.Errorf("cannot open database: %w", err)
 	}
-	if s, err = open(ctx, o); err != nil {
+	if s, err = openMarked(ctx, o); err != nil {
 		return nil, err
 	}
 	s.aside = aside
@@ -66,11 +78,19 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 }
 
 // OpenReadOnly opens an existing database, which nothing is ever written to
-// through it. It fails with fs.ErrNotExist when there is none.
+// through it. It fails with fs.ErrNotExist when there is none, or an empty file.
 func OpenReadOnly(ctx context.Context, o Options) (*Store, error) {
 	o = withDefaults(o)
-	if _, err := os.Stat(o.Path); err != nil {
+	_, err := os.Stat(o.Path)
+	if err == nil {
+		err = begun(o.Path)
+	}
+	if err != nil {
 		return nil, fmt.Errorf("cannot open database: %w", err)
+	}
+	beside, err := o.witnesses() // before the database, which only gets ahead of them
+	if err != nil {
+		return nil, fmt.Errorf("cannot read how far the database had come: %w", err)
 	}
 	r, err := sql.Open("sqlite", dsn(o, "mode", "ro"))
 	if err != nil {
@@ -80,7 +100,53 @@ func OpenReadOnly(ctx context.Context, o Options) (*Store, error) {
 		_ = r.Close()
 		return nil, failed("open database "+o.Path, err)
 	}
-	return &Store{r: r, mirror: newMirror(), opts: o}, nil
+	is, err := standingOf(ctx, r)
+	if err != nil {
+		_ = r.Close()
+		return nil, failed("open database "+o.Path, err)
+	}
+	return &Store{r: r, mirror: newMirror(), lost: beside.lost(is), opts: o}, nil
+}
+
+// openMarked opens a database, and compares it with what is written beside it.
+func openMarked(ctx context.Context, o Options) (*Store, error) {
+	begun, err := isEmpty(o.Path)
+	if err != nil {
+		return nil, fmt.Errorf("cannot open database: %w", err)
+	}
+	s, err := open(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.settleGeneration(ctx, begun); err != nil {
+		_ = s.Close()
+		return nil, err
+	}
+	return s, nil
+}
+
+// begun fails with fs.ErrNotExist for a database that nothing was written to.
+func begun(path string) error {
+	empty, err := isEmpty(path)
+	if err == nil && empty {
+		err = fmt.Errorf("%s is empty: %w", path, fs.ErrNotExist)
+	}
+	return err
+}
+
+// isEmpty says whether nothing was ever written to a database: in a file of no
+// length, and in no log beside it.
+func isEmpty(path string) (bool, error) {
+	for _, name := range []string{path, path + "-wal"} {
+		info, err := os.Stat(name)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil || info.Size() > 0 {
+			return false, err
+		}
+	}
+	return true, nil
 }
 
 // AsideFile is where this Open moved a damaged database to; "" when it did not.
@@ -93,6 +159,7 @@ func (s *Store) Close() error {
 	if s.w != nil {
 		err = errors.Join(err, s.w.Close())
 	}
+	err = errors.Join(err, s.mark.close())
 	return failed("close database", err)
 }
 
@@ -113,6 +180,9 @@ func withDefaults(o Options) Options {
 // this process queue here and not on the file's lock.
 func open(ctx context.Context, o Options) (*Store, error) {
 	m := newMirror()
+	if o.Compare > 0 {
+		m.lasts = min(reload, o.Compare)
+	}
 	w := sql.OpenDB(overheard{dsn(o, "_txlock", "immediate"), m})
 	w.SetMaxOpenConns(1)
 	if err := prepare(ctx, w); err != nil {
@@ -125,7 +195,7 @@ func open(ctx context.Context, o Options) (*Store, error) {
 		return nil, failed("open database "+o.Path, err)
 	}
 	r.SetMaxOpenConns(4)
-	return &Store{w: w, r: r, mirror: m, opts: o}, nil
+	return &Store{w: w, r: r, mirror: m, turn: make(chan struct{}, 1), opts: o}, nil
 }
 
 // prepare touches nothing before it knows that the database is whole, and of a

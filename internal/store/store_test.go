@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -48,8 +49,26 @@ func opened(t *testing.T, path string) *Store {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = s.Close() })
+	t.Cleanup(func() { sameAsWritten(t, s); _ = s.Close() })
 	return s
+}
+
+// sameAsWritten holds what is in memory against the database. Where the test has
+// damaged the database or closed it there is nothing to hold against.
+func sameAsWritten(t interface {
+	Helper()
+	Fatalf(string, ...any)
+}, s *Store) {
+	t.Helper()
+	s.mirror.mu.Lock()
+	now := s.mirror.loaded
+	s.mirror.mu.Unlock()
+	if now.IsZero() {
+		return
+	}
+	if found, err := s.Compare(context.Background(), now); err == nil && len(found) > 0 {
+		t.Fatalf("in memory is not what is written:\n%s", strings.Join(found, "\n"))
+	}
 }
 
 func fresh(t *testing.T) *Store {
@@ -433,6 +452,46 @@ func TestFullDiskKeepsNothing(t *testing.T) {
 	ok(t, s.Commit(t.Context(), turn))
 }
 
+// TestARowThatCannotBeSetAsideIsNoEnd: where the disk is full or the store is only read, an
+// alert whose row is damaged stays where it is, and is told as one that was set aside.
+func TestARowThatCannotBeSetAsideIsNoEnd(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "c.db")
+	s := opened(t, path)
+	ok(t, s.Commit(t.Context(), fleet.Turn{At: at(0), Assessment: fleet.Assessment{Alerts: []fleet.Alert{alert(1, key("r", "x"), fleet.AlertFiring, at(0)), alert(2, key("r", "y"), fleet.AlertFiring, at(0))}}}))
+	_, err := s.w.Exec("UPDATE alerts SET json = '{\"since\": 4' WHERE number = 1")
+	ok(t, err)
+	ok(t, s.Close())
+	wantLost := func(s *Store, after time.Duration) {
+		t.Helper()
+		for range 2 { // the second one does not meet the row again
+			if p := past(t, s, at(after)); len(p.Alerts) != 1 || !slices.Equal(p.Aside, []int64{1}) {
+				t.Errorf("alerts %d, set aside %v", len(p.Alerts), p.Aside)
+			}
+		}
+		if n, err := s.SetAsideSince(t.Context(), epoch.Add(-time.Hour)); err != nil || n != 1 {
+			t.Errorf("%d rows are told as set aside, %v", n, err)
+		}
+	}
+	reader, err := OpenReadOnly(t.Context(), Options{Path: path, Now: func() time.Time { return epoch }})
+	ok(t, err)
+	wantLost(reader, time.Second)
+	ok(t, reader.Close())
+
+	s = opened(t, path)
+	_, err = s.w.Exec("CREATE TRIGGER full BEFORE INSERT ON set_aside BEGIN SELECT RAISE(ABORT, 'no room'); END")
+	ok(t, err)
+	wantLost(s, time.Second)
+	if rows, err := s.SetAside(t.Context()); err != nil || len(rows) != 0 {
+		t.Fatalf("it was set aside all the same: %v, %v", rows, err)
+	}
+	_, err = s.w.Exec("DROP TRIGGER full")
+	ok(t, err)
+	wantLost(s, 2*reload)
+	if rows, err := s.SetAside(t.Context()); err != nil || len(rows) != 1 {
+		t.Errorf("there is room again, and it is not set aside: %v, %v", rows, err)
+	}
+}
+
 func TestBusy(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "c.db")
 	one := opened(t, path)
@@ -519,7 +578,7 @@ func TestCorruptRowsStopNothing(t *testing.T) {
 		ok(t, err)
 	}
 	p := past(t, s, at(0))
-	if len(p.Alerts) != 1 || len(p.Actions) != 1 || len(p.Agents) != 0 || p.NextAlert != 3 {
+	if len(p.Alerts) != 1 || len(p.Actions) != 1 || len(p.Agents) != 0 || p.NextAlert != 3 || !slices.Equal(p.Aside, []int64{1}) {
 		t.Errorf("%s", asJSON(p))
 	}
 	if list, err := s.Due(t.Context(), at(0), 9); err != nil || len(list) != 0 {

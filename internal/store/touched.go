@@ -75,7 +75,7 @@ func (o overheard) Connect(context.Context) (driver.Conn, error) {
 	}
 	o.mirror.stale.Store(true)
 	hooks.RegisterPreUpdateHook(func(d sqlite.SQLitePreUpdateData) {
-		if mirrored(d.TableName) {
+		if o.mirror.tables[d.TableName] {
 			o.mirror.touched.note(d.TableName, d.OldRowID, d.NewRowID)
 		}
 	})

@@ -8,10 +8,11 @@ import (
 	"custos/internal/fleet"
 )
 
-// How long what is over is kept.
+// How long what is over is kept. KeepRecords is also how long the folder of an instance
+// of an agent is kept after its end.
 const (
 	keepEvents   = 7 * 24 * time.Hour
-	keepRecords  = 30 * 24 * time.Hour // ended actions, resolved alerts, undelivered messages
+	KeepRecords  = 30 * 24 * time.Hour // ended actions, resolved alerts, undelivered messages
 	keepVerdicts = 90 * 24 * time.Hour // they are receipts
 	maxEvents    = 200_000             // however young: some 60 MB
 	maxRuns      = 5000                // that are over, however young
@@ -28,23 +29,23 @@ type bin struct {
 func bins() []bin {
 	return []bin{
 		{"events", "", keepEvents},
-		{"actions", "stage = 'ended'", keepRecords},
-		{"alerts", "open = 0", keepRecords},
+		{"actions", "stage = 'ended'", KeepRecords},
+		{"alerts", "open = 0", KeepRecords},
 		{"outbox", "state <> 'due'", keepEvents},
-		{"outbox", "state = 'due'", keepRecords},
+		{"outbox", "state = 'due'", KeepRecords},
 		{"silences", "", 24 * time.Hour},
 		{"agents", "", keepEvents},
-		{"orders", "over = 1", keepRecords},
-		{"registrations", "retired = 1", keepRecords},
-		{"failures", "", keepRecords},
-		{"runs", "over = 1 AND newest = 0", keepRecords},
+		{"orders", "over = 1", KeepRecords},
+		{"registrations", "retired = 1", KeepRecords},
+		{"failures", "", KeepRecords},
+		{"runs", "over = 1 AND newest = 0", KeepRecords},
 		{"verdicts", "", keepVerdicts},
-		{"work", "over = 1", keepRecords},
-		{"dependencies", "over = 1", keepRecords},
-		{"gates", "over = 1", keepRecords},
-		{"convoys", "over = 1", keepRecords},
-		{"mails", "over = 1", keepRecords},
-		{"triggers", "over = 1", keepRecords},
+		{"work", "over = 1", KeepRecords},
+		{"dependencies", "over = 1", KeepRecords},
+		{"gates", "over = 1", KeepRecords},
+		{"convoys", "over = 1", KeepRecords},
+		{"mails", "over = 1", KeepRecords},
+		{"triggers", "over = 1", KeepRecords},
 	}
 }
 
@@ -68,7 +69,7 @@ func (s *Store) Trim(ctx context.Context, at fleet.Instant) error {
 	if err := s.trim(ctx, "runs", "over = 1 AND newest = 0 AND seq <= (SELECT seq FROM runs WHERE over = 1 ORDER BY seq DESC LIMIT 1 OFFSET ?)", maxRuns); err != nil {
 		return err
 	}
-	if err := s.trim(ctx, "set_aside", "wall < ?", wall(at.Wall.Add(-keepRecords))); err != nil {
+	if err := s.trim(ctx, "set_aside", "wall < ?", wall(at.Wall.Add(-KeepRecords))); err != nil {
 		return err
 	}
 	return s.shrink(ctx)

@@ -28,9 +28,19 @@ type tx struct {
 // write runs do in one transaction: all of it is on the disk when write returns
 // nil, and nothing of it otherwise. A non-zero at is remembered as the newest
 // instant when it is.
+//
+// One writer's turn lasts until the mirror knows what became of its rows. The
+// connection is free before that: at the commit, and, of a caller that went away,
+// at the moment it goes. The rows of the next one would be taken for this one's.
 func (s *Store) write(ctx context.Context, what string, at fleet.Instant, do func(*tx) error) error {
 	if s.w == nil {
 		return failed(what, ErrReadOnly)
+	}
+	select {
+	case s.turn <- struct{}{}:
+		defer func() { <-s.turn }()
+	case <-ctx.Done():
+		return failed(what, ctx.Err())
 	}
 	inner, err := s.w.BeginTx(ctx, nil)
 	if err != nil {
@@ -45,7 +55,14 @@ func (s *Store) write(ctx context.Context, what string, at fleet.Instant, do fun
 	if err == nil {
 		err = t.advance(at)
 	}
-	return failed(what, s.mirror.settle(t, err))
+	var commits int64
+	if err == nil {
+		commits, err = t.count()
+	}
+	if err = s.mirror.settle(t, err); err == nil {
+		s.mark.advance(commits)
+	}
+	return failed(what, err)
 }
 
 // end commits, or takes back what failed with err.

@@ -49,7 +49,28 @@ func (t *tx) judged(rec fleet.ActionRecord) error {
 	if err != nil || n == 0 {
 		return err
 	}
+	if err := t.failedByVerdict(v); err != nil {
+		return err
+	}
 	return t.event(fleet.Event{Kind: "verdict", Alert: v.Alert, Subject: rec.Subject, Action: v.ID, Text: fleet.Line(verdictWords(v), 400)})
+}
+
+// failedByVerdict notes the failure of an agent that, as a model says, is to be ended.
+// What was said again without being asked is none anew.
+func (t *tx) failedByVerdict(v fleet.Verdict) error {
+	if v.Alert.Subject.Kind != fleet.KindAgent || v.Free || v.Word != fleet.VerdictStop && v.Word != fleet.VerdictRestart {
+		return nil
+	}
+	reg, err := t.registration(v.Alert.Subject.Name)
+	if err != nil {
+		return err
+	}
+	if reg == nil { // nobody registered it: its name is all there is
+		reg = &fleet.Registration{Name: v.Alert.Subject.Name}
+	}
+	f := failureOf(*reg, string(v.Word), verdictWords(v))
+	f.Tier, f.At = tierModel, v.At
+	return t.fail(f)
 }
 
 // putVerdicts keeps the receipts of a turn; a newer one of the same call takes the

@@ -136,3 +136,43 @@ func TestCosts(t *testing.T) {
 		t.Errorf("costs (- want, + got):\n%s", d)
 	}
 }
+
+// A model's word that an agent is to be ended is a failure of that agent, of the
+// second tier, once: of one that we started and of one that was adopted.
+func TestAVerdictIsAFailure(t *testing.T) {
+	for word, fails := range map[fleet.VerdictWord]bool{fleet.VerdictStop: true, fleet.VerdictRestart: true, fleet.VerdictExtend: false, fleet.VerdictAsk: false, fleet.VerdictRetry: false} {
+		for _, owner := range []fleet.Owner{fleet.OwnerCustos, fleet.OwnerAdopted} {
+			t.Run(string(word)+" "+string(owner), func(t *testing.T) {
+				s := fresh(t)
+				r := registered("a")
+				r.Owner = owner
+				register(t, s, r)
+				says(t, s, "a", "x1", fleet.Verdict{Evidence: "e1", Word: word, Confidence: 0.9, Reason: "it goes\nround and round", Judge: "anthropic m"})
+				says(t, s, "a", "x2", fleet.Verdict{Evidence: "e1", Word: word, Confidence: 0.9, Reason: "it goes\nround and round", Judge: "anthropic m", Free: true})
+				list, err := s.Failures(t.Context(), FailureFilter{Agent: "a"})
+				ok(t, err)
+				if !fails {
+					if len(list) != 0 {
+						t.Errorf("%s", asJSON(list))
+					}
+					return
+				}
+				if len(list) != 1 || list[0].Tier != 1 || list[0].Verdict != string(word) || list[0].Role != "dev" || list[0].Task != "t-1" ||
+					list[0].Reason != string(word)+", 90 % sure, by anthropic m: "+fleet.Line("it goes\nround and round", 99) {
+					t.Errorf("%s", asJSON(list))
+				}
+			})
+		}
+	}
+}
+
+// says has a judgement of an agent end with a verdict.
+func says(t *testing.T, s *Store, agent, id string, v fleet.Verdict) {
+	t.Helper()
+	a := agentAction(id, "triage")
+	a.Subject = agentSubject(agent)
+	a.For = fleet.AlertKey{Rule: "agent-stuck", Subject: a.Subject}
+	v.Alert, v.At = a.For, at(time.Second)
+	ok(t, s.Commit(t.Context(), fleet.Turn{At: at(1), Plan: fleet.Plan{Actions: []fleet.Action{a}}}))
+	ok(t, s.Finish(t.Context(), fleet.Result{ActionID: id, Do: "triage", Status: fleet.ResultDone, Ended: at(2 * time.Second), For: a.For, Subject: a.Subject, Verdict: &v}))
+}

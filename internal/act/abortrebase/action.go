@@ -21,7 +21,7 @@ const Name = "abort-rebase"
 // Options of the action.
 type Options struct {
 	// MinAge is how long nothing in the rebase may have moved; default "1h".
-	MinAge string `toml:"min_age"`
+	MinAge string `toml:"min_age" is:"duration"`
 	// Git is the reader; default git.New.
 	Git *git.Reader `toml:"-"`
 	// Backup bounds the backup.
@@ -45,7 +45,7 @@ func New(o Options) (*Action, error) {
 	minAge := time.Hour
 	if o.MinAge != "" {
 		var err error
-		if minAge, err = time.ParseDuration(o.MinAge); err != nil {
+		if minAge, err = fleet.ParseDuration(o.MinAge); err != nil {
 			return nil, fmt.Errorf("cannot read min_age of %s: %w", Name, err)
 		}
 	}
@@ -152,6 +152,9 @@ func (r *run) look(ctx context.Context) error {
 	}
 	if age := r.x.o.Now().Sub(op.Moved); age < r.x.minAge {
 		return fmt.Errorf("%w: the rebase moved %s ago, less than %s", act.ErrRefused, age.Round(time.Second), r.x.minAge)
+	}
+	if err := r.x.o.Git.RunsCode(ctx, r.place); err != nil {
+		return fmt.Errorf("%w: %w", act.ErrRefused, err)
 	}
 	pids, err := r.x.o.Occupied(ctx, r.place.Top)
 	if err != nil {

@@ -122,7 +122,7 @@ func TestSpawnMakesAWorktree(t *testing.T) {
 		}
 		g.register(c.r)
 		_, err := g.spawn(spawn.Options{}, c.r.Name)
-		wantRefused(t, err, c.words)
+		wantNever(t, err, c.words)
 	}
 	bad := g.register(fleet.Registration{Name: "no program", Repo: fleet.Path(repo.Top), Branch: "new", Worktree: filepath.Join(repo.Dir, "deep", "new")})
 	bad.Argv = []string{"/nonexistent/claude"}
@@ -166,7 +166,7 @@ func TestSpawnTwiceIsOne(t *testing.T) {
 	g.ledger[r.Name] = r // the crash came before the ledger knew
 	// The note of the first try is gone by then, so it stands for one that was cut
 	// off after the start.
-	g.note(repo, first.Instance, fleet.RawPath(first.Worktree), "once", true)
+	g.note(repo, first.Instance, fleet.RawPath(first.Worktree), "once")
 	g.must(g.perform(x, a))
 	if again := g.ledger[r.Name]; again.Process != first.Process || again.Instance != first.Instance {
 		t.Errorf("started %+v, then %+v", first.Process, again.Process)
@@ -178,10 +178,10 @@ func TestSpawnTwiceIsOne(t *testing.T) {
 }
 
 // note writes down a start under way, as spawn does.
-func (g *ground) note(repo *gittest.Repo, instance, path, branch string, launching bool) {
+func (g *ground) note(repo *gittest.Repo, instance, path, branch string) {
 	g.t.Helper()
-	note := fmt.Sprintf(`{"path":%q,"branch":%q,"start":%q,"launching":%v}`,
-		base64.StdEncoding.EncodeToString([]byte(path)), branch, repo.Git(repo.Top, "rev-parse", "main"), launching)
+	note := fmt.Sprintf(`{"path":%q,"branch":%q,"start":%q}`,
+		base64.StdEncoding.EncodeToString([]byte(path)), branch, repo.Git(repo.Top, "rev-parse", "main"))
 	err := os.MkdirAll(g.world.Shims, 0o700)
 	if err == nil {
 		err = os.WriteFile(filepath.Join(g.world.Shims, "."+instance+".spawn"), []byte(note), 0o600)
@@ -207,7 +207,7 @@ func TestSpawnAfterHalfACheckout(t *testing.T) {
 		t.Fatal(err)
 	}
 	a := fleet.Action{ID: "the same", Target: fleet.Target{Registration: &r}}
-	g.note(repo, agentrun.Instance(a.ID), path, "half", false)
+	g.note(repo, agentrun.Instance(a.ID), path, "half")
 	g.must(g.perform(x, a))
 	if said := repo.Git(path, "status", "--porcelain"); said != "" || g.ledger[r.Name].Worktree != fleet.Path(path) {
 		t.Errorf("the worktree %q is not whole:\n%s", g.ledger[r.Name].Worktree, said)
@@ -345,6 +345,10 @@ func TestStopEndsEverything(t *testing.T) {
 		if alive(pid) {
 			t.Errorf("child %d lives; stop: %q", pid, effect)
 		}
+	}
+
+	if by := g.askedBy("tough"); by != "eve" {
+		t.Errorf("who sees it end reads that %q asked for it", by)
 	}
 
 	g.ready("hung", "--fake", "ignore TERM; setsid 300s; hang")

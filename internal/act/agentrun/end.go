@@ -8,6 +8,7 @@ import (
 	"syscall"
 	"time"
 
+	"custos/internal/fleet"
 	"custos/internal/sys/proc"
 )
 
@@ -37,7 +38,7 @@ func (t *Tree) End(ctx context.Context, term, kill time.Duration) (sent []string
 			// SIGCONT because a stopped process would not see SIGTERM.
 			name, wait, sigs = "SIGTERM", term, []syscall.Signal{syscall.SIGTERM, syscall.SIGCONT}
 		}
-		sent = append(sent, fmt.Sprintf("%s to %d processes", name, len(left)))
+		sent = append(sent, name+" to "+fleet.Counted(len(left), "process"))
 		if err := send(left, sigs...); err != nil {
 			return sent, err
 		}

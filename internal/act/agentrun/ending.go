@@ -19,13 +19,18 @@ func Ending(x shim.Exit) string {
 	return fmt.Sprintf("status %d", *x.Status)
 }
 
+// At is a moment that a shim wrote down.
+func At(t shim.At) fleet.Instant {
+	return fleet.Instant{Wall: t.Wall.UTC(), Up: fleet.Duration(t.Up), Boot: t.Boot}
+}
+
 // Exit is what a shim wrote, as the ledger keeps it.
 func Exit(s shim.Started, x shim.Exit, asked string) fleet.Exit {
 	e := fleet.Exit{
 		Instance: s.Key, Process: fleet.ProcessID{PID: s.Agent.PID, Start: s.Agent.Start, Boot: s.At.Boot},
 		Status: fleet.Unknown[int]("it was ended by a signal"), Signal: fleet.Unknown[int]("it was not ended by a signal"),
-		OOM: x.OOM != nil && *x.OOM, Source: "shim", Asked: asked,
-		At: fleet.Instant{Wall: x.At.Wall.UTC(), Up: fleet.Duration(x.At.Up), Boot: x.At.Boot},
+		OOM: x.OOM != nil && *x.OOM, Hangup: x.Hangup, Source: "shim", Asked: asked,
+		At: At(x.At),
 	}
 	if x.Status != nil {
 		e.Status = fleet.Known(*x.Status)

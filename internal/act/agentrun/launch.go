@@ -25,15 +25,15 @@ type LauncherOptions struct {
 	// Custos, besides PATH, HOME, USER, LOGNAME, SHELL, TMPDIR, TZ, LANG, LC_*,
 	// XDG_*, SSH_AUTH_SOCK and the proxies. Keys of an API belong here, or into the
 	// agent's own list.
-	PassEnv []string `toml:"pass_env"`
+	PassEnv []string `toml:"pass_env" is:"name"`
 	// MinFree is how much room a start needs on the file systems it writes to.
 	// Default "200MiB".
-	MinFree string `toml:"min_free"`
+	MinFree string `toml:"min_free" is:"size"`
 	// LogMax is how much is kept of each log of a headless agent. Default "10MiB".
-	LogMax string `toml:"log_max"`
+	LogMax string `toml:"log_max" is:"size"`
 	// Cgroup is a delegated cgroup v2 folder that memory caps are made in. Default
 	// none: no memory cap is in force, and a start that asks for one says so.
-	Cgroup string `toml:"cgroup"`
+	Cgroup string `toml:"cgroup" is:"path"`
 
 	World   World           `toml:"-"`
 	Run     string          `toml:"-"` // folder of the hooks' socket and files; absolute
@@ -92,10 +92,10 @@ type How struct {
 func (l *Launcher) Plan(r fleet.Registration, instance, dir string, how How) (Begin, error) {
 	kind, known := l.Kinds.Get(r.Kind)
 	if !known {
-		return Begin{}, Refused("there is no kind %q", fleet.Line(r.Kind, 40))
+		return Begin{}, Never("there is no kind %q", fleet.Line(r.Kind, 40))
 	}
 	if l.Providers[r.Where] == nil {
-		return Begin{}, Refused("there is no place %q for agents", fleet.Line(string(r.Where), 40))
+		return Begin{}, Never("there is no place %q for agents", fleet.Line(string(r.Where), 40))
 	}
 	headless := r.Where == fleet.WhereHeadless
 	o := agent.LaunchOptions{Headless: headless, Prompt: how.Prompt, Resume: how.Resume, Continue: how.Continue, Session: Session(instance)}
@@ -108,7 +108,7 @@ func (l *Launcher) Plan(r fleet.Registration, instance, dir string, how How) (Be
 		return b, err
 	}
 	if b.Command, err = agent.Launch(kind, o); err != nil {
-		return b, Refused("%w", err)
+		return b, Never("%w", err)
 	}
 	if err := l.input(kind, r, &b); err != nil {
 		return b, err
@@ -213,7 +213,7 @@ func (l *Launcher) environment(r fleet.Registration, c agent.Command, hooks []st
 		}
 	}
 	if l.o.Tools != "" && r.Run != "" {
-		values["PATH"] = l.o.Tools + string(filepath.ListSeparator) + values["PATH"]
+		values["PATH"] = strings.TrimSuffix(strings.Join(append(fleet.ToolDirs(l.o.Tools, r.Town), values["PATH"]), string(filepath.ListSeparator)), string(filepath.ListSeparator))
 	}
 	for _, name := range c.Unset {
 		delete(values, name)
@@ -244,13 +244,13 @@ func checkSet(set []string) error {
 		is := func(part string) bool { return strings.Contains(name, part) }
 		switch {
 		case !ok || !settable.MatchString(name):
-			return Refused("%q is no variable: want NAME=value, of A-Z, 0-9 and _", fleet.Line(name, 80))
+			return Never("%q is no variable: want NAME=value, of A-Z, 0-9 and _", fleet.Line(name, 80))
 		case slices.ContainsFunc(secretive, is):
-			return Refused("the variable %s looks like a secret: its name belongs into env, its value nowhere", name)
+			return Never("the variable %s looks like a secret: its name belongs into env, its value nowhere", name)
 		case passed(name) || slices.Contains(own, name) || strings.HasPrefix(name, "LD_"):
-			return Refused("the variable %s is not to be set", name)
+			return Never("the variable %s is not to be set", name)
 		case strings.ContainsRune(value, 0):
-			return Refused("the value of the variable %s holds a NUL byte", name)
+			return Never("the value of the variable %s holds a NUL byte", name)
 		}
 	}
 	return nil
@@ -318,33 +318,54 @@ func exists(path string) bool {
 }
 
 // Start starts the agent, or finds what was started before under the same
-// instance; fresh says which. See session.Provider for the errors: after one
-// that is not session.ErrInDoubt nothing runs.
-func (l *Launcher) Start(ctx context.Context, b Begin) (got session.Launched, fresh bool, err error) {
+// instance, without a place where that has ended and was closed; since is when it
+// cannot have told anything yet. See session.Provider for the errors: after one that
+// is not session.ErrInDoubt nothing runs.
+func (l *Launcher) Start(ctx context.Context, b Begin) (got session.Launched, since fleet.Instant, err error) {
+	since = l.Now()
 	if err := writeAll(b.Files); err != nil {
-		return got, false, err
+		return got, since, err
 	}
-	_, _, before := shim.Read(b.Launch.Shim)
 	if err := os.MkdirAll(l.Shims, 0o700); err != nil {
-		return got, false, fmt.Errorf("cannot make the folder of instances: %w", err)
+		return got, since, fmt.Errorf("cannot make the folder of instances: %w", err)
 	}
 	got, err = l.Providers[b.Where].Launch(ctx, b.Launch)
-	return got, before != nil, err
+	s, _, unread := shim.Read(b.Launch.Shim)
+	if unread != nil {
+		return got, since, err
+	}
+	if at := At(s.At); at.Before(since) {
+		since = at
+	}
+	if errors.Is(err, session.ErrGone) {
+		got, err = session.Launched{Agent: fleet.ProcessID{PID: s.Agent.PID, Start: s.Agent.Start, Boot: s.At.Boot}}, nil
+	}
+	return got, since, err
 }
 
-// Give writes what an agent without a terminal reads first.
+// Give writes what an agent without a terminal reads first, at most once: that it is
+// about to be given is written down first. Whoever takes up the start of a Custos that
+// was killed gives what was not given yet, and ends the input either way.
 func (l *Launcher) Give(ctx context.Context, b Begin, got session.Launched) error {
 	if b.Input == "" {
 		return nil
 	}
-	p := l.Providers[b.Where]
-	if err := p.Type(ctx, got.Pane, session.Input{Text: b.Input, Agent: got.Agent}); err != nil {
+	first, err := shim.Giving(b.Launch.Shim)
+	if err != nil {
 		return fmt.Errorf("cannot give the agent its prompt: %w", err)
 	}
-	if b.End {
-		if err := p.Type(ctx, got.Pane, session.Input{Key: session.KeyEnd, Agent: got.Agent}); err != nil {
-			return fmt.Errorf("cannot end the agent's input: %w", err)
+	p := l.Providers[b.Where]
+	if first {
+		if err := p.Type(ctx, got.Pane, session.Input{Text: b.Input, Agent: got.Agent}); err != nil {
+			return fmt.Errorf("cannot give the agent its prompt: %w", err)
 		}
+	}
+	if !b.End {
+		return nil
+	}
+	err = p.Type(ctx, got.Pane, session.Input{Key: session.KeyEnd, Agent: got.Agent})
+	if err != nil && (first || !errors.Is(err, session.ErrGone)) {
+		return fmt.Errorf("cannot end the agent's input: %w", err)
 	}
 	return nil
 }

@@ -27,7 +27,7 @@ func (l *Live) AtRest(ctx context.Context, rest Rest) error {
 	if t := l.Agent.Tool; t != nil && !t.Over() {
 		return Refused("it runs %s, which may take %s", fleet.Line(t.Name, 40), t.Deadline)
 	}
-	t := &Tree{Also: Also(&l.Agent), Marker: Marker(l.Agent.Name, l.Agent.Instance)}
+	t := &Tree{Also: Also(&l.Agent), Marker: Marker(l.Agent.Name, l.Agent.Instance), Hosted: l.World.Hosted, Folder: FolderOf(&l.Agent)}
 	t.Take(l.Handle) // which stays the agent's own to let go of
 	_, err := t.AtRest(ctx, rest)
 	return err

@@ -4,6 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -63,12 +66,12 @@ func (s Saver) Save(ctx context.Context, r fleet.Registration, dir string) (c fl
 }
 
 func clean(c git.Changes) bool {
-	return len(c.Dirty)+len(c.Gone)+len(c.Hidden)+len(c.Untracked)+len(c.Ignored)+len(c.Modules) == 0
+	return len(c.Dirty)+len(c.Unsure)+len(c.Gone)+len(c.Hidden)+len(c.Untracked)+len(c.Ignored)+len(c.Modules) == 0
 }
 
 func touched(c git.Changes) []string {
 	var out []string
-	for _, f := range slices.Concat(c.Dirty, c.Untracked) {
+	for _, f := range slices.Concat(c.Dirty, c.Unsure, c.Untracked) {
 		if out = append(out, fleet.Path(f)); len(out) == mostFiles {
 			break
 		}
@@ -101,7 +104,7 @@ func Saved(c fleet.Checkpoint, fresh bool) string {
 	case c.Head == "":
 		return "checkpoint: not in a repository; conversation and last prompt are noted"
 	case fresh:
-		return fmt.Sprintf("checkpoint at %.10s: %d files are kept in %s", c.Head, len(c.Files), c.Ref)
+		return fmt.Sprintf("checkpoint at %.10s, with %s that no commit has, kept in %s", c.Head, fleet.Counted(len(c.Files), "file"), c.Ref)
 	case c.Ref != "":
 		return fmt.Sprintf("checkpoint at %.10s: nothing changed since %s", c.Head, c.Ref)
 	}
@@ -114,4 +117,28 @@ func Folder(r fleet.Registration) string {
 		return fleet.RawPath(r.Worktree)
 	}
 	return fleet.RawPath(r.Dir)
+}
+
+// CheckFolder refuses to start an agent where no folder is (raw path). A disk that
+// does not answer is another error: that may pass.
+func CheckFolder(dir string) error {
+	info, err := os.Stat(dir)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return Never("its folder %q is not there", fleet.Path(dir))
+	case err != nil:
+		return fmt.Errorf("cannot look at its folder: %w", err)
+	case !info.IsDir() || !filepath.IsAbs(dir):
+		return Never("%q is no folder, by an absolute path", fleet.Path(dir))
+	}
+	return nil
+}
+
+// FolderOf is where an agent stands, or is registered to work (raw); "" when
+// neither is known.
+func FolderOf(a *fleet.Agent) string {
+	if a.Worktree != "" {
+		return fleet.RawPath(a.Worktree)
+	}
+	return fleet.RawPath(a.CWD.Or(""))
 }

@@ -17,9 +17,13 @@ import (
 type Tree struct {
 	Also   []proc.ID // what was seen in it before: it belongs to it, whoever is its parent by now
 	Marker string    // environment entry of whatever belongs to it; "" for none
+	Hosted Hosted    // asks tmux servers that are part of it; nil: whoever uses one is left alone
+	Folder string    // where the agent works (raw); "" when not known
+	Left   []string  // why something that looks like a part of it is left alone, for people
 
 	root   *proc.Handle
 	held   map[proc.ID]*proc.Handle // everything ever found
+	hosts  map[proc.ID]guests       // tmux servers in it that were asked
 	spared []error                  // what was found in it late and must not be signalled
 }
 
@@ -68,6 +72,7 @@ func (t *Tree) scan(ctx context.Context) (members []proc.Member, lineage []proc.
 	if members, err = t.root.Tree(ctx, proc.TreeOptions{Also: t.Also, Marker: t.Marker}); err != nil {
 		return nil, nil, err
 	}
+	members = t.withoutGuests(ctx, members)
 	lineage, err = proc.Lineage()
 	return members, lineage, err
 }
@@ -162,6 +167,8 @@ func allowed(m proc.Member, lineage []proc.ID) error {
 	}
 	return nil
 }
+
+func isGone(err error) bool { return errors.Is(err, proc.ErrGone) }
 
 func begun(m proc.Member) error {
 	return Refused("it works: it has just begun process %d (%s)", m.PID, fleet.Line(m.Name, 20))

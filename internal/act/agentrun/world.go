@@ -15,8 +15,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"strconv"
-	"strings"
 	"time"
 
 	"custos/internal/act"
@@ -34,8 +32,11 @@ type World struct {
 	// Elsewhere returns a provider for another tmux server, by its socket (raw):
 	// there adopted agents run. Nil: they cannot be reached.
 	Elsewhere func(socket string) (session.Provider, error)
-	Kinds     *agent.Kinds
-	Shims     string // folder of all instances
+	// Hosted lists what lives on a tmux server that an agent started. Nil: whatever
+	// lives on one is left alone.
+	Hosted Hosted
+	Kinds  *agent.Kinds
+	Shims  string // folder of all instances
 	// Registered reads what the ledger knows of an agent now; false when nothing.
 	// Nil: what the plan knew counts.
 	Registered func(ctx context.Context, name string) (fleet.Registration, bool, error)
@@ -64,6 +65,12 @@ func (w World) Check() (World, error) {
 // Refused is an error for a precondition that does not hold.
 func Refused(format string, args ...any) error {
 	return fmt.Errorf(format+": %w", append(args, act.ErrRefused)...)
+}
+
+// Never is an error for a precondition that does not hold, and that no waiting
+// brings about.
+func Never(format string, args ...any) error {
+	return fmt.Errorf(format+": %w", append(args, act.ErrLasting)...)
 }
 
 // Unneeded is an error for what is as it should be already.
@@ -173,7 +180,7 @@ func Duration(name, text string, or time.Duration) (time.Duration, error) {
 	if text == "" {
 		return or, nil
 	}
-	d, err := time.ParseDuration(text)
+	d, err := fleet.ParseDuration(text)
 	if err != nil || d <= 0 || d > time.Hour {
 		return 0, fmt.Errorf("cannot use %s = %q: want a duration up to 1h, such as %s", name, text, or)
 	}
@@ -185,17 +192,9 @@ func Bytes(name, text string, or int64) (int64, error) {
 	if text == "" {
 		return or, nil
 	}
-	for _, u := range []struct {
-		suffix string
-		size   int64
-	}{{"KiB", 1 << 10}, {"MiB", 1 << 20}, {"GiB", 1 << 30}, {"B", 1}} {
-		if digits, ok := strings.CutSuffix(text, u.suffix); ok {
-			n, err := strconv.ParseInt(strings.TrimSpace(digits), 10, 64)
-			if err != nil || n < 0 || n > 1<<60/u.size {
-				break
-			}
-			return n * u.size, nil
-		}
+	n, err := fleet.ParseSize(text)
+	if err != nil {
+		return 0, fmt.Errorf("cannot use %s: %w", name, err)
 	}
-	return 0, fmt.Errorf("cannot use %s = %q: want a size such as 200MiB", name, text)
+	return n, nil
 }

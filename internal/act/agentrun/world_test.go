@@ -45,6 +45,7 @@ type ground struct {
 	bin      string
 	ledger   map[string]fleet.Registration
 	count    int
+	foretold []fleet.Registration // while actions went on
 }
 
 func newGround(t *testing.T) *ground {
@@ -190,6 +191,9 @@ func (g *ground) perform(action act.Action, a fleet.Action) (effect string, err 
 		return "", err
 	}
 	defer run.Close()
+	if f, ok := run.(act.Foreteller); ok {
+		f.Foretell(func(r fleet.Registration) { g.foretold = append(g.foretold, r) })
+	}
 	err = run.Do(ctx)
 	if err == nil {
 		effect, err = run.Verify(ctx)
@@ -281,6 +285,16 @@ func (g *ground) noted(what string) (out []string) {
 	return out
 }
 
+// askedBy is who asked for the end of an agent, as it lies beside its shim's record.
+func (g *ground) askedBy(name string) string {
+	g.t.Helper()
+	r, err := g.world.Registration(g.t.Context(), name, nil)
+	if err != nil || r == nil {
+		g.t.Fatal(r, err)
+	}
+	return shim.AskedBy(shim.Dir(g.world.Shims, r.Instance), time.Now())
+}
+
 func (g *ground) kill(name string) {
 	g.t.Helper()
 	r := g.ledger[name]
@@ -302,7 +316,13 @@ func (g *ground) nudge(name, text string, o nudge.Options) (string, error) {
 
 func (g *ground) recover(name string) (string, error) {
 	g.t.Helper()
-	x, err := recover.New(recover.Options{Launcher: g.launcher, Home: g.home, Settle: "1s", Boot: "20s"})
+	return g.recoverWith(name, recover.Options{})
+}
+
+func (g *ground) recoverWith(name string, o recover.Options) (string, error) {
+	g.t.Helper()
+	o.Launcher, o.Home, o.Settle, o.Boot = g.launcher, g.home, "1s", "20s"
+	x, err := recover.New(o)
 	if err != nil {
 		g.t.Fatal(err)
 	}
@@ -334,6 +354,13 @@ func wantRefused(t *testing.T, err error, words string) {
 	t.Helper()
 	if !errors.Is(err, act.ErrRefused) || !strings.Contains(err.Error(), words) {
 		t.Errorf("want it refused with %q, got %v", words, err)
+	}
+}
+
+func wantNever(t *testing.T, err error, words string) {
+	t.Helper()
+	if wantRefused(t, err, words); !errors.Is(err, act.ErrLasting) {
+		t.Errorf("%v is to be tried again", err)
 	}
 }
 

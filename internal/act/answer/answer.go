@@ -23,7 +23,7 @@ const Do = "answer"
 // Options is the section [answer] of custos.toml.
 type Options struct {
 	// Gone is how long the dialog may take to leave the screen. Default "5s".
-	Gone string `toml:"gone"`
+	Gone string `toml:"gone" is:"duration 1ms..1h"`
 
 	World agentrun.World `toml:"-"`
 }

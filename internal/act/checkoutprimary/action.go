@@ -104,6 +104,9 @@ func (r *run) look(ctx context.Context) (err error) {
 	if err := r.clean(ctx); err != nil {
 		return err
 	}
+	if err := r.x.o.Git.RunsCode(ctx, r.place); err != nil {
+		return fmt.Errorf("%w: %w", act.ErrRefused, err)
+	}
 	pids, err := r.x.o.Occupied(ctx, r.place.Top)
 	if err != nil {
 		return fmt.Errorf("%w: %w", act.ErrRefused, err)
@@ -149,8 +152,8 @@ func (r *run) clean(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if n := len(c.Dirty) + len(c.Hidden) + len(c.Untracked); n > 0 {
-		return fmt.Errorf("%w: it is not clean: %d files changed or untracked", act.ErrRefused, n)
+	if n := len(c.Dirty) + len(c.Unsure) + len(c.Hidden) + len(c.Untracked); n > 0 {
+		return fmt.Errorf("%w: it is not clean: %s changed or untracked", act.ErrRefused, fleet.Counted(n, "file"))
 	}
 	if r.from.Branch == "" {
 		n, err := r.x.o.Git.Unreachable(ctx, r.place.Common, r.from.Commit)
@@ -158,7 +161,7 @@ func (r *run) clean(ctx context.Context) error {
 			return err
 		}
 		if n > 0 {
-			return fmt.Errorf("%w: HEAD is detached, and %d commits are on no branch", act.ErrRefused, n)
+			return fmt.Errorf("%w: HEAD is detached, with %s on no branch", act.ErrRefused, fleet.Counted(n, "commit"))
 		}
 	}
 	return r.elsewhere(ctx)

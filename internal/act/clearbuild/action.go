@@ -24,9 +24,9 @@ const Name = "clear-build-output"
 // Options of the action.
 type Options struct {
 	// Quiet is how long nothing in a folder may have changed; default "10m".
-	Quiet string `toml:"quiet"`
+	Quiet string `toml:"quiet" is:"duration"`
 	// Crashed are patterns of crash markers, as the git probe has them.
-	Crashed []string `toml:"crashed"`
+	Crashed []string `toml:"crashed" is:"pattern"`
 	// Git is the reader; default git.New.
 	Git *git.Reader `toml:"-"`
 	// Occupied returns the pids that stand in a folder (raw), now. Without it
@@ -48,7 +48,7 @@ func New(o Options) (*Action, error) {
 	quiet := 10 * time.Minute
 	if o.Quiet != "" {
 		var err error
-		if quiet, err = time.ParseDuration(o.Quiet); err != nil {
+		if quiet, err = fleet.ParseDuration(o.Quiet); err != nil {
 			return nil, fmt.Errorf("cannot read quiet of %s: %w", Name, err)
 		}
 	}

@@ -138,8 +138,8 @@ func (r *run) Verify(ctx context.Context) (string, error) {
 	if gone <= 0 {
 		return "", fmt.Errorf("cannot show that images are gone: there were %d and are %d", r.before.Count, after.Count)
 	}
-	return fmt.Sprintf("%d images that nothing named or used are gone; the engine freed %.1f MiB of at most %.1f MiB",
-		gone, mib(r.freed), mib(r.before.Bytes)), nil
+	return fmt.Sprintf("gone: %s that nothing named or used; the engine freed %.1f MiB of at most %.1f MiB",
+		fleet.Counted(int(gone), "image"), mib(r.freed), mib(r.before.Bytes)), nil
 }
 
 func mib(bytes int64) float64 { return float64(bytes) / (1 << 20) }

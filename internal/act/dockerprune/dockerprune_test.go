@@ -50,7 +50,7 @@ func TestEffect(t *testing.T) {
 	f := enginetest.New(t)
 	f.SetImages(enginetest.Image{ID: "sha256:a", Size: 3 << 20}, enginetest.Image{ID: "sha256:b", Size: 2 << 20, Shared: 1 << 20})
 	effect := acttest.Do(t, action(t, f.Socket), wish("/"))
-	if want := "2 images that nothing named or used are gone; the engine freed 4.0 MiB of at most 4.0 MiB"; effect != want {
+	if want := "gone: 2 images that nothing named or used; the engine freed 4.0 MiB of at most 4.0 MiB"; effect != want {
 		t.Errorf("the effect is %q, want %q", effect, want)
 	}
 	for _, asked := range f.Asked() {
@@ -127,7 +127,7 @@ func TestReal(t *testing.T) {
 		t.Fatalf("before: %+v, %v", before, err)
 	}
 	effect := acttest.Do(t, action(t, e.Socket), wish("/"))
-	if !strings.HasPrefix(effect, "1 images that nothing named or used are gone; the engine freed 4.0 MiB") {
+	if !strings.HasPrefix(effect, "gone: 1 image that nothing named or used; the engine freed 4.0 MiB") {
 		t.Errorf("the effect is %q", effect)
 	}
 	if _, err := action(t, e.Socket).Prepare(t.Context(), wish("/")); !errors.Is(err, act.ErrUnneeded) {

@@ -251,7 +251,7 @@ func (r *run) Verify(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("cannot end all of the step: %w, after: %s", err, strings.Join(r.sent, "; "))
 	}
-	return fmt.Sprintf("%s; nothing is left of %d processes", strings.Join(r.sent, "; "), r.tree.Size()), nil
+	return fmt.Sprintf("%s; nothing is left of %s", strings.Join(r.sent, "; "), fleet.Counted(r.tree.Size(), "process")), nil
 }
 
 // Close implements act.Run.

@@ -23,12 +23,12 @@ const Do = "interrupt"
 // Options is the section [interrupt] of custos.toml.
 type Options struct {
 	// Wait is how long the turn may take to end. Default "5s".
-	Wait string `toml:"wait"`
+	Wait string `toml:"wait" is:"duration 1ms..1h"`
 	// Watch is how long an agent is watched before a rule may interrupt it: if it
 	// moves meanwhile, it is left alone. Default "1s".
-	Watch string `toml:"watch"`
+	Watch string `toml:"watch" is:"duration 1ms..1h"`
 	// MaxCPU is how much of one core, in percent, it may use meanwhile. Default 5.
-	MaxCPU float64 `toml:"max_cpu"`
+	MaxCPU float64 `toml:"max_cpu" is:"0..100"`
 
 	World agentrun.World `toml:"-"`
 }

@@ -29,7 +29,7 @@ const lineRunes = 300
 type Options struct {
 	// TTYs are paths of terminals (/dev/pts/3) that get the line too, as long as
 	// they are ours. Default: none.
-	TTYs []string `toml:"ttys"`
+	TTYs []string `toml:"ttys" is:"path"`
 
 	Out io.Writer `toml:"-"` // where Custos runs; nil: nowhere
 }

@@ -27,13 +27,13 @@ const Do = "nudge"
 type Options struct {
 	// Acknowledge is how long the agent may take to show that it got the text.
 	// Default "10s".
-	Acknowledge string `toml:"acknowledge"`
+	Acknowledge string `toml:"acknowledge" is:"duration 1ms..1h"`
 	// Echo is how long a pasted text may take to be seen at the prompt before Enter
 	// is pressed. Default "2s".
-	Echo string `toml:"echo"`
+	Echo string `toml:"echo" is:"duration 1ms..1h"`
 	// Again is how long after Enter the text may still stand at the prompt before
 	// Enter is pressed once more. Default "1s".
-	Again string `toml:"again"`
+	Again string `toml:"again" is:"duration 1ms..1h"`
 
 	World agentrun.World `toml:"-"`
 }

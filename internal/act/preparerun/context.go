@@ -25,6 +25,7 @@ const (
 	scratchMax = 8 << 10
 	replyMax   = 8 << 10
 	graphMax   = 32 << 10
+	seenMax    = 64 << 10
 )
 
 // formula is the run as its prompt is made from.
@@ -77,10 +78,38 @@ func (r *run) session(ctx context.Context, s *fleet.RunSession, c *formula.Promp
 	if s.Recovered > 0 {
 		c.Recovered = "it died"
 	}
+	for _, v := range s.Set {
+		name, value, _ := strings.Cut(v, "=")
+		if name == "FORGE_API" {
+			c.ForgeURL = bare(value)
+			v = name + "=" + c.ForgeURL
+		}
+		c.Values = append(c.Values, fleet.Line(v, 500))
+	}
+	c.Facts = r.seen(ctx, s.Shown)
 	c.Replies = r.replies(s)
 	if s.Graph && r.x.o.Graph != nil {
 		c.Structure = r.graph(ctx)
 	}
+}
+
+// seen is what was looked at for the prompt. When that fails the prompt says so: an
+// agent that was promised it must not take nothing for healthy.
+func (r *run) seen(ctx context.Context, looks []string) string {
+	if len(looks) == 0 || r.x.o.Seen == nil {
+		return ""
+	}
+	ctx, cancel := context.WithTimeout(ctx, graphTime)
+	defer cancel()
+	text, err := r.x.o.Seen(ctx, looks)
+	if err != nil {
+		r.notes = append(r.notes, "without "+strings.Join(looks, " and ")+": "+fleet.Line(err.Error(), 100))
+		return "It could not be seen: " + fleet.Line(err.Error(), 300)
+	}
+	if len(text) > seenMax {
+		return cut(text, seenMax) + "\n(cut: custos preflight shows all of it)"
+	}
+	return text
 }
 
 // graph is left out when it fails, or takes too long: the look goes on in vain

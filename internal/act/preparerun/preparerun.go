@@ -40,6 +40,8 @@ const compactMax = 8 << 10
 type Options struct {
 	// Graph draws the structure of a project (a folder, raw); nil draws none.
 	Graph func(ctx context.Context, dir string) (string, error)
+	// Seen looks at what is so now (words of formula.Looks); nil sees nothing.
+	Seen func(ctx context.Context, looks []string) (string, error)
 	// ForgeURL returns the forge's API for a project; nil, or "", is none. What
 	// stands before an @ in it never reaches a prompt.
 	ForgeURL func(project string) string
@@ -135,7 +137,7 @@ func (r *run) stamp() []byte {
 		Session                *fleet.RunSession
 	}{Formula: r.r.Formula, Project: r.r.Project, Work: r.r.Work}
 	if s := r.r.Session; s != nil {
-		of.Session = &fleet.RunSession{Context: s.Context, Standing: s.Standing, Graph: s.Graph, Repo: s.Repo, Reply: s.Reply, Recovered: s.Recovered, Agent: s.Agent, Asks: s.Asks, Answers: s.Answers}
+		of.Session = &fleet.RunSession{Context: s.Context, Standing: s.Standing, Shown: s.Shown, Set: s.Set, Graph: s.Graph, Repo: s.Repo, Reply: s.Reply, Recovered: s.Recovered, Agent: s.Agent, Asks: s.Asks, Answers: s.Answers}
 	}
 	for _, s := range r.r.Steps {
 		of.Needs, of.Steps = append(of.Needs, s.Needs), append(of.Steps, step{s.ID, s.Title, s.Text, told(s), s.Note})

@@ -254,3 +254,32 @@ func TestReplyRefused(t *testing.T) {
 		}
 	}
 }
+
+// What the prose says was collected stands above it, and the footer names the forge and
+// the environment; what could not be looked at says so.
+func TestPromptHasWhatWasSeen(t *testing.T) {
+	r := prepared(t)
+	r.Session.Shown = []string{"preflight", "findings"}
+	r.Session.Set = []string{"FACTORY_ROOT=/factory", "FORGE_API=https://me:hunter2@forge.example/api/v1", "PRIMARY_BRANCH=main"}
+	o := preparerun.Options{Seen: func(_ context.Context, looks []string) (string, error) {
+		return "## Memory\n512 MB\x1b[2J of " + strings.Join(looks, "+"), nil
+	}}
+	prompt, _ := do(t, o, r)
+	if at := strings.Index(prompt, "512 MB of preflight+findings"); at < 0 || at > strings.Index(prompt, "Read the report") {
+		t.Errorf("it is not above the steps:\n%s", prompt)
+	}
+	for _, want := range []string{"FACTORY_ROOT=/factory\n", "FORGE_API=https://forge.example/api/v1\n", "PRIMARY_BRANCH=main", "Base URL: https://forge.example/api/v1"} {
+		if !strings.Contains(prompt, want) {
+			t.Errorf("the prompt does not say %q", want)
+		}
+	}
+	if strings.Contains(prompt, "hunter2") {
+		t.Error("it tells a secret")
+	}
+	r = prepared(t)
+	r.Session.Shown = []string{"preflight"}
+	o.Seen = func(context.Context, []string) (string, error) { return "", errors.New("the board hangs") }
+	if prompt, effect := do(t, o, r); !strings.Contains(prompt, "It could not be seen: the board hangs") || !strings.Contains(effect, "without preflight: the board hangs") {
+		t.Errorf("%s\n%s", effect, prompt)
+	}
+}

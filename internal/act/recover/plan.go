@@ -27,6 +27,9 @@ func (p plan) resumes(b agentrun.Begin) bool {
 // said, whatever the agent was at.
 func (x *Action) plan(r fleet.Registration, seen *fleet.Agent, told []fleet.HookEvent, text string) plan {
 	kind, _ := x.Kinds.Get(r.Kind)
+	if kind.Generic {
+		return plan{first: agentrun.How{Prompt: text}}
+	}
 	marks := kind.Launch
 	if r.Where == fleet.WhereHeadless {
 		marks = kind.Headless
@@ -34,7 +37,7 @@ func (x *Action) plan(r fleet.Registration, seen *fleet.Agent, told []fleet.Hook
 	if h := r.Handoff; h != nil && h.Stage == fleet.HandoffStarting && h.Instance == r.Instance {
 		return plan{first: agentrun.How{Prompt: ledger.FreshPrompt(r)}, fresh: true}
 	}
-	if neverTold(r) {
+	if neverTold(r, told) {
 		return plan{first: agentrun.How{Prompt: r.Prompt}, firstPrompt: true}
 	}
 	afresh := agentrun.How{Prompt: words(r, false)}
@@ -49,7 +52,7 @@ func (x *Action) plan(r fleet.Registration, seen *fleet.Agent, told []fleet.Hook
 	switch {
 	case text != "":
 		resume.Prompt = text
-	case r.Where == fleet.WhereHeadless || atWork(told):
+	case r.Where == fleet.WhereHeadless || atWork(told) || r.Prompt != "":
 		resume.Prompt = words(r, true)
 	}
 	if r.Run != "" { // its contract is one recovery, and so one process
@@ -58,11 +61,23 @@ func (x *Action) plan(r fleet.Registration, seen *fleet.Agent, told []fleet.Hook
 	return plan{first: resume, second: &afresh}
 }
 
-// neverTold says whether its first prompt is known not to have reached it.
-func neverTold(r fleet.Registration) bool {
+// neverTold says whether its first prompt is known not to have reached it: it was
+// never given, or whoever tells of each turn told of their start, and of none.
+func neverTold(r fleet.Registration, told []fleet.HookEvent) bool {
 	switch r.PromptState {
 	case fleet.DeliveryPending, fleet.DeliveryUndelivered:
 		return r.Prompt != ""
+	case fleet.DeliverySent:
+		return r.Prompt != "" && len(told) > 0 && !slices.ContainsFunc(told, ofTurn)
+	}
+	return false
+}
+
+// ofTurn says whether an event shows that a turn has begun.
+func ofTurn(e fleet.HookEvent) bool {
+	switch e.Event {
+	case fleet.HookPrompt, fleet.HookToolBegin, fleet.HookToolEnd, fleet.HookPermission, fleet.HookQuestion, fleet.HookStop, fleet.HookFailure, fleet.HookCompact:
+		return true
 	}
 	return false
 }
@@ -107,7 +122,7 @@ func words(r fleet.Registration, resumed bool) string {
 	b.WriteString(", and Custos started you again in the same folder. What you had not committed is still there as you left it: look at git status first.")
 	if resumed {
 		b.WriteString(" Then go on with what you were doing.")
-		return b.String()
+		return b.String() + firstPrompt(r)
 	}
 	b.WriteString(" The conversation you had could not be taken up again.")
 	for _, part := range []struct{ says, what string }{{"Your task", r.Task}, {"It is described in", r.Spec}, {"You were last told", lastPrompt(r)}} {
@@ -118,11 +133,19 @@ func words(r fleet.Registration, resumed bool) string {
 	if c := r.Checkpoint; c != nil && len(c.Files) > 0 {
 		fmt.Fprintf(&b, " Files you had changed: %s.", strings.Join(c.Files[:min(len(c.Files), 20)], ", "))
 	}
-	b.WriteString(" See what is done already, and go on.")
-	if r.Prompt != "" { // the ledger keeps it for as long as it is not acknowledged
-		b.WriteString("\n\nThis was your first prompt:\n" + r.Prompt)
+	if c := r.Checkpoint; c != nil && c.Summary != "" {
+		b.WriteString(" What was written down of your work: " + fleet.Line(c.Summary, 1000))
 	}
-	return b.String()
+	b.WriteString(" See what is done already, and go on.")
+	return b.String() + firstPrompt(r)
+}
+
+// firstPrompt repeats what the ledger keeps for as long as it is not acknowledged.
+func firstPrompt(r fleet.Registration) string {
+	if r.Prompt == "" {
+		return ""
+	}
+	return "\n\nThis was your first prompt:\n" + r.Prompt
 }
 
 func lastPrompt(r fleet.Registration) string {

@@ -45,6 +45,9 @@ func TestPlan(t *testing.T) {
 		{"no session", with(func(r *fleet.Registration) { r.SessionID = "" }), nil, nil, "", "issue 7", false, false},
 		{"no resume in the kind", with(func(r *fleet.Registration) { r.Kind = "aider" }), nil, nil, "", "issue 7", false, false},
 		{"never told its prompt", with(func(r *fleet.Registration) { r.Prompt, r.PromptState = "do it", fleet.DeliveryUndelivered }), nil, nil, "", "do it", false, true},
+		{"its prompt was sent, and it never began a turn", with(func(r *fleet.Registration) { r.Prompt, r.PromptState = "do it", fleet.DeliverySent }), nil, event(fleet.HookSessionStart), "", "do it", false, true},
+		{"its prompt was sent, and it told nothing", with(func(r *fleet.Registration) { r.Prompt, r.PromptState = "do it", fleet.DeliverySent }), nil, nil, "s1", "do it", true, false},
+		{"another prompt was taken", with(func(r *fleet.Registration) { r.Prompt, r.PromptState = "do it", fleet.DeliverySent }), nil, event(fleet.HookSessionStart, fleet.HookPrompt, fleet.HookStop), "s1", "do it", true, false},
 		{"of a run", with(func(r *fleet.Registration) { r.Run = "r1" }), nil, nil, "s1", "go on", false, false},
 		{"without a terminal", with(func(r *fleet.Registration) { r.Where = fleet.WhereHeadless }), nil, event(fleet.HookStop), "s1", "go on", true, false},
 	} {

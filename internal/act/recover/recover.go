@@ -11,7 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
+	"slices"
 	"time"
 
 	"custos/internal/act"
@@ -28,9 +28,13 @@ const Do = "recover"
 // Options is the section [recover] of custos.toml.
 type Options struct {
 	// Settle is how long it must live. Default "3s".
-	Settle string `toml:"settle"`
+	Settle string `toml:"settle" is:"duration 1ms..1h"`
 	// Boot is how long it may take to show that it is ready. Default "90s".
-	Boot string `toml:"boot"`
+	Boot string `toml:"boot" is:"duration 1ms..1h"`
+
+	// BackupWait is how long its backup may take. Then it is started without one: its
+	// files lie where it left them. Default "20s".
+	BackupWait string `toml:"backup_wait" is:"duration 1ms..1h"`
 
 	Launcher *agentrun.Launcher `toml:"-"`
 	Git      *git.Reader        `toml:"-"` // default git.New
@@ -43,6 +47,7 @@ type Action struct {
 	*agentrun.Launcher
 	saver        agentrun.Saver
 	settle, boot time.Duration
+	backup       time.Duration
 	home         string
 }
 
@@ -59,9 +64,10 @@ func New(o Options) (*Action, error) {
 	}
 	x := &Action{Launcher: o.Launcher, home: o.Home,
 		saver: agentrun.Saver{World: o.Launcher.World, Git: o.Git, Writer: git.NewWriter(o.Git, o.Backup)}}
-	var errs [2]error
+	var errs [3]error
 	x.settle, errs[0] = agentrun.Duration("settle", o.Settle, 3*time.Second)
 	x.boot, errs[1] = agentrun.Duration("boot", o.Boot, 90*time.Second)
+	x.backup, errs[2] = agentrun.Duration("backup_wait", o.BackupWait, 20*time.Second)
 	if err := errors.Join(errs[:]...); err != nil {
 		return nil, fmt.Errorf("cannot set up recover: %w", err)
 	}
@@ -116,8 +122,9 @@ func (x *Action) Prepare(ctx context.Context, a fleet.Action) (act.Run, error) {
 	if reg == nil {
 		return nil, agentrun.Refused("it is not registered: nothing says how it is started")
 	}
-	r := &run{x: x, old: *reg, dir: agentrun.Folder(*reg), person: fleet.IsPerson(a.By), text: a.Text,
+	r := &run{x: x, tell: func(fleet.Registration) {}, dir: agentrun.Folder(*reg), person: fleet.IsPerson(a.By), text: a.Text,
 		instances: [2]string{agentrun.Instance(a.ID), agentrun.Instance(a.ID + "\x00afresh")}}
+	r.old = before(*reg, a.Target.Registration, r.instances[:])
 	if err := r.check(ctx, a.Target.Agent); err != nil {
 		return nil, err
 	}
@@ -128,9 +135,9 @@ func (x *Action) Prepare(ctx context.Context, a fleet.Action) (act.Run, error) {
 func (r *run) check(ctx context.Context, seen *fleet.Agent) error {
 	switch {
 	case !r.old.Owner.MayTouch():
-		return agentrun.Refused("it is not ours")
+		return agentrun.Never("it is not ours")
 	case r.old.Owner == fleet.OwnerAdopted && len(r.old.Argv) == 0:
-		return agentrun.Refused("it was adopted, and nothing says how it is started")
+		return agentrun.Never("it was adopted, and nothing says how it is started")
 	case r.old.Desired == fleet.DesiredRetired || r.old.Desired != fleet.DesiredRunning && !r.person:
 		return agentrun.Refused("it is to be %s, by %s", r.old.Desired, fleet.Line(r.old.DesiredBy, 40))
 	}
@@ -142,8 +149,8 @@ func (r *run) check(ctx context.Context, seen *fleet.Agent) error {
 			return errors.Join(err, agentrun.Refused("process %d of it may live", seen.Process.PID))
 		}
 	}
-	if info, err := os.Stat(r.dir); err != nil || !info.IsDir() || !filepath.IsAbs(r.dir) {
-		return agentrun.Refused("its folder %q is not there", fleet.Path(r.dir))
+	if err := agentrun.CheckFolder(r.dir); err != nil {
+		return err
 	}
 	if err := r.x.Room(r.dir); err != nil {
 		return err
@@ -171,6 +178,10 @@ type run struct {
 	person    bool
 	instances [2]string // the resumed one, and the one that begins afresh
 	plan      plan
+	how       agentrun.How // what was started was told
+	ready     string       // by what it was seen to be ready; "" while it was not
+	unready   string       // or else why not
+	tell      func(fleet.Registration)
 	begin     agentrun.Begin // of what is started; after a failed resume, the spare
 	spare     agentrun.Begin
 	got       session.Launched
@@ -182,7 +193,11 @@ type run struct {
 	given     error
 }
 
-// Do implements act.Run.
+// Foretell implements act.Foreteller.
+func (r *run) Foretell(tell func(fleet.Registration)) { r.tell = tell }
+
+// Do implements act.Run. A conversation that its CLI refuses begins afresh; one
+// whose process was ended from outside is not known to be bad.
 func (r *run) Do(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("cannot recover: %w", err)
@@ -191,27 +206,34 @@ func (r *run) Do(ctx context.Context) error {
 	if err := r.closeOld(ctx); err != nil {
 		return err
 	}
-	if err := r.start(ctx); err != nil {
+	if r.isSecond() {
+		return r.afresh(ctx)
+	}
+	if err := r.start(ctx, r.plan.first); err != nil {
 		return err
 	}
-	if r.plan.second != nil && r.endedAtOnce(ctx) {
-		r.says = append(r.says, "its conversation could not be resumed ("+r.ending()+"), so it begins afresh")
-		r.begin = r.spare
-		if err := r.start(ctx); err != nil {
-			return err
-		}
+	if r.plan.second == nil {
+		return nil
 	}
-	return nil
+	if exit := r.settled(ctx); exit == nil || exit.Status == nil || *exit.Status == 0 {
+		return nil
+	}
+	return r.afresh(ctx)
 }
 
 // save keeps what is uncommitted. When that cannot be kept (a file is too big, a
-// repository lies inside), it still lies in place, where nothing touches it: the
-// recovery goes on, and says so.
+// repository lies inside, git does not answer), it still lies in place, where
+// nothing touches it: the recovery goes on, and says so.
 func (r *run) save(ctx context.Context) {
-	if r.x.isOurs(r.old, r.instances[:]) {
+	if slices.ContainsFunc(r.instances[:], r.x.isBegun) {
 		return // the first try did
 	}
-	c, fresh, err := r.x.saver.Save(ctx, r.old, r.dir)
+	within, cancel := context.WithTimeoutCause(ctx, r.x.backup, fmt.Errorf("git did not end within %s", r.x.backup))
+	defer cancel()
+	c, fresh, err := r.x.saver.Save(within, r.old, r.dir)
+	if within.Err() != nil && err != nil {
+		err = context.Cause(within) // whatever the call that was cut off made of it
+	}
 	if err != nil {
 		r.says = append(r.says, fleet.Line("without a backup: "+err.Error(), 160))
 		return
@@ -220,34 +242,30 @@ func (r *run) save(ctx context.Context) {
 	r.says = append(r.says, agentrun.Saved(c, fresh))
 }
 
-// isOurs says whether one of the action's own instances was begun before.
-func (x *Action) isOurs(old fleet.Registration, instances []string) bool {
-	for _, i := range instances {
-		if _, err := shim.ReadClaim(shim.Dir(x.Shims, i)); err == nil {
-			return true
-		}
-	}
-	return false
-}
-
 // closeOld closes the terminal that the old instance left, in our own server.
 func (r *run) closeOld(ctx context.Context) error {
 	if r.old.Owner != fleet.OwnerCustos || r.old.Where != fleet.WhereTmux || r.old.Instance == "" {
 		return nil
 	}
-	p, pane, err := r.x.Find(ctx, &fleet.Agent{Instance: r.old.Instance, Owner: r.old.Owner})
+	if slices.Contains(r.instances[:], r.old.Instance) {
+		return nil // nothing is known of the one before
+	}
+	return r.closeLeft(ctx, r.old.Instance)
+}
+
+// closeLeft closes the terminal that an instance left, if it did.
+func (r *run) closeLeft(ctx context.Context, instance string) error {
+	if r.old.Where != fleet.WhereTmux {
+		return nil
+	}
+	p, pane, err := r.x.Find(ctx, &fleet.Agent{Instance: instance, Owner: r.old.Owner})
 	if errors.Is(err, act.ErrRefused) {
 		return nil // it is gone
 	}
+	if err == nil {
+		err = p.Close(ctx, pane.ID)
+	}
 	if err != nil {
-		return err
-	}
-	for _, i := range r.instances {
-		if r.old.Instance == i {
-			return nil
-		}
-	}
-	if err := p.Close(ctx, pane.ID); err != nil {
 		return fmt.Errorf("cannot close the terminal it left: %w", err)
 	}
 	r.says = append(r.says, "the terminal it left is closed")
@@ -255,19 +273,14 @@ func (r *run) closeOld(ctx context.Context) error {
 }
 
 // start starts the instance that is planned, or finds it.
-func (r *run) start(ctx context.Context) error {
-	r.since, r.began = r.x.Now(), time.Now()
-	got, fresh, err := r.x.Start(ctx, r.begin)
-	if errors.Is(err, session.ErrGone) { // of an earlier try, ended and closed
-		if s, _, read := shim.Read(r.begin.Launch.Shim); read == nil {
-			got.Agent = fleet.ProcessID{PID: s.Agent.PID, Start: s.Agent.Start, Boot: s.At.Boot}
-			err = nil
-		}
-	}
+func (r *run) start(ctx context.Context, how agentrun.How) error {
+	r.how, r.ready = how, ""
+	r.began = time.Now()
+	got, since, err := r.x.Start(ctx, r.begin)
 	if err != nil {
 		return err
 	}
-	r.got = got
+	r.got, r.since = got, since
 	reg := agentrun.Learned(r.old, r.begin, got, r.since)
 	if r.saved != nil {
 		reg.Checkpoint = r.saved
@@ -282,23 +295,14 @@ func (r *run) start(ctx context.Context) error {
 		}
 	}
 	r.learned = &reg
-	if fresh {
-		r.given = r.x.Give(ctx, r.begin, got)
+	r.tell(reg)
+	if r.given = r.x.Give(ctx, r.begin, got); r.given != nil && (r.plan.firstPrompt || r.plan.fresh) {
+		r.learned.PromptState = fleet.DeliveryUndelivered
 	}
 	return nil
 }
 
-// endedAtOnce waits for the time it has to live, and says whether it ended badly
-// before.
-func (r *run) endedAtOnce(ctx context.Context) bool {
-	_ = agentrun.Wait(ctx, r.x.settle, func(context.Context) bool {
-		_, exit, err := shim.Read(r.begin.Launch.Shim)
-		return exit != nil || err != nil
-	})
-	_, exit, err := shim.Read(r.begin.Launch.Shim)
-	return err == nil && exit != nil && (exit.Status == nil || *exit.Status != 0)
-}
-
+// ending says how what was started ended.
 func (r *run) ending() string {
 	_, exit, err := shim.Read(r.begin.Launch.Shim)
 	if err != nil || exit == nil {

@@ -23,32 +23,42 @@ func (r *run) Verify(ctx context.Context) (string, error) {
 	if r.given != nil {
 		return "", r.given
 	}
+	exit := r.settled(ctx)
+	_, _, err := shim.Read(r.begin.Launch.Shim)
+	switch {
+	case err != nil:
+		return "", err
+	case exit != nil && (exit.Status == nil || *exit.Status != 0 || r.live().Provider == nil):
+		return "", fmt.Errorf("it was started and has ended again: %s", r.ending())
+	case exit != nil:
+		r.ready = "it has ended well"
+	case r.ready == "":
+		return "", fmt.Errorf("it lives, and does not show that it is ready: %s", r.unready)
+	}
+	if r.begin.Command.Session != "" && r.plan.resumes(r.begin) {
+		r.ready += "; its conversation goes on"
+	}
+	return strings.Join(append(r.says, fmt.Sprintf("runs as process %d, instance %s: %s", r.got.Agent.PID, r.begin.Launch.Instance, r.ready)), "; "), nil
+}
+
+// settled waits until what was started has shown that it is ready and has lived
+// for as long as it must, or has ended, or its time is up; it returns how it ended.
+func (r *run) settled(ctx context.Context) *shim.Exit {
 	live := r.live()
-	how, why := "", ""
-	err := agentrun.Wait(ctx, r.x.boot, func(ctx context.Context) bool {
+	_ = agentrun.Wait(ctx, r.x.boot, func(ctx context.Context) bool {
 		if _, exit, err := shim.Read(r.begin.Launch.Shim); exit != nil || err != nil {
 			return true
 		}
-		if how == "" {
-			how, why = r.ready(ctx, live)
+		if r.ready == "" {
+			r.ready, r.unready = r.shows(ctx, live)
 		}
-		return how != "" && time.Since(r.began) >= r.x.settle
+		return r.ready != "" && time.Since(r.began) >= r.x.settle
 	})
-	_, exit, readErr := shim.Read(r.begin.Launch.Shim)
-	switch {
-	case readErr != nil:
-		return "", readErr
-	case exit != nil && (exit.Status == nil || *exit.Status != 0 || live.Provider == nil):
-		return "", fmt.Errorf("it was started and has ended again: %s", agentrun.Ending(*exit))
-	case exit != nil:
-		how = "it has ended well"
-	case err != nil:
-		return "", fmt.Errorf("it lives, and does not show that it is ready: %s (%w)", why, err)
+	_, exit, err := shim.Read(r.begin.Launch.Shim)
+	if err != nil {
+		return nil // Verify says so
 	}
-	if r.begin.Command.Session != "" && r.plan.resumes(r.begin) {
-		how += "; its conversation goes on"
-	}
-	return strings.Join(append(r.says, fmt.Sprintf("runs as process %d, instance %s: %s", r.got.Agent.PID, r.begin.Launch.Instance, how)), "; "), nil
+	return exit
 }
 
 func (r *run) live() *agentrun.Live {
@@ -58,13 +68,20 @@ func (r *run) live() *agentrun.Live {
 	return l
 }
 
-// ready says by what the agent is seen to be ready, or else why it is not.
-func (r *run) ready(ctx context.Context, l *agentrun.Live) (how, why string) {
-	if events, err := l.Told(ctx, r.since); err == nil && len(events) > 0 {
-		return "its hook told of " + string(events[0].Event), ""
+// shows says by what the agent is seen to be ready, or else why it is not. Who was
+// told something is ready when that turn has begun, and who tells of turns is asked
+// for no less: a CLI that has just started, and will not find its conversation,
+// tells of a start as well.
+func (r *run) shows(ctx context.Context, l *agentrun.Live) (how, why string) {
+	if l.Kind.Generic {
+		return "it lives, and no more is known of a command", ""
 	}
-	if r.x.registered(l.Kind, r.got.Agent) {
-		return "it has written its registry file", ""
+	events, err := l.Told(ctx, r.since)
+	if err != nil {
+		return "", fleet.Line(err.Error(), 200)
+	}
+	if e, ok := r.proof(events); ok {
+		return "its hook told of " + string(e.Event), ""
 	}
 	if r.begin.Where == fleet.WhereHeadless {
 		return r.printed(l)
@@ -76,12 +93,31 @@ func (r *run) ready(ctx context.Context, l *agentrun.Live) (how, why string) {
 		return "", fleet.Line(err.Error(), 200)
 	case v.Dialog != nil:
 		return "", "it stands at a dialog: " + v.Dialog.Says
-	case known && ready:
-		return "its prompt is ready", ""
+	case r.toldNow() && l.Talks(ctx) && (len(events) > 0 || time.Since(r.began) < r.x.settle):
+		return "", "it has started, and has not taken what it was told"
 	case v.Working:
 		return "it works", ""
+	case known && ready:
+		return "its prompt is ready", ""
+	case !r.toldNow() && r.x.registered(l.Kind, r.got.Agent, r.how.Resume):
+		return "it has written its registry file", ""
 	}
 	return "", "its prompt is not there"
+}
+
+// toldNow says whether it was given something to do as it was started.
+func (r *run) toldNow() bool { return r.how.Prompt != "" && r.begin.Command.Typed == "" }
+
+// proof returns the event that shows that the conversation goes on: of a turn, or,
+// of one that was told nothing, that it was taken up.
+func (r *run) proof(events []fleet.HookEvent) (fleet.HookEvent, bool) {
+	for _, e := range events {
+		begun := e.Event == fleet.HookSessionStart && (r.how.Resume == "" || e.Session == r.how.Resume)
+		if ofTurn(e) || begun && !r.toldNow() {
+			return e, true
+		}
+	}
+	return fleet.HookEvent{}, false
 }
 
 // printed says whether an agent without a terminal has printed what it prints at
@@ -102,8 +138,9 @@ func (r *run) printed(l *agentrun.Live) (how, why string) {
 	return "", "it has printed nothing that can be read"
 }
 
-// registered says whether the agent's own registry file is of this very process.
-func (x *Action) registered(k agent.Kind, p fleet.ProcessID) bool {
+// registered says whether the agent's own registry file is of this very process,
+// and of the conversation that it was to go on with, if any.
+func (x *Action) registered(k agent.Kind, p fleet.ProcessID, session string) bool {
 	if k.Registry == "" || x.home == "" {
 		return false
 	}
@@ -112,7 +149,7 @@ func (x *Action) registered(k agent.Kind, p fleet.ProcessID) bool {
 		return false
 	}
 	reg, err := agent.ParseRegistry(b)
-	return err == nil && reg.PID == p.PID && reg.ProcStart == p.Start
+	return err == nil && reg.PID == p.PID && reg.ProcStart == p.Start && (session == "" || reg.SessionID == session)
 }
 
 // readOwn reads a small regular file of our own user. It follows no link and

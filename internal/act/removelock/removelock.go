@@ -28,8 +28,12 @@ const slack = 2 * time.Second
 type Options struct {
 	Now    func() time.Time                    `toml:"-"` // wall clock, for the name of what is set aside; default time.Now
 	Holder func(pid int) (proc.Holding, error) `toml:"-"` // default proc.Holder
-	// ForeignNamespace is that of the probe: pids in locks say nothing here.
-	ForeignNamespace bool `toml:"-"`
+	// ForeignNamespace is that of the probe: whether pids in locks say nothing here;
+	// nil where that is to be found out.
+	ForeignNamespace *bool `toml:"-"`
+	// Elsewhere says why a pid that nobody has here may be somebody's in another pid
+	// namespace; default proc.NewElsewhere, afresh.
+	Elsewhere func(pid int) string `toml:"-"`
 }
 
 // Action implements act.Action.
@@ -43,6 +47,9 @@ func New(o Options) *Action {
 	if o.Holder == nil {
 		o.Holder = proc.Holder
 	}
+	if o.Elsewhere == nil {
+		o.Elsewhere = func(pid int) string { return proc.NewElsewhere().Why(pid) }
+	}
 	return &Action{o: o}
 }
 
@@ -50,7 +57,7 @@ func New(o Options) *Action {
 // does no harm.
 func (x *Action) Ability() fleet.Ability {
 	a := fleet.Ability{Do: Do, Idempotent: true, Touches: []fleet.PartName{fleet.PartLocks}, Deadline: fleet.Duration(10 * time.Second)}
-	if x.o.ForeignNamespace {
+	if foreign := x.o.ForeignNamespace; foreign != nil && *foreign {
 		a.Cannot = "the locks are of another pid namespace"
 	}
 	return a
@@ -135,7 +142,7 @@ func (r *run) holder() error {
 	switch {
 	case errors.Is(err, proc.ErrGone):
 		r.why = fmt.Sprintf("process %d has ended", pid)
-		return nil
+		return r.nowhere(pid)
 	case err != nil:
 		return fmt.Errorf("cannot remove the lock: cannot tell who holds it (%w): %w", err, act.ErrRefused)
 	}
@@ -143,6 +150,17 @@ func (r *run) holder() error {
 		return fmt.Errorf("cannot remove the lock: process %d lives: %w", pid, act.ErrRefused)
 	}
 	r.why = fmt.Sprintf("process %d is another one, younger than the lock", pid)
+	return r.nowhere(pid)
+}
+
+// nowhere checks that who is not here is not in another pid namespace either.
+func (r *run) nowhere(pid int) error {
+	if r.x.o.ForeignNamespace != nil {
+		return nil // a person has said how it is
+	}
+	if why := r.x.o.Elsewhere(pid); why != "" {
+		return fmt.Errorf("cannot remove the lock: %s: %w", why, act.ErrRefused)
+	}
 	return nil
 }
 

@@ -195,8 +195,23 @@ func TestNothingIsDeleted(t *testing.T) {
 	}
 }
 
+// A pid that nobody has here may be somebody's in another pid namespace.
+func TestALiveHolderElsewhereIsRefused(t *testing.T) {
+	a := setup(t)
+	x := New(Options{Elsewhere: func(int) string { return "it is one of another pid namespace" }})
+	if _, err := x.Prepare(t.Context(), a); !errors.Is(err, act.ErrRefused) || !strings.Contains(err.Error(), "namespace") {
+		t.Errorf("%v, want it refused", err)
+	}
+	told := New(Options{ForeignNamespace: new(false), Elsewhere: func(int) string { return "it is one of another pid namespace" }})
+	r, err := told.Prepare(t.Context(), a)
+	if err != nil {
+		t.Fatalf("%v, though a person says that all pids are ours", err)
+	}
+	r.Close()
+}
+
 func TestForeignNamespaceCannot(t *testing.T) {
-	if New(Options{ForeignNamespace: true}).Ability().Cannot == "" {
+	if New(Options{ForeignNamespace: new(true)}).Ability().Cannot == "" {
 		t.Error("it can")
 	}
 }

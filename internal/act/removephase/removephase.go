@@ -65,11 +65,13 @@ func (x *Action) Prepare(ctx context.Context, a fleet.Action) (act.Run, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, fmt.Errorf("cannot look at the phase file: %w", err)
 	}
-	if closed, known := ph.Closed.Get(); !ph.Owner.MayTouch() || !known || !closed {
+	if closed, known := ph.Closed.Get(); !ph.Owner.MayTouch() || !finished(ph) && (!known || !closed) {
 		return nil, fmt.Errorf("cannot remove the phase file: it is not known to be ours and of a closed issue: %w", act.ErrRefused)
 	}
-	if err := x.stillClosed(ctx, ph); err != nil {
-		return nil, err
+	if !finished(ph) {
+		if err := x.stillClosed(ctx, ph); err != nil {
+			return nil, err
+		}
 	}
 	f, info, err := files.OpenRegular(fleet.RawPath(ph.Path), os.O_RDONLY)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -87,6 +89,13 @@ func (x *Action) Prepare(ctx context.Context, a fleet.Action) (act.Run, error) {
 		return nil, err
 	}
 	return r, nil
+}
+
+// finished says whether a file is about no issue, and its session said that it has
+// ended: there is nothing that could be opened again.
+func finished(ph *fleet.Phase) bool {
+	word, known := ph.Phase.Get()
+	return ph.Unnumbered && known && (word == "done" || word == "merged" || word == "failed")
 }
 
 // stillClosed asks the forge. What cannot be asked leaves the file alone.

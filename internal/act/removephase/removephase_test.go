@@ -124,3 +124,30 @@ func TestNothingIsDeleted(t *testing.T) {
 		t.Errorf("set aside %q, %v; effect %q", got, err, effect)
 	}
 }
+
+// A session that ended and was about no issue: its file may go without a forge. One
+// that still waits, or whose name says nothing, may not.
+func TestFinishedWithoutAnIssue(t *testing.T) {
+	for name, c := range map[string]struct {
+		word       string
+		unnumbered bool
+		ok         bool
+	}{"done": {"done", true, true}, "failed": {"failed", true, true}, "escalate": {"escalate", true, false}, "an odd name": {"done", false, false}} {
+		a := setup(t)
+		put(t, raw(a), "PHASE:"+c.word+"\n")
+		info, err := files.Lstat(raw(a))
+		if err != nil {
+			t.Fatal(err)
+		}
+		ph := a.Target.Phase
+		ph.File, ph.Phase, ph.Unnumbered = fleet.FileID(info.Identity), fleet.Known(c.word), c.unnumbered
+		ph.Issue, ph.Closed = fleet.Unknown[int]("none"), fleet.Unknown[bool]("none")
+		run, err := New(Options{}).Prepare(t.Context(), a)
+		if (err == nil) != c.ok {
+			t.Errorf("%s: %v", name, err)
+		}
+		if err == nil {
+			run.Close()
+		}
+	}
+}

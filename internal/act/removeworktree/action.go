@@ -1,6 +1,8 @@
 // Package removeworktree is the action that removes a linked worktree nobody
 // needs any more: everything in it is backed up first, and it is removed only
-// when nothing stands against it at the very instant. Its branch stays.
+// when nothing stands against it at the very instant. One that was preserved after
+// a crash goes after its day with the work that is in it, when the backup holds all
+// of that. Its branch stays.
 package removeworktree
 
 import (
@@ -159,6 +161,9 @@ func (r *run) Do(ctx context.Context) (err error) {
 	}
 	if err := r.look(ctx); err != nil {
 		return fmt.Errorf("cannot remove it, it changed while it was backed up to %s: %w", r.backup.Ref, err)
+	}
+	if git.OnlySaved(r.status, r.x.o.Now()) {
+		return r.x.w.RemoveSaved(ctx, r.status.Place, r.backup)
 	}
 	return r.x.w.RemoveWorktree(ctx, r.status.Place, r.x.o.Crashed)
 }

@@ -15,6 +15,7 @@ import (
 	"custos/internal/act/acttest"
 	"custos/internal/act/removeworktree"
 	"custos/internal/fleet"
+	"custos/internal/sys/git"
 	"custos/internal/sys/gittest"
 )
 
@@ -126,6 +127,56 @@ func TestNothingIsLost(t *testing.T) {
 	}
 	r.Git(r.Top, "merge-base", "--is-ancestor", lost, ref)
 	r.Git(r.Top, "rev-parse", "--verify", "refs/heads/w") // the branch stays
+}
+
+// What was preserved after a crash goes after its day, with everything in it that
+// HEAD does not hold; all of that comes back from the backup.
+func TestACrashedWorktreeWithWorkIsSavedAndGoes(t *testing.T) {
+	r := gittest.New(t)
+	w := r.Worktree("w")
+	r.Commit(w, "unmerged", "committed\n")
+	r.Write(w+"/README", "changed\n")
+	r.Write(w+"/new.txt", "untracked\n")
+	r.Write(w+"/.env", "precious\n")
+	r.Write(w+"/.custos-crashed", "why")
+	x := removeworktree.New(removeworktree.Options{Occupied: occupied})
+	if _, err := x.Prepare(t.Context(), target(r, w)); !errors.Is(err, act.ErrRefused) {
+		t.Errorf("in its day: %v, want refused", err)
+	}
+	r.Age(25*time.Hour, w, r.Top+"/.git/worktrees")
+	mine := gittest.Files(t, w)
+	effect := acttest.Do(t, x, target(r, w))
+	again := filepath.Join(r.Dir, "again")
+	r.Git(r.Top, "worktree", "add", "-q", "--detach", again, effect[strings.LastIndex(effect, " ")+1:])
+	if got := gittest.Files(t, again); !maps.Equal(got, mine) {
+		t.Errorf("restored %q, want %q", got, mine)
+	}
+	if got := r.Git(r.Top, "show", "w:unmerged"); got != "committed" {
+		t.Errorf("the branch holds %q", got)
+	}
+}
+
+// A file that is written while the backup is made is not lost.
+func TestWorkAfterTheBackupKeepsACrashedWorktree(t *testing.T) {
+	r := gittest.New(t)
+	w := r.Worktree("w")
+	r.Write(w+"/README", "changed\n")
+	place, err := git.At(w)
+	if err != nil {
+		t.Fatal(err)
+	}
+	writer := git.NewWriter(git.New(git.Options{}), git.WriterOptions{})
+	b, err := writer.Backup(t.Context(), place)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Write(w+"/late.txt", "late\n")
+	if err := writer.RemoveSaved(t.Context(), place, b); err == nil || !strings.Contains(err.Error(), "changed since") {
+		t.Errorf("%v, want it kept", err)
+	}
+	if _, err := os.Stat(w + "/late.txt"); err != nil {
+		t.Error(err)
+	}
 }
 
 func TestMissing(t *testing.T) {

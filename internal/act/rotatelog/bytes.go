@@ -2,25 +2,17 @@ package rotatelog
 
 import (
 	"fmt"
-	"strconv"
-	"strings"
+
+	"custos/internal/fleet"
 )
 
 // parseBytes reads "10MiB", "512KiB", "1GiB" or a plain number of bytes.
 func parseBytes(s string) (int64, error) {
-	shift := 0
-	number := strings.TrimSpace(s)
-	for i, unit := range []string{"KiB", "MiB", "GiB"} {
-		if rest, ok := strings.CutSuffix(number, unit); ok {
-			number, shift = strings.TrimSpace(rest), 10*(i+1)
-			break
-		}
+	n, err := fleet.ParseSize(s)
+	if err == nil && n == 0 {
+		err = fmt.Errorf("%q is nothing", s)
 	}
-	n, err := strconv.ParseInt(number, 10, 64)
-	if err != nil || n <= 0 || n > 1<<32 {
-		return 0, fmt.Errorf("cannot read size %q: want a number such as 10MiB, 512KiB or 1GiB", s)
-	}
-	return n << shift, nil
+	return n, err
 }
 
 // size writes bytes for people.

@@ -38,14 +38,14 @@ var packed = []string{".gz", ".xz", ".zst", ".bz2", ".lz4", ".zip", ".tar", ".db
 type Options struct {
 	// Limit is the size up to which there is nothing to do. Which log is too
 	// large is for a rule to say; this is the floor. Default "2MiB".
-	Limit string `toml:"limit"`
+	Limit string `toml:"limit" is:"size"`
 	// Keep is how much of the end stays in the log, at most half of Limit.
 	// Default "1MiB".
-	Keep string `toml:"keep"`
+	Keep string `toml:"keep" is:"size"`
 	// Archives is how many older archives stay beside the newest, LOG.custos.gz:
 	// LOG.custos.1.gz (the one before it) up to this number, from 1 to 20. What is
 	// older is removed when a rotation is through, and its result says so. Default 3.
-	Archives int `toml:"archives"`
+	Archives int `toml:"archives" is:"0..20"`
 
 	// Room says how many bytes are free beside a path; default: of the file
 	// system, to an ordinary user.

@@ -148,7 +148,7 @@ func TestAnotherRunIsLeftAlone(t *testing.T) {
 	other.run.ID = "r-2"
 	g.begin("s")
 	other.begin("s")
-	if effect := g.stop("s"); !strings.Contains(effect, "of 1 processes") {
+	if effect := g.stop("s"); !strings.Contains(effect, "of 1 process") {
 		t.Errorf("effect %q", effect)
 	}
 	other.await("s", fleet.ProcRunning)

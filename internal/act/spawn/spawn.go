@@ -12,7 +12,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"time"
@@ -32,10 +31,10 @@ const Do = "spawn"
 type Options struct {
 	// Primary is the branch that new worktrees begin at; default as the git probe
 	// finds it.
-	Primary string `toml:"primary"`
+	Primary string `toml:"primary" is:"name"`
 	// Worktrees is the folder that new worktrees are made in when an order names
 	// none; default REPOSITORY.worktrees, beside the repository. Absolute.
-	Worktrees string `toml:"worktrees"`
+	Worktrees string `toml:"worktrees" is:"path"`
 
 	Launcher *agentrun.Launcher `toml:"-"`
 	Git      *git.Reader        `toml:"-"` // default git.New
@@ -129,7 +128,6 @@ type run struct {
 	made       bool // the worktree was begun in this very run
 	madeParent bool // and the folder above it, too
 	begin      agentrun.Begin
-	got        session.Launched
 	learned    *fleet.Registration
 	given      error // why its prompt did not reach it
 }
@@ -162,11 +160,7 @@ func (r *run) folder(ctx context.Context) (string, error) {
 	if dir == "" {
 		dir = fleet.RawPath(r.reg.Worktree)
 	}
-	info, err := os.Stat(dir)
-	if err != nil || !info.IsDir() || !filepath.IsAbs(dir) {
-		return "", agentrun.Refused("its folder %q is not there", fleet.Path(dir))
-	}
-	return dir, nil
+	return dir, agentrun.CheckFolder(dir)
 }
 
 // Do implements act.Run.
@@ -177,51 +171,22 @@ func (r *run) Do(ctx context.Context) error {
 	if err := r.makeTree(ctx); err != nil {
 		return errors.Join(err, r.undo())
 	}
-	got, fresh, err := r.x.Start(ctx, r.begin)
+	got, since, err := r.x.Start(ctx, r.begin)
 	switch {
-	case errors.Is(err, session.ErrGone):
-		return r.ended(err)
-	case errors.Is(err, session.ErrInDoubt):
+	case errors.Is(err, session.ErrInDoubt), errors.Is(err, session.ErrGone):
 		return fmt.Errorf("cannot tell whether the agent was started, so nothing is rolled back: %w", err)
 	case err != nil:
 		return errors.Join(err, r.undo())
 	}
-	r.got = got
-	r.learn(got)
-	if fresh || r.note.Launching && !r.note.Giving {
-		r.give(ctx)
-	}
-	removeNote(r.notePath())
-	return nil
-}
-
-// give hands an agent without a terminal its first prompt, at most once: that it
-// is about to be given is written down first.
-func (r *run) give(ctx context.Context) {
-	if r.begin.Input == "" {
-		return
-	}
-	r.note.Giving = true
-	if r.given = writeNote(r.notePath(), r.note); r.given == nil {
-		r.given = r.x.Give(ctx, r.begin, r.got)
-	}
-}
-
-// ended is for an instance of an earlier try that has ended since, pane and all:
-// it was started, and is not started again.
-func (r *run) ended(cause error) error {
-	s, _, err := shim.Read(r.begin.Launch.Shim)
-	if err != nil {
-		return errors.Join(cause, err)
-	}
-	r.learn(session.Launched{Agent: fleet.ProcessID{PID: s.Agent.PID, Start: s.Agent.Start, Boot: s.At.Boot}})
+	r.learn(got, since)
+	r.given = r.x.Give(ctx, r.begin, got)
 	removeNote(r.notePath())
 	return nil
 }
 
 // learn notes what the ledger is to know.
-func (r *run) learn(got session.Launched) {
-	reg := agentrun.Learned(r.reg, r.begin, got, r.x.Now())
+func (r *run) learn(got session.Launched, since fleet.Instant) {
+	reg := agentrun.Learned(r.reg, r.begin, got, since)
 	reg.Dir = fleet.Path(r.begin.Launch.Dir)
 	if r.tree != nil {
 		reg.Worktree, reg.Branch = reg.Dir, r.tree.Branch

@@ -65,20 +65,20 @@ func (r *run) checkTree(ctx context.Context) error {
 	t := r.tree
 	place, err := git.Find(t.Repo)
 	if err != nil {
-		return agentrun.Refused("there is no repository at %s", fleet.Path(t.Repo))
+		return agentrun.Never("there is no repository at %s", fleet.Path(t.Repo))
 	}
 	if !filepath.IsAbs(t.Path) {
-		return agentrun.Refused("its worktree %q is no absolute path", fleet.Path(t.Path))
+		return agentrun.Never("its worktree %q is no absolute path", fleet.Path(t.Path))
 	}
 	if t.Branch != "" && r.x.o.Git.CheckBranch(ctx, place.Common, t.Branch) != nil {
-		return agentrun.Refused("%q is no name of a branch", fleet.Line(t.Branch, 80))
+		return agentrun.Never("%q is no name of a branch", fleet.Line(t.Branch, 80))
 	}
 	if r.note.is(t) {
 		t.Start = r.note.Start
 		return nil
 	}
 	if _, err := os.Lstat(t.Path); !errors.Is(err, fs.ErrNotExist) {
-		return agentrun.Refused("there is something at %s already", fleet.Path(t.Path))
+		return agentrun.Never("there is something at %s already", fleet.Path(t.Path))
 	}
 	return r.checkBranch(ctx, place)
 }
@@ -94,10 +94,13 @@ func (r *run) checkBranch(ctx context.Context, place git.Place) error {
 	}
 	for _, l := range listed {
 		if l.Path == t.Path {
-			return agentrun.Refused("git lists a worktree at %s already: git worktree prune", fleet.Path(t.Path))
+			return agentrun.Never("git lists a worktree at %s already: git worktree prune", fleet.Path(t.Path))
 		}
 	}
 	primary, err := r.x.o.Git.Primary(ctx, place.Common, r.x.o.Primary)
+	if errors.Is(err, git.ErrNoPrimary) {
+		return agentrun.Never("%w", err)
+	}
 	if err != nil {
 		return agentrun.Refused("%w", err)
 	}
@@ -113,7 +116,7 @@ func (r *run) checkNew(ctx context.Context, place git.Place) error {
 	ref := "refs/heads/" + r.tree.Branch
 	tips, err := r.x.o.Git.Tips(ctx, place.Common, ref)
 	if err == nil && tips[ref] != "" {
-		err = agentrun.Refused("the branch %s is there already", fleet.Line(r.tree.Branch, 80))
+		err = agentrun.Never("the branch %s is there already", fleet.Line(r.tree.Branch, 80))
 	}
 	return err
 }
@@ -122,11 +125,8 @@ func (r *run) checkNew(ctx context.Context, place git.Place) error {
 // so that a later try knows it from a stranger's.
 func (r *run) makeTree(ctx context.Context) error {
 	t := r.tree
-	if t == nil {
-		return r.setLaunching()
-	}
-	if r.note.is(t) && r.x.o.Git.Stands(ctx, *t) {
-		return r.setLaunching()
+	if t == nil || r.note.is(t) && r.x.o.Git.Stands(ctx, *t) {
+		return nil
 	}
 	r.note = note{Path: []byte(t.Path), Branch: t.Branch, Start: t.Start}
 	if err := writeNote(r.notePath(), r.note); err != nil {
@@ -140,15 +140,7 @@ func (r *run) makeTree(ctx context.Context) error {
 	if err := r.x.writer.AddWorktree(ctx, *t); err != nil {
 		return fmt.Errorf("cannot make the worktree: %w", err)
 	}
-	return r.setLaunching()
-}
-
-func (r *run) setLaunching() error {
-	if r.note.Launching {
-		return nil
-	}
-	r.note.Launching = true
-	return writeNote(r.notePath(), r.note)
+	return nil
 }
 
 // undoTime is how long a roll-back may take, though the action's time is up.
@@ -176,14 +168,12 @@ func (r *run) undo() error {
 	return nil
 }
 
-// note is what is written down, beside the instance's folder, while a start is
-// under way.
+// note is what is written down, beside the instance's folder, while the start of an
+// agent with a worktree of its own is under way.
 type note struct {
-	Path      []byte `json:"path,omitempty"` // of the worktree, raw
-	Branch    string `json:"branch,omitempty"`
-	Start     string `json:"start,omitempty"`
-	Launching bool   `json:"launching,omitempty"`
-	Giving    bool   `json:"giving,omitempty"` // its prompt is about to be given
+	Path   []byte `json:"path"` // of the worktree, raw
+	Branch string `json:"branch,omitempty"`
+	Start  string `json:"start"`
 }
 
 func (n note) is(t *git.WorktreePlan) bool {

@@ -71,7 +71,7 @@ func (r *run) Verify(ctx context.Context) (string, error) {
 	if err := r.tree.Over(ctx); err != nil {
 		return "", err
 	}
-	return fmt.Sprintf("stopped %d processes, %.1f MiB of memory freed", r.tree.Size(), float64(r.rss)/(1<<20)), nil
+	return fmt.Sprintf("stopped %s, %.1f MiB of memory freed", fleet.Counted(r.tree.Size(), "process"), float64(r.rss)/(1<<20)), nil
 }
 
 // Close implements act.Run.

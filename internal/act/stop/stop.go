@@ -27,16 +27,17 @@ const Do = "stop-tree"
 type Options struct {
 	// Watch is how long the tree is watched before it may be stopped: if it
 	// works, begins a process or moves data meanwhile, it is left alone. Default "1s".
-	Watch string `toml:"watch"`
+	Watch string `toml:"watch" is:"duration 1ms..1m"`
 	// TermWait is how long SIGTERM may take. Default "5s".
-	TermWait string `toml:"term_wait"`
+	TermWait string `toml:"term_wait" is:"duration 1ms..1m"`
 	// KillWait is how long the kernel may take to end what got SIGKILL. Default "5s".
-	KillWait string `toml:"kill_wait"`
+	KillWait string `toml:"kill_wait" is:"duration 1ms..1m"`
 	// MaxCPU is how much of one core, in percent, the tree may use while it is
 	// watched and still be at rest. Default 5.
-	MaxCPU float64 `toml:"max_cpu"`
+	MaxCPU float64 `toml:"max_cpu" is:"0..50"`
 
-	Boot func() (string, error) `toml:"-"` // id of this boot; default proc.BootID
+	Boot   func() (string, error) `toml:"-"` // id of this boot; default proc.BootID
+	Hosted agentrun.Hosted        `toml:"-"` // asks tmux servers in a tree; nil: whatever lives on one is left alone
 }
 
 // Action implements act.Action.
@@ -44,11 +45,12 @@ type Action struct {
 	rest       agentrun.Rest
 	term, kill time.Duration
 	boot       func() (string, error)
+	hosted     agentrun.Hosted
 }
 
 // New checks the options.
 func New(o Options) (*Action, error) {
-	x := &Action{rest: agentrun.Rest{MaxCPU: o.MaxCPU}, boot: o.Boot}
+	x := &Action{rest: agentrun.Rest{MaxCPU: o.MaxCPU}, boot: o.Boot, hosted: o.Hosted}
 	var errs [3]error
 	x.rest.Watch, errs[0] = wait("watch", o.Watch, time.Second)
 	x.term, errs[1] = wait("term_wait", o.TermWait, 5*time.Second)
@@ -73,7 +75,7 @@ func wait(name, s string, def time.Duration) (time.Duration, error) {
 	if s == "" {
 		return def, nil
 	}
-	d, err := time.ParseDuration(s)
+	d, err := fleet.ParseDuration(s)
 	if err != nil || d <= 0 || d > time.Minute {
 		return 0, fmt.Errorf("cannot use %s = %q: want a duration up to 1m, such as %s", name, s, def)
 	}
@@ -128,7 +130,7 @@ func (x *Action) prepare(ctx context.Context, a *fleet.Agent) (*run, error) {
 	if err := x.qualifies(a); err != nil {
 		return nil, err
 	}
-	tree, err := hold(a)
+	tree, err := x.hold(a)
 	if err != nil {
 		return nil, err
 	}
@@ -164,8 +166,8 @@ func (x *Action) qualifies(a *fleet.Agent) error {
 
 // hold opens the root by identity. When the root has ended but others of its
 // tree live, they are nobody's one-shot any more: that is for a new look.
-func hold(a *fleet.Agent) (*agentrun.Tree, error) {
-	t := &agentrun.Tree{Also: agentrun.Also(a)}
+func (x *Action) hold(a *fleet.Agent) (*agentrun.Tree, error) {
+	t := &agentrun.Tree{Also: agentrun.Also(a), Hosted: x.hosted, Folder: agentrun.FolderOf(a)}
 	root, err := proc.Open(t.Also[0])
 	if err == nil {
 		t.Take(root)

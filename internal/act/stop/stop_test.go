@@ -333,7 +333,7 @@ func TestNothingIsLeft(t *testing.T) {
 			if left := alive(t, a); left != "" {
 				t.Errorf("left: %s", left)
 			}
-			if !strings.Contains(effect, fmt.Sprintf("stopped %d processes", want)) || strings.Contains(effect, " 0.0 MiB") {
+			if !strings.Contains(effect, "stopped "+fleet.Counted(want, "process")) || strings.Contains(effect, " 0.0 MiB") {
 				t.Errorf("effect %q", effect)
 			}
 			if acttest.Alive(t, bystander.ids...) == "" {

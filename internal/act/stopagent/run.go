@@ -1,6 +1,7 @@
 package stopagent
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -45,11 +46,36 @@ func (r *run) end(ctx context.Context) error {
 	if err := r.mayDisturb(ctx); err != nil {
 		return err
 	}
+	r.sayAsked()
 	r.bePolite(ctx)
 	sent, err := r.tree.End(ctx, r.x.term, r.x.kill)
 	r.rungs = append(r.rungs, sent...)
+	if err != nil && r.root && !r.Handle.Ended() {
+		_ = r.x.takeBack(r.Agent.Instance, r.by)
+	}
 	return err
 }
+
+// sayAsked writes down beside the instance who asked for its end, before it is asked
+// to: whoever sees it end reads that in the same look. What the ledger learns comes
+// after the end.
+func (r *run) sayAsked() {
+	if r.root && shim.IsKey(r.Agent.Instance) {
+		_ = shim.SayAsked(shim.Dir(r.Shims, r.Agent.Instance), asker(r.by), fleet.IsPerson(r.by)) // the ledger will say so
+	}
+}
+
+// takeBack leaves an agent that outlived its stop without a word that would explain
+// its end another day.
+func (x *Action) takeBack(instance, by string) error {
+	if !shim.IsKey(instance) {
+		return nil
+	}
+	return shim.UnsayAsked(shim.Dir(x.Shims, instance), asker(by))
+}
+
+// asker is who asked for a stop; Custos, where a rule did.
+func asker(by string) string { return cmp.Or(by, fleet.ByCustos) }
 
 // bePolite asks the agent to exit, and interrupts it first where it works.
 // Whatever goes wrong with that, the hard way is left.
@@ -155,10 +181,13 @@ func (r *run) Verify(ctx context.Context) (string, error) {
 	}
 	says := r.rungs
 	if n := r.tree.Size(); n > 0 {
-		says = append(says, fmt.Sprintf("nothing is left of %d processes", n))
+		says = append(says, "nothing is left of "+fleet.Counted(n, "process"))
 	}
 	if r.closed {
 		says = append(says, "its place is closed")
+	}
+	for _, why := range r.tree.Left {
+		says = append(says, "left alone: "+why)
 	}
 	return strings.Join(says, "; "), nil
 }
@@ -168,10 +197,7 @@ func (r *run) Learned() *fleet.Registration {
 	if r.Reg == nil || !r.tree.Gone() || r.Reg.Instance != r.Agent.Instance {
 		return nil
 	}
-	reg, asked := *r.Reg, r.by
-	if asked == "" {
-		asked = fleet.ByCustos
-	}
+	reg, asked := *r.Reg, asker(r.by)
 	x := fleet.Exit{Instance: reg.Instance, Process: r.Agent.Process, At: r.x.Now(), Source: "none", Asked: asked,
 		Status: fleet.Unknown[int]("nobody saw it"), Signal: fleet.Unknown[int]("nobody saw it")}
 	if shim.IsKey(reg.Instance) {

@@ -26,18 +26,18 @@ const Do = "stop"
 // Options is the section [stop] of custos.toml.
 type Options struct {
 	// AskWait is how long an agent that was asked may take to exit. Default "5s".
-	AskWait string `toml:"ask_wait"`
+	AskWait string `toml:"ask_wait" is:"duration 1ms..1h"`
 	// InterruptWait is how long a turn that was interrupted may take to end.
 	// Default "3s".
-	InterruptWait string `toml:"interrupt_wait"`
+	InterruptWait string `toml:"interrupt_wait" is:"duration 1ms..1h"`
 	// TermWait is how long SIGTERM may take. Default "5s".
-	TermWait string `toml:"term_wait"`
+	TermWait string `toml:"term_wait" is:"duration 1ms..1h"`
 	// KillWait is how long the kernel may take to end what got SIGKILL. Default "5s".
-	KillWait string `toml:"kill_wait"`
+	KillWait string `toml:"kill_wait" is:"duration 1ms..1h"`
 	// Watch is how long an agent is watched before a rule may stop it. Default "1s".
-	Watch string `toml:"watch"`
+	Watch string `toml:"watch" is:"duration 1ms..1h"`
 	// MaxCPU is how much of one core, in percent, it may use meanwhile. Default 5.
-	MaxCPU float64 `toml:"max_cpu"`
+	MaxCPU float64 `toml:"max_cpu" is:"0..100"`
 
 	World agentrun.World `toml:"-"`
 	Procs *proc.Reader   `toml:"-"` // default proc.NewReader
@@ -133,14 +133,36 @@ func (x *Action) Prepare(ctx context.Context, a fleet.Action) (act.Run, error) {
 	r := &run{x: x, by: a.By}
 	r.Live = &agentrun.Live{World: x.World, Agent: *t, Reg: reg}
 	r.Kind, r.known = x.Kinds.Get(t.Kind)
-	if r.Agent.Instance == "" && reg != nil && reg.Process == t.Process {
-		r.Agent.Instance = reg.Instance
-	}
+	r.Agent.Instance = instanceOf(t, reg)
 	if err := r.ready(ctx); err != nil {
 		r.Close()
 		return nil, err
 	}
 	return r, nil
+}
+
+// Withdraw implements act.Withdrawer: an agent that lives on was not stopped.
+func (x *Action) Withdraw(ctx context.Context, a fleet.Action) error {
+	t := a.Target.Agent
+	if t == nil {
+		return nil
+	}
+	reg, err := x.Registration(ctx, t.Name, nil)
+	if err != nil {
+		return err
+	}
+	if alive, err := x.Lives(t.Process); err != nil || !alive {
+		return err
+	}
+	return x.takeBack(instanceOf(t, reg), a.By)
+}
+
+// instanceOf is the instance of an agent, which its record may know alone.
+func instanceOf(t *fleet.Agent, reg *fleet.Registration) string {
+	if t.Instance == "" && reg != nil && reg.Process == t.Process {
+		return reg.Instance
+	}
+	return t.Instance
 }
 
 // ready takes hold of the agent, or of what it left, and of its place.
@@ -170,10 +192,26 @@ func (r *run) mayDisturb(ctx context.Context) error {
 	if fleet.IsPerson(r.by) || agent && name == r.Agent.Name {
 		return nil
 	}
+	if !r.root && r.isEnding() {
+		return nil
+	}
 	if !r.root {
 		return agentrun.Refused("it has ended by itself, and %d of its processes live on", r.tree.Size())
 	}
 	return r.AtRest(ctx, r.x.rest)
+}
+
+// isEnding says whether the agent was ended by this very stop, which was cut off before
+// it had ended the rest.
+func (r *run) isEnding() bool {
+	if !shim.IsKey(r.Agent.Instance) {
+		return false
+	}
+	dir, ended := shim.Dir(r.Shims, r.Agent.Instance), r.x.Now().Wall
+	if _, exit, err := shim.Read(dir); err == nil && exit != nil {
+		ended = exit.At.Wall
+	}
+	return shim.AskedBy(dir, ended) == asker(r.by)
 }
 
 // take takes hold of the agent and of all that is part of it.
@@ -182,25 +220,15 @@ func (r *run) take(ctx context.Context) (err error) {
 	if r.tree.Also, err = r.roots(ctx); err != nil {
 		return err
 	}
-	for _, id := range r.tree.Also {
-		h, err := proc.Open(id)
-		if errors.Is(err, proc.ErrGone) {
-			continue
-		}
-		if err != nil {
-			return fmt.Errorf("cannot stop: %w", err)
-		}
-		r.tree.Take(h)
+	r.tree.Hosted, r.tree.Folder = r.x.Hosted, agentrun.FolderOf(&r.Agent)
+	if err := r.tree.Begin(ctx); err != nil {
+		return fmt.Errorf("cannot stop: %w", err)
 	}
 	if r.Handle = r.tree.Root(); r.Handle == nil {
 		return nil
 	}
 	r.root = r.Handle.ID() == proc.ID{PID: r.Agent.Process.PID, Start: r.Agent.Process.Start}
-	members, err := r.tree.Look(ctx)
-	if err != nil {
-		return err
-	}
-	return r.tree.Hold(members)
+	return nil
 }
 
 // roots lists what is known to be part of the agent without asking for its

@@ -230,7 +230,7 @@ func (r *run) told(ctx context.Context, e *evidence) {
 // printed is the end of what the agent shows, or wrote.
 func (r *run) printed(ctx context.Context, v agentrun.View, e *evidence) error {
 	if !r.Headless() {
-		e.Screen = tail(hideWrapped(lined(v.Screen)), r.x.screen)
+		e.Screen = tail(fleet.RedactWrapped(lined(v.Screen), hide), r.x.screen)
 		return nil
 	}
 	text, err := r.Provider.Screen(ctx, r.Pane, r.x.output)
@@ -260,6 +260,9 @@ func (r *run) worked(ctx context.Context, e *evidence) {
 	var c git.Changes
 	if err == nil {
 		c, err = r.x.git.Changes(ctx, place.Top, false)
+	}
+	if err == nil {
+		err = c.Certain()
 	}
 	if err != nil {
 		e.blind("its work", err)

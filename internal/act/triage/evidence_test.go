@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"custos/internal/fleet"
 )
 
 func hashed(t interface{ Fatal(...any) }, e evidence) string {
@@ -87,7 +89,7 @@ func TestSecretsAreHidden(t *testing.T) {
 		"cut at the edge: ghp_abcdef":      "cut at the edge: ***",
 		part + "\n" + part + "\nend of it": "",
 	} {
-		got := strings.Join(tail(hideWrapped(lined(text)), 60), "|")
+		got := strings.Join(tail(fleet.RedactWrapped(lined(text), hide), 60), "|")
 		for _, secret := range []string{part, "abcdef", "ijklmnop", "opqrst"} {
 			if strings.Contains(got, secret) {
 				t.Errorf("%q became %q", text, got)
@@ -105,7 +107,7 @@ func FuzzTail(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
-		for _, l := range tail(hideWrapped(lined(s)), 60) {
+		for _, l := range tail(fleet.RedactWrapped(lined(s), hide), 60) {
 			if strings.ContainsAny(l, "\n\x1b") || len([]rune(l)) > widest {
 				t.Errorf("%q", l)
 			}

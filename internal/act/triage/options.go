@@ -16,29 +16,29 @@ import (
 type Options struct {
 	// PerHour and PerDay are how many calls may be made; 0 is none. Defaults: those
 	// of fleet.DefaultTriagePolicy, here and below.
-	PerHour *int `toml:"per_hour"`
-	PerDay  *int `toml:"per_day"`
+	PerHour *int `toml:"per_hour" is:"0..1000"`
+	PerDay  *int `toml:"per_day" is:"0..10000"`
 	// MoneyPerDay is in dollars; 0 is no bound. CallPrice is what a call is taken to
 	// cost whose price is not known.
-	MoneyPerDay *float64 `toml:"money_per_day"`
-	CallPrice   *float64 `toml:"call_price"`
+	MoneyPerDay *float64 `toml:"money_per_day" is:"0..10000"`
+	CallPrice   *float64 `toml:"call_price" is:"0..100"`
 	// Expiry is how long a verdict counts.
-	Expiry string `toml:"expiry"`
+	Expiry string `toml:"expiry" is:"duration 1ms..24h"`
 	// Confidence, from 0 to 1: below it a verdict only tells a person.
-	Confidence *float64 `toml:"confidence"`
+	Confidence *float64 `toml:"confidence" is:"0..1"`
 
 	// Deadline is how long one question may take. Default "60s".
-	Deadline string `toml:"deadline"`
+	Deadline string `toml:"deadline" is:"duration 1ms..1h"`
 	// MaxTokens is the most tokens of an answer. Default 1024.
-	MaxTokens int `toml:"max_tokens"`
+	MaxTokens int `toml:"max_tokens" is:"0..32768"`
 	// ScreenLines is how much of a terminal is shown to the judge, OutputLines how
 	// much of the log of an agent without one. Defaults 60, which is the most, and 100.
-	ScreenLines int `toml:"screen_lines"`
-	OutputLines int `toml:"output_lines"`
+	ScreenLines int `toml:"screen_lines" is:"0..60"`
+	OutputLines int `toml:"output_lines" is:"0..400"`
 	// Watch is how long an agent that is said to be stuck is watched first, MaxCPU
 	// how much of one core, in percent, it may use meanwhile. Defaults "1s" and 5.
-	Watch  string  `toml:"watch"`
-	MaxCPU float64 `toml:"max_cpu"`
+	Watch  string  `toml:"watch" is:"duration 1ms..1h"`
+	MaxCPU float64 `toml:"max_cpu" is:"0..100"`
 
 	// Judge says who is asked; without it, nobody.
 	Judge judge.Settings `toml:"judge"`
@@ -75,7 +75,7 @@ func expiry(into *fleet.Duration, text string) error {
 	if text == "" {
 		return nil
 	}
-	d, err := time.ParseDuration(text)
+	d, err := fleet.ParseDuration(text)
 	if err != nil || d <= 0 || d > judge.MaxExtension {
 		return fmt.Errorf("cannot use expiry = %q: want a duration up to 24h, such as %s", text, *into)
 	}

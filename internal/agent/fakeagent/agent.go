@@ -31,6 +31,7 @@ type agent struct {
 	noHooks   bool
 	readsMail bool
 	hung      bool
+	lost      error // the conversation that it was to go on with is not there
 	calls     int
 	spin      int
 	ballast   [][]byte
@@ -46,9 +47,7 @@ func newAgent(o options) (*agent, error) {
 	if a.id == "" {
 		a.id = newID()
 	}
-	if err := a.recall(); err != nil {
-		return nil, err
-	}
+	a.lost = a.recall()
 	quit := make(chan os.Signal, 1)
 	signal.Notify(quit, syscall.SIGTERM, syscall.SIGHUP)
 	go func() {

@@ -12,6 +12,9 @@ import (
 // headless is the program without a screen: one turn, or one for each line of
 // standard input.
 func (a *agent) headless() error {
+	if a.lost != nil {
+		return a.lost
+	}
 	a.hook("SessionStart", map[string]any{"source": a.source()})
 	for c := range strings.SplitSeq(a.fake, ";") {
 		word, rest, _ := strings.Cut(strings.TrimSpace(c), " ")

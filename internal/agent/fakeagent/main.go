@@ -47,6 +47,7 @@
 //	boot D          shows nothing for D before it is ready
 //	trust           stands at the trust dialog first
 //	altscreen       uses the alternate screen
+//	lost D          takes D to say that a conversation it is to resume is not there
 //	dropenter       the first Enter after a text is lost
 //
 // An agent of a run (CUSTOS_RUN_ID and CUSTOS_FORMULA are set) plays the file

@@ -28,6 +28,9 @@ func (a *agent) terminal() error {
 		fmt.Print("\x1b[?1049h")
 	}
 	time.Sleep(duration(strings.TrimPrefix(start["boot"], "boot "), 0))
+	if a.lost != nil {
+		return a.giveUp(start["lost"])
+	}
 	fmt.Print("\x1b[?2004h")
 	a.draw = a.paint
 	keys := make(chan key)
@@ -50,6 +53,18 @@ func (a *agent) terminal() error {
 	return nil
 }
 
+// giveUp ends as the original does where there is no such conversation: it has
+// begun one of its own by then, and told of that.
+func (a *agent) giveUp(after string) error {
+	a.hook("SessionStart", map[string]any{"source": "startup"})
+	a.register()
+	time.Sleep(duration(strings.TrimPrefix(after, "lost "), 0))
+	a.hook("SessionEnd", map[string]any{"reason": "other"})
+	a.unregister()
+	a.restore()
+	return a.lost
+}
+
 func (a *agent) source() string {
 	if a.resume != "" || a.cont {
 		return "resume"
@@ -64,7 +79,7 @@ func (a *agent) startCommands() map[string]string {
 	for c := range strings.SplitSeq(a.fake, ";") {
 		c = strings.TrimSpace(c)
 		switch word, _, _ := strings.Cut(c, " "); word {
-		case "boot", "trust", "altscreen", "dropenter":
+		case "boot", "trust", "altscreen", "dropenter", "lost":
 			out[word] = c
 		default:
 			out[""] += c + ";"

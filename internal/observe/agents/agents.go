@@ -30,23 +30,28 @@ type Options struct {
 	// agents Custos may act on. None by default: all agents are view-only.
 	Adopt []string `toml:"adopt"`
 	// Registries are folders of registry files besides those below HOME.
-	Registries []string `toml:"registries"`
+	Registries []string `toml:"registries" is:"path"`
 	// Dwell is for how long nothing may move before an agent counts as making no
 	// progress, as text; "15m" by default.
-	Dwell string `toml:"dwell"`
+	Dwell string `toml:"dwell" is:"duration 1m.."`
 	// ToolDeadline is how long a tool may run before silence counts against its
 	// agent, as text; "30m" by default. ToolDeadlines says so by name of the tool.
-	ToolDeadline  string            `toml:"tool_deadline"`
-	ToolDeadlines map[string]string `toml:"tool_deadlines"`
+	ToolDeadline  string            `toml:"tool_deadline" is:"duration 1m.."`
+	ToolDeadlines map[string]string `toml:"tool_deadlines" is:"duration 1m.."`
 	// Every is the time between two looks that no event asks for, as text; "30s" by
 	// default: deaths, hooks, files and panes tell of nearly all that changes.
-	Every string `toml:"every"`
+	Every string `toml:"every" is:"duration 1s.."`
 	// RecordedBy is the other supervisor whose session store is read as what is
 	// recorded of agents: "legio", which stands for Overstory too. None by default.
 	RecordedBy string `toml:"recorded"`
 	// RecordedIn are globs of its projects' folders (~ is HOME), whose stores are
 	// read even while no agent stands in them.
-	RecordedIn []string `toml:"recorded_in"`
+	RecordedIn []string `toml:"recorded_in" is:"glob"`
+
+	// Places tell what agents of other systems are, by where they run; the first that
+	// fits counts. Roles say how those of a role are started again.
+	Places []Place         `toml:"places"`
+	Roles  map[string]Role `toml:"roles"`
 
 	// Contracts are the heartbeats that agents have promised.
 	Contracts []fleet.Contract `toml:"-"`
@@ -67,6 +72,9 @@ type Options struct {
 	// Exits returns how an instance ended, as its shim wrote it down; nil while
 	// that is not known.
 	Exits func(instance string) *fleet.Exit `toml:"-"`
+	// Launches returns what our shims have started and not written the end of; nil
+	// for none. It is asked when an agent of ours is not where its record says.
+	Launches func() ([]Launch, error) `toml:"-"`
 	// Said returns what an instance printed last, of its errors where there are
 	// any; "" where nothing is kept. nil for nothing.
 	Said func(instance string) string `toml:"-"`
@@ -106,6 +114,7 @@ type Probe struct {
 
 	elsewhere *legio.Reader // nil unless another supervisor's records are read
 	projects  []string      // globs, raw
+	places    []place
 
 	mu      sync.Mutex // one look at a time
 	looked  bool
@@ -144,6 +153,9 @@ func New(o Options) (*Probe, error) {
 	if err := p.recordedBy(); err != nil {
 		return nil, err
 	}
+	if err := p.origins(); err != nil {
+		return nil, err
+	}
 	p.defaults()
 	return p, nil
 }
@@ -172,7 +184,7 @@ func duration(key, text string, standard, least time.Duration) (time.Duration, e
 	if text == "" {
 		return standard, nil
 	}
-	d, err := time.ParseDuration(text)
+	d, err := fleet.ParseDuration(text)
 	if err != nil || d < least {
 		return 0, fmt.Errorf("cannot use agents %s %q: want a duration of at least %q", key, text, least)
 	}
@@ -229,7 +241,9 @@ type look struct {
 	procs    map[int]fleet.Process
 	children map[int][]int
 	panes    []fleet.Pane
-	blind    string // why some panes were not seen; "" when all were
+	blind    string   // why some panes were not seen; "" when all were
+	untold   string   // why it is not known what our shims started; "" when it is
+	launches []Launch // what our shims started, where something was asked of it
 	records  []fleet.AgentRecord
 	recorded map[fleet.ProcessID]int // index into records, by key
 	regs     []fleet.Registration
@@ -250,6 +264,7 @@ type run struct {
 	instance string              // its marker says; "" for none
 	reg      *fleet.Registration // what it is, when it is registered
 	ours     bool                // of an instance of ours, though not the registered agent itself
+	called   string              // as its shim has it, where nothing else names it
 	conflict string
 }
 
@@ -280,6 +295,7 @@ func (p *Probe) Look(ctx context.Context) (observe.Put, error) {
 	if ctx.Err() != nil {
 		return nil, fmt.Errorf("cannot look at agents: %w", ctx.Err())
 	}
+	seeBeside(found)
 	p.looked, p.at = true, l.now
 	return func(s *fleet.Snapshot) { s.Agents.Value = append(s.Agents.Value, found...) }, deaf
 }
@@ -317,6 +333,7 @@ func (l *look) recall(ctx context.Context) (err error) {
 			return fmt.Errorf("cannot look for registered agents: %w", err)
 		}
 	}
+	l.seeLaunches()
 	return nil
 }
 
@@ -392,6 +409,7 @@ func (l *look) judge(ctx context.Context) []fleet.Agent {
 	}
 	found = append(found, l.lately(done, names)...)
 	found = l.compare(ctx, found)
+	l.trace(found)
 	l.forget(found)
 	l.hush()
 	return found

@@ -11,6 +11,7 @@ import (
 
 	"custos/internal/agent"
 	"custos/internal/fleet"
+	"custos/internal/sys/files"
 	"custos/internal/sys/legio"
 )
 
@@ -107,7 +108,7 @@ func (l *look) books(ctx context.Context, found []fleet.Agent) (books []book) {
 func (l *look) projectsOf(found []fleet.Agent) []string {
 	dirs := map[string]bool{}
 	for _, glob := range l.projects {
-		names, _ := filepath.Glob(glob) // the glob was checked
+		names, _ := files.Glob(glob) // the glob was checked
 		for _, name := range names {
 			dirs[name] = true
 		}
@@ -158,7 +159,7 @@ func (l *look) recordedAs(found []fleet.Agent, s legio.Session) int {
 			score = 3
 		case a.Pane != nil && l.isRow(a.Pane.ID.Root, s):
 			score = 2
-		case inSession:
+		case inSession || a.Registered && s.Tmux != "" && a.Name == s.Tmux:
 			score = 1
 		}
 		if score > most || score == most && score > 1 && a.Age.Or(0) > found[best].Age.Or(0) {
@@ -186,6 +187,12 @@ func (l *look) beside(a *fleet.Agent, b book, s legio.Session) {
 		a.Recorded = rec
 	}
 	a.Signals = append(a.Signals, l.rowSignal(b, s))
+	if a.Owner == fleet.OwnerAdopted {
+		a.Origin = l.rowOrigin(b, s)
+	}
+	if a.Registered && a.Owner == fleet.OwnerCustos {
+		return // Custos started it again: the row is of the one before
+	}
 	if why := disagrees(*a, rec); why != "" {
 		a.Conflict = strings.TrimPrefix(fmt.Sprintf("%s; %s's record says %s, and %s", a.Conflict, b.Writer, fleet.Line(s.State, 40), why), "; ")
 	}

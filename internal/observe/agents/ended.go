@@ -22,6 +22,7 @@ const (
 // sighting is an agent as it was last seen alive.
 type sighting struct {
 	agent  fleet.Agent
+	pane   *fleet.PaneID // where it was last seen
 	at     fleet.Instant
 	nested bool // another agent started it
 }
@@ -56,7 +57,37 @@ func WithDeath(agents []fleet.Agent, exit fleet.Exit, now fleet.Instant) []fleet
 		return agents
 	}
 	out := slices.Clone(agents)
+	attached := out[i].Attached
 	out[i] = died(out[i], exit, now)
+	unsettle(&out[i], attached)
+	return out
+}
+
+// unsettle leaves open how an agent ended that a person may just have ended at its
+// terminal: its hooks and its pane tell at the next look. Elsewhere an end by
+// itself is told as what it is, and so is one that nothing would follow from.
+func unsettle(a *fleet.Agent, attached int) {
+	matters := attached > 0 || a.State == fleet.StateFinished && a.Restart == fleet.RestartAlways
+	if matters && a.Exit.ByKeys() && a.Exit.Ender() == fleet.EnderUnknown && a.State != fleet.StateStopped {
+		a.State, a.Reason = fleet.StateUnknown, "it has just ended, and it was not looked at yet whether a person ended it: "+a.Reason
+	}
+}
+
+// WithServerDeath returns the agents as they are after the death of the terminal
+// server that some of them ran in: the ends of those that went with it are told
+// with their cause. The slice it is given is not changed.
+func WithServerDeath(agents []fleet.Agent, server fleet.Exit, socket string, now fleet.Instant) []fleet.Agent {
+	out := slices.Clone(agents)
+	for i := range out {
+		a := &out[i]
+		if a.Exit == nil || a.Exit.Server != "" || a.Pane == nil || !sameProcess(a.Pane.ID.Server, server.Process) ||
+			a.Exit.Asked != "" || a.Exit.Quit != "" || a.Exit.At.Since(server.At).Abs() > fellWithin {
+			continue
+		}
+		x := *a.Exit
+		x.Server = socket
+		*a = died(*a, x, now)
+	}
 	return out
 }
 
@@ -70,10 +101,13 @@ func died(a fleet.Agent, x fleet.Exit, now fleet.Instant) fleet.Agent {
 	a.State, a.Reason, a.Source, a.Signals = v.State, v.Reason, v.Source, v.Signals
 	a.Dwell = fleet.Known(fleet.Duration(max(0, now.Since(x.At))))
 	a.Process, a.Procs, a.Args, a.TTY = fleet.ProcessID{}, nil, nil, ""
-	a.Tool, a.Dialog, a.Still, a.Orphan, a.Conflict, a.RateLimitedUntil = nil, nil, 0, false, "", fleet.Instant{}
+	a.Tool, a.Dialog, a.Still, a.Orphan, a.Conflict = nil, nil, 0, false, "" // a limit outlives whoever met it
 	a.Age, a.Quiet, a.CPUTime = fleet.Unknown[fleet.Duration](why), fleet.Unknown[fleet.Duration](why), fleet.Unknown[fleet.Duration](why)
 	a.LastHealthy, a.ComposerEmpty = fleet.Unknown[fleet.Duration](why), fleet.Unknown[bool](why)
 	a.CPU, a.RSS, a.ContextPercent = fleet.Unknown[float64](why), fleet.Unknown[int64](why), fleet.Unknown[float64](why)
+	if a.Exit == nil && x.Failed() {
+		a.Deaths++
+	}
 	a.Progress, a.Exit = fleet.ProgressUnknown, &x
 	a.ExitStatus, a.ExitSignal = x.Status, x.Signal
 	return a
@@ -87,6 +121,7 @@ func (l *look) lately(done told, names map[string]bool) (found []fleet.Agent) {
 		if !ok || s.agent.Registered || done.processes[k] || done.left[k] || names[s.agent.Name] || l.lives(x.Process) || l.toldByPane(s, done) {
 			continue
 		}
+		l.attribute(&x, s.agent.Kind, s.pane, true)
 		a := died(s.agent, x, l.now)
 		a.Pane = nil
 		keep := keepEnded
@@ -133,11 +168,15 @@ func (l *look) exitOf(reg *fleet.Registration) *fleet.Exit {
 	out := *x
 	out.Instance, out.Process = reg.Instance, reg.Process
 	if recorded != nil {
-		out.Asked = recorded.Asked
+		out.Quit, out.Server = recorded.Quit, recorded.Server
+		if recorded.Asked != "" {
+			out.Asked = recorded.Asked
+		}
 	}
 	if l.wentDown(reg, recorded, out) {
 		out.Source = fleet.ExitReboot
 	}
+	l.attribute(&out, reg.Kind, l.lastPane(reg.Process), recorded == nil)
 	return &out
 }
 
@@ -149,10 +188,7 @@ func (l *look) wentDown(reg *fleet.Registration, recorded *fleet.Exit, x fleet.E
 	if recorded != nil {
 		return recorded.Rebooted()
 	}
-	signal, ok := x.Signal.Get()
-	if status, known := x.Status.Get(); !ok && known {
-		signal = status - 128 // so a shell, and the CLIs, report a signal
-	}
+	signal, _ := fleet.EndSignal(x.Status, x.Signal)
 	return l.rebooted(reg) && !x.OOM && slices.Contains([]int{int(syscall.SIGHUP), int(syscall.SIGKILL), int(syscall.SIGTERM)}, signal)
 }
 
@@ -217,3 +253,21 @@ func words(x fleet.Exit) string {
 
 // key is an identity without its boot, which is not always told.
 func key(id fleet.ProcessID) fleet.ProcessID { return fleet.ProcessID{PID: id.PID, Start: id.Start} }
+
+// countDeaths counts how often an agent died in the last hour: one alert may stand
+// for several deaths. One that is not on record yet is among them.
+func (l *look) countDeaths(a *fleet.Agent, reg *fleet.Registration) {
+	first := l.now
+	for _, at := range reg.Deaths {
+		if age := l.now.Since(at); age <= time.Hour {
+			a.Deaths++
+			if at.Before(first) {
+				first = at
+			}
+		}
+	}
+	if x := a.Exit; x != nil && reg.Exit == nil && x.Failed() && !x.Rebooted() {
+		a.Deaths++
+	}
+	a.DeathsIn = fleet.Duration(max(0, l.now.Since(first)))
+}

@@ -181,7 +181,7 @@ func TestWhatIsNotEnoughForNoProgress(t *testing.T) {
 	}
 	w.panes, w.paneErr = nil, errors.New("cannot ask tmux server /s")
 	w.pass(time.Hour)
-	a = see(t, p)["claude@a"]
+	a = see(t, p)["one"]
 	if a.Progress != fleet.ProgressUnknown || a.Pane != nil {
 		t.Errorf("with tmux unseen: progress %s", a.Progress)
 	}

@@ -36,7 +36,7 @@ func (l *look) gone(done told) []fleet.Agent {
 	}
 	for i := range l.panes {
 		pane := &l.panes[i]
-		if done.panes[pane.ID] || !pane.Dead && time.Duration(pane.Age.Or(0)) < settle {
+		if done.panes[pane.ID] || l.isSucceeded(pane) || !pane.Dead && time.Duration(pane.Age.Or(0)) < settle {
 			continue
 		}
 		if kind, oneShot := agent.CommandKind(l.o.Kinds, pane.StartCommand); kind != "" && l.vacated(pane) {
@@ -49,6 +49,14 @@ func (l *look) gone(done told) []fleet.Agent {
 		}
 	}
 	return found
+}
+
+// isSucceeded says whether what a pane held was started again by Custos, elsewhere:
+// what is left there of it is no agent any more.
+func (l *look) isSucceeded(pane *fleet.Pane) bool {
+	return slices.ContainsFunc(l.regs, func(r fleet.Registration) bool {
+		return r.Origin != "" && r.Instance != "" && r.Name == pane.Session
+	})
 }
 
 // newestFirst returns the records, the last seen first: a pane was left by the
@@ -129,6 +137,7 @@ func isShell(p fleet.Process) bool {
 func (l *look) left(pane fleet.Pane, rec fleet.AgentRecord) fleet.Agent {
 	end := agent.End{PaneDead: pane.Dead, Shell: !pane.Dead, Status: pane.ExitStatus, Signal: pane.ExitSignal}
 	if x, ok := l.dead[key(rec.Process)]; ok && sameProcess(x.Process, rec.Process) {
+		l.attribute(&x, rec.Kind, &pane.ID, true)
 		end.Exit = &x
 	}
 	v := agent.State(agent.Signals{End: &end})

@@ -16,9 +16,10 @@ func (l *look) live(r run) fleet.Agent {
 	events, beat := agent.WithoutBeats(l.eventsOf(r))
 	told := agent.Hear(l.spoke(r, events), r.registered(), l.now, l.limits)
 	sig := l.signals(r, cpu, told)
+	sig.Veil = l.veil(r, m)
 	v := agent.State(sig)
 	reg := l.registry[r.Process.ID]
-	a := fleet.Agent{Kind: r.Kind, Owner: l.owner(r),
+	a := fleet.Agent{Name: r.called, Kind: r.Kind, Owner: l.owner(r),
 		Process: r.Process.ID, TTY: r.Process.TTY, CWD: r.Process.CWD, Args: fleet.RedactArgs(r.Process.Args),
 		OneShot: r.OneShot, Age: fleet.Known(r.Process.Age), CPU: cpu, RSS: fleet.Known(rss(r.Tree)),
 		CPUTime: fleet.Known(cpuOf(r.Tree)), SessionID: cmp.Or(reg.SessionID, told.Session),
@@ -31,13 +32,14 @@ func (l *look) live(r run) fleet.Agent {
 		pane := *r.pane
 		a.Pane, a.Attached = &pane, pane.Attached
 	}
+	a.PaneLost = l.paneLost(r)
 	a.Progress, a.Quiet = l.progress(r, m, v, sig)
 	a.Still = l.still(m, a.Quiet)
 	v = agent.Settle(v, told, l.silence(a, m))
 	a.State, a.Reason, a.Source, a.Signals = v.State, v.Reason, v.Source, v.Signals
 	a.Dwell = l.stay(r, m, v, sig)
 	if v.State == fleet.StateRateLimited {
-		a.RateLimitedUntil = told.Until
+		a.RateLimitedUntil, a.RateLimitedAt = told.Until, told.Limited
 	}
 	l.shows(&a, r, sig)
 	l.health(&a, m)

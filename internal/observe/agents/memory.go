@@ -29,6 +29,7 @@ type memory struct {
 	isNew  bool
 	before fleet.Leaf[float64]
 
+	veiled    fleet.Instant // since when its terminal server has not answered; zero when it does
 	noneSince fleet.Instant // since when looks have found no progress; zero when the last found some
 	healthy   fleet.Instant // when it was last in order
 	cycles    int           // patrols that found it unresponsive
@@ -248,7 +249,11 @@ func (l *look) forget(found []fleet.Agent) {
 	nested := l.nested()
 	for _, a := range found {
 		if a.Process.PID != 0 {
-			l.seen[key(a.Process)] = sighting{a, l.now, nested[a.Process]}
+			pane := l.lastPane(a.Process)
+			if a.Pane != nil {
+				pane = &a.Pane.ID
+			}
+			l.seen[key(a.Process)] = sighting{a, pane, l.now, nested[a.Process]}
 		}
 	}
 	l.forgetDead()

@@ -13,7 +13,8 @@ import (
 // agent, else session:window.pane; outside of tmux kind@folder. Those that would
 // share a name are numbered by start. A number once given stays with its agent:
 // when another of the same name ends, its alerts must not move to this one. A
-// name that was recorded with an agent that is gone is kept.
+// name that was recorded with an agent that is gone is kept, and so is that of one
+// whose pane is not seen any more.
 func (l *look) name(agents []fleet.Agent) {
 	base := l.baseNames(agents)
 	used, last := map[string]bool{}, map[string]int{}
@@ -25,7 +26,7 @@ func (l *look) name(agents []fleet.Agent) {
 	var rest []int
 	for i := range agents {
 		if a := &agents[i]; !a.Registered {
-			if before := l.nameBefore(a.Process); numbered(before, base[i]) && !used[before] {
+			if before := l.nameBefore(a.Process); (numbered(before, base[i]) || l.isVeiled(a)) && before != "" && !used[before] {
 				a.Name, used[before] = before, true
 			} else {
 				rest = append(rest, i)
@@ -86,6 +87,13 @@ func (l *look) nameBefore(id fleet.ProcessID) string {
 	}
 	rec, _ := l.recordOf(id)
 	return rec.Name
+}
+
+// isVeiled says whether an agent was in a pane, and none is seen now: it is called
+// as it was. Servers that do not answer at once, as when Custos itself has just been
+// started again, must not make another agent of it, with other alerts.
+func (l *look) isVeiled(a *fleet.Agent) bool {
+	return a.Pane == nil && a.Process.PID != 0 && l.lastPane(a.Process) != nil
 }
 
 // numbered says whether a name is a base name, or that with a number.

@@ -54,13 +54,17 @@ func (l *look) instanceOf(id fleet.ProcessID) string {
 // shimAbove returns the instance of the shim that a process is a child of: the
 // environment of a process of another user cannot be read.
 func (l *look) shimAbove(pid int) string {
-	parent, ok := l.procs[l.procs[pid].PPID]
-	if !ok || path.Base(parent.Exe.Or(parent.Name)) != shimName {
+	return shimOf(l.procs[l.procs[pid].PPID])
+}
+
+// shimOf returns the instance that a process is the shim of; "" for any other process.
+func shimOf(p fleet.Process) string {
+	if path.Base(p.Exe.Or(p.Name)) != shimName {
 		return ""
 	}
-	for i, arg := range parent.Args {
-		if arg == "--dir" && i+1 < len(parent.Args) {
-			return path.Base(parent.Args[i+1])
+	for i, arg := range p.Args {
+		if arg == "--dir" && i+1 < len(p.Args) {
+			return path.Base(p.Args[i+1])
 		}
 	}
 	return ""
@@ -72,6 +76,7 @@ func (l *look) register() {
 	for i := range l.regs {
 		l.claim(&l.regs[i], candidates)
 	}
+	l.unrecorded()
 	for i := range l.runs {
 		r := &l.runs[i]
 		r.ours = r.reg == nil && r.instance != "" && l.instanceIsOurs(r.instance)
@@ -220,7 +225,7 @@ func (l *look) stranger(reg *fleet.Registration) {
 	proc := l.procs[reg.Process.PID]
 	kind, _ := l.o.Kinds.Get(reg.Kind)
 	r := run{Run: agent.Run{Kind: reg.Kind, Process: proc, Tree: l.tree(proc)}, kind: kind, reg: reg, instance: reg.Instance}
-	if l.onlyShells(proc) {
+	if !kind.Generic && l.onlyShells(proc) {
 		return
 	}
 	r.pane = l.paneOf(r.Run)
@@ -272,6 +277,7 @@ func (l *look) enroll(a *fleet.Agent, reg *fleet.Registration) {
 	a.Desired, a.Restart, a.Standing, a.Where = reg.Desired, reg.Restart, reg.Standing, reg.Where
 	a.Instance, a.Failed, a.PromptState = cmp.Or(reg.Instance, a.Instance), reg.Failed, reg.PromptState
 	a.SessionID = cmp.Or(a.SessionID, reg.SessionID)
+	l.countDeaths(a, reg)
 	a.Pool = reg.Pool
 	if h := reg.Handoff; h != nil && h.Instance == reg.Instance {
 		a.Handoff = h.Stage
@@ -324,6 +330,7 @@ func (l *look) absentee(reg *fleet.Registration, done told) fleet.Agent {
 	if !ok {
 		v = ended(end)
 	}
+	v = l.untoldStart(reg, v)
 	a := l.absent(rec, v)
 	a.Owner, a.Exit, a.Pane = reg.Owner, end.Exit, pane
 	if a.Exit != nil {
@@ -335,12 +342,26 @@ func (l *look) absentee(reg *fleet.Registration, done told) fleet.Agent {
 		a.Attached = pane.Attached
 	}
 	l.sinceEnd(&a, v)
+	l.limited(&a, reg)
 	l.quote(&a, reg)
 	l.bill(&a, reg)
 	l.enroll(&a, reg)
 	l.broken(&a, reg)
 	a.Recorded = cmp.Or(a.Recorded, rec.State)
 	return a
+}
+
+// limited keeps until when an agent that is gone was told that it is limited:
+// whoever is started in its place meets the same limit.
+func (l *look) limited(a *fleet.Agent, reg *fleet.Registration) {
+	if reg.Instance == "" {
+		return
+	}
+	events, _ := agent.WithoutBeats(l.events.byInstance[reg.Instance])
+	told := agent.Hear(l.spoke(run{reg: reg}, events), reg.Instance, l.now, l.limits)
+	if told.State == fleet.StateRateLimited {
+		a.RateLimitedUntil, a.RateLimitedAt = told.Until, told.Limited
+	}
 }
 
 // vacatedBy finds the pane that a registered agent was in, and notes what it

@@ -598,11 +598,11 @@ func TestWhatARebootEnded(t *testing.T) {
 		{"refused-to-go", killed(9), nil, "a", true, fleet.StateStopped},
 		{"seen-to-end-not-how", nil, unsaid, "a", true, fleet.StateStopped},
 		{"crashed-while-custos-was-down", exited(3), nil, "a", false, fleet.StateCrashed},
-		{"interrupted", killed(2), nil, "a", false, fleet.StateStopped},
+		{"interrupted", killed(2), nil, "a", false, fleet.StateCrashed},
 		{"finished", exited(0), nil, "a", false, fleet.StateFinished},
 		{"killed-before", killed(9), killed(9), "a", false, fleet.StateCrashed},
-		{"closed-before", killed(1), killed(1), "a", false, fleet.StateStopped},
-		{"this-boot", killed(15), nil, "b", false, fleet.StateStopped},
+		{"closed-before", killed(1), killed(1), "a", false, fleet.StateCrashed},
+		{"this-boot", killed(15), nil, "b", false, fleet.StateCrashed},
 		{"this-boot-unseen", nil, nil, "b", false, fleet.StateUnknown},
 	} {
 		r := b.reg(c.name, 100+i)

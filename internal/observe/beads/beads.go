@@ -17,9 +17,9 @@ import (
 
 // Options is the section [beads] of custos.toml.
 type Options struct {
-	Dirs    []string `toml:"dirs"`    // repositories that hold .beads
-	Command string   `toml:"command"` // bd; "bd"
-	Every   string   `toml:"every"`   // between two looks; "1m"
+	Dirs    []string `toml:"dirs" is:"path"`            // repositories that hold .beads
+	Command string   `toml:"command"`                   // bd; "bd"
+	Every   string   `toml:"every" is:"duration 10s.."` // between two looks; "1m"
 
 	Expand func(string) (string, error) `toml:"-"` // of a path of custos.toml
 	Now    func() fleet.Instant         `toml:"-"` // needed
@@ -58,7 +58,7 @@ func New(o Options) (*Probe, error) {
 		return nil, errors.New("cannot look at beads: no clock")
 	}
 	if o.Every != "" {
-		d, err := time.ParseDuration(o.Every)
+		d, err := fleet.ParseDuration(o.Every)
 		if err != nil || d < leastEvery {
 			return nil, fmt.Errorf("cannot set up [beads]: every: %q is no duration of at least %s", fleet.Line(o.Every, 40), leastEvery)
 		}
@@ -105,7 +105,11 @@ func (p *Probe) Trackers(each func(project string, at beads.Options) error) erro
 
 // run runs bd in a process group of its own: it ends with the look.
 func (p *Probe) run(ctx context.Context, dir string, argv []string) ([]byte, error) {
-	return program.Run(ctx, program.Call{Argv: argv, Dir: dir, Env: program.Environ(p.o.Getenv, "USER"), Max: mostOutput})
+	env := program.Environ(p.o.Getenv, "USER")
+	if argv[1] == "show" { // else bd notes it as the last touched, which a person's bare "bd close" means
+		env = append(env, "BD_READONLY=1")
+	}
+	return program.Run(ctx, program.Call{Argv: argv, Dir: dir, Env: env, Max: mostOutput})
 }
 
 // Spec implements observe.Probe.

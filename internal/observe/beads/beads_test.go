@@ -70,6 +70,22 @@ func TestLook(t *testing.T) {
 	}
 }
 
+// TestLookingTouchesNothing: what bd shows is the last touched, and a bare "bd close" of a
+// person closes that: a look leaves it as it was.
+func TestLookingTouchesNothing(t *testing.T) {
+	fake := newFake(t, `[{"id":"hq-1","status":"open","dependency_count":1}]`, `[]`)
+	if err := fake.Say("show", `[{"id":"hq-1","status":"open","dependencies":[{"id":"hq-2","dependency_type":"blocks"}]}]`); err != nil {
+		t.Fatal(err)
+	}
+	list, err := look(t, Options{Dirs: []string{t.TempDir()}, Command: fake.Command()})
+	if err != nil || len(list) != 1 || len(list[0].Needs) != 1 {
+		t.Fatalf("%+v, %v", list, err)
+	}
+	if touched := fake.Touched(); touched != "" {
+		t.Errorf("a look has left %q as what was touched last", touched)
+	}
+}
+
 // Nothing configured is absent. What is configured and cannot be read is not: its
 // work is not closed for that.
 func TestBlind(t *testing.T) {

@@ -21,10 +21,10 @@ var builtin string
 // hold of one and the same step.
 type Rule struct {
 	Name  string `toml:"name"`
-	Step  string `toml:"step"`  // regular expression: JOB/STEP
-	Log   string `toml:"log"`   // of the last 64 KiB
-	Error string `toml:"error"` // what the server says about the step
-	Exit  []int  `toml:"exit"`  // any of these statuses
+	Step  string `toml:"step" is:"regexp"`  // regular expression: JOB/STEP
+	Log   string `toml:"log" is:"regexp"`   // of the last 64 KiB
+	Error string `toml:"error" is:"regexp"` // what the server says about the step
+	Exit  []int  `toml:"exit" is:"0..255"`  // any of these statuses
 
 	step, log, err *regexp.Regexp
 }

@@ -75,10 +75,10 @@ func (p *Probe) Look(ctx context.Context) (observe.Put, error) {
 		return nil, p.unseen(err)
 	}
 	p.meet()
-	rows, err = p.choose(rows)
-	seen := p.inspect(ctx, rows)
+	rows, cut := p.order(rows)
+	seen := p.inspect(ctx, rows[:min(most, len(rows))])
 	p.meter(ctx, seen)
-	facts := fleet.Engine{Address: fleet.Path(p.address), Containers: p.missing(rows, err != nil)}
+	facts := fleet.Engine{Address: fleet.Path(p.address), Containers: p.missing(rows)}
 	for _, s := range seen {
 		facts.Containers = append(facts.Containers, s.facts)
 	}
@@ -86,9 +86,9 @@ func (p *Probe) Look(ctx context.Context) (observe.Put, error) {
 	p.describe(ctx, &facts, rows)
 	p.forget(rows)
 	if ctx.Err() != nil {
-		err = errors.Join(err, fmt.Errorf("cannot look at all containers in time: %w", ctx.Err()))
+		err = fmt.Errorf("cannot look at all containers in time: %w", ctx.Err())
 	}
-	return func(s *fleet.Snapshot) { s.Engine.Value = facts }, err
+	return func(s *fleet.Snapshot) { s.Engine.Value = facts }, observe.WithCut(cut, err)
 }
 
 // unseen is why no engine answered. One that was there before is no absent one.
@@ -111,8 +111,8 @@ func (p *Probe) hasMet() bool {
 	return p.met
 }
 
-// choose puts ours and the wanted ones first, and leaves out what is too many.
-func (p *Probe) choose(rows []engine.Container) ([]engine.Container, error) {
+// order puts ours and the wanted ones first; cut says that not all are looked at.
+func (p *Probe) order(rows []engine.Container) (ordered []engine.Container, cut string) {
 	rows = slices.DeleteFunc(rows, func(c engine.Container) bool { return c.ID == "" || c.Name == "" })
 	rank := func(c engine.Container) int {
 		if p.o.isOurs(c.Name) || p.o.isWanted(c.Name) {
@@ -123,10 +123,10 @@ func (p *Probe) choose(rows []engine.Container) ([]engine.Container, error) {
 	slices.SortStableFunc(rows, func(a, b engine.Container) int {
 		return cmp.Or(cmp.Compare(rank(a), rank(b)), cmp.Compare(a.Name, b.Name))
 	})
-	if len(rows) <= most {
-		return rows, nil
+	if len(rows) > most {
+		cut = fmt.Sprintf("there are %d containers, and %d are looked at", len(rows), most)
 	}
-	return rows[:most], fmt.Errorf("cannot look at all containers: only %d of %d were looked at", most, len(rows))
+	return rows, cut
 }
 
 // sighted is one container, with what it is asked about later.
@@ -182,11 +182,10 @@ func unmeasured(c *fleet.Container, why string) {
 	c.Memory, c.CPU = fleet.Unknown[int64](why), fleet.Unknown[float64](why)
 }
 
-// missing lists the wanted containers that there are none of. Where not all were
-// looked at, none is missing.
-func (p *Probe) missing(rows []engine.Container, some bool) (out []fleet.Container) {
+// missing lists the wanted containers that there are none of.
+func (p *Probe) missing(rows []engine.Container) (out []fleet.Container) {
 	for _, name := range p.o.Wanted {
-		if some || slices.ContainsFunc(rows, func(c engine.Container) bool { return c.Name == name }) {
+		if slices.ContainsFunc(rows, func(c engine.Container) bool { return c.Name == name }) {
 			continue
 		}
 		const why = "there is no such container"
@@ -199,7 +198,7 @@ func (p *Probe) missing(rows []engine.Container, some bool) (out []fleet.Contain
 	return out
 }
 
-// describe says what the engine is and what images that nothing uses take.
+// describe says what the engine is, and what images and build cache that nothing uses take.
 func (p *Probe) describe(ctx context.Context, e *fleet.Engine, rows []engine.Container) {
 	ctx, stop := context.WithTimeout(ctx, metering)
 	defer stop()
@@ -211,11 +210,16 @@ func (p *Probe) describe(ctx context.Context, e *fleet.Engine, rows []engine.Con
 		used[row.ImageID] = true
 	}
 	images, err := p.o.Engine.Dangling(ctx, used)
+	e.Dangling = bytesOf(images.Bytes, err)
+	cache, err := p.o.Engine.BuildCache(ctx, fleet.CacheUnused)
+	e.BuildCache = bytesOf(cache.Bytes, err)
+}
+
+func bytesOf(n int64, err error) fleet.Leaf[int64] {
 	if err != nil {
-		e.Dangling = fleet.Unknown[int64](plain(err))
-		return
+		return fleet.Unknown[int64](plain(err))
 	}
-	e.Dangling = fleet.Known(images.Bytes)
+	return fleet.Known(n)
 }
 
 // plain is an error that is safe to show.

@@ -90,8 +90,9 @@ func TestFacts(t *testing.T) {
 	b := newBox(t, containers.Options{Ours: []string{"w*"}, Wanted: []string{"queue"}})
 	b.Set(web(b.Fake))
 	b.SetImages(enginetest.Image{ID: "sha256:x", Size: 500, Shared: 200}, enginetest.Image{ID: "sha256:web", Size: 5000})
+	b.SetCache(enginetest.Record{ID: "old", Size: 70, Used: b.Clock().Add(-25 * time.Hour)}, enginetest.Record{ID: "warm", Size: 700, Used: b.Clock().Add(-time.Hour)})
 	e, err := look(t, b.probe)
-	if err != nil || e.Version != "fake" || e.Root != "/var/lib/docker" || e.Dangling.Or(-1) != 300 || e.Address != "unix://"+b.Socket {
+	if err != nil || e.Version != "fake" || e.Root != "/var/lib/docker" || e.Dangling.Or(-1) != 300 || e.BuildCache.Or(-1) != 70 || e.Address != "unix://"+b.Socket {
 		t.Fatalf("the engine is %+v, %v", e, err)
 	}
 	c := b.see(t, "web")
@@ -259,7 +260,7 @@ func TestHalfAnAnswer(t *testing.T) {
 			http.Error(w, "out of order, token=abcdefgh1", http.StatusInternalServerError)
 		case strings.HasSuffix(r.URL.Path, "/dead/json"):
 			http.NotFound(w, r)
-		case strings.HasSuffix(r.URL.Path, "/images/json"), strings.HasSuffix(r.URL.Path, "/info"), strings.HasSuffix(r.URL.Path, "/stats"):
+		case strings.HasSuffix(r.URL.Path, "/images/json"), strings.HasSuffix(r.URL.Path, "/info"), strings.HasSuffix(r.URL.Path, "/stats"), strings.HasSuffix(r.URL.Path, "/system/df"):
 			http.Error(w, "out of order", http.StatusInternalServerError)
 		default:
 			return false
@@ -267,7 +268,7 @@ func TestHalfAnAnswer(t *testing.T) {
 		return true
 	})
 	e, err := look(t, b.probe)
-	if err != nil || len(e.Containers) != 2 || e.Dangling.IsKnown() {
+	if err != nil || len(e.Containers) != 2 || e.Dangling.IsKnown() || e.BuildCache.IsKnown() {
 		t.Fatalf("saw %+v, %v", e, err)
 	}
 	bad, good := e.Containers[0], e.Containers[1]
@@ -311,10 +312,19 @@ func TestTooMany(t *testing.T) {
 	for i := range 510 {
 		b.Set(enginetest.Container{Name: fmt.Sprintf("c%03d", i), ID: fmt.Sprintf("%064x", i+1), State: "exited"})
 	}
-	b.Set(enginetest.Container{Name: "zz", ID: "ffff", State: "exited"})
+	b.Set(enginetest.Container{Name: "zz", ID: "ffff", State: "exited"}, enginetest.Container{Name: "c600", ID: "eeee", ImageID: "sha256:late", State: "exited"})
+	b.SetImages(enginetest.Image{ID: "sha256:late", Size: 5000})
 	e, err := look(t, b.probe)
-	if err == nil || len(e.Containers) != 500 || e.Containers[499].Name != "zz" {
+	var cut observe.Cut
+	if !errors.As(err, &cut) || len(e.Containers) != 501 || e.Containers[500].Name != "zz" {
 		t.Errorf("saw %d containers, the last %+v, %v", len(e.Containers), e.Containers[len(e.Containers)-1], err)
+	}
+	// All are listed, so who is not is missing, and what they are made from is in use.
+	if c := e.Containers[499]; c.Name != "nobody" || c.State.Or("") != "missing" {
+		t.Errorf("a wanted container that there is none of: %+v", c)
+	}
+	if n := e.Dangling.Or(-1); n != 0 {
+		t.Errorf("%d bytes of images are not in use, but all are", n)
 	}
 }
 

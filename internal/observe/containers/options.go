@@ -14,6 +14,7 @@ import (
 	"syscall"
 	"time"
 
+	"custos/internal/fleet"
 	"custos/internal/observe"
 	"custos/internal/sys/engine"
 )
@@ -30,15 +31,18 @@ type Options struct {
 	// own, when there is one that this user may open.
 	Socket string `toml:"socket"`
 	// Ours are globs of names of containers that Custos may restart. Default: none.
-	Ours []string `toml:"ours"`
+	Ours []string `toml:"ours" is:"pattern"`
 	// Wanted are names of containers that are to run, whatever their restart
 	// policy says. Default: none.
-	Wanted []string `toml:"wanted"`
+	Wanted []string `toml:"wanted" is:"name"`
 	// Prune says that images of this engine that nothing names or uses may be
 	// removed. Default: no.
 	Prune bool `toml:"prune"`
+	// PruneCache says that build cache of this engine that no build has used for a
+	// day may be removed. Default: no.
+	PruneCache bool `toml:"prune_cache"`
 	// Every is the time between two looks that no event asks for. Default "30s".
-	Every string `toml:"every"`
+	Every string `toml:"every" is:"duration 1ms.."`
 
 	Home   string           `toml:"-"` // for ~/ in socket
 	Now    func() time.Time `toml:"-"` // with a monotonic clock; default time.Now
@@ -65,6 +69,7 @@ type Meter interface {
 	Info(ctx context.Context) (engine.Info, error)
 	Usage(ctx context.Context, id string) (engine.Usage, error)
 	Dangling(ctx context.Context, used map[string]bool) (engine.Images, error)
+	BuildCache(ctx context.Context, unused time.Duration) (engine.Cache, error)
 }
 
 // Address is where the engine is: "unix:///PATH", or "" when there is to be none.
@@ -85,7 +90,7 @@ func (o Options) Address() (string, error) {
 // configured says whether custos.toml counts on an engine. Where it does not, an
 // engine that cannot be reached is none.
 func (o Options) configured() bool {
-	return o.Socket != "" || len(o.Ours) > 0 || len(o.Wanted) > 0 || o.Prune
+	return o.Socket != "" || len(o.Ours) > 0 || len(o.Wanted) > 0 || o.Prune || o.PruneCache
 }
 
 // every is the time between two looks.
@@ -93,7 +98,7 @@ func (o Options) every() (time.Duration, error) {
 	if o.Every == "" {
 		return 30 * time.Second, nil
 	}
-	d, err := time.ParseDuration(o.Every)
+	d, err := fleet.ParseDuration(o.Every)
 	if err != nil || d <= 0 {
 		return 0, fmt.Errorf("%q is no duration such as 30s", o.Every)
 	}
@@ -115,7 +120,7 @@ func (o Options) Check() (key string, err error) {
 			return "wanted", fmt.Errorf("%q is no name of one container", n)
 		}
 	}
-	if o.Socket == None && (len(o.Ours) > 0 || len(o.Wanted) > 0 || o.Prune) {
+	if o.Socket == None && (len(o.Ours) > 0 || len(o.Wanted) > 0 || o.Prune || o.PruneCache) {
 		return "socket", errors.New(`"none" leaves nothing that could be ours, wanted or pruned`)
 	}
 	if _, err := o.every(); err != nil {

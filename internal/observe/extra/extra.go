@@ -16,9 +16,9 @@ import (
 
 // Options is the section [probe.NAME] of custos.toml.
 type Options struct {
-	Run      []string `toml:"run"`      // the program and its arguments; no shell reads them
-	Every    string   `toml:"every"`    // between two looks; "1m"
-	Deadline string   `toml:"deadline"` // of one look, then its process group is killed; "10s"
+	Run      []string `toml:"run"`                          // the program and its arguments; no shell reads them
+	Every    string   `toml:"every" is:"duration 1ms.."`    // between two looks; "1m"
+	Deadline string   `toml:"deadline" is:"duration 1ms.."` // of one look, then its process group is killed; "10s"
 
 	Name   string              `toml:"-"` // NAME
 	Getenv func(string) string `toml:"-"` // os.Getenv; only PATH, HOME and LANG are asked for and passed on
@@ -65,7 +65,7 @@ func duration(key, text string, other time.Duration) (time.Duration, error) {
 	if text == "" {
 		return other, nil
 	}
-	d, err := time.ParseDuration(text)
+	d, err := fleet.ParseDuration(text)
 	if err != nil {
 		return 0, fmt.Errorf("%s: %w", key, err)
 	}

@@ -45,12 +45,14 @@ type answer struct {
 	tried   time.Time
 	err     error
 	value   any
+	old     bool // remembered from a former process
+	expired bool // too old to be told
 }
 
 // Limits of one look at one project. With the three lists, mostDue keeps a look at
 // which nothing changed at six requests.
 const (
-	mostNew = 150 // questions that were never asked
+	mostNew = 150 // questions that were never asked; and requests for remembered answers that are due
 	mostDue = 3   // requests for what may have changed
 )
 
@@ -60,7 +62,8 @@ func (p *project) questions() (out []asking) {
 		asking{question{askEnded, 0, ""}, fmt.Sprint(slices.Sorted(maps.Keys(p.pulls))), time.Hour, 1})
 	for n, i := range p.issues {
 		if i.Native != 0 {
-			out = append(out, asking{question{askBlockers, n, ""}, i.Updated.String(), 30 * time.Minute, 1})
+			q := question{askBlockers, n, ""}
+			out = append(out, asking{q, i.Updated.String(), 30 * time.Minute, 1 + truth(!p.Lazy && p.answered(q))})
 		}
 	}
 	out = append(out, p.singles()...)
@@ -85,10 +88,17 @@ func (p *project) questions() (out []asking) {
 	for b := range branches {
 		out = append(out, asking{question{askRequired, 0, b}, "", time.Hour, 1 + truth(p.Lazy)})
 	}
-	slices.SortFunc(out, func(a, b asking) int {
-		return cmp.Or(cmp.Compare(a.kind, b.kind), cmp.Compare(a.number, b.number), cmp.Compare(a.name, b.name))
+	slices.SortFunc(out, func(a, b asking) int { // blockers last: there is a question for each issue
+		return cmp.Or(cmp.Compare(truth(a.kind == askBlockers), truth(b.kind == askBlockers)), cmp.Compare(a.kind, b.kind), cmp.Compare(a.number, b.number), cmp.Compare(a.name, b.name))
 	})
 	return out
+}
+
+// answered says whether a question for a list was answered with more than none: a
+// Gitea then gives its end away only by an empty page.
+func (p *project) answered(q question) bool {
+	a := p.asked[q]
+	return a != nil && a.err == nil && len(a.value.([]forge.Issue)) > 0
 }
 
 // singles are the issues that a phase file or another issue names and that no list
@@ -132,15 +142,12 @@ func isPending(c forge.Checks) bool {
 	return slices.ContainsFunc(c.Checks, func(c forge.Check) bool { return c.State == "pending" })
 }
 
-// choose takes from all questions those that were never asked, and of the rest the
-// few that are the most overdue. What failed before counts as asked: a forge that
+// choose takes from all questions those that were never asked, those whose answer a
+// former process remembered and that are due, the most overdue first, and of the rest
+// the few that are the most overdue. What failed before counts as asked: a forge that
 // always fails is not asked more often for it.
 func choose(all []asking, asked map[question]*answer, now time.Time) (out []asking) {
-	type due struct {
-		asking
-		ratio float64
-	}
-	var rest []due
+	var old, rest []due
 	for _, q := range all {
 		a := asked[q.question]
 		if (a == nil || a.version != q.version && a.err == nil) && len(out) < mostNew {
@@ -150,22 +157,40 @@ func choose(all []asking, asked map[question]*answer, now time.Time) (out []aski
 		if a == nil {
 			continue
 		}
-		every := q.every
-		if a.err != nil && !forge.IsMissing(a.err) {
-			every = time.Minute
-		}
-		if ratio := float64(now.Sub(a.tried)) / float64(every); ratio >= 0.9 {
-			rest = append(rest, due{q, ratio})
+		switch d := (due{q, ratio(q, a, now)}); {
+		case d.ratio < 0.9 && !a.expired:
+		case a.old:
+			old = append(old, d)
+		default:
+			rest = append(rest, d)
 		}
 	}
-	slices.SortStableFunc(rest, func(a, b due) int { return cmp.Compare(b.ratio, a.ratio) })
-	left := mostDue
-	for _, d := range rest {
+	return append(append(out, within(mostNew, old)...), within(mostDue, rest)...)
+}
+
+// within takes the most overdue questions, for so many requests.
+func within(left int, list []due) (out []asking) {
+	slices.SortStableFunc(list, func(a, b due) int { return cmp.Compare(b.ratio, a.ratio) })
+	for _, d := range list {
 		if d.cost <= left {
 			out, left = append(out, d.asking), left-d.cost
 		}
 	}
 	return out
+}
+
+// due is a question that is to be asked again.
+type due struct {
+	asking
+	ratio float64 // of the age of its answer to how long one is good
+}
+
+func ratio(q asking, a *answer, now time.Time) float64 {
+	every := q.every
+	if a.err != nil && !forge.IsMissing(a.err) {
+		every = time.Minute
+	}
+	return float64(now.Sub(a.tried)) / float64(every)
 }
 
 // ask asks one question.

@@ -79,6 +79,9 @@ func (p *project) askNow(ctx context.Context, number int) (state, view) {
 	p.mu.Lock()
 	before, tired := p.asked[q], p.now().Sub(p.failed) < p.Every
 	p.mu.Unlock()
+	if before != nil && before.expired {
+		before = nil
+	}
 	if before == nil && tired {
 		return state{why: "the forge did not answer lately"}, p.view()
 	}

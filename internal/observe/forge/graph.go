@@ -101,7 +101,7 @@ func (n *node) native(views []view, v *view, number int) {
 	}
 	a := v.asked[question{askBlockers, number, ""}]
 	switch {
-	case a == nil:
+	case a == nil || a.expired:
 		n.why = errNotAsked.Error()
 	case forge.IsMissing(a.err):
 	case a.err != nil:

@@ -26,7 +26,9 @@ type Options struct {
 	// Named lists work that somebody depends on: it is asked for though no list has
 	// it; nil: none.
 	Named func(context.Context) ([]fleet.Ref, error)
-	Now   func() time.Time // wall clock; default time.Now
+	// Remembered returns what Answers gave of a project in a former process; nil: nothing is.
+	Remembered func(project string) ([]byte, error)
+	Now        func() time.Time // wall clock; default time.Now
 }
 
 // Project is one project: the section [forge.NAME].
@@ -113,6 +115,7 @@ func New(o Options) (*Probe, error) {
 			p.every = po.Every
 		}
 		p.projects[po.Name] = newProject(po, p.o.Now)
+		p.projects[po.Name].remembered = o.Remembered
 		p.order = append(p.order, po.Name)
 	}
 	return p, nil

@@ -34,7 +34,11 @@ type project struct {
 	asked  map[question]*answer
 	failed time.Time // when an issue was asked for at once, in vain
 	empty  int
+	doubts int // looks in a row whose list was suddenly empty
 	fresh  bool
+
+	remembered func(project string) ([]byte, error)
+	recalled   bool // what was remembered is read
 }
 
 // said is what the text of an issue says, while it does not change.
@@ -69,6 +73,7 @@ func (p *project) look(ctx context.Context) {
 	if !due {
 		return
 	}
+	p.recall()
 	err := p.lists(ctx)
 	if err == nil {
 		p.details(ctx)
@@ -98,6 +103,9 @@ func (p *project) lists(ctx context.Context) error {
 	}
 	pulls, err := p.Reader.Pulls(ctx)
 	if err != nil {
+		return err
+	}
+	if err := p.doubt(ctx, open, closed, pulls); err != nil {
 		return err
 	}
 	p.mu.Lock()
@@ -152,7 +160,7 @@ func (p *project) readTexts() {
 	for n, i := range p.issues {
 		s, ok := p.said[n]
 		if !ok || !s.updated.Equal(i.Updated) || s.length != len(i.Body) {
-			s = said{i.Updated, len(i.Body), waitsFor(i.Body)}
+			s = said{i.Updated, len(i.Body), waitsFor(i.Body, p.URL)}
 		}
 		texts[n] = s
 	}
@@ -229,6 +237,7 @@ func (p *project) plan() []asking {
 		wants[q.question] = true
 	}
 	maps.DeleteFunc(p.asked, func(q question, _ *answer) bool { return !wants[q] })
+	p.expire(all)
 	return choose(all, p.asked, p.now())
 }
 

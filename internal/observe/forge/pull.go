@@ -2,7 +2,6 @@ package forge
 
 import (
 	"cmp"
-	"path"
 	"slices"
 	"strings"
 	"time"
@@ -15,7 +14,7 @@ func (v view) pull(p forge.Pull, views []view) fleet.PullRequest {
 	out := fleet.PullRequest{Name: fleet.PullName(v.Name, p.Number), Project: v.Name, Number: p.Number, Title: line(p.Title, mostTitle),
 		URL: line(p.URL, 300), Owner: v.Owner, Author: line(p.Author, mostName), Labels: lines(p.Labels), Base: line(p.Base, mostName),
 		Branch: line(p.Branch, mostName), Head: line(p.Head, 64), Draft: p.Draft}
-	for _, r := range closes(p.Title + "\n" + p.Body) {
+	for _, r := range closes(p.Title+"\n"+p.Body, v.URL) {
 		name, _ := stand(views, &v, r)
 		out.Closes = append(out.Closes, name)
 	}
@@ -41,7 +40,12 @@ func (v view) checks(p forge.Pull, out *fleet.PullRequest) {
 		out.Checks, out.Checked = fleet.Unknown[string](all.Why()), fleet.Unknown[fleet.Duration](all.Why())
 		return
 	}
-	contexts, missing := wanted(checks.Checks, required.Or(nil))
+	names, ok := required.Get()
+	if !ok { // to judge all of them instead would call a pull request green that lacks a required one
+		out.Checks, out.Checked = fleet.Unknown[string](required.Why()), fleet.Unknown[fleet.Duration](required.Why())
+		return
+	}
+	contexts, missing := wanted(checks.Checks, names)
 	state, ended := "none", time.Time{}
 	if missing {
 		state = "pending"
@@ -65,28 +69,6 @@ func (v view) checks(p forge.Pull, out *fleet.PullRequest) {
 	if !ended.IsZero() {
 		out.Checked = v.age(ended)
 	}
-}
-
-// wanted are the newest results of the contexts that count, and whether a required
-// one is missing.
-func wanted(all []forge.Check, required []string) (out []forge.Check, missing bool) {
-	if len(required) == 0 {
-		return all, false
-	}
-	for _, r := range required {
-		found := false
-		for _, c := range all {
-			fits, err := path.Match(r, c.Context)
-			if c.Context == r || err == nil && fits {
-				found = true
-				if !slices.Contains(out, c) {
-					out = append(out, c)
-				}
-			}
-		}
-		missing = missing || !found
-	}
-	return out, missing
 }
 
 // pushed is the time since the newest commit was pushed: exactly, when that was

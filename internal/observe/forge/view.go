@@ -67,7 +67,7 @@ func (p *project) blind() string {
 // single is the answer to the question for one issue.
 func (v view) single(n int) (forge.Issue, error) {
 	a := v.asked[question{askIssue, n, ""}]
-	if a == nil {
+	if a == nil || a.expired {
 		return forge.Issue{}, errNotAsked
 	}
 	if a.err != nil {
@@ -84,7 +84,7 @@ func known[A, T any](v view, q question, turn func(A) T) fleet.Leaf[T] {
 		return fleet.Unknown[T](v.why)
 	}
 	a := v.asked[q]
-	if a == nil {
+	if a == nil || a.expired {
 		return fleet.Unknown[T](errNotAsked.Error())
 	}
 	if a.err != nil {

@@ -33,35 +33,81 @@ var (
 	reFence    = regexp.MustCompile("^ {0,3}(```+|~~~+)")
 	reCode     = regexp.MustCompile("`[^`\n]*`")
 	reComment  = regexp.MustCompile(`(?s)<!--.*?(?:-->|$)`)
+	reStruck   = regexp.MustCompile(`~~[^~\n]+~~`)
+	reLeading  = regexp.MustCompile(`^[*_ \t]*((?:` + refText + `(?:\s*(?:,|;|&|\band\b)\s*|[ \t]+)?)+)`)
+	reLabel    = regexp.MustCompile(`(?i)^[*_ \t]*(?:dependencies|depends on|blocked by|prerequisites)[*_ \t]*:?[*_ \t]*$`)
+	reAddress  = regexp.MustCompile(`(?i)\bhttps?://[^\s)>]+`)
 	reNegation = regexp.MustCompile(`(?i)\b(?:not|no longer|never|isn't)\s*$`)
 )
 
 // waitsFor lists what a text says that its issue waits for: "Depends on #12",
-// "blocked by #3 and acme/shop#4", or the open points of a list under a heading
-// such as "Dependencies". Code, quotes and comments say nothing.
-func waitsFor(text string) (out []ref) {
-	listed := false
-	for _, line := range spoken(text) {
-		if h := reHeading.FindStringSubmatch(line); h != nil {
-			listed = reNeeds.MatchString(h[1])
-		}
+// "blocked by #3 and acme/shop#4", or what stands under a heading such as
+// "Dependencies": the open points of a list, and lines that begin with an issue. An
+// issue may be named by its address at the forge. Code, quotes, comments and what is
+// struck through say nothing.
+func waitsFor(text, forge string) (out []ref) {
+	var under section
+	for _, line := range spoken(plain(text, forge)) {
+		under = under.then(line)
 		for _, m := range reWaits.FindAllStringSubmatchIndex(line, mostRefs) {
 			if !reNegation.MatchString(line[max(0, m[0]-20):m[0]]) {
 				out = append(out, refs(line[m[2]:m[3]])...)
 			}
 		}
-		if item := reItem.FindStringSubmatch(line); listed && item != nil && !strings.EqualFold(item[1], "x") {
-			if first := reRef.FindString(item[2]); first != "" {
-				out = append(out, refs(first)...)
-			}
+		if under != other {
+			out = append(out, listed(line)...)
 		}
 	}
 	return once(out)
 }
 
+// section is where in a text a line stands.
+type section int
+
+const (
+	other   section = iota
+	heading         // below a heading such as "## Depends on": until the next heading
+	label           // below a line such as "Depends on:": until a line that names nothing
+)
+
+func (s section) then(line string) section {
+	if h := reHeading.FindStringSubmatch(line); h != nil {
+		if reNeeds.MatchString(h[1]) {
+			return heading
+		}
+		return other
+	}
+	switch {
+	case s == other && reLabel.MatchString(line):
+		return label
+	case s == label && strings.TrimSpace(line) != "" && !reItem.MatchString(line) && !reLeading.MatchString(line):
+		return other
+	}
+	return s
+}
+
+// listed is what a line under such a heading names: the first of an open point, or
+// all that it begins with.
+func listed(line string) []ref {
+	if item := reItem.FindStringSubmatch(line); item != nil {
+		if strings.EqualFold(item[1], "x") {
+			return nil
+		}
+		if reLeading.MatchString(item[2]) {
+			line = item[2]
+		} else {
+			return refs(reRef.FindString(item[2]))
+		}
+	}
+	if m := reLeading.FindStringSubmatch(line); m != nil {
+		return refs(m[1])
+	}
+	return nil
+}
+
 // closes lists what a pull request says that it closes.
-func closes(text string) (out []ref) {
-	for _, line := range spoken(text) {
+func closes(text, forge string) (out []ref) {
+	for _, line := range spoken(plain(text, forge)) {
 		for _, m := range reCloses.FindAllStringSubmatch(line, mostRefs) {
 			out = append(out, refs(m[1])...)
 		}
@@ -69,12 +115,24 @@ func closes(text string) (out []ref) {
 	return once(out)
 }
 
-// spoken is the lines of a Markdown text that may name an issue, and its headings:
-// without code, quotes and comments.
-func spoken(text string) (out []string) {
-	if len(text) > mostText {
-		text = text[:mostText]
+// plain is a text in which the address of an issue at this forge, alone or behind
+// words in brackets, is its name; of other addresses nothing is left, for their "#3"
+// is no issue.
+func plain(text, forge string) string {
+	text = text[:min(len(text), mostText)]
+	if !strings.Contains(text, "://") {
+		return text
 	}
+	at := regexp.QuoteMeta(strings.TrimSuffix(forge, "/")) + `/([A-Za-z0-9][A-Za-z0-9_.-]*/[A-Za-z0-9_.-]+)/(?:issues|pulls?)/(\d{1,9})\b(?:[/?#][^\s)>]*)?`
+	text = regexp.MustCompile(`(?i)\[[^\]\n]*\]\(`+at+`\)`).ReplaceAllString(text, "$1#$2")
+	text = regexp.MustCompile(`(?i)<?`+at+`>?`).ReplaceAllString(text, "$1#$2")
+	return reAddress.ReplaceAllString(text, " ")
+}
+
+// spoken is the lines of a Markdown text without code, quotes, comments and what is
+// struck through.
+func spoken(text string) (out []string) {
+	marked := 0
 	text = reComment.ReplaceAllString(strings.ReplaceAll(text, "\r\n", "\n"), "")
 	fence := ""
 	for line := range strings.SplitSeq(text, "\n") {
@@ -87,12 +145,12 @@ func spoken(text string) (out []string) {
 			}
 		case mark != nil:
 			fence = mark[1]
-		case !strings.Contains(line, "#") || len(out) >= mostMark || strings.HasPrefix(strings.TrimSpace(line), ">"):
-		default:
-			if strings.Contains(line, "`") {
-				line = reCode.ReplaceAllString(line, " ")
-			}
+		case strings.HasPrefix(strings.TrimSpace(line), ">"):
+		case !strings.Contains(line, "#"):
 			out = append(out, line)
+		case marked < mostMark:
+			marked++
+			out = append(out, reStruck.ReplaceAllString(reCode.ReplaceAllString(line, " "), " "))
 		}
 	}
 	return out

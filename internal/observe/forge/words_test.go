@@ -14,6 +14,9 @@ func show(list []ref) (out []string) {
 	return out
 }
 
+// home is the forge that the texts are of.
+const home = "https://git.example"
+
 func TestWaitsFor(t *testing.T) {
 	for text, want := range map[string]string{
 		"Depends on #12":                             "#12",
@@ -37,8 +40,20 @@ func TestWaitsFor(t *testing.T) {
 		"depends on #0 and #99999999999999999": "",
 		"depends on #3.":                       "#3",
 		"depends on #3rd":                      "",
+		// Under a heading: plain lines, lists of several, addresses.
+		"## Depends on\n#4\n#5 and acme/x#6\n\nSee #9 for more.\n## Notes\n#7":                                                                                               "#4 #5 acme/x#6",
+		"## Depends on\nhttps://git.example/acme/shop/issues/4\n- https://git.example/acme/shop/pulls/5#issuecomment-12\n- [the login](https://git.example/acme/x/issues/6)": "acme/shop#4 acme/shop#5 acme/x#6",
+		"## Depends on\n- #4, #5": "#4 #5",
+		"Depends on https://git.example/acme/shop/issues/4 and [#5](https://git.example/acme/shop/issues/5)":             "acme/shop#4 acme/shop#5",
+		"## Depends on\n- https://elsewhere.example/acme/shop/issues/4#3\n- https://git.example.evil/acme/shop/issues/5": "",
+		"Depends on:\n\n- #4\n- [x] #5\n#6\n\nAlso good to know:\n- #7":                                                  "#4 #6",
+		"**Blocked by**:\n* #4 the login\nand this:\n* #5":                                                               "#4",
+		// What is struck through is over.
+		"depends on ~~#12~~ #13":                            "#13",
+		"~~depends on #12~~":                                "",
+		"## Dependencies\n- ~~#4 the login~~\n- #5\n~~#6~~": "#5",
 	} {
-		if got := strings.Join(show(waitsFor(text)), " "); got != want {
+		if got := strings.Join(show(waitsFor(text, home)), " "); got != want {
 			t.Errorf("%q: %q, want %q", text, got, want)
 		}
 	}
@@ -46,7 +61,7 @@ func TestWaitsFor(t *testing.T) {
 	for n := range 500 {
 		many += fmt.Sprintf(" #%d,", n+1)
 	}
-	if got := waitsFor(many); len(got) != mostRefs {
+	if got := waitsFor(many, home); len(got) != mostRefs {
 		t.Errorf("%d kept of many", len(got))
 	}
 }
@@ -58,8 +73,10 @@ func TestCloses(t *testing.T) {
 		"prefix #3":                    "",
 		"fix: a thing (#44)":           "",
 		"fixed #5 and #6":              "#5 #6",
+		"Closes https://git.example/acme/shop/issues/12": "acme/shop#12",
+		"fixes ~~#12~~ #13": "#13",
 	} {
-		if got := strings.Join(show(closes(text)), " "); got != want {
+		if got := strings.Join(show(closes(text, home)), " "); got != want {
 			t.Errorf("%q: %q, want %q", text, got, want)
 		}
 	}
@@ -68,11 +85,12 @@ func TestCloses(t *testing.T) {
 // No text yields what it does not name.
 func FuzzWords(f *testing.F) {
 	f.Add("Depends on #12, acme/shop#3\n```\nblocked by #4\n")
+	f.Add("## Depends on\n[x](https://git.example/acme/shop/issues/4) ~~#5~~\nDepends on:\n#6\n")
 	f.Add(strings.Repeat("depends on ", 3000))
 	f.Add("## Dependencies\n" + strings.Repeat("- #1\n", 3000))
 	f.Fuzz(func(t *testing.T, text string) {
-		for _, r := range slices.Concat(waitsFor(text), closes(text)) {
-			if r.number <= 0 || !strings.Contains(text, fmt.Sprintf("%s#", r.repo)) {
+		for _, r := range slices.Concat(waitsFor(text, home), closes(text, home)) {
+			if r.number <= 0 || !strings.Contains(text, fmt.Sprint(r.number)) || !strings.Contains(text, r.repo) {
 				t.Errorf("%q: %+v", text, r)
 			}
 		}

@@ -18,7 +18,7 @@ func BenchmarkLook(b *testing.B) {
 			r.Write(fmt.Sprintf("%s/node_modules/p%d/index.js", top, f), "x")
 		}
 	}
-	o := git.Options{Repos: []string{r.Top}, Standing: nobody}
+	o := git.Options{Repos: []string{r.Top}, Standing: nobody, Holding: nothing}
 	b.Run("first", func(b *testing.B) {
 		for b.Loop() {
 			p, err := git.New(o)

@@ -2,7 +2,6 @@ package git
 
 import (
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -38,12 +37,11 @@ type discovery struct {
 }
 
 // discover finds the repositories to look at, sorted; agents are the folders
-// that agents stand in. The error names the globs that match more than is
-// looked at.
-func (p *Probe) discover(agents []string) ([]seed, error) {
+// that agents stand in. Cut says which globs match more than is looked at.
+func (p *Probe) discover(agents []string) (found []seed, cut string, err error) {
 	d := &discovery{seeds: map[string]*seed{}}
 	patterns := slices.Concat(p.o.Repos, p.o.Worktrees)
-	matches, err := follow(patterns)
+	matches, cut, err := p.follow(patterns)
 	for i, pattern := range patterns {
 		for _, m := range matches[i] {
 			if i < len(p.o.Repos) {
@@ -61,7 +59,7 @@ func (p *Probe) discover(agents []string) ([]seed, error) {
 			d.ours(path)
 		}
 	}
-	return d.list(), err
+	return d.list(), cut, err
 }
 
 func (d *discovery) list() []seed {
@@ -73,35 +71,27 @@ func (d *discovery) list() []seed {
 	return list
 }
 
-// follow returns what each pattern matches: at most maxMatches, and of all
-// together maxTotal, so that none hides what another finds.
-func follow(patterns []string) ([][]string, error) {
+// follow returns what each pattern matches: at most maxMatches, and of all together
+// maxTotal, so that none hides what another finds; the same ones at each look.
+func (p *Probe) follow(patterns []string) (matches [][]string, cut string, err error) {
 	var errs []error
-	matches, counts := make([][]string, len(patterns)), make([]int, len(patterns))
+	found := make([]sysfiles.Found, len(patterns))
 	for i, pattern := range patterns {
-		var err error
-		matches[i], err = glob(pattern)
-		errs, counts[i] = append(errs, err), min(len(matches[i]), maxMatches)
+		all, err := sysfiles.Glob(pattern)
+		// Files lie beside the folders that were meant.
+		all = slices.DeleteFunc(all, func(m string) bool { return pattern != m && isFile(m) })
+		all = sysfiles.InOrder(all, p.choice.Before(pattern))
+		found[i] = sysfiles.Found{Paths: all[:min(len(all), maxMatches)], Total: len(all)}
+		errs = append(errs, err)
 	}
-	for i, share := range sysfiles.Shares(counts, maxTotal) {
-		if all := len(matches[i]); all > share {
-			errs = append(errs, fmt.Errorf("cannot look at all of %q: %d matches, the first %d were looked at", patterns[i], all, share))
-			matches[i] = matches[i][:share]
-		}
-	}
-	return matches, errors.Join(errs...)
+	matches, cut = p.choice.Of(patterns, found, maxTotal)
+	return matches, cut, errors.Join(errs...)
 }
 
-// glob returns what a pattern matches; one without wildcards is itself a match.
-func glob(pattern string) ([]string, error) {
-	if !strings.ContainsAny(pattern, "*?[") {
-		return []string{pattern}, nil
-	}
-	matches, err := filepath.Glob(pattern)
-	if err != nil {
-		return nil, fmt.Errorf("cannot read the pattern %q: %w", pattern, err)
-	}
-	return matches, nil
+// isFile says whether a path is seen to be no folder.
+func isFile(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && !info.IsDir()
 }
 
 // repository adds a configured repository, or those directly in a folder. One

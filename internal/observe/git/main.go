@@ -67,13 +67,24 @@ func (l *look) mainWorktree(ctx context.Context, p sysgit.Place, listed sysgit.L
 	op := sysgit.Answered(p.Operation())
 	r.Operation = leaf(op, func(o sysgit.Operation) string { return o.Name })
 	r.OperationAge = operationAge(op, l.now)
-	r.Occupied = leaf(l.inside(p.Top, false), func(pids []int) []int { return append([]int{}, pids...) })
+	inside := l.inside(p.Top, false)
+	if pids, err := inside.Get(); err == nil && len(pids) == 0 && l.mendable(op, listed, r) {
+		inside = l.held(p.Top)
+	}
+	r.Occupied = leaf(inside, func(pids []int) []int { return append([]int{}, pids...) })
 	changes := l.changes(ctx, p)
 	r.Branch = leaf(changes, func(sysgit.Changes) string { return fleet.Path(listed.Branch) })
 	r.Head = leaf(changes, func(sysgit.Changes) string { return listed.Head })
-	r.Dirty = leaf(changes, func(c sysgit.Changes) int { return len(c.Dirty) })
+	r.Dirty = dirty(changes, func(c sysgit.Changes) int { return len(c.Dirty) })
 	r.Ahead = leaf(changes, func(c sysgit.Changes) int { return c.Ahead })
 	r.Behind = leaf(changes, func(c sysgit.Changes) int { return c.Behind })
+}
+
+// mendable says whether something may be done to a main worktree if nobody is in it.
+func (l *look) mendable(a sysgit.Answer[sysgit.Operation], listed sysgit.Listed, r *fleet.Repo) bool {
+	op, err := a.Get()
+	primary, known := r.Primary.Get()
+	return err == nil && op.Name != "" || r.Pinned && known && fleet.Path(listed.Branch) != primary
 }
 
 func operationAge(a sysgit.Answer[sysgit.Operation], now time.Time) fleet.Leaf[fleet.Duration] {

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"custos/internal/fleet"
 	sysfiles "custos/internal/sys/files"
 	sysgit "custos/internal/sys/git"
 )
@@ -16,22 +17,27 @@ import (
 type Options struct {
 	// Repos are repositories that may be mended: paths, globs, or folders whose
 	// direct children are repositories.
-	Repos []string `toml:"repos"`
+	Repos []string `toml:"repos" is:"glob"`
 	// Worktrees are globs of further places where worktrees lie that may be
 	// mended: "/tmp/*-worktree-*". Their repositories are only viewed.
-	Worktrees []string `toml:"worktrees"`
+	Worktrees []string `toml:"worktrees" is:"glob"`
 	// Primary is the primary branch of every repository; default: what the
 	// remote calls HEAD, else init.defaultBranch, main or master.
-	Primary string `toml:"primary"`
+	Primary string `toml:"primary" is:"name"`
 	// Pinned are globs of repositories that must stay on their primary branch.
-	Pinned []string `toml:"pinned"`
+	Pinned []string `toml:"pinned" is:"glob"`
 	// Crashed are patterns of files in a worktree's top folder that say that it
 	// was preserved after a crash; .custos-crashed always is one.
-	Crashed []string `toml:"crashed"`
+	Crashed []string `toml:"crashed" is:"pattern"`
+	// ForeignNamespace says whether processes that are not to be seen from here (of
+	// another pid namespace) work in the worktrees, so that nobody can be told to be
+	// out of them. Default: they may where we are in a pid namespace of our own, and
+	// the folder is not on a file system made for it alone.
+	ForeignNamespace *bool `toml:"foreign_namespace"`
 	// Every is the time between two looks; default "1m".
-	Every string `toml:"every"`
+	Every string `toml:"every" is:"duration 1ms.."`
 	// Keep is how long costly answers are kept when nothing moved; default "10m".
-	Keep string `toml:"keep"`
+	Keep string `toml:"keep" is:"duration 1ms.."`
 
 	// Home is what ~/ stands for in Repos, Worktrees and Pinned; without it they
 	// may not begin so.
@@ -45,6 +51,13 @@ type Options struct {
 	// Standing returns where every process stands, and every tmux pane, dead
 	// ones too. Without it nobody is known to be inside or not.
 	Standing func(context.Context) ([]sysgit.CWD, error) `toml:"-"`
+	// Holding returns who holds files open, runs or maps them. It is asked only where
+	// nothing else says that a folder is in use, and at most once a look; without it
+	// that is not known of such a folder.
+	Holding func(context.Context) (*sysgit.Holders, error) `toml:"-"`
+	// Outside says why processes that are not to be seen may be in a folder (raw); ""
+	// when none can. Default: none can.
+	Outside func(folder string) string `toml:"-"`
 	// Git is the reader; default sysgit.New.
 	Git *sysgit.Reader `toml:"-"`
 	// Now is the clock that ages are told by; default time.Now.
@@ -87,7 +100,7 @@ func duration(name, s string, byDefault time.Duration) (time.Duration, error) {
 	if s == "" {
 		return byDefault, nil
 	}
-	d, err := time.ParseDuration(s)
+	d, err := fleet.ParseDuration(s)
 	if err == nil && d <= 0 {
 		err = errors.New("want more than 0")
 	}

@@ -22,6 +22,7 @@ import (
 
 	"custos/internal/fleet"
 	"custos/internal/observe"
+	sysfiles "custos/internal/sys/files"
 	sysgit "custos/internal/sys/git"
 )
 
@@ -35,9 +36,10 @@ const (
 
 // Probe is the git probe.
 type Probe struct {
-	o     Options
-	every time.Duration
-	cache *cache
+	o      Options
+	every  time.Duration
+	cache  *cache
+	choice sysfiles.Choice
 
 	mu   sync.Mutex
 	knew bool        // the last look that went well saw a repository
@@ -81,15 +83,16 @@ func (p *Probe) Spec() observe.Spec {
 // Look looks at every repository once. One that is broken, or does not answer,
 // has unknown leaves; the others are seen. Without a git program it fails: with
 // ErrAbsent when nothing is configured, no agent stands anywhere, and no
-// repository was known; else the part is not absent but unknown. It returns what
-// it saw with an error when the globs match too much.
+// repository was known; else the part is not absent but unknown. It is cut where the
+// globs match too much.
 func (p *Probe) Look(ctx context.Context) (observe.Put, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, p.o.LookFor, errors.New("the look ran out of time"))
 	defer cancel()
 	agents := p.agents()
-	found, overflow := p.discover(agents)
+	found, cut, unread := p.discover(agents)
 	l := &look{p: p, now: p.o.Now(), slots: make(chan struct{}, workers)}
 	l.rows, l.rowsErr = p.standing(ctx)
+	l.holding = sync.OnceValues(func() (*sysgit.Holders, error) { return p.holding(ctx) })
 	var wg sync.WaitGroup
 	for _, f := range found {
 		wg.Go(func() { l.repo(ctx, f) })
@@ -111,7 +114,7 @@ func (p *Probe) Look(ctx context.Context) (observe.Put, error) {
 	p.recall(l)
 	seen := l.sorted()
 	p.remember(seen)
-	return func(s *fleet.Snapshot) { s.Repos.Value = seen }, overflow
+	return func(s *fleet.Snapshot) { s.Repos.Value = seen }, observe.WithCut(cut, unread)
 }
 
 // agents lists the folders that agents stand in.
@@ -163,12 +166,21 @@ func (p *Probe) standing(ctx context.Context) ([]sysgit.CWD, error) {
 	return sysgit.Locate(rows), err
 }
 
+// holding lists who holds what.
+func (p *Probe) holding(ctx context.Context) (*sysgit.Holders, error) {
+	if p.o.Holding == nil {
+		return nil, errors.New("open files are not looked at")
+	}
+	return p.o.Holding(ctx)
+}
+
 // look is one look being taken.
 type look struct {
 	p       *Probe
 	now     time.Time
 	rows    []sysgit.CWD
 	rowsErr error
+	holding func() (*sysgit.Holders, error) // asked once, by who needs it
 	slots   chan struct{}
 
 	mu       sync.Mutex
@@ -205,6 +217,9 @@ func (l *look) repo(ctx context.Context, f seed) {
 func (l *look) worktree(ctx context.Context, f seed, repo string, t sysgit.Target) {
 	s := l.status(ctx, t)
 	s.Occupied = l.inside(t.Listed.Path, s.Missing)
+	if obstacles, known := sysgit.Obstacles(s, l.now); known && len(obstacles) == 0 && !s.Missing {
+		s.Occupied = l.held(t.Listed.Path)
+	}
 	w := words(s, t, l.now)
 	w.Repo = repo
 	w.Owner = f.ownerOf(t.Listed.Path)
@@ -221,6 +236,21 @@ func (l *look) inside(folder string, missing bool) sysgit.Answer[[]int] {
 		return sysgit.Answered[[]int](nil, l.rowsErr)
 	}
 	return sysgit.Answered(sysgit.Inside(l.rows, folder))
+}
+
+// held tells who is in a folder in which nobody stands: one who has a file of it
+// open, or one who is not to be seen from here.
+func (l *look) held(folder string) sysgit.Answer[[]int] {
+	h, err := l.holding()
+	if err != nil {
+		return sysgit.Answered[[]int](nil, err)
+	}
+	if l.p.o.Outside != nil {
+		if why := l.p.o.Outside(folder); why != "" {
+			return sysgit.Answered[[]int](nil, errors.New(why))
+		}
+	}
+	return sysgit.Answered(h.In(folder), nil)
 }
 
 func (l *look) sorted() fleet.Repos {

@@ -65,7 +65,7 @@ func TestLook(t *testing.T) {
 	r.Write(dirty+"/.env", "x")
 	r.Write(dirty+"/target/big", strings.Repeat("x", 100_000))
 	r.Age(3*time.Hour, clean, r.Top+"/.git/worktrees/clean")
-	seen := look(t, git.Options{Repos: []string{r.Top}, Pinned: []string{r.Dir + "/*"}, Standing: func(context.Context) ([]sysgit.CWD, error) {
+	seen := look(t, git.Options{Repos: []string{r.Top}, Holding: nothing, Pinned: []string{r.Dir + "/*"}, Standing: func(context.Context) ([]sysgit.CWD, error) {
 		return []sysgit.CWD{{PID: none + 42, UID: os.Getuid(), Path: dirty}}, nil
 	}})
 	if len(seen.Repos) != 1 || len(seen.Worktrees) != 3 {
@@ -96,7 +96,7 @@ func TestLook(t *testing.T) {
 func TestOwners(t *testing.T) {
 	r, other := gittest.New(t), gittest.New(t)
 	mine, theirs := r.Worktree("app-worktree-1"), r.Worktree("theirs")
-	seen := look(t, git.Options{Worktrees: []string{r.Dir + "/*-worktree-*"}, Standing: nobody,
+	seen := look(t, git.Options{Worktrees: []string{r.Dir + "/*-worktree-*"}, Standing: nobody, Holding: nothing,
 		Discover: func() []string { return []string{other.Top, "/nonexistent"} }})
 	if w := worktree(t, seen, mine); w.Owner != fleet.OwnerConfigured {
 		t.Errorf("a configured worktree is %s", w.Owner)
@@ -113,7 +113,7 @@ func TestOwners(t *testing.T) {
 		t.Errorf("repos %+v", seen.Repos)
 	}
 	// What Custos made for a run is its own, in a repository that nobody configured.
-	seen = look(t, git.Options{Standing: nobody, Made: func() []string { return []string{mine, "/nonexistent", r.Top} }})
+	seen = look(t, git.Options{Standing: nobody, Holding: nothing, Made: func() []string { return []string{mine, "/nonexistent", r.Top} }})
 	if w := worktree(t, seen, mine); w.Owner != fleet.OwnerCustos {
 		t.Errorf("a worktree of a run is %s", w.Owner)
 	}
@@ -121,7 +121,7 @@ func TestOwners(t *testing.T) {
 		t.Errorf("another one of its repository is %s, and the repository %+v", w.Owner, seen.Repos)
 	}
 	// A folder of repositories.
-	seen = look(t, git.Options{Repos: []string{other.Dir}, Standing: nobody})
+	seen = look(t, git.Options{Repos: []string{other.Dir}, Standing: nobody, Holding: nothing})
 	if len(seen.Repos) != 2 || seen.Repos[0].Owner != fleet.OwnerConfigured {
 		t.Errorf("a folder of repositories: %+v", seen.Repos)
 	}
@@ -134,7 +134,7 @@ func TestWhatCannotBeSeenIsUnknown(t *testing.T) {
 	if w := worktree(t, seen, top); w.Occupied.IsKnown() || w.Removable.IsKnown() {
 		t.Errorf("nobody looked at the processes, but %+v", w)
 	}
-	seen = look(t, git.Options{Repos: []string{r.Top}, Standing: func(context.Context) ([]sysgit.CWD, error) {
+	seen = look(t, git.Options{Repos: []string{r.Top}, Holding: nothing, Standing: func(context.Context) ([]sysgit.CWD, error) {
 		return []sysgit.CWD{{PID: none + 1, UID: os.Getuid(), Name: "node"}}, nil
 	}})
 	if w := worktree(t, seen, top); w.Occupied.IsKnown() || w.Removable.IsKnown() {
@@ -144,7 +144,7 @@ func TestWhatCannotBeSeenIsUnknown(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(broken.Top, ".git", "HEAD"), []byte("garbage"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	seen = look(t, git.Options{Repos: []string{broken.Top, "/nonexistent/repo", r.Top}, Standing: nobody})
+	seen = look(t, git.Options{Repos: []string{broken.Top, "/nonexistent/repo", r.Top}, Standing: nobody, Holding: nothing})
 	if len(seen.Repos) != 3 {
 		t.Fatalf("repos %+v", seen.Repos)
 	}
@@ -168,7 +168,7 @@ func TestHungGitBlindsOnlyItself(t *testing.T) {
 	if err := os.WriteFile(fake, []byte(script), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	seen := look(t, git.Options{Repos: []string{r.Top}, Standing: nobody, PerWorktree: 2 * time.Second, Git: sysgit.New(sysgit.Options{Binary: fake})})
+	seen := look(t, git.Options{Repos: []string{r.Top}, Standing: nobody, Holding: nothing, PerWorktree: 2 * time.Second, Git: sysgit.New(sysgit.Options{Binary: fake})})
 	if w := worktree(t, seen, top); w.Dirty.IsKnown() || w.Removable.IsKnown() || !strings.Contains(w.Dirty.Why(), "did not answer") {
 		t.Errorf("worktree %+v", w)
 	}
@@ -238,7 +238,7 @@ func TestGitGoesAway(t *testing.T) {
 	link()
 	t.Setenv("PATH", bin)
 	stands := []string{r.Top}
-	p, err := git.New(git.Options{Standing: nobody, Discover: func() []string { return stands }})
+	p, err := git.New(git.Options{Standing: nobody, Holding: nothing, Discover: func() []string { return stands }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -272,12 +272,12 @@ func TestTooManyMatches(t *testing.T) {
 	}
 	r := gittest.New(t)
 	top := r.Worktree("app-worktree-1")
-	p, err := git.New(git.Options{Repos: []string{dir + "/[0-8]*"}, Worktrees: []string{dir + "/*", r.Dir + "/*-worktree-*"}, Standing: nobody})
+	p, err := git.New(git.Options{Repos: []string{dir + "/[0-8]*"}, Worktrees: []string{dir + "/*", r.Dir + "/*-worktree-*"}, Standing: nobody, Holding: nothing})
 	if err != nil {
 		t.Fatal(err)
 	}
 	put, err := p.Look(t.Context())
-	if err == nil || put == nil || !strings.Contains(err.Error(), dir+`/*": 5000 matches, the first 2000 were`) || strings.Contains(err.Error(), "worktree") {
+	if err == nil || put == nil || !strings.Contains(err.Error(), dir+`/*" 5000 match, and 2000 are`) || strings.Contains(err.Error(), "worktree") {
 		t.Fatalf("5000 matches: %v", err)
 	}
 	var s fleet.Snapshot
@@ -317,7 +317,7 @@ func TestAnIdleLookCostsLittleAndMissesNothing(t *testing.T) {
 	r.Git(tops[3], "commit", "-q", "-m", "x")
 	reader, calls := counting(t)
 	now := time.Now()
-	p, err := git.New(git.Options{Repos: []string{r.Top}, Standing: nobody, Git: reader, Now: func() time.Time { return now }})
+	p, err := git.New(git.Options{Repos: []string{r.Top}, Standing: nobody, Holding: nothing, Git: reader, Now: func() time.Time { return now }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -351,7 +351,7 @@ func TestRebaseAndCrash(t *testing.T) {
 	crashed := r.Worktree("c")
 	r.Write(crashed+"/.worktree-preserved", "")
 	now := time.Now().Add(2 * time.Hour)
-	seen := look(t, git.Options{Repos: []string{r.Top}, Standing: nobody, Crashed: []string{".worktree-preserved"}, Now: func() time.Time { return now }})
+	seen := look(t, git.Options{Repos: []string{r.Top}, Standing: nobody, Holding: nothing, Crashed: []string{".worktree-preserved"}, Now: func() time.Time { return now }})
 	if w := worktree(t, seen, top); w.Operation.Or("") != "rebase" || w.Branch.Or("?") != "" || w.Removable.Or(true) {
 		t.Errorf("rebase %+v", w)
 	}
@@ -359,7 +359,7 @@ func TestRebaseAndCrash(t *testing.T) {
 		t.Errorf("crashed %+v", w)
 	}
 	_, _ = r.Try(r.Top, "rebase", "w")
-	seen = look(t, git.Options{Repos: []string{r.Top}, Standing: nobody, Now: func() time.Time { return now }})
+	seen = look(t, git.Options{Repos: []string{r.Top}, Standing: nobody, Holding: nothing, Now: func() time.Time { return now }})
 	if repo := seen.Repos[0]; repo.Operation.Or("") != "rebase" || time.Duration(repo.OperationAge.Or(0)).Round(time.Minute) != 2*time.Hour {
 		t.Errorf("repo in a rebase %+v", repo)
 	}
@@ -396,11 +396,28 @@ func TestBadPlaces(t *testing.T) {
 	}
 }
 
+// A glob of folders takes no file for a repository: Gas Town's polecats/*/* finds
+// those of a polecat that works in polecats/NAME itself.
+func TestFilesAreNoRepositories(t *testing.T) {
+	r := gittest.New(t)
+	r.Write(r.Dir+"/rig/polecats/nux/README.md", "x")
+	r.Write(r.Dir+"/rig/polecats/.gitkeep", "")
+	r.Write(r.Dir+"/rig/refinery/notes.txt", "x")
+	o := git.Options{Repos: []string{r.Dir + "/*/refinery/*"}, Worktrees: []string{r.Dir + "/*/polecats/*", r.Dir + "/*/polecats/*/*", r.Dir + "/*/polecats/.*"}, Standing: nobody, Holding: nothing}
+	if seen := look(t, o); len(seen.Repos) != 0 || len(seen.Worktrees) != 0 {
+		t.Errorf("repos %+v, worktrees %+v", seen.Repos, seen.Worktrees)
+	}
+	o.Repos = []string{r.Dir + "/rig/refinery/notes.txt"}
+	if seen := look(t, o); len(seen.Repos) != 1 || seen.Repos[0].Branch.IsKnown() {
+		t.Errorf("a file that is named as a repository: %+v", seen.Repos)
+	}
+}
+
 func TestHome(t *testing.T) {
 	r := gittest.New(t)
 	mine := r.Worktree("app-worktree-1")
 	repos := []string{"~/" + filepath.Base(r.Top) + "/"}
-	o := git.Options{Home: r.Dir, Repos: repos, Worktrees: []string{"~/*-worktree-*"}, Pinned: []string{"~/*"}, Standing: nobody}
+	o := git.Options{Home: r.Dir, Repos: repos, Worktrees: []string{"~/*-worktree-*"}, Pinned: []string{"~/*"}, Standing: nobody, Holding: nothing}
 	seen := look(t, o)
 	if len(seen.Repos) != 1 || seen.Repos[0].Path != fleet.Path(r.Top) || !seen.Repos[0].Pinned || seen.Repos[0].Owner != fleet.OwnerConfigured {
 		t.Errorf("repos %+v", seen.Repos)
@@ -411,5 +428,37 @@ func TestHome(t *testing.T) {
 	}
 	if !strings.HasPrefix(repos[0], "~/") {
 		t.Error("the caller's list was changed")
+	}
+}
+
+// The same worktrees are followed at each look, however many come before them by
+// name, and files beside them take nobody's place.
+func TestTheSameWorktreesAreFollowed(t *testing.T) {
+	r := gittest.New(t)
+	top := r.Worktree("m-worktree-1")
+	dir := filepath.Dir(top)
+	p, err := git.New(git.Options{Worktrees: []string{dir + "/*"}, Standing: nobody, Holding: nothing})
+	if err != nil {
+		t.Fatal(err)
+	}
+	worktree(t, lookAgain(t, p), top)
+	for i := range 2001 {
+		if err := os.WriteFile(fmt.Sprintf("%s/a%d", dir, i), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Mkdir(fmt.Sprintf("%s/b%d", dir, i), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	put, err := p.Look(t.Context())
+	if put == nil {
+		t.Fatal(err)
+	}
+	var s fleet.Snapshot
+	put(&s)
+	worktree(t, s.Repos.Value, top)
+	var cut observe.Cut
+	if !errors.As(err, &cut) || strings.Contains(err.Error(), " 40") {
+		t.Errorf("the look says %v, want it cut, and of the folders alone", err)
 	}
 }

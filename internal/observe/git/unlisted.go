@@ -29,6 +29,7 @@ func unseen(w fleet.Worktree, err error) fleet.Worktree {
 	out := fleet.Worktree{Path: w.Path, Repo: w.Repo, Owner: w.Owner, Missing: w.Missing, Locked: w.Locked, Crashed: w.Crashed}
 	why := fleet.Line(err.Error(), 200)
 	out.Branch, out.Head, out.Operation = fleet.Unknown[string](why), fleet.Unknown[string](why), fleet.Unknown[string](why)
+	out.OperationAge = fleet.Unknown[fleet.Duration](why)
 	out.Age, out.CrashedAge = fleet.Unknown[fleet.Duration](why), fleet.Unknown[fleet.Duration](why)
 	out.Bytes, out.BulkBytes, out.Bulk = fleet.Unknown[int64](why), fleet.Unknown[int64](why), fleet.Unknown[[]fleet.Bulk](why)
 	out.Dirty, out.Untracked, out.Unpushed, out.Stashed = fleet.Unknown[int](why), fleet.Unknown[int](why), fleet.Unknown[int](why), fleet.Unknown[int](why)

@@ -17,6 +17,18 @@ func leaf[T, U any](a sysgit.Answer[T], say func(T) U) fleet.Leaf[U] {
 	return fleet.Known(say(v))
 }
 
+// dirty counts changed files, where it can be told of every file whether it changed.
+func dirty(a sysgit.Answer[sysgit.Changes], count func(sysgit.Changes) int) fleet.Leaf[int] {
+	c, err := a.Get()
+	if err == nil {
+		err = c.Certain()
+	}
+	if err != nil {
+		return fleet.Unknown[int](because(err))
+	}
+	return fleet.Known(count(c))
+}
+
 // because makes an error safe to show; nil, where there should have been one, is
 // said, too.
 func because(err error) string {
@@ -35,6 +47,7 @@ func words(s sysgit.Status, t sysgit.Target, now time.Time) fleet.Worktree {
 	w.Branch = leaf(s.Head, func(h sysgit.Head) string { return fleet.Path(h.Branch) })
 	w.Head = leaf(s.Head, func(h sysgit.Head) string { return h.Commit })
 	w.Operation = leaf(s.Operation, func(o sysgit.Operation) string { return o.Name })
+	w.OperationAge = operationAge(s.Operation, now)
 	w.Unpushed = leaf(s.Unpushed, func(n int) int { return n })
 	w.Stashed = leaf(s.Stashed, func(n int) int { return n })
 	w.Merged = leaf(s.Merged, func(m sysgit.Merged) bool { return m.Yes })
@@ -75,7 +88,7 @@ func files(w *fleet.Worktree, s sysgit.Status, now time.Time) {
 		}
 		return n
 	})
-	w.Dirty = leaf(s.Changes, func(c sysgit.Changes) int { return len(c.Dirty) + len(c.Hidden) })
+	w.Dirty = dirty(s.Changes, func(c sysgit.Changes) int { return len(c.Dirty) + len(c.Hidden) })
 	w.Untracked = leaf(s.Changes, func(c sysgit.Changes) int { return len(c.Untracked) })
 	w.Precious = leaf(s.Precious, func(names []string) []string {
 		list := []string{}

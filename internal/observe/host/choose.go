@@ -23,15 +23,34 @@ var evenSo = map[string]string{"/": "overlay", "/tmp": "tmpfs", "/var/tmp": "tmp
 // notFolders are single files that container engines mount over others.
 var notFolders = []string{"/etc/hosts", "/etc/hostname", "/etc/resolv.conf"}
 
-// of returns what is to be shown of all that is mounted, by mount point.
-func (c Mounts) of(all []*procfs.MountInfo) []*procfs.MountInfo {
-	out := slices.DeleteFunc(topmost(all), func(i *procfs.MountInfo) bool {
-		return !c.wants(i) || matches(c.Exclude, unescape(i.MountPoint))
+// of returns what is to be shown of all that is mounted, by mount point: whatever holds
+// one of the folders, of any type, too.
+func (c Mounts) of(all []*procfs.MountInfo, folders []string) []*procfs.MountInfo {
+	top := topmost(all)
+	holders := holding(top, folders)
+	out := slices.DeleteFunc(top, func(i *procfs.MountInfo) bool {
+		return !c.wants(i) && !slices.Contains(holders, i) || matches(c.Exclude, unescape(i.MountPoint))
 	})
 	if len(c.Include) == 0 {
 		out = oncePerDevice(out)
 	}
 	slices.SortFunc(out, func(a, b *procfs.MountInfo) int { return cmp.Compare(a.MountPoint, b.MountPoint) })
+	return out
+}
+
+// holding returns the mount that each folder lies on.
+func holding(top []*procfs.MountInfo, folders []string) (out []*procfs.MountInfo) {
+	for _, f := range folders {
+		var on *procfs.MountInfo
+		for _, i := range top {
+			if at := unescape(i.MountPoint); (at == "/" || f == at || strings.HasPrefix(f, at+"/")) && (on == nil || len(at) > len(unescape(on.MountPoint))) {
+				on = i
+			}
+		}
+		if on != nil {
+			out = append(out, on)
+		}
+	}
 	return out
 }
 

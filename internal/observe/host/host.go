@@ -21,11 +21,15 @@ import (
 
 // Options is the section [host] of custos.toml.
 type Options struct {
-	Every  string `toml:"every"`  // between two looks; "15s"
-	Mounts Mounts `toml:"mounts"` // [host.mounts]
+	Every  string `toml:"every" is:"duration 1ms.."` // between two looks; "15s"
+	Mounts Mounts `toml:"mounts"`                    // [host.mounts]
 	// MountDeadline is how long one file system may take to answer; "2s". One that
 	// does not answer is unknown, and is not asked again until it has.
-	MountDeadline string `toml:"mount_deadline"`
+	MountDeadline string `toml:"mount_deadline" is:"duration 1ms.."`
+
+	// Folders are those that Custos itself writes to: the file systems that hold them
+	// are shown, of whatever type they are, unless they are excluded by name.
+	Folders []string `toml:"-"`
 
 	Proc   string                             `toml:"-"` // the proc file system; "/proc"
 	Clock  func() clocks.Moment               `toml:"-"` // the machine's clock
@@ -37,9 +41,9 @@ type Options struct {
 // Mounts chooses file systems by mount point, with the wildcards of path.Match.
 type Mounts struct {
 	// Include, when given, replaces the choice by type: only these are shown.
-	Include []string `toml:"include"`
+	Include []string `toml:"include" is:"pattern"`
 	// Exclude is left out of whatever was chosen.
-	Exclude []string `toml:"exclude"`
+	Exclude []string `toml:"exclude" is:"pattern"`
 }
 
 // deadline of a look: reading /proc takes 2 ms, and the mounts have their own.
@@ -112,7 +116,7 @@ func interval(key, text string, other time.Duration) (time.Duration, error) {
 	if text == "" {
 		return other, nil
 	}
-	d, err := time.ParseDuration(text)
+	d, err := fleet.ParseDuration(text)
 	if err != nil {
 		return 0, fmt.Errorf("%s: %w", key, err)
 	}

@@ -152,6 +152,18 @@ func TestChoiceOfMounts(t *testing.T) {
 			t.Errorf("%+v shows %q, want %q", c.mounts, got, c.want)
 		}
 	}
+	held := t.TempDir()
+	if err := os.Symlink(held, filepath.Join(m.root, "link")); err != nil {
+		t.Fatal(err)
+	}
+	for name, folder := range map[string]string{"the mount itself": held, "below it, and not there yet": held + "/s/run", "by a link": filepath.Join(m.root, "link", "s")} {
+		m.write(t, "self/mountinfo", mountinfo+"35 27 0:70 / "+held+" rw - tmpfs tmpfs rw\n36 27 0:71 / "+held+"-not rw - tmpfs tmpfs rw\n")
+		for want, mounts := range map[string]host.Mounts{"/ /mnt/nas /tmp " + held: {}, "/mnt/nas " + held: {Include: []string{"/mnt/nas"}}, "/ /mnt/nas /tmp": {Exclude: []string{held}}} {
+			if got := paths(see(t, m.probe(t, host.Options{Mounts: mounts, Folders: []string{folder}}))); got != want {
+				t.Errorf("%s, where Custos writes: %+v shows %q, want %q", name, mounts, got, want)
+			}
+		}
+	}
 	m.write(t, "self/mountinfo", "1 0 0:9 / / rw - overlay overlay rw\n2 1 8:1 /c/hosts /etc/hosts rw - ext4 /dev/sda rw\n3 1 8:1 /vol /work rw - ext4 /dev/sda rw\n")
 	if got := paths(see(t, m.probe(t, host.Options{}))); got != "/ /work" {
 		t.Errorf("a container shows %q", got)

@@ -3,6 +3,7 @@ package host
 import (
 	"context"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -17,9 +18,10 @@ import (
 // mounts asks file systems how full they are, each on its own, so that one that
 // hangs keeps only its own figures from being known.
 type mounts struct {
-	choose Mounts
-	wait   time.Duration
-	statfs func(string, *unix.Statfs_t) error
+	choose  Mounts
+	folders []string
+	wait    time.Duration
+	statfs  func(string, *unix.Statfs_t) error
 
 	mu    sync.Mutex
 	asked map[string]time.Duration // CLOCK_BOOTTIME at which a call began that has not returned
@@ -27,7 +29,7 @@ type mounts struct {
 }
 
 func newMounts(o Options, wait time.Duration) *mounts {
-	return &mounts{choose: o.Mounts, wait: wait, statfs: o.Statfs,
+	return &mounts{choose: o.Mounts, folders: o.Folders, wait: wait, statfs: o.Statfs,
 		asked: map[string]time.Duration{}, past: map[string]*history{}}
 }
 
@@ -37,8 +39,8 @@ func (m *mounts) look(ctx context.Context, proc procfs.FS, up time.Duration) ([]
 	if err != nil {
 		return nil, fmt.Errorf("cannot read mounts: %w", err)
 	}
-	chosen := m.choose.of(infos)
-	ctx, cancel := context.WithTimeout(ctx, m.wait)
+	chosen := m.choose.of(infos, resolved(m.folders))
+	ctx, cancel := context.WithTimeoutCause(ctx, m.wait, fmt.Errorf("it did not answer within %s", m.wait))
 	defer cancel()
 	out := make([]fleet.Mount, len(chosen))
 	var wg sync.WaitGroup
@@ -48,6 +50,21 @@ func (m *mounts) look(ctx context.Context, proc procfs.FS, up time.Duration) ([]
 	wg.Wait()
 	m.forget(chosen)
 	return slices.DeleteFunc(out, isEmpty), nil
+}
+
+// resolved are the folders as the kernel knows them: of one that is not there yet, the
+// nearest above that is.
+func resolved(folders []string) (out []string) {
+	for _, f := range folders {
+		real, err := filepath.EvalSymlinks(f)
+		for ; err != nil && f != "/" && f != "."; real, err = filepath.EvalSymlinks(f) {
+			f = filepath.Dir(f)
+		}
+		if err == nil {
+			out = append(out, real)
+		}
+	}
+	return out
 }
 
 func (m *mounts) one(ctx context.Context, info *procfs.MountInfo, up time.Duration) fleet.Mount {
@@ -109,7 +126,7 @@ func (m *mounts) ask(ctx context.Context, raw string, up time.Duration) (unix.St
 		}
 		return a.st, nil
 	case <-ctx.Done():
-		return unix.Statfs_t{}, fmt.Errorf("it did not answer within %s", m.wait)
+		return unix.Statfs_t{}, context.Cause(ctx)
 	}
 }
 

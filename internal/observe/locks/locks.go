@@ -21,7 +21,7 @@ import (
 )
 
 // most is how many locks one look takes in of each glob (of all globs together
-// files.Globs times as many); when there are more, the error names the glob.
+// files.Globs times as many); when there are more, the part is cut.
 const most = 2000
 
 // slack is how much later than its lock a process may seem to have begun and
@@ -31,27 +31,31 @@ const slack = 2 * time.Second
 // Options is the section [locks] of custos.toml.
 type Options struct {
 	// Globs are the places of pid locks. Default: none, and the part is absent.
-	Globs []string `toml:"globs"`
+	Globs []string `toml:"globs" is:"glob"`
 	// WaitedFor are globs of base names: locks of roles that work waits for.
-	WaitedFor []string `toml:"waited_for"`
-	// ForeignNamespace says that the locks are written by processes of another
+	WaitedFor []string `toml:"waited_for" is:"pattern"`
+	// ForeignNamespace says whether the locks are written by processes of another
 	// pid namespace (a container that shares the folder): their holders are
-	// then unknown, for a pid says nothing here.
-	ForeignNamespace bool `toml:"foreign_namespace"`
+	// then unknown, for a pid says nothing here. Default: they may be, where we are
+	// in a pid namespace of our own, and where a process of an inner one has the pid.
+	ForeignNamespace *bool `toml:"foreign_namespace"`
 	// Every is the time between two looks. Default "30s".
-	Every string `toml:"every"`
+	Every string `toml:"every" is:"duration 1ms.."`
 
 	Home   string                                          `toml:"-"` // for ~/ in globs
 	Now    func() time.Time                                `toml:"-"` // wall clock; default time.Now
 	Holder func(pid int) (proc.Holding, error)             `toml:"-"` // default proc.Holder
 	Offset func() (wallMinusBoot time.Duration, err error) `toml:"-"` // default proc.ClockOffset
+	// Elsewhere returns, for one look, why a pid that nobody has here may be somebody's
+	// in another pid namespace; default proc.NewElsewhere.
+	Elsewhere func() func(pid int) string `toml:"-"`
 }
 
 // Probe fills the part "locks".
 type Probe struct {
-	o        Options
-	every    time.Duration
-	patterns []files.Pattern
+	o      Options
+	every  time.Duration
+	follow *files.Follower
 
 	mu    sync.Mutex
 	first *time.Duration // clock offset at the first look
@@ -69,14 +73,14 @@ func New(o Options) (*Probe, error) {
 	every := 30 * time.Second
 	if o.Every != "" {
 		var bad error
-		if every, bad = time.ParseDuration(o.Every); bad != nil || every <= 0 {
+		if every, bad = fleet.ParseDuration(o.Every); bad != nil || every <= 0 {
 			err = errors.Join(err, fmt.Errorf("cannot use every = %q: want a duration such as 30s", o.Every))
 		}
 	}
 	if err != nil {
 		return nil, fmt.Errorf("cannot look for locks: %w", err)
 	}
-	return &Probe{o: o.withDefaults(), every: every, patterns: patterns}, nil
+	return &Probe{o: o.withDefaults(), every: every, follow: files.Follow(patterns, most)}, nil
 }
 
 func (o Options) withDefaults() Options {
@@ -89,6 +93,9 @@ func (o Options) withDefaults() Options {
 	if o.Offset == nil {
 		o.Offset = proc.ClockOffset
 	}
+	if o.Elsewhere == nil {
+		o.Elsewhere = func() func(int) string { return proc.NewElsewhere().Why }
+	}
 	return o
 }
 
@@ -99,21 +106,22 @@ func (p *Probe) Spec() observe.Spec {
 
 // Look implements observe.Probe. A lock that goes away meanwhile is left out.
 func (p *Probe) Look(ctx context.Context) (observe.Put, error) {
-	if len(p.patterns) == 0 {
+	if p.follow.Len() == 0 {
 		return nil, fmt.Errorf("cannot look for locks: no globs are configured: %w", observe.ErrAbsent)
 	}
 	p.watchClock()
-	paths, err := files.FindAll(ctx, p.patterns, most)
+	paths, cut, err := p.follow.Find(ctx)
 	locks := make([]fleet.Lock, 0, len(paths))
+	elsewhere := p.o.Elsewhere()
 	for _, path := range paths {
 		if ctx.Err() != nil {
 			return nil, fmt.Errorf("cannot look at all locks: %w", ctx.Err())
 		}
-		if lock, ok := p.read(path); ok {
+		if lock, ok := p.read(path, elsewhere); ok {
 			locks = append(locks, lock)
 		}
 	}
-	return func(s *fleet.Snapshot) { s.Locks.Value = append(s.Locks.Value, locks...) }, err
+	return func(s *fleet.Snapshot) { s.Locks.Value = append(s.Locks.Value, locks...) }, observe.WithCut(cut, err)
 }
 
 // watchClock notices that the wall clock was set since the first look: locks
@@ -134,7 +142,7 @@ func (p *Probe) watchClock() {
 }
 
 // read looks at one lock; false when it is not there any more.
-func (p *Probe) read(path string) (fleet.Lock, bool) {
+func (p *Probe) read(path string, elsewhere func(pid int) string) (fleet.Lock, bool) {
 	lock := fleet.Lock{Path: fleet.Path(path), Owner: fleet.OwnerConfigured, WaitedFor: p.waitedFor(path)}
 	f, info, err := files.OpenRegular(path, os.O_RDONLY)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, files.ErrNotRegular) {
@@ -160,18 +168,19 @@ func (p *Probe) read(path string) (fleet.Lock, bool) {
 		return lock, true
 	}
 	lock.PID = fleet.Known(pid)
-	lock.Holder, lock.Name = p.holder(pid, info.Modified())
+	lock.Holder, lock.Name = p.holder(pid, info.Modified(), elsewhere)
 	return lock, true
 }
 
 // holder says what became of the process, and its name where it lives.
-func (p *Probe) holder(pid int, written time.Time) (fleet.Leaf[fleet.Holder], string) {
-	if p.o.ForeignNamespace {
+func (p *Probe) holder(pid int, written time.Time, elsewhere func(pid int) string) (fleet.Leaf[fleet.Holder], string) {
+	foreign := p.o.ForeignNamespace
+	if foreign != nil && *foreign {
 		return fleet.Unknown[fleet.Holder]("its pid is of another pid namespace"), ""
 	}
 	h, err := p.o.Holder(pid)
 	if errors.Is(err, proc.ErrGone) {
-		return fleet.Known(fleet.HolderDead), ""
+		return p.gone(pid, fleet.HolderDead, elsewhere), ""
 	}
 	if err != nil {
 		return fleet.Unknown[fleet.Holder](fleet.Line(err.Error(), 200)), ""
@@ -183,7 +192,17 @@ func (p *Probe) holder(pid int, written time.Time) (fleet.Leaf[fleet.Holder], st
 	if p.setSince(written) {
 		return fleet.Unknown[fleet.Holder]("the clock was set since the lock was written"), name
 	}
-	return fleet.Known(fleet.HolderReused), name
+	return p.gone(pid, fleet.HolderReused, elsewhere), name
+}
+
+// gone is a holder that is not here, unless it may be elsewhere.
+func (p *Probe) gone(pid int, how fleet.Holder, elsewhere func(pid int) string) fleet.Leaf[fleet.Holder] {
+	if p.o.ForeignNamespace == nil {
+		if why := elsewhere(pid); why != "" {
+			return fleet.Unknown[fleet.Holder](why)
+		}
+	}
+	return fleet.Known(how)
 }
 
 func (p *Probe) setSince(written time.Time) bool {

@@ -116,7 +116,8 @@ func TestUnknownHolders(t *testing.T) {
 		"empty":             {"", Options{}, "empty"},
 		"a time":            {"1732094000", Options{}, "none"},
 		"secret":            {"token=abcdefghijkl", Options{}, "no number"},
-		"foreign namespace": {mine, Options{ForeignNamespace: true}, "namespace"},
+		"foreign namespace": {mine, Options{ForeignNamespace: new(true)}, "namespace"},
+		"inner namespace":   {"4194303", Options{Elsewhere: func() func(int) string { return func(int) string { return "it is one of another pid namespace" } }}, "namespace"},
 		"cannot look":       {mine, Options{Holder: func(int) (proc.Holding, error) { return proc.Holding{}, errors.New("hidden") }}, "hidden"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -180,12 +181,12 @@ func TestTooMany(t *testing.T) {
 	for i := range most + 1 {
 		put(t, fmt.Sprintf("%s/%d.lock", dir, i), "1")
 	}
-	p, err := New(Options{Globs: []string{"~/*.lock"}, Home: dir, Holder: func(int) (proc.Holding, error) { return proc.Holding{}, proc.ErrGone }})
+	p, err := New(Options{ForeignNamespace: new(false), Globs: []string{"~/*.lock"}, Home: dir, Holder: func(int) (proc.Holding, error) { return proc.Holding{}, proc.ErrGone }})
 	if err != nil {
 		t.Fatal(err)
 	}
 	locks, err := look(t, p)
-	if len(locks) != most || err == nil || !strings.Contains(err.Error(), "2001 files match") || !strings.Contains(err.Error(), "~/*.lock") {
+	if len(locks) != most || err == nil || !strings.Contains(err.Error(), "2001 match") || !strings.Contains(err.Error(), "~/*.lock") {
 		t.Errorf("%d locks, %v", len(locks), err)
 	}
 }
@@ -197,12 +198,12 @@ func TestGlobsDoNotStarveEachOther(t *testing.T) {
 		put(t, fmt.Sprintf("%s/%d.lock", dir, i), "1")
 	}
 	path := put(t, dir+"/z.pid", "1")
-	p, err := New(Options{Globs: []string{dir + "/*.lock", dir + "/z.pid"}, Holder: func(int) (proc.Holding, error) { return proc.Holding{}, proc.ErrGone }})
+	p, err := New(Options{ForeignNamespace: new(false), Globs: []string{dir + "/*.lock", dir + "/z.pid"}, Holder: func(int) (proc.Holding, error) { return proc.Holding{}, proc.ErrGone }})
 	if err != nil {
 		t.Fatal(err)
 	}
 	locks, err := look(t, p)
-	if err == nil || !strings.Contains(err.Error(), `/*.lock": 5000 files match`) || strings.Contains(err.Error(), "z.pid") {
+	if err == nil || !strings.Contains(err.Error(), `/*.lock" 5000 match`) || strings.Contains(err.Error(), "z.pid") {
 		t.Errorf("error %v", err)
 	}
 	if last := locks[len(locks)-1]; len(locks) != most+1 || last.Path != path || last.Holder.Or("") != fleet.HolderDead {

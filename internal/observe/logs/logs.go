@@ -28,9 +28,9 @@ const (
 // Options is the section [logs] of custos.toml.
 type Options struct {
 	// Globs are the places of logs. Default: none, and the part is absent.
-	Globs []string `toml:"globs"`
+	Globs []string `toml:"globs" is:"glob"`
 	// Every is the time between two looks. Default "1m".
-	Every string `toml:"every"`
+	Every string `toml:"every" is:"duration 1ms.."`
 
 	Home string           `toml:"-"` // for ~/ in globs
 	Now  func() time.Time `toml:"-"` // wall clock; default time.Now
@@ -38,9 +38,9 @@ type Options struct {
 
 // Probe fills the part "logs".
 type Probe struct {
-	now      func() time.Time
-	every    time.Duration
-	patterns []files.Pattern
+	now    func() time.Time
+	every  time.Duration
+	follow *files.Follower
 }
 
 // New checks the options.
@@ -49,11 +49,12 @@ func New(o Options) (*Probe, error) {
 	if p.now == nil {
 		p.now = time.Now
 	}
-	var globs, every error
-	p.patterns, globs = files.CompileAll(o.Globs, o.Home)
+	var every error
+	patterns, globs := files.CompileAll(o.Globs, o.Home)
+	p.follow = files.Follow(patterns, most)
 	if o.Every != "" {
 		var bad error
-		if p.every, bad = time.ParseDuration(o.Every); bad != nil || p.every <= 0 {
+		if p.every, bad = fleet.ParseDuration(o.Every); bad != nil || p.every <= 0 {
 			every = fmt.Errorf("cannot use every = %q: want a duration such as 1m", o.Every)
 		}
 	}
@@ -71,10 +72,10 @@ func (p *Probe) Spec() observe.Spec {
 // Look implements observe.Probe. A log that goes away meanwhile is left out.
 // Only the logs written to last have their tails read.
 func (p *Probe) Look(ctx context.Context) (observe.Put, error) {
-	if len(p.patterns) == 0 {
+	if p.follow.Len() == 0 {
 		return nil, fmt.Errorf("cannot look at logs: no globs are configured: %w", observe.ErrAbsent)
 	}
-	paths, err := files.FindAll(ctx, p.patterns, most)
+	paths, cut, err := p.follow.Find(ctx)
 	seen, err2 := stat(ctx, paths)
 	if err2 != nil {
 		return nil, err2
@@ -88,7 +89,7 @@ func (p *Probe) Look(ctx context.Context) (observe.Put, error) {
 		logs = append(logs, p.describe(s, i < tails))
 	}
 	slices.SortFunc(logs, func(a, b fleet.Log) int { return cmp.Compare(a.Path, b.Path) })
-	return func(s *fleet.Snapshot) { s.Logs.Value = append(s.Logs.Value, logs...) }, err
+	return func(s *fleet.Snapshot) { s.Logs.Value = append(s.Logs.Value, logs...) }, observe.WithCut(cut, err)
 }
 
 // sized is a log before it is read.

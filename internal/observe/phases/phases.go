@@ -31,12 +31,12 @@ const DefaultPattern = `^(?:[a-z0-9]+-)*?session-(?P<project>.+?)(?:-(?P<issue>\
 // Options is the section [phases] of custos.toml.
 type Options struct {
 	// Globs are the places of phase files. Default: none, and the part is absent.
-	Globs []string `toml:"globs"`
+	Globs []string `toml:"globs" is:"glob"`
 	// Pattern is a regular expression for base names with the groups project
 	// and issue. Default: DefaultPattern.
-	Pattern string `toml:"pattern"`
+	Pattern string `toml:"pattern" is:"regexp"`
 	// Every is the time between two looks. Default "30s".
-	Every string `toml:"every"`
+	Every string `toml:"every" is:"duration 1ms.."`
 
 	Forge Forge            `toml:"-"` // tells of issues; nil: none is configured
 	Home  string           `toml:"-"` // for ~/ in globs
@@ -58,11 +58,11 @@ const patience = 5 * time.Second
 
 // Probe fills the part "phases".
 type Probe struct {
-	forge    Forge
-	now      func() time.Time
-	every    time.Duration
-	patterns []files.Pattern
-	name     *regexp.Regexp
+	forge  Forge
+	now    func() time.Time
+	every  time.Duration
+	follow *files.Follower
+	name   *regexp.Regexp
 }
 
 // New checks the options.
@@ -74,12 +74,13 @@ func New(o Options) (*Probe, error) {
 	if o.Pattern == "" {
 		o.Pattern = DefaultPattern
 	}
-	var globs, name, every error
-	p.patterns, globs = files.CompileAll(o.Globs, o.Home)
+	var name, every error
+	patterns, globs := files.CompileAll(o.Globs, o.Home)
+	p.follow = files.Follow(patterns, most)
 	p.name, name = compileName(o.Pattern)
 	if o.Every != "" {
 		var bad error
-		if p.every, bad = time.ParseDuration(o.Every); bad != nil || p.every <= 0 {
+		if p.every, bad = fleet.ParseDuration(o.Every); bad != nil || p.every <= 0 {
 			every = fmt.Errorf("cannot use every = %q: want a duration such as 30s", o.Every)
 		}
 	}
@@ -109,10 +110,10 @@ func (p *Probe) Spec() observe.Spec {
 
 // Look implements observe.Probe. A file that goes away meanwhile is left out.
 func (p *Probe) Look(ctx context.Context) (observe.Put, error) {
-	if len(p.patterns) == 0 {
+	if p.follow.Len() == 0 {
 		return nil, fmt.Errorf("cannot look for phase files: no globs are configured: %w", observe.ErrAbsent)
 	}
-	paths, err := files.FindAll(ctx, p.patterns, most)
+	paths, cut, err := p.follow.Find(ctx)
 	phases := make([]fleet.Phase, 0, len(paths))
 	for _, path := range paths {
 		if ctx.Err() != nil {
@@ -123,7 +124,7 @@ func (p *Probe) Look(ctx context.Context) (observe.Put, error) {
 		}
 	}
 	p.ask(ctx, phases)
-	return func(s *fleet.Snapshot) { s.Phases.Value = append(s.Phases.Value, phases...) }, err
+	return func(s *fleet.Snapshot) { s.Phases.Value = append(s.Phases.Value, phases...) }, observe.WithCut(cut, err)
 }
 
 // ask asks the forge what became of the issues. It may be slow, or down: that is
@@ -159,7 +160,7 @@ func (p *Probe) read(path string) (fleet.Phase, bool) {
 		Path: fleet.Path(path), Owner: fleet.OwnerConfigured,
 	}
 	ph.Closed, ph.ClosedFor = neither("no forge configured")
-	ph.Project, ph.Issue = p.named(filepath.Base(path))
+	ph.Project, ph.Issue, ph.Unnumbered = p.named(filepath.Base(path))
 	f, info, err := files.OpenRegular(path, os.O_RDONLY)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, files.ErrNotRegular) {
 		return ph, false
@@ -186,18 +187,18 @@ func (p *Probe) read(path string) (fleet.Phase, bool) {
 }
 
 // named reads the project and the issue out of a base name.
-func (p *Probe) named(base string) (string, fleet.Leaf[int]) {
+func (p *Probe) named(base string) (project string, issue fleet.Leaf[int], unnumbered bool) {
 	m := p.name.FindStringSubmatch(base)
 	if m == nil {
-		return "", fleet.Unknown[int]("the name does not fit the pattern")
+		return "", fleet.Unknown[int]("the name does not fit the pattern"), false
 	}
-	project := fleet.Line(m[p.name.SubexpIndex("project")], 100)
+	project = fleet.Line(m[p.name.SubexpIndex("project")], 100)
 	digits := m[p.name.SubexpIndex("issue")]
-	issue, err := strconv.Atoi(digits)
+	n, err := strconv.Atoi(digits)
 	if err != nil {
-		return project, fleet.Unknown[int]("the name holds no issue number")
+		return project, fleet.Unknown[int]("the name holds no issue number"), digits == ""
 	}
-	return project, fleet.Known(issue)
+	return project, fleet.Known(n), false
 }
 
 // age is unknown for a file whose time lies in the future.

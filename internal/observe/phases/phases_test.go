@@ -182,10 +182,23 @@ func TestGlobsDoNotStarveEachOther(t *testing.T) {
 	}
 	path := put(t, dir+"/z.txt", "PHASE:x")
 	seen, err := look(t, Options{Globs: []string{dir + "/*.phase", dir + "/z.txt"}})
-	if err == nil || !strings.Contains(err.Error(), `/*.phase": 2001 files match`) || strings.Contains(err.Error(), "z.txt") {
+	if err == nil || !strings.Contains(err.Error(), `/*.phase" 2001 match`) || strings.Contains(err.Error(), "z.txt") {
 		t.Errorf("error %v", err)
 	}
 	if len(seen) != most+1 || seen[most].Path != path {
 		t.Errorf("%d seen, not the last", len(seen))
+	}
+}
+
+// A name that fits and has no issue is told from one that does not fit.
+func TestUnnumbered(t *testing.T) {
+	p, err := New(Options{Globs: []string{"/tmp/*.phase"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]bool{"supervisor-session-shop.phase": true, "dev-session-shop-42.phase": false, "other.phase": false, "dev-session-shop-99999999999999999999.phase": false} {
+		if _, _, got := p.named(name); got != want {
+			t.Errorf("%s: %v", name, got)
+		}
 	}
 }

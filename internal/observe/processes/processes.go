@@ -15,7 +15,7 @@ import (
 
 // Options is the section [processes] of custos.toml.
 type Options struct {
-	Every string `toml:"every"` // between two looks; "30s"
+	Every string `toml:"every" is:"duration 1ms.."` // between two looks; "30s"
 
 	Reader Reader `toml:"-"` // the table; one that is shared with other probes, or a fresh one
 	Boot   string `toml:"-"` // boot id, written into every identity; may be empty
@@ -50,7 +50,7 @@ type shown struct {
 func New(o Options) (*Probe, error) {
 	every := 30 * time.Second
 	if o.Every != "" {
-		d, err := time.ParseDuration(o.Every)
+		d, err := fleet.ParseDuration(o.Every)
 		if err != nil || d <= 0 {
 			return nil, fmt.Errorf("cannot set up probe processes: every: %q is no duration above nothing", o.Every)
 		}

@@ -2,17 +2,14 @@ package runs
 
 import (
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
 
 	"custos/internal/fleet"
 	"custos/internal/sys/files"
-	"custos/internal/sys/proc"
 )
 
 // coarse is how much earlier than the clock a file may seem to be written: the
@@ -71,53 +68,6 @@ func moment(at time.Time, now fleet.Instant) fleet.Instant {
 	out := now.Add(-ago)
 	out.Wall = out.Wall.UTC()
 	return out
-}
-
-// locked says who holds the factory's own lock, alive.
-func (p *Probe) locked(r fleet.Run) fleet.Leaf[string] {
-	path := fleet.RawPath(r.Lock)
-	if path == "" {
-		return fleet.Known("")
-	}
-	if !filepath.IsAbs(path) {
-		path = filepath.Join(fleet.RawPath(r.Work), path)
-	}
-	f, info, err := files.OpenRegular(path, os.O_RDONLY)
-	if errors.Is(err, fs.ErrNotExist) {
-		return fleet.Known("")
-	}
-	if err != nil {
-		return fleet.Unknown[string](fleet.Line("cannot read the lock: "+err.Error(), 200))
-	}
-	defer f.Close()
-	content, err := files.Head(f, files.MaxSmall)
-	pid := 0
-	if err == nil {
-		pid, err = files.LockPID(content)
-	}
-	if err != nil {
-		return fleet.Unknown[string](fleet.Redact(fleet.Line(err.Error(), 200)))
-	}
-	return p.holder(pid, info.Modified())
-}
-
-// holder says whether the process that a lock names is the one that wrote it.
-func (p *Probe) holder(pid int, written time.Time) fleet.Leaf[string] {
-	if p.o.ForeignNamespace {
-		return fleet.Unknown[string]("the lock's pid is of another pid namespace")
-	}
-	h, err := p.o.Holder(pid)
-	switch {
-	case errors.Is(err, proc.ErrGone):
-		return fleet.Known("")
-	case err != nil:
-		return fleet.Unknown[string](fleet.Line(err.Error(), 200))
-	case !h.Started.After(written.Add(slack)):
-		return fleet.Known(fmt.Sprintf("process %d (%s)", pid, fleet.Line(h.Name, 40)))
-	case p.setSince(written):
-		return fleet.Unknown[string]("the clock was set since the lock was written")
-	}
-	return fleet.Known("") // its pid was given to another process
 }
 
 // watchClock notices that the wall clock was set since the first look: times of

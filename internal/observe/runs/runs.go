@@ -36,10 +36,11 @@ type Options struct {
 	Registered func(ctx context.Context) ([]fleet.Registration, error)
 	Now        func() fleet.Instant // needed
 	Boot       string               // id of this boot; empty asks the kernel
-	// ForeignNamespace says that factories' locks are written in another pid
-	// namespace: a pid says nothing here.
-	ForeignNamespace bool
+	// ForeignNamespace says whether factories' locks are written in another pid
+	// namespace, where a pid says nothing here; nil: that is to be found out.
+	ForeignNamespace *bool
 	Holder           func(pid int) (proc.Holding, error) // default proc.Holder
+	Elsewhere        func(pid int) string                // why a pid that is not here may be elsewhere; default proc.NewElsewhere
 	Procs            *proc.Reader                        // for what outlived its shim; default a new one
 }
 
@@ -67,6 +68,9 @@ func New(o Options) (*Probe, error) {
 	}
 	if o.Holder == nil {
 		o.Holder = proc.Holder
+	}
+	if o.Elsewhere == nil {
+		o.Elsewhere = func(pid int) string { return proc.NewElsewhere().Why(pid) }
 	}
 	if o.Procs == nil {
 		o.Procs = proc.NewReader(proc.TableOptions{})
@@ -118,6 +122,9 @@ func (p *Probe) facts(ctx context.Context, r fleet.Run, now fleet.Instant) fleet
 			f.Kept = strings.TrimPrefix(s.Worktree+": "+s.Keep, ": ")
 		}
 	}
+	if !r.IsOver() || r.Holding != "" {
+		f.Held = p.held(r)
+	}
 	if r.IsOver() {
 		const over = "the run is over"
 		f.Ended = fleet.Duration(max(1, now.Since(r.EndedAt)))
@@ -125,7 +132,7 @@ func (p *Probe) facts(ctx context.Context, r fleet.Run, now fleet.Instant) fleet
 		return f
 	}
 	f.Ready = isFile(r.File(fleet.RunPromptFile))
-	f.Phase, f.Locked = p.phase(r, now), p.locked(r)
+	f.Phase, f.Locked = p.phase(r, now), p.locked(r, f.Held)
 	for _, s := range r.Steps {
 		if s.Do == fleet.StepRun && !s.IsOver() {
 			f.Steps = append(f.Steps, p.attempts(ctx, r, s)...)

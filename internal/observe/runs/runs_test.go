@@ -187,7 +187,7 @@ func TestLock(t *testing.T) {
 	if got, _ := locked().Get(); !strings.Contains(got, fmt.Sprint(os.Getpid())) {
 		t.Errorf("held by us: %q", got)
 	}
-	if locked(func(o *runs.Options) { o.ForeignNamespace = true }).IsKnown() {
+	if locked(func(o *runs.Options) { o.ForeignNamespace = new(true) }).IsKnown() {
 		t.Error("a pid of another namespace says something")
 	}
 	cmd := exec.Command("true")

@@ -20,17 +20,30 @@ import (
 // Options is what the daemon tells of itself; there is nothing to configure.
 type Options struct {
 	StartedAt fleet.Instant `toml:"-"`
-	// PatrolEvery, LastPatrolAge, Amnesia and ClockBehind are asked at every look.
-	// Without PatrolEvery no daemon patrols, without LastPatrolAge the age is
-	// unknown; without the others the answer is no.
-	PatrolEvery   func() time.Duration              `toml:"-"` // from the last patrol to the one that is due; 0 when no daemon runs
-	LastPatrolAge func() fleet.Leaf[fleet.Duration] `toml:"-"`
-	Amnesia       func() bool                       `toml:"-"`
-	ClockBehind   func() bool                       `toml:"-"`
+	// PatrolEvery, LastPatrolAge and Remembered are asked at every look. Without
+	// PatrolEvery no daemon patrols; without the others the answer is unknown.
+	PatrolEvery   func() time.Duration                       `toml:"-"` // from the last patrol to the one that is due; 0 when no daemon runs
+	LastPatrolAge func() fleet.Leaf[fleet.Duration]          `toml:"-"`
+	Remembered    func(ctx context.Context) fleet.Remembered `toml:"-"`
+	// Config, Socket and Unwatched say what is wrong with custos.toml, with the
+	// daemon's socket, and with what is followed by event; nil: nothing.
+	Config    func() string `toml:"-"`
+	Socket    func() string `toml:"-"`
+	Unwatched func() string `toml:"-"`
+	// Now tells both clocks; nil: whether the wall clock was set is not known.
+	Now func() fleet.Instant `toml:"-"`
+	// SearchPath is the PATH of Custos; Standing lists folders that agents work in.
+	SearchPath string          `toml:"-"`
+	Standing   func() []string `toml:"-"`
 	// Schedules says which schedules cannot run, and why; nil: there are none.
 	Schedules func() string `toml:"-"`
 	// Plugins tells of the plugins there are; nil: there are none.
 	Plugins func(ctx context.Context) []fleet.PluginFacts `toml:"-"`
+	// Receivers says how those stand who are told; nil: nobody is.
+	Receivers func() []fleet.Receiver `toml:"-"`
+	// Code tells of the folders of formulas and plugins that agents may write to; nil:
+	// there are none.
+	Code func() []fleet.CodeFacts `toml:"-"`
 	// Landmarks lists the folders and files of Custos itself; nil: none are known.
 	Landmarks func() []fleet.Landmark `toml:"-"`
 	// JournalDir and StoreFile are paths as the kernel knows them. They need not
@@ -43,7 +56,10 @@ type Options struct {
 }
 
 // Probe looks at Custos itself.
-type Probe struct{ o Options }
+type Probe struct {
+	o     Options
+	clock stepped
+}
 
 // New returns the probe. The error is for paths that are missing.
 func New(o Options) (*Probe, error) {
@@ -61,8 +77,13 @@ func New(o Options) (*Probe, error) {
 	if o.PatrolEvery == nil {
 		o.PatrolEvery = func() time.Duration { return 0 }
 	}
-	if o.Amnesia == nil {
-		o.Amnesia = func() bool { return false }
+	if o.Remembered == nil {
+		o.Remembered = func(context.Context) fleet.Remembered { return fleet.NotRemembered("there is no ledger to ask") }
+	}
+	for _, f := range []*func() string{&o.Config, &o.Socket, &o.Unwatched} {
+		if *f == nil {
+			*f = func() string { return "" }
+		}
 	}
 	if o.Schedules == nil {
 		o.Schedules = func() string { return "" }
@@ -70,13 +91,19 @@ func New(o Options) (*Probe, error) {
 	if o.Landmarks == nil {
 		o.Landmarks = func() []fleet.Landmark { return nil }
 	}
+	if o.Receivers == nil {
+		o.Receivers = func() []fleet.Receiver { return nil }
+	}
+	if o.Code == nil {
+		o.Code = func() []fleet.CodeFacts { return nil }
+	}
 	if o.Plugins == nil {
 		o.Plugins = func(context.Context) []fleet.PluginFacts { return nil }
 	}
-	if o.ClockBehind == nil {
-		o.ClockBehind = func() bool { return false }
+	if o.Standing == nil {
+		o.Standing = func() []string { return nil }
 	}
-	return &Probe{o}, nil
+	return &Probe{o: o}, nil
 }
 
 // Spec says what the probe fills and how often.
@@ -95,7 +122,12 @@ func (p *Probe) Look(ctx context.Context) (observe.Put, error) {
 		JournalWritable: answer(writableDir(p.o.JournalDir, p.o.Reserve)),
 		StoreWritable:   answer(writableFile(p.o.StoreFile, p.o.Reserve)),
 		StoreBytes:      bytesOf(p.o.StoreFile),
-		Amnesia:         p.o.Amnesia(), ClockBehind: p.o.ClockBehind(), Schedules: p.o.Schedules(), Plugins: p.o.Plugins(ctx), Landmarks: p.o.Landmarks(),
+		Remembered:      p.o.Remembered(ctx),
+		Config:          p.o.Config(), Socket: p.o.Socket(), Unwatched: p.o.Unwatched(), SearchPath: fleet.Line(unsafePath(p.o.SearchPath, p.o.Standing()), 500),
+		Schedules: p.o.Schedules(), Plugins: p.o.Plugins(ctx), Code: p.o.Code(), Receivers: p.o.Receivers(), Landmarks: p.o.Landmarks(),
+	}
+	if p.o.Now != nil {
+		s.ClockStep = fleet.Known(fleet.Duration(p.clock.look(p.o.Now())))
 	}
 	return func(snap *fleet.Snapshot) { snap.Self.Value = s }, nil
 }

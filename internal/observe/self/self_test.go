@@ -1,6 +1,7 @@
 package self_test
 
 import (
+	"context"
 	"os"
 	"path/filepath"
 	"testing"
@@ -54,7 +55,7 @@ func TestWritable(t *testing.T) {
 	if n, ok := s.StoreBytes.Get(); !ok || n != 0 {
 		t.Errorf("a store that is not there has %d bytes", n)
 	}
-	if s.LastPatrolAge.IsKnown() || s.Amnesia || s.ClockBehind {
+	if s.LastPatrolAge.IsKnown() || s.Amnesia.IsKnown() || s.ClockBehind.IsKnown() || s.RowsAside.IsKnown() {
 		t.Errorf("self is %+v", s)
 	}
 	if left, _ := os.ReadDir(dir); len(left) != 0 {
@@ -90,8 +91,12 @@ func TestWhatTheDaemonTells(t *testing.T) {
 	began := fleet.Instant{Up: 5, Boot: "b"}
 	s := look(t, self.Options{JournalDir: dir, StoreFile: filepath.Join(dir, "db"), StartedAt: began, PatrolEvery: func() time.Duration { return time.Minute },
 		LastPatrolAge: func() fleet.Leaf[fleet.Duration] { return fleet.Known(fleet.Duration(time.Second)) },
-		Amnesia:       func() bool { return true }, ClockBehind: func() bool { return true }})
-	if age, _ := s.LastPatrolAge.Get(); time.Duration(age) != time.Second || !s.Amnesia || !s.ClockBehind ||
+		Remembered: func(context.Context) fleet.Remembered {
+			return fleet.Remembered{Amnesia: fleet.Known(true), Lost: fleet.Known("set aside"), ClockBehind: fleet.Known(true),
+				MemoryDiffers: fleet.Known("orders o1"), RowsAside: fleet.Known(2)}
+		}})
+	if age, _ := s.LastPatrolAge.Get(); time.Duration(age) != time.Second || !s.Amnesia.Or(false) || !s.ClockBehind.Or(false) ||
+		s.Lost.Or("") != "set aside" || s.MemoryDiffers.Or("") != "orders o1" || s.RowsAside.Or(0) != 2 ||
 		s.StartedAt != began || time.Duration(s.PatrolEvery) != time.Minute {
 		t.Errorf("self is %+v", s)
 	}

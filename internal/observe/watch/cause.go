@@ -74,6 +74,15 @@ func (w *Watcher) shim(p watched) *fleet.Exit {
 	return w.o.Exits(p.instance)
 }
 
+// asked returns who asked for the end of an instance, wherever it is known from how
+// it ended.
+func (w *Watcher) asked(p watched, ended fleet.Instant) string {
+	if w.o.Asked == nil || p.instance == "" {
+		return ""
+	}
+	return w.o.Asked(p.instance, ended)
+}
+
 // exitOf reads a status as wait(2) returns it.
 func exitOf(code int, source string, at fleet.Instant) fleet.Exit {
 	x := fleet.Exit{At: at, Source: source}

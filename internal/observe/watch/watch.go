@@ -8,6 +8,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"maps"
 	"sync"
 	"time"
 
@@ -16,10 +17,11 @@ import (
 	"custos/internal/fleet"
 )
 
-// Death is the end of an agent's process.
+// Death is the end of an agent's process, or of a terminal server that agents run in.
 type Death struct {
-	Agent string // its name when it was last followed
-	Exit  fleet.Exit
+	Agent  string // its name when it was last followed; "" of a server
+	Server string // socket of the server; "" of an agent
+	Exit   fleet.Exit
 }
 
 // Options is what a Watcher is made of.
@@ -32,6 +34,10 @@ type Options struct {
 	// Exits returns how an instance ended, as its shim wrote it down; nil while
 	// that is not known. It may be nil: then no shim is asked.
 	Exits func(instance string) *fleet.Exit
+	// Asked returns who asked for the end of an instance that came at a moment, as it
+	// was written beside the shim's record; "" for nobody. It may be nil: then nobody is
+	// taken to have asked.
+	Asked func(instance string, ended fleet.Instant) string
 	// Max is how many processes are followed at most, each with one file
 	// descriptor; 0 is 4096.
 	Max int
@@ -65,7 +71,8 @@ type Watcher struct {
 	held     map[fleet.ProcessID]int32 // pidfd of each process followed
 	watched  map[int32]watched         // by pidfd
 	reported map[fleet.ProcessID]bool  // told dead, and still in what Follow is given
-	left     int                       // not followed for want of room
+	fallen   map[fleet.ProcessID]fleet.Instant
+	left     int // not followed for want of room
 }
 
 // watched is one process that is followed.
@@ -74,7 +81,11 @@ type watched struct {
 	id       fleet.ProcessID
 	agent    string
 	instance string
+	socket   string          // of a terminal server
+	within   fleet.ProcessID // the terminal server that an agent runs in; zero for none
 }
+
+func (p watched) isServer() bool { return p.agent == "" && p.socket != "" }
 
 // New starts a watcher that follows nothing yet. Close ends it.
 func New(o Options) (*Watcher, error) {
@@ -83,6 +94,7 @@ func New(o Options) (*Watcher, error) {
 	}
 	o.Max, o.Proc = cmp.Or(o.Max, defaultMax), cmp.Or(o.Proc, "/proc")
 	w := &Watcher{o: o, held: map[fleet.ProcessID]int32{}, watched: map[int32]watched{}, reported: map[fleet.ProcessID]bool{},
+		fallen:  map[fleet.ProcessID]fleet.Instant{},
 		stopped: make(chan struct{}), ended: make(chan struct{})}
 	var err error
 	if w.epoll, err = unix.EpollCreate1(unix.EPOLL_CLOEXEC); err != nil {
@@ -108,7 +120,8 @@ func (w *Watcher) add(fd int) error {
 	return nil
 }
 
-// Follow has the processes of these agents watched too. A process that is
+// Follow has the processes of these agents watched too, and the terminal servers
+// that they run in: what ends with its server is told so. A process that is
 // followed stays so until it dies, whether it is in the list or not: a look that
 // misses it may have been quicker than its death. One that is gone already is
 // told dead, once. Agents without a process are not followed.
@@ -126,7 +139,13 @@ func (w *Watcher) Follow(agents []fleet.Agent) {
 			continue
 		}
 		current[a.Process] = true
-		w.follow(watched{fd: -1, id: a.Process, agent: a.Name, instance: a.Instance})
+		p := watched{fd: -1, id: a.Process, agent: a.Name, instance: a.Instance}
+		if a.Pane != nil && a.Pane.ID.Server.PID > 0 {
+			p.within, p.socket = a.Pane.ID.Server, a.Pane.ID.Socket
+			current[p.within] = true
+			w.follow(watched{fd: -1, id: p.within, socket: p.socket})
+		}
+		w.follow(p)
 	}
 	for id := range w.reported {
 		if !current[id] {
@@ -139,7 +158,7 @@ func (w *Watcher) Follow(agents []fleet.Agent) {
 // pid cannot belong to another process unnoticed.
 func (w *Watcher) follow(p watched) {
 	if fd, ok := w.held[p.id]; ok {
-		if was := w.watched[fd]; was.agent != p.agent || was.instance != p.instance {
+		if was := w.watched[fd]; was.agent != p.agent || was.instance != p.instance || p.within.PID != 0 && was.within != p.within {
 			p.fd = int(fd)
 			w.watched[fd] = p
 		}
@@ -266,5 +285,34 @@ func (w *Watcher) tell(p watched, exit fleet.Exit) {
 	default:
 	}
 	exit.Process, exit.Instance = p.id, p.instance
+	exit.Asked = cmp.Or(exit.Asked, w.asked(p, exit.At))
+	if p.isServer() {
+		w.fell(p.id, exit.At)
+		w.o.Died(Death{Server: p.socket, Exit: exit})
+		return
+	}
+	if w.wentWith(p, exit.At) {
+		exit.Server = p.socket
+	}
 	w.o.Died(Death{Agent: p.agent, Exit: exit})
+}
+
+// together is how far apart the ends of a terminal server and of what ran in it
+// may lie.
+const together = 10 * time.Second
+
+func (w *Watcher) fell(server fleet.ProcessID, at fleet.Instant) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	maps.DeleteFunc(w.fallen, func(_ fleet.ProcessID, was fleet.Instant) bool { return at.Since(was) > together })
+	w.fallen[server] = at
+}
+
+// wentWith says whether an agent ended with the server it ran in. The ends of
+// agents that are told before their server's are joined by whoever is told.
+func (w *Watcher) wentWith(p watched, at fleet.Instant) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	fell, ok := w.fallen[p.within]
+	return ok && at.Since(fell).Abs() <= together
 }

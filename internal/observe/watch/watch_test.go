@@ -301,6 +301,35 @@ func TestShimTellsWhatIsLost(t *testing.T) {
 	}
 }
 
+// Who asked for an end is told with it, wherever it is known from how it ended: the
+// word lies beside the shim's record before anybody is ended.
+func TestDeathTellsWhoAsked(t *testing.T) {
+	b := newBook()
+	w := watcher(t, b, func(o *watch.Options) {
+		o.Asked = func(instance string, _ fleet.Instant) string { return map[string]string{"i1": "eve"}[instance] }
+		o.Exits = func(instance string) *fleet.Exit {
+			if instance != "i3" {
+				return nil
+			}
+			return &fleet.Exit{Status: fleet.Known(0), Source: "shim", At: now(), Asked: "ann"}
+		}
+	})
+	asked, unasked, known := start(t, "asked"), start(t, "unasked"), start(t, "known")
+	asked.agent.Instance, unasked.agent.Instance, known.agent.Instance = "i1", "i2", "i3"
+	known.end(0)
+	_ = known.Wait()
+	w.Follow([]fleet.Agent{asked.agent, unasked.agent, known.agent})
+	asked.end(3)
+	unasked.end(3)
+	b.wait(t, 3)
+	want := map[string]string{"asked": "eve", "unasked": "", "known": "ann"}
+	for _, d := range b.all() {
+		if d.Exit.Asked != want[d.Agent] {
+			t.Errorf("the end of %s was asked for by %q, want %q", d.Agent, d.Exit.Asked, want[d.Agent])
+		}
+	}
+}
+
 // A death that nobody can explain at once does not keep others waiting.
 func TestSlowCauseKeepsNobodyWaiting(t *testing.T) {
 	b := newBook()

@@ -59,6 +59,24 @@ func TestHear(t *testing.T) {
 	}
 }
 
+// TestHearInAThread: what is said in a thread names the last message there for clients
+// that know no threads; it answers what the thread began with.
+func TestHearInAThread(t *testing.T) {
+	h, e := ear(t)
+	_, next, _ := hear(t, e, "")
+	alert := h.Say(room, "@custos:fake", matrixtest.Text("an alert (custos why 3)"))
+	done := h.Say(room, "@custos:fake", matrixtest.Text("Acted on your reply"))
+	for _, falls := range []bool{true, false} {
+		h.Say(room, "@ann:fake", map[string]any{"msgtype": "m.text", "body": "ack", "m.relates_to": map[string]any{"rel_type": "m.thread", "event_id": alert,
+			"is_falling_back": falls, "m.in_reply_to": map[string]any{"event_id": done}}})
+	}
+	got, _, _ := hear(t, e, next)
+	want := []string{`@ann:fake "ack" about "an alert (custos why 3)" own false edit false`, `@ann:fake "ack" about "Acted on your reply" own false edit false`}
+	if len(got) != 4 || strings.Join(got[2:], "\n") != strings.Join(want, "\n") {
+		t.Errorf("heard\n%s", strings.Join(got, "\n"))
+	}
+}
+
 // A batch too large to be read, and a token the server does not know, are left
 // behind: what is said after that is heard.
 func TestHearGoesOn(t *testing.T) {

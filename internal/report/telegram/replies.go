@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -17,18 +18,19 @@ import (
 type Chat interface {
 	Sender
 	Updates(ctx context.Context, offset int64, wait time.Duration, me string) ([]telegram.Update, error)
-	Me(ctx context.Context) (string, error)
+	Self(ctx context.Context) (id, name string, err error)
 }
 
 // Ear hears what people say in one chat, and answers them there.
 type Ear struct {
 	Called string   // the notifier that tells of alerts there
 	Chat   string   // its ID
+	Topic  int64    // of a forum: only what is said there is heard; 0: whatever is said in the chat
 	People []string // IDs of users; nobody else is heard
 	With   Chat
 
-	mu sync.Mutex
-	me string // the ID of the bot; asked for once
+	mu       sync.Mutex
+	me, name string // of the bot: ID and @name; asked for once
 }
 
 var _ report.Ear = (*Ear)(nil)
@@ -63,12 +65,42 @@ func (e *Ear) Hear(ctx context.Context, cursor string) (report.Heard, error) {
 	h := report.Heard{Cursor: cursor}
 	for _, u := range list {
 		h.Cursor = strconv.FormatInt(u.ID+1, 10)
-		if u.Message != 0 {
-			h.Said = append(h.Said, fleet.Said{ID: strconv.FormatInt(u.Message, 10), Room: u.Chat, By: u.From, Text: u.Text,
-				About: u.About, Age: fleet.Duration(u.Age), Own: u.Bot})
+		text, ours := e.words(u)
+		if u.Message != 0 && ours {
+			h.Said = append(h.Said, fleet.Said{ID: strconv.FormatInt(u.Message, 10), Room: u.Chat, By: u.From, Text: text,
+				Thread: topic(u.Topic), About: u.About, Age: fleet.Duration(u.Age), Own: u.Bot})
 		}
 	}
 	return h, nil
+}
+
+// words are what somebody said to Custos: its own words, in its topic, and not to
+// another bot. A command (/ack 3, /ack@custos_bot 3) says what it says without its sign.
+func (e *Ear) words(u telegram.Update) (text string, ours bool) {
+	if u.Others || e.Topic != 0 && u.Topic != e.Topic {
+		return "", false
+	}
+	command, is := strings.CutPrefix(u.Text, "/")
+	if !is {
+		return u.Text, true
+	}
+	word, rest, more := strings.Cut(command, " ")
+	word, to, named := strings.Cut(word, "@")
+	if named && !strings.EqualFold(to, e.name) {
+		return "", false
+	}
+	if more {
+		word += " " + rest
+	}
+	return word, true
+}
+
+// topic is a topic as a thread; "" for none.
+func topic(n int64) string {
+	if n == 0 {
+		return ""
+	}
+	return strconv.FormatInt(n, 10)
 }
 
 // begin forgets what was said before.
@@ -87,8 +119,8 @@ func (e *Ear) self(ctx context.Context) (string, error) {
 	if e.me != "" {
 		return e.me, nil
 	}
-	me, err := e.With.Me(ctx)
-	e.me = me
+	me, name, err := e.With.Self(ctx)
+	e.me, e.name = me, name
 	return me, err
 }
 
@@ -96,7 +128,11 @@ func (e *Ear) self(ctx context.Context) (string, error) {
 // the Bot API knows no transactions.
 func (e *Ear) Answer(ctx context.Context, m fleet.Message) error {
 	to, _ := strconv.ParseInt(m.Answers, 10, 64)
-	_, err := e.With.Send(ctx, telegram.Text{Chat: e.Chat, Body: fit(m.Body), Silent: true, Answers: to})
+	in, err := strconv.ParseInt(m.Thread, 10, 64)
+	if err != nil {
+		in = e.Topic
+	}
+	_, err = e.With.Send(ctx, telegram.Text{Chat: e.Chat, Topic: in, Body: fit(m.Body), Silent: true, Answers: to})
 	return final(err)
 }
 

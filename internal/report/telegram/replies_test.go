@@ -2,6 +2,7 @@ package telegram_test
 
 import (
 	"context"
+	"slices"
 	"testing"
 
 	"custos/internal/fleet"
@@ -49,6 +50,57 @@ func TestFirstTimeInAnEmptyChat(t *testing.T) {
 	}
 	s.Say(-100, 7, "status")
 	if h, err = e.Hear(t.Context(), h.Cursor); err != nil || len(h.Said) != 1 {
+		t.Errorf("%+v, %v", h, err)
+	}
+}
+
+// Words as people give them to a bot, and whose they are.
+func TestWordsToABot(t *testing.T) {
+	s := telegramtest.New(t, "1:key", "-100")
+	c := &client.Client{Server: s.URL, Token: func(context.Context) (string, error) { return "1:key", nil }}
+	e := &telegram.Ear{Called: "phone", Chat: "-100", People: []string{"7"}, With: c}
+	for _, say := range []func(){
+		func() { s.Say(-100, 7, "/approve 1") },
+		func() { s.Say(-100, 7, "/status@custos_bot") },
+		func() { s.Say(-100, 7, "/Ack@CUSTOS_bot that") },
+		func() { s.Say(-100, 7, "/freeze@another_bot") },  // not for us
+		func() { s.Forward(-100, 7, "approve 2", false) }, // somebody else's words
+		func() { s.Forward(-100, 7, "approve 3", true) },
+		func() { s.Via(-100, 7, "approve 4") },
+		func() { s.SayIn(42, -100, 7, "deny 5") },
+	} {
+		say()
+	}
+	h, err := e.Hear(t.Context(), "1")
+	if err != nil || h.Cursor != "9" {
+		t.Fatalf("%+v, %v", h, err)
+	}
+	var got []string
+	for _, said := range h.Said {
+		got = append(got, said.Text)
+	}
+	if want := []string{"approve 1", "status", "Ack that", "deny 5"}; !slices.Equal(got, want) {
+		t.Fatalf("heard %q, want %q", got, want)
+	}
+	last := h.Said[3]
+	if err := e.Answer(t.Context(), fleet.Message{ID: "r", Body: "Acted", Answers: last.ID, Thread: last.Thread}); err != nil || s.Sent()[0].Topic != 42 {
+		t.Errorf("answered outside of the topic: %+v, %v", s.Sent(), err)
+	}
+}
+
+// A notifier of a topic speaks there, and only what is said there is heard.
+func TestATopic(t *testing.T) {
+	s := telegramtest.New(t, "1:key", "-100")
+	c := &client.Client{Server: s.URL, Token: func(context.Context) (string, error) { return "1:key", nil }}
+	n := telegram.Notifier{Called: "phone", Chat: "-100", Topic: 42, To: c}
+	if err := n.Notify(t.Context(), fleet.Message{ID: "m", Subject: "x", Priority: fleet.P2}); err != nil || s.Sent()[0].Topic != 42 {
+		t.Errorf("%+v, %v", s.Sent(), err)
+	}
+	e := &telegram.Ear{Called: "phone", Chat: "-100", Topic: 42, People: []string{"7"}, With: c}
+	s.SayIn(41, -100, 7, "freeze")
+	s.Say(-100, 7, "freeze")
+	s.SayIn(42, -100, 7, "status")
+	if h, err := e.Hear(t.Context(), "1"); err != nil || len(h.Said) != 1 || h.Said[0].Text != "status" {
 		t.Errorf("%+v, %v", h, err)
 	}
 }

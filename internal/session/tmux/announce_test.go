@@ -26,9 +26,12 @@ type ear struct {
 }
 
 // listen has a server listened to until the test ends.
-func listen(t *testing.T, s *sessiontest.Tmux) *ear {
+func listen(t *testing.T, s *sessiontest.Tmux) *ear { return listenFor(t, s, "1s") }
+
+// listenFor does so with another deadline.
+func listenFor(t *testing.T, s *sessiontest.Tmux, deadline string) *ear {
 	t.Helper()
-	p, err := tmux.NewProvider(tmux.ProviderOptions{Socket: s.Socket, Deadline: "1s"})
+	p, err := tmux.NewProvider(tmux.ProviderOptions{Socket: s.Socket, Deadline: deadline})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -20,7 +20,7 @@ var paneFields = [...]string{
 	"pane_dead", "pane_dead_status", "pane_dead_signal", "window_activity", "session_created", "pane_in_mode",
 }
 
-var clientFields = [...]string{"session_id", "client_control_mode", "client_flags"}
+var clientFields = [...]string{"session_id", "client_control_mode", "client_flags", "client_activity"}
 
 // list asks one server for its panes and the people who look at them.
 //
@@ -63,7 +63,7 @@ func format(sep string, kind byte, fields []string) string {
 // parse reads the records of one server.
 func (v *Viewer) parse(socket, out, sep string) ([]fleet.Pane, error) {
 	var panes []fleet.Pane
-	people := map[string]int{}
+	people, typed := map[string]int{}, map[string]fleet.Leaf[fleet.Duration]{}
 	var server fleet.ProcessID
 	rest := strings.Split(out, sep)[1:]
 	for len(rest) > 0 {
@@ -80,6 +80,7 @@ func (v *Viewer) parse(socket, out, sep string) ([]fleet.Pane, error) {
 		if kind == "C" {
 			if fields[1] != "1" && !strings.Contains(fields[2], "control-mode") {
 				people[fields[0]]++ // a client in control mode is a program: ours, or an IDE
+				typed[fields[0]] = sooner(typed[fields[0]], ageOf(v.o.Now(), fields[3]))
 			}
 			continue
 		}
@@ -94,10 +95,19 @@ func (v *Viewer) parse(socket, out, sep string) ([]fleet.Pane, error) {
 		}
 	}
 	for i := range panes {
-		panes[i].Attached = people[panes[i].SessionID]
+		panes[i].Attached, panes[i].Typed = people[panes[i].SessionID], typed[panes[i].SessionID]
 	}
 	slices.SortStableFunc(panes, comparePanes)
 	return panes, nil
+}
+
+// sooner returns the shorter of two ages; the known one where one is not.
+func sooner(a, b fleet.Leaf[fleet.Duration]) fleet.Leaf[fleet.Duration] {
+	x, ok := a.Get()
+	if y, known := b.Get(); !ok || known && y < x {
+		return b
+	}
+	return a
 }
 
 func comparePanes(a, b fleet.Pane) int {

@@ -81,7 +81,7 @@ func (v *Viewer) ask(ctx context.Context, socket string, args ...string) ([]byte
 		}
 		return nil, session.ErrAbsent
 	}
-	ctx, cancel := context.WithTimeout(ctx, v.deadline)
+	ctx, cancel := context.WithTimeoutCause(ctx, v.deadline, fmt.Errorf("no answer within %s", v.deadline))
 	defer cancel()
 	// -u: without it the client replaces what is not ASCII; -f: should a server
 	// ever start, it reads nobody's configuration.
@@ -96,10 +96,8 @@ func (v *Viewer) ask(ctx context.Context, socket string, args ...string) ([]byte
 	switch {
 	case err == nil:
 		return out.Bytes(), nil
-	case errors.Is(ctx.Err(), context.DeadlineExceeded):
-		return nil, fmt.Errorf("cannot ask tmux server %s: no answer within %s", name, v.deadline)
 	case ctx.Err() != nil:
-		return nil, fmt.Errorf("cannot ask tmux server %s: %w", name, ctx.Err())
+		return nil, fmt.Errorf("cannot ask tmux server %s: %w", name, context.Cause(ctx))
 	case isGone(socket):
 		return nil, session.ErrAbsent
 	}

@@ -21,13 +21,13 @@ import (
 // Options says which servers are looked at, and how.
 type Options struct {
 	// Sockets are paths of server sockets to look at, whoever owns them.
-	Sockets []string `toml:"sockets"`
+	Sockets []string `toml:"sockets" is:"path"`
 	// Discover also looks at every socket of our own user below
 	// ${TMUX_TMPDIR:-/tmp}/tmux-UID, where tmux puts them.
 	Discover bool `toml:"discover"`
 	// Deadline of one server, as text ("2s", the default). A busy server of 200
 	// panes answers in 17 ms.
-	Deadline string `toml:"deadline"`
+	Deadline string `toml:"deadline" is:"duration 1ms.."`
 
 	TMPDir string           `toml:"-"` // TMUX_TMPDIR; empty is /tmp
 	Inside string           `toml:"-"` // $TMUX of Custos itself: its server is looked at too
@@ -56,7 +56,7 @@ type Viewer struct {
 func New(o Options) (*Viewer, error) {
 	v := &Viewer{o: o, deadline: 2 * time.Second}
 	if o.Deadline != "" {
-		d, err := time.ParseDuration(o.Deadline)
+		d, err := fleet.ParseDuration(o.Deadline)
 		if err != nil || d <= 0 {
 			return nil, fmt.Errorf("cannot use tmux deadline %q: want a positive duration such as \"2s\"", o.Deadline)
 		}

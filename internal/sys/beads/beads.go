@@ -2,12 +2,14 @@
 // prints as JSON, never by its files; its Writer closes beads and opens them again. Texts in it are somebody's words and neither
 // stripped nor cut.
 //
-// The shapes are those of the public sources of bd, releases 0.21 to 1.0: a list
+// The shapes are those of the public sources of bd, releases 0.21 to 1.x (package
+// beadstest says where), bare or in an object of their version (items, data): a list
 // holds each bead's dependencies in later ones, and only their number in earlier
 // ones; those are then asked for with bd show.
 package beads
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -112,6 +114,9 @@ func (r *Reader) ask(ctx context.Context, args ...string) ([]said, error) {
 	if err != nil {
 		return nil, fmt.Errorf("cannot run bd %s in %s: %w", args[0], r.o.Dir, err)
 	}
+	if args[0] == "show" && len(bytes.TrimSpace(out)) == 0 {
+		return nil, nil // there is none such
+	}
 	list, err := parse(out)
 	if err != nil {
 		return nil, fmt.Errorf("cannot read what bd %s printed in %s: %w", args[0], r.o.Dir, err)
@@ -171,10 +176,31 @@ func (s said) bead() Bead {
 	return b
 }
 
-// parse reads a list of beads, a single one, or nothing at all.
+// unwrap returns what an object holds that tells the version of its schema; else the text.
+func unwrap(text []byte) (raw json.RawMessage, err error) {
+	if err := json.Unmarshal(text, &raw); err != nil || raw[0] != '{' {
+		return raw, err
+	}
+	var o struct {
+		Version *int            `json:"schema_version"`
+		Items   json.RawMessage `json:"items"`
+		Data    json.RawMessage `json:"data"`
+	}
+	if err := json.Unmarshal(raw, &o); err != nil || o.Version == nil {
+		return raw, err
+	}
+	for _, held := range []json.RawMessage{o.Items, o.Data} {
+		if held != nil {
+			return held, nil
+		}
+	}
+	return raw, nil
+}
+
+// parse reads a list of beads, a single one, or none.
 func parse(text []byte) (list []said, err error) {
-	var raw json.RawMessage
-	if err := json.Unmarshal(text, &raw); err != nil {
+	raw, err := unwrap(text)
+	if err != nil {
 		return nil, err
 	}
 	switch {

@@ -68,6 +68,27 @@ func TestList(t *testing.T) {
 	}
 }
 
+// TestWrapped: from 1.x on the same may come in an object.
+func TestWrapped(t *testing.T) {
+	for _, field := range []string{"items", "data"} {
+		r, fake := newFake(t, map[string]string{"list": "list-counts.json", "show": "show.json", "closed": "closed.json"})
+		if err := fake.Wrap(field); err != nil {
+			t.Fatal(err)
+		}
+		got, err := r.List(t.Context(), day)
+		if err != nil || len(got) != 3 || !slices.Equal(got[0].Needs, []string{"hq-b2"}) {
+			t.Errorf("%s: %+v, %v", field, got, err)
+		}
+	}
+	r, fake := newFake(t, nil)
+	if err := errors.Join(fake.Wrap("data"), fake.Say("list", "null")); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := r.List(t.Context(), day); err != nil || len(got) != 0 {
+		t.Errorf("none: %+v, %v", got, err)
+	}
+}
+
 // What is not whole is no answer.
 func TestListFails(t *testing.T) {
 	for name, c := range map[string]struct{ list, show, fault, want string }{

@@ -2,6 +2,7 @@ package beads
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"custos/internal/sys/beadstest"
@@ -49,6 +50,14 @@ func TestCloseAndReopen(t *testing.T) {
 	show := "show --json hq-a1"
 	if want := []string{show, "close hq-a1 --reason=-f; merged", show, "reopen hq-a1", show}; !slices.Equal(fake.Calls(), want) {
 		t.Errorf("asked %q, want %q", fake.Calls(), want)
+	}
+}
+
+// TestNoSuchBead: bd shows nothing at all of what there is not.
+func TestNoSuchBead(t *testing.T) {
+	w, _ := newWriter(t)
+	if b, err := w.Bead(t.Context(), "hq-gone"); err == nil || !strings.Contains(err.Error(), "shows no such one") {
+		t.Errorf("%+v, %v", b, err)
 	}
 }
 

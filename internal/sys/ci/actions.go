@@ -194,7 +194,10 @@ func (a *actions) pipeline(r acRun) Pipeline {
 	if r.NeedApproval && p.Open() {
 		p.State = Blocked
 	}
-	p.Workflow, _, _ = strings.Cut(r.Path, "@")
+	workflow, ref, _ := strings.Cut(r.Path, "@")
+	if p.Workflow = workflow; p.Branch == "" && pretty.MatchString(ref) {
+		p.Branch = ref // of a pull request's run Gitea tells nothing else
+	}
 	if p.Workflow == "" && json.Unmarshal(r.WorkflowID, &p.Workflow) != nil {
 		p.Workflow = r.Name
 	}
@@ -295,21 +298,57 @@ func (a *actions) earliest(ctx context.Context, p Pipeline) (at time.Time) {
 	return at
 }
 
-// jobs lists the jobs of a run. GitHub and Gitea wrap the list, Forgejo does not.
-func (a *actions) jobs(ctx context.Context, run int64) ([]acJob, error) {
-	var raw json.RawMessage
-	if err := a.c.get(ctx, a.at("/actions/runs/%d/jobs?page=1&%s=50", run, a.words.size), &raw); err != nil {
-		return nil, err
+// acPage is one page of a list, in the words of all three.
+type acPage struct {
+	Total   int `json:"total_count"`
+	Jobs    []acJob
+	Older   []acJob `json:"workflow_jobs"` // Gitea before 1.25
+	Runners []acRunner
+}
+
+type acRunner struct {
+	ID           int64
+	Name, Status string
+	Disabled     bool
+}
+
+// Limits of a list that is a run's or a project's: so many pages of so many.
+const (
+	acPages = 5
+	acSize  = 50
+)
+
+// paged asks for page after page of a list, until as many were seen as it is said to
+// have. GitHub and Gitea wrap a list, and say; Forgejo gives a bare one, which is all.
+func (a *actions) paged(ctx context.Context, path string, bare func(*acPage) any, add func(acPage) int) error {
+	for n, seen := 1, 0; n <= acPages; n++ {
+		var raw json.RawMessage
+		if err := a.c.get(ctx, fmt.Sprintf("%s?page=%d&%s=%d", path, n, a.words.size, acSize), &raw); err != nil {
+			return err
+		}
+		var page acPage
+		into, whole := any(&page), bytes.HasPrefix(raw, []byte("["))
+		if whole {
+			into = bare(&page)
+		}
+		if err := json.Unmarshal(raw, into); err != nil {
+			return err
+		}
+		got := add(page)
+		if seen += got; whole || got == 0 || seen >= page.Total {
+			return nil
+		}
 	}
-	var wrapped struct {
-		Jobs  []acJob
-		Older []acJob `json:"workflow_jobs"` // Gitea before 1.25
-	}
-	if bytes.HasPrefix(raw, []byte("[")) {
-		return wrapped.Jobs, json.Unmarshal(raw, &wrapped.Jobs)
-	}
-	err := json.Unmarshal(raw, &wrapped)
-	return append(wrapped.Jobs, wrapped.Older...), err
+	return nil
+}
+
+// jobs lists the jobs of a run.
+func (a *actions) jobs(ctx context.Context, run int64) (out []acJob, err error) {
+	err = a.paged(ctx, a.at("/actions/runs/%d/jobs", run), func(p *acPage) any { return &p.Jobs }, func(p acPage) int {
+		out = append(append(out, p.Jobs...), p.Older...)
+		return len(p.Jobs) + len(p.Older)
+	})
+	return out, err
 }
 
 func (a *actions) failed(ctx context.Context, p Pipeline) (out []Step, err error) {
@@ -322,11 +361,8 @@ func (a *actions) failed(ctx context.Context, p Pipeline) (out []Step, err error
 			continue
 		}
 		s := Step{Name: clip(j.Name), Exit: -1}
-		for _, step := range j.Steps {
-			if a.state(step.Status, step.Conclusion) == Failure {
-				s.Name = clip(j.Name) + "/" + clip(step.Name)
-				break
-			}
+		if step := a.brokeAt(j); step != "" {
+			s.Name += "/" + clip(step)
 		}
 		if s.Log, err = a.c.text(ctx, a.at("/actions/jobs/%d/logs", j.ID)); err != nil {
 			s.Unread = err.Error()
@@ -337,31 +373,34 @@ func (a *actions) failed(ctx context.Context, p Pipeline) (out []Step, err error
 	return out, ctx.Err()
 }
 
-// mostRunners is how many of a project's runners are looked at.
-const mostRunners = 100
+// brokeAt is the step at which a job failed; "": it does not tell. A Gitea says of every
+// step what it says of the job (services/convert/convert.go at 00ca8c6), which names none.
+func (a *actions) brokeAt(j acJob) string {
+	at, failed := "", 0
+	for _, step := range j.Steps {
+		if a.state(step.Status, step.Conclusion) != Failure {
+			continue
+		}
+		if failed++; failed == 1 {
+			at = step.Name
+		}
+	}
+	if failed > 1 && failed == len(j.Steps) {
+		return ""
+	}
+	return at
+}
 
 func (a *actions) workers(ctx context.Context) (out []Worker, err error) {
-	var raw json.RawMessage
-	if err := a.c.get(ctx, a.at("/actions/runners?page=1&%s=50", a.words.size), &raw); err != nil {
-		return nil, err
-	}
-	type runner struct {
-		ID           int64
-		Name, Status string
-		Disabled     bool
-	}
-	var page struct{ Runners []runner }
-	if bytes.HasPrefix(raw, []byte("[")) {
-		err = json.Unmarshal(raw, &page.Runners)
-	} else {
-		err = json.Unmarshal(raw, &page)
-	}
-	for _, r := range page.Runners[:min(len(page.Runners), mostRunners)] {
-		if r.Name == "" {
-			r.Name = "runner-" + strconv.FormatInt(r.ID, 10)
+	err = a.paged(ctx, a.at("/actions/runners"), func(p *acPage) any { return &p.Runners }, func(p acPage) int {
+		for _, r := range p.Runners {
+			if r.Name == "" {
+				r.Name = "runner-" + strconv.FormatInt(r.ID, 10)
+			}
+			out = append(out, Worker{Name: r.Name, Online: r.Status != "offline", Paused: r.Disabled})
 		}
-		out = append(out, Worker{Name: r.Name, Online: r.Status != "offline", Paused: r.Disabled})
-	}
+		return len(p.Runners)
+	})
 	return distinct(out), err
 }
 

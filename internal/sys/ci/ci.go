@@ -39,8 +39,7 @@ type Pipeline struct {
 	ID       int64 // what its server asks for it by
 	Number   int64 // what people call it; unique in its project
 	Attempt  int   // from 1; 0: the server does not tell
-	parent   int64 // of woodpecker: which it repeats, by whole
-	whole    int64 // of woodpecker: its number on the whole server
+	repeats  bool  // of woodpecker: it is another one begun again
 	Title    string
 	Workflow string // its file or its name; "" where a pipeline is all workflows
 	Event    string // push, pull_request, …
@@ -187,6 +186,7 @@ type Reader struct {
 	clock func() time.Time
 
 	mu      sync.Mutex
+	anew    bool    // its server makes a new pipeline of each attempt
 	open    []int64 // listed last, and not over then
 	primary string
 }
@@ -200,7 +200,7 @@ func NewReader(o Options) (*Reader, error) {
 	if o.Clock == nil {
 		o.Clock = time.Now
 	}
-	return &Reader{d: d, clock: o.Clock}, nil
+	return &Reader{d: d, clock: o.Clock, anew: o.Kind == "woodpecker"}, nil
 }
 
 // Limits of one listing.
@@ -274,7 +274,9 @@ func (r *Reader) settle(found map[int64]Pipeline) []Pipeline {
 			r.open = append(r.open, p.ID)
 		}
 	}
-	countAttempts(out)
+	if r.anew {
+		countAttempts(out)
+	}
 	return out
 }
 
@@ -289,15 +291,19 @@ func compare(a, b Pipeline) int {
 }
 
 // countAttempts numbers the attempts of a server that makes a new pipeline of
-// each. pp is sorted, newest first. One whose parent is not listed is the second
-// at least.
+// each: all of one workflow, branch and commit count, whichever of them a server
+// says that one repeats. pp is sorted, newest first. One that repeats another which is
+// not listed is the second at least.
 func countAttempts(pp []Pipeline) {
-	at := map[int64]int{}
+	tried := map[string]int{}
 	for i := range slices.Backward(pp) {
-		if p := &pp[i]; p.parent > 0 {
-			p.Attempt = max(at[p.parent], 1) + 1
+		p := &pp[i]
+		key := p.Group() + "\x00" + p.Head
+		if p.repeats {
+			tried[key] = max(tried[key], 1)
 		}
-		at[pp[i].whole] = pp[i].Attempt
+		tried[key]++
+		p.Attempt = tried[key]
 	}
 }
 

@@ -123,7 +123,7 @@ func TestFailed(t *testing.T) {
 		if p := got[0]; p.Name != "build/push" && p.Name != "build" || p.Exit != 137 || !strings.Contains(p.Log, "the last words") || len(p.Log) > 64<<10 || len(p.Log) < 60<<10 || p.Unread != "" {
 			t.Errorf("%s: exit %d, %d bytes, unread %q", p.Name, p.Exit, len(p.Log), p.Unread)
 		}
-		if p := got[1]; p.Log != "" || !strings.Contains(p.Unread, "404") || strings.Contains(p.Unread, "sig=") {
+		if p := got[1]; p.Log != "" || !strings.Contains(p.Unread, ci.ErrGone.Error()) || strings.Contains(p.Unread, "sig=") {
 			t.Errorf("%+v", p)
 		}
 	})
@@ -325,21 +325,6 @@ func TestWoodpeckersNumberOfTheProjectMayChange(t *testing.T) {
 	}
 }
 
-// A chain of repeats is counted, and what one repeats may be out of sight.
-func TestAttemptsOfWoodpecker(t *testing.T) {
-	s := citest.New(t, "woodpecker")
-	s.Add(citest.Run{Number: 5, State: "failure", Parent: 1})
-	s.Add(citest.Run{Number: 6, State: "failure"})
-	s.Add(citest.Run{Number: 7, State: "failure", Parent: 5})
-	s.Add(citest.Run{Number: 9, State: "failure", Parent: 7})
-	got := list(t, reader(t, s))
-	for n, want := range map[int64]int{5: 2, 6: 1, 7: 3, 9: 4} {
-		if got[n].Attempt != want {
-			t.Errorf("%d is attempt %d, want %d", n, got[n].Attempt, want)
-		}
-	}
-}
-
 func TestGroups(t *testing.T) {
 	base := ci.Pipeline{Workflow: "ci.yml", Event: "push", Branch: "main"}
 	change := func(f func(*ci.Pipeline)) ci.Pipeline { p := base; f(&p); return p }
@@ -435,4 +420,43 @@ func FuzzAnswers(f *testing.F) {
 			_, _, _ = r.Workers(t.Context())
 		}
 	})
+}
+
+// A repetition counts, by whichever number its server names what it repeats: of the
+// whole server before Woodpecker 2.5, of the project since.
+func TestRepetitionsAreCountedByCommit(t *testing.T) {
+	for name, old := range map[string]bool{"2.4": true, "2.5": false} {
+		t.Run(name, func(t *testing.T) {
+			s := citest.New(t, "woodpecker")
+			if old {
+				s.ParentsByID()
+			}
+			s.Add(citest.Run{Number: 4, State: "failure", Branch: "other", Head: "def"})
+			s.Add(citest.Run{Number: 5, State: "failure", Head: "abc"})
+			s.Add(citest.Run{Number: 6, State: "failure", Head: "abc", Parent: 5})
+			s.Add(citest.Run{Number: 7, State: "failure", Head: "abc", Parent: 5}) // somebody repeats the first one again
+			s.Add(citest.Run{Number: 8, State: "failure", Head: "abc", Parent: 7})
+			s.Add(citest.Run{Number: 9, State: "failure", Branch: "old", Head: "fed", Parent: 1}) // which is long gone
+			got := list(t, reader(t, s))
+			for n, want := range map[int64]int{4: 1, 5: 1, 6: 2, 7: 3, 8: 4, 9: 2} {
+				if got[n].Attempt != want {
+					t.Errorf("pipeline %d is attempt %d, want %d", n, got[n].Attempt, want)
+				}
+			}
+		})
+	}
+}
+
+// What Woodpecker warns of in the configuration did not fail.
+func TestWarningsAreNoFailure(t *testing.T) {
+	s := citest.New(t, "woodpecker")
+	s.Add(citest.Run{Number: 1, State: "failure", Warnings: []string{"set a clone depth"}, Steps: []citest.Step{{Job: "build", Name: "push", State: "failure", Exit: 137}}})
+	s.Add(citest.Run{Number: 2, State: "failure", Warnings: []string{"set a clone depth"}, Misconfigured: "no such step"})
+	r := reader(t, s)
+	for n, want := range map[int64]string{1: "build/push", 2: "configuration"} {
+		steps, err := r.Failed(t.Context(), list(t, r)[n])
+		if err != nil || len(steps) == 0 || steps[0].Name != want || strings.Contains(steps[0].Error, "clone depth") {
+			t.Errorf("pipeline %d: %+v, %v", n, steps, err)
+		}
+	}
 }

@@ -106,7 +106,7 @@ func refusal(method string, status int) error {
 		return fmt.Errorf("%w (%w)", ErrForbidden, err)
 	case status == http.StatusMethodNotAllowed || method == http.MethodPost && status == http.StatusNotFound:
 		return fmt.Errorf("%w (%w)", ErrLacks, err)
-	case status == http.StatusNotFound:
+	case status == http.StatusNotFound || status == http.StatusGone: // GitHub's logs that have expired
 		return fmt.Errorf("%w (%w)", ErrGone, err)
 	}
 	return err

@@ -13,8 +13,9 @@ import (
 	"time"
 )
 
-// woodpecker speaks the API of Woodpecker 2 and 3 (woodpecker-ci.org/api): six
-// calls and the look-up of the project's number.
+// woodpecker speaks the API of Woodpecker 2 and 3: six calls and the look-up of
+// the project's number. The fields are those of woodpecker-ci/woodpecker 2.x and 3.x:
+// server/model/{pipeline,workflow,step,log,agent}.go, pipeline/errors/types/errors.go.
 type woodpecker struct {
 	c       *client
 	site    string
@@ -25,15 +26,24 @@ type woodpecker struct {
 }
 
 // wpPipeline is what the API says of a pipeline. Times are seconds; 0: not yet.
+// Parent is not 0 when it repeats another: that one's ID until 2.4, its number from 2.5
+// on (server/pipeline/restart.go), so that it says no more than this. A deployment has
+// one too, and repeats nothing.
 type wpPipeline struct {
-	ID, Number, Parent         int64
+	Number, Parent             int64
 	Event, Status              string
 	Created, Started, Finished int64
 	Commit, Branch, Ref        string
 	Refspec, Title, Message    string
 	Sender                     string
-	Errors                     []struct{ Message string }
+	Errors                     []wpError
 	Workflows                  []wpWorkflow
+}
+
+// wpError is what Woodpecker has to say of the configuration.
+type wpError struct {
+	Message string
+	Warning bool `json:"is_warning"`
 }
 
 type wpWorkflow struct {
@@ -131,7 +141,7 @@ var pullRef = regexp.MustCompile(`^refs/(?:pull|merge-requests|pull-requests)/(\
 // name for the one it is to be merged into; its own is in the refspec.
 func (w *woodpecker) words(p wpPipeline) Pipeline {
 	out := Pipeline{ID: p.Number, Number: p.Number, Event: p.Event, Branch: p.Branch, Head: p.Commit, State: wpStates[p.Status], Said: p.Status,
-		Created: seconds(p.Created), Started: seconds(p.Started), Ended: seconds(p.Finished), Title: p.Title, whole: p.ID, parent: p.Parent, Attempt: 1}
+		Created: seconds(p.Created), Started: seconds(p.Started), Ended: seconds(p.Finished), Title: p.Title, Attempt: 1, repeats: p.Parent > 0 && p.Event != "deployment"}
 	if m := pullRef.FindStringSubmatch(p.Ref); m != nil {
 		out.Pull, _ = strconv.Atoi(m[1]) // at most nine digits
 		if own, _, ok := strings.Cut(p.Refspec, ":"); ok && own != "" {
@@ -144,7 +154,7 @@ func (w *woodpecker) words(p wpPipeline) Pipeline {
 	if p.Event == "cron" {
 		out.Workflow = p.Sender // the name of the cron job
 	}
-	if p.Parent > 0 {
+	if out.repeats {
 		out.Attempt = 0
 	}
 	w.mu.Lock()
@@ -168,6 +178,9 @@ func (w *woodpecker) failed(ctx context.Context, p Pipeline) (out []Step, err er
 		return nil, err
 	}
 	for _, e := range whole.Errors {
+		if e.Warning {
+			continue
+		}
 		out = append(out, Step{Name: "configuration", Error: clip(e.Message), Exit: -1})
 	}
 	for _, f := range whole.Workflows {

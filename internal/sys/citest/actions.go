@@ -8,6 +8,15 @@ import (
 )
 
 // actions is the Actions API of GitHub, Gitea 1.26 or Forgejo 16.
+//
+// Gitea's is from go-gitea/gitea, services/convert/convert.go (00ca8c6): a run that was
+// never repeated may have run_attempt 0 (all have before there were attempts); head_branch
+// is left out of a run of a pull request, and only the end of path, FILE@REF, tells
+// which it is; what has not begun or ended did so in 1970; each step has the state of
+// its job. Forgejo's times that are not are in 1970, too (modules/timeutil, AsTime).
+// Jobs and runners come in pages. GitHub (docs.github.com/en/rest/actions) refuses to
+// repeat what still runs with 403, Gitea (routers/api/v1/repo/action.go) with 400, and
+// GitHub's logs that are gone answer 410.
 func (s *Server) actions(mux *http.ServeMux) {
 	base := "/api/v1"
 	if s.kind == "github-actions" {
@@ -36,6 +45,10 @@ func (s *Server) actions(mux *http.ServeMux) {
 		again = "rerun"
 	}
 	mux.HandleFunc("POST "+repo+"/actions/runs/{id}/"+again, s.byID(func(w http.ResponseWriter, _ *http.Request, run *Run) {
+		if s.lasts(run) {
+			s.refuse(w, s.tooSoon(), "This workflow is already running")
+			return
+		}
 		s.again(run.Number)
 		w.WriteHeader(http.StatusCreated)
 	}))
@@ -48,6 +61,19 @@ func (s *Server) actions(mux *http.ServeMux) {
 		_, _ = w.Write([]byte("{}"))
 	}))
 	mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) { s.refuse(w, http.StatusNotFound, "Not Found") })
+}
+
+// lasts says whether a run has not ended.
+func (s *Server) lasts(r *Run) bool {
+	return r.Word == "" && (r.State == "pending" || r.State == "running" || r.State == "blocked")
+}
+
+// tooSoon is how a server refuses to repeat what has not ended.
+func (s *Server) tooSoon() int {
+	if s.kind == "github-actions" {
+		return http.StatusForbidden
+	}
+	return http.StatusBadRequest
 }
 
 func (s *Server) size() string {
@@ -91,14 +117,21 @@ func (s *Server) acRun(r *Run) map[string]any {
 		out["conclusion"] = conclusion
 	}
 	if s.kind == "gitea-actions" {
-		out["path"], out["started_at"], out["completed_at"] = r.Workflow+"@refs/heads/main", acTime(r.Started), acTime(r.Ended)
+		out["path"], out["started_at"], out["completed_at"] = r.Workflow+"@refs/heads/"+r.Branch, s.acTime(r.Started), s.acTime(r.Ended)
+		if out["run_attempt"] = r.Attempt; r.Attempt == 1 {
+			out["run_attempt"] = 0
+		}
+		if conclusion == "" {
+			delete(out, "conclusion") // omitempty
+		}
 		if r.Pull > 0 {
-			out["head_branch"] = "refs/pull/" + strconv.Itoa(r.Pull) + "/head"
+			out["path"] = r.Workflow + "@refs/pull/" + strconv.Itoa(r.Pull) + "/head"
+			delete(out, "head_branch")
 		}
 		return out
 	}
 	out["workflow_id"], out["name"], out["pull_requests"] = 77, "CI", []any{}
-	out["created_at"], out["run_started_at"], out["updated_at"] = acTime(r.Created), acTime(r.Created), acTime(s.changed(r))
+	out["created_at"], out["run_started_at"], out["updated_at"] = s.acTime(r.Created), s.acTime(r.Created), s.acTime(s.changed(r))
 	if r.Pull > 0 {
 		out["pull_requests"] = []any{map[string]any{"number": r.Pull}}
 	}
@@ -124,7 +157,7 @@ func (s *Server) forgejoRun(r *Run) map[string]any {
 	}
 	out := map[string]any{"id": s.ID(r.Number), "index_in_repo": r.Number, "title": r.Title, "workflow_id": r.Workflow, "prettyref": r.Branch,
 		"commit_sha": r.Head, "event": r.Event, "status": status, "need_approval": r.State == "blocked", "event_payload": "{}",
-		"created": acTime(r.Created), "started": acTime(r.Started), "stopped": acTime(r.Ended), "updated": acTime(r.Ended),
+		"created": s.acTime(r.Created), "started": s.acTime(r.Started), "stopped": s.acTime(r.Ended), "updated": s.acTime(r.Ended),
 		"html_url": s.URL + "/" + s.project + "/actions/runs/" + strconv.FormatInt(r.Number, 10), "repository": map[string]any{"full_name": s.project}}
 	if r.Pull > 0 {
 		out["prettyref"] = "#" + strconv.Itoa(r.Pull)
@@ -146,9 +179,12 @@ func (s *Server) acState(state string) (status, conclusion string) {
 	return "completed", state
 }
 
-func acTime(t time.Time) string {
-	if t.IsZero() {
-		return "0001-01-01T00:00:00Z"
+func (s *Server) acTime(t time.Time) any {
+	switch {
+	case t.IsZero() && s.kind == "github-actions":
+		return nil
+	case t.IsZero():
+		return "1970-01-01T00:00:00Z"
 	}
 	return t.UTC().Format(time.RFC3339)
 }
@@ -167,10 +203,13 @@ func (s *Server) acJobs(w http.ResponseWriter, r *http.Request, run *Run) {
 		steps := []any{}
 		for _, st := range j.steps {
 			status, conclusion := s.acState(st.State)
+			if s.kind == "gitea-actions" {
+				status, conclusion = s.acState(j.state)
+			}
 			steps = append(steps, map[string]any{"name": st.Name, "status": status, "conclusion": conclusion})
 		}
-		row := map[string]any{"id": j.id, "name": j.name, "status": status, "conclusion": conclusion, "created_at": acTime(run.Created),
-			"started_at": acTime(run.Started), "steps": steps}
+		row := map[string]any{"id": j.id, "name": j.name, "status": status, "conclusion": conclusion, "created_at": s.acTime(run.Created),
+			"started_at": s.acTime(run.Started), "steps": steps}
 		if s.kind == "forgejo-actions" {
 			row = map[string]any{"id": j.id, "name": j.name, "status": j.state, "task_id": j.id + 1}
 		}
@@ -180,7 +219,18 @@ func (s *Server) acJobs(w http.ResponseWriter, r *http.Request, run *Run) {
 		s.answer(w, r, out)
 		return
 	}
-	s.answer(w, r, map[string]any{"total_count": len(out), "jobs": out})
+	s.answer(w, r, map[string]any{"total_count": len(out), "jobs": s.cut(r, out)})
+}
+
+// cut is one page of a list, of 30 where nobody says how many.
+func (s *Server) cut(r *http.Request, all []any) []any {
+	n, _ := strconv.Atoi(r.URL.Query().Get("page"))
+	size, _ := strconv.Atoi(r.URL.Query().Get(s.size()))
+	if n = max(n, 1); size < 1 {
+		size = 30
+	}
+	size = min(size, s.most())
+	return append([]any{}, all[min(len(all), (n-1)*size):min(len(all), n*size)]...)
 }
 
 // acLog sends a log, or, as GitHub, to where it lies.
@@ -207,7 +257,7 @@ func (s *Server) blob(w http.ResponseWriter, r *http.Request) {
 		}
 		for _, st := range j.steps {
 			if st.NoLog {
-				s.refuse(w, http.StatusNotFound, "Not Found")
+				s.refuse(w, s.gone(), "Not Found")
 				return
 			}
 			_, _ = w.Write([]byte(st.Log + "\n"))
@@ -220,6 +270,14 @@ func (s *Server) blob(w http.ResponseWriter, r *http.Request) {
 	s.refuse(w, http.StatusNotFound, "Not Found")
 }
 
+// gone is how a server says that it has no log any more.
+func (s *Server) gone() int {
+	if s.kind == "github-actions" {
+		return http.StatusGone
+	}
+	return http.StatusNotFound
+}
+
 func (s *Server) runners(w http.ResponseWriter, r *http.Request) {
 	out := []any{}
 	s.set(func() {
@@ -228,5 +286,5 @@ func (s *Server) runners(w http.ResponseWriter, r *http.Request) {
 			out = append(out, map[string]any{"id": i + 1, "name": a.Name, "status": status, "busy": false, "disabled": a.Paused})
 		}
 	})
-	s.answer(w, r, map[string]any{"total_count": len(out), "runners": out})
+	s.answer(w, r, map[string]any{"total_count": len(out), "runners": s.cut(r, out)})
 }

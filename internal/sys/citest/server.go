@@ -47,6 +47,9 @@ type Run struct {
 	Ended    time.Time
 	Steps    []Step
 	Error    string // of the whole, as when a worker was lost
+	// Warnings and Misconfigured are what Woodpecker says of the configuration.
+	Warnings      []string
+	Misconfigured string
 }
 
 // Step is a step of a job.
@@ -85,6 +88,8 @@ type Server struct {
 	fresh    int // answers that had to be sent whole
 	posts    []string
 	moved    int64 // the project's number, of woodpecker
+	// parentsByID: as Woodpecker before 2.5
+	parentsByID bool
 }
 
 type faults struct {
@@ -177,6 +182,9 @@ func (s *Server) Say(body string) { s.set(func() { s.faults.body = body }) }
 
 // Move gives the project another number, as Woodpecker does when it is added anew.
 func (s *Server) Move() { s.set(func() { s.moved++ }) }
+
+// ParentsByID has a repetition name the one it repeats as Woodpecker did before 2.5.
+func (s *Server) ParentsByID() { s.set(func() { s.parentsByID = true }) }
 
 // Requests counts what was asked, and how many answers had to be sent whole.
 func (s *Server) Requests() (asked, whole int) {

@@ -9,7 +9,10 @@ import (
 )
 
 // woodpecker is the API of Woodpecker: seconds since 1970, a number of the
-// project that is looked up, logs as lines in base64.
+// project that is looked up, logs as lines in base64. It follows the sources of
+// woodpecker-ci/woodpecker: server/model/pipeline.go (the fields of a pipeline),
+// server/pipeline/restart.go (Restart: which number a repetition calls its parent, which
+// states are refused) and pipeline/errors/types/errors.go (is_warning).
 func (s *Server) woodpecker(mux *http.ServeMux) {
 	mux.HandleFunc("GET /api/repos/lookup/"+s.project, func(w http.ResponseWriter, r *http.Request) {
 		var id int64
@@ -19,21 +22,25 @@ func (s *Server) woodpecker(mux *http.ServeMux) {
 	mux.HandleFunc("GET /api/repos/{repo}/pipelines", s.ours(func(w http.ResponseWriter, r *http.Request, _ int64) {
 		out := []any{}
 		for _, run := range s.page(r, "perPage", 50) {
-			out = append(out, wpRun(run, false))
+			out = append(out, s.wpRun(run, false))
 		}
 		s.answer(w, r, out)
 	}))
 	mux.HandleFunc("GET /api/repos/{repo}/pipelines/{n}", s.ours(func(w http.ResponseWriter, r *http.Request, n int64) {
 		if run, ok := s.Run(n); ok {
-			s.answer(w, r, wpRun(&run, true))
+			s.answer(w, r, s.wpRun(&run, true))
 			return
 		}
 		http.Error(w, "not found", http.StatusNotFound)
 	}))
 	mux.HandleFunc("GET /api/repos/{repo}/logs/{n}/{step}", s.ours(s.wpLog))
 	mux.HandleFunc("POST /api/repos/{repo}/pipelines/{n}", s.ours(func(w http.ResponseWriter, r *http.Request, n int64) {
+		if old, ok := s.Run(n); ok && (old.State == "blocked" || old.Word == "declined") {
+			http.Error(w, "cannot restart a pipeline with status "+wpWord(&old), http.StatusBadRequest)
+			return
+		}
 		if run := s.again(n); run != nil {
-			s.answer(w, r, wpRun(run, false))
+			s.answer(w, r, s.wpRun(run, false))
 			return
 		}
 		http.Error(w, "not found", http.StatusNotFound)
@@ -90,10 +97,19 @@ func wpGlobal(n int64) int64 {
 	return 500 + n
 }
 
-func wpRun(r *Run, whole bool) map[string]any {
-	out := map[string]any{"id": wpGlobal(r.Number), "number": r.Number, "parent": wpGlobal(r.Parent), "event": r.Event, "status": wpWord(r),
+// wpParent is the pipeline that one repeats, by its number in the project; before
+// 2.5 by that on the whole server (Restart, and issue 3680 of the project).
+func (s *Server) wpParent(r *Run) int64 {
+	if s.parentsByID {
+		return wpGlobal(r.Parent)
+	}
+	return r.Parent
+}
+
+func (s *Server) wpRun(r *Run, whole bool) map[string]any {
+	out := map[string]any{"id": wpGlobal(r.Number), "number": r.Number, "parent": s.wpParent(r), "event": r.Event, "status": wpWord(r),
 		"created": wpTime(r.Created), "started": wpTime(r.Started), "finished": wpTime(r.Ended), "commit": r.Head, "branch": r.Branch,
-		"ref": "refs/heads/" + r.Branch, "title": r.Title, "message": r.Title + "\n\nbody", "sender": "somebody", "errors": nil}
+		"ref": "refs/heads/" + r.Branch, "title": r.Title, "message": r.Title + "\n\nbody", "sender": "somebody", "errors": wpErrors(r)}
 	if r.Pull > 0 {
 		out["ref"], out["refspec"], out["branch"] = "refs/pull/"+strconv.Itoa(r.Pull)+"/head", r.Branch+":main", "main"
 	}
@@ -112,6 +128,18 @@ func wpRun(r *Run, whole bool) map[string]any {
 		flows = append(flows, map[string]any{"id": 1, "name": "build", "state": "failure", "error": r.Error})
 	}
 	out["workflows"] = flows
+	return out
+}
+
+// wpErrors are what Woodpecker has to say of the configuration. Warnings stand in
+// the same list, of pipelines that went well too.
+func wpErrors(r *Run) (out []any) {
+	for _, text := range r.Warnings {
+		out = append(out, map[string]any{"type": "linter", "message": text, "is_warning": true, "data": map[string]any{"file": ".woodpecker.yml", "field": "steps"}})
+	}
+	if r.Misconfigured != "" {
+		out = append(out, map[string]any{"type": "compiler", "message": r.Misconfigured, "is_warning": false, "data": nil})
+	}
 	return out
 }
 
@@ -156,7 +184,12 @@ func (s *Server) wpAgents(w http.ResponseWriter, r *http.Request) {
 				"platform": "linux/amd64", "capacity": 2, "token": "agent-secret"})
 		}
 	})
-	s.answer(w, r, out)
+	page, _ := strconv.Atoi(r.URL.Query().Get("page"))
+	size, _ := strconv.Atoi(r.URL.Query().Get("perPage"))
+	if page = max(page, 1); size < 1 || size > 50 {
+		size = 50 // server/router/middleware/session/pagination.go
+	}
+	s.answer(w, r, out[min(len(out), (page-1)*size):min(len(out), page*size)])
 }
 
 // job is what steps with the same job are.

@@ -51,6 +51,8 @@ type Fake struct {
 	mu         sync.Mutex
 	containers []Container
 	images     []Image
+	cache      []Record
+	version    string        // of the API
 	behind     time.Duration // how much its clock is behind ours
 	news       chan struct{} // closed when something was said
 	said       []string
@@ -63,7 +65,7 @@ type Fake struct {
 // New starts a fake engine that ends with the test.
 func New(t testing.TB) *Fake {
 	t.Helper()
-	f := &Fake{Socket: filepath.Join(short(t), "e.sock"), news: make(chan struct{})}
+	f := &Fake{Socket: filepath.Join(short(t), "e.sock"), news: make(chan struct{}), version: Version}
 	f.onRestart = func(c *Container) { c.State, c.Started, c.Exit, c.Restarts, c.Error = "running", f.Clock(), 0, 0, "" }
 	f.Start(t)
 	t.Cleanup(f.Stop)
@@ -203,7 +205,7 @@ func (f *Fake) Asked() []string {
 func (f *Fake) Fingerprint() string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return fmt.Sprintf("%+v\n%+v", f.containers, f.images)
+	return fmt.Sprintf("%+v\n%+v\n%+v", f.containers, f.images, f.cache)
 }
 
 // path is the path without the version of the API.
@@ -216,7 +218,7 @@ func path(r *http.Request) string {
 	return p
 }
 
-// Version is the version of the API that the fake speaks.
+// Version is the version of the API that the fake speaks unless Speak says otherwise.
 const Version = "1.44"
 
 func (f *Fake) handler() http.Handler {
@@ -229,14 +231,16 @@ func (f *Fake) handler() http.Handler {
 	api.HandleFunc("POST /containers/{id}/restart", f.restart)
 	api.HandleFunc("GET /images/json", f.listImages)
 	api.HandleFunc("POST /images/prune", f.prune)
+	api.HandleFunc("GET /system/df", f.diskUsage)
+	api.HandleFunc("POST /build/prune", f.pruneCache)
 	api.HandleFunc("GET /events", f.events)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		f.mu.Lock()
 		f.asked = append(f.asked, r.Method+" "+path(r))
-		fault := f.fault
+		fault, version := f.fault, f.version
 		w.Header().Set("Date", time.Now().Add(-f.behind).UTC().Format(http.TimeFormat))
 		f.mu.Unlock()
-		w.Header().Set("Api-Version", Version)
+		w.Header().Set("Api-Version", version)
 		if fault != nil && fault(w, r) {
 			return
 		}

@@ -22,7 +22,7 @@ var ownSuffix = regexp.MustCompile(`\.custos(\.[0-9]+)?\.gz$`)
 
 // Found is what a pattern matched.
 type Found struct {
-	Paths []string // regular files, sorted; at most the maximum that was asked for
+	Paths []string // regular files; at most the maximum that was asked for
 	Total int      // how many there were
 }
 
@@ -95,17 +95,14 @@ func (p Pattern) String() string { return p.text }
 
 func hasMeta(part string) bool { return strings.ContainsAny(part, `*?[\`) }
 
-// Find lists the regular files that match, the first most of them by name. It
-// follows no symbolic link below the part without a wildcard. A folder that
-// cannot be read is part of the error; what else was found is returned with it.
-// A folder that does not exist holds nothing, and is no error.
-func (p Pattern) Find(ctx context.Context, most int) (Found, error) {
-	w := &walk{ctx: ctx, most: most}
+// Find lists the regular files that match, the first most of them: those in before,
+// then the others, each by name. It follows no symbolic link below the part without
+// a wildcard. A folder that cannot be read is part of the error; what else was found
+// is returned with it. A folder that does not exist holds nothing, and is no error.
+func (p Pattern) Find(ctx context.Context, most int, before map[string]bool) (Found, error) {
+	w := &walk{ctx: ctx, most: most, before: before}
 	w.into(p.root, p.parts)
-	slices.Sort(w.found.Paths)
-	if len(w.found.Paths) > most {
-		w.found.Paths = w.found.Paths[:most]
-	}
+	w.found.Paths = w.first(InOrder(append(w.found.Paths, w.kept...), before))
 	if err := ctx.Err(); err != nil {
 		w.errs = append(w.errs, err)
 	}
@@ -119,10 +116,12 @@ func (p Pattern) Find(ctx context.Context, most int) (Found, error) {
 const maxErrors = 5
 
 type walk struct {
-	ctx   context.Context
-	most  int
-	found Found
-	errs  []error
+	ctx    context.Context
+	most   int
+	before map[string]bool
+	found  Found
+	kept   []string // of what was found, what is in before
+	errs   []error
 }
 
 func (w *walk) into(dir string, parts []string) {
@@ -179,17 +178,23 @@ func (w *walk) take(path string, parts []string) {
 	}
 }
 
-// keep remembers a path. At twice the maximum the later half by name is
-// dropped, so that a huge folder costs no memory and the choice does not depend
-// on the order of the folder.
+// keep remembers a path. At twice the maximum the later half is dropped, so that a
+// huge folder costs no memory and the choice does not depend on the order of the
+// folder.
 func (w *walk) keep(path string) {
 	w.found.Total++
+	if w.before[path] {
+		w.kept = append(w.kept, path)
+		return
+	}
 	w.found.Paths = append(w.found.Paths, path)
 	if len(w.found.Paths) >= 2*w.most+1 {
 		slices.Sort(w.found.Paths)
-		w.found.Paths = w.found.Paths[:w.most]
+		w.found.Paths = w.first(w.found.Paths)
 	}
 }
+
+func (w *walk) first(paths []string) []string { return paths[:min(w.most, len(paths))] }
 
 func (w *walk) fail(err error) {
 	if !errors.Is(err, fs.ErrNotExist) && len(w.errs) < maxErrors {
@@ -211,44 +216,30 @@ func isOwn(path string) bool {
 	return strings.HasPrefix(name, ownPrefix) || ownSuffix.MatchString(name)
 }
 
-// Globs is how many times the maximum of one glob all globs may match together.
-const Globs = 4
-
-// FindAll follows several patterns and returns each file once, sorted: of each
-// pattern at most the first most by name, and of all together at most
-// Globs*most, which are shared as Shares says, so that no pattern hides what
-// another finds. The error names each pattern that was cut, with the numbers.
-func FindAll(ctx context.Context, patterns []Pattern, most int) ([]string, error) {
-	var errs []error
-	found, counts := make([]Found, len(patterns)), make([]int, len(patterns))
-	for i, p := range patterns {
-		var err error
-		found[i], err = p.Find(ctx, most)
-		errs, counts[i] = append(errs, err), len(found[i].Paths)
+// Glob lists what a pattern in full (see Expand) matches, folders too; one without
+// a wildcard is itself a match. What a symbolic link leads to outside of the
+// pattern's part without a wildcard is left out: whoever may write there has no
+// say about what lies elsewhere.
+func Glob(pattern string) ([]string, error) {
+	if !strings.ContainsAny(pattern, "*?[") {
+		return []string{pattern}, nil
 	}
-	var paths []string
-	for i, share := range Shares(counts, Globs*most) {
-		paths = append(paths, found[i].Paths[:share]...)
-		if found[i].Total > share {
-			errs = append(errs, fmt.Errorf("cannot look at all of glob %q: %d files match, the first %d were looked at", patterns[i], found[i].Total, share))
+	matches, err := filepath.Glob(pattern)
+	if err != nil {
+		return nil, fmt.Errorf("cannot read the pattern %q: %w", pattern, err)
+	}
+	root := "/"
+	for _, part := range split(filepath.Dir(pattern)) {
+		if hasMeta(part) {
+			break
 		}
+		root = filepath.Join(root, part)
 	}
-	slices.Sort(paths)
-	return slices.Compact(paths), errors.Join(errs...)
-}
-
-// Shares divides total among those that want counts, fairly: who wants less
-// than an even share gets all, and what is left over goes to the others evenly.
-func Shares(counts []int, total int) []int {
-	order := make([]int, len(counts))
-	for i := range order {
-		order[i] = i
+	if root, err = filepath.EvalSymlinks(root); err != nil {
+		return nil, nil // it is not there any more
 	}
-	slices.SortStableFunc(order, func(a, b int) int { return counts[a] - counts[b] })
-	shares := make([]int, len(counts))
-	for n, i := range order {
-		shares[i] = min(counts[i], total/(len(order)-n))
-		total -= shares[i]
-	}
-	return shares
+	return slices.DeleteFunc(matches, func(m string) bool {
+		real, err := filepath.EvalSymlinks(m)
+		return err != nil || real != root && !strings.HasPrefix(real, strings.TrimSuffix(root, "/")+"/")
+	}), nil
 }

@@ -2,7 +2,10 @@ package files
 
 import (
 	"errors"
+	"fmt"
+	"io"
 	"os"
+	"time"
 )
 
 // ErrNotOwn says that a file is not our user's alone: another user owns it, or may
@@ -21,4 +24,19 @@ func OpenOwn(path string) (*os.File, Info, error) {
 		return nil, Info{}, ErrNotOwn
 	}
 	return f, info, nil
+}
+
+// ReadOwn reads a file like OpenOwn, and tells when it was changed. More than most
+// bytes is an error.
+func ReadOwn(path string, most int64) (string, time.Time, error) {
+	f, info, err := OpenOwn(path)
+	if err != nil {
+		return "", time.Time{}, err
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, most+1))
+	if err == nil && int64(len(text)) > most {
+		err = fmt.Errorf("cannot read %s: it has more than %d bytes", path, most)
+	}
+	return string(text), info.Modified(), err
 }

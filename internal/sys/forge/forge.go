@@ -221,6 +221,8 @@ func (e *Error) Error() string {
 		return "the forge answered 403: the token may not do that"
 	case http.StatusNotFound:
 		return "the forge answered 404: there is no such thing, or the token may not see it"
+	case http.StatusPreconditionFailed:
+		return "the forge answered 412: something that it waits for is still open"
 	}
 	return fmt.Sprintf("the forge answered %d", e.Status)
 }
@@ -239,21 +241,45 @@ const perPage = 50
 
 var errEndless = fmt.Errorf("its list does not end within %d pages", pages)
 
-// all reads page after page. turn returns the number of the next page, 0 after the
-// last, and how many things were on this one.
-func all(turn func(page int) (next, n int, err error)) error {
-	page := 1
+// sheet is what one page of a list tells of where the list goes on.
+type sheet struct {
+	n     int // things on it
+	next  int // number of the page that the header Link names; 0 for none
+	total int // things in the whole list, by the header X-Total-Count; -1 when that is not told
+	full  int // with neither header, a page of so many things may not be the last one
+}
+
+// all reads page after page, as the header Link leads; where there is none, until
+// as many things were seen as the list is said to have; and where nothing is said,
+// until a page that is not full. A part of a list must not read as all of it: what
+// is missing from one is taken for closed.
+func all(turn func(page int) (sheet, error)) error {
+	page, seen := 1, 0
 	for range pages {
-		next, n, err := turn(page)
-		switch {
-		case err != nil:
+		s, err := turn(page)
+		if err != nil {
 			return err
+		}
+		seen += s.n
+		next := s.next
+		if next == 0 && s.n > 0 && s.goesOn(seen) {
+			next = page + 1
+		}
+		switch {
 		case next == 0:
 			return nil
-		case next <= page || n == 0:
+		case next <= page || s.n == 0:
 			return errors.New("its pages go in a circle")
 		}
 		page = next
 	}
 	return errEndless
+}
+
+// goesOn says whether a page without a Link is not the last one.
+func (s sheet) goesOn(seen int) bool {
+	if s.total >= 0 {
+		return seen < s.total
+	}
+	return s.full > 0 && s.n >= s.full
 }

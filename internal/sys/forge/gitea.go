@@ -2,7 +2,11 @@ package forge
 
 import (
 	"context"
+	"errors"
+	"maps"
 	"net/http"
+	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -28,6 +32,19 @@ func plainOf(r *gitea.Response) *http.Response {
 	return r.Response
 }
 
+// teaSheet reads the headers of a page. Gitea sends Link with issues, pull requests
+// and statuses; with labels and reviews only X-Total-Count, and with dependencies
+// neither (package forgetest names the sources). A proxy may strip Link from all. How
+// many things a page holds at most is the server's to say ([api] MAX_RESPONSE_ITEMS),
+// so that without a count only an empty one ends a list.
+func teaSheet(r *gitea.Response, n int) sheet {
+	s := sheet{n: n, next: r.NextPage, total: -1, full: 1}
+	if total, err := strconv.Atoi(r.Header.Get("X-Total-Count")); err == nil {
+		s.total = total
+	}
+	return s
+}
+
 func (t *tea) Issues(ctx context.Context, closedSince time.Time) (out []Issue, err error) {
 	o := gitea.ListIssueOption{State: gitea.StateOpen, Type: gitea.IssueTypeIssue}
 	if !closedSince.IsZero() {
@@ -37,16 +54,16 @@ func (t *tea) Issues(ctx context.Context, closedSince time.Time) (out []Issue, e
 	if err != nil {
 		return nil, err
 	}
-	err = all(func(page int) (int, int, error) {
+	err = all(func(page int) (sheet, error) {
 		o.ListOptions = gitea.ListOptions{Page: page, PageSize: perPage}
 		list, resp, err := c.ListRepoIssues(t.owner, t.name, o)
 		if err != nil {
-			return 0, 0, fault(plainOf(resp), err)
+			return sheet{}, fault(plainOf(resp), err)
 		}
 		if out, err = teaIssues(out, list); err != nil {
-			return 0, 0, err
+			return sheet{}, err
 		}
-		return resp.NextPage, len(list), nil
+		return teaSheet(resp, len(list)), nil
 	})
 	return out, err
 }
@@ -72,37 +89,47 @@ func (t *tea) Blockers(ctx context.Context, number int) (out []Issue, err error)
 	if err != nil {
 		return nil, err
 	}
-	err = all(func(page int) (int, int, error) {
+	err = all(func(page int) (sheet, error) {
 		o := gitea.ListIssueDependenciesOptions{ListOptions: gitea.ListOptions{Page: page, PageSize: perPage}}
 		list, resp, err := c.ListIssueDependencies(t.owner, t.name, int64(number), o)
 		if err != nil {
-			return 0, 0, fault(plainOf(resp), err)
+			return sheet{}, fault(plainOf(resp), err)
+		}
+		if slices.ContainsFunc(list, isHidden) {
+			return sheet{}, errHidden
 		}
 		if out, err = teaIssues(out, list); err != nil {
-			return 0, 0, err
+			return sheet{}, err
 		}
-		return resp.NextPage, len(list), nil
+		return teaSheet(resp, len(list)), nil
 	})
 	return out, err
 }
+
+var errHidden = errors.New("it waits for something that the token may not see")
+
+// isHidden knows what a Gitea puts in the place of an issue that the token may not see:
+// it has no number, and calls itself open whether it is or not (go-gitea/gitea at
+// 093150d, routers/api/v1/repo/issue_dependency.go).
+func isHidden(i *gitea.Issue) bool { return i != nil && i.Index == 0 && i.Title == "HIDDEN" }
 
 func (t *tea) Pulls(ctx context.Context) (out []Pull, err error) {
 	c, err := t.api(ctx)
 	if err != nil {
 		return nil, err
 	}
-	err = all(func(page int) (int, int, error) {
+	err = all(func(page int) (sheet, error) {
 		o := gitea.ListPullRequestsOptions{State: gitea.StateOpen, ListOptions: gitea.ListOptions{Page: page, PageSize: perPage}}
 		list, resp, err := c.ListRepoPullRequests(t.owner, t.name, o)
 		if err != nil {
-			return 0, 0, fault(plainOf(resp), err)
+			return sheet{}, fault(plainOf(resp), err)
 		}
 		for _, p := range list {
 			if p != nil {
 				out = append(out, teaPull(p))
 			}
 		}
-		return resp.NextPage, len(list), nil
+		return teaSheet(resp, len(list)), nil
 	})
 	return out, err
 }
@@ -145,22 +172,47 @@ func (t *tea) Merges(ctx context.Context, number int) (string, error) {
 	return teaPull(p).Merges, nil
 }
 
+// Checks reads every status of a commit, page by page, and keeps the newest of each
+// context. Gitea's own summary of them (…/commits/SHA/status) is no use: it holds one
+// page, total_count counts that page (go-gitea/gitea at 083e0ba, services/convert/status.go:
+// TotalCount: len(statuses)), and the SDK takes an answer that it cannot read for none.
 func (t *tea) Checks(ctx context.Context, commit string) (Checks, error) {
 	c, err := t.api(ctx)
 	if err != nil {
 		return Checks{}, err
 	}
-	s, resp, err := c.GetCombinedStatus(t.owner, t.name, commit)
-	if err != nil {
-		return Checks{}, fault(plainOf(resp), err)
-	}
-	out := Checks{Whole: s.TotalCount <= len(s.Statuses)}
-	for _, x := range s.Statuses {
-		if x != nil {
-			out.Checks = append(out.Checks, status(x.Context, string(x.State), x.Created, x.Updated))
+	newest := map[string]*gitea.Status{}
+	err = all(func(page int) (sheet, error) {
+		o := gitea.ListStatusesOption{ListOptions: gitea.ListOptions{Page: page, PageSize: perPage}}
+		list, resp, err := c.ListStatuses(t.owner, t.name, commit, o)
+		if err != nil {
+			return sheet{}, fault(plainOf(resp), err)
 		}
+		return teaSheet(resp, len(list)), newer(newest, list)
+	})
+	if err != nil {
+		return Checks{}, err
+	}
+	out := Checks{Whole: true}
+	for _, name := range slices.Sorted(maps.Keys(newest)) {
+		x := newest[name]
+		out.Checks = append(out.Checks, status(x.Context, string(x.State), x.Created, x.Updated))
 	}
 	return out, nil
+}
+
+// newer keeps the newest status of each context: the id of one is its index among
+// those of the commit, which only grows (the same file: ID: status.Index).
+func newer(newest map[string]*gitea.Status, list []*gitea.Status) error {
+	for _, x := range list {
+		if x == nil || x.ID <= 0 {
+			return errOdd
+		}
+		if old := newest[x.Context]; old == nil || old.ID < x.ID {
+			newest[x.Context] = x
+		}
+	}
+	return nil
 }
 
 // status is a commit status in our words. "warning" is Gitea's for what may be merged.
@@ -183,18 +235,18 @@ func (t *tea) Reviews(ctx context.Context, number int) (out []Review, err error)
 	if err != nil {
 		return nil, err
 	}
-	err = all(func(page int) (int, int, error) {
+	err = all(func(page int) (sheet, error) {
 		o := gitea.ListPullReviewsOptions{ListOptions: gitea.ListOptions{Page: page, PageSize: perPage}}
 		list, resp, err := c.ListPullReviews(t.owner, t.name, int64(number), o)
 		if err != nil {
-			return 0, 0, fault(plainOf(resp), err)
+			return sheet{}, fault(plainOf(resp), err)
 		}
 		for _, r := range list {
 			if r != nil {
 				out = append(out, teaReview(r))
 			}
 		}
-		return resp.NextPage, len(list), nil
+		return teaSheet(resp, len(list)), nil
 	})
 	return out, err
 }
@@ -312,7 +364,7 @@ func teaPull(p *gitea.PullRequest) Pull {
 		out.Base = p.Base.Ref
 	}
 	if p.Head != nil {
-		out.Branch, out.Head = p.Head.Ref, p.Head.Sha
+		out.Branch, out.Head = teaBranch(p.Head), p.Head.Sha
 	}
 	switch {
 	case p.Mergeable:
@@ -327,6 +379,16 @@ func teaPull(p *gitea.PullRequest) Pull {
 		out.Updated = *p.Updated
 	}
 	return out
+}
+
+// teaBranch is the branch of a head. Once it is gone ref is refs/pull/N/head, and only
+// label has its name (go-gitea/gitea at 0518d0d, services/convert/pull.go); what was
+// pushed to refs/for has never had one.
+func teaBranch(h *gitea.PRBranchInfo) string {
+	if strings.HasPrefix(h.Ref, "refs/pull/") && h.Name != "" {
+		return h.Name
+	}
+	return h.Ref
 }
 
 // isDraft knows what Gitea takes for a draft by default.

@@ -37,6 +37,12 @@ func hubOf(r *github.Response) *http.Response {
 	return r.Response
 }
 
+// hubSheet reads the headers of a page: GitHub sends Link, and no count. What comes
+// through a proxy that strips it is read on while the pages are full.
+func hubSheet(r *github.Response, n int) sheet {
+	return sheet{n: n, next: r.NextPage, total: -1, full: 2 * perPage}
+}
+
 // hubIssue is GitHub's issue with what go-github does not have yet.
 type hubIssue struct {
 	github.Issue
@@ -47,29 +53,29 @@ type hubIssue struct {
 }
 
 func (h *hub) list(ctx context.Context, path string, query url.Values) (out []Issue, err error) {
-	err = all(func(page int) (int, int, error) {
+	err = all(func(page int) (sheet, error) {
 		query.Set("page", strconv.Itoa(page))
 		query.Set("per_page", strconv.Itoa(2*perPage))
 		req, err := h.c.NewRequest(http.MethodGet, h.path(path)+"?"+query.Encode(), nil)
 		if err != nil {
-			return 0, 0, err
+			return sheet{}, err
 		}
 		var list []*hubIssue
 		resp, err := h.c.Do(ctx, req, &list)
 		if err != nil {
-			return 0, 0, fault(hubOf(resp), err)
+			return sheet{}, fault(hubOf(resp), err)
 		}
 		for _, i := range list {
 			if i == nil {
-				return 0, 0, errOdd
+				return sheet{}, errOdd
 			}
 			issue, err := i.plain()
 			if err != nil {
-				return 0, 0, err
+				return sheet{}, err
 			}
 			out = append(out, issue)
 		}
-		return resp.NextPage, len(list), nil
+		return hubSheet(resp, len(list)), nil
 	})
 	return out, err
 }
@@ -108,18 +114,18 @@ func (h *hub) Issue(ctx context.Context, number int) (Issue, error) {
 }
 
 func (h *hub) Pulls(ctx context.Context) (out []Pull, err error) {
-	err = all(func(page int) (int, int, error) {
+	err = all(func(page int) (sheet, error) {
 		o := &github.PullRequestListOptions{State: "open", ListOptions: github.ListOptions{Page: page, PerPage: 2 * perPage}}
 		list, resp, err := h.c.PullRequests.List(ctx, h.owner, h.name, o)
 		if err != nil {
-			return 0, 0, fault(hubOf(resp), err)
+			return sheet{}, fault(hubOf(resp), err)
 		}
 		for _, p := range list {
 			if p != nil {
 				out = append(out, hubPull(p))
 			}
 		}
-		return resp.NextPage, len(list), nil
+		return hubSheet(resp, len(list)), nil
 	})
 	return out, err
 }
@@ -198,15 +204,15 @@ func checkRun(r *github.CheckRun) Check {
 }
 
 func (h *hub) Reviews(ctx context.Context, number int) (out []Review, err error) {
-	err = all(func(page int) (int, int, error) {
+	err = all(func(page int) (sheet, error) {
 		list, resp, err := h.c.PullRequests.ListReviews(ctx, h.owner, h.name, number, &github.ListOptions{Page: page, PerPage: 2 * perPage})
 		if err != nil {
-			return 0, 0, fault(hubOf(resp), err)
+			return sheet{}, fault(hubOf(resp), err)
 		}
 		for _, r := range list {
 			out = append(out, Review{Author: r.GetUser().GetLogin(), State: hubReview(r.GetState()), At: r.GetSubmittedAt().Time})
 		}
-		return resp.NextPage, len(list), nil
+		return hubSheet(resp, len(list)), nil
 	})
 	return out, err
 }

@@ -118,23 +118,21 @@ func wrap(what string, number int, err error) error {
 	return fmt.Errorf("cannot %s #%d: %w", what, number, err)
 }
 
+// comments asks once: Gitea gives all of them and knows no pages here
+// (go-gitea/gitea, routers/api/v1/repo/issue_comment.go).
 func (t *tea) comments(ctx context.Context, number int) (out []comment, err error) {
 	c, err := t.api(ctx)
 	if err != nil {
 		return nil, err
 	}
-	err = all(func(page int) (int, int, error) {
-		o := gitea.ListIssueCommentOptions{ListOptions: gitea.ListOptions{Page: page, PageSize: perPage}}
-		list, resp, err := c.ListIssueComments(t.owner, t.name, int64(number), o)
-		if err != nil {
-			return 0, 0, fault(plainOf(resp), err)
-		}
-		for _, x := range list {
-			out = append(out, comment{teaUser(x.Poster), x.Body})
-		}
-		return resp.NextPage, len(list), nil
-	})
-	return out, err
+	list, resp, err := c.ListIssueComments(t.owner, t.name, int64(number), gitea.ListIssueCommentOptions{})
+	if err != nil {
+		return nil, fault(plainOf(resp), err)
+	}
+	for _, x := range list {
+		out = append(out, comment{teaUser(x.Poster), x.Body})
+	}
+	return out, nil
 }
 
 func (t *tea) say(ctx context.Context, number int, text string) error {
@@ -144,44 +142,6 @@ func (t *tea) say(ctx context.Context, number int, text string) error {
 	}
 	_, resp, err := c.CreateIssueComment(t.owner, t.name, int64(number), gitea.CreateIssueCommentOption{Body: text})
 	return fault(plainOf(resp), err)
-}
-
-func (t *tea) label(ctx context.Context, number int, label string, on bool) error {
-	c, err := t.api(ctx)
-	if err != nil {
-		return err
-	}
-	id, err := t.labelID(c, label)
-	if err != nil {
-		return err
-	}
-	if !on {
-		resp, err := c.DeleteIssueLabel(t.owner, t.name, int64(number), id)
-		return fault(plainOf(resp), err)
-	}
-	_, resp, err := c.AddIssueLabels(t.owner, t.name, int64(number), gitea.IssueLabelsOption{Labels: []int64{id}})
-	return fault(plainOf(resp), err)
-}
-
-// labelID looks a label up: Gitea takes names for nothing, without a word.
-func (t *tea) labelID(c *gitea.Client, label string) (id int64, err error) {
-	err = all(func(page int) (int, int, error) {
-		list, resp, err := c.ListRepoLabels(t.owner, t.name, gitea.ListLabelsOptions{ListOptions: gitea.ListOptions{Page: page, PageSize: perPage}})
-		if err != nil {
-			return 0, 0, fault(plainOf(resp), err)
-		}
-		for _, l := range list {
-			if strings.EqualFold(l.Name, label) {
-				id = l.ID
-				return 0, len(list), nil
-			}
-		}
-		return resp.NextPage, len(list), nil
-	})
-	if err == nil && id == 0 {
-		err = fmt.Errorf("%s/%s has no label %q", t.owner, t.name, label)
-	}
-	return id, err
 }
 
 func (t *tea) assign(ctx context.Context, i Issue, user string, on bool) error {
@@ -201,16 +161,16 @@ func (t *tea) assign(ctx context.Context, i Issue, user string, on bool) error {
 }
 
 func (h *hub) comments(ctx context.Context, number int) (out []comment, err error) {
-	err = all(func(page int) (int, int, error) {
+	err = all(func(page int) (sheet, error) {
 		o := &github.IssueListCommentsOptions{ListOptions: github.ListOptions{Page: page, PerPage: 2 * perPage}}
 		list, resp, err := h.c.Issues.ListComments(ctx, h.owner, h.name, number, o)
 		if err != nil {
-			return 0, 0, fault(hubOf(resp), err)
+			return sheet{}, fault(hubOf(resp), err)
 		}
 		for _, x := range list {
 			out = append(out, comment{x.GetUser().GetLogin(), x.GetBody()})
 		}
-		return resp.NextPage, len(list), nil
+		return hubSheet(resp, len(list)), nil
 	})
 	return out, err
 }
@@ -236,11 +196,19 @@ func (h *hub) label(ctx context.Context, number int, label string, on bool) erro
 	return fault(hubOf(resp), err)
 }
 
+// assign holds the answer against what was asked: whom GitHub may not assign it leaves
+// out without a word.
 func (h *hub) assign(ctx context.Context, i Issue, user string, on bool) error {
 	change := h.c.Issues.RemoveAssignees
 	if on {
 		change = h.c.Issues.AddAssignees
 	}
-	_, resp, err := change(ctx, h.owner, h.name, i.Number, []string{user})
-	return fault(hubOf(resp), err)
+	now, resp, err := change(ctx, h.owner, h.name, i.Number, []string{user})
+	if err != nil {
+		return fault(hubOf(resp), err)
+	}
+	if on != slices.ContainsFunc(now.Assignees, func(a *github.User) bool { return strings.EqualFold(a.GetLogin(), user) }) {
+		return fmt.Errorf("the forge left out %q: they may not be assigned there", user)
+	}
+	return nil
 }

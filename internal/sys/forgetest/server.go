@@ -1,11 +1,31 @@
 // Package forgetest is a forge for tests: the part of the REST APIs of Gitea (and
 // Forgejo) and of GitHub that Custos speaks, made from their public descriptions
-// and checked by their real SDKs. It pages with Link headers, answers
+// and sources, and checked by their real SDKs. It pages as they do, answers
 // conditionally, counts what it is asked, and fails in every way a forge fails.
+//
+// What a Gitea sends with a page is from the sources of go-gitea/gitea, in
+// routers/api/v1/repo: status.go (at 020f7fd), like issue.go and pull.go, sets Link
+// and X-Total-Count; label.go (00d39b6) and pull_review.go (000762f) X-Total-Count
+// only; issue_dependency.go (093150d) neither; issue_comment.go gives all at once. A
+// page holds [api] MAX_RESPONSE_ITEMS at most (models/db/list.go), and 30 where nobody
+// says how many ([api] DEFAULT_PAGING_NUM); GitHub's hold 30 and 100 at most. A status
+// has as its id its index among those of the commit (services/convert/status.go, 083e0ba).
+//
+// Links begin with what the forge takes for its own address ([server] ROOT_URL, in
+// services/context/api.go, 01d0442), in one header, in the order next, last, first, prev.
+// Times carry the offset of the server's time zone (modules/timeutil, AsTime), where
+// GitHub's end in Z. services/convert/issue.go (040b8bd): who is assigned to nothing is
+// null; services/convert/pull.go (0518d0d): the head of a pull request is
+// refs/pull/N/head once its branch is gone, and label keeps the branch;
+// services/convert/pull_review.go (0e49627): who was asked for a review is in the list of
+// reviews, a team with no user.
+//
+// GitHub's are from docs.github.com/en/rest, version 2022-11-28.
 package forgetest
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -26,7 +46,11 @@ type Server struct {
 	Kind string // gitea, forgejo or github
 
 	NoTags   bool             // it answers nothing conditionally, as a Gitea does
+	NoLink   bool             // a proxy before it strips the header Link
+	NoCount  bool             // and X-Total-Count
 	PageSize int              // the most it puts on one page
+	Root     string           // what it takes for its own URL; "": URL
+	Zone     *time.Location   // of the times that a Gitea tells
 	Skew     time.Duration    // its clock minus Now
 	Now      func() time.Time // time.Now
 
@@ -54,7 +78,7 @@ func New(t testing.TB, kind string) *Server {
 // At is a forge that nobody listens for: in a bubble of synctest there are no
 // sockets, and whoever asks hands requests for the URL to ServeHTTP.
 func At(url, kind string) *Server {
-	s := &Server{URL: url, Kind: kind, PageSize: 50, Now: time.Now, accounts: map[string]string{}, repos: map[string]*Repo{}}
+	s := &Server{URL: url, Kind: kind, PageSize: 50, Zone: time.FixedZone("", 2*60*60), Now: time.Now, accounts: map[string]string{}, repos: map[string]*Repo{}}
 	if kind == "github" {
 		s.PageSize = 100
 	}
@@ -105,8 +129,19 @@ func (s *Server) Change(how func()) {
 type reply struct {
 	status int
 	body   any
-	list   bool // body is a list, to be paged
+	list   paging
 }
+
+// paging is how a list is given out, or that an answer is none.
+type paging int
+
+const (
+	single  paging = iota // no list
+	linked                // pages, with Link, and X-Total-Count on a Gitea
+	counted               // pages, with X-Total-Count only
+	plain                 // pages, and no header tells of others
+	inside                // pages of a list that is a field of the answer, as GitHub's statuses
+)
 
 // ServeHTTP implements http.Handler.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -148,16 +183,36 @@ func (s *Server) answer(r *http.Request) reply {
 		return s.refusal(http.StatusNotFound, "Not Found")
 	}
 	if path == "user" && r.Method == http.MethodGet {
-		return reply{200, s.user(login), false}
+		return reply{200, s.user(login), single}
 	}
 	parts := strings.Split(path, "/")
 	for i := range parts {
 		parts[i], _ = url.PathUnescape(parts[i])
 	}
+	if len(parts) == 3 && parts[0] == "orgs" && parts[2] == "labels" && s.Kind != "github" {
+		return s.shared(parts[1])
+	}
 	if len(parts) < 3 || parts[0] != "repos" || s.repos[parts[1]+"/"+parts[2]] == nil {
 		return s.refusal(http.StatusNotFound, "Not Found")
 	}
 	return s.repos[parts[1]+"/"+parts[2]].answer(r, login, parts[3:])
+}
+
+// shared are the labels of an organization (routers/api/v1/org/label.go); who is no
+// organization has none: 404.
+func (s *Server) shared(org string) reply {
+	var out []any
+	for name, r := range s.repos {
+		if owner, _, _ := strings.Cut(name, "/"); owner == org {
+			for _, l := range r.Shared {
+				out = append(out, r.label(l))
+			}
+		}
+	}
+	if out == nil {
+		return s.refusal(http.StatusNotFound, "user redirect does not exist")
+	}
+	return reply{200, out, counted}
 }
 
 // login finds the account of a request; each kind has its own word before the token.
@@ -176,8 +231,15 @@ func (s *Server) refusal(status int, message string) reply {
 }
 
 func (s *Server) send(w http.ResponseWriter, r *http.Request, a reply, f *Fault) {
-	if list, ok := a.body.([]any); ok && a.list {
-		a.body = s.page(w, r, list, f)
+	if list, ok := a.body.([]any); ok && a.list != single {
+		a.body = s.page(w, r, a, list, f)
+	}
+	if whole, ok := a.body.(map[string]any); ok && a.list == inside {
+		for name, list := range whole {
+			if list, ok := list.([]any); ok {
+				whole[name] = s.page(w, r, a, list, f)
+			}
+		}
 	}
 	body, err := json.Marshal(a.body)
 	if err != nil {
@@ -194,6 +256,8 @@ func (s *Server) send(w http.ResponseWriter, r *http.Request, a reply, f *Fault)
 		w.Header().Set("ETag", etag)
 		if r.Header.Get("If-None-Match") == etag {
 			s.same++
+			w.Header().Del("Link") // RFC 9110, 15.4.5: only what a cache needs
+			w.Header().Del("X-Total-Count")
 			w.WriteHeader(http.StatusNotModified)
 			return
 		}
@@ -208,29 +272,58 @@ func (s *Server) send(w http.ResponseWriter, r *http.Request, a reply, f *Fault)
 	_, _ = bytes.NewReader(body).WriteTo(w)
 }
 
+// usual is how many a page holds where nobody says how many.
+const usual = 30
+
 // page cuts one page out of a list and links to the others.
-func (s *Server) page(w http.ResponseWriter, r *http.Request, list []any, f *Fault) []any {
-	q := r.URL.Query()
-	page, size := max(atoi(q.Get("page")), 1), atoi(q.Get("limit")+q.Get("per_page"))
-	if size <= 0 || size > s.PageSize {
-		size = s.PageSize
-	}
+func (s *Server) page(w http.ResponseWriter, r *http.Request, a reply, list []any, f *Fault) []any {
+	page, size := s.asked(r)
 	if f != nil && f.Endless && len(list) > 0 {
-		s.link(w, r, page+1, "next")
+		s.link(w, r, page, page+1)
 		return list[:1]
 	}
-	w.Header().Set("X-Total-Count", strconv.Itoa(len(list)))
+	if s.Kind != "github" && a.list != plain && !s.NoCount {
+		w.Header().Set("X-Total-Count", strconv.Itoa(len(list)))
+	}
 	from, to := min((page-1)*size, len(list)), min(page*size, len(list))
-	if to < len(list) {
-		s.link(w, r, page+1, "next")
+	if (a.list == linked || s.Kind == "github") && !s.NoLink {
+		s.link(w, r, page, (len(list)+size-1)/size)
 	}
 	return append([]any{}, list[from:to]...)
 }
 
-func (s *Server) link(w http.ResponseWriter, r *http.Request, page int, rel string) {
-	q := r.URL.Query()
-	q.Set("page", strconv.Itoa(page))
-	w.Header().Add("Link", fmt.Sprintf(`<%s%s?%s>; rel="%s"`, s.URL, r.URL.Path, q.Encode(), rel))
+// asked is which page a request wants, and how many on it: each kind has its own word.
+func (s *Server) asked(r *http.Request) (page, size int) {
+	word := "limit"
+	if s.Kind == "github" {
+		word = "per_page"
+	}
+	page, size = max(atoi(r.URL.Query().Get("page")), 1), atoi(r.URL.Query().Get(word))
+	if size <= 0 {
+		size = min(usual, s.PageSize)
+	}
+	return page, min(size, s.PageSize)
+}
+
+// link says in one header where the other pages are.
+func (s *Server) link(w http.ResponseWriter, r *http.Request, page, last int) {
+	var out []string
+	to := func(n int, rel string) {
+		q := r.URL.Query()
+		q.Set("page", strconv.Itoa(n))
+		out = append(out, fmt.Sprintf(`<%s%s?%s>; rel="%s"`, cmp.Or(s.Root, s.URL), r.URL.Path, q.Encode(), rel))
+	}
+	if page < last {
+		to(page+1, "next")
+		to(last, "last")
+	}
+	if page > 1 {
+		to(1, "first")
+		to(page-1, "prev")
+	}
+	if len(out) > 0 {
+		w.Header().Set("Link", strings.Join(out, ", "))
+	}
 }
 
 func atoi(s string) int {

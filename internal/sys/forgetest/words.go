@@ -1,7 +1,9 @@
 package forgetest
 
 import (
+	"cmp"
 	"net/http"
+	"slices"
 	"strings"
 )
 
@@ -12,25 +14,44 @@ func (r *Repo) issue(n int, i *Issue) map[string]any {
 	out := map[string]any{
 		"id": n, "number": n, "title": i.Title, "body": i.Body, "user": r.s.user(i.Author), "state": state(i),
 		"html_url": r.s.URL + "/" + r.Name + "/issues/" + number(n), "labels": r.labelled(i), "assignees": r.s.users(i.Assignees),
-		"created_at": stamp(i.Created), "updated_at": stamp(i.Updated), "closed_at": stamp(i.Closed), "comments": len(i.Comments),
+		"created_at": r.s.stamp(i.Created), "updated_at": r.s.stamp(i.Updated), "closed_at": r.s.stamp(i.Closed), "comments": len(i.Comments),
 	}
 	if r.Pulls[n] != nil {
-		out["pull_request"] = map[string]any{"html_url": r.s.URL + "/" + r.Name + "/pulls/" + number(n)}
+		out["pull_request"] = r.asPull(n)
 	}
 	if r.s.Kind == "github" {
 		out["repository_url"] = r.s.URL + "/api/v3/repos/" + r.Name
-		open := 0
-		for _, d := range i.DependsOn {
-			if repo, at, _ := strings.Cut(d, "#"); r.s.repos[pick(repo == "", r.Name, repo)] != nil {
-				if other := r.s.repos[pick(repo == "", r.Name, repo)].find(atoi(at)); other != nil && other.Closed.IsZero() {
-					open++
-				}
-			}
+		out["issue_dependencies_summary"] = map[string]any{"blocked_by": r.open(i), "total_blocked_by": len(i.DependsOn)}
+		out["state_reason"] = any(nil)
+		if !i.Closed.IsZero() {
+			out["state_reason"] = "completed"
 		}
-		out["issue_dependencies_summary"] = map[string]any{"blocked_by": open, "total_blocked_by": len(i.DependsOn)}
 		return out
 	}
 	out["repository"] = map[string]any{"id": 1, "name": name, "owner": owner, "full_name": r.Name}
+	return out
+}
+
+// open counts the open issues that one waits for.
+func (r *Repo) open(i *Issue) (n int) {
+	for _, d := range i.DependsOn {
+		if r.waits(&Issue{DependsOn: []string{d}}) {
+			n++
+		}
+	}
+	return n
+}
+
+// asPull is what an issue that is a pull request says of it.
+func (r *Repo) asPull(n int) map[string]any {
+	p := r.Pulls[n]
+	out := map[string]any{"html_url": r.s.URL + "/" + r.Name + "/pulls/" + number(n), "merged_at": nil}
+	if p.Merged {
+		out["merged_at"] = r.s.stamp(p.Closed)
+	}
+	if r.s.Kind != "github" {
+		out["merged"], out["draft"] = p.Merged, p.Draft
+	}
 	return out
 }
 
@@ -50,12 +71,12 @@ func (r *Repo) pull(n int, p *Pull, single bool) map[string]any {
 		"id": n, "number": n, "title": p.Title, "body": p.Body, "user": r.s.user(p.Author), "state": state(&p.Issue), "draft": p.Draft,
 		"html_url": r.s.URL + "/" + r.Name + "/pulls/" + number(n), "labels": r.labelled(&p.Issue),
 		"base":                map[string]any{"ref": p.Base, "sha": strings.Repeat("0", 40)},
-		"head":                map[string]any{"ref": p.Branch, "sha": p.Head},
+		"head":                r.head(n, p),
 		"requested_reviewers": r.s.users(p.Requested),
-		"created_at":          stamp(p.Created), "updated_at": stamp(p.Updated), "closed_at": stamp(p.Closed),
+		"created_at":          r.s.stamp(p.Created), "updated_at": r.s.stamp(p.Updated), "closed_at": r.s.stamp(p.Closed),
 	}
-	if p.Merged {
-		out["merged_at"] = stamp(p.Closed)
+	if out["merged_at"] = any(nil); p.Merged {
+		out["merged_at"] = r.s.stamp(p.Closed)
 	}
 	if r.s.Kind != "github" || single {
 		out["merged"] = p.Merged
@@ -71,8 +92,37 @@ func (r *Repo) pull(n int, p *Pull, single bool) map[string]any {
 	return out
 }
 
+// head is the branch of a pull request.
+func (r *Repo) head(n int, p *Pull) map[string]any {
+	repo := cmp.Or(p.Fork, r.Name)
+	owner, _, _ := strings.Cut(repo, "/")
+	out := map[string]any{"ref": p.Branch, "sha": p.Head, "label": owner + ":" + p.Branch, "repo": map[string]any{"full_name": repo}}
+	if r.s.Kind == "github" {
+		return out
+	}
+	out["label"] = p.Branch
+	if p.BranchGone {
+		out["ref"] = "refs/pull/" + number(n) + "/head"
+	}
+	return out
+}
+
+// asked are those who were asked for a review, in the list of a Gitea's reviews.
+func (r *Repo) asked(p *Pull) (out []any) {
+	for n, who := range p.Requested {
+		out = append(out, map[string]any{"id": 100 + n, "user": r.s.user(who), "team": nil, "state": "REQUEST_REVIEW", "submitted_at": r.s.stamp(p.Updated)})
+	}
+	for n, team := range p.Teams {
+		out = append(out, map[string]any{"id": 200 + n, "user": nil, "team": map[string]any{"name": team}, "state": "REQUEST_REVIEW", "submitted_at": r.s.stamp(p.Updated)})
+	}
+	return out
+}
+
 func (r *Repo) reviews(p *Pull) []any {
 	out := []any{}
+	if r.s.Kind != "github" {
+		out = append(out, r.asked(p)...)
+	}
 	for n, v := range p.Reviews {
 		state := v.State
 		if r.s.Kind == "github" {
@@ -84,8 +134,12 @@ func (r *Repo) reviews(p *Pull) []any {
 				state = "DISMISSED"
 			}
 		}
-		out = append(out, map[string]any{"id": n + 1, "user": r.s.user(v.Author), "state": state, "dismissed": v.Dismissed,
-			"commit_id": p.Head, "submitted_at": stamp(v.At)})
+		user := any(r.s.user(v.Author))
+		if v.Author == "" {
+			user = nil
+		}
+		out = append(out, map[string]any{"id": n + 1, "user": user, "state": state, "dismissed": v.Dismissed,
+			"commit_id": p.Head, "submitted_at": r.s.stamp(v.At)})
 	}
 	return out
 }
@@ -97,22 +151,47 @@ func (r *Repo) commit(sha, what string) reply {
 		return r.s.refusal(http.StatusNotFound, "no such commit")
 	}
 	switch {
-	case what == "status":
-		return reply{200, r.combined(sha, p), false}
+	case what == "status" && r.s.Kind == "github":
+		return reply{200, r.combined(sha, p), inside}
 	case what == "check-runs" && r.s.Kind == "github":
-		return reply{200, r.runs(p), false}
+		return reply{200, r.runs(p), inside}
+	case what == "statuses" && r.s.Kind != "github":
+		return reply{200, r.statuses(p), linked}
 	}
 	return r.s.refusal(http.StatusNotFound, "Not Found")
 }
 
+// statuses are all that were ever written to a commit, the newest first, as a Gitea
+// has them.
+func (r *Repo) statuses(p *Pull) []any {
+	out := []any{}
+	for n, c := range p.Checks {
+		out = append(out, map[string]any{"id": n + 1, "context": c.Context, "status": c.State, "created_at": r.s.stamp(c.At), "updated_at": r.s.stamp(c.At)})
+	}
+	slices.Reverse(out)
+	return out
+}
+
+// combined are the newest statuses of a commit, as GitHub has them: a page of them, and
+// how many there are.
 func (r *Repo) combined(sha string, p *Pull) map[string]any {
-	statuses, key := []any{}, pick(r.s.Kind == "github", "state", "status")
+	statuses, state := []any{}, "success"
 	for _, c := range p.Checks {
-		if !c.Run || r.s.Kind != "github" {
-			statuses = append(statuses, map[string]any{"context": c.Context, key: c.State, "created_at": stamp(c.At), "updated_at": stamp(c.At)})
+		if c.Run {
+			continue
+		}
+		statuses = append(statuses, map[string]any{"context": c.Context, "state": c.State, "created_at": r.s.stamp(c.At), "updated_at": r.s.stamp(c.At)})
+		switch c.State {
+		case "failure", "error":
+			state = "failure"
+		case "pending":
+			state = pick(state == "failure", state, "pending")
 		}
 	}
-	return map[string]any{"state": "pending", "sha": sha, "total_count": len(statuses), "statuses": statuses}
+	if len(statuses) == 0 {
+		state = "pending"
+	}
+	return map[string]any{"state": state, "sha": sha, "total_count": len(statuses), "statuses": statuses}
 }
 
 func (r *Repo) runs(p *Pull) map[string]any {
@@ -121,9 +200,9 @@ func (r *Repo) runs(p *Pull) map[string]any {
 		if !c.Run {
 			continue
 		}
-		run := map[string]any{"id": len(runs) + 1, "name": c.Context, "status": "in_progress", "started_at": stamp(c.At)}
+		run := map[string]any{"id": len(runs) + 1, "name": c.Context, "status": "in_progress", "conclusion": nil, "started_at": r.s.stamp(c.At), "completed_at": nil}
 		if c.State != "pending" {
-			run["status"], run["conclusion"], run["completed_at"] = "completed", c.State, stamp(c.At)
+			run["status"], run["conclusion"], run["completed_at"] = "completed", c.State, r.s.stamp(c.At)
 		}
 		runs = append(runs, run)
 	}

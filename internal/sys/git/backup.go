@@ -193,7 +193,7 @@ func (j *job) paths(ctx context.Context) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, list := range [][]string{c.Dirty, c.Gone, c.Hidden, c.Untracked, sortIgnored(j.p.Top, c.Ignored).precious} {
+	for _, list := range [][]string{c.Dirty, c.Unsure, c.Gone, c.Hidden, c.Untracked, sortIgnored(j.p.Top, c.Ignored).precious} {
 		for _, item := range list {
 			if err := j.expand(ctx, item, all); err != nil {
 				return nil, err

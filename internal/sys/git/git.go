@@ -4,9 +4,17 @@
 // meant for people (reasons, errors) has its names quoted.
 //
 // Each call is one process: an argument vector, never a shell; no pager, no
-// prompt, no hook, no network, no file system monitor, no optional lock; it
-// runs in a process group of its own that is killed when the context ends, and
-// its output is capped.
+// prompt, no hook, no network, no file system monitor, no optional lock, none of
+// our secrets in its environment; it runs in a process group of its own that is
+// killed when the context ends, and its output is capped.
+//
+// No program that a repository's configuration names is run. What looks at files
+// looks through a view, in which there is no such configuration; what else looks
+// reads objects and refs only. Of what acts, backups and removals need none;
+// giving up a rebase and checking out a branch refuse (ErrRunsCode) where the
+// repository names one. Only two run them, because a person asked and the result
+// would be wrong without: a new worktree is checked out through the filters, and
+// what speaks to a remote logs in as the repository says.
 package git
 
 import (
@@ -17,6 +25,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -45,6 +54,7 @@ type Reader struct {
 	binary string
 	max    int64
 	env    []string
+	own    []string // everything of the caller's own environment, for what logs in to a remote
 }
 
 // New returns a Reader.
@@ -58,7 +68,7 @@ func New(o Options) *Reader {
 	if o.Environ == nil {
 		o.Environ = os.Environ()
 	}
-	return &Reader{binary: o.Binary, max: o.MaxOutput, env: environment(o.Environ)}
+	return &Reader{binary: o.Binary, max: o.MaxOutput, env: environment(o.Environ, needed), own: environment(o.Environ, all)}
 }
 
 // kept are the GIT_ variables that choose configuration files or bound
@@ -66,17 +76,27 @@ func New(o Options) *Reader {
 // inside a hook) would aim a call at another repository.
 const kept = " GIT_CONFIG_GLOBAL GIT_CONFIG_SYSTEM GIT_CONFIG_NOSYSTEM GIT_EXEC_PATH "
 
-func environment(base []string) []string {
+// needs are the variables that git, and the filters of a new worktree, need: to
+// find programs, configuration and the way out. No token of ours is among them.
+const needs = " PATH HOME USER LOGNAME LANG TZ TMPDIR SHELL XDG_CONFIG_HOME XDG_RUNTIME_DIR LD_LIBRARY_PATH SSH_AUTH_SOCK" +
+	" HTTPS_PROXY https_proxy HTTP_PROXY http_proxy ALL_PROXY all_proxy NO_PROXY no_proxy "
+
+func needed(name string) bool { return strings.Contains(needs, " "+name+" ") }
+
+func all(string) bool { return true }
+
+func environment(base []string, want func(name string) bool) []string {
 	var env []string
 	for _, kv := range base {
 		name, _, _ := strings.Cut(kv, "=")
-		if strings.HasPrefix(name, "GIT_") && !strings.Contains(kept, " "+name+" ") {
-			continue
+		ours := strings.HasPrefix(name, "GIT_")
+		if ours && strings.Contains(kept, " "+name+" ") || !ours && want(name) {
+			env = append(env, kv)
 		}
-		env = append(env, kv)
 	}
 	return append(env, "LC_ALL=C", "GIT_OPTIONAL_LOCKS=0", "GIT_TERMINAL_PROMPT=0", "GIT_PAGER=cat",
 		"GIT_LITERAL_PATHSPECS=1", "GIT_NO_REPLACE_OBJECTS=1", "GIT_NO_LAZY_FETCH=1", "GIT_EDITOR=false",
+		"GIT_ALLOW_PROTOCOL=none",
 		"GIT_AUTHOR_NAME=custos", "GIT_AUTHOR_EMAIL=custos@localhost",
 		"GIT_COMMITTER_NAME=custos", "GIT_COMMITTER_EMAIL=custos@localhost")
 }
@@ -86,14 +106,15 @@ var fixed = [...]string{"--no-optional-locks", "--no-pager",
 	"-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false", "-c", "core.untrackedCache=false",
 	"-c", "core.quotePath=false", "-c", "gc.auto=0", "-c", "maintenance.auto=false",
 	"-c", "protocol.allow=never", "-c", "submodule.recurse=false",
-	"-c", "color.ui=false", "-c", "commit.gpgSign=false", "-c", "log.showSignature=false"}
+	"-c", "color.ui=false", "-c", "commit.gpgSign=false", "-c", "push.gpgSign=false", "-c", "log.showSignature=false"}
 
 // call is one run of git.
 type call struct {
-	dir   string
-	args  []string
-	env   []string
-	stdin io.Reader
+	dir    string
+	args   []string
+	env    []string
+	stdin  io.Reader
+	logsIn bool // it speaks to a remote, and needs the caller's own environment for that
 }
 
 // git runs git in dir and returns what it wrote to standard output.
@@ -124,7 +145,11 @@ func exitedOne(err error) bool {
 func (r *Reader) run(ctx context.Context, c call) ([]byte, error) {
 	cmd := exec.CommandContext(ctx, r.binary, append(append([]string{}, fixed[:]...), c.args...)...)
 	cmd.Dir, cmd.Stdin = c.dir, c.stdin
-	cmd.Env = append(append([]string{}, r.env...), c.env...)
+	base := r.env
+	if c.logsIn {
+		base = r.own
+	}
+	cmd.Env = slices.Concat(base, c.env)
 	out, errs := &capped{left: r.max}, &capped{left: 4096, quiet: true}
 	cmd.Stdout, cmd.Stderr = out, errs
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}

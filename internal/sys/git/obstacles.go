@@ -5,6 +5,13 @@ import (
 	"time"
 )
 
+// OnlySaved says whether a worktree may go with the work that is in it, as long as
+// that is backed up: it was preserved after a crash, and nobody has come for it in
+// its day. Its branch stays.
+func OnlySaved(s Status, now time.Time) bool {
+	return !s.Missing && !s.Crashed.IsZero() && now.Sub(s.Crashed) >= KeepCrashed
+}
+
 // Obstacles says why a linked worktree may not be removed at the instant now.
 // It is pure. An empty list with known true is the only answer that allows it;
 // known false means that something could not be told, which the list names, too.
@@ -24,8 +31,14 @@ func Obstacles(s Status, now time.Time) (list []string, known bool) {
 		return o.list, o.known
 	}
 	o.crashed(s, now)
-	o.files(s)
-	o.commits(s)
+	saved := OnlySaved(s, now)
+	if !saved {
+		o.work(s)
+	}
+	o.structure(s)
+	if !saved {
+		o.commits(s)
+	}
 	ask(o, "who is inside", s.Occupied, func(pids []int) {
 		if len(pids) > 0 {
 			o.add("occupied by process %s", numbers(pids))
@@ -76,24 +89,11 @@ func (o *obstacles) crashed(s Status, now time.Time) {
 	}
 }
 
-func (o *obstacles) files(s Status) {
+// structure is what no backup could hold.
+func (o *obstacles) structure(s Status) {
 	ask(o, "what changed", s.Changes, func(c Changes) {
-		if len(c.Dirty) > 0 {
-			o.add("%d changed: %s", len(c.Dirty), names(c.Dirty))
-		}
-		if len(c.Hidden) > 0 {
-			o.add("%d flagged so that git status does not look at them: %s", len(c.Hidden), names(c.Hidden))
-		}
 		if len(c.Submodules) > 0 {
 			o.add("has submodules, which git cannot remove with it: %s", names(c.Submodules))
-		}
-		if len(c.Untracked) > 0 {
-			o.add("%d untracked: %s", len(c.Untracked), names(c.Untracked))
-		}
-	})
-	ask(o, "what is ignored but precious", s.Precious, func(p []string) {
-		if len(p) > 0 {
-			o.add("ignored but precious: %s", names(p))
 		}
 	})
 	ask(o, "what it holds", s.Size, func(z Size) {
@@ -107,6 +107,34 @@ func (o *obstacles) files(s Status) {
 			o.add("another file system is mounted in it: %s", names(z.Elsewhere))
 		}
 	})
+}
+
+// work is what HEAD does not hold. Where nothing at all is known of the files,
+// structure has said so.
+func (o *obstacles) work(s Status) {
+	if c, err := s.Changes.Get(); err == nil {
+		o.changes(c)
+	}
+	ask(o, "what is ignored but precious", s.Precious, func(p []string) {
+		if len(p) > 0 {
+			o.add("ignored but precious: %s", names(p))
+		}
+	})
+}
+
+func (o *obstacles) changes(c Changes) {
+	for _, of := range []struct {
+		files []string
+		what  string
+	}{{c.Dirty, "changed"}, {c.Hidden, "flagged so that git status does not look at them"}, {c.Untracked, "untracked"}} {
+		if len(of.files) > 0 {
+			o.add("%d %s: %s", len(of.files), of.what, names(of.files))
+		}
+	}
+	if err := c.Certain(); err != nil {
+		o.known = false
+		o.add("%v", err)
+	}
 }
 
 func (o *obstacles) commits(s Status) {

@@ -119,19 +119,17 @@ func (w *Writer) MoveRef(ctx context.Context, dir, ref, to, from string) error {
 // network lets one call of git reach a remote: by the usual ways, and without a
 // question to anybody.
 func (r *Reader) network(ctx context.Context, dir string, more ...[2]string) []string {
-	env := []string{"GIT_ASKPASS=true", "SSH_ASKPASS_REQUIRE=never"}
+	ways := []string{"https", "http", "ssh", "git", "file"}
 	settings := more
-	for _, way := range []string{"https", "http", "ssh", "git", "file"} {
+	for _, way := range ways {
 		settings = append(settings, [2]string{"protocol." + way + ".allow", "always"})
 	}
-	env = append(env, fmt.Sprintf("GIT_CONFIG_COUNT=%d", len(settings)))
-	for i, s := range settings {
-		env = append(env, fmt.Sprintf("GIT_CONFIG_KEY_%d=%s", i, s[0]), fmt.Sprintf("GIT_CONFIG_VALUE_%d=%s", i, s[1]))
+	env := append(configured(settings), "GIT_ASKPASS=true", "SSH_ASKPASS_REQUIRE=never", "GIT_ALLOW_PROTOCOL="+strings.Join(ways, ":"))
+	ssh := "ssh -oBatchMode=yes -oConnectTimeout=15"
+	if own, err := r.line(ctx, dir, "config", "--get", "core.sshCommand"); err == nil && own != "" {
+		ssh = own
 	}
-	if own, err := r.line(ctx, dir, "config", "--get", "core.sshCommand"); err != nil || own == "" {
-		env = append(env, "GIT_SSH_COMMAND=ssh -oBatchMode=yes -oConnectTimeout=15")
-	}
-	return env
+	return append(env, "GIT_SSH_COMMAND="+ssh)
 }
 
 // RemoteTip asks a remote for a branch ("": its default one) and returns its name
@@ -141,7 +139,7 @@ func (w *Writer) RemoteTip(ctx context.Context, dir, remote, branch string) (nam
 	if branch != "" {
 		want = "refs/heads/" + branch
 	}
-	out, err := w.r.run(ctx, call{dir: dir, args: []string{"ls-remote", "--symref", "--", remote, want}, env: w.r.network(ctx, dir)})
+	out, err := w.r.run(ctx, call{dir: dir, logsIn: true, args: []string{"ls-remote", "--symref", "--", remote, want}, env: w.r.network(ctx, dir)})
 	if err != nil {
 		return "", "", err
 	}
@@ -163,7 +161,7 @@ func (w *Writer) RemoteTip(ctx context.Context, dir, remote, branch string) (nam
 // FetchCommit brings a branch of a remote into the repository, under a ref of our
 // own. Remote-tracking branches, tags and FETCH_HEAD stay as they are.
 func (w *Writer) FetchCommit(ctx context.Context, dir, remote, branch, into string) error {
-	_, err := w.r.run(ctx, call{dir: dir, env: w.r.network(ctx, dir), args: []string{"fetch", "--quiet", "--no-tags", "--no-write-fetch-head",
+	_, err := w.r.run(ctx, call{dir: dir, logsIn: true, env: w.r.network(ctx, dir), args: []string{"fetch", "--quiet", "--no-tags", "--no-write-fetch-head",
 		"--no-recurse-submodules", "--refmap=", "--", remote, "+refs/heads/" + branch + ":" + into}})
 	return err
 }
@@ -181,7 +179,7 @@ func (w *Writer) Push(ctx context.Context, dir, remote, commit, branch string) e
 		return err
 	}
 	env := w.r.network(ctx, dir, [2]string{"remote." + nameless + ".url", url})
-	out, err := w.r.run(ctx, call{dir: dir, env: env, args: []string{"push", "--porcelain", "--no-verify",
+	out, err := w.r.run(ctx, call{dir: dir, logsIn: true, env: env, args: []string{"push", "--porcelain", "--no-verify",
 		"--recurse-submodules=no", "--no-follow-tags", "--", nameless, commit + ":refs/heads/" + branch}})
 	if err == nil {
 		return nil

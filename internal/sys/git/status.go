@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -15,6 +16,7 @@ type Changes struct {
 	Upstream   string   // "" when there is none, or it is gone
 	Ahead      int      // of upstream
 	Behind     int      // of upstream
+	Unsure     []string // tracked files of which only a filter's program, which is not run, could tell whether they changed
 	Dirty      []string // changed tracked files, deleted and conflicted ones too
 	Gone       []string // of Dirty, what is renamed away (it must go, too, in a copy)
 	Conflicts  []string // of Dirty, what is unmerged
@@ -23,33 +25,74 @@ type Changes struct {
 	Submodules []string // every one, changed or not
 	Untracked  []string // files; a nested repository ends in a slash
 	Ignored    []string // files, and folders (ending in a slash) that are ignored whole
+
+	differ []string // of Dirty, what is staged as it is in HEAD, and has other bytes on disk
 }
 
-// Changes asks git status, without refreshing the index on disk. With ignored,
-// ignored files are listed, too, each wholly ignored folder once, and so are the
-// files that flags hide from git status, and the submodules.
+// Certain fails when it cannot be told of a file whether it changed.
+func (c Changes) Certain() error {
+	if len(c.Unsure) == 0 {
+		return nil
+	}
+	return fmt.Errorf("cannot tell whether %s changed: that takes a filter's program, and looking runs none", names(c.Unsure))
+}
+
+// Changes asks git status of the worktree whose top is dir, past its repository's
+// configuration: nothing that is configured there runs. The index on disk is not
+// refreshed. With ignored, ignored files are listed, too, each wholly ignored
+// folder once.
 func (r *Reader) Changes(ctx context.Context, dir string, ignored bool) (Changes, error) {
+	p, err := At(dir)
+	if err != nil {
+		return Changes{}, err
+	}
+	return r.changesAt(ctx, p, ignored, 0)
+}
+
+func (r *Reader) changesAt(ctx context.Context, p Place, ignored bool, deep int) (Changes, error) {
+	v, err := r.see(ctx, p)
+	if err != nil {
+		return Changes{}, err
+	}
+	defer v.close()
+	v.deep = deep
 	args := []string{"status", "--porcelain=v2", "-z", "--branch", "--untracked-files=all",
-		"--ignore-submodules=none", "--no-renames"}
+		"--ignore-submodules=dirty", "--no-renames"} // what is inside of submodules, modules tells
 	if ignored {
 		args = append(args, "--ignored=matching")
 	}
-	out, err := r.git(ctx, dir, args...)
+	out, err := v.git(ctx, nil, args...)
 	if err != nil {
 		return Changes{}, err
 	}
 	c, err := ParseStatus(out)
-	if err == nil && ignored {
-		err = r.index(ctx, dir, &c)
+	if err != nil {
+		return c, err
 	}
+	err = v.judge(ctx, &c)
 	return c, err
+}
+
+// judge adds what git status does not tell.
+func (v *view) judge(ctx context.Context, c *Changes) error {
+	if err := v.index(ctx, c); err != nil {
+		return err
+	}
+	unsure, err := v.unsure(ctx, c.differ)
+	if err != nil {
+		return err
+	}
+	c.Unsure, c.differ = unsure, nil
+	not := set(unsure...)
+	c.Dirty = slices.DeleteFunc(c.Dirty, func(path string) bool { return not[path] })
+	return v.modules(ctx, c)
 }
 
 // index lists what only the index tells: files flagged assume-unchanged or
 // skip-worktree that are on disk (git status would not show a change to them),
 // and submodules.
-func (r *Reader) index(ctx context.Context, dir string, c *Changes) error {
-	out, err := r.git(ctx, dir, "ls-files", "-v", "--stage", "-z")
+func (v *view) index(ctx context.Context, c *Changes) error {
+	out, err := v.git(ctx, nil, "ls-files", "-v", "--stage", "-z")
 	if err != nil {
 		return err
 	}
@@ -62,7 +105,7 @@ func (r *Reader) index(ctx context.Context, dir string, c *Changes) error {
 		if cols[1] == "160000" {
 			c.Submodules = append(c.Submodules, path)
 		}
-		if flagged := cols[0] == "S" || cols[0] != strings.ToUpper(cols[0]); flagged && exists(filepath.Join(dir, path)) {
+		if flagged := cols[0] == "S" || cols[0] != strings.ToUpper(cols[0]); flagged && exists(filepath.Join(v.place.Top, path)) {
 			c.Hidden = append(c.Hidden, path)
 		}
 	}
@@ -133,6 +176,9 @@ func (c *Changes) changed(f string, n int) error {
 	}
 	if strings.HasPrefix(parts[2], "S") {
 		c.Modules = append(c.Modules, path)
+	}
+	if parts[0] == "1" && parts[1] == ".M" && parts[4] == parts[5] && !strings.HasPrefix(parts[2], "S") {
+		c.differ = append(c.differ, path)
 	}
 	return nil
 }

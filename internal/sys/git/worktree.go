@@ -84,7 +84,7 @@ func (w *Writer) AddWorktree(ctx context.Context, plan WorktreePlan) error {
 func (w *Writer) UndoWorktree(ctx context.Context, plan WorktreePlan, force bool) error {
 	_, err := os.Lstat(plan.Path)
 	if err == nil {
-		_, err = w.r.git(ctx, plan.Repo, slices.Concat([]string{"worktree", "remove"}, forces(plan, force), []string{"--", plan.Path})...)
+		err = w.takeAway(ctx, plan, force)
 	}
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -96,14 +96,17 @@ func (w *Writer) UndoWorktree(ctx context.Context, plan WorktreePlan, force bool
 	return err
 }
 
-// forces is how hard git is told to remove a worktree. A second time it goes
-// through a lock: only through git's own, of a checkout that was cut off.
-func forces(plan WorktreePlan, force bool) []string {
-	switch p, err := At(plan.Path); {
-	case !force:
-		return nil
-	case err == nil && p.HalfMade():
-		return []string{"--force", "--force"}
+// takeAway removes a worktree that was made. Only half a checkout is removed in
+// spite of a lock: the lock is git's own.
+func (w *Writer) takeAway(ctx context.Context, plan WorktreePlan, force bool) error {
+	p, err := At(plan.Path)
+	if err == nil && !force {
+		return w.RemoveWorktree(ctx, p, nil)
 	}
-	return []string{"--force"}
+	args := []string{"worktree", "remove", "--force", "--", plan.Path}
+	if err == nil && p.HalfMade() {
+		args = slices.Insert(args, 2, "--force")
+	}
+	_, err = w.r.git(ctx, plan.Repo, args...)
+	return err
 }

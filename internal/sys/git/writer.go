@@ -9,36 +9,85 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 )
 
 // RemoveWorktree removes a linked worktree: its folder, if it is still there,
-// and its entry, and no other's. The branch stays. It never forces: git itself
-// refuses a locked, changed or untracked thing. Crash markers, by the given
-// patterns, are taken away first, because git would take them for work.
+// and its entry, and no other's. The branch stays. It refuses a locked, changed or
+// untracked thing. It looks for that itself, at the last moment: git would ask
+// the programs that the repository names. Crash markers, by the given patterns,
+// are nobody's work.
 func (w *Writer) RemoveWorktree(ctx context.Context, p Place, markers []string) error {
-	entries, _ := os.ReadDir(p.Top)
-	for _, e := range entries {
-		if e.Type().IsRegular() && isMarker(e.Name(), markers) && w.isUntracked(ctx, p.Top, e.Name()) {
-			if err := os.Remove(filepath.Join(p.Top, e.Name())); err != nil {
-				return fmt.Errorf("cannot remove the crash marker: %w", err)
-			}
+	if exists(p.Top) {
+		if err := w.r.nothingIn(ctx, p, markers); err != nil {
+			return fmt.Errorf("cannot remove worktree %q: %w", p.Top, err)
 		}
 	}
-	_, err := w.r.git(ctx, p.Common, "worktree", "remove", "--", p.Top)
+	_, err := w.r.git(ctx, p.Common, "worktree", "remove", "--force", "--", p.Top)
 	return err
 }
 
-func (w *Writer) isUntracked(ctx context.Context, top, name string) bool {
-	out, err := w.r.git(ctx, top, "ls-files", "-z", "--", name)
-	return err == nil && len(out) == 0
+// RemoveSaved removes a linked worktree with the work that is in it, if a backup
+// holds all of that as it is now. The branch stays. A locked one is refused.
+func (w *Writer) RemoveSaved(ctx context.Context, p Place, b Backup) error {
+	newer, fresh, err := w.BackupNew(ctx, p, b.Ref)
+	if err == nil && fresh {
+		err = fmt.Errorf("it has changed since it was backed up to %s; what it holds now is in %s, too", b.Ref, newer)
+	}
+	if err != nil {
+		return fmt.Errorf("cannot remove worktree %q: %w", p.Top, err)
+	}
+	_, err = w.r.git(ctx, p.Common, "worktree", "remove", "--force", "--", p.Top)
+	return err
+}
+
+// nothingIn fails where a worktree holds what HEAD does not.
+func (r *Reader) nothingIn(ctx context.Context, p Place, markers []string) error {
+	c, err := r.changesAt(ctx, p, false, 0)
+	if err != nil {
+		return err
+	}
+	if len(c.Submodules) > 0 || exists(filepath.Join(p.GitDir, "modules")) {
+		return errors.New("it has submodules, whose repositories would go with it")
+	}
+	if work := slices.Concat(c.Dirty, c.Unsure, c.Hidden, withoutMarkers(c.Untracked, markers)); len(work) > 0 {
+		return fmt.Errorf("%d changed or untracked: %s", len(work), names(work))
+	}
+	return nil
+}
+
+// ErrRunsCode says that git would run a program that the repository names.
+var ErrRunsCode = errors.New("the repository names a program that git would run")
+
+// RunsCode refuses where checking files out would run what the repository's own
+// configuration names: a filter, a merge driver, a transfer agent. What the user's or the
+// machine's configuration names is the user's own doing.
+func (r *Reader) RunsCode(ctx context.Context, p Place) error {
+	settings, err := r.settings(ctx, p)
+	if err != nil {
+		return err
+	}
+	for _, s := range settings {
+		_, _, filter := driver(s.key, "filter")
+		_, _, merge := driver(s.key, "merge")
+		_, _, transfer := driver(s.key, "lfs.customtransfer")
+		_, _, extension := driver(s.key, "lfs.extension")
+		if s.own() && (filter || merge || transfer || extension) {
+			return fmt.Errorf("%w: %q is configured in %q: do it yourself, with git", ErrRunsCode, s.key, p.Common)
+		}
+	}
+	return nil
 }
 
 // AbortRebase gives a rebase up, as git rebase --abort does: branch and files go
 // back to where they were before it.
 func (w *Writer) AbortRebase(ctx context.Context, p Place) error {
-	_, err := w.r.git(ctx, p.Top, "rebase", "--abort")
+	err := w.r.RunsCode(ctx, p)
+	if err == nil {
+		_, err = w.r.git(ctx, p.Top, "rebase", "--abort")
+	}
 	return err
 }
 
@@ -66,7 +115,10 @@ func (p Place) RebaseOrigin() (commit, branch string, err error) {
 // Checkout switches a worktree to a branch that exists. It overwrites nothing,
 // ignored files included, and guesses no branch.
 func (w *Writer) Checkout(ctx context.Context, p Place, branch string) error {
-	_, err := w.r.git(ctx, p.Top, "checkout", "--quiet", "--no-guess", "--no-overwrite-ignore", branch, "--")
+	err := w.r.RunsCode(ctx, p)
+	if err == nil {
+		_, err = w.r.git(ctx, p.Top, "checkout", "--quiet", "--no-guess", "--no-overwrite-ignore", branch, "--")
+	}
 	return err
 }
 

@@ -13,7 +13,7 @@ import (
 type Settings struct {
 	// Kind is none (default), anthropic (Messages API), openai (chat
 	// completions, as many servers speak it) or command (an agent CLI).
-	Kind string `toml:"kind"`
+	Kind string `toml:"kind" is:"|none|anthropic|openai|command"`
 	// Model is the model's name, needed by the two APIs.
 	Model string `toml:"model"`
 	// BaseURL is where the API is: http or https, which is meant when neither is
@@ -29,11 +29,11 @@ type Settings struct {
 	Output string `toml:"output"`
 	// Environment names variables that programs started here may see besides
 	// those a CLI needs to find itself, its home and its proxy.
-	Environment []string `toml:"environment"`
+	Environment []string `toml:"environment" is:"name"`
 	// InputPrice and OutputPrice are dollars per million tokens. Without both,
 	// what a call cost is unknown, unless the CLI tells it.
-	InputPrice  *float64 `toml:"input_price"`
-	OutputPrice *float64 `toml:"output_price"`
+	InputPrice  *float64 `toml:"input_price" is:"0..100000"`
+	OutputPrice *float64 `toml:"output_price" is:"0..100000"`
 }
 
 // Key is one place where a key can be read, anew for each question: a file, what
@@ -42,7 +42,7 @@ type Settings struct {
 type Key struct {
 	File    string   `toml:"file"`
 	Command []string `toml:"command"`
-	Env     string   `toml:"env"`
+	Env     string   `toml:"env" is:"name"`
 }
 
 // New returns a client for what the settings name. It reads no key and asks

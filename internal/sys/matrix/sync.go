@@ -124,6 +124,7 @@ type content struct {
 type relates struct {
 	Type    string `json:"rel_type"`
 	Event   string `json:"event_id"`
+	Falls   bool   `json:"is_falling_back"` // what it answers is named for clients that know no threads
 	Answers struct {
 		Event string `json:"event_id"`
 	} `json:"m.in_reply_to"`
@@ -144,6 +145,9 @@ func (e rawEvent) event(at time.Time) Event {
 	out.Answers = c.Rel.Answers.Event
 	if c.Rel.Type == "m.thread" {
 		out.Thread = c.Rel.Event
+	}
+	if out.Thread != "" && c.Rel.Falls {
+		out.Answers = ""
 	}
 	if out.Answers != "" {
 		out.Body = withoutQuote(out.Body)

@@ -1,12 +1,22 @@
 // Package matrixtest is a homeserver for tests: the part of the Matrix
 // client-server API that a client needs to log in, to say something and to hear
 // what was said, built from the public specification (spec.matrix.org). It
-// forgets a transaction never, limits rates when told to, and can be down.
+// forgets a transaction never (Synapse does after a day), limits rates when told to, and can be down.
+//
+// What it answers is as Synapse has it, element-hq/synapse: synapse/api/errors.py at
+// 001b1ec4d5 (codes, bodies, Retry-After beside retry_after_ms; M_UNKNOWN_POS is of sliding
+// sync only), rest/client/sync.py at 0193155a93 (what has nothing is left out), types
+// (StreamToken.from_string: 400 M_UNKNOWN), api/auth/base.py at 0939be191e (who left sees
+// the state as of then, who was banned does not), rest/client/room.py at 000d38dcf9 (state
+// with ?format=event), event_auth.py (levels may be text: int(level)); who made a room of
+// version 12 or later is above all levels (MSC4289).
 package matrixtest
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
+	"math"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -34,6 +44,10 @@ type Homeserver struct {
 	users    map[string]string // access token → user ID
 	secrets  map[string]string // user ID → password
 	rooms    map[string]map[string]bool
+	left     map[string]string         // room and user → leave or ban
+	levels   map[string]map[string]any // room → content of m.room.power_levels
+	made     map[string]Made
+	locked   map[string]bool // users
 	events   []Event
 	txns     map[string]string // token, room, txn → event ID
 	news     chan struct{}     // closed when something was said
@@ -48,7 +62,7 @@ type Homeserver struct {
 
 // New starts a homeserver that ends with the test.
 func New(t testing.TB) *Homeserver {
-	h := &Homeserver{users: map[string]string{}, secrets: map[string]string{}, rooms: map[string]map[string]bool{},
+	h := &Homeserver{users: map[string]string{}, secrets: map[string]string{}, rooms: map[string]map[string]bool{}, left: map[string]string{}, levels: map[string]map[string]any{}, made: map[string]Made{}, locked: map[string]bool{},
 		txns: map[string]string{}, news: make(chan struct{})}
 	s := httptest.NewServer(h.handler())
 	t.Cleanup(s.Close)
@@ -134,6 +148,8 @@ func (h *Homeserver) handler() http.Handler {
 		}))
 		mux.HandleFunc("PUT "+base+"/rooms/{room}/send/{type}/{txn}", h.known(h.send))
 		mux.HandleFunc("GET "+base+"/rooms/{room}/event/{event}", h.known(h.event))
+		mux.HandleFunc("GET "+base+"/rooms/{room}/state/{type}", h.known(h.state))
+		mux.HandleFunc("GET "+base+"/rooms/{room}/state/{type}/{key...}", h.known(h.state))
 		mux.HandleFunc("GET "+base+"/sync", h.known(h.sync))
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -156,6 +172,7 @@ func (h *Homeserver) refuse(w http.ResponseWriter) bool {
 		return true
 	case h.limited > 0:
 		h.limited--
+		w.Header().Set("Retry-After", fmt.Sprint(math.Ceil(h.limit.Seconds())))
 		answer(w, 429, map[string]any{"errcode": "M_LIMIT_EXCEEDED", "error": "Too Many Requests", "retry_after_ms": h.limit.Milliseconds()})
 		return true
 	}
@@ -211,26 +228,40 @@ func (h *Homeserver) known(f func(http.ResponseWriter, *http.Request, string, st
 		}
 		h.mu.Lock()
 		user, ok := h.users[token]
+		locked := h.locked[user]
 		h.mu.Unlock()
-		if !ok {
-			fail(w, 401, "M_UNKNOWN_TOKEN", "Unrecognised access token: "+token)
+		switch {
+		case !ok:
+			answer(w, 401, map[string]any{"errcode": "M_UNKNOWN_TOKEN", "error": "Invalid access token passed.", "soft_logout": false})
+			return
+		case locked:
+			answer(w, 401, map[string]any{"errcode": "M_USER_LOCKED", "error": "User account has been locked", "soft_logout": true})
 			return
 		}
 		f(w, r, user, token)
 	}
 }
 
-const tooLarge = 65536 // bytes of an event, by the specification
+const tooLarge = 65536 // bytes of an event as canonical JSON (event_auth.py, MAX_PDU_SIZE)
+
+// size is that of an event, with what the server adds to it.
+func size(content map[string]any) int {
+	const added = 1 << 10 // hashes, signatures, parents
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false) // canonical JSON escapes only what it must
+	_ = e.Encode(content)
+	return b.Len() + added
+}
 
 func (h *Homeserver) send(w http.ResponseWriter, r *http.Request, user, token string) {
-	r.Body = http.MaxBytesReader(w, r.Body, tooLarge)
 	var content map[string]any
-	if err := json.NewDecoder(r.Body).Decode(&content); err != nil {
-		if strings.Contains(err.Error(), "too large") {
-			fail(w, 413, "M_TOO_LARGE", "event too large")
-			return
-		}
-		fail(w, 400, "M_NOT_JSON", "Content not JSON")
+	if json.NewDecoder(r.Body).Decode(&content) != nil {
+		fail(w, 400, "M_NOT_JSON", "Content not JSON.")
+		return
+	}
+	if size(content) > tooLarge {
+		fail(w, 413, "M_TOO_LARGE", "event too large")
 		return
 	}
 	room := r.PathValue("room")
@@ -238,6 +269,11 @@ func (h *Homeserver) send(w http.ResponseWriter, r *http.Request, user, token st
 	if !h.rooms[room][user] {
 		h.mu.Unlock()
 		fail(w, 403, "M_FORBIDDEN", "User "+user+" not in room "+room)
+		return
+	}
+	if !h.maySend(room, user, r.PathValue("type")) {
+		h.mu.Unlock()
+		fail(w, 403, "M_FORBIDDEN", "You don't have permission to post that to the room. user_level (0) < send_level (50)")
 		return
 	}
 	id := h.said(user, token+" "+room+" "+r.PathValue("txn"), Event{Type: r.PathValue("type"), Content: content, Room: room})

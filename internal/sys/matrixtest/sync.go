@@ -50,13 +50,13 @@ func (h *Homeserver) sync(w http.ResponseWriter, r *http.Request, user, _ string
 	q := r.URL.Query()
 	since, err := strconv.Atoi(strings.TrimPrefix(q.Get("since"), "s"))
 	if err != nil && q.Get("since") != "" {
-		fail(w, 400, "M_UNKNOWN_POS", "Unknown sync position")
+		fail(w, 400, "M_UNKNOWN", "Invalid stream token")
 		return
 	}
 	wait, _ := strconv.Atoi(q.Get("timeout"))
 	var f filter
 	if strings.HasPrefix(q.Get("filter"), "{") && json.Unmarshal([]byte(q.Get("filter")), &f) != nil {
-		fail(w, 400, "M_BAD_JSON", "Bad filter")
+		fail(w, 400, "M_NOT_JSON", "Invalid filter JSON")
 		return
 	}
 	timer := time.NewTimer(time.Duration(wait) * time.Millisecond)
@@ -83,9 +83,10 @@ func (h *Homeserver) sync(w http.ResponseWriter, r *http.Request, user, _ string
 }
 
 func (h *Homeserver) answerSync(w http.ResponseWriter, rooms map[string]any, next int, huge bool) {
-	out := map[string]any{"next_batch": "s" + strconv.Itoa(next), "rooms": map[string]any{"join": rooms, "invite": map[string]any{}, "leave": map[string]any{}},
-		"presence": map[string]any{"events": []any{}}, "to_device": map[string]any{"events": []any{}},
-		"device_lists": map[string]any{"changed": []any{}, "left": []any{}}, "device_one_time_keys_count": map[string]any{}}
+	out := map[string]any{"next_batch": "s" + strconv.Itoa(next), "device_one_time_keys_count": map[string]any{}, "device_unused_fallback_key_types": []any{}}
+	if len(rooms) > 0 {
+		out["rooms"] = map[string]any{"join": rooms}
+	}
 	if huge {
 		out["padding"] = strings.Repeat("x", 16<<20)
 	}

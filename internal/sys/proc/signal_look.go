@@ -1,6 +1,7 @@
 package proc
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -88,6 +89,19 @@ func CommandLine(pid int) ([]string, error) {
 		return nil, gone(pid, err)
 	}
 	return splitArgs(text, nil), nil
+}
+
+// SameCgroup says whether two processes are in the same cgroups. ErrGone when one
+// of them has ended.
+func SameCgroup(a, b int) (bool, error) {
+	var of [2][]byte
+	for i, pid := range []int{a, b} {
+		var err error
+		if of[i], err = os.ReadFile("/proc/" + strconv.Itoa(pid) + "/cgroup"); err != nil {
+			return false, gone(pid, err)
+		}
+	}
+	return bytes.Equal(of[0], of[1]), nil
 }
 
 // Traffic returns the bytes a process has read and written since it began,

@@ -1,6 +1,7 @@
 package shim
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -262,14 +263,42 @@ func List(root string) ([]Record, error) {
 		if _, err := os.Lstat(filepath.Join(dir, "claim")); err != nil {
 			continue
 		}
-		r := Record{Dir: dir}
-		r.Started, r.Exit, r.Err = Read(dir)
-		if r.Err == nil && r.Exit != nil {
-			r.Left, r.Err = ReadLeft(dir)
-		}
-		all = append(all, r)
+		all = append(all, ReadRecord(dir))
 	}
 	return all, nil
+}
+
+// ReadRecord reads all that is known of the instance in dir.
+func ReadRecord(dir string) Record {
+	r := Record{Dir: dir}
+	r.Started, r.Exit, r.Err = Read(dir)
+	if r.Err == nil && r.Exit != nil {
+		r.Left, r.Err = ReadLeft(dir)
+	}
+	return r
+}
+
+// Open lists how the instances below root were started whose end is not written
+// down, in the order of their names. What cannot be read is left out.
+func Open(root string) ([]Started, error) {
+	entries, err := os.ReadDir(root)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("cannot list agents: %w", err)
+	}
+	var open []Started
+	for _, e := range entries {
+		dir := Dir(root, e.Name())
+		if _, err := os.Lstat(filepath.Join(dir, "exit.json")); !e.IsDir() || !IsKey(e.Name()) || err == nil {
+			continue
+		}
+		if s, exit, err := Read(dir); err == nil && exit == nil {
+			open = append(open, s)
+		}
+	}
+	return open, nil
 }
 
 // Void gives up an instance whose shim has not begun, for good: a shim that
@@ -295,13 +324,13 @@ func Void(dir string) error {
 }
 
 // Tail returns at most max bytes from the end of what a headless agent printed,
-// over the rotation of its log.
+// over the rotation of its log. It begins with no half of a line.
 func Tail(dir string, max int64) ([]byte, error) {
-	now, err := tail(filepath.Join(dir, "stdout.log"), max)
-	if err != nil || int64(len(now)) >= max {
+	now, isCut, err := tail(filepath.Join(dir, Stdout), max)
+	if err != nil || isCut {
 		return now, err
 	}
-	before, err := tail(filepath.Join(dir, "stdout.log.1"), max-int64(len(now)))
+	before, _, err := tail(filepath.Join(dir, Stdout+".1"), max-int64(len(now)))
 	if errors.Is(err, fs.ErrNotExist) {
 		return now, nil
 	}
@@ -318,25 +347,63 @@ func Printed(dir string) (time.Time, error) {
 }
 
 // TailErrors returns at most max bytes from the end of what a headless agent
-// printed as errors, since its log was last rotated.
+// printed as errors, since its log was last rotated. It begins with no half of a line.
 func TailErrors(dir string, max int64) ([]byte, error) {
-	return tail(filepath.Join(dir, "stderr.log"), max)
+	text, _, err := tail(filepath.Join(dir, Stderr), max)
+	return text, err
 }
 
-func tail(path string, max int64) ([]byte, error) {
+// tail reads the end of a file, and says whether there is more before it.
+func tail(path string, max int64) (text []byte, isCut bool, err error) {
 	f, err := os.OpenFile(path, os.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
 	if err != nil {
-		return nil, fmt.Errorf("cannot read what the agent printed: %w", err)
+		return nil, false, fmt.Errorf("cannot read what the agent printed: %w", err)
 	}
 	defer f.Close()
 	info, err := f.Stat()
 	if err != nil {
-		return nil, fmt.Errorf("cannot read what the agent printed: %w", err)
+		return nil, false, fmt.Errorf("cannot read what the agent printed: %w", err)
 	}
-	n := min(max, info.Size())
-	text, err := io.ReadAll(io.NewSectionReader(f, info.Size()-n, n))
+	from := info.Size() - min(max, info.Size())
+	text, err = io.ReadAll(io.NewSectionReader(f, from, info.Size()-from))
 	if err != nil {
-		return nil, fmt.Errorf("cannot read what the agent printed: %w", err)
+		return nil, false, fmt.Errorf("cannot read what the agent printed: %w", err)
 	}
-	return text, nil
+	if from == 0 {
+		return text, false, nil
+	}
+	last := make([]byte, 1)
+	if _, err := f.ReadAt(last, from-1); err == nil && last[0] == '\n' {
+		return text[block(text):], true, nil
+	}
+	return text[half(text):], true, nil
+}
+
+// half is how much of a text's beginning belongs to what was cut off: half a secret
+// would not be known for one, nor would a whole one without its name. It is a line; or,
+// of the only line, some words.
+func half(text []byte) int {
+	n := bytes.IndexByte(text, '\n') + 1
+	if n > 0 && n < len(text) {
+		return n + block(text[n:])
+	}
+	n = min(len(text), someWords)
+	if more := bytes.IndexAny(text[n:], " \t\"',;"); more >= 0 {
+		return n + more
+	}
+	return len(text)
+}
+
+// someWords is more than the name of a secret and what stands between the two.
+const someWords = 64
+
+// block is how much of a text's beginning is the end of a block (a key, a certificate)
+// that began before it.
+func block(text []byte) int {
+	text = text[:min(len(text), maxBlock)]
+	end := bytes.Index(text, []byte("-----END "))
+	if begin := bytes.Index(text, []byte("-----BEGIN ")); end < 0 || begin >= 0 && begin < end {
+		return 0
+	}
+	return end
 }

@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"custos/internal/fleet"
 )
 
 const (
@@ -242,13 +244,45 @@ func TestFind(t *testing.T) {
 
 func TestTailOverRotation(t *testing.T) {
 	dir := folder(t, map[string]string{"stdout.log.1": "first\nsecond\n", "stdout.log": "third\n"})
-	for max, want := range map[int64]string{0: "", 3: "rd\n", 6: "third\n", 10: "ond\nthird\n", 100: "first\nsecond\nthird\n"} {
+	for max, want := range map[int64]string{0: "", 3: "", 6: "third\n", 10: "third\n", 13: "second\nthird\n", 100: "first\nsecond\nthird\n"} {
 		if got, err := Tail(dir, max); string(got) != want || err != nil {
 			t.Errorf("%d: %q, %v", max, got, err)
 		}
 	}
 	if _, err := Tail(folder(t, nil), 5); err == nil {
 		t.Error("no log gave no error")
+	}
+}
+
+// What is cut would show half of a secret, or one without the name that tells it.
+func TestWhatIsCutShowsNoHalfOfASecret(t *testing.T) {
+	key := "sk-ant-api03-" + strings.Repeat("AbCd0123", 10)
+	pem := "-----BEGIN PRIVATE KEY-----\n" + strings.Repeat(strings.Repeat("Q", 64)+"\n", 5) + "-----END PRIVATE KEY-----\n"
+	for name, text := range map[string]string{
+		"lines":           "it says\nFORGE_TOKEN=hunter2-hunter2 " + key + " and more\nlast\n",
+		"one line":        `{"type":"result","api_key": "hunter2-hunter2","x":"` + key + `","text":"` + strings.Repeat("the end of it ", 9) + `"}`,
+		"a block of them": "before\n" + pem + "last words\n",
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := folder(t, map[string]string{"stdout.log": text, "stderr.log": text})
+			for max := range int64(len(text)) {
+				for _, read := range []func(string, int64) ([]byte, error){Tail, TailErrors} {
+					got, err := read(dir, max)
+					if err != nil || int64(len(got)) > max {
+						t.Fatalf("%d: %q, %v", max, got, err)
+					}
+					shown := fleet.Redact(string(got))
+					for _, secret := range []string{"hunter2", "AbCd0123", "QQQQ"} {
+						if strings.Contains(shown, secret) {
+							t.Fatalf("%d bytes: %q", max, shown)
+						}
+					}
+				}
+			}
+			if got, err := Tail(dir, int64(len(text)-5)); err != nil || len(got) == 0 {
+				t.Errorf("of nearly all nothing is left: %q, %v", got, err)
+			}
+		})
 	}
 }
 

@@ -70,7 +70,7 @@ func standing(dir string, expected ID, alive func(ID) bool) error {
 func Clear(dir string) error {
 	for _, name := range []string{"claim", "launch", "launch.tmp", "started.json", ".started.json", "failed.json", ".failed.json",
 		"exit.json", ".exit.json", "left.json", ".left.json", "stdin", "stdout.log", "stderr.log", "stdout.log.1", "stderr.log.1",
-		"stdout.log.1.tmp", "stderr.log.1.tmp", "closed"} {
+		"stdout.log.1.tmp", "stderr.log.1.tmp", "closed", askedFile, givingFile} {
 		if err := os.Remove(filepath.Join(dir, name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return fmt.Errorf("cannot clear %s: %w", dir, err)
 		}

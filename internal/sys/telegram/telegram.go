@@ -35,6 +35,7 @@ type Text struct {
 	Silent bool // without a sound
 	// Answers is the ID of the message that it answers; 0 for none.
 	Answers int64
+	Topic   int64 // of a forum; 0: none
 }
 
 // Error is a refusal of the Bot API.
@@ -48,6 +49,9 @@ type Error struct {
 func (e *Error) Error() string {
 	if e.Moved != "" {
 		return fmt.Sprintf("Telegram answered %d: the chat is %s by now", e.Code, e.Moved)
+	}
+	if e.Code == http.StatusConflict {
+		return "Telegram answered 409: another program asks what is said to this bot, or a webhook is set for it"
 	}
 	return fmt.Sprintf("Telegram answered %d", e.Code)
 }
@@ -69,6 +73,9 @@ func (c *Client) Send(ctx context.Context, t Text) (int64, error) {
 		"link_preview_options": map[string]bool{"is_disabled": true}}
 	if t.Answers != 0 {
 		in["reply_parameters"] = map[string]any{"message_id": t.Answers, "allow_sending_without_reply": true}
+	}
+	if t.Topic != 0 {
+		in["message_thread_id"] = t.Topic
 	}
 	var out struct {
 		ID int64 `json:"message_id"`

@@ -14,7 +14,7 @@ import (
 const token = "12345:secretsecret"
 
 func client(t *testing.T) (*telegramtest.Server, *telegram.Client) {
-	s := telegramtest.New(t, token, "-100")
+	s := telegramtest.New(t, token, "-100", "7007")
 	return s, &telegram.Client{Server: s.URL, Token: func(context.Context) (string, error) { return token, nil }}
 }
 

@@ -18,8 +18,12 @@ type Update struct {
 	From    string // ID of the user; "" for none
 	Bot     bool   // the user is a bot
 	Text    string
-	About   string // text of the message of this bot that it answers; "" for none
-	Age     time.Duration
+	Topic   int64 // of a forum; 0: none
+	// Others says that the words are not the user's own: handed on, or written by a bot
+	// through which they were sent.
+	Others bool
+	About  string // text of the message of this bot that it answers; "" for none
+	Age    time.Duration
 }
 
 const mostUpdates = 50
@@ -58,6 +62,14 @@ type rawMessage struct {
 		Bot bool  `json:"is_bot"`
 	} `json:"from"`
 	Answers *rawMessage `json:"reply_to_message"`
+
+	// Of a topic of a forum, and of words that are somebody else's: forward_origin since
+	// Bot API 7.0, the others before.
+	Topic   int64           `json:"message_thread_id"`
+	InTopic bool            `json:"is_topic_message"`
+	Origin  json.RawMessage `json:"forward_origin"`
+	Sent    int64           `json:"forward_date"`
+	Via     json.RawMessage `json:"via_bot"`
 }
 
 // readUpdate reads an update, as old as it is at a moment of Telegram's clock. One
@@ -75,6 +87,10 @@ func readUpdate(raw json.RawMessage, at time.Time, me string) (Update, error) {
 		return u, nil
 	}
 	u.Message, u.Text, u.Chat = m.ID, m.Text, strconv.FormatInt(m.Chat.ID, 10)
+	u.Others = len(m.Origin) > 0 || m.Sent != 0 || len(m.Via) > 0
+	if m.InTopic {
+		u.Topic = m.Topic
+	}
 	if m.From != nil {
 		u.From, u.Bot = strconv.FormatInt(m.From.ID, 10), m.From.Bot
 	}
@@ -92,11 +108,18 @@ const unknownAge = 365 * 24 * time.Hour
 
 // Me returns the ID of the bot.
 func (c *Client) Me(ctx context.Context) (string, error) {
+	id, _, err := c.Self(ctx)
+	return id, err
+}
+
+// Self returns the ID of the bot, and its name, without the @.
+func (c *Client) Self(ctx context.Context) (id, name string, err error) {
 	var out struct {
-		ID int64 `json:"id"`
+		ID   int64  `json:"id"`
+		Name string `json:"username"`
 	}
 	if _, err := c.call(ctx, "getMe", map[string]any{}, &out); err != nil {
-		return "", fmt.Errorf("cannot ask Telegram who Custos is: %w", err)
+		return "", "", fmt.Errorf("cannot ask Telegram who Custos is: %w", err)
 	}
-	return strconv.FormatInt(out.ID, 10), nil
+	return strconv.FormatInt(out.ID, 10), out.Name, nil
 }

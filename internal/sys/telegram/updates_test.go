@@ -48,3 +48,30 @@ func TestUpdates(t *testing.T) {
 		t.Errorf("%+v, %v", s.Sent(), err)
 	}
 }
+
+// TestConflict: of two that wait for what is said to one bot, the first is sent away, and
+// so is each while a webhook is set. What is told says what to look for.
+func TestConflict(t *testing.T) {
+	s, c := client(t)
+	s.Say(-100, 7, "hello")
+	s.Webhook(true)
+	_, err := c.Updates(t.Context(), 0, 0, "1")
+	if err == nil || !strings.Contains(err.Error(), "409") || !strings.Contains(err.Error(), "webhook") || !strings.Contains(err.Error(), "another program") {
+		t.Errorf("with a webhook: %v", err)
+	}
+	s.Webhook(false)
+	first := make(chan error, 1)
+	go func() { _, err := c.Updates(t.Context(), 2, 50*time.Second, "1"); first <- err }()
+	for sent := false; !sent; {
+		if _, err := c.Updates(t.Context(), 2, time.Second, "1"); err != nil && !strings.Contains(err.Error(), "409") { // by the first, which came later
+			t.Fatal(err)
+		}
+		select {
+		case err := <-first:
+			if sent = true; err == nil || !strings.Contains(err.Error(), "409") {
+				t.Errorf("the first: %v", err)
+			}
+		default:
+		}
+	}
+}

@@ -1,0 +1,27 @@
+package cli
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"custos/internal/api"
+)
+
+// Inside tmux an agent of the same server is switched to, and one of another
+// server is never shown inside: it is said how to get there.
+func TestAttachNeverNests(t *testing.T) {
+	here := api.AgentDetail{Agent: api.AgentRow{Name: "a", Socket: "/tmp/x/default"}, Attach: []string{"tmux", "attach", "-t", "=a"}}
+	other := api.AgentDetail{Agent: api.AgentRow{Name: "b", Socket: "/run/my custos/tmux.sock"}, Attach: []string{"tmux", "-S", "/run/my custos/tmux.sock", "attach", "-t", "=b"}}
+	if got, err := insideTmux("", other); err != nil || !slices.Equal(got, other.Attach) {
+		t.Errorf("outside: %q, %v", got, err)
+	}
+	if got, err := insideTmux("/tmp/x/default,12,0", here); err != nil || !slices.Equal(got, []string{"tmux", "switch-client", "-t", "=a"}) {
+		t.Errorf("the same server: %q, %v", got, err)
+	}
+	got, err := insideTmux("/tmp/x/default,12,0", other)
+	_, e := classify(err)
+	if err == nil || got != nil || !strings.Contains(e.Message, "another tmux server") || !strings.HasPrefix(e.Hint, "tmux detach-client -E ") {
+		t.Errorf("another server: %q, %v", got, e)
+	}
+}

@@ -1,0 +1,62 @@
+package cli
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"custos/internal/api"
+)
+
+func (a *app) ordersCommand() *cobra.Command {
+	c := a.brake(&cobra.Command{
+		Use: "orders", Short: "What was ordered and is not carried out yet; cancel takes it back",
+		Long: `orders lists what people, agents and Custos itself ordered that is not over: who
+gave it, what holds it, and until when. An order that is taken and held back ends
+its command with exit code 4.`,
+		Example: "  custos orders\n  custos orders cancel 0a1b2c3d4e5f6071",
+		Args:    cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			_, err := ask(cmd.Context(), a, patience, func(ctx context.Context, c *api.Client) (api.Orders, error) {
+				return c.Orders(ctx)
+			}, writeOrders)
+			return err
+		},
+	})
+	c.AddCommand(a.brake(&cobra.Command{
+		Use: "cancel ID", Short: "Take back an order that is not carried out yet",
+		Long: `cancel ends an order before it is carried out, and undoes what it had changed
+already: an agent whose stop is taken back is wanted running again. What is under
+way, or over, cannot be taken back.`,
+		Example: "  custos orders cancel 0a1b2c3d4e5f6071", Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			_, err := ask(cmd.Context(), a, patience, func(ctx context.Context, c *api.Client) (api.Order, error) {
+				return c.CancelOrder(ctx, args[0])
+			}, func(p *page, o api.Order) { p.text(0, "Cancelled: "+deedOf(o)) })
+			return err
+		},
+	}))
+	return c
+}
+
+func writeOrders(p *page, v api.Orders) {
+	if len(v.Orders) == 0 {
+		p.line("Nothing is ordered that is not carried out.")
+		return
+	}
+	for _, o := range v.Orders {
+		age := v.At.Sub(o.At).Round(time.Second).String()
+		p.line("%s  %s  by %s, %s ago", flat(o.ID), p.paint(bold, deedOf(o)), flat(o.By), span(age))
+		why := strings.TrimSpace(o.State + ": " + reasonOf(o))
+		if o.Action != "" {
+			why = "under way"
+		}
+		if o.Until != nil {
+			why += ", not before " + clock(*o.Until, v.At)
+		}
+		p.text(4, why)
+	}
+	p.next([]api.Hint{{Command: "custos orders cancel ID", What: "take one back"}})
+}

@@ -1,0 +1,24 @@
+package daemon
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"custos/internal/config"
+)
+
+// TestABrokenFileIsNoMissingOne: one that was written since Custos began, and is wrong, is
+// neither missing nor good.
+func TestABrokenFileIsNoMissingOne(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "custos.toml")
+	if err := os.WriteFile(file, []byte("# a remark\nmoed = \"observe\"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s := &system{cfg: config.Config{File: file}}
+	f := s.configFacts()
+	if f.Found || f.Changed == "" || !strings.Contains(f.Broken, `custos.toml:2: unknown key "moed"`) {
+		t.Errorf("it is told as %+v", f)
+	}
+}

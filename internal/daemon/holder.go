@@ -1,0 +1,146 @@
+package daemon
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"custos/internal/config"
+	"custos/internal/server"
+	"custos/internal/sys/proc"
+)
+
+// Verify says whether the process at the other end of a connection holds the lock of
+// the one writer. Whoever listens at the socket without it is no Custos: what it
+// answers is not believed, and it is told nothing.
+func Verify(cfg config.Config, conn net.Conn) error {
+	peer, err := server.PeerOf(conn)
+	if err != nil {
+		return err
+	}
+	if peer.PID > 0 {
+		holders, err := lockHolders(filepath.Join(cfg.RuntimeDir, "lock"))
+		if err != nil {
+			return fmt.Errorf("cannot tell whether process %d, which listens at %s, is Custos: %w", peer.PID, Socket(cfg), err)
+		}
+		if slices.Contains(holders, peer.PID) {
+			return nil
+		}
+	}
+	return fmt.Errorf("process %d listens at %s and does not hold the lock: it is no Custos, and nothing it says is believed", peer.PID, Socket(cfg))
+}
+
+// Holder returns the process that holds the lock as a daemon; 0 when none does, or
+// it cannot be told.
+func Holder(cfg config.Config) int {
+	if !Runs(cfg) {
+		return 0
+	}
+	holders, err := lockHolders(filepath.Join(cfg.RuntimeDir, "lock"))
+	if err != nil || len(holders) != 1 {
+		return 0
+	}
+	return holders[0]
+}
+
+// lockHolders lists the processes that hold a lock for writing on a file, as the
+// kernel lists them: what the file says, anybody may have written. By the number of
+// its inode alone: the device is told in another way on some file systems.
+func lockHolders(name string) (pids []int, err error) {
+	info, err := os.Stat(name)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	inode := strconv.FormatUint(info.Sys().(*syscall.Stat_t).Ino, 10)
+	list, err := os.Open("/proc/locks")
+	if err != nil {
+		return nil, fmt.Errorf("cannot tell who holds %s: %w", name, err)
+	}
+	defer list.Close()
+	for lines := bufio.NewScanner(list); lines.Scan(); {
+		// 7: FLOCK ADVISORY WRITE 4242 fe:00:10125754 0 EOF
+		f := strings.Fields(lines.Text())
+		if len(f) < 6 || f[1] != "FLOCK" || f[3] != "WRITE" || !strings.HasSuffix(f[5], ":"+inode) {
+			continue
+		}
+		if pid, err := strconv.Atoi(f[4]); err == nil && pid > 0 {
+			pids = append(pids, pid)
+		}
+	}
+	return pids, nil
+}
+
+// How long a daemon that does not answer is given to end by itself, and to be gone
+// once it was killed.
+const (
+	endWait  = 5 * time.Second
+	killWait = 10 * time.Second
+)
+
+// End ends a daemon that does not answer: it is told to end, and killed when it does
+// not. What it had begun is in doubt then, and told by the next one; agents live on.
+// It is refused to agents as far as they are known without a look at the fleet.
+func End(ctx context.Context, cfg config.Config) (how string, err error) {
+	if err := noAgentHere(cfg, "stop the daemon"); err != nil {
+		return "", err
+	}
+	pid := Holder(cfg)
+	h, err := holdDaemon(cfg, pid)
+	if err != nil {
+		return "", fmt.Errorf("cannot stop the daemon: %w", err)
+	}
+	defer h.Close()
+	for _, s := range []struct {
+		signal syscall.Signal
+		how    string
+		wait   time.Duration
+	}{{syscall.SIGTERM, "told to end", endWait}, {syscall.SIGKILL, "killed", killWait}} {
+		if err := h.Signal(s.signal); err != nil && !errors.Is(err, proc.ErrGone) {
+			return "", fmt.Errorf("cannot stop the daemon: %w", err)
+		}
+		within, cancel := context.WithTimeout(ctx, s.wait)
+		err := h.Wait(within)
+		cancel()
+		if err == nil {
+			return fmt.Sprintf("process %d did not answer and was %s", pid, s.how), removeSocket(cfg)
+		}
+	}
+	return "", fmt.Errorf("cannot stop the daemon: process %d is still there after a kill", pid)
+}
+
+// holdDaemon takes hold of the process that has the lock, and makes sure that it has
+// it still.
+func holdDaemon(cfg config.Config, pid int) (*proc.Handle, error) {
+	if pid == 0 {
+		return nil, errors.New("it cannot be told which process it is")
+	}
+	is, err := proc.Holder(pid)
+	if err != nil {
+		return nil, err
+	}
+	h, err := proc.Open(is.ID)
+	if err != nil {
+		return nil, err
+	}
+	if Holder(cfg) != pid {
+		h.Close()
+		return nil, fmt.Errorf("process %d no longer holds the lock", pid)
+	}
+	if is.ID.PID == os.Getpid() {
+		h.Close()
+		return nil, errors.New("it is this very process")
+	}
+	return h, nil
+}

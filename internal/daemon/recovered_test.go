@@ -1,0 +1,142 @@
+package daemon_test
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"custos/internal/api"
+)
+
+// TestOneRowWhileItRecovers: from its death until its recovery is verified an agent
+// is one row, and nothing that Custos did itself is told as somebody else's.
+func TestOneRowWhileItRecovers(t *testing.T) {
+	w := newTown(t, "[limits]\nsettle = \"100ms\"\n[recover]\nsettle = \"6s\"\n")
+	w.spawn("builder", "work 1h", false)
+	first := w.awaitState("builder", "working")
+	if err := syscall.Kill(first.PID, syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	c, shown, rows := w.client(), false, map[string]bool{}
+	await(t, func() string { return fmt.Sprintf("%v\n%s", rows, w.said) }, func() bool {
+		all, err := c.Agents(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, a := range all.Agents {
+			rows[a.Name] = true
+		}
+		open := w.acting()
+		shown = shown || open && w.agent("builder").PID != first.PID && w.agent("builder").PID > 0
+		return len(w.recoveries("builder")) > 0 && !open
+	})
+	if len(rows) != 1 {
+		t.Errorf("while it recovered, these were shown: %v", rows)
+	}
+	if !shown {
+		t.Error("it was shown to run only after its recovery was verified")
+	}
+	all, err := c.Alerts(t.Context(), true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, a := range all.Alerts {
+		if strings.HasPrefix(a.Subject, "agent/") && a.Subject != "agent/builder" || strings.Contains(a.Rule, "session") {
+			t.Errorf("an alert of its own making: %s of %s: %s", a.Rule, a.Subject, a.Summary)
+		}
+	}
+}
+
+// acting says whether an action is under way.
+func (w *town) acting() bool {
+	s, err := status(w.Context(), w.cfg)
+	if err != nil {
+		w.Fatal(err)
+	}
+	return s.InFlight > 0
+}
+
+// TestTheTaskGoesOn: kill -9 before the first turn: the rule that starts it again
+// brings its task back, though the CLI finds no conversation to go on with.
+func TestTheTaskGoesOn(t *testing.T) {
+	w := newTown(t, "[limits]\nsettle = \"100ms\"\n[recover]\nsettle = \"1s\"\n")
+	how, claude := filepath.Join(w.dir, "how"), filepath.Join(w.dir, "claude")
+	for path, text := range map[string]string{how: "boot 1h", claude: "#!/bin/sh\nexec claude --fake \"$(cat " + how + ")\" \"$@\"\n"} {
+		if err := os.WriteFile(path, []byte(text), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	o := w.order(api.OrderRequest{Do: "spawn", Agent: "early",
+		Spawn: &api.SpawnRequest{Kind: "claude", Argv: []string{claude}, Dir: filepath.Join(w.dir, "work"), Prompt: "mend the tests"}})
+	if o.State != "done" {
+		t.Fatalf("%+v\n%s", o, w.said)
+	}
+	await(t, w.said.String, func() bool { // the script has read how
+		b, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", w.agent("early").PID))
+		return strings.Contains(string(b), "boot 1h")
+	})
+	if err := os.WriteFile(how, []byte("lost 3s"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Kill(w.agent("early").PID, syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	log := func() string {
+		b, _ := os.ReadFile(filepath.Join(w.dir, ".fakeagent/log.jsonl")) // none before the first prompt
+		return string(b)
+	}
+	await(t, func() string { return log() + w.said.String() }, func() bool { return strings.Contains(log(), "mend the tests") && !w.acting() })
+	if n := len(w.recoveries("early")); n != 1 {
+		t.Errorf("it took %d recoveries", n)
+	}
+}
+
+// TestAHungGitHoldsUpItsOwnAgentOnly: three agents die; where two of them worked git
+// never answers. The third runs again while their backups hang.
+func TestAHungGitHoldsUpItsOwnAgentOnly(t *testing.T) {
+	real, err := exec.LookPath("git")
+	if err != nil {
+		t.Fatal(err)
+	}
+	bin := t.TempDir()
+	hangs := "#!/bin/sh\ncase \"$PWD $*\" in *slow*) exec sleep 600;; esac\nexec " + real + " \"$@\"\n"
+	if err := os.WriteFile(filepath.Join(bin, "git"), []byte(hangs), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", bin+":"+os.Getenv("PATH"))
+	w := newTown(t, "[limits]\nsettle = \"100ms\"\nstagger = \"0s\"\ndeaths = \"9 in 1s\"\n[recover]\nsettle = \"1s\"\nbackup_wait = \"10m\"\n")
+	pids := map[string]int{}
+	for _, name := range []string{"slow-one", "slow-two", "quick"} {
+		dir := filepath.Join(w.dir, name)
+		if out, err := exec.Command(real, "init", "-q", dir).CombinedOutput(); err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		}
+		o := w.order(api.OrderRequest{Do: "spawn", Agent: name, Spawn: &api.SpawnRequest{Kind: "claude", Dir: dir, Prompt: "fake reply well"}})
+		if o.State != "done" {
+			t.Fatalf("%+v\n%s", o, w.said)
+		}
+		pids[name] = w.awaitState(name, "idle").PID
+	}
+	for _, name := range []string{"slow-one", "slow-two"} {
+		if err := syscall.Kill(pids[name], syscall.SIGKILL); err != nil {
+			t.Fatal(err)
+		}
+		await(t, w.said.String, func() bool { return len(w.recoveries(name)) > 0 })
+	}
+	if err := syscall.Kill(pids["quick"], syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	await(t, func() string { return fmt.Sprintf("%+v\n%s", w.agent("quick"), w.said) }, func() bool {
+		a := w.agent("quick")
+		return a.PID > 0 && a.PID != pids["quick"]
+	})
+	for _, name := range []string{"slow-one", "slow-two"} {
+		if a := w.agent(name); a.PID != 0 {
+			t.Errorf("%s runs: its git did not hang, and nothing was shown", name)
+		}
+	}
+}

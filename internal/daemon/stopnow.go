@@ -1,0 +1,111 @@
+package daemon
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"custos/internal/act"
+	"custos/internal/api"
+	"custos/internal/catalog"
+	"custos/internal/config"
+	"custos/internal/fleet"
+	"custos/internal/sys/proc"
+	"custos/internal/sys/shim"
+)
+
+// Stop ends an agent of ours, or all for "", with neither daemon nor ledger: for when
+// an order can be given to nobody. What runs is told by the records of the shims, and
+// by the kernel; each is ended by the same action as ever. Who asked is written beside
+// the shim's record, where the next daemon finds it: it starts no such agent again.
+// It is refused to agents as far as they are known without a look at the fleet.
+func Stop(ctx context.Context, cfg config.Config, o Options, agent, by, why string) (how string, err error) {
+	if err := noAgentHere(cfg, "stop"); err != nil {
+		return "", err
+	}
+	w, err := catalog.NewWorld(cfg, os.Getenv, io.Discard, o.Version)
+	if err != nil {
+		return "", err
+	}
+	w.Registered = func(context.Context) ([]fleet.Registration, error) { return nil, nil }
+	all, err := running(w, agent)
+	if err != nil {
+		return "", err
+	}
+	if len(all) == 0 {
+		return "", nobodyRuns(agent)
+	}
+	stop, err := catalog.Stop(w)
+	if err != nil {
+		return "", &config.Mistake{Err: err}
+	}
+	var did []string
+	var errs []error
+	for _, a := range all {
+		said, err := stopOne(ctx, w, stop, a, by)
+		if err != nil {
+			errs = append(errs, fmt.Errorf("cannot stop %s: %w", a.Name, err))
+			continue
+		}
+		did = append(did, a.Name+": "+said)
+	}
+	return strings.Join(did, "\n"), errors.Join(errs...)
+}
+
+func nobodyRuns(agent string) error {
+	what := "no agent that Custos has started runs"
+	if agent != "" {
+		what = fmt.Sprintf("no agent %q that Custos has started runs", fleet.Line(agent, 80))
+	}
+	return &api.Error{Kind: api.NotFound, Message: "cannot stop: " + what, Hint: "custos ps"}
+}
+
+// running lists the agents whose shims have written that they were started, and not
+// that they have ended, and whose processes live: those started last first, children
+// before their parents.
+func running(w *catalog.World, name string) (list []fleet.Agent, err error) {
+	records, err := shim.List(w.Own.Shims)
+	if err != nil {
+		return nil, err
+	}
+	for _, r := range records {
+		s := r.Started
+		if r.Err != nil || r.Exit != nil || s.At.Boot != w.From.Boot || name != "" && s.Name != name {
+			continue
+		}
+		if is, err := proc.Holder(s.Agent.PID); errors.Is(err, proc.ErrGone) || err == nil && is.ID != proc.ID(s.Agent) {
+			continue
+		}
+		list = append(list, fleet.Agent{Name: s.Name, Owner: fleet.OwnerCustos, Instance: s.Key,
+			Process: fleet.ProcessID{PID: s.Agent.PID, Start: s.Agent.Start, Boot: s.At.Boot}})
+	}
+	slices.SortFunc(list, func(a, b fleet.Agent) int { return cmp.Compare(b.Process.Start, a.Process.Start) })
+	return list, nil
+}
+
+func stopOne(ctx context.Context, w *catalog.World, stop act.Action, a fleet.Agent, by string) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, time.Duration(stop.Ability().Deadline))
+	defer cancel()
+	run, err := stop.Prepare(ctx, fleet.Action{Do: stop.Ability().Do, Subject: fleet.Subject{Kind: fleet.KindAgent, Name: a.Name}, By: by, Target: fleet.Target{Agent: &a}})
+	if errors.Is(err, act.ErrUnneeded) {
+		return "it had ended already", nil
+	}
+	if err != nil {
+		return "", err
+	}
+	defer run.Close()
+	if err := run.Do(ctx); err != nil {
+		return "", err
+	}
+	said, err := run.Verify(ctx)
+	if unsaid := shim.SayAsked(shim.Dir(w.Own.Shims, a.Instance), by, true); unsaid != nil {
+		said += "; but " + unsaid.Error() + ": freeze Custos, or it may start it again"
+	}
+	return said, err
+}

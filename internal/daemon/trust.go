@@ -1,0 +1,63 @@
+package daemon
+
+import (
+	"context"
+	"path/filepath"
+
+	"custos/internal/api"
+	"custos/internal/fleet"
+	"custos/internal/server"
+	"custos/internal/store"
+)
+
+// pins lists what people said may be run.
+func (s *system) pins(ctx context.Context) ([]fleet.Pins, error) {
+	return recall(ctx, s.ledger, func(st *store.Store) ([]fleet.Pins, error) { return st.Pins(ctx) })
+}
+
+// pin writes down that somebody trusts a folder (raw) as it was shown.
+func (s *system) pin(ctx context.Context, dir, digest, by string) error {
+	p, err := s.formulas.code.offered(dir, digest)
+	if err != nil {
+		return err
+	}
+	return s.keep(ctx, p, by)
+}
+
+func (s *system) keep(ctx context.Context, p fleet.Pins, by string) error {
+	st, err := s.ledger.writer(ctx)
+	if err != nil {
+		return err
+	}
+	p.By, p.At = fleet.Line(by, 80), s.world.Now()
+	if err := st.Pin(ctx, p); err != nil {
+		return err
+	}
+	s.formulas.code.again()
+	s.board.Touched(fleet.PartSelf)
+	s.loop.Wake("trust")
+	return nil
+}
+
+// codeDesk is the folders of code as the server's port wants them.
+type codeDesk struct{ s *system }
+
+var _ server.Code = codeDesk{}
+
+// Code lists the folders in which there is anything.
+func (d codeDesk) Code(ctx context.Context) ([]fleet.CodeFacts, error) {
+	d.s.plugins.all(ctx) // which reads its folders, and has them known
+	return d.s.formulas.code.all(), nil
+}
+
+// Trust writes down that a folder is trusted as it was shown, or not any more.
+func (d codeDesk) Trust(ctx context.Context, q api.TrustRequest, by string) error {
+	if err := d.s.begin(ctx); err != nil {
+		return err
+	}
+	dir := filepath.Clean(fleet.RawPath(q.Dir))
+	if q.Revoke {
+		return d.s.keep(ctx, fleet.Pins{Dir: fleet.Path(dir)}, by)
+	}
+	return d.s.pin(ctx, dir, q.Digest, by)
+}

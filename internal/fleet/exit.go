@@ -1,0 +1,86 @@
+package fleet
+
+// Exit is how an instance ended, and what is known of who ended it.
+type Exit struct {
+	Instance string    `json:"instance,omitempty"`
+	Process  ProcessID `json:"process"`
+	Status   Leaf[int] `json:"status"` // exit status; known unless it was a signal
+	Signal   Leaf[int] `json:"signal"`
+	OOM      bool      `json:"oom,omitempty"`
+	Hangup   bool      `json:"hangup,omitempty"` // its terminal had been closed before: whatever its status, it did not end by itself
+	At       Instant   `json:"at"`
+	Source   string    `json:"source"`           // shim, proc, pidfd, tmux; reboot: nobody saw it; none: nothing tells
+	Asked    string    `json:"asked,omitempty"`  // who asked Custos for it, when somebody did
+	Quit     string    `json:"quit,omitempty"`   // how a person was seen to end it at its own terminal
+	Server   string    `json:"server,omitempty"` // socket of the terminal server that ended with it
+}
+
+// Ender says who ended an instance, as far as can be told.
+type Ender string
+
+// The enders. Only evidence of a person makes one: what is not known is never
+// taken for a person's will.
+const (
+	EnderPerson    Ender = "person"    // a word to Custos, or keys at its own terminal
+	EnderMachinery Ender = "machinery" // Custos, another agent, its terminal server, the kernel, another process
+	EnderUnknown   Ender = "unknown"
+)
+
+// ExitReboot is the source of an exit that nobody saw: the machine was started
+// again since, so it is certain that the instance ended, and not how.
+const ExitReboot = "reboot"
+
+// Rebooted says whether the machine's own end was that of the instance.
+func (e Exit) Rebooted() bool { return e.Source == ExitReboot }
+
+// Ender says who ended the instance. Who asked Custos comes first: Custos ends
+// agents by their own exit command, too.
+func (e Exit) Ender() Ender {
+	switch {
+	case IsPerson(e.Asked):
+		return EnderPerson
+	case e.Asked != "" || e.Rebooted():
+		return EnderMachinery
+	case e.Quit != "":
+		return EnderPerson
+	case e.OOM || e.Server != "":
+		return EnderMachinery
+	}
+	if signal, ok := EndSignal(e.Status, e.Signal); ok && !isTyped(signal) {
+		return EnderMachinery
+	}
+	return EnderUnknown
+}
+
+// ByKeys says whether the end is one that keys at a terminal can bring about: an
+// end by itself, or a signal that a terminal sends.
+func (e Exit) ByKeys() bool {
+	if signal, ok := EndSignal(e.Status, e.Signal); ok {
+		return isTyped(signal) && !e.OOM
+	}
+	return e.Status.IsKnown() && e.Status.Or(0) == 0
+}
+
+// isTyped says whether a terminal sends the signal: SIGHUP when it is closed,
+// SIGINT and SIGQUIT for keys. Any process can send them as well.
+func isTyped(signal int) bool { return signal >= 1 && signal <= 3 }
+
+// EndSignal returns the signal that ended a process. A shell, and the CLIs
+// themselves, tell one as 128 and its number.
+func EndSignal(status, signal Leaf[int]) (int, bool) {
+	if n, ok := signal.Get(); ok && n > 0 {
+		return n, true
+	}
+	if n, ok := status.Get(); ok && n > 128 && n < 128+65 {
+		return n - 128, true
+	}
+	return 0, false
+}
+
+// Failed says whether the agent ended in a way nobody asked for: with its terminal or
+// terminal server, by a status that is not 0, a signal, or in a way that cannot be
+// told.
+func (e Exit) Failed() bool {
+	status, known := e.Status.Get()
+	return e.Asked == "" && e.Quit == "" && (e.OOM || e.Hangup || e.Server != "" || !known || status != 0)
+}

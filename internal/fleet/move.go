@@ -1,0 +1,71 @@
+package fleet
+
+import "slices"
+
+// Move is one change of a record that a plan makes by itself: a gate closes, a step is
+// overdue, mail reaches its reader, a pool orders a worker.
+type Move struct {
+	Record Subject  `json:"record"`
+	From   string   `json:"from,omitempty"` // state that it leaves; empty: the record is new
+	To     string   `json:"to"`             // as From: what is known of it changes, its state does not
+	Why    string   `json:"why,omitempty"`
+	Told   []string `json:"told,omitempty"` // addresses that are told of it
+}
+
+// Noted says whether nothing but what is known of the record changes.
+func (m Move) Noted() bool { return m.From == m.To }
+
+// Changes are the rows behind a plan's moves, as they are committed with it.
+type Changes struct {
+	// Registrations are new, or changed. One whose Revision is not the stored one was
+	// changed by another meanwhile: the turn is then not committed, and the next pass
+	// thinks again.
+	Registrations []Registration `json:"registrations,omitempty"`
+	// Runs are new, or changed; a Revision works as in Registrations.
+	Runs []Run `json:"runs,omitempty"`
+	// Given are orders that follow from records (a run's session is to start): they
+	// are written down open, and the next pass answers them. One that is known by
+	// its ID stays as it is.
+	Given []Order `json:"given,omitempty"`
+	// Records are new, or changed; a Revision works as in Registrations. A new one
+	// whose Key is known is left out.
+	Records Records `json:"records,omitzero"`
+	// Messages for the outbox that follow from records.
+	Messages []Message `json:"messages,omitempty"`
+}
+
+// IsZero says whether nothing changes.
+func (c Changes) IsZero() bool {
+	return len(c.Registrations)+len(c.Runs)+len(c.Given)+len(c.Messages) == 0 && c.Records.IsZero()
+}
+
+// Follows is what follows from records, and from what a plan does, by itself.
+type Follows struct {
+	Changes `json:"-"`
+	Patrol  bool    `json:"patrol,omitempty"` // a step of a run awaits a patrol
+	Wake    bool    `json:"wake,omitempty"`   // the next pass has something to go on from
+	Until   Instant `json:"until,omitzero"`   // when the next pass has something to do, if nothing happens before; zero: never
+}
+
+// Add adds what follows besides. Of a registration the later one holds:
+// it was made of the one before.
+func (f *Follows) Add(more Follows) {
+	for _, r := range more.Registrations {
+		f.Registrations = with(f.Registrations, r)
+	}
+	f.Runs, f.Given = append(f.Runs, more.Runs...), append(f.Given, more.Given...)
+	f.Records, f.Messages = f.Records.and(more.Records), append(f.Messages, more.Messages...)
+	f.Patrol, f.Wake = f.Patrol || more.Patrol, f.Wake || more.Wake
+	if f.Until.IsZero() || !more.Until.IsZero() && more.Until.Before(f.Until) {
+		f.Until = more.Until
+	}
+}
+
+// with puts a registration in the place of the one of its name, or adds it.
+func with(list []Registration, r Registration) []Registration {
+	if i := slices.IndexFunc(list, func(s Registration) bool { return s.Name == r.Name }); i >= 0 {
+		list[i] = r
+		return list
+	}
+	return append(list, r)
+}

@@ -1,0 +1,80 @@
+package fleet
+
+import (
+	"bytes"
+	"encoding/json"
+	"regexp"
+)
+
+// secretKey is the key of a secret in a map that somebody else named.
+var secretKey = regexp.MustCompile(`(?i)` + secretWord)
+
+// redactJSON redacts every string of a JSON document, wherever it stands, and
+// the keys too; the value of a key with a secret's name goes whole, and so does
+// an element that follows a flag with one. A recording is sent to others, and
+// which of its fields hold somebody's words is nothing to be remembered.
+func redactJSON(b []byte) []byte {
+	var out bytes.Buffer
+	key, before := "", ""
+	for len(b) > 0 {
+		end := stringEnd(b)
+		if end == 0 {
+			switch b[0] {
+			case '{', '}', '[', ']':
+				key, before = "", ""
+			}
+			out.WriteByte(b[0])
+			b = b[1:]
+			continue
+		}
+		var s string
+		isKey := bytes.HasPrefix(bytes.TrimLeft(b[end:], " \t\r\n"), []byte(":"))
+		if err := json.Unmarshal(b[:end], &s); err != nil {
+			s = ""
+		}
+		to := redactString(key, before, s)
+		key, before = "", s
+		if isKey {
+			to, key, before = Redact(s), s, ""
+		}
+		writeString(&out, b[:end], s, to)
+		b = b[end:]
+	}
+	return out.Bytes()
+}
+
+// stringEnd is where the string that b begins with ends; 0 when it begins with none.
+func stringEnd(b []byte) int {
+	if b[0] != '"' {
+		return 0
+	}
+	for i := 1; i < len(b); i++ {
+		switch b[i] {
+		case '\\':
+			i++
+		case '"':
+			return i + 1
+		}
+	}
+	return len(b)
+}
+
+func redactString(key, before, s string) string {
+	if s != "" && secretKey.MatchString(key) && !counts(key, s) {
+		return "***"
+	}
+	return Redact(redactAfter(before, s))
+}
+
+// writeString writes a string as it stood, unless it changed.
+func writeString(out *bytes.Buffer, stood []byte, was, is string) {
+	if is == was {
+		out.Write(stood)
+		return
+	}
+	b, err := json.Marshal(is)
+	if err != nil { // a string always has a form
+		b = []byte(`"***"`)
+	}
+	out.Write(b)
+}

@@ -1,0 +1,186 @@
+package fleet_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"reflect"
+	"strings"
+	"testing"
+
+	"custos/internal/fleet"
+)
+
+// planted are secrets that Custos has to know by their shape, wherever they stand.
+var planted = []string{
+	"glpat-AbCdEf0123456789_-xY", "npm_AbCdEf0123456789AbCdEf0123456789AbCd", "hf_AbCdEfGhIjKlMnOpQrStUvWxYz01234567",
+	"SG.AbCdEfGhIjKlMnOpQrSt12.AbCdEfGhIjKlMnOpQrStUvWxYz0123456789AbCdEfG", "dckr_pat_AbCdEfGhIjKlMnOpQrStUvWxYz0",
+	"eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.dozjgNryP4J3jVmNHl0w5N_XgL0n3I9PlFUP0THsR8U",
+	"ghp_AbCdEf0123456789AbCdEf0123456789AbCd", "github_pat_11ABCDEFG0AbCdEf0123456789_AbCdEf", "sk-ant-api03-AbCdEf0123456789",
+	"sk_live_AbCdEf0123456789", "xoxb-1234567890-AbCdEf0123", "AKIAIOSFODNN7EXAMPLE", "AIzaSyAbCdEf0123456789AbCdEf0123456789A",
+	"1234567890:AAbCdEfGhIjKlMnOpQrStUvWxYz0123456789", "syt_Y3VzdG9z_AbCdEfGhIjKlMnOpQrSt_0AbCdE", "pypi-AgEIcHlwaS5vcmcCJAbCdEf0123456789",
+	"hvs.AbCdEfGhIjKlMnOpQrStUvWx", "gsk_AbCdEf0123456789AbCdEf", "ya29.AbCdEf0123456789AbCdEf",
+}
+
+// told are words that hold hunter2-pass as a secret by what stands before it.
+var told = []string{
+	"--password hunter2-pass", "curl --api-key 'hunter2-pass' x", "FORGE_TOKEN=hunter2-pass", `{"client_secret": "hunter2-pass"}`,
+	`{\"password\": \"hunter2-pass\"}`, "password: hunter2-pass", `password = "a hunter2-pass of words"`, "Authorization: Bearer hunter2-pass",
+	"https://me:hunter2-pass@host/x", "https://hunter2-pass-hunter2-pass@host/x", "Cookie: a=b; session=hunter2-pass", "AWS_SECRET_ACCESS_KEY=hunter2-pass",
+	"-----BEGIN OPENSSH PRIVATE KEY-----\nhunter2-pass\n-----END OPENSSH PRIVATE KEY-----", "https://x.example/?access_token=hunter2-pass&a=b",
+	"PASSPHRASE='hunter2-pass'", "--token=hunter2-pass",
+}
+
+func TestRedactKnowsSecrets(t *testing.T) {
+	for _, secret := range planted {
+		for _, format := range []string{"%s", "fix_%s", "feature/%s/x", "use %s, please", "(%s)", "'%s'", "A=%s", "x\n%s\ny", "\t%s…"} {
+			if in := fmt.Sprintf(format, secret); strings.Contains(fleet.Redact(in), secret) {
+				t.Errorf("Redact(%q) = %q", in, fleet.Redact(in))
+			}
+		}
+	}
+	for _, in := range told {
+		if got := fleet.Redact(in); strings.Contains(got, "hunter2-pass") {
+			t.Errorf("Redact(%q) = %q", in, got)
+		}
+	}
+	for _, args := range [][]string{{"mysql", "--password", "hunter2-pass"}, {"curl", "-u", "me:hunter2-pass", "x"}, {"sh", "-c", "x --secret hunter2-pass"}, {"-token", "hunter2-pass"}} {
+		if got := fleet.RedactArgs(args); strings.Contains(strings.Join(got, " "), "hunter2-pass") {
+			t.Errorf("RedactArgs(%q) = %q", args, got)
+		}
+	}
+}
+
+// What counts tokens, and ordinary words, stay.
+func TestRedactLeavesTheRest(t *testing.T) {
+	for _, in := range []string{
+		"input_tokens=1234", `{"input_tokens": 1234, "output_tokens":5}`, "cache_read_input_tokens: 12", "--max-tokens 4096", "total_tokens=1.2k", "max_token=10",
+		"tokens > 100000", "a.tokens == 5", "tokens: 12", "the password is wrong", "task-12345678 is done", "cannot read token", "https://host/a/b@c",
+		"git@github.com:a/b.git", "ssh://git@host/x", "sha256:0123456789abcdef", "/home/me/src/tokens/main.go", "--token-limit=5000", "eyJ is a beginning", "a 12:AB b",
+		"npm_config_cache", "12 tokens, 3 secrets", "refs/custos/backup/x/20260101T000000Z",
+	} {
+		if got := fleet.Redact(in); got != in {
+			t.Errorf("Redact(%q) = %q", in, got)
+		}
+	}
+	if got := strings.Join(fleet.RedactArgs([]string{"claude", "--max-tokens", "4096"}), " "); got != "claude --max-tokens 4096" {
+		t.Errorf("RedactArgs = %q", got)
+	}
+	table, err := os.ReadFile("../rules/rules.toml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := fleet.Redact(string(table)); got != string(table) {
+		t.Error("the rule table, which a recording holds, is not what it was")
+	}
+}
+
+// Whatever field of a recording holds a secret, and whatever field there will be:
+// none leaves the machine.
+func TestARecordingHoldsNoSecret(t *testing.T) {
+	// Each alone is TestRedactKnowsSecrets; here it is the fields that count.
+	for _, words := range []string{planted[0], told[0], told[3], told[8]} {
+		var r fleet.Recording
+		plant(reflect.ValueOf(&r).Elem(), "please "+words+" now", 0)
+		b, err := fleet.EncodeRecording(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, secret := range append([]string{"hunter2-pass"}, planted...) {
+			if i := strings.Index(string(b), secret); i >= 0 {
+				t.Errorf("%s is in the recording: …%s…", secret, b[max(0, i-80):min(len(b), i+len(secret)+20)])
+			}
+		}
+		if len(b) < 100_000 {
+			t.Fatalf("the recording has %d bytes: nothing was planted", len(b))
+		}
+	}
+}
+
+// What the value of a key, or the argument after a flag, holds is judged by that.
+func TestARecordingHoldsNoNamedSecret(t *testing.T) {
+	var r fleet.Recording
+	r.Past.Orders = []fleet.Order{{}}
+	agent := fleet.Agent{Name: "a"}
+	r.Snapshot.Agents.Value = []fleet.Agent{agent}
+	r.Snapshot.Processes.Value = []fleet.Process{{Args: []string{"x", "--password", "hunter2-pass", "--max-tokens", "4096"}}}
+	b, err := fleet.EncodeRecording(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s := string(b); strings.Contains(s, "hunter2-pass") || !strings.Contains(s, "4096") {
+		t.Errorf("recording %s", s)
+	}
+}
+
+// plant puts a text into every string that can be reached from v.
+func plant(v reflect.Value, text string, deep int) {
+	if deep > 14 {
+		return
+	}
+	if leaf, ok := v.Addr().Interface().(json.Unmarshaler); ok && v.Kind() == reflect.Struct && strings.HasPrefix(v.Type().Name(), "Leaf[") {
+		plantLeaf(v, leaf, text, deep)
+		return
+	}
+	switch v.Kind() {
+	case reflect.String:
+		v.SetString(text)
+	case reflect.Pointer:
+		v.Set(reflect.New(v.Type().Elem()))
+		plant(v.Elem(), text, deep+1)
+	case reflect.Slice:
+		if v.Type().Elem().Kind() != reflect.Uint8 {
+			v.Set(reflect.MakeSlice(v.Type(), 2, 2))
+			for i := range 2 {
+				plant(v.Index(i), text, deep+1)
+			}
+		}
+	case reflect.Map:
+		key, value := reflect.New(v.Type().Key()).Elem(), reflect.New(v.Type().Elem()).Elem()
+		plant(key, text, deep+1)
+		plant(value, text, deep+1)
+		v.Set(reflect.MakeMap(v.Type()))
+		v.SetMapIndex(key, value)
+	case reflect.Struct:
+		for i := range v.NumField() {
+			if v.Type().Field(i).IsExported() {
+				plant(v.Field(i), text, deep+1)
+			}
+		}
+	}
+}
+
+// plantLeaf fills a leaf through its JSON form, the only door to it.
+func plantLeaf(v reflect.Value, leaf json.Unmarshaler, text string, deep int) {
+	inner := reflect.New(v.Field(0).Type())
+	plant(inner.Elem(), text, deep+1)
+	b, err := json.Marshal(inner.Interface())
+	if err == nil {
+		err = leaf.UnmarshalJSON(b)
+	}
+	if err != nil {
+		panic(err)
+	}
+}
+
+func FuzzRedact(f *testing.F) {
+	for i, s := range planted {
+		f.Add("before ", s, i%2 == 0)
+	}
+	f.Add("\"'=", "--password x", true)
+	f.Fuzz(func(t *testing.T, around, words string, quoted bool) {
+		for _, secret := range planted {
+			in := around + " " + secret + " " + words
+			if quoted {
+				in = words + "\"" + secret + "\"" + around
+			}
+			got := fleet.Redact(in)
+			if strings.Contains(got, secret) {
+				t.Fatalf("Redact(%q) = %q", in, got)
+			}
+			if again := fleet.Redact(got); again != got {
+				t.Fatalf("Redact(%q) = %q, and again %q", in, got, again)
+			}
+		}
+	})
+}

@@ -1,0 +1,60 @@
+package server
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"custos/internal/fleet"
+)
+
+// waiter is a pass in which one agent waits since a moment, seen some time ago.
+func waiter(dwell, ago time.Duration) fleet.Pass {
+	at := instant(time.Hour)
+	a := fleet.Agent{Name: "builder", Kind: "claude", Owner: fleet.OwnerCustos, State: fleet.StateWaiting, Reason: "it asks for a permission",
+		Dwell: fleet.Known(fleet.Duration(dwell))}
+	p := fleet.Pass{Snapshot: fleet.Snapshot{At: at}}
+	p.Snapshot.Agents.Sight = fleet.Sight{Status: fleet.StatusOK, At: at.Add(-ago)}
+	p.Snapshot.Agents.Value = []fleet.Agent{a}
+	return p
+}
+
+// Who waits for a person is shown from the first second, with its age as it is
+// now, and once.
+func TestWhoWaitsIsShownAtOnce(t *testing.T) {
+	p := waiter(2*time.Second, 0)
+	got := needs(p, nil, nil)
+	if len(got) != 1 || got[0].Subject != "agent/builder" || got[0].For != "2s" || got[0].Rule != "" || got[0].Command == "" ||
+		got[0].Summary != "builder waits for a person: it asks for a permission" {
+		t.Fatalf("%+v", got)
+	}
+	alert := fleet.Alert{AlertKey: fleet.AlertKey{Rule: "agent-waiting", Subject: fleet.Subject{Kind: fleet.KindAgent, Name: "builder"}},
+		Number: 3, Status: fleet.AlertFiring, Priority: fleet.P2, Summary: "builder waits"}
+	p.Assessment.Alerts = []fleet.Alert{alert}
+	if got := needs(p, nil, nil); len(got) != 1 || got[0].Number != 3 {
+		t.Errorf("an alert tells of it: %+v", got)
+	}
+	p.Assessment.Alerts[0].AckedBy = "ann"
+	if got := needs(p, nil, nil); len(got) != 0 {
+		t.Errorf("a person has taken it up: %+v", got)
+	}
+	p = waiter(2*time.Second, 0)
+	p.Snapshot.Agents.Status = fleet.StatusUnknown
+	if got := needs(p, nil, nil); len(got) != 0 {
+		t.Errorf("it was not seen: %+v", got)
+	}
+}
+
+// What was told at the last look has lasted longer since.
+func TestAgesAreOfNow(t *testing.T) {
+	p := waiter(time.Minute, 40*time.Second)
+	if got := agentRows(&p.Snapshot)[0].Since; got != "1m40s" {
+		t.Errorf("it is so since %s, want 1m40s", got)
+	}
+	if got := needs(p, nil, nil); len(got) != 1 || got[0].For != "1m40s" {
+		t.Errorf("%+v", got)
+	}
+	if got := agentFacts(asNow(p.Snapshot.Agents.Value[0], &p.Snapshot))[0]; !strings.Contains(got, "waiting for 2m") && !strings.Contains(got, "waiting for 1m") {
+		t.Errorf("why says %q", got)
+	}
+}

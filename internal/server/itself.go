@@ -1,0 +1,66 @@
+package server
+
+import (
+	"slices"
+
+	"custos/internal/api"
+	"custos/internal/fleet"
+)
+
+// byItself parts what is going to be done, or waits for nothing but a person's word, from
+// what something else holds back: by the plan that a patrol follows, which nobody's word
+// has changed.
+func byItself(p fleet.Pass) (planned []fleet.Action, skipped []fleet.Skipped) {
+	skipped = slices.Clone(p.Plan.Skipped)
+	for _, a := range p.Plan.Actions {
+		if k := heldBy(p.Itself, a); k != nil {
+			skipped = append(skipped, *k)
+			continue
+		}
+		planned = append(planned, a)
+	}
+	return planned, skipped
+}
+
+// heldBy is what holds back an action that a word would set going; nil when nothing but
+// the want of that word does.
+func heldBy(itself *fleet.Plan, a fleet.Action) *fleet.Skipped {
+	if itself == nil {
+		return nil
+	}
+	for i, k := range itself.Skipped {
+		if k.Do == a.Do && k.Subject == a.Subject && k.For == a.For && k.Guard != fleet.GuardMode && k.Guard != fleet.GuardApproval {
+			return &itself.Skipped[i]
+		}
+	}
+	return nil
+}
+
+// pendingRecovery lists the recoveries that are planned, or held back.
+func pendingRecovery(p fleet.Pass) (out []api.Pending) {
+	planned, skipped := byItself(p)
+	add := func(a fleet.Action, state, why string, until fleet.Instant) {
+		if a.Do == "recover" && a.Subject.Kind == fleet.KindAgent {
+			from := endedAt(p, a.Subject.Name)
+			out = append(out, api.Pending{Agent: a.Subject.Name, What: a.Do, State: state, Since: from.Wall.UTC(),
+				For: since(p.Snapshot.At, from), Why: why, Until: moment(until)})
+		}
+	}
+	for _, a := range planned {
+		add(a, "planned", a.Why, fleet.Instant{})
+	}
+	for _, k := range skipped {
+		add(k.Action, "held back", string(k.Guard)+": "+k.Why, k.Until)
+	}
+	return out
+}
+
+// endedAt is since when an agent does not run, as far as it is recorded.
+func endedAt(p fleet.Pass, name string) fleet.Instant {
+	for _, r := range p.Past.Registrations {
+		if r.Name == name && r.Exit != nil && !r.Exit.At.IsZero() {
+			return r.Exit.At
+		}
+	}
+	return p.Snapshot.At
+}

@@ -1,0 +1,51 @@
+package server
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"custos/internal/fleet"
+)
+
+// A recovery that its grace holds back is told in one way by `why`, `show` and
+// `ps --pending`, as a patrol tells it; one that lacks only a word is planned, for who
+// gives it.
+func TestOnePlanOfARecovery(t *testing.T) {
+	now := fleet.Instant{Wall: time.Date(2026, 11, 20, 9, 0, 0, 0, time.UTC), Up: fleet.Duration(time.Hour), Boot: "b"}
+	lost := fleet.Subject{Kind: fleet.KindAgent, Name: "lost"}
+	recovery := fleet.Action{ID: "0123456789abcdef", Do: "recover", Subject: lost, For: fleet.AlertKey{Rule: "agent-crashed", Subject: lost}, Why: "it crashed"}
+	for guard, c := range map[fleet.Guard]struct {
+		why   string
+		state string
+	}{
+		fleet.GuardGrace:    {"it leaves agents alone for 2m", "held back"},
+		fleet.GuardMode:     {"the mode is observe", "planned"},
+		fleet.GuardApproval: {"it needs a word", "planned"},
+	} {
+		p := fleet.Pass{Snapshot: fleet.Snapshot{At: now}, Plan: fleet.Plan{At: now, Actions: []fleet.Action{recovery}}}
+		p.Past.Registrations = []fleet.Registration{{Name: "lost", Owner: fleet.OwnerCustos, Desired: fleet.DesiredRunning, Exit: &fleet.Exit{At: now.Add(-time.Minute)}}}
+		p.Policy.ApprovedBy = "you"
+		p.Itself = &fleet.Plan{At: now, Skipped: []fleet.Skipped{{Action: recovery, Guard: guard, Why: c.why, Until: now.Add(2 * time.Minute)}}}
+		s := story(about{subject: lost}, p, nil, nil, newWorld())
+		isHeld := c.state == "held back"
+		if len(s.Skipped) != count(isHeld) || len(s.Planned) != count(!isHeld) {
+			t.Errorf("%s: why plans %+v and holds back %+v", guard, s.Planned, s.Skipped)
+		}
+		next := strings.Join(s.Facts, " ")
+		if strings.Contains(next, "Next: recover, now") == isHeld || strings.Contains(next, "Next: recover, not before 2026-11-20 09:02:00 UTC") != isHeld {
+			t.Errorf("%s: %q", guard, next)
+		}
+		got := pending(p)
+		if len(got) != 1 || got[0].Agent != "lost" || got[0].What != "recover" || got[0].State != c.state || got[0].For != "1m0s" || isHeld != (got[0].Until != nil) {
+			t.Errorf("%s: pending %+v", guard, got)
+		}
+	}
+}
+
+func count(is bool) int {
+	if is {
+		return 1
+	}
+	return 0
+}

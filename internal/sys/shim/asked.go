@@ -1,0 +1,72 @@
+package shim
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+)
+
+const askedFile = "asked"
+
+// Somebody is who asked for an end where there was no room to write down who: some
+// person, for nobody else's asking is written down without a name.
+const Somebody = "somebody"
+
+// asking is how long before an end it may have been asked for: many times what a stop
+// takes. What comes later is another end, and the stop was refused or cut off.
+const asking = 10 * time.Minute
+
+// SayAsked writes down, beside what the shim writes, who asked for an instance's end:
+// for one that is ended where nobody can write to the ledger. On a full disk there is
+// still room for an empty file, which stands for some person.
+func SayAsked(dir, by string, person bool) error {
+	name := filepath.Join(dir, askedFile)
+	err := write(name, by+"\n")
+	if person && (errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT)) {
+		err = write(name, "")
+	}
+	if err != nil {
+		return fmt.Errorf("cannot write down who asked for its end: %w", err)
+	}
+	return nil
+}
+
+// UnsayAsked takes back what SayAsked wrote of somebody; nothing, where it is of
+// another.
+func UnsayAsked(dir, by string) error {
+	name := filepath.Join(dir, askedFile)
+	if is := asked(name); is != by && is != Somebody {
+		return nil
+	}
+	if err := os.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("cannot take back who asked for its end: %w", err)
+	}
+	return nil
+}
+
+// AskedBy returns who asked for the end of an instance that came at a moment; "" when
+// nobody has said so here, or so long before that it was not what ended it.
+func AskedBy(dir string, ended time.Time) string {
+	name := filepath.Join(dir, askedFile)
+	if info, err := os.Lstat(name); err != nil || ended.Sub(info.ModTime()) > asking {
+		return ""
+	}
+	return asked(name)
+}
+
+// asked reads who is written down; "" for nobody.
+func asked(name string) string {
+	text, err := slurp(name)
+	if err != nil {
+		return ""
+	}
+	if by, _, _ := strings.Cut(string(text), "\n"); by != "" {
+		return by
+	}
+	return Somebody
+}
