@@ -56,7 +56,8 @@ func TestNight(t *testing.T) {
 	n.dawn()
 }
 
-const nightToml = `patrol_every = "10s"
+// A patrol each second: as often, what a daemon has in memory is held against its ledger.
+const nightToml = `patrol_every = "1s"
 budget = "5000 in 1h"
 blast = 0
 [agents]

@@ -71,17 +71,12 @@ func (w *week) commit(ctx context.Context, t fleet.Turn) error {
 		return err
 	}
 	w.passes++
-	if w.passes%compareEvery == 0 {
-		w.compare(ctx, t.At)
-	}
+	w.compare(ctx, t.At)
 	w.seenAt = append(w.seenAt, t.At)
 	turn := t
 	w.log = append(w.log, entry{turn: &turn, at: t.At})
 	return nil
 }
-
-// compareEvery is after how many passes what is in memory is held against the ledger.
-const compareEvery = 20
 
 // compare demands that what the passes read is what is written.
 func (w *week) compare(ctx context.Context, at fleet.Instant) {
