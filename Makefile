@@ -35,8 +35,9 @@ ALONE = --rerun-fails=1 --rerun-fails-max-failures=5 --rerun-fails-run-root-test
 unit: ## every test, with the race detector
 	@go run gotest.tools/gotestsum@v1.13.0 $(ALONE) --packages ./... -- -race $(UNRACED) -timeout 45m
 
-histories: ## HISTORIES (10 000) random histories through the pure core, and a busy week in a day; they run in one goroutine each, so without the race detector
-	@CUSTOS_HISTORIES=$(HISTORIES) CUSTOS_DAYS=1 go test -timeout 45m -run 'Histor|Week' ./internal/decide ./internal/loop
+histories: ## the pure core, with HISTORIES (10 000) random histories; a busy week in a day, days and nights: what runs in one goroutine, without the race detector
+	@CUSTOS_HISTORIES=$(HISTORIES) go test -timeout 45m ./internal/assess ./internal/decide ./internal/fleet ./internal/ledger
+	@CUSTOS_HISTORIES=$(HISTORIES) CUSTOS_DAYS=1 go test -timeout 45m -run 'Histor|Week|Day|Night|Ambiguous|Soak' ./internal/loop
 
 week: ## a busy town for a week of fake time: work, gates, convoys, mail, plugins, and a Custos that is killed again and again
 	@CUSTOS_DAYS=7 go test -timeout 30m -v -run TestWeek ./internal/loop

@@ -113,6 +113,7 @@ func checkDarker(t fataler, what string, clear, dark fleet.Assessment) {
 }
 
 func TestBlindnessInASickWorld(t *testing.T) {
+	fleettest.WithoutRace(t)
 	set := builtin(t)
 	past := after(fleet.Past{}, Assess(set, sick(start()), fleet.Past{}))
 	if len(past.Alerts) < 20 {
@@ -144,6 +145,7 @@ func drawPast(t *rapid.T, set *rules.Set, snap fleet.Snapshot) fleet.Past {
 }
 
 func TestRandomWorlds(t *testing.T) {
+	fleettest.FewRaced(t)
 	set := builtin(t)
 	rapid.Check(t, func(t *rapid.T) {
 		snap := fleettest.Snapshot(t)
@@ -162,6 +164,7 @@ func TestRandomWorlds(t *testing.T) {
 }
 
 func TestBlindnessInRandomWorlds(t *testing.T) {
+	fleettest.FewRaced(t)
 	set := builtin(t)
 	rapid.Check(t, func(t *rapid.T) {
 		snap := fleettest.Snapshot(t)
@@ -222,6 +225,7 @@ func checkClock(t *rapid.T, set *rules.Set, snap fleet.Snapshot, past fleet.Past
 }
 
 func TestChangedIsTheSameWhenAllChanged(t *testing.T) {
+	fleettest.FewRaced(t)
 	set := builtin(t)
 	rapid.Check(t, func(t *rapid.T) {
 		snap := fleettest.Snapshot(t)

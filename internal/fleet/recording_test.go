@@ -45,6 +45,7 @@ func TestRecordingSurvivesRoundTrip(t *testing.T) {
 }
 
 func TestValuesSurviveRoundTrip(t *testing.T) {
+	fleettest.FewRaced(t)
 	rapid.Check(t, func(t *rapid.T) {
 		at := fleettest.Now(t)
 		roundTrip[fleet.Snapshot](t, at)

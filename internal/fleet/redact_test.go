@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"custos/internal/fleet"
+	"custos/internal/fleet/fleettest"
 )
 
 // planted are secrets that Custos has to know by their shape, wherever they stand.
@@ -78,6 +79,7 @@ func TestRedactLeavesTheRest(t *testing.T) {
 // Whatever field of a recording holds a secret, and whatever field there will be:
 // none leaves the machine.
 func TestARecordingHoldsNoSecret(t *testing.T) {
+	fleettest.WithoutRace(t)
 	// Each alone is TestRedactKnowsSecrets; here it is the fields that count.
 	for _, words := range []string{planted[0], told[0], told[3], told[8]} {
 		var r fleet.Recording

@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"custos/internal/fleet"
+	"custos/internal/fleet/fleettest"
 )
 
 // town is a small world that runs of formulas run in: what decide would plan, what
@@ -479,6 +480,7 @@ type replies struct {
 // put away once. In a world that is kind from then
 // on, every run ends, or says for what it waits.
 func TestAdvanceProperty(t *testing.T) {
+	fleettest.FewRaced(t)
 	rapid.Check(t, func(t *rapid.T) {
 		w := newTown(t, randomRun(t, "one"), randomRun(t, "two"))
 		w.draw = t

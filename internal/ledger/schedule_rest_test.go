@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"custos/internal/fleet"
+	"custos/internal/fleet/fleettest"
 )
 
 func resting(name string, rest time.Duration, queue string) fleet.Schedule {
@@ -262,6 +263,7 @@ func inQueue(i, rest int) fleet.Schedule {
 // TestQueueIsFair: never two at once, and nobody that is due sees another one begin
 // twice, in whatever ways they are due.
 func TestQueueIsFair(t *testing.T) {
+	fleettest.FewRaced(t)
 	rapid.Check(t, func(t *rapid.T) {
 		var all []fleet.Schedule
 		for i := range rapid.IntRange(2, 7).Draw(t, "plugins") {

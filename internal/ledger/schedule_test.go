@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"custos/internal/fleet"
+	"custos/internal/fleet/fleettest"
 )
 
 func TestCheckCron(t *testing.T) {
@@ -183,6 +184,7 @@ func TestSchedule72(t *testing.T) {
 // slot is run twice, and none is lost: so long after a slot as a run may take, a
 // run stands for it.
 func TestDueProperty(t *testing.T) {
+	fleettest.FewRaced(t)
 	rapid.Check(t, func(t *rapid.T) {
 		var all []fleet.Schedule
 		for i := range 3 {

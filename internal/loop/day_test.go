@@ -17,6 +17,7 @@ import (
 	"custos/internal/act"
 	cli "custos/internal/agent"
 	"custos/internal/fleet"
+	"custos/internal/fleet/fleettest"
 	"custos/internal/formula"
 	"custos/internal/ledger"
 	"custos/internal/loop"
@@ -36,6 +37,7 @@ const (
 // TestHealthyDay: for 24 hours all goes well. No model is asked, nothing is done,
 // nothing is told, and every run of the two formulas is done.
 func TestHealthyDay(t *testing.T) {
+	fleettest.WithoutRace(t)
 	synctest.Test(t, func(t *testing.T) {
 		d := newDay(t, "")
 		d.hours(t, 24*time.Hour)
@@ -74,6 +76,7 @@ func (d *day) fiveHang(words ...fleet.VerdictWord) {
 // TestFiveAmbiguousAlerts: five alerts that may mean this or that make five calls,
 // whatever the judge says of them, and nothing that a person did not allow.
 func TestFiveAmbiguousAlerts(t *testing.T) {
+	fleettest.WithoutRace(t)
 	synctest.Test(t, func(t *testing.T) {
 		d := newDay(t, "")
 		d.fiveHang(fleet.VerdictExtend, fleet.VerdictRetry, fleet.VerdictStop, fleet.VerdictAsk, "rm -rf /")

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"custos/internal/fleet"
+	"custos/internal/fleet/fleettest"
 )
 
 var updateForgeDay = flag.Bool("update-forge-day", false, "rewrite testdata/forge_day.md")
@@ -21,6 +22,7 @@ var updateForgeDay = flag.Bool("update-forge-day", false, "rewrite testdata/forg
 // a CI that goes wrong in every way it can. Exactly what is wrong is found, each
 // once; what may be mended is; and the journal is one that a person would read.
 func TestForgeDay(t *testing.T) {
+	fleettest.WithoutRace(t)
 	synctest.Test(t, func(t *testing.T) {
 		d := newForgeDay(t)
 		d.shop()

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"custos/internal/fleet"
+	"custos/internal/fleet/fleettest"
 	"custos/internal/loop"
 	"custos/internal/rules"
 )
@@ -57,6 +58,7 @@ func (n *night) patrols() (at []time.Duration) {
 // apart to 15 minutes; nobody is nudged, asked or told, and no model is called.
 // Rules that wait for time are still asked every minute.
 func TestIdleNight(t *testing.T) {
+	fleettest.WithoutRace(t)
 	synctest.Test(t, func(t *testing.T) {
 		n := newNight(t, time.Minute, 15*time.Minute)
 		n.hours(t, 12*time.Hour)
@@ -87,6 +89,7 @@ func TestIdleNight(t *testing.T) {
 // put off comes within the normal interval, and so do those after it while
 // something is wrong with it; without a back-off nothing changes.
 func TestIdleNightEnds(t *testing.T) {
+	fleettest.WithoutRace(t)
 	for _, most := range []time.Duration{0, 15 * time.Minute} {
 		synctest.Test(t, func(t *testing.T) {
 			n := newNight(t, 2*time.Minute, most)

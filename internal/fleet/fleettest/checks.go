@@ -42,3 +42,23 @@ func Histories(t testing.TB) int {
 	}
 	return n
 }
+
+// WithoutRace skips a test under the race detector, which has nothing to find in what
+// runs for long in one goroutine, and takes ten times as long over it: `make histories`
+// runs each test that asks for this without it.
+func WithoutRace(t testing.TB) {
+	t.Helper()
+	if Raced {
+		t.Skip("one goroutine for long: make histories runs it, without the race detector")
+	}
+}
+
+// FewRaced has each property of this test tried 10 times under the race detector, and
+// as often as ever without it: what is pure has nothing for it to find. `make histories`
+// tries all.
+func FewRaced(t testing.TB) {
+	t.Helper()
+	if Raced {
+		Checks(t, 10)
+	}
+}
