@@ -80,7 +80,7 @@ func (a *app) client(ctx context.Context) (*api.Client, func(), error) {
 	}
 	return api.NewClient(api.InProcess(h)), func() {
 		if err := closer(); err != nil {
-			fmt.Fprintln(a.Stderr, "custos: "+clean(err.Error()))
+			a.complain(err.Error(), "")
 		}
 	}, nil
 }

@@ -65,6 +65,7 @@ type Env struct {
 	Terminal bool // Stdout is one
 	Progress bool // Stderr is a terminal
 	Width    int  // columns to write at most
+	ErrWidth int  // columns of Stderr; 0 where it is no terminal: its lines stay whole
 	Daemon   Daemon
 	// Exec becomes another program; nil where that is not to be, when its command
 	// line is printed instead.
@@ -73,6 +74,9 @@ type Env struct {
 
 // widest is how far lines go where there is no terminal to measure.
 const widest = 100
+
+// fewestColumns is the fewest columns that lines are made for.
+const fewestColumns = 60
 
 // Main runs the command line of this process and returns its exit code.
 func Main(version string) int {
@@ -86,8 +90,11 @@ func Main(version string) int {
 		Progress: term.IsTerminal(int(os.Stderr.Fd())),
 		Width:    widest,
 	}
-	if w, _, err := term.GetSize(int(os.Stdout.Fd())); err == nil && w >= 60 {
+	if w, _, err := term.GetSize(int(os.Stdout.Fd())); err == nil && w >= fewestColumns {
 		e.Width = w
+	}
+	if w, _, err := term.GetSize(int(os.Stderr.Fd())); err == nil {
+		e.ErrWidth = max(w, fewestColumns)
 	}
 	if e.Terminal && term.IsTerminal(int(os.Stdin.Fd())) {
 		e.Exec = become
@@ -185,8 +192,9 @@ func (a *app) code(err error) int {
 	return code
 }
 
+// complain says what went wrong. A command to type stays whole: it is to be copied.
 func (a *app) complain(message, hint string) {
-	fmt.Fprintln(a.Stderr, "custos: "+clean(message))
+	fmt.Fprintln(a.Stderr, fold("custos: "+clean(message), a.ErrWidth))
 	if hint != "" {
 		fmt.Fprintln(a.Stderr, "try: "+withConfig(a.file, clean(hint)))
 	}

@@ -186,3 +186,18 @@ func wrap(s string, n int) []string {
 	}
 	return out
 }
+
+// fold breaks the lines of a text that have more than n characters between words; 0:
+// none. What goes on is indented.
+func fold(s string, n int) string {
+	lines := strings.Split(s, "\n")
+	for i, l := range lines {
+		if n > 0 && runes(l) > n {
+			lines[i] = strings.Join(wrap(l, n-len(goesOn)), "\n"+goesOn)
+		}
+	}
+	return strings.Join(lines, "\n")
+}
+
+// goesOn is before each line that goes on with the one above.
+const goesOn = "  "

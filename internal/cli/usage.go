@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"custos/internal/api"
 	"custos/internal/nearest"
@@ -31,11 +32,11 @@ func sayUsage(c *cobra.Command) {
 		case isEmpty(c, args):
 			return &api.Error{Kind: api.BadInput, Message: fmt.Sprintf("cannot run %s: an argument is empty", c.CommandPath()), Hint: helpFor(c)}
 		case check(c, args) == nil:
-			return nil
+			return wrongFlags(c)
 		case c.HasSubCommands():
 			return noCommand(c, args)
 		}
-		return misused(c, args)
+		return misused(c, fit(args), missing(c))
 	}
 }
 
@@ -48,17 +49,65 @@ func isEmpty(c *cobra.Command, args []string) bool {
 	return slices.ContainsFunc(args, func(s string) bool { return strings.TrimSpace(s) == "" })
 }
 
-// misused says how a command is used that got too few arguments, or too many.
-func misused(c *cobra.Command, args []string) error {
-	wrong := "it needs more to go on"
-	if len(args) > 0 {
-		wrong = fmt.Sprintf("%q does not fit", flat(strings.Join(args, " ")))
+// fit says what is wrong with arguments that are too few, or too many.
+func fit(args []string) string {
+	if len(args) == 0 {
+		return "it needs more to go on"
 	}
-	message := fmt.Sprintf("cannot run %s: %s: usage: %s", c.CommandPath(), wrong, strings.TrimSuffix(c.UseLine(), " [flags]"))
+	return fmt.Sprintf("%q does not fit", flat(strings.Join(args, " ")))
+}
+
+// wrongFlags says which flags a command cannot go on without, or not with together.
+func wrongFlags(c *cobra.Command) error {
+	if lacks := missing(c); len(lacks) > 0 {
+		return misused(c, "", lacks)
+	}
+	if err := c.ValidateFlagGroups(); err != nil {
+		return &api.Error{Kind: api.BadInput, Message: fmt.Sprintf("cannot run %s: %s", c.CommandPath(), rivals(err)), Hint: helpFor(c)}
+	}
+	return nil
+}
+
+// missing lists the flags that a command cannot go on without, and was not given.
+func missing(c *cobra.Command) (out []*pflag.Flag) {
+	c.Flags().VisitAll(func(f *pflag.Flag) {
+		if len(f.Annotations[cobra.BashCompOneRequiredFlag]) > 0 && !f.Changed {
+			out = append(out, f)
+		}
+	})
+	return out
+}
+
+// misused says how a command is used whose arguments do not fit, or that lacks flags.
+func misused(c *cobra.Command, wrong string, lacks []*pflag.Flag) error {
+	use := strings.TrimSuffix(c.UseLine(), " [flags]")
+	for _, f := range lacks {
+		if value, _ := pflag.UnquoteUsage(f); !strings.Contains(use, " --"+f.Name+" ") {
+			use += fmt.Sprintf(" --%s %s", f.Name, value)
+		}
+		wrong = strings.TrimPrefix(wrong+", and --"+f.Name+" is missing", ", and ")
+	}
+	message := fmt.Sprintf("cannot run %s: %s: usage: %s", c.CommandPath(), wrong, use)
 	if example, _, _ := strings.Cut(strings.TrimSpace(c.Example), "\n"); example != "" {
 		message += "; for example: " + example
 	}
 	return &api.Error{Kind: api.BadInput, Message: message, Hint: helpFor(c)}
+}
+
+// grouped finds the flags of which one excludes the others, and those that were given,
+// in what cobra says of them.
+var grouped = regexp.MustCompile(`\[([^]]+)\] are set none of the others can be; \[([^]]+)\]`)
+
+// rivals says which flags do not go together.
+func rivals(err error) string {
+	m := grouped.FindStringSubmatch(err.Error())
+	if m == nil {
+		return err.Error()
+	}
+	dashed := func(names, between string) string {
+		return "--" + strings.Join(strings.Fields(names), between+"--")
+	}
+	return fmt.Sprintf("%s do not go together: take one of %s", dashed(m[2], " and "), dashed(m[1], ", "))
 }
 
 // noCommand says that a command has none of that name, and which one is meant where
