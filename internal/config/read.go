@@ -248,9 +248,6 @@ func lineOf(err error) int {
 	return 0
 }
 
-// plain is a TOML error without the name of the library.
-func plain(err error) string { return strings.TrimPrefix(err.Error(), "toml: ") }
-
 func kindOf(v any) string {
 	switch v.(type) {
 	case string:

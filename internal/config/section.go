@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"regexp"
 	"strings"
 
 	"github.com/pelletier/go-toml/v2"
@@ -42,12 +43,11 @@ func (c Config) Section(name string, into any) error {
 }
 
 // Misread is what is wrong with a section, or with one key of it ("pool.dev.min"),
-// as a mistake at its line. What names its line already stays as it is, and so does
+// as a mistake at its line (see LineOf). What names its line already stays as it is, and so does
 // what is wrong where the file says nothing.
 func (c Config) Misread(path string, err error) error {
 	var said *Mistake
-	line := c.lineOf(path)
-	if err == nil || line == 0 || errors.As(err, &said) {
+	if err == nil || c.lineOf(path) == 0 || errors.As(err, &said) {
 		return err
 	}
 	p := &problems{file: c.File}
@@ -55,8 +55,42 @@ func (c Config) Misread(path string, err error) error {
 	if at := strings.LastIndexByte(path, '.'); at > 0 && !c.isTable(path) {
 		where = fmt.Sprintf("[%s] %s: ", path[:at], path[at+1:])
 	}
-	p.add(line, "%s%s", where, err)
+	p.add(c.LineOf(path, err), "%s%s", where, err)
 	return p.err()
+}
+
+// LineOf is the line of what is wrong with a section: of the first key there that the
+// error names, else of the section, else of what it stands in.
+func (c Config) LineOf(path string, err error) int {
+	below := c.keysBelow(path)
+	for _, word := range keyWord.FindAllString(quoted.ReplaceAllString(err.Error(), ""), -1) {
+		if line := below[word]; line > 0 {
+			return line
+		}
+	}
+	return c.lineOf(path)
+}
+
+// keyWord finds what may be a key in what is said, quoted what a text holds.
+var (
+	keyWord = regexp.MustCompile(`[A-Za-z0-9_-]+`)
+	quoted  = regexp.MustCompile(`"[^"]*"`)
+)
+
+// keysBelow finds the keys below a path that are given a value, and the first line of
+// each; what several sections call the same, where it is first.
+func (c Config) keysBelow(path string) map[string]int {
+	lines := map[string]int{}
+	for key, line := range c.lines {
+		at := strings.LastIndexByte(key, '.')
+		if !strings.HasPrefix(key, path+".") || c.isTable(key) || c.lines[key+".0"] > 0 {
+			continue
+		}
+		if last := key[at+1:]; lines[last] == 0 || line < lines[last] {
+			lines[last] = line
+		}
+	}
+	return lines
 }
 
 // isTable says whether there is a table of that name in the file.

@@ -4,6 +4,7 @@ package nearest
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"unicode/utf8"
 )
 
@@ -13,10 +14,11 @@ const longest = 64
 
 // Word returns the word of all with the fewest edits from the one written, the
 // first by the alphabet where several have; "" when none is near. Near is at most
-// a third of its letters, or two, but never all of them.
+// a third of its letters, or two, but never more than half of them. One number is
+// no slip of another: who writes P5 does not mean P0.
 func Word(written string, all []string) string {
 	n := utf8.RuneCountInString(written)
-	best, least := "", min(max(2, n/3)+1, n)
+	best, least := "", min(max(2, n/3), n/2)+1
 	if len(written) > longest {
 		return ""
 	}
@@ -24,11 +26,29 @@ func Word(written string, all []string) string {
 		if w == written {
 			return "" // it is known: it was no slip
 		}
+		if otherNumber(written, w) {
+			continue
+		}
 		if d := edits([]rune(written), []rune(w[:min(len(w), 2*longest)])); d < least {
 			best, least = w, d
 		}
 	}
 	return best
+}
+
+// otherNumber says whether both words have digits, and not the same.
+func otherNumber(a, b string) bool {
+	a, b = digits(a), digits(b)
+	return a != "" && b != "" && a != b
+}
+
+func digits(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r < '0' || r > '9' {
+			return -1
+		}
+		return r
+	}, s)
 }
 
 // Hint is the end of an error message: `, did you mean "x"?`, or nothing.

@@ -27,6 +27,28 @@ func TestWord(t *testing.T) {
 	}
 }
 
+// One number is no slip of another, and two edits of three letters are no slip at all.
+func TestNumbersAreNoSlips(t *testing.T) {
+	for _, c := range []struct {
+		written string
+		all     []string
+		want    string
+	}{
+		{"P5", []string{"P0", "P1", "P2", "P3", "P4", "never"}, ""},
+		{"p1", []string{"P0", "P1", "P2"}, "P1"},
+		{"worker-12", []string{"worker-1", "worker-2", "worker-13"}, ""},
+		{"wroker-12", []string{"worker-1", "worker-12", "worker-2"}, "worker-12"},
+		{"worker", []string{"worker-2"}, "worker-2"},
+		{"bse64", []string{"base64", "base32"}, "base64"},
+		{"a-b", []string{"ask", "auto"}, ""},
+		{"ak", []string{"ask", "auto"}, "ask"},
+	} {
+		if got := Word(c.written, c.all); got != c.want {
+			t.Errorf("Word(%q, %q) = %q, want %q", c.written, c.all, got, c.want)
+		}
+	}
+}
+
 // Whatever is written: the guess is one of the words, does not hang on their
 // order, and one slip in a word of four letters or more finds it where it stands alone.
 func TestWordProperties(t *testing.T) {
