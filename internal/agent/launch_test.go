@@ -152,7 +152,7 @@ func TestBadLaunchAndDialogs(t *testing.T) {
 		"[kind.claude.launch]\nprompt = [\"-p\"]\n":                                                                  {"custos.toml:1", "needs {prompt}"},
 		"[kind.claude.launch]\nautonomus = [\"-p\"]\n":                                                               {"custos.toml:2", `did you mean "autonomous"`},
 		"[kind.claude.headless]\nstream = \"xml\"\n":                                                                 {"custos.toml:1", "xml", "claude, codex, gemini, opencode"},
-		"[kind.claude]\nenv = [\"X\"]\n":                                                                             {"custos.toml:1", "want NAME=VALUE"},
+		"[kind.claude]\nenv = [\"X\"]\n":                                                                             {"custos.toml:2", "want NAME=VALUE"},
 		"[kind.claude.composer]\nends = 'x'\n":                                                                       {"custos.toml:1", "group text"},
 		"[kind.claude.composer]\nplaceholder = ['(']\n":                                                              {"custos.toml:2"},
 		"[[kind.claude.dialog]]\nid = 'x'\n":                                                                         {"custos.toml:1", "needs id, says and ends"},

@@ -128,25 +128,53 @@ func finish(s Source, before, after map[string]Kind) error {
 	for _, name := range slices.Sorted(maps.Keys(after)) {
 		k, err := after[name].finished(name)
 		if err == nil && before[name].Name == "" && len(k.Names)+len(k.Titles)+len(k.Programs)+len(k.Scripts)+len(k.Modules) == 0 {
-			err = fmt.Errorf("kind %q matches no process: give it names, titles, programs, scripts or modules", name)
+			err = noKind(name, before)
 		}
 		if err != nil {
-			errs = append(errs, fmt.Errorf("cannot read %s:%d: %w", s.Name, lineOf(s.Text, name), err))
+			errs = append(errs, fmt.Errorf("cannot read %s:%d: %w", s.Name, lineOf(s.Text, name, err), err))
 		}
 		after[name] = k
 	}
 	return errors.Join(errs...)
 }
 
-// lineOf finds the header of [kind.NAME] or of a table below it.
-func lineOf(text []byte, name string) int {
-	re := regexp.MustCompile(`(?m)^\s*\[{1,2}\s*kind\s*\.\s*["']?` + regexp.QuoteMeta(name) + `\b`)
+// noKind refuses a kind that is not there and could not be met.
+func noKind(name string, before map[string]Kind) error {
+	var known []string
+	for other, k := range before {
+		if k.Name != "" { // the others are those of the overlay, not finished yet
+			known = append(known, other)
+		}
+	}
+	if hint := nearest.Hint(name, known); hint != "" {
+		return fmt.Errorf("there is no kind %q%s", name, hint)
+	}
+	return fmt.Errorf("kind %q matches no process: give it names, titles, programs, scripts or modules", name)
+}
+
+// lineOf finds what is wrong with a kind: the first key of [kind.NAME] that the error
+// names, else the header, or that of a table below it.
+func lineOf(text []byte, name string, err error) int {
+	re := regexp.MustCompile(`(?m)^\s*\[{1,2}\s*kind\s*\.\s*["']?` + regexp.QuoteMeta(name) + `\b["']?`)
 	at := re.FindIndex(text)
 	if at == nil {
 		return 1
 	}
-	return 1 + bytes.Count(text[:at[1]], []byte("\n"))
+	end := at[1]
+	own := nextTable.Split(string(text[end:]), 2)[0]
+	for _, key := range anyKey.FindAllString(err.Error(), -1) {
+		if in := regexp.MustCompile(`(?m)^\s*` + key + `\s*=`).FindStringIndex(own); in != nil && own[0] == ']' {
+			end += in[1]
+			break
+		}
+	}
+	return 1 + bytes.Count(text[:end], []byte("\n"))
 }
+
+var (
+	nextTable = regexp.MustCompile(`(?m)^\s*\[`)
+	anyKey    = regexp.MustCompile(`[a-z_]+`)
+)
 
 // finished checks the marks of a kind and compiles its screens, dialogs and
 // composer.

@@ -29,7 +29,7 @@ func Handoff(cfg config.Config) (fleet.HandoffPolicy, error) {
 		return out, err
 	}
 	fail := func(format string, args ...any) (fleet.HandoffPolicy, error) {
-		return out, fmt.Errorf("cannot read %s:%d: [handoff] %s", cfg.File, cfg.Line("handoff"), fmt.Sprintf(format, args...))
+		return out, cfg.Misread("handoff", fmt.Errorf(format, args...))
 	}
 	if slices.Contains(s.For, "") {
 		return fail(`for: "" names no agent: want roles, kinds, names, or "*"`)
@@ -91,7 +91,7 @@ func Pools(cfg config.Config, kinds *agent.Kinds) ([]fleet.Pool, error) {
 	for _, name := range sortedNames(sections) {
 		p, err := sections[name].pool(name, cfg, kinds)
 		if err != nil {
-			wrong = append(wrong, fmt.Errorf("cannot read %s:%d: [pool.%s] %w", cfg.File, cfg.Line("pool."+name), name, err))
+			wrong = append(wrong, cfg.Misread("pool."+name, err))
 		}
 		out = append(out, p)
 	}

@@ -12,7 +12,7 @@ func TestBadWebhook(t *testing.T) {
 	for text, want := range map[string]string{
 		"[webhook]\nlisten = \"127.0.0.1:1\"\n":                                             "custos.toml:1: [webhook] secret_file, secret_command, secret_env: want exactly one",
 		"[webhook]\nlisten = \"0.0.0.0:1\"\n":                                               "want exactly one",
-		"\n[webhook]\nlisten = \"127.0.0.1:1\"\nsecret_file = \"/x\"\nsecret_env = \"X\"\n": "custos.toml:2: [webhook] secret_file, secret_command, secret_env: want exactly one",
+		"\n[webhook]\nlisten = \"127.0.0.1:1\"\nsecret_file = \"/x\"\nsecret_env = \"X\"\n": "custos.toml:4: [webhook] secret_file, secret_command, secret_env: want exactly one",
 		"[webhook]\nlisten = \"127.0.0.1:1\"\nsecret_file = \"x\"\n":                        "[webhook] secret_file: ",
 		"[webhook]\nsecret_env = \"X\"\n":                                                   "listen: want an address",
 		"[webhook]\nlisten = \"9912\"\nsecret_env = \"X\"\n":                                "no address like",

@@ -26,6 +26,8 @@ func TestBrokenTOMLIsToldInOurWords(t *testing.T) {
 		`mode = "a" x`:                    `2: something stands behind the value: one key and its value are one line`,
 		"mode = \"a\"\nmode = \"b\"":      `3: the key mode is there already`,
 		"[git]\n[git]":                    `3: the section [git] is there already`,
+		"git = 1\n[git]":                  `3: git is there already, as something else`,
+		"[[git]]\n[git]":                  `3: the section [git] is there already`,
 		"[git":                            `2: the name of a section has no closing bracket`,
 		"[git]\nrepos = [\"/a\"":          `3: a list has no closing bracket`,
 		"[git]\nrepos = [\"/a\" \"/b\"]":  `3: a comma or the closing bracket of a list is missing`,

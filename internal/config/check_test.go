@@ -19,7 +19,13 @@ type tried struct {
 	Count *int              `toml:"count" is:"0..50"`
 	Many  map[string]string `toml:"many" is:"duration"`
 	Deep  []struct {
-		On bool `toml:"on"`
+		On   bool `toml:"on"`
+		More []struct {
+			On bool `toml:"on"`
+		} `toml:"more"`
+		Sub struct {
+			On bool `toml:"on"`
+		} `toml:"sub"`
 	} `toml:"deep"`
 }
 
@@ -71,12 +77,18 @@ func TestEveryValueIsChecked(t *testing.T) {
 
 // The second entry of a list of tables is told at its own line.
 func TestAListOfTablesIsToldWhereItStands(t *testing.T) {
-	c, err := load(t, "[[git.deep]]\non = true\n[[git.deep]]\non = 1\n")
-	if err != nil {
-		t.Fatal(err)
-	}
-	err = c.Check("git", reflect.TypeFor[tried]())
-	if err == nil || !strings.Contains(err.Error(), ":4: ") {
-		t.Errorf("got %v", err)
+	for text, line := range map[string]string{
+		"[[git.deep]]\non = true\n[[git.deep]]\non = 1\n":                                                            ":4: ",
+		"[[git.deep]]\n[[git.deep.more]]\non = true\n[[git.deep]]\n[[git.deep.more]]\n[[git.deep.more]]\n\non = 1\n": ":8: ",
+		"[[git.deep]]\n[git.deep.sub]\non = true\n[[git.deep]]\n[git.deep.sub]\non = 1\n":                            ":6: ",
+	} {
+		c, err := load(t, text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = c.Check("git", reflect.TypeFor[tried]())
+		if err == nil || !strings.Contains(err.Error(), line) {
+			t.Errorf("%s: %v, want %s", text, err, line)
+		}
 	}
 }

@@ -201,7 +201,16 @@ func linesOf(doc []byte) map[string]int {
 		}
 	}
 	var table []string
-	entries := map[string]int{}
+	entries := map[string]int{} // of each list of tables, by its path
+	inside := func(path []string) (out []string) {
+		for _, key := range path {
+			out = append(out, key)
+			if n := entries[strings.Join(out, ".")]; n > 0 {
+				out = append(out, strconv.Itoa(n-1))
+			}
+		}
+		return out
+	}
 	parser := unstable.Parser{}
 	parser.Reset(doc)
 	for parser.NextExpression() {
@@ -209,13 +218,14 @@ func linesOf(doc []byte) map[string]int {
 		path, line := keyPath(&parser, node)
 		switch node.Kind {
 		case unstable.Table:
-			table = path
+			note(path, line)
+			table = inside(path)
 			note(table, line)
 		case unstable.ArrayTable: // of the entries of a list each has a number
 			note(path, line)
-			key := strings.Join(path, ".")
-			table = append(path, strconv.Itoa(entries[key]))
-			entries[key]++
+			last := len(path) - 1
+			entries[strings.Join(append(inside(path[:last]), path[last]), ".")]++
+			table = inside(path)
 			note(table, line)
 		case unstable.KeyValue:
 			note(append(append([]string{}, table...), path...), line)

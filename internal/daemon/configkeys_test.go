@@ -46,6 +46,65 @@ func configKeys(t *testing.T) (keys []configKey) {
 	return keys
 }
 
+// keysElsewhere reads the pages that have the keys of [triage], and of a kind.
+func keysElsewhere(t *testing.T) (keys []configKey) {
+	t.Helper()
+	table := regexp.MustCompile("(?m)^\\| ((?:`[a-z_.]+`(?:, )?)+) \\|")
+	for _, at := range []struct{ file, from, to, section string }{
+		{"triage.md", "## `[triage]`", "## `[triage.judge]`", "triage"},
+		{"triage.md", "## `[triage.judge]`", "Code: ", "triage.judge"},
+		{"adding-a-kind.md", "## The keys", "**Title marks**", "kind.NAME"},
+		{"adding-a-kind.md", "**How it is started**", "**Dialogs**", "kind.NAME.launch"},
+		{"rules.md", "| key | meaning |", "Durations are written", "rule.name"},
+	} {
+		page, err := os.ReadFile("../../docs/" + at.file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, rest, _ := strings.Cut(string(page), at.from)
+		part, _, _ := strings.Cut(rest, at.to)
+		for _, row := range table.FindAllStringSubmatch(part, -1) {
+			for _, key := range strings.Split(row[1], ", ") {
+				keys = append(keys, configKey{at.section, strings.Trim(key, "`")})
+			}
+		}
+	}
+	for section, all := range marks() {
+		for _, key := range strings.Fields(all) {
+			if !strings.Contains(string(kindPage(t)), "`"+key+"`") {
+				t.Errorf("docs/adding-a-kind.md does not name %s of %s", key, section)
+			}
+			keys = append(keys, configKey{section, key})
+		}
+	}
+	return keys
+}
+
+func kindPage(t *testing.T) []byte {
+	t.Helper()
+	page, err := os.ReadFile("../../docs/adding-a-kind.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return page
+}
+
+// marks are the keys of a kind that its page tells in prose.
+func marks() map[string]string {
+	return map[string]string{
+		"kind.NAME.title":         "state says match",
+		"kind.NAME.screen":        "state says ends",
+		"kind.NAME.dialog":        "id says ends default",
+		"kind.NAME.dialog.choice": "name keys match",
+		"kind.NAME.composer":      "ends placeholder",
+	}
+}
+
+// lists are the sections that may stand several times.
+func lists() []string {
+	return []string{"agents.places", "kind.NAME.title", "kind.NAME.screen", "kind.NAME.dialog"}
+}
+
 // around is what else a section needs before one of its keys can be read.
 func around() map[string]string {
 	const token = "token_env = \"T\"\n"
@@ -64,6 +123,7 @@ func around() map[string]string {
 		"forge.NAME":        "kind = \"gitea\"\nurl = \"https://x.example\"\nrepo = \"a/b\"\n" + token,
 		"ci.NAME":           "kind = \"woodpecker\"\nurl = \"https://x.example\"\nrepo = \"a/b\"\n" + token,
 		"probe.NAME":        "run = [\"true\"]\n",
+		"rule.name":         "priority = \"P4\"\nover = \"host\"\nexpr = \"true\"\n",
 		"agents.roles.ROLE": "start = [\"true\"]\n",
 	}
 }
@@ -71,11 +131,13 @@ func around() map[string]string {
 // file is a custos.toml that gives keys of one section a value, and the line of each.
 func file(section string, keys []string, value string) (text string, lines map[string]int) {
 	text = "# a remark\n"
-	switch section {
-	case "":
-	case "agents.places":
-		text += "[[agents.places]]\n"
-	case "mail.NAME":
+	switch {
+	case section == "":
+	case section == "kind.NAME.dialog.choice":
+		text += "[[kind.NAME.dialog]]\n[[kind.NAME.dialog.choice]]\n"
+	case slices.Contains(lists(), section):
+		text += "[[" + section + "]]\n"
+	case section == "mail.NAME":
 		text += "[mail.HELP]\n"
 	default:
 		text += "[" + section + "]\n"
@@ -106,8 +168,11 @@ func answerTo(t *testing.T, text string) error {
 	return nil
 }
 
-// readAll reads every section as build does, without the rules, which read none and
-// take long.
+// oneRule is a table of rules that is soon read.
+const oneRule = "[rule.host-load]\npriority = \"P2\"\nover = \"host\"\nexpr = \"true\"\n"
+
+// readAll reads every section as build does, and the rules of the file without those
+// that Custos comes with, which read no section and take long.
 func readAll(cfg config.Config) error {
 	w, err := catalog.NewWorld(cfg, os.Getenv, io.Discard, "test")
 	if err != nil {
@@ -139,6 +204,7 @@ func readAll(cfg config.Config) error {
 		func() error { _, err := catalog.Ops(w); return err },
 		func() error { _, err := newGauges(w); return err },
 		func() error { _, _, err := catalog.Webhook(w); return err },
+		func() error { _, err := parseRules(cfg, oneRule); return err },
 	}
 	for _, read := range readers {
 		if err := read(); err != nil {
@@ -183,11 +249,11 @@ func TestEveryKeyRefusesWhatItIsNot(t *testing.T) {
 	t.Setenv("XDG_STATE_HOME", "")
 	t.Setenv("T", "secret")
 	all := map[string][]string{}
-	for _, k := range configKeys(t) {
+	for _, k := range append(configKeys(t), keysElsewhere(t)...) {
 		all[k.section] = append(all[k.section], k.key)
 	}
-	if len(all) < 40 {
-		t.Fatalf("docs/config.md has keys of %d sections", len(all))
+	if len(all) < 44 || len(all["rule.name"]) < 16 || len(all["kind.NAME"]) < 20 || len(all["kind.NAME.launch"]) < 9 || len(all["triage"]) < 11 {
+		t.Fatalf("the pages have keys of %d sections: %v", len(all), all)
 	}
 	for section, keys := range all {
 		for _, value := range []string{"1979-05-27", "-5", "nan"} {
@@ -224,5 +290,35 @@ func plainly(t *testing.T, what string, err error) {
 	}
 	if fault := saidPlainly(err); fault != "" {
 		t.Errorf("%s: what is said %s: %v", what, fault, err)
+	}
+}
+
+// TestKeysThatDoNotGoTogether: what several keys say together is told at the line of
+// one of them, and a name that is nearly known is guessed.
+func TestKeysThatDoNotGoTogether(t *testing.T) {
+	t.Setenv("HOME", t.TempDir())
+	t.Setenv("XDG_CONFIG_HOME", "")
+	t.Setenv("XDG_STATE_HOME", "")
+	for text, want := range map[string]string{
+		"[schedule.x]\nformula = \"patrol\"\nevery = \"1h\"\ncron = \"1 1 1 1 1\"":                `4: [schedule.x]: cannot use schedule "x": not allowed: it must have exactly one of every, cron, on and when`,
+		"[schedule.x]\n\nformula = \"patrol\"\nproject = \"nope\"\nevery = \"1h\"":                `5: [schedule.x] project: there is no project "nope" in [formulas] projects`,
+		"[pool.x]\nkind = \"claude\"\nprompt = \"x\"\nrepo = \"/w\"\nmin = 5\nmax = 2":            `6: [pool.x] min = 5 and max = 2`,
+		"[notifier.x]\ntype = \"telegram\"\nchat = \"1\"\ntoken_env = \"A\"\ntoken_file = \"/b\"": `6: [notifier.x] token_file, token_command, token_env: want exactly one`,
+		"[triage.judge]\nkind = \"command\"":                                                      `3: [triage] `,
+		"[triage.judge]\nmodel = \"x\"\nkind = \"anthropic\"\nkey.env = \"A\"\nkey.file = \"/x\"": `6: [triage] `,
+		"[mail.HELP]\n\nwork = \"cloes\"":                                                         `4: [mail.HELP] work: "cloes" is none of add, close, reopen, release, did you mean "close"?`,
+		"[mail.HELPP]\nwork = \"close\"":                                                          `2: [mail.HELPP]: there is no type of mail "HELPP", did you mean "HELP"?`,
+		"[handoff]\n\ndeadline = \"1s\"":                                                          `4: [handoff] deadline: 1s is too short`,
+		"[rule.host-lod]\n\nenabled = false":                                                      `2: there is no rule "host-lod", did you mean "host-load"?`,
+		"[rule.of-my-own-making]\npriority = \"P1\"\nexpr = \"true\"":                             `2: rule "of-my-own-making" has no over`,
+		"[kind.claud]\ndisabled = true":                                                           `2: there is no kind "claud", did you mean "claude"?`,
+		"[kind.mine]\nregistry = \"x\"":                                                           `2: kind "mine" matches no process: give it names, titles, programs, scripts or modules`,
+		"[kind.claude]\n\nsilent_title = \"idel\"":                                                `4: kind "claude": silent_title: state "idel" cannot be told by a mark`,
+	} {
+		err := answerTo(t, "# a remark\n"+text+"\n")
+		plainly(t, text, err)
+		if _, said, _ := strings.Cut(fmt.Sprint(err), "custos.toml:"); !strings.HasPrefix(said, want) {
+			t.Errorf("%s:\n%v\nwant\n%s", text, err, want)
+		}
 	}
 }

@@ -59,7 +59,7 @@ func newTimetable(cfg config.Config, b *formulary, warn func(string, ...any)) (*
 	var wrong []error
 	for _, name := range slices.Sorted(maps.Keys(t.given)) {
 		if err := t.check(name, t.given[name]); err != nil {
-			wrong = append(wrong, fmt.Errorf("cannot read %s:%d: %w", cfg.File, cfg.Line("schedule."+name), err))
+			wrong = append(wrong, fmt.Errorf("cannot read %s:%d: %w", cfg.File, cfg.LineOf("schedule."+name, err), err))
 		}
 	}
 	return t, errors.Join(wrong...)

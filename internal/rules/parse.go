@@ -3,6 +3,7 @@ package rules
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"sort"
 
 	"github.com/pelletier/go-toml/v2"
@@ -196,11 +197,7 @@ func (r *reader) finish() []*Rule {
 }
 
 func (r *reader) check(d *draft) {
-	for _, key := range []string{"priority", "over", "expr"} {
-		if _, written := d.keys[key]; !written {
-			r.wrong(d.at, "rule %q has no %s", d.Name, key)
-		}
-	}
+	r.checkNeeds(d)
 	for _, cause := range d.CausedBy {
 		if r.drafts[cause] == nil {
 			r.wrong(d.place("caused_by"), "rule %q, caused_by: there is no rule %q%s", d.Name, cause, nearest.Hint(cause, sortedKeys(r.drafts)))
@@ -211,6 +208,22 @@ func (r *reader) check(d *draft) {
 	}
 	if d.Over != "" && d.Expr != "" {
 		r.compile(d)
+	}
+}
+
+// checkNeeds refuses a rule that lacks what each needs. One that is nearly called like
+// another was to change that.
+func (r *reader) checkNeeds(d *draft) {
+	for _, key := range []string{"priority", "over", "expr"} {
+		if _, written := d.keys[key]; written {
+			continue
+		}
+		others := slices.DeleteFunc(sortedKeys(r.drafts), func(name string) bool { return name == d.Name })
+		if hint := nearest.Hint(d.Name, others); hint != "" {
+			r.wrong(d.at, "there is no rule %q%s", d.Name, hint)
+			return
+		}
+		r.wrong(d.at, "rule %q has no %s", d.Name, key)
 	}
 }
 
