@@ -2,6 +2,7 @@ package daemon_test
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -201,5 +202,29 @@ func TestAStopOnAFullDiskStands(t *testing.T) {
 	}
 	if all := w.alerts("agent-crashed"); len(all) > 0 {
 		t.Errorf("what a person ended was told as crashed: %+v", all)
+	}
+}
+
+// TestAFullDiskIsToldByTheWriteThatMeetsIt: people are told of it, from memory, long
+// before it has lasted a minute.
+func TestAFullDiskIsToldByTheWriteThatMeetsIt(t *testing.T) {
+	w := foundTown(t, quickLimits)
+	heard := filepath.Join(w.dir, "heard")
+	w.rewrite(quickLimits + fmt.Sprintf("[notifier.phone]\ntype = \"command\"\nrun = [%q]\n", w.script("phone", "cat >> "+heard)))
+	w.mount("24m")
+	w.start()
+	w.fill()
+	began := time.Now()
+	var text []byte
+	await(t, w.said.String, func() bool {
+		w.says("spawn", "one", "--kind", "claude", "--dir", filepath.Join(w.dir, "work")) // an order is a write
+		text, _ = os.ReadFile(heard)
+		return strings.Contains(string(text), "is full")
+	})
+	if took := time.Since(began); took > 45*time.Second {
+		t.Errorf("it was told after %v: %s", took, text)
+	}
+	if !strings.Contains(string(text), "[P1]") || !strings.Contains(string(text), "the disk of "+w.dir+"/s is full") {
+		t.Errorf("the phone heard %s", text)
 	}
 }

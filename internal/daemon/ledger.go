@@ -23,6 +23,7 @@ type ledgerFile struct {
 	started fleet.Instant
 	what    string        // this process, for whoever finds the lock taken
 	wait    time.Duration // how long to wait for the lock
+	wrote   func(error)   // told of each write what became of it; nil: nobody is
 
 	mu   sync.Mutex
 	st   *store.Store // nil until opened
@@ -120,7 +121,7 @@ func (l *ledgerFile) writer(ctx context.Context) (*store.Store, error) {
 
 func (l *ledgerFile) options() store.Options {
 	return store.Options{Path: storeFile(l.cfg), StartedAt: l.started, Mark: filepath.Join(l.cfg.StateDir, "generation"),
-		Agents: filepath.Join(l.cfg.RuntimeDir, "agents"), Compare: l.cfg.PatrolEvery}
+		Agents: filepath.Join(l.cfg.RuntimeDir, "agents"), Compare: l.cfg.PatrolEvery, Wrote: l.wrote}
 }
 
 // Close closes the store and gives the lock back.

@@ -45,6 +45,7 @@ type system struct {
 	rules   *rules.Set
 	limits  fleet.AgentLimits
 	ledger  *ledgerFile
+	disk    *fullDisk // that the ledger lies on
 	journal journal.Dir
 	ops     *journal.Ops // nil: the journal is committed nowhere
 	gauges  *gauges
@@ -145,7 +146,8 @@ func build(cfg config.Config, o Options, a as) (*system, error) {
 	if s.who, err = catalog.Coordination(cfg); err != nil {
 		return nil, &config.Mistake{Err: err}
 	}
-	s.ledger = &ledgerFile{cfg: cfg, started: s.world.StartedAt, what: a.what, wait: a.wait, held: a.lock}
+	s.disk = &fullDisk{dir: cfg.StateDir, now: s.world.Now, met: s.meetFullDisk}
+	s.ledger = &ledgerFile{cfg: cfg, started: s.world.StartedAt, what: a.what, wait: a.wait, held: a.lock, wrote: s.disk.wrote}
 	s.events = &eventReader{l: s.ledger, read: map[string]int64{}}
 	s.know(a.every)
 	s.pulse.beats = make(chan struct{}, 1)
@@ -181,11 +183,19 @@ func build(cfg config.Config, o Options, a as) (*system, error) {
 	}
 	s.places, s.chats = people.Ears, people.Chats
 	s.report = report.New(report.Options{Asks: s.asks, Answering: s.answering(), Notifiers: people.Notifiers, Routes: people.Routes, Pulses: people.Pulses, Outbox: s.ledger,
-		Mirrors: people.Mirrors, Windows: people.Windows, Status: s.hostStatus, Trouble: func() string { return s.loop.Trouble() },
+		Mirrors: people.Mirrors, Windows: people.Windows, Status: s.hostStatus, Trouble: func() string { return s.loop.Trouble() }, Full: s.disk.says,
 		Memory: s.ledger, History: s.ledger, Journal: s.keeper(), Replies: s.replied, Now: s.world.Now, Host: s.world.From.Host, Every: deliverEvery})
 	s.loop = loop.New(loop.Options{Board: s.board, Rules: s.rules, Policy: s.policy, Due: s.due, Holds: s.holds, History: s.ledger, Act: s.actor,
 		Journal: s.report, Touches: s.touches, Seen: s.follow, Every: cfg.PatrolEvery, IdleMax: cfg.PatrolIdle, Tick: tick, Log: o.Log})
 	return s, nil
+}
+
+// meetFullDisk has people told of it, and a pass find out what cannot be written down.
+func (s *system) meetFullDisk() {
+	if s.report != nil && s.loop != nil { // not while it is put together
+		s.report.Hurry()
+		s.loop.Wake("a full disk")
+	}
 }
 
 // parseRules reads the built-in table, or the one of a recording, and lays the

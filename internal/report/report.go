@@ -67,7 +67,10 @@ type Options struct {
 	// each; nil: nobody is heard.
 	Replies func(from, until fleet.Instant) ([]string, error)
 	// Trouble says why the ledger cannot be written, "" when it can; nil: nobody knows.
-	Trouble   func() string
+	Trouble func() string
+	// Full says that the disk of the ledger takes nothing more, "" when it does: that
+	// waits for nothing. nil: nobody knows.
+	Full      func() string
 	Now       func() fleet.Instant
 	Host      string        // whose news it is, for the subject
 	Patience  time.Duration // how long one notifier may take; default 10 s
@@ -82,6 +85,7 @@ type Reporter struct {
 	beat  heart
 
 	straight straight
+	hurried  chan struct{} // a round is wanted at once
 
 	mirrors []*looking
 	shown   []fleet.Alert // to the mirrors: as they could be read last
@@ -95,7 +99,7 @@ func New(o Options) *Reporter {
 	o.Patience = orElse(o.Patience, 10*time.Second)
 	o.Every = orElse(o.Every, 5*time.Second)
 	o.BeatEvery = orElse(o.BeatEvery, time.Minute)
-	r := &Reporter{o: o}
+	r := &Reporter{o: o, hurried: make(chan struct{}, 1)}
 	if len(o.Routes) == 0 {
 		r.o.Routes = []Route{Everybody(o.Notifiers)}
 	}
@@ -161,7 +165,8 @@ func (r *Reporter) Run(ctx context.Context, told func(error)) error {
 	for {
 		ledger := r.round(ctx, false, &sending)
 		if ctx.Err() == nil {
-			r.outcry(ctx, r.unwritten(ledger), &sending)
+			why, full := r.unwritten(ledger)
+			r.outcry(ctx, why, full, &sending)
 		}
 		err := errors.Join(ledger, r.reflect(ctx, &sending), r.trouble())
 		if err != nil && ctx.Err() == nil && told != nil {
@@ -172,19 +177,34 @@ func (r *Reporter) Run(ctx context.Context, told func(error)) error {
 		case <-ctx.Done():
 			return ctx.Err()
 		case <-clock.C:
+		case <-r.hurried:
 		}
 	}
 }
 
-// unwritten says why nothing can be read or written down, "" when all can.
-func (r *Reporter) unwritten(err error) string {
-	switch {
-	case err != nil:
-		return fleet.Line(err.Error(), 300)
-	case r.o.Trouble != nil:
-		return fleet.Line(r.o.Trouble(), 300)
+// Hurry has Run look at once at what there is to tell.
+func (r *Reporter) Hurry() {
+	select {
+	case r.hurried <- struct{}{}:
+	default:
 	}
-	return ""
+}
+
+// unwritten says why nothing can be read or written down, "" when all can, and whether
+// that is a disk that is full.
+func (r *Reporter) unwritten(err error) (why string, full bool) {
+	if r.o.Full != nil {
+		why = r.o.Full()
+	}
+	switch {
+	case why != "":
+		return fleet.Line(why, 300), true
+	case err != nil:
+		return fleet.Line(err.Error(), 300), false
+	case r.o.Trouble != nil:
+		return fleet.Line(r.o.Trouble(), 300), false
+	}
+	return "", false
 }
 
 // Deliver tells what there is to tell, once, waits for it, and returns what went

@@ -10,9 +10,9 @@ import (
 )
 
 // What must be told although nothing can be written down goes straight to the
-// receivers, from memory: that the ledger cannot be read or written, as when the
-// disk is full. It is bounded: one message to each when that has lasted, one when
-// it is over, and none within an hour of the one before.
+// receivers, from memory: that the ledger cannot be read or written. It is bounded: one
+// message to each when that has lasted (a disk that is full lasts, and is told at once),
+// one when it is over, and none within an hour of the one before.
 const (
 	straightAfter = time.Minute
 	straightEvery = time.Hour
@@ -31,16 +31,18 @@ type straight struct {
 	mu sync.Mutex // guards open
 }
 
-// outcry tells of trouble with the ledger, or that it is over. why is "" for none.
-func (r *Reporter) outcry(ctx context.Context, why string, sending *sync.WaitGroup) {
+// outcry tells of trouble with the ledger, or that it is over. why is "" for none; lasts
+// says that it does not pass by itself.
+func (r *Reporter) outcry(ctx context.Context, why string, lasts bool, sending *sync.WaitGroup) {
 	s, now := &r.straight, r.o.Now()
+	if why != "" && s.since.IsZero() {
+		s.since = now
+	}
 	switch {
 	case why == "" && s.told:
 		s.told = false
 		r.begin(s, now, fleet.P3, true, "the ledger can be written again", "")
-	case why != "" && s.since.IsZero():
-		s.since = now
-	case why != "" && !s.told && elapsed(now, s.since, straightAfter) && (s.last.IsZero() || elapsed(now, s.last, straightEvery)):
+	case why != "" && !s.told && (lasts || elapsed(now, s.since, straightAfter)) && (s.last.IsZero() || elapsed(now, s.last, straightEvery)):
 		s.told, s.last = true, now
 		r.begin(s, now, fleet.P1, false, "the ledger cannot be written: nothing is recorded, nothing is done",
 			why+"\nThis is told from memory, once. Alerts are not kept until it is mended: custos doctor, df -h.")

@@ -51,7 +51,8 @@ func (s *Store) TakeHooks(ctx context.Context, list []fleet.HookEvent) (fresh []
 // writeUnsynced is write, without waiting for the disk. The setting belongs to
 // the one connection that writes; a connection on which it cannot be set back is
 // thrown away.
-func (s *Store) writeUnsynced(ctx context.Context, what string, do func(*tx) error) error {
+func (s *Store) writeUnsynced(ctx context.Context, what string, do func(*tx) error) (err error) {
+	defer func() { s.wrote(err) }()
 	if s.w == nil {
 		return failed(what, ErrReadOnly)
 	}

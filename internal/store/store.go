@@ -29,6 +29,9 @@ type Options struct {
 	// Compare is how long what is in memory is believed before it is compared with the
 	// database; default, and at most, an hour.
 	Compare time.Duration
+	// Wrote is told of each write what became of it, before whoever asked for it is.
+	// It must not wait. nil: nobody is.
+	Wrote func(error)
 	// Now names a damaged database that is set aside; default time.Now.
 	Now func() time.Time
 

@@ -32,7 +32,8 @@ type tx struct {
 // One writer's turn lasts until the mirror knows what became of its rows. The
 // connection is free before that: at the commit, and, of a caller that went away,
 // at the moment it goes. The rows of the next one would be taken for this one's.
-func (s *Store) write(ctx context.Context, what string, at fleet.Instant, do func(*tx) error) error {
+func (s *Store) write(ctx context.Context, what string, at fleet.Instant, do func(*tx) error) (err error) {
+	defer func() { s.wrote(err) }()
 	if s.w == nil {
 		return failed(what, ErrReadOnly)
 	}
@@ -63,6 +64,13 @@ func (s *Store) write(ctx context.Context, what string, at fleet.Instant, do fun
 		s.mark.advance(commits)
 	}
 	return failed(what, err)
+}
+
+// wrote tells who asked to be told what became of a write.
+func (s *Store) wrote(err error) {
+	if s.opts.Wrote != nil {
+		s.opts.Wrote(err)
+	}
 }
 
 // end commits, or takes back what failed with err.
