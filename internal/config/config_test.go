@@ -159,6 +159,14 @@ cannot read F:14: unknown section [zzzzzzzz]`
 	}
 }
 
+// Another number is not guessed: the list is told.
+func TestAPriorityIsNotGuessed(t *testing.T) {
+	_, err := load(t, "fail_on = \"P5\"\n")
+	if err == nil || !strings.HasSuffix(err.Error(), `:1: fail_on: "P5" is none of P0, P1, P2, P3, P4, never`) {
+		t.Errorf("got %v", err)
+	}
+}
+
 func TestBrokenTOML(t *testing.T) {
 	_, err := load(t, "mode = \"ask\"\nblast = = 3\n")
 	if err == nil || !strings.Contains(err.Error(), "custos.toml:2: ") {

@@ -103,7 +103,7 @@ func oneOf(into *string, values ...string) func(any) error {
 			return err
 		}
 		if !contains(values, s) {
-			return fmt.Errorf("%q is none of %s%s", s, strings.Join(values, ", "), nearest.Hint(s, values))
+			return fmt.Errorf("%q is none of %s%s", s, strings.Join(values, ", "), nearest.Choice(s, values))
 		}
 		*into = s
 		return nil

@@ -46,7 +46,7 @@ func (c Config) wants(is, s string) error {
 		return err
 	case "":
 		if len(all) > 1 {
-			return fmt.Errorf("%q is none of %s%s", s, strings.Join(all[1:], ", "), nearest.Hint(s, all[1:]))
+			return fmt.Errorf("%q is none of %s%s", s, strings.Join(all[1:], ", "), nearest.Choice(s, all[1:]))
 		}
 	}
 	return nil

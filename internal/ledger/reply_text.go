@@ -137,7 +137,7 @@ func stuckAgents(snap fleet.Snapshot) (lines []string) {
 			continue
 		}
 		line := fmt.Sprintf("agent %s: %s", a.Name, a.State)
-		if d, ok := a.Dwell.Get(); ok {
+		if d, ok := snap.Now(a).Dwell.Get(); ok {
 			line += " for " + replySpan(fleet.Duration(time.Duration(d).Round(time.Second)))
 		}
 		if a.Reason != "" {

@@ -14,8 +14,7 @@ const longest = 64
 
 // Word returns the word of all with the fewest edits from the one written, the
 // first by the alphabet where several have; "" when none is near. Near is at most
-// a third of its letters, or two, but never more than half of them. One number is
-// no slip of another: who writes P5 does not mean P0.
+// a third of its letters, or two, but never more than half of them.
 func Word(written string, all []string) string {
 	n := utf8.RuneCountInString(written)
 	best, least := "", min(max(2, n/3), n/2)+1
@@ -26,14 +25,25 @@ func Word(written string, all []string) string {
 		if w == written {
 			return "" // it is known: it was no slip
 		}
-		if otherNumber(written, w) {
-			continue
-		}
 		if d := edits([]rune(written), []rune(w[:min(len(w), 2*longest)])); d < least {
 			best, least = w, d
 		}
 	}
 	return best
+}
+
+// Hint is the end of an error message: `, did you mean "x"?`, or nothing.
+func Hint(written string, all []string) string {
+	if w := Word(written, all); w != "" {
+		return fmt.Sprintf(", did you mean %q?", w)
+	}
+	return ""
+}
+
+// Choice is the hint where a word is one of few that are told, too. There one number
+// is no slip of another: who writes P5 does not mean P0.
+func Choice(written string, all []string) string {
+	return Hint(written, slices.DeleteFunc(slices.Clone(all), func(w string) bool { return otherNumber(written, w) }))
 }
 
 // otherNumber says whether both words have digits, and not the same.
@@ -49,14 +59,6 @@ func digits(s string) string {
 		}
 		return r
 	}, s)
-}
-
-// Hint is the end of an error message: `, did you mean "x"?`, or nothing.
-func Hint(written string, all []string) string {
-	if w := Word(written, all); w != "" {
-		return fmt.Sprintf(", did you mean %q?", w)
-	}
-	return ""
 }
 
 // edits counts the letters to insert, delete, replace, or swap with their

@@ -1,6 +1,7 @@
 package nearest
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -27,8 +28,8 @@ func TestWord(t *testing.T) {
 	}
 }
 
-// One number is no slip of another, and two edits of three letters are no slip at all.
-func TestNumbersAreNoSlips(t *testing.T) {
+// Of few words that are told anyway, one number is no slip of another.
+func TestChoice(t *testing.T) {
 	for _, c := range []struct {
 		written string
 		all     []string
@@ -36,15 +37,22 @@ func TestNumbersAreNoSlips(t *testing.T) {
 	}{
 		{"P5", []string{"P0", "P1", "P2", "P3", "P4", "never"}, ""},
 		{"p1", []string{"P0", "P1", "P2"}, "P1"},
-		{"worker-12", []string{"worker-1", "worker-2", "worker-13"}, ""},
-		{"wroker-12", []string{"worker-1", "worker-12", "worker-2"}, "worker-12"},
-		{"worker", []string{"worker-2"}, "worker-2"},
+		{"P1x", []string{"P0", "P1", "P2"}, "P1"},
+		{"v12", []string{"v1", "v2", "v13"}, ""},
+		{"nevr", []string{"P0", "never"}, "never"},
 		{"bse64", []string{"base64", "base32"}, "base64"},
-		{"a-b", []string{"ask", "auto"}, ""},
-		{"ak", []string{"ask", "auto"}, "ask"},
 	} {
-		if got := Word(c.written, c.all); got != c.want {
-			t.Errorf("Word(%q, %q) = %q, want %q", c.written, c.all, got, c.want)
+		want := ""
+		if c.want != "" {
+			want = fmt.Sprintf(", did you mean %q?", c.want)
+		}
+		if got := Choice(c.written, c.all); got != want {
+			t.Errorf("Choice(%q, %q) = %q, want %q", c.written, c.all, got, want)
+		}
+	}
+	for written, want := range map[string]string{"a-b": "", "ak": "ask", "w22": "w2"} {
+		if got := Word(written, []string{"ask", "auto", "w2"}); got != want {
+			t.Errorf("Word(%q) = %q, want %q", written, got, want)
 		}
 	}
 }

@@ -198,7 +198,8 @@ func unseenAgent(r fleet.Registration, how fleet.Sight) fleet.Agent {
 // agentDetail is everything known about one agent.
 func agentDetail(a fleet.Agent, r *fleet.Registration, p fleet.Pass, failures []fleet.Failure, t Teller) api.AgentDetail {
 	told := story(about{subject: fleet.Subject{Kind: fleet.KindAgent, Name: a.Name}}, p, p.Assessment.Alerts, nil, t)
-	out := api.AgentDetail{At: p.Snapshot.At.Wall.UTC(), Agent: agentRow(a, &p.Snapshot), Signals: []api.AgentSignal{}, Tool: toolView(a.Tool),
+	row, a := agentRow(a, &p.Snapshot), p.Snapshot.Now(a)
+	out := api.AgentDetail{At: p.Snapshot.At.Wall.UTC(), Agent: row, Signals: []api.AgentSignal{}, Tool: toolView(a.Tool),
 		Dialog: dialogView(a.Dialog), Context: pointer(a.ContextPercent), Limited: moment(a.RateLimitedUntil), Exit: exitView(a.Exit),
 		Attach: []string{}, Orders: []api.Order{}, Alerts: told.Alerts, Planned: told.Planned, Skipped: told.Skipped, Failures: failureViews(failures)}
 	for _, sig := range a.Signals {

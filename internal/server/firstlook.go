@@ -94,21 +94,6 @@ func needs(p fleet.Pass, could []fleet.Action, skipped []fleet.Skipped) []api.Ne
 	return out
 }
 
-// dwellNow is how long an agent has been in its state by now.
-func dwellNow(a fleet.Agent, s *fleet.Snapshot) fleet.Leaf[fleet.Duration] {
-	d, known := a.Dwell.Get()
-	if !known || s.Agents.At.IsZero() {
-		return a.Dwell
-	}
-	return fleet.Known(d + fleet.Duration(max(0, s.At.Since(s.Agents.At))))
-}
-
-// asNow is the agent with its age as it is by now.
-func asNow(a fleet.Agent, s *fleet.Snapshot) fleet.Agent {
-	a.Dwell = dwellNow(a, s)
-	return a
-}
-
 // waiting lists the agents that wait for a person, from the first second on: the
 // delay of a rule is for telling people, not for those who look. An agent of which
 // an alert tells already, taken up or not, is not listed twice.
@@ -122,7 +107,8 @@ func waiting(p fleet.Pass) []api.Need {
 		told[a.Subject.Name] = told[a.Subject.Name] || a.Subject.Kind == fleet.KindAgent
 	}
 	var out []api.Need
-	for _, a := range p.Snapshot.Agents.Value {
+	for _, seen := range p.Snapshot.Agents.Value {
+		a := p.Snapshot.Now(seen)
 		what := map[fleet.AgentState]string{fleet.StateWaiting: "waits for a person", fleet.StateDialog: "stands at a start-up dialog", fleet.StateAuthLost: "has lost its login"}[a.State]
 		if what == "" || told[a.Name] {
 			continue
@@ -130,10 +116,10 @@ func waiting(p fleet.Pass) []api.Need {
 		if a.Reason != "" {
 			what += ": " + a.Reason
 		}
-		d, _ := dwellNow(a, &p.Snapshot).Get()
+		d, _ := a.Dwell.Get()
 		of := fleet.Subject{Kind: fleet.KindAgent, Name: a.Name}
 		out = append(out, api.Need{Priority: string(fleet.P2), Subject: of.String(), Summary: a.Name + " " + what,
-			Since: p.Snapshot.At.Wall.UTC().Add(-time.Duration(d)), For: lasting(dwellNow(a, &p.Snapshot)),
+			Since: p.Snapshot.At.Wall.UTC().Add(-time.Duration(d)), For: lasting(a.Dwell),
 			Command: needCommand(fleet.Alert{AlertKey: fleet.AlertKey{Subject: of}}, p, nil, nil)})
 	}
 	slices.SortStableFunc(out, func(a, b api.Need) int { return a.Since.Compare(b.Since) })
@@ -218,8 +204,9 @@ func agentRows(s *fleet.Snapshot) []api.AgentRow {
 // agentRow is an agent as it is now: what was told at the last look has lasted
 // longer since.
 func agentRow(a fleet.Agent, s *fleet.Snapshot) api.AgentRow {
+	a = s.Now(a)
 	row := api.AgentRow{
-		Name: a.Name, Kind: a.Kind, State: string(a.State), Since: lasting(dwellNow(a, s)), Reason: a.Reason, Source: a.Source,
+		Name: a.Name, Kind: a.Kind, State: string(a.State), Since: lasting(a.Dwell), Reason: a.Reason, Source: a.Source,
 		Owner: string(a.Owner), PID: a.Process.PID, CWD: a.CWD.Or(""), OneShot: a.OneShot,
 		CPU: pointer(a.CPU), RSS: pointer(a.RSS), People: a.Attached,
 	}

@@ -45,6 +45,33 @@ func TestWhoWaitsIsShownAtOnce(t *testing.T) {
 	}
 }
 
+// All that is told of how long something lasts is told of one moment: an agent that began
+// to wait as soon as it ran has not waited for longer than it runs.
+func TestAgesAreOfOneMoment(t *testing.T) {
+	p := waiter(time.Minute, time.Minute)
+	minute := fleet.Known(fleet.Duration(time.Minute))
+	a := &p.Snapshot.Agents.Value[0]
+	a.Process.PID, a.Age, a.Quiet, a.LastHealthy, a.HeartbeatAge = 7, minute, minute, minute, minute
+	a.Tool = &fleet.ToolCall{Name: "Bash", Age: fleet.Duration(time.Minute)}
+	a.Signals = []fleet.Signal{{Source: "title", Age: minute}, {Source: "screen", Age: fleet.Unknown[fleet.Duration]("not told")}}
+	said := strings.Join(facts(&p.Snapshot, fleet.Subject{Kind: fleet.KindAgent, Name: "builder"}), "\n")
+	for _, want := range []string{"waiting for 2m", "pid 7, 2m old", "last sign of life 2m ago", "in the tool Bash for 2m"} {
+		if !strings.Contains(said, want) {
+			t.Errorf("why does not say %q:\n%s", want, said)
+		}
+	}
+	d := agentDetail(*a, nil, p, nil, nil)
+	if d.Agent.Since != "2m0s" || d.Tool.For != "2m0s" || d.Signals[0].Age != "2m0s" || d.Signals[1].Age != "" {
+		t.Errorf("show says %+v, %+v, %+v", d.Agent, d.Tool, d.Signals)
+	}
+	if r := agentReport(*a, nil, &p.Snapshot); r.Since != "2m0s" {
+		t.Errorf("the report says %+v", r)
+	}
+	if a.Tool.Age != fleet.Duration(time.Minute) || a.Age != minute {
+		t.Error("what was seen is changed")
+	}
+}
+
 // What was told at the last look has lasted longer since.
 func TestAgesAreOfNow(t *testing.T) {
 	p := waiter(time.Minute, 40*time.Second)
@@ -54,7 +81,7 @@ func TestAgesAreOfNow(t *testing.T) {
 	if got := needs(p, nil, nil); len(got) != 1 || got[0].For != "1m40s" {
 		t.Errorf("%+v", got)
 	}
-	if got := agentFacts(asNow(p.Snapshot.Agents.Value[0], &p.Snapshot))[0]; !strings.Contains(got, "waiting for 2m") && !strings.Contains(got, "waiting for 1m") {
+	if got := agentFacts(p.Snapshot.Now(p.Snapshot.Agents.Value[0]))[0]; !strings.Contains(got, "waiting for 2m") && !strings.Contains(got, "waiting for 1m") {
 		t.Errorf("why says %q", got)
 	}
 }

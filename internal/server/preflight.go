@@ -111,7 +111,7 @@ func sessionLines(s fleet.Snapshot) []string {
 	for _, p := range s.Sessions.Value {
 		line := fmt.Sprintf("%s: %s", p.Name(), p.Command)
 		if a, ok := agents[p.ID]; ok {
-			line = fmt.Sprintf("%s: %s", p.Name(), agentWords(asNow(a, &s)))
+			line = fmt.Sprintf("%s: %s", p.Name(), agentWords(s.Now(a)))
 		}
 		if p.Attached > 0 {
 			line += ", attached"
@@ -123,7 +123,7 @@ func sessionLines(s fleet.Snapshot) []string {
 	}
 	for _, a := range s.Agents.Value {
 		if a.Pane == nil {
-			out = append(out, fmt.Sprintf("(no pane) %s: %s, %s", a.Name, agentWords(asNow(a, &s)), pidText(a)))
+			out = append(out, fmt.Sprintf("(no pane) %s: %s, %s", a.Name, agentWords(s.Now(a)), pidText(a)))
 		}
 	}
 	return out

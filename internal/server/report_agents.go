@@ -49,7 +49,7 @@ func agentReports(p *fleet.Pass, from fleet.Instant, made madeIn) []api.ReportAg
 }
 
 func agentReport(a fleet.Agent, reg *fleet.Registration, snap *fleet.Snapshot) api.ReportAgent {
-	out := api.ReportAgent{Name: a.Name, Kind: a.Kind, State: string(a.State), Since: lasting(a.Dwell), Reason: a.Reason, Owner: string(a.Owner),
+	out := api.ReportAgent{Name: a.Name, Kind: a.Kind, State: string(a.State), Since: lasting(snap.Now(a).Dwell), Reason: a.Reason, Owner: string(a.Owner),
 		Project: a.Project, Task: a.Task, Failed: a.Failed, Made: []string{}, Pulls: []api.ReportPull{}, Tokens: pointer(a.Tokens)}
 	if a.Exit != nil {
 		out.Ended = exitWords(*a.Exit)

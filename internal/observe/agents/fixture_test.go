@@ -212,6 +212,23 @@ func TestDwell(t *testing.T) {
 	}
 }
 
+// Whatever tells since when it is in its state, no agent was in it before its process
+// began: a pane may be older than what runs in it.
+func TestAStateIsNoOlderThanItsProcess(t *testing.T) {
+	w := newWorld()
+	w.proc(10, 1, "claude").Age = fleet.Duration(time.Minute)
+	pane := w.pane("one", 10) // wrote last an hour ago
+	pane.Title = "✳ x"
+	w.screens[pane.ID] = " Do you want to proceed?\n ❯ 1. Yes\n   2. No\n Esc to cancel"
+	w.proc(20, 1, "codex").Age = fleet.Duration(time.Minute)
+	w.records = []fleet.AgentRecord{{Process: id(20), State: fleet.StateUnknown, Since: w.now.Add(-3 * time.Hour)}}
+	for name, a := range see(t, w.probe(t, nil)) {
+		if d := time.Duration(a.Dwell.Or(0)); d != time.Minute {
+			t.Errorf("%s, one minute old, has been %s for %s", name, a.State, d)
+		}
+	}
+}
+
 func TestScreensAreReadOnceInTenSeconds(t *testing.T) {
 	w := newWorld()
 	w.proc(10, 1, "claude")

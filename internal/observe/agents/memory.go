@@ -196,11 +196,20 @@ func hash(s string) uint64 {
 // as was watched or recorded, or, for what its pane shows, at least since the
 // pane last wrote anything.
 func (l *look) stay(r run, m *memory, v agent.Verdict, sig agent.Signals) fleet.Leaf[fleet.Duration] {
+	lasted := l.lasted(r, m, v, sig)
+	if d, known := lasted.Get(); known {
+		return fleet.Known(min(r.Process.Age, max(0, d))) // a pane may be older than what runs in it
+	}
+	return lasted
+}
+
+// lasted is the same by what tells it: the agent itself, a hook, a record, or our watch.
+func (l *look) lasted(r run, m *memory, v agent.Verdict, sig agent.Signals) fleet.Leaf[fleet.Duration] {
 	if reg, ok := sig.Registry.Get(); ok && v.Source == agent.SourceRegistry && !reg.Updated.IsZero() {
-		return fleet.Known(min(r.Process.Age, fleet.Duration(max(0, l.now.Wall.Sub(reg.Updated)))))
+		return fleet.Known(fleet.Duration(l.now.Wall.Sub(reg.Updated)))
 	}
 	if !v.Since.IsZero() {
-		return fleet.Known(min(r.Process.Age, fleet.Duration(max(0, l.now.Since(v.Since)))))
+		return fleet.Known(fleet.Duration(l.now.Since(v.Since)))
 	}
 	if m.state != v.State {
 		m.state, m.since, m.exact = v.State, l.now, !m.isNew
@@ -209,7 +218,7 @@ func (l *look) stay(r run, m *memory, v agent.Verdict, sig agent.Signals) fleet.
 	if m.isNew && !m.exact {
 		return fleet.Unknown[fleet.Duration]("seen for the first time")
 	}
-	return fleet.Known(fleet.Duration(max(0, l.now.Since(m.since))))
+	return fleet.Known(fleet.Duration(l.now.Since(m.since)))
 }
 
 // earlier looks for evidence that a state seen for the first time is older.
