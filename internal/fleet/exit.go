@@ -15,6 +15,20 @@ type Exit struct {
 	Server   string    `json:"server,omitempty"` // socket of the terminal server that ended with it
 }
 
+// Besides is what an end came with, behind the words for how it was: ", out of memory".
+func (e Exit) Besides() (words string) {
+	if e.OOM {
+		words += ", out of memory"
+	}
+	if e.Server != "" {
+		words += ", with terminal server " + e.Server
+	}
+	if e.Asked != "" {
+		words += ", asked by " + e.Asked
+	}
+	return words
+}
+
 // Ender says who ended an instance, as far as can be told.
 type Ender string
 

@@ -52,7 +52,7 @@ func (v Var) check(value string) error {
 	case strings.ContainsRune(value, 0):
 		return fmt.Errorf("the value holds a NUL byte")
 	case len(v.Enum) > 0 && !slices.Contains(v.Enum, value):
-		return fmt.Errorf("%q is none of %s%s", value, strings.Join(v.Enum, ", "), nearest.Hint(value, v.Enum))
+		return fmt.Errorf("%q is none of %s%s", value, strings.Join(v.Enum, ", "), nearest.Choice(value, v.Enum))
 	case re != nil && !re.MatchString(value):
 		return fmt.Errorf("%q does not match %s", value, v.Pattern)
 	}

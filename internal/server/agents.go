@@ -255,13 +255,7 @@ func exitWords(e fleet.Exit) string {
 	if signal, ok := e.Signal.Get(); ok && signal != 0 {
 		words = "killed by signal " + strconv.Itoa(signal)
 	}
-	if e.OOM {
-		words += ", out of memory"
-	}
-	if e.Asked != "" {
-		words += ", asked by " + e.Asked
-	}
-	return words
+	return words + e.Besides()
 }
 
 func recordView(r fleet.Registration) *api.AgentRecord {

@@ -228,11 +228,5 @@ func exitWords(e fleet.Exit) string {
 	if signal, ok := e.Signal.Get(); ok && signal != 0 {
 		words = fmt.Sprintf("ended by signal %d", signal)
 	}
-	if e.OOM {
-		words += ", out of memory"
-	}
-	if e.Asked != "" {
-		words += ", asked by " + e.Asked
-	}
-	return words
+	return words + e.Besides()
 }

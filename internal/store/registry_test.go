@@ -208,6 +208,17 @@ func TestFailures(t *testing.T) {
 	if list, err = s.Failures(t.Context(), FailureFilter{Agent: "a", Limit: 1}); err != nil || list[0].Instance != "i4" {
 		t.Errorf("of what no crash ended: %s, %v", asJSON(list), err)
 	}
+	change(func(r *fleet.Registration) { r.Desired, r.Instance, r.Exit = fleet.DesiredRunning, "i6", nil })
+	change(exit(fleet.Exit{Signal: fleet.Known(1), Server: "/tmp/tmux-0/two"})) // of several: which one
+	list, err = s.Failures(t.Context(), FailureFilter{Limit: 1})
+	ok(t, err)
+	events, eventsErr := s.Events(t.Context(), 0, 1000, EventFilter{Subject: agentSubject("a")})
+	ok(t, eventsErr)
+	for _, said := range []string{list[0].Reason, events[len(events)-1].Text} {
+		if said != "ended by signal 1, with terminal server /tmp/tmux-0/two" {
+			t.Errorf("it says %q", said)
+		}
+	}
 }
 
 func agentAction(id, do string) fleet.Action {
