@@ -75,9 +75,6 @@ type Env struct {
 // widest is how far lines go where there is no terminal to measure.
 const widest = 100
 
-// fewestColumns is the fewest columns that lines are made for.
-const fewestColumns = 60
-
 // Main runs the command line of this process and returns its exit code.
 func Main(version string) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -90,11 +87,11 @@ func Main(version string) int {
 		Progress: term.IsTerminal(int(os.Stderr.Fd())),
 		Width:    widest,
 	}
-	if w, _, err := term.GetSize(int(os.Stdout.Fd())); err == nil && w >= fewestColumns {
+	if w, _, err := term.GetSize(int(os.Stdout.Fd())); err == nil && w >= 60 {
 		e.Width = w
 	}
 	if w, _, err := term.GetSize(int(os.Stderr.Fd())); err == nil {
-		e.ErrWidth = max(w, fewestColumns)
+		e.ErrWidth = w
 	}
 	if e.Terminal && term.IsTerminal(int(os.Stdin.Fd())) {
 		e.Exec = become

@@ -13,12 +13,13 @@ import (
 // one sentence for the person at the screen, and what follows from it none. What a
 // daemon has to say goes to its log.
 type spoken struct {
-	out  io.Writer
-	once *sync.Once
-	why  string // what With was given of an error
+	out   io.Writer
+	width int // as of Env.ErrWidth
+	once  *sync.Once
+	why   string // what With was given of an error
 }
 
-func newSpoken(out io.Writer) *spoken { return &spoken{out: out, once: &sync.Once{}} }
+func newSpoken(e Env) *spoken { return &spoken{out: e.Stderr, width: e.ErrWidth, once: &sync.Once{}} }
 
 // Enabled says that only what is wrong is said.
 func (s *spoken) Enabled(_ context.Context, l slog.Level) bool { return l >= slog.LevelWarn }
@@ -32,7 +33,7 @@ func (s *spoken) Handle(_ context.Context, r slog.Record) error {
 		if why != "" {
 			text += ": " + why
 		}
-		fmt.Fprintf(s.out, "custos: %s\ntry: custos doctor\n", flat(text))
+		fmt.Fprintf(s.out, "%s\ntry: custos doctor\n", fold("custos: "+flat(text), s.width))
 	})
 	return nil
 }
@@ -43,7 +44,7 @@ func (s *spoken) WithAttrs(all []slog.Attr) slog.Handler {
 	for _, a := range all {
 		why = reasonIn(a, why)
 	}
-	return &spoken{s.out, s.once, why}
+	return &spoken{s.out, s.width, s.once, why}
 }
 
 // WithGroup changes nothing: groups are not said.

@@ -11,7 +11,7 @@ import (
 // of a log.
 func TestOneCommandsLogIsOneSentence(t *testing.T) {
 	var out bytes.Buffer
-	log := slog.New(newSpoken(&out))
+	log := slog.New(newSpoken(Env{Stderr: &out}))
 	log.Info("Looking")
 	log.With("err", errors.New("disk I/O error\x1b[31m")).Warn("Cannot read the ledger", "part", "agents")
 	log.Error("Cannot trim the ledger", "err", errors.New("disk I/O error"))

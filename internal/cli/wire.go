@@ -17,7 +17,7 @@ func realDaemon(e Env) Daemon {
 	}
 	return Daemon{
 		Local: func(ctx context.Context, c config.Config) (http.Handler, func() error, error) {
-			l, err := daemon.Ephemeral(ctx, c, options(newSpoken(e.Stderr)))
+			l, err := daemon.Ephemeral(ctx, c, options(newSpoken(e)))
 			if err != nil {
 				return nil, nil, err
 			}
@@ -36,7 +36,7 @@ func realDaemon(e Env) Daemon {
 		Holder: daemon.Holder,
 		End:    daemon.End,
 		Stop: func(ctx context.Context, c config.Config, agent, by, why string) (string, error) {
-			return daemon.Stop(ctx, c, options(newSpoken(e.Stderr)), agent, by, why)
+			return daemon.Stop(ctx, c, options(newSpoken(e)), agent, by, why)
 		},
 		Freeze:    daemon.Freeze,
 		Thaw:      daemon.Thaw,

@@ -273,6 +273,11 @@ func TestAnswersTellTheTruth(t *testing.T) {
 			t.Errorf("%q is not in\n%s", want, stuck)
 		}
 	}
+	later := snap
+	later.Agents.At = moment(-3 * time.Minute) // it has waited for so long since they were looked at
+	if got := ledger.StuckAnswer(later, past); !strings.Contains(got, "agent builder: waiting for 10m") {
+		t.Errorf("three minutes after the look: %s", got)
+	}
 	if strings.Contains(stuck, "docs") || strings.Contains(stuck, "#6") {
 		t.Errorf("it tells of what goes on:\n%s", stuck)
 	}
