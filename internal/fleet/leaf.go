@@ -81,3 +81,11 @@ func (l *Leaf[T]) UnmarshalJSON(b []byte) error {
 	*l = Known(v)
 	return nil
 }
+
+// seen is the value, for who walks through values of any type; nil when it is unknown.
+func (l Leaf[T]) seen() any {
+	if !l.known {
+		return nil
+	}
+	return l.value
+}

@@ -21,7 +21,7 @@ type Recording struct {
 	Snapshot Snapshot `json:"snapshot"`
 	Past     Past     `json:"past"`
 	Policy   Policy   `json:"policy"`
-	Rules    string   `json:"rules"` // the rule table in force, TOML
+	Rules    string   `json:"rules"` // the rule table in force, TOML; empty: the built-in one
 }
 
 // EncodeRecording writes a recording in its one canonical form: indented JSON,
@@ -51,8 +51,8 @@ func EncodeRecording(r Recording) ([]byte, error) {
 }
 
 // DecodeRecording reads what EncodeRecording wrote. A recording of another
-// version, a field it does not know, and anything after the end are refused:
-// to leave out what one does not understand would give another plan.
+// version, a field or a word that it does not know, and anything after the end are
+// refused: to leave out what one does not understand would give another plan.
 func DecodeRecording(b []byte) (Recording, error) {
 	if err := checkVersion(b); err != nil {
 		return Recording{}, err
@@ -65,6 +65,12 @@ func DecodeRecording(b []byte) (Recording, error) {
 	}
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
 		return Recording{}, fmt.Errorf("cannot read recording: line %d: something follows its end", lineAt(b, d.InputOffset()))
+	}
+	if r.Snapshot.At.IsZero() {
+		return Recording{}, errors.New("cannot read recording: it does not say when it was made: snapshot.at is missing")
+	}
+	if err := CheckWords(r); err != nil {
+		return Recording{}, fmt.Errorf("cannot read recording: %w", err)
 	}
 	return r, nil
 }

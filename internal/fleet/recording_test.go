@@ -90,7 +90,9 @@ func TestRecordingIsCanonical(t *testing.T) {
 }
 
 func TestRecordingOfBrokenTextIsStable(t *testing.T) {
-	one, err := fleet.EncodeRecording(fleet.Recording{Rules: "broken \xff byte"})
+	r := fleet.Recording{Rules: "broken \xff byte"}
+	r.Snapshot.At.Wall = time.Date(2026, 11, 20, 9, 0, 0, 0, time.UTC)
+	one, err := fleet.EncodeRecording(r)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -104,7 +106,10 @@ func TestRecordingOfBrokenTextIsStable(t *testing.T) {
 }
 
 func TestRecordingRefusals(t *testing.T) {
-	good, err := fleet.EncodeRecording(fleet.Recording{Custos: "v1"})
+	whole := fleet.Recording{Custos: "v1"}
+	whole.Snapshot.At.Wall = time.Date(2026, 11, 20, 9, 0, 0, 0, time.UTC)
+	whole.Snapshot.Agents.Value = []fleet.Agent{{Name: "a", State: fleet.StateCrashed}}
+	good, err := fleet.EncodeRecording(whole)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -113,6 +118,8 @@ func TestRecordingRefusals(t *testing.T) {
 		"no version":    {`{"custos": "x"}`, "no version"},
 		"newer":         {`{"version": 99}`, "version 99, this custos reads version 1"},
 		"unknown field": {strings.Replace(string(good), `"custos"`, `"custodian"`, 1), `unknown field "custodian"`},
+		"unknown word":  {strings.Replace(string(good), `"crashed"`, `"crahsed"`, 1), `snapshot.agents.value.0.state: "crahsed" is none of starting, `},
+		"no moment":     {`{"version": 1}`, "snapshot.at is missing"},
 		"syntax":        {"{\n\"version\": 1,\n!}", "line 3"},
 		"wrong type":    {"{\n\"version\": 1,\n\"custos\": 4}", "line 3"},
 		"two":           {string(good) + string(good), "after top-level value"},
