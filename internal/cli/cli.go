@@ -46,6 +46,9 @@ type Daemon struct {
 	// Stop ends an agent of ours without daemon and ledger, and says how.
 	Stop func(ctx context.Context, c config.Config, agent, by, why string) (how string, err error)
 
+	// Simulate tells the stories of a file.
+	Simulate func(ctx context.Context, c config.Config, name string, text []byte) (api.Simulation, error)
+
 	Freeze func(c config.Config, by, why string) error
 	Thaw   func(c config.Config) (was string, err error)
 	// Alive lists the agents of ours that run; Going what Uninstall would remove.
@@ -126,7 +129,7 @@ func Run(ctx context.Context, e Env) int {
 func (a *app) root() *cobra.Command {
 	root := a.lookCommand()
 	root.AddCommand(a.cleanCommand(), a.worktreeCommand(),
-		a.patrolCommand(), a.preflightCommand(), a.planCommand(), a.recordCommand(),
+		a.patrolCommand(), a.preflightCommand(), a.planCommand(), a.simulateCommand(), a.recordCommand(),
 		a.rulesCommand(), a.alertsCommand(), a.ackCommand(), a.approveCommand(), a.silenceCommand(), a.tellCommand(), a.whyCommand(), a.explainCommand(),
 		a.spawnCommand(), a.heartbeatCommand(), a.handoffCommand(), a.psCommand(), a.showCommand(), a.peekCommand(), a.logsCommand(), a.attachCommand(), a.waitCommand(),
 		a.nudgeCommand(), a.answerCommand(), a.interruptCommand(), a.stopCommand(), a.recoverCommand(), a.checkpointCommand(),
@@ -161,7 +164,7 @@ func (a *app) code(err error) int {
 	switch {
 	case err == nil:
 		return exitWell
-	case errors.Is(err, errAlarm), errors.Is(err, errFailed), errors.Is(err, errUnwell), errors.Is(err, errUnheard):
+	case errors.Is(err, errAlarm), errors.Is(err, errFailed), errors.Is(err, errUnwell), errors.Is(err, errUnheard), errors.Is(err, errMissed):
 		return exitAlerts
 	case errors.Is(err, errUnanswered), errors.Is(err, errUnseen):
 		return exitLook

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"runtime/debug"
 
+	"custos/internal/api"
 	"custos/internal/config"
 	"custos/internal/daemon"
 )
@@ -37,6 +38,9 @@ func realDaemon(e Env) Daemon {
 		End:    daemon.End,
 		Stop: func(ctx context.Context, c config.Config, agent, by, why string) (string, error) {
 			return daemon.Stop(ctx, c, options(newSpoken(e)), agent, by, why)
+		},
+		Simulate: func(ctx context.Context, c config.Config, name string, text []byte) (api.Simulation, error) {
+			return daemon.Simulate(ctx, c, options(newSpoken(e.Stderr)), name, text)
 		},
 		Freeze:    daemon.Freeze,
 		Thaw:      daemon.Thaw,
