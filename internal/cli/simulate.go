@@ -66,6 +66,10 @@ func writeSimulation(p *page, v api.Simulation) {
 		return
 	}
 	p.line("")
+	if v.Wants == 0 {
+		p.line("%s; to have it judged, say what you want: docs/simulate.md.", counted(len(v.Stories), "story", "stories"))
+		return
+	}
 	p.line("%s, %s: all as wanted.", counted(len(v.Stories), "story", "stories"), counted(v.Wants, "want", "wants"))
 }
 
@@ -97,7 +101,19 @@ func writeMoment(p *page, m api.SimulatedMoment) {
 	for _, c := range m.Moves {
 		p.text(4, flat(c.Record+": "+change(c)))
 	}
-	for _, c := range m.CannotTell {
-		p.text(4, flat("cannot tell "+c.Rule+" of "+c.Subject+": "+c.Why))
+	writeUntold(p, m.CannotTell)
+}
+
+// writeUntold says once of each subject which rules cannot tell of it.
+func writeUntold(p *page, list []api.Doubt) {
+	rules, order := map[string][]string{}, []string{}
+	for _, c := range list {
+		if rules[c.Subject] == nil {
+			order = append(order, c.Subject)
+		}
+		rules[c.Subject] = append(rules[c.Subject], c.Rule)
+	}
+	for _, subject := range order {
+		p.text(4, p.dim(flat("cannot tell of "+subject+": "+strings.Join(rules[subject], ", "))))
 	}
 }

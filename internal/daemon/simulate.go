@@ -2,6 +2,7 @@ package daemon
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -97,7 +98,7 @@ func (t *teller) moment(ctx context.Context, step scenario.Step) (fleet.Pass, er
 	if err != nil {
 		return fleet.Pass{}, &config.Mistake{Err: err}
 	}
-	past, err := t.st.Past(ctx, seen.At)
+	past, err := t.past(ctx, seen)
 	if err != nil {
 		return fleet.Pass{}, fmt.Errorf("cannot simulate: %w", err)
 	}
@@ -108,8 +109,36 @@ func (t *teller) moment(ctx context.Context, step scenario.Step) (fleet.Pass, er
 		past.Newest = seen.At.Add(step.Back)
 		past.Newest.Boot = "earlier" // within one boot no clock goes back
 	}
-	p := loop.Judge(t.s.rules, fleet.Recording{Snapshot: seen, Past: past, Policy: t.s.policy(fleet.PatrolOrder{})})
+	p := loop.Judge(t.s.rules, fleet.Recording{Snapshot: seen, Past: past, Policy: t.policy()})
 	return p, t.remember(ctx, p)
+}
+
+// policy is the daemon's; what this machine cannot do does not count.
+func (t *teller) policy() fleet.Policy {
+	p := t.s.policy(fleet.PatrolOrder{})
+	able := make(map[string]fleet.Ability, len(p.Abilities))
+	for do, a := range p.Abilities {
+		a.Cannot, a.Needs = "", ""
+		able[do] = a
+	}
+	p.Abilities = able
+	return p
+}
+
+// past is what is remembered before a moment. An agent that is seen to be registered is.
+func (t *teller) past(ctx context.Context, seen fleet.Snapshot) (fleet.Past, error) {
+	for _, a := range seen.Agents.Value {
+		if !a.Registered {
+			continue
+		}
+		began := seen.At.Add(-time.Duration(a.Age.Or(0)))
+		_, err := t.st.Register(ctx, fleet.Registration{Name: a.Name, Kind: a.Kind, Owner: a.Owner, Where: a.Where, Argv: []string{a.Kind}, Task: a.Task, Parent: a.Parent,
+			Project: a.Project, Account: a.Account, Restart: a.Restart, Standing: a.Standing, Desired: a.Desired, CreatedAt: began, StartedAt: began}, seen.At)
+		if err != nil && !errors.Is(err, store.ErrExists) {
+			return fleet.Past{}, err
+		}
+	}
+	return t.st.Past(ctx, seen.At)
 }
 
 // remember commits what a moment has become, and that its actions were done.

@@ -67,6 +67,9 @@ var (
 // Read reads a file of stories. rule is the one that wants are about until a line
 // "rule NAME" says otherwise; "" where none is. Its errors name file and line.
 func Read(name string, text []byte, rule string) (File, error) {
+	if i := slices.IndexFunc(strings.Split(string(text), "\n"), isNameless); i >= 0 {
+		return File{}, fmt.Errorf("cannot read %s:%d: a section has no name", name, i+1)
+	}
 	a := txtar.Parse(text)
 	out, line, screens := File{Name: name}, 1+strings.Count(string(a.Comment), "\n"), screensOf(a)
 	for _, f := range a.Files {
@@ -88,6 +91,10 @@ func Read(name string, text []byte, rule string) (File, error) {
 	}
 	return out, nil
 }
+
+// isNameless says whether a line begins a section without a name, which the library
+// does not expect.
+func isNameless(line string) bool { return strings.TrimSuffix(line, "\r") == "-- --" }
 
 // screenName is how the name of a section begins that is no story, but a screen.
 const screenName = "screen "

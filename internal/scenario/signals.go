@@ -41,13 +41,15 @@ type ending struct {
 	Asked  string `json:"asked"` // who asked Custos for it
 	Quit   string `json:"quit"`  // how a person was seen to end it at its terminal
 	Shell  bool   `json:"shell"` // a shell is left in its pane
+
+	Ago fleet.Duration `json:"ago"`
 }
 
-func (e ending) exit(at fleet.Instant) *fleet.Exit {
+func (e ending) exit(now fleet.Instant) *fleet.Exit {
 	if e.Status == nil && e.Signal == nil {
 		return nil
 	}
-	return &fleet.Exit{Status: leaf(e.Status), Signal: leaf(e.Signal), OOM: e.OOM, At: at, Source: "shim", Asked: e.Asked, Quit: e.Quit}
+	return &fleet.Exit{Status: leaf(e.Status), Signal: leaf(e.Signal), OOM: e.OOM, At: now.Add(-time.Duration(e.Ago)), Source: "shim", Asked: e.Asked, Quit: e.Quit}
 }
 
 // signal derives the state of an agent from what is seen of it.

@@ -16,6 +16,7 @@ import (
 func schemaTypes() map[string]any {
 	return map[string]any{
 		"recording":   fleet.Recording{},
+		"simulation":  api.Simulation{},
 		"pass":        fleet.Pass{},
 		"first-look":  api.FirstLook{},
 		"patrol":      api.PatrolReport{},

@@ -1,0 +1,96 @@
+package daemon_test
+
+import (
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"custos/internal/api"
+	"custos/internal/config"
+	"custos/internal/daemon"
+)
+
+func simulate(t *testing.T, text string) (api.Simulation, error) {
+	t.Helper()
+	home := t.TempDir()
+	cfg, err := config.Load(config.Options{Getenv: func(name string) string { return map[string]string{"HOME": home}[name] }, Sections: daemon.Sections()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := daemon.Simulate(t.Context(), cfg, daemon.Options{Stderr: io.Discard, Log: slog.New(slog.DiscardHandler)}, "night.txtar", []byte(text))
+	if left, _ := filepath.Glob(filepath.Join(home, "*")); len(left) > 0 {
+		t.Errorf("it left %v", left)
+	}
+	return s, err
+}
+
+// TestStoriesOfThePage: each file that docs/simulate.md shows comes to what it wants.
+func TestStoriesOfThePage(t *testing.T) {
+	page, err := os.ReadFile("../../docs/simulate.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	files := regexp.MustCompile("(?s)```txtar\n(.*?)```").FindAllStringSubmatch(string(page), -1)
+	if len(files) < 2 {
+		t.Fatalf("the page shows %d files", len(files))
+	}
+	for _, f := range files {
+		s, err := simulate(t, f[1])
+		if err != nil {
+			t.Error(err)
+			continue
+		}
+		if s.Wants == 0 || len(s.Missed) > 0 {
+			t.Errorf("%d wants; missed: %+v", s.Wants, s.Missed)
+		}
+	}
+}
+
+// TestStoriesOfTheRules: the cases of the built-in rules are such files.
+func TestStoriesOfTheRules(t *testing.T) {
+	for _, rule := range []string{"disk-pressure", "agent-crashed", "lock-dead"} {
+		text, err := os.ReadFile(filepath.Join("../assess/testdata", rule+".txtar"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		told := strings.ReplaceAll("\n"+string(text), " --\nat ", " --\nrule "+rule+"\nat ")
+		if s, err := simulate(t, told); err != nil || s.Wants < 10 || len(s.Missed) > 0 {
+			t.Errorf("%s: %v: %d wants, missed %+v", rule, err, s.Wants, s.Missed)
+		}
+	}
+}
+
+// TestAStoryIsRemembered: attempts are spent from moment to moment.
+func TestAStoryIsRemembered(t *testing.T) {
+	const dies = "signals agent/worker {\"ended\": {\"signal\": 9, \"ago\": \"5m\"}}\n"
+	text := "-- custos.toml --\nmode = \"auto\"\n[rule.agent-crashed]\nattempts = \"1 in 1h\"\n-- again --\nat 0s\n" + dies + "at 10m\n" + dies + "at 20m\nat 30m\n" + dies +
+		"do recover agent/worker\n"
+	s, err := simulate(t, text)
+	if err != nil || len(s.Missed) != 1 || !strings.Contains(s.Missed[0].Says, "planned is nothing") || s.Missed[0].Line != 13 {
+		t.Fatalf("%v: %+v", err, s)
+	}
+	did := 0
+	for _, m := range s.Stories[0].Moments {
+		did += len(m.Actions)
+	}
+	if last := s.Stories[0].Moments[3]; did != 1 || len(last.Skipped) != 1 || last.Skipped[0].Guard != "attempts" {
+		t.Errorf("%d actions; at last %+v", did, last.Skipped)
+	}
+}
+
+func TestAMistakeInAStory(t *testing.T) {
+	for text, want := range map[string]string{
+		"-- a --\nat 0s\nset agent {\"state\": \"crahsed\"}\n":                      `cannot read night.txtar:3: state: "crahsed" is none of starting, `,
+		"-- custos.toml --\nmode = \"autoo\"\n-- a --\nat 0s\n":                     `cannot read night.txtar:2: mode: "autoo" is none of observe, ask, auto`,
+		"-- custos.toml --\n\n[rule.disk-pressure]\nwhen = \"(\"\n-- a --\nat 0s\n": `night.txtar:4`,
+		"-- a --\nat 0s\nwant firing\n":                                             `cannot read night.txtar:3: of which rule?`,
+	} {
+		if _, err := simulate(t, text); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v, want %q", text, err, want)
+		}
+	}
+}
