@@ -6,7 +6,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
+	"log/slog"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -59,6 +61,9 @@ func fake(getenv func(string) string) cli.Daemon {
 		return w.options(), err
 	}
 	return cli.Daemon{
+		Simulate: func(ctx context.Context, c config.Config, name string, text []byte) (api.Simulation, error) {
+			return daemon.Simulate(ctx, c, daemon.Options{Stderr: io.Discard, Log: slog.New(slog.DiscardHandler)}, name, text)
+		},
 		Local: func(_ context.Context, c config.Config) (http.Handler, func() error, error) {
 			o, err := options(c)
 			o.InProcess = true

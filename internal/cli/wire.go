@@ -40,7 +40,7 @@ func realDaemon(e Env) Daemon {
 			return daemon.Stop(ctx, c, options(newSpoken(e)), agent, by, why)
 		},
 		Simulate: func(ctx context.Context, c config.Config, name string, text []byte) (api.Simulation, error) {
-			return daemon.Simulate(ctx, c, options(newSpoken(e.Stderr)), name, text)
+			return daemon.Simulate(ctx, c, options(newSpoken(e)), name, text)
 		},
 		Freeze:    daemon.Freeze,
 		Thaw:      daemon.Thaw,
