@@ -36,7 +36,7 @@ func (c *Client) Log(ctx context.Context, name string, q LogQuery) (Log, error) 
 
 // Order gives an order; the answer says what one pass made of it.
 func (c *Client) Order(ctx context.Context, o OrderRequest) (Order, error) {
-	return post[Order](ctx, c, "/v1/orders", o)
+	return post[Order](ctx, c, keyed(o.ID), "/v1/orders", o)
 }
 
 // OrderState returns an order as it has become.
@@ -51,7 +51,7 @@ func (c *Client) Orders(ctx context.Context) (Orders, error) {
 
 // CancelOrder takes back an order that is not over.
 func (c *Client) CancelOrder(ctx context.Context, id string) (Order, error) {
-	return post[Order](ctx, c, "/v1/orders/"+url.PathEscape(id)+"/cancel", struct{}{})
+	return post[Order](ctx, c, once, "/v1/orders/"+url.PathEscape(id)+"/cancel", struct{}{})
 }
 
 // Feed returns what happened.
@@ -80,5 +80,5 @@ func (c *Client) Failures(ctx context.Context, agent string) (Failures, error) {
 
 // EditHooks says what a change of hooks would make of a settings file.
 func (c *Client) EditHooks(ctx context.Context, kind string, e HookEdit) (HookFile, error) {
-	return post[HookFile](ctx, c, "/v1/hookfiles/"+url.PathEscape(kind), e)
+	return post[HookFile](ctx, c, looks, "/v1/hookfiles/"+url.PathEscape(kind), e)
 }

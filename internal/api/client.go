@@ -1,22 +1,15 @@
 package api
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"net/http"
 	"net/url"
 	"strconv"
 	"time"
 )
-
-// maxAnswer caps what is read of an answer: a recording of 10 000 agents is
-// about 30 MB.
-const maxAnswer = 256 << 20
 
 // Client asks a Custos, wherever it answers.
 type Client struct {
@@ -80,9 +73,13 @@ func Dial(ctx context.Context, socket string, checks ...func(net.Conn) error) (*
 		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
 			select {
 			case conn := <-spare:
-				return conn, nil
+				return &counted{Conn: conn}, nil
 			default:
-				return d.redial(ctx)
+				conn, err := d.redial(ctx)
+				if err != nil {
+					return nil, err
+				}
+				return &counted{Conn: conn}, nil
 			}
 		},
 	})
@@ -160,7 +157,7 @@ func (c *Client) FirstLook(ctx context.Context) (FirstLook, error) {
 
 // Patrol runs one patrol and waits for what it does.
 func (c *Client) Patrol(ctx context.Context, o PatrolOrder) (PatrolReport, error) {
-	return post[PatrolReport](ctx, c, "/v1/patrol", o)
+	return post[PatrolReport](ctx, c, once, "/v1/patrol", o)
 }
 
 // Preflight returns the facts by section.
@@ -173,12 +170,12 @@ func (c *Client) Plan(ctx context.Context) (Plan, error) { return get[Plan](ctx,
 
 // Judge says what would be done in the state of a recording.
 func (c *Client) Judge(ctx context.Context, recording []byte) (Plan, error) {
-	return send[Plan](ctx, c, http.MethodPost, "/v1/plan", recording)
+	return send[Plan](ctx, c, question{http.MethodPost, "/v1/plan", recording, looks})
 }
 
 // Record looks, and returns a recording of everything a plan follows from.
 func (c *Client) Record(ctx context.Context) ([]byte, error) {
-	return c.do(ctx, http.MethodGet, "/v1/recording", nil)
+	return c.do(ctx, question{http.MethodGet, "/v1/recording", nil, looks})
 }
 
 // Rules returns the rule table in force.
@@ -191,17 +188,17 @@ func (c *Client) Alerts(ctx context.Context, all bool) (Alerts, error) {
 
 // Acknowledge says that a person has taken up an alert.
 func (c *Client) Acknowledge(ctx context.Context, number int64, o AckOrder) (Alert, error) {
-	return post[Alert](ctx, c, "/v1/alerts/"+strconv.FormatInt(number, 10)+"/ack", o)
+	return post[Alert](ctx, c, same, "/v1/alerts/"+strconv.FormatInt(number, 10)+"/ack", o)
 }
 
 // Approve has done what one alert leads to.
 func (c *Client) Approve(ctx context.Context, number int64, o ApproveOrder) (Approved, error) {
-	return post[Approved](ctx, c, "/v1/alerts/"+strconv.FormatInt(number, 10)+"/approve", o)
+	return post[Approved](ctx, c, once, "/v1/alerts/"+strconv.FormatInt(number, 10)+"/approve", o)
 }
 
 // Silence keeps alerts from being told for a while.
 func (c *Client) Silence(ctx context.Context, o SilenceOrder) (Silenced, error) {
-	return post[Silenced](ctx, c, "/v1/silences", o)
+	return post[Silenced](ctx, c, same, "/v1/silences", o)
 }
 
 // Story returns what is known about a thing: an alert's number, a subject, an
@@ -212,7 +209,7 @@ func (c *Client) Story(ctx context.Context, of string) (Story, error) {
 
 // Explain says how a screen would be read.
 func (c *Client) Explain(ctx context.Context, o ExplainOrder) (Explanation, error) {
-	return post[Explanation](ctx, c, "/v1/explain", o)
+	return post[Explanation](ctx, c, looks, "/v1/explain", o)
 }
 
 // Journal returns one day of the journal; "" is the newest there is.
@@ -227,93 +224,16 @@ func (c *Client) Status(ctx context.Context) (Status, error) {
 
 // Down asks the daemon to stop. It answers before it does.
 func (c *Client) Down(ctx context.Context) error {
-	_, err := c.do(ctx, http.MethodPost, "/v1/down", nil)
+	_, err := c.do(ctx, question{http.MethodPost, "/v1/down", nil, once})
 	return err
 }
 
 // Schema returns the JSON Schema of one type, and Schemas the names there are.
 func (c *Client) Schema(ctx context.Context, name string) ([]byte, error) {
-	return c.do(ctx, http.MethodGet, "/v1/schema/"+url.PathEscape(name), nil)
+	return c.do(ctx, question{http.MethodGet, "/v1/schema/" + url.PathEscape(name), nil, looks})
 }
 
 // Schemas lists the names Schema takes.
 func (c *Client) Schemas(ctx context.Context) ([]string, error) {
 	return get[[]string](ctx, c, "/v1/schema")
-}
-
-func get[T any](ctx context.Context, c *Client, path string) (T, error) {
-	return send[T](ctx, c, http.MethodGet, path, nil)
-}
-
-func post[T any](ctx context.Context, c *Client, path string, order any) (T, error) {
-	body, err := json.Marshal(order)
-	if err != nil {
-		var zero T
-		return zero, fmt.Errorf("cannot write the request: %w", err)
-	}
-	return send[T](ctx, c, http.MethodPost, path, body)
-}
-
-func send[T any](ctx context.Context, c *Client, method, path string, body []byte) (out T, err error) {
-	b, err := c.do(ctx, method, path, body)
-	if err != nil {
-		return out, err
-	}
-	if err := json.Unmarshal(b, &out); err != nil {
-		return out, &Error{Kind: Internal, Message: fmt.Sprintf("cannot read the answer of Custos: %v", err)}
-	}
-	return out, nil
-}
-
-// givenUp is why an answer was not waited for any longer: nobody is there who could
-// give it, or whoever asks wants it no more.
-func givenUp(ctx context.Context) error {
-	var e *Error
-	if errors.As(context.Cause(ctx), &e) {
-		return e
-	}
-	return ctx.Err()
-}
-
-// do asks, and returns the body of a good answer. The error is always an *Error
-// or the context's.
-func (c *Client) do(ctx context.Context, method, path string, body []byte) ([]byte, error) {
-	ctx, done := c.attend(ctx)
-	defer done()
-	req, err := http.NewRequestWithContext(ctx, method, "http://custos"+path, bytes.NewReader(body))
-	if err != nil {
-		return nil, &Error{Kind: BadInput, Message: fmt.Sprintf("cannot ask: %v", err)}
-	}
-	if body != nil {
-		req.Header.Set("Content-Type", "application/json")
-	}
-	resp, err := c.http.Do(req)
-	if err != nil {
-		if ctx.Err() != nil {
-			return nil, givenUp(ctx)
-		}
-		return nil, &Error{Kind: Unreachable, Message: fmt.Sprintf("cannot ask Custos: %v", errors.Unwrap(err))}
-	}
-	defer resp.Body.Close()
-	b, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer+1))
-	switch {
-	case err != nil && ctx.Err() != nil:
-		return nil, givenUp(ctx)
-	case err != nil:
-		return nil, &Error{Kind: Unreachable, Message: fmt.Sprintf("cannot read the answer of Custos: %v", err)}
-	case len(b) > maxAnswer:
-		return nil, &Error{Kind: Internal, Message: "cannot read the answer of Custos: it is larger than 256 MiB"}
-	case resp.StatusCode < 300:
-		return b, nil
-	}
-	return nil, errorOf(resp.StatusCode, b)
-}
-
-// errorOf reads the error an answer carries.
-func errorOf(status int, body []byte) error {
-	var e Error
-	if json.Unmarshal(body, &e) == nil && e.Message != "" {
-		return &e
-	}
-	return &Error{Kind: Internal, Message: fmt.Sprintf("cannot get an answer: status %d", status)}
 }

@@ -39,5 +39,5 @@ func (c *Client) Code(ctx context.Context) (CodeList, error) {
 
 // Trust has a folder be trusted as it was shown, or not any more.
 func (c *Client) Trust(ctx context.Context, q TrustRequest) (CodeList, error) {
-	return post[CodeList](ctx, c, "/v1/code", q)
+	return post[CodeList](ctx, c, once, "/v1/code", q)
 }

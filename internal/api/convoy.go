@@ -76,10 +76,10 @@ func (c *Client) Convoy(ctx context.Context, id string) (Convoy, error) {
 
 // AddConvoy makes a convoy.
 func (c *Client) AddConvoy(ctx context.Context, r ConvoyRequest) (Convoy, error) {
-	return post[Convoy](ctx, c, "/v1/convoys", r)
+	return post[Convoy](ctx, c, keyed(r.Key), "/v1/convoys", r)
 }
 
 // ChangeConvoy changes one convoy.
 func (c *Client) ChangeConvoy(ctx context.Context, id string, r ConvoyChange) (Convoy, error) {
-	return post[Convoy](ctx, c, "/v1/convoys/"+url.PathEscape(id), r)
+	return post[Convoy](ctx, c, once, "/v1/convoys/"+url.PathEscape(id), r)
 }

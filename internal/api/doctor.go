@@ -79,5 +79,5 @@ func (c *Client) Doctor(ctx context.Context, categories []string, asker string) 
 
 // Mend has done what a person was shown under Fix, and examines again.
 func (c *Client) Mend(ctx context.Context, o DoctorOrder) (Doctor, error) {
-	return post[Doctor](ctx, c, "/v1/doctor/fix", o)
+	return post[Doctor](ctx, c, once, "/v1/doctor/fix", o)
 }

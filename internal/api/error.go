@@ -10,6 +10,7 @@ const (
 	CannotLook  = "cannot_look" // the world could not be seen: exit code 3
 	Unseen      = "unseen"      // agents are not seen now, so it cannot be told whether an agent asks: exit code 3
 	Unreachable = "unreachable" // Custos does not answer: exit code 3
+	Lost        = "lost"        // it was asked, and may have done it, but the answer was lost: exit code 3
 	Impostor    = "impostor"    // who listens at the socket is no Custos: exit code 3
 	Held        = "held"        // another Custos writes, and nothing was done: exit code 3
 	Internal    = "internal"    // a fault of Custos: exit code 3
@@ -20,6 +21,8 @@ type Error struct {
 	Kind    string `json:"kind"`
 	Message string `json:"message"`
 	Hint    string `json:"hint,omitempty"` // the command a person can type
+	// Again says, of an answer that was lost, that asking again does nothing twice.
+	Again bool `json:"-"`
 }
 
 // Error returns the message.
@@ -34,7 +37,7 @@ func (e *Error) HTTPStatus() int {
 		return http.StatusNotFound
 	case Forbidden:
 		return http.StatusForbidden
-	case CannotLook, Unseen, Unreachable, Impostor, Held:
+	case CannotLook, Unseen, Unreachable, Lost, Impostor, Held:
 		return http.StatusServiceUnavailable
 	}
 	return http.StatusInternalServerError

@@ -147,13 +147,13 @@ func (c *Client) Formulas(ctx context.Context) (Formulas, error) {
 
 // Formula reads one formula.
 func (c *Client) Formula(ctx context.Context, q FormulaQuery) (Formula, error) {
-	return post[Formula](ctx, c, "/v1/formulas", q)
+	return post[Formula](ctx, c, looks, "/v1/formulas", q)
 }
 
 // SwitchFormula switches a formula off ("disable") or on ("enable"). A name that is
 // not known anywhere is refused.
 func (c *Client) SwitchFormula(ctx context.Context, name, do string, r FormulaSwitchRequest) (FormulaSwitch, error) {
-	return post[FormulaSwitch](ctx, c, "/v1/formulas/"+url.PathEscape(name)+"/"+do, r)
+	return post[FormulaSwitch](ctx, c, once, "/v1/formulas/"+url.PathEscape(name)+"/"+do, r)
 }
 
 // Schedules lists the formulas that run by themselves.

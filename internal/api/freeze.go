@@ -17,10 +17,10 @@ type Brake struct {
 
 // Freeze has the daemon stop every action.
 func (c *Client) Freeze(ctx context.Context, why string) (Brake, error) {
-	return post[Brake](ctx, c, "/v1/freeze", FreezeRequest{Why: why})
+	return post[Brake](ctx, c, same, "/v1/freeze", FreezeRequest{Why: why})
 }
 
 // Thaw has the daemon act again.
 func (c *Client) Thaw(ctx context.Context) (Brake, error) {
-	return post[Brake](ctx, c, "/v1/thaw", nil)
+	return post[Brake](ctx, c, once, "/v1/thaw", nil)
 }

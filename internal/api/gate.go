@@ -87,10 +87,10 @@ func (c *Client) Gate(ctx context.Context, id string) (Gate, error) {
 
 // AddGate writes a new gate down.
 func (c *Client) AddGate(ctx context.Context, r GateRequest) (Gate, error) {
-	return post[Gate](ctx, c, "/v1/gates", r)
+	return post[Gate](ctx, c, keyed(r.Key), "/v1/gates", r)
 }
 
 // CloseGate closes a gate, and tells whoever waits for it.
 func (c *Client) CloseGate(ctx context.Context, id string, r GateClosing) (Gate, error) {
-	return post[Gate](ctx, c, "/v1/gates/"+url.PathEscape(id)+"/close", r)
+	return post[Gate](ctx, c, once, "/v1/gates/"+url.PathEscape(id)+"/close", r)
 }

@@ -27,7 +27,7 @@ type Handoff struct {
 
 // HandOver gives Custos what the next agent must know.
 func (c *Client) HandOver(ctx context.Context, r HandoffRequest) (Handoff, error) {
-	return post[Handoff](ctx, c, "/v1/handoff", r)
+	return post[Handoff](ctx, c, once, "/v1/handoff", r)
 }
 
 // Handoff says how far the hand-off of an agent is.

@@ -13,5 +13,5 @@ type Beat struct {
 
 // Beat notes that the agent that calls is at work.
 func (c *Client) Beat(ctx context.Context) (Beat, error) {
-	return post[Beat](ctx, c, "/v1/heartbeat", struct{}{})
+	return post[Beat](ctx, c, same, "/v1/heartbeat", struct{}{})
 }

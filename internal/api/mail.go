@@ -75,10 +75,10 @@ func (c *Client) Mails(ctx context.Context, whose string, all bool) (MailList, e
 
 // SendMail writes a mail down.
 func (c *Client) SendMail(ctx context.Context, r MailRequest) (Mail, error) {
-	return post[Mail](ctx, c, "/v1/mail", r)
+	return post[Mail](ctx, c, keyed(r.Key), "/v1/mail", r)
 }
 
 // ChangeMail reads a mail, which acknowledges it, or puts it away.
 func (c *Client) ChangeMail(ctx context.Context, id string, r MailChange) (Mail, error) {
-	return post[Mail](ctx, c, "/v1/mail/"+url.PathEscape(id), r)
+	return post[Mail](ctx, c, same, "/v1/mail/"+url.PathEscape(id), r)
 }

@@ -18,5 +18,9 @@ type Paused struct {
 
 // Pause pauses or resumes a whole project.
 func (c *Client) Pause(ctx context.Context, q PauseRequest) (Paused, error) {
-	return post[Paused](ctx, c, "/v1/projects", q)
+	again := same
+	if q.Resume {
+		again = once // of one that is not paused any more it is refused
+	}
+	return post[Paused](ctx, c, again, "/v1/projects", q)
 }

@@ -83,7 +83,7 @@ func (c *Client) Plugins(ctx context.Context) (Plugins, error) {
 
 // LintPlugin reads a plugin.md strictly.
 func (c *Client) LintPlugin(ctx context.Context, q PluginQuery) (Plugin, error) {
-	return post[Plugin](ctx, c, "/v1/plugins", q)
+	return post[Plugin](ctx, c, looks, "/v1/plugins", q)
 }
 
 // Plugin returns one plugin.
@@ -93,7 +93,7 @@ func (c *Client) Plugin(ctx context.Context, name string) (Plugin, error) {
 
 // RunPlugin begins a run of a plugin.
 func (c *Client) RunPlugin(ctx context.Context, name string, r PluginRunRequest) (Run, error) {
-	return post[Run](ctx, c, "/v1/plugins/"+url.PathEscape(name)+"/run", r)
+	return post[Run](ctx, c, keyed(r.ID), "/v1/plugins/"+url.PathEscape(name)+"/run", r)
 }
 
 // PluginRuns lists the newest runs of a plugin, the newest last.

@@ -87,7 +87,7 @@ type RunChange struct {
 
 // RunFormula asks for a run.
 func (c *Client) RunFormula(ctx context.Context, r RunRequest) (Run, error) {
-	return post[Run](ctx, c, "/v1/runs", r)
+	return post[Run](ctx, c, keyed(r.ID), "/v1/runs", r)
 }
 
 // Runs lists the runs that are not over; with all, those that ended too.
@@ -102,5 +102,5 @@ func (c *Client) Run(ctx context.Context, id string) (Run, error) {
 
 // ChangeRun cancels or resumes a run, or reports a step of it.
 func (c *Client) ChangeRun(ctx context.Context, id string, r RunChange) (Run, error) {
-	return post[Run](ctx, c, "/v1/runs/"+url.PathEscape(id), r)
+	return post[Run](ctx, c, once, "/v1/runs/"+url.PathEscape(id), r)
 }

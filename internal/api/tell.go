@@ -21,5 +21,5 @@ type Telling struct {
 
 // Tell has people told something, as the routes of custos.toml say.
 func (c *Client) Tell(ctx context.Context, t Tell) (Telling, error) {
-	return post[Telling](ctx, c, "/v1/tell", t)
+	return post[Telling](ctx, c, once, "/v1/tell", t)
 }

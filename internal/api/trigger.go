@@ -23,5 +23,5 @@ type TriggerRequest struct {
 
 // Trigger tells that something happened: what waits for trigger:NAME goes on.
 func (c *Client) Trigger(ctx context.Context, r TriggerRequest) (Trigger, error) {
-	return post[Trigger](ctx, c, "/v1/triggers", r)
+	return post[Trigger](ctx, c, keyed(r.Key), "/v1/triggers", r)
 }

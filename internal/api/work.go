@@ -90,10 +90,10 @@ func (c *Client) WorkItem(ctx context.Context, ref string) (Work, error) {
 
 // AddWork writes new work down.
 func (c *Client) AddWork(ctx context.Context, r WorkRequest) (Work, error) {
-	return post[Work](ctx, c, "/v1/work", r)
+	return post[Work](ctx, c, keyed(r.Key), "/v1/work", r)
 }
 
 // ChangeWork changes one piece of work.
 func (c *Client) ChangeWork(ctx context.Context, ref string, r WorkChange) (Work, error) {
-	return post[Work](ctx, c, "/v1/work/"+url.PathEscape(ref), r)
+	return post[Work](ctx, c, once, "/v1/work/"+url.PathEscape(ref), r)
 }
