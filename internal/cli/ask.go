@@ -25,34 +25,18 @@ func ask[T any](ctx context.Context, a *app, wait time.Duration, question func(c
 	ctx, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()
 	var zero T
-	c, closer, err := a.client(ctx)
+	l, err := a.listener(ctx)
 	if err != nil {
 		return zero, err
 	}
-	defer func() { closer() }()
+	defer func() { l.close() }()
 	done := a.progress()
-	v, err := question(ctx, c)
-	if (isHeld(err) || a.mute != "" && isSilent(err)) && a.runs() {
-		// A daemon was started since nobody was found to ask, and nothing was done here; or
-		// the one that was asked hangs.
-		again, close, lost := a.client(ctx)
-		if lost == nil {
-			closer()
-			closer = close
-			v, err = question(ctx, again)
-		}
-	}
+	v, err := answer(ctx, l, a.goesOn, question)
 	done()
 	if err != nil {
 		return zero, err
 	}
 	return v, a.show(v, func(p *page) { write(p, v) })
-}
-
-// isHeld says whether nothing was done because another Custos writes.
-func isHeld(err error) bool {
-	var e *api.Error
-	return errors.As(err, &e) && e.Kind == api.Held
 }
 
 // isSilent says whether nobody answered.
@@ -64,25 +48,11 @@ func isSilent(err error) bool {
 // client finds who answers: the daemon at its socket, else the handlers of this
 // process.
 func (a *app) client(ctx context.Context) (*api.Client, func(), error) {
-	conf, err := a.config()
+	l, err := a.listener(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
-	if c, err := a.reach(ctx); err == nil {
-		return c, c.Close, nil
-	}
-	if err := ctx.Err(); err != nil {
-		return nil, nil, err
-	}
-	h, closer, err := a.local(ctx, conf)
-	if err != nil {
-		return nil, nil, localError(err)
-	}
-	return api.NewClient(api.InProcess(h)), func() {
-		if err := closer(); err != nil {
-			a.complain(err.Error(), "")
-		}
-	}, nil
+	return l.c, l.close, nil
 }
 
 // localError keeps what says itself what it is; anything else kept Custos from
@@ -123,6 +93,9 @@ func (a *app) hello(ctx context.Context, c *api.Client) error {
 	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
 		return &api.Error{Kind: api.Unreachable, Message: "cannot ask the daemon: it does not answer within " + feel.String(), Hint: "custos health"}
 	}
+	if isSilent(err) {
+		return err
+	}
 	return nil // whatever it says, it lives
 }
 
@@ -133,6 +106,9 @@ func (a *app) attended(c *api.Client) *api.Client {
 		return c
 	}
 	return c.Attended(func(ctx context.Context) error {
+		if err := a.left(); err != nil {
+			return err
+		}
 		err := a.hello(ctx, c)
 		a.unanswered(ctx, err)
 		return err

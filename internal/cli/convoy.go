@@ -44,6 +44,7 @@ else people.`,
 			if r.Due, r.DueIn, err = momentOf("due", due); err != nil {
 				return err
 			}
+			r.Key = keyOr(r.Key)
 			_, err = ask(cmd.Context(), a, patience, func(ctx context.Context, c *api.Client) (api.Convoy, error) { return c.AddConvoy(ctx, r) }, writeConvoyLine)
 			return err
 		},

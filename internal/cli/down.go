@@ -49,7 +49,10 @@ every agent runs on.`,
 func (a *app) down(ctx context.Context) (how string, err error) {
 	if c, err := a.reach(ctx); err == nil {
 		defer c.Close()
-		return "", c.Down(ctx)
+		if err := c.Down(ctx); !isLost(err) {
+			return "", err
+		}
+		return "", nil // it may have gone before it could answer: whether it has is looked for
 	}
 	conf, err := a.config()
 	switch {

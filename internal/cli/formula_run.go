@@ -59,22 +59,22 @@ or a person is needed · 2 bad input.`,
 // carryOut begins a run, or has one go on, and follows it where nobody else does,
 // or where it is asked for.
 func (a *app) carryOut(ctx context.Context, wait, detach bool, begin func(context.Context, *api.Client) (api.Run, error)) error {
-	c, closer, err := a.client(ctx)
+	l, err := a.listener(ctx)
 	if err != nil {
 		return err
 	}
-	defer closer()
+	defer func() { l.close() }()
 	asking, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	run, err := begin(asking, c)
+	run, err := answer(asking, l, a.goesOn, begin)
 	if err != nil {
 		return err
 	}
 	if !run.Over && (wait || !run.Watched && !detach) {
-		if run, err = a.followRun(ctx, c, run, 0); err != nil {
+		if run, err = a.followRun(ctx, l.c, run, 0); err != nil {
 			return a.interruptedRun(run, err)
 		}
-		if err := a.endsSession(ctx, c, run); err != nil {
+		if err := a.endsSession(ctx, l.c, run); err != nil {
 			return err
 		}
 	}

@@ -56,6 +56,7 @@ func (a *app) gateAdd() *cobra.Command {
 			if err := a.gateTimes(&r, until, due, timeout); err != nil {
 				return err
 			}
+			r.Key = keyOr(r.Key)
 			_, err := ask(cmd.Context(), a, patience, func(ctx context.Context, c *api.Client) (api.Gate, error) { return c.AddGate(ctx, r) },
 				func(p *page, g api.Gate) { p.line("%s (%s): %s", flat(g.ID), flat(g.Type), flat(g.Title)) })
 			return err

@@ -63,6 +63,7 @@ a mail is for, and custos.toml may say what one brings about: [mail.worker_done]
 }
 
 func (a *app) sent(ctx context.Context, r api.MailRequest) error {
+	r.Key = keyOr(r.Key)
 	_, err := ask(ctx, a, patience, func(ctx context.Context, c *api.Client) (api.Mail, error) { return c.SendMail(ctx, r) },
 		func(p *page, m api.Mail) {
 			p.line("%s to %s: %s", flat(m.ID), flat(strings.Join(m.To, ", ")), flat(m.Subject))

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/hex"
@@ -61,43 +62,59 @@ func (a *app) give(cmd *cobra.Command, list []api.OrderRequest, f orderFlags) ([
 	}
 	ctx, cancel := context.WithTimeout(cmd.Context(), patience+wait)
 	defer cancel()
-	c, closer, err := a.client(ctx)
+	l, err := a.listener(ctx)
 	if err != nil {
 		return nil, err
 	}
-	defer func() {
-		if closer != nil {
-			closer()
-		}
-	}()
+	defer func() { l.close() }()
 	done := a.progress()
 	defer done()
 	took := make([]api.Order, 0, len(list))
-	for _, o := range list {
-		o.ID = newID()
-		order, err := c.Order(ctx, o)
-		if isBroken(err) && ctx.Err() == nil && a.mute == "" {
-			// A daemon was started, or ended, since somebody was found to ask. Whoever is
-			// there now is asked; the same ID is the same order.
-			closer()
-			if c, closer, err = a.client(ctx); err == nil {
-				order, err = c.Order(ctx, o)
-			}
-		}
+	for i := range list {
+		list[i].ID = newID()
+		order, err := answer(ctx, l, l.lasts, giving(list[i]))
 		if err != nil {
-			return took, err
+			return took, whereToLook(err, list[i])
 		}
 		took = append(took, order)
 	}
 	held := f.held || cmd.Flags().Changed("wait")
 	until := time.Now().Add(wait)
 	for i := range took {
-		list[i].ID = took[i].ID
-		if took[i], err = await(ctx, c, list[i], took[i], until, held); err != nil {
-			return took, err
+		if took[i], err = await(ctx, l, list[i], took[i], until, held); err != nil {
+			return took, whereToLook(taken(err, took[i]), list[i])
 		}
 	}
 	return took, nil
+}
+
+// giving gives an order to whoever is asked: the same ID is the same order.
+func giving(o api.OrderRequest) func(context.Context, *api.Client) (api.Order, error) {
+	return func(ctx context.Context, c *api.Client) (api.Order, error) { return c.Order(ctx, o) }
+}
+
+// lasts says whether an order that came to nothing through no fault of its own is given
+// again, to whoever is there now: a daemon was started, or ended, in the middle. One that
+// hangs is another matter.
+func (l *listener) lasts(err error) bool { return isBroken(err) && l.a.mute == "" }
+
+// taken is why it is not known what became of an order that was taken.
+func taken(err error, o api.Order) error {
+	if !isBroken(err) {
+		return err
+	}
+	return &api.Error{Kind: api.Lost, Message: fmt.Sprintf("order %s is taken, and what became of it cannot be told: %v", flat(o.ID), err)}
+}
+
+// whereToLook says how to find out what became of an order whose answer was lost.
+func whereToLook(err error, o api.OrderRequest) error {
+	var e *api.Error
+	if !errors.As(err, &e) || e.Kind != api.Lost || o.Agent == "" {
+		return err
+	}
+	told := *e
+	told.Hint = shell([]string{"custos", "trace", o.Agent})
+	return &told
 }
 
 // waitOf reads --wait.
@@ -114,12 +131,12 @@ func waitOf(text string) (time.Duration, error) {
 
 // await asks again and again what became of an order, until it is over or time
 // is up. One that is held back is waited for only when held says so.
-func await(ctx context.Context, c *api.Client, q api.OrderRequest, o api.Order, until time.Time, held bool) (api.Order, error) {
+func await(ctx context.Context, l *listener, q api.OrderRequest, o api.Order, until time.Time, held bool) (api.Order, error) {
 	for pause := pollOrder; !o.Over && (held || o.Action != "") && time.Now().Before(until); pause = min(pause*3/2, time.Second) {
 		if err := sleep(ctx, pause); err != nil {
 			return o, err
 		}
-		now, err := again(ctx, c, q, o)
+		now, err := again(ctx, l, q, o)
 		if err != nil {
 			return o, err
 		}
@@ -129,12 +146,20 @@ func await(ctx context.Context, c *api.Client, q api.OrderRequest, o api.Order, 
 }
 
 // again asks what became of an order. Where nobody watches, nothing looks at one
-// that is held back unless it is given again: the same ID is the same order.
-func again(ctx context.Context, c *api.Client, q api.OrderRequest, o api.Order) (api.Order, error) {
-	if o.Watched || o.Action != "" {
-		return c.OrderState(ctx, o.ID)
+// that is held back unless it is given again: the same ID is the same order. So it is
+// where who watched is gone.
+func again(ctx context.Context, l *listener, q api.OrderRequest, o api.Order) (api.Order, error) {
+	if !o.Watched && o.Action == "" {
+		return answer(ctx, l, l.lasts, giving(q))
 	}
-	return c.Order(ctx, q)
+	now, err := l.present().OrderState(ctx, o.ID)
+	if !l.lasts(err) || ctx.Err() != nil {
+		return now, err
+	}
+	if lost := l.change(ctx); lost != nil {
+		return now, lost
+	}
+	return answer(ctx, l, l.lasts, giving(q))
 }
 
 func sleep(ctx context.Context, d time.Duration) error {
@@ -154,6 +179,10 @@ func newID() string {
 	_, _ = rand.Read(b[:]) // it never fails
 	return hex.EncodeToString(b[:])
 }
+
+// keyOr is the key that a person gave, else one that was never given: what is asked for
+// twice, because its answer was lost, is one.
+func keyOr(given string) string { return cmp.Or(given, newID()) }
 
 // cameToNothing fails when an order was refused, or expired, or is not carried out
 // yet. What went wrong is worth more than what waits.

@@ -61,11 +61,11 @@ func (a *app) orDirectly(ctx context.Context, agent, why string, order func() er
 			return cause
 		}
 		if cause != nil {
-			a.complain("no order could be given: "+cause.Error(), "")
+			a.complain(notGiven(cause), "")
 		}
 	}
 	how, err := a.Daemon.Stop(ctx, conf, agent, a.user(), why)
-	if lost && isNotFound(err) {
+	if (lost || isLost(cause)) && isNotFound(err) {
 		return cause
 	}
 	if err != nil {
@@ -92,6 +92,14 @@ func (a *app) hasLostSight(ctx context.Context) bool {
 	return err == nil && s.Amnesia
 }
 
+// notGiven says why an agent is ended without an order.
+func notGiven(cause error) string {
+	if isLost(cause) {
+		return cause.Error()
+	}
+	return "no order could be given: " + cause.Error()
+}
+
 func isNotFound(err error) bool {
 	var e *api.Error
 	return errors.As(err, &e) && e.Kind == api.NotFound
@@ -100,7 +108,7 @@ func isNotFound(err error) bool {
 // isBroken says whether an order came to nothing through no fault of its own.
 func isBroken(err error) bool {
 	var e *api.Error
-	return errors.As(err, &e) && (e.Kind == api.Internal || e.Kind == api.CannotLook || e.Kind == api.Unreachable || e.Kind == api.Held)
+	return errors.As(err, &e) && (e.Kind == api.Internal || e.Kind == api.CannotLook || e.Kind == api.Unreachable || e.Kind == api.Lost || e.Kind == api.Held)
 }
 
 // stopAll stops one level of the tree of parents after the other, the deepest

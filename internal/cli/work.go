@@ -45,6 +45,7 @@ func (a *app) workAdd() *cobra.Command {
 			}
 			r := r
 			r.Body = body
+			r.Key = keyOr(r.Key)
 			_, err = ask(cmd.Context(), a, patience, func(ctx context.Context, c *api.Client) (api.Work, error) { return c.AddWork(ctx, r) },
 				func(p *page, w api.Work) { p.line("%s: %s", flat(w.Ref), flat(w.Title)) })
 			return err

@@ -1,0 +1,202 @@
+package cli_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"custos/internal/cli"
+	"custos/internal/config"
+)
+
+// killed is a daemon that dies each time it has read what is asked of it by one method
+// below a path, so often, and answers afterwards; with gone, nobody comes back.
+type killed struct {
+	t            *testing.T
+	asked        string // "POST /v1/orders"
+	times        int32
+	gone         bool
+	socket       string
+	server       *http.Server
+	runs         atomic.Bool
+	mu           sync.Mutex
+	there, here  []string // bodies that the daemon, and this process, has read
+	stops, kills atomic.Int32
+}
+
+func newKilled(t *testing.T, asked string, times int32, gone bool) *killed {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "custos-cli") // short: a socket lies in it
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	k := &killed{t: t, asked: asked, times: times, gone: gone, socket: dir + "/s"}
+	l, err := net.Listen("unix", k.socket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	k.server = &http.Server{Handler: http.HandlerFunc(k.serve)}
+	k.runs.Store(true)
+	go func() { _ = k.server.Serve(l) }()
+	t.Cleanup(func() { k.server.Close() })
+	return k
+}
+
+const orderUnderWay = `{"id":"x","do":"nudge","agent":"builder","state":"open","action":"a1","watched":true,"next":[],
+	"daemon":true,"pid":4242,"notes":[],"seen":{"status":"ok"},"agents":[]}`
+
+const orderDone = `{"id":"x","do":"nudge","agent":"builder","state":"done","over":true,"next":[]}`
+
+func (k *killed) serve(w http.ResponseWriter, r *http.Request) {
+	body := k.note(&k.there, r)
+	switch {
+	case strings.HasPrefix(r.Method+" "+r.URL.Path, k.asked) && k.kills.Add(1) <= k.times:
+		if k.gone {
+			k.runs.Store(false)
+			os.Remove(k.socket)
+		}
+		panic(http.ErrAbortHandler) // the connection is closed, and nothing was answered
+	case strings.HasPrefix(k.asked, http.MethodGet) && body != "":
+		_, _ = w.Write([]byte(orderUnderWay))
+	default:
+		_, _ = w.Write([]byte(orderDone))
+	}
+}
+
+func (k *killed) note(list *[]string, r *http.Request) string {
+	b, _ := io.ReadAll(r.Body)
+	if r.Method != http.MethodPost {
+		return ""
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	*list = append(*list, string(b))
+	return string(b)
+}
+
+func (k *killed) daemon(getenv func(string) string) cli.Daemon {
+	d := fake(getenv)
+	d.Socket = func(config.Config) string { return k.socket }
+	d.Runs = func(config.Config) bool { return k.runs.Load() }
+	d.Local = func(context.Context, config.Config) (http.Handler, func() error, error) {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			k.note(&k.here, r)
+			_, _ = w.Write([]byte(orderDone))
+		}), func() error { return nil }, nil
+	}
+	d.Stop = func(context.Context, config.Config, string, string, string) (string, error) {
+		k.stops.Add(1)
+		return "builder: SIGTERM to 1 process", nil
+	}
+	return d
+}
+
+func (k *killed) run(args ...string) (int, string) {
+	var out bytes.Buffer
+	code := runWith(k.t.Context(), k.t, strings.NewReader(""), &out, k.daemon, nil, args...)
+	return code, out.String()
+}
+
+// What a daemon has read and not answered, because it was killed, is asked of the next
+// one, as one and the same.
+func TestAPersonsWordIsGivenAgainToTheDaemonThatComesBack(t *testing.T) {
+	for name, c := range map[string]struct {
+		asked string
+		key   string // that makes two of them one
+		args  []string
+	}{
+		"an order":             {"POST /v1/orders", "id", []string{"nudge", "builder", "hello"}},
+		"a stop":               {"POST /v1/orders", "id", []string{"stop", "builder"}},
+		"a pause":              {"POST /v1/orders", "id", []string{"pause", "builder"}},
+		"a paused project":     {"POST /v1/projects", "", []string{"pause", "--project", "shop"}},
+		"a mail":               {"POST /v1/mail", "key", []string{"mail", "send", "builder", "hello"}},
+		"a mail that was read": {"POST /v1/mail/m1", "", []string{"mail", "read", "m1"}},
+		"a piece of work":      {"POST /v1/work", "key", []string{"work", "add", "mend it"}},
+		"a convoy":             {"POST /v1/convoys", "key", []string{"convoy", "create", "all of it"}},
+		"a trigger":            {"POST /v1/triggers", "key", []string{"trigger", "deployed"}},
+		"an ack":               {"POST /v1/alerts/3/ack", "", []string{"ack", "3"}},
+		"a silence":            {"POST /v1/silences", "", []string{"silence", "agent-idle", "--for", "1h"}},
+		"a freeze":             {"POST /v1/freeze", "", []string{"freeze"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			k := newKilled(t, c.asked, 2, false)
+			code, out := k.run(c.args...)
+			if code != 0 || len(k.there) != 3 || len(k.here) != 0 || k.stops.Load() != 0 {
+				t.Fatalf("ended with %d, was read %d times there and %d times here, %d stops: %s", code, len(k.there), len(k.here), k.stops.Load(), out)
+			}
+			if k.there[0] != k.there[1] || k.there[0] != k.there[2] || c.key != "" && field(t, k.there[0], c.key) == "" {
+				t.Errorf("they are not one: %q", k.there)
+			}
+		})
+	}
+}
+
+// What may be done twice is asked once, and it is said that it may have been done.
+func TestWhatMayBeDoneTwiceIsAskedOnce(t *testing.T) {
+	for name, c := range map[string]struct {
+		asked string
+		args  []string
+	}{
+		"an approval":         {"POST /v1/alerts/3/approve", []string{"approve", "3"}},
+		"what people hear":    {"POST /v1/tell", []string{"tell", "it is done"}},
+		"a resumed project":   {"POST /v1/projects", []string{"resume", "--project", "shop"}},
+		"a patrol that acts":  {"POST /v1/patrol", []string{"patrol", "--apply"}},
+		"an order taken back": {"POST /v1/orders/x/cancel", []string{"orders", "cancel", "x"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			k := newKilled(t, c.asked, 1, false)
+			code, out := k.run(c.args...)
+			if code != 3 || len(k.there) != 1 || len(k.here) != 0 || !strings.Contains(out, "it may have been taken, and the answer was lost") || !strings.Contains(out, "try: custos feed") {
+				t.Errorf("ended with %d, was read %d times there and %d times here: %s", code, len(k.there), len(k.here), out)
+			}
+		})
+	}
+}
+
+// A daemon that is killed with an order, and does not come back: this process reads the
+// same ledger, and answers the same order.
+func TestAnOrderIsGoneOnWithWhereNobodyComesBack(t *testing.T) {
+	for name, asked := range map[string]string{"as it takes the order": "POST /v1/orders", "once it has taken it": "GET /v1/orders/"} {
+		t.Run(name, func(t *testing.T) {
+			k := newKilled(t, asked, 1, true)
+			code, out := k.run("nudge", "builder", "hello")
+			if code != 0 || len(k.here) != 1 || len(k.there) != 1 || k.here[0] != k.there[0] {
+				t.Errorf("ended with %d, there %q, here %q: %s", code, k.there, k.here, out)
+			}
+		})
+	}
+}
+
+// An agent whose stop nobody answers is ended without it; what became of the order is
+// not told as if none had been given.
+func TestAStopThatIsNeverAnswered(t *testing.T) {
+	k := newKilled(t, "POST /v1/orders", 1000, false)
+	code, out := k.run("stop", "builder")
+	if code != 0 || k.stops.Load() != 1 || strings.Contains(out, "no order could be given") || !strings.Contains(out, "it may have been taken") {
+		t.Errorf("ended with %d after %d stops: %s", code, k.stops.Load(), out)
+	}
+	for _, o := range k.there {
+		if o != k.there[0] {
+			t.Errorf("it is not one order: %q", k.there)
+		}
+	}
+}
+
+func field(t *testing.T, body, name string) string {
+	t.Helper()
+	var all map[string]any
+	if err := json.Unmarshal([]byte(body), &all); err != nil {
+		t.Fatal(err)
+	}
+	text, _ := all[name].(string)
+	return text
+}
