@@ -450,6 +450,9 @@ func show(p fleet.Plan) string {
 		if s.Hint != "" {
 			fmt.Fprintf(&b, " hint=%q", s.Hint)
 		}
+		if len(s.Also) > 0 {
+			fmt.Fprintf(&b, " also=%q", s.Also)
+		}
 		b.WriteByte('\n')
 	}
 	for _, k := range p.Idle {

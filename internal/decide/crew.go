@@ -16,8 +16,17 @@ type crew struct {
 
 // started is a start that has no result yet.
 type started struct {
-	action fleet.Action
-	at     fleet.Instant
+	action  fleet.Action
+	at      fleet.Instant
+	planned bool // in this very pass: nobody has begun it
+}
+
+// doing says how far a start is that another one waits for.
+func (s started) doing() string {
+	if s.planned {
+		return " goes first"
+	}
+	return " is under way"
 }
 
 // muster indexes the agents. Without a registration and an order there is
@@ -51,9 +60,9 @@ func (c *crew) see(a *fleet.Agent) {
 }
 
 // begun notes an action that is under way, or planned in this pass.
-func (c *crew) begun(a fleet.Action, at fleet.Instant) {
+func (c *crew) begun(a fleet.Action, at fleet.Instant, planned bool) {
 	if starts(a.Do) {
-		c.starting = append(c.starting, started{a, at})
+		c.starting = append(c.starting, started{a, at, planned})
 	}
 	if starts(a.Do) || a.Do == doNudge {
 		if account := c.account(a); account != "" {

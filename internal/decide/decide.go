@@ -117,7 +117,7 @@ func (p *pass) recall(r *fleet.ActionRecord) {
 	moment := momentOf(r)
 	if r.Open() {
 		p.claims.add(claimOf(r.Subject, r.Target, harmless), holder{r.Do, r.Subject, r.PlannedAt})
-		p.crew.begun(r.Action, r.PlannedAt)
+		p.crew.begun(r.Action, r.PlannedAt, false)
 		moment = p.snap.At // it may be doing its work just now
 	} else if isReal(r) && (starts(r.Do) || r.Do == doNudge) {
 		p.crew.ended = append(p.crew.ended, r)
@@ -168,24 +168,19 @@ func (p *pass) judge(r *request) bool {
 	return true
 }
 
-// ask returns the first guard that refuses, and its refusal; nil when all let
-// the request pass.
+// ask returns what holds the request for the longest that is known; nil when all guards
+// let it pass. An agent has failed when what is said first is that its recoveries are used up.
 func (p *pass) ask(r *request) (fleet.Guard, *refusal) {
-	for i := range p.guards {
-		g := &p.guards[i]
-		if g.sparesMessages && r.ability.Harmless {
-			continue
-		}
-		if no := g.ask(p, r); no != nil {
-			return g.name, no
-		}
+	list := p.objections(r)
+	if len(list) > 0 && list[0].fails {
+		p.fail(r, list[0].refusal)
 	}
-	return "", nil
+	return longest(list)
 }
 
 func (p *pass) skip(r *request, g fleet.Guard, no *refusal) {
 	p.plan.Skipped = append(p.plan.Skipped, fleet.Skipped{
-		Action: p.action(r), Guard: g, Why: no.why, Until: no.until, Hint: no.hint,
+		Action: p.action(r), Guard: g, Why: no.why, Until: no.until, Hint: no.hint, Also: no.also,
 	})
 }
 
@@ -204,7 +199,7 @@ func (p *pass) grant(r *request) fleet.Action {
 	}
 	p.bench.begun(a, p.snap.At)
 	p.claims.add(r.claim, holder{do: a.Do, subject: a.Subject})
-	p.crew.begun(a, p.snap.At)
+	p.crew.begun(a, p.snap.At, true)
 	p.plan.Actions = append(p.plan.Actions, a)
 	return a
 }

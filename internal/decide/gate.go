@@ -14,16 +14,14 @@ func askGate(p *pass, r *request) *refusal {
 	if r.wish.Subject.Kind != fleet.KindAgent || !starts(r.wish.Do) && r.wish.Do != doNudge {
 		return nil
 	}
-	asks := []func(*request) *refusal{p.askLimited}
-	if starts(r.wish.Do) {
-		asks = []func(*request) *refusal{p.askFamily, p.askMemoryLeft, p.askCount, p.askSettled, p.askStorm, p.askReboot, p.askLimited, p.askStagger}
+	if !starts(r.wish.Do) {
+		return p.askLimited(r)
 	}
-	for _, ask := range asks {
-		if no := ask(r); no != nil {
-			return no
-		}
+	no := ofOne(fleet.GuardGate, p.askFamily(r), p.askMemoryLeft(r), p.askCount(r), p.askSettled(r), p.askStorm(r), p.askReboot(r), p.askLimited(r))
+	if no == nil {
+		no = p.askStagger(r) // a distance to whom it may follow
 	}
-	return nil
+	return no
 }
 
 // askFamily: the parent of a new agent is there, and the tree not too deep.
@@ -99,7 +97,7 @@ func (p *pass) askStagger(r *request) *refusal {
 	}
 	for _, s := range p.crew.starting {
 		if p.within(gap, s.at) {
-			return &refusal{why: s.action.Subject.String() + " is being started, and the next start waits " + gap.String(), until: p.leaves(gap, s.at)}
+			return &refusal{why: s.action.Subject.String() + s.doing() + ", and the next start waits " + gap.String(), until: p.leaves(gap, s.at)}
 		}
 	}
 	for _, e := range p.crew.ended {

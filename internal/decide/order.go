@@ -124,10 +124,8 @@ func (p *pass) decideOrder(i int, o fleet.Order) fleet.Order {
 		g, no := p.noSuchAgent(&o)
 		return refused(o, g, no)
 	}
-	for _, ask := range []func(*request) (fleet.Guard, *refusal){p.askStopped, p.ask, p.askAgain} {
-		if g, no := ask(r); no != nil {
-			return refused(o, g, no)
-		}
+	if g, no := p.askOrder(r); no != nil {
+		return refused(o, g, no)
 	}
 	a := p.grant(r)
 	if r.wish.Do == doSpawn {
@@ -135,6 +133,25 @@ func (p *pass) decideOrder(i int, o fleet.Order) fleet.Order {
 	}
 	o.State, o.Guard, o.Why, o.Until, o.Hint, o.Action = fleet.OrderOpen, "", "", fleet.Instant{}, "", a.ID
 	return o
+}
+
+// askOrder is what holds an order for the longest that is known.
+func (p *pass) askOrder(r *request) (fleet.Guard, *refusal) {
+	if g, no := p.askStopped(r); no != nil {
+		return g, no
+	}
+	g, no := p.ask(r)
+	if no != nil && no.until.IsZero() {
+		return g, no
+	}
+	list := make([]objection, 0, 2)
+	if no != nil {
+		list = append(list, objection{g, no})
+	}
+	if g, no := p.askAgain(r); no != nil {
+		list = append(list, objection{g, no})
+	}
+	return longest(list)
 }
 
 // refused returns the order as a guard left it.

@@ -134,6 +134,7 @@ func (s *sim) play() {
 			s.t.Fatalf("the same inputs gave\n%s\nand\n%s", encode(plan), encode(again))
 		}
 		s.check(snap, found, plan)
+		s.keepsItsWord(snap, found, plan)
 		s.act(plan)
 	}
 }

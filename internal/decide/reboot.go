@@ -34,7 +34,7 @@ func (p *pass) askReboot(r *request) *refusal {
 	const when = "after the machine was started again"
 	for _, other := range p.crew.starting {
 		if other.action.Do == doRecover && isRebooted(&other.action) {
-			return &refusal{why: when + " the agents are started one at a time, and " + other.action.Subject.String() + " is under way"}
+			return &refusal{why: when + " the agents are started one at a time, and " + other.action.Subject.String() + other.doing()}
 		}
 	}
 	if r.byPerson() {

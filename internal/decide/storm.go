@@ -53,9 +53,16 @@ func (p *pass) askStorm(r *request) *refusal {
 		return p.askBeside(r, exit)
 	}
 	common := fmt.Sprintf("%d agents died within %s of each other", len(s.agents), p.policy.Agents.Deaths.In)
+	var looked *refusal
 	if hold := p.policy.Agents.Hold; !r.byPerson() && p.within(hold, s.last) {
-		return &refusal{why: common + ", the last at " + clock(s.last) + ": a common cause is looked for first", until: p.leaves(hold, s.last)}
+		looked = &refusal{why: common + ", the last at " + clock(s.last) + ": a common cause is looked for first", until: p.leaves(hold, s.last)}
 	}
+	return ofOne(fleet.GuardGate, looked, p.askAfterStorm(s, common))
+}
+
+// askAfterStorm lets the agents of a storm through one by one, and more side by side while
+// that helps.
+func (p *pass) askAfterStorm(s *storm, common string) *refusal {
 	ended := p.recoveredSince(s)
 	wide, underWay := p.width(ended), 0
 	for _, other := range p.crew.starting {
@@ -63,7 +70,7 @@ func (p *pass) askStorm(r *request) *refusal {
 			continue
 		}
 		if underWay++; underWay >= wide {
-			return &refusal{why: fmt.Sprintf("%s: they are recovered %s at a time, and %s is under way", common, words(wide), other.action.Subject)}
+			return &refusal{why: fmt.Sprintf("%s: they are recovered %s at a time, and %s", common, words(wide), other.action.Subject.String()+other.doing())}
 		}
 	}
 	return p.askHelped(p.latest(ended), "after "+common)

@@ -49,9 +49,18 @@ func (p *pass) inVain(tries []*fleet.ActionRecord) (n int) {
 // askCooldown keeps a distance between two tries of one action on one subject,
 // whichever rule asked and whatever became of the first.
 func askCooldown(p *pass, r *request) *refusal {
-	if p.snap.At.Before(r.notBefore) {
-		return &refusal{why: "its next attempt is due at " + clock(r.notBefore), until: r.notBefore}
+	return ofOne(fleet.GuardCooldown, p.askDue(r), p.askDistance(r))
+}
+
+// askDue waits for the next attempt at a step.
+func (p *pass) askDue(r *request) *refusal {
+	if !p.snap.At.Before(r.notBefore) {
+		return nil
 	}
+	return &refusal{why: "its next attempt is due at " + clock(r.notBefore), until: r.notBefore}
+}
+
+func (p *pass) askDistance(r *request) *refusal {
 	if r.byPerson() {
 		return nil // see askAgain
 	}
@@ -112,9 +121,7 @@ func (p *pass) spentTries(r *request, limit fleet.Attempts) *refusal {
 	switch {
 	case r.wish.Do == doRecover && !r.byPerson():
 		no.hint = "custos recover " + word(r.wish.Subject.Name)
-		if r.order == nil { // an order has tries of its own, and fewer
-			p.fail(r, no)
-		}
+		no.fails = r.order == nil // an order has tries of its own, and fewer
 	case r.order != nil:
 		newest := p.latest(r.tries)
 		no.final, no.until = true, fleet.Instant{}

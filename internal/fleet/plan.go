@@ -81,13 +81,16 @@ const (
 	GuardLimit Guard = "limit"
 )
 
-// Skipped is an action that a guard refused, why, and until when.
+// Skipped is an action that a guard refused, why, and until when: of all that holds it,
+// what is known to end last.
 type Skipped struct {
 	Action
 	Guard Guard   `json:"guard"`
 	Why   string  `json:"refused"`
 	Until Instant `json:"until,omitzero"` // zero: until something changes
 	Hint  string  `json:"hint,omitempty"` // the command a person can type
+	// Also is what else holds it, by guard, of a hold whose end is known.
+	Also []string `json:"also,omitempty"`
 }
 
 // Ability is what an action needs and promises.
