@@ -27,6 +27,7 @@ type Pending struct {
 	For   string     `json:"for"`
 	Why   string     `json:"why,omitempty"`
 	Until *time.Time `json:"until,omitempty"`
+	Also  []string   `json:"also,omitempty"`  // what else holds it back
 	Order string     `json:"order,omitempty"` // its ID
 }
 

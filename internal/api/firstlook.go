@@ -139,6 +139,8 @@ type Deed struct {
 	Why      string    `json:"why"`
 	Attempt  int       `json:"attempt,omitempty"`
 	Commands []Command `json:"commands"`
+	// Held is what holds it back where nobody gives the word that this plan supposes.
+	Held *Refusal `json:"held,omitempty"`
 }
 
 // Command is one command, argument by argument.
@@ -155,8 +157,9 @@ type Refusal struct {
 	Rule     string     `json:"rule"`
 	Guard    string     `json:"guard"`
 	Why      string     `json:"why"`
-	Until    *time.Time `json:"until,omitempty"`
+	Until    *time.Time `json:"until,omitempty"` // the latest known moment of all that holds it
 	Hint     string     `json:"hint,omitempty"`
+	Also     []string   `json:"also,omitempty"` // what else holds it, of a hold whose end is known
 }
 
 // Hint is a command to type next, and what it does.

@@ -4,6 +4,7 @@ import "time"
 
 // Story is everything known about one thing: `custos why X`.
 type Story struct {
+	At      time.Time `json:"at"`
 	Subject string    `json:"subject"`
 	Facts   []string  `json:"facts"`  // as seen now, one plain sentence each
 	Alerts  []Alert   `json:"alerts"` // not over, worst first

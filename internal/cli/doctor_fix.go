@@ -84,7 +84,7 @@ func writeFix(p *page, d api.Doctor) {
 		p.line("  nothing")
 	}
 	for _, act := range d.Fix.Actions {
-		writeDeed(p, act)
+		writeDeed(p, act, d.At)
 	}
 	writeRefusals(p, api.Plan{At: d.At, Skipped: d.Fix.Skipped})
 }

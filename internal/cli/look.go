@@ -331,7 +331,7 @@ func lookSkipped(p *page, list []api.Refusal, l api.FirstLook) {
 		order = append(order, key)
 		why := flat(r.Guard)
 		if r.Until != nil {
-			why += " until " + clock(*r.Until, l.At)
+			why += " until " + due(*r.Until, l.At)
 		}
 		why += ": " + flat(r.Why)
 		rows[key] = []string{flat(r.Do), p.subject(r.Subject), "", why}

@@ -54,7 +54,7 @@ func writeOrders(p *page, v api.Orders) {
 			why = "under way"
 		}
 		if o.Until != nil {
-			why += ", not before " + clock(*o.Until, v.At)
+			why += ", not before " + due(*o.Until, v.At)
 		}
 		p.text(4, why)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -49,7 +50,7 @@ func writePlan(p *page, v api.Plan) {
 		p.line("  nothing")
 	}
 	for _, d := range v.Actions {
-		writeDeed(p, d)
+		writeDeed(p, d, v.At)
 	}
 	writeMoves(p, v.Moves)
 	writeRefusals(p, v)
@@ -65,9 +66,12 @@ func writePlan(p *page, v api.Plan) {
 }
 
 // writeDeed writes an action with its commands, whole: they are to be read.
-func writeDeed(p *page, d api.Deed) {
+func writeDeed(p *page, d api.Deed, at time.Time) {
 	p.line("  %s  %s  %s", p.priority(d.Priority), p.paint(bold, flat(d.Do)), p.subject(d.Subject))
 	p.text(6, flat(d.Rule)+": "+flat(d.Why))
+	if d.Held != nil {
+		p.text(6, "by itself "+heldWords(*d.Held, at))
+	}
 	for _, c := range d.Commands {
 		line := "      $ " + flat(shell(c.Argv))
 		if len(c.Argv) == 0 {
@@ -78,6 +82,23 @@ func writeDeed(p *page, d api.Deed) {
 		}
 		p.line("%s", line)
 	}
+}
+
+// heldWords says what holds an action back, and until when.
+func heldWords(r api.Refusal, at time.Time) string {
+	why := flat(r.Guard) + ": " + flat(r.Why) + andMore(r.Also)
+	if r.Until == nil {
+		return "not now: " + why
+	}
+	return "not before " + due(*r.Until, at) + ": " + why
+}
+
+// andMore says how much else holds what waits.
+func andMore(also []string) string {
+	if len(also) == 0 {
+		return ""
+	}
+	return fmt.Sprintf(", and %d more", len(also))
 }
 
 // writeMoves writes what becomes of records.
@@ -113,9 +134,12 @@ func writeRefusals(p *page, v api.Plan) {
 		p.line("  %s  %s  %s", p.priority(r.Priority), flat(r.Do), p.subject(r.Subject))
 		why := []string{flat(r.Guard) + ": " + flat(r.Why)}
 		if r.Until != nil {
-			why = append(why, "until "+clock(*r.Until, v.At))
+			why = append(why, "until "+due(*r.Until, v.At))
 		}
 		p.text(6, strings.Join(why, ", "))
+		for _, also := range r.Also {
+			p.text(6, "and "+flat(also))
+		}
 		if r.Hint != "" {
 			p.line("      %s %s", p.dim("→"), p.command(flat(r.Hint)))
 		}

@@ -70,10 +70,10 @@ func writeAgent(p *page, d api.AgentDetail) {
 	if len(d.Planned) > 0 {
 		p.head("WOULD DO", "")
 		for _, deed := range d.Planned {
-			writeDeed(p, deed)
+			writeDeed(p, deed, d.At)
 		}
 	}
-	writeRefusals(p, api.Plan{Skipped: d.Skipped})
+	writeRefusals(p, api.Plan{At: d.At, Skipped: d.Skipped})
 	if len(d.Failures) > 0 {
 		p.head("FAILURES", "")
 		writeFailureTable(p, d.Failures)

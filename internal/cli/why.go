@@ -64,11 +64,11 @@ func writeStory(p *page, s api.Story) {
 	if len(s.Planned) > 0 {
 		p.head("WOULD DO", "")
 		for _, d := range s.Planned {
-			writeDeed(p, d)
+			writeDeed(p, d, s.At)
 		}
 	}
 	writeMoves(p, s.Moves)
-	writeRefusals(p, api.Plan{Skipped: s.Skipped})
+	writeRefusals(p, api.Plan{At: s.At, Skipped: s.Skipped})
 	patrolDoubts(p, s.Doubts)
 	if len(s.Events) > 0 {
 		p.head("WHAT WAS WRITTEN DOWN", "")

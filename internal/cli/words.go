@@ -59,6 +59,17 @@ func clock(t, at time.Time) string {
 	return t.UTC().Format("2006-01-02 15:04")
 }
 
+// soon is how near a moment is that is waited for to the second.
+const soon = 5 * time.Minute
+
+// due writes a moment that is waited for.
+func due(t, at time.Time) string {
+	if t.Sub(at).Abs() < soon {
+		return t.UTC().Format("15:04:05")
+	}
+	return clock(t, at)
+}
+
 func yesNo(b *bool) string {
 	switch {
 	case b == nil:

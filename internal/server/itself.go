@@ -11,13 +11,22 @@ import (
 // what something else holds back: by the plan that a patrol follows, which nobody's word
 // has changed.
 func byItself(p fleet.Pass) (planned []fleet.Action, skipped []fleet.Skipped) {
-	skipped = slices.Clone(p.Plan.Skipped)
 	for _, a := range p.Plan.Actions {
 		if k := heldBy(p.Itself, a); k != nil {
 			skipped = append(skipped, *k)
 			continue
 		}
 		planned = append(planned, a)
+	}
+	for _, k := range p.Plan.Skipped {
+		switch held := heldBy(p.Itself, k.Action); {
+		case held != nil:
+			skipped = append(skipped, *held)
+		case plans(p.Itself, k.Action):
+			planned = append(planned, k.Action)
+		default:
+			skipped = append(skipped, k)
+		}
 	}
 	return planned, skipped
 }
@@ -29,28 +38,38 @@ func heldBy(itself *fleet.Plan, a fleet.Action) *fleet.Skipped {
 		return nil
 	}
 	for i, k := range itself.Skipped {
-		if k.Do == a.Do && k.Subject == a.Subject && k.For == a.For && k.Guard != fleet.GuardMode && k.Guard != fleet.GuardApproval {
+		if wishesFor(k.Action, a) && k.Guard != fleet.GuardMode && k.Guard != fleet.GuardApproval {
 			return &itself.Skipped[i]
 		}
 	}
 	return nil
 }
 
+// plans says whether an action is done without anybody's word.
+func plans(itself *fleet.Plan, a fleet.Action) bool {
+	return itself != nil && slices.ContainsFunc(itself.Actions, func(of fleet.Action) bool { return wishesFor(of, a) })
+}
+
+// wishesFor says whether two actions are one: what a rule wishes for on one thing.
+func wishesFor(a, b fleet.Action) bool {
+	return a.Do == b.Do && a.Subject == b.Subject && a.For == b.For
+}
+
 // pendingRecovery lists the recoveries that are planned, or held back.
 func pendingRecovery(p fleet.Pass) (out []api.Pending) {
 	planned, skipped := byItself(p)
-	add := func(a fleet.Action, state, why string, until fleet.Instant) {
+	add := func(a fleet.Action, state, why string, until fleet.Instant, also []string) {
 		if a.Do == "recover" && a.Subject.Kind == fleet.KindAgent {
 			from := endedAt(p, a.Subject.Name)
 			out = append(out, api.Pending{Agent: a.Subject.Name, What: a.Do, State: state, Since: from.Wall.UTC(),
-				For: since(p.Snapshot.At, from), Why: why, Until: moment(until)})
+				For: since(p.Snapshot.At, from), Why: why, Until: moment(until), Also: also})
 		}
 	}
 	for _, a := range planned {
-		add(a, "planned", a.Why, fleet.Instant{})
+		add(a, "planned", a.Why, fleet.Instant{}, nil)
 	}
 	for _, k := range skipped {
-		add(k.Action, "held back", string(k.Guard)+": "+k.Why, k.Until)
+		add(k.Action, "held back", string(k.Guard)+": "+k.Why, k.Until, k.Also)
 	}
 	return out
 }

@@ -49,3 +49,41 @@ func count(is bool) int {
 	}
 	return 0
 }
+
+// Where a person's word would lead to another order of things (one goes first, and the
+// others wait for it), what is told is still what goes on without that word: the moment of
+// all that holds it. The plan says that its first one waits, too.
+func TestWhatIsHeldTwiceIsToldAsItGoesOnByItself(t *testing.T) {
+	now := fleet.Instant{Wall: time.Date(2026, 11, 20, 9, 0, 0, 0, time.UTC), Up: fleet.Duration(time.Hour), Boot: "b"}
+	first, second := recoveryOf("first"), recoveryOf("second")
+	grace := now.Add(42 * time.Second)
+	p := fleet.Pass{Snapshot: fleet.Snapshot{At: now}, Plan: fleet.Plan{At: now, Actions: []fleet.Action{first},
+		Skipped: []fleet.Skipped{{Action: second, Guard: fleet.GuardGate, Why: "one at a time, and agent/first goes first"}}}}
+	p.Policy.ApprovedBy = "you"
+	p.Itself = &fleet.Plan{At: now}
+	for _, a := range []fleet.Action{first, second} {
+		p.Past.Registrations = append(p.Past.Registrations, fleet.Registration{Name: a.Subject.Name, Owner: fleet.OwnerCustos, Desired: fleet.DesiredRunning, Exit: &fleet.Exit{At: now}})
+		p.Itself.Skipped = append(p.Itself.Skipped, fleet.Skipped{Action: a, Guard: fleet.GuardGrace, Why: "it was just started", Until: grace, Also: []string{"gate: it is left for 3s"}})
+	}
+	for _, of := range []fleet.Action{first, second} {
+		s := story(about{subject: of.Subject}, p, nil, nil, newWorld())
+		next := strings.Join(s.Facts, " ")
+		if !strings.Contains(next, "Next: recover, not before 2026-11-20 09:00:42 UTC (grace: it was just started; and 1 more).") {
+			t.Errorf("%s: %q", of.Subject, next)
+		}
+	}
+	for _, w := range pending(p) {
+		if w.State != "held back" || w.Until == nil || !w.Until.Equal(grace.Wall) || len(w.Also) != 1 {
+			t.Errorf("pending %+v", w)
+		}
+	}
+	dry := plan(p, newWorld())
+	if len(dry.Actions) != 1 || dry.Actions[0].Held == nil || !dry.Actions[0].Held.Until.Equal(grace.Wall) || dry.Actions[0].Held.Guard != "grace" {
+		t.Errorf("the plan says of what the daemon waits for: %+v", dry.Actions)
+	}
+}
+
+func recoveryOf(name string) fleet.Action {
+	s := fleet.Subject{Kind: fleet.KindAgent, Name: name}
+	return fleet.Action{ID: name, Do: "recover", Subject: s, For: fleet.AlertKey{Rule: "agent-crashed", Subject: s}, Why: "it crashed"}
+}

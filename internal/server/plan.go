@@ -26,7 +26,12 @@ func plan(p fleet.Pass, t Teller) api.Plan {
 		out.Moves = append(out.Moves, moveView(m))
 	}
 	for _, a := range p.Plan.Actions {
-		out.Actions = append(out.Actions, deed(a, t))
+		d := deed(a, t)
+		if k := heldBy(p.Itself, a); k != nil {
+			held := refusal(*k)
+			d.Held = &held
+		}
+		out.Actions = append(out.Actions, d)
 	}
 	for _, s := range p.Plan.Skipped {
 		out.Skipped = append(out.Skipped, refusal(s))
@@ -51,7 +56,7 @@ func deed(a fleet.Action, t Teller) api.Deed {
 func refusal(s fleet.Skipped) api.Refusal {
 	return api.Refusal{
 		Do: s.Do, Subject: s.Subject.String(), Priority: string(s.Priority), Rule: s.For.Rule,
-		Guard: string(s.Guard), Why: s.Why, Until: moment(s.Until), Hint: s.Hint,
+		Guard: string(s.Guard), Why: s.Why, Until: moment(s.Until), Hint: s.Hint, Also: s.Also,
 	}
 }
 

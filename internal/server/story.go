@@ -132,7 +132,7 @@ func oneOf(of string, hits []fleet.Subject) (about, error) {
 
 // story is everything known about one thing.
 func story(a about, p fleet.Pass, alerts []fleet.Alert, events []fleet.Event, t Teller) api.Story {
-	out := api.Story{Subject: title(a), Facts: []string{}, Planned: []api.Deed{}, Skipped: []api.Refusal{},
+	out := api.Story{At: p.Snapshot.At.Wall.UTC(), Subject: title(a), Facts: []string{}, Planned: []api.Deed{}, Skipped: []api.Refusal{},
 		Doubts: []api.Doubt{}, Events: []api.Event{}, Next: []api.Hint{}}
 	if a.subject != (fleet.Subject{}) {
 		out.Facts = facts(&p.Snapshot, a.subject)
@@ -220,11 +220,19 @@ func nextStep(s api.Story, p fleet.Policy) []string {
 	}
 	switch {
 	case soonest != nil:
-		return []string{fmt.Sprintf("Next: %s, not before %s UTC (%s: %s).", soonest.Do, soonest.Until.UTC().Format("2006-01-02 15:04:05"), soonest.Guard, soonest.Why)}
+		return []string{fmt.Sprintf("Next: %s, not before %s UTC (%s: %s%s).", soonest.Do, soonest.Until.UTC().Format("2006-01-02 15:04:05"), soonest.Guard, soonest.Why, andMore(soonest.Also))}
 	case held != nil:
 		return []string{fmt.Sprintf("Next: nothing by itself: %s is held back (%s: %s).", held.Do, held.Guard, held.Why)}
 	}
 	return nil
+}
+
+// andMore says how much else holds what waits.
+func andMore(also []string) string {
+	if len(also) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("; and %d more", len(also))
 }
 
 func storyHints(a about, s api.Story, alerts []fleet.Alert, p fleet.Pass) []api.Hint {
