@@ -45,17 +45,16 @@ func (c clerk) Take(ctx context.Context, o fleet.Order) (fleet.Order, error) {
 	if err != nil {
 		return o, err
 	}
-	taken, fresh, err := st.TakeOrder(ctx, taken)
+	prompt, err := c.firstPrompt(taken)
+	if err != nil {
+		return o, err
+	}
+	taken, _, err = st.TakeOrder(ctx, taken, prompt...)
 	if errors.Is(err, store.ErrExists) {
 		return o, fmt.Errorf("%w: %w", ledger.ErrTaken, err)
 	}
 	if err != nil {
 		return o, err
-	}
-	if fresh {
-		if err := c.takePrompt(ctx, st, taken); err != nil {
-			return taken, err
-		}
 	}
 	c.s.board.Touched(fleet.PartAgents) // it is judged by how the agent is now
 	if err := c.s.loop.Pass(ctx, "order "+taken.ID, restsOn()...); err != nil {
@@ -86,23 +85,19 @@ func (c clerk) await(ctx context.Context) {
 	c.s.board.Await(ctx, fleet.PartAgents)
 }
 
-// takePrompt adds the order that types the first prompt of a new agent, once it
-// is ready, where its kind takes no prompt on the command line.
-func (c clerk) takePrompt(ctx context.Context, st *store.Store, o fleet.Order) error {
+// firstPrompt is the order that types the first prompt of a new agent, once it
+// is ready, where its kind takes no prompt on the command line; none for any other.
+func (c clerk) firstPrompt(o fleet.Order) ([]fleet.Order, error) {
 	if o.Do != fleet.OrderSpawn || o.Spawn == nil || o.Spawn.Prompt == "" {
-		return nil
+		return nil, nil
 	}
 	kind, _ := c.s.world.Kinds.Get(o.Spawn.Kind)
 	cmd, err := agent.Launch(kind, agent.LaunchOptions{Headless: o.Spawn.Where == fleet.WhereHeadless, Prompt: o.Spawn.Prompt})
 	if err != nil || cmd.Typed == "" {
-		return nil // an agent that cannot be launched is the spawn's to say
+		return nil, nil // an agent that cannot be launched is the spawn's to say
 	}
 	prompt, _, err := ledger.Take(nil, fleet.Order{ID: o.ID + promptOf, Do: fleet.OrderNudge, Agent: o.Agent, By: o.By, Text: cmd.Typed}, o.At)
-	if err != nil {
-		return err
-	}
-	_, _, err = st.TakeOrder(ctx, prompt)
-	return err
+	return []fleet.Order{prompt}, err
 }
 
 // Order returns an order as it has become.

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"encoding/json"
@@ -11,10 +12,11 @@ import (
 	"custos/internal/fleet"
 )
 
-// TakeOrder writes down an order, open. One whose ID was taken before is
-// returned as it has become, and fresh is false; when it asks for something else
-// the error is ErrExists.
-func (s *Store) TakeOrder(ctx context.Context, o fleet.Order) (taken fleet.Order, fresh bool, err error) {
+// TakeOrder writes down an order, open, and in the same transaction those that go with
+// it: there is no moment at which one of them is there and another is not. One whose ID
+// was taken before is returned as it has become, and fresh is false; when it asks for
+// something else the error is ErrExists.
+func (s *Store) TakeOrder(ctx context.Context, o fleet.Order, with ...fleet.Order) (taken fleet.Order, fresh bool, err error) {
 	err = s.write(ctx, "take order "+fleet.Line(o.ID, 80), o.At, func(t *tx) error {
 		old, err := t.order(o.ID)
 		if err != nil {
@@ -27,16 +29,28 @@ func (s *Store) TakeOrder(ctx context.Context, o fleet.Order) (taken fleet.Order
 			}
 			return nil
 		}
-		if o.State == "" {
-			o.State = fleet.OrderOpen
-		}
 		taken, fresh = o, true
-		return t.takeOrder(o)
+		taken.State = cmp.Or(o.State, fleet.OrderOpen)
+		for _, one := range append([]fleet.Order{o}, with...) {
+			if err := t.takeOrder(one); err != nil {
+				return err
+			}
+		}
+		return nil
 	})
 	return taken, fresh && err == nil, err
 }
 
+// takeOrder writes a new order down.
 func (t *tx) takeOrder(o fleet.Order) error {
+	o.State = cmp.Or(o.State, fleet.OrderOpen)
+	old, err := t.order(o.ID)
+	if err != nil {
+		return err
+	}
+	if old != nil {
+		return fmt.Errorf("order %s: %w", fleet.Line(o.ID, 80), ErrExists)
+	}
 	if err := t.saveOrder(o); err != nil {
 		return err
 	}

@@ -311,6 +311,28 @@ func TestFailedSpawnLeavesNothing(t *testing.T) {
 	}
 }
 
+// What goes with an order is there exactly when the order is: a crash in between cannot
+// lose a first prompt, and an order that is given again doubles none.
+func TestAnOrderIsTakenWithWhatGoesWithIt(t *testing.T) {
+	s := fresh(t)
+	spawn := fleet.Order{ID: "o1", Do: fleet.OrderSpawn, Agent: "a", By: "ann", At: at(0)}
+	prompt := fleet.Order{ID: "o1-prompt", Do: fleet.OrderNudge, Agent: "a", By: "ann", At: at(0), Text: "go"}
+	for range 2 {
+		_, _, err := s.TakeOrder(t.Context(), spawn, prompt)
+		ok(t, err)
+	}
+	list, err := s.Orders(t.Context(), OrderFilter{Open: true})
+	ok(t, err)
+	if len(list) != 2 || list[0].ID != "o1" || list[1].ID != "o1-prompt" {
+		t.Errorf("taken: %s", asJSON(list))
+	}
+	_, _, err = s.TakeOrder(t.Context(), fleet.Order{ID: "o2", Do: fleet.OrderSpawn, Agent: "b", By: "ann", At: at(0)}, prompt)
+	wantErr(t, err, ErrExists)
+	if list, err = s.Orders(t.Context(), OrderFilter{ID: "o2"}); err != nil || len(list) != 0 {
+		t.Errorf("an order was taken without what goes with it: %s, %v", asJSON(list), err)
+	}
+}
+
 func TestOrderLife(t *testing.T) {
 	s := fresh(t)
 	o := fleet.Order{ID: "o1", Do: fleet.OrderNudge, Agent: "a", By: "ann", At: at(0), Text: "go"}
