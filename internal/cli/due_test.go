@@ -27,7 +27,7 @@ func TestWhatWaitsForAMoment(t *testing.T) {
 		"grace: it was just started, until 09:42\n": func(p *page) {
 			writePlan(p, api.Plan{At: at, Skipped: []api.Refusal{later}})
 		},
-		"it was just started (until 09:00:42, and 1 more)": func(p *page) {
+		"until 09:00:42, and 1 more: it was just started": func(p *page) {
 			writePending(p, api.Agents{At: at, Pending: []api.Pending{{Agent: "a", What: "recover", State: "held back", Why: held.Why, Until: &near, Also: held.Also}}})
 		},
 	} {

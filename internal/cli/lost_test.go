@@ -13,6 +13,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"custos/internal/api"
 	"custos/internal/cli"
 	"custos/internal/config"
 )
@@ -30,6 +31,7 @@ type killed struct {
 	mu           sync.Mutex
 	there, here  []string // bodies that the daemon, and this process, has read
 	stops, kills atomic.Int32
+	wasGone      bool // nothing of the agent runs any more
 }
 
 func newKilled(t *testing.T, asked string, times int32, gone bool) *killed {
@@ -95,6 +97,9 @@ func (k *killed) daemon(getenv func(string) string) cli.Daemon {
 	}
 	d.Stop = func(context.Context, config.Config, string, string, string) (string, error) {
 		k.stops.Add(1)
+		if k.wasGone {
+			return "", &api.Error{Kind: api.NotFound, Message: "cannot stop: no agent runs"}
+		}
 		return "builder: SIGTERM to 1 process", nil
 	}
 	return d
@@ -188,6 +193,17 @@ func TestAStopThatIsNeverAnswered(t *testing.T) {
 		if o != k.there[0] {
 			t.Errorf("it is not one order: %q", k.there)
 		}
+	}
+}
+
+// A stop whose order may have been taken is not told as refused because nothing of the
+// agent runs any more.
+func TestAStopThatMayHaveBeenDone(t *testing.T) {
+	k := newKilled(t, "POST /v1/orders", 1000, false)
+	k.wasGone = true
+	code, out := k.run("stop", "builder")
+	if code != 3 || strings.Contains(out, "no agent") || !strings.Contains(out, "it may have been taken") || !strings.Contains(out, "try: custos trace builder") {
+		t.Errorf("ended with %d: %s", code, out)
 	}
 }
 

@@ -19,6 +19,8 @@ func (a *app) planCommand() *cobra.Command {
 		Short:   "What `custos patrol --apply` would do, with the exact commands",
 		Long: `plan looks, and says what Custos would do and what it would not, and why; and what
 becomes of records by itself: gates, steps, runs, mail, pools. It changes nothing.
+Beside what the word of a person would begin now stands what the daemon itself still
+waits for, and until when.
 With --recording it judges a recording instead of this machine: the same
 recording gives the same plan, byte for byte, anywhere.`,
 		Args: cobra.NoArgs,

@@ -122,7 +122,7 @@ func writePending(p *page, v api.Agents) {
 	for _, w := range v.Pending {
 		why := flat(w.Why)
 		if w.Until != nil {
-			why += fmt.Sprintf(" (until %s%s)", due(*w.Until, v.At), andMore(w.Also))
+			why = fmt.Sprintf("until %s%s: %s", due(*w.Until, v.At), andMore(w.Also), why) // first: the end of a long line is cut
 		}
 		rows = append(rows, []string{flat(w.Agent), flat(w.What), flat(w.State), span(w.For), flat(w.Order), why})
 	}
