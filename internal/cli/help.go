@@ -54,7 +54,7 @@ func exitTable() []exitMeaning {
 		{exitWell, "well: looked, or done"},
 		{exitAlerts, "alerts at or above --fail-on; an action of patrol --apply failed; health or doctor found something"},
 		{exitUse, "bad use or input; or what was asked for is refused, or came to nothing: the cause is said"},
-		{exitLook, "could not look, did not see what was asked for, or nobody answered in time; what may have been done all the same is said"},
+		{exitLook, "could not look, did not see what was asked for, or nobody answered in time"},
 		{exitQueued, "an order was taken and is not carried out yet: what holds it is said, and custos orders cancel ID takes it back"},
 	}
 }
