@@ -3,13 +3,13 @@ package docgraph
 import "context"
 
 // maxWork is how many nodes and edges betweenness may touch: about half a second.
-// A graph that would take more is sampled, from starts spread evenly.
 const maxWork = 50_000_000
 
 // betweenness returns, for each node, the share of all shortest ways between two
 // others that lead through it, from 0 to 1 (Brandes 2001; sampled as Brandes and
-// Pich 2007), and how many starts were looked at. It fails when ctx ends.
-func betweenness(ctx context.Context, next [][]int) (score []float64, starts int, err error) {
+// Pich 2007), and how many starts were looked at. A graph that would take more than
+// work is sampled, from starts spread evenly. It fails when ctx ends.
+func betweenness(ctx context.Context, next [][]int, work int) (score []float64, starts int, err error) {
 	n, size := len(next), len(next)
 	for _, list := range next {
 		size += len(list)
@@ -18,7 +18,7 @@ func betweenness(ctx context.Context, next [][]int) (score []float64, starts int
 	if n < 3 {
 		return score, n, nil
 	}
-	starts = min(n, max(16, maxWork/size))
+	starts = min(n, max(16, work/size))
 	b := newBrandes(next)
 	for k := range starts {
 		if err := ctx.Err(); err != nil {

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/yuin/goldmark/ast"
+	markdown "github.com/yuin/goldmark/text"
 	"pgregory.net/rapid"
 )
 
@@ -33,6 +35,10 @@ func TestParse(t *testing.T) {
 		"code hides":       {"`[a](b.md) #3` ``c ` d`` `open [e](f.md) #4", nil, []string{"f.md"}, []string{"[a](b.md) #3", "c ` d"}, []int{4}},
 		"fences hide":      {"```sh\n# no\n``` no\n[a](b)\n```\n~~~\n```\n# no\n~~~\n- ```\n  # no\n  ```\n# A\n", []string{"A"}, nil, nil, nil},
 		"an open fence":    {"# A\n````\n# no\n```\n", []string{"A"}, nil, nil, nil},
+		"indented code":    {"a\n\n    [b](c.md) #3\n", nil, nil, nil, nil},
+		"code over a line": {"`a\n[b](c.md) #3`", nil, nil, []string{"a [b](c.md) #3"}, nil},
+		"defined and used": {"[a]: b.md\n\n[c][a]", nil, []string{"b.md"}, nil, nil},
+		"tags in a block":  {"<div>\n<!-- <a href='b.md'> -->\n<a href='c.md'>#3\n</div>", nil, []string{"c.md"}, nil, nil},
 		"comments hide":    {"a <!-- # no\n[b](c)\n--> [d](e)\n", nil, []string{"e"}, nil, nil},
 		"numbers":          {"#1, (#2) x#3 &#4; a/#5 ##6 #7a #0 #99999999999 [z](y.md#8) #9.", nil, []string{"y.md#8"}, nil, []int{1, 2, 9}},
 		"windows' lines":   {"# A\r\n[b](c)\r\n", []string{"A"}, []string{"c"}, nil, nil},
@@ -74,9 +80,9 @@ func TestItems(t *testing.T) {
 	}
 }
 
-// TestParseTakesNoTime: the worst texts, of a quarter of the largest size, take a quarter of a second at most
+// TestParseTakesNoTime: the worst texts, of a sixteenth of the largest size, take a tenth of a second at most
 // on a quiet machine. The deadline is generous, for -race and busy machines; what
-// is not linear takes minutes.
+// is not linear takes minutes. None has a paragraph or a depth that would take long.
 func TestParseTakesNoTime(t *testing.T) {
 	runs := ""
 	for n := range 180 {
@@ -84,16 +90,33 @@ func TestParseTakesNoTime(t *testing.T) {
 	}
 	for name, s := range map[string]string{"links": "[](", "targets": "](<", "tags": "<a ", "attributes": "<a href='", "code": runs, "code lines": runs + "\n",
 		"comments": "<!--", "numbers": "#1 ", "items": "- [ ] #1 `a`\n", "headings": "# a\n", "underlines": "a\n-\n", "fences": "~~~\n", "marks": "> - * ", "status": "*_>-",
+		"quotes": "> ", "deep": "1. ", "titles": "[a](b \"\n", "open links": "[a](\n", "used": "[a][b]\n", "split links": "[a\n](\n", "open titles": "[a]: b \"\n", "emphasis": "*_ a\n",
 		"blocked": "blocked by #1, ", "definitions": "[a]: b\n", "anchors": "<a name='"} {
+		s = strings.Repeat(s, MaxFile/16/len(s))
 		began := time.Now()
-		d := parse(strings.Repeat(s, MaxFile/4/len(s)))
+		d := parse(s)
 		_, _ = needs(d), envisioned("a", d)
 		took := time.Since(began)
 		t.Log(name, took)
 		if took > 30*time.Second {
 			t.Errorf("%s: took %v", name, took)
 		}
+		if size, depth := worst(commonMark.Parse(markdown.NewReader(bounded(s)))); size > max(maxBlock, maxLine+1) || depth > 300 {
+			t.Errorf("%s: a paragraph of %d bytes, %d deep", name, size, depth)
+		}
 	}
+}
+
+// worst is the size of the largest paragraph below a node, and how deep the deepest lies.
+func worst(n ast.Node) (size, depth int) {
+	if n.Kind() == ast.KindParagraph || n.Kind() == ast.KindTextBlock {
+		return n.Lines().At(n.Lines().Len()-1).Stop - n.Lines().At(0).Start, 1
+	}
+	for c := n.FirstChild(); c != nil; c = c.NextSibling() {
+		s, d := worst(c)
+		size, depth = max(size, s), max(depth, d+1)
+	}
+	return size, depth
 }
 
 // FuzzMarkdown: no text breaks the reader, takes long, or makes it find more than
@@ -204,7 +227,7 @@ func TestKnotsOfLongChains(t *testing.T) {
 func TestBetweenness(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		next := randomNet(t)
-		got, starts, err := betweenness(context.Background(), next)
+		got, starts, err := betweenness(context.Background(), next, maxWork)
 		if err != nil || starts != len(next) {
 			t.Fatal(starts, err)
 		}
@@ -260,7 +283,7 @@ func shortest(next [][]int, s, e int) (out [][]int) {
 func TestBetweennessEnds(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, _, err := betweenness(ctx, make([][]int, 5)); err == nil {
+	if _, _, err := betweenness(ctx, make([][]int, 5), maxWork); err == nil {
 		t.Error("it went on though its context had ended")
 	}
 	next := make([][]int, 20_000) // a star with many rays, sampled
@@ -268,7 +291,7 @@ func TestBetweennessEnds(t *testing.T) {
 		next[0] = append(next[0], i)
 		next[i] = []int{0}
 	}
-	score, starts, err := betweenness(t.Context(), next)
+	score, starts, err := betweenness(t.Context(), next, maxWork/5)
 	if err != nil || starts >= len(next) || math.Abs(score[0]-1) > 0.01 {
 		t.Error(fmt.Sprint(score[0], starts, err))
 	}

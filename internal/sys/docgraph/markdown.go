@@ -2,9 +2,15 @@ package docgraph
 
 import (
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
+
+	"github.com/yuin/goldmark/ast"
+	"github.com/yuin/goldmark/parser"
+	markdown "github.com/yuin/goldmark/text"
+	"github.com/yuin/goldmark/util"
 )
 
 // document is what was read of one Markdown text: never an error, for every text
@@ -15,16 +21,15 @@ type document struct {
 }
 
 type section struct {
-	level   int
-	title   string // without its marks
-	anchor  string // as forges make it: lower case, hyphens, -1 for the second of its name
-	links   []link
-	code    []string // what stands between backticks
-	items   []item
-	text    []text // what is neither heading, code nor the target of a link
-	issues  []int  // #N, as often as it is there
-	status  string // the word after "Status:"
-	pending string // the line above, which an underline makes a heading
+	level  int
+	title  string // without its marks
+	anchor string // as forges make it: lower case, hyphens, -1 for the second of its name
+	links  []link
+	code   []string // what stands between backticks
+	items  []item
+	text   []text // a paragraph each, without code and the targets of links
+	issues []int  // #N, as often as it is there
+	status string // the word after "Status:"
 }
 
 type link struct {
@@ -33,9 +38,9 @@ type link struct {
 }
 
 type item struct {
-	text      string
-	box, done bool // has a box to tick; it is ticked
-	depth     int  // columns before its mark
+	text      string // its first line, as it is read
+	box, done bool   // has a box to tick; it is ticked
+	depth     int    // columns of the items that it is in
 	issues    []int
 }
 
@@ -44,34 +49,75 @@ type text struct {
 	issues []int
 }
 
-// How much of one line is looked at inside, and how long a link may be: what is
-// longer was written by no person, and would cost time.
+// How much of one line and of one paragraph is looked at as a whole, how deep a
+// line may nest, and how long a link may be: what is beyond was written by no
+// person, and would cost time.
 const (
-	maxLine = 16 << 10
-	maxLink = 1000
+	maxLine  = 16 << 10
+	maxBlock = 8 << 10
+	maxLink  = 1000
 )
 
 var (
-	reHeading = regexp.MustCompile(`^ {0,3}(#{1,6})(?:[ \t]+(.*))?$`)
-	reUnder   = regexp.MustCompile(`^ {0,3}(=+|-+)[ \t]*$`)
-	reFence   = regexp.MustCompile("^(?:[ \t]*[-*+>] *)*[ \t]*(`{3,}|~{3,})(.*)$")
-	reItem    = regexp.MustCompile(`^([ \t]*)(?:[-*+]|\d{1,9}[.)])[ \t]+(?:\[([ xX])\][ \t]+)?(.*)$`)
-	reDefine  = regexp.MustCompile(`^ {0,3}\[[^\]]+\]:[ \t]*<?([^\s>]+)`)
+	reDeep    = regexp.MustCompile(`^(?:[ \t]*(?:>|(?:[-*+]|\d{1,9}[.)])[ \t])){100}`)
+	reBox     = regexp.MustCompile(`^\[([ xX])\][ \t]+`)
 	reStatus  = regexp.MustCompile(`^[ \t>*_-]*Status[*_]*:[*_]*[ \t]*[*_]*([A-Za-z][A-Za-z_-]*)`)
 	reIssue   = regexp.MustCompile(`(?:^|[^\w&/#?=.-])#(\d{1,9})\b`)
 	reAnchor  = regexp.MustCompile(`<[a-zA-Z][^<>]*\b(?:id|name)=["']([^"'<>]+)["']`)
 	reHref    = regexp.MustCompile(`<(?:a|img)\b[^<>]*\b(?:href|src)=["']([^"'<>]+)["']`)
+	reComment = regexp.MustCompile(`(?s)<!--.*?(?:-->|$)`)
 )
 
-// parse reads a Markdown text: headings, links, lists, code between backticks and
-// the numbers of issues. Fenced code, comments and front matter are passed over.
-func parse(src string) document {
-	p := &parser{doc: document{sections: []section{{}}, anchors: map[string]bool{}}, count: map[string]int{}}
-	lines := strings.Split(strings.ReplaceAll(src, "\r\n", "\n"), "\n")
-	for n := frontMatter(lines); n < len(lines); n++ {
-		p.line(lines[n], n+1)
+// commonMark reads no emphasis, which tells nothing here, and takes a time that
+// grows with the square of the text.
+var commonMark = parser.NewParser(
+	parser.WithBlockParsers(parser.DefaultBlockParsers()...),
+	parser.WithInlineParsers(util.Prioritized(parser.NewCodeSpanParser(), 1), util.Prioritized(parser.NewLinkParser(), 2), util.Prioritized(parser.NewRawHTMLParser(), 3)),
+	parser.WithParagraphTransformers(util.Prioritized(pieces{}, 1)))
+
+// pieces cuts a paragraph that is too long, for the time to read one grows with
+// its square, and takes the definitions of links out of it.
+type pieces struct{}
+
+func (pieces) Transform(p *ast.Paragraph, r markdown.Reader, pc parser.Context) {
+	lines, from := p.Lines(), 0
+	for i := range lines.Len() {
+		if lines.At(i).Stop-lines.At(from).Start > maxBlock && i > from {
+			piece := ast.NewParagraph()
+			piece.Lines().AppendAll(lines.Sliced(from, i))
+			p.Parent().InsertBefore(p.Parent(), p, piece)
+			parser.LinkReferenceParagraphTransformer.Transform(piece, r, pc)
+			from = i
+		}
 	}
+	lines.SetSliced(from, lines.Len())
+	parser.LinkReferenceParagraphTransformer.Transform(p, r, pc)
+}
+
+// parse reads a Markdown text: headings, links, lists, code between backticks and
+// the numbers of issues. Other code, comments and front matter are passed over.
+func parse(src string) document {
+	p := &reading{src: bounded(src), doc: document{sections: []section{{}}, anchors: map[string]bool{}}, count: map[string]int{}}
+	for i, b := range p.src {
+		if b == '\n' {
+			p.ends = append(p.ends, i)
+		}
+	}
+	p.blocks(commonMark.Parse(markdown.NewReader(p.src)), 0)
 	return p.doc
+}
+
+// bounded is a text of the same lines, without what is too long, too deep or
+// front matter.
+func bounded(src string) []byte {
+	lines := strings.Split(strings.ReplaceAll(src, "\r\n", "\n"), "\n")
+	clear(lines[:frontMatter(lines)])
+	for n, l := range lines {
+		if lines[n] = cut(l, maxLine); reDeep.MatchString(l) {
+			lines[n] = ""
+		}
+	}
+	return []byte(strings.Join(lines, "\n"))
 }
 
 // frontMatter returns how many lines at the start are settings between lines of ---.
@@ -87,88 +133,57 @@ func frontMatter(lines []string) int {
 	return 0
 }
 
-type parser struct {
-	doc     document
-	count   map[string]int // of each anchor
-	fence   string         // of the code we are in
-	comment bool
+// reading is a text while it is gone through.
+type reading struct {
+	src   []byte
+	ends  []int // of its lines
+	doc   document
+	count map[string]int // of each anchor
 }
 
-func (p *parser) line(l string, n int) {
-	s := &p.doc.sections[len(p.doc.sections)-1]
-	above := s.pending
-	s.pending = ""
-	if p.fenced(l) {
-		return
-	}
-	l = p.uncomment(cut(l, maxLine))
-	if m := reHeading.FindStringSubmatch(l); m != nil {
-		p.heading(len(m[1]), strings.TrimRight(strings.TrimRight(strings.TrimSpace(m[2]), "#"), " \t"), n)
-		return
-	}
-	if m := reUnder.FindStringSubmatch(l); m != nil && above != "" {
-		p.heading(map[byte]int{'=': 1, '-': 2}[m[1][0]], above, n)
-		return
-	}
-	if m := reDefine.FindStringSubmatch(l); m != nil {
-		s.add(m[1], n)
-		return
-	}
-	p.prose(s, l, n)
-	if !reItem.MatchString(l) {
-		s.pending = strings.TrimSpace(l)
-	}
+func (p *reading) section() *section { return &p.doc.sections[len(p.doc.sections)-1] }
+
+// line is the number of the line at an offset.
+func (p *reading) line(at int) int {
+	n, _ := slices.BinarySearch(p.ends, at)
+	return n + 1
 }
 
-// fenced says whether a line is code, or the fence of it.
-func (p *parser) fenced(l string) bool {
-	if p.comment || p.fence == "" && !strings.Contains(l, "```") && !strings.Contains(l, "~~~") {
-		return p.fence != ""
-	}
-	m := reFence.FindStringSubmatch(cut(l, maxLine))
-	switch {
-	case p.fence == "" && m != nil && (m[1][0] == '~' || !strings.Contains(m[2], "`")):
-		p.fence = m[1]
-		return true
-	case p.fence != "" && m != nil && m[1][0] == p.fence[0] && len(m[1]) >= len(p.fence) && strings.TrimSpace(m[2]) == "":
-		p.fence = ""
-		return true
-	}
-	return p.fence != ""
-}
-
-// uncomment takes <!-- comments --> out of a line.
-func (p *parser) uncomment(l string) string {
-	var b strings.Builder
-	for l != "" {
-		mark := "<!--"
-		if p.comment {
-			mark = "-->"
+// blocks reads what stands in a block that lies in list items of depth columns.
+func (p *reading) blocks(in ast.Node, depth int) {
+	for n := in.FirstChild(); n != nil; n = n.NextSibling() {
+		switch n := n.(type) {
+		case *ast.Heading:
+			p.heading(n)
+		case *ast.Paragraph, *ast.TextBlock:
+			words, rest := p.prose(n)
+			p.section().text = append(p.section().text, text{rest, numbers(rest)})
+			if li, ok := in.(*ast.ListItem); ok && n == li.FirstChild() {
+				p.item(words, rest, depth-li.Offset)
+			}
+		case *ast.ListItem:
+			p.blocks(n, depth+n.Offset)
+		case *ast.HTMLBlock:
+			p.html(n)
+		case *ast.LinkReferenceDefinition:
+			p.section().add(string(n.Destination), p.line(n.Lines().At(0).Start))
+		default:
+			p.blocks(n, depth)
 		}
-		before, after, found := strings.Cut(l, mark)
-		if !p.comment {
-			b.WriteString(before)
-		}
-		if !found {
-			break
-		}
-		p.comment, l = !p.comment, after
 	}
-	return b.String()
 }
 
-func (p *parser) heading(level int, title string, n int) {
-	p.doc.sections = append(p.doc.sections, section{level: level})
-	s := &p.doc.sections[len(p.doc.sections)-1]
-	p.prose(s, title, n)
-	s.text, s.items = nil, nil
-	s.title = strings.TrimSpace(unmark(title))
+func (p *reading) heading(n *ast.Heading) {
+	p.doc.sections = append(p.doc.sections, section{level: n.Level})
+	s := p.section()
+	words, _ := p.prose(n)
+	s.title = strings.TrimSpace(strings.ReplaceAll(strings.ReplaceAll(words, "**", ""), "\n", " "))
 	s.anchor = p.anchor(s.title)
 	p.doc.anchors[s.anchor] = true
 }
 
 // anchor is what forges make of a title.
-func (p *parser) anchor(title string) string {
+func (p *reading) anchor(title string) string {
 	a := strings.Map(func(r rune) rune {
 		switch {
 		case unicode.IsLetter(r), unicode.IsDigit(r), r == '-', r == '_':
@@ -186,148 +201,96 @@ func (p *parser) anchor(title string) string {
 	return a
 }
 
-// unmark is a title as it is read: [text](link) is text, marks are gone.
-func unmark(s string) string {
-	var b strings.Builder
-	for {
-		before, after, found := strings.Cut(s, "](")
-		b.WriteString(strings.ReplaceAll(before, "[", ""))
-		if !found {
-			break
-		}
-		_, length := target(after)
-		s = after[length:]
-	}
-	return strings.ReplaceAll(strings.ReplaceAll(b.String(), "`", ""), "**", "")
-}
-
 func (s *section) add(to string, line int) {
 	if len(to) <= maxLink {
 		s.links = append(s.links, link{to, line})
 	}
 }
 
-// prose reads the inside of a line.
-func (p *parser) prose(s *section, l string, n int) {
-	if strings.TrimSpace(l) == "" {
-		return
+// item reads the first line of a list item: the rest tells about it.
+func (p *reading) item(words, rest string, depth int) {
+	words, _, _ = strings.Cut(words, "\n")
+	rest, _, _ = strings.Cut(rest, "\n")
+	i := item{text: words, depth: depth, issues: numbers(rest)}
+	if m := reBox.FindStringSubmatch(words); m != nil {
+		i.text, i.box, i.done = words[len(m[0]):], true, m[1] != " "
 	}
-	rest, code := uncode(l)
-	s.code = append(s.code, code...)
-	p.tags(s, rest, n)
-	rest, links := unlink(rest)
-	for _, to := range links {
-		s.add(to, n)
-	}
-	issues := numbers(rest)
-	s.issues = append(s.issues, issues...)
-	if m := status(l); m != nil && s.status == "" {
-		s.status = strings.ToUpper(cut(m[1], 30))
-	}
-	if m := reItem.FindStringSubmatch(l); m != nil {
-		s.items = append(s.items, item{text: m[3], box: m[2] != "", done: strings.EqualFold(m[2], "x"), depth: len(m[1]), issues: issues})
-	}
-	s.text = append(s.text, text{rest, issues})
+	p.section().items = append(p.section().items, i)
 }
 
-// tags reads what HTML there is in a line.
-func (p *parser) tags(s *section, l string, n int) {
-	if !strings.Contains(l, "<") {
-		return
+// prose reads a paragraph or a heading, and returns it as it is read, and without
+// code.
+func (p *reading) prose(n ast.Node) (words, rest string) {
+	var w, r strings.Builder
+	p.inline(n, &w, &r)
+	s := p.section()
+	s.issues = append(s.issues, numbers(r.String())...)
+	for i := 0; i < n.Lines().Len() && s.status == ""; i++ {
+		at := n.Lines().At(i)
+		if m := status(string(at.Value(p.src))); m != nil {
+			s.status = strings.ToUpper(cut(m[1], 30))
+		}
 	}
-	for _, m := range reAnchor.FindAllStringSubmatch(l, -1) {
+	return w.String(), r.String()
+}
+
+func (p *reading) inline(in ast.Node, words, rest *strings.Builder) {
+	for n := in.FirstChild(); n != nil; n = n.NextSibling() {
+		switch n := n.(type) {
+		case *ast.Text:
+			t := string(n.Segment.Value(p.src))
+			if n.SoftLineBreak() || n.HardLineBreak() {
+				t += "\n"
+			}
+			words.WriteString(t)
+			rest.WriteString(t)
+			continue
+		case *ast.CodeSpan:
+			var code strings.Builder
+			p.inline(n, &code, &strings.Builder{})
+			p.section().code = append(p.section().code, strings.TrimSpace(strings.ReplaceAll(code.String(), "\n", " ")))
+			words.WriteString(code.String())
+		case *ast.RawHTML:
+			p.tags(string(n.Segments.Value(p.src)), p.line(n.Pos()))
+		case *ast.Link:
+			p.link(n, n.Destination, n.Reference)
+			p.inline(n, words, rest)
+		case *ast.Image:
+			p.link(n, n.Destination, n.Reference)
+			p.inline(n, words, rest)
+		}
+		rest.WriteByte(' ')
+	}
+}
+
+// link notes the target of one. What leads to a definition counts where that stands.
+func (p *reading) link(n ast.Node, to []byte, definition *ast.ReferenceLink) {
+	if definition == nil {
+		p.section().add(string(to), p.line(n.Pos()))
+	}
+}
+
+// html reads a block of tags, without its comments.
+func (p *reading) html(n *ast.HTMLBlock) {
+	text := string(n.Lines().Value(p.src))
+	if n.HasClosure() {
+		text += string(n.ClosureLine.Value(p.src))
+	}
+	text = reComment.ReplaceAllStringFunc(text, func(c string) string { return strings.Repeat("\n", strings.Count(c, "\n")) })
+	first := p.line(n.Pos())
+	for i, l := range strings.Split(text, "\n") {
+		p.tags(l, first+i)
+	}
+}
+
+// tags reads what HTML leads to, and what may be led to.
+func (p *reading) tags(html string, line int) {
+	for _, m := range reAnchor.FindAllStringSubmatch(html, -1) {
 		p.doc.anchors[strings.ToLower(m[1])] = true
 	}
-	for _, m := range reHref.FindAllStringSubmatch(l, -1) {
-		s.add(m[1], n)
+	for _, m := range reHref.FindAllStringSubmatch(html, -1) {
+		p.section().add(m[1], line)
 	}
-}
-
-// uncode takes what stands between backticks out of a line.
-func uncode(l string) (rest string, code []string) {
-	var b strings.Builder
-	for {
-		i := strings.IndexByte(l, '`')
-		if i < 0 {
-			b.WriteString(l)
-			return b.String(), code
-		}
-		b.WriteString(l[:i])
-		l = l[i:]
-		mark := l[:len(l)-len(strings.TrimLeft(l, "`"))]
-		end := closing(l[len(mark):], mark)
-		if end < 0 {
-			b.WriteString(mark)
-			l = l[len(mark):]
-			continue
-		}
-		code = append(code, strings.TrimSpace(l[len(mark):len(mark)+end]))
-		b.WriteByte(' ')
-		l = l[2*len(mark)+end:]
-	}
-}
-
-// closing finds a run of backticks that is exactly as long as mark.
-func closing(l, mark string) int {
-	for at := 0; ; {
-		i := strings.Index(l[at:], mark)
-		if i < 0 {
-			return -1
-		}
-		at += i
-		run := len(l[at:]) - len(strings.TrimLeft(l[at:], "`"))
-		if run == len(mark) {
-			return at
-		}
-		at += run
-	}
-}
-
-// unlink takes the targets of [text](target) out of a line.
-func unlink(l string) (rest string, links []string) {
-	var b strings.Builder
-	for {
-		before, after, found := strings.Cut(l, "](")
-		b.WriteString(before)
-		if !found {
-			return b.String(), links
-		}
-		to, length := target(after)
-		if length > 0 {
-			links = append(links, to)
-		}
-		b.WriteString("] ")
-		l = after[length:]
-	}
-}
-
-// target reads a link from behind its opening parenthesis, and says how long it
-// is with the closing one; 0 when it is none.
-func target(s string) (to string, length int) {
-	s = cut(s, maxLink)
-	if strings.HasPrefix(s, "<") {
-		if end := strings.Index(s, ">"); end > 0 && strings.Contains(s[end:], ")") {
-			return s[1:end], end + strings.Index(s[end:], ")") + 1
-		}
-		return "", 0
-	}
-	depth, end := 0, -1
-	for i, r := range s {
-		switch {
-		case r == '(':
-			depth++
-		case r == ')' && depth == 0:
-			if end < 0 {
-				end = i
-			}
-			return s[:end], i + 1
-		case r == ')':
-			depth--
-		case (r == ' ' || r == '\t') && end < 0:
-			end = i // a title follows
-		}
-	}
-	return "", 0
 }
 
 func status(l string) []string {

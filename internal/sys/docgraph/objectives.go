@@ -153,11 +153,11 @@ func (r *reader) objective(o objective, byIssue map[int]string) {
 // objective needs that objective, which is how objectives come to wait for each
 // other in a circle.
 func (r *reader) prerequisite(o objective, i item, byIssue map[int]string) {
-	id := "prereq:" + slug(reTail.ReplaceAllString(unmark(i.text), ""))
+	id := "prereq:" + slug(reTail.ReplaceAllString(i.text, ""))
 	if id == "prereq:" {
 		return
 	}
-	r.node(Node{ID: id, Type: TypePrerequisite, Title: unmark(i.text), Source: o.source, Done: i.done})
+	r.node(Node{ID: id, Type: TypePrerequisite, Title: i.text, Source: o.source, Done: i.done})
 	if i.done {
 		r.edge(id, Implements, o.id())
 	} else {

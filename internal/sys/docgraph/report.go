@@ -108,7 +108,7 @@ func report(ctx context.Context, d *draft) (Graph, error) {
 		g.LeftOut = append(g.LeftOut, LeftOut{what, why})
 	}
 	slices.SortFunc(g.LeftOut, func(a, b LeftOut) int { return cmp.Compare(a.What, b.What) })
-	score, starts, err := betweenness(ctx, n.on)
+	score, starts, err := betweenness(ctx, n.on, maxWork)
 	if err != nil {
 		return Graph{}, err
 	}
