@@ -34,7 +34,7 @@ func atlas() []row {
 		{pkg: "internal/hookwire", why: "the wire between custos-hook and the daemon: standard library only"},
 		{pkg: "internal/conformance", why: "real agent CLIs against a mock model server, for tests"},
 		{pkg: "internal/session/*", may: "fleet session sys/proc sys/shim", why: "providers"},
-		{pkg: "internal/sys/*", why: "clients of the outside know nothing of Custos"},
+		{pkg: "internal/sys/*", may: "sys/httpjson", why: "clients of the outside know nothing of Custos; they share one way to ask a server"},
 		{pkg: "internal/sys/judge/judgetest", why: "a scripted judge, for tests"},
 		{pkg: "internal/store", may: "fleet", why: "the only SQL; fits the ports of others by shape"},
 		{pkg: "internal/observe", may: "fleet", why: "stage 1"},

@@ -3,12 +3,9 @@
 package alertmanager
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"net/url"
 	"slices"
@@ -19,6 +16,7 @@ import (
 
 	"custos/internal/fleet"
 	"custos/internal/report"
+	"custos/internal/sys/httpjson"
 )
 
 const (
@@ -63,9 +61,6 @@ func New(o Options) (*Mirror, error) {
 	}
 	if o.Every < time.Second || o.Every > time.Hour {
 		return nil, errors.New("every: want a second to an hour")
-	}
-	if o.HTTP == nil {
-		o.HTTP = &http.Client{Timeout: 30 * time.Second, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	}
 	return &Mirror{o: o}, nil
 }
@@ -176,30 +171,18 @@ func annotations(a fleet.Alert) map[string]string {
 }
 
 func (m *Mirror) send(ctx context.Context, list []postable, token string) error {
-	body, err := json.Marshal(list)
+	req, err := httpjson.Request(ctx, http.MethodPost, strings.TrimRight(m.o.Server, "/")+"/api/v2/alerts", list)
 	if err != nil {
-		return fmt.Errorf("cannot write the alerts: %w", err)
+		return err
 	}
-	where := strings.TrimRight(m.o.Server, "/") + "/api/v2/alerts"
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, where, bytes.NewReader(body))
-	if err != nil {
-		return errors.New("its address is no URL")
-	}
-	req.Header.Set("Content-Type", "application/json")
 	if token != "" {
 		req.Header.Set("Authorization", "Bearer "+token)
 	}
 	sent := time.Now()
-	resp, err := m.o.HTTP.Do(req)
-	if err != nil {
-		var u *url.Error
-		if errors.As(err, &u) {
-			err = u.Err
-		}
+	resp, text, err := httpjson.Ask(m.o.HTTP, req, maxAnswer)
+	if resp == nil {
 		return err
 	}
-	defer resp.Body.Close()
-	text, _ := io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
 	if resp.StatusCode/100 != 2 {
 		return fmt.Errorf("it answered %d: %s", resp.StatusCode, fleet.Redact(fleet.Line(string(text), 200)))
 	}

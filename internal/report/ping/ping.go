@@ -4,14 +4,11 @@ package ping
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io"
 	"net/http"
-	"net/url"
-	"time"
 
 	"custos/internal/report"
+	"custos/internal/sys/httpjson"
 )
 
 // Ping asks for a URL by GET. Whoever knows the URL can ping too, so it is in no
@@ -37,26 +34,16 @@ func (p Ping) get(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, where, nil)
+	req, err := httpjson.Request(ctx, http.MethodGet, where, nil)
 	if err != nil {
-		return errors.New("its address is no URL")
-	}
-	client := p.HTTP
-	if client == nil {
-		client = &http.Client{Timeout: 30 * time.Second, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
-	}
-	resp, err := client.Do(req)
-	if err != nil {
-		var u *url.Error
-		if errors.As(err, &u) {
-			err = u.Err // without the URL
-		}
 		return err
 	}
-	defer resp.Body.Close()
-	_, _ = io.Copy(io.Discard, io.LimitReader(resp.Body, 64<<10))
+	resp, _, err := httpjson.Ask(p.HTTP, req, 64<<10)
+	if resp == nil {
+		return err
+	}
 	if resp.StatusCode/100 != 2 {
 		return fmt.Errorf("it answered %d", resp.StatusCode)
 	}
-	return nil
+	return nil // whatever it says besides
 }

@@ -5,11 +5,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"net/url"
 	"strings"
 	"time"
+
+	"custos/internal/sys/httpjson"
 )
 
 // What a server may answer instead.
@@ -70,24 +71,17 @@ func (c *client) post(ctx context.Context, path string) error {
 // call sends a request and reads its answer as JSON. The errors name neither the
 // server's words nor the URL.
 func (c *client) call(ctx context.Context, method, path string, into any) error {
-	req, err := http.NewRequestWithContext(ctx, method, c.base+path, nil)
+	req, err := httpjson.Request(ctx, method, c.base+path, nil)
 	if err != nil {
-		return errors.New("its address is no URL")
+		return err
 	}
 	req.Header.Set("Accept", "application/json")
-	resp, err := c.http.Do(req)
-	if err != nil {
-		return plain(err)
-	}
-	defer resp.Body.Close()
-	body, err := io.ReadAll(io.LimitReader(resp.Body, most+1))
+	resp, body, err := httpjson.Ask(c.http, req, most)
 	switch {
-	case resp.StatusCode/100 != 2:
+	case resp != nil && resp.StatusCode/100 != 2:
 		return refusal(method, resp.StatusCode)
 	case err != nil:
-		return fmt.Errorf("its answer broke off: %w", plain(err))
-	case len(body) > most:
-		return fmt.Errorf("its answer has more than %d bytes", most)
+		return err
 	case into == nil:
 		return nil
 	}
@@ -112,15 +106,6 @@ func refusal(method string, status int) error {
 	return err
 }
 
-// plain is an error of net/http without the URL in it.
-func plain(err error) error {
-	var u *url.Error
-	if errors.As(err, &u) {
-		return u.Err
-	}
-	return err
-}
-
 // follow reads what a redirect leads to, without the token: where GitHub stores
 // logs. It returns the last 64 KiB.
 func (c *client) follow(ctx context.Context, location string) (string, error) {
@@ -133,7 +118,7 @@ func (c *client) follow(ctx context.Context, location string) (string, error) {
 		if to.Scheme != "https" {
 			return "", errors.New("it sends us elsewhere without HTTPS")
 		}
-		web = &http.Client{Timeout: 20 * time.Second, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+		web = &http.Client{Timeout: 20 * time.Second, CheckRedirect: httpjson.Stay}
 	}
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, location, nil)
 	if err != nil {
@@ -141,7 +126,7 @@ func (c *client) follow(ctx context.Context, location string) (string, error) {
 	}
 	resp, err := web.Do(req)
 	if err != nil {
-		return "", plain(err)
+		return "", httpjson.Plain(err)
 	}
 	defer resp.Body.Close()
 	if resp.StatusCode != http.StatusOK {
@@ -159,7 +144,7 @@ func (c *client) text(ctx context.Context, path string) (string, error) {
 	}
 	resp, err := c.http.Do(req)
 	if err != nil {
-		return "", plain(err)
+		return "", httpjson.Plain(err)
 	}
 	defer resp.Body.Close()
 	switch {

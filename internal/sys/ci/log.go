@@ -6,6 +6,8 @@ import (
 	"io"
 	"regexp"
 	"strconv"
+
+	"custos/internal/sys/httpjson"
 )
 
 // Limits of logs.
@@ -32,7 +34,7 @@ func tail(from io.Reader) (string, error) {
 		case errors.Is(err, io.EOF):
 			return string(kept[max(0, len(kept)-tailBytes):]), nil
 		case err != nil:
-			return "", fmt.Errorf("the log broke off: %w", plain(err))
+			return "", fmt.Errorf("the log broke off: %w", httpjson.Plain(err))
 		}
 	}
 }

@@ -17,9 +17,8 @@ func fault(resp *http.Response, err error) error {
 	if resp != nil && resp.StatusCode/100 != 2 {
 		return &Error{Status: resp.StatusCode}
 	}
-	var u *url.Error
-	if errors.As(err, &u) {
-		return u.Err
+	if at, ok := errors.AsType[*url.Error](err); ok {
+		return at.Err
 	}
 	var syntax *json.SyntaxError
 	var kind *json.UnmarshalTypeError

@@ -4,13 +4,14 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"net/http"
 	"net/url"
 	"strings"
 	"sync"
 	"time"
+
+	"custos/internal/sys/httpjson"
 )
 
 // Limits of one answer: a page of a hundred issues with long texts has about a
@@ -44,7 +45,7 @@ func NewTransport(h *Host, scheme string, token func(context.Context) (string, e
 
 // Client is an HTTP client over the transport that follows nothing.
 func (t *Transport) Client() *http.Client {
-	return &http.Client{Transport: t, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	return &http.Client{Transport: t, CheckRedirect: httpjson.Stay}
 }
 
 // RoundTrip sends one request, and returns its answer whole. An answer that broke
@@ -110,15 +111,15 @@ func (t *Transport) send(out, req *http.Request) (*http.Response, error) {
 	asked := t.host.now()
 	resp, err := t.host.base.RoundTrip(out)
 	if err != nil {
-		return nil, Plain(err)
+		return nil, httpjson.Plain(err)
 	}
 	t.host.heed(resp, asked, t.host.now())
 	if resp.StatusCode == http.StatusUnauthorized {
 		t.forget()
 	}
-	body, err := readAll(resp)
+	body, err := httpjson.Read(resp, most)
 	if err != nil {
-		return nil, fmt.Errorf("its answer broke off: %w", Plain(err))
+		return nil, err
 	}
 	if req.Method == http.MethodGet {
 		resp.Header, body = t.store.settle(key(req), resp, body)
@@ -127,26 +128,8 @@ func (t *Transport) send(out, req *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-func readAll(resp *http.Response) ([]byte, error) {
-	defer resp.Body.Close()
-	body, err := io.ReadAll(io.LimitReader(resp.Body, most+1))
-	if err == nil && len(body) > most {
-		err = fmt.Errorf("it has more than %d bytes", most)
-	}
-	return body, err
-}
-
 // key is what an answer is stored under: what else a request differs in.
 func key(req *http.Request) string { return req.URL.String() + "\x00" + req.Header.Get("Accept") }
-
-// Plain is an error of net/http without the URL in it.
-func Plain(err error) error {
-	var u *url.Error
-	if errors.As(err, &u) {
-		return u.Err
-	}
-	return err
-}
 
 // origin is the scheme and the host of a URL.
 func origin(text string) (scheme, host string, err error) {

@@ -1,16 +1,16 @@
 package judge
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"net/url"
 	"strconv"
 	"time"
+
+	"custos/internal/sys/httpjson"
 )
 
 // again is how long to wait before the one repetition when the server does not
@@ -94,11 +94,7 @@ func (p *poster) begin(ctx context.Context) (*conversation, error) {
 
 // post sends body and returns the reply to it.
 func (c *conversation) post(ctx context.Context, body any) ([]byte, error) {
-	b, err := json.Marshal(body)
-	if err != nil {
-		return nil, err
-	}
-	reply, err := c.once(ctx, b)
+	reply, err := c.once(ctx, body)
 	var status *StatusError
 	if !errors.As(err, &status) || !status.passing() || c.repeated {
 		return reply, err
@@ -114,48 +110,38 @@ func (c *conversation) post(ctx context.Context, body any) ([]byte, error) {
 		return nil, err
 	}
 	c.repeated = true
-	return c.once(ctx, b)
+	return c.once(ctx, body)
 }
 
-func (c *conversation) once(ctx context.Context, body []byte) ([]byte, error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, c.url, bytes.NewReader(body))
+func (c *conversation) once(ctx context.Context, body any) ([]byte, error) {
+	req, err := httpjson.Request(ctx, http.MethodPost, c.url, body)
 	if err != nil {
 		return nil, err
 	}
-	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("User-Agent", "custos")
 	if c.key != "" {
 		c.sign(req.Header, c.key)
 	}
 	c.calls++
-	res, err := c.http.Do(req)
-	if err != nil {
-		return nil, c.plain(ctx, err)
-	}
-	defer res.Body.Close()
-	reply, err := io.ReadAll(io.LimitReader(res.Body, MaxReply+1))
+	res, reply, err := httpjson.Ask(c.http, req, MaxReply)
 	switch {
-	case res.StatusCode != http.StatusOK:
+	case res != nil && res.StatusCode != http.StatusOK:
 		return nil, &StatusError{Status: res.StatusCode, RetryAfter: retryAfter(res.Header, time.Now()), Says: scrub(complaint(reply), c.key)}
+	case errors.Is(err, httpjson.ErrTooMuch):
+		return nil, ErrTooMuch
 	case err != nil:
 		return nil, c.plain(ctx, err)
-	case len(reply) > MaxReply:
-		return nil, ErrTooMuch
 	}
 	return reply, nil
 }
 
-// plain keeps of an error what is ours, and of its text what is no key. The
-// address is left out: after a redirect it is the server's own words.
+// plain keeps of an error what is ours, and of its text what is no key.
 func (c *conversation) plain(ctx context.Context, err error) error {
-	var at *url.Error
 	switch {
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case errors.Is(err, ErrRedirect):
 		return ErrRedirect
-	case errors.As(err, &at):
-		err = at.Err
 	}
 	return errors.New(line(scrub(err.Error(), c.key), 300))
 }

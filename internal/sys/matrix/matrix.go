@@ -5,17 +5,17 @@
 package matrix
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"net/url"
 	"strconv"
 	"strings"
 	"time"
+
+	"custos/internal/sys/httpjson"
 )
 
 // Client speaks to one homeserver as one user.
@@ -100,19 +100,12 @@ func (c *Client) do(ctx context.Context, q request) (http.Header, error) {
 	if err != nil {
 		return nil, err
 	}
-	resp, err := c.client().Do(req)
-	if err != nil {
-		return nil, plain(err)
-	}
-	defer resp.Body.Close()
-	answer, err := io.ReadAll(io.LimitReader(resp.Body, q.most+1))
+	resp, answer, err := httpjson.Ask(c.HTTP, req, q.most)
 	switch {
-	case err != nil:
-		return nil, fmt.Errorf("its answer broke off: %w", plain(err))
-	case resp.StatusCode/100 != 2:
+	case resp != nil && resp.StatusCode/100 != 2:
 		return nil, refusal(resp, answer)
-	case int64(len(answer)) > q.most:
-		return nil, ErrTooMuch
+	case err != nil:
+		return nil, err
 	}
 	if err := json.Unmarshal(answer, q.out); err != nil {
 		return nil, errors.New("its answer is no JSON: is that a homeserver?")
@@ -122,34 +115,16 @@ func (c *Client) do(ctx context.Context, q request) (http.Header, error) {
 
 // ask makes the request of HTTP.
 func (c *Client) ask(ctx context.Context, q request) (*http.Request, error) {
-	var body io.Reader
-	if q.in != nil {
-		b, err := json.Marshal(q.in)
-		if err != nil {
-			return nil, err
-		}
-		body = bytes.NewReader(b)
-	}
-	req, err := http.NewRequestWithContext(ctx, q.method, strings.TrimSuffix(c.Server, "/")+q.path, body)
+	req, err := httpjson.Request(ctx, q.method, strings.TrimSuffix(c.Server, "/")+q.path, q.in)
 	if err != nil {
-		return nil, errors.New("its address is no URL")
+		return nil, err
 	}
 	token, err := c.Token(ctx)
 	if err != nil {
 		return nil, err
 	}
 	req.Header.Set("Authorization", "Bearer "+token) // never in the URL, which proxies log
-	req.Header.Set("Content-Type", "application/json")
 	return req, nil
-}
-
-// plain is an error of net/http without the URL in it.
-func plain(err error) error {
-	var u *url.Error
-	if errors.As(err, &u) {
-		return u.Err
-	}
-	return err
 }
 
 func refusal(resp *http.Response, answer []byte) error {
@@ -173,11 +148,4 @@ func word(code string) string {
 		return ""
 	}
 	return code
-}
-
-func (c *Client) client() *http.Client {
-	if c.HTTP != nil {
-		return c.HTTP
-	}
-	return &http.Client{Timeout: 30 * time.Second, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 }

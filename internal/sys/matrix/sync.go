@@ -10,10 +10,12 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"custos/internal/sys/httpjson"
 )
 
 // ErrTooMuch says that an answer is larger than is read.
-var ErrTooMuch = errors.New("its answer is larger than is read")
+var ErrTooMuch = httpjson.ErrTooMuch
 
 // Event is a message that was said in a room.
 type Event struct {

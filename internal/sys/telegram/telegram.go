@@ -3,16 +3,17 @@
 package telegram
 
 import (
-	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"net/url"
 	"strings"
 	"time"
+
+	"custos/internal/sys/httpjson"
 )
 
 // Server is where the Bot API is.
@@ -91,38 +92,22 @@ func (c *Client) Send(ctx context.Context, t Text) (int64, error) {
 const most = 8 << 20
 
 // ErrTooMuch says that an answer is larger than is read.
-var ErrTooMuch = errors.New("its answer is larger than is read")
+var ErrTooMuch = httpjson.ErrTooMuch
 
 // call calls a method, and returns the header of its answer. The token is part of the URL, so no error may hold one.
 func (c *Client) call(ctx context.Context, method string, in, out any) (http.Header, error) {
-	body, err := json.Marshal(in)
-	if err != nil {
-		return nil, err
-	}
 	token, err := c.Token(ctx)
 	if err != nil {
 		return nil, err
 	}
-	server := c.Server
-	if server == "" {
-		server = Server
-	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, strings.TrimSuffix(server, "/")+"/bot"+url.PathEscape(token)+"/"+method, bytes.NewReader(body))
+	server := strings.TrimSuffix(cmp.Or(c.Server, Server), "/")
+	req, err := httpjson.Request(ctx, http.MethodPost, server+"/bot"+url.PathEscape(token)+"/"+method, in)
 	if err != nil {
-		return nil, errors.New("its address is no URL")
+		return nil, err
 	}
-	req.Header.Set("Content-Type", "application/json")
-	resp, err := c.client().Do(req)
+	resp, answer, err := httpjson.Ask(c.HTTP, req, most)
 	if err != nil {
-		return nil, plain(err)
-	}
-	defer resp.Body.Close()
-	answer, err := io.ReadAll(io.LimitReader(resp.Body, most+1))
-	if err != nil {
-		return nil, fmt.Errorf("its answer broke off: %w", plain(err))
-	}
-	if len(answer) > most {
-		return nil, ErrTooMuch
+		return nil, err
 	}
 	return resp.Header, read(resp.StatusCode, answer, out)
 }
@@ -151,20 +136,4 @@ func read(status int, answer []byte, out any) error {
 		return &Error{Code: said.Code, Says: said.Says, After: time.Duration(max(said.Parameters.After, 0)) * time.Second, Moved: said.Parameters.Migrate.String()}
 	}
 	return json.Unmarshal(said.Result, out)
-}
-
-// plain is an error of net/http without the URL in it, which holds the token.
-func plain(err error) error {
-	var u *url.Error
-	if errors.As(err, &u) {
-		return u.Err
-	}
-	return err
-}
-
-func (c *Client) client() *http.Client {
-	if c.HTTP != nil {
-		return c.HTTP
-	}
-	return &http.Client{Timeout: 30 * time.Second, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 }
