@@ -49,20 +49,6 @@ func FuzzParseLaunch(f *testing.F) {
 	})
 }
 
-func FuzzParseRow(f *testing.F) {
-	f.Add([]byte("7 (a) b (c)) S 1" + strings.Repeat(" 0", 17) + " 4711 0"))
-	f.Add([]byte("7 (x"))
-	f.Add([]byte("(x) S"))
-	f.Fuzz(func(t *testing.T, text []byte) { _, _ = parseRow(text) })
-}
-
-func TestParseRow(t *testing.T) {
-	r, err := parseRow([]byte("7 (a) b (c)) S 12" + strings.Repeat(" 0", 17) + " 4711 0"))
-	if err != nil || r.PID != 7 || r.name != "a) b (c)" || r.state != 'S' || r.ppid != 12 || r.Start != 4711 {
-		t.Errorf("%+v, %v", r, err)
-	}
-}
-
 func TestOOM(t *testing.T) {
 	if n, ok := oomKillOf("low 0\noom 3\noom_kill 2\noom_group_kill 1\n"); n != 2 || !ok {
 		t.Errorf("memory.events: %d, %v", n, ok)

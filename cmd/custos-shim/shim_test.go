@@ -16,6 +16,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"custos/internal/sys/procstat"
 )
 
 // TestMain lets the test binary be the shim, so that the shim runs under the
@@ -261,15 +263,12 @@ func TestTheEndIsNeverUnknown(t *testing.T) {
 			t.Fatal(err)
 		}
 		for {
-			text, err := os.ReadFile("/proc/" + strconv.Itoa(s.Agent.PID) + "/stat")
+			p, err := procstat.Read("/proc", s.Agent.PID)
 			if err != nil {
 				break // reaped
 			}
-			if r, err := parseRow(text); err == nil && r.state == 'Z' {
-				f := strings.Fields(string(text))
-				if n, _ := strconv.Atoi(f[len(f)-1]); n>>8 != 7 {
-					t.Errorf("the zombie says %d", n)
-				}
+			if p.State == 'Z' && p.Exit>>8 != 7 {
+				t.Errorf("the zombie says %d", p.Exit)
 			}
 		}
 		var x exited

@@ -28,13 +28,13 @@ func atlas() []row {
 		{pkg: "internal/pin", may: "fleet", pure: true, why: "compares what might be run with what a person said may be"},
 		{pkg: "formulas", why: "the shipped formulas, embedded"},
 		{pkg: "internal/session", may: "fleet", why: "a seam"},
-		{pkg: "internal/agent/agenttest", may: "fleet agent", why: "starts the fake agent, for tests"},
-		{pkg: "internal/agent/fakeagent", why: "a scripted agent CLI, for tests"},
+		{pkg: "internal/agent/agenttest", may: "fleet agent sys/procstat", why: "starts the fake agent, for tests"},
+		{pkg: "internal/agent/fakeagent", may: "sys/procstat", why: "a scripted agent CLI, for tests"},
 		{pkg: "internal/ledger", may: "fleet nearest rules", pure: true, why: "the legal changes of records"},
-		{pkg: "internal/hookwire", why: "the wire between custos-hook and the daemon: standard library only"},
+		{pkg: "internal/hookwire", may: "sys/procstat", why: "the wire between custos-hook and the daemon: besides who calls it, standard library only"},
 		{pkg: "internal/conformance", why: "real agent CLIs against a mock model server, for tests"},
 		{pkg: "internal/session/*", may: "fleet session sys/proc sys/shim", why: "providers"},
-		{pkg: "internal/sys/*", may: "sys/httpjson", why: "clients of the outside know nothing of Custos; they share one way to ask a server"},
+		{pkg: "internal/sys/*", may: "sys/httpjson sys/procstat", why: "clients of the outside know nothing of Custos; they share one way to ask a server, and one to read a process"},
 		{pkg: "internal/sys/judge/judgetest", why: "a scripted judge, for tests"},
 		{pkg: "internal/store", may: "fleet", why: "the only SQL; fits the ports of others by shape"},
 		{pkg: "internal/observe", may: "fleet", why: "stage 1"},
@@ -53,7 +53,7 @@ func atlas() []row {
 		{pkg: "internal/arch", why: "this"},
 		{pkg: "cmd/custos", may: "cli", why: "calls cli, exits"},
 		{pkg: "cmd/custos-hook", may: "hookwire", why: "what agents' hooks call: small and quick"},
-		{pkg: "cmd/custos-shim", why: "parent of each agent of ours: outlives the daemon, so it shares nothing with it"},
+		{pkg: "cmd/custos-shim", may: "sys/procstat", why: "parent of each agent of ours: outlives the daemon, so it shares nothing with it but how the kernel tells of a process"},
 	}
 }
 

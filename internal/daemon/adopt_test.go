@@ -41,7 +41,7 @@ func TestAdoptIsShownAtOnce(t *testing.T) {
 	if out, code := w.says("adopt", name); code != 2 {
 		t.Errorf("adopted twice: %d %s", code, out)
 	}
-	if out, code := w.says("stop", name); code != 0 || running(a.PID) {
+	if out, code := w.says("stop", name); code != 0 || runs(a.PID) {
 		t.Errorf("stop: %d %s", code, out)
 	}
 }

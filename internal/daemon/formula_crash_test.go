@@ -20,6 +20,7 @@ import (
 	"custos/internal/agent/agenttest"
 	"custos/internal/api"
 	"custos/internal/daemon"
+	"custos/internal/sys/procstat"
 	"custos/internal/sys/shim"
 )
 
@@ -536,8 +537,8 @@ func TestFormulaOfBadSteps(t *testing.T) {
 
 // runs says whether a process does; one that has ended and is not reaped does not.
 func runs(pid int) bool {
-	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	return err == nil && !strings.Contains(string(stat), ") Z ")
+	_, ok := procstat.Living(pid)
+	return ok
 }
 
 // noisyIsCapped: of what it printed the end is kept, and no more than 4 MiB each.

@@ -375,7 +375,7 @@ func isStoppedWhole(t *testing.T, w *rulesTown, c *ruleCase, a api.AgentRow) {
 	want := len(w.log(t, a.PID, "child"))
 	for _, text := range w.log(t, a.PID, "child") {
 		pid, err := strconv.Atoi(text)
-		if err != nil || !lives(pid) {
+		if err != nil || !runs(pid) {
 			t.Errorf("child %q does not run: %v", text, err)
 		}
 		procs = append(procs, pid)
@@ -391,16 +391,11 @@ func isStoppedWhole(t *testing.T, w *rulesTown, c *ruleCase, a api.AgentRow) {
 		t.Errorf("how it was stopped: %q", o.Why)
 	}
 	for _, pid := range procs {
-		if lives(pid) {
+		if runs(pid) {
 			t.Errorf("process %d is left", pid)
 		}
 	}
 	w.until(t, func() string { return fmt.Sprintf("it is %+v", w.row(t, c.name)) }, func() bool { return w.row(t, c.name).State == "stopped" })
-}
-
-func lives(pid int) bool {
-	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	return err == nil && !bytes.Contains(b, []byte(") Z "))
 }
 
 // strangers starts agents that Custos did not: one in a shell of somebody's
@@ -469,7 +464,7 @@ func (w *rulesTown) judgeStrangers(t *testing.T, pids map[string]int) {
 		if done := w.done(t, name[who]); len(done) > 0 {
 			t.Errorf("%v was done to %s, which is not ours", done, who)
 		}
-		if who != "by-hand" && !lives(pids[who]) {
+		if who != "by-hand" && !runs(pids[who]) {
 			t.Errorf("%s is gone", who)
 		}
 	}

@@ -140,7 +140,7 @@ func TestRulesOfTriage(t *testing.T) {
 		t.Error("something of what the judge or an agent wrote was run")
 	}
 	for _, name := range []string{"garbled", "hanging", "injected", "again", "killed", "late"} {
-		if !lives(pids[name]) || slices.Contains(w.done(t, name), "stop") {
+		if !runs(pids[name]) || slices.Contains(w.done(t, name), "stop") {
 			t.Errorf("%s is gone: %v\n%s", name, w.done(t, name), w.storyOf(t, name))
 		}
 	}

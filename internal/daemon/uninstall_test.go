@@ -23,12 +23,6 @@ func (w *town) programs() (out []string) {
 	return out
 }
 
-// running says whether a process is there, and no zombie.
-func running(pid int) bool {
-	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	return err == nil && !strings.Contains(string(b), ") Z ") && syscall.Kill(pid, 0) == nil
-}
-
 // livingTown is a town whose daemon is down, and an agent in a terminal and one without
 // live on.
 func livingTown(t *testing.T) (w *town, pids []int) {
@@ -58,7 +52,7 @@ func TestUninstallRefusesUntilTold(t *testing.T) {
 	if code == 0 || !strings.Contains(out, "ann") || !strings.Contains(out, "bob") || !strings.Contains(out, w.cfg.StateDir) {
 		t.Errorf("%d: %s", code, out)
 	}
-	if _, err := os.Stat(filepath.Join(w.cfg.StateDir, "custos.db")); err != nil || !running(pids[0]) || !running(pids[1]) {
+	if _, err := os.Stat(filepath.Join(w.cfg.StateDir, "custos.db")); err != nil || !runs(pids[0]) || !runs(pids[1]) {
 		t.Errorf("something is gone: %v, %v", err, w.programs())
 	}
 }
@@ -71,7 +65,7 @@ func TestUninstallStops(t *testing.T) {
 	}
 	await(t, func() string { return strings.Join(w.programs(), " ") }, func() bool { return len(w.programs()) == 0 })
 	for _, pid := range pids {
-		if running(pid) {
+		if runs(pid) {
 			t.Errorf("process %d lives", pid)
 		}
 	}
@@ -93,7 +87,7 @@ func TestUninstallLeaves(t *testing.T) {
 		t.Fatalf("%d: %s", code, out)
 	}
 	for _, pid := range pids {
-		if !running(pid) {
+		if !runs(pid) {
 			t.Errorf("process %d is gone", pid)
 		}
 	}

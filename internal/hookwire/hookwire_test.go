@@ -129,21 +129,6 @@ func TestStamp(t *testing.T) {
 	}
 }
 
-func TestParseStat(t *testing.T) {
-	tail := " S 12 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 4242 21 22\n"
-	for _, name := range []string{"node", "a b", "x) S 99 (", ""} {
-		p, parent, ok := parseStat([]byte("7 (" + name + ")" + tail))
-		if !ok || p != (Process{7, 4242, name}) || parent != 12 {
-			t.Errorf("%q: %+v %d %v", name, p, parent, ok)
-		}
-	}
-	for _, bad := range []string{"", "7 (x)", "(", ")(", "7 (x) S y" + tail, "z (x)" + tail} {
-		if _, _, ok := parseStat([]byte(bad)); ok {
-			t.Errorf("%q was read", bad)
-		}
-	}
-}
-
 func TestSetPayload(t *testing.T) {
 	var p Post
 	whole := []byte(`{"tool_name":"Write","tool_input":{"content":"` + strings.Repeat(`é\"\u00e9`, 100_000) + `"},"tool_use_id":"t1"}`)

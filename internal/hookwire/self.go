@@ -1,13 +1,14 @@
 package hookwire
 
 import (
-	"bytes"
 	"os"
 	"strconv"
 	"strings"
 	"syscall"
 	"time"
 	"unsafe"
+
+	"custos/internal/sys/procstat"
 )
 
 // Stamp fills in what a hook knows by itself: its identity, the time, and whose
@@ -65,36 +66,12 @@ func bootID() string {
 // them, and without process 1.
 func Ancestry(pid int) (list []Process) {
 	for pid > 1 && len(list) < MaxAncestors {
-		b, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
-		if err != nil {
+		s, err := procstat.Read("/proc", pid)
+		if err != nil || s.PID != pid {
 			return list
 		}
-		p, parent, ok := parseStat(b)
-		if !ok || p.PID != pid {
-			return list
-		}
-		list = append(list, p)
-		pid = parent
+		list = append(list, Process{PID: pid, Start: s.Start, Comm: s.Comm})
+		pid = s.PPID
 	}
 	return list
-}
-
-// parseStat reads /proc/PID/stat. The name may hold anything, so the fields are
-// counted from its last parenthesis.
-func parseStat(b []byte) (p Process, parent int, ok bool) {
-	open, shut := bytes.IndexByte(b, '('), bytes.LastIndexByte(b, ')')
-	if open < 1 || shut < open {
-		return Process{}, 0, false
-	}
-	rest := strings.Fields(string(b[shut+1:]))
-	if len(rest) < 20 {
-		return Process{}, 0, false
-	}
-	pid, err1 := strconv.Atoi(strings.TrimSpace(string(b[:open])))
-	parent, err2 := strconv.Atoi(rest[1])
-	start, err3 := strconv.ParseUint(rest[19], 10, 64)
-	if err1 != nil || err2 != nil || err3 != nil {
-		return Process{}, 0, false
-	}
-	return Process{PID: pid, Start: start, Comm: string(b[open+1 : shut])}, parent, true
 }

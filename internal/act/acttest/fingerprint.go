@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"custos/internal/fleet"
+	"custos/internal/sys/procstat"
 )
 
 // Tree describes every file below the given folders (or single files): path,
@@ -64,23 +65,9 @@ func Alive(t *testing.T, ids ...fleet.ProcessID) string {
 	t.Helper()
 	var b strings.Builder
 	for _, id := range ids {
-		if start, ok := startTime(id.PID); ok && start == fmt.Sprint(id.Start) {
+		if s, ok := procstat.Living(id.PID); ok && s.Start == id.Start {
 			fmt.Fprintf(&b, "%d@%d\n", id.PID, id.Start)
 		}
 	}
 	return b.String()
-}
-
-// startTime reads field 22 of /proc/PID/stat; false for one that is gone or a zombie.
-func startTime(pid int) (string, bool) {
-	raw, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	if err != nil {
-		return "", false
-	}
-	s := string(raw)
-	fields := strings.Fields(s[strings.LastIndex(s, ")")+1:])
-	if len(fields) < 20 || fields[0] == "Z" || fields[0] == "X" {
-		return "", false
-	}
-	return fields[19], true
 }

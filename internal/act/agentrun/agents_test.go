@@ -20,6 +20,7 @@ import (
 	"custos/internal/agent"
 	"custos/internal/fleet"
 	"custos/internal/sys/gittest"
+	"custos/internal/sys/procstat"
 	"custos/internal/sys/shim"
 )
 
@@ -370,12 +371,8 @@ func TestStopEndsEverything(t *testing.T) {
 }
 
 func alive(pid int) bool {
-	b, err := os.ReadFile("/proc/" + itoa(pid) + "/stat")
-	if err != nil {
-		return false
-	}
-	_, after, _ := strings.Cut(string(b), ") ")
-	return !strings.HasPrefix(after, "Z") && !strings.HasPrefix(after, "X")
+	_, ok := procstat.Living(pid)
+	return ok
 }
 
 // A rule does not stop an agent that lives, and nobody stops a foreign one.

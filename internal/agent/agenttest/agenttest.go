@@ -20,6 +20,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"custos/internal/sys/procstat"
 )
 
 // Deadline is for how long Wait waits: long, because machines that run tests are
@@ -326,16 +328,9 @@ func (a *Agent) End(t testing.TB) int {
 }
 
 // Alive says whether its process runs; a zombie does not.
-func (a *Agent) Alive() bool { return alive(a.pid) }
-
-func alive(pid int) bool {
-	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	if err != nil {
-		return false
-	}
-	after := string(b[strings.LastIndexByte(string(b), ')')+1:])
-	fields := strings.Fields(after)
-	return len(fields) > 0 && fields[0] != "Z" && fields[0] != "X"
+func (a *Agent) Alive() bool {
+	_, alive := procstat.Living(a.pid)
+	return alive
 }
 
 // Record is one line of what it noted.

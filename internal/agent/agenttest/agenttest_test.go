@@ -14,6 +14,7 @@ import (
 
 	"custos/internal/agent"
 	"custos/internal/fleet"
+	"custos/internal/sys/procstat"
 )
 
 func claude(t *testing.T) agent.Kind {
@@ -354,7 +355,8 @@ func TestHardCases(t *testing.T) {
 			t.Fatalf("children %q", children)
 		}
 		for _, c := range children {
-			if pid, _ := strconv.Atoi(c); !alive(pid) {
+			pid, _ := strconv.Atoi(c)
+			if _, alive := procstat.Living(pid); !alive {
 				t.Errorf("child %s is gone", c)
 			}
 		}

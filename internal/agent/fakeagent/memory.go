@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"custos/internal/sys/procstat"
 )
 
 // record is one line of a conversation, or of the log.
@@ -136,18 +138,10 @@ func (a *agent) registryFile() string {
 	return filepath.Join(a.home, ".claude/sessions", strconv.Itoa(os.Getpid())+".json")
 }
 
-// procStart is field 22 of /proc/self/stat, as the original writes it: a text.
+// procStart is when this process was started, as the original writes it: a text.
 func procStart() string {
-	b, err := os.ReadFile("/proc/self/stat")
-	if err != nil {
-		return "0"
-	}
-	_, rest, _ := strings.Cut(string(b[strings.LastIndexByte(string(b), ')'):]), " ")
-	fields := strings.Fields(rest)
-	if len(fields) < 20 {
-		return "0"
-	}
-	return fields[19]
+	s, _ := procstat.Living(os.Getpid())
+	return strconv.FormatUint(s.Start, 10)
 }
 
 // hook runs every hook of an event, one after the other, with its JSON on

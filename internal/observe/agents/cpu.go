@@ -1,14 +1,11 @@
 package agents
 
 import (
-	"bytes"
 	"context"
-	"os"
-	"path/filepath"
-	"strconv"
 	"time"
 
 	"custos/internal/fleet"
+	"custos/internal/sys/procstat"
 )
 
 // sampleFor is how long the first look watches CPU times: 30 ticks of the kernel.
@@ -46,21 +43,12 @@ func (l *look) seeCPU(ctx context.Context) {
 // tick is the unit of CPU times in /proc: USER_HZ is 100 on every Linux.
 const tick = fleet.Duration(10 * time.Millisecond)
 
-// cpuTimes reads user and system time (fields 14 and 15 of /proc/PID/stat) of
-// those processes that are still the same.
+// cpuTimes reads user and system time of those processes that are still the same.
 func cpuTimes(proc string, ids []fleet.ProcessID) map[fleet.ProcessID]fleet.Duration {
 	times := map[fleet.ProcessID]fleet.Duration{}
 	for _, id := range ids {
-		b, err := os.ReadFile(filepath.Join(proc, strconv.Itoa(id.PID), "stat"))
-		f := bytes.Fields(b[bytes.LastIndexByte(b, ')')+1:])
-		if err != nil || len(f) < 20 {
-			continue
-		}
-		user, err1 := strconv.ParseInt(string(f[11]), 10, 64)
-		system, err2 := strconv.ParseInt(string(f[12]), 10, 64)
-		start, err3 := strconv.ParseUint(string(f[19]), 10, 64)
-		if err1 == nil && err2 == nil && err3 == nil && start == id.Start {
-			times[id] = fleet.Duration(user+system) * tick
+		if s, err := procstat.Read(proc, id.PID); err == nil && s.Start == id.Start {
+			times[id] = fleet.Duration(s.CPU) * tick
 		}
 	}
 	return times

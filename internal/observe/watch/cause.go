@@ -1,8 +1,6 @@
 package watch
 
 import (
-	"bytes"
-	"errors"
 	"fmt"
 	"os"
 	"strconv"
@@ -13,6 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"custos/internal/fleet"
+	"custos/internal/sys/procstat"
 )
 
 // The sources of an exit, as they are written into it.
@@ -26,8 +25,8 @@ const (
 // at once: from the zombie, else from the pidfd, else from the shim.
 func (w *Watcher) cause(p watched) (fleet.Exit, bool) {
 	at := w.o.Now()
-	if s, err := readStat(w.o.Proc, p.id.PID); err == nil && s.start == p.id.Start && s.legible() {
-		return exitOf(s.code, sourceZombie, at), true
+	if s, err := readStat(w.o.Proc, p.id.PID); err == nil && s.Start == p.id.Start && s.legible() {
+		return exitOf(s.Exit, sourceZombie, at), true
 	}
 	if p.fd >= 0 {
 		if code, ok := exitInfo(p.fd); ok {
@@ -96,53 +95,29 @@ func exitOf(code int, source string, at fleet.Instant) fleet.Exit {
 
 // stat is what is read of /proc/PID/stat.
 type stat struct {
-	state byte
-	start uint64
-	code  int // status as wait(2) returns it, in a process that has died
-	uid   int // owner of the file
+	procstat.Stat
+	uid int // owner of the file
 }
 
 // legible says whether the exit code is there to be read. To strangers the
 // kernel writes 0 in its place, which would read as success.
 func (s stat) legible() bool {
-	return (s.state == 'Z' || s.state == 'X') && (s.code != 0 || os.Geteuid() == 0 || os.Geteuid() == s.uid)
+	return s.Ended() && s.Whole && (s.Exit != 0 || os.Geteuid() == 0 || os.Geteuid() == s.uid)
 }
-
-var errStat = errors.New("not in the form of proc(5)")
 
 // readStat reads the state, start time and exit code of a process.
 func readStat(proc string, pid int) (stat, error) {
-	path := proc + "/" + strconv.Itoa(pid) + "/stat"
-	b, err := os.ReadFile(path)
+	p, err := procstat.Read(proc, pid)
 	if err != nil {
 		return stat{}, fmt.Errorf("cannot read process %d: %w", pid, err)
 	}
-	s, err := parseStat(b)
-	if err != nil {
-		return stat{}, fmt.Errorf("cannot read %s: %w", path, err)
-	}
-	s.uid = -1
-	if info, err := os.Stat(path); err == nil {
+	s := stat{p, -1}
+	if info, err := os.Stat(proc + "/" + strconv.Itoa(pid) + "/stat"); err == nil {
 		if st, ok := info.Sys().(*syscall.Stat_t); ok {
 			s.uid = int(st.Uid)
 		}
 	}
 	return s, nil
-}
-
-// parseStat reads fields 3, 22 and 52 of proc(5). The name in field 2 may hold
-// anything, so fields are counted from its last bracket.
-func parseStat(b []byte) (stat, error) {
-	f := bytes.Fields(b[bytes.LastIndexByte(b, ')')+1:])
-	if len(f) < 50 || len(f[0]) != 1 {
-		return stat{}, errStat
-	}
-	start, err1 := strconv.ParseUint(string(f[19]), 10, 64)
-	code, err2 := strconv.ParseInt(string(f[49]), 10, 32)
-	if err1 != nil || err2 != nil {
-		return stat{}, errStat
-	}
-	return stat{state: f[0][0], start: start, code: int(code)}, nil
 }
 
 // pidfdInfo is struct pidfd_info of linux/pidfd.h, in its first size.

@@ -180,7 +180,7 @@ func (w *Watcher) follow(p watched) {
 		w.left++ // no descriptor to be had, or no right: the look will tell
 		return
 	}
-	if s, err := readStat(w.o.Proc, p.id.PID); err != nil || s.start != p.id.Start {
+	if s, err := readStat(w.o.Proc, p.id.PID); err != nil || s.Start != p.id.Start {
 		unix.Close(fd)
 		w.gone(p)
 		return

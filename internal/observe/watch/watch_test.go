@@ -8,7 +8,6 @@ import (
 	"os/exec"
 	"runtime"
 	"slices"
-	"strings"
 	"sync"
 	"syscall"
 	"testing"
@@ -16,6 +15,7 @@ import (
 
 	"custos/internal/fleet"
 	"custos/internal/observe/watch"
+	"custos/internal/sys/procstat"
 )
 
 var began = time.Now()
@@ -50,15 +50,11 @@ func start(t testing.TB, name string) *child {
 
 func startOf(t testing.TB, pid int) (start uint64) {
 	t.Helper()
-	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	s, err := procstat.Read("/proc", pid)
 	if err != nil {
 		t.Fatal(err)
 	}
-	f := strings.Fields(string(b[strings.LastIndexByte(string(b), ')')+1:]))
-	if _, err := fmt.Sscan(f[19], &start); err != nil {
-		t.Fatal(err)
-	}
-	return start
+	return s.Start
 }
 
 // end ends the child by signal 9, or with an exit status.
@@ -255,12 +251,12 @@ func awaitZombie(t *testing.T, pid int) {
 	t.Helper()
 	deadline := time.Now().Add(5 * time.Second)
 	for {
-		b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-		if err == nil && strings.Contains(string(b), ") Z ") {
+		s, err := procstat.Read("/proc", pid)
+		if s.State == 'Z' {
 			return
 		}
 		if time.Now().After(deadline) {
-			t.Fatalf("no zombie: %s %v", b, err)
+			t.Fatalf("no zombie: %+v %v", s, err)
 		}
 		runtime.Gosched()
 	}

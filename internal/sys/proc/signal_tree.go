@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"github.com/prometheus/procfs"
+
+	"custos/internal/sys/procstat"
 )
 
 // Member is one live process of a tree, as it was at the instant of the scan.
@@ -121,21 +123,12 @@ func Lineage() ([]ID, error) {
 
 // scan reads the whole process table; one that ends meanwhile is left out.
 func scan(ctx context.Context) ([]Member, error) {
-	dir, err := os.Open("/proc")
-	if err != nil {
-		return nil, err
-	}
-	defer dir.Close()
-	names, err := dir.Readdirnames(-1)
+	pids, err := listPids("/proc")
 	if err != nil {
 		return nil, err
 	}
 	var rows []Member
-	for _, name := range names {
-		pid, err := strconv.Atoi(name)
-		if err != nil {
-			continue
-		}
+	for _, pid := range pids {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
@@ -153,20 +146,16 @@ func scan(ctx context.Context) ([]Member, error) {
 
 // readRow reads one process; ErrGone when there is none, or it is hidden.
 func readRow(pid int) (Member, error) {
-	p, err := procfs.NewProc(pid)
-	if err != nil {
-		return Member{}, gone(pid, err)
-	}
-	s, err := p.Stat()
+	s, err := procstat.Read("/proc", pid)
 	if err != nil {
 		return Member{}, gone(pid, err)
 	}
 	return Member{
-		ID:   ID{PID: pid, Start: s.Starttime},
-		PPID: s.PPID, PGID: s.PGRP, SID: s.Session, UID: -1,
-		Name: s.Comm, State: s.State,
-		CPU: ticks(uint64(s.UTime) + uint64(s.STime) + uint64(s.CUTime) + uint64(s.CSTime)),
-		RSS: int64(s.RSS) * int64(os.Getpagesize()),
+		ID:   ID{PID: pid, Start: s.Start},
+		PPID: s.PPID, PGID: s.PGID, SID: s.SID, UID: -1,
+		Name: s.Comm, State: letter(s.State),
+		CPU: ticks(s.CPU + s.CPUOfChildren),
+		RSS: s.Pages * int64(os.Getpagesize()),
 	}, nil
 }
 

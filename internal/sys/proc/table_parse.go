@@ -3,13 +3,14 @@ package proc
 import (
 	"bufio"
 	"bytes"
-	"errors"
 	"fmt"
 	"hash/fnv"
 	"os"
 	"strconv"
 	"strings"
 	"time"
+
+	"custos/internal/sys/procstat"
 )
 
 // Stat is what /proc/PID/stat tells.
@@ -31,35 +32,19 @@ const userHZ = 100
 
 func ticks(n uint64) time.Duration { return time.Duration(n) * (time.Second / userHZ) }
 
-var errStat = errors.New("not in the form of /proc/PID/stat")
-
-// parseStat reads /proc/PID/stat. The command may hold spaces, brackets and
-// newlines, so it ends at the last bracket.
+// parseStat reads a line of /proc/PID/stat.
 func parseStat(text []byte) (Stat, error) {
-	from, to := bytes.IndexByte(text, '('), bytes.LastIndexByte(text, ')')
-	if from < 2 || to < from || to+2 > len(text) {
-		return Stat{}, errStat
+	p, err := procstat.Parse(text)
+	if err != nil {
+		return Stat{}, err
 	}
-	pid, err := strconv.Atoi(string(bytes.TrimSpace(text[:from])))
-	f := bytes.Fields(text[to+1:])
-	if err != nil || len(f) < 22 {
-		return Stat{}, errStat
+	if p.Ended() {
+		p.State = 'Z' // X is seen for a moment, between the zombie and nothing
 	}
-	// Field 3 of proc(5) is f[0].
-	s := Stat{State: letter(f[0]), Comm: string(text[from+1 : to])}
-	if s.State == "X" || s.State == "x" { // seen for a moment, between the zombie and nothing
-		s.State = "Z"
-	}
-	bad := false
-	s.ID = ID{PID: pid, Start: unsigned(f[19], &bad)}
-	s.PPID, s.PGID, s.SID = signed(f[1], &bad), signed(f[2], &bad), signed(f[3], &bad)
-	s.TTY = ttyName(uint32(signed(f[4], &bad)))
-	s.CPUTime = ticks(unsigned(f[11], &bad) + unsigned(f[12], &bad))
-	s.RSS = int64(signed(f[21], &bad)) * int64(os.Getpagesize())
-	if bad {
-		return Stat{}, errStat
-	}
-	return s, nil
+	return Stat{
+		ID: ID{PID: p.PID, Start: p.Start}, PPID: p.PPID, PGID: p.PGID, SID: p.SID, TTY: ttyName(p.TTY),
+		State: letter(p.State), Comm: p.Comm, CPUTime: ticks(p.CPU), RSS: p.Pages * int64(os.Getpagesize()),
+	}, nil
 }
 
 // image returns a number that changes when the process runs another program:
@@ -81,24 +66,12 @@ func image(text []byte) (sum uint64, traceable bool) {
 }
 
 // letter returns a string of one letter without allocating.
-func letter(b []byte) string {
+func letter(b byte) string {
 	const letters = "RSDZTtXxIKWPN"
-	if i := strings.IndexByte(letters, b[0]); len(b) == 1 && i >= 0 {
+	if i := strings.IndexByte(letters, b); i >= 0 {
 		return letters[i : i+1]
 	}
-	return string(b)
-}
-
-func signed(b []byte, bad *bool) int {
-	n, err := strconv.ParseInt(string(b), 10, 64)
-	*bad = *bad || err != nil
-	return int(n)
-}
-
-func unsigned(b []byte, bad *bool) uint64 {
-	n, err := strconv.ParseUint(string(b), 10, 64)
-	*bad = *bad || err != nil
-	return n
+	return string([]byte{b})
 }
 
 // The device numbers of terminals, from the kernel's devices.txt.
