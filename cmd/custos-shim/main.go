@@ -2,8 +2,8 @@
 // starts the agent, adopts whatever the agent leaves behind, and writes down how
 // the agent ended, so that this is known to the bit even when Custos itself was
 // dead, restarted or replaced at that moment. It uses the standard library and
-// golang.org/x/sys/unix only, and imports nothing of Custos: what it writes is
-// read by internal/sys/shim.
+// golang.org/x/sys/unix only, and imports nothing of Custos but the reader of
+// /proc/PID/stat: what it writes is read by internal/sys/shim.
 //
 // What lies in its folder afterwards:
 //

@@ -3,8 +3,10 @@ package config
 import (
 	"encoding"
 	"fmt"
+	"maps"
 	"math"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -65,7 +67,7 @@ func (k checker) value(path []string, v any, t reflect.Type, is string) {
 		k.table(path, v, func(key string) (reflect.Type, string, bool) {
 			f, known := fields[key]
 			if !known {
-				k.p.add(k.lineOf(strings.Join(append(path, key), ".")), "unknown key %q in [%s]%s", key, strings.Join(path, "."), nearest.Hint(key, sortedKeys(fields)))
+				k.p.add(k.lineOf(strings.Join(append(path, key), ".")), "unknown key %q in [%s]%s", key, strings.Join(path, "."), nearest.Hint(key, slices.Sorted(maps.Keys(fields))))
 			}
 			return f.Type, f.Tag.Get("is"), known
 		})
@@ -136,7 +138,7 @@ func (k checker) table(path []string, v any, field func(key string) (reflect.Typ
 		k.wrong(path, "want a section, not %s", kindOf(v))
 		return
 	}
-	for _, key := range sortedKeys(all) {
+	for _, key := range slices.Sorted(maps.Keys(all)) {
 		if t, is, known := field(key); known {
 			k.value(append(path[:len(path):len(path)], key), all[key], t, is)
 		}

@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -273,7 +274,7 @@ func TestEveryKeyIsDocumented(t *testing.T) {
 	for _, line := range strings.Split(string(doc), "\n") {
 		if key, ok := strings.CutPrefix(line, "### `"); ok {
 			key = strings.TrimSuffix(key, "`")
-			if !strings.HasPrefix(key, "[") && !contains(Keys(), key) {
+			if !strings.HasPrefix(key, "[") && !slices.Contains(Keys(), key) {
 				t.Errorf("docs/config.md documents %q, which is no key", key)
 			}
 		}

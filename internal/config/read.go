@@ -3,7 +3,8 @@ package config
 import (
 	"errors"
 	"fmt"
-	"sort"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -24,7 +25,7 @@ func (c *Config) read() error {
 	}
 	c.lines, c.all = linesOf(c.Text), all
 	settings := c.settings()
-	for _, key := range sortedKeys(all) {
+	for _, key := range slices.Sorted(maps.Keys(all)) {
 		c.readKey(p, settings, key, all[key])
 	}
 	return p.err()
@@ -43,7 +44,7 @@ func (c *Config) readKey(p *problems, settings []setting, key string, value any)
 		return
 	}
 	switch {
-	case c.sections[key] || contains(ownTables, key):
+	case c.sections[key] || slices.Contains(ownTables, key):
 		if !isTable {
 			p.add(c.lines[key], "%q is a section: write it as [%s]", key, key)
 		}
@@ -102,7 +103,7 @@ func oneOf(into *string, values ...string) func(any) error {
 		if err != nil {
 			return err
 		}
-		if !contains(values, s) {
+		if !slices.Contains(values, s) {
 			return fmt.Errorf("%q is none of %s%s", s, strings.Join(values, ", "), nearest.Choice(s, values))
 		}
 		*into = s
@@ -185,7 +186,7 @@ func (c *Config) budget(v any) error {
 }
 
 func (c *Config) sectionNames() []string {
-	return append(sortedKeys(c.sections), ownTables...)
+	return append(slices.Sorted(maps.Keys(c.sections)), ownTables...)
 }
 
 // linesOf finds the first line of every key and table, by dotted path. The text
@@ -272,22 +273,4 @@ func kindOf(v any) string {
 		return "a section"
 	}
 	return "a date"
-}
-
-func contains(list []string, s string) bool {
-	for _, l := range list {
-		if l == s {
-			return true
-		}
-	}
-	return false
-}
-
-func sortedKeys[V any](m map[string]V) []string {
-	out := make([]string, 0, len(m))
-	for k := range m {
-		out = append(out, k)
-	}
-	sort.Strings(out)
-	return out
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/pelletier/go-toml/v2"
@@ -34,7 +35,7 @@ func Salvage(o Options) (Config, error) {
 	p := &problems{file: c.File}
 	said := foldersOf(text, p)
 	for _, s := range c.settings() {
-		if v, ok := said[s.key]; ok && contains(folderKeys, s.key) {
+		if v, ok := said[s.key]; ok && slices.Contains(folderKeys, s.key) {
 			if err := s.set(v); err != nil {
 				p.add(0, "%s: %s", s.key, err)
 			}
@@ -60,7 +61,7 @@ func foldersOf(text []byte, p *problems) map[string]any {
 	}
 	for n, line := range strings.Split(top, "\n") {
 		key, _, _ := strings.Cut(line, "=")
-		if key = strings.Trim(strings.TrimSpace(key), `"'`); !contains(folderKeys, key) {
+		if key = strings.Trim(strings.TrimSpace(key), `"'`); !slices.Contains(folderKeys, key) {
 			continue
 		}
 		var one map[string]any

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 
 	"custos/internal/fleet"
@@ -17,7 +18,7 @@ import (
 // name, size and times.
 func (c Config) wants(is, s string) error {
 	all := strings.Split(is, "|")
-	if contains(all[1:], s) {
+	if slices.Contains(all[1:], s) {
 		return nil
 	}
 	word, limits, _ := strings.Cut(all[0], " ")

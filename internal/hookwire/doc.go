@@ -3,8 +3,9 @@
 // told to a unix socket, and spools it to a folder when nobody acknowledges it
 // in time. In go the hook's own words (a Post); out comes an Ack.
 //
-// It is the standard library only, and little of that: custos-hook has to start
-// and end within 3 ms, inside of somebody else's turn.
+// Besides the reader of /proc/PID/stat it is the standard library only, and little
+// of that: custos-hook has to start and end within 3 ms, inside of somebody else's
+// turn.
 //
 // Promises: an event that was acknowledged is in the daemon's store; one that
 // was not is in the spool, unless the spool is full, when the oldest goes and is

@@ -7,6 +7,7 @@ package observe
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"custos/internal/fleet"
@@ -57,4 +58,19 @@ type Spec struct {
 type Probe interface {
 	Spec() Spec
 	Look(ctx context.Context) (Put, error)
+}
+
+// Interval reads an option of a probe that is a duration of more than nothing; empty is other.
+func Interval(key, text string, other time.Duration) (time.Duration, error) {
+	if text == "" {
+		return other, nil
+	}
+	d, err := fleet.ParseDuration(text)
+	if err != nil {
+		return 0, fmt.Errorf("%s: %w", key, err)
+	}
+	if d <= 0 {
+		return 0, fmt.Errorf("%s: %q is not more than nothing", key, text)
+	}
+	return d, nil
 }

@@ -2,7 +2,9 @@ package rules
 
 import (
 	"fmt"
+	"maps"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -114,10 +116,10 @@ func readAction(v any) (Action, error) {
 	if !ok {
 		return a, fmt.Errorf("it holds %s, want tables like { do = \"…\" }", kindOf(v))
 	}
-	for _, key := range sortedKeys(table) {
+	for _, key := range slices.Sorted(maps.Keys(table)) {
 		set, ok := actionSetters()[key]
 		if !ok {
-			return a, fmt.Errorf("unknown key %q%s", key, nearest.Hint(key, sortedKeys(actionSetters())))
+			return a, fmt.Errorf("unknown key %q%s", key, nearest.Hint(key, slices.Sorted(maps.Keys(actionSetters()))))
 		}
 		if err := set(&a, table[key]); err != nil {
 			return a, fmt.Errorf("%s: %w", key, err)
@@ -148,7 +150,7 @@ func parseKind(s string) (fleet.Kind, error) { return oneOf(s, Kinds()) }
 func parseTarget(s string) (fleet.Kind, error) { return oneOf(s, targetKinds()) }
 
 func oneOf(s string, kinds []fleet.Kind) (fleet.Kind, error) {
-	if !contains(names(kinds), s) {
+	if !slices.Contains(names(kinds), s) {
 		return "", fmt.Errorf("cannot use %q%s want one of %s", s, separator(nearest.Hint(s, names(kinds))), strings.Join(names(kinds), ", "))
 	}
 	return fleet.Kind(s), nil

@@ -3,6 +3,7 @@ package rules
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"sort"
 
@@ -133,7 +134,7 @@ func (r *reader) read(s Source) {
 		r.wrong(file.on(lines, "rule"), "rule is %s, want tables like [rule.NAME]", kindOf(doc["rule"]))
 		return
 	}
-	for _, name := range sortedKeys(table) {
+	for _, name := range slices.Sorted(maps.Keys(table)) {
 		at := file.on(lines, "rule", name)
 		if keys, ok := table[name].(map[string]any); ok {
 			r.readRule(name, keys, at, lines)
@@ -162,11 +163,11 @@ func (r *reader) readRule(name string, keys map[string]any, at place, lines line
 		d.Name, d.Enabled, d.Mode = name, true, fleet.ModeObserve
 		r.drafts[name] = d
 	}
-	for _, key := range sortedKeys(keys) {
+	for _, key := range slices.Sorted(maps.Keys(keys)) {
 		where := at.on(lines, "rule", name, key)
 		set, ok := setters()[key]
 		if !ok {
-			r.wrong(where, "unknown key %q%s", key, nearest.Hint(key, sortedKeys(setters())))
+			r.wrong(where, "unknown key %q%s", key, nearest.Hint(key, slices.Sorted(maps.Keys(setters()))))
 			continue
 		}
 		d.keys[key] = where
@@ -188,7 +189,7 @@ func isRuleName(s string) bool {
 // finish checks and compiles every draft.
 func (r *reader) finish() []*Rule {
 	var rules []*Rule
-	for _, name := range sortedKeys(r.drafts) {
+	for _, name := range slices.Sorted(maps.Keys(r.drafts)) {
 		d := r.drafts[name]
 		r.check(d)
 		rules = append(rules, &d.Rule)
@@ -200,7 +201,7 @@ func (r *reader) check(d *draft) {
 	r.checkNeeds(d)
 	for _, cause := range d.CausedBy {
 		if r.drafts[cause] == nil {
-			r.wrong(d.place("caused_by"), "rule %q, caused_by: there is no rule %q%s", d.Name, cause, nearest.Hint(cause, sortedKeys(r.drafts)))
+			r.wrong(d.place("caused_by"), "rule %q, caused_by: there is no rule %q%s", d.Name, cause, nearest.Hint(cause, slices.Sorted(maps.Keys(r.drafts))))
 		}
 	}
 	if d.Summary == "" {
@@ -218,7 +219,7 @@ func (r *reader) checkNeeds(d *draft) {
 		if _, written := d.keys[key]; written {
 			continue
 		}
-		others := slices.DeleteFunc(sortedKeys(r.drafts), func(name string) bool { return name == d.Name })
+		others := slices.DeleteFunc(slices.Sorted(maps.Keys(r.drafts)), func(name string) bool { return name == d.Name })
 		if hint := nearest.Hint(d.Name, others); hint != "" {
 			r.wrong(d.at, "there is no rule %q%s", d.Name, hint)
 			return
@@ -246,11 +247,11 @@ func (r *reader) compile(d *draft) {
 
 func (r *reader) compileAction(d *draft, a *Action) {
 	at := d.place("actions")
-	if r.actions != nil && at.order > firstTable && !contains(r.actions, a.Do) {
+	if r.actions != nil && at.order > firstTable && !slices.Contains(r.actions, a.Do) {
 		r.wrong(at, "rule %q, actions: there is no action %q%s", d.Name, a.Do, nearest.Hint(a.Do, r.actions))
 	}
 	kind := a.Kind(d.Over)
-	if !contains(names(targetKinds()), string(kind)) {
+	if !slices.Contains(names(targetKinds()), string(kind)) {
 		r.wrong(at, "rule %q, actions: %s needs targets: nothing can be done to a %s itself", d.Name, a.Do, kind)
 		return
 	}
@@ -269,22 +270,4 @@ func (p place) on(lines lineTable, path ...string) place {
 		p.line = n
 	}
 	return p
-}
-
-func contains(list []string, s string) bool {
-	for _, x := range list {
-		if x == s {
-			return true
-		}
-	}
-	return false
-}
-
-func sortedKeys[V any](m map[string]V) []string {
-	out := make([]string, 0, len(m))
-	for k := range m {
-		out = append(out, k)
-	}
-	sort.Strings(out)
-	return out
 }

@@ -2,9 +2,6 @@ package store
 
 import (
 	"context"
-	"database/sql"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"strings"
 
@@ -95,19 +92,7 @@ func outcome(r fleet.Result) string {
 // action returns nil for one that is not known, or that was damaged and is set
 // aside now.
 func (t *tx) action(id string) (*fleet.ActionRecord, error) {
-	var text string
-	err := t.QueryRowContext(t.ctx, "SELECT json FROM actions WHERE id = ?", id).Scan(&text)
-	if errors.Is(err, sql.ErrNoRows) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	var rec fleet.ActionRecord
-	if bad := json.Unmarshal([]byte(text), &rec); bad != nil {
-		return nil, t.moveAside(badRow{"actions", "id", id, bad.Error(), text}, wall(t.at.Wall))
-	}
-	return &rec, nil
+	return oneRow[fleet.ActionRecord](t, "actions", "id", "id", id)
 }
 
 func (t *tx) saveAction(rec fleet.ActionRecord, at fleet.Instant) error {

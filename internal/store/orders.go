@@ -3,9 +3,6 @@ package store
 import (
 	"cmp"
 	"context"
-	"database/sql"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"strings"
 
@@ -153,19 +150,7 @@ func (t *tx) answer(rec fleet.ActionRecord) error {
 // order returns nil for one that is not known, or that was damaged and is set
 // aside now.
 func (t *tx) order(id string) (*fleet.Order, error) {
-	var text string
-	err := t.QueryRowContext(t.ctx, "SELECT json FROM orders WHERE id = ?", id).Scan(&text)
-	if errors.Is(err, sql.ErrNoRows) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	var o fleet.Order
-	if bad := json.Unmarshal([]byte(text), &o); bad != nil {
-		return nil, t.moveAside(badRow{"orders", "id", id, bad.Error(), text}, wall(t.at.Wall))
-	}
-	return &o, nil
+	return oneRow[fleet.Order](t, "orders", "id", "id", id)
 }
 
 // putOrder writes an order, and logs it when it changed.

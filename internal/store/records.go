@@ -132,8 +132,14 @@ func findRecord[T any](t *tx, d drawer, head *fleet.Head) (*T, error) {
 			return nil, nil
 		}
 	}
+	return oneRow[T](t, d.table, "id", column, value)
+}
+
+// oneRow returns the value whose column has a value, nil for one that is not known, or
+// that was damaged and is set aside now by its key.
+func oneRow[T any](t *tx, table, key, column, value string) (*T, error) {
 	var id, text string
-	err := t.QueryRowContext(t.ctx, fmt.Sprintf("SELECT id, json FROM %s WHERE %s = ?", d.table, column), value).Scan(&id, &text)
+	err := t.QueryRowContext(t.ctx, fmt.Sprintf("SELECT %s, json FROM %s WHERE %s = ?", key, table, column), value).Scan(&id, &text)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, nil
 	}
@@ -142,7 +148,7 @@ func findRecord[T any](t *tx, d drawer, head *fleet.Head) (*T, error) {
 	}
 	v := new(T)
 	if bad := json.Unmarshal([]byte(text), v); bad != nil {
-		return nil, t.moveAside(badRow{d.table, "id", id, bad.Error(), text}, wall(t.at.Wall))
+		return nil, t.moveAside(badRow{table, key, id, bad.Error(), text}, wall(t.at.Wall))
 	}
 	return v, nil
 }

@@ -2,9 +2,6 @@ package store
 
 import (
 	"context"
-	"database/sql"
-	"encoding/json"
-	"errors"
 	"fmt"
 
 	"custos/internal/fleet"
@@ -93,19 +90,7 @@ func putRegistrations(t *tx, turn fleet.Turn) error {
 // registration returns nil for one that is not known, or that was damaged and
 // is set aside now.
 func (t *tx) registration(name string) (*fleet.Registration, error) {
-	var text string
-	err := t.QueryRowContext(t.ctx, "SELECT json FROM registrations WHERE name = ?", name).Scan(&text)
-	if errors.Is(err, sql.ErrNoRows) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	var r fleet.Registration
-	if bad := json.Unmarshal([]byte(text), &r); bad != nil {
-		return nil, t.moveAside(badRow{"registrations", "name", name, bad.Error(), text}, wall(t.at.Wall))
-	}
-	return &r, nil
+	return oneRow[fleet.Registration](t, "registrations", "name", "name", name)
 }
 
 // putRegistration writes r when its revision is the stored one, and returns it

@@ -12,6 +12,13 @@ import (
 
 	"custos/internal/fleet"
 	"custos/internal/observe"
+	"custos/internal/sys/program"
+)
+
+// What a program may print. A megabyte is some ten thousand facts.
+const (
+	maxOut = 1 << 20
+	maxErr = 4 << 10
 )
 
 // Options is the section [probe.NAME] of custos.toml.
@@ -47,11 +54,11 @@ func New(o Options) (*Probe, error) {
 	if len(o.Run) == 0 || o.Run[0] == "" {
 		return fail(errRun)
 	}
-	every, err := duration("every", o.Every, time.Minute)
+	every, err := observe.Interval("every", o.Every, time.Minute)
 	if err != nil {
 		return fail(err)
 	}
-	deadline, err := duration("deadline", o.Deadline, 10*time.Second)
+	deadline, err := observe.Interval("deadline", o.Deadline, 10*time.Second)
 	if err != nil {
 		return fail(err)
 	}
@@ -61,27 +68,16 @@ func New(o Options) (*Probe, error) {
 	return &Probe{o: o, spec: observe.Spec{Name: o.Name, Part: fleet.PartExtra, Every: every, Deadline: deadline}}, nil
 }
 
-func duration(key, text string, other time.Duration) (time.Duration, error) {
-	if text == "" {
-		return other, nil
-	}
-	d, err := fleet.ParseDuration(text)
-	if err != nil {
-		return 0, fmt.Errorf("%s: %w", key, err)
-	}
-	if d <= 0 {
-		return 0, fmt.Errorf("%s: %q is not more than nothing", key, text)
-	}
-	return d, nil
-}
-
 // Spec says what the probe fills and how often.
 func (p *Probe) Spec() observe.Spec { return p.spec }
 
 // Look runs the program and reads its facts. A program that fails, takes too
 // long or prints something else saw nothing, whatever it printed before.
 func (p *Probe) Look(ctx context.Context) (observe.Put, error) {
-	out, err := run(ctx, p.o.Run, p.environ())
+	out, err := program.Run(ctx, program.Call{Argv: p.o.Run, Env: p.environ(), Max: maxOut, Heard: maxErr})
+	if said, ok := errors.AsType[*program.Complaint](err); ok {
+		err = fmt.Errorf("%w: %s", said.Err, fleet.Redact(fleet.Line(said.Says, 200)))
+	}
 	if err != nil {
 		return nil, fmt.Errorf("cannot look with %s: %w", fleet.Line(p.o.Run[0], 80), err)
 	}

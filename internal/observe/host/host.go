@@ -71,11 +71,11 @@ func New(o Options) (*Probe, error) {
 	if err := o.fill(); err != nil {
 		return nil, fmt.Errorf("cannot set up probe host: %w", err)
 	}
-	every, err := interval("every", o.Every, 15*time.Second)
+	every, err := observe.Interval("every", o.Every, 15*time.Second)
 	if err != nil {
 		return nil, fmt.Errorf("cannot set up probe host: %w", err)
 	}
-	wait, err := interval("mount_deadline", o.MountDeadline, 2*time.Second)
+	wait, err := observe.Interval("mount_deadline", o.MountDeadline, 2*time.Second)
 	if err != nil {
 		return nil, fmt.Errorf("cannot set up probe host: %w", err)
 	}
@@ -110,20 +110,6 @@ func (o *Options) fill() error {
 		}
 	}
 	return nil
-}
-
-func interval(key, text string, other time.Duration) (time.Duration, error) {
-	if text == "" {
-		return other, nil
-	}
-	d, err := fleet.ParseDuration(text)
-	if err != nil {
-		return 0, fmt.Errorf("%s: %w", key, err)
-	}
-	if d <= 0 {
-		return 0, fmt.Errorf("%s: %q is not more than nothing", key, text)
-	}
-	return d, nil
 }
 
 // Spec says what the probe fills and how often.

@@ -1,13 +1,12 @@
 package judge
 
 import (
-	"bytes"
-	"os"
-	"strconv"
 	"time"
 
 	"github.com/prometheus/procfs"
 	"golang.org/x/sys/unix"
+
+	"custos/internal/sys/procstat"
 )
 
 // process is one row of the process table.
@@ -87,7 +86,7 @@ func (p process) belongs(leader int, marker string, ours map[int]uint64) bool {
 		parent, ok := look(p.ppid)
 		return ok && parent.start == start
 	}
-	return carries(p.pid, marker)
+	return procstat.Carries(p.pid, marker)
 }
 
 // signal sends a signal to this process and no other, and says whether it is
@@ -119,31 +118,6 @@ func table() (rows []process) {
 }
 
 func look(pid int) (process, bool) {
-	p, err := procfs.NewProc(pid)
-	if err != nil {
-		return process{}, false
-	}
-	s, err := p.Stat()
-	if err != nil {
-		return process{}, false
-	}
-	return process{pid: pid, ppid: s.PPID, sid: s.Session, start: s.Starttime, dead: s.State == "Z" || s.State == "X"}, true
-}
-
-// carries says whether a process has this very entry in its environment. No
-// other entry of anyone's is looked at; other users' cannot be read.
-func carries(pid int, marker string) bool {
-	if pid == os.Getpid() {
-		return false
-	}
-	env, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/environ")
-	if err != nil {
-		return false
-	}
-	for entry := range bytes.SplitSeq(env, []byte{0}) {
-		if string(entry) == marker {
-			return true
-		}
-	}
-	return false
+	s, err := procstat.Read("/proc", pid)
+	return process{pid: pid, ppid: s.PPID, sid: s.SID, start: s.Start, dead: s.Ended()}, err == nil
 }

@@ -1,7 +1,6 @@
 package proc
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -9,7 +8,6 @@ import (
 	"io/fs"
 	"os"
 	"slices"
-	"strconv"
 	"syscall"
 	"time"
 
@@ -186,17 +184,8 @@ func uidOf(pid int) (int, error) {
 // carries says whether the process is of our user and has this very entry in
 // its environment. Custos itself never counts.
 func carries(pid int, marker string) bool {
-	if uid, err := uidOf(pid); err != nil || uid != os.Getuid() || pid == os.Getpid() {
+	if uid, err := uidOf(pid); err != nil || uid != os.Getuid() {
 		return false
 	}
-	env, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/environ")
-	if err != nil {
-		return false
-	}
-	for entry := range bytes.SplitSeq(env, []byte{0}) {
-		if string(entry) == marker {
-			return true
-		}
-	}
-	return false
+	return procstat.Carries(pid, marker)
 }

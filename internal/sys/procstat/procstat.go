@@ -1,5 +1,6 @@
-// Package procstat reads /proc/PID/stat, for everybody who does: with the standard
-// library alone, for what agents' hooks call and what is their parent are small.
+// Package procstat reads /proc/PID/stat, for everybody who does, and looks for an entry
+// in an environment: with the standard library alone, for what agents' hooks call and
+// what is their parent are small.
 package procstat
 
 import (

@@ -2,6 +2,7 @@ package procstat
 
 import (
 	"os"
+	"os/exec"
 	"strings"
 	"testing"
 )
@@ -64,4 +65,25 @@ func FuzzParse(f *testing.F) {
 			t.Errorf("%+v beside %v", s, err)
 		}
 	})
+}
+
+func TestCarries(t *testing.T) {
+	cmd := exec.Command("cat")
+	cmd.Env = []string{"A=bc", "D=e"}
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _, _ = in.Close(), cmd.Wait() })
+	for entry, want := range map[string]bool{"A=bc": true, "D=e": true, "A=b": false, "A": false, "=bc": false} {
+		if Carries(cmd.Process.Pid, entry) != want {
+			t.Errorf("%q is not %v", entry, want)
+		}
+	}
+	if Carries(os.Getpid(), "PATH="+os.Getenv("PATH")) {
+		t.Error("we ourselves count")
+	}
 }

@@ -23,18 +23,30 @@ type Call struct {
 	Dir   string   // where it runs; "" is the root
 	Stdin []byte
 	Max   int // bytes of its output; more is an error
+	Heard int // bytes of what it writes to standard error that are kept for a Complaint; 0: nobody reads it, for it may name a secret
 }
 
+// Complaint is the error of a program that failed, and said why.
+type Complaint struct {
+	Err  error
+	Says string
+}
+
+func (c *Complaint) Error() string { return c.Err.Error() }
+func (c *Complaint) Unwrap() error { return c.Err }
+
 // Run runs a program in a process group of its own, and returns what it printed.
-// When the program has ended, or ctx has, the whole group is killed. What it wrote
-// to standard error is read by nobody: it may name a secret.
+// When the program has ended, or ctx has, the whole group is killed.
 func Run(ctx context.Context, c Call) ([]byte, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
 	cmd := exec.Command(c.Argv[0], c.Argv[1:]...)
-	out := &capped{max: c.Max}
+	out, complaint := &capped{max: c.Max, strict: true}, &capped{max: c.Heard}
 	cmd.Stdout, cmd.Stdin, cmd.Env, cmd.Dir = out, bytes.NewReader(c.Stdin), c.Env, cmp.Or(c.Dir, "/")
+	if c.Heard > 0 {
+		cmd.Stderr = complaint
+	}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.WaitDelay = time.Second // for whoever left the group and holds our pipes
 	if err := cmd.Start(); err != nil {
@@ -49,6 +61,8 @@ func Run(ctx context.Context, c Call) ([]byte, error) {
 		return nil, ctx.Err()
 	case out.over:
 		return nil, fmt.Errorf("it printed more than %d bytes", c.Max)
+	case err != nil && complaint.kept.Len() > 0:
+		return nil, &Complaint{err, complaint.kept.String()}
 	}
 	return out.kept.Bytes(), err
 }
@@ -82,17 +96,25 @@ func waitUnreaped(ctx context.Context, pid int) {
 	}
 }
 
-// capped keeps the beginning of what is written, and notes when that was not all.
+// capped keeps the beginning of what is written, and notes when that was not all: a
+// strict one fails then, which closes the pipe. The buffer is no embedded field: its
+// ReadFrom would take everything, without asking Write.
 type capped struct {
-	kept bytes.Buffer
-	max  int
-	over bool
+	kept   bytes.Buffer
+	max    int
+	strict bool
+	over   bool
 }
+
+var errOver = errors.New("it printed too much")
 
 func (c *capped) Write(b []byte) (int, error) {
 	if room := c.max - c.kept.Len(); len(b) > room {
 		c.over = true
 		_, _ = c.kept.Write(b[:max(room, 0)])
+		if c.strict {
+			return 0, errOver
+		}
 		return len(b), nil
 	}
 	return c.kept.Write(b)

@@ -107,3 +107,22 @@ func TestSecret(t *testing.T) {
 		}
 	}
 }
+
+// TestRunEndsEndlessTalk: what never stops to print is ended by that, not by a deadline.
+func TestRunEndsEndlessTalk(t *testing.T) {
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	if _, err := Run(ctx, Call{Argv: sh("exec yes"), Max: 10}); err == nil || err.Error() != "it printed more than 10 bytes" {
+		t.Error(err)
+	}
+}
+
+// TestRunHears: what a program complains of is kept for who asked for it, and is not
+// part of the error's own text.
+func TestRunHears(t *testing.T) {
+	_, err := Run(t.Context(), Call{Argv: sh("echo broken pipes everywhere >&2; exit 3"), Heard: 6})
+	said, ok := errors.AsType[*Complaint](err)
+	if !ok || said.Says != "broken" || err.Error() != "exit status 3" {
+		t.Errorf("%#v", err)
+	}
+}
