@@ -43,6 +43,9 @@ type World struct {
 	PatrolEvery func() time.Duration // from the last patrol to the next one; 0 when no daemon runs
 	// Recorded returns what the ledger remembers of agents.
 	Recorded func(ctx context.Context) ([]fleet.AgentRecord, error)
+	// Lost says what became of what the ledger knew, until a person has acknowledged it;
+	// "" while it is there.
+	Lost func(ctx context.Context) (string, error)
 	// Registered returns the registrations of the ledger, Hooks recent events.
 	Registered func(ctx context.Context) ([]fleet.Registration, error)
 	Hooks      func(ctx context.Context) ([]fleet.HookEvent, error)

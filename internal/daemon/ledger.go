@@ -43,11 +43,29 @@ func (l *ledgerFile) Past(ctx context.Context, at fleet.Instant) (fleet.Past, er
 	case errors.Is(err, store.ErrCorrupt):
 		// The next writer sets it aside. What was tried before cannot be told, so
 		// nothing may be tried now.
-		none.Amnesia, none.Lost = true, "the database is damaged"
+		none.Amnesia, none.Lost = true, damaged
 	default:
 		none.Blind = err.Error()
 	}
 	return none, nil
+}
+
+// damaged is what became of what was known, where the database cannot be read.
+const damaged = "the database is damaged"
+
+// lost says what became of what was known, until a person has acknowledged it; "" while
+// it is there.
+func (l *ledgerFile) lost(ctx context.Context) (string, error) {
+	st, err := l.reader(ctx)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return store.LostWithout(l.options())
+	case errors.Is(err, store.ErrCorrupt):
+		return damaged, nil
+	case err != nil:
+		return "", err
+	}
+	return st.Lost(ctx)
 }
 
 // remembered returns what is remembered; of a database that does not exist yet, nothing.

@@ -236,6 +236,7 @@ func (s *system) know(every time.Duration) {
 		s.world.Receivers = func() []fleet.Receiver { return s.report.Receivers() }
 	}
 	s.world.Hooks, s.world.HooksOf = s.heard, s.heardOf
+	s.world.Lost = s.ledger.lost
 	s.world.Registered = unlessLost(s.ledger, s.registered)
 	s.world.GateChecks = s.gateChecks
 	s.world.Runs = func(ctx context.Context) ([]fleet.Run, error) {

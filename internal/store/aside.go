@@ -195,6 +195,13 @@ func (s *Store) forget(ctx context.Context, aside string) error {
 	})
 }
 
+// Lost says what became of what was known before; "" while it is there, and when a
+// person has seen that it is not.
+func (s *Store) Lost(ctx context.Context) (string, error) {
+	why, err := meta(ctx, s.r, "amnesia")
+	return why, failed("read whether the past is there", err)
+}
+
 // ConfirmAmnesia ends the amnesia that a damaged database left behind: by, a
 // person, has seen that what was known before is lost.
 func (s *Store) ConfirmAmnesia(ctx context.Context, by string, at fleet.Instant) error {

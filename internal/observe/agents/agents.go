@@ -66,6 +66,10 @@ type Options struct {
 	// Registered returns the registrations that are not retired, or retired
 	// lately; nil for none.
 	Registered func(context.Context) ([]fleet.Registration, error) `toml:"-"`
+	// Lost says what became of what the ledger knew, until a person has acknowledged
+	// it: whose an agent is that is not registered cannot be told then. nil and "":
+	// it is there.
+	Lost func(context.Context) (string, error) `toml:"-"`
 	// Hooks returns recent hook events: of each instance and process at least the
 	// newest of each name, and for loops the newest calls. nil for none.
 	Hooks func(context.Context) ([]fleet.HookEvent, error) `toml:"-"`
@@ -247,6 +251,7 @@ type look struct {
 	records  []fleet.AgentRecord
 	recorded map[fleet.ProcessID]int // index into records, by key
 	regs     []fleet.Registration
+	amnesia  bool // what was known of agents is lost
 	events   events
 	exits    map[string]*fleet.Exit // of shims, asked in this look
 	screened map[fleet.PaneID]string
@@ -265,6 +270,7 @@ type run struct {
 	reg      *fleet.Registration // what it is, when it is registered
 	ours     bool                // of an instance of ours, though not the registered agent itself
 	called   string              // as its shim has it, where nothing else names it
+	lost     bool                // a shim of ours has started it, and no record knows of it
 	conflict string
 }
 
@@ -332,6 +338,13 @@ func (l *look) recall(ctx context.Context) (err error) {
 		if l.regs, err = l.o.Registered(ctx); err != nil {
 			return fmt.Errorf("cannot look for registered agents: %w", err)
 		}
+	}
+	if l.o.Lost != nil {
+		what, err := l.o.Lost(ctx)
+		if err != nil {
+			return fmt.Errorf("cannot tell whose agents are: %w", err)
+		}
+		l.amnesia = what != ""
 	}
 	l.seeLaunches()
 	return nil
@@ -415,12 +428,16 @@ func (l *look) judge(ctx context.Context) []fleet.Agent {
 	return found
 }
 
-func (p *Probe) ownerOf(cwd string) fleet.Owner {
+// ownerOf says whose an agent is that no record knows of, by its folder.
+func (l *look) ownerOf(cwd string) fleet.Owner {
 	raw := fleet.RawPath(cwd)
-	for _, g := range p.adopt {
+	for _, g := range l.adopt {
 		if raw != "" && g.Match(raw) {
 			return fleet.OwnerAdopted
 		}
+	}
+	if l.amnesia {
+		return fleet.OwnerUnknown
 	}
 	return fleet.OwnerForeign
 }

@@ -79,21 +79,46 @@ func (l *look) isOnRecord(instance string) bool {
 	return slices.ContainsFunc(l.regs, func(r fleet.Registration) bool { return r.Instance == instance })
 }
 
-// unrecorded adds what runs under our shims, is no agent CLI that is known, and of which
-// the ledger knows neither the instance nor the name: it lost its past.
+// unrecorded finds what runs under our shims and is on no record: the ledger lost its
+// past. It is called as its shim calls it, unless another has the name by now. What is
+// no agent CLI that is known is added.
 func (l *look) unrecorded() {
-	kind, _ := l.o.Kinds.Get(agent.Generic)
 	for _, x := range l.launches {
-		known := func(r fleet.Registration) bool { return r.Name == x.Name || r.Instance == x.Instance }
-		told := func(r run) bool {
-			return l.lives(x.Process) && (sameProcess(r.Process.ID, x.Process) || l.below(r.Process, x.Process))
-		}
-		if !l.lives(x.Process) || slices.ContainsFunc(l.regs, known) || slices.ContainsFunc(l.runs, told) {
+		if !l.lives(x.Process) || l.isOnRecord(x.Instance) {
 			continue
 		}
-		proc := l.procs[x.Process.PID]
-		r := run{Run: agent.Run{Kind: agent.Generic, Process: proc, Tree: l.tree(proc)}, kind: kind, instance: x.Instance, called: x.Name}
-		r.pane = l.paneOf(r.Run)
-		l.runs = append(l.runs, r)
+		named := slices.ContainsFunc(l.regs, func(r fleet.Registration) bool { return r.Name == x.Name })
+		if !l.claimLost(x, named) && !named {
+			l.addLost(x)
+		}
 	}
+}
+
+// claimLost marks what runs under a launch that is on no record, and says whether
+// there is any of it, or of an agent that is.
+func (l *look) claimLost(x Launch, named bool) (found bool) {
+	for i := range l.runs {
+		r := &l.runs[i]
+		if !sameProcess(r.Process.ID, x.Process) && !l.below(r.Process, x.Process) {
+			continue
+		}
+		found = true
+		if r.reg != nil {
+			continue
+		}
+		r.lost, r.instance = true, x.Instance
+		if !named && r.Parent.PID == 0 {
+			r.called = x.Name
+		}
+	}
+	return found
+}
+
+// addLost adds a launch that is on no record, and no agent CLI that is known.
+func (l *look) addLost(x Launch) {
+	kind, _ := l.o.Kinds.Get(agent.Generic)
+	proc := l.procs[x.Process.PID]
+	r := run{Run: agent.Run{Kind: agent.Generic, Process: proc, Tree: l.tree(proc)}, kind: kind, instance: x.Instance, called: x.Name, lost: true}
+	r.pane = l.paneOf(r.Run)
+	l.runs = append(l.runs, r)
 }

@@ -1,6 +1,7 @@
 package agents
 
 import (
+	"context"
 	"errors"
 	"strings"
 	"testing"
@@ -92,7 +93,8 @@ func TestUnreadableStartsLeaveItOpenWhetherItRuns(t *testing.T) {
 }
 
 // What runs under a shim of ours is told, though the ledger has lost all it knew of it:
-// seen, and nobody's to act on. What is told already is not told twice.
+// seen, by the name that its shim has of it, and nobody's to act on. Whose it is is not
+// known. What is told already is not told twice.
 func TestWhatALostPastStartedIsSeen(t *testing.T) {
 	for name, c := range map[string]struct {
 		reg    string // name of a registration; "" for none
@@ -117,9 +119,27 @@ func TestWhatALostPastStartedIsSeen(t *testing.T) {
 				t.Fatalf("it is told as %d agents, want %d: %+v", len(found), c.want, found)
 			}
 			a, named := found["s7"]
-			if c.reg == "" && c.args[0] == "sleep" && c.want > 0 && (!named || a.Process != id(10) || a.Registered || a.Owner != fleet.OwnerForeign || over(a.State)) {
+			if c.reg == "" && c.want > 0 && (!named || a.Process != id(10) || a.Registered || a.Owner != fleet.OwnerUnknown || a.Instance != "i-new" || over(a.State)) {
 				t.Errorf("it is %+v", a)
 			}
 		})
+	}
+}
+
+// While the past is lost nobody can tell of any agent whose it is: a person may have
+// handed it over. What the configuration adopts it still adopts.
+func TestWhoseAnAgentIsCannotBeToldWithoutThePast(t *testing.T) {
+	for lost, want := range map[string]fleet.Owner{"the database is damaged": fleet.OwnerUnknown, "": fleet.OwnerForeign} {
+		w := newWorld()
+		w.proc(10, 1, "claude")
+		found := see(t, w.probe(t, func(o *Options) { o.Lost = func(context.Context) (string, error) { return lost, nil } }))
+		for _, a := range found {
+			if a.Owner != want {
+				t.Errorf("lost %q: %s is %s, want %s", lost, a.Name, a.Owner, want)
+			}
+		}
+		if len(found) != 1 {
+			t.Errorf("lost %q: seen are %d agents", lost, len(found))
+		}
 	}
 }

@@ -43,6 +43,9 @@ func (l *look) live(r run) fleet.Agent {
 	}
 	l.shows(&a, r, sig)
 	l.health(&a, m)
+	if r.lost {
+		a.Instance = r.instance
+	}
 	l.describe(&a, r)
 	l.promise(&a, r, told, beat)
 	l.bill(&a, r.reg)
@@ -167,7 +170,10 @@ func (l *look) owner(r run) fleet.Owner {
 	if rec, ok := l.recordOf(r.Process.ID); ok && rec.Owner == fleet.OwnerCustos {
 		return fleet.OwnerCustos
 	}
-	return l.ownerOf(r.Process.CWD.Or(""))
+	if owner := l.ownerOf(r.Process.CWD.Or("")); owner == fleet.OwnerAdopted || !r.lost {
+		return owner
+	}
+	return fleet.OwnerUnknown
 }
 
 // orphan says whether nobody has this process any more: it has no terminal and
