@@ -30,6 +30,7 @@ type Alert struct {
 	SilencedUntil *time.Time `json:"silenced_until,omitempty"`
 	SilencedBy    string     `json:"silenced_by,omitempty"`
 	Runbook       string     `json:"runbook,omitempty"`
+	Next          []Hint     `json:"next,omitempty"` // what to do now that it was taken up
 }
 
 // Evidence is one value a rule read.

@@ -26,6 +26,7 @@ func (a *app) ackCommand() *cobra.Command {
 				return c.Acknowledge(ctx, n, api.AckOrder{By: by})
 			}, func(p *page, al api.Alert) {
 				p.line("Alert #%d is taken up by %s: %s %s", al.Number, flat(al.AckedBy), flat(al.Rule), p.subject(al.Subject))
+				p.next(al.Next)
 			})
 			return err
 		},

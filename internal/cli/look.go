@@ -181,7 +181,7 @@ func lookAgents(p *page, l api.FirstLook) {
 func agentCount(list []api.AgentRow) string {
 	foreign := 0
 	for _, g := range list {
-		if g.Owner == "foreign" || g.Owner == "" {
+		if g.Owner == "foreign" || g.Owner == "unknown" || g.Owner == "" {
 			foreign++
 		}
 	}

@@ -50,15 +50,18 @@ func writeStatus(p *page, s api.Status) {
 	for _, project := range s.Paused {
 		add("paused", "project "+flat(project))
 	}
-	if s.LastPatrol != nil {
+	switch {
+	case s.LastPatrol != nil:
 		add("last patrol", fmt.Sprintf("number %d, %s", s.Patrols, s.LastPatrol.UTC().Format("2006-01-02 15:04 UTC")))
-	} else {
+	case s.Untold != "":
+		add("last patrol", "not known: "+flat(s.Untold)+" ("+p.command("custos patrol")+")")
+	default:
 		add("last patrol", "no patrol yet ("+p.command("custos patrol")+")")
 	}
 	if s.NextPatrol != nil {
 		add("next patrol", s.NextPatrol.UTC().Format("2006-01-02 15:04 UTC"))
 	}
-	add("alerts", firingText(s.Firing))
+	add("alerts", alertsText(s))
 	if s.InFlight > 0 {
 		add("under way", plural(s.InFlight, "action"))
 	}
@@ -73,6 +76,14 @@ func writeStatus(p *page, s api.Status) {
 		add("note", flat(n))
 	}
 	p.table([]column{{paint: p.dim}, {}}, rows)
+}
+
+// alertsText says how many alerts fire, or why that is not known.
+func alertsText(s api.Status) string {
+	if s.Untold != "" && len(s.Firing) == 0 {
+		return "not known: " + flat(s.Untold)
+	}
+	return firingText(s.Firing)
 }
 
 func firingText(firing map[string]int) string {

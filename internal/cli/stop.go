@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"custos/internal/api"
+	"custos/internal/config"
 )
 
 func (a *app) stopCommand() *cobra.Command {
@@ -54,26 +55,57 @@ func (a *app) orDirectly(ctx context.Context, agent, why string, order func() er
 	if err != nil {
 		return err
 	}
-	lost := a.hasLostSight(ctx)
-	var cause error
+	if a.hasLostSight(ctx) && a.Daemon.Stop != nil {
+		return a.stopForgotten(ctx, conf, agent, why, order)
+	}
 	if a.mute == "" || !a.runs() {
-		if cause = order(); !lost && !isBroken(cause) || ctx.Err() != nil || a.Daemon.Stop == nil {
+		cause := order()
+		if !isBroken(cause) || ctx.Err() != nil || a.Daemon.Stop == nil {
 			return cause
 		}
-		if cause != nil {
-			a.complain(notGiven(cause), "")
-		}
+		a.complain(notGiven(cause), "")
+		return a.stopDirectly(ctx, conf, agent, why, cause)
 	}
+	return a.stopDirectly(ctx, conf, agent, why, nil)
+}
+
+// stopDirectly ends the agent itself. Where none runs whose order may have been taken, that
+// is all there is to say.
+func (a *app) stopDirectly(ctx context.Context, conf config.Config, agent, why string, cause error) error {
 	how, err := a.Daemon.Stop(ctx, conf, agent, a.user(), why)
-	if (lost || isLost(cause)) && isNotFound(err) {
+	if isLost(cause) && isNotFound(err) {
 		return cause
 	}
 	if err != nil {
 		return localError(err)
 	}
+	return a.showStopped(agent, how, "")
+}
+
+// stopForgotten ends what the ledger has forgotten, and shims of ours have started; an
+// order is given where that is not all that was asked for, or nothing of it runs.
+func (a *app) stopForgotten(ctx context.Context, conf config.Config, agent, why string, order func() error) error {
+	how, err := a.Daemon.Stop(ctx, conf, agent, a.user(), why)
+	if isNotFound(err) {
+		return order()
+	}
+	if err != nil {
+		return localError(err)
+	}
+	err = a.showStopped(agent, how, "What was known of agents is lost: the records of the shims that started them told what to stop.")
+	if err != nil || agent != "" {
+		return err
+	}
+	return order() // those of which there are new records
+}
+
+func (a *app) showStopped(agent, how, note string) error {
 	return a.show(map[string]any{"stopped": agent, "all": agent == "", "how": how}, func(p *page) {
 		for _, one := range strings.Split(how, "\n") {
 			p.text(0, "Stopped without an order: "+one)
+		}
+		if note != "" {
+			p.text(0, note)
 		}
 	})
 }

@@ -149,11 +149,16 @@ func abandoned(line []proc.Stat) (proc.Stat, bool) {
 	return proc.Stat{}, false
 }
 
+// isOfOurs says whether Custos has started an agent, though it may have forgotten it.
+func isOfOurs(a fleet.Agent) bool {
+	return a.Owner == fleet.OwnerCustos || a.Owner == fleet.OwnerUnknown && a.Instance != ""
+}
+
 // breeders are the processes of ours that begin others: agents of ours, and the
 // tmux server they run in.
 func breeders(snap fleet.Snapshot, socket string) (ids []fleet.ProcessID) {
 	for _, a := range snap.Agents.Value {
-		if a.Owner == fleet.OwnerCustos && a.Process.PID != 0 {
+		if isOfOurs(a) && a.Process.PID != 0 {
 			ids = append(ids, a.Process)
 		}
 	}
@@ -168,7 +173,7 @@ func breeders(snap fleet.Snapshot, socket string) (ids []fleet.ProcessID) {
 // sharesSession says whether a process is of the session (of the kernel's) that
 // Custos made for an agent: what an agent forks twice stays in it.
 func (s *system) sharesSession(a fleet.Agent, caller proc.Stat) bool {
-	if a.Owner != fleet.OwnerCustos || a.Process.PID == 0 || caller.SID == 0 {
+	if !isOfOurs(a) || a.Process.PID == 0 || caller.SID == 0 {
 		return false
 	}
 	is, err := s.world.Procs.Stat(a.Process.PID)

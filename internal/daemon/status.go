@@ -18,6 +18,7 @@ func (s *system) status(isDaemon bool) func(context.Context) api.Status {
 		trouble := s.loop.Trouble()
 		out := api.Status{Daemon: isDaemon, Version: s.o.Version, Mode: s.cfg.Mode, Frozen: Frozen(s.cfg), Paused: pausedLines(past), Amnesia: past.Amnesia, Patrols: past.Patrol,
 			Firing: firing(past.Alerts), Agents: len(s.board.Snapshot().Agents.Value), State: fleet.Path(s.cfg.StateDir), Notes: s.opsNotes(append(notes(past, err, trouble), s.selfNotes()...))}
+		out.Untold = untold(past, err)
 		for _, a := range past.Actions {
 			if a.Open() {
 				out.InFlight++
@@ -39,6 +40,20 @@ func (s *system) daemonStatus(out *api.Status) {
 		next := out.LastPatrol.Add(s.loop.Interval()).Truncate(time.Second)
 		out.NextPatrol = &next
 	}
+}
+
+// untold says why nothing can be told of what was done before; "" when it can. A past
+// that is lost is made anew from the next patrol on.
+func untold(past fleet.Past, err error) string {
+	switch {
+	case err != nil:
+		return "the ledger cannot be read"
+	case past.Blind != "":
+		return "what was done before cannot be read"
+	case past.Amnesia && past.PatrolAt.IsZero():
+		return "what was done before is lost"
+	}
+	return ""
 }
 
 func firing(alerts []fleet.Alert) map[string]int {

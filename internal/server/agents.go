@@ -34,6 +34,7 @@ func agentsView(p fleet.Pass, h hints) api.Agents {
 			out.Seen = part
 		}
 	}
+	out.Next = append(out.Next, adoptions(snap)...)
 	if len(out.Pending) > 0 && !h.daemon {
 		out.Next = append(out.Next, nobodyWatches())
 	}
@@ -120,21 +121,30 @@ func (s *server) agent(req *http.Request, _ Caller) (any, error) {
 		return nil, cannotLook(err)
 	}
 	registered, err := s.registration(req.Context(), name)
-	if err != nil {
+	if err = unlessForgotten(pass.Past, err); err != nil {
 		return nil, err
 	}
 	a, err := findAgent("show", name, &pass.Snapshot, registered)
+	if open := waitingFor(pass.Past, name); err != nil && len(open) > 0 {
+		return nil, notYet(open[0])
+	}
 	if err != nil {
 		return nil, err
 	}
 	failures, err := s.Failures.Failures(req.Context(), name, failuresShown)
-	if err != nil {
+	if err = unlessForgotten(pass.Past, err); err != nil {
 		return nil, err
 	}
 	out := agentDetail(a, registered, pass, failures, s.Teller)
 	messages, err := s.Messages.MessagesFor(req.Context(), name, messagesShown)
 	out.Messages = messageViews(messages)
-	return out, err
+	return out, unlessForgotten(pass.Past, err)
+}
+
+// notYet says that an agent is ordered, and is not there.
+func notYet(o fleet.Order) *api.Error {
+	return &api.Error{Kind: api.NotFound, Message: fmt.Sprintf("cannot show %q: order %s, to %s it, is %s: %s", fleet.Line(o.Agent, 100), o.ID, o.Do, orderState(o), o.Why),
+		Hint: command("custos", "why", "agent/"+o.Agent)}
 }
 
 func messageViews(list []fleet.Message) (out []api.Message) {

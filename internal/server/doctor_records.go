@@ -24,6 +24,9 @@ func judgeRecords(e *Examination) verdict {
 		if a.Owner == fleet.OwnerCustos && !a.Registered && a.Process.PID != 0 {
 			list = append(list, warn("%s is ours and runs, and has no record", a.Name).by("custos", "show", a.Name))
 		}
+		if isLost(a) {
+			list = append(list, warn("%s runs, started by a shim of Custos, and has no record any more", a.Name).by("custos", "adopt", a.Name))
+		}
 	}
 	n := 0
 	for _, r := range e.Pass.Past.Registrations {
@@ -38,6 +41,9 @@ func judgeRecords(e *Examination) verdict {
 			list = append(list, bad("%s is to run, and nothing is seen of it", r.Name).by("custos", "show", r.Name).
 				healed("agent-crashed", fleet.Subject{Kind: fleet.KindAgent, Name: r.Name}))
 		}
+	}
+	if e.Pass.Past.Amnesia && n == 0 && len(list) == 0 {
+		return cannot("what was on record of agents is lost: " + e.Pass.Past.Lost)
 	}
 	return worst(list, "%s of agents, and what is seen agrees", fleet.Counted(n, "record"))
 }

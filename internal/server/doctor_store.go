@@ -4,6 +4,8 @@ import "custos/internal/fleet"
 
 func judgeStore(e *Examination) verdict {
 	switch s := e.Installation.Store; {
+	case !s.There && s.Err == "" && e.Pass.Past.Amnesia:
+		return warn("%s is not there, and was: %s; the next patrol begins a new one", s.Path, e.Pass.Past.Lost).by("custos patrol")
 	case !s.There && s.Err == "":
 		return ok("there is none yet: it is made by the first patrol")
 	case s.Damaged:

@@ -172,6 +172,9 @@ func agentFacts(a fleet.Agent) []string {
 		out = append(out, agentLife(a)...)
 	}
 	out = append(out, owner(a.Owner))
+	if isLost(a) {
+		out = append(out, "A shim of Custos has started it, as instance "+a.Instance+".")
+	}
 	if a.Pane != nil {
 		out = append(out, "pane "+a.Pane.Name()+", "+lookers(a.Attached)+" looking")
 	}
@@ -301,6 +304,8 @@ func owner(o fleet.Owner) string {
 		return "It was handed over to Custos."
 	case fleet.OwnerConfigured:
 		return "custos.toml names it: Custos may mend it."
+	case fleet.OwnerUnknown:
+		return "Whose it is cannot be told: what was known of it is lost. Custos only looks at it."
 	}
 	return "It is not ours: Custos only looks at it."
 }

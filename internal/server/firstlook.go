@@ -38,7 +38,7 @@ func firstLook(p fleet.Pass, t Teller, h hints) api.FirstLook {
 	for _, k := range skipped {
 		out.Skipped = append(out.Skipped, refusal(k))
 	}
-	out.Next = h.afterLook(out)
+	out.Next = append(adoptions(s), h.afterLook(out)...)
 	return out
 }
 

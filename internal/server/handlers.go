@@ -147,7 +147,25 @@ func (s *server) acknowledge(req *http.Request, c Caller) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return alertView(a, s.Now()), nil
+	out := alertView(a, s.Now())
+	if a.Rule == ruleAmnesia {
+		out.Next = s.takenUp(req.Context())
+	}
+	return out, nil
+}
+
+// ruleAmnesia is the rule of the alert that is acknowledged when it is known that the
+// past is lost.
+const ruleAmnesia = "self-amnesia"
+
+// takenUp proposes what to do with what the lost past has left. Where nobody can look
+// now, custos ps does, later.
+func (s *server) takenUp(ctx context.Context) []api.Hint {
+	pass, err := s.Cycle.Look(ctx, glance)
+	if err != nil {
+		return []api.Hint{{Command: "custos ps", What: "whether agents of before run: custos adopt NAME has them cared for again"}}
+	}
+	return adoptions(&pass.Snapshot)
 }
 
 func hasAlert(list []fleet.Alert, number int64) bool {

@@ -35,14 +35,11 @@ func (s *server) log(req *http.Request, _ Caller) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	r, err := s.registration(req.Context(), name)
+	instance, err := s.logged(req.Context(), name)
 	if err != nil {
 		return nil, err
 	}
-	if why := s.noLog(req.Context(), name, r); why != nil {
-		return nil, why
-	}
-	ask := LogAsk{Agent: name, Instance: r.Instance, Errors: q.Get("errors") == "true", After: q.Get("after")}
+	ask := LogAsk{Agent: name, Instance: instance, Errors: q.Get("errors") == "true", After: q.Get("after")}
 	l, err := s.Screens.Log(req.Context(), ask)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -70,22 +67,52 @@ func lastLines(text string, n int) string {
 	return strings.Join(all[max(0, len(all)-n):], "") + text[len(strings.TrimSuffix(text, "\n")):]
 }
 
-// noLog says why nothing is kept of what an agent writes; nil where something is.
-func (s *server) noLog(ctx context.Context, name string, r *fleet.Registration) error {
+// logged is the instance of an agent whose log is kept, or an error that says why none
+// is. Where no record knows of the agent, what is seen of it tells.
+func (s *server) logged(ctx context.Context, name string) (instance string, err error) {
+	pass, err := s.Cycle.Look(ctx, glance)
+	if err != nil {
+		return "", cannotLook(err)
+	}
+	r, err := s.registration(ctx, name)
+	if err = unlessForgotten(pass.Past, err); err != nil {
+		return "", err
+	}
+	if r != nil {
+		return r.Instance, noLog(*r)
+	}
+	a, err := findAgent("show the log of", name, &pass.Snapshot, nil)
+	if err != nil {
+		return "", err
+	}
+	return a.Instance, noLogUnrecorded(a)
+}
+
+// noLog says why nothing is kept of what a registered agent writes; nil where something is.
+func noLog(r fleet.Registration) error {
 	switch {
-	case r == nil:
-		if err := s.known(ctx, "show the log of", name); err != nil {
-			return err
-		}
-		return noLogOf(name, "Custos did not start it, and keeps nothing of what it writes", "custos peek "+name)
 	case r.Owner == fleet.OwnerAdopted:
-		return noLogOf(name, "Custos did not start it, and keeps nothing of what it writes", "custos peek "+name)
+		return noLogOf(r.Name, "Custos did not start it, and keeps nothing of what it writes", "custos peek "+r.Name)
 	case r.Instance == "":
-		return noLogOf(name, "no instance of it has begun", "custos why agent/"+name)
+		return noLogOf(r.Name, "no instance of it has begun", "custos why agent/"+r.Name)
 	case r.Where != fleet.WhereHeadless:
-		return noLogOf(name, "it runs in tmux, which keeps only what is on its screen", "custos peek "+name)
+		return noLogOf(r.Name, "it runs in tmux, which keeps only what is on its screen", "custos peek "+r.Name)
 	}
 	return nil
+}
+
+// noLogUnrecorded says why nothing is kept of what an agent writes that is on no record;
+// nil where something is.
+func noLogUnrecorded(a fleet.Agent) error {
+	switch {
+	case isLost(a) && a.Pane == nil:
+		return nil
+	case isLost(a):
+		return noLogOf(a.Name, "it runs in tmux, which keeps only what is on its screen", "custos peek "+a.Name)
+	case a.Owner == fleet.OwnerUnknown:
+		return noLogOf(a.Name, "no shim of Custos keeps what it writes; whether Custos once cared for it is not known", "custos peek "+a.Name)
+	}
+	return noLogOf(a.Name, "Custos did not start it, and keeps nothing of what it writes", "custos peek "+a.Name)
 }
 
 func noLogOf(name, why, hint string) error {

@@ -51,7 +51,7 @@ func (s *server) known(ctx context.Context, verb, name string) error {
 		return cannotLook(err)
 	}
 	registered, err := s.registration(ctx, name)
-	if err != nil {
+	if err = unlessForgotten(pass.Past, err); err != nil {
 		return err
 	}
 	_, err = findAgent(verb, name, &pass.Snapshot, registered)

@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"net/http"
 	"os"
+	"strings"
 	"time"
 
 	"custos/internal/api"
@@ -167,13 +168,24 @@ func (s *server) answer(w http.ResponseWriter, req *http.Request, v any) {
 }
 
 func (s *server) fail(w http.ResponseWriter, req *http.Request, err error) {
-	e := errorOf(err)
-	if e.Kind == api.Internal {
+	e := advised(errorOf(err), req.URL.Path)
+	if e.Kind == api.Internal && !s.InProcess { // else who asks is told, once
 		s.Log.Error("cannot answer", "path", req.URL.Path, "err", e.Message)
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(e.HTTPStatus())
 	_ = json.NewEncoder(w).Encode(e) // the caller is gone when this fails
+}
+
+// advised tells whoever meets a fault of the installation who finds out what it is,
+// unless it is the one who was asked.
+func advised(e *api.Error, path string) *api.Error {
+	if e.Kind != api.Internal || e.Hint != "" || strings.Contains(path, "doctor") {
+		return e
+	}
+	told := *e
+	told.Hint = "custos doctor"
+	return &told
 }
 
 // errorOf finds the kind of an error.

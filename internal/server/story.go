@@ -34,7 +34,7 @@ func (s *server) story(req *http.Request, _ Caller) (any, error) {
 		return nil, cannotLook(err)
 	}
 	written, err := s.Alerts.Alerts(req.Context(), true)
-	if err != nil {
+	if err = unlessForgotten(pass.Past, err); err != nil {
 		return nil, err
 	}
 	alerts := merged(pass.Assessment.Alerts, written)
@@ -43,7 +43,7 @@ func (s *server) story(req *http.Request, _ Caller) (any, error) {
 		return nil, err
 	}
 	events, err := s.storyEvents(req.Context(), a)
-	if err != nil {
+	if err = unlessForgotten(pass.Past, err); err != nil {
 		return nil, err
 	}
 	return story(a, pass, alerts, events, s.Teller), nil
@@ -78,6 +78,11 @@ func (s *server) resolve(of string, p *fleet.Pass, alerts []fleet.Alert) (about,
 	}
 	for _, m := range p.Plan.Moves {
 		all = append(all, m.Record)
+	}
+	for _, o := range p.Past.Orders {
+		if o.Agent != "" && !o.IsOver() {
+			all = append(all, fleet.Subject{Kind: fleet.KindAgent, Name: o.Agent})
+		}
 	}
 	for _, same := range []func(fleet.Subject) bool{
 		func(k fleet.Subject) bool { return k.String() == of },
@@ -146,8 +151,10 @@ func story(a about, p fleet.Pass, alerts []fleet.Alert, events []fleet.Event, t 
 	out.Alerts = alertViews(mine, p.Snapshot.At)
 	a.plan(&out, p, t)
 	if a.subject.Kind == fleet.KindAgent {
+		out.Facts = append(out.Facts, orderFacts(p, a.subject.Name)...)
 		out.Facts = append(out.Facts, nextStep(out, p.Policy)...)
 	}
+	out.Facts = append(out.Facts, lostFacts(p.Past)...)
 	for _, e := range events {
 		out.Events = append(out.Events, eventView(e))
 	}
@@ -239,6 +246,9 @@ func storyHints(a about, s api.Story, alerts []fleet.Alert, p fleet.Pass) []api.
 	out := []api.Hint{}
 	if pane := attachCommand(a.subject, p.Snapshot.Agents); pane != "" {
 		out = append(out, api.Hint{Command: pane, What: "look at it"})
+	}
+	if seen := byName(&p.Snapshot)[a.subject.Name]; seen != nil && a.subject.Kind == fleet.KindAgent && isLost(*seen) {
+		out = append(out, adoption(*seen))
 	}
 	if len(s.Planned) > 0 {
 		out = append(out, api.Hint{Command: "custos patrol --apply", What: "do what is planned"})

@@ -43,7 +43,7 @@ func (l *look) live(r run) fleet.Agent {
 	}
 	l.shows(&a, r, sig)
 	l.health(&a, m)
-	if r.lost {
+	if r.called != "" {
 		a.Instance = r.instance
 	}
 	l.describe(&a, r)
