@@ -109,7 +109,8 @@ func Adopt(all []fleet.Registration, a fleet.Agent, by string, at fleet.Instant)
 		return fleet.Registration{}, fmt.Errorf("cannot adopt %s: %w: it does not run", shown(a.Name), ErrIllegal)
 	}
 	r := fleet.Registration{Name: a.Name, Kind: a.Kind, Owner: fleet.OwnerAdopted, Where: fleet.WhereHeadless,
-		Dir: a.CWD.Or(""), Restart: fleet.RestartNever, Process: a.Process, SessionID: a.SessionID, Account: a.Account, StartedAt: at}
+		Dir: a.CWD.Or(""), Restart: fleet.RestartNever, Process: a.Process, SessionID: a.SessionID, Account: a.Account, StartedAt: at,
+		Instance: a.Instance} // of one that a shim of ours has started, and of which all is lost
 	if a.Pane != nil {
 		r.Where = fleet.WhereTmux
 	}

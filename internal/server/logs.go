@@ -91,7 +91,7 @@ func (s *server) logged(ctx context.Context, name string) (instance string, err 
 // noLog says why nothing is kept of what a registered agent writes; nil where something is.
 func noLog(r fleet.Registration) error {
 	switch {
-	case r.Owner == fleet.OwnerAdopted:
+	case r.Owner == fleet.OwnerAdopted && r.Instance == "":
 		return noLogOf(r.Name, "Custos did not start it, and keeps nothing of what it writes", "custos peek "+r.Name)
 	case r.Instance == "":
 		return noLogOf(r.Name, "no instance of it has begun", "custos why agent/"+r.Name)

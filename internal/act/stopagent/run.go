@@ -155,10 +155,16 @@ func (r *run) gone(ctx context.Context, d time.Duration) bool {
 	return r.Handle.Wait(within) == nil
 }
 
+// isPlaceOurs says whether Custos has made the place that an agent is in, though it was
+// adopted: what was known of it was lost.
+func isPlaceOurs(a fleet.Agent) bool {
+	return a.Owner == fleet.OwnerCustos || a.Owner == fleet.OwnerAdopted && shim.IsKey(a.Instance)
+}
+
 // closePlace removes a place of ours once nothing runs in it; a terminal that
 // somebody else opened stays. The shim is given time to write how it ended.
 func (r *run) closePlace(ctx context.Context) error {
-	if r.Provider == nil || r.Agent.Owner != fleet.OwnerCustos || !r.tree.Gone() {
+	if r.Provider == nil || !isPlaceOurs(r.Agent) || !r.tree.Gone() {
 		return nil
 	}
 	if shim.IsKey(r.Agent.Instance) {

@@ -105,7 +105,7 @@ func (x *Action) Commands(a fleet.Action) []fleet.Command {
 		out = append(out, fleet.Command{Argv: term, Note: "through pidfds, each held against its start time first"},
 			fleet.Command{Argv: kill, Note: fmt.Sprintf("what is left after %s, what was begun meanwhile, and what carries its marker", x.term)})
 	}
-	if t.Pane != nil && t.Owner == fleet.OwnerCustos {
+	if t.Pane != nil && isPlaceOurs(*t) {
 		out = append(out, fleet.Command{Argv: []string{"tmux", "-S", t.Pane.ID.Socket, "kill-pane", "-t", t.Pane.ID.Pane}, Note: "once nothing runs"})
 	}
 	if len(out) == 0 {
@@ -177,7 +177,7 @@ func (r *run) ready(ctx context.Context) error {
 		r.Provider = nil
 	}
 	if r.tree.Size() == 0 {
-		if r.Provider == nil || r.Agent.Owner != fleet.OwnerCustos || r.Headless() {
+		if r.Provider == nil || !isPlaceOurs(r.Agent) || r.Headless() {
 			return agentrun.Unneeded("it has ended, and has left nothing")
 		}
 		return nil
