@@ -3,10 +3,12 @@ package stopagent
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
 
+	"custos/internal/act"
 	"custos/internal/act/agentrun"
 	"custos/internal/agent"
 	"custos/internal/fleet"
@@ -161,11 +163,30 @@ func isPlaceOurs(a fleet.Agent) bool {
 	return a.Owner == fleet.OwnerCustos || a.Owner == fleet.OwnerAdopted && shim.IsKey(a.Instance)
 }
 
+// findLeft looks for the place that the instance has left, where the one that was planned
+// with is not there as it was: of a pane that has died since, only the number is the same.
+func (r *run) findLeft(ctx context.Context) error {
+	if r.Provider != nil || !isPlaceOurs(r.Agent) {
+		return nil
+	}
+	p, pane, err := r.Find(ctx, &fleet.Agent{Instance: r.Agent.Instance, Owner: r.Agent.Owner})
+	switch {
+	case err == nil:
+		r.Provider, r.Pane = p, pane.ID
+	case !errors.Is(err, act.ErrRefused):
+		return err
+	}
+	return nil
+}
+
 // closePlace removes a place of ours once nothing runs in it; a terminal that
 // somebody else opened stays. The shim is given time to write how it ended.
 func (r *run) closePlace(ctx context.Context) error {
-	if r.Provider == nil || !isPlaceOurs(r.Agent) || !r.tree.Gone() {
+	if !isPlaceOurs(r.Agent) || !r.tree.Gone() {
 		return nil
+	}
+	if err := r.findLeft(ctx); r.Provider == nil {
+		return err
 	}
 	if shim.IsKey(r.Agent.Instance) {
 		_ = agentrun.Wait(ctx, 2*time.Second, func(context.Context) bool {

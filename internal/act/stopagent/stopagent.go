@@ -177,6 +177,9 @@ func (r *run) ready(ctx context.Context) error {
 		r.Provider = nil
 	}
 	if r.tree.Size() == 0 {
+		if err := r.findLeft(ctx); err != nil {
+			return err
+		}
 		if r.Provider == nil || !isPlaceOurs(r.Agent) || r.Headless() {
 			return agentrun.Unneeded("it has ended, and has left nothing")
 		}
