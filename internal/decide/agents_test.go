@@ -8,7 +8,7 @@ import (
 )
 
 // agentOf: [owner=configured] [pid=1] [procs=2,3] [cwd=/x] [state=idle] [progress=none]
-// [composer=empty|full] [pane=yes] [attached=1] [activity=5s] [dialog=HASH]
+// [composer=empty|full] [pane=yes|dead] [attached=1] [activity=5s] [dialog=HASH]
 // [tool=Bash since=09:50 deadline=30m age=10m] [exit=1|sig9|unknown died=09:59 asked=ann quit=keys] [reset=10:30] [account=a]
 func agentOf(name string, set map[string]string) *fleet.Agent {
 	a := &fleet.Agent{Name: name, Owner: fleet.OwnerConfigured, Process: fleet.ProcessID{PID: integer(set["pid"])},
@@ -35,7 +35,7 @@ func agentOf(name string, set map[string]string) *fleet.Agent {
 		a.ComposerEmpty = fleet.Known(set["composer"] == "empty")
 	}
 	if set["pane"] != "" {
-		a.Pane = &fleet.Pane{Attached: integer(set["attached"]), InMode: set["mode"] != ""}
+		a.Pane = &fleet.Pane{Attached: integer(set["attached"]), InMode: set["mode"] != "", Dead: set["pane"] == "dead"}
 		if set["activity"] != "" {
 			a.Pane.Activity = fleet.Known(duration(set["activity"]))
 		}

@@ -236,6 +236,12 @@ func (p *pass) askStopped(r *request) (fleet.Guard, *refusal) {
 	return "", nil
 }
 
+// hasLeftPlace says whether an agent that has ended has left the place that Custos made for it.
+func hasLeftPlace(a *fleet.Agent) bool {
+	ours := a.Owner == fleet.OwnerCustos || a.Owner == fleet.OwnerAdopted && a.Instance != ""
+	return ours && isOver(a.State) && a.Pane != nil && a.Pane.Dead
+}
+
 // askRunning: what has ended is neither interrupted nor stopped; to one who
 // ordered it stopped, that is as good as done.
 func askRunning(r *request, stop bool) *refusal {
@@ -247,6 +253,8 @@ func askRunning(r *request, stop bool) *refusal {
 		return &refusal{why: "there is no agent to " + r.wish.Do, final: true}
 	case stop && (a.State == fleet.StateZombie || len(a.Procs) > 0):
 		return nil // its pane, or what it left running
+	case stop && r.byPerson() && hasLeftPlace(a):
+		return nil // nothing of it is to stay
 	case !isOver(a.State):
 		return &refusal{why: "it cannot be told whether it runs", hint: hintLook}
 	}

@@ -69,10 +69,20 @@ func judgeDeadPanes(e *Examination) verdict {
 	var list []verdict
 	for _, p := range sessions.Value {
 		if p.Dead && p.Session != "~custos" {
-			list = append(list, warn("%s is dead", p.Name()).by("tmux", "-S", p.ID.Socket, "list-panes", "-a"))
+			list = append(list, warn("%s is dead", p.Name()).by(closing(e, p)...))
 		}
 	}
 	return worst(list, "none is dead")
+}
+
+// closing is the command that closes a dead pane: a stop, of an agent of ours that has left it.
+func closing(e *Examination, p fleet.Pane) []string {
+	for _, a := range e.Pass.Snapshot.Agents.Value {
+		if a.Registered && a.Owner == fleet.OwnerCustos && a.Pane != nil && a.Pane.ID == p.ID {
+			return []string{"custos", "stop", a.Name}
+		}
+	}
+	return []string{"tmux", "-S", p.ID.Socket, "kill-pane", "-t", p.ID.Pane}
 }
 
 func judgeRepos(e *Examination) verdict {
@@ -189,6 +199,9 @@ func judgeOrphans(e *Examination) verdict {
 		switch orphan, known := p.Orphan.Get(); {
 		case !known:
 			list = append(list, cannot(p.Name()+": "+p.Orphan.Why()))
+		case orphan && p.Dead:
+			list = append(list, warn("%s is on the session server of Custos, dead, and belongs to no agent that is registered", p.Name()).
+				by(closing(e, p)...))
 		case orphan:
 			list = append(list, warn("%s is on the session server of Custos, and belongs to no agent that is registered", p.Name()).
 				by("tmux", "-S", p.ID.Socket, "attach", "-r", "-t", "="+p.Session))
