@@ -58,7 +58,7 @@ type Mail struct {
 	Project  string     `json:"project,omitempty"`
 	About    string     `json:"about,omitempty"` // what it tells of: a gate, a convoy, a Ref, an agent
 	At       Instant    `json:"at"`
-	Copies   []MailCopy `json:"copies,omitempty"` // one for each reader; none until a pass has sorted it
+	Copies   []MailCopy `json:"copies,omitempty"` // one for each reader; of Custos' own mail only the people have one until a pass has sorted it
 	Sorted   bool       `json:"sorted,omitempty"` // a pass has found its readers
 	Grade    Priority   `json:"grade,omitempty"`  // of HELP, as its words were sorted
 	Why      string     `json:"why,omitempty"`    // why it was graded, stopped or sent so

@@ -71,13 +71,17 @@ func (c *coordinate) tell(key string, to []string, m fleet.Mail) {
 	c.out.Records.Mails = append(c.out.Records.Mails, news(key, to, m, c.at))
 }
 
-// news is a mail of Custos' own as it is first written down.
+// news is a mail of Custos' own as it is first written down. The people have it at once:
+// they read it whenever they look, and not only when a pass has found who else gets it.
 func news(key string, to []string, m fleet.Mail, at fleet.Instant) fleet.Mail {
 	m.Key, m.To, m.From, m.At = key, to, fleet.ByCustos, at
 	if m.Priority == "" {
 		m.Priority = fleet.P3
 	}
 	m.Subject = fleet.Line(m.Subject, longestSubject)
+	if slices.Contains(to, fleet.Overseer) {
+		m.Copies = withReader(nil, reader{name: fleet.Overseer}, at)
+	}
 	return m
 }
 

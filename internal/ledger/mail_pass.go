@@ -90,8 +90,8 @@ func (p *post) sort(m *fleet.Mail) {
 	if m.Type == fleet.MailHelp {
 		m.Grade, m.Why = gradeHelp(*m)
 	}
-	if len(m.Copies) == 0 {
-		m.Copies = p.copies(*m)
+	if len(m.Copies) == 0 || m.From == fleet.ByCustos {
+		m.Copies = append(m.Copies, without(p.copies(*m), m.Copies)...)
 	}
 	if m.Grade != "" && m.Grade.AtLeast(fleet.P1) && writerOf(m.From) != fleet.Overseer && copyOf(m, fleet.Overseer) == nil {
 		m.Copies = append(m.Copies, newCopy(reader{name: fleet.Overseer}, p.at))
@@ -120,6 +120,13 @@ func (p *post) copies(m fleet.Mail) (out []fleet.MailCopy) {
 		out = withReader(out, reader{name: fleet.Overseer}, p.at)
 	}
 	return out
+}
+
+// without leaves out the copies of who has one.
+func without(list, have []fleet.MailCopy) []fleet.MailCopy {
+	return slices.DeleteFunc(list, func(c fleet.MailCopy) bool {
+		return slices.ContainsFunc(have, func(h fleet.MailCopy) bool { return h.To == c.To })
+	})
 }
 
 // withReader adds a copy for a reader that has none.

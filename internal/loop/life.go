@@ -257,10 +257,10 @@ func (l *Loop) Patrol(ctx context.Context, order fleet.PatrolOrder) (fleet.Pass,
 }
 
 // settle waits for the actions of a pass, looks again and passes again until
-// nothing is left to do.
+// nothing is left to do, nor follows by itself.
 func (l *Loop) settle(ctx context.Context, p fleet.Pass, order fleet.PatrolOrder) (fleet.Pass, error) {
 	number, actions := p.Number, slices.Clone(p.Plan.Actions)
-	for round := 1; len(p.Plan.Actions) > 0 && round < rounds; round++ {
+	for round := 1; (len(p.Plan.Actions) > 0 || p.Plan.Wake) && round < rounds; round++ {
 		if err := l.o.Act.Wait(ctx); err != nil {
 			return p, err
 		}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"custos/internal/fleet"
+	"custos/internal/ledger"
 	"custos/internal/loop"
 	"custos/internal/rules"
 )
@@ -82,7 +83,7 @@ func (w *machine) Past(context.Context, fleet.Instant) (fleet.Past, error) {
 	if w.broken {
 		return fleet.Past{}, errors.New("broken")
 	}
-	return fleet.Past{NextAlert: 1, Patrol: w.patrols, Alerts: w.past, Actions: w.acts, Records: w.records}, nil
+	return fleet.Past{NextAlert: 1, Patrol: w.patrols, Alerts: w.past, Actions: w.acts, Records: recall(w.records)}, nil
 }
 
 // Start commits the turn and does its actions at once.
@@ -96,6 +97,7 @@ func (w *machine) Start(_ context.Context, t fleet.Turn) error {
 	w.turns = append(w.turns, t)
 	w.patrols = max(w.patrols, t.Patrol)
 	w.past = t.Assessment.Alerts
+	keep(&w.records, t.Plan.Records)
 	var results []fleet.Result
 	for _, a := range t.Plan.Actions {
 		r := fleet.Result{ActionID: a.ID, Do: a.Do, Subject: a.Subject, For: a.For, Status: fleet.ResultDone, Began: t.At, Ended: t.At}
@@ -244,6 +246,26 @@ func TestPatrolGoesOnUntilNothingIsLeft(t *testing.T) {
 		}
 		if len(w.entries) != 1 || len(w.entries[0].Assessment.Findings) == 0 {
 			t.Error("the journal does not say what was found")
+		}
+	})
+}
+
+// What follows from a pass by itself is done by the patrol that found it: nobody else is
+// woken where no daemon runs.
+func TestPatrolGoesOnWithWhatFollows(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newMachine(t)
+		w.records.Gates = []fleet.Gate{{Head: fleet.Head{ID: "g1", Revision: 1}, By: "ann", Type: fleet.GateCondition, Title: "quiet", When: "true", State: fleet.GateOpen,
+			At: w.now(), Since: w.now(), Waiters: []string{fleet.Overseer}}}
+		w.holds = func(fleet.Past, fleet.Snapshot) []fleet.GateCheck {
+			return []fleet.GateCheck{{Gate: "g1", Holds: fleet.Known(true)}}
+		}
+		w.run(20*time.Minute, time.Minute)
+		if _, err := w.loop.Patrol(t.Context(), fleet.PatrolOrder{}); err != nil {
+			t.Fatal(err)
+		}
+		if len(w.records.Mails) != 1 || !ledger.Unread(w.records.Mails[0], fleet.Overseer) || w.records.Mails[0].Copies[0].State != fleet.CopyTold {
+			t.Errorf("mails %+v", w.records.Mails)
 		}
 	})
 }
