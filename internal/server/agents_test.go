@@ -339,7 +339,11 @@ func TestLogs(t *testing.T) {
 	c := client(w)
 	w.registrations = []fleet.Registration{{Name: "quiet", Instance: "i1", Where: fleet.WhereHeadless}, {Name: "old", Instance: "i2", Where: fleet.WhereHeadless},
 		{Name: "torn", Instance: "i3", Where: fleet.WhereHeadless}, {Name: "seen", Instance: "i4", Where: fleet.WhereTmux},
-		{Name: "fresh", Where: fleet.WhereHeadless}, {Name: "theirs", Instance: "i5", Where: fleet.WhereHeadless, Owner: fleet.OwnerAdopted}}
+		{Name: "fresh", Where: fleet.WhereHeadless}, {Name: "theirs", Where: fleet.WhereHeadless, Owner: fleet.OwnerAdopted},
+		{Name: "again", Instance: "i1", Where: fleet.WhereHeadless, Owner: fleet.OwnerAdopted}} // a lost past has started it
+	if l, err := c.Log(t.Context(), "again", api.LogQuery{Lines: 1}); err != nil || l.Instance != "i1" {
+		t.Errorf("%+v, %v", l, err)
+	}
 	l, err := c.Log(t.Context(), "quiet", api.LogQuery{Lines: 50})
 	if err != nil || l.Agent != "quiet" || l.Instance != "i1" || l.Next != "n" || l.Text != "one\n***\ntwo false\nafter \n" || l.Rest != "token=***" {
 		t.Errorf("%+v, %v", l, err)

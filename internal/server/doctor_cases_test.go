@@ -14,6 +14,12 @@ type sick struct {
 	mends                      string // the one alert that mends it; "": not asked
 }
 
+// full leaves no room on the disk of the state.
+func full(x patient) {
+	x.s.Host.Value.Mounts = append(x.s.Host.Value.Mounts, fleet.Mount{Path: "/s", UsedPercent: fleet.Known(99.0), InodesPercent: fleet.Known(5.0)})
+	x.s.Self.Value.StoreWritable = fleet.Known(false)
+}
+
 // patient is an examination, with the parts of its pass at hand.
 type patient struct {
 	*Examination
@@ -78,9 +84,12 @@ func sickInstallation() []sick {
 		{check: "structure files", state: "bad", why: "cannot be written", command: "ls -ld /s/db", spoil: func(x patient) {
 			x.Installation.Places[1].Own = false
 		}},
-		{check: "structure writable", state: "bad", why: "the journal cannot be written", command: "custos doctor structure disk", spoil: func(x patient) {
+		{check: "structure writable", state: "bad", why: "the journal cannot be written", command: "ls -ld /s", spoil: func(x patient) {
 			x.s.Self.Value.JournalWritable = fleet.Known(false)
 		}},
+		{check: "structure writable", state: "bad", why: "the ledger cannot be written: /s is 99 % full", command: "du -xh -d 1 /s", spoil: full},
+		{check: "databases open", state: "bad", why: "/s/db opens, and cannot be written", command: "du -xh -d 1 /s", spoil: full},
+		{check: "consistency records", state: "cannot tell", why: "what is seen cannot be recorded", command: "custos doctor structure", spoil: full},
 		{check: "config in-force", state: "warn", why: "changed since", command: "custos down && custos up", spoil: func(x patient) {
 			x.Installation.Config.Changed = "it was changed since"
 		}},
@@ -98,6 +107,15 @@ func sickInstallation() []sick {
 		}},
 		{check: "databases memory", state: "warn", why: "self-amnesia", command: "custos alerts", spoil: func(x patient) {
 			x.p.Amnesia = true
+		}},
+		{check: "databases open", state: "warn", why: "/s/db is not there, and was", command: "custos patrol", spoil: func(x patient) {
+			x.p.Amnesia, x.p.Lost, x.Installation.Store = true, "it is gone", StoreFacts{Path: "/s/db"}
+		}},
+		{check: "consistency records", state: "cannot tell", why: "what was on record of agents is lost: it is gone", command: "", spoil: func(x patient) {
+			x.p.Amnesia, x.p.Lost, x.p.Registrations, x.s.Agents.Value = true, "it is gone", nil, nil
+		}},
+		{check: "consistency records", state: "warn", why: "z runs, started by a shim of Custos", command: "custos adopt z", spoil: func(x patient) {
+			x.s.Agents.Value = append(x.s.Agents.Value, fleet.Agent{Name: "z", Owner: fleet.OwnerUnknown, Instance: "i", Process: fleet.ProcessID{PID: 7}})
 		}},
 		{check: "hooks installed", state: "warn", why: "claude, in /h: it lacks SessionEnd", command: "custos hooks install claude", spoil: func(x patient) {
 			x.Installation.Hooks[0].Missing = []string{"SessionEnd"}
@@ -189,8 +207,12 @@ func sickRecords() []sick {
 		{check: "logs tools", state: "warn", why: "a: 1", command: "custos feed", spoil: func(x patient) {
 			x.Told = slices.Delete(x.Told, 1, 2)
 		}},
-		{check: "sessions dead-panes", state: "warn", why: "s:0.0 is dead", command: "", spoil: func(x patient) {
-			x.s.Sessions.Value[0].Dead = true
+		{check: "sessions dead-panes", state: "warn", why: "s:0.0 is dead", command: "tmux -S /t.sock kill-pane -t %1", spoil: func(x patient) {
+			x.s.Sessions.Value[0].Dead, x.s.Sessions.Value[0].ID = true, fleet.PaneID{Socket: "/t.sock", Pane: "%1"}
+		}},
+		{check: "sessions dead-panes", state: "warn", why: "s:0.0 is dead", command: "custos stop a", spoil: func(x patient) {
+			x.s.Sessions.Value[0].Dead, x.s.Sessions.Value[0].ID = true, fleet.PaneID{Socket: "/t.sock", Pane: "%1"}
+			x.s.Agents.Value = append(x.s.Agents.Value, fleet.Agent{Name: "a", Owner: fleet.OwnerCustos, Registered: true, Pane: &x.s.Sessions.Value[0]})
 		}},
 		{check: "worktrees missing", state: "warn", why: "git knows /w", command: "git -C /r worktree prune", spoil: func(x patient) {
 			x.s.Repos.Value.Worktrees[0].Missing = true

@@ -1,6 +1,8 @@
 package server
 
 import (
+	"path"
+	"strings"
 	"time"
 
 	"custos/internal/fleet"
@@ -46,10 +48,41 @@ func judgeWritable(e *Examination) verdict {
 		case !known:
 			list = append(list, cannot(w.what+": "+w.leaf.Why()))
 		case !can:
-			list = append(list, bad("%s cannot be written", w.what).by("custos doctor structure disk"))
+			list = append(list, unwritable(e, w.what+" cannot be written"))
 		}
 	}
 	return worst(list, "the ledger and the journal can be written")
+}
+
+// recording says whether the ledger can be written, as it was seen.
+func recording(e *Examination) fleet.Leaf[bool] {
+	if self := e.Pass.Snapshot.Self; !self.Usable() {
+		return fleet.Unknown[bool](part(self.Sight, "").why)
+	}
+	return e.Pass.Snapshot.Self.Value.StoreWritable
+}
+
+// unwritable says what cannot be written, and why, where that can be told: a disk that is
+// full needs another cure than a folder of somebody else's.
+func unwritable(e *Examination, what string) verdict {
+	dir := path.Dir(e.Installation.Store.Path)
+	if m := mountOf(e, dir); m != nil {
+		if used, known := m.UsedPercent.Get(); known && used > diskFull {
+			return bad("%s: %s is %.0f %% full", what, m.Path, used).by("du", "-xh", "-d", "1", m.Path)
+		}
+	}
+	return bad("%s", what).by("ls", "-ld", dir)
+}
+
+// mountOf finds the file system that a path is on; nil where none was seen.
+func mountOf(e *Examination, path string) (found *fleet.Mount) {
+	for i, m := range e.Pass.Snapshot.Host.Value.Mounts {
+		below := path == m.Path || strings.HasPrefix(path, strings.TrimSuffix(m.Path, "/")+"/")
+		if below && (found == nil || len(m.Path) > len(found.Path)) {
+			found = &e.Pass.Snapshot.Host.Value.Mounts[i]
+		}
+	}
+	return found
 }
 
 func judgeSessions(e *Examination) verdict {

@@ -42,6 +42,12 @@ func judgeRecords(e *Examination) verdict {
 				healed("agent-crashed", fleet.Subject{Kind: fleet.KindAgent, Name: r.Name}))
 		}
 	}
+	switch can, known := recording(e).Get(); {
+	case !known:
+		list = append(list, cannot("whether what is seen can be recorded: "+recording(e).Why()))
+	case !can:
+		list = append(list, cannot("what is seen cannot be recorded: the ledger cannot be written").by("custos doctor structure"))
+	}
 	if e.Pass.Past.Amnesia && n == 0 && len(list) == 0 {
 		return cannot("what was on record of agents is lost: " + e.Pass.Past.Lost)
 	}

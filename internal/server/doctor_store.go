@@ -14,6 +14,13 @@ func judgeStore(e *Examination) verdict {
 		return bad("a newer custos wrote %s: %s", s.Path, s.Err).by("custos version")
 	case s.Err != "":
 		return bad("%s cannot be read: %s", s.Path, s.Err).by("ls", "-l", s.Path)
+	}
+	s := e.Installation.Store
+	switch can, known := recording(e).Get(); {
+	case !known:
+		return cannot("whether " + s.Path + " can be written: " + recording(e).Why())
+	case !can:
+		return unwritable(e, s.Path+" opens, and cannot be written")
 	default:
 		return ok("%s opens, with the schema of this version", s.Path)
 	}

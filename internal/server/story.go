@@ -250,6 +250,11 @@ func storyHints(a about, s api.Story, alerts []fleet.Alert, p fleet.Pass) []api.
 	if seen := byName(&p.Snapshot)[a.subject.Name]; seen != nil && a.subject.Kind == fleet.KindAgent && isLost(*seen) {
 		out = append(out, adoption(*seen))
 	}
+	for _, o := range waitingFor(p.Past, a.subject.Name) {
+		if a.subject.Kind == fleet.KindAgent {
+			out = append(out, orderView(o, true).Next...)
+		}
+	}
 	if len(s.Planned) > 0 {
 		out = append(out, api.Hint{Command: "custos patrol --apply", What: "do what is planned"})
 	}
