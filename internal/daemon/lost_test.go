@@ -111,3 +111,22 @@ func (w *town) sessions() string {
 	out, _ := exec.Command("tmux", "-S", filepath.Join(w.cfg.RuntimeDir, "tmux.sock"), "list-sessions", "-F", "#{session_name}").CombinedOutput()
 	return string(out)
 }
+
+// TestALostPastIsToldOnce: what cannot be answered without the past is refused with its
+// cause, once, and with who finds out more.
+func TestALostPastIsToldOnce(t *testing.T) {
+	w := foundTown(t, "")
+	if err := os.MkdirAll(w.cfg.StateDir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := losses["overwritten"](filepath.Join(w.cfg.StateDir, "custos.db")); err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{{"feed"}, {"failures"}, {"orders"}, {"mail", "inbox"}, {"alerts"}} {
+		out := w.tells(3, []string{"try: custos doctor"}, nil, args...)
+		if n := strings.Count(out, "cannot open database"); n != 1 {
+			t.Errorf("custos %s says it %d times: %s", strings.Join(args, " "), n, out)
+		}
+	}
+	w.tells(1, []string{"is damaged: the next patrol sets it aside"}, nil, "doctor", "databases")
+}
