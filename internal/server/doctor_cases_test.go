@@ -89,7 +89,7 @@ func sickInstallation() []sick {
 		}},
 		{check: "structure writable", state: "bad", why: "the ledger cannot be written: /s is 99 % full", command: "du -xh -d 1 /s", spoil: full},
 		{check: "databases open", state: "bad", why: "/s/db opens, and cannot be written", command: "du -xh -d 1 /s", spoil: full},
-		{check: "consistency records", state: "cannot tell", why: "what is seen cannot be recorded", command: "custos doctor structure", spoil: full},
+		{check: "consistency records", state: "bad", why: "what is seen cannot be recorded", command: "du -xh -d 1 /s", spoil: full},
 		{check: "config in-force", state: "warn", why: "changed since", command: "custos down && custos up", spoil: func(x patient) {
 			x.Installation.Config.Changed = "it was changed since"
 		}},

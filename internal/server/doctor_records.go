@@ -46,7 +46,7 @@ func judgeRecords(e *Examination) verdict {
 	case !known:
 		list = append(list, cannot("whether what is seen can be recorded: "+recording(e).Why()))
 	case !can:
-		list = append(list, cannot("what is seen cannot be recorded: the ledger cannot be written").by("custos doctor structure"))
+		list = append(list, unwritable(e, "what is seen cannot be recorded: the ledger cannot be written"))
 	}
 	if e.Pass.Past.Amnesia && n == 0 && len(list) == 0 {
 		return cannot("what was on record of agents is lost: " + e.Pass.Past.Lost)
