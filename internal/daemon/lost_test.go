@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 
 	"custos/internal/api"
@@ -129,4 +130,21 @@ func TestALostPastIsToldOnce(t *testing.T) {
 		}
 	}
 	w.tells(1, []string{"is damaged: the next patrol sets it aside"}, nil, "doctor", "databases")
+}
+
+// TestAStopClosesWhatACrashLeft: the session of an agent that has crashed is dead, doctor
+// says how it goes, and it goes by that.
+func TestAStopClosesWhatACrashLeft(t *testing.T) {
+	w := newTown(t, "")
+	w.tells(0, nil, nil, "spawn", "one", "--kind", "claude", "--dir", filepath.Join(w.dir, "work"), "--prompt", "fake reply hello", "--restart", "never")
+	if err := syscall.Kill(w.awaitState("one", "idle").PID, syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	w.awaitState("one", "crashed")
+	await(t, w.said.String, func() bool { out, _ := w.says("doctor", "sessions"); return strings.Contains(out, "is dead") })
+	w.tells(0, []string{"custos stop one"}, nil, "doctor", "sessions")
+	w.tells(0, []string{"Stopped one: its place is closed"}, nil, "stop", "one")
+	if left := w.sessions(); strings.Contains(left, "one~") {
+		t.Errorf("it has left %s", left)
+	}
 }

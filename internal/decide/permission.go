@@ -43,6 +43,9 @@ func askForeign(_ *pass, r *request) *refusal {
 		return nil
 	}
 	no := &refusal{why: "it is not Custos' own, not adopted and not configured: view only", final: true}
+	if r.wish.Target.Owner() == fleet.OwnerUnknown {
+		no.why = "whose it is cannot be told, for what was known of it is lost: view only"
+	}
 	if r.order != nil && r.wish.Target.Agent != nil {
 		no.hint = "custos adopt " + word(r.wish.Subject.Name)
 	}
