@@ -27,7 +27,7 @@ func vocabularies() map[reflect.Type][]string {
 		[]Holder{HolderAlive, HolderDead, HolderReused, HolderUnknown},
 		[]Mode{ModeObserve, ModeAsk, ModeAuto},
 		[]OrderState{OrderOpen, OrderQueued, OrderDone, OrderRefused, OrderExpired},
-		[]Owner{OwnerCustos, OwnerAdopted, OwnerConfigured, OwnerForeign},
+		[]Owner{OwnerCustos, OwnerAdopted, OwnerConfigured, OwnerForeign, OwnerUnknown},
 		PartNames(),
 		[]Priority{P0, P1, P2, P3, P4},
 		[]ProcState{ProcNone, ProcRunning, ProcEnded, ProcFailed, ProcInDoubt, ProcUnknown},
