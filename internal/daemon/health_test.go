@@ -112,6 +112,7 @@ func TestHealth(t *testing.T) {
 	if err := d.Process.Signal(syscall.SIGSTOP); err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(func() { _ = d.Process.Signal(syscall.SIGCONT) }) // else it never hears that it is to end
 	began := time.Now()
 	out, code = says(t, dir, "health")
 	if code != 3 || !strings.HasPrefix(out, "silent: a daemon runs (process ") || time.Since(began) > 30*time.Second {

@@ -12,6 +12,9 @@ func (l *Loop) follow(p fleet.Pass) {
 	if unseen(p) {
 		l.o.Board.Touched(fleet.PartRuns)
 	}
+	if enlisted(p) {
+		l.o.Board.Touched(fleet.PartAgents)
+	}
 	if p.Plan.Wake {
 		l.Wake("what follows")
 	}
@@ -44,4 +47,12 @@ func unseen(p fleet.Pass) bool {
 
 func isSeen(f fleet.RunFacts, step string, attempt int) bool {
 	return slices.ContainsFunc(f.Steps, func(s fleet.StepFacts) bool { return s.Step == step && s.Attempt == attempt })
+}
+
+// enlisted says whether the turn registers agents that were seen as strangers: they
+// are looked at again, or each would be one until the next look by the clock.
+func enlisted(p fleet.Pass) bool {
+	return slices.ContainsFunc(p.Snapshot.Agents.Value, func(a fleet.Agent) bool {
+		return !a.Registered && slices.ContainsFunc(p.Plan.Registrations, func(r fleet.Registration) bool { return r.Process == a.Process })
+	})
 }
