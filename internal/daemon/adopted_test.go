@@ -16,6 +16,7 @@ import (
 	"custos/internal/agent/agenttest"
 	"custos/internal/api"
 	"custos/internal/config"
+	"custos/internal/rules"
 )
 
 // abroad is a town beside another system's agents, in a tmux server of theirs.
@@ -39,12 +40,26 @@ func settle(t *testing.T, layout string) *abroad {
 	}
 	shipped := strings.NewReplacer("\"/tmp/", "\""+w.dir+"/tmp/", `"--dangerously-skip-permissions"`, `"--fake", "reply again"`,
 		"mode = \"observe\"", "mode = \"auto\"\ngrace = \"0s\"\nstate_dir = \""+w.dir+"/s\"").Replace(string(text))
-	shipped += "\n[tmux]\nsockets = [\"" + w.socket + "\"]\n[limits]\nhold = \"1s\"\nsettle = \"100ms\"\nstagger = \"0s\"\nspawn_memory = \"0\"\n[recover]\nsettle = \"200ms\"\n"
+	shipped += "\n[tmux]\nsockets = [\"" + w.socket + "\"]\n[limits]\nhold = \"1s\"\nsettle = \"100ms\"\nstagger = \"0s\"\nspawn_memory = \"0\"\n[recover]\nsettle = \"200ms\"\n" + toldShortly(t)
 	if err := os.WriteFile(filepath.Join(w.dir, "custos.toml"), []byte(shipped), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	w.cfg = load(t, w.dir)
 	return w
+}
+
+// toldShortly has the end of a terminal server told for ten seconds after it, where the
+// rule that is built in says a minute.
+func toldShortly(t *testing.T) string {
+	t.Helper()
+	const rule = "[rule.terminal-server-gone]\n"
+	_, text, _ := strings.Cut(string(rules.Builtin()), rule)
+	_, text, _ = strings.Cut(text, "\nexpr ")
+	expr, _, _ := strings.Cut(text, "\n")
+	if !strings.Contains(expr, "duration('1m')") {
+		t.Fatalf("the rule says %q", expr)
+	}
+	return rule + "expr " + strings.ReplaceAll(expr, "duration('1m')", "duration('10s')") + "\n"
 }
 
 // theirs runs an agent as another system does: a session of its own tmux server.

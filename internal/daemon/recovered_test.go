@@ -103,12 +103,14 @@ func TestAHungGitHoldsUpItsOwnAgentOnly(t *testing.T) {
 		t.Fatal(err)
 	}
 	bin := t.TempDir()
-	hangs := "#!/bin/sh\ncase \"$PWD $*\" in *slow*) exec sleep 600;; esac\nexec " + real + " \"$@\"\n"
+	answers := filepath.Join(bin, "answers")
+	hangs := "#!/bin/sh\ncase \"$PWD $*\" in *slow*) until [ -e " + answers + " ]; do sleep 0.1; done;; esac\nexec " + real + " \"$@\"\n"
 	if err := os.WriteFile(filepath.Join(bin, "git"), []byte(hangs), 0o755); err != nil {
 		t.Fatal(err)
 	}
 	t.Setenv("PATH", bin+":"+os.Getenv("PATH"))
-	w := newTown(t, "[limits]\nsettle = \"100ms\"\nstagger = \"0s\"\ndeaths = \"9 in 1s\"\n[recover]\nsettle = \"1s\"\nbackup_wait = \"10m\"\n")
+	w := newTown(t, "[limits]\nsettle = \"100ms\"\nstagger = \"0s\"\ndeaths = \"9 in 1s\"\nhold = \"1s\"\n[recover]\nsettle = \"1s\"\nbackup_wait = \"10m\"\n")
+	t.Cleanup(func() { _ = os.WriteFile(answers, nil, 0o600) }) // a daemon that is to end finishes what it has begun
 	pids := map[string]int{}
 	for _, name := range []string{"slow-one", "slow-two", "quick"} {
 		dir := filepath.Join(w.dir, name)

@@ -72,7 +72,7 @@ func newChatTown(t *testing.T, more ...string) *chatTown {
 	return &chatTown{newTown(t, fmt.Sprintf(chatRules, h.URL, file, filepath.Join(dir, "*.lock"))+strings.Join(more, "")), h, dir}
 }
 
-// leave leaves a lock behind, whose process is gone.
+// leave leaves a lock behind, whose process is gone, and has it judged.
 func (w *chatTown) leave(name string) string {
 	w.Helper()
 	gone := exec.Command("true")
@@ -83,7 +83,17 @@ func (w *chatTown) leave(name string) string {
 	if err := os.WriteFile(path, []byte(strconv.Itoa(gone.Process.Pid)+"\n"), 0o600); err != nil {
 		w.Fatal(err)
 	}
+	w.judged()
 	return path
+}
+
+// judged has what there is now judged: how often that is done by itself is no matter of
+// what people say.
+func (w *chatTown) judged() {
+	w.Helper()
+	if _, err := w.client().Patrol(w.Context(), api.PatrolOrder{}); err != nil {
+		w.Fatal(err)
+	}
 }
 
 // bodies are what Custos has said in the room.
