@@ -213,6 +213,19 @@ func (w *town) alerts(rule string) (found []api.Alert) {
 	return found
 }
 
+// judged has patrols made until an alert of a rule fires: how often that is done by
+// itself is no matter of whoever needs the alert.
+func (w *town) judged(rule, subject string) {
+	w.Helper()
+	c := w.client()
+	await(w.T, func() string { return fmt.Sprintf("%+v\n%s", w.alerts(rule), w.said) }, func() bool {
+		if _, err := c.Patrol(w.Context(), api.PatrolOrder{}); err != nil {
+			w.Fatal(err)
+		}
+		return slices.ContainsFunc(w.alerts(rule), func(a api.Alert) bool { return a.Subject == subject && a.Status == "firing" })
+	})
+}
+
 func TestAnAgentsLife(t *testing.T) {
 	w := newTown(t, "")
 	w.spawn("builder", "reply hello", false)

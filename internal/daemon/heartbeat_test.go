@@ -17,12 +17,7 @@ func TestHeartbeat(t *testing.T) {
 	if o := w.order(api.OrderRequest{Do: "spawn", Agent: "watcher", Spawn: s}); o.State != "done" {
 		t.Fatalf("%+v\n%s", o, w.said)
 	}
-	alert := func(status string) func() bool {
-		return func() bool {
-			return slices.ContainsFunc(w.alerts("heartbeat-missed"), func(a api.Alert) bool { return a.Subject == "agent/watcher" && a.Status == status })
-		}
-	}
-	await(t, w.said.String, alert("firing"))
+	w.judged("heartbeat-missed", "agent/watcher")
 	if out, code := says(t, w.dir, "heartbeat"); code != 2 || !strings.Contains(out, "only an agent gives one") {
 		t.Errorf("a person's heartbeat ended with %d: %s", code, out)
 	}
@@ -31,8 +26,10 @@ func TestHeartbeat(t *testing.T) {
 	if out, err := c.CombinedOutput(); err != nil || string(out) != "Noted: watcher is at work.\n" {
 		t.Fatalf("%v: %s", err, out)
 	}
-	await(t, w.said.String, alert("resolved"))
-	await(t, w.said.String, alert("firing"))
+	await(t, w.said.String, func() bool {
+		return slices.ContainsFunc(w.alerts("heartbeat-missed"), func(a api.Alert) bool { return a.Subject == "agent/watcher" && a.Status == "resolved" })
+	})
+	w.judged("heartbeat-missed", "agent/watcher")
 	if a := w.agent("watcher"); a.State != "idle" {
 		t.Errorf("its own word made it %s (%s)", a.State, a.Reason)
 	}

@@ -83,17 +83,8 @@ func (w *chatTown) leave(name string) string {
 	if err := os.WriteFile(path, []byte(strconv.Itoa(gone.Process.Pid)+"\n"), 0o600); err != nil {
 		w.Fatal(err)
 	}
-	w.judged()
+	w.judged("lock-dead-idle", "lock/"+path)
 	return path
-}
-
-// judged has what there is now judged: how often that is done by itself is no matter of
-// what people say.
-func (w *chatTown) judged() {
-	w.Helper()
-	if _, err := w.client().Patrol(w.Context(), api.PatrolOrder{}); err != nil {
-		w.Fatal(err)
-	}
 }
 
 // bodies are what Custos has said in the room.

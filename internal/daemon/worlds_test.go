@@ -13,8 +13,12 @@ import (
 )
 
 // worlds is in how many worlds at once the whole of the tests is run: most of them
-// wait most of the time.
-const worlds = 3
+// wait most of the time. They are more shards than worlds, so that none is left alone
+// with what takes longest.
+const (
+	worlds = 3
+	shards = 12
+)
 
 // inPrivateWorlds runs the tests in a world of their own; all of them, in several.
 func inPrivateWorlds() int {
@@ -46,29 +50,43 @@ func withBinaries(run func() int) int {
 	return run()
 }
 
-// inShards runs every so manieth test in each world, and shows what each said when it
-// has ended.
+// inShards runs every so manieth test in a world of its own, so many worlds at once;
+// one that is through takes the next shard. What each said is shown when all have ended.
 func inShards(tests []string) (code int) {
-	var said [worlds]bytes.Buffer
-	var codes [worlds]int
+	var said [shards]bytes.Buffer
+	var codes [shards]int
+	queue := make(chan int, shards)
+	for i := range min(shards, len(tests)) {
+		queue <- i
+	}
+	close(queue)
 	var over sync.WaitGroup
-	for w := range worlds {
-		var some []string
-		for i := w; i < len(tests); i += worlds {
-			some = append(some, tests[i])
-		}
-		args := append([]string{"-test.run", "^(" + strings.Join(some, "|") + ")$"}, os.Args[1:]...)
-		if w > 0 { // one file, one writer
-			args = slices.DeleteFunc(args, func(a string) bool { return strings.HasPrefix(a, "-test.testlogfile") })
-		}
-		over.Go(func() { codes[w] = inPrivateWorld(&said[w], args) })
+	for range worlds {
+		over.Go(func() {
+			for i := range queue {
+				codes[i] = inPrivateWorld(&said[i], shardArgs(tests, i))
+			}
+		})
 	}
 	over.Wait()
-	for w := range worlds {
-		_, _ = said[w].WriteTo(os.Stdout)
-		code = max(code, codes[w])
+	for i := range shards {
+		_, _ = said[i].WriteTo(os.Stdout)
+		code = max(code, codes[i])
 	}
 	return code
+}
+
+// shardArgs are the arguments with which one shard is run.
+func shardArgs(tests []string, shard int) []string {
+	var some []string
+	for i := shard; i < len(tests); i += shards {
+		some = append(some, tests[i])
+	}
+	args := append([]string{"-test.run", "^(" + strings.Join(some, "|") + ")$"}, os.Args[1:]...)
+	if shard > 0 { // one file, one writer
+		args = slices.DeleteFunc(args, func(a string) bool { return strings.HasPrefix(a, "-test.testlogfile") })
+	}
+	return args
 }
 
 // enter covers the places of temporary files by new ones. The go command runs
