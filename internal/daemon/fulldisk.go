@@ -5,6 +5,8 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"custos/internal/fleet"
 	"custos/internal/store"
 )
@@ -51,4 +53,18 @@ func (d *fullDisk) says() string {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.why
+}
+
+// leastRoom is what a disk must have left for a row of the ledger and what SQLite needs
+// beside it.
+const leastRoom = 64 << 10
+
+// noRoom says that nothing more can be written in a folder, "" where it can, or cannot
+// be told.
+func noRoom(dir string) string {
+	var st unix.Statfs_t
+	if unix.Statfs(dir, &st) != nil || st.Bavail*uint64(st.Bsize) >= leastRoom {
+		return ""
+	}
+	return "the disk of " + fleet.Path(dir) + " is full: nothing is written down, and so nothing is done by rules"
 }
