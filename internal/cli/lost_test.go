@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -85,6 +86,13 @@ func (k *killed) note(list *[]string, r *http.Request) string {
 	return string(b)
 }
 
+// heard is what was posted to the daemon, and to this process.
+func (k *killed) heard() (there, here []string) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return slices.Clone(k.there), slices.Clone(k.here)
+}
+
 func (k *killed) daemon(getenv func(string) string) cli.Daemon {
 	d := fake(getenv)
 	d.Socket = func(config.Config) string { return k.socket }
@@ -135,11 +143,12 @@ func TestAPersonsWordIsGivenAgainToTheDaemonThatComesBack(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			k := newKilled(t, c.asked, 2, false)
 			code, out := k.run(c.args...)
-			if code != 0 || len(k.there) != 3 || len(k.here) != 0 || k.stops.Load() != 0 {
-				t.Fatalf("ended with %d, was read %d times there and %d times here, %d stops: %s", code, len(k.there), len(k.here), k.stops.Load(), out)
+			there, here := k.heard()
+			if code != 0 || len(there) != 3 || len(here) != 0 || k.stops.Load() != 0 {
+				t.Fatalf("ended with %d, was read %d times there and %d times here, %d stops: %s", code, len(there), len(here), k.stops.Load(), out)
 			}
-			if k.there[0] != k.there[1] || k.there[0] != k.there[2] || c.key != "" && field(t, k.there[0], c.key) == "" {
-				t.Errorf("they are not one: %q", k.there)
+			if there[0] != there[1] || there[0] != there[2] || c.key != "" && field(t, there[0], c.key) == "" {
+				t.Errorf("they are not one: %q", there)
 			}
 		})
 	}
@@ -160,8 +169,9 @@ func TestWhatMayBeDoneTwiceIsAskedOnce(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			k := newKilled(t, c.asked, 1, false)
 			code, out := k.run(c.args...)
-			if code != 3 || len(k.there) != 1 || len(k.here) != 0 || !strings.Contains(out, "it may have been taken, and the answer was lost") || !strings.Contains(out, "try: custos feed") {
-				t.Errorf("ended with %d, was read %d times there and %d times here: %s", code, len(k.there), len(k.here), out)
+			there, here := k.heard()
+			if code != 3 || len(there) != 1 || len(here) != 0 || !strings.Contains(out, "it may have been taken, and the answer was lost") || !strings.Contains(out, "try: custos feed") {
+				t.Errorf("ended with %d, was read %d times there and %d times here: %s", code, len(there), len(here), out)
 			}
 		})
 	}
@@ -174,8 +184,9 @@ func TestAnOrderIsGoneOnWithWhereNobodyComesBack(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			k := newKilled(t, asked, 1, true)
 			code, out := k.run("nudge", "builder", "hello")
-			if code != 0 || len(k.here) != 1 || len(k.there) != 1 || k.here[0] != k.there[0] {
-				t.Errorf("ended with %d, there %q, here %q: %s", code, k.there, k.here, out)
+			there, here := k.heard()
+			if code != 0 || len(here) != 1 || len(there) != 1 || here[0] != there[0] {
+				t.Errorf("ended with %d, there %q, here %q: %s", code, there, here, out)
 			}
 		})
 	}
@@ -189,9 +200,10 @@ func TestAStopThatIsNeverAnswered(t *testing.T) {
 	if code != 0 || k.stops.Load() != 1 || strings.Contains(out, "no order could be given") || !strings.Contains(out, "it may have been taken") {
 		t.Errorf("ended with %d after %d stops: %s", code, k.stops.Load(), out)
 	}
-	for _, o := range k.there {
-		if o != k.there[0] {
-			t.Errorf("it is not one order: %q", k.there)
+	there, _ := k.heard()
+	for _, o := range there {
+		if o != there[0] {
+			t.Errorf("it is not one order: %q", there)
 		}
 	}
 }

@@ -72,7 +72,7 @@ func sortOut(panes []session.Hosted, folder string) guests {
 func (t *Tree) withoutGuests(ctx context.Context, members []proc.Member) []proc.Member {
 	out := map[int]bool{}
 	for _, m := range members {
-		if m.Name != serverName {
+		if !isServer(m, members) {
 			continue
 		}
 		if g := t.theirs(ctx, m.ID); g.why != "" {
@@ -82,6 +82,12 @@ func (t *Tree) withoutGuests(ctx context.Context, members []proc.Member) []proc.
 		}
 	}
 	return slices.DeleteFunc(members, func(m proc.Member) bool { return out[m.PID] })
+}
+
+// isServer says whether a process is a tmux server. A child of one that has the same name
+// is its fork, about to become what runs in a pane.
+func isServer(m proc.Member, members []proc.Member) bool {
+	return m.Name == serverName && !slices.ContainsFunc(members, func(p proc.Member) bool { return p.PID == m.PPID && p.Name == serverName })
 }
 
 // keepOut adds all below a server to out, but for the panes that are the agent's.

@@ -1,6 +1,7 @@
 package agentrun
 
 import (
+	"context"
 	"errors"
 	"os"
 	"os/exec"
@@ -75,6 +76,21 @@ func TestAServerOfTheAgentAloneEndsWithIt(t *testing.T) {
 	}
 	if err = errors.Join(err, tree.Over(t.Context())); err != nil || len(tree.Left) > 0 {
 		t.Errorf("%v, left %q", err, tree.Left)
+	}
+}
+
+// A server that is just making a pane has a fork of its own name: that is no server, and
+// nobody asks it who uses it.
+func TestAForkOfAServerIsNone(t *testing.T) {
+	tree := Tree{Hosted: func(_ context.Context, server int) ([]session.Hosted, error) {
+		if server != 10 {
+			t.Errorf("%d was asked", server)
+		}
+		return []session.Hosted{{PID: 11, First: true}}, nil
+	}}
+	members := []proc.Member{{ID: proc.ID{PID: 10}, PPID: 1, Name: serverName}, {ID: proc.ID{PID: 11}, PPID: 10, Name: serverName}}
+	if got := tree.withoutGuests(t.Context(), members); len(got) != 2 || len(tree.Left) > 0 {
+		t.Errorf("%+v, left %q", got, tree.Left)
 	}
 }
 
