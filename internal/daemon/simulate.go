@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"custos/internal/api"
+	"custos/internal/catalog"
 	"custos/internal/config"
 	"custos/internal/fleet"
 	"custos/internal/loop"
@@ -161,7 +162,7 @@ func (t *teller) remember(ctx context.Context, p fleet.Pass) error {
 }
 
 func (t *teller) check(story string, step scenario.Step, p fleet.Pass) error {
-	missed, err := step.Check(p)
+	missed, err := step.Check(p, scenario.Known{Rules: t.s.rules.Names(), Actions: catalog.ActionNames()})
 	if err != nil {
 		return &config.Mistake{Err: err}
 	}

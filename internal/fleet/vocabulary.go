@@ -24,6 +24,8 @@ func vocabularies() map[reflect.Type][]string {
 		[]Desired{DesiredRunning, DesiredStopped, DesiredPaused, DesiredDraining, DesiredRetired},
 		[]GateState{GateOpen, GateClosed},
 		[]GateType{GateTimer, GateEvent, GateCondition, GateRun, GatePull, GateHuman, GateMail},
+		[]Guard{GuardInFlight, GuardFrozen, GuardMode, GuardForeign, GuardPaused, GuardPerson, GuardEvidence, GuardAlive, GuardState, GuardGrace, GuardCause, GuardCannot,
+			GuardCooldown, GuardAttempts, GuardVerdict, GuardGate, GuardBudget, GuardBlast, GuardApproval, GuardLimit},
 		[]Holder{HolderAlive, HolderDead, HolderReused, HolderUnknown},
 		[]Mode{ModeObserve, ModeAsk, ModeAuto},
 		[]OrderState{OrderOpen, OrderQueued, OrderDone, OrderRefused, OrderExpired},

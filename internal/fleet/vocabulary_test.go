@@ -46,6 +46,7 @@ func TestVocabulariesAreWhole(t *testing.T) {
 		"AgentState": fleet.Words(reflect.TypeFor[fleet.AgentState]()), "ActionStage": fleet.Words(reflect.TypeFor[fleet.ActionStage]()),
 		"AlertStatus": fleet.Words(reflect.TypeFor[fleet.AlertStatus]()), "ConvoyState": fleet.Words(reflect.TypeFor[fleet.ConvoyState]()),
 		"Delivery": fleet.Words(reflect.TypeFor[fleet.Delivery]()), "DependencyState": fleet.Words(reflect.TypeFor[fleet.DependencyState]()),
+		"Guard":   fleet.Words(reflect.TypeFor[fleet.Guard]()),
 		"Desired": fleet.Words(reflect.TypeFor[fleet.Desired]()), "GateState": fleet.Words(reflect.TypeFor[fleet.GateState]()),
 		"GateType": fleet.Words(reflect.TypeFor[fleet.GateType]()), "Holder": fleet.Words(reflect.TypeFor[fleet.Holder]()),
 		"Mode": fleet.Words(reflect.TypeFor[fleet.Mode]()), "OrderState": fleet.Words(reflect.TypeFor[fleet.OrderState]()),

@@ -1,6 +1,7 @@
 package scenario_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -41,17 +42,18 @@ func TestMistakesNameTheirLine(t *testing.T) {
 
 func TestMistakesOfAMoment(t *testing.T) {
 	for line, want := range map[string]string{
-		`set agnt {}`:                            `there is no "agnt" to set, did you mean "agent"?`,
-		`set agent {"state": "crahsed"}`:         `state: "crahsed" is none of starting, `,
-		`set agent {"sate": "idle"}`:             `unknown field "sate"`,
-		`set agent {"state": "idle"} {}`:         `something stands behind it`,
-		`set agent {`:                            `unexpected EOF`,
-		`part agnets {}`:                         `there is no part "agnets", did you mean "agents"?`,
-		`part agents {"status": "fine"}`:         `status: "fine" is none of ok, `,
-		`gone host`:                              `"host" cannot be gone`,
-		`signals lock {}`:                        `only an agent has signals`,
-		`signals agent/worker {"screen": "@no"}`: `there is no section -- screen no --`,
-		`signals agent/worker {"colour": "red"}`: `unknown field "colour"`,
+		`set agnt {}`:                                       `there is no "agnt" to set, did you mean "agent"?`,
+		`set agent {"state": "crahsed"}`:                    `state: "crahsed" is none of starting, `,
+		`set agent {"sate": "idle"}`:                        `unknown field "sate"`,
+		`set agent {"state": "idle"} {}`:                    `something stands behind it`,
+		`set agent {`:                                       `unexpected EOF`,
+		`part agnets {}`:                                    `there is no part "agnets", did you mean "agents"?`,
+		`part agents {"status": "fine"}`:                    `status: "fine" is none of ok, `,
+		`gone host`:                                         `"host" cannot be gone`,
+		`signals lock {}`:                                   `only an agent has signals`,
+		`signals agent/worker {"screen": "@no"}`:            `there is no section -- screen no --`,
+		`signals agent/worker {"colour": "red"}`:            `unknown field "colour"`,
+		`signals agent/worker {"ended": {"signal": 99999}}`: `a signal from 1 to 64`,
 	} {
 		f, err := scenario.Read("f", []byte("-- a --\nat 0s\n"+line+"\n"), "")
 		if err != nil {
@@ -84,6 +86,8 @@ func TestAMomentBeginsFromTheHealthyWorld(t *testing.T) {
 	}
 }
 
+var known = scenario.Known{Rules: []string{"disk-pressure", "r"}, Actions: []string{"stop", "recover"}}
+
 // TestWantsAreMissed: each want is missed by a world that has nothing to say, or met.
 func TestWantsAreMissed(t *testing.T) {
 	for line, met := range map[string]bool{
@@ -96,17 +100,18 @@ func TestWantsAreMissed(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		missed, err := f.Stories[0].Steps[0].Check(fleet.Pass{Snapshot: scenario.Healthy(scenario.Start())})
+		missed, err := f.Stories[0].Steps[0].Check(fleet.Pass{Snapshot: scenario.Healthy(scenario.Start())}, known)
 		if err != nil || (len(missed) == 0) != met {
 			t.Errorf("%s: %v, missed %+v", line, err, missed)
 		}
 	}
-	for _, line := range []string{"want fring", "no alarms"} {
+	for _, line := range []string{"want fring", "no alarms", "rule disk-presure\nwant none", "rule nonsuch\nno wishes", "state agent/worker sleepy", "state agent/worker",
+		"do stpo agent/worker", "skip stop agent/worker gatee", "wish recovr agent/worker"} {
 		f, err := scenario.Read("f", []byte("-- a --\nat 0s\n"+line+"\n"), "disk-pressure")
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := f.Stories[0].Steps[0].Check(fleet.Pass{}); err == nil || !strings.Contains(err.Error(), "cannot read f:3: ") {
+		if _, err := f.Stories[0].Steps[0].Check(fleet.Pass{}, known); err == nil || !strings.Contains(err.Error(), fmt.Sprintf("cannot read f:%d: ", 3+strings.Count(line, "\n"))) {
 			t.Errorf("%s: %v", line, err)
 		}
 	}
@@ -125,7 +130,7 @@ func FuzzRead(f *testing.F) {
 		for _, s := range file.Stories {
 			for _, step := range s.Steps {
 				if seen, err := step.Snapshot(all); err == nil {
-					_, _ = step.Check(fleet.Pass{Snapshot: seen})
+					_, _ = step.Check(fleet.Pass{Snapshot: seen}, known)
 				}
 			}
 		}

@@ -62,6 +62,9 @@ func signal(seen *fleet.Snapshot, l Line, to any, patch string, kinds *agent.Kin
 	if err := set(l, &s, patch); err != nil {
 		return err
 	}
+	if e := s.Ended; e != nil && (e.Status != nil && (*e.Status < 0 || *e.Status > 255) || e.Signal != nil && (*e.Signal < 1 || *e.Signal > 64)) {
+		return l.Errorf("an exit status is from 0 to 255, a signal from 1 to 64")
+	}
 	if err := s.show(l, screens); err != nil {
 		return err
 	}

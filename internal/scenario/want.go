@@ -1,7 +1,9 @@
 package scenario
 
 import (
+	"cmp"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -15,11 +17,19 @@ type Missed struct {
 	Says string
 }
 
+// Known is what there is to want something of.
+type Known struct {
+	Rules, Actions []string // names
+}
+
 // Check holds the wants of a moment against what was thought of it. Its error is about a
-// line that cannot be read.
-func (s Step) Check(p fleet.Pass) (missed []Missed, err error) {
+// line that cannot be read: one that names what there is not would be met by nothing.
+func (s Step) Check(p fleet.Pass, known Known) (missed []Missed, err error) {
 	wishes := map[string][]Want{}
 	for _, w := range s.Wants {
+		if err := w.names(known); err != nil {
+			return nil, err
+		}
 		switch w.Word {
 		case "wish", "wish?":
 			wishes[w.Rule] = append(wishes[w.Rule], w)
@@ -45,6 +55,49 @@ func (s Step) Check(p fleet.Pass) (missed []Missed, err error) {
 	}
 	slices.SortFunc(missed, func(a, b Missed) int { return a.Line.Number - b.Line.Number })
 	return missed, nil
+}
+
+// names refuses a rule, an action, a guard or a state that there is not.
+func (w Want) names(known Known) error {
+	words := strings.Fields(w.Rest)
+	at := func(i int, what string, all []string) error {
+		if i >= len(words) {
+			return w.Errorf("%s needs a %s", w.Word, what)
+		}
+		if !slices.Contains(all, words[i]) {
+			return w.Errorf("there is no %s %q%s", what, words[i], nearest.Hint(words[i], all))
+		}
+		return nil
+	}
+	switch w.Word {
+	case "state":
+		return at(1, "state", fleet.Words(reflect.TypeFor[fleet.AgentState]()))
+	case "do":
+		return at(0, "action", known.Actions)
+	case "skip":
+		return cmp.Or(at(0, "action", known.Actions), at(2, "guard", fleet.Words(reflect.TypeFor[fleet.Guard]())))
+	case "want", "wish", "wish?":
+		return w.ofRule(known, at)
+	case "no":
+		if w.Rest == "wishes" {
+			return w.ofRule(known, nil)
+		}
+	}
+	return nil
+}
+
+// ofRule refuses what is wanted of no rule, or of one that there is not; of a wish, an
+// action that there is not.
+func (w Want) ofRule(known Known, at func(int, string, []string) error) error {
+	switch {
+	case w.Rule == "":
+		return w.Errorf("of which rule? Say it above: rule NAME")
+	case !slices.Contains(known.Rules, w.Rule):
+		return w.Errorf("there is no rule %q%s", w.Rule, nearest.Hint(w.Rule, known.Rules))
+	case strings.HasPrefix(w.Word, "wish"):
+		return at(0, "action", known.Actions)
+	}
+	return nil
 }
 
 // miss says in what a want is not met; "": it is.
@@ -140,9 +193,6 @@ func (w Want) missState(p fleet.Pass) string {
 // missRule: what a rule says.
 func (w Want) missRule(p fleet.Pass) (string, error) {
 	word, rest, _ := strings.Cut(w.Rest, " ")
-	if w.Rule == "" {
-		return "", w.Errorf("of which rule? Say it above: rule NAME")
-	}
 	f, a := finding(p, w.Rule), alert(p, w.Rule)
 	switch word {
 	case "none", "pending", "firing", "resolved":

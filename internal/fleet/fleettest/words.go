@@ -26,8 +26,6 @@ func words(t reflect.Type) []string {
 	case reflect.TypeFor[fleet.Kind]():
 		return []string{"host", "mount", "session", "agent", "repo", "worktree", "lock", "phase", "log", "part", "self", "extra", "run",
 			"container", "project", "issue", "pr", "pipeline", "worker"}
-	case reflect.TypeFor[fleet.Guard]():
-		return []string{"in-flight", "frozen", "mode", "foreign", "cooldown", "attempts", "approval", "verdict"}
 	}
 	return fleet.Words(t)
 }
