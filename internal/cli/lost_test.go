@@ -32,7 +32,8 @@ type killed struct {
 	mu           sync.Mutex
 	there, here  []string // bodies that the daemon, and this process, has read
 	stops, kills atomic.Int32
-	wasGone      bool // nothing of the agent runs any more
+	wasGone      bool        // nothing of the agent runs any more
+	full         atomic.Bool // it can write nothing down
 }
 
 func newKilled(t *testing.T, asked string, times int32, gone bool) *killed {
@@ -62,6 +63,9 @@ const orderDone = `{"id":"x","do":"nudge","agent":"builder","state":"done","over
 func (k *killed) serve(w http.ResponseWriter, r *http.Request) {
 	body := k.note(&k.there, r)
 	switch {
+	case k.full.Load():
+		w.WriteHeader(http.StatusInternalServerError)
+		_, _ = w.Write([]byte(`{"kind":"internal","message":"the disk is full"}`))
 	case strings.HasPrefix(r.Method+" "+r.URL.Path, k.asked) && k.kills.Add(1) <= k.times:
 		if k.gone {
 			k.runs.Store(false)
@@ -215,6 +219,18 @@ func TestAStopThatMayHaveBeenDone(t *testing.T) {
 	k.wasGone = true
 	code, out := k.run("stop", "builder")
 	if code != 3 || strings.Contains(out, "no agent") || !strings.Contains(out, "it may have been taken") || !strings.Contains(out, "try: custos trace builder") {
+		t.Errorf("ended with %d: %s", code, out)
+	}
+}
+
+// An agent that has ended, and is to be started again, stays so though its stop cannot be
+// written down: whoever asks is told.
+func TestAStopThatCannotBeWrittenDown(t *testing.T) {
+	k := newKilled(t, "POST /v1/orders", 1000, false)
+	k.wasGone = true
+	k.full.Store(true)
+	code, out := k.run("stop", "builder")
+	if code != 3 || !strings.Contains(out, "the disk is full") || !strings.Contains(out, "freeze Custos, or it may start it again") || !strings.Contains(out, "try: custos freeze") {
 		t.Errorf("ended with %d: %s", code, out)
 	}
 }

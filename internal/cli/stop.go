@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -73,13 +74,23 @@ func (a *app) orDirectly(ctx context.Context, agent, why string, order func() er
 // is all there is to say.
 func (a *app) stopDirectly(ctx context.Context, conf config.Config, agent, why string, cause error) error {
 	how, err := a.Daemon.Stop(ctx, conf, agent, a.user(), why)
-	if isLost(cause) && isNotFound(err) {
+	switch {
+	case isLost(cause) && isNotFound(err):
 		return cause
+	case agent != "" && isNotFound(err):
+		return unheld(agent)
 	}
 	if err != nil {
 		return localError(err)
 	}
 	return a.showStopped(agent, how, "")
+}
+
+// unheld says of an agent that does not run, and whose stop could not be written down, that
+// nothing keeps it stopped.
+func unheld(agent string) error {
+	return &api.Error{Kind: api.CannotLook, Hint: "custos freeze",
+		Message: fmt.Sprintf("cannot stop %s: no agent of that name runs now, and that it is to stay stopped could not be written down: freeze Custos, or it may start it again", flat(agent))}
 }
 
 // stopForgotten ends what the ledger has forgotten, and shims of ours have started; an
