@@ -46,7 +46,7 @@ func again(r *request, tries int) fleet.Duration {
 // came says what a try came to, and why.
 func came(e *fleet.ActionRecord) string {
 	if e.Result != nil && e.Result.Why != "" {
-		return outcome(e) + ": " + e.Result.Why
+		return outcome(e) + ": " + fleet.Line(e.Result.Why, 200)
 	}
 	return outcome(e)
 }

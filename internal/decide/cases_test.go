@@ -338,7 +338,7 @@ func (w *world) readAction(args []string, set map[string]string) error {
 		r.Stage, r.PlannedAt = fleet.StageStarted, at(set["open"])
 	} else {
 		r.PlannedAt = at(set["ended"])
-		r.Result = &fleet.Result{Status: fleet.ResultStatus(set["status"]), Ended: at(set["ended"])}
+		r.Result = &fleet.Result{Status: fleet.ResultStatus(set["status"]), Why: set["why"], Ended: at(set["ended"])}
 	}
 	w.past.Actions = append(w.past.Actions, r)
 	return nil

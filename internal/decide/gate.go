@@ -216,6 +216,6 @@ func (p *pass) askHelped(e *fleet.ActionRecord, when string) *refusal {
 	if e == nil || p.helped(e) || !p.within(wait, momentOf(e)) {
 		return nil
 	}
-	return &refusal{why: e.Do + " of " + e.Subject.String() + " did not help " + when + " (" + outcome(e) + "); the next one waits " + wait.String(),
+	return &refusal{why: e.Do + " of " + e.Subject.String() + " did not help " + when + " (" + came(e) + "); the next one waits " + wait.String(),
 		until: p.leaves(wait, momentOf(e))}
 }

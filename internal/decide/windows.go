@@ -73,7 +73,7 @@ func (p *pass) askDistance(r *request) *refusal {
 	if !p.within(wait, momentOf(e)) {
 		return nil
 	}
-	why := fmt.Sprintf("%s ended here at %s (%s), and waits %s between two tries", e.Do, clock(momentOf(e)), outcome(e), wait)
+	why := fmt.Sprintf("%s ended here at %s (%s), and waits %s between two tries", e.Do, clock(momentOf(e)), came(e), wait)
 	return &refusal{why: why, until: p.leaves(wait, momentOf(e))}
 }
 
@@ -105,7 +105,7 @@ func askAttempts(p *pass, r *request) *refusal {
 	}
 	return &refusal{
 		why: fmt.Sprintf("try %d of %d waits %s after the one that ended at %s (%s)", len(r.tries)+1, limit.Max,
-			time.Duration(wait).Round(time.Second), clock(momentOf(newest)), outcome(newest)),
+			time.Duration(wait).Round(time.Second), clock(momentOf(newest)), came(newest)),
 		until: p.leaves(wait, momentOf(newest)),
 	}
 }
