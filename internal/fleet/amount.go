@@ -11,7 +11,7 @@ import (
 // longest is more than anybody waits for: ten years.
 const longest = 3660 * 24 * time.Hour
 
-var days = regexp.MustCompile(`^(\d{1,4})d`)
+var days = regexp.MustCompile(`^(\d{1,9})d`)
 
 // ParseDuration reads what a person wrote: "20m", "1h30m", "1d" or "7d12h". A day is
 // 24 hours.
@@ -19,7 +19,10 @@ func ParseDuration(s string) (time.Duration, error) {
 	var whole time.Duration
 	rest := s
 	if m := days.FindStringSubmatch(s); m != nil {
-		n, _ := strconv.Atoi(m[1]) // at most four digits
+		n, _ := strconv.Atoi(m[1]) // at most nine digits
+		if n > int(longest/(24*time.Hour)) {
+			return 0, fmt.Errorf("%q is more than ten years", Line(s, 40))
+		}
 		if whole, rest = time.Duration(n)*24*time.Hour, s[len(m[0]):]; rest == "" {
 			rest = "0s"
 		}
