@@ -20,12 +20,20 @@ func (s *server) agents(req *http.Request, _ Caller) (any, error) {
 	return agentsView(pass, hints{daemon: !s.InProcess}), nil
 }
 
+// isThrough says whether an agent has ended so that it is not started again by itself: it
+// did well and is kept on failure only, or it was given up.
+func isThrough(s *fleet.Snapshot, r fleet.Registration) bool {
+	return r.Failed != "" || r.Restart != fleet.RestartAlways && slices.ContainsFunc(s.Agents.Value, func(a fleet.Agent) bool {
+		return a.Name == r.Name && a.State == fleet.StateFinished
+	})
+}
+
 // agentsView is the fleet, and what was asked for and is not there yet.
 func agentsView(p fleet.Pass, h hints) api.Agents {
 	snap := &p.Snapshot
 	out := api.Agents{At: snap.At.Wall.UTC(), Agents: agentRows(snap), Pending: pending(p), Kept: []string{}, Next: []api.Hint{}}
 	for _, r := range p.Past.Registrations {
-		if r.Kept() {
+		if r.Kept() && !isThrough(snap, r) {
 			out.Kept = append(out.Kept, r.Name)
 		}
 	}
