@@ -31,7 +31,7 @@ func (s *Store) Learn(ctx context.Context, id string, from fleet.Registration) e
 
 // learn notes what an action that ended taught about its agent, and what went
 // wrong. A spawn that failed was rolled back, and so is its registration, unless
-// the agent was there before.
+// the agent was there before: then what was wanted of it is wanted again.
 func (t *tx) learn(rec fleet.ActionRecord) error {
 	if rec.Subject.Kind != fleet.KindAgent || rec.Result == nil {
 		return nil
@@ -48,10 +48,11 @@ func (t *tx) learn(rec fleet.ActionRecord) error {
 	if neverLived(rec, *reg) {
 		return t.unregister(*reg)
 	}
-	if rec.Result.Registration == nil {
-		return nil
+	now := wantedBefore(rec, *reg)
+	if from := rec.Result.Registration; from != nil {
+		now = now.Learn(*from)
 	}
-	_, err = t.putRegistration(reg.Learn(*rec.Result.Registration))
+	_, err = t.putRegistration(now)
 	return err
 }
 
@@ -71,10 +72,32 @@ func badStart(rec fleet.ActionRecord) string {
 // neverLived says whether a spawn that came to nothing was of a new agent. When
 // it is in doubt whether it came to nothing, the agent stays.
 func neverLived(rec fleet.ActionRecord, reg fleet.Registration) bool {
-	status, learned, was := rec.Result.Status, rec.Result.Registration, rec.Target.Registration
-	return rec.Do == fleet.OrderSpawn.Action() &&
-		(status == fleet.ResultFailed || status == fleet.ResultRefused) &&
-		was != nil && was.Revision == 0 && reg.Instance == "" && (learned == nil || learned.Instance == "")
+	was := rec.Target.Registration
+	return rec.Do == fleet.OrderSpawn.Action() && was != nil && was.Revision == 0 && reg.Instance == "" && startedNothing(rec, reg)
+}
+
+// startedNothing says whether an action that was to start an agent has ended before
+// any process of it began.
+func startedNothing(rec fleet.ActionRecord, reg fleet.Registration) bool {
+	starts := rec.Do == fleet.OrderSpawn.Action() || rec.Do == fleet.OrderRecover.Action()
+	if failed := rec.Result.Status == fleet.ResultFailed || rec.Result.Status == fleet.ResultRefused; !starts || !failed || rec.Target.Registration == nil {
+		return false
+	}
+	was, learned := rec.Target.Registration.Instance, rec.Result.Registration
+	return reg.Instance == was && (learned == nil || learned.Instance == was)
+}
+
+// wantedBefore returns an agent as it was wanted before a person ordered a start that
+// came to nothing: what was stopped stays stopped. One that was to run already is
+// wanted by that person now, and what anybody said since stays.
+func wantedBefore(rec fleet.ActionRecord, reg fleet.Registration) fleet.Registration {
+	was := rec.Target.Registration
+	bySame := fleet.IsPerson(rec.By) && reg.Desired == fleet.DesiredRunning && reg.DesiredBy == rec.By && reg.DesiredAt == rec.PlannedAt
+	if !bySame || !startedNothing(rec, reg) || was.Desired == fleet.DesiredRunning {
+		return reg
+	}
+	reg.Desired, reg.DesiredBy, reg.DesiredAt, reg.DesiredFor = was.Desired, was.DesiredBy, was.DesiredAt, was.DesiredFor
+	return reg
 }
 
 // unregister removes an agent that never came to life.
