@@ -54,10 +54,12 @@ func (e End) judge() Verdict {
 		v.State, v.Reason = fleet.StateStopped, "a person ended it ("+fleet.Line(x.Quit, 80)+"): "+v.Reason
 	case x.OOM:
 		v.State, v.Reason = fleet.StateCrashed, "killed for want of memory: "+v.Reason
-	case x.Server == "" && v.State == fleet.StateUnknown && e.Wanted != "":
-		v.State = fleet.StateCrashed // that it ended is certain, and that it was to run
 	case x.Server != "":
 		v.State, v.Reason = fleet.StateCrashed, "its terminal server "+fleet.Line(x.Server, 80)+" went: "+v.Reason
+	case x.ShimGone:
+		v.State, v.Reason = fleet.StateCrashed, "its shim was killed, or ended without a word: "+v.Reason
+	case v.State == fleet.StateUnknown && e.Wanted != "":
+		v.State = fleet.StateCrashed // that it ended is certain, and that it was to run
 	case x.Hangup && v.State == fleet.StateFinished:
 		v.State, v.Reason = fleet.StateCrashed, v.Reason+", after its terminal was closed, and it is not known who closed it"
 		if e.Wanted == "" {

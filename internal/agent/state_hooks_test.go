@@ -271,6 +271,9 @@ func TestEnded(t *testing.T) {
 	asked.Asked, oom.OOM = "anna", true
 	hungUp := exit(fleet.Known(0), unknown)
 	hungUp.Hangup = true
+	alone, quit, nobody := exit(fleet.Known(0), unknown), exit(fleet.Known(0), unknown), exit(unknown, unknown)
+	alone.ShimGone, quit.ShimGone, nobody.ShimGone = true, true, true
+	quit.Quit = "its own exit command"
 	for name, c := range map[string]struct {
 		end    End
 		state  fleet.AgentState
@@ -282,6 +285,11 @@ func TestEnded(t *testing.T) {
 		"finished":                      {End{Exit: exit(fleet.Known(0), unknown)}, "finished", "pidfd"},
 		"left its closed terminal":      {End{Exit: hungUp}, "stopped", "pidfd"},
 		"left it, was to run":           {End{Exit: hungUp, Wanted: fleet.DesiredRunning}, "crashed", "pidfd"},
+		"well, its shim gone":           {End{Exit: alone, Wanted: fleet.DesiredRunning}, "crashed", "pidfd"},
+		"the same, not registered":      {End{Exit: alone}, "crashed", "pidfd"},
+		"the same, to be stopped":       {End{Exit: alone, Wanted: fleet.DesiredStopped}, "stopped", "pidfd"},
+		"the same, a person ended it":   {End{Exit: quit, Wanted: fleet.DesiredRunning}, "stopped", "pidfd"},
+		"the same, nobody saw it":       {End{Exit: nobody, Wanted: fleet.DesiredRunning}, "crashed", "pidfd"},
 		"ended by TERM":                 {End{Exit: exit(fleet.Known(143), unknown)}, "stopped", "pidfd"},
 		"killed because somebody asked": {End{Exit: asked}, "stopped", "pidfd"},
 		"killed while to be stopped":    {End{Exit: exit(unknown, fleet.Known(9)), Wanted: fleet.DesiredStopped}, "stopped", "pidfd"},

@@ -73,6 +73,12 @@ func (o *Own) Exit(instance string) *fleet.Exit {
 	return out
 }
 
+// ShimGone says whether the shim of an instance is gone for certain, and has written
+// down no end.
+func (o *Own) ShimGone(instance string) bool {
+	return shim.IsKey(instance) && shim.IsGone(shim.Dir(o.Shims, instance))
+}
+
 // Launches returns the instances that were started and whose end is not written down.
 func (o *Own) Launches() ([]agents.Launch, error) {
 	open, err := shim.Open(o.Shims)

@@ -14,7 +14,7 @@ import (
 // the board shows at once, and wakes the loop: no tmux, no process table, no
 // file stands between a death and its alert.
 func (s *system) watchDeaths(ctx context.Context) error {
-	w, err := watch.New(watch.Options{Now: s.world.Now, Exits: s.world.Own.Exit, Asked: s.world.Own.Asked, Died: s.died})
+	w, err := watch.New(watch.Options{Now: s.world.Now, Exits: s.world.Own.Exit, ShimGone: s.world.Own.ShimGone, Asked: s.world.Own.Asked, Died: s.died})
 	if err != nil {
 		return err
 	}

@@ -7,7 +7,8 @@ type Exit struct {
 	Status   Leaf[int] `json:"status"` // exit status; known unless it was a signal
 	Signal   Leaf[int] `json:"signal"`
 	OOM      bool      `json:"oom,omitempty"`
-	Hangup   bool      `json:"hangup,omitempty"` // its terminal had been closed before: whatever its status, it did not end by itself
+	Hangup   bool      `json:"hangup,omitempty"`    // its terminal had been closed before: whatever its status, it did not end by itself
+	ShimGone bool      `json:"shim_gone,omitempty"` // when it ended its shim was gone and had written down no end: whatever its status, it did not end by itself
 	At       Instant   `json:"at"`
 	Source   string    `json:"source"`           // shim, proc, pidfd, tmux; reboot: nobody saw it; none: nothing tells
 	Asked    string    `json:"asked,omitempty"`  // who asked Custos for it, when somebody did
@@ -19,6 +20,9 @@ type Exit struct {
 func (e Exit) Besides() (words string) {
 	if e.OOM {
 		words += ", out of memory"
+	}
+	if e.ShimGone {
+		words += ", its shim gone"
 	}
 	if e.Server != "" {
 		words += ", with terminal server " + e.Server
@@ -57,7 +61,7 @@ func (e Exit) Ender() Ender {
 		return EnderMachinery
 	case e.Quit != "":
 		return EnderPerson
-	case e.OOM || e.Server != "":
+	case e.OOM || e.Server != "" || e.ShimGone:
 		return EnderMachinery
 	}
 	if signal, ok := EndSignal(e.Status, e.Signal); ok && !isTyped(signal) {
@@ -96,5 +100,5 @@ func EndSignal(status, signal Leaf[int]) (int, bool) {
 // told.
 func (e Exit) Failed() bool {
 	status, known := e.Status.Get()
-	return e.Asked == "" && e.Quit == "" && (e.OOM || e.Hangup || e.Server != "" || !known || status != 0)
+	return e.Asked == "" && e.Quit == "" && (e.OOM || e.Hangup || e.ShimGone || e.Server != "" || !known || status != 0)
 }

@@ -128,6 +128,7 @@ func exitWords() *structure {
 		leafNumber("signal", "the signal that ended it", func(e *T) *fleet.Leaf[int] { return &e.Signal }),
 		truth("oom", "whether it was killed for lack of memory", func(e *T) bool { return e.OOM }),
 		truth("hangup", "whether its terminal had been closed before it ended", func(e *T) bool { return e.Hangup }),
+		truth("shim_gone", "whether its shim was gone when it ended, and had written down no end", func(e *T) bool { return e.ShimGone }),
 		moment("at", "when", func(e *T) fleet.Instant { return e.At }),
 		text("source", "what told it: shim, pidfd or tmux", func(e *T) string { return e.Source }),
 		text("asked", "who asked Custos for it; empty when nobody did", func(e *T) string { return e.Asked }),

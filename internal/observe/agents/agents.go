@@ -76,6 +76,9 @@ type Options struct {
 	// Exits returns how an instance ended, as its shim wrote it down; nil while
 	// that is not known.
 	Exits func(instance string) *fleet.Exit `toml:"-"`
+	// ShimGone says whether the shim of an instance is gone for certain, and has
+	// written down no end. It may be nil: then that is not known of any.
+	ShimGone func(instance string) bool `toml:"-"`
 	// Launches returns what our shims have started and not written the end of; nil
 	// for none. It is asked when an agent of ours is not where its record says.
 	Launches func() ([]Launch, error) `toml:"-"`

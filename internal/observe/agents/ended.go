@@ -162,6 +162,8 @@ func (l *look) exitOf(reg *fleet.Registration) *fleet.Exit {
 		return recorded
 	case x == nil && l.rebooted(reg):
 		x = &fleet.Exit{Source: fleet.ExitReboot, Status: fleet.Unknown[int]("the machine was started again"), Signal: fleet.Unknown[int]("the machine was started again")}
+	case x == nil && l.endedUnseen(reg):
+		x = &fleet.Exit{Source: agent.SourceNone, Status: fleet.Unknown[int]("its shim was gone"), Signal: fleet.Unknown[int]("its shim was gone"), ShimGone: true, At: l.now}
 	case x == nil:
 		return nil
 	}
@@ -178,6 +180,12 @@ func (l *look) exitOf(reg *fleet.Registration) *fleet.Exit {
 	}
 	l.attribute(&out, reg.Kind, l.lastPane(reg.Process), recorded == nil)
 	return &out
+}
+
+// endedUnseen says whether an instance has ended for certain, and nobody is left who
+// could tell how: its shim is gone without a word.
+func (l *look) endedUnseen(reg *fleet.Registration) bool {
+	return l.o.ShimGone != nil && reg.Owner == fleet.OwnerCustos && reg.Process.PID != 0 && !l.lives(reg.Process) && l.o.ShimGone(reg.Instance)
 }
 
 // wentDown says whether an exit that its shim could still write down was the

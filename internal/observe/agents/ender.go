@@ -41,7 +41,7 @@ func (l *look) quit(x fleet.Exit, kind string, pane *fleet.PaneID) string {
 	if e, ok := l.farewell(x); ok && slices.Contains(k.QuitReasons, e.Text) {
 		return "its own exit command: " + fleet.Line(e.Text, 40)
 	}
-	if pane == nil {
+	if pane == nil || x.ShimGone { // no key ends a shim
 		return ""
 	}
 	if now := l.paneRecorded(*pane); now != nil {

@@ -18,12 +18,26 @@ import (
 const (
 	sourceZombie = "proc"  // /proc/PID/stat of a process that was not collected yet
 	sourcePidfd  = "pidfd" // what the kernel keeps for who holds a pidfd (Linux 6.15)
+	sourceShim   = "shim"
 	sourceNone   = "none"
 )
 
-// cause finds out how a process that has just died ended, when that can be told
-// at once: from the zombie, else from the pidfd, else from the shim.
-func (w *Watcher) cause(p watched) (fleet.Exit, bool) {
+// cause finds out how a process that has just died ended, and whether there is no
+// more to wait for: from the zombie, else from the pidfd, else from the shim. That it
+// ended well its shim has to confirm, or to be gone: then it did not end by itself.
+func (w *Watcher) cause(p watched) (x fleet.Exit, known bool) {
+	x, known = w.kernel(p)
+	if known && (x.Status.Or(-1) != 0 || !w.hasShim(p)) {
+		return x, true
+	}
+	if s := w.shim(p); s != nil {
+		return *s, true
+	}
+	return x, known && w.o.ShimGone(p.instance)
+}
+
+// kernel asks the zombie, else the pidfd.
+func (w *Watcher) kernel(p watched) (fleet.Exit, bool) {
 	at := w.o.Now()
 	if s, err := readStat(w.o.Proc, p.id.PID); err == nil && s.Start == p.id.Start && s.legible() {
 		return exitOf(s.Exit, sourceZombie, at), true
@@ -33,30 +47,33 @@ func (w *Watcher) cause(p watched) (fleet.Exit, bool) {
 			return exitOf(code, sourcePidfd, at), true
 		}
 	}
-	if x := w.shim(p); x != nil {
-		return *x, true
-	}
-	return fleet.Exit{}, false
+	return lost(at), false
 }
 
-// late waits a moment for what is not known at once, and says so when it does
-// not come.
-func (w *Watcher) late(p watched) fleet.Exit {
-	at := w.o.Now()
+// hasShim says whether a shim may yet tell how a process ended.
+func (w *Watcher) hasShim(p watched) bool { return w.o.ShimGone != nil && p.instance != "" }
+
+// late waits a moment for what is not known at once. When it does not come, what was
+// found until then is all there is.
+func (w *Watcher) late(p watched, found fleet.Exit) fleet.Exit {
 	deadline := time.NewTimer(shimTakes)
 	defer deadline.Stop()
 	again := time.NewTicker(shimAsked)
 	defer again.Stop()
 	for {
-		if x, ok := w.cause(p); ok {
+		x, ok := w.cause(p)
+		if ok {
 			return x
+		}
+		if x.Source != sourceNone {
+			found = x
 		}
 		select {
 		case <-again.C:
 		case <-deadline.C:
-			return lost(at)
+			return found
 		case <-w.stopped:
-			return lost(at)
+			return found
 		}
 	}
 }

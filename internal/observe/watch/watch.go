@@ -34,6 +34,9 @@ type Options struct {
 	// Exits returns how an instance ended, as its shim wrote it down; nil while
 	// that is not known. It may be nil: then no shim is asked.
 	Exits func(instance string) *fleet.Exit
+	// ShimGone says whether the shim of an instance is gone for certain, and has
+	// written down no end. It may be nil: then none is waited for.
+	ShimGone func(instance string) bool
 	// Asked returns who asked for the end of an instance that came at a moment, as it
 	// was written beside the shim's record; "" for nobody. It may be nil: then nobody is
 	// taken to have asked.
@@ -197,7 +200,7 @@ func (w *Watcher) follow(p watched) {
 // gone tells of a process that died before it could be followed.
 func (w *Watcher) gone(p watched) {
 	w.reported[p.id] = true
-	w.slow.Go(func() { w.tell(p, w.late(p)) })
+	w.slow.Go(func() { w.tell(p, w.late(p, lost(w.o.Now()))) })
 }
 
 // Followed returns how many processes are followed, and how many are not, for
@@ -272,7 +275,7 @@ func (w *Watcher) wake(fd int32) {
 	_ = unix.EpollCtl(w.epoll, unix.EPOLL_CTL_DEL, p.fd, nil) // dead, so it would wake again and again
 	w.slow.Go(func() {
 		defer unix.Close(p.fd)
-		w.tell(p, w.late(p))
+		w.tell(p, w.late(p, exit))
 	})
 }
 
@@ -286,6 +289,7 @@ func (w *Watcher) tell(p watched, exit fleet.Exit) {
 	}
 	exit.Process, exit.Instance = p.id, p.instance
 	exit.Asked = cmp.Or(exit.Asked, w.asked(p, exit.At))
+	exit.ShimGone = w.hasShim(p) && exit.Source != sourceShim && w.o.ShimGone(p.instance)
 	if p.isServer() {
 		w.fell(p.id, exit.At)
 		w.o.Died(Death{Server: p.socket, Exit: exit})

@@ -9,6 +9,7 @@ import (
 	"runtime"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -293,6 +294,36 @@ func TestShimTellsWhatIsLost(t *testing.T) {
 			t.Errorf("told: %+v", d)
 		case d.Agent == "silent" && (says(d.Exit) != "unknown" || d.Exit.Instance != "i2"):
 			t.Errorf("silent: %+v", d)
+		}
+	}
+}
+
+// An end with status 0 is its own only while its shim is there to say so, or says it a
+// little later: what is ended with its shim did not end by itself.
+func TestAGoodEndIsConfirmedByItsShim(t *testing.T) {
+	b := newBook()
+	var asked atomic.Int32
+	w := watcher(t, b, func(o *watch.Options) {
+		o.ShimGone = func(instance string) bool { return instance == "gone" }
+		o.Exits = func(instance string) *fleet.Exit {
+			if instance != "late" || asked.Add(1) < 5 {
+				return nil
+			}
+			return &fleet.Exit{Status: fleet.Known(0), Source: "shim", Hangup: true, At: now()}
+		}
+	})
+	for _, name := range []string{"gone", "late", "there", "unshimmed"} {
+		c := start(t, name)
+		if name != "unshimmed" {
+			c.agent.Instance = name
+		}
+		w.Follow([]fleet.Agent{c.agent})
+		c.end(0)
+	}
+	b.wait(t, 4)
+	for _, d := range b.all() {
+		if says(d.Exit) != "status 0" || d.Exit.ShimGone != (d.Agent == "gone") || d.Exit.Hangup != (d.Agent == "late") {
+			t.Errorf("%+v", d)
 		}
 	}
 }

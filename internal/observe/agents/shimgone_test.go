@@ -1,0 +1,56 @@
+package agents
+
+import (
+	"testing"
+
+	"custos/internal/fleet"
+)
+
+// Nobody saw how an agent ended, and its shim is gone without a word: that it did not
+// end by itself is certain. One whose shim may still tell, and one that goes on without
+// its shim, are not taken for ended.
+func TestEndedWithItsShimUnseen(t *testing.T) {
+	w, b := newWorld(), newLedger()
+	w.proc(30, 1, "claude")
+	gone := map[string]bool{}
+	for name, pid := range map[string]int{"unseen": 20, "told": 21, "open": 22, "adopted": 23, "rebooted": 24, "lives": 30} {
+		b.reg(name, pid)
+		gone["i-"+name] = name != "open" && name != "told"
+	}
+	b.exits["i-told"] = exited(0)
+	for i := range b.regs {
+		switch r := &b.regs[i]; r.Name {
+		case "adopted":
+			r.Owner, r.Instance = fleet.OwnerAdopted, ""
+		case "rebooted":
+			r.Process.Boot = "a"
+		}
+	}
+	found := see(t, w.probe(t, func(o *Options) {
+		b.options(o)
+		o.ShimGone = func(instance string) bool { return gone[instance] }
+	}))
+	for name, want := range map[string]fleet.AgentState{"unseen": fleet.StateCrashed, "told": fleet.StateFinished, "open": fleet.StateUnknown,
+		"adopted": fleet.StateUnknown, "rebooted": fleet.StateStopped} {
+		if a := found[name]; a.State != want || (a.Exit != nil && a.Exit.ShimGone) != (name == "unseen") {
+			t.Errorf("%s: %s (%s), exit %+v; want %s", name, a.State, a.Reason, a.Exit, want)
+		}
+	}
+	if a := found["lives"]; a.Process.PID != 30 || a.Exit != nil || a.Conflict != "" {
+		t.Errorf("lives: %+v", a)
+	}
+}
+
+// The death of the shim is no key at a terminal, though somebody has just typed there.
+func TestNoKeyEndsAShim(t *testing.T) {
+	w := newWorld()
+	x := *exited(0)
+	x.At, x.Process, x.ShimGone, x.Source = w.now, id(10), true, "proc"
+	a := WithDeath([]fleet.Agent{{Name: "a", Registered: true, Desired: fleet.DesiredRunning, Restart: fleet.RestartOnFailure, Attached: 1, Process: id(10)}}, x, w.now)[0]
+	if a.State != fleet.StateCrashed || a.Unsettled() {
+		t.Errorf("%s (%s)", a.State, a.Reason)
+	}
+	if !x.Failed() || x.Ender() != fleet.EnderMachinery {
+		t.Errorf("failed %t, ended by %s", x.Failed(), x.Ender())
+	}
+}
