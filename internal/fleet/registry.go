@@ -46,6 +46,7 @@ type Registration struct {
 	Set       []string `json:"set,omitempty"`      // variables given to it, NAME=value: never secrets
 	Detached  bool     `json:"detached,omitempty"` // its worktree is checked out at the primary branch's commit, on no branch
 	Dir       string   `json:"dir"`                // working folder; the worktree when there is one
+	Real      string   `json:"real,omitempty"`     // where its folder led, past all links, when it was started last; "" where that is not known
 	Repo      string   `json:"repo,omitempty"`     // repository its worktree belongs to
 	Worktree  string   `json:"worktree,omitempty"`
 	Branch    string   `json:"branch,omitempty"`
@@ -142,7 +143,7 @@ func (r Registration) Learn(from Registration) Registration {
 		r.Owner = OwnerCustos // whoever started it first: this instance is ours
 	}
 	r.Instance, r.Process, r.StartedAt = from.Instance, from.Process, from.StartedAt
-	r.Dir, r.Repo, r.Worktree, r.Branch = from.Dir, from.Repo, from.Worktree, from.Branch
+	r.Dir, r.Real, r.Repo, r.Worktree, r.Branch = from.Dir, from.Real, from.Repo, from.Worktree, from.Branch
 	r.SessionID, r.Prompt, r.PromptState = from.SessionID, from.Prompt, from.PromptState
 	if c := from.Checkpoint; c != nil && (r.Checkpoint == nil || !c.At.Before(r.Checkpoint.At)) {
 		r.Checkpoint = c

@@ -134,6 +134,32 @@ func CheckFolder(dir string) error {
 	return nil
 }
 
+// CheckPlace refuses to start an agent again where its folder (raw path) leads somewhere
+// else than it did. Of one whose record does not say where it led, nothing is asked.
+func CheckPlace(r fleet.Registration, dir string) error {
+	if err := CheckFolder(dir); err != nil || r.Real == "" {
+		return err
+	}
+	leads, err := filepath.EvalSymlinks(dir)
+	switch {
+	case err != nil:
+		return fmt.Errorf("cannot look at its folder: %w", err)
+	case fleet.Path(leads) != r.Real:
+		return Never("its folder %q leads to %q now, and led to %q", fleet.Path(dir), fleet.Path(leads), r.Real)
+	}
+	return nil
+}
+
+// Leads returns where a folder (raw path) leads, past all links; "" when that cannot
+// be told.
+func Leads(dir string) string {
+	leads, err := filepath.EvalSymlinks(dir)
+	if err != nil {
+		return ""
+	}
+	return fleet.Path(leads)
+}
+
 // FolderOf is where an agent stands, or is registered to work (raw); "" when
 // neither is known.
 func FolderOf(a *fleet.Agent) string {
