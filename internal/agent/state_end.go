@@ -2,6 +2,7 @@ package agent
 
 import (
 	"fmt"
+	"strings"
 
 	"custos/internal/fleet"
 )
@@ -47,7 +48,7 @@ func (e End) judge() Verdict {
 	case x.Source == ExitReboot:
 		v.Reason = "the machine was started again since, so it has ended, and nothing tells how"
 	case x.Asked != "":
-		v.State, v.Reason = fleet.StateStopped, fleet.Line(x.Asked, 60)+" asked it to end: "+v.Reason
+		v.State, v.Reason = fleet.StateStopped, fleet.Line(x.Asked, 60)+" asked it to end: "+strings.TrimSuffix(v.Reason, unknownSender)
 	case e.Wanted != "" && e.Wanted != fleet.DesiredRunning:
 		v.State, v.Reason = fleet.StateStopped, "it was to be "+string(e.Wanted)+": "+v.Reason
 	case x.Quit != "":
@@ -77,6 +78,9 @@ func (e End) leftover() Verdict {
 	return Verdict{State: fleet.StateUnknown, Reason: "its process is gone, and nothing tells how it ended", Source: SourceProcess}
 }
 
+// unknownSender is said of a signal, unless it is known who asked for the end.
+const unknownSender = ", and it is not known who sent it"
+
 // exitVerdict reads an exit. An agent that was to run has crashed when a signal
 // ended it, whatever signal: anything can send any of them. Nobody told Custos what
 // is wanted of one that is not registered: a signal by which people close terminals
@@ -86,7 +90,7 @@ func (e End) exitVerdict(exit, sig fleet.Leaf[int]) (v Verdict) {
 	signal, hasSignal := fleet.EndSignal(exit, sig)
 	switch {
 	case hasSignal && (signal == 1 || signal == 2 || signal == 15):
-		v.State, v.Reason = fleet.StateCrashed, fmt.Sprintf("ended by signal %d, and it is not known who sent it", signal)
+		v.State, v.Reason = fleet.StateCrashed, fmt.Sprintf("ended by signal %d", signal)+unknownSender
 		if e.Wanted == "" {
 			v.State = fleet.StateStopped
 		}
