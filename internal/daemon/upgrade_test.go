@@ -168,7 +168,8 @@ func (w *town) leave() before {
 	}
 	await(w.T, w.said.String, func() bool { return w.agent("loop").Failed != "" })
 	await(w.T, w.said.String, func() bool { was.refusal = w.refusal("loop"); return was.refusal.Guard == "attempts" })
-	if was.loop = w.alerts("agent-crash-loop"); len(was.loop) != 1 {
+	await(w.T, w.said.String, func() bool { was.loop = w.alerts("agent-crash-loop"); return len(was.loop) > 0 })
+	if len(was.loop) != 1 {
 		w.Fatalf("%d alerts of the loop, want 1\n%s", len(was.loop), w.said)
 	}
 	return was
