@@ -7,29 +7,20 @@ import (
 	"custos/internal/rules"
 )
 
-// Assess judges a whole snapshot.
+// Assess judges a whole snapshot, at each pass: a rule may read more than its subject,
+// so what a change leaves alone cannot be told without asking.
 func Assess(set *rules.Set, snap fleet.Snapshot, past fleet.Past) fleet.Assessment {
-	return newPass(set, &snap, &past, nil).run()
-}
-
-// AssessChanged judges only the changed subjects. Findings are of those alone;
-// the alerts of all others are carried over as they are.
-func AssessChanged(set *rules.Set, snap fleet.Snapshot, past fleet.Past, changed map[fleet.Subject]bool) fleet.Assessment {
-	if changed == nil {
-		changed = map[fleet.Subject]bool{}
-	}
-	return newPass(set, &snap, &past, changed).run()
+	return newPass(set, &snap, &past).run()
 }
 
 // pass is one assessment being made.
 type pass struct {
-	set     *rules.Set
-	snap    *fleet.Snapshot
-	changed map[fleet.Subject]bool // nil: everything
-	clock   clock
+	set   *rules.Set
+	snap  *fleet.Snapshot
+	clock clock
 
 	view, fresh *rules.View                               // with stale parts as they are, and as unknown
-	items, some map[fleet.Kind][]item                     // all of a kind; of them, those to be judged
+	items       map[fleet.Kind][]item                     // all of a kind
 	old         map[string]map[fleet.Subject]*fleet.Alert // by rule
 	silences    []fleet.Silence
 	past        *fleet.Past
@@ -46,11 +37,11 @@ type pass struct {
 	ran      map[string]bool          // rules that gave at least one plain answer, or had nobody to judge
 }
 
-func newPass(set *rules.Set, snap *fleet.Snapshot, past *fleet.Past, changed map[fleet.Subject]bool) *pass {
-	p := &pass{set: set, snap: snap, changed: changed, past: past, silences: past.Silences, next: max(1, past.NextAlert),
+func newPass(set *rules.Set, snap *fleet.Snapshot, past *fleet.Past) *pass {
+	p := &pass{set: set, snap: snap, past: past, silences: past.Silences, next: max(1, past.NextAlert),
 		clock: clock{now: snap.At, behind: past.ClockBehind(snap.At)},
 		view:  rules.NewView(snap, false), fresh: rules.NewView(snap, true),
-		items: map[fleet.Kind][]item{}, some: map[fleet.Kind][]item{}, old: map[string]map[fleet.Subject]*fleet.Alert{},
+		items: map[fleet.Kind][]item{}, old: map[string]map[fleet.Subject]*fleet.Alert{},
 		findings: []fleet.Finding{}, alerts: []fleet.Alert{}, remedies: map[string]fleet.Remedy{},
 		broken: map[string]string{}, ran: map[string]bool{}}
 	for i := range past.Alerts {
@@ -80,9 +71,6 @@ func (p *pass) run() fleet.Assessment {
 	p.sort()
 	return fleet.Assessment{Findings: p.findings, Alerts: p.alerts, Blind: p.blind, Rules: p.remedies}
 }
-
-// wants says whether a subject is to be judged in this pass.
-func (p *pass) wants(s fleet.Subject) bool { return p.changed == nil || p.changed[s] }
 
 // answer is what a rule said of a subject that it did not call well.
 type answer struct {
@@ -116,7 +104,7 @@ func isListed(k fleet.Kind) bool {
 // subject: if the rule is true of either, it is true of the subject.
 func (p *pass) ask(r *rules.Rule) map[fleet.Subject]answer {
 	var out map[fleet.Subject]answer
-	items := p.asked(r.Over)
+	items := p.list(r.Over)
 	p.ran[r.Name] = len(items) == 0
 	for i := range items {
 		it := &items[i]

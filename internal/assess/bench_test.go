@@ -36,18 +36,6 @@ func BenchmarkAssess(b *testing.B) {
 	}
 }
 
-func BenchmarkAssessChanged(b *testing.B) {
-	set, snap := fortyRules(b), crowd(10_000)
-	changed := map[fleet.Subject]bool{}
-	for i := 0; i < 10_000; i += 100 {
-		changed[fleet.Subject{Kind: fleet.KindAgent, Name: snap.Agents.Value[i].Name}] = true
-	}
-	b.ReportAllocs()
-	for b.Loop() {
-		AssessChanged(set, snap, fleet.Past{}, changed)
-	}
-}
-
 // BenchmarkAssessBlind is the worst case: hardly any rule can be answered.
 func BenchmarkAssessBlind(b *testing.B) {
 	set, snap := fortyRules(b), crowd(10_000)

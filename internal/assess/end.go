@@ -19,11 +19,7 @@ func isOpen(a *fleet.Alert) bool { return a != nil && a.Status != fleet.AlertRes
 // holdAll carries over all alerts of a rule that cannot be asked.
 func (p *pass) holdAll(rule, why string) {
 	for _, s := range p.openSubjects(rule) {
-		if p.wants(s) {
-			p.hold(fleet.AlertKey{Rule: rule, Subject: s}, why)
-		} else {
-			p.alerts = append(p.alerts, *p.old[rule][s])
-		}
+		p.hold(fleet.AlertKey{Rule: rule, Subject: s}, why)
 	}
 }
 
@@ -37,8 +33,6 @@ func (p *pass) endOthers(r *rules.Rule, answers map[fleet.Subject]answer) {
 		_, answered := answers[s]
 		switch {
 		case answered:
-		case !p.wants(s):
-			p.alerts = append(p.alerts, old)
 		case gone || p.has(r.Over, s):
 			p.alerts = append(p.alerts, p.clock.ends(old, r.KeepFiringFor))
 		default:
@@ -87,12 +81,10 @@ func (p *pass) judgeBroken() {
 }
 
 // endBroken ends the alert about a rule that failed, once it gave an answer
-// again or is no longer there. A pass over some subjects alone proves nothing.
+// again or is no longer there.
 func (p *pass) endBroken(old fleet.Alert) {
 	r := p.set.Rule(old.Subject.Name)
 	switch {
-	case p.changed != nil:
-		p.alerts = append(p.alerts, old)
 	case r == nil || !r.Enabled || p.ran[r.Name]:
 		p.alerts = append(p.alerts, p.clock.ends(old, 0))
 	default:

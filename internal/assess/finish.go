@@ -38,7 +38,7 @@ func (p *pass) link() {
 		p.findings[i].CausedBy = p.causes(p.findings[i].AlertKey, firing)
 	}
 	for i := range p.alerts {
-		if a := &p.alerts[i]; a.Status != fleet.AlertResolved && p.wants(a.Subject) {
+		if a := &p.alerts[i]; a.Status != fleet.AlertResolved {
 			a.CausedBy = p.causes(a.AlertKey, firing)
 		}
 	}
@@ -103,9 +103,6 @@ func (p *pass) silence() {
 	paused := fleet.PausedProjects(p.silences)
 	for i := range p.alerts {
 		a := &p.alerts[i]
-		if !p.wants(a.Subject) {
-			continue
-		}
 		a.Project = cmp.Or(p.projects().Of(a.Subject), a.Project) // of what is not seen now it is as it was
 		a.SilencedUntil, a.SilencedBy = fleet.Instant{}, ""
 		for _, s := range p.silences {

@@ -2,7 +2,6 @@ package assess
 
 import (
 	"encoding/json"
-	"reflect"
 	"slices"
 	"testing"
 	"time"
@@ -131,7 +130,7 @@ func drawPast(t *rapid.T, set *rules.Set, snap fleet.Snapshot) fleet.Past {
 			past.Alerts[i].Rule = rapid.SampledFrom(set.Names()).Draw(t, "rule")
 		}
 	}
-	p := newPass(set, &snap, &past, nil)
+	p := newPass(set, &snap, &past)
 	for _, r := range set.Rules() {
 		for _, it := range p.list(r.Over) {
 			if rapid.IntRange(0, 3).Draw(t, "alert") == 0 {
@@ -212,7 +211,7 @@ func checkClock(t *rapid.T, set *rules.Set, snap fleet.Snapshot, past fleet.Past
 	if !past.ClockBehind(snap.At) {
 		return
 	}
-	old := newPass(set, &snap, &past, nil).old
+	old := newPass(set, &snap, &past).old
 	for _, a := range got.Alerts {
 		r, was := set.Rule(a.Rule), old[a.Rule][a.Subject]
 		if r == nil || was == nil || was.Status != fleet.AlertPending {
@@ -221,50 +220,5 @@ func checkClock(t *rapid.T, set *rules.Set, snap fleet.Snapshot, past fleet.Past
 		if a.Status == fleet.AlertFiring && r.For > 0 {
 			t.Fatalf("%s fired while the clock was behind", a.AlertKey)
 		}
-	}
-}
-
-func TestChangedIsTheSameWhenAllChanged(t *testing.T) {
-	fleettest.FewRaced(t)
-	set := builtin(t)
-	rapid.Check(t, func(t *rapid.T) {
-		snap := fleettest.Snapshot(t)
-		past := drawPast(t, set, snap)
-		past.Alerts = slices.DeleteFunc(past.Alerts, func(a fleet.Alert) bool { return a.Rule == rules.BrokenRule })
-		changed := map[fleet.Subject]bool{}
-		p := newPass(set, &snap, &past, nil)
-		for _, k := range rules.Kinds() {
-			for _, it := range p.list(k) {
-				changed[it.subject] = true
-			}
-		}
-		for _, a := range past.Alerts {
-			changed[a.Subject] = true
-		}
-		full, some := Assess(set, snap, past), AssessChanged(set, snap, past, changed)
-		if encode(t, full) != encode(t, some) {
-			t.Fatalf("full:\n%s\nall changed:\n%s", encode(t, full), encode(t, some))
-		}
-	})
-}
-
-func TestChangedLeavesOthersAlone(t *testing.T) {
-	set := builtin(t)
-	past := after(fleet.Past{}, Assess(set, sick(start()), fleet.Past{}))
-	now := healthy(start().Add(time.Hour))
-	lock := fleet.Subject{Kind: fleet.KindLock, Name: "/l"}
-	got := AssessChanged(set, now, past, map[fleet.Subject]bool{lock: true})
-	for _, a := range got.Alerts {
-		i := slices.IndexFunc(past.Alerts, func(x fleet.Alert) bool { return x.AlertKey == a.AlertKey })
-		if a.Subject == lock {
-			if a.Status != fleet.AlertResolved {
-				t.Errorf("%s did not end", a.AlertKey)
-			}
-		} else if !reflect.DeepEqual(a, past.Alerts[i]) {
-			t.Errorf("%s was touched", a.AlertKey)
-		}
-	}
-	if len(got.Alerts) != len(past.Alerts) {
-		t.Errorf("%d alerts became %d", len(past.Alerts), len(got.Alerts))
 	}
 }

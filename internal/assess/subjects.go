@@ -23,24 +23,6 @@ func (p *pass) list(k fleet.Kind) []item {
 	return list
 }
 
-// asked returns those of them that are to be judged in this pass.
-func (p *pass) asked(k fleet.Kind) []item {
-	if p.changed == nil {
-		return p.list(k)
-	}
-	list, ok := p.some[k]
-	if !ok {
-		for _, it := range p.collect(k) {
-			if it.subject.Kind = k; p.changed[it.subject] {
-				list = append(list, it)
-			}
-		}
-		list = p.prepare(k, list)
-		p.some[k] = list
-	}
-	return list
-}
-
 func (p *pass) prepare(k fleet.Kind, list []item) []item {
 	for i := range list {
 		list[i].subject.Kind = k
