@@ -26,6 +26,7 @@ type graveyard struct {
 	*testing.B
 	dir  string
 	cfg  config.Config
+	pid  int // of the daemon
 	pids map[string]int
 	book *store.Store // the ledger, as another process may read it
 }
@@ -100,6 +101,7 @@ func (g *graveyard) start(custos, file string) {
 	if err := up.Start(); err != nil {
 		g.Fatal(err)
 	}
+	g.pid = up.Process.Pid
 	g.Cleanup(func() {
 		for name := range g.pids {
 			_ = syscall.Kill(g.pids[name], syscall.SIGKILL)

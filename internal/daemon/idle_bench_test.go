@@ -1,0 +1,80 @@
+package daemon_test
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"custos/internal/sys/procstat"
+)
+
+// idleFor is how long an idle fleet is watched, and how long it is left to itself before.
+const idleFor, idleAfter = 2 * time.Minute, time.Minute
+
+// BenchmarkIdle is what a daemon costs while nothing happens: the CPU of itself, of the
+// children it waited for and of the tmux server its agents run in, in percent of one
+// core, and its memory; 200 real agents (CUSTOS_IDLE: another number), half in tmux.
+func BenchmarkIdle(b *testing.B) {
+	n := 200
+	if text := os.Getenv("CUSTOS_IDLE"); text != "" {
+		if _, err := fmt.Sscan(text, &n); err != nil {
+			b.Fatal(err)
+		}
+	}
+	g := openGraveyard(b, strings.Replace(graveyardToml, "max_agents = 500", "max_agents = 5000", 1))
+	g.people(n)
+	server := g.tmuxServer()
+	<-time.After(idleAfter)
+	daemon, terminal := g.cpu(g.pid), g.cpu(server)
+	for first := true; b.Loop(); first = false {
+		if first {
+			<-time.After(idleFor)
+		}
+	}
+	percent := func(since, now uint64) float64 { return float64(now-since) / idleFor.Seconds() } // a tick is a hundredth of a second
+	own, theirs := percent(daemon, g.cpu(g.pid)), percent(terminal, g.cpu(server))
+	b.ReportMetric(own, "daemon-%")
+	b.ReportMetric(theirs, "tmux-%")
+	b.ReportMetric(own+theirs, "core-%")
+	b.ReportMetric(g.memory(), "MiB")
+	b.ReportMetric(0, "ns/op") // means nothing
+}
+
+// tmuxServer is the process of the server that our agents run in.
+func (g *graveyard) tmuxServer() int {
+	g.Helper()
+	out, err := exec.Command("tmux", "-S", filepath.Join(g.cfg.RuntimeDir, "tmux.sock"), "display-message", "-p", "#{pid}").Output()
+	if err != nil {
+		g.Fatal(err)
+	}
+	pid, err := strconv.Atoi(strings.TrimSpace(string(out)))
+	if err != nil {
+		g.Fatal(err)
+	}
+	return pid
+}
+
+// cpu is what a process and the children it waited for have used, in hundredths of a second.
+func (g *graveyard) cpu(pid int) uint64 {
+	g.Helper()
+	s, err := procstat.Read("/proc", pid)
+	if err != nil {
+		g.Fatal(err)
+	}
+	return s.CPU + s.CPUOfChildren
+}
+
+// memory is what the daemon holds in memory, in MiB.
+func (g *graveyard) memory() float64 {
+	g.Helper()
+	s, err := procstat.Read("/proc", g.pid)
+	if err != nil {
+		g.Fatal(err)
+	}
+	return float64(s.Pages) * float64(os.Getpagesize()) / (1 << 20)
+}
