@@ -23,10 +23,14 @@ type Error struct {
 	Hint    string `json:"hint,omitempty"` // the command a person can type
 	// Again says, of an answer that was lost, that asking again does nothing twice.
 	Again bool `json:"-"`
+	cause error
 }
 
 // Error returns the message.
 func (e *Error) Error() string { return e.Message }
+
+// Unwrap returns why an answer was lost; nil of any other error.
+func (e *Error) Unwrap() error { return e.cause }
 
 // HTTPStatus is the status code an error of this kind travels with.
 func (e *Error) HTTPStatus() int {

@@ -2,6 +2,7 @@ package api
 
 import (
 	"bytes"
+	"errors"
 	"io"
 	"net/http"
 )
@@ -29,13 +30,25 @@ func (t inProcess) RoundTrip(req *http.Request) (*http.Response, error) {
 	w := &answer{header: http.Header{}, status: http.StatusOK}
 	t.handler.ServeHTTP(w, served)
 	if err := req.Context().Err(); err != nil && (req.Method == http.MethodGet || w.status >= http.StatusBadRequest) {
-		return nil, err
+		return nil, cut{err}
 	}
 	return &http.Response{
 		StatusCode: w.status, Status: http.StatusText(w.status),
 		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
 		Header: w.header, Body: io.NopCloser(&w.body), ContentLength: int64(w.body.Len()), Request: req,
 	}, nil
+}
+
+// cut is the error of a question that this process had begun to answer when it was cut
+// short: what it asks for may be done.
+type cut struct{ error }
+
+// Unwrap returns what cut it short.
+func (c cut) Unwrap() error { return c.error }
+
+func isCut(err error) bool {
+	var c cut
+	return errors.As(err, &c)
 }
 
 type answer struct {

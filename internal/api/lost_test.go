@@ -228,3 +228,47 @@ func kindOf(err error) string {
 	}
 	return ""
 }
+
+// Who is interrupted while somebody who has heard the question answers it, is told that it
+// may have been taken; of a look, and of what nobody heard, that it was interrupted.
+func TestAQuestionThatIsInterrupted(t *testing.T) {
+	order := func(ctx context.Context, c *api.Client) error {
+		_, err := c.Order(ctx, api.OrderRequest{ID: "one"})
+		return err
+	}
+	look := func(ctx context.Context, c *api.Client) error { _, err := c.Agents(ctx); return err }
+	for name, c := range map[string]struct {
+		ask    func(context.Context, *api.Client) error
+		before bool
+		kind   string
+	}{
+		"an order":            {order, false, api.Lost},
+		"an order, not given": {order, true, context.Canceled.Error()},
+		"a look":              {look, false, context.Canceled.Error()},
+	} {
+		t.Run(name, func(t *testing.T) {
+			ctx, cancel := context.WithCancel(t.Context())
+			if c.before {
+				cancel()
+			}
+			d := newDying(t, func(_ net.Conn, read func() string) {
+				read()
+				cancel()
+				read() // until the other end is closed
+			})
+			here := api.NewClient(api.InProcess(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+				cancel()
+				w.WriteHeader(http.StatusServiceUnavailable)
+			})))
+			for _, asked := range []*api.Client{d.client(t), here} {
+				err := c.ask(ctx, asked)
+				if kindOf(err) != c.kind || !errors.Is(err, context.Canceled) {
+					t.Errorf("%v, want %s", err, c.kind)
+				}
+				if asked != here && !c.before {
+					ctx, cancel = context.WithCancel(t.Context())
+				}
+			}
+		})
+	}
+}

@@ -81,7 +81,8 @@ func (c *Client) ask(ctx context.Context, q question) (_ []byte, said bool, _ er
 	}
 	resp, err := c.http.Do(req)
 	if err != nil {
-		return nil, sent.any(), errors.Unwrap(err)
+		cause := errors.Unwrap(err)
+		return nil, sent.any() || isCut(cause), cause
 	}
 	defer resp.Body.Close()
 	b, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer+1))
@@ -102,17 +103,29 @@ func unanswered(q question, heard bool, cause error) error {
 	var e *Error
 	isError := errors.As(cause, &e)
 	switch {
+	case heard && q.twice != looks:
+		return lost(q, cause)
 	case errors.Is(cause, context.Canceled): // whoever asks wants no answer any more
 		return cause
-	case heard && q.twice != looks:
-		return &Error{Kind: Lost, Again: q.twice == same, Hint: "custos feed",
-			Message: fmt.Sprintf("cannot tell what became of it: it may have been taken, and the answer was lost: %v", cause)}
 	case isError:
 		return e
 	case errors.Is(cause, context.DeadlineExceeded):
 		return cause
 	}
 	return &Error{Kind: Unreachable, Message: fmt.Sprintf("cannot ask Custos: %v", cause)}
+}
+
+// lost is the error of a question that may have been done, and whose answer did not come.
+func lost(q question, cause error) error {
+	why := "the answer was lost: " + cause.Error()
+	switch {
+	case errors.Is(cause, context.Canceled):
+		why = "its answer was not waited for: interrupted"
+	case errors.Is(cause, context.DeadlineExceeded):
+		why = "no answer came in time"
+	}
+	return &Error{Kind: Lost, Again: q.twice == same, Hint: "custos feed", cause: cause,
+		Message: "cannot tell what became of it: it may have been taken, and " + why}
 }
 
 // givenUp is why an answer was not waited for any longer: nobody is there who could

@@ -74,8 +74,5 @@ func (a *app) askBrake(ctx context.Context, pull func(context.Context, *api.Clie
 	within, cancel := context.WithTimeout(ctx, feel)
 	defer cancel()
 	b, err = pull(within, c)
-	if ctx.Err() != nil {
-		return b, false, ctx.Err()
-	}
 	return b, answered(err), err
 }

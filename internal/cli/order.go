@@ -74,7 +74,7 @@ func (a *app) give(cmd *cobra.Command, list []api.OrderRequest, f orderFlags) ([
 		list[i].ID = newID()
 		order, err := answer(ctx, l, l.lasts, giving(list[i]))
 		if err != nil {
-			return took, whereToLook(err, list[i])
+			return took, whereToLook(cutOff(err, list[i]), list[i])
 		}
 		took = append(took, order)
 	}
@@ -100,10 +100,44 @@ func (l *listener) lasts(err error) bool { return isBroken(err) && l.a.mute == "
 
 // taken is why it is not known what became of an order that was taken.
 func taken(err error, o api.Order) error {
-	if !isBroken(err) {
+	switch {
+	case errors.Is(err, context.Canceled):
+		return leftAlone(o)
+	case !isBroken(err):
 		return err
 	}
 	return &api.Error{Kind: api.Lost, Message: fmt.Sprintf("order %s is taken, and what became of it cannot be told: %v", flat(o.ID), err)}
+}
+
+// cutOff is why it is not known whether an order was taken: whoever gave it was interrupted.
+func cutOff(err error, q api.OrderRequest) error {
+	if !isLost(err) || !errors.Is(err, context.Canceled) {
+		return err
+	}
+	return &api.Error{Kind: api.CannotLook, Hint: lookOrCancel(q.ID),
+		Message: fmt.Sprintf("interrupted: order %s, to %s, may have been taken: if it was, it goes on", flat(q.ID), deedOf(api.Order{Do: q.Do, Agent: q.Agent, Account: q.Account}))}
+}
+
+// leftAlone says what goes on of an order that was taken when whoever gave it is interrupted.
+func leftAlone(o api.Order) error {
+	said := &api.Error{Kind: api.CannotLook, Hint: lookOrCancel(o.ID), Message: fmt.Sprintf("interrupted: order %s, to %s, was taken and ", flat(o.ID), deedOf(o))}
+	if o.Action != "" {
+		said.Message += "is under way: it goes on, and cannot be taken back"
+		said.Hint = "custos orders; " + shell([]string{"custos", "trace", o.Agent}) // a pause of an account is never under way
+		return said
+	}
+	said.Message += "waits"
+	if why := reasonOf(o); why != "" {
+		said.Message += " (" + why + ")"
+	}
+	if !o.Watched {
+		said.Message += ", and nobody watches until custos up"
+	}
+	return said
+}
+
+func lookOrCancel(id string) string {
+	return "custos orders; " + shell([]string{"custos", "orders", "cancel", id})
 }
 
 // whereToLook says how to find out what became of an order whose answer was lost.
