@@ -13,7 +13,7 @@ func (a *app) failuresCommand() *cobra.Command {
 		Use:     "failures [NAME]",
 		Example: "  custos failures\n  custos failures builder",
 		Short:   "The record of what went wrong with agents",
-		Long: `failures lists the crashes, the starts and recoveries that failed, and the agents
+		Long: `failures lists the crashes, the starts, resumes and recoveries that failed, and the agents
 that were given up, oldest first; with a name, those of one agent.`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {

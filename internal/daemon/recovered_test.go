@@ -5,11 +5,14 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
 
 	"custos/internal/api"
+	"custos/internal/fleet"
+	"custos/internal/store"
 )
 
 // TestOneRowWhileItRecovers: from its death until its recovery is verified an agent
@@ -92,6 +95,38 @@ func TestTheTaskGoesOn(t *testing.T) {
 	await(t, func() string { return log() + w.said.String() }, func() bool { return strings.Contains(log(), "mend the tests") && !w.acting() })
 	if n := len(w.recoveries("early")); n != 1 {
 		t.Errorf("it took %d recoveries", n)
+	}
+	w.diedOnce("early")
+}
+
+// diedOnce: an agent's death is told once, and the try to resume its conversation that
+// its recovery made is told as that.
+func (w *town) diedOnce(name string) {
+	w.Helper()
+	bad, err := w.client().Failures(w.Context(), name)
+	if err != nil {
+		w.Fatal(err)
+	}
+	var verdicts []string
+	for _, f := range bad.Failures {
+		verdicts = append(verdicts, f.Verdict)
+	}
+	if got := strings.Join(verdicts, " "); got != "crashed resume_failed" {
+		w.Errorf("on record are %q: %+v", got, bad.Failures)
+	}
+	book, err := store.OpenReadOnly(w.Context(), store.Options{Path: filepath.Join(w.cfg.StateDir, "custos.db")})
+	if err != nil {
+		w.Fatal(err)
+	}
+	defer book.Close()
+	told, err := book.Events(w.Context(), 0, 0, store.EventFilter{Subject: fleet.Subject{Kind: fleet.KindAgent, Name: name}, Rule: "agent-crashed"})
+	if err != nil {
+		w.Fatal(err)
+	}
+	told = slices.DeleteFunc(told, func(e fleet.Event) bool { return e.Kind != "alert.firing" })
+	r, err := book.Registration(w.Context(), name)
+	if err != nil || len(told) != 1 || len(r.Deaths) != 1 {
+		w.Errorf("it died once, has died at %v (%v), and was told of by %+v", r.Deaths, err, told)
 	}
 }
 

@@ -82,9 +82,10 @@ type Registration struct {
 	SessionID   string      `json:"session_id,omitempty"` // of the CLI, for resume
 	Prompt      string      `json:"prompt,omitempty"`     // the first prompt, until it is acknowledged
 	PromptState Delivery    `json:"prompt_state,omitempty"`
-	Exit        *Exit       `json:"exit,omitempty"`   // of the newest instance, once it ended
-	Deaths      []Instant   `json:"deaths,omitempty"` // when instances of the last hour ended though nobody asked, the newest last
-	Failed      string      `json:"failed,omitempty"` // why it is not started again by itself: the attempts of its window are spent
+	Exit        *Exit       `json:"exit,omitempty"`      // of the newest instance, once it ended
+	Unresumed   *Exit       `json:"unresumed,omitempty"` // of the try to resume its conversation, where the newest instance was begun afresh after one
+	Deaths      []Instant   `json:"deaths,omitempty"`    // when instances of the last hour ended though nobody asked, the newest last
+	Failed      string      `json:"failed,omitempty"`    // why it is not started again by itself: the attempts of its window are spent
 	Checkpoint  *Checkpoint `json:"checkpoint,omitempty"`
 	Handoff     *Handoff    `json:"handoff,omitempty"` // the newest one
 	Pool        string      `json:"pool,omitempty"`    // whose worker it is
@@ -142,7 +143,7 @@ func (r Registration) Learn(from Registration) Registration {
 	if r.Owner == OwnerAdopted && from.Instance != "" {
 		r.Owner = OwnerCustos // whoever started it first: this instance is ours
 	}
-	r.Instance, r.Process, r.StartedAt = from.Instance, from.Process, from.StartedAt
+	r.Instance, r.Process, r.StartedAt, r.Unresumed = from.Instance, from.Process, from.StartedAt, from.Unresumed
 	r.Dir, r.Real, r.Repo, r.Worktree, r.Branch = from.Dir, from.Real, from.Repo, from.Worktree, from.Branch
 	r.SessionID, r.Prompt, r.PromptState = from.SessionID, from.Prompt, from.PromptState
 	if c := from.Checkpoint; c != nil && (r.Checkpoint == nil || !c.At.Before(r.Checkpoint.At)) {
@@ -163,6 +164,6 @@ type Failure struct {
 	Instance string   `json:"instance,omitempty"`
 	Reason   string   `json:"reason"`
 	Tier     int      `json:"tier"`    // 0: told mechanically; 1: by a model
-	Verdict  string   `json:"verdict"` // crashed, start_failed, recovery_failed, given_up, or a model's word
+	Verdict  string   `json:"verdict"` // crashed, start_failed, resume_failed, recovery_failed, given_up, or a model's word
 	Tags     []string `json:"tags,omitempty"`
 }

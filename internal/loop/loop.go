@@ -84,6 +84,7 @@ func (l *Loop) think(ctx context.Context, patrol bool, order fleet.PatrolOrder) 
 		seen.Holds = l.o.Holds(past, seen)
 	}
 	seen.Agents.Value = ledger.Nudged(past, seen)
+	seen.Agents.Value = ledger.Recovering(past, seen)
 	seen.Coordination = ledger.Facts(past, seen)
 	policy := l.o.Policy(order)
 	if l.o.Due != nil {

@@ -57,13 +57,18 @@ func (t *tx) fail(f fleet.Failure) error {
 }
 
 // failuresOf lists the failures that a change of a registration tells of: an end
-// nobody asked for, one that nobody saw before another instance took its place, and
-// that the agent is given up.
+// nobody asked for, one that nobody saw before another instance took its place, a
+// conversation that could not be resumed, and that the agent is given up.
 func failuresOf(old *fleet.Registration, r fleet.Registration) (list []fleet.Failure) {
 	if old == nil {
 		old = &fleet.Registration{}
 	}
-	if unseenEnd(*old, r) {
+	switch {
+	case r.Unresumed != nil && old.Instance != r.Instance:
+		f := failureOf(r, "resume_failed", "resume failed, started anew: "+exitWords(*r.Unresumed))
+		f.Instance, f.At = r.Unresumed.Instance, r.Unresumed.At
+		list = append(list, f)
+	case unseenEnd(*old, r):
 		list = append(list, failureOf(*old, "crashed", "ended unseen, and was started again"))
 	}
 	if newExit(*old, r) && r.Exit.Failed() && !r.Exit.Rebooted() {

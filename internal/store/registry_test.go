@@ -208,7 +208,18 @@ func TestFailures(t *testing.T) {
 	if list, err = s.Failures(t.Context(), FailureFilter{Agent: "a", Limit: 1}); err != nil || list[0].Instance != "i4" {
 		t.Errorf("of what no crash ended: %s, %v", asJSON(list), err)
 	}
-	change(func(r *fleet.Registration) { r.Desired, r.Instance, r.Exit = fleet.DesiredRunning, "i6", nil })
+	change(func(r *fleet.Registration) {
+		r.Instance, r.Exit = "i9", nil // i8 was to resume, and nobody saw its end
+		r.Unresumed = &fleet.Exit{Instance: "i8", Status: fleet.Known(1), At: at(time.Minute)}
+	})
+	change(func(r *fleet.Registration) { r.Task = "t-2" })
+	if list, err = s.Failures(t.Context(), FailureFilter{Agent: "a", Limit: 2}); err != nil || list[1].Verdict != "resume_failed" || list[0].Instance != "i4" ||
+		list[1].Instance != "i8" || list[1].Reason != "resume failed, started anew: ended with status 1" {
+		t.Errorf("of a conversation that could not be resumed: %s, %v", asJSON(list), err)
+	}
+	change(func(r *fleet.Registration) {
+		r.Desired, r.Instance, r.Unresumed, r.Exit = fleet.DesiredRunning, "i6", nil, nil
+	})
 	change(exit(fleet.Exit{Signal: fleet.Known(1), Server: "/tmp/tmux-0/two"})) // of several: which one
 	list, err = s.Failures(t.Context(), FailureFilter{Limit: 1})
 	ok(t, err)

@@ -409,6 +409,6 @@ func Learned(r fleet.Registration, b Begin, got session.Launched, at fleet.Insta
 	if b.Command.Session != "" {
 		r.SessionID = b.Command.Session
 	}
-	r.Exit, r.Failed = nil, ""
+	r.Exit, r.Failed, r.Unresumed = nil, "", nil
 	return r
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 
+	"custos/internal/act/agentrun"
 	"custos/internal/fleet"
 	"custos/internal/sys/shim"
 )
@@ -31,8 +32,19 @@ func (x *Action) isBegun(instance string) bool {
 // isSecond says whether an earlier try had come to beginning afresh.
 func (r *run) isSecond() bool { return r.plan.second != nil && r.x.isBegun(r.instances[1]) }
 
+// exit is how what was started ended, as the ledger keeps it.
+func (r *run) exit() *fleet.Exit {
+	const why = "it cannot be told how it ended"
+	out := fleet.Exit{Instance: r.begin.Launch.Instance, At: r.x.Now(), Source: "none", Status: fleet.Unknown[int](why), Signal: fleet.Unknown[int](why)}
+	if s, x, err := shim.Read(r.begin.Launch.Shim); err == nil && x != nil {
+		out = agentrun.Exit(s, *x, "")
+	}
+	return &out
+}
+
 // afresh begins a new conversation, where the one there was cannot be resumed.
 func (r *run) afresh(ctx context.Context) error {
+	r.unresumed = r.exit()
 	r.says = append(r.says, "its conversation could not be resumed ("+r.ending()+"), so it begins afresh")
 	if err := r.closeLeft(ctx, r.begin.Launch.Instance); err != nil {
 		return err

@@ -182,6 +182,7 @@ type run struct {
 	ready     string       // by what it was seen to be ready; "" while it was not
 	unready   string       // or else why not
 	tell      func(fleet.Registration)
+	unresumed *fleet.Exit    // of what was to go on with its conversation; nil while it may
 	begin     agentrun.Begin // of what is started; after a failed resume, the spare
 	spare     agentrun.Begin
 	got       session.Launched
@@ -288,6 +289,7 @@ func (r *run) start(ctx context.Context, how agentrun.How) error {
 	if reg.Real == "" {
 		reg.Real = agentrun.Leads(r.dir)
 	}
+	reg.Unresumed = r.unresumed
 	if r.saved != nil {
 		reg.Checkpoint = r.saved
 	}
