@@ -60,7 +60,8 @@ func NewClient(rt http.RoundTripper) *Client {
 
 // Dial returns a client of the daemon at a unix socket. It fails at once, with
 // an Unreachable error, when nobody listens there, and with that of a check that
-// refuses who does: each connection is checked before anything is said.
+// refuses who does: each connection is checked before anything is said. Who is refused is
+// an impostor, unless the check's own *Error says otherwise.
 func Dial(ctx context.Context, socket string, checks ...func(net.Conn) error) (*Client, error) {
 	d := dialer{socket: socket, checks: checks}
 	conn, err := d.dial(ctx)
@@ -102,6 +103,10 @@ func (d dialer) dial(ctx context.Context) (net.Conn, error) {
 	for _, check := range d.checks {
 		if err := check(conn); err != nil {
 			conn.Close()
+			var e *Error
+			if errors.As(err, &e) {
+				return nil, e
+			}
 			return nil, &Error{Kind: Impostor, Message: err.Error(), Hint: "custos health"}
 		}
 	}

@@ -247,28 +247,31 @@ func TestAQuestionThatIsInterrupted(t *testing.T) {
 		"a look":              {look, false, context.Canceled.Error()},
 	} {
 		t.Run(name, func(t *testing.T) {
-			ctx, cancel := context.WithCancel(t.Context())
-			if c.before {
-				cancel()
-			}
-			d := newDying(t, func(_ net.Conn, read func() string) {
-				read()
-				cancel()
-				read() // until the other end is closed
-			})
-			here := api.NewClient(api.InProcess(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-				cancel()
-				w.WriteHeader(http.StatusServiceUnavailable)
-			})))
-			for _, asked := range []*api.Client{d.client(t), here} {
-				err := c.ask(ctx, asked)
-				if kindOf(err) != c.kind || !errors.Is(err, context.Canceled) {
-					t.Errorf("%v, want %s", err, c.kind)
+			for _, inProcess := range []bool{false, true} {
+				ctx, cancel := context.WithCancel(t.Context())
+				defer cancel()
+				if c.before {
+					cancel()
 				}
-				if asked != here && !c.before {
-					ctx, cancel = context.WithCancel(t.Context())
+				if err := c.ask(ctx, interrupting(t, cancel, inProcess)); kindOf(err) != c.kind || !errors.Is(err, context.Canceled) {
+					t.Errorf("in this process %v: %v, want %s", inProcess, err, c.kind)
 				}
 			}
 		})
 	}
+}
+
+// interrupting asks somebody who has the question interrupted when it is read.
+func interrupting(t *testing.T, interrupt func(), inProcess bool) *api.Client {
+	if inProcess {
+		return api.NewClient(api.InProcess(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			interrupt()
+			w.WriteHeader(http.StatusServiceUnavailable)
+		})))
+	}
+	return newDying(t, func(_ net.Conn, read func() string) {
+		read()
+		interrupt()
+		read() // until the other end is closed
+	}).client(t)
 }

@@ -34,6 +34,7 @@ type killed struct {
 	stops, kills atomic.Int32
 	wasGone      bool        // nothing of the agent runs any more
 	full         atomic.Bool // it can write nothing down
+	verify       func() error
 }
 
 func newKilled(t *testing.T, asked string, times int32, gone bool) *killed {
@@ -107,6 +108,12 @@ func (k *killed) daemon(getenv func(string) string) cli.Daemon {
 			_, _ = w.Write([]byte(orderDone))
 		}), func() error { return nil }, nil
 	}
+	d.Verify = func(config.Config, net.Conn) error {
+		if k.verify == nil {
+			return nil
+		}
+		return k.verify()
+	}
 	d.Stop = func(context.Context, config.Config, string, string, string) (string, error) {
 		k.stops.Add(1)
 		if k.wasGone {
@@ -155,6 +162,25 @@ func TestAPersonsWordIsGivenAgainToTheDaemonThatComesBack(t *testing.T) {
 				t.Errorf("they are not one: %q", there)
 			}
 		})
+	}
+}
+
+// A daemon that is killed with an order, and is looked at when it has given up its lock and
+// not its socket, is not somebody else: the order is given again to the one that comes back.
+func TestADaemonThatIsSeenDyingIsGone(t *testing.T) {
+	k := newKilled(t, "POST /v1/orders", 1, false)
+	seen := 0
+	k.verify = func() error {
+		if k.kills.Load() == 1 && seen < 3 {
+			seen++
+			return &api.Error{Kind: api.Unreachable, Message: "it has just ended"}
+		}
+		return nil
+	}
+	code, out := k.run("spawn", "builder")
+	there, here := k.heard()
+	if code != 0 || len(there) != 2 || len(here) != 0 || there[0] != there[1] || seen != 3 {
+		t.Errorf("ended with %d, seen dying %d times, there %q, here %q: %s", code, seen, there, here, out)
 	}
 }
 

@@ -14,14 +14,19 @@ import (
 	"syscall"
 	"time"
 
+	"golang.org/x/sys/unix"
+
+	"custos/internal/api"
 	"custos/internal/config"
 	"custos/internal/server"
 	"custos/internal/sys/proc"
+	"custos/internal/sys/procstat"
 )
 
 // Verify says whether the process at the other end of a connection holds the lock of
 // the one writer. Whoever listens at the socket without it is no Custos: what it
-// answers is not believed, and it is told nothing.
+// answers is not believed, and it is told nothing. One that has ended since the connection
+// was made is nobody: a daemon gives up its lock and its socket one after the other.
 func Verify(cfg config.Config, conn net.Conn) error {
 	peer, err := server.PeerOf(conn)
 	if err != nil {
@@ -35,8 +40,43 @@ func Verify(cfg config.Config, conn net.Conn) error {
 		if slices.Contains(holders, peer.PID) {
 			return nil
 		}
+		if isOver(conn, peer.PID) {
+			return &api.Error{Kind: api.Unreachable, Hint: "custos up",
+				Message: fmt.Sprintf("cannot reach the daemon at %s: process %d, which listened there, has just ended", Socket(cfg), peer.PID)}
+		}
 	}
 	return fmt.Errorf("process %d listens at %s and does not hold the lock: it is no Custos, and nothing it says is believed", peer.PID, Socket(cfg))
+}
+
+// isOver says whether the process at the other end of a connection is gone, or on its
+// way out: it has closed the connection, or the kernel says so.
+func isOver(conn net.Conn, pid int) bool {
+	if isHungUp(conn) {
+		return true
+	}
+	if _, err := proc.Holder(pid); errors.Is(err, proc.ErrGone) {
+		return true
+	}
+	s, err := procstat.Read("/proc", pid)
+	return err == nil && (s.Ended() || s.Exiting)
+}
+
+// isHungUp says whether nobody is at the other end of a connection any more.
+func isHungUp(conn net.Conn) (up bool) {
+	u, ok := conn.(*net.UnixConn)
+	if !ok {
+		return false
+	}
+	raw, err := u.SyscallConn()
+	if err != nil {
+		return false
+	}
+	_ = raw.Control(func(fd uintptr) {
+		at := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}
+		n, err := unix.Poll(at, 0)
+		up = err == nil && n == 1 && at[0].Revents&(unix.POLLHUP|unix.POLLERR) != 0
+	})
+	return up
 }
 
 // Holder returns the process that holds the lock as a daemon; 0 when none does, or

@@ -22,6 +22,7 @@ type Stat struct {
 	PGID          int
 	SID           int
 	TTY           uint32
+	Exiting       bool   // it is on its way out, and gives up what it holds, one after the other
 	CPU           uint64 // user and system
 	CPUOfChildren uint64 // of those that ended and were waited for
 	Start         uint64 // since boot
@@ -32,6 +33,9 @@ type Stat struct {
 
 // Ended says whether it is a zombie, or on its way from there to nothing.
 func (s Stat) Ended() bool { return s.State == 'Z' || s.State == 'X' || s.State == 'x' }
+
+// exiting is PF_EXITING of the kernel's flags of a process.
+const exiting = 0x4
 
 var errForm = errors.New("not in the form of /proc/PID/stat")
 
@@ -72,7 +76,8 @@ func Parse(text []byte) (Stat, error) {
 		PID: pid, Comm: string(text[from+1 : to]), State: f.list[0][0],
 		PPID: int(f.signed(4)), PGID: int(f.signed(5)), SID: int(f.signed(6)), TTY: uint32(f.signed(7)),
 		CPU: f.unsigned(14) + f.unsigned(15), CPUOfChildren: uint64(f.signed(16) + f.signed(17)),
-		Start: f.unsigned(22), Pages: f.signed(24), Whole: len(f.list) >= 50,
+		Exiting: f.unsigned(9)&exiting != 0,
+		Start:   f.unsigned(22), Pages: f.signed(24), Whole: len(f.list) >= 50,
 	}
 	if s.Whole {
 		s.Exit = int(f.signed(52))

@@ -10,13 +10,16 @@ import (
 const line = "77 (a) b) Z 1 2 3 34817 -1 4227084 0 0 0 0 10 20 3 4 20 0 1 0 4242 0 5 18446744073709551615 0 0 0 0 0 0 0 0 0 0 0 0 17 1 0 0 0 0 0 0 0 0 0 0 0 0 768\n"
 
 func TestParse(t *testing.T) {
-	want := Stat{PID: 77, Comm: "a) b", State: 'Z', PPID: 1, PGID: 2, SID: 3, TTY: 34817, CPU: 30, CPUOfChildren: 7, Start: 4242, Pages: 5, Exit: 768, Whole: true}
+	want := Stat{PID: 77, Comm: "a) b", State: 'Z', PPID: 1, PGID: 2, SID: 3, TTY: 34817, Exiting: true, CPU: 30, CPUOfChildren: 7, Start: 4242, Pages: 5, Exit: 768, Whole: true}
 	if s, err := Parse([]byte(line)); err != nil || s != want {
 		t.Errorf("%+v, %v", s, err)
 	}
 	want.Exit, want.Whole = 0, false
 	if s, err := Parse([]byte(strings.TrimSuffix(line, " 768\n"))); err != nil || s != want {
 		t.Errorf("of an old kernel: %+v, %v", s, err)
+	}
+	if s, err := Parse([]byte(strings.Replace(line, "4227084", "4227080", 1))); err != nil || s.Exiting {
+		t.Errorf("of one that lives: %+v, %v", s, err)
 	}
 	for _, name := range []string{"node", "a b", "x) S 99 (", "", "a\nb"} {
 		if s, err := Parse([]byte(strings.Replace(line, "a) b", name, 1))); err != nil || s.Comm != name || s.PPID != 1 {
