@@ -51,6 +51,8 @@ type Daemon struct {
 
 	Freeze func(c config.Config, by, why string) error
 	Thaw   func(c config.Config) (was string, err error)
+	// Frozen says who has frozen Custos, and why; "" when nobody has.
+	Frozen func(c config.Config) string
 	// Alive lists the agents of ours that run; Going what Uninstall would remove.
 	Alive     func(c config.Config) ([]daemon.Living, error)
 	Going     func(c config.Config, leave bool) ([]string, error)

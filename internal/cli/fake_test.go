@@ -96,6 +96,10 @@ func fake(getenv func(string) string) cli.Daemon {
 			}
 			return string(b), errors.Join(err, os.Remove(frozen(c)))
 		},
+		Frozen: func(c config.Config) string {
+			b, _ := os.ReadFile(frozen(c))
+			return string(b)
+		},
 		Alive: func(c config.Config) ([]daemon.Living, error) {
 			name, err := os.ReadFile(filepath.Join(getenv("HOME"), "living"))
 			if errors.Is(err, fs.ErrNotExist) {

@@ -35,6 +35,7 @@ type killed struct {
 	wasGone      bool        // nothing of the agent runs any more
 	full         atomic.Bool // it can write nothing down
 	verify       func() error
+	frozen       string // who had frozen Custos when the command began
 }
 
 func newKilled(t *testing.T, asked string, times int32, gone bool) *killed {
@@ -108,6 +109,7 @@ func (k *killed) daemon(getenv func(string) string) cli.Daemon {
 			_, _ = w.Write([]byte(orderDone))
 		}), func() error { return nil }, nil
 	}
+	d.Frozen = func(config.Config) string { return k.frozen }
 	d.Verify = func(config.Config, net.Conn) error {
 		if k.verify == nil {
 			return nil
@@ -181,6 +183,22 @@ func TestADaemonThatIsSeenDyingIsGone(t *testing.T) {
 	there, here := k.heard()
 	if code != 0 || len(there) != 2 || len(here) != 0 || there[0] != there[1] || seen != 3 {
 		t.Errorf("ended with %d, seen dying %d times, there %q, here %q: %s", code, seen, there, here, out)
+	}
+}
+
+// A thaw whose first answer is lost finds nothing to thaw the second time: its own word has
+// done it, and is told so, by the daemon and without one.
+func TestAThawWhoseAnswerIsLost(t *testing.T) {
+	for name, gone := range map[string]bool{"it comes back": false, "nobody comes back": true} {
+		t.Run(name, func(t *testing.T) {
+			for was, want := range map[string]string{"anna: the disk": "Thawed. It was frozen by anna: the disk", "": "Custos was not frozen."} {
+				k := newKilled(t, "POST /v1/thaw", 1, gone)
+				k.frozen = was
+				if code, out := k.run("thaw"); code != 0 || !strings.Contains(out, want) {
+					t.Errorf("ended with %d, without %q: %s", code, want, out)
+				}
+			}
+		})
 	}
 }
 

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 
 	"github.com/spf13/cobra"
@@ -33,15 +34,18 @@ to be an agent's.`,
 	})
 }
 
+// thaw lets Custos act again. The daemon may have done it and died before it could say
+// so: who had frozen it is read before it is asked.
 func (a *app) thaw(ctx context.Context) (api.Brake, error) {
 	c, err := a.config()
 	if err != nil {
 		return api.Brake{}, err
 	}
+	before := a.Daemon.Frozen(c)
 	b, ok, err := a.askBrake(ctx, func(ctx context.Context, c *api.Client) (api.Brake, error) { return c.Thaw(ctx) })
 	if ok || ctx.Err() != nil {
 		return b, err
 	}
 	was, err := a.Daemon.Thaw(c)
-	return api.Brake{Was: was}, err
+	return api.Brake{Was: cmp.Or(was, before)}, err
 }

@@ -44,6 +44,7 @@ func realDaemon(e Env) Daemon {
 		},
 		Freeze:    daemon.Freeze,
 		Thaw:      daemon.Thaw,
+		Frozen:    daemon.Frozen,
 		Alive:     daemon.Alive,
 		Going:     daemon.Going,
 		Uninstall: daemon.Uninstall,
