@@ -42,14 +42,31 @@ func askForeign(_ *pass, r *request) *refusal {
 	if r.wish.Target.Owner().MayTouch() {
 		return nil
 	}
+	over := r.order != nil && r.wish.Target.Agent != nil && isOver(r.wish.Target.Agent.State)
+	if over && r.wish.Do != doStop {
+		return onlyAnew(r.wish.Target.Agent)
+	}
 	no := &refusal{why: "it is not Custos' own, not adopted and not configured: view only", final: true}
 	if r.wish.Target.Owner() == fleet.OwnerUnknown {
 		no.why = "whose it is cannot be told, for what was known of it is lost: view only"
 	}
-	if r.order != nil && r.wish.Target.Agent != nil {
+	if r.order != nil && r.wish.Target.Agent != nil && !over {
 		no.hint = "custos adopt " + word(r.wish.Subject.Name)
 	}
 	return no
+}
+
+// onlyAnew refuses what is asked of an agent that has ended and is not registered: it can
+// neither be handed over nor be started as it was.
+func onlyAnew(a *fleet.Agent) *refusal {
+	hint := "custos spawn " + word(a.Name)
+	if a.Kind != "" {
+		hint += " --kind " + word(a.Kind)
+	}
+	if dir, known := a.CWD.Get(); known && dir != "" {
+		hint += " --dir " + word(dir)
+	}
+	return &refusal{why: "it has ended, and no record says how it was started: it can only be started anew", hint: hint, final: true}
 }
 
 func askPaused(p *pass, r *request) *refusal {

@@ -53,6 +53,9 @@ func (p *pass) askAdopt(o *fleet.Order) (fleet.Guard, *refusal) {
 		return fleet.GuardEvidence, &refusal{why: "agents is " + status(p.snap.Agents.Status), hint: hintLook}
 	}
 	a := p.crew.seen[o.Agent]
+	if a != nil && isOver(a.State) {
+		return fleet.GuardState, onlyAnew(a)
+	}
 	if a == nil || !isAlive(a) {
 		return fleet.GuardState, &refusal{why: "no agent of this name runs", final: true}
 	}

@@ -66,6 +66,8 @@ func (p *pass) askSpawn(r *request) *refusal {
 func askRecover(r *request) *refusal {
 	a, reg := r.wish.Target.Agent, r.reg
 	switch {
+	case reg == nil && r.order != nil && a != nil && isOver(a.State):
+		return onlyAnew(a)
 	case reg == nil:
 		return &refusal{why: "it is not registered: nothing says how it is started", final: true}
 	case a == nil:
