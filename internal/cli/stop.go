@@ -61,7 +61,13 @@ func (a *app) orDirectly(ctx context.Context, agent, why string, order func() er
 	}
 	if a.mute == "" || !a.runs() {
 		cause := order()
-		if !isBroken(cause) || ctx.Err() != nil || a.Daemon.Stop == nil {
+		if cause == nil || ctx.Err() != nil || a.Daemon.Stop == nil {
+			return cause
+		}
+		if a.hasLostSight(ctx) { // since it was asked first
+			return a.stopForgotten(ctx, conf, agent, why, order)
+		}
+		if !isBroken(cause) {
 			return cause
 		}
 		a.complain(notGiven(cause), "")

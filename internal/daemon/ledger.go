@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"custos/internal/config"
@@ -21,9 +22,11 @@ import (
 type ledgerFile struct {
 	cfg     config.Config
 	started fleet.Instant
-	what    string        // this process, for whoever finds the lock taken
-	wait    time.Duration // how long to wait for the lock
-	wrote   func(error)   // told of each write what became of it; nil: nobody is
+	what    string                // this process, for whoever finds the lock taken
+	wait    time.Duration         // how long to wait for the lock
+	wrote   func(error)           // told of each write what became of it; nil: nobody is
+	damaged func(error)           // told when what is open is damaged; nil: nobody is
+	hurt    atomic.Pointer[error] // how what is open is damaged; nil: it is not known to be
 
 	mu   sync.Mutex
 	st   *store.Store // nil until opened
@@ -89,6 +92,9 @@ func (l *ledgerFile) remembered(ctx context.Context, at fleet.Instant) (fleet.Pa
 func (l *ledgerFile) reader(ctx context.Context) (*store.Store, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if hurt := l.hurt.Load(); hurt != nil {
+		return nil, *hurt
+	}
 	if l.st != nil {
 		return l.st, nil
 	}
@@ -108,6 +114,9 @@ func (l *ledgerFile) reader(ctx context.Context) (*store.Store, error) {
 func (l *ledgerFile) writer(ctx context.Context) (*store.Store, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if hurt := l.hurt.Load(); hurt != nil && l.lock != nil {
+		return nil, *hurt
+	}
 	if l.lock != nil {
 		return l.st, nil
 	}
@@ -134,12 +143,23 @@ func (l *ledgerFile) writer(ctx context.Context) (*store.Store, error) {
 		return nil, errors.Join(err, held.release())
 	}
 	l.st, l.lock = st, held
+	l.hurt.Store(nil) // it is set aside
 	return st, nil
 }
 
 func (l *ledgerFile) options() store.Options {
 	return store.Options{Path: storeFile(l.cfg), StartedAt: l.started, Mark: filepath.Join(l.cfg.StateDir, "generation"),
-		Agents: filepath.Join(l.cfg.RuntimeDir, "agents"), Compare: l.cfg.PatrolEvery, Wrote: l.wrote}
+		Agents: filepath.Join(l.cfg.RuntimeDir, "agents"), Compare: l.cfg.PatrolEvery, Wrote: l.wrote, Damaged: l.met}
+}
+
+// met takes an error of the store that is open. Once it was found damaged nothing more
+// is read from it or written to it, whatever part of it can be read still: it is then
+// told of as any database that cannot be opened.
+func (l *ledgerFile) met(err error) {
+	if !errors.Is(err, store.ErrCorrupt) || !l.hurt.CompareAndSwap(nil, &err) || l.damaged == nil {
+		return
+	}
+	l.damaged(err)
 }
 
 // Close closes the store and gives the lock back.

@@ -20,15 +20,16 @@ func (s *system) recall(ctx context.Context) (fleet.Past, error) {
 	return s.ledger.remembered(ctx, s.world.Now())
 }
 
-// unlessLost has agents looked at though the ledger is damaged: what it knew of them is
-// lost then, not out of sight, and amnesia holds every action back. Else nobody could
-// show that no agent is who has it mended.
-func unlessLost[T any](l *ledgerFile, ask func(context.Context) ([]T, error)) func(context.Context) ([]T, error) {
+// unlessLost has agents looked at though the ledger is damaged, at its opening or since:
+// what it knew of them is lost then, not out of sight, and no action is begun. Else nobody
+// could show that no agent is who pulls a brake.
+func unlessLost[T any](ask func(context.Context) ([]T, error)) func(context.Context) ([]T, error) {
 	return func(ctx context.Context) ([]T, error) {
-		if _, err := l.reader(ctx); errors.Is(err, store.ErrCorrupt) {
+		list, err := ask(ctx)
+		if errors.Is(err, store.ErrCorrupt) {
 			return nil, nil
 		}
-		return ask(ctx)
+		return list, err
 	}
 }
 

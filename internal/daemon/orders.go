@@ -202,5 +202,7 @@ func recall[T any](ctx context.Context, l *ledgerFile, ask func(*store.Store) ([
 	if err != nil {
 		return nil, err
 	}
-	return ask(st)
+	list, err := ask(st)
+	l.met(err)
+	return list, err
 }

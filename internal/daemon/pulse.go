@@ -38,13 +38,16 @@ func (p *pulse) last() (pass, patrol fleet.Instant) {
 	return p.at, p.patrolled
 }
 
-// selfNotes are what is wrong with Custos' own file, socket and disk.
+// selfNotes are what is wrong with Custos' own file, socket, memory and disk.
 func (s *system) selfNotes() (notes []string) {
 	if why := s.world.ConfigTrouble(); why != "" {
 		notes = append(notes, why)
 	}
 	if why := s.world.SocketTrouble(); why != "" {
 		notes = append(notes, "the socket was replaced: "+why)
+	}
+	if lost := s.board.Snapshot().Self.Value.Lost.Or(""); lost != "" {
+		notes = append(notes, "what was done before is lost: "+lost+"; nothing is done until a person acknowledges the alert of rule "+amnesiaRule)
 	}
 	if why := noRoom(s.cfg.StateDir); why != "" {
 		notes = append(notes, why)

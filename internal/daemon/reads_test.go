@@ -18,6 +18,7 @@ import (
 	"custos/internal/config"
 	"custos/internal/fleet"
 	"custos/internal/server"
+	"custos/internal/store"
 )
 
 // watching is a daemon's system that runs nothing, with a ledger that was opened;
@@ -126,6 +127,7 @@ func TestRepliesThatCannotBeReadAreNotNone(t *testing.T) {
 func withDamage() map[string]func(*testing.T, *system) {
 	ways := maps.Clone(ills)
 	ways["it is damaged"] = damage
+	ways["it is damaged while it is open"] = damageOpen
 	return ways
 }
 
@@ -137,6 +139,49 @@ func damage(t *testing.T, s *system) {
 	}
 	if err := os.WriteFile(storeFile(s.cfg), []byte(strings.Repeat("no database ", 1000)), 0o600); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// damageOpen writes noise over the database, and waits until that is met: what SQLite
+// keeps of it in memory can be read for a while.
+func damageOpen(t *testing.T, s *system) {
+	t.Helper()
+	noise := []byte(strings.Repeat("no database ", 20000))
+	for _, name := range []string{storeFile(s.cfg), storeFile(s.cfg) + "-wal"} {
+		f, err := os.OpenFile(name, os.O_WRONLY, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = f.WriteAt(noise, 0)
+		if err = errors.Join(err, f.Close()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for s.ledger.hurt.Load() == nil && t.Context().Err() == nil {
+		_ = s.ledger.Commit(t.Context(), fleet.Turn{At: s.world.Now()})
+		_, _ = s.recall(t.Context())
+	}
+}
+
+// TestADamagedLedgerIsWrittenToNoMore: what SQLite could write still is refused, the
+// daemon is to begin anew, once, and not again within a minute.
+func TestADamagedLedgerIsWrittenToNoMore(t *testing.T) {
+	s := watching(t)
+	damageOpen(t, s)
+	if err := s.ledger.Commit(t.Context(), fleet.Turn{At: s.world.Now()}); !errors.Is(err, store.ErrCorrupt) {
+		t.Errorf("a turn is committed to it: %v", err)
+	}
+	if past, err := s.ledger.Past(t.Context(), s.world.Now()); err != nil || !past.Amnesia {
+		t.Errorf("the past: amnesia %t, %v", past.Amnesia, err)
+	}
+	if n := len(s.hurt); n != 1 {
+		t.Errorf("the daemon is told %d times to begin anew", n)
+	}
+	now := time.Now()
+	for _, c := range []struct{ last, want time.Duration }{{0, time.Minute}, {20 * time.Second, 40 * time.Second}, {time.Hour, 0}, {-time.Hour, time.Minute}} {
+		if got := rest(now.Add(-c.last), now); got != c.want {
+			t.Errorf("%v after the last time it waits %v, want %v", c.last, got, c.want)
+		}
 	}
 }
 
@@ -156,7 +201,10 @@ func TestNoReadOfThePastThatFailsIsAFact(t *testing.T) {
 
 // lost are the reads that a damaged ledger answers with nothing: what agents there are is
 // seen without it, amnesia is known, and a person can show to be no agent.
-var lost = map[string][]string{"it is damaged": {"Registered", "Recorded", "Lost"}}
+var lost = map[string][]string{
+	"it is damaged":                  {"Registered", "Recorded", "Lost"},
+	"it is damaged while it is open": {"Registered", "Recorded", "Lost"},
+}
 
 // eachRead calls every function in the structure that takes a context and may fail, but
 // for those that are named, which must not.

@@ -86,6 +86,8 @@ type system struct {
 	socket    os.FileInfo          // as it was made; nil without a daemon
 	hookEar   *server.HookListener // of a daemon; nil without one
 	unwatched unwatched
+	hurt      chan error // why the ledger is to be opened anew
+	renewed   time.Time  // when that was done last
 }
 
 // tick is how often a pass is made for rules that wait for time.
@@ -97,12 +99,14 @@ type as struct {
 	wait  time.Duration // for the lock
 	every time.Duration // between patrols; 0 without a daemon
 	lock  *lock         // of the daemon whose place this one takes; nil: it is taken
-	tell  io.Writer     // where messages are shown: what a command prints tells them already
+	// renewed is when a damaged ledger was opened anew last.
+	renewed time.Time
+	tell    io.Writer // where messages are shown: what a command prints tells them already
 }
 
 // build puts the parts together.
 func build(cfg config.Config, o Options, a as) (*system, error) {
-	s := &system{cfg: cfg, o: o, journal: journal.Dir(cfg.JournalDir), daemon: a.every > 0, deafen: func() {}, leave: func() {}}
+	s := &system{cfg: cfg, o: o, journal: journal.Dir(cfg.JournalDir), daemon: a.every > 0, deafen: func() {}, leave: func() {}, hurt: make(chan error, 1), renewed: a.renewed}
 	var err error
 	if s.world, err = catalog.NewWorld(cfg, os.Getenv, o.Stderr, o.Version); err != nil {
 		return nil, err
@@ -147,7 +151,7 @@ func build(cfg config.Config, o Options, a as) (*system, error) {
 		return nil, &config.Mistake{Err: err}
 	}
 	s.disk = &fullDisk{dir: cfg.StateDir, now: s.world.Now, met: s.meetFullDisk}
-	s.ledger = &ledgerFile{cfg: cfg, started: s.world.StartedAt, what: a.what, wait: a.wait, held: a.lock, wrote: s.disk.wrote}
+	s.ledger = &ledgerFile{cfg: cfg, started: s.world.StartedAt, what: a.what, wait: a.wait, held: a.lock, wrote: s.disk.wrote, damaged: s.beginAnew}
 	s.events = &eventReader{l: s.ledger, read: map[string]int64{}}
 	s.know(a.every)
 	s.pulse.beats = make(chan struct{}, 1)
@@ -237,7 +241,7 @@ func (s *system) know(every time.Duration) {
 	}
 	s.world.Hooks, s.world.HooksOf = s.heard, s.heardOf
 	s.world.Lost = s.ledger.lost
-	s.world.Registered = unlessLost(s.ledger, s.registered)
+	s.world.Registered = unlessLost(s.registered)
 	s.world.GateChecks = s.gateChecks
 	s.world.Runs = func(ctx context.Context) ([]fleet.Run, error) {
 		p, err := s.recall(ctx)
@@ -257,7 +261,7 @@ func (s *system) know(every time.Duration) {
 			return st.VerdictOf(ctx, hash)
 		},
 	}
-	s.world.Recorded = unlessLost(s.ledger, func(ctx context.Context) ([]fleet.AgentRecord, error) {
+	s.world.Recorded = unlessLost(func(ctx context.Context) ([]fleet.AgentRecord, error) {
 		p, err := s.recall(ctx)
 		return p.Agents, err
 	})

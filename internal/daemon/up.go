@@ -45,7 +45,8 @@ func Runs(cfg config.Config) bool {
 // Up is the daemon, in the foreground: it takes the lock of the one writer or
 // says who holds it, takes up what a crash left, runs the cycle and serves the
 // socket until ctx ends or somebody asks it to go down. Agents are left running. A new
-// custos.toml that is good makes it begin anew, under the same lock.
+// custos.toml that is good makes it begin anew, under the same lock; so does a damaged
+// database, which is set aside when the ledger is opened again.
 func Up(ctx context.Context, cfg config.Config, o Options) error {
 	// Tokens may be in its environment and are in its memory: no process of the same
 	// user, as agents are, may read those.
@@ -70,8 +71,7 @@ func Up(ctx context.Context, cfg config.Config, o Options) error {
 		if next == nil {
 			return err
 		}
-		fmt.Fprintf(o.Stderr, "custos.toml has changed: the daemon begins anew with it; agents run on\n")
-		cfg, a.lock = *next, kept
+		cfg, a.lock, a.renewed = *next, kept, s.renewed
 	}
 }
 
@@ -133,8 +133,14 @@ func (s *system) watch(ctx context.Context, asked <-chan os.Signal) (next *confi
 		select {
 		case <-ctx.Done():
 		case cfg := <-s.reload.next:
+			fmt.Fprintf(o.Stderr, "custos.toml has changed: the daemon begins anew with it; agents run on\n")
 			s.quiet(ctx)
 			next = &cfg
+			down()
+		case why := <-s.hurt:
+			o.Log.Error("The daemon begins anew with another database; agents run on", "why", why)
+			sleep(ctx, rest(s.renewed, time.Now()))
+			s.renewed, next = time.Now(), &cfg
 			down()
 		}
 	})
@@ -142,6 +148,38 @@ func (s *system) watch(ctx context.Context, asked <-chan os.Signal) (next *confi
 	down()
 	parts.Wait()
 	return next, errors.Join(err, s.takeSocketAway())
+}
+
+// beginAnew has the daemon begin anew, with a ledger that is opened again. Whatever was
+// thought out from the damaged one (a pass, an order, an action that runs) is not to be
+// written to the next, so every part begins anew. What the mirror holds is not put in its
+// place: that is what a pass reads and no more, without messages, events, costs and
+// trusted code, and of the rows that were written since it has only the numbers. A past
+// with holes that nobody is told of is worse than one that is lost.
+func (s *system) beginAnew(why error) {
+	select {
+	case s.hurt <- why:
+	default:
+	}
+}
+
+// renewEvery is how far apart the daemon begins anew for a damaged database: where each
+// one is damaged at once, the disk is not to fill with those that were set aside.
+const renewEvery = time.Minute
+
+// rest is how long to wait before that, by when it was done last.
+func rest(last, now time.Time) time.Duration {
+	return max(0, renewEvery-max(0, now.Sub(last)))
+}
+
+// sleep waits, until ctx ends at most.
+func sleep(ctx context.Context, d time.Duration) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+	case <-timer.C:
+	}
 }
 
 // quietWithin is how long a new configuration waits for what is being done: while the

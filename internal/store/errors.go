@@ -68,6 +68,10 @@ func kindOf(err error) error {
 		return nil
 	}
 	switch e.Code() & 0xff {
+	case sqlite3.SQLITE_IOERR:
+		if e.Code() == sqlite3.SQLITE_IOERR_SHORT_READ { // the log is shorter than what was written to it
+			return ErrCorrupt
+		}
 	case sqlite3.SQLITE_FULL:
 		return ErrFull
 	case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED:

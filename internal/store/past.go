@@ -50,9 +50,9 @@ func (s *Store) reflect(ctx context.Context, what string, at fleet.Instant, show
 		m = newMirror()
 	}
 	var bad []badRow
-	err := m.show(ctx, s.r, &bad, at, show)
-	if err != nil {
-		return failed(what, err)
+	if err := failed(what, m.show(ctx, s.r, &bad, at, show)); err != nil {
+		s.met(err)
+		return err
 	}
 	s.moveAside(ctx, bad)
 	return nil

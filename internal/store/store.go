@@ -32,6 +32,9 @@ type Options struct {
 	// Wrote is told of each write what became of it, before whoever asked for it is.
 	// It must not wait. nil: nobody is.
 	Wrote func(error)
+	// Damaged is told when a write, or a read of the past, finds the database damaged:
+	// only another Open cures that. It must not wait. nil: nobody is.
+	Damaged func(error)
 	// Now names a damaged database that is set aside; default time.Now.
 	Now func() time.Time
 

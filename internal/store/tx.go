@@ -71,6 +71,14 @@ func (s *Store) wrote(err error) {
 	if s.opts.Wrote != nil {
 		s.opts.Wrote(err)
 	}
+	s.met(err)
+}
+
+// met tells who asked to be told of a damaged database.
+func (s *Store) met(err error) {
+	if s.opts.Damaged != nil && errors.Is(err, ErrCorrupt) {
+		s.opts.Damaged(err)
+	}
 }
 
 // end commits, or takes back what failed with err.
