@@ -26,7 +26,7 @@ func BenchmarkIdle(b *testing.B) {
 			b.Fatal(err)
 		}
 	}
-	g := openGraveyard(b, strings.Replace(graveyardToml, "max_agents = 500", "max_agents = 5000", 1))
+	g := openGraveyard(b, strings.Replace(graveyardToml, "max_agents = 500", "max_agents = 1000", 1))
 	g.people(n)
 	server := g.tmuxServer()
 	<-time.After(idleAfter)
