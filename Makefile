@@ -57,7 +57,7 @@ town: ## every agent rule on real, scripted agents, and a tmux server that is st
 	@CUSTOS_TOWN=1 CUSTOS_HAMMER_FOR=1m go test -timeout 40m -count=1 -v -run 'TestRules|TestFormulaKilled|TestPluginsKilled|TestTutorial|TestHammer' ./internal/daemon
 	@CUSTOS_TOWN=1 CUSTOS_NIGHT_FOR=90s go test -timeout 20m -count=1 -v -run TestNight ./internal/daemon
 	@CUSTOS_TOWN=1 go test -timeout 20m -count=1 -run 'Day|Ambiguous' ./internal/loop
-	@CUSTOS_STOPS=200 go test -timeout 30m -count=1 -v -run TestAServerOutlivesBeingStopped ./internal/session/tmux
+	@CUSTOS_STOPS=200 go test -timeout 30m -count=1 -v -run "TestAServerOutlivesBeingStopped|TestNobodyConnectsToAServerThatIsStopped" ./internal/session/tmux
 
 night: ## a night in ten minutes on real tmux: servers killed, disk filled, configuration broken, 30 daemons killed, and a person throughout; CUSTOS_NIGHT_SEED makes one again
 	@CUSTOS_TOWN=1 go test -timeout 40m -count=1 -v -run TestNight ./internal/daemon

@@ -33,7 +33,7 @@ func atlas() []row {
 		{pkg: "internal/ledger", may: "fleet nearest rules", pure: true, why: "the legal changes of records"},
 		{pkg: "internal/hookwire", may: "sys/procstat", why: "the wire between custos-hook and the daemon: besides who calls it, standard library only"},
 		{pkg: "internal/conformance", why: "real agent CLIs against a mock model server, for tests"},
-		{pkg: "internal/session/*", may: "fleet session sys/proc sys/shim", why: "providers"},
+		{pkg: "internal/session/*", may: "fleet session sys/proc sys/procstat sys/shim", why: "providers"},
 		{pkg: "internal/sys/*", may: "sys/httpjson sys/procstat", why: "clients of the outside know nothing of Custos; they share one way to ask a server, and one to read a process"},
 		{pkg: "internal/sys/judge/judgetest", why: "a scripted judge, for tests"},
 		{pkg: "internal/store", may: "fleet", why: "the only SQL; fits the ports of others by shape"},

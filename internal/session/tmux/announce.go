@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"strings"
 	"time"
 
@@ -44,7 +45,7 @@ func (p *Provider) Announce(ctx context.Context, tell func(session.Notice)) erro
 			return nil
 		}
 		say(loss(err))
-		if met {
+		if met || errors.Is(err, errStopped) { // one look at a process is cheap
 			wait = soonest
 		}
 		if p.rest(ctx, wait) {
@@ -58,7 +59,7 @@ func loss(err error) string {
 	switch {
 	case errors.Is(err, session.ErrAbsent):
 		return saidGone
-	case errors.Is(err, errNoAnswer):
+	case errors.Is(err, errNoAnswer), errors.Is(err, errStopped):
 		return saidSilent
 	}
 	return saidLost
@@ -88,8 +89,8 @@ func (p *Provider) ring() {
 // attend listens until the server is lost. It returns whether it had been met,
 // and session.ErrAbsent when it is not there.
 func (p *Provider) attend(ctx context.Context, here func(), tell func(session.Notice)) (met bool, err error) {
-	if !alive(p.socket) {
-		return false, session.ErrAbsent
+	if err := p.answers(ctx); err != nil {
+		return false, err
 	}
 	program, err := p.program()
 	if err != nil {
@@ -109,6 +110,19 @@ func (p *Provider) attend(ctx context.Context, here func(), tell func(session.No
 		err = session.ErrAbsent
 	}
 	return met, err
+}
+
+// answers says what keeps the server from being attached to: it answers a client that
+// asks and goes, or it is not there. Two clients in control mode that wait in a server
+// that does not answer may end it when it does again.
+func (p *Provider) answers(ctx context.Context) error {
+	if _, err := os.Lstat(p.socket); err != nil {
+		return session.ErrAbsent // however the server is asked: nothing has to be
+	}
+	if _, err := p.tell(ctx, "", "list-sessions", "-F", ""); err != nil && !errors.Is(err, errRefused) {
+		return err
+	}
+	return nil
 }
 
 // meaning says in words what a notification tells; "" for those that no look

@@ -10,6 +10,7 @@ import (
 
 	"custos/internal/session"
 	"custos/internal/sys/proc"
+	"custos/internal/sys/procstat"
 )
 
 // hostedWait is how long an agent's own tmux server may take to answer.
@@ -25,6 +26,9 @@ func Hosted(ctx context.Context, server int) ([]session.Hosted, error) {
 	}
 	if err == nil && len(sockets) != 1 {
 		err = fmt.Errorf("it listens at %d sockets", len(sockets))
+	}
+	if at, living := procstat.Living(server); err == nil && living {
+		err = standing(at)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("cannot ask tmux server %d: %w", server, err)

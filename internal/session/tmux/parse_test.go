@@ -1,7 +1,6 @@
 package tmux
 
 import (
-	"os"
 	"strings"
 	"testing"
 )
@@ -24,28 +23,4 @@ func FuzzParse(f *testing.F) {
 			t.Error("panes and an error")
 		}
 	})
-}
-
-func TestStatOfHostileName(t *testing.T) {
-	dir := t.TempDir()
-	write(t, dir, "7", "7 (a) b (c)) S "+strings.Repeat("0 ", 18)+"4711 0")
-	if comm, start, err := stat(dir, 7); comm != "a) b (c)" || start != 4711 || err != nil {
-		t.Errorf("%q %d %v", comm, start, err)
-	}
-	for _, bad := range []string{"", "7", "7 (x", "7 )x(", "7 (x) S 1 2"} {
-		write(t, dir, "7", bad)
-		if _, _, err := stat(dir, 7); err == nil {
-			t.Errorf("%q gave no error", bad)
-		}
-	}
-}
-
-func write(t *testing.T, proc, pid, text string) {
-	t.Helper()
-	if err := os.MkdirAll(proc+"/"+pid, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(proc+"/"+pid+"/stat", []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
 }

@@ -77,7 +77,7 @@ var errNoAnswer = errors.New("no answer")
 var errRefused = errors.New("refused")
 
 // tell has the server execute commands and returns what they printed. Its error
-// wraps session.ErrAbsent, errRefused, errNoAnswer, or what kept it from asking.
+// wraps session.ErrAbsent, errRefused, errNoAnswer, errStopped, or what kept it from asking.
 func (p *Provider) tell(ctx context.Context, stdin string, args ...string) (string, error) {
 	name := fleet.Path(p.socket)
 	program, err := p.program()
@@ -86,6 +86,9 @@ func (p *Provider) tell(ctx context.Context, stdin string, args ...string) (stri
 	}
 	if ctx.Err() != nil {
 		return "", fmt.Errorf("cannot tell tmux server %s: %w", name, ctx.Err())
+	}
+	if err := p.stopped(p.socket); err != nil {
+		return "", fmt.Errorf("cannot tell tmux server %s: %w", name, err)
 	}
 	ctx, cancel := context.WithTimeout(ctx, p.deadline)
 	defer cancel()

@@ -44,7 +44,9 @@ func (p *Provider) again(ctx context.Context, l session.Launch) (session.Launche
 	case err == nil:
 		return p.launched(ctx, l, s)
 	case errors.Is(err, shim.ErrFailed): // an attempt that was cut off before it could clear up
-		_, _ = p.tell(ctx, "", "kill-session", "-t", "="+SessionName(l.Name, l.Instance))
+		if _, err := p.tell(ctx, "", "kill-session", "-t", "="+SessionName(l.Name, l.Instance)); errors.Is(err, errStopped) {
+			return session.Launched{}, err
+		}
 		if err := shim.Clear(l.Shim); err != nil {
 			return session.Launched{}, err
 		}
@@ -74,6 +76,9 @@ func verdict(err error) error {
 
 func (p *Provider) launch(ctx context.Context, l session.Launch) (session.Launched, error) {
 	if err := ctx.Err(); err != nil {
+		return session.Launched{}, err
+	}
+	if err := p.stopped(p.socket); err != nil { // nothing was begun yet
 		return session.Launched{}, err
 	}
 	if err := p.prepare(l); err != nil {
@@ -156,7 +161,7 @@ func (p *Provider) rollBack(ctx context.Context, l session.Launch, cause error) 
 		cause = late
 	}
 	_, gone := p.tell(ctx, "", "kill-session", "-t", "="+SessionName(l.Name, l.Instance))
-	if errors.Is(gone, errNoAnswer) {
+	if errors.Is(gone, errNoAnswer) || errors.Is(gone, errStopped) {
 		return session.Launched{}, fmt.Errorf("%w: %w", session.ErrSpent, cause) // the claim must stay
 	}
 	return session.Launched{}, errors.Join(cause, shim.Clear(l.Shim))

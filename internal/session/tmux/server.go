@@ -74,6 +74,9 @@ func (v *Viewer) ask(ctx context.Context, socket string, args ...string) ([]byte
 	if _, err := os.Lstat(socket); errors.Is(err, fs.ErrNotExist) {
 		return nil, session.ErrAbsent // however long its path: nothing has to be asked
 	}
+	if err := v.stopped(socket); err != nil {
+		return nil, fmt.Errorf("cannot ask tmux server %s: %w", name, err)
+	}
 	program, err := v.program()
 	if err != nil {
 		if alive(socket) {

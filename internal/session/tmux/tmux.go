@@ -50,11 +50,14 @@ type Viewer struct {
 	at    time.Time
 	panes []fleet.Pane
 	err   error
+
+	listensMu sync.Mutex
+	listens   map[string]listens // by socket
 }
 
 // New makes a viewer. It fails on a deadline it cannot read.
 func New(o Options) (*Viewer, error) {
-	v := &Viewer{o: o, deadline: 2 * time.Second}
+	v := &Viewer{o: o, deadline: 2 * time.Second, listens: map[string]listens{}}
 	if o.Deadline != "" {
 		d, err := fleet.ParseDuration(o.Deadline)
 		if err != nil || d <= 0 {
