@@ -94,6 +94,7 @@ type Rule struct {
 	Attempts      string   `json:"attempts,omitempty"`
 	CausedBy      []string `json:"caused_by"`
 	Runbook       string   `json:"runbook,omitempty"`
+	Category      string   `json:"category,omitempty"` // of custos doctor, where the rule is a check
 	Enabled       bool     `json:"enabled"`
 	Source        string   `json:"source,omitempty"` // built in, or the file and line that changed it
 	Doc           string   `json:"doc,omitempty"`

@@ -124,7 +124,7 @@ func writeCounts(p *page, n api.DoctorCounts) {
 const (
 	stateWide    = 11
 	categoryWide = 12
-	nameWide     = 11
+	nameWide     = 21
 )
 
 // writeCheck writes one check whole: a reason is never shortened, and a command

@@ -276,8 +276,9 @@ func (w *world) Commands(a fleet.Action) []fleet.Command {
 
 func (w *world) Rules() []api.Rule {
 	return []api.Rule{
-		{Name: "disk-pressure", Priority: "P1", Over: "mount", Expr: "mount.used_percent > 80.0", Actions: []string{"rotate-log"}, Mode: "auto", Enabled: true, CausedBy: []string{}, Runbook: "docs/runbooks/disk.md"},
-		{Name: "lock-dead", Priority: "P2", Over: "lock", Expr: "lock.holder == 'dead'", Actions: []string{}, Mode: "auto", CausedBy: []string{}},
+		{Name: "disk-pressure", Priority: "P1", Over: "mount", Expr: "mount.used_percent > 80.0", Actions: []string{"rotate-log"}, Mode: "auto", Category: "disk", Enabled: true, CausedBy: []string{}, Runbook: "docs/runbooks/disk.md"},
+		{Name: "lock-dead", Priority: "P2", Over: "lock", Expr: "lock.holder == 'dead'", Actions: []string{"remove-lock"}, Mode: "auto", Category: "locks", Enabled: true, CausedBy: []string{}},
+		{Name: "lock-old", Priority: "P4", Over: "lock", Expr: "lock.age > duration('1h')", Actions: []string{}, Mode: "auto", CausedBy: []string{}},
 	}
 }
 

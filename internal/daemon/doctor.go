@@ -15,6 +15,7 @@ import (
 	"custos/internal/api"
 	"custos/internal/config"
 	"custos/internal/fleet"
+	"custos/internal/rules"
 	"custos/internal/server"
 	"custos/internal/store"
 	"custos/internal/sys/program"
@@ -27,7 +28,11 @@ func DoctorOf(ctx context.Context, version string, broken error, categories []st
 	if err := server.CheckCategories(categories); err != nil {
 		return api.Doctor{}, err
 	}
-	e := server.Examination{At: fleet.Instant{Wall: time.Now()}, Version: version, Asker: version,
+	set, err := parseRules(config.Config{}, string(rules.Builtin()))
+	if err != nil {
+		return api.Doctor{}, err
+	}
+	e := server.Examination{At: fleet.Instant{Wall: time.Now()}, Version: version, Asker: version, Rules: rulebook{set}.Rules(),
 		Installation: server.Installation{UID: os.Getuid(), Programs: programs(ctx, os.Getenv), Built: builtFrom(ownProgram()), Config: server.ConfigFacts{Err: broken.Error()}}}
 	return server.Diagnose(e, categories), nil
 }
@@ -213,14 +218,6 @@ func (s *system) storeFacts(ctx context.Context, pages bool) server.StoreFacts {
 		if f.Faults, err = st.Check(ctx); err != nil {
 			f.PagesErr = fleet.Line(err.Error(), 200)
 		}
-	}
-	rows, err := st.SetAside(ctx)
-	if err != nil {
-		f.AsideErr = fleet.Line(err.Error(), 200)
-		return f
-	}
-	if f.Rows = len(rows); f.Rows > 0 {
-		f.RowTable = rows[f.Rows-1].What
 	}
 	return f
 }

@@ -27,7 +27,7 @@ func (b rulebook) Rules() []api.Rule {
 		out = append(out, api.Rule{Name: r.Name, Priority: string(r.Priority), Over: string(r.Over), Expr: r.Expr,
 			For: span(r.For), KeepFiringFor: span(r.KeepFiringFor), ForPatrols: r.ForPatrols, TellAfter: r.TellAfter, Summary: r.Summary,
 			Actions: wants(r), Mode: string(r.Mode), Cooldown: span(r.Cooldown), Attempts: attempts(r.Attempts),
-			CausedBy: r.CausedBy, Runbook: r.Runbook, Enabled: r.Enabled, Doc: r.What})
+			CausedBy: r.CausedBy, Runbook: r.Runbook, Category: r.Category, Enabled: r.Enabled, Doc: r.What})
 	}
 	return out
 }

@@ -26,6 +26,7 @@ type written struct {
 	Attempts      string          `toml:"attempts,omitempty"`
 	CausedBy      []string        `toml:"caused_by,omitempty"`
 	Runbook       string          `toml:"runbook,omitempty"`
+	Category      string          `toml:"category,omitempty"`
 	Enabled       *bool           `toml:"enabled,omitempty"`
 	Actions       []writtenAction `toml:"actions,omitempty"`
 }
@@ -58,7 +59,7 @@ func (r *Rule) written() written {
 	w := written{What: r.What, Priority: string(r.Priority), Over: string(r.Over), Expr: r.Expr,
 		For: spanText(r.For), KeepFiringFor: spanText(r.KeepFiringFor), ForPatrols: r.ForPatrols, TellAfter: r.TellAfter, Summary: r.Summary,
 		Mode: string(r.Mode), Cooldown: spanText(r.Cooldown), Attempts: attemptsText(r.Attempts),
-		CausedBy: r.CausedBy, Runbook: r.Runbook}
+		CausedBy: r.CausedBy, Runbook: r.Runbook, Category: r.Category}
 	if !r.Enabled {
 		w.Enabled = &r.Enabled
 	}

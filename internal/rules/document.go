@@ -61,6 +61,7 @@ func writeKeys(b *strings.Builder) {
 		{"attempts", "most tries on one subject in a sliding window: 3 in 1h"},
 		{"caused_by", "rules that explain this one: firing for the same subject, or for any subject when they are over host, mount or self; a rule that names itself is told once for all agents of one account"},
 		{"runbook", "the page to read when it fires"},
+		{"category", "of `custos doctor`, which tells what the rule finds as a check of that name: " + strings.Join(fleet.Categories(), ", ")},
 		{"enabled", "false switches it off"},
 	} {
 		fmt.Fprintf(b, "| `%s` | %s |\n", row[0], row[1])
@@ -95,6 +96,7 @@ func writeRule(b *strings.Builder, r *Rule) {
 	line("attempts", attemptsText(r.Attempts))
 	line("explained by", strings.Join(r.CausedBy, ", "))
 	line("runbook", r.runbookLink())
+	line("check of custos doctor", r.Category)
 	if !r.Enabled {
 		line("enabled", "no")
 	}

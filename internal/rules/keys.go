@@ -30,6 +30,7 @@ func setters() map[string]func(*Rule, any) error {
 		"attempts":        func(r *Rule, v any) error { return take(&r.Attempts, v, parseAttempts) },
 		"caused_by":       func(r *Rule, v any) error { return takeTexts(&r.CausedBy, v) },
 		"runbook":         func(r *Rule, v any) error { return take(&r.Runbook, v, oneLine) },
+		"category":        func(r *Rule, v any) error { return take(&r.Category, v, fleet.ParseCategory) },
 		"enabled":         func(r *Rule, v any) error { return takeBool(&r.Enabled, v) },
 	}
 }

@@ -24,6 +24,7 @@ type Rule struct {
 	Attempts      fleet.Attempts
 	CausedBy      []string // rules whose alerts explain this one
 	Runbook       string
+	Category      string // of custos doctor, where it is a check; "": it is none
 	Enabled       bool
 
 	expr, summary *expression

@@ -372,3 +372,20 @@ func BenchmarkParse(b *testing.B) {
 		}
 	}
 }
+
+// The page on doctor names, in the row of its category, every rule that is a check.
+func TestThePageOnDoctorNamesTheRules(t *testing.T) {
+	page, err := os.ReadFile("../../docs/doctor.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range builtinSet(t).Rules() {
+		named := slices.ContainsFunc(strings.Split(string(page), "\n"), func(line string) bool {
+			head, _, _ := strings.Cut(strings.TrimPrefix(line, "| "), " |")
+			return strings.Contains(head, "`"+r.Category+"`") && strings.Contains(line, "`"+r.Name+"`")
+		})
+		if r.Category != "" && !named {
+			t.Errorf("docs/doctor.md does not name %s in the row of %s", r.Name, r.Category)
+		}
+	}
+}

@@ -25,8 +25,8 @@ func (s *server) doctor(req *http.Request, _ Caller) (any, error) {
 // examine finds out what the checks of the categories need. asker is the version of
 // the program that asks.
 func (s *server) examine(ctx context.Context, categories []string, asker string) Examination {
-	e := Examination{At: s.Now(), Version: s.Version, Asker: asker, Daemon: !s.InProcess}
-	if needed(categories, wantsFleet) {
+	e := Examination{At: s.Now(), Version: s.Version, Asker: asker, Daemon: !s.InProcess, Rules: s.Rules.Rules()}
+	if needed(all(e.Rules), categories, wantsFleet) {
 		s.examineFleet(ctx, &e)
 	}
 	if s.Examine == nil {
@@ -46,7 +46,7 @@ func (s *server) diagnosed(ctx context.Context, e Examination, categories []stri
 
 // CheckCategories refuses what is no category, and says which one was meant.
 func CheckCategories(given []string) error {
-	all := categoryNames()
+	all := fleet.Categories()
 	for _, c := range given {
 		if slices.Contains(all, c) {
 			continue
@@ -60,20 +60,9 @@ func CheckCategories(given []string) error {
 	return nil
 }
 
-// categoryNames lists the categories in the order they are told.
-func categoryNames() []string {
-	var out []string
-	for _, c := range checks() {
-		if !slices.Contains(out, c.category) {
-			out = append(out, c.category)
-		}
-	}
-	return out
-}
-
 // needed says whether a check of the categories needs something; none means all.
-func needed(categories []string, what int) bool {
-	return slices.ContainsFunc(checks(), func(c check) bool { return c.needs&what != 0 && chosen(categories, c.category) })
+func needed(checks []check, categories []string, what int) bool {
+	return slices.ContainsFunc(checks, func(c check) bool { return c.needs&what != 0 && chosen(categories, c.category) })
 }
 
 func chosen(categories []string, c string) bool {
@@ -111,7 +100,7 @@ func why(err error) string { return fleet.Line(err.Error(), 300) }
 func Diagnose(e Examination, categories []string) api.Doctor {
 	broken := e.Installation.Config.Err != ""
 	out := api.Doctor{At: e.At.Wall.UTC(), Version: e.Version, Daemon: e.Daemon, Checks: []api.DoctorCheck{}, Fix: nothing()}
-	for _, c := range checks() {
+	for _, c := range all(e.Rules) {
 		if chosen(categories, c.category) || broken && c.category == "config" && c.needs == 0 {
 			out.Checks = append(out.Checks, c.view(e))
 		}

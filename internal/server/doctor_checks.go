@@ -1,5 +1,12 @@
 package server
 
+import (
+	"slices"
+
+	"custos/internal/api"
+	"custos/internal/fleet"
+)
+
 // check is one row of the table of everything the doctor looks at: pure judging
 // of what was gathered before.
 type check struct {
@@ -22,7 +29,7 @@ const both = wantsConfig | wantsPlaces
 // seenFleet is what checks of what Custos watches need.
 const seenFleet = wantsConfig | wantsFleet
 
-// checks is the table, in the order it is told.
+// checks is the table of what no rule tells, in the order it is told.
 func checks() []check {
 	return []check{
 		{"dependencies", "tmux", wantsPlaces, program("tmux", "agents in terminals are neither seen nor started")},
@@ -31,55 +38,83 @@ func checks() []check {
 		{"dependencies", "custos-hook", wantsPlaces, program("custos-hook", "agents tell nothing of themselves")},
 		{"structure", "folders", both, judgePlaces("dir")},
 		{"structure", "files", both, judgePlaces("file")},
-		{"structure", "writable", seenFleet, judgeWritable},
 		{"config", "read", 0, judgeConfig},
 		{"config", "in-force", both, judgeInForce},
 		{"config", "namespace", seenFleet, judgeNamespace},
 		{"databases", "open", both, judgeStore},
 		{"databases", "pages", both, judgePages},
-		{"databases", "rows", both, judgeRows},
 		{"databases", "damaged", both, judgeAside},
 		{"databases", "memory", seenFleet, judgeMemory},
 		{"consistency", "records", seenFleet, judgeRecords},
 		{"consistency", "parents", seenFleet, judgeParents},
-		{"consistency", "worktrees", seenFleet, judgeShared},
 		{"consistency", "runs", seenFleet, judgeOpenRuns},
 		{"consistency", "orders", seenFleet, judgeOrders},
 		{"agents", "programs", both | wantsFleet, judgeKinds},
 		{"agents", "states", seenFleet, judgeStates},
-		{"logs", "size", seenFleet, judgeLogs},
 		{"logs", "lines", both | wantsFleet, judgeLines},
 		{"logs", "tools", seenFleet, judgeTools},
-		{"locks", "held", seenFleet, judgeLocks},
 		{"sessions", "seen", seenFleet, judgeSessions},
 		{"sessions", "dead-panes", seenFleet, judgeDeadPanes},
-		{"sessions", "orphans", seenFleet, judgeOrphans},
 		{"worktrees", "seen", seenFleet, judgeRepos},
-		{"worktrees", "missing", seenFleet, judgeMissing},
-		{"worktrees", "crashed", seenFleet, judgeCrashed},
-		{"worktrees", "unused", seenFleet, judgeUnused},
-		{"worktrees", "unfinished", seenFleet, judgeUnfinished},
 		{"hooks", "installed", both, judgeHooks},
 		{"hooks", "undone", both, judgeUndone},
 		{"formulas", "readable", seenFleet, judgeFormulas},
 		{"schedules", "runnable", seenFleet, judgeSchedules},
 		{"forge", "reachable", seenFleet, judgeForge},
-		{"merge-queue", "owners", seenFleet, judgeQueue},
 		{"ci", "reachable", seenFleet, judgeCI},
-		{"ci", "workers", seenFleet, judgeWorkers},
 		{"containers", "reachable", seenFleet, judgeEngine},
 		{"chat", "configured", both, judgeChat},
 		{"chat", "reachable", both, judgeReach},
-		{"disk", "space", seenFleet, judgeDisk},
-		{"disk", "inodes", seenFleet, judgeInodes},
-		{"clock", "behind", seenFleet, judgeClock},
-		{"clock", "skew", seenFleet, judgeSkew},
-		{"security", "folders", both, judgeOthers("dir")},
-		{"security", "files", both, judgeOthers("file")},
 		{"security", "sockets", both, judgeSockets},
 		{"security", "secrets", both, judgeSecrets},
 		{"security", "listening", both, judgeListening},
 		{"version", "daemon", wantsConfig, judgeVersion},
 		{"version", "programs", wantsPlaces, judgeBuilt},
 	}
+}
+
+// all is every check: of the table, and of the rules that are one, by category.
+func all(rules []api.Rule) []check {
+	out := checks()
+	for _, r := range rules {
+		if r.Category != "" && r.Enabled {
+			out = append(out, check{r.Category, r.Name, seenFleet, ruled(r)})
+		}
+	}
+	order := fleet.Categories()
+	slices.SortStableFunc(out, func(a, b check) int {
+		return slices.Index(order, a.category) - slices.Index(order, b.category)
+	})
+	return out
+}
+
+// ruled tells what a rule found: there is no second opinion of what is wrong.
+func ruled(r api.Rule) func(*Examination) verdict {
+	return func(e *Examination) verdict {
+		var list []verdict
+		for _, f := range e.Pass.Assessment.Findings {
+			if f.Rule == r.Name {
+				list = append(list, finding(f, len(r.Actions) > 0))
+			}
+		}
+		for _, b := range e.Pass.Assessment.Blind {
+			if b.Rule == r.Name {
+				list = append(list, cannot(b.Subject.Name+": "+b.Why).by("custos", "why", b.Subject.String()))
+			}
+		}
+		return worst(list, "nothing found")
+	}
+}
+
+// finding is a verdict: what keeps work from being done is bad, the rest is a warning.
+func finding(f fleet.Finding, mends bool) verdict {
+	judge := warn
+	if f.Priority.AtLeast(fleet.P2) {
+		judge = bad
+	}
+	v := judge("%s", f.Summary).by("custos", "why", f.Subject.String())
+	if mends {
+		v.heals = []fleet.AlertKey{f.AlertKey}
+	}
+	return v
 }

@@ -14,6 +14,7 @@ type Examination struct {
 	Asker   string // version of the program that asked; "" when it did not say
 	Daemon  bool   // a daemon looks
 
+	Rules          []api.Rule // in force: those with a category are checks
 	Installation   Installation
 	NoInstallation string      // why nothing of it was found out
 	Pass           *fleet.Pass // nil: nobody looked
@@ -115,10 +116,7 @@ type StoreFacts struct {
 	Newer    bool     // because a newer Custos wrote it
 	Faults   []string // what a check of every page and index found, when it was asked for
 	PagesErr string   // why it could not be checked
-	Rows     int      // that could not be read and were set aside
-	RowTable string   // the table of the newest of them
 	Aside    []string
-	AsideErr string
 }
 
 // HookFacts is the settings file of one kind of agent CLI.

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"net/http"
 	"net/http/httptest"
-	"slices"
 	"testing"
 	"time"
 
@@ -54,7 +53,7 @@ func ward(t *testing.T, change func(*Options), ill ...sick) (http.Handler, *heal
 	w := newWorld()
 	o := w.options()
 	h := &healer{}
-	o.Cycle, o.Mender, o.InProcess = seeing{w, *e.Pass}, h, true
+	o.Cycle, o.Mender, o.InProcess, o.Rules = seeing{w, *e.Pass}, h, true, ruleList(e.Rules)
 	o.Examine = func(context.Context, func(string) bool) Installation { return e.Installation }
 	if change != nil {
 		change(&o)
@@ -82,18 +81,9 @@ func call(t *testing.T, h http.Handler, method, path string, order any) (int, ap
 	return r.Code, d
 }
 
-func illness(t *testing.T, check string) sick {
-	t.Helper()
-	i := slices.IndexFunc(sickness(), func(k sick) bool { return k.check == check && k.mends != "" })
-	if i < 0 {
-		t.Fatalf("no case of %s is mended by an alert", check)
-	}
-	return sickness()[i]
-}
-
 // The plan is for what the chosen categories found, and for nothing else.
 func TestDoctorFixPlan(t *testing.T) {
-	s, h := ward(t, nil, illness(t, "locks held"), illness(t, "security folders"), illness(t, "disk space"))
+	s, h := ward(t, nil, foundBy("lock-dead"), foundBy("landmark-open"), foundBy("disk-pressure"))
 	_, d := call(t, s, http.MethodGet, "/v1/doctor?category=locks&category=security", nil)
 	if len(d.Fix.Actions) != 2 || d.Fix.Actions[0].Subject != "lock//l/lock" || d.Fix.Actions[1].Subject != "landmark//s" || len(d.Fix.Done) != 0 {
 		t.Errorf("%+v", d.Fix)
@@ -113,7 +103,7 @@ func TestDoctorFixPlan(t *testing.T) {
 
 // Only what a person was shown is done, and what became of it is told with a new look.
 func TestDoctorMend(t *testing.T) {
-	s, h := ward(t, nil, illness(t, "locks held"), illness(t, "security folders"))
+	s, h := ward(t, nil, foundBy("lock-dead"), foundBy("landmark-open"))
 	shown := api.DoctorOrder{Categories: []string{"locks", "security"}, Actions: []api.DoctorDeed{{Do: "mend", Subject: "lock//l/lock", Rule: "lock-dead"}}}
 	code, d := call(t, s, http.MethodPost, "/v1/doctor/fix", shown)
 	if code != http.StatusOK || len(h.did) != 1 || len(d.Fix.Done) != 1 || d.Fix.Done[0].Subject != "lock//l/lock" || len(d.Checks) == 0 {
@@ -136,7 +126,7 @@ func TestDoctorMend(t *testing.T) {
 func TestDoctorMendIsForPeople(t *testing.T) {
 	s, h := ward(t, func(o *Options) {
 		o.AgentOf = func(context.Context, Caller) (string, error) { return "worker", nil }
-	}, illness(t, "locks held"))
+	}, foundBy("lock-dead"))
 	order := api.DoctorOrder{Actions: []api.DoctorDeed{{Do: "mend", Subject: "lock//l/lock", Rule: "lock-dead"}}}
 	if code, _ := call(t, s, http.MethodPost, "/v1/doctor/fix", order); code == http.StatusOK || len(h.did) != 0 {
 		t.Errorf("status %d, did %v", code, h.did)

@@ -8,7 +8,9 @@ func judgeHooks(e *Examination) verdict {
 	var list []verdict
 	var installed []string
 	for _, h := range e.Installation.Hooks {
-		list = append(list, h.judge())
+		if h.Err != "" {
+			list = append(list, cannot("the settings of "+h.Kind+" cannot be read: "+h.Err))
+		}
 		if len(h.Events) > 0 {
 			installed = append(installed, h.Kind+" in "+h.File)
 		}
@@ -17,20 +19,6 @@ func judgeHooks(e *Examination) verdict {
 		return worst(list, "in no settings: agents that Custos starts get theirs on the command line")
 	}
 	return worst(list, "%s", strings.Join(installed, "; "))
-}
-
-func (h HookFacts) judge() verdict {
-	switch {
-	case h.Err != "":
-		return cannot("the settings of " + h.Kind + " cannot be read: " + h.Err)
-	case len(h.Events) == 0:
-		return verdict{}
-	case h.Hook == "":
-		return bad("%s calls hooks in %s, and custos-hook is not there", h.Kind, h.File).by("custos", "hooks", "uninstall", h.Kind)
-	case h.Wrong() != "":
-		return warn("%s, in %s: %s", h.Kind, h.File, h.Wrong()).by("custos", "hooks", "install", h.Kind).healed("hooks-broken", landmark(h.File))
-	}
-	return verdict{}
 }
 
 // Wrong is what is wrong with hooks of ours that stand in the settings; "" when

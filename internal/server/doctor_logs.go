@@ -7,23 +7,6 @@ import (
 	"custos/internal/fleet"
 )
 
-func judgeLogs(e *Examination) verdict {
-	logs := e.Pass.Snapshot.Logs
-	if v := part(logs.Sight, "no [logs] are configured"); v.state != "" {
-		return v
-	}
-	var list []verdict
-	for _, l := range logs.Value {
-		switch n, known := l.Bytes.Get(); {
-		case !known:
-			list = append(list, cannot(l.Path+": "+l.Bytes.Why()))
-		case n > logTooBig:
-			list = append(list, warn("%s has %s", l.Path, size(n)).by("custos plan").healed("log-large", fleet.Subject{Kind: fleet.KindLog, Name: l.Path}))
-		}
-	}
-	return worst(list, "%s, none of more than %s", fleet.Counted(len(logs.Value), "log"), size(logTooBig))
-}
-
 // judgeTools finds tools that began and never ended, though their agent went on:
 // a hook that was lost, or a turn that was cut off.
 func judgeTools(e *Examination) verdict {

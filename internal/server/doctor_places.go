@@ -78,35 +78,6 @@ func thing(is string) string {
 	return is
 }
 
-// judgeOthers judges whether others may change what is ours, or read it.
-func judgeOthers(sort string) func(*Examination) verdict {
-	return func(e *Examination) verdict {
-		var list []verdict
-		for _, p := range e.Installation.Places {
-			if p.Want == sort {
-				list = append(list, p.others())
-			}
-		}
-		return worst(list, "others can neither read nor change them")
-	}
-}
-
-func (p Place) others() verdict {
-	ours := "600"
-	if p.Is == "dir" {
-		ours = "700"
-	}
-	switch {
-	case p.Err != "":
-		return cannot(p.Err)
-	case !p.Open(): // and of what is of another sort, structure tells
-		return verdict{}
-	case p.Mode&0o022 != 0:
-		return bad("others may change %s (mode %#o)", p.Path, p.Mode).by("chmod", ours, p.Path).healed("landmark-open", landmark(p.Path))
-	}
-	return warn("others may read %s (mode %#o)", p.Path, p.Mode).by("chmod", ours, p.Path).healed("landmark-open", landmark(p.Path))
-}
-
 // Open says whether others may change it, or read what is not theirs to read. The
 // configuration holds no tokens, and a journal is often kept where a team reads it:
 // those may be read.
@@ -121,8 +92,6 @@ func (p Place) Open() bool {
 	return p.Is == p.Want && p.Is != "" && !p.Shut && p.Mode&bits != 0
 }
 
-func landmark(path string) fleet.Subject { return fleet.Subject{Kind: fleet.KindLandmark, Name: path} }
-
 func judgeSockets(e *Examination) verdict {
 	var list []verdict
 	there := 0
@@ -135,8 +104,6 @@ func judgeSockets(e *Examination) verdict {
 			list = append(list, bad("%s is no socket", p.Path).by("ls", "-l", p.Path))
 		case p.UID != e.Installation.UID:
 			list = append(list, bad("the socket %s belongs to user %d", p.Path, p.UID).by("ls", "-l", p.Path))
-		case p.Open():
-			list = append(list, bad("others reach the socket %s (mode %#o)", p.Path, p.Mode).by("chmod", "600", p.Path).healed("landmark-open", landmark(p.Path)))
 		}
 		if p.Is != "" {
 			there++
@@ -145,7 +112,7 @@ func judgeSockets(e *Examination) verdict {
 	if there == 0 {
 		return worst(list, "there is none now")
 	}
-	return worst(list, "%s, for this user alone", fleet.Counted(there, "socket"))
+	return worst(list, "%s, this user's", fleet.Counted(there, "socket"))
 }
 
 func judgeSecrets(e *Examination) verdict {
@@ -161,14 +128,12 @@ func judgeSecrets(e *Examination) verdict {
 			list = append(list, bad("%s is no file", what))
 		case p.UID != e.Installation.UID && p.UID != 0:
 			list = append(list, bad("%s belongs to user %d", what, p.UID).by("ls", "-l", p.Path))
-		case p.Open():
-			list = append(list, bad("others may read %s (mode %#o)", what, p.Mode).by("chmod", "600", p.Path).healed("landmark-open", landmark(p.Path)))
 		}
 	}
 	if len(e.Installation.Secrets) == 0 {
 		return ok("custos.toml names no file with a token")
 	}
-	return worst(list, "%s with a token, for this user alone", fleet.Counted(len(e.Installation.Secrets), "file"))
+	return worst(list, "%s with a token, this user's", fleet.Counted(len(e.Installation.Secrets), "file"))
 }
 
 func judgeListening(e *Examination) verdict {

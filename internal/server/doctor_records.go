@@ -15,40 +15,22 @@ func judgeRecords(e *Examination) verdict {
 		return v
 	}
 	seen := map[string]bool{}
-	var list []verdict
 	for _, a := range agents.Value {
 		seen[a.Name] = true
-		if a.Conflict != "" {
-			list = append(list, warn("%s: %s", a.Name, a.Conflict).by("custos", "why", "agent/"+a.Name))
-		}
-		if a.Owner == fleet.OwnerCustos && !a.Registered && a.Process.PID != 0 {
-			list = append(list, warn("%s is ours and runs, and has no record", a.Name).by("custos", "show", a.Name))
-		}
-		if isLost(a) {
-			list = append(list, warn("%s runs, started by a shim of Custos, and has no record any more", a.Name).by("custos", "adopt", a.Name))
-		}
 	}
+	var list []verdict
 	n := 0
 	for _, r := range e.Pass.Past.Registrations {
 		if r.Desired == fleet.DesiredRetired {
 			continue
 		}
 		n++
-		switch {
-		case r.Failed != "":
-			list = append(list, warn("%s was given up: %s", r.Name, r.Failed).by("custos", "recover", r.Name))
-		case r.Desired == fleet.DesiredRunning && r.Process.PID != 0 && r.Exit == nil && !seen[r.Name]:
+		if r.Desired == fleet.DesiredRunning && r.Process.PID != 0 && r.Exit == nil && !seen[r.Name] {
 			list = append(list, bad("%s is to run, and nothing is seen of it", r.Name).by("custos", "show", r.Name).
 				healed("agent-crashed", fleet.Subject{Kind: fleet.KindAgent, Name: r.Name}))
 		}
 	}
-	switch can, known := recording(e).Get(); {
-	case !known:
-		list = append(list, cannot("whether what is seen can be recorded: "+recording(e).Why()))
-	case !can:
-		list = append(list, unwritable(e, "what is seen cannot be recorded: the ledger cannot be written"))
-	}
-	if e.Pass.Past.Amnesia && n == 0 && len(list) == 0 {
+	if e.Pass.Past.Amnesia && n == 0 {
 		return cannot("what was on record of agents is lost: " + e.Pass.Past.Lost)
 	}
 	return worst(list, "%s of agents, and what is seen agrees", fleet.Counted(n, "record"))
@@ -66,28 +48,6 @@ func judgeParents(e *Examination) verdict {
 		}
 	}
 	return worst(list, "every agent's parent is registered")
-}
-
-// judgeShared finds agents that work in one worktree: each would undo the other's work.
-func judgeShared(e *Examination) verdict {
-	in := map[string][]string{}
-	var trees []string
-	for _, r := range e.Pass.Past.Registrations {
-		if r.Worktree == "" || r.Exit != nil || r.Desired == fleet.DesiredRetired || r.Desired == fleet.DesiredStopped {
-			continue
-		}
-		if len(in[r.Worktree]) == 0 {
-			trees = append(trees, r.Worktree)
-		}
-		in[r.Worktree] = append(in[r.Worktree], r.Name)
-	}
-	var list []verdict
-	for _, tree := range trees {
-		if names := in[tree]; len(names) > 1 {
-			list = append(list, bad("%s share the worktree %s", strings.Join(names, ", "), tree).by("custos", "stop", names[len(names)-1]))
-		}
-	}
-	return worst(list, "no two agents share a worktree")
 }
 
 // judgeOpenRuns finds runs that are carried out, by their record, and of which

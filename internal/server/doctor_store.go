@@ -15,29 +15,7 @@ func judgeStore(e *Examination) verdict {
 	case s.Err != "":
 		return bad("%s cannot be read: %s", s.Path, s.Err).by("ls", "-l", s.Path)
 	}
-	s := e.Installation.Store
-	switch can, known := recording(e).Get(); {
-	case !known:
-		return cannot("whether " + s.Path + " can be written: " + recording(e).Why())
-	case !can:
-		return unwritable(e, s.Path+" opens, and cannot be written")
-	default:
-		return ok("%s opens, with the schema of this version", s.Path)
-	}
-}
-
-func judgeRows(e *Examination) verdict {
-	switch s := e.Installation.Store; {
-	case !s.There:
-		return ok("there is no database yet")
-	case s.Err != "":
-		return cannot("the database cannot be read")
-	case s.AsideErr != "":
-		return cannot(s.AsideErr)
-	case s.Rows > 0:
-		return warn("%s could not be read and lie in the table set_aside, the newest of %s", fleet.Counted(s.Rows, "row"), s.RowTable).by("custos feed")
-	}
-	return ok("no row had to be set aside")
+	return ok("%s opens, with the schema of this version", e.Installation.Store.Path)
 }
 
 func judgeAside(e *Examination) verdict {
@@ -48,13 +26,10 @@ func judgeAside(e *Examination) verdict {
 }
 
 func judgeMemory(e *Examination) verdict {
-	switch past := e.Pass.Past; {
-	case past.Blind != "":
+	if past := e.Pass.Past; past.Blind != "" {
 		return bad("what was done before cannot be read, so nothing is done now: %s", past.Blind)
-	case past.Amnesia:
-		return warn("what was done before is lost (%s): Custos only observes until a person acknowledges the alert of rule self-amnesia", past.Lost).by("custos alerts")
 	}
-	return ok("what was done before is remembered")
+	return ok("what was done before can be read")
 }
 
 // judgePages judges what SQLite says of every page and index of the database.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -46,7 +47,7 @@ func wellInstalled() *Examination {
 	end, stop := call, call
 	end.Event, stop.Event, stop.CallID = fleet.HookToolEnd, fleet.HookStop, ""
 	return &Examination{
-		At: instant(0), Version: "1", Asker: "1", Daemon: true, Pass: &p, Told: []fleet.HookEvent{call, end, stop},
+		At: instant(0), Version: "1", Asker: "1", Daemon: true, Rules: checking(), Pass: &p, Told: []fleet.HookEvent{call, end, stop},
 		Formulas: []api.FormulaRow{{Name: "f"}}, Schedules: []api.ScheduleRow{{Name: "s", Enabled: true}},
 		Installation: Installation{
 			UID: 1000, Config: ConfigFacts{File: "/c.toml", Found: true}, People: []string{"ops (telegram)"},
@@ -96,9 +97,6 @@ func TestDoctorFinds(t *testing.T) {
 		if c.State != k.state || !strings.Contains(c.Why, k.why) || k.command != "" && c.Command != k.command {
 			t.Errorf("%s is %s: %s → %s; want %s: %s → %s", k.check, c.State, c.Why, c.Command, k.state, k.why, k.command)
 		}
-		if k.mends != "" && (len(c.Mends) != 1 || c.Mends[0].Rule+" "+c.Mends[0].Subject != k.mends) {
-			t.Errorf("%s: it is mended by %v, want %s", k.check, c.Mends, k.mends)
-		}
 	}
 	for _, c := range checks() {
 		if !found[c.category+" "+c.name] {
@@ -124,8 +122,8 @@ func TestDoctorStore(t *testing.T) {
 		if c := all["databases open"]; c.State != k.state || !strings.Contains(c.Why, k.why) {
 			t.Errorf("%+v is %s: %s", k.store, c.State, c.Why)
 		}
-		if c := all["databases rows"]; k.store.Err != "" && c.State != "cannot tell" {
-			t.Errorf("%+v: its rows are %s", k.store, c.State)
+		if c := all["databases pages"]; k.store.Err != "" && c.State != "cannot tell" {
+			t.Errorf("%+v: its pages are %s", k.store, c.State)
 		}
 	}
 }
@@ -147,7 +145,7 @@ func TestDoctorBrokenConfig(t *testing.T) {
 			t.Errorf("%s is %s: %s", name, c.State, c.Why)
 		}
 	}
-	if d := Diagnose(*e, []string{"disk"}); d.Counts != (api.DoctorCounts{Bad: 1, Cannot: 2}) || d.Checks[0].Name != "read" {
+	if d := Diagnose(*e, []string{"disk"}); d.Counts != (api.DoctorCounts{Bad: 1, Cannot: 1}) || d.Checks[0].Name != "read" {
 		t.Errorf("of the disk alone: %+v", d)
 	}
 }
@@ -170,8 +168,7 @@ func TestDoctorBlindIsNeverWell(t *testing.T) {
 	for _, name := range fleet.PartNames() {
 		e.Pass.Snapshot.Sight(name).Status = fleet.StatusUnknown
 	}
-	for _, name := range []string{"structure writable", "consistency records", "consistency runs", "agents states", "logs size", "sessions seen", "sessions dead-panes", "sessions orphans", "locks held", "merge-queue owners", "worktrees unfinished",
-		"worktrees seen", "worktrees missing", "worktrees crashed", "worktrees unused", "forge reachable", "ci reachable", "ci workers", "containers reachable", "disk space", "disk inodes", "clock behind", "clock skew"} {
+	for _, name := range []string{"consistency records", "consistency runs", "agents states", "sessions seen", "sessions dead-panes", "worktrees seen", "forge reachable", "ci reachable", "containers reachable"} {
 		if c := told(e)[name]; c.State != api.CheckCannot {
 			t.Errorf("%s is %s where nothing was seen: %s", name, c.State, c.Why)
 		}
@@ -182,9 +179,13 @@ func TestDoctorBlindIsNeverWell(t *testing.T) {
 func TestDoctorManyReasons(t *testing.T) {
 	e := wellInstalled()
 	for _, p := range []float64{85, 86, 87, 95} {
-		e.Pass.Snapshot.Host.Value.Mounts = append(e.Pass.Snapshot.Host.Value.Mounts, fleet.Mount{Path: "/m", UsedPercent: fleet.Known(p), InodesPercent: fleet.Known(1.0)})
+		f := findings()["disk-pressure"]
+		if f.Summary = fmt.Sprintf("/m is %.0f %% full", p); p < 90 {
+			f.Priority = fleet.P3
+		}
+		e.Pass.Assessment.Findings = append(e.Pass.Assessment.Findings, f)
 	}
-	c := told(e)["disk space"]
+	c := told(e)["disk disk-pressure"]
 	if c.State != api.CheckBad || !strings.HasPrefix(c.Why, "/m is 95 %") || !strings.HasSuffix(c.Why, "; and 1 more") {
 		t.Errorf("%s: %s", c.State, c.Why)
 	}
@@ -194,6 +195,7 @@ func TestDoctorRoute(t *testing.T) {
 	w := newWorld()
 	o := w.options()
 	looked := 0
+	o.Rules = ruleList(checking())
 	o.Cycle = counting{w, &looked}
 	ask := func(path string) (int, api.Doctor) {
 		r := httptest.NewRecorder()
@@ -205,21 +207,21 @@ func TestDoctorRoute(t *testing.T) {
 	if status, _ := ask("/v1/doctor?category=dsk"); status != http.StatusBadRequest || looked != 0 {
 		t.Errorf("a category that is none: status %d, %d looks", status, looked)
 	}
-	if _, d := ask("/v1/doctor?category=dependencies&category=security"); looked != 0 || d.Counts.Cannot != len(d.Checks) || d.Counts.Cannot != 9 {
+	if _, d := ask("/v1/doctor?category=dependencies&category=structure"); looked != 0 || d.Counts.Cannot != len(d.Checks) || d.Counts.Cannot != 6 {
 		t.Errorf("where nobody examines: %d looks, %+v", looked, d.Counts)
 	}
 	o.Examine = func(context.Context, func(string) bool) Installation { return wellInstalled().Installation }
-	if _, d := ask("/v1/doctor?category=security"); looked != 0 || d.Counts.OK != 5 {
-		t.Errorf("security: %d looks, %+v", looked, d.Checks)
+	if _, d := ask("/v1/doctor?category=structure"); looked != 0 || d.Counts.OK != 2 {
+		t.Errorf("structure: %d looks, %+v", looked, d.Checks)
 	}
-	full := []fleet.Mount{{Path: "/", UsedPercent: fleet.Known(100.0), InodesPercent: fleet.Known(1.0)}}
-	o.Anew = func(context.Context) { w.pass.Snapshot.Host.Value.Mounts = full } // it filled up since it was looked at
+	full := []fleet.Finding{findings()["disk-pressure"]}
+	o.Anew = func(context.Context) { w.pass.Assessment.Findings = full } // it filled up since it was looked at
 	if _, d := ask("/v1/doctor?category=disk"); d.Counts.Bad != 1 {
 		t.Errorf("a disk that has been full for a moment: %+v", d.Checks)
 	}
 	looked = 0
 	w.lookErr = errors.New("cannot look: no world")
-	if _, d := ask("/v1/doctor?category=disk"); looked != 1 || d.Counts.Cannot != 2 || !strings.Contains(d.Checks[0].Why, "no world") {
+	if _, d := ask("/v1/doctor?category=disk"); looked != 1 || d.Counts.Cannot != 1 || !strings.Contains(d.Checks[0].Why, "no world") {
 		t.Errorf("disk: %d looks, %+v", looked, d.Checks)
 	}
 }

@@ -1,0 +1,110 @@
+package server
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"custos/internal/api"
+	"custos/internal/fleet"
+)
+
+// ruleList is a rule table by hand.
+type ruleList []api.Rule
+
+func (l ruleList) Rules() []api.Rule { return l }
+func (ruleList) TOML() string        { return "" }
+
+// checking are rules that are checks, and two that are none.
+func checking() []api.Rule {
+	return []api.Rule{
+		{Name: "disk-pressure", Category: "disk", Priority: "P1", Actions: []string{"rotate-log"}, Enabled: true},
+		{Name: "landmark-open", Category: "security", Priority: "P3", Actions: []string{"close-landmark"}, Enabled: true},
+		{Name: "lock-dead", Category: "locks", Priority: "P2", Actions: []string{"remove-lock"}, Enabled: true},
+		{Name: "self-clock", Category: "clock", Priority: "P3", Enabled: true},
+		{Name: "self-mute", Category: "chat", Priority: "P1"},
+		{Name: "agent-waiting", Priority: "P2", Enabled: true},
+	}
+}
+
+// findings are one of each of their rules.
+func findings() map[string]fleet.Finding {
+	of := func(rule string, p fleet.Priority, kind fleet.Kind, name, summary string) fleet.Finding {
+		return fleet.Finding{AlertKey: fleet.AlertKey{Rule: rule, Subject: fleet.Subject{Kind: kind, Name: name}}, Priority: p, Summary: summary}
+	}
+	return map[string]fleet.Finding{
+		"disk-pressure": of("disk-pressure", fleet.P1, fleet.KindMount, "/", "/ is 95 % full"),
+		"landmark-open": of("landmark-open", fleet.P3, fleet.KindLandmark, "/s", "others get at /s (state)"),
+		"lock-dead":     of("lock-dead", fleet.P2, fleet.KindLock, "/l/lock", "/l/lock is held by a process that is gone"),
+		"self-clock":    of("self-clock", fleet.P3, fleet.KindSelf, "custos", "the wall clock is behind"),
+		"self-mute":     of("self-mute", fleet.P1, fleet.KindReceiver, "ops", "ops is not reached"),
+		"agent-waiting": of("agent-waiting", fleet.P2, fleet.KindAgent, "a", "a waits"),
+	}
+}
+
+// foundBy has a rule find something.
+func foundBy(rule string) sick {
+	return sick{spoil: func(x patient) { x.Pass.Assessment.Findings = append(x.Pass.Assessment.Findings, findings()[rule]) }}
+}
+
+// What a rule of a category finds is a check, as bad as its priority; what has actions is
+// mended by the alert of that rule, and of no other.
+func TestDoctorTellsWhatRulesFind(t *testing.T) {
+	for _, k := range []struct{ rule, check, state, command, mends string }{
+		{"disk-pressure", "disk disk-pressure", api.CheckBad, "custos why mount//", "disk-pressure mount//"},
+		{"landmark-open", "security landmark-open", api.CheckWarn, "custos why landmark//s", "landmark-open landmark//s"},
+		{"lock-dead", "locks lock-dead", api.CheckBad, "custos why lock//l/lock", "lock-dead lock//l/lock"},
+		{"self-clock", "clock self-clock", api.CheckWarn, "custos why self/custos", ""},
+	} {
+		all := told(foundBy(k.rule).of())
+		c := all[k.check]
+		if c.State != k.state || c.Why != findings()[k.rule].Summary || c.Command != k.command {
+			t.Errorf("%s is %s: %s → %s", k.check, c.State, c.Why, c.Command)
+		}
+		var mends []string
+		for _, m := range c.Mends {
+			mends = append(mends, m.Rule+" "+m.Subject)
+		}
+		if strings.Join(mends, ", ") != k.mends {
+			t.Errorf("%s is mended by %v, want %s", k.check, mends, k.mends)
+		}
+		for name, other := range all {
+			if name != k.check && other.State != api.CheckOK {
+				t.Errorf("%s makes %s %s: %s", k.rule, name, other.State, other.Why)
+			}
+		}
+	}
+}
+
+// A rule that is off, or is in no category, is no check.
+func TestDoctorLeavesOtherRulesOut(t *testing.T) {
+	for _, rule := range []string{"self-mute", "agent-waiting"} {
+		for name, c := range told(foundBy(rule).of()) {
+			if c.State != api.CheckOK || strings.HasSuffix(name, " "+rule) {
+				t.Errorf("%s: %s is %s: %s", rule, name, c.State, c.Why)
+			}
+		}
+	}
+}
+
+// A rule that cannot be answered is never well.
+func TestDoctorTellsWhatRulesCannot(t *testing.T) {
+	e := wellInstalled()
+	key := findings()["lock-dead"].AlertKey
+	e.Pass.Assessment.Blind = []fleet.CannotTell{{AlertKey: key, Why: "its file cannot be read"}}
+	if c := told(e)["locks lock-dead"]; c.State != api.CheckCannot || c.Why != "/l/lock: its file cannot be read" || len(c.Mends) != 0 {
+		t.Errorf("%s: %s", c.State, c.Why)
+	}
+}
+
+// Every check stands in a category that there is, in their order.
+func TestDoctorTellsByCategory(t *testing.T) {
+	last := 0
+	for _, c := range Diagnose(*wellInstalled(), nil).Checks {
+		at := slices.Index(fleet.Categories(), c.Category)
+		if at < last {
+			t.Errorf("%s %s is told out of turn", c.Category, c.Name)
+		}
+		last = at
+	}
+}
