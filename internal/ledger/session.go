@@ -283,7 +283,7 @@ func againText(r *fleet.Run) string {
 			left = append(left, s.ID)
 		}
 	}
-	return fmt.Sprintf("You work on run %s, ended unexpectedly and were started again. Done already, not to be repeated: %s. Left: %s. "+
+	return fmt.Sprintf("You work on run %s, ended in the middle of it and were started again. Done already, not to be repeated: %s. Left: %s. "+
 		"What they are is described in %s/prompt.md, your notes are in %s/scratch.md. Look at what is there before you change anything, then go on, and end by the phase file %s/phase.",
 		r.ID, stepList(done), stepList(left), r.Dir, r.Dir, r.Dir)
 }

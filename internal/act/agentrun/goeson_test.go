@@ -38,8 +38,13 @@ func TestKilledBeforeItsFirstTurn(t *testing.T) {
 	if strings.Contains(effect, "its conversation goes on") || !strings.Contains(effect, "begins afresh") || !strings.Contains(effect, "status 1") {
 		t.Errorf("recover: %q", effect)
 	}
-	if got := strings.Join(g.noted("prompt"), "\n"); !strings.Contains(got, "mend the tests") {
-		t.Errorf("it was told %q", got)
+	told := g.noted("prompt")
+	if got := strings.Join(told, "\n"); !strings.Contains(got, "mend the tests") {
+		t.Fatalf("it was told %q", got)
+	}
+	// What it was told is what its acknowledgement is known by.
+	if r := g.ledger["early"]; r.PromptState != fleet.DeliverySent || r.Prompt != told[len(told)-1] {
+		t.Errorf("it was told %q, and %q is waited for, %s", told, r.Prompt, r.PromptState)
 	}
 	if n := len(g.sessionsOf("early")); n != 1 {
 		t.Errorf("%d terminals are left of it: %v", n, g.sessionsOf("early"))

@@ -111,14 +111,7 @@ func atWork(told []fleet.HookEvent) bool {
 // words tell the agent what happened, and that its work is where it was.
 func words(r fleet.Registration, resumed bool) string {
 	var b strings.Builder
-	b.WriteString("Your process ended unexpectedly")
-	if r.Exit != nil {
-		if status, ok := r.Exit.Status.Get(); ok {
-			fmt.Fprintf(&b, " (exit status %d)", status)
-		} else if signal, ok := r.Exit.Signal.Get(); ok {
-			fmt.Fprintf(&b, " (signal %d)", signal)
-		}
-	}
+	b.WriteString(end(r.Exit))
 	b.WriteString(", and Custos started you again in the same folder. What you had not committed is still there as you left it: look at git status first.")
 	if resumed {
 		b.WriteString(" Then go on with what you were doing.")
@@ -140,12 +133,42 @@ func words(r fleet.Registration, resumed bool) string {
 	return b.String() + firstPrompt(r)
 }
 
-// firstPrompt repeats what the ledger keeps for as long as it is not acknowledged.
+// end says how the agent ended: who was stopped by a word, or by keys, did not end
+// unexpectedly.
+func end(e *fleet.Exit) string {
+	switch {
+	case e == nil:
+	case e.Asked == fleet.ByCustos:
+		return "You were stopped by Custos"
+	case e.Asked != "":
+		return "You were stopped by " + fleet.Line(e.Asked, 80)
+	case e.Quit != "":
+		return "You were stopped at your terminal"
+	}
+	words := "Your process ended unexpectedly"
+	if e != nil {
+		if status, ok := e.Status.Get(); ok {
+			return fmt.Sprintf("%s (exit status %d)", words, status)
+		} else if signal, ok := e.Signal.Get(); ok {
+			return fmt.Sprintf("%s (signal %d)", words, signal)
+		}
+	}
+	return words
+}
+
+// repeated stands before a first prompt that is handed on.
+const repeated = "\n\nThis was your first prompt:\n"
+
+// firstPrompt repeats what the ledger keeps for as long as it is not acknowledged: of
+// the words of an earlier recovery, only what they handed on.
 func firstPrompt(r fleet.Registration) string {
 	if r.Prompt == "" {
 		return ""
 	}
-	return "\n\nThis was your first prompt:\n" + r.Prompt
+	if _, first, ok := strings.Cut(r.Prompt, repeated); ok {
+		return repeated + first
+	}
+	return repeated + r.Prompt
 }
 
 func lastPrompt(r fleet.Registration) string {

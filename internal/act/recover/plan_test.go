@@ -68,6 +68,43 @@ func TestPlan(t *testing.T) {
 	}
 }
 
+// The words of a recovery are not handed on by the next one: what was asked for first is.
+func TestTheFirstPromptIsHandedOnOnce(t *testing.T) {
+	r := fleet.Registration{Task: "issue 7", Prompt: "mend the tests\nall of them"}
+	for _, resumed := range []bool{true, false} {
+		once := words(r, resumed)
+		again := r
+		again.Prompt = once
+		if got := words(again, resumed); got != once || !strings.HasSuffix(got, "first prompt:\nmend the tests\nall of them") {
+			t.Errorf("the second time it is told %q", got)
+		}
+	}
+}
+
+// Who was stopped, and is started again by a person, did not end unexpectedly.
+func TestWordsForWhoWasStopped(t *testing.T) {
+	killed := fleet.Exit{Signal: fleet.Known(15)}
+	asked := func(by string) *fleet.Exit { e := killed; e.Asked = by; return &e }
+	quit := killed
+	quit.Quit = "typed /exit"
+	for name, c := range map[string]struct {
+		exit  *fleet.Exit
+		begin string
+	}{
+		"a person":            {asked("ann"), "You were stopped by ann, and Custos started you again in the same folder."},
+		"Custos":              {asked(fleet.ByCustos), "You were stopped by Custos, and Custos started you again in the same folder."},
+		"at its own terminal": {&quit, "You were stopped at your terminal, and Custos started you again in the same folder."},
+		"nobody":              {&killed, "Your process ended unexpectedly (signal 15), and Custos started you again in the same folder."},
+		"nobody knows":        {nil, "Your process ended unexpectedly, and Custos started you again in the same folder."},
+	} {
+		for _, resumed := range []bool{true, false} {
+			if got := words(fleet.Registration{Exit: c.exit}, resumed); !strings.HasPrefix(got, c.begin) {
+				t.Errorf("%s: %q", name, got)
+			}
+		}
+	}
+}
+
 // Who takes the place of one that handed over begins afresh with its words, whatever
 // conversation there was; once that one runs, it is recovered like any other.
 func TestPlanAfterAHandoff(t *testing.T) {

@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"strings"
 	"time"
 
 	"custos/internal/act"
@@ -296,6 +297,9 @@ func (r *run) start(ctx context.Context, how agentrun.How) error {
 	if r.plan.firstPrompt {
 		reg.PromptState = fleet.DeliverySent
 	}
+	if r.handsOn() { // its acknowledgement is of these words
+		reg.Prompt, reg.PromptState = r.how.Prompt, fleet.DeliverySent
+	}
 	if r.plan.fresh {
 		reg.Prompt, reg.PromptState, reg.SessionID = r.plan.first.Prompt, fleet.DeliverySent, r.begin.Command.Session
 		if r.begin.Command.Typed != "" {
@@ -304,10 +308,15 @@ func (r *run) start(ctx context.Context, how agentrun.How) error {
 	}
 	r.learned = &reg
 	r.tell(reg)
-	if r.given = r.x.Give(ctx, r.begin, got); r.given != nil && (r.plan.firstPrompt || r.plan.fresh) {
+	if r.given = r.x.Give(ctx, r.begin, got); r.given != nil && (r.plan.firstPrompt || r.plan.fresh || r.handsOn()) {
 		r.learned.PromptState = fleet.DeliveryUndelivered
 	}
 	return nil
+}
+
+// handsOn says whether what it is told now repeats its first prompt.
+func (r *run) handsOn() bool {
+	return r.toldNow() && r.old.Prompt != "" && strings.HasSuffix(r.how.Prompt, firstPrompt(r.old))
 }
 
 // ending says how what was started ended.
