@@ -1,4 +1,7 @@
-package config
+// Package brokentoml says for people what keeps a text from being TOML. In goes an error
+// of the TOML library, out comes a sentence about the slip; where it is, is the caller's
+// to say.
+package brokentoml
 
 import (
 	"regexp"
@@ -31,8 +34,8 @@ var brokenTexts = []broken{
 	{regexp.MustCompile(`^invalid escape character U\+[0-9A-F]+ '(.+)'`), `there is no escape \$1 in a text: write \\ for a backslash, or put the text into single quotes`},
 }
 
-// plain is a TOML error for people.
-func plain(err error) string {
+// Plain is a TOML error for people.
+func Plain(err error) string {
 	said := strings.TrimPrefix(err.Error(), "toml: ")
 	for _, b := range brokenTexts {
 		if m := b.theirs.FindStringSubmatchIndex(said); m != nil {

@@ -12,6 +12,7 @@ import (
 	"github.com/pelletier/go-toml/v2"
 	"github.com/pelletier/go-toml/v2/unstable"
 
+	"custos/internal/brokentoml"
 	"custos/internal/nearest"
 )
 
@@ -20,7 +21,7 @@ func (c *Config) read() error {
 	p := &problems{file: c.File}
 	var all map[string]any
 	if err := toml.Unmarshal(c.Text, &all); err != nil {
-		p.add(lineOf(err), "%s", plain(err))
+		p.add(lineOf(err), "%s", brokentoml.Plain(err))
 		return p.err()
 	}
 	c.lines, c.all = linesOf(c.Text), all

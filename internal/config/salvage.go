@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"github.com/pelletier/go-toml/v2"
+
+	"custos/internal/brokentoml"
 )
 
 // folderKeys are the keys that say where a Custos lives.
@@ -66,7 +68,7 @@ func foldersOf(text []byte, p *problems) map[string]any {
 		}
 		var one map[string]any
 		if err := toml.Unmarshal([]byte(line), &one); err != nil {
-			p.add(n+1, "%s", plain(err))
+			p.add(n+1, "%s", brokentoml.Plain(err))
 			continue
 		}
 		said[key] = one[key]

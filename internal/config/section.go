@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"github.com/pelletier/go-toml/v2"
+
+	"custos/internal/brokentoml"
 )
 
 // Section decodes one plug-in section into the struct (or the map of structs,
@@ -36,7 +38,7 @@ func (c Config) Section(name string, into any) error {
 	}}))
 	doc.Elem().Field(0).Set(target.Elem())
 	if err := toml.Unmarshal(c.Text, doc.Interface()); err != nil {
-		return c.Misread(name, errors.New(plain(err)))
+		return c.Misread(name, errors.New(brokentoml.Plain(err)))
 	}
 	target.Elem().Set(doc.Elem().Field(0))
 	return nil

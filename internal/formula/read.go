@@ -8,6 +8,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/pelletier/go-toml/v2"
+
+	"custos/internal/brokentoml"
 )
 
 // Parse reads a formula. file is how problems name it. It reports everything
@@ -121,7 +123,7 @@ func (r *reader) unmarshal() map[string]any {
 		offset := linesOf(r.shift.text)[min(row, len(r.lines))-1] + column - 1
 		at = r.place(r.shift.original(offset))
 	}
-	r.problems.wrong(at, "cannot read TOML: %v", err)
+	r.problems.wrong(at, "%s", brokentoml.Plain(err))
 	return nil
 }
 

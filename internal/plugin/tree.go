@@ -10,6 +10,8 @@ import (
 	"github.com/pelletier/go-toml/v2"
 	"github.com/pelletier/go-toml/v2/unstable"
 	"go.yaml.in/yaml/v3"
+
+	"custos/internal/brokentoml"
 )
 
 // tree is front matter as either language has it: texts, numbers, truth values,
@@ -40,7 +42,7 @@ func read(f front) (tree, error) {
 func readTOML(text string) (tree, error) {
 	t := tree{doc: map[string]any{}, lines: map[string]int{}}
 	if err := toml.Unmarshal([]byte(text), &t.doc); err != nil {
-		m := &mistake{line: before + 1, text: "cannot read TOML: " + strings.TrimPrefix(err.Error(), "toml: ")}
+		m := &mistake{line: before + 1, text: brokentoml.Plain(err)}
 		var d *toml.DecodeError
 		if errors.As(err, &d) {
 			row, _ := d.Position()

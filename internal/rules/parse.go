@@ -9,6 +9,7 @@ import (
 
 	"github.com/pelletier/go-toml/v2"
 
+	"custos/internal/brokentoml"
 	"custos/internal/fleet"
 	"custos/internal/nearest"
 )
@@ -149,7 +150,7 @@ func (r *reader) wrongTOML(file place, err error) {
 	if errors.As(err, &d) {
 		file.line, _ = d.Position()
 	}
-	r.wrong(file, "%w", err)
+	r.wrong(file, "%s", brokentoml.Plain(err))
 }
 
 func (r *reader) readRule(name string, keys map[string]any, at place, lines lineTable) {
