@@ -41,8 +41,8 @@ func TestRecoveredMeansThatItLives(t *testing.T) {
 		}
 	}
 	told := func(t *testing.T, g *ground) func(shim.Started) {
+		begun := len(g.noted("prompt")) // before it is started: it may take its turn at once
 		return func(s shim.Started) {
-			begun := len(g.noted("prompt"))
 			g.await("its turn", func() bool { return len(g.noted("prompt")) > begun || len(g.noted("stop")) > begun })
 			killed(t, g)(s)
 		}
