@@ -1,5 +1,7 @@
 package fleet
 
+import "strings"
+
 // Plan is what to do now, and what is deliberately left undone.
 type Plan struct {
 	At      Instant    `json:"at"`
@@ -92,6 +94,10 @@ type Skipped struct {
 	// Also is what else holds it, by guard, of a hold whose end is known.
 	Also []string `json:"also,omitempty"`
 }
+
+// Reason is why a guard said no, for where its name is told beside it: without that
+// name before it.
+func (s Skipped) Reason() string { return strings.TrimPrefix(s.Why, string(s.Guard)+": ") }
 
 // Ability is what an action needs and promises.
 type Ability struct {

@@ -61,7 +61,7 @@ func offer(p fleet.Pass, approved fleet.Policy, key fleet.AlertKey) Offer {
 // that nobody asks for anything.
 func refused(p fleet.Pass, plan fleet.Plan, key fleet.AlertKey) string {
 	for _, s := range plan.Skipped {
-		return fmt.Sprintf("%s: %s", s.Guard, s.Why)
+		return fmt.Sprintf("%s: %s", s.Guard, s.Reason())
 	}
 	found := func(f fleet.Finding) bool { return f.AlertKey == key }
 	i := slices.IndexFunc(p.Assessment.Blind, func(b fleet.CannotTell) bool {

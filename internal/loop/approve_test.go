@@ -178,8 +178,12 @@ func TestRefusalsSayWhy(t *testing.T) {
 		if !errors.Is(err, loop.ErrNothingOffered) || !strings.Contains(err.Error(), "not found") {
 			t.Errorf("another alert: %v", err)
 		}
-		w.dead = false
 		key.Subject.Name = "/l"
+		w.frozen = "bob: the disk"
+		if err := w.loop.Approve(t.Context(), key, "ann", consents()); err == nil || !strings.HasSuffix(err.Error(), ": frozen: bob: the disk") || strings.Contains(err.Error(), "frozen: frozen") {
+			t.Errorf("while it is frozen: %v", err)
+		}
+		w.frozen, w.dead = "", false
 		if err := w.loop.Approve(t.Context(), key, "ann", consents()); !errors.Is(err, loop.ErrNothingOffered) || strings.HasSuffix(err.Error(), ": ") {
 			t.Errorf("when it is over: %v", err)
 		}

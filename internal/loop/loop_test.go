@@ -20,7 +20,8 @@ import (
 // machine has one lock whose holder may be dead, and everything the
 // loop needs around it, in memory.
 type machine struct {
-	watches bool // mode observe
+	watches bool   // mode observe
+	frozen  string // by whom, and why
 
 	mu      sync.Mutex
 	dead    bool // the lock's holder
@@ -127,7 +128,7 @@ func (w *machine) Journal(p fleet.Pass, done []fleet.Result) error {
 }
 
 func (w *machine) policy(o fleet.PatrolOrder) fleet.Policy {
-	p := fleet.Policy{Mode: fleet.ModeAuto, Budget: fleet.Attempts{Max: 100, In: fleet.Duration(time.Hour)},
+	p := fleet.Policy{Mode: fleet.ModeAuto, Frozen: w.frozen, Budget: fleet.Attempts{Max: 100, In: fleet.Duration(time.Hour)},
 		Abilities: map[string]fleet.Ability{"remove-lock": {Do: "remove-lock", Idempotent: true, Touches: []fleet.PartName{fleet.PartLocks}}}}
 	if w.watches {
 		p.Mode = fleet.ModeObserve

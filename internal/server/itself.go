@@ -69,7 +69,7 @@ func pendingRecovery(p fleet.Pass) (out []api.Pending) {
 		add(a, "planned", a.Why, fleet.Instant{}, nil)
 	}
 	for _, k := range skipped {
-		add(k.Action, "held back", string(k.Guard)+": "+whyOf(k), k.Until, k.Also)
+		add(k.Action, "held back", string(k.Guard)+": "+k.Reason(), k.Until, k.Also)
 	}
 	return out
 }

@@ -1,7 +1,6 @@
 package server
 
 import (
-	"strings"
 	"time"
 
 	"custos/internal/api"
@@ -57,13 +56,9 @@ func deed(a fleet.Action, t Teller) api.Deed {
 func refusal(s fleet.Skipped) api.Refusal {
 	return api.Refusal{
 		Do: s.Do, Subject: s.Subject.String(), Priority: string(s.Priority), Rule: s.For.Rule,
-		Guard: string(s.Guard), Why: whyOf(s), Until: moment(s.Until), Hint: s.Hint, Also: s.Also,
+		Guard: string(s.Guard), Why: s.Reason(), Until: moment(s.Until), Hint: s.Hint, Also: s.Also,
 	}
 }
-
-// whyOf is why a guard said no, without the guard's own name before it: that is told
-// beside it.
-func whyOf(s fleet.Skipped) string { return strings.TrimPrefix(s.Why, string(s.Guard)+": ") }
 
 func doubts(list []fleet.CannotTell) []api.Doubt {
 	out := make([]api.Doubt, 0, len(list))
