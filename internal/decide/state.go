@@ -48,8 +48,10 @@ func (p *pass) askSpawn(r *request) *refusal {
 	name, reg := r.wish.Subject.Name, r.reg
 	_, listed := p.queue.listed[name]
 	switch seen := p.crew.seen[name]; {
+	case r.order.Spawn != nil && reg != nil && seen != nil && isOver(seen.State) && reg.Desired != fleet.DesiredRetired:
+		return &refusal{why: "an agent of this name is registered already: it is started again by recover, and another one takes another name", hint: "custos recover " + word(name), final: true}
 	case listed, r.order.Spawn != nil && reg != nil:
-		return &refusal{why: "an agent of this name is registered already", final: true}
+		return &refusal{why: "an agent of this name is registered already: take another name", final: true}
 	case reg != nil && reg.Desired == fleet.DesiredRetired:
 		return &refusal{why: "it is retired", final: true}
 	case reg != nil && reg.Desired == fleet.DesiredPaused:
