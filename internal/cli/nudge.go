@@ -34,6 +34,9 @@ With - the text is read from the standard input.`,
 					return err
 				}
 				o.Text = strings.TrimRight(string(b), "\n")
+				if strings.TrimSpace(o.Text) == "" {
+					return usage("cannot nudge %s: there is nothing to say: the standard input has no words", flat(args[0]))
+				}
 			}
 			if ttl != "" {
 				d, err := config.Duration(ttl)

@@ -257,6 +257,7 @@ func TestTake(t *testing.T) {
 		"ID with a newline": {with(func(o *fleet.Order) { o.ID = "a\nb" }), false},
 		"unheard of":        {with(func(o *fleet.Order) { o.Do = "dance" }), false},
 		"nobody's":          {with(func(o *fleet.Order) { o.By = "" }), false},
+		"blanks to say":     {with(func(o *fleet.Order) { o.Text = " \n\t" }), false},
 		"nothing to say":    {with(func(o *fleet.Order) { o.Text = "" }), false},
 		"too much to say":   {with(func(o *fleet.Order) { o.Text = strings.Repeat("x", 1<<20+1) }), false},
 		"a bad name":        {with(func(o *fleet.Order) { o.Agent = "a\tb" }), false},

@@ -3,6 +3,7 @@ package ledger
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"unicode/utf8"
 
 	"custos/internal/fleet"
@@ -61,7 +62,7 @@ func CheckOrder(o fleet.Order) error {
 		return fail("its text is longer than %d bytes, or no text", longestText)
 	case o.Account != "" && (o.Agent != "" || o.Do != fleet.OrderPause && o.Do != fleet.OrderResume):
 		return fail("only a pause or resume is about an account, and then about no agent")
-	case o.Do == fleet.OrderNudge && o.Text == "":
+	case o.Do == fleet.OrderNudge && strings.TrimSpace(o.Text) == "":
 		return fail("there is nothing to say")
 	case o.Do == fleet.OrderAnswer && (o.Dialog == "" || o.Text == ""):
 		return fail("an answer names the dialog and the choice")
