@@ -30,7 +30,11 @@ type orderFlags struct {
 }
 
 func (f *orderFlags) add(c *cobra.Command) {
-	c.Flags().StringVar(&f.wait, "wait", waitOrder.String(), "the longest `DURATION` to wait until it is done; 0 returns at once")
+	what := "the longest `DURATION` to wait until it is done; 0 returns at once"
+	if !f.held {
+		what += "; what is held back is waited for only where this is given"
+	}
+	c.Flags().StringVar(&f.wait, "wait", waitOrder.String(), what)
 }
 
 // ended is an order that came to nothing. What is to be said has been said in

@@ -122,10 +122,10 @@ func writePending(p *page, v api.Agents) {
 	for _, w := range v.Pending {
 		why := flat(w.Why)
 		if w.Until != nil {
-			why = fmt.Sprintf("until %s%s: %s", due(*w.Until, v.At), andMore(w.Also), why) // first: the end of a long line is cut
+			why = fmt.Sprintf("until %s%s: %s", due(*w.Until, v.At), andMore(w.Also), why)
 		}
 		rows = append(rows, []string{flat(w.Agent), flat(w.What), flat(w.State), span(w.For), flat(w.Order), why})
 	}
-	p.table([]column{{head: "AGENT", shorten: middle}, {head: "WHAT"}, {head: "STATE"}, {head: "FOR", right: true}, {head: "ORDER"}, {head: "WHY", shorten: cut}}, rows)
+	p.table([]column{{head: "AGENT", shorten: middle}, {head: "WHAT"}, {head: "STATE"}, {head: "FOR", right: true}, {head: "ORDER"}, {head: "WHY", fold: true}}, rows)
 	p.next(v.Next)
 }

@@ -13,10 +13,15 @@ type column struct {
 	paint   func(string) string      // nil: plain
 	keep    int                      // columns that others are shortened for, and left out for
 	spare   bool                     // may be left out when there is no room
+	fold    bool                     // the last one: what has no room goes on below it
 }
 
-// narrowest is what a column that may be shortened keeps.
-const narrowest = 10
+// narrowest is what a column that may be shortened keeps, and narrowFold what one that
+// goes on below needs: with less, all of it stands below the row.
+const (
+	narrowest  = 10
+	narrowFold = 24
+)
 
 // table writes rows below each other, two spaces in and two between columns,
 // within the width of the page. Columns that are empty in every row are left out.
@@ -39,6 +44,7 @@ func (p *page) table(columns []column, rows [][]string) {
 	}
 	for _, row := range rows {
 		cells := make([]string, len(columns))
+		row, below := p.folded(columns, row, widths)
 		for i, c := range columns {
 			cell := row[i]
 			if c.shorten != nil {
@@ -51,7 +57,37 @@ func (p *page) table(columns []column, rows [][]string) {
 			cells[i] = padded
 		}
 		p.line("  %s", strings.Join(cells, "  "))
+		for _, l := range below {
+			p.line("%s", l)
+		}
 	}
+}
+
+// folded is a row with what its last column has room for, and the lines below it.
+func (p *page) folded(columns []column, row []string, widths []int) (_ []string, below []string) {
+	last := len(columns) - 1
+	if !columns[last].fold || runes(row[last]) <= widths[last] {
+		return row, nil
+	}
+	row = slices.Clone(row)
+	if widths[last] < narrowFold {
+		below, row[last] = wrap(row[last], p.width-len(goesOn)*3), ""
+		return row, indented(below, strings.Repeat(goesOn, 3))
+	}
+	at := 2 * len(columns)
+	for _, w := range widths[:last] {
+		at += w
+	}
+	lines := wrap(row[last], widths[last])
+	row[last] = lines[0]
+	return row, indented(lines[1:], strings.Repeat(" ", at))
+}
+
+func indented(lines []string, by string) []string {
+	for i := range lines {
+		lines[i] = by + lines[i]
+	}
+	return lines
 }
 
 func headed(columns []column) bool {
@@ -88,7 +124,7 @@ func shrink(columns []column, widths []int, total, limit int, least func(column)
 	for ; total > limit; total-- {
 		widest := -1
 		for i, c := range columns {
-			if c.shorten != nil && widths[i] > max(least(c), runes(c.head)) && (widest < 0 || widths[i] > widths[widest]) {
+			if (c.shorten != nil || c.fold) && widths[i] > max(least(c), runes(c.head)) && (widest < 0 || widths[i] > widths[widest]) {
 				widest = i
 			}
 		}
