@@ -345,7 +345,8 @@ func TestCrashLoop(t *testing.T) {
 	}
 }
 
-// TestFrozenTmux: a server that does not answer is unknown: nothing is done, and it is said.
+// TestFrozenTmux: a server that is stopped is unknown: nothing is done, one alert and the
+// health tell of it, and both end when it goes on.
 func TestFrozenTmux(t *testing.T) {
 	w := newTown(t, "")
 	w.spawn("still", "reply hello", false)
@@ -369,6 +370,26 @@ func TestFrozenTmux(t *testing.T) {
 	if len(r.Planned) != 0 || len(w.alerts("agent-crashed")) != 0 {
 		t.Errorf("it would do %+v", r.Planned)
 	}
+	told := fmt.Sprintf("the terminal server (process %d) is stopped by a signal", server)
+	await(t, w.said.String, func() bool { return len(w.alerts("terminal-server-stopped")) == 1 })
+	health := func() string {
+		h, err := w.client().Health(t.Context(), 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return strings.Join(h.Notes, "\n")
+	}
+	if got := w.alerts("terminal-server-stopped")[0].Summary; !strings.Contains(got, told) || !strings.Contains(health(), told) || !strings.Contains(health(), "still") {
+		t.Errorf("the alert says %q, health %q", got, health())
+	}
+	if a := w.agent("still"); a.State != "unknown" {
+		t.Errorf("the agent is %s", a.State)
+	}
+	if err := syscall.Kill(server, syscall.SIGCONT); err != nil {
+		t.Fatal(err)
+	}
+	w.awaitState("still", "idle")
+	await(t, w.said.String, func() bool { return w.alerts("terminal-server-stopped")[0].Status == "resolved" && health() == "" })
 	if err := syscall.Kill(a.PID, 0); err != nil {
 		t.Error("the agent is gone")
 	}

@@ -2,6 +2,10 @@ package daemon
 
 import (
 	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
 	"sync"
 
 	"custos/internal/fleet"
@@ -68,8 +72,24 @@ func (s *system) vitals(isDaemon bool) func(context.Context) server.Vitals {
 			return v
 		}
 		pass, patrol := s.pulse.last()
-		return server.Vitals{Daemon: true, Passed: pass, Patrolled: patrol, Every: s.loop.Interval(), Trouble: s.loop.Trouble(), Receivers: s.report.Receivers(), Hung: s.hung(), Notes: s.selfNotes()}
+		return server.Vitals{Daemon: true, Passed: pass, Patrolled: patrol, Every: s.loop.Interval(), Trouble: s.loop.Trouble(), Receivers: s.report.Receivers(), Hung: s.hung(), Notes: append(s.selfNotes(), terminalNotes(s.board.Snapshot().Agents)...)}
 	}
+}
+
+// terminalNotes are the terminal servers that are stopped by a signal, as the rule
+// terminal-server-stopped has it, and who is not seen for that.
+func terminalNotes(agents fleet.Part[[]fleet.Agent]) (notes []string) {
+	behind := map[int][]string{}
+	for _, a := range agents.Value {
+		if a.TerminalStopped != 0 {
+			behind[a.TerminalStopped] = append(behind[a.TerminalStopped], a.Name)
+		}
+	}
+	for _, server := range slices.Sorted(maps.Keys(behind)) {
+		notes = append(notes, fmt.Sprintf("the terminal server (process %d) is stopped by a signal, and nobody sees what %d agent(s) do: %s; to have it go on: kill -CONT %d",
+			server, len(behind[server]), strings.Join(behind[server], ", "), server))
+	}
+	return notes
 }
 
 // hung lists the parts whose probe did not answer by its deadline.

@@ -59,7 +59,10 @@ type Agent struct {
 	ExitStatus Leaf[int]      `json:"exit_status"`          // known only for one that ended
 	ExitSignal Leaf[int]      `json:"exit_signal"`
 	Attached   int            `json:"attached"` // people looking at its pane
-	Signals    []Signal       `json:"signals,omitempty"`
+	// TerminalStopped is the process of the terminal server that it runs in while that
+	// is stopped by a signal, so that nobody sees it; 0 for none.
+	TerminalStopped int      `json:"terminal_stopped,omitempty"`
+	Signals         []Signal `json:"signals,omitempty"`
 
 	CPUTime          Leaf[Duration] `json:"cpu_time"`                    // processor time of the tree: what is left of it when a child has ended
 	Still            Duration       `json:"still,omitempty"`             // for how long nothing was seen to move, as far as it was watched; Quiet is known once that is long enough to tell

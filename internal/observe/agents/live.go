@@ -32,7 +32,7 @@ func (l *look) live(r run) fleet.Agent {
 		pane := *r.pane
 		a.Pane, a.Attached = &pane, pane.Attached
 	}
-	a.PaneLost = l.paneLost(r)
+	a.PaneLost, a.TerminalStopped = l.paneLost(r), l.serverStopped(r)
 	a.Progress, a.Quiet = l.progress(r, m, v, sig)
 	a.Still = l.still(m, a.Quiet)
 	v = agent.Settle(v, told, l.silence(a, m))
@@ -69,7 +69,7 @@ func said(context fleet.Leaf[float64]) fleet.Leaf[float64] {
 
 // signals gathers what was seen of a run.
 func (l *look) signals(r run, cpu fleet.Leaf[float64], told agent.Told) agent.Signals {
-	sig := agent.Signals{Kind: r.kind, OneShot: r.OneShot, Suspended: r.Process.State == "T" || r.Process.State == "t",
+	sig := agent.Signals{Kind: r.kind, OneShot: r.OneShot, Suspended: isHalted(r.Process),
 		Age: fleet.Known(r.Process.Age), CPU: cpu, Told: told, Now: l.now,
 		Hooked: r.reg != nil && r.reg.Owner == fleet.OwnerCustos}
 	if reg, ok := l.registry[r.Process.ID]; ok {

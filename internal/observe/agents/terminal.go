@@ -2,28 +2,48 @@ package agents
 
 import (
 	"fmt"
+	"strings"
 
 	"custos/internal/agent"
 	"custos/internal/fleet"
 )
 
-// veil says whether the terminal server of a run does not answer: its pane is not
-// seen, the server it was last seen in lives, and not every server was seen.
+// veil says whether the terminal server of a run is stopped, or does not answer: its
+// pane is not seen, the server it was last seen in lives, and not every server was seen.
 func (l *look) veil(r run, m *memory) agent.Veil {
-	pane := l.lastPane(r.Process.ID)
-	if r.pane != nil || pane == nil || l.blind == "" || !l.lives(pane.Server) {
+	pane, why := l.lastPane(r.Process.ID), ""
+	if stopped := l.serverStopped(r); stopped != 0 {
+		why = fmt.Sprintf("its terminal server (process %d) is stopped by a signal", stopped)
+	} else if r.pane == nil && pane != nil && l.blind != "" && l.lives(pane.Server) {
+		why = fmt.Sprintf("its terminal server (process %d) does not answer", pane.Server.PID)
+	}
+	if why == "" {
 		m.veiled = fleet.Instant{}
 		return agent.Veil{}
 	}
 	if m.veiled.IsZero() {
 		m.veiled = l.now
 	}
-	why := fmt.Sprintf("its terminal server (process %d) does not answer", pane.Server.PID)
-	if s := l.procs[pane.Server.PID].State; s == "T" || s == "t" {
-		why = fmt.Sprintf("its terminal server (process %d) is stopped by a signal", pane.Server.PID)
-	}
 	return agent.Veil{Why: why, Since: m.veiled}
 }
+
+// serverStopped returns the terminal server of a run while that is stopped by a signal:
+// the one that it stands below with a terminal, whether or not a pane of it was ever
+// seen, or that of its pane. 0 for none.
+func (l *look) serverStopped(r run) int {
+	if pane := l.lastPane(r.Process.ID); pane != nil && l.lives(pane.Server) && isHalted(l.procs[pane.Server.PID]) {
+		return pane.Server.PID
+	}
+	for p := range l.upwards(r.Process.PPID) {
+		if r.Process.TTY != "" && strings.HasPrefix(p.Name, "tmux") && isHalted(p) {
+			return p.ID.PID
+		}
+	}
+	return 0
+}
+
+// isHalted says whether a process is stopped by a signal, or by who traces it.
+func isHalted(p fleet.Process) bool { return p.State == "T" || p.State == "t" }
 
 // paneLost says whether a run lives on without the pane that it was in, or that it
 // was started in: nobody can see it or type to it.

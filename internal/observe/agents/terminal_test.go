@@ -42,7 +42,7 @@ func TestStateUnderATerminalServerThatDoesNotAnswer(t *testing.T) {
 	want(fleet.StateUnknown, "stopped by a signal")
 	b.events = append(b.events, fleet.HookEvent{ID: "2", At: w.now, Instance: "i-a", Process: id(10), Event: fleet.HookPrompt})
 	want(fleet.StateWorking, "prompt was submitted")
-	b.events, w.panes, w.paneErr = b.events[:1], panes, nil
+	b.events, w.panes, w.paneErr, w.procs[0].State = b.events[:1], panes, nil, "S"
 	want(fleet.StateIdle, "turn has ended")
 	w.panes, w.paneErr = nil, errors.New("another server is silent")
 	w.proc(20, 1, "claude") // without a terminal: no server's silence hides it
@@ -50,6 +50,43 @@ func TestStateUnderATerminalServerThatDoesNotAnswer(t *testing.T) {
 	b.events = append(b.events, fleet.HookEvent{ID: "3", At: w.now, Instance: "i-headless", Process: id(20), Event: fleet.HookStop})
 	if a := see(t, p)["headless"]; a.State != fleet.StateIdle {
 		t.Errorf("one without a terminal is %s (%s)", a.State, a.Reason)
+	}
+}
+
+// What runs below a terminal server that is stopped by a signal is seen by nobody,
+// whatever of it was seen before, by who looks for the first time too; and it is told
+// which process that is. One without a server, or below one that runs, has none.
+func TestAgentsBelowATerminalServerThatIsStopped(t *testing.T) {
+	for name, c := range map[string]struct {
+		state string // of the server
+		pane  bool   // was still seen
+		want  int
+	}{
+		"stopped, for the first time": {state: "T", want: 2},
+		"traced":                      {state: "t", want: 2},
+		"stopped since the panes":     {state: "T", pane: true, want: 2},
+		"it runs":                     {state: "S", pane: true},
+		"it is gone":                  {state: "Z"},
+	} {
+		w, b := newWorld(), newLedger()
+		w.proc(2, 1, "tmux: server").State = c.state
+		w.proc(9, 2, "custos-shim")
+		w.proc(10, 9, "claude").TTY = "pts/1"
+		b.reg("a", 10)
+		w.proc(20, 2, "claude") // of a daemon that was started in a pane, say
+		b.reg("headless", 20).Where = fleet.WhereHeadless
+		if c.pane {
+			w.pane("a", 10)
+		} else {
+			w.paneErr = errors.New("cannot ask tmux server /s: it is stopped by a signal")
+		}
+		found := see(t, w.probe(t, b.options))
+		if a := found["a"]; a.TerminalStopped != c.want || c.want != 0 && (a.State != fleet.StateUnknown || !strings.Contains(a.Reason, "process 2) is stopped by a signal")) {
+			t.Errorf("%s: %d, %s (%s), want %d", name, a.TerminalStopped, a.State, a.Reason, c.want)
+		}
+		if n := found["headless"].TerminalStopped; n != 0 {
+			t.Errorf("%s: one without a terminal is below server %d", name, n)
+		}
 	}
 }
 
