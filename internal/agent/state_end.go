@@ -59,6 +59,8 @@ func (e End) judge() Verdict {
 		v.State, v.Reason = fleet.StateCrashed, "its terminal server "+fleet.Line(x.Server, 80)+" went: "+v.Reason
 	case x.ShimGone:
 		v.State, v.Reason = fleet.StateCrashed, "its shim was killed, or ended without a word: "+v.Reason
+	case x.Early && v.State == fleet.StateFinished:
+		v.State, v.Reason = fleet.StateCrashed, v.Reason+fleet.TooEarly
 	case v.State == fleet.StateUnknown && e.Wanted != "":
 		v.State = fleet.StateCrashed // that it ended is certain, and that it was to run
 	case x.Hangup && v.State == fleet.StateFinished:

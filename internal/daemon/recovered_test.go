@@ -67,14 +67,9 @@ func (w *town) acting() bool {
 // brings its task back, though the CLI finds no conversation to go on with.
 func TestTheTaskGoesOn(t *testing.T) {
 	w := newTown(t, "[limits]\nsettle = \"100ms\"\n[recover]\nsettle = \"1s\"\n")
-	how, claude := filepath.Join(w.dir, "how"), filepath.Join(w.dir, "claude")
-	for path, text := range map[string]string{how: "boot 1h", claude: "#!/bin/sh\nexec claude --fake \"$(cat " + how + ")\" \"$@\"\n"} {
-		if err := os.WriteFile(path, []byte(text), 0o755); err != nil {
-			t.Fatal(err)
-		}
-	}
+	how := w.doesAs("boot 1h")
 	o := w.order(api.OrderRequest{Do: "spawn", Agent: "early",
-		Spawn: &api.SpawnRequest{Kind: "claude", Argv: []string{claude}, Dir: filepath.Join(w.dir, "work"), Prompt: "mend the tests"}})
+		Spawn: &api.SpawnRequest{Kind: "claude", Argv: []string{filepath.Join(w.dir, "claude")}, Dir: filepath.Join(w.dir, "work"), Prompt: "mend the tests"}})
 	if o.State != "done" {
 		t.Fatalf("%+v\n%s", o, w.said)
 	}
@@ -176,4 +171,44 @@ func TestAHungGitHoldsUpItsOwnAgentOnly(t *testing.T) {
 			t.Errorf("%s runs: its git did not hang, and nothing was shown", name)
 		}
 	}
+}
+
+// TestAnEndInItsRecoveryIsNoneByItself: who ends with status 0 before its recovery is
+// proved has not done its task. It is told, and started again, though its policy is to
+// do so on failure only.
+func TestAnEndInItsRecoveryIsNoneByItself(t *testing.T) {
+	w := newTown(t, "[limits]\nsettle = \"100ms\"\n[recover]\nsettle = \"2s\"\n[rule.agent-crashed]\ncooldown = \"1s\"\n")
+	how := w.doesAs("work 1h")
+	w.spawnArgv("brief", filepath.Join(w.dir, "claude"))
+	first := w.awaitState("brief", "idle", "working").PID
+	if err := os.WriteFile(how, []byte("exit 0"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Kill(first, syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	told := func() string {
+		bad, err := w.client().Failures(t.Context(), "brief")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return fmt.Sprintf("%+v\n%s", bad.Failures, w.said)
+	}
+	await(t, told, func() bool { return strings.Contains(told(), "ended with status 0, too early") })
+	if err := os.WriteFile(how, []byte("work 1h"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	await(t, told, func() bool { return w.agent("brief").PID > 0 && !w.acting() })
+}
+
+// doesAs makes an agent's program that does as the file says that it returns.
+func (w *town) doesAs(first string) (how string) {
+	w.Helper()
+	how = filepath.Join(w.dir, "how")
+	for path, text := range map[string]string{how: first, filepath.Join(w.dir, "claude"): "#!/bin/sh\nexec claude --fake \"$(cat " + how + ")\" \"$@\"\n"} {
+		if err := os.WriteFile(path, []byte(text), 0o755); err != nil {
+			w.Fatal(err)
+		}
+	}
+	return how
 }

@@ -9,6 +9,7 @@ type Exit struct {
 	OOM      bool      `json:"oom,omitempty"`
 	Hangup   bool      `json:"hangup,omitempty"`    // its terminal had been closed before: whatever its status, it did not end by itself
 	ShimGone bool      `json:"shim_gone,omitempty"` // when it ended its shim was gone and had written down no end: whatever its status, it did not end by itself
+	Early    bool      `json:"early,omitempty"`     // it had not taken what it was started for, or ended while its recovery was proved: whatever its status, it has not done it
 	At       Instant   `json:"at"`
 	Source   string    `json:"source"`           // shim, proc, pidfd, tmux; reboot: nobody saw it; none: nothing tells
 	Asked    string    `json:"asked,omitempty"`  // who asked Custos for it, when somebody did
@@ -24,6 +25,9 @@ func (e Exit) Besides() (words string) {
 	if e.ShimGone {
 		words += ", its shim gone"
 	}
+	if e.Early {
+		words += TooEarly
+	}
 	if e.Server != "" {
 		words += ", with terminal server " + e.Server
 	}
@@ -32,6 +36,9 @@ func (e Exit) Besides() (words string) {
 	}
 	return words
 }
+
+// TooEarly is said of an end that came before what the instance was started for was done.
+const TooEarly = ", too early to have done what it was started for"
 
 // Ender says who ended an instance, as far as can be told.
 type Ender string
@@ -96,9 +103,9 @@ func EndSignal(status, signal Leaf[int]) (int, bool) {
 }
 
 // Failed says whether the agent ended in a way nobody asked for: with its terminal or
-// terminal server, by a status that is not 0, a signal, or in a way that cannot be
-// told.
+// terminal server, too early, by a status that is not 0, a signal, or in a way that
+// cannot be told.
 func (e Exit) Failed() bool {
 	status, known := e.Status.Get()
-	return e.Asked == "" && e.Quit == "" && (e.OOM || e.Hangup || e.ShimGone || e.Server != "" || !known || status != 0)
+	return e.Asked == "" && e.Quit == "" && (e.OOM || e.Hangup || e.ShimGone || e.Early || e.Server != "" || !known || status != 0)
 }

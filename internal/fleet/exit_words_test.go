@@ -14,6 +14,7 @@ func TestWhatAnEndCameWith(t *testing.T) {
 		", out of memory":                        {OOM: true},
 		", with terminal server /tmp/tmux-0/two": {Server: "/tmp/tmux-0/two"},
 		", asked by ann":                         {Asked: "ann"},
+		fleet.TooEarly:                           {Early: true},
 		", out of memory, with terminal server /s, asked by ann": {OOM: true, Server: "/s", Asked: "ann"},
 	} {
 		if got := e.Besides(); got != want {

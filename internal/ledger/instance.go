@@ -85,7 +85,7 @@ func merged(old, e fleet.Exit) fleet.Exit {
 	if e.Rebooted() {
 		out.Source = e.Source
 	}
-	out.OOM = old.OOM || e.OOM
+	out.OOM, out.Early = old.OOM || e.OOM, old.Early || e.Early
 	out.Asked, out.Quit, out.Server = cmp.Or(old.Asked, e.Asked), cmp.Or(old.Quit, e.Quit), cmp.Or(old.Server, e.Server)
 	out.Instance = cmp.Or(old.Instance, e.Instance)
 	return out

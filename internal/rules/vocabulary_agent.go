@@ -130,6 +130,7 @@ func exitWords() *structure {
 		truth("oom", "whether it was killed for lack of memory", func(e *T) bool { return e.OOM }),
 		truth("hangup", "whether its terminal had been closed before it ended", func(e *T) bool { return e.Hangup }),
 		truth("shim_gone", "whether its shim was gone when it ended, and had written down no end", func(e *T) bool { return e.ShimGone }),
+		truth("early", "whether it ended before it had taken what it was started for, or while its recovery was proved", func(e *T) bool { return e.Early }),
 		moment("at", "when", func(e *T) fleet.Instant { return e.At }),
 		text("source", "what told it: shim, pidfd or tmux", func(e *T) string { return e.Source }),
 		text("asked", "who asked Custos for it; empty when nobody did", func(e *T) string { return e.Asked }),

@@ -71,7 +71,7 @@ func failuresOf(old *fleet.Registration, r fleet.Registration) (list []fleet.Fai
 	case unseenEnd(*old, r):
 		list = append(list, failureOf(*old, "crashed", "ended unseen, and was started again"))
 	}
-	if newExit(*old, r) && r.Exit.Failed() && !r.Exit.Rebooted() {
+	if crashed(r) && !(crashed(*old) && old.Instance == r.Instance) { // later news may tell that it did not end well
 		f := failureOf(r, "crashed", exitWords(*r.Exit))
 		f.At = r.Exit.At
 		list = append(list, f)
@@ -80,6 +80,10 @@ func failuresOf(old *fleet.Registration, r fleet.Registration) (list []fleet.Fai
 		list = append(list, failureOf(r, "given_up", r.Failed))
 	}
 	return list
+}
+
+func crashed(r fleet.Registration) bool {
+	return r.Exit != nil && r.Exit.Failed() && !r.Exit.Rebooted()
 }
 
 // unseenEnd says whether an instance that was to run, and that no reboot ended, gave

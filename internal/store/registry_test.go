@@ -164,6 +164,8 @@ func TestFailures(t *testing.T) {
 	change(exit(fleet.Exit{Status: fleet.Known(3), OOM: true})) // the same end, better known
 	change(func(r *fleet.Registration) { r.Instance, r.Exit = "i2", nil })
 	change(exit(fleet.Exit{Status: fleet.Known(0)}))
+	change(exit(fleet.Exit{Status: fleet.Known(0), OOM: true})) // it did not end well after all
+	change(exit(fleet.Exit{Status: fleet.Known(0), OOM: true, Hangup: true}))
 	change(func(r *fleet.Registration) { r.Instance, r.Exit = "i3", nil })
 	change(exit(fleet.Exit{Signal: fleet.Known(15), Asked: "ann"}))
 	change(func(r *fleet.Registration) { r.Failed = "3 of 3" })
@@ -180,13 +182,13 @@ func TestFailures(t *testing.T) {
 			t.Errorf("failure %s", asJSON(f))
 		}
 	}
-	want := []string{"crashed i1 ended with status 3", "given_up i3 3 of 3", "recovery_failed i3 no such session"}
+	want := []string{"crashed i1 ended with status 3", "crashed i2 ended with status 0, out of memory", "given_up i3 3 of 3", "recovery_failed i3 no such session"}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Error(d)
 	}
 	list, err = s.Failures(t.Context(), FailureFilter{Limit: 1})
 	ok(t, err)
-	if len(list) != 1 || list[0].Agent != "b" || list[0].ID != 4 {
+	if len(list) != 1 || list[0].Agent != "b" || list[0].ID != 5 {
 		t.Errorf("newest %s", asJSON(list))
 	}
 	if list, err = s.Failures(t.Context(), FailureFilter{Since: at(time.Hour)}); err != nil || len(list) != 0 {

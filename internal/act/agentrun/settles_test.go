@@ -89,6 +89,9 @@ func TestRecoveredMeansThatItLives(t *testing.T) {
 			case c.want != "" && (err == nil || !strings.Contains(err.Error(), "has ended again") || !strings.Contains(err.Error(), c.want)):
 				t.Errorf("recover: %q, %v, want that it has ended again: %s", effect, err, c.want)
 			}
+			if x := g.ledger["brief"].Exit; c.want == "status 0" && (x == nil || !x.Failed()) {
+				t.Errorf("its end is on record as %+v: nothing starts it again", x)
+			}
 		})
 	}
 }

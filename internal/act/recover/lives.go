@@ -45,6 +45,15 @@ func (r *run) lives(exit *shim.Exit) error {
 	return nil
 }
 
+// endedEarly notes the end of what was to show that it lives: whatever its status, it
+// has not done what it was started for. Where nobody tells how it ended, nothing is noted.
+func (r *run) endedEarly(exit *shim.Exit) {
+	if exit != nil && r.learned != nil {
+		r.learned.Exit = r.exit()
+		r.learned.Exit.Early = true
+	}
+}
+
 // endsByItself says whether it was given all that it reads, and ends when it has
 // answered.
 func (r *run) endsByItself() bool {

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"custos/internal/act/agentrun"
+	"custos/internal/agent"
 	"custos/internal/fleet"
 	"custos/internal/ledger"
 )
@@ -37,7 +38,7 @@ func (x *Action) plan(r fleet.Registration, seen *fleet.Agent, told []fleet.Hook
 	if h := r.Handoff; h != nil && h.Stage == fleet.HandoffStarting && h.Instance == r.Instance {
 		return plan{first: agentrun.How{Prompt: ledger.FreshPrompt(r)}, fresh: true}
 	}
-	if neverTold(r, told) {
+	if agent.NeverTold(r, told) {
 		return plan{first: agentrun.How{Prompt: r.Prompt}, firstPrompt: true}
 	}
 	afresh := agentrun.How{Prompt: words(r, false)}
@@ -59,27 +60,6 @@ func (x *Action) plan(r fleet.Registration, seen *fleet.Agent, told []fleet.Hook
 		return plan{first: resume}
 	}
 	return plan{first: resume, second: &afresh}
-}
-
-// neverTold says whether its first prompt is known not to have reached it: it was
-// never given, or whoever tells of each turn told of their start, and of none.
-func neverTold(r fleet.Registration, told []fleet.HookEvent) bool {
-	switch r.PromptState {
-	case fleet.DeliveryPending, fleet.DeliveryUndelivered:
-		return r.Prompt != ""
-	case fleet.DeliverySent:
-		return r.Prompt != "" && len(told) > 0 && !slices.ContainsFunc(told, ofTurn)
-	}
-	return false
-}
-
-// ofTurn says whether an event shows that a turn has begun.
-func ofTurn(e fleet.HookEvent) bool {
-	switch e.Event {
-	case fleet.HookPrompt, fleet.HookToolBegin, fleet.HookToolEnd, fleet.HookPermission, fleet.HookQuestion, fleet.HookStop, fleet.HookFailure, fleet.HookCompact:
-		return true
-	}
-	return false
 }
 
 func conversation(r fleet.Registration, seen *fleet.Agent) string {

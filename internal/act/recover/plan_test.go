@@ -47,6 +47,7 @@ func TestPlan(t *testing.T) {
 		{"never told its prompt", with(func(r *fleet.Registration) { r.Prompt, r.PromptState = "do it", fleet.DeliveryUndelivered }), nil, nil, "", "do it", false, true},
 		{"its prompt was sent, and it never began a turn", with(func(r *fleet.Registration) { r.Prompt, r.PromptState = "do it", fleet.DeliverySent }), nil, event(fleet.HookSessionStart), "", "do it", false, true},
 		{"its prompt was sent, and it told nothing", with(func(r *fleet.Registration) { r.Prompt, r.PromptState = "do it", fleet.DeliverySent }), nil, nil, "s1", "do it", true, false},
+		{"its prompt was sent, and it told of its life only", with(func(r *fleet.Registration) { r.Prompt, r.PromptState = "do it", fleet.DeliverySent }), nil, event(fleet.HookBeat), "s1", "do it", true, false},
 		{"another prompt was taken", with(func(r *fleet.Registration) { r.Prompt, r.PromptState = "do it", fleet.DeliverySent }), nil, event(fleet.HookSessionStart, fleet.HookPrompt, fleet.HookStop), "s1", "do it", true, false},
 		{"of a run", with(func(r *fleet.Registration) { r.Run = "r1" }), nil, nil, "s1", "go on", false, false},
 		{"without a terminal", with(func(r *fleet.Registration) { r.Where = fleet.WhereHeadless }), nil, event(fleet.HookStop), "s1", "go on", true, false},

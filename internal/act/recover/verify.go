@@ -27,6 +27,7 @@ func (r *run) Verify(ctx context.Context) (string, error) {
 	runs := "runs"
 	switch err := r.lives(exit); {
 	case err != nil:
+		r.endedEarly(exit)
 		return "", err
 	case exit != nil:
 		runs, r.ready = "ran", "it has ended well"
@@ -111,7 +112,7 @@ func (r *run) toldNow() bool { return r.how.Prompt != "" && r.begin.Command.Type
 func (r *run) proof(events []fleet.HookEvent) (fleet.HookEvent, bool) {
 	for _, e := range events {
 		begun := e.Event == fleet.HookSessionStart && (r.how.Resume == "" || e.Session == r.how.Resume)
-		if ofTurn(e) || begun && !r.toldNow() {
+		if agent.OfTurn(e) || begun && !r.toldNow() {
 			return e, true
 		}
 	}

@@ -170,7 +170,7 @@ func (l *look) exitOf(reg *fleet.Registration) *fleet.Exit {
 	out := *x
 	out.Instance, out.Process = reg.Instance, reg.Process
 	if recorded != nil {
-		out.Quit, out.Server = recorded.Quit, recorded.Server
+		out.Quit, out.Server, out.Early = recorded.Quit, recorded.Server, recorded.Early
 		if recorded.Asked != "" {
 			out.Asked = recorded.Asked
 		}
@@ -178,8 +178,21 @@ func (l *look) exitOf(reg *fleet.Registration) *fleet.Exit {
 	if l.wentDown(reg, recorded, out) {
 		out.Source = fleet.ExitReboot
 	}
+	out.Early = out.Early || (recorded == nil || l.now.Since(out.At) <= toldWithin) && l.neverBegan(reg, out)
 	l.attribute(&out, reg.Kind, l.lastPane(reg.Process), recorded == nil)
 	return &out
+}
+
+// neverBegan says whether it is certain that an instance ended before it took its first
+// prompt. Of one that was given it, only its own farewell is enough: what it told before
+// may lie in a spool. Later, what it told may be forgotten: then the record stands.
+func (l *look) neverBegan(reg *fleet.Registration, x fleet.Exit) bool {
+	told := l.events.byInstance[reg.Instance]
+	if !agent.NeverTold(*reg, told) || slices.ContainsFunc(told, agent.OfTurn) {
+		return false
+	}
+	_, farewell := l.farewell(x)
+	return reg.PromptState != fleet.DeliverySent || farewell
 }
 
 // endedUnseen says whether an instance has ended for certain, and nobody is left who

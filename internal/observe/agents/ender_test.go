@@ -86,6 +86,60 @@ func TestWhoEndedAnAgent(t *testing.T) {
 	}
 }
 
+// Who ends by itself before it has taken what it was started for has not done it,
+// whatever its status: it has crashed, now and from the record. What is not known of
+// its prompt makes nobody crash, and who was ended by somebody is not asked.
+func TestAnEndBeforeItsPromptIsNotDone(t *testing.T) {
+	start, turn, end := fleet.HookSessionStart, fleet.HookToolBegin, fleet.HookSessionEnd
+	for name, c := range map[string]struct {
+		state fleet.Delivery
+		told  []fleet.HookName
+		quit  bool
+		want  fleet.AgentState
+	}{
+		"it was never given":                   {state: fleet.DeliveryPending, want: fleet.StateCrashed},
+		"it could not be given":                {state: fleet.DeliveryUndelivered, want: fleet.StateCrashed},
+		"it started, and took nothing":         {state: fleet.DeliverySent, told: []fleet.HookName{start, end}, want: fleet.StateCrashed},
+		"it may have told more":                {state: fleet.DeliverySent, told: []fleet.HookName{start}, want: fleet.StateFinished},
+		"its start was not heard":              {state: fleet.DeliverySent, told: []fleet.HookName{fleet.HookBeat, end}, want: fleet.StateFinished},
+		"it began a turn":                      {state: fleet.DeliverySent, told: []fleet.HookName{start, turn, end}, want: fleet.StateFinished},
+		"it was told by somebody else":         {state: fleet.DeliveryUndelivered, told: []fleet.HookName{turn}, want: fleet.StateFinished},
+		"it told nothing":                      {state: fleet.DeliverySent, want: fleet.StateFinished},
+		"it had nothing to do":                 {told: []fleet.HookName{start}, want: fleet.StateFinished},
+		"a person ended it before it was told": {state: fleet.DeliveryPending, quit: true, want: fleet.StateStopped},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w, b := newWorld(), newLedger()
+			reg := b.reg("a", 10)
+			if reg.PromptState = c.state; c.state != "" {
+				reg.Prompt = "mend the tests"
+			}
+			for _, n := range c.told {
+				b.events = append(b.events, fleet.HookEvent{ID: string(n), At: w.now.Add(-time.Second), Instance: reg.Instance, Process: id(10), Kind: "claude", Event: n})
+			}
+			if c.quit {
+				b.events = append(b.events, fleet.HookEvent{ID: "e", At: w.now, Instance: reg.Instance, Process: id(10), Kind: "claude", Event: fleet.HookSessionEnd, Text: "prompt_input_exit"})
+			}
+			x := *exited(0)
+			x.At, x.Instance, x.Process = w.now, reg.Instance, reg.Process
+			b.exits[reg.Instance] = &x
+			p := w.probe(t, b.options)
+			for _, look := range []string{"first", "next"} {
+				a := see(t, p)["a"]
+				if crashed := c.want == fleet.StateCrashed; a.State != c.want || a.Exit.Failed() != crashed || crashed != strings.Contains(a.Reason, "too early") {
+					t.Fatalf("%s look: %s (%s), exit %+v; want %s", look, a.State, a.Reason, a.Exit, c.want)
+				}
+				*reg = records.Observed(*reg, a)
+				b.events = nil
+				w.pass(2 * toldWithin)
+			}
+			if (len(reg.Deaths) > 0) != (c.want == fleet.StateCrashed) {
+				t.Errorf("deaths %v", reg.Deaths)
+			}
+		})
+	}
+}
+
 // What ends with its terminal server is told so: whether its server was seen to end
 // first or last, or nobody was there to see it; and nothing else is.
 func TestWhatEndsWithItsTerminalServer(t *testing.T) {
