@@ -49,10 +49,13 @@ every agent runs on.`,
 func (a *app) down(ctx context.Context) (how string, err error) {
 	if c, err := a.reach(ctx); err == nil {
 		defer c.Close()
-		if err := c.Down(ctx); !isLost(err) {
+		err := c.Down(ctx)
+		if !isLost(err) {
 			return "", err
 		}
-		return "", nil // it may have gone before it could answer: whether it has is looked for
+		if a.mute == "" {
+			return "", nil // it may have gone before it could answer: whether it has is looked for
+		}
 	}
 	conf, err := a.config()
 	switch {

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"os"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -48,7 +49,12 @@ func hanging(t *testing.T, path string, stops *atomic.Int32) func(func(string) s
 	return func(getenv func(string) string) cli.Daemon {
 		d := fake(getenv)
 		d.Socket = func(config.Config) string { return dir + "/s" }
-		d.Runs = func(config.Config) bool { return true }
+		var ended atomic.Bool
+		d.Runs = func(config.Config) bool { return !ended.Load() }
+		d.End = func(context.Context, config.Config) (string, error) {
+			ended.Store(true)
+			return "process 4242 did not answer and was killed", s.Close()
+		}
 		d.Stop = func(_ context.Context, _ config.Config, agent, _, _ string) (string, error) {
 			stops.Add(1)
 			return agent + ": SIGTERM to 1 process", nil
@@ -81,4 +87,33 @@ func TestADaemonThatHangsInTheMiddle(t *testing.T) {
 			}
 		})
 	}
+}
+
+// soon is how long a command that a person needs when something is wrong may take beside
+// a daemon that hangs: it waits for 5 s, and does what it can without it.
+const soon = 8 * time.Second
+
+// What a person needs when something is wrong is said or done soon, though the daemon
+// hangs: from the beginning, or as it is asked for that very thing.
+func TestBrakesDoNotWaitForADaemonThatHangs(t *testing.T) {
+	var all sync.WaitGroup
+	for line, c := range map[string]struct{ path, says string }{
+		"status": {"GET /v1/status", "a daemon runs, and does not answer"}, "health": {"GET /v1/health", "silent: a daemon runs, and does not answer"},
+		"ps": {"GET /v1/agents", "a daemon runs, and does not answer"}, "freeze because": {"POST /v1/freeze", "Frozen: Custos acts on nothing"},
+		"thaw": {"POST /v1/thaw", "Custos was not frozen"}, "stop builder": {"POST /v1/orders", "Stopped without an order: builder"},
+		"stop --all": {"POST /v1/orders", "Stopped without an order"}, "down": {"POST /v1/down", "The daemon is down: process 4242 did not answer and was killed"},
+	} {
+		for when, path := range map[string]string{"from the beginning": "", "as it is asked for it": c.path} {
+			daemon, home := hanging(t, path, new(atomic.Int32)), t.TempDir()
+			all.Go(func() {
+				var out bytes.Buffer
+				began := time.Now()
+				code := runIn(t.Context(), home, strings.NewReader(""), &out, daemon, nil, strings.Fields(line)...)
+				if took := time.Since(began); took > soon || !strings.Contains(out.String(), c.says) {
+					t.Errorf("%s, of a daemon that hangs %s, ended with %d after %v, and said %q", line, when, code, took, out.String())
+				}
+			})
+		}
+	}
+	all.Wait()
 }

@@ -71,6 +71,11 @@ func runWith(ctx context.Context, t *testing.T, in io.Reader, out io.Writer, dae
 	if err := os.WriteFile("c.toml", nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
+	return runIn(ctx, dir, in, out, daemon, vars, args...)
+}
+
+// runIn runs a command whose home is dir.
+func runIn(ctx context.Context, dir string, in io.Reader, out io.Writer, daemon func(func(string) string) cli.Daemon, vars map[string]string, args ...string) int {
 	getenv := func(k string) string {
 		if k == "HOME" {
 			return dir
