@@ -100,7 +100,7 @@ func newCheckoutPrimary(w *World) (act.Action, error) {
 
 func newRemoveWorktree(w *World) (act.Action, error) {
 	o, err := w.git()
-	return removeworktree.New(removeworktree.Options{Primary: o.Primary, Crashed: o.Crashed, Occupied: w.occupied(o)}), err
+	return removeworktree.New(removeworktree.Options{Primary: o.Primary, Crashed: o.Crashed, CrashedIn: w.crashedIn, Occupied: w.occupied(o)}), err
 }
 
 func newAbortRebase(w *World) (act.Action, error) {

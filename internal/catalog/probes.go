@@ -157,7 +157,7 @@ func (w *World) git() (gitprobe.Options, error) {
 		}
 		return made
 	}
-	o := gitprobe.Options{Home: w.Config.Home, Standing: w.standing, Holding: holding, Discover: w.whereAgentsStand, Made: known}
+	o := gitprobe.Options{Home: w.Config.Home, Standing: w.standing, Holding: holding, Discover: w.whereAgentsStand, Made: known, CrashedIn: w.keepsCrashed()}
 	err := w.Config.Section("git", &o)
 	o.Outside = outside(o.ForeignNamespace)
 	return o, err

@@ -32,6 +32,9 @@ type Options struct {
 	Git *git.Reader `toml:"-"`
 	// Backup bounds the backup.
 	Backup git.WriterOptions `toml:"-"`
+	// CrashedIn returns since when nobody comes back to a worktree (raw) that an agent of
+	// ours crashed in; zero where none did. Default: none did.
+	CrashedIn func(ctx context.Context, path string) (time.Time, error) `toml:"-"`
 	// Occupied returns the pids that stand in a folder (raw), now. Without it
 	// nothing is ever removed.
 	Occupied func(ctx context.Context, path string) ([]int, error) `toml:"-"`
@@ -52,6 +55,9 @@ func New(o Options) *Action {
 	}
 	if o.Now == nil {
 		o.Now = time.Now
+	}
+	if o.CrashedIn == nil {
+		o.CrashedIn = func(context.Context, string) (time.Time, error) { return time.Time{}, nil }
 	}
 	if o.Occupied == nil {
 		o.Occupied = func(context.Context, string) ([]int, error) {
@@ -130,6 +136,11 @@ func (r *run) look(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
+	since, err := r.x.o.CrashedIn(ctx, top)
+	if err != nil {
+		return fmt.Errorf("%w: it cannot be told whether its agent is wanted again: %w", act.ErrRefused, err)
+	}
+	r.status.Kept(since)
 	r.status.Occupied = git.Answered(r.x.o.Occupied(ctx, top))
 	return r.judge()
 }
@@ -137,6 +148,9 @@ func (r *run) look(ctx context.Context) error {
 func (r *run) judge() error {
 	if r.status.Missing != r.target.Missing {
 		return fmt.Errorf("%w: its folder went or came back since it was looked at", act.ErrRefused)
+	}
+	if r.target.Crashed && r.status.Crashed.IsZero() {
+		return fmt.Errorf("%w: it is not kept after a crash any more: its agent is wanted again, or its mark is gone", act.ErrRefused)
 	}
 	head, err := r.status.Head.Get()
 	if err != nil {

@@ -230,3 +230,40 @@ func TestWorkThatBeginsDuringTheBackup(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// Whether an agent crashed in it, and nobody comes back, is asked at the instant of
+// acting: an agent that is wanted again keeps its worktree, with work in it or without.
+func TestAWorktreeThatAnAgentCrashedIn(t *testing.T) {
+	r := gittest.New(t)
+	w := r.Worktree("w")
+	r.Age(25*time.Hour, w, r.Top+"/.git/worktrees")
+	var since time.Time
+	var fails error
+	x := removeworktree.New(removeworktree.Options{Occupied: occupied, CrashedIn: func(_ context.Context, path string) (time.Time, error) {
+		if path != w {
+			t.Errorf("asked about %q", path)
+		}
+		return since, fails
+	}})
+	a := target(r, w)
+	a.Target.Worktree.Crashed = true
+	refused := func(when, why string) {
+		t.Helper()
+		if _, err := x.Prepare(t.Context(), a); !errors.Is(err, act.ErrRefused) || !strings.Contains(err.Error(), why) {
+			t.Errorf("%s: %v, want refused: %s", when, err, why)
+		}
+	}
+	refused("its agent is wanted again", "it is not kept after a crash any more")
+	since = time.Now().Add(-time.Hour)
+	refused("in its day", "kept 24 h")
+	fails = errors.New("the ledger is locked")
+	refused("nobody knows", "the ledger is locked")
+	fails, since = nil, time.Now().Add(-25*time.Hour)
+	r.Write(w+"/new.txt", "untracked\n")
+	effect := acttest.Do(t, x, a)
+	again := filepath.Join(r.Dir, "again")
+	r.Git(r.Top, "worktree", "add", "-q", "--detach", again, effect[strings.LastIndex(effect, " ")+1:])
+	if got := gittest.Files(t, again); got["new.txt"] != "untracked\n" {
+		t.Errorf("restored %q", got)
+	}
+}

@@ -48,6 +48,9 @@ type Options struct {
 	// Made returns the worktrees (raw paths) that Custos made for runs of formulas:
 	// they are its own, whatever Repos and Worktrees say.
 	Made func() []string `toml:"-"`
+	// CrashedIn returns the worktrees (raw paths) that agents of ours crashed in, and since
+	// when nobody comes back to each.
+	CrashedIn func() map[string]time.Time `toml:"-"`
 	// Standing returns where every process stands, and every tmux pane, dead
 	// ones too. Without it nobody is known to be inside or not.
 	Standing func(context.Context) ([]sysgit.CWD, error) `toml:"-"`

@@ -93,6 +93,9 @@ func (p *Probe) Look(ctx context.Context) (observe.Put, error) {
 	l := &look{p: p, now: p.o.Now(), slots: make(chan struct{}, workers)}
 	l.rows, l.rowsErr = p.standing(ctx)
 	l.holding = sync.OnceValues(func() (*sysgit.Holders, error) { return p.holding(ctx) })
+	if p.o.CrashedIn != nil {
+		l.crashed = p.o.CrashedIn()
+	}
 	var wg sync.WaitGroup
 	for _, f := range found {
 		wg.Go(func() { l.repo(ctx, f) })
@@ -181,6 +184,7 @@ type look struct {
 	rows    []sysgit.CWD
 	rowsErr error
 	holding func() (*sysgit.Holders, error) // asked once, by who needs it
+	crashed map[string]time.Time
 	slots   chan struct{}
 
 	mu       sync.Mutex
@@ -216,6 +220,7 @@ func (l *look) repo(ctx context.Context, f seed) {
 
 func (l *look) worktree(ctx context.Context, f seed, repo string, t sysgit.Target) {
 	s := l.status(ctx, t)
+	s.Kept(l.crashed[t.Listed.Path])
 	s.Occupied = l.inside(t.Listed.Path, s.Missing)
 	if obstacles, known := sysgit.Obstacles(s, l.now); known && len(obstacles) == 0 && !s.Missing {
 		s.Occupied = l.held(t.Listed.Path)

@@ -462,3 +462,39 @@ func TestTheSameWorktreesAreFollowed(t *testing.T) {
 		t.Errorf("the look says %v, want it cut, and of the folders alone", err)
 	}
 }
+
+// A worktree that an agent of ours crashed in was kept after a crash, as one with a mark
+// in it was: its day begins when nobody comes back to it any more.
+func TestAWorktreeThatAnAgentCrashedIn(t *testing.T) {
+	r := gittest.New(t)
+	work, marked, gone := r.Worktree("work"), r.Worktree("marked"), r.Worktree("gone")
+	r.Write(work+"/new.txt", "untracked")
+	r.Write(marked+"/.custos-crashed", "")
+	if err := os.RemoveAll(gone); err != nil {
+		t.Fatal(err)
+	}
+	now, since := time.Now(), time.Hour
+	p, err := git.New(git.Options{Repos: []string{r.Top}, Standing: nobody, Holding: nothing, Now: func() time.Time { return now },
+		CrashedIn: func() map[string]time.Time {
+			then := now.Add(-since)
+			return map[string]time.Time{work: then, marked: then, gone: then}
+		}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := worktree(t, lookAgain(t, p), work)
+	if !w.Crashed || w.CrashedAge.Or(0) != fleet.Duration(time.Hour) || w.Removable.Or(true) {
+		t.Errorf("in its day: %+v", w)
+	}
+	since = 25 * time.Hour
+	seen := lookAgain(t, p)
+	if w := worktree(t, seen, work); w.CrashedAge.Or(0) != fleet.Duration(25*time.Hour) || !w.Removable.Or(false) {
+		t.Errorf("after its day: %+v", w)
+	}
+	if w := worktree(t, seen, marked); w.CrashedAge.Or(fleet.Duration(time.Hour)) >= fleet.Duration(time.Hour) || w.Removable.Or(true) {
+		t.Errorf("marked just now: %+v", w)
+	}
+	if w := worktree(t, seen, gone); w.Crashed {
+		t.Errorf("whose folder is gone: %+v", w)
+	}
+}

@@ -36,7 +36,7 @@ type Status struct {
 	Place     Place
 	Missing   bool // registered, folder gone
 	Locked    bool
-	Crashed   time.Time // when it was preserved after a crash; zero: it was not
+	Crashed   time.Time // since when it is kept after a crash; zero: it is not
 	Moved     time.Time // when anything in its git folder last changed
 	Head      Answer[Head]
 	Changes   Answer[Changes]
@@ -48,6 +48,14 @@ type Status struct {
 	Stashed   Answer[int]
 	Merged    Answer[Merged]
 	Occupied  Answer[[]int] // filled in by the caller, who knows the processes
+}
+
+// Kept notes that a worktree was kept after a crash since then, as its agent's record
+// says; the mark in it may be newer. One whose folder is gone keeps nothing.
+func (s *Status) Kept(since time.Time) {
+	if !s.Missing && since.After(s.Crashed) {
+		s.Crashed = since
+	}
 }
 
 // Target is a linked worktree to look at, with what is the same for all
