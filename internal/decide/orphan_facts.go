@@ -203,7 +203,7 @@ func (p *pass) orphanedTree(w *fleet.Worktree, run *fleet.Run) orphan {
 		return o
 	}
 	for i := range p.past.Registrations {
-		if reg := &p.past.Registrations[i]; reg.Worktree != "" && isIn(reg.Worktree, w.Path) {
+		if reg := &p.past.Registrations[i]; isIn(reg.Worktree, w.Path) || isIn(reg.Dir, w.Path) || isIn(reg.Real, w.Path) {
 			p.shares(&o, p.hand(reg.Name))
 		}
 	}

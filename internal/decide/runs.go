@@ -197,13 +197,13 @@ func (p *pass) askKept(w *fleet.Worktree) *refusal {
 	for i := range p.past.Runs {
 		run := &p.past.Runs[i]
 		s := run.Session
-		if w == nil || s == nil || s.Keep == "" || s.Worktree != w.Path {
+		if w == nil || s == nil || s.Worktree != w.Path {
 			continue
 		}
 		if !run.IsOver() {
-			return &refusal{why: "run " + run.ID + " keeps it: " + s.Keep}
+			return &refusal{why: "run " + run.ID + " is not over"}
 		}
-		if run.EndedAt.Boot != "" && p.snap.At.Since(run.EndedAt) < keptFor {
+		if s.Keep != "" && run.EndedAt.Boot != "" && p.snap.At.Since(run.EndedAt) < keptFor {
 			return &refusal{why: "run " + run.ID + " keeps it for a day: " + s.Keep, until: run.EndedAt.Add(keptFor)}
 		}
 	}
