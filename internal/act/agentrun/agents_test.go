@@ -242,9 +242,10 @@ func TestNudgeRefuses(t *testing.T) {
 		if name != "half" {
 			g.must(g.spawn(spawn.Options{}, name))
 			k, _ := g.world.Kinds.Get("claude")
+			shows := map[string]fleet.AgentState{"busy": fleet.StateWorking, "asks": fleet.StateWaiting}[name] // who asks works before
 			g.await(name, func() bool {
 				signals := agent.ReadScreen(k, g.screen(name), "")
-				return len(signals) > 0 && (signals[0].Hint == fleet.StateWorking || signals[0].Hint == fleet.StateWaiting)
+				return len(signals) > 0 && signals[0].Hint == shows
 			})
 		}
 		before := g.screen(name)
