@@ -47,9 +47,10 @@ type Agent struct {
 	PaneLost   Leaf[bool]     `json:"pane_lost,omitzero"` // it runs, and the pane it was in is gone
 	TTY        string         `json:"tty,omitempty"`
 	CWD        Leaf[string]   `json:"cwd"`
-	Beside     Leaf[[]string] `json:"beside"`         // names of the other agents that work in the same folder, sorted
-	Args       []string       `json:"args,omitempty"` // secrets redacted
-	OneShot    bool           `json:"oneshot"`        // answers one prompt and ends (claude -p)
+	FolderGone Leaf[bool]     `json:"folder_gone,omitzero"` // it runs, and that folder was removed below it, whatever is at its place now
+	Beside     Leaf[[]string] `json:"beside"`               // names of the other agents that work in the same folder, sorted
+	Args       []string       `json:"args,omitempty"`       // secrets redacted
+	OneShot    bool           `json:"oneshot"`              // answers one prompt and ends (claude -p)
 	Age        Leaf[Duration] `json:"age"`
 	CPU        Leaf[float64]  `json:"cpu"` // percent of one core, whole tree
 	RSS        Leaf[int64]    `json:"rss"` // bytes, whole tree

@@ -19,6 +19,7 @@ func agentWords() *structure {
 		number("terminal_stopped", "process of the terminal server that it runs in, while that is stopped by a signal; else 0", func(a *T) int { return a.TerminalStopped }),
 		text("tty", "its terminal", func(a *T) string { return a.TTY }),
 		leafText("cwd", "its working directory", func(a *T) *leafString { return &a.CWD }),
+		leafTruth("folder_gone", "whether it runs, and its working directory was removed below it; only for one that runs", func(a *T) *fleet.Leaf[bool] { return &a.FolderGone }),
 		leafTexts("beside", "names of the other agents that work in the same folder", func(a *T) *fleet.Leaf[[]string] { return &a.Beside }),
 		texts("args", "its command line, secrets redacted", func(a *T) []string { return a.Args }),
 		truth("oneshot", "whether it answers one prompt and ends (claude -p)", func(a *T) bool { return a.OneShot }),
