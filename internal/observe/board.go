@@ -30,8 +30,8 @@ type Options struct {
 	// From is the vantage written into every snapshot.
 	From fleet.Vantage
 	// Wake, when set, is called after a look that was asked for (Touched, LookNow)
-	// and after a look that went otherwise than the one before it: well, in part,
-	// not at all. It is called from the probe's goroutine and must not block.
+	// and after a look that went otherwise than the one before it (well, in part,
+	// not at all) or saw something else (steady). It is called from the probe's goroutine and must not block.
 	Wake func(reason string)
 	// Forget, when set, is called by Touched and LookNow before anything is looked
 	// at again. It drops what clients of the outside keep for several probes, so

@@ -694,6 +694,98 @@ func TestOverlaysOfOnePart(t *testing.T) {
 	})
 }
 
+// A look by the clock that finds something else than the one before it wakes, once; one
+// that finds only what moves by itself (times, rates, sizes, words about them) does not.
+func TestALookByTheClockWakesWhereTheFactsDiffer(t *testing.T) {
+	for name, c := range map[string]struct {
+		see   func(look int) fleet.Extra
+		wakes int // of ten looks
+	}{
+		"nothing": {func(int) fleet.Extra { return fleet.Extra{Name: "a"} }, 0},
+		"a number moves": {func(n int) fleet.Extra {
+			return fleet.Extra{Numbers: map[string]fleet.Leaf[float64]{"x": fleet.Known(float64(n))}}
+		}, 0},
+		"a text changes": {func(n int) fleet.Extra {
+			return fleet.Extra{Texts: map[string]fleet.Leaf[string]{"x": fleet.Known(fmt.Sprint(n / 5))}}
+		}, 1},
+		"back and forth": {func(n int) fleet.Extra { return fleet.Extra{Name: fmt.Sprint(n % 2)} }, 9},
+		"not known once": {func(n int) fleet.Extra {
+			if n == 4 {
+				return fleet.Extra{Texts: map[string]fleet.Leaf[string]{"x": fleet.Unknown[string](fmt.Sprint(n))}}
+			}
+			return fleet.Extra{Texts: map[string]fleet.Leaf[string]{"x": fleet.Known("")}}
+		}, 2},
+		"not known, with another reason each time": {func(n int) fleet.Extra {
+			return fleet.Extra{Texts: map[string]fleet.Leaf[string]{"x": fleet.Unknown[string](fmt.Sprint(n))}}
+		}, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				n := -1
+				w := newWorld(func(context.Context) (observe.Put, error) {
+					n++
+					e := c.see(n)
+					return func(s *fleet.Snapshot) { s.Extra.Value = append(s.Extra.Value, e) }, nil
+				})
+				w.run(t)
+				time.Sleep(9*spec.Every + time.Second)
+				synctest.Wait()
+				if n != 9 || len(w.woke) != c.wakes {
+					t.Errorf("%d looks woke %d times, want 10 and %d", n+1, len(w.woke), c.wakes)
+				}
+			})
+		})
+	}
+}
+
+// A part that holds what nobody else would wake for: each agent by what rules judge of
+// it, not by how busy it is.
+func TestAnAgentThatMovesIsNoNewsAndAStateIs(t *testing.T) {
+	one := func(change func(*fleet.Agent)) []fleet.Agent {
+		a := fleet.Agent{Name: "a", State: fleet.StateWorking, Process: fleet.ProcessID{PID: 7},
+			CPU: fleet.Known(1.0), RSS: fleet.Known(int64(1)), Age: fleet.Known(fleet.Duration(1))}
+		change(&a)
+		return []fleet.Agent{a}
+	}
+	for name, c := range map[string]struct {
+		change func(*fleet.Agent)
+		wakes  int
+	}{
+		"it moves": {func(a *fleet.Agent) {
+			a.CPU, a.RSS, a.Age, a.Reason = fleet.Known(3.0), fleet.Known(int64(5)), fleet.Known(fleet.Duration(9)), "its processes use 3 % of a core"
+			a.Signals, a.Procs = []fleet.Signal{{Says: "3 %"}}, []fleet.ProcessID{{PID: 8}}
+			a.Pane = &fleet.Pane{Title: "*"}
+		}, 0},
+		"it waits":       {func(a *fleet.Agent) { a.State = fleet.StateWaiting }, 1},
+		"its folder":     {func(a *fleet.Agent) { a.FolderGone = fleet.Known(true) }, 1},
+		"another one":    {func(a *fleet.Agent) { a.Process.PID = 8 }, 1},
+		"it is attached": {func(a *fleet.Agent) { a.Attached = 1 }, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				n, woke := 0, make(chan string, 10)
+				w := world{fake: &observetest.Fake{Of: observe.Spec{Name: "agents", Part: fleet.PartAgents, Every: 10 * time.Second, Deadline: time.Second}}, woke: woke}
+				w.fake.Do = func(context.Context) (observe.Put, error) {
+					n++
+					seen := one(func(a *fleet.Agent) {
+						if a.Pane = (&fleet.Pane{}); n > 2 {
+							c.change(a)
+						}
+					})
+					return func(s *fleet.Snapshot) { s.Agents.Value = append(s.Agents.Value, seen...) }, nil
+				}
+				w.Board = observe.New(observe.Options{Probes: []observe.Probe{w.fake}, Now: clock(), Wake: func(r string) { woke <- r }})
+				w.run(t)
+				time.Sleep(31 * time.Second)
+				synctest.Wait()
+				if len(woke) != c.wakes {
+					t.Errorf("woken %d times, want %d", len(woke), c.wakes)
+				}
+			})
+		})
+	}
+}
+
 // A flood of events is a look in each Spec.Rest; what an action touched waits
 // for nothing.
 func TestFloodOfEventsIsAFewLooks(t *testing.T) {

@@ -50,6 +50,7 @@ type entry struct {
 	put   Put           // what was last seen, in full or in part
 	putAt fleet.Instant // when that look began
 	putOf int           // want at that time
+	sum   uint64        // of what does not move by itself in what was last seen
 }
 
 // look is one look in progress.
@@ -175,6 +176,7 @@ func (e *entry) begin(at fleet.Instant) (*look, bool) {
 // behind brings is dropped: nobody knows how old it is. One that its caller cut short
 // before it saw anything is no look: the part is as pending as it was.
 func (e *entry) end(l *look, at fleet.Instant, put Put, err error) bool {
+	sum := steady(put)
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.running = nil
@@ -189,6 +191,10 @@ func (e *entry) end(l *look, at fleet.Instant, put Put, err error) bool {
 		return false
 	}
 	was, now := e.last, judge(put, err)
+	differs := put != nil && was == now && sum != e.sum
+	if put != nil {
+		e.sum = sum
+	}
 	e.settle(l, at, now, err)
 	switch now {
 	case good, partial:
@@ -199,7 +205,7 @@ func (e *entry) end(l *look, at fleet.Instant, put Put, err error) bool {
 	if now == good || now == absent {
 		e.goodOf = l.number
 	}
-	return l.asked || was != never && was != now
+	return l.asked || was != never && was != now || differs
 }
 
 // isCutShort says whether a look saw nothing because its caller ended.
