@@ -17,6 +17,9 @@ var (
 	ErrUnneeded = errors.New("unneeded")
 	// ErrRefused: the precondition does not hold at the instant of acting.
 	ErrRefused = errors.New("refused")
+	// ErrInDoubt: Do cannot tell whether it was done. What is known of it is looked at
+	// before it is done again.
+	ErrInDoubt = errors.New("in doubt")
 	// ErrLasting is an ErrRefused that no waiting changes: a name that is no name, a
 	// folder that is not there. An order that meets it is at an end.
 	ErrLasting error = lasting{}

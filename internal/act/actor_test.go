@@ -217,6 +217,7 @@ func TestEveryEnd(t *testing.T) {
 		"start is not written":   {f: fake{able: able(true)}, m: memory{start: func(int) error { return errors.New("disk full") }}, status: fleet.ResultFailed, why: "nothing was done: disk full"},
 		"do fails":               {f: fake{able: able(false), do: fails(errors.New("EPERM"))}, status: fleet.ResultFailed, why: "EPERM", done: true},
 		"do panics":              {f: fake{able: able(true), do: boom}, status: fleet.ResultFailed, why: "boom", done: true},
+		"do cannot be told":      {f: fake{able: able(true), do: func(context.Context, fleet.Action) error { return fmt.Errorf("no answer: %w", ErrInDoubt) }}, status: fleet.ResultInDoubt, why: "no answer", done: true},
 		"do panics, not twice":   {f: fake{able: able(false), do: boom}, status: fleet.ResultInDoubt, why: "boom", done: true},
 		"not verified":           {f: fake{able: able(true), verify: func(context.Context, fleet.Action) (string, error) { return "", errors.New("still 9 GB") }}, status: fleet.ResultUnverified, why: "still 9 GB", done: true},
 		"verify panics":          {f: fake{able: able(true), verify: func(context.Context, fleet.Action) (string, error) { panic("boom") }}, status: fleet.ResultUnverified, why: "boom", done: true},

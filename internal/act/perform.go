@@ -266,13 +266,13 @@ func (p *performance) foretell(run Run) {
 	})
 }
 
-// endUndone: an action that says what went wrong has failed; one that hangs or
-// panicked may have done it, or may do it still.
+// endUndone: an action that says what went wrong has failed; one that cannot tell,
+// hangs or panicked may have done it, or may do it still.
 func (p *performance) endUndone(hung <-chan struct{}, err error) {
 	p.hung = hung
 	var panicked *panicError
-	if hung != nil || errors.As(err, &panicked) && !p.able.Idempotent {
-		p.end(fleet.ResultInDoubt, reason(err))
+	if hung != nil || errors.Is(err, ErrInDoubt) || errors.As(err, &panicked) && !p.able.Idempotent {
+		p.end(fleet.ResultInDoubt, strings.TrimSuffix(reason(err), ": "+ErrInDoubt.Error()))
 		return
 	}
 	p.end(fleet.ResultFailed, reason(err))

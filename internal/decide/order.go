@@ -70,8 +70,9 @@ func (p *pass) answer(i int, was *fleet.Order) {
 	}
 }
 
-// afterItsAction says whether the order waits for the action that answers it. An
-// action that ended, and whose order was not told, is made up for.
+// afterItsAction says whether the order waits for the action that answers it, or for
+// what a look tells of it. An action that ended, and whose order was not told, is made
+// up for.
 func (p *pass) afterItsAction(o fleet.Order) (_ fleet.Order, waits bool) {
 	if o.Action == "" {
 		return o, false
@@ -83,11 +84,29 @@ func (p *pass) afterItsAction(o fleet.Order) (_ fleet.Order, waits bool) {
 	case r.Open():
 		return o, true
 	case r.Result != nil:
-		o = o.After(*r.Result)
+		if o = o.After(*r.Result); r.Result.Status == fleet.ResultInDoubt && !o.IsOver() {
+			return p.settleDoubt(o, r), true
+		}
 	default:
 		o.Action = ""
 	}
 	return o, false
+}
+
+// settleDoubt returns an order of which it was in doubt whether it was carried out: when
+// another instance is on record since, it was. That none is proves nothing, so the order
+// waits for as long as orders do.
+func (p *pass) settleDoubt(o fleet.Order, r *fleet.ActionRecord) fleet.Order {
+	reg, was := p.crew.registered[o.Agent], r.Target.Registration
+	switch {
+	case reg != nil && was != nil && reg.Instance != was.Instance:
+		o.State, o.Guard, o.Why = fleet.OrderDone, "", "it was in doubt, and instance "+reg.Instance+" was started"
+	case !p.snap.At.Before(p.expiry(&o)):
+		o.State, o.Guard, o.Why = fleet.OrderRefused, "", o.Why+"; it was not seen to run since"
+	default:
+		o.Hint = "custos why agent/" + word(o.Agent)
+	}
+	return o
 }
 
 func (p *pass) record(id string) *fleet.ActionRecord {

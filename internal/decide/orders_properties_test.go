@@ -627,7 +627,7 @@ func (s *ship) checkAnswers(past fleet.Past, plan fleet.Plan) {
 		case n.IsOver() && (n.State == fleet.OrderDone || n.Why != ""):
 		case n.State == fleet.OrderQueued && fleet.IsPerson(n.By) && isWindow(n.Guard):
 			s.t.Fatalf("order %+v of a person is held by a window", n)
-		case n.State == fleet.OrderQueued && n.Why != "" && n.Guard != "" && n.Action == "":
+		case n.State == fleet.OrderQueued && n.Why != "" && n.Guard != "" && (n.Action == "" || starts(string(n.Do)) && isInDoubt(past, n.Action)):
 		case n.State == fleet.OrderOpen && (planned || open):
 		default:
 			s.t.Fatalf("order %+v is not answered", n)
@@ -638,6 +638,12 @@ func (s *ship) checkAnswers(past fleet.Past, plan fleet.Plan) {
 			s.t.Fatalf("%s answers order %s, which does not say so", a.Do, a.Order)
 		}
 	}
+}
+
+func isInDoubt(past fleet.Past, action string) bool {
+	return slices.ContainsFunc(past.Actions, func(r fleet.ActionRecord) bool {
+		return r.ID == action && r.Result != nil && r.Result.Status == fleet.ResultInDoubt
+	})
 }
 
 // write does what the store does with a turn.

@@ -131,7 +131,7 @@ func (o Order) WithTakenBack(why string) string {
 // leaves the order open: a later pass judges it again, until it expires or its
 // attempts are spent; one that found what no waiting changes ends it. What must not be done twice is not tried twice: a failed
 // spawn was rolled back and is for a person to order again, an answer goes to
-// one dialog only.
+// one dialog only. Whether a start in doubt was done, a look at its agent tells.
 func (o Order) After(r Result) Order {
 	o.Guard, o.Until, o.Hint = "", Instant{}, ""
 	o.Why = r.Why
@@ -147,6 +147,9 @@ func (o Order) After(r Result) Order {
 		}
 	case ResultInDoubt:
 		o.State, o.Why = OrderRefused, "in doubt: "+r.Why
+		if o.Do == OrderSpawn || o.Do == OrderRecover {
+			o.State, o.Guard = OrderQueued, GuardEvidence
+		}
 	default:
 		o.State = OrderOpen
 		if r.Lasting || o.Do == OrderAnswer || o.Do == OrderSpawn && r.Status == ResultFailed {

@@ -10,7 +10,7 @@ const (
 	ResultRefused    ResultStatus = "refused"  // at the instant of acting the precondition did not hold
 	ResultFailed     ResultStatus = "failed"
 	ResultUnverified ResultStatus = "unverified" // done, but the effect could not be measured
-	ResultInDoubt    ResultStatus = "in_doubt"   // a crash left it unknown whether it was done
+	ResultInDoubt    ResultStatus = "in_doubt"   // it is not known whether it was done: a crash, a server that did not answer
 )
 
 // Result is what became of an action.

@@ -277,7 +277,9 @@ func (w *town) act() {
 		w.past.Orders = slices.Clone(w.past.Orders)
 		for j := range w.past.Orders {
 			if o := &w.past.Orders[j]; o.ID == rec.Order {
-				*o = o.After(*result)
+				if *o = o.After(*result); o.State == fleet.OrderQueued {
+					o.State = fleet.OrderDone // decide, by what is seen
+				}
 			}
 		}
 	}

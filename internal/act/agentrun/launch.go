@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"custos/internal/act"
 	"custos/internal/agent"
 	"custos/internal/fleet"
 	"custos/internal/session"
@@ -319,8 +320,7 @@ func exists(path string) bool {
 
 // Start starts the agent, or finds what was started before under the same
 // instance, without a place where that has ended and was closed; since is when it
-// cannot have told anything yet. See session.Provider for the errors: after one that
-// is not session.ErrInDoubt nothing runs.
+// cannot have told anything yet. After an error that is not act.ErrInDoubt nothing runs.
 func (l *Launcher) Start(ctx context.Context, b Begin) (got session.Launched, since fleet.Instant, err error) {
 	since = l.Now()
 	if err := writeAll(b.Files); err != nil {
@@ -331,6 +331,9 @@ func (l *Launcher) Start(ctx context.Context, b Begin) (got session.Launched, si
 	}
 	got, err = l.Providers[b.Where].Launch(ctx, b.Launch)
 	s, _, unread := shim.Read(b.Launch.Shim)
+	if errors.Is(err, session.ErrInDoubt) || unread != nil && errors.Is(err, session.ErrGone) {
+		err = fmt.Errorf("cannot tell whether the agent was started (%s): %w", strings.TrimPrefix(err.Error(), session.ErrInDoubt.Error()+": "), act.ErrInDoubt)
+	}
 	if unread != nil {
 		return got, since, err
 	}

@@ -173,8 +173,8 @@ func (r *run) Do(ctx context.Context) error {
 	}
 	got, since, err := r.x.Start(ctx, r.begin)
 	switch {
-	case errors.Is(err, session.ErrInDoubt), errors.Is(err, session.ErrGone):
-		return fmt.Errorf("cannot tell whether the agent was started, so nothing is rolled back: %w", err)
+	case errors.Is(err, act.ErrInDoubt): // so nothing is rolled back
+		return err
 	case err != nil:
 		return errors.Join(err, r.undo())
 	}
