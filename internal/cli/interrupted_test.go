@@ -29,7 +29,8 @@ type interrupts struct {
 
 func (i *interrupts) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if !strings.HasPrefix(r.URL.Path, "/v1/orders") {
-		_, _ = w.Write([]byte(`{"daemon":true,"pid":4242,"notes":[],"next":[]}`))
+		_, _ = w.Write([]byte(`{"daemon":true,"pid":4242,"notes":[],"next":[],"seen":{"status":"ok"},
+			"agents":[{"name":"builder","owner":"custos","pid":7},{"name":"other","owner":"custos","pid":8}]}`))
 		return
 	}
 	var text string
@@ -75,6 +76,19 @@ func TestAnInterruptedOrderIsNotTakenBack(t *testing.T) {
 					}
 				}
 			})
+		}
+	}
+}
+
+// TestAnInterruptedStopOfAllTellsOfEach: the orders about the others go on as well.
+func TestAnInterruptedStopOfAllTellsOfEach(t *testing.T) {
+	for name, answers := range map[string][]string{"as the second is given": {orderBegun}, "as they are waited for": {orderBegun, orderBegun}} {
+		ctx, cancel := context.WithCancel(t.Context())
+		i := &interrupts{answers: answers, cancel: cancel}
+		var out bytes.Buffer
+		code := runWith(ctx, t, strings.NewReader(""), &out, i.daemon(t, false), nil, "stop", "--all")
+		if code != 3 || !strings.Contains(out.String(), "interrupted: ") || !strings.Contains(out.String(), "; 1 more was ordered with it, and stays so") {
+			t.Errorf("%s: ended with %d: %s", name, code, out.String())
 		}
 	}
 }

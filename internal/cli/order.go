@@ -78,7 +78,7 @@ func (a *app) give(cmd *cobra.Command, list []api.OrderRequest, f orderFlags) ([
 		list[i].ID = newID()
 		order, err := answer(ctx, l, l.lasts, giving(list[i]))
 		if err != nil {
-			return took, whereToLook(cutOff(err, list[i]), list[i])
+			return took, besides(whereToLook(cutOff(err, list[i]), list[i]), err, i)
 		}
 		took = append(took, order)
 	}
@@ -86,7 +86,7 @@ func (a *app) give(cmd *cobra.Command, list []api.OrderRequest, f orderFlags) ([
 	until := time.Now().Add(wait)
 	for i := range took {
 		if took[i], err = await(ctx, l, list[i], took[i], until, held); err != nil {
-			return took, whereToLook(taken(err, took[i]), list[i])
+			return took, besides(whereToLook(taken(err, took[i]), list[i]), err, len(list)-1)
 		}
 	}
 	return took, nil
@@ -138,6 +138,22 @@ func leftAlone(o api.Order) error {
 		said.Message += ", and nobody watches until custos up"
 	}
 	return said
+}
+
+// besides says, where whoever gave an order is interrupted, that others which were given
+// with it go on as well.
+func besides(said, cause error, others int) error {
+	var e *api.Error
+	if others == 0 || !errors.Is(cause, context.Canceled) || !errors.As(said, &e) {
+		return said
+	}
+	more := *e
+	more.Hint = "custos orders"
+	more.Message += fmt.Sprintf("; %d more were ordered with it, and stay so", others)
+	if others == 1 {
+		more.Message = e.Message + "; 1 more was ordered with it, and stays so"
+	}
+	return &more
 }
 
 func lookOrCancel(id string) string {
