@@ -133,7 +133,7 @@ func hintIf(ok bool, s fleet.AgentState) fleet.AgentState {
 // judge asks the signals in the order of trust.
 func (r *reading) judge() Verdict {
 	for _, ask := range []func() (Verdict, bool){
-		r.bySuspension, r.byVeil, r.byFailure, r.byBanner, r.byHook, r.byRegistry, r.byBusyTitle, r.byDialog, r.byIdleTitle, r.byCPU, r.byScreen, r.byActivity, r.byAge, r.bySilentStart,
+		r.bySuspension, r.byVeil, r.byFailure, r.byBanner, r.byHook, r.byRegistry, r.byBusyTitle, r.byDialog, r.byIdleTitle, r.byCPU, r.byScreen, r.byAge, r.byActivity, r.bySilentStart,
 	} {
 		if v, ok := ask(); ok {
 			return v
@@ -306,16 +306,21 @@ func (r *reading) byIdleTitle() (Verdict, bool) {
 	return v, true
 }
 
+// byCPU: what begins uses the processor too, so that in its first seconds that only
+// says that it works where its screen shows that it has begun.
 func (r *reading) byCPU() (Verdict, bool) {
 	cpu, ok := r.CPU.Get()
-	return Verdict{State: fleet.StateWorking, Reason: fmt.Sprintf("its processes use %.0f %% of a core", cpu), Source: SourceCPU}, ok && cpu >= busyCPU
+	return Verdict{State: fleet.StateWorking, Reason: fmt.Sprintf("its processes use %.0f %% of a core", cpu), Source: SourceCPU},
+		ok && cpu >= busyCPU && (!r.isYoung() || r.screenTells())
 }
 
-// byScreen: a prompt that is there while the agent works too tells nothing
+func (r *reading) byScreen() (Verdict, bool) { return r.fromScreen(), r.screenTells() }
+
+// screenTells: a prompt that is there while the agent works too tells nothing
 // without the title.
-func (r *reading) byScreen() (Verdict, bool) {
+func (r *reading) screenTells() bool {
 	needsTitle := r.Kind.SilentTitle != "" && fleet.AgentState(r.screen.State) == fleet.StateIdle
-	return r.fromScreen(), r.screened && !needsTitle
+	return r.screened && !needsTitle
 }
 
 func (r *reading) byActivity() (Verdict, bool) {
@@ -323,9 +328,14 @@ func (r *reading) byActivity() (Verdict, bool) {
 	return Verdict{State: fleet.StateWorking, Reason: "its window wrote something just now", Source: SourceActivity}, ok && time.Duration(idle) <= justNow
 }
 
+// byAge: what begins draws its screen too.
 func (r *reading) byAge() (Verdict, bool) {
+	return Verdict{State: fleet.StateStarting, Reason: "it began just now", Source: SourceProcess}, r.isYoung()
+}
+
+func (r *reading) isYoung() bool {
 	age, ok := r.Age.Get()
-	return Verdict{State: fleet.StateStarting, Reason: "it began just now", Source: SourceProcess}, ok && time.Duration(age) < startupTime
+	return ok && time.Duration(age) < startupTime
 }
 
 func (r *reading) fromTitle() Verdict {

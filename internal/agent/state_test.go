@@ -138,3 +138,30 @@ func TestProgress(t *testing.T) {
 		}
 	}
 }
+
+// In its first 15 seconds a program reads its files and draws its screen: it starts, and
+// does not work and start by turns. What tells more than that counts at once: a hook, a
+// title, a screen that tells by itself; and the rest after that time.
+func TestAYoungAgentStartsUntilMoreIsTold(t *testing.T) {
+	for _, name := range []string{"generic", "claude"} {
+		kind := kindOf(t, name)
+		for _, cpu := range []fleet.Leaf[float64]{fleet.Unknown[float64]("not seen twice yet"), fleet.Known(0.0), fleet.Known(80.0)} {
+			for _, wrote := range []int{0, 2, 8} {
+				young := Signals{Kind: kind, Age: seconds(10), CPU: cpu, Activity: seconds(wrote)}
+				if v := State(young); v.State != fleet.StateStarting {
+					t.Errorf("%s, 10 s old, CPU %v, wrote %d s ago: %s (%s)", name, cpu, wrote, v.State, v.Reason)
+				}
+				old := young
+				old.Age = seconds(16)
+				if v := State(old); v.State == fleet.StateStarting || (v.State == fleet.StateWorking) != (cpu.Or(0) > 10 || wrote < 3) {
+					t.Errorf("%s, 16 s old, CPU %v, wrote %d s ago: %s (%s)", name, cpu, wrote, v.State, v.Reason)
+				}
+				told := young
+				told.Told = Told{State: fleet.StateWorking}
+				if v := State(told); v.State != fleet.StateWorking {
+					t.Errorf("%s, 10 s old, told that it works: %s (%s)", name, v.State, v.Reason)
+				}
+			}
+		}
+	}
+}
