@@ -17,8 +17,8 @@ var errTaken = errors.New("the key is taken")
 // claim takes the key, for good and for this process alone. The file appears
 // with its content or not at all, so nobody ever reads half a claim. A key is
 // never given back: a new attempt is a new instance.
-func claim(dir, key string, me process, at instant) error {
-	text, err := json.Marshal(claimed{V: version, Key: key, Shim: me, At: at})
+func claim(dir, key, name string, me process, at instant) error {
+	text, err := json.Marshal(claimed{V: version, Key: key, Name: name, Shim: me, At: at})
 	if err != nil {
 		return fmt.Errorf("cannot claim %s: %w", key, err)
 	}

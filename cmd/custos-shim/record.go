@@ -27,6 +27,7 @@ type instant struct {
 type claimed struct {
 	V    int     `json:"v"`
 	Key  string  `json:"key"`
+	Name string  `json:"name"`
 	Shim process `json:"shim"`
 	At   instant `json:"at"`
 }

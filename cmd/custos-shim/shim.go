@@ -52,7 +52,7 @@ func run(args, environ []string) int {
 	if s.self.Start, err = startOf(s.self.PID); err != nil {
 		return complain(fmt.Errorf("cannot read my own process: %w", err), exitCannot)
 	}
-	if err := claim(o.dir, o.key, s.self, now(s.boot)); err != nil {
+	if err := claim(o.dir, o.key, o.name, s.self, now(s.boot)); err != nil {
 		if errors.Is(err, errTaken) {
 			return complain(err, exitTaken)
 		}

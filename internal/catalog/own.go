@@ -79,14 +79,14 @@ func (o *Own) ShimGone(instance string) bool {
 	return shim.IsKey(instance) && shim.IsGone(shim.Dir(o.Shims, instance))
 }
 
-// Launches returns the instances that were started and whose end is not written down.
+// Launches returns the instances that were claimed and whose end is not written down.
 func (o *Own) Launches() ([]agents.Launch, error) {
 	open, err := shim.Open(o.Shims)
 	var out []agents.Launch
 	for _, s := range open {
-		out = append(out, agents.Launch{Name: s.Name, Instance: s.Key,
-			Process: fleet.ProcessID{PID: s.Agent.PID, Start: s.Agent.Start, Boot: s.At.Boot},
-			At:      fleet.Instant{Wall: s.At.Wall, Up: fleet.Duration(s.At.Up), Boot: s.At.Boot}})
+		process := func(p shim.ID) fleet.ProcessID { return fleet.ProcessID{PID: p.PID, Start: p.Start, Boot: s.At.Boot} }
+		out = append(out, agents.Launch{Name: s.Name, Instance: s.Key, Process: process(s.Agent), Shim: process(s.Shim),
+			At: fleet.Instant{Wall: s.At.Wall, Up: fleet.Duration(s.At.Up), Boot: s.At.Boot}})
 	}
 	return out, err
 }

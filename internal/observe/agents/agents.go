@@ -79,7 +79,7 @@ type Options struct {
 	// ShimGone says whether the shim of an instance is gone for certain, and has
 	// written down no end. It may be nil: then that is not known of any.
 	ShimGone func(instance string) bool `toml:"-"`
-	// Launches returns what our shims have started and not written the end of; nil
+	// Launches returns what our shims have claimed and not written the end of; nil
 	// for none. It is asked when an agent of ours is not where its record says.
 	Launches func() ([]Launch, error) `toml:"-"`
 	// Said returns what an instance printed last, of its errors where there are

@@ -7,13 +7,22 @@ import (
 	"custos/internal/fleet"
 )
 
-// Launch is an instance that a shim of ours has started, and has not written the
-// end of.
+// Launch is an instance that a shim of ours has claimed, and has not written the end of.
 type Launch struct {
 	Name     string // of the agent
 	Instance string
-	Process  fleet.ProcessID
+	Process  fleet.ProcessID // zero while the shim has not written down what it started
+	Shim     fleet.ProcessID
 	At       fleet.Instant
+}
+
+// head is the process that all of a launch stands below: what was started, or the shim
+// while that is not written down.
+func (x Launch) head() fleet.ProcessID {
+	if x.Process.PID != 0 {
+		return x.Process
+	}
+	return x.Shim
 }
 
 // seeLaunches describes, for this look, the agents of ours that live as another
@@ -45,7 +54,7 @@ func (l *look) isAway(reg fleet.Registration) bool {
 func (l *look) launched(reg fleet.Registration, all []Launch) fleet.Registration {
 	var newest fleet.Instant
 	for _, x := range all {
-		if x.Name != reg.Name || !l.lives(x.Process) || !newest.IsZero() && x.At.Before(newest) {
+		if x.Name != reg.Name || !l.lives(x.head()) || !newest.IsZero() && x.At.Before(newest) {
 			continue
 		}
 		newest = x.At
@@ -84,11 +93,11 @@ func (l *look) isOnRecord(instance string) bool {
 // no agent CLI that is known is added.
 func (l *look) unrecorded() {
 	for _, x := range l.launches {
-		if !l.lives(x.Process) || l.isOnRecord(x.Instance) {
+		if !l.lives(x.head()) || l.isOnRecord(x.Instance) {
 			continue
 		}
 		named := slices.ContainsFunc(l.regs, func(r fleet.Registration) bool { return r.Name == x.Name })
-		if !l.claimLost(x, named) && !named {
+		if !l.claimLost(x, named) && !named && x.Process.PID != 0 {
 			l.addLost(x)
 		}
 	}
@@ -99,7 +108,7 @@ func (l *look) unrecorded() {
 func (l *look) claimLost(x Launch, named bool) (found bool) {
 	for i := range l.runs {
 		r := &l.runs[i]
-		if !sameProcess(r.Process.ID, x.Process) && !l.below(r.Process, x.Process) {
+		if !sameProcess(r.Process.ID, x.Process) && !l.below(r.Process, x.head()) {
 			continue
 		}
 		found = true

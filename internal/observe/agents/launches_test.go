@@ -126,6 +126,39 @@ func TestWhatALostPastStartedIsSeen(t *testing.T) {
 	}
 }
 
+// A shim that has claimed its instance and not written down what it started names its
+// agent all the same; it is no process of the agent's.
+func TestAClaimNamesItsAgent(t *testing.T) {
+	for name, c := range map[string]struct {
+		reg   string
+		args  []string
+		owner fleet.Owner // "": nothing is seen
+	}{
+		"an agent CLI":            {"", []string{"claude"}, fleet.OwnerUnknown},
+		"a start under way":       {"s7", []string{"claude"}, fleet.OwnerCustos},
+		"a recovery under way":    {"s7 again", []string{"claude"}, fleet.OwnerCustos},
+		"a command: not known as": {"", []string{"sleep", "600"}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w, b := newWorld(), newLedger()
+			w.proc(9, 1, shimName, "--dir", "/run/agents/i-new")
+			w.proc(10, 9, c.args...)
+			switch c.reg {
+			case "s7":
+				b.reg("s7", 0).Instance = ""
+			case "s7 again":
+				b.reg("s7", 20)
+				b.exits["i-s7"] = killed(9)
+			}
+			found := see(t, w.probe(t, launches(b, nil, Launch{Name: "s7", Instance: "i-new", Shim: id(9), At: w.now})))
+			a, is := found["s7"]
+			if is != (c.owner != "") || is && (a.Process != id(10) || a.Owner != c.owner || a.Instance != "i-new" || over(a.State)) || len(found) > 1 {
+				t.Errorf("seen are %+v", found)
+			}
+		})
+	}
+}
+
 // While the past is lost nobody can tell of any agent whose it is: a person may have
 // handed it over. What the configuration adopts it still adopts.
 func TestWhoseAnAgentIsCannotBeToldWithoutThePast(t *testing.T) {

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestOpenListsWhatHasNotEnded: what has an end, has not begun, is damaged or is no
+// TestOpenListsWhatHasNotEnded: what has an end, was given up, is damaged or is no
 // instance is left out; a root that is not there has none, one that cannot be listed
 // is an error.
 func TestOpenListsWhatHasNotEnded(t *testing.T) {
@@ -28,11 +28,16 @@ func TestOpenListsWhatHasNotEnded(t *testing.T) {
 	write("open", "started.json", started("open"))
 	write("over", "started.json", started("over"))
 	write("over", "exit.json", `{"v":1,"key":"over","agent":{"pid":11,"start":2},"status":0,"at":{"boot":"b"}}`)
-	write("claimed", "claim", "{}")
+	write("claimed", "claim", `{"v":1,"key":"claimed","name":"s8","shim":{"pid":12,"start":3},"at":{"boot":"b"}}`)
+	write("given-up", "claim", `{"v":1,"key":"given-up","shim":{"pid":0,"start":0},"at":{"boot":"b"}}`)
+	write("torn-claim", "claim", "{}")
 	write("torn", "started.json", `{"v":1,`)
 	got, err := Open(root)
-	if err != nil || len(got) != 1 || got[0].Key != "open" || got[0].Name != "s7" || got[0].Agent.PID != 11 {
-		t.Errorf("%+v, %v", got, err)
+	if err != nil || len(got) != 2 || got[1].Key != "open" || got[1].Name != "s7" || got[1].Agent.PID != 11 {
+		t.Fatalf("%+v, %v", got, err)
+	}
+	if c := got[0]; c.Key != "claimed" || c.Name != "s8" || c.Shim.PID != 12 || c.Agent.PID != 0 {
+		t.Errorf("of what was claimed only: %+v", c)
 	}
 	if got, err := Open(filepath.Join(root, "none")); err != nil || len(got) != 0 {
 		t.Errorf("a root that is not there: %+v, %v", got, err)

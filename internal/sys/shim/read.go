@@ -37,6 +37,7 @@ type At struct {
 // Claim says who owns an instance.
 type Claim struct {
 	Key  string `json:"key"`
+	Name string `json:"name"` // of the agent; "" where the shim is older than this, or gave it up
 	Shim ID     `json:"shim"` // zero: the instance was given up by Void
 	At   At     `json:"at"`
 }
@@ -279,7 +280,8 @@ func ReadRecord(dir string) Record {
 }
 
 // Open lists how the instances below root were started whose end is not written
-// down, in the order of their names. What cannot be read is left out.
+// down, in the order of their names; of one that was only claimed, no agent is known.
+// What cannot be read is left out.
 func Open(root string) ([]Started, error) {
 	entries, err := os.ReadDir(root)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -294,7 +296,13 @@ func Open(root string) ([]Started, error) {
 		if _, err := os.Lstat(filepath.Join(dir, "exit.json")); !e.IsDir() || !IsKey(e.Name()) || err == nil {
 			continue
 		}
-		if s, exit, err := Read(dir); err == nil && exit == nil {
+		s, exit, err := Read(dir)
+		if errors.Is(err, ErrNotStarted) {
+			var c Claim
+			c, err = ReadClaim(dir)
+			s = Started{Key: c.Key, Name: c.Name, Shim: c.Shim, At: c.At}
+		}
+		if err == nil && exit == nil && s.Name != "" {
 			open = append(open, s)
 		}
 	}
