@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"custos/internal/act"
+	"custos/internal/act/agentrun"
 	"custos/internal/act/nudge"
 	"custos/internal/act/recover"
 	"custos/internal/fleet"
@@ -185,5 +186,25 @@ func (g *ground) runsOnce(name, where string) {
 	}
 	if list := g.sessionsOf(name); len(list) != 1 || !alive(r.Process.PID) {
 		g.t.Errorf("cut off %s: process %d lives: %v, terminals %v", where, r.Process.PID, alive(r.Process.PID), list)
+	}
+}
+
+// TestAStartTakenUpHearsAllThatItTold: what an agent told before its shim had written down
+// that it runs is told after it was started, for whoever takes the start up as well.
+func TestAStartTakenUpHearsAllThatItTold(t *testing.T) {
+	g := newGround(t)
+	g.ready("one")
+	r := g.ledger["one"]
+	b, err := g.launcher.Plan(r, r.Instance, fleet.RawPath(r.Dir), agentrun.How{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	claim, err := shim.ReadClaim(b.Launch.Shim)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, since, err := g.launcher.Start(t.Context(), b)
+	if err != nil || got.Agent != r.Process || since != agentrun.At(claim.At) {
+		t.Errorf("%+v since %v (%v), want since it was claimed, at %v", got, since, err, claim.At)
 	}
 }

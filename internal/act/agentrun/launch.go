@@ -337,13 +337,24 @@ func (l *Launcher) Start(ctx context.Context, b Begin) (got session.Launched, si
 	if unread != nil {
 		return got, since, err
 	}
-	if at := At(s.At); at.Before(since) {
-		since = at
-	}
+	since = began(b.Launch.Shim, s, since)
 	if errors.Is(err, session.ErrGone) {
 		got, err = session.Launched{Agent: fleet.ProcessID{PID: s.Agent.PID, Start: s.Agent.Start, Boot: s.At.Boot}}, nil
 	}
 	return got, since, err
+}
+
+// began is when an instance that was started before now cannot have told anything yet:
+// when it was claimed. That it runs is written down later than it may tell of itself.
+func began(dir string, s shim.Started, now fleet.Instant) fleet.Instant {
+	at := At(s.At)
+	if c, err := shim.ReadClaim(dir); err == nil {
+		at = At(c.At)
+	}
+	if at.Before(now) {
+		return at
+	}
+	return now
 }
 
 // Give writes what an agent without a terminal reads first, at most once: that it is
