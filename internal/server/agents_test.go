@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -424,5 +425,32 @@ func TestAgentStates(t *testing.T) {
 	}
 	if n := attention("no such state"); n != len(api.AgentStates()) {
 		t.Errorf("the server knows %d states, the API %d", n, len(api.AgentStates()))
+	}
+}
+
+// Who has finished, or was given up, is not told to be started again on failure.
+func TestWhoIsKept(t *testing.T) {
+	var p fleet.Pass
+	for _, a := range []struct {
+		name    string
+		state   fleet.AgentState
+		restart fleet.Restart
+		failed  string
+	}{{"works", fleet.StateWorking, fleet.RestartOnFailure, ""}, {"done", fleet.StateFinished, fleet.RestartOnFailure, ""}, {"again", fleet.StateFinished, fleet.RestartAlways, ""},
+		{"crashed", fleet.StateCrashed, fleet.RestartOnFailure, ""}, {"lost", fleet.StateCrashed, fleet.RestartAlways, "too often"}} {
+		p.Snapshot.Agents.Value = append(p.Snapshot.Agents.Value, fleet.Agent{Name: a.name, State: a.state})
+		p.Past.Registrations = append(p.Past.Registrations, fleet.Registration{Name: a.name, Owner: fleet.OwnerCustos, Desired: fleet.DesiredRunning, DesiredBy: "ann", Restart: a.restart, Failed: a.failed})
+	}
+	if got := agentsView(p, hints{}).Kept; !slices.Equal(got, []string{"works", "again", "crashed"}) {
+		t.Errorf("%q", got)
+	}
+}
+
+// A guard is told beside its reason, so that the reason does not begin with it again.
+func TestAGuardIsNamedOnce(t *testing.T) {
+	for why, want := range map[string]string{"frozen: by ann": "by ann", "by ann": "by ann", "freezing: no": "freezing: no"} {
+		if got := refusal(fleet.Skipped{Guard: fleet.GuardFrozen, Why: why}); got.Why != want || got.Guard != "frozen" {
+			t.Errorf("%q is told as %q of %s", why, got.Why, got.Guard)
+		}
 	}
 }
