@@ -12,6 +12,7 @@ import (
 	"custos/internal/catalog"
 	"custos/internal/config"
 	"custos/internal/fleet"
+	"custos/internal/ledger"
 	"custos/internal/loop"
 	"custos/internal/scenario"
 	"custos/internal/server"
@@ -110,6 +111,7 @@ func (t *teller) moment(ctx context.Context, step scenario.Step) (fleet.Pass, er
 		past.Newest = seen.At.Add(step.Back)
 		past.Newest.Boot = "earlier" // within one boot no clock goes back
 	}
+	seen.Agents.Value = ledger.Nudged(past, seen)
 	p := loop.Judge(t.s.rules, fleet.Recording{Snapshot: seen, Past: past, Policy: t.policy()})
 	return p, t.remember(ctx, p)
 }

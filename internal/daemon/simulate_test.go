@@ -94,3 +94,79 @@ func TestAMistakeInAStory(t *testing.T) {
 		}
 	}
 }
+
+// TestIdleWithWorkGetsLouder: an agent that does nothing though it has a task is nudged
+// after ten minutes, again after a quarter of an hour, and once more after half an hour. A
+// person is told after the third, and within the hour whatever holds the next one back.
+// Nothing is typed where a person types, or a draft stands.
+func TestIdleWithWorkGetsLouder(t *testing.T) {
+	const story = `
+-- custos.toml --
+mode = "auto"
+
+-- three nudges and a person --
+rule agent-idle-with-work
+at 9m
+set agent/worker {"state": "idle", "dwell": "9m", "task": "issue 7"}
+want none
+at 11m
+set agent/worker {"state": "idle", "dwell": "11m", "task": "issue 7"}
+want P3
+do nudge agent/worker
+at 25m
+set agent/worker {"state": "idle", "dwell": "25m", "task": "issue 7"}
+skip nudge agent/worker attempts
+at 30m
+set agent/worker {"state": "idle", "dwell": "30m", "task": "issue 7"}
+do nudge agent/worker
+rule agent-idle-long
+want none
+at 61m
+set agent/worker {"state": "idle", "dwell": "61m", "task": "issue 7"}
+want firing
+want P2
+want summary worker is idle for 1h1m, was nudged 2 times, and its task waits: issue 7
+skip nudge agent/worker attempts
+at 67m
+set agent/worker {"state": "idle", "dwell": "67m", "task": "issue 7"}
+do nudge agent/worker
+at 68m
+set agent/worker {"state": "idle", "dwell": "68m", "task": "issue 7"}
+no actions
+want P2
+want summary worker is idle for 1h8m, was nudged 3 times, and its task waits: issue 7
+
+-- it answers each, and goes on with nothing --
+at 11m
+set agent/worker {"state": "idle", "dwell": "11m", "task": "issue 7"}
+do nudge agent/worker
+at 30m
+set agent/worker {"state": "idle", "dwell": "18m", "task": "issue 7"}
+do nudge agent/worker
+at 67m
+set agent/worker {"state": "idle", "dwell": "35m", "task": "issue 7"}
+do nudge agent/worker
+at 78m
+set agent/worker {"state": "idle", "dwell": "10m30s", "task": "issue 7"}
+rule agent-idle-long
+want P2
+
+-- a person types, or a draft stands --
+rule agent-idle-with-work
+at 0s
+set agent/worker {"state": "idle", "dwell": "11m", "task": "issue 7", "pane": {"attached": 1, "activity": "5s"}}
+skip nudge agent/worker state
+at 20m
+set agent/worker {"state": "idle", "dwell": "31m", "task": "issue 7", "pane": {"attached": 0, "activity": "20m"}, "composer_empty": false}
+skip nudge agent/worker state
+at 51m
+set agent/worker {"state": "idle", "dwell": "62m", "task": "issue 7", "pane": {"attached": 0, "activity": "20m"}, "composer_empty": false}
+rule agent-idle-long
+want P2
+want summary worker is idle for 1h2m, and its task waits: issue 7
+`
+	s, err := simulate(t, story)
+	if err != nil || s.Wants < 20 || len(s.Missed) > 0 {
+		t.Errorf("%v: %d wants, missed %+v", err, s.Wants, s.Missed)
+	}
+}

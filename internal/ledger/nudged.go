@@ -30,7 +30,7 @@ func Nudged(past fleet.Past, seen fleet.Snapshot) []fleet.Agent {
 	}
 	agents := slices.Clone(seen.Agents.Value) // others share them
 	for i := range agents {
-		agents[i].Nudges = count[agents[i].Name]
+		agents[i].Nudges = max(agents[i].Nudges, count[agents[i].Name]) // a story may say more
 	}
 	return agents
 }
