@@ -22,7 +22,7 @@ import (
 // The exit codes.
 const (
 	exitWell   = 0
-	exitAlerts = 1 // alerts at or above --fail-on, an action of a patrol failed, health found passes late, or nobody hears what was told
+	exitAlerts = 1 // it worked, and not all is well: exitTable says of what
 	exitUse    = 2 // bad use or input
 	exitLook   = 3 // could not look
 	exitQueued = 4 // an order was taken, and is not carried out yet

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"context"
 	"flag"
 	"fmt"
 	"io"
@@ -93,6 +94,27 @@ func document(root *cobra.Command) string {
 		}
 	}
 	return b.String()
+}
+
+// What ends a command otherwise than well stands in the table of exit codes, at its code.
+func TestExitCodes(t *testing.T) {
+	of := map[int]string{}
+	for _, e := range exitTable() {
+		of[e.code] = e.means
+	}
+	failed := outcome(api.Run{State: "failed"})
+	for words, err := range map[string]error{
+		"well": nil, "at or above --fail-on": errAlarm, "an action of patrol --apply, doctor --fix, clean or worktree clean failed": errFailed,
+		"health or doctor found something": errUnwell, "or doctor found something": errBad, "a want of simulate is not met": errMissed, "nobody hears what tell tells": errUnheard,
+		"what formula run or plugin run carried out failed, was cancelled or needs a person": failed, "bad use": usage("no"), "is refused": &api.Error{Kind: api.Forbidden},
+		"came to nothing": &ended{message: "no"}, "could not look": &api.Error{Kind: api.CannotLook}, "did not see what was asked for": errUnseen,
+		"nobody answered in time": context.DeadlineExceeded, "interrupted": context.Canceled, "taken and is not carried out yet": errQueued,
+	} {
+		a := &app{Env: Env{Stdout: io.Discard, Stderr: io.Discard}}
+		if code := a.code(err); !strings.Contains(of[code], words) {
+			t.Errorf("%v ends a command with %d, and %q is not said of that: %s", err, code, words, of[code])
+		}
+	}
 }
 
 // exitRows is the table of exit codes as the page has it.
