@@ -259,6 +259,25 @@ func TestLayoutsAreGoodConfigs(t *testing.T) {
 	}
 }
 
+// The layout of a Gas Town names the folder that a town keeps its plugins in.
+func TestTheLayoutOfGasTownHasItsPlugins(t *testing.T) {
+	text, err := Layout("gastown")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := Load(Options{Getenv: func(string) string { return "/h" }, ReadFile: func(string) ([]byte, error) { return text, nil },
+		Sections: []string{"git", "locks", "phases", "logs", "agents", "plugins", "tmux"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var plugins struct {
+		Dirs []string `toml:"dirs"`
+	}
+	if err := c.Section("plugins", &plugins); err != nil || !slices.Equal(plugins.Dirs, []string{"~/gt/plugins"}) {
+		t.Errorf("%v, %v", plugins.Dirs, err)
+	}
+}
+
 // Every key of the top of the file has its heading in docs/config.md, and every
 // heading there is a key or a section.
 func TestEveryKeyIsDocumented(t *testing.T) {

@@ -38,11 +38,14 @@ func TestRegister(t *testing.T) {
 	deep := reg("deep")
 	deep.Depth = 3
 	all := []fleet.Registration{reg("dev"), retired, deep}
+	tasked := child("dev")
+	tasked.Task, tasked.Spec, tasked.Files = "issue 7", "/p/spec.md", []string{"a.go"}
 	for name, c := range map[string]struct {
 		r    fleet.Registration
 		want error
 	}{
 		"plain":               {reg("new"), nil},
+		"with work":           {tasked, nil},
 		"any language":        {reg("Überprüfer 42.x"), nil},
 		"longest":             {reg(strings.Repeat("é", 200)), nil},
 		"no name":             {reg(""), ErrIllegal},
@@ -77,6 +80,9 @@ func TestRegister(t *testing.T) {
 			}
 			if got.Parent != "" && got.Depth != 1 {
 				t.Errorf("depth %d", got.Depth)
+			}
+			if got.Spec != c.r.Spec || got.Task != c.r.Task || !slices.Equal(got.Files, c.r.Files) || got.Parent != c.r.Parent {
+				t.Errorf("got %+v of %+v", got, c.r)
 			}
 		})
 	}

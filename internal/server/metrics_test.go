@@ -27,6 +27,7 @@ func measured() Metrics {
 	s := w.pass.Snapshot
 	s.Host.At, s.Host.Took = instant(-3*time.Second), fleet.Duration(5*time.Millisecond)
 	s.Logs.Status = fleet.StatusUnknown
+	s.Self.Value.Receivers = []fleet.Receiver{{Name: "phone", Barred: "it is not in its room", Waiting: fleet.Duration(90 * time.Second)}, {Name: "room"}}
 	s.Agents.Value = []fleet.Agent{{State: fleet.StateIdle}, {State: fleet.StateIdle}, {State: fleet.StateCrashed}}
 	return Metrics{At: instant(0), Version: "1.2.3", Started: instant(-time.Hour), Patrols: 7, PatrolAt: instant(-time.Minute), PassAt: instant(-2 * time.Second),
 		Snapshot: s, Alerts: []fleet.Alert{w.alerts[0], acked, silent, pending, over}, Costs: []Cost{{Calls: 2, Tokens: 30, MicroUSD: 500000}}}
@@ -61,6 +62,8 @@ func TestMetricsPage(t *testing.T) {
 		"custos_alerts_unlisted 0", `custos_build_info{version="1.2.3"} 1`, "custos_frozen 0", "custos_ledger_readable 1", "custos_patrols 7",
 		"custos_last_pass_age_seconds 2", `custos_part_status{part="logs",status="unknown"} 1`, `custos_part_age_seconds{part="host"} 3`,
 		`custos_part_look_seconds{part="host"} 0.005`, `custos_agents{state="idle"} 2`, `custos_agents{state="crashed"} 1`,
+		`custos_receiver_barred{receiver="phone"} 1`, `custos_receiver_waiting_seconds{receiver="phone"} 90`,
+		`custos_receiver_barred{receiver="room"} 0`, `custos_receiver_waiting_seconds{receiver="room"} 0`,
 		"custos_model_calls_total 2", "custos_model_tokens_total 30", "custos_model_cost_dollars_total 0.5",
 		"custos_pass_duration_seconds_count 2", `custos_pass_duration_seconds_bucket{le="0.004"} 2`,
 		`custos_actions_total{action="remove-lock",result="done"} 2`,

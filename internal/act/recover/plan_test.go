@@ -43,6 +43,9 @@ func TestPlan(t *testing.T) {
 		{"its session is seen only", with(func(r *fleet.Registration) { r.SessionID = "" }), &fleet.Agent{SessionID: "s2"}, nil, "s2", "go on", true, false},
 		{"its session is in the checkpoint", with(func(r *fleet.Registration) { r.SessionID, r.Checkpoint = "", &fleet.Checkpoint{SessionID: "s3"} }), nil, nil, "s3", "go on", true, false},
 		{"no session", with(func(r *fleet.Registration) { r.SessionID = "" }), nil, nil, "", "issue 7", false, false},
+		{"no session, with its spec and files", with(func(r *fleet.Registration) {
+			r.SessionID, r.Spec, r.Checkpoint = "", "/p/spec.md", &fleet.Checkpoint{Files: []string{"a.go", "b.go"}}
+		}), nil, nil, "", "Your task: issue 7. It is described in: /p/spec.md. Files you had changed: a.go, b.go.", false, false},
 		{"no resume in the kind", with(func(r *fleet.Registration) { r.Kind = "aider" }), nil, nil, "", "issue 7", false, false},
 		{"never told its prompt", with(func(r *fleet.Registration) { r.Prompt, r.PromptState = "do it", fleet.DeliveryUndelivered }), nil, nil, "", "do it", false, true},
 		{"its prompt was sent, and it never began a turn", with(func(r *fleet.Registration) { r.Prompt, r.PromptState = "do it", fleet.DeliverySent }), nil, event(fleet.HookSessionStart), "", "do it", false, true},
