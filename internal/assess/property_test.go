@@ -65,7 +65,7 @@ func sick(at fleet.Instant) fleet.Snapshot {
 	s.Logs.Value[0].Bytes = fleet.Known(int64(1) << 30)
 	self := &s.Self.Value
 	self.LastPatrolAge, self.JournalWritable, self.StoreWritable, self.Amnesia, self.ClockBehind = hours(3), fleet.Known(false), fleet.Known(false), fleet.Known(true), fleet.Known(true)
-	self.Lost, self.MemoryDiffers, self.RowsAside = fleet.Known("gone"), fleet.Known("orders o1"), fleet.Known(1)
+	self.Lost, self.MemoryDiffers, self.RowsAside, self.Moved = fleet.Known("gone"), fleet.Known("orders o1"), fleet.Known(1), fleet.Known("custos.db was deleted")
 	return s
 }
 

@@ -66,3 +66,30 @@ func TestADaemonWhoseDatabaseIsDamagedBeginsAnew(t *testing.T) {
 		})
 	}
 }
+
+// TestADatabaseThatIsDeletedUnderADaemonIsNotLost: what is ordered meanwhile is kept, and
+// what was known is known after a kill.
+func TestADatabaseThatIsDeletedUnderADaemonIsNotLost(t *testing.T) {
+	w := newTown(t, quickLimits)
+	w.spawn("builder", "reply hello", false)
+	was := w.awaitState("builder", "idle")
+	for _, end := range []string{"", "-wal", "-shm"} {
+		if err := os.Remove(w.db() + end); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w.tells(0, nil, nil, "spawn", "late", "--kind", "claude", "--dir", filepath.Join(w.dir, "work"), "--prompt", "fake reply hello")
+	await(t, w.said.String, func() bool { return w.fires("self-moved") })
+	w.tells(0, []string{"well: ", "custos.db was deleted under Custos"}, nil, "health")
+	w.tells(0, nil, []string{"none yet"}, "doctor", "databases")
+	w.kill()
+	w.start()
+	for _, name := range []string{"builder", "late"} {
+		if now := w.awaitState(name, "idle"); now.Owner != "custos" || name == "builder" && now.PID != was.PID {
+			t.Errorf("it is %+v", now)
+		}
+	}
+	if w.fires("self-amnesia") {
+		t.Error("something was lost")
+	}
+}

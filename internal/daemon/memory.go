@@ -58,7 +58,7 @@ func (s *system) kept(ctx context.Context, now fleet.Instant, past fleet.Past) f
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fleet.NotRemembered(fleet.Line(err.Error(), 200))
 	}
-	m := fleet.Remembered{ClockBehind: fleet.Known(past.ClockBehind(now)), MemoryDiffers: fleet.Known(""), RowsAside: fleet.Known(0)}
+	m := fleet.Remembered{ClockBehind: fleet.Known(past.ClockBehind(now)), MemoryDiffers: fleet.Known(""), RowsAside: fleet.Known(0), Moved: fleet.Known("")}
 	if st == nil {
 		return m
 	}
@@ -68,6 +68,10 @@ func (s *system) kept(ctx context.Context, now fleet.Instant, past fleet.Past) f
 	n, err := st.SetAsideSince(ctx, now.Wall.Add(-day))
 	if m.RowsAside = fleet.Known(n); err != nil {
 		m.RowsAside = fleet.Unknown[int](fleet.Line(err.Error(), 200))
+	}
+	moved, err := st.Moved(ctx, now.Wall.Add(-day))
+	if m.Moved = fleet.Known(fleet.Line(moved, 300)); err != nil {
+		m.Moved = fleet.Unknown[string](fleet.Line(err.Error(), 200))
 	}
 	return m
 }

@@ -50,8 +50,12 @@ func (s *system) selfNotes() (notes []string) {
 	if why := s.world.SocketTrouble(); why != "" {
 		notes = append(notes, "the socket was replaced: "+why)
 	}
-	if lost := s.board.Snapshot().Self.Value.Lost.Or(""); lost != "" {
+	seen := s.board.Snapshot().Self.Value
+	if lost := seen.Lost.Or(""); lost != "" {
 		notes = append(notes, "what was done before is lost: "+lost+"; nothing is done until a person acknowledges the alert of rule "+amnesiaRule)
+	}
+	if moved := seen.Moved.Or(""); moved != "" {
+		notes = append(notes, moved+" under Custos; what it held was written to a new file")
 	}
 	if why := noRoom(s.cfg.StateDir); why != "" {
 		notes = append(notes, why)

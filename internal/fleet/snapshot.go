@@ -150,12 +150,13 @@ type Remembered struct {
 	ClockBehind   Leaf[bool]   `json:"clock_behind,omitzero"`   // wall clock behind the newest record
 	MemoryDiffers Leaf[string] `json:"memory_differs,omitzero"` // how what is in memory differed from the ledger when it was compared last
 	RowsAside     Leaf[int]    `json:"rows_aside,omitzero"`     // could not be read, and were set aside within a day
+	Moved         Leaf[string] `json:"moved,omitzero"`          // what became of its file within a day, though nothing is lost; empty when nothing did
 }
 
 // NotRemembered is what is known of a ledger that cannot be read, and why.
 func NotRemembered(why string) Remembered {
 	return Remembered{Amnesia: Unknown[bool](why), Lost: Unknown[string](why), ClockBehind: Unknown[bool](why),
-		MemoryDiffers: Unknown[string](why), RowsAside: Unknown[int](why)}
+		MemoryDiffers: Unknown[string](why), RowsAside: Unknown[int](why), Moved: Unknown[string](why)}
 }
 
 // Receiver is one notifier, and whether what is told there arrives.

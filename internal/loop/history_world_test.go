@@ -302,7 +302,7 @@ func (w *world) truth(clear bool) fleet.Snapshot {
 	}
 	s.Self.Value = fleet.Self{LastPatrolAge: fleet.Known(fleet.Duration(time.Minute)), JournalWritable: fleet.Known(true),
 		StoreWritable: fleet.Known(true), StoreBytes: fleet.Known(int64(1)),
-		ClockStep: fleet.Known(fleet.Duration(0)), Remembered: fleet.Remembered{Amnesia: fleet.Known(false), Lost: fleet.Known(""), ClockBehind: fleet.Known(false), MemoryDiffers: fleet.Known(""), RowsAside: fleet.Known(0)}}
+		ClockStep: fleet.Known(fleet.Duration(0)), Remembered: fleet.Remembered{Amnesia: fleet.Known(false), Lost: fleet.Known(""), ClockBehind: fleet.Known(false), MemoryDiffers: fleet.Known(""), RowsAside: fleet.Known(0), Moved: fleet.Known("")}}
 	return s
 }
 

@@ -21,6 +21,7 @@ func selfWords() *structure {
 		leafTruth("clock_behind", "whether the wall clock is behind the newest record", func(s *T) *fleet.Leaf[bool] { return &s.ClockBehind }),
 		leafText("memory_differs", "how what is in memory differed from the database when they were last compared, which is as often as a patrol is due, once an hour at least; empty when it did not", func(s *T) *leafString { return &s.MemoryDiffers }),
 		leafNumber("rows_aside", "rows of the database that could not be read and were set aside within a day", func(s *T) *fleet.Leaf[int] { return &s.RowsAside }),
+		leafText("moved", "which file of the database was deleted or replaced under Custos within a day, though nothing of it is lost; empty when none was", func(s *T) *leafString { return &s.Moved }),
 		text("config", "why what custos.toml says is not in force; empty when it is", func(s *T) string { return s.Config }),
 		text("socket", "what became of the daemon's socket; empty while it is where it was made", func(s *T) string { return s.Socket }),
 		children("code", "code", "folders of formulas and plugins that agents may write to", func(s *T) []fleet.CodeFacts { return s.Code }),

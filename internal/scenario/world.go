@@ -38,7 +38,7 @@ func Healthy(at fleet.Instant) fleet.Snapshot {
 		Logs:   fleet.Part[[]fleet.Log]{Sight: ok, Value: []fleet.Log{{Path: "/log", Owner: fleet.OwnerConfigured, Bytes: fleet.Known(int64(1000)), Age: hours(1)}}},
 		Self: fleet.Part[fleet.Self]{Sight: ok, Value: fleet.Self{StartedAt: at, LastPatrolAge: hours(0), PatrolEvery: fleet.Duration(20 * time.Minute),
 			JournalWritable: fleet.Known(true), StoreWritable: fleet.Known(true),
-			Remembered: fleet.Remembered{Amnesia: fleet.Known(false), Lost: fleet.Known(""), ClockBehind: fleet.Known(false), MemoryDiffers: fleet.Known(""), RowsAside: fleet.Known(0)},
+			Remembered: fleet.Remembered{Amnesia: fleet.Known(false), Lost: fleet.Known(""), ClockBehind: fleet.Known(false), MemoryDiffers: fleet.Known(""), RowsAside: fleet.Known(0), Moved: fleet.Known("")},
 			ClockStep:  fleet.Known(fleet.Duration(0)),
 			Plugins:    []fleet.PluginFacts{{Name: "tidy", Gate: "manual", Grade: fleet.P3, Failures: fleet.Known(0)}},
 			Receivers:  []fleet.Receiver{{Name: "phone", Proof: fleet.Known(fleet.Duration(0))}},

@@ -24,6 +24,9 @@ func selfFacts(s *fleet.Snapshot) []string {
 	if differs := v.MemoryDiffers.Or(""); differs != "" {
 		out = append(out, "What was in memory was not what is written: "+differs)
 	}
+	if moved := v.Moved.Or(""); moved != "" {
+		out = append(out, moved+" under Custos within the last day; what it held was written to a new file.")
+	}
 	if v.Config != "" {
 		out = append(out, fleet.Line(v.Config, 400))
 	}

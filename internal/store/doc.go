@@ -12,6 +12,7 @@
 //     tables that no pass writes, so a pass that began earlier cannot undo it.
 //   - A row that cannot be read is moved to set_aside and reported; a database
 //     that cannot be read is renamed, never deleted, and the new one says
-//     amnesia until a person confirms. Neither stops anything.
+//     amnesia until a person confirms. Neither stops anything. One that is deleted
+//     or replaced while it is open is written out whole to a new file.
 //   - A database written by a newer Custos is refused, untouched.
 package store

@@ -56,6 +56,11 @@ func (s *Store) writeUnsynced(ctx context.Context, what string, do func(*tx) err
 	if s.w == nil {
 		return failed(what, ErrReadOnly)
 	}
+	release, err := s.takeTurn(ctx)
+	if err != nil {
+		return failed(what, err)
+	}
+	defer release()
 	conn, err := s.w.Conn(ctx)
 	if err != nil {
 		return failed(what, err)

@@ -198,7 +198,7 @@ func TestTrimHooks(t *testing.T) {
 		t.Errorf("after a month: %v", ids(got))
 	}
 	var sources int
-	ok(t, s.r.QueryRow("SELECT COUNT(*) FROM hook_sources").Scan(&sources))
+	ok(t, s.r.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM hook_sources").Scan(&sources))
 	if sources != 0 {
 		t.Errorf("%d sources of nothing are left", sources)
 	}
@@ -278,7 +278,7 @@ func TestHookFloodStaysWithinItsRetention(t *testing.T) {
 		worst = max(worst, size(t, s))
 	}
 	var rows int
-	ok(t, s.r.QueryRow("SELECT COUNT(*) FROM hooks").Scan(&rows))
+	ok(t, s.r.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM hooks").Scan(&rows))
 	if rows > keep+200*6 {
 		t.Errorf("%d events are kept, want at most %d", rows, keep+1200)
 	}

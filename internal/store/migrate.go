@@ -66,7 +66,7 @@ func migrateOne(ctx context.Context, db *sql.DB, list []string) (done bool, err 
 }
 
 // checkVersion refuses a database whose schema is not this program's.
-func checkVersion(ctx context.Context, db *sql.DB) error {
+func checkVersion(ctx context.Context, db rower) error {
 	list, err := migrations()
 	if err != nil {
 		return err

@@ -50,7 +50,13 @@ func (s *Store) reflect(ctx context.Context, what string, at fleet.Instant, show
 		m = newMirror()
 	}
 	var bad []badRow
-	if err := failed(what, m.show(ctx, s.r, &bad, at, show)); err != nil {
+	s.look(ctx)
+	err := m.show(ctx, s.r, &bad, at, show)
+	if isNotThere(err) {
+		s.look(ctx)
+		err = m.show(ctx, s.r, &bad, at, show)
+	}
+	if err = failed(what, err); err != nil {
 		s.met(err)
 		return err
 	}
@@ -58,7 +64,7 @@ func (s *Store) reflect(ctx context.Context, what string, at fleet.Instant, show
 	return nil
 }
 
-func (m *mirror) show(ctx context.Context, db *sql.DB, bad *[]badRow, at fleet.Instant, show func(*sql.Tx, *mirror) error) error {
+func (m *mirror) show(ctx context.Context, db *readers, bad *[]badRow, at fleet.Instant, show func(*sql.Tx, *mirror) error) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	q, err := db.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})

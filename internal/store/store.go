@@ -10,6 +10,8 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
+	"sync/atomic"
 	"time"
 
 	"custos/internal/fleet"
@@ -43,9 +45,11 @@ type Options struct {
 
 // Store is an open database. It is safe for concurrent use.
 type Store struct {
-	w, r   *sql.DB       // w is nil when it was opened to read only
-	mirror *mirror       // told of by w
-	turn   chan struct{} // holds one token while somebody writes
+	w      *sql.DB // for whose turn it is; nil when it was opened to read only
+	r      *readers
+	place  atomic.Pointer[place] // where w writes to
+	mirror *mirror               // told of by w
+	turn   chan struct{}         // holds one token while somebody writes
 	mark   *markFile
 	lost   string // read only: what the marks say of it
 	opts   Options
@@ -65,7 +69,7 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 	if !errors.Is(err, ErrCorrupt) {
 		return s, err
 	}
-	aside, moved := setAsideFile(o.Path, o.Now())
+	aside, moved := setAsideFile(o.Path, "corrupt", o.Now())
 	if moved != nil {
 		return nil, fmt.Errorf("cannot set aside damaged database: %w (%w)", moved, err)
 	}
@@ -98,7 +102,7 @@ func OpenReadOnly(ctx context.Context, o Options) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("cannot read how far the database had come: %w", err)
 	}
-	r, err := sql.Open("sqlite", dsn(o, "mode", "ro"))
+	r, err := openReaders(dsn(o, "mode", "ro"))
 	if err != nil {
 		return nil, failed("open database "+o.Path, err)
 	}
@@ -128,6 +132,7 @@ func openMarked(ctx context.Context, o Options) (*Store, error) {
 		_ = s.Close()
 		return nil, err
 	}
+	s.r.look = s.look
 	return s, nil
 }
 
@@ -195,13 +200,16 @@ func open(ctx context.Context, o Options) (*Store, error) {
 		_ = w.Close()
 		return nil, failed("open database "+o.Path, err)
 	}
-	r, err := sql.Open("sqlite", dsn(o, "_pragma", "query_only(1)"))
+	r, err := openReaders(dsn(o, "_pragma", "query_only(1)"))
 	if err != nil {
 		_ = w.Close()
 		return nil, failed("open database "+o.Path, err)
 	}
-	r.SetMaxOpenConns(4)
-	return &Store{w: w, r: r, mirror: m, turn: make(chan struct{}, 1), opts: o}, nil
+	s := &Store{w: w, r: r, mirror: m, turn: make(chan struct{}, 1), opts: o}
+	if err := s.settle(); err != nil {
+		return nil, errors.Join(failed("open database "+o.Path, err), w.Close(), r.Close())
+	}
+	return s, nil
 }
 
 // prepare touches nothing before it knows that the database is whole, and of a
@@ -242,7 +250,12 @@ func dsn(o Options, key, value string) string {
 		fmt.Sprintf("busy_timeout(%d)", o.Busy.Milliseconds()),
 		"synchronous(" + o.synchronous + ")", "foreign_keys(1)", "cache_size(-1024)",
 	}}
-	q.Add(key, value)
+	q.Set("mode", "rw") // makeFile makes it: one that was deleted since is not begun anew by who connects
+	if key == "mode" {
+		q.Set(key, value)
+	} else {
+		q.Add(key, value)
+	}
 	abs, err := filepath.Abs(o.Path)
 	if err != nil {
 		abs = o.Path
@@ -263,14 +276,15 @@ func makeFile(path string) error {
 	return f.Close()
 }
 
-// setAsideFile renames a damaged database with its -wal and -shm.
-func setAsideFile(path string, now time.Time) (string, error) {
-	aside := path + ".corrupt-" + now.UTC().Format("20060102T150405Z")
-	for n := 2; exists(aside); n++ {
-		aside = fmt.Sprintf("%s.corrupt-%s-%d", path, now.UTC().Format("20060102T150405Z"), n)
+// setAsideFile renames a database with its -wal and -shm; as says what is wrong with it.
+func setAsideFile(path, as string, now time.Time) (string, error) {
+	name := path + "." + as + "-" + now.UTC().Format("20060102T150405Z")
+	aside := name
+	for n := 2; slices.ContainsFunc(besides[:], func(end string) bool { return exists(aside + end) }); n++ {
+		aside = fmt.Sprintf("%s-%d", name, n)
 	}
-	for _, suffix := range []string{"-wal", "-shm", ""} {
-		if err := os.Rename(path+suffix, aside+suffix); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	for _, end := range []string{"-wal", "-shm", ""} {
+		if err := os.Rename(path+end, aside+end); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return "", err
 		}
 	}

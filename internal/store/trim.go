@@ -91,6 +91,11 @@ func (s *Store) trim(ctx context.Context, table, where string, args ...any) erro
 
 // shrink returns free pages to the disk, and starts the write-ahead log over.
 func (s *Store) shrink(ctx context.Context) error {
+	release, err := s.takeTurn(ctx)
+	if err != nil {
+		return failed("give room back", err)
+	}
+	defer release()
 	for _, pragma := range []string{"incremental_vacuum(1000)", "wal_checkpoint(TRUNCATE)"} {
 		rows, err := s.w.QueryContext(ctx, "PRAGMA "+pragma)
 		if err != nil {

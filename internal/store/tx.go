@@ -37,12 +37,16 @@ func (s *Store) write(ctx context.Context, what string, at fleet.Instant, do fun
 	if s.w == nil {
 		return failed(what, ErrReadOnly)
 	}
-	select {
-	case s.turn <- struct{}{}:
-		defer func() { <-s.turn }()
-	case <-ctx.Done():
-		return failed(what, ctx.Err())
+	release, err := s.takeTurn(ctx)
+	if err != nil {
+		return failed(what, err)
 	}
+	defer release()
+	return s.writeNow(ctx, what, at, do)
+}
+
+// writeNow is write for whose turn it is.
+func (s *Store) writeNow(ctx context.Context, what string, at fleet.Instant, do func(*tx) error) error {
 	inner, err := s.w.BeginTx(ctx, nil)
 	if err != nil {
 		return failed(what, err)
