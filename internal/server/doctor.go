@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/http"
@@ -136,14 +137,13 @@ func (c check) blind(e Examination) verdict {
 	case c.needs&wantsPlaces != 0 && e.NoInstallation != "":
 		return cannot(e.NoInstallation)
 	case c.needs&wantsFleet != 0 && e.Pass == nil:
-		reason := e.NoPass
-		if reason == "" {
-			reason = "nobody looked"
-		}
-		return cannot(reason)
+		return cannot(unlooked(&e))
 	}
 	return verdict{}
 }
+
+// unlooked is why there is no look to judge by.
+func unlooked(e *Examination) string { return cmp.Or(e.NoPass, "nobody looked") }
 
 // verdict is what a check found.
 type verdict struct {

@@ -4,10 +4,14 @@ import "custos/internal/fleet"
 
 func judgeStore(e *Examination) verdict {
 	switch s := e.Installation.Store; {
+	case !s.There && s.Err == "" && e.Pass == nil:
+		return cannot(s.Path + " is not there, and whether it was cannot be told: " + unlooked(e))
 	case !s.There && s.Err == "" && e.Pass.Past.Amnesia:
 		return warn("%s is not there, and was: %s; the next patrol begins a new one", s.Path, e.Pass.Past.Lost).by("custos patrol")
 	case !s.There && s.Err == "":
 		return ok("there is none yet: it is made by the first patrol")
+	case s.Damaged && e.Daemon:
+		return bad("%s is damaged: the daemon sets it aside by itself, and begins a new one: %s", s.Path, s.Err).by("custos health")
 	case s.Damaged:
 		return bad("%s is damaged: the next patrol sets it aside and begins a new one: %s", s.Path, s.Err).by("custos patrol")
 	case s.Newer:

@@ -236,3 +236,19 @@ func (c counting) Look(ctx context.Context, within time.Duration) (fleet.Pass, e
 	*c.n++
 	return c.world.Look(ctx, within)
 }
+
+// Where nobody could look, no check takes what was seen for granted, whatever is known of
+// the database.
+func TestNoCheckNeedsALookThatFailed(t *testing.T) {
+	for _, st := range []StoreFacts{{}, {Path: "/db"}, {Path: "/db", There: true}, {Path: "/db", There: true, Err: "no", Damaged: true}} {
+		e := Examination{At: instant(0), Daemon: true, NoPass: "cannot recall the past", Installation: Installation{Store: st}}
+		for _, c := range Diagnose(e, nil).Checks {
+			if c.Name == "open" && c.Command == "custos patrol" && e.Daemon {
+				t.Errorf("a daemon heals by itself: %+v", c)
+			}
+			if c.Category == "databases" && c.Name == "open" && !st.There && (c.State != api.CheckCannot || !strings.Contains(c.Why, "cannot recall the past")) {
+				t.Errorf("of a database that is not there, %+v", c)
+			}
+		}
+	}
+}
