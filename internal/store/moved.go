@@ -70,6 +70,16 @@ func (p *place) left() string {
 	return ""
 }
 
+// isEmptied says whether nothing is in the file any more. What SQLite has of it in memory
+// is no whole.
+func (p *place) isEmptied() bool {
+	if p == nil {
+		return false
+	}
+	is, err := os.Stat(p.path)
+	return err == nil && is.Size() == 0 && os.SameFile(is, p.made[0])
+}
+
 // takeTurn waits until nobody else writes, and sees to it that what is written lies
 // where it is found again.
 func (s *Store) takeTurn(ctx context.Context) (release func(), err error) {
@@ -88,17 +98,23 @@ func (s *Store) takeTurn(ctx context.Context) (release func(), err error) {
 // look is takeTurn for who only reads, which nobody does whose turn it is: where no new
 // file can be written, what is open is read all the same.
 func (s *Store) look(ctx context.Context) {
-	if s.place.Load().left() == "" {
+	if at := s.place.Load(); at.left() == "" && !at.isEmptied() {
 		return
 	}
-	if release, err := s.takeTurn(ctx); err == nil {
-		release()
+	release, err := s.takeTurn(ctx)
+	if err != nil {
+		s.met(failed("keep the database", err))
+		return
 	}
+	release()
 }
 
 // stay writes the database out anew when it lies in its place no more. The turn is held.
 func (s *Store) stay(ctx context.Context) error {
 	at := s.place.Load()
+	if at.isEmptied() {
+		return fmt.Errorf("%w: %s was emptied", ErrCorrupt, fleet.Path(at.path))
+	}
 	what := at.left()
 	if what == "" {
 		return nil
@@ -242,11 +258,11 @@ func (r *readers) QueryRowContext(ctx context.Context, query string, args ...any
 	return row
 }
 
-// isNotThere says whether there was no file to connect to: it was deleted since somebody
-// looked, and once more is enough.
+// isNotThere says whether there may have been no file to connect to: one that is deleted
+// since somebody looked is looked for once more.
 func isNotThere(err error) bool {
 	var e *sqlite.Error
-	return errors.As(err, &e) && e.Code()&0xff == sqlite3.SQLITE_CANTOPEN
+	return errors.As(err, &e) && (e.Code()&0xff == sqlite3.SQLITE_CANTOPEN || e.Code() == sqlite3.SQLITE_IOERR_FSTAT)
 }
 
 // Close closes them all.

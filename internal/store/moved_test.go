@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -147,5 +148,61 @@ func TestManyMeetAFileThatLeftItsPlace(t *testing.T) {
 		if to, _ := os.Readlink("/proc/self/fd/" + fd.Name()); strings.HasPrefix(to, h.dir) && strings.HasSuffix(to, "(deleted)") {
 			t.Errorf("%s is open still", to)
 		}
+	}
+}
+
+// TestAFileThatIsEmptiedIsDamagedAtOnce: whatever SQLite has of it in memory, nothing is
+// written to it any more, nor copied from it when its log goes too, and who asked to be
+// told is told, by whoever meets it first.
+func TestAFileThatIsEmptiedIsDamagedAtOnce(t *testing.T) {
+	for name, empty := range map[string]func(h home){
+		"alone":        func(h home) { h.empty("custos.db") },
+		"with its log": func(h home) { h.empty("custos.db"); h.remove("custos.db-wal") },
+	} {
+		for first, meet := range map[string]func(s *Store) error{
+			"a write":  func(s *Store) error { return s.Record(t.Context(), fleet.Event{Kind: "x", At: at(0)}) },
+			"the past": func(s *Store) error { _, err := s.Past(t.Context(), at(0)); return err },
+		} {
+			h := home{t, t.TempDir()}
+			var told error
+			o := h.options()
+			o.Damaged = func(err error) { told = err }
+			s, err := Open(t.Context(), o)
+			ok(t, err)
+			h.works(s, 3)
+			ok(t, s.Trim(t.Context(), at(0))) // what its log holds is in the file then
+			_ = past(t, s, at(0))
+			empty(h)
+			_ = meet(s)
+			if !errors.Is(told, ErrCorrupt) {
+				t.Errorf("%s, met by %s: it is told %v", name, first, told)
+			}
+			wantErr(t, s.Record(t.Context(), fleet.Event{Kind: "x", At: at(0)}), ErrCorrupt)
+			_ = s.Close()
+			if p := past(t, h.open(), at(0)); !p.Amnesia {
+				t.Errorf("%s: nothing is lost", name)
+			}
+		}
+	}
+}
+
+// TestAFileThatLeftItsPlaceBeforeTheEnd: who closes the database is the last who has it.
+func TestAFileThatLeftItsPlaceBeforeTheEnd(t *testing.T) {
+	for name, move := range moves {
+		h := home{t, filepath.Join(t.TempDir(), "state")}
+		s := h.worked(5)
+		move.do(h)
+		ok(t, s.Close())
+		if name == "all of it" { // as uninstall has it
+			if exists(h.dir) {
+				t.Error("what was uninstalled is there again")
+			}
+			continue
+		}
+		s = h.open()
+		if n := len(h.orders(s)); n != 5 || past(t, s, at(0)).Amnesia {
+			t.Errorf("%s: %d orders are left", name, n)
+		}
+		ok(t, s.Close())
 	}
 }

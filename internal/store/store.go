@@ -164,9 +164,15 @@ func isEmpty(path string) (bool, error) {
 func (s *Store) AsideFile() string { return s.aside }
 
 // Close closes the database. What was committed is on the disk already, but for
-// the moments at which alerts were last true, which are written now.
+// the moments at which alerts were last true, which are written now, and where the
+// file lies in its place no more. A folder that is gone is not made again at the end.
 func (s *Store) Close() error {
-	err := errors.Join(s.flush(context.Background()), s.r.Close())
+	var err error
+	if exists(filepath.Dir(s.opts.Path)) {
+		s.look(context.Background())
+		err = s.flush(context.Background())
+	}
+	err = errors.Join(err, s.r.Close())
 	if s.w != nil {
 		err = errors.Join(err, s.w.Close())
 	}
