@@ -79,6 +79,7 @@ type Registration struct {
 	Instance    string      `json:"instance,omitempty"` // key of its shim: unique, also the value of its marker CUSTOS_AGENT
 	Process     ProcessID   `json:"process,omitzero"`
 	StartedAt   Instant     `json:"started_at,omitzero"`
+	Server      string      `json:"server,omitempty"`     // socket of the terminal server it was started on; "" for none, and where that is not known
 	SessionID   string      `json:"session_id,omitempty"` // of the CLI, for resume
 	Prompt      string      `json:"prompt,omitempty"`     // the first prompt, until it is acknowledged
 	PromptState Delivery    `json:"prompt_state,omitempty"`
@@ -143,7 +144,7 @@ func (r Registration) Learn(from Registration) Registration {
 	if r.Owner == OwnerAdopted && from.Instance != "" {
 		r.Owner = OwnerCustos // whoever started it first: this instance is ours
 	}
-	r.Instance, r.Process, r.StartedAt, r.Unresumed = from.Instance, from.Process, from.StartedAt, from.Unresumed
+	r.Instance, r.Process, r.StartedAt, r.Unresumed, r.Server = from.Instance, from.Process, from.StartedAt, from.Unresumed, from.Server
 	r.Dir, r.Real, r.Repo, r.Worktree, r.Branch = from.Dir, from.Real, from.Repo, from.Worktree, from.Branch
 	r.SessionID, r.Prompt, r.PromptState = from.SessionID, from.Prompt, from.PromptState
 	if c := from.Checkpoint; c != nil && (r.Checkpoint == nil || !c.At.Before(r.Checkpoint.At)) {

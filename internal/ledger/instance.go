@@ -27,7 +27,7 @@ func Started(r fleet.Registration, instance string, process fleet.ProcessID, at 
 		return fail(fmt.Errorf("%w: instance %s began after it", ErrOutdated, r.Instance))
 	}
 	r.Instance, r.Process, r.StartedAt = instance, process, at
-	r.Exit, r.Failed, r.Unresumed = nil, "", nil
+	r.Exit, r.Failed, r.Unresumed, r.Server = nil, "", nil, ""
 	return r, nil
 }
 

@@ -22,6 +22,9 @@ func (s *settlement) launched(r fleet.Registration, a fleet.Agent) fleet.Registr
 	if err != nil {
 		return r
 	}
+	if a.Pane != nil && r.Where == fleet.WhereTmux {
+		out.Server = a.Pane.ID.Socket
+	}
 	if out.PromptState == fleet.DeliveryPending || out.PromptState == fleet.DeliveryUndelivered {
 		out.PromptState = fleet.DeliverySent // what it tells says whether it arrived
 	}

@@ -36,9 +36,9 @@ func TestAnUnnotedStartIsLearned(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := reg("a")
-			r.Desired, r.Prompt, r.PromptState = fleet.DesiredRunning, "mend the tests", fleet.DeliveryPending
+			r.Desired, r.Prompt, r.PromptState, r.Where = fleet.DesiredRunning, "mend the tests", fleet.DeliveryPending, fleet.WhereTmux
 			a := fleet.Agent{Name: "a", Registered: true, Owner: fleet.OwnerCustos, Instance: "i-new", State: fleet.StateWorking,
-				Process: fleet.ProcessID{PID: 7, Start: at0 - 3000, Boot: "b"}}
+				Process: fleet.ProcessID{PID: 7, Start: at0 - 3000, Boot: "b"}, Pane: &fleet.Pane{ID: fleet.PaneID{Socket: "/run/u/tmux.sock"}}}
 			if c.reg != nil {
 				c.reg(&r)
 			}
@@ -57,7 +57,7 @@ func TestAnUnnotedStartIsLearned(t *testing.T) {
 				}
 				return
 			}
-			if len(after) != 1 || after[0].Instance != "i-new" || after[0].Process != a.Process || after[0].StartedAt != at(-30*time.Second) ||
+			if len(after) != 1 || after[0].Instance != "i-new" || after[0].Process != a.Process || after[0].Server != a.Pane.ID.Socket || after[0].StartedAt != at(-30*time.Second) ||
 				after[0].Exit != nil || after[0].Failed != "" || after[0].PromptState != fleet.DeliverySent {
 				t.Errorf("it is %+v", after)
 			}

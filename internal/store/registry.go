@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"fmt"
+	"path"
 
 	"custos/internal/fleet"
 )
@@ -183,7 +184,7 @@ func changes(old *fleet.Registration, r fleet.Registration) (list []fleet.Event)
 		add("agent.desired", fmt.Sprintf("%s by %s, was %s", r.Desired, r.DesiredBy, old.Desired))
 	}
 	if old.Instance != r.Instance {
-		add("agent.started", fmt.Sprintf("instance %s, process %d", r.Instance, r.Process.PID))
+		add("agent.started", fmt.Sprintf("instance %s, process %d", r.Instance, r.Process.PID)+onServer(r))
 	}
 	if newExit(*old, r) {
 		add("agent.ended", exitWords(*r.Exit))
@@ -198,6 +199,15 @@ func changes(old *fleet.Registration, r fleet.Registration) (list []fleet.Event)
 		add("agent.checkpoint", r.Checkpoint.Head+" "+r.Checkpoint.Ref)
 	}
 	return list
+}
+
+// onServer names the terminal server that an agent was started on, where it is not the
+// user's default one.
+func onServer(r fleet.Registration) string {
+	if r.Server == "" || path.Base(r.Server) == "default" {
+		return ""
+	}
+	return ", on terminal server " + r.Server
 }
 
 // newExit says whether r tells of an end that old did not.

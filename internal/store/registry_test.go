@@ -197,6 +197,12 @@ func TestFailures(t *testing.T) {
 	if got := kinds(t, s, EventFilter{Subject: agentSubject("a")}); !strings.HasPrefix(got, "agent.registered agent.started agent.ended agent.started agent.ended agent.started agent.ended agent.failed") {
 		t.Errorf("events %s", got)
 	}
+	for server, want := range map[string]string{"/run/u/tmux.sock": ", on terminal server /run/u/tmux.sock", "/tmp/tmux-0/default": "", "": ""} {
+		was, is := fleet.Registration{Name: "a", Instance: "i1"}, fleet.Registration{Name: "a", Instance: "i2", Server: server, Process: fleet.ProcessID{PID: 7}}
+		if got := changes(&was, is); len(got) != 1 || got[0].Text != "instance i2, process 7"+want {
+			t.Errorf("a start on %q is told as %+v", server, got)
+		}
+	}
 	change(func(r *fleet.Registration) { r.Instance, r.Exit = "i4", nil })
 	change(func(r *fleet.Registration) { r.Instance = "i5" }) // nobody was there when i4 ended
 	change(func(r *fleet.Registration) { r.Desired = fleet.DesiredPaused })

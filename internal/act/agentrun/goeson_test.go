@@ -29,7 +29,7 @@ func TestKilledBeforeItsFirstTurn(t *testing.T) {
 	g.prompted("early", "mend the tests", "boot 1h")
 	g.kill("early")
 	r := g.ledger["early"]
-	if r.PromptState != fleet.DeliverySent || r.SessionID == "" {
+	if r.PromptState != fleet.DeliverySent || r.SessionID == "" || r.Server == "" {
 		t.Fatalf("the ledger learned %+v", r)
 	}
 	r.Argv[len(r.Argv)-1] = "lost 3s" // it is watched for 1s

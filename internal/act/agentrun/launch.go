@@ -419,7 +419,10 @@ func writeOne(path string, text []byte) error {
 
 // Learned is a registration with what a start has brought.
 func Learned(r fleet.Registration, b Begin, got session.Launched, at fleet.Instant) fleet.Registration {
-	r.Instance, r.Process, r.StartedAt = b.Launch.Instance, got.Agent, at
+	r.Instance, r.Process, r.StartedAt, r.Server = b.Launch.Instance, got.Agent, at, ""
+	if b.Where == fleet.WhereTmux {
+		r.Server = got.Pane.Socket
+	}
 	if b.Command.Session != "" {
 		r.SessionID = b.Command.Session
 	}
