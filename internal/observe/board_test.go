@@ -387,6 +387,37 @@ func TestACutLookIsTakenUpByTheDriver(t *testing.T) {
 	})
 }
 
+// What one caller cut short and a part was seen of is shown, and looked at again: by the
+// next who asks, and by the driver at once.
+func TestAPartOfALookIsTakenUpAgain(t *testing.T) {
+	for name, next := range map[string]func(*testing.T, world){
+		"who asks":   func(t *testing.T, w world) { w.First(t.Context()) },
+		"the driver": func(t *testing.T, w world) { w.run(t); time.Sleep(1600 * time.Millisecond) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(func(ctx context.Context) (observe.Put, error) {
+					select {
+					case <-time.After(1500 * time.Millisecond):
+						return observetest.Facts("a", "b"), nil
+					case <-ctx.Done():
+						return observetest.Facts("a"), ctx.Err()
+					}
+				})
+				glance, cancel := context.WithTimeout(t.Context(), time.Second)
+				defer cancel()
+				w.First(glance)
+				w.expect(t, fleet.StatusStale, 1, "deadline")
+				next(t, w)
+				w.expect(t, fleet.StatusOK, 2, "")
+				if n := w.fake.Looks(); n != 2 {
+					t.Errorf("%d looks, want 2", n)
+				}
+			})
+		})
+	}
+}
+
 func TestAbsent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(func(context.Context) (observe.Put, error) {

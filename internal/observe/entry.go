@@ -38,6 +38,7 @@ type entry struct {
 	begun   int           // number of the newest look that began, from 1
 	goodOf  int           // number of the newest look that ended well
 	asked   bool          // somebody waits for the next look
+	partly  bool          // the newest look was cut short by its caller, and saw a part: the next who waits has it looked at again
 	hurry   bool          // and it does not wait for Spec.Rest
 	lately  time.Time     // when the newest look began
 
@@ -85,7 +86,7 @@ func (e *entry) pending() bool {
 func (e *entry) watch() (bool, <-chan struct{}) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	return e.have < e.want && !e.isLeft(), e.changed
+	return (e.have < e.want || e.partly) && !e.isLeft(), e.changed
 }
 
 // after says how many looks have begun, whether one that came after so many has ended,
@@ -168,7 +169,7 @@ func (e *entry) begin(at fleet.Instant) (*look, bool) {
 	}
 	e.begun++
 	e.running = &look{number: e.begun, want: e.want, began: at, asked: e.asked}
-	e.asked, e.hurry, e.lately = false, false, time.Now()
+	e.asked, e.hurry, e.partly, e.lately = false, false, false, time.Now()
 	return e.running, true
 }
 
@@ -181,7 +182,8 @@ func (e *entry) end(l *look, at fleet.Instant, put Put, err error) bool {
 	defer e.mu.Unlock()
 	e.running = nil
 	e.notify()
-	if isCutShort(put, err) {
+	e.partly = put != nil && errors.Is(err, errUnawaited)
+	if e.partly || isCutShort(put, err) {
 		e.asked = true // the driver, if there is one, gives the next look its time
 	}
 	if l.left || isCutShort(put, err) {
@@ -189,6 +191,9 @@ func (e *entry) end(l *look, at fleet.Instant, put Put, err error) bool {
 			e.nudge()
 		}
 		return false
+	}
+	if e.partly {
+		e.nudge()
 	}
 	was, now := e.last, judge(put, err)
 	differs := put != nil && was == now && sum != e.sum
