@@ -2,7 +2,6 @@ package catalog
 
 import (
 	"custos/internal/act"
-	"custos/internal/act/cacheprune"
 	"custos/internal/act/dockerprune"
 	"custos/internal/act/restartcontainer"
 	"custos/internal/observe"
@@ -35,8 +34,8 @@ func newContainers(w *World) (observe.Probe, error) {
 func engineMakers() []actionMaker {
 	return []actionMaker{
 		{restartcontainer.Do, "containers", newRestartContainer},
-		{dockerprune.Do, "containers", newDockerPrune},
-		{cacheprune.Do, "containers", newCachePrune},
+		{dockerprune.Do, "containers", newImagePrune},
+		{dockerprune.DoCache, "containers", newCachePrune},
 	}
 }
 
@@ -68,26 +67,29 @@ func newRestartContainer(w *World) (act.Action, error) {
 	return restartcontainer.New(o)
 }
 
-func newCachePrune(w *World) (act.Action, error) {
-	e, section, without, err := w.engine()
+func newImagePrune(w *World) (act.Action, error) {
+	o, section, err := w.pruning()
 	if err != nil {
 		return nil, err
 	}
-	o := cacheprune.Options{Without: without, Allowed: section.PruneCache}
-	if e != nil {
-		o.Engine = e
-	}
-	return cacheprune.New(o)
+	o.Allowed = section.Prune
+	return dockerprune.New(o)
 }
 
-func newDockerPrune(w *World) (act.Action, error) {
-	e, section, without, err := w.engine()
+func newCachePrune(w *World) (act.Action, error) {
+	o, section, err := w.pruning()
 	if err != nil {
 		return nil, err
 	}
-	o := dockerprune.Options{Without: without, Allowed: section.Prune}
+	o.Allowed = section.PruneCache
+	return dockerprune.NewCache(o)
+}
+
+func (w *World) pruning() (dockerprune.Options, containers.Options, error) {
+	e, section, without, err := w.engine()
+	o := dockerprune.Options{Without: without}
 	if e != nil {
 		o.Engine = e
 	}
-	return dockerprune.New(o)
+	return o, section, err
 }

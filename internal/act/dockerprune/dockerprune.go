@@ -1,7 +1,8 @@
-// Package dockerprune is the action "docker-prune": it has the engine remove the
-// images that no name leads to and that no container was made of. Never one with
-// a name, never a container, never a volume: those may hold what cannot be made
-// again.
+// Package dockerprune holds the actions "docker-prune" and "docker-cache-prune": they have
+// the engine remove what is made again by whoever needs it. The first removes the images
+// that no name leads to and that no container was made of; the second the build cache
+// that no build has used for a day, and that none uses now. Neither ever removes an image
+// with a name, a container or a volume: those may hold what cannot be made again.
 package dockerprune
 
 import (
@@ -16,50 +17,62 @@ import (
 	"custos/internal/sys/engine"
 )
 
-// Do is the name of the action.
-const Do = "docker-prune"
+// The names of the actions.
+const (
+	Do      = "docker-prune"
+	DoCache = "docker-cache-prune"
+)
 
 // deadline is for removing; many layers on a slow disk take minutes.
 const deadline = 5 * time.Minute
 
-// Engine is what the action asks of a container engine.
+// Engine is what the actions ask of a container engine.
 type Engine interface {
 	Info(ctx context.Context) (engine.Info, error)
 	Images
+	Caches
 }
 
-// Images are what may go.
-type Images interface {
-	List(ctx context.Context) ([]engine.Container, error)
-	Dangling(ctx context.Context, used map[string]bool) (engine.Images, error)
-	Prune(ctx context.Context) (freed int64, err error)
-}
-
-// Options hold what the action asks of the outside.
+// Options hold what the actions ask of the outside.
 type Options struct {
 	Engine Engine
 	// Without says why there is no engine; "" when there is one.
 	Without string
-	// Allowed says that custos.toml lets images of this engine go.
+	// Allowed says that custos.toml lets the things of this engine go.
 	Allowed bool
 }
 
-// Action implements act.Action.
-type Action struct{ o Options }
+// things are what one of the actions removes.
+type things struct {
+	do      string
+	what    string // "images"
+	cannot  string // what custos.toml does not say
+	argv    []string
+	note    string
+	none    string // said where there is nothing to remove
+	effect  func(count int64) string
+	measure func(context.Context, Engine) (count, bytes int64, err error)
+	prune   func(context.Context, Engine) (freed int64, err error)
+}
 
-// New returns the action.
-func New(o Options) (*Action, error) {
+// Action implements act.Action.
+type Action struct {
+	things
+	o Options
+}
+
+func newAction(t things, o Options) (*Action, error) {
 	if o.Engine == nil && o.Without == "" {
 		o.Without = "there is no container engine"
 	}
-	return &Action{o: o}, nil
+	return &Action{t, o}, nil
 }
 
 // Ability implements act.Action. What was removed is gone: doing it twice does no harm.
 func (x *Action) Ability() fleet.Ability {
-	a := fleet.Ability{Do: Do, Idempotent: true, Touches: []fleet.PartName{fleet.PartEngine, fleet.PartHost}, Deadline: fleet.Duration(deadline), Cannot: x.o.Without}
+	a := fleet.Ability{Do: x.do, Idempotent: true, Touches: []fleet.PartName{fleet.PartEngine, fleet.PartHost}, Deadline: fleet.Duration(deadline), Cannot: x.o.Without}
 	if a.Cannot == "" && !x.o.Allowed {
-		a.Cannot = "custos.toml does not say that images of this engine may go: [containers] prune = true"
+		a.Cannot = x.cannot
 	}
 	return a
 }
@@ -69,77 +82,64 @@ func (x *Action) Commands(a fleet.Action) []fleet.Command {
 	if a.Target.Mount == nil {
 		return nil
 	}
-	return []fleet.Command{{Argv: []string{"docker", "image", "prune", "--force"},
-		Note: "only images without a name that no container was made of; no volume"}}
+	return []fleet.Command{{Argv: x.argv, Note: x.note}}
 }
 
 // Prepare implements act.Action: it measures what would go, and that the engine
 // keeps it on the file system that is to get emptier.
 func (x *Action) Prepare(ctx context.Context, a fleet.Action) (act.Run, error) {
 	if a.Target.Mount == nil {
-		return nil, errors.New("cannot prune images: the target is no file system")
+		return nil, x.failed(errors.New("the target is no file system"))
 	}
 	if x.o.Engine == nil {
-		return nil, fmt.Errorf("cannot prune images: %s", x.o.Without)
+		return nil, x.failed(errors.New(x.o.Without))
 	}
 	info, err := x.o.Engine.Info(ctx)
 	if err != nil {
 		return nil, err
 	}
-	if !under(info.Root, fleet.RawPath(a.Target.Mount.Path)) {
-		return nil, fmt.Errorf("cannot prune images: the engine keeps them in %q, which is not on %s: %w", fleet.Path(info.Root), a.Target.Mount.Path, act.ErrRefused)
+	if !isUnder(info.Root, fleet.RawPath(a.Target.Mount.Path)) {
+		return nil, x.failed(fmt.Errorf("the engine keeps its files in %q, which is not on %s: %w", fleet.Path(info.Root), a.Target.Mount.Path, act.ErrRefused))
 	}
-	r := &run{engine: x.o.Engine}
-	if r.before, err = r.measure(ctx); err != nil {
+	r := &run{x: x}
+	if r.count, r.bytes, err = x.measure(ctx, x.o.Engine); err != nil {
 		return nil, err
 	}
-	if r.before.Count == 0 {
-		return nil, fmt.Errorf("there is no image without a name and a use: %w", act.ErrUnneeded)
+	if r.count == 0 {
+		return nil, fmt.Errorf("%s: %w", x.none, act.ErrUnneeded)
 	}
 	return r, nil
 }
 
-func under(path, dir string) bool {
+func (x *Action) failed(err error) error { return fmt.Errorf("cannot prune %s: %w", x.what, err) }
+
+func isUnder(path, dir string) bool {
 	return path != "" && (path == dir || strings.HasPrefix(path, strings.TrimSuffix(dir, "/")+"/"))
 }
 
 // run is one pruning.
 type run struct {
-	engine Images
-	before engine.Images
-	freed  int64
-}
-
-func (r *run) measure(ctx context.Context) (engine.Images, error) {
-	rows, err := r.engine.List(ctx)
-	if err != nil {
-		return engine.Images{}, err
-	}
-	used := map[string]bool{}
-	for _, c := range rows {
-		used[c.ImageID] = true
-	}
-	return r.engine.Dangling(ctx, used)
+	x                   *Action
+	count, bytes, freed int64
 }
 
 // Do implements act.Run.
 func (r *run) Do(ctx context.Context) (err error) {
-	r.freed, err = r.engine.Prune(ctx)
+	r.freed, err = r.x.prune(ctx, r.x.o.Engine)
 	return err
 }
 
 // Verify implements act.Run.
 func (r *run) Verify(ctx context.Context) (string, error) {
-	after, err := r.measure(ctx)
+	after, _, err := r.x.measure(ctx, r.x.o.Engine)
 	if err != nil {
-		return "", fmt.Errorf("cannot show that the images are gone: %w", err)
+		return "", fmt.Errorf("cannot show that any %s are gone: %w", r.x.what, err)
 	}
-	gone := r.before.Count - after.Count
+	gone := r.count - after
 	if gone <= 0 {
-		return "", fmt.Errorf("cannot show that images are gone: there were %d and are %d", r.before.Count, after.Count)
+		return "", fmt.Errorf("cannot show that any %s are gone: there were %d and are %d", r.x.what, r.count, after)
 	}
-	return fmt.Sprintf("gone: %s that nothing named or used; the engine freed %.1f MiB of at most %.1f MiB",
-		fleet.Counted(int(gone), "image"), mib(r.freed), mib(r.before.Bytes)), nil
+	return fmt.Sprintf("%s; the engine freed %.1f MiB of at most %.1f MiB", r.x.effect(gone), mib(r.freed), mib(r.bytes)), nil
 }
 
 func mib(bytes int64) float64 { return float64(bytes) / (1 << 20) }

@@ -1,4 +1,4 @@
-package cacheprune_test
+package dockerprune_test
 
 import (
 	"errors"
@@ -9,27 +9,27 @@ import (
 
 	"custos/internal/act"
 	"custos/internal/act/acttest"
-	"custos/internal/act/cacheprune"
+	"custos/internal/act/dockerprune"
 	"custos/internal/fleet"
 	"custos/internal/sys/engine"
 	"custos/internal/sys/enginetest"
 )
 
-func action(t *testing.T, f *enginetest.Fake) *cacheprune.Action {
+func cacheAction(t *testing.T, f *enginetest.Fake) *dockerprune.Action {
 	t.Helper()
 	w, err := engine.NewWriter(f.Socket)
 	if err != nil {
 		t.Fatal(err)
 	}
-	a, err := cacheprune.New(cacheprune.Options{Engine: w, Allowed: true})
+	a, err := dockerprune.NewCache(dockerprune.Options{Engine: w, Allowed: true})
 	if err != nil {
 		t.Fatal(err)
 	}
 	return a
 }
 
-func wish(mount string) fleet.Action {
-	return fleet.Action{ID: "1", Do: cacheprune.Do, Subject: fleet.Subject{Kind: fleet.KindMount, Name: mount},
+func cacheWish(mount string) fleet.Action {
+	return fleet.Action{ID: "1", Do: dockerprune.DoCache, Subject: fleet.Subject{Kind: fleet.KindMount, Name: mount},
 		Target: fleet.Target{Mount: &fleet.Mount{Path: mount}}}
 }
 
@@ -46,24 +46,27 @@ func goes(f *enginetest.Fake) []enginetest.Record {
 	return []enginetest.Record{{ID: "layer", Type: "regular", Size: 3 << 20, Used: f.Clock().Add(-48 * time.Hour)}, {ID: "never", Type: "source.local", Size: 1 << 20}}
 }
 
-func TestConformance(t *testing.T) {
+func TestCacheConformance(t *testing.T) {
 	f := enginetest.New(t)
-	acttest.Test(t, acttest.Case{Action: action(t, f),
-		Setup:       func(*testing.T) fleet.Action { f.SetCache(append(stays(f), goes(f)...)...); return wish("/var/lib") },
+	acttest.Test(t, acttest.Case{Action: cacheAction(t, f),
+		Setup: func(*testing.T) fleet.Action {
+			f.SetCache(append(stays(f), goes(f)...)...)
+			return cacheWish("/var/lib")
+		},
 		Fingerprint: func(*testing.T, fleet.Action) string { return f.Fingerprint() },
 		Gone:        func(*testing.T, fleet.Action) { f.SetCache(stays(f)...) },
 	})
 }
 
 // The old API and the new one tell of the records in different places.
-func TestEffect(t *testing.T) {
+func TestCacheEffect(t *testing.T) {
 	for _, version := range []string{enginetest.Version, "1.52"} {
 		t.Run(version, func(t *testing.T) {
 			f := enginetest.New(t)
 			f.Speak(version)
 			f.SetCache(append(stays(f), goes(f)...)...)
 			f.SetImages(enginetest.Image{ID: "sha256:a", Size: 3 << 20})
-			effect := acttest.Do(t, action(t, f), wish("/"))
+			effect := acttest.Do(t, cacheAction(t, f), cacheWish("/"))
 			if want := "2 records of build cache that no build used for a day are gone; the engine freed 4.0 MiB of at most 4.0 MiB"; effect != want {
 				t.Errorf("the effect is %q, want %q", effect, want)
 			}
@@ -91,7 +94,7 @@ func TestWhatIsStoodOn(t *testing.T) {
 		f.SetCache(enginetest.Record{ID: "base", Size: 1 << 30, Used: old}, enginetest.Record{ID: "deps", Size: 1 << 30, Used: old, Parents: []string{"base"}},
 			enginetest.Record{ID: "today", Size: 1 << 20, Used: f.Clock().Add(-time.Hour), Parents: []string{"deps"}},
 			enginetest.Record{ID: "below", Size: 1 << 20, Used: old}, enginetest.Record{ID: "above", Size: 3 << 20, Used: old, Parents: []string{"below"}})
-		effect := acttest.Do(t, action(t, f), wish("/"))
+		effect := acttest.Do(t, cacheAction(t, f), cacheWish("/"))
 		if want := "2 records of build cache that no build used for a day are gone; the engine freed 4.0 MiB of at most 4.0 MiB"; effect != want {
 			t.Errorf("%s: the effect is %q, want %q", version, effect, want)
 		}
@@ -99,11 +102,11 @@ func TestWhatIsStoodOn(t *testing.T) {
 }
 
 // A cache that lies on another file system does not go for the sake of this one.
-func TestElsewhere(t *testing.T) {
+func TestCacheElsewhere(t *testing.T) {
 	f := enginetest.New(t)
 	f.SetCache(goes(f)...)
 	for mount, refused := range map[string]bool{"/": false, "/var/lib/docker": false, "/home": true, "/var/lib/dock": true} {
-		run, err := action(t, f).Prepare(t.Context(), wish(mount))
+		run, err := cacheAction(t, f).Prepare(t.Context(), cacheWish(mount))
 		if errors.Is(err, act.ErrRefused) != refused || !refused && err != nil {
 			t.Errorf("%s: %v, want refused: %t", mount, err, refused)
 		}
@@ -113,7 +116,7 @@ func TestElsewhere(t *testing.T) {
 	}
 }
 
-func TestNothingFreed(t *testing.T) {
+func TestCacheNothingFreed(t *testing.T) {
 	f := enginetest.New(t)
 	f.SetCache(goes(f)...)
 	f.Break(func(w http.ResponseWriter, r *http.Request) bool {
@@ -123,7 +126,7 @@ func TestNothingFreed(t *testing.T) {
 		_, _ = w.Write([]byte(`{"CachesDeleted":["layer"],"SpaceReclaimed":3145728}`))
 		return true
 	})
-	run, err := action(t, f).Prepare(t.Context(), wish("/"))
+	run, err := cacheAction(t, f).Prepare(t.Context(), cacheWish("/"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -136,14 +139,14 @@ func TestNothingFreed(t *testing.T) {
 	}
 }
 
-func TestMayNot(t *testing.T) {
+func TestCacheMayNot(t *testing.T) {
 	f := enginetest.New(t)
 	w, err := engine.NewWriter(f.Socket)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for want, o := range map[string]cacheprune.Options{"no container engine": {}, "prune_cache = true": {Engine: w}} {
-		x, err := cacheprune.New(o)
+	for want, o := range map[string]dockerprune.Options{"no container engine": {}, "prune_cache = true": {Engine: w}} {
+		x, err := dockerprune.NewCache(o)
 		if err != nil || !strings.Contains(x.Ability().Cannot, want) {
 			t.Errorf("it can, or says %q, %v; want %q", x.Ability().Cannot, err, want)
 		}
