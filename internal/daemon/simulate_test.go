@@ -170,3 +170,57 @@ want summary worker is idle for 1h2m, and its task waits: issue 7
 		t.Errorf("%v: %d wants, missed %+v", err, s.Wants, s.Missed)
 	}
 }
+
+// TestTheHealthScanRestartsWhoWasAdopted: the restart of who is unresponsive for three
+// patrols, or stuck for three minutes, is a stop and what follows from it. It holds for an
+// adopted agent with a command to start it by as for ours; of one without, a person is told.
+func TestTheHealthScanRestartsWhoWasAdopted(t *testing.T) {
+	const story = `
+-- custos.toml --
+mode = "auto"
+[rule.agent-stuck]
+mode = "auto"
+
+-- unresponsive --
+rule agent-unresponsive
+at 0s
+set agent/worker {"owner":"OWNER","state":"idle","progress":"none","cycles":3,"dwell":"5m"}
+do stop agent/worker
+at 1m
+signals agent/worker {"ended": {"signal": 15, "ago": "2m", "asked": "@custos"}}
+set agent/worker {"owner":"OWNER"}
+do recover agent/worker
+
+-- stuck --
+rule agent-stuck
+at 0s
+set agent/worker {"owner":"OWNER","state":"stuck","progress":"none","dwell":"90s"}
+do nudge agent/worker
+at 3m
+set agent/worker {"owner":"OWNER","state":"stuck","progress":"none","dwell":"4m"}
+do triage agent/worker
+at 6m
+set agent/worker {"owner":"OWNER","state":"stuck","progress":"none","dwell":"7m"}
+do stop agent/worker
+at 9m
+signals agent/worker {"ended": {"signal": 15, "ago": "2m", "asked": "@custos"}}
+set agent/worker {"owner":"OWNER"}
+do recover agent/worker
+
+-- nothing starts it --
+at 0s
+set agent/worker {"owner":"adopted","restart":"never","state":"stuck","progress":"none","cycles":5,"dwell":"1h"}
+do nudge agent/worker
+rule agent-unresponsive-long
+want P1
+at 10m
+set agent/worker {"owner":"adopted","restart":"never","state":"stuck","progress":"none","cycles":5,"dwell":"1h10m"}
+no actions
+`
+	for _, owner := range []string{"custos", "adopted"} {
+		s, err := simulate(t, strings.ReplaceAll(story, "OWNER", owner))
+		if err != nil || s.Wants < 9 || len(s.Missed) > 0 {
+			t.Errorf("%s: %v: %d wants, missed %+v", owner, err, s.Wants, s.Missed)
+		}
+	}
+}
