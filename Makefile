@@ -5,7 +5,7 @@ GOFLAGS_BUILD = -trimpath -ldflags '-s -w -X main.version=$(VERSION)'
 HISTORIES ?= 10000
 
 .DEFAULT_GOAL := help
-.PHONY: help run build test deps check unit histories reader bench soak week fuzz conformance town night docs lint clean
+.PHONY: help run build test deps check unit histories reader bench soak week fuzz conformance mutate town night docs lint clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -52,6 +52,9 @@ soak: HISTORIES := $(if $(filter file,$(origin HISTORIES)),1000000,$(HISTORIES))
 soak: ## HISTORIES (1 000 000) random histories through the pure core, and 60 towns of half an hour
 	@CUSTOS_SOAKS=60 CUSTOS_SEED=$$(date +%s) go test -timeout 2h -run TestSoak ./internal/loop
 	@CUSTOS_HISTORIES=$(HISTORIES) go test -timeout 24h -run 'Histor|Propert' ./internal/decide ./internal/assess ./internal/loop
+
+mutate: ## changes one line after the other of what decides and acts, and wants a test to be red for each (half an hour)
+	@CUSTOS_MUTATE=1 go test -timeout 2h -count=1 -run TestMutants ./internal/arch
 
 town: ## every agent rule on real, scripted agents, and a tmux server that is stopped 200 times: a quarter of an hour
 	@CUSTOS_TOWN=1 CUSTOS_HAMMER_FOR=1m go test -timeout 40m -count=1 -v -run 'TestRules|TestFormulaKilled|TestPluginsKilled|TestTutorial|TestHammer' ./internal/daemon
