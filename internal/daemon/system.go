@@ -225,7 +225,7 @@ func (s *system) know(every time.Duration) {
 		}
 		return s.loop.Interval()
 	}
-	s.world.Unwatched = s.unwatched.tell
+	s.world.Unwatched = func() string { return s.unwatched.tell(s.world.Now()) }
 	s.world.Remembered, s.world.LastPatrol = s.memory, s.sincePatrol
 	s.world.ConfigTrouble, s.world.SocketTrouble = s.configTrouble, s.socketTrouble
 	s.world.Schedules = func() string { return s.timetable.broken(context.Background()) }

@@ -2,6 +2,7 @@ package daemon
 
 import (
 	"context"
+	"errors"
 
 	"custos/internal/fleet"
 	"custos/internal/observe/agents"
@@ -55,12 +56,25 @@ func (s *system) follow(snap fleet.Snapshot) {
 // watchFiles has agents looked at again when a registry file or the folder of
 // an instance changes.
 func (s *system) watchFiles(ctx context.Context) error {
-	f, err := watch.Files(func(string) { s.board.LookNow(fleet.PartAgents) }, s.world.Watched()...)
+	f, err := watch.Files(func(string) { s.board.LookNow(fleet.PartAgents) }, s.unfollowed, s.world.Watched()...)
 	if err != nil {
 		return err
 	}
 	<-ctx.Done()
 	return f.Close()
+}
+
+// unfollowed is told how well files are followed: an error that lasts, one that is over
+// (events were lost, and all has been looked at since), or nil.
+func (s *system) unfollowed(err error) {
+	switch {
+	case errors.Is(err, watch.ErrLost):
+		s.unwatched.miss("changes of files", err, s.world.Now())
+	case err != nil:
+		s.unwatched.lose("watch files", err)
+	default:
+		s.unwatched.regain("watch files")
+	}
 }
 
 // watchSessions has panes and agents looked at again when our tmux server tells

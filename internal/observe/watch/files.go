@@ -20,10 +20,14 @@ const (
 	filesEvery  = time.Second
 )
 
+// ErrLost is that events were lost: more came than the kernel keeps.
+var ErrLost = errors.New("events were lost")
+
 // FilesWatch watches files and folders. It is safe for concurrent use.
 type FilesWatch struct {
 	paths   []string
 	changed func(path string)
+	lost    func(error)
 	notify  *fsnotify.Watcher
 	ended   chan struct{}
 	once    sync.Once
@@ -34,14 +38,16 @@ type FilesWatch struct {
 // part is a pattern (path.Match). It is told the path as it was given. Changes
 // that come together are told once, and of one path at most one a second, the
 // last one always. A path need not exist yet: the nearest folder above it is
-// watched until it does. changed is called by one goroutine and should return
-// soon. It fails when the kernel grants no watches.
-func Files(changed func(path string), paths ...string) (*FilesWatch, error) {
+// watched until it does. It fails when the kernel grants no watches. Later, lost is told
+// that events were lost (ErrLost; every path is told then), what cannot be watched any
+// more, and, with nil, that all is again. Both are called by one goroutine and should
+// return soon.
+func Files(changed func(path string), lost func(error), paths ...string) (*FilesWatch, error) {
 	n, err := fsnotify.NewWatcher()
 	if err != nil {
 		return nil, fmt.Errorf("cannot watch files: %w", err)
 	}
-	f := &FilesWatch{changed: changed, notify: n, ended: make(chan struct{})}
+	f := &FilesWatch{changed: changed, lost: lost, notify: n, ended: make(chan struct{})}
 	for _, p := range paths {
 		if !filepath.IsAbs(p) {
 			return nil, errors.Join(fmt.Errorf("cannot watch %q: not an absolute path", p), n.Close())
@@ -64,21 +70,27 @@ func (f *FilesWatch) Close() error {
 }
 
 // reach watches, for each path, the folder that is to tell of it; or the nearest
-// one above that exists.
+// one above that exists. One that cannot be watched keeps no other from it.
 func (f *FilesWatch) reach() error {
 	var wanted []string
+	var errs []error
 	for _, p := range f.paths {
 		dir := p
 		if isPattern(p) {
 			dir = filepath.Dir(p)
 		}
+		var bad error
 		for {
 			err := f.notify.Add(dir)
 			if err == nil {
 				break
 			}
-			if !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, fs.ErrPermission) || dir == "/" {
-				return fmt.Errorf("cannot watch %s: %w", dir, err)
+			if bad == nil && (!errors.Is(err, fs.ErrNotExist) && !errors.Is(err, fs.ErrPermission) || dir == "/") {
+				bad = fmt.Errorf("cannot watch %s: %w", dir, err)
+				errs = append(errs, bad)
+			}
+			if dir == "/" {
+				break
 			}
 			dir = filepath.Dir(dir)
 		}
@@ -89,7 +101,7 @@ func (f *FilesWatch) reach() error {
 			_ = f.notify.Remove(dir) // may be gone already
 		}
 	}
-	return nil
+	return errors.Join(errs...)
 }
 
 func isPattern(p string) bool { return strings.ContainsAny(filepath.Base(p), `*?[\`) }
@@ -113,10 +125,11 @@ func (f *FilesWatch) run() {
 					due[p] = latest(now.Add(filesSettle), told[p].Add(filesEvery))
 				}
 			}
-		case _, ok := <-f.notify.Errors:
+		case err, ok := <-f.notify.Errors:
 			if !ok {
 				return
 			}
+			f.lost(fmt.Errorf("%w: %w", ErrLost, err))
 			for _, p := range f.paths { // events were lost: anything may have changed
 				due[p] = time.Now()
 			}
@@ -174,7 +187,7 @@ func (f *FilesWatch) about(e fsnotify.Event) (about []string) {
 		}
 	}
 	if above && e.Has(fsnotify.Create|fsnotify.Remove|fsnotify.Rename) {
-		_ = f.reach() // what cannot be watched now is tried at the next event
+		f.lost(f.reach()) // what cannot be watched now is tried at the next event
 		for _, p := range f.paths {
 			if strings.HasPrefix(p, name+"/") && !slices.Contains(about, p) {
 				about = append(about, p) // it may have been made, with what is in it, before it was watched

@@ -1,8 +1,13 @@
 package watch_test
 
 import (
+	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -12,7 +17,7 @@ import (
 func files(t *testing.T, paths ...string) chan string {
 	t.Helper()
 	news := make(chan string, 100)
-	f, err := watch.Files(func(p string) { news <- p }, paths...)
+	f, err := watch.Files(func(p string) { news <- p }, func(error) {}, paths...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -91,7 +96,81 @@ func TestFilesCoalesce(t *testing.T) {
 
 func TestFilesRefusesBadPaths(t *testing.T) {
 	leakless(t)
-	if _, err := watch.Files(func(string) {}, "relative"); err == nil {
+	if _, err := watch.Files(func(string) {}, func(error) {}, "relative"); err == nil {
 		t.Error("a relative path is watched")
+	}
+}
+
+// What cannot be followed by event any more is told, and keeps nothing else from being
+// followed; that it is again is told, too.
+func TestFilesThatCannotBeWatched(t *testing.T) {
+	leakless(t)
+	dir := t.TempDir()
+	folder, later := dir+"/folder", dir+"/later"
+	mkdir(t, folder)
+	news, lost := make(chan string, 100), make(chan error, 100)
+	f, err := watch.Files(func(p string) { news <- p }, func(err error) { lost <- err }, folder, later)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = f.Close() })
+	if err := errors.Join(os.Remove(folder), os.Symlink("folder", folder)); err != nil { // it leads to itself
+		t.Fatal(err)
+	}
+	awaitLoss(t, lost, func(err error) bool { return err != nil && strings.Contains(err.Error(), "cannot watch "+folder) })
+	mkdir(t, later)
+	for told := ""; told != later; {
+		told = <-news
+	}
+	write(t, later+"/1.json")
+	for told := ""; told != later; {
+		told = <-news
+	}
+	if err := os.Remove(folder); err != nil {
+		t.Fatal(err)
+	}
+	awaitLoss(t, lost, func(err error) bool { return err == nil })
+}
+
+// Events that come faster than they are read are lost: that is told, and every path is.
+func TestFilesWhoseEventsAreLost(t *testing.T) {
+	leakless(t)
+	b, err := os.ReadFile("/proc/sys/fs/inotify/max_queued_events")
+	most, bad := strconv.Atoi(strings.TrimSpace(string(b)))
+	if err != nil || bad != nil || most > 1<<17 {
+		t.Skipf("the kernel keeps too many events: %s, %v", b, err)
+	}
+	dir := t.TempDir()
+	write(t, dir+"/0")
+	write(t, dir+"/1")
+	lost, told, busy := make(chan error, 1), make(chan struct{}), make(chan struct{})
+	var once sync.Once
+	f, err := watch.Files(func(string) { once.Do(func() { close(told) }); <-busy }, func(err error) { lost <- err }, dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = f.Close() })
+	write(t, dir+"/0")
+	<-told
+	for n := range 2 * most { // of two files in turn: the kernel puts equal ones together
+		if err := os.Chmod(fmt.Sprintf("%s/%d", dir, n%2), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	close(busy)
+	awaitLoss(t, lost, func(err error) bool { return errors.Is(err, watch.ErrLost) })
+}
+
+func awaitLoss(t *testing.T, lost chan error, is func(error) bool) {
+	t.Helper()
+	for late := time.After(time.Minute); ; {
+		select {
+		case err := <-lost:
+			if is(err) {
+				return
+			}
+		case <-late:
+			t.Fatal("nothing of the kind was told")
+		}
 	}
 }
