@@ -32,7 +32,7 @@ func TestDaemonKeepsItsMemoryToItself(t *testing.T) {
 	if err := asNobody(exec.Command("true")).Run(); err != nil {
 		t.Skipf("cannot become another user here: %v", err)
 	}
-	program := w.script("mute", "exec sleep 600")
+	program := w.script("mute", "for f in environ mem maps; do head -c 64 /proc/$(cat "+w.dir+"/pid)/$f; echo \"code $?\"; done > "+w.dir+"/work/told 2>&1\ncat /proc/$PPID/environ >> "+w.dir+"/work/told; echo told >> "+w.dir+"/work/told\nexec sleep 600")
 	for _, path := range []string{w.dir, filepath.Join(w.dir, "work"), filepath.Join(w.dir, ".fakeagent"), filepath.Join(w.dir, "custos.toml"), program} {
 		if err := os.Chown(path, nobody, nobody); err != nil {
 			t.Fatal(err)
@@ -55,9 +55,17 @@ func TestDaemonKeepsItsMemoryToItself(t *testing.T) {
 			t.Errorf("%s of the daemon was read by another process: %v", file, err)
 		}
 	}
+	if err := os.WriteFile(filepath.Join(w.dir, "pid"), []byte(strconv.Itoa(w.up.Process.Pid)), 0o644); err != nil {
+		t.Fatal(err)
+	}
 	s := &api.SpawnRequest{Kind: "claude", Argv: []string{program}, Dir: filepath.Join(w.dir, "work"), Headless: true, Prompt: "go"}
 	if o := w.order(api.OrderRequest{Do: "spawn", Agent: "mute", Spawn: s}); o.State != "done" {
 		t.Errorf("spawn: %+v\n%s", o, w.said)
+	}
+	told := func() string { b, _ := os.ReadFile(filepath.Join(w.dir, "work", "told")); return string(b) }
+	await(t, told, func() bool { return strings.Contains(told(), "told") })
+	if strings.Count(told(), "Permission denied") != 3 || strings.Contains(told(), "s3cret") {
+		t.Errorf("an agent that asks for the memory of the daemon, and of its shim, was told %q", told())
 	}
 	if o := w.order(api.OrderRequest{Do: "stop", Agent: "mute"}); o.State != "done" {
 		t.Errorf("stop: %+v\n%s", o, w.said)
