@@ -319,3 +319,39 @@ func TestGrants(t *testing.T) {
 		}
 	}
 }
+
+// TestListsTellOfShadows: which formula is run under a name that a project has too is said
+// where formulas and schedules are listed, with what grants the other.
+func TestListsTellOfShadows(t *testing.T) {
+	for more, granted := range map[string]bool{"": false, "[formulas.shadows]\napp = [\"patrol\"]\n": true} {
+		w := newCodeWorld(t, more+"[schedule.nightly]\nformula = \"patrol\"\nproject = \"app\"\nevery = \"24h\"\n", nil)
+		w.write(".custos/formulas/patrol.toml", oneStep("patrol", ""), 0o644)
+		w.commit(".custos")
+		w.trust()
+		s := &system{cfg: w.cfg, formulas: w.book}
+		var err error
+		if s.timetable, err = newTimetable(w.cfg, w.book, func(string, ...any) {}); err != nil {
+			t.Fatal(err)
+		}
+		rows, err := library{s}.Formulas(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		runs, said := "", ""
+		for _, r := range rows {
+			if r.Name == "patrol" && len(r.Schedules) > 0 {
+				runs = r.Source
+			}
+			if r.Name == "patrol" && r.Project == "app" {
+				said = r.Broken
+			}
+		}
+		of := w.home + "/app/.custos/formulas/patrol.toml"
+		if granted && (runs != of || said != "") {
+			t.Errorf("granted: the schedule runs %q; said of it: %q", runs, said)
+		}
+		if !granted && (runs != "formulas/patrol.toml" || !strings.Contains(said, "not run: formulas/patrol.toml is") || !strings.Contains(said, `shadows = { app = ["patrol"] }`)) {
+			t.Errorf("not granted: the schedule runs %q; said of it: %q", runs, said)
+		}
+	}
+}

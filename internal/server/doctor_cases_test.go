@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"custos/internal/api"
 	"custos/internal/fleet"
 )
 
@@ -129,6 +130,10 @@ func sickWorld() []sick {
 	return []sick{
 		{check: "formulas readable", state: "bad", why: "f: line 3", command: "custos formula lint f", spoil: func(x patient) {
 			x.Formulas[0].Broken = "line 3"
+		}},
+		{check: "formulas shadows", state: "warn", why: "/p/f.toml is run instead of formulas/f.toml in p, as [formulas] shadows says", command: "custos formula list", spoil: func(x patient) {
+			x.Formulas[0].Source = "formulas/f.toml"
+			x.Formulas = append(x.Formulas, api.FormulaRow{Name: "f", Project: "p", Source: "/p/f.toml"})
 		}},
 		{check: "schedules runnable", state: "warn", why: "no daemon runs that would begin them", command: "custos up", spoil: func(x patient) {
 			x.Daemon = false

@@ -59,6 +59,7 @@ func checks() []check {
 		{"hooks", "installed", both, judgeHooks},
 		{"hooks", "undone", both, judgeUndone},
 		{"formulas", "readable", seenFleet, judgeFormulas},
+		{"formulas", "shadows", seenFleet, judgeShadows},
 		{"schedules", "runnable", seenFleet, judgeSchedules},
 		{"forge", "reachable", seenFleet, judgeForge},
 		{"ci", "reachable", seenFleet, judgeCI},

@@ -72,6 +72,27 @@ func judgeFormulas(e *Examination) verdict {
 	return worst(list, "%s, each of them well", fleet.Counted(len(e.Formulas), "formula"))
 }
 
+// judgeShadows tells which formulas of projects are run instead of others of their
+// name: a person has granted it, and may have forgotten. One that is not is not readable.
+func judgeShadows(e *Examination) verdict {
+	if e.NoFormulas != "" {
+		return cannot(e.NoFormulas)
+	}
+	by := map[string]string{}
+	for _, f := range e.Formulas {
+		if f.Project == "" {
+			by[f.Name] = f.Source
+		}
+	}
+	var list []verdict
+	for _, f := range e.Formulas {
+		if source, is := by[f.Name]; is && f.Project != "" && f.Broken == "" {
+			list = append(list, warn("%s is run instead of %s in %s, as [formulas] shadows says", f.Source, source, f.Project).by("custos", "formula", "list"))
+		}
+	}
+	return worst(list, "no formula of a project is run instead of another of its name")
+}
+
 func judgeSchedules(e *Examination) verdict {
 	if e.NoSchedules != "" {
 		return cannot(e.NoSchedules)
