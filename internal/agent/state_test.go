@@ -178,3 +178,59 @@ func TestWhoAskedIsNotUnknown(t *testing.T) {
 		}
 	}
 }
+
+// Of what ended well by its status, what else is known of its end says that it did not.
+func TestAnEndThatOnlyLooksWell(t *testing.T) {
+	for name, exit := range map[string]fleet.Exit{
+		"want of memory":   {OOM: true},
+		"terminal server":  {Server: "/run/tmux.sock"},
+		"shim":             {ShimGone: true},
+		"too early":        {Early: true},
+		"terminal closed":  {Hangup: true},
+		"nobody knows how": {Status: fleet.Unknown[int]("gone"), Signal: fleet.Unknown[int]("gone")},
+	} {
+		if exit.Status.Why() == "" {
+			exit.Status = fleet.Known(0)
+		}
+		exit.Source = "shim"
+		v := State(Signals{End: &End{Exit: &exit, Wanted: fleet.DesiredRunning}})
+		if v.State != fleet.StateCrashed {
+			t.Errorf("%s: %s (%s)", name, v.State, v.Reason)
+		}
+		exit.Asked = "ann"
+		if v := State(Signals{End: &End{Exit: &exit, Wanted: fleet.DesiredRunning}}); v.State != fleet.StateStopped {
+			t.Errorf("%s, asked for: %s (%s)", name, v.State, v.Reason)
+		}
+	}
+}
+
+// The limits of time of the signals, to the moment.
+func TestSignalsAtTheirLimits(t *testing.T) {
+	kind := kindOf(t, "generic")
+	at := func(d time.Duration) fleet.Leaf[fleet.Duration] { return fleet.Known(fleet.Duration(d)) }
+	for _, c := range []struct {
+		name string
+		s    Signals
+		want fleet.AgentState
+	}{
+		{"young", Signals{Kind: kind, Age: at(startupTime - 1)}, fleet.StateStarting},
+		{"not young any more", Signals{Kind: kind, Age: at(startupTime), Activity: at(0)}, fleet.StateWorking},
+		{"wrote just now", Signals{Kind: kind, Age: at(time.Hour), Activity: at(justNow)}, fleet.StateWorking},
+		{"wrote a moment before that", Signals{Kind: kind, Age: at(time.Hour), Activity: at(justNow + 1)}, fleet.StateUnknown},
+	} {
+		if v := State(c.s); v.State != c.want {
+			t.Errorf("%s: %s (%s), want %s", c.name, v.State, v.Reason, c.want)
+		}
+	}
+}
+
+// A title outweighs an older hook once that has settled, to the moment.
+func TestATitleLagsBehindAHook(t *testing.T) {
+	now := fleet.Instant{Wall: time.Unix(1e9, 0), Up: fleet.Duration(time.Hour), Boot: "b"}
+	for age, want := range map[time.Duration]fleet.AgentState{hookSettles: fleet.StateWorking, hookSettles - 1: fleet.StateWaiting} {
+		s := Signals{Kind: kindOf(t, "claude"), Now: now, Told: Told{State: fleet.StateWaiting, Last: now.Add(-age)}, Title: fleet.Known("⠂ x"), Activity: seconds(1), Age: seconds(600)}
+		if v := State(s); v.State != want {
+			t.Errorf("a hook of %s ago: %s (%s), want %s", age, v.State, v.Reason, want)
+		}
+	}
+}

@@ -309,6 +309,8 @@ func (w *world) readPast(set map[string]string) error {
 			w.past.Newest = at(v)
 		case "amnesia":
 			w.past.Amnesia = true
+		case "blind":
+			w.past.Blind = v
 		case "stopped":
 			w.past.Stopped = append(w.past.Stopped, subject(v))
 		default:
