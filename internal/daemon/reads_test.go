@@ -314,3 +314,18 @@ func TestNobodyIsToldOfAnEmptyLedgerThatCannotBeRead(t *testing.T) {
 		})
 	}
 }
+
+// TestSelfWithASlowLedger: of a ledger that does not answer in time nothing is known, as
+// of one that cannot be read; it is not an empty one.
+func TestSelfWithASlowLedger(t *testing.T) {
+	s := watching(t)
+	ctx, cancel := context.WithDeadline(t.Context(), time.Now().Add(-time.Second))
+	defer cancel()
+	m := s.memory(ctx)
+	if m.Amnesia.IsKnown() || m.Lost.IsKnown() || m.ClockBehind.IsKnown() || m.MemoryDiffers.IsKnown() || m.RowsAside.IsKnown() {
+		t.Errorf("of a ledger that is too slow it is told: %+v", m)
+	}
+	if why := m.Amnesia.Why(); !strings.Contains(why, "deadline") {
+		t.Errorf("it is not said that it is slow: %q", why)
+	}
+}
