@@ -54,6 +54,10 @@ func TestCrashedTrees(t *testing.T) {
 			beside: []fleet.Registration{crashedAgent(func(r *fleet.Registration) {
 				r.Name, r.Exit = "b", &fleet.Exit{Status: fleet.Known(0), At: at(2 * time.Hour)}
 			})}},
+		"another ended in it, and nobody knows when": {change: func(*fleet.Registration) {},
+			beside: []fleet.Registration{crashedAgent(func(r *fleet.Registration) {
+				r.Name, r.Exit = "b", &fleet.Exit{Status: fleet.Known(0)}
+			})}},
 		"another ended well in it before": {change: func(*fleet.Registration) {}, want: is(at(time.Hour)),
 			beside: []fleet.Registration{crashedAgent(func(r *fleet.Registration) {
 				r.Name, r.Exit = "b", &fleet.Exit{Status: fleet.Known(0), At: at(0)}
