@@ -189,7 +189,7 @@ func TestAnEndThatOnlyLooksWell(t *testing.T) {
 		"terminal closed":  {Hangup: true},
 		"nobody knows how": {Status: fleet.Unknown[int]("gone"), Signal: fleet.Unknown[int]("gone")},
 	} {
-		if exit.Status.Why() == "" {
+		if name != "nobody knows how" {
 			exit.Status = fleet.Known(0)
 		}
 		exit.Source = "shim"
@@ -231,6 +231,24 @@ func TestATitleLagsBehindAHook(t *testing.T) {
 		s := Signals{Kind: kindOf(t, "claude"), Now: now, Told: Told{State: fleet.StateWaiting, Last: now.Add(-age)}, Title: fleet.Known("⠂ x"), Activity: seconds(1), Age: seconds(600)}
 		if v := State(s); v.State != want {
 			t.Errorf("a hook of %s ago: %s (%s), want %s", age, v.State, v.Reason, want)
+		}
+	}
+}
+
+// Behind a terminal server that does not answer only what its hooks told since is known.
+func TestBehindAVeil(t *testing.T) {
+	since := fleet.Instant{Wall: time.Unix(1e9, 0), Up: fleet.Duration(time.Hour), Boot: "b"}
+	for name, c := range map[string]struct {
+		told Told
+		want fleet.AgentState
+	}{
+		"nothing told":   {Told{}, fleet.StateUnknown},
+		"told before":    {Told{State: fleet.StateWorking, Last: since.Add(-time.Second)}, fleet.StateUnknown},
+		"told of it now": {Told{State: fleet.StateWorking, Last: since.Add(time.Second)}, fleet.StateWorking},
+	} {
+		s := Signals{Kind: kindOf(t, "claude"), Now: since.Add(2 * time.Second), Veil: Veil{Why: "it is stopped", Since: since}, Told: c.told, CPU: fleet.Known(50.0), Age: seconds(600)}
+		if v := State(s); v.State != c.want {
+			t.Errorf("%s: %s (%s), want %s", name, v.State, v.Reason, c.want)
 		}
 	}
 }
