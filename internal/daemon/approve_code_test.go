@@ -100,6 +100,7 @@ func TestApprovalOfCodeIsOfWhatWasShown(t *testing.T) {
 		return m[1], m[2]
 	}
 	n, first := asked(0)
+	w.heard(0, `#`+n+`: approve.*\+run = \["echo", "first"\]`) // the difference is shown
 	said := len(w.bodies())
 	p.has("evil")
 	w.says(ann, "approve "+n, `Not acted on your reply: approve|it is not what was shown`)
