@@ -34,6 +34,8 @@ func TestAtlasSeesViolations(t *testing.T) {
 		{"unknown package", "internal/util/x.go", `package util`, "internal/util is not on the atlas"},
 		{"unknown command", "cmd/other/x.go", `package main`, "cmd/other is not on the atlas"},
 		{"probe with a writer", "internal/observe/git/x.go", `package git; import "custos/internal/sys/git"; var _ git.Writer`, "internal/observe/git is a probe and may not name git.Writer"},
+		{"size", "internal/act/stop/x.go", "package stop\n" + strings.Repeat("var _ int\n", mostLines), "internal/act/stop has 5001 lines of code, and may have 5000"},
+		{"size of the large", "internal/server/x.go", "package server\n" + strings.Repeat("var _ int\n", large["internal/server"]), "internal/server has"},
 		{"init", "internal/act/stop/x.go", `package stop; func init() {}`, "internal/act/stop may not have an init function"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -60,6 +62,7 @@ func TestAtlasHasNoDeadRows(t *testing.T) {
 
 func violations(t *testing.T, tree fs.FS) (found []string) {
 	t.Helper()
+	lines := map[string]int{}
 	err := fs.WalkDir(tree, ".", func(name string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() || !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go") || strings.Contains(name, "testdata/") {
 			return err
@@ -73,12 +76,13 @@ func violations(t *testing.T, tree fs.FS) (found []string) {
 			return err
 		}
 		found = append(found, check(path.Dir(name), f)...)
+		lines[path.Dir(name)] += linesOf(src)
 		return nil
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return found
+	return append(found, tooLarge(lines)...)
 }
 
 func check(pkg string, f *ast.File) (found []string) {

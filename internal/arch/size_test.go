@@ -1,0 +1,57 @@
+package arch
+
+import (
+	"fmt"
+	"go/scanner"
+	"go/token"
+	"maps"
+	"slices"
+)
+
+// mostLines of code a package may have, without comments, empty lines and tests.
+const mostLines = 5000
+
+// large are the packages that have more, and how many they may have: cli is one file a
+// command; the others are on their way to several, and may only shrink.
+var large = map[string]int{"internal/cli": 9000, "internal/server": 8300, "internal/daemon": 7700, "internal/ledger": 7600}
+
+// tooLarge names the packages with more lines than they may have.
+func tooLarge(lines map[string]int) (found []string) {
+	for _, pkg := range slices.Sorted(maps.Keys(lines)) {
+		most := max(mostLines, large[pkg])
+		if lines[pkg] > most {
+			found = append(found, fmt.Sprintf("%s has %d lines of code, and may have %d", pkg, lines[pkg], most))
+		}
+	}
+	return found
+}
+
+// linesOf counts the lines of a file on which there is code.
+func linesOf(src []byte) int {
+	var s scanner.Scanner
+	file := token.NewFileSet().AddFile("", -1, len(src))
+	s.Init(file, src, nil, 0)
+	seen := map[int]bool{}
+	for {
+		pos, tok, text := s.Scan()
+		if tok == token.EOF {
+			return len(seen)
+		}
+		for at := range 1 + newlines(text, tok) {
+			seen[file.Line(pos)+at] = true
+		}
+	}
+}
+
+// newlines counts those within a token: a text may have several lines.
+func newlines(text string, tok token.Token) (n int) {
+	if tok != token.STRING {
+		return 0
+	}
+	for _, r := range text {
+		if r == '\n' {
+			n++
+		}
+	}
+	return n
+}
