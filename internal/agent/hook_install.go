@@ -73,9 +73,6 @@ type HookState struct {
 	Command string   // of the first: it shows which custos-hook is called
 }
 
-// Installed says whether every event is hooked.
-func (s HookState) Installed() bool { return len(s.Events) > 0 && len(s.Missing) == 0 }
-
 // HookStatus reads which of our hooks stand in the text of a kind's settings.
 func HookStatus(kind string, settings []byte) (HookState, error) {
 	wanted := wires(kind, "/custos-hook", "/")

@@ -79,9 +79,6 @@ func (c *Config) settings() []setting {
 	}
 }
 
-// Keys lists the keys of the top of custos.toml.
-func Keys() []string { return keysOf((&Config{}).settings()) }
-
 func keysOf(settings []setting) []string {
 	out := make([]string, len(settings))
 	for i, s := range settings {

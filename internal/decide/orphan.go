@@ -61,15 +61,6 @@ const (
 	orphanPerson   orphanDo = "ask"        // a person
 )
 
-// takes says whether it takes something from somebody.
-func (d orphanDo) takes() bool {
-	switch d {
-	case orphanRelease, orphanReassign, orphanRemove, orphanStop:
-		return true
-	}
-	return false
-}
-
 // How long each is left alone, whatever a rule says.
 const (
 	youngProcess = fleet.Duration(time.Minute)      // it may be on its way to its new parent

@@ -187,3 +187,12 @@ func emptyTree(path string, owner fleet.Owner, set map[string]string) *fleet.Wor
 	}
 	return w
 }
+
+// takes says whether it takes something from somebody.
+func (d orphanDo) takes() bool {
+	switch d {
+	case orphanRelease, orphanReassign, orphanRemove, orphanStop:
+		return true
+	}
+	return false
+}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -138,7 +139,7 @@ func (c *oneCase) steps() string {
 	for _, s := range c.out.Steps {
 		fmt.Fprintf(&b, "%s [%s] ← %s | %s | %s | %s\n", s.ID, by(s), strings.Join(s.Needs, ", "), s.Title, oneLine(s.Description), oneLine(s.Notes))
 		if s.Run != nil {
-			fmt.Fprintf(&b, "    %q %q %q\n", s.Run.Script, s.Run.Argv, Environment(c.out, s))
+			fmt.Fprintf(&b, "    %q %q %q\n", s.Run.Script, s.Run.Argv, environment(c.out, s))
 		}
 	}
 	if len(c.out.Context.Files) > 0 {
@@ -148,3 +149,20 @@ func (c *oneCase) steps() string {
 }
 
 func oneLine(s string) string { return strings.ReplaceAll(strings.TrimSpace(s), "\n", "⏎") }
+
+// environment is what a script of the step finds its variables in: NAME=value,
+// sorted.
+func environment(f Formula, s Step) []string {
+	all := map[string]string{}
+	for _, values := range []map[string]string{f.Values, s.Values} {
+		for name, v := range values {
+			all[EnvName(name)] = v
+		}
+	}
+	var out []string
+	for name, v := range all {
+		out = append(out, name+"="+v)
+	}
+	slices.Sort(out)
+	return out
+}

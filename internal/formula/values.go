@@ -21,23 +21,6 @@ func EnvName(variable string) string {
 	}, variable)
 }
 
-// Environment is what a script of the step finds its variables in: NAME=value,
-// sorted.
-func Environment(f Formula, s Step) []string {
-	all := map[string]string{}
-	for _, values := range []map[string]string{f.Values, s.Values} {
-		for name, v := range values {
-			all[EnvName(name)] = v
-		}
-	}
-	var out []string
-	for name, v := range all {
-		out = append(out, name+"="+v)
-	}
-	slices.Sort(out)
-	return out
-}
-
 // check refuses a value that the variable may not have. The empty value of a
 // variable that is not required is no value.
 func (v Var) check(value string) error {

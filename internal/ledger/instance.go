@@ -137,17 +137,6 @@ func Prompted(r fleet.Registration, to fleet.Delivery) (fleet.Registration, erro
 	return r, nil
 }
 
-// Checkpointed returns r with a checkpoint, unless it has a newer one.
-func Checkpointed(r fleet.Registration, c fleet.Checkpoint) (fleet.Registration, error) {
-	if c.At.IsZero() {
-		return r, fmt.Errorf("cannot note the checkpoint of %s: %w: it has no time", shown(r.Name), ErrIllegal)
-	}
-	if r.Checkpoint == nil || !c.At.Before(r.Checkpoint.At) {
-		r.Checkpoint = &c
-	}
-	return r, nil
-}
-
 // Sessioned returns r with the CLI's own session of its newest instance, by
 // which it is resumed.
 func Sessioned(r fleet.Registration, process fleet.ProcessID, session string) (fleet.Registration, error) {

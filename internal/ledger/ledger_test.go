@@ -224,19 +224,10 @@ func TestPrompted(t *testing.T) {
 	}
 }
 
-func TestCheckpointAndSession(t *testing.T) {
+func TestSession(t *testing.T) {
 	r := reg("a")
 	r.Process = fleet.ProcessID{PID: 1}
-	r, err := Checkpointed(r, fleet.Checkpoint{At: at(time.Minute), Head: "new"})
-	want(t, err, nil)
-	r, err = Checkpointed(r, fleet.Checkpoint{At: at(0), Head: "old"})
-	want(t, err, nil)
-	if r.Checkpoint.Head != "new" {
-		t.Error("an older checkpoint took the place of a newer one")
-	}
-	_, err = Checkpointed(r, fleet.Checkpoint{})
-	want(t, err, ErrIllegal)
-	r, err = Sessioned(r, fleet.ProcessID{PID: 1}, "s1")
+	r, err := Sessioned(r, fleet.ProcessID{PID: 1}, "s1")
 	want(t, err, nil)
 	r, err = Sessioned(r, fleet.ProcessID{PID: 1}, "")
 	want(t, err, nil)
@@ -303,22 +294,6 @@ func TestTakeTwice(t *testing.T) {
 	spawn.Text = "other"
 	_, _, err = Take(&o, spawn, at(0))
 	want(t, err, ErrTaken)
-}
-
-func TestMove(t *testing.T) {
-	o := nudge("o1")
-	o.State = fleet.OrderOpen
-	done := o
-	done.State = fleet.OrderDone
-	_, err := Move(o, done)
-	want(t, err, nil)
-	_, err = Move(done, o)
-	want(t, err, ErrIllegal)
-	_, err = Move(o, nudge("o2"))
-	want(t, err, ErrIllegal)
-	o.State = "lost"
-	_, err = Move(done, o)
-	want(t, err, ErrIllegal)
 }
 
 func TestAfter(t *testing.T) {

@@ -89,22 +89,6 @@ func dos() []fleet.OrderDo {
 		fleet.OrderRecover, fleet.OrderBackup, fleet.OrderPause, fleet.OrderResume, fleet.OrderAdopt}
 }
 
-// Move returns the order as a pass left it. What is over stays so; what a pass
-// judged is the same order.
-func Move(was, is fleet.Order) (fleet.Order, error) {
-	switch {
-	case !was.Same(is):
-		return was, fmt.Errorf("cannot change order %s: %w: it is another order", was.ID, ErrIllegal)
-	case was.IsOver() && is.State != was.State:
-		return was, fmt.Errorf("cannot change order %s: %w: it is %s", was.ID, ErrIllegal, was.State)
-	}
-	switch is.State {
-	case fleet.OrderOpen, fleet.OrderQueued, fleet.OrderDone, fleet.OrderRefused, fleet.OrderExpired:
-		return is, nil
-	}
-	return was, fmt.Errorf("cannot change order %s: %w: there is no state %q", was.ID, ErrIllegal, is.State)
-}
-
 // Unstopped returns r as it was wanted before a stop that a person takes back: what
 // the stop alone had changed is undone, and what anybody wanted since stays.
 func Unstopped(r fleet.Registration, o fleet.Order, by string, at fleet.Instant) (fleet.Registration, error) {

@@ -1157,7 +1157,7 @@ func (w *town) write(turn fleet.Turn) {
 	}
 	for _, o := range turn.Plan.Orders {
 		i := slices.IndexFunc(b.orders, func(old fleet.Order) bool { return old.ID == o.ID })
-		moved, err := ledger.Move(b.orders[i], o)
+		moved, err := movedOrder(b.orders[i], o)
 		if err != nil {
 			w.fault("an order was moved unlawfully: %v", err)
 		}
@@ -1432,4 +1432,20 @@ func (w *town) close() {
 			w.fault("%s was given up, and nobody was told", r.name)
 		}
 	}
+}
+
+// movedOrder is the order as a pass left it. What is over stays so, and what a pass
+// judged is the same order.
+func movedOrder(was, is fleet.Order) (fleet.Order, error) {
+	switch {
+	case !was.Same(is):
+		return was, fmt.Errorf("order %s became another order", was.ID)
+	case was.IsOver() && is.State != was.State:
+		return was, fmt.Errorf("order %s was %s and became %s", was.ID, was.State, is.State)
+	}
+	switch is.State {
+	case fleet.OrderOpen, fleet.OrderQueued, fleet.OrderDone, fleet.OrderRefused, fleet.OrderExpired:
+		return is, nil
+	}
+	return was, fmt.Errorf("order %s became %q, which is no state", was.ID, is.State)
 }

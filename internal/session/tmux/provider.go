@@ -150,14 +150,6 @@ func (p *Provider) process(id shim.ID) fleet.ProcessID {
 // some for patterns.
 func SessionName(name, instance string) string { return encode(name) + "~" + encode(instance) }
 
-// ParseSessionName turns the name of a session of ours back.
-func ParseSessionName(s string) (name, instance string, ok bool) {
-	a, b, ok := strings.Cut(s, "~")
-	name, okName := decode(a)
-	instance, okInstance := decode(b)
-	return name, instance, ok && okName && okInstance && name != "" && instance != ""
-}
-
 func isPlainByte(c byte) bool {
 	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || c == '_' || c == '-'
 }
@@ -172,26 +164,6 @@ func encode(s string) string {
 		}
 	}
 	return b.String()
-}
-
-func decode(s string) (string, bool) {
-	var b strings.Builder
-	for i := 0; i < len(s); i++ {
-		switch {
-		case isPlainByte(s[i]):
-			b.WriteByte(s[i])
-		case s[i] == '+' && i+2 < len(s):
-			c, err := strconv.ParseUint(s[i+1:i+3], 16, 8)
-			if err != nil || encode(string([]byte{byte(c)})) != s[i:i+3] {
-				return "", false // not what encode writes: there is one form only
-			}
-			b.WriteByte(byte(c))
-			i += 2
-		default:
-			return "", false
-		}
-	}
-	return b.String(), true
 }
 
 // folder makes the folder of the socket, for our user alone.
