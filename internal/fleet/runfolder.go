@@ -107,13 +107,6 @@ const markerPrefix = "run/"
 // within a step can be told to belong to the run.
 func (r Run) MarkerName() string { return markerPrefix + r.ID }
 
-// RunOfMarker returns the run that the name in a marker stands for; false for the
-// marker of an agent.
-func RunOfMarker(name string) (run string, ok bool) {
-	run, ok = strings.CutPrefix(name, markerPrefix)
-	return run, ok && run != ""
-}
-
 // TownTools is the folder, within that of the tools of formulas, of what only those
 // of Gas Town are given: gt and bd.
 const TownTools = "gastown"

@@ -22,14 +22,3 @@ func TestStepKey(t *testing.T) {
 		}
 	})
 }
-
-func TestRunOfMarker(t *testing.T) {
-	if run, ok := RunOfMarker(Run{ID: "r-1"}.MarkerName()); !ok || run != "r-1" {
-		t.Errorf("%q, %v", run, ok)
-	}
-	for _, name := range []string{"", "worker", "run", "run/"} {
-		if run, ok := RunOfMarker(name); ok {
-			t.Errorf("%q is run %q", name, run)
-		}
-	}
-}

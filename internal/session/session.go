@@ -28,11 +28,3 @@ type Viewer interface {
 	// pane any more.
 	Screen(ctx context.Context, id fleet.PaneID, lines int) (string, error)
 }
-
-// Screens is what a Viewer may offer besides: many screens for the price of one.
-type Screens interface {
-	// Screens returns the screens of those panes that are still what they were.
-	// A pane that is gone is missing from the answer and is no error; an error
-	// names the servers that did not answer.
-	Screens(ctx context.Context, ids []fleet.PaneID, lines int) (map[fleet.PaneID]string, error)
-}

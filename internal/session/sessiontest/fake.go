@@ -90,7 +90,7 @@ func (f *Fake) Screen(ctx context.Context, id fleet.PaneID, lines int) (string, 
 	return "", fmt.Errorf("cannot read pane %s: %w", id.Pane, session.ErrGone)
 }
 
-// Screens is session.Screens'.
+// Screens is as that of a tmux.Viewer.
 func (f *Fake) Screens(ctx context.Context, ids []fleet.PaneID, lines int) (map[fleet.PaneID]string, error) {
 	all := map[fleet.PaneID]string{}
 	for _, id := range ids {

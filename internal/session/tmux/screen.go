@@ -28,7 +28,8 @@ func (v *Viewer) Screen(ctx context.Context, id fleet.PaneID, lines int) (string
 }
 
 // Screens returns the text of many panes, with one client per hundred panes of
-// a server. See session.Screens.
+// a server. A pane that is gone is missing from the answer and is no error; an
+// error names the servers that did not answer.
 func (v *Viewer) Screens(ctx context.Context, ids []fleet.PaneID, lines int) (map[fleet.PaneID]string, error) {
 	bySocket := map[string][]fleet.PaneID{}
 	for _, id := range ids {

@@ -30,7 +30,6 @@ const (
 	Failure   = "failure"
 	Cancelled = "cancelled"
 	Blocked   = "blocked" // it waits for a person
-	Skipped   = "skipped" // of a step
 )
 
 // Pipeline is one pipeline, or one run of a workflow. Times are by the server's

@@ -10,9 +10,8 @@ import (
 
 // Merged says whether, and how, a commit's content is in the primary branch.
 type Merged struct {
-	Yes  bool
-	By   string // ancestry, content
-	Into string // the ref it is in
+	Yes bool
+	By  string // ancestry, content
 }
 
 // maxHistory is how many commits of the primary branch, since the fork, are
@@ -50,7 +49,7 @@ func (r *Reader) mergedInto(ctx context.Context, p Place, head, ref string) (Mer
 		return Merged{}, err
 	}
 	if ok, err := r.says(ctx, p.Common, "merge-base", "--is-ancestor", head, tip); ok || err != nil {
-		return Merged{ok, "ancestry", ref}, err
+		return Merged{ok, "ancestry"}, err
 	}
 	base, err := r.fork(ctx, p.Common, head, tip)
 	if base == "" || err != nil {
@@ -58,7 +57,7 @@ func (r *Reader) mergedInto(ctx context.Context, p Place, head, ref string) (Mer
 	}
 	for _, same := range []func(context.Context, Place, string, string, string) (bool, error){r.sameNow, r.sameThen, r.mergeIsNothing} {
 		if ok, err := same(ctx, p, base, head, tip); ok || err != nil {
-			return Merged{ok, "content", ref}, err
+			return Merged{ok, "content"}, err
 		}
 	}
 	return Merged{}, nil

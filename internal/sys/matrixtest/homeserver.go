@@ -40,24 +40,23 @@ type Event struct {
 type Homeserver struct {
 	URL string
 
-	mu       sync.Mutex
-	users    map[string]string // access token → user ID
-	secrets  map[string]string // user ID → password
-	rooms    map[string]map[string]bool
-	left     map[string]string         // room and user → leave or ban
-	levels   map[string]map[string]any // room → content of m.room.power_levels
-	made     map[string]Made
-	locked   map[string]bool // users
-	events   []Event
-	txns     map[string]string // token, room, txn → event ID
-	news     chan struct{}     // closed when something was said
-	limit    time.Duration     // of the next refusal
-	limited  int               // requests still to be refused
-	down     int               // status of every answer; 0: up
-	swallow  int               // answers still to be lost after the request was carried out
-	requests int
-	skew     time.Duration // of its clock
-	huge     int           // syncs still to be answered with megabytes
+	mu      sync.Mutex
+	users   map[string]string // access token → user ID
+	secrets map[string]string // user ID → password
+	rooms   map[string]map[string]bool
+	left    map[string]string         // room and user → leave or ban
+	levels  map[string]map[string]any // room → content of m.room.power_levels
+	made    map[string]Made
+	locked  map[string]bool // users
+	events  []Event
+	txns    map[string]string // token, room, txn → event ID
+	news    chan struct{}     // closed when something was said
+	limit   time.Duration     // of the next refusal
+	limited int               // requests still to be refused
+	down    int               // status of every answer; 0: up
+	swallow int               // answers still to be lost after the request was carried out
+	skew    time.Duration     // of its clock
+	huge    int               // syncs still to be answered with megabytes
 }
 
 // New starts a homeserver that ends with the test.
@@ -118,9 +117,6 @@ func (h *Homeserver) Say(room, user string, content map[string]any) (id string) 
 // Text is the content of a plain message.
 func Text(body string) map[string]any { return map[string]any{"msgtype": "m.text", "body": body} }
 
-// Requests counts what was asked so far.
-func (h *Homeserver) Requests() (n int) { h.set(func() { n = h.requests }); return n }
-
 func (h *Homeserver) set(f func()) { h.mu.Lock(); defer h.mu.Unlock(); f() }
 
 // Events lists what was said in a room.
@@ -164,7 +160,6 @@ func (h *Homeserver) handler() http.Handler {
 func (h *Homeserver) refuse(w http.ResponseWriter) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.requests++
 	switch {
 	case h.down != 0:
 		w.WriteHeader(h.down)

@@ -1,7 +1,6 @@
 package proc
 
 import (
-	"bufio"
 	"bytes"
 	"fmt"
 	"hash/fnv"
@@ -155,42 +154,4 @@ func markerIn(environ []byte) (string, bool) {
 		}
 	}
 	return "", false
-}
-
-// HidePID returns how the proc file system at root hides other users'
-// processes ("2", "invisible", …), and "" when it does not. Where it does, a
-// process of another user that is not in the table may live all the same.
-func HidePID(root string) (string, error) {
-	f, err := os.Open(root + "/self/mountinfo")
-	if err != nil {
-		return "", fmt.Errorf("cannot tell whether processes are hidden: %w", err)
-	}
-	defer f.Close()
-	how := ""
-	lines := bufio.NewScanner(f)
-	lines.Buffer(nil, 1<<20)
-	for lines.Scan() {
-		if v, ok := hidePID(lines.Text(), root); ok {
-			how = v // the last one lies on top
-		}
-	}
-	if err := lines.Err(); err != nil {
-		return "", fmt.Errorf("cannot tell whether processes are hidden: %w", err)
-	}
-	return how, nil
-}
-
-// hidePID reads one line of mountinfo, and says whether it is of root.
-func hidePID(line, root string) (string, bool) {
-	left, right, ok := strings.Cut(line, " - ")
-	f, g := strings.Fields(left), strings.Fields(right)
-	if !ok || len(f) < 6 || len(g) < 3 || f[4] != root || g[0] != "proc" {
-		return "", false
-	}
-	for opt := range strings.SplitSeq(g[2], ",") {
-		if v, ok := strings.CutPrefix(opt, "hidepid="); ok && v != "0" && v != "off" {
-			return v, true
-		}
-	}
-	return "", true
 }
