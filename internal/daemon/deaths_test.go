@@ -46,7 +46,7 @@ func BenchmarkDeath(b *testing.B) {
 		}
 	}
 	g := openGraveyard(b, graveyardToml)
-	g.people(n)
+	g.people(n, atWork)
 	var took []time.Duration
 	for b.Loop() {
 		if took == nil { // nobody dies twice
@@ -129,8 +129,17 @@ func (g *graveyard) await(what func() string, is func() bool) {
 	}
 }
 
+// atWork is an agent that works: every second one without a terminal.
+func atWork(i int) *api.SpawnRequest {
+	s := &api.SpawnRequest{Kind: "claude", Headless: i%2 == 1, Prompt: "fake work 1h"}
+	if s.Headless { // one that is told something new does not end with its answer
+		s.Argv = []string{"claude", "--input-format=stream-json"}
+	}
+	return s
+}
+
 // people starts n agents, and waits until all of them run.
-func (g *graveyard) people(n int) {
+func (g *graveyard) people(n int, as func(i int) *api.SpawnRequest) {
 	g.Helper()
 	c, err := api.Dial(context.Background(), daemon.Socket(g.cfg))
 	if err != nil {
@@ -139,10 +148,8 @@ func (g *graveyard) people(n int) {
 	defer c.Close()
 	for i := range n {
 		name := fmt.Sprintf("a%03d", i)
-		s := &api.SpawnRequest{Kind: "claude", Headless: i%2 == 1, Dir: filepath.Join(g.dir, "work"), Prompt: "fake work 1h"}
-		if s.Headless { // one that is told something new does not end with its answer
-			s.Argv = []string{"claude", "--input-format=stream-json"}
-		}
+		s := as(i)
+		s.Dir = filepath.Join(g.dir, "work")
 		o := api.OrderRequest{Do: "spawn", Agent: name, Spawn: s}
 		if _, err := c.Order(context.Background(), o); err != nil {
 			g.Fatal(err)

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"custos/internal/api"
 	"custos/internal/sys/procstat"
 )
 
@@ -18,7 +19,7 @@ const idleFor, idleAfter = 2 * time.Minute, time.Minute
 
 // BenchmarkIdle is what a daemon costs while nothing happens: the CPU of itself, of the
 // children it waited for and of the tmux server its agents run in, in percent of one
-// core, and its memory; 200 real agents (CUSTOS_IDLE: another number), half in tmux.
+// core, and its memory; 200 real agents (CUSTOS_IDLE: another number), each at its prompt.
 func BenchmarkIdle(b *testing.B) {
 	n := 200
 	if text := os.Getenv("CUSTOS_IDLE"); text != "" {
@@ -27,7 +28,7 @@ func BenchmarkIdle(b *testing.B) {
 		}
 	}
 	g := openGraveyard(b, strings.Replace(graveyardToml, "max_agents = 500", "max_agents = 1000", 1))
-	g.people(n)
+	g.people(n, func(int) *api.SpawnRequest { return &api.SpawnRequest{Kind: "claude"} })
 	server := g.tmuxServer()
 	<-time.After(idleAfter)
 	daemon, terminal := g.cpu(g.pid), g.cpu(server)

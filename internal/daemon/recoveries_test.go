@@ -45,7 +45,7 @@ func BenchmarkRecover(b *testing.B) {
 		}
 	}
 	g := openGraveyard(b, recoveriesToml)
-	g.people(n)
+	g.people(n, atWork)
 	var all []parts
 	for b.Loop() {
 		if all == nil { // once is enough
