@@ -53,11 +53,7 @@ const agentsLook = 3 * time.Second
 
 // agentsSeen is what is seen of agents, when a look that is late has had its chance.
 func (s *system) agentsSeen(ctx context.Context) fleet.Snapshot {
-	s.board.Await(ctx, fleet.PartAgents)
-	ctx, cancel := context.WithTimeout(ctx, agentsLook)
-	defer cancel()
-	s.board.AwaitSeen(ctx, fleet.PartAgents)
-	return s.board.Snapshot()
+	return s.board.Seen(ctx, fleet.PartAgents, agentsLook)
 }
 
 // kept names the agent that a process belongs to by what the kernel keeps of it and

@@ -109,23 +109,57 @@ func (b *Board) Await(ctx context.Context, parts ...fleet.PartName) {
 	wg.Wait()
 }
 
-// AwaitSeen returns when a part is usable, or ctx ended. It also waits for a probe
-// whose look was left behind; nobody is kept from looking meanwhile.
-func (b *Board) AwaitSeen(ctx context.Context, part fleet.PartName) {
-	b.Await(ctx, part)
+// Seen returns the board once a part is usable, for who asks what is there now and begins
+// nothing: there a look that began after the question tells, however much is touched
+// meanwhile. Besides that look it waits so long for one that was left behind, or failed;
+// nobody is kept from looking meanwhile.
+func (b *Board) Seen(ctx context.Context, part fleet.PartName, patience time.Duration) fleet.Snapshot {
+	var wg sync.WaitGroup
+	asked := map[*entry]int{}
 	b.each([]fleet.PartName{part}, func(e *entry) {
-		for ctx.Err() == nil {
-			_, changed := e.watch()
-			if s := b.Snapshot(); s.Sight(part).Usable() {
-				return
-			}
-			e.ask()
-			select {
-			case <-changed:
-			case <-ctx.Done():
-			}
-		}
+		begun, _, _ := e.after(0)
+		asked[e] = begun
+		wg.Go(func() { b.settleOrLook(ctx, e, begun) })
 	})
+	wg.Wait()
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	for e := range asked {
+		b.wait(ctx, e, func() bool { s := b.snapshot(asked); return s.Sight(part).Usable() })
+	}
+	return b.snapshot(asked)
+}
+
+// settleOrLook is settle, and over at the latest with a look that began after so many.
+func (b *Board) settleOrLook(ctx context.Context, e *entry, begun int) {
+	for ctx.Err() == nil {
+		pending, changed := e.watch()
+		if _, done, _ := e.after(begun); !pending || done {
+			return
+		}
+		if b.look(ctx, e) {
+			continue
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+		}
+	}
+}
+
+// wait has a probe look until something is so, or ctx ended.
+func (b *Board) wait(ctx context.Context, e *entry, is func() bool) {
+	for ctx.Err() == nil {
+		_, changed := e.watch()
+		if is() {
+			return
+		}
+		e.ask()
+		select {
+		case <-changed:
+		case <-ctx.Done():
+		}
+	}
 }
 
 // Anew looks at parts again for somebody who asks how they are now: it returns when a

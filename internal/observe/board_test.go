@@ -265,9 +265,9 @@ func TestLeftBehindIsNeverStartedTwice(t *testing.T) {
 	})
 }
 
-// AwaitSeen waits for a look that was left behind to be followed by one that sees, and
-// no longer than its context.
-func TestAwaitSeen(t *testing.T) {
+// Seen waits for a look that was left behind to be followed by one that sees, and no
+// longer than it is to.
+func TestSeen(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		hang := make(chan struct{})
 		var once sync.Once
@@ -278,22 +278,52 @@ func TestAwaitSeen(t *testing.T) {
 		w.run(t)
 		time.Sleep(3 * time.Second) // its deadline is over
 		w.expect(t, fleet.StatusUnknown, 0, "has not ended")
-		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-		defer cancel()
 		began := time.Now()
-		if w.AwaitSeen(ctx, fleet.PartExtra); time.Since(began) != time.Second {
-			t.Errorf("of what hangs it waited %s", time.Since(began))
+		if s := w.Seen(t.Context(), fleet.PartExtra, time.Second); time.Since(began) != time.Second || s.Extra.Usable() {
+			t.Errorf("of what hangs it waited %s, and says %s", time.Since(began), s.Extra.Status)
 		}
 		time.AfterFunc(2*time.Second, func() { close(hang) })
 		began = time.Now()
-		if w.AwaitSeen(t.Context(), fleet.PartExtra); time.Since(began) != 2*time.Second {
-			t.Errorf("it waited %s, want 2s", time.Since(began))
+		if s := w.Seen(t.Context(), fleet.PartExtra, time.Minute); time.Since(began) != 2*time.Second || len(s.Extra.Value) != 1 {
+			t.Errorf("it waited %s, want 2s, and saw %v", time.Since(began), s.Extra)
 		}
-		w.expect(t, fleet.StatusOK, 1, "")
 		began = time.Now()
-		if w.AwaitSeen(t.Context(), fleet.PartExtra); time.Since(began) != 0 {
+		if w.Seen(t.Context(), fleet.PartExtra, time.Minute); time.Since(began) != 0 {
 			t.Errorf("of what is seen it waited %s", time.Since(began))
 		}
+	})
+}
+
+// What is touched again and again, as agents are while many of them are started, is seen
+// by a look that began after the question; for whoever plans it stays pending.
+func TestSeenWhileItIsTouched(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var w world
+		var looks atomic.Int32
+		var calm atomic.Bool
+		w = newWorld(func(context.Context) (observe.Put, error) {
+			n := looks.Add(1)
+			time.Sleep(time.Second)
+			if n > 1 && !calm.Load() {
+				w.Touched(fleet.PartExtra)
+			}
+			return observetest.Facts(fmt.Sprint(n)), nil
+		})
+		w.run(t)
+		time.Sleep(1500 * time.Millisecond)
+		w.Touched(fleet.PartExtra)
+		time.Sleep(500 * time.Millisecond) // the second look goes on
+		began := time.Now()
+		s := w.Seen(t.Context(), fleet.PartExtra, time.Minute)
+		if took := time.Since(began); took != 1500*time.Millisecond {
+			t.Errorf("it waited %s, want until the end of the third look", took)
+		}
+		if !s.Extra.Usable() || len(s.Extra.Value) != 1 || s.Extra.Value[0].Name != "3" {
+			t.Errorf("it saw %v", s.Extra)
+		}
+		w.expect(t, fleet.StatusPending, 0, "changed since it was last looked at")
+		calm.Store(true)
+		time.Sleep(5 * time.Second) // for the look that goes on
 	})
 }
 

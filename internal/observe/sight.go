@@ -2,6 +2,7 @@ package observe
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -21,11 +22,19 @@ import (
 // so or there is none. The value of a part that is not usable is empty. A part
 // that several probes share is stale, with what the others saw, when one of
 // them sees nothing.
-func (b *Board) Snapshot() fleet.Snapshot {
+func (b *Board) Snapshot() fleet.Snapshot { return b.snapshot(nil) }
+
+// snapshot is Snapshot, and counts of some probes a look that began after so many, whatever
+// was touched since.
+func (b *Board) snapshot(asked map[*entry]int) fleet.Snapshot {
 	s := fleet.Snapshot{At: b.now(), From: b.from}
 	sights := map[fleet.PartName][]fleet.Sight{}
 	for _, e := range b.entries {
-		sight, put := e.sight(s.At)
+		begun, is := asked[e]
+		if !is {
+			begun = math.MaxInt
+		}
+		sight, put := e.sight(s.At, begun)
 		if err := apply(put, &s); err != nil {
 			sight = fleet.Sight{Status: fleet.StatusUnknown, Why: err.Error(), Probe: sight.Probe, At: sight.At}
 		}
@@ -81,11 +90,11 @@ func clip(s *fleet.Snapshot) {
 }
 
 // sight judges how well the probe sees, and returns the Put that may be used.
-func (e *entry) sight(now fleet.Instant) (fleet.Sight, Put) {
+func (e *entry) sight(now fleet.Instant, begun int) (fleet.Sight, Put) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	s := fleet.Sight{Probe: e.spec.Name, At: e.putAt, Took: fleet.Duration(e.took), Hung: e.hung}
-	s.Status, s.Why = e.status(now)
+	s.Status, s.Why = e.status(now, e.goodOf > begun)
 	switch {
 	case s.Fresh():
 	case e.since.IsZero(): // it went well, but too long ago
@@ -100,19 +109,21 @@ func (e *entry) sight(now fleet.Instant) (fleet.Sight, Put) {
 	return s, e.put
 }
 
-func (e *entry) status(now fleet.Instant) (fleet.Status, string) {
+// status says how well it sees; late: what was touched since the newest look that went well
+// is no matter.
+func (e *entry) status(now fleet.Instant, late bool) (fleet.Status, string) {
 	age := now.Since(e.putAt)
 	switch {
 	case e.isLeft():
 		return fleet.StatusUnknown, fmt.Sprintf("the look begun %s ago has not ended (deadline %s)",
 			now.Since(e.running.began).Round(time.Second), e.spec.Deadline)
-	case e.have < e.want && e.have == 0:
+	case e.have < e.want && e.have == 0 && !late:
 		return fleet.StatusPending, "not looked yet"
-	case e.have < e.want:
+	case e.have < e.want && !late:
 		return fleet.StatusPending, "changed since it was last looked at"
 	case e.last == crashed:
 		return fleet.StatusUnknown, e.why
-	case e.putOf < e.want, e.put == nil && (e.last != absent || age > e.fresh()):
+	case e.putOf < e.want && !late, e.put == nil && (e.last != absent || age > e.fresh()):
 		return fleet.StatusUnknown, e.old(age)
 	case age > e.useful():
 		return fleet.StatusUnknown, e.old(age)
