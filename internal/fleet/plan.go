@@ -19,11 +19,6 @@ type Plan struct {
 	Follows
 }
 
-// IsQuiet says whether the plan does and changes nothing.
-func (p Plan) IsQuiet() bool {
-	return len(p.Actions)+len(p.Orders)+len(p.Failed)+len(p.Moves) == 0 && p.Changes.IsZero()
-}
-
 // Only is the plan cut down to some of its actions: nothing else of it is done.
 func (p Plan) Only(actions []Action) Plan { return Plan{At: p.At, Actions: actions} }
 

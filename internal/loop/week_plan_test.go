@@ -21,7 +21,7 @@ func (l *weekLife) planned(ctx context.Context, t fleet.Turn) {
 	l.mu.Lock()
 	rests := l.past
 	l.mu.Unlock()
-	if l.w.passes%planEvery > 0 || t.Patrol > 0 || t.Plan.IsQuiet() {
+	if l.w.passes%planEvery > 0 || t.Patrol > 0 || isQuiet(t.Plan) {
 		return // a look is no patrol, and quiet ones are most
 	}
 	p, err := l.loop.Look(ctx, time.Second, fleet.PatrolOrder{})
@@ -46,4 +46,9 @@ func shown(l *weekLife, p fleet.Plan) string {
 		l.w.t.Error(err)
 	}
 	return string(text)
+}
+
+// isQuiet says whether a plan does and changes nothing.
+func isQuiet(p fleet.Plan) bool {
+	return len(p.Actions)+len(p.Orders)+len(p.Failed)+len(p.Moves) == 0 && p.Changes.IsZero()
 }

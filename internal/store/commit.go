@@ -95,19 +95,6 @@ func (t *tx) unskip(a fleet.Action) error {
 	return err
 }
 
-// Skips lists what is wished for and refused at present, as it was refused first.
-func (s *Store) Skips(ctx context.Context) ([]fleet.Skipped, error) {
-	var bad []badRow
-	found, err := collect[fleet.Skipped](ctx, s.r, &bad, source{
-		table: "skips", key: "rowid", where: "ORDER BY rule, alert, do, subject",
-	})
-	if err != nil {
-		return nil, failed("list what was skipped", err)
-	}
-	s.moveAside(ctx, bad)
-	return found, nil
-}
-
 func putAgents(t *tx, turn fleet.Turn) error {
 	for _, a := range turn.Agents {
 		text, err := encode(a)

@@ -8,12 +8,6 @@ import (
 	"custos/internal/fleet"
 )
 
-// Verdicts lists what judges said since an instant, by the wall clock: the newest,
-// oldest first, at most limit (1000 when it is not positive).
-func (s *Store) Verdicts(ctx context.Context, since fleet.Instant, limit int) ([]fleet.Verdict, error) {
-	return s.verdicts(ctx, "WHERE wall >= ? ORDER BY seq DESC LIMIT ?", wall(since.Wall), atMost(limit))
-}
-
 // VerdictOf returns the newest verdict on that evidence, and whether there is one.
 func (s *Store) VerdictOf(ctx context.Context, evidence string) (fleet.Verdict, bool, error) {
 	list, err := s.verdicts(ctx, "WHERE evidence = ? ORDER BY seq DESC LIMIT 1", evidence)

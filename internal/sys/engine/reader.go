@@ -23,9 +23,6 @@ func NewReader(address string) (*Reader, error) {
 	return &Reader{c: c}, nil
 }
 
-// Address is where the engine is, as unix:///PATH.
-func (r *Reader) Address() string { return r.c.address }
-
 // Now is the time at the engine, to the second, as its newest answer told it.
 func (r *Reader) Now() (time.Time, bool) { return r.c.transport.now() }
 

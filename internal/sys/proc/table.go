@@ -58,12 +58,11 @@ type Reader struct {
 
 // table is one finished reading. It is shared and never changed.
 type table struct {
-	at     time.Time
-	up     time.Duration
-	rows   []Info
-	base   *baseline // what its rates were reckoned from
-	hidden int
-	err    error
+	at   time.Time
+	up   time.Duration
+	rows []Info
+	base *baseline // what its rates were reckoned from
+	err  error
 }
 
 // flight is a reading in progress.
@@ -110,17 +109,6 @@ func (r *Reader) Forget() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.expired, r.flight = true, nil
-}
-
-// Hidden returns how many processes of the last table could be counted but not
-// looked at (hidepid=noaccess).
-func (r *Reader) Hidden() int {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.last == nil {
-		return 0
-	}
-	return r.last.hidden
 }
 
 func (r *Reader) read(ctx context.Context) (*table, error) {

@@ -38,11 +38,8 @@ func takeTable(root string, before *table, avoid map[int]bool, f *flight) *table
 		f.since.Store(time.Now().UnixNano())
 		f.pid.Store(int64(pid))
 		info, err := b.info(root, pid, old, t.up, avoid[pid])
-		switch {
-		case err == nil:
+		if err == nil {
 			t.rows = append(t.rows, info)
-		case !isGone(err):
-			t.hidden++
 		}
 	}
 	t.rates(before)
