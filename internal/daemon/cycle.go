@@ -29,7 +29,7 @@ func (c cycle) Look(ctx context.Context, within time.Duration) (fleet.Pass, erro
 func (c cycle) Patrol(ctx context.Context, order fleet.PatrolOrder) (fleet.Pass, error) {
 	err := c.s.begin(ctx)
 	switch {
-	case errors.Is(err, ErrHeld):
+	case errors.Is(err, errHeld):
 		return fleet.Pass{}, err
 	case err != nil:
 		seen, _ := c.s.loop.Look(ctx, patience, order) // a zero pass says that it could not look, either

@@ -109,7 +109,7 @@ func (l *ledgerFile) reader(ctx context.Context) (*store.Store, error) {
 	return st, nil
 }
 
-// writer returns the store, opened for writing. It fails with ErrHeld when
+// writer returns the store, opened for writing. It fails with errHeld when
 // another process writes.
 func (l *ledgerFile) writer(ctx context.Context) (*store.Store, error) {
 	l.mu.Lock()
@@ -124,7 +124,7 @@ func (l *ledgerFile) writer(ctx context.Context) (*store.Store, error) {
 	if held == nil {
 		held, err = takeLock(ctx, l.cfg, l.what, l.wait)
 	}
-	if errors.Is(err, ErrHeld) {
+	if errors.Is(err, errHeld) {
 		return nil, another{err}
 	}
 	if err != nil {

@@ -15,8 +15,8 @@ import (
 	"custos/internal/config"
 )
 
-// ErrHeld says that another Custos holds the lock of the one writer.
-var ErrHeld = errors.New("another custos is writing")
+// errHeld says that another Custos holds the lock of the one writer.
+var errHeld = errors.New("another custos is writing")
 
 // another is the refusal of the lock, with what a person can do about it. Nothing was
 // done yet: whoever holds it may be asked instead.
@@ -76,7 +76,7 @@ func takeOne(ctx context.Context, dir, what string, wait time.Duration) (*flock.
 		return nil, fmt.Errorf("cannot take the lock %s: %w", name, err)
 	}
 	if !ok {
-		return nil, fmt.Errorf("%w: %s holds %s", ErrHeld, holder(name), name)
+		return nil, fmt.Errorf("%w: %s holds %s", errHeld, holder(name), name)
 	}
 	// Only for people to read: the lock itself is the kernel's.
 	_ = os.WriteFile(name, fmt.Appendf(nil, "%s, pid %d, since %s\n", what, os.Getpid(), time.Now().UTC().Format(time.RFC3339)), 0o600)
