@@ -32,9 +32,9 @@ func (c Caller) Name() string {
 
 type callerKey struct{}
 
-// ConnContext notes the caller's credentials when a connection begins. It is a
+// connContext notes the caller's credentials when a connection begins. It is a
 // field of the http.Server that Serve runs.
-func ConnContext(ctx context.Context, conn net.Conn) context.Context {
+func connContext(ctx context.Context, conn net.Conn) context.Context {
 	if c, err := PeerOf(conn); err == nil {
 		return context.WithValue(ctx, callerKey{}, c)
 	}

@@ -233,7 +233,7 @@ func (h *HookListener) keepDraining(ctx context.Context) {
 		case <-tick.C:
 			h.mend(ctx)
 		}
-		d, err := h.Drain(ctx)
+		d, err := h.drain(ctx)
 		if err != nil && ctx.Err() == nil {
 			h.o.Log.Warn("cannot empty the spool of hook events", "err", err)
 		}
@@ -250,10 +250,10 @@ type Drained struct {
 	Dropped int // were deleted before, because the spool was full
 }
 
-// Drain takes what lies in the spool, oldest first. It stops at the first event
+// drain takes what lies in the spool, oldest first. It stops at the first event
 // that cannot be taken now, so that none overtakes another; what is left stays
 // for the next time.
-func (h *HookListener) Drain(ctx context.Context) (d Drained, err error) {
+func (h *HookListener) drain(ctx context.Context) (d Drained, err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	names, err := h.spool.List()

@@ -11,8 +11,8 @@ import (
 
 // Headers of a hook that posts over HTTP.
 const (
-	HookIDHeader     = "Custos-Hook-Id"    // the same for the same event; made up when it is not there
-	HookMarkerHeader = "Custos-Hook-Agent" // NAME:INSTANCE, as in CUSTOS_AGENT
+	hookIDHeader     = "Custos-Hook-Id"    // the same for the same event; made up when it is not there
+	hookMarkerHeader = "Custos-Hook-Agent" // NAME:INSTANCE, as in CUSTOS_AGENT
 )
 
 // hookRoute is the route for CLIs that post their hooks over HTTP: the body is
@@ -44,8 +44,8 @@ func httpPost(req *http.Request, c Caller) (hookwire.Post, error) {
 	p := hookwire.Post{Kind: req.PathValue("kind"), Event: req.PathValue("event")}
 	p.Stamp()
 	p.CWD, p.PPIDs = "", hookwire.Ancestry(c.PID) // theirs, not the daemon's
-	p.Agent, p.Instance = hookwire.Marker(req.Header.Get(HookMarkerHeader))
-	if id := req.Header.Get(HookIDHeader); id != "" {
+	p.Agent, p.Instance = hookwire.Marker(req.Header.Get(hookMarkerHeader))
+	if id := req.Header.Get(hookIDHeader); id != "" {
 		p.ID = id
 	}
 	body, err := io.ReadAll(req.Body)

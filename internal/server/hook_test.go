@@ -218,13 +218,13 @@ func TestSpoolIsDrainedInOrder(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if _, err := h.Drain(context.Background()); err == nil || len(spooled(t, run)) != 2 {
+	if _, err := h.drain(context.Background()); err == nil || len(spooled(t, run)) != 2 {
 		t.Errorf("drained beyond a failure: %v, left %v", err, spooled(t, run))
 	}
 	b.mu.Lock()
 	b.fail = nil
 	b.mu.Unlock()
-	if d, err := h.Drain(context.Background()); err != nil || d.Taken != 2 || !slices.Equal(b.ids(), []string{"c", "a", "b", "e", "f"}) {
+	if d, err := h.drain(context.Background()); err != nil || d.Taken != 2 || !slices.Equal(b.ids(), []string{"c", "a", "b", "e", "f"}) {
 		t.Errorf("%+v %v %v", d, err, b.ids())
 	}
 }
@@ -279,7 +279,7 @@ func TestHookBurst(t *testing.T) {
 	}
 	wg.Wait()
 	bySpool := len(spooled(t, run))
-	if _, err := h.Drain(context.Background()); err != nil {
+	if _, err := h.drain(context.Background()); err != nil {
 		t.Fatal(err)
 	}
 	got, err := db.HooksSince(context.Background(), fleet.Instant{}, store.HookFilter{Limit: 2 * n})
@@ -421,9 +421,9 @@ func TestHookRoute(t *testing.T) {
 	ask := func(path, id, body string) *httptest.ResponseRecorder {
 		w := httptest.NewRecorder()
 		req := httptest.NewRequest("POST", path, strings.NewReader(body))
-		req.Header.Set(HookMarkerHeader, "bob:i1")
+		req.Header.Set(hookMarkerHeader, "bob:i1")
 		if id != "" {
-			req.Header.Set(HookIDHeader, id)
+			req.Header.Set(hookIDHeader, id)
 		}
 		mux.ServeHTTP(w, req)
 		return w

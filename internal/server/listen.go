@@ -46,7 +46,7 @@ func Listen(path string) (net.Listener, error) {
 // two seconds. It returns nil when ctx ended it.
 func Serve(ctx context.Context, l net.Listener, h http.Handler) error {
 	return serve(ctx, l, &http.Server{
-		Handler: h, ConnContext: ConnContext,
+		Handler: h, ConnContext: connContext,
 		ReadHeaderTimeout: 5 * time.Second,
 		IdleTimeout:       time.Minute,
 	})
