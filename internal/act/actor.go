@@ -121,8 +121,8 @@ func (a *Actor) Commands(action fleet.Action) (list []fleet.Command) {
 	return list
 }
 
-// ErrClosed is returned by Start of an Actor that is closed.
-var ErrClosed = errors.New("cannot act: closed")
+// errClosed is returned by Start of an Actor that is closed.
+var errClosed = errors.New("cannot act: closed")
 
 // Start commits the turn and hands its actions to the pool, which carries them
 // out beside the caller; it returns as soon as the turn is written down. When
@@ -130,7 +130,7 @@ var ErrClosed = errors.New("cannot act: closed")
 // deadlines.
 func (a *Actor) Start(ctx context.Context, t fleet.Turn) error {
 	if a.pool.isClosed() {
-		return ErrClosed
+		return errClosed
 	}
 	if err := a.opts.Ledger.Commit(ctx, t); err != nil {
 		return err

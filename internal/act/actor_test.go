@@ -260,7 +260,7 @@ func TestFailedCommitDoesNothing(t *testing.T) {
 	if len(f.log) != 0 {
 		t.Errorf("asked %v", f.log)
 	}
-	if err := a.Start(t.Context(), turn()); !errors.Is(err, ErrClosed) {
+	if err := a.Start(t.Context(), turn()); !errors.Is(err, errClosed) {
 		t.Errorf("Start after Close: %v", err)
 	}
 }

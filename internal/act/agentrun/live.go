@@ -47,7 +47,7 @@ func (w World) Hold(ctx context.Context, a *fleet.Agent) (*Live, error) {
 	if err != nil {
 		return nil, err
 	}
-	h, err := w.Open(a.Process)
+	h, err := w.open(a.Process)
 	if errors.Is(err, proc.ErrGone) {
 		return nil, Refused("it has ended")
 	}
@@ -189,9 +189,9 @@ func (l *Live) Headless() bool {
 	return false
 }
 
-// Typing is for how long a terminal that a person looks at must not have changed
+// typing is for how long a terminal that a person looks at must not have changed
 // before anything is typed into it.
-const Typing = time.Minute
+const typing = time.Minute
 
 // Undisturbed refuses while a person may be typing there.
 func (v View) Undisturbed() error {
@@ -204,8 +204,8 @@ func (v View) Undisturbed() error {
 	case v.Pane.Attached == 0:
 	case !known:
 		return Refused("a person looks at its terminal, and it cannot be told whether they type")
-	case time.Duration(quiet) < Typing:
-		return Refused("a person looks at its terminal, which changed less than %s ago", Typing)
+	case time.Duration(quiet) < typing:
+		return Refused("a person looks at its terminal, which changed less than %s ago", typing)
 	}
 	return nil
 }

@@ -109,9 +109,9 @@ func (w World) Registration(ctx context.Context, name string, planned *fleet.Reg
 	return &r, nil
 }
 
-// Open takes hold of a process; an error wraps proc.ErrGone when it has ended,
+// open takes hold of a process; an error wraps proc.ErrGone when it has ended,
 // and a process of another boot has.
-func (w World) Open(p fleet.ProcessID) (*proc.Handle, error) {
+func (w World) open(p fleet.ProcessID) (*proc.Handle, error) {
 	switch {
 	case p.PID <= 1:
 		return nil, fmt.Errorf("process %d: %w", p.PID, proc.ErrGone)
@@ -125,7 +125,7 @@ func (w World) Open(p fleet.ProcessID) (*proc.Handle, error) {
 
 // Lives says whether a process runs. An error means that it cannot be told.
 func (w World) Lives(p fleet.ProcessID) (bool, error) {
-	h, err := w.Open(p)
+	h, err := w.open(p)
 	if errors.Is(err, proc.ErrGone) {
 		return false, nil
 	}
