@@ -66,9 +66,9 @@ func isDesired(d fleet.Desired) bool {
 	return false
 }
 
-// PauseAccount pauses r with its whole account, when it runs; others stay as
+// pauseAccount pauses r with its whole account, when it runs; others stay as
 // they are.
-func PauseAccount(r fleet.Registration, by string, at fleet.Instant) fleet.Registration {
+func pauseAccount(r fleet.Registration, by string, at fleet.Instant) fleet.Registration {
 	if r.Account == "" || r.Desired != fleet.DesiredRunning {
 		return r
 	}
@@ -80,9 +80,9 @@ func PauseAccount(r fleet.Registration, by string, at fleet.Instant) fleet.Regis
 	return paused
 }
 
-// ResumeAccount resumes r when it was paused with its account: one that was
+// resumeAccount resumes r when it was paused with its account: one that was
 // paused by itself stays paused.
-func ResumeAccount(r fleet.Registration, by string, at fleet.Instant) fleet.Registration {
+func resumeAccount(r fleet.Registration, by string, at fleet.Instant) fleet.Registration {
 	if r.Desired != fleet.DesiredPaused || r.DesiredFor != forAccount(r.Account) {
 		return r
 	}
@@ -93,9 +93,9 @@ func ResumeAccount(r fleet.Registration, by string, at fleet.Instant) fleet.Regi
 	return resumed
 }
 
-// LiftLimit returns r with the word of a person that no rate limit told until now
+// liftLimit returns r with the word of a person that no rate limit told until now
 // holds. Nobody else may say so: an account that is at its limit answers nobody.
-func LiftLimit(r fleet.Registration, by string, at fleet.Instant) fleet.Registration {
+func liftLimit(r fleet.Registration, by string, at fleet.Instant) fleet.Registration {
 	if fleet.IsPerson(by) {
 		r.LimitLifted = at
 	}

@@ -20,7 +20,7 @@ const (
 	longestCondition = 4000 // bytes, of an expression or of all arguments
 	longestAddress   = 200
 
-	CheckTimeout = fleet.Duration(10 * time.Second) // unless the gate says
+	checkTimeout = fleet.Duration(10 * time.Second) // unless the gate says
 	mostTimeout  = fleet.Duration(time.Minute)
 )
 
@@ -67,7 +67,7 @@ func newGate(g fleet.Gate, by string, at fleet.Instant) (fleet.Gate, error) {
 		return g, unfit(addGate, "%v", err)
 	}
 	if len(g.Check) > 0 && g.Timeout == 0 {
-		g.Timeout = CheckTimeout
+		g.Timeout = checkTimeout
 	}
 	g.State, g.By, g.At, g.Since = fleet.GateOpen, by, at, at
 	g.Outcome, g.Why, g.Closer = "", "", ""

@@ -67,7 +67,7 @@ func TestAddGate(t *testing.T) {
 			got, err := AddGate(all, c.gate, c.by, at(0))
 			if c.bad == "" {
 				want(t, err, nil)
-				if got.State != fleet.GateOpen || got.By != c.by || got.At != at(0) || len(got.Check) > 0 && got.Timeout != CheckTimeout {
+				if got.State != fleet.GateOpen || got.By != c.by || got.At != at(0) || len(got.Check) > 0 && got.Timeout != checkTimeout {
 					t.Errorf("got %+v", got)
 				}
 				return

@@ -91,9 +91,9 @@ func merged(old, e fleet.Exit) fleet.Exit {
 	return out
 }
 
-// MarkFailed returns r as one that is not started again by itself, and why. The
+// markFailed returns r as one that is not started again by itself, and why. The
 // first reason stays.
-func MarkFailed(r fleet.Registration, why string) (fleet.Registration, error) {
+func markFailed(r fleet.Registration, why string) (fleet.Registration, error) {
 	if why == "" {
 		return r, fmt.Errorf("cannot give up on %s: %w: no reason is given", shown(r.Name), ErrIllegal)
 	}
@@ -103,16 +103,16 @@ func MarkFailed(r fleet.Registration, why string) (fleet.Registration, error) {
 	return r, nil
 }
 
-// ClearFailed returns r as one that may be started again.
-func ClearFailed(r fleet.Registration) fleet.Registration {
+// clearFailed returns r as one that may be started again.
+func clearFailed(r fleet.Registration) fleet.Registration {
 	r.Failed = ""
 	return r
 }
 
-// Prompted returns r with its first prompt that much further on its way. A
+// prompted returns r with its first prompt that much further on its way. A
 // prompt is sent once: only one that is known not to have arrived is sent again.
 // An acknowledgement is believed whenever it comes, and ends it.
-func Prompted(r fleet.Registration, to fleet.Delivery) (fleet.Registration, error) {
+func prompted(r fleet.Registration, to fleet.Delivery) (fleet.Registration, error) {
 	from := r.PromptState
 	lawful := from == to
 	switch to {
@@ -137,9 +137,9 @@ func Prompted(r fleet.Registration, to fleet.Delivery) (fleet.Registration, erro
 	return r, nil
 }
 
-// Sessioned returns r with the CLI's own session of its newest instance, by
+// sessioned returns r with the CLI's own session of its newest instance, by
 // which it is resumed.
-func Sessioned(r fleet.Registration, process fleet.ProcessID, session string) (fleet.Registration, error) {
+func sessioned(r fleet.Registration, process fleet.ProcessID, session string) (fleet.Registration, error) {
 	if process.PID == 0 || process != r.Process {
 		return r, fmt.Errorf("cannot note the session of %s: %w: it is of process %d", shown(r.Name), ErrOutdated, process.PID)
 	}

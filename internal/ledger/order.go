@@ -77,7 +77,7 @@ func CheckOrder(o fleet.Order) error {
 // checkTarget says whether the order names what it is about.
 func checkTarget(o fleet.Order) error {
 	if o.Account == "" {
-		if err := CheckName(o.Agent); err != nil {
+		if err := checkName(o.Agent); err != nil {
 			return fmt.Errorf("cannot take order %q: %w", o.ID, err)
 		}
 	}

@@ -259,7 +259,7 @@ func (s *staff) start(n int) {
 			continue
 		}
 		n--
-		o := fleet.Order{ID: PoolOrder + name, Do: fleet.OrderSpawn, Agent: name, By: fleet.ByCustos, At: s.snap.At, State: fleet.OrderOpen, Spawn: s.worker(name)}
+		o := fleet.Order{ID: poolOrder + name, Do: fleet.OrderSpawn, Agent: name, By: fleet.ByCustos, At: s.snap.At, State: fleet.OrderOpen, Spawn: s.worker(name)}
 		o.Spawn = spawned(o, s.snap.At)
 		s.out.Given = append(s.out.Given, o)
 		if s.pool.Typed {
@@ -273,8 +273,8 @@ func (s *staff) stamp() string {
 	return s.snap.At.Wall.UTC().Truncate(10 * time.Minute).Format("060102-1504")
 }
 
-// PoolOrder is how the IDs of the orders of pools begin.
-const PoolOrder = "pool-"
+// poolOrder is how the IDs of the orders of pools begin.
+const poolOrder = "pool-"
 
 // worker is the registration of a new one: with a worktree and a branch of its own
 // where the pool works in a repository.
@@ -303,7 +303,7 @@ func (s *staff) spare(present int, waiting fleet.Leaf[int]) {
 		}
 	}
 	if last != nil {
-		s.out.Given = append(s.out.Given, fleet.Order{ID: PoolOrder + last.reg.Name + "-stop-" + s.stamp(), Do: fleet.OrderStop, Agent: last.reg.Name, By: fleet.ByCustos,
+		s.out.Given = append(s.out.Given, fleet.Order{ID: poolOrder + last.reg.Name + "-stop-" + s.stamp(), Do: fleet.OrderStop, Agent: last.reg.Name, By: fleet.ByCustos,
 			At: s.snap.At, State: fleet.OrderOpen, Expires: s.snap.At.Add(leisure), Text: "it has been idle for " + s.pool.Idle.String() + ", and its pool does not need it"})
 	}
 }

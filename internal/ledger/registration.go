@@ -26,7 +26,7 @@ func Register(all []fleet.Registration, r fleet.Registration, b Bounds, by strin
 	fail := func(err error) (fleet.Registration, error) {
 		return fleet.Registration{}, fmt.Errorf("cannot register %s: %w", shown(r.Name), err)
 	}
-	if err := CheckName(r.Name); err != nil {
+	if err := checkName(r.Name); err != nil {
 		return fail(err)
 	}
 	if r.Kind == "" || b.Known != nil && !b.Known(r.Kind) {
@@ -47,9 +47,9 @@ func Register(all []fleet.Registration, r fleet.Registration, b Bounds, by strin
 	return r, nil
 }
 
-// CheckName says whether a name may be given to an agent: 1 to 200 printable
+// checkName says whether a name may be given to an agent: 1 to 200 printable
 // runes, neither beginning nor ending with a blank.
-func CheckName(name string) error {
+func checkName(name string) error {
 	switch n := utf8.RuneCountInString(name); {
 	case n == 0:
 		return fmt.Errorf("%w: it has no name", ErrIllegal)
@@ -98,10 +98,10 @@ func withDefaults(r fleet.Registration, by string, at fleet.Instant) fleet.Regis
 	return r
 }
 
-// Adopt returns the registration of an agent that somebody else started and a
+// adopt returns the registration of an agent that somebody else started and a
 // person hands over. Custos does not know how it is started: it is never
 // restarted until somebody says how.
-func Adopt(all []fleet.Registration, a fleet.Agent, by string, at fleet.Instant) (fleet.Registration, error) {
+func adopt(all []fleet.Registration, a fleet.Agent, by string, at fleet.Instant) (fleet.Registration, error) {
 	if !fleet.IsPerson(by) {
 		return fleet.Registration{}, fmt.Errorf("cannot adopt %s: %w: it takes a person", shown(a.Name), ErrIllegal)
 	}

@@ -26,7 +26,7 @@ func TakeRun(past fleet.Past, policy fleet.RunPolicy, run fleet.Run, at fleet.In
 	fail := func(err error) (fleet.Run, error) {
 		return fleet.Run{}, fmt.Errorf("cannot run formula %s: %w", fleet.Line(run.Formula, 80), err)
 	}
-	if err := CheckRun(run); err != nil {
+	if err := checkRun(run); err != nil {
 		return fail(err)
 	}
 	for _, r := range past.Runs {
@@ -59,9 +59,9 @@ func begun(run fleet.Run, at fleet.Instant) fleet.Run {
 	return run
 }
 
-// CheckRun says whether a run makes sense by itself: its ID sound, its steps
+// checkRun says whether a run makes sense by itself: its ID sound, its steps
 // named once, with needs that are there and in no circle, and something to do.
-func CheckRun(run fleet.Run) error {
+func checkRun(run fleet.Run) error {
 	switch {
 	case !isPlainID(run.ID) || len(run.ID) > longestRunID:
 		return fmt.Errorf("%w: its ID %q must be 1 to %d letters, digits, '.', '_' and '-', and begin with a letter or digit", ErrIllegal, fleet.Line(run.ID, 80), longestRunID)

@@ -29,7 +29,7 @@ func Settle(past fleet.Past, snap fleet.Snapshot, plan fleet.Plan) ([]fleet.Regi
 		s.planned(a)
 	}
 	for _, f := range plan.Failed {
-		s.change(f.Agent, func(r fleet.Registration) (fleet.Registration, error) { return MarkFailed(r, f.Why+opens(f.Until)) })
+		s.change(f.Agent, func(r fleet.Registration) (fleet.Registration, error) { return markFailed(r, f.Why+opens(f.Until)) })
 	}
 	return s.changed(), s.orders
 }
@@ -120,11 +120,11 @@ func Observed(r fleet.Registration, a fleet.Agent) fleet.Registration {
 			r = ended
 		}
 	}
-	if session, err := Sessioned(r, a.Process, a.SessionID); err == nil {
+	if session, err := sessioned(r, a.Process, a.SessionID); err == nil {
 		r = session
 	}
 	if a.PromptState == fleet.DeliveryAcknowledged && (a.Instance == "" || a.Instance == r.Instance) {
-		if told, err := Prompted(r, a.PromptState); err == nil {
+		if told, err := prompted(r, a.PromptState); err == nil {
 			r = told
 		}
 	}
@@ -159,10 +159,10 @@ func (s *settlement) settle(o *fleet.Order) {
 	case o.Do == fleet.OrderAdopt:
 		err = s.adopt(*o)
 	case o.Do == fleet.OrderPause && o.Account != "":
-		s.account(o.Account, func(r fleet.Registration) fleet.Registration { return PauseAccount(r, o.By, s.at) })
+		s.account(o.Account, func(r fleet.Registration) fleet.Registration { return pauseAccount(r, o.By, s.at) })
 	case o.Do == fleet.OrderResume && o.Account != "":
 		s.account(o.Account, func(r fleet.Registration) fleet.Registration {
-			return LiftLimit(ResumeAccount(r, o.By, s.at), o.By, s.at)
+			return liftLimit(resumeAccount(r, o.By, s.at), o.By, s.at)
 		})
 	case o.Do == fleet.OrderPause:
 		err = s.desire(*o, fleet.DesiredPaused)
@@ -183,7 +183,7 @@ func (s *settlement) resume(o fleet.Order) error {
 	return s.change(o.Agent, func(r fleet.Registration) (fleet.Registration, error) {
 		r, err := SetDesired(r, fleet.DesiredRunning, o.By, s.at)
 		if err == nil && r.Account == "" {
-			r = LiftLimit(r, o.By, s.at)
+			r = liftLimit(r, o.By, s.at)
 		}
 		return r, err
 	})
@@ -202,7 +202,7 @@ func (s *settlement) adopt(o fleet.Order) error {
 		if a.Name != o.Agent {
 			continue
 		}
-		r, err := Adopt(s.list(), a, o.By, s.at)
+		r, err := adopt(s.list(), a, o.By, s.at)
 		if err == nil {
 			s.all[r.Name] = r
 		}
@@ -227,7 +227,7 @@ func (s *settlement) planned(a fleet.Action) {
 		}
 	}
 	_ = s.change(a.Subject.Name, func(r fleet.Registration) (fleet.Registration, error) {
-		r = ClearFailed(r)
+		r = clearFailed(r)
 		if fleet.IsPerson(a.By) {
 			if started, err := SetDesired(r, fleet.DesiredRunning, a.By, s.at); err == nil {
 				r = started
