@@ -206,8 +206,8 @@ func (s *Store) Alerts(ctx context.Context, all bool) ([]fleet.Alert, error) {
 	return out, err
 }
 
-// Alert returns the alert of that number, or ErrNotFound.
-func (s *Store) Alert(ctx context.Context, number int64) (fleet.Alert, error) {
+// alert returns the alert of that number, or ErrNotFound.
+func (s *Store) alert(ctx context.Context, number int64) (fleet.Alert, error) {
 	what := fmt.Sprintf("show alert %d", number)
 	out, err := s.alerts(ctx, what, "WHERE number = ?", number)
 	if err == nil && len(out) == 0 {
@@ -267,5 +267,5 @@ func (s *Store) Acknowledge(ctx context.Context, number int64, by string, at fle
 	if err != nil {
 		return fleet.Alert{}, err
 	}
-	return s.Alert(ctx, number)
+	return s.alert(ctx, number)
 }

@@ -17,23 +17,23 @@ import (
 // with 20 events a minute each make 5.8 million a day, which nobody reads: half a
 // million is their last two hours, or a week of 20 agents, in some 150 MB.
 const (
-	KeepHooks = 7 * 24 * time.Hour
-	MaxHooks  = 500_000
+	keepHooks = 7 * 24 * time.Hour
+	maxHooks  = 500_000
 )
 
-// TakeHook writes down a hook event, unless one of its ID is there already:
-// fresh says which. It is committed when TakeHook returns, so a killed Custos
+// takeHook writes down a hook event, unless one of its ID is there already:
+// fresh says which. It is committed when takeHook returns, so a killed Custos
 // loses nothing; but it is not synced, so a power cut may lose the last seconds
 // of events (never anything else: a later Commit syncs what came before it).
 // The next event of the agent says more than the lost one, and a sync for each
 // would wear the disk.
-func (s *Store) TakeHook(ctx context.Context, e fleet.HookEvent) (fresh bool, err error) {
-	list, err := s.TakeHooks(ctx, []fleet.HookEvent{e})
+func (s *Store) takeHook(ctx context.Context, e fleet.HookEvent) (fresh bool, err error) {
+	list, err := s.takeHooks(ctx, []fleet.HookEvent{e})
 	return len(list) == 1 && list[0], err
 }
 
-// TakeHooks is TakeHook for many events, in one transaction.
-func (s *Store) TakeHooks(ctx context.Context, list []fleet.HookEvent) (fresh []bool, err error) {
+// takeHooks is takeHook for many events, in one transaction.
+func (s *Store) takeHooks(ctx context.Context, list []fleet.HookEvent) (fresh []bool, err error) {
 	fresh = make([]bool, len(list))
 	err = s.writeUnsynced(ctx, "write down hook events", func(t *tx) error {
 		w, err := newHookWriter(t)

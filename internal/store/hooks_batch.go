@@ -30,7 +30,7 @@ type waitingHook struct {
 // NewHookBatch returns one for a store.
 func NewHookBatch(s *Store) *HookBatch { return &HookBatch{s: s} }
 
-// TakeHook is Store.TakeHook. A ctx that ends does not take back an event that
+// TakeHook is Store.takeHook. A ctx that ends does not take back an event that
 // others commit along.
 func (b *HookBatch) TakeHook(ctx context.Context, e fleet.HookEvent) (fresh bool, err error) {
 	if err := ctx.Err(); err != nil {
@@ -75,7 +75,7 @@ func (b *HookBatch) write(ctx context.Context, batch []*waitingHook) {
 	for i, w := range batch {
 		list[i] = w.event
 	}
-	fresh, err := b.s.TakeHooks(ctx, list)
+	fresh, err := b.s.takeHooks(ctx, list)
 	for i, w := range batch {
 		switch {
 		case err == nil:
@@ -83,7 +83,7 @@ func (b *HookBatch) write(ctx context.Context, batch []*waitingHook) {
 		case len(batch) == 1:
 			w.err = err
 		default:
-			w.fresh, w.err = b.s.TakeHook(ctx, w.event)
+			w.fresh, w.err = b.s.takeHook(ctx, w.event)
 		}
 	}
 }

@@ -30,7 +30,7 @@ func hook(id, instance string, name fleet.HookName, when fleet.Instant) fleet.Ho
 
 func take(t *testing.T, s *Store, list ...fleet.HookEvent) []bool {
 	t.Helper()
-	fresh, err := s.TakeHooks(context.Background(), list)
+	fresh, err := s.takeHooks(context.Background(), list)
 	ok(t, err)
 	return fresh
 }
@@ -74,7 +74,7 @@ func TestHooksAreTakenOnce(t *testing.T) {
 	won := 0
 	for range 8 {
 		wg.Go(func() {
-			f, err := s.TakeHook(context.Background(), hook("3", "i1", fleet.HookStop, at(2)))
+			f, err := s.takeHook(context.Background(), hook("3", "i1", fleet.HookStop, at(2)))
 			mu.Lock()
 			defer mu.Unlock()
 			if err != nil {
@@ -128,7 +128,7 @@ func TestLastHooksAgainstModel(t *testing.T) {
 		for range rapid.IntRange(1, 30).Draw(t, "events") {
 			id := strconv.Itoa(rapid.IntRange(0, 15).Draw(t, "id"))
 			e := hook(id, draw(t, "instance", "i1", "i2", ""), fleet.HookName(draw(t, "event", "stop", "prompt")), at(time.Duration(rapid.IntRange(0, 20).Draw(t, "at"))*time.Second))
-			f, err := s.TakeHook(context.Background(), e)
+			f, err := s.takeHook(context.Background(), e)
 			if err != nil || f == seen[id] {
 				t.Fatalf("event %s: fresh %v, seen %v, %v", id, f, seen[id], err)
 			}
@@ -210,7 +210,7 @@ func TestHooksLeaveOthersSynced(t *testing.T) {
 	take(t, s, hook("1", "i1", fleet.HookPrompt, at(0)))
 	cancelled, cancel := context.WithCancel(context.Background())
 	cancel()
-	if _, err := s.TakeHook(cancelled, hook("2", "i1", fleet.HookPrompt, at(0))); err == nil {
+	if _, err := s.takeHook(cancelled, hook("2", "i1", fleet.HookPrompt, at(0))); err == nil {
 		t.Error("taken after it was called off")
 	}
 	var level int
@@ -230,7 +230,7 @@ func TestHooksReadOnly(t *testing.T) {
 	if got := since(t, r, fleet.Instant{}, HookFilter{}); len(got) != 1 {
 		t.Errorf("got %v", got)
 	}
-	_, err = r.TakeHook(context.Background(), hook("2", "i1", fleet.HookStop, at(0)))
+	_, err = r.takeHook(context.Background(), hook("2", "i1", fleet.HookStop, at(0)))
 	wantErr(t, err, ErrReadOnly)
 }
 
@@ -245,7 +245,7 @@ func flood(b testing.TB, s *Store, from, n, batch int) {
 		e.Agent, e.CallID = fmt.Sprintf("worker-%d", agent), "toolu_01ABCDEFGHIJKLMNOPQRSTUV"
 		e.Args = fmt.Sprintf("command=go test -race ./internal/package%d/... -run TestSomething -count 1 #%08x", i%50, i)
 		if list = append(list, e); len(list) == batch || i == from+n-1 {
-			if _, err := s.TakeHooks(context.Background(), list); err != nil {
+			if _, err := s.takeHooks(context.Background(), list); err != nil {
 				b.Fatal(err)
 			}
 			list = list[:0]
@@ -267,7 +267,7 @@ func size(t testing.TB, s *Store) (bytes int64) {
 func TestHookFloodStaysWithinItsRetention(t *testing.T) {
 	n, keep := 3_000, 1_000
 	if v, err := strconv.Atoi(os.Getenv("CUSTOS_HOOK_EVENTS")); err == nil {
-		n, keep = v, MaxHooks
+		n, keep = v, maxHooks
 	}
 	s := fresh(t)
 	began := time.Now()

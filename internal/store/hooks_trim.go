@@ -7,17 +7,17 @@ import (
 	"custos/internal/fleet"
 )
 
-// TrimHooks deletes hook events that are older than keep (KeepHooks when it is
+// TrimHooks deletes hook events that are older than keep (keepHooks when it is
 // not positive) at a moment, and of the others the oldest, until at most max are
-// left (MaxHooks when it is not positive). The newest of each name of each
+// left (maxHooks when it is not positive). The newest of each name of each
 // source stays until it is older than keep itself. A wall clock that jumped
 // ahead deletes nothing of this boot but by number.
 func (s *Store) TrimHooks(ctx context.Context, at fleet.Instant, keep time.Duration, max int) error {
 	if keep <= 0 {
-		keep = KeepHooks
+		keep = keepHooks
 	}
 	if max <= 0 {
-		max = MaxHooks
+		max = maxHooks
 	}
 	old := wallNanos(fleet.Instant{Wall: at.Wall.Add(-keep)})
 	oldUp := int64(at.Up) - int64(keep)

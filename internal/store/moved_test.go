@@ -52,7 +52,7 @@ func TestAFileThatLeftItsPlaceIsWrittenAnew(t *testing.T) {
 	for name, move := range moves {
 		for first, meet := range map[string]func(h home, s *Store){
 			"a write":          func(h home, s *Store) { h.works(s, 1) },
-			"hooks":            func(h home, s *Store) { _, err := s.TakeHooks(h.Context(), nil); ok(h.T, err) },
+			"hooks":            func(h home, s *Store) { _, err := s.takeHooks(h.Context(), nil); ok(h.T, err) },
 			"the past":         func(h home, s *Store) { _ = past(h.T, s, at(0)) },
 			"a list":           func(h home, s *Store) { _ = h.orders(s) },
 			"giving room back": func(h home, s *Store) { ok(h.T, s.Trim(h.Context(), at(0))) },

@@ -192,7 +192,7 @@ func TestAlertLife(t *testing.T) {
 		t.Errorf("acknowledged what is over: %v", err)
 	}
 	step(5*time.Minute, 1, fleet.AlertFiring) // the same alert comes back: a new life, not acknowledged
-	a, err := s.Alert(t.Context(), 1)
+	a, err := s.alert(t.Context(), 1)
 	ok(t, err)
 	if a.AckedBy != "" {
 		t.Errorf("still acknowledged by %s", a.AckedBy)
@@ -212,7 +212,7 @@ func TestAlertLife(t *testing.T) {
 	if all, err := s.Alerts(t.Context(), true); err != nil || len(all) != 2 {
 		t.Errorf("all: %v, %v", all, err)
 	}
-	_, err = s.Alert(t.Context(), 77)
+	_, err = s.alert(t.Context(), 77)
 	wantErr(t, err, ErrNotFound)
 	_, err = s.Acknowledge(t.Context(), 77, "ann", at(0))
 	wantErr(t, err, ErrNotFound)
