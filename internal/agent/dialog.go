@@ -160,7 +160,7 @@ func (m DialogMark) choices(text string) []fleet.Choice {
 func (m DialogMark) choice(n, label string, selected bool) fleet.Choice {
 	c := fleet.Choice{Name: n, Label: fleet.Line(fleet.Redact(label), 160), Keys: []string{n}, Selected: selected}
 	for _, mark := range m.Choice {
-		if mark.Match.re != nil && mark.Match.Match(strings.TrimSpace(label)) {
+		if mark.Match.re != nil && mark.Match.match(strings.TrimSpace(label)) {
 			c.Name, c.Keys = mark.Name, fill(mark.Keys, "{n}", n)
 			return c
 		}
@@ -211,7 +211,7 @@ func ComposerEmpty(k Kind, screen string) fleet.Leaf[bool] {
 
 func (k Kind) nothingTyped(text string) bool {
 	text = strings.Join(strings.Fields(unframed(text)), " ")
-	return text == "" || slices.ContainsFunc(k.Composer.Placeholder, func(p Pattern) bool { return p.Match(text) })
+	return text == "" || slices.ContainsFunc(k.Composer.Placeholder, func(p Pattern) bool { return p.match(text) })
 }
 
 // Ready says whether an agent that was just started can be given its first

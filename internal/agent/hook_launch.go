@@ -38,8 +38,8 @@ func hookEvents(kind string) []hookEvent {
 // HookKinds are the kinds whose hooks are known, sorted.
 func HookKinds() []string { return []string{"claude", "codex", "gemini", "opencode"} }
 
-// HookFiles is the folder, below the run folder, of the files that hooks need.
-func HookFiles(runDir string) string { return path.Join(runDir, "hooks") }
+// hookFiles is the folder, below the run folder, of the files that hooks need.
+func hookFiles(runDir string) string { return path.Join(runDir, "hooks") }
 
 // LaunchHooks returns what makes an agent of a kind call hookBinary at its
 // hooks, without touching a file of the user's: arguments to put right after the
@@ -51,7 +51,7 @@ func HookFiles(runDir string) string { return path.Join(runDir, "hooks") }
 // them up, opencode adds up plugins. HookLimits says what each kind cannot do.
 // A kind without hooks is an error.
 func LaunchHooks(kind, hookBinary, runDir string) (args, env []string, files map[string][]byte, err error) {
-	file := path.Join(HookFiles(runDir), kind+".json")
+	file := path.Join(hookFiles(runDir), kind+".json")
 	switch kind {
 	case "claude":
 		return []string{"--settings", file}, nil, map[string][]byte{file: hookSettings(kind, hookBinary, runDir)}, nil
@@ -174,12 +174,12 @@ func tomlString(s string) string { return quoted(s) }
 
 const pluginName = "custos-opencode.js"
 
-func pluginPath(runDir string) string { return path.Join(HookFiles(runDir), pluginName) }
+func pluginPath(runDir string) string { return path.Join(hookFiles(runDir), pluginName) }
 
 // pluginURL is the plugin's address; dots stand before the file's name, and
 // change nothing.
 func pluginURL(runDir, dots string) string {
-	u := url.URL{Scheme: "file", Path: HookFiles(runDir)}
+	u := url.URL{Scheme: "file", Path: hookFiles(runDir)}
 	return u.String() + "/" + dots + pluginName
 }
 

@@ -130,8 +130,8 @@ func (p *Pattern) UnmarshalText(b []byte) (err error) {
 	return err
 }
 
-// Match says whether s holds a match; an empty pattern has none.
-func (p Pattern) Match(s string) bool { return p.re != nil && p.re.MatchString(s) }
+// match says whether s holds a match; an empty pattern has none.
+func (p Pattern) match(s string) bool { return p.re != nil && p.re.MatchString(s) }
 
 // Glob is a path pattern in which * stands for anything, slashes included, ? for
 // any one character, and [0-9] or [!0-9] for one that is in, or not in, a class: as

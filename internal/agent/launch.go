@@ -50,8 +50,8 @@ func (m LaunchMark) check() error {
 	if len(m.Prompt) > 0 && !strings.Contains(strings.Join(m.Prompt, "\n"), "{prompt}") {
 		return errors.New("prompt needs {prompt} in one of its arguments")
 	}
-	if m.Stream != "" && !slices.Contains(Streams(), m.Stream) {
-		return fmt.Errorf("stream %q is not understood; those that are: %s", m.Stream, strings.Join(Streams(), ", "))
+	if m.Stream != "" && !slices.Contains(streams(), m.Stream) {
+		return fmt.Errorf("stream %q is not understood; those that are: %s", m.Stream, strings.Join(streams(), ", "))
 	}
 	return nil
 }

@@ -40,7 +40,7 @@ func (k Kind) readTitle(title string) (TitleMark, bool) {
 		return TitleMark{}, false
 	}
 	for _, m := range k.Title {
-		if m.Match.Match(title) {
+		if m.Match.match(title) {
 			return m, true
 		}
 	}

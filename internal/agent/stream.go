@@ -11,9 +11,9 @@ import (
 	"custos/internal/fleet"
 )
 
-// StreamLimit is the longest line of a stream that is read, in bytes: a line
+// streamLimit is the longest line of a stream that is read, in bytes: a line
 // holds a whole answer, or the result of a tool.
-const StreamLimit = 8 << 20
+const streamLimit = 8 << 20
 
 // StreamWhat is what a line of a stream tells.
 type StreamWhat string
@@ -49,8 +49,8 @@ type StreamEvent struct {
 	Until   time.Time // of a rate limit; zero when not told
 }
 
-// Streams lists the languages ParseStream reads.
-func Streams() []string { return []string{"claude", "codex", "gemini", "opencode"} }
+// streams lists the languages ParseStream reads.
+func streams() []string { return []string{"claude", "codex", "gemini", "opencode"} }
 
 // ParseStream reads one line that an agent of the kind wrote without a terminal.
 // A line that is well formed and tells nothing gives no events; one that is no
@@ -67,8 +67,8 @@ func ParseStream(k Kind, line []byte) ([]StreamEvent, error) {
 	if line = bytes.TrimSpace(line); len(line) == 0 {
 		return nil, nil
 	}
-	if len(line) > StreamLimit {
-		return nil, fmt.Errorf("cannot read a line of %s: more than %d bytes", k.Name, StreamLimit)
+	if len(line) > streamLimit {
+		return nil, fmt.Errorf("cannot read a line of %s: more than %d bytes", k.Name, streamLimit)
 	}
 	events, err := read(line)
 	if err != nil {

@@ -77,7 +77,7 @@ func eventsText(events []StreamEvent) string {
 // What is no line of the language is an error, and never a sign of anything.
 func TestForeignLines(t *testing.T) {
 	for _, kind := range []string{"claude", "codex", "gemini", "opencode"} {
-		for _, line := range []string{"npm warn deprecated", `{"type":`, `[]`, `{}`, `"result"`, `{"type":7}`, "Error: rate limit 429", strings.Repeat(" x", StreamLimit)} {
+		for _, line := range []string{"npm warn deprecated", `{"type":`, `[]`, `{}`, `"result"`, `{"type":7}`, "Error: rate limit 429", strings.Repeat(" x", streamLimit)} {
 			if e, err := ParseStream(kindOf(t, kind), []byte(line)); err == nil || len(e) > 0 {
 				t.Errorf("%s: %.40q gave %+v", kind, line, e)
 			}

@@ -86,15 +86,15 @@ type World struct {
 }
 
 // Now is the one clock, as an instant.
-func (w *World) Now() fleet.Instant { return Instant(w.Clock.Now()) }
+func (w *World) Now() fleet.Instant { return instant(w.Clock.Now()) }
 
-// Instant turns a reading of the machine's clocks into the word of the fleet.
-func Instant(m host.Moment) fleet.Instant {
+// instant turns a reading of the machine's clocks into the word of the fleet.
+func instant(m host.Moment) fleet.Instant {
 	return fleet.Instant{Wall: m.Wall, Up: fleet.Duration(m.Up), Boot: m.Boot}
 }
 
-// Vantage says from where this process looks.
-func Vantage(version string) fleet.Vantage {
+// vantage says from where this process looks.
+func vantage(version string) fleet.Vantage {
 	p := host.Vantage()
 	return fleet.Vantage{Host: p.Host, Boot: p.Boot, PIDNamespace: p.PIDNamespace,
 		MountNamespace: p.MountNamespace, UID: p.UID, Container: p.Container, Version: version}
@@ -106,7 +106,7 @@ func NewWorld(cfg config.Config, getenv func(string) string, stderr io.Writer, v
 	if err != nil {
 		return nil, err
 	}
-	w := &World{Config: cfg, Getenv: getenv, Stderr: stderr, Clock: clock, From: Vantage(version),
+	w := &World{Config: cfg, Getenv: getenv, Stderr: stderr, Clock: clock, From: vantage(version),
 		Procs: proc.NewReader(proc.TableOptions{})}
 	w.From.Unsaid = unsaid(cfg, proc.Nested())
 	w.StartedAt = w.Now()

@@ -24,8 +24,8 @@ import (
 	telegramclient "custos/internal/sys/telegram"
 )
 
-// PeopleSections are the sections of custos.toml that say who is told what.
-func PeopleSections() []string {
+// peopleSections are the sections of custos.toml that say who is told what.
+func peopleSections() []string {
 	return []string{"notifier", "route", "maintenance", "metrics", "webhook", "journal", "replies"}
 }
 

@@ -35,7 +35,7 @@ func people(t *testing.T, text string, env map[string]string) (People, error) {
 		}
 		return env[key]
 	}
-	sections := slices.Compact(slices.Sorted(slices.Values(append(Sections(), PeopleSections()...))))
+	sections := slices.Compact(slices.Sorted(slices.Values(append(Sections(), peopleSections()...))))
 	cfg, err := config.Load(config.Options{File: file, Getenv: getenv, Sections: sections})
 	if err != nil {
 		t.Fatal(err)

@@ -79,8 +79,8 @@ func (o *Own) ShimGone(instance string) bool {
 	return shim.IsKey(instance) && shim.IsGone(shim.Dir(o.Shims, instance))
 }
 
-// Launches returns the instances that were claimed and whose end is not written down.
-func (o *Own) Launches() ([]agents.Launch, error) {
+// launches returns the instances that were claimed and whose end is not written down.
+func (o *Own) launches() ([]agents.Launch, error) {
 	open, err := shim.Open(o.Shims)
 	var out []agents.Launch
 	for _, s := range open {
@@ -103,9 +103,9 @@ func (o *Own) Asked(instance string, ended fleet.Instant) string {
 // said is how much of the end of a log is read: some lines.
 const said = 4 << 10
 
-// Said returns what an instance without a terminal printed last: its errors, else
+// said returns what an instance without a terminal printed last: its errors, else
 // its output; "" where nothing is kept.
-func (o *Own) Said(instance string) string {
+func (o *Own) said(instance string) string {
 	if !shim.IsKey(instance) {
 		return ""
 	}
@@ -124,9 +124,9 @@ func (o *Own) Said(instance string) string {
 // cost, and what led to it.
 const streamed = 256 << 10
 
-// Stream returns the end of what an instance without a terminal printed, when it
+// stream returns the end of what an instance without a terminal printed, when it
 // has printed since a moment.
-func (o *Own) Stream(instance string, after time.Time) ([]byte, time.Time, error) {
+func (o *Own) stream(instance string, after time.Time) ([]byte, time.Time, error) {
 	if !shim.IsKey(instance) {
 		return nil, after, nil
 	}

@@ -82,7 +82,7 @@ func Probes(w *World) ([]observe.Probe, error) {
 
 // Sections lists the sections of custos.toml that belong to plug-ins.
 func Sections() []string {
-	out := append([]string{"probe", "limits", "launch", "heartbeat", "handoff", "pool", "coordination"}, PeopleSections()...)
+	out := append([]string{"probe", "limits", "launch", "heartbeat", "handoff", "pool", "coordination"}, peopleSections()...)
 	for _, m := range probeMakers() {
 		out = append(out, m.section)
 	}
@@ -112,7 +112,7 @@ func newAgents(w *World) (observe.Probe, error) {
 		return nil, err
 	}
 	p, err := probe(w, "agents", agents.Options{Contracts: contracts, Kinds: w.Kinds, Procs: w.Table.Processes, Panes: w.Tmux.Panes, Screens: w.Tmux.Screens,
-		Recorded: w.Recorded, Registered: w.Registered, Lost: w.Lost, Hooks: w.Hooks, Exits: w.Own.Exit, ShimGone: w.Own.ShimGone, Launches: w.Own.Launches, Said: w.Own.Said, Stream: w.Own.Stream, Judge: w.judges, Self: os.Getpid(), Marker: w.marker,
+		Recorded: w.Recorded, Registered: w.Registered, Lost: w.Lost, Hooks: w.Hooks, Exits: w.Own.Exit, ShimGone: w.Own.ShimGone, Launches: w.Own.launches, Said: w.Own.said, Stream: w.Own.stream, Judge: w.judges, Self: os.Getpid(), Marker: w.marker,
 		Now: w.Now, Home: w.Config.Home}, agents.New)
 	if err != nil {
 		return nil, err

@@ -85,7 +85,7 @@ func (c *calculator) power(depth int) (int, error) {
 }
 
 func (c *calculator) atom(depth int) (int, error) {
-	if depth > MaxDepth {
+	if depth > maxDepth {
 		return 0, fmt.Errorf("too many brackets")
 	}
 	if c.peek() == '(' {

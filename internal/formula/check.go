@@ -22,8 +22,8 @@ type Checks struct {
 // Check says what would spoil a run of a resolved formula. It runs nothing.
 func Check(f Formula, c Checks) []Problem {
 	k := &checker{f: f, checks: c}
-	if n := countSteps(f); n > MaxSteps {
-		k.wrong(f.Places.of("steps"), "the formula has %d steps: at most %d are run", n, MaxSteps)
+	if n := countSteps(f); n > maxSteps {
+		k.wrong(f.Places.of("steps"), "the formula has %d steps: at most %d are run", n, maxSteps)
 		return k.sorted()
 	}
 	k.formula()
@@ -243,8 +243,8 @@ func (k *checker) loop(l Loop, scope []string) {
 	switch {
 	case forms != 1:
 		k.wrong(l.Places[""], "a loop has one of count, range and until; this has %d", forms)
-	case l.Count > MaxIterations || l.Max > MaxIterations:
-		k.wrong(l.Places[""], "a loop goes round at most %d times", MaxIterations)
+	case l.Count > maxIterations || l.Max > maxIterations:
+		k.wrong(l.Places[""], "a loop goes round at most %d times", maxIterations)
 	case l.Until != "" && hasCommands(l.Body):
 		k.wrong(l.Places.of("until"), "until can only be judged by an agent, and the body has commands: write count and a condition")
 	}

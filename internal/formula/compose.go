@@ -77,7 +77,7 @@ func (r *resolver) expand(f *Formula, e Expand, chosen func(Step) bool, spoken s
 	}
 	values := r.templateValues(x, e)
 	for _, s := range slices.Clone(f.Steps) {
-		if chosen(s) && len(f.Steps) <= MaxSteps {
+		if chosen(s) && len(f.Steps) <= maxSteps {
 			r.replace(f, s, fill(x.Template, aboutTarget(s, values), &r.problems))
 		}
 	}
@@ -175,7 +175,7 @@ func (r *resolver) advise(f *Formula, advice []Advice, cuts []Cut, file string) 
 	for _, a := range advice {
 		about := 0
 		for _, id := range idsOf(f.Steps) {
-			if matches(a.Target, id) && cut(cuts, id) && len(f.Steps) <= MaxSteps {
+			if matches(a.Target, id) && cut(cuts, id) && len(f.Steps) <= maxSteps {
 				about++
 				r.around(f, id, a)
 			}

@@ -167,7 +167,7 @@ func (r *reader) list(into reflect.Value, v any, path []string) {
 		r.mismatch(v, path, "a list")
 		return
 	}
-	if into.Type().Elem().Kind() == reflect.Struct && len(path) > MaxDepth*2 {
+	if into.Type().Elem().Kind() == reflect.Struct && len(path) > maxDepth*2 {
 		r.problems.wrong(r.at(path), "%s is nested too deeply", spoken(path))
 		return
 	}
@@ -234,15 +234,15 @@ func (r *reader) duration(into *time.Duration, v any, path []string) {
 		r.mismatch(v, path, "a duration like \"90s\", \"2h30m\" or \"3d\"")
 		return
 	}
-	d, err := Duration(s)
+	d, err := duration(s)
 	if err != nil {
 		r.problems.wrong(r.at(path), "%s: %v", spoken(path), err)
 	}
 	*into = d
 }
 
-// Duration reads "90s", "2h30m" or "3d".
-func Duration(s string) (time.Duration, error) { return fleet.ParseDuration(s) }
+// duration reads "90s", "2h30m" or "3d".
+func duration(s string) (time.Duration, error) { return fleet.ParseDuration(s) }
 
 func (r *reader) run(into *Run, v any, path []string) {
 	if s, ok := v.(string); ok {

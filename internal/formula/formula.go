@@ -7,10 +7,10 @@ import (
 // Limits of what is read and of what it may become.
 const (
 	MaxBytes      = 1 << 20 // of one file; the largest seen in the wild has 60 kB
-	MaxSteps      = 10_000  // of a rendered formula
-	MaxIterations = 200     // of one loop
-	MaxDepth      = 16      // of extends, children and bodies
-	MaxValue      = 64 << 10
+	maxSteps      = 10_000  // of a rendered formula
+	maxIterations = 200     // of one loop
+	maxDepth      = 16      // of extends, children and bodies
+	maxValue      = 64 << 10
 )
 
 // Place is where something was written. Line and Column count from 1, Column

@@ -12,16 +12,16 @@ func TestTenThousandSteps(t *testing.T) {
 	for name, need := range map[string]func(i int) string{"chain": func(i int) string { return fmt.Sprintf("s%d", i-1) }, "fan": func(int) string { return "s0" }} {
 		text := &strings.Builder{}
 		fmt.Fprintf(text, "name = \"n\"\n[[steps]]\nid = \"s0\"\ndescription = \"x\"\n")
-		for i := 1; i < MaxSteps; i++ {
+		for i := 1; i < maxSteps; i++ {
 			fmt.Fprintf(text, "[[steps]]\nid = \"s%d\"\nneeds = [%q]\ndescription = \"x\"\n", i, need(i))
 		}
 		f, problems := Parse("x", []byte(text.String()))
 		problems = append(problems, Check(f, Checks{})...)
 		out, more := Render(f, nil)
-		if problems = append(problems, more...); len(problems) > 0 || len(out.Steps) != MaxSteps {
+		if problems = append(problems, more...); len(problems) > 0 || len(out.Steps) != maxSteps {
 			t.Fatalf("%s: %v, %d steps", name, problems[:min(3, len(problems))], len(out.Steps))
 		}
-		if lines := strings.Count(Text(out), "\n"); lines < MaxSteps || len(Waves(out)) == 0 || DOT(out) == "" {
+		if lines := strings.Count(Text(out), "\n"); lines < maxSteps || len(Waves(out)) == 0 || DOT(out) == "" {
 			t.Errorf("%s: %d lines", name, lines)
 		}
 	}

@@ -81,7 +81,7 @@ func TestCommands(t *testing.T) {
 
 func TestDuration(t *testing.T) {
 	for text, ok := range map[string]bool{"90s": true, "3d": true, "2h30m": true, "": false, "-1s": false, "5": false, "99999999d": false} {
-		if _, err := Duration(text); (err == nil) != ok {
+		if _, err := duration(text); (err == nil) != ok {
 			t.Errorf("%q: %v", text, err)
 		}
 	}

@@ -15,9 +15,9 @@ import (
 // not allowed is an error. Nothing is run. The result keeps the values in
 // Formula.Values and Step.Values, for the environment of scripts.
 func Render(f Formula, vars map[string]string) (Formula, []Problem) {
-	r := &renderer{f: f, left: 10 * MaxSteps, instead: map[string][]string{}}
-	if n := countSteps(f); n > MaxSteps {
-		r.wrong(f.Places.of("steps"), "the formula has %d steps: at most %d are run", n, MaxSteps)
+	r := &renderer{f: f, left: 10 * maxSteps, instead: map[string][]string{}}
+	if n := countSteps(f); n > maxSteps {
+		r.wrong(f.Places.of("steps"), "the formula has %d steps: at most %d are run", n, maxSteps)
 		return f, r.sorted()
 	}
 	if f.Type == Expansion || f.Type == Aspect && len(f.Aspects) == 0 {
@@ -160,8 +160,8 @@ func (r *renderer) filled(at Place, key, text string, values map[string]string) 
 
 // final checks what came out.
 func (r *renderer) final(f Formula) {
-	if r.full || len(f.Steps) > MaxSteps {
-		r.wrong(f.Places.of("steps"), "the formula becomes more than %d steps", MaxSteps)
+	if r.full || len(f.Steps) > maxSteps {
+		r.wrong(f.Places.of("steps"), "the formula becomes more than %d steps", maxSteps)
 		return
 	}
 	if len(f.Steps) == 0 && !Refused(r.problems) {

@@ -36,7 +36,7 @@ type resolver struct {
 // find reads another formula.
 func (r *resolver) find(name string, at Place) (Formula, bool) {
 	r.read++
-	if r.read > 4*MaxDepth {
+	if r.read > 4*maxDepth {
 		r.problems.wrong(at, "cannot bring in %q: too many formulas are brought in", name)
 		return Formula{}, false
 	}
@@ -52,10 +52,10 @@ func (r *resolver) find(name string, at Place) (Formula, bool) {
 
 func (r *resolver) tooMany(f Formula) bool {
 	n := countSteps(f)
-	if n > MaxSteps {
-		r.problems.wrong(f.Places.of("steps"), "the formula has %d steps: at most %d are run", n, MaxSteps)
+	if n > maxSteps {
+		r.problems.wrong(f.Places.of("steps"), "the formula has %d steps: at most %d are run", n, maxSteps)
 	}
-	return n > MaxSteps
+	return n > maxSteps
 }
 
 func countSteps(f Formula) (n int) {
@@ -70,7 +70,7 @@ func (r *resolver) inherit(f Formula, chain []string) Formula {
 	var base *Formula
 	for _, name := range f.Extends {
 		at := f.Places.of("extends")
-		if slices.Contains(chain, name) || len(chain) > MaxDepth {
+		if slices.Contains(chain, name) || len(chain) > maxDepth {
 			r.problems.wrong(at, "the formula extends itself: %s", strings.Join(append(chain, name), " → "))
 			continue
 		}

@@ -20,12 +20,12 @@ func (r *renderer) spend() bool {
 // any more is reconnected at the end.
 func (r *renderer) unfold(steps []Step, values map[string]string, depth int) (out []Step) {
 	for _, s := range steps {
-		if !r.spend() || len(out) > MaxSteps {
-			r.full = r.full || len(out) > MaxSteps
+		if !r.spend() || len(out) > maxSteps {
+			r.full = r.full || len(out) > maxSteps
 			return out
 		}
-		if depth > MaxDepth {
-			r.wrong(s.Places[""], "loops and children are nested more than %d deep", MaxDepth)
+		if depth > maxDepth {
+			r.wrong(s.Places[""], "loops and children are nested more than %d deep", maxDepth)
 			return out
 		}
 		out = append(out, r.one(copyStep(s), values, depth)...)
@@ -203,7 +203,7 @@ func (r *renderer) loop(s Step, values map[string]string, depth int) (out []Step
 		round := r.round(s, body, n, before, inner)
 		before = ends(flatNeeds(round))
 		out = append(out, r.unfold(round, inner, depth+1)...)
-		if len(out) > MaxSteps {
+		if len(out) > maxSteps {
 			r.full = true
 			return out
 		}
@@ -224,8 +224,8 @@ func (r *renderer) rounds(l Loop, values map[string]string) (from, to int, err e
 	default:
 		from, to = 1, l.Count
 	}
-	if to-from >= MaxIterations {
-		err = fmt.Errorf("the loop goes round %d times, at most %d are run", to-from+1, MaxIterations)
+	if to-from >= maxIterations {
+		err = fmt.Errorf("the loop goes round %d times, at most %d are run", to-from+1, maxIterations)
 	}
 	return from, to, err
 }

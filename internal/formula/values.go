@@ -30,8 +30,8 @@ func (v Var) check(value string) error {
 		return err
 	case value == "":
 		return nil
-	case len(value) > MaxValue:
-		return fmt.Errorf("the value has %d bytes, at most %d are taken", len(value), MaxValue)
+	case len(value) > maxValue:
+		return fmt.Errorf("the value has %d bytes, at most %d are taken", len(value), maxValue)
 	case strings.ContainsRune(value, 0):
 		return fmt.Errorf("the value holds a NUL byte")
 	case len(v.Enum) > 0 && !slices.Contains(v.Enum, value):

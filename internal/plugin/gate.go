@@ -8,14 +8,14 @@ import (
 	"custos/internal/nearest"
 )
 
-// GateTypes lists the types of gate.
-func GateTypes() []GateType { return []GateType{Cooldown, Cron, Condition, Event, Manual} }
+// gateTypes lists the types of gate.
+func gateTypes() []GateType { return []GateType{Cooldown, Cron, Condition, Event, Manual} }
 
 // Of the command of a gate: how long it may take, unless its gate says, and at
 // most. It is asked again and again, so one that takes longer is no condition.
 const (
 	CheckTimeout = 10 * time.Second
-	LongestCheck = time.Minute
+	longestCheck = time.Minute
 )
 
 // checkGate holds a gate to what its type has.
@@ -26,9 +26,9 @@ func (r *reader) checkGate() {
 	case r.tree.doc["gate"] == nil:
 		r.wrong(1, `there is no gate: say when it runs, as in type = "manual"`)
 	case g.Type == "":
-		r.wrong(line, "the gate has no type: want one of %s", words(GateTypes()))
-	case !slices.Contains(GateTypes(), g.Type):
-		r.wrong(line, "gate type %q is unknown, want one of %s%s", g.Type, words(GateTypes()), nearest.Hint(string(g.Type), each(GateTypes())))
+		r.wrong(line, "the gate has no type: want one of %s", words(gateTypes()))
+	case !slices.Contains(gateTypes(), g.Type):
+		r.wrong(line, "gate type %q is unknown, want one of %s%s", g.Type, words(gateTypes()), nearest.Hint(string(g.Type), each(gateTypes())))
 	default:
 		r.keysOf(g.Type)
 		r.wants(g)
@@ -47,8 +47,8 @@ func (r *reader) wants(g Gate) {
 		r.wrong(line, `a gate of type event wants on, as in on = "startup"`)
 	case g.Type == Condition && r.has("when") == r.has("check"):
 		r.wrong(line, "a gate of type condition wants either when (an expression) or check (a command)")
-	case g.Timeout > LongestCheck:
-		r.wrong(r.line("gate.timeout"), "gate.timeout: a check may take at most %s: it is asked again and again", LongestCheck)
+	case g.Timeout > longestCheck:
+		r.wrong(r.line("gate.timeout"), "gate.timeout: a check may take at most %s: it is asked again and again", longestCheck)
 	case g.Type == Cooldown && g.Duration != 0 && g.Duration < time.Second:
 		r.wrong(r.line("gate.duration"), "gate.duration is less than a second")
 	}

@@ -192,7 +192,7 @@ func TestCheck(t *testing.T) {
 func TestDuration(t *testing.T) {
 	for text, want := range map[string]time.Duration{"90s": 90 * time.Second, "7d": 168 * time.Hour, "2w": 336 * time.Hour, "1d12h": 36 * time.Hour,
 		"": 0, "d": 0, "1h2d": 0, "-1h": 0, "+1h": 0, "5": 0, "1d\n1h": 0, "1d-1h": 0} {
-		if d, err := Duration(text); d != want || (err == nil) != (want > 0) {
+		if d, err := duration(text); d != want || (err == nil) != (want > 0) {
 			t.Errorf("%q is %s, %v", text, d, err)
 		}
 	}

@@ -236,7 +236,7 @@ func (r *reader) duration(into *time.Duration) func(string, any) {
 			r.mismatch(at, v, `a duration like "90s", "12h", "7d" or "2w"`)
 			return
 		}
-		d, err := Duration(text)
+		d, err := duration(text)
 		if err != nil {
 			r.wrong(r.line(at), "%s: %v", at, err)
 			return
@@ -247,8 +247,8 @@ func (r *reader) duration(into *time.Duration) func(string, any) {
 
 var longTimes = regexp.MustCompile(`^(?:(\d{1,4})w)?(?:(\d{1,5})d)?(.*)$`)
 
-// Duration reads "90s", "1h30m", "7d", "2w" and "1w2d12h". A day has 24 hours.
-func Duration(text string) (time.Duration, error) {
+// duration reads "90s", "1h30m", "7d", "2w" and "1w2d12h". A day has 24 hours.
+func duration(text string) (time.Duration, error) {
 	m := longTimes.FindStringSubmatch(text)
 	if m == nil {
 		m = []string{"", "", "", text} // it has several lines

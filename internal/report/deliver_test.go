@@ -177,7 +177,7 @@ func TestDeliverPlainNews(t *testing.T) {
 func TestDeliverTriesTheSame(t *testing.T) {
 	a := fires("a", fleet.P1, 0)
 	first := Deliver(Scene{At: after(time.Minute), Alerts: []fleet.Alert{a}}, Told{}, one("r"), "phone")
-	failed := first.Told.Failed("down", 0, after(time.Minute))
+	failed := first.Told.failed("down", 0, after(time.Minute))
 	again := Deliver(Scene{At: after(2 * time.Minute)}, failed, one("r"), "phone")
 	if again.Send == nil || again.Send.Message.ID != first.Send.Message.ID {
 		t.Errorf("tried %+v after %+v", again.Send, first.Send)
@@ -261,7 +261,7 @@ func TestDeliverProperties(t *testing.T) {
 			if outcome == "arrived" {
 				told = told.Arrived(*v.Send, after(now))
 			} else {
-				told = told.Failed(outcome, 0, after(now))
+				told = told.failed(outcome, 0, after(now))
 			}
 		}
 		for range rapid.IntRange(1, 60).Draw(t, "steps") {

@@ -119,7 +119,7 @@ func (r *Reporter) send(ctx context.Context, p *post, d Delivery) {
 		p.told = p.told.Arrived(d, at)
 		p.told.Proof = proof
 	case ctx.Err() == nil:
-		p.told = p.told.Failed(err.Error(), asked(err), at)
+		p.told = p.told.failed(err.Error(), asked(err), at)
 	}
 	p.stands.note(p.told)
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), r.o.Patience)

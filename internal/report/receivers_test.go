@@ -113,7 +113,7 @@ func TestMuteIsToldToTheOthers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld()
 		phone, mail := &someone{name: "phone"}, &someone{name: "mail"}
-		w.put(alert(MuteRule, fleet.P1, fleet.AlertFiring), true)
+		w.put(alert(muteRule, fleet.P1, fleet.AlertFiring), true)
 		r := w.reporter([]Route{{Name: "worst", To: []string{"phone"}, Priority: fleet.P0, Rules: []string{"agent-*"}}, {Name: "all", To: []string{"mail"}, Priority: fleet.P2}}, phone, mail)
 		run(t, r, func() {
 			time.Sleep(time.Minute)

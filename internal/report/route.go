@@ -69,12 +69,12 @@ func routeOf(routes []Route, to string, key fleet.AlertKey, p fleet.Priority) *R
 	return nil
 }
 
-// MuteRule is the rule that tells of a receiver who cannot be told. Whoever is told
+// muteRule is the rule that tells of a receiver who cannot be told. Whoever is told
 // of anything is told of that: the one it is about cannot be.
-const MuteRule = "self-mute"
+const muteRule = "self-mute"
 
 func (r *Route) matches(to string, key fleet.AlertKey, p fleet.Priority) bool {
-	if key.Rule == MuteRule {
+	if key.Rule == muteRule {
 		return slices.Contains(r.To, to)
 	}
 	return slices.Contains(r.To, to) && p.AtLeast(r.Priority) && anyOf(r.Rules, key.Rule) &&

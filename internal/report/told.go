@@ -93,9 +93,9 @@ func (t Told) Arrived(d Delivery, at fleet.Instant) Told {
 	return t
 }
 
-// Failed is the state once a try has failed. asked is how long the receiver wants
+// failed is the state once a try has failed. asked is how long the receiver wants
 // to be left alone, 0 when it does not say.
-func (t Told) Failed(why string, asked time.Duration, at fleet.Instant) Told {
+func (t Told) failed(why string, asked time.Duration, at fleet.Instant) Told {
 	wait := lastTry
 	if t.Tries < 10 {
 		wait = min(firstTry<<t.Tries, lastTry)

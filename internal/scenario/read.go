@@ -11,9 +11,9 @@ import (
 	"custos/internal/nearest"
 )
 
-// ConfigName is the section of a file that is no story, but the custos.toml that its
+// configName is the section of a file that is no story, but the custos.toml that its
 // stories are judged by.
-const ConfigName = "custos.toml"
+const configName = "custos.toml"
 
 // File is what one file tells.
 type File struct {
@@ -46,8 +46,8 @@ type Line struct {
 	Word, Rest string
 }
 
-// Errorf is an error with the place of the line.
-func (l Line) Errorf(format string, args ...any) error {
+// errorf is an error with the place of the line.
+func (l Line) errorf(format string, args ...any) error {
 	return fmt.Errorf("cannot read %s:%d: %s", l.File, l.Number, fmt.Sprintf(format, args...))
 }
 
@@ -75,7 +75,7 @@ func Read(name string, text []byte, rule string) (File, error) {
 	for _, f := range a.Files {
 		line++ // its header
 		switch {
-		case f.Name == ConfigName:
+		case f.Name == configName:
 			out.Config = append([]byte(strings.Repeat("\n", line-1)), f.Data...)
 		case !strings.HasPrefix(f.Name, screenName):
 			r := reader{story: Story{Name: f.Name}, rule: rule, screens: screens}
@@ -148,17 +148,17 @@ func (r *reader) line(l Line) error {
 	case slices.Contains(changes, l.Word):
 		r.story.Steps[n-1].Changes = append(r.story.Steps[n-1].Changes, l)
 	case n == 0 && (slices.Contains(wants, l.Word) || l.Word == "clock"):
-		return l.Errorf("%q comes before the first moment: begin with a line such as at 0s", l.Word)
+		return l.errorf("%q comes before the first moment: begin with a line such as at 0s", l.Word)
 	case slices.Contains(wants, l.Word):
 		r.story.Steps[n-1].Wants = append(r.story.Steps[n-1].Wants, Want{Line: l, Rule: r.rule})
 	case l.Word == "clock":
 		d, err := time.ParseDuration(strings.TrimPrefix(l.Rest, "back "))
 		if err != nil {
-			return l.Errorf("clock back takes a duration such as 10m, not %q", l.Rest)
+			return l.errorf("clock back takes a duration such as 10m, not %q", l.Rest)
 		}
 		r.story.Steps[n-1].Back = d
 	default:
-		return l.Errorf("no line begins with %q%s", l.Word, nearest.Hint(l.Word, slices.Concat(changes, wants, others)))
+		return l.errorf("no line begins with %q%s", l.Word, nearest.Hint(l.Word, slices.Concat(changes, wants, others)))
 	}
 	return nil
 }
@@ -169,11 +169,11 @@ func (r *reader) begin(l Line) error {
 	at, err := time.ParseDuration(text)
 	switch n := len(r.story.Steps); {
 	case err != nil || at < 0:
-		return l.Errorf("at takes a duration since the start, such as 0s or 1h30m, not %q", text)
+		return l.errorf("at takes a duration since the start, such as 0s or 1h30m, not %q", text)
 	case patrol != "" && patrol != "patrol":
-		return l.Errorf("after the duration comes nothing, or patrol, not %q", patrol)
+		return l.errorf("after the duration comes nothing, or patrol, not %q", patrol)
 	case n > 0 && at < r.story.Steps[n-1].At:
-		return l.Errorf("%s comes after %s: moments stand in their order", text, r.story.Steps[n-1].At)
+		return l.errorf("%s comes after %s: moments stand in their order", text, r.story.Steps[n-1].At)
 	}
 	r.story.Steps = append(r.story.Steps, Step{At: at, Patrol: patrol != "", Line: l.Number, Changes: slices.Clone(r.always), screens: r.screens})
 	return nil

@@ -62,10 +62,10 @@ func (w Want) names(known Known) error {
 	words := strings.Fields(w.Rest)
 	at := func(i int, what string, all []string) error {
 		if i >= len(words) {
-			return w.Errorf("%s needs a %s", w.Word, what)
+			return w.errorf("%s needs a %s", w.Word, what)
 		}
 		if !slices.Contains(all, words[i]) {
-			return w.Errorf("there is no %s %q%s", what, words[i], nearest.Hint(words[i], all))
+			return w.errorf("there is no %s %q%s", what, words[i], nearest.Hint(words[i], all))
 		}
 		return nil
 	}
@@ -91,9 +91,9 @@ func (w Want) names(known Known) error {
 func (w Want) ofRule(known Known, at func(int, string, []string) error) error {
 	switch {
 	case w.Rule == "":
-		return w.Errorf("of which rule? Say it above: rule NAME")
+		return w.errorf("of which rule? Say it above: rule NAME")
 	case !slices.Contains(known.Rules, w.Rule):
-		return w.Errorf("there is no rule %q%s", w.Rule, nearest.Hint(w.Rule, known.Rules))
+		return w.errorf("there is no rule %q%s", w.Rule, nearest.Hint(w.Rule, known.Rules))
 	case strings.HasPrefix(w.Word, "wish"):
 		return at(0, "action", known.Actions)
 	}
@@ -116,7 +116,7 @@ func (w Want) miss(p fleet.Pass) (says string, err error) {
 	case "no":
 		return w.missNone(p)
 	}
-	return "", w.Errorf("%q wants nothing", w.Word)
+	return "", w.errorf("%q wants nothing", w.Word)
 }
 
 func missing(want string, got []string, what string) string {
@@ -169,7 +169,7 @@ func (w Want) missNone(p fleet.Pass) (string, error) {
 			}
 		}
 	default:
-		return "", w.Errorf("no %s: there is no wishes, no actions, no alerts and no moves", w.Rest)
+		return "", w.errorf("no %s: there is no wishes, no actions, no alerts and no moves", w.Rest)
 	}
 	if len(got) == 0 {
 		return "", nil
@@ -211,7 +211,7 @@ func (w Want) missRule(p fleet.Pass) (string, error) {
 		return unless(f != nil && strings.Contains(f.Summary, rest), "it says %s", summary(f)), nil
 	}
 	known := []string{"none", "pending", "firing", "resolved", "held", "cannot-tell", "fresh", "stale", "P0", "P1", "P2", "P3", "P4", "causes", "summary"}
-	return "", w.Errorf("want %q%s", word, nearest.Hint(word, known))
+	return "", w.errorf("want %q%s", word, nearest.Hint(word, known))
 }
 
 func unless(is bool, format string, args ...any) string {
