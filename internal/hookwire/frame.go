@@ -12,9 +12,9 @@ import (
 // text. maxFrame holds a post with a full payload, which JSON carries in base64.
 const maxFrame = 128 << 10
 
-// ErrOversize is a frame longer than any that is sent. The stream cannot be
+// errOversize is a frame longer than any that is sent. The stream cannot be
 // read on from there.
-var ErrOversize = errors.New("cannot read frame: it is too long")
+var errOversize = errors.New("cannot read frame: it is too long")
 
 // BadPost is the error of a frame that was read whole, but holds no post that
 // can be taken. The stream can be read on.
@@ -67,7 +67,7 @@ func writeFrame(w io.Writer, v any) error {
 		return fmt.Errorf("cannot write frame: %w", err)
 	}
 	if len(b) > maxFrame {
-		return ErrOversize
+		return errOversize
 	}
 	_, err = w.Write(append(binary.BigEndian.AppendUint32(make([]byte, 0, 4+len(b)), uint32(len(b))), b...))
 	return err
@@ -80,7 +80,7 @@ func readFrame(r io.Reader) ([]byte, error) {
 	}
 	n := binary.BigEndian.Uint32(head[:])
 	if n > maxFrame {
-		return nil, ErrOversize
+		return nil, errOversize
 	}
 	b := make([]byte, n)
 	if _, err := io.ReadFull(r, b); err != nil {

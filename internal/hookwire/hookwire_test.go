@@ -26,7 +26,7 @@ func post(id string) Post {
 
 func TestFramesRoundTrip(t *testing.T) {
 	full := post("a")
-	full.Payload, full.Truncated = bytes.Repeat([]byte{0xff}, MaxPayload), true // the worst that fits
+	full.Payload, full.Truncated = bytes.Repeat([]byte{0xff}, maxPayload), true // the worst that fits
 	var wire bytes.Buffer
 	for _, p := range []Post{full, post("b")} {
 		if err := WritePost(&wire, p); err != nil {
@@ -74,7 +74,7 @@ func TestBadPostsLoseOnlyThemselves(t *testing.T) {
 		{func(p *Post) { p.Kind = "" }, "its kind"},
 		{func(p *Post) { p.Event = strings.Repeat("x", 65) }, "its kind or event"},
 		{func(p *Post) { p.Agent = strings.Repeat("x", 5000) }, "too long"},
-		{func(p *Post) { p.Payload = make([]byte, MaxPayload+1) }, "too long"},
+		{func(p *Post) { p.Payload = make([]byte, maxPayload+1) }, "too long"},
 		{func(p *Post) { p.PPIDs = make([]Process, 7) }, "too long"},
 		{func(p *Post) { p.Wall = -1 }, "before 1970"},
 	} {
@@ -93,7 +93,7 @@ func TestBadPostsLoseOnlyThemselves(t *testing.T) {
 			t.Errorf("after %v: %v", bad, err)
 		}
 	}
-	if _, err := ReadPost(strings.NewReader("\x00\x02\x00\x01")); !errors.Is(err, ErrOversize) {
+	if _, err := ReadPost(strings.NewReader("\x00\x02\x00\x01")); !errors.Is(err, errOversize) {
 		t.Errorf("oversize: %v", err)
 	}
 	if _, err := ReadPost(strings.NewReader("\x00\x00\x00\x09{")); !errors.Is(err, io.ErrUnexpectedEOF) {
@@ -143,7 +143,7 @@ func TestSetPayload(t *testing.T) {
 	}
 	p = Post{}
 	p.SetPayload(bytes.Repeat([]byte("[1,"), 50_000))
-	if len(p.Payload) != MaxPayload || !p.Truncated {
+	if len(p.Payload) != maxPayload || !p.Truncated {
 		t.Errorf("%d bytes", len(p.Payload))
 	}
 	p = Post{}
@@ -157,7 +157,7 @@ func FuzzShorten(f *testing.F) {
 	f.Add([]byte(`{"a":"é\u00e9\"\\x","b":["long long"]}`), 4)
 	f.Fuzz(func(t *testing.T, b []byte, max int) {
 		max = 2 + (max&0x7fffffff)%100
-		got := Shorten(b, max)
+		got := shorten(b, max)
 		if json.Valid(b) && !json.Valid(got) {
 			t.Fatalf("%q became %q", b, got)
 		}
@@ -303,7 +303,7 @@ func TestSendIsBounded(t *testing.T) {
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
 	p := post("a")
-	p.Payload = bytes.Repeat([]byte("x"), MaxPayload)
+	p.Payload = bytes.Repeat([]byte("x"), maxPayload)
 	if _, err := Send(Socket(dir), p, time.Second); err == nil {
 		t.Error("sent to nobody")
 	}

@@ -10,9 +10,9 @@ import (
 // Version is the version of the wire and of the spool's files.
 const Version = 1
 
-// MaxPayload is the most of a payload that a post carries, in bytes. Those of
+// maxPayload is the most of a payload that a post carries, in bytes. Those of
 // real hooks are some KiB; a tool that writes a file has the whole file in it.
-const MaxPayload = 64 << 10
+const maxPayload = 64 << 10
 
 // MarkerVar is the variable of the environment that says which agent of ours a
 // process belongs to: NAME:INSTANCE.
@@ -84,7 +84,7 @@ func (p Post) Check() error {
 		return errors.New("cannot take hook event: its kind or event has no name, or one over 64 bytes")
 	case len(p.Agent) > maxText || len(p.Instance) > maxText || len(p.CWD) > maxText || len(p.Boot) > maxName:
 		return errors.New("cannot take hook event: one of its texts is too long")
-	case len(p.Payload) > MaxPayload || len(p.PPIDs) > MaxAncestors:
+	case len(p.Payload) > maxPayload || len(p.PPIDs) > MaxAncestors:
 		return errors.New("cannot take hook event: its payload or its ancestry is too long")
 	case p.Wall < 0 || p.UpNanos < 0:
 		return errors.New("cannot take hook event: its time lies before 1970 or before the boot")
@@ -115,18 +115,18 @@ func decodePost(b []byte) (p Post, err error) {
 // strings cut, so that what stands behind them is kept; what is still too long
 // is cut off.
 func (p *Post) SetPayload(b []byte) {
-	if len(b) > MaxPayload {
+	if len(b) > maxPayload {
 		p.Truncated = true
-		b = Shorten(b, 1024)
-		b = b[:min(len(b), MaxPayload)]
+		b = shorten(b, 1024)
+		b = b[:min(len(b), maxPayload)]
 	}
 	p.Payload = b
 }
 
-// Shorten cuts every string of a JSON text to about max bytes, and changes
+// shorten cuts every string of a JSON text to about max bytes, and changes
 // nothing else: what was JSON is JSON still.
-func Shorten(b []byte, max int) []byte {
-	out := make([]byte, 0, min(len(b), 2*MaxPayload))
+func shorten(b []byte, max int) []byte {
+	out := make([]byte, 0, min(len(b), 2*maxPayload))
 	for i := 0; i < len(b); {
 		if b[i] != '"' {
 			out = append(out, b[i])

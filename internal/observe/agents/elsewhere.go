@@ -15,9 +15,9 @@ import (
 	"custos/internal/sys/legio"
 )
 
-// RecordedByLegio is the one supervisor whose session store can be read; that of
+// recordedByLegio is the one supervisor whose session store can be read; that of
 // Overstory, which was made from it, is read with it.
-const RecordedByLegio = "legio"
+const recordedByLegio = "legio"
 
 // keepRecorded is how long an agent that only a foreign store knows is missed:
 // the store keeps the row of every name it ever had.
@@ -31,12 +31,12 @@ func (p *Probe) recordedBy() error {
 	switch p.o.RecordedBy {
 	case "":
 		if len(p.o.RecordedIn) > 0 {
-			return fmt.Errorf("cannot use agents recorded_in without recorded = %q", RecordedByLegio)
+			return fmt.Errorf("cannot use agents recorded_in without recorded = %q", recordedByLegio)
 		}
 		return nil
-	case RecordedByLegio:
+	case recordedByLegio:
 	default:
-		return fmt.Errorf("cannot use agents recorded %q: want %q", p.o.RecordedBy, RecordedByLegio)
+		return fmt.Errorf("cannot use agents recorded %q: want %q", p.o.RecordedBy, recordedByLegio)
 	}
 	p.elsewhere = legio.NewReader()
 	for _, text := range p.o.RecordedIn {
@@ -262,7 +262,7 @@ func (l *look) lost(b book, s legio.Session, found []fleet.Agent) (fleet.Agent, 
 		return fleet.Agent{}, false
 	}
 	record := fleet.AgentRecord{Name: name, State: rec}
-	if b.Writer == RecordedByLegio {
+	if b.Writer == recordedByLegio {
 		record.Kind = "claude" // it starts no other
 	}
 	if filepath.IsAbs(s.Worktree) {

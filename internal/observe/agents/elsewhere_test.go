@@ -69,7 +69,7 @@ func (p *project) agent(w *world, name string, root int) {
 	w.pane("legio-p-"+name, root).Title = "✳ x"
 }
 
-func legioToo(o *Options) { o.RecordedBy = RecordedByLegio }
+func legioToo(o *Options) { o.RecordedBy = recordedByLegio }
 
 // What Legio has recorded of the agents that are there, and what of it does not
 // fit what is seen. Investigate, never kill: a conflict is all that follows.
@@ -206,8 +206,8 @@ func TestLegioOnlyWhenAsked(t *testing.T) {
 	if a := see(t, w.probe(t, nil))["legio-p-one"]; a.Recorded != "" || a.Conflict != "" {
 		t.Errorf("it was read: %+v", a)
 	}
-	for _, bad := range []Options{{RecordedBy: "gastown"}, {RecordedIn: []string{"/x"}}, {RecordedBy: RecordedByLegio, RecordedIn: []string{"x/*"}},
-		{RecordedBy: RecordedByLegio, RecordedIn: []string{"/[x"}}} {
+	for _, bad := range []Options{{RecordedBy: "gastown"}, {RecordedIn: []string{"/x"}}, {RecordedBy: recordedByLegio, RecordedIn: []string{"x/*"}},
+		{RecordedBy: recordedByLegio, RecordedIn: []string{"/[x"}}} {
 		o := w.probe(t, nil).o
 		o.RecordedBy, o.RecordedIn = bad.RecordedBy, bad.RecordedIn
 		if _, err := New(o); err == nil {

@@ -19,8 +19,8 @@ import (
 	"custos/internal/sys/engine"
 )
 
-// DefaultSocket is looked at when custos.toml names none: Docker's own.
-const DefaultSocket = "/var/run/docker.sock"
+// defaultSocket is looked at when custos.toml names none: Docker's own.
+const defaultSocket = "/var/run/docker.sock"
 
 // None as a socket means: look at no engine at all.
 const None = "none"
@@ -79,7 +79,7 @@ func (o Options) Address() (string, error) {
 	case socket == None:
 		return "", nil
 	case socket == "":
-		socket = DefaultSocket
+		socket = defaultSocket
 	}
 	if rest, ok := strings.CutPrefix(socket, "~/"); ok {
 		socket = path.Join(o.Home, rest)

@@ -8,7 +8,7 @@ import (
 )
 
 func TestWhoWorksOnWhat(t *testing.T) {
-	v := view{Project: Project{Name: "shop", Repo: "acme/shop", URL: "https://git.example", Path: "/src/shop", Agents: AgentPattern("shop")},
+	v := view{Project: Project{Name: "shop", Repo: "acme/shop", URL: "https://git.example", Path: "/src/shop", Agents: agentPattern("shop")},
 		trees: []Tree{{"/src/shop", "main"}, {"/wt/a", "fix/issue-44"}, {"/wt/b", "topic"}}}
 	ours := func(h Hand) Hand { h.Registered = true; return h }
 	for name, c := range map[string]struct {

@@ -39,7 +39,7 @@ type Project struct {
 	Owner  fleet.Owner
 	Labels Labels
 	Path   string         // of its repository on this machine; "" for none
-	Agents *regexp.Regexp // names of agents, with the group "issue"; nil: AgentPattern
+	Agents *regexp.Regexp // names of agents, with the group "issue"; nil: agentPattern
 	Switch string         // path of a file: while it is missing, nobody is to take up work; "" for none
 	Every  time.Duration  // between two looks; 0: a minute
 	Lazy   bool           // lists of pull requests do not say whether they merge
@@ -74,9 +74,9 @@ type Hand struct {
 // Tree is a worktree.
 type Tree struct{ Path, Branch string }
 
-// AgentPattern is how agents of a project are called unless its section says
+// agentPattern is how agents of a project are called unless its section says
 // otherwise: dev-shop-42, dev-qwen-shop-42.
-func AgentPattern(project string) *regexp.Regexp {
+func agentPattern(project string) *regexp.Regexp {
 	return regexp.MustCompile(`^dev-(?:.+-)?` + regexp.QuoteMeta(project) + `-(?P<issue>\d+)$`)
 }
 
@@ -109,7 +109,7 @@ func New(o Options) (*Probe, error) {
 			po.Every = time.Minute
 		}
 		if po.Agents == nil {
-			po.Agents = AgentPattern(po.Name)
+			po.Agents = agentPattern(po.Name)
 		}
 		if p.every = min(p.every, po.Every); i == 0 {
 			p.every = po.Every

@@ -24,16 +24,16 @@ import (
 // together files.Globs times as many).
 const most = 2000
 
-// DefaultPattern reads the project and the issue out of a file's name:
+// defaultPattern reads the project and the issue out of a file's name:
 // dev-session-shop-42.phase, session-shop-42.phase, supervisor-session-shop.phase.
-const DefaultPattern = `^(?:[a-z0-9]+-)*?session-(?P<project>.+?)(?:-(?P<issue>\d+))?\.phase$`
+const defaultPattern = `^(?:[a-z0-9]+-)*?session-(?P<project>.+?)(?:-(?P<issue>\d+))?\.phase$`
 
 // Options is the section [phases] of custos.toml.
 type Options struct {
 	// Globs are the places of phase files. Default: none, and the part is absent.
 	Globs []string `toml:"globs" is:"glob"`
 	// Pattern is a regular expression for base names with the groups project
-	// and issue. Default: DefaultPattern.
+	// and issue. Default: defaultPattern.
 	Pattern string `toml:"pattern" is:"regexp"`
 	// Every is the time between two looks. Default "30s".
 	Every string `toml:"every" is:"duration 1ms.."`
@@ -72,7 +72,7 @@ func New(o Options) (*Probe, error) {
 		p.now = time.Now
 	}
 	if o.Pattern == "" {
-		o.Pattern = DefaultPattern
+		o.Pattern = defaultPattern
 	}
 	var name, every error
 	patterns, globs := files.CompileAll(o.Globs, o.Home)

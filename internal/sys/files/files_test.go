@@ -29,11 +29,11 @@ func write(t testing.TB, path, content string) string {
 
 func find(t *testing.T, glob, home string, most int) (Found, error) {
 	t.Helper()
-	p, err := Compile(glob, home)
+	p, err := compile(glob, home)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return p.Find(context.Background(), most, nil)
+	return p.find(context.Background(), most, nil)
 }
 
 func TestFind(t *testing.T) {
@@ -84,7 +84,7 @@ func TestFind(t *testing.T) {
 
 func TestCompileRefuses(t *testing.T) {
 	for _, glob := range []string{"", "relative/*", "~/x", "/a/**/b", "/a/[", "/a/[x/y]"} {
-		if _, err := Compile(glob, ""); err == nil || !strings.Contains(err.Error(), fmt.Sprintf("%q", glob)) {
+		if _, err := compile(glob, ""); err == nil || !strings.Contains(err.Error(), fmt.Sprintf("%q", glob)) {
 			t.Errorf("Compile(%q) = %v, want an error that names it", glob, err)
 		}
 	}
@@ -105,7 +105,7 @@ func TestFindIsBounded(t *testing.T) {
 		}
 		f.Close()
 	}
-	p, err := Compile(dir+"/*.lock", "")
+	p, err := compile(dir+"/*.lock", "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -124,7 +124,7 @@ func TestFindIsBounded(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	if found, err := p.Find(ctx, 2000, nil); !errors.Is(err, context.Canceled) || found.Total > 512 {
+	if found, err := p.find(ctx, 2000, nil); !errors.Is(err, context.Canceled) || found.Total > 512 {
 		t.Errorf("cancelled: %d, %v", found.Total, err)
 	}
 }

@@ -36,7 +36,7 @@ func (f *Follower) Find(ctx context.Context) (paths []string, cut string, err er
 	var errs []error
 	names, found := make([]string, len(f.patterns)), make([]Found, len(f.patterns))
 	for i, p := range f.patterns {
-		found[i], err = p.Find(ctx, f.most, f.choice.Before(p.text))
+		found[i], err = p.find(ctx, f.most, f.choice.Before(p.text))
 		names[i], errs = p.text, append(errs, err)
 	}
 	chosen, cut := f.choice.Of(names, found, Globs*f.most)

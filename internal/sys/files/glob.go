@@ -33,10 +33,10 @@ type Pattern struct {
 	parts []string
 }
 
-// Compile checks a glob. It is absolute, or begins with ~/ for home. In each
+// compile checks a glob. It is absolute, or begins with ~/ for home. In each
 // part of the path *, ? and [a-z] mean what they mean to a shell: * matches no
 // leading dot. ** is refused, because nobody knows how much it would match.
-func Compile(glob, home string) (Pattern, error) {
+func compile(glob, home string) (Pattern, error) {
 	text, err := Expand(glob, home)
 	if err != nil {
 		return Pattern{}, fmt.Errorf("cannot use glob %q: %w", glob, err)
@@ -50,7 +50,7 @@ func Compile(glob, home string) (Pattern, error) {
 }
 
 // Expand returns a path or glob in full and clean: ~/ becomes home. The error,
-// which does not repeat the glob, says why Compile would refuse it.
+// which does not repeat the glob, says why compile would refuse it.
 func Expand(glob, home string) (string, error) {
 	text := glob
 	if rest, ok := strings.CutPrefix(glob, "~/"); ok {
@@ -81,7 +81,7 @@ func CompileAll(globs []string, home string) ([]Pattern, error) {
 	var out []Pattern
 	var wrong []error
 	for _, g := range globs {
-		p, err := Compile(g, home)
+		p, err := compile(g, home)
 		out, wrong = append(out, p), append(wrong, err)
 	}
 	if err := errors.Join(wrong...); err != nil {
@@ -95,11 +95,11 @@ func (p Pattern) String() string { return p.text }
 
 func hasMeta(part string) bool { return strings.ContainsAny(part, `*?[\`) }
 
-// Find lists the regular files that match, the first most of them: those in before,
+// find lists the regular files that match, the first most of them: those in before,
 // then the others, each by name. It follows no symbolic link below the part without
 // a wildcard. A folder that cannot be read is part of the error; what else was found
 // is returned with it. A folder that does not exist holds nothing, and is no error.
-func (p Pattern) Find(ctx context.Context, most int, before map[string]bool) (Found, error) {
+func (p Pattern) find(ctx context.Context, most int, before map[string]bool) (Found, error) {
 	w := &walk{ctx: ctx, most: most, before: before}
 	w.into(p.root, p.parts)
 	w.found.Paths = w.first(InOrder(append(w.found.Paths, w.kept...), before))

@@ -2,8 +2,8 @@ package git
 
 import "errors"
 
-// ErrNotLooked is why the zero Answer has no value.
-var ErrNotLooked = errors.New("not looked at")
+// errNotLooked is why the zero Answer has no value.
+var errNotLooked = errors.New("not looked at")
 
 // Answer is a value, or why it could not be had. The zero Answer is unknown, so
 // that a forgotten assignment never reads as healthy.
@@ -24,7 +24,7 @@ func Answered[T any](v T, err error) Answer[T] {
 // Get returns the value, or why there is none.
 func (a Answer[T]) Get() (T, error) {
 	if !a.known && a.err == nil {
-		return a.value, ErrNotLooked
+		return a.value, errNotLooked
 	}
 	return a.value, a.err
 }

@@ -12,17 +12,17 @@ import (
 	"time"
 )
 
-// CrashMarker is the file that says that a worktree was preserved after a crash.
-const CrashMarker = ".custos-crashed"
+// crashMarker is the file that says that a worktree was preserved after a crash.
+const crashMarker = ".custos-crashed"
 
 // KeepCrashed is how long a worktree that was preserved after a crash is kept
 // for people to look at, whatever its content (the disinto layout's 24 h).
 const KeepCrashed = 24 * time.Hour
 
-// KeepMissing is how long a worktree whose folder cannot be seen must have been
+// keepMissing is how long a worktree whose folder cannot be seen must have been
 // left alone before its entry may go: the folder may well exist in a container,
 // or on a disk that is not mounted now.
-const KeepMissing = 24 * time.Hour
+const keepMissing = 24 * time.Hour
 
 // Head is what a worktree has checked out.
 type Head struct {
@@ -65,7 +65,7 @@ type Target struct {
 	Listed  Listed
 	Primary Answer[Primary]
 	Stashes Answer[[]Stash]
-	Markers []string // patterns of crash markers in its top folder; CrashMarker always is one
+	Markers []string // patterns of crash markers in its top folder; crashMarker always is one
 }
 
 // Look looks at a linked worktree, whole. It never fails: what could not be
@@ -150,7 +150,7 @@ func (r *Reader) commits(ctx context.Context, t Target, s *Status) {
 		return
 	}
 	s.Merged = Answered(r.Merged(ctx, s.Place, h.Commit, p.Refs))
-	s.Unpushed = Answered(r.Unpushed(ctx, t.Common, h.Commit, p.Refs))
+	s.Unpushed = Answered(r.unpushed(ctx, t.Common, h.Commit, p.Refs))
 }
 
 // stashedOn counts the stashes made on a branch, or, of a detached head, those
@@ -202,7 +202,7 @@ func movedIn(admin string) time.Time {
 }
 
 func isMarker(item string, patterns []string) bool {
-	for _, p := range append([]string{CrashMarker}, patterns...) {
+	for _, p := range append([]string{crashMarker}, patterns...) {
 		if ok, _ := path.Match(p, item); ok {
 			return true
 		}

@@ -75,8 +75,8 @@ func (o *obstacles) missing(s Status, now time.Time) {
 		o.add("cannot tell when it was last used")
 		return
 	}
-	if quiet := now.Sub(s.Moved); quiet < KeepMissing {
-		o.add("its folder is gone, but it was used %s ago: it may be seen from elsewhere (kept %s)", ago(quiet), ago(KeepMissing))
+	if quiet := now.Sub(s.Moved); quiet < keepMissing {
+		o.add("its folder is gone, but it was used %s ago: it may be seen from elsewhere (kept %s)", ago(quiet), ago(keepMissing))
 	}
 }
 

@@ -93,9 +93,9 @@ func (r *Reader) Tips(ctx context.Context, dir string, refs ...string) (Tips, er
 	return tips, nil
 }
 
-// Unpushed counts the commits of head that are on no remote and in none of the
+// unpushed counts the commits of head that are on no remote and in none of the
 // refs.
-func (r *Reader) Unpushed(ctx context.Context, dir, head string, refs []string) (int, error) {
+func (r *Reader) unpushed(ctx context.Context, dir, head string, refs []string) (int, error) {
 	return r.count(ctx, dir, append([]string{head, "--not", "--remotes"}, refs...)...)
 }
 

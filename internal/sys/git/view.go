@@ -115,12 +115,12 @@ func (r *Reader) settings(ctx context.Context, p Place) ([]setting, error) {
 	if err != nil {
 		return nil, err
 	}
-	return ParseSettings(out), nil
+	return parseSettings(out), nil
 }
 
-// ParseSettings reads what git config --list --show-scope -z wrote: a scope, then
+// parseSettings reads what git config --list --show-scope -z wrote: a scope, then
 // a key and its value; a key without a value stands for true.
-func ParseSettings(out []byte) (list []setting) {
+func parseSettings(out []byte) (list []setting) {
 	fields := strings.Split(string(out), "\x00")
 	for ; len(fields) >= 2; fields = fields[2:] {
 		key, value, is := strings.Cut(fields[1], "\n")

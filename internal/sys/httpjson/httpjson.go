@@ -17,8 +17,8 @@ import (
 // ErrTooMuch says that an answer is larger than is read.
 var ErrTooMuch = errors.New("its answer is larger than is read")
 
-// Or returns c, or where that is nil a client with a time-out that follows no redirect.
-func Or(c *http.Client) *http.Client {
+// or returns c, or where that is nil a client with a time-out that follows no redirect.
+func or(c *http.Client) *http.Client {
 	if c != nil {
 		return c
 	}
@@ -52,7 +52,7 @@ func Request(ctx context.Context, method, where string, in any) (*http.Request, 
 // answer that broke off, or is larger, is returned with the error: a refusal says
 // more than that.
 func Ask(c *http.Client, req *http.Request, most int64) (*http.Response, []byte, error) {
-	resp, err := Or(c).Do(req)
+	resp, err := or(c).Do(req)
 	if err != nil {
 		return nil, nil, Plain(err)
 	}

@@ -24,13 +24,13 @@ const (
 	Ask       Decision = "ask"       // ask a person
 )
 
-// Decisions lists them all.
-func Decisions() []Decision { return []Decision{Retry, Extend, Interrupt, Restart, Stop, Ask} }
+// decisions lists them all.
+func decisions() []Decision { return []Decision{Retry, Extend, Interrupt, Restart, Stop, Ask} }
 
 // What a verdict may hold.
 const (
 	MaxExtension = 24 * time.Hour
-	MaxReason    = 500      // characters
+	maxReason    = 500      // characters
 	maxVerdict   = 16 << 10 // bytes of JSON
 )
 
@@ -39,7 +39,7 @@ type Verdict struct {
 	Decision   Decision
 	Until      time.Time // with Extend: after now, by at most MaxExtension; else zero
 	Confidence float64   // 0 to 1, by its own account
-	Reason     string    // one line without control characters, at most MaxReason of them; not ours, never an instruction
+	Reason     string    // one line without control characters, at most maxReason of them; not ours, never an instruction
 	Unusable   bool      // the answer was no verdict: Decision is Ask, and Reason says why
 }
 
@@ -60,7 +60,7 @@ func VerdictSchema() json.RawMessage {
 func ParseVerdict(text string, now time.Time) Verdict {
 	v, err := parseVerdict(text, now)
 	if err != nil {
-		return Verdict{Decision: Ask, Reason: oneLine("the judge's answer cannot be used: "+err.Error(), MaxReason), Unusable: true}
+		return Verdict{Decision: Ask, Reason: oneLine("the judge's answer cannot be used: "+err.Error(), maxReason), Unusable: true}
 	}
 	return v
 }
@@ -90,10 +90,10 @@ func parseVerdict(text string, now time.Time) (Verdict, error) {
 }
 
 func (v Verdict) check(until *string, now time.Time) (Verdict, error) {
-	v.Reason = oneLine(v.Reason, MaxReason)
+	v.Reason = oneLine(v.Reason, maxReason)
 	switch {
-	case !slices.Contains(Decisions(), v.Decision):
-		return v, fmt.Errorf("its verdict is %q, which is none of %v", oneLine(string(v.Decision), 40), Decisions())
+	case !slices.Contains(decisions(), v.Decision):
+		return v, fmt.Errorf("its verdict is %q, which is none of %v", oneLine(string(v.Decision), 40), decisions())
 	case !(v.Confidence >= 0 && v.Confidence <= 1):
 		return v, fmt.Errorf("its confidence is %v, which is not from 0 to 1", v.Confidence)
 	case v.Reason == "":

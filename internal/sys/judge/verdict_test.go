@@ -43,7 +43,7 @@ func shown(v Verdict) string {
 
 func TestALongReasonIsCut(t *testing.T) {
 	text := `{"verdict":"stop","confidence":1,"reason":"` + strings.Repeat("ä", 501) + `"}`
-	if v := ParseVerdict(text, noon); v.Unusable || utf8.RuneCountInString(v.Reason) != MaxReason || !strings.HasSuffix(v.Reason, "ä…") {
+	if v := ParseVerdict(text, noon); v.Unusable || utf8.RuneCountInString(v.Reason) != maxReason || !strings.HasSuffix(v.Reason, "ä…") {
 		t.Errorf("got %+v", v)
 	}
 	if v := ParseVerdict(text+strings.Repeat(" ", maxVerdict), noon); !v.Unusable {
@@ -53,7 +53,7 @@ func TestALongReasonIsCut(t *testing.T) {
 
 // sound is what holds of any verdict, whatever was said.
 func sound(t interface{ Fatalf(string, ...any) }, v Verdict, now time.Time) {
-	if !slices.Contains(Decisions(), v.Decision) || !(v.Confidence >= 0 && v.Confidence <= 1) {
+	if !slices.Contains(decisions(), v.Decision) || !(v.Confidence >= 0 && v.Confidence <= 1) {
 		t.Fatalf("no verdict: %+v", v)
 	}
 	if v.Unusable && v.Decision != Ask {
@@ -62,7 +62,7 @@ func sound(t interface{ Fatalf(string, ...any) }, v Verdict, now time.Time) {
 	if v.Decision == Extend && (!v.Until.After(now) || v.Until.After(now.Add(MaxExtension))) || v.Decision != Extend && !v.Until.IsZero() {
 		t.Fatalf("the moment of %s is %v", v.Decision, v.Until)
 	}
-	if v.Reason == "" || utf8.RuneCountInString(v.Reason) > MaxReason || strings.ContainsFunc(v.Reason, unicode.IsControl) || !utf8.ValidString(v.Reason) {
+	if v.Reason == "" || utf8.RuneCountInString(v.Reason) > maxReason || strings.ContainsFunc(v.Reason, unicode.IsControl) || !utf8.ValidString(v.Reason) {
 		t.Fatalf("the reason is %q", v.Reason)
 	}
 }
@@ -104,7 +104,7 @@ func TestTheSchemaIsStrict(t *testing.T) {
 	for _, w := range s.Properties["verdict"]["enum"].([]any) {
 		words = append(words, w.(string))
 	}
-	if got, want := fmt.Sprint(words), fmt.Sprint(Decisions()); got != want {
+	if got, want := fmt.Sprint(words), fmt.Sprint(decisions()); got != want {
 		t.Errorf("the schema has %s, the parser %s", got, want)
 	}
 }

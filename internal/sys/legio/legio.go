@@ -18,16 +18,16 @@ import (
 
 // Why a store could not be read.
 var (
-	// ErrMissing: the project has the folder, and no store in it.
-	ErrMissing = errors.New("there is no session store")
-	// ErrLocked: its supervisor holds it, or is just writing to it.
-	ErrLocked = errors.New("the session store is locked")
-	// ErrDamaged: it is no database, or a torn one.
-	ErrDamaged = errors.New("the session store is damaged")
-	// ErrSchema: it is a database, and not one that is known here.
-	ErrSchema = errors.New("the session store is of an unknown schema")
-	// ErrStranger: it is a link, a device, or somebody else's.
-	ErrStranger = errors.New("the session store is no file of this user")
+	// errMissing: the project has the folder, and no store in it.
+	errMissing = errors.New("there is no session store")
+	// errLocked: its supervisor holds it, or is just writing to it.
+	errLocked = errors.New("the session store is locked")
+	// errDamaged: it is no database, or a torn one.
+	errDamaged = errors.New("the session store is damaged")
+	// errSchema: it is a database, and not one that is known here.
+	errSchema = errors.New("the session store is of an unknown schema")
+	// errStranger: it is a link, a device, or somebody else's.
+	errStranger = errors.New("the session store is no file of this user")
 )
 
 // Session is one row: what is recorded of the agent of a name. A name has one
@@ -47,8 +47,8 @@ type Session struct {
 	LastActivity time.Time
 }
 
-// Folders are the names of the folders a store lies in.
-func Folders() []string { return []string{".legio", ".overstory"} }
+// folders are the names of the folders a store lies in.
+func folders() []string { return []string{".legio", ".overstory"} }
 
 // Store is where one store lies.
 type Store struct {
@@ -59,7 +59,7 @@ type Store struct {
 // In returns the stores of one project's folder: of each supervisor that has its
 // own folder in it.
 func In(project string) (found []Store) {
-	for _, name := range Folders() {
+	for _, name := range folders() {
 		dir := filepath.Join(project, name)
 		if info, err := os.Lstat(dir); err == nil && info.IsDir() {
 			found = append(found, Store{Path: filepath.Join(dir, "sessions.db"), Writer: name[1:]})
@@ -105,7 +105,7 @@ func (r *Reader) Sessions(ctx context.Context, path string) ([]Session, error) {
 	}
 	if after != before {
 		if !before.shared() {
-			return nil, because(ErrLocked, path, errors.New("it was written to while it was read"))
+			return nil, because(errLocked, path, errors.New("it was written to while it was read"))
 		}
 		return sessions, nil
 	}

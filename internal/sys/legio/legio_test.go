@@ -137,40 +137,40 @@ func TestUnreadable(t *testing.T) {
 		spoil func(t *testing.T, path string, db *sql.DB)
 		want  error
 	}{
-		"missing": {func(t *testing.T, path string, db *sql.DB) { db.Close(); os.Remove(path) }, ErrMissing},
-		"empty":   {func(t *testing.T, path string, db *sql.DB) { write(t, path, "") }, ErrSchema},
-		"short":   {func(t *testing.T, path string, db *sql.DB) { write(t, path, "SQLite") }, ErrDamaged},
-		"text":    {func(t *testing.T, path string, db *sql.DB) { write(t, path, strings.Repeat("sessions ", 900)) }, ErrDamaged},
+		"missing": {func(t *testing.T, path string, db *sql.DB) { db.Close(); os.Remove(path) }, errMissing},
+		"empty":   {func(t *testing.T, path string, db *sql.DB) { write(t, path, "") }, errSchema},
+		"short":   {func(t *testing.T, path string, db *sql.DB) { write(t, path, "SQLite") }, errDamaged},
+		"text":    {func(t *testing.T, path string, db *sql.DB) { write(t, path, strings.Repeat("sessions ", 900)) }, errDamaged},
 		"link": {func(t *testing.T, path string, db *sql.DB) {
 			os.Rename(path, path+"2")
 			os.Symlink(path+"2", path)
-		}, ErrStranger},
-		"folder": {func(t *testing.T, path string, db *sql.DB) { os.Remove(path); os.Mkdir(path, 0o700) }, ErrStranger},
+		}, errStranger},
+		"folder": {func(t *testing.T, path string, db *sql.DB) { os.Remove(path); os.Mkdir(path, 0o700) }, errStranger},
 		"torn": {func(t *testing.T, path string, db *sql.DB) {
 			text, _ := os.ReadFile(path)
 			for i := 100; i < len(text); i++ {
 				text[i] = 0xa5
 			}
 			write(t, path, string(text))
-		}, ErrDamaged},
-		"locked": {func(t *testing.T, path string, db *sql.DB) { run(t, db, "BEGIN EXCLUSIVE") }, ErrLocked},
+		}, errDamaged},
+		"locked": {func(t *testing.T, path string, db *sql.DB) { run(t, db, "BEGIN EXCLUSIVE") }, errLocked},
 		"writing": {func(t *testing.T, path string, db *sql.DB) {
 			run(t, db, "BEGIN", "DELETE FROM sessions", "PRAGMA cache_spill=0")
 			write(t, path+"-journal", "hot")
-		}, ErrLocked},
-		"no table": {func(t *testing.T, path string, db *sql.DB) { run(t, db, "DROP TABLE sessions") }, ErrSchema},
+		}, errLocked},
+		"no table": {func(t *testing.T, path string, db *sql.DB) { run(t, db, "DROP TABLE sessions") }, errSchema},
 		"no column": {func(t *testing.T, path string, db *sql.DB) {
 			run(t, db, "ALTER TABLE sessions DROP COLUMN last_activity")
-		}, ErrSchema},
+		}, errSchema},
 		"a view": {func(t *testing.T, path string, db *sql.DB) {
 			run(t, db, "ALTER TABLE sessions RENAME TO s", "CREATE VIEW sessions AS SELECT * FROM s")
-		}, ErrSchema},
+		}, errSchema},
 		"no time": {func(t *testing.T, path string, db *sql.DB) {
 			run(t, db, insert("x", "working", `1, NULL, NULL, 'soon', 'later'`))
-		}, ErrSchema},
+		}, errSchema},
 		"no pid": {func(t *testing.T, path string, db *sql.DB) {
 			run(t, db, insert("x", "working", `'many', NULL, NULL, '', ''`))
-		}, ErrSchema},
+		}, errSchema},
 	} {
 		t.Run(name, func(t *testing.T) {
 			path, db := made(t, "DELETE", legio01)
@@ -205,7 +205,7 @@ func TestLeftLog(t *testing.T) {
 		}
 	}
 	before := files(t, other)
-	if list, err := NewReader().Sessions(t.Context(), other); !errors.Is(err, ErrLocked) {
+	if list, err := NewReader().Sessions(t.Context(), other); !errors.Is(err, errLocked) {
 		t.Errorf("%v, %v", list, err)
 	}
 	if after := files(t, other); !slices.Equal(before, after) {
@@ -224,7 +224,7 @@ func TestNeverInTheWay(t *testing.T) {
 	run(t, db, "COMMIT")
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := NewReader().Sessions(ctx, path); !errors.Is(err, ErrLocked) {
+	if _, err := NewReader().Sessions(ctx, path); !errors.Is(err, errLocked) {
 		t.Errorf("with an ended context: %v", err)
 	}
 }
@@ -234,7 +234,7 @@ func TestIn(t *testing.T) {
 	if got := In(dir); got != nil {
 		t.Errorf("found %v in nothing", got)
 	}
-	for _, name := range Folders() {
+	for _, name := range folders() {
 		if err := os.Mkdir(filepath.Join(dir, name), 0o700); err != nil {
 			t.Fatal(err)
 		}

@@ -29,7 +29,7 @@ func read(ctx context.Context, path string, s stamp) ([]Session, error) {
 	}
 	db, err := sql.Open("sqlite", source)
 	if err != nil {
-		return nil, because(ErrDamaged, path, err)
+		return nil, because(errDamaged, path, err)
 	}
 	defer db.Close()
 	db.SetMaxOpenConns(1)
@@ -51,9 +51,9 @@ func dsn(path string, s stamp) (string, error) {
 		fmt.Sprintf("busy_timeout(%d)", patience.Milliseconds()), "query_only(1)", "trusted_schema(0)", "cache_size(-1024)"}}
 	switch {
 	case s.journal:
-		return "", because(ErrLocked, path, errors.New("a change to it is under way, or was torn"))
+		return "", because(errLocked, path, errors.New("a change to it is under way, or was torn"))
 	case s.wal && s.log.size > 0 && !s.index:
-		return "", because(ErrLocked, path, errors.New("its newest changes lie in a log that only its own supervisor may take up"))
+		return "", because(errLocked, path, errors.New("its newest changes lie in a log that only its own supervisor may take up"))
 	case s.wal && s.log.size == 0:
 		q.Set("immutable", "1")
 	}
@@ -66,7 +66,7 @@ func columnsOf(ctx context.Context, db *sql.DB) (map[string]bool, error) {
 	var kind string
 	err := db.QueryRowContext(ctx, "SELECT type FROM sqlite_master WHERE name = 'sessions'").Scan(&kind)
 	if errors.Is(err, sql.ErrNoRows) || err == nil && kind != "table" {
-		return nil, fmt.Errorf("%w: it has no table sessions", ErrSchema)
+		return nil, fmt.Errorf("%w: it has no table sessions", errSchema)
 	}
 	if err != nil {
 		return nil, err
@@ -121,7 +121,7 @@ func rows(ctx context.Context, db *sql.DB, there map[string]bool) ([]Session, er
 	for _, c := range columns() {
 		name := c.in(there)
 		if name == "" && c.needed {
-			return nil, fmt.Errorf("%w: sessions has no column %s", ErrSchema, c.names[0])
+			return nil, fmt.Errorf("%w: sessions has no column %s", errSchema, c.names[0])
 		}
 		if name != "" {
 			terms, into = append(terms, fmt.Sprintf("COALESCE(substr(CAST(%s AS TEXT), 1, %d), '')", name, longestText)), append(into, c)
@@ -141,7 +141,7 @@ func rows(ctx context.Context, db *sql.DB, there map[string]bool) ([]Session, er
 		out = append(out, s)
 	}
 	if len(out) > mostSessions {
-		return nil, fmt.Errorf("%w: it has more than %d sessions", ErrSchema, mostSessions)
+		return nil, fmt.Errorf("%w: it has more than %d sessions", errSchema, mostSessions)
 	}
 	return out, list.Err()
 }
@@ -166,7 +166,7 @@ func one(list *sql.Rows, columns []column) (s Session, err error) {
 	}
 	for i, c := range columns {
 		if err := c.into(&s, texts[i]); err != nil {
-			return s, fmt.Errorf("%w: column %s: %w", ErrSchema, c.names[0], err)
+			return s, fmt.Errorf("%w: column %s: %w", errSchema, c.names[0], err)
 		}
 	}
 	return s, nil
@@ -176,16 +176,16 @@ func one(list *sql.Rows, columns []column) (s Session, err error) {
 func failed(path string, err error) error {
 	var e *sqlite.Error
 	switch {
-	case errors.Is(err, ErrSchema):
+	case errors.Is(err, errSchema):
 		return fmt.Errorf("cannot read %s: %w", path, err)
 	case !errors.As(err, &e):
-		return because(ErrLocked, path, err) // it took too long
+		return because(errLocked, path, err) // it took too long
 	}
 	switch e.Code() & 0xff {
 	case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_INTERRUPT, sqlite3.SQLITE_PROTOCOL:
-		return because(ErrLocked, path, err)
+		return because(errLocked, path, err)
 	case sqlite3.SQLITE_ERROR:
-		return because(ErrSchema, path, err)
+		return because(errSchema, path, err)
 	}
-	return because(ErrDamaged, path, err)
+	return because(errDamaged, path, err)
 }

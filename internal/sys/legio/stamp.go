@@ -49,14 +49,14 @@ func stampOf(path string) (s stamp, err error) {
 func fileOf(path string) (file, error) {
 	info, err := os.Lstat(path)
 	if isMissing(err) {
-		return file{}, because(ErrMissing, path, err)
+		return file{}, because(errMissing, path, err)
 	}
 	if err != nil {
-		return file{}, because(ErrStranger, path, err)
+		return file{}, because(errStranger, path, err)
 	}
 	st, ok := info.Sys().(*syscall.Stat_t)
 	if !ok || !info.Mode().IsRegular() || int(st.Uid) != os.Getuid() {
-		return file{}, because(ErrStranger, path, errors.New("want a regular file that belongs to this user"))
+		return file{}, because(errStranger, path, errors.New("want a regular file that belongs to this user"))
 	}
 	return file{uint64(st.Dev), st.Ino, info.Size(), info.ModTime().UnixNano()}, nil
 }
@@ -66,17 +66,17 @@ func fileOf(path string) (file, error) {
 func keptWithLog(path string) (bool, error) {
 	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
 	if err != nil {
-		return false, because(ErrStranger, path, err)
+		return false, because(errStranger, path, err)
 	}
 	defer f.Close()
 	var head [20]byte
 	switch n, err := io.ReadFull(f, head[:]); {
 	case n == 0 && errors.Is(err, io.EOF):
-		return false, because(ErrSchema, path, errors.New("it is empty"))
+		return false, because(errSchema, path, errors.New("it is empty"))
 	case err != nil:
-		return false, because(ErrDamaged, path, err)
+		return false, because(errDamaged, path, err)
 	case string(head[:16]) != "SQLite format 3\x00":
-		return false, because(ErrDamaged, path, errors.New("it is no database"))
+		return false, because(errDamaged, path, errors.New("it is no database"))
 	}
 	return head[18] == 2, nil
 }
