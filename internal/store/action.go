@@ -115,19 +115,13 @@ func (s *Store) Unfinished(ctx context.Context) ([]fleet.ActionRecord, error) {
 
 // Actions lists the actions that are kept, in the order they were committed.
 func (s *Store) Actions(ctx context.Context, f ActionFilter) ([]fleet.ActionRecord, error) {
-	conds, args := []string{"1 = 1"}, []any{}
-	if f.Subject != (fleet.Subject{}) {
-		conds, args = append(conds, "subject = ?"), append(args, name(f.Subject))
-	}
-	if f.ID != "" {
-		conds, args = append(conds, "id = ?"), append(args, f.ID)
-	}
-	if f.Open {
-		conds = append(conds, "stage <> 'ended'")
-	}
+	var c conditions
+	c.when(f.Subject != (fleet.Subject{}), "subject = ?", name(f.Subject))
+	c.when(f.ID != "", "id = ?", f.ID)
+	c.when(f.Open, "stage <> 'ended'")
 	var bad []badRow
 	out, err := collect[fleet.ActionRecord](ctx, s.r, &bad, source{
-		table: "actions", key: "id", where: "WHERE " + strings.Join(conds, " AND ") + " ORDER BY rowid", args: args,
+		table: "actions", key: "id", where: c.where() + " ORDER BY rowid", args: c.args,
 	})
 	if err != nil {
 		return nil, failed("list actions", err)

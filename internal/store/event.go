@@ -55,17 +55,38 @@ func (s *Store) Record(ctx context.Context, e fleet.Event) error {
 // Events lists events with an ID above since, oldest first, at most limit
 // (1000 when it is not positive).
 func (s *Store) Events(ctx context.Context, since int64, limit int, f EventFilter) ([]fleet.Event, error) {
-	where, args := f.sql()
-	return s.events(ctx, "WHERE id > ?"+where+" ORDER BY id LIMIT ?", row(since, args, atMost(limit)))
+	c := f.after(since)
+	return s.events(ctx, c.where()+" ORDER BY id LIMIT ?", append(c.args, atMost(limit)))
 }
 
 // LastEvents lists the newest events, oldest first, at most limit (1000 when it
 // is not positive).
 func (s *Store) LastEvents(ctx context.Context, limit int, f EventFilter) ([]fleet.Event, error) {
-	where, args := f.sql()
-	found, err := s.events(ctx, "WHERE id > 0"+where+" ORDER BY id DESC LIMIT ?", row(args, atMost(limit)))
+	c := f.after(0)
+	found, err := s.events(ctx, c.where()+" ORDER BY id DESC LIMIT ?", append(c.args, atMost(limit)))
 	slices.Reverse(found)
 	return found, err
+}
+
+// conditions are what the rows of a list have to meet; none: every row.
+type conditions struct {
+	texts []string
+	args  []any
+}
+
+// when adds a condition, with what stands for its ?, where it is asked for.
+func (c *conditions) when(asked bool, text string, args ...any) {
+	if asked {
+		c.texts, c.args = append(c.texts, text), append(c.args, args...)
+	}
+}
+
+// where is the clause.
+func (c *conditions) where() string {
+	if len(c.texts) == 0 {
+		return ""
+	}
+	return "WHERE " + strings.Join(c.texts, " AND ")
 }
 
 func atMost(limit int) int {
@@ -85,27 +106,13 @@ func (s *Store) events(ctx context.Context, where string, args []any) ([]fleet.E
 	return found, nil
 }
 
-func (f EventFilter) sql() (string, []any) {
-	var b strings.Builder
-	var args []any
-	add := func(cond string, v ...any) {
-		b.WriteString(" AND " + cond)
-		args = append(args, v...)
-	}
-	if f.Subject != (fleet.Subject{}) {
-		add("(subject = ? OR alert = ?)", name(f.Subject), name(f.Subject))
-	}
-	if f.Rule != "" {
-		add("rule = ?", f.Rule)
-	}
-	if f.Action != "" {
-		add("action = ?", f.Action)
-	}
-	if f.Kind != "" {
-		add("kind = ?", f.Kind)
-	}
-	if !f.Since.IsZero() {
-		add("wall >= ?", wall(f.Since))
-	}
-	return b.String(), args
+// after are the conditions of those that match, with an ID above since.
+func (f EventFilter) after(since int64) (c conditions) {
+	c.when(true, "id > ?", since)
+	c.when(f.Subject != (fleet.Subject{}), "(subject = ? OR alert = ?)", name(f.Subject), name(f.Subject))
+	c.when(f.Rule != "", "rule = ?", f.Rule)
+	c.when(f.Action != "", "action = ?", f.Action)
+	c.when(f.Kind != "", "kind = ?", f.Kind)
+	c.when(!f.Since.IsZero(), "wall >= ?", wall(f.Since))
+	return c
 }

@@ -3,7 +3,6 @@ package store
 import (
 	"context"
 	"slices"
-	"strings"
 
 	"custos/internal/fleet"
 )
@@ -17,16 +16,12 @@ type FailureFilter struct {
 
 // Failures lists what went wrong with agents, oldest first.
 func (s *Store) Failures(ctx context.Context, f FailureFilter) ([]fleet.Failure, error) {
-	conds, args := []string{"1 = 1"}, []any{}
-	if f.Agent != "" {
-		conds, args = append(conds, "agent = ?"), append(args, f.Agent)
-	}
-	if !f.Since.IsZero() {
-		conds, args = append(conds, "wall >= ?"), append(args, wall(f.Since.Wall))
-	}
+	var c conditions
+	c.when(f.Agent != "", "agent = ?", f.Agent)
+	c.when(!f.Since.IsZero(), "wall >= ?", wall(f.Since.Wall))
 	var bad []badRow
 	list, err := collect[fleet.Failure](ctx, s.r, &bad, source{
-		table: "failures", key: "id", where: "WHERE " + strings.Join(conds, " AND ") + " ORDER BY id DESC LIMIT ?", args: append(args, atMost(f.Limit)),
+		table: "failures", key: "id", where: c.where() + " ORDER BY id DESC LIMIT ?", args: append(c.args, atMost(f.Limit)),
 	})
 	if err != nil {
 		return nil, failed("list failures", err)

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"strings"
 
 	"custos/internal/fleet"
 )
@@ -64,20 +63,14 @@ type OrderFilter struct {
 
 // Orders lists orders in the order they were given.
 func (s *Store) Orders(ctx context.Context, f OrderFilter) ([]fleet.Order, error) {
-	conds, args := []string{"1 = 1"}, []any{}
-	if f.ID != "" {
-		conds, args = append(conds, "id = ?"), append(args, f.ID)
-	}
-	if f.Agent != "" {
-		conds, args = append(conds, "agent = ?"), append(args, f.Agent)
-	}
-	if f.Open {
-		conds = append(conds, "over = 0")
-	}
+	var c conditions
+	c.when(f.ID != "", "id = ?", f.ID)
+	c.when(f.Agent != "", "agent = ?", f.Agent)
+	c.when(f.Open, "over = 0")
 	var bad []badRow
-	newest := "SELECT seq FROM orders WHERE " + strings.Join(conds, " AND ") + " ORDER BY seq DESC LIMIT ?"
+	newest := "SELECT seq FROM orders " + c.where() + " ORDER BY seq DESC LIMIT ?"
 	list, err := collect[fleet.Order](ctx, s.r, &bad, source{
-		table: "orders", key: "id", where: "WHERE seq IN (" + newest + ") ORDER BY seq", args: append(args, atMost(f.Limit)),
+		table: "orders", key: "id", where: "WHERE seq IN (" + newest + ") ORDER BY seq", args: append(c.args, atMost(f.Limit)),
 	})
 	if err != nil {
 		return nil, failed("list orders", err)

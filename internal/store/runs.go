@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"maps"
-	"strings"
 
 	"custos/internal/fleet"
 )
@@ -79,19 +78,13 @@ type RunFilter struct {
 
 // Runs lists runs with their steps, in the order they were taken.
 func (s *Store) Runs(ctx context.Context, f RunFilter) ([]fleet.Run, error) {
-	conds, args := []string{"1 = 1"}, []any{}
-	if f.ID != "" {
-		conds, args = append(conds, "id = ?"), append(args, f.ID)
-	}
-	if f.Formula != "" {
-		conds, args = append(conds, "formula = ?"), append(args, f.Formula)
-	}
-	if f.Open {
-		conds = append(conds, "over = 0")
-	}
-	newest := "SELECT seq FROM runs WHERE " + strings.Join(conds, " AND ") + " ORDER BY seq DESC LIMIT ?"
+	var c conditions
+	c.when(f.ID != "", "id = ?", f.ID)
+	c.when(f.Formula != "", "formula = ?", f.Formula)
+	c.when(f.Open, "over = 0")
+	newest := "SELECT seq FROM runs " + c.where() + " ORDER BY seq DESC LIMIT ?"
 	var bad []badRow
-	list, err := collectRuns(ctx, s.r, &bad, "WHERE seq IN ("+newest+") ORDER BY seq", append(args, atMost(f.Limit)))
+	list, err := collectRuns(ctx, s.r, &bad, "WHERE seq IN ("+newest+") ORDER BY seq", append(c.args, atMost(f.Limit)))
 	if err != nil {
 		return nil, failed("list runs", err)
 	}
