@@ -58,15 +58,6 @@ func isBeadID(s string) bool {
 	return s != ""
 }
 
-// Bead is the name of a bead as its own tracker has it; "" for other work.
-func (r Ref) Bead() string {
-	name, ok := strings.CutPrefix(string(r), beads)
-	if !ok {
-		return ""
-	}
-	return name
-}
-
 // BeadRef is how other work names a bead.
 func BeadRef(id string) Ref { return Ref(beads + id) }
 
