@@ -164,6 +164,15 @@ set agent/worker {"state": "idle", "dwell": "62m", "task": "issue 7", "pane": {"
 rule agent-idle-long
 want P2
 want summary worker is idle for 1h2m, and its task waits: issue 7
+
+-- a draft stands in the input line of which nothing else is said --
+rule agent-idle-with-work
+at 0s
+set agent/worker {"state": "idle", "dwell": "11m", "task": "issue 7", "composer_empty": false}
+skip nudge agent/worker state
+at 1m
+set agent/worker {"state": "idle", "dwell": "12m", "task": "issue 7", "composer_empty": {"unknown": "not looked at"}}
+skip nudge agent/worker state
 `
 	s, err := simulate(t, story)
 	if err != nil || s.Wants < 20 || len(s.Missed) > 0 {
