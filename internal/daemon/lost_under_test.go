@@ -81,7 +81,7 @@ func TestADatabaseThatIsDeletedUnderADaemonIsNotLost(t *testing.T) {
 	w.tells(0, nil, nil, "spawn", "late", "--kind", "claude", "--dir", filepath.Join(w.dir, "work"), "--prompt", "fake reply hello")
 	await(t, w.said.String, func() bool { return w.fires("self-moved") })
 	w.tells(0, []string{"well: ", "custos.db was deleted under Custos"}, nil, "health")
-	w.tells(0, nil, []string{"none yet"}, "doctor", "databases")
+	w.tells(1, []string{"custos.db was deleted under Custos"}, []string{"none yet"}, "doctor", "databases")
 	w.kill()
 	w.start()
 	for _, name := range []string{"builder", "late"} {

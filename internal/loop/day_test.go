@@ -505,7 +505,9 @@ func (d *day) hand(name string) *hand {
 func (d *day) deeds() map[string]int {
 	n := map[string]int{}
 	for _, r := range d.records {
-		n[r.Do]++
+		if r.Result == nil || r.Result.Status != fleet.ResultRefused { // what was not so any more at the instant of acting was not done
+			n[r.Do]++
+		}
 	}
 	return n
 }
