@@ -21,11 +21,17 @@ func (s *server) agents(req *http.Request, _ Caller) (any, error) {
 }
 
 // isThrough says whether an agent has ended so that it is not started again by itself: it
-// did well and is kept on failure only, or it was given up.
+// did well and is kept on failure only, a person ended it, or it was given up.
 func isThrough(s *fleet.Snapshot, r fleet.Registration) bool {
-	return r.Failed != "" || r.Restart != fleet.RestartAlways && slices.ContainsFunc(s.Agents.Value, func(a fleet.Agent) bool {
-		return a.Name == r.Name && a.State == fleet.StateFinished
+	return r.Failed != "" || slices.ContainsFunc(s.Agents.Value, func(a fleet.Agent) bool {
+		return a.Name == r.Name && (a.State == fleet.StateFinished && r.Restart != fleet.RestartAlways || endedByPerson(a, r))
 	})
+}
+
+// endedByPerson says whether a person ended the agent since it was last wanted, which its
+// record does not say before the next pass that can be committed.
+func endedByPerson(a fleet.Agent, r fleet.Registration) bool {
+	return a.State == fleet.StateStopped && a.Exit != nil && a.Exit.Ender() == fleet.EnderPerson && !a.Exit.At.Before(r.DesiredAt)
 }
 
 // agentsView is the fleet, and what was asked for and is not there yet.

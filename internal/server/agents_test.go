@@ -446,6 +446,31 @@ func TestWhoIsKept(t *testing.T) {
 	}
 }
 
+// Whose end a person asked for or brought about is not started again, though its record
+// does not say so yet: for want of room, or beside a daemon that hangs. What machinery
+// ended, or a person started again since, is.
+func TestWhoWasEndedByAPersonIsNotKept(t *testing.T) {
+	now := fleet.Instant{Wall: time.Unix(1e9, 0), Up: fleet.Duration(time.Hour), Boot: "b"}
+	var p fleet.Pass
+	for _, a := range []struct {
+		name   string
+		exit   *fleet.Exit
+		wanted fleet.Instant
+	}{{"asked", &fleet.Exit{Asked: "ann", At: now}, now.Add(-time.Minute)}, {"nameless", &fleet.Exit{Asked: "somebody", At: now}, now.Add(-time.Minute)},
+		{"typed", &fleet.Exit{Quit: "keys at its terminal", At: now}, now.Add(-time.Minute)}, {"machinery", &fleet.Exit{Asked: fleet.ByCustos, At: now}, now.Add(-time.Minute)},
+		{"rebooted", &fleet.Exit{Source: fleet.ExitReboot, At: now}, now.Add(-time.Minute)}, {"suspended", nil, now.Add(-time.Minute)}, {"anew", &fleet.Exit{Asked: "ann", At: now}, now.Add(time.Minute)}} {
+		for _, restart := range []fleet.Restart{fleet.RestartOnFailure, fleet.RestartAlways} {
+			name := a.name + " " + string(restart)
+			p.Snapshot.Agents.Value = append(p.Snapshot.Agents.Value, fleet.Agent{Name: name, State: fleet.StateStopped, Exit: a.exit})
+			p.Past.Registrations = append(p.Past.Registrations, fleet.Registration{Name: name, Owner: fleet.OwnerCustos, Desired: fleet.DesiredRunning, DesiredBy: "ann", DesiredAt: a.wanted, Restart: restart})
+		}
+	}
+	want := []string{"machinery on-failure", "machinery always", "rebooted on-failure", "rebooted always", "suspended on-failure", "suspended always", "anew on-failure", "anew always"}
+	if got := agentsView(p, hints{}).Kept; !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
 // A guard is told beside its reason, so that the reason does not begin with it again.
 func TestAGuardIsNamedOnce(t *testing.T) {
 	for why, want := range map[string]string{"frozen: by ann": "by ann", "by ann": "by ann", "freezing: no": "freezing: no"} {
