@@ -177,7 +177,7 @@ func (w *town) fill() {
 }
 
 // TestAStopOnAFullDiskStands: where not even who asked for its end could be written
-// down, an agent that a person ended stays ended when the disk has room again.
+// down, it says so, and an agent that a person ended stays ended when the disk has room again.
 func TestAStopOnAFullDiskStands(t *testing.T) {
 	w := foundTown(t, quickLimits+"settle = \"200ms\"\n[launch]\nmin_free = \"1MiB\"\n[recover]\nsettle = \"200ms\"\n")
 	w.mount("24m")
@@ -186,7 +186,8 @@ func TestAStopOnAFullDiskStands(t *testing.T) {
 	was := w.awaitState("one", "idle").PID
 	w.fill()
 	out, code := w.says("stop", "one")
-	if code != 0 || !strings.Contains(out, "Stopped without an order: one") || strings.Contains(out, "may start it again") {
+	if code != 0 || !strings.Contains(out, "Stopped without an order: one") || strings.Contains(out, "may start it again") ||
+		!strings.Contains(strings.Join(strings.Fields(out), " "), "who asked for its end could not be written down") {
 		t.Errorf("stop ended with %d and said %s", code, out)
 	}
 	if err := os.Remove(filepath.Join(w.dir, "s", "filler")); err != nil {

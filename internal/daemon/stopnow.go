@@ -104,8 +104,17 @@ func stopOne(ctx context.Context, w *catalog.World, stop act.Action, a fleet.Age
 		return "", err
 	}
 	said, err := run.Verify(ctx)
-	if unsaid := shim.SayAsked(shim.Dir(w.Own.Shims, a.Instance), by, true); unsaid != nil {
-		said += "; but " + unsaid.Error() + ": freeze Custos, or it may start it again"
+	return said + notWritten(shim.SayAsked(shim.Dir(w.Own.Shims, a.Instance), by, true)), err
+}
+
+// notWritten says what could not be written down of who asked for an end, and what that
+// means for the agent.
+func notWritten(err error) string {
+	switch {
+	case err == nil:
+		return ""
+	case errors.Is(err, shim.ErrNameless):
+		return "; but " + err.Error() + ": it stays stopped, and is told of as ended by " + shim.Somebody
 	}
-	return said, err
+	return "; but " + err.Error() + ": freeze Custos, or it may start it again"
 }

@@ -17,24 +17,34 @@ const askedFile = "asked"
 // person, for nobody else's asking is written down without a name.
 const Somebody = "somebody"
 
+// ErrNameless says that the word stands, and not whose it is.
+var ErrNameless = errors.New("who asked for its end could not be written down")
+
 // asking is how long before an end it may have been asked for: many times what a stop
 // takes. What comes later is another end, and the stop was refused or cut off.
 const asking = 10 * time.Minute
 
 // SayAsked writes down, beside what the shim writes, who asked for an instance's end:
 // for one that is ended where nobody can write to the ledger. On a full disk there is
-// still room for an empty file, which stands for some person.
+// still room for an empty file, which stands for some person: ErrNameless says so. A
+// word that is there with the name already is kept, and only its time is set.
 func SayAsked(dir, by string, person bool) error {
 	name := filepath.Join(dir, askedFile)
 	err := write(name, by+"\n")
-	if person && (errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT)) {
-		err = write(name, "")
+	if isFull(err) && asked(name) == by {
+		now := time.Now()
+		err = os.Chtimes(name, now, now)
+	}
+	if isFull(err) && person && write(name, "") == nil {
+		return fmt.Errorf("%w: %w", ErrNameless, err)
 	}
 	if err != nil {
 		return fmt.Errorf("cannot write down who asked for its end: %w", err)
 	}
 	return nil
 }
+
+func isFull(err error) bool { return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) }
 
 // UnsayAsked takes back what SayAsked wrote of somebody; nothing, where it is of
 // another.
