@@ -333,9 +333,16 @@ func (r *reading) byAge() (Verdict, bool) {
 	return Verdict{State: fleet.StateStarting, Reason: "it began just now", Source: SourceProcess}, r.isYoung()
 }
 
-func (r *reading) isYoung() bool {
-	age, ok := r.Age.Get()
-	return ok && time.Duration(age) < startupTime
+func (r *reading) isYoung() bool { return Youth(r.Age) > 0 }
+
+// Youth is for how long one of an age is young still, so that its age tells that it
+// begins; 0 of one that is not, or whose age is not known.
+func Youth(age fleet.Leaf[fleet.Duration]) time.Duration {
+	is, ok := age.Get()
+	if !ok {
+		return 0
+	}
+	return max(0, startupTime-time.Duration(is))
 }
 
 func (r *reading) fromTitle() Verdict {

@@ -247,7 +247,8 @@ func (b *Board) look(ctx context.Context, e *entry) bool {
 	go func() {
 		defer close(ended)
 		defer cancel()
-		put, err := safely(limited, e.probe)
+		put, again, err := safely(limited, e.probe)
+		e.expect(again)
 		b.tell(e, e.end(l, b.now(), put, awaited(ctx, err)))
 	}()
 	select {

@@ -888,3 +888,56 @@ func TestFloodOfEventsIsAFewLooks(t *testing.T) {
 		}
 	})
 }
+
+// A probe that knows when what it saw ends looks again then, and not only by its clock,
+// whoever had it look; one that always says "at once" costs a few looks and no more.
+func TestALookIsDueWhenWhatWasSeenEnds(t *testing.T) {
+	for name, c := range map[string]struct {
+		to, rest time.Duration
+		looks    int // in nine and a half seconds, of a probe that looks each ten
+	}{
+		"nothing ends":             {0, 0, 1},
+		"later than its clock":     {time.Hour, 0, 1},
+		"each four seconds":        {4 * time.Second, 0, 3},
+		"at once":                  {time.Nanosecond, 0, 95},
+		"at once, and it may rest": {time.Nanosecond, 2 * time.Second, 5},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				of := spec
+				of.Rest = c.rest
+				w := world{fake: &observetest.Fake{Of: of, Do: sees("a"), To: func() time.Duration { return c.to }}}
+				w.Board = observe.New(observe.Options{Probes: []observe.Probe{w.fake}, Now: clock()})
+				w.run(t)
+				time.Sleep(9500*time.Millisecond - 1)
+				synctest.Wait()
+				if n := w.fake.Looks(); n != c.looks {
+					t.Errorf("%d looks, want %d", n, c.looks)
+				}
+			})
+		})
+	}
+}
+
+func TestALookThatWasAskedForSaysWhenTheNextIsDue(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(sees("a"))
+		w.fake.To = func() time.Duration {
+			if w.fake.Looks() == 2 {
+				return 4 * time.Second
+			}
+			return 0
+		}
+		w.run(t)
+		time.Sleep(time.Second)
+		w.LookNow(fleet.PartExtra)
+		synctest.Wait()
+		time.Sleep(3 * time.Second)
+		before := w.fake.Looks()
+		time.Sleep(time.Second)
+		synctest.Wait()
+		if n := w.fake.Looks(); before != 2 || n != 3 {
+			t.Errorf("%d looks before what was seen ended, and %d then; want 2 and 3", before, n)
+		}
+	})
+}

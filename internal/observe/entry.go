@@ -41,6 +41,7 @@ type entry struct {
 	partly  bool          // the newest look was cut short by its caller, and saw a part: the next who waits has it looked at again
 	hurry   bool          // and it does not wait for Spec.Rest
 	lately  time.Time     // when the newest look began
+	again   *time.Timer   // asks for a look when what was seen ends; nil: nothing of it was to end
 
 	last  outcome
 	why   string        // why the last look was not good
@@ -133,6 +134,24 @@ func (e *entry) isAsked() (time.Duration, bool) {
 		return 0, e.asked
 	}
 	return e.spec.Rest - time.Since(e.lately), e.asked
+}
+
+// soonest is the least time from a look to one that it brings about itself: a probe that
+// always expects something at once is no busy loop.
+const soonest = 100 * time.Millisecond
+
+// expect has a look asked for in so much time, and no more when the look before wanted
+// it; 0 asks for none.
+func (e *entry) expect(again time.Duration) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.again != nil {
+		e.again.Stop()
+		e.again = nil
+	}
+	if again > 0 {
+		e.again = time.AfterFunc(max(again, soonest), e.ask)
+	}
 }
 
 func (e *entry) touch(at fleet.Instant) {
@@ -292,17 +311,20 @@ func isCut(err error) bool {
 }
 
 // safely looks, and turns a panic into an error that says where.
-func safely(ctx context.Context, p Probe) (put Put, err error) {
+func safely(ctx context.Context, p Probe) (put Put, again time.Duration, err error) {
 	defer func() {
 		if r := recover(); r != nil {
-			put, err = nil, fmt.Errorf("%w: %v (%s)", errPanic, r, culprit(string(debug.Stack())))
+			put, again, err = nil, 0, fmt.Errorf("%w: %v (%s)", errPanic, r, culprit(string(debug.Stack())))
 		}
 	}()
 	put, err = p.Look(ctx)
 	if put == nil && err == nil {
 		err = errEmpty
 	}
-	return put, err
+	if x, ok := p.(Expecting); ok && put != nil {
+		again = x.Again()
+	}
+	return put, again, err
 }
 
 // culprit returns the first line of code below the panic, as file:line.

@@ -60,6 +60,15 @@ type Probe interface {
 	Look(ctx context.Context) (Put, error)
 }
 
+// Expecting is a Probe that can tell when something of what it saw will not be so any
+// more, though nothing tells of it: what is young grows old.
+type Expecting interface {
+	Probe
+	// Again says in what time from the end of the newest Look it is to look again, where
+	// that is before its clock says so; 0 for not.
+	Again() time.Duration
+}
+
 // Interval reads an option of a probe that is a duration of more than nothing; empty is other.
 func Interval(key, text string, other time.Duration) (time.Duration, error) {
 	if text == "" {

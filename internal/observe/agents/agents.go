@@ -126,6 +126,7 @@ type Probe struct {
 	mu      sync.Mutex // one look at a time
 	looked  bool
 	at      fleet.Instant // of the last look
+	again   time.Duration // from the last look to one that is due by itself; 0 for none
 	awake   time.Duration // of the last look
 	memory  map[fleet.ProcessID]*memory
 	screens map[fleet.PaneID]shot
@@ -241,6 +242,25 @@ func (p *Probe) Spec() observe.Spec {
 // 50 ms of a core at 200 agents, process table and panes included.
 const rest = 2 * time.Second
 
+// Again is when the oldest of those that are told to begin just now does so no more.
+func (p *Probe) Again() time.Duration {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.again
+}
+
+// comesOfAge is in what time the first of the agents that are starting is young no more;
+// 0 where none is.
+func comesOfAge(found []fleet.Agent) (first time.Duration) {
+	for i := range found {
+		left := agent.Youth(found[i].Age)
+		if found[i].State == fleet.StateStarting && left > 0 && (first == 0 || left < first) {
+			first = left
+		}
+	}
+	return first
+}
+
 // look is one look in the making.
 type look struct {
 	*Probe
@@ -305,7 +325,7 @@ func (p *Probe) Look(ctx context.Context) (observe.Put, error) {
 		return nil, fmt.Errorf("cannot look at agents: %w", ctx.Err())
 	}
 	seeBeside(found)
-	p.looked, p.at = true, l.now
+	p.looked, p.at, p.again = true, l.now, comesOfAge(found)
 	return func(s *fleet.Snapshot) { s.Agents.Value = append(s.Agents.Value, found...) }, deaf
 }
 

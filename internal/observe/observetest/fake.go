@@ -5,6 +5,7 @@ package observetest
 import (
 	"context"
 	"sync/atomic"
+	"time"
 
 	"custos/internal/fleet"
 	"custos/internal/observe"
@@ -15,12 +16,21 @@ import (
 type Fake struct {
 	Of observe.Spec
 	Do func(ctx context.Context) (observe.Put, error)
+	To func() time.Duration // what Again says after each look; nil says nothing
 
 	looks atomic.Int64
 }
 
 // Spec returns Of.
 func (f *Fake) Spec() observe.Spec { return f.Of }
+
+// Again returns what To does.
+func (f *Fake) Again() time.Duration {
+	if f.To == nil {
+		return 0
+	}
+	return f.To()
+}
 
 // Look counts, then does what Do does; without Do the thing is absent.
 func (f *Fake) Look(ctx context.Context) (observe.Put, error) {
