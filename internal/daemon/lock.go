@@ -23,7 +23,7 @@ var errHeld = errors.New("another custos is writing")
 type another struct{ was error }
 
 func (a another) Error() string {
-	return a.was.Error() + " (custos status shows it; custos down ends it)"
+	return a.was.Error() + ": this has ordered nothing, and written down nothing (custos status shows it; custos down ends it)"
 }
 
 // Unwrap returns the error as it was, and as who asked is told.
