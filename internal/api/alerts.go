@@ -98,6 +98,8 @@ type Rule struct {
 	Enabled       bool     `json:"enabled"`
 	Source        string   `json:"source,omitempty"` // built in, or the file and line that changed it
 	Doc           string   `json:"doc,omitempty"`
+
+	Parts []string `json:"-"` // what it reads: where not all of that is seen now, that it found nothing says nothing
 }
 
 // Approved is the answer to an approval: what was begun.

@@ -27,7 +27,15 @@ func (b rulebook) Rules() []api.Rule {
 		out = append(out, api.Rule{Name: r.Name, Priority: string(r.Priority), Over: string(r.Over), Expr: r.Expr,
 			For: span(r.For), KeepFiringFor: span(r.KeepFiringFor), ForPatrols: r.ForPatrols, TellAfter: r.TellAfter, Summary: r.Summary,
 			Actions: wants(r), Mode: string(r.Mode), Cooldown: span(r.Cooldown), Attempts: attempts(r.Attempts),
-			CausedBy: r.CausedBy, Runbook: r.Runbook, Category: r.Category, Enabled: r.Enabled, Doc: r.What})
+			CausedBy: r.CausedBy, Runbook: r.Runbook, Category: r.Category, Enabled: r.Enabled, Doc: r.What, Parts: parts(r)})
+	}
+	return out
+}
+
+// parts names what a rule reads.
+func parts(r *rules.Rule) (out []string) {
+	for _, p := range r.Parts() {
+		out = append(out, string(p))
 	}
 	return out
 }

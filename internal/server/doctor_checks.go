@@ -45,25 +45,25 @@ func checks() []check {
 		{"databases", "pages", both, judgePages},
 		{"databases", "damaged", both, judgeAside},
 		{"databases", "memory", seenFleet, judgeMemory},
-		{"consistency", "records", seenFleet, judgeRecords},
+		{"consistency", "records", seenFleet, missing(fleet.PartAgents, judgeRecords)},
 		{"consistency", "parents", seenFleet, judgeParents},
-		{"consistency", "runs", seenFleet, judgeOpenRuns},
+		{"consistency", "runs", seenFleet, missing(fleet.PartRuns, judgeOpenRuns)},
 		{"consistency", "orders", seenFleet, judgeOrders},
 		{"agents", "programs", both | wantsFleet, judgeKinds},
-		{"agents", "states", seenFleet, judgeStates},
-		{"logs", "lines", both | wantsFleet, judgeLines},
+		{"agents", "states", seenFleet, of(fleet.PartAgents, "there are none", judgeStates)},
+		{"logs", "lines", both | wantsFleet, of(fleet.PartLogs, "no [logs] are configured", judgeLines)},
 		{"logs", "tools", seenFleet, judgeTools},
-		{"sessions", "seen", seenFleet, judgeSessions},
-		{"sessions", "dead-panes", seenFleet, judgeDeadPanes},
-		{"worktrees", "seen", seenFleet, judgeRepos},
+		{"sessions", "seen", seenFleet, of(fleet.PartSessions, "no tmux server runs", judgeSessions)},
+		{"sessions", "dead-panes", seenFleet, of(fleet.PartSessions, "no tmux server runs", judgeDeadPanes)},
+		{"worktrees", "seen", seenFleet, of(fleet.PartRepos, "no repository is configured or in use", judgeRepos)},
 		{"hooks", "installed", both, judgeHooks},
 		{"hooks", "undone", both, judgeUndone},
 		{"formulas", "readable", seenFleet, judgeFormulas},
 		{"formulas", "shadows", seenFleet, judgeShadows},
 		{"schedules", "runnable", seenFleet, judgeSchedules},
-		{"forge", "reachable", seenFleet, judgeForge},
-		{"ci", "reachable", seenFleet, judgeCI},
-		{"containers", "reachable", seenFleet, judgeEngine},
+		{"forge", "reachable", seenFleet, of(fleet.PartForge, "no [forge.NAME] is configured", judgeForge)},
+		{"ci", "reachable", seenFleet, of(fleet.PartCI, "no [ci.NAME] is configured", judgeCI)},
+		{"containers", "reachable", seenFleet, of(fleet.PartEngine, "no container engine is here", judgeEngine)},
 		{"chat", "configured", both, judgeChat},
 		{"chat", "reachable", both, judgeReach},
 		{"security", "sockets", both, judgeSockets},
@@ -103,7 +103,7 @@ func ruled(r api.Rule) func(*Examination) verdict {
 				list = append(list, cannot(b.Subject.Name+": "+b.Why).by("custos", "why", b.Subject.String()))
 			}
 		}
-		return worst(list, "nothing found")
+		return unlessHalfSeen(e, worst(list, "nothing found"), r.Parts...)
 	}
 }
 

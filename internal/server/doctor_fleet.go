@@ -2,38 +2,16 @@ package server
 
 import "custos/internal/fleet"
 
-// part says why a part cannot be judged; the zero verdict when it can. none is said
-// where there is no such thing.
-func part(s fleet.Sight, none string) verdict {
-	switch {
-	case s.Status == fleet.StatusAbsent && none != "":
-		return ok("%s", none)
-	case !s.Usable():
-		reason := "it was not seen"
-		if s.Why != "" {
-			reason = s.Why
-		}
-		return cannot(reason).by("custos status")
-	}
-	return verdict{}
-}
-
 func judgeSessions(e *Examination) verdict {
-	sessions := e.Pass.Snapshot.Sessions
-	if v := part(sessions.Sight, "no tmux server runs"); v.state != "" {
-		return v
-	}
-	return ok("%s seen", fleet.Counted(len(sessions.Value), "pane"))
+	sessions := e.Pass.Snapshot.Sessions.Value
+	return ok("%s seen", fleet.Counted(len(sessions), "pane"))
 }
 
 // judgeDeadPanes finds panes whose program ended; the one of our own control session is meant to be dead.
 func judgeDeadPanes(e *Examination) verdict {
-	sessions := e.Pass.Snapshot.Sessions
-	if v := part(sessions.Sight, "no tmux server runs"); v.state != "" {
-		return v
-	}
+	sessions := e.Pass.Snapshot.Sessions.Value
 	var list []verdict
-	for _, p := range sessions.Value {
+	for _, p := range sessions {
 		if p.Dead && p.Session != "~custos" {
 			list = append(list, warn("%s is dead", p.Name()).by(closing(e, p)...))
 		}
@@ -52,11 +30,8 @@ func closing(e *Examination, p fleet.Pane) []string {
 }
 
 func judgeRepos(e *Examination) verdict {
-	repos := e.Pass.Snapshot.Repos
-	if v := part(repos.Sight, "no repository is configured or in use"); v.state != "" {
-		return v
-	}
-	return ok("%s, %s", fleet.Counted(len(repos.Value.Repos), "repository"), fleet.Counted(len(repos.Value.Worktrees), "worktree"))
+	repos := e.Pass.Snapshot.Repos.Value
+	return ok("%s, %s", fleet.Counted(len(repos.Repos), "repository"), fleet.Counted(len(repos.Worktrees), "worktree"))
 }
 
 func judgeFormulas(e *Examination) verdict {

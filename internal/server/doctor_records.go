@@ -10,12 +10,9 @@ import (
 
 // judgeRecords compares the records of agents with what is seen.
 func judgeRecords(e *Examination) verdict {
-	agents := e.Pass.Snapshot.Agents
-	if v := part(agents.Sight, ""); v.state != "" {
-		return v
-	}
+	agents := e.Pass.Snapshot.Agents.Value
 	seen := map[string]bool{}
-	for _, a := range agents.Value {
+	for _, a := range agents {
 		seen[a.Name] = true
 	}
 	var list []verdict
@@ -53,12 +50,9 @@ func judgeParents(e *Examination) verdict {
 // judgeOpenRuns finds runs that are carried out, by their record, and of which
 // nothing is seen.
 func judgeOpenRuns(e *Examination) verdict {
-	runs := e.Pass.Snapshot.Runs
-	if v := part(runs.Sight, ""); v.state != "" {
-		return v
-	}
+	runs := e.Pass.Snapshot.Runs.Value
 	seen := map[string]bool{}
-	for _, r := range runs.Value {
+	for _, r := range runs {
 		seen[r.ID] = true
 	}
 	var list []verdict
@@ -105,17 +99,14 @@ func judgeKinds(e *Examination) verdict {
 }
 
 func judgeStates(e *Examination) verdict {
-	agents := e.Pass.Snapshot.Agents
-	if v := part(agents.Sight, "there are none"); v.state != "" {
-		return v
-	}
+	agents := e.Pass.Snapshot.Agents.Value
 	var list []verdict
-	for _, a := range agents.Value {
+	for _, a := range agents {
 		if a.State == fleet.StateUnknown {
 			list = append(list, cannot(fmt.Sprintf("%s (%s): %s", a.Name, a.Kind, a.Reason)).by("custos", "show", a.Name))
 		}
 	}
-	return worst(list, "%s, and the state of each can be told", fleet.Counted(len(agents.Value), "agent"))
+	return worst(list, "%s, and the state of each can be told", fleet.Counted(len(agents), "agent"))
 }
 
 // judgeOrders finds orders that should have expired: no pass was made that answers

@@ -20,7 +20,7 @@ func checking() []api.Rule {
 	return []api.Rule{
 		{Name: "disk-pressure", Category: "disk", Priority: "P1", Actions: []string{"rotate-log"}, Enabled: true},
 		{Name: "landmark-open", Category: "security", Priority: "P3", Actions: []string{"close-landmark"}, Enabled: true},
-		{Name: "lock-dead", Category: "locks", Priority: "P2", Actions: []string{"remove-lock"}, Enabled: true},
+		{Name: "lock-dead", Category: "locks", Priority: "P2", Actions: []string{"remove-lock"}, Enabled: true, Parts: []string{"locks", "processes"}},
 		{Name: "self-clock", Category: "clock", Priority: "P3", Enabled: true},
 		{Name: "self-mute", Category: "chat", Priority: "P1"},
 		{Name: "agent-waiting", Priority: "P2", Enabled: true},
@@ -94,6 +94,28 @@ func TestDoctorTellsWhatRulesCannot(t *testing.T) {
 	e.Pass.Assessment.Blind = []fleet.CannotTell{{AlertKey: key, Why: "its file cannot be read"}}
 	if c := told(e)["locks lock-dead"]; c.State != api.CheckCannot || c.Why != "/l/lock: its file cannot be read" || len(c.Mends) != 0 {
 		t.Errorf("%s: %s", c.State, c.Why)
+	}
+}
+
+// A rule that found nothing in an old reading, or in half of what there is, is not well;
+// what it did find is told.
+func TestDoctorTellsWhatRulesReadThatIsHalfSeen(t *testing.T) {
+	for way, half := range halves() {
+		for _, name := range []fleet.PartName{fleet.PartLocks, fleet.PartProcesses} {
+			e := wellInstalled()
+			half(e.Pass.Snapshot.Sight(name))
+			all := told(e)
+			if c := all["locks lock-dead"]; c.State != api.CheckCannot || !strings.Contains(c.Why, "the server is stopped") || !strings.Contains(c.Why, string(name)) || c.Command != "custos status" {
+				t.Errorf("%s is %s: %s: %s → %s", name, way, c.State, c.Why, c.Command)
+			}
+			if c := all["disk disk-pressure"]; c.State != api.CheckOK {
+				t.Errorf("what does not read %s is %s: %s", name, c.State, c.Why)
+			}
+			e.Pass.Assessment.Findings = []fleet.Finding{findings()["lock-dead"]}
+			if c := told(e)["locks lock-dead"]; c.State != api.CheckBad || c.Why != findings()["lock-dead"].Summary {
+				t.Errorf("%s is %s, and a lock is dead: %s: %s", name, way, c.State, c.Why)
+			}
+		}
 	}
 }
 

@@ -175,6 +175,65 @@ func TestDoctorBlindIsNeverWell(t *testing.T) {
 	}
 }
 
+// halves are the ways in which a part is seen, and not all of it now.
+func halves() map[string]func(*fleet.Sight) {
+	return map[string]func(*fleet.Sight){
+		"stale": func(s *fleet.Sight) { s.Status, s.Why = fleet.StatusStale, "the server is stopped" },
+		"cut":   func(s *fleet.Sight) { s.Cut = "the server is stopped" },
+	}
+}
+
+// That nothing was found in an old reading, or in half of what there is, says nothing
+// of now: whatever rests on a part is not well then.
+func TestDoctorHalfSeenIsNeverWell(t *testing.T) {
+	rest := map[string]bool{}
+	for _, name := range fleet.PartNames() {
+		blind := wellInstalled()
+		blind.Pass.Snapshot.Sight(name).Status = fleet.StatusUnknown
+		for way, half := range halves() {
+			e := wellInstalled()
+			half(e.Pass.Snapshot.Sight(name))
+			now := told(e)
+			for check, c := range told(blind) {
+				if c.State == api.CheckOK {
+					continue
+				}
+				rest[check] = true
+				if got := now[check]; got.State != api.CheckCannot || !strings.Contains(got.Why, "the server is stopped") || got.Command == "" {
+					t.Errorf("%s is %s where %s is %s: %s → %s", check, got.State, name, way, got.Why, got.Command)
+				}
+			}
+		}
+	}
+	for _, check := range []string{"sessions seen", "sessions dead-panes", "agents states", "logs lines", "worktrees seen", "forge reachable"} {
+		if !rest[check] {
+			t.Errorf("%s rests on no part: %v", check, rest)
+		}
+	}
+}
+
+// What an old reading does not hold may be there by now: that something is missing from
+// it is not told as if it were gone, and mends nothing. What it does hold is told.
+func TestDoctorMissesNothingInAnOldReading(t *testing.T) {
+	for way, half := range halves() {
+		e := wellInstalled()
+		e.Pass.Snapshot.Agents.Value, e.Pass.Snapshot.Runs.Value = nil, nil
+		e.Pass.Snapshot.Sessions.Value[0].Dead = true
+		for _, name := range []fleet.PartName{fleet.PartAgents, fleet.PartRuns, fleet.PartSessions} {
+			half(e.Pass.Snapshot.Sight(name))
+		}
+		all := told(e)
+		for _, name := range []string{"consistency records", "consistency runs"} {
+			if c := all[name]; c.State != api.CheckCannot || len(c.Mends) != 0 {
+				t.Errorf("%s: %s is %s: %s, mended by %v", way, name, c.State, c.Why, c.Mends)
+			}
+		}
+		if c := all["sessions dead-panes"]; c.State != api.CheckWarn || !strings.Contains(c.Why, "is dead") {
+			t.Errorf("%s: a dead pane is %s: %s", way, c.State, c.Why)
+		}
+	}
+}
+
 // Many reasons are one line: the worst first, a few by name.
 func TestDoctorManyReasons(t *testing.T) {
 	e := wellInstalled()
