@@ -373,6 +373,21 @@ func BenchmarkParse(b *testing.B) {
 	}
 }
 
+// Agents that do not run though they should, and terminals that nobody sees, are checks:
+// doctor says no less than health does.
+func TestAgentsAndTerminalsThatAreDownAreChecks(t *testing.T) {
+	want := map[string]string{"agent-crashed": "agents", "terminal-server-gone": "sessions", "terminal-server-stopped": "sessions"}
+	for _, r := range builtinSet(t).Rules() {
+		if c, is := want[r.Name]; is && r.Category != c {
+			t.Errorf("%s is of category %q, want %q", r.Name, r.Category, c)
+		}
+		delete(want, r.Name)
+	}
+	if len(want) > 0 {
+		t.Errorf("there is no rule of %v", want)
+	}
+}
+
 // The page on doctor names, in the row of its category, every rule that is a check.
 func TestThePageOnDoctorNamesTheRules(t *testing.T) {
 	page, err := os.ReadFile("../../docs/doctor.md")
