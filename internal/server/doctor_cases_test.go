@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -118,11 +119,23 @@ func sickRecords() []sick {
 		{check: "sessions dead-panes", state: "warn", why: "s:0.0 is dead", command: "tmux -S /t.sock kill-pane -t %1", spoil: func(x patient) {
 			x.s.Sessions.Value[0].Dead, x.s.Sessions.Value[0].ID = true, fleet.PaneID{Socket: "/t.sock", Pane: "%1"}
 		}},
-		{check: "sessions dead-panes", state: "warn", why: "s:0.0 is dead", command: "custos stop a", spoil: func(x patient) {
-			x.s.Sessions.Value[0].Dead, x.s.Sessions.Value[0].ID = true, fleet.PaneID{Socket: "/t.sock", Pane: "%1"}
-			x.s.Agents.Value = append(x.s.Agents.Value, fleet.Agent{Name: "a", Owner: fleet.OwnerCustos, Registered: true, Pane: &x.s.Sessions.Value[0]})
-		}},
+		deadPane("custos stop a", fleet.Agent{Desired: fleet.DesiredStopped, State: fleet.StateStopped}),
+		deadPane("custos stop a", fleet.Agent{Desired: fleet.DesiredRunning, State: fleet.StateFinished, Restart: fleet.RestartOnFailure}),
+		deadPane("custos recover a", fleet.Agent{Desired: fleet.DesiredRunning, State: fleet.StateFinished, Restart: fleet.RestartAlways}),
+		deadPane("custos recover a", fleet.Agent{Desired: fleet.DesiredRunning, State: fleet.StateCrashed, Restart: fleet.RestartOnFailure}),
+		deadPane("custos recover a", fleet.Agent{Desired: fleet.DesiredRunning, State: fleet.StateZombie, Restart: fleet.RestartNever}),
+		deadPane("custos recover a", fleet.Agent{Owner: fleet.OwnerAdopted, Desired: fleet.DesiredRunning, State: fleet.StateCrashed, Restart: fleet.RestartOnFailure}),
+		deadPane("tmux -S /t.sock kill-pane -t %1", fleet.Agent{Owner: fleet.OwnerAdopted, Desired: fleet.DesiredRunning, State: fleet.StateCrashed, Restart: fleet.RestartNever}),
 	}
+}
+
+// deadPane is the pane of an agent of ours that has left it, and the command beside it.
+func deadPane(command string, a fleet.Agent) sick {
+	return sick{check: "sessions dead-panes", state: "warn", why: "s:0.0 is dead", command: command, spoil: func(x patient) {
+		x.s.Sessions.Value[0].Dead, x.s.Sessions.Value[0].ID = true, fleet.PaneID{Socket: "/t.sock", Pane: "%1"}
+		a.Name, a.Owner, a.Registered, a.Pane = "a", cmp.Or(a.Owner, fleet.OwnerCustos), true, &x.s.Sessions.Value[0]
+		x.s.Agents.Value = append(x.s.Agents.Value, a)
+	}}
 }
 
 // sickWorld are of what Custos stands on.

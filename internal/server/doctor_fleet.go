@@ -19,14 +19,26 @@ func judgeDeadPanes(e *Examination) verdict {
 	return worst(list, "none is dead")
 }
 
-// closing is the command that closes a dead pane: a stop, of an agent of ours that has left it.
+// closing is the command beside a dead pane. Of an agent that is to run it is recover,
+// which takes the pane away too: to stop it would end it for good. Of another of ours
+// that has left its pane it is a stop.
 func closing(e *Examination, p fleet.Pane) []string {
 	for _, a := range e.Pass.Snapshot.Agents.Value {
-		if a.Registered && a.Owner == fleet.OwnerCustos && a.Pane != nil && a.Pane.ID == p.ID {
+		switch {
+		case !a.Registered || a.Pane == nil || a.Pane.ID != p.ID:
+		case isToRun(a):
+			return []string{"custos", "recover", a.Name}
+		case a.Owner == fleet.OwnerCustos:
 			return []string{"custos", "stop", a.Name}
 		}
 	}
 	return []string{"tmux", "-S", p.ID.Socket, "kill-pane", "-t", p.ID.Pane}
+}
+
+// isToRun says whether an agent that ended is to run again: one that finished is done.
+func isToRun(a fleet.Agent) bool {
+	started := a.Owner == fleet.OwnerCustos || a.Owner == fleet.OwnerAdopted && a.Restart != fleet.RestartNever
+	return started && a.Desired == fleet.DesiredRunning && (a.State != fleet.StateFinished || a.Restart == fleet.RestartAlways)
 }
 
 func judgeRepos(e *Examination) verdict {
