@@ -42,7 +42,7 @@ type AgentDetail struct {
 	Limited  *time.Time    `json:"limited_until,omitempty"`
 	Exit     *AgentExit    `json:"exit,omitempty"`
 	Record   *AgentRecord  `json:"record,omitempty"` // nil for one that is not registered
-	Attach   []string      `json:"attach"`           // command that shows its terminal; empty when it has none
+	Attach   []string      `json:"attach"`           // command that shows its terminal; empty when it has none that is seen
 	Orders   []Order       `json:"orders"`           // that are not over
 	Alerts   []Alert       `json:"alerts"`
 	Planned  []Deed        `json:"planned"`
@@ -50,6 +50,8 @@ type AgentDetail struct {
 	Failures []Failure     `json:"failures"`           // the newest few
 	Messages []Message     `json:"messages,omitempty"` // mail for it that it has not read
 	Next     []Hint        `json:"next"`
+
+	TerminalStopped int `json:"terminal_stopped,omitempty"` // process of its terminal server while that is stopped by a signal
 }
 
 // Message is one thing that an agent is to be told.

@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 
@@ -58,10 +59,22 @@ func (a *app) attachable(ctx context.Context, name string) (api.AgentDetail, err
 	}
 	defer closer()
 	d, err := c.Agent(ctx, name)
-	if err == nil && len(d.Attach) == 0 {
-		err = &api.Error{Kind: api.BadInput, Message: "cannot attach to " + flat(name) + ": it has no terminal that is seen", Hint: shell([]string{"custos", "peek", name})}
+	if err == nil {
+		err = unattachable(name, d)
 	}
 	return d, err
+}
+
+// unattachable says why there is no terminal to go to; nil when there is one.
+func unattachable(name string, d api.AgentDetail) error {
+	says, hint := "it has no terminal that is seen", []string{"custos", "peek", name}
+	switch pid := d.TerminalStopped; {
+	case pid != 0:
+		says, hint = fmt.Sprintf("its terminal server (process %d) is stopped by a signal", pid), []string{"kill", "-CONT", strconv.Itoa(pid)}
+	case len(d.Attach) > 0:
+		return nil
+	}
+	return &api.Error{Kind: api.BadInput, Message: "cannot attach to " + flat(name) + ": " + says, Hint: shell(hint)}
 }
 
 // insideTmux turns the command that shows an agent into the one that does so from

@@ -25,3 +25,22 @@ func TestAttachNeverNests(t *testing.T) {
 		t.Errorf("another server: %q, %v", got, e)
 	}
 }
+
+// Where nothing can be attached to it is said why, and what helps.
+func TestAttachSaysWhatIsInTheWay(t *testing.T) {
+	for _, k := range []struct {
+		d          api.AgentDetail
+		says, hint string
+	}{
+		{api.AgentDetail{}, "it has no terminal that is seen", "custos peek a"},
+		{api.AgentDetail{TerminalStopped: 12}, "its terminal server (process 12) is stopped by a signal", "kill -CONT 12"},
+	} {
+		_, e := classify(unattachable("a", k.d))
+		if !strings.Contains(e.Message, "cannot attach to a: "+k.says) || e.Hint != k.hint {
+			t.Errorf("%q → %q, want %q → %q", e.Message, e.Hint, k.says, k.hint)
+		}
+	}
+	if err := unattachable("a", api.AgentDetail{Attach: []string{"tmux"}}); err != nil {
+		t.Error(err)
+	}
+}

@@ -225,11 +225,11 @@ func agentDetail(a fleet.Agent, r *fleet.Registration, p fleet.Pass, failures []
 	row, a := agentRow(a, &p.Snapshot), p.Snapshot.Now(a)
 	out := api.AgentDetail{At: p.Snapshot.At.Wall.UTC(), Agent: row, Signals: []api.AgentSignal{}, Tool: toolView(a.Tool),
 		Dialog: dialogView(a.Dialog), Context: pointer(a.ContextPercent), Limited: moment(a.RateLimitedUntil), Exit: exitView(a.Exit),
-		Attach: []string{}, Orders: []api.Order{}, Alerts: told.Alerts, Planned: told.Planned, Skipped: told.Skipped, Failures: failureViews(failures)}
+		TerminalStopped: a.TerminalStopped, Attach: []string{}, Orders: []api.Order{}, Alerts: told.Alerts, Planned: told.Planned, Skipped: told.Skipped, Failures: failureViews(failures)}
 	for _, sig := range a.Signals {
 		out.Signals = append(out.Signals, api.AgentSignal{Source: sig.Source, Says: sig.Says, Hint: string(sig.Hint), Age: lasting(sig.Age)})
 	}
-	if a.Pane != nil {
+	if a.Pane != nil && a.TerminalStopped == 0 { // whoever attaches to a stopped one waits in it, and may end it
 		out.Attach = attachArgv(*a.Pane)
 	}
 	if r != nil {
@@ -318,6 +318,7 @@ func agentHints(a fleet.Agent, d api.AgentDetail) []api.Hint {
 	alive := a.Process.PID != 0
 	ended := slices.Contains([]fleet.AgentState{fleet.StateCrashed, fleet.StateZombie, fleet.StateFinished, fleet.StateStopped}, a.State)
 	add(d.Dialog != nil && len(d.Dialog.Choices) > 0 && a.Owner.MayTouch(), "answer it", "custos", "answer", a.Name, firstChoice(d.Dialog))
+	add(a.TerminalStopped != 0, "let its terminal server go on: nobody sees or reaches it until then", "kill", "-CONT", strconv.Itoa(a.TerminalStopped))
 	add(len(d.Attach) > 0, "look at it", "custos", "attach", a.Name)
 	add(!a.Registered && alive, "let Custos care for it", "custos", "adopt", a.Name)
 	add(a.Registered && ended && a.Desired != fleet.DesiredRetired, "start it again where it was", "custos", "recover", a.Name)
@@ -340,7 +341,7 @@ func (s *server) failures(req *http.Request, _ Caller) (any, error) {
 	name := req.URL.Query().Get("agent")
 	list, err := s.Failures.Failures(req.Context(), name, failuresAtMost)
 	if err == nil && name != "" && len(list) == 0 {
-		err = s.known(req.Context(), "list the failures of", name)
+		_, err = s.known(req.Context(), "list the failures of", name)
 	}
 	if err != nil {
 		return nil, err

@@ -372,6 +372,31 @@ func TestLogs(t *testing.T) {
 	wantError(t, err, api.BadInput, "cannot go on after")
 }
 
+// An agent whose terminal server is stopped has a terminal, which nobody sees: what sends
+// to its screen says so, and what lets it go on.
+func TestOfAStoppedTerminalServerItIsSaidWhatLetsItGoOn(t *testing.T) {
+	w := newWorld()
+	w.registrations = []fleet.Registration{{Name: "mute", Instance: "i", Where: fleet.WhereTmux}}
+	pane := &fleet.Pane{ID: fleet.PaneID{Socket: "/t", Pane: "%1"}, Session: "s"} // by an old reading
+	w.pass.Snapshot.Agents.Value = []fleet.Agent{{Name: "mute", Registered: true, TerminalStopped: 12, Pane: pane}, {Name: "theirs", TerminalStopped: 12}}
+	c := client(w)
+	for _, name := range []string{"mute", "theirs"} {
+		_, peek := c.Screen(t.Context(), name, 7)
+		wantError(t, peek, api.CannotLook, "its terminal server (process 12) is stopped by a signal")
+		_, log := c.Log(t.Context(), name, api.LogQuery{Lines: 7})
+		wantError(t, log, api.NotFound, "its terminal server (process 12) is stopped by a signal")
+		for verb, err := range map[string]error{"peek": peek, "logs": log} {
+			if e := errorOf(err); e.Hint != "kill -CONT 12" {
+				t.Errorf("%s of %s sends to %q", verb, name, e.Hint)
+			}
+		}
+		d, err := c.Agent(t.Context(), name)
+		if err != nil || d.TerminalStopped != 12 || len(d.Attach) != 0 || !slices.ContainsFunc(d.Next, func(h api.Hint) bool { return h.Command == "kill -CONT 12" }) {
+			t.Errorf("%s: %d, %v, %+v, %v", name, d.TerminalStopped, d.Attach, d.Next, err)
+		}
+	}
+}
+
 func TestHookFiles(t *testing.T) {
 	c := client(newWorld())
 	f, err := c.EditHooks(t.Context(), "claude", api.HookEdit{Do: "install", Settings: "{}"})

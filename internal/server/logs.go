@@ -78,14 +78,23 @@ func (s *server) logged(ctx context.Context, name string) (instance string, err 
 	if err = unlessForgotten(pass.Past, err); err != nil {
 		return "", err
 	}
-	if r != nil {
-		return r.Instance, noLog(*r)
-	}
-	a, err := findAgent("show the log of", name, &pass.Snapshot, nil)
-	if err != nil {
+	a, err := findAgent("show the log of", name, &pass.Snapshot, r)
+	switch {
+	case err != nil:
 		return "", err
+	case r != nil:
+		return r.Instance, unlessStopped(noLog(*r), a)
 	}
-	return a.Instance, noLogUnrecorded(a)
+	return a.Instance, unlessStopped(noLogUnrecorded(a), a)
+}
+
+// unlessStopped is the reason why no log of an agent is kept. It sends to its screen,
+// which nobody sees while its terminal server is stopped: that is said then.
+func unlessStopped(why error, a fleet.Agent) error {
+	if why == nil || a.TerminalStopped == 0 {
+		return why
+	}
+	return &api.Error{Kind: api.NotFound, Message: why.Error() + "; and " + stoppedTerminal(a), Hint: goOn(a)}
 }
 
 // noLog says why nothing is kept of what a registered agent writes; nil where something is.

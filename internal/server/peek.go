@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"net/http"
+	"strconv"
 
 	"custos/internal/api"
 	"custos/internal/fleet"
@@ -36,24 +37,35 @@ func (s *server) screen(req *http.Request, _ Caller) (any, error) {
 
 // nothingShown says why there is nothing to look at of an agent.
 func (s *server) nothingShown(ctx context.Context, name string) error {
-	if err := s.known(ctx, "look at", name); err != nil {
+	a, err := s.known(ctx, "look at", name)
+	switch {
+	case err != nil:
 		return err
+	case a.TerminalStopped != 0:
+		return &api.Error{Kind: api.CannotLook, Message: fmt.Sprintf("cannot look at %q: %s", fleet.Line(name, 100), stoppedTerminal(a)), Hint: goOn(a)}
 	}
 	return &api.Error{Kind: api.NotFound, Message: fmt.Sprintf("cannot look at %q: it has no terminal and no output of its own", fleet.Line(name, 100)),
 		Hint: "custos why agent/" + name}
 }
 
-// known is an error where there is no agent of a name, or that cannot be told; verb is
-// what cannot be done then.
-func (s *server) known(ctx context.Context, verb, name string) error {
+// stoppedTerminal says why nobody sees or reaches an agent whose terminal server is stopped.
+func stoppedTerminal(a fleet.Agent) string {
+	return fmt.Sprintf("its terminal server (process %d) is stopped by a signal", a.TerminalStopped)
+}
+
+// goOn is the command that has that server go on.
+func goOn(a fleet.Agent) string { return command("kill", "-CONT", strconv.Itoa(a.TerminalStopped)) }
+
+// known is an agent; an error where there is none of a name, or that cannot be told; verb
+// is what cannot be done then.
+func (s *server) known(ctx context.Context, verb, name string) (fleet.Agent, error) {
 	pass, err := s.Cycle.Look(ctx, glance)
 	if err != nil {
-		return cannotLook(err)
+		return fleet.Agent{}, cannotLook(err)
 	}
 	registered, err := s.registration(ctx, name)
 	if err = unlessForgotten(pass.Past, err); err != nil {
-		return err
+		return fleet.Agent{}, err
 	}
-	_, err = findAgent(verb, name, &pass.Snapshot, registered)
-	return err
+	return findAgent(verb, name, &pass.Snapshot, registered)
 }
