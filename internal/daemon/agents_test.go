@@ -385,6 +385,7 @@ func TestFrozenTmux(t *testing.T) {
 	if a := w.agent("still"); a.State != "unknown" {
 		t.Errorf("the agent is %s", a.State)
 	}
+	w.stoppedTerminalIsTold("still", server)
 	if err := syscall.Kill(server, syscall.SIGCONT); err != nil {
 		t.Fatal(err)
 	}
@@ -392,6 +393,31 @@ func TestFrozenTmux(t *testing.T) {
 	await(t, w.said.String, func() bool { return w.alerts("terminal-server-stopped")[0].Status == "resolved" && health() == "" })
 	if err := syscall.Kill(a.PID, 0); err != nil {
 		t.Error("the agent is gone")
+	}
+}
+
+// stoppedTerminalIsTold: no check of the doctor takes what it saw before for what is, and
+// what would show the agent says how it is shown again.
+func (w *town) stoppedTerminalIsTold(name string, server int) {
+	w.Helper()
+	d, err := w.client().Doctor(w.Context(), []string{"sessions", "agents"}, "test")
+	if err != nil {
+		w.Fatal(err)
+	}
+	all := map[string]api.DoctorCheck{}
+	for _, c := range d.Checks {
+		all[c.Category+" "+c.Name] = c
+	}
+	for _, check := range []string{"sessions seen", "sessions dead-panes", "sessions session-orphan"} {
+		wantCheck(w.T, all, check, "cannot tell", "stopped by a signal")
+	}
+	wantCheck(w.T, all, "sessions terminal-server-stopped", "bad", fmt.Sprintf("kill -CONT %d", server))
+	_, err = w.client().Screen(w.Context(), name, 7)
+	if err == nil || !strings.Contains(err.Error(), fmt.Sprintf("process %d", server)) {
+		w.Errorf("a look at its screen says %v", err)
+	}
+	if a, err := w.client().Agent(w.Context(), name); err != nil || a.TerminalStopped != server || len(a.Attach) != 0 {
+		w.Errorf("%+v, %v", a, err)
 	}
 }
 

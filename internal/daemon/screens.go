@@ -2,6 +2,7 @@ package daemon
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io/fs"
 	"maps"
@@ -12,6 +13,7 @@ import (
 	"custos/internal/api"
 	"custos/internal/fleet"
 	"custos/internal/server"
+	"custos/internal/session"
 )
 
 // screens shows what agents show, as the server's port wants it.
@@ -48,7 +50,7 @@ func (x screens) headless(ctx context.Context, a fleet.Agent) (string, error) {
 			return p.Screen(ctx, pane.ID, mostLines)
 		}
 	}
-	if err == nil {
+	if err == nil || errors.Is(err, session.ErrAbsent) {
 		return "", fs.ErrNotExist
 	}
 	return "", fmt.Errorf("cannot look at %s: %w", a.Name, err)
