@@ -150,14 +150,9 @@ func unsaid(cfg config.Config, nested bool) (sections []string) {
 
 // git is the section [git], which the probe and three actions read.
 func (w *World) git() (gitprobe.Options, error) {
-	var made []string // while the ledger cannot be read, those that were known still are there
-	known := func() []string {
-		if now, err := w.madeForRuns(); err == nil {
-			made = now
-		}
-		return made
-	}
-	o := gitprobe.Options{Home: w.Config.Home, Standing: w.standing, Holding: holding, Discover: w.whereAgentsStand, Made: known, CrashedIn: w.keepsCrashed()}
+	known := w.keepsRegistered()
+	o := gitprobe.Options{Home: w.Config.Home, Standing: w.standing, Holding: holding, Discover: w.whereAgentsStand,
+		Worked: func() []string { return workedIn(known()) }, Made: func() []string { return madeFor(known()) }, CrashedIn: w.keepsCrashed()}
 	err := w.Config.Section("git", &o)
 	o.Outside = outside(o.ForeignNamespace)
 	return o, err
@@ -200,25 +195,6 @@ func (w *World) stand(ctx context.Context, procs *proc.Reader) ([]git.CWD, error
 // patience is how long whereAgentsStand may take; without it only configured
 // repositories are seen.
 const patience = 2 * time.Second
-
-// madeForRuns lists the worktrees of agents that work, or worked, on runs of formulas.
-func (w *World) madeForRuns() (paths []string, err error) {
-	if w.Registered == nil {
-		return nil, nil
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
-	defer cancel()
-	known, err := w.Registered(ctx)
-	if err != nil {
-		return nil, err
-	}
-	for _, r := range known {
-		if r.Run != "" && r.Owner == fleet.OwnerCustos && r.Worktree != "" {
-			paths = append(paths, fleet.RawPath(r.Worktree))
-		}
-	}
-	return paths, nil
-}
 
 // whereAgentsStand lists the folders that agents work in.
 func (w *World) whereAgentsStand() (dirs []string) {

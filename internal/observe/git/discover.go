@@ -54,6 +54,11 @@ func (p *Probe) discover(agents []string) (found []seed, cut string, err error) 
 	for _, cwd := range agents {
 		d.foreign(cwd)
 	}
+	if p.o.Worked != nil {
+		for _, dir := range p.o.Worked() {
+			d.foreign(dir)
+		}
+	}
 	if p.o.Made != nil {
 		for _, path := range p.o.Made() {
 			d.ours(path)

@@ -45,8 +45,11 @@ type Options struct {
 	// Discover returns folders where agents stand (raw); their repositories are
 	// viewed as foreign.
 	Discover func() []string `toml:"-"`
-	// Made returns the worktrees (raw paths) that Custos made for runs of formulas:
-	// they are its own, whatever Repos and Worktrees say.
+	// Worked returns folders (raw) that agents of ours are on record with, whether or not
+	// they live; their repositories are viewed as foreign.
+	Worked func() []string `toml:"-"`
+	// Made returns the worktrees (raw paths) that Custos made for agents: they are its
+	// own, whatever Repos and Worktrees say.
 	Made func() []string `toml:"-"`
 	// CrashedIn returns the worktrees (raw paths) that agents of ours crashed in, and since
 	// when nobody comes back to each.

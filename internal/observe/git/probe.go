@@ -82,8 +82,8 @@ func (p *Probe) Spec() observe.Spec {
 
 // Look looks at every repository once. One that is broken, or does not answer,
 // has unknown leaves; the others are seen. Without a git program it fails: with
-// ErrAbsent when nothing is configured, no agent stands anywhere, and no
-// repository was known; else the part is not absent but unknown. It is cut where the
+// ErrAbsent when nothing is configured, no agent stands anywhere or has worked in a
+// repository, and none was known; else the part is not absent but unknown. It is cut where the
 // globs match too much.
 func (p *Probe) Look(ctx context.Context) (observe.Put, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, p.o.LookFor, errors.New("the look ran out of time"))
@@ -108,7 +108,7 @@ func (p *Probe) Look(ctx context.Context) (observe.Put, error) {
 		})
 	}
 	if l.noGit {
-		return nil, p.withoutGit(len(agents))
+		return nil, p.withoutGit(len(agents), len(found))
 	}
 	if err := ctx.Err(); errors.Is(err, context.Canceled) {
 		return nil, err
@@ -144,7 +144,7 @@ func (p *Probe) recall(l *look) {
 // withoutGit is the error of a look that found no git program. It is ErrAbsent
 // only where there is nothing that git could have told: otherwise the part
 // would pass for empty, and every alert in it for mended.
-func (p *Probe) withoutGit(agents int) error {
+func (p *Probe) withoutGit(agents, found int) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	why := ""
@@ -155,6 +155,8 @@ func (p *Probe) withoutGit(agents int) error {
 		why = "repositories were seen before"
 	case agents > 0:
 		why = fmt.Sprintf("agents stand in %d folders", agents)
+	case found > 0:
+		why = fmt.Sprintf("agents have worked in %d repositories", found)
 	default:
 		return fmt.Errorf("%w: no git program here", observe.ErrAbsent)
 	}

@@ -195,6 +195,8 @@ func TestNoGitIsAbsentOnlyWhereNothingIsMissed(t *testing.T) {
 		"only pinned":                {git.Options{Pinned: []string{r.Top}}, false},
 		"an agent in a repository":   {git.Options{Discover: stands(r.Top)}, false},
 		"an agent anywhere":          {git.Options{Discover: stands(r.Dir)}, false},
+		"one of ours has worked":     {git.Options{Worked: stands(r.Top)}, false},
+		"it worked in no repository": {git.Options{Worked: stands(r.Dir)}, true},
 		"configured and discovered":  {git.Options{Repos: []string{r.Top}, Discover: stands(r.Top)}, false},
 		"configured, only worktrees": {git.Options{Worktrees: []string{r.Top}}, false},
 	} {
