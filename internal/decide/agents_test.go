@@ -84,7 +84,7 @@ func exit(set map[string]string) *fleet.Exit {
 func registration(name string, set map[string]string) fleet.Registration {
 	r := fleet.Registration{Name: name, Kind: "claude", Owner: fleet.OwnerCustos, Desired: fleet.DesiredRunning, DesiredBy: set["wanted"],
 		Restart: fleet.RestartOnFailure, Account: set["account"], Parent: set["parent"], Depth: integer(set["depth"]),
-		Failed: set["failed"], Exit: exit(set), Instance: set["instance"], Dir: set["dir"], Worktree: set["worktree"], Repo: set["repo"], Project: set["project"], Task: set["task"], Revision: 1}
+		Failed: set["failed"], Exit: exit(set), Instance: set["instance"], Dir: set["dir"], Worktree: set["worktree"], Real: set["real"], Repo: set["repo"], Project: set["project"], Task: set["task"], Revision: 1}
 	if r.Pool = set["pool"]; set["handoff"] != "" {
 		r.Handoff = &fleet.Handoff{Instance: r.Instance, Order: set["handoff"]}
 	}

@@ -78,7 +78,7 @@ func (p *pass) handover(r *request) string {
 		return r.wish.Text
 	}
 	do, _ := p.orphanedIssue(x).decide()
-	tree := p.treeAt(p.hand(x.Agent).place())
+	tree := p.treeOf(p.hand(x.Agent))
 	if tree == nil {
 		return r.wish.Text
 	}

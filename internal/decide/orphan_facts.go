@@ -67,7 +67,7 @@ func (p *pass) isGone(h lastHand) bool {
 	if !p.snap.Repos.Fresh() {
 		return false
 	}
-	if tree := p.treeAt(h.place()); tree != nil {
+	if tree := p.treeOf(h); tree != nil {
 		return tree.Missing
 	}
 	return h.reg.Worktree != "" && slices.ContainsFunc(p.snap.Repos.Value.Repos, func(r fleet.Repo) bool { return r.Path == h.reg.Repo })
@@ -112,7 +112,7 @@ func (p *pass) orphanedIssue(x *fleet.Issue) orphan {
 // workOf fills in where an agent worked, and what is known of that.
 func (p *pass) workOf(o *orphan, h lastHand) {
 	path := h.place()
-	tree := p.treeAt(path)
+	tree := p.treeOf(h)
 	switch {
 	case !p.snap.Repos.Fresh():
 		o.tree = fleet.Unknown[bool]("repos is " + status(p.snap.Repos.Status))
@@ -145,6 +145,15 @@ func (h lastHand) place() string {
 		return h.seen.CWD.Or("")
 	}
 	return ""
+}
+
+// treeOf finds the worktree that an agent worked in. git tells where that is past all
+// links; a record may name it by one.
+func (p *pass) treeOf(h lastHand) *fleet.Worktree {
+	if tree := p.treeAt(h.place()); tree != nil || h.reg == nil {
+		return tree
+	}
+	return p.treeAt(h.reg.Real)
 }
 
 // treeAt finds the worktree that a folder is, or is in.
