@@ -53,6 +53,22 @@ func killed(signal int) *fleet.Exit {
 	return &fleet.Exit{Status: fleet.Unknown[int]("no"), Signal: fleet.Known(signal), Source: "shim"}
 }
 
+// The worktree of an agent is where git has it, past all links, where that was told when it
+// was started last.
+func TestTheWorktreeOfAnAgentIsWhereItsFolderLed(t *testing.T) {
+	w, b := newWorld(), newLedger()
+	for name, c := range map[string][2]string{"linked": {"/link/x", "/w/x"}, "plain": {"/w/y", "/w/y"}, "old": {"/w/z", ""}, "folder": {"", "/w"}} {
+		r := b.reg(name, 0)
+		r.Worktree, r.Real = c[0], c[1]
+	}
+	found := see(t, w.probe(t, b.options))
+	for name, want := range map[string]string{"linked": "/w/x", "plain": "/w/y", "old": "/w/z", "folder": ""} {
+		if got := found[name].Worktree; got != want {
+			t.Errorf("%s works in worktree %q, want %q", name, got, want)
+		}
+	}
+}
+
 // Every registered agent is there, whether it runs, has ended, or never began.
 func TestEveryRegistrationAppears(t *testing.T) {
 	w, b := newWorld(), newLedger()
