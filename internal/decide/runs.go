@@ -182,10 +182,26 @@ func (p *pass) askTree(r *request) *refusal {
 	if no := p.askKept(r.wish.Target.Worktree); no != nil {
 		return no
 	}
+	if no := p.askComeBack(r.wish.Target.Worktree); no != nil && p.policy.ApprovedBy == "" && !r.byPerson() {
+		return no
+	}
 	if r.run == nil || r.wish.Target.Worktree.Removable.Or(false) {
 		return nil
 	}
 	return &refusal{why: "it is not removable: " + strings.Join(r.wish.Target.Worktree.Obstacles, "; ")}
+}
+
+// askComeBack refuses to remove what a stopped agent would come back to: whoever stopped
+// it may start it again. One that crashed there is the matter of its own rule.
+func (p *pass) askComeBack(w *fleet.Worktree) *refusal {
+	for i := range p.past.Registrations {
+		reg := &p.past.Registrations[i]
+		in := w != nil && reg.Worktree != "" && (reg.Worktree == w.Path || reg.Real == w.Path)
+		if in && reg.Run == "" && reg.Desired == fleet.DesiredStopped && !w.Crashed && !w.Missing {
+			return &refusal{why: "its agent " + reg.Name + " was stopped by " + author(reg.DesiredBy) + ", and may be started again in it", hint: "custos clean"}
+		}
+	}
+	return nil
 }
 
 // keptFor is how long the worktree of a run that went wrong is kept for a person:
