@@ -177,6 +177,14 @@ func (w *town) spawnArgv(name string, argv ...string) {
 	}
 }
 
+// pidOf waits until the process of an agent is seen: to signal 0 would end every process
+// of our own group, this test's caller among them.
+func (w *town) pidOf(name string) (pid int) {
+	w.Helper()
+	await(w.T, w.said.String, func() bool { pid = w.agent(name).PID; return pid > 1 })
+	return pid
+}
+
 // agent returns an agent as it is now; the zero row when there is none.
 func (w *town) agent(name string) api.AgentRow {
 	all, err := w.client().Agents(w.Context())

@@ -22,7 +22,7 @@ func TestWhatAnAgentLeftIsBackedUpThoughNothingIsConfigured(t *testing.T) {
 	if o.State != "done" {
 		t.Fatalf("%+v\n%s", o, w.said)
 	}
-	if err := syscall.Kill(w.agent("one").PID, syscall.SIGKILL); err != nil {
+	if err := syscall.Kill(w.pidOf("one"), syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
 	w.awaitState("one", "crashed")

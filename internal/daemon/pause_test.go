@@ -29,7 +29,7 @@ func TestPausedProject(t *testing.T) {
 	}
 	was := w.agent("b").PID
 	for _, name := range []string{"a", "b"} {
-		if err := syscall.Kill(w.agent(name).PID, syscall.SIGKILL); err != nil {
+		if err := syscall.Kill(w.pidOf(name), syscall.SIGKILL); err != nil {
 			t.Fatal(err)
 		}
 	}

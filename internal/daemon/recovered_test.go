@@ -54,7 +54,7 @@ func TestOneRowWhileItRecovers(t *testing.T) {
 			t.Errorf("an alert of its own making: %s of %s: %s", a.Rule, a.Subject, a.Summary)
 		}
 	}
-	if err := syscall.Kill(w.agent("builder").PID, syscall.SIGKILL); err != nil { // a daemon that is to end finishes what it has begun
+	if err := syscall.Kill(w.pidOf("builder"), syscall.SIGKILL); err != nil { // a daemon that is to end finishes what it has begun
 		t.Fatal(err)
 	}
 	await(t, w.said.String, func() bool { return !w.acting() })
@@ -86,7 +86,7 @@ func TestTheTaskGoesOn(t *testing.T) {
 	if err := os.WriteFile(how, []byte("lost 3s"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := syscall.Kill(w.agent("early").PID, syscall.SIGKILL); err != nil {
+	if err := syscall.Kill(w.pidOf("early"), syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
 	log := func() string {
