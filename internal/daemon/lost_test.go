@@ -133,7 +133,7 @@ func TestALostPastIsToldOnce(t *testing.T) {
 }
 
 // TestAStopClosesWhatACrashLeft: the session of an agent that has crashed is dead, doctor
-// says how it goes, and it goes by that.
+// names what starts the agent again, and a stop instead of that closes its place.
 func TestAStopClosesWhatACrashLeft(t *testing.T) {
 	w := newTown(t, "")
 	w.tells(0, nil, nil, "spawn", "one", "--kind", "claude", "--dir", filepath.Join(w.dir, "work"), "--prompt", "fake reply hello", "--restart", "never")
@@ -142,7 +142,7 @@ func TestAStopClosesWhatACrashLeft(t *testing.T) {
 	}
 	w.awaitState("one", "crashed")
 	await(t, w.said.String, func() bool { out, _ := w.says("doctor", "sessions"); return strings.Contains(out, "is dead") })
-	w.tells(0, []string{"custos stop one"}, nil, "doctor", "sessions")
+	w.tells(0, []string{"recover one"}, nil, "doctor", "sessions")
 	w.tells(0, []string{"Stopped one: its place is closed"}, nil, "stop", "one")
 	if left := w.sessions(); strings.Contains(left, "one~") {
 		t.Errorf("it has left %s", left)
