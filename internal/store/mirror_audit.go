@@ -65,6 +65,11 @@ func (s *shelf[T]) differ(written anyShelf, at fleet.Instant) (out []string) {
 			say(k, "in memory, and not written")
 		}
 	}
+	for i, k := range s.counted {
+		if !reflect.DeepEqual(s.shown[i], k.value) {
+			say(k, "changed by one it was shown to")
+		}
+	}
 	slices.Sort(out)
 	if more := len(out) - mostDifferences; more > 0 {
 		out = append(out[:mostDifferences], fmt.Sprintf("%s: %d more", s.table, more))

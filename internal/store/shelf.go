@@ -24,6 +24,9 @@ type shelf[T any] struct {
 	rows  map[int64]*kept[T]
 	list  []*kept[T]     // rows in order; nil: to be sorted again
 	dirty map[int64]bool // may be otherwise in the database
+
+	counted []*kept[T] // what values returned last: shared, never changed
+	shown   []T
 }
 
 // kept is one row. It is never changed, only replaced.
@@ -118,15 +121,24 @@ func (s *shelf[T]) sorted() []*kept[T] {
 	return s.list
 }
 
-// values returns what is on the shelf and counts at at, in order.
-func (s *shelf[T]) values(at fleet.Instant) (out []T) {
+// values returns what is on the shelf and counts at at, in order: the same list as
+// before while nothing has changed, for most passes change little. Whoever appends to
+// it appends to a copy.
+func (s *shelf[T]) values(at fleet.Instant) []T {
 	counts := younglings(at)
+	var now []*kept[T]
 	for _, k := range s.sorted() {
 		if k.always || counts(k.wall, k.boot, k.up) {
-			out = append(out, k.value)
+			now = append(now, k)
 		}
 	}
-	return out
+	if !slices.Equal(now, s.counted) {
+		s.counted, s.shown = now, make([]T, len(now))
+		for i, k := range now {
+			s.shown[i] = k.value
+		}
+	}
+	return slices.Clip(s.shown)
 }
 
 // younglings is younger, of remembered, for rows in memory.

@@ -20,7 +20,7 @@ func (l *look) live(r run) fleet.Agent {
 	v := agent.State(sig)
 	reg := l.registry[r.Process.ID]
 	a := fleet.Agent{Name: r.called, Kind: r.Kind, Owner: l.owner(r),
-		Process: r.Process.ID, TTY: r.Process.TTY, CWD: r.Process.CWD, FolderGone: folderGone(r.Process.CWD), Args: fleet.RedactArgs(r.Process.Args),
+		Process: r.Process.ID, TTY: r.Process.TTY, CWD: r.Process.CWD, FolderGone: folderGone(r.Process.CWD), Args: r.Process.Args,
 		OneShot: r.OneShot, Age: fleet.Known(r.Process.Age), CPU: cpu, RSS: fleet.Known(rss(r.Tree)),
 		CPUTime: fleet.Known(cpuOf(r.Tree)), SessionID: cmp.Or(reg.SessionID, told.Session),
 		ExitStatus: fleet.Unknown[int]("it runs"), ExitSignal: fleet.Unknown[int]("it runs"),

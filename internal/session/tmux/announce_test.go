@@ -231,7 +231,7 @@ func TestAFrozenServerIsAnnounced(t *testing.T) {
 	place := e.now()
 	signal(t, pid, syscall.SIGSTOP)
 	t.Cleanup(func() { signal(t, pid, syscall.SIGCONT) })
-	if took := e.words(t, place, "the tmux server does not answer"); took > 5*time.Second {
+	if took := e.words(t, place, "the tmux server does not answer"); took > 13*time.Second { // a question each 10 s at most, 2 s to answer it
 		t.Errorf("it took %s to be told", took)
 	}
 	v := view(t, tmux.Options{Sockets: []string{s.Socket}, Deadline: "300ms"})

@@ -51,6 +51,8 @@ type Viewer struct {
 	panes []fleet.Pane
 	err   error
 
+	redacted redacted
+
 	listensMu sync.Mutex
 	listens   map[string]listens // by socket
 }
@@ -105,6 +107,7 @@ func (v *Viewer) Forget() {
 
 func (v *Viewer) look(ctx context.Context) ([]fleet.Pane, error) {
 	sockets, err := v.sockets()
+	v.redacted.begin()
 	answers := each(sockets, func(socket string) ([]fleet.Pane, error) { return v.list(ctx, socket) })
 	var panes []fleet.Pane
 	errs := []error{err}
