@@ -23,6 +23,9 @@ func TestMain(m *testing.M) {
 	if dir := os.Getenv("CUSTOS_CAGE"); dir != "" {
 		os.Exit(cage(dir, os.Args[1:]))
 	}
+	if what := os.Getenv("CUSTOS_WORLD_WITH"); what != "" {
+		os.Exit(worldWith(what, os.Args[1:]))
+	}
 	if os.Getenv("CUSTOS_PRIVATE_WORLD") == "" {
 		os.Exit(inPrivateWorlds())
 	}

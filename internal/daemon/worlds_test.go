@@ -1,15 +1,20 @@
 package daemon_test
 
 import (
+	"bufio"
 	"bytes"
 	"flag"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
+	"testing"
+	"time"
 )
 
 // worlds is in how many worlds at once the whole of the tests is run: most of them
@@ -93,7 +98,12 @@ func shardArgs(tests []string, shard int) []string {
 // the test binary from below one of them, so that folder is kept reachable.
 const enter = `mount -t tmpfs tmpfs "$CUSTOS_WORLD" && exec "$@"`
 
+// inPrivateWorld runs the test binary in a world of its own, as a process group of its
+// own: a signal to process 0, or to a group, goes past the pid namespace to all of the
+// group, CI among it. It ends with whoever began it, however that ends.
 func inPrivateWorld(out io.Writer, args []string) int {
+	runtime.LockOSThread() // Pdeathsig is sent when the thread ends that began it
+	defer runtime.UnlockOSThread()
 	world, err := os.MkdirTemp("", "custos-world-")
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "cannot make a world of its own:", err)
@@ -113,9 +123,95 @@ func inPrivateWorld(out io.Writer, args []string) int {
 	cmd.Env = append(os.Environ(), "CUSTOS_PRIVATE_WORLD=1", goEnv("GOCACHE"), goEnv("GOMODCACHE"), goEnv("GOPATH"), "CUSTOS_WORLD="+world, "TMPDIR="+world, "HOME="+world,
 		"TMUX=", "TMUX_TMPDIR="+world)
 	cmd.Stdout, cmd.Stderr = out, out
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 	if err := cmd.Run(); err != nil {
 		fmt.Fprintln(os.Stderr, "the tests in a world of their own:", err)
 		return 1
 	}
 	return 0
+}
+
+// inItsWorld is what a process of worldWith says as soon as it is in its world.
+const inItsWorld = "in its world"
+
+// worldWith begins a world, and when it is in it, does there what is asked: signal
+// process 0, or nothing, for ever.
+func worldWith(what string, args []string) int {
+	if len(args) == 0 {
+		code := inPrivateWorld(os.Stdout, []string{what})
+		fmt.Println("outlived its world, which ended with", code)
+		return 0
+	}
+	fmt.Println(inItsWorld)
+	if args[0] == "kill" {
+		_ = syscall.Kill(0, syscall.SIGKILL)
+	}
+	for {
+		_ = syscall.Pause()
+	}
+}
+
+// begunWorld begins a world in a group that is not the tests' own, and returns who
+// began it and what is said by all of it, which ends when the last of it has ended.
+func begunWorld(t *testing.T, what string) (*exec.Cmd, *bufio.Reader) {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	said, say, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer say.Close()
+	cmd := exec.Command(self)
+	cmd.Env = append(os.Environ(), "CUSTOS_WORLD_WITH="+what)
+	cmd.Stdout, cmd.Stderr = say, say
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL); _ = cmd.Wait(); _ = said.Close() })
+	_ = said.SetReadDeadline(time.Now().Add(30 * time.Second))
+	lines := bufio.NewReader(said)
+	if line, err := lines.ReadString('\n'); err != nil || line != inItsWorld+"\n" {
+		t.Fatalf("it said %q, %v", line, err)
+	}
+	return cmd, lines
+}
+
+// Signal 0 in a test, where the process of an agent was meant and not seen yet, has
+// ended the whole of CI once.
+func TestASignalToProcessZeroEndsNothingOutsideOfTheWorld(t *testing.T) {
+	t.Parallel()
+	cmd, lines := begunWorld(t, "kill")
+	rest, err := io.ReadAll(lines)
+	if err != nil || !strings.Contains(string(rest), "outlived its world, which ended with 1") {
+		t.Errorf("it said %q, %v", rest, err)
+	}
+	if err := cmd.Wait(); err != nil {
+		t.Errorf("who began the world ended with it: %v", err)
+	}
+}
+
+// Who stops the tests, by Ctrl-C or by ending the process or its group, stops what runs
+// in a world.
+func TestAWorldEndsWithWhoBeganIt(t *testing.T) {
+	t.Parallel()
+	for what, end := range map[string]func(pid int) error{
+		"Ctrl-C":      func(pid int) error { return syscall.Kill(-pid, syscall.SIGINT) },
+		"its end":     func(pid int) error { return syscall.Kill(pid, syscall.SIGKILL) },
+		"its group's": func(pid int) error { return syscall.Kill(-pid, syscall.SIGKILL) },
+	} {
+		t.Run(what, func(t *testing.T) {
+			t.Parallel()
+			cmd, lines := begunWorld(t, "nothing")
+			if err := end(cmd.Process.Pid); err != nil {
+				t.Fatal(err)
+			}
+			if rest, err := io.ReadAll(lines); err != nil || strings.Contains(string(rest), "outlived") {
+				t.Errorf("the world goes on, or its beginner: %q, %v", rest, err)
+			}
+		})
+	}
 }
