@@ -56,11 +56,10 @@ soak: ## HISTORIES (1 000 000) random histories through the pure core, and 60 to
 mutate: ## changes one line after the other of what decides and acts, and wants a test to be red for each (half an hour)
 	@CUSTOS_MUTATE=1 go test -timeout 2h -count=1 -run TestMutants ./internal/arch
 
-town: ## every agent rule on real, scripted agents, and a tmux server that is stopped 200 times: a quarter of an hour
+town: ## every agent rule on real, scripted agents, a hammered daemon, and 90 seconds of the night: a quarter of an hour
 	@CUSTOS_TOWN=1 CUSTOS_HAMMER_FOR=1m go test -timeout 40m -count=1 -v -run 'TestRules|TestFormulaKilled|TestPluginsKilled|TestTutorial|TestHammer' ./internal/daemon
 	@CUSTOS_TOWN=1 CUSTOS_NIGHT_FOR=90s go test -timeout 20m -count=1 -v -run TestNight ./internal/daemon
 	@CUSTOS_TOWN=1 go test -timeout 20m -count=1 -run 'Day|Ambiguous' ./internal/loop
-	@CUSTOS_STOPS=200 go test -timeout 30m -count=1 -v -run "TestAServerOutlivesBeingStopped|TestNobodyConnectsToAServerThatIsStopped" ./internal/session/tmux
 
 night: ## a night in ten minutes on real tmux: servers killed, disk filled, configuration broken, 30 daemons killed, and a person throughout; CUSTOS_NIGHT_SEED makes one again
 	@CUSTOS_TOWN=1 go test -timeout 40m -count=1 -v -run TestNight ./internal/daemon

@@ -96,7 +96,7 @@ func (p *Provider) attend(ctx context.Context, here func(), tell func(session.No
 	if err != nil {
 		return false, fmt.Errorf("cannot listen to tmux server %s: %w", fleet.Path(p.socket), err)
 	}
-	c, err := dial(program, p.socket, p.deadline)
+	c, err := dial(program, p.socket, p.deadline, p.asking)
 	if err != nil {
 		return false, err
 	}

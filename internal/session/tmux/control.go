@@ -43,19 +43,27 @@ type control struct {
 	in, out  *os.File
 	lines    chan string // closed when there is nothing more to read
 	done     chan struct{}
-	deadline time.Duration // for each answer
-	post     string        // session id of the post
+	deadline time.Duration // until it is at its post
+	asking   asking
+	post     string // session id of the post
 	reading  reading
 }
 
+// asking says how a server that is listened to is asked: how long it may take to answer,
+// and how long it is left alone then, by how long it took.
+type asking struct {
+	patience time.Duration
+	pause    func(took time.Duration) time.Duration
+}
+
 // dial starts a client. It never starts a server (-N).
-func dial(program, socket string, deadline time.Duration) (*control, error) {
+func dial(program, socket string, deadline time.Duration, how asking) (*control, error) {
 	cmd := exec.Command(program, "-u", "-S", socket, "-f", "/dev/null", "-N", "-C",
 		"new-session", "-A", "-E", "-f", "no-output,ignore-size,read-only", "-s", postName, "-n", "custos", "-c", "/", "--", "true", "custos",
 		";", "set-option", "-w", "-t", "="+postName+":", "remain-on-exit", "on")
 	cmd.Env, cmd.Dir = environment(), "/"
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	c := &control{cmd: cmd, lines: make(chan string), done: make(chan struct{}), deadline: deadline}
+	c := &control{cmd: cmd, lines: make(chan string), done: make(chan struct{}), deadline: deadline, asking: how}
 	if err := c.start(); err != nil {
 		return nil, fmt.Errorf("cannot listen to tmux server %s: %w", fleet.Path(socket), err)
 	}
@@ -178,13 +186,13 @@ func (c *control) follow(ctx context.Context, tell func(session.Notice)) error {
 				return err
 			}
 			asked = time.Now()
-			clock.Reset(c.deadline)
+			clock.Reset(c.asking.patience)
 		case line, ok := <-c.lines:
 			if !ok {
 				return io.ErrUnexpectedEOF
 			}
 			if c.hear(line, tell) && !asked.IsZero() {
-				clock.Reset(pause(time.Since(asked)))
+				clock.Reset(c.asking.pause(time.Since(asked)))
 				asked = time.Time{}
 			}
 		}

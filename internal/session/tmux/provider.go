@@ -47,6 +47,7 @@ type Provider struct {
 	procs  *proc.Reader
 	turns  shim.Turns
 	bell   chan struct{} // rung when the server is there
+	asking asking
 }
 
 var _ session.Provider = (*Provider)(nil)
@@ -60,7 +61,7 @@ func NewProvider(o ProviderOptions) (*Provider, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &Provider{Viewer: v, socket: o.Socket, shim: o.Shim, start: 10 * time.Second, procs: proc.NewReader(proc.TableOptions{}), bell: make(chan struct{}, 1)}
+	p := &Provider{Viewer: v, socket: o.Socket, shim: o.Shim, start: 10 * time.Second, procs: proc.NewReader(proc.TableOptions{}), bell: make(chan struct{}, 1), asking: asking{patience: v.deadline, pause: pause}}
 	if o.Start != "" {
 		if p.start, err = time.ParseDuration(o.Start); err != nil || p.start <= 0 {
 			return nil, fmt.Errorf("cannot use start %q: want a positive duration such as \"10s\"", o.Start)
