@@ -92,6 +92,7 @@ type Rule struct {
 	Mode          string   `json:"mode"`
 	Cooldown      string   `json:"cooldown,omitempty"`
 	Attempts      string   `json:"attempts,omitempty"`
+	Spacing       string   `json:"spacing,omitempty"` // of the attempts: growing (left out) or even
 	CausedBy      []string `json:"caused_by"`
 	Runbook       string   `json:"runbook,omitempty"`
 	Category      string   `json:"category,omitempty"` // of custos doctor, where the rule is a check

@@ -26,7 +26,7 @@ func (b rulebook) Rules() []api.Rule {
 	for _, r := range b.set.Rules() {
 		out = append(out, api.Rule{Name: r.Name, Priority: string(r.Priority), Over: string(r.Over), Expr: r.Expr,
 			For: span(r.For), KeepFiringFor: span(r.KeepFiringFor), ForPatrols: r.ForPatrols, TellAfter: r.TellAfter, Summary: r.Summary,
-			Actions: wants(r), Mode: string(r.Mode), Cooldown: span(r.Cooldown), Attempts: attempts(r.Attempts),
+			Actions: wants(r), Mode: string(r.Mode), Cooldown: span(r.Cooldown), Attempts: attempts(r.Attempts), Spacing: string(r.Spacing),
 			CausedBy: r.CausedBy, Runbook: r.Runbook, Category: r.Category, Enabled: r.Enabled, Doc: r.What, Parts: parts(r)})
 	}
 	return out

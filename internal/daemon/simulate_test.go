@@ -96,9 +96,9 @@ func TestAMistakeInAStory(t *testing.T) {
 }
 
 // TestIdleWithWorkGetsLouder: an agent that does nothing though it has a task is nudged
-// after ten minutes, again after a quarter of an hour, and once more after half an hour. A
-// person is told after the third, and within the hour whatever holds the next one back.
-// Nothing is typed where a person types, or a draft stands.
+// after ten minutes, again a quarter of an hour later, and once more a quarter of an hour
+// after that. A person is told after the third, and within the hour whatever holds the
+// next one back. Nothing is typed where a person types, or a draft stands.
 func TestIdleWithWorkGetsLouder(t *testing.T) {
 	const story = `
 -- custos.toml --
@@ -115,38 +115,38 @@ want P3
 do nudge agent/worker
 at 25m
 set agent/worker {"state": "idle", "dwell": "25m", "task": "issue 7"}
-skip nudge agent/worker attempts
-at 30m
-set agent/worker {"state": "idle", "dwell": "30m", "task": "issue 7"}
+skip nudge agent/worker cooldown
+at 27m
+set agent/worker {"state": "idle", "dwell": "27m", "task": "issue 7"}
 do nudge agent/worker
 rule agent-idle-long
 want none
-at 61m
-set agent/worker {"state": "idle", "dwell": "61m", "task": "issue 7"}
+at 41m
+set agent/worker {"state": "idle", "dwell": "41m", "task": "issue 7"}
+skip nudge agent/worker cooldown
+want none
+at 43m
+set agent/worker {"state": "idle", "dwell": "43m", "task": "issue 7"}
+do nudge agent/worker
+want none
+at 44m
+set agent/worker {"state": "idle", "dwell": "44m", "task": "issue 7"}
+no actions
 want firing
 want P2
-want summary worker is idle for 1h1m, was nudged 2 times, and its task waits: issue 7
-skip nudge agent/worker attempts
-at 67m
-set agent/worker {"state": "idle", "dwell": "67m", "task": "issue 7"}
-do nudge agent/worker
-at 68m
-set agent/worker {"state": "idle", "dwell": "68m", "task": "issue 7"}
-no actions
-want P2
-want summary worker is idle for 1h8m, was nudged 3 times, and its task waits: issue 7
+want summary worker is idle for 44m, was nudged 3 times, and its task waits: issue 7
 
 -- it answers each, and goes on with nothing --
 at 11m
 set agent/worker {"state": "idle", "dwell": "11m", "task": "issue 7"}
 do nudge agent/worker
-at 30m
-set agent/worker {"state": "idle", "dwell": "18m", "task": "issue 7"}
+at 27m
+set agent/worker {"state": "idle", "dwell": "15m", "task": "issue 7"}
 do nudge agent/worker
-at 67m
-set agent/worker {"state": "idle", "dwell": "35m", "task": "issue 7"}
+at 43m
+set agent/worker {"state": "idle", "dwell": "15m", "task": "issue 7"}
 do nudge agent/worker
-at 78m
+at 54m
 set agent/worker {"state": "idle", "dwell": "10m30s", "task": "issue 7"}
 rule agent-idle-long
 want P2

@@ -292,7 +292,7 @@ func (w *world) readAbility(do string, set map[string]string) error {
 }
 
 func (w *world) readRule(name string, set map[string]string) error {
-	r := fleet.Remedy{Mode: fleet.Mode(set["mode"]), Cooldown: duration(set["cooldown"])}
+	r := fleet.Remedy{Mode: fleet.Mode(set["mode"]), Cooldown: duration(set["cooldown"]), Spacing: fleet.Spacing(set["spacing"])}
 	if set["attempts"] != "" {
 		r.Attempts = attempts(set["attempts"])
 	}

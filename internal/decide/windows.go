@@ -83,7 +83,8 @@ func begun(records []*fleet.ActionRecord) []*fleet.ActionRecord {
 }
 
 // askAttempts caps the tries in the rule's sliding window, spaces them out the
-// more the more there were, and stops at one whose outcome is in doubt.
+// more the more there were (unless the rule wants them even: then the cooldown is
+// all that lies between two), and stops at one whose outcome is in doubt.
 func askAttempts(p *pass, r *request) *refusal {
 	if no := p.askDoubt(r); no != nil {
 		return no
@@ -97,6 +98,9 @@ func askAttempts(p *pass, r *request) *refusal {
 	}
 	if len(r.tries) >= limit.Max {
 		return p.spentTries(r, limit)
+	}
+	if r.remedy.Spacing == fleet.SpacingEven {
+		return nil
 	}
 	newest := p.latest(r.tries)
 	wait := backoff(r)

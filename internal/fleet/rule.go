@@ -62,6 +62,25 @@ type Remedy struct {
 	Mode     Mode     `json:"mode"`
 	Cooldown Duration `json:"cooldown,omitempty"` // between two tries on one subject
 	Attempts Attempts `json:"attempts,omitzero"`
+	Spacing  Spacing  `json:"spacing,omitempty"` // of the attempts; left out: growing
+}
+
+// Spacing is how far the tries at one subject lie apart.
+type Spacing string
+
+// The spacings.
+const (
+	SpacingGrowing Spacing = "growing" // the cooldown, and twice as far after each further try: what fails wants time
+	SpacingEven    Spacing = "even"    // the cooldown, each time: what reminds keeps its hour
+)
+
+// ParseSpacing reads a spacing.
+func ParseSpacing(s string) (Spacing, error) {
+	switch sp := Spacing(s); sp {
+	case SpacingGrowing, SpacingEven:
+		return sp, nil
+	}
+	return "", fmt.Errorf("cannot read spacing %q: want growing or even", s)
 }
 
 // Attempts caps tries on one subject in a sliding window.

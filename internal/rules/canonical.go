@@ -24,6 +24,7 @@ type written struct {
 	Mode          string          `toml:"mode"`
 	Cooldown      string          `toml:"cooldown,omitempty"`
 	Attempts      string          `toml:"attempts,omitempty"`
+	Spacing       string          `toml:"spacing,omitempty"`
 	CausedBy      []string        `toml:"caused_by,omitempty"`
 	Runbook       string          `toml:"runbook,omitempty"`
 	Category      string          `toml:"category,omitempty"`
@@ -58,7 +59,7 @@ func (s *Set) TOML() string {
 func (r *Rule) written() written {
 	w := written{What: r.What, Priority: string(r.Priority), Over: string(r.Over), Expr: r.Expr,
 		For: spanText(r.For), KeepFiringFor: spanText(r.KeepFiringFor), ForPatrols: r.ForPatrols, TellAfter: r.TellAfter, Summary: r.Summary,
-		Mode: string(r.Mode), Cooldown: spanText(r.Cooldown), Attempts: attemptsText(r.Attempts),
+		Mode: string(r.Mode), Cooldown: spanText(r.Cooldown), Attempts: attemptsText(r.Attempts), Spacing: string(r.Spacing),
 		CausedBy: r.CausedBy, Runbook: r.Runbook, Category: r.Category}
 	if !r.Enabled {
 		w.Enabled = &r.Enabled

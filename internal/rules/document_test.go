@@ -59,6 +59,7 @@ func writeKeys(b *strings.Builder) {
 		{"mode", "observe, ask or auto; never more than the fleet's mode"},
 		{"cooldown", "least time between two tries on one subject"},
 		{"attempts", "most tries on one subject in a sliding window: 3 in 1h"},
+		{"spacing", "how far those tries lie apart: growing (left out: the same), each wait is twice the last, beginning with the cooldown; even, the cooldown each time"},
 		{"caused_by", "rules that explain this one: firing for the same subject, or for any subject when they are over host, mount or self; a rule that names itself is told once for all agents of one account"},
 		{"runbook", "the page to read when it fires"},
 		{"category", "of `custos doctor`, which tells what the rule finds as a check of that name: " + strings.Join(fleet.Categories(), ", ")},
@@ -94,6 +95,7 @@ func writeRule(b *strings.Builder, r *Rule) {
 	line("mode", string(r.Mode))
 	line("cooldown", spanText(r.Cooldown))
 	line("attempts", attemptsText(r.Attempts))
+	line("spacing", string(r.Spacing))
 	line("explained by", strings.Join(r.CausedBy, ", "))
 	line("runbook", r.runbookLink())
 	line("check of custos doctor", r.Category)

@@ -28,6 +28,7 @@ func setters() map[string]func(*Rule, any) error {
 		"mode":            func(r *Rule, v any) error { return take(&r.Mode, v, fleet.ParseMode) },
 		"cooldown":        func(r *Rule, v any) error { return take(&r.Cooldown, v, parseDuration) },
 		"attempts":        func(r *Rule, v any) error { return take(&r.Attempts, v, parseAttempts) },
+		"spacing":         func(r *Rule, v any) error { return take(&r.Spacing, v, fleet.ParseSpacing) },
 		"caused_by":       func(r *Rule, v any) error { return takeTexts(&r.CausedBy, v) },
 		"runbook":         func(r *Rule, v any) error { return take(&r.Runbook, v, oneLine) },
 		"category":        func(r *Rule, v any) error { return take(&r.Category, v, fleet.ParseCategory) },

@@ -22,7 +22,8 @@ type Rule struct {
 	Mode          fleet.Mode
 	Cooldown      fleet.Duration
 	Attempts      fleet.Attempts
-	CausedBy      []string // rules whose alerts explain this one
+	Spacing       fleet.Spacing // of the attempts; empty: growing
+	CausedBy      []string      // rules whose alerts explain this one
 	Runbook       string
 	Category      string // of custos doctor, where it is a check; "": it is none
 	Enabled       bool
@@ -55,7 +56,7 @@ func (a Action) Kind(over fleet.Kind) fleet.Kind {
 
 // Remedy returns what decide needs to know of the rule.
 func (r *Rule) Remedy() fleet.Remedy {
-	return fleet.Remedy{Mode: r.Mode, Cooldown: r.Cooldown, Attempts: r.Attempts}
+	return fleet.Remedy{Mode: r.Mode, Cooldown: r.Cooldown, Attempts: r.Attempts, Spacing: r.Spacing}
 }
 
 // Parts returns the parts of a snapshot the rule rests on, sorted.

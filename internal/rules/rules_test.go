@@ -102,6 +102,7 @@ host.name != "a'b\\c"'''
 for = "90m"
 tell_after = 4
 attempts = "2 in 2d"
+spacing = "even"
 actions = [{ do = "x", targets = "log", where = "log.bytes > 1", order = "log.bytes desc", limit = 2 }]
 `)})
 	if err != nil {
@@ -195,6 +196,7 @@ func TestMistakes(t *testing.T) {
 		"negative":        {"[rule.oom-kill]\nfor = '-5m'", []string{"is no duration"}},
 		"attempts":        {"[rule.oom-kill]\nattempts = 'thrice'", []string{"want something like 3 in 1h"}},
 		"no attempts":     {"[rule.oom-kill]\nattempts = '0 in 1h'", []string{"at least one try"}},
+		"spacing":         {"[rule.oom-kill]\nspacing = 'odd'", []string{`cannot read spacing "odd": want growing or even`}},
 		"kind":            {"[rule.oom-kill]\nover = 'agnet'", []string{`cannot use "agnet", did you mean "agent"?`}},
 		"type":            {"[rule.oom-kill]\nfor = 5", []string{"it is the number 5, want a text"}},
 		"mode":            {"[rule.oom-kill]\nmode = 'yolo'", []string{`cannot read mode "yolo"`}},
