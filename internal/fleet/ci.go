@@ -53,6 +53,15 @@ func (p Pipeline) Run() Subject {
 	return Subject{Kind: KindPipeline, Name: strings.Join(name, "/")}
 }
 
+// Repeats says whether a CI's words, as it writes them, name what this pipeline is a run
+// of: whoever acts on it asks anew, and may be shown another by its number.
+func (p Pipeline) Repeats(workflow, branch, head string) bool {
+	return p.Workflow == PipelineText(workflow) && p.Branch == PipelineText(branch) && p.Head == PipelineText(head)
+}
+
+// PipelineText makes what somebody wrote in a CI safe to show, on one line.
+func PipelineText(s string) string { return Line(Redact(Text(s[:min(len(s), 4<<10)])), 200) }
+
 // Worker is one agent or runner of a CI system.
 type Worker struct {
 	Name      string         `json:"name"` // SYSTEM/NAME

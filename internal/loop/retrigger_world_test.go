@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"strconv"
+	"slices"
 	"testing"
 	"time"
 
@@ -27,11 +27,39 @@ import (
 type ciWorld struct {
 	rand  *rand.Rand
 	at    time.Time
-	again map[string]int // by commit
+	again map[commitRun]int
 	next  int64
+
+	workflows, branches, commits []string // that it has
 }
 
-const worldCommits = 3
+func newCIWorld(seed uint64) *ciWorld {
+	r := rand.New(rand.NewPCG(seed, 0))
+	return &ciWorld{rand: r, at: time.Date(2026, 11, 20, 10, 0, 0, 0, time.UTC), again: map[commitRun]int{}, next: 1,
+		workflows: someOf(r, worldWorkflows), branches: someOf(r, worldBranches), commits: someOf(r, worldCommits)}
+}
+
+// commitRun is what a rule may have run again so often: the runs of one workflow, on one
+// branch, at one commit.
+type commitRun struct{ workflow, branch, head string }
+
+func commitRunOf(p ci.Pipeline) commitRun { return commitRun{p.Workflow, p.Branch, p.Head} }
+
+// Names that a careless key would take for each other.
+var (
+	worldWorkflows = []string{"", "ci.yml", "ci.yml/main", "night #2"}
+	worldBranches  = []string{"main", "main/1", "fix", ""}
+	worldCommits   = []string{"1", "2", "main"}
+)
+
+// someOf is one word at least: a world of few has the same again and again.
+func someOf(r *rand.Rand, words []string) []string {
+	some := slices.Clone(words)
+	r.Shuffle(len(some), func(i, j int) { some[i], some[j] = some[j], some[i] })
+	return some[:1+r.IntN(len(some))]
+}
+
+func oneOf(r *rand.Rand, words []string) string { return words[r.IntN(len(words))] }
 
 func (w *ciWorld) Pipelines(context.Context) (ci.Listing, error) {
 	if w.rand.IntN(20) == 0 {
@@ -63,8 +91,8 @@ func (w *ciWorld) pipeline() ci.Pipeline {
 		state = []string{ci.Success, ci.Running, ci.Pending, ci.Cancelled, ci.Blocked, ""}[w.rand.IntN(6)]
 	}
 	ended := w.at.Add(-time.Minute)
-	return ci.Pipeline{ID: id, Number: id, Attempt: w.rand.IntN(4), Event: "push", Branch: "main",
-		Head: strconv.Itoa(1 + w.rand.IntN(worldCommits)), State: state, Created: ended, Started: ended, Ended: ended}
+	return ci.Pipeline{ID: id, Number: id, Attempt: w.rand.IntN(4), Event: oneOf(w.rand, []string{"push", "pull_request", "cron"}),
+		Workflow: oneOf(w.rand, w.workflows), Branch: oneOf(w.rand, w.branches), Head: oneOf(w.rand, w.commits), State: state, Created: ended, Started: ended, Ended: ended}
 }
 
 func (w *ciWorld) Failed(context.Context, ci.Pipeline) ([]ci.Step, error) {
@@ -74,45 +102,70 @@ func (w *ciWorld) Failed(context.Context, ci.Pipeline) ([]ci.Step, error) {
 func (w *ciWorld) Workers(context.Context) ([]ci.Worker, time.Time, error) { return nil, w.at, nil }
 
 func (w *ciWorld) Again(_ context.Context, p ci.Pipeline) error {
-	w.again[p.Head]++
+	w.again[commitRunOf(p)]++
 	if w.rand.IntN(4) == 0 {
 		return errors.New("its answer broke off")
 	}
 	return nil
 }
 
-// No world makes Custos run one commit again more often than its rule allows: not
-// one that gives each repetition a new number and calls it the first.
+// No world makes Custos run one workflow on one branch at one commit again more often than
+// its rule allows: not one that gives each repetition a new number and calls it the first.
 func TestNoWorldIsRunAgainForEver(t *testing.T) {
+	fleettest.Checks(t, 30) // of half a day each
+	full, several := false, false
+	rapid.Check(t, func(rt *rapid.T) {
+		w := newCIWorld(rapid.Uint64().Draw(rt, "world"))
+		d := newCIDay(rt, w, w)
+		for range 60 { // half a day
+			w.at = w.at.Add(12 * time.Minute)
+			d.round(rt.Context(), w.at)
+		}
+		for what, n := range w.again {
+			if n > 2 {
+				rt.Errorf("%+v was run again %d times", what, n)
+			}
+			full = full || n == 2
+		}
+		several = several || len(w.again) > 2
+	})
+	if !t.Failed() && (!full || !several) {
+		t.Errorf("the worlds show nothing: one was run again as often as may be: %v, several were: %v", full, several)
+	}
+}
+
+// ciDay is Custos beside a CI system, from pass to pass.
+type ciDay struct {
+	set    *rules.Set
+	probe  *ciprobe.Probe
+	action *retrigger.Action
+	past   fleet.Past
+	rounds int
+}
+
+type ciReader interface {
+	ciprobe.Reader
+	retrigger.Looker
+}
+
+func newCIDay(t *rapid.T, r ciReader, hand retrigger.Hand) *ciDay {
 	set, err := rules.Parse("rules.toml", rules.Builtin())
 	if err != nil {
 		t.Fatal(err)
 	}
-	fleettest.Checks(t, 30) // of half a day each
-	rapid.Check(t, func(rt *rapid.T) {
-		w := &ciWorld{rand: rand.New(rand.NewPCG(rapid.Uint64().Draw(rt, "world"), 0)), at: time.Date(2026, 11, 20, 10, 0, 0, 0, time.UTC), again: map[string]int{}, next: 1}
-		probe, err := ciprobe.New(ciprobe.Options{Systems: []ciprobe.System{{Name: "x", Project: "widget", Owner: fleet.OwnerConfigured, Reader: w}}})
-		if err != nil {
-			rt.Fatal(err)
-		}
-		action := retrigger.New(retrigger.Options{Systems: map[string]retrigger.System{"x": {Looker: w, Hand: w}}})
-		var past fleet.Past
-		for round := range 60 { // half a day
-			w.at = w.at.Add(12 * time.Minute)
-			now := fleet.Instant{Wall: w.at, Boot: "b", Up: fleet.Duration(round+1) * fleet.Duration(12*time.Minute)}
-			past = w.round(rt.Context(), set, probe, action, now, past)
-		}
-		for head, n := range w.again {
-			if n > 2 {
-				rt.Errorf("commit %s was run again %d times", head, n)
-			}
-		}
-	})
+	probe, err := ciprobe.New(ciprobe.Options{Systems: []ciprobe.System{{Name: "x", Project: "widget", Owner: fleet.OwnerConfigured, Reader: r}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	action := retrigger.New(retrigger.Options{Systems: map[string]retrigger.System{"x": {Looker: r, Hand: hand}}})
+	return &ciDay{set: set, probe: probe, action: action}
 }
 
 // round is one pass over what the world shows now, and what it asks for done.
-func (w *ciWorld) round(ctx context.Context, set *rules.Set, probe *ciprobe.Probe, action *retrigger.Action, now fleet.Instant, past fleet.Past) fleet.Past {
-	put, err := probe.Look(ctx)
+func (d *ciDay) round(ctx context.Context, at time.Time) {
+	d.rounds++
+	now := fleet.Instant{Wall: at, Boot: "b", Up: fleet.Duration(d.rounds) * fleet.Duration(12*time.Minute)}
+	put, err := d.probe.Look(ctx)
 	seen := fleet.Snapshot{At: now}
 	sight := fleet.Sight{Status: fleet.StatusOK, At: now}
 	if err != nil {
@@ -120,20 +173,19 @@ func (w *ciWorld) round(ctx context.Context, set *rules.Set, probe *ciprobe.Prob
 	}
 	put(&seen)
 	seen.CI.Sight = sight
-	policy := fleet.Policy{Mode: fleet.ModeAuto, Abilities: map[string]fleet.Ability{retrigger.Do: action.Ability()}}
-	pass := loop.Judge(set, fleet.Recording{Snapshot: seen, Past: past, Policy: policy})
-	past.Alerts = pass.Assessment.Alerts
-	past.StartedAt = now
+	policy := fleet.Policy{Mode: fleet.ModeAuto, Abilities: map[string]fleet.Ability{retrigger.Do: d.action.Ability()}}
+	pass := loop.Judge(d.set, fleet.Recording{Snapshot: seen, Past: d.past, Policy: policy})
+	d.past.Alerts = pass.Assessment.Alerts
+	d.past.StartedAt = now
 	for _, a := range pass.Plan.Actions {
-		past.Actions = append(past.Actions, w.perform(ctx, action, a, now))
+		d.past.Actions = append(d.past.Actions, d.perform(ctx, a, now))
 	}
-	return past
 }
 
-func (w *ciWorld) perform(ctx context.Context, action *retrigger.Action, a fleet.Action, now fleet.Instant) fleet.ActionRecord {
+func (d *ciDay) perform(ctx context.Context, a fleet.Action, now fleet.Instant) fleet.ActionRecord {
 	r := fleet.ActionRecord{Action: a, Stage: fleet.StageEnded, PlannedAt: now, StartedAt: now}
 	r.Result = &fleet.Result{ActionID: a.ID, Do: a.Do, Subject: a.Subject, For: a.For, Ended: now, Status: fleet.ResultDone}
-	run, err := action.Prepare(ctx, a)
+	run, err := d.action.Prepare(ctx, a)
 	if err == nil {
 		err = run.Do(ctx)
 	}

@@ -106,7 +106,7 @@ func same(seen fleet.Pipeline, now ci.Pipeline, at time.Time) error {
 	}
 	age, told := span.Get()
 	switch {
-	case now.Number != seen.Number || fleet.Line(now.Head, 200) != seen.Head:
+	case now.Number != seen.Number || !seen.Repeats(now.Workflow, now.Branch, now.Head):
 		return fmt.Errorf("cannot cancel %s: another pipeline has its number now: %w", seen.Name, act.ErrRefused)
 	case !now.Open():
 		return fmt.Errorf("%s is over, as %s: %w", seen.Name, now.State, act.ErrUnneeded)

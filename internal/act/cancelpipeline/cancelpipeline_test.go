@@ -45,8 +45,12 @@ func wish(s *citest.Server) fleet.Action {
 	s.Add(citest.Run{Number: 5, State: "running", Head: "abc", Created: began.Add(-time.Minute), Started: began})
 	p := fleet.Pipeline{Name: "x/widget#5", System: "x", Project: "widget", ID: s.ID(5), Number: 5, Owner: fleet.OwnerConfigured, Branch: "main", Head: "abc",
 		State: fleet.Known(ci.Running), Running: fleet.Known(fleet.Duration(30 * time.Minute)), Pending: fleet.Known[fleet.Duration](0), Attempt: 1}
-	if s.Kind() == "github-actions" {
-		p.Number = p.ID
+	switch s.Kind() {
+	case "woodpecker": // whose pipelines are all workflows
+	case "github-actions":
+		p.Number, p.Workflow = p.ID, ".github/workflows/ci.yml"
+	default:
+		p.Workflow = "ci.yml"
 	}
 	return fleet.Action{ID: "1", Do: Do, Subject: fleet.Subject{Kind: fleet.KindPipeline, Name: p.Name}, Target: fleet.Target{Pipeline: &p}}
 }
@@ -70,6 +74,7 @@ func TestConformance(t *testing.T) {
 				Gone:        change(func(r *citest.Run) { r.State, r.Ended = "success", time.Now() }),
 				Changed: map[string]func(*testing.T, fleet.Action){
 					"another commit": change(func(r *citest.Run) { r.Head = "def" }),
+					"another branch": change(func(r *citest.Run) { r.Branch = "other" }),
 					"begun again":    change(func(r *citest.Run) { r.Attempt, r.Started = 2, time.Now() }),
 					"it waits now":   change(func(r *citest.Run) { r.State, r.Started = "pending", time.Time{} }),
 					"it runs now": func(_ *testing.T, a fleet.Action) {

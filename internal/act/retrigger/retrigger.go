@@ -144,7 +144,7 @@ const rounding = 10 * time.Second
 func (r *run) same(now ci.Pipeline, at time.Time) error {
 	ended, known := r.seen.Ended.Get()
 	switch {
-	case now.Number != r.seen.Number || fleet.Line(now.Head, 200) != r.seen.Head:
+	case now.Number != r.seen.Number || !r.seen.Repeats(now.Workflow, now.Branch, now.Head):
 		return fmt.Errorf("cannot run %s again: another pipeline has its number now: %w", r.seen.Name, act.ErrRefused)
 	case now.Attempt > r.seen.Attempt:
 		return fmt.Errorf("attempt %d was begun already: %w", now.Attempt, act.ErrUnneeded)

@@ -46,8 +46,12 @@ func wish(s *citest.Server) fleet.Action {
 	s.Add(citest.Run{Number: 5, State: "failure", Head: "abc", Created: ended.Add(-time.Hour), Started: ended.Add(-time.Hour), Ended: ended})
 	p := fleet.Pipeline{Name: "x/widget#5", System: "x", Project: "widget", ID: s.ID(5), Number: 5, Owner: fleet.OwnerConfigured, Branch: "main", Head: "abc",
 		State: fleet.Known(ci.Failure), Ended: fleet.Known(fleet.Duration(20 * time.Minute)), Attempt: 1, Infra: fleet.Known(true), Newest: true}
-	if s.Kind() == "github-actions" {
-		p.Number = p.ID
+	switch s.Kind() {
+	case "woodpecker": // whose pipelines are all workflows
+	case "github-actions":
+		p.Number, p.Workflow = p.ID, ".github/workflows/ci.yml"
+	default:
+		p.Workflow = "ci.yml"
 	}
 	return fleet.Action{ID: "1", Do: Do, Subject: fleet.Subject{Kind: fleet.KindPipeline, Name: p.Name}, Target: fleet.Target{Pipeline: &p}}
 }
@@ -71,6 +75,7 @@ func TestConformance(t *testing.T) {
 				Gone:        change(func(r *citest.Run) { r.State, r.Ended = "running", time.Time{} }),
 				Changed: map[string]func(*testing.T, fleet.Action){
 					"another commit":    change(func(r *citest.Run) { r.Head = "def" }),
+					"another branch":    change(func(r *citest.Run) { r.Branch = "other" }),
 					"a person stopped":  change(func(r *citest.Run) { r.State = "cancelled" }),
 					"failed once more":  change(func(r *citest.Run) { r.Ended = time.Now().Add(-time.Minute) }),
 					"it is gone":        func(*testing.T, fleet.Action) { s.Remove(5) },

@@ -12,8 +12,8 @@ import (
 // was written by the server, or by whoever pushed.
 func describe(p ci.Pipeline, l ci.Listing) fleet.Pipeline {
 	f := fleet.Pipeline{
-		ID: p.ID, Number: p.Number, URL: address(p.URL), Title: words(p.Title), Workflow: words(p.Workflow), Event: words(p.Event),
-		Branch: words(p.Branch), Head: words(p.Head), Pull: p.Pull, Attempt: max(p.Attempt, 1),
+		ID: p.ID, Number: p.Number, URL: address(p.URL), Title: fleet.PipelineText(p.Title), Workflow: fleet.PipelineText(p.Workflow), Event: fleet.PipelineText(p.Event),
+		Branch: fleet.PipelineText(p.Branch), Head: fleet.PipelineText(p.Head), Pull: p.Pull, Attempt: max(p.Attempt, 1),
 		Primary: l.Primary != "" && p.Branch == l.Primary && !p.IsPull(),
 		State:   fleet.Known(p.State), Pending: fleet.Known[fleet.Duration](0), Running: fleet.Known[fleet.Duration](0), Ended: fleet.Known[fleet.Duration](0),
 	}
@@ -23,18 +23,13 @@ func describe(p ci.Pipeline, l ci.Listing) fleet.Pipeline {
 	case ci.Running:
 		f.Running = age(l.At, p.Started)
 	case "":
-		why := "its CI calls its state " + words(p.Said)
+		why := "its CI calls its state " + fleet.PipelineText(p.Said)
 		f.State = fleet.Unknown[string](why)
 		f.Pending, f.Running, f.Ended = fleet.Unknown[fleet.Duration](why), fleet.Unknown[fleet.Duration](why), fleet.Unknown[fleet.Duration](why)
 	default:
 		f.Ended = age(l.At, p.Ended)
 	}
 	return f
-}
-
-// words makes what somebody wrote safe to show, on one line.
-func words(s string) string {
-	return fleet.Line(fleet.Redact(fleet.Text(s[:min(len(s), 4<<10)])), 200)
 }
 
 // address keeps a URL that leads to a web page, and no other.

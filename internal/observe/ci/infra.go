@@ -94,7 +94,7 @@ func Judge(rules []Rule, failed []ci.Step) (fleet.Leaf[bool], string) {
 			cause = said
 		case ok:
 		case s.Unread != "":
-			unread = fmt.Sprintf("the log of %s cannot be read: %s", words(s.Name), words(s.Unread))
+			unread = fmt.Sprintf("the log of %s cannot be read: %s", fleet.PipelineText(s.Name), fleet.PipelineText(s.Unread))
 		default:
 			return fleet.Known(false), ""
 		}
@@ -109,7 +109,7 @@ func Judge(rules []Rule, failed []ci.Step) (fleet.Leaf[bool], string) {
 func match(rules []Rule, s ci.Step) (string, bool) {
 	for _, r := range rules {
 		if told, ok := r.holds(s); ok {
-			return fleet.Line(fmt.Sprintf("%s: %s: %s", words(r.Name), words(s.Name), told), 300), true
+			return fleet.Line(fmt.Sprintf("%s: %s: %s", fleet.PipelineText(r.Name), fleet.PipelineText(s.Name), told), 300), true
 		}
 	}
 	return "", false
