@@ -16,8 +16,14 @@ const toolSays = "Give the answer. Call it exactly once."
 // object is JSON to be written.
 type object = map[string]any
 
+// messagesVersion is the version of the Messages API that is spoken: a request that
+// names none is refused (docs.anthropic.com, api/versioning).
+const messagesVersion = "2023-06-01"
+
 // anthropic asks the Messages API, and makes the model answer by a tool whose
-// arguments have the schema.
+// arguments have the schema. What is asked and read is as anthropics/anthropic-sdk-go
+// has it: message.go (015e8bc) MessageNewParams, ToolParam, ToolChoiceToolParam, Message
+// and Usage; the headers, internal/requestconfig (0006a88).
 type anthropic struct {
 	model string
 	post  *poster
@@ -31,7 +37,12 @@ func newAnthropic(s Settings) (asker, error) {
 	if !strings.HasSuffix(u.Path, "/v1") {
 		u = u.JoinPath("v1")
 	}
-	sign := func(h http.Header, key string) { h.Set("X-Api-Key", key) }
+	sign := func(h http.Header, key string) {
+		h.Set("Anthropic-Version", messagesVersion)
+		if key != "" {
+			h.Set("X-Api-Key", key)
+		}
+	}
 	return &anthropic{model: s.Model, post: newPoster(s, u.JoinPath("messages"), sign)}, nil
 }
 
@@ -78,8 +89,8 @@ func readMessage(reply []byte, a *Answer) error {
 	if m.Model != "" {
 		a.Model = line(m.Model, 100)
 	}
-	switch m.Stop {
-	case "max_tokens", "model_context_window_exceeded":
+	switch m.Stop { // StopReason, and BetaStopReason of the same SDK
+	case "max_tokens", "model_context_window_exceeded", "pause_turn":
 		return ErrCut
 	case "refusal":
 		return ErrDeclined

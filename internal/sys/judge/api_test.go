@@ -284,6 +284,7 @@ func TestRepliesThatAreNone(t *testing.T) {
 		{"cut", "anthropic", `{"stop_reason":"max_tokens","content":[{"type":"tool_use","name":"answer","input":{}}],"usage":{"input_tokens":1,"output_tokens":1}}`, judge.ErrCut, true},
 		{"cut", "openai", `{"choices":[{"finish_reason":"length","message":{"content":"{}"}}],"usage":{"prompt_tokens":1,"completion_tokens":1}}`, judge.ErrCut, true},
 		{"declined", "anthropic", `{"stop_reason":"refusal","content":[{"type":"text","text":"no"}]}`, judge.ErrDeclined, false},
+		{"paused", "anthropic", `{"stop_reason":"pause_turn","content":[{"type":"text","text":"let me see"}],"usage":{"input_tokens":1,"output_tokens":1}}`, judge.ErrCut, true},
 		{"declined", "openai", `{"choices":[{"message":{"refusal":"no"}}]}`, judge.ErrDeclined, false},
 		{"filtered", "openai", `{"choices":[{"finish_reason":"content_filter","message":{"content":"x"}}]}`, judge.ErrDeclined, false},
 		{"two answers", "anthropic", `{"content":[{"type":"text","text":"words"},{"type":"tool_use","name":"answer","input":{"a":1}},{"type":"tool_use","name":"answer","input":{"a":2}}]}`, judge.ErrNoAnswer, false},
@@ -397,5 +398,16 @@ func TestQuestionsThatAreNone(t *testing.T) {
 	}
 	if s.Calls() != 0 {
 		t.Errorf("%d calls", s.Calls())
+	}
+}
+
+// TestWhoHasNoKeyNamesTheVersion: a proxy that adds the key wants the version all the same.
+func TestWhoHasNoKeyNamesTheVersion(t *testing.T) {
+	s := judgetest.Start(t, judgetest.Status(403))
+	set := settings(t, "anthropic", s)
+	set.Key = judge.Key{}
+	_, err := client(t, set).Ask(t.Context(), question())
+	if h := s.Requests()[0].Header; h.Get("Anthropic-Version") != "2023-06-01" || len(h.Values("X-Api-Key")) != 0 || !strings.Contains(err.Error(), "403") {
+		t.Errorf("sent %v: %v", h, err)
 	}
 }

@@ -12,7 +12,9 @@ import (
 // openai asks chat completions. Servers differ in how they take a schema: first
 // it is asked for as the format of the response, and where that is refused, as
 // the arguments of a tool, with the older name of the limit. What worked is
-// remembered.
+// remembered. What is asked and read is as openai/openai-go v3 has it: chatcompletion.go
+// (015fe52) ChatCompletionNewParams (max_tokens is the older name of
+// max_completion_tokens), ChatCompletion and ChatCompletionMessage.
 type openai struct {
 	model  string
 	post   *poster
@@ -27,7 +29,11 @@ func newOpenAI(s Settings) (asker, error) {
 	if u.Path == "/" {
 		u = u.JoinPath("v1")
 	}
-	sign := func(h http.Header, key string) { h.Set("Authorization", "Bearer "+key) }
+	sign := func(h http.Header, key string) {
+		if key != "" {
+			h.Set("Authorization", "Bearer "+key)
+		}
+	}
 	return &openai{model: s.Model, post: newPoster(s, u.JoinPath("chat/completions"), sign)}, nil
 }
 

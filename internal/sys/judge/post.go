@@ -43,7 +43,7 @@ func (e *StatusError) passing() bool {
 type poster struct {
 	url   string
 	keys  keyring
-	sign  func(h http.Header, key string)
+	sign  func(h http.Header, key string) // names the API's version and who asks; "" is nobody
 	http  *http.Client
 	pause func(context.Context, time.Duration) error
 }
@@ -119,9 +119,7 @@ func (c *conversation) once(ctx context.Context, body any) ([]byte, error) {
 		return nil, err
 	}
 	req.Header.Set("User-Agent", "custos")
-	if c.key != "" {
-		c.sign(req.Header, c.key)
-	}
+	c.sign(req.Header, c.key)
 	c.calls++
 	res, reply, err := httpjson.Ask(c.http, req, MaxReply)
 	switch {

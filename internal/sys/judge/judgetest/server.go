@@ -1,6 +1,12 @@
 // Package judgetest gives tests a judge: an HTTP server that speaks the
 // Anthropic Messages API and OpenAI chat completions, answers by a script, counts
 // its calls, and remembers what it was asked.
+//
+// The first is as anthropics/anthropic-sdk-go has it, which is made from the API's own
+// description: message.go (015e8bc), and internal/requestconfig (0006a88) for the version
+// that each request names. A request without one is refused with 400 (docs.anthropic.com,
+// api/versioning). The second is as openai/openai-go v3 has it, chatcompletion.go
+// (015fe52), made in the same way.
 package judgetest
 
 import (
@@ -94,6 +100,10 @@ func (s *Server) serve(api string) http.HandlerFunc {
 		q := read(api, body)
 		q.Header = r.Header.Clone()
 		reply := s.next(q)
+		if api == "anthropic" && r.Header.Get("Anthropic-Version") != "2023-06-01" {
+			complain(w, http.StatusBadRequest, "anthropic-version: header is required")
+			return
+		}
 		if reply.open || r.Header.Get("X-Api-Key") == Key || r.Header.Get("Authorization") == "Bearer "+Key {
 			reply.send(s, w, r, q)
 			return
