@@ -1,8 +1,16 @@
 // Package alertmanager shows Prometheus' Alertmanager which alerts fire, by its
 // API v2, as Prometheus itself does: again and again, and the end of each.
+//
+// What is sent is postableAlert of prometheus/alertmanager, api/v2/openapi.yaml (8046cfb);
+// what becomes of it, postAlertsHandler of api/v2/api.go (014ea47): an alert whose endsAt
+// lies ahead fires, any other has ended; labels that are empty are dropped; startsAt must
+// not be after endsAt. How it is sent is prometheus/prometheus, rules/alerting.go
+// sendAlerts (four times the longer of interval and delay) and notifier/sendloop.go
+// (336d2aa: any 2xx is taken for yes).
 package alertmanager
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -24,7 +32,8 @@ const (
 	// lapse is how many intervals an alert holds without being shown again. With
 	// fewer, one lost showing would look like its end; Prometheus takes as many.
 	lapse = 4
-	// batch is how many alerts go into one request, as with Prometheus.
+	// batch is how many alerts go into one request; Prometheus sends up to 256 (notifier,
+	// DefaultMaxBatchSize).
 	batch = 64
 	// bearable is how far its clock may be from ours before we speak in its time.
 	bearable  = 30 * time.Second
@@ -94,17 +103,24 @@ func (m *Mirror) post(ctx context.Context, at fleet.Instant, alerts []fleet.Aler
 		}
 	}
 	skew := time.Duration(m.skew.Load())
+	var refused error
 	for part := range slices.Chunk(alerts, batch) {
 		out := make([]postable, 0, len(part))
 		for _, a := range part {
 			out = append(out, m.postable(a, at, skew))
 		}
-		if err := m.send(ctx, out, token); err != nil {
+		err := m.send(ctx, out, token)
+		if err != nil && !errors.Is(err, errInvalid) {
 			return err
 		}
+		refused = cmp.Or(refused, err)
 	}
-	return nil
+	return refused
 }
+
+// errInvalid is the refusal of some alerts of a request: it has stored those beside them,
+// and says nothing about those of other requests.
+var errInvalid = errors.New("it answered 400")
 
 // postable is an alert in the words of the API.
 type postable struct {
@@ -182,6 +198,9 @@ func (m *Mirror) send(ctx context.Context, list []postable, token string) error 
 	resp, text, err := httpjson.Ask(m.o.HTTP, req, maxAnswer)
 	if resp == nil {
 		return err
+	}
+	if resp.StatusCode == http.StatusBadRequest {
+		return fmt.Errorf("%w: %s", errInvalid, fleet.Redact(fleet.Line(string(text), 200)))
 	}
 	if resp.StatusCode/100 != 2 {
 		return fmt.Errorf("it answered %d: %s", resp.StatusCode, fleet.Redact(fleet.Line(string(text), 200)))

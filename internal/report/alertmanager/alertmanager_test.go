@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -15,12 +16,15 @@ import (
 	"custos/internal/fleet"
 )
 
-// manager is an Alertmanager as far as it is asked.
+// manager is an Alertmanager as far as it is asked: prometheus/alertmanager,
+// api/v2/api.go, postAlertsHandler (014ea47). It takes what of a request is valid, and
+// answers 400 for the rest, once that is stored.
 type manager struct {
 	*httptest.Server
 	ahead  time.Duration // its clock
 	status int
 	answer string
+	refuse string // a rule whose alerts are not valid
 
 	mu     sync.Mutex
 	posts  [][]postable
@@ -44,8 +48,18 @@ func (m *manager) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	defer m.mu.Unlock()
 	m.posts, m.tokens = append(m.posts, list), append(m.tokens, r.Header.Get("Authorization"))
 	w.Header().Set("Date", time.Now().Add(m.ahead).UTC().Format(http.TimeFormat))
+	if slices.ContainsFunc(list, m.invalid) {
+		w.WriteHeader(http.StatusBadRequest)
+		fmt.Fprint(w, `"start time must be before end time"`)
+		return
+	}
 	w.WriteHeader(m.status)
 	fmt.Fprint(w, m.answer)
+}
+
+// invalid is Validate of prometheus/common, model/alert.go (v0.72.0).
+func (m *manager) invalid(p postable) bool {
+	return m.refuse != "" && p.Labels["alertname"] == m.refuse || p.StartsAt.IsZero() || p.EndsAt.Before(p.StartsAt) || len(p.Labels) == 0
 }
 
 func at(d time.Duration) fleet.Instant { return fleet.Instant{Wall: time.Now().Add(d)} }
@@ -185,6 +199,32 @@ func TestTroubles(t *testing.T) {
 		if _, err := New(bad); err == nil {
 			t.Errorf("%+v was taken", bad)
 		}
+	}
+}
+
+// An alert that is refused is told of, and holds back no other: those beside it were
+// taken, and those after it are posted.
+func TestOneThatIsRefusedHoldsBackNoOther(t *testing.T) {
+	m := newManager(t)
+	m.refuse = "r3"
+	var list []fleet.Alert
+	for i := range 130 {
+		list = append(list, alert(fmt.Sprint("r", i)))
+	}
+	err := mirror(t, m, nil).Show(t.Context(), at(0), list)
+	if err == nil || !strings.Contains(err.Error(), "it answered 400") {
+		t.Errorf("got %v", err)
+	}
+	shown := 0
+	for _, p := range m.posts {
+		shown += len(p)
+	}
+	if shown != 130 {
+		t.Errorf("%d of 130 alerts were posted", shown)
+	}
+	m.Close()
+	if err := mirror(t, m, nil).Show(t.Context(), at(0), list); err == nil || strings.Count(err.Error(), "\n") > 0 {
+		t.Errorf("of a server that is down it says %q", err)
 	}
 }
 
