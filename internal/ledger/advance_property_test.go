@@ -357,7 +357,7 @@ func (w *town) begin(t *fleet.StepTarget) {
 
 func (w *town) launch(rec *fleet.ActionRecord) {
 	name := rec.Subject.Name
-	reg := find(w.past.Registrations, name)
+	reg := Registration(w.past.Registrations, name)
 	if reg == nil {
 		return
 	}

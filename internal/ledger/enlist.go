@@ -26,7 +26,7 @@ func Enlist(past fleet.Past, snap fleet.Snapshot, changed []fleet.Registration) 
 		e.was[r.Name] = e.all[i]
 	}
 	for _, c := range changed {
-		if find(e.all, c.Name) == nil {
+		if Registration(e.all, c.Name) == nil {
 			e.all, e.was[c.Name] = append(e.all, c), c
 		}
 	}
@@ -55,7 +55,7 @@ type enlisting struct {
 
 // see notes what one agent's own system has of it.
 func (e *enlisting) see(a fleet.Agent) {
-	r := find(e.all, a.Name)
+	r := Registration(e.all, a.Name)
 	switch {
 	case r == nil || r.Owner == fleet.OwnerAdopted && r.Desired == fleet.DesiredRetired:
 		e.enlist(a, r)
@@ -134,7 +134,7 @@ func (e *enlisting) task(o *fleet.Origin) string {
 // parent finds whom its system names as its parent, among those of the same system
 // and project.
 func (e *enlisting) parent(a *fleet.Agent) {
-	r := find(e.all, a.Name)
+	r := Registration(e.all, a.Name)
 	if r == nil || r.Owner != fleet.OwnerAdopted || r.Parent != "" || a.Origin == nil || a.Origin.Parent == "" || a.Origin.Parent == r.Origin {
 		return
 	}
@@ -157,7 +157,7 @@ func (e *enlisting) isBelow(p *fleet.Registration, name string) bool {
 		if p.Parent == name {
 			return true
 		}
-		p = find(e.all, p.Parent)
+		p = Registration(e.all, p.Parent)
 	}
 	return false
 }

@@ -27,7 +27,7 @@ func TestEnlist(t *testing.T) {
 	s := seenOf(nil)
 	s.Beads.Status, s.Beads.Value = fleet.StatusOK, []fleet.Bead{{ID: "shop-2", State: fleet.WorkTaken}}
 	got := Enlist(fleet.Past{}, s, nil)
-	b, l := find(got, "legio-shop-b"), find(got, "legio-shop-lead")
+	b, l := Registration(got, "legio-shop-b"), Registration(got, "legio-shop-lead")
 	if len(got) != 2 || b == nil || l == nil {
 		t.Fatalf("%+v", got)
 	}
@@ -80,13 +80,13 @@ func TestEnlistRetires(t *testing.T) {
 	if len(got) != 1 || got[0].Desired != fleet.DesiredRetired {
 		t.Fatalf("%+v", got)
 	}
-	anew := Enlist(fleet.Past{Registrations: []fleet.Registration{got[0], *find(was, "legio-shop-lead")}}, seenOf(func(a *fleet.Agent) { a.Process.PID = 9 }), nil)
+	anew := Enlist(fleet.Past{Registrations: []fleet.Registration{got[0], *Registration(was, "legio-shop-lead")}}, seenOf(func(a *fleet.Agent) { a.Process.PID = 9 }), nil)
 	if len(anew) != 1 || anew[0].Desired != fleet.DesiredRunning || anew[0].Process.PID != 9 {
 		t.Errorf("its name is not given again: %+v", anew)
 	}
-	stopped := *find(was, "legio-shop-b")
+	stopped := *Registration(was, "legio-shop-b")
 	stopped.Desired, stopped.DesiredBy = fleet.DesiredStopped, "person:ann"
-	if got := Enlist(fleet.Past{Registrations: []fleet.Registration{stopped}}, over, nil); find(got, "legio-shop-b") != nil {
+	if got := Enlist(fleet.Past{Registrations: []fleet.Registration{stopped}}, over, nil); Registration(got, "legio-shop-b") != nil {
 		t.Errorf("a person's stop is changed: %+v", got)
 	}
 }

@@ -36,7 +36,7 @@ func TestReply(t *testing.T) {
 	if s.Agent != "r1-2" || !s.Seen || s.Answer != fleet.AnswerSent || !said.taken || said.done != 0 {
 		t.Fatalf("before it is acknowledged: %+v, %+v", s, said)
 	}
-	find(w.past.Registrations, "r1-2").PromptState = fleet.DeliveryAcknowledged
+	Registration(w.past.Registrations, "r1-2").PromptState = fleet.DeliveryAcknowledged
 	w.passes(4, time.Second)
 	if s := w.past.Runs[0].Session; said.done != 1 || s.Answer != "" || s.Answers != 1 {
 		t.Fatalf("after that: %+v, %+v", s, said)

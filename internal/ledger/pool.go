@@ -255,7 +255,7 @@ func (s *staff) mayTake(w worker) bool {
 func (s *staff) start(n int) {
 	for k := 1; n > 0 && k <= 1000; k++ {
 		name := fmt.Sprintf("%s-%s-%d", s.pool.Name, s.stamp(), k)
-		if find(s.past.Registrations, name) != nil || slices.ContainsFunc(s.past.Orders, func(o fleet.Order) bool { return o.Agent == name }) {
+		if Registration(s.past.Registrations, name) != nil || slices.ContainsFunc(s.past.Orders, func(o fleet.Order) bool { return o.Agent == name }) {
 			continue
 		}
 		n--

@@ -35,7 +35,7 @@ func Register(all []fleet.Registration, r fleet.Registration, b Bounds, by strin
 	if r.Owner != fleet.OwnerCustos && r.Owner != fleet.OwnerAdopted {
 		return fail(fmt.Errorf("%w: its owner is %q, neither custos nor adopted", ErrIllegal, r.Owner))
 	}
-	if find(all, r.Name) != nil {
+	if Registration(all, r.Name) != nil {
 		return fail(fmt.Errorf("the name is %w", ErrTaken))
 	}
 	depth, err := depthOf(all, r, b.MaxDepth)
@@ -68,7 +68,7 @@ func depthOf(all []fleet.Registration, r fleet.Registration, most int) (int, err
 	if r.Parent == "" {
 		return 0, nil
 	}
-	parent := find(all, r.Parent)
+	parent := Registration(all, r.Parent)
 	if parent == nil || parent.Desired == fleet.DesiredRetired {
 		return 0, fmt.Errorf("%w: its parent %s is not registered", ErrIllegal, shown(r.Parent))
 	}
@@ -120,7 +120,8 @@ func adopt(all []fleet.Registration, a fleet.Agent, by string, at fleet.Instant)
 	return Register(all, r, Bounds{}, by, at)
 }
 
-func find(all []fleet.Registration, name string) *fleet.Registration {
+// Registration finds an agent's registration by its name; nil when there is none.
+func Registration(all []fleet.Registration, name string) *fleet.Registration {
 	for i := range all {
 		if all[i].Name == name {
 			return &all[i]

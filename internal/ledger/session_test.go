@@ -29,7 +29,7 @@ func onStage(t *testing.T, change ...func(*fleet.Run)) *town {
 	if a := w.agents["r1"]; a == nil || a.Process.PID == 0 || !w.past.Runs[0].Session.Seen {
 		t.Fatalf("the agent was not started: %+v %+v", w.past.Runs[0], w.past.Runs[0].Session)
 	}
-	r := find(w.past.Registrations, "r1")
+	r := Registration(w.past.Registrations, "r1")
 	r.Worktree, r.PromptState = "/w.worktrees/r1", fleet.DeliveryAcknowledged
 	return w
 }
@@ -130,7 +130,7 @@ func TestSessionContract(t *testing.T) {
 			w.passes(2, 31*time.Second)
 		}, state: fleet.RunOpen, steps: "running waiting"},
 		"idle before its prompt arrived": {does: func(w *town) {
-			find(w.past.Registrations, "r1").PromptState = fleet.DeliverySent
+			Registration(w.past.Registrations, "r1").PromptState = fleet.DeliverySent
 			w.agent().State = fleet.StateIdle
 			w.passes(9, time.Minute)
 		}, state: fleet.RunOpen, steps: "running waiting"},
@@ -150,7 +150,7 @@ func TestSessionContract(t *testing.T) {
 		"paused": {does: func(w *town) {
 			w.quiet(9 * time.Hour)
 			w.agent().State = fleet.StateIdle
-			find(w.past.Registrations, "r1").Desired = fleet.DesiredPaused
+			Registration(w.past.Registrations, "r1").Desired = fleet.DesiredPaused
 			w.passes(9, time.Hour)
 		}, state: fleet.RunOpen, why: "paused", steps: "running waiting"},
 		"dies once": {does: func(w *town) { w.die(w.agent(), dead); w.passes(8, time.Second) }, state: fleet.RunOpen, why: "works", steps: "running waiting"},
@@ -176,7 +176,7 @@ func TestSessionContract(t *testing.T) {
 			}
 		}, state: fleet.RunOpen, steps: "running waiting"},
 		"a person stopped it": {does: func(w *town) {
-			r := find(w.past.Registrations, "r1")
+			r := Registration(w.past.Registrations, "r1")
 			r.Desired, r.DesiredBy = fleet.DesiredStopped, "bob"
 			w.passes(3, time.Second)
 		}, state: fleet.RunCancelled, end: "person", why: "bob stopped its agent", steps: "skipped skipped", keep: true},
@@ -208,7 +208,7 @@ func TestSessionContract(t *testing.T) {
 			w.passes(2, time.Second)
 		}, state: fleet.RunDone, end: "phase", steps: "done done"},
 		"another's agent of the name": {does: func(w *town) {
-			find(w.past.Registrations, "r1").Run = "r0"
+			Registration(w.past.Registrations, "r1").Run = "r0"
 			w.past.Actions = nil
 			w.passes(3, time.Second)
 		}, state: fleet.RunFailed, end: "not started", steps: "failed skipped", keep: true},

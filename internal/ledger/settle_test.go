@@ -142,7 +142,7 @@ func TestSettleLiftsALimit(t *testing.T) {
 
 func merge(all, changed []fleet.Registration) []fleet.Registration {
 	for _, c := range changed {
-		if r := find(all, c.Name); r != nil {
+		if r := Registration(all, c.Name); r != nil {
 			*r = c
 		} else {
 			all = append(all, c)

@@ -16,6 +16,7 @@ import (
 
 	"custos/internal/assess"
 	"custos/internal/decide"
+	"custos/internal/decide/follow"
 	"custos/internal/fleet"
 	"custos/internal/ledger"
 	"custos/internal/report"
@@ -98,6 +99,6 @@ func Judge(set assess.Rules, r fleet.Recording) fleet.Pass {
 	p := fleet.Pass{Number: r.Snapshot.Patrol, Snapshot: r.Snapshot, Past: r.Past, Policy: r.Policy}
 	p.Assessment = assess.Assess(set, p.Snapshot, p.Past)
 	p.Plan = decide.Decide(p.Policy, p.Snapshot, p.Assessment, p.Past)
-	p.Plan = ledger.Follow(p)
+	p.Plan = follow.Follow(p)
 	return p
 }

@@ -1,9 +1,10 @@
-package ledger
+package follow
 
 import (
 	"slices"
 
 	"custos/internal/fleet"
+	"custos/internal/ledger"
 )
 
 // Follow returns the plan of a pass with all that follows by itself: what becomes of
@@ -12,7 +13,7 @@ import (
 // plan's actions, or is only shown.
 func Follow(p fleet.Pass) fleet.Plan {
 	var settled fleet.Follows
-	settled.Registrations, p.Plan.Orders = Settle(p.Past, p.Snapshot, p.Plan)
+	settled.Registrations, p.Plan.Orders = ledger.Settle(p.Past, p.Snapshot, p.Plan)
 	p.Plan.Add(settled)
 	for _, mover := range movers {
 		p.Plan.Add(mover(p))
@@ -26,27 +27,29 @@ var movers = [...]func(fleet.Pass) fleet.Follows{enlist, advanceRuns, due, coord
 
 // enlist registers what other systems tell of.
 func enlist(p fleet.Pass) (f fleet.Follows) {
-	f.Registrations = Enlist(p.Past, p.Snapshot, p.Plan.Registrations)
+	f.Registrations = ledger.Enlist(p.Past, p.Snapshot, p.Plan.Registrations)
 	return f
 }
 
 // due begins the runs of schedules. A run is on record before anything of it is
 // begun: the next pass begins.
 func due(p fleet.Pass) (f fleet.Follows) {
-	f.Runs, f.Until = Due(p.Policy.Runs, p.Past, p.Snapshot, p.Assessment)
+	f.Runs, f.Until = ledger.Due(p.Policy.Runs, p.Past, p.Snapshot, p.Assessment)
 	f.Wake = len(f.Runs) > 0
 	return f
 }
 
-func advanceRuns(p fleet.Pass) fleet.Follows { return Advance(p.Past, p.Snapshot, p.Policy, p.Plan) }
+func advanceRuns(p fleet.Pass) fleet.Follows {
+	return ledger.Advance(p.Past, p.Snapshot, p.Policy, p.Plan)
+}
 
 func coordinateRecords(p fleet.Pass) fleet.Follows {
-	return Coordinate(p.Past, p.Snapshot, p.Assessment, p.Policy, p.Plan)
+	return ledger.Coordinate(p.Past, p.Snapshot, p.Assessment, p.Policy, p.Plan)
 }
 
 // relieve carries hand-offs on.
 func relieve(p fleet.Pass) fleet.Follows {
-	f := Relieve(p.Past, p.Snapshot, p.Policy, p.Plan, p.Plan.Registrations)
+	f := ledger.Relieve(p.Past, p.Snapshot, p.Policy, p.Plan, p.Plan.Registrations)
 	f.Wake = len(f.Given) > 0
 	return f
 }
@@ -54,8 +57,8 @@ func relieve(p fleet.Pass) fleet.Follows {
 // staffPools starts and ends workers. A registration that the pass changes already is
 // left to the next one: two changes are not one.
 func staffPools(p fleet.Pass) fleet.Follows {
-	f := Staff(p.Past, p.Snapshot, p.Policy, Waiting(p.Past, p.Snapshot, p.Policy.Pools))
-	f.Registrations = slices.DeleteFunc(f.Registrations, func(r fleet.Registration) bool { return find(p.Plan.Registrations, r.Name) != nil })
+	f := ledger.Staff(p.Past, p.Snapshot, p.Policy, ledger.Waiting(p.Past, p.Snapshot, p.Policy.Pools))
+	f.Registrations = slices.DeleteFunc(f.Registrations, func(r fleet.Registration) bool { return ledger.Registration(p.Plan.Registrations, r.Name) != nil })
 	f.Wake = len(f.Given) > 0
 	return f
 }

@@ -1,4 +1,4 @@
-package ledger
+package follow
 
 import (
 	"fmt"
@@ -23,7 +23,7 @@ func words(list []fleet.Move) (out []string) {
 // TestADueGateIsPlanned: that its time has come is shown before it is committed, with
 // who is told of it, and the rows are the ones that are committed.
 func TestADueGateIsPlanned(t *testing.T) {
-	at := (clock{}).now()
+	at := fleet.Instant{Wall: time.Date(2026, 11, 1, 8, 0, 0, 0, time.UTC), Up: fleet.Duration(time.Hour), Boot: "b"}
 	p := fleet.Pass{Snapshot: fleet.Snapshot{At: at}}
 	p.Past.Records.Gates = []fleet.Gate{
 		{Head: fleet.Head{ID: "g1", Revision: 1}, Type: fleet.GateTimer, Title: "an hour", Until: at, Waiters: []string{"ann"}, State: fleet.GateOpen, At: at, By: "ann"},
@@ -44,7 +44,7 @@ func TestADueGateIsPlanned(t *testing.T) {
 
 // TestMoves: what each sort of record is shown to become.
 func TestMoves(t *testing.T) {
-	at := (clock{}).now()
+	at := fleet.Instant{Wall: time.Date(2026, 11, 1, 8, 0, 0, 0, time.UTC), Up: fleet.Duration(time.Hour), Boot: "b"}
 	var p fleet.Pass
 	p.Past.Runs = []fleet.Run{{ID: "r1", State: fleet.RunOpen, Steps: []fleet.RunStep{{ID: "build", State: fleet.StepRunning}, {ID: "test", State: fleet.StepWaiting}}}}
 	p.Past.Registrations = []fleet.Registration{{Name: "ant", Desired: fleet.DesiredRunning}, {Name: "bee", Desired: fleet.DesiredRunning}}
