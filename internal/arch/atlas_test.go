@@ -51,7 +51,7 @@ func atlas() []row {
 		{pkg: "internal/loop", may: "fleet ledger decide/follow " + stages, why: "where the stages meet; the records of a pass become facts by ledger"},
 		{pkg: "internal/server", may: "fleet nearest api ledger hookwire", why: "HTTP over the ports it declares"},
 		{pkg: "internal/catalog", may: "fleet config rules agent formula ledger session session/* sys/* " + stages + " observe/* act/* report/*", why: "the one list of what is built in"},
-		{pkg: "internal/daemon", may: "fleet config api rules agent formula formulas pin plugin nearest session sys/* store server hookwire ledger scenario catalog loop report/journal report/terminal observe/agents observe/watch " + stages, why: "the composition root"},
+		{pkg: "internal/daemon", may: "fleet config api rules agent formula formulas pin plugin nearest session sys/* store server hookwire ledger decide/follow/runs scenario catalog loop report/journal report/terminal observe/agents observe/watch " + stages, why: "the composition root; when a schedule is due next is what runs would say"},
 		{pkg: "internal/cli", may: "api config daemon nearest", why: "one file a command; all else through the API; what was meant by a slip is nearest"},
 		{pkg: "internal/arch", why: "this"},
 		{pkg: "cmd/custos", may: "cli", why: "calls cli, exits"},

@@ -18,6 +18,7 @@ import (
 	"custos/formulas"
 	"custos/internal/api"
 	"custos/internal/config"
+	"custos/internal/decide/follow/runs"
 	"custos/internal/fleet"
 	"custos/internal/formula"
 	"custos/internal/ledger"
@@ -334,7 +335,7 @@ func (b *formulary) missing(file, grant string, env []string) (out []string) {
 }
 
 func (b *formulary) checks() formula.Checks {
-	return formula.Checks{Uses: ledger.Uses(), Agents: b.kinds,
+	return formula.Checks{Uses: runs.Uses(), Agents: b.kinds,
 		Cron: func(expr string) error { return ledger.CheckCron(expr, "") },
 		When: func(expr string) error { _, err := rules.CompileCondition(expr); return err },
 		Gate: func(g formula.Gate) error { return ledger.CheckStepGate(gateOf(g)) }}

@@ -12,6 +12,7 @@ import (
 
 	"custos/internal/api"
 	"custos/internal/config"
+	"custos/internal/decide/follow/runs"
 	"custos/internal/fleet"
 	"custos/internal/ledger"
 )
@@ -270,7 +271,7 @@ func TestTimetable(t *testing.T) {
 	if next := nextTimes(got["night"], past, at); len(next) != 3 || !next[0].Equal(at.Wall.Add(18*time.Hour)) || !next[2].Equal(at.Wall.Add(66*time.Hour)) {
 		t.Errorf("next: %v", next)
 	}
-	due, _ := ledger.Due(fleet.RunPolicy{Schedules: []fleet.Schedule{got["auto"]}}, past, fleet.Snapshot{At: at}, fleet.Assessment{})
+	due, _ := runs.Due(fleet.RunPolicy{Schedules: []fleet.Schedule{got["auto"]}}, past, fleet.Snapshot{At: at}, fleet.Assessment{})
 	if len(due) != 1 || due[0].Dir != filepath.Join(cfg.StateDir, "runs", due[0].ID) || due[0].Work != mustHome(t) {
 		t.Errorf("%+v", due)
 	}

@@ -14,6 +14,7 @@ import (
 
 	"custos/internal/api"
 	"custos/internal/config"
+	"custos/internal/decide/follow/runs"
 	"custos/internal/fleet"
 	"custos/internal/formula"
 	"custos/internal/ledger"
@@ -366,7 +367,7 @@ func nextTimes(s fleet.Schedule, past fleet.Past, at fleet.Instant) []time.Time 
 	out := []time.Time{}
 	s.Enabled = true
 	for len(out) < foretold {
-		due, next := ledger.Due(fleet.RunPolicy{Schedules: []fleet.Schedule{s}}, past, fleet.Snapshot{At: at}, fleet.Assessment{})
+		due, next := runs.Due(fleet.RunPolicy{Schedules: []fleet.Schedule{s}}, past, fleet.Snapshot{At: at}, fleet.Assessment{})
 		switch {
 		case len(due) > 0 && due[0].IsOver(): // what is only written down
 			past.Runs = append(slices.Clone(past.Runs), due[0])

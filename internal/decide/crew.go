@@ -2,9 +2,9 @@ package decide
 
 import "custos/internal/fleet"
 
-// crew is what is known of the agents, by name: what is wanted of each, how it
+// knownAgents is what is known of the agents, by name: what is wanted of each, how it
 // was seen, and what was begun on it.
-type crew struct {
+type knownAgents struct {
 	registered map[string]*fleet.Registration
 	seen       map[string]*fleet.Agent
 	accounts   map[string][]*fleet.Agent // seen agents that share a rate limit
@@ -31,8 +31,8 @@ func (s started) doing() string {
 
 // muster indexes the agents. Without a registration and an order there is
 // nothing to ask about them, and the index stays empty.
-func muster(past *fleet.Past, snap *fleet.Snapshot) crew {
-	c := crew{registered: map[string]*fleet.Registration{}, seen: map[string]*fleet.Agent{},
+func muster(past *fleet.Past, snap *fleet.Snapshot) knownAgents {
+	c := knownAgents{registered: map[string]*fleet.Registration{}, seen: map[string]*fleet.Agent{},
 		accounts: map[string][]*fleet.Agent{}, probing: map[string]fleet.Action{}}
 	if len(past.Registrations) == 0 && len(past.Orders) == 0 {
 		return c
@@ -49,7 +49,7 @@ func muster(past *fleet.Past, snap *fleet.Snapshot) crew {
 	return c
 }
 
-func (c *crew) see(a *fleet.Agent) {
+func (c *knownAgents) see(a *fleet.Agent) {
 	c.seen[a.Name] = a
 	if a.Owner == fleet.OwnerCustos && a.Process.PID != 0 {
 		c.running++
@@ -60,7 +60,7 @@ func (c *crew) see(a *fleet.Agent) {
 }
 
 // begun notes an action that is under way, or planned in this pass.
-func (c *crew) begun(a fleet.Action, at fleet.Instant, planned bool) {
+func (c *knownAgents) begun(a fleet.Action, at fleet.Instant, planned bool) {
 	if starts(a.Do) {
 		c.starting = append(c.starting, started{a, at, planned})
 	}
@@ -72,7 +72,7 @@ func (c *crew) begun(a fleet.Action, at fleet.Instant, planned bool) {
 }
 
 // account returns whose rate limit an action on an agent is under.
-func (c *crew) account(a fleet.Action) string {
+func (c *knownAgents) account(a fleet.Action) string {
 	if a.Target.Registration != nil {
 		return a.Target.Registration.Account
 	}
@@ -90,7 +90,7 @@ func accountOf(reg *fleet.Registration, a *fleet.Agent) string {
 }
 
 // lifted returns when a person last lifted the limit of an account; zero for never.
-func (c *crew) lifted(account string) (last fleet.Instant) {
+func (c *knownAgents) lifted(account string) (last fleet.Instant) {
 	for _, r := range c.registered {
 		if r.Account == account && (last.IsZero() || last.Before(r.LimitLifted)) {
 			last = r.LimitLifted

@@ -33,7 +33,7 @@ type pass struct {
 	// overspent are the answers of the budget guard once it has said no.
 	overspent map[purse]*refusal
 	reached   map[fleet.Kind]map[fleet.Subject]bool
-	crew      crew
+	crew      knownAgents
 	queue     queue
 	storms    []storm // filled when first asked for
 	stormy    bool    // storms is filled

@@ -2,10 +2,10 @@ package ledger
 
 import "custos/internal/fleet"
 
-// answers returns, of each order, the action that answers it. An order may have been
+// Answers returns, of each order, the action that answers it. An order may have been
 // tried more often: a try that never began, or was held back, left it open. The one
 // that counts did it, may have done it, or is at it; where there is none, the order came to nothing.
-func answers(actions []fleet.ActionRecord) map[string]*fleet.ActionRecord {
+func Answers(actions []fleet.ActionRecord) map[string]*fleet.ActionRecord {
 	of := map[string]*fleet.ActionRecord{}
 	for i := range actions {
 		if r := &actions[i]; r.Order != "" && !isArrival(of[r.Order]) {
@@ -21,9 +21,9 @@ func isArrival(r *fleet.ActionRecord) bool {
 }
 
 func mayHaveArrived(s fleet.ResultStatus) bool {
-	return isCarriedOut(s) || s == fleet.ResultInDoubt
+	return IsCarriedOut(s) || s == fleet.ResultInDoubt
 }
 
-func isCarriedOut(s fleet.ResultStatus) bool {
+func IsCarriedOut(s fleet.ResultStatus) bool {
 	return s == fleet.ResultDone || s == fleet.ResultUnneeded || s == fleet.ResultUnverified
 }

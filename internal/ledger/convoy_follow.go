@@ -39,7 +39,7 @@ func (c *coordinate) convoys() {
 func (c *coordinate) look(v *fleet.Convoy) (changed bool) {
 	for i := range v.Members {
 		m := v.Members[i]
-		s := c.trackers.seen(m.Ref)
+		s := c.trackers.Seen(m.Ref)
 		is := fleet.ConvoyMember{Ref: m.Ref, Title: cmp.Or(s.Title, m.Title), State: s.State, Outcome: s.Outcome, SeenAt: m.SeenAt}
 		if s.Why != "" || is == m {
 			continue
@@ -60,7 +60,7 @@ func (c *coordinate) look(v *fleet.Convoy) (changed bool) {
 // is not seen, nothing is done.
 func (c *coordinate) isDone(v fleet.Convoy) bool {
 	return len(v.Members) > 0 && !slices.ContainsFunc(v.Members, func(m fleet.ConvoyMember) bool {
-		return isLeft(m) || c.trackers.seen(m.Ref).Blind
+		return isLeft(m) || c.trackers.Seen(m.Ref).Blind
 	})
 }
 

@@ -1,7 +1,6 @@
 package ledger
 
 import (
-	"fmt"
 	"slices"
 	"time"
 
@@ -16,7 +15,7 @@ func Coordinate(past fleet.Past, snap fleet.Snapshot, found fleet.Assessment, po
 	if past.Blind != "" {
 		return fleet.Follows{}
 	}
-	c := &coordinate{past: past, snap: snap, found: found, policy: policy, plan: plan, at: snap.At, trackers: newTrackers(past, snap)}
+	c := &coordinate{past: past, snap: snap, found: found, policy: policy, plan: plan, at: snap.At, trackers: NewTrackers(past, snap)}
 	c.work()
 	c.dependencies()
 	c.convoys()
@@ -71,23 +70,6 @@ func (c *coordinate) tell(key string, to []string, m fleet.Mail) {
 	c.out.Records.Mails = append(c.out.Records.Mails, news(key, to, m, c.at))
 }
 
-// news is a mail of Custos' own as it is first written down. The people have it at once:
-// they read it whenever they look, and not only when a pass has found who else gets it.
-func news(key string, to []string, m fleet.Mail, at fleet.Instant) fleet.Mail {
-	m.Key, m.To, m.From, m.At = key, to, fleet.ByCustos, at
-	if m.Priority == "" {
-		m.Priority = fleet.P3
-	}
-	m.Subject = fleet.Line(m.Subject, longestSubject)
-	if slices.Contains(to, fleet.Overseer) {
-		m.Copies = withReader(nil, reader{name: fleet.Overseer}, at)
-	}
-	return m
-}
-
-// longestSubject is the most runes of the subject of a mail.
-const longestSubject = 200
-
 // due says whether a moment has come; if not, the next pass is at that moment at
 // the latest.
 func (c *coordinate) due(t fleet.Instant) bool {
@@ -106,9 +88,4 @@ func (c *coordinate) due(t fleet.Instant) bool {
 // passed says whether so much time has passed since a moment.
 func (c *coordinate) passed(since fleet.Instant, d time.Duration) bool {
 	return c.at.Since(since) >= d || c.due(c.at.Add(d-c.at.Since(since)))
-}
-
-// unfit is an error about a record that makes no sense.
-func unfit(what, format string, args ...any) error {
-	return fmt.Errorf("cannot %s: %w: %s", what, ErrIllegal, fmt.Sprintf(format, args...))
 }

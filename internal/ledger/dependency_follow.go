@@ -45,11 +45,11 @@ func (c *coordinate) noted(all []fleet.Dependency) []fleet.Dependency {
 	}
 	for _, of := range c.trackers.everywhere(c.snap) {
 		list, told := c.trackers.needs(of)
-		if !told || !c.trackers.seen(of).isOpen() {
+		if !told || !c.trackers.Seen(of).isOpen() {
 			continue
 		}
 		for _, needs := range list {
-			if needs == of || !c.trackers.seen(needs).isOpen() {
+			if needs == of || !c.trackers.Seen(needs).isOpen() {
 				continue
 			}
 			key := fleet.DependencyKey(of, needs)
@@ -74,14 +74,14 @@ func (c *coordinate) setDependency(d *fleet.Dependency, to fleet.DependencyState
 
 // follow moves one dependency on. What is not seen moves nothing.
 func (c *coordinate) follow(d *fleet.Dependency) {
-	of, needs := c.trackers.seen(d.Of), c.trackers.seen(d.Needs)
+	of, needs := c.trackers.Seen(d.Of), c.trackers.Seen(d.Needs)
 	switch {
 	case d.State == fleet.DependencyDropped:
 	case c.isSpent(d, of):
 		c.setDependency(d, fleet.DependencyDropped, "nothing became of it for a month")
 	case c.isTakenBack(d, of, needs):
 		c.setDependency(d, fleet.DependencyDropped, "its tracker tells of it no more")
-	case d.State == fleet.DependencyWaits && needs.isClosed():
+	case d.State == fleet.DependencyWaits && needs.IsClosed():
 		c.resolve(d, needs)
 	case d.State == fleet.DependencyWaits && needs.isOpen():
 		d.Open = true
@@ -120,7 +120,7 @@ func (c *coordinate) isSpent(d *fleet.Dependency, of Seen) bool {
 		return false
 	}
 	forgotten := d.Of.Tracker() == fleet.TrackerOwn && of.Why != ""
-	return of.isClosed() || forgotten || d.State == fleet.DependencyResolved && d.Told == d.Times
+	return of.IsClosed() || forgotten || d.State == fleet.DependencyResolved && d.Told == d.Times
 }
 
 // free tells of work that waits for nothing any more, once.
@@ -139,10 +139,10 @@ func (c *coordinate) free(all []fleet.Dependency) {
 		}
 	}
 	for _, of := range order {
-		seen := c.trackers.seen(of)
+		seen := c.trackers.Seen(of)
 		if seen.isOpen() && !waits[of] && c.waitsForNothing(of) {
 			c.tellFree(of, seen, news[of])
-		} else if !seen.isClosed() {
+		} else if !seen.IsClosed() {
 			continue
 		}
 		for _, d := range news[of] {
@@ -166,7 +166,7 @@ func (c *coordinate) tellFree(of fleet.Ref, seen Seen, news []*fleet.Dependency)
 	var body strings.Builder
 	fmt.Fprintf(&body, "%s waits for nothing any more.\n", named(of, seen.Title))
 	for _, d := range news {
-		need := c.trackers.seen(d.Needs)
+		need := c.trackers.Seen(d.Needs)
 		fmt.Fprintf(&body, "Closed: %s\n", strings.TrimSuffix(named(d.Needs, need.Title)+", "+need.Outcome, ", "))
 	}
 	if seen.Held != "" {
@@ -174,9 +174,4 @@ func (c *coordinate) tellFree(of fleet.Ref, seen Seen, news []*fleet.Dependency)
 	}
 	c.tell(fmt.Sprintf("dep/%s/%d", last.Key, last.Times), c.listeners(seen), fleet.Mail{Type: fleet.MailDependency, Priority: cmp.Or(seen.Priority, fleet.P3),
 		Subject: "Unblocked: " + named(of, seen.Title), Body: body.String(), Project: seen.Project, About: string(of)})
-}
-
-// named is a reference with the words that people know it by.
-func named(r fleet.Ref, title string) string {
-	return strings.TrimSuffix(fmt.Sprintf("%s (%s)", r, title), " ()")
 }

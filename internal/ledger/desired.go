@@ -2,7 +2,6 @@ package ledger
 
 import (
 	"fmt"
-	"time"
 
 	"custos/internal/fleet"
 )
@@ -66,9 +65,9 @@ func isDesired(d fleet.Desired) bool {
 	return false
 }
 
-// pauseAccount pauses r with its whole account, when it runs; others stay as
+// PauseAccount pauses r with its whole account, when it runs; others stay as
 // they are.
-func pauseAccount(r fleet.Registration, by string, at fleet.Instant) fleet.Registration {
+func PauseAccount(r fleet.Registration, by string, at fleet.Instant) fleet.Registration {
 	if r.Account == "" || r.Desired != fleet.DesiredRunning {
 		return r
 	}
@@ -80,9 +79,9 @@ func pauseAccount(r fleet.Registration, by string, at fleet.Instant) fleet.Regis
 	return paused
 }
 
-// resumeAccount resumes r when it was paused with its account: one that was
+// ResumeAccount resumes r when it was paused with its account: one that was
 // paused by itself stays paused.
-func resumeAccount(r fleet.Registration, by string, at fleet.Instant) fleet.Registration {
+func ResumeAccount(r fleet.Registration, by string, at fleet.Instant) fleet.Registration {
 	if r.Desired != fleet.DesiredPaused || r.DesiredFor != forAccount(r.Account) {
 		return r
 	}
@@ -93,9 +92,9 @@ func resumeAccount(r fleet.Registration, by string, at fleet.Instant) fleet.Regi
 	return resumed
 }
 
-// liftLimit returns r with the word of a person that no rate limit told until now
+// LiftLimit returns r with the word of a person that no rate limit told until now
 // holds. Nobody else may say so: an account that is at its limit answers nobody.
-func liftLimit(r fleet.Registration, by string, at fleet.Instant) fleet.Registration {
+func LiftLimit(r fleet.Registration, by string, at fleet.Instant) fleet.Registration {
 	if fleet.IsPerson(by) {
 		r.LimitLifted = at
 	}
@@ -103,5 +102,3 @@ func liftLimit(r fleet.Registration, by string, at fleet.Instant) fleet.Registra
 }
 
 func forAccount(name string) string { return "account/" + name }
-
-func spanOf(d fleet.Duration) time.Duration { return time.Duration(d) }

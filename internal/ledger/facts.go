@@ -1,8 +1,6 @@
 package ledger
 
-import (
-	"custos/internal/fleet"
-)
+import "custos/internal/fleet"
 
 // Facts is what the records mean now: the part "coordination" of a snapshot. It is
 // unknown while the ledger cannot be read.
@@ -30,7 +28,7 @@ type facts struct {
 }
 
 func newFacts(past fleet.Past, snap fleet.Snapshot) facts {
-	f := facts{past: past, snap: snap, trackers: newTrackers(past, snap)}
+	f := facts{past: past, snap: snap, trackers: NewTrackers(past, snap)}
 	f.know()
 	return f
 }

@@ -31,7 +31,7 @@ func (f facts) convoy(v *fleet.Convoy, list *workList) fleet.ConvoyFacts {
 		if last.Before(m.SeenAt) {
 			last = m.SeenAt
 		}
-		seen := f.trackers.seen(m.Ref)
+		seen := f.trackers.Seen(m.Ref)
 		switch {
 		case seen.Blind:
 			ready.lack(seen.Why)
@@ -42,7 +42,7 @@ func (f facts) convoy(v *fleet.Convoy, list *workList) fleet.ConvoyFacts {
 			if m.State == fleet.WorkClosed {
 				x.Closed++
 			}
-		case seen.isClosed():
+		case seen.IsClosed():
 			x.Closed++
 		default:
 			w := list.of(m.Ref, seen)

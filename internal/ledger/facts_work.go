@@ -30,7 +30,7 @@ func (f facts) work(s *workList) []fleet.WorkFacts {
 		}
 	}
 	for _, r := range f.trackers.everywhere(f.snap) {
-		if needs, _ := f.trackers.needs(r); slices.ContainsFunc(needs, func(n fleet.Ref) bool { return f.trackers.seen(n).Why != "" }) {
+		if needs, _ := f.trackers.needs(r); slices.ContainsFunc(needs, func(n fleet.Ref) bool { return f.trackers.Seen(n).Why != "" }) {
 			s.add(r)
 		}
 	}
@@ -61,7 +61,7 @@ func AllWork(past fleet.Past, snap fleet.Snapshot) []fleet.WorkFacts {
 func WorkOf(past fleet.Past, snap fleet.Snapshot, refs []fleet.Ref) (out []fleet.WorkFacts) {
 	s := newFacts(past, snap).sorted()
 	for _, r := range refs {
-		out = append(out, s.item(r, s.f.trackers.seen(r)))
+		out = append(out, s.item(r, s.f.trackers.Seen(r)))
 	}
 	return out
 }
@@ -101,8 +101,8 @@ func (s *workList) add(r fleet.Ref) {
 	if _, has := s.at[r]; has {
 		return
 	}
-	seen := s.f.trackers.seen(r)
-	if seen.isClosed() || r.Tracker() == fleet.TrackerOwn && seen.Why != "" {
+	seen := s.f.trackers.Seen(r)
+	if seen.IsClosed() || r.Tracker() == fleet.TrackerOwn && seen.Why != "" {
 		return
 	}
 	s.at[r] = len(s.out)
@@ -149,8 +149,8 @@ func (s *workList) item(r fleet.Ref, seen Seen) fleet.WorkFacts {
 
 // block adds something that work waits for, unless that is seen to be closed.
 func (f facts) block(w *fleet.WorkFacts, needs fleet.Ref) {
-	seen := f.trackers.seen(needs)
-	if seen.isClosed() || slices.Contains(w.BlockedBy, needs) {
+	seen := f.trackers.Seen(needs)
+	if seen.IsClosed() || slices.Contains(w.BlockedBy, needs) {
 		return
 	}
 	w.BlockedBy = append(w.BlockedBy, needs)
@@ -175,7 +175,7 @@ func ready(w fleet.WorkFacts, seen Seen) fleet.Leaf[bool] {
 func (f facts) cycles() map[fleet.Ref][]fleet.Ref {
 	g := waitsOf(f.past.Records.Dependencies)
 	for _, r := range f.trackers.everywhere(f.snap) {
-		if needs, _ := f.trackers.needs(r); f.trackers.seen(r).isOpen() {
+		if needs, _ := f.trackers.needs(r); f.trackers.Seen(r).isOpen() {
 			for _, n := range needs {
 				g.add(r, n)
 			}

@@ -14,17 +14,17 @@ import (
 const (
 	onWork    = "work:"    // and REF:closed
 	onConvoy  = "convoy:"  // and ID:done
-	onTrigger = "trigger:" // and a name
+	OnTrigger = "trigger:" // and a name
 )
 
 // event passes when what it names is on record. Alerts, runs and triggers count from
 // when the gate was made, whether or not Custos was up.
 func (w watch) event(g *fleet.Gate) sighting {
 	rest := func(prefix string) (string, bool) { return strings.CutPrefix(g.On, prefix) }
-	if rule, ok := rest(onAlert); ok {
+	if rule, ok := rest(OnAlert); ok {
 		return w.alert(g, rule)
 	}
-	if run, ok := rest(onRun); ok {
+	if run, ok := rest(OnRun); ok {
 		return w.run(g, run)
 	}
 	if work, ok := rest(onWork); ok {
@@ -33,14 +33,14 @@ func (w watch) event(g *fleet.Gate) sighting {
 	if convoy, ok := rest(onConvoy); ok {
 		return w.convoy(strings.TrimSuffix(convoy, ":done"))
 	}
-	if name, ok := rest(onTrigger); ok {
+	if name, ok := rest(OnTrigger); ok {
 		return w.trigger(g, name)
 	}
 	return unseen(fmt.Sprintf("there is no event %q", fleet.Line(g.On, 80)))
 }
 
 func (w watch) since(g *fleet.Gate, t fleet.Instant) bool {
-	return !t.IsZero() && isLater(t, g.At, w.snap.At)
+	return !t.IsZero() && IsLater(t, g.At, w.snap.At)
 }
 
 func (w watch) alert(g *fleet.Gate, rule string) sighting {
@@ -53,7 +53,7 @@ func (w watch) alert(g *fleet.Gate, rule string) sighting {
 }
 
 func (w watch) run(g *fleet.Gate, of string) sighting {
-	formula, state, _ := cutLast(of, ":")
+	formula, state, _ := CutLast(of, ":")
 	for _, r := range w.past.Runs {
 		if r.IsOver() && r.Formula == formula && string(r.State) == state && (g.Project == "" || g.Project == r.Project) && w.since(g, r.EndedAt) {
 			return passed("run %s is %s", r.ID, state)
@@ -63,7 +63,7 @@ func (w watch) run(g *fleet.Gate, of string) sighting {
 }
 
 func (w watch) work(r fleet.Ref) sighting {
-	seen := w.trackers.seen(r)
+	seen := w.trackers.Seen(r)
 	switch {
 	case seen.Why != "":
 		return unseen(fmt.Sprintf("%s: %s", r, seen.Why))
@@ -89,7 +89,7 @@ func (w watch) convoy(id string) sighting {
 
 func (w watch) trigger(g *fleet.Gate, name string) sighting {
 	for _, t := range w.past.Records.Triggers {
-		if t.Name == name && !isLater(g.At, t.At, w.snap.At) {
+		if t.Name == name && !IsLater(g.At, t.At, w.snap.At) {
 			return passed("trigger %s came from %s", name, t.By)
 		}
 	}
@@ -104,8 +104,8 @@ var (
 // checkEvent refuses an event that a gate cannot wait for.
 func checkEvent(on string) error {
 	work, convoy := workEvent.FindStringSubmatch(on), convoyEvent.MatchString(on)
-	rule, isAlert := strings.CutPrefix(on, onAlert)
-	name, isTrigger := strings.CutPrefix(on, onTrigger)
+	rule, isAlert := strings.CutPrefix(on, OnAlert)
+	name, isTrigger := strings.CutPrefix(on, OnTrigger)
 	switch {
 	case work != nil && fleet.Ref(work[1]).Tracker() == fleet.TrackerUnknown:
 		return fmt.Errorf("%q names no work: it is w12, PROJECT#12, PROJECT!7 or bd:ID", fleet.Line(work[1], 80))
@@ -113,11 +113,11 @@ func checkEvent(on string) error {
 		return nil
 	case isTrigger:
 		return checkTriggerName(name)
-	case strings.HasPrefix(on, onRun):
+	case strings.HasPrefix(on, OnRun):
 		return checkOn(fleet.Schedule{On: on})
 	}
 	return fmt.Errorf("there is no event %q: it is alert:RULE, run:FORMULA:STATE, work:REF:closed, convoy:ID:done or trigger:NAME", fleet.Line(on, 80))
 }
 
 // AlertEvent is the rule whose alert an event is; false for another event.
-func AlertEvent(on string) (rule string, ok bool) { return strings.CutPrefix(on, onAlert) }
+func AlertEvent(on string) (rule string, ok bool) { return strings.CutPrefix(on, OnAlert) }

@@ -188,7 +188,7 @@ func (w watch) writers(named string) (out []string) {
 
 // isFor says whether a mail of an author whom a gate waits for is the one.
 func (w watch) isFor(g *fleet.Gate, m *fleet.Mail) bool {
-	return isAwaited(g, m) && !isLater(g.At, m.At, w.snap.At)
+	return isAwaited(g, m) && !IsLater(g.At, m.At, w.snap.At)
 }
 
 // isAwaited says whether a mail is as a gate waits for it. What Custos writes

@@ -3,7 +3,6 @@ package ledger
 import (
 	"errors"
 	"fmt"
-	"strconv"
 	"time"
 
 	"custos/internal/fleet"
@@ -11,30 +10,6 @@ import (
 
 // A step of a formula waits for its gate in three passes: the run notes that the
 // step awaits one, the gate is written down, and what it comes to is the step's.
-
-// stepGates makes the gates that steps await and that there are not yet. It returns
-// the keys of all that are awaited.
-func (c *coordinate) stepGates() map[string]bool {
-	known := map[string]bool{}
-	for i := range c.past.Records.Gates {
-		known[c.past.Records.Gates[i].Key] = true
-	}
-	awaited := map[string]bool{}
-	for i := range c.past.Runs {
-		r := &c.past.Runs[i]
-		for j := range r.Steps {
-			s := &r.Steps[j]
-			if r.IsOver() || r.Cancel != "" || !isHeld(s) || s.Awaits == "" {
-				continue
-			}
-			awaited[s.Awaits] = true
-			if !known[s.Awaits] {
-				c.out.Records.Gates = append(c.out.Records.Gates, stepGate(r, s, c.at))
-			}
-		}
-	}
-	return awaited
-}
 
 // stepGate is the gate of a step as it is first written down. A formula was checked
 // when it was read; what still makes no sense is a gate that a person sees, and
@@ -58,46 +33,12 @@ func stepGate(r *fleet.Run, s *fleet.RunStep, at fleet.Instant) fleet.Gate {
 	return g
 }
 
-// gatePassed is what a step awaits whose gate passed.
-const gatePassed = "passed"
+// GatePassed is what a step awaits whose gate passed.
+const GatePassed = "passed"
 
-// isHeld says whether a step may not begin before its gate has passed.
-func isHeld(s *fleet.RunStep) bool {
-	return s.Gate != nil && s.State == fleet.StepWaiting && s.Awaits != gatePassed
-}
-
-// held says whether a step whose needs are done waits for its gate, or failed with it.
-func (a *advance) held(r *fleet.Run, s *fleet.RunStep) bool {
-	if !isHeld(s) {
-		return false
-	}
-	if s.Awaits == "" {
-		s.Awaits = fmt.Sprintf("run/%s/%s/%s", r.ID, s.ID, strconv.FormatInt(int64(a.at.Up), 36))
-	}
-	g := a.gate(s.Awaits)
-	switch {
-	case g == nil:
-		a.wait("step %s waits for its gate, which is being made", s.ID)
-	case !g.Over():
-		a.wait("step %s waits for gate %s (%s)", s.ID, g.ID, g.Type)
-	case g.Outcome == fleet.GatePassed:
-		s.Awaits = gatePassed
-		return false
-	default:
-		s.Awaits = ""
-		setStep(s, fleet.StepFailed, fleet.Line(fmt.Sprintf("gate %s %s: %s", g.ID, g.Outcome, g.Why), 300), a.at)
-		dependents(r, a.at)
-	}
-	return true
-}
-
-func (a *advance) gate(key string) *fleet.Gate {
-	for i := range a.past.Records.Gates {
-		if g := &a.past.Records.Gates[i]; g.Key == key {
-			return g
-		}
-	}
-	return nil
+// IsHeld says whether a step may not begin before its gate has passed.
+func IsHeld(s *fleet.RunStep) bool {
+	return s.Gate != nil && s.State == fleet.StepWaiting && s.Awaits != GatePassed
 }
 
 // CheckStepGate says what is wrong with the gate of a step of a formula.

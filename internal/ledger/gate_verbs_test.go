@@ -142,39 +142,27 @@ func TestAddTrigger(t *testing.T) {
 	}
 }
 
-// TestScheduleOnTrigger: each trigger starts one run, and one that was there before
-// starts none.
-func TestScheduleOnTrigger(t *testing.T) {
-	s := fleet.Schedule{Name: "deploy", On: "trigger:deployed", Enabled: true, Run: template("check", "")}
-	want(t, CheckSchedule(s), nil)
-	bad := s
-	bad.On = "trigger:a b"
-	if err := CheckSchedule(bad); err == nil {
-		t.Error("a strange name is taken")
-	}
-	past := fleet.Past{StartedAt: at(0)}
-	due := func(now time.Duration) int {
-		runs, _ := Due(fleet.RunPolicy{Schedules: []fleet.Schedule{s}}, past, fleet.Snapshot{At: at(now)}, fleet.Assessment{})
-		for _, r := range runs {
-			r.State, r.EndedAt = fleet.RunDone, at(now)
-			past.Runs = append(past.Runs, r)
-		}
-		return len(runs)
-	}
-	came := func(name string, when time.Duration) {
-		past.Records.Triggers = append(past.Records.Triggers, fleet.Trigger{Name: name, At: at(when)})
-	}
-	came("deployed", -time.Hour)
-	came("built", time.Second)
-	for i, step := range []struct {
-		trigger time.Duration
-		want    int
-	}{{0, 0}, {2 * time.Minute, 1}, {0, 0}, {4 * time.Minute, 1}, {0, 0}} {
-		if step.trigger > 0 {
-			came("deployed", step.trigger)
-		}
-		if got := due(time.Duration(i+1)*time.Minute + time.Second); got != step.want {
-			t.Errorf("step %d: %d runs, want %d", i, got, step.want)
+func TestCheckStepGate(t *testing.T) {
+	hour := fleet.Duration(time.Hour)
+	for _, c := range []struct {
+		gate fleet.Gate
+		ok   bool
+	}{
+		{fleet.Gate{Type: fleet.GateHuman}, true},
+		{fleet.Gate{Type: fleet.GateHuman, Timeout: hour}, true},
+		{fleet.Gate{Type: fleet.GateTimer, Timeout: hour}, true},
+		{fleet.Gate{Type: fleet.GateTimer}, false},
+		{eventGate("trigger:x"), true},
+		{eventGate("work:w9:closed"), true}, // it may be there by then
+		{eventGate("tigger:x"), false},
+		{fleet.Gate{Type: fleet.GateCondition, When: "host.cpus > 1", Timeout: hour}, true},
+		{fleet.Gate{Type: fleet.GateCondition, When: "host.cpu > 1"}, false},
+		{fleet.Gate{Type: fleet.GatePull, Of: "shop!7"}, true},
+		{fleet.Gate{Type: fleet.GatePull}, false},
+		{fleet.Gate{Type: fleet.GateMail}, false},
+	} {
+		if err := CheckStepGate(c.gate); (err == nil) != c.ok {
+			t.Errorf("%+v: %v", c.gate, err)
 		}
 	}
 }

@@ -34,7 +34,7 @@ func Started(r fleet.Registration, instance string, process fleet.ProcessID, at 
 // Ended returns r with how its newest instance ended. What was not known of the
 // end is filled in by later news; what is known stays.
 func Ended(r fleet.Registration, e fleet.Exit) (fleet.Registration, error) {
-	if !concerns(r, e) {
+	if !EndsIt(r, e) {
 		return r, fmt.Errorf("cannot note the end of %s: %w: it is of instance %q, process %d", shown(r.Name), ErrOutdated, e.Instance, e.Process.PID)
 	}
 	was := r.Exit
@@ -69,8 +69,8 @@ func counted(r fleet.Registration, was *fleet.Exit) fleet.Registration {
 
 func isDeath(e fleet.Exit) bool { return e.Failed() && !e.Rebooted() && !e.At.IsZero() }
 
-// concerns says whether an exit is of the newest instance.
-func concerns(r fleet.Registration, e fleet.Exit) bool {
+// EndsIt says whether an exit is of the newest instance.
+func EndsIt(r fleet.Registration, e fleet.Exit) bool {
 	if e.Instance != "" && r.Instance != "" {
 		return e.Instance == r.Instance
 	}
@@ -91,9 +91,9 @@ func merged(old, e fleet.Exit) fleet.Exit {
 	return out
 }
 
-// markFailed returns r as one that is not started again by itself, and why. The
+// MarkFailed returns r as one that is not started again by itself, and why. The
 // first reason stays.
-func markFailed(r fleet.Registration, why string) (fleet.Registration, error) {
+func MarkFailed(r fleet.Registration, why string) (fleet.Registration, error) {
 	if why == "" {
 		return r, fmt.Errorf("cannot give up on %s: %w: no reason is given", shown(r.Name), ErrIllegal)
 	}
@@ -103,16 +103,16 @@ func markFailed(r fleet.Registration, why string) (fleet.Registration, error) {
 	return r, nil
 }
 
-// clearFailed returns r as one that may be started again.
-func clearFailed(r fleet.Registration) fleet.Registration {
+// ClearFailed returns r as one that may be started again.
+func ClearFailed(r fleet.Registration) fleet.Registration {
 	r.Failed = ""
 	return r
 }
 
-// prompted returns r with its first prompt that much further on its way. A
+// Prompted returns r with its first prompt that much further on its way. A
 // prompt is sent once: only one that is known not to have arrived is sent again.
 // An acknowledgement is believed whenever it comes, and ends it.
-func prompted(r fleet.Registration, to fleet.Delivery) (fleet.Registration, error) {
+func Prompted(r fleet.Registration, to fleet.Delivery) (fleet.Registration, error) {
 	from := r.PromptState
 	lawful := from == to
 	switch to {
@@ -137,9 +137,9 @@ func prompted(r fleet.Registration, to fleet.Delivery) (fleet.Registration, erro
 	return r, nil
 }
 
-// sessioned returns r with the CLI's own session of its newest instance, by
+// Sessioned returns r with the CLI's own session of its newest instance, by
 // which it is resumed.
-func sessioned(r fleet.Registration, process fleet.ProcessID, session string) (fleet.Registration, error) {
+func Sessioned(r fleet.Registration, process fleet.ProcessID, session string) (fleet.Registration, error) {
 	if process.PID == 0 || process != r.Process {
 		return r, fmt.Errorf("cannot note the session of %s: %w: it is of process %d", shown(r.Name), ErrOutdated, process.PID)
 	}

@@ -90,15 +90,15 @@ func TestRegister(t *testing.T) {
 
 func TestAdopt(t *testing.T) {
 	a := fleet.Agent{Name: "x", Kind: "codex", Process: fleet.ProcessID{PID: 7, Start: 9}, Age: fleet.Known(fleet.Duration(time.Minute)), Pane: &fleet.Pane{}}
-	r, err := adopt(nil, a, "ann", at(0))
+	r, err := Adopt(nil, a, "ann", at(0))
 	want(t, err, nil)
 	if r.Owner != fleet.OwnerAdopted || r.Process != a.Process || r.Restart != fleet.RestartNever || r.Where != fleet.WhereTmux || r.StartedAt != at(-time.Minute) {
 		t.Errorf("got %+v", r)
 	}
-	_, err = adopt(nil, a, fleet.ByAgent("b"), at(0))
+	_, err = Adopt(nil, a, fleet.ByAgent("b"), at(0))
 	want(t, err, ErrIllegal)
 	a.Process.PID = 0
-	_, err = adopt(nil, a, "ann", at(0))
+	_, err = Adopt(nil, a, "ann", at(0))
 	want(t, err, ErrIllegal)
 }
 
@@ -153,11 +153,11 @@ func TestStopOfAPersonIsTakenOver(t *testing.T) {
 func TestAccounts(t *testing.T) {
 	a, b := reg("a"), reg("b")
 	a.Account, a.Desired, b.Account, b.Desired = "acme", fleet.DesiredRunning, "acme", fleet.DesiredPaused
-	a, b = pauseAccount(a, "ann", at(0)), pauseAccount(b, "ann", at(0))
+	a, b = PauseAccount(a, "ann", at(0)), PauseAccount(b, "ann", at(0))
 	if a.Desired != fleet.DesiredPaused {
 		t.Error("not paused")
 	}
-	a, b = resumeAccount(a, "ann", at(0)), resumeAccount(b, "ann", at(0))
+	a, b = ResumeAccount(a, "ann", at(0)), ResumeAccount(b, "ann", at(0))
 	if a.Desired != fleet.DesiredRunning || b.Desired != fleet.DesiredPaused {
 		t.Errorf("a is %s, b is %s: want a running, b still paused", a.Desired, b.Desired)
 	}
@@ -196,7 +196,7 @@ func TestInstance(t *testing.T) {
 	if r.Exit.Status.IsKnown() {
 		t.Error("later news took the place of what was known")
 	}
-	r, _ = markFailed(r, "spent")
+	r, _ = MarkFailed(r, "spent")
 	r, err = Started(r, "i2", p2, at(time.Hour))
 	want(t, err, nil)
 	if r.Exit != nil || r.Failed != "" {
@@ -213,7 +213,7 @@ func TestPrompted(t *testing.T) {
 		for _, to := range []fleet.Delivery{none, pending, sent, acked, lost, "shouted"} {
 			r := reg("a")
 			r.PromptState, r.Prompt = from, "go"
-			got, err := prompted(r, to)
+			got, err := Prompted(r, to)
 			if ok := slices.Contains(legal[from], to); (err == nil) != ok {
 				t.Errorf("%q to %q: %v", from, to, err)
 			}
@@ -227,14 +227,14 @@ func TestPrompted(t *testing.T) {
 func TestSession(t *testing.T) {
 	r := reg("a")
 	r.Process = fleet.ProcessID{PID: 1}
-	r, err := sessioned(r, fleet.ProcessID{PID: 1}, "s1")
+	r, err := Sessioned(r, fleet.ProcessID{PID: 1}, "s1")
 	want(t, err, nil)
-	r, err = sessioned(r, fleet.ProcessID{PID: 1}, "")
+	r, err = Sessioned(r, fleet.ProcessID{PID: 1}, "")
 	want(t, err, nil)
 	if r.SessionID != "s1" {
 		t.Error("the session is forgotten")
 	}
-	_, err = sessioned(r, fleet.ProcessID{PID: 2}, "s2")
+	_, err = Sessioned(r, fleet.ProcessID{PID: 2}, "s2")
 	want(t, err, ErrOutdated)
 }
 
@@ -366,7 +366,7 @@ func TestStopsStay(t *testing.T) {
 			case 1:
 				r, _ = Ended(r, fleet.Exit{Instance: r.Instance, Process: r.Process, Status: fleet.Known(1)})
 			case 2:
-				r = resumeAccount(pauseAccount(r, by, at(0)), by, at(0))
+				r = ResumeAccount(PauseAccount(r, by, at(0)), by, at(0))
 			case 3:
 				r = r.Learn(fleet.Registration{Instance: "l", Desired: fleet.DesiredRunning, DesiredBy: "eve"})
 			default:

@@ -189,3 +189,27 @@ func writerOf(by string) string {
 	}
 	return fleet.Overseer
 }
+
+// withReader adds a copy for a reader that has none.
+func withReader(list []fleet.MailCopy, r reader, at fleet.Instant) []fleet.MailCopy {
+	if r.name == "" || slices.ContainsFunc(list, func(c fleet.MailCopy) bool { return c.To == r.name }) {
+		return list
+	}
+	return append(list, newCopy(r, at))
+}
+
+func newCopy(r reader, at fleet.Instant) fleet.MailCopy {
+	c := fleet.MailCopy{To: r.name, State: fleet.CopyNew, Since: at}
+	if r.group {
+		c.Why = ofGroup
+	}
+	return c
+}
+
+// isName says whether an address is the name of one agent.
+func isName(address string) bool {
+	return address != "" && address[0] != '@' && address != toParent && address != fleet.Overseer && !strings.HasPrefix(address, toRole)
+}
+
+// ofGroup is why a copy is there that nobody meant by name.
+const ofGroup = "one of a group"

@@ -24,9 +24,6 @@ func (p *post) bounce(m *fleet.Mail, c *fleet.MailCopy) {
 	}
 }
 
-// ofGroup is why a copy is there that nobody meant by name.
-const ofGroup = "one of a group"
-
 // concerned are those who learn that a mail comes back: its writer, and who stands
 // above its reader. Of what Custos itself wrote it is the people, if nobody does.
 func (p *post) concerned(m fleet.Mail, reader string) []string {

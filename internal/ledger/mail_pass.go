@@ -3,7 +3,6 @@ package ledger
 import (
 	"reflect"
 	"slices"
-	"strings"
 
 	"custos/internal/fleet"
 )
@@ -45,7 +44,7 @@ func (c *coordinate) mails() {
 
 func (c *coordinate) newPost(open []fleet.Mail) *post {
 	p := &post{coordinate: c, crew: crewOf(c.past.Registrations), agents: map[string]*fleet.Agent{}, orders: map[string]fleet.Order{},
-		answers: answers(c.past.Actions), nudged: map[string]bool{}, mails: slices.Clone(open)}
+		answers: Answers(c.past.Actions), nudged: map[string]bool{}, mails: slices.Clone(open)}
 	for i := range p.mails {
 		p.mails[i].Copies = slices.Clone(p.mails[i].Copies)
 	}
@@ -127,25 +126,4 @@ func without(list, have []fleet.MailCopy) []fleet.MailCopy {
 	return slices.DeleteFunc(list, func(c fleet.MailCopy) bool {
 		return slices.ContainsFunc(have, func(h fleet.MailCopy) bool { return h.To == c.To })
 	})
-}
-
-// withReader adds a copy for a reader that has none.
-func withReader(list []fleet.MailCopy, r reader, at fleet.Instant) []fleet.MailCopy {
-	if r.name == "" || slices.ContainsFunc(list, func(c fleet.MailCopy) bool { return c.To == r.name }) {
-		return list
-	}
-	return append(list, newCopy(r, at))
-}
-
-func newCopy(r reader, at fleet.Instant) fleet.MailCopy {
-	c := fleet.MailCopy{To: r.name, State: fleet.CopyNew, Since: at}
-	if r.group {
-		c.Why = ofGroup
-	}
-	return c
-}
-
-// isName says whether an address is the name of one agent.
-func isName(address string) bool {
-	return address != "" && address[0] != '@' && address != toParent && address != fleet.Overseer && !strings.HasPrefix(address, toRole)
 }

@@ -23,7 +23,7 @@ func Take(known *fleet.Order, o fleet.Order, at fleet.Instant) (_ fleet.Order, f
 		return o, false, err
 	}
 	if o.Spawn != nil {
-		o.Spawn = spawned(o, at)
+		o.Spawn = Spawned(o, at)
 	}
 	if known != nil {
 		if !known.Same(o) {
@@ -38,11 +38,11 @@ func Take(known *fleet.Order, o fleet.Order, at fleet.Instant) (_ fleet.Order, f
 	return o, true, nil
 }
 
-// spawned returns the registration of a spawn with what goes without saying.
-func spawned(o fleet.Order, at fleet.Instant) *fleet.Registration {
+// Spawned returns the registration of a spawn with what goes without saying.
+func Spawned(o fleet.Order, at fleet.Instant) *fleet.Registration {
 	r := *o.Spawn
 	r.Name, r.Owner, r.Desired = o.Agent, fleet.OwnerCustos, fleet.DesiredRunning
-	r = withDefaults(r, o.By, at)
+	r = WithDefaults(r, o.By, at)
 	return &r
 }
 
@@ -77,7 +77,7 @@ func CheckOrder(o fleet.Order) error {
 // checkTarget says whether the order names what it is about.
 func checkTarget(o fleet.Order) error {
 	if o.Account == "" {
-		if err := checkName(o.Agent); err != nil {
+		if err := CheckName(o.Agent); err != nil {
 			return fmt.Errorf("cannot take order %q: %w", o.ID, err)
 		}
 	}

@@ -3,6 +3,7 @@ package ledger
 import (
 	"fmt"
 	"strings"
+	"time"
 	"unicode"
 	"unicode/utf8"
 
@@ -26,7 +27,7 @@ func Register(all []fleet.Registration, r fleet.Registration, b Bounds, by strin
 	fail := func(err error) (fleet.Registration, error) {
 		return fleet.Registration{}, fmt.Errorf("cannot register %s: %w", shown(r.Name), err)
 	}
-	if err := checkName(r.Name); err != nil {
+	if err := CheckName(r.Name); err != nil {
 		return fail(err)
 	}
 	if r.Kind == "" || b.Known != nil && !b.Known(r.Kind) {
@@ -42,14 +43,14 @@ func Register(all []fleet.Registration, r fleet.Registration, b Bounds, by strin
 	if err != nil {
 		return fail(err)
 	}
-	r = withDefaults(r, by, at)
+	r = WithDefaults(r, by, at)
 	r.Depth, r.Revision = depth, 0
 	return r, nil
 }
 
-// checkName says whether a name may be given to an agent: 1 to 200 printable
+// CheckName says whether a name may be given to an agent: 1 to 200 printable
 // runes, neither beginning nor ending with a blank.
-func checkName(name string) error {
+func CheckName(name string) error {
 	switch n := utf8.RuneCountInString(name); {
 	case n == 0:
 		return fmt.Errorf("%w: it has no name", ErrIllegal)
@@ -78,7 +79,7 @@ func depthOf(all []fleet.Registration, r fleet.Registration, most int) (int, err
 	return parent.Depth + 1, nil
 }
 
-func withDefaults(r fleet.Registration, by string, at fleet.Instant) fleet.Registration {
+func WithDefaults(r fleet.Registration, by string, at fleet.Instant) fleet.Registration {
 	if r.Desired == "" {
 		r.Desired = fleet.DesiredRunning
 	}
@@ -98,10 +99,10 @@ func withDefaults(r fleet.Registration, by string, at fleet.Instant) fleet.Regis
 	return r
 }
 
-// adopt returns the registration of an agent that somebody else started and a
+// Adopt returns the registration of an agent that somebody else started and a
 // person hands over. Custos does not know how it is started: it is never
 // restarted until somebody says how.
-func adopt(all []fleet.Registration, a fleet.Agent, by string, at fleet.Instant) (fleet.Registration, error) {
+func Adopt(all []fleet.Registration, a fleet.Agent, by string, at fleet.Instant) (fleet.Registration, error) {
 	if !fleet.IsPerson(by) {
 		return fleet.Registration{}, fmt.Errorf("cannot adopt %s: %w: it takes a person", shown(a.Name), ErrIllegal)
 	}
@@ -115,7 +116,7 @@ func adopt(all []fleet.Registration, a fleet.Agent, by string, at fleet.Instant)
 		r.Where = fleet.WhereTmux
 	}
 	if age, ok := a.Age.Get(); ok {
-		r.StartedAt = at.Add(-spanOf(age))
+		r.StartedAt = at.Add(-time.Duration(age))
 	}
 	return Register(all, r, Bounds{}, by, at)
 }

@@ -13,9 +13,9 @@ import (
 const (
 	mostSteps     = 500
 	mostAttempts  = 100
-	longestRunID  = 70   // bytes: it is part of orders' IDs and of folders' names
+	LongestRunID  = 70   // bytes: it is part of orders' IDs and of folders' names
 	longestNote   = 2000 // bytes of what is reported of a step
-	parallelSteps = 4    // steps at once, unless the run says
+	ParallelSteps = 4    // steps at once, unless the run says
 )
 
 // TakeRun returns a run as it is first written down: every step waiting, or, for a
@@ -39,7 +39,7 @@ func TakeRun(past fleet.Past, policy fleet.RunPolicy, run fleet.Run, at fleet.In
 	}
 	run = begun(run, at)
 	if slices.Contains(policy.Disabled, run.Formula) {
-		skipRun(&run, "formula "+run.Formula+" is disabled", at)
+		SkipRun(&run, "formula "+run.Formula+" is disabled", at)
 	}
 	return run, nil
 }
@@ -63,8 +63,8 @@ func begun(run fleet.Run, at fleet.Instant) fleet.Run {
 // named once, with needs that are there and in no circle, and something to do.
 func checkRun(run fleet.Run) error {
 	switch {
-	case !isPlainID(run.ID) || len(run.ID) > longestRunID:
-		return fmt.Errorf("%w: its ID %q must be 1 to %d letters, digits, '.', '_' and '-', and begin with a letter or digit", ErrIllegal, fleet.Line(run.ID, 80), longestRunID)
+	case !IsPlainID(run.ID) || len(run.ID) > LongestRunID:
+		return fmt.Errorf("%w: its ID %q must be 1 to %d letters, digits, '.', '_' and '-', and begin with a letter or digit", ErrIllegal, fleet.Line(run.ID, 80), LongestRunID)
 	case run.Formula == "":
 		return fmt.Errorf("%w: it names no formula", ErrIllegal)
 	case run.By == "":
@@ -136,8 +136,8 @@ func checkCircle(steps []fleet.RunStep) error {
 	return nil
 }
 
-// isPlainID says whether an ID can be a folder's name anywhere, and no option.
-func isPlainID(id string) bool {
+// IsPlainID says whether an ID can be a folder's name anywhere, and no option.
+func IsPlainID(id string) bool {
 	plain := func(c rune) bool {
 		return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9'
 	}
@@ -157,11 +157,12 @@ func CancelRun(run fleet.Run, by string, at fleet.Instant) (fleet.Run, error) {
 		return run, fmt.Errorf("cannot cancel run %s: %w: it is %s", run.ID, ErrIllegal, run.State)
 	}
 	run = run.Clone()
-	cancelRun(&run, by, "cancelled by "+fleet.Line(by, 60), at)
+	EndRun(&run, by, "cancelled by "+fleet.Line(by, 60), at)
 	return run, nil
 }
 
-func cancelRun(run *fleet.Run, by, why string, at fleet.Instant) {
+// EndRun has what was begun of a run ended, and skips the rest, because a person says so.
+func EndRun(run *fleet.Run, by, why string, at fleet.Instant) {
 	run.Cancel, run.Why = by, why
 	for i := range run.Steps {
 		switch s := &run.Steps[i]; {
@@ -169,21 +170,21 @@ func cancelRun(run *fleet.Run, by, why string, at fleet.Instant) {
 		case s.Do == fleet.StepRun && s.State == fleet.StepRunning:
 			s.End = why
 		default:
-			setStep(s, fleet.StepSkipped, why, at)
+			SetStep(s, fleet.StepSkipped, why, at)
 		}
 	}
 }
 
-// skipRun ends a run of which nothing was begun.
-func skipRun(run *fleet.Run, why string, at fleet.Instant) {
+// SkipRun ends a run of which nothing was begun.
+func SkipRun(run *fleet.Run, why string, at fleet.Instant) {
 	for i := range run.Steps {
-		setStep(&run.Steps[i], fleet.StepSkipped, why, at)
+		SetStep(&run.Steps[i], fleet.StepSkipped, why, at)
 	}
 	run.State, run.Why, run.EndedAt = fleet.RunSkipped, why, at
 }
 
-// setStep moves a step into a state. To say the same again changes nothing.
-func setStep(s *fleet.RunStep, to fleet.StepState, why string, at fleet.Instant) {
+// SetStep moves a step into a state. To say the same again changes nothing.
+func SetStep(s *fleet.RunStep, to fleet.StepState, why string, at fleet.Instant) {
 	if s.State != to {
 		s.State, s.Since = to, at
 	}

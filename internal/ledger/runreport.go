@@ -30,7 +30,7 @@ func ReportStep(run fleet.Run, step string, to fleet.StepState, note, by string,
 	}
 	run = run.Clone()
 	s := run.Step(step)
-	setStep(s, to, "", at)
+	SetStep(s, to, "", at)
 	s.By, s.Note = by, fleet.Text(clipped(note))
 	if to == fleet.StepFailed {
 		s.Why = "reported by " + fleet.Line(by, 80)
@@ -64,10 +64,10 @@ func mayReport(run fleet.Run, s *fleet.RunStep, by string) error {
 		return fmt.Errorf("%w: Custos itself does it", ErrIllegal)
 	case agent && s.State == fleet.StepPerson:
 		return fmt.Errorf("%w: it waits for a person", ErrIllegal)
-	case agent && isHeld(s):
+	case agent && IsHeld(s):
 		return fmt.Errorf("%w: its gate has not passed", ErrIllegal)
 	}
-	if need := stepsOf(&run).unmet(s); need != "" {
+	if need := StepsOf(&run).Unmet(s); need != "" {
 		return fmt.Errorf("%w: it needs step %s, which is not done", ErrIllegal, need)
 	}
 	return nil
@@ -119,15 +119,15 @@ func answerFor(run *fleet.Run, step, as, by string, at fleet.Instant) (any bool)
 		any = true
 		s.Note, s.By, s.End, s.NotBefore = "", "", "", fleet.Instant{}
 		if as == ResumeDone {
-			setStep(s, fleet.StepDone, "", at)
+			SetStep(s, fleet.StepDone, "", at)
 			s.By = by
 			continue
 		}
-		setStep(s, fleet.StepWaiting, "begun again by "+fleet.Line(by, 60), at)
+		SetStep(s, fleet.StepWaiting, "begun again by "+fleet.Line(by, 60), at)
 	}
 	for i := range run.Steps {
 		if s := &run.Steps[i]; any && s.State == fleet.StepSkipped {
-			setStep(s, fleet.StepWaiting, "", at)
+			SetStep(s, fleet.StepWaiting, "", at)
 		}
 	}
 	return any

@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"fmt"
 	"strings"
 	"time"
 
@@ -22,9 +23,9 @@ type Seen struct {
 	Blind    bool   // its whole tracker is not seen now
 }
 
-// isClosed says whether it is seen to be closed; isOpen whether it is seen to be
+// IsClosed says whether it is seen to be closed; isOpen whether it is seen to be
 // anything else. Of what is not seen neither is true.
-func (s Seen) isClosed() bool { return s.Why == "" && s.State == fleet.WorkClosed }
+func (s Seen) IsClosed() bool { return s.Why == "" && s.State == fleet.WorkClosed }
 func (s Seen) isOpen() bool   { return s.Why == "" && s.State != fleet.WorkClosed }
 
 // trackers answers what any piece of work is like, wherever it is kept.
@@ -38,7 +39,7 @@ type trackers struct {
 	blind  map[fleet.Tracker]string // why what a tracker shows is not to be relied on
 }
 
-func newTrackers(past fleet.Past, snap fleet.Snapshot) trackers {
+func NewTrackers(past fleet.Past, snap fleet.Snapshot) trackers {
 	t := trackers{at: snap.Forge.At, own: make(map[fleet.Ref]*fleet.WorkItem, len(past.Records.Work)), issues: map[fleet.Ref]*fleet.Issue{}, pulls: map[fleet.Ref]*fleet.PullRequest{},
 		ended: map[fleet.Ref]*fleet.EndedPull{}, beads: map[fleet.Ref]*fleet.Bead{}, blind: map[fleet.Tracker]string{}}
 	for i := range past.Records.Work {
@@ -71,8 +72,8 @@ func (t trackers) look(of fleet.Tracker, s fleet.Sight) {
 	}
 }
 
-// seen returns a piece of work as it is shown now.
-func (t trackers) seen(r fleet.Ref) Seen {
+// Seen returns a piece of work as it is shown now.
+func (t trackers) Seen(r fleet.Ref) Seen {
 	of := r.Tracker()
 	if of == fleet.TrackerUnknown {
 		return Seen{Why: "no tracker is known that keeps it"}
@@ -167,14 +168,14 @@ func (t trackers) needs(r fleet.Ref) (list []fleet.Ref, told bool) {
 	case t.issues[r] != nil:
 		names, known := t.issues[r].BlockedBy.Get()
 		for _, n := range names {
-			if fleet.Ref(n).Tracker() != fleet.TrackerUnknown && !t.seen(fleet.Ref(n)).isClosed() { // "…" is no name
+			if fleet.Ref(n).Tracker() != fleet.TrackerUnknown && !t.Seen(fleet.Ref(n)).IsClosed() { // "…" is no name
 				list = append(list, fleet.Ref(n))
 			}
 		}
 		return list, known
 	case t.beads[r] != nil:
 		for _, id := range t.beads[r].Needs {
-			if need := fleet.BeadRef(id); !t.seen(need).isClosed() {
+			if need := fleet.BeadRef(id); !t.Seen(need).IsClosed() {
 				list = append(list, need)
 			}
 		}
@@ -192,4 +193,9 @@ func (t trackers) everywhere(snap fleet.Snapshot) (out []fleet.Ref) {
 		out = append(out, fleet.BeadRef(b.ID))
 	}
 	return out
+}
+
+// named is a reference with the words that people know it by.
+func named(r fleet.Ref, title string) string {
+	return strings.TrimSuffix(fmt.Sprintf("%s (%s)", r, title), " ()")
 }

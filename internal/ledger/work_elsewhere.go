@@ -14,7 +14,7 @@ const ruleAsked = "asked"
 // nil: it is so already. An agent moves only what it has.
 func MoveElsewhere(past fleet.Past, snap fleet.Snapshot, ref fleet.Ref, do, why, by string) (*fleet.Finding, error) {
 	what := do + " work"
-	seen := newTrackers(past, snap).seen(ref)
+	seen := NewTrackers(past, snap).Seen(ref)
 	self, isAgent := fleet.AgentOf(by)
 	switch of := ref.Tracker(); {
 	case do != "close" && do != "reopen":
@@ -25,7 +25,7 @@ func MoveElsewhere(past fleet.Past, snap fleet.Snapshot, ref fleet.Ref, do, why,
 		return nil, unfit(what, "%s is not seen now: %s", ref, seen.Why)
 	case isAgent && (isNameless(self) || seen.Agent != self):
 		return nil, unfit(what, "an agent does that with its own work only, and %s is not %s's", ref, fleet.Line(self, 80))
-	case seen.isClosed() == (do == "close"):
+	case seen.IsClosed() == (do == "close"):
 		return nil, nil
 	}
 	w, part := moveOf(snap, ref, do)

@@ -1,0 +1,274 @@
+package crew
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"custos/internal/fleet"
+	"custos/internal/ledger"
+)
+
+// Staff returns what the pools want: a worker for each piece of work that waits,
+// never more than the most, never fewer than the least, and the end of one that has
+// been idle for long while nothing waits. waiting says how much waits, by project.
+// What is not known changes nothing: without a good look at the agents nothing is
+// started or ended, and while it is not known how much waits only the least is kept.
+//
+// Each is an ordinary order, with every guard of one. Its ID and the name of the
+// worker are made of ten minutes of the clock and of a number: a pass that is
+// thought out again gives the same order, and a start that came to nothing is tried
+// again in the next ten minutes.
+func Staff(past fleet.Past, snap fleet.Snapshot, policy fleet.Policy, waiting map[string]fleet.Leaf[int]) fleet.Follows {
+	out := fleet.Follows{}
+	if past.Blind != "" || past.Amnesia || !snap.Agents.Fresh() {
+		return out
+	}
+	for _, pool := range policy.Pools {
+		if pool.Disabled {
+			continue
+		}
+		s := staff{past: past, snap: snap, pool: pool, out: &out}
+		s.muster()
+		s.bury()
+		s.keep()
+		s.man(waiting[pool.Project])
+	}
+	return out
+}
+
+// staff is one pool in one pass.
+type staff struct {
+	past    fleet.Past
+	snap    fleet.Snapshot
+	pool    fleet.Pool
+	out     *fleet.Follows
+	members []worker
+}
+
+// worker is one agent of a pool, or one that is ordered.
+type worker struct {
+	reg     fleet.Registration
+	seen    *fleet.Agent
+	coming  bool // its start is ordered
+	leaving bool // its end is ordered
+	busy    bool // an issue, a pull request or other work is its own
+	order   bool // an order about it is open
+}
+
+// muster lists who belongs to the pool.
+func (s *staff) muster() {
+	for _, r := range s.past.Registrations {
+		if r.Pool == s.pool.Name && r.Desired != fleet.DesiredRetired {
+			s.members = append(s.members, worker{reg: r, seen: s.agent(r), busy: s.isBusy(r.Name)})
+		}
+	}
+	for _, o := range s.past.Orders {
+		if o.IsOver() {
+			continue
+		}
+		i := slices.IndexFunc(s.members, func(w worker) bool { return w.reg.Name == o.Agent })
+		switch {
+		case i >= 0:
+			s.members[i].order = true
+			s.members[i].leaving = s.members[i].leaving || o.Do == fleet.OrderStop
+		case o.Do == fleet.OrderSpawn && o.Spawn != nil && o.Spawn.Pool == s.pool.Name:
+			s.members = append(s.members, worker{reg: *o.Spawn, coming: true, order: true})
+		}
+	}
+}
+
+// agent returns the newest instance of a worker; nil when it was not seen.
+func (s *staff) agent(r fleet.Registration) *fleet.Agent {
+	for i := range s.snap.Agents.Value {
+		if a := &s.snap.Agents.Value[i]; a.Name == r.Name && a.Instance == r.Instance {
+			return a
+		}
+	}
+	return nil
+}
+
+func (s *staff) isBusy(name string) bool {
+	return slices.ContainsFunc(s.snap.Forge.Value.Issues, func(i fleet.Issue) bool { return i.Agent == name && i.Open.Or(true) }) ||
+		slices.ContainsFunc(s.snap.Forge.Value.Pulls, func(p fleet.PullRequest) bool { return p.Agent == name }) ||
+		slices.ContainsFunc(s.snap.Coordination.Value.Work, func(w fleet.WorkFacts) bool {
+			return w.State.Or(fleet.WorkTaken) == fleet.WorkTaken && (w.Agent == name || w.Tracker == fleet.TrackerBeads && fleet.MeansAgent(w.Agent, name))
+		})
+}
+
+// isGone says whether nothing of a worker runs, or will by itself: it ended well, or
+// Custos ended it. Whom a person stopped keeps the place: it was not to be there.
+func (w worker) isGone() bool {
+	if w.coming || w.order || w.seen == nil || w.seen.Process.PID != 0 || w.reg.Exit == nil || fleet.IsPerson(w.reg.DesiredBy) && w.reg.Desired != fleet.DesiredRunning {
+		return false
+	}
+	if w.reg.Desired == fleet.DesiredStopped {
+		return true
+	}
+	status, known := w.reg.Exit.Status.Get()
+	return w.reg.Desired == fleet.DesiredRunning && !isHandingOver(w.reg) && known && status == 0 && w.reg.Exit.Asked == "" && w.reg.Restart != fleet.RestartAlways
+}
+
+// seesWork says whether it can be told that a worker has no work: what a tracker that
+// is not seen would show is not known.
+func (s *staff) seesWork() bool {
+	return s.snap.Beads.Fresh() && (s.pool.Project == "" || s.snap.Forge.Fresh())
+}
+
+// bury retires the workers that are gone, unless something is their own yet: that
+// is given back, or taken over, first.
+func (s *staff) bury() {
+	for i := range s.members {
+		w := &s.members[i]
+		if !w.isGone() || w.busy || !s.seesWork() {
+			continue
+		}
+		r := w.reg
+		r.Desired, r.DesiredBy, r.DesiredAt, r.DesiredFor = fleet.DesiredRetired, fleet.ByCustos, s.snap.At, ""
+		s.out.Registrations = append(s.out.Registrations, r)
+	}
+}
+
+// keep wants a worker again that was to be ended and lives on, when nobody orders
+// that any more: it went back to work before its end came.
+func (s *staff) keep() {
+	for i := range s.members {
+		w := &s.members[i]
+		if w.order || w.seen == nil || w.seen.Process.PID == 0 || w.reg.Desired != fleet.DesiredStopped || w.reg.DesiredBy != fleet.ByCustos {
+			continue
+		}
+		if r, err := ledger.SetDesired(w.reg, fleet.DesiredRunning, fleet.ByCustos, s.snap.At); err == nil {
+			w.reg = r
+			s.out.Registrations = append(s.out.Registrations, r)
+		}
+	}
+}
+
+// man starts who is missing, or ends who is not needed.
+func (s *staff) man(waiting fleet.Leaf[int]) {
+	present, hands := 0, 0
+	for _, w := range s.members {
+		if w.isGone() {
+			continue
+		}
+		present++
+		if s.mayTake(w) {
+			hands++
+		}
+	}
+	want := max(s.pool.Min, present)
+	if n, known := waiting.Get(); known && s.pool.Project != "" {
+		want = max(want, present+n-hands)
+	}
+	if want = min(want, s.pool.Max); want > present {
+		s.start(want - present)
+		return
+	}
+	s.spare(present, waiting)
+}
+
+// freshHand is for how long a worker may look for its work before it counts as
+// having some.
+const freshHand = 10 * time.Minute
+
+// mayTake says whether a worker will take up what waits. One of which that cannot
+// be told does: nobody is started for want of a good look.
+func (s *staff) mayTake(w worker) bool {
+	switch {
+	case w.coming:
+		return true
+	case w.busy, w.leaving, w.reg.Desired != fleet.DesiredRunning, w.reg.Failed != "":
+		return false
+	case w.seen == nil || w.seen.State == fleet.StateUnknown:
+		return true
+	case w.reg.StartedAt.IsZero() || s.snap.At.Since(w.reg.StartedAt) < freshHand:
+		return true
+	}
+	return w.seen.TurnOver() || w.seen.State == fleet.StateStarting
+}
+
+// start orders so many workers.
+func (s *staff) start(n int) {
+	for k := 1; n > 0 && k <= 1000; k++ {
+		name := fmt.Sprintf("%s-%s-%d", s.pool.Name, s.stamp(), k)
+		if ledger.Registration(s.past.Registrations, name) != nil || slices.ContainsFunc(s.past.Orders, func(o fleet.Order) bool { return o.Agent == name }) {
+			continue
+		}
+		n--
+		o := fleet.Order{ID: poolOrder + name, Do: fleet.OrderSpawn, Agent: name, By: fleet.ByCustos, At: s.snap.At, State: fleet.OrderOpen, Spawn: s.worker(name)}
+		o.Spawn = ledger.Spawned(o, s.snap.At)
+		s.out.Given = append(s.out.Given, o)
+		if s.pool.Typed {
+			s.out.Given = append(s.out.Given, fleet.Order{ID: o.ID + "-prompt", Do: fleet.OrderNudge, Agent: name, By: fleet.ByCustos, At: s.snap.At, State: fleet.OrderOpen, Text: s.pool.Prompt})
+		}
+	}
+}
+
+// stamp is the ten minutes of the clock that the names and orders of now are made of.
+func (s *staff) stamp() string {
+	return s.snap.At.Wall.UTC().Truncate(10 * time.Minute).Format("060102-1504")
+}
+
+// poolOrder is how the IDs of the orders of pools begin.
+const poolOrder = "pool-"
+
+// worker is the registration of a new one: with a worktree and a branch of its own
+// where the pool works in a repository.
+func (s *staff) worker(name string) *fleet.Registration {
+	p := s.pool
+	r := &fleet.Registration{Name: name, Role: p.Role, Project: p.Project, Kind: p.Kind, Owner: fleet.OwnerCustos, Where: p.Where, Argv: p.Argv, Env: p.Env,
+		Dir: p.Dir, Account: p.Account, Restart: fleet.RestartOnFailure, Prompt: p.Prompt, Pool: p.Name}
+	if p.Repo != "" {
+		r.Repo, r.Branch = p.Repo, "agent/"+name
+	}
+	return r
+}
+
+// spare ends one worker that is not needed: of those that have been idle for long
+// enough the one that was started last, and only one at a time.
+func (s *staff) spare(present int, waiting fleet.Leaf[int]) {
+	n, known := waiting.Get()
+	over := present > s.pool.Max
+	if slices.ContainsFunc(s.members, func(w worker) bool { return w.leaving }) || s.living() <= s.pool.Min || !over && (!known || n > 0) && s.pool.Project != "" {
+		return
+	}
+	var last *worker
+	for i := range s.members {
+		if w := &s.members[i]; s.isSpare(*w) && (last == nil || strings.Compare(w.reg.Name, last.reg.Name) > 0) {
+			last = w
+		}
+	}
+	if last != nil {
+		s.out.Given = append(s.out.Given, fleet.Order{ID: poolOrder + last.reg.Name + "-stop-" + s.stamp(), Do: fleet.OrderStop, Agent: last.reg.Name, By: fleet.ByCustos,
+			At: s.snap.At, State: fleet.OrderOpen, Expires: s.snap.At.Add(leisure), Text: "it has been idle for " + s.pool.Idle.String() + ", and its pool does not need it"})
+	}
+}
+
+// living counts the workers that are there, and to stay: one that is only on its way
+// may never come.
+func (s *staff) living() (n int) {
+	for _, w := range s.members {
+		if !w.coming && w.reg.Desired == fleet.DesiredRunning && w.seen != nil && w.seen.Process.PID != 0 {
+			n++
+		}
+	}
+	return n
+}
+
+// leisure is how long an order to end a worker stands: when it is not carried out by
+// then, it is looked at again whether it is needed.
+const leisure = 10 * time.Minute
+
+// isSpare says whether a worker is seen to have done nothing for long, and to have
+// nothing to do.
+func (s *staff) isSpare(w worker) bool {
+	if w.seen == nil || w.busy || w.order || w.reg.Desired != fleet.DesiredRunning || !w.seen.TurnOver() || w.seen.Attached > 0 || isHandingOver(w.reg) {
+		return false
+	}
+	if w.reg.PromptState == fleet.DeliveryPending || w.reg.PromptState == fleet.DeliverySent || !s.seesWork() {
+		return false
+	}
+	dwell, known := w.seen.Dwell.Get()
+	return known && dwell >= s.pool.Idle
+}
