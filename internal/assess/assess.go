@@ -88,10 +88,12 @@ func (p *pass) judge(r *rules.Rule) {
 		return
 	}
 	answers := p.ask(r)
+	others := p.others(r, answers)
 	for _, s := range sortedSubjects(answers) {
 		p.take(r, answers[s])
 	}
-	p.endOthers(r, answers)
+	p.endAbsent(r, answers)
+	p.foundOthers(r, answers, others)
 }
 
 // isListed says whether subjects of a kind are found in a part, so that an
@@ -158,6 +160,11 @@ func (p *pass) found(r *rules.Rule, key fleet.AlertKey, it item) {
 	if broken != "" {
 		p.fail(r.Name, "its summary failed: "+broken)
 	}
+	p.find(r, key, it, summary)
+}
+
+// find does so with a summary. The view is at the item.
+func (p *pass) find(r *rules.Rule, key fleet.AlertKey, it item, summary string) {
 	f := fleet.Finding{AlertKey: key, Priority: r.Priority, Summary: summary, Evidence: r.Evidence(p.view),
 		Fresh: p.isFresh(r, it), Parts: r.Parts(), Runbook: r.Runbook}
 	a := p.clock.holds(p.old[key.Rule][key.Subject], r, p.snap.Patrol)

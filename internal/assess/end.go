@@ -23,16 +23,16 @@ func (p *pass) holdAll(rule, why string) {
 	}
 }
 
-// endOthers deals with the alerts of a rule that it did not find true: false
+// endAbsent deals with the alerts of a rule that it did not find true: false
 // ends them, and so does being gone, if the part was well seen, and all of it.
-func (p *pass) endOthers(r *rules.Rule, answers map[fleet.Subject]answer) {
+func (p *pass) endAbsent(r *rules.Rule, answers map[fleet.Subject]answer) {
 	part := fleet.PartOf(r.Over)
 	gone := p.snap.Sight(part).Tells() || !isListed(r.Over)
 	for _, s := range p.openSubjects(r.Name) {
 		old := *p.old[r.Name][s]
 		_, answered := answers[s]
 		switch {
-		case answered:
+		case answered, r.Lists != "" && s == othersOf(r).Subject:
 		case gone || p.has(r.Over, s):
 			p.alerts = append(p.alerts, p.clock.ends(old, r.KeepFiringFor))
 		default:

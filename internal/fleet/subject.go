@@ -44,6 +44,10 @@ const (
 	KindTrigger Kind = "trigger" // its name
 )
 
+// Others is the name of those things of a kind that are found together. Nothing that is
+// found so has such a name: records have numbers.
+const Others = "others"
+
 // Subject is the stable name of the thing a finding, an alert or an action is
 // about: a role, a path, a mount point. It outlives restarts; what changes with
 // them (pid, start time, inode) is in the Target.

@@ -27,6 +27,7 @@ type written struct {
 	Spacing       string          `toml:"spacing,omitempty"`
 	CausedBy      []string        `toml:"caused_by,omitempty"`
 	Runbook       string          `toml:"runbook,omitempty"`
+	Lists         string          `toml:"lists,omitempty"`
 	Category      string          `toml:"category,omitempty"`
 	Enabled       *bool           `toml:"enabled,omitempty"`
 	Actions       []writtenAction `toml:"actions,omitempty"`
@@ -60,7 +61,7 @@ func (r *Rule) written() written {
 	w := written{What: r.What, Priority: string(r.Priority), Over: string(r.Over), Expr: r.Expr,
 		For: spanText(r.For), KeepFiringFor: spanText(r.KeepFiringFor), ForPatrols: r.ForPatrols, TellAfter: r.TellAfter, Summary: r.Summary,
 		Mode: string(r.Mode), Cooldown: spanText(r.Cooldown), Attempts: attemptsText(r.Attempts), Spacing: string(r.Spacing),
-		CausedBy: r.CausedBy, Runbook: r.Runbook, Category: r.Category}
+		CausedBy: r.CausedBy, Runbook: r.Runbook, Lists: r.Lists, Category: r.Category}
 	if !r.Enabled {
 		w.Enabled = &r.Enabled
 	}

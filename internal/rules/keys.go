@@ -31,6 +31,7 @@ func setters() map[string]func(*Rule, any) error {
 		"spacing":         func(r *Rule, v any) error { return take(&r.Spacing, v, fleet.ParseSpacing) },
 		"caused_by":       func(r *Rule, v any) error { return takeTexts(&r.CausedBy, v) },
 		"runbook":         func(r *Rule, v any) error { return take(&r.Runbook, v, oneLine) },
+		"lists":           func(r *Rule, v any) error { return take(&r.Lists, v, oneLine) },
 		"category":        func(r *Rule, v any) error { return take(&r.Category, v, fleet.ParseCategory) },
 		"enabled":         func(r *Rule, v any) error { return takeBool(&r.Enabled, v) },
 	}

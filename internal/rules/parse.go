@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"sort"
+	"strings"
 
 	"github.com/pelletier/go-toml/v2"
 
@@ -204,6 +205,9 @@ func (r *reader) check(d *draft) {
 		if r.drafts[cause] == nil {
 			r.wrong(d.place("caused_by"), "rule %q, caused_by: there is no rule %q%s", d.Name, cause, nearest.Hint(cause, slices.Sorted(maps.Keys(r.drafts))))
 		}
+	}
+	if countable := []fleet.Kind{fleet.KindConvoy, fleet.KindGate, fleet.KindMail, fleet.KindWork}; d.Lists != "" && (len(d.Actions) > 0 || !slices.Contains(countable, d.Over)) {
+		r.wrong(d.place("lists"), "rule %q, lists: only a rule over %s, without actions, makes one finding of many", d.Name, strings.Join(names(countable), ", "))
 	}
 	if d.Summary == "" {
 		d.Summary = "'" + d.Name + "'"

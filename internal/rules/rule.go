@@ -25,6 +25,7 @@ type Rule struct {
 	Spacing       fleet.Spacing // of the attempts; empty: growing
 	CausedBy      []string      // rules whose alerts explain this one
 	Runbook       string
+	Lists         string // command that lists what it ranges over; with one, the sixth and all that follow are one finding
 	Category      string // of custos doctor, where it is a check; "": it is none
 	Enabled       bool
 

@@ -56,6 +56,7 @@ func things() []thing {
 		whole("works", func(s *fleet.Snapshot) any { return &s.Coordination.Value.Work }),
 		one("gate", func(s *fleet.Snapshot) *[]fleet.GateFacts { return &s.Coordination.Value.Gates }),
 		one("convoy", func(s *fleet.Snapshot) *[]fleet.ConvoyFacts { return &s.Coordination.Value.Convoys }),
+		whole("convoys", func(s *fleet.Snapshot) any { return &s.Coordination.Value.Convoys }),
 		one("mail", func(s *fleet.Snapshot) *[]fleet.MailFacts { return &s.Coordination.Value.Mails }),
 	}
 }

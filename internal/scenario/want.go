@@ -208,7 +208,8 @@ func (w Want) missRule(p fleet.Pass) (string, error) {
 	case "causes":
 		return missCauses(f, rest), nil
 	case "summary":
-		return unless(f != nil && strings.Contains(f.Summary, rest), "it says %s", summary(f)), nil
+		said := summaries(p, w.Rule)
+		return unless(slices.ContainsFunc(said, func(s string) bool { return strings.Contains(s, rest) }), "it says %s", listed(said)), nil
 	}
 	known := []string{"none", "pending", "firing", "resolved", "held", "cannot-tell", "fresh", "stale", "P0", "P1", "P2", "P3", "P4", "causes", "summary"}
 	return "", w.errorf("want %q%s", word, nearest.Hint(word, known))
@@ -219,6 +220,16 @@ func unless(is bool, format string, args ...any) string {
 		return ""
 	}
 	return fmt.Sprintf(format, args...)
+}
+
+// summaries are what a rule says of each subject.
+func summaries(p fleet.Pass, rule string) (out []string) {
+	for _, f := range p.Assessment.Findings {
+		if f.Rule == rule {
+			out = append(out, f.Summary)
+		}
+	}
+	return out
 }
 
 func summary(f *fleet.Finding) string {
