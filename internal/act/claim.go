@@ -47,6 +47,7 @@ func claims(a fleet.Action) []claim {
 	if r := t.Registration; r != nil {
 		path(r.Dir, true)
 		path(r.Worktree, true)
+		path(r.Real, true)
 	}
 	return list
 }

@@ -45,7 +45,7 @@ func workedIn(regs []fleet.Registration) (dirs []string) {
 func madeFor(regs []fleet.Registration) (paths []string) {
 	for _, r := range regs {
 		if r.Owner == fleet.OwnerCustos && r.Origin == "" && r.Instance != "" && r.Worktree != "" {
-			paths = append(paths, fleet.RawPath(r.Worktree))
+			paths = append(paths, fleet.RawPath(r.Tree()))
 		}
 	}
 	return paths

@@ -85,7 +85,7 @@ func claimOf(s fleet.Subject, t fleet.Target, harmless bool) claim {
 
 // placesOf lists the folders an agent that is to be started will work in.
 func placesOf(r *fleet.Registration) (paths []string) {
-	for _, path := range []string{r.Dir, r.Worktree} {
+	for _, path := range []string{r.Dir, r.Worktree, r.Real} {
 		if path != "" {
 			paths = append(paths, path)
 		}

@@ -196,7 +196,7 @@ func (p *pass) askTree(r *request) *refusal {
 func (p *pass) askComeBack(w *fleet.Worktree) *refusal {
 	for i := range p.past.Registrations {
 		reg := &p.past.Registrations[i]
-		in := w != nil && reg.Worktree != "" && (reg.Worktree == w.Path || reg.Real == w.Path)
+		in := w != nil && reg.Tree() == w.Path
 		if in && reg.Run == "" && reg.Desired == fleet.DesiredStopped && !w.Crashed && !w.Missing {
 			return &refusal{why: "its agent " + reg.Name + " was stopped by " + author(reg.DesiredBy) + ", and may be started again in it", hint: "custos clean"}
 		}

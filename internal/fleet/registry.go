@@ -1,5 +1,7 @@
 package fleet
 
+import "cmp"
+
 // Desired is what people, or policy, want of an agent.
 type Desired string
 
@@ -113,6 +115,16 @@ type Checkpoint struct {
 	SessionID  string   `json:"session_id,omitempty"`
 	Files      []string `json:"files,omitempty"`   // touched since it started
 	Summary    string   `json:"summary,omitempty"` // when the agent gave one
+}
+
+// Tree is the agent's worktree as git tells it, past all links, which its record may name
+// it by; as the record has it while it is not known where that led; "" for an agent that
+// has none.
+func (r Registration) Tree() string {
+	if r.Worktree == "" {
+		return ""
+	}
+	return cmp.Or(r.Real, r.Worktree)
 }
 
 // Kept says whether the agent is started again when it fails, whatever the fleet's

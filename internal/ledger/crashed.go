@@ -14,7 +14,7 @@ func CrashedTrees(regs []fleet.Registration) map[string]fleet.Instant {
 	had := map[string][]*fleet.Registration{}
 	for i := range regs {
 		if r := &regs[i]; r.Owner == fleet.OwnerCustos && r.Worktree != "" {
-			had[r.Worktree] = nil
+			had[r.Tree()] = nil
 		}
 	}
 	for i := range regs {
@@ -33,7 +33,7 @@ func CrashedTrees(regs []fleet.Registration) map[string]fleet.Instant {
 
 // treeOf finds the worktree that an agent works in, among those known.
 func treeOf(r *fleet.Registration, known map[string][]*fleet.Registration) string {
-	for _, dir := range []string{r.Worktree, r.Dir, r.Real} {
+	for _, dir := range []string{r.Tree(), r.Worktree, r.Real, r.Dir} {
 		for ; len(dir) > 1; dir = path.Dir(dir) {
 			if _, is := known[dir]; is {
 				return dir

@@ -48,6 +48,13 @@ func TestCrashedTrees(t *testing.T) {
 			beside: []fleet.Registration{{Name: "b", Owner: fleet.OwnerCustos, Dir: "/w/sub", Desired: fleet.DesiredRunning}}},
 		"another runs in it by another path": {change: func(*fleet.Registration) {},
 			beside: []fleet.Registration{{Name: "b", Owner: fleet.OwnerCustos, Dir: "/link/sub", Real: "/w/sub", Desired: fleet.DesiredRunning}}},
+		"its record names it by a link": {change: func(r *fleet.Registration) { r.Dir, r.Worktree, r.Real = "/link", "/link", "/w" }, want: is(at(time.Hour))},
+		"another that has it by a link comes back to it": {change: func(*fleet.Registration) {},
+			beside: []fleet.Registration{crashedAgent(func(r *fleet.Registration) {
+				r.Name, r.Dir, r.Worktree, r.Real, r.Restart = "b", "/link", "/link", "/w", fleet.RestartOnFailure
+			})}},
+		"another comes back to it, that its own record names by a link": {change: func(r *fleet.Registration) { r.Dir, r.Worktree, r.Real = "/link", "/link", "/w" },
+			beside: []fleet.Registration{crashedAgent(func(r *fleet.Registration) { r.Name, r.Restart = "b", fleet.RestartOnFailure })}},
 		"another that is adopted may come back to it": {change: func(*fleet.Registration) {},
 			beside: []fleet.Registration{{Name: "b", Owner: fleet.OwnerAdopted, Worktree: "/w", Desired: fleet.DesiredStopped, Exit: &fleet.Exit{Status: fleet.Known(1), At: at(0)}}}},
 		"another ended well in it later": {change: func(*fleet.Registration) {},

@@ -141,7 +141,7 @@ func (a *advance) aftermath(r *fleet.Run) {
 		return
 	}
 	if reg := a.regs[s.Agent]; reg != nil && reg.Run == r.ID && reg.Worktree != "" {
-		s.Worktree = reg.Worktree
+		s.Worktree = reg.Tree()
 	}
 	if s.Worktree == "" || s.Removal == removalDone {
 		return

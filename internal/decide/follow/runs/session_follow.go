@@ -20,7 +20,7 @@ func (a *advance) follow(r *fleet.Run) {
 		agent = nil // of an instance before
 	}
 	if reg != nil && reg.Worktree != "" {
-		r.Session.Worktree = reg.Worktree
+		r.Session.Worktree = reg.Tree()
 	}
 	exit := exitSeen(reg, agent)
 	if by := a.stoppedBy(r, reg, exit); by != "" {

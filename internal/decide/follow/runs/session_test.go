@@ -400,14 +400,24 @@ func TestRecoveryTells(t *testing.T) {
 	}
 }
 
+// The worktree of a run is where git has it, whatever link its agent's record names it by:
+// what is kept or removed there is told by that path.
 func TestWorktreeAfterwards(t *testing.T) {
+	for _, named := range []string{"/w.worktrees/r1", "/link/r1"} {
+		t.Run(named, func(t *testing.T) { worktreeAfterwards(t, named) })
+	}
+}
+
+func worktreeAfterwards(t *testing.T, named string) {
 	w := onStage(t)
+	r := ledger.Registration(w.past.Registrations, "r1")
+	r.Worktree, r.Real = named, "/w.worktrees/r1"
 	w.says("done", "")
 	w.passes(2, time.Second)
 	snap := w.seen()
 	remove := fleet.Plan{Actions: []fleet.Action{{ID: "rm", Do: doRemoveTree, Target: fleet.Target{Worktree: &fleet.Worktree{Path: "/w.worktrees/r1"}}}}}
 	p := Advance(w.past, snap, w.policy, remove)
-	if len(p.Runs) != 1 || p.Runs[0].Session.Removal != "rm" || p.Runs[0].State != fleet.RunDone {
+	if len(p.Runs) != 1 || p.Runs[0].Session.Removal != "rm" || p.Runs[0].Session.Worktree != "/w.worktrees/r1" || p.Runs[0].State != fleet.RunDone {
 		t.Fatalf("got %+v", p)
 	}
 	w.past.Runs = p.Runs
