@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"custos/internal/decide/follow"
 	"custos/internal/fleet"
 	"custos/internal/ledger"
 	"custos/internal/store"
@@ -69,7 +70,9 @@ func (b ledgerBook) pass(ctx context.Context, s *store.Store) error {
 		return err
 	}
 	past.Registrations = b.w.pass.Past.Registrations
-	then := ledger.Coordinate(past, b.w.pass.Snapshot, b.w.pass.Assessment, b.w.pass.Policy, b.w.pass.Plan)
+	pass := b.w.pass
+	pass.Past = past
+	then := follow.Follow(pass)
 	_, err = s.EditRecords(ctx, at, func(fleet.Records) (fleet.Records, error) { return then.Records, nil })
 	return err
 }

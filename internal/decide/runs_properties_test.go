@@ -239,9 +239,9 @@ func (y *yard) pass() {
 	for i, a := range plan.Actions {
 		y.check(snap, past, plan.Actions[:i], a)
 	}
-	on := runs.Advance(past, snap, y.policy, plan)
+	on := runs.Advance(fleet.Pass{Past: past, Snapshot: snap, Policy: y.policy, Plan: plan})
 	y.write(plan, on)
-	if again := runs.Advance(fleet.Past{Runs: y.runs, Actions: y.sim.records()}, snap, y.policy, fleet.Plan{At: plan.At}); len(on.Runs) == 0 && len(plan.Actions) == 0 && len(again.Runs) > 0 {
+	if again := runs.Advance(fleet.Pass{Past: fleet.Past{Runs: y.runs, Actions: y.sim.records()}, Snapshot: snap, Policy: y.policy, Plan: fleet.Plan{At: plan.At}}); len(on.Runs) == 0 && len(plan.Actions) == 0 && len(again.Runs) > 0 {
 		y.t.Fatalf("nothing happened, and runs changed: %+v", again.Runs)
 	}
 }

@@ -1,6 +1,9 @@
 package fleet
 
-import "slices"
+import (
+	"slices"
+	"time"
+)
 
 // Move is one change of a record that a plan makes by itself: a gate closes, a step is
 // overdue, mail reaches its reader, a pool orders a worker.
@@ -54,7 +57,7 @@ func (f *Follows) Add(more Follows) {
 		f.Registrations = with(f.Registrations, r)
 	}
 	f.Runs, f.Given = append(f.Runs, more.Runs...), append(f.Given, more.Given...)
-	f.Records, f.Messages = f.Records.and(more.Records), append(f.Messages, more.Messages...)
+	f.Records, f.Messages = f.Records.And(more.Records), append(f.Messages, more.Messages...)
 	f.Patrol, f.Wake = f.Patrol || more.Patrol, f.Wake || more.Wake
 	if f.Until.IsZero() || !more.Until.IsZero() && more.Until.Before(f.Until) {
 		f.Until = more.Until
@@ -68,4 +71,27 @@ func with(list []Registration, r Registration) []Registration {
 		return list
 	}
 	return append(list, r)
+}
+
+// Tell adds a mail.
+func (f *Follows) Tell(m Mail) { f.Records.Mails = append(f.Records.Mails, m) }
+
+// Due says whether a moment has come; if not, the next pass is at that moment at the
+// latest. The zero moment never comes.
+func (f *Follows) Due(at, t Instant) bool {
+	if t.IsZero() {
+		return false
+	}
+	if !at.Before(t) {
+		return true
+	}
+	if f.Until.IsZero() || t.Before(f.Until) {
+		f.Until = t
+	}
+	return false
+}
+
+// Passed says whether so much time has passed since a moment, as Due does.
+func (f *Follows) Passed(at, since Instant, d time.Duration) bool {
+	return at.Since(since) >= d || f.Due(at, at.Add(d-at.Since(since)))
 }

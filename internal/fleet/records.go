@@ -1,5 +1,7 @@
 package fleet
 
+import "slices"
+
 // Head is what all records of coordination have.
 type Head struct {
 	// ID is given by the store: a letter and a number that no other record has.
@@ -33,14 +35,27 @@ func (r Records) IsZero() bool {
 	return len(r.Work)+len(r.Dependencies)+len(r.Gates)+len(r.Convoys)+len(r.Mails)+len(r.Triggers) == 0
 }
 
-// and is these records and more.
-func (r Records) and(more Records) Records {
+// And is these records and more.
+func (r Records) And(more Records) Records {
 	return Records{
-		Work:         append(r.Work, more.Work...),
+		Work:         laterWork(r.Work, more.Work),
 		Dependencies: append(r.Dependencies, more.Dependencies...),
 		Gates:        append(r.Gates, more.Gates...),
 		Convoys:      append(r.Convoys, more.Convoys...),
 		Mails:        append(r.Mails, more.Mails...),
 		Triggers:     append(r.Triggers, more.Triggers...),
 	}
+}
+
+// laterWork adds work to a list; of a piece that both have, the later one holds: it was
+// made of the one before.
+func laterWork(list, more []WorkItem) []WorkItem {
+	for _, w := range more {
+		if i := slices.IndexFunc(list, func(o WorkItem) bool { return w.ID != "" && o.ID == w.ID }); i >= 0 {
+			list[i] = w
+			continue
+		}
+		list = append(list, w)
+	}
+	return list
 }

@@ -17,10 +17,10 @@ func Answers(actions []fleet.ActionRecord) map[string]*fleet.ActionRecord {
 
 // isArrival says whether an action is being done, was done, or may have been.
 func isArrival(r *fleet.ActionRecord) bool {
-	return r != nil && (r.Open() || r.Result != nil && mayHaveArrived(r.Result.Status))
+	return r != nil && (r.Open() || r.Result != nil && MayHaveArrived(r.Result.Status))
 }
 
-func mayHaveArrived(s fleet.ResultStatus) bool {
+func MayHaveArrived(s fleet.ResultStatus) bool {
 	return IsCarriedOut(s) || s == fleet.ResultInDoubt
 }
 

@@ -32,15 +32,15 @@ func AddConvoy(all fleet.Records, v fleet.Convoy, refs []fleet.Ref, by string, a
 	v.Title = fleet.Line(strings.TrimSpace(v.Title), longestTitle)
 	switch {
 	case v.Title == "":
-		return v, unfit(what, "it has no title")
+		return v, Unfit(what, "it has no title")
 	case len(v.Notify) > mostNotify:
-		return v, unfit(what, "it names %d to be told, %d are the most", len(v.Notify), mostNotify)
+		return v, Unfit(what, "it names %d to be told, %d are the most", len(v.Notify), mostNotify)
 	case !v.Due.IsZero() && !at.Before(v.Due):
-		return v, unfit(what, "it is due at %s, which is over", v.Due.Wall.UTC().Format("2006-01-02 15:04 UTC"))
+		return v, Unfit(what, "it is due at %s, which is over", v.Due.Wall.UTC().Format("2006-01-02 15:04 UTC"))
 	}
 	for _, to := range v.Notify {
 		if to == "" || fleet.Line(to, 200) != to {
-			return v, unfit(what, "%q is no address", fleet.Line(to, 80))
+			return v, Unfit(what, "%q is no address", fleet.Line(to, 80))
 		}
 	}
 	v.State, v.By, v.At, v.Since, v.Members = fleet.ConvoyOpen, by, at, at, nil
@@ -52,7 +52,7 @@ func AddConvoy(all fleet.Records, v fleet.Convoy, refs []fleet.Ref, by string, a
 func JoinConvoy(all fleet.Records, v fleet.Convoy, refs []fleet.Ref) (fleet.Convoy, error) {
 	const what = "add to a convoy"
 	if v.State == fleet.ConvoyClosed {
-		return v, unfit(what, "%s is closed", v.ID)
+		return v, Unfit(what, "%s is closed", v.ID)
 	}
 	return join(all, v, refs, what)
 }
@@ -68,7 +68,7 @@ func join(all fleet.Records, v fleet.Convoy, refs []fleet.Ref, what string) (fle
 		}
 	}
 	if len(v.Members) > mostMembers {
-		return v, unfit(what, "it has %d members, %d are the most", len(v.Members), mostMembers)
+		return v, Unfit(what, "it has %d members, %d are the most", len(v.Members), mostMembers)
 	}
 	return v, nil
 }
@@ -93,11 +93,11 @@ func fitsConvoy(all fleet.Records, v fleet.Convoy, r fleet.Ref) error {
 func LeaveConvoy(v fleet.Convoy, refs []fleet.Ref) (fleet.Convoy, error) {
 	const what = "take out of a convoy"
 	if v.State == fleet.ConvoyClosed {
-		return v, unfit(what, "%s is closed", v.ID)
+		return v, Unfit(what, "%s is closed", v.ID)
 	}
 	for _, r := range refs {
 		if !slices.ContainsFunc(v.Members, func(m fleet.ConvoyMember) bool { return m.Ref == r }) {
-			return v, unfit(what, "%s does not have %q", v.ID, fleet.Line(string(r), 80))
+			return v, Unfit(what, "%s does not have %q", v.ID, fleet.Line(string(r), 80))
 		}
 	}
 	v.Members = slices.DeleteFunc(slices.Clone(v.Members), func(m fleet.ConvoyMember) bool { return slices.Contains(refs, m.Ref) })
@@ -112,7 +112,7 @@ func CloseConvoy(v fleet.Convoy, why, by string, at fleet.Instant) (fleet.Convoy
 	case v.State == fleet.ConvoyClosed:
 		return v, nil
 	case isAgent && v.By != by:
-		return v, unfit("close a convoy", "%s made %s: it or a person closes it", fleet.Line(v.By, 80), v.ID)
+		return v, Unfit("close a convoy", "%s made %s: it or a person closes it", fleet.Line(v.By, 80), v.ID)
 	}
 	v.State, v.Since, v.Why = fleet.ConvoyClosed, at, strings.TrimSuffix("by "+fleet.Line(by, 60)+": "+fleet.Line(why, 300), ": ")
 	return v, nil
@@ -121,7 +121,7 @@ func CloseConvoy(v fleet.Convoy, why, by string, at fleet.Instant) (fleet.Convoy
 // ReopenConvoy returns a convoy that somebody closed as it is open again.
 func ReopenConvoy(v fleet.Convoy, why string, at fleet.Instant) (fleet.Convoy, error) {
 	if v.State != fleet.ConvoyClosed {
-		return v, unfit("reopen a convoy", "%s is %s", v.ID, v.State)
+		return v, Unfit("reopen a convoy", "%s is %s", v.ID, v.State)
 	}
 	v.State, v.Since, v.Why = fleet.ConvoyOpen, at, fleet.Line(why, 300)
 	return v, nil

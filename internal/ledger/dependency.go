@@ -15,17 +15,17 @@ func AddDependency(all fleet.Records, of, needs fleet.Ref, by string, at fleet.I
 	key := fleet.DependencyKey(of, needs)
 	switch {
 	case of.Tracker() == fleet.TrackerUnknown:
-		return fleet.Dependency{}, unfit(what, "%q names no work: it is w12, PROJECT#12, PROJECT!7 or bd:ID", fleet.Line(string(of), 80))
+		return fleet.Dependency{}, Unfit(what, "%q names no work: it is w12, PROJECT#12, PROJECT!7 or bd:ID", fleet.Line(string(of), 80))
 	case of == needs:
-		return fleet.Dependency{}, unfit(what, "%s cannot wait for itself", of)
+		return fleet.Dependency{}, Unfit(what, "%s cannot wait for itself", of)
 	case of.Tracker() == fleet.TrackerOwn && Work(all, of) == nil:
-		return fleet.Dependency{}, unfit(what, "there is no work %s", of)
+		return fleet.Dependency{}, Unfit(what, "there is no work %s", of)
 	}
 	if err := MayNeed(all, needs); err != nil {
 		return fleet.Dependency{}, err
 	}
 	if path := waitsOf(all.Dependencies).path(needs, of); path != nil {
-		return fleet.Dependency{}, unfit(what, "it would close the cycle %s", strings.Join(texts(append([]fleet.Ref{of}, path...)), " -> "))
+		return fleet.Dependency{}, Unfit(what, "it would close the cycle %s", strings.Join(texts(append([]fleet.Ref{of}, path...)), " -> "))
 	}
 	d := fleet.Dependency{Head: fleet.Head{Key: key}, Of: of, Needs: needs}
 	if i := slices.IndexFunc(all.Dependencies, func(o fleet.Dependency) bool { return o.Key == key }); i >= 0 {
@@ -43,11 +43,11 @@ func MayNeed(all fleet.Records, needs fleet.Ref) error {
 	const what = "add a dependency"
 	switch {
 	case needs == "" || len(needs) > 200 || fleet.Line(string(needs), 200) != string(needs):
-		return unfit(what, "%q names no work", fleet.Line(string(needs), 80))
+		return Unfit(what, "%q names no work", fleet.Line(string(needs), 80))
 	case needs.Tracker() == fleet.TrackerOwn && Work(all, needs) == nil:
-		return unfit(what, "there is no work %s", needs)
+		return Unfit(what, "there is no work %s", needs)
 	case convoyID.MatchString(string(needs)):
-		return unfit(what, "%s is a convoy: work waits for work", needs)
+		return Unfit(what, "%s is a convoy: work waits for work", needs)
 	}
 	return nil
 }
@@ -60,11 +60,11 @@ func DropDependency(all fleet.Records, of, needs fleet.Ref, by string, at fleet.
 		switch {
 		case d.Of != of || d.Needs != needs || d.State == fleet.DependencyDropped:
 		case d.Source != fleet.TrackerOwn && !fleet.IsPerson(by):
-			return d, unfit(what, "the tracker of %s tells of it: change it there", of)
+			return d, Unfit(what, "the tracker of %s tells of it: change it there", of)
 		default:
 			d.State, d.Since, d.Why = fleet.DependencyDropped, at, "by "+fleet.Line(by, 60)
 			return d, nil
 		}
 	}
-	return fleet.Dependency{}, unfit(what, "%s does not wait for %s", fleet.Line(string(of), 80), fleet.Line(string(needs), 80))
+	return fleet.Dependency{}, Unfit(what, "%s does not wait for %s", fleet.Line(string(of), 80), fleet.Line(string(needs), 80))
 }

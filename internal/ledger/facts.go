@@ -21,7 +21,7 @@ func Facts(past fleet.Past, snap fleet.Snapshot) fleet.Part[fleet.Coordination] 
 type facts struct {
 	past     fleet.Past
 	snap     fleet.Snapshot
-	trackers trackers
+	trackers Trackers
 	lives    map[string]bool      // whether an agent of this name lives; none: no agent is known of it
 	origins  map[string]string    // what its own system calls an agent
 	tasked   map[fleet.Ref]string // who has a bead as its task

@@ -13,7 +13,7 @@ const gateShown = 24 * time.Hour
 // gates are those that are open, with what keeps them from being judged, and those
 // that were closed lately.
 func (f facts) gates() (out []fleet.GateFacts) {
-	w := newWatch(f.past, f.snap, f.past.Alerts, f.trackers)
+	w := WatchGates(f.past, f.snap, f.past.Alerts, f.trackers)
 	out = slices.Grow(out, len(f.past.Records.Gates))
 	for i := range f.past.Records.Gates {
 		g := &f.past.Records.Gates[i]
@@ -21,8 +21,8 @@ func (f facts) gates() (out []fleet.GateFacts) {
 			Waiters: g.Waiters, Age: f.age(g.At)}
 		switch {
 		case !g.Over():
-			saw := w.see(g)
-			is.Why, is.Blind, is.Overdue = fleet.Line(saw.why, 400), saw.blind, f.late(g.Due)
+			saw := w.See(g)
+			is.Why, is.Blind, is.Overdue = fleet.Line(saw.Why, 400), saw.blind, f.late(g.Due)
 		case f.snap.At.Since(g.Since) > gateShown:
 			continue
 		}

@@ -26,7 +26,7 @@ func (f facts) mails() (out []fleet.MailFacts) {
 			}
 		}
 		if i >= older && between.mayLoop(m) {
-			_, v.Stopped = looping(recent, *m, f.snap.At)
+			_, v.Stopped = Looping(recent, *m, f.snap.At)
 		}
 		if v.Unread > 0 || !m.Sorted || v.Stopped != "" || m.Type == fleet.MailHelp && !v.Answered {
 			out = append(out, v)

@@ -29,8 +29,8 @@ func (f facts) work(s *workList) []fleet.WorkFacts {
 			s.add(fleet.BeadRef(b.ID))
 		}
 	}
-	for _, r := range f.trackers.everywhere(f.snap) {
-		if needs, _ := f.trackers.needs(r); slices.ContainsFunc(needs, func(n fleet.Ref) bool { return f.trackers.Seen(n).Why != "" }) {
+	for _, r := range f.trackers.Everywhere(f.snap) {
+		if needs, _ := f.trackers.Needs(r); slices.ContainsFunc(needs, func(n fleet.Ref) bool { return f.trackers.Seen(n).Why != "" }) {
 			s.add(r)
 		}
 	}
@@ -40,7 +40,7 @@ func (f facts) work(s *workList) []fleet.WorkFacts {
 // everything is all work that is not closed, in whichever tracker.
 func (f facts) everything() []fleet.WorkFacts {
 	s := f.sorted()
-	for _, r := range f.trackers.everywhere(f.snap) {
+	for _, r := range f.trackers.Everywhere(f.snap) {
 		s.add(r)
 	}
 	for _, d := range f.past.Records.Dependencies {
@@ -136,7 +136,7 @@ func (s *workList) item(r fleet.Ref, seen Seen) fleet.WorkFacts {
 		}
 		f.block(&w, d.Needs)
 	}
-	told, _ := f.trackers.needs(r)
+	told, _ := f.trackers.Needs(r)
 	for _, n := range told {
 		f.block(&w, n)
 	}
@@ -174,8 +174,8 @@ func ready(w fleet.WorkFacts, seen Seen) fleet.Leaf[bool] {
 // issues of one forge are told as such already.
 func (f facts) cycles() map[fleet.Ref][]fleet.Ref {
 	g := waitsOf(f.past.Records.Dependencies)
-	for _, r := range f.trackers.everywhere(f.snap) {
-		if needs, _ := f.trackers.needs(r); f.trackers.Seen(r).isOpen() {
+	for _, r := range f.trackers.Everywhere(f.snap) {
+		if needs, _ := f.trackers.Needs(r); f.trackers.Seen(r).IsOpen() {
 			for _, n := range needs {
 				g.add(r, n)
 			}

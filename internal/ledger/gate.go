@@ -8,34 +8,14 @@ import (
 	"custos/internal/fleet"
 )
 
-// gates closes the gates whose time has come, each once, and tells whoever waits
-// for them in the same transaction.
-func (c *coordinate) gates() {
-	awaited := c.stepGates()
-	w := c.watch()
-	for _, g := range c.past.Records.Gates {
-		if g.Over() {
-			continue
-		}
-		saw := w.see(&g)
-		if g.Step != "" && !awaited[g.Key] {
-			saw = sighting{outcome: fleet.GateCancelled, why: "no step waits for it any more"}
-		}
-		c.due(saw.until)
-		c.due(g.Due)
-		if saw.outcome != "" {
-			c.close(g, saw)
-		}
-	}
-}
-
-// close closes one gate, and tells of it.
-func (c *coordinate) close(g fleet.Gate, saw sighting) {
-	g = closed(g, saw.outcome, saw.why, fleet.ByCustos, c.at)
-	c.out.Records.Gates = append(c.out.Records.Gates, g)
+// GateClosed is what closing a gate writes down: the gate, and the mails that tell of it.
+func GateClosed(g fleet.Gate, outcome, why, by string, at fleet.Instant) fleet.Records {
+	g = closed(g, outcome, why, by, at)
+	out := fleet.Records{Gates: []fleet.Gate{g}}
 	for _, to := range toldOf(g) {
-		c.tell(newsKey(g, to), []string{to}, gateMail(g))
+		out.Mails = append(out.Mails, News(newsKey(g, to), []string{to}, gateMail(g), at))
 	}
+	return out
 }
 
 // closed returns a gate as it is over for good.

@@ -19,7 +19,7 @@ const (
 
 // event passes when what it names is on record. Alerts, runs and triggers count from
 // when the gate was made, whether or not Custos was up.
-func (w watch) event(g *fleet.Gate) sighting {
+func (w GateWatch) event(g *fleet.Gate) GateSight {
 	rest := func(prefix string) (string, bool) { return strings.CutPrefix(g.On, prefix) }
 	if rule, ok := rest(OnAlert); ok {
 		return w.alert(g, rule)
@@ -39,11 +39,11 @@ func (w watch) event(g *fleet.Gate) sighting {
 	return unseen(fmt.Sprintf("there is no event %q", fleet.Line(g.On, 80)))
 }
 
-func (w watch) since(g *fleet.Gate, t fleet.Instant) bool {
+func (w GateWatch) since(g *fleet.Gate, t fleet.Instant) bool {
 	return !t.IsZero() && IsLater(t, g.At, w.snap.At)
 }
 
-func (w watch) alert(g *fleet.Gate, rule string) sighting {
+func (w GateWatch) alert(g *fleet.Gate, rule string) GateSight {
 	for _, a := range w.alerts {
 		if a.Rule == rule && w.since(g, a.FiredAt) {
 			return passed("alert %s fired for %s", rule, a.Subject)
@@ -52,7 +52,7 @@ func (w watch) alert(g *fleet.Gate, rule string) sighting {
 	return waits("it waits for an alert of rule %s", rule)
 }
 
-func (w watch) run(g *fleet.Gate, of string) sighting {
+func (w GateWatch) run(g *fleet.Gate, of string) GateSight {
 	formula, state, _ := CutLast(of, ":")
 	for _, r := range w.past.Runs {
 		if r.IsOver() && r.Formula == formula && string(r.State) == state && (g.Project == "" || g.Project == r.Project) && w.since(g, r.EndedAt) {
@@ -62,7 +62,7 @@ func (w watch) run(g *fleet.Gate, of string) sighting {
 	return waits("it waits for a run of %s that is %s", formula, state)
 }
 
-func (w watch) work(r fleet.Ref) sighting {
+func (w GateWatch) work(r fleet.Ref) GateSight {
 	seen := w.trackers.Seen(r)
 	switch {
 	case seen.Why != "":
@@ -73,7 +73,7 @@ func (w watch) work(r fleet.Ref) sighting {
 	return passed("%s", strings.TrimSuffix(fmt.Sprintf("%s is closed: %s", r, seen.Outcome), ": "))
 }
 
-func (w watch) convoy(id string) sighting {
+func (w GateWatch) convoy(id string) GateSight {
 	i := slices.IndexFunc(w.past.Records.Convoys, func(c fleet.Convoy) bool { return c.ID == id })
 	if i < 0 {
 		return unseen("there is no convoy " + id)
@@ -87,7 +87,7 @@ func (w watch) convoy(id string) sighting {
 	return waits("convoy %s is open", id)
 }
 
-func (w watch) trigger(g *fleet.Gate, name string) sighting {
+func (w GateWatch) trigger(g *fleet.Gate, name string) GateSight {
 	for _, t := range w.past.Records.Triggers {
 		if t.Name == name && !IsLater(g.At, t.At, w.snap.At) {
 			return passed("trigger %s came from %s", name, t.By)

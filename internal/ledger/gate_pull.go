@@ -9,7 +9,7 @@ import (
 
 // pull follows a pull request of any forge: it passes when that is merged. One that
 // was closed unmerged can be reopened, but nobody waits for that.
-func (w watch) pull(g *fleet.Gate) sighting {
+func (w GateWatch) pull(g *fleet.Gate) GateSight {
 	forge := &w.snap.Forge
 	if !forge.Fresh() || forge.Status == fleet.StatusAbsent {
 		return unseen("its forge is not seen now: " + forge.Why)

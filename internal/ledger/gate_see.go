@@ -8,23 +8,19 @@ import (
 	"custos/internal/fleet"
 )
 
-// watch is what it takes to tell whether the gates' time has come.
-type watch struct {
+// GateWatch is what it takes to tell whether the gates' time has come.
+type GateWatch struct {
 	past     fleet.Past
 	snap     fleet.Snapshot
 	alerts   []fleet.Alert
-	trackers trackers
+	trackers Trackers
 	mails    map[string][]int // author: places of the mails on record; nil while no gate waits for one
 	holds    map[string]int   // gate: place of what its expression comes to
 	pipes    map[string]int   // name: place of the pipeline
 }
 
-func (c *coordinate) watch() watch {
-	return newWatch(c.past, c.snap, slices.Concat(c.past.Alerts, c.found.Alerts), c.trackers)
-}
-
-func newWatch(past fleet.Past, snap fleet.Snapshot, alerts []fleet.Alert, trackers trackers) watch {
-	w := watch{past: past, snap: snap, alerts: alerts, trackers: trackers,
+func WatchGates(past fleet.Past, snap fleet.Snapshot, alerts []fleet.Alert, trackers Trackers) GateWatch {
+	w := GateWatch{past: past, snap: snap, alerts: alerts, trackers: trackers,
 		holds: places(snap.Holds, func(c *fleet.GateCheck) string { return c.Gate }),
 		pipes: places(snap.CI.Value.Pipelines, func(p *fleet.Pipeline) string { return p.Name })}
 	if slices.ContainsFunc(past.Records.Gates, func(g fleet.Gate) bool { return g.Type == fleet.GateMail && !g.Over() }) {
@@ -48,30 +44,30 @@ func places[T any](list []T, name func(*T) string) map[string]int {
 	return out
 }
 
-// sighting is how a gate stands. With neither an outcome nor blindness it waits.
-type sighting struct {
-	outcome string
-	why     string        // of the outcome; or what it waits for, or what hides that
+// GateSight is how a gate stands. With neither an outcome nor blindness it waits.
+type GateSight struct {
+	Outcome string
+	Why     string        // of the outcome; or what it waits for, or what hides that
 	blind   bool          // what it waits for cannot be seen: it is never closed for that
-	until   fleet.Instant // when to look again, if nothing happens before
+	Until   fleet.Instant // when to look again, if nothing happens before
 }
 
-func passed(format string, args ...any) sighting {
-	return sighting{outcome: fleet.GatePassed, why: fmt.Sprintf(format, args...)}
+func passed(format string, args ...any) GateSight {
+	return GateSight{Outcome: fleet.GatePassed, Why: fmt.Sprintf(format, args...)}
 }
 
-func failed(format string, args ...any) sighting {
-	return sighting{outcome: fleet.GateFailed, why: fmt.Sprintf(format, args...)}
+func failed(format string, args ...any) GateSight {
+	return GateSight{Outcome: fleet.GateFailed, Why: fmt.Sprintf(format, args...)}
 }
 
-func waits(format string, args ...any) sighting { return sighting{why: fmt.Sprintf(format, args...)} }
+func waits(format string, args ...any) GateSight { return GateSight{Why: fmt.Sprintf(format, args...)} }
 
-func unseen(why string) sighting {
-	return sighting{why: strings.TrimSuffix(strings.TrimSpace(why), ":"), blind: true}
+func unseen(why string) GateSight {
+	return GateSight{Why: strings.TrimSuffix(strings.TrimSpace(why), ":"), blind: true}
 }
 
-// see tells how a gate that is open stands now.
-func (w watch) see(g *fleet.Gate) sighting {
+// See tells how a gate that is open stands now.
+func (w GateWatch) See(g *fleet.Gate) GateSight {
 	switch g.Type {
 	case fleet.GateTimer:
 		return w.timer(g)
@@ -94,7 +90,7 @@ func (w watch) see(g *fleet.Gate) sighting {
 // timer passes at its moment. Within a boot that is the boot clock's, which nobody
 // sets; across boots only the wall clock is left, and one that lies behind the
 // records says nothing.
-func (w watch) timer(g *fleet.Gate) sighting {
+func (w GateWatch) timer(g *fleet.Gate) GateSight {
 	switch {
 	case w.past.ClockBehind(w.snap.At):
 		return unseen("the clock is behind what is on record")
@@ -102,12 +98,12 @@ func (w watch) timer(g *fleet.Gate) sighting {
 		return passed("its time has come")
 	}
 	s := waits("it waits until %s", g.Until.Wall.UTC().Format("2006-01-02 15:04 UTC"))
-	s.until = g.Until
+	s.Until = g.Until
 	return s
 }
 
 // condition passes when its expression holds, or its command ended with 0.
-func (w watch) condition(g *fleet.Gate) sighting {
+func (w GateWatch) condition(g *fleet.Gate) GateSight {
 	list, what := w.snap.Holds, "its expression"
 	i, asked := w.holds[g.ID]
 	if len(g.Check) > 0 {
@@ -132,7 +128,7 @@ func (w watch) condition(g *fleet.Gate) sighting {
 }
 
 // pipeline follows a pipeline of any CI.
-func (w watch) pipeline(g *fleet.Gate) sighting {
+func (w GateWatch) pipeline(g *fleet.Gate) GateSight {
 	if !w.snap.CI.Fresh() || w.snap.CI.Status == fleet.StatusAbsent {
 		return unseen("its CI is not seen now: " + w.snap.CI.Why)
 	}
@@ -153,7 +149,7 @@ func (w watch) pipeline(g *fleet.Gate) sighting {
 }
 
 // mail passes when a mail as it is waited for was not written before the gate.
-func (w watch) mail(g *fleet.Gate) sighting {
+func (w GateWatch) mail(g *fleet.Gate) GateSight {
 	first := -1
 	for _, by := range w.writers(g.From) {
 		places := w.mails[by]
@@ -171,7 +167,7 @@ func (w watch) mail(g *fleet.Gate) sighting {
 
 // writers lists the authors on record that a gate may mean (isWriter): one that is
 // named is asked for by name.
-func (w watch) writers(named string) (out []string) {
+func (w GateWatch) writers(named string) (out []string) {
 	if named == ownName {
 		return []string{fleet.ByCustos, fleet.ByAgent(ownName)}
 	}
@@ -187,7 +183,7 @@ func (w watch) writers(named string) (out []string) {
 }
 
 // isFor says whether a mail of an author whom a gate waits for is the one.
-func (w watch) isFor(g *fleet.Gate, m *fleet.Mail) bool {
+func (w GateWatch) isFor(g *fleet.Gate, m *fleet.Mail) bool {
 	return isAwaited(g, m) && !IsLater(g.At, m.At, w.snap.At)
 }
 

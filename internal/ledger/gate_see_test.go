@@ -10,7 +10,7 @@ import (
 // TestWritersOfAGate: who is asked for by name is everybody on record who is meant.
 func TestWritersOfAGate(t *testing.T) {
 	all := []string{"ann", "agent/ann", "agent/agent/ann", fleet.ByCustos, fleet.ByAgent(ownName), ownName, fleet.Overseer, "agent/overseer", "person:ann", "agent/"}
-	w := watch{mails: map[string][]int{}}
+	w := GateWatch{mails: map[string][]int{}}
 	for i, by := range all {
 		w.mails[by] = []int{i}
 	}

@@ -11,10 +11,10 @@ import (
 // A step of a formula waits for its gate in three passes: the run notes that the
 // step awaits one, the gate is written down, and what it comes to is the step's.
 
-// stepGate is the gate of a step as it is first written down. A formula was checked
+// StepGate is the gate of a step as it is first written down. A formula was checked
 // when it was read; what still makes no sense is a gate that a person sees, and
 // closes.
-func stepGate(r *fleet.Run, s *fleet.RunStep, at fleet.Instant) fleet.Gate {
+func StepGate(r *fleet.Run, s *fleet.RunStep, at fleet.Instant) fleet.Gate {
 	g := *s.Gate
 	g.Head = fleet.Head{Key: s.Awaits}
 	g.Step, g.Project, g.Timeout = r.ID+"/"+s.ID, r.Project, 0
@@ -44,7 +44,7 @@ func IsHeld(s *fleet.RunStep) bool {
 // CheckStepGate says what is wrong with the gate of a step of a formula.
 func CheckStepGate(g fleet.Gate) error {
 	at := fleet.Instant{Wall: time.Unix(1, 0), Up: 1}
-	made := stepGate(&fleet.Run{ID: "run"}, &fleet.RunStep{ID: "step", Gate: &g}, at)
+	made := StepGate(&fleet.Run{ID: "run"}, &fleet.RunStep{ID: "step", Gate: &g}, at)
 	if g.Type == fleet.GateTimer && g.Timeout <= 0 {
 		return errors.New("a timer gate needs a timeout")
 	}

@@ -43,10 +43,10 @@ func AddGate(all fleet.Records, g fleet.Gate, by string, at fleet.Instant) (flee
 		}
 	}
 	if open >= mostOpenGates {
-		return g, unfit(addGate, "%d gates are open, the most there may be", open)
+		return g, Unfit(addGate, "%d gates are open, the most there may be", open)
 	}
 	if len(g.Check) > 0 && !fleet.IsPerson(by) {
-		return g, unfit(addGate, "only a person may give a command")
+		return g, Unfit(addGate, "only a person may give a command")
 	}
 	if agent, is := fleet.AgentOf(by); is && agent != "" && len(g.Waiters) == 0 {
 		g.Waiters = []string{agent}
@@ -64,7 +64,7 @@ const addGate = "add a gate"
 func newGate(g fleet.Gate, by string, at fleet.Instant) (fleet.Gate, error) {
 	g.Title, g.Waiters = fleet.Line(strings.TrimSpace(g.Title), longestTitle), slices.Compact(slices.Sorted(slices.Values(g.Waiters)))
 	if err := checkGate(g, at); err != nil {
-		return g, unfit(addGate, "%v", err)
+		return g, Unfit(addGate, "%v", err)
 	}
 	if len(g.Check) > 0 && g.Timeout == 0 {
 		g.Timeout = checkTimeout
@@ -172,11 +172,11 @@ func checkCondition(g fleet.Gate) error {
 // seenFirst refuses a gate on a record that there is not: nobody would ever see it.
 func seenFirst(all fleet.Records, g fleet.Gate) error {
 	if m := workEvent.FindStringSubmatch(g.On); m != nil && fleet.Ref(m[1]).Tracker() == fleet.TrackerOwn && Work(all, fleet.Ref(m[1])) == nil {
-		return unfit(addGate, "there is no work %s", m[1])
+		return Unfit(addGate, "there is no work %s", m[1])
 	}
 	m := convoyEvent.FindStringSubmatch(g.On)
 	if m != nil && !slices.ContainsFunc(all.Convoys, func(c fleet.Convoy) bool { return c.ID == m[1] }) {
-		return unfit(addGate, "there is no convoy %s", m[1])
+		return Unfit(addGate, "there is no convoy %s", m[1])
 	}
 	return nil
 }
@@ -190,20 +190,15 @@ func CloseGate(g fleet.Gate, as, why, by string, at fleet.Instant) (fleet.Record
 	maker := agent != "" && by == g.By
 	switch {
 	case !slices.Contains([]string{fleet.GatePassed, fleet.GateFailed, fleet.GateCancelled}, as):
-		return fleet.Records{}, unfit(what, "it is passed, failed or cancelled, not %q", fleet.Line(as, 40))
+		return fleet.Records{}, Unfit(what, "it is passed, failed or cancelled, not %q", fleet.Line(as, 40))
 	case !fleet.IsPerson(by) && !(maker && as == fleet.GateCancelled):
-		return fleet.Records{}, unfit(what, "it takes a person; an agent may only cancel a gate that it made")
+		return fleet.Records{}, Unfit(what, "it takes a person; an agent may only cancel a gate that it made")
 	case g.Over() && g.Outcome == as:
 		return fleet.Records{}, nil
 	case g.Over():
 		return fleet.Records{}, fmt.Errorf("cannot %s: %s is %w: it was closed as %s (%s)", what, g.ID, ErrTaken, g.Outcome, g.Why)
 	case strings.TrimSpace(why) == "":
-		return fleet.Records{}, unfit(what, "say why")
+		return fleet.Records{}, Unfit(what, "say why")
 	}
-	g = closed(g, as, why, by, at)
-	out := fleet.Records{Gates: []fleet.Gate{g}}
-	for _, to := range toldOf(g) {
-		out.Mails = append(out.Mails, news(newsKey(g, to), []string{to}, gateMail(g), at))
-	}
-	return out, nil
+	return GateClosed(g, as, why, by, at), nil
 }

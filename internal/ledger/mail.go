@@ -30,22 +30,22 @@ func FindMail(all fleet.Records, id string) *fleet.Mail {
 // agent there is a record of.
 func SendMail(all fleet.Records, list []fleet.Registration, m fleet.Mail, by string, at fleet.Instant) (fleet.Mail, error) {
 	if len(m.Body) > longestMail {
-		return m, unfit("write mail", "its text has %d bytes, %d are the most: put the rest into a file, and write where it is", len(m.Body), longestMail)
+		return m, Unfit("write mail", "its text has %d bytes, %d are the most: put the rest into a file, and write where it is", len(m.Body), longestMail)
 	}
-	m.Subject, m.Body = fleet.Line(fleet.Redact(m.Subject), longestSubject), fleet.Redact(fleet.Text(m.Body))
+	m.Subject, m.Body = fleet.Line(fleet.Redact(m.Subject), LongestSubject), fleet.Redact(fleet.Text(m.Body))
 	m.About, m.Project = fleet.Line(m.About, 200), fleet.Line(m.Project, 200)
 	m.Priority, m.Type = cmp.Or(m.Priority, fleet.P3), spelt(m.Type)
 	if err := checkMail(m, by); err != nil {
 		return m, err
 	}
 	m.From, m.At, m.Sorted, m.Copies = by, at, false, nil
-	c := crewOf(list)
+	c := AddressesOf(list)
 	for _, to := range m.To {
 		if c.isCustos(to) && m.Type == fleet.MailWitnessPing {
 			m.Copies = withReader(m.Copies, reader{name: fleet.ByCustos}, at)
 			continue
 		}
-		found, err := c.readers(to, writerOf(by))
+		found, err := c.readers(to, WriterOf(by))
 		if err != nil {
 			return m, err
 		}
@@ -61,18 +61,18 @@ func checkMail(m fleet.Mail, by string) error {
 	const what = "write mail"
 	switch {
 	case strings.TrimSpace(m.Subject) == "":
-		return unfit(what, "it has no subject")
+		return Unfit(what, "it has no subject")
 	case !utf8.ValidString(m.Body):
-		return unfit(what, "its text is no text")
+		return Unfit(what, "its text is no text")
 	case m.Type != fleet.MailFree && !slices.Contains(fleet.MailTypes(), m.Type) && by != fleet.ByCustos:
-		return unfit(what, "there is no type %q%s", fleet.Line(string(m.Type), 40), nearest.Hint(string(m.Type), typeNames()))
+		return Unfit(what, "there is no type %q%s", fleet.Line(string(m.Type), 40), nearest.Hint(string(m.Type), typeNames()))
 	case len(m.To) == 0 || len(m.To) > mostAddresses:
-		return unfit(what, "it has %d addresses: 1 to %d", len(m.To), mostAddresses)
+		return Unfit(what, "it has %d addresses: 1 to %d", len(m.To), mostAddresses)
 	case by == "" || by == fleet.ByAgent("") || by == fleet.ByAgent("?"):
-		return unfit(what, "it cannot be told who writes it")
+		return Unfit(what, "it cannot be told who writes it")
 	}
 	if _, err := fleet.ParsePriority(string(m.Priority)); err != nil {
-		return unfit(what, "%v", err)
+		return Unfit(what, "%v", err)
 	}
 	return nil
 }
@@ -100,16 +100,16 @@ func ReplyMail(all fleet.Records, list []fleet.Registration, id string, m fleet.
 	const what = "answer mail"
 	found := FindMail(all, id)
 	switch {
-	case found == nil || !fleet.IsPerson(by) && !Concerns(*found, writerOf(by)):
+	case found == nil || !fleet.IsPerson(by) && !Concerns(*found, WriterOf(by)):
 		return m, fleet.Mail{}, noMail(what, id)
 	case found.From == fleet.ByCustos:
-		return m, fleet.Mail{}, unfit(what, "Custos wrote %s, and reads none", id)
+		return m, fleet.Mail{}, Unfit(what, "Custos wrote %s, and reads none", id)
 	case found.From == by:
-		return m, fleet.Mail{}, unfit(what, "%s is by who would answer it", id)
+		return m, fleet.Mail{}, Unfit(what, "%s is by who would answer it", id)
 	}
-	was = readBy(*found, writerOf(by), fleet.CopyRead, at)
+	was = readBy(*found, WriterOf(by), fleet.CopyRead, at)
 	was.AnsweredBy = cmp.Or(was.AnsweredBy, by)
-	m.To, m.Answers, m.Thread, m.About = []string{writerOf(was.From)}, id, cmp.Or(was.Thread, id), cmp.Or(m.About, was.About)
+	m.To, m.Answers, m.Thread, m.About = []string{WriterOf(was.From)}, id, cmp.Or(was.Thread, id), cmp.Or(m.About, was.About)
 	m.Subject = cmp.Or(m.Subject, "Re: "+strings.TrimPrefix(was.Subject, "Re: "))
 	m.Priority = cmp.Or(m.Priority, was.Priority)
 	if m.Type == fleet.MailFree && (was.Type == fleet.MailQuestion || was.Type == fleet.MailHelp) {
@@ -136,7 +136,7 @@ func ArchiveMail(all fleet.Records, id, reader string, at fleet.Instant) (fleet.
 
 func acknowledge(all fleet.Records, id, reader string, to fleet.CopyState, at fleet.Instant) (fleet.Mail, error) {
 	m := FindMail(all, id)
-	if m == nil || !Concerns(*m, reader) || to == fleet.CopyArchived && copyOf(m, reader) == nil {
+	if m == nil || !Concerns(*m, reader) || to == fleet.CopyArchived && CopyOf(m, reader) == nil {
 		return fleet.Mail{}, noMail("read mail", id)
 	}
 	return readBy(*m, reader, to, at), nil
@@ -144,7 +144,7 @@ func acknowledge(all fleet.Records, id, reader string, to fleet.CopyState, at fl
 
 // Concerns says whether somebody is a reader of a mail, or wrote it.
 func Concerns(m fleet.Mail, name string) bool {
-	return name != "" && (writerOf(m.From) == name || slices.ContainsFunc(m.Copies, func(c fleet.MailCopy) bool { return c.To == name }))
+	return name != "" && (WriterOf(m.From) == name || slices.ContainsFunc(m.Copies, func(c fleet.MailCopy) bool { return c.To == name }))
 }
 
 // readBy moves one copy on. What was read stays read, unless it is put away.
@@ -160,12 +160,12 @@ func readBy(m fleet.Mail, reader string, to fleet.CopyState, at fleet.Instant) f
 }
 
 func noMail(what, id string) error {
-	return unfit(what, "there is no mail %s for who asks, or it was over a day ago", fleet.Line(id, 40))
+	return Unfit(what, "there is no mail %s for who asks, or it was over a day ago", fleet.Line(id, 40))
 }
 
 // Unread says whether a mail waits for somebody to read it.
 func Unread(m fleet.Mail, name string) bool {
-	c := copyOf(&m, name)
+	c := CopyOf(&m, name)
 	return c != nil && (c.State == fleet.CopyNew || c.State == fleet.CopyTold || c.State == fleet.CopyUnread)
 }
 

@@ -19,24 +19,24 @@ const (
 	ownName   = "custos"    // Custos itself, unless an agent has that name
 )
 
-// crew is whom mail can be written to: what the ledger knows of agents, by name.
-type crew struct {
+// Addresses is whom mail can be written to: what the ledger knows of agents, by name.
+type Addresses struct {
 	all    []fleet.Registration
-	byName map[string]*fleet.Registration
+	ByName map[string]*fleet.Registration
 }
 
-func crewOf(all []fleet.Registration) crew {
-	c := crew{all: all, byName: map[string]*fleet.Registration{}}
+func AddressesOf(all []fleet.Registration) Addresses {
+	c := Addresses{all: all, ByName: map[string]*fleet.Registration{}}
 	for i := range all {
-		c.byName[all[i].Name] = &all[i]
+		c.ByName[all[i].Name] = &all[i]
 	}
 	return c
 }
 
-// gone says why an agent will never read mail again; "" while it may: it runs, is
+// Gone says why an agent will never read mail again; "" while it may: it runs, is
 // started, or has merely crashed.
-func (c crew) gone(name string) string {
-	r := c.byName[name]
+func (c Addresses) Gone(name string) string {
+	r := c.ByName[name]
 	switch {
 	case r == nil:
 		return "there is no such agent any more"
@@ -68,49 +68,49 @@ type reader struct {
 // readers are whom an address means when self writes to it, never self. An address
 // that means nobody is an error; a name that is known is not, though it be of one
 // that is gone.
-func (c crew) readers(address, self string) (out []reader, err error) {
+func (c Addresses) readers(address, self string) (out []reader, err error) {
 	const what = "write mail"
 	role, toOne := strings.CutPrefix(address, toRole)
 	switch {
 	case address == fleet.Overseer:
 		out = []reader{{name: fleet.Overseer}}
 	case address == toParent:
-		out = []reader{{name: c.above(self)}}
+		out = []reader{{name: c.Above(self)}}
 	case c.isCustos(address):
-		return nil, unfit(what, "Custos reads no mail: write to %s, whom people read, or to an agent by its name; a mail of type %s is answered", fleet.Overseer, fleet.MailWitnessPing)
+		return nil, Unfit(what, "Custos reads no mail: write to %s, whom people read, or to an agent by its name; a mail of type %s is answered", fleet.Overseer, fleet.MailWitnessPing)
 	case toOne:
 		out = c.holder(role, self)
 	case strings.HasPrefix(address, "@"):
 		return c.group(address, self)
-	case c.byName[address] == nil:
-		return nil, unfit(what, "nobody is called %q%s", fleet.Line(address, 80), nearest.Hint(address, c.names()))
+	case c.ByName[address] == nil:
+		return nil, Unfit(what, "nobody is called %q%s", fleet.Line(address, 80), nearest.Hint(address, c.names()))
 	default:
 		out = []reader{{name: address}}
 	}
 	if len(out) == 0 {
-		return nil, unfit(what, "no agent has the role %q%s", fleet.Line(role, 80), nearest.Hint(role, c.words(roleOf)))
+		return nil, Unfit(what, "no agent has the role %q%s", fleet.Line(role, 80), nearest.Hint(role, c.words(roleOf)))
 	}
 	if out[0].name == self {
-		return nil, unfit(what, "%s would be writing to itself", fleet.Line(self, 80))
+		return nil, Unfit(what, "%s would be writing to itself", fleet.Line(self, 80))
 	}
 	return out, nil
 }
 
 // isCustos says whether an address means Custos itself.
-func (c crew) isCustos(address string) bool {
-	return address == fleet.ByCustos || address == ownName && c.byName[address] == nil
+func (c Addresses) isCustos(address string) bool {
+	return address == fleet.ByCustos || address == ownName && c.ByName[address] == nil
 }
 
 // group is everybody of a group that may still read, but for self.
-func (c crew) group(address, self string) (out []reader, err error) {
+func (c Addresses) group(address, self string) (out []reader, err error) {
 	const what = "write mail"
 	project, ofProject := strings.CutPrefix(address, toProject)
 	role, ofRole := strings.CutPrefix(address, toHolders)
 	if address != toAll && !ofProject && !ofRole {
-		return nil, unfit(what, "there is no group %q: it is @all, @project/NAME or @role/NAME", fleet.Line(address, 80))
+		return nil, Unfit(what, "there is no group %q: it is @all, @project/NAME or @role/NAME", fleet.Line(address, 80))
 	}
 	for _, r := range c.all {
-		if (!ofProject || r.Project == project) && (!ofRole || r.Role == role) && r.Name != self && c.gone(r.Name) == "" {
+		if (!ofProject || r.Project == project) && (!ofRole || r.Role == role) && r.Name != self && c.Gone(r.Name) == "" {
 			out = append(out, reader{r.Name, true})
 		}
 	}
@@ -123,12 +123,12 @@ func (c crew) group(address, self string) (out []reader, err error) {
 	} else if ofRole {
 		hint = nearest.Hint(role, c.words(roleOf))
 	}
-	return nil, unfit(what, "%s has no other agent that could read it%s", fleet.Line(address, 80), hint)
+	return nil, Unfit(what, "%s has no other agent that could read it%s", fleet.Line(address, 80), hint)
 }
 
 // holder is the one agent of a role that is written to: one that can read, the
 // first by name.
-func (c crew) holder(role, self string) []reader {
+func (c Addresses) holder(role, self string) []reader {
 	var all []string
 	for _, r := range c.all {
 		if r.Role == role && role != "" && r.Name != self {
@@ -136,7 +136,7 @@ func (c crew) holder(role, self string) []reader {
 		}
 	}
 	slices.Sort(all)
-	i := slices.IndexFunc(all, func(n string) bool { return c.gone(n) == "" })
+	i := slices.IndexFunc(all, func(n string) bool { return c.Gone(n) == "" })
 	switch {
 	case len(all) == 0:
 		return nil
@@ -146,21 +146,21 @@ func (c crew) holder(role, self string) []reader {
 	return []reader{{name: all[i]}}
 }
 
-// above is the nearest agent above another that can read; without one, the people.
-func (c crew) above(name string) string {
+// Above is the nearest agent above another that can read; without one, the people.
+func (c Addresses) Above(name string) string {
 	for range len(c.all) {
-		r := c.byName[name]
+		r := c.ByName[name]
 		if r == nil || r.Parent == "" {
 			break
 		}
-		if name = r.Parent; c.gone(name) == "" {
+		if name = r.Parent; c.Gone(name) == "" {
 			return name
 		}
 	}
 	return fleet.Overseer
 }
 
-func (c crew) names() []string {
+func (c Addresses) names() []string {
 	out := []string{fleet.Overseer, toParent, toAll}
 	for _, r := range c.all {
 		out = append(out, r.Name)
@@ -168,7 +168,7 @@ func (c crew) names() []string {
 	return out
 }
 
-func (c crew) words(of func(fleet.Registration) string) (out []string) {
+func (c Addresses) words(of func(fleet.Registration) string) (out []string) {
 	for _, r := range c.all {
 		out = append(out, of(r))
 	}
@@ -178,9 +178,9 @@ func (c crew) words(of func(fleet.Registration) string) (out []string) {
 func roleOf(r fleet.Registration) string    { return r.Role }
 func projectOf(r fleet.Registration) string { return r.Project }
 
-// writerOf is the name by which an author gets mail: an agent's own, or the
+// WriterOf is the name by which an author gets mail: an agent's own, or the
 // people's. Custos reads none.
-func writerOf(by string) string {
+func WriterOf(by string) string {
 	if agent, is := fleet.AgentOf(by); is {
 		return agent
 	}
@@ -201,7 +201,7 @@ func withReader(list []fleet.MailCopy, r reader, at fleet.Instant) []fleet.MailC
 func newCopy(r reader, at fleet.Instant) fleet.MailCopy {
 	c := fleet.MailCopy{To: r.name, State: fleet.CopyNew, Since: at}
 	if r.group {
-		c.Why = ofGroup
+		c.Why = OfGroup
 	}
 	return c
 }
@@ -211,5 +211,24 @@ func isName(address string) bool {
 	return address != "" && address[0] != '@' && address != toParent && address != fleet.Overseer && !strings.HasPrefix(address, toRole)
 }
 
-// ofGroup is why a copy is there that nobody meant by name.
-const ofGroup = "one of a group"
+// OfGroup is why a copy is there that nobody meant by name.
+const OfGroup = "one of a group"
+
+// Copies are those of the readers of a mail that Custos wrote. What was addressed to
+// somebody who went away meanwhile still has that reader, so that it comes back; what
+// nobody is left for is the people's.
+func (c Addresses) Copies(m fleet.Mail, at fleet.Instant) (out []fleet.MailCopy) {
+	for _, to := range m.To {
+		list, err := c.readers(to, WriterOf(m.From))
+		if err != nil && isName(to) {
+			list = []reader{{name: to}}
+		}
+		for _, r := range list {
+			out = withReader(out, r, at)
+		}
+	}
+	if len(out) == 0 {
+		out = withReader(out, reader{name: fleet.Overseer}, at)
+	}
+	return out
+}

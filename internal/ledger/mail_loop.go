@@ -13,7 +13,7 @@ import (
 // nothing.
 const (
 	mostBetween = 20               // mails between the same two agents
-	loopWindow  = 10 * time.Minute // within this time; and so long no more are taken
+	LoopWindow  = 10 * time.Minute // within this time; and so long no more are taken
 	mostPeople  = 10               // mails of one agent to people
 	peopleEvery = time.Hour        // within this time
 )
@@ -27,11 +27,11 @@ func mayWrite(all fleet.Records, m fleet.Mail) error {
 	}
 	for _, c := range m.Copies {
 		if last := stoppedBy(all.Mails, self, c.To, m.At); last != nil {
-			return unfit(what, "%s", loopWhy(*last, self, c.To))
+			return Unfit(what, "%s", loopWhy(*last, self, c.To))
 		}
 	}
-	if isFor(m, fleet.Overseer) && countSince(all.Mails, m.At, peopleEvery, func(o fleet.Mail) bool { return o.From == m.From && isFor(o, fleet.Overseer) }) >= mostPeople {
-		return unfit(what, "%s wrote %d mails to people within an hour: write it down elsewhere", fleet.Line(self, 80), mostPeople)
+	if IsFor(m, fleet.Overseer) && countSince(all.Mails, m.At, peopleEvery, func(o fleet.Mail) bool { return o.From == m.From && IsFor(o, fleet.Overseer) }) >= mostPeople {
+		return Unfit(what, "%s wrote %d mails to people within an hour: write it down elsewhere", fleet.Line(self, 80), mostPeople)
 	}
 	return nil
 }
@@ -45,7 +45,7 @@ func stoppedBy(mails []fleet.Mail, a, b string, at fleet.Instant) *fleet.Mail {
 	between := func(m fleet.Mail) bool { return pairOf(m, a, b) }
 	for i := len(mails) - 1; i >= 0; i-- {
 		m := &mails[i]
-		if at.Since(m.At) < loopWindow && between(*m) && countSince(mails[:i+1], m.At, loopWindow, between) >= mostBetween {
+		if at.Since(m.At) < LoopWindow && between(*m) && countSince(mails[:i+1], m.At, LoopWindow, between) >= mostBetween {
 			return m
 		}
 	}
@@ -55,7 +55,7 @@ func stoppedBy(mails []fleet.Mail, a, b string, at fleet.Instant) *fleet.Mail {
 // mailsSince are the mails that a loop which counts now can be made of.
 func mailsSince(mails []fleet.Mail, at fleet.Instant) []fleet.Mail {
 	for i := range mails {
-		if at.Since(mails[i].At) < 2*loopWindow {
+		if at.Since(mails[i].At) < 2*LoopWindow {
 			return mails[i:]
 		}
 	}
@@ -64,7 +64,7 @@ func mailsSince(mails []fleet.Mail, at fleet.Instant) []fleet.Mail {
 
 func loopWhy(m fleet.Mail, a, b string) string {
 	return fmt.Sprintf("%s and %s wrote each other %d mails within 10 minutes, which looks like a loop: no more are taken before %s",
-		fleet.Line(a, 60), fleet.Line(b, 60), mostBetween, m.At.Add(loopWindow).Wall.UTC().Format("15:04:05 UTC"))
+		fleet.Line(a, 60), fleet.Line(b, 60), mostBetween, m.At.Add(LoopWindow).Wall.UTC().Format("15:04:05 UTC"))
 }
 
 func countSince(mails []fleet.Mail, at fleet.Instant, d time.Duration, is func(fleet.Mail) bool) (n int) {
@@ -78,7 +78,7 @@ func countSince(mails []fleet.Mail, at fleet.Instant, d time.Duration, is func(f
 
 // pairOf says whether one of two agents wrote a mail to the other.
 func pairOf(m fleet.Mail, a, b string) bool {
-	return m.From == fleet.ByAgent(a) && isFor(m, b) || m.From == fleet.ByAgent(b) && isFor(m, a)
+	return m.From == fleet.ByAgent(a) && IsFor(m, b) || m.From == fleet.ByAgent(b) && IsFor(m, a)
 }
 
 // pairs counts the mails between an agent and whoever else, whichever of the two wrote.
@@ -115,17 +115,17 @@ func (p pairs) mayLoop(m *fleet.Mail) bool {
 	return isAgent && slices.ContainsFunc(m.Copies, func(c fleet.MailCopy) bool { return p[pairKey(self, c.To)] >= mostBetween })
 }
 
-// isFor says whether a mail is for somebody, as it was addressed or as it was
+// IsFor says whether a mail is for somebody, as it was addressed or as it was
 // sorted.
-func isFor(m fleet.Mail, name string) bool {
+func IsFor(m fleet.Mail, name string) bool {
 	return slices.Contains(m.To, name) || slices.ContainsFunc(m.Copies, func(c fleet.MailCopy) bool { return c.To == name })
 }
 
-// looping is why no more is taken between the writer and a reader of a mail, when
+// Looping is why no more is taken between the writer and a reader of a mail, when
 // this is the one with which they had written enough; "" otherwise.
-func looping(mails []fleet.Mail, m fleet.Mail, at fleet.Instant) (other, why string) {
+func Looping(mails []fleet.Mail, m fleet.Mail, at fleet.Instant) (other, why string) {
 	self, isAgent := fleet.AgentOf(m.From)
-	if !isAgent || at.Since(m.At) >= loopWindow {
+	if !isAgent || at.Since(m.At) >= LoopWindow {
 		return "", ""
 	}
 	for _, c := range m.Copies {

@@ -10,9 +10,6 @@ import (
 )
 
 const (
-	// nudgeFor is how long a nudge may take: it is only ordered for an agent that is
-	// idle now, and one that is not any more is told at its next hook.
-	nudgeFor = 2 * time.Minute
 	// retryAfter is how long after a nudge that came to nothing the next is tried.
 	retryAfter = 15 * time.Minute
 	// peopleMay is how long people are waited for.
@@ -23,8 +20,8 @@ const (
 // last of them it is left unread, and its writer is told.
 var againAfter = []time.Duration{5 * time.Minute, 15 * time.Minute, time.Hour, time.Hour}
 
-// dueAt is when a copy is to be told next, or given up.
-func dueAt(m *fleet.Mail, c *fleet.MailCopy) fleet.Instant {
+// DueAt is when a copy is to be told next, or given up.
+func DueAt(m *fleet.Mail, c *fleet.MailCopy) fleet.Instant {
 	switch {
 	case c.State == fleet.CopyNew && c.ToldAt.IsZero():
 		return m.At
@@ -36,24 +33,24 @@ func dueAt(m *fleet.Mail, c *fleet.MailCopy) fleet.Instant {
 	return c.ToldAt.Add(againAfter[min(max(c.Told, 1), len(againAfter))-1])
 }
 
-// isLast says whether a copy has been told as often as it is told.
-func isLast(c *fleet.MailCopy) bool {
+// IsLast says whether a copy has been told as often as it is told.
+func IsLast(c *fleet.MailCopy) bool {
 	return c.State == fleet.CopyTold && (c.Told >= len(againAfter) || c.To == fleet.Overseer)
 }
 
-func shownWriter(by string) string {
+func ShownWriter(by string) string {
 	if name, isAgent := fleet.AgentOf(by); isAgent {
 		return fleet.Line(name, 60)
 	}
 	return fleet.Line(strings.TrimPrefix(by, "@"), 60)
 }
 
-// tellsNow says whether a copy's reader is to be told of it at a moment.
-func tellsNow(m *fleet.Mail, c *fleet.MailCopy, at fleet.Instant) bool {
-	return m.Sorted && !c.Over() && c.Order == "" && !isLast(c) && !at.Before(dueAt(m, c))
+// TellsNow says whether a copy's reader is to be told of it at a moment.
+func TellsNow(m *fleet.Mail, c *fleet.MailCopy, at fleet.Instant) bool {
+	return m.Sorted && !c.Over() && c.Order == "" && !IsLast(c) && !at.Before(DueAt(m, c))
 }
 
-func copyOf(m *fleet.Mail, name string) *fleet.MailCopy {
+func CopyOf(m *fleet.Mail, name string) *fleet.MailCopy {
 	i := slices.IndexFunc(m.Copies, func(c fleet.MailCopy) bool { return c.To == name })
 	if i < 0 {
 		return nil
@@ -77,7 +74,7 @@ func MailText(list []fleet.Mail, reader string) string {
 		if m.Type != fleet.MailFree {
 			kind = ", " + string(m.Type)
 		}
-		fmt.Fprintf(&b, "\n- %s (%s%s) from %s: %s", m.ID, m.Priority, kind, shownWriter(m.From), fleet.Line(m.Subject, 120))
+		fmt.Fprintf(&b, "\n- %s (%s%s) from %s: %s", m.ID, m.Priority, kind, ShownWriter(m.From), fleet.Line(m.Subject, 120))
 	}
 	return b.String()
 }
@@ -86,7 +83,7 @@ func MailText(list []fleet.Mail, reader string) string {
 func MailFor(mails []fleet.Mail, reader string, at fleet.Instant) (out []fleet.Mail) {
 	for i := range mails {
 		m := &mails[i]
-		if c := copyOf(m, reader); c != nil && tellsNow(m, c, at) {
+		if c := CopyOf(m, reader); c != nil && TellsNow(m, c, at) {
 			out = append(out, *m)
 		}
 	}
@@ -98,7 +95,7 @@ func ToldMail(list []fleet.Mail, reader string, at fleet.Instant) []fleet.Mail {
 	out := slices.Clone(list)
 	for i := range out {
 		out[i].Copies = slices.Clone(out[i].Copies)
-		c := copyOf(&out[i], reader)
+		c := CopyOf(&out[i], reader)
 		if c.State == fleet.CopyNew {
 			c.State, c.Since = fleet.CopyTold, at
 		}

@@ -26,10 +26,10 @@ type Seen struct {
 // IsClosed says whether it is seen to be closed; isOpen whether it is seen to be
 // anything else. Of what is not seen neither is true.
 func (s Seen) IsClosed() bool { return s.Why == "" && s.State == fleet.WorkClosed }
-func (s Seen) isOpen() bool   { return s.Why == "" && s.State != fleet.WorkClosed }
+func (s Seen) IsOpen() bool   { return s.Why == "" && s.State != fleet.WorkClosed }
 
-// trackers answers what any piece of work is like, wherever it is kept.
-type trackers struct {
+// Trackers answers what any piece of work is like, wherever it is kept.
+type Trackers struct {
 	at     fleet.Instant
 	own    map[fleet.Ref]*fleet.WorkItem
 	issues map[fleet.Ref]*fleet.Issue
@@ -39,8 +39,8 @@ type trackers struct {
 	blind  map[fleet.Tracker]string // why what a tracker shows is not to be relied on
 }
 
-func NewTrackers(past fleet.Past, snap fleet.Snapshot) trackers {
-	t := trackers{at: snap.Forge.At, own: make(map[fleet.Ref]*fleet.WorkItem, len(past.Records.Work)), issues: map[fleet.Ref]*fleet.Issue{}, pulls: map[fleet.Ref]*fleet.PullRequest{},
+func NewTrackers(past fleet.Past, snap fleet.Snapshot) Trackers {
+	t := Trackers{at: snap.Forge.At, own: make(map[fleet.Ref]*fleet.WorkItem, len(past.Records.Work)), issues: map[fleet.Ref]*fleet.Issue{}, pulls: map[fleet.Ref]*fleet.PullRequest{},
 		ended: map[fleet.Ref]*fleet.EndedPull{}, beads: map[fleet.Ref]*fleet.Bead{}, blind: map[fleet.Tracker]string{}}
 	for i := range past.Records.Work {
 		t.own[past.Records.Work[i].Ref()] = &past.Records.Work[i]
@@ -63,7 +63,7 @@ func NewTrackers(past fleet.Past, snap fleet.Snapshot) trackers {
 	return t
 }
 
-func (t trackers) look(of fleet.Tracker, s fleet.Sight) {
+func (t Trackers) look(of fleet.Tracker, s fleet.Sight) {
 	switch {
 	case s.Status == fleet.StatusAbsent:
 		t.blind[of] = "there is no such tracker here"
@@ -73,7 +73,7 @@ func (t trackers) look(of fleet.Tracker, s fleet.Sight) {
 }
 
 // Seen returns a piece of work as it is shown now.
-func (t trackers) Seen(r fleet.Ref) Seen {
+func (t Trackers) Seen(r fleet.Ref) Seen {
 	of := r.Tracker()
 	if of == fleet.TrackerUnknown {
 		return Seen{Why: "no tracker is known that keeps it"}
@@ -83,7 +83,7 @@ func (t trackers) Seen(r fleet.Ref) Seen {
 	}
 	switch {
 	case t.own[r] != nil:
-		return ownSeen(t.own[r])
+		return OwnSeen(t.own[r])
 	case t.issues[r] != nil:
 		return t.issueSeen(t.issues[r])
 	case t.beads[r] != nil:
@@ -94,7 +94,7 @@ func (t trackers) Seen(r fleet.Ref) Seen {
 	return t.pullSeen(r)
 }
 
-func ownSeen(w *fleet.WorkItem) Seen {
+func OwnSeen(w *fleet.WorkItem) Seen {
 	s := Seen{Title: w.Title, Project: w.Project, Priority: w.Priority, State: w.State, Outcome: w.Outcome, Agent: w.Agent, Free: fleet.Known(w.State == fleet.WorkOpen)}
 	if w.Over() {
 		s.ClosedAt = w.Since
@@ -102,7 +102,7 @@ func ownSeen(w *fleet.WorkItem) Seen {
 	return s
 }
 
-func (t trackers) issueSeen(i *fleet.Issue) Seen {
+func (t Trackers) issueSeen(i *fleet.Issue) Seen {
 	s := Seen{Title: i.Title, Project: i.Project, State: fleet.WorkOpen, Agent: i.Agent, Free: i.Ready}
 	open, known := i.Open.Get()
 	by, told := i.BlockedBy.Get()
@@ -124,7 +124,7 @@ func (t trackers) issueSeen(i *fleet.Issue) Seen {
 
 // pullSeen is a pull request: while it is open somebody is at it, and it is closed
 // when it is merged, or was closed without that.
-func (t trackers) pullSeen(r fleet.Ref) Seen {
+func (t Trackers) pullSeen(r fleet.Ref) Seen {
 	if p := t.pulls[r]; p != nil {
 		s := Seen{Title: p.Title, Project: p.Project, State: fleet.WorkTaken, Agent: p.Agent, Free: fleet.Known(false)}
 		if !p.Age.IsKnown() {
@@ -158,9 +158,9 @@ func beadSeen(b *fleet.Bead) Seen {
 	return s
 }
 
-// needs is what a tracker itself tells that work waits for, and that is not seen
+// Needs is what a tracker itself tells that work waits for, and that is not seen
 // to be closed; false when it tells nothing, or that is not known.
-func (t trackers) needs(r fleet.Ref) (list []fleet.Ref, told bool) {
+func (t Trackers) Needs(r fleet.Ref) (list []fleet.Ref, told bool) {
 	if t.blind[r.Tracker()] != "" {
 		return nil, false
 	}
@@ -184,8 +184,8 @@ func (t trackers) needs(r fleet.Ref) (list []fleet.Ref, told bool) {
 	return nil, false
 }
 
-// everywhere lists the work of trackers other than the ledger, in their order.
-func (t trackers) everywhere(snap fleet.Snapshot) (out []fleet.Ref) {
+// Everywhere lists the work of trackers other than the ledger, in their order.
+func (t Trackers) Everywhere(snap fleet.Snapshot) (out []fleet.Ref) {
 	for _, i := range snap.Forge.Value.Issues {
 		out = append(out, fleet.Ref(i.Name))
 	}
@@ -195,7 +195,7 @@ func (t trackers) everywhere(snap fleet.Snapshot) (out []fleet.Ref) {
 	return out
 }
 
-// named is a reference with the words that people know it by.
-func named(r fleet.Ref, title string) string {
+// Titled is a reference with the words that people know it by.
+func Titled(r fleet.Ref, title string) string {
 	return strings.TrimSuffix(fmt.Sprintf("%s (%s)", r, title), " ()")
 }

@@ -24,7 +24,7 @@ func checkTriggerName(name string) error {
 // the beginning is kept.
 func AddTrigger(t fleet.Trigger, by string, at fleet.Instant) (fleet.Trigger, error) {
 	if err := checkTriggerName(t.Name); err != nil {
-		return t, unfit("trigger", "%v", err)
+		return t, Unfit("trigger", "%v", err)
 	}
 	t.Text, t.By, t.At = fleet.Redact(fleet.Text(cut(t.Text, longestTriggerText))), by, at
 	return t, nil

@@ -31,25 +31,25 @@ func AddWork(w fleet.WorkItem, by string, at fleet.Instant) (fleet.WorkItem, err
 	w.Title, w.Body = fleet.Line(strings.TrimSpace(w.Title), longestTitle), fleet.Text(w.Body)
 	switch {
 	case w.Title == "":
-		return w, unfit(what, "it has no title")
+		return w, Unfit(what, "it has no title")
 	case len(w.Body) > longestBody || !utf8.ValidString(w.Body):
-		return w, unfit(what, "its text is longer than %d bytes, or no text", longestBody)
+		return w, Unfit(what, "its text is longer than %d bytes, or no text", longestBody)
 	case len(w.Labels) > mostLabels:
-		return w, unfit(what, "it has %d labels, %d are the most", len(w.Labels), mostLabels)
+		return w, Unfit(what, "it has %d labels, %d are the most", len(w.Labels), mostLabels)
 	}
 	if self, isAgent := fleet.AgentOf(by); isAgent && w.Agent != "" && (w.Agent != self || isNameless(self)) {
-		return w, unfit(what, "an agent takes work for itself only")
+		return w, Unfit(what, "an agent takes work for itself only")
 	}
 	for _, l := range w.Labels {
 		if l == "" || fleet.Line(l, 80) != l {
-			return w, unfit(what, "%q is no label", fleet.Line(l, 80))
+			return w, Unfit(what, "%q is no label", fleet.Line(l, 80))
 		}
 	}
 	if w.Priority == "" {
 		w.Priority = fleet.P3
 	}
 	if _, err := fleet.ParsePriority(string(w.Priority)); err != nil {
-		return w, unfit(what, "%v", err)
+		return w, Unfit(what, "%v", err)
 	}
 	w.State, w.By, w.At, w.Since = fleet.WorkOpen, by, at, at
 	if w.Agent != "" {
@@ -68,13 +68,13 @@ func TakeWork(w fleet.WorkItem, agent, by string, at fleet.Instant) (fleet.WorkI
 	self, isAgent := fleet.AgentOf(by)
 	switch {
 	case agent == "":
-		return w, unfit(what, "nobody is named who takes it")
+		return w, Unfit(what, "nobody is named who takes it")
 	case w.State == fleet.WorkClosed:
-		return w, unfit(what, "%s is closed", w.ID)
+		return w, Unfit(what, "%s is closed", w.ID)
 	case isAgent && (agent != self || isNameless(self)):
-		return w, unfit(what, "an agent takes work for itself only")
+		return w, Unfit(what, "an agent takes work for itself only")
 	case isAgent && w.Agent != "" && w.Agent != agent:
-		return w, unfit(what, "agent %s has %s", fleet.Line(w.Agent, 80), w.ID)
+		return w, Unfit(what, "agent %s has %s", fleet.Line(w.Agent, 80), w.ID)
 	case w.Agent == agent:
 		return w, nil
 	}
@@ -88,9 +88,9 @@ func ReleaseWork(w fleet.WorkItem, why, by string, at fleet.Instant) (fleet.Work
 	self, isAgent := fleet.AgentOf(by)
 	switch {
 	case w.State != fleet.WorkTaken:
-		return w, unfit(what, "nobody has %s", w.ID)
+		return w, Unfit(what, "nobody has %s", w.ID)
 	case isAgent && w.Agent != self:
-		return w, unfit(what, "agent %s has %s", fleet.Line(w.Agent, 80), w.ID)
+		return w, Unfit(what, "agent %s has %s", fleet.Line(w.Agent, 80), w.ID)
 	}
 	w.State, w.Agent, w.Since, w.Why = fleet.WorkOpen, "", at, fleet.Line(why, 400)
 	return w, nil
@@ -107,9 +107,9 @@ func CloseWork(w fleet.WorkItem, outcome, why, by string, at fleet.Instant) (fle
 	case w.State == fleet.WorkClosed:
 		return w, nil
 	case isAgent && w.Agent != "" && w.Agent != self:
-		return w, unfit(what, "agent %s has %s", fleet.Line(w.Agent, 80), w.ID)
+		return w, Unfit(what, "agent %s has %s", fleet.Line(w.Agent, 80), w.ID)
 	case isAgent && isNameless(self):
-		return w, unfit(what, "it cannot be told which agent asks")
+		return w, Unfit(what, "it cannot be told which agent asks")
 	}
 	if outcome == "" {
 		outcome = Completed
@@ -121,7 +121,7 @@ func CloseWork(w fleet.WorkItem, outcome, why, by string, at fleet.Instant) (fle
 // ReopenWork returns closed work as it is open again.
 func ReopenWork(w fleet.WorkItem, why string, at fleet.Instant) (fleet.WorkItem, error) {
 	if w.State != fleet.WorkClosed {
-		return w, unfit("reopen work", "%s is %s", w.ID, w.State)
+		return w, Unfit("reopen work", "%s is %s", w.ID, w.State)
 	}
 	w.State, w.Agent, w.Outcome, w.ClosedBy, w.Since, w.Why = fleet.WorkOpen, "", "", "", at, fleet.Line(why, 400)
 	return w, nil

@@ -18,19 +18,19 @@ func MoveElsewhere(past fleet.Past, snap fleet.Snapshot, ref fleet.Ref, do, why,
 	self, isAgent := fleet.AgentOf(by)
 	switch of := ref.Tracker(); {
 	case do != "close" && do != "reopen":
-		return nil, unfit(what, "%s is kept elsewhere, where Custos only closes it and opens it again", ref)
+		return nil, Unfit(what, "%s is kept elsewhere, where Custos only closes it and opens it again", ref)
 	case of != fleet.TrackerIssue && of != fleet.TrackerBeads:
-		return nil, unfit(what, "%s is neither an issue nor a bead", fleet.Line(string(ref), 80))
+		return nil, Unfit(what, "%s is neither an issue nor a bead", fleet.Line(string(ref), 80))
 	case seen.Why != "":
-		return nil, unfit(what, "%s is not seen now: %s", ref, seen.Why)
+		return nil, Unfit(what, "%s is not seen now: %s", ref, seen.Why)
 	case isAgent && (isNameless(self) || seen.Agent != self):
-		return nil, unfit(what, "an agent does that with its own work only, and %s is not %s's", ref, fleet.Line(self, 80))
+		return nil, Unfit(what, "an agent does that with its own work only, and %s is not %s's", ref, fleet.Line(self, 80))
 	case seen.IsClosed() == (do == "close"):
 		return nil, nil
 	}
 	w, part := moveOf(snap, ref, do)
 	if w.Target == (fleet.Target{}) {
-		return nil, unfit(what, "%s is a pull request", ref)
+		return nil, Unfit(what, "%s is a pull request", ref)
 	}
 	w.Text = fleet.Line(why, 400)
 	return &fleet.Finding{AlertKey: fleet.AlertKey{Rule: ruleAsked, Subject: w.Subject}, Priority: fleet.P3, Since: snap.At, Firing: true, Fresh: true,

@@ -27,7 +27,7 @@ func (w *village) carry() []fleet.Mail {
 	w.now += time.Second
 	w.snap.At = w.at()
 	before := len(w.mails)
-	on := runs.Advance(w.past, w.snap, w.policy, fleet.Plan{})
+	on := runs.Advance(fleet.Pass{Past: w.past, Snapshot: w.snap, Policy: w.policy})
 	out := coordinate(fleet.Pass{Past: w.past, Snapshot: w.snap, Policy: w.policy})
 	w.past.Runs = withChanged(w.past.Runs, on.Runs)
 	w.keep(out.Records)

@@ -15,10 +15,11 @@ import (
 // role another system tells: with what that system has of them, they are recovered,
 // told of and stopped like agents that Custos started. It keeps those it made up to
 // date, and retires one that has ended and whose system says that its work is over.
-// changed are the registrations that the pass changes already.
-func Enlist(past fleet.Past, snap fleet.Snapshot, changed []fleet.Registration) []fleet.Registration {
+// What the pass changes already is seen as it leaves it.
+func Enlist(p fleet.Pass) (f fleet.Follows) {
+	past, snap, changed := p.Past, p.Snapshot, p.Plan.Registrations
 	if past.Blind != "" || past.Amnesia || !snap.Agents.Fresh() {
-		return nil
+		return f
 	}
 	e := enlisting{snap: snap, was: map[string]fleet.Registration{}, all: slices.Clone(past.Registrations)}
 	for i, r := range e.all {
@@ -40,13 +41,12 @@ func Enlist(past fleet.Past, snap fleet.Snapshot, changed []fleet.Registration) 
 	for i := range snap.Agents.Value { // a parent may stand behind its child in the list
 		e.parent(&snap.Agents.Value[i])
 	}
-	var out []fleet.Registration
 	for _, r := range e.all {
 		if was, known := e.was[r.Name]; !known || !reflect.DeepEqual(was, r) {
-			out = append(out, r)
+			f.Registrations = append(f.Registrations, r)
 		}
 	}
-	return out
+	return f
 }
 
 type enlisting struct {

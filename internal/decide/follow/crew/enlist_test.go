@@ -27,7 +27,7 @@ func seenOf(change func(*fleet.Agent)) fleet.Snapshot {
 func TestEnlist(t *testing.T) {
 	s := seenOf(nil)
 	s.Beads.Status, s.Beads.Value = fleet.StatusOK, []fleet.Bead{{ID: "shop-2", State: fleet.WorkTaken}}
-	got := Enlist(fleet.Past{}, s, nil)
+	got := Enlist(fleet.Pass{Snapshot: s}).Registrations
 	b, l := ledger.Registration(got, "legio-shop-b"), ledger.Registration(got, "legio-shop-lead")
 	if len(got) != 2 || b == nil || l == nil {
 		t.Fatalf("%+v", got)
@@ -39,7 +39,7 @@ func TestEnlist(t *testing.T) {
 	if l.Restart != fleet.RestartNever {
 		t.Errorf("one that nobody says how to start is restarted %s", l.Restart)
 	}
-	if again := Enlist(fleet.Past{Registrations: got}, s, nil); len(again) != 0 {
+	if again := Enlist(fleet.Pass{Past: fleet.Past{Registrations: got}, Snapshot: s}).Registrations; len(again) != 0 {
 		t.Errorf("the same look changes %+v", again)
 	}
 }
@@ -54,20 +54,20 @@ func TestEnlistHolds(t *testing.T) {
 		"no role":    func(a *fleet.Agent) { a.Origin.Role = "" },
 		"a bad name": func(a *fleet.Agent) { a.Name = "a\x1bb" },
 	} {
-		if got := Enlist(fleet.Past{}, seenOf(change), nil); len(got) != 1 {
+		if got := Enlist(fleet.Pass{Snapshot: seenOf(change)}).Registrations; len(got) != 1 {
 			t.Errorf("%s: %+v", name, got)
 		}
 	}
 	blind := seenOf(nil)
 	blind.Agents.Status = fleet.StatusStale
-	if got := Enlist(fleet.Past{}, blind, nil); len(got) != 0 {
+	if got := Enlist(fleet.Pass{Snapshot: blind}).Registrations; len(got) != 0 {
 		t.Errorf("unseen: %+v", got)
 	}
-	if got := Enlist(fleet.Past{Amnesia: true}, seenOf(nil), nil); len(got) != 0 {
+	if got := Enlist(fleet.Pass{Past: fleet.Past{Amnesia: true}, Snapshot: seenOf(nil)}).Registrations; len(got) != 0 {
 		t.Errorf("in amnesia: %+v", got)
 	}
 	ours := []fleet.Registration{{Name: "legio-shop-b", Owner: fleet.OwnerCustos}, {Name: "legio-shop-lead", Owner: fleet.OwnerCustos, Desired: fleet.DesiredRetired}}
-	if got := Enlist(fleet.Past{Registrations: ours}, seenOf(nil), nil); len(got) != 0 {
+	if got := Enlist(fleet.Pass{Past: fleet.Past{Registrations: ours}, Snapshot: seenOf(nil)}).Registrations; len(got) != 0 {
 		t.Errorf("names of ours: %+v", got)
 	}
 }
@@ -75,19 +75,19 @@ func TestEnlistHolds(t *testing.T) {
 // One whose system says that it is over is retired when it has ended, and its name
 // is given again; never against a person's word.
 func TestEnlistRetires(t *testing.T) {
-	was := Enlist(fleet.Past{}, seenOf(nil), nil)
+	was := Enlist(fleet.Pass{Snapshot: seenOf(nil)}).Registrations
 	over := seenOf(func(a *fleet.Agent) { a.Process, a.Origin.Over = fleet.ProcessID{}, "its phase is done" })
-	got := Enlist(fleet.Past{Registrations: was}, over, nil)
+	got := Enlist(fleet.Pass{Past: fleet.Past{Registrations: was}, Snapshot: over}).Registrations
 	if len(got) != 1 || got[0].Desired != fleet.DesiredRetired {
 		t.Fatalf("%+v", got)
 	}
-	anew := Enlist(fleet.Past{Registrations: []fleet.Registration{got[0], *ledger.Registration(was, "legio-shop-lead")}}, seenOf(func(a *fleet.Agent) { a.Process.PID = 9 }), nil)
+	anew := Enlist(fleet.Pass{Past: fleet.Past{Registrations: []fleet.Registration{got[0], *ledger.Registration(was, "legio-shop-lead")}}, Snapshot: seenOf(func(a *fleet.Agent) { a.Process.PID = 9 })}).Registrations
 	if len(anew) != 1 || anew[0].Desired != fleet.DesiredRunning || anew[0].Process.PID != 9 {
 		t.Errorf("its name is not given again: %+v", anew)
 	}
 	stopped := *ledger.Registration(was, "legio-shop-b")
 	stopped.Desired, stopped.DesiredBy = fleet.DesiredStopped, "person:ann"
-	if got := Enlist(fleet.Past{Registrations: []fleet.Registration{stopped}}, over, nil); ledger.Registration(got, "legio-shop-b") != nil {
+	if got := Enlist(fleet.Pass{Past: fleet.Past{Registrations: []fleet.Registration{stopped}}, Snapshot: over}).Registrations; ledger.Registration(got, "legio-shop-b") != nil {
 		t.Errorf("a person's stop is changed: %+v", got)
 	}
 }

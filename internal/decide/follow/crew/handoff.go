@@ -11,12 +11,12 @@ import (
 )
 
 // Relieve carries the hand-offs on by one stage each, from what is remembered, what
-// was seen, and what this very pass plans; settled are the registrations that it
-// changes already. A stage is entered when the one before is known to be over, and
+// was seen, and what this very pass plans and changes already. A stage is entered when the one before is known to be over, and
 // the order it gives has an ID made of the instance: however often a pass is thought
 // out again, it is one order. What is not known changes nothing.
-func Relieve(past fleet.Past, snap fleet.Snapshot, policy fleet.Policy, plan fleet.Plan, settled []fleet.Registration) fleet.Follows {
-	r := &relief{past: past, snap: snap, policy: policy.Handoff, plan: plan, out: fleet.Follows{Changes: fleet.Changes{Registrations: slices.Clone(settled)}}}
+func Relieve(p fleet.Pass) fleet.Follows {
+	past, settled := p.Past, p.Plan.Registrations
+	r := &relief{past: past, snap: p.Snapshot, policy: p.Policy.Handoff, plan: p.Plan, out: fleet.Follows{Changes: fleet.Changes{Registrations: slices.Clone(settled)}}}
 	if past.Blind != "" {
 		return r.out
 	}
@@ -36,6 +36,7 @@ func Relieve(past fleet.Past, snap fleet.Snapshot, policy fleet.Policy, plan fle
 		}
 	}
 	slices.SortFunc(r.out.Registrations, func(a, b fleet.Registration) int { return strings.Compare(a.Name, b.Name) })
+	r.out.Wake = len(r.out.Given) > 0
 	return r.out
 }
 

@@ -48,7 +48,7 @@ func (d *desk) look() fleet.Follows {
 	if d.blind {
 		snap.Agents.Status = fleet.StatusUnknown
 	}
-	return Relieve(past, snap, fleet.Policy{Handoff: d.policy}, fleet.Plan{}, nil)
+	return Relieve(fleet.Pass{Past: past, Snapshot: snap, Policy: fleet.Policy{Handoff: d.policy}})
 }
 
 func (d *desk) open() (ids []string) {

@@ -12,29 +12,32 @@ import (
 
 // Staff returns what the pools want: a worker for each piece of work that waits,
 // never more than the most, never fewer than the least, and the end of one that has
-// been idle for long while nothing waits. waiting says how much waits, by project.
+// been idle for long while nothing waits.
 // What is not known changes nothing: without a good look at the agents nothing is
-// started or ended, and while it is not known how much waits only the least is kept.
+// started or ended, and while it is not known how much waits only the least is kept. A
+// registration that the pass changes already is left to the next one.
 //
 // Each is an ordinary order, with every guard of one. Its ID and the name of the
 // worker are made of ten minutes of the clock and of a number: a pass that is
 // thought out again gives the same order, and a start that came to nothing is tried
 // again in the next ten minutes.
-func Staff(past fleet.Past, snap fleet.Snapshot, policy fleet.Policy, waiting map[string]fleet.Leaf[int]) fleet.Follows {
-	out := fleet.Follows{}
-	if past.Blind != "" || past.Amnesia || !snap.Agents.Fresh() {
+func Staff(p fleet.Pass) (out fleet.Follows) {
+	if p.Past.Blind != "" || p.Past.Amnesia || !p.Snapshot.Agents.Fresh() {
 		return out
 	}
-	for _, pool := range policy.Pools {
+	waiting := ledger.Waiting(p.Past, p.Snapshot, p.Policy.Pools)
+	for _, pool := range p.Policy.Pools {
 		if pool.Disabled {
 			continue
 		}
-		s := staff{past: past, snap: snap, pool: pool, out: &out}
+		s := staff{past: p.Past, snap: p.Snapshot, pool: pool, out: &out}
 		s.muster()
 		s.bury()
 		s.keep()
 		s.man(waiting[pool.Project])
 	}
+	out.Registrations = slices.DeleteFunc(out.Registrations, func(r fleet.Registration) bool { return ledger.Registration(p.Plan.Registrations, r.Name) != nil })
+	out.Wake = len(out.Given) > 0
 	return out
 }
 

@@ -60,7 +60,7 @@ func (y *yard) seen() fleet.Snapshot {
 func (y *yard) look() fleet.Follows {
 	s := y.seen()
 	past := fleet.Past{Registrations: y.regs, Orders: y.orders}
-	return Staff(past, s, fleet.Policy{Pools: []fleet.Pool{y.pool}}, ledger.Waiting(past, s, []fleet.Pool{y.pool}))
+	return Staff(fleet.Pass{Past: past, Snapshot: s, Policy: fleet.Policy{Pools: []fleet.Pool{y.pool}}})
 }
 
 // pass commits: an order of an ID that was ever known is none.

@@ -20,13 +20,13 @@ const (
 // Advance returns what becomes of the runs in one pass: from what is remembered of
 // them, what was seen, and what this very pass plans. Facts that are unknown or
 // stale change nothing. When nothing changed since, nothing is changed.
-func Advance(past fleet.Past, snap fleet.Snapshot, policy fleet.Policy, plan fleet.Plan) fleet.Follows {
-	a := newAdvance(past, snap, policy, plan)
-	if past.Blind != "" {
+func Advance(p fleet.Pass) fleet.Follows {
+	a := newAdvance(p)
+	if p.Past.Blind != "" {
 		return a.out
 	}
-	for i := range past.Runs {
-		was := &past.Runs[i]
+	for i := range p.Past.Runs {
+		was := &p.Past.Runs[i]
 		if !a.mayChange(was) {
 			continue
 		}
@@ -58,11 +58,11 @@ type advance struct {
 	waits   []string // what the run at hand waits for
 }
 
-func newAdvance(past fleet.Past, snap fleet.Snapshot, policy fleet.Policy, plan fleet.Plan) *advance {
-	a := &advance{past: past, snap: snap, policy: policy, plan: plan, at: snap.At,
+func newAdvance(p fleet.Pass) *advance {
+	a := &advance{past: p.Past, snap: p.Snapshot, policy: p.Policy, plan: p.Plan, at: p.Snapshot.At,
 		facts: map[string]*fleet.RunFacts{}, agents: map[string]*fleet.Agent{}, regs: map[string]*fleet.Registration{},
-		orders: map[string]fleet.Order{}, records: map[string]*fleet.ActionRecord{}, answers: ledger.Answers(past.Actions), lapsing: map[string]bool{}}
-	if len(past.Runs) == 0 {
+		orders: map[string]fleet.Order{}, records: map[string]*fleet.ActionRecord{}, answers: ledger.Answers(p.Past.Actions), lapsing: map[string]bool{}}
+	if len(p.Past.Runs) == 0 {
 		return a
 	}
 	a.index()

@@ -14,7 +14,7 @@ func BenchmarkAdvance(b *testing.B) {
 	past, snap := dayOfRuns(500)
 	b.ReportAllocs()
 	for b.Loop() {
-		if out := Advance(past, snap, fleet.Policy{}, fleet.Plan{}); len(out.Runs) != 0 {
+		if out := Advance(fleet.Pass{Past: past, Snapshot: snap}); len(out.Runs) != 0 {
 			b.Fatalf("%d runs changed", len(out.Runs))
 		}
 	}
@@ -54,6 +54,6 @@ func BenchmarkAdvanceLarge(b *testing.B) {
 		r.Steps = append(r.Steps, step)
 	}
 	for b.Loop() {
-		Advance(past, snap, fleet.Policy{}, fleet.Plan{})
+		Advance(fleet.Pass{Past: past, Snapshot: snap})
 	}
 }

@@ -158,10 +158,10 @@ func (w *town) pass() {
 	s := w.seen()
 	plan := w.plan(s)
 	w.skips(s, plan)
-	p := Advance(w.past, s, w.policy, plan)
+	p := Advance(fleet.Pass{Past: w.past, Snapshot: s, Policy: w.policy, Plan: plan})
 	w.check(p)
 	w.commit(s, plan, p)
-	again := Advance(w.past, s, w.policy, fleet.Plan{})
+	again := Advance(fleet.Pass{Past: w.past, Snapshot: s, Policy: w.policy})
 	// A run that changed may go on in the next pass, but not for ever.
 	for i := 0; len(again.Runs)+len(again.Given) > 0; i++ {
 		if i > 20 {
@@ -169,7 +169,7 @@ func (w *town) pass() {
 		}
 		w.check(again)
 		w.commit(s, fleet.Plan{}, again)
-		again = Advance(w.past, s, w.policy, fleet.Plan{})
+		again = Advance(fleet.Pass{Past: w.past, Snapshot: s, Policy: w.policy})
 	}
 	w.last, w.patrol = p, p.Patrol || again.Patrol
 	w.act()
@@ -177,7 +177,7 @@ func (w *town) pass() {
 
 // skips: of a run that a pass does not look at, nothing would become.
 func (w *town) skips(s fleet.Snapshot, plan fleet.Plan) {
-	a := newAdvance(w.past, s, w.policy, plan)
+	a := newAdvance(fleet.Pass{Past: w.past, Snapshot: s, Policy: w.policy, Plan: plan})
 	for i := range w.past.Runs {
 		was := &w.past.Runs[i]
 		if a.mayChange(was) {
@@ -518,7 +518,7 @@ func TestAdvanceProperty(t *testing.T) {
 			}
 		}
 		before := w.past
-		if p := Advance(w.past, w.seen(), w.policy, fleet.Plan{}); len(p.Runs) > 0 && !reflect.DeepEqual(before.Runs, p.Runs) && w.past.Runs[0].IsOver() && w.past.Runs[1].IsOver() {
+		if p := Advance(fleet.Pass{Past: w.past, Snapshot: w.seen(), Policy: w.policy}); len(p.Runs) > 0 && !reflect.DeepEqual(before.Runs, p.Runs) && w.past.Runs[0].IsOver() && w.past.Runs[1].IsOver() {
 			t.Fatalf("what is over changes: %+v", p.Runs)
 		}
 	})

@@ -86,7 +86,7 @@ func TestReplyRefused(t *testing.T) {
 	w := asked(t)
 	snap := w.seen()
 	snap.Runs.Value[0].Reply = fleet.Unknown[bool]("another user may write to it")
-	p := Advance(w.past, snap, w.policy, fleet.Plan{})
+	p := Advance(fleet.Pass{Past: w.past, Snapshot: snap, Policy: w.policy})
 	if len(p.Runs) != 1 || p.Runs[0].State != fleet.RunPerson || !strings.HasSuffix(p.Runs[0].Why, "; its reply is not taken: another user may write to it") {
 		t.Errorf("%+v", p.Runs)
 	}
@@ -101,7 +101,7 @@ func TestReplyRefused(t *testing.T) {
 	w.past.Runs[0].Steps[0].State = fleet.StepReady
 	w.past.Actions = append(slices.Clone(w.past.Actions), fleet.ActionRecord{Action: fleet.Action{ID: "a-1", Do: doPrepareRun, Target: fleet.Target{Step: &fleet.StepTarget{Run: w.past.Runs[0]}}},
 		Stage: fleet.StageEnded, Result: &fleet.Result{ActionID: "a-1", Status: fleet.ResultFailed, Why: "cannot take the reply: it is gone"}})
-	p = Advance(w.past, w.seen(), w.policy, fleet.Plan{})
+	p = Advance(fleet.Pass{Past: w.past, Snapshot: w.seen(), Policy: w.policy})
 	if len(p.Runs) != 1 || p.Runs[0].State != fleet.RunPerson || !strings.Contains(p.Runs[0].Why, "it is gone") || !ledger.AwaitsReply(p.Runs[0]) || p.Runs[0].Session.Answers != 0 {
 		t.Errorf("%+v %+v", p.Runs, p.Runs[0].Session)
 	}
@@ -155,7 +155,7 @@ func TestReplyWaitsForTheFormerAgent(t *testing.T) {
 
 // TestMayChange: what a pass looks at of runs that are over.
 func TestMayChange(t *testing.T) {
-	a := newAdvance(fleet.Past{}, fleet.Snapshot{}, fleet.Policy{}, fleet.Plan{})
+	a := newAdvance(fleet.Pass{})
 	a.agents["seen"], a.lapsing["when"] = &fleet.Agent{}, true
 	a.regs["tree"] = &fleet.Registration{Run: "r", Worktree: "/w"}
 	for name, c := range map[string]struct {

@@ -59,7 +59,7 @@ func TestARunWaitsForItsLock(t *testing.T) {
 			}
 			c.facts.ID, c.facts.Locked = "r1", fleet.Known("")
 			snap := seenRun(c.facts)
-			got := Advance(fleet.Past{Runs: []fleet.Run{r}, Actions: c.actions}, snap, c.policy, fleet.Plan{})
+			got := Advance(fleet.Pass{Past: fleet.Past{Runs: []fleet.Run{r}, Actions: c.actions}, Snapshot: snap, Policy: c.policy})
 			if len(got.Runs) != 1 || got.Runs[0].Steps[0].State != c.step || !strings.Contains(got.Runs[0].Why, c.why) {
 				t.Errorf("%+v", got.Runs)
 			}
@@ -79,7 +79,7 @@ func seenRun(facts fleet.RunFacts) fleet.Snapshot {
 func TestTheLockIsFollowedToItsEnd(t *testing.T) {
 	r := lockedRun(t)
 	plan := fleet.Plan{Actions: []fleet.Action{{ID: "act-1", Do: doHoldLock, Target: fleet.Target{Step: &fleet.StepTarget{Run: r}}}}}
-	got := Advance(fleet.Past{Runs: []fleet.Run{r}}, seenRun(fleet.RunFacts{ID: "r1", Locked: fleet.Known(""), Held: held("")}), fleet.Policy{}, plan)
+	got := Advance(fleet.Pass{Past: fleet.Past{Runs: []fleet.Run{r}}, Snapshot: seenRun(fleet.RunFacts{ID: "r1", Locked: fleet.Known(""), Held: held("")}), Plan: plan})
 	if len(got.Runs) != 1 || got.Runs[0].Holding != "act-1" {
 		t.Fatalf("%+v", got.Runs)
 	}
@@ -99,7 +99,7 @@ func TestTheLockIsFollowedToItsEnd(t *testing.T) {
 		"nobody remembers":    {held: held(""), gone: true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := Advance(fleet.Past{Runs: []fleet.Run{over}, Actions: c.actions}, seenRun(fleet.RunFacts{ID: "r1", Held: c.held}), fleet.Policy{}, fleet.Plan{})
+			got := Advance(fleet.Pass{Past: fleet.Past{Runs: []fleet.Run{over}, Actions: c.actions}, Snapshot: seenRun(fleet.RunFacts{ID: "r1", Held: c.held})})
 			if gone := len(got.Runs) == 1 && got.Runs[0].Holding == ""; gone != c.gone || !c.gone && len(got.Runs) != 0 {
 				t.Errorf("%+v", got.Runs)
 			}
@@ -112,7 +112,7 @@ func TestALostLockIsTold(t *testing.T) {
 	r := lockedRun(t)
 	r.Steps[0].State, r.Steps[0].Attempt = fleet.StepRunning, 1
 	facts := fleet.RunFacts{ID: "r1", Locked: fleet.Known("process 7 (cron)"), Held: held(""), Steps: []fleet.StepFacts{{Step: "one", Attempt: 1, State: fleet.ProcRunning}}}
-	got := Advance(fleet.Past{Runs: []fleet.Run{r}}, seenRun(facts), fleet.Policy{}, fleet.Plan{}).Runs
+	got := Advance(fleet.Pass{Past: fleet.Past{Runs: []fleet.Run{r}}, Snapshot: seenRun(facts)}).Runs
 	if len(got) != 1 || got[0].Steps[0].State != fleet.StepRunning || !strings.Contains(got[0].Why, "step one runs; its lock is held by process 7 (cron)") {
 		t.Errorf("%+v", got)
 	}

@@ -12,6 +12,14 @@ import (
 	"custos/internal/ledger"
 )
 
+// Begin begins the runs of schedules. A run is on record before anything of it is
+// begun: the next pass begins.
+func Begin(p fleet.Pass) (f fleet.Follows) {
+	f.Runs, f.Until = Due(p.Policy.Runs, p.Past, p.Snapshot, p.Assessment)
+	f.Wake = len(f.Runs) > 0
+	return f
+}
+
 // Due returns the runs that schedules start now, as they are written down before
 // anything of them is begun, and when the next schedule is due that is known
 // beforehand (zero: none).

@@ -324,7 +324,7 @@ func TestDueOn(t *testing.T) {
 			t.Errorf("at %s: got %q, want %q", w.clock.real, got, want)
 		}
 		w.past.Runs = slices.Clone(w.past.Runs)
-		p := Advance(w.past, fleet.Snapshot{At: w.clock.now()}, fleet.Policy{Runs: w.policy}, fleet.Plan{})
+		p := Advance(fleet.Pass{Past: w.past, Snapshot: fleet.Snapshot{At: w.clock.now()}, Policy: fleet.Policy{Runs: w.policy}})
 		for _, r := range p.Runs {
 			for i := range w.past.Runs {
 				if w.past.Runs[i].ID == r.ID {

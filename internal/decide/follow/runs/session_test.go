@@ -322,7 +322,7 @@ func TestGuardsBeforeTheStart(t *testing.T) {
 			}
 			past := fleet.Past{Runs: []fleet.Run{c.run}}
 			for range 4 {
-				for _, r := range Advance(past, snap, policy, fleet.Plan{}).Runs {
+				for _, r := range Advance(fleet.Pass{Past: past, Snapshot: snap, Policy: policy}).Runs {
 					past.Runs = []fleet.Run{r}
 				}
 			}
@@ -416,7 +416,7 @@ func worktreeAfterwards(t *testing.T, named string) {
 	w.passes(2, time.Second)
 	snap := w.seen()
 	remove := fleet.Plan{Actions: []fleet.Action{{ID: "rm", Do: doRemoveTree, Target: fleet.Target{Worktree: &fleet.Worktree{Path: "/w.worktrees/r1"}}}}}
-	p := Advance(w.past, snap, w.policy, remove)
+	p := Advance(fleet.Pass{Past: w.past, Snapshot: snap, Policy: w.policy, Plan: remove})
 	if len(p.Runs) != 1 || p.Runs[0].Session.Removal != "rm" || p.Runs[0].Session.Worktree != "/w.worktrees/r1" || p.Runs[0].State != fleet.RunDone {
 		t.Fatalf("got %+v", p)
 	}
@@ -426,7 +426,7 @@ func worktreeAfterwards(t *testing.T, named string) {
 		want   string
 	}{{fleet.ResultFailed, ""}, {fleet.ResultDone, "done"}} {
 		w.past.Actions = []fleet.ActionRecord{{Action: fleet.Action{ID: "rm"}, Stage: fleet.StageEnded, Result: &fleet.Result{Status: c.status}}}
-		if p := Advance(w.past, snap, w.policy, fleet.Plan{}); len(p.Runs) != 1 || p.Runs[0].Session.Removal != c.want {
+		if p := Advance(fleet.Pass{Past: w.past, Snapshot: snap, Policy: w.policy}); len(p.Runs) != 1 || p.Runs[0].Session.Removal != c.want {
 			t.Errorf("%s: %+v", c.status, p.Runs)
 		}
 	}
@@ -441,11 +441,11 @@ func TestLastWords(t *testing.T) {
 	w.die(w.agent(), fleet.Exit{Status: fleet.Known(0), At: w.now})
 	s.At, s.Agents.Value = w.now.Add(time.Second), w.seen().Agents.Value
 	s.Runs.At = w.now.Add(-time.Second)
-	if p := Advance(w.past, s, w.policy, fleet.Plan{}); len(p.Runs) > 0 && p.Runs[0].IsOver() || p.Until.IsZero() {
+	if p := Advance(fleet.Pass{Past: w.past, Snapshot: s, Policy: w.policy}); len(p.Runs) > 0 && p.Runs[0].IsOver() || p.Until.IsZero() {
 		t.Fatalf("%+v", p)
 	}
 	s.Runs.Value, s.Runs.At = w.seen().Runs.Value, w.now.Add(time.Second)
-	if p := Advance(w.past, s, w.policy, fleet.Plan{}); len(p.Runs) != 1 || p.Runs[0].State != fleet.RunDone {
+	if p := Advance(fleet.Pass{Past: w.past, Snapshot: s, Policy: w.policy}); len(p.Runs) != 1 || p.Runs[0].State != fleet.RunDone {
 		t.Fatalf("%+v", p)
 	}
 }
@@ -464,7 +464,7 @@ func TestNoSessionIsGivenUpBeforeItsRunWasLookedAt(t *testing.T) {
 			w.now = w.now.Add(c.since)
 			seen := w.seen()
 			seen.Runs = fleet.Part[[]fleet.RunFacts]{Sight: fleet.Sight{Status: fleet.StatusPending, Why: "not looked yet"}}
-			for _, r := range Advance(w.past, seen, fleet.Policy{}, fleet.Plan{}).Runs {
+			for _, r := range Advance(fleet.Pass{Past: w.past, Snapshot: seen}).Runs {
 				if r.Session.End != "" {
 					t.Errorf("not looked yet, and ended as %s: %s", r.Session.End, r.Session.Keep)
 				}

@@ -18,7 +18,7 @@ func TestStepThatCannotBeBegun(t *testing.T) {
 		{ID: "ship", Do: fleet.StepProse, State: fleet.StepWaiting, Needs: []string{"make"}},
 	}
 	policy := fleet.Policy{Abilities: map[string]fleet.Ability{doRunStep: {Do: doRunStep, Cannot: "cannot find custos-shim", Needs: "make build"}}}
-	out := Advance(past, snap, policy, fleet.Plan{})
+	out := Advance(fleet.Pass{Past: past, Snapshot: snap, Policy: policy})
 	if len(out.Runs) != 1 {
 		t.Fatalf("%d runs changed", len(out.Runs))
 	}

@@ -66,7 +66,7 @@ func TestStepFacts(t *testing.T) {
 			if c.result != "" {
 				rec.Stage, rec.Result = fleet.StageEnded, &fleet.Result{Status: c.result, Why: "so"}
 			}
-			p := Advance(fleet.Past{Runs: []fleet.Run{run}, Actions: []fleet.ActionRecord{rec}}, snap, fleet.Policy{}, fleet.Plan{})
+			p := Advance(fleet.Pass{Past: fleet.Past{Runs: []fleet.Run{run}, Actions: []fleet.ActionRecord{rec}}, Snapshot: snap})
 			if len(p.Runs) == 1 {
 				run = p.Runs[0]
 			}
@@ -75,7 +75,7 @@ func TestStepFacts(t *testing.T) {
 				t.Errorf("step %s (%s), end %q, attempt %d", got.State, got.Why, got.End, got.Attempt)
 			}
 			snap.Runs.Status = fleet.StatusStale
-			if p := Advance(fleet.Past{Runs: []fleet.Run{run}}, snap, fleet.Policy{}, fleet.Plan{}); len(p.Runs) == 1 && p.Runs[0].Steps[0].State != got.State && got.State == fleet.StepRunning {
+			if p := Advance(fleet.Pass{Past: fleet.Past{Runs: []fleet.Run{run}}, Snapshot: snap}); len(p.Runs) == 1 && p.Runs[0].Steps[0].State != got.State && got.State == fleet.StepRunning {
 				t.Errorf("stale facts settle it: %+v", p.Runs[0].Steps[0])
 			}
 		})
@@ -93,7 +93,7 @@ func TestLookFromBeforeTheEnd(t *testing.T) {
 			snap := fleet.Snapshot{At: at(12 * time.Second)}
 			snap.Runs.Status, snap.Runs.At = fleet.StatusOK, at(looked)
 			snap.Runs.Value = []fleet.RunFacts{{ID: "r1", Steps: []fleet.StepFacts{{Step: "a", Attempt: 1, State: fleet.ProcNone}}}}
-			p := Advance(fleet.Past{Runs: []fleet.Run{run}, Actions: []fleet.ActionRecord{rec}}, snap, fleet.Policy{}, fleet.Plan{})
+			p := Advance(fleet.Pass{Past: fleet.Past{Runs: []fleet.Run{run}, Actions: []fleet.ActionRecord{rec}}, Snapshot: snap})
 			if got := len(p.Runs) == 1 && p.Runs[0].Steps[0].State != fleet.StepRunning; got != settles {
 				t.Errorf("%s, looked at %s: settled %v, %+v", status, looked, got, p.Runs)
 			}
@@ -141,20 +141,20 @@ func TestActAwaitsItsActions(t *testing.T) {
 	run, err := ledger.TakeRun(fleet.Past{}, fleet.RunPolicy{}, fleet.Run{ID: "r", Formula: "f", By: "ann", Mode: fleet.RunSteps, Dir: "/d", Steps: []fleet.RunStep{{ID: "a", Do: fleet.StepUses, Uses: "act", Timeout: fleet.Duration(time.Minute)}}}, at(0))
 	want(t, err, nil)
 	past := fleet.Past{Runs: []fleet.Run{run}}
-	p := Advance(past, fleet.Snapshot{At: at(0)}, fleet.Policy{}, fleet.Plan{})
+	p := Advance(fleet.Pass{Past: past, Snapshot: fleet.Snapshot{At: at(0)}})
 	if !p.Patrol || !p.Wake || p.Until != at(time.Minute) || p.Runs[0].Steps[0].Patrol != 1 {
 		t.Fatalf("got %+v", p)
 	}
 	past.Runs, past.Patrol, past.PatrolAt = p.Runs, 1, at(time.Second)
 	past.Actions = []fleet.ActionRecord{{Action: fleet.Action{Do: "stop-tree"}, Stage: fleet.StageStarted, PlannedAt: at(time.Second)}}
-	if p := Advance(past, fleet.Snapshot{At: at(2 * time.Second)}, fleet.Policy{}, fleet.Plan{}); p.Patrol || len(p.Runs) != 1 || !strings.Contains(p.Runs[0].Why, "stop-tree") {
+	if p := Advance(fleet.Pass{Past: past, Snapshot: fleet.Snapshot{At: at(2 * time.Second)}}); p.Patrol || len(p.Runs) != 1 || !strings.Contains(p.Runs[0].Why, "stop-tree") {
 		t.Fatalf("got %+v", p)
 	}
-	if p := Advance(past, fleet.Snapshot{At: at(time.Hour)}, fleet.Policy{}, fleet.Plan{}); p.Runs[0].State != fleet.RunFailed {
+	if p := Advance(fleet.Pass{Past: past, Snapshot: fleet.Snapshot{At: at(time.Hour)}}); p.Runs[0].State != fleet.RunFailed {
 		t.Errorf("got %+v", p.Runs)
 	}
 	past.Actions[0].Stage, past.Actions[0].Result = fleet.StageEnded, &fleet.Result{}
-	if p := Advance(past, fleet.Snapshot{At: at(3 * time.Second)}, fleet.Policy{}, fleet.Plan{}); p.Runs[0].State != fleet.RunDone {
+	if p := Advance(fleet.Pass{Past: past, Snapshot: fleet.Snapshot{At: at(3 * time.Second)}}); p.Runs[0].State != fleet.RunDone {
 		t.Errorf("got %+v", p.Runs)
 	}
 }
@@ -185,7 +185,7 @@ func TestStartIsOfThisAttempt(t *testing.T) {
 		{ID: "a", Do: fleet.StepRun, Argv: []string{"x"}, State: fleet.StepReady, Attempt: 1}}}
 	for attempt, starts := range map[int]bool{1: false, 2: true, 3: false} {
 		plan := fleet.Plan{Actions: []fleet.Action{{ID: "act", Do: doRunStep, Target: fleet.Target{Step: &fleet.StepTarget{Run: run, Step: "a", Attempt: attempt}}}}}
-		p := Advance(fleet.Past{Runs: []fleet.Run{run}}, fleet.Snapshot{At: at(0)}, fleet.Policy{}, plan)
+		p := Advance(fleet.Pass{Past: fleet.Past{Runs: []fleet.Run{run}}, Snapshot: fleet.Snapshot{At: at(0)}, Plan: plan})
 		if got := len(p.Runs) == 1 && p.Runs[0].Steps[0].State == fleet.StepRunning; got != starts {
 			t.Errorf("attempt %d after 1: started %v", attempt, got)
 		}

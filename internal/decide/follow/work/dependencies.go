@@ -1,4 +1,4 @@
-package ledger
+package work
 
 import (
 	"cmp"
@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"custos/internal/fleet"
+	"custos/internal/ledger"
 )
 
 const (
@@ -21,7 +22,7 @@ const (
 
 // dependencies writes down what trackers tell that work waits for, resolves what
 // waits for work that is seen to be closed, once for each closing, and has it told.
-func (c *coordinate) dependencies() {
+func (c *pass) dependencies() {
 	all := slices.Clone(c.past.Records.Dependencies)
 	was := len(all)
 	all = c.noted(all)
@@ -38,18 +39,18 @@ func (c *coordinate) dependencies() {
 
 // noted adds what trackers tell that work waits for. It is written down while both
 // are seen to be open: what was closed before is no news for anybody.
-func (c *coordinate) noted(all []fleet.Dependency) []fleet.Dependency {
+func (c *pass) noted(all []fleet.Dependency) []fleet.Dependency {
 	at := map[string]int{}
 	for i, d := range all {
 		at[d.Key] = i
 	}
-	for _, of := range c.trackers.everywhere(c.snap) {
-		list, told := c.trackers.needs(of)
-		if !told || !c.trackers.Seen(of).isOpen() {
+	for _, of := range c.trackers.Everywhere(c.snap) {
+		list, told := c.trackers.Needs(of)
+		if !told || !c.trackers.Seen(of).IsOpen() {
 			continue
 		}
 		for _, needs := range list {
-			if needs == of || !c.trackers.Seen(needs).isOpen() {
+			if needs == of || !c.trackers.Seen(needs).IsOpen() {
 				continue
 			}
 			key := fleet.DependencyKey(of, needs)
@@ -68,12 +69,12 @@ func (c *coordinate) noted(all []fleet.Dependency) []fleet.Dependency {
 	return all
 }
 
-func (c *coordinate) setDependency(d *fleet.Dependency, to fleet.DependencyState, why string) {
+func (c *pass) setDependency(d *fleet.Dependency, to fleet.DependencyState, why string) {
 	d.State, d.Since, d.Why = to, c.at, fleet.Line(why, 400)
 }
 
 // follow moves one dependency on. What is not seen moves nothing.
-func (c *coordinate) follow(d *fleet.Dependency) {
+func (c *pass) follow(d *fleet.Dependency) {
 	of, needs := c.trackers.Seen(d.Of), c.trackers.Seen(d.Needs)
 	switch {
 	case d.State == fleet.DependencyDropped:
@@ -83,9 +84,9 @@ func (c *coordinate) follow(d *fleet.Dependency) {
 		c.setDependency(d, fleet.DependencyDropped, "its tracker tells of it no more")
 	case d.State == fleet.DependencyWaits && needs.IsClosed():
 		c.resolve(d, needs)
-	case d.State == fleet.DependencyWaits && needs.isOpen():
+	case d.State == fleet.DependencyWaits && needs.IsOpen():
 		d.Open = true
-	case d.State == fleet.DependencyResolved && needs.isOpen():
+	case d.State == fleet.DependencyResolved && needs.IsOpen():
 		c.setDependency(d, fleet.DependencyWaits, "what it waits for was opened again")
 		d.Told, d.Open = d.Times, true
 	}
@@ -93,7 +94,7 @@ func (c *coordinate) follow(d *fleet.Dependency) {
 
 // resolve notes a closing. One that was before anybody wrote down that work waits
 // for it, and was not seen to be open since, is no news.
-func (c *coordinate) resolve(d *fleet.Dependency, needs Seen) {
+func (c *pass) resolve(d *fleet.Dependency, needs ledger.Seen) {
 	waited := d.Since
 	c.setDependency(d, fleet.DependencyResolved, strings.TrimSuffix("closed: "+needs.Outcome, ": "))
 	if !d.Open && !needs.ClosedAt.IsZero() && waited.Since(needs.ClosedAt) > nearly {
@@ -105,17 +106,17 @@ func (c *coordinate) resolve(d *fleet.Dependency, needs Seen) {
 
 // isTakenBack says whether the tracker that told of a dependency shows both ends as
 // open, and tells of it no more.
-func (c *coordinate) isTakenBack(d *fleet.Dependency, of, needs Seen) bool {
-	if d.Source == fleet.TrackerOwn || !of.isOpen() || !needs.isOpen() {
+func (c *pass) isTakenBack(d *fleet.Dependency, of, needs ledger.Seen) bool {
+	if d.Source == fleet.TrackerOwn || !of.IsOpen() || !needs.IsOpen() {
 		return false
 	}
-	list, told := c.trackers.needs(d.Of)
+	list, told := c.trackers.Needs(d.Of)
 	return told && !slices.Contains(list, d.Needs)
 }
 
 // isSpent says whether nothing more is to come of a dependency: it is resolved and
 // told, or what waits is closed, or no more on record, and has been for long.
-func (c *coordinate) isSpent(d *fleet.Dependency, of Seen) bool {
+func (c *pass) isSpent(d *fleet.Dependency, of ledger.Seen) bool {
 	if c.at.Since(d.Since) < month {
 		return false
 	}
@@ -124,7 +125,7 @@ func (c *coordinate) isSpent(d *fleet.Dependency, of Seen) bool {
 }
 
 // free tells of work that waits for nothing any more, once.
-func (c *coordinate) free(all []fleet.Dependency) {
+func (c *pass) free(all []fleet.Dependency) {
 	news := map[fleet.Ref][]*fleet.Dependency{}
 	waits := map[fleet.Ref]bool{}
 	var order []fleet.Ref
@@ -140,7 +141,7 @@ func (c *coordinate) free(all []fleet.Dependency) {
 	}
 	for _, of := range order {
 		seen := c.trackers.Seen(of)
-		if seen.isOpen() && !waits[of] && c.waitsForNothing(of) {
+		if seen.IsOpen() && !waits[of] && c.waitsForNothing(of) {
 			c.tellFree(of, seen, news[of])
 		} else if !seen.IsClosed() {
 			continue
@@ -153,25 +154,25 @@ func (c *coordinate) free(all []fleet.Dependency) {
 
 // waitsForNothing says whether a tracker tells that work waits for nothing. Of work
 // of the ledger's own there is nothing but the dependencies on record.
-func (c *coordinate) waitsForNothing(of fleet.Ref) bool {
+func (c *pass) waitsForNothing(of fleet.Ref) bool {
 	if of.Tracker() == fleet.TrackerOwn {
 		return true
 	}
-	list, told := c.trackers.needs(of)
+	list, told := c.trackers.Needs(of)
 	return told && len(list) == 0
 }
 
-func (c *coordinate) tellFree(of fleet.Ref, seen Seen, news []*fleet.Dependency) {
-	last := news[len(news)-1]
+func (c *pass) tellFree(of fleet.Ref, seen ledger.Seen, resolved []*fleet.Dependency) {
+	last := resolved[len(resolved)-1]
 	var body strings.Builder
-	fmt.Fprintf(&body, "%s waits for nothing any more.\n", named(of, seen.Title))
-	for _, d := range news {
+	fmt.Fprintf(&body, "%s waits for nothing any more.\n", ledger.Titled(of, seen.Title))
+	for _, d := range resolved {
 		need := c.trackers.Seen(d.Needs)
-		fmt.Fprintf(&body, "Closed: %s\n", strings.TrimSuffix(named(d.Needs, need.Title)+", "+need.Outcome, ", "))
+		fmt.Fprintf(&body, "Closed: %s\n", strings.TrimSuffix(ledger.Titled(d.Needs, need.Title)+", "+need.Outcome, ", "))
 	}
 	if seen.Held != "" {
 		fmt.Fprintf(&body, "Its tracker still says that it waits: %s.\n", seen.Held)
 	}
-	c.tell(fmt.Sprintf("dep/%s/%d", last.Key, last.Times), c.listeners(seen), fleet.Mail{Type: fleet.MailDependency, Priority: cmp.Or(seen.Priority, fleet.P3),
-		Subject: "Unblocked: " + named(of, seen.Title), Body: body.String(), Project: seen.Project, About: string(of)})
+	c.out.Tell(ledger.News(fmt.Sprintf("dep/%s/%d", last.Key, last.Times), c.listeners(seen), fleet.Mail{Type: fleet.MailDependency, Priority: cmp.Or(seen.Priority, fleet.P3),
+		Subject: "Unblocked: " + ledger.Titled(of, seen.Title), Body: body.String(), Project: seen.Project, About: string(of)}, c.at))
 }

@@ -1,10 +1,11 @@
-package ledger
+package mail
 
 import (
 	"regexp"
 	"time"
 
 	"custos/internal/fleet"
+	"custos/internal/ledger"
 )
 
 // helpWords say how bad what is asked for help about is. The first line with a
@@ -48,11 +49,11 @@ func patienceWith(grade fleet.Priority) time.Duration {
 // raise escalates a call for help that nobody answered in time, once: it lies in
 // the people's inbox then, and the rules help-unanswered tell them.
 func (p *post) raise(m *fleet.Mail) {
-	if !m.Waits() || !m.Sorted || !p.passed(m.At, patienceWith(m.Grade)) {
+	if !m.Waits() || !m.Sorted || !p.out.Passed(p.at, m.At, patienceWith(m.Grade)) {
 		return
 	}
 	m.Raised = p.at
-	if !isFor(*m, fleet.Overseer) {
+	if !ledger.IsFor(*m, fleet.Overseer) {
 		m.Copies = append(m.Copies, fleet.MailCopy{To: fleet.Overseer, State: fleet.CopyTold, Since: p.at, Told: 1, ToldAt: p.at, Why: "nobody answered it"})
 	}
 }

@@ -1,10 +1,11 @@
-package ledger
+package mail
 
 import (
 	"fmt"
 	"slices"
 
 	"custos/internal/fleet"
+	"custos/internal/ledger"
 )
 
 // bring does what custos.toml says that mail of this type brings about. What is
@@ -21,8 +22,8 @@ func (p *post) bring(m *fleet.Mail) {
 		return
 	}
 	if err := p.work(do.Work, m); err != nil {
-		p.tell("mail-work/"+m.ID, []string{writerOf(m.From)}, fleet.Mail{Type: fleet.MailNews, About: m.About, Answers: m.ID, Thread: threadOf(*m),
-			Subject: fmt.Sprintf("%s did not %s work: %v", m.ID, do.Work, err)})
+		p.out.Tell(ledger.News("mail-work/"+m.ID, []string{ledger.WriterOf(m.From)}, fleet.Mail{Type: fleet.MailNews, About: m.About, Answers: m.ID, Thread: threadOf(*m),
+			Subject: fmt.Sprintf("%s did not %s work: %v", m.ID, do.Work, err)}, p.at))
 	}
 }
 
@@ -31,7 +32,7 @@ func (p *post) bring(m *fleet.Mail) {
 func (p *post) work(do string, m *fleet.Mail) error {
 	why := fmt.Sprintf("mail %s: %s", m.ID, m.Subject)
 	if do == "add" {
-		w, err := AddWork(fleet.WorkItem{Head: fleet.Head{Key: "mail/" + m.ID}, Title: m.Subject, Body: m.Body, Project: m.Project, Priority: m.Priority}, m.From, p.at)
+		w, err := ledger.AddWork(fleet.WorkItem{Head: fleet.Head{Key: "mail/" + m.ID}, Title: m.Subject, Body: m.Body, Project: m.Project, Priority: m.Priority}, m.From, p.at)
 		if err == nil {
 			p.out.Records.Work = append(p.out.Records.Work, w)
 		}
@@ -39,10 +40,10 @@ func (p *post) work(do string, m *fleet.Mail) error {
 	}
 	now := p.workNow(fleet.Ref(m.About))
 	if now == nil {
-		return unfit(do+" work", "%q is no work of this ledger: say which with --about w12", fleet.Line(m.About, 80))
+		return ledger.Unfit(do+" work", "%q is no work of this ledger: say which with --about w12", fleet.Line(m.About, 80))
 	}
 	if self, isAgent := fleet.AgentOf(m.From); isAgent && now.Agent != self && do != "reopen" {
-		return unfit(do+" work", "%s does not work on %s", fleet.Line(self, 60), now.ID)
+		return ledger.Unfit(do+" work", "%s does not work on %s", fleet.Line(self, 60), now.ID)
 	}
 	changed, err := changedWork(do, *now, why, m.From, p.at)
 	if err == nil && changed.State != now.State {
@@ -54,22 +55,23 @@ func (p *post) work(do string, m *fleet.Mail) error {
 func changedWork(do string, w fleet.WorkItem, why, by string, at fleet.Instant) (fleet.WorkItem, error) {
 	switch do {
 	case "close":
-		return CloseWork(w, "", why, by, at)
+		return ledger.CloseWork(w, "", why, by, at)
 	case "release":
-		return ReleaseWork(w, why, by, at)
+		return ledger.ReleaseWork(w, why, by, at)
 	case "reopen":
-		return ReopenWork(w, why, at)
+		return ledger.ReopenWork(w, why, at)
 	}
-	return w, unfit("change work", "nothing is called %q", fleet.Line(do, 40))
+	return w, ledger.Unfit("change work", "nothing is called %q", fleet.Line(do, 40))
 }
 
 // workNow is a piece of work as this very pass leaves it.
 func (p *post) workNow(r fleet.Ref) *fleet.WorkItem {
-	changed := p.out.Records.Work
-	if i := slices.IndexFunc(changed, func(w fleet.WorkItem) bool { return w.ID != "" && w.Ref() == r }); i >= 0 {
-		return &changed[i]
+	for _, changed := range [][]fleet.WorkItem{p.out.Records.Work, p.before} {
+		if i := slices.IndexFunc(changed, func(w fleet.WorkItem) bool { return w.ID != "" && w.Ref() == r }); i >= 0 {
+			return &changed[i]
+		}
 	}
-	return Work(p.past.Records, r)
+	return ledger.Work(p.past.Records, r)
 }
 
 // putWork has it written once, however often one pass changes it.

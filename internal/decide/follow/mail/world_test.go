@@ -1,4 +1,4 @@
-package ledger
+package mail
 
 import (
 	"fmt"
@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"custos/internal/fleet"
+	"custos/internal/ledger"
 )
 
 // postal is a fleet with mail: what the store and the loop do with mail, by hand.
@@ -65,7 +66,7 @@ func (w *postal) send(by, to, subject string, more ...func(*fleet.Mail)) (fleet.
 	for _, f := range more {
 		f(&m)
 	}
-	m, err := SendMail(w.past.Records, w.past.Registrations, m, by, w.snap.At)
+	m, err := ledger.SendMail(w.past.Records, w.past.Registrations, m, by, w.snap.At)
 	if err == nil {
 		m = w.put(m)
 	}
@@ -94,7 +95,7 @@ func (w *postal) put(m fleet.Mail) fleet.Mail {
 		w.past.Records.Mails = append(w.past.Records.Mails, m)
 		return m
 	}
-	was := FindMail(w.past.Records, m.ID)
+	was := ledger.FindMail(w.past.Records, m.ID)
 	if was.Revision != m.Revision {
 		w.t.Fatalf("%s is changed twice at once", m.ID)
 	}
@@ -113,7 +114,7 @@ func (w *postal) pass() fleet.Follows {
 			plan.Orders = append(plan.Orders, o)
 		}
 	}
-	got := Coordinate(w.past, w.snap, fleet.Assessment{}, w.policy, plan)
+	got := Follow(fleet.Pass{Past: w.past, Snapshot: w.snap, Policy: w.policy, Plan: plan})
 	for _, m := range got.Records.Mails {
 		w.put(m)
 	}
@@ -157,8 +158,8 @@ func (w *postal) arrive(name string, s fleet.ResultStatus) {
 // copy is a mail as a reader has it.
 func (w *postal) copy(id, reader string) fleet.MailCopy {
 	w.t.Helper()
-	m := FindMail(w.past.Records, id)
-	if c := copyOf(m, reader); c != nil {
+	m := ledger.FindMail(w.past.Records, id)
+	if c := ledger.CopyOf(m, reader); c != nil {
 		return *c
 	}
 	w.t.Fatalf("%s has no copy for %s: %+v", id, reader, m.Copies)
@@ -168,7 +169,7 @@ func (w *postal) copy(id, reader string) fleet.MailCopy {
 // got lists the mails that somebody has, as "type about: subject".
 func (w *postal) got(reader string) (out []string) {
 	for _, m := range w.past.Records.Mails {
-		if copyOf(&m, reader) != nil {
+		if ledger.CopyOf(&m, reader) != nil {
 			out = append(out, string(m.Type)+" "+m.Subject)
 		}
 	}

@@ -1,16 +1,22 @@
-package ledger
+package mail
 
 import (
 	"reflect"
 	"slices"
 
 	"custos/internal/fleet"
+	"custos/internal/ledger"
 )
 
 // post is one pass over the mail.
 type post struct {
-	*coordinate
-	crew    crew
+	past    fleet.Past
+	snap    fleet.Snapshot
+	policy  fleet.Policy
+	before  []fleet.WorkItem // work that movers before this one change
+	at      fleet.Instant
+	out     fleet.Follows
+	crew    ledger.Addresses
 	agents  map[string]*fleet.Agent // only when they were seen lately
 	orders  map[string]fleet.Order  // as this pass leaves them
 	answers map[string]*fleet.ActionRecord
@@ -18,42 +24,44 @@ type post struct {
 	mails   []fleet.Mail    // those that are not over, as this pass leaves them
 }
 
-// mails sorts new mail, has its readers told of it, and returns what nobody will
-// read.
-func (c *coordinate) mails() {
+// Follow returns what becomes of mail: what is new is sorted, its readers are told
+// of it, and what nobody will read is returned.
+func Follow(pass fleet.Pass) fleet.Follows {
 	var open []fleet.Mail
-	for i := range c.past.Records.Mails {
-		if m := &c.past.Records.Mails[i]; !m.Over() {
+	for i := range pass.Past.Records.Mails {
+		if m := &pass.Past.Records.Mails[i]; !m.Over() {
 			open = append(open, *m)
 		}
 	}
 	if len(open) == 0 {
-		return
+		return fleet.Follows{}
 	}
-	p := c.newPost(open)
+	p := newPost(pass, open)
 	for i := range p.mails {
 		p.carry(&p.mails[i])
 	}
 	p.nudges()
 	for i := range p.mails {
 		if !reflect.DeepEqual(p.mails[i], open[i]) {
-			c.out.Records.Mails = append(c.out.Records.Mails, p.mails[i])
+			p.out.Tell(p.mails[i])
 		}
 	}
+	return p.out
 }
 
-func (c *coordinate) newPost(open []fleet.Mail) *post {
-	p := &post{coordinate: c, crew: crewOf(c.past.Registrations), agents: map[string]*fleet.Agent{}, orders: map[string]fleet.Order{},
-		answers: Answers(c.past.Actions), nudged: map[string]bool{}, mails: slices.Clone(open)}
+func newPost(pass fleet.Pass, open []fleet.Mail) *post {
+	p := &post{past: pass.Past, snap: pass.Snapshot, policy: pass.Policy, before: pass.Plan.Records.Work, at: pass.Snapshot.At,
+		crew: ledger.AddressesOf(pass.Past.Registrations), agents: map[string]*fleet.Agent{}, orders: map[string]fleet.Order{},
+		answers: ledger.Answers(pass.Past.Actions), nudged: map[string]bool{}, mails: slices.Clone(open)}
 	for i := range p.mails {
 		p.mails[i].Copies = slices.Clone(p.mails[i].Copies)
 	}
-	if c.snap.Agents.Fresh() {
-		for i := range c.snap.Agents.Value {
-			p.agents[c.snap.Agents.Value[i].Name] = &c.snap.Agents.Value[i]
+	if p.snap.Agents.Fresh() {
+		for i := range p.snap.Agents.Value {
+			p.agents[p.snap.Agents.Value[i].Name] = &p.snap.Agents.Value[i]
 		}
 	}
-	for _, o := range slices.Concat(c.past.Orders, c.plan.Orders) {
+	for _, o := range slices.Concat(p.past.Orders, pass.Plan.Orders) {
 		p.orders[o.ID] = o
 	}
 	for _, o := range p.orders {
@@ -90,35 +98,16 @@ func (p *post) sort(m *fleet.Mail) {
 		m.Grade, m.Why = gradeHelp(*m)
 	}
 	if len(m.Copies) == 0 || m.From == fleet.ByCustos {
-		m.Copies = append(m.Copies, without(p.copies(*m), m.Copies)...)
+		m.Copies = append(m.Copies, without(p.crew.Copies(*m, p.at), m.Copies)...)
 	}
-	if m.Grade != "" && m.Grade.AtLeast(fleet.P1) && writerOf(m.From) != fleet.Overseer && copyOf(m, fleet.Overseer) == nil {
-		m.Copies = append(m.Copies, newCopy(reader{name: fleet.Overseer}, p.at))
+	if m.Grade != "" && m.Grade.AtLeast(fleet.P1) && ledger.WriterOf(m.From) != fleet.Overseer && ledger.CopyOf(m, fleet.Overseer) == nil {
+		m.Copies = append(m.Copies, fleet.MailCopy{To: fleet.Overseer, State: fleet.CopyNew, Since: p.at})
 	}
 	if m.Type == fleet.MailWitnessPing {
 		p.pong(m)
 	}
 	p.bring(m)
 	p.stop(m)
-}
-
-// copies are those of the readers of a mail that Custos wrote. What was addressed to
-// somebody who went away meanwhile still has that reader, so that it comes back; what
-// nobody is left for is the people's.
-func (p *post) copies(m fleet.Mail) (out []fleet.MailCopy) {
-	for _, to := range m.To {
-		list, err := p.crew.readers(to, writerOf(m.From))
-		if err != nil && isName(to) {
-			list = []reader{{name: to}}
-		}
-		for _, r := range list {
-			out = withReader(out, r, p.at)
-		}
-	}
-	if len(out) == 0 {
-		out = withReader(out, reader{name: fleet.Overseer}, p.at)
-	}
-	return out
 }
 
 // without leaves out the copies of who has one.

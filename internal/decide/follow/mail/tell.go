@@ -1,12 +1,18 @@
-package ledger
+package mail
 
 import (
 	"fmt"
 	"hash/fnv"
 	"slices"
+	"time"
 
 	"custos/internal/fleet"
+	"custos/internal/ledger"
 )
+
+// nudgeFor is how long a nudge may take: it is only ordered for an agent that is
+// idle now, and one that is not any more is told at its next hook.
+const nudgeFor = 2 * time.Minute
 
 // people tells the overseer of a mail, once: what it says goes the way of all
 // that people are told.
@@ -17,7 +23,7 @@ func (p *post) people(m *fleet.Mail, c *fleet.MailCopy) {
 	c.State, c.Since, c.Told, c.ToldAt = fleet.CopyTold, p.at, 1, p.at
 	agent, _ := fleet.AgentOf(m.From)
 	out := fleet.Message{ID: "mail/" + m.ID, Kind: fleet.MessageTold, About: agent, At: p.at, Priority: loudness(*m),
-		Subject: fleet.Line("mail from "+shownWriter(m.From)+": "+m.Subject, longestSubject), Body: m.Body}
+		Subject: fleet.Line("mail from "+ledger.ShownWriter(m.From)+": "+m.Subject, ledger.LongestSubject), Body: m.Body}
 	if m.From != fleet.ByCustos {
 		out.Body += "\ncustos mail reply " + m.ID + " TEXT"
 	}
@@ -39,14 +45,14 @@ func loudness(m fleet.Mail) fleet.Priority {
 // giveUp leaves a copy unread that was told as often as it is told. Its writer is
 // told, once, where it was meant by name.
 func (p *post) giveUp(m *fleet.Mail, c *fleet.MailCopy) {
-	if !isLast(c) || c.Order != "" || !p.due(dueAt(m, c)) {
+	if !ledger.IsLast(c) || c.Order != "" || !p.out.Due(p.at, ledger.DueAt(m, c)) {
 		return
 	}
-	quiet := c.Why == ofGroup || m.From == fleet.ByCustos || c.To == fleet.Overseer
+	quiet := c.Why == ledger.OfGroup || m.From == fleet.ByCustos || c.To == fleet.Overseer
 	c.State, c.Since, c.Why = fleet.CopyUnread, p.at, fmt.Sprintf("told %d times", c.Told)
 	if !quiet {
-		p.tell("mail-unread/"+m.ID+"/"+c.To, []string{writerOf(m.From)}, fleet.Mail{Type: fleet.MailNews, About: c.To, Answers: m.ID, Thread: threadOf(*m),
-			Subject: fmt.Sprintf("%s was told %d times of %s and has not read it: %s", fleet.Line(c.To, 60), c.Told, m.ID, m.Subject)})
+		p.out.Tell(ledger.News("mail-unread/"+m.ID+"/"+c.To, []string{ledger.WriterOf(m.From)}, fleet.Mail{Type: fleet.MailNews, About: c.To, Answers: m.ID, Thread: threadOf(*m),
+			Subject: fmt.Sprintf("%s was told %d times of %s and has not read it: %s", fleet.Line(c.To, 60), c.Told, m.ID, m.Subject)}, p.at))
 	}
 }
 
@@ -58,7 +64,7 @@ func (p *post) settleNudge(c *fleet.MailCopy) {
 	switch {
 	case c.Order == "", open && !o.IsOver(), rec != nil && rec.Open():
 		return
-	case rec != nil && rec.Result != nil && mayHaveArrived(rec.Result.Status):
+	case rec != nil && rec.Result != nil && ledger.MayHaveArrived(rec.Result.Status):
 		if c.Order = ""; c.State == fleet.CopyNew {
 			c.State, c.Since = fleet.CopyTold, p.at
 		}
@@ -84,10 +90,10 @@ func (p *post) readersDue() (out []string) {
 		m := &p.mails[i]
 		for j := range m.Copies {
 			c := &m.Copies[j]
-			if c.Over() || c.To == fleet.Overseer || c.Order != "" || isLast(c) || m.Priority == fleet.P4 {
+			if c.Over() || c.To == fleet.Overseer || c.Order != "" || ledger.IsLast(c) || m.Priority == fleet.P4 {
 				continue
 			}
-			if p.due(dueAt(m, c)) {
+			if p.out.Due(p.at, ledger.DueAt(m, c)) {
 				out = append(out, c.To)
 			}
 		}
@@ -98,7 +104,7 @@ func (p *post) readersDue() (out []string) {
 
 // mayNudge says whether an agent is seen to be idle, with nothing in its input line.
 func (p *post) mayNudge(name string) bool {
-	a, r := p.agents[name], p.crew.byName[name]
+	a, r := p.agents[name], p.crew.ByName[name]
 	if a == nil || r == nil || a.State != fleet.StateIdle || r.Desired != fleet.DesiredRunning || p.policy.Frozen != "" {
 		return false
 	}
@@ -114,7 +120,7 @@ func (p *post) nudge(name string) {
 	by := ""
 	for i := range p.mails {
 		m := &p.mails[i]
-		if c := copyOf(m, name); c != nil && tellsNow(m, c, p.at) {
+		if c := ledger.CopyOf(m, name); c != nil && ledger.TellsNow(m, c, p.at) {
 			list = append(list, m)
 			if fleet.IsPerson(m.From) {
 				by = m.From
@@ -127,11 +133,11 @@ func (p *post) nudge(name string) {
 	if by == "" {
 		by = fleet.ByCustos
 	}
-	o := fleet.Order{ID: nudgeID(list[0], name, p.at), Do: fleet.OrderNudge, Agent: name, By: by, Text: MailText(values(list), name),
+	o := fleet.Order{ID: nudgeID(list[0], name, p.at), Do: fleet.OrderNudge, Agent: name, By: by, Text: ledger.MailText(values(list), name),
 		At: p.at, State: fleet.OrderOpen, Expires: p.at.Add(nudgeFor)}
 	p.out.Given = append(p.out.Given, o)
 	for _, m := range list {
-		c := copyOf(m, name)
+		c := ledger.CopyOf(m, name)
 		c.Order, c.Told, c.ToldAt = o.ID, c.Told+1, p.at
 	}
 }

@@ -1,4 +1,4 @@
-package ledger
+package convoys
 
 import (
 	"cmp"
@@ -9,12 +9,32 @@ import (
 	"time"
 
 	"custos/internal/fleet"
+	"custos/internal/ledger"
 )
 
-// convoys follows the members of each convoy, and tells of one that is done, once
+// month is how long a convoy that is done is kept open.
+const month = 30 * 24 * time.Hour
+
+// Follow returns what becomes of the convoys.
+func Follow(p fleet.Pass) fleet.Follows {
+	c := &pass{convoys: p.Past.Records.Convoys, told: p.Policy.Coordination.Convoys, at: p.Snapshot.At, trackers: ledger.NewTrackers(p.Past, p.Snapshot)}
+	c.follow()
+	return c.out
+}
+
+// pass is one pass over the convoys.
+type pass struct {
+	convoys  []fleet.Convoy
+	told     []string // who is told of a convoy that names nobody
+	at       fleet.Instant
+	trackers ledger.Trackers
+	out      fleet.Follows
+}
+
+// follow follows the members of each convoy, and tells of one that is done, once
 // each time.
-func (c *coordinate) convoys() {
-	for _, was := range c.past.Records.Convoys {
+func (c *pass) follow() {
+	for _, was := range c.convoys {
 		if was.State == fleet.ConvoyClosed {
 			continue
 		}
@@ -36,7 +56,7 @@ func (c *coordinate) convoys() {
 
 // look notes what the members are like now. What is not seen stays as it was last
 // seen.
-func (c *coordinate) look(v *fleet.Convoy) (changed bool) {
+func (c *pass) look(v *fleet.Convoy) (changed bool) {
 	for i := range v.Members {
 		m := v.Members[i]
 		s := c.trackers.Seen(m.Ref)
@@ -58,7 +78,7 @@ func (c *coordinate) look(v *fleet.Convoy) (changed bool) {
 // isDone says whether there are members, and all are seen to be closed. One that
 // its tracker shows no more is closed when it was last seen so; while the tracker
 // is not seen, nothing is done.
-func (c *coordinate) isDone(v fleet.Convoy) bool {
+func (c *pass) isDone(v fleet.Convoy) bool {
 	return len(v.Members) > 0 && !slices.ContainsFunc(v.Members, func(m fleet.ConvoyMember) bool {
 		return isLeft(m) || c.trackers.Seen(m.Ref).Blind
 	})
@@ -67,7 +87,7 @@ func (c *coordinate) isDone(v fleet.Convoy) bool {
 // isLeft says whether a member is not known to be closed.
 func isLeft(m fleet.ConvoyMember) bool { return m.State != fleet.WorkClosed }
 
-func (c *coordinate) finish(v *fleet.Convoy) {
+func (c *pass) finish(v *fleet.Convoy) {
 	took := c.at.Since(v.Since)
 	v.State, v.Since, v.Times = fleet.ConvoyDone, c.at, v.Times+1
 	v.Why = fmt.Sprintf("all %d members are closed", len(v.Members))
@@ -75,9 +95,9 @@ func (c *coordinate) finish(v *fleet.Convoy) {
 		took = c.at.Since(v.At)
 	}
 	var body strings.Builder
-	fmt.Fprintf(&body, "All %d members of convoy %s are closed, %s after it was %s: %s.\n", len(v.Members), named(fleet.Ref(v.ID), v.Title), took.Round(time.Second), sinceWhat(v), outcomes(v.Members))
+	fmt.Fprintf(&body, "All %d members of convoy %s are closed, %s after it was %s: %s.\n", len(v.Members), ledger.Titled(fleet.Ref(v.ID), v.Title), took.Round(time.Second), sinceWhat(v), outcomes(v.Members))
 	for _, m := range v.Members {
-		fmt.Fprintf(&body, "- %s\n", strings.TrimSuffix(named(m.Ref, m.Title)+": "+m.Outcome, ": "))
+		fmt.Fprintf(&body, "- %s\n", strings.TrimSuffix(ledger.Titled(m.Ref, m.Title)+": "+m.Outcome, ": "))
 	}
 	c.tellConvoy(v, "done", "Convoy done: ", fleet.P3, body.String())
 }
@@ -109,11 +129,11 @@ func outcomes(members []fleet.ConvoyMember) string {
 	return strings.Join(words, ", ")
 }
 
-func (c *coordinate) openAgain(v *fleet.Convoy) {
+func (c *pass) openAgain(v *fleet.Convoy) {
 	var open []string
 	for _, m := range v.Members {
 		if isLeft(m) {
-			open = append(open, named(m.Ref, m.Title))
+			open = append(open, ledger.Titled(m.Ref, m.Title))
 		}
 	}
 	v.State, v.Since, v.Why = fleet.ConvoyOpen, c.at, fleet.Line("not closed: "+strings.Join(open, ", "), 300)
@@ -122,14 +142,14 @@ func (c *coordinate) openAgain(v *fleet.Convoy) {
 
 // tellConvoy tells those that the convoy names, else those that are told of all,
 // else people; once for each time that it was done.
-func (c *coordinate) tellConvoy(v *fleet.Convoy, what, subject string, p fleet.Priority, body string) {
+func (c *pass) tellConvoy(v *fleet.Convoy, what, subject string, p fleet.Priority, body string) {
 	to := v.Notify
 	if len(to) == 0 {
-		to = c.policy.Coordination.Convoys
+		to = c.told
 	}
 	if len(to) == 0 {
 		to = []string{fleet.Overseer}
 	}
-	c.tell(fmt.Sprintf("convoy/%s/%s/%d", v.ID, what, v.Times), slices.Clone(to), fleet.Mail{Type: fleet.MailConvoy, Priority: p,
-		Subject: subject + named(fleet.Ref(v.ID), v.Title), Body: body, About: v.ID})
+	c.out.Tell(ledger.News(fmt.Sprintf("convoy/%s/%s/%d", v.ID, what, v.Times), slices.Clone(to), fleet.Mail{Type: fleet.MailConvoy, Priority: p,
+		Subject: subject + ledger.Titled(fleet.Ref(v.ID), v.Title), Body: body, About: v.ID}, c.at))
 }

@@ -1,10 +1,11 @@
-package ledger
+package work
 
 import (
 	"cmp"
 	"strings"
 
 	"custos/internal/fleet"
+	"custos/internal/ledger"
 )
 
 // inRole is what the address of all agents of a role begins with.
@@ -12,7 +13,7 @@ const inRole = "role/"
 
 // listeners are told of a piece of work: the agent that has it, else whoever
 // watches its project, else people.
-func (c *coordinate) listeners(s Seen) []string {
+func (c *pass) listeners(s ledger.Seen) []string {
 	if s.Agent != "" && c.reads(s.Agent) {
 		return []string{s.Agent}
 	}
@@ -29,9 +30,11 @@ func (c *coordinate) listeners(s Seen) []string {
 }
 
 // reads says whether somebody of that name may read mail one day.
-func (c *coordinate) reads(name string) bool { return crewOf(c.past.Registrations).gone(name) == "" }
+func (c *pass) reads(name string) bool {
+	return ledger.AddressesOf(c.past.Registrations).Gone(name) == ""
+}
 
-func (c *coordinate) registered(name string) *fleet.Registration {
+func (c *pass) registered(name string) *fleet.Registration {
 	for i := range c.past.Registrations {
 		if r := &c.past.Registrations[i]; r.Name == name {
 			return r
@@ -42,7 +45,7 @@ func (c *coordinate) registered(name string) *fleet.Registration {
 
 // inRole lists the agents of a role that are to run: those of the project, else
 // those of no project.
-func (c *coordinate) inRole(role, project string) (list []string) {
+func (c *pass) inRole(role, project string) (list []string) {
 	for _, of := range []string{project, ""} {
 		for _, r := range c.past.Registrations {
 			if r.Role == role && r.Project == of && r.Desired == fleet.DesiredRunning {

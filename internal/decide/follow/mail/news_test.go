@@ -1,10 +1,11 @@
-package ledger
+package mail
 
 import (
 	"testing"
 	"time"
 
 	"custos/internal/fleet"
+	"custos/internal/ledger"
 )
 
 // What Custos writes to the people lies in their inbox as soon as it is written, though no
@@ -12,12 +13,12 @@ import (
 func TestMailOfCustosToPeopleIsReadBeforeItIsTold(t *testing.T) {
 	for name, reads := range map[string]bool{"read at once": true, "not read": false} {
 		w := newPostal(t)
-		news := w.put(news("k", []string{fleet.Overseer, "lead"}, fleet.Mail{Type: fleet.MailNews, Subject: "hello"}, w.snap.At))
-		if !Unread(news, fleet.Overseer) || !Concerns(news, fleet.Overseer) {
+		news := w.put(ledger.News("k", []string{fleet.Overseer, "lead"}, fleet.Mail{Type: fleet.MailNews, Subject: "hello"}, w.snap.At))
+		if !ledger.Unread(news, fleet.Overseer) || !ledger.Concerns(news, fleet.Overseer) {
 			t.Errorf("%s: the people have not got %+v", name, news)
 		}
 		if reads {
-			read, err := ReadMail(w.past.Records, news.ID, fleet.Overseer, w.snap.At)
+			read, err := ledger.ReadMail(w.past.Records, news.ID, fleet.Overseer, w.snap.At)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -30,7 +31,7 @@ func TestMailOfCustosToPeopleIsReadBeforeItIsTold(t *testing.T) {
 		if got := w.copy(news.ID, fleet.Overseer).State; reads != (got == fleet.CopyRead) || reads != (len(w.outbox) == 0) {
 			t.Errorf("%s: it is %s, and %d messages tell of it", name, got, len(w.outbox))
 		}
-		if n := len(FindMail(w.past.Records, news.ID).Copies); n != 2 {
+		if n := len(ledger.FindMail(w.past.Records, news.ID).Copies); n != 2 {
 			t.Errorf("%s: it has %d copies, want one for lead too", name, n)
 		}
 	}

@@ -1,4 +1,4 @@
-package ledger
+package mail
 
 import (
 	"fmt"
@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"custos/internal/fleet"
+	"custos/internal/ledger"
 )
 
 // A mail that nobody will read comes back: to its writer, and to who stands above its
@@ -110,7 +111,7 @@ func TestMailPing(t *testing.T) {
 		if got := w.got("lead"); len(got) != 1 || got[0] != "answer "+c.want {
 			t.Errorf("%s: answered %q, want %q", name, got, c.want)
 		}
-		if m := FindMail(w.past.Records, id); len(w.given) > 0 || len(w.outbox) > 0 || m.AnsweredBy != fleet.ByCustos || m.Copies[0].State != fleet.CopyRead {
+		if m := ledger.FindMail(w.past.Records, id); len(w.given) > 0 || len(w.outbox) > 0 || m.AnsweredBy != fleet.ByCustos || m.Copies[0].State != fleet.CopyRead {
 			t.Errorf("%s: %d orders, %+v", name, len(w.given), m)
 		}
 	}
@@ -125,7 +126,7 @@ func TestMailPingCustos(t *testing.T) {
 		if got := w.got("lead"); len(got) != 1 || !strings.HasPrefix(got[0], "answer Custos is here: it looked at 08:00") {
 			t.Errorf("%s: answered %q", to, got)
 		}
-		if m := FindMail(w.past.Records, id); m.AnsweredBy != fleet.ByCustos || len(w.given)+len(w.outbox) > 0 {
+		if m := ledger.FindMail(w.past.Records, id); m.AnsweredBy != fleet.ByCustos || len(w.given)+len(w.outbox) > 0 {
 			t.Errorf("%s: %+v", to, m)
 		}
 	}
@@ -154,8 +155,8 @@ func TestMailHelp(t *testing.T) {
 		w := newPostal(t)
 		id := w.mustSend("agent/one", "parent", text, typed(fleet.MailHelp))
 		w.settle()
-		m := func() *fleet.Mail { return FindMail(w.past.Records, id) }
-		if m().Grade != c.grade || (len(w.outbox) == 1) != c.people || copyOf(m(), "lead") == nil {
+		m := func() *fleet.Mail { return ledger.FindMail(w.past.Records, id) }
+		if m().Grade != c.grade || (len(w.outbox) == 1) != c.people || ledger.CopyOf(m(), "lead") == nil {
 			t.Errorf("%q: graded %s, people told %d, %+v", text, m().Grade, len(w.outbox), m().Copies)
 		}
 		w.wait(c.after - time.Second)
@@ -178,7 +179,7 @@ func TestMailHelpAnswered(t *testing.T) {
 	w := newPostal(t)
 	id := w.mustSend("agent/one", "parent", "the build is broken", typed(fleet.MailHelp))
 	w.settle()
-	reply, was, err := ReplyMail(w.past.Records, w.past.Registrations, id, fleet.Mail{Body: "make clean"}, "agent/lead", w.snap.At)
+	reply, was, err := ledger.ReplyMail(w.past.Records, w.past.Registrations, id, fleet.Mail{Body: "make clean"}, "agent/lead", w.snap.At)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -186,7 +187,7 @@ func TestMailHelpAnswered(t *testing.T) {
 	w.put(was)
 	w.wait(5 * time.Hour)
 	w.settle()
-	if m := FindMail(w.past.Records, id); !m.Raised.IsZero() || !m.Over() {
+	if m := ledger.FindMail(w.past.Records, id); !m.Raised.IsZero() || !m.Over() {
 		t.Errorf("%+v", m)
 	}
 }
@@ -197,8 +198,8 @@ func TestMailHelpPutAway(t *testing.T) {
 	id := w.mustSend("agent/one", "parent", "I deleted it", typed(fleet.MailHelp))
 	w.settle()
 	for _, c := range []struct{ reader, want string }{{"lead", ""}, {fleet.Overseer, fleet.Overseer}} {
-		m, err := ArchiveMail(w.past.Records, id, c.reader, w.snap.At)
-		if err != nil || m.AnsweredBy != c.want || copyOf(&m, c.reader).State != fleet.CopyArchived {
+		m, err := ledger.ArchiveMail(w.past.Records, id, c.reader, w.snap.At)
+		if err != nil || m.AnsweredBy != c.want || ledger.CopyOf(&m, c.reader).State != fleet.CopyArchived {
 			t.Errorf("%s: %+v, %v", c.reader, m, err)
 		}
 	}
@@ -224,10 +225,10 @@ func TestMailLoop(t *testing.T) {
 	stops := func(who string) int {
 		return len(slices.DeleteFunc(w.got(who), func(s string) bool { return !strings.HasPrefix(s, "news Your mail is stopped") }))
 	}
-	if sent != mostBetween || stops("one") != 1 || stops("two") != 1 {
+	if sent != 20 || stops("one") != 1 || stops("two") != 1 {
 		t.Errorf("%d are sent; told %d and %d times", sent, stops("one"), stops("two"))
 	}
-	stopped := slices.DeleteFunc(Facts(w.past, w.snap).Value.Mails, func(m fleet.MailFacts) bool { return m.Stopped == "" })
+	stopped := slices.DeleteFunc(ledger.Facts(w.past, w.snap).Value.Mails, func(m fleet.MailFacts) bool { return m.Stopped == "" })
 	if len(stopped) != 1 {
 		t.Errorf("%d facts tell of it: %+v", len(stopped), stopped)
 	}
@@ -244,7 +245,7 @@ func TestMailLoop(t *testing.T) {
 	if _, err := w.send("agent/one", "two", "once more"); err != nil {
 		t.Errorf("after a while: %v", err)
 	}
-	for _, m := range Facts(w.past, w.snap).Value.Mails {
+	for _, m := range ledger.Facts(w.past, w.snap).Value.Mails {
 		if m.Stopped != "" {
 			t.Errorf("it does not end: %+v", m)
 		}
@@ -278,7 +279,7 @@ func TestMailBringsAbout(t *testing.T) {
 		if got := w.past.Records.Work[0].State; got != c.state {
 			t.Errorf("%s: w1 is %s, want %s", name, got, c.state)
 		}
-		told := fmt.Sprint(w.got(writerOf(c.by)))
+		told := fmt.Sprint(w.got(ledger.WriterOf(c.by)))
 		if c.told == "" && told != "[]" || !strings.Contains(told, c.told) {
 			t.Errorf("%s: its writer is told %s, want %q", name, told, c.told)
 		}

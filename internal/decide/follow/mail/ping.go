@@ -1,10 +1,11 @@
-package ledger
+package mail
 
 import (
 	"fmt"
 	"time"
 
 	"custos/internal/fleet"
+	"custos/internal/ledger"
 )
 
 // pong answers a ping from the record of activity: nobody is woken by it, who is
@@ -12,8 +13,8 @@ import (
 func (p *post) pong(m *fleet.Mail) {
 	for i := range m.Copies {
 		c := &m.Copies[i]
-		p.tell("mail-ping/"+m.ID+"/"+c.To, []string{writerOf(m.From)}, fleet.Mail{Type: fleet.MailAnswer, Answers: m.ID, Thread: threadOf(*m),
-			Priority: fleet.P4, About: c.To, Subject: p.activity(c.To)})
+		p.out.Tell(ledger.News("mail-ping/"+m.ID+"/"+c.To, []string{ledger.WriterOf(m.From)}, fleet.Mail{Type: fleet.MailAnswer, Answers: m.ID, Thread: threadOf(*m),
+			Priority: fleet.P4, About: c.To, Subject: p.activity(c.To)}, p.at))
 		c.State, c.Since, c.Why = fleet.CopyRead, p.at, "answered from the record of activity"
 	}
 	m.AnsweredBy = fleet.ByCustos
@@ -28,8 +29,8 @@ func (p *post) activity(name string) string {
 		return "Custos is here: it looked at " + p.at.Wall.UTC().Format("15:04:05 UTC")
 	case name == fleet.Overseer:
 		return "the overseer is a person: nothing is recorded of what they do"
-	case p.crew.gone(name) != "":
-		return of + ": " + p.crew.gone(name)
+	case p.crew.Gone(name) != "":
+		return of + ": " + p.crew.Gone(name)
 	case !p.snap.Agents.Fresh():
 		return of + ": unknown; agents are not seen now"
 	case a == nil:

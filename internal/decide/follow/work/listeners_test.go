@@ -1,10 +1,11 @@
-package ledger
+package work
 
 import (
 	"slices"
 	"testing"
 
 	"custos/internal/fleet"
+	"custos/internal/ledger"
 )
 
 func TestListeners(t *testing.T) {
@@ -29,8 +30,8 @@ func TestListeners(t *testing.T) {
 		"a role that is empty": {"", "shop", fleet.CoordinationPolicy{Watcher: "role/mayor"}, []string{"overseer"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			c := &coordinate{past: fleet.Past{Registrations: all}, policy: fleet.Policy{Coordination: x.watcher}}
-			if got := c.listeners(Seen{Agent: x.agent, Project: x.project}); !slices.Equal(got, x.want) {
+			c := &pass{past: fleet.Past{Registrations: all}, policy: fleet.Policy{Coordination: x.watcher}}
+			if got := c.listeners(ledger.Seen{Agent: x.agent, Project: x.project}); !slices.Equal(got, x.want) {
 				t.Errorf("told %v, want %v", got, x.want)
 			}
 		})

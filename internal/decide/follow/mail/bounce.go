@@ -1,20 +1,21 @@
-package ledger
+package mail
 
 import (
 	"fmt"
 
 	"custos/internal/fleet"
+	"custos/internal/ledger"
 )
 
 // bounce returns a copy that nobody will read: its writer is told, and who stands
 // above the reader, each once. What a group was told, and what itself tells of a
 // return, goes without.
 func (p *post) bounce(m *fleet.Mail, c *fleet.MailCopy) {
-	why := p.crew.gone(c.To)
+	why := p.crew.Gone(c.To)
 	if why == "" || c.To == fleet.Overseer {
 		return
 	}
-	quiet := m.Type == fleet.MailBounce || m.Type == fleet.MailWitnessPing || c.Why == ofGroup
+	quiet := m.Type == fleet.MailBounce || m.Type == fleet.MailWitnessPing || c.Why == ledger.OfGroup
 	c.State, c.Since, c.Order, c.Why = fleet.CopyBounced, p.at, "", why
 	if quiet {
 		return
@@ -27,7 +28,7 @@ func (p *post) bounce(m *fleet.Mail, c *fleet.MailCopy) {
 // concerned are those who learn that a mail comes back: its writer, and who stands
 // above its reader. Of what Custos itself wrote it is the people, if nobody does.
 func (p *post) concerned(m fleet.Mail, reader string) []string {
-	writer, parent := writerOf(m.From), p.crew.above(reader)
+	writer, parent := ledger.WriterOf(m.From), p.crew.Above(reader)
 	switch {
 	case writer == "":
 		return []string{parent}
@@ -38,6 +39,6 @@ func (p *post) concerned(m fleet.Mail, reader string) []string {
 }
 
 func (p *post) returned(m fleet.Mail, to, reader, subject string) {
-	p.tell("mail-bounce/"+m.ID+"/"+reader+"/"+to, []string{to}, fleet.Mail{Type: fleet.MailBounce, Priority: m.Priority, About: reader, Answers: m.ID,
-		Thread: threadOf(m), Subject: subject, Body: m.Body})
+	p.out.Tell(ledger.News("mail-bounce/"+m.ID+"/"+reader+"/"+to, []string{to}, fleet.Mail{Type: fleet.MailBounce, Priority: m.Priority, About: reader, Answers: m.ID,
+		Thread: threadOf(m), Subject: subject, Body: m.Body}, p.at))
 }

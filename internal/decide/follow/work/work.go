@@ -1,4 +1,4 @@
-package ledger
+package work
 
 import (
 	"fmt"
@@ -6,10 +6,29 @@ import (
 	"strings"
 
 	"custos/internal/fleet"
+	"custos/internal/ledger"
 )
 
+// Follow returns what becomes of work, and of what it waits for.
+func Follow(p fleet.Pass) fleet.Follows {
+	c := &pass{past: p.Past, snap: p.Snapshot, policy: p.Policy, at: p.Snapshot.At, trackers: ledger.NewTrackers(p.Past, p.Snapshot)}
+	c.work()
+	c.dependencies()
+	return c.out
+}
+
+// pass is one pass over the work on record.
+type pass struct {
+	past     fleet.Past
+	snap     fleet.Snapshot
+	policy   fleet.Policy
+	at       fleet.Instant
+	trackers ledger.Trackers
+	out      fleet.Follows
+}
+
 // work gives back what nobody will go on with, and writes down what was left.
-func (c *coordinate) work() {
+func (c *pass) work() {
 	for _, w := range c.past.Records.Work {
 		if w.State == fleet.WorkTaken {
 			c.giveBack(w)
@@ -23,7 +42,7 @@ func (c *coordinate) work() {
 // giveBack releases work whose agent is gone for good: it is retired; or, where
 // Custos may act by itself, its process is seen to be gone and nothing starts it
 // again. Of what is not seen nothing is given back.
-func (c *coordinate) giveBack(w fleet.WorkItem) {
+func (c *pass) giveBack(w fleet.WorkItem) {
 	r := c.registered(w.Agent)
 	if r == nil {
 		return
@@ -40,18 +59,18 @@ func (c *coordinate) giveBack(w fleet.WorkItem) {
 	if left := leftBy(r); left != "" {
 		why += "; it left " + left
 	}
-	released, err := ReleaseWork(w, why, fleet.ByCustos, c.at)
+	released, err := ledger.ReleaseWork(w, why, fleet.ByCustos, c.at)
 	if err != nil {
 		return
 	}
 	c.out.Records.Work = append(c.out.Records.Work, released)
-	seen := ownSeen(&released)
-	c.tell(fmt.Sprintf("released/%s/%d", w.ID, w.Revision), c.listeners(seen), fleet.Mail{Type: fleet.MailNews, Priority: w.Priority, Project: w.Project, About: w.ID,
-		Subject: "Given back: " + named(w.Ref(), w.Title), Body: why + ".\nAnybody may take it up: custos work take " + w.ID + "\n"})
+	seen := ledger.OwnSeen(&released)
+	c.out.Tell(ledger.News(fmt.Sprintf("released/%s/%d", w.ID, w.Revision), c.listeners(seen), fleet.Mail{Type: fleet.MailNews, Priority: w.Priority, Project: w.Project, About: w.ID,
+		Subject: "Given back: " + ledger.Titled(w.Ref(), w.Title), Body: why + ".\nAnybody may take it up: custos work take " + w.ID + "\n"}, c.at))
 }
 
 // isGone says whether an agent is seen to have ended.
-func (c *coordinate) isGone(name string) bool {
+func (c *pass) isGone(name string) bool {
 	if !c.snap.Agents.Fresh() {
 		return false
 	}
@@ -75,7 +94,7 @@ func leftBy(r *fleet.Registration) string {
 // leftBehind writes one piece of work down for a backup of what an agent had not
 // committed, when the agent ended before it and is not to come back. The agent of a
 // run is its run's business.
-func (c *coordinate) leftBehind(r *fleet.Registration) {
+func (c *pass) leftBehind(r *fleet.Registration) {
 	p := r.Checkpoint
 	if p == nil || p.Ref == "" || r.Exit == nil || r.Run != "" || p.At.Before(r.Exit.At) || c.at.Since(p.At) > month || !c.isGone(r.Name) || !isOver(r) {
 		return
@@ -90,7 +109,7 @@ func (c *coordinate) leftBehind(r *fleet.Registration) {
 	if r.Task != "" {
 		fmt.Fprintf(&body, "Its task: %s\n", r.Task)
 	}
-	w, err := AddWork(fleet.WorkItem{Head: fleet.Head{Key: key}, Title: "Left behind by " + r.Name + ": " + p.Ref, Body: body.String(), Project: r.Project, Role: r.Role,
+	w, err := ledger.AddWork(fleet.WorkItem{Head: fleet.Head{Key: key}, Title: "Left behind by " + r.Name + ": " + p.Ref, Body: body.String(), Project: r.Project, Role: r.Role,
 		Labels: []string{"left-behind"}}, fleet.ByCustos, c.at)
 	if err == nil {
 		c.out.Records.Work = append(c.out.Records.Work, w)
