@@ -13,6 +13,7 @@ import (
 
 	"custos/internal/catalog"
 	"custos/internal/config"
+	"custos/internal/library"
 )
 
 // configKey is a row of docs/config.md: a key, and the section that it is of.
@@ -180,13 +181,7 @@ func readAll(cfg config.Config) error {
 	}
 	s := &system{cfg: cfg, world: w, o: Options{Log: slog.New(slog.DiscardHandler)}}
 	s.ledger = &ledgerFile{cfg: cfg, started: w.StartedAt}
-	if s.formulas, err = newFormulary(cfg, w.Kinds.Names(), newCodeShelf(cfg, nothingPinned)); err != nil {
-		return err
-	}
-	if s.timetable, err = newTimetable(cfg, s.formulas, func(string, ...any) {}); err != nil {
-		return err
-	}
-	if s.plugins, err = newPluginShelf(cfg, s.formulas, func(string, ...any) {}); err != nil {
+	if s.library, err = library.New(cfg, library.Options{Kinds: w.Kinds.Names(), Pins: s.pins, Warn: s.o.Log.Warn}); err != nil {
 		return err
 	}
 	s.know(0)

@@ -3,6 +3,7 @@ package daemon
 import (
 	"context"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -10,162 +11,12 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"custos/internal/api"
 	"custos/internal/config"
-	"custos/internal/decide/follow/runs"
 	"custos/internal/fleet"
-	"custos/internal/ledger"
+	"custos/internal/library"
 )
 
-// library of files below a folder of its own; "~" is that folder.
-func shelf(t *testing.T, files map[string]string) (config.Config, string) {
-	t.Helper()
-	home := t.TempDir()
-	for name, text := range files {
-		file := filepath.Join(home, name)
-		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	env := map[string]string{"HOME": home}
-	cfg, err := config.Load(config.Options{Getenv: func(k string) string { return env[k] }, Sections: Sections()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return cfg, home
-}
-
-func formularyOf(t *testing.T, files map[string]string) (*formulary, config.Config, string) {
-	t.Helper()
-	cfg, home := shelf(t, files)
-	b, err := newFormulary(cfg, []string{"claude", "codex"}, newCodeShelf(cfg, nothingPinned))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return b, cfg, home
-}
-
-func nothingPinned(context.Context) ([]fleet.Pins, error) { return nil, nil }
-
-func oneStep(name, more string) string {
-	return "name = \"" + name + "\"\n" + more + "\n[[steps]]\nid = \"a\"\nrun = [\"true\"]\n"
-}
-
-const settings = `
-[formulas]
-dirs = ["~/lib"]
-projects = { app = "~/app" }
-factory = "~/factory"
-argv = ["claude", "--dangerously-skip-permissions"]
-`
-
-// The folder's formula wins over one's own, and that over one that is shipped; that
-// of a project, which is no repository here, is none. A name never leads out of the
-// folders.
-func TestFormulaLookup(t *testing.T) {
-	b, _, home := formularyOf(t, map[string]string{
-		".config/custos/custos.toml":          settings,
-		".config/custos/formulas/patrol.toml": oneStep("patrol", `description = "mine"`),
-		"lib/x.toml":                          oneStep("x", `description = "lib"`),
-		"lib/y.formula.toml":                  oneStep("y", ""),
-		"lib/secret.txt":                      "",
-		"app/.custos/formulas/x.toml":         oneStep("x", `description = "project"`),
-		"app/.custos/formulas/p.toml":         oneStep("p", `description = "project"`),
-		"file/z.toml":                         oneStep("z", `extends = ["side"]`),
-		"file/side.toml":                      oneStep("side", `description = "beside"`),
-	})
-	for _, c := range []struct {
-		q    api.FormulaQuery
-		want string // description; "" is not found or refused
-	}{
-		{api.FormulaQuery{Name: "patrol"}, "mine"}, {api.FormulaQuery{Name: "x"}, "lib"},
-		{api.FormulaQuery{Name: "x", Project: "app"}, "lib"}, {api.FormulaQuery{Name: "p", Project: "app"}, ""}, {api.FormulaQuery{Name: "p", Project: home + "/app"}, ""},
-		{api.FormulaQuery{Name: "supervisor"}, "Watch the host"}, {api.FormulaQuery{Name: "../file/side"}, ""}, {api.FormulaQuery{Name: "x", Project: "nosuch"}, ""},
-		{api.FormulaQuery{Name: "x", Project: "/nosuch"}, ""}, {api.FormulaQuery{Name: "nosuch"}, ""},
-		{api.FormulaQuery{File: home + "/file/z.toml", Text: oneStep("z", `extends = ["side"]`)}, "beside"},
-	} {
-		r, err := b.read(c.q)
-		ok := err == nil && !r.refused()
-		if ok != (c.want != "") || ok && !strings.HasPrefix(r.f.Description, c.want) {
-			t.Errorf("%+v: %q, %v, %v", c.q, r.f.Description, r.problems, err)
-		}
-	}
-	if got := strings.Join(b.names(), " "); got != "patrol supervisor x y" {
-		t.Errorf("the names are %s", got)
-	}
-}
-
-// What is too large, broken, or names what is not there, is refused with its place.
-func TestFormulaRefused(t *testing.T) {
-	b, _, _ := formularyOf(t, map[string]string{
-		".config/custos/formulas/big.toml":   strings.Repeat("# 5 MB of nothing\n", 300_000),
-		".config/custos/formulas/cron.toml":  oneStep("cron", "[[schedule]]\ncron = \"0 0 31 2 *\""),
-		".config/custos/formulas/when.toml":  oneStep("when", "[[schedule]]\nwhen = \"agnets.size() > 1\""),
-		".config/custos/formulas/agent.toml": oneStep("agent", `agent = "claud"`),
-		".config/custos/formulas/uses.toml":  "name = \"uses\"\n[[steps]]\nid = \"a\"\nuses = \"patrl\"\n",
-	})
-	for name, want := range map[string]string{"big": "bytes", "cron": ":3:1: error: cron", "when": "agents", "agent": `did you mean "claude"`, "uses": `did you mean "patrol"`} {
-		r, err := b.read(api.FormulaQuery{Name: name})
-		if err != nil || !r.refused() || !strings.Contains(errorsOf(r.problems), want) {
-			t.Errorf("%s: %v, %v, want %q", name, err, r.problems, want)
-		}
-	}
-}
-
-// A template holds everything that the run needs, and lawful: the ledger takes it.
-func TestRunTemplate(t *testing.T) {
-	b, _, home := formularyOf(t, map[string]string{".config/custos/custos.toml": settings, "app/A.md": "x", "lib/n.toml": `
-name = "n"
-description = "All about {{branch}}."
-project = "app"
-model = "opus"
-context = ["A.md"]
-worktree = true
-memory_guard = 500
-lock = "/tmp/n.lock"
-[vars.branch]
-required = true
-[[steps]]
-id = "build"
-run = ["make", "{{branch}}"]
-timeout = "20m"
-retries = 2
-repeat = "safe"
-[[steps]]
-id = "look"
-needs = ["build"]
-uses = "patrol"
-[[steps]]
-id = "judge"
-needs = ["look"]
-description = "Read {{branch}}."
-acceptance = "It is read."
-`})
-	r, err := b.read(api.FormulaQuery{Name: "n", Vars: map[string]string{"branch": "main"}, Render: true})
-	if err != nil || r.refused() {
-		t.Fatal(err, r.problems)
-	}
-	run := b.template(t.Context(), r, r.dir)
-	if run.Project != "app" || run.Work != home+"/app" || run.Lock != "/tmp/n.lock" || run.Vars["branch"] != "main" || run.Mode != fleet.RunInTmux {
-		t.Errorf("%+v", run)
-	}
-	s := run.Session
-	if s == nil || strings.Join(s.Argv, " ") != "claude --dangerously-skip-permissions --model opus" || s.Repo != home+"/app" || s.Memory != 500<<20 ||
-		s.Context[0] != home+"/app/A.md" || s.Standing != "All about main." || s.Recover != 1 || s.IdleLooks != 3 || strings.Join(s.Set, " ") != "FACTORY_ROOT="+home+"/factory" {
-		t.Errorf("%+v", s)
-	}
-	build, judge := run.Steps[0], run.Steps[2]
-	if build.Argv[1] != "main" || build.Retries != 2 || !build.Safe || judge.Do != fleet.StepProse || !strings.Contains(judge.Text, "Read main.") || !strings.Contains(judge.Text, "It is done when: It is read.") {
-		t.Errorf("%+v, %+v", build, judge)
-	}
-	run.ID, run.By = runID("n", ""), "me"
-	if _, err := ledger.TakeRun(fleet.Past{}, fleet.RunPolicy{}, run, fleet.Instant{Wall: time.Now()}); err != nil {
-		t.Error(err)
-	}
-}
+import ()
 
 func TestRunID(t *testing.T) {
 	for _, c := range [][3]string{{"nightly", "3f2a91c0", "nightly-3f2a91c0"}, {"a b/../c", "x", "a-b-..-c-x"}, {"-x-", "../y", "x-y"}, {strings.Repeat("é", 100), "z", "z"}} {
@@ -175,178 +26,6 @@ func TestRunID(t *testing.T) {
 	}
 	if a, b := runID("n", ""), runID("n", ""); a == b || len(a) != 10 {
 		t.Errorf("%q and %q", a, b)
-	}
-}
-
-// The switch is a file: it holds for whoever comes next, and what cannot be told
-// does not run.
-func TestFormulaSwitch(t *testing.T) {
-	b, cfg, home := formularyOf(t, map[string]string{".config/custos/custos.toml": "[formulas]\nactive = \"~/state\"\n", "state/.a-active": "", "state/.b-active": ""})
-	if err := b.switchTo("a", false, "me\nrm"); err != nil {
-		t.Fatal(err)
-	}
-	again, err := newFormulary(cfg, b.kinds, b.code)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for name, want := range map[string]string{"a": "disabled by me rm", "b": "", "run-b": "", "c": "the factory has no " + home + "/state/.c-active"} {
-		if got := again.disabled(name); got != want {
-			t.Errorf("%s: %q, want %q", name, got, want)
-		}
-	}
-	for _, name := range []string{"", ".", ".."} {
-		if b.switchTo(name, false, "me") == nil {
-			t.Errorf("%q was switched", name)
-		}
-	}
-	if err := b.switchTo("../../x", false, "me"); err != nil || b.disabled("../../x") == "" {
-		t.Error(err)
-	}
-	if _, err := os.Lstat(filepath.Join(cfg.StateDir, "../../x")); err == nil {
-		t.Error("a name led out of the folder")
-	}
-	if err := os.Mkdir(b.switchFile("odd"), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if b.Active = ""; !strings.Contains(b.disabled("odd"), "cannot be told") {
-		t.Errorf("what cannot be told: %q", b.disabled("odd"))
-	}
-	for range 2 {
-		if err := b.switchTo("a", true, "me"); err != nil || b.disabled("a") != "" {
-			t.Error(err, b.disabled("a"))
-		}
-	}
-}
-
-const timed = `
-[schedule.night]
-formula = "n"
-cron = "0 3 * * *"
-[schedule.own]
-formula = "own"
-[schedule.gone]
-formula = "nosuch"
-every = "1h"
-[schedule.full]
-formula = "n"
-when = "mounts.exists(m, m.used_percent > 90.0)"
-enabled = false
-[schedule.shipped]
-formula = "supervisor"
-`
-
-func TestTimetable(t *testing.T) {
-	b, cfg, home := formularyOf(t, map[string]string{
-		".config/custos/custos.toml":         timed,
-		".config/custos/formulas/n.toml":     oneStep("n", ""),
-		".config/custos/formulas/own.toml":   oneStep("own", "[[schedule]]\nevery = \"1h\"\n[[schedule]]\non = \"startup\""),
-		".config/custos/formulas/auto.toml":  oneStep("auto", "[[schedule]]\nevery = \"2h\""),
-		".config/custos/formulas/plain.toml": oneStep("plain", ""),
-	})
-	var said []string
-	tt, err := newTimetable(cfg, b, func(m string, args ...any) { said = append(said, m) })
-	if err != nil {
-		t.Fatal(err)
-	}
-	snap := &fleet.Snapshot{}
-	got := map[string]fleet.Schedule{}
-	for _, s := range tt.policy(t.Context(), snap).Schedules {
-		got[s.Name] = s
-	}
-	for name, want := range map[string]string{"night": "cron 0 3 * * *", "own": "every 1h0m0s", "own-2": "on startup", "gone": "every 1h0m0s",
-		"full": "when mounts.exists(m, m.used_percent > 90.0)", "shipped": "every 20m0s, up to 30s later", "auto": "every 2h0m0s"} {
-		s, ok := got[name]
-		if !ok || scheduleWords(s) != want || (s.Broken != "") != (name == "gone") || s.Enabled != (name != "full") {
-			t.Errorf("%s: %+v", name, s)
-		}
-	}
-	if len(got) != 7 || len(said) != 1 || got["full"].Holds != nil {
-		t.Errorf("%d schedules, said %v, holds %v", len(got), said, got["full"].Holds)
-	}
-	if what := tt.broken(t.Context()); !strings.HasPrefix(what, "gone: cannot find formula") || strings.Contains(what, ";") {
-		t.Errorf("broken are %q", what)
-	}
-	at := fleet.Instant{Wall: time.Date(2026, 11, 20, 9, 0, 0, 0, time.UTC), Up: fleet.Duration(time.Hour), Boot: "b"}
-	past := fleet.Past{StartedAt: at.Add(-time.Minute)}
-	if next := nextTimes(got["night"], past, at); len(next) != 3 || !next[0].Equal(at.Wall.Add(18*time.Hour)) || !next[2].Equal(at.Wall.Add(66*time.Hour)) {
-		t.Errorf("next: %v", next)
-	}
-	due, _ := runs.Due(fleet.RunPolicy{Schedules: []fleet.Schedule{got["auto"]}}, past, fleet.Snapshot{At: at}, fleet.Assessment{})
-	if len(due) != 1 || due[0].Dir != filepath.Join(cfg.StateDir, "runs", due[0].ID) || due[0].Work != mustHome(t) {
-		t.Errorf("%+v", due)
-	}
-	// A disabled formula is not due, and a changed file is read again.
-	if err := b.switchTo("n", false, "me"); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(home, ".config/custos/formulas/auto.toml"), []byte(oneStep("auto", "[[schedule]]\nevery = \"3h\"")+"# more"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	tt.checked = time.Now().Add(-time.Hour)
-	p := tt.policy(context.Background(), snap)
-	for _, s := range p.Schedules {
-		if s.Run.Formula == "n" && s.Enabled || s.Name == "auto" && time.Duration(s.Every) != 3*time.Hour {
-			t.Errorf("%+v", s)
-		}
-	}
-	if len(p.Disabled) != 1 || p.Disabled[0] != "n" {
-		t.Errorf("disabled: %v", p.Disabled)
-	}
-}
-
-func mustHome(t *testing.T) string {
-	t.Helper()
-	home, err := os.UserHomeDir()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return home
-}
-
-// A schedule that can never be due, or makes no sense, is refused at load.
-func TestTimetableRefuses(t *testing.T) {
-	for text, want := range map[string]string{
-		"[schedule.x]\nformula = \"n\"\ncron = \"0 0 31 2 *\"\n":                     "custos.toml:4: [schedule.x]: cannot use schedule",
-		"[schedule.x]\nformula = \"n\"\nevery = \"1h\"\ncron = \"0 3 * * *\"\n":      "exactly one of",
-		"[schedule.x]\nformula = \"n\"\nevery = \"soon\"\n":                          "every",
-		"[schedule.x]\nformula = \"n\"\nwhen = \"agnets.size() > 1\"\n":              "agents",
-		"[schedule.x]\nformula = \"../n\"\nevery = \"1h\"\n":                         "no name of a formula",
-		"[schedule.x]\nformula = \"n\"\nevery = \"1h\"\nproject = \"nosuch\"\n":      "no project",
-		"[schedule.x]\nformula = \"n\"\nevry = \"1h\"\n":                             `did you mean "every"`,
-		"[schedule.x]\nformula = \"n\"\ncron = \"0 3 * * *\"\nzone = \"Mars/Sea\"\n": "zone",
-	} {
-		b, cfg, _ := formularyOf(t, map[string]string{".config/custos/custos.toml": "\n" + text})
-		if _, err := newTimetable(cfg, b, nil); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %v, want %q", text, err, want)
-		}
-	}
-}
-
-// The two formulas of the seeds say that what was measured stands in their prompt: it
-// does, unless they say otherwise; any other asks for it.
-func TestLooksOfFormulas(t *testing.T) {
-	prose := func(name, more string) string {
-		return "name = \"" + name + "\"\n" + more + "\n[[steps]]\nid = \"a\"\ndescription = \"x\"\n"
-	}
-	b, _, _ := formularyOf(t, map[string]string{
-		".config/custos/formulas/run-supervisor.toml":    prose("run-supervisor", "[context]\nfiles = [\"A.md\"]"),
-		".config/custos/formulas/mol-deacon-patrol.toml": prose("mol-deacon-patrol", ""),
-		".config/custos/formulas/supervisor.toml":        prose("supervisor", "[context]\nrun = []"),
-		".config/custos/formulas/asks.toml":              prose("asks", "[context]\nrun = [\"findings\"]"),
-		".config/custos/formulas/other.toml":             prose("other", ""),
-		".config/custos/formulas/wrong.toml":             prose("wrong", "[context]\nrun = [\"rm -rf /\"]"),
-	})
-	for name, want := range map[string]string{"run-supervisor": "preflight findings", "mol-deacon-patrol": "preflight findings", "supervisor": "", "asks": "findings", "other": "", "wrong": "!"} {
-		r, err := b.read(api.FormulaQuery{Name: name, Render: true})
-		if err != nil || r.refused() {
-			if want != "!" || !strings.Contains(errorsOf(r.problems), "preflight, findings") {
-				t.Errorf("%s: %v, %v", name, err, r.problems)
-			}
-			continue
-		}
-		if got := strings.Join(b.template(t.Context(), r, "/w").Session.Shown, " "); got != want {
-			t.Errorf("%s looks at %q, want %q", name, got, want)
-		}
 	}
 }
 
@@ -366,7 +45,7 @@ func TestFormulasAndSchedulesAgree(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	list, err := library{s}.Formulas(t.Context())
+	list, err := formulaDesk{s}.Formulas(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -381,5 +60,94 @@ func TestFormulasAndSchedulesAgree(t *testing.T) {
 	}
 	if diff := cmp.Diff(scheduled, listed); diff != "" || len(scheduled["own"]) != 1 || len(scheduled["patrol"]) != 2 || len(scheduled["gone"]) != 1 {
 		t.Errorf("schedules %v, formulas %v", scheduled, listed)
+	}
+}
+
+// TestListsTellOfShadows: which formula is run under a name that a project has too is said
+// where formulas and schedules are listed, with what grants the other.
+func TestListsTellOfShadows(t *testing.T) {
+	for more, granted := range map[string]bool{"": false, "[formulas.shadows]\napp = [\"patrol\"]\n": true} {
+		app, lib := trustedPatrol(t, more)
+		rows, err := formulaDesk{&system{library: lib}}.Formulas(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		runs, said := "", ""
+		for _, r := range rows {
+			if r.Name == "patrol" && len(r.Schedules) > 0 {
+				runs = r.Source
+			}
+			if r.Name == "patrol" && r.Project == "app" {
+				said = r.Broken
+			}
+		}
+		of := app + "/.custos/formulas/patrol.toml"
+		if granted && (runs != of || said != "") {
+			t.Errorf("granted: the schedule runs %q; said of it: %q", runs, said)
+		}
+		if !granted && (runs != "formulas/patrol.toml" || !strings.Contains(said, "not run: formulas/patrol.toml is") || !strings.Contains(said, `shadows = { app = ["patrol"] }`)) {
+			t.Errorf("not granted: the schedule runs %q; said of it: %q", runs, said)
+		}
+	}
+}
+
+// trustedPatrol is a project with a formula patrol that a person trusts, and a schedule of it.
+func trustedPatrol(t *testing.T, more string) (app string, lib *library.Library) {
+	t.Helper()
+	app = t.TempDir()
+	text := "[formulas]\nprojects = { app = \"" + app + "\" }\n" + more + "[schedule.nightly]\nformula = \"patrol\"\nproject = \"app\"\nevery = \"24h\"\n"
+	cfg, err := config.Load(config.Options{Sections: Sections(), ReadFile: func(string) ([]byte, error) { return []byte(text), nil }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	formulas := filepath.Join(app, ".custos", "formulas")
+	if err := os.MkdirAll(formulas, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(formulas, "patrol.toml"), []byte("name = \"patrol\"\n[[steps]]\nid = \"a\"\nrun = [\"true\"]\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range []string{"init -q -b main", "add .", "commit -q -m x"} {
+		cmd := exec.Command("git", append([]string{"-C", app, "-c", "user.name=a", "-c", "user.email=a@b"}, strings.Fields(args)...)...)
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("git %s: %v\n%s", args, err, out)
+		}
+	}
+	var pinned []fleet.Pins
+	lib, err = library.New(cfg, library.Options{Kinds: []string{"claude"}, Pins: func(context.Context) ([]fleet.Pins, error) { return pinned, nil }, Warn: func(string, ...any) {}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	lib.Formulas.OfProject("app") // which has its folder looked at
+	p, err := lib.Code.Offered(filepath.Join(app, ".custos"), lib.Code.All()[0].Digest)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pinned = []fleet.Pins{p}
+	lib.Code.Again()
+	return app, lib
+}
+
+// Only what failed counts, up to the newest that went well.
+func TestFailuresInARow(t *testing.T) {
+	const d, f, s, c, o = fleet.RunDone, fleet.RunFailed, fleet.RunSkipped, fleet.RunCancelled, fleet.RunOpen
+	for want, runs := range map[int][]fleet.RunState{0: {f, d, s}, 1: {d, f, o}, 2: {f, d, f, s, c, f}, 3: {f, f, f}} {
+		var list []fleet.Run
+		for _, state := range runs {
+			list = append(list, fleet.Run{State: state, Why: "no"})
+		}
+		if got := failuresInARow(list); got != want {
+			t.Errorf("%v: %d, want %d", runs, got, want)
+		}
+	}
+}
+
+// The next times are those at which the ledger has it due.
+func TestNextTimes(t *testing.T) {
+	at := fleet.Instant{Wall: time.Date(2026, 11, 20, 9, 0, 0, 0, time.UTC), Up: fleet.Duration(time.Hour), Boot: "b"}
+	night := fleet.Schedule{Name: "night", Cron: "0 3 * * *", Enabled: true, Run: fleet.Run{Formula: "n", Mode: fleet.RunSteps, Parallel: 1, Dir: "/runs", Work: "/work", Steps: []fleet.RunStep{{ID: "a", Do: fleet.StepRun, Argv: []string{"true"}}}}}
+	next := nextTimes(night, fleet.Past{StartedAt: at.Add(-time.Minute)}, at)
+	if len(next) != 3 || !next[0].Equal(at.Wall.Add(18*time.Hour)) || !next[2].Equal(at.Wall.Add(66*time.Hour)) {
+		t.Errorf("next: %v", next)
 	}
 }

@@ -5,8 +5,6 @@ import (
 	"testing"
 
 	"custos/internal/fleet"
-	"custos/internal/formula"
-	"custos/internal/ledger"
 )
 
 // TestHolds: an expression of a gate is true, false or cannot be told; stale facts
@@ -43,15 +41,5 @@ func TestHolds(t *testing.T) {
 	past.Records.Gates = past.Records.Gates[4:]
 	if got := told(); got != "" {
 		t.Errorf("got %s", got)
-	}
-}
-
-// TestGateOfAFormula: each type of gate of a step is one that the ledger takes.
-func TestGateOfAFormula(t *testing.T) {
-	for _, g := range []formula.Gate{{Type: "human", ID: "approved"}, {Type: "event", ID: "trigger:x"}, {Type: "gh:run", ID: "wp/shop#4"}, {Type: "gh:pr", ID: "shop!7"},
-		{Type: "timer", Timeout: 1e9}, {Type: "condition", Condition: "host.cpus > 1"}, {Type: "mail", ID: "review", From: "reviewer", To: "builder", Subject: "review"}} {
-		if err := ledger.CheckStepGate(gateOf(g)); err != nil {
-			t.Errorf("%+v: %v", g, err)
-		}
 	}
 }

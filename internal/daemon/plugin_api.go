@@ -11,6 +11,7 @@ import (
 	"custos/internal/api"
 	"custos/internal/fleet"
 	"custos/internal/ledger"
+	"custos/internal/library"
 	"custos/internal/plugin"
 	"custos/internal/server"
 )
@@ -32,13 +33,13 @@ func (d pluginDesk) Plugins(ctx context.Context) ([]api.PluginRow, error) {
 	}
 	due := d.due(ctx, past)
 	var rows []api.PluginRow
-	for _, x := range d.s.plugins.all(ctx) {
-		row := pluginRow(x, d.s.plugins.disabled(x))
-		if x.broken == "" {
+	for _, x := range d.s.library.Plugins.All(ctx) {
+		row := pluginRow(x, d.s.library.Plugins.Disabled(x))
+		if x.Broken == "" {
 			if err := d.news(ctx, &row, x); err != nil {
 				return nil, err
 			}
-			outlook(&row, x, due[x.schedule.Name], past, now)
+			outlook(&row, x, due[x.Schedule.Name], past, now)
 		}
 		rows = append(rows, row)
 	}
@@ -47,8 +48,7 @@ func (d pluginDesk) Plugins(ctx context.Context) ([]api.PluginRow, error) {
 
 // due is the schedules of plugins as a pass would see them now.
 func (d pluginDesk) due(ctx context.Context, past fleet.Past) map[string]fleet.Schedule {
-	p := fleet.RunPolicy{}
-	d.s.plugins.policy(ctx, &p, d.s.lookedAt(ctx, past, d.s.plugins.restsOn(ctx)))
+	p := d.s.library.Plugins.Policy(ctx, d.s.lookedAt(ctx, past, d.s.library.Plugins.RestsOn(ctx)))
 	out := map[string]fleet.Schedule{}
 	for _, s := range p.Schedules {
 		out[s.Name] = s
@@ -57,21 +57,21 @@ func (d pluginDesk) due(ctx context.Context, past fleet.Past) map[string]fleet.S
 }
 
 // news is how the newest runs of a plugin went, by schedule or by hand.
-func (d pluginDesk) news(ctx context.Context, row *api.PluginRow, x shelved) error {
-	runs, err := d.s.runsOf(ctx, x.schedule.Name, runsCounted)
+func (d pluginDesk) news(ctx context.Context, row *api.PluginRow, x library.Plugin) error {
+	runs, err := d.s.runsOf(ctx, x.Schedule.Name, runsCounted)
 	if err != nil || len(runs) == 0 {
 		return err
 	}
 	last := runs[len(runs)-1]
 	at := last.At.Wall.UTC()
 	row.LastRun, row.LastAt, row.LastState = last.ID, &at, string(last.State)
-	row.Changed = last.Digest != "" && last.Digest != x.schedule.Run.Digest
+	row.Changed = last.Digest != "" && last.Digest != x.Schedule.Run.Digest
 	row.Failures = failuresInARow(runs)
 	return nil
 }
 
 // outlook says when a plugin is run next, or why it is not.
-func outlook(row *api.PluginRow, x shelved, s fleet.Schedule, past fleet.Past, now fleet.Instant) {
+func outlook(row *api.PluginRow, x library.Plugin, s fleet.Schedule, past fleet.Past, now fleet.Instant) {
 	switch {
 	case row.Disabled != "":
 		row.WhyNot = "disabled: " + row.Disabled
@@ -85,25 +85,24 @@ func outlook(row *api.PluginRow, x shelved, s fleet.Schedule, past fleet.Past, n
 	}
 }
 
-func pluginRow(x shelved, disabled string) api.PluginRow {
+func pluginRow(x library.Plugin, disabled string) api.PluginRow {
 	row := api.PluginRow{Name: fleet.Line(x.Name, 100), Description: fleet.Line(x.Description, 200), Version: fleet.Line(x.Version, 40), Gate: string(x.Gate.Type), How: string(x.How),
-		Project: fleet.Line(x.root.project, 200), Source: fleet.Path(x.File), Labels: x.Labels, Severity: x.Severity, Parallel: x.Parallel, Disabled: disabled, Broken: x.broken}
-	if x.broken == "" {
+		Project: fleet.Line(x.Project(), 200), Source: fleet.Path(x.File), Labels: x.Labels, Severity: x.Severity, Parallel: x.Parallel, Disabled: disabled, Broken: x.Broken}
+	if x.Broken == "" {
 		row.When = pluginWhen(x)
 	}
 	return row
 }
 
 // pluginWhen is when a plugin is run, in words.
-func pluginWhen(x shelved) string {
-	s := x.schedule
+func pluginWhen(x library.Plugin) string {
 	switch {
 	case x.Gate.Type == plugin.Manual:
 		return "by hand"
 	case x.Gate.Type == plugin.Event:
 		return "on " + fleet.Line(x.Gate.On, 100)
 	}
-	return scheduleWords(s)
+	return library.Words(x.Schedule.Schedule)
 }
 
 // Plugin finds a plugin by its name: of several the one that is run.
@@ -116,7 +115,7 @@ func (d pluginDesk) Plugin(ctx context.Context, name string) (api.Plugin, error)
 	if err != nil {
 		return api.Plugin{}, err
 	}
-	out := pluginView(x, d.s.plugins.disabled(x))
+	out := pluginView(x, d.s.library.Plugins.Disabled(x))
 	for _, row := range rows {
 		if row.Source == out.Source {
 			out.PluginRow = row
@@ -125,30 +124,26 @@ func (d pluginDesk) Plugin(ctx context.Context, name string) (api.Plugin, error)
 	return out, nil
 }
 
-func (d pluginDesk) find(ctx context.Context, name string) (shelved, error) {
-	for _, x := range d.s.plugins.all(ctx) {
+func (d pluginDesk) find(ctx context.Context, name string) (library.Plugin, error) {
+	for _, x := range d.s.library.Plugins.All(ctx) {
 		if x.Name == name {
 			return x, nil
 		}
 	}
-	return shelved{}, fmt.Errorf("cannot find plugin %q: %w", fleet.Line(name, 80), fs.ErrNotExist)
+	return library.Plugin{}, fmt.Errorf("cannot find plugin %q: %w", fleet.Line(name, 80), fs.ErrNotExist)
 }
 
 // Lint reads the text of a plugin.md.
 func (d pluginDesk) Lint(ctx context.Context, q api.PluginQuery) (api.Plugin, error) {
 	dir := filepath.Dir(q.File)
-	x := d.s.plugins.parse(ctx, q.File, []byte(q.Text), plugin.Folder{Name: filepath.Base(dir), Script: q.Script, Executable: q.Executable})
-	x.home, x.dir = dir, dir
-	if x.broken == "" {
-		x.schedule = d.s.plugins.scheduleOf(ctx, x, []byte(q.Text))
-	}
+	x := d.s.library.Plugins.Lint(ctx, q.File, []byte(q.Text), plugin.Folder{Name: filepath.Base(dir), Script: q.Script, Executable: q.Executable})
 	return pluginView(x, ""), nil
 }
 
-func pluginView(x shelved, disabled string) api.Plugin {
-	out := api.Plugin{PluginRow: pluginRow(x, disabled), Env: x.Env, Notify: x.Notify, Refused: x.broken != "", Problems: []api.PluginProblem{}}
-	if x.How == plugin.ByScript && x.broken == "" {
-		out.Argv = fleet.RedactArgs(x.command())
+func pluginView(x library.Plugin, disabled string) api.Plugin {
+	out := api.Plugin{PluginRow: pluginRow(x, disabled), Env: x.Env, Notify: x.Notify, Refused: x.Broken != "", Problems: []api.PluginProblem{}}
+	if x.How == plugin.ByScript && x.Broken == "" {
+		out.Argv = fleet.RedactArgs(x.Command())
 	}
 	if x.How == plugin.ByAgent {
 		out.Text = fleet.Text(x.Body)
@@ -156,7 +151,7 @@ func pluginView(x shelved, disabled string) api.Plugin {
 	if x.Timeout > 0 {
 		out.Timeout = x.Timeout.String()
 	}
-	for _, p := range x.problems {
+	for _, p := range x.Problems {
 		out.Problems = append(out.Problems, api.PluginProblem{File: fleet.Path(p.File), Line: p.Line, Severity: string(p.Severity), Text: fleet.Line(p.Text, 500)})
 	}
 	return out
@@ -168,17 +163,17 @@ func (d pluginDesk) StartPlugin(ctx context.Context, name string, q api.PluginRu
 	if err != nil {
 		return fleet.Run{}, err
 	}
-	if x.broken != "" {
-		return fleet.Run{}, fmt.Errorf("%w: %s", ledger.ErrIllegal, x.broken)
+	if x.Broken != "" {
+		return fleet.Run{}, fmt.Errorf("%w: %s", ledger.ErrIllegal, x.Broken)
 	}
 	if x.Disabled {
-		return fleet.Run{}, fmt.Errorf("%w: %s:%d: it is disabled", ledger.ErrIllegal, fleet.Path(x.File), cmp.Or(x.lineOf("disabled"), x.Line("gate.disabled")))
+		return fleet.Run{}, fmt.Errorf("%w: %s:%d: it is disabled", ledger.ErrIllegal, fleet.Path(x.File), cmp.Or(lineOf(x, "disabled"), x.Line("gate.disabled")))
 	}
-	run := x.schedule.Run.Clone()
+	run := x.Schedule.Run.Clone()
 	run.ID = runID(strings.ReplaceAll(run.Formula, ":", "-"), q.ID)
-	run.Dir, run.By = fleet.Path(filepath.Join(d.s.formulas.runsDir(), run.ID)), by
+	run.Dir, run.By = fleet.Path(filepath.Join(d.s.library.Formulas.RunsDir(), run.ID)), by
 	if x.Gate.Type == plugin.Cooldown { // so that it is known as the last one, however long ago
-		run.Schedule = x.schedule.Name
+		run.Schedule = x.Schedule.Name
 	}
 	if run.Session != nil {
 		run.Session.Agent = run.ID
@@ -187,7 +182,7 @@ func (d pluginDesk) StartPlugin(ctx context.Context, name string, q api.PluginRu
 }
 
 // lineOf is where a key at the top was written; 0 when it was not.
-func (x shelved) lineOf(key string) int {
+func lineOf(x library.Plugin, key string) int {
 	if n := x.Line(key); n > 1 {
 		return n
 	}

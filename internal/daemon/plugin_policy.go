@@ -7,77 +7,8 @@ import (
 
 	"custos/internal/fleet"
 	"custos/internal/ledger"
-	"custos/internal/plugin"
-	"custos/internal/rules"
 	"custos/internal/store"
 )
-
-// policy adds what plugins may run by themselves now. Conditions are judged by the
-// snapshot.
-func (s *pluginShelf) policy(ctx context.Context, p *fleet.RunPolicy, snap *fleet.Snapshot) {
-	var view *rules.View
-	for _, x := range s.all(ctx) {
-		one := x.schedule
-		if x.broken != "" || x.Gate.Type == plugin.Manual {
-			continue
-		}
-		if x.when != nil && view == nil {
-			view = rules.NewView(snap, true)
-		}
-		switch {
-		case x.when != nil:
-			one.Holds = holds(x.when, view)
-		case len(one.Check) > 0:
-			one.Holds = checked(snap, one.Name)
-		}
-		if s.formulas.switchedOff(one.Name) != "" {
-			p.Disabled = append(p.Disabled, one.Name)
-			one.Enabled = false
-		}
-		p.Schedules = append(p.Schedules, one)
-	}
-}
-
-// restsOn lists the parts that tell whether gates are open.
-func (s *pluginShelf) restsOn(ctx context.Context) (parts []fleet.PartName) {
-	for _, x := range s.all(ctx) {
-		switch {
-		case x.when != nil:
-			parts = append(parts, x.when.Parts()...)
-		case len(x.schedule.Check) > 0:
-			parts = append(parts, fleet.PartChecks)
-		}
-	}
-	return parts
-}
-
-// checked is what the command of a gate said lately; nil when it cannot be told.
-func checked(snap *fleet.Snapshot, name string) *bool {
-	i := slices.IndexFunc(snap.Checks.Value, func(c fleet.GateCheck) bool { return c.Gate == name })
-	if i < 0 || !snap.Checks.Usable() || !snap.Checks.Fresh() {
-		return nil
-	}
-	is, known := snap.Checks.Value[i].Holds.Get()
-	if !known {
-		return nil
-	}
-	return &is
-}
-
-// checks lists the commands that tell whether gates are open.
-func (s *pluginShelf) checks(ctx context.Context) (list []fleet.PluginCheck) {
-	for _, x := range s.all(ctx) {
-		if x.broken != "" || x.Disabled || len(x.Gate.Check) == 0 || s.formulas.switchedOff(x.schedule.Name) != "" {
-			continue
-		}
-		timeout := x.Gate.Timeout
-		if timeout == 0 {
-			timeout = plugin.CheckTimeout
-		}
-		list = append(list, fleet.PluginCheck{Formula: x.schedule.Name, Argv: x.schedule.Check, Dir: x.dir, Env: x.Env, Timeout: fleet.Duration(timeout)})
-	}
-	return list
-}
 
 // runsCounted is how many runs of a plugin are looked at for how many failed in a
 // row.
@@ -87,16 +18,16 @@ const runsCounted = 50
 func (s *system) pluginFacts(ctx context.Context) []fleet.PluginFacts {
 	var out []fleet.PluginFacts
 	known := map[string]bool{}
-	for _, x := range s.plugins.all(ctx) {
+	for _, x := range s.library.Plugins.All(ctx) {
 		name := fleet.Line(x.Name, 100)
 		if known[name] { // it is broken for that; what is told of it is not told of the other
-			name = fleet.Path(x.dir)
+			name = fleet.Path(x.Dir)
 		}
 		known[name] = true
-		f := fleet.PluginFacts{Name: name, Source: fleet.Path(x.File), Broken: x.broken, Gate: string(x.Gate.Type), Notify: x.Notify,
-			Grade: gradeOf(x.Severity), Disabled: s.plugins.disabled(x), Failures: fleet.Known(0)}
-		if x.broken == "" {
-			s.countFailures(ctx, x.schedule.Name, &f)
+		f := fleet.PluginFacts{Name: name, Source: fleet.Path(x.File), Broken: x.Broken, Gate: string(x.Gate.Type), Notify: x.Notify,
+			Grade: gradeOf(x.Severity), Disabled: s.library.Plugins.Disabled(x), Failures: fleet.Known(0)}
+		if x.Broken == "" {
+			s.countFailures(ctx, x.Schedule.Name, &f)
 		}
 		out = append(out, f)
 	}
@@ -108,14 +39,6 @@ func gradeOf(severity string) fleet.Priority {
 		return fleet.P3
 	}
 	return fleet.Priority(severity)
-}
-
-// disabled says why a plugin is not run; "" when it is.
-func (s *pluginShelf) disabled(x shelved) string {
-	if x.Disabled {
-		return "its " + plugin.File + " says disabled"
-	}
-	return s.formulas.switchedOff(fleet.PluginFormula(x.Name))
 }
 
 // countFailures notes how the newest runs went. One that was skipped or cancelled
@@ -171,8 +94,7 @@ func (s *system) due(seen *fleet.Snapshot) fleet.RunPolicy {
 		return fleet.RunPolicy{}
 	}
 	ctx := context.Background()
-	p := s.timetable.policy(ctx, seen)
-	s.plugins.policy(ctx, &p, seen)
+	p := s.library.Due(ctx, seen)
 	s.events.fill(ctx, p.Schedules, s.world.Now())
 	return p
 }
@@ -187,13 +109,4 @@ func (s *system) lookedAt(ctx context.Context, past fleet.Past, parts []fleet.Pa
 	snap := s.board.Snapshot()
 	snap.Coordination = ledger.Facts(past, snap)
 	return &snap
-}
-
-// disabled says why a formula, or a plugin, does not run; "" when it may. The
-// switches of a factory are for formulas.
-func (s *system) disabled(formula string) string {
-	if _, is := fleet.PluginOf(formula); is {
-		return s.formulas.switchedOff(formula)
-	}
-	return s.formulas.disabled(formula)
 }

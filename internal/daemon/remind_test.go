@@ -37,7 +37,7 @@ func TestCompactedAgentIsReminded(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	file := filepath.Join(s.formulas.runsDir(), "n-1", "compact.md")
+	file := filepath.Join(s.library.Formulas.RunsDir(), "n-1", "compact.md")
 	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
 		t.Fatal(err)
 	}

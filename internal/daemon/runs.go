@@ -9,140 +9,17 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"syscall"
 	"time"
 
 	"custos/internal/api"
 	"custos/internal/fleet"
-	"custos/internal/formula"
 	"custos/internal/ledger"
+	"custos/internal/library"
 	"custos/internal/server"
 	"custos/internal/store"
-	"custos/internal/sys/git"
 )
-
-// The contract of a session, which no formula changes: a dead one is started again
-// once, and one that is idle without a phase is looked at three times.
-const (
-	recoveries = 1
-	idleLooks  = 3
-)
-
-// runsDir holds a folder for each run.
-func (b *formulary) runsDir() string { return filepath.Join(b.state, "runs") }
-
-// template is the run that a rendered formula is, without its ID and At. Its Dir is
-// the folder that the folders of runs are in, as a schedule's is. work is where its
-// steps run (raw).
-func (b *formulary) template(ctx context.Context, r reading, work string) fleet.Run {
-	f := r.f
-	run := fleet.Run{Formula: f.Name, Project: fleet.Line(r.project, 200), Vars: f.Values, Mode: modeOf(f), Parallel: f.Parallel,
-		Dir: fleet.Path(b.runsDir()), Work: fleet.Path(work), Lock: fleet.Path(b.below(f.Lock, work)), Source: fleet.Path(f.File)}
-	if filepath.IsAbs(r.project) {
-		run.Project = fleet.Path(r.project)
-	}
-	run.Town = ofTown(f)
-	prose := false
-	for _, s := range f.Steps {
-		run.Steps = append(run.Steps, stepOf(s))
-		prose = prose || s.Prose()
-	}
-	if prose && run.Mode != fleet.RunSteps {
-		run.Session = b.session(ctx, f, work)
-	}
-	return run
-}
-
-// below makes a path of a formula absolute.
-func (b *formulary) below(path, work string) string {
-	if path == "" || filepath.IsAbs(path) {
-		return path
-	}
-	return filepath.Join(work, path)
-}
-
-func modeOf(f formula.Formula) fleet.RunMode {
-	switch f.Mode {
-	case formula.Headless:
-		return fleet.RunHeadless
-	case formula.Steps:
-		return fleet.RunSteps
-	}
-	return fleet.RunInTmux
-}
-
-// stepOf is a step as the ledger keeps it.
-func stepOf(s formula.Step) fleet.RunStep {
-	out := fleet.RunStep{ID: s.ID, Title: s.Title, Needs: s.Needs, Uses: s.Uses, With: s.With, Env: s.Env, Dir: s.Dir, Vars: s.Values,
-		Timeout: fleet.Duration(s.Timeout), Retries: s.Retries, Backoff: fleet.Duration(s.Backoff), Safe: s.Safe()}
-	if s.Gate != nil {
-		g := gateOf(*s.Gate)
-		out.Gate = &g
-	}
-	switch {
-	case s.Run != nil:
-		out.Do, out.Argv, out.Script = fleet.StepRun, s.Run.Argv, s.Run.Script
-	case s.Uses != "":
-		out.Do, out.Text = fleet.StepUses, s.Description
-	default:
-		out.Do, out.Text = fleet.StepProse, prose(s)
-	}
-	return out
-}
-
-// prose is everything an agent is told of a step.
-func prose(s formula.Step) string {
-	parts := []string{strings.TrimSpace(s.Description)}
-	if s.Acceptance != "" {
-		parts = append(parts, "It is done when: "+strings.TrimSpace(s.Acceptance))
-	}
-	return strings.TrimSpace(strings.Join(append(parts, strings.TrimSpace(s.Notes)), "\n\n"))
-}
-
-// session is the one agent session that the prose of a run is worked on in.
-func (b *formulary) session(ctx context.Context, f formula.Formula, work string) *fleet.RunSession {
-	s := &fleet.RunSession{Kind: b.Agent, Argv: b.Argv, Env: b.Env, Account: b.Account, Role: "formula", Standing: f.Description,
-		Memory: int64(f.MemoryGuard) << 20, Timeout: fleet.Duration(f.SessionTime), Graph: true, Recover: recoveries, IdleLooks: idleLooks,
-		Reply: fleet.Path(filepath.Join(b.Replies, fleet.ReplyFile(f.Name)))}
-	if f.Agent != "" && f.Agent != b.Agent {
-		s.Kind, s.Argv = f.Agent, nil
-	}
-	if f.Model != "" {
-		if len(s.Argv) == 0 {
-			s.Argv = []string{s.Kind}
-		}
-		s.Argv = append(s.Argv[:len(s.Argv):len(s.Argv)], "--model", f.Model)
-	}
-	for _, file := range f.Context.Files {
-		s.Context = append(s.Context, fleet.Path(b.below(file, work)))
-	}
-	if s.Shown = f.Context.Run; f.Context.Places["run"].Line == 0 && saysCollected(f.Name) {
-		s.Shown = formula.Looks()
-	}
-	if f.Worktree {
-		s.Repo = fleet.Path(work)
-	}
-	for _, v := range [][2]string{{"FACTORY_ROOT", b.Factory}, {"FORGE_API", b.ForgeAPI}, {"PRIMARY_BRANCH", primaryBranch(ctx, work)}} {
-		if v[1] != "" {
-			s.Set = append(s.Set, v[0]+"="+v[1])
-		}
-	}
-	return s
-}
-
-// ofTown says whether a formula is one of Gas Town: by its name, or by what it has its
-// agent or its commands call.
-func ofTown(f formula.Formula) bool {
-	return strings.HasPrefix(f.Name, "mol-") || slices.ContainsFunc(formula.Commands(f), func(c formula.Command) bool { return c.Name == "gt" || c.Name == "bd" })
-}
-
-// saysCollected names the formulas of Disinto and of Gas Town whose prose reviews what
-// was measured beforehand, and says so.
-func saysCollected(name string) bool {
-	return slices.Contains([]string{"run-supervisor", "supervisor", "mol-deacon-patrol", "deacon-patrol"}, name)
-}
 
 // seen is what an agent is told of the fleet as it is: the facts of the preflight, and
 // what is wrong.
@@ -176,22 +53,6 @@ func (s *system) seenOf(ctx context.Context, look string) (string, error) {
 	return b.String() + "(" + s.world.Now().Wall.UTC().Format(time.RFC3339) + "; now: custos alerts)\n", nil
 }
 
-// primaryBranch is the primary branch of the repository that a folder is in; ""
-// when that cannot be told.
-func primaryBranch(ctx context.Context, dir string) string {
-	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
-	defer cancel()
-	place, err := git.Find(dir)
-	if err != nil {
-		return ""
-	}
-	primary, err := git.New(git.Options{}).Primary(ctx, place.Common, "")
-	if err != nil {
-		return ""
-	}
-	return primary.Name
-}
-
 // runner is the book of runs as the server's port wants it.
 type runner struct{ s *system }
 
@@ -220,7 +81,7 @@ func (r runner) take(ctx context.Context, run fleet.Run, detach bool) (fleet.Run
 		return run, err
 	}
 	policy := fleet.RunPolicy{}
-	if r.s.disabled(run.Formula) != "" {
+	if r.s.library.Formulas.Disabled(run.Formula) != "" {
 		policy.Disabled = []string{run.Formula}
 	}
 	for _, k := range known {
@@ -244,39 +105,28 @@ func (r runner) take(ctx context.Context, run fleet.Run, detach bool) (fleet.Run
 
 // draft reads and renders the formula that is asked for.
 func (r runner) draft(ctx context.Context, q api.RunRequest, by string) (fleet.Run, error) {
-	b := r.s.formulas
-	read, err := b.read(api.FormulaQuery{Name: q.Name, File: q.File, Text: q.Text, Project: q.Project, Vars: q.Vars, Render: true})
+	b := r.s.library.Formulas
+	read, err := b.Read(library.Query{Name: q.Name, File: q.File, Text: q.Text, Project: q.Project, Vars: q.Vars, Render: true})
 	if err != nil {
 		return fleet.Run{}, err
 	}
-	if read.refused() {
-		return fleet.Run{}, fmt.Errorf("%w: %s", ledger.ErrIllegal, errorsOf(read.problems))
+	if read.Refused() {
+		return fleet.Run{}, fmt.Errorf("%w: %s", ledger.ErrIllegal, read.Errors())
 	}
-	work := read.dir
+	work := read.Dir
 	if work == "" {
 		work = q.Dir
 	}
 	if work == "" {
 		work, _ = os.UserHomeDir() // checked before anything is begun there
 	}
-	run := b.template(ctx, read, work)
+	run := b.Template(ctx, read, work)
 	run.ID = runID(run.Formula, q.ID)
-	run.Dir, run.By = fleet.Path(filepath.Join(b.runsDir(), run.ID)), by
-	if !read.plain.SingleFlight { // it may run beside itself: each run is a flight of its own
+	run.Dir, run.By = fleet.Path(filepath.Join(b.RunsDir(), run.ID)), by
+	if !read.Plain.SingleFlight { // it may run beside itself: each run is a flight of its own
 		run.Project = strings.TrimSpace(run.Project + " #" + run.ID)
 	}
 	return run, nil
-}
-
-// errorsOf is every error of a formula, on one line.
-func errorsOf(problems []formula.Problem) string {
-	var out []string
-	for _, p := range problems {
-		if p.Severity == formula.Error {
-			out = append(out, p.String())
-		}
-	}
-	return fleet.Line(strings.Join(out, "; "), 2000)
 }
 
 // runID names a run that a person asks for: its formula, and what they chose, or
@@ -357,10 +207,10 @@ func (s *system) reminder(ctx context.Context, agent string) string {
 		return ""
 	}
 	for _, r := range all {
-		if r.Name != agent || r.Run == "" || !formulaName.MatchString(r.Run) {
+		if r.Name != agent || r.Run == "" || !library.IsName(r.Run) {
 			continue
 		}
-		dir := filepath.Join(s.formulas.runsDir(), r.Run)
+		dir := filepath.Join(s.library.Formulas.RunsDir(), r.Run)
 		text := begin(filepath.Join(dir, fleet.RunCompactFile))
 		if notes := begin(filepath.Join(dir, fleet.RunScratchFile)); text != "" && notes != "" {
 			text += "\n## What you wrote down for yourself\n\n" + notes + "\n"

@@ -18,6 +18,7 @@ import (
 	"custos/internal/config"
 	"custos/internal/fleet"
 	"custos/internal/ledger"
+	"custos/internal/library"
 	"custos/internal/loop"
 	"custos/internal/observe"
 	"custos/internal/observe/watch"
@@ -60,9 +61,7 @@ type system struct {
 	chats   []catalog.Chat // that can be asked who Custos is
 
 	watchers   []watcher
-	formulas   *formulary
-	timetable  *timetable
-	plugins    *pluginShelf
+	library    *library.Library
 	events     *eventReader
 	triage     fleet.TriagePolicy
 	who        fleet.CoordinationPolicy // is told of work and convoys
@@ -117,17 +116,11 @@ func build(cfg config.Config, o Options, a as) (*system, error) {
 	if s.limits, err = catalog.Limits(cfg); err != nil {
 		return nil, &config.Mistake{Err: err}
 	}
-	if s.formulas, err = newFormulary(cfg, s.world.Kinds.Names(), newCodeShelf(cfg, s.pins)); err != nil {
-		return nil, &config.Mistake{Err: err}
-	}
 	warn := o.Log.Warn
 	if !s.daemon { // one command says in its answer what of a schedule is broken
 		warn = func(string, ...any) {}
 	}
-	if s.timetable, err = newTimetable(cfg, s.formulas, warn); err != nil {
-		return nil, &config.Mistake{Err: err}
-	}
-	if s.plugins, err = newPluginShelf(cfg, s.formulas, warn); err != nil {
+	if s.library, err = library.New(cfg, library.Options{Kinds: s.world.Kinds.Names(), Pins: s.pins, Warn: warn}); err != nil {
 		return nil, &config.Mistake{Err: err}
 	}
 	if s.triage, err = catalog.Triage(cfg); err != nil {
@@ -211,7 +204,7 @@ func parseRules(cfg config.Config, table string) (assess.Rules, error) {
 
 // Sections lists the sections of custos.toml that belong to plug-ins.
 func Sections() []string {
-	out := append(catalog.Sections(), "formulas", "grants", "plugins", "schedule", "triage", "mail")
+	out := append(slices.Concat(catalog.Sections(), library.Sections()), "triage", "mail")
 	slices.Sort(out)
 	return slices.Compact(out)
 }
@@ -228,12 +221,12 @@ func (s *system) know(every time.Duration) {
 	s.world.Unwatched = func() string { return s.unwatched.tell(s.world.Now()) }
 	s.world.Remembered, s.world.LastPatrol = s.memory, s.sincePatrol
 	s.world.ConfigTrouble, s.world.SocketTrouble = s.configTrouble, s.socketTrouble
-	s.world.Schedules = func() string { return s.timetable.broken(context.Background()) }
+	s.world.Schedules = func() string { return s.library.Schedules.Broken(context.Background()) }
 	s.world.Plugins = s.pluginFacts
 	if every > 0 { // one command runs no command of a plugin that it was not asked for
-		s.world.PluginChecks = s.plugins.checks
+		s.world.PluginChecks = s.library.Plugins.Checks
 	}
-	s.world.Code, s.world.Pin = s.formulas.code.all, s.pin
+	s.world.Code, s.world.Pin = s.library.Code.All, s.pin
 	s.world.Seen = s.seen
 	s.world.Landmarks = s.marks
 	if every > 0 { // one command tells at its end, and not for long
@@ -362,7 +355,7 @@ func (s *system) handler(ctx context.Context, down func()) http.Handler {
 		Configured: s.cfg.Found, Log: s.o.Log, AgentOf: s.agentOf, KindOf: s.world.Kinds.Of,
 		Orders: clerk{s}, Registry: clerk{s}, Screens: screens{s}, HookLog: clerk{s}, Failures: clerk{s}, Messages: clerk{s},
 		HookFiles: hookFiles{s}, Hooks: s.ears, Whose: s.ears.whose,
-		Formulas: library{s}, Runs: runner{s}, Plugins: pluginDesk{s}, Code: codeDesk{s}, PluginRuns: pluginDesk{s}, Records: records{s}, Schedules: s.scheduleRows, Costs: s.costs, Attend: s.attend, Metrics: s.page(), Made: s.made, Reply: replyToRun, Tell: b.tell, Hears: s.hears, Examine: s.examine, Anew: s.anew, Vitals: s.vitals(down != nil), Beat: s.beat, HandOver: s.handOver, Replaced: s.replaced, Pauses: pauser{s}, Brakes: brakes{s}, Places: s.listening,
+		Formulas: formulaDesk{s}, Runs: runner{s}, Plugins: pluginDesk{s}, Code: codeDesk{s}, PluginRuns: pluginDesk{s}, Records: records{s}, Schedules: s.scheduleRows, Costs: s.costs, Attend: s.attend, Metrics: s.page(), Made: s.made, Reply: replyToRun, Tell: b.tell, Hears: s.hears, Examine: s.examine, Anew: s.anew, Vitals: s.vitals(down != nil), Beat: s.beat, HandOver: s.handOver, Replaced: s.replaced, Pauses: pauser{s}, Brakes: brakes{s}, Places: s.listening,
 	})
 }
 

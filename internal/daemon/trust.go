@@ -17,7 +17,7 @@ func (s *system) pins(ctx context.Context) ([]fleet.Pins, error) {
 
 // pin writes down that somebody trusts a folder (raw) as it was shown.
 func (s *system) pin(ctx context.Context, dir, digest, by string) error {
-	p, err := s.formulas.code.offered(dir, digest)
+	p, err := s.library.Code.Offered(dir, digest)
 	if err != nil {
 		return err
 	}
@@ -33,7 +33,7 @@ func (s *system) keep(ctx context.Context, p fleet.Pins, by string) error {
 	if err := st.Pin(ctx, p); err != nil {
 		return err
 	}
-	s.formulas.code.again()
+	s.library.Code.Again()
 	s.board.Touched(fleet.PartSelf)
 	s.loop.Wake("trust")
 	return nil
@@ -46,8 +46,8 @@ var _ server.Code = codeDesk{}
 
 // Code lists the folders in which there is anything.
 func (d codeDesk) Code(ctx context.Context) ([]fleet.CodeFacts, error) {
-	d.s.plugins.all(ctx) // which reads its folders, and has them known
-	return d.s.formulas.code.all(), nil
+	d.s.library.Plugins.All(ctx) // which reads its folders, and has them known
+	return d.s.library.Code.All(), nil
 }
 
 // Trust writes down that a folder is trusted as it was shown, or not any more.

@@ -1,4 +1,4 @@
-package daemon
+package library
 
 import (
 	"context"
@@ -10,7 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"custos/internal/api"
 	"custos/internal/config"
 	"custos/internal/fleet"
 )
@@ -20,8 +19,8 @@ type codeWorld struct {
 	*testing.T
 	home    string
 	pinned  []fleet.Pins
-	book    *formulary
-	plugins *pluginShelf
+	book    *Formulas
+	plugins *Plugins
 	cfg     config.Config
 }
 
@@ -52,14 +51,11 @@ func newCodeWorld(t *testing.T, more string, files map[string]string) *codeWorld
 // open reads the configuration and what was pinned, as a new process does.
 func (w *codeWorld) open() {
 	w.Helper()
-	code := newCodeShelf(w.cfg, func(context.Context) ([]fleet.Pins, error) { return w.pinned, nil })
-	var err error
-	if w.book, err = newFormulary(w.cfg, []string{"claude"}, code); err != nil {
+	l, err := New(w.cfg, Options{Kinds: []string{"claude"}, Pins: func(context.Context) ([]fleet.Pins, error) { return w.pinned, nil }, Warn: func(string, ...any) {}})
+	if err != nil {
 		w.Fatal(err)
 	}
-	if w.plugins, err = newPluginShelf(w.cfg, w.book, func(string, ...any) {}); err != nil {
-		w.Fatal(err)
-	}
+	w.book, w.plugins = l.Formulas, l.Plugins
 }
 
 func (w *codeWorld) git(args ...string) {
@@ -94,10 +90,10 @@ func (w *codeWorld) write(file, text string, mode os.FileMode) {
 // facts is what is told of the project's folder.
 func (w *codeWorld) facts() fleet.CodeFacts {
 	w.Helper()
-	w.book.code.again()
+	w.book.code.Again()
 	w.plugins.checked = time.Time{}
-	w.plugins.all(w.Context())
-	all := w.book.code.all()
+	w.plugins.All(w.Context())
+	all := w.book.code.All()
 	if len(all) == 0 {
 		return fleet.CodeFacts{}
 	}
@@ -108,7 +104,7 @@ func (w *codeWorld) facts() fleet.CodeFacts {
 func (w *codeWorld) trust() {
 	w.Helper()
 	f := w.facts()
-	p, err := w.book.code.offered(fleet.RawPath(f.Dir), f.Digest)
+	p, err := w.book.code.Offered(fleet.RawPath(f.Dir), f.Digest)
 	if err != nil {
 		w.Fatal(err)
 	}
@@ -120,20 +116,20 @@ func (w *codeWorld) trust() {
 func (w *codeWorld) runs() (dir string) {
 	w.Helper()
 	w.plugins.checked = time.Time{}
-	for _, x := range w.plugins.all(w.Context()) {
-		if x.Name == "x" && x.broken == "" {
-			return x.dir
+	for _, x := range w.plugins.All(w.Context()) {
+		if x.Name == "x" && x.Broken == "" {
+			return x.Dir
 		}
 	}
 	return ""
 }
 
 func (w *codeWorld) reads(name string) (description, source string) {
-	r, err := w.book.read(api.FormulaQuery{Name: name, Project: "app", Render: true})
-	if err != nil || r.refused() {
+	r, err := w.book.Read(Query{Name: name, Project: "app", Render: true})
+	if err != nil || r.Refused() {
 		return "", ""
 	}
-	return r.f.Description, r.f.File
+	return r.Formula.Description, r.Formula.File
 }
 
 // What lies in a project's working tree is never run, whatever its name is and
@@ -268,12 +264,12 @@ func TestTrustTakesWhatWasShown(t *testing.T) {
 	shown := w.facts()
 	w.write(".custos/formulas/a.toml", oneStep("a", `description = "evil"`), 0o644)
 	w.commit(".custos")
-	if _, err := w.book.code.offered(fleet.RawPath(shown.Dir), shown.Digest); err == nil || !strings.Contains(err.Error(), "not what was shown") {
+	if _, err := w.book.code.Offered(fleet.RawPath(shown.Dir), shown.Digest); err == nil || !strings.Contains(err.Error(), "not what was shown") {
 		t.Errorf("%v", err)
 	}
 	w.link(".custos/formulas/b.toml", "/etc/passwd")
 	w.commit(".custos")
-	if _, err := w.book.code.offered(fleet.RawPath(shown.Dir), w.facts().Digest); err == nil || !strings.Contains(err.Error(), "b.toml is no regular file") {
+	if _, err := w.book.code.Offered(fleet.RawPath(shown.Dir), w.facts().Digest); err == nil || !strings.Contains(err.Error(), "b.toml is no regular file") {
 		t.Errorf("%v", err)
 	}
 }
@@ -301,57 +297,21 @@ func TestGrants(t *testing.T) {
 		w.write(".custos/plugins/x/run.sh", "#!/bin/sh\n", 0o755)
 		w.commit(".custos")
 		w.trust()
-		r, err := w.book.read(api.FormulaQuery{Name: "asks", Project: "app", Render: true})
-		if err != nil || r.refused() == c.asks || !c.asks && !strings.Contains(errorsOf(r.problems), `[grants] "app/asks" = ["FORGE_TOKEN"]`) {
-			t.Errorf("%q: %v, %v", c.more, err, r.problems)
+		r, err := w.book.Read(Query{Name: "asks", Project: "app", Render: true})
+		if err != nil || r.Refused() == c.asks || !c.asks && !strings.Contains(r.Errors(), `[grants] "app/asks" = ["FORGE_TOKEN"]`) {
+			t.Errorf("%q: %v, %v", c.more, err, r.Problems)
 		}
 		if (w.runs() != "") != c.plugins {
 			t.Errorf("%q: the plugin: %+v", c.more, w.plugins.list)
 		}
-		if i := slices.IndexFunc(w.plugins.list, func(x shelved) bool { return x.Name == "x" }); !c.plugins && (i < 0 || !strings.Contains(w.plugins.list[i].broken, `[grants] "app/plugin:x" = ["FORGE_TOKEN"]`)) {
+		if i := slices.IndexFunc(w.plugins.list, func(x Plugin) bool { return x.Name == "x" }); !c.plugins && (i < 0 || !strings.Contains(w.plugins.list[i].Broken, `[grants] "app/plugin:x" = ["FORGE_TOKEN"]`)) {
 			t.Errorf("%q: it is not said what to add: %+v", c.more, w.plugins.list)
 		}
 		if _, file := w.reads("patrol"); strings.TrimPrefix(file, w.home+"/") != c.patrol {
 			t.Errorf("%q: patrol is %s", c.more, file)
 		}
-		if r, err := w.book.read(api.FormulaQuery{Name: "own", Render: true}); err != nil || r.refused() {
-			t.Errorf("a person's own: %v, %v", err, r.problems)
-		}
-	}
-}
-
-// TestListsTellOfShadows: which formula is run under a name that a project has too is said
-// where formulas and schedules are listed, with what grants the other.
-func TestListsTellOfShadows(t *testing.T) {
-	for more, granted := range map[string]bool{"": false, "[formulas.shadows]\napp = [\"patrol\"]\n": true} {
-		w := newCodeWorld(t, more+"[schedule.nightly]\nformula = \"patrol\"\nproject = \"app\"\nevery = \"24h\"\n", nil)
-		w.write(".custos/formulas/patrol.toml", oneStep("patrol", ""), 0o644)
-		w.commit(".custos")
-		w.trust()
-		s := &system{cfg: w.cfg, formulas: w.book}
-		var err error
-		if s.timetable, err = newTimetable(w.cfg, w.book, func(string, ...any) {}); err != nil {
-			t.Fatal(err)
-		}
-		rows, err := library{s}.Formulas(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		runs, said := "", ""
-		for _, r := range rows {
-			if r.Name == "patrol" && len(r.Schedules) > 0 {
-				runs = r.Source
-			}
-			if r.Name == "patrol" && r.Project == "app" {
-				said = r.Broken
-			}
-		}
-		of := w.home + "/app/.custos/formulas/patrol.toml"
-		if granted && (runs != of || said != "") {
-			t.Errorf("granted: the schedule runs %q; said of it: %q", runs, said)
-		}
-		if !granted && (runs != "formulas/patrol.toml" || !strings.Contains(said, "not run: formulas/patrol.toml is") || !strings.Contains(said, `shadows = { app = ["patrol"] }`)) {
-			t.Errorf("not granted: the schedule runs %q; said of it: %q", runs, said)
+		if r, err := w.book.Read(Query{Name: "own", Render: true}); err != nil || r.Refused() {
+			t.Errorf("a person's own: %v, %v", err, r.Problems)
 		}
 	}
 }

@@ -1,6 +1,7 @@
-package daemon
+package library
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -28,8 +29,9 @@ const (
 	pluginSession = 2 * time.Hour
 )
 
-// scheduleOf is when a plugin is run, and the run that it begins then.
-func (s *pluginShelf) scheduleOf(ctx context.Context, x shelved, text []byte) fleet.Schedule {
+// scheduleOf is when a plugin is run, and the run that it begins then. Its condition was
+// checked.
+func (s *Plugins) scheduleOf(ctx context.Context, x Plugin, text []byte) Schedule {
 	g := x.Gate
 	out := fleet.Schedule{Name: fleet.PluginFormula(x.Name), Enabled: !x.Disabled, Run: s.template(ctx, x), Ran: ranElsewhere(x.root.dir, x.home, x.Name)}
 	sum := sha256.Sum256(text)
@@ -40,21 +42,19 @@ func (s *pluginShelf) scheduleOf(ctx context.Context, x shelved, text []byte) fl
 	case plugin.Cron:
 		out.Cron, out.Zone = g.Schedule, g.Zone
 	case plugin.Condition:
-		out.When, out.Check, out.Rest = g.When, x.absolute(g.Check), fleet.Duration(s.repeat)
-		if g.Duration > 0 {
-			out.Rest = fleet.Duration(g.Duration)
-		}
+		out.When, out.Check, out.Rest = g.When, x.absolute(g.Check), fleet.Duration(cmp.Or(g.Duration, s.repeat))
 	case plugin.Event:
 		out.On, out.Mark = eventOf(g.On), true
 	}
-	return out
+	timed, _ := compiled(out)
+	return timed
 }
 
 // template is the run of a plugin: a formula of one step.
-func (s *pluginShelf) template(ctx context.Context, x shelved) fleet.Run {
-	step := formula.Step{ID: pluginStep, Title: x.Description, Timeout: x.Timeout, Env: x.Env, Dir: fleet.Path(x.dir)}
+func (s *Plugins) template(ctx context.Context, x Plugin) fleet.Run {
+	step := formula.Step{ID: pluginStep, Title: x.Description, Timeout: x.Timeout, Env: x.Env, Dir: fleet.Path(x.Dir)}
 	f := formula.Formula{Name: fleet.PluginFormula(x.Name), File: x.File, Description: x.Description, Mode: formula.Steps, Parallel: 1}
-	f.Values = map[string]string{"plugin": x.Name, "plugin_dir": x.dir}
+	f.Values = map[string]string{"plugin": x.Name, "plugin_dir": x.Dir}
 	work := x.root.work
 	if work != "" {
 		f.Values["project_dir"] = work
@@ -68,10 +68,10 @@ func (s *pluginShelf) template(ctx context.Context, x shelved) fleet.Run {
 			work, _ = os.UserHomeDir() // checked before anything is begun there
 		}
 	} else {
-		step.Run = &formula.Run{Argv: x.command()}
+		step.Run = &formula.Run{Argv: x.Command()}
 	}
 	f.Steps = []formula.Step{step}
-	run := s.formulas.template(ctx, reading{f: f, project: x.root.project, dir: x.root.work}, work)
+	run := s.formulas.Template(ctx, Reading{Formula: f, Project: x.root.project, Dir: x.root.work}, work)
 	run.Steps[0].Moot = true
 	if run.Session != nil {
 		run.Session.Graph = x.root.work != ""
@@ -82,20 +82,20 @@ func (s *pluginShelf) template(ctx context.Context, x shelved) fleet.Run {
 	return run
 }
 
-// command is what is run.
-func (x shelved) command() []string {
+// Command is what is run.
+func (x Plugin) Command() []string {
 	if len(x.Run) > 0 {
 		return x.absolute(x.Run)
 	}
-	return []string{filepath.Join(x.dir, plugin.Script)}
+	return []string{filepath.Join(x.Dir, plugin.Script)}
 }
 
 // absolute makes a program that is meant from the plugin's folder be found.
-func (x shelved) absolute(argv []string) []string {
+func (x Plugin) absolute(argv []string) []string {
 	if len(argv) == 0 || filepath.IsAbs(argv[0]) || !strings.ContainsRune(argv[0], '/') {
 		return argv
 	}
-	return append([]string{filepath.Join(x.dir, argv[0])}, argv[1:]...)
+	return append([]string{filepath.Join(x.Dir, argv[0])}, argv[1:]...)
 }
 
 // events are those that have one word: what begins, and kinds of the log.

@@ -1,4 +1,4 @@
-package daemon
+package library
 
 import (
 	"os"
@@ -13,10 +13,10 @@ import (
 
 const byHand = "---\ngate: {type: manual}\nrun: [\"true\"]\n---\n"
 
-func pluginShelfOf(t *testing.T, files map[string]string) (*pluginShelf, string) {
+func pluginsOf(t *testing.T, files map[string]string) (*Plugins, string) {
 	t.Helper()
-	b, cfg, home := formularyOf(t, files)
-	s, err := newPluginShelf(cfg, b, func(string, ...any) {})
+	b, cfg, home := formulasOf(t, files)
+	s, err := newPlugins(cfg, b, func(string, ...any) {})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -26,28 +26,28 @@ func pluginShelfOf(t *testing.T, files map[string]string) (*pluginShelf, string)
 // Folders in the order of the configuration, their plugins by name; of two of one
 // name the first is run, and the other one names it.
 func TestPluginShelf(t *testing.T) {
-	s, home := pluginShelfOf(t, map[string]string{
+	s, home := pluginsOf(t, map[string]string{
 		".config/custos/custos.toml": "[formulas]\nprojects = { app = \"~/app\", other = \"~/other\" }\n[plugins]\ndirs = [\"~/lib\", \"~/nowhere\"]\nprojects = [\"app\"]\n",
 		"lib/b/plugin.md":            byHand, "lib/a/plugin.md": byHand, "lib/.hidden/plugin.md": byHand, "lib/empty/README.md": "", "lib/file.md": "",
 		".config/custos/plugins/c/plugin.md": "---\nname: a\ngate: {type: manual}\nrun: [\"true\"]\n---\n",
 		"app/.custos/plugins/d/plugin.md":    byHand, "other/.custos/plugins/e/plugin.md": byHand,
 	})
 	var got []string
-	for _, x := range s.all(t.Context()) {
+	for _, x := range s.All(t.Context()) {
 		got = append(got, strings.TrimSpace(x.Name+" "+x.root.project))
 	}
 	if strings.Join(got, ", ") != "a, b, a, d app" {
 		t.Errorf("%q", got)
 	}
 	twice := s.list[2]
-	if want := home + `/.config/custos/plugins/c/plugin.md:2: name "a": ` + home + "/lib/a/plugin.md has the same name, and is the one that is run"; twice.broken != want {
-		t.Errorf("%q, want %q", twice.broken, want)
+	if want := home + `/.config/custos/plugins/c/plugin.md:2: name "a": ` + home + "/lib/a/plugin.md has the same name, and is the one that is run"; twice.Broken != want {
+		t.Errorf("%q, want %q", twice.Broken, want)
 	}
 	// What lies in a project is not run because it lies there; TestPinnedCodeIsRunAsItWasPinned has the rest.
-	if d := s.list[3]; !strings.Contains(d.broken, home+"/app/.custos is run: ") {
+	if d := s.list[3]; !strings.Contains(d.Broken, home+"/app/.custos is run: ") {
 		t.Errorf("%+v", d)
 	}
-	run := s.list[1].schedule.Run
+	run := s.list[1].Schedule.Run
 	if run.Formula != "plugin:b" || run.Steps[0].Dir != home+"/lib/b" || run.Queue != fleet.QueuePlugins || !run.Steps[0].Moot {
 		t.Errorf("%+v", run)
 	}
@@ -59,8 +59,8 @@ func TestPluginShelf(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.checked = time.Time{}
-	if x := s.all(t.Context())[1]; !strings.Contains(x.broken, "anybody may write to "+home+"/lib/b") {
-		t.Errorf("%q", x.broken)
+	if x := s.All(t.Context())[1]; !strings.Contains(x.Broken, "anybody may write to "+home+"/lib/b") {
+		t.Errorf("%q", x.Broken)
 	}
 }
 
@@ -84,24 +84,24 @@ func TestPluginSchedules(t *testing.T) {
 		"type: cron\n  schedule: 0 0 31 2 *":                    "!plugin.md:5: gate.schedule: cron \"0 0 31 2 *\" is never due",
 		"type: condition\n  when: agnets.size() > 1":            "!plugin.md:5: gate.when: ",
 	} {
-		s, home := pluginShelfOf(t, map[string]string{".config/custos/plugins/x/plugin.md": "---\nname: x\ngate:\n  " + gate + "\nrun: [\"true\"]\n---\n"})
-		x := s.all(t.Context())[0]
+		s, home := pluginsOf(t, map[string]string{".config/custos/plugins/x/plugin.md": "---\nname: x\ngate:\n  " + gate + "\nrun: [\"true\"]\n---\n"})
+		x := s.All(t.Context())[0]
 		if bad, is := strings.CutPrefix(want, "!"); is {
-			if !strings.Contains(x.broken, bad) {
-				t.Errorf("%s: %q, want %q", gate, x.broken, bad)
+			if !strings.Contains(x.Broken, bad) {
+				t.Errorf("%s: %q, want %q", gate, x.Broken, bad)
 			}
 			continue
 		}
 		want = strings.ReplaceAll(want, "DIR", home+"/.config/custos/plugins/x")
-		if got := scheduleWords(x.schedule); got != want || x.broken != "" || ledger.CheckSchedule(x.schedule) != nil {
-			t.Errorf("%s: %q, %q, %v", gate, got, x.broken, ledger.CheckSchedule(x.schedule))
+		if got := Words(x.Schedule.Schedule); got != want || x.Broken != "" || ledger.CheckSchedule(x.Schedule.Schedule) != nil {
+			t.Errorf("%s: %q, %q, %v", gate, got, x.Broken, ledger.CheckSchedule(x.Schedule.Schedule))
 		}
 	}
 }
 
 // A check that was not seen, or is not known, opens nothing; nor does a switched off one.
 func TestPluginPolicy(t *testing.T) {
-	s, _ := pluginShelfOf(t, map[string]string{".config/custos/plugins/x/plugin.md": "---\nname: x\ngate: {type: condition, check: ./ok}\nrun: [\"true\"]\n---\n",
+	s, _ := pluginsOf(t, map[string]string{".config/custos/plugins/x/plugin.md": "---\nname: x\ngate: {type: condition, check: ./ok}\nrun: [\"true\"]\n---\n",
 		".config/custos/plugins/y/plugin.md": byHand})
 	ok, stale := fleet.Sight{Status: fleet.StatusOK}, fleet.Sight{Status: fleet.StatusStale}
 	say := func(l fleet.Leaf[bool]) []fleet.GateCheck { return []fleet.GateCheck{{Gate: "plugin:x", Holds: l}} }
@@ -113,8 +113,7 @@ func TestPluginPolicy(t *testing.T) {
 		"stale": {stale, say(fleet.Known(true)), "nil"}, "none": {ok, nil, "nil"}} {
 		snap := &fleet.Snapshot{}
 		snap.Checks.Sight, snap.Checks.Value = c.sight, c.said
-		var p fleet.RunPolicy
-		s.policy(t.Context(), &p, snap)
+		p := s.Policy(t.Context(), snap)
 		got := "nil"
 		if h := p.Schedules[0].Holds; h != nil {
 			got = map[bool]string{true: "true", false: "false"}[*h]
@@ -123,12 +122,11 @@ func TestPluginPolicy(t *testing.T) {
 			t.Errorf("%s: %s, %+v", name, got, p.Schedules)
 		}
 	}
-	if err := s.formulas.switchTo("plugin:x", false, "me"); err != nil {
+	if err := s.formulas.SwitchTo("plugin:x", false, "me"); err != nil {
 		t.Fatal(err)
 	}
-	var p fleet.RunPolicy
-	s.policy(t.Context(), &p, &fleet.Snapshot{})
-	if p.Schedules[0].Enabled || len(p.Disabled) != 1 || len(s.checks(t.Context())) != 0 {
+	p := s.Policy(t.Context(), &fleet.Snapshot{})
+	if p.Schedules[0].Enabled || len(p.Disabled) != 1 || len(s.Checks(t.Context())) != 0 {
 		t.Errorf("%+v", p)
 	}
 }
@@ -157,20 +155,6 @@ func TestPluginState(t *testing.T) {
 	for name, want := range map[string]bool{"x": true, "y": true, "z": false} {
 		if ranElsewhere(root, t.TempDir(), name).IsZero() == want {
 			t.Errorf("%s is not as it should be", name)
-		}
-	}
-}
-
-// Only what failed counts, up to the newest that went well.
-func TestFailuresInARow(t *testing.T) {
-	const d, f, s, c, o = fleet.RunDone, fleet.RunFailed, fleet.RunSkipped, fleet.RunCancelled, fleet.RunOpen
-	for want, runs := range map[int][]fleet.RunState{0: {f, d, s}, 1: {d, f, o}, 2: {f, d, f, s, c, f}, 3: {f, f, f}} {
-		var list []fleet.Run
-		for _, state := range runs {
-			list = append(list, fleet.Run{State: state, Why: "no"})
-		}
-		if got := failuresInARow(list); got != want {
-			t.Errorf("%v: %d, want %d", runs, got, want)
 		}
 	}
 }

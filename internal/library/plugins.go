@@ -1,6 +1,7 @@
-package daemon
+package library
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -35,63 +36,61 @@ type pluginRoot struct {
 	below              string    // of the plugins in code
 }
 
-// pluginShelf is the plugins there are. They are read when they are first asked
+// Plugins are the plugins there are. They are read when they are first asked
 // for, and again when one of their files or folders changed. Nothing of a plugin
 // that is only read is run.
-type pluginShelf struct {
-	formulas *formulary
+type Plugins struct {
+	formulas *Formulas
 	roots    []pluginRoot
 	repeat   time.Duration // of a condition that goes on to hold
 	warn     func(msg string, args ...any)
 
 	mu   sync.Mutex
-	list []shelved
+	list []Plugin
 	followed
 }
 
-// shelved is a plugin as far as it could be read.
-type shelved struct {
+// Plugin is one as far as it could be read.
+type Plugin struct {
 	plugin.Plugin
+	Dir      string // where it is run from, raw: home, or a copy of what is trusted of it
+	Problems []plugin.Problem
+	Schedule Schedule // with the run that it begins; without a way to be due when only people begin it
+	Broken   string
 	root     pluginRoot
 	home     string // where it is kept, raw
-	dir      string // where it is run from, raw: home, or a copy of what is trusted of it
-	problems []plugin.Problem
-	schedule fleet.Schedule // with the run that it begins; without a way to be due when only people begin it
-	when     *rules.Condition
-	broken   string
 }
 
-// newPluginShelf reads the section.
-func newPluginShelf(cfg config.Config, b *formulary, warn func(string, ...any)) (*pluginShelf, error) {
-	s := &pluginShelf{formulas: b, repeat: cfg.PatrolEvery, warn: warn}
+// Project is the one it belongs to, as it is named; "" for none.
+func (x Plugin) Project() string { return x.root.project }
+
+// newPlugins reads the section.
+func newPlugins(cfg config.Config, b *Formulas, warn func(string, ...any)) (*Plugins, error) {
+	s := &Plugins{formulas: b, repeat: cfg.PatrolEvery, warn: warn}
 	var given pluginSettings
 	if err := cfg.Section("plugins", &given); err != nil {
 		return nil, err
 	}
-	wrong := func(key string, err error) error {
-		return fmt.Errorf("cannot read %s:%d: [plugins] %s: %w", cfg.File, cfg.Line("plugins."+key), key, err)
-	}
 	for _, dir := range given.Dirs {
-		path, err := cfg.Expand(dir)
-		if err != nil {
-			return nil, wrong("dirs", err)
+		if err := expand(cfg, "plugins", "dirs", &dir); err != nil {
+			return nil, err
 		}
-		s.roots = append(s.roots, pluginRoot{dir: path})
+		s.roots = append(s.roots, pluginRoot{dir: dir})
 	}
 	s.roots = append(s.roots, pluginRoot{dir: filepath.Join(filepath.Dir(cfg.File), "plugins")})
 	for _, name := range given.Projects {
 		dir, err := b.project(name)
 		if err != nil {
-			return nil, wrong("projects", err)
+			return nil, mistake(cfg, "plugins", "projects", err)
 		}
 		s.roots = append(s.roots, pluginRoot{filepath.Join(dir, codeFolder, "plugins"), name, dir, b.code.ofProject(dir, name), "plugins/"})
 	}
 	return s, nil
 }
 
-// all returns the plugins in the order in which they are run. The list is not to
+// All returns the plugins in the order in which they are run. The list is not to
 // be changed.
-func (s *pluginShelf) all(ctx context.Context) []shelved {
+func (s *Plugins) All(ctx context.Context) []Plugin {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.reread(s.formulas.code.version, func() { s.load(ctx) })
@@ -99,7 +98,7 @@ func (s *pluginShelf) all(ctx context.Context) []shelved {
 }
 
 // load reads every plugin. Of two that have one name the first one is run.
-func (s *pluginShelf) load(ctx context.Context) {
+func (s *Plugins) load(ctx context.Context) {
 	s.list, s.sources = nil, nil
 	first := map[string]string{}
 	for _, root := range s.roots {
@@ -113,7 +112,7 @@ func (s *pluginShelf) load(ctx context.Context) {
 		s.sources = append(s.sources, root.dir)
 		dirs, err := foldersIn(root.dir)
 		if err != nil {
-			s.list = append(s.list, shelved{Plugin: plugin.Plugin{Name: fleet.Path(root.dir), File: root.dir}, root: root, broken: fleet.Line(err.Error(), 300)})
+			s.list = append(s.list, Plugin{Plugin: plugin.Plugin{Name: fleet.Path(root.dir), File: root.dir}, root: root, Broken: fleet.Line(err.Error(), 300)})
 		}
 		for _, dir := range dirs {
 			if x, ok := s.read(ctx, root, dir, dir); ok {
@@ -123,15 +122,15 @@ func (s *pluginShelf) load(ctx context.Context) {
 		}
 	}
 	for _, x := range s.list {
-		if x.broken != "" {
-			s.warn("A plugin cannot be run", "plugin", x.Name, "why", x.broken)
+		if x.Broken != "" {
+			s.warn("A plugin cannot be run", "plugin", x.Name, "why", x.Broken)
 		}
 	}
 }
 
 // loadCode reads the plugins of a folder that agents may write to: from copies of
 // what is trusted. What is not is in the list, and says why.
-func (s *pluginShelf) loadCode(ctx context.Context, root pluginRoot, first map[string]string) {
+func (s *Plugins) loadCode(ctx context.Context, root pluginRoot, first map[string]string) {
 	var seen []string
 	for _, file := range s.formulas.code.names(root.code, root.below) {
 		name, rest, _ := strings.Cut(file, "/")
@@ -141,9 +140,9 @@ func (s *pluginShelf) loadCode(ctx context.Context, root pluginRoot, first map[s
 		seen = append(seen, name)
 		dir := filepath.Join(root.dir, name)
 		from, err := s.formulas.code.copyOf(root.code, root.below+name)
-		x := shelved{Plugin: plugin.Plugin{Name: fleet.Line(name, 60), File: filepath.Join(dir, plugin.File)}, root: root, dir: dir}
+		x := Plugin{Plugin: plugin.Plugin{Name: fleet.Line(name, 60), File: filepath.Join(dir, plugin.File)}, root: root, Dir: dir}
 		if err != nil {
-			x.broken = fleet.Line(err.Error(), 500)
+			x.Broken = fleet.Line(err.Error(), 500)
 		} else if is, ok := s.read(ctx, root, dir, from); ok {
 			x = is
 			x.oneOf(first)
@@ -153,7 +152,7 @@ func (s *pluginShelf) loadCode(ctx context.Context, root pluginRoot, first map[s
 }
 
 // oneOf refuses a name that another plugin has already.
-func (x *shelved) oneOf(first map[string]string) {
+func (x *Plugin) oneOf(first map[string]string) {
 	if other, taken := first[x.Name]; taken && x.Name != "" {
 		x.refuse(fmt.Sprintf("name %q: %s has the same name, and is the one that is run", x.Name, fleet.Path(other)))
 		return
@@ -161,21 +160,21 @@ func (x *shelved) oneOf(first map[string]string) {
 	first[x.Name] = x.File
 }
 
-func (x *shelved) refuse(text string) {
-	x.problems = append(x.problems, plugin.Problem{File: x.File, Line: x.Line("name"), Severity: plugin.Error, Text: text})
+func (x *Plugin) refuse(text string) {
+	x.Problems = append(x.Problems, plugin.Problem{File: x.File, Line: x.Line("name"), Severity: plugin.Error, Text: text})
 	x.settle()
 }
 
 // settle says what keeps the plugin from being run.
-func (x *shelved) settle() {
+func (x *Plugin) settle() {
 	var errs []string
-	for _, p := range x.problems {
+	for _, p := range x.Problems {
 		if p.Severity == plugin.Error {
 			p.File = fleet.Path(p.File)
 			errs = append(errs, strings.Replace(p.String(), ": error: ", ": ", 1))
 		}
 	}
-	x.broken = fleet.Line(strings.Join(errs, "; "), 500)
+	x.Broken = fleet.Line(strings.Join(errs, "; "), 500)
 }
 
 // foldersIn lists the folders in one, by name. A folder that is not there has none.
@@ -195,36 +194,36 @@ func foldersIn(dir string) (dirs []string, err error) {
 
 // read reads the plugin of a folder; false when there is none in it. It is read and
 // run from another one when it is a copy.
-func (s *pluginShelf) read(ctx context.Context, root pluginRoot, home, dir string) (shelved, bool) {
+func (s *Plugins) read(ctx context.Context, root pluginRoot, home, dir string) (Plugin, bool) {
 	file := filepath.Join(dir, plugin.File)
 	// The folder itself is none of them: a plugin may write into it.
 	s.sources = append(s.sources, file, filepath.Join(dir, plugin.Script))
 	text, err := config.ReadFile(file, plugin.MaxBytes+1)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return shelved{}, false
+		return Plugin{}, false
 	case err != nil && strings.Contains(err.Error(), "larger than"):
 		text = make([]byte, plugin.MaxBytes+1) // refused by its size
 	case err != nil:
-		return shelved{Plugin: plugin.Plugin{Name: filepath.Base(dir), File: file}, root: root, dir: dir, broken: fleet.Line(err.Error(), 300)}, true
+		return Plugin{Plugin: plugin.Plugin{Name: filepath.Base(dir), File: file}, root: root, Dir: dir, Broken: fleet.Line(err.Error(), 300)}, true
 	}
-	x := s.parse(ctx, filepath.Join(home, plugin.File), text, folderOf(dir))
-	x.root, x.home, x.dir = root, home, dir
+	x := s.parse(filepath.Join(home, plugin.File), text, folderOf(dir))
+	x.root, x.home, x.Dir = root, home, dir
 	s.granted(&x)
 	if others := writable(dir, file, filepath.Join(dir, plugin.Script)); others != "" {
 		x.refuse(fmt.Sprintf("anybody may write to %s: chmod o-w it", fleet.Path(others)))
 	}
-	if x.broken == "" {
-		x.schedule = s.scheduleOf(ctx, x, text)
+	if x.Broken == "" {
+		x.Schedule = s.scheduleOf(ctx, x, text)
 	}
 	return x, true
 }
 
 // granted refuses a plugin that asks for variables that custos.toml does not grant it.
-func (s *pluginShelf) granted(x *shelved) {
+func (s *Plugins) granted(x *Plugin) {
 	grant := strings.TrimPrefix(x.root.project+"/"+fleet.PluginFormula(x.Name), "/")
 	for _, v := range s.formulas.missing(x.File, grant, x.Env) {
-		x.problems = append(x.problems, plugin.Problem{File: x.File, Line: x.Line("env"), Severity: plugin.Error,
+		x.Problems = append(x.Problems, plugin.Problem{File: x.File, Line: x.Line("env"), Severity: plugin.Error,
 			Text: fmt.Sprintf("env: it asks for %s, which only custos.toml can grant: [grants] %q = [%q]", v, grant, v)})
 	}
 	x.settle()
@@ -252,18 +251,15 @@ func writable(files ...string) string {
 }
 
 // parse reads the text of a plugin.md, and says everything that is wrong.
-func (s *pluginShelf) parse(_ context.Context, file string, text []byte, dir plugin.Folder) (x shelved) {
-	x.Plugin, x.problems = plugin.Parse(file, text)
-	if !plugin.Refused(x.problems) {
+func (s *Plugins) parse(file string, text []byte, dir plugin.Folder) (x Plugin) {
+	x.Plugin, x.Problems = plugin.Parse(file, text)
+	if !plugin.Refused(x.Problems) {
 		var more []plugin.Problem
 		x.Plugin, more = plugin.Check(x.Plugin, dir, pluginChecks(x.Plugin))
-		x.problems = append(x.problems, more...)
+		x.Problems = append(x.Problems, more...)
 	}
 	if x.Name == "" {
 		x.Name = fleet.Line(dir.Name, 60)
-	}
-	if w := x.Gate.When; w != "" && !plugin.Refused(x.problems) {
-		x.when, _ = rules.CompileCondition(w) // checked
 	}
 	x.settle()
 	return x
@@ -276,4 +272,52 @@ func pluginChecks(p plugin.Plugin) plugin.Checks {
 		When: func(expr string) error { _, err := rules.CompileCondition(expr); return err },
 		On:   func(on string) error { return checkEvent(on, p.Name) },
 	}
+}
+
+// Lint reads the text of a plugin.md that may lie anywhere.
+func (s *Plugins) Lint(ctx context.Context, file string, text []byte, folder plugin.Folder) Plugin {
+	x := s.parse(file, text, folder)
+	x.home, x.Dir = filepath.Dir(file), filepath.Dir(file)
+	if x.Broken == "" {
+		x.Schedule = s.scheduleOf(ctx, x, text)
+	}
+	return x
+}
+
+// timed lists when plugins are run, of those that are by themselves.
+func (s *Plugins) timed(ctx context.Context) (list []Schedule) {
+	for _, x := range s.All(ctx) {
+		if x.Broken == "" && x.Gate.Type != plugin.Manual {
+			list = append(list, x.Schedule)
+		}
+	}
+	return list
+}
+
+// Policy is what plugins may run by themselves now.
+func (s *Plugins) Policy(ctx context.Context, snap *fleet.Snapshot) fleet.RunPolicy {
+	return s.formulas.policy(s.timed(ctx), snap)
+}
+
+// RestsOn lists the parts that tell whether gates are open.
+func (s *Plugins) RestsOn(ctx context.Context) []fleet.PartName { return restsOn(s.timed(ctx)) }
+
+// Checks lists the commands that tell whether gates are open.
+func (s *Plugins) Checks(ctx context.Context) (list []fleet.PluginCheck) {
+	for _, x := range s.All(ctx) {
+		if x.Broken != "" || len(x.Gate.Check) == 0 || s.Disabled(x) != "" {
+			continue
+		}
+		timeout := cmp.Or(x.Gate.Timeout, plugin.CheckTimeout)
+		list = append(list, fleet.PluginCheck{Formula: x.Schedule.Name, Argv: x.Schedule.Check, Dir: x.Dir, Env: x.Env, Timeout: fleet.Duration(timeout)})
+	}
+	return list
+}
+
+// Disabled says why a plugin is not run; "" when it is.
+func (s *Plugins) Disabled(x Plugin) string {
+	if x.Plugin.Disabled {
+		return "its " + plugin.File + " says disabled"
+	}
+	return s.formulas.Disabled(fleet.PluginFormula(x.Name))
 }

@@ -1,4 +1,4 @@
-package daemon
+package library
 
 import (
 	"encoding/json"

@@ -1,4 +1,4 @@
-package daemon
+package library
 
 import (
 	"bytes"
@@ -33,13 +33,13 @@ const (
 	codeAgain   = 30 * time.Second // after what failed
 )
 
-// codeShelf is the folders of formulas and plugins that lie where agents may write:
+// Code is the folders of formulas and plugins that lie where agents may write:
 // in projects, and in other repositories that custos.toml names. Nothing in them is
 // run because it lies there. What is run is what a commit of the primary branch has,
 // and of that only what a person said may be run, file by file: the bytes are read
 // once from the commit, compared with the pins, and just these are used, never the
 // working tree.
-type codeShelf struct {
+type Code struct {
 	own    string // a person's own folder: what lies in it is theirs
 	copies string // where scripts are run from
 	git    *git.Reader
@@ -69,19 +69,19 @@ type codeTree struct {
 	facts   fleet.CodeFacts
 }
 
-func newCodeShelf(cfg config.Config, pins func(context.Context) ([]fleet.Pins, error)) *codeShelf {
-	return &codeShelf{own: filepath.Dir(cfg.File), copies: filepath.Join(cfg.StateDir, "trusted"), git: git.New(git.Options{}), pins: pins, trees: map[string]*codeTree{}}
+func newCode(cfg config.Config, pins func(context.Context) ([]fleet.Pins, error)) *Code {
+	return &Code{own: filepath.Dir(cfg.File), copies: filepath.Join(cfg.StateDir, "trusted"), git: git.New(git.Options{}), pins: pins, trees: map[string]*codeTree{}}
 }
 
 // ofProject is the code of a project: never run unless it is trusted, whether or not
 // the project is a repository.
-func (s *codeShelf) ofProject(dir, name string) *codeTree {
+func (s *Code) ofProject(dir, name string) *codeTree {
 	return s.add(filepath.Join(dir, codeFolder), name, true)
 }
 
 // ofFolder is a folder that custos.toml names, when it lies in a repository or was
 // pinned once; nil when it is a person's own.
-func (s *codeShelf) ofFolder(dir string, deep bool) *codeTree {
+func (s *Code) ofFolder(dir string, deep bool) *codeTree {
 	real, err := filepath.EvalSymlinks(dir)
 	if err != nil {
 		return nil
@@ -96,14 +96,14 @@ func (s *codeShelf) ofFolder(dir string, deep bool) *codeTree {
 }
 
 // everPinned says whether a folder was in a repository when a person last spoke of it.
-func (s *codeShelf) everPinned(dir string) bool {
+func (s *Code) everPinned(dir string) bool {
 	ctx, cancel := context.WithTimeout(context.Background(), codeTime)
 	defer cancel()
 	p, err := s.pinsOf(ctx, dir)
 	return err != nil || p.Dir != ""
 }
 
-func (s *codeShelf) add(dir, project string, deep bool) *codeTree {
+func (s *Code) add(dir, project string, deep bool) *codeTree {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	t := s.trees[dir]
@@ -115,7 +115,7 @@ func (s *codeShelf) add(dir, project string, deep bool) *codeTree {
 	return t
 }
 
-func (s *codeShelf) pinsOf(ctx context.Context, dir string) (fleet.Pins, error) {
+func (s *Code) pinsOf(ctx context.Context, dir string) (fleet.Pins, error) {
 	list, err := s.pins(ctx)
 	if err != nil {
 		return fleet.Pins{}, fmt.Errorf("cannot tell what is trusted: %w", err)
@@ -129,7 +129,7 @@ func (s *codeShelf) pinsOf(ctx context.Context, dir string) (fleet.Pins, error) 
 }
 
 // version changes when anything of the trees may have.
-func (s *codeShelf) version() string {
+func (s *Code) version() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, t := range s.trees {
@@ -139,7 +139,7 @@ func (s *codeShelf) version() string {
 }
 
 // look reads a tree when it never was, and when it may have changed. s.mu is held.
-func (s *codeShelf) look(t *codeTree) {
+func (s *Code) look(t *codeTree) {
 	if !t.checked.IsZero() && time.Since(t.checked) < rereadEvery {
 		return
 	}
@@ -161,8 +161,8 @@ func (s *codeShelf) look(t *codeTree) {
 	t.facts.Diff = s.diff(ctx, t)
 }
 
-// again has everything be read anew.
-func (s *codeShelf) again() {
+// Again has everything be read anew.
+func (s *Code) Again() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, t := range s.trees {
@@ -229,7 +229,7 @@ func (t *codeTree) counts(rel string) bool {
 }
 
 // read takes what the primary branch has.
-func (s *codeShelf) read(ctx context.Context, t *codeTree) error {
+func (s *Code) read(ctx context.Context, t *codeTree) error {
 	t.files, t.texts, t.odd, t.facts.Commit = nil, map[string][]byte{}, nil, ""
 	base, rest := t.dir, ""
 	if filepath.Base(base) == codeFolder {
@@ -329,7 +329,7 @@ func (t *codeTree) same(e entry, text []byte) bool {
 	return err == nil && bytes.Equal(is, text)
 }
 
-func (s *codeShelf) diff(ctx context.Context, t *codeTree) string {
+func (s *Code) diff(ctx context.Context, t *codeTree) string {
 	changes, known := t.facts.Changes.Get()
 	if !known || changes == "" {
 		return ""
@@ -353,7 +353,7 @@ func (s *codeShelf) diff(ctx context.Context, t *codeTree) string {
 
 // text returns the bytes of a file as they were pinned; why says why there are none
 // though the commit, or the folder, has one of that name.
-func (s *codeShelf) text(t *codeTree, rel string) (text []byte, why string) {
+func (s *Code) text(t *codeTree, rel string) (text []byte, why string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.look(t)
@@ -383,7 +383,7 @@ func (t *codeTree) whyNot(rel string, committed bool) string {
 
 // names lists the files directly in a folder of the tree, those of the commit and
 // those that only lie there.
-func (s *codeShelf) names(t *codeTree, below string) (names []string) {
+func (s *Code) names(t *codeTree, below string) (names []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.look(t)
@@ -405,7 +405,7 @@ func (s *codeShelf) names(t *codeTree, below string) (names []string) {
 
 // place makes a copy of a folder of the tree to be run, from the pinned bytes, and
 // returns where it is. It refuses one of which not all is as it was pinned.
-func (s *codeShelf) copyOf(t *codeTree, below string) (string, error) {
+func (s *Code) copyOf(t *codeTree, below string) (string, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.look(t)
@@ -457,8 +457,8 @@ func put(path string, text []byte, exec bool) error {
 	return err
 }
 
-// all tells of every tree there is anything in.
-func (s *codeShelf) all() (list []fleet.CodeFacts) {
+// All tells of every tree there is anything in.
+func (s *Code) All() (list []fleet.CodeFacts) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, t := range s.trees {
@@ -471,9 +471,9 @@ func (s *codeShelf) all() (list []fleet.CodeFacts) {
 	return list
 }
 
-// offered is what of a folder would be pinned now, if it is what was shown.
-func (s *codeShelf) offered(dir, digest string) (fleet.Pins, error) {
-	s.again()
+// Offered is what of a folder would be pinned now, if it is what was shown.
+func (s *Code) Offered(dir, digest string) (fleet.Pins, error) {
+	s.Again()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	t := s.trees[dir]
@@ -494,6 +494,6 @@ func (s *codeShelf) offered(dir, digest string) (fleet.Pins, error) {
 
 // theirs says whether a file is a person's own, or comes with Custos: it may name
 // variables that are passed on.
-func (s *codeShelf) theirs(file string) bool {
+func (s *Code) theirs(file string) bool {
 	return !filepath.IsAbs(file) || strings.HasPrefix(file, s.own+"/")
 }
