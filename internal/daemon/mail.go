@@ -30,7 +30,7 @@ func mailActions(cfg config.Config) (map[fleet.MailType]fleet.MailAction, error)
 	out := map[fleet.MailType]fleet.MailAction{}
 	for name, s := range sections {
 		if err := checkMailSection(name, s); err != nil {
-			return nil, &config.Mistake{Err: fmt.Errorf("cannot read %s:%d: [mail.%s]: %w", cfg.File, cfg.LineOf("mail."+name, err), name, err)}
+			return nil, fmt.Errorf("cannot read %s:%d: [mail.%s]: %w", cfg.File, cfg.LineOf("mail."+name, err), name, err)
 		}
 		out[fleet.MailType(name)] = fleet.MailAction{Work: s.Work, Trigger: s.Trigger}
 	}

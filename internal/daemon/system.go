@@ -7,17 +7,14 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"custos/internal/act"
-	"custos/internal/assess"
 	"custos/internal/catalog"
 	"custos/internal/config"
 	"custos/internal/fleet"
-	"custos/internal/ledger"
 	"custos/internal/library"
 	"custos/internal/loop"
 	"custos/internal/observe"
@@ -92,172 +89,12 @@ type system struct {
 // tick is how often a pass is made for rules that wait for time.
 const tick = 15 * time.Second
 
-// as is what this process is: a daemon, or one command.
-type as struct {
-	what  string        // for whoever finds the lock taken
-	wait  time.Duration // for the lock
-	every time.Duration // between patrols; 0 without a daemon
-	lock  *lock         // of the daemon whose place this one takes; nil: it is taken
-	// renewed is when a damaged ledger was opened anew last.
-	renewed time.Time
-	tell    io.Writer // where messages are shown: what a command prints tells them already
-}
-
-// build puts the parts together.
-func build(cfg config.Config, o Options, a as) (*system, error) {
-	s := &system{cfg: cfg, o: o, journal: journal.Dir(cfg.JournalDir), daemon: a.every > 0, deafen: func() {}, leave: func() {}, hurt: make(chan error, 1), renewed: a.renewed}
-	var err error
-	if s.world, err = catalog.NewWorld(cfg, os.Getenv, o.Stderr, o.Version); err != nil {
-		return nil, err
-	}
-	if s.rules, err = parseRules(cfg, string(rules.Builtin())); err != nil {
-		return nil, &config.Mistake{Err: err}
-	}
-	if s.limits, err = catalog.Limits(cfg); err != nil {
-		return nil, &config.Mistake{Err: err}
-	}
-	warn := o.Log.Warn
-	if !s.daemon { // one command says in its answer what of a schedule is broken
-		warn = func(string, ...any) {}
-	}
-	if s.library, err = library.New(cfg, library.Options{Kinds: s.world.Kinds.Names(), Pins: s.pins, Warn: warn}); err != nil {
-		return nil, &config.Mistake{Err: err}
-	}
-	if s.triage, err = catalog.Triage(cfg); err != nil {
-		return nil, &config.Mistake{Err: err}
-	}
-	if s.handoff, err = catalog.Handoff(cfg); err != nil {
-		return nil, &config.Mistake{Err: err}
-	}
-	if s.pools, err = catalog.Pools(cfg, s.world.Kinds); err != nil {
-		return nil, &config.Mistake{Err: err}
-	}
-	if s.mail, err = mailActions(cfg); err != nil {
-		return nil, err
-	}
-	if c, err := catalog.Interpreter(cfg); err != nil {
-		return nil, &config.Mistake{Err: err}
-	} else if c != nil {
-		s.meant = c
-	}
-	if s.who, err = catalog.Coordination(cfg); err != nil {
-		return nil, &config.Mistake{Err: err}
-	}
-	s.disk = &fullDisk{dir: cfg.StateDir, now: s.world.Now, met: s.meetFullDisk}
-	s.ledger = &ledgerFile{cfg: cfg, started: s.world.StartedAt, what: a.what, wait: a.wait, held: a.lock, wrote: s.disk.wrote, damaged: s.beginAnew}
-	s.events = &eventReader{l: s.ledger, read: map[string]int64{}}
-	s.know(a.every)
-	s.pulse.beats = make(chan struct{}, 1)
-	probes, err := catalog.Probes(s.world)
-	if err != nil {
-		return nil, &config.Mistake{Err: err}
-	}
-	for _, p := range probes {
-		if w, ok := p.(watcher); ok {
-			s.watchers = append(s.watchers, w)
-		}
-	}
-	actions, err := catalog.Actions(s.world)
-	if err != nil {
-		return nil, &config.Mistake{Err: err}
-	}
-	s.ears = &ears{s: s}
-	s.board = observe.New(observe.Options{Probes: probes, Now: s.world.Now, From: s.world.From, Wake: s.wake, Forget: s.world.Forget})
-	s.actor = act.New(act.Options{Actions: actions, Ledger: s.ledger, Frozen: func() string { return Frozen(cfg) },
-		Now: s.world.Now, Workers: cfg.Workers, Done: s.done, Learned: s.learned, Log: o.Log})
-	people, err := catalog.NewPeople(s.world, a.tell)
-	if err != nil {
-		return nil, &config.Mistake{Err: err}
-	}
-	if s.ops, err = catalog.Ops(s.world); err != nil {
-		return nil, &config.Mistake{Err: err}
-	}
-	if s.gauges, err = newGauges(s.world); err != nil {
-		return nil, &config.Mistake{Err: err}
-	}
-	if s.hooked.Address, s.hooked.Secret, err = catalog.Webhook(s.world); err != nil {
-		return nil, &config.Mistake{Err: err}
-	}
-	s.places, s.chats = people.Ears, people.Chats
-	s.report = report.New(report.Options{Asks: s.asks, Answering: s.answering(), Notifiers: people.Notifiers, Routes: people.Routes, Pulses: people.Pulses, Outbox: s.ledger,
-		Mirrors: people.Mirrors, Windows: people.Windows, Status: s.hostStatus, Trouble: func() string { return s.loop.Trouble() }, Full: s.disk.says,
-		Memory: s.ledger, History: s.ledger, Journal: s.keeper(), Replies: s.replied, Now: s.world.Now, Host: s.world.From.Host, Every: deliverEvery})
-	s.loop = loop.New(loop.Options{Board: s.board, Rules: s.rules, Policy: s.policy, Due: s.due, Holds: s.holds, History: s.ledger, Act: s.actor,
-		Journal: s.report, Touches: s.touches, Seen: s.follow, Every: cfg.PatrolEvery, IdleMax: cfg.PatrolIdle, Tick: tick, Log: o.Log})
-	return s, nil
-}
-
 // meetFullDisk has people told of it, and a pass find out what cannot be written down.
 func (s *system) meetFullDisk() {
 	if s.report != nil && s.loop != nil { // not while it is put together
 		s.report.Hurry()
 		s.loop.Wake("a full disk")
 	}
-}
-
-// parseRules reads the built-in table, or the one of a recording, and lays the
-// user's own rules over it.
-func parseRules(cfg config.Config, table string) (assess.Rules, error) {
-	check := rules.Checker{Actions: catalog.ActionNames()}
-	return check.Parse("rules.toml", []byte(table), rules.Source{Name: cfg.File, Text: cfg.Text})
-}
-
-// Sections lists the sections of custos.toml that belong to plug-ins.
-func Sections() []string {
-	out := append(slices.Concat(catalog.Sections(), library.Sections()), "triage", "mail")
-	slices.Sort(out)
-	return slices.Compact(out)
-}
-
-// know hands the plug-ins what Custos knows of itself.
-func (s *system) know(every time.Duration) {
-	s.world.StoreFile = storeFile(s.cfg)
-	s.world.PatrolEvery = func() time.Duration {
-		if every == 0 {
-			return 0
-		}
-		return s.loop.Interval()
-	}
-	s.world.Unwatched = func() string { return s.unwatched.tell(s.world.Now()) }
-	s.world.Remembered, s.world.LastPatrol = s.memory, s.sincePatrol
-	s.world.ConfigTrouble, s.world.SocketTrouble = s.configTrouble, s.socketTrouble
-	s.world.Schedules = func() string { return s.library.Schedules.Broken(context.Background()) }
-	s.world.Plugins = s.pluginFacts
-	if every > 0 { // one command runs no command of a plugin that it was not asked for
-		s.world.PluginChecks = s.library.Plugins.Checks
-	}
-	s.world.Code, s.world.Pin = s.library.Code.All, s.pin
-	s.world.Seen = s.seen
-	s.world.Landmarks = s.marks
-	if every > 0 { // one command tells at its end, and not for long
-		s.world.Receivers = func() []fleet.Receiver { return s.report.Receivers() }
-	}
-	s.world.Hooks, s.world.HooksOf = s.heard, s.heardOf
-	s.world.Lost = s.ledger.lost
-	s.world.Registered = unlessLost(s.registered)
-	s.world.GateChecks = s.gateChecks
-	s.world.Runs = func(ctx context.Context) ([]fleet.Run, error) {
-		p, err := s.recall(ctx)
-		return p.Runs, err
-	}
-	s.world.Named = func(ctx context.Context) ([]fleet.Ref, error) {
-		p, err := s.recall(ctx)
-		return ledger.Named(p.Records), err
-	}
-	s.world.Judged = catalog.Judgements{
-		Past: s.recall,
-		Verdict: func(ctx context.Context, hash string) (v fleet.Verdict, known bool, err error) {
-			st, err := s.ledger.reader(ctx)
-			if err != nil {
-				return v, false, err
-			}
-			return st.VerdictOf(ctx, hash)
-		},
-	}
-	s.world.Recorded = unlessLost(func(ctx context.Context) ([]fleet.AgentRecord, error) {
-		p, err := s.recall(ctx)
-		return p.Agents, err
-	})
 }
 
 func (s *system) configTrouble() string {
