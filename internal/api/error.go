@@ -1,6 +1,12 @@
 package api
 
-import "net/http"
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/http"
+)
 
 // The kinds of error.
 const (
@@ -45,4 +51,29 @@ func (e *Error) HTTPStatus() int {
 		return http.StatusServiceUnavailable
 	}
 	return http.StatusInternalServerError
+}
+
+// ErrorOf finds the kind of an error.
+func ErrorOf(err error) *Error {
+	var e *Error
+	var tooBig *http.MaxBytesError
+	switch {
+	case errors.As(err, &e):
+		return e
+	case errors.As(err, &tooBig):
+		return &Error{Kind: BadInput, Message: fmt.Sprintf("cannot read the request: it is larger than %d bytes", tooBig.Limit)}
+	case errors.Is(err, fs.ErrNotExist):
+		return &Error{Kind: NotFound, Message: err.Error()}
+	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
+		return &Error{Kind: CannotLook, Message: err.Error()}
+	}
+	return &Error{Kind: Internal, Message: err.Error()}
+}
+
+// AsBadInput marks an error as the caller's, unless it says itself what it is.
+func AsBadInput(err error) error {
+	if e := ErrorOf(err); e.Kind != Internal {
+		return e
+	}
+	return &Error{Kind: BadInput, Message: err.Error()}
 }

@@ -21,6 +21,7 @@ import (
 	"custos/internal/api"
 	"custos/internal/cli"
 	"custos/internal/config"
+	"custos/internal/control"
 	"custos/internal/daemon"
 	"custos/internal/fleet"
 	"custos/internal/ledger"
@@ -141,12 +142,23 @@ func passOf(file string) (fleet.Pass, error) {
 	return p, json.NewDecoder(bytes.NewReader(text)).Decode(&p)
 }
 
+func (w *world) control() *control.Control {
+	return &control.Control{Records: ledgerBook{w}, Mover: w, Registry: w.Registrations, Rules: w.ruleNames, Now: func() fleet.Instant { return w.pass.Snapshot.At }}
+}
+
+func (w *world) ruleNames() (names []string) {
+	for _, r := range w.Rules() {
+		names = append(names, r.Name)
+	}
+	return names
+}
+
 func (w *world) options() server.Options {
 	b := &book{w: w}
 	return server.Options{
-		Cycle: w, Approver: w, Mover: w, Mender: w, Alerts: w, Chronicle: w, Journal: w, Teller: w, Rules: w, Explainer: w,
+		Cycle: w, Approver: w, Mender: w, Alerts: w, Chronicle: w, Journal: w, Teller: w, Rules: w, Explainer: w,
 		Orders: w, Registry: w, Screens: w, HookLog: w, Failures: w, Messages: w, HookFiles: w,
-		Records:  ledgerBook{w},
+		Control:  w.control(),
 		Formulas: b, Runs: b, Plugins: &pluginBook{book{w: w}}, PluginRuns: &pluginBook{book{w: w}}, Code: &pluginBook{book{w: w}}, Schedules: w.schedules, Costs: w.costs,
 		Tell: func(context.Context, fleet.Message) error { return nil }, Hears: func(fleet.Message) []string { return w.hears },
 		Status: w.status, Vitals: w.vitals, Pauses: w, AgentOf: w.agentOf, Beat: w.beat, Now: func() fleet.Instant { return w.pass.Snapshot.At }, Version: "1.2.3",

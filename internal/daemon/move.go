@@ -6,13 +6,13 @@ import (
 	"fmt"
 
 	"custos/internal/api"
+	"custos/internal/control"
 	"custos/internal/fleet"
 	"custos/internal/ledger"
 	"custos/internal/loop"
-	"custos/internal/server"
 )
 
-var _ server.Mover = cycle{}
+var _ control.Mover = cycle{}
 
 // Move has work closed where it is kept, or opened again. Without a daemon it looks
 // first, and waits for what it began: this process ends with the command.

@@ -3,15 +3,15 @@ package daemon
 import (
 	"context"
 
+	"custos/internal/control"
 	"custos/internal/fleet"
 	"custos/internal/ledger"
-	"custos/internal/server"
 )
 
 // records is the book of coordination as the server's port wants it.
 type records struct{ s *system }
 
-var _ server.Records = records{}
+var _ control.Records = records{}
 
 // Records lists what counts now, and what it means.
 func (r records) Records(ctx context.Context) (fleet.Records, fleet.Coordination, error) {

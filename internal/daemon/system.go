@@ -14,6 +14,7 @@ import (
 	"custos/internal/act"
 	"custos/internal/catalog"
 	"custos/internal/config"
+	"custos/internal/control"
 	"custos/internal/fleet"
 	"custos/internal/library"
 	"custos/internal/loop"
@@ -186,14 +187,19 @@ func (s *system) begin(ctx context.Context) error {
 func (s *system) handler(ctx context.Context, down func()) http.Handler {
 	b := book{s.ledger, s.world.Now}
 	return server.New(server.Options{
-		Cycle: cycle{s}, Approver: cycle{s}, Mover: cycle{s}, Mender: cycle{s}, Alerts: b, Chronicle: b, Journal: diary{s.journal}, Teller: s.actor,
+		Cycle: cycle{s}, Approver: cycle{s}, Mender: cycle{s}, Alerts: b, Chronicle: b, Journal: diary{s.journal}, Teller: s.actor,
 		Rules: rulebook{s.rules}, Explainer: reader{s.world.Kinds}, Status: s.status(down != nil),
 		Now: s.world.Now, Version: s.o.Version, Down: down, InProcess: down == nil,
 		Configured: s.cfg.Found, Log: s.o.Log, AgentOf: s.agentOf, KindOf: s.world.Kinds.Of,
 		Orders: clerk{s}, Registry: clerk{s}, Screens: screens{s}, HookLog: clerk{s}, Failures: clerk{s}, Messages: clerk{s},
 		HookFiles: hookFiles{s}, Hooks: s.ears, Whose: s.ears.whose,
-		Formulas: formulaDesk{s}, Runs: runner{s}, Plugins: pluginDesk{s}, Code: codeDesk{s}, PluginRuns: pluginDesk{s}, Records: records{s}, Schedules: s.scheduleRows, Costs: s.costs, Attend: s.attend, Metrics: s.page(), Made: s.made, Reply: replyToRun, Tell: b.tell, Hears: s.hears, Examine: s.examine, Anew: s.anew, Vitals: s.vitals(down != nil), Beat: s.beat, HandOver: s.handOver, Replaced: s.replaced, Pauses: pauser{s}, Brakes: brakes{s}, Places: s.listening,
+		Formulas: formulaDesk{s}, Runs: runner{s}, Plugins: pluginDesk{s}, Code: codeDesk{s}, PluginRuns: pluginDesk{s}, Control: s.control(), Schedules: s.scheduleRows, Costs: s.costs, Attend: s.attend, Metrics: s.page(), Made: s.made, Reply: replyToRun, Tell: b.tell, Hears: s.hears, Examine: s.examine, Anew: s.anew, Vitals: s.vitals(down != nil), Beat: s.beat, HandOver: s.handOver, Replaced: s.replaced, Pauses: pauser{s}, Brakes: brakes{s}, Places: s.listening,
 	})
+}
+
+// control is what people and agents may do to records.
+func (s *system) control() *control.Control {
+	return &control.Control{Records: records{s}, Mover: cycle{s}, Registry: s.registered, Rules: s.rules.Names, Now: s.world.Now}
 }
 
 // Close ends the parts in reverse order.

@@ -386,7 +386,7 @@ func TestOfAStoppedTerminalServerItIsSaidWhatLetsItGoOn(t *testing.T) {
 		_, log := c.Log(t.Context(), name, api.LogQuery{Lines: 7})
 		wantError(t, log, api.NotFound, "its terminal server (process 12) is stopped by a signal")
 		for verb, err := range map[string]error{"peek": peek, "logs": log} {
-			if e := errorOf(err); e.Hint != "kill -CONT 12" {
+			if e := api.ErrorOf(err); e.Hint != "kill -CONT 12" {
 				t.Errorf("%s of %s sends to %q", verb, name, e.Hint)
 			}
 		}

@@ -21,7 +21,7 @@ type Approver interface {
 func (s *server) approve(req *http.Request, c Caller) (any, error) {
 	number, err := strconv.ParseInt(req.PathValue("number"), 10, 64)
 	if err != nil {
-		return nil, badInput(fmt.Errorf("cannot approve %q: it is no alert's number", fleet.Line(req.PathValue("number"), 40)))
+		return nil, api.AsBadInput(fmt.Errorf("cannot approve %q: it is no alert's number", fleet.Line(req.PathValue("number"), 40)))
 	}
 	var order api.ApproveOrder
 	if err := decode(req, &order); err != nil {

@@ -7,6 +7,7 @@ import (
 	"path"
 
 	"custos/internal/api"
+	"custos/internal/control"
 	"custos/internal/fleet"
 )
 
@@ -44,10 +45,10 @@ func (s *server) trust(req *http.Request, c Caller) (any, error) {
 		return nil, err
 	}
 	if !path.IsAbs(q.Dir) || q.Digest == "" && !q.Revoke {
-		return nil, badInput(fmt.Errorf("cannot trust %q: want its absolute path, and the digest of what was shown", fleet.Line(q.Dir, 200)))
+		return nil, api.AsBadInput(fmt.Errorf("cannot trust %q: want its absolute path, and the digest of what was shown", fleet.Line(q.Dir, 200)))
 	}
 	if err := s.Code.Trust(req.Context(), q, c.Name()); err != nil {
-		return nil, reasoned(fmt.Errorf("cannot trust %s: %w", fleet.Line(q.Dir, 200), err))
+		return nil, control.Reasoned(fmt.Errorf("cannot trust %s: %w", fleet.Line(q.Dir, 200), err))
 	}
 	return s.codeList(req, c)
 }

@@ -34,11 +34,11 @@ func (s *server) costs(req *http.Request, _ Caller) (any, error) {
 	by := cmp.Or(q.Get("by"), "day")
 	key, ok := costKeys()[by]
 	if !ok {
-		return nil, badInput(fmt.Errorf("cannot sum up by %q: want day, formula or alert", fleet.Line(by, 40)))
+		return nil, api.AsBadInput(fmt.Errorf("cannot sum up by %q: want day, formula or alert", fleet.Line(by, 40)))
 	}
 	from, err := sinceOf(cmp.Or(q.Get("since"), "7d"), s.Now())
 	if err != nil {
-		return nil, badInput(err)
+		return nil, api.AsBadInput(err)
 	}
 	list, err := s.Costs(req.Context(), from)
 	if err != nil {

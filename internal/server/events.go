@@ -50,7 +50,7 @@ func (s *server) eventsFrom(req *http.Request) (int64, error) {
 	if text := req.URL.Query().Get("after"); text != "" {
 		id, err := strconv.ParseInt(text, 10, 64)
 		if err != nil || id < 0 {
-			return 0, badInput(fmt.Errorf("cannot stream events after %q: want an event's number", text))
+			return 0, api.AsBadInput(fmt.Errorf("cannot stream events after %q: want an event's number", text))
 		}
 		return id, nil
 	}

@@ -26,7 +26,7 @@ const (
 func (s *server) feed(req *http.Request, _ Caller) (any, error) {
 	q, err := feedQuery(req.URL.Query())
 	if err != nil {
-		return nil, badInput(err)
+		return nil, api.AsBadInput(err)
 	}
 	crew := feedCrew{}
 	if q.Of != "" {

@@ -12,8 +12,8 @@ import (
 	"strings"
 
 	"custos/internal/api"
+	"custos/internal/control"
 	"custos/internal/fleet"
-	"custos/internal/ledger"
 	"custos/internal/nearest"
 )
 
@@ -26,7 +26,7 @@ func (s *server) formulas(req *http.Request, _ Caller) (any, error) {
 		rows = []api.FormulaRow{}
 	}
 	for i := range rows {
-		rows[i].Broken = reason(rows[i].Broken)
+		rows[i].Broken = control.Reason(rows[i].Broken)
 	}
 	return api.Formulas{Formulas: rows, Next: []api.Hint{
 		{Command: "custos formula show supervisor", What: "what one does"},
@@ -42,7 +42,7 @@ func (s *server) formula(req *http.Request, _ Caller) (any, error) {
 		return nil, err
 	}
 	if q.File != "" && !path.IsAbs(q.File) || (q.Name == "") == (q.File == "") {
-		return nil, badInput(fmt.Errorf("cannot read a formula: give its name, or its file with an absolute path"))
+		return nil, api.AsBadInput(fmt.Errorf("cannot read a formula: give its name, or its file with an absolute path"))
 	}
 	f, err := s.read(req.Context(), q)
 	if err != nil {
@@ -67,11 +67,11 @@ func (s *server) read(ctx context.Context, q api.FormulaQuery) (api.Formula, err
 	case errors.Is(err, fs.ErrNotExist) && q.File == "":
 		return f, s.noFormula(ctx, q.Name)
 	case err != nil:
-		return f, reasoned(err)
+		return f, control.Reasoned(err)
 	}
-	f.Broken = reason(f.Broken)
+	f.Broken = control.Reason(f.Broken)
 	for i := range f.Problems {
-		f.Problems[i].Text = reason(f.Problems[i].Text)
+		f.Problems[i].Text = control.Reason(f.Problems[i].Text)
 	}
 	return f, nil
 }
@@ -80,7 +80,7 @@ func (s *server) read(ctx context.Context, q api.FormulaQuery) (api.Formula, err
 func (s *server) switchFormula(req *http.Request, c Caller) (any, error) {
 	name, do := req.PathValue("name"), req.PathValue("do")
 	if do != "disable" && do != "enable" {
-		return nil, badInput(fmt.Errorf("cannot %q a formula: want disable or enable", fleet.Line(do, 40)))
+		return nil, api.AsBadInput(fmt.Errorf("cannot %q a formula: want disable or enable", fleet.Line(do, 40)))
 	}
 	var q api.FormulaSwitchRequest
 	if err := decode(req, &q); err != nil {
@@ -91,7 +91,7 @@ func (s *server) switchFormula(req *http.Request, c Caller) (any, error) {
 	}
 	out, err := s.Formulas.Switch(req.Context(), name, do == "enable", c.Name())
 	if err != nil {
-		return nil, badInput(reasoned(err))
+		return nil, api.AsBadInput(control.Reasoned(err))
 	}
 	return out, nil
 }
@@ -101,7 +101,7 @@ func (s *server) switchFormula(req *http.Request, c Caller) (any, error) {
 func (s *server) mustKnow(ctx context.Context, name, project string) error {
 	_, err := s.Formulas.Formula(ctx, api.FormulaQuery{Name: name, Project: project})
 	if !errors.Is(err, fs.ErrNotExist) {
-		return reasoned(err)
+		return control.Reasoned(err)
 	}
 	if project != "" {
 		return s.noFormula(ctx, name)
@@ -154,22 +154,4 @@ func placeOf(p api.FormulaProblem) string {
 		return p.File
 	}
 	return fmt.Sprintf("%s:%d:%d", p.File, p.Line, p.Column)
-}
-
-// reason is a text of the ledger without its "not allowed: ": that word is for
-// programs, the reason after it for people.
-func reason(text string) string { return strings.ReplaceAll(text, ledger.ErrIllegal.Error()+": ", "") }
-
-// reasoned is an error in words for people: what the ledger refuses is their mistake.
-func reasoned(err error) error {
-	var e *api.Error
-	switch {
-	case errors.As(err, &e):
-		e = &api.Error{Kind: e.Kind, Message: reason(e.Message), Hint: e.Hint}
-	case errors.Is(err, ledger.ErrIllegal), errors.Is(err, ledger.ErrTaken):
-		e = &api.Error{Kind: api.BadInput, Message: reason(err.Error())}
-	default:
-		return err
-	}
-	return e
 }

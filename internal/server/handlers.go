@@ -76,15 +76,15 @@ func (s *server) plan(req *http.Request, _ Caller) (any, error) {
 func (s *server) judge(req *http.Request, _ Caller) (any, error) {
 	body, err := io.ReadAll(req.Body)
 	if err != nil {
-		return nil, badInput(fmt.Errorf("cannot read the recording: %w", err))
+		return nil, api.AsBadInput(fmt.Errorf("cannot read the recording: %w", err))
 	}
 	r, err := fleet.DecodeRecording(body)
 	if err != nil {
-		return nil, badInput(err)
+		return nil, api.AsBadInput(err)
 	}
 	pass, err := s.Cycle.Judge(req.Context(), r)
 	if err != nil {
-		return nil, badInput(err)
+		return nil, api.AsBadInput(err)
 	}
 	return plan(pass, s.Teller), nil
 }
@@ -130,7 +130,7 @@ func (s *server) unwritten(ctx context.Context, written []fleet.Alert, all bool)
 func (s *server) acknowledge(req *http.Request, c Caller) (any, error) {
 	number, err := strconv.ParseInt(req.PathValue("number"), 10, 64)
 	if err != nil {
-		return nil, badInput(fmt.Errorf("cannot acknowledge %q: it is no alert's number", req.PathValue("number")))
+		return nil, api.AsBadInput(fmt.Errorf("cannot acknowledge %q: it is no alert's number", req.PathValue("number")))
 	}
 	var order api.AckOrder
 	if err := decode(req, &order); err != nil {
@@ -195,7 +195,7 @@ func (s *server) silence(req *http.Request, c Caller) (any, error) {
 	}
 	made, err := s.silenceOf(order, c)
 	if err != nil {
-		return nil, badInput(err)
+		return nil, api.AsBadInput(err)
 	}
 	if err := s.Alerts.Silence(req.Context(), made); err != nil {
 		return nil, err
@@ -260,11 +260,11 @@ func (s *server) explain(req *http.Request, _ Caller) (any, error) {
 		return nil, err
 	}
 	if strings.TrimSpace(order.Screen) == "" && order.Title == "" {
-		return nil, badInput(fmt.Errorf("cannot explain an empty screen"))
+		return nil, api.AsBadInput(fmt.Errorf("cannot explain an empty screen"))
 	}
 	e, err := s.Explainer.Explain(order.Kind, order.Title, order.Screen)
 	if err != nil {
-		return nil, badInput(err)
+		return nil, api.AsBadInput(err)
 	}
 	return e, nil
 }
@@ -274,7 +274,7 @@ var day = regexp.MustCompile(`^\d{4}-\d\d-\d\d$`)
 func (s *server) journal(req *http.Request, _ Caller) (any, error) {
 	want := req.URL.Query().Get("day")
 	if want != "" && !day.MatchString(want) {
-		return nil, badInput(fmt.Errorf("cannot read the journal of %q: want a day like 2006-01-02", want))
+		return nil, api.AsBadInput(fmt.Errorf("cannot read the journal of %q: want a day like 2006-01-02", want))
 	}
 	return s.Journal.Journal(req.Context(), want)
 }

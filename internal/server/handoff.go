@@ -23,7 +23,7 @@ func (s *server) handOver(req *http.Request, c Caller) (any, error) {
 		return nil, err
 	}
 	if len(r.Text) > fleet.LongestHandoff {
-		return nil, badInput(fmt.Errorf("cannot take a hand-off of %d bytes: %d are the most; put the rest into a file and say where it is", len(r.Text), fleet.LongestHandoff))
+		return nil, api.AsBadInput(fmt.Errorf("cannot take a hand-off of %d bytes: %d are the most; put the rest into a file and say where it is", len(r.Text), fleet.LongestHandoff))
 	}
 	reg, replaced, err := s.HandOver(req.Context(), r.Agent, strings.TrimSpace(fleet.Redact(fleet.Text(r.Text))), by)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -47,7 +47,7 @@ func (s *server) handsOver(req *http.Request, c Caller, r *api.HandoffRequest) (
 	agent = strings.TrimPrefix(agent, Marked)
 	switch {
 	case agent == "" && r.Agent == "":
-		return "", badInput(errors.New("cannot take a hand-off of nobody: name the agent"))
+		return "", api.AsBadInput(errors.New("cannot take a hand-off of nobody: name the agent"))
 	case agent == "":
 		return c.Name(), nil
 	case r.Agent != "" && r.Agent != agent:

@@ -50,7 +50,7 @@ func httpPost(req *http.Request, c Caller) (hookwire.Post, error) {
 	}
 	body, err := io.ReadAll(req.Body)
 	if err != nil {
-		return p, badInput(fmt.Errorf("cannot read the hook's payload: %w", err))
+		return p, api.AsBadInput(fmt.Errorf("cannot read the hook's payload: %w", err))
 	}
 	p.SetPayload(body)
 	if err := p.Check(); err != nil {

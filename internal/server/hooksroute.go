@@ -16,11 +16,11 @@ func (s *server) editHooks(req *http.Request, _ Caller) (any, error) {
 		return nil, err
 	}
 	if e.Do != "install" && e.Do != "uninstall" && e.Do != "status" {
-		return nil, badInput(fmt.Errorf("cannot %q hooks: want install, uninstall or status", fleet.Line(e.Do, 40)))
+		return nil, api.AsBadInput(fmt.Errorf("cannot %q hooks: want install, uninstall or status", fleet.Line(e.Do, 40)))
 	}
 	f, err := s.HookFiles.EditHooks(req.PathValue("kind"), e.Do, []byte(e.Settings))
 	if err != nil {
-		return nil, badInput(err)
+		return nil, api.AsBadInput(err)
 	}
 	f.Kind = req.PathValue("kind")
 	for _, list := range []*[]string{&f.Events, &f.Missing, &f.Limits} {

@@ -45,7 +45,7 @@ func (s *server) log(req *http.Request, _ Caller) (any, error) {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, noLogOf(name, "what it wrote is not kept any more", "custos why agent/"+name)
 	case errors.Is(err, fs.ErrInvalid):
-		return nil, badInput(err)
+		return nil, api.AsBadInput(err)
 	case err != nil:
 		return nil, cannotLook(err)
 	}
@@ -136,7 +136,7 @@ func linesAsked(q url.Values, usual, most int) (int, error) {
 	}
 	n, err := strconv.Atoi(text)
 	if err != nil || n < 1 || n > most {
-		return 0, badInput(fmt.Errorf("cannot show %q lines: want 1 to %d", fleet.Line(text, 20), most))
+		return 0, api.AsBadInput(fmt.Errorf("cannot show %q lines: want 1 to %d", fleet.Line(text, 20), most))
 	}
 	return n, nil
 }

@@ -75,7 +75,7 @@ func (s *server) cancelOrder(req *http.Request, c Caller) (any, error) {
 // orderError finds out whose fault it is that an order was not taken.
 func orderError(err error) error {
 	if errors.Is(err, ledger.ErrIllegal) || errors.Is(err, ledger.ErrTaken) {
-		return badInput(err)
+		return api.AsBadInput(err)
 	}
 	return err
 }
@@ -125,7 +125,7 @@ func (s *server) orderOf(ctx context.Context, r api.OrderRequest, by string) (fl
 	if r.TTL != "" {
 		d, err := time.ParseDuration(r.TTL)
 		if err != nil || d <= 0 || d > longestTTL {
-			return o, badInput(fmt.Errorf("cannot keep an order for %q: want a time up to %s, like 10m", fleet.Line(r.TTL, 40), longestTTL))
+			return o, api.AsBadInput(fmt.Errorf("cannot keep an order for %q: want a time up to %s, like 10m", fleet.Line(r.TTL, 40), longestTTL))
 		}
 		o.Expires = now.Add(d)
 	}
@@ -135,7 +135,7 @@ func (s *server) orderOf(ctx context.Context, r api.OrderRequest, by string) (fl
 			return o, err
 		}
 		if o.Spawn, err = spawnOf(*r.Spawn, r.Agent, all, s.kindOf()); err != nil {
-			return o, badInput(err)
+			return o, api.AsBadInput(err)
 		}
 	}
 	return o, ledger.CheckOrder(o)

@@ -5,6 +5,7 @@ import (
 	"net/http"
 
 	"custos/internal/api"
+	"custos/internal/control"
 	"custos/internal/fleet"
 )
 
@@ -23,7 +24,7 @@ func (s *server) pauseProject(req *http.Request, c Caller) (any, error) {
 	}
 	who := c.Name()
 	if err := s.Pauses.Pause(req.Context(), q.Project, q.Resume, who, fleet.Line(fleet.Redact(q.Why), 200)); err != nil {
-		return nil, reasoned(err)
+		return nil, control.Reasoned(err)
 	}
 	return api.Paused{Project: q.Project, Paused: !q.Resume, By: who}, nil
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"custos/internal/api"
+	"custos/internal/control"
 	"custos/internal/fleet"
 	"custos/internal/ledger"
 	"custos/internal/nearest"
@@ -75,7 +76,7 @@ func (s *server) plugin(req *http.Request, _ Caller) (any, error) {
 // noPlugin names the plugin that may be meant, where there is none.
 func (s *server) noPlugin(ctx context.Context, name string, err error) error {
 	if !errors.Is(err, fs.ErrNotExist) {
-		return reasoned(err)
+		return control.Reasoned(err)
 	}
 	var names []string
 	if rows, err := s.Plugins.Plugins(ctx); err == nil {
@@ -91,7 +92,7 @@ func (s *server) lintPlugin(req *http.Request, _ Caller) (any, error) {
 		return nil, err
 	}
 	if !path.IsAbs(q.File) {
-		return nil, badInput(fmt.Errorf("cannot read a plugin: %q is no absolute path", fleet.Line(q.File, 200)))
+		return nil, api.AsBadInput(fmt.Errorf("cannot read a plugin: %q is no absolute path", fleet.Line(q.File, 200)))
 	}
 	v, err := s.Plugins.Lint(req.Context(), q)
 	v.Next = []api.Hint{}

@@ -163,26 +163,6 @@ type Runs interface {
 	Change(ctx context.Context, id string, change RunsChange) (fleet.Run, error)
 }
 
-// Records is the book of what people and agents coordinate by.
-type Records interface {
-	// Records lists those that count now, and what they mean.
-	Records(ctx context.Context) (fleet.Records, fleet.Coordination, error)
-	// Work lists all work that is not closed, in whichever tracker it is kept; with
-	// refs just those, closed or not.
-	Work(ctx context.Context, refs ...fleet.Ref) ([]fleet.WorkFacts, error)
-	// Edit changes records, in one transaction: edit is given those that count, and
-	// what it returns is written. What was written is returned, with its IDs, after
-	// one pass has seen it. An error of edit is returned, and nothing is written.
-	Edit(ctx context.Context, edit func(fleet.Records) (fleet.Records, error)) (fleet.Records, error)
-}
-
-// Mover closes work where it is kept, or opens it again.
-type Mover interface {
-	// Move begins the action for it (do is close or reopen), and returns it; nil when
-	// it is so already. Where that may not be done the error says why.
-	Move(ctx context.Context, ref fleet.Ref, do, why, by string) (*fleet.Action, error)
-}
-
 // RunFilter chooses runs. Zero fields choose all.
 type RunFilter struct {
 	ID    string

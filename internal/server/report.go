@@ -23,7 +23,7 @@ func (s *server) report(req *http.Request, _ Caller) (any, error) {
 	ctx := req.Context()
 	from, err := sinceOf(cmp.Or(req.URL.Query().Get("since"), "12h"), s.Now())
 	if err != nil {
-		return nil, badInput(err)
+		return nil, api.AsBadInput(err)
 	}
 	pass, err := s.Cycle.Look(ctx, stare)
 	if err != nil {

@@ -2,6 +2,7 @@ package server
 
 import (
 	"net/http"
+	"slices"
 )
 
 // route is one row of the table: everything Custos answers.
@@ -30,6 +31,11 @@ func (s *server) routes() []route {
 }
 
 func routes() []route {
+	return slices.Concat(lookRoutes(), alertRoutes(), agentRoutes(), runRoutes(), controlRoutes(), selfRoutes())
+}
+
+// lookRoutes are those of what is seen, planned and judged.
+func lookRoutes() []route {
 	return []route{
 		{"GET", "/v1/look", anyone, small, (*server).look, nil},
 		{"POST", "/v1/patrol", anyone, small, (*server).patrol, nil}, // with apply: a person
@@ -38,14 +44,33 @@ func routes() []route {
 		{"POST", "/v1/plan", anyone, large, (*server).judge, nil},
 		{"GET", "/v1/recording", anyone, small, (*server).record, nil},
 		{"GET", "/v1/rules", anyone, small, (*server).rules, nil},
+		{"POST", "/v1/explain", anyone, small, (*server).explain, nil},
+		{"GET", "/v1/costs", anyone, small, (*server).costs, nil},
+		{"GET", "/v1/report", anyone, small, (*server).report, nil},
+		{"GET", "/v1/schema", anyone, small, (*server).schemas, nil},
+		{"GET", "/v1/schema/{name}", anyone, small, (*server).schema, nil},
+	}
+}
+
+// alertRoutes are those of what is wrong, and what was said of it.
+func alertRoutes() []route {
+	return []route{
 		{"GET", "/v1/alerts", anyone, small, (*server).alerts, nil},
 		{"POST", "/v1/alerts/{number}/ack", person, small, (*server).acknowledge, nil},
 		{"POST", "/v1/alerts/{number}/approve", person, small, (*server).approve, nil},
 		{"POST", "/v1/silences", person, small, (*server).silence, nil},
 		{"POST", "/v1/tell", anyone, small, (*server).tell, nil}, // an agent in its own name: see teller
 		{"GET", "/v1/story", anyone, small, (*server).story, nil},
-		{"POST", "/v1/explain", anyone, small, (*server).explain, nil},
 		{"GET", "/v1/journal", anyone, small, (*server).journal, nil},
+		{"GET", "/v1/feed", anyone, small, (*server).feed, nil},
+		{"GET", "/v1/failures", anyone, small, (*server).failures, nil},
+		{"GET", "/v1/events", anyone, small, nil, (*server).events},
+	}
+}
+
+// agentRoutes are those of agents, and what they are to do.
+func agentRoutes() []route {
+	return []route{
 		{"GET", "/v1/agents", anyone, small, (*server).agents, nil},
 		{"GET", "/v1/agents/{name}", anyone, small, (*server).agent, nil},
 		{"GET", "/v1/agents/{name}/screen", anyone, small, (*server).screen, nil},
@@ -54,9 +79,17 @@ func routes() []route {
 		{"GET", "/v1/orders", anyone, small, (*server).openOrders, nil},
 		{"GET", "/v1/orders/{id}", anyone, small, (*server).orderState, nil},
 		{"POST", "/v1/orders/{id}/cancel", person, small, (*server).cancelOrder, nil},
-		{"GET", "/v1/feed", anyone, small, (*server).feed, nil},
-		{"GET", "/v1/failures", anyone, small, (*server).failures, nil},
 		{"POST", "/v1/hookfiles/{kind}", anyone, orderSize, (*server).editHooks, nil}, // writes nothing
+		{"POST", "/v1/projects", person, small, (*server).pauseProject, nil},
+		{"POST", "/v1/handoff", anyone, small, (*server).handOver, nil}, // an agent, for itself: see handsOver
+		{"GET", "/v1/agents/{name}/handoff", anyone, small, (*server).handoff, nil},
+		{"POST", "/v1/heartbeat", anyone, small, (*server).heartbeat, nil}, // an agent, for itself
+	}
+}
+
+// runRoutes are those of what can be run, and runs.
+func runRoutes() []route {
+	return []route{
 		{"GET", "/v1/formulas", anyone, small, (*server).formulas, nil},
 		{"POST", "/v1/formulas", anyone, orderSize, (*server).formula, nil}, // reads only
 		{"POST", "/v1/formulas/{name}/{do}", person, small, (*server).switchFormula, nil},
@@ -72,38 +105,19 @@ func routes() []route {
 		{"GET", "/v1/plugins/{name}", anyone, small, (*server).plugin, nil},
 		{"POST", "/v1/plugins/{name}/run", person, small, (*server).runPlugin, nil},
 		{"GET", "/v1/plugins/{name}/runs", anyone, small, (*server).pluginRuns, nil},
-		{"GET", "/v1/work", anyone, small, (*server).workList, nil},
-		{"POST", "/v1/work", anyone, small, (*server).addWork, nil},
-		{"GET", "/v1/work/{ref}", anyone, small, (*server).workShown, nil},
-		{"POST", "/v1/work/{ref}", anyone, small, (*server).changeWork, nil}, // what an agent may: see ledger
-		{"GET", "/v1/convoys", anyone, small, (*server).convoyList, nil},
-		{"POST", "/v1/convoys", anyone, small, (*server).addConvoy, nil},
-		{"GET", "/v1/convoys/{id}", anyone, small, (*server).convoyShown, nil},
-		{"POST", "/v1/convoys/{id}", anyone, small, (*server).changeConvoy, nil}, // the same
-		{"GET", "/v1/gates", anyone, small, (*server).gateList, nil},
-		{"POST", "/v1/gates", anyone, small, (*server).addGate, nil}, // with a command: a person
-		{"GET", "/v1/gates/{id}", anyone, small, (*server).gateShown, nil},
-		{"POST", "/v1/gates/{id}/close", anyone, small, (*server).closeGate, nil}, // an agent cancels its own: see ledger
-		{"POST", "/v1/triggers", anyone, small, (*server).trigger, nil},
-		{"GET", "/v1/mail", anyone, small, (*server).mails, nil},
-		{"POST", "/v1/mail", anyone, orderSize, (*server).sendMail, nil},
-		{"POST", "/v1/mail/{id}", anyone, small, (*server).changeMail, nil}, // an agent its own: see inboxOf
-		{"GET", "/v1/costs", anyone, small, (*server).costs, nil},
-		{"GET", "/v1/report", anyone, small, (*server).report, nil},
+	}
+}
+
+// selfRoutes are those of Custos itself.
+func selfRoutes() []route {
+	return []route{
 		{"GET", "/v1/doctor", anyone, small, (*server).doctor, nil},
 		{"POST", "/v1/doctor/fix", person, small, (*server).mend, nil},
 		{"GET", "/v1/status", anyone, small, (*server).status, nil},
-		{"POST", "/v1/projects", person, small, (*server).pauseProject, nil},
-		{"POST", "/v1/handoff", anyone, small, (*server).handOver, nil}, // an agent, for itself: see handsOver
-		{"GET", "/v1/agents/{name}/handoff", anyone, small, (*server).handoff, nil},
-		{"POST", "/v1/heartbeat", anyone, small, (*server).heartbeat, nil}, // an agent, for itself
 		{"GET", "/v1/health", anyone, small, (*server).health, nil},
-		{"GET", "/v1/schema", anyone, small, (*server).schemas, nil},
-		{"GET", "/v1/schema/{name}", anyone, small, (*server).schema, nil},
 		{"POST", "/v1/freeze", anyone, small, (*server).freeze, nil}, // but no agent
 		{"POST", "/v1/thaw", person, small, (*server).thaw, nil},
 		{"POST", "/v1/down", person, small, (*server).down, nil},
-		{"GET", "/v1/events", anyone, small, nil, (*server).events},
 		{"GET", "/metrics", anyone, small, nil, (*server).metrics},
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"custos/internal/api"
+	"custos/internal/control"
 	"custos/internal/fleet"
 	"custos/internal/ledger"
 	"custos/internal/nearest"
@@ -26,11 +27,11 @@ func (s *server) runFormula(req *http.Request, c Caller) (any, error) {
 	}
 	for _, p := range []string{r.File, r.Dir} {
 		if p != "" && !path.IsAbs(p) {
-			return nil, badInput(fmt.Errorf("cannot run a formula: %q is no absolute path", fleet.Line(p, 200)))
+			return nil, api.AsBadInput(fmt.Errorf("cannot run a formula: %q is no absolute path", fleet.Line(p, 200)))
 		}
 	}
 	if (r.Name == "") == (r.File == "") {
-		return nil, badInput(fmt.Errorf("cannot run a formula: give its name, or its file"))
+		return nil, api.AsBadInput(fmt.Errorf("cannot run a formula: give its name, or its file"))
 	}
 	run, err := s.start(req.Context(), r, c.Name())
 	if err != nil {
@@ -55,12 +56,12 @@ func (s *server) start(ctx context.Context, r api.RunRequest, by string) (fleet.
 	if errors.Is(err, ledger.ErrTaken) {
 		return run, s.taken(ctx, f, err)
 	}
-	return run, reasoned(err)
+	return run, control.Reasoned(err)
 }
 
 // taken says which run has the place that another one wants.
 func (s *server) taken(ctx context.Context, f api.Formula, err error) error {
-	said := &api.Error{Kind: api.BadInput, Message: reason(err.Error()), Hint: "custos formula ps"}
+	said := &api.Error{Kind: api.BadInput, Message: control.Reason(err.Error()), Hint: "custos formula ps"}
 	open, unread := s.Runs.Runs(ctx, RunFilter{Open: true})
 	if unread != nil {
 		return said
@@ -153,7 +154,7 @@ func (s *server) changeRun(req *http.Request, c Caller) (any, error) {
 	}
 	change, err := changeOf(r, by, s.Now)
 	if err != nil {
-		return nil, badInput(err)
+		return nil, api.AsBadInput(err)
 	}
 	var refusal error // the ledger's own words, which say all
 	changed, err := s.Runs.Change(req.Context(), run.ID, func(all []fleet.Run, run fleet.Run) (fleet.Run, error) {
@@ -161,7 +162,7 @@ func (s *server) changeRun(req *http.Request, c Caller) (any, error) {
 		return run, refusal
 	})
 	if err != nil {
-		return nil, reasoned(cmp.Or(refusal, err))
+		return nil, control.Reasoned(cmp.Or(refusal, err))
 	}
 	if s.Attend != nil && (r.Do == "cancel" || r.Do == "resume") {
 		s.Attend()

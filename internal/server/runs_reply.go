@@ -18,7 +18,7 @@ const longestReply = 8 << 10
 // looked for, and lets the run go on with it.
 func (s *server) replyToRun(ctx context.Context, run fleet.Run, r api.RunChange, by string) (fleet.Run, error) {
 	fail := func(why string) (fleet.Run, error) {
-		return run, badInput(fmt.Errorf("cannot reply to run %s: %s", run.ID, why))
+		return run, api.AsBadInput(fmt.Errorf("cannot reply to run %s: %s", run.ID, why))
 	}
 	switch {
 	case s.Reply == nil:

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"log/slog"
 	"net/http"
 	"os"
@@ -14,6 +13,7 @@ import (
 	"time"
 
 	"custos/internal/api"
+	"custos/internal/control"
 	"custos/internal/fleet"
 )
 
@@ -39,8 +39,8 @@ type Options struct {
 	Runs      Runs
 	Plugins   Plugins
 	Code      Code
-	Records   Records
-	Mover     Mover
+	// Control does what is asked of records.
+	Control *control.Control
 	// PluginRuns begins and lists runs of plugins.
 	PluginRuns PluginRuns
 	// Schedules lists the formulas that run by themselves.
@@ -168,7 +168,7 @@ func (s *server) answer(w http.ResponseWriter, req *http.Request, v any) {
 }
 
 func (s *server) fail(w http.ResponseWriter, req *http.Request, err error) {
-	e := advised(errorOf(err), req.URL.Path)
+	e := advised(api.ErrorOf(err), req.URL.Path)
 	if e.Kind == api.Internal && !s.InProcess { // else who asks is told, once
 		s.Log.Error("cannot answer", "path", req.URL.Path, "err", e.Message)
 	}
@@ -188,23 +188,6 @@ func advised(e *api.Error, path string) *api.Error {
 	return &told
 }
 
-// errorOf finds the kind of an error.
-func errorOf(err error) *api.Error {
-	var e *api.Error
-	var tooBig *http.MaxBytesError
-	switch {
-	case errors.As(err, &e):
-		return e
-	case errors.As(err, &tooBig):
-		return &api.Error{Kind: api.BadInput, Message: fmt.Sprintf("cannot read the request: it is larger than %d bytes", tooBig.Limit)}
-	case errors.Is(err, fs.ErrNotExist):
-		return &api.Error{Kind: api.NotFound, Message: err.Error()}
-	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
-		return &api.Error{Kind: api.CannotLook, Message: err.Error()}
-	}
-	return &api.Error{Kind: api.Internal, Message: err.Error()}
-}
-
 // decode reads the request's body into v, strictly. No body at all leaves v as
 // it is.
 func decode(req *http.Request, v any) error {
@@ -214,22 +197,14 @@ func decode(req *http.Request, v any) error {
 	case errors.Is(err, io.EOF):
 		return nil
 	case err != nil:
-		return badInput(fmt.Errorf("cannot read the request: %w", err))
+		return api.AsBadInput(fmt.Errorf("cannot read the request: %w", err))
 	}
 	return nil
 }
 
-// badInput marks an error as the caller's, unless it says itself what it is.
-func badInput(err error) error {
-	if e := errorOf(err); e.Kind != api.Internal {
-		return e
-	}
-	return &api.Error{Kind: api.BadInput, Message: err.Error()}
-}
-
 // cannotLook marks an error of a look.
 func cannotLook(err error) error {
-	if e := errorOf(err); e.Kind != api.Internal {
+	if e := api.ErrorOf(err); e.Kind != api.Internal {
 		return e
 	}
 	return &api.Error{Kind: api.CannotLook, Message: err.Error()}

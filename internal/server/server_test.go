@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"custos/internal/api"
+	"custos/internal/control"
 	"custos/internal/fleet"
 	"custos/internal/ledger"
 )
@@ -108,12 +109,16 @@ func (w *world) Explain(kind, title, screen string) (api.Explanation, error) {
 	return api.Explanation{State: "working", Signals: []api.Signal{}}, nil
 }
 
+func (w *world) control() *control.Control {
+	return &control.Control{Records: w.records, Mover: w, Registry: w.Registrations, Rules: func() []string { return []string{"lock-dead"} }, Now: func() fleet.Instant { return instant(0) }}
+}
+
 func (w *world) options() Options {
 	if w.records == nil {
 		w.records = &memory{w: w}
 	}
 	return Options{
-		Records: w.records, Cycle: w, Approver: w, Mover: w, Alerts: w, Chronicle: w, Journal: w, Teller: w, Rules: w, Explainer: w,
+		Control: w.control(), Cycle: w, Approver: w, Alerts: w, Chronicle: w, Journal: w, Teller: w, Rules: w, Explainer: w,
 		Orders: w, Registry: w, Screens: w, HookLog: w, Failures: w, Messages: w, HookFiles: w,
 		Plugins: pluginsOf{runsOf{w}}, PluginRuns: pluginsOf{runsOf{w}}, Code: pluginsOf{runsOf{w}},
 		Formulas: formulasOf{w}, Runs: runsOf{w}, Schedules: w.Schedules, Costs: w.Costs, Attend: func() { w.attended++ }, Reply: w.reply,
@@ -223,7 +228,7 @@ func TestEveryRouteAnswers(t *testing.T) {
 		"POST /v1/runs/{id}":            `{"do":"cancel"}`,
 
 		"POST /v1/work":         `{"title":"x"}`,
-		"POST /v1/work/{ref}":   `{"do":"close"}`,
+		"POST /v1/work/{id}":    `{"do":"close"}`,
 		"POST /v1/convoys":      `{"title":"x","members":["w9"]}`,
 		"POST /v1/convoys/{id}": `{"do":"add","members":["shop#1"]}`,
 
@@ -248,7 +253,7 @@ func TestEveryRouteAnswers(t *testing.T) {
 		if r.stream != nil {
 			continue // TestEventStream
 		}
-		url := strings.NewReplacer("/orders/{id}/cancel", "/orders/o1/cancel", "/agents/{name}/log", "/agents/quiet/log", "{number}", "3", "/agents/{name}", "/agents/builder", "{name}", "recording", "{do}", "disable", "{id}", "known", "{kind}", "claude", "{ref}", "w9").Replace(r.pattern)
+		url := strings.NewReplacer("/work/{id}", "/work/w9", "/orders/{id}/cancel", "/orders/o1/cancel", "/agents/{name}/log", "/agents/quiet/log", "{number}", "3", "/agents/{name}", "/agents/builder", "{name}", "recording", "{do}", "disable", "{id}", "known", "{kind}", "claude").Replace(r.pattern)
 		if url == "/v1/story" {
 			url += "?of=3"
 		}

@@ -27,7 +27,7 @@ const eventsAStory = 50
 func (s *server) story(req *http.Request, _ Caller) (any, error) {
 	of := strings.TrimSpace(req.URL.Query().Get("of"))
 	if of == "" {
-		return nil, badInput(fmt.Errorf("cannot tell the story of nothing: name an alert's number, an agent, a path or a rule"))
+		return nil, api.AsBadInput(fmt.Errorf("cannot tell the story of nothing: name an alert's number, an agent, a path or a rule"))
 	}
 	pass, err := s.Cycle.Look(req.Context(), stare)
 	if err != nil {

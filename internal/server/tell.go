@@ -33,7 +33,7 @@ func (s *server) tell(req *http.Request, c Caller) (any, error) {
 	}
 	m, err := s.tellingOf(r, agent, c)
 	if err != nil {
-		return nil, badInput(err)
+		return nil, api.AsBadInput(err)
 	}
 	if agent != "" {
 		if err := s.mayTell(req.Context(), agent); err != nil {

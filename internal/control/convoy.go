@@ -1,10 +1,9 @@
-package server
+package control
 
 import (
 	"cmp"
 	"context"
 	"fmt"
-	"net/http"
 	"slices"
 
 	"custos/internal/api"
@@ -13,26 +12,33 @@ import (
 	"custos/internal/nearest"
 )
 
+// convoys may be made by anybody in its own name; what an agent may change says the ledger.
+func convoys() Noun {
+	return Noun{"convoys", []Verb{
+		{Name: "list", Do: asks((*Control).convoyList)},
+		{Name: "add", Access: Author, Do: given((*Control).addConvoy)},
+		{Name: "show", Do: asks((*Control).convoyShown)},
+		{Name: "change", Access: Author, Do: given((*Control).changeConvoy)},
+	}}
+}
+
 // convoyList lists the convoys that are open, or were done within a day; or all.
-func (s *server) convoyList(req *http.Request, _ Caller) (any, error) {
-	all, facts, err := s.Records.Records(req.Context())
-	if err != nil {
-		return nil, err
-	}
-	out := api.ConvoyList{At: s.Now().Wall.UTC(), Convoys: []api.Convoy{}, Next: []api.Hint{}}
+func (c *Control) convoyList(ctx context.Context, call Call) (api.ConvoyList, error) {
+	all, facts, err := c.Records.Records(ctx)
+	out := api.ConvoyList{At: c.Now().Wall.UTC(), Convoys: []api.Convoy{}, Next: []api.Hint{}}
 	for _, v := range all.Convoys {
 		i := slices.IndexFunc(facts.Convoys, func(f fleet.ConvoyFacts) bool { return f.ID == v.ID })
 		switch {
 		case i >= 0:
 			out.Convoys = append(out.Convoys, convoyView(v, &facts.Convoys[i]))
-		case req.URL.Query().Get("all") != "":
+		case call.Ask("all") != "":
 			out.Convoys = append(out.Convoys, convoyView(v, nil))
 		}
 	}
 	if len(all.Convoys) == 0 {
 		out.Next = append(out.Next, api.Hint{Command: "custos convoy create 'TITLE' REF...", What: "track work together"})
 	}
-	return out, nil
+	return out, err
 }
 
 func convoyView(v fleet.Convoy, f *fleet.ConvoyFacts) api.Convoy {
@@ -62,12 +68,12 @@ func leafNumber(l fleet.Leaf[int]) *int {
 	return &n
 }
 
-func (s *server) convoyShown(req *http.Request, _ Caller) (any, error) {
-	return s.findConvoy(req.Context(), req.PathValue("id"))
+func (c *Control) convoyShown(ctx context.Context, call Call) (api.Convoy, error) {
+	return c.findConvoy(ctx, call.ID)
 }
 
-func (s *server) findConvoy(ctx context.Context, id string) (api.Convoy, error) {
-	all, facts, err := s.Records.Records(ctx)
+func (c *Control) findConvoy(ctx context.Context, id string) (api.Convoy, error) {
+	all, facts, err := c.Records.Records(ctx)
 	if err != nil {
 		return api.Convoy{}, err
 	}
@@ -86,30 +92,22 @@ func noConvoy(all fleet.Records, id string) error {
 	return &api.Error{Kind: api.NotFound, Message: fmt.Sprintf("cannot find convoy %q%s", fleet.Line(id, 80), hint), Hint: "custos convoy list --all"}
 }
 
-// addConvoy makes a convoy. Anybody may, in its own name.
-func (s *server) addConvoy(req *http.Request, c Caller) (any, error) {
-	var r api.ConvoyRequest
-	if err := decode(req, &r); err != nil {
-		return nil, err
-	}
-	by, err := s.writer(req.Context(), c)
-	if err != nil {
-		return nil, err
-	}
-	now := s.Now()
+// addConvoy makes a convoy.
+func (c *Control) addConvoy(ctx context.Context, call Call, r api.ConvoyRequest) (api.Convoy, error) {
+	now := c.Now()
 	due, err := momentOf("due", r.Due, r.DueIn, now)
 	if err != nil {
-		return nil, badInput(fmt.Errorf("cannot make a convoy: %w", err))
+		return api.Convoy{}, api.AsBadInput(fmt.Errorf("cannot make a convoy: %w", err))
 	}
-	made, err := s.edit(req.Context(), func(all fleet.Records) (fleet.Records, error) {
-		v := fleet.Convoy{Head: fleet.Head{Key: asked(r.Key)}, Title: r.Title, Notify: r.Notify, Due: due}
-		v, err := ledger.AddConvoy(all, v, refsOf(r.Members), by, now)
+	made, err := c.edit(ctx, func(all fleet.Records) (fleet.Records, error) {
+		v := fleet.Convoy{Head: fleet.Head{Key: OwnKey(r.Key)}, Title: r.Title, Notify: r.Notify, Due: due}
+		v, err := ledger.AddConvoy(all, v, refsOf(r.Members), call.By, now)
 		return fleet.Records{Convoys: []fleet.Convoy{v}}, err
 	})
 	if err != nil {
-		return nil, err
+		return api.Convoy{}, err
 	}
-	return s.findConvoy(req.Context(), made.Convoys[0].ID)
+	return c.findConvoy(ctx, made.Convoys[0].ID)
 }
 
 func refsOf(list []string) (out []fleet.Ref) {
@@ -120,40 +118,32 @@ func refsOf(list []string) (out []fleet.Ref) {
 }
 
 // changeConvoy changes one convoy.
-func (s *server) changeConvoy(req *http.Request, c Caller) (any, error) {
-	var r api.ConvoyChange
-	if err := decode(req, &r); err != nil {
-		return nil, err
-	}
-	by, err := s.writer(req.Context(), c)
-	if err != nil {
-		return nil, err
-	}
-	id := req.PathValue("id")
-	_, err = s.edit(req.Context(), func(all fleet.Records) (fleet.Records, error) {
+func (c *Control) changeConvoy(ctx context.Context, call Call, r api.ConvoyChange) (api.Convoy, error) {
+	id := call.ID
+	_, err := c.edit(ctx, func(all fleet.Records) (fleet.Records, error) {
 		v := ledger.Convoy(all, id)
 		if v == nil {
 			return fleet.Records{}, noConvoy(all, id)
 		}
-		changed, err := s.convoyChanged(all, *v, r, by)
+		changed, err := c.convoyChanged(all, *v, r, call.By)
 		return fleet.Records{Convoys: []fleet.Convoy{changed}}, err
 	})
 	if err != nil {
-		return nil, err
+		return api.Convoy{}, err
 	}
-	return s.findConvoy(req.Context(), id)
+	return c.findConvoy(ctx, id)
 }
 
-func (s *server) convoyChanged(all fleet.Records, v fleet.Convoy, r api.ConvoyChange, by string) (fleet.Convoy, error) {
+func (c *Control) convoyChanged(all fleet.Records, v fleet.Convoy, r api.ConvoyChange, by string) (fleet.Convoy, error) {
 	switch r.Do {
 	case "add":
 		return ledger.JoinConvoy(all, v, refsOf(r.Members))
 	case "remove":
 		return ledger.LeaveConvoy(v, refsOf(r.Members))
 	case "close":
-		return ledger.CloseConvoy(v, r.Why, by, s.Now())
+		return ledger.CloseConvoy(v, r.Why, by, c.Now())
 	case "reopen":
-		return ledger.ReopenConvoy(v, r.Why, s.Now())
+		return ledger.ReopenConvoy(v, r.Why, c.Now())
 	}
-	return v, badInput(fmt.Errorf("cannot change a convoy: nothing is called %q", fleet.Line(r.Do, 40)))
+	return v, api.AsBadInput(fmt.Errorf("cannot change a convoy: nothing is called %q", fleet.Line(r.Do, 40)))
 }

@@ -1,10 +1,9 @@
-package server
+package control
 
 import (
 	"cmp"
 	"context"
 	"fmt"
-	"net/http"
 	"slices"
 
 	"custos/internal/api"
@@ -13,25 +12,34 @@ import (
 	"custos/internal/nearest"
 )
 
+// work may be written down by anybody in its own name; what an agent may change says the ledger.
+func work() Noun {
+	return Noun{"work", []Verb{
+		{Name: "list", Do: asks((*Control).workList)},
+		{Name: "add", Access: Author, Do: given((*Control).addWork)},
+		{Name: "show", Do: asks((*Control).workShown)},
+		{Name: "change", Access: Author, Do: given((*Control).changeWork)},
+	}}
+}
+
 // workList lists work, of every tracker: what is not closed; all of it; what is
 // ready; what waits.
-func (s *server) workList(req *http.Request, _ Caller) (any, error) {
-	q := req.URL.Query()
-	chosen, err := workChoice(q.Get("which"), q.Get("tracker"))
+func (c *Control) workList(ctx context.Context, call Call) (api.WorkList, error) {
+	chosen, err := workChoice(call.Ask("which"), call.Ask("tracker"))
 	if err != nil {
-		return nil, badInput(err)
+		return api.WorkList{}, api.AsBadInput(err)
 	}
-	all, _, err := s.Records.Records(req.Context())
+	all, _, err := c.Records.Records(ctx)
 	if err != nil {
-		return nil, err
+		return api.WorkList{}, err
 	}
-	seen, err := s.Records.Work(req.Context())
+	seen, err := c.Records.Work(ctx)
 	if err != nil {
-		return nil, err
+		return api.WorkList{}, err
 	}
-	out := api.WorkList{At: s.Now().Wall.UTC(), Work: []api.Work{}, Next: []api.Hint{}}
+	out := api.WorkList{At: c.Now().Wall.UTC(), Work: []api.Work{}, Next: []api.Hint{}}
 	for _, w := range workViews(all, seen) {
-		if chosen(w) && cmp.Or(q.Get("project"), w.Project) == w.Project && cmp.Or(q.Get("agent"), w.Agent) == w.Agent {
+		if chosen(w) && cmp.Or(call.Ask("project"), w.Project) == w.Project && cmp.Or(call.Ask("agent"), w.Agent) == w.Agent {
 			out.Work = append(out.Work, w)
 		}
 	}
@@ -78,7 +86,7 @@ func workViews(all fleet.Records, seen []fleet.WorkFacts) (out []api.Work) {
 
 func workView(all fleet.Records, own *fleet.WorkItem, f fleet.WorkFacts) api.Work {
 	v := api.Work{Ref: string(f.Ref), Tracker: string(f.Tracker), Title: f.Title, Project: f.Project, Priority: string(f.Priority), Agent: f.Agent, Gone: f.State.Or("") == fleet.WorkTaken && !f.Alive.Or(true),
-		State: string(f.State.Or("unknown")), Why: f.State.Why(), Ready: f.Ready.Or(false), BlockedBy: names(f.BlockedBy), Unseen: names(f.Unseen), Cycle: names(f.Cycle), Held: f.Held}
+		State: string(f.State.Or("unknown")), Why: f.State.Why(), Ready: f.Ready.Or(false), BlockedBy: texts(f.BlockedBy), Unseen: texts(f.Unseen), Cycle: texts(f.Cycle), Held: f.Held}
 	if own != nil {
 		v.Tracker, v.Title, v.Body, v.Project, v.Role, v.Labels = string(fleet.TrackerOwn), own.Title, own.Body, own.Project, own.Role, own.Labels
 		v.Priority, v.State, v.Why, v.Outcome, v.Agent = string(own.Priority), string(own.State), own.Why, own.Outcome, own.Agent
@@ -92,21 +100,21 @@ func workView(all fleet.Records, own *fleet.WorkItem, f fleet.WorkFacts) api.Wor
 	return v
 }
 
-func names[T ~string](list []T) (out []string) {
+func texts[T ~string](list []T) (out []string) {
 	for _, n := range list {
 		out = append(out, string(n))
 	}
 	return out
 }
 
-func (s *server) workShown(req *http.Request, _ Caller) (any, error) {
-	return s.findWork(req.Context(), req.PathValue("ref"))
+func (c *Control) workShown(ctx context.Context, call Call) (api.Work, error) {
+	return c.findWork(ctx, call.ID)
 }
 
 // findWork is one piece of work of the ledger, or what its tracker shows of it.
-func (s *server) findWork(ctx context.Context, name string) (api.Work, error) {
+func (c *Control) findWork(ctx context.Context, name string) (api.Work, error) {
 	ref := fleet.Ref(name)
-	all, _, err := s.Records.Records(ctx)
+	all, _, err := c.Records.Records(ctx)
 	if err != nil {
 		return api.Work{}, err
 	}
@@ -115,89 +123,73 @@ func (s *server) findWork(ctx context.Context, name string) (api.Work, error) {
 		hint := nearest.Hint(name, each(all.Work, func(w fleet.WorkItem) string { return w.ID }))
 		return api.Work{}, &api.Error{Kind: api.NotFound, Message: fmt.Sprintf("cannot find work %q%s", fleet.Line(name, 80), hint), Hint: "custos work list --all"}
 	}
-	seen, err := s.Records.Work(ctx, ref)
+	seen, err := c.Records.Work(ctx, ref)
 	if err != nil {
 		return api.Work{}, err
 	}
 	return workView(all, own, seen[0]), nil
 }
 
-// addWork writes new work down. Anybody may, in its own name.
-func (s *server) addWork(req *http.Request, c Caller) (any, error) {
-	var r api.WorkRequest
-	if err := decode(req, &r); err != nil {
-		return nil, err
-	}
-	by, err := s.writer(req.Context(), c)
-	if err != nil {
-		return nil, err
-	}
-	w := fleet.WorkItem{Head: fleet.Head{Key: asked(r.Key)}, Title: r.Title, Body: r.Body, Project: fleet.Line(r.Project, 200), Role: fleet.Line(r.Role, 80),
+// addWork writes new work down.
+func (c *Control) addWork(ctx context.Context, call Call, r api.WorkRequest) (api.Work, error) {
+	w := fleet.WorkItem{Head: fleet.Head{Key: OwnKey(r.Key)}, Title: r.Title, Body: r.Body, Project: fleet.Line(r.Project, 200), Role: fleet.Line(r.Role, 80),
 		Labels: r.Labels, Priority: fleet.Priority(r.Priority), Agent: fleet.Line(r.Agent, 200)}
-	made, err := s.edit(req.Context(), func(all fleet.Records) (fleet.Records, error) {
+	made, err := c.edit(ctx, func(all fleet.Records) (fleet.Records, error) {
 		for _, need := range r.Needs { // before anything is written down
 			if err := ledger.MayNeed(all, fleet.Ref(need)); err != nil {
 				return fleet.Records{}, err
 			}
 		}
-		w, err := ledger.AddWork(w, by, s.Now())
+		w, err := ledger.AddWork(w, call.By, c.Now())
 		return fleet.Records{Work: []fleet.WorkItem{w}}, err
 	})
 	if err != nil {
-		return nil, err
+		return api.Work{}, err
 	}
 	ref := made.Work[0].Ref()
 	for _, need := range r.Needs {
-		if err := s.depend(req.Context(), ref, fleet.Ref(need), by); err != nil {
-			return nil, badInput(fmt.Errorf("work %s is written down, but does not wait for %s: %w", ref, fleet.Line(need, 80), err))
+		if err := c.depend(ctx, ref, fleet.Ref(need), call.By); err != nil {
+			return api.Work{}, api.AsBadInput(fmt.Errorf("work %s is written down, but does not wait for %s: %w", ref, fleet.Line(need, 80), err))
 		}
 	}
-	return s.findWork(req.Context(), string(ref))
+	return c.findWork(ctx, string(ref))
 }
 
-func (s *server) depend(ctx context.Context, of, needs fleet.Ref, by string) error {
-	_, err := s.edit(ctx, func(all fleet.Records) (fleet.Records, error) {
-		d, err := ledger.AddDependency(all, of, needs, by, s.Now())
+func (c *Control) depend(ctx context.Context, of, needs fleet.Ref, by string) error {
+	_, err := c.edit(ctx, func(all fleet.Records) (fleet.Records, error) {
+		d, err := ledger.AddDependency(all, of, needs, by, c.Now())
 		return fleet.Records{Dependencies: []fleet.Dependency{d}}, err
 	})
 	return err
 }
 
 // changeWork changes one piece of work.
-func (s *server) changeWork(req *http.Request, c Caller) (any, error) {
-	var r api.WorkChange
-	if err := decode(req, &r); err != nil {
-		return nil, err
-	}
-	by, err := s.writer(req.Context(), c)
-	if err != nil {
-		return nil, err
-	}
-	ref := fleet.Ref(req.PathValue("ref"))
+func (c *Control) changeWork(ctx context.Context, call Call, r api.WorkChange) (api.Work, error) {
+	ref := fleet.Ref(call.ID)
 	if isMove(ref, r.Do) {
-		return s.moveWork(req.Context(), ref, r, by)
+		return c.moveWork(ctx, ref, r, call.By)
 	}
-	if _, err := s.edit(req.Context(), func(all fleet.Records) (fleet.Records, error) { return s.workEdit(all, ref, r, by) }); err != nil {
-		return nil, err
+	if _, err := c.edit(ctx, func(all fleet.Records) (fleet.Records, error) { return c.workEdit(all, ref, r, call.By) }); err != nil {
+		return api.Work{}, err
 	}
-	return s.findWork(req.Context(), string(ref))
+	return c.findWork(ctx, string(ref))
 }
 
-func (s *server) workEdit(all fleet.Records, ref fleet.Ref, r api.WorkChange, by string) (out fleet.Records, err error) {
+func (c *Control) workEdit(all fleet.Records, ref fleet.Ref, r api.WorkChange, by string) (out fleet.Records, err error) {
 	var d fleet.Dependency
 	switch r.Do {
 	case "needs":
-		d, err = ledger.AddDependency(all, ref, fleet.Ref(r.Needs), by, s.Now())
+		d, err = ledger.AddDependency(all, ref, fleet.Ref(r.Needs), by, c.Now())
 	case "needs-not":
-		d, err = ledger.DropDependency(all, ref, fleet.Ref(r.Needs), by, s.Now())
+		d, err = ledger.DropDependency(all, ref, fleet.Ref(r.Needs), by, c.Now())
 	default:
-		w, err := s.workChanged(all, ref, r, by)
+		w, err := c.workChanged(all, ref, r, by)
 		return fleet.Records{Work: []fleet.WorkItem{w}}, err
 	}
 	return fleet.Records{Dependencies: []fleet.Dependency{d}}, err
 }
 
-func (s *server) workChanged(all fleet.Records, ref fleet.Ref, r api.WorkChange, by string) (fleet.WorkItem, error) {
+func (c *Control) workChanged(all fleet.Records, ref fleet.Ref, r api.WorkChange, by string) (fleet.WorkItem, error) {
 	found := ledger.Work(all, ref)
 	if found == nil {
 		return fleet.WorkItem{}, &api.Error{Kind: api.NotFound, Message: fmt.Sprintf("cannot find work %q in the ledger", fleet.Line(string(ref), 80)), Hint: "custos work list --all"}
@@ -205,13 +197,13 @@ func (s *server) workChanged(all fleet.Records, ref fleet.Ref, r api.WorkChange,
 	agent, _ := fleet.AgentOf(by)
 	switch r.Do {
 	case "take":
-		return ledger.TakeWork(*found, cmp.Or(fleet.Line(r.Agent, 200), agent), by, s.Now())
+		return ledger.TakeWork(*found, cmp.Or(fleet.Line(r.Agent, 200), agent), by, c.Now())
 	case "release":
-		return ledger.ReleaseWork(*found, r.Why, by, s.Now())
+		return ledger.ReleaseWork(*found, r.Why, by, c.Now())
 	case "close":
-		return ledger.CloseWork(*found, r.Outcome, r.Why, by, s.Now())
+		return ledger.CloseWork(*found, r.Outcome, r.Why, by, c.Now())
 	case "reopen":
-		return ledger.ReopenWork(*found, r.Why, s.Now())
+		return ledger.ReopenWork(*found, r.Why, c.Now())
 	}
-	return *found, badInput(fmt.Errorf("cannot change work: nothing is called %q", fleet.Line(r.Do, 40)))
+	return *found, api.AsBadInput(fmt.Errorf("cannot change work: nothing is called %q", fleet.Line(r.Do, 40)))
 }

@@ -1,4 +1,4 @@
-package server
+package control
 
 import (
 	"context"
@@ -17,14 +17,14 @@ func isMove(ref fleet.Ref, do string) bool {
 
 // moveWork has it changed where it is kept. That takes a moment: what is returned is
 // the work as it was last seen, and which action was begun.
-func (s *server) moveWork(ctx context.Context, ref fleet.Ref, r api.WorkChange, by string) (any, error) {
-	begun, err := s.Mover.Move(ctx, ref, r.Do, reasonOf(r), by)
+func (c *Control) moveWork(ctx context.Context, ref fleet.Ref, r api.WorkChange, by string) (api.Work, error) {
+	begun, err := c.Mover.Move(ctx, ref, r.Do, reasonOf(r), by)
 	if err != nil {
-		return nil, reasoned(err)
+		return api.Work{}, Reasoned(err)
 	}
-	w, err := s.findWork(ctx, string(ref))
+	w, err := c.findWork(ctx, string(ref))
 	if err == nil && begun != nil {
-		w.Begun = &api.ApprovedThing{ID: begun.ID, Do: begun.Do, Subject: subjectText(begun.Subject)}
+		w.Begun = &api.ApprovedThing{ID: begun.ID, Do: begun.Do, Subject: begun.Subject.String()}
 	}
 	return w, err
 }

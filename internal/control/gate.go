@@ -1,10 +1,9 @@
-package server
+package control
 
 import (
 	"cmp"
 	"context"
 	"fmt"
-	"net/http"
 	"slices"
 
 	"custos/internal/api"
@@ -13,14 +12,22 @@ import (
 	"custos/internal/nearest"
 )
 
+// gates may be added by anybody in its own name, with a command by a person only; an agent
+// closes its own (ledger.CloseGate).
+func gates() Noun {
+	return Noun{"gates", []Verb{
+		{Name: "list", Do: asks((*Control).gateList)},
+		{Name: "add", Access: Author, Do: given((*Control).addGate)},
+		{Name: "show", Do: asks((*Control).gateShown)},
+		{Name: "close", Access: Author, Do: given((*Control).closeGate)},
+	}}
+}
+
 // gateList lists the gates that are open, or all there are.
-func (s *server) gateList(req *http.Request, _ Caller) (any, error) {
-	views, err := s.gateViews(req.Context())
-	if err != nil {
-		return nil, err
-	}
-	all := req.URL.Query().Get("all") != ""
-	out := api.GateList{At: s.Now().Wall.UTC(), Gates: []api.Gate{}, Next: []api.Hint{}}
+func (c *Control) gateList(ctx context.Context, call Call) (api.GateList, error) {
+	views, err := c.gateViews(ctx)
+	all := call.Ask("all") != ""
+	out := api.GateList{At: c.Now().Wall.UTC(), Gates: []api.Gate{}, Next: []api.Hint{}}
 	for _, g := range views {
 		if all || g.State == string(fleet.GateOpen) {
 			out.Gates = append(out.Gates, g)
@@ -29,11 +36,11 @@ func (s *server) gateList(req *http.Request, _ Caller) (any, error) {
 	if i := slices.IndexFunc(out.Gates, func(g api.Gate) bool { return g.Type == string(fleet.GateHuman) && g.State == string(fleet.GateOpen) }); i >= 0 {
 		out.Next = append(out.Next, api.Hint{Command: "custos gate close " + out.Gates[i].ID + " --why REASON", What: "a person's word is waited for"})
 	}
-	return out, nil
+	return out, err
 }
 
-func (s *server) gateViews(ctx context.Context) (out []api.Gate, err error) {
-	all, facts, err := s.Records.Records(ctx)
+func (c *Control) gateViews(ctx context.Context) (out []api.Gate, err error) {
+	all, facts, err := c.Records.Records(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -65,12 +72,12 @@ func gateView(g fleet.Gate, f fleet.GateFacts) api.Gate {
 	return v
 }
 
-func (s *server) gateShown(req *http.Request, _ Caller) (any, error) {
-	return s.findGate(req.Context(), req.PathValue("id"))
+func (c *Control) gateShown(ctx context.Context, call Call) (api.Gate, error) {
+	return c.findGate(ctx, call.ID)
 }
 
-func (s *server) findGate(ctx context.Context, id string) (api.Gate, error) {
-	views, err := s.gateViews(ctx)
+func (c *Control) findGate(ctx context.Context, id string) (api.Gate, error) {
+	views, err := c.gateViews(ctx)
 	if err != nil {
 		return api.Gate{}, err
 	}
@@ -85,40 +92,31 @@ func noGate(id string, known []string) error {
 	return &api.Error{Kind: api.NotFound, Message: fmt.Sprintf("cannot find gate %q%s", fleet.Line(id, 80), nearest.Hint(id, known)), Hint: "custos gate list --all"}
 }
 
-// addGate writes a new gate down. Anybody may, in its own name; only a person gives
-// a command.
-func (s *server) addGate(req *http.Request, c Caller) (any, error) {
-	var r api.GateRequest
-	if err := decode(req, &r); err != nil {
-		return nil, err
-	}
-	by, err := s.writer(req.Context(), c)
+// addGate writes a new gate down.
+func (c *Control) addGate(ctx context.Context, call Call, r api.GateRequest) (api.Gate, error) {
+	now := c.Now()
+	g, err := c.gateAsked(r, now)
 	if err != nil {
-		return nil, err
+		return api.Gate{}, api.AsBadInput(fmt.Errorf("cannot add a gate: %w", err))
 	}
-	now := s.Now()
-	g, err := s.gateAsked(r, now)
-	if err != nil {
-		return nil, badInput(fmt.Errorf("cannot add a gate: %w", err))
-	}
-	made, err := s.edit(req.Context(), func(all fleet.Records) (fleet.Records, error) {
-		g, err := ledger.AddGate(all, g, by, now)
+	made, err := c.edit(ctx, func(all fleet.Records) (fleet.Records, error) {
+		g, err := ledger.AddGate(all, g, call.By, now)
 		return fleet.Records{Gates: []fleet.Gate{g}}, err
 	})
 	if err != nil {
-		return nil, err
+		return api.Gate{}, err
 	}
-	return s.findGate(req.Context(), made.Gates[0].ID)
+	return c.findGate(ctx, made.Gates[0].ID)
 }
 
 // gateAsked is the gate that a request means.
-func (s *server) gateAsked(r api.GateRequest, now fleet.Instant) (g fleet.Gate, err error) {
-	g = fleet.Gate{Head: fleet.Head{Key: asked(r.Key)}, Type: fleet.GateType(r.Type), Title: r.Title, Project: r.Project, On: r.On, When: r.When, Check: r.Check,
+func (c *Control) gateAsked(r api.GateRequest, now fleet.Instant) (g fleet.Gate, err error) {
+	g = fleet.Gate{Head: fleet.Head{Key: OwnKey(r.Key)}, Type: fleet.GateType(r.Type), Title: r.Title, Project: r.Project, On: r.On, When: r.When, Check: r.Check,
 		Of: fleet.Ref(r.Of), Run: r.Run, From: r.From, To: r.To, Subject: r.Subject, Waiters: r.Waiters}
-	if types := names(fleet.GateTypes()); !slices.Contains(types, r.Type) {
+	if types := texts(fleet.GateTypes()); !slices.Contains(types, r.Type) {
 		return g, fmt.Errorf("there is no type %q%s", fleet.Line(r.Type, 40), nearest.Hint(r.Type, types))
 	}
-	if err := s.ruleIsThere(r.On); err != nil {
+	if err := c.ruleIsThere(r.On); err != nil {
 		return g, err
 	}
 	if g.Until, err = momentOf("until", r.Until, r.For, now); err != nil {
@@ -132,12 +130,12 @@ func (s *server) gateAsked(r api.GateRequest, now fleet.Instant) (g fleet.Gate, 
 }
 
 // ruleIsThere refuses an event of a rule that there is not.
-func (s *server) ruleIsThere(on string) error {
+func (c *Control) ruleIsThere(on string) error {
 	rule, is := ledger.AlertEvent(on)
-	if !is || s.Rules == nil {
+	if !is || c.Rules == nil {
 		return nil
 	}
-	known := each(s.Rules.Rules(), func(r api.Rule) string { return r.Name })
+	known := c.Rules()
 	if slices.Contains(known, rule) {
 		return nil
 	}
@@ -145,25 +143,17 @@ func (s *server) ruleIsThere(on string) error {
 }
 
 // closeGate closes a gate by hand, and tells whoever waits for it.
-func (s *server) closeGate(req *http.Request, c Caller) (any, error) {
-	var r api.GateClosing
-	if err := decode(req, &r); err != nil {
-		return nil, err
-	}
-	by, err := s.writer(req.Context(), c)
-	if err != nil {
-		return nil, err
-	}
-	id := req.PathValue("id")
-	_, err = s.edit(req.Context(), func(all fleet.Records) (fleet.Records, error) {
+func (c *Control) closeGate(ctx context.Context, call Call, r api.GateClosing) (api.Gate, error) {
+	id := call.ID
+	_, err := c.edit(ctx, func(all fleet.Records) (fleet.Records, error) {
 		g := ledger.Gate(all, id)
 		if g == nil {
 			return fleet.Records{}, noGate(id, each(all.Gates, func(g fleet.Gate) string { return g.ID }))
 		}
-		return ledger.CloseGate(*g, cmp.Or(r.As, fleet.GatePassed), r.Why, by, s.Now())
+		return ledger.CloseGate(*g, cmp.Or(r.As, fleet.GatePassed), r.Why, call.By, c.Now())
 	})
 	if err != nil {
-		return nil, err
+		return api.Gate{}, err
 	}
-	return s.findGate(req.Context(), id)
+	return c.findGate(ctx, id)
 }

@@ -1,9 +1,8 @@
-package server
+package control
 
 import (
 	"context"
 	"fmt"
-	"net/http"
 	"slices"
 	"strings"
 
@@ -12,31 +11,32 @@ import (
 	"custos/internal/ledger"
 )
 
-// mails lists an inbox. An agent sees its own; a person the people's, or anyone's.
-func (s *server) mails(req *http.Request, c Caller) (any, error) {
-	by, err := s.writer(req.Context(), c)
+// mail may be written by anybody in its own name; whose is read says inboxOf.
+func mail() Noun {
+	return Noun{"mail", []Verb{
+		{Name: "list", Access: Author, Do: asks((*Control).mails)},
+		{Name: "add", Access: Author, Large: true, Do: given((*Control).sendMail)},
+		{Name: "change", Access: Author, Do: given((*Control).changeMail)},
+	}}
+}
+
+// mails lists an inbox. An agent sees its own; a person the people's, or anyone'c.
+func (c *Control) mails(ctx context.Context, call Call) (api.MailList, error) {
+	whose, err := inboxOf(call.By, call.Ask("for"))
 	if err != nil {
-		return nil, err
+		return api.MailList{}, err
 	}
-	q := req.URL.Query()
-	whose, err := inboxOf(by, q.Get("for"))
-	if err != nil {
-		return nil, err
-	}
-	all, _, err := s.Records.Records(req.Context())
-	if err != nil {
-		return nil, err
-	}
-	out := api.MailList{At: s.Now().Wall.UTC(), For: whose, Mail: []api.Mail{}, Next: []api.Hint{}}
+	all, _, err := c.Records.Records(ctx)
+	out := api.MailList{At: c.Now().Wall.UTC(), For: whose, Mail: []api.Mail{}, Next: []api.Hint{}}
 	for _, m := range all.Mails {
-		if ledger.Unread(m, whose) || q.Get("all") != "" && ledger.Concerns(m, whose) {
+		if ledger.Unread(m, whose) || call.Ask("all") != "" && ledger.Concerns(m, whose) {
 			out.Mail = append(out.Mail, mailView(m, whose))
 		}
 	}
-	if i := slices.IndexFunc(all.Mails, func(m fleet.Mail) bool { return ledger.Unread(m, whose) }); i >= 0 && whose == writerOf(by) {
+	if i := slices.IndexFunc(all.Mails, func(m fleet.Mail) bool { return ledger.Unread(m, whose) }); i >= 0 && whose == writerOf(call.By) {
 		out.Next = append(out.Next, api.Hint{Command: "custos mail read " + all.Mails[i].ID, What: "read it, which acknowledges it"})
 	}
-	return out, nil
+	return out, err
 }
 
 // writerOf is the inbox that is an author's own.
@@ -94,29 +94,21 @@ func author(by string) string {
 	return strings.TrimPrefix(by, "@")
 }
 
-// sendMail writes a mail down, or an answer to one. Anybody may, in its own name.
-func (s *server) sendMail(req *http.Request, c Caller) (any, error) {
-	var r api.MailRequest
-	if err := decode(req, &r); err != nil {
-		return nil, err
-	}
-	by, err := s.writer(req.Context(), c)
+// sendMail writes a mail down, or an answer to one.
+func (c *Control) sendMail(ctx context.Context, call Call, r api.MailRequest) (api.Mail, error) {
+	crew, err := c.Registry(ctx)
 	if err != nil {
-		return nil, err
+		return api.Mail{}, err
 	}
-	crew, err := s.Registry.Registrations(req.Context())
+	made, err := c.edit(ctx, func(all fleet.Records) (fleet.Records, error) { return c.mailEdit(all, crew, r, call.By) })
 	if err != nil {
-		return nil, err
-	}
-	made, err := s.edit(req.Context(), func(all fleet.Records) (fleet.Records, error) { return s.mailEdit(all, crew, r, by) })
-	if err != nil {
-		return nil, err
+		return api.Mail{}, err
 	}
 	return mailView(made.Mails[0], ""), nil
 }
 
 // mailEdit is a new mail, and of an answer the mail that it answers.
-func (s *server) mailEdit(all fleet.Records, crew []fleet.Registration, r api.MailRequest, by string) (fleet.Records, error) {
+func (c *Control) mailEdit(all fleet.Records, crew []fleet.Registration, r api.MailRequest, by string) (fleet.Records, error) {
 	m := fleet.Mail{Type: fleet.MailType(r.Type), To: r.To, Priority: fleet.Priority(r.Priority), Subject: r.Subject, Body: r.Body, Project: r.Project, About: r.About}
 	if r.Key != "" {
 		m.Key = "by " + by + ": " + fleet.Line(r.Key, 200) // nobody takes another's key, nor Custos' own
@@ -125,62 +117,51 @@ func (s *server) mailEdit(all fleet.Records, crew []fleet.Registration, r api.Ma
 		}
 	}
 	if r.Answers == "" {
-		m, err := ledger.SendMail(all, crew, m, by, s.Now())
+		m, err := ledger.SendMail(all, crew, m, by, c.Now())
 		return fleet.Records{Mails: []fleet.Mail{m}}, err
 	}
-	m, was, err := ledger.ReplyMail(all, crew, r.Answers, m, by, s.Now())
+	m, was, err := ledger.ReplyMail(all, crew, r.Answers, m, by, c.Now())
 	return fleet.Records{Mails: []fleet.Mail{m, was}}, err
 }
 
 // changeMail reads a mail, or puts it away. What is not one's own a person may look
 // at, and it stays unread.
-func (s *server) changeMail(req *http.Request, c Caller) (any, error) {
-	var r api.MailChange
-	if err := decode(req, &r); err != nil {
-		return nil, err
-	}
-	by, err := s.writer(req.Context(), c)
+func (c *Control) changeMail(ctx context.Context, call Call, r api.MailChange) (api.Mail, error) {
+	reader, err := inboxOf(call.By, "")
 	if err != nil {
-		return nil, err
+		return api.Mail{}, err
 	}
-	reader, err := inboxOf(by, "")
-	if err != nil {
-		return nil, err
-	}
-	id := req.PathValue("id")
-	if r.Do == "read" && fleet.IsPerson(by) {
-		if m, err := s.othersMail(req.Context(), id); m != nil || err != nil {
+	id := call.ID
+	if r.Do == "read" && fleet.IsPerson(call.By) {
+		if m, others, err := c.othersMail(ctx, id); others || err != nil {
 			return m, err
 		}
 	}
-	made, err := s.edit(req.Context(), func(all fleet.Records) (fleet.Records, error) {
-		m, err := s.mailChanged(all, id, reader, r.Do)
+	made, err := c.edit(ctx, func(all fleet.Records) (fleet.Records, error) {
+		m, err := c.mailChanged(all, id, reader, r.Do)
 		return fleet.Records{Mails: []fleet.Mail{m}}, err
 	})
 	if err != nil {
-		return nil, err
+		return api.Mail{}, err
 	}
 	return mailView(made.Mails[0], reader), nil
 }
 
-// othersMail is a mail between others; nil for one of the people's own, and for none.
-func (s *server) othersMail(ctx context.Context, id string) (any, error) {
-	all, _, err := s.Records.Records(ctx)
-	if err != nil {
-		return nil, err
+// othersMail is a mail between others; false for one of the people's own, and for none.
+func (c *Control) othersMail(ctx context.Context, id string) (api.Mail, bool, error) {
+	all, _, err := c.Records.Records(ctx)
+	if m := ledger.FindMail(all, id); err == nil && m != nil && !ledger.Concerns(*m, fleet.Overseer) {
+		return mailView(*m, ""), true, nil
 	}
-	if m := ledger.FindMail(all, id); m != nil && !ledger.Concerns(*m, fleet.Overseer) {
-		return mailView(*m, ""), nil
-	}
-	return nil, nil
+	return api.Mail{}, false, err
 }
 
-func (s *server) mailChanged(all fleet.Records, id, reader, do string) (fleet.Mail, error) {
+func (c *Control) mailChanged(all fleet.Records, id, reader, do string) (fleet.Mail, error) {
 	switch do {
 	case "read":
-		return ledger.ReadMail(all, id, reader, s.Now())
+		return ledger.ReadMail(all, id, reader, c.Now())
 	case "archive":
-		return ledger.ArchiveMail(all, id, reader, s.Now())
+		return ledger.ArchiveMail(all, id, reader, c.Now())
 	}
-	return fleet.Mail{}, badInput(fmt.Errorf("cannot change mail: nothing is called %q", fleet.Line(do, 40)))
+	return fleet.Mail{}, api.AsBadInput(fmt.Errorf("cannot change mail: nothing is called %q", fleet.Line(do, 40)))
 }

@@ -1,0 +1,136 @@
+// Package control is what people and agents may do: one file a noun, with its verbs, who
+// may use each, and the words of the answers. Whoever carries a verb (HTTP, a chat, the
+// command line in process) only says who asks, and for what.
+package control
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"custos/internal/api"
+	"custos/internal/fleet"
+	"custos/internal/ledger"
+)
+
+// Control does what is asked. All fields must be set unless said otherwise.
+type Control struct {
+	Records  Records
+	Mover    Mover
+	Registry func(context.Context) ([]fleet.Registration, error) // of agents, the retired too
+	Rules    func() []string                                     // names of those in force; nil: any is taken for one
+	Now      func() fleet.Instant
+}
+
+// Records is the book of what people and agents coordinate by.
+type Records interface {
+	// Records lists those that count now, and what they mean.
+	Records(ctx context.Context) (fleet.Records, fleet.Coordination, error)
+	// Work lists all work that is not closed, in whichever tracker it is kept; with
+	// refs just those, closed or not.
+	Work(ctx context.Context, refs ...fleet.Ref) ([]fleet.WorkFacts, error)
+	// Edit changes records, in one transaction: edit is given those that count, and
+	// what it returns is written. What was written is returned, with its IDs, after
+	// one pass has seen it. An error of edit is returned, and nothing is written.
+	Edit(ctx context.Context, edit func(fleet.Records) (fleet.Records, error)) (fleet.Records, error)
+}
+
+// Mover closes work where it is kept, or opens it again.
+type Mover interface {
+	// Move begins the action for it (do is close or reopen), and returns it; nil when
+	// it is so already. Where that may not be done the error says why.
+	Move(ctx context.Context, ref fleet.Ref, do, why, by string) (*fleet.Action, error)
+}
+
+// Access says who may use a verb.
+type Access int
+
+// Who may use a verb.
+const (
+	Anyone Access = iota // of this user, or root
+	Author               // the same, in its own name: the user's, or the agent's that it is
+	Person               // and no agent
+)
+
+// Call is one use of a verb, as its carrier heard it.
+type Call struct {
+	By   string                  // of Author and Person: a user name, or fleet.ByAgent; one that cannot be shown to be a person is an agent without a name, who owns nothing
+	ID   string                  // of the record that is meant
+	Ask  func(key string) string // for which of them: all, for, project, …; "" where it does not matter
+	Read func(into any) error    // what is given with it
+}
+
+// Noun is one kind of record, and what may be done with it.
+type Noun struct {
+	Name  string
+	Verbs []Verb
+}
+
+// Verb is one thing that may be done: list, show, add, change, …
+type Verb struct {
+	Name   string
+	Access Access
+	Large  bool // what is given with it may have a mebibyte of text
+	Do     func(*Control, context.Context, Call) (any, error)
+}
+
+// Nouns lists all there are.
+func Nouns() []Noun { return []Noun{work(), convoys(), gates(), triggers(), mail()} }
+
+// asks is for a verb that is given nothing.
+func asks[T any](do func(*Control, context.Context, Call) (T, error)) func(*Control, context.Context, Call) (any, error) {
+	return func(c *Control, ctx context.Context, call Call) (any, error) { return do(c, ctx, call) }
+}
+
+// given is for a verb that is given a request.
+func given[R, T any](do func(*Control, context.Context, Call, R) (T, error)) func(*Control, context.Context, Call) (any, error) {
+	return func(c *Control, ctx context.Context, call Call) (any, error) {
+		var r R
+		if err := call.Read(&r); err != nil {
+			return nil, err
+		}
+		return do(c, ctx, call, r)
+	}
+}
+
+// edit changes records; what makes no sense is the caller's mistake.
+func (c *Control) edit(ctx context.Context, do func(fleet.Records) (fleet.Records, error)) (fleet.Records, error) {
+	out, err := c.Records.Edit(ctx, do)
+	return out, Reasoned(err)
+}
+
+// OwnKey is the key of what somebody asks for. It is never one of Custos' own: by
+// those a step finds its gate, and news is told once.
+func OwnKey(key string) string {
+	if key == "" {
+		return ""
+	}
+	return "asked/" + fleet.Line(key, 200)
+}
+
+// Reason is a text of the ledger without its "not allowed: ": that word is for
+// programs, the reason after it for people.
+func Reason(text string) string { return strings.ReplaceAll(text, ledger.ErrIllegal.Error()+": ", "") }
+
+// Reasoned is an error in words for people: what the ledger refuses is their mistake.
+func Reasoned(err error) error {
+	var e *api.Error
+	switch {
+	case errors.As(err, &e):
+		e = &api.Error{Kind: e.Kind, Message: Reason(e.Message), Hint: e.Hint}
+	case errors.Is(err, ledger.ErrIllegal), errors.Is(err, ledger.ErrTaken):
+		e = &api.Error{Kind: api.BadInput, Message: Reason(err.Error())}
+	default:
+		return err
+	}
+	return e
+}
+
+// each writes the things of a list.
+func each[T any](list []T, write func(T) string) []string {
+	out := make([]string, 0, len(list))
+	for _, v := range list {
+		out = append(out, write(v))
+	}
+	return out
+}
