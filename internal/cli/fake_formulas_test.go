@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"custos/internal/api"
+	"custos/internal/control"
 	"custos/internal/fleet"
 	"custos/internal/ledger"
 	"custos/internal/server"
@@ -82,7 +83,7 @@ func (b *book) known(id string) *fleet.Run {
 	return b.runs[id]
 }
 
-func (b *book) Runs(_ context.Context, f server.RunFilter) ([]fleet.Run, error) {
+func (b *book) Runs(_ context.Context, f control.RunFilter) ([]fleet.Run, error) {
 	r := b.known(f.ID)
 	if f.ID == "" {
 		r = b.known("nightly-1")
@@ -112,7 +113,7 @@ func (b *book) finish(r *fleet.Run) {
 	}
 }
 
-func (b *book) Change(_ context.Context, id string, change server.RunsChange) (fleet.Run, error) {
+func (b *book) Change(_ context.Context, id string, change control.RunsChange) (fleet.Run, error) {
 	r := b.known(id)
 	changed, err := change(nil, *r)
 	if err == nil {

@@ -67,7 +67,7 @@ func fake(getenv func(string) string) cli.Daemon {
 		},
 		Local: func(_ context.Context, c config.Config) (http.Handler, func() error, error) {
 			o, err := options(c)
-			o.InProcess = true
+			o.InProcess, o.Control.Watched = true, false
 			return server.New(o), func() error { return nil }, err
 		},
 		Up: func(ctx context.Context, c config.Config, _ bool) error {
@@ -143,7 +143,8 @@ func passOf(file string) (fleet.Pass, error) {
 }
 
 func (w *world) control() *control.Control {
-	return &control.Control{Records: ledgerBook{w}, Mover: w, Registry: w.Registrations, Rules: w.ruleNames, Now: func() fleet.Instant { return w.pass.Snapshot.At }}
+	b, p := &book{w: w}, &pluginBook{book{w: w}}
+	return &control.Control{Formulas: b, Runs: b, Plugins: p, PluginRuns: p, Code: p, Schedules: w.schedules, Watched: true, Records: ledgerBook{w}, Mover: w, Registry: w.Registrations, Rules: w.ruleNames, Now: func() fleet.Instant { return w.pass.Snapshot.At }}
 }
 
 func (w *world) ruleNames() (names []string) {
@@ -154,13 +155,12 @@ func (w *world) ruleNames() (names []string) {
 }
 
 func (w *world) options() server.Options {
-	b := &book{w: w}
 	return server.Options{
 		Cycle: w, Approver: w, Mender: w, Alerts: w, Chronicle: w, Journal: w, Teller: w, Rules: w, Explainer: w,
 		Orders: w, Registry: w, Screens: w, HookLog: w, Failures: w, Messages: w, HookFiles: w,
-		Control:  w.control(),
-		Formulas: b, Runs: b, Plugins: &pluginBook{book{w: w}}, PluginRuns: &pluginBook{book{w: w}}, Code: &pluginBook{book{w: w}}, Schedules: w.schedules, Costs: w.costs,
-		Tell: func(context.Context, fleet.Message) error { return nil }, Hears: func(fleet.Message) []string { return w.hears },
+		Control: w.control(),
+		Costs:   w.costs,
+		Tell:    func(context.Context, fleet.Message) error { return nil }, Hears: func(fleet.Message) []string { return w.hears },
 		Status: w.status, Vitals: w.vitals, Pauses: w, AgentOf: w.agentOf, Beat: w.beat, Now: func() fleet.Instant { return w.pass.Snapshot.At }, Version: "1.2.3",
 	}
 }

@@ -15,11 +15,23 @@ import (
 
 // Control does what is asked. All fields must be set unless said otherwise.
 type Control struct {
-	Records  Records
-	Mover    Mover
-	Registry func(context.Context) ([]fleet.Registration, error) // of agents, the retired too
-	Rules    func() []string                                     // names of those in force; nil: any is taken for one
-	Now      func() fleet.Instant
+	Formulas   Formulas
+	Schedules  func(context.Context) ([]api.ScheduleRow, error) // the formulas that run by themselves
+	Runs       Runs
+	Plugins    Plugins
+	PluginRuns PluginRuns
+	Code       Code
+	Records    Records
+	Mover      Mover
+	Registry   func(context.Context) ([]fleet.Registration, error) // of agents, the retired too
+	Rules      func() []string                                     // names of those in force; nil: any is taken for one
+	Now        func() fleet.Instant
+	// Reply writes a person's reply down where the run awaits it, unless one lies there.
+	Reply func(ctx context.Context, run fleet.Run, text string) error
+	// Attend has this very process carry runs on for as long as it lives. Nil where
+	// a daemon does so.
+	Attend  func()
+	Watched bool // a daemon runs
 }
 
 // Records is the book of what people and agents coordinate by.
@@ -54,11 +66,17 @@ const (
 
 // Call is one use of a verb, as its carrier heard it.
 type Call struct {
-	By   string                  // of Author and Person: a user name, or fleet.ByAgent; one that cannot be shown to be a person is an agent without a name, who owns nothing
-	ID   string                  // of the record that is meant
-	Ask  func(key string) string // for which of them: all, for, project, …; "" where it does not matter
-	Read func(into any) error    // what is given with it
+	By     string                  // of Author and Person: a user name, or fleet.ByAgent
+	Barred error                   // of Author: why what takes a person is refused; nil for a person
+	ID     string                  // of what is meant
+	Do     string                  // what is done to it, where the verb leaves that open
+	Ask    func(key string) string // for which of them: all, for, project, …; "" where it does not matter
+	Read   func(into any) error    // what is given with it
 }
+
+// Unnamed is the agent whom nobody can name: who calls cannot be shown to be a person. It
+// owns nothing.
+const Unnamed = "?"
 
 // Noun is one kind of record, and what may be done with it.
 type Noun struct {
@@ -75,7 +93,9 @@ type Verb struct {
 }
 
 // Nouns lists all there are.
-func Nouns() []Noun { return []Noun{work(), convoys(), gates(), triggers(), mail()} }
+func Nouns() []Noun {
+	return []Noun{work(), convoys(), gates(), triggers(), mail(), formulas(), schedules(), runs(), plugins(), code()}
+}
 
 // asks is for a verb that is given nothing.
 func asks[T any](do func(*Control, context.Context, Call) (T, error)) func(*Control, context.Context, Call) (any, error) {
@@ -124,6 +144,15 @@ func Reasoned(err error) error {
 		return err
 	}
 	return e
+}
+
+// Illegal finds out whose fault it is that something was not done: what the ledger refuses
+// is the caller's.
+func Illegal(err error) error {
+	if errors.Is(err, ledger.ErrIllegal) || errors.Is(err, ledger.ErrTaken) {
+		return api.AsBadInput(err)
+	}
+	return err
 }
 
 // each writes the things of a list.

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"custos/internal/control"
 	"custos/internal/fleet"
 	"custos/internal/server"
 	"custos/internal/sys/proc"
@@ -60,12 +61,12 @@ func (s *system) agentsSeen(ctx context.Context) fleet.Snapshot {
 // its ancestors, without a look at the fleet: a marker, a shim, our own tmux server.
 func kept(procs *proc.Reader, line []proc.Stat, socket string) (string, bool) {
 	if name, ok := marked(procs, line); ok {
-		return server.Marked + name, true
+		return control.Marked + name, true
 	}
 	for _, p := range line {
 		switch argv, err := proc.CommandLine(p.ID.PID); {
 		case p.Comm == shim.Program:
-			return server.Marked + fleet.Line(after(argv, "--name"), 80), true
+			return control.Marked + fleet.Line(after(argv, "--name"), 80), true
 		case err == nil && strings.HasPrefix(p.Comm, "tmux") && after(argv, "-S") == socket:
 			return ofOurServer, true
 		}

@@ -60,11 +60,11 @@ func TestListsWaitForNoFirstLookButTheirOwn(t *testing.T) {
 			return func(*fleet.Snapshot) {}, nil
 		}}
 	s.board = observe.New(observe.Options{Probes: []observe.Probe{locks, repos}, Now: s.world.Now})
-	rows, err := s.scheduleRows(t.Context())
+	rows, err := s.control(true).Schedules(t.Context())
 	if err != nil || len(rows) != 1 || rows[0].Holds == nil || !*rows[0].Holds {
 		t.Errorf("schedules: %+v, %v", rows, err)
 	}
-	if _, err := (pluginDesk{s}).Plugins(t.Context()); err != nil {
+	if _, err := s.control(true).Plugins.Plugins(t.Context()); err != nil {
 		t.Error(err)
 	}
 	if n := others.Load(); n != 0 {

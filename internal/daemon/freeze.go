@@ -11,6 +11,7 @@ import (
 	"custos/internal/api"
 	"custos/internal/catalog"
 	"custos/internal/config"
+	"custos/internal/control"
 	"custos/internal/fleet"
 	"custos/internal/server"
 	"custos/internal/sys/proc"
@@ -36,7 +37,7 @@ func noAgentHere(cfg config.Config, what string) error {
 		return forbidden("cannot %s: this process cannot be shown to be no agent: %v", what, err)
 	}
 	if name, ok := kept(procs, line, catalog.OwnSocket(cfg)); ok {
-		return forbidden("cannot %s for agent %s: it takes a person", what, strings.TrimPrefix(name, server.Marked))
+		return forbidden("cannot %s for agent %s: it takes a person", what, strings.TrimPrefix(name, control.Marked))
 	}
 	return nil
 }

@@ -10,6 +10,7 @@ import (
 
 	"custos/internal/fleet"
 	"custos/internal/ledger"
+	"custos/internal/library"
 	"custos/internal/store"
 )
 
@@ -51,7 +52,7 @@ func (e *eventReader) fill(ctx context.Context, list []fleet.Schedule, now fleet
 }
 
 func (e *eventReader) follow(ctx context.Context, s *fleet.Schedule, runs []fleet.Run) {
-	last := lastOf(runs, s.Name)
+	last := library.LastRun(runs, s.Name)
 	if last == nil {
 		s.Event = e.newest(ctx)
 		return

@@ -7,12 +7,9 @@ import (
 
 	"custos/internal/fleet"
 	"custos/internal/ledger"
+	"custos/internal/library"
 	"custos/internal/store"
 )
-
-// runsCounted is how many runs of a plugin are looked at for how many failed in a
-// row.
-const runsCounted = 50
 
 // pluginFacts tells of the plugins, and how their runs went.
 func (s *system) pluginFacts(ctx context.Context) []fleet.PluginFacts {
@@ -46,13 +43,13 @@ func gradeOf(severity string) fleet.Priority {
 func (s *system) countFailures(ctx context.Context, formula string, f *fleet.PluginFacts) {
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
 	defer cancel()
-	runs, err := s.runsOf(ctx, formula, runsCounted)
+	runs, err := s.runsOf(ctx, formula, library.RunsCounted)
 	if err != nil {
 		f.Failures = fleet.Unknown[int](fleet.Line(err.Error(), 200))
 		return
 	}
-	f.Last, f.Why = lastOutcome(runs)
-	f.Failures = fleet.Known(failuresInARow(runs))
+	f.Last, f.Why = library.Outcome(runs)
+	f.Failures = fleet.Known(library.FailuresInARow(runs))
 }
 
 // runsOf lists the newest runs of a formula, the newest last.
@@ -60,31 +57,6 @@ func (s *system) runsOf(ctx context.Context, formula string, most int) ([]fleet.
 	return recall(ctx, s.ledger, func(st *store.Store) ([]fleet.Run, error) {
 		return st.Runs(ctx, store.RunFilter{Formula: formula, Limit: most})
 	})
-}
-
-// lastOutcome is the state of the newest run, and why the newest failure failed.
-func lastOutcome(runs []fleet.Run) (state fleet.RunState, why string) {
-	for _, r := range slices.Backward(runs) {
-		if state == "" {
-			state = r.State
-		}
-		if r.State == fleet.RunFailed {
-			return state, fleet.Line(r.Why, 300)
-		}
-	}
-	return state, ""
-}
-
-func failuresInARow(runs []fleet.Run) (n int) {
-	for _, r := range slices.Backward(runs) {
-		switch r.State {
-		case fleet.RunFailed:
-			n++
-		case fleet.RunDone:
-			return n
-		}
-	}
-	return n
 }
 
 // due is what may run by itself now: formulas by schedule, and plugins. One command

@@ -16,6 +16,7 @@ import (
 
 	"custos/internal/catalog"
 	"custos/internal/config"
+	"custos/internal/control"
 	"custos/internal/fleet"
 	"custos/internal/server"
 	"custos/internal/store"
@@ -288,14 +289,14 @@ func answersOf(s *system) map[string]func(context.Context) error {
 		"failures": func(ctx context.Context) error { _, err := desk.Failures(ctx, "", 10); return err },
 		"hooks":    func(ctx context.Context) error { _, err := desk.HookEvents(ctx, server.HookFilter{}); return err },
 		"mail":     func(ctx context.Context) error { _, err := desk.MessagesFor(ctx, "dev", 10); return err },
-		"runs":     func(ctx context.Context) error { _, err := runner{s}.Runs(ctx, server.RunFilter{}); return err },
+		"runs":     func(ctx context.Context) error { _, err := runner{s}.Runs(ctx, control.RunFilter{}); return err },
 		"costs":    func(ctx context.Context) error { _, err := s.costs(ctx, fleet.Instant{}); return err },
 		"trust":    func(ctx context.Context) error { _, err := s.pins(ctx); return err },
 		"records":  func(ctx context.Context) error { _, _, err := records{s}.Records(ctx); return err },
 		"work":     func(ctx context.Context) error { _, err := records{s}.Work(ctx); return err },
 		"pauses":   func(ctx context.Context) error { return pauser{s}.Pause(ctx, "nowhere", true, "ann", "") },
-		"plugins":  func(ctx context.Context) error { _, err := pluginDesk{s}.Plugins(ctx); return err },
-		"schedule": func(ctx context.Context) error { _, err := s.scheduleRows(ctx); return err },
+		"plugins":  func(ctx context.Context) error { _, err := s.control(true).Plugins.Plugins(ctx); return err },
+		"schedule": func(ctx context.Context) error { _, err := s.control(true).Schedules(ctx); return err },
 	}
 }
 

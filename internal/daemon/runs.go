@@ -2,8 +2,6 @@ package daemon
 
 import (
 	"context"
-	"crypto/rand"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -14,6 +12,7 @@ import (
 	"time"
 
 	"custos/internal/api"
+	"custos/internal/control"
 	"custos/internal/fleet"
 	"custos/internal/ledger"
 	"custos/internal/library"
@@ -56,7 +55,7 @@ func (s *system) seenOf(ctx context.Context, look string) (string, error) {
 // runner is the book of runs as the server's port wants it.
 type runner struct{ s *system }
 
-var _ server.Runs = runner{}
+var _ control.Runs = runner{}
 
 // Start writes a run down, and has one pass begin it.
 func (r runner) Start(ctx context.Context, q api.RunRequest, by string) (fleet.Run, error) {
@@ -121,7 +120,7 @@ func (r runner) draft(ctx context.Context, q api.RunRequest, by string) (fleet.R
 		work, _ = os.UserHomeDir() // checked before anything is begun there
 	}
 	run := b.Template(ctx, read, work)
-	run.ID = runID(run.Formula, q.ID)
+	run.ID = library.RunID(run.Formula, q.ID)
 	run.Dir, run.By = fleet.Path(filepath.Join(b.RunsDir(), run.ID)), by
 	if !read.Plain.SingleFlight { // it may run beside itself: each run is a flight of its own
 		run.Project = strings.TrimSpace(run.Project + " #" + run.ID)
@@ -129,35 +128,15 @@ func (r runner) draft(ctx context.Context, q api.RunRequest, by string) (fleet.R
 	return run, nil
 }
 
-// runID names a run that a person asks for: its formula, and what they chose, or
-// something that no other run is called.
-func runID(name, chosen string) string {
-	plain := func(s string) string {
-		return strings.Trim(strings.Map(func(c rune) rune {
-			if c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '-' || c == '_' || c == '.' {
-				return c
-			}
-			return '-'
-		}, s), "-_.")
-	}
-	if chosen == "" {
-		var b [4]byte
-		_, _ = rand.Read(b[:]) // it never fails
-		chosen = hex.EncodeToString(b[:])
-	}
-	name, chosen = plain(name), plain(chosen)
-	return plain(name[:min(len(name), 40)] + "-" + chosen[:min(len(chosen), 20)])
-}
-
 // Runs lists runs.
-func (r runner) Runs(ctx context.Context, f server.RunFilter) ([]fleet.Run, error) {
+func (r runner) Runs(ctx context.Context, f control.RunFilter) ([]fleet.Run, error) {
 	return recall(ctx, r.s.ledger, func(st *store.Store) ([]fleet.Run, error) {
 		return st.Runs(ctx, store.RunFilter{ID: f.ID, Open: f.Open, Limit: f.Limit})
 	})
 }
 
 // Change changes a run, and has a pass carry it on.
-func (r runner) Change(ctx context.Context, id string, change server.RunsChange) (fleet.Run, error) {
+func (r runner) Change(ctx context.Context, id string, change control.RunsChange) (fleet.Run, error) {
 	if err := r.s.begin(ctx); err != nil {
 		return fleet.Run{}, err
 	}
@@ -186,7 +165,7 @@ func (r runner) carryOn(ctx context.Context, id string) (fleet.Run, error) {
 	if err := r.s.loop.Pass(ctx, "run "+id, append(restsOn(), fleet.PartRuns)...); err != nil {
 		r.s.o.Log.Warn("Cannot carry a run on yet", "run", id, "err", err)
 	}
-	list, err := r.Runs(ctx, server.RunFilter{ID: id})
+	list, err := r.Runs(ctx, control.RunFilter{ID: id})
 	if err == nil && len(list) == 0 {
 		err = fmt.Errorf("cannot find run %s any more", id)
 	}

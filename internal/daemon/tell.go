@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"custos/internal/catalog"
+	"custos/internal/control"
 	"custos/internal/fleet"
 	"custos/internal/report/terminal"
 )
@@ -28,8 +29,6 @@ func (b book) tell(ctx context.Context, m fleet.Message) error {
 func (s *system) hears(m fleet.Message) []string {
 	return slices.DeleteFunc(s.report.Hears(m), func(name string) bool { return name == terminal.Notifier{}.Name() })
 }
-
-const toolSend = "matrix_send"
 
 // matrixSend is what formulas of Disinto call to tell people: matrix_send PREFIX
 // TEXT [THREAD] [CONTEXT]. As that does, it goes well where nobody is configured to be
@@ -79,7 +78,7 @@ func makeTools(dir string, custos []string) error {
 		quoted[i] = "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 	}
 	words := strings.Join(quoted, " ")
-	texts := map[string]string{toolSend: fmt.Sprintf(matrixSend, words)}
+	texts := map[string]string{control.ToolSend: fmt.Sprintf(matrixSend, words)}
 	for _, name := range []string{"bd", "gt"} {
 		text, err := townTool(name, words)
 		if err != nil {

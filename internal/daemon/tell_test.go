@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"custos/internal/control"
 	"custos/internal/fleet"
 	"custos/internal/store"
 )
@@ -62,7 +63,7 @@ func TestToolsOfAnOlderCustos(t *testing.T) {
 	for _, e := range entries {
 		left = append(left, e.Name())
 	}
-	if want := []string{"bd", fleet.TownTools, toolSend, "true"}; !slices.Equal(left, want) {
+	if want := []string{"bd", fleet.TownTools, control.ToolSend, "true"}; !slices.Equal(left, want) {
 		t.Errorf("left are %v, want %v", left, want)
 	}
 }

@@ -5,8 +5,8 @@ import (
 	"path/filepath"
 
 	"custos/internal/api"
+	"custos/internal/control"
 	"custos/internal/fleet"
-	"custos/internal/server"
 	"custos/internal/store"
 )
 
@@ -42,7 +42,7 @@ func (s *system) keep(ctx context.Context, p fleet.Pins, by string) error {
 // codeDesk is the folders of code as the server's port wants them.
 type codeDesk struct{ s *system }
 
-var _ server.Code = codeDesk{}
+var _ control.Code = codeDesk{}
 
 // Code lists the folders in which there is anything.
 func (d codeDesk) Code(ctx context.Context) ([]fleet.CodeFacts, error) {

@@ -9,6 +9,7 @@ import (
 	"strconv"
 
 	"custos/internal/api"
+	"custos/internal/control"
 	"custos/internal/fleet"
 )
 
@@ -75,7 +76,7 @@ func pending(p fleet.Pass) []api.Pending {
 			continue
 		}
 		out = append(out, api.Pending{Agent: cmp.Or(o.Agent, "account "+o.Account), What: string(o.Do), State: orderState(o), Order: o.ID,
-			Since: o.At.Wall.UTC(), For: since(p.Snapshot.At, o.At), Why: o.Why, Until: moment(o.Until)})
+			Since: o.At.Wall.UTC(), For: control.Since(p.Snapshot.At, o.At), Why: o.Why, Until: control.Moment(o.Until)})
 	}
 	return out
 }
@@ -97,7 +98,7 @@ func pendingAgent(r fleet.Registration, a *fleet.Agent, at fleet.Instant) (api.P
 	if from.IsZero() {
 		from = r.CreatedAt
 	}
-	w := api.Pending{Agent: r.Name, What: "start", Since: from.Wall.UTC(), For: since(at, from)}
+	w := api.Pending{Agent: r.Name, What: "start", Since: from.Wall.UTC(), For: control.Since(at, from)}
 	switch {
 	case r.Instance == "":
 		w.State, w.Why = "not started", "no instance of it has begun"
@@ -158,7 +159,7 @@ func (s *server) agent(req *http.Request, _ Caller) (any, error) {
 // notYet says that an agent is ordered, and is not there.
 func notYet(o fleet.Order) *api.Error {
 	return &api.Error{Kind: api.NotFound, Message: fmt.Sprintf("cannot show %q: order %s, to %s it, is %s: %s", fleet.Line(o.Agent, 100), o.ID, o.Do, orderState(o), o.Why),
-		Hint: command("custos", "why", "agent/"+o.Agent)}
+		Hint: api.Typed("custos", "why", "agent/"+o.Agent)}
 }
 
 func messageViews(list []fleet.Message) (out []api.Message) {
@@ -224,7 +225,7 @@ func agentDetail(a fleet.Agent, r *fleet.Registration, p fleet.Pass, failures []
 	told := story(about{subject: fleet.Subject{Kind: fleet.KindAgent, Name: a.Name}}, p, p.Assessment.Alerts, nil, t)
 	row, a := agentRow(a, &p.Snapshot), p.Snapshot.Now(a)
 	out := api.AgentDetail{At: p.Snapshot.At.Wall.UTC(), Agent: row, Signals: []api.AgentSignal{}, Tool: toolView(a.Tool),
-		Dialog: dialogView(a.Dialog), Context: pointer(a.ContextPercent), Limited: moment(a.RateLimitedUntil), Exit: exitView(a.Exit),
+		Dialog: dialogView(a.Dialog), Context: pointer(a.ContextPercent), Limited: control.Moment(a.RateLimitedUntil), Exit: exitView(a.Exit),
 		TerminalStopped: a.TerminalStopped, Attach: []string{}, Orders: []api.Order{}, Alerts: told.Alerts, Planned: told.Planned, Skipped: told.Skipped, Failures: failureViews(failures)}
 	for _, sig := range a.Signals {
 		out.Signals = append(out.Signals, api.AgentSignal{Source: sig.Source, Says: sig.Says, Hint: string(sig.Hint), Age: lasting(sig.Age)})
@@ -285,8 +286,8 @@ func exitWords(e fleet.Exit) string {
 func recordView(r fleet.Registration) *api.AgentRecord {
 	out := &api.AgentRecord{Where: string(r.Where), Argv: fleet.RedactArgs(r.Argv), Env: append([]string{}, r.Env...), Dir: r.Dir,
 		Repo: r.Repo, Worktree: r.Worktree, Branch: r.Branch, Spec: r.Spec, Files: append([]string{}, r.Files...),
-		Restart: string(r.Restart), Kept: r.Kept(), Standing: r.Standing, MemoryMax: r.MemoryMax, DesiredBy: r.DesiredBy, DesiredAt: moment(r.DesiredAt),
-		CreatedAt: r.CreatedAt.Wall.UTC(), StartedAt: moment(r.StartedAt), Instance: r.Instance, Session: r.SessionID,
+		Restart: string(r.Restart), Kept: r.Kept(), Standing: r.Standing, MemoryMax: r.MemoryMax, DesiredBy: r.DesiredBy, DesiredAt: control.Moment(r.DesiredAt),
+		CreatedAt: r.CreatedAt.Wall.UTC(), StartedAt: control.Moment(r.StartedAt), Instance: r.Instance, Session: r.SessionID,
 		Prompt: fleet.Line(fleet.Redact(r.Prompt), 200), Delivery: string(r.PromptState)}
 	if h := r.Heartbeat; h != nil {
 		out.Heartbeat = "every " + h.Every.String() + ", and " + h.Grace.String() + " of grace"
@@ -312,7 +313,7 @@ func agentHints(a fleet.Agent, d api.AgentDetail) []api.Hint {
 	out := []api.Hint{}
 	add := func(when bool, what string, argv ...string) {
 		if when {
-			out = append(out, api.Hint{Command: command(argv...), What: what})
+			out = append(out, api.Hint{Command: api.Typed(argv...), What: what})
 		}
 	}
 	alive := a.Process.PID != 0

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"custos/internal/api"
+	"custos/internal/control"
 	"custos/internal/fleet"
 )
 
@@ -43,8 +44,8 @@ func alertView(a fleet.Alert, at fleet.Instant) api.Alert {
 	}
 	return api.Alert{
 		Number: a.Number, Rule: a.Rule, Subject: a.Subject.String(), Priority: string(a.Priority),
-		Status: string(a.Status), Summary: a.Summary, Since: a.Since.Wall.UTC(), For: since(at, a.Since),
-		EndedAt: moment(a.EndedAt), Patrols: a.Patrols, Blind: a.Blind,
+		Status: string(a.Status), Summary: a.Summary, Since: a.Since.Wall.UTC(), For: control.Since(at, a.Since),
+		EndedAt: control.Moment(a.EndedAt), Patrols: a.Patrols, Blind: a.Blind,
 		Evidence: evidence(a.Evidence), CausedBy: keyTexts(a.CausedBy), Flapping: a.Flapping,
 		AckedBy: a.AckedBy, SilencedUntil: silencedUntil(a, at), SilencedBy: a.SilencedBy, Runbook: a.Runbook,
 	}
@@ -54,7 +55,7 @@ func silencedUntil(a fleet.Alert, at fleet.Instant) *time.Time {
 	if a.SilencedUntil.IsZero() || !at.Before(a.SilencedUntil) {
 		return nil
 	}
-	return moment(a.SilencedUntil)
+	return control.Moment(a.SilencedUntil)
 }
 
 func evidence(list []fleet.Evidence) []api.Evidence {

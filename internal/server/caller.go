@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"custos/internal/api"
+	"custos/internal/control"
 )
 
 // Caller is the process at the other end of the socket, as the kernel tells it.
@@ -112,7 +113,7 @@ func barred(c Caller, agent string, err error) error {
 		}
 		return errors.Join(refusal, err)
 	case agent != "":
-		return &api.Error{Kind: api.Forbidden, Message: fmt.Sprintf("cannot do this for agent %s: it takes a person", strings.TrimPrefix(agent, Marked))}
+		return &api.Error{Kind: api.Forbidden, Message: fmt.Sprintf("cannot do this for agent %s: it takes a person", strings.TrimPrefix(agent, control.Marked))}
 	}
 	return nil
 }

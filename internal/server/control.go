@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"net/http"
+	"strings"
 
 	"custos/internal/control"
 	"custos/internal/fleet"
@@ -16,10 +17,14 @@ func spelled(verb string) (method, tail string) {
 		return http.MethodGet, ""
 	case "show":
 		return http.MethodGet, "/{id}"
-	case "add":
+	case "runs":
+		return http.MethodGet, "/{id}/runs"
+	case "add", "read", "trust":
 		return http.MethodPost, ""
 	case "change":
 		return http.MethodPost, "/{id}"
+	case "switch":
+		return http.MethodPost, "/{id}/{do}"
 	}
 	return http.MethodPost, "/{id}/" + verb
 }
@@ -51,31 +56,34 @@ func mostOf(v control.Verb) int64 {
 
 // carried says who asks, and for what.
 func carried(v control.Verb) func(*server, *http.Request, Caller) (any, error) {
-	return func(s *server, req *http.Request, c Caller) (_ any, err error) {
-		call := control.Call{ID: req.PathValue("id"), Ask: req.URL.Query().Get, Read: func(into any) error { return decode(req, into) }}
-		switch v.Access {
-		case control.Author:
-			call.By, err = s.writer(req.Context(), c)
-		case control.Person:
+	return func(s *server, req *http.Request, c Caller) (any, error) {
+		call := control.Call{ID: req.PathValue("id"), Do: req.PathValue("do"), Ask: req.URL.Query().Get, Read: func(into any) error { return decode(req, into) }}
+		if v.Access != control.Anyone {
 			call.By = c.Name()
 		}
-		if err != nil {
-			return nil, err
+		if v.Access == control.Author {
+			if err := s.author(req.Context(), c, &call); err != nil {
+				return nil, err
+			}
 		}
 		return v.Do(s.Control, req.Context(), call)
 	}
 }
 
-// writer is the author of what a caller writes into the records: its user, or the
-// agent that it is. Whoever cannot be shown to be a person is an agent without a
-// name, who owns nothing.
-func (s *server) writer(ctx context.Context, c Caller) (string, error) {
-	agent, err := s.teller(ctx, c)
-	if err != nil {
-		return "", err
+// author says in whose name a call is: the caller's user's, or that of the agent that it
+// is. It asks once: asked twice, a look that failed once would tell two of one.
+func (s *server) author(ctx context.Context, c Caller, call *control.Call) error {
+	if s.AgentOf == nil {
+		return nil
 	}
-	if agent == "" {
-		return c.Name(), nil
+	agent, err := s.AgentOf(ctx, c)
+	call.Barred = barred(c, agent, err)
+	switch {
+	case err != nil:
+		call.By = fleet.ByAgent(control.Unnamed)
+		return nil
+	case agent != "":
+		call.By = fleet.ByAgent(strings.TrimPrefix(agent, control.Marked))
 	}
-	return fleet.ByAgent(agent), nil
+	return ctx.Err()
 }

@@ -9,24 +9,9 @@ import (
 	"time"
 
 	"custos/internal/api"
+	"custos/internal/control"
 	"custos/internal/fleet"
 )
-
-// schedules lists what runs by itself, when next, and why not.
-func (s *server) schedules(req *http.Request, _ Caller) (any, error) {
-	rows, err := s.Schedules(req.Context())
-	if err != nil {
-		return nil, err
-	}
-	out := api.Schedules{At: s.Now().Wall.UTC(), Watched: !s.InProcess, Schedules: rows, Next: []api.Hint{}}
-	if out.Schedules == nil {
-		out.Schedules = []api.ScheduleRow{}
-	}
-	if s.InProcess && len(rows) > 0 {
-		out.Next = append(out.Next, api.Hint{Command: "custos up", What: "nobody watches now: no schedule starts anything"})
-	}
-	return out, nil
-}
 
 // costs sums up the calls of models by day, formula or alert.
 func (s *server) costs(req *http.Request, _ Caller) (any, error) {
@@ -73,7 +58,7 @@ type Cost struct {
 func addCost(r *api.CostRow, c Cost) {
 	r.Calls += c.Calls
 	r.Tokens += c.Tokens
-	r.Dollars += dollars(c.MicroUSD)
+	r.Dollars += control.Dollars(c.MicroUSD)
 	r.Unpriced += c.Unpriced
 }
 

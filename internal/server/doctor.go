@@ -82,10 +82,10 @@ func (s *server) examineFleet(ctx context.Context, e *Examination) {
 	} else {
 		e.Pass = &pass
 	}
-	if e.Formulas, err = s.Options.Formulas.Formulas(ctx); err != nil {
+	if e.Formulas, err = s.Control.Formulas.Formulas(ctx); err != nil {
 		e.NoFormulas = why(err)
 	}
-	if e.Schedules, err = s.Schedules(ctx); err != nil {
+	if e.Schedules, err = s.Control.Schedules(ctx); err != nil {
 		e.NoSchedules = why(err)
 	}
 	if e.Told, err = s.HookLog.HookEvents(ctx, HookFilter{Since: e.At.Add(-toldSince), Limit: toldMost}); err != nil {
@@ -171,7 +171,7 @@ func (v verdict) by(argv ...string) verdict {
 		v.command = argv[0]
 		return v
 	}
-	v.command = command(argv...)
+	v.command = api.Typed(argv...)
 	return v
 }
 

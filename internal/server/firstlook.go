@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"custos/internal/api"
+	"custos/internal/control"
 	"custos/internal/fleet"
 )
 
@@ -85,7 +86,7 @@ func needs(p fleet.Pass, could []fleet.Action, skipped []fleet.Skipped) []api.Ne
 		}
 		out = append(out, api.Need{
 			Number: a.Number, Priority: string(a.Priority), Rule: a.Rule, Subject: a.Subject.String(),
-			Summary: a.Summary, Since: a.Since.Wall.UTC(), For: since(at, a.Since),
+			Summary: a.Summary, Since: a.Since.Wall.UTC(), For: control.Since(at, a.Since),
 			Command: needCommand(a, p, could, skipped), Runbook: a.Runbook,
 		})
 	}
@@ -137,7 +138,7 @@ func needCommand(a fleet.Alert, p fleet.Pass, could []fleet.Action, skipped []fl
 		return "custos patrol --apply"
 	}
 	if asks := byName(&p.Snapshot)[a.Subject.Name]; a.Subject.Kind == fleet.KindAgent && asks != nil && asks.Dialog != nil && asks.Owner.MayTouch() {
-		return command("custos", "show", asks.Name) // the question, and how to answer it
+		return api.Typed("custos", "show", asks.Name) // the question, and how to answer it
 	}
 	if attach := attachCommand(a.Subject, p.Snapshot.Agents); attach != "" {
 		return attach
@@ -147,7 +148,7 @@ func needCommand(a fleet.Alert, p fleet.Pass, could []fleet.Action, skipped []fl
 			return k.Hint
 		}
 	}
-	return command("custos", "why", a.Subject.String())
+	return api.Typed("custos", "why", a.Subject.String())
 }
 
 // attachCommand shows the pane of an agent, from inside a tmux too; "" when it has
@@ -158,7 +159,7 @@ func attachCommand(s fleet.Subject, agents fleet.Part[[]fleet.Agent]) string {
 	}
 	for _, a := range agents.Value {
 		if a.Name == s.Name && a.Pane != nil {
-			return command("custos", "attach", a.Name)
+			return api.Typed("custos", "attach", a.Name)
 		}
 	}
 	return ""

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"custos/internal/api"
+	"custos/internal/control"
 	"custos/internal/fleet"
 )
 
@@ -30,7 +31,7 @@ func (s *server) handOver(req *http.Request, c Caller) (any, error) {
 		return nil, unknownAgent(r.Agent)
 	}
 	if err != nil {
-		return nil, orderError(err)
+		return nil, control.Illegal(err)
 	}
 	return handoffView(reg, replaced), nil
 }
@@ -44,7 +45,7 @@ func (s *server) handsOver(req *http.Request, c Caller, r *api.HandoffRequest) (
 			return "", &api.Error{Kind: api.Forbidden, Message: fmt.Sprintf("cannot take a hand-off of process %d: it cannot be told which agent it is: %v", c.PID, err)}
 		}
 	}
-	agent = strings.TrimPrefix(agent, Marked)
+	agent = strings.TrimPrefix(agent, control.Marked)
 	switch {
 	case agent == "" && r.Agent == "":
 		return "", api.AsBadInput(errors.New("cannot take a hand-off of nobody: name the agent"))

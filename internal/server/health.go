@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"custos/internal/api"
+	"custos/internal/control"
 	"custos/internal/fleet"
 )
 
@@ -46,7 +47,7 @@ func (s *server) health(req *http.Request, _ Caller) (any, error) {
 
 // healthOf judges what is known of the passes. What is not known is not well.
 func healthOf(v Vitals, now fleet.Instant, maxAge time.Duration) api.Health {
-	h := api.Health{LastPass: moment(v.Passed), PassAge: ageOf(v.Passed, now), LastPatrol: moment(v.Patrolled), PatrolAge: ageOf(v.Patrolled, now), Trouble: v.Trouble, Mute: mute(v.Receivers), Notes: v.Notes, Hung: v.Hung}
+	h := api.Health{LastPass: control.Moment(v.Passed), PassAge: ageOf(v.Passed, now), LastPatrol: control.Moment(v.Patrolled), PatrolAge: ageOf(v.Patrolled, now), Trouble: v.Trouble, Mute: mute(v.Receivers), Notes: v.Notes, Hung: v.Hung}
 	if !v.Daemon {
 		h.State, h.Why = api.HealthNone, "no daemon is running"
 		return h

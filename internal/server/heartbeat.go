@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"custos/internal/api"
+	"custos/internal/control"
 	"custos/internal/fleet"
 )
 
@@ -23,7 +24,7 @@ func (s *server) heartbeat(req *http.Request, c Caller) (any, error) {
 	case name == "":
 		return nil, &api.Error{Kind: api.Forbidden, Message: "cannot note a heartbeat: only an agent gives one, for itself", Hint: "custos ps"}
 	}
-	name = strings.TrimPrefix(name, Marked)
+	name = strings.TrimPrefix(name, control.Marked)
 	at, err := s.Beat(req.Context(), name)
 	if err != nil {
 		return nil, err

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"custos/internal/api"
+	"custos/internal/control"
 	"custos/internal/fleet"
 )
 
@@ -14,7 +15,7 @@ import (
 // cannot be told of, would make it look alive that somebody looked.
 func TestBeatIsTheAgentsOwn(t *testing.T) {
 	w := newWorld()
-	for _, name := range []string{"builder", Marked + "builder"} {
+	for _, name := range []string{"builder", control.Marked + "builder"} {
 		w.agent = name
 		if got, err := client(w).Beat(t.Context()); err != nil || got.Agent != "builder" {
 			t.Errorf("%q: %+v, %v", name, got, err)

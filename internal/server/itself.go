@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"custos/internal/api"
+	"custos/internal/control"
 	"custos/internal/fleet"
 )
 
@@ -62,7 +63,7 @@ func pendingRecovery(p fleet.Pass) (out []api.Pending) {
 		if a.Do == "recover" && a.Subject.Kind == fleet.KindAgent {
 			from := endedAt(p, a.Subject.Name)
 			out = append(out, api.Pending{Agent: a.Subject.Name, What: a.Do, State: state, Since: from.Wall.UTC(),
-				For: since(p.Snapshot.At, from), Why: why, Until: moment(until), Also: also})
+				For: control.Since(p.Snapshot.At, from), Why: why, Until: control.Moment(until), Also: also})
 		}
 	}
 	for _, a := range planned {

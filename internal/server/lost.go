@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"custos/internal/api"
+	"custos/internal/control"
 	"custos/internal/fleet"
 )
 
@@ -44,7 +45,7 @@ func adoptions(s *fleet.Snapshot) (out []api.Hint) {
 }
 
 func adoption(a fleet.Agent) api.Hint {
-	return api.Hint{Command: command("custos", "adopt", a.Name), What: "have Custos care for it again: what was known of it is lost"}
+	return api.Hint{Command: api.Typed("custos", "adopt", a.Name), What: "have Custos care for it again: what was known of it is lost"}
 }
 
 // waitingFor are the orders about an agent that are not over.
@@ -60,7 +61,7 @@ func waitingFor(p fleet.Past, agent string) (open []fleet.Order) {
 // orderFacts say what was ordered for an agent, and why it is not done yet.
 func orderFacts(p fleet.Pass, agent string) (out []string) {
 	for _, o := range waitingFor(p.Past, agent) {
-		line := fmt.Sprintf("Order %s, to %s it, by %s, is %s for %s", o.ID, o.Do, fleet.Line(o.By, 80), orderState(o), since(p.Snapshot.At, o.At))
+		line := fmt.Sprintf("Order %s, to %s it, by %s, is %s for %s", o.ID, o.Do, fleet.Line(o.By, 80), orderState(o), control.Since(p.Snapshot.At, o.At))
 		if o.Why != "" {
 			line += ": " + o.Why
 		}

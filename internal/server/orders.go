@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"custos/internal/api"
+	"custos/internal/control"
 	"custos/internal/fleet"
 	"custos/internal/ledger"
 )
@@ -21,17 +22,17 @@ func (s *server) order(req *http.Request, c Caller) (any, error) {
 	if err := decode(req, &r); err != nil {
 		return nil, err
 	}
-	by, err := s.author(req.Context(), c, &r)
+	by, err := s.orderer(req.Context(), c, &r)
 	if err != nil {
 		return nil, err
 	}
 	o, err := s.orderOf(req.Context(), r, by)
 	if err != nil {
-		return nil, orderError(err)
+		return nil, control.Illegal(err)
 	}
 	taken, err := s.Orders.Take(req.Context(), o)
 	if err != nil {
-		return nil, orderError(err)
+		return nil, control.Illegal(err)
 	}
 	return orderView(taken, !s.InProcess), nil
 }
@@ -48,7 +49,7 @@ func (s *server) orderFound(id string, o fleet.Order, err error) (any, error) {
 		return nil, &api.Error{Kind: api.NotFound, Message: fmt.Sprintf("cannot find order %q", fleet.Line(id, 100)), Hint: "custos orders"}
 	}
 	if err != nil {
-		return nil, orderError(err)
+		return nil, control.Illegal(err)
 	}
 	return orderView(o, !s.InProcess), nil
 }
@@ -72,18 +73,10 @@ func (s *server) cancelOrder(req *http.Request, c Caller) (any, error) {
 	return s.orderFound(id, o, err)
 }
 
-// orderError finds out whose fault it is that an order was not taken.
-func orderError(err error) error {
-	if errors.Is(err, ledger.ErrIllegal) || errors.Is(err, ledger.ErrTaken) {
-		return api.AsBadInput(err)
-	}
-	return err
-}
-
-// author is who gives an order. A person may give any; an agent may ask for a
+// orderer is who gives an order. A person may give any; an agent may ask for a
 // checkpoint of itself, and spawn an agent below itself; whoever cannot be shown
 // to be a person or an agent may nothing.
-func (s *server) author(ctx context.Context, c Caller, r *api.OrderRequest) (string, error) {
+func (s *server) orderer(ctx context.Context, c Caller, r *api.OrderRequest) (string, error) {
 	if s.AgentOf == nil {
 		return c.Name(), nil
 	}
@@ -162,8 +155,8 @@ func newOrderID() string {
 
 // orderView is an order for whoever gave it, with what to type next.
 func orderView(o fleet.Order, watched bool) api.Order {
-	out := api.Order{ID: o.ID, Do: string(o.Do), Agent: o.Agent, Account: o.Account, By: o.By, At: o.At.Wall.UTC(), Expires: moment(o.Expires),
-		State: string(o.State), Over: o.IsOver(), Guard: string(o.Guard), Why: o.Why, Until: moment(o.Until), Hint: o.Hint,
+	out := api.Order{ID: o.ID, Do: string(o.Do), Agent: o.Agent, Account: o.Account, By: o.By, At: o.At.Wall.UTC(), Expires: control.Moment(o.Expires),
+		State: string(o.State), Over: o.IsOver(), Guard: string(o.Guard), Why: o.Why, Until: control.Moment(o.Until), Hint: o.Hint,
 		Action: o.Action, Watched: watched, Next: []api.Hint{}}
 	out.Next = orderHints(o, watched)
 	return out
@@ -182,11 +175,11 @@ func orderHints(o fleet.Order, watched bool) []api.Hint {
 	case o.State == fleet.OrderDone && starts && !watched:
 		out = append(out, api.Hint{Command: "custos up", What: "nobody watches it now"})
 	case o.State == fleet.OrderDone && starts:
-		out = append(out, api.Hint{Command: command("custos", "show", o.Agent), What: "how it does"})
+		out = append(out, api.Hint{Command: api.Typed("custos", "show", o.Agent), What: "how it does"})
 	case !o.IsOver():
-		out = append(out, api.Hint{Command: command("custos", "orders", "cancel", o.ID), What: "take it back"})
+		out = append(out, api.Hint{Command: api.Typed("custos", "orders", "cancel", o.ID), What: "take it back"})
 	case o.State != fleet.OrderDone && o.Agent != "":
-		out = append(out, api.Hint{Command: command("custos", "why", fleet.Subject{Kind: fleet.KindAgent, Name: o.Agent}.String()), What: "why"})
+		out = append(out, api.Hint{Command: api.Typed("custos", "why", fleet.Subject{Kind: fleet.KindAgent, Name: o.Agent}.String()), What: "why"})
 	}
 	return out
 }

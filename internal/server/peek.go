@@ -54,7 +54,7 @@ func stoppedTerminal(a fleet.Agent) string {
 }
 
 // goOn is the command that has that server go on.
-func goOn(a fleet.Agent) string { return command("kill", "-CONT", strconv.Itoa(a.TerminalStopped)) }
+func goOn(a fleet.Agent) string { return api.Typed("kill", "-CONT", strconv.Itoa(a.TerminalStopped)) }
 
 // known is an agent; an error where there is none of a name, or that cannot be told; verb
 // is what cannot be done then.

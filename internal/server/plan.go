@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"custos/internal/api"
+	"custos/internal/control"
 	"custos/internal/fleet"
 )
 
@@ -56,7 +57,7 @@ func deed(a fleet.Action, t Teller) api.Deed {
 func refusal(s fleet.Skipped) api.Refusal {
 	return api.Refusal{
 		Do: s.Do, Subject: s.Subject.String(), Priority: string(s.Priority), Rule: s.For.Rule,
-		Guard: string(s.Guard), Why: s.Reason(), Until: moment(s.Until), Hint: s.Hint, Also: s.Also,
+		Guard: string(s.Guard), Why: s.Reason(), Until: control.Moment(s.Until), Hint: s.Hint, Also: s.Also,
 	}
 }
 

@@ -139,33 +139,3 @@ type HookFiles interface {
 	// hooks, and settings that cannot be read, are errors.
 	EditHooks(kind, do string, settings []byte) (api.HookFile, error)
 }
-
-// Formulas are the formulas there are. They are read, and nothing of them is run.
-type Formulas interface {
-	// Formulas lists them, by name.
-	Formulas(ctx context.Context) ([]api.FormulaRow, error)
-	// Formula reads one; what is wrong with it is in the answer. fs.ErrNotExist
-	// when there is no such formula.
-	Formula(ctx context.Context, q api.FormulaQuery) (api.Formula, error)
-	// Switch switches one on or off.
-	Switch(ctx context.Context, name string, on bool, by string) (api.FormulaSwitch, error)
-}
-
-// Runs is the book of runs of formulas.
-type Runs interface {
-	// Start writes a run down and returns it as the first pass left it. The same ID
-	// twice is one run. A formula that cannot run wraps ledger.ErrIllegal, one whose
-	// place is taken by another run ledger.ErrTaken.
-	Start(ctx context.Context, r api.RunRequest, by string) (fleet.Run, error)
-	// Runs lists the runs that match, by the time they began: the newest Limit.
-	Runs(ctx context.Context, f RunFilter) ([]fleet.Run, error)
-	// Change changes one run, in one transaction, and has a pass carry it on.
-	Change(ctx context.Context, id string, change RunsChange) (fleet.Run, error)
-}
-
-// RunFilter chooses runs. Zero fields choose all.
-type RunFilter struct {
-	ID    string
-	Open  bool // only those that are not over
-	Limit int
-}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"custos/internal/api"
+	"custos/internal/control"
 	"custos/internal/fleet"
 )
 
@@ -55,7 +56,7 @@ func agentReport(a fleet.Agent, reg *fleet.Registration, snap *fleet.Snapshot) a
 		out.Ended = exitWords(*a.Exit)
 	}
 	if micro, ok := a.Cost.Get(); ok {
-		d := dollars(micro)
+		d := control.Dollars(micro)
 		out.Dollars = &d
 	}
 	var w *fleet.Worktree

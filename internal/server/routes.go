@@ -31,7 +31,7 @@ func (s *server) routes() []route {
 }
 
 func routes() []route {
-	return slices.Concat(lookRoutes(), alertRoutes(), agentRoutes(), runRoutes(), controlRoutes(), selfRoutes())
+	return slices.Concat(lookRoutes(), alertRoutes(), agentRoutes(), controlRoutes(), selfRoutes())
 }
 
 // lookRoutes are those of what is seen, planned and judged.
@@ -84,27 +84,6 @@ func agentRoutes() []route {
 		{"POST", "/v1/handoff", anyone, small, (*server).handOver, nil}, // an agent, for itself: see handsOver
 		{"GET", "/v1/agents/{name}/handoff", anyone, small, (*server).handoff, nil},
 		{"POST", "/v1/heartbeat", anyone, small, (*server).heartbeat, nil}, // an agent, for itself
-	}
-}
-
-// runRoutes are those of what can be run, and runs.
-func runRoutes() []route {
-	return []route{
-		{"GET", "/v1/formulas", anyone, small, (*server).formulas, nil},
-		{"POST", "/v1/formulas", anyone, orderSize, (*server).formula, nil}, // reads only
-		{"POST", "/v1/formulas/{name}/{do}", person, small, (*server).switchFormula, nil},
-		{"POST", "/v1/runs", person, orderSize, (*server).runFormula, nil},
-		{"GET", "/v1/runs", anyone, small, (*server).runs, nil},
-		{"GET", "/v1/runs/{id}", anyone, small, (*server).run, nil},
-		{"POST", "/v1/runs/{id}", anyone, small, (*server).changeRun, nil}, // what an agent may say: see reporter
-		{"GET", "/v1/schedules", anyone, small, (*server).schedules, nil},
-		{"GET", "/v1/code", anyone, small, (*server).codeList, nil},
-		{"POST", "/v1/code", person, small, (*server).trust, nil},
-		{"GET", "/v1/plugins", anyone, small, (*server).plugins, nil},
-		{"POST", "/v1/plugins", anyone, orderSize, (*server).lintPlugin, nil}, // reads only
-		{"GET", "/v1/plugins/{name}", anyone, small, (*server).plugin, nil},
-		{"POST", "/v1/plugins/{name}/run", person, small, (*server).runPlugin, nil},
-		{"GET", "/v1/plugins/{name}/runs", anyone, small, (*server).pluginRuns, nil},
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"custos/internal/api"
+	"custos/internal/control"
 	"custos/internal/fleet"
 	"custos/internal/ledger"
 )
@@ -63,7 +64,7 @@ func (f runsOf) Start(_ context.Context, r api.RunRequest, by string) (fleet.Run
 	return run, nil
 }
 
-func (f runsOf) Runs(_ context.Context, q RunFilter) (out []fleet.Run, err error) {
+func (f runsOf) Runs(_ context.Context, q control.RunFilter) (out []fleet.Run, err error) {
 	for _, r := range f.w.runs {
 		if (q.ID == "" || r.ID == q.ID) && (!q.Open || !r.IsOver()) {
 			out = append(out, r)
@@ -72,7 +73,7 @@ func (f runsOf) Runs(_ context.Context, q RunFilter) (out []fleet.Run, err error
 	return out, nil
 }
 
-func (f runsOf) Change(_ context.Context, id string, change RunsChange) (run fleet.Run, err error) {
+func (f runsOf) Change(_ context.Context, id string, change control.RunsChange) (run fleet.Run, err error) {
 	for i := range f.w.runs {
 		if f.w.runs[i].ID == id {
 			run, err = change(f.w.runs, f.w.runs[i])
@@ -129,8 +130,8 @@ func TestWhoMayChangeARun(t *testing.T) {
 		kind    string // of the refusal; "": none
 	}{
 		{"", false, "done", ""}, {"", false, "cancel", ""}, {"", false, "resume", ""},
-		{"n", false, "done", ""}, {"n", false, "fail", ""}, {Marked + "n", false, "done", ""},
-		{"other", false, "done", api.BadInput}, {Marked + "other", false, "fail", api.BadInput},
+		{"n", false, "done", ""}, {"n", false, "fail", ""}, {control.Marked + "n", false, "done", ""},
+		{"other", false, "done", api.BadInput}, {control.Marked + "other", false, "fail", api.BadInput},
 		{"n", false, "cancel", api.Forbidden}, {"n", false, "resume", api.Forbidden}, {"", true, "done", api.Forbidden},
 	} {
 		w := newWorld()
@@ -241,7 +242,8 @@ func TestRefusalsOfRuns(t *testing.T) {
 // Of a run that a switch held back it is said how to switch it on: the words are the ledger's.
 func TestHintsOfRuns(t *testing.T) {
 	hints := func(r fleet.Run, watched bool) string {
-		return strings.Join(each(runHints(r, watched), func(h api.Hint) string { return h.Command }), "; ")
+		c := control.Control{Watched: watched, Now: func() fleet.Instant { return instant(0) }}
+		return strings.Join(each(c.RunView(r).Next, func(h api.Hint) string { return h.Command }), "; ")
 	}
 	asked := fleet.Run{ID: "n-1", Formula: "n", By: "me", Dir: "/runs/n-1", Source: "/f/n.toml", Mode: fleet.RunSteps,
 		Steps: []fleet.RunStep{{ID: "a", Do: fleet.StepRun, Argv: []string{"true"}}}}

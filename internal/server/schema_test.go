@@ -41,7 +41,7 @@ func TestViewsAreWhatTheirSchemasSay(t *testing.T) {
 		"patrol":     patrolReport(w.pass, false, w),
 		"preflight":  preflight(w.pass.Snapshot, nil),
 		"plan":       plan(w.pass, w),
-		"run":        (&server{w.options()}).runView(nightly("n-1")),
+		"run":        w.control().RunView(nightly("n-1")),
 		"pass":       w.pass,
 		"event":      eventView(w.events[1]),
 	} {

@@ -35,16 +35,8 @@ type Options struct {
 	Failures  Failures
 	Messages  Messages
 	HookFiles HookFiles
-	Formulas  Formulas
-	Runs      Runs
-	Plugins   Plugins
-	Code      Code
 	// Control does what is asked of records.
 	Control *control.Control
-	// PluginRuns begins and lists runs of plugins.
-	PluginRuns PluginRuns
-	// Schedules lists the formulas that run by themselves.
-	Schedules func(ctx context.Context) ([]api.ScheduleRow, error)
 	// Costs lists what models cost since a moment.
 	Costs   func(ctx context.Context, since fleet.Instant) ([]Cost, error)
 	Status  func(ctx context.Context) api.Status
@@ -83,11 +75,6 @@ type Options struct {
 	Tell func(ctx context.Context, m fleet.Message) error
 	// Hears names the notifiers that a message reaches, without the daemon's terminal.
 	Hears func(m fleet.Message) []string
-	// Reply writes a person's reply down where the run awaits it, unless one lies there.
-	Reply func(ctx context.Context, run fleet.Run, text string) error
-	// Attend has this very process carry runs on for as long as it lives. Nil where
-	// a daemon does so.
-	Attend func()
 	// Down stops the daemon. Without it, "down" is an error: there is none.
 	Down func()
 	// AgentOf names the agent a caller belongs to, "" for a person. An error

@@ -110,7 +110,8 @@ func (w *world) Explain(kind, title, screen string) (api.Explanation, error) {
 }
 
 func (w *world) control() *control.Control {
-	return &control.Control{Records: w.records, Mover: w, Registry: w.Registrations, Rules: func() []string { return []string{"lock-dead"} }, Now: func() fleet.Instant { return instant(0) }}
+	return &control.Control{Plugins: pluginsOf{runsOf{w}}, PluginRuns: pluginsOf{runsOf{w}}, Code: pluginsOf{runsOf{w}},
+		Formulas: formulasOf{w}, Runs: runsOf{w}, Schedules: w.Schedules, Attend: func() { w.attended++ }, Reply: w.reply, Records: w.records, Mover: w, Registry: w.Registrations, Rules: func() []string { return []string{"lock-dead"} }, Now: func() fleet.Instant { return instant(0) }}
 }
 
 func (w *world) options() Options {
@@ -120,8 +121,7 @@ func (w *world) options() Options {
 	return Options{
 		Control: w.control(), Cycle: w, Approver: w, Alerts: w, Chronicle: w, Journal: w, Teller: w, Rules: w, Explainer: w,
 		Orders: w, Registry: w, Screens: w, HookLog: w, Failures: w, Messages: w, HookFiles: w,
-		Plugins: pluginsOf{runsOf{w}}, PluginRuns: pluginsOf{runsOf{w}}, Code: pluginsOf{runsOf{w}},
-		Formulas: formulasOf{w}, Runs: runsOf{w}, Schedules: w.Schedules, Costs: w.Costs, Attend: func() { w.attended++ }, Reply: w.reply,
+		Costs:  w.Costs,
 		Tell:   func(_ context.Context, m fleet.Message) error { w.told = append(w.told, m); return nil },
 		Hears:  func(fleet.Message) []string { return w.hears },
 		Status: func(context.Context) api.Status { return api.Status{Version: "test"} },
@@ -222,10 +222,10 @@ func TestEveryRouteAnswers(t *testing.T) {
 		"POST /v1/projects":   `{"project":"shop"}`,
 		"POST /v1/orders":     `{"do":"stop","agent":"builder"}`,
 
-		"POST /v1/formulas":             `{"name":"nightly"}`,
-		"POST /v1/formulas/{name}/{do}": `{}`,
-		"POST /v1/runs":                 `{"name":"nightly","dir":"/"}`,
-		"POST /v1/runs/{id}":            `{"do":"cancel"}`,
+		"POST /v1/formulas":           `{"name":"nightly"}`,
+		"POST /v1/formulas/{id}/{do}": `{}`,
+		"POST /v1/runs":               `{"name":"nightly","dir":"/"}`,
+		"POST /v1/runs/{id}":          `{"do":"cancel"}`,
 
 		"POST /v1/work":         `{"title":"x"}`,
 		"POST /v1/work/{id}":    `{"do":"close"}`,
@@ -241,9 +241,9 @@ func TestEveryRouteAnswers(t *testing.T) {
 
 		"POST /v1/handoff": `{"agent":"builder","text":"x"}`,
 
-		"POST /v1/code":               `{"dir":"/p/.custos","digest":"d"}`,
-		"POST /v1/plugins":            `{"file":"/p/plugin.md","text":"x"}`,
-		"POST /v1/plugins/{name}/run": `{}`,
+		"POST /v1/code":             `{"dir":"/p/.custos","digest":"d"}`,
+		"POST /v1/plugins":          `{"file":"/p/plugin.md","text":"x"}`,
+		"POST /v1/plugins/{id}/run": `{}`,
 
 		"POST /v1/hookfiles/{kind}": `{"do":"install","settings":"{}"}`,
 	}
@@ -253,7 +253,7 @@ func TestEveryRouteAnswers(t *testing.T) {
 		if r.stream != nil {
 			continue // TestEventStream
 		}
-		url := strings.NewReplacer("/work/{id}", "/work/w9", "/orders/{id}/cancel", "/orders/o1/cancel", "/agents/{name}/log", "/agents/quiet/log", "{number}", "3", "/agents/{name}", "/agents/builder", "{name}", "recording", "{do}", "disable", "{id}", "known", "{kind}", "claude").Replace(r.pattern)
+		url := strings.NewReplacer("/work/{id}", "/work/w9", "/formulas/{id}", "/formulas/recording", "/plugins/{id}", "/plugins/recording", "/orders/{id}/cancel", "/orders/o1/cancel", "/agents/{name}/log", "/agents/quiet/log", "{number}", "3", "/agents/{name}", "/agents/builder", "{name}", "recording", "{do}", "disable", "{id}", "known", "{kind}", "claude").Replace(r.pattern)
 		if url == "/v1/story" {
 			url += "?of=3"
 		}

@@ -132,7 +132,7 @@ func oneOf(of string, hits []fleet.Subject) (about, error) {
 	}
 	return about{}, &api.Error{Kind: api.BadInput,
 		Message: fmt.Sprintf("cannot tell which %q is meant: %s", fleet.Line(of, 100), strings.Join(names, ", ")),
-		Hint:    command("custos", "why", hits[0].String())}
+		Hint:    api.Typed("custos", "why", hits[0].String())}
 }
 
 // story is everything known about one thing.

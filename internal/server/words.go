@@ -3,7 +3,6 @@ package server
 import (
 	"fmt"
 	"strconv"
-	"strings"
 	"time"
 
 	"custos/internal/api"
@@ -95,22 +94,6 @@ func lasting(l fleet.Leaf[fleet.Duration]) string {
 	return ""
 }
 
-// since is the machine's form of the time that passed between two instants.
-func since(at, from fleet.Instant) string {
-	if from.IsZero() {
-		return ""
-	}
-	return max(at.Since(from), 0).Round(time.Second).String()
-}
-
-func moment(i fleet.Instant) *time.Time {
-	if i.IsZero() {
-		return nil
-	}
-	t := i.Wall.UTC()
-	return &t
-}
-
 func subjectText(s fleet.Subject) string {
 	if s == (fleet.Subject{}) {
 		return ""
@@ -124,28 +107,6 @@ func keyTexts(keys []fleet.AlertKey) []string {
 		out = append(out, k.String())
 	}
 	return out
-}
-
-// quote writes one argument the way a person types it in a shell.
-func quote(arg string) string {
-	plain := arg != ""
-	for _, r := range arg {
-		if !strings.ContainsRune("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./:@%+,", r) {
-			plain = false
-		}
-	}
-	if plain {
-		return arg
-	}
-	return "'" + strings.ReplaceAll(arg, "'", `'\''`) + "'"
-}
-
-func command(argv ...string) string {
-	out := make([]string, len(argv))
-	for i, a := range argv {
-		out[i] = quote(a)
-	}
-	return strings.Join(out, " ")
 }
 
 func commandViews(list []fleet.Command) []api.Command {

@@ -1,4 +1,4 @@
-package daemon
+package control
 
 import (
 	"cmp"
@@ -13,28 +13,19 @@ import (
 	"custos/internal/ledger"
 	"custos/internal/library"
 	"custos/internal/plugin"
-	"custos/internal/server"
-)
-
-// pluginDesk is the plugins as the server's ports want them.
-type pluginDesk struct{ s *system }
-
-var (
-	_ server.Plugins    = pluginDesk{}
-	_ server.PluginRuns = pluginDesk{}
 )
 
 // Plugins lists the plugins.
-func (d pluginDesk) Plugins(ctx context.Context) ([]api.PluginRow, error) {
-	now := d.s.world.Now()
-	past, err := d.s.recall(ctx)
+func (d OnDisk) Plugins(ctx context.Context) ([]api.PluginRow, error) {
+	now := d.Now()
+	past, err := d.Past(ctx)
 	if err != nil {
 		return nil, err
 	}
 	due := d.due(ctx, past)
 	var rows []api.PluginRow
-	for _, x := range d.s.library.Plugins.All(ctx) {
-		row := pluginRow(x, d.s.library.Plugins.Disabled(x))
+	for _, x := range d.Library.Plugins.All(ctx) {
+		row := pluginRow(x, d.Library.Plugins.Disabled(x))
 		if x.Broken == "" {
 			if err := d.news(ctx, &row, x); err != nil {
 				return nil, err
@@ -47,8 +38,8 @@ func (d pluginDesk) Plugins(ctx context.Context) ([]api.PluginRow, error) {
 }
 
 // due is the schedules of plugins as a pass would see them now.
-func (d pluginDesk) due(ctx context.Context, past fleet.Past) map[string]fleet.Schedule {
-	p := d.s.library.Plugins.Policy(ctx, d.s.lookedAt(ctx, past, d.s.library.Plugins.RestsOn(ctx)))
+func (d OnDisk) due(ctx context.Context, past fleet.Past) map[string]fleet.Schedule {
+	p := d.Library.Plugins.Policy(ctx, d.Look(ctx, past, d.Library.Plugins.RestsOn(ctx)))
 	out := map[string]fleet.Schedule{}
 	for _, s := range p.Schedules {
 		out[s.Name] = s
@@ -57,8 +48,8 @@ func (d pluginDesk) due(ctx context.Context, past fleet.Past) map[string]fleet.S
 }
 
 // news is how the newest runs of a plugin went, by schedule or by hand.
-func (d pluginDesk) news(ctx context.Context, row *api.PluginRow, x library.Plugin) error {
-	runs, err := d.s.runsOf(ctx, x.Schedule.Name, runsCounted)
+func (d OnDisk) news(ctx context.Context, row *api.PluginRow, x library.Plugin) error {
+	runs, err := d.RunsOf(ctx, x.Schedule.Name, library.RunsCounted)
 	if err != nil || len(runs) == 0 {
 		return err
 	}
@@ -66,7 +57,7 @@ func (d pluginDesk) news(ctx context.Context, row *api.PluginRow, x library.Plug
 	at := last.At.Wall.UTC()
 	row.LastRun, row.LastAt, row.LastState = last.ID, &at, string(last.State)
 	row.Changed = last.Digest != "" && last.Digest != x.Schedule.Run.Digest
-	row.Failures = failuresInARow(runs)
+	row.Failures = library.FailuresInARow(runs)
 	return nil
 }
 
@@ -106,7 +97,7 @@ func pluginWhen(x library.Plugin) string {
 }
 
 // Plugin finds a plugin by its name: of several the one that is run.
-func (d pluginDesk) Plugin(ctx context.Context, name string) (api.Plugin, error) {
+func (d OnDisk) Plugin(ctx context.Context, name string) (api.Plugin, error) {
 	x, err := d.find(ctx, name)
 	if err != nil {
 		return api.Plugin{}, err
@@ -115,7 +106,7 @@ func (d pluginDesk) Plugin(ctx context.Context, name string) (api.Plugin, error)
 	if err != nil {
 		return api.Plugin{}, err
 	}
-	out := pluginView(x, d.s.library.Plugins.Disabled(x))
+	out := pluginView(x, d.Library.Plugins.Disabled(x))
 	for _, row := range rows {
 		if row.Source == out.Source {
 			out.PluginRow = row
@@ -124,8 +115,8 @@ func (d pluginDesk) Plugin(ctx context.Context, name string) (api.Plugin, error)
 	return out, nil
 }
 
-func (d pluginDesk) find(ctx context.Context, name string) (library.Plugin, error) {
-	for _, x := range d.s.library.Plugins.All(ctx) {
+func (d OnDisk) find(ctx context.Context, name string) (library.Plugin, error) {
+	for _, x := range d.Library.Plugins.All(ctx) {
 		if x.Name == name {
 			return x, nil
 		}
@@ -134,9 +125,9 @@ func (d pluginDesk) find(ctx context.Context, name string) (library.Plugin, erro
 }
 
 // Lint reads the text of a plugin.md.
-func (d pluginDesk) Lint(ctx context.Context, q api.PluginQuery) (api.Plugin, error) {
+func (d OnDisk) Lint(ctx context.Context, q api.PluginQuery) (api.Plugin, error) {
 	dir := filepath.Dir(q.File)
-	x := d.s.library.Plugins.Lint(ctx, q.File, []byte(q.Text), plugin.Folder{Name: filepath.Base(dir), Script: q.Script, Executable: q.Executable})
+	x := d.Library.Plugins.Lint(ctx, q.File, []byte(q.Text), plugin.Folder{Name: filepath.Base(dir), Script: q.Script, Executable: q.Executable})
 	return pluginView(x, ""), nil
 }
 
@@ -158,7 +149,7 @@ func pluginView(x library.Plugin, disabled string) api.Plugin {
 }
 
 // StartPlugin begins a run of a plugin, whatever its gate says.
-func (d pluginDesk) StartPlugin(ctx context.Context, name string, q api.PluginRunRequest, by string) (fleet.Run, error) {
+func (d OnDisk) StartPlugin(ctx context.Context, name string, q api.PluginRunRequest, by string) (fleet.Run, error) {
 	x, err := d.find(ctx, name)
 	if err != nil {
 		return fleet.Run{}, err
@@ -170,15 +161,15 @@ func (d pluginDesk) StartPlugin(ctx context.Context, name string, q api.PluginRu
 		return fleet.Run{}, fmt.Errorf("%w: %s:%d: it is disabled", ledger.ErrIllegal, fleet.Path(x.File), cmp.Or(lineOf(x, "disabled"), x.Line("gate.disabled")))
 	}
 	run := x.Schedule.Run.Clone()
-	run.ID = runID(strings.ReplaceAll(run.Formula, ":", "-"), q.ID)
-	run.Dir, run.By = fleet.Path(filepath.Join(d.s.library.Formulas.RunsDir(), run.ID)), by
+	run.ID = library.RunID(strings.ReplaceAll(run.Formula, ":", "-"), q.ID)
+	run.Dir, run.By = fleet.Path(filepath.Join(d.Library.Formulas.RunsDir(), run.ID)), by
 	if x.Gate.Type == plugin.Cooldown { // so that it is known as the last one, however long ago
 		run.Schedule = x.Schedule.Name
 	}
 	if run.Session != nil {
 		run.Session.Agent = run.ID
 	}
-	return runner{d.s}.take(ctx, run, q.Detach)
+	return d.Take(ctx, run, q.Detach)
 }
 
 // lineOf is where a key at the top was written; 0 when it was not.
@@ -190,8 +181,8 @@ func lineOf(x library.Plugin, key string) int {
 }
 
 // History lists the newest runs of a plugin, the newest last.
-func (d pluginDesk) History(ctx context.Context, name string, limit int) ([]fleet.Run, error) {
-	runs, err := d.s.runsOf(ctx, fleet.PluginFormula(name), limit)
+func (d OnDisk) History(ctx context.Context, name string, limit int) ([]fleet.Run, error) {
+	runs, err := d.RunsOf(ctx, fleet.PluginFormula(name), limit)
 	if err == nil && len(runs) == 0 {
 		_, err = d.find(ctx, name)
 	}

@@ -1,4 +1,4 @@
-package server
+package control
 
 import (
 	"cmp"
@@ -7,68 +7,72 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
-	"net/http"
 	"path"
 	"slices"
 	"strings"
 
 	"custos/internal/api"
-	"custos/internal/control"
 	"custos/internal/fleet"
 	"custos/internal/ledger"
 	"custos/internal/nearest"
 )
 
-// runFormula begins a run. It takes a person: the route says so.
-func (s *server) runFormula(req *http.Request, c Caller) (any, error) {
-	var r api.RunRequest
-	if err := decode(req, &r); err != nil {
-		return nil, err
-	}
+// runs are begun by a person; what an agent may change says reporter.
+func runs() Noun {
+	return Noun{"runs", []Verb{
+		{Name: "list", Do: asks((*Control).runs)},
+		{Name: "add", Access: Person, Large: true, Do: given((*Control).runFormula)},
+		{Name: "show", Do: asks((*Control).run)},
+		{Name: "change", Access: Author, Do: given((*Control).changeRun)},
+	}}
+}
+
+// runFormula begins a run.
+func (c *Control) runFormula(ctx context.Context, call Call, r api.RunRequest) (api.Run, error) {
 	for _, p := range []string{r.File, r.Dir} {
 		if p != "" && !path.IsAbs(p) {
-			return nil, api.AsBadInput(fmt.Errorf("cannot run a formula: %q is no absolute path", fleet.Line(p, 200)))
+			return api.Run{}, api.AsBadInput(fmt.Errorf("cannot run a formula: %q is no absolute path", fleet.Line(p, 200)))
 		}
 	}
 	if (r.Name == "") == (r.File == "") {
-		return nil, api.AsBadInput(fmt.Errorf("cannot run a formula: give its name, or its file"))
+		return api.Run{}, api.AsBadInput(fmt.Errorf("cannot run a formula: give its name, or its file"))
 	}
-	run, err := s.start(req.Context(), r, c.Name())
+	run, err := c.start(ctx, r, call.By)
 	if err != nil {
-		return nil, err
+		return api.Run{}, err
 	}
-	if s.Attend != nil && !r.Detach && !run.IsOver() {
-		s.Attend()
+	if c.Attend != nil && !r.Detach && !run.IsOver() {
+		c.Attend()
 	}
-	return s.runView(run), nil
+	return c.RunView(run), nil
 }
 
 // start reads the formula first, so that what is wrong with it is told line by line.
-func (s *server) start(ctx context.Context, r api.RunRequest, by string) (fleet.Run, error) {
-	f, err := s.read(ctx, api.FormulaQuery{Name: r.Name, File: r.File, Text: r.Text, Project: r.Project, Vars: r.Vars, Render: true})
+func (c *Control) start(ctx context.Context, r api.RunRequest, by string) (fleet.Run, error) {
+	f, err := c.read(ctx, api.FormulaQuery{Name: r.Name, File: r.File, Text: r.Text, Project: r.Project, Vars: r.Vars, Render: true})
 	if err != nil {
 		return fleet.Run{}, err
 	}
 	if f.Refused {
-		return fleet.Run{}, s.refused(ctx, r, f)
+		return fleet.Run{}, c.refused(ctx, r, f)
 	}
-	run, err := s.Runs.Start(ctx, r, by)
+	run, err := c.Runs.Start(ctx, r, by)
 	if errors.Is(err, ledger.ErrTaken) {
-		return run, s.taken(ctx, f, err)
+		return run, c.taken(ctx, f, err)
 	}
-	return run, control.Reasoned(err)
+	return run, Reasoned(err)
 }
 
 // taken says which run has the place that another one wants.
-func (s *server) taken(ctx context.Context, f api.Formula, err error) error {
-	said := &api.Error{Kind: api.BadInput, Message: control.Reason(err.Error()), Hint: "custos formula ps"}
-	open, unread := s.Runs.Runs(ctx, RunFilter{Open: true})
+func (c *Control) taken(ctx context.Context, f api.Formula, err error) error {
+	said := &api.Error{Kind: api.BadInput, Message: Reason(err.Error()), Hint: "custos formula ps"}
+	open, unread := c.Runs.Runs(ctx, RunFilter{Open: true})
 	if unread != nil {
 		return said
 	}
 	for _, r := range open {
 		if r.Formula == f.Name && r.Project == f.Project {
-			said.Hint = command("custos", "formula", "show", r.ID)
+			said.Hint = api.Typed("custos", "formula", "show", r.ID)
 		}
 	}
 	return said
@@ -77,15 +81,15 @@ func (s *server) taken(ctx context.Context, f api.Formula, err error) error {
 // runsShown is how many runs a list has at most.
 const runsShown = 200
 
-func (s *server) runs(req *http.Request, _ Caller) (any, error) {
-	all := req.URL.Query().Get("all") == "true"
-	list, err := s.Runs.Runs(req.Context(), RunFilter{Open: !all, Limit: runsShown})
+func (c *Control) runs(ctx context.Context, call Call) (api.Runs, error) {
+	all := call.Ask("all") == "true"
+	list, err := c.Runs.Runs(ctx, RunFilter{Open: !all, Limit: runsShown})
 	if err != nil {
-		return nil, err
+		return api.Runs{}, err
 	}
-	out := api.Runs{At: s.Now().Wall.UTC(), Runs: make([]api.Run, 0, len(list)), Next: []api.Hint{}}
+	out := api.Runs{At: c.Now().Wall.UTC(), Runs: make([]api.Run, 0, len(list)), Next: []api.Hint{}}
 	for _, r := range list {
-		out.Runs = append(out.Runs, s.runView(r))
+		out.Runs = append(out.Runs, c.RunView(r))
 	}
 	if len(list) == 0 && !all {
 		out.Next = append(out.Next, api.Hint{Command: "custos formula ps --all", What: "the runs that ended"})
@@ -93,22 +97,22 @@ func (s *server) runs(req *http.Request, _ Caller) (any, error) {
 	return out, nil
 }
 
-func (s *server) run(req *http.Request, _ Caller) (any, error) {
-	r, err := s.findRun(req.Context(), req.PathValue("id"))
+func (c *Control) run(ctx context.Context, call Call) (api.Run, error) {
+	r, err := c.findRun(ctx, call.ID)
 	if err != nil {
-		return nil, err
+		return api.Run{}, err
 	}
-	return s.runView(r), nil
+	return c.RunView(r), nil
 }
 
 // findRun finds a run by its ID.
-func (s *server) findRun(ctx context.Context, id string) (fleet.Run, error) {
-	list, err := s.Runs.Runs(ctx, RunFilter{ID: id, Limit: 1})
+func (c *Control) findRun(ctx context.Context, id string) (fleet.Run, error) {
+	list, err := c.Runs.Runs(ctx, RunFilter{ID: id, Limit: 1})
 	if err == nil && len(list) == 0 {
 		err = fs.ErrNotExist
 	}
 	if errors.Is(err, fs.ErrNotExist) {
-		return fleet.Run{}, s.noRun(ctx, id)
+		return fleet.Run{}, c.noRun(ctx, id)
 	}
 	if err != nil {
 		return fleet.Run{}, err
@@ -118,9 +122,9 @@ func (s *server) findRun(ctx context.Context, id string) (fleet.Run, error) {
 
 // noRun says that there is no such run, and which is meant where that can be
 // guessed: who names a formula means its newest run.
-func (s *server) noRun(ctx context.Context, id string) error {
+func (c *Control) noRun(ctx context.Context, id string) error {
 	said := &api.Error{Kind: api.NotFound, Message: fmt.Sprintf("cannot find run %q", fleet.Line(id, 100)), Hint: "custos formula ps --all"}
-	known, err := s.Runs.Runs(ctx, RunFilter{Limit: runsShown})
+	known, err := c.Runs.Runs(ctx, RunFilter{Limit: runsShown})
 	if err != nil {
 		return said
 	}
@@ -136,54 +140,42 @@ func (s *server) noRun(ctx context.Context, id string) error {
 
 // changeRun cancels or resumes a run, or reports a step of it. An agent reports
 // steps of the run it works on, and nothing else.
-func (s *server) changeRun(req *http.Request, c Caller) (any, error) {
-	var r api.RunChange
-	if err := decode(req, &r); err != nil {
-		return nil, err
+func (c *Control) changeRun(ctx context.Context, call Call, r api.RunChange) (api.Run, error) {
+	if err := reporter(call, r.Do); err != nil {
+		return api.Run{}, err
 	}
-	by, err := s.reporter(req.Context(), c, r.Do)
+	run, err := c.findRun(ctx, call.ID)
 	if err != nil {
-		return nil, err
-	}
-	run, err := s.findRun(req.Context(), req.PathValue("id"))
-	if err != nil {
-		return nil, err
+		return api.Run{}, err
 	}
 	if r.Reply != "" {
-		return s.replied(s.replyToRun(req.Context(), run, r, by))
+		return c.replied(c.replyToRun(ctx, run, r, call.By))
 	}
-	change, err := changeOf(r, by, s.Now)
+	change, err := changeOf(r, call.By, c.Now)
 	if err != nil {
-		return nil, api.AsBadInput(err)
+		return api.Run{}, api.AsBadInput(err)
 	}
 	var refusal error // the ledger's own words, which say all
-	changed, err := s.Runs.Change(req.Context(), run.ID, func(all []fleet.Run, run fleet.Run) (fleet.Run, error) {
+	changed, err := c.Runs.Change(ctx, run.ID, func(all []fleet.Run, run fleet.Run) (fleet.Run, error) {
 		run, refusal = change(all, run)
 		return run, refusal
 	})
 	if err != nil {
-		return nil, control.Reasoned(cmp.Or(refusal, err))
+		return api.Run{}, Reasoned(cmp.Or(refusal, err))
 	}
-	if s.Attend != nil && (r.Do == "cancel" || r.Do == "resume") {
-		s.Attend()
+	if c.Attend != nil && (r.Do == "cancel" || r.Do == "resume") {
+		c.Attend()
 	}
-	return s.runView(changed), nil
+	return c.RunView(changed), nil
 }
 
-// reporter is who changes a run. Whether an agent may report the step is for the
-// ledger to say: it knows whose run it is.
-func (s *server) reporter(ctx context.Context, c Caller, do string) (string, error) {
-	if s.AgentOf == nil {
-		return c.Name(), nil
+// reporter refuses who may not change a run. Whether an agent may report the step is for
+// the ledger to say: it knows whose run it is.
+func reporter(call Call, do string) error {
+	if agent, is := fleet.AgentOf(call.By); is && agent != Unnamed && (do == "done" || do == "fail") {
+		return nil
 	}
-	agent, err := s.AgentOf(ctx, c)
-	switch {
-	case err == nil && agent == "":
-		return c.Name(), nil
-	case err != nil || do != "done" && do != "fail":
-		return "", barred(c, agent, err)
-	}
-	return fleet.ByAgent(strings.TrimPrefix(agent, Marked)), nil
+	return call.Barred
 }
 
 // Marked stands before the name of an agent that was told by its marker alone.
@@ -221,16 +213,16 @@ func changeOf(r api.RunChange, by string, now func() fleet.Instant) (RunsChange,
 }
 
 // runView is a run for people and machines.
-func (s *server) runView(r fleet.Run) api.Run {
-	at := s.Now()
+func (c *Control) RunView(r fleet.Run) api.Run {
+	at := c.Now()
 	until := at
 	if !r.EndedAt.IsZero() {
 		until = r.EndedAt
 	}
-	out := api.Run{ID: r.ID, Formula: r.Formula, Project: r.Project, By: r.By, At: r.At.Wall.UTC(), For: since(until, r.At), Mode: string(r.Mode),
+	out := api.Run{ID: r.ID, Formula: r.Formula, Project: r.Project, By: r.By, At: r.At.Wall.UTC(), For: Since(until, r.At), Mode: string(r.Mode),
 		State: string(r.State), Over: r.IsOver(), Why: fleet.Text(r.Why), Steps: make([]api.RunStep, 0, len(r.Steps)), Schedule: r.Schedule,
-		Dir: r.Dir, Work: r.Work, Source: r.Source, EndedAt: moment(r.EndedAt), Tokens: r.Tokens, Dollars: dollars(r.MicroUSD),
-		Watched: !s.InProcess, Locks: r.IsOver() && r.Holding != ""}
+		Dir: r.Dir, Work: r.Work, Source: r.Source, EndedAt: Moment(r.EndedAt), Tokens: r.Tokens, Dollars: Dollars(r.MicroUSD),
+		Watched: c.Watched, Locks: r.IsOver() && r.Holding != ""}
 	for _, name := range slices.Sorted(maps.Keys(r.Vars)) {
 		out.Vars = append(out.Vars, fleet.Redact(name+"="+fleet.Line(r.Vars[name], 200)))
 	}
@@ -246,15 +238,15 @@ func (s *server) runView(r fleet.Run) api.Run {
 		}
 		out.Steps = append(out.Steps, stepView(step, at))
 	}
-	out.Next = runHints(r, !s.InProcess)
+	out.Next = runHints(r, c.Watched)
 	return out
 }
 
 func stepView(s fleet.RunStep, at fleet.Instant) api.RunStep {
 	out := api.RunStep{ID: s.ID, Title: fleet.Line(s.Title, 200), Do: string(s.Do), Needs: s.Needs, State: string(s.State), Why: fleet.Text(s.Why),
-		Since: moment(s.Since), Attempt: s.Attempt, Exit: s.Exit, Output: fleet.Text(s.Output), Note: fleet.Text(s.Note), By: s.By}
+		Since: Moment(s.Since), Attempt: s.Attempt, Exit: s.Exit, Output: fleet.Text(s.Output), Note: fleet.Text(s.Note), By: s.By}
 	if s.State == fleet.StepRunning && !s.Since.IsZero() {
-		out.For = since(at, s.Since)
+		out.For = Since(at, s.Since)
 	}
 	return out
 }
@@ -273,17 +265,17 @@ func runHints(r fleet.Run, watched bool) []api.Hint {
 	add := func(command, what string) { out = append(out, api.Hint{Command: command, What: what}) }
 	switch {
 	case r.State == fleet.RunFailed:
-		add(command("custos", "formula", "resume", r.ID), "try again what failed")
+		add(api.Typed("custos", "formula", "resume", r.ID), "try again what failed")
 	case r.State == fleet.RunSkipped && strings.HasSuffix(r.Why, " is disabled"):
-		add(command("custos", "formula", "enable", r.Formula), "let it run again")
+		add(api.Typed("custos", "formula", "enable", r.Formula), "let it run again")
 	case r.State == fleet.RunSkipped && r.Schedule == "" && r.Project == "" && len(r.Vars) == 0:
-		add(command("custos", "formula", "run", spoken(r)), "when nothing holds it back; nothing of it was begun")
+		add(api.Typed("custos", "formula", "run", spoken(r)), "when nothing holds it back; nothing of it was begun")
 	case r.IsOver():
 	case !watched:
 		add("custos up", "nobody watches now: the run waits for it")
 	case r.State == fleet.RunOpen:
-		add(command("custos", "formula", "show", r.ID), "how far it is")
-		add(command("custos", "formula", "cancel", r.ID), "end it")
+		add(api.Typed("custos", "formula", "show", r.ID), "how far it is")
+		add(api.Typed("custos", "formula", "cancel", r.ID), "end it")
 	}
 	return out
 }
@@ -299,7 +291,9 @@ func spoken(r fleet.Run) string {
 // stepHints are the commands about one step: to read what it wrote, and to answer
 // for it.
 func stepHints(r fleet.Run, s fleet.RunStep) (out []api.Hint) {
-	add := func(what string, argv ...string) { out = append(out, api.Hint{Command: command(argv...), What: what}) }
+	add := func(what string, argv ...string) {
+		out = append(out, api.Hint{Command: api.Typed(argv...), What: what})
+	}
 	if s.Do == fleet.StepRun && s.Output != "" && r.Cancel == "" && (s.State == fleet.StepFailed || s.State == fleet.StepPerson) {
 		add("what "+s.ID+" complained of; stdout.log is beside it", "less", path.Join(path.Dir(s.Output), "stderr.log"))
 	}
@@ -316,5 +310,24 @@ func stepHints(r fleet.Run, s fleet.RunStep) (out []api.Hint) {
 	return out
 }
 
-// dollars turns millionths of a dollar into dollars.
-func dollars(micro int64) float64 { return float64(micro) / 1e6 }
+// Dollars turns millionths of a dollar into dollars.
+func Dollars(micro int64) float64 { return float64(micro) / 1e6 }
+
+// Runs is the book of runs of formulas.
+type Runs interface {
+	// Start writes a run down and returns it as the first pass left it. The same ID
+	// twice is one run. A formula that cannot run wraps ledger.ErrIllegal, one whose
+	// place is taken by another run ledger.ErrTaken.
+	Start(ctx context.Context, r api.RunRequest, by string) (fleet.Run, error)
+	// Runs lists the runs that match, by the time they began: the newest Limit.
+	Runs(ctx context.Context, f RunFilter) ([]fleet.Run, error)
+	// Change changes one run, in one transaction, and has a pass carry it on.
+	Change(ctx context.Context, id string, change RunsChange) (fleet.Run, error)
+}
+
+// RunFilter chooses runs. Zero fields choose all.
+type RunFilter struct {
+	ID    string
+	Open  bool // only those that are not over
+	Limit int
+}

@@ -1,4 +1,4 @@
-package daemon
+package control
 
 import (
 	"context"
@@ -14,30 +14,24 @@ import (
 	"custos/internal/formula"
 	"custos/internal/ledger"
 	"custos/internal/library"
-	"custos/internal/server"
 )
-
-// formulaDesk is the formulas as the server's port wants it.
-type formulaDesk struct{ s *system }
-
-var _ server.Formulas = formulaDesk{}
 
 // Formulas lists the formulas, with the schedules that they run by: those, and only
 // those, that custos schedule list has.
-func (l formulaDesk) Formulas(ctx context.Context) (rows []api.FormulaRow, err error) {
-	b := l.s.library.Formulas
+func (d OnDisk) Formulas(ctx context.Context) (rows []api.FormulaRow, err error) {
+	b := d.Library.Formulas
 	for _, name := range b.Names() {
-		rows = append(rows, l.row(ctx, name, ""))
+		rows = append(rows, d.row(ctx, name, ""))
 	}
 	for _, project := range slices.Sorted(maps.Keys(b.Projects)) {
 		for _, name := range slices.Compact(b.OfProject(project)) {
-			rows = append(rows, l.row(ctx, name, project))
+			rows = append(rows, d.row(ctx, name, project))
 		}
 	}
 	for i := range rows {
 		rows[i].Schedules = nil
 	}
-	for _, s := range l.s.library.Schedules.All(ctx) {
+	for _, s := range d.Library.Schedules.All(ctx) {
 		i := slices.IndexFunc(rows, func(r api.FormulaRow) bool {
 			return r.Name == s.Run.Formula && (r.Source == s.Run.Source || s.Run.Source == "" && r.Project == s.Run.Project)
 		})
@@ -52,9 +46,9 @@ func (l formulaDesk) Formulas(ctx context.Context) (rows []api.FormulaRow, err e
 
 // row is a formula in the list; a project's own says why it is not the one that is
 // run under its name.
-func (l formulaDesk) row(ctx context.Context, name, project string) api.FormulaRow {
-	f, err := l.Formula(ctx, api.FormulaQuery{Name: name, Project: project})
-	source := fleet.Path(l.s.library.Formulas.InProject(project))
+func (d OnDisk) row(ctx context.Context, name, project string) api.FormulaRow {
+	f, err := d.Formula(ctx, api.FormulaQuery{Name: name, Project: project})
+	source := fleet.Path(d.Library.Formulas.InProject(project))
 	switch {
 	case err != nil:
 		f.FormulaRow = api.FormulaRow{Name: name, Project: project, Broken: fleet.Line(err.Error(), 300)}
@@ -68,8 +62,8 @@ func (l formulaDesk) row(ctx context.Context, name, project string) api.FormulaR
 }
 
 // Formula reads one formula.
-func (l formulaDesk) Formula(_ context.Context, q api.FormulaQuery) (api.Formula, error) {
-	r, err := l.s.library.Formulas.Read(library.Query{Name: q.Name, Project: q.Project, File: q.File, Text: q.Text, Vars: q.Vars, Render: q.Render})
+func (d OnDisk) Formula(_ context.Context, q api.FormulaQuery) (api.Formula, error) {
+	r, err := d.Library.Formulas.Read(library.Query{Name: q.Name, Project: q.Project, File: q.File, Text: q.Text, Vars: q.Vars, Render: q.Render})
 	if errors.Is(err, ledger.ErrIllegal) {
 		return api.Formula{}, &api.Error{Kind: api.BadInput, Message: "cannot read the formula: " + err.Error()}
 	}
@@ -79,12 +73,12 @@ func (l formulaDesk) Formula(_ context.Context, q api.FormulaQuery) (api.Formula
 	if q.Lint {
 		r.Problems = append(r.Problems, missingCommands(r.Plain)...)
 	}
-	return formulaView(r, l.s.library.Formulas.Disabled(r.Formula.Name)), nil
+	return formulaView(r, d.Library.Formulas.Disabled(r.Formula.Name)), nil
 }
 
 // Switch switches a formula off or on.
-func (l formulaDesk) Switch(_ context.Context, name string, on bool, by string) (api.FormulaSwitch, error) {
-	b := l.s.library.Formulas
+func (d OnDisk) Switch(_ context.Context, name string, on bool, by string) (api.FormulaSwitch, error) {
+	b := d.Library.Formulas
 	if err := b.SwitchTo(name, on, by); err != nil {
 		return api.FormulaSwitch{}, err
 	}
@@ -98,7 +92,7 @@ func (l formulaDesk) Switch(_ context.Context, name string, on bool, by string) 
 // missingCommands warns of commands that a formula names and this machine has not got.
 func missingCommands(f formula.Formula) (out []formula.Problem) {
 	for _, c := range formula.Commands(f) {
-		if _, err := exec.LookPath(c.Name); err != nil && !slices.Contains([]string{toolSend, "gt", "bd"}, c.Name) {
+		if _, err := exec.LookPath(c.Name); err != nil && !slices.Contains([]string{ToolSend, "gt", "bd"}, c.Name) {
 			out = append(out, formula.Problem{File: f.File, Line: c.Line, Column: 1, Severity: formula.Warning,
 				Text: fmt.Sprintf("step %s names the command %s, which is not on this machine", c.Step, c.Name)})
 		}

@@ -1,4 +1,4 @@
-package daemon
+package control
 
 import (
 	"context"
@@ -6,43 +6,34 @@ import (
 	"time"
 
 	"custos/internal/api"
-	"custos/internal/decide/follow/runs"
+	follow "custos/internal/decide/follow/runs"
 	"custos/internal/fleet"
 	"custos/internal/library"
 )
 
-// rows lists the schedules for people.
-func (s *system) scheduleRows(ctx context.Context) ([]api.ScheduleRow, error) {
-	now := s.world.Now()
-	past, err := s.recall(ctx)
+// Schedules lists the schedules for people.
+func (d OnDisk) Schedules(ctx context.Context) ([]api.ScheduleRow, error) {
+	now := d.Now()
+	past, err := d.Past(ctx)
 	if err != nil {
 		return nil, err
 	}
-	policy := s.library.Schedules.Policy(ctx, s.lookedAt(ctx, past, s.library.Schedules.RestsOn(ctx)))
+	policy := d.Library.Schedules.Policy(ctx, d.Look(ctx, past, d.Library.Schedules.RestsOn(ctx)))
 	rows := make([]api.ScheduleRow, 0, len(policy.Schedules))
 	for _, of := range policy.Schedules {
 		row := api.ScheduleRow{Name: of.Name, Formula: of.Run.Formula, Project: of.Run.Project, When: library.Words(of), Source: of.Run.Source,
 			Enabled: of.Enabled, NextAt: []time.Time{}, Holds: of.Holds}
-		if last := lastOf(past.Runs, of.Name); last != nil {
+		if last := library.LastRun(past.Runs, of.Name); last != nil {
 			at := last.At.Wall.UTC()
 			row.LastRun, row.LastAt, row.LastDone = last.ID, &at, string(last.State)
 		}
-		row.WhyNot = whyNot(of, past, s.library.Formulas.Disabled(of.Run.Formula))
+		row.WhyNot = whyNot(of, past, d.Library.Formulas.Disabled(of.Run.Formula))
 		if row.WhyNot == "" {
 			row.NextAt = nextTimes(of, past, now)
 		}
 		rows = append(rows, row)
 	}
 	return rows, nil
-}
-
-func lastOf(runs []fleet.Run, schedule string) (last *fleet.Run) {
-	for i := range runs {
-		if runs[i].Schedule == schedule && (last == nil || last.At.Before(runs[i].At)) {
-			last = &runs[i]
-		}
-	}
-	return last
 }
 
 // whyNot says why a schedule starts nothing now; "" when only its time is awaited.
@@ -80,7 +71,7 @@ func nextTimes(s fleet.Schedule, past fleet.Past, at fleet.Instant) []time.Time 
 	out := []time.Time{}
 	s.Enabled = true
 	for len(out) < foretold {
-		due, next := runs.Due(fleet.RunPolicy{Schedules: []fleet.Schedule{s}}, past, fleet.Snapshot{At: at}, fleet.Assessment{})
+		due, next := follow.Due(fleet.RunPolicy{Schedules: []fleet.Schedule{s}}, past, fleet.Snapshot{At: at}, fleet.Assessment{})
 		switch {
 		case len(due) > 0 && due[0].IsOver(): // what is only written down
 			past.Runs = append(slices.Clone(past.Runs), due[0])
