@@ -33,6 +33,10 @@ func TestAtlasSeesViolations(t *testing.T) {
 		{"clock", "internal/assess/x.go", `package assess; import "time"; var _ = time.Now`, "internal/assess is pure and may not call time.Now"},
 		{"renamed clock", "internal/assess/x.go", `package assess; import clock "time"; func f() { clock.Sleep(1) }`, "internal/assess is pure and may not call time.Sleep"},
 		{"world", "internal/rules/x.go", `package rules; import _ "os"`, "internal/rules is pure and may not import os"},
+		{"the daemon reads no formulas", "internal/daemon/x.go", `package daemon; import _ "custos/internal/formula"`, "internal/daemon may not import internal/formula"},
+		{"HTTP only carries", "internal/server/x.go", `package server; import _ "custos/internal/library"`, "internal/server may not import internal/library"},
+		{"a verb knows no carrier", "internal/control/x.go", `package control; import _ "net/http"`, "internal/control may not import net/http"},
+		{"what is read is not run", "internal/library/x.go", `package library; import _ "custos/internal/store"`, "internal/library may not import internal/store"},
 		{"unknown package", "internal/util/x.go", `package util`, "internal/util is not on the atlas"},
 		{"unknown command", "cmd/other/x.go", `package main`, "cmd/other is not on the atlas"},
 		{"probe with a writer", "internal/observe/git/x.go", `package git; import "custos/internal/sys/git"; var _ git.Writer`, "internal/observe/git is a probe and may not name git.Writer"},
@@ -99,6 +103,9 @@ func check(pkg string, f *ast.File) (found []string) {
 		}
 		if r.pure && slices.Contains(worldly, imp) {
 			found = append(found, pkg+" is pure and may not import "+imp)
+		}
+		if slices.Contains(strings.Fields(r.not), imp) {
+			found = append(found, fmt.Sprintf("%s may not import %s (%s)", pkg, imp, r.why))
 		}
 	}
 	for _, d := range f.Decls {

@@ -7,7 +7,8 @@ type row struct {
 	pkg  string
 	may  string
 	why  string
-	pure bool // neither touches the world nor knows the time
+	pure bool   // neither touches the world nor knows the time
+	not  string // what it may not import besides
 }
 
 // stages is what the loop joins; they meet nowhere else.
@@ -50,7 +51,7 @@ func atlas() []row {
 		{pkg: "internal/report", may: "fleet", why: "stage 5"},
 		{pkg: "internal/report/*", may: "fleet report sys/*", why: "notifiers"},
 		{pkg: "internal/loop", may: "fleet ledger decide/follow " + stages, why: "where the stages meet; the records of a pass become facts by ledger"},
-		{pkg: "internal/control", may: "fleet nearest api ledger library formula plugin decide/follow/runs", why: "what people and agents may do, in the words of the published face, whoever carries it; the ledger says what is legal, and runs when a schedule is due next"},
+		{pkg: "internal/control", may: "fleet nearest api ledger library formula plugin decide/follow/runs", why: "what people and agents may do, in the words of the published face, whoever carries it; the ledger says what is legal, and runs when a schedule is due next", not: "net net/http"},
 		{pkg: "internal/server", may: "fleet nearest api control ledger hookwire", why: "HTTP over the ports it declares"},
 		{pkg: "internal/catalog", may: "fleet config rules agent formula ledger session session/* sys/* " + stages + " observe/* act/* report/*", why: "the one list of what is built in"},
 		{pkg: "internal/daemon", may: "fleet config api rules agent library nearest session sys/* store server control hookwire ledger scenario catalog loop report/journal report/terminal observe/agents observe/watch " + stages, why: "the composition root"},

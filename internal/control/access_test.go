@@ -1,0 +1,49 @@
+package control
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// TestWhoMayDoWhat: what begins something by itself, or says what may be run, takes a
+// person; what is written down is written in one's own name; to look is for anyone.
+func TestWhoMayDoWhat(t *testing.T) {
+	want := map[Access]string{
+		Anyone: "code list, convoys list, convoys show, formulas list, formulas read, gates list, gates show, plugins list, plugins read, plugins runs, plugins show, runs list, runs show, schedules list, work list, work show",
+		Author: "convoys add, convoys change, gates add, gates close, mail add, mail change, mail list, runs change, triggers add, work add, work change",
+		Person: "code trust, formulas switch, plugins run, runs add",
+	}
+	got := map[Access][]string{}
+	for _, n := range Nouns() {
+		for _, v := range n.Verbs {
+			got[v.Access] = append(got[v.Access], n.Name+" "+v.Name)
+		}
+	}
+	for who, list := range want {
+		slices.Sort(got[who])
+		if is := strings.Join(got[who], ", "); is != list {
+			t.Errorf("access %d:\n%s\nwant\n%s", who, is, list)
+		}
+	}
+}
+
+// An agent reports steps in its own name; whoever cannot be told, and an agent that wants
+// more, is refused with the carrier's words.
+func TestReporter(t *testing.T) {
+	barred := fmt.Errorf("it takes a person")
+	for _, c := range []struct {
+		by, do string
+		barred error
+		may    bool
+	}{
+		{"ann", "cancel", nil, true}, {"ann", "done", nil, true},
+		{"agent/n", "done", barred, true}, {"agent/n", "fail", barred, true}, {"agent/n", "cancel", barred, false}, {"agent/n", "resume", barred, false},
+		{"agent/" + Unnamed, "done", barred, false}, {"agent/" + Unnamed, "resume", barred, false},
+	} {
+		if err := reporter(Call{By: c.by, Barred: c.barred}, c.do); (err == nil) != c.may {
+			t.Errorf("%s %s: %v", c.by, c.do, err)
+		}
+	}
+}
