@@ -20,10 +20,12 @@ func isArrival(r *fleet.ActionRecord) bool {
 	return r != nil && (r.Open() || r.Result != nil && MayHaveArrived(r.Result.Status))
 }
 
+// MayHaveArrived says whether a result leaves it possible that it was done.
 func MayHaveArrived(s fleet.ResultStatus) bool {
 	return IsCarriedOut(s) || s == fleet.ResultInDoubt
 }
 
+// IsCarriedOut says whether a result is that it was done, or was so already.
 func IsCarriedOut(s fleet.ResultStatus) bool {
 	return s == fleet.ResultDone || s == fleet.ResultUnneeded || s == fleet.ResultUnverified
 }

@@ -63,6 +63,7 @@ func checkField(part string, pos int) error {
 	return nil
 }
 
+// ZoneOf finds a time zone by its name; "" is UTC.
 func ZoneOf(zone string) (*time.Location, error) {
 	if zone == "" {
 		return time.UTC, nil

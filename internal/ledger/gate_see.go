@@ -19,6 +19,7 @@ type GateWatch struct {
 	pipes    map[string]int   // name: place of the pipeline
 }
 
+// WatchGates returns what tells how gates stand; alerts are those that gates may wait for.
 func WatchGates(past fleet.Past, snap fleet.Snapshot, alerts []fleet.Alert, trackers Trackers) GateWatch {
 	w := GateWatch{past: past, snap: snap, alerts: alerts, trackers: trackers,
 		holds: places(snap.Holds, func(c *fleet.GateCheck) string { return c.Gate }),

@@ -25,6 +25,7 @@ type Addresses struct {
 	ByName map[string]*fleet.Registration
 }
 
+// AddressesOf are those of all agents on record.
 func AddressesOf(all []fleet.Registration) Addresses {
 	c := Addresses{all: all, ByName: map[string]*fleet.Registration{}}
 	for i := range all {

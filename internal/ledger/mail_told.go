@@ -38,6 +38,7 @@ func IsLast(c *fleet.MailCopy) bool {
 	return c.State == fleet.CopyTold && (c.Told >= len(againAfter) || c.To == fleet.Overseer)
 }
 
+// ShownWriter is an author as readers see it, on one line.
 func ShownWriter(by string) string {
 	if name, isAgent := fleet.AgentOf(by); isAgent {
 		return fleet.Line(name, 60)
@@ -50,6 +51,7 @@ func TellsNow(m *fleet.Mail, c *fleet.MailCopy, at fleet.Instant) bool {
 	return m.Sorted && !c.Over() && c.Order == "" && !IsLast(c) && !at.Before(DueAt(m, c))
 }
 
+// CopyOf is the copy of a mail that a reader has; nil without one.
 func CopyOf(m *fleet.Mail, name string) *fleet.MailCopy {
 	i := slices.IndexFunc(m.Copies, func(c fleet.MailCopy) bool { return c.To == name })
 	if i < 0 {

@@ -79,6 +79,8 @@ func depthOf(all []fleet.Registration, r fleet.Registration, most int) (int, err
 	return parent.Depth + 1, nil
 }
 
+// WithDefaults returns r with what it leaves open as it is when nobody says, wanted by somebody
+// from a moment on.
 func WithDefaults(r fleet.Registration, by string, at fleet.Instant) fleet.Registration {
 	if r.Desired == "" {
 		r.Desired = fleet.DesiredRunning

@@ -6,6 +6,7 @@ import "custos/internal/fleet"
 // and each asks for what it needs.
 type StepGraph map[string]*fleet.RunStep
 
+// StepsOf are the steps of a run by their IDs.
 func StepsOf(run *fleet.Run) StepGraph {
 	g := make(StepGraph, len(run.Steps))
 	for i := range run.Steps {

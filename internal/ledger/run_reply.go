@@ -51,6 +51,7 @@ func GoOn(r *fleet.Run, why string, at fleet.Instant) {
 	DueReply(r.Session)
 }
 
+// DueReply notes that a person's reply is to be told to the next session.
 func DueReply(s *fleet.RunSession) {
 	s.Answers, s.Answer, s.Filing = s.Answers+1, fleet.AnswerDue, ""
 }

@@ -19,6 +19,7 @@ const (
 	OnLog     = "log:" // and the kind of an event in the log, or its beginning: convoy.*
 )
 
+// CutLast is strings.Cut at the last separator.
 func CutLast(s, sep string) (before, after string, ok bool) {
 	i := strings.LastIndex(s, sep)
 	if i < 0 {

@@ -23,7 +23,7 @@ type Seen struct {
 	Blind    bool   // its whole tracker is not seen now
 }
 
-// IsClosed says whether it is seen to be closed; isOpen whether it is seen to be
+// IsClosed says whether it is seen to be closed; IsOpen whether it is seen to be
 // anything else. Of what is not seen neither is true.
 func (s Seen) IsClosed() bool { return s.Why == "" && s.State == fleet.WorkClosed }
 func (s Seen) IsOpen() bool   { return s.Why == "" && s.State != fleet.WorkClosed }
@@ -39,6 +39,7 @@ type Trackers struct {
 	blind  map[fleet.Tracker]string // why what a tracker shows is not to be relied on
 }
 
+// NewTrackers returns what all trackers show now.
 func NewTrackers(past fleet.Past, snap fleet.Snapshot) Trackers {
 	t := Trackers{at: snap.Forge.At, own: make(map[fleet.Ref]*fleet.WorkItem, len(past.Records.Work)), issues: map[fleet.Ref]*fleet.Issue{}, pulls: map[fleet.Ref]*fleet.PullRequest{},
 		ended: map[fleet.Ref]*fleet.EndedPull{}, beads: map[fleet.Ref]*fleet.Bead{}, blind: map[fleet.Tracker]string{}}
@@ -94,6 +95,7 @@ func (t Trackers) Seen(r fleet.Ref) Seen {
 	return t.pullSeen(r)
 }
 
+// OwnSeen is a piece of the ledger's own work, as any other is seen.
 func OwnSeen(w *fleet.WorkItem) Seen {
 	s := Seen{Title: w.Title, Project: w.Project, Priority: w.Priority, State: w.State, Outcome: w.Outcome, Agent: w.Agent, Free: fleet.Known(w.State == fleet.WorkOpen)}
 	if w.Over() {

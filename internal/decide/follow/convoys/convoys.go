@@ -17,6 +17,9 @@ const month = 30 * 24 * time.Hour
 
 // Follow returns what becomes of the convoys.
 func Follow(p fleet.Pass) fleet.Follows {
+	if len(p.Past.Records.Convoys) == 0 {
+		return fleet.Follows{}
+	}
 	c := &pass{convoys: p.Past.Records.Convoys, told: p.Policy.Coordination.Convoys, at: p.Snapshot.At, trackers: ledger.NewTrackers(p.Past, p.Snapshot)}
 	c.follow()
 	return c.out

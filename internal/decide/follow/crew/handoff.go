@@ -123,7 +123,7 @@ func (x *relief) ask(r *fleet.Registration) bool {
 	r.Handoff = &fleet.Handoff{Instance: r.Instance}
 	x.enter(r, fleet.HandoffAsked, "ask", fmt.Sprintf("%.0f %% of its context are used", used))
 	x.give(r, fleet.OrderNudge, askText(used), x.policy.Deadline)
-	x.until(r.Handoff.Since, x.policy.Deadline)
+	x.out.Due(x.snap.At, r.Handoff.Since.Add(time.Duration(x.policy.Deadline)))
 	return true
 }
 
@@ -131,7 +131,7 @@ func (x *relief) ask(r *fleet.Registration) bool {
 // and the rest is a person's.
 func (x *relief) asked(r *fleet.Registration) bool {
 	if x.snap.At.Since(r.Handoff.Since) < time.Duration(x.policy.Deadline) {
-		x.until(r.Handoff.Since, x.policy.Deadline)
+		x.out.Due(x.snap.At, r.Handoff.Since.Add(time.Duration(x.policy.Deadline)))
 		return false
 	}
 	x.enter(r, fleet.HandoffLate, "late", "it was asked for a hand-off at "+moment(r.Handoff.Since)+", and wrote none within "+x.policy.Deadline.String())
@@ -259,12 +259,6 @@ func (x *relief) seen(r *fleet.Registration) *fleet.Agent {
 		}
 	}
 	return nil
-}
-
-func (x *relief) until(since fleet.Instant, d fleet.Duration) {
-	if t := since.Add(time.Duration(d)); x.out.Until.IsZero() || t.Before(x.out.Until) {
-		x.out.Until = t
-	}
 }
 
 func moment(t fleet.Instant) string { return t.Wall.UTC().Format("2006-01-02 15:04:05Z") }

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
-	"time"
 
 	"custos/internal/fleet"
 	"custos/internal/ledger"
@@ -180,7 +179,7 @@ func (a *advance) ready(r *fleet.Run) {
 	g := ledger.StepsOf(r)
 	for i := range r.Steps {
 		s := &r.Steps[i]
-		if s.State != fleet.StepWaiting || g.Unmet(s) != "" || !a.due(s.NotBefore) || a.held(r, s) {
+		if s.State != fleet.StepWaiting || g.Unmet(s) != "" || !s.NotBefore.IsZero() && !a.out.Due(a.at, s.NotBefore) || a.held(r, s) {
 			continue
 		}
 		switch {
@@ -196,31 +195,6 @@ func (a *advance) ready(r *fleet.Run) {
 		}
 	}
 	a.offer(r, g, prose)
-}
-
-// due says whether a moment has come; if not, the next pass is at that moment at
-// the latest.
-func (a *advance) due(t fleet.Instant) bool {
-	if t.IsZero() || !a.at.Before(t) {
-		return true
-	}
-	a.until(t)
-	return false
-}
-
-func (a *advance) until(t fleet.Instant) {
-	if a.at.Before(t) && (a.out.Until.IsZero() || t.Before(a.out.Until)) {
-		a.out.Until = t
-	}
-}
-
-// passed says whether so much time has passed since a moment.
-func (a *advance) passed(since fleet.Instant, d fleet.Duration) bool {
-	if a.at.Since(since) >= time.Duration(d) {
-		return true
-	}
-	a.until(a.at.Add(time.Duration(d) - a.at.Since(since)))
-	return false
 }
 
 func (a *advance) wait(format string, args ...any) {

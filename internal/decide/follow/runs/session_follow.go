@@ -33,7 +33,7 @@ func (a *advance) follow(r *fleet.Run) {
 	if exit != nil {
 		if !a.lookedSince(r, exit.At) {
 			a.wait("its agent has ended: what it wrote last is being looked at")
-			a.until(a.at.Add(lookAgain))
+			a.out.Due(a.at, a.at.Add(lookAgain))
 			return
 		}
 		a.died(r, *exit)
@@ -183,7 +183,7 @@ func (a *advance) alive(r *fleet.Run, reg *fleet.Registration, agent *fleet.Agen
 		return
 	}
 	a.wait("its agent works")
-	if a.passed(s.MovedAt, limit) {
+	if a.out.Passed(a.at, s.MovedAt, time.Duration(limit)) {
 		a.failSession(r, sessionTimedOut, "its agent has run for "+limit.String())
 		return
 	}
@@ -235,7 +235,7 @@ func (a *advance) look(r *fleet.Run, reg *fleet.Registration, agent *fleet.Agent
 	case agent.State != fleet.StateIdle:
 		s.Looks = 0
 		return
-	case s.Looks > 0 && !a.passed(s.LookedAt, lookSpacing):
+	case s.Looks > 0 && !a.out.Passed(a.at, s.LookedAt, time.Duration(lookSpacing)):
 		return
 	}
 	s.Looks, s.LookedAt = s.Looks+1, a.at
@@ -247,5 +247,5 @@ func (a *advance) look(r *fleet.Run, reg *fleet.Registration, agent *fleet.Agent
 		a.failSession(r, sessionIdle, "its agent went back to its prompt without a phase")
 		return
 	}
-	a.until(a.at.Add(time.Duration(lookSpacing)))
+	a.out.Due(a.at, a.at.Add(time.Duration(lookSpacing)))
 }

@@ -106,7 +106,7 @@ func (a *advance) limit(s *fleet.RunStep) {
 		a.wait("step %s is being ended: %s", s.ID, s.End)
 		return
 	}
-	if limit := timeoutOf(s); a.passed(s.Since, limit) {
+	if limit := timeoutOf(s); a.out.Passed(a.at, s.Since, time.Duration(limit)) {
 		s.End = endTimeout + limit.String()
 		return
 	}

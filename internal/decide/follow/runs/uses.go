@@ -3,6 +3,7 @@ package runs
 import (
 	"slices"
 	"strings"
+	"time"
 
 	"custos/internal/fleet"
 	"custos/internal/ledger"
@@ -117,7 +118,7 @@ func (a *advance) used(r *fleet.Run, s *fleet.RunStep) {
 	switch limit := timeoutOf(s); {
 	case wants == "":
 		ledger.SetStep(s, fleet.StepDone, "", a.at)
-	case a.passed(s.Since, limit):
+	case a.out.Passed(a.at, s.Since, time.Duration(limit)):
 		a.settle(r, s, endTimeout+limit.String()+", waiting for "+wants)
 	default:
 		a.wait("step %s awaits %s", s.ID, wants)
