@@ -36,7 +36,7 @@ unit: ## every test, with the race detector
 	@go run gotest.tools/gotestsum@v1.13.0 $(ALONE) --packages ./... -- -race $(UNRACED) -timeout 45m
 
 histories: ## the pure core, with HISTORIES (10 000) random histories; a busy week in a day, days and nights: what runs in one goroutine, without the race detector
-	@CUSTOS_HISTORIES=$(HISTORIES) go test -timeout 45m ./internal/assess ./internal/decide ./internal/fleet ./internal/ledger
+	@CUSTOS_HISTORIES=$(HISTORIES) go test -timeout 45m ./internal/assess ./internal/decide/... ./internal/fleet ./internal/ledger
 	@CUSTOS_HISTORIES=$(HISTORIES) CUSTOS_DAYS=1 go test -timeout 45m -run 'Histor|Week|Day|Night|Ambiguous|Soak' ./internal/loop
 
 week: ## a busy town for a week of fake time: work, gates, convoys, mail, plugins, and a Custos that is killed again and again
@@ -51,7 +51,7 @@ bench: ## the numbers of docs/performance.md
 soak: HISTORIES := $(if $(filter file,$(origin HISTORIES)),1000000,$(HISTORIES))
 soak: ## HISTORIES (1 000 000) random histories through the pure core, and 60 towns of half an hour
 	@CUSTOS_SOAKS=60 CUSTOS_SEED=$$(date +%s) go test -timeout 2h -run TestSoak ./internal/loop
-	@CUSTOS_HISTORIES=$(HISTORIES) go test -timeout 24h -run 'Histor|Propert' ./internal/decide ./internal/assess ./internal/loop
+	@CUSTOS_HISTORIES=$(HISTORIES) go test -timeout 24h -run 'Histor|Propert' ./internal/decide/... ./internal/assess ./internal/loop
 
 mutate: ## changes one line after the other of what decides and acts, and wants a test to be red for each (half an hour)
 	@CUSTOS_MUTATE=1 go test -timeout 2h -count=1 -run TestMutants ./internal/arch
