@@ -11,11 +11,10 @@ import (
 
 // What a run may hold at most.
 const (
-	mostSteps     = 500
-	mostAttempts  = 100
-	LongestRunID  = 70   // bytes: it is part of orders' IDs and of folders' names
-	longestNote   = 2000 // bytes of what is reported of a step
-	ParallelSteps = 4    // steps at once, unless the run says
+	mostSteps    = 500
+	mostAttempts = 100
+	longestRunID = 70   // bytes: it is part of orders' IDs and of folders' names
+	longestNote  = 2000 // bytes of what is reported of a step
 )
 
 // TakeRun returns a run as it is first written down: every step waiting, or, for a
@@ -63,8 +62,8 @@ func begun(run fleet.Run, at fleet.Instant) fleet.Run {
 // named once, with needs that are there and in no circle, and something to do.
 func checkRun(run fleet.Run) error {
 	switch {
-	case !IsPlainID(run.ID) || len(run.ID) > LongestRunID:
-		return fmt.Errorf("%w: its ID %q must be 1 to %d letters, digits, '.', '_' and '-', and begin with a letter or digit", ErrIllegal, fleet.Line(run.ID, 80), LongestRunID)
+	case !IsPlainID(run.ID) || len(run.ID) > longestRunID:
+		return fmt.Errorf("%w: its ID %q must be 1 to %d letters, digits, '.', '_' and '-', and begin with a letter or digit", ErrIllegal, fleet.Line(run.ID, 80), longestRunID)
 	case run.Formula == "":
 		return fmt.Errorf("%w: it names no formula", ErrIllegal)
 	case run.By == "":

@@ -16,6 +16,9 @@ const (
 	doRemoveTree = "remove-worktree"
 )
 
+// parallelSteps is how many steps of a run are under way at once, unless the run says.
+const parallelSteps = 4
+
 // Advance returns what becomes of the runs in one pass: from what is remembered of
 // them, what was seen, and what this very pass plans. Facts that are unknown or
 // stale change nothing. When nothing changed since, nothing is changed.
@@ -168,7 +171,7 @@ func (a *advance) heldBack(r *fleet.Run) bool {
 func (a *advance) ready(r *fleet.Run) {
 	free := r.Parallel
 	if free == 0 {
-		free = ledger.ParallelSteps
+		free = parallelSteps
 	}
 	for _, s := range r.Steps {
 		if s.Do != fleet.StepProse && (s.State == fleet.StepReady || s.State == fleet.StepRunning) {
