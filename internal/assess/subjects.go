@@ -49,7 +49,7 @@ func (p *pass) collect(k fleet.Kind) []item {
 	case fleet.KindReceiver:
 		return each(s.Self.Value.Receivers, func(x *fleet.Receiver) item { return named(x.Name, x, fleet.Target{}) })
 	case fleet.KindSession:
-		return each(s.Sessions.Value, func(x *fleet.Pane) item { return named(x.Name(), x, fleet.Target{}) })
+		return each(s.Sessions.Value, func(x *fleet.Pane) item { return named(x.Place(), x, fleet.Target{}) })
 	case fleet.KindMount:
 		return each(s.Host.Value.Mounts, func(m *fleet.Mount) item { return named(m.Path, m, fleet.Target{Mount: m}) })
 	}

@@ -34,6 +34,15 @@ type Pane struct {
 	Orphan       Leaf[bool]     `json:"orphan"`            // it is on our own server, and belongs to no agent that is registered
 }
 
+// Place returns the stable name of where it is: session:window.pane@socket. Each server
+// has sessions of its own, which may be called as another's are.
+func (p Pane) Place() string {
+	if p.ID.Socket == "" {
+		return p.Name()
+	}
+	return p.Name() + "@" + p.ID.Socket
+}
+
 // Name returns session:window.pane, for people.
 func (p Pane) Name() string {
 	return p.Session + ":" + strconv.Itoa(p.WindowIndex) + "." + strconv.Itoa(p.PaneIndex)

@@ -15,7 +15,7 @@ func subjects(s *fleet.Snapshot) []fleet.Subject {
 		add(fleet.KindMount, m.Path)
 	}
 	for _, p := range s.Sessions.Value {
-		add(fleet.KindSession, p.Name())
+		add(fleet.KindSession, p.Place())
 	}
 	for _, a := range s.Agents.Value {
 		add(fleet.KindAgent, a.Name)
@@ -109,7 +109,7 @@ func describe(s *fleet.Snapshot, of fleet.Subject) []string {
 	case fleet.KindMount:
 		return found(s.Host.Value.Mounts, func(m fleet.Mount) string { return m.Path }, of.Name, func(m fleet.Mount) []string { return []string{mountLine(m)} })
 	case fleet.KindSession:
-		return found(s.Sessions.Value, fleet.Pane.Name, of.Name, paneFacts)
+		return found(s.Sessions.Value, fleet.Pane.Place, of.Name, paneFacts)
 	case fleet.KindAgent:
 		return found(s.Agents.Value, func(a fleet.Agent) string { return a.Name }, of.Name,
 			func(a fleet.Agent) []string { return agentFacts(s.Now(a)) })
