@@ -3,7 +3,6 @@ package plugin
 import (
 	"errors"
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
 
@@ -97,19 +96,12 @@ func (t *tree) note(path []string, line int) {
 	}
 }
 
-var yamlLine = regexp.MustCompile(`^yaml: (?:line (\d+): )?`)
-
 func readYAML(text string) (tree, error) {
 	t := tree{doc: map[string]any{}, lines: map[string]int{}}
 	var root yaml.Node
 	if err := yaml.Unmarshal([]byte(text), &root); err != nil {
-		said := err.Error()
-		m := yamlLine.FindStringSubmatch(said)
-		line := 1
-		if len(m) == 2 && m[1] != "" {
-			line, _ = strconv.Atoi(m[1]) // a few digits
-		}
-		return t, &mistake{line: before + line, text: "cannot read YAML: " + yamlLine.ReplaceAllString(said, "")}
+		line, says := plainYAML(err, text)
+		return t, &mistake{line: before + line, text: "cannot read YAML: " + says}
 	}
 	if len(root.Content) == 0 {
 		return t, nil // nothing but comments
