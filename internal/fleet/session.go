@@ -1,6 +1,9 @@
 package fleet
 
-import "strconv"
+import (
+	"strconv"
+	"strings"
+)
 
 // PaneID names one pane: tmux recycles %3 after a restart of the server, so the
 // server's own identity belongs to it.
@@ -41,6 +44,13 @@ func (p Pane) Place() string {
 		return p.Name()
 	}
 	return p.Name() + "@" + p.ID.Socket
+}
+
+// IsPane says whether somebody means this pane without its terminal server, as people call
+// it: session:window.pane.
+func (s Subject) IsPane(of string) bool {
+	name, _, _ := strings.Cut(s.Name, "@/")
+	return s.Kind == KindSession && (name == of || string(s.Kind)+"/"+name == of)
 }
 
 // Name returns session:window.pane, for people.

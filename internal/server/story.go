@@ -87,7 +87,7 @@ func (s *server) resolve(of string, p *fleet.Pass, alerts []fleet.Alert) (about,
 	for _, same := range []func(fleet.Subject) bool{
 		func(k fleet.Subject) bool { return k.String() == of },
 		func(k fleet.Subject) bool { return k.Name == of },
-		func(k fleet.Subject) bool { return isPaneOf(k, of) },
+		func(k fleet.Subject) bool { return k.IsPane(of) },
 	} {
 		if hits := distinct(all, same); len(hits) > 0 {
 			return oneOf(of, hits)
@@ -100,13 +100,6 @@ func (s *server) resolve(of string, p *fleet.Pass, alerts []fleet.Alert) (about,
 		return about{action: of}, nil
 	}
 	return oneOf(of, distinct(all, func(k fleet.Subject) bool { return strings.Contains(k.Name, of) }))
-}
-
-// isPaneOf says whether somebody means a pane without its terminal server, as people call
-// it: session:window.pane.
-func isPaneOf(k fleet.Subject, of string) bool {
-	name, _, _ := strings.Cut(k.Name, "@/")
-	return k.Kind == fleet.KindSession && (name == of || string(k.Kind)+"/"+name == of)
 }
 
 func alertNumber(n int64, alerts []fleet.Alert) (about, error) {
