@@ -151,6 +151,22 @@ func TestAnUnknownHolderIsRefused(t *testing.T) {
 	}
 }
 
+// A lock that names another host says nothing of a process here, though one look took it
+// for one of ours.
+func TestALockOfAnotherHostIsRefused(t *testing.T) {
+	pid, path := corpse(t), filepath.Join(t.TempDir(), "dev.lock")
+	for content, refused := range map[string]bool{"%d\n": false, "%d elsewhere.example\n": true, "%d\nelsewhere.example\n": true, "pid=%d host=elsewhere.example\n": true} {
+		put(t, path, fmt.Sprintf(content, pid))
+		r, err := New(Options{}).Prepare(t.Context(), wish(t, path, pid, fleet.HolderDead))
+		if errors.Is(err, act.ErrRefused) != refused {
+			t.Errorf("%q: Prepare = %v", content, err)
+		}
+		if r != nil {
+			r.Close()
+		}
+	}
+}
+
 // A worker that takes the lock between Prepare and Do keeps it, and what is
 // moved is the content that was checked.
 func TestALockTakenAfterPrepareIsKept(t *testing.T) {

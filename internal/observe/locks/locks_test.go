@@ -118,6 +118,8 @@ func TestUnknownHolders(t *testing.T) {
 		"secret":            {"token=abcdefghijkl", Options{}, "no number"},
 		"foreign namespace": {mine, Options{ForeignNamespace: new(true)}, "namespace"},
 		"inner namespace":   {"4194303", Options{Elsewhere: func() func(int) string { return func(int) string { return "it is one of another pid namespace" } }}, "namespace"},
+		"another host":      {mine + " elsewhere.example", Options{}, "host"},
+		"another's, gone":   {"4194303\nelsewhere.example", Options{}, "host"},
 		"cannot look":       {mine, Options{Holder: func(int) (proc.Holding, error) { return proc.Holding{}, errors.New("hidden") }}, "hidden"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"net/netip"
 	"os"
+	"regexp"
 	"strconv"
 	"strings"
 	"unicode"
@@ -20,7 +22,9 @@ const pidMax = 1 << 22
 // LockPID reads the content of a pid lock: a decimal pid as the first word
 // ("123", "  123 host"), "pid=123" or "pid: 123", or a JSON object with a "pid".
 // Anything else is an error, never a guess: a number that is no pid must not
-// be taken for a process that has ended. A JSON lock of another host is an error too.
+// be taken for a process that has ended. A lock of another host is an error too: in JSON
+// its "host" or "hostname", in text what says so, or a word that may be a host's name where
+// such locks have it, behind the pid or alone in the line after it.
 func LockPID(content []byte) (int, error) {
 	if len(content) >= MaxSmall {
 		return 0, fmt.Errorf("cannot read a pid: more than %d bytes", MaxSmall-1)
@@ -43,7 +47,49 @@ func LockPID(content []byte) (int, error) {
 	if len(words) == 0 {
 		return 0, fmt.Errorf("cannot read a pid: the first line is empty")
 	}
+	if err := ofThisHost(hostsIn(words[1:], string(content))...); err != nil {
+		return 0, err
+	}
 	return parsePID(words[0])
+}
+
+// hostsIn are the words of a text lock that name a host, or may.
+func hostsIn(behind []string, content string) (hosts []string) {
+	_, after, _ := strings.Cut(content, "\n")
+	next, _, _ := strings.Cut(after, "\n")
+	if alone := strings.Fields(next); len(alone) == 1 && mayBeHost(alone[0]) {
+		hosts = alone
+	}
+	if len(behind) > 0 && mayBeHost(behind[0]) {
+		hosts = append(hosts, behind[0])
+	}
+	for _, m := range saidHost.FindAllStringSubmatch(content, -1) {
+		hosts = append(hosts, m[1])
+	}
+	return hosts
+}
+
+var (
+	saidHost = regexp.MustCompile(`(?i)\bhost(?:name)?[ \t]*[=:][ \t]*([^\s,;]+)`)
+	hostName = regexp.MustCompile(`^[0-9A-Za-z][0-9A-Za-z._-]*$`)
+)
+
+// mayBeHost says whether a word may be the name or the address of a host; a number or a
+// time is none.
+func mayBeHost(word string) bool {
+	_, err := netip.ParseAddr(word)
+	return err == nil || hostName.MatchString(word) && strings.ContainsFunc(word, unicode.IsLetter)
+}
+
+// ofThisHost returns an error where a host is named that is not this one.
+func ofThisHost(hosts ...string) error {
+	here, err := os.Hostname()
+	for _, host := range hosts {
+		if host != "" && host != "localhost" && (err != nil || !strings.EqualFold(host, here)) {
+			return fmt.Errorf("cannot tell: the lock is of host %q", short(host))
+		}
+	}
+	return nil
 }
 
 func jsonPID(content []byte) (int, error) {
@@ -58,11 +104,8 @@ func jsonPID(content []byte) (int, error) {
 	if lock.PID == nil {
 		return 0, fmt.Errorf(`cannot read a pid: no "pid" in the JSON`)
 	}
-	here, err := os.Hostname()
-	for _, host := range []string{lock.Host, lock.Hostname} {
-		if host != "" && (err != nil || host != here) {
-			return 0, fmt.Errorf("cannot tell: the lock is of host %q", host)
-		}
+	if err := ofThisHost(lock.Host, lock.Hostname); err != nil {
+		return 0, err
 	}
 	return parsePID(lock.PID.String())
 }

@@ -257,8 +257,10 @@ func TestLockPID(t *testing.T) {
 		t.Fatal(err)
 	}
 	for content, want := range map[string]int{
-		"123": 123, "123\n": 123, "      123\n": 123, "123 somehost\n": 123, "123\nmore": 123, "\ufeff1": 0,
-		"pid=77": 77, "PID: 78\nhost: x": 78, `{"pid": 5}`: 5, `{"pid":5,"host":"` + host + `"}`: 5,
+		"123": 123, "123\n": 123, "      123\n": 123, "123 somehost\n": 0, "123\nsomehost\n": 0, "       123\nsome.host.example\n": 0, "123@somehost": 0, "123 somehost 1732094000": 0, "123 1732094000 somehost": 123, "123 10.0.0.7": 0, "123 4f3a2b1c9d0e": 0, "pid=123 host=x": 0, "123 since today\nhostname=x": 0,
+		"123 " + host: 123, "123\n" + host + "\n": 123, "pid: 9\nHost: " + host: 9, "123 localhost": 123, "123 1732094000": 123, "123 10:00:00": 123, "123\n/var/lib/data\n1732094000\n": 123, "123\nmore than that": 123,
+		"\ufeff1": 0,
+		"pid=77":  77, "PID: 78\nhost: x": 0, "PID: 78\nfor: x": 78, `{"pid": 5}`: 5, `{"pid":5,"host":"` + host + `"}`: 5,
 		"": 0, " \n": 0, "abc": 0, "-5": 0, "+5": 0, "0": 0, "1.5": 0, "2026-11-20 pid 5": 0, "20261120 5": 0, "1732094000": 0, "99999999999999999999": 0,
 		`{"pid":"5"}`: 5, `{"pid":5.5}`: 0, `{"pid":-5}`: 0, `{"pid":1e3}`: 0, `{}`: 0, `{"pid":5,"host":"elsewhere.example"}`: 0, `{"pid":5`: 0, `{"pid":null}`: 0,
 		"\x00\x00123": 0, "pid=": 0, strings.Repeat(" ", MaxSmall): 0, "٣": 0,
