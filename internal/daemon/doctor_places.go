@@ -17,6 +17,7 @@ import (
 	"custos/internal/fleet"
 	"custos/internal/hookwire"
 	"custos/internal/server"
+	"custos/internal/store"
 )
 
 // landmarks looks at the folders and files of Custos, at its sockets, and at the
@@ -113,19 +114,14 @@ func namedIn(c config.Config, at string, table map[string]any) (out []secretFile
 	return out
 }
 
-// asideFiles lists damaged databases that were set aside, oldest first. A rename
-// takes the -wal and -shm along; they are not counted.
-func asideFiles(db string) []string {
-	all, err := os.ReadDir(filepath.Dir(db))
+// asideFiles lists the databases that were set aside, oldest first.
+func asideFiles(db string) (out []string) {
+	all, err := store.AsideFiles(db)
 	if err != nil {
 		return nil
 	}
-	var out []string
-	for _, e := range all {
-		name := e.Name()
-		if strings.HasPrefix(name, filepath.Base(db)+".corrupt-") && !strings.HasSuffix(name, "-wal") && !strings.HasSuffix(name, "-shm") {
-			out = append(out, fleet.Path(filepath.Join(filepath.Dir(db), name)))
-		}
+	for _, file := range all {
+		out = append(out, fleet.Path(file))
 	}
 	return out
 }

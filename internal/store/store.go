@@ -10,7 +10,6 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
-	"slices"
 	"sync/atomic"
 	"time"
 
@@ -280,21 +279,6 @@ func makeFile(path string) error {
 		return err
 	}
 	return f.Close()
-}
-
-// setAsideFile renames a database with its -wal and -shm; as says what is wrong with it.
-func setAsideFile(path, as string, now time.Time) (string, error) {
-	name := path + "." + as + "-" + now.UTC().Format("20060102T150405Z")
-	aside := name
-	for n := 2; slices.ContainsFunc(besides[:], func(end string) bool { return exists(aside + end) }); n++ {
-		aside = fmt.Sprintf("%s-%d", name, n)
-	}
-	for _, end := range []string{"-wal", "-shm", ""} {
-		if err := os.Rename(path+end, aside+end); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return "", err
-		}
-	}
-	return aside, nil
 }
 
 func exists(path string) bool {
