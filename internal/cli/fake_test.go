@@ -144,7 +144,7 @@ func passOf(file string) (fleet.Pass, error) {
 
 func (w *world) control() *control.Control {
 	b, p := &book{w: w}, &pluginBook{book{w: w}}
-	return &control.Control{Formulas: b, Runs: b, Plugins: p, PluginRuns: p, Code: p, Schedules: w.schedules, Watched: true, Records: ledgerBook{w}, Mover: w, Registry: w.Registrations, Rules: w.ruleNames, Now: func() fleet.Instant { return w.pass.Snapshot.At }}
+	return &control.Control{Formulas: b, Runs: b, Plugins: p, Pauses: w, Code: p, Schedules: w.schedules, Watched: true, Records: ledgerBook{w}, Mover: w, Registry: w.Registrations, Rules: w.ruleNames, Now: func() fleet.Instant { return w.pass.Snapshot.At }}
 }
 
 func (w *world) ruleNames() (names []string) {
@@ -161,7 +161,7 @@ func (w *world) options() server.Options {
 		Control: w.control(),
 		Costs:   w.costs,
 		Tell:    func(context.Context, fleet.Message) error { return nil }, Hears: func(fleet.Message) []string { return w.hears },
-		Status: w.status, Vitals: w.vitals, Pauses: w, AgentOf: w.agentOf, Beat: w.beat, Now: func() fleet.Instant { return w.pass.Snapshot.At }, Version: "1.2.3",
+		Status: w.status, Vitals: w.vitals, AgentOf: w.agentOf, Beat: w.beat, Now: func() fleet.Instant { return w.pass.Snapshot.At }, Version: "1.2.3",
 	}
 }
 

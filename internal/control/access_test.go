@@ -13,7 +13,7 @@ func TestWhoMayDoWhat(t *testing.T) {
 	want := map[Access]string{
 		Anyone: "code list, convoys list, convoys show, formulas list, formulas read, gates list, gates show, plugins list, plugins read, plugins runs, plugins show, runs list, runs show, schedules list, work list, work show",
 		Author: "convoys add, convoys change, gates add, gates close, mail add, mail change, mail list, runs change, triggers add, work add, work change",
-		Person: "code trust, formulas switch, plugins run, runs add",
+		Person: "code trust, formulas switch, plugins run, projects pause, runs add",
 	}
 	got := map[Access][]string{}
 	for _, n := range Nouns() {

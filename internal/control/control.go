@@ -6,26 +6,28 @@ package control
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 
 	"custos/internal/api"
 	"custos/internal/fleet"
 	"custos/internal/ledger"
+	"custos/internal/nearest"
 )
 
 // Control does what is asked. All fields must be set unless said otherwise.
 type Control struct {
-	Formulas   Formulas
-	Schedules  func(context.Context) ([]api.ScheduleRow, error) // the formulas that run by themselves
-	Runs       Runs
-	Plugins    Plugins
-	PluginRuns PluginRuns
-	Code       Code
-	Records    Records
-	Mover      Mover
-	Registry   func(context.Context) ([]fleet.Registration, error) // of agents, the retired too
-	Rules      func() []string                                     // names of those in force; nil: any is taken for one
-	Now        func() fleet.Instant
+	Formulas  Formulas
+	Schedules func(context.Context) ([]api.ScheduleRow, error) // the formulas that run by themselves
+	Runs      Runs
+	Plugins   Plugins
+	Code      Code
+	Records   Records
+	Pauses    Pauses
+	Mover     Mover
+	Registry  func(context.Context) ([]fleet.Registration, error) // of agents, the retired too
+	Rules     func() []string                                     // names of those in force; nil: any is taken for one
+	Now       func() fleet.Instant
 	// Reply writes a person's reply down where the run awaits it, unless one lies there.
 	Reply func(ctx context.Context, run fleet.Run, text string) error
 	// Attend has this very process carry runs on for as long as it lives. Nil where
@@ -94,7 +96,7 @@ type Verb struct {
 
 // Nouns lists all there are.
 func Nouns() []Noun {
-	return []Noun{work(), convoys(), gates(), triggers(), mail(), formulas(), schedules(), runs(), plugins(), code()}
+	return []Noun{work(), convoys(), gates(), triggers(), mail(), formulas(), schedules(), runs(), plugins(), code(), projects()}
 }
 
 // asks is for a verb that is given nothing.
@@ -153,6 +155,11 @@ func Illegal(err error) error {
 		return api.AsBadInput(err)
 	}
 	return err
+}
+
+// missing says that there is no such thing, and which is meant where that can be guessed.
+func missing(what, id string, known []string, hint string) error {
+	return &api.Error{Kind: api.NotFound, Message: fmt.Sprintf("cannot find %s %q%s", what, fleet.Line(id, 100), nearest.Hint(id, known)), Hint: hint}
 }
 
 // each writes the things of a list.

@@ -9,7 +9,6 @@ import (
 	"custos/internal/api"
 	"custos/internal/fleet"
 	"custos/internal/ledger"
-	"custos/internal/nearest"
 )
 
 // convoys may be made by anybody in its own name; what an agent may change says the ledger.
@@ -88,8 +87,7 @@ func (c *Control) findConvoy(ctx context.Context, id string) (api.Convoy, error)
 }
 
 func noConvoy(all fleet.Records, id string) error {
-	hint := nearest.Hint(id, each(all.Convoys, func(v fleet.Convoy) string { return v.ID }))
-	return &api.Error{Kind: api.NotFound, Message: fmt.Sprintf("cannot find convoy %q%s", fleet.Line(id, 80), hint), Hint: "custos convoy list --all"}
+	return missing("convoy", id, each(all.Convoys, func(v fleet.Convoy) string { return v.ID }), "custos convoy list --all")
 }
 
 // addConvoy makes a convoy.

@@ -12,7 +12,6 @@ import (
 
 	"custos/internal/api"
 	"custos/internal/fleet"
-	"custos/internal/nearest"
 )
 
 // formulas are read by anybody, and switched by a person.
@@ -138,7 +137,7 @@ func (c *Control) noFormula(ctx context.Context, name string) error {
 	if rows, err := c.Formulas.Formulas(ctx); err == nil {
 		names = each(rows, func(r api.FormulaRow) string { return r.Name })
 	}
-	return &api.Error{Kind: api.NotFound, Message: fmt.Sprintf("cannot find formula %q%s", fleet.Line(name, 100), nearest.Hint(name, names)), Hint: "custos formula list"}
+	return missing("formula", name, names, "custos formula list")
 }
 
 // problemsTold is how many problems of a formula an error tells.

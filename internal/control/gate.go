@@ -89,7 +89,7 @@ func (c *Control) findGate(ctx context.Context, id string) (api.Gate, error) {
 }
 
 func noGate(id string, known []string) error {
-	return &api.Error{Kind: api.NotFound, Message: fmt.Sprintf("cannot find gate %q%s", fleet.Line(id, 80), nearest.Hint(id, known)), Hint: "custos gate list --all"}
+	return missing("gate", id, known, "custos gate list --all")
 }
 
 // addGate writes a new gate down.

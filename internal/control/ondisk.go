@@ -21,9 +21,8 @@ type OnDisk struct {
 }
 
 var (
-	_ Formulas   = OnDisk{}
-	_ Plugins    = OnDisk{}
-	_ PluginRuns = OnDisk{}
+	_ Formulas = OnDisk{}
+	_ Plugins  = OnDisk{}
 )
 
 // ToolSend is the command by which Disinto's prompts have people told: agents of formulas

@@ -12,10 +12,9 @@ import (
 	"custos/internal/api"
 	"custos/internal/fleet"
 	"custos/internal/ledger"
-	"custos/internal/nearest"
 )
 
-// Plugins are the plugins there are. They are read, and nothing of them is run.
+// Plugins are the plugins there are, and their runs. To read them runs nothing of them.
 type Plugins interface {
 	// Plugins lists them, in the order in which they are run.
 	Plugins(ctx context.Context) ([]api.PluginRow, error)
@@ -23,10 +22,6 @@ type Plugins interface {
 	Plugin(ctx context.Context, name string) (api.Plugin, error)
 	// Lint reads the text of a file; what is wrong with it is in the answer.
 	Lint(ctx context.Context, q api.PluginQuery) (api.Plugin, error)
-}
-
-// PluginRuns are the runs of plugins.
-type PluginRuns interface {
 	// StartPlugin writes a run down and returns it as the first pass left it. Errors
 	// are those of Runs.Start, and fs.ErrNotExist.
 	StartPlugin(ctx context.Context, name string, r api.PluginRunRequest, by string) (fleet.Run, error)
@@ -91,7 +86,7 @@ func (c *Control) noPlugin(ctx context.Context, name string, err error) error {
 	if rows, err := c.Plugins.Plugins(ctx); err == nil {
 		names = each(rows, func(r api.PluginRow) string { return r.Name })
 	}
-	return &api.Error{Kind: api.NotFound, Message: fmt.Sprintf("cannot find plugin %q%s", fleet.Line(name, 100), nearest.Hint(name, names)), Hint: "custos plugin list"}
+	return missing("plugin", name, names, "custos plugin list")
 }
 
 // lintPlugin reads the text of a plugin.md; it runs nothing of it.
@@ -107,7 +102,7 @@ func (c *Control) lintPlugin(ctx context.Context, call Call, q api.PluginQuery) 
 // runPlugin begins a run of a plugin.
 func (c *Control) runPlugin(ctx context.Context, call Call, r api.PluginRunRequest) (api.Run, error) {
 	name := call.ID
-	run, err := c.PluginRuns.StartPlugin(ctx, name, r, call.By)
+	run, err := c.Plugins.StartPlugin(ctx, name, r, call.By)
 	switch {
 	case errors.Is(err, ledger.ErrTaken):
 		return api.Run{}, c.taken(ctx, api.Formula{FormulaRow: api.FormulaRow{Name: fleet.PluginFormula(name)}}, err)
@@ -126,7 +121,7 @@ func (c *Control) pluginRuns(ctx context.Context, call Call) (api.Runs, error) {
 	if err != nil || limit <= 0 || limit > runsShown {
 		limit = runsShown
 	}
-	list, err := c.PluginRuns.History(ctx, name, limit)
+	list, err := c.Plugins.History(ctx, name, limit)
 	if err != nil {
 		return api.Runs{}, c.noPlugin(ctx, name, err)
 	}

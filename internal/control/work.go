@@ -120,8 +120,7 @@ func (c *Control) findWork(ctx context.Context, name string) (api.Work, error) {
 	}
 	own := ledger.Work(all, ref)
 	if tracker := ref.Tracker(); tracker == fleet.TrackerUnknown || tracker == fleet.TrackerOwn && own == nil {
-		hint := nearest.Hint(name, each(all.Work, func(w fleet.WorkItem) string { return w.ID }))
-		return api.Work{}, &api.Error{Kind: api.NotFound, Message: fmt.Sprintf("cannot find work %q%s", fleet.Line(name, 80), hint), Hint: "custos work list --all"}
+		return api.Work{}, missing("work", name, each(all.Work, func(w fleet.WorkItem) string { return w.ID }), "custos work list --all")
 	}
 	seen, err := c.Records.Work(ctx, ref)
 	if err != nil {

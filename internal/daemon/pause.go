@@ -6,16 +6,16 @@ import (
 	"maps"
 	"slices"
 
+	"custos/internal/control"
 	"custos/internal/fleet"
 	"custos/internal/ledger"
 	"custos/internal/nearest"
-	"custos/internal/server"
 )
 
 // pauser is the book of paused projects as the server's port wants it.
 type pauser struct{ s *system }
 
-var _ server.Pauses = pauser{}
+var _ control.Pauses = pauser{}
 
 // Pause writes a pause down, or its end, and has a pass judge what that changes.
 func (p pauser) Pause(ctx context.Context, project string, resume bool, by, why string) error {

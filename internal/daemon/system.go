@@ -193,7 +193,7 @@ func (s *system) handler(ctx context.Context, down func()) http.Handler {
 		Configured: s.cfg.Found, Log: s.o.Log, AgentOf: s.agentOf, KindOf: s.world.Kinds.Of,
 		Orders: clerk{s}, Registry: clerk{s}, Screens: screens{s}, HookLog: clerk{s}, Failures: clerk{s}, Messages: clerk{s},
 		HookFiles: hookFiles{s}, Hooks: s.ears, Whose: s.ears.whose,
-		Control: s.control(down != nil), Costs: s.costs, Metrics: s.page(), Made: s.made, Tell: b.tell, Hears: s.hears, Examine: s.examine, Anew: s.anew, Vitals: s.vitals(down != nil), Beat: s.beat, HandOver: s.handOver, Replaced: s.replaced, Pauses: pauser{s}, Brakes: brakes{s}, Places: s.listening,
+		Control: s.control(down != nil), Costs: s.costs, Metrics: s.page(), Made: s.made, Tell: b.tell, Hears: s.hears, Examine: s.examine, Anew: s.anew, Vitals: s.vitals(down != nil), Beat: s.beat, HandOver: s.handOver, Replaced: s.replaced, Brakes: brakes{s}, Places: s.listening,
 	})
 }
 
@@ -201,7 +201,7 @@ func (s *system) handler(ctx context.Context, down func()) http.Handler {
 func (s *system) control(watched bool) *control.Control {
 	d := control.OnDisk{Library: s.library, Past: s.recall, Look: s.lookedAt, RunsOf: s.runsOf, Take: runner{s}.take, Now: s.world.Now}
 	return &control.Control{
-		Formulas: d, Schedules: d.Schedules, Runs: runner{s}, Plugins: d, PluginRuns: d, Code: codeDesk{s},
+		Formulas: d, Schedules: d.Schedules, Runs: runner{s}, Plugins: d, Pauses: pauser{s}, Code: codeDesk{s},
 		Records: records{s}, Mover: cycle{s}, Registry: s.registered, Rules: s.rules.Names, Now: s.world.Now,
 		Reply: replyToRun, Attend: s.attend, Watched: watched,
 	}

@@ -19,7 +19,7 @@ func spelled(verb string) (method, tail string) {
 		return http.MethodGet, "/{id}"
 	case "runs":
 		return http.MethodGet, "/{id}/runs"
-	case "add", "read", "trust":
+	case "add", "read", "trust", "pause":
 		return http.MethodPost, ""
 	case "change":
 		return http.MethodPost, "/{id}"

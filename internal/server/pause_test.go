@@ -26,7 +26,7 @@ func (p *pausing) Pause(_ context.Context, project string, resume bool, by, why 
 func TestPauseProject(t *testing.T) {
 	w, book := newWorld(), &pausing{}
 	o := w.options()
-	o.Pauses = book
+	o.Control.Pauses = book
 	c := api.NewClient(api.InProcess(New(o)))
 	got, err := c.Pause(t.Context(), api.PauseRequest{Project: "shop", Why: "token=abcdefghijklmnop\nnext"})
 	if err != nil || !got.Paused || got.By == "" {

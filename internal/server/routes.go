@@ -80,8 +80,7 @@ func agentRoutes() []route {
 		{"GET", "/v1/orders/{id}", anyone, small, (*server).orderState, nil},
 		{"POST", "/v1/orders/{id}/cancel", person, small, (*server).cancelOrder, nil},
 		{"POST", "/v1/hookfiles/{kind}", anyone, orderSize, (*server).editHooks, nil}, // writes nothing
-		{"POST", "/v1/projects", person, small, (*server).pauseProject, nil},
-		{"POST", "/v1/handoff", anyone, small, (*server).handOver, nil}, // an agent, for itself: see handsOver
+		{"POST", "/v1/handoff", anyone, small, (*server).handOver, nil},               // an agent, for itself: see handsOver
 		{"GET", "/v1/agents/{name}/handoff", anyone, small, (*server).handoff, nil},
 		{"POST", "/v1/heartbeat", anyone, small, (*server).heartbeat, nil}, // an agent, for itself
 	}

@@ -52,7 +52,6 @@ type Options struct {
 	Anew func(ctx context.Context)
 	// Places lists where people answer, and what lies there unread. Nil: nowhere.
 	Places func() []Listening
-	Pauses Pauses
 	Brakes Brakes
 	// HandOver writes down what an agent hands over, and says whether a fresh one
 	// takes its place. fs.ErrNotExist when no agent of that name is registered.

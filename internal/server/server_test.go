@@ -110,7 +110,7 @@ func (w *world) Explain(kind, title, screen string) (api.Explanation, error) {
 }
 
 func (w *world) control() *control.Control {
-	return &control.Control{Plugins: pluginsOf{runsOf{w}}, PluginRuns: pluginsOf{runsOf{w}}, Code: pluginsOf{runsOf{w}},
+	return &control.Control{Pauses: &pausing{}, Plugins: pluginsOf{runsOf{w}}, Code: pluginsOf{runsOf{w}},
 		Formulas: formulasOf{w}, Runs: runsOf{w}, Schedules: w.Schedules, Attend: func() { w.attended++ }, Reply: w.reply, Records: w.records, Mover: w, Registry: w.Registrations, Rules: func() []string { return []string{"lock-dead"} }, Now: func() fleet.Instant { return instant(0) }}
 }
 
@@ -127,8 +127,8 @@ func (w *world) options() Options {
 		Status: func(context.Context) api.Status { return api.Status{Version: "test"} },
 		Vitals: func(context.Context) Vitals { return w.vitals },
 		Mender: &healer{},
-		Pauses: &pausing{}, Brakes: &braking{},
-		Beat: w.beat,
+		Brakes: &braking{},
+		Beat:   w.beat,
 		HandOver: func(_ context.Context, agent, _, _ string) (fleet.Registration, bool, error) {
 			return fleet.Registration{Name: agent}, true, nil
 		},
