@@ -36,33 +36,35 @@ const (
 // Registration is the ledger's record of an agent: what it is for, and what is
 // wanted of it. It outlives every instance.
 type Registration struct {
-	Name      string   `json:"name"` // unique; the stable subject
-	Role      string   `json:"role,omitempty"`
-	Project   string   `json:"project,omitempty"`
-	Kind      string   `json:"kind"`
-	Owner     Owner    `json:"owner"`            // custos or adopted
-	Origin    string   `json:"origin,omitempty"` // what the system calls it that started it first; "" for one that Custos did
-	Where     Where    `json:"where"`
-	Argv      []string `json:"argv"`               // the agent CLI's own command line, without what hooks and resume add
-	Env       []string `json:"env,omitempty"`      // names of variables passed on from the daemon's environment; never values
-	Set       []string `json:"set,omitempty"`      // variables given to it, NAME=value: never secrets
-	Detached  bool     `json:"detached,omitempty"` // its worktree is checked out at the primary branch's commit, on no branch
-	Dir       string   `json:"dir"`                // working folder; the worktree when there is one
-	Real      string   `json:"real,omitempty"`     // where its folder led, past all links, when it was started last; "" where that is not known
-	Repo      string   `json:"repo,omitempty"`     // repository its worktree belongs to
-	Worktree  string   `json:"worktree,omitempty"`
-	Branch    string   `json:"branch,omitempty"`
-	Task      string   `json:"task,omitempty"`
-	Spec      string   `json:"spec,omitempty"`
-	Files     []string `json:"files,omitempty"`
-	Parent    string   `json:"parent,omitempty"`
-	Depth     int      `json:"depth,omitempty"`
-	Run       string   `json:"run,omitempty"`
-	Town      bool     `json:"town,omitempty"`    // as of its run
-	Account   string   `json:"account,omitempty"` // whose rate limit it shares
-	Restart   Restart  `json:"restart"`
-	Standing  bool     `json:"standing,omitempty"`   // persistent role: exempt from idle rules
-	MemoryMax int64    `json:"memory_max,omitempty"` // bytes; 0: no cap
+	Name     string   `json:"name"` // unique; the stable subject
+	Role     string   `json:"role,omitempty"`
+	Project  string   `json:"project,omitempty"`
+	Kind     string   `json:"kind"`
+	Owner    Owner    `json:"owner"`            // custos or adopted
+	Origin   string   `json:"origin,omitempty"` // what the system calls it that started it first; "" for one that Custos did
+	Where    Where    `json:"where"`
+	Argv     []string `json:"argv"`               // the agent CLI's own command line, without what hooks and resume add
+	Env      []string `json:"env,omitempty"`      // names of variables passed on from the daemon's environment; never values
+	Set      []string `json:"set,omitempty"`      // variables given to it, NAME=value: never secrets
+	Detached bool     `json:"detached,omitempty"` // its worktree is checked out at the primary branch's commit, on no branch
+	Dir      string   `json:"dir"`                // working folder; the worktree when there is one
+	Real     string   `json:"real,omitempty"`     // where its folder led, past all links, when it was started last; "" where that is not known
+	// Folder is which folder that was when it was started last; nil where that is not known.
+	Folder    *FolderID `json:"folder,omitempty"`
+	Repo      string    `json:"repo,omitempty"` // repository its worktree belongs to
+	Worktree  string    `json:"worktree,omitempty"`
+	Branch    string    `json:"branch,omitempty"`
+	Task      string    `json:"task,omitempty"`
+	Spec      string    `json:"spec,omitempty"`
+	Files     []string  `json:"files,omitempty"`
+	Parent    string    `json:"parent,omitempty"`
+	Depth     int       `json:"depth,omitempty"`
+	Run       string    `json:"run,omitempty"`
+	Town      bool      `json:"town,omitempty"`    // as of its run
+	Account   string    `json:"account,omitempty"` // whose rate limit it shares
+	Restart   Restart   `json:"restart"`
+	Standing  bool      `json:"standing,omitempty"`   // persistent role: exempt from idle rules
+	MemoryMax int64     `json:"memory_max,omitempty"` // bytes; 0: no cap
 	// Heartbeat is what it has promised; nil for nothing.
 	Heartbeat *Heartbeat `json:"heartbeat,omitempty"`
 
@@ -157,7 +159,7 @@ func (r Registration) Learn(from Registration) Registration {
 		r.Owner = OwnerCustos // whoever started it first: this instance is ours
 	}
 	r.Instance, r.Process, r.StartedAt, r.Unresumed, r.Server = from.Instance, from.Process, from.StartedAt, from.Unresumed, from.Server
-	r.Dir, r.Real, r.Repo, r.Worktree, r.Branch = from.Dir, from.Real, from.Repo, from.Worktree, from.Branch
+	r.Dir, r.Real, r.Folder, r.Repo, r.Worktree, r.Branch = from.Dir, from.Real, from.Folder, from.Repo, from.Worktree, from.Branch
 	r.SessionID, r.Prompt, r.PromptState = from.SessionID, from.Prompt, from.PromptState
 	if c := from.Checkpoint; c != nil && (r.Checkpoint == nil || !c.At.Before(r.Checkpoint.At)) {
 		r.Checkpoint = c

@@ -1,6 +1,7 @@
 package agentrun
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -36,6 +37,9 @@ func (s Saver) Save(ctx context.Context, r fleet.Registration, dir string) (c fl
 	}
 	if h := r.Handoff; h != nil && h.Instance == r.Instance && h.Text != "" {
 		c.Summary = h.Text
+	}
+	if err := s.CheckPlace(r, dir); err != nil {
+		return c, false, err
 	}
 	place, err := git.Find(dir)
 	if errors.Is(err, git.ErrNotRepository) {
@@ -134,18 +138,38 @@ func CheckFolder(dir string) error {
 	return nil
 }
 
-// CheckPlace refuses to start an agent again where its folder (raw path) leads somewhere
-// else than it did. Of one whose record does not say where it led, nothing is asked.
-func CheckPlace(r fleet.Registration, dir string) error {
-	if err := CheckFolder(dir); err != nil || r.Real == "" {
+// CheckPlace refuses to go on in a folder (raw path) that is not the one that an agent
+// was started in last: it leads somewhere else, or another one was put at its place. Of
+// what its record does not say, nothing is asked.
+func (w World) CheckPlace(r fleet.Registration, dir string) error {
+	if err := CheckFolder(dir); err != nil {
 		return err
 	}
 	leads, err := filepath.EvalSymlinks(dir)
 	switch {
 	case err != nil:
 		return fmt.Errorf("cannot look at its folder: %w", err)
-	case fleet.Path(leads) != r.Real:
+	case r.Real != "" && fleet.Path(leads) != r.Real:
 		return Never("its folder %q leads to %q now, and led to %q", fleet.Path(dir), fleet.Path(leads), r.Real)
+	}
+	return w.checkSame(r, dir)
+}
+
+// checkSame refuses another folder at the same path.
+func (w World) checkSame(r fleet.Registration, dir string) error {
+	if r.Folder == nil && (r.Worktree == "" || r.Repo == "") {
+		return nil
+	}
+	now, err := git.FolderAt(dir)
+	if err != nil {
+		return Refused("it cannot be told whether its folder is the one that it worked in: %w", err)
+	}
+	repo := ""
+	if p, err := git.Find(fleet.RawPath(r.Repo)); r.Folder == nil && err == nil {
+		repo = fleet.Path(p.Common)
+	}
+	if why := r.Other(w.folderID(now), repo); why != "" {
+		return Never("the folder at %q is not the one that it worked in: %s. Put its own back there, or custos stop it", fleet.Path(dir), why)
 	}
 	return nil
 }
@@ -158,6 +182,20 @@ func Leads(dir string) string {
 		return ""
 	}
 	return fleet.Path(leads)
+}
+
+// NotePlace writes down which folder (raw path) an agent is started in. Where it leads
+// stays what it is, where that is known.
+func (w World) NotePlace(r *fleet.Registration, dir string) {
+	r.Real, r.Folder = cmp.Or(r.Real, Leads(dir)), nil
+	if f, err := git.FolderAt(dir); err == nil {
+		id := w.folderID(f)
+		r.Folder = &id
+	}
+}
+
+func (w World) folderID(f git.Folder) fleet.FolderID {
+	return fleet.FolderID{Boot: w.Boot, Device: f.Device, Inode: f.Inode, Born: f.Born, Common: fleet.Path(f.Common), GitDir: fleet.Path(f.GitDir)}
 }
 
 // FolderOf is where an agent stands, or is registered to work (raw); "" when

@@ -8,7 +8,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"time"
 
 	"custos/internal/act"
@@ -88,8 +87,8 @@ func (x *Action) Prepare(ctx context.Context, a fleet.Action) (act.Run, error) {
 	if r.dir == "" {
 		r.dir = fleet.RawPath(t.CWD.Or(""))
 	}
-	if info, err := os.Stat(r.dir); err != nil || !info.IsDir() {
-		return nil, agentrun.Refused("its folder %q is not there", fleet.Path(r.dir))
+	if err := x.CheckPlace(*reg, r.dir); err != nil {
+		return nil, err
 	}
 	if r.reg.SessionID == "" {
 		r.reg.SessionID = t.SessionID

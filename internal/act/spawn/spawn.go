@@ -160,7 +160,7 @@ func (r *run) folder(ctx context.Context) (string, error) {
 	if dir == "" {
 		dir = fleet.RawPath(r.reg.Worktree)
 	}
-	return dir, agentrun.CheckFolder(dir)
+	return dir, r.x.CheckPlace(r.reg, dir)
 }
 
 // Do implements act.Run.
@@ -187,7 +187,8 @@ func (r *run) Do(ctx context.Context) error {
 // learn notes what the ledger is to know.
 func (r *run) learn(got session.Launched, since fleet.Instant) {
 	reg := agentrun.Learned(r.reg, r.begin, got, since)
-	reg.Dir, reg.Real = fleet.Path(r.begin.Launch.Dir), agentrun.Leads(r.begin.Launch.Dir)
+	reg.Dir, reg.Real = fleet.Path(r.begin.Launch.Dir), ""
+	r.x.NotePlace(&reg, r.begin.Launch.Dir)
 	if r.tree != nil {
 		reg.Worktree, reg.Branch = reg.Dir, r.tree.Branch
 	}
