@@ -29,8 +29,11 @@ type Own struct {
 	Providers map[fleet.Where]session.Provider
 }
 
+// OwnSocketName is how that of the private tmux server is called in the run folder.
+const OwnSocketName = "tmux.sock"
+
 // OwnSocket is the socket of the private tmux server.
-func OwnSocket(cfg config.Config) string { return filepath.Join(cfg.RuntimeDir, "tmux.sock") }
+func OwnSocket(cfg config.Config) string { return filepath.Join(cfg.RuntimeDir, OwnSocketName) }
 
 // newOwn makes the providers. A program that is missing is said when an agent
 // is to be started: looking needs none of it.

@@ -55,8 +55,8 @@ type Daemon struct {
 	Frozen func(c config.Config) string
 	// Alive lists the agents of ours that run; Going what Uninstall would remove.
 	Alive     func(c config.Config) ([]daemon.Living, error)
-	Going     func(c config.Config, leave bool) ([]string, error)
-	Uninstall func(c config.Config, leave bool) ([]string, error)
+	Going     func(c config.Config, leave bool) (daemon.Removal, error)
+	Uninstall func(c config.Config, leave bool) (daemon.Removal, error)
 }
 
 // Env is the world a command runs in.

@@ -26,6 +26,7 @@ import (
 	"custos/internal/fleet"
 	"custos/internal/ledger"
 	"custos/internal/server"
+	"custos/internal/sys/files"
 )
 
 // world is a Custos without a machine: one pass from a file, everything else in
@@ -108,19 +109,37 @@ func fake(getenv func(string) string) cli.Daemon {
 			}
 			return []daemon.Living{{Name: strings.TrimSpace(string(name)), PID: 4242}}, err
 		},
-		Going: func(c config.Config, leave bool) ([]string, error) {
-			if _, err := os.Stat(c.StateDir); err != nil {
-				return nil, nil
-			}
-			return []string{c.StateDir}, nil
+		Going: func(c config.Config, leave bool) (daemon.Removal, error) {
+			return going(c), nil
 		},
-		Uninstall: func(c config.Config, leave bool) ([]string, error) {
-			if _, err := os.Stat(c.StateDir); err != nil {
-				return nil, nil
+		Uninstall: func(c config.Config, leave bool) (daemon.Removal, error) {
+			r := going(c)
+			for _, path := range r.Gone {
+				if err := os.RemoveAll(path); err != nil {
+					return r, err
+				}
 			}
-			return []string{c.StateDir}, os.RemoveAll(c.StateDir)
+			return r, nil
 		},
 	}
+}
+
+// going is the freeze file and its folder, and only the file where something else is there.
+func going(c config.Config) daemon.Removal {
+	names, err := os.ReadDir(c.StateDir)
+	if err != nil {
+		return daemon.Removal{}
+	}
+	left := files.Left{Folder: c.StateDir}
+	for _, n := range names {
+		if n.Name() != "frozen" {
+			left.Names = append(left.Names, n.Name())
+		}
+	}
+	if left.Names == nil {
+		return daemon.Removal{Gone: []string{c.StateDir}}
+	}
+	return daemon.Removal{Gone: []string{filepath.Join(c.StateDir, "frozen")}, Left: []files.Left{left}}
 }
 
 func passOf(file string) (fleet.Pass, error) {

@@ -24,9 +24,11 @@ func (a *app) uninstallCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "uninstall",
 		Short: "Remove what Custos keeps: its database, socket and freeze file",
-		Long: `uninstall says which agents run and what would go, and removes the state that
-Custos keeps for itself. The configuration, the journal, and every backup in a git
-repository (refs/custos/…) stay: they are yours. The daemon must be down.
+		Long: `uninstall says which agents run, what would go and what would stay, and removes by
+name what Custos made for itself in its state folder and its run folder, and a folder
+only when nothing else is in it. The configuration, the journal, every backup in a
+git repository (refs/custos/…), and whatever else lies in those folders stay: they
+are yours. No link is followed. The daemon must be down.
 
 While agents of ours live it refuses, until it is told what is to become of them:
 --agents stop stops them first, as custos stop --all does; --agents leave lets them
@@ -60,7 +62,7 @@ func (a *app) uninstall(cmd *cobra.Command, f uninstallFlags) error {
 	if err != nil {
 		return localError(err)
 	}
-	if err := a.survey(conf.StateDir, going, living, f); err != nil {
+	if err := a.survey(going, living, f); err != nil {
 		return err
 	}
 	if len(living) > 0 && f.agents == "stop" {
@@ -68,40 +70,93 @@ func (a *app) uninstall(cmd *cobra.Command, f uninstallFlags) error {
 			return err
 		}
 	}
-	removed, err := a.Daemon.Uninstall(conf, f.agents == "leave")
-	if err != nil {
+	done, err := a.Daemon.Uninstall(conf, f.agents == "leave")
+	if len(done.Gone) == 0 && err != nil {
 		return localError(err)
 	}
-	return a.show(map[string][]string{"removed": append([]string{}, removed...)}, func(p *page) {
-		if len(removed) == 0 {
+	if err := a.showRemoved(done); err != nil {
+		return err
+	}
+	if err != nil { // the rest
+		return localError(err)
+	}
+	return nil
+}
+
+func (a *app) showRemoved(r daemon.Removal) error {
+	left := map[string][]string{}
+	for _, l := range r.Left {
+		left[l.Folder] = append([]string{}, l.Names...)
+	}
+	return a.show(map[string]any{"removed": append([]string{}, r.Gone...), "left": left}, func(p *page) {
+		if len(r.Gone) == 0 {
 			p.line("There was nothing to remove.")
+			return
 		}
-		for _, r := range removed {
-			p.line("removed %s", p.path(r))
+		for _, path := range r.Gone {
+			p.line("removed %s", p.path(path))
+		}
+		for _, l := range r.Left {
+			p.text(0, stays(l.Names, p.path(l.Folder)))
 		}
 	})
 }
 
+// someNames is how many names of what stays in a folder are said in words.
+const someNames = 12
+
+// stays says what stays in a folder.
+func stays(names []string, folder string) string {
+	if len(names) == 0 {
+		return "stays: " + folder + ", which is empty"
+	}
+	some := make([]string, 0, someNames)
+	for _, n := range names[:min(len(names), someNames)] {
+		some = append(some, flat(n))
+	}
+	more := ""
+	if n := len(names) - len(some); n > 0 {
+		more = fmt.Sprintf(" and %d more", n)
+	}
+	return "stays: " + folder + ", with " + strings.Join(some, ", ") + more
+}
+
+// wouldGo says what uninstall would remove, and what stays beside it.
+func wouldGo(r daemon.Removal) string {
+	if len(r.Gone) == 0 {
+		return "nothing would go"
+	}
+	gone := make([]string, len(r.Gone))
+	for i, path := range r.Gone {
+		gone[i] = flat(path)
+	}
+	text := "what would go: " + strings.Join(gone, ", ")
+	for _, l := range r.Left {
+		text += "; what " + stays(l.Names, flat(l.Folder))
+	}
+	return text
+}
+
 // survey says who runs and what would go, and asks for what is still to be said.
-func (a *app) survey(state string, going []string, living []daemon.Living, f uninstallFlags) error {
+func (a *app) survey(going daemon.Removal, living []daemon.Living, f uninstallFlags) error {
 	who := make([]string, len(living))
 	for i, l := range living {
 		who[i] = fmt.Sprintf("%s (process %d)", flat(l.Name), l.PID)
 	}
 	if len(living) > 0 && f.agents == "" {
 		return &api.Error{Kind: api.BadInput, Hint: "custos uninstall --agents stop, or --agents leave",
-			Message: "cannot uninstall: " + plural(len(living), "agent") + " of ours run: " + strings.Join(who, ", ") + "; what would go: " + strings.Join(going, ", ")}
+			Message: "cannot uninstall: " + plural(len(living), "agent") + " of ours run: " + strings.Join(who, ", ") + "; " + wouldGo(going)}
 	}
-	if f.yes || len(going) == 0 {
+	if f.yes || len(going.Gone) == 0 {
 		return nil
 	}
-	question := "Remove the state in " + state + "? Type yes: "
+	question := flat(wouldGo(going)) + "\nRemove that? Type yes: "
 	if len(living) > 0 {
-		question = map[string]string{"stop": "Stop ", "leave": "Leave running, unwatched, "}[f.agents] + strings.Join(who, ", ") + ", and remove " + strings.Join(going, ", ") + "? Type yes: "
+		question = flat(wouldGo(going)) + "\n" + map[string]string{"stop": "Stop ", "leave": "Leave running, unwatched, "}[f.agents] + strings.Join(who, ", ") + ", and remove that? Type yes: "
 	}
 	if !a.confirmed(question) {
 		return &api.Error{Kind: api.BadInput, Hint: "custos uninstall --yes",
-			Message: "nothing was removed: it takes a yes; what would go: " + strings.Join(going, ", ")}
+			Message: "nothing was removed: it takes a yes; " + wouldGo(going)}
 	}
 	return nil
 }

@@ -4,11 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
-	"os"
 	"path/filepath"
 
 	"custos/internal/config"
+	"custos/internal/sys/files"
 	"custos/internal/sys/shim"
 )
 
@@ -38,64 +37,52 @@ func Alive(cfg config.Config) ([]Living, error) {
 	return out, nil
 }
 
-// Going lists what Uninstall would remove. With leave, what agents that run on
-// need (their terminals, and where their ends are written down) stays.
-func Going(cfg config.Config, leave bool) ([]string, error) {
-	if !leave {
-		var out []string
-		for _, dir := range []string{cfg.RuntimeDir, cfg.StateDir} {
-			if _, err := os.Lstat(dir); err == nil {
-				out = append(out, dir)
-			}
-		}
-		return out, nil
-	}
-	entries, err := os.ReadDir(cfg.StateDir)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, fmt.Errorf("cannot list %s: %w", cfg.StateDir, err)
-	}
-	var out []string
-	for _, e := range entries {
-		if path := filepath.Join(cfg.StateDir, e.Name()); path != filepath.Clean(cfg.RuntimeDir) {
-			out = append(out, path)
-		}
-	}
-	return out, nil
+// Removal is what goes, or would, and what stays beside it.
+type Removal = files.Removal
+
+// Going says what Uninstall would remove, and what would stay beside it. With leave, what
+// agents that run on need (their terminals, and where their ends are written down) stays.
+func Going(cfg config.Config, leave bool) (Removal, error) {
+	return remove(cfg, leave, false)
 }
 
-// Uninstall removes everything Custos wrote for itself: the state folder with
-// the ledger, the journal when it lies in it, lock and socket. The
+// remove removes what Custos makes in its folders, by name, or says what that would be.
+func remove(cfg config.Config, leave, do bool) (Removal, error) {
+	r := files.Remover{Do: do}
+	var errs []error
+	if !leave {
+		errs = append(errs, r.Root(cfg.RuntimeDir, isHome(cfg, cfg.RuntimeDir), runFolderMade()))
+	}
+	errs = append(errs, r.Root(cfg.StateDir, isHome(cfg, cfg.StateDir), stateMade()))
+	return r.Removal, errors.Join(errs...)
+}
+
+// isHome says whether a folder stays though it is empty: a home is its user's.
+func isHome(cfg config.Config, dir string) bool {
+	return filepath.Clean(dir) == filepath.Clean(cfg.Home)
+}
+
+// Uninstall removes what Custos made for itself in the state folder and in the run folder:
+// the ledger, lock and socket, and the rest of what stateMade and runFolderMade list. What
+// is not in them stays: the journal, and whatever somebody else keeps there. The
 // configuration is the user's own and stays, and so do backups in git. It
 // refuses while a daemon runs, and while agents of ours live unless they are to
-// be left. It returns what it removed.
-func Uninstall(cfg config.Config, leave bool) (removed []string, err error) {
-	if _, err := os.Stat(cfg.StateDir); errors.Is(err, os.ErrNotExist) {
-		return nil, nil
+// be left. It returns what it removed, and what stays beside it.
+func Uninstall(cfg config.Config, leave bool) (done Removal, err error) {
+	if found, err := Going(cfg, leave); err != nil || len(found.Gone) == 0 {
+		return found, err // and no lock is made where nothing is
 	}
 	held, err := takeLock(context.Background(), cfg, "custos uninstall", 0)
 	if err != nil {
-		return nil, err
+		return done, err
 	}
 	defer func() { err = errors.Join(err, held.release()) }()
 	living, err := Alive(cfg)
 	if err != nil {
-		return nil, err
+		return done, err
 	}
 	if len(living) > 0 && !leave {
-		return nil, fmt.Errorf("cannot uninstall: agent %s runs (process %d)", living[0].Name, living[0].PID)
+		return done, fmt.Errorf("cannot uninstall: agent %s runs (process %d)", living[0].Name, living[0].PID)
 	}
-	going, err := Going(cfg, leave)
-	if err != nil {
-		return nil, err
-	}
-	for _, path := range going {
-		if err := os.RemoveAll(path); err != nil {
-			return removed, fmt.Errorf("cannot remove %s: %w", path, err)
-		}
-		removed = append(removed, path)
-	}
-	return removed, nil
+	return remove(cfg, leave, true)
 }

@@ -7,6 +7,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
+	"strings"
 	"time"
 )
 
@@ -64,13 +66,29 @@ func standing(dir string, expected ID, alive func(ID) bool) error {
 	return nil
 }
 
+// names lists the files that shims, and who starts and ends them, put into the folder of
+// an instance.
+func names() []string {
+	return []string{"claim", "launch", "launch.tmp", "started.json", ".started.json", "failed.json", ".failed.json",
+		"exit.json", ".exit.json", "left.json", ".left.json", "stdin", "stdout.log", "stderr.log", "stdout.log.1", "stderr.log.1",
+		"stdout.log.1.tmp", "stderr.log.1.tmp", "closed", askedFile, givingFile}
+}
+
+// FileNames is an expression for the names of those files, and of what a crash leaves of
+// them.
+func FileNames() string {
+	var all []string
+	for _, name := range names() {
+		all = append(all, regexp.QuoteMeta(name))
+	}
+	return strings.Join(append(all, askedFile+`\.tmp`, `\.claim\.[0-9]+`, `\.void`), "|")
+}
+
 // Clear removes from dir what shims and Prepare put there, and dir itself when
 // nothing else is in it. It is for an instance that is known to run nothing and
 // that no shim can be on its way to.
 func Clear(dir string) error {
-	for _, name := range []string{"claim", "launch", "launch.tmp", "started.json", ".started.json", "failed.json", ".failed.json",
-		"exit.json", ".exit.json", "left.json", ".left.json", "stdin", "stdout.log", "stderr.log", "stdout.log.1", "stderr.log.1",
-		"stdout.log.1.tmp", "stderr.log.1.tmp", "closed", askedFile, givingFile} {
+	for _, name := range names() {
 		if err := os.Remove(filepath.Join(dir, name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return fmt.Errorf("cannot clear %s: %w", dir, err)
 		}
