@@ -10,6 +10,7 @@ import (
 	"custos/internal/fleet"
 	"custos/internal/ledger"
 	"custos/internal/store"
+	"custos/internal/sys/files"
 	"custos/internal/sys/proc"
 	"custos/internal/sys/shim"
 )
@@ -28,7 +29,7 @@ func (s *system) tidied(ctx context.Context) error {
 
 // clearFolders removes the folders of instances that nobody needs any more.
 func (s *system) clearFolders(ctx context.Context) error {
-	err := os.RemoveAll(s.aside()) // what a crash left of it
+	err := s.clearAside() // what a crash left of it
 	all, lost := shim.List(s.world.Own.Shims)
 	err = errors.Join(err, lost)
 	for _, r := range all {
@@ -59,7 +60,14 @@ func (s *system) clearFolder(ctx context.Context, dir string) error {
 	if err := errors.Join(os.MkdirAll(s.aside(), 0o700), os.Rename(dir, filepath.Join(s.aside(), name))); err != nil {
 		return err
 	}
-	return errors.Join(os.RemoveAll(s.aside()), say(folderGone))
+	return errors.Join(s.clearAside(), say(folderGone))
+}
+
+// clearAside removes what was moved aside, by name: a person may have a folder of that name
+// where they have the run folder be, and an agent may have put something into its own.
+func (s *system) clearAside() error {
+	r := files.Remover{Do: true}
+	return r.Root(s.aside(), false, instancesMade())
 }
 
 // aside is where a folder lies while it is removed.

@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -121,4 +122,33 @@ func said(t *testing.T, s *system, kinds ...string) (out []string) {
 		}
 	}
 	return out
+}
+
+// TestAFolderThatIsCalledRemovedIsNotOurs: where the run folder is a person's, a folder of
+// theirs may have the name of ours, and what an agent put into its own folder is not ours.
+func TestAFolderThatIsCalledRemovedIsNotOurs(t *testing.T) {
+	s := watching(t)
+	theirs := []string{filepath.Join(s.aside(), "thesis.txt"), filepath.Join(s.aside(), "sub", "notes.md"), filepath.Join(s.aside(), "old", "work.txt")}
+	dir := leaves(t, s, "old", store.KeepRecords+time.Hour, shim.ID{PID: 1 << 30, Start: 7})
+	for _, file := range []string{theirs[0], theirs[1], filepath.Join(dir, "work.txt")} {
+		if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o700), os.WriteFile(file, []byte("mine"), 0o600)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for range 2 {
+		if err := s.tidied(t.Context()); err != nil {
+			t.Error(err)
+		}
+	}
+	for _, file := range theirs {
+		if b, err := os.ReadFile(file); err != nil || string(b) != "mine" {
+			t.Errorf("%s: %q, %v", file, b, err)
+		}
+	}
+	if got := folders(t, s); len(got) != 0 {
+		t.Errorf("left are %q", got)
+	}
+	if _, err := os.Lstat(filepath.Join(s.aside(), "old", "exit.json")); !os.IsNotExist(err) {
+		t.Errorf("what the shim wrote is still there: %v", err)
+	}
 }

@@ -36,7 +36,7 @@ func stateMade() []files.Made {
 		lockMade(),
 		fileMade(`custos\.db(\.(corrupt|replaced)-[0-9]{8}T[0-9]{6}Z(-` + aNumber + `)?)?(-wal|-shm|-journal)?`),
 		fileMade(`\.custos\.db-` + aNumber),
-		fileMade(`generation|\.generation-`+aNumber, "custos ", ""),
+		fileMade(`generation|\.generation-`+aNumber, "custos", ""),
 		fileMade("frozen"),
 		folderMade("bin", toolsMade),
 		folderMade("disabled", func() []files.Made { return []files.Made{fileMade(".+", "disabled by ")} }),
@@ -65,7 +65,9 @@ func trustedMade() []files.Made {
 
 // runMade is what is made in the folder of a run of a formula.
 func runMade() []files.Made {
-	step := func() []files.Made { return append(instanceMade(), fileMade(`script\.sh(\.tmp)?|`+fleet.RunNotStarted)) }
+	step := func() []files.Made {
+		return append(instanceMade(), fileMade(`script\.sh(\.tmp)?|`+fleet.RunNotStarted))
+	}
 	return []files.Made{
 		fileMade(`phase|scratch\.md|prompt\.md|compact\.md|prepared|lock(\.new)?`), newMade(),
 		folderMade(fleet.RunStepsFolder, func() []files.Made { return []files.Made{folderMade(instanceName, step)} }),
@@ -75,21 +77,23 @@ func runMade() []files.Made {
 // instanceMade is what is made in the folder of an instance of an agent.
 func instanceMade() []files.Made {
 	return []files.Made{
-		fileMade(shim.FileNames()), fileMade(store.AgentMark, "custos ", ""),
+		fileMade(shim.FileNames()), fileMade(store.AgentMark, "custos", ""),
 		{Name: "stdin", Kind: files.IsPipe},
 	}
 }
 
+// instancesMade is what is made in the folder of all instances.
+func instancesMade() []files.Made {
+	return []files.Made{folderMade(instanceName, instanceMade), fileMade(`\.` + instanceName + `\.spawn(\.tmp)?`)}
+}
+
 // runFolderMade is what is made in the run folder.
 func runFolderMade() []files.Made {
-	instances := func() []files.Made {
-		return []files.Made{folderMade(instanceName, instanceMade), fileMade(`\.` + instanceName + `\.spawn(\.tmp)?`)}
-	}
 	return []files.Made{
 		lockMade(),
 		{Name: `custos\.sock|hook\.sock`, Kind: files.IsSocket},
 		{Name: regexp.QuoteMeta(catalog.OwnSocketName), Kind: files.IsSocket},
-		folderMade("agents", instances), folderMade("removed", instances),
+		folderMade("agents", instancesMade), folderMade("removed", instancesMade),
 		folderMade("hooks", func() []files.Made {
 			return []files.Made{fileMade(`(claude|codex|gemini|opencode)\.json|custos-opencode\.js|\.payload-.+`), newMade()}
 		}),
