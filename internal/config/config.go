@@ -30,6 +30,7 @@ type Config struct {
 	Workers     int           // actions that may run at the same time
 	FailOn      string        // P0 to P4: patrol and first look exit 1 from that priority on; "never"
 
+	session  string          // XDG_RUNTIME_DIR
 	sections map[string]bool // known plug-in sections
 	all      map[string]any  // the file as it was read
 	lines    map[string]int  // first line of every key of the file, by its dotted path
@@ -113,6 +114,7 @@ func defaults(o Options) (Config, error) {
 		Blast:       10,
 		Workers:     8,
 		FailOn:      Never,
+		session:     o.Getenv("XDG_RUNTIME_DIR"),
 		sections:    map[string]bool{},
 	}
 	for _, s := range o.Sections {

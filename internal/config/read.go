@@ -29,6 +29,7 @@ func (c *Config) read() error {
 	for _, key := range slices.Sorted(maps.Keys(all)) {
 		c.readKey(p, settings, key, all[key])
 	}
+	c.checkFolders(p)
 	return p.err()
 }
 
