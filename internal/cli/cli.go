@@ -45,6 +45,9 @@ type Daemon struct {
 	End func(ctx context.Context, c config.Config) (how string, err error)
 	// Stop ends an agent of ours without daemon and ledger, and says how.
 	Stop func(ctx context.Context, c config.Config, agent, by, why string) (how string, err error)
+	// StoppedBy says who has stopped an agent that does not run and stays stopped; "" for
+	// nobody, and where it cannot be told.
+	StoppedBy func(c config.Config, agent string) string
 
 	// Simulate tells the stories of a file.
 	Simulate func(ctx context.Context, c config.Config, name string, text []byte) (api.Simulation, error)

@@ -25,7 +25,8 @@ func (a *app) downCommand() *cobra.Command {
 		Long: `down asks the daemon to end, and waits until it has finished what it had begun. One
 that does not answer within 5 seconds is told to end by a signal, and killed when it
 does not: what it had begun is in doubt then, and the next one says so. Either way
-every agent runs on.`,
+every agent runs on. Interrupted, down says what the daemon was told: nothing takes
+that back.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if _, err := a.config(); err != nil {
@@ -36,6 +37,9 @@ every agent runs on.`,
 				return err
 			}
 			if err := a.gone(cmd.Context()); err != nil {
+				if cmd.Context().Err() != nil {
+					return stillGoing("was told to go down, and goes down")
+				}
 				return err
 			}
 			return a.show(map[string]any{"down": true, "how": how}, func(p *page) {
@@ -50,7 +54,12 @@ func (a *app) down(ctx context.Context) (how string, err error) {
 	if c, err := a.reach(ctx); err == nil {
 		defer c.Close()
 		err := c.Down(ctx)
-		if !isLost(err) {
+		switch {
+		case err != nil && ctx.Err() != nil && isLost(err):
+			return "", stillGoing("may have been told to go down: if it was, it goes down")
+		case err != nil && ctx.Err() != nil:
+			return "", untold()
+		case !isLost(err):
 			return "", err
 		}
 		if a.mute == "" {
@@ -59,10 +68,10 @@ func (a *app) down(ctx context.Context) (how string, err error) {
 	}
 	conf, err := a.config()
 	switch {
-	case ctx.Err() != nil:
-		return "", ctx.Err()
 	case err != nil:
 		return "", err
+	case ctx.Err() != nil:
+		return "", untold()
 	case !a.runs():
 		return "", usage("cannot stop the daemon: none is running")
 	case a.Daemon.End == nil:
@@ -73,6 +82,17 @@ func (a *app) down(ctx context.Context) (how string, err error) {
 		return "", localError(err)
 	}
 	return ": " + how, nil
+}
+
+// stillGoing says what becomes of a daemon for whose end nobody waits any more.
+func stillGoing(what string) error {
+	return &api.Error{Kind: api.CannotLook, Hint: "custos health",
+		Message: "interrupted: the daemon " + what + " when it has finished what it had begun; every agent runs on"}
+}
+
+// untold says that an interrupted down has done nothing.
+func untold() error {
+	return &api.Error{Kind: api.CannotLook, Hint: "custos health", Message: "interrupted: the daemon was told nothing, and goes on"}
 }
 
 // gone waits until nobody answers at the socket any more, and until the lock is

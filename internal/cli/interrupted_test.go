@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"os"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"custos/internal/cli"
@@ -115,6 +116,76 @@ func (i *interrupts) daemon(t *testing.T, here bool) func(func(string) string) c
 		d.Local = func(context.Context, config.Config) (http.Handler, func() error, error) {
 			return i, func() error { return nil }, nil
 		}
+		return d
+	}
+}
+
+// TestAnInterruptedDownTellsWhatWasDone: whether the daemon was told to go down, and that it
+// does; or that nothing was said to it.
+func TestAnInterruptedDownTellsWhatWasDone(t *testing.T) {
+	for name, c := range map[string]struct{ at, says string }{
+		"once it was told":       {"after", "the daemon was told to go down, and goes down"},
+		"as it is told":          {"/v1/down", "the daemon may have been told to go down"},
+		"as it is said hello to": {"/v1/health", "the daemon was told nothing, and goes on"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			ctx, cancel := context.WithCancel(t.Context())
+			var out bytes.Buffer
+			code := runWith(ctx, t, strings.NewReader(""), &out, cutAt(t, c.at, cancel), nil, "down")
+			if code != 3 || !strings.Contains(strings.Join(strings.Fields(out.String()), " "), c.says) || strings.Contains(out.String(), "cannot finish") {
+				t.Errorf("ended with %d, want %q: %s", code, c.says, out.String())
+			}
+		})
+	}
+}
+
+// TestInterruptedBeforeAnOrder: who is interrupted while the daemon does not answer yet hears
+// that nothing was ordered.
+func TestInterruptedBeforeAnOrder(t *testing.T) {
+	for _, words := range [][]string{{"stop", "builder"}, {"stop", "--all"}, {"recover", "builder"}, {"spawn", "new", "--dir", "/", "--", "true"}} {
+		ctx, cancel := context.WithCancel(t.Context())
+		var out bytes.Buffer
+		code := runWith(ctx, t, strings.NewReader(""), &out, cutAt(t, "/v1/health", cancel), nil, words...)
+		if code != 3 || !strings.Contains(out.String(), "interrupted: it was not ordered, and nothing was done") {
+			t.Errorf("%v ended with %d: %s", words, code, out.String())
+		}
+	}
+}
+
+// cutAt is a daemon that answers nothing more from when it is asked for a path, or, for
+// "after", once it was told to go down; the signal comes then.
+func cutAt(t *testing.T, path string, cancel context.CancelFunc) func(func(string) string) cli.Daemon {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "custos-cli") // short: a socket lies in it
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	l, err := net.Listen("unix", dir+"/s")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var told atomic.Bool
+	s := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasPrefix(r.URL.Path, path) {
+			cancel()
+			<-r.Context().Done()
+			return
+		}
+		_, _ = w.Write([]byte(`{}`))
+		told.Store(path == "after" && r.Method == http.MethodPost)
+	})}
+	s.ConnState = func(_ net.Conn, is http.ConnState) {
+		if is == http.StateNew && told.Load() { // it is looked whether it has gone
+			cancel()
+		}
+	}
+	go func() { _ = s.Serve(l) }()
+	t.Cleanup(func() { s.Close() })
+	return func(getenv func(string) string) cli.Daemon {
+		d := fake(getenv)
+		d.Socket = func(config.Config) string { return dir + "/s" }
+		d.Runs = func(config.Config) bool { return true }
 		return d
 	}
 }

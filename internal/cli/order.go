@@ -68,7 +68,7 @@ func (a *app) give(cmd *cobra.Command, list []api.OrderRequest, f orderFlags) ([
 	defer cancel()
 	l, err := a.listener(ctx)
 	if err != nil {
-		return nil, err
+		return nil, notOrdered(err)
 	}
 	defer func() { l.close() }()
 	done := a.progress()
@@ -116,10 +116,19 @@ func taken(err error, o api.Order) error {
 // cutOff is why it is not known whether an order was taken: whoever gave it was interrupted.
 func cutOff(err error, q api.OrderRequest) error {
 	if !isLost(err) || !errors.Is(err, context.Canceled) {
-		return err
+		return notOrdered(err)
 	}
 	return &api.Error{Kind: api.CannotLook, Hint: lookOrCancel(q.ID),
 		Message: fmt.Sprintf("interrupted: order %s, to %s, may have been taken: if it was, it goes on", flat(q.ID), deedOf(api.Order{Do: q.Do, Agent: q.Agent, Account: q.Account}))}
+}
+
+// notOrdered says of an order that it was not given, because whoever was to give it was
+// interrupted before.
+func notOrdered(err error) error {
+	if isLost(err) || !errors.Is(err, context.Canceled) {
+		return err
+	}
+	return &api.Error{Kind: api.CannotLook, Message: "interrupted: it was not ordered, and nothing was done"}
 }
 
 // leftAlone says what goes on of an order that was taken when whoever gave it is interrupted.

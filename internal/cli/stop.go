@@ -84,12 +84,26 @@ func (a *app) stopDirectly(ctx context.Context, conf config.Config, agent, why s
 	case isLost(cause) && isNotFound(err):
 		return cause
 	case agent != "" && isNotFound(err):
-		return unheld(agent)
+		return a.stoppedBefore(conf, agent)
 	}
 	if err != nil {
 		return localError(err)
 	}
 	return a.showStopped(agent, how, "")
+}
+
+// stoppedBefore says of an agent that does not run whether it stays so: by the word of who
+// stopped it that lies beside its shim's record, which the next daemon reads.
+func (a *app) stoppedBefore(conf config.Config, agent string) error {
+	if a.Daemon.StoppedBy == nil {
+		return unheld(agent)
+	}
+	by := a.Daemon.StoppedBy(conf, agent)
+	if by == "" {
+		return unheld(agent)
+	}
+	how := agent + ": it is stopped already, by " + by + ", and stays so"
+	return a.show(map[string]any{"stopped": agent, "all": false, "how": how}, func(p *page) { p.text(0, flat(how)) })
 }
 
 // unheld says of an agent that does not run, and whose stop could not be written down, that
@@ -165,7 +179,7 @@ func isBroken(err error) bool {
 func (a *app) stopAll(cmd *cobra.Command, why string, f orderFlags) error {
 	levels, err := a.levels(cmd.Context())
 	if err != nil {
-		return err
+		return notOrdered(err)
 	}
 	stopped := []api.Order{}
 	for _, names := range levels {

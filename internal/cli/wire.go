@@ -39,6 +39,7 @@ func realDaemon(e Env) Daemon {
 		Stop: func(ctx context.Context, c config.Config, agent, by, why string) (string, error) {
 			return daemon.Stop(ctx, c, options(newSpoken(e)), agent, by, why)
 		},
+		StoppedBy: daemon.StoppedBy,
 		Simulate: func(ctx context.Context, c config.Config, name string, text []byte) (api.Simulation, error) {
 			return daemon.Simulate(ctx, c, options(newSpoken(e)), name, text)
 		},

@@ -1,18 +1,21 @@
 package daemon_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
 
 	"custos/internal/api"
+	"custos/internal/daemon"
 )
 
 // says runs a command of the town as a person, and returns what it printed and its
@@ -228,4 +231,72 @@ func TestAFullDiskIsToldByTheWriteThatMeetsIt(t *testing.T) {
 	if !strings.Contains(string(text), "[P1]") || !strings.Contains(string(text), "the disk of "+w.dir+"/s is full") {
 		t.Errorf("the phone heard %s", text)
 	}
+}
+
+// TestASecondStopFindsTheFirst: an agent that was stopped while the daemon hangs is stopped
+// already for who stops it again, and what is said of it is so: it is not started again.
+func TestASecondStopFindsTheFirst(t *testing.T) {
+	w := newTown(t, "")
+	w.spawn("ann", "work 1h", true)
+	w.signal(syscall.SIGSTOP)
+	if out, code := w.says("stop", "ann"); code != 0 {
+		t.Fatalf("%d: %s", code, out)
+	}
+	out, code := w.says("stop", "ann")
+	if code != 0 || !strings.Contains(strings.Join(strings.Fields(out), " "), "ann: it is stopped already, by ") {
+		t.Errorf("%d: %s", code, out)
+	}
+	if out, code := w.says("stop", "nobody"); code != 3 || !strings.Contains(out, "could not be") {
+		t.Errorf("of one that was never there: %d: %s", code, out)
+	}
+	w.signal(syscall.SIGCONT)
+	w.awaitState("ann", "stopped")
+	if _, err := w.client().Patrol(t.Context(), api.PatrolOrder{}); err != nil {
+		t.Fatal(err)
+	}
+	if a := w.agent("ann"); a.State != "stopped" || a.PID != 0 {
+		t.Errorf("after that it is %+v", a)
+	}
+}
+
+// TestAnInterruptedEndKillsNobody: a daemon that does not answer is told to end; who no longer
+// waits for that has it not killed, and hears how it stands. It ends when it can.
+func TestAnInterruptedEndKillsNobody(t *testing.T) {
+	w := newTown(t, "")
+	w.signal(syscall.SIGSTOP)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	ended := make(chan error, 1)
+	go func() {
+		_, err := daemon.End(ctx, w.cfg)
+		ended <- err
+	}()
+	await(t, w.said.String, func() bool { return isPending(w.up.Process.Pid, syscall.SIGTERM) })
+	cancel()
+	err := <-ended
+	if err == nil || !strings.Contains(err.Error(), "interrupted: process "+strconv.Itoa(w.up.Process.Pid)) || strings.Contains(err.Error(), "after a kill") {
+		t.Errorf("said: %v", err)
+	}
+	if isPending(w.up.Process.Pid, syscall.SIGKILL) || !runs(w.up.Process.Pid) {
+		t.Error("it was killed")
+	}
+	w.signal(syscall.SIGCONT)
+	if err := w.up.Wait(); err != nil {
+		t.Errorf("it ended with %v", err)
+	}
+}
+
+// isPending says whether a signal waits for a process.
+func isPending(pid int, sig syscall.Signal) bool {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	if err != nil {
+		return false
+	}
+	for _, line := range strings.Split(string(text), "\n") {
+		if set, ok := strings.CutPrefix(line, "ShdPnd:"); ok {
+			n, err := strconv.ParseUint(strings.TrimSpace(set), 16, 64)
+			return err == nil && n&(1<<(sig-1)) != 0
+		}
+	}
+	return false
 }

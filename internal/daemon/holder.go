@@ -153,11 +153,21 @@ func End(ctx context.Context, cfg config.Config) (how string, err error) {
 		within, cancel := context.WithTimeout(ctx, s.wait)
 		err := h.Wait(within)
 		cancel()
-		if err == nil {
+		switch {
+		case err == nil:
 			return fmt.Sprintf("process %d did not answer and was %s", pid, s.how), removeSocket(cfg)
+		case ctx.Err() != nil:
+			return "", cutShort(pid, s.how)
 		}
 	}
 	return "", fmt.Errorf("cannot stop the daemon: process %d is still there after a kill", pid)
+}
+
+// cutShort says how it stands with a daemon whose end nobody waits for any more. It is not
+// killed for that: it has not had the time to end by itself.
+func cutShort(pid int, how string) error {
+	return &api.Error{Kind: api.CannotLook, Hint: "custos health; custos down",
+		Message: fmt.Sprintf("interrupted: process %d, which does not answer, was %s and had not ended yet: it ends as soon as it can, and custos down kills one that does not", pid, how)}
 }
 
 // holdDaemon takes hold of the process that has the lock, and makes sure that it has

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -87,6 +88,32 @@ func running(w *catalog.World, name string) (list []fleet.Agent, err error) {
 	}
 	slices.SortFunc(list, func(a, b fleet.Agent) int { return cmp.Compare(b.Process.Start, a.Process.Start) })
 	return list, nil
+}
+
+// StoppedBy says who asked for the end of the last instance of an agent, when that has ended
+// and a daemon that reads it will not start it again; "" for nobody, and where that cannot
+// be told.
+func StoppedBy(cfg config.Config, agent string) string {
+	all, err := shim.List(filepath.Join(cfg.RuntimeDir, "agents"))
+	if err != nil {
+		return ""
+	}
+	var last shim.Record
+	for _, r := range all {
+		if r.Err != nil && r.Started.Name == "" {
+			return "" // it may be a later instance of this very agent
+		}
+		if r.Started.Name == agent && !r.Started.At.Wall.Before(last.Started.At.Wall) {
+			last = r
+		}
+	}
+	if last.Err != nil || last.Exit == nil {
+		return ""
+	}
+	if by := shim.AskedBy(last.Dir, last.Exit.At.Wall); by != fleet.ByCustos {
+		return fleet.Line(by, 80)
+	}
+	return ""
 }
 
 func stopOne(ctx context.Context, w *catalog.World, stop act.Action, a fleet.Agent, by string) (string, error) {
