@@ -55,6 +55,7 @@ func agentOf(name string, set map[string]string) *fleet.Agent {
 	if set["reset"] != "" {
 		a.RateLimitedUntil, a.RateLimitedAt = at(set["reset"]), at(cmp.Or(set["limited"], "09:30"))
 	}
+	a.FolderLost = set["lost"]
 	a.Exit = exit(set)
 	return a
 }

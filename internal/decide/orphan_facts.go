@@ -116,6 +116,8 @@ func (p *pass) workOf(o *orphan, h lastHand) {
 	switch {
 	case !p.snap.Repos.Fresh():
 		o.tree = fleet.Unknown[bool]("repos is " + status(p.snap.Repos.Status))
+	case h.reg != nil && h.reg.Worktree != "" && h.seen != nil && h.seen.FolderLost != "" && !p.isGone(h):
+		o.tree = fleet.Unknown[bool](h.seen.FolderLost)
 	case tree != nil:
 		o.tree = fleet.Known(true)
 		p.holds(o, tree, h)

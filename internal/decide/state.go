@@ -81,9 +81,11 @@ func askRecover(r *request) *refusal {
 	case reg.Desired == fleet.DesiredRetired:
 		return &refusal{why: "it is retired", final: true}
 	case r.byPerson():
-		return nil
+		return nil // who may have made its folder again: what starts it looks
 	case reg.Desired != fleet.DesiredRunning:
 		return &refusal{why: "it is not wanted: it is " + string(reg.Desired) + ", by " + author(reg.DesiredBy)}
+	case a.FolderLost != "":
+		return &refusal{why: a.FolderLost, hint: "custos stop " + word(a.Name), final: true}
 	case r.order != nil && r.run != nil:
 		return nil // the run says how often
 	}

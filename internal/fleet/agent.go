@@ -34,32 +34,34 @@ const (
 
 // Agent is one run of an agent CLI, whoever started it.
 type Agent struct {
-	Name       string         `json:"name"` // stable: the role, else session and kind, else kind and folder
-	Kind       string         `json:"kind"` // claude, codex, …
-	Owner      Owner          `json:"owner"`
-	State      AgentState     `json:"state"`
-	Reason     string         `json:"reason"`          // why this state
-	Source     string         `json:"source"`          // what told it: registry, cpu, title, screen, …
-	Dwell      Leaf[Duration] `json:"dwell"`           // how long in this state
-	Process    ProcessID      `json:"process"`         // zero pid when the process is gone
-	Procs      []ProcessID    `json:"procs,omitempty"` // the tree below it, itself first
-	Pane       *Pane          `json:"pane,omitempty"`
-	PaneLost   Leaf[bool]     `json:"pane_lost,omitzero"` // it runs, and the pane it was in is gone
-	TTY        string         `json:"tty,omitempty"`
-	CWD        Leaf[string]   `json:"cwd"`
-	FolderGone Leaf[bool]     `json:"folder_gone,omitzero"` // it runs, and that folder was removed below it, whatever is at its place now
-	Beside     Leaf[[]string] `json:"beside"`               // names of the other agents that work in the same folder, sorted
-	Args       []string       `json:"args,omitempty"`       // secrets redacted
-	OneShot    bool           `json:"oneshot"`              // answers one prompt and ends (claude -p)
-	Age        Leaf[Duration] `json:"age"`
-	CPU        Leaf[float64]  `json:"cpu"` // percent of one core, whole tree
-	RSS        Leaf[int64]    `json:"rss"` // bytes, whole tree
-	Progress   Progress       `json:"progress"`
-	Quiet      Leaf[Duration] `json:"quiet"`                // since any life signal last moved
-	SessionID  string         `json:"session_id,omitempty"` // of the CLI; changes on /clear
-	ExitStatus Leaf[int]      `json:"exit_status"`          // known only for one that ended
-	ExitSignal Leaf[int]      `json:"exit_signal"`
-	Attached   int            `json:"attached"` // people looking at its pane
+	Name        string         `json:"name"` // stable: the role, else session and kind, else kind and folder
+	Kind        string         `json:"kind"` // claude, codex, …
+	Owner       Owner          `json:"owner"`
+	State       AgentState     `json:"state"`
+	Reason      string         `json:"reason"`          // why this state
+	Source      string         `json:"source"`          // what told it: registry, cpu, title, screen, …
+	Dwell       Leaf[Duration] `json:"dwell"`           // how long in this state
+	Process     ProcessID      `json:"process"`         // zero pid when the process is gone
+	Procs       []ProcessID    `json:"procs,omitempty"` // the tree below it, itself first
+	Pane        *Pane          `json:"pane,omitempty"`
+	PaneLost    Leaf[bool]     `json:"pane_lost,omitzero"` // it runs, and the pane it was in is gone
+	TTY         string         `json:"tty,omitempty"`
+	CWD         Leaf[string]   `json:"cwd"`
+	FolderGone  Leaf[bool]     `json:"folder_gone,omitzero"`   // it runs, and that folder was removed or moved below it, whatever is at its place now
+	FolderMoved string         `json:"folder_moved,omitempty"` // where that folder is now, when it was moved below it
+	FolderLost  string         `json:"folder_lost,omitempty"`  // why it cannot come back to where it was started last, for what is there now; of one that does not run, "" also where that is not known
+	Beside      Leaf[[]string] `json:"beside"`                 // names of the other agents that work in the same folder, sorted
+	Args        []string       `json:"args,omitempty"`         // secrets redacted
+	OneShot     bool           `json:"oneshot"`                // answers one prompt and ends (claude -p)
+	Age         Leaf[Duration] `json:"age"`
+	CPU         Leaf[float64]  `json:"cpu"` // percent of one core, whole tree
+	RSS         Leaf[int64]    `json:"rss"` // bytes, whole tree
+	Progress    Progress       `json:"progress"`
+	Quiet       Leaf[Duration] `json:"quiet"`                // since any life signal last moved
+	SessionID   string         `json:"session_id,omitempty"` // of the CLI; changes on /clear
+	ExitStatus  Leaf[int]      `json:"exit_status"`          // known only for one that ended
+	ExitSignal  Leaf[int]      `json:"exit_signal"`
+	Attached    int            `json:"attached"` // people looking at its pane
 	// TerminalStopped is the process of the terminal server that it runs in while that
 	// is stopped by a signal, so that nobody sees it; 0 for none.
 	TerminalStopped int      `json:"terminal_stopped,omitempty"`

@@ -1,6 +1,9 @@
 package fleet
 
-import "cmp"
+import (
+	"cmp"
+	"fmt"
+)
 
 // FolderID is which folder one is: what is put at the same path later is another.
 type FolderID struct {
@@ -22,10 +25,23 @@ func (f FolderID) Same(o FolderID) bool {
 	return f.Inode == o.Inode && (f.Device == o.Device || f.Boot != o.Boot)
 }
 
-// Other says how a folder differs from the one that an agent was started in last, where
-// it has a worktree or its record says which folder it was; "" where it does not. repo is
-// the git folder of its repository; "" where that is not known.
-func (r Registration) Other(now FolderID, repo string) string {
+// Place is the folder that an agent is registered to work in; "" when it is not known.
+func (r Registration) Place() string { return cmp.Or(r.Worktree, r.Dir) }
+
+// Other says why a folder is not the one that an agent was started in last, as far as its
+// record tells; "" when it is. repo is the git folder of its repository; "" where that is
+// not known. A person may have made it again: then only another's repository is another.
+func (r Registration) Other(now FolderID, repo string, person bool) string {
+	if person && (r.Folder != nil && now.Common == r.Folder.Common || r.Worktree == "") {
+		return ""
+	}
+	if how := r.differs(now, repo); how != "" {
+		return fmt.Sprintf("the folder at %q is not the one that it worked in: %s", r.Place(), how)
+	}
+	return ""
+}
+
+func (r Registration) differs(now FolderID, repo string) string {
 	switch was := r.Folder; {
 	case was == nil && r.Worktree != "" && r.Repo != "" && (repo == "" || now.Common != repo):
 		return "it is no worktree of " + r.Repo

@@ -121,9 +121,11 @@ func TestAnothersRepositoryAtThePlaceOfAWorktreeIsLeftAlone(t *testing.T) {
 		r := is
 		r.Folder = folder
 		g.ledger["one"] = r
-		_, err := g.recover("one")
-		wantNever(t, err, "not the one")
-		_, err = g.checkpoint("one")
+		for _, by := range []string{"", "eve"} {
+			_, err := g.recoverBy(by, "one", recover.Options{})
+			wantNever(t, err, "not the one")
+		}
+		_, err := g.checkpoint("one")
 		wantRefused(t, err, "not the one")
 		if got := g.ledger["one"]; got.Checkpoint != nil || got.Instance != is.Instance {
 			t.Errorf("%s: it was started there, or something of it was noted: %+v", name, got)
@@ -141,7 +143,8 @@ func TestAnothersRepositoryAtThePlaceOfAWorktreeIsLeftAlone(t *testing.T) {
 }
 
 // The worktree of another branch of the very same repository is another folder, and a
-// plain folder that was made anew is, too.
+// plain folder that was made anew is, too. Only a person has it started there: who may
+// have made its folder again. What is in it now is not backed up as its work.
 func TestAnotherFolderAtTheSamePathIsAnother(t *testing.T) {
 	g, repo := newGround(t), gittest.New(t)
 	g.register(fleet.Registration{Name: "one", Repo: fleet.Path(repo.Top), Branch: "b1"})
@@ -165,6 +168,9 @@ func TestAnotherFolderAtTheSamePathIsAnother(t *testing.T) {
 		wantNever(t, err, "not the one")
 		_, err = g.checkpoint(name)
 		wantRefused(t, err, "not the one")
+		if effect := g.must(g.recoverBy("eve", name, recover.Options{})); !strings.Contains(effect, "without a backup") {
+			t.Errorf("a person had it started in a folder that was made again, and it is said: %s", effect)
+		}
 	}
 }
 

@@ -38,7 +38,7 @@ func (s Saver) Save(ctx context.Context, r fleet.Registration, dir string) (c fl
 	if h := r.Handoff; h != nil && h.Instance == r.Instance && h.Text != "" {
 		c.Summary = h.Text
 	}
-	if err := s.CheckPlace(r, dir); err != nil {
+	if err := s.CheckPlace(r, dir, false); err != nil {
 		return c, false, err
 	}
 	place, err := git.Find(dir)
@@ -116,12 +116,7 @@ func Saved(c fleet.Checkpoint, fresh bool) string {
 }
 
 // Folder is where a registered agent works (raw); "" when it is not known.
-func Folder(r fleet.Registration) string {
-	if r.Worktree != "" {
-		return fleet.RawPath(r.Worktree)
-	}
-	return fleet.RawPath(r.Dir)
-}
+func Folder(r fleet.Registration) string { return fleet.RawPath(r.Place()) }
 
 // CheckFolder refuses to start an agent where no folder is (raw path). A disk that
 // does not answer is another error: that may pass.
@@ -140,8 +135,9 @@ func CheckFolder(dir string) error {
 
 // CheckPlace refuses to go on in a folder (raw path) that is not the one that an agent
 // was started in last: it leads somewhere else, or another one was put at its place. Of
-// what its record does not say, nothing is asked.
-func (w World) CheckPlace(r fleet.Registration, dir string) error {
+// what its record does not say, nothing is asked. A person who starts it may have made
+// the folder again, in the same repository.
+func (w World) CheckPlace(r fleet.Registration, dir string, person bool) error {
 	if err := CheckFolder(dir); err != nil {
 		return err
 	}
@@ -152,11 +148,11 @@ func (w World) CheckPlace(r fleet.Registration, dir string) error {
 	case r.Real != "" && fleet.Path(leads) != r.Real:
 		return Never("its folder %q leads to %q now, and led to %q", fleet.Path(dir), fleet.Path(leads), r.Real)
 	}
-	return w.checkSame(r, dir)
+	return w.checkSame(r, dir, person)
 }
 
 // checkSame refuses another folder at the same path.
-func (w World) checkSame(r fleet.Registration, dir string) error {
+func (w World) checkSame(r fleet.Registration, dir string, person bool) error {
 	if r.Folder == nil && (r.Worktree == "" || r.Repo == "") {
 		return nil
 	}
@@ -168,8 +164,8 @@ func (w World) checkSame(r fleet.Registration, dir string) error {
 	if p, err := git.Find(fleet.RawPath(r.Repo)); r.Folder == nil && err == nil {
 		repo = fleet.Path(p.Common)
 	}
-	if why := r.Other(w.folderID(now), repo); why != "" {
-		return Never("the folder at %q is not the one that it worked in: %s. Put its own back there, or custos stop it", fleet.Path(dir), why)
+	if why := r.Other(w.folderID(now), repo, person); why != "" {
+		return Never("%s. Put its own back there, or custos stop it", why)
 	}
 	return nil
 }

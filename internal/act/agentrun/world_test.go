@@ -321,6 +321,11 @@ func (g *ground) recover(name string) (string, error) {
 
 func (g *ground) recoverWith(name string, o recover.Options) (string, error) {
 	g.t.Helper()
+	return g.recoverBy("", name, o)
+}
+
+func (g *ground) recoverBy(by, name string, o recover.Options) (string, error) {
+	g.t.Helper()
 	o.Launcher, o.Home, o.Settle, o.Boot = g.launcher, g.home, "1s", "20s"
 	x, err := recover.New(o)
 	if err != nil {
@@ -329,7 +334,7 @@ func (g *ground) recoverWith(name string, o recover.Options) (string, error) {
 	r := g.ledger[name]
 	a := g.seen(name, fleet.StateCrashed)
 	a.Process = fleet.ProcessID{}
-	return g.perform(x, fleet.Action{Target: fleet.Target{Agent: a, Registration: &r}})
+	return g.perform(x, fleet.Action{Target: fleet.Target{Agent: a, Registration: &r}, By: by})
 }
 
 func (g *ground) stop(name, by string, state fleet.AgentState) (string, error) {

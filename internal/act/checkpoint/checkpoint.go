@@ -87,7 +87,7 @@ func (x *Action) Prepare(ctx context.Context, a fleet.Action) (act.Run, error) {
 	if r.dir == "" {
 		r.dir = fleet.RawPath(t.CWD.Or(""))
 	}
-	if err := x.CheckPlace(*reg, r.dir); err != nil {
+	if err := x.CheckPlace(*reg, r.dir, false); err != nil {
 		return nil, err
 	}
 	if r.reg.SessionID == "" {

@@ -150,7 +150,7 @@ func (r *run) check(ctx context.Context, seen *fleet.Agent) error {
 			return errors.Join(err, agentrun.Refused("process %d of it may live", seen.Process.PID))
 		}
 	}
-	if err := r.x.CheckPlace(r.old, r.dir); err != nil {
+	if err := r.x.CheckPlace(r.old, r.dir, r.person); err != nil {
 		return err
 	}
 	if err := r.x.Room(r.dir); err != nil {
@@ -278,7 +278,7 @@ func (r *run) closeLeft(ctx context.Context, instance string) error {
 func (r *run) start(ctx context.Context, how agentrun.How) error {
 	r.how, r.ready = how, ""
 	r.began = time.Now()
-	if err := r.x.CheckPlace(r.old, r.dir); err != nil { // minutes may have passed since
+	if err := r.x.CheckPlace(r.old, r.dir, r.person); err != nil { // minutes may have passed since
 		return err
 	}
 	got, since, err := r.x.Start(ctx, r.begin)

@@ -160,7 +160,7 @@ func (r *run) folder(ctx context.Context) (string, error) {
 	if dir == "" {
 		dir = fleet.RawPath(r.reg.Worktree)
 	}
-	return dir, r.x.CheckPlace(r.reg, dir)
+	return dir, r.x.CheckPlace(r.reg, dir, fleet.IsPerson(r.reg.DesiredBy))
 }
 
 // Do implements act.Run.

@@ -254,6 +254,7 @@ func (l *look) describe(a *fleet.Agent, r run) {
 	}
 	if r.reg != nil {
 		l.enroll(a, r.reg)
+		l.folder(a, r.reg)
 		if a.PromptState == fleet.DeliverySent && tookPrompt(l.eventsOf(r), r.reg.Prompt) {
 			a.PromptState = fleet.DeliveryAcknowledged
 		}
@@ -347,6 +348,7 @@ func (l *look) absentee(reg *fleet.Registration, done told) fleet.Agent {
 	l.bill(&a, reg)
 	l.enroll(&a, reg)
 	l.broken(&a, reg)
+	a.FolderLost = l.whyNotBack(reg)
 	a.Recorded = cmp.Or(a.Recorded, rec.State)
 	return a
 }
