@@ -119,11 +119,13 @@ func (p *pass) tries(r *request) []*fleet.ActionRecord {
 	return slices.DeleteFunc(all, func(e *fleet.ActionRecord) bool { return !p.within(r.remedy.Attempts.In, momentOf(e)) })
 }
 
-// realTries returns every real try of the wish that is remembered.
+// realTries returns every real try of the wish that is remembered. What an agent was
+// told by order, its first prompt or a person's word, is no nudge that a rule tried.
 func (p *pass) realTries(r *request) []*fleet.ActionRecord {
+	told := r.order == nil && r.wish.Do == doNudge
 	var real []*fleet.ActionRecord
 	for _, e := range p.earlier(r) {
-		if isReal(e) {
+		if isReal(e) && !(told && e.Order != "") {
 			real = append(real, e)
 		}
 	}
