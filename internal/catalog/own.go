@@ -199,3 +199,43 @@ func (w *World) orphans(ctx context.Context) (func(fleet.Pane) bool, error) {
 	socket := fleet.Path(w.Own.Socket)
 	return func(p fleet.Pane) bool { return p.ID.Socket == socket && !owned[p.Session] }, nil
 }
+
+// ownServer is the private tmux server, and which of its sessions are agents' of ours, by
+// the records of their shims. It is nil where there never was one.
+func ownServer(cfg config.Config) (*tmux.Provider, func(string) bool, error) {
+	if _, err := os.Lstat(OwnSocket(cfg)); errors.Is(err, os.ErrNotExist) {
+		return nil, nil, nil
+	}
+	p, err := tmux.NewProvider(tmux.ProviderOptions{Socket: OwnSocket(cfg)})
+	if err != nil {
+		return nil, nil, err
+	}
+	all, err := shim.List(filepath.Join(cfg.RuntimeDir, "agents"))
+	if err != nil {
+		return nil, nil, err
+	}
+	ours := map[string]bool{}
+	for _, r := range all {
+		ours[tmux.SessionName(r.Started.Name, r.Started.Key)] = r.Started.Name != ""
+	}
+	return p, func(name string) bool { return ours[name] }, nil
+}
+
+// Strangers lists the sessions of the private tmux server that are no agents' of ours.
+func Strangers(ctx context.Context, cfg config.Config) ([]string, error) {
+	p, ours, err := ownServer(cfg)
+	if err != nil || p == nil {
+		return nil, err
+	}
+	return p.Strangers(ctx, ours)
+}
+
+// EndServer has the private tmux server end. Sessions in which something runs stay, and the
+// server with them: it returns their names.
+func EndServer(ctx context.Context, cfg config.Config) ([]string, error) {
+	p, ours, err := ownServer(cfg)
+	if err != nil || p == nil {
+		return nil, err
+	}
+	return p.Retire(ctx, ours)
+}

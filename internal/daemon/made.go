@@ -87,12 +87,12 @@ func instancesMade() []files.Made {
 	return []files.Made{folderMade(instanceName, instanceMade), fileMade(`\.` + instanceName + `\.spawn(\.tmp)?`)}
 }
 
-// runFolderMade is what is made in the run folder.
-func runFolderMade() []files.Made {
-	return []files.Made{
+// runFolderMade is what is made in the run folder; without the socket of a tmux server that
+// runs on.
+func runFolderMade(server bool) []files.Made {
+	made := []files.Made{
 		lockMade(),
 		{Name: `custos\.sock|hook\.sock`, Kind: files.IsSocket},
-		{Name: regexp.QuoteMeta(catalog.OwnSocketName), Kind: files.IsSocket},
 		folderMade("agents", instancesMade), folderMade("removed", instancesMade),
 		folderMade("hooks", func() []files.Made {
 			return []files.Made{fileMade(`(claude|codex|gemini|opencode)\.json|custos-opencode\.js|\.payload-.+`), newMade()}
@@ -101,4 +101,8 @@ func runFolderMade() []files.Made {
 			return []files.Made{fileMade(`[0-9]{20}-[^/]+\.json(\.bad)?|\.tmp-.+|dropped|\.dropped-told`)}
 		}),
 	}
+	if server {
+		return made
+	}
+	return append(made, files.Made{Name: regexp.QuoteMeta(catalog.OwnSocketName), Kind: files.IsSocket})
 }

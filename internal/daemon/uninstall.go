@@ -5,8 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"strings"
 
+	"custos/internal/catalog"
 	"custos/internal/config"
+	"custos/internal/fleet"
 	"custos/internal/sys/files"
 	"custos/internal/sys/shim"
 )
@@ -43,15 +46,17 @@ type Removal = files.Removal
 // Going says what Uninstall would remove, and what would stay beside it. With leave, what
 // agents that run on need (their terminals, and where their ends are written down) stays.
 func Going(cfg config.Config, leave bool) (Removal, error) {
-	return remove(cfg, leave, false)
+	strangers, err := catalog.Strangers(context.Background(), cfg)
+	return remove(cfg, leave, err != nil || len(strangers) > 0, false) // of whom it cannot be told, stay
 }
 
-// remove removes what Custos makes in its folders, by name, or says what that would be.
-func remove(cfg config.Config, leave, do bool) (Removal, error) {
+// remove removes what Custos makes in its folders, by name, or says what that would be. With server, that of
+// tmux runs on, and its socket stays.
+func remove(cfg config.Config, leave, server, do bool) (Removal, error) {
 	r := files.Remover{Do: do}
 	var errs []error
 	if !leave {
-		errs = append(errs, r.Root(cfg.RuntimeDir, isHome(cfg, cfg.RuntimeDir), runFolderMade()))
+		errs = append(errs, r.Root(cfg.RuntimeDir, isHome(cfg, cfg.RuntimeDir), runFolderMade(server)))
 	}
 	errs = append(errs, r.Root(cfg.StateDir, isHome(cfg, cfg.StateDir), stateMade()))
 	return r.Removal, errors.Join(errs...)
@@ -84,5 +89,13 @@ func Uninstall(cfg config.Config, leave bool) (done Removal, err error) {
 	if len(living) > 0 && !leave {
 		return done, fmt.Errorf("cannot uninstall: agent %s runs (process %d)", living[0].Name, living[0].PID)
 	}
-	return remove(cfg, leave, true)
+	if leave {
+		return remove(cfg, true, true, true)
+	}
+	guests, server := catalog.EndServer(context.Background(), cfg)
+	if server == nil && len(guests) > 0 {
+		server = fmt.Errorf("cannot end the tmux server of agents: sessions run in it that are no agent's (%s): it ends by itself with the last of them; to see them: tmux -S %s attach", fleet.Line(strings.Join(guests, ", "), 200), catalog.OwnSocket(cfg))
+	}
+	done, err = remove(cfg, false, server != nil, true)
+	return done, errors.Join(server, err)
 }

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -201,5 +202,39 @@ func TestUninstallLeavesWhatIsNotOurs(t *testing.T) {
 	}
 	if _, err := os.Lstat(filepath.Join(w.cfg.StateDir, "custos.db")); !os.IsNotExist(err) {
 		t.Errorf("the database: %v", err)
+	}
+}
+
+// TestUninstallEndsTheTerminalServer: the server in which agents ran ends with them; one in
+// which a person has a session runs on, can be reached, and is told.
+func TestUninstallEndsTheTerminalServer(t *testing.T) {
+	for name, guest := range map[string]bool{"alone": false, "with a person's session": true} {
+		t.Run(name, func(t *testing.T) {
+			w, _ := livingTown(t)
+			server, err := strconv.Atoi(w.tmux("display-message", "-p", "#{pid}"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer func() { _ = syscall.Kill(server, syscall.SIGKILL) }()
+			if guest {
+				w.tmux("new-session", "-d", "-s", "mine", "sleep", "1000")
+			}
+			out, code := w.says("uninstall", "--agents", "stop", "--yes")
+			_, gone := os.Lstat(filepath.Join(w.cfg.RuntimeDir, "tmux.sock"))
+			if !guest {
+				if code != 0 || runs(server) || !os.IsNotExist(gone) {
+					t.Errorf("%d: it runs: %v, its socket: %v: %s", code, runs(server), gone, out)
+				}
+				return
+			}
+			if code != 3 || !strings.Contains(out, "(mine)") || !strings.Contains(out, "custos.db") || !runs(server) || gone != nil {
+				t.Errorf("%d: it runs: %v, its socket: %v: %s", code, runs(server), gone, out)
+			}
+			if has := w.tmux("list-sessions", "-F", "#{session_name}"); has != "mine" {
+				t.Errorf("sessions: %q", has)
+			}
+			w.tmux("kill-session", "-t", "=mine")
+			await(t, func() string { return "the server does not end with the last session" }, func() bool { return !runs(server) })
+		})
 	}
 }
