@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"custos/internal/catalog"
 	"custos/internal/fleet"
 	"custos/internal/ledger"
 	"custos/internal/store"
@@ -67,7 +68,7 @@ func (s *system) clearFolder(ctx context.Context, dir string) error {
 // where they have the run folder be, and an agent may have put something into its own.
 func (s *system) clearAside() error {
 	r := files.Remover{Do: true}
-	return r.Root(s.aside(), false, instancesMade())
+	return r.Root(s.aside(), false, catalog.InstancesMade())
 }
 
 // aside is where a folder lies while it is removed.

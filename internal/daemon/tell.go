@@ -94,9 +94,6 @@ func makeTools(dir string, custos []string) error {
 	return dropTools(dir, texts)
 }
 
-// byCustos begins the second line of each tool that Custos makes, and ever made.
-const byCustos = "# Written by custos "
-
 // dropTools removes what an older Custos made there, and this one does not. What
 // somebody else put there is left alone.
 func dropTools(dir string, made map[string]string) error {
@@ -110,7 +107,7 @@ func dropTools(dir string, made map[string]string) error {
 		}
 		path := filepath.Join(dir, e.Name())
 		text, err := os.ReadFile(path)
-		if err == nil && strings.HasPrefix(string(text), "#!/bin/sh\n"+byCustos) {
+		if err == nil && strings.HasPrefix(string(text), "#!/bin/sh\n"+catalog.ToolMark) {
 			err = os.Remove(path)
 		}
 		if err != nil {

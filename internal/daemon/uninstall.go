@@ -56,9 +56,9 @@ func remove(cfg config.Config, leave, server, do bool) (Removal, error) {
 	r := files.Remover{Do: do}
 	var errs []error
 	if !leave {
-		errs = append(errs, r.Root(cfg.RuntimeDir, isHome(cfg, cfg.RuntimeDir), runFolderMade(server)))
+		errs = append(errs, r.Root(cfg.RuntimeDir, isHome(cfg, cfg.RuntimeDir), catalog.RunFolderMade(server)))
 	}
-	errs = append(errs, r.Root(cfg.StateDir, isHome(cfg, cfg.StateDir), stateMade()))
+	errs = append(errs, r.Root(cfg.StateDir, isHome(cfg, cfg.StateDir), catalog.StateMade()))
 	return r.Removal, errors.Join(errs...)
 }
 
@@ -68,7 +68,7 @@ func isHome(cfg config.Config, dir string) bool {
 }
 
 // Uninstall removes what Custos made for itself in the state folder and in the run folder:
-// the ledger, lock and socket, and the rest of what stateMade and runFolderMade list. What
+// the ledger, lock and socket, and the rest of what catalog.StateMade and RunFolderMade list. What
 // is not in them stays: the journal, and whatever somebody else keeps there. The
 // configuration is the user's own and stays, and so do backups in git. It
 // refuses while a daemon runs, and while agents of ours live unless they are to

@@ -1,11 +1,9 @@
-package daemon
+package catalog
 
 import (
 	"regexp"
 
-	"custos/internal/catalog"
 	"custos/internal/fleet"
-	"custos/internal/store"
 	"custos/internal/sys/files"
 	"custos/internal/sys/shim"
 )
@@ -17,7 +15,11 @@ import (
 const (
 	instanceName = `[A-Za-z0-9_-][A-Za-z0-9._-]{0,127}` // as shim.IsKey has it
 	aNumber      = `[0-9]+`
+	agentMark    = "generation" // as store.AgentMark
 )
+
+// ToolMark begins the second line of each tool of formulas that Custos makes, and ever made.
+const ToolMark = "# Written by custos "
 
 func fileMade(name string, begins ...string) files.Made {
 	return files.Made{Name: name, Kind: files.IsFile, Begins: begins}
@@ -30,8 +32,8 @@ func folderMade(name string, in func() []files.Made) files.Made {
 // lockMade is the file of takeLock: it is empty until it says who holds it.
 func lockMade() files.Made { return fileMade("lock", "custos ", "") }
 
-// stateMade is what is made in the state folder.
-func stateMade() []files.Made {
+// StateMade is what is made in the state folder.
+func StateMade() []files.Made {
 	return []files.Made{
 		lockMade(),
 		fileMade(`custos\.db(\.(corrupt|replaced)-[0-9]{8}T[0-9]{6}Z(-` + aNumber + `)?)?(-wal|-shm|-journal)?`),
@@ -53,7 +55,7 @@ func stateMade() []files.Made {
 func newMade() files.Made { return fileMade(`\.new-` + aNumber) }
 
 func toolsMade() []files.Made {
-	tools := []files.Made{fileMade(`[A-Za-z0-9._-]+`, "#!/bin/sh\n"+byCustos)}
+	tools := []files.Made{fileMade(`[A-Za-z0-9._-]+`, "#!/bin/sh\n"+ToolMark)}
 	return append(tools, folderMade(fleet.TownTools, func() []files.Made { return tools }))
 }
 
@@ -77,23 +79,23 @@ func runMade() []files.Made {
 // instanceMade is what is made in the folder of an instance of an agent.
 func instanceMade() []files.Made {
 	return []files.Made{
-		fileMade(shim.FileNames()), fileMade(store.AgentMark, "custos", ""),
+		fileMade(shim.FileNames()), fileMade(agentMark, "custos", ""),
 		{Name: "stdin", Kind: files.IsPipe},
 	}
 }
 
-// instancesMade is what is made in the folder of all instances.
-func instancesMade() []files.Made {
+// InstancesMade is what is made in the folder of all instances.
+func InstancesMade() []files.Made {
 	return []files.Made{folderMade(instanceName, instanceMade), fileMade(`\.` + instanceName + `\.spawn(\.tmp)?`)}
 }
 
-// runFolderMade is what is made in the run folder; without the socket of a tmux server that
+// RunFolderMade is what is made in the run folder; without the socket of a tmux server that
 // runs on.
-func runFolderMade(server bool) []files.Made {
+func RunFolderMade(server bool) []files.Made {
 	made := []files.Made{
 		lockMade(),
 		{Name: `custos\.sock|hook\.sock`, Kind: files.IsSocket},
-		folderMade("agents", instancesMade), folderMade("removed", instancesMade),
+		folderMade("agents", InstancesMade), folderMade("removed", InstancesMade),
 		folderMade("hooks", func() []files.Made {
 			return []files.Made{fileMade(`(claude|codex|gemini|opencode)\.json|custos-opencode\.js|\.payload-.+`), newMade()}
 		}),
@@ -104,5 +106,5 @@ func runFolderMade(server bool) []files.Made {
 	if server {
 		return made
 	}
-	return append(made, files.Made{Name: regexp.QuoteMeta(catalog.OwnSocketName), Kind: files.IsSocket})
+	return append(made, files.Made{Name: regexp.QuoteMeta(OwnSocketName), Kind: files.IsSocket})
 }
