@@ -125,13 +125,18 @@ func sickRecords() []sick {
 		deadPane("custos recover a", fleet.Agent{Desired: fleet.DesiredRunning, State: fleet.StateCrashed, Restart: fleet.RestartOnFailure}),
 		deadPane("custos recover a", fleet.Agent{Desired: fleet.DesiredRunning, State: fleet.StateZombie, Restart: fleet.RestartNever}),
 		deadPane("custos recover a", fleet.Agent{Owner: fleet.OwnerAdopted, Desired: fleet.DesiredRunning, State: fleet.StateCrashed, Restart: fleet.RestartOnFailure}),
+		deadPane("custos stop a", fleet.Agent{Desired: fleet.DesiredRunning, State: fleet.StateCrashed, Restart: fleet.RestartOnFailure, FolderLost: "its folder /w is not there"}),
 		deadPane("tmux -S /t.sock kill-pane -t %1", fleet.Agent{Owner: fleet.OwnerAdopted, Desired: fleet.DesiredRunning, State: fleet.StateCrashed, Restart: fleet.RestartNever}),
 	}
 }
 
 // deadPane is the pane of an agent of ours that has left it, and the command beside it.
 func deadPane(command string, a fleet.Agent) sick {
-	return sick{check: "sessions dead-panes", state: "warn", why: "s:0.0 is dead", command: command, spoil: func(x patient) {
+	why := "s:0.0 is dead"
+	if a.FolderLost != "" {
+		why += ", and a cannot be started again: " + a.FolderLost + ". Put its own back and custos recover a, or end it for good"
+	}
+	return sick{check: "sessions dead-panes", state: "warn", why: why, command: command, spoil: func(x patient) {
 		x.s.Sessions.Value[0].Dead, x.s.Sessions.Value[0].ID = true, fleet.PaneID{Socket: "/t.sock", Pane: "%1"}
 		a.Name, a.Owner, a.Registered, a.Pane = "a", cmp.Or(a.Owner, fleet.OwnerCustos), true, &x.s.Sessions.Value[0]
 		x.s.Agents.Value = append(x.s.Agents.Value, a)

@@ -13,26 +13,30 @@ func judgeDeadPanes(e *Examination) verdict {
 	var list []verdict
 	for _, p := range sessions {
 		if p.Dead && p.Session != "~custos" {
-			list = append(list, warn("%s is dead", p.Name()).by(closing(e, p)...))
+			why, by := closing(e, p)
+			list = append(list, warn("%s is dead%s", p.Name(), why).by(by...))
 		}
 	}
 	return worst(list, "none is dead")
 }
 
-// closing is the command beside a dead pane. Of an agent that is to run it is recover,
-// which takes the pane away too: to stop it would end it for good. Of another of ours
-// that has left its pane it is a stop.
-func closing(e *Examination, p fleet.Pane) []string {
+// closing is the command beside a dead pane, and what is to be known for it. Of an agent
+// that is to run it is recover, which takes the pane away too: to stop it would end it for
+// good. Of another of ours that has left its pane it is a stop, and of one that cannot be
+// started again where it was.
+func closing(e *Examination, p fleet.Pane) (why string, by []string) {
 	for _, a := range e.Pass.Snapshot.Agents.Value {
 		switch {
 		case !a.Registered || a.Pane == nil || a.Pane.ID != p.ID:
+		case isToRun(a) && a.FolderLost != "" && a.Owner == fleet.OwnerCustos:
+			return ", and " + a.Name + " cannot be started again: " + a.FolderLost + ". Put its own back and custos recover " + a.Name + ", or end it for good", []string{"custos", "stop", a.Name}
 		case isToRun(a):
-			return []string{"custos", "recover", a.Name}
+			return "", []string{"custos", "recover", a.Name}
 		case a.Owner == fleet.OwnerCustos:
-			return []string{"custos", "stop", a.Name}
+			return "", []string{"custos", "stop", a.Name}
 		}
 	}
-	return []string{"tmux", "-S", p.ID.Socket, "kill-pane", "-t", p.ID.Pane}
+	return "", []string{"tmux", "-S", p.ID.Socket, "kill-pane", "-t", p.ID.Pane}
 }
 
 // isToRun says whether an agent that ended is to run again: one that finished is done.

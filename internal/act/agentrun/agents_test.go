@@ -112,7 +112,7 @@ func TestSpawnMakesAWorktree(t *testing.T) {
 		words string
 	}{
 		"branch":  {fleet.Registration{Branch: "work/one", Worktree: filepath.Join(repo.Dir, "other")}, "branch work/one is there already"},
-		"folder":  {fleet.Registration{Branch: "new", Worktree: fleet.Path(repo.Top)}, "something at"},
+		"folder":  {fleet.Registration{Branch: "new", Worktree: fleet.Path(repo.Top)}, "leave --worktree out"},
 		"name":    {fleet.Registration{Branch: "a..b"}, "no name of a branch"},
 		"kind":    {fleet.Registration{Branch: "new", Kind: "nobody"}, "no kind"},
 		"no repo": {fleet.Registration{Branch: "new", Repo: fleet.Path(t.TempDir())}, "no repository"},

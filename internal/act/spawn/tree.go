@@ -78,7 +78,7 @@ func (r *run) checkTree(ctx context.Context) error {
 		return nil
 	}
 	if _, err := os.Lstat(t.Path); !errors.Is(err, fs.ErrNotExist) {
-		return agentrun.Never("there is something at %s already", fleet.Path(t.Path))
+		return agentrun.Never("there is something at %s already: to have it work there as it is, leave --worktree out; for a worktree of its own, name a place that is free, or none", fleet.Path(t.Path))
 	}
 	return r.checkBranch(ctx, place)
 }
