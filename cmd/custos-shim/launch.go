@@ -120,7 +120,19 @@ func (l launch) program() (string, error) {
 	if denied != nil {
 		return "", denied
 	}
-	return "", fmt.Errorf("cannot start %q: not found in PATH %q: %w", name, path, syscall.ENOENT)
+	return "", missing(name)
+}
+
+// missing is the error for a program that is in no folder of PATH.
+type missing string
+
+func (m missing) Error() string {
+	return fmt.Sprintf("cannot start %q: it is in no folder of its PATH: install it, or name it by its path", string(m))
+}
+
+// Unwrap has it counted as what is not there.
+func (missing) Unwrap() error {
+	return syscall.ENOENT
 }
 
 func (l launch) at(path string) string {

@@ -186,6 +186,16 @@ func TestFailures(t *testing.T) {
 	}
 }
 
+// Of a program that is not there it is said in one line what to do, and not all of PATH.
+func TestAMissingProgramIsSaidInALine(t *testing.T) {
+	dir := t.TempDir()
+	code(t, start(t, dir, "--", "no-such-program-here"))
+	var f failed
+	if !read(t, dir, "failed.json", &f) || strings.Contains(f.Error, os.Getenv("PATH")) || len(f.Error) > 200 || !strings.Contains(f.Error, "install it") {
+		t.Errorf("failed.json says %q", f.Error)
+	}
+}
+
 // An agent that cannot be recorded does not run.
 func TestUnrecordedAgentIsEnded(t *testing.T) {
 	dir := t.TempDir()
