@@ -215,7 +215,7 @@ func (w *World) whereAgentsStand() (dirs []string) {
 func newSelf(w *World) (observe.Probe, error) {
 	return self.New(self.Options{StartedAt: w.StartedAt, PatrolEvery: w.PatrolEvery, LastPatrolAge: w.LastPatrol,
 		Remembered: w.Remembered, Config: w.ConfigTrouble, Socket: w.SocketTrouble, Unwatched: w.Unwatched, Now: w.Now, SearchPath: w.Getenv("PATH"), Standing: w.whereAgentsStand,
-		Schedules: w.Schedules, Plugins: w.Plugins, Code: w.Code, Receivers: w.Receivers, Landmarks: w.Landmarks, JournalDir: w.Config.JournalDir, StoreFile: w.StoreFile})
+		Schedules: w.Schedules, Plugins: w.Plugins, Code: w.Code, Receivers: w.Receivers, Landmarks: w.Landmarks, Terminal: func() int { return w.Tmux.Stopped(w.Own.Socket) }, JournalDir: w.Config.JournalDir, StoreFile: w.StoreFile})
 }
 
 // programs makes a probe for each [probe.NAME].

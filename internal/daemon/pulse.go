@@ -76,20 +76,27 @@ func (s *system) vitals(isDaemon bool) func(context.Context) server.Vitals {
 			return v
 		}
 		pass, patrol := s.pulse.last()
-		return server.Vitals{Daemon: true, Passed: pass, Patrolled: patrol, Every: s.loop.Interval(), Trouble: s.loop.Trouble(), Receivers: s.report.Receivers(), Hung: s.hung(), Notes: append(s.selfNotes(), terminalNotes(s.board.Snapshot().Agents)...)}
+		return server.Vitals{Daemon: true, Passed: pass, Patrolled: patrol, Every: s.loop.Interval(), Trouble: s.loop.Trouble(), Receivers: s.report.Receivers(), Hung: s.hung(), Notes: append(s.selfNotes(), terminalNotes(s.board.Snapshot())...)}
 	}
 }
 
 // terminalNotes are the terminal servers that are stopped by a signal, as the rule
 // terminal-server-stopped has it, and who is not seen for that.
-func terminalNotes(agents fleet.Part[[]fleet.Agent]) (notes []string) {
+func terminalNotes(seen fleet.Snapshot) (notes []string) {
 	behind := map[int][]string{}
-	for _, a := range agents.Value {
+	if own := seen.Self.Value.TerminalStopped; own != 0 {
+		behind[own] = nil // nobody may be in it: none can be started there
+	}
+	for _, a := range seen.Agents.Value {
 		if a.TerminalStopped != 0 {
 			behind[a.TerminalStopped] = append(behind[a.TerminalStopped], a.Name)
 		}
 	}
 	for _, server := range slices.Sorted(maps.Keys(behind)) {
+		if len(behind[server]) == 0 {
+			notes = append(notes, fmt.Sprintf("the terminal server of Custos (process %d) is stopped by a signal, and no agent can be started in it; to have it go on: kill -CONT %d", server, server))
+			continue
+		}
 		notes = append(notes, fmt.Sprintf("the terminal server (process %d) is stopped by a signal, and nobody sees what %d agent(s) do: %s; to have it go on: kill -CONT %d",
 			server, len(behind[server]), strings.Join(behind[server], ", "), server))
 	}

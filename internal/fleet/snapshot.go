@@ -130,11 +130,14 @@ type Self struct {
 	StoreWritable   Leaf[bool]     `json:"store_writable"`
 	StoreBytes      Leaf[int64]    `json:"store_bytes"`
 	Remembered
-	Config     string         `json:"config,omitempty"`      // why what custos.toml says is not in force; empty when it is
-	Socket     string         `json:"socket,omitempty"`      // what became of the daemon's socket; empty while it is there
-	Unwatched  string         `json:"unwatched,omitempty"`   // what is not followed by event, and why; empty when all is
-	ClockStep  Leaf[Duration] `json:"clock_step,omitzero"`   // how far the wall clock was set within an hour
-	SearchPath string         `json:"search_path,omitempty"` // which folders of its PATH others may put programs into; empty when none
+	Config string `json:"config,omitempty"` // why what custos.toml says is not in force; empty when it is
+	Socket string `json:"socket,omitempty"` // what became of the daemon's socket; empty while it is there
+	// TerminalStopped is the process of its own terminal server while that is stopped by a
+	// signal, whether or not an agent is in it; 0 for none.
+	TerminalStopped int            `json:"terminal_stopped,omitempty"`
+	Unwatched       string         `json:"unwatched,omitempty"`   // what is not followed by event, and why; empty when all is
+	ClockStep       Leaf[Duration] `json:"clock_step,omitzero"`   // how far the wall clock was set within an hour
+	SearchPath      string         `json:"search_path,omitempty"` // which folders of its PATH others may put programs into; empty when none
 
 	Schedules string        `json:"schedules,omitempty"` // which schedules cannot run, and why; empty when all can
 	Plugins   []PluginFacts `json:"plugins,omitempty"`   // in the order in which they are run

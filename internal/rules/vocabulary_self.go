@@ -25,6 +25,7 @@ func selfWords() *structure {
 		text("config", "why what custos.toml says is not in force; empty when it is", func(s *T) string { return s.Config }),
 		text("socket", "what became of the daemon's socket; empty while it is where it was made", func(s *T) string { return s.Socket }),
 		children("code", "code", "folders of formulas and plugins that agents may write to", func(s *T) []fleet.CodeFacts { return s.Code }),
+		number("terminal_stopped", "process of the terminal server that Custos starts agents in, while that is stopped by a signal; else 0", func(s *T) int { return s.TerminalStopped }),
 		text("unwatched", "what is not followed by event, and why; empty when all is", func(s *T) string { return s.Unwatched }),
 		leafSpan("clock_step", "how far the wall clock was set within an hour; below 0s when back", func(s *T) *leafDuration { return &s.ClockStep }),
 		text("search_path", "which folders of the PATH of Custos others may put programs into; empty when none", func(s *T) string { return s.SearchPath }),

@@ -46,6 +46,9 @@ type Options struct {
 	Code func() []fleet.CodeFacts `toml:"-"`
 	// Landmarks lists the folders and files of Custos itself; nil: none are known.
 	Landmarks func() []fleet.Landmark `toml:"-"`
+	// Terminal returns the process of its own terminal server while that is stopped by a
+	// signal; nil: there is none.
+	Terminal func() int `toml:"-"`
 	// JournalDir and StoreFile are paths as the kernel knows them. They need not
 	// exist yet: then the nearest folder that does is asked.
 	JournalDir string `toml:"-"`
@@ -100,6 +103,9 @@ func New(o Options) (*Probe, error) {
 	if o.Plugins == nil {
 		o.Plugins = func(context.Context) []fleet.PluginFacts { return nil }
 	}
+	if o.Terminal == nil {
+		o.Terminal = func() int { return 0 }
+	}
 	if o.Standing == nil {
 		o.Standing = func() []string { return nil }
 	}
@@ -124,7 +130,7 @@ func (p *Probe) Look(ctx context.Context) (observe.Put, error) {
 		StoreBytes:      bytesOf(p.o.StoreFile),
 		Remembered:      p.o.Remembered(ctx),
 		Config:          p.o.Config(), Socket: p.o.Socket(), Unwatched: p.o.Unwatched(), SearchPath: fleet.Line(unsafePath(p.o.SearchPath, p.o.Standing()), 500),
-		Schedules: p.o.Schedules(), Plugins: p.o.Plugins(ctx), Code: p.o.Code(), Receivers: p.o.Receivers(), Landmarks: p.o.Landmarks(),
+		Schedules: p.o.Schedules(), Plugins: p.o.Plugins(ctx), Code: p.o.Code(), Receivers: p.o.Receivers(), Landmarks: p.o.Landmarks(), TerminalStopped: p.o.Terminal(),
 	}
 	if p.o.Now != nil {
 		s.ClockStep = fleet.Known(fleet.Duration(p.clock.look(p.o.Now())))

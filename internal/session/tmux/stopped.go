@@ -26,6 +26,15 @@ func (v *Viewer) stopped(socket string) error {
 	return standing(at)
 }
 
+// Stopped returns the process of the server at a socket while that is stopped by a signal,
+// whether or not anything of anybody is in it; 0 for none, and where that is not seen.
+func (v *Viewer) Stopped(socket string) int {
+	if at, ok := v.listener(socket); ok && standing(at) != nil {
+		return at.PID
+	}
+	return 0
+}
+
 // standing returns errStopped for a process that is stopped.
 func standing(at procstat.Stat) error {
 	if at.State != 'T' && at.State != 't' {

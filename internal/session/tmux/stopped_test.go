@@ -34,12 +34,18 @@ func TestAServerOutlivesBeingStopped(t *testing.T) {
 	if err != nil || len(all) != 3 || all[0].ID.Server.PID != pid {
 		t.Fatalf("%+v, %v", all, err)
 	}
+	if got := viewer.Stopped(s.Socket); got != 0 {
+		t.Errorf("a server that runs is stopped, as process %d", got)
+	}
 	p, heard := listening(t, s)
 	for i := range cycles {
 		heard(t, "all of the server's panes", func(n session.Notice) bool { return len(n.Panes) == len(all) })
 		stop(t, pid)
 		heard(t, "that it does not answer", func(n session.Notice) bool { return n.What == saidSilent })
 		before := connections(t, s.Socket)
+		if got := viewer.Stopped(s.Socket); got != pid {
+			t.Fatalf("in stop %d the server that is stopped is process %d, not %d", i+1, got, pid)
+		}
 		for range 3 {
 			if _, err := viewer.Panes(t.Context()); !errors.Is(err, errStopped) {
 				t.Fatalf("in stop %d a look says %v", i+1, err)
