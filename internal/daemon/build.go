@@ -132,7 +132,7 @@ func (s *system) join(p plugIns) {
 	}
 	s.places, s.chats = p.people.Ears, p.people.Chats
 	s.board = observe.New(observe.Options{Probes: p.probes, Now: now, From: s.world.From, Wake: s.wake, Forget: s.world.Forget})
-	s.actor = act.New(act.Options{Actions: p.actions, Ledger: s.ledger, Frozen: func() string { return Frozen(s.cfg) },
+	s.actor = act.New(act.Options{Actions: p.actions, Ledger: s.ledger, Frozen: s.ledger.mayAct,
 		Now: now, Workers: s.cfg.Workers, Done: s.done, Learned: s.learned, Log: s.o.Log})
 	s.report = report.New(report.Options{Asks: s.asks, Answering: s.answering(), Notifiers: p.people.Notifiers, Routes: p.people.Routes, Pulses: p.people.Pulses, Outbox: s.ledger,
 		Mirrors: p.people.Mirrors, Windows: p.people.Windows, Status: s.hostStatus, Trouble: func() string { return s.loop.Trouble() }, Full: s.disk.says,

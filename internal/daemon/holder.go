@@ -1,7 +1,6 @@
 package daemon
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -9,8 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
-	"strings"
 	"syscall"
 	"time"
 
@@ -19,12 +16,14 @@ import (
 	"custos/internal/api"
 	"custos/internal/config"
 	"custos/internal/server"
+	"custos/internal/sys/files"
+	"custos/internal/sys/presence"
 	"custos/internal/sys/proc"
 	"custos/internal/sys/procstat"
 )
 
 // Verify says whether the process at the other end of a connection holds the lock of
-// the one writer. Whoever listens at the socket without it is no Custos: what it
+// the one writer, or is the daemon whose lock was taken away. Whoever listens at the socket without it is no Custos: what it
 // answers is not believed, and it is told nothing. One that has ended since the connection
 // was made is nobody: a daemon gives up its lock and its socket one after the other.
 func Verify(cfg config.Config, conn net.Conn) error {
@@ -33,11 +32,11 @@ func Verify(cfg config.Config, conn net.Conn) error {
 		return err
 	}
 	if peer.PID > 0 {
-		holders, err := lockHolders(filepath.Join(cfg.RuntimeDir, "lock"))
-		if err != nil {
+		holders, err := files.LockHolders(filepath.Join(cfg.RuntimeDir, "lock"))
+		if err != nil && presence.Find(cfg.StateDir) != peer.PID {
 			return fmt.Errorf("cannot tell whether process %d, which listens at %s, is Custos: %w", peer.PID, Socket(cfg), err)
 		}
-		if slices.Contains(holders, peer.PID) {
+		if slices.Contains(holders, peer.PID) || presence.Find(cfg.StateDir) == peer.PID {
 			return nil
 		}
 		if isOver(conn, peer.PID) {
@@ -79,47 +78,19 @@ func isHungUp(conn net.Conn) (up bool) {
 	return up
 }
 
-// Holder returns the process that holds the lock as a daemon; 0 when none does, or
-// it cannot be told.
+// Holder returns the process of the daemon; 0 when there is none, or it cannot be told.
 func Holder(cfg config.Config) int {
-	if !Runs(cfg) {
+	if pid := presence.Find(cfg.StateDir); pid != 0 {
+		return pid
+	}
+	if !holdsLock(cfg) {
 		return 0
 	}
-	holders, err := lockHolders(filepath.Join(cfg.RuntimeDir, "lock"))
+	holders, err := files.LockHolders(filepath.Join(cfg.RuntimeDir, "lock"))
 	if err != nil || len(holders) != 1 {
 		return 0
 	}
 	return holders[0]
-}
-
-// lockHolders lists the processes that hold a lock for writing on a file, as the
-// kernel lists them: what the file says, anybody may have written. By the number of
-// its inode alone: the device is told in another way on some file systems.
-func lockHolders(name string) (pids []int, err error) {
-	info, err := os.Stat(name)
-	if errors.Is(err, os.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	inode := strconv.FormatUint(info.Sys().(*syscall.Stat_t).Ino, 10)
-	list, err := os.Open("/proc/locks")
-	if err != nil {
-		return nil, fmt.Errorf("cannot tell who holds %s: %w", name, err)
-	}
-	defer list.Close()
-	for lines := bufio.NewScanner(list); lines.Scan(); {
-		// 7: FLOCK ADVISORY WRITE 4242 fe:00:10125754 0 EOF
-		f := strings.Fields(lines.Text())
-		if len(f) < 6 || f[1] != "FLOCK" || f[3] != "WRITE" || !strings.HasSuffix(f[5], ":"+inode) {
-			continue
-		}
-		if pid, err := strconv.Atoi(f[4]); err == nil && pid > 0 {
-			pids = append(pids, pid)
-		}
-	}
-	return pids, nil
 }
 
 // How long a daemon that does not answer is given to end by itself, and to be gone
@@ -155,7 +126,7 @@ func End(ctx context.Context, cfg config.Config) (how string, err error) {
 		cancel()
 		switch {
 		case err == nil:
-			return fmt.Sprintf("process %d did not answer and was %s", pid, s.how), removeSocket(cfg)
+			return fmt.Sprintf("process %d did not answer and was %s", pid, s.how), clearSocket(cfg)
 		case ctx.Err() != nil:
 			return "", cutShort(pid, s.how)
 		}
@@ -170,8 +141,17 @@ func cutShort(pid int, how string) error {
 		Message: fmt.Sprintf("interrupted: process %d, which does not answer, was %s and had not ended yet: it ends as soon as it can, and custos down kills one that does not", pid, how)}
 }
 
-// holdDaemon takes hold of the process that has the lock, and makes sure that it has
-// it still.
+// clearSocket removes what a daemon that was killed has left. Where that may not be
+// touched the next one finds it, and makes its own in its place.
+func clearSocket(cfg config.Config) error {
+	if err := removeSocket(cfg); err != nil && !errors.Is(err, os.ErrPermission) {
+		return err
+	}
+	return nil
+}
+
+// holdDaemon takes hold of the process of the daemon, and makes sure that it is that
+// still.
 func holdDaemon(cfg config.Config, pid int) (*proc.Handle, error) {
 	if pid == 0 {
 		return nil, errors.New("it cannot be told which process it is")
@@ -186,7 +166,7 @@ func holdDaemon(cfg config.Config, pid int) (*proc.Handle, error) {
 	}
 	if Holder(cfg) != pid {
 		h.Close()
-		return nil, fmt.Errorf("process %d no longer holds the lock", pid)
+		return nil, fmt.Errorf("process %d is no longer the daemon", pid)
 	}
 	if is.ID.PID == os.Getpid() {
 		h.Close()

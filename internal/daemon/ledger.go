@@ -138,7 +138,9 @@ func (l *ledgerFile) writer(ctx context.Context) (*store.Store, error) {
 	if err := os.MkdirAll(l.cfg.StateDir, 0o700); err != nil {
 		return nil, errors.Join(fmt.Errorf("cannot make the state folder: %w", err), held.release())
 	}
-	st, err := store.Open(ctx, l.options())
+	o := l.options()
+	o.Ours = func(ctx context.Context) error { _, err := held.keep(ctx); return err }
+	st, err := store.Open(ctx, o)
 	if err != nil {
 		return nil, errors.Join(err, held.release())
 	}
@@ -252,6 +254,25 @@ func (l *ledgerFile) generation() string {
 		return ""
 	}
 	return l.st.Generation()
+}
+
+// keeps is the lock that this process writes under; nil while it has none.
+func (l *ledgerFile) keeps() *lock {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.lock
+}
+
+// mayAct says why this process may change nothing in the world: it is frozen, or another
+// one may be the one writer by now. "" when it may.
+func (l *ledgerFile) mayAct() string {
+	if why := Frozen(l.cfg); why != "" {
+		return why
+	}
+	if held := l.keeps(); held != nil {
+		return held.standing(context.Background())
+	}
+	return ""
 }
 
 // opened returns the store that this process writes to; nil while it has none.

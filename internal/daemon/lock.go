@@ -1,18 +1,26 @@
 package daemon
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+	"sync"
+	"syscall"
 	"time"
 
 	"github.com/gofrs/flock"
 
 	"custos/internal/api"
 	"custos/internal/config"
+	"custos/internal/sys/files"
+	"custos/internal/sys/presence"
 )
 
 // errHeld says that another Custos holds the lock of the one writer.
@@ -31,9 +39,20 @@ func (a another) Unwrap() []error {
 	return []error{a.was, &api.Error{Kind: api.Held, Message: a.Error()}}
 }
 
+// errOusted says that another Custos holds the lock where this one's lay.
+var errOusted = errors.New("the lock of this one was taken away")
+
 // lock is the flock of the one writer, in the state folder and in the run folder:
-// two Custos may share neither the one nor the other. The files say who holds them.
-type lock struct{ files []*flock.Flock }
+// two Custos may share neither the one nor the other. The files say who holds them. They
+// are not all there is: whoever removes or moves them leaves the daemon its presence.
+type lock struct {
+	what string
+	is   *presence.Presence // of a daemon
+
+	mu    sync.Mutex
+	files map[string]*flock.Flock // by folder
+	moved []*flock.Flock          // held still, and in their place no more: who finds them there is not to begin
+}
 
 // patience is how long a short-lived writer waits for another one to end.
 const patience = 5 * time.Second
@@ -45,16 +64,28 @@ const overtaken = time.Second
 // takeLock takes the lock, or says who holds it. what is written into the file
 // for the others to read, such as "custos up".
 func takeLock(ctx context.Context, cfg config.Config, what string, wait time.Duration) (*lock, error) {
-	l := &lock{}
+	// First, and before a file is touched: a daemon whose lock was taken away ends when
+	// it finds that another one holds it.
+	if err := besideStill(ctx, cfg, min(wait, overtaken)); err != nil {
+		return nil, err
+	}
+	l := &lock{what: what, files: map[string]*flock.Flock{}}
 	for _, dir := range []string{cfg.StateDir, cfg.RuntimeDir} {
+		if l.files[dir] != nil {
+			continue
+		}
 		f, err := takeOne(ctx, dir, what, wait)
 		if err != nil {
 			return nil, errors.Join(err, l.release())
 		}
-		l.files = append(l.files, f)
-		if cfg.RuntimeDir == cfg.StateDir {
-			break
-		}
+		l.files[dir] = f
+	}
+	if what != asDaemon {
+		return l, nil
+	}
+	var err error
+	if l.is, err = presence.Claim(cfg.StateDir); err != nil {
+		return nil, errors.Join(cmp.Or(beside(cfg), err), l.release())
 	}
 	return l, nil
 }
@@ -78,6 +109,9 @@ func takeOne(ctx context.Context, dir, what string, wait time.Duration) (*flock.
 	if !ok {
 		return nil, fmt.Errorf("%w: %s holds %s", errHeld, holder(name), name)
 	}
+	if there, err := liesAt(f, name); err != nil || !there { // it was taken away since it was opened
+		return nil, errors.Join(fmt.Errorf("cannot take the lock %s: the file was replaced meanwhile", name), err, f.Unlock())
+	}
 	// Only for people to read: the lock itself is the kernel's.
 	_ = os.WriteFile(name, fmt.Appendf(nil, "%s, pid %d, since %s\n", what, os.Getpid(), time.Now().UTC().Format(time.RFC3339)), 0o600)
 	return f, nil
@@ -100,13 +134,93 @@ func holder(name string) string {
 	return nobody
 }
 
+// liesAt says whether a lock is the file that others would look at.
+func liesAt(f *flock.Flock, name string) (bool, error) {
+	was, err := f.Stat()
+	if err != nil {
+		return false, err
+	}
+	is, err := os.Stat(name)
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
+		return false, nil
+	}
+	return err == nil && os.SameFile(was, is), err
+}
+
+// keep sees to it that the lock is held where others look for it: one that was removed, or
+// moved away, is taken anew in its place. It fails with errOusted when another Custos
+// holds that; any other error says why it cannot be told, or not be done.
+func (l *lock) keep(ctx context.Context) (anew []string, err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for dir, was := range l.files {
+		name := filepath.Join(dir, "lock")
+		if there, err := liesAt(was, name); err != nil || there {
+			if err != nil {
+				return anew, fmt.Errorf("cannot tell whether the lock is held still: %w", err)
+			}
+			continue
+		}
+		f, err := takeOne(ctx, dir, l.what, 0)
+		if errors.Is(err, errHeld) {
+			return anew, fmt.Errorf("%w, and this one ends: %w", errOusted, err)
+		}
+		if err != nil {
+			return anew, err
+		}
+		l.files[dir], l.moved, anew = f, append(l.moved, was), append(anew, name)
+	}
+	return anew, nil
+}
+
+// standing says why nothing may be done under the lock; "" while it is held.
+func (l *lock) standing(ctx context.Context) string {
+	if _, err := l.keep(ctx); err != nil {
+		return err.Error()
+	}
+	return ""
+}
+
 func (l *lock) release() error {
 	if l == nil {
 		return nil
 	}
-	var errs []error
-	for _, f := range l.files {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	errs := []error{l.is.Release()} // first: who takes the lock next looks for it
+	for _, f := range slices.AppendSeq(l.moved, maps.Values(l.files)) {
 		errs = append(errs, f.Unlock())
 	}
 	return errors.Join(errs...)
+}
+
+// besideStill is beside for one that may be on its way out.
+func besideStill(ctx context.Context, cfg config.Config, wait time.Duration) error {
+	ctx, cancel := context.WithTimeout(ctx, wait)
+	defer cancel()
+	tick := time.NewTicker(50 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		err := beside(cfg)
+		if err == nil {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return err
+		case <-tick.C:
+		}
+	}
+}
+
+// beside says that another daemon of the same state folder lives; nil when none does.
+func beside(cfg config.Config) error {
+	pid := presence.Find(cfg.StateDir)
+	if pid == 0 || pid == os.Getpid() {
+		return nil
+	}
+	if held, err := files.LockHolders(filepath.Join(cfg.StateDir, "lock")); err == nil && slices.Contains(held, pid) {
+		return fmt.Errorf("%w: %s, pid %d", errHeld, asDaemon, pid)
+	}
+	return fmt.Errorf("%w: %s, pid %d, whose lock is not at %s any more", errHeld, asDaemon, pid, filepath.Join(cfg.StateDir, "lock"))
 }

@@ -5,7 +5,6 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
-	"os"
 	"path/filepath"
 	"sync"
 	"sync/atomic"
@@ -80,7 +79,7 @@ type system struct {
 	audited   atomic.Pointer[store.Audit] // the last comparison of memory with the ledger that was told
 
 	reload    *reloader            // nil without a daemon
-	socket    os.FileInfo          // as it was made; nil without a daemon
+	socket    *server.MainSocket   // nil without a daemon
 	hookEar   *server.HookListener // of a daemon; nil without one
 	unwatched unwatched
 	hurt      chan error // why the ledger is to be opened anew
@@ -118,7 +117,7 @@ func (s *system) ownSocket() string {
 	if s.socket == nil {
 		return ""
 	}
-	return server.SocketTrouble(Socket(s.cfg), s.socket)
+	return s.socket.Trouble()
 }
 
 // registered lists the registrations of the ledger.

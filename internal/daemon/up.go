@@ -18,6 +18,8 @@ import (
 	"custos/internal/config"
 	"custos/internal/fleet"
 	"custos/internal/server"
+	"custos/internal/sys/files"
+	"custos/internal/sys/presence"
 )
 
 // asDaemon is what a daemon calls itself in the lock's file. turnover is how long
@@ -27,9 +29,13 @@ const (
 	turnover = time.Second
 )
 
-// Runs says whether a daemon holds the lock of the one writer: one that answers,
-// one that does not answer yet, or one that has not quite gone. It writes nothing.
-func Runs(cfg config.Config) bool {
+// Runs says whether there is a daemon, by its presence or by the lock of the one writer:
+// one that answers, one that does not answer yet, or one that has not quite gone. It
+// writes nothing.
+func Runs(cfg config.Config) bool { return presence.Find(cfg.StateDir) != 0 || holdsLock(cfg) }
+
+// holdsLock says whether the lock in the run folder is held by a daemon.
+func holdsLock(cfg config.Config) bool {
 	name := filepath.Join(cfg.RuntimeDir, "lock")
 	if who := holder(name); who != nobody && !strings.HasPrefix(who, asDaemon+",") {
 		return false // or it would get in the way of a command that is short
@@ -82,7 +88,7 @@ const oneCommand = 30 * time.Second
 // command that is short.
 func waitFor(cfg config.Config, o Options) time.Duration {
 	who := holder(filepath.Join(cfg.RuntimeDir, "lock"))
-	if busy, err := lockHolders(filepath.Join(cfg.RuntimeDir, "lock")); err != nil || len(busy) == 0 || strings.HasPrefix(who, asDaemon+",") {
+	if busy, err := files.LockHolders(filepath.Join(cfg.RuntimeDir, "lock")); err != nil || len(busy) == 0 || strings.HasPrefix(who, asDaemon+",") {
 		return turnover
 	}
 	fmt.Fprintf(o.Stderr, "waiting for %s\n", fleet.Line(who, 200))
@@ -96,17 +102,13 @@ func (s *system) watch(ctx context.Context, asked <-chan os.Signal) (next *confi
 	if err := s.begin(ctx); err != nil {
 		return nil, err
 	}
-	listener, err := server.Listen(Socket(cfg))
-	if err != nil {
+	if s.socket, err = server.OpenMainSocket(Socket(cfg)); err != nil {
 		return nil, err
-	}
-	if s.socket, err = os.Lstat(Socket(cfg)); err != nil {
-		return nil, errors.Join(err, listener.Close())
 	}
 	s.reload = s.newReloader()
 	hooks, err := server.ListenHooks(server.HookOptions{Run: cfg.RuntimeDir, Hooks: s.ears, Whose: s.ears.whose, Log: o.Log})
 	if err != nil {
-		return nil, errors.Join(err, listener.Close(), removeSocket(cfg))
+		return nil, errors.Join(err, s.socket.Close())
 	}
 	s.hookEar = hooks
 	ctx, down := context.WithCancel(ctx)
@@ -144,10 +146,12 @@ func (s *system) watch(ctx context.Context, asked <-chan os.Signal) (next *confi
 			down()
 		}
 	})
-	err = server.Serve(ctx, listener, s.handler(ctx, down))
+	var ousted error
+	parts.Go(func() { ousted = s.keepPlace(ctx); down() })
+	err = s.socket.Serve(ctx, s.handler(ctx, down))
 	down()
 	parts.Wait()
-	return next, errors.Join(err, s.takeSocketAway())
+	return next, errors.Join(err, ousted, s.socket.Close())
 }
 
 // beginAnew has the daemon begin anew, with a ledger that is opened again. Whatever was
@@ -203,14 +207,6 @@ func (s *system) quiet(ctx context.Context) {
 		case <-tick.C:
 		}
 	}
-}
-
-// takeSocketAway removes the socket that this daemon made, and no other.
-func (s *system) takeSocketAway() error {
-	if s.ownSocket() != "" {
-		return nil
-	}
-	return removeSocket(s.cfg)
 }
 
 // part runs a part of the daemon; one that fails is said, and the others go on:

@@ -120,7 +120,10 @@ func (s *Store) stay(ctx context.Context) error {
 		return nil
 	}
 	ctx = context.WithoutCancel(ctx)
-	err := s.writeOut(ctx, at)
+	err := s.opts.Ours(ctx) // or it would be put in the place of another's
+	if err == nil {
+		err = s.writeOut(ctx, at)
+	}
 	if err == nil {
 		err = s.reconnect(ctx)
 	}

@@ -206,3 +206,24 @@ func TestAFileThatLeftItsPlaceBeforeTheEnd(t *testing.T) {
 		ok(t, s.Close())
 	}
 }
+
+// TestWhatIsNotOursAnyMoreIsNotReplaced: of two that write, the one that has lost its
+// place puts nothing in that of the other, at its end neither.
+func TestWhatIsNotOursAnyMoreIsNotReplaced(t *testing.T) {
+	h := home{t, t.TempDir()}
+	ousted := errors.New("another writes")
+	s, err := Open(t.Context(), Options{Path: filepath.Join(h.dir, "custos.db"), Ours: func(context.Context) error { return ousted }})
+	ok(t, err)
+	moves["replaced"].do(h)
+	is, err := os.Stat(filepath.Join(h.dir, "custos.db"))
+	ok(t, err)
+	if _, _, err := s.TakeOrder(t.Context(), fleet.Order{ID: "late", Do: fleet.OrderStop, At: at(0)}); !errors.Is(err, ousted) {
+		t.Errorf("it wrote, and said %v", err)
+	}
+	_ = s.Close()
+	now, err := os.Stat(filepath.Join(h.dir, "custos.db"))
+	ok(t, err)
+	if !os.SameFile(is, now) {
+		t.Error("the database of the other one was replaced")
+	}
+}

@@ -36,6 +36,9 @@ type Options struct {
 	// Damaged is told when a write, or a read of the past, finds the database damaged:
 	// only another Open cures that. It must not wait. nil: nobody is.
 	Damaged func(error)
+	// Ours fails when this process is not the one that may write any more: asked before a
+	// database that lies in its place no more is written out there. nil: it is ours.
+	Ours func(context.Context) error
 	// Now names a damaged database that is set aside; default time.Now.
 	Now func() time.Time
 
@@ -185,6 +188,9 @@ func withDefaults(o Options) Options {
 	}
 	if o.Now == nil {
 		o.Now = time.Now
+	}
+	if o.Ours == nil {
+		o.Ours = func(context.Context) error { return nil }
 	}
 	if o.synchronous == "" {
 		o.synchronous = "FULL"

@@ -1,0 +1,57 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"time"
+)
+
+// lookAtPlace is how often a daemon looks whether its lock and its socket lie where
+// others look for them.
+const lookAtPlace = 2 * time.Second
+
+// keepPlace puts the lock and the socket of the daemon back where they were removed or
+// moved away from, until ctx ends. It returns an error when another Custos holds the lock
+// there: of two that act, this one ends.
+func (s *system) keepPlace(ctx context.Context) error {
+	tick := time.NewTicker(lookAtPlace)
+	defer tick.Stop()
+	said := ""
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-tick.C:
+		}
+		err := s.putBack(ctx)
+		switch {
+		case errors.Is(err, errOusted):
+			s.o.Log.Error("This daemon ends: another one has taken its place", "err", err)
+			return err
+		case err == nil:
+			said = ""
+		case err.Error() != said && ctx.Err() == nil:
+			said = err.Error()
+			s.o.Log.Error("The daemon's lock or socket is not where it was, and nothing is done until it is", "err", err)
+		}
+	}
+}
+
+func (s *system) putBack(ctx context.Context) error {
+	held := s.ledger.keeps()
+	if held == nil {
+		return nil
+	}
+	anew, err := held.keep(ctx)
+	for _, name := range anew {
+		s.o.Log.Warn("The lock of the daemon was taken away, and is held anew", "lock", name)
+	}
+	if err != nil {
+		return err
+	}
+	made, err := s.socket.Mend()
+	if made {
+		s.o.Log.Warn("The socket of the daemon was removed, and was made anew", "socket", Socket(s.cfg))
+	}
+	return err
+}
