@@ -128,7 +128,10 @@ func healthLine(h api.Health) string {
 	for _, note := range h.Notes {
 		add("", note, "")
 	}
-	if h.PatrolAge == "" {
+	switch {
+	case h.PatrolAge == "" && h.Trouble != "" && (h.State == api.HealthNone || h.State == api.HealthSilent):
+		add("when the last patrol was cannot be told: ", h.Trouble, "")
+	case h.PatrolAge == "":
 		parts = append(parts, "no patrol on record")
 	}
 	for _, m := range h.Mute {

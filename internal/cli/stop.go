@@ -67,7 +67,7 @@ func (a *app) orDirectly(ctx context.Context, agent, why string, order func() er
 		if a.hasLostSight(ctx) { // since it was asked first
 			return a.stopForgotten(ctx, conf, agent, why, order)
 		}
-		if !isBroken(cause) {
+		if !isBroken(cause) && !a.isSightless(cause) {
 			return cause
 		}
 		a.complain(notGiven(cause), "")
@@ -161,6 +161,14 @@ func notGiven(cause error) string {
 		return cause.Error()
 	}
 	return "no order could be given: " + cause.Error()
+}
+
+// isSightless says whether an order was refused because no agent can be seen without what
+// the ledger knows. Who asks is then told by who began this process (Daemon.Stop). Where a
+// daemon runs it is asked again: its next look may see.
+func (a *app) isSightless(err error) bool {
+	var e *api.Error
+	return errors.As(err, &e) && e.Kind == api.Unseen && !a.runs()
 }
 
 func isNotFound(err error) bool {

@@ -46,6 +46,8 @@ type town struct {
 	cfg  config.Config
 	up   *exec.Cmd
 	said *writer
+	// powerless: its commands run without the powers of root, which reads whatever there is
+	powerless bool
 }
 
 // newTown makes one; more is added to its custos.toml.

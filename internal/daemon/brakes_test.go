@@ -23,6 +23,9 @@ import (
 func (w *town) says(args ...string) (string, int) {
 	w.Helper()
 	c := exec.Command(filepath.Join(w.bin, "custos"), append([]string{"--config", filepath.Join(w.dir, "custos.toml")}, args...)...)
+	if w.powerless { // or no mode of a file would keep root from it
+		c = exec.Command("setpriv", append([]string{"--bounding-set=-all", "--inh-caps=-all"}, c.Args...)...)
+	}
 	c.Env = append(os.Environ(), "HOME="+w.dir)
 	out, err := c.CombinedOutput()
 	var exit *exec.ExitError
@@ -60,6 +63,9 @@ func TestBrakesWorkWhenAllElseIsBroken(t *testing.T) {
 	}
 	none := map[string]string{"status": "no daemon is running", "health": "none: no daemon is running", "down": "none is running"}
 	alone := map[string]int{"health": 3, "down": 2}
+	blind := map[string]int{"health": 3, "down": 2, "ps": 3}
+	blindly := map[string]string{"status": "no daemon is running", "health": "none: no daemon is running; when the last patrol was cannot be told: ", "ps": "cannot tell: agents unknown",
+		"down": "none is running", "stop one": "Stopped without an order: one: ", "stop --all": "Stopped without an order: two: "}
 	silent := "a daemon runs \\(process \\d+\\), and does not answer"
 	for _, b := range []broken{
 		{name: "nothing", do: func(*town) {}},
@@ -75,6 +81,10 @@ func TestBrakesWorkWhenAllElseIsBroken(t *testing.T) {
 		{name: "a full disk", disk: "24m", do: (*town).fill, says: map[string]string{"thaw": "frozen by somebody", "status": "the disk of .* is full", "health": "(?s)the\\s+disk of .* is full", "stop one": "Stopped", "stop --all": "Stopped"}},
 		{name: "a full disk and no daemon", disk: "24m", do: func(w *town) { w.kill(); w.fill() }, codes: alone,
 			says: map[string]string{"thaw": "frozen by somebody", "status": "(?s)no daemon is running.*the disk of .* is full", "health": "none: ", "down": "none is running", "stop one": "Stopped", "stop --all": "Stopped"}},
+		{name: "a full disk and a daemon that was ended", disk: "24m", do: func(w *town) { w.tells(0, nil, nil, "down"); _ = w.up.Wait(); w.fill() }, codes: alone,
+			says: map[string]string{"thaw": "frozen by somebody", "status": "(?s)no daemon is running.*the disk of .* is full", "health": "none: .*the last patrol ended", "down": "none is running", "stop one": "Stopped", "stop --all": "Stopped"}},
+		{name: "a database that may not be read, and no daemon", do: func(w *town) { w.kill(); w.forbid("custos.db") }, codes: blind, says: blindly},
+		{name: "a database that is a folder, and no daemon", do: func(w *town) { w.kill(); w.spoil(); w.makeFolder("custos.db") }, codes: blind, says: blindly},
 	} {
 		t.Run(b.name, func(t *testing.T) { b.try(t) })
 	}
@@ -126,6 +136,24 @@ func (w *town) rewrite(text string) {
 	w.Helper()
 	text = "state_dir = \"" + w.dir + "/s\"\n" + text
 	if err := os.WriteFile(filepath.Join(w.dir, "custos.toml"), []byte(text), 0o600); err != nil {
+		w.Fatal(err)
+	}
+}
+
+// forbid has nobody read a file of the state folder, root neither.
+func (w *town) forbid(name string) {
+	w.Helper()
+	if err := os.Chmod(filepath.Join(w.cfg.StateDir, name), 0); err != nil {
+		w.Fatal(err)
+	}
+	w.powerless = true
+}
+
+// makeFolder puts a folder in the place of a file of the state folder.
+func (w *town) makeFolder(name string) {
+	w.Helper()
+	path := filepath.Join(w.cfg.StateDir, name)
+	if err := errors.Join(os.Remove(path), os.Mkdir(path, 0o700)); err != nil {
 		w.Fatal(err)
 	}
 }

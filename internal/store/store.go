@@ -104,20 +104,40 @@ func OpenReadOnly(ctx context.Context, o Options) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("cannot read how far the database had come: %w", err)
 	}
-	r, err := openReaders(dsn(o, "mode", "ro"))
-	if err != nil {
-		return nil, failed("open database "+o.Path, err)
+	r, is, err := openToRead(ctx, dsn(o, "mode", "ro"))
+	if err != nil && standsAlone(o.Path) {
+		if alone, stands, again := openToRead(ctx, dsn(o, "mode", "ro")+"&immutable=1"); again == nil {
+			r, is, err = alone, stands, nil
+		}
 	}
-	if err := checkVersion(ctx, r); err != nil {
-		_ = r.Close()
-		return nil, failed("open database "+o.Path, err)
-	}
-	is, err := standingOf(ctx, r)
 	if err != nil {
-		_ = r.Close()
 		return nil, failed("open database "+o.Path, err)
 	}
 	return &Store{r: r, mirror: newMirror(), lost: beside.lost(is), opts: o}, nil
+}
+
+func openToRead(ctx context.Context, dsn string) (*readers, standing, error) {
+	r, err := openReaders(dsn)
+	if err != nil {
+		return nil, standing{}, err
+	}
+	err = checkVersion(ctx, r)
+	var is standing
+	if err == nil {
+		is, err = standingOf(ctx, r)
+	}
+	if err != nil {
+		return nil, is, errors.Join(err, r.Close())
+	}
+	return r, is, nil
+}
+
+// standsAlone says whether all that was written to a database lies in its own file: then
+// it can be read without a log or an index beside it, for which a full disk has no room.
+// The log is folded in when the last one that wrote closes it.
+func standsAlone(path string) bool {
+	info, err := os.Stat(path + "-wal")
+	return errors.Is(err, fs.ErrNotExist) || err == nil && info.Size() == 0
 }
 
 // openMarked opens a database, and compares it with what is written beside it.
