@@ -15,6 +15,7 @@ const (
 	HealthLate     = "late"     // the last whole pass, or patrol, is too old
 	HealthSilent   = "silent"   // a daemon runs, and does not answer
 	HealthNone     = "none"     // no daemon runs
+	HealthUnknown  = "unknown"  // whether a daemon runs cannot be told
 )
 
 // Health is what `custos health` prints: whether Custos watches.

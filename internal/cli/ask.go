@@ -174,6 +174,15 @@ func (a *app) runs() bool {
 	return err == nil && a.Daemon.Runs(conf)
 }
 
+// untold is why it cannot be told whether there is a daemon; "" when it can.
+func (a *app) untold() string {
+	conf, err := a.config()
+	if err != nil || a.Daemon.Untold == nil {
+		return ""
+	}
+	return a.Daemon.Untold(conf)
+}
+
 func (a *app) dial(ctx context.Context) (*api.Client, error) {
 	conf, err := a.config()
 	if err != nil {

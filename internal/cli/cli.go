@@ -37,6 +37,8 @@ type Daemon struct {
 	Socket func(c config.Config) string
 	// Runs says whether there is a daemon, also one that does not answer yet or has not quite gone.
 	Runs func(c config.Config) bool
+	// Untold is why it cannot be told whether there is one; "" when it can. nil: it always can.
+	Untold func(c config.Config) string
 	// Verify says whether a connection to the socket leads to who holds the lock; nil: it is not asked.
 	Verify func(c config.Config, conn net.Conn) error
 	// Holder is the process of the daemon there is, though it may not answer; 0 when it is not known.

@@ -58,7 +58,7 @@ func (a *app) down(ctx context.Context) (how string, err error) {
 		case err != nil && ctx.Err() != nil && isLost(err):
 			return "", stillGoing("may have been told to go down: if it was, it goes down")
 		case err != nil && ctx.Err() != nil:
-			return "", untold()
+			return "", toldNothing()
 		case !isLost(err):
 			return "", err
 		}
@@ -71,7 +71,9 @@ func (a *app) down(ctx context.Context) (how string, err error) {
 	case err != nil:
 		return "", err
 	case ctx.Err() != nil:
-		return "", untold()
+		return "", toldNothing()
+	case !a.runs() && a.untold() != "":
+		return "", &api.Error{Kind: api.CannotLook, Message: "cannot stop the daemon: " + a.untold(), Hint: "custos doctor structure"}
 	case !a.runs():
 		return "", usage("cannot stop the daemon: none is running")
 	case a.Daemon.End == nil:
@@ -90,8 +92,8 @@ func stillGoing(what string) error {
 		Message: "interrupted: the daemon " + what + " when it has finished what it had begun; every agent runs on"}
 }
 
-// untold says that an interrupted down has done nothing.
-func untold() error {
+// toldNothing says that an interrupted down has done nothing.
+func toldNothing() error {
 	return &api.Error{Kind: api.CannotLook, Hint: "custos health", Message: "interrupted: the daemon was told nothing, and goes on"}
 }
 

@@ -86,7 +86,10 @@ func (a *app) feel(ctx context.Context, maxAge time.Duration) (api.Health, error
 	ctx, cancel := context.WithTimeout(ctx, feel)
 	defer cancel()
 	h, err := api.NewClient(api.InProcess(handler)).Health(ctx, maxAge)
-	if runs {
+	switch why := a.untold(); {
+	case why != "":
+		h.State, h.Why = api.HealthUnknown, why
+	case runs:
 		h.State, h.Why = api.HealthSilent, "a daemon runs"+a.holder()+", and does not answer"
 	}
 	return h, err
@@ -107,7 +110,7 @@ func healthError(h api.Health) error {
 	switch h.State {
 	case api.HealthWell:
 		return nil
-	case api.HealthSilent, api.HealthNone:
+	case api.HealthSilent, api.HealthNone, api.HealthUnknown:
 		return errUnanswered
 	}
 	return errUnwell
@@ -129,7 +132,7 @@ func healthLine(h api.Health) string {
 		add("", note, "")
 	}
 	switch {
-	case h.PatrolAge == "" && h.Trouble != "" && (h.State == api.HealthNone || h.State == api.HealthSilent):
+	case h.PatrolAge == "" && h.Trouble != "" && healthError(h) == errUnanswered:
 		add("when the last patrol was cannot be told: ", h.Trouble, "")
 	case h.PatrolAge == "":
 		parts = append(parts, "no patrol on record")

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -19,8 +20,8 @@ func (a *app) statusCommand() *cobra.Command {
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			_, err := ask(cmd.Context(), a, patience, func(ctx context.Context, c *api.Client) (api.Status, error) {
 				s, err := c.Status(ctx)
-				if a.mute != "" && !s.Daemon {
-					s.Silent = a.mute
+				if !s.Daemon {
+					s.Silent = cmp.Or(a.mute, a.untold())
 				}
 				return s, err
 			}, writeStatus)

@@ -33,6 +33,7 @@ func realDaemon(e Env) Daemon {
 		},
 		Socket: daemon.Socket,
 		Runs:   daemon.Runs,
+		Untold: daemon.Untold,
 		Verify: daemon.Verify,
 		Holder: daemon.Holder,
 		End:    daemon.End,

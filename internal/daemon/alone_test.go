@@ -144,3 +144,28 @@ func TestADaemonWhoseLockAnotherHoldsEnds(t *testing.T) {
 		t.Errorf("what lies in the place of its socket: %q, %v", b, err)
 	}
 }
+
+// TestWhereTheFolderMayNotBeReadNobodySaysThatNoDaemonRuns: the one that lives is found
+// and ended; where none is found, that is no proof that there is none.
+func TestWhereTheFolderMayNotBeReadNobodySaysThatNoDaemonRuns(t *testing.T) {
+	for _, name := range []string{".", "run"} {
+		t.Run(name, func(t *testing.T) {
+			w := newTown(t, quickLimits)
+			dir := filepath.Join(w.cfg.StateDir, name)
+			w.forbid(name)
+			defer func() { _ = os.Chmod(dir, 0o700) }()
+			runs := fmt.Sprintf("a daemon runs (process %d), and does not answer", w.up.Process.Pid)
+			none := []string{"no daemon is running", "none is running", "no daemon runs", "no patrol on record"}
+			w.tells(0, []string{runs}, none, "status")
+			w.tells(3, []string{"silent: " + runs}, none, "health")
+			w.tells(1, []string{"a daemon runs, and does not answer"}, none, "doctor", "version")
+			w.tells(0, []string{"The daemon is down"}, none, "down")
+			_ = w.ended()
+			why := "whether a daemon runs cannot be told: "
+			w.tells(0, []string{why, "permission denied"}, none, "status")
+			w.tells(3, []string{"unknown: " + why, "permission denied"}, none, "health")
+			w.tells(0, []string{"cannot tell version daemon " + why}, append(none, "ok version daemon"), "doctor", "version")
+			w.tells(3, []string{"cannot stop the daemon: " + why}, none, "down")
+		})
+	}
+}

@@ -44,6 +44,9 @@ func (s *system) examine(ctx context.Context, asked func(category string) bool) 
 	places, sockets, secrets := s.landmarks()
 	i := server.Installation{UID: os.Getuid(), Mute: !s.daemon && Runs(s.cfg), Config: s.configFacts(), Programs: programs(ctx, s.world.Getenv), Kinds: kindPrograms(s.world.Kinds),
 		Places: places, Sockets: sockets, Secrets: secrets, Store: s.storeFacts(ctx, asked("databases")), Hooks: s.hookFacts(), People: s.people()}
+	if !s.daemon {
+		i.Untold = Untold(s.cfg)
+	}
 	i.Built = builtFrom(ownProgram())
 	if asked("logs") {
 		i.Lines = s.logLines()

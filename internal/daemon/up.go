@@ -34,6 +34,23 @@ const (
 // writes nothing.
 func Runs(cfg config.Config) bool { return presence.Find(cfg.StateDir) != 0 || holdsLock(cfg) }
 
+// Untold says why it cannot be told whether a daemon runs; "" when it can. None is found
+// where the lock may not be looked at, and that is no proof that there is none.
+func Untold(cfg config.Config) string {
+	if presence.Find(cfg.StateDir) != 0 {
+		return ""
+	}
+	f, err := os.Open(filepath.Join(cfg.RuntimeDir, "lock"))
+	switch {
+	case err == nil:
+		_ = f.Close()
+		return ""
+	case errors.Is(err, os.ErrNotExist), errors.Is(err, syscall.ENOTDIR):
+		return ""
+	}
+	return fmt.Sprintf("whether a daemon runs cannot be told: %v", err)
+}
+
 // holdsLock says whether the lock in the run folder is held by a daemon.
 func holdsLock(cfg config.Config) bool {
 	name := filepath.Join(cfg.RuntimeDir, "lock")

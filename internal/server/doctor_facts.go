@@ -37,7 +37,8 @@ const (
 // field holds a secret: of a token there is only the file it lies in.
 type Installation struct {
 	UID      int
-	Mute     bool // a daemon holds the lock, and it is not the one that answers
+	Untold   string // why it cannot be told whether a daemon runs; "" when it can
+	Mute     bool   // a daemon holds the lock, and it is not the one that answers
 	Config   ConfigFacts
 	Programs []Program // tmux, git, custos-shim, custos-hook
 	Kinds    []Program // the CLIs of the kinds of agents, by kind

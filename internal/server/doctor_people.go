@@ -22,6 +22,8 @@ func judgeVersion(e *Examination) verdict {
 	switch {
 	case e.Installation.Mute:
 		return bad("a daemon runs, and does not answer").by("custos status")
+	case e.Installation.Untold != "":
+		return cannot(e.Installation.Untold)
 	case !e.Daemon:
 		return ok("%s; no daemon runs", e.Version)
 	case e.Asker == "":
