@@ -323,7 +323,6 @@ func agentHints(a fleet.Agent, d api.AgentDetail) []api.Hint {
 	add(len(d.Attach) > 0, "look at it", "custos", "attach", a.Name)
 	add(!a.Registered && alive, "let Custos care for it", "custos", "adopt", a.Name)
 	add(a.Registered && ended && a.Desired != fleet.DesiredRetired && a.FolderLost == "", "start it again where it was", "custos", "recover", a.Name)
-	add(a.Registered && ended && a.Desired != fleet.DesiredRetired && a.FolderLost != "", "end it for good: "+a.FolderLost, "custos", "stop", a.Name)
 	add(a.Desired == fleet.DesiredPaused, "let it go on", "custos", "resume", a.Name)
 	add(true, "its story, and what Custos would do", "custos", "why", fleet.Subject{Kind: fleet.KindAgent, Name: a.Name}.String())
 	return out

@@ -9,34 +9,32 @@ func judgeSessions(e *Examination) verdict {
 
 // judgeDeadPanes finds panes whose program ended; the one of our own control session is meant to be dead.
 func judgeDeadPanes(e *Examination) verdict {
-	sessions := e.Pass.Snapshot.Sessions.Value
 	var list []verdict
-	for _, p := range sessions {
+	for _, p := range e.Pass.Snapshot.Sessions.Value {
 		if p.Dead && p.Session != "~custos" {
-			why, by := closing(e, p)
-			list = append(list, warn("%s is dead%s", p.Name(), why).by(by...))
+			list = append(list, closing(e, p))
 		}
 	}
 	return worst(list, "none is dead")
 }
 
-// closing is the command beside a dead pane, and what is to be known for it. Of an agent
+// closing tells of a dead pane, with the command that closes it. Of an agent
 // that is to run it is recover, which takes the pane away too: to stop it would end it for
 // good. Of another of ours that has left its pane it is a stop, and of one that cannot be
 // started again where it was.
-func closing(e *Examination, p fleet.Pane) (why string, by []string) {
+func closing(e *Examination, p fleet.Pane) verdict {
 	for _, a := range e.Pass.Snapshot.Agents.Value {
 		switch {
 		case !a.Registered || a.Pane == nil || a.Pane.ID != p.ID:
 		case isToRun(a) && a.FolderLost != "" && a.Owner == fleet.OwnerCustos:
-			return ", and " + a.Name + " cannot be started again: " + a.FolderLost + ". Put its own back and custos recover " + a.Name + ", or end it for good", []string{"custos", "stop", a.Name}
+			return warn("%s is dead, and %s cannot be started again: %s. Put its own back and custos recover %s, or end it for good", p.Name(), a.Name, a.FolderLost, a.Name).by("custos", "stop", a.Name)
 		case isToRun(a):
-			return "", []string{"custos", "recover", a.Name}
+			return warn("%s is dead", p.Name()).by("custos", "recover", a.Name)
 		case a.Owner == fleet.OwnerCustos:
-			return "", []string{"custos", "stop", a.Name}
+			return warn("%s is dead", p.Name()).by("custos", "stop", a.Name)
 		}
 	}
-	return "", []string{"tmux", "-S", p.ID.Socket, "kill-pane", "-t", p.ID.Pane}
+	return warn("%s is dead", p.Name()).by("tmux", "-S", p.ID.Socket, "kill-pane", "-t", p.ID.Pane)
 }
 
 // isToRun says whether an agent that ended is to run again: one that finished is done.
