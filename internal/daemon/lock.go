@@ -112,9 +112,19 @@ func takeOne(ctx context.Context, dir, what string, wait time.Duration) (*flock.
 	if there, err := liesAt(f, name); err != nil || !there { // it was taken away since it was opened
 		return nil, errors.Join(fmt.Errorf("cannot take the lock %s: the file was replaced meanwhile", name), err, f.Unlock())
 	}
+	if !isOurs(name) {
+		return nil, errors.Join(fmt.Errorf("cannot take the lock %s: it is a file of somebody else's: name a folder that only Custos uses", name), f.Unlock())
+	}
 	// Only for people to read: the lock itself is the kernel's.
 	_ = os.WriteFile(name, fmt.Appendf(nil, "%s, pid %d, since %s\n", what, os.Getpid(), time.Now().UTC().Format(time.RFC3339)), 0o600)
 	return f, nil
+}
+
+// isOurs says whether a lock file is one of Custos, which says who holds it, or empty:
+// another is not written over.
+func isOurs(name string) bool {
+	text, err := os.ReadFile(name)
+	return err == nil && (strings.HasPrefix(string(text), "custos ") || strings.HasPrefix("custos ", string(text))) // cut short, too
 }
 
 func tryFor(ctx context.Context, f *flock.Flock, wait time.Duration) (bool, error) {

@@ -23,7 +23,7 @@ func TestCompactedAgentIsReminded(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := build(cfg, Options{Version: "test", Stderr: io.Discard, Log: slog.New(slog.DiscardHandler)}, as{what: "test", wait: patience, tell: io.Discard})
+	s, err := build(cfg, Options{Version: "test", Stderr: io.Discard, Log: slog.New(slog.DiscardHandler)}, as{what: "custos test", wait: patience, tell: io.Discard})
 	if err != nil {
 		t.Fatal(err)
 	}
