@@ -151,7 +151,16 @@ func (l *ledgerFile) writer(ctx context.Context) (*store.Store, error) {
 
 func (l *ledgerFile) options() store.Options {
 	return store.Options{Path: storeFile(l.cfg), StartedAt: l.started, Mark: filepath.Join(l.cfg.StateDir, "generation"),
-		Agents: filepath.Join(l.cfg.RuntimeDir, "agents"), Compare: l.cfg.PatrolEvery, Wrote: l.wrote, Damaged: l.met}
+		Agents: filepath.Join(l.cfg.RuntimeDir, "agents"), Compare: l.compareEvery(), Wrote: l.wrote, Damaged: l.met}
+}
+
+// compareEvery is how long what is in memory is believed: from patrol to patrol, or as
+// CUSTOS_COMPARE says, by which the night compares at each pass.
+func (l *ledgerFile) compareEvery() time.Duration {
+	if d, err := time.ParseDuration(os.Getenv("CUSTOS_COMPARE")); err == nil && d > 0 {
+		return d
+	}
+	return l.cfg.PatrolEvery
 }
 
 // met takes an error of the store that is open. Once it was found damaged nothing more
