@@ -16,7 +16,7 @@ func TestWhatWasSetAsideIsListed(t *testing.T) {
 		for _, end := range besides {
 			ok(t, os.WriteFile(path+end, nil, 0o600))
 		}
-		ok(t, os.WriteFile(path+"."+as, nil, 0o600)) // of somebody else
+		ok(t, os.WriteFile(path+"."+as, nil, 0o600))                   // of somebody else
 		aside, err := setAsideFile(path, as, time.Unix(int64(i/2), 0)) // two at once
 		if err != nil {
 			t.Fatal(err)
