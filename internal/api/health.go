@@ -10,7 +10,7 @@ import (
 const (
 	HealthWell     = "well"
 	HealthStarting = "starting" // no whole pass was made yet
-	HealthFailing  = "failing"  // passes cannot be finished
+	HealthFailing  = "failing"  // passes cannot be finished, or nothing can be written down
 	HealthBlind    = "blind"    // passes are made, and a probe does not answer
 	HealthLate     = "late"     // the last whole pass, or patrol, is too old
 	HealthSilent   = "silent"   // a daemon runs, and does not answer

@@ -16,6 +16,7 @@ import (
 
 	"custos/internal/api"
 	"custos/internal/daemon"
+	"custos/internal/sys/procstat"
 )
 
 // says runs a command of the town as a person, and returns what it printed and its
@@ -78,7 +79,7 @@ func TestBrakesWorkWhenAllElseIsBroken(t *testing.T) {
 			says: map[string]string{"status": silent, "health": "silent: " + silent, "stop one": "Stopped without an order: one: ", "stop --all": "Stopped without an order: two: ", "down": "did not answer and was killed"}},
 		{name: "a database that is none, and no daemon", do: func(w *town) { w.kill(); w.spoil() }, codes: alone,
 			says: map[string]string{"status": "no daemon is running", "health": "none: ", "down": "none is running", "stop one": "Stopped without an order: one: ", "stop --all": "Stopped without an order: two: "}},
-		{name: "a full disk", disk: "24m", do: (*town).fill, says: map[string]string{"thaw": "frozen by somebody", "status": "the disk of .* is full", "health": "(?s)the\\s+disk of .* is full", "stop one": "Stopped", "stop --all": "Stopped"}},
+		{name: "a full disk", disk: "24m", do: (*town).fill, codes: map[string]int{"health": 1}, says: map[string]string{"thaw": "frozen by somebody", "status": "the disk of .* is full", "health": "(?s)the\\s+disk of .* is full", "stop one": "Stopped", "stop --all": "Stopped"}},
 		{name: "a full disk and no daemon", disk: "24m", do: func(w *town) { w.kill(); w.fill() }, codes: alone,
 			says: map[string]string{"thaw": "frozen by somebody", "status": "(?s)no daemon is running.*the disk of .* is full", "health": "none: ", "down": "none is running", "stop one": "Stopped", "stop --all": "Stopped"}},
 		{name: "a full disk and a daemon that was ended", disk: "24m", do: func(w *town) { w.tells(0, nil, nil, "down"); _ = w.up.Wait(); w.fill() }, codes: alone,
@@ -158,11 +159,29 @@ func (w *town) makeFolder(name string) {
 	}
 }
 
+// signal sends the daemon a signal. One that is to stop has stopped when it returns: what is
+// sent before that is taken by a thread that runs still.
 func (w *town) signal(s syscall.Signal) {
 	w.Helper()
 	if err := w.up.Process.Signal(s); err != nil {
 		w.Fatal(err)
 	}
+	if s == syscall.SIGSTOP {
+		await(w.T, w.said.String, func() bool { return isStopped(w.up.Process.Pid) })
+	}
+}
+
+// isStopped says whether each thread of a process is.
+func isStopped(pid int) bool {
+	dir := "/proc/" + strconv.Itoa(pid) + "/task"
+	threads, err := os.ReadDir(dir)
+	for _, thread := range threads {
+		id, _ := strconv.Atoi(thread.Name())
+		if s, err := procstat.Read(dir, id); err != nil || s.State != 'T' {
+			return false
+		}
+	}
+	return err == nil
 }
 
 // spoil makes the database one that cannot be read.

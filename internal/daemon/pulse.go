@@ -42,7 +42,7 @@ func (p *pulse) last() (pass, patrol fleet.Instant) {
 	return p.at, p.patrolled
 }
 
-// selfNotes are what is wrong with Custos' own file, socket, memory and disk.
+// selfNotes are what is wrong with Custos' own file, socket and memory.
 func (s *system) selfNotes() (notes []string) {
 	if why := s.world.ConfigTrouble(); why != "" {
 		notes = append(notes, why)
@@ -56,9 +56,6 @@ func (s *system) selfNotes() (notes []string) {
 	}
 	if moved := seen.Moved.Or(""); moved != "" {
 		notes = append(notes, moved+" under Custos; what it held was written to a new file")
-	}
-	if why := noRoom(s.cfg.StateDir); why != "" {
-		notes = append(notes, why)
 	}
 	return notes
 }
@@ -76,7 +73,7 @@ func (s *system) vitals(isDaemon bool) func(context.Context) server.Vitals {
 			return v
 		}
 		pass, patrol := s.pulse.last()
-		return server.Vitals{Daemon: true, Passed: pass, Patrolled: patrol, Every: s.loop.Interval(), Trouble: s.loop.Trouble(), Receivers: s.report.Receivers(), Hung: s.hung(), Notes: append(s.selfNotes(), terminalNotes(s.board.Snapshot())...)}
+		return server.Vitals{Daemon: true, Passed: pass, Patrolled: patrol, Every: s.loop.Interval(), Trouble: s.loop.Trouble(), Full: noRoom(s.cfg.StateDir), Receivers: s.report.Receivers(), Hung: s.hung(), Notes: append(s.selfNotes(), terminalNotes(s.board.Snapshot())...)}
 	}
 }
 

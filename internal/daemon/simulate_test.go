@@ -52,12 +52,13 @@ func TestStoriesOfThePage(t *testing.T) {
 
 // TestStoriesOfTheRules: the cases of the built-in rules are such files.
 func TestStoriesOfTheRules(t *testing.T) {
+	section := regexp.MustCompile(`(?m)^-- .* --$`)
 	for _, rule := range []string{"disk-pressure", "agent-crashed", "lock-dead"} {
 		text, err := os.ReadFile(filepath.Join("../assess/testdata", rule+".txtar"))
 		if err != nil {
 			t.Fatal(err)
 		}
-		told := strings.ReplaceAll("\n"+string(text), " --\nat ", " --\nrule "+rule+"\nat ")
+		told := section.ReplaceAllString(string(text), "$0\nrule "+rule)
 		if s, err := simulate(t, told); err != nil || s.Wants < 10 || len(s.Missed) > 0 {
 			t.Errorf("%s: %v: %d wants, missed %+v", rule, err, s.Wants, s.Missed)
 		}

@@ -18,6 +18,7 @@ type Vitals struct {
 	Patrolled fleet.Instant // the last whole patrol ended
 	Every     time.Duration // from the last patrol to the next one; 0 without a daemon
 	Trouble   string        // why the last pass could not be finished
+	Full      string        // why nothing can be written down
 	Notes     []string      // what a person should know though passes are made
 	Receivers []fleet.Receiver
 	Hung      []string // parts whose probe did not answer by its deadline, each with its name
@@ -75,6 +76,8 @@ func judged(v Vitals, now fleet.Instant, maxAge time.Duration) (state, why strin
 	switch {
 	case v.Trouble != "":
 		return api.HealthFailing, "passes cannot be finished: " + v.Trouble
+	case v.Full != "":
+		return api.HealthFailing, v.Full
 	case v.Passed.IsZero():
 		return api.HealthStarting, "no whole pass was made yet"
 	case now.Since(v.Passed) > maxAge:

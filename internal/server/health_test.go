@@ -26,6 +26,7 @@ func TestHealthOf(t *testing.T) {
 		"that may be so old":               {func(v *Vitals) { v.Passed = ago(3 * time.Minute) }, 5 * time.Minute, api.HealthWell},
 		"younger than asked for":           {func(*Vitals) {}, time.Second, api.HealthLate},
 		"passes fail":                      {func(v *Vitals) { v.Trouble = "disk full" }, passLate, api.HealthFailing},
+		"nothing can be written":           {func(v *Vitals) { v.Full = "the disk is full" }, passLate, api.HealthFailing},
 		"a probe hangs":                    {func(v *Vitals) { v.Hung = []string{"sessions (tmux)"} }, passLate, api.HealthBlind},
 		"no pass yet":                      {func(v *Vitals) { v.Passed = fleet.Instant{} }, passLate, api.HealthStarting},
 		"no patrol yet":                    {func(v *Vitals) { v.Patrolled = fleet.Instant{} }, passLate, api.HealthStarting},
