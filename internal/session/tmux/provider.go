@@ -77,8 +77,12 @@ var errNoAnswer = errors.New("no answer")
 // errRefused says that the server answered, and refused.
 var errRefused = errors.New("refused")
 
+// errLost says that the server ended while it was told something. What it had done until
+// then is gone with it, but for what its programs did.
+var errLost = errors.New("it ended before it answered")
+
 // tell has the server execute commands and returns what they printed. Its error
-// wraps session.ErrAbsent, errRefused, errNoAnswer, errStopped, or what kept it from asking.
+// wraps session.ErrAbsent, errLost, errRefused, errNoAnswer, errStopped, or what kept it from asking.
 func (p *Provider) tell(ctx context.Context, stdin string, args ...string) (string, error) {
 	name := fleet.Path(p.socket)
 	program, err := p.program()
@@ -107,8 +111,33 @@ func (p *Provider) tell(ctx context.Context, stdin string, args ...string) (stri
 		return "", fmt.Errorf("cannot tell tmux server %s: %w: %w", name, errNoAnswer, ctx.Err())
 	case isGone(p.socket):
 		return "", fmt.Errorf("cannot tell tmux server %s: %w", name, session.ErrAbsent)
+	case hungUp(errs.String()):
+		return "", fmt.Errorf("cannot tell tmux server %s: %w", name, errLost)
 	}
 	return out.String(), fmt.Errorf("cannot tell tmux server %s: %w: %s", name, errRefused, fleet.Line(errs.String(), 200))
+}
+
+// hungUp says whether a client says of itself that its server has ended. By the time that
+// is looked at another one may listen there, or the one that ends does so still.
+func hungUp(said string) bool {
+	said = strings.TrimSpace(said)
+	return said == "server exited unexpectedly" || said == "lost server" || said == "server exited"
+}
+
+// isOver says whether a server was not there any more when it was told something.
+func isOver(err error) bool { return errors.Is(err, errLost) || errors.Is(err, session.ErrAbsent) }
+
+// every asks for a line about each pane; there is none without a server, nor in one without
+// a session. One that ends meanwhile is asked no more, but the next one is.
+func (p *Provider) every(ctx context.Context, format string) (string, error) {
+	out, err := p.tell(ctx, "", "list-panes", "-a", "-F", format)
+	for try := 1; errors.Is(err, errLost) && try < tries; try++ {
+		out, err = p.tell(ctx, "", "list-panes", "-a", "-F", format)
+	}
+	if errors.Is(err, session.ErrAbsent) || errors.Is(err, errRefused) && strings.Contains(err.Error(), "no current target") {
+		return "", nil
+	}
+	return out, err
 }
 
 // place is a pane as tmux names it when it is made or found.

@@ -74,7 +74,33 @@ func verdict(err error) error {
 	return err
 }
 
+// A launch whose server ends is tried again on the next one: one that ends takes some
+// milliseconds for it, and is connected to until it has.
+const (
+	tries    = 3
+	tryAgain = 100 * time.Millisecond
+)
+
+// errUnmade says that a launch failed because its server ended, and is undone whole.
+var errUnmade = errors.New("nothing was started")
+
+// launch starts an agent, again where nothing was started for sure because the server has
+// ended. Whatever comes late of a try, the claim of the instance is taken by one shim alone.
 func (p *Provider) launch(ctx context.Context, l session.Launch) (session.Launched, error) {
+	for try := 1; ; try++ {
+		got, err := p.try(ctx, l)
+		if !errors.Is(err, errUnmade) || try == tries {
+			return got, err
+		}
+		select {
+		case <-ctx.Done():
+			return got, err
+		case <-time.After(time.Duration(try) * tryAgain):
+		}
+	}
+}
+
+func (p *Provider) try(ctx context.Context, l session.Launch) (session.Launched, error) {
 	if err := ctx.Err(); err != nil {
 		return session.Launched{}, err
 	}
@@ -89,7 +115,11 @@ func (p *Provider) launch(ctx context.Context, l session.Launch) (session.Launch
 	if err == nil {
 		wait, cancel := context.WithTimeout(ctx, p.start)
 		defer cancel()
+		server := p.identity(at.serverPID)
 		s, err = shim.Await(wait, l.Shim, shim.ID{PID: at.rootPID, Start: p.identity(at.rootPID).Start}, p.alive)
+		if errors.Is(err, shim.ErrNoShim) && !p.alive(shim.ID{PID: server.PID, Start: server.Start}) {
+			err = fmt.Errorf("%w: the tmux server: %w", err, errLost)
+		}
 	}
 	if err != nil {
 		return p.rollBack(context.WithoutCancel(ctx), l, err)
@@ -164,15 +194,15 @@ func (p *Provider) rollBack(ctx context.Context, l session.Launch, cause error) 
 	if errors.Is(gone, errNoAnswer) || errors.Is(gone, errStopped) {
 		return session.Launched{}, fmt.Errorf("%w: %w", session.ErrSpent, cause) // the claim must stay
 	}
-	return session.Launched{}, errors.Join(cause, shim.Clear(l.Shim))
+	if err := shim.Clear(l.Shim); err != nil || !isOver(cause) {
+		return session.Launched{}, errors.Join(cause, err)
+	}
+	return session.Launched{}, fmt.Errorf("%w: %w", errUnmade, cause)
 }
 
 // launched finds the pane of an agent that was started.
 func (p *Provider) launched(ctx context.Context, l session.Launch, s shim.Started) (session.Launched, error) {
-	out, err := p.tell(ctx, "", "list-panes", "-a", "-F", placeFormat)
-	if errors.Is(err, session.ErrAbsent) {
-		err = nil
-	}
+	out, err := p.every(ctx, placeFormat)
 	if err != nil {
 		return session.Launched{}, fmt.Errorf("%w: it was started, its pane cannot be found: %w", session.ErrInDoubt, err)
 	}

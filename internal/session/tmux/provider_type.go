@@ -8,6 +8,7 @@ import (
 
 	"custos/internal/fleet"
 	"custos/internal/session"
+	"custos/internal/sys/shim"
 )
 
 // Type pastes a text or presses a key. See session.Provider.
@@ -52,7 +53,7 @@ func (p *Provider) ready(ctx context.Context, id fleet.PaneID, agent fleet.Proce
 	out, err := p.tell(ctx, "", "display-message", "-p", "-t", id.Pane, placeFormat+" #{pane_dead} #{pane_in_mode} #{pane_tty}",
 		";", "list-clients", "-t", id.Pane, "-F", "#{client_control_mode}")
 	if err != nil {
-		return false, missing(err)
+		return false, p.missing(id, err)
 	}
 	head, clients, _ := strings.Cut(out, "\n")
 	f := strings.Fields(head)
@@ -75,12 +76,17 @@ func (p *Provider) ready(ctx context.Context, id fleet.PaneID, agent fleet.Proce
 	return scrolled, nil
 }
 
-// missing tells a pane that is not there from a server that does not answer.
-func missing(err error) error {
-	if errors.Is(err, session.ErrAbsent) || errors.Is(err, errRefused) && strings.Contains(err.Error(), "can't find") {
+// missing tells a pane that is not there from a server that does not answer. One that ended
+// is gone with its panes; when it is another's that ended, nothing was done.
+func (p *Provider) missing(id fleet.PaneID, err error) error {
+	if notFound(err) || errors.Is(err, errLost) && !p.alive(shim.ID{PID: id.Server.PID, Start: id.Server.Start}) {
 		return fmt.Errorf("%w: %w", session.ErrGone, err)
 	}
 	return err
+}
+
+func notFound(err error) bool {
+	return errors.Is(err, session.ErrAbsent) || errors.Is(err, errRefused) && strings.Contains(err.Error(), "can't find")
 }
 
 // inside checks that the agent lives, and on this pane's terminal.
@@ -103,7 +109,7 @@ func (p *Provider) inside(agent fleet.ProcessID, tty string) error {
 func (p *Provider) paste(ctx context.Context, id fleet.PaneID, text string, scrolled bool) error {
 	buffer := "custos-" + nonce()
 	if _, err := p.tell(ctx, text, "load-buffer", "-b", buffer, "-"); err != nil {
-		return missing(err)
+		return p.missing(id, err)
 	}
 	err := p.act(ctx, id, "paste-buffer -d -p -r -b "+buffer+" -t "+id.Pane, scrolled)
 	if errors.Is(err, session.ErrGone) {
@@ -134,7 +140,7 @@ func (p *Provider) act(ctx context.Context, id fleet.PaneID, command string, scr
 	case errors.Is(err, errNoAnswer):
 		return fmt.Errorf("%w: %w", session.ErrInDoubt, err)
 	case err != nil:
-		return missing(err)
+		return p.missing(id, err)
 	case out != "done":
 		return session.ErrGone
 	}
@@ -154,7 +160,7 @@ func (p *Provider) Close(ctx context.Context, id fleet.PaneID) error {
 	switch {
 	case errors.Is(err, errNoAnswer):
 		return fmt.Errorf("cannot close pane %s: %w: %w", id.Pane, session.ErrInDoubt, err)
-	case err != nil && !errors.Is(missing(err), session.ErrGone):
+	case err != nil && !errors.Is(p.missing(id, err), session.ErrGone):
 		return fmt.Errorf("cannot close pane %s: %w", id.Pane, err)
 	}
 	return nil

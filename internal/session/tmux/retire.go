@@ -2,13 +2,11 @@ package tmux
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 	"time"
 
 	"custos/internal/fleet"
-	"custos/internal/session"
 )
 
 // retireWithin is how long a server may take to end once nothing is in it.
@@ -40,12 +38,12 @@ func (p *Provider) Retire(ctx context.Context, ours func(name string) bool) (gue
 			continue
 		}
 		// Whether it is dead is asked again by the server itself, as it does it.
-		if _, err := p.tell(ctx, "", "if-shell", "-F", "-t", s.id+":", "#{pane_dead}", "kill-session -t '"+s.id+"'"); err != nil && !errors.Is(missing(err), session.ErrGone) && !errors.Is(err, session.ErrAbsent) {
+		if _, err := p.tell(ctx, "", "if-shell", "-F", "-t", s.id+":", "#{pane_dead}", "kill-session -t '"+s.id+"'"); err != nil && !notFound(err) {
 			return guests, err
 		}
 	}
 	_, err = p.tell(ctx, "", "set-option", "-s", "exit-empty", "on")
-	if errors.Is(err, session.ErrAbsent) {
+	if isOver(err) {
 		return nil, nil
 	}
 	if err != nil || len(guests) > 0 {
@@ -76,10 +74,7 @@ type lodging struct {
 }
 
 func (p *Provider) sessions(ctx context.Context) (all []lodging, err error) {
-	out, err := p.tell(ctx, "", "list-panes", "-a", "-F", "#{session_id} #{pane_dead} #{session_name}")
-	if errors.Is(err, session.ErrAbsent) {
-		return nil, nil
-	}
+	out, err := p.every(ctx, "#{session_id} #{pane_dead} #{session_name}")
 	if err != nil {
 		return nil, err
 	}
