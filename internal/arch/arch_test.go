@@ -43,6 +43,9 @@ func TestAtlasSeesViolations(t *testing.T) {
 		{"size", "internal/act/stop/x.go", "package stop\n" + strings.Repeat("var _ int\n", mostLines), "internal/act/stop has 5001 lines of code, and may have 5000"},
 		{"size of the large", "internal/server/x.go", "package server\n" + strings.Repeat("var _ int\n", large["internal/server"]), "internal/server has"},
 		{"init", "internal/act/stop/x.go", `package stop; func init() {}`, "internal/act/stop may not have an init function"},
+		{"a turn of no plan", "internal/daemon/x.go", `package daemon; import "custos/internal/fleet"; var _ = fleet.Turn{}`, "internal/daemon may not make a Turn but by Plan.Turn"},
+		{"a turn beside the plan", "internal/loop/x.go", `package loop; import words "custos/internal/fleet"; var _ = new(words.Turn)`, "internal/loop may not make a Turn but by Plan.Turn"},
+		{"a turn made elsewhere in fleet", "internal/fleet/x.go", `package fleet; func other() any { return Turn{} }`, "internal/fleet may not make a Turn but by Plan.Turn"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			found := violations(t, fstest.MapFS{c.file: {Data: []byte(c.src)}})
@@ -113,7 +116,7 @@ func check(pkg string, f *ast.File) (found []string) {
 			found = append(found, pkg+" may not have an init function")
 		}
 	}
-	return append(found, uses(pkg, r, f, names)...)
+	return slices.Concat(found, uses(pkg, r, f, names), turns(pkg, f, names))
 }
 
 // uses looks for the names a package may not even mention.

@@ -159,7 +159,7 @@ func (d *desk) carryOut(ctx context.Context, x *exchange) error {
 	case text == "": // the answer is committed already
 		return nil
 	}
-	return x.st.Commit(ctx, fleet.Turn{At: x.at, Outbox: []fleet.Message{x.answer(text, about)}})
+	return x.say(ctx, text, about)
 }
 
 // answerID is the same for the same message of a place.
@@ -182,6 +182,15 @@ func (x *exchange) answer(text string, about fleet.AlertKey) fleet.Message {
 		Subject: "reply of " + x.by, Body: fleet.Redact(fleet.Text(text)), Alert: about, Answers: x.said.ID, Thread: x.said.Thread}
 }
 
+// say writes the answer down, which is also how the reply is known to have been acted on.
+func (x *exchange) say(ctx context.Context, text string, about fleet.AlertKey) error {
+	return x.commit(ctx, x.at, fleet.Changes{Messages: []fleet.Message{x.answer(text, about)}})
+}
+
+func (x *exchange) commit(ctx context.Context, at fleet.Instant, rows fleet.Changes) error {
+	return x.st.Commit(ctx, rows.Plan(at).Turn())
+}
+
 // teachEvery is how often one person is told that something was not understood.
 const teachEvery = 10 * time.Minute
 
@@ -192,7 +201,7 @@ func (d *desk) teach(ctx context.Context, x *exchange, text string) error {
 	if last, known := d.told[who]; known && x.at.Since(last) < teachEvery {
 		return nil
 	}
-	if err := x.st.Commit(ctx, fleet.Turn{At: x.at, Outbox: []fleet.Message{x.answer(text, fleet.AlertKey{})}}); err != nil {
+	if err := x.say(ctx, text, fleet.AlertKey{}); err != nil {
 		return err
 	}
 	d.told[who] = x.at

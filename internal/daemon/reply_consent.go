@@ -155,7 +155,7 @@ func (d *desk) outcome(x *exchange, about fleet.AlertKey, look func(context.Cont
 			if over && text != "" {
 				m := x.answer(text, about)
 				m.ID += "-end"
-				_ = x.st.Commit(ctx, fleet.Turn{At: d.s.world.Now(), Outbox: []fleet.Message{m}}) // told by the alert, too
+				_ = x.commit(ctx, d.s.world.Now(), fleet.Changes{Messages: []fleet.Message{m}}) // told by the alert, too
 			}
 			if over {
 				return

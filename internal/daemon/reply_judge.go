@@ -40,7 +40,7 @@ func (d *desk) mean(ctx context.Context, x *exchange) (bool, error) {
 		}
 	}
 	v := fleet.Verdict{ID: x.id, Evidence: x.id, Word: fleet.VerdictAsk, At: x.at, Expires: x.at, Judge: d.s.meant.Kind(), Reason: "asked what " + x.by + " may have meant"}
-	if err := x.st.Commit(ctx, fleet.Turn{At: x.at, Verdicts: []fleet.Verdict{v}}); err != nil {
+	if err := x.commit(ctx, x.at, fleet.Changes{Verdicts: []fleet.Verdict{v}}); err != nil {
 		return false, err
 	}
 	d.meaning = true
@@ -64,8 +64,8 @@ func (d *desk) propose(x *exchange, v fleet.Verdict, list []ledger.Proposal) {
 	if p, ok, bad := ledger.ReadProposal(a.Text, list); err == nil && bad == nil && ok {
 		text = ledger.Proposed(p)
 	}
-	turn := fleet.Turn{At: d.s.world.Now(), Verdicts: []fleet.Verdict{paid(v, a)}, Outbox: []fleet.Message{x.answer(text, fleet.AlertKey{})}}
-	if err := x.st.Commit(d.life, turn); err != nil && d.life.Err() == nil {
+	rows := fleet.Changes{Verdicts: []fleet.Verdict{paid(v, a)}, Messages: []fleet.Message{x.answer(text, fleet.AlertKey{})}}
+	if err := x.commit(d.life, d.s.world.Now(), rows); err != nil && d.life.Err() == nil {
 		d.s.o.Log.Warn("Cannot answer", "err", err)
 	}
 }

@@ -21,7 +21,7 @@ func (b book) tell(ctx context.Context, m fleet.Message) error {
 	if err != nil {
 		return err
 	}
-	return st.Commit(ctx, fleet.Turn{At: b.now(), Outbox: []fleet.Message{m}})
+	return st.Commit(ctx, fleet.Changes{Messages: []fleet.Message{m}}.Plan(b.now()).Turn())
 }
 
 // hears names the notifiers that a message reaches. The terminal of the daemon is

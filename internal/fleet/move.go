@@ -33,13 +33,19 @@ type Changes struct {
 	// Records are new, or changed; a Revision works as in Registrations. A new one
 	// whose Key is known is left out.
 	Records Records `json:"records,omitzero"`
-	// Messages for the outbox that follow from records.
+	// Messages for the outbox that follow from records, or that a person or an agent has told.
 	Messages []Message `json:"messages,omitempty"`
+	// Verdicts are calls of a judge beside the actions, about what a person said: the
+	// receipt of a call, written before it is made and again when it has ended.
+	Verdicts []Verdict `json:"verdicts,omitempty"`
 }
+
+// Plan is the one that changes these rows and does nothing.
+func (c Changes) Plan(at Instant) Plan { return Plan{At: at, Follows: Follows{Changes: c}} }
 
 // IsZero says whether nothing changes.
 func (c Changes) IsZero() bool {
-	return len(c.Registrations)+len(c.Runs)+len(c.Given)+len(c.Messages) == 0 && c.Records.IsZero()
+	return len(c.Registrations)+len(c.Runs)+len(c.Given)+len(c.Messages)+len(c.Verdicts) == 0 && c.Records.IsZero()
 }
 
 // Follows is what follows from records, and from what a plan does, by itself.
@@ -58,6 +64,7 @@ func (f *Follows) Add(more Follows) {
 	}
 	f.Runs, f.Given = append(f.Runs, more.Runs...), append(f.Given, more.Given...)
 	f.Records, f.Messages = f.Records.And(more.Records), append(f.Messages, more.Messages...)
+	f.Verdicts = append(f.Verdicts, more.Verdicts...)
 	f.Patrol, f.Wake = f.Patrol || more.Patrol, f.Wake || more.Wake
 	if f.Until.IsZero() || !more.Until.IsZero() && more.Until.Before(f.Until) {
 		f.Until = more.Until

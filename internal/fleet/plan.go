@@ -22,7 +22,7 @@ type Plan struct {
 // Only is the plan cut down to some of its actions: nothing else of it is done.
 func (p Plan) Only(actions []Action) Plan { return Plan{At: p.At, Actions: actions} }
 
-// Turn is what is committed of the plan.
+// Turn is what is committed of the plan: no other way leads to a turn.
 func (p Plan) Turn() Turn { return Turn{At: p.At, Plan: p, Outbox: p.Messages} }
 
 // Failing is an agent whose attempts at recovery are spent.
@@ -231,9 +231,6 @@ type Turn struct {
 	Plan       Plan          `json:"plan"`
 	Agents     []AgentRecord `json:"agents,omitempty"` // what to remember of the agents seen
 	Outbox     []Message     `json:"outbox,omitempty"`
-	// Verdicts are calls of a judge beside the actions, about what a person said: the
-	// receipt of a call, written before it is made and again when it has ended.
-	Verdicts []Verdict `json:"verdicts,omitempty"`
 }
 
 // MessageKind is what a message for an agent tells of.

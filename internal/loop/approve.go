@@ -124,7 +124,7 @@ func (l *Loop) restsOn(key fleet.AlertKey) []fleet.PartName {
 
 // start commits some actions of a pass, with what is told of them, and starts them.
 func (l *Loop) start(ctx context.Context, p fleet.Pass, actions []fleet.Action, told []fleet.Message) error {
-	turn := p.Plan.Only(actions).Turn()
-	turn.Outbox = told
-	return l.o.Act.Start(ctx, turn)
+	plan := p.Plan.Only(actions)
+	plan.Messages = told
+	return l.o.Act.Start(ctx, plan.Turn())
 }

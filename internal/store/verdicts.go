@@ -70,7 +70,7 @@ func (t *tx) failedByVerdict(v fleet.Verdict) error {
 // putVerdicts keeps the receipts of a turn; a newer one of the same call takes the
 // place of the older.
 func putVerdicts(t *tx, turn fleet.Turn) error {
-	for _, v := range turn.Verdicts {
+	for _, v := range turn.Plan.Verdicts {
 		text, err := encode(v)
 		if err != nil {
 			return err
