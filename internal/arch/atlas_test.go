@@ -27,7 +27,7 @@ func atlas() []row {
 		{pkg: "internal/scenario", may: "fleet nearest agent", pure: true, why: "stories of what is seen and what is wanted are data: read, never played"},
 		{pkg: "internal/formula", may: "fleet nearest brokentoml", pure: true, why: "formulas are data: read, checked, rendered, never run"},
 		{pkg: "internal/plugin", may: "nearest brokentoml", pure: true, why: "plugins are data: read and checked, never run"},
-		{pkg: "internal/library", may: "fleet config rules formula formulas plugin pin nearest ledger decide/follow/runs sys/git", why: "what was written down to be run, as read from disk, and whether a person trusts it; it knows no ledger file and runs nothing"},
+		{pkg: "internal/library", may: "fleet api config rules formula formulas plugin pin nearest ledger decide/follow/runs sys/git", why: "what was written down to be run, as read from disk, and whether a person trusts it; it knows no ledger file and runs nothing"},
 		{pkg: "internal/pin", may: "fleet", pure: true, why: "compares what might be run with what a person said may be"},
 		{pkg: "formulas", why: "the shipped formulas, embedded"},
 		{pkg: "internal/session", may: "fleet", why: "a seam"},

@@ -63,7 +63,7 @@ func (d OnDisk) row(ctx context.Context, name, project string) api.FormulaRow {
 
 // Formula reads one formula.
 func (d OnDisk) Formula(_ context.Context, q api.FormulaQuery) (api.Formula, error) {
-	r, err := d.Library.Formulas.Read(library.Query{Name: q.Name, Project: q.Project, File: q.File, Text: q.Text, Vars: q.Vars, Render: q.Render})
+	r, err := d.Library.Formulas.Read(q)
 	if errors.Is(err, ledger.ErrIllegal) {
 		return api.Formula{}, &api.Error{Kind: api.BadInput, Message: "cannot read the formula: " + err.Error()}
 	}

@@ -105,7 +105,7 @@ func (r runner) take(ctx context.Context, run fleet.Run, detach bool) (fleet.Run
 // draft reads and renders the formula that is asked for.
 func (r runner) draft(ctx context.Context, q api.RunRequest, by string) (fleet.Run, error) {
 	b := r.s.library.Formulas
-	read, err := b.Read(library.Query{Name: q.Name, File: q.File, Text: q.Text, Project: q.Project, Vars: q.Vars, Render: true})
+	read, err := b.Read(api.FormulaQuery{Name: q.Name, File: q.File, Text: q.Text, Project: q.Project, Vars: q.Vars, Render: true})
 	if err != nil {
 		return fleet.Run{}, err
 	}

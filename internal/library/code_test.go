@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"custos/internal/api"
 	"custos/internal/config"
 	"custos/internal/fleet"
 )
@@ -125,7 +126,7 @@ func (w *codeWorld) runs() (dir string) {
 }
 
 func (w *codeWorld) reads(name string) (description, source string) {
-	r, err := w.book.Read(Query{Name: name, Project: "app", Render: true})
+	r, err := w.book.Read(api.FormulaQuery{Name: name, Project: "app", Render: true})
 	if err != nil || r.Refused() {
 		return "", ""
 	}
@@ -297,7 +298,7 @@ func TestGrants(t *testing.T) {
 		w.write(".custos/plugins/x/run.sh", "#!/bin/sh\n", 0o755)
 		w.commit(".custos")
 		w.trust()
-		r, err := w.book.Read(Query{Name: "asks", Project: "app", Render: true})
+		r, err := w.book.Read(api.FormulaQuery{Name: "asks", Project: "app", Render: true})
 		if err != nil || r.Refused() == c.asks || !c.asks && !strings.Contains(r.Errors(), `[grants] "app/asks" = ["FORGE_TOKEN"]`) {
 			t.Errorf("%q: %v, %v", c.more, err, r.Problems)
 		}
@@ -310,7 +311,7 @@ func TestGrants(t *testing.T) {
 		if _, file := w.reads("patrol"); strings.TrimPrefix(file, w.home+"/") != c.patrol {
 			t.Errorf("%q: patrol is %s", c.more, file)
 		}
-		if r, err := w.book.Read(Query{Name: "own", Render: true}); err != nil || r.Refused() {
+		if r, err := w.book.Read(api.FormulaQuery{Name: "own", Render: true}); err != nil || r.Refused() {
 			t.Errorf("a person's own: %v, %v", err, r.Problems)
 		}
 	}

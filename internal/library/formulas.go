@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"custos/formulas"
+	"custos/internal/api"
 	"custos/internal/config"
 	"custos/internal/decide/follow/runs"
 	"custos/internal/fleet"
@@ -233,14 +234,6 @@ func tooLarge(err error) []byte {
 	return []byte("this file cannot be read: " + fleet.Line(err.Error(), 200))
 }
 
-// Query names a formula: one that is looked up, or a File with its Text.
-type Query struct {
-	Name, Project string
-	File, Text    string
-	Vars          map[string]string
-	Render        bool // with values, so that one that is missing is an error
-}
-
 // Reading is a formula as far as it could be read.
 type Reading struct {
 	Formula  formula.Formula // with Values when it was rendered
@@ -273,9 +266,9 @@ func (r Reading) Schedules() (out []fleet.Schedule) {
 }
 
 // Read reads a formula, brings in what it builds on, checks it, and renders it. What is
-// wrong with its text is in the Reading. One that is not there is fs.ErrNotExist, one that
+// wrong with its text is in the Reading, whatever Lint says. One that is not there is fs.ErrNotExist, one that
 // may not be run ledger.ErrIllegal.
-func (b *Formulas) Read(q Query) (r Reading, err error) {
+func (b *Formulas) Read(q api.FormulaQuery) (r Reading, err error) {
 	r.Project = q.Project
 	if r.Dir, err = b.project(q.Project); err != nil {
 		return r, err
@@ -294,7 +287,7 @@ func (b *Formulas) Read(q Query) (r Reading, err error) {
 }
 
 // find returns the text that is meant, and where it is from.
-func (b *Formulas) find(q Query, project string) (text []byte, file string, err error) {
+func (b *Formulas) find(q api.FormulaQuery, project string) (text []byte, file string, err error) {
 	if q.File != "" {
 		return []byte(q.Text), q.File, nil
 	}
@@ -327,7 +320,7 @@ func (b *Formulas) resolve(r *Reading, file string) {
 
 // render puts the values in. Where they were not asked for, those that are missing leave
 // the formula as it is.
-func (b *Formulas) render(r *Reading, q Query) {
+func (b *Formulas) render(r *Reading, q api.FormulaQuery) {
 	if r.Refused() {
 		return
 	}

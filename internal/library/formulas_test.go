@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"custos/internal/api"
 	"custos/internal/config"
 	"custos/internal/decide/follow/runs"
 	"custos/internal/fleet"
@@ -75,14 +76,14 @@ func TestFormulaLookup(t *testing.T) {
 		"file/side.toml":                      oneStep("side", `description = "beside"`),
 	})
 	for _, c := range []struct {
-		q    Query
+		q    api.FormulaQuery
 		want string // description; "" is not found or refused
 	}{
-		{Query{Name: "patrol"}, "mine"}, {Query{Name: "x"}, "lib"},
-		{Query{Name: "x", Project: "app"}, "lib"}, {Query{Name: "p", Project: "app"}, ""}, {Query{Name: "p", Project: home + "/app"}, ""},
-		{Query{Name: "supervisor"}, "Watch the host"}, {Query{Name: "../file/side"}, ""}, {Query{Name: "x", Project: "nosuch"}, ""},
-		{Query{Name: "x", Project: "/nosuch"}, ""}, {Query{Name: "nosuch"}, ""},
-		{Query{File: home + "/file/z.toml", Text: oneStep("z", `extends = ["side"]`)}, "beside"},
+		{api.FormulaQuery{Name: "patrol"}, "mine"}, {api.FormulaQuery{Name: "x"}, "lib"},
+		{api.FormulaQuery{Name: "x", Project: "app"}, "lib"}, {api.FormulaQuery{Name: "p", Project: "app"}, ""}, {api.FormulaQuery{Name: "p", Project: home + "/app"}, ""},
+		{api.FormulaQuery{Name: "supervisor"}, "Watch the host"}, {api.FormulaQuery{Name: "../file/side"}, ""}, {api.FormulaQuery{Name: "x", Project: "nosuch"}, ""},
+		{api.FormulaQuery{Name: "x", Project: "/nosuch"}, ""}, {api.FormulaQuery{Name: "nosuch"}, ""},
+		{api.FormulaQuery{File: home + "/file/z.toml", Text: oneStep("z", `extends = ["side"]`)}, "beside"},
 	} {
 		r, err := b.Read(c.q)
 		ok := err == nil && !r.Refused()
@@ -105,7 +106,7 @@ func TestFormulaRefused(t *testing.T) {
 		".config/custos/formulas/uses.toml":  "name = \"uses\"\n[[steps]]\nid = \"a\"\nuses = \"patrl\"\n",
 	})
 	for name, want := range map[string]string{"big": "bytes", "cron": ":3:1: error: cron", "when": "agents", "agent": `did you mean "claude"`, "uses": `did you mean "patrol"`} {
-		r, err := b.Read(Query{Name: name})
+		r, err := b.Read(api.FormulaQuery{Name: name})
 		if err != nil || !r.Refused() || !strings.Contains(r.Errors(), want) {
 			t.Errorf("%s: %v, %v, want %q", name, err, r.Problems, want)
 		}
@@ -141,7 +142,7 @@ needs = ["look"]
 description = "Read {{branch}}."
 acceptance = "It is read."
 `})
-	r, err := b.Read(Query{Name: "n", Vars: map[string]string{"branch": "main"}, Render: true})
+	r, err := b.Read(api.FormulaQuery{Name: "n", Vars: map[string]string{"branch": "main"}, Render: true})
 	if err != nil || r.Refused() {
 		t.Fatal(err, r.Problems)
 	}
@@ -320,7 +321,7 @@ func TestLooksOfFormulas(t *testing.T) {
 		".config/custos/formulas/wrong.toml":             prose("wrong", "[context]\nrun = [\"rm -rf /\"]"),
 	})
 	for name, want := range map[string]string{"run-supervisor": "preflight findings", "mol-deacon-patrol": "preflight findings", "supervisor": "", "asks": "findings", "other": "", "wrong": "!"} {
-		r, err := b.Read(Query{Name: name, Render: true})
+		r, err := b.Read(api.FormulaQuery{Name: name, Render: true})
 		if err != nil || r.Refused() {
 			if want != "!" || !strings.Contains(r.Errors(), "preflight, findings") {
 				t.Errorf("%s: %v, %v", name, err, r.Problems)

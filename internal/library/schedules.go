@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 
+	"custos/internal/api"
 	"custos/internal/config"
 	"custos/internal/fleet"
 	"custos/internal/formula"
@@ -206,7 +207,7 @@ func (t *Schedules) add(ctx context.Context, s fleet.Schedule, g scheduleSetting
 
 // readFormula reads what is scheduled. What is not scheduled needs no values.
 func (t *Schedules) readFormula(g scheduleSettings, timed bool) (Reading, error) {
-	q := Query{Name: g.Formula, Project: g.Project, Vars: g.Vars, Render: timed}
+	q := api.FormulaQuery{Name: g.Formula, Project: g.Project, Vars: g.Vars, Render: timed}
 	r, err := t.formulas.Read(q)
 	if err == nil && !timed && len(r.Formula.Schedules) > 0 {
 		q.Render = true
