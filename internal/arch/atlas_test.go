@@ -14,6 +14,9 @@ type row struct {
 // stages is what the loop joins; they meet nowhere else.
 const stages = "observe assess decide act report"
 
+// clients are those of the outside that catalog hands to what it lists.
+const clients = "sys/beads sys/ci sys/docgraph sys/engine sys/files sys/forge sys/git sys/host sys/httpcache sys/judge sys/matrix sys/proc sys/program sys/shim sys/telegram"
+
 func atlas() []row {
 	return []row{
 		{pkg: "internal/fleet", pure: true, why: "the words: everyone speaks them, they know no one"},
@@ -53,7 +56,7 @@ func atlas() []row {
 		{pkg: "internal/loop", may: "fleet ledger decide/follow " + stages, why: "where the stages meet; the records of a pass become facts by ledger"},
 		{pkg: "internal/control", may: "fleet nearest api ledger library formula plugin decide/follow/runs", why: "what people and agents may do, in the words of the published face, whoever carries it; the ledger says what is legal, and runs when a schedule is due next", not: "net net/http"},
 		{pkg: "internal/server", may: "fleet nearest api control ledger hookwire", why: "HTTP over the ports it declares"},
-		{pkg: "internal/catalog", may: "fleet config rules agent formula ledger session session/* sys/* " + stages + " observe/* act/* report/*", why: "the one list of what is built in"},
+		{pkg: "internal/catalog", may: "fleet config rules agent ledger session session/process session/tmux " + clients + " " + stages + " observe/* act/* report/*", why: "the one list of what is built in: it knows the folders that it lists, and the clients that they share"},
 		{pkg: "internal/daemon", may: "fleet config api rules agent library nearest session sys/* store server control hookwire ledger scenario catalog loop report/journal report/terminal observe/agents observe/watch " + stages, why: "the composition root"},
 		{pkg: "internal/cli", may: "api config daemon nearest", why: "one file a command; all else through the API; what was meant by a slip is nearest"},
 		{pkg: "internal/arch", why: "this"},
