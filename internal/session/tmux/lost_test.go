@@ -32,6 +32,7 @@ type dying struct {
 //	again:   and another server is there by the time that is seen
 //	unsaid:  killed when it has made the session, and before that is known
 //	said:    killed when it has said so
+//	mute:    not killed, but what it is told reaches it only when all is settled
 const client = `#!/bin/sh
 case "$*" in *$(cat "$HERE/at")*) ;; *) exec "$TMUX_REAL" "$@" ;; esac
 how=$(head -n 1 "$HERE/dies"); sed -i 1d "$HERE/dies"; echo "$how" >> "$HERE/tried"
@@ -52,6 +53,9 @@ unsaid)
 said)
 	"$TMUX_REAL" "$@"; code=$?; while [ ! -e "$HERE/began" ]; do :; done
 	die "$(server)"; exit $code ;;
+mute)
+	( while [ ! -e "$HERE/go" ]; do sleep 0.01; done; "$TMUX_REAL" "$@"; touch "$HERE/late" ) > /dev/null 2>&1 &
+	exec sleep 1000 ;;
 esac
 exec "$TMUX_REAL" "$@"
 `
@@ -70,7 +74,7 @@ func newDying(t *testing.T, held string, dies ...string) *dying {
 	d.write(t, "dies", strings.Join(dies, "\n")+"\n", 0o600)
 	program := d.write(t, "tmux", head+client, 0o700)
 	binary := d.write(t, "custos-shim", head+"if mkdir \"$HERE/first\"; then "+held+"; fi\nexec "+sessiontest.BuildShim(t)+` "$@"`+"\n", 0o700)
-	p, err := tmux.NewProvider(tmux.ProviderOptions{Socket: s.Socket, Shim: binary, Tmux: program, Deadline: "10s", Start: "20s"})
+	p, err := tmux.NewProvider(tmux.ProviderOptions{Socket: s.Socket, Shim: binary, Tmux: program, Deadline: "4s", Start: "20s"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -106,7 +110,7 @@ func runs(l session.Launch) string {
 	return string(text)
 }
 
-// Where the server ends under a launch, and nothing was started for sure, it is done again
+// Where the server ends under a launch or does not answer, and nothing was started for sure, it is done again
 // on another server, and the agent runs once.
 func TestALaunchOutlivesItsServer(t *testing.T) {
 	t.Parallel()
@@ -120,6 +124,7 @@ func TestALaunchOutlivesItsServer(t *testing.T) {
 		"it ended before the shim began":                       {`touch "$HERE/began"; exec sleep 1000`, []string{"unsaid"}},
 		"it ended before the shim began, and had answered":     {`touch "$HERE/began"; exec sleep 1000`, []string{"said"}},
 		"the shim outlives it, and begins when all is settled": {`trap '' HUP; touch "$HERE/began"; while [ ! -e "$HERE/go" ]; do sleep 0.01; done; touch "$HERE/late"`, []string{"unsaid"}},
+		"it does not answer, and does it when all is settled":  {":", []string{"mute"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -133,7 +138,7 @@ func TestALaunchOutlivesItsServer(t *testing.T) {
 				t.Errorf("it was tried %d times, want %d", d.tried(), len(c.dies)+1)
 			}
 			sessiontest.Await(t, func() (string, bool) { return runs(l), runs(l) != "" })
-			if strings.Contains(c.held, "late") {
+			if strings.Contains(c.held, "late") || c.dies[0] == "mute" {
 				d.write(t, "go", "", 0o600)
 				sessiontest.Await(t, func() (error, bool) {
 					_, err := os.Stat(filepath.Join(d.dir, "late"))

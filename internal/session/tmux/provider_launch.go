@@ -75,17 +75,18 @@ func verdict(err error) error {
 }
 
 // A launch whose server ends is tried again on the next one: one that ends takes some
-// milliseconds for it, and is connected to until it has.
+// milliseconds for it, and is connected to until it has. So is one that got no answer,
+// from a server that then answers: the machine was busy.
 const (
 	tries    = 3
 	tryAgain = 100 * time.Millisecond
 )
 
-// errUnmade says that a launch failed because its server ended, and is undone whole.
+// errUnmade says that a launch failed because its server ended or was slow, and is undone whole.
 var errUnmade = errors.New("nothing was started")
 
-// launch starts an agent, again where nothing was started for sure because the server has
-// ended. Whatever comes late of a try, the claim of the instance is taken by one shim alone.
+// launch starts an agent, again where nothing was started for sure for a cause that
+// passes. Whatever comes late of a try, the claim of the instance is taken by one shim alone.
 func (p *Provider) launch(ctx context.Context, l session.Launch) (session.Launched, error) {
 	for try := 1; ; try++ {
 		got, err := p.try(ctx, l)
@@ -194,7 +195,7 @@ func (p *Provider) rollBack(ctx context.Context, l session.Launch, cause error) 
 	if errors.Is(gone, errNoAnswer) || errors.Is(gone, errStopped) {
 		return session.Launched{}, fmt.Errorf("%w: %w", session.ErrSpent, cause) // the claim must stay
 	}
-	if err := shim.Clear(l.Shim); err != nil || !isOver(cause) {
+	if err := shim.Clear(l.Shim); err != nil || !isOver(cause) && !errors.Is(cause, errNoAnswer) {
 		return session.Launched{}, errors.Join(cause, err)
 	}
 	return session.Launched{}, fmt.Errorf("%w: %w", errUnmade, cause)
