@@ -79,6 +79,7 @@ func busyServer(t *testing.T) (s *sessiontest.Tmux, pid int) {
 	s.Run(t, "set-option", "-s", "exit-empty", "off", ";", "set-option", "-g", "remain-on-exit", "on")
 	s.New(t, "agent", "sleep", "1000")
 	s.New(t, "dead", "true")
+	awaitThat(t, "the pane to be dead", func() bool { return s.Run(t, "display-message", "-p", "-t", "=dead:", "#{pane_dead}") == "1" })
 	if pid = number(s.Run(t, "display-message", "-p", "#{pid}")); pid <= 1 {
 		t.Fatal("tmux does not say which process its server is")
 	}
