@@ -311,8 +311,6 @@ func (w *world) readPast(set map[string]string) error {
 			w.past.Amnesia = true
 		case "blind":
 			w.past.Blind = v
-		case "stopped":
-			w.past.Stopped = append(w.past.Stopped, subject(v))
 		default:
 			return fmt.Errorf("cannot read past %q", k)
 		}

@@ -92,7 +92,7 @@ func newPass(policy *fleet.Policy, snap *fleet.Snapshot, found *fleet.Assessment
 		claims:  newClaims(),
 		guards:  guards(),
 		paused:  setOf(policy.Paused),
-		stopped: setOf(past.Stopped),
+		stopped: map[fleet.Subject]bool{},
 		spent:   map[purse][]fleet.Instant{}, overspent: map[purse]*refusal{},
 		reached: map[fleet.Kind]map[fleet.Subject]bool{},
 		crew:    muster(past, snap),

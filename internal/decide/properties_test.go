@@ -157,7 +157,7 @@ func (s *sim) advance() {
 		}
 	}
 	s.policy.Mode = pick(t, "fleet mode", simModes)
-	s.policy.ApprovedBy, s.policy.Frozen, s.policy.Paused, s.past.Stopped, s.past.Amnesia = "", "", nil, nil, rarely(t, "amnesia", 20)
+	s.policy.ApprovedBy, s.policy.Frozen, s.policy.Paused, s.past.Registrations, s.past.Amnesia = "", "", nil, nil, rarely(t, "amnesia", 20)
 	if rarely(t, "approved", 4) {
 		s.policy.ApprovedBy = "ann"
 	}
@@ -168,7 +168,7 @@ func (s *sim) advance() {
 		s.policy.Paused = []fleet.Subject{pick(t, "paused", simNames)}
 	}
 	if rarely(t, "stopped", 3) {
-		s.past.Stopped = []fleet.Subject{pick(t, "stopped", simNames)}
+		s.past.Registrations = []fleet.Registration{{Name: pick(t, "stopped", simNames[:3]).Name, Desired: fleet.DesiredStopped, DesiredBy: "ann"}}
 	}
 }
 
@@ -451,8 +451,10 @@ func (s *sim) checkAllowed(f fleet.Finding, w fleet.Wish, a fleet.Action, abilit
 			fail("paused")
 		}
 	}
-	if ability.Starts && (slices.Contains(s.past.Stopped, a.Subject) || slices.Contains(s.past.Stopped, f.Subject)) {
-		fail("a person stopped it")
+	for _, r := range s.past.Registrations {
+		if ability.Starts && a.Subject == agentSubject(r.Name) {
+			fail("a person stopped it")
+		}
 	}
 	if !able || ability.Cannot != "" {
 		fail("cannot be done")

@@ -189,7 +189,6 @@ type Past struct {
 	Aside     []int64        `json:"aside,omitempty"`   // numbers of alerts whose rows could not be read, of the last day: whether they ended is not known
 	Actions   []ActionRecord `json:"actions,omitempty"` // open, or young enough for a window
 	Silences  []Silence      `json:"silences,omitempty"`
-	Stopped   []Subject      `json:"stopped,omitempty"` // a person stopped it: never resurrect
 	Agents    []AgentRecord  `json:"agents,omitempty"`
 	// Registrations are those not retired, or retired within a day; Orders those
 	// that are not over, in the order they were given.

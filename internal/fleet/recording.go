@@ -128,7 +128,6 @@ func sortedPast(p Past) Past {
 	p.Alerts = sorted(p.Alerts, func(a Alert) string { return a.AlertKey.String() })
 	p.Actions = sorted(p.Actions, func(r ActionRecord) string { return r.ID })
 	p.Silences = sorted(p.Silences, func(s Silence) string { return s.Rule + "\x00" + s.Subject.String() })
-	p.Stopped = sorted(p.Stopped, Subject.String)
 	p.Agents = sorted(p.Agents, func(r AgentRecord) string { return r.Name })
 	p.Registrations = sorted(p.Registrations, func(r Registration) string { return r.Name })
 	return p

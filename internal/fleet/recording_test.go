@@ -120,6 +120,7 @@ func TestRecordingRefusals(t *testing.T) {
 		"unknown field": {strings.Replace(string(good), `"custos"`, `"custodian"`, 1), `unknown field "custodian"`},
 		"unknown word":  {strings.Replace(string(good), `"crashed"`, `"crahsed"`, 1), `snapshot.agents.value.0.state: "crahsed" is none of starting, `},
 		"no moment":     {`{"version": 1}`, "snapshot.at is missing"},
+		"a mark of old": {strings.Replace(string(good), `"started_at"`, `"stopped": [{"kind": "agent", "name": "a"}], "started_at"`, 1), `unknown field "stopped"`},
 		"syntax":        {"{\n\"version\": 1,\n!}", "line 3"},
 		"wrong type":    {"{\n\"version\": 1,\n\"custos\": 4}", "line 3"},
 		"two":           {string(good) + string(good), "after top-level value"},

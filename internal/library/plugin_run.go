@@ -100,7 +100,7 @@ func (x Plugin) absolute(argv []string) []string {
 
 // events are those that have one word: what begins, and kinds of the log.
 func events() []string {
-	return []string{"startup", "heartbeat", "patrol", "ack", "silence", "stopped", "freeze", "thaw", "verdict", "told", "reply"}
+	return []string{"startup", "heartbeat", "patrol", "ack", "silence", "freeze", "thaw", "verdict", "told", "reply"}
 }
 
 // families are the first words of the other kinds of the log. What comes after is

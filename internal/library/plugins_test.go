@@ -77,6 +77,7 @@ func TestPluginSchedules(t *testing.T) {
 		"type: event\n  on: run:nightly:failed":                 "on run:nightly:failed",
 		"type: event\n  on: agent.*":                            "on log:agent.*",
 		"type: event\n  on: convoy.created":                     "on log:convoy.open",
+		"type: event\n  on: stopped":                            `!plugin.md:5: gate.on: there is no event "stopped"`,
 		"type: event\n  on: startp":                             `!plugin.md:5: gate.on: there is no event "startp", did you mean "startup"?`,
 		"type: event\n  on: agnet.ended":                        `!did you mean "agent"?`,
 		"type: event\n  on: run.ended":                          `!plugin.md:5: gate.on: a run brings events "run.ended" about itself`,

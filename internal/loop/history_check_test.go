@@ -188,7 +188,7 @@ func (h *history) checkPermitted(snap fleet.Snapshot, rule fleet.Remedy, a fleet
 		fail("the rule observes")
 	case !approved && (h.policy.Mode != fleet.ModeAuto || rule.Mode != fleet.ModeAuto):
 		fail("nobody approved")
-	case a.Do == "start-agent" && slices.Contains(h.past.Stopped, a.Subject):
+	case a.Do == "start-agent" && h.isStopped(a.Subject):
 		fail("a person stopped it")
 	case a.Subject.Kind == fleet.KindAgent && !approved && sameBoot &&
 		snap.At.Up-h.past.StartedAt.Up < h.policy.Grace:

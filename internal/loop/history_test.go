@@ -205,14 +205,19 @@ func (h *history) person() {
 	}
 	a := pick(h.t, h.agents...)
 	s := fleet.Subject{Kind: fleet.KindAgent, Name: a.name}
-	if slices.Contains(h.past.Stopped, s) {
-		h.past.Stopped = slices.DeleteFunc(slices.Clone(h.past.Stopped), func(o fleet.Subject) bool { return o == s })
+	if h.isStopped(s) {
+		h.past.Registrations = slices.DeleteFunc(slices.Clone(h.past.Registrations), func(r fleet.Registration) bool { return r.Name == a.name })
 		h.run(a)
 		return
 	}
-	h.past.Stopped = append(slices.Clone(h.past.Stopped), s)
+	h.past.Registrations = append(slices.Clone(h.past.Registrations), fleet.Registration{Name: a.name, Desired: fleet.DesiredStopped, DesiredBy: "ann"})
 	a.end(fleet.StateStopped, h.now.true)
 	h.past.Silences = []fleet.Silence{{Subject: s, By: "ann", From: h.instant(h.now), Until: h.instant(h.now).Add(hour)}}
+}
+
+// isStopped says whether a person has stopped an agent.
+func (h *history) isStopped(s fleet.Subject) bool {
+	return s.Kind == fleet.KindAgent && slices.ContainsFunc(h.past.Registrations, func(r fleet.Registration) bool { return r.Name == s.Name })
 }
 
 // think runs the pure core; when asked to, twice, and compares the bytes.

@@ -8,7 +8,7 @@
 //     returns (synchronous=FULL).
 //   - An action begins at most once: Start succeeds for one caller only, in
 //     whatever process.
-//   - What a person said (acknowledged, silenced, stopped) is in columns and
+//   - What a person said (acknowledged, silenced) is in columns and
 //     tables that no pass writes, so a pass that began earlier cannot undo it.
 //   - A row that cannot be read is moved to set_aside and reported; a database
 //     that cannot be read is renamed, never deleted, and the new one says

@@ -46,7 +46,6 @@ func shelves() []anyShelf {
 		alertsShelf(),
 		plain[fleet.ActionRecord]("actions", "id", "stage <> 'ended'", true),
 		sorted(silenceOrder, plain[fleet.Silence]("silences", "rowid", "1", false)),
-		plain[fleet.Subject]("stopped", "subject", "1", false),
 		plain[fleet.AgentRecord]("agents", "name", "0", true),
 		plain[fleet.Registration]("registrations", "name", "retired = 0", true),
 		sorted(given, plain[fleet.Order]("orders", "id", "over = 0", false)),

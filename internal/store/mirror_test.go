@@ -79,11 +79,14 @@ func TestLastTrueIsWrittenNowAndThen(t *testing.T) {
 func TestMirrorSeesWhatOthersWrite(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "c.db")
 	one, two := opened(t, path), opened(t, path)
-	ok(t, one.StopMark(t.Context(), subject("x"), "ann", at(0)))
+	silence := func(s *Store, rule string) {
+		ok(t, s.Silence(t.Context(), fleet.Silence{Rule: rule, By: "ann", From: at(0), Until: at(time.Hour)}))
+	}
+	silence(one, "x")
 	past(t, one, at(0))
-	ok(t, two.StopMark(t.Context(), subject("y"), "bob", at(0)))
-	ok(t, one.StopMark(t.Context(), subject("z"), "ann", at(0)))
-	if d := cmp.Diff(past(t, two, at(0)).Stopped, past(t, one, at(0)).Stopped); d != "" || len(past(t, one, at(0)).Stopped) != 3 {
+	silence(two, "y")
+	silence(one, "z")
+	if d := cmp.Diff(past(t, two, at(0)).Silences, past(t, one, at(0)).Silences); d != "" || len(past(t, one, at(0)).Silences) != 3 {
 		t.Errorf("the first to write sees otherwise:\n%s", d)
 	}
 }

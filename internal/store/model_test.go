@@ -26,7 +26,6 @@ type model struct {
 	alerts       map[int64]fleet.Alert
 	actions      map[string]fleet.ActionRecord
 	silences     map[fleet.AlertKey]fleet.Silence
-	stopped      map[string]fleet.Subject
 	agents       map[string]fleet.AgentRecord
 	outbox       map[string]*letter
 	letters      int
@@ -72,14 +71,14 @@ func TestStoreAgainstModel(t *testing.T) {
 		n++
 		m := &machine{path: filepath.Join(dir, fmt.Sprint(n, ".db")), model: model{
 			now: at(0), next: 1, alerts: map[int64]fleet.Alert{}, actions: map[string]fleet.ActionRecord{},
-			silences: map[fleet.AlertKey]fleet.Silence{}, stopped: map[string]fleet.Subject{},
-			agents: map[string]fleet.AgentRecord{}, outbox: map[string]*letter{},
+			silences: map[fleet.AlertKey]fleet.Silence{},
+			agents:   map[string]fleet.AgentRecord{}, outbox: map[string]*letter{},
 		}}
 		m.open(t)
 		defer func() { sameAsWritten(t, m.store); _ = m.store.Close() }()
 		t.Repeat(map[string]func(*rapid.T){
 			"": m.check, "time": m.time, "commit": m.commit, "acknowledge": m.acknowledge, "silence": m.silence,
-			"stop": m.stop, "start": m.start, "finish": m.finish, "deliver": m.deliver, "reopen": m.reopen, "trim": m.trim,
+			"start": m.start, "finish": m.finish, "deliver": m.deliver, "reopen": m.reopen, "trim": m.trim,
 		})
 	})
 }
@@ -229,15 +228,6 @@ func (m *machine) silence(t *rapid.T) {
 	m.silences[fleet.AlertKey{Rule: q.Rule}] = q
 }
 
-func (m *machine) stop(t *rapid.T) {
-	s := subject(draw(t, "subject", "x", "y"))
-	if err := m.store.StopMark(context.Background(), s, "ann", m.now); err != nil {
-		t.Fatal(err)
-	}
-	m.wrote(m.now)
-	m.stopped[s.String()] = s
-}
-
 func (m *machine) start(t *rapid.T) {
 	id := draw(t, "id", "a1", "a2", "a3", "a4", "a5")
 	rec, known := m.actions[id]
@@ -382,9 +372,6 @@ func (m *machine) past() fleet.Past {
 		}
 	}
 	p.Silences = m.inForce()
-	for _, s := range slices.Sorted(maps.Keys(m.stopped)) {
-		p.Stopped = append(p.Stopped, m.stopped[s])
-	}
 	for _, n := range slices.Sorted(maps.Keys(m.agents)) {
 		if m.young(m.agents[n].LastSeen, remembered) {
 			p.Agents = append(p.Agents, m.agents[n])

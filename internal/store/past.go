@@ -14,7 +14,7 @@ const remembered = 24 * time.Hour
 
 // Past reads what is remembered, as one consistent view: alerts that are open
 // or ended less than 24 h before at, actions that are open or ended so lately,
-// silences in force, stopped subjects, agents seen so lately, agents that are
+// silences in force, agents seen so lately, agents that are
 // registered (retired ones so lately), runs that are not over (ended ones so
 // lately, and the newest of each schedule), verdicts of that time. Each list is
 // sorted; orders that are not over, runs and verdicts come in the order they were
@@ -109,7 +109,7 @@ func (m *mirror) fill(p *fleet.Past, at fleet.Instant) {
 			p.Alerts = append(p.Alerts, m.current(r).alert(p.Silences))
 		}
 	}
-	p.Actions, p.Stopped, p.Agents = on[fleet.ActionRecord](m).values(at), on[fleet.Subject](m).values(at), on[fleet.AgentRecord](m).values(at)
+	p.Actions, p.Agents = on[fleet.ActionRecord](m).values(at), on[fleet.AgentRecord](m).values(at)
 	p.Registrations, p.Orders = on[fleet.Registration](m).values(at), on[fleet.Order](m).values(at)
 	p.Runs, p.Verdicts = on[fleet.Run](m).values(at), on[fleet.Verdict](m).values(at)
 	p.Records = m.records(at)

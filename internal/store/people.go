@@ -49,19 +49,3 @@ func readSilences(ctx context.Context, q querier, bad *[]badRow) ([]fleet.Silenc
 	}
 	return out, err
 }
-
-// StopMark notes that by, a person, stopped the subject: it is never started
-// again by Custos.
-func (s *Store) StopMark(ctx context.Context, subject fleet.Subject, by string, at fleet.Instant) error {
-	return s.write(ctx, "mark "+subject.String()+" as stopped", at, func(t *tx) error {
-		text, err := encode(subject)
-		if err != nil {
-			return err
-		}
-		n, err := t.exec("INSERT INTO stopped (subject, json) VALUES (?, ?) ON CONFLICT (subject) DO NOTHING", name(subject), text)
-		if err != nil || n == 0 {
-			return err
-		}
-		return t.event(fleet.Event{Kind: "stopped", Subject: subject, Text: "stopped by " + by})
-	})
-}

@@ -160,10 +160,6 @@ func (t *tx) told(old *fleet.Registration, r fleet.Registration) error {
 			return err
 		}
 	}
-	if old != nil && old.Desired != r.Desired && r.Desired == fleet.DesiredRunning {
-		_, err := t.exec("DELETE FROM stopped WHERE subject = ?", name(agentSubject(r.Name)))
-		return err
-	}
 	return nil
 }
 

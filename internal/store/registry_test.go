@@ -128,26 +128,6 @@ func TestOutdatedTurnIsRefused(t *testing.T) {
 	wantErr(t, s.Commit(t.Context(), fleet.Turn{At: at(4), Plan: fleettest.Rows(fleet.Changes{Registrations: []fleet.Registration{gone}})}), ErrConflict)
 }
 
-func TestStartLiftsTheMark(t *testing.T) {
-	s := fresh(t)
-	r := registered("a")
-	r.Desired = fleet.DesiredStopped
-	r = register(t, s, r)
-	ok(t, s.StopMark(t.Context(), agentSubject("a"), "ann", at(1)))
-	r.Task = "other"
-	ok(t, s.Commit(t.Context(), fleet.Turn{At: at(2), Plan: fleettest.Rows(fleet.Changes{Registrations: []fleet.Registration{r}})}))
-	p := past(t, s, at(3))
-	if len(p.Stopped) != 1 {
-		t.Fatal("the mark is lifted by any change")
-	}
-	r = p.Registrations[0]
-	r.Desired, r.DesiredBy = fleet.DesiredRunning, "ann"
-	ok(t, s.Commit(t.Context(), fleet.Turn{At: at(3), Plan: fleettest.Rows(fleet.Changes{Registrations: []fleet.Registration{r}})}))
-	if p = past(t, s, at(4)); len(p.Stopped) != 0 {
-		t.Error("a person started it, and the mark is still there")
-	}
-}
-
 func TestFailures(t *testing.T) {
 	s := fresh(t)
 	register(t, s, registered("a"))

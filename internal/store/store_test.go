@@ -129,7 +129,8 @@ func TestTurnSurvivesReopening(t *testing.T) {
 	for range 2 { // a turn committed twice is committed once
 		ok(t, s.Commit(t.Context(), turn))
 	}
-	ok(t, s.StopMark(t.Context(), subject("y"), "ann", at(2*time.Minute)))
+	silence := fleet.Silence{Rule: "y", By: "ann", From: at(2 * time.Minute), Until: at(time.Hour)}
+	ok(t, s.Silence(t.Context(), silence))
 	before := past(t, s, at(3*time.Minute))
 	ok(t, s.Close())
 	s = opened(t, path)
@@ -138,13 +139,13 @@ func TestTurnSurvivesReopening(t *testing.T) {
 		t.Errorf("reopening changed the past:\n%s", d)
 	}
 	want := fleet.Past{StartedAt: at(0), Newest: at(2 * time.Minute), Patrol: 7, PatrolAt: at(time.Minute), NextAlert: 2,
-		Alerts:  turn.Assessment.Alerts,
-		Actions: []fleet.ActionRecord{{Action: action("a1"), Stage: fleet.StagePlanned, PlannedAt: turn.At}},
-		Stopped: []fleet.Subject{subject("y")}, Agents: turn.Agents}
+		Alerts:   turn.Assessment.Alerts,
+		Actions:  []fleet.ActionRecord{{Action: action("a1"), Stage: fleet.StagePlanned, PlannedAt: turn.At}},
+		Silences: []fleet.Silence{silence}, Agents: turn.Agents}
 	if d := cmp.Diff(asJSON(want), asJSON(after)); d != "" {
 		t.Errorf("past:\n%s", d)
 	}
-	if got := kinds(t, s, EventFilter{}); got != "alert.firing action.planned action.skipped patrol stopped" {
+	if got := kinds(t, s, EventFilter{}); got != "alert.firing action.planned action.skipped patrol silence" {
 		t.Errorf("events %s", got)
 	}
 	if got := kinds(t, s, EventFilter{Action: "a1"}); got != "action.planned" {
@@ -152,7 +153,7 @@ func TestTurnSurvivesReopening(t *testing.T) {
 	}
 	last, err := s.LastEvents(t.Context(), 2, EventFilter{})
 	ok(t, err)
-	if len(last) != 2 || last[0].Kind != "patrol" || last[1].Kind != "stopped" || last[0].ID >= last[1].ID {
+	if len(last) != 2 || last[0].Kind != "patrol" || last[1].Kind != "silence" || last[0].ID >= last[1].ID {
 		t.Errorf("last events %s", asJSON(last))
 	}
 	due, err := s.Due(t.Context(), at(time.Hour), 10)
@@ -770,4 +771,21 @@ func (s *Store) skips(ctx context.Context) ([]fleet.Skipped, error) {
 	}
 	s.moveAside(ctx, bad)
 	return found, nil
+}
+
+// TestALedgerWithMarksOfOldOpens: a table that nothing writes or reads any more stands in
+// every ledger of before, and goes on to.
+func TestALedgerWithMarksOfOldOpens(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "c.db")
+	s := opened(t, path)
+	ok(t, s.write(t.Context(), "mark as before", at(0), func(tx *tx) error {
+		_, err := tx.exec(`INSERT INTO stopped (subject, json) VALUES ('agent/a', '{"kind":"agent","name":"a"}')`)
+		return err
+	}))
+	before := past(t, s, at(time.Minute))
+	ok(t, s.Close())
+	s = opened(t, path)
+	if d := cmp.Diff(asJSON(before), asJSON(past(t, s, at(time.Minute)))); d != "" {
+		t.Errorf("it is read otherwise:\n%s", d)
+	}
 }
