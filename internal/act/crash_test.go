@@ -333,8 +333,8 @@ func judge(t *testing.T, o order, said []string) {
 		t.Fatalf("the store does not open: %v", err)
 	}
 	defer s.Close()
-	if s.AsideFile() != "" {
-		t.Fatalf("the store was damaged: %s", s.AsideFile())
+	if aside, err := store.AsideFiles(filepath.Join(o.Dir, "custos.db")); err != nil || len(aside) > 0 {
+		t.Fatalf("the store was damaged: %s, %v", aside, err)
 	}
 	fresh := replaceFiles(t, o)
 	begun := map[string]bool{}

@@ -38,7 +38,7 @@ func builtin(t testing.TB) *rules.Set {
 
 func parse(t testing.TB, text string) *rules.Set {
 	t.Helper()
-	set, err := rules.Parse("test", []byte(text))
+	set, err := (rules.Checker{}).Parse("test", []byte(text))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -125,9 +125,10 @@ func (w *town) diedOnce(name string) {
 		w.Fatal(err)
 	}
 	told = slices.DeleteFunc(told, func(e fleet.Event) bool { return e.Kind != "alert.firing" })
-	r, err := book.Registration(w.Context(), name)
-	if err != nil || len(told) != 1 || len(r.Deaths) != 1 {
-		w.Errorf("it died once, has died at %v (%v), and was told of by %+v", r.Deaths, err, told)
+	all, err := book.Registrations(w.Context())
+	i := slices.IndexFunc(all, func(r fleet.Registration) bool { return r.Name == name })
+	if err != nil || i < 0 || len(told) != 1 || len(all[i].Deaths) != 1 {
+		w.Errorf("it died once, is %d of %+v (%v), and was told of by %+v", i, all, err, told)
 	}
 }
 

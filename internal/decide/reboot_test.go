@@ -23,7 +23,7 @@ type morning struct {
 
 func newMorning(t *testing.T, mode fleet.Mode, names ...string) *morning {
 	t.Helper()
-	set, err := rules.Parse("rules.toml", rules.Builtin())
+	set, err := (rules.Checker{}).Parse("rules.toml", rules.Builtin())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -22,7 +22,7 @@ func asking(t *testing.T) *machine { return askingBy(t, "") }
 // askingBy is that with more lines in the rule.
 func askingBy(t *testing.T, lines string) *machine {
 	w := newMachine(t)
-	set, err := rules.Parse("rules.toml", rules.Builtin(), rules.Source{Name: "custos.toml", Text: []byte("[rule.lock-dead]\nmode = \"ask\"\n" + lines)})
+	set, err := (rules.Checker{}).Parse("rules.toml", rules.Builtin(), rules.Source{Name: "custos.toml", Text: []byte("[rule.lock-dead]\nmode = \"ask\"\n" + lines)})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -39,7 +39,7 @@ func fleetOf(n int) fleet.Snapshot {
 // process for each agent.
 func BenchmarkPass(b *testing.B) {
 	perProcess := hasSession(b)
-	set, err := rules.Parse("rules.toml", rules.Builtin())
+	set, err := (rules.Checker{}).Parse("rules.toml", rules.Builtin())
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -201,7 +201,7 @@ func round() []spell {
 func newDay(t *testing.T, overlay string) *day {
 	d := &day{workshop: newWorkshop(t), t: t, regs: map[string]fleet.Registration{}, agents: map[string]fleet.AgentRecord{},
 		alerts: map[fleet.AlertKey]fleet.Alert{}, triage: fleet.DefaultTriagePolicy()}
-	set, err := rules.Parse("rules.toml", rules.Builtin(), rules.Source{Name: "overlay", Text: []byte(overlay)})
+	set, err := (rules.Checker{}).Parse("rules.toml", rules.Builtin(), rules.Source{Name: "overlay", Text: []byte(overlay)})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -19,7 +19,7 @@ import (
 // policy has it started again that is begun or refused with a reason that is no
 // person's. A person's end is never undone.
 func TestNoEndIsSilent(t *testing.T) {
-	set, err := rules.Parse("rules.toml", rules.Builtin())
+	set, err := (rules.Checker{}).Parse("rules.toml", rules.Builtin())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -63,7 +63,7 @@ func firms() []firm {
 func newForgeDay(t *testing.T) *forgeDay {
 	d := &forgeDay{day: &day{workshop: newWorkshop(t), t: t, regs: map[string]fleet.Registration{}, agents: map[string]fleet.AgentRecord{},
 		alerts: map[fleet.AlertKey]fleet.Alert{}}, dir: journal.Dir(t.TempDir()), wire: wire{}, repos: map[string]*forgetest.Repo{}, systems: map[string]*citest.Server{}}
-	set, err := rules.Parse("rules.toml", rules.Builtin(), rules.Source{Name: "overlay", Text: []byte(`
+	set, err := (rules.Checker{}).Parse("rules.toml", rules.Builtin(), rules.Source{Name: "overlay", Text: []byte(`
 [rule.forge-clock]
 enabled = false # that it is ten minutes ahead is to make no age wrong
 [rule.ci-stuck]

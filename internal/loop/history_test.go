@@ -107,7 +107,7 @@ attempts = "1 in 4h"
 mode = "auto"
 attempts = "1 in 12h"
 `} {
-		set, err := rules.Parse("rules.toml", rules.Builtin(), rules.Source{Name: fmt.Sprintf("overlay %d", i), Text: []byte(text)})
+		set, err := (rules.Checker{}).Parse("rules.toml", rules.Builtin(), rules.Source{Name: fmt.Sprintf("overlay %d", i), Text: []byte(text)})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -35,7 +35,7 @@ func (n *night) Snapshot() fleet.Snapshot {
 func newNight(t *testing.T, every, most time.Duration) *night {
 	n := &night{day: newDay(t, "")}
 	n.plans = nil
-	set, err := rules.Parse("rules.toml", rules.Builtin())
+	set, err := (rules.Checker{}).Parse("rules.toml", rules.Builtin())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -140,7 +140,7 @@ func (w *machine) policy(o fleet.PatrolOrder) fleet.Policy {
 }
 
 func newMachine(t *testing.T) *machine {
-	set, err := rules.Parse("rules.toml", rules.Builtin())
+	set, err := (rules.Checker{}).Parse("rules.toml", rules.Builtin())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -333,7 +333,7 @@ func TestWakesWhenARuleIsDue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newMachine(t)
 		table := "[rule.slow]\npriority = \"P3\"\nover = \"lock\"\nexpr = \"lock.waited_for\"\nfor = \"7s\"\nsummary = \"'held'\"\n"
-		set, err := rules.Parse("rules.toml", []byte(table))
+		set, err := (rules.Checker{}).Parse("rules.toml", []byte(table))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -149,7 +149,7 @@ type ciReader interface {
 }
 
 func builtinRules(t *testing.T) *rules.Set {
-	set, err := rules.Parse("rules.toml", rules.Builtin())
+	set, err := (rules.Checker{}).Parse("rules.toml", rules.Builtin())
 	if err != nil {
 		t.Fatal(err)
 	}

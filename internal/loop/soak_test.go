@@ -128,7 +128,7 @@ mode     = "auto"
 cooldown = "10m"
 attempts = "5 in 1h"
 `
-	set, err := rules.Parse("rules.toml", rules.Builtin(), rules.Source{Name: "overlay", Text: []byte(overlay)})
+	set, err := (rules.Checker{}).Parse("rules.toml", rules.Builtin(), rules.Source{Name: "overlay", Text: []byte(overlay)})
 	if err != nil {
 		t.Fatal(err)
 	}

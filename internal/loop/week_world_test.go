@@ -22,7 +22,7 @@ import (
 )
 
 func weekRules(t *testing.T) *rules.Set {
-	set, err := rules.Parse("rules.toml", rules.Builtin())
+	set, err := (rules.Checker{}).Parse("rules.toml", rules.Builtin())
 	if err != nil {
 		t.Fatal(err)
 	}

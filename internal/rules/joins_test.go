@@ -51,7 +51,7 @@ func TestJoins(t *testing.T) {
 		{fleet.KindAgent, &s.Agents.Value[0], "tree", "/w/ann"},
 		{fleet.KindAgent, &s.Agents.Value[1], "tree", ""},
 	} {
-		set, err := Parse("test", []byte(fmt.Sprintf("[rule.x]\npriority='P3'\nover=%q\nexpr='true'\nsummary=%q", c.over, names(c.list))))
+		set, err := (Checker{}).Parse("test", []byte(fmt.Sprintf("[rule.x]\npriority='P3'\nover=%q\nexpr='true'\nsummary=%q", c.over, names(c.list))))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -86,7 +86,7 @@ func TestJoinsThatCannotBeTold(t *testing.T) {
 	} {
 		s := joinWorld()
 		c.change(s)
-		set, err := Parse("test", []byte("[rule.x]\npriority='P3'\nover='project'\nexpr=\"crew.exists(a, a.state == 'stuck')\""))
+		set, err := (Checker{}).Parse("test", []byte("[rule.x]\npriority='P3'\nover='project'\nexpr=\"crew.exists(a, a.state == 'stuck')\""))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -104,7 +104,7 @@ func TestJoinsThatCannotBeTold(t *testing.T) {
 // An action on each issue, in a rule over projects, joins with the issue.
 func TestJoinsOfATarget(t *testing.T) {
 	s := joinWorld()
-	set, err := Parse("test", []byte("[rule.x]\npriority='P3'\nover='project'\nexpr='true'\nactions=[{ do = 'label', targets = 'issue', where = 'crew.size() == 1 && fixes.size() == 1', text = '+x' }]"))
+	set, err := (Checker{}).Parse("test", []byte("[rule.x]\npriority='P3'\nover='project'\nexpr='true'\nactions=[{ do = 'label', targets = 'issue', where = 'crew.size() == 1 && fixes.size() == 1', text = '+x' }]"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -122,7 +122,7 @@ func TestJoinsOfATarget(t *testing.T) {
 func TestJoinsAreOfIssuesAndProjects(t *testing.T) {
 	for _, expr := range []string{"crew.size() > 0", "fixes.size() > 0"} {
 		for _, over := range []string{"host", "agent", "pipeline"} {
-			if _, err := Parse("test", []byte(fmt.Sprintf("[rule.x]\npriority='P3'\nover=%q\nexpr=%q", over, expr))); err == nil {
+			if _, err := (Checker{}).Parse("test", []byte(fmt.Sprintf("[rule.x]\npriority='P3'\nover=%q\nexpr=%q", over, expr))); err == nil {
 				t.Errorf("a rule over %s may say %s", over, expr)
 			}
 		}

@@ -25,15 +25,6 @@ type Source struct {
 // ran. It is no line of the table.
 const BrokenRule = "rule-broken"
 
-// Parse reads a rule table and lays others over it: an overlay changes single
-// keys of a rule that is there, or adds rules, whose mode is observe unless
-// they say otherwise. name is what errors call the table. Every mistake of every
-// source is reported at once, each with its file and line. Action names are not
-// checked; use Checker where they are known.
-func Parse(name string, table []byte, overlays ...Source) (*Set, error) {
-	return Checker{}.Parse(name, table, overlays...)
-}
-
 // Checker parses rule tables and knows what there is beyond them.
 type Checker struct {
 	// Actions are those there are; nil: do not check. Only what the overlays ask
@@ -42,7 +33,11 @@ type Checker struct {
 	Actions []string
 }
 
-// Parse is the function Parse, and refuses actions that do not exist.
+// Parse reads a rule table and lays others over it: an overlay changes single
+// keys of a rule that is there, or adds rules, whose mode is observe unless
+// they say otherwise. name is what errors call the table. Every mistake of every
+// source is reported at once, each with its file and line, and so is an action
+// that does not exist.
 func (c Checker) Parse(name string, table []byte, overlays ...Source) (*Set, error) {
 	compiler, err := newCompiler()
 	if err != nil {

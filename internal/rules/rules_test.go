@@ -19,7 +19,7 @@ var update = flag.Bool("update", false, "rewrite docs/rules.md")
 
 func builtinSet(t testing.TB) *Set {
 	t.Helper()
-	s, err := Parse("rules.toml", Builtin())
+	s, err := (Checker{}).Parse("rules.toml", Builtin())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -89,7 +89,7 @@ func TestOnlyOverlaysAreHeldToTheActionsThereAre(t *testing.T) {
 }
 
 func TestCanonicalTableIsAFixedPoint(t *testing.T) {
-	s, err := Parse("rules.toml", Builtin(), Source{"custos.toml", []byte(`
+	s, err := (Checker{}).Parse("rules.toml", Builtin(), Source{"custos.toml", []byte(`
 [rule.log-large]
 enabled = false
 what = "quotes \" and 'both' \\ and ü"
@@ -108,7 +108,7 @@ actions = [{ do = "x", targets = "log", where = "log.bytes > 1", order = "log.by
 	if err != nil {
 		t.Fatal(err)
 	}
-	again, err := Parse("canonical", []byte(s.TOML()))
+	again, err := (Checker{}).Parse("canonical", []byte(s.TOML()))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -136,7 +136,7 @@ func plainRule(r Rule) Rule {
 }
 
 func TestOverlay(t *testing.T) {
-	s, err := Parse("rules.toml", Builtin(), Source{"custos.toml", []byte(`
+	s, err := (Checker{}).Parse("rules.toml", Builtin(), Source{"custos.toml", []byte(`
 mode = "auto"
 [git]
 roots = ["/x"]
@@ -228,7 +228,7 @@ func TestMistakes(t *testing.T) {
 // truthOf answers an expression over a snapshot, as the rule of a host.
 func truthOf(t testing.TB, expr string, snap *fleet.Snapshot) (Truth, string) {
 	t.Helper()
-	s, err := Parse("test", []byte(fmt.Sprintf("[rule.x]\npriority='P3'\nover='host'\nexpr=%q", expr)))
+	s, err := (Checker{}).Parse("test", []byte(fmt.Sprintf("[rule.x]\npriority='P3'\nover='host'\nexpr=%q", expr)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -298,7 +298,7 @@ func TestExtraNamesThatWereNotReportedAreUnknown(t *testing.T) {
 		`'watts' in extra.numbers`:                         False,
 		`extra.texts['x'] == ''`:                           Unknown,
 	} {
-		s, err := Parse("test", []byte(fmt.Sprintf("[rule.x]\npriority='P3'\nover='extra'\nexpr=%q", expr)))
+		s, err := (Checker{}).Parse("test", []byte(fmt.Sprintf("[rule.x]\npriority='P3'\nover='extra'\nexpr=%q", expr)))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -312,7 +312,7 @@ func TestExtraNamesThatWereNotReportedAreUnknown(t *testing.T) {
 
 func TestStalePartsAreUnknownInAFreshView(t *testing.T) {
 	snap := &fleet.Snapshot{Host: fleet.Part[fleet.Host]{Sight: fleet.Sight{Status: fleet.StatusStale, Why: "3m old"}, Value: fleet.Host{CPUs: 4}}}
-	s, err := Parse("test", []byte("[rule.x]\npriority='P3'\nover='host'\nexpr='host.cpus == 4'"))
+	s, err := (Checker{}).Parse("test", []byte("[rule.x]\npriority='P3'\nover='host'\nexpr='host.cpus == 4'"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -345,14 +345,14 @@ func FuzzParse(f *testing.F) {
 	f.Add("rule = { a = { over = 3 } }\n[[rule.b]]\nx = [1, {y = 2}]")
 	f.Add("[rule.a]\nexpr = '''\nhas(x)'''\nfor = '1d'")
 	f.Fuzz(func(t *testing.T, text string) {
-		s, err := Parse("fuzz", []byte(text))
+		s, err := (Checker{}).Parse("fuzz", []byte(text))
 		if err != nil {
 			if !strings.Contains(err.Error(), "cannot read fuzz:") {
 				t.Fatalf("error without a place: %v", err)
 			}
 			return
 		}
-		again, err := Parse("canonical", []byte(s.TOML()))
+		again, err := (Checker{}).Parse("canonical", []byte(s.TOML()))
 		if err != nil || again.TOML() != s.TOML() {
 			t.Fatalf("canonical form does not stand: %v\n%s", err, s.TOML())
 		}
@@ -371,7 +371,7 @@ func TestDurationsSurviveTheCanonicalForm(t *testing.T) {
 // BenchmarkParse is what every start of Custos pays.
 func BenchmarkParse(b *testing.B) {
 	for b.Loop() {
-		if _, err := Parse("rules.toml", Builtin()); err != nil {
+		if _, err := (Checker{}).Parse("rules.toml", Builtin()); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -9,7 +9,7 @@ import (
 // What is asked of all things of a part that was cut cannot be told: some were not
 // looked at.
 func TestACutListIsNotAll(t *testing.T) {
-	set, err := Parse("t.toml", []byte(`[rule.few-locks]
+	set, err := Checker{}.Parse("t.toml", []byte(`[rule.few-locks]
 what = "Few locks."
 priority = "P4"
 over = "self"

@@ -107,7 +107,7 @@ func TestEveryWordReads(t *testing.T) {
 
 func readWord(t *testing.T, kind fleet.Kind, value any, name string) {
 	expr := string(kind) + "." + name
-	set, err := Parse("test", []byte("[rule.x]\npriority='P4'\nover='"+string(kind)+"'\nexpr='"+expr+" == "+expr+"'"))
+	set, err := Checker{}.Parse("test", []byte("[rule.x]\npriority='P4'\nover='"+string(kind)+"'\nexpr='"+expr+" == "+expr+"'"))
 	if err != nil {
 		t.Errorf("%s: %v", expr, err)
 		return

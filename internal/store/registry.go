@@ -52,24 +52,8 @@ func (s *Store) UpdateRegistration(ctx context.Context, name string, at fleet.In
 
 // Registrations lists every registered agent by name, the retired ones too.
 func (s *Store) Registrations(ctx context.Context) ([]fleet.Registration, error) {
-	return s.registrations(ctx, "ORDER BY name")
-}
-
-// Registration returns the agent of that name, or ErrNotFound.
-func (s *Store) Registration(ctx context.Context, name string) (fleet.Registration, error) {
-	list, err := s.registrations(ctx, "WHERE name = ?", name)
-	if err == nil && len(list) == 0 {
-		err = failed("show agent "+fleet.Line(name, 80), ErrNotFound)
-	}
-	if err != nil {
-		return fleet.Registration{}, err
-	}
-	return list[0], nil
-}
-
-func (s *Store) registrations(ctx context.Context, where string, args ...any) ([]fleet.Registration, error) {
 	var bad []badRow
-	list, err := collect[fleet.Registration](ctx, s.r, &bad, source{table: "registrations", key: "name", where: where, args: args})
+	list, err := collect[fleet.Registration](ctx, s.r, &bad, source{table: "registrations", key: "name", where: "ORDER BY name"})
 	if err != nil {
 		return nil, failed("list registered agents", err)
 	}

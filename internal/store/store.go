@@ -55,7 +55,6 @@ type Store struct {
 	mark   *markFile
 	lost   string // read only: what the marks say of it
 	opts   Options
-	aside  string // where a damaged database was moved to by this Open
 }
 
 // Open opens the database to read and write, and brings its schema up to date.
@@ -81,7 +80,6 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 	if s, err = openMarked(ctx, o); err != nil {
 		return nil, err
 	}
-	s.aside = aside
 	if err := s.forget(ctx, aside); err != nil {
 		_ = s.Close()
 		return nil, err
@@ -181,9 +179,6 @@ func isEmpty(path string) (bool, error) {
 	}
 	return true, nil
 }
-
-// AsideFile is where this Open moved a damaged database to; "" when it did not.
-func (s *Store) AsideFile() string { return s.aside }
 
 // Close closes the database. What was committed is on the disk already, but for
 // the moments at which alerts were last true, which are written now, and where the

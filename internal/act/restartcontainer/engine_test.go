@@ -36,7 +36,7 @@ func newWard(t *testing.T) *ward {
 	if w.probe, err = containers.New(containers.Options{Socket: w.Socket, Ours: []string{"*"}, Wanted: []string{"fails", "hogs", "lost"}}); err != nil {
 		t.Fatal(err)
 	}
-	if w.rules, err = rules.Parse("rules.toml", rules.Builtin()); err != nil {
+	if w.rules, err = (rules.Checker{}).Parse("rules.toml", rules.Builtin()); err != nil {
 		t.Fatal(err)
 	}
 	writer, err := engine.NewWriter(w.Socket)

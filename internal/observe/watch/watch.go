@@ -75,7 +75,6 @@ type Watcher struct {
 	watched  map[int32]watched         // by pidfd
 	reported map[fleet.ProcessID]bool  // told dead, and still in what Follow is given
 	fallen   map[fleet.ProcessID]fleet.Instant
-	left     int // not followed for want of room
 }
 
 // watched is one process that is followed.
@@ -134,7 +133,6 @@ func (w *Watcher) Follow(agents []fleet.Agent) {
 	if w.closed {
 		return
 	}
-	w.left = 0
 	current := make(map[fleet.ProcessID]bool, len(agents))
 	for i := range agents {
 		a := &agents[i]
@@ -171,7 +169,6 @@ func (w *Watcher) follow(p watched) {
 		return
 	}
 	if len(w.watched) >= w.o.Max {
-		w.left++
 		return
 	}
 	fd, err := unix.PidfdOpen(p.id.PID, 0)
@@ -180,8 +177,7 @@ func (w *Watcher) follow(p watched) {
 		w.gone(p)
 		return
 	case err != nil:
-		w.left++ // no descriptor to be had, or no right: the look will tell
-		return
+		return // no descriptor to be had, or no right: the look will tell
 	}
 	if s, err := readStat(w.o.Proc, p.id.PID); err != nil || s.Start != p.id.Start {
 		unix.Close(fd)
@@ -190,7 +186,6 @@ func (w *Watcher) follow(p watched) {
 	}
 	if w.add(fd) != nil {
 		unix.Close(fd)
-		w.left++
 		return
 	}
 	p.fd = fd
@@ -201,14 +196,6 @@ func (w *Watcher) follow(p watched) {
 func (w *Watcher) gone(p watched) {
 	w.reported[p.id] = true
 	w.slow.Go(func() { w.tell(p, w.late(p, lost(w.o.Now()))) })
-}
-
-// Followed returns how many processes are followed, and how many are not, for
-// want of descriptors or rights. The latter are noticed by looks alone.
-func (w *Watcher) Followed() (followed, left int) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return len(w.watched), w.left
 }
 
 // Close ends the watcher: no death is told from the moment it returns. Died may
