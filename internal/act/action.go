@@ -63,10 +63,10 @@ type Withdrawer interface {
 	Withdraw(ctx context.Context, a fleet.Action) error
 }
 
-// Learner is a Run that learns something of an agent which the ledger is to
+// learner is a Run that learns something of an agent which the ledger is to
 // know: its instance, its end, its checkpoint. It is asked once, after Do and
 // Verify, however they ended; nil is nothing.
-type Learner interface {
+type learner interface {
 	Learned() *fleet.Registration
 }
 
@@ -77,8 +77,8 @@ type Foreteller interface {
 	Foretell(tell func(fleet.Registration))
 }
 
-// Judged is a Run that asked a judge. It is asked once, after Do and Verify,
+// judged is a Run that asked a judge. It is asked once, after Do and Verify,
 // however they ended: what was spent counts. nil is no question.
-type Judged interface {
+type judged interface {
 	Judged() *fleet.Verdict
 }

@@ -89,10 +89,10 @@ func (p *performance) learn(run Run) {
 		return
 	}
 	ask := func() error {
-		if l, ok := run.(Learner); ok {
+		if l, ok := run.(learner); ok {
 			p.result.Registration = l.Learned()
 		}
-		if j, ok := run.(Judged); ok {
+		if j, ok := run.(judged); ok {
 			p.result.Verdict = j.Judged()
 		}
 		return nil

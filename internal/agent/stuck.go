@@ -7,8 +7,8 @@ import (
 	"custos/internal/fleet"
 )
 
-// SourceProgress is the silence of all life signals.
-const SourceProgress = "progress"
+// sourceProgress is the silence of all life signals.
+const sourceProgress = "progress"
 
 // stuckAgain is how far apart two looks have to be that both find an agent
 // without progress, before it counts as stuck.
@@ -37,7 +37,7 @@ func Settle(v Verdict, told Told, s Silence) Verdict {
 	}
 	twice := s.Lasted >= stuckAgain || s.Cycles > 0
 	if s.Progress == fleet.ProgressNone && v.Source != SourceScreen && twice && (s.Tool == nil || s.Tool.Over()) {
-		v.State, v.Source, v.Since = fleet.StateStuck, SourceProgress, fleet.Instant{}
+		v.State, v.Source, v.Since = fleet.StateStuck, sourceProgress, fleet.Instant{}
 		v.Reason = silenceWords(v.Reason, s)
 		return v
 	}

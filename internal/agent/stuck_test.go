@@ -33,7 +33,7 @@ func TestSettle(t *testing.T) {
 		"repeats itself":           {working, loop, Silence{Progress: fleet.ProgressSome}, fleet.StateLooping},
 		"repeats itself, at rest":  {Verdict{State: fleet.StateIdle}, loop, Silence{Progress: fleet.ProgressSome}, fleet.StateIdle},
 	} {
-		if v := Settle(c.v, c.told, c.s); v.State != c.want || v.State == fleet.StateStuck && (v.Reason == "" || v.Source != SourceProgress) {
+		if v := Settle(c.v, c.told, c.s); v.State != c.want || v.State == fleet.StateStuck && (v.Reason == "" || v.Source != sourceProgress) {
 			t.Errorf("%s: %s by %s (%s), want %s", name, v.State, v.Source, v.Reason, c.want)
 		}
 	}

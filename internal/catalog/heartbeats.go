@@ -18,8 +18,8 @@ type heartbeat struct {
 	Grace string `toml:"grace" is:"duration"` // on top of it; half of it by default
 }
 
-// Contracts reads the sections, by name.
-func Contracts(cfg config.Config) ([]fleet.Contract, error) {
+// readContracts reads the sections, by name.
+func readContracts(cfg config.Config) ([]fleet.Contract, error) {
 	var all map[string]heartbeat
 	if err := cfg.Section("heartbeat", &all); err != nil {
 		return nil, err

@@ -15,7 +15,7 @@ func contracts(text string) ([]fleet.Contract, error) {
 	if err != nil {
 		return nil, err
 	}
-	return Contracts(cfg)
+	return readContracts(cfg)
 }
 
 func TestContracts(t *testing.T) {

@@ -106,5 +106,5 @@ func RunFolderMade(server bool) []files.Made {
 	if server {
 		return made
 	}
-	return append(made, files.Made{Name: regexp.QuoteMeta(OwnSocketName), Kind: files.IsSocket})
+	return append(made, files.Made{Name: regexp.QuoteMeta(ownSocketName), Kind: files.IsSocket})
 }

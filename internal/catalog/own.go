@@ -29,11 +29,11 @@ type Own struct {
 	Providers map[fleet.Where]session.Provider
 }
 
-// OwnSocketName is how that of the private tmux server is called in the run folder.
-const OwnSocketName = "tmux.sock"
+// ownSocketName is how that of the private tmux server is called in the run folder.
+const ownSocketName = "tmux.sock"
 
 // OwnSocket is the socket of the private tmux server.
-func OwnSocket(cfg config.Config) string { return filepath.Join(cfg.RuntimeDir, OwnSocketName) }
+func OwnSocket(cfg config.Config) string { return filepath.Join(cfg.RuntimeDir, ownSocketName) }
 
 // newOwn makes the providers. A program that is missing is said when an agent
 // is to be started: looking needs none of it.

@@ -107,7 +107,7 @@ func newHost(w *World) (observe.Probe, error) {
 }
 
 func newAgents(w *World) (observe.Probe, error) {
-	contracts, err := Contracts(w.Config)
+	contracts, err := readContracts(w.Config)
 	if err != nil {
 		return nil, err
 	}

@@ -46,7 +46,7 @@ type checker struct {
 
 func (k *checker) formula() {
 	f := k.f
-	k.oneOf(f.Places.of("type"), "type", string(f.Type), []string{string(Workflow), string(Convoy), string(Expansion), string(Aspect)})
+	k.oneOf(f.Places.of("type"), "type", string(f.Type), []string{string(workflow), string(convoy), string(expansion), string(aspect)})
 	k.oneOf(f.Places.of("mode"), "mode", string(f.Mode), []string{string(Session), string(Headless), string(Steps)})
 	if f.Agent != "" && k.checks.Agents != nil {
 		k.oneOf(f.Places.of("agent"), "agent", f.Agent, k.checks.Agents)
@@ -77,11 +77,11 @@ func (k *checker) hasWork() {
 	f := k.f
 	n, want := len(f.Steps), "[[steps]]"
 	switch f.Type {
-	case Convoy:
+	case convoy:
 		n, want = len(f.Legs), "[[legs]]"
-	case Expansion:
+	case expansion:
 		n, want = len(f.Template), "[[template]]"
-	case Aspect:
+	case aspect:
 		n, want = len(f.Aspects)+len(f.Advice), "[[advice]] or [[aspects]]"
 	}
 	if n == 0 {

@@ -28,7 +28,7 @@ func (k *checker) step(s Step, scope []string) {
 	k.work(s)
 	k.texts(s, scope)
 	if s.Repeat != "" {
-		k.oneOf(s.Places.of("repeat"), "repeat", string(s.Repeat), []string{string(RepeatSafe)})
+		k.oneOf(s.Places.of("repeat"), "repeat", string(s.Repeat), []string{string(repeatSafe)})
 	}
 	if s.Retries > 100 {
 		k.wrong(s.Places.of("retries"), "retries is %d, want at most 100", s.Retries)
@@ -139,7 +139,7 @@ func (k *checker) texts(s Step, scope []string) {
 }
 
 func (k *checker) defined(at Place, key, text string, scope []string) {
-	t, err := readTemplate(text, k.f.Type == Convoy)
+	t, err := readTemplate(text, k.f.Type == convoy)
 	if err != nil {
 		k.wrong(at, "%v", err)
 		return
@@ -167,7 +167,7 @@ func (k *checker) names() (out []string) {
 }
 
 func (k *checker) knows(name string) bool {
-	if k.f.Type == Expansion || k.f.Type == Aspect {
+	if k.f.Type == expansion || k.f.Type == aspect {
 		return true // these are filled in by the formula that uses them
 	}
 	_, ok := k.f.variable(name)

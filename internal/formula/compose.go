@@ -29,7 +29,7 @@ func (r *resolver) compose(f Formula) Formula {
 			f.Vars = merge(a.Vars, f.Vars, func(v Var) string { return v.Name })
 		}
 	}
-	if f.Type != Aspect {
+	if f.Type != aspect {
 		r.advise(&f, f.Advice, f.Pointcuts, f.File)
 		f.Advice, f.Pointcuts = nil, nil
 	}

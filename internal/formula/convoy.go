@@ -8,11 +8,11 @@ import (
 // start returns what is unfolded: the steps of a workflow, or those that the
 // legs of a convoy or the lenses of an aspect become.
 func (r *renderer) start() []Step {
-	if len(r.f.Steps) > 0 || r.f.Type == Workflow {
+	if len(r.f.Steps) > 0 || r.f.Type == workflow {
 		return r.f.Steps
 	}
 	legs := r.chosen()
-	if r.f.Type == Aspect {
+	if r.f.Type == aspect {
 		legs = r.f.Aspects
 	}
 	var steps []Step

@@ -37,10 +37,10 @@ type Type string
 
 // The types of formula.
 const (
-	Workflow  Type = "workflow"  // steps with needs
-	Convoy    Type = "convoy"    // legs side by side, and a synthesis of what they found
-	Expansion Type = "expansion" // a template that takes the place of a step of another formula
-	Aspect    Type = "aspect"    // steps put before, after and around steps of another formula
+	workflow  Type = "workflow"  // steps with needs
+	convoy    Type = "convoy"    // legs side by side, and a synthesis of what they found
+	expansion Type = "expansion" // a template that takes the place of a step of another formula
+	aspect    Type = "aspect"    // steps put before, after and around steps of another formula
 )
 
 // Mode says where the prose of a formula is worked on.
@@ -138,14 +138,14 @@ func (s Step) Prose() bool { return s.Run == nil && s.Uses == "" }
 
 // Safe reports whether the step may be run again when a crash left it unknown
 // how far it came.
-func (s Step) Safe() bool { return s.Repeat == RepeatSafe }
+func (s Step) Safe() bool { return s.Repeat == repeatSafe }
 
 // Repeat says whether a step may be done again after a crash.
 type Repeat string
 
-// RepeatSafe marks a step whose second run does no harm. Anything else is run
+// repeatSafe marks a step whose second run does no harm. Anything else is run
 // at most once.
-const RepeatSafe Repeat = "safe"
+const repeatSafe Repeat = "safe"
 
 // Run is a command: a script for the shell, or a program with its arguments.
 type Run struct {

@@ -7,18 +7,18 @@ import (
 	"custos/internal/nearest"
 )
 
-// Overlay is what a project lays over a formula: changed steps, other defaults,
+// overlay is what a project lays over a formula: changed steps, other defaults,
 // more context.
-type Overlay struct {
-	StepOverrides []StepOverride `toml:"step-overrides|step_overrides"`
+type overlay struct {
+	StepOverrides []stepOverride `toml:"step-overrides|step_overrides"`
 	Vars          []Var          `toml:"vars"`
 	Context       Context        `toml:"context"`
 	Places        Places         `json:"-"`
 }
 
-// StepOverride changes one step: replace its description, append to it, or
+// stepOverride changes one step: replace its description, append to it, or
 // skip the step.
-type StepOverride struct {
+type stepOverride struct {
 	StepID      string `toml:"step_id"`
 	Mode        string `toml:"mode"`
 	Description string `toml:"description"`
@@ -32,7 +32,7 @@ func (r *resolver) overlay(f Formula) Formula {
 	if !ok {
 		return f
 	}
-	var o Overlay
+	var o overlay
 	in := open(file, text, &o.Places)
 	if in.doc != nil {
 		in.table(reflect.ValueOf(&o).Elem(), in.doc, nil)
@@ -47,7 +47,7 @@ func (r *resolver) overlay(f Formula) Formula {
 	return f
 }
 
-func (r *resolver) override(f *Formula, c StepOverride) {
+func (r *resolver) override(f *Formula, c stepOverride) {
 	i := slices.IndexFunc(f.Steps, func(s Step) bool { return s.ID == c.StepID })
 	if i < 0 {
 		r.problems.warn(c.Places.of("step_id"), "the overlay is about step %q, which is not there%s", c.StepID, nearest.Hint(c.StepID, idsOf(f.Steps)))

@@ -52,15 +52,15 @@ func cmpType(f *Formula) Type {
 	case f.Type != "":
 		return f.Type
 	case len(f.Steps) > 0 || len(f.Extends) > 0:
-		return Workflow
+		return workflow
 	case len(f.Legs) > 0:
-		return Convoy
+		return convoy
 	case len(f.Template) > 0:
-		return Expansion
+		return expansion
 	case len(f.Aspects)+len(f.Advice) > 0:
-		return Aspect
+		return aspect
 	}
-	return Workflow
+	return workflow
 }
 
 // reader reads one file.

@@ -20,7 +20,7 @@ func Render(f Formula, vars map[string]string) (Formula, []Problem) {
 		r.wrong(f.Places.of("steps"), "the formula has %d steps: at most %d are run", n, maxSteps)
 		return f, r.sorted()
 	}
-	if f.Type == Expansion || f.Type == Aspect && len(f.Aspects) == 0 {
+	if f.Type == expansion || f.Type == aspect && len(f.Aspects) == 0 {
 		r.wrong(f.Places.of("type"), "this is an %s: it is used by other formulas, and not run by itself", f.Type)
 		return f, r.sorted()
 	}
@@ -73,7 +73,7 @@ func (r *renderer) asked() map[string]bool {
 		asked["preset"] = true
 	}
 	look := func(_, text string) string {
-		if t, err := readTemplate(text, r.f.Type == Convoy); err == nil {
+		if t, err := readTemplate(text, r.f.Type == convoy); err == nil {
 			for _, n := range t.names() {
 				asked[n] = true
 			}
@@ -137,7 +137,7 @@ func (r *renderer) text(at Place, text string, values map[string]string) string 
 }
 
 func (r *renderer) filled(at Place, key, text string, values map[string]string) string {
-	t, err := readTemplate(text, r.f.Type == Convoy)
+	t, err := readTemplate(text, r.f.Type == convoy)
 	if err != nil {
 		r.wrong(at, "%v", err)
 		return text

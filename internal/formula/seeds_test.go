@@ -68,7 +68,7 @@ func TestSeedSupervisor(t *testing.T) {
 	if d := cmp.Diff(supervisorSteps(), needsOf(f)); d != "" {
 		t.Error(d)
 	}
-	if f.Name != "run-supervisor" || f.Version != "1" || f.Model != "sonnet" || f.Type != Workflow || !slices.Equal(f.Context.Files, []string{"AGENTS.md"}) {
+	if f.Name != "run-supervisor" || f.Version != "1" || f.Model != "sonnet" || f.Type != workflow || !slices.Equal(f.Context.Files, []string{"AGENTS.md"}) {
 		t.Errorf("%+v", f)
 	}
 	want := "cat date pgrep xargs sync tee docker du cut truncate git tmux grep head matrix_send"

@@ -20,5 +20,5 @@ var (
 	// ErrTaken: the name or the ID belongs to another record.
 	ErrTaken = errors.New("taken")
 	// ErrOutdated: the news is of an instance that is not the newest.
-	ErrOutdated = errors.New("outdated")
+	errOutdated = errors.New("outdated")
 )

@@ -24,7 +24,7 @@ func Started(r fleet.Registration, instance string, process fleet.ProcessID, at 
 	case r.Instance == instance && r.Process.PID != 0:
 		return fail(fmt.Errorf("instance %s is %w: it is process %d", instance, ErrTaken, r.Process.PID))
 	case !r.StartedAt.IsZero() && at.Before(r.StartedAt):
-		return fail(fmt.Errorf("%w: instance %s began after it", ErrOutdated, r.Instance))
+		return fail(fmt.Errorf("%w: instance %s began after it", errOutdated, r.Instance))
 	}
 	r.Instance, r.Process, r.StartedAt = instance, process, at
 	r.Exit, r.Failed, r.Unresumed, r.Server = nil, "", nil, ""
@@ -35,7 +35,7 @@ func Started(r fleet.Registration, instance string, process fleet.ProcessID, at 
 // end is filled in by later news; what is known stays.
 func Ended(r fleet.Registration, e fleet.Exit) (fleet.Registration, error) {
 	if !EndsIt(r, e) {
-		return r, fmt.Errorf("cannot note the end of %s: %w: it is of instance %q, process %d", shown(r.Name), ErrOutdated, e.Instance, e.Process.PID)
+		return r, fmt.Errorf("cannot note the end of %s: %w: it is of instance %q, process %d", shown(r.Name), errOutdated, e.Instance, e.Process.PID)
 	}
 	was := r.Exit
 	if was != nil {
@@ -141,7 +141,7 @@ func Prompted(r fleet.Registration, to fleet.Delivery) (fleet.Registration, erro
 // which it is resumed.
 func Sessioned(r fleet.Registration, process fleet.ProcessID, session string) (fleet.Registration, error) {
 	if process.PID == 0 || process != r.Process {
-		return r, fmt.Errorf("cannot note the session of %s: %w: it is of process %d", shown(r.Name), ErrOutdated, process.PID)
+		return r, fmt.Errorf("cannot note the session of %s: %w: it is of process %d", shown(r.Name), errOutdated, process.PID)
 	}
 	if session != "" {
 		r.SessionID = session

@@ -175,15 +175,15 @@ func TestInstance(t *testing.T) {
 	_, err = Started(r, "i1", p2, at(time.Minute))
 	want(t, err, ErrTaken)
 	_, err = Started(r, "i2", p2, at(-time.Minute))
-	want(t, err, ErrOutdated)
+	want(t, err, errOutdated)
 	_, err = Started(r, "", p2, at(0))
 	want(t, err, ErrIllegal)
 	_, err = Ended(r, fleet.Exit{Instance: "i0", Process: p1})
-	want(t, err, ErrOutdated)
+	want(t, err, errOutdated)
 	_, err = Ended(r, fleet.Exit{Process: p2})
-	want(t, err, ErrOutdated)
+	want(t, err, errOutdated)
 	_, err = Ended(reg("never"), fleet.Exit{})
-	want(t, err, ErrOutdated)
+	want(t, err, errOutdated)
 	r, err = Ended(r, fleet.Exit{Process: p1, At: at(1), Source: "tmux"})
 	want(t, err, nil)
 	r, err = Ended(r, fleet.Exit{Instance: "i1", Signal: fleet.Known(9), At: at(2), Source: "shim"})
@@ -235,7 +235,7 @@ func TestSession(t *testing.T) {
 		t.Error("the session is forgotten")
 	}
 	_, err = Sessioned(r, fleet.ProcessID{PID: 2}, "s2")
-	want(t, err, ErrOutdated)
+	want(t, err, errOutdated)
 }
 
 func nudge(id string) fleet.Order {

@@ -14,8 +14,8 @@ import (
 
 var tellsOf = regexp.MustCompile(`\b(?:custos why|custos ack|approve) ([1-9][0-9]{0,17})\b`)
 
-// ToldOf lists the numbers of the alerts that a message of Custos tells of.
-func ToldOf(text string) (numbers []int64) {
+// numbersIn lists the numbers of the alerts that a message of Custos tells of.
+func numbersIn(text string) (numbers []int64) {
 	for _, m := range tellsOf.FindAllStringSubmatch(text, -1) {
 		if n, err := strconv.ParseInt(m[1], 10, 64); err == nil && !slices.Contains(numbers, n) {
 			numbers = append(numbers, n)
@@ -31,7 +31,7 @@ func ToldOf(text string) (numbers []int64) {
 func About(r Reply, about string, known []fleet.Alert) ([]fleet.Alert, error) {
 	n := r.Number
 	if n == 0 && r.Name == "" {
-		numbers := ToldOf(about)
+		numbers := numbersIn(about)
 		switch len(numbers) {
 		case 0:
 			return nil, fmt.Errorf("say which alert, like %q: stuck lists them", string(r.Verb)+" 3")

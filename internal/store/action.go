@@ -28,7 +28,7 @@ func (s *Store) Start(ctx context.Context, id string, at fleet.Instant) error {
 			return ErrNotFound
 		}
 		if rec.Stage != fleet.StagePlanned {
-			return fmt.Errorf("%w: it is %s", ErrNotPlanned, rec.Stage)
+			return fmt.Errorf("%w: it is %s", errNotPlanned, rec.Stage)
 		}
 		rec.Stage, rec.StartedAt = fleet.StageStarted, at
 		if err := t.saveAction(*rec, at); err != nil {

@@ -14,17 +14,17 @@ var (
 	// ErrFull: the disk is full, and nothing of the write was kept.
 	ErrFull = errors.New("the disk is full")
 	// ErrBusy: another process held the database for too long.
-	ErrBusy = errors.New("another process is writing to the database")
+	errBusy = errors.New("another process is writing to the database")
 	// ErrCorrupt: the database cannot be read; the next Open sets it aside.
 	ErrCorrupt = errors.New("the database is damaged")
 	// ErrNewer: the database was written by a newer Custos.
 	ErrNewer = errors.New("the database was written by a newer custos")
 	// ErrReadOnly: the database was opened, or lies where it can, only be read.
-	ErrReadOnly = errors.New("the database cannot be written to")
+	errReadOnly = errors.New("the database cannot be written to")
 	// ErrNotFound: there is no such alert or action.
 	ErrNotFound error = settled("not found")
 	// ErrNotPlanned: the action has begun or ended already.
-	ErrNotPlanned error = settled("the action is not waiting to begin")
+	errNotPlanned error = settled("the action is not waiting to begin")
 	// ErrExists: the name or the ID is taken.
 	ErrExists error = settled("is taken already")
 	// ErrConflict: another has changed it meanwhile; whoever reads it again may try again.
@@ -75,11 +75,11 @@ func kindOf(err error) error {
 	case sqlite3.SQLITE_FULL:
 		return ErrFull
 	case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED:
-		return ErrBusy
+		return errBusy
 	case sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB:
 		return ErrCorrupt
 	case sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN:
-		return ErrReadOnly
+		return errReadOnly
 	case sqlite3.SQLITE_INTERRUPT:
 		return context.Canceled
 	}

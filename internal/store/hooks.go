@@ -54,7 +54,7 @@ func (s *Store) takeHooks(ctx context.Context, list []fleet.HookEvent) (fresh []
 func (s *Store) writeUnsynced(ctx context.Context, what string, do func(*tx) error) (err error) {
 	defer func() { s.wrote(err) }()
 	if s.w == nil {
-		return failed(what, ErrReadOnly)
+		return failed(what, errReadOnly)
 	}
 	release, err := s.takeTurn(ctx)
 	if err != nil {

@@ -231,7 +231,7 @@ func TestHooksReadOnly(t *testing.T) {
 		t.Errorf("got %v", got)
 	}
 	_, err = r.takeHook(context.Background(), hook("2", "i1", fleet.HookStop, at(0)))
-	wantErr(t, err, ErrReadOnly)
+	wantErr(t, err, errReadOnly)
 }
 
 // flood is n events of 200 agents, 20 a minute each, in batches; from is how many

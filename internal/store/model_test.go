@@ -236,7 +236,7 @@ func (m *machine) start(t *rapid.T) {
 	case !known:
 		want = ErrNotFound
 	case rec.Stage != fleet.StagePlanned:
-		want = ErrNotPlanned
+		want = errNotPlanned
 	}
 	if err := m.store.Start(context.Background(), id, m.now); !errors.Is(err, want) {
 		t.Fatalf("start: %v, want %v", err, want)

@@ -317,7 +317,7 @@ func TestActionBeginsAtMostOnce(t *testing.T) {
 				mu.Lock()
 				begun++
 				mu.Unlock()
-			case !errors.Is(err, ErrNotPlanned):
+			case !errors.Is(err, errNotPlanned):
 				t.Error(err)
 			}
 		})
@@ -327,7 +327,7 @@ func TestActionBeginsAtMostOnce(t *testing.T) {
 		t.Fatalf("begun %d times", begun)
 	}
 	ok(t, one.Commit(t.Context(), plan)) // does not make it planned again
-	wantErr(t, two.Start(t.Context(), "a1", at(1)), ErrNotPlanned)
+	wantErr(t, two.Start(t.Context(), "a1", at(1)), errNotPlanned)
 	wantErr(t, two.Start(t.Context(), "never", at(1)), ErrNotFound)
 
 	left, err := two.Unfinished(t.Context())
@@ -501,7 +501,7 @@ func TestBusy(t *testing.T) {
 	defer two.Close()
 	hold, err := one.w.Begin()
 	ok(t, err)
-	wantErr(t, two.Record(t.Context(), fleet.Event{At: at(0), Kind: "up"}), ErrBusy)
+	wantErr(t, two.Record(t.Context(), fleet.Event{At: at(0), Kind: "up"}), errBusy)
 	if _, err := two.Past(t.Context(), at(0)); err != nil {
 		t.Errorf("a reader waits for a writer: %v", err)
 	}
@@ -681,7 +681,7 @@ func TestReadOnly(t *testing.T) {
 	if p := past(t, r, at(0)); p.Patrol != 5 {
 		t.Errorf("patrol %d", p.Patrol)
 	}
-	wantErr(t, r.Commit(t.Context(), fleet.Turn{At: at(0)}), ErrReadOnly)
+	wantErr(t, r.Commit(t.Context(), fleet.Turn{At: at(0)}), errReadOnly)
 	ok(t, os.WriteFile(filepath.Join(t.TempDir(), "x"), nil, 0o600))
 	empty := filepath.Join(t.TempDir(), "empty.db")
 	ok(t, os.WriteFile(empty, nil, 0o600))

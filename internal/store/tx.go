@@ -35,7 +35,7 @@ type tx struct {
 func (s *Store) write(ctx context.Context, what string, at fleet.Instant, do func(*tx) error) (err error) {
 	defer func() { s.wrote(err) }()
 	if s.w == nil {
-		return failed(what, ErrReadOnly)
+		return failed(what, errReadOnly)
 	}
 	release, err := s.takeTurn(ctx)
 	if err != nil {

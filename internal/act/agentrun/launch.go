@@ -56,8 +56,8 @@ func NewLauncher(o LauncherOptions) (*Launcher, error) {
 	l := &Launcher{o: o}
 	var errs [4]error
 	l.World, errs[0] = o.World.Check()
-	l.minFree, errs[1] = Bytes("min_free", o.MinFree, 200<<20)
-	l.logMax, errs[2] = Bytes("log_max", o.LogMax, 10<<20)
+	l.minFree, errs[1] = bytesOf("min_free", o.MinFree, 200<<20)
+	l.logMax, errs[2] = bytesOf("log_max", o.LogMax, 10<<20)
 	if o.Hook != "" && !filepath.IsAbs(o.Run) {
 		errs[3] = fmt.Errorf("cannot use run folder %q: want an absolute path", o.Run)
 	}

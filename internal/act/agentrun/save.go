@@ -118,9 +118,9 @@ func Saved(c fleet.Checkpoint, fresh bool) string {
 // Folder is where a registered agent works (raw); "" when it is not known.
 func Folder(r fleet.Registration) string { return fleet.RawPath(r.Place()) }
 
-// CheckFolder refuses to start an agent where no folder is (raw path). A disk that
+// checkFolder refuses to start an agent where no folder is (raw path). A disk that
 // does not answer is another error: that may pass.
-func CheckFolder(dir string) error {
+func checkFolder(dir string) error {
 	info, err := os.Stat(dir)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -138,7 +138,7 @@ func CheckFolder(dir string) error {
 // what its record does not say, nothing is asked. A person who starts it may have made
 // the folder again, in the same repository.
 func (w World) CheckPlace(r fleet.Registration, dir string, person bool) error {
-	if err := CheckFolder(dir); err != nil {
+	if err := checkFolder(dir); err != nil {
 		return err
 	}
 	leads, err := filepath.EvalSymlinks(dir)

@@ -187,8 +187,8 @@ func Duration(name, text string, or time.Duration) (time.Duration, error) {
 	return d, nil
 }
 
-// Bytes reads an option such as "200MiB"; empty is its default.
-func Bytes(name, text string, or int64) (int64, error) {
+// bytesOf reads an option such as "200MiB"; empty is its default.
+func bytesOf(name, text string, or int64) (int64, error) {
 	if text == "" {
 		return or, nil
 	}

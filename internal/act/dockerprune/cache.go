@@ -9,8 +9,8 @@ import (
 	"custos/internal/sys/engine"
 )
 
-// Caches are what docker-cache-prune may remove.
-type Caches interface {
+// caches are what docker-cache-prune may remove.
+type caches interface {
 	BuildCache(ctx context.Context, unused time.Duration) (engine.Cache, error)
 	PruneCache(ctx context.Context, unused time.Duration) (freed int64, err error)
 }

@@ -29,8 +29,8 @@ const deadline = 5 * time.Minute
 // Engine is what the actions ask of a container engine.
 type Engine interface {
 	Info(ctx context.Context) (engine.Info, error)
-	Images
-	Caches
+	images
+	caches
 }
 
 // Options hold what the actions ask of the outside.

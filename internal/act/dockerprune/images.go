@@ -7,8 +7,8 @@ import (
 	"custos/internal/sys/engine"
 )
 
-// Images are what docker-prune may remove.
-type Images interface {
+// images are what docker-prune may remove.
+type images interface {
 	List(ctx context.Context) ([]engine.Container, error)
 	Dangling(ctx context.Context, used map[string]bool) (engine.Images, error)
 	Prune(ctx context.Context) (freed int64, err error)

@@ -35,16 +35,16 @@ const (
 // Names lists them.
 func Names() []string { return []string{Comment, Label, Assign, CloseIssue, ReopenIssue} }
 
-// Looker looks at one repository at the instant of acting. number is that of an
+// looker looks at one repository at the instant of acting. number is that of an
 // issue or of a pull request.
-type Looker interface {
+type looker interface {
 	Issue(ctx context.Context, number int) (forge.Issue, error)
 	// Said says whether a comment of our own carries the mark of key.
 	Said(ctx context.Context, number int, key string) (bool, error)
 }
 
-// Writer changes it. What is so already is left as it is, and not done.
-type Writer interface {
+// writer changes it. What is so already is left as it is, and not done.
+type writer interface {
 	Comment(ctx context.Context, number int, key, text string) (done bool, err error)
 	Label(ctx context.Context, number int, label string, on bool) (done bool, err error)
 	Assign(ctx context.Context, number int, user string, on bool) (done bool, err error)
@@ -54,8 +54,8 @@ type Writer interface {
 
 // Hand is both.
 type Hand interface {
-	Looker
-	Writer
+	looker
+	writer
 }
 
 // Project is one project that may be written to.

@@ -51,21 +51,21 @@ type Options struct {
 
 // Engine is what the probe asks of an engine.
 type Engine interface {
-	Looker
-	Meter
+	looker
+	meter
 	// Listen calls heard when it listens, and at every event, until the stream ends.
 	Listen(ctx context.Context, heard func()) error
 }
 
-// Looker tells what there is.
-type Looker interface {
+// looker tells what there is.
+type looker interface {
 	List(ctx context.Context) ([]engine.Container, error)
 	Inspect(ctx context.Context, id string) (engine.Detail, error)
 	Now() (time.Time, bool)
 }
 
-// Meter tells how much is used.
-type Meter interface {
+// meter tells how much is used.
+type meter interface {
 	Info(ctx context.Context) (engine.Info, error)
 	Usage(ctx context.Context, id string) (engine.Usage, error)
 	Dangling(ctx context.Context, used map[string]bool) (engine.Images, error)

@@ -105,11 +105,11 @@ func (r *reader) drawDocuments() error {
 		if i := slices.IndexFunc(d.sections, func(s section) bool { return s.level > 0 }); i >= 0 {
 			title = d.sections[i].title
 		}
-		r.node(Node{ID: docID(name), Type: TypeDocument, Title: title, Source: name})
+		r.node(Node{ID: docID(name), Type: typeDocument, Title: title, Source: name})
 		for _, s := range d.sections[1:] {
 			if s.anchor != "" {
-				r.node(Node{ID: docID(name) + "#" + s.anchor, Type: TypeSection, Title: s.title, Source: name})
-				r.edge(docID(name), Defines, docID(name)+"#"+s.anchor)
+				r.node(Node{ID: docID(name) + "#" + s.anchor, Type: typeSection, Title: s.title, Source: name})
+				r.edge(docID(name), defines, docID(name)+"#"+s.anchor)
 			}
 		}
 	})
@@ -129,11 +129,11 @@ func (r *reader) drawReferences() error {
 			}
 			for _, c := range s.code {
 				if to := r.named(name, c); to != "" {
-					r.edge(from, References, to)
+					r.edge(from, references, to)
 				}
 			}
 			for _, n := range s.issues {
-				r.edge(from, References, issueID(n))
+				r.edge(from, references, issueID(n))
 			}
 		}
 	})

@@ -24,15 +24,15 @@ func (r *reader) drawEvidence() error {
 			r.out[name] = "there is evidence of this name in " + n.Source
 			return
 		}
-		r.node(Node{ID: id, Type: TypeEvidence, Title: name, Source: name})
+		r.node(Node{ID: id, Type: typeEvidence, Title: name, Source: name})
 		words := "-" + fullSlug(text) + "-"
 		for _, p := range proved {
 			if strings.Contains(words, "-"+p.words+"-") {
-				r.edge(id, Evidences, p.id)
+				r.edge(id, evidences, p.id)
 			}
 		}
 		for _, i := range slices.Concat(numbers(text), keyed(text)) {
-			r.edge(id, Evidences, issueID(i))
+			r.edge(id, evidences, issueID(i))
 		}
 	})
 }
@@ -40,7 +40,7 @@ func (r *reader) drawEvidence() error {
 type claim struct{ id, words string }
 
 func (r *reader) provable() (out []claim) {
-	for _, t := range []Type{TypeObjective, TypePrerequisite} {
+	for _, t := range []Type{typeObjective, typePrerequisite} {
 		for _, id := range r.of(t) {
 			_, words, _ := strings.Cut(id, ":")
 			out = append(out, claim{id, words})

@@ -36,15 +36,15 @@ func (r *reader) drawAgents() error {
 			}
 		}
 	})
-	for _, id := range r.of(TypeAgent) {
+	for _, id := range r.of(typeAgent) {
 		r.agents = append(r.agents, strings.TrimPrefix(id, "agent:"))
 	}
 	return err
 }
 
 func (r *reader) agent(name, by, file string) {
-	r.node(Node{ID: agentID(slug(name)), Type: TypeAgent, Title: name, Source: file})
-	r.edge(by, Defines, agentID(slug(name)))
+	r.node(Node{ID: agentID(slug(name)), Type: typeAgent, Title: name, Source: file})
+	r.edge(by, defines, agentID(slug(name)))
 }
 
 // drawFormulas draws all formulas before what they refer to: they may refer to
@@ -55,7 +55,7 @@ func (r *reader) drawFormulas() error {
 			r.out[name] = "there is a formula of this name in " + n.Source
 			return
 		}
-		r.node(Node{ID: formulaID(name), Type: TypeFormula, Title: formulaName(name), Source: name})
+		r.node(Node{ID: formulaID(name), Type: typeFormula, Title: formulaName(name), Source: name})
 	})
 	if err != nil {
 		return err
@@ -82,7 +82,7 @@ func (r *reader) formula(n *Node, text string) {
 			}
 		}
 		for _, i := range numbers(s) {
-			r.edge(n.ID, References, issueID(i))
+			r.edge(n.ID, references, issueID(i))
 		}
 	}
 }
@@ -96,7 +96,7 @@ func (r *reader) executor(n *Node, table map[string]any) {
 	}
 	for _, a := range r.agents {
 		if slices.Contains(words, a) || slices.Contains(words, strings.TrimSuffix(a, "-agent")) {
-			r.edge(agentID(a), Executes, n.ID)
+			r.edge(agentID(a), executes, n.ID)
 		}
 	}
 }
@@ -106,7 +106,7 @@ func (r *reader) executor(n *Node, table map[string]any) {
 func (r *reader) mention(n *Node, word string) {
 	for w := word; w != ""; {
 		if id := r.path(w); id != "" {
-			r.edge(n.ID, References, id)
+			r.edge(n.ID, references, id)
 			return
 		}
 		_, after, found := strings.Cut(w, "/")
@@ -116,10 +116,10 @@ func (r *reader) mention(n *Node, word string) {
 		w = after
 	}
 	if a, ok := strings.CutSuffix(strings.ToLower(word), "-agent"); ok {
-		r.edge(n.ID, References, agentID(a))
+		r.edge(n.ID, references, agentID(a))
 	}
 	if strings.Contains(word, "-") { // a single word is hardly meant as the name of a formula
-		r.edge(n.ID, References, "formula:"+word)
+		r.edge(n.ID, references, "formula:"+word)
 	}
 }
 

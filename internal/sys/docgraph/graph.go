@@ -12,15 +12,15 @@ type Type string
 
 // The types of nodes.
 const (
-	TypeDocument     Type = "document"
-	TypeSection      Type = "doc-section"
-	TypeObjective    Type = "objective"
-	TypePrerequisite Type = "prerequisite"
-	TypeAgent        Type = "agent"
-	TypeFormula      Type = "formula"
-	TypeLabel        Type = "label"
-	TypeEvidence     Type = "evidence"
-	TypeIssue        Type = "issue"
+	typeDocument     Type = "document"
+	typeSection      Type = "doc-section"
+	typeObjective    Type = "objective"
+	typePrerequisite Type = "prerequisite"
+	typeAgent        Type = "agent"
+	typeFormula      Type = "formula"
+	typeLabel        Type = "label"
+	typeEvidence     Type = "evidence"
+	typeIssue        Type = "issue"
 )
 
 // Relation is what an edge says of its two ends.
@@ -28,13 +28,13 @@ type Relation string
 
 // The relations, as "from RELATION to".
 const (
-	References Relation = "references"
-	Implements Relation = "implements" // an issue, an objective or a prerequisite
-	Blocks     Relation = "blocks"     // and does so still: what is done blocks nothing
-	Defines    Relation = "defines"    // a document its sections, agents and objectives
-	Executes   Relation = "executes"   // an agent a formula
-	UsesLabel  Relation = "uses-label"
-	Evidences  Relation = "evidences"
+	references Relation = "references"
+	implements Relation = "implements" // an issue, an objective or a prerequisite
+	blocks     Relation = "blocks"     // and does so still: what is done blocks nothing
+	defines    Relation = "defines"    // a document its sections, agents and objectives
+	executes   Relation = "executes"   // an agent a formula
+	usesLabel  Relation = "uses-label"
+	evidences  Relation = "evidences"
 )
 
 // Node is one thing of a project.
@@ -89,7 +89,7 @@ func (d *draft) node(n Node) *Node {
 
 // edge joins two nodes that are there; anything else it leaves.
 func (d *draft) edge(from string, r Relation, to string) {
-	if d.nodes[from] == nil || d.nodes[to] == nil || from == to && r != Blocks {
+	if d.nodes[from] == nil || d.nodes[to] == nil || from == to && r != blocks {
 		return
 	}
 	if len(d.edges) >= maxEdges {

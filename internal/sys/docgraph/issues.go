@@ -20,16 +20,16 @@ func (r *reader) drawIssues(issues []Issue) error {
 	closed := map[int]bool{}
 	for _, i := range issues {
 		closed[i.Number] = i.Closed
-		if n := r.node(Node{ID: issueID(i.Number), Type: TypeIssue}); n != nil {
+		if n := r.node(Node{ID: issueID(i.Number), Type: typeIssue}); n != nil {
 			n.Title, n.Done = cut(i.Title, maxTitle), i.Closed
 		}
 		for _, l := range i.Labels {
-			r.node(Node{ID: "label:" + l, Type: TypeLabel, Title: l})
-			r.edge(issueID(i.Number), UsesLabel, "label:"+l)
+			r.node(Node{ID: "label:" + l, Type: typeLabel, Title: l})
+			r.edge(issueID(i.Number), usesLabel, "label:"+l)
 		}
 	}
 	named := map[string]string{} // words of each objective
-	for _, id := range r.of(TypeObjective) {
+	for _, id := range r.of(typeObjective) {
 		named[id] = "-" + strings.TrimPrefix(id, "objective:") + "-"
 	}
 	for _, i := range issues {
@@ -45,30 +45,30 @@ func (r *reader) issue(i Issue, closed map[int]bool, named map[string]string) {
 	d, id := parse(cut(i.Body, MaxFile)), issueID(i.Number)
 	for _, n := range append(needs(d), i.DependsOn...) {
 		if !closed[n] && !i.Closed {
-			r.edge(issueID(n), Blocks, id)
+			r.edge(issueID(n), blocks, id)
 		}
 	}
 	for _, s := range d.sections {
 		for _, t := range s.text {
 			for _, n := range listed(reBlocks, t.s) {
 				if !closed[n] && !i.Closed {
-					r.edge(id, Blocks, issueID(n))
+					r.edge(id, blocks, issueID(n))
 				}
 			}
 		}
 		for _, n := range s.issues {
-			r.edge(id, References, issueID(n))
+			r.edge(id, references, issueID(n))
 		}
 		for _, c := range s.code {
 			if to := r.named("", c); to != "" {
-				r.edge(id, References, to)
+				r.edge(id, references, to)
 			}
 		}
 	}
 	words := "-" + fullSlug(cut(i.Title+"\n"+i.Body, MaxFile)) + "-"
-	for _, o := range r.of(TypeObjective) {
+	for _, o := range r.of(typeObjective) {
 		if strings.Contains(words, named[o]) {
-			r.edge(id, Implements, o)
+			r.edge(id, implements, o)
 		}
 	}
 }

@@ -37,12 +37,12 @@ func (r *reader) follow(from, name string, l link) {
 	switch {
 	case strings.HasPrefix(to, ".."):
 	case known && (u.Fragment == "" || d.anchors[strings.ToLower(u.Fragment)]):
-		r.edge(from, References, r.place(to, u.Fragment))
+		r.edge(from, references, r.place(to, u.Fragment))
 	case known:
-		r.edge(from, References, docID(to))
+		r.edge(from, references, docID(to))
 		r.lost = append(r.lost, Missing{name, l.line, to + "#" + u.Fragment})
 	case r.path(to) != "":
-		r.edge(from, References, r.path(to))
+		r.edge(from, references, r.path(to))
 	case !r.exists(to):
 		r.lost = append(r.lost, Missing{name, l.line, to})
 	}

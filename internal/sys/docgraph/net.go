@@ -16,13 +16,13 @@ type net struct {
 func newNet(nodes []Node, edges []Edge) *net {
 	n := &net{of: map[string]int{}}
 	for _, v := range nodes {
-		if v.Type != TypeSection && v.Type != TypeLabel {
+		if v.Type != typeSection && v.Type != typeLabel {
 			n.of[v.ID] = len(n.nodes)
 			n.nodes = append(n.nodes, v)
 		}
 	}
 	for _, v := range nodes {
-		if at, ok := n.of[docID(v.Source)]; ok && v.Type == TypeSection {
+		if at, ok := n.of[docID(v.Source)]; ok && v.Type == typeSection {
 			n.of[v.ID] = at
 		}
 	}
@@ -45,13 +45,13 @@ func (n *net) join(e Edge) {
 	if !ok || !also {
 		return
 	}
-	if e.Relation == Blocks {
+	if e.Relation == blocks {
 		n.blocks[from] = append(n.blocks[from], to)
 	}
 	if from == to {
 		return
 	}
-	if e.Relation != References && e.Relation != Executes {
+	if e.Relation != references && e.Relation != executes {
 		from, to = to, from // what is implemented, blocked, defined or proved depends on what does it
 	}
 	n.on[from], n.by[to] = append(n.on[from], to), append(n.by[to], from)

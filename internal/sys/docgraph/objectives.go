@@ -133,7 +133,7 @@ func (r *reader) objective(o objective, byIssue map[int]string) {
 	if slug(o.name) == "" {
 		return
 	}
-	n := r.node(Node{ID: o.id(), Type: TypeObjective, Title: o.name, Source: o.source, Status: "UNKNOWN"})
+	n := r.node(Node{ID: o.id(), Type: typeObjective, Title: o.name, Source: o.source, Status: "UNKNOWN"})
 	if n != nil && o.status != "" {
 		n.Status = o.status
 	}
@@ -141,10 +141,10 @@ func (r *reader) objective(o objective, byIssue map[int]string) {
 	if o.section != "" {
 		from += "#" + o.section
 	}
-	r.edge(from, Defines, o.id())
+	r.edge(from, defines, o.id())
 	for _, i := range o.issues {
-		r.node(Node{ID: issueID(i), Type: TypeIssue, Source: o.source})
-		r.edge(issueID(i), Implements, o.id())
+		r.node(Node{ID: issueID(i), Type: typeIssue, Source: o.source})
+		r.edge(issueID(i), implements, o.id())
 		byIssue[i] = o.id()
 	}
 }
@@ -157,17 +157,17 @@ func (r *reader) prerequisite(o objective, i item, byIssue map[int]string) {
 	if id == "prereq:" {
 		return
 	}
-	r.node(Node{ID: id, Type: TypePrerequisite, Title: i.text, Source: o.source, Done: i.done})
+	r.node(Node{ID: id, Type: typePrerequisite, Title: i.text, Source: o.source, Done: i.done})
 	if i.done {
-		r.edge(id, Implements, o.id())
+		r.edge(id, implements, o.id())
 	} else {
-		r.edge(id, Blocks, o.id())
+		r.edge(id, blocks, o.id())
 	}
 	for _, n := range i.issues {
-		r.node(Node{ID: issueID(n), Type: TypeIssue, Source: o.source})
-		r.edge(issueID(n), Implements, id)
+		r.node(Node{ID: issueID(n), Type: typeIssue, Source: o.source})
+		r.edge(issueID(n), implements, id)
 		if other := r.nodes[byIssue[n]]; other != nil && other.Status != "DONE" && !i.done {
-			r.edge(other.ID, Blocks, o.id())
+			r.edge(other.ID, blocks, o.id())
 		}
 	}
 }

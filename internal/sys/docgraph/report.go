@@ -113,7 +113,7 @@ func report(ctx context.Context, d *draft) (Graph, error) {
 		return Graph{}, err
 	}
 	g.Bottlenecks = bottlenecks(n, score)
-	g.Stats = Stats{Nodes: len(g.Nodes), Edges: len(g.Edges), Documents: len(d.of(TypeDocument)), Issues: len(d.of(TypeIssue))}
+	g.Stats = Stats{Nodes: len(g.Nodes), Edges: len(g.Edges), Documents: len(d.of(typeDocument)), Issues: len(d.of(typeIssue))}
 	if starts < len(n.nodes) {
 		g.Stats.Sampled = starts
 	}
@@ -124,16 +124,16 @@ func report(ctx context.Context, d *draft) (Graph, error) {
 // prerequisites are none: they stand in a document.
 func lonely(t Type) string {
 	return map[Type]string{
-		TypeDocument: "no document, formula or issue refers to it",
-		TypeFormula:  "no agent executes it, and it names nothing of the project",
-		TypeEvidence: "not linked to any objective, prerequisite or issue",
-		TypeIssue:    "not connected to any objective or other issue",
+		typeDocument: "no document, formula or issue refers to it",
+		typeFormula:  "no agent executes it, and it names nothing of the project",
+		typeEvidence: "not linked to any objective, prerequisite or issue",
+		typeIssue:    "not connected to any objective or other issue",
 	}[t]
 }
 
 func orphans(n *net) (out []Orphan) {
 	for i, v := range n.nodes {
-		alone := len(n.by[i]) == 0 && (len(n.on[i]) == 0 || v.Type == TypeDocument)
+		alone := len(n.by[i]) == 0 && (len(n.on[i]) == 0 || v.Type == typeDocument)
 		if why := lonely(v.Type); alone && why != "" && !v.Done && !entrance(v) {
 			out = append(out, Orphan{v.ID, v.Type, why})
 		}
@@ -146,12 +146,12 @@ func orphans(n *net) (out []Orphan) {
 // the index of its folder, or a prerequisite tree.
 func entrance(v Node) bool {
 	name := strings.TrimSuffix(path.Base(v.Source), path.Ext(v.Source))
-	return v.Type == TypeDocument && (len(name) > 2 && name == strings.ToUpper(name) || slices.Contains([]string{"index", "readme", "prerequisite-tree", "prerequisites"}, strings.ToLower(name)))
+	return v.Type == typeDocument && (len(name) > 2 && name == strings.ToUpper(name) || slices.Contains([]string{"index", "readme", "prerequisite-tree", "prerequisites"}, strings.ToLower(name)))
 }
 
 func cycles(n *net) (out []Cycle) {
 	for _, part := range knots(n.blocks) {
-		c := Cycle{Relation: Blocks, Among: len(part)}
+		c := Cycle{Relation: blocks, Among: len(part)}
 		for _, v := range circle(n.blocks, part[0]) {
 			c.Chain = append(c.Chain, n.nodes[v].ID)
 		}
@@ -182,7 +182,7 @@ func disconnected(n *net, parts [][]int) (out []Cluster) {
 func objectiveParts(n *net, parts [][]int) map[int]bool {
 	var out map[int]bool
 	for i, part := range parts {
-		if slices.ContainsFunc(part, func(v int) bool { return n.nodes[v].Type == TypeObjective }) {
+		if slices.ContainsFunc(part, func(v int) bool { return n.nodes[v].Type == typeObjective }) {
 			if out == nil {
 				out = map[int]bool{}
 			}
@@ -211,16 +211,16 @@ func thin(nodes []Node, edges []Edge) (out []Thin) {
 		types[n.ID] = n.Type
 	}
 	for _, e := range edges {
-		if (e.Relation == Implements || e.Relation == Blocks || e.Relation == Evidences) && types[e.From] != TypeObjective {
+		if (e.Relation == implements || e.Relation == blocks || e.Relation == evidences) && types[e.From] != typeObjective {
 			by[e.To] = append(by[e.To], e.From)
 		}
 	}
 	for _, n := range nodes {
-		if n.Type != TypeObjective {
+		if n.Type != typeObjective {
 			continue
 		}
 		count := support(n.ID, by, types)
-		t := Thin{n.ID, n.Status, count[TypeEvidence], count[TypeIssue]}
+		t := Thin{n.ID, n.Status, count[typeEvidence], count[typeIssue]}
 		if claimed := n.Status == "DONE" || n.Status == "READY"; t.Evidence < thinBelow || claimed && t.Issues < thinBelow {
 			out = append(out, t)
 		}

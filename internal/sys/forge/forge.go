@@ -145,8 +145,8 @@ func (i Issue) check(state string) (Issue, error) {
 
 var errOdd = errors.New("its answer is not what it should be")
 
-// Lister lists.
-type Lister interface {
+// lister lists.
+type lister interface {
 	// Issues lists issues that are open, or those closed that changed since a time
 	// (zero: open ones). Where the forge mixes them, pull requests are among them.
 	Issues(ctx context.Context, closedSince time.Time) ([]Issue, error)
@@ -157,15 +157,15 @@ type Lister interface {
 	Ended(ctx context.Context) ([]Ended, error)
 }
 
-// IssueTeller tells of one issue.
-type IssueTeller interface {
+// issueTeller tells of one issue.
+type issueTeller interface {
 	Issue(ctx context.Context, number int) (Issue, error)
 	// Blockers lists what an issue waits for, as the forge's own dependencies say.
 	Blockers(ctx context.Context, number int) ([]Issue, error)
 }
 
-// PullTeller tells of one pull request.
-type PullTeller interface {
+// pullTeller tells of one pull request.
+type pullTeller interface {
 	Checks(ctx context.Context, commit string) (Checks, error)
 	Reviews(ctx context.Context, number int) ([]Review, error)
 	// Merges says whether a pull request can be merged as it is: yes, no; "" when
@@ -173,8 +173,8 @@ type PullTeller interface {
 	Merges(ctx context.Context, number int) (string, error)
 }
 
-// Keeper tells of the repository itself.
-type Keeper interface {
+// keeper tells of the repository itself.
+type keeper interface {
 	// Primary is the primary branch.
 	Primary(ctx context.Context) (string, error)
 	// Required lists the contexts that a branch requires; they may be globs.
@@ -183,19 +183,19 @@ type Keeper interface {
 	Committed(ctx context.Context, commit string) (time.Time, error)
 }
 
-// Account is who asks.
-type Account interface {
+// account is who asks.
+type account interface {
 	// Me is the name of the account that the token is of.
 	Me(ctx context.Context) (string, error)
 }
 
 // Reader looks at one repository.
 type Reader interface {
-	Lister
-	IssueTeller
-	PullTeller
-	Keeper
-	Account
+	lister
+	issueTeller
+	pullTeller
+	keeper
+	account
 }
 
 // New returns the reader of a repository.

@@ -21,8 +21,8 @@ import (
 // Presence is what a process has claimed.
 type Presence struct{ names []net.Listener }
 
-// ErrTaken says that another process of this user has claimed it.
-var ErrTaken = errors.New("another process has claimed it")
+// errTaken says that another process of this user has claimed it.
+var errTaken = errors.New("another process has claimed it")
 
 // names are those of a folder: by the path that the configuration names, and by where that
 // leads, for a link may be gone later. They tell apart users and pid namespaces, as of
@@ -56,7 +56,7 @@ func Claim(folder string) (*Presence, error) {
 		case !errors.Is(err, syscall.EADDRINUSE):
 			return nil, errors.Join(fmt.Errorf("cannot say that a daemon lives: %w", err), p.Release())
 		case listensAt(name) != 0:
-			return nil, errors.Join(ErrTaken, p.Release())
+			return nil, errors.Join(errTaken, p.Release())
 		}
 	}
 	return p, nil

@@ -29,7 +29,7 @@ func TestAClaimOutlivesItsFolder(t *testing.T) {
 		if pid := Find(path); pid != os.Getpid() {
 			t.Errorf("of %s %d was found, want %d", path, pid, os.Getpid())
 		}
-		if _, err := Claim(path); !errors.Is(err, ErrTaken) {
+		if _, err := Claim(path); !errors.Is(err, errTaken) {
 			t.Errorf("%s was claimed twice: %v", path, err)
 		}
 	}

@@ -73,8 +73,8 @@ type Exit struct {
 	At     At            `json:"at"`
 }
 
-// Failure is why no agent was started.
-type Failure struct {
+// failure is why no agent was started.
+type failure struct {
 	Key   string `json:"key"`
 	Error string `json:"error"`
 	At    At     `json:"at"`
@@ -117,7 +117,7 @@ func Read(dir string) (Started, *Exit, error) {
 
 // whyNot tells an instance that failed from one that has not begun.
 func whyNot(dir string) error {
-	var f Failure
+	var f failure
 	err := decode(filepath.Join(dir, "failed.json"), &f, func() error { return checkKey(f.Key, filepath.Base(dir)) })
 	switch {
 	case err == nil:
