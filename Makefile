@@ -74,7 +74,7 @@ conformance: ## two real agent CLIs from npm against a mock model server
 	@./scripts/conformance
 
 docs: ## rewrite the generated pages of docs/
-	@go test ./internal/rules ./internal/cli -run 'Doc' -update
+	@go test ./internal/rules ./internal/cli ./internal/catalog -run 'Doc|Pages' -update
 
 lint: ## golangci-lint, when it is installed
 	@golangci-lint run

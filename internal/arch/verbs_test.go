@@ -144,12 +144,15 @@ func TestWhatCatalogDoesNotListIsSeen(t *testing.T) {
 }
 
 // plugins are the folders of which catalog lists what is in them.
-var plugins = []string{"observe/", "act/"}
+var plugins = []string{"observe/", "act/", "report/"}
 
 // beyond are those that no table lists, and why catalog knows them.
 var beyond = map[string]string{
 	"observe/processes": "the table of processes is a client that several probes share",
 	"observe/extra":     "one for each [probe.NAME] that a person has written",
+	"report/terminal":   "the notifier that is always there",
+	"report/spool":      "the folder of replies of section [replies]",
+	"report/journal":    "the ops repository of section [journal]",
 }
 
 func unlisted(t *testing.T, tree fs.FS) (found []string) {

@@ -5,24 +5,36 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/url"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
 
 	"custos/internal/config"
-	"custos/internal/fleet"
 	"custos/internal/report"
+	"custos/internal/report/alertmanager"
 	"custos/internal/report/command"
+	"custos/internal/report/desktop"
 	"custos/internal/report/matrix"
 	"custos/internal/report/ping"
 	"custos/internal/report/shout"
 	"custos/internal/report/telegram"
 	"custos/internal/report/terminal"
-	matrixclient "custos/internal/sys/matrix"
-	"custos/internal/sys/program"
-	telegramclient "custos/internal/sys/telegram"
 )
+
+// notifierMakers lists the built-in types of notifier. Adding one is its folder and one
+// line here.
+func notifierMakers() []report.Kind {
+	return []report.Kind{
+		matrix.Kind(),
+		telegram.Kind(),
+		command.Kind(),
+		shout.Kind(),
+		ping.Kind(),
+		desktop.Kind(),
+		alertmanager.Kind(),
+	}
+}
 
 // peopleSections are the sections of custos.toml that say who is told what.
 func peopleSections() []string {
@@ -40,20 +52,14 @@ type People struct {
 	Windows   []report.Window
 }
 
+// Chat is a place of people that can be asked who Custos is there.
+type Chat = report.Chat
+
 // NewPeople makes every notifier. out is the terminal Custos runs in.
 func NewPeople(w *World, out io.Writer) (People, error) {
-	sections := map[string]notifierSection{}
-	if err := w.Config.Section("notifier", &sections); err != nil {
-		return People{}, err
-	}
-	if err := oneListenerABot(w.Config, sections); err != nil {
-		return People{}, err
-	}
 	p := People{Notifiers: []report.Notifier{terminal.Notifier{Out: out}}}
-	for _, name := range sortedNames(sections) {
-		if err := p.add(w, name, sections[name]); err != nil {
-			return People{}, w.Config.Misread("notifier."+name, err)
-		}
+	if err := p.notifiers(w); err != nil {
+		return People{}, err
 	}
 	var err error
 	if p.Windows, err = windows(w.Config); err != nil {
@@ -66,153 +72,91 @@ func NewPeople(w *World, out io.Writer) (People, error) {
 	return p, err
 }
 
-// notifierSection is the section [notifier.NAME].
-type notifierSection struct {
-	Type string `toml:"type" is:"|matrix|telegram|command|ping|shoutrrr|alertmanager|desktop"` // matrix, telegram, command, ping, shoutrrr, alertmanager or desktop
-
-	Server string `toml:"server" is:"name"`               // of matrix; of telegram, when it is not Telegram's own
-	Room   string `toml:"room" is:"name"`                 // of matrix: its ID, !…:server
-	Chat   string `toml:"chat" is:"name"`                 // of telegram: its ID, or @name
-	Topic  int64  `toml:"topic" is:"0..9007199254740992"` // of telegram: ID of a topic of a forum
-	Sound  string `toml:"sound" is:"|P0|P1|P2|P3|P4"`     // of matrix and telegram: from which priority on there is a sound; P2
-
-	// RepliesFrom are the immutable IDs of those who may answer there; of matrix and
-	// telegram. None: nobody is heard.
-	RepliesFrom []string `toml:"replies_from" is:"name"`
-
-	TokenFile    string   `toml:"token_file" is:"path"` // where the token is; of ping and shoutrrr, the URL
-	TokenCommand []string `toml:"token_command"`
-	TokenEnv     string   `toml:"token_env" is:"name"`
-
-	Run      []string `toml:"run"`                            // of command
-	PassEnv  []string `toml:"pass_env" is:"name"`             // of command
-	Deadline string   `toml:"deadline" is:"duration 1ms..1h"` // of command
-	Every    string   `toml:"every" is:"duration 1ms.."`      // of alertmanager
-}
-
-func notifierTypes() []string {
-	return []string{"matrix", "telegram", "command", "ping", "shoutrrr", "alertmanager", "desktop"}
-}
-
-func (p *People) add(w *World, name string, s notifierSection) error {
-	if name == (terminal.Notifier{}).Name() {
-		return errors.New("is the name of the terminal Custos runs in: choose another")
-	}
-	if !slices.Contains(notifierTypes(), s.Type) {
-		return fmt.Errorf("type: %q is none of %s", s.Type, strings.Join(notifierTypes(), ", "))
-	}
-	if err := s.checkReplies(); err != nil {
+// notifiers makes what each [notifier.NAME] asks for.
+func (p *People) notifiers(w *World) error {
+	kinds := notifierMakers()
+	sections := reflect.New(reflect.MapOf(reflect.TypeFor[string](), anyNotifier(kinds)))
+	if err := w.Config.Section("notifier", sections.Interface()); err != nil {
 		return err
 	}
-	if err := s.checkChat(); err != nil {
-		return err
-	}
-	if known, err := p.local(w, name, s); known {
-		return err
-	}
-	token, err := s.token(w)
-	if err != nil {
-		return err
-	}
-	switch s.Type {
-	case "matrix":
-		return p.matrix(name, s, token)
-	case "telegram":
-		if s.Chat == "" {
-			return errors.New(`chat: want the ID of a chat, like "-1001234"`)
+	bots := map[string]string{} // who listens by which
+	for _, name := range sectionNames(sections.Elem()) {
+		section := sections.Elem().MapIndex(reflect.ValueOf(name))
+		r, err := w.notifier(kinds, name, section)
+		if err != nil {
+			return w.Config.Misread("notifier."+name, err)
 		}
-		if err := isURL(s.Server, true); err != nil {
+		if err := oneListenerABot(w.Config, bots, name, r.Bot); err != nil {
 			return err
 		}
-		to := &telegramclient.Client{Server: s.Server, Token: token}
-		p.Notifiers = append(p.Notifiers, telegram.Notifier{Called: name, Chat: s.Chat, Topic: s.Topic, Sound: fleet.Priority(s.Sound), To: to})
-		p.hearTelegram(name, s, to)
-		p.Chats = append(p.Chats, Chat{name, to.Me, func(ctx context.Context) error { return to.MaySpeak(ctx, s.Chat) }})
-	case "command":
-		return p.command(w, name, s)
-	case "shoutrrr":
-		p.Notifiers = append(p.Notifiers, shout.Notifier{Called: name, URL: token})
-	case "ping":
-		p.Pulses = append(p.Pulses, ping.Ping{Called: name, URL: token})
+		p.add(r)
 	}
 	return nil
 }
 
-// checkChat says what is wrong with what only chats know.
-func (s notifierSection) checkChat() error {
-	all := []string{"P0", "P1", "P2", "P3", "P4"}
-	switch {
-	case s.Sound != "" && s.Type != "matrix" && s.Type != "telegram":
-		return fmt.Errorf("sound: a notifier of type %q has none", s.Type)
-	case s.Sound != "" && !slices.Contains(all, s.Sound):
-		return fmt.Errorf("sound: %q is none of %s", s.Sound, strings.Join(all, ", "))
-	case s.Topic != 0 && s.Type != "telegram" || s.Topic < 0:
-		return errors.New("topic: want the ID of a topic of a forum in Telegram")
+// notifier makes what one section asks for.
+func (w *World) notifier(kinds []report.Kind, name string, section reflect.Value) (r report.Receiver, err error) {
+	if name == (terminal.Notifier{}).Name() {
+		return r, errors.New("is the name of the terminal Custos runs in: choose another")
 	}
-	return nil
+	called := section.Field(0).String()
+	i := slices.IndexFunc(kinds, func(k report.Kind) bool { return k.Name == called })
+	if i < 0 {
+		return r, fmt.Errorf("type: %q is none of %s", called, strings.Join(notifierTypes(kinds), ", "))
+	}
+	if err := onlyItsOwn(kinds, kinds[i], section); err != nil {
+		return r, err
+	}
+	return kinds[i].Make(report.Setup{Name: name, Host: w.From.Host, Getenv: w.Getenv, Secret: w.secret},
+		func(into any) error { copyKeys(reflect.ValueOf(into).Elem(), section); return nil })
 }
 
-// token is where the section says that the token is, checked, and read when it is
-// needed. A command needs none.
-func (s notifierSection) token(w *World) (func(context.Context) (string, error), error) {
-	secret := program.Secret{File: s.TokenFile, Command: s.TokenCommand, Env: s.TokenEnv, Getenv: w.Getenv}
-	if s.Type == "command" {
-		return nil, nil
+func (p *People) add(r report.Receiver) {
+	if r.Notifier != nil {
+		p.Notifiers = append(p.Notifiers, r.Notifier)
 	}
-	if s.TokenFile != "" {
-		file, err := w.Config.Expand(s.TokenFile)
-		if err != nil {
-			return nil, fmt.Errorf("token_file: %w", err)
-		}
-		secret.File = file
+	if r.Mirror != nil {
+		p.Mirrors = append(p.Mirrors, r.Mirror)
 	}
-	if err := secret.Check(); err != nil {
-		return nil, fmt.Errorf("token_file, token_command, token_env: %w", err)
+	if r.Pulse != nil {
+		p.Pulses = append(p.Pulses, r.Pulse)
 	}
-	return secret.Read, nil
+	if r.Ear != nil {
+		p.Ears = append(p.Ears, r.Ear)
+	}
+	if r.Chat != nil {
+		p.Chats = append(p.Chats, *r.Chat)
+	}
 }
 
-func (p *People) matrix(name string, s notifierSection, token func(context.Context) (string, error)) error {
-	if err := isURL(s.Server, false); err != nil {
-		return err
+// secret is where a section says that its token is, checked, and read when it is needed.
+func (w *World) secret(t report.Token) (func(context.Context) (string, error), error) {
+	read, key, err := w.token(t.TokenFile, t.TokenCommand, t.TokenEnv)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", key, err)
 	}
-	if !strings.HasPrefix(s.Room, "!") {
-		return errors.New(`room: want the ID of a room, like "!abc:example.org" (its name, with #, may come to mean another)`)
-	}
-	to := &matrixclient.Client{Server: s.Server, Token: token}
-	p.Notifiers = append(p.Notifiers, matrix.Notifier{Called: name, Room: s.Room, Sound: fleet.Priority(s.Sound), To: to})
-	p.hearMatrix(name, s, to)
-	p.Chats = append(p.Chats, Chat{name, to.WhoAmI, func(ctx context.Context) error { return to.MaySpeak(ctx, s.Room) }})
-	return nil
+	return read, nil
 }
 
-func (p *People) command(w *World, name string, s notifierSection) error {
-	o := command.Options{Name: name, Run: s.Run, PassEnv: s.PassEnv, Getenv: w.Getenv}
-	if s.Deadline != "" {
-		var err error
-		if o.Deadline, err = config.Duration(s.Deadline); err != nil {
-			return fmt.Errorf("deadline: %w", err)
-		}
-	}
-	n, err := command.New(o)
-	p.Notifiers = append(p.Notifiers, n)
-	return err
-}
-
-func isURL(text string, mayLack bool) error {
-	u, err := url.Parse(text)
-	if text == "" && mayLack {
+// oneListenerABot refuses notifiers that would listen by the same bot: the Bot API gives
+// what is said to one who asks, and sends the other away (409).
+func oneListenerABot(c config.Config, taken map[string]string, name, bot string) error {
+	if bot == "" {
 		return nil
 	}
-	if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" || u.User != nil {
-		return errors.New(`server: want a URL, like "https://matrix.example.org", without a password in it`)
+	if other := taken[bot]; other != "" {
+		return c.Misread("notifier."+name+".replies_from", fmt.Errorf("[notifier.%s] listens by the same bot: give it another one", other))
 	}
+	taken[bot] = name
 	return nil
 }
 
-func sortedNames[V any](m map[string]V) (names []string) {
-	for n := range m {
-		names = append(names, n)
+func sortedNames[V any](m map[string]V) (names []string) { return sectionNames(reflect.ValueOf(m)) }
+
+// sectionNames lists the keys of a map, sorted.
+func sectionNames(m reflect.Value) (names []string) {
+	for _, k := range m.MapKeys() {
+		names = append(names, k.String())
 	}
 	slices.Sort(names)
 	return names
