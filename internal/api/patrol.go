@@ -49,14 +49,15 @@ type PatrolOrder struct {
 
 // Plan is what would be done, and what would not.
 type Plan struct {
-	At         time.Time `json:"at"`
-	Actions    []Deed    `json:"actions"`
-	Skipped    []Refusal `json:"skipped"`
-	Idle       []Idle    `json:"idle"`  // findings whose rule asks for no action
-	Moves      []Move    `json:"moves"` // what becomes of records by itself
-	Noted      int       `json:"noted"` // records of which only what is known changes
-	CannotTell []Doubt   `json:"cannot_tell"`
-	Unsaid     []string  `json:"unsaid,omitempty"` // as in From
+	At         time.Time  `json:"at"`
+	Actions    []Deed     `json:"actions"`
+	Skipped    []Refusal  `json:"skipped"`
+	Idle       []Idle     `json:"idle"`  // findings whose rule asks for no action
+	Moves      []Move     `json:"moves"` // what becomes of records by itself
+	Held       []HeldMove `json:"held"`  // what would become of records, and is held back
+	Noted      int        `json:"noted"` // records of which only what is known changes
+	CannotTell []Doubt    `json:"cannot_tell"`
+	Unsaid     []string   `json:"unsaid,omitempty"` // as in From
 }
 
 // Move is one change of a record: a gate closes, a step is overdue, mail is new.
@@ -66,6 +67,15 @@ type Move struct {
 	To     string   `json:"to"`
 	Why    string   `json:"why,omitempty"`
 	Told   []string `json:"told,omitempty"` // who is told of it
+}
+
+// HeldMove is a change of a record that would be made, and is held back.
+type HeldMove struct {
+	Move
+	Guard string     `json:"guard"`           // what holds it back: docs/guards.md
+	Held  string     `json:"held"`            // why
+	Until *time.Time `json:"until,omitempty"` // null: until something changes
+	Hint  string     `json:"hint,omitempty"`  // the command that lets it go on
 }
 
 // Idle is a finding whose rule asks for no action.

@@ -23,6 +23,7 @@ type SimulatedMoment struct {
 	Actions    []SimulatedDeed  `json:"actions"` // each is taken to be done well before the next moment
 	Skipped    []Refusal        `json:"skipped"`
 	Moves      []Move           `json:"moves"`
+	Held       []HeldMove       `json:"held"`
 	CannotTell []Doubt          `json:"cannot_tell"`
 }
 

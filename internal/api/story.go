@@ -4,16 +4,17 @@ import "time"
 
 // Story is everything known about one thing: `custos why X`.
 type Story struct {
-	At      time.Time `json:"at"`
-	Subject string    `json:"subject"`
-	Facts   []string  `json:"facts"`  // as seen now, one plain sentence each
-	Alerts  []Alert   `json:"alerts"` // not over, worst first
-	Planned []Deed    `json:"planned"`
-	Moves   []Move    `json:"moves,omitempty"` // what becomes of it by itself
-	Skipped []Refusal `json:"skipped"`
-	Doubts  []Doubt   `json:"doubts"`
-	Events  []Event   `json:"events"` // what was written down, oldest first
-	Next    []Hint    `json:"next"`
+	At      time.Time  `json:"at"`
+	Subject string     `json:"subject"`
+	Facts   []string   `json:"facts"`  // as seen now, one plain sentence each
+	Alerts  []Alert    `json:"alerts"` // not over, worst first
+	Planned []Deed     `json:"planned"`
+	Moves   []Move     `json:"moves,omitempty"` // what becomes of it by itself
+	Held    []HeldMove `json:"held,omitempty"`  // what would become of it, and is held back
+	Skipped []Refusal  `json:"skipped"`
+	Doubts  []Doubt    `json:"doubts"`
+	Events  []Event    `json:"events"` // what was written down, oldest first
+	Next    []Hint     `json:"next"`
 }
 
 // Event is one line of the event log.

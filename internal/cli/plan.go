@@ -18,7 +18,8 @@ func (a *app) planCommand() *cobra.Command {
 		Example: "  custos plan\n  custos plan --json",
 		Short:   "What `custos patrol --apply` would do, with the exact commands",
 		Long: `plan looks, and says what Custos would do and what it would not, and why; and what
-becomes of records by itself: gates, steps, runs, mail, pools. It changes nothing.
+becomes of records by itself: gates, steps, runs, mail, pools, or what holds it back.
+It changes nothing.
 Beside what the word of a person would begin now stands what the daemon itself still
 waits for, and until when.
 With --recording it judges a recording instead of this machine: the same
@@ -55,6 +56,7 @@ func writePlan(p *page, v api.Plan) {
 		writeDeed(p, d, v.At)
 	}
 	writeMoves(p, v.Moves)
+	writeHeld(p, v.Held, v.At)
 	writeRefusals(p, v)
 	patrolDoubts(p, v.CannotTell)
 	if len(v.Idle) > 0 {
@@ -110,14 +112,42 @@ func writeMoves(p *page, list []api.Move) {
 	}
 	p.head("WOULD CHANGE", fmt.Sprint(len(list)))
 	for _, m := range list {
-		p.line("  %s  %s", p.subject(m.Record), p.paint(bold, flat(change(m))))
-		if m.Why != "" {
-			p.text(6, flat(m.Why))
-		}
-		if len(m.Told) > 0 {
-			p.text(6, "tells "+flat(strings.Join(m.Told, ", ")))
+		writeMove(p, m)
+	}
+}
+
+func writeMove(p *page, m api.Move) {
+	p.line("  %s  %s", p.subject(m.Record), p.paint(bold, flat(change(m))))
+	if m.Why != "" {
+		p.text(6, flat(m.Why))
+	}
+	if len(m.Told) > 0 {
+		p.text(6, "tells "+flat(strings.Join(m.Told, ", ")))
+	}
+}
+
+// writeHeld writes what would become of records, and does not.
+func writeHeld(p *page, list []api.HeldMove, at time.Time) {
+	if len(list) == 0 {
+		return
+	}
+	p.head("HELD BACK", fmt.Sprint(len(list)))
+	for _, m := range list {
+		writeMove(p, m.Move)
+		p.text(6, heldBy(m.Guard, m.Held, m.Until, at))
+		if m.Hint != "" {
+			p.line("      %s %s", p.dim("→"), p.command(flat(m.Hint)))
 		}
 	}
+}
+
+// heldBy says what holds something back, and until when.
+func heldBy(guard, why string, until *time.Time, at time.Time) string {
+	out := flat(guard) + ": " + flat(why)
+	if until != nil {
+		out += ", until " + due(*until, at)
+	}
+	return out
 }
 
 func change(m api.Move) string {
@@ -134,11 +164,7 @@ func writeRefusals(p *page, v api.Plan) {
 	p.head("SKIPPED", fmt.Sprint(len(v.Skipped)))
 	for _, r := range v.Skipped {
 		p.line("  %s  %s  %s", p.priority(r.Priority), flat(r.Do), p.subject(r.Subject))
-		why := []string{flat(r.Guard) + ": " + flat(r.Why)}
-		if r.Until != nil {
-			why = append(why, "until "+due(*r.Until, v.At))
-		}
-		p.text(6, strings.Join(why, ", "))
+		p.text(6, heldBy(r.Guard, r.Why, r.Until, v.At))
 		for _, also := range r.Also {
 			p.text(6, "and "+flat(also))
 		}

@@ -101,6 +101,9 @@ func writeMoment(p *page, m api.SimulatedMoment) {
 	for _, c := range m.Moves {
 		p.text(4, flat(c.Record+": "+change(c)))
 	}
+	for _, c := range m.Held {
+		p.text(4, flat(c.Record+" stays: "+c.Guard+": "+c.Held))
+	}
 	writeUntold(p, m.CannotTell)
 }
 

@@ -13,24 +13,53 @@ import (
 
 func (a *app) whyCommand() *cobra.Command {
 	return &cobra.Command{
-		Use:   "why NUMBER|NAME|PATH",
+		Use:   "why [not] NUMBER|NAME|PATH",
 		Short: "The story of anything: an alert's number, an agent, a path, a rule",
 		Long: `why tells what is seen of a thing now, what is wrong with it, what Custos would
 do about it or would not and why, and what was written down about it before.
 Named is an alert by its number, an agent, a rule or an action by its name, a path,
-kind/name, or an unmistakable piece of a name.`,
-		Example: "  custos why 3\n  custos why builder\n  custos why ./worktrees/one\n  custos why disk-pressure",
-		Args:    cobra.ExactArgs(1),
+kind/name, or an unmistakable piece of a name.
+why not tells only what holds back what would be done or would follow, and until when:
+of agents and paths, and of gate/g1, mail/m2, run/r3, schedule/nightly, pool/dev.`,
+		Example: "  custos why 3\n  custos why builder\n  custos why ./worktrees/one\n  custos why disk-pressure\n  custos why not gate/g1",
+		Args:    cobra.RangeArgs(1, 2),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			write := writeStory
+			if len(args) == 2 {
+				if args[0] != "not" {
+					return usage("cannot tell of %q and %q at once: one thing at a time, or custos why not %s", args[0], args[1], args[1])
+				}
+				args, write = args[1:], writeWhyNot
+			}
 			of, err := absolute(args[0])
 			if err != nil {
 				return err
 			}
 			_, err = ask(cmd.Context(), a, patience, func(ctx context.Context, c *api.Client) (api.Story, error) {
 				return c.Story(ctx, of)
-			}, writeStory)
+			}, write)
 			return err
 		},
+	}
+}
+
+// writeWhyNot writes of a story only what holds something back, or that nothing does.
+func writeWhyNot(p *page, s api.Story) {
+	p.line("%s", p.paint(bold, p.subject(s.Subject)))
+	for _, f := range s.Facts {
+		p.text(2, f)
+	}
+	writeHeld(p, s.Held, s.At)
+	writeRefusals(p, api.Plan{At: s.At, Skipped: s.Skipped})
+	patrolDoubts(p, s.Doubts)
+	if len(s.Held)+len(s.Skipped)+len(s.Doubts) > 0 {
+		return
+	}
+	p.line("")
+	if len(s.Planned)+len(s.Moves) > 0 {
+		p.line("Nothing is held back: the next pass does all that follows.")
+	} else {
+		p.line("Nothing is held back: nothing would be done about it now.")
 	}
 }
 
@@ -68,6 +97,7 @@ func writeStory(p *page, s api.Story) {
 		}
 	}
 	writeMoves(p, s.Moves)
+	writeHeld(p, s.Held, s.At)
 	writeRefusals(p, api.Plan{At: s.At, Skipped: s.Skipped})
 	patrolDoubts(p, s.Doubts)
 	if len(s.Events) > 0 {
@@ -78,7 +108,7 @@ func writeStory(p *page, s api.Story) {
 		}
 		p.table([]column{{paint: p.dim}, {}, {shorten: middle}, {shorten: cut}}, rows)
 	}
-	if len(s.Alerts)+len(s.Planned)+len(s.Moves)+len(s.Skipped)+len(s.Doubts) == 0 {
+	if len(s.Alerts)+len(s.Planned)+len(s.Moves)+len(s.Held)+len(s.Skipped)+len(s.Doubts) == 0 {
 		p.line("")
 		p.line("No rule has anything against it.")
 	}

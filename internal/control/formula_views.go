@@ -39,7 +39,7 @@ func (d OnDisk) Formulas(ctx context.Context) (rows []api.FormulaRow, err error)
 			rows = append(rows, api.FormulaRow{Name: s.Run.Formula, Project: s.Run.Project, Source: s.Run.Source, Broken: s.Broken})
 			i = len(rows) - 1
 		}
-		rows[i].Schedules = append(rows[i].Schedules, library.Words(s.Schedule))
+		rows[i].Schedules = append(rows[i].Schedules, s.Words())
 	}
 	return rows, ctx.Err()
 }
@@ -108,7 +108,7 @@ func formulaView(r library.Reading, disabled string) api.Formula {
 		Project: r.Project, Source: fleet.Path(f.File), Disabled: disabled},
 		Text: fleet.Text(f.Description), Values: f.Values, Refused: r.Refused()}
 	for _, s := range r.Schedules() {
-		out.Schedules = append(out.Schedules, library.Words(s))
+		out.Schedules = append(out.Schedules, s.Words())
 	}
 	for _, v := range slices.Concat(r.Plain.Vars, r.Plain.Inputs) {
 		out.Vars = append(out.Vars, api.FormulaVar{Name: v.Name, Description: fleet.Line(v.Description, 300), Default: v.Default, Required: v.Required, Enum: v.Enum, Pattern: v.Pattern})

@@ -93,7 +93,7 @@ func pluginWhen(x library.Plugin) string {
 	case x.Gate.Type == plugin.Event:
 		return "on " + fleet.Line(x.Gate.On, 100)
 	}
-	return library.Words(x.Schedule.Schedule)
+	return x.Schedule.Schedule.Words()
 }
 
 // Plugin finds a plugin by its name: of several the one that is run.

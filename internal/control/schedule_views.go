@@ -21,7 +21,7 @@ func (d OnDisk) Schedules(ctx context.Context) ([]api.ScheduleRow, error) {
 	policy := d.Library.Schedules.Policy(ctx, d.Look(ctx, past, d.Library.Schedules.RestsOn(ctx)))
 	rows := make([]api.ScheduleRow, 0, len(policy.Schedules))
 	for _, of := range policy.Schedules {
-		row := api.ScheduleRow{Name: of.Name, Formula: of.Run.Formula, Project: of.Run.Project, When: library.Words(of), Source: of.Run.Source,
+		row := api.ScheduleRow{Name: of.Name, Formula: of.Run.Formula, Project: of.Run.Project, When: of.Words(), Source: of.Run.Source,
 			Enabled: of.Enabled, NextAt: []time.Time{}, Holds: of.Holds}
 		if last := library.LastRun(past.Runs, of.Name); last != nil {
 			at := last.At.Wall.UTC()

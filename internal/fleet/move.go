@@ -18,6 +18,16 @@ type Move struct {
 // Noted says whether nothing but what is known of the record changes.
 func (m Move) Noted() bool { return m.From == m.To }
 
+// HeldMove is a move that would follow by itself and does not: what holds it back, why,
+// and until when. Its record stays in From.
+type HeldMove struct {
+	Move
+	Guard Guard   `json:"guard"`
+	Held  string  `json:"held"`           // why it does not follow; Why says why it would
+	Until Instant `json:"until,omitzero"` // zero: until something changes
+	Hint  string  `json:"hint,omitempty"` // the command a person can type
+}
+
 // Changes are the rows behind a plan's moves, as they are committed with it.
 type Changes struct {
 	// Registrations are new, or changed. One whose Revision is not the stored one was
@@ -54,6 +64,8 @@ type Follows struct {
 	Patrol  bool    `json:"patrol,omitempty"` // a step of a run awaits a patrol
 	Wake    bool    `json:"wake,omitempty"`   // the next pass has something to go on from
 	Until   Instant `json:"until,omitzero"`   // when the next pass has something to do, if nothing happens before; zero: never
+	// Held would follow, and does not: nothing of it is committed.
+	Held []HeldMove `json:"held,omitempty"`
 }
 
 // Add adds what follows besides. Of a registration the later one holds:
@@ -65,6 +77,7 @@ func (f *Follows) Add(more Follows) {
 	f.Runs, f.Given = append(f.Runs, more.Runs...), append(f.Given, more.Given...)
 	f.Records, f.Messages = f.Records.And(more.Records), append(f.Messages, more.Messages...)
 	f.Verdicts = append(f.Verdicts, more.Verdicts...)
+	f.Held = append(f.Held, more.Held...)
 	f.Patrol, f.Wake = f.Patrol || more.Patrol, f.Wake || more.Wake
 	if f.Until.IsZero() || !more.Until.IsZero() && more.Until.Before(f.Until) {
 		f.Until = more.Until
@@ -82,6 +95,9 @@ func with(list []Registration, r Registration) []Registration {
 
 // Tell adds a mail.
 func (f *Follows) Tell(m Mail) { f.Records.Mails = append(f.Records.Mails, m) }
+
+// Hold notes what would follow, and does not.
+func (f *Follows) Hold(m HeldMove) { f.Held = append(f.Held, m) }
 
 // Due says whether a moment has come; if not, the next pass is at that moment at the
 // latest. The zero moment never comes.

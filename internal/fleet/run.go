@@ -1,6 +1,9 @@
 package fleet
 
-import "slices"
+import (
+	"slices"
+	"strings"
+)
 
 // RunState is where the run of a formula is in its life.
 type RunState string
@@ -322,6 +325,37 @@ type Schedule struct {
 
 // Conditional says whether it is due while something holds.
 func (s Schedule) Conditional() bool { return s.When != "" || len(s.Check) > 0 }
+
+// Subject is what a schedule is called where it is told of: a plugin by its own name.
+func (s Schedule) Subject() Subject {
+	if name, is := PluginOf(s.Run.Formula); is {
+		return Subject{KindPlugin, name}
+	}
+	return Subject{KindSchedule, s.Name}
+}
+
+// Words says in words when a schedule is due.
+func (s Schedule) Words() string {
+	out := ""
+	switch {
+	case s.Every != 0:
+		out = "every " + s.Every.String()
+	case len(s.Check) > 0:
+		out = "when " + strings.Join(s.Check, " ") + " ends with 0"
+	case s.Rest != 0 && s.When == "":
+		out = s.Rest.String() + " after its end"
+	case s.Cron != "":
+		out = strings.TrimSpace("cron " + s.Cron + " " + s.Zone)
+	case s.On != "":
+		out = "on " + s.On
+	case s.When != "":
+		out = "when " + s.When
+	}
+	if s.Jitter > 0 {
+		out += ", up to " + s.Jitter.String() + " later"
+	}
+	return Line(out, 200)
+}
 
 // RunPolicy is what Custos may do about formulas.
 type RunPolicy struct {

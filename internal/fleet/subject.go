@@ -42,6 +42,9 @@ const (
 
 	KindOrder   Kind = "order"   // its ID
 	KindTrigger Kind = "trigger" // its name
+
+	KindSchedule Kind = "schedule" // its name
+	KindPool     Kind = "pool"     // its name
 )
 
 // Others is the name of those things of a kind that are found together. Nothing that is

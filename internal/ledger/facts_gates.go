@@ -22,7 +22,7 @@ func (f facts) gates() (out []fleet.GateFacts) {
 		switch {
 		case !g.Over():
 			saw := w.See(g)
-			is.Why, is.Blind, is.Overdue = fleet.Line(saw.Why, 400), saw.blind, f.late(g.Due)
+			is.Why, is.Blind, is.Overdue = fleet.Line(saw.Why, 400), saw.Blind, f.late(g.Due)
 		case f.snap.At.Since(g.Since) > gateShown:
 			continue
 		}

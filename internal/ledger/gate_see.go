@@ -49,7 +49,7 @@ func places[T any](list []T, name func(*T) string) map[string]int {
 type GateSight struct {
 	Outcome string
 	Why     string        // of the outcome; or what it waits for, or what hides that
-	blind   bool          // what it waits for cannot be seen: it is never closed for that
+	Blind   bool          // what it waits for cannot be seen: it is never closed for that
 	Until   fleet.Instant // when to look again, if nothing happens before
 }
 
@@ -64,7 +64,7 @@ func failed(format string, args ...any) GateSight {
 func waits(format string, args ...any) GateSight { return GateSight{Why: fmt.Sprintf(format, args...)} }
 
 func unseen(why string) GateSight {
-	return GateSight{Why: strings.TrimSuffix(strings.TrimSpace(why), ":"), blind: true}
+	return GateSight{Why: strings.TrimSuffix(strings.TrimSpace(why), ":"), Blind: true}
 }
 
 // See tells how a gate that is open stands now.

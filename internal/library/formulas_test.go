@@ -243,7 +243,7 @@ func TestTimetable(t *testing.T) {
 	for name, want := range map[string]string{"night": "cron 0 3 * * *", "own": "every 1h0m0s", "own-2": "on startup", "gone": "every 1h0m0s",
 		"full": "when mounts.exists(m, m.used_percent > 90.0)", "shipped": "every 20m0s, up to 30s later", "auto": "every 2h0m0s"} {
 		s, ok := got[name]
-		if !ok || Words(s) != want || (s.Broken != "") != (name == "gone") || s.Enabled != (name != "full") {
+		if !ok || s.Words() != want || (s.Broken != "") != (name == "gone") || s.Enabled != (name != "full") {
 			t.Errorf("%s: %+v", name, s)
 		}
 	}

@@ -94,7 +94,7 @@ func TestPluginSchedules(t *testing.T) {
 			continue
 		}
 		want = strings.ReplaceAll(want, "DIR", home+"/.config/custos/plugins/x")
-		if got := Words(x.Schedule.Schedule); got != want || x.Broken != "" || ledger.CheckSchedule(x.Schedule.Schedule) != nil {
+		if got := x.Schedule.Words(); got != want || x.Broken != "" || ledger.CheckSchedule(x.Schedule.Schedule) != nil {
 			t.Errorf("%s: %q, %q, %v", gate, got, x.Broken, ledger.CheckSchedule(x.Schedule.Schedule))
 		}
 	}

@@ -249,26 +249,3 @@ func (t *Schedules) Policy(ctx context.Context, snap *fleet.Snapshot) fleet.RunP
 
 // RestsOn lists the parts that the conditions read.
 func (t *Schedules) RestsOn(ctx context.Context) []fleet.PartName { return restsOn(t.All(ctx)) }
-
-// Words says in words when a schedule is due.
-func Words(s fleet.Schedule) string {
-	out := ""
-	switch {
-	case s.Every != 0:
-		out = "every " + s.Every.String()
-	case len(s.Check) > 0:
-		out = "when " + strings.Join(s.Check, " ") + " ends with 0"
-	case s.Rest != 0 && s.When == "":
-		out = s.Rest.String() + " after its end"
-	case s.Cron != "":
-		out = strings.TrimSpace("cron " + s.Cron + " " + s.Zone)
-	case s.On != "":
-		out = "on " + s.On
-	case s.When != "":
-		out = "when " + s.When
-	}
-	if s.Jitter > 0 {
-		out += ", up to " + s.Jitter.String() + " later"
-	}
-	return fleet.Line(out, 200)
-}

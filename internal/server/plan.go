@@ -18,6 +18,7 @@ func plan(p fleet.Pass, t Teller) api.Plan {
 		CannotTell: doubts(p.Assessment.Blind),
 		Unsaid:     p.Snapshot.From.Unsaid,
 		Moves:      []api.Move{},
+		Held:       heldViews(p.Plan.Held),
 	}
 	for _, m := range p.Plan.Moves {
 		if m.Noted() {
@@ -45,6 +46,14 @@ func plan(p fleet.Pass, t Teller) api.Plan {
 
 func moveView(m fleet.Move) api.Move {
 	return api.Move{Record: m.Record.String(), From: m.From, To: m.To, Why: m.Why, Told: m.Told}
+}
+
+func heldViews(list []fleet.HeldMove) []api.HeldMove {
+	out := make([]api.HeldMove, 0, len(list))
+	for _, m := range list {
+		out = append(out, api.HeldMove{Move: moveView(m.Move), Guard: string(m.Guard), Held: m.Held, Until: control.Moment(m.Until), Hint: m.Hint})
+	}
+	return out
 }
 
 func deed(a fleet.Action, t Teller) api.Deed {

@@ -11,7 +11,7 @@ import (
 // its file.
 func Moment(p fleet.Pass, line int, after time.Duration) api.SimulatedMoment {
 	out := api.SimulatedMoment{Line: line, After: after.String(), Agents: []api.SimulatedAgent{}, Alerts: alertViews(p.Assessment.Alerts, p.Snapshot.At),
-		Actions: []api.SimulatedDeed{}, Skipped: []api.Refusal{}, Moves: []api.Move{}, CannotTell: doubts(p.Assessment.Blind)}
+		Actions: []api.SimulatedDeed{}, Skipped: []api.Refusal{}, Moves: []api.Move{}, Held: heldViews(p.Plan.Held), CannotTell: doubts(p.Assessment.Blind)}
 	for _, a := range p.Snapshot.Agents.Value {
 		out.Agents = append(out.Agents, api.SimulatedAgent{Name: a.Name, State: string(a.State), Reason: a.Reason, Source: a.Source})
 	}

@@ -76,9 +76,7 @@ func (s *server) resolve(of string, p *fleet.Pass, alerts []fleet.Alert) (about,
 	for _, a := range alerts {
 		all = append(all, a.Subject)
 	}
-	for _, m := range p.Plan.Moves {
-		all = append(all, m.Record)
-	}
+	all = append(all, subjectsOfPlan(p)...)
 	for _, o := range p.Past.Orders {
 		if o.Agent != "" && !o.IsOver() {
 			all = append(all, fleet.Subject{Kind: fleet.KindAgent, Name: o.Agent})
@@ -141,7 +139,7 @@ func story(a about, p fleet.Pass, alerts []fleet.Alert, events []fleet.Event, t 
 	out := api.Story{At: p.Snapshot.At.Wall.UTC(), Subject: title(a), Facts: []string{}, Planned: []api.Deed{}, Skipped: []api.Refusal{},
 		Doubts: []api.Doubt{}, Events: []api.Event{}, Next: []api.Hint{}}
 	if a.subject != (fleet.Subject{}) {
-		out.Facts = facts(&p.Snapshot, a.subject)
+		out.Facts = factsOfPass(&p, a.subject)
 	}
 	var mine []fleet.Alert
 	for _, al := range alerts {
@@ -182,6 +180,11 @@ func (a about) concerns(k fleet.AlertKey, on fleet.Subject) bool {
 	return a.action == "" && (k.Subject == a.subject || on == a.subject)
 }
 
+// holds says whether a record belongs to the story: a run has that of its steps too.
+func (a about) holds(record fleet.Subject) bool {
+	return record == a.subject || a.subject.Kind == fleet.KindRun && record.Kind == fleet.KindRun && strings.HasPrefix(record.Name, a.subject.Name+"/")
+}
+
 func (a about) plan(out *api.Story, p fleet.Pass, t Teller) {
 	planned, skipped := byItself(p)
 	for _, act := range planned {
@@ -195,10 +198,11 @@ func (a about) plan(out *api.Story, p fleet.Pass, t Teller) {
 		}
 	}
 	for _, m := range p.Plan.Moves {
-		if !m.Noted() && m.Record == a.subject {
+		if !m.Noted() && a.holds(m.Record) {
 			out.Moves = append(out.Moves, moveView(m))
 		}
 	}
+	out.Held = heldViews(slices.DeleteFunc(slices.Clone(p.Plan.Held), func(m fleet.HeldMove) bool { return !a.holds(m.Record) }))
 	for _, c := range p.Assessment.Blind {
 		if a.concerns(c.AlertKey, c.Subject) {
 			out.Doubts = append(out.Doubts, api.Doubt{Rule: c.Rule, Subject: c.Subject.String(), Why: c.Why})

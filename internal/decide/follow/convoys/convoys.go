@@ -44,7 +44,7 @@ func (c *pass) follow() {
 		v := was
 		changed := c.look(&v)
 		switch {
-		case v.State == fleet.ConvoyOpen && c.isDone(v):
+		case v.State == fleet.ConvoyOpen && isFull(v) && !c.isHidden(v):
 			c.finish(&v)
 		case v.State == fleet.ConvoyDone && slices.ContainsFunc(v.Members, isLeft):
 			c.openAgain(&v)
@@ -78,13 +78,21 @@ func (c *pass) look(v *fleet.Convoy) (changed bool) {
 	return changed
 }
 
-// isDone says whether there are members, and all are seen to be closed. One that
-// its tracker shows no more is closed when it was last seen so; while the tracker
-// is not seen, nothing is done.
-func (c *pass) isDone(v fleet.Convoy) bool {
-	return len(v.Members) > 0 && !slices.ContainsFunc(v.Members, func(m fleet.ConvoyMember) bool {
-		return isLeft(m) || c.trackers.Seen(m.Ref).Blind
-	})
+// isFull says whether there are members, and all were closed when they were last seen.
+func isFull(v fleet.Convoy) bool {
+	return len(v.Members) > 0 && !slices.ContainsFunc(v.Members, isLeft)
+}
+
+// isHidden says whether the tracker of a member is not seen: nothing is done meanwhile,
+// and that it is not is told. One that its tracker shows no more stays as it was.
+func (c *pass) isHidden(v fleet.Convoy) bool {
+	i := slices.IndexFunc(v.Members, func(m fleet.ConvoyMember) bool { return c.trackers.Seen(m.Ref).Blind })
+	if i < 0 {
+		return false
+	}
+	c.out.Hold(fleet.HeldMove{Move: fleet.Move{Record: fleet.Subject{Kind: fleet.KindConvoy, Name: v.ID}, From: string(v.State), To: string(fleet.ConvoyDone), Why: v.Title, Told: v.Notify},
+		Guard: fleet.GuardEvidence, Held: string(v.Members[i].Ref) + ": " + c.trackers.Seen(v.Members[i].Ref).Why})
+	return true
 }
 
 // isLeft says whether a member is not known to be closed.

@@ -35,10 +35,19 @@ func (c *pass) gates(w ledger.GateWatch) {
 		}
 		c.out.Due(c.at, saw.Until)
 		c.out.Due(c.at, g.Due)
-		if saw.Outcome != "" {
+		switch {
+		case saw.Outcome != "":
 			c.out.Records = c.out.Records.And(ledger.GateClosed(g, saw.Outcome, saw.Why, fleet.ByCustos, c.at))
+		case saw.Blind:
+			c.hidden(g, saw.Why)
 		}
 	}
+}
+
+// hidden tells of a gate that is not closed for what cannot be seen.
+func (c *pass) hidden(g fleet.Gate, why string) {
+	c.out.Hold(fleet.HeldMove{Move: fleet.Move{Record: fleet.Subject{Kind: fleet.KindGate, Name: g.ID}, From: string(g.State), To: string(fleet.GateClosed), Why: g.Title, Told: g.Waiters},
+		Guard: fleet.GuardEvidence, Held: fleet.Line(why, 400)})
 }
 
 // stepGates makes the gates that steps await and that there are not yet. It returns

@@ -51,8 +51,11 @@ func (c *pass) giveBack(w fleet.WorkItem) {
 	switch {
 	case r.Desired == fleet.DesiredRetired:
 		why = "its agent " + r.Name + " is retired"
-	case c.policy.Mode == fleet.ModeAuto && c.policy.Frozen == "" && r.Failed != "" && c.isGone(r.Name):
+	case r.Failed != "" && !c.lives(r.Name):
 		why = "its agent " + r.Name + " is not started again: " + r.Failed
+		if c.isKept(w, why) {
+			return
+		}
 	default:
 		return
 	}
@@ -67,6 +70,30 @@ func (c *pass) giveBack(w fleet.WorkItem) {
 	seen := ledger.OwnSeen(&released)
 	c.out.Tell(ledger.News(fmt.Sprintf("released/%s/%d", w.ID, w.Revision), c.listeners(seen), fleet.Mail{Type: fleet.MailNews, Priority: w.Priority, Project: w.Project, About: w.ID,
 		Subject: "Given back: " + ledger.Titled(w.Ref(), w.Title), Body: why + ".\nAnybody may take it up: custos work take " + w.ID + "\n"}, c.at))
+}
+
+// isKept says whether the work of an agent that is not started again is not given back
+// even so, and has it told why.
+func (c *pass) isKept(w fleet.WorkItem, why string) bool {
+	held := fleet.HeldMove{Move: fleet.Move{Record: fleet.Subject{Kind: fleet.KindWork, Name: w.ID}, From: string(w.State), To: string(fleet.WorkOpen), Why: why}}
+	switch {
+	case c.policy.Frozen != "":
+		held.Guard, held.Held, held.Hint = fleet.GuardFrozen, c.policy.Frozen, "custos thaw"
+	case c.policy.Mode != fleet.ModeAuto:
+		held.Guard, held.Held = fleet.GuardMode, "the mode is "+string(c.policy.Mode)+": work is given back by itself only in mode auto"
+		held.Hint = "custos work release " + w.ID
+	case !c.isGone(w.Agent):
+		held.Guard, held.Held = fleet.GuardEvidence, "it is not seen whether agent "+w.Agent+" is gone"
+	default:
+		return false
+	}
+	c.out.Hold(held)
+	return true
+}
+
+// lives says whether an agent is seen to run: a person began it again.
+func (c *pass) lives(name string) bool {
+	return c.snap.Agents.Fresh() && slices.ContainsFunc(c.snap.Agents.Value, func(a fleet.Agent) bool { return a.Name == name && a.Process.PID != 0 })
 }
 
 // isGone says whether an agent is seen to have ended.
