@@ -173,7 +173,7 @@ func TestAwait(t *testing.T) {
 	if _, err := Await(t.Context(), folder(t, map[string]string{"claim": goodClaim}), ID{}, no); !errors.Is(err, ErrLost) {
 		t.Errorf("a shim that is gone: %v", err)
 	}
-	if _, err := Await(t.Context(), folder(t, nil), ID{10, 1}, no); !errors.Is(err, errNoShim) {
+	if _, err := Await(t.Context(), folder(t, nil), ID{10, 1}, no); !errors.Is(err, ErrNoShim) {
 		t.Errorf("a shim that never was: %v", err)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)

@@ -19,9 +19,9 @@ var ErrSpent = errors.New("given up")
 // it started, if anything, can be found by its marker only.
 var ErrLost = errors.New("its shim is gone without a record")
 
-// errNoShim says that the shim ended before it began: it was no shim at all, or
+// ErrNoShim says that the shim ended before it began: it was no shim at all, or
 // another one had its instance.
-var errNoShim = errors.New("its shim did not begin")
+var ErrNoShim = errors.New("its shim did not begin")
 
 // Await waits until the shim of dir has started its agent, and returns the
 // record. It fails as Read does, with ErrSpent, ErrLost or ErrNoShim, and with
@@ -53,7 +53,7 @@ func standing(dir string, expected ID, alive func(ID) bool) error {
 	c, err := ReadClaim(dir)
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && gone:
-		return fmt.Errorf("agent of %s: %w", dir, errNoShim)
+		return fmt.Errorf("agent of %s: %w", dir, ErrNoShim)
 	case errors.Is(err, fs.ErrNotExist):
 		return nil
 	case err != nil:
