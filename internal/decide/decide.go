@@ -150,11 +150,21 @@ func (p *pass) request(f *fleet.Finding, w *fleet.Wish) *request {
 	r := &request{finding: f, wish: w, remedy: p.found.Rules[f.Rule]}
 	r.ability, r.able = p.policy.Abilities[w.Do]
 	r.tries = p.tries(r)
-	r.claim = claimOf(w.Subject, w.Target, r.ability.Harmless)
 	if w.Subject.Kind == fleet.KindAgent {
 		r.reg = p.crew.registered[w.Subject.Name]
 	}
+	r.claim = claimOf(w.Subject, r.target(), r.ability.Harmless)
 	return r
+}
+
+// target is what the action is done to: one that starts an agent again is given where
+// that is registered to work, too.
+func (r *request) target() fleet.Target {
+	t := r.wish.Target
+	if r.wish.Do == doRecover {
+		t.Registration = r.reg
+	}
+	return t
 }
 
 // judge asks every guard and writes the answer into the plan. It says whether
@@ -219,15 +229,12 @@ func (p *pass) action(r *request) fleet.Action {
 	a := fleet.Action{
 		Do:       r.wish.Do,
 		Subject:  r.wish.Subject,
-		Target:   r.wish.Target,
+		Target:   r.target(),
 		For:      r.finding.AlertKey,
 		Priority: r.finding.Priority,
 		Why:      r.finding.Summary,
 		Attempt:  len(r.tries) + 1,
 		Text:     p.handover(r),
-	}
-	if r.wish.Do == doRecover {
-		a.Target.Registration = r.reg
 	}
 	if r.order != nil {
 		a.Order, a.By, a.Dialog = r.order.ID, r.order.By, r.order.Dialog

@@ -48,7 +48,8 @@ type claim struct {
 }
 
 // claimOf returns what an action on a target takes hold of. A message takes
-// nothing but its turn.
+// nothing but its turn. An agent that is started again is seen somewhere and works
+// where it is registered: both are held.
 func claimOf(s fleet.Subject, t fleet.Target, harmless bool) claim {
 	c := claim{subject: s}
 	if harmless {
@@ -57,6 +58,9 @@ func claimOf(s fleet.Subject, t fleet.Target, harmless bool) claim {
 	switch {
 	case t.Agent != nil:
 		c.agent(t.Agent)
+		if t.Registration != nil {
+			c.usePaths = append(c.usePaths, placesOf(t.Registration)...)
+		}
 	case t.Step != nil && t.Step.Step != "" && t.Step.Run.Work != "":
 		c.usePaths = []string{t.Step.Run.Work}
 	case t.Registration != nil:

@@ -29,3 +29,36 @@ func TestAClaimReachesPastLinks(t *testing.T) {
 		}
 	}
 }
+
+// An agent that is started again takes hold of the folders that it is registered to, wherever
+// the one that is seen was last: what would remove them waits, in this pass and while it is
+// under way.
+func TestARecoveryHoldsTheRegisteredPlace(t *testing.T) {
+	tree := fleet.Subject{Kind: fleet.KindWorktree, Name: "/w/x"}
+	removal := claimOf(tree, fleet.Target{Worktree: &fleet.Worktree{Path: "/w/x"}}, false)
+	for name, seen := range map[string]fleet.Agent{
+		"nobody knows where it was": {Name: "dev", Owner: fleet.OwnerCustos, State: fleet.StateCrashed},
+		"it was elsewhere":          {Name: "dev", Owner: fleet.OwnerCustos, State: fleet.StateCrashed, CWD: fleet.Known("/tmp")},
+	} {
+		past := fleet.Past{Registrations: []fleet.Registration{{Name: "dev", Owner: fleet.OwnerCustos, Worktree: "/w/x", Dir: "/w/x", Desired: fleet.DesiredRunning}}}
+		policy := fleet.Policy{Abilities: map[string]fleet.Ability{doRecover: {Do: doRecover, Starts: true}}}
+		order := fleet.Order{Do: fleet.OrderRecover, Agent: "dev", By: "ann"}
+		p := newPass(&policy, &fleet.Snapshot{}, &fleet.Assessment{}, &past)
+		f := &fleet.Finding{AlertKey: fleet.AlertKey{Rule: "agent-crashed", Subject: agentSubject("dev")}}
+		asked := map[string]*request{
+			"by a rule":   p.request(f, &fleet.Wish{Do: doRecover, Subject: agentSubject("dev"), Target: fleet.Target{Agent: &seen}}),
+			"by an order": p.orderRequest(&order),
+		}
+		for by, r := range asked {
+			planned, under := newClaims(), newClaims()
+			planned.add(r.claim, holder{})
+			a := p.action(r)
+			under.add(claimOf(a.Subject, a.Target, false), holder{})
+			for when, held := range map[string]claims{"planned": planned, "under way": under} {
+				if _, _, is := held.conflict(removal); !is {
+					t.Errorf("%s, %s, %s: the removal of its worktree is not held", name, by, when)
+				}
+			}
+		}
+	}
+}

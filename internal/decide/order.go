@@ -284,7 +284,7 @@ func (p *pass) orderRequest(o *fleet.Order) *request {
 	r.ability, r.able = p.policy.Abilities[w.Do]
 	r.tries = p.tries(r)
 	p.aim(r)
-	r.claim = claimOf(s, w.Target, r.ability.Harmless)
+	r.claim = claimOf(s, r.target(), r.ability.Harmless)
 	return r
 }
 
