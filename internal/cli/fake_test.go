@@ -163,7 +163,7 @@ func passOf(file string) (fleet.Pass, error) {
 
 func (w *world) control() *control.Control {
 	b, p := &book{w: w}, &pluginBook{book{w: w}}
-	return &control.Control{Formulas: b, Runs: b, Plugins: p, Pauses: w, Code: p, Schedules: w.schedules, Watched: true, Records: ledgerBook{w}, Mover: w, Registry: w.Registrations, Rules: w.ruleNames, Now: func() fleet.Instant { return w.pass.Snapshot.At }}
+	return &control.Control{Alerts: w, Approver: w, Look: w.Look, Trouble: func(ctx context.Context) string { return w.vitals(ctx).Trouble }, Formulas: b, Runs: b, Plugins: p, Pauses: w, Code: p, Schedules: w.schedules, Watched: true, Records: ledgerBook{w}, Mover: w, Registry: w.Registrations, Rules: w.ruleNames, Now: func() fleet.Instant { return w.pass.Snapshot.At }}
 }
 
 func (w *world) ruleNames() (names []string) {
@@ -175,7 +175,7 @@ func (w *world) ruleNames() (names []string) {
 
 func (w *world) options() server.Options {
 	return server.Options{
-		Cycle: w, Approver: w, Mender: w, Alerts: w, Chronicle: w, Journal: w, Teller: w, Rules: w, Explainer: w,
+		Cycle: w, Mender: w, Chronicle: w, Journal: w, Teller: w, Rules: w, Explainer: w,
 		Orders: w, Registry: w, Screens: w, HookLog: w, Failures: w, Messages: w, HookFiles: w,
 		Control: w.control(),
 		Costs:   w.costs,
@@ -184,8 +184,9 @@ func (w *world) options() server.Options {
 	}
 }
 
-func (w *world) Approve(_ context.Context, of fleet.AlertKey, _, _ string) ([]fleet.Action, error) {
-	return []fleet.Action{{ID: "a1", Do: "remove-lock", Subject: of.Subject}}, nil
+func (w *world) Approve(_ context.Context, of fleet.AlertKey, _ string, consent func([]fleet.Action) ([]fleet.Message, error)) error {
+	_, err := consent([]fleet.Action{{ID: "a1", Do: "remove-lock", Subject: of.Subject}})
+	return err
 }
 
 // Move asks nobody but the ledger.

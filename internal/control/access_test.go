@@ -11,9 +11,10 @@ import (
 // person; what is written down is written in one's own name; to look is for anyone.
 func TestWhoMayDoWhat(t *testing.T) {
 	want := map[Access]string{
-		Anyone: "code list, convoys list, convoys show, formulas list, formulas read, gates list, gates show, plugins list, plugins read, plugins runs, plugins show, runs list, runs show, schedules list, work list, work show",
-		Author: "convoys add, convoys change, gates add, gates close, mail add, mail change, mail list, runs change, triggers add, work add, work change",
-		Person: "code trust, formulas switch, plugins run, projects pause, runs add",
+		Anyone:  "alerts list, code list, convoys list, convoys show, formulas list, formulas read, gates list, gates show, plugins list, plugins read, plugins runs, plugins show, runs list, runs show, schedules list, work list, work show",
+		Author:  "convoys add, convoys change, gates add, gates close, mail add, mail change, mail list, runs change, triggers add, work add, work change",
+		Person:  "alerts ack, alerts approve, brake thaw, code trust, formulas switch, plugins run, projects pause, runs add, silences add",
+		NoAgent: "brake freeze",
 	}
 	got := map[Access][]string{}
 	for _, n := range Nouns() {

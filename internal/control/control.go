@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"custos/internal/api"
 	"custos/internal/fleet"
@@ -25,9 +26,17 @@ type Control struct {
 	Records   Records
 	Pauses    Pauses
 	Mover     Mover
-	Registry  func(context.Context) ([]fleet.Registration, error) // of agents, the retired too
-	Rules     func() []string                                     // names of those in force; nil: any is taken for one
-	Now       func() fleet.Instant
+	Brakes    Brakes
+	Alerts    Alerts
+	Approver  Approver
+	// Look takes a whole pass that writes and does nothing. What is not seen within the
+	// given time is left unseen.
+	Look func(ctx context.Context, within time.Duration) (fleet.Pass, error)
+	// Trouble says why what is written down is old; "" while passes are made.
+	Trouble  func(context.Context) string
+	Registry func(context.Context) ([]fleet.Registration, error) // of agents, the retired too
+	Rules    func() []string                                     // names of those in force; nil: any is taken for one
+	Now      func() fleet.Instant
 	// Reply writes a person's reply down where the run awaits it, unless one lies there.
 	Reply func(ctx context.Context, run fleet.Run, text string) error
 	// Attend has this very process carry runs on for as long as it lives. Nil where
@@ -61,14 +70,15 @@ type Access int
 
 // Who may use a verb.
 const (
-	Anyone Access = iota // of this user, or root
-	Author               // the same, in its own name: the user's, or the agent's that it is
-	Person               // and no agent
+	Anyone  Access = iota // of this user, or root
+	Author                // the same, in its own name: the user's, or the agent's that it is
+	Person                // and no agent
+	NoAgent               // as Person; but where agents are not seen at all now, whoever asks: it stops what acts
 )
 
 // Call is one use of a verb, as its carrier heard it.
 type Call struct {
-	By     string                  // of Author and Person: a user name, or fleet.ByAgent
+	By     string                  // of all but Anyone: a user name, or of Author fleet.ByAgent
 	Barred error                   // of Author: why what takes a person is refused; nil for a person
 	ID     string                  // of what is meant
 	Do     string                  // what is done to it, where the verb leaves that open
@@ -96,7 +106,7 @@ type Verb struct {
 
 // Nouns lists all there are.
 func Nouns() []Noun {
-	return []Noun{work(), convoys(), gates(), triggers(), mail(), formulas(), schedules(), runs(), plugins(), code(), projects()}
+	return []Noun{work(), convoys(), gates(), triggers(), mail(), formulas(), schedules(), runs(), plugins(), code(), projects(), alerts(), silences(), brake()}
 }
 
 // asks is for a verb that is given nothing.

@@ -22,3 +22,11 @@ func Moment(i fleet.Instant) *time.Time {
 	t := i.Wall.UTC()
 	return &t
 }
+
+// SubjectText names a subject; "" for none.
+func SubjectText(s fleet.Subject) string {
+	if s == (fleet.Subject{}) {
+		return ""
+	}
+	return s.String()
+}

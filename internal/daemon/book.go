@@ -2,11 +2,15 @@ package daemon
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"io/fs"
 	"path/filepath"
 
 	"custos/internal/api"
+	"custos/internal/control"
 	"custos/internal/fleet"
+	"custos/internal/ledger"
 	"custos/internal/report/journal"
 	"custos/internal/server"
 	"custos/internal/store"
@@ -19,7 +23,7 @@ type book struct {
 }
 
 var (
-	_ server.Alerts    = book{}
+	_ control.Alerts   = book{}
 	_ server.Chronicle = book{}
 )
 
@@ -36,15 +40,18 @@ func (b book) Alerts(ctx context.Context, all bool) ([]fleet.Alert, error) {
 // amnesiaRule is the alert whose acknowledgement confirms an amnesia.
 const amnesiaRule = "self-amnesia"
 
-// Acknowledge writes down that a person has taken up an alert. Taking up the
-// alert of the amnesia is how a person confirms that Custos may act again.
+// Acknowledge writes down that a person has taken up an alert, unless that is over. Taking
+// up the alert of the amnesia is how a person confirms that Custos may act again.
 func (b book) Acknowledge(ctx context.Context, number int64, by string) (fleet.Alert, error) {
 	st, err := b.l.writer(ctx)
 	if err != nil {
 		return fleet.Alert{}, err
 	}
 	a, err := st.Acknowledge(ctx, number, by, b.now())
-	if err == nil && a.Rule == amnesiaRule {
+	switch {
+	case errors.Is(err, store.ErrEnded), errors.Is(err, store.ErrNotFound):
+		err = fmt.Errorf("cannot acknowledge alert %d: %w: it is over", number, ledger.ErrIllegal)
+	case err == nil && a.Rule == amnesiaRule:
 		err = st.ConfirmAmnesia(ctx, by, b.now())
 	}
 	return a, err

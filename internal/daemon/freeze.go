@@ -13,7 +13,6 @@ import (
 	"custos/internal/config"
 	"custos/internal/control"
 	"custos/internal/fleet"
-	"custos/internal/server"
 	"custos/internal/sys/proc"
 )
 
@@ -71,10 +70,10 @@ func Thaw(cfg config.Config) (was string, err error) {
 	return thaw(cfg)
 }
 
-// brakes is freeze and thaw as the server's port wants them.
+// brakes is freeze and thaw as the port of control wants them.
 type brakes struct{ s *system }
 
-var _ server.Brakes = brakes{}
+var _ control.Brakes = brakes{}
 
 // Freeze stops every action.
 func (b brakes) Freeze(by, why string) error { return freeze(b.s.cfg, by, why) }

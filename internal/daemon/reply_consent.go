@@ -103,7 +103,7 @@ func (d *desk) deny(ctx context.Context, x *exchange, a fleet.Alert, ask fleet.A
 		return "", a.AlertKey, err
 	}
 	b := book{d.s.ledger, d.s.world.Now}
-	if _, err := b.Acknowledge(ctx, a.Number, x.by); err != nil && !errors.Is(err, store.ErrEnded) {
+	if _, err := b.Acknowledge(ctx, a.Number, x.by); err != nil && !errors.Is(err, ledger.ErrIllegal) {
 		return "", a.AlertKey, err
 	}
 	return ledger.Acted(x.reply, "it is left as it is, and the alert is taken up by "+x.by), a.AlertKey, nil

@@ -11,7 +11,6 @@ import (
 	"custos/internal/fleet"
 	"custos/internal/ledger"
 	"custos/internal/report"
-	"custos/internal/store"
 )
 
 // act does what a reply asks for. It returns the answer, and the alert it is about.
@@ -120,7 +119,7 @@ func (d *desk) ack(ctx context.Context, x *exchange, found []fleet.Alert) (strin
 	for _, a := range found {
 		got, err := b.Acknowledge(ctx, a.Number, x.by)
 		switch {
-		case errors.Is(err, store.ErrEnded), errors.Is(err, store.ErrNotFound):
+		case errors.Is(err, ledger.ErrIllegal):
 			return "", a.AlertKey, refusal{fmt.Errorf("alert %d is over", a.Number)}
 		case err != nil:
 			return "", a.AlertKey, err

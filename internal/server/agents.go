@@ -49,7 +49,7 @@ func agentsView(p fleet.Pass, h hints) api.Agents {
 			out.Seen = part
 		}
 	}
-	out.Next = append(out.Next, adoptions(snap)...)
+	out.Next = append(out.Next, control.Adoptions(snap)...)
 	if len(out.Pending) > 0 && !h.daemon {
 		out.Next = append(out.Next, nobodyWatches())
 	}

@@ -9,32 +9,34 @@ import (
 	"custos/internal/fleet"
 )
 
-// spelled is how a verb is asked for over HTTP: the method, and what follows the noun. It
-// is the same for each noun.
-func spelled(verb string) (method, tail string) {
+// spelled is how a verb is asked for over HTTP. It is the same for each noun.
+func spelled(noun, verb string) (method, pattern string) {
+	noun = "/v1/" + noun
 	switch verb {
 	case "list":
-		return http.MethodGet, ""
+		return http.MethodGet, noun
 	case "show":
-		return http.MethodGet, "/{id}"
+		return http.MethodGet, noun + "/{id}"
 	case "runs":
-		return http.MethodGet, "/{id}/runs"
+		return http.MethodGet, noun + "/{id}/runs"
 	case "add", "read", "trust", "pause":
-		return http.MethodPost, ""
+		return http.MethodPost, noun
 	case "change":
-		return http.MethodPost, "/{id}"
+		return http.MethodPost, noun + "/{id}"
 	case "switch":
-		return http.MethodPost, "/{id}/{do}"
+		return http.MethodPost, noun + "/{id}/{do}"
+	case "freeze", "thaw": // there is one brake
+		return http.MethodPost, "/v1/" + verb
 	}
-	return http.MethodPost, "/{id}/" + verb
+	return http.MethodPost, noun + "/{id}/" + verb
 }
 
 // controlRoutes are those of the nouns of package control.
 func controlRoutes() (out []route) {
 	for _, n := range control.Nouns() {
 		for _, v := range n.Verbs {
-			method, tail := spelled(v.Name)
-			out = append(out, route{method: method, pattern: "/v1/" + n.Name + tail, access: accessOf(v.Access), maxBody: mostOf(v), handle: carried(v)})
+			method, pattern := spelled(n.Name, v.Name)
+			out = append(out, route{method: method, pattern: pattern, access: accessOf(v.Access), maxBody: mostOf(v), handle: carried(v)})
 		}
 	}
 	return out
@@ -60,6 +62,11 @@ func carried(v control.Verb) func(*server, *http.Request, Caller) (any, error) {
 		call := control.Call{ID: req.PathValue("id"), Do: req.PathValue("do"), Ask: req.URL.Query().Get, Read: func(into any) error { return decode(req, into) }}
 		if v.Access != control.Anyone {
 			call.By = c.Name()
+		}
+		if v.Access == control.NoAgent {
+			if err := s.noAgent(req.Context(), c); err != nil {
+				return nil, err
+			}
 		}
 		if v.Access == control.Author {
 			if err := s.author(req.Context(), c, &call); err != nil {

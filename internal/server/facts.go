@@ -4,61 +4,9 @@ import (
 	"fmt"
 	"strings"
 
+	"custos/internal/control"
 	"custos/internal/fleet"
 )
-
-// subjects lists everything the snapshot can be asked about, in its order.
-func subjects(s *fleet.Snapshot) []fleet.Subject {
-	out := []fleet.Subject{{Kind: fleet.KindHost, Name: s.From.Host}}
-	add := func(k fleet.Kind, name string) { out = append(out, fleet.Subject{Kind: k, Name: name}) }
-	for _, m := range s.Host.Value.Mounts {
-		add(fleet.KindMount, m.Path)
-	}
-	for _, p := range s.Sessions.Value {
-		add(fleet.KindSession, p.Place())
-	}
-	for _, a := range s.Agents.Value {
-		add(fleet.KindAgent, a.Name)
-	}
-	for _, r := range s.Repos.Value.Repos {
-		add(fleet.KindRepo, r.Path)
-	}
-	for _, w := range s.Repos.Value.Worktrees {
-		add(fleet.KindWorktree, w.Path)
-	}
-	for _, l := range s.Locks.Value {
-		add(fleet.KindLock, l.Path)
-	}
-	for _, p := range s.Phases.Value {
-		add(fleet.KindPhase, p.Path)
-	}
-	for _, l := range s.Logs.Value {
-		add(fleet.KindLog, l.Path)
-	}
-	for _, e := range s.Extra.Value {
-		add(fleet.KindExtra, e.Name)
-	}
-	for _, r := range s.Runs.Value {
-		add(fleet.KindRun, r.ID)
-	}
-	for _, p := range s.Self.Value.Plugins {
-		add(fleet.KindPlugin, p.Name)
-	}
-	for _, r := range s.Self.Value.Receivers {
-		add(fleet.KindReceiver, r.Name)
-	}
-	for _, c := range s.Self.Value.Code {
-		add(fleet.KindCode, c.Dir)
-	}
-	for _, l := range s.Self.Value.Landmarks {
-		add(fleet.KindLandmark, l.Path)
-	}
-	out = append(out, elsewhereSubjects(s)...)
-	for _, name := range fleet.PartNames() {
-		add(fleet.KindPart, string(name))
-	}
-	return append(out, fleet.Subject{Kind: fleet.KindSelf, Name: "custos"})
-}
 
 // facts says what is seen of a thing now, one plain sentence each. A thing that
 // is not seen says so, and whether that means that it is gone.
@@ -172,7 +120,7 @@ func agentFacts(a fleet.Agent) []string {
 		out = append(out, agentLife(a)...)
 	}
 	out = append(out, owner(a.Owner))
-	if isLost(a) {
+	if control.IsLost(a) {
 		out = append(out, "A shim of Custos has started it, as instance "+a.Instance+".")
 	}
 	if a.Pane != nil {

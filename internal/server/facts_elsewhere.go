@@ -18,32 +18,6 @@ func elsewhere(name, title string, sight fleet.Sight, none string, lines []strin
 	return section(name, title, sight, lines)
 }
 
-// elsewhereSubjects lists containers and what lives on a forge or a CI system.
-func elsewhereSubjects(s *fleet.Snapshot) []fleet.Subject {
-	var out []fleet.Subject
-	add := func(k fleet.Kind, name string) { out = append(out, fleet.Subject{Kind: k, Name: name}) }
-	for _, c := range s.Engine.Value.Containers {
-		add(fleet.KindContainer, c.Name)
-	}
-	for _, p := range s.Forge.Value.Projects {
-		add(fleet.KindProject, p.Name)
-	}
-	for _, i := range s.Forge.Value.Issues {
-		add(fleet.KindIssue, i.Name)
-	}
-	for _, p := range s.Forge.Value.Pulls {
-		add(fleet.KindPull, p.Name)
-	}
-	for _, p := range s.CI.Value.Pipelines {
-		add(fleet.KindPipeline, p.Name)
-	}
-	for _, w := range s.CI.Value.Workers {
-		add(fleet.KindWorker, w.Name)
-	}
-	subjectsOfRecords(&s.Coordination.Value, add)
-	return out
-}
-
 func describeElsewhere(s *fleet.Snapshot, of fleet.Subject) []string {
 	switch of.Kind {
 	case fleet.KindContainer:

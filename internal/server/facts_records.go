@@ -16,21 +16,6 @@ func countRecords(c *fleet.Coordination) (int, string) {
 	return n, strings.Join([]string{fleet.Counted(len(c.Work), "piece") + " of work", fleet.Counted(len(c.Gates), "gate"), fleet.Counted(len(c.Convoys), "convoy"), fleet.Counted(len(c.Mails), "mail")}, ", ")
 }
 
-func subjectsOfRecords(c *fleet.Coordination, add func(fleet.Kind, string)) {
-	for _, w := range c.Work {
-		add(fleet.KindWork, string(w.Ref))
-	}
-	for _, g := range c.Gates {
-		add(fleet.KindGate, g.ID)
-	}
-	for _, v := range c.Convoys {
-		add(fleet.KindConvoy, v.ID)
-	}
-	for _, m := range c.Mails {
-		add(fleet.KindMail, m.ID)
-	}
-}
-
 func describeRecord(c *fleet.Coordination, of fleet.Subject) []string {
 	switch of.Kind {
 	case fleet.KindWork:

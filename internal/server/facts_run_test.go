@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"custos/internal/control"
 	"custos/internal/fleet"
 )
 
@@ -16,7 +17,7 @@ func TestFactsOfARun(t *testing.T) {
 		Phase: fleet.Known(fleet.Phrase{Word: "escalate", Reason: "which one?"}),
 		Steps: []fleet.StepFacts{{Step: "test", Attempt: 1, State: fleet.ProcInDoubt, Why: "its shim was killed", Output: "/o"}, {Step: "test", Attempt: 2, State: fleet.ProcNone}}}}
 	of := fleet.Subject{Kind: fleet.KindRun, Name: "r-1"}
-	if !slices.Contains(subjects(&s), of) {
+	if !slices.Contains(control.Subjects(&s), of) {
 		t.Error("it is no subject")
 	}
 	got := strings.Join(facts(&s, of), "\n")

@@ -39,7 +39,7 @@ func firstLook(p fleet.Pass, t Teller, h hints) api.FirstLook {
 	for _, k := range skipped {
 		out.Skipped = append(out.Skipped, refusal(k))
 	}
-	out.Next = append(adoptions(s), h.afterLook(out)...)
+	out.Next = append(control.Adoptions(s), h.afterLook(out)...)
 	return out
 }
 
@@ -77,10 +77,10 @@ func onlyAWord(k fleet.Skipped, p fleet.Policy) bool {
 // up, that no other alert explains, and that are no mere housekeeping.
 func needs(p fleet.Pass, could []fleet.Action, skipped []fleet.Skipped) []api.Need {
 	at := p.Snapshot.At
-	firing, _ := byStatus(p.Assessment.Alerts)
+	firing, _ := control.ByStatus(p.Assessment.Alerts)
 	out := []api.Need{}
-	for _, a := range sortedAlerts(firing) {
-		taken := a.AckedBy != "" || silencedUntil(a, at) != nil
+	for _, a := range control.SortedAlerts(firing) {
+		taken := a.AckedBy != "" || control.SilencedUntil(a, at) != nil
 		if taken || a.Priority == fleet.P4 || explained(a, firing) {
 			continue
 		}
@@ -103,7 +103,7 @@ func waiting(p fleet.Pass) []api.Need {
 		return nil
 	}
 	told := map[string]bool{}
-	firing, _ := byStatus(p.Assessment.Alerts)
+	firing, _ := control.ByStatus(p.Assessment.Alerts)
 	for _, a := range firing {
 		told[a.Subject.Name] = told[a.Subject.Name] || a.Subject.Kind == fleet.KindAgent
 	}

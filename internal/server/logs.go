@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"custos/internal/api"
+	"custos/internal/control"
 	"custos/internal/fleet"
 )
 
@@ -114,9 +115,9 @@ func noLog(r fleet.Registration) error {
 // nil where something is.
 func noLogUnrecorded(a fleet.Agent) error {
 	switch {
-	case isLost(a) && a.Pane == nil:
+	case control.IsLost(a) && a.Pane == nil:
 		return nil
-	case isLost(a):
+	case control.IsLost(a):
 		return noLogOf(a.Name, "it runs in tmux, which keeps only what is on its screen", "custos peek "+a.Name)
 	case a.Owner == fleet.OwnerUnknown:
 		return noLogOf(a.Name, "no shim of Custos keeps what it writes; whether Custos once cared for it is not known", "custos peek "+a.Name)

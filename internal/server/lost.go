@@ -3,7 +3,6 @@ package server
 import (
 	"fmt"
 
-	"custos/internal/api"
 	"custos/internal/control"
 	"custos/internal/fleet"
 )
@@ -23,29 +22,6 @@ func lostFacts(p fleet.Past) []string {
 		return nil
 	}
 	return []string{"What was written down before is lost: " + fleet.Line(p.Lost, 300) + "."}
-}
-
-// isLost says whether a shim of ours has started what runs there, and no record knows
-// of it: what was known of it is lost.
-func isLost(a fleet.Agent) bool {
-	return a.Owner == fleet.OwnerUnknown && a.Instance != "" && !a.Registered && a.Process.PID != 0
-}
-
-// adoptions propose to hand over what a lost past has started.
-func adoptions(s *fleet.Snapshot) (out []api.Hint) {
-	if !s.Agents.Usable() {
-		return nil
-	}
-	for _, a := range s.Agents.Value {
-		if isLost(a) {
-			out = append(out, adoption(a))
-		}
-	}
-	return out
-}
-
-func adoption(a fleet.Agent) api.Hint {
-	return api.Hint{Command: api.Typed("custos", "adopt", a.Name), What: "have Custos care for it again: what was known of it is lost"}
 }
 
 // waitingFor are the orders about an agent that are not over.

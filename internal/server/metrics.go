@@ -10,6 +10,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"custos/internal/api"
+	"custos/internal/control"
 	"custos/internal/fleet"
 )
 
@@ -151,7 +152,7 @@ func alertState(a fleet.Alert, at fleet.Instant) string {
 		return "pending"
 	case a.Status != fleet.AlertFiring:
 		return ""
-	case silencedUntil(a, at) != nil:
+	case control.SilencedUntil(a, at) != nil:
 		return "silenced"
 	case a.AckedBy != "":
 		return "acknowledged"

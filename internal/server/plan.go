@@ -81,14 +81,14 @@ func doubts(list []fleet.CannotTell) []api.Doubt {
 // patrolReport is what one patrol found and did.
 func patrolReport(p fleet.Pass, applied bool, t Teller) api.PatrolReport {
 	at := p.Snapshot.At
-	firing, ended := byStatus(p.Assessment.Alerts)
+	firing, ended := control.ByStatus(p.Assessment.Alerts)
 	done := outcomes(p.Results)
 	dry := plan(p, t)
 	out := api.PatrolReport{
 		At: at.Wall.UTC(), Number: p.Number, Mode: string(p.Policy.Mode), Applied: applied,
 		Host:     hostView(&p.Snapshot),
-		Alerts:   alertViews(firing, at),
-		Resolved: alertViews(ended, at),
+		Alerts:   control.AlertViews(firing, at),
+		Resolved: control.AlertViews(ended, at),
 		Planned:  dry.Actions, Done: done, Skipped: dry.Skipped,
 		NotSeen:    notSeen(&p.Snapshot),
 		CannotTell: dry.CannotTell,

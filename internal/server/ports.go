@@ -21,16 +21,6 @@ type Cycle interface {
 	Judge(ctx context.Context, r fleet.Recording) (fleet.Pass, error)
 }
 
-// Alerts is the book of alerts.
-type Alerts interface {
-	// Alerts lists those that are not over; with all, the lately ended too.
-	Alerts(ctx context.Context, all bool) ([]fleet.Alert, error)
-	// Acknowledge writes down that a person has taken up an alert.
-	Acknowledge(ctx context.Context, number int64, by string) (fleet.Alert, error)
-	// Silence writes down a silence.
-	Silence(ctx context.Context, s fleet.Silence) error
-}
-
 // Chronicle is the append-only event log.
 type Chronicle interface {
 	// Events lists events that match, oldest first: the newest Limit of them,

@@ -31,7 +31,7 @@ func (s *server) routes() []route {
 }
 
 func routes() []route {
-	return slices.Concat(lookRoutes(), alertRoutes(), agentRoutes(), controlRoutes(), selfRoutes())
+	return slices.Concat(lookRoutes(), newsRoutes(), agentRoutes(), controlRoutes(), selfRoutes())
 }
 
 // lookRoutes are those of what is seen, planned and judged.
@@ -52,13 +52,9 @@ func lookRoutes() []route {
 	}
 }
 
-// alertRoutes are those of what is wrong, and what was said of it.
-func alertRoutes() []route {
+// newsRoutes are those of what happened, and what is told of it.
+func newsRoutes() []route {
 	return []route{
-		{"GET", "/v1/alerts", anyone, small, (*server).alerts, nil},
-		{"POST", "/v1/alerts/{number}/ack", person, small, (*server).acknowledge, nil},
-		{"POST", "/v1/alerts/{number}/approve", person, small, (*server).approve, nil},
-		{"POST", "/v1/silences", person, small, (*server).silence, nil},
 		{"POST", "/v1/tell", anyone, small, (*server).tell, nil}, // an agent in its own name: see teller
 		{"GET", "/v1/story", anyone, small, (*server).story, nil},
 		{"GET", "/v1/journal", anyone, small, (*server).journal, nil},
@@ -93,8 +89,6 @@ func selfRoutes() []route {
 		{"POST", "/v1/doctor/fix", person, small, (*server).mend, nil},
 		{"GET", "/v1/status", anyone, small, (*server).status, nil},
 		{"GET", "/v1/health", anyone, small, (*server).health, nil},
-		{"POST", "/v1/freeze", anyone, small, (*server).freeze, nil}, // but no agent
-		{"POST", "/v1/thaw", person, small, (*server).thaw, nil},
 		{"POST", "/v1/down", person, small, (*server).down, nil},
 		{"GET", "/metrics", anyone, small, nil, (*server).metrics},
 	}

@@ -20,9 +20,7 @@ import (
 // Options are the ports, all of which must be set unless said otherwise.
 type Options struct {
 	Cycle     Cycle
-	Approver  Approver
 	Mender    Mender
-	Alerts    Alerts
 	Chronicle Chronicle
 	Journal   Journal
 	Teller    Teller
@@ -52,7 +50,6 @@ type Options struct {
 	Anew func(ctx context.Context)
 	// Places lists where people answer, and what lies there unread. Nil: nowhere.
 	Places func() []Listening
-	Brakes Brakes
 	// HandOver writes down what an agent hands over, and says whether a fresh one
 	// takes its place. fs.ErrNotExist when no agent of that name is registered.
 	HandOver func(ctx context.Context, agent, text, by string) (reg fleet.Registration, replaced bool, err error)

@@ -110,7 +110,7 @@ func (w *world) Explain(kind, title, screen string) (api.Explanation, error) {
 }
 
 func (w *world) control() *control.Control {
-	return &control.Control{Pauses: &pausing{}, Plugins: pluginsOf{runsOf{w}}, Code: pluginsOf{runsOf{w}},
+	return &control.Control{Alerts: w, Approver: w, Brakes: &braking{}, Look: w.Look, Trouble: func(context.Context) string { return w.vitals.Trouble }, Pauses: &pausing{}, Plugins: pluginsOf{runsOf{w}}, Code: pluginsOf{runsOf{w}},
 		Formulas: formulasOf{w}, Runs: runsOf{w}, Schedules: w.Schedules, Attend: func() { w.attended++ }, Reply: w.reply, Records: w.records, Mover: w, Registry: w.Registrations, Rules: func() []string { return []string{"lock-dead"} }, Now: func() fleet.Instant { return instant(0) }}
 }
 
@@ -119,7 +119,7 @@ func (w *world) options() Options {
 		w.records = &memory{w: w}
 	}
 	return Options{
-		Control: w.control(), Cycle: w, Approver: w, Alerts: w, Chronicle: w, Journal: w, Teller: w, Rules: w, Explainer: w,
+		Control: w.control(), Cycle: w, Chronicle: w, Journal: w, Teller: w, Rules: w, Explainer: w,
 		Orders: w, Registry: w, Screens: w, HookLog: w, Failures: w, Messages: w, HookFiles: w,
 		Costs:  w.Costs,
 		Tell:   func(_ context.Context, m fleet.Message) error { w.told = append(w.told, m); return nil },
@@ -127,7 +127,6 @@ func (w *world) options() Options {
 		Status: func(context.Context) api.Status { return api.Status{Version: "test"} },
 		Vitals: func(context.Context) Vitals { return w.vitals },
 		Mender: &healer{},
-		Brakes: &braking{},
 		Beat:   w.beat,
 		HandOver: func(_ context.Context, agent, _, _ string) (fleet.Registration, bool, error) {
 			return fleet.Registration{Name: agent}, true, nil
@@ -152,9 +151,10 @@ func (w *world) beat(_ context.Context, agent string) (fleet.Instant, error) {
 }
 
 // Approve notes who approved of what.
-func (w *world) Approve(_ context.Context, of fleet.AlertKey, by, digest string) ([]fleet.Action, error) {
+func (w *world) Approve(_ context.Context, of fleet.AlertKey, by string, consent func([]fleet.Action) ([]fleet.Message, error)) error {
 	w.approved = append(w.approved, of.String()+" by "+by)
-	return []fleet.Action{{ID: "a1", Do: "remove-lock", Subject: of.Subject}}, w.approveErr
+	_, err := consent([]fleet.Action{{ID: "a1", Do: "remove-lock", Subject: of.Subject}})
+	return errors.Join(err, w.approveErr)
 }
 
 // Move knows shop#12, which an agent has not.
@@ -253,7 +253,7 @@ func TestEveryRouteAnswers(t *testing.T) {
 		if r.stream != nil {
 			continue // TestEventStream
 		}
-		url := strings.NewReplacer("/work/{id}", "/work/w9", "/formulas/{id}", "/formulas/recording", "/plugins/{id}", "/plugins/recording", "/orders/{id}/cancel", "/orders/o1/cancel", "/agents/{name}/log", "/agents/quiet/log", "{number}", "3", "/agents/{name}", "/agents/builder", "{name}", "recording", "{do}", "disable", "{id}", "known", "{kind}", "claude").Replace(r.pattern)
+		url := strings.NewReplacer("/work/{id}", "/work/w9", "/formulas/{id}", "/formulas/recording", "/plugins/{id}", "/plugins/recording", "/orders/{id}/cancel", "/orders/o1/cancel", "/agents/{name}/log", "/agents/quiet/log", "/alerts/{id}", "/alerts/3", "/agents/{name}", "/agents/builder", "{name}", "recording", "{do}", "disable", "{id}", "known", "{kind}", "claude").Replace(r.pattern)
 		if url == "/v1/story" {
 			url += "?of=3"
 		}

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"custos/internal/api"
+	"custos/internal/control"
 	"custos/internal/fleet"
 )
 
@@ -33,11 +34,11 @@ func (s *server) story(req *http.Request, _ Caller) (any, error) {
 	if err != nil {
 		return nil, cannotLook(err)
 	}
-	written, err := s.Alerts.Alerts(req.Context(), true)
+	written, err := s.Control.Alerts.Alerts(req.Context(), true)
 	if err = unlessForgotten(pass.Past, err); err != nil {
 		return nil, err
 	}
-	alerts := merged(pass.Assessment.Alerts, written)
+	alerts := control.Merged(pass.Assessment.Alerts, written)
 	a, err := s.resolve(of, &pass, alerts)
 	if err != nil {
 		return nil, err
@@ -47,17 +48,6 @@ func (s *server) story(req *http.Request, _ Caller) (any, error) {
 		return nil, err
 	}
 	return story(a, pass, alerts, events, s.Teller), nil
-}
-
-// merged joins the alerts of the pass with those only the book knows.
-func merged(now, written []fleet.Alert) []fleet.Alert {
-	out := slices.Clone(now)
-	for _, w := range written {
-		if !slices.ContainsFunc(now, func(a fleet.Alert) bool { return a.AlertKey == w.AlertKey }) {
-			out = append(out, w)
-		}
-	}
-	return out
 }
 
 func (s *server) storyEvents(ctx context.Context, a about) ([]fleet.Event, error) {
@@ -72,7 +62,7 @@ func (s *server) resolve(of string, p *fleet.Pass, alerts []fleet.Alert) (about,
 	if n, err := strconv.ParseInt(strings.TrimPrefix(of, "#"), 10, 64); err == nil {
 		return alertNumber(n, alerts)
 	}
-	all := subjects(&p.Snapshot)
+	all := control.Subjects(&p.Snapshot)
 	for _, a := range alerts {
 		all = append(all, a.Subject)
 	}
@@ -91,7 +81,7 @@ func (s *server) resolve(of string, p *fleet.Pass, alerts []fleet.Alert) (about,
 			return oneOf(of, hits)
 		}
 	}
-	if s.knowsRule(of) {
+	if slices.Contains(s.Control.Rules(), of) {
 		return about{rule: of}, nil
 	}
 	if actionID.MatchString(of) {
@@ -147,7 +137,7 @@ func story(a about, p fleet.Pass, alerts []fleet.Alert, events []fleet.Event, t 
 			mine = append(mine, al)
 		}
 	}
-	out.Alerts = alertViews(mine, p.Snapshot.At)
+	out.Alerts = control.AlertViews(mine, p.Snapshot.At)
 	a.plan(&out, p, t)
 	if a.subject.Kind == fleet.KindAgent {
 		out.Facts = append(out.Facts, orderFacts(p, a.subject.Name)...)
@@ -252,8 +242,8 @@ func storyHints(a about, s api.Story, alerts []fleet.Alert, p fleet.Pass) []api.
 	if pane := attachCommand(a.subject, p.Snapshot.Agents); pane != "" {
 		out = append(out, api.Hint{Command: pane, What: "look at it"})
 	}
-	if seen := byName(&p.Snapshot)[a.subject.Name]; seen != nil && a.subject.Kind == fleet.KindAgent && isLost(*seen) {
-		out = append(out, adoption(*seen))
+	if seen := byName(&p.Snapshot)[a.subject.Name]; seen != nil && a.subject.Kind == fleet.KindAgent && control.IsLost(*seen) {
+		out = append(out, control.Adoption(*seen))
 	}
 	for _, o := range waitingFor(p.Past, a.subject.Name) {
 		if a.subject.Kind == fleet.KindAgent {

@@ -111,3 +111,11 @@ func (s *server) mayTell(ctx context.Context, agent string) error {
 	}
 	return nil
 }
+
+// by is who does something: the name given, made safe to show, or the caller's.
+func by(given string, c Caller) string {
+	if name := fleet.Line(given, 60); name != "" {
+		return name
+	}
+	return c.Name()
+}

@@ -94,21 +94,6 @@ func lasting(l fleet.Leaf[fleet.Duration]) string {
 	return ""
 }
 
-func subjectText(s fleet.Subject) string {
-	if s == (fleet.Subject{}) {
-		return ""
-	}
-	return s.String()
-}
-
-func keyTexts(keys []fleet.AlertKey) []string {
-	out := make([]string, 0, len(keys))
-	for _, k := range keys {
-		out = append(out, k.String())
-	}
-	return out
-}
-
 func commandViews(list []fleet.Command) []api.Command {
 	out := make([]api.Command, 0, len(list))
 	for _, c := range list {

@@ -1,0 +1,169 @@
+package control
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"custos/internal/api"
+	"custos/internal/fleet"
+)
+
+// alerts are looked at by anybody; to take one up, and to have done what it leads to, is for a
+// person.
+func alerts() Noun {
+	return Noun{"alerts", []Verb{
+		{Name: "list", Do: asks((*Control).alertList)},
+		{Name: "ack", Access: Person, Do: given((*Control).acknowledge)},
+		{Name: "approve", Access: Person, Do: given((*Control).approve)},
+	}}
+}
+
+// Alerts is the book of alerts.
+type Alerts interface {
+	// Alerts lists those that are not over; with all, the lately ended too.
+	Alerts(ctx context.Context, all bool) ([]fleet.Alert, error)
+	// Acknowledge writes down that a person has taken up an alert; one that is over, or
+	// that there is not, wraps ledger.ErrIllegal.
+	Acknowledge(ctx context.Context, number int64, by string) (fleet.Alert, error)
+	// Silence writes down a silence.
+	Silence(ctx context.Context, s fleet.Silence) error
+}
+
+// Approver has done what an alert leads to, because a person approves of it.
+type Approver interface {
+	// Approve shows consent the actions that wait for approval, as they would be done, and
+	// begins them; with an error of consent nothing is done. The messages that it returns
+	// are committed with the actions. Where nothing may be done the error is an ErrNothing.
+	Approve(ctx context.Context, of fleet.AlertKey, by string, consent func([]fleet.Action) ([]fleet.Message, error)) error
+}
+
+// ErrNothing says why nothing may be done, even with a person's approval.
+type ErrNothing struct{ Why error }
+
+func (e ErrNothing) Error() string { return e.Why.Error() }
+
+// Glance is how long a look may take for a person who waits: two seconds at most, with
+// half a second for what has to be cut short.
+const Glance = 1500 * time.Millisecond
+
+func (c *Control) alertList(ctx context.Context, call Call) (api.Alerts, error) {
+	all := call.Ask("all") == "true"
+	list, err := c.Alerts.Alerts(ctx, all)
+	if err != nil {
+		return api.Alerts{}, err
+	}
+	trouble := c.Trouble(ctx)
+	if trouble != "" { // what is written down is old
+		list = c.unwritten(ctx, list, all)
+	}
+	return api.Alerts{Alerts: AlertViews(list, c.Now()), Trouble: trouble}, nil
+}
+
+// unwritten is what a look finds, with what of the alerts that are written down it does
+// not tell of; without a look, only these.
+func (c *Control) unwritten(ctx context.Context, written []fleet.Alert, all bool) []fleet.Alert {
+	pass, err := c.Look(ctx, Glance)
+	if err != nil {
+		return written
+	}
+	return slices.DeleteFunc(Merged(pass.Assessment.Alerts, written), func(a fleet.Alert) bool { return !all && a.Status == fleet.AlertResolved })
+}
+
+// alert finds the alert that a call names by its number.
+func (c *Control) alert(ctx context.Context, call Call, do string, all bool, none string) (fleet.Alert, error) {
+	number, err := strconv.ParseInt(call.ID, 10, 64)
+	if err != nil {
+		return fleet.Alert{}, api.AsBadInput(fmt.Errorf("cannot %s %q: it is no alert's number", do, fleet.Line(call.ID, 40)))
+	}
+	known, err := c.Alerts.Alerts(ctx, all)
+	if err != nil {
+		return fleet.Alert{}, err
+	}
+	i := slices.IndexFunc(known, func(a fleet.Alert) bool { return a.Number == number })
+	if i < 0 {
+		return fleet.Alert{}, &api.Error{Kind: api.NotFound, Message: fmt.Sprintf("cannot %s alert %d: there is no such alert%s", do, number, none), Hint: "custos alerts"}
+	}
+	return known[i], nil
+}
+
+func (c *Control) acknowledge(ctx context.Context, call Call, order api.AckOrder) (api.Alert, error) {
+	found, err := c.alert(ctx, call, "acknowledge", true, "")
+	if err != nil {
+		return api.Alert{}, err
+	}
+	a, err := c.Alerts.Acknowledge(ctx, found.Number, called(order.By, call))
+	if err != nil {
+		return api.Alert{}, Reasoned(err)
+	}
+	out := AlertView(a, c.Now())
+	if a.Rule == ruleAmnesia {
+		out.Next = c.takenUp(ctx)
+	}
+	return out, nil
+}
+
+// ruleAmnesia is the rule of the alert that is acknowledged when it is known that the
+// past is lost.
+const ruleAmnesia = "self-amnesia"
+
+// takenUp proposes what to do with what the lost past has left. Where nobody can look
+// now, custos ps does, later.
+func (c *Control) takenUp(ctx context.Context) []api.Hint {
+	pass, err := c.Look(ctx, Glance)
+	if err != nil {
+		return []api.Hint{{Command: "custos ps", What: "whether agents of before run: custos adopt NAME has them cared for again"}}
+	}
+	return Adoptions(&pass.Snapshot)
+}
+
+// called is who does something: the name given, made safe to show, or the caller's.
+func called(given string, call Call) string {
+	if name := fleet.Line(given, 60); name != "" {
+		return name
+	}
+	return call.By
+}
+
+func (c *Control) approve(ctx context.Context, call Call, order api.ApproveOrder) (api.Approved, error) {
+	a, err := c.alert(ctx, call, "approve", false, ", or it is over")
+	if err != nil {
+		return api.Approved{}, err
+	}
+	out := api.Approved{Number: a.Number, By: called(order.By, call), Actions: []api.ApprovedThing{}}
+	err = c.Approver.Approve(ctx, a.AlertKey, out.By, func(actions []fleet.Action) ([]fleet.Message, error) {
+		for _, act := range actions {
+			out.Actions = append(out.Actions, api.ApprovedThing{ID: act.ID, Do: act.Do, Subject: SubjectText(act.Subject)})
+		}
+		return nil, sawCode(actions, order.Digest)
+	})
+	var nothing ErrNothing
+	if errors.As(err, &nothing) {
+		err = &api.Error{Kind: api.BadInput, Message: fmt.Sprintf("cannot approve: %v", err), Hint: "custos why " + a.Subject.String()}
+	}
+	return out, err
+}
+
+// leastDigest is how much of a digest names it.
+const leastDigest = 12
+
+// sawCode says whether a person who gives a digest has seen the code that would be
+// trusted: a number names an alert, whatever lies there by now.
+func sawCode(actions []fleet.Action, digest string) error {
+	for _, a := range actions {
+		c := a.Target.Code
+		if c == nil || len(digest) >= leastDigest && strings.HasPrefix(c.Digest, digest) {
+			continue
+		}
+		why := "say by --digest which files you were shown"
+		if digest != "" {
+			why = "it is not what has the digest " + fleet.Line(digest, 80)
+		}
+		return &api.Error{Kind: api.BadInput, Message: "cannot approve of trusting " + c.Dir + ": " + why, Hint: "custos trust " + c.Dir}
+	}
+	return nil
+}
