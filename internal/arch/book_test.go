@@ -1,31 +1,46 @@
 package arch
 
 import (
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
 
-// TestAddingAProbeByTheBook follows docs/adding-a-probe.md word by word, in a
-// copy of the tree: every block goes where its first line says, and every
-// command that is to be typed is typed.
+// The pages that say how something is added are followed word by word, each in a copy of
+// the tree: every block goes where its first line says, and every command that is to be
+// typed is typed.
+
 func TestAddingAProbeByTheBook(t *testing.T) {
+	follow(t, "adding-a-probe.md", "## A Go probe, step by step", "ok  \tcustos/internal/observe/entropy", "entropy", "bits", "entropy-low")
+}
+
+func TestAddingANotifierByTheBook(t *testing.T) {
+	follow(t, "adding-a-notifier.md", "## A Go notifier, step by step", "ok  \tcustos/internal/report/gotify", "ok  \tcustos/internal/catalog", "custos.toml is good")
+}
+
+// follow does what a page says from a heading on, and looks for words in what was printed.
+// What was added is good for the vet, and for the atlas.
+func follow(t *testing.T, page, from string, wants ...string) {
+	t.Helper()
 	if testing.Short() {
 		t.Skip("copies and builds the whole tree")
 	}
 	tree, home := copyTree(t), t.TempDir()
-	page, err := os.ReadFile("../../docs/adding-a-probe.md")
+	text, err := os.ReadFile("../../docs/" + page)
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, recipe, ok := strings.Cut(string(page), "## A Go probe, step by step")
+	_, recipe, ok := strings.Cut(string(text), from)
 	if !ok {
-		t.Fatal("the page has no recipe")
+		t.Fatalf("%s has no %q", page, from)
 	}
 	var typed string
+	changed := map[string]bool{}
 	for _, b := range regexp.MustCompile("(?s)```[a-z]+\n(.*?)```").FindAllStringSubmatch(recipe, -1) {
 		first, rest, _ := strings.Cut(b[1], "\n")
 		place := strings.TrimSpace(strings.TrimLeft(first, "/# "))
@@ -33,19 +48,24 @@ func TestAddingAProbeByTheBook(t *testing.T) {
 		case place == "(type this)":
 			typed += run(t, tree, home, rest)
 		default:
-			put(t, tree, home, place, rest)
+			name := put(t, tree, home, place, rest)
+			if strings.HasSuffix(name, ".go") {
+				changed["./"+filepath.Dir(name)] = true
+			}
 		}
 	}
-	for _, want := range []string{"ok  \tcustos/internal/observe/entropy", "entropy", "bits", "entropy-low"} {
+	for _, want := range wants {
 		if !strings.Contains(typed, want) {
 			t.Errorf("%q is not among what was printed:\n%s", want, typed)
 		}
 	}
-	run(t, tree, home, "go vet ./internal/observe/entropy ./internal/catalog ./internal/fleet && go test ./internal/arch -short -run TestAtlas")
+	run(t, tree, home, "go vet "+strings.Join(slices.Sorted(maps.Keys(changed)), " ")+" && go test ./internal/arch -short -run 'Atlas|Catalog|Verb|Noun'")
 }
 
-// put writes a block: a new file, the end of one (>>), or the end of a list in one (>> name).
-func put(t *testing.T, tree, home, place, text string) {
+// put writes a block: a new file, the end of one (>>), or the end of a list in one (>> name):
+// its imports, what the function of that name returns, or the table of a section. It returns
+// the name of the file.
+func put(t *testing.T, tree, home, place, text string) string {
 	t.Helper()
 	name, after, adds := strings.Cut(place, ">>")
 	name, after = strings.TrimSpace(name), strings.TrimSpace(after)
@@ -56,23 +76,50 @@ func put(t *testing.T, tree, home, place, text string) {
 	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	old, _ := os.ReadFile(file)
+	read, _ := os.ReadFile(file)
+	old := string(read)
 	switch {
 	case !adds:
 		text = "// " + name + "\n\n" + text
+	case after == "":
+		text = old + text
 	case after == "imports":
-		text = strings.Replace(string(old), "\"custos/internal/observe/agents\"\n", "\"custos/internal/observe/agents\"\n"+text, 1)
-	case after == "probeMakers":
-		text = strings.Replace(string(old), "\t\t{\"\", newSelf}", text+"\t\t{\"\", newSelf}", 1)
+		text = insert(old, "import (", "\n)", text)
+	case strings.HasPrefix(after, "["):
+		text = insert(old, "### `"+after+"`", "|\n\n", text)
 	default:
-		text = string(old) + text
+		list, last, _ := strings.Cut(after, ", above ")
+		if last == "" {
+			last = "\n\t}"
+		}
+		text = insert(old, "func "+list+"(", last, text)
 	}
-	if adds && text == string(old) {
+	if adds && text == old {
 		t.Fatalf("%s has no place for %q", name, after)
 	}
 	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
 		t.Fatal(err)
 	}
+	if strings.HasSuffix(name, ".go") {
+		run(t, tree, home, "gofmt -w "+name) // as editors do: imports are sorted
+	}
+	return name
+}
+
+// insert puts lines above the line that an end is in, after a begin; a text without such a
+// place stays as it is.
+func insert(old, begin, end, lines string) string {
+	head, rest, ok := strings.Cut(old, begin)
+	at := strings.Index(rest, end)
+	if !ok || at < 0 {
+		return old
+	}
+	if nl := strings.IndexByte(end, '\n'); nl >= 0 {
+		at += nl + 1
+	} else {
+		at = strings.LastIndexByte(rest[:at], '\n') + 1
+	}
+	return head + begin + rest[:at] + lines + rest[at:]
 }
 
 func run(t *testing.T, dir, home, script string) string {
