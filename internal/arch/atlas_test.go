@@ -15,7 +15,7 @@ type row struct {
 const stages = "observe assess decide act report"
 
 // clients are those of the outside that catalog hands to what it lists.
-const clients = "sys/beads sys/ci sys/docgraph sys/engine sys/files sys/forge sys/git sys/host sys/httpcache sys/judge sys/matrix sys/proc sys/program sys/shim sys/telegram"
+const clients = "sys/beads sys/ci sys/ci/* sys/docgraph sys/engine sys/files sys/forge sys/forge/* sys/git sys/host sys/httpcache sys/judge sys/matrix sys/proc sys/program sys/shim sys/telegram"
 
 func atlas() []row {
 	return []row{
@@ -41,6 +41,10 @@ func atlas() []row {
 		{pkg: "internal/conformance", why: "real agent CLIs against a mock model server, for tests"},
 		{pkg: "internal/session/*", may: "fleet session sys/proc sys/procstat sys/shim", why: "providers"},
 		{pkg: "internal/sys/*", may: "sys/httpjson sys/procstat", why: "clients of the outside know nothing of Custos; they share one way to ask a server, and one to read a process"},
+		{pkg: "internal/sys/forge/*", may: "sys/forge sys/httpjson", why: "kinds of forge: each a client that fits sys/forge; none knows another"},
+		{pkg: "internal/sys/ci/*", may: "sys/ci", why: "kinds of CI system: each speaks by the client of sys/ci; none knows another"},
+		{pkg: "internal/sys/forgetest", may: "sys/forge", why: "a forge for tests, which says by which client it is spoken to"},
+		{pkg: "internal/sys/citest", may: "sys/ci", why: "a CI server for tests, which says by which client it is spoken to"},
 		{pkg: "internal/sys/judge/judgetest", why: "a scripted judge, for tests"},
 		{pkg: "internal/store", may: "fleet", why: "the only SQL; fits the ports of others by shape"},
 		{pkg: "internal/observe", may: "fleet", why: "stage 1"},
@@ -79,8 +83,8 @@ var writers = map[string][]string{
 	"session": {"Provider"},
 	"proc":    {"Open", "Handle"},
 	"git":     {"Writer", "NewWriter"},
-	"forge":   {"Writer", "NewWriter"},
+	"forge":   {"Writer", "NewWriter", "Changer", "Repository", "Kind"},
 	"engine":  {"Writer", "NewWriter"},
-	"ci":      {"Writer", "NewWriter"},
+	"ci":      {"Writer", "NewWriter", "Doer", "System", "Kind"},
 	"shim":    {"Prepare", "Void", "Clear", "Turns"},
 }

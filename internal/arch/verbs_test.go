@@ -144,7 +144,7 @@ func TestWhatCatalogDoesNotListIsSeen(t *testing.T) {
 }
 
 // plugins are the folders of which catalog lists what is in them.
-var plugins = []string{"observe/", "act/", "report/"}
+var plugins = []string{"observe/", "act/", "report/", "sys/forge/", "sys/ci/"}
 
 // beyond are those that no table lists, and why catalog knows them.
 var beyond = map[string]string{

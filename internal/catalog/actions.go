@@ -51,7 +51,7 @@ func actionMakers() []actionMaker {
 		{trustcode.Do, "", func(w *World) (act.Action, error) {
 			return trustcode.New(trustcode.Options{Look: w.Code, Pin: w.Pin}), nil
 		}},
-	}, agentMakers(), runMakers(), forgeMakers(), beadMakers(), engineMakers(), ciMakers())
+	}, agentMakers(), runMakers(), forgeActionMakers(), beadMakers(), engineMakers(), ciActionMakers())
 }
 
 // Actions makes every built-in action.

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -19,10 +18,20 @@ import (
 	"custos/internal/sys/httpcache"
 )
 
+// ciMakers lists the built-in kinds of CI system. Adding one is its folder and one line here.
+func ciMakers() []ci.Kind {
+	return []ci.Kind{
+		ci.Woodpecker(),
+		ci.ForgejoActions(),
+		ci.GiteaActions(),
+		ci.GitHubActions(),
+	}
+}
+
 // ciSection is the section [ci.NAME]: one project of one CI system.
 type ciSection struct {
-	Kind    string `toml:"kind"`              // woodpecker, forgejo-actions, gitea-actions or github-actions
-	URL     string `toml:"url" is:"name"`     // of the server; of GitHub its own by default
+	Kind    string `toml:"kind"`              // the name of one of ciMakers
+	URL     string `toml:"url" is:"name"`     // of the server; by default that of its kind, where it has one
 	Repo    string `toml:"repo" is:"name"`    // OWNER/NAME
 	Project string `toml:"project" is:"name"` // the name of its [forge.NAME]; by default NAME of repo
 
@@ -69,13 +78,12 @@ func (w *World) cis() (map[string]ciAt, error) {
 
 // ciOf checks one section; with an error it says which key is wrong.
 func (w *World) ciOf(name string, s ciSection) (at ciAt, key string, err error) {
-	if s.URL == "" && s.Kind == "github-actions" {
-		s.URL = "https://github.com"
+	kind, err := named(ciMakers(), func(k ci.Kind) string { return k.Name }, s.Kind)
+	if err != nil {
+		return at, "kind", err
 	}
-	if !slices.Contains(ci.Kinds(), s.Kind) {
-		return at, "kind", fmt.Errorf("%q is none of %s", s.Kind, strings.Join(ci.Kinds(), ", "))
-	}
-	api, err := ci.APIURL(s.Kind, s.URL)
+	s.URL = cmp.Or(s.URL, kind.Site)
+	api, err := kind.API(s.URL)
 	if err != nil {
 		return at, "url", errors.New(`want the address of the server, like "https://ci.example.org", without a password in it`)
 	}
@@ -87,8 +95,8 @@ func (w *World) ciOf(name string, s ciSection) (at ciAt, key string, err error) 
 		return at, "url", err
 	}
 	at.section = s
-	at.options = ci.Options{Kind: s.Kind, URL: s.URL, Project: s.Repo, Clock: at.host.Clock,
-		HTTP: httpcache.NewTransport(at.host, ci.Scheme(s.Kind), token).Client()}
+	at.options = ci.Options{Kind: kind, URL: s.URL, Project: s.Repo, Clock: at.host.Clock,
+		HTTP: httpcache.NewTransport(at.host, kind.Scheme, token).Client()}
 	if err := at.options.Check(); err != nil {
 		return at, "repo", errors.New(`want OWNER/NAME, like "acme/shop"`)
 	}
@@ -101,7 +109,7 @@ func (at *ciAt) watch(name string) (key string, err error) {
 	s := at.section
 	_, repo, _ := strings.Cut(s.Repo, "/")
 	at.system = ciprobe.System{Name: name, Project: cmp.Or(s.Project, repo), Primary: s.Primary, Owner: fleet.OwnerConfigured,
-		Infra: s.Infra, Workers: s.Workers, TellsWorkers: s.Kind == "woodpecker"}
+		Infra: s.Infra, Workers: s.Workers, TellsWorkers: at.options.Kind.Tells}
 	if s.WatchOnly {
 		at.system.Owner = fleet.OwnerForeign
 	}
@@ -152,8 +160,8 @@ func newCI(w *World) (observe.Probe, error) {
 	return ciprobe.New(o)
 }
 
-// ciMakers lists the actions on pipelines.
-func ciMakers() []actionMaker {
+// ciActionMakers lists the actions on pipelines.
+func ciActionMakers() []actionMaker {
 	return []actionMaker{
 		{retrigger.Do, "ci", newRetrigger},
 		{cancelpipeline.Do, "ci", newCancelPipeline},

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"net/url"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
@@ -22,10 +21,19 @@ import (
 	"custos/internal/sys/program"
 )
 
+// forgeMakers lists the built-in kinds of forge. Adding one is its folder and one line here.
+func forgeMakers() []forge.Kind {
+	return []forge.Kind{
+		forge.Forgejo(),
+		forge.Gitea(),
+		forge.GitHub(),
+	}
+}
+
 // forgeSection is the section [forge.NAME]: one project.
 type forgeSection struct {
-	Kind string `toml:"kind"`           // forgejo, gitea or github
-	URL  string `toml:"url" is:"name"`  // of the forge; of github its own by default
+	Kind string `toml:"kind"`           // the name of one of forgeMakers
+	URL  string `toml:"url" is:"name"`  // of the forge; by default that of its kind, where it has one
 	Repo string `toml:"repo" is:"name"` // OWNER/NAME
 
 	TokenFile    string   `toml:"token_file" is:"path"`
@@ -76,12 +84,11 @@ func (w *World) wrong(table, key string, err error) error {
 
 // forge checks one section; with an error it says which key is wrong.
 func (w *World) forge(s forgeSection) (at forgeAt, key string, err error) {
-	if !slices.Contains(forge.Kinds(), s.Kind) {
-		return at, "kind", fmt.Errorf("%q is none of %s", s.Kind, strings.Join(forge.Kinds(), ", "))
+	kind, err := named(forgeMakers(), func(k forge.Kind) string { return k.Name }, s.Kind)
+	if err != nil {
+		return at, "kind", err
 	}
-	if s.URL == "" && s.Kind == forge.GitHub {
-		s.URL = "https://github.com"
-	}
+	s.URL = cmp.Or(s.URL, kind.Site)
 	if u, err := url.Parse(s.URL); err != nil || s.URL == "" || u.RawQuery != "" || u.Fragment != "" {
 		return at, "url", errors.New(`want the address of the forge, like "https://git.example.org"`)
 	}
@@ -90,15 +97,27 @@ func (w *World) forge(s forgeSection) (at forgeAt, key string, err error) {
 		return at, key, err
 	}
 	at.section = s
-	if at.host, err = w.host(forge.API(s.Kind, s.URL)); err != nil {
+	if at.host, err = w.host(kind.API(s.URL)); err != nil {
 		return at, "url", err
 	}
-	to := httpcache.NewTransport(at.host, forge.Scheme(s.Kind), token)
-	at.options = forge.Options{Kind: s.Kind, URL: s.URL, Repo: s.Repo, HTTP: to.Client()}
+	to := httpcache.NewTransport(at.host, kind.Scheme, token)
+	at.options = forge.Options{Kind: kind, URL: s.URL, Repo: s.Repo, HTTP: to.Client()}
 	if _, err := forge.New(at.options); err != nil {
 		return at, "repo", errors.New(`want OWNER/NAME, like "acme/shop"`)
 	}
 	return at, "", nil
+}
+
+// named is the kind of that name.
+func named[K any](all []K, name func(K) string, want string) (kind K, err error) {
+	var names []string
+	for _, k := range all {
+		if name(k) == want {
+			return k, nil
+		}
+		names = append(names, name(k))
+	}
+	return kind, fmt.Errorf("%q is none of %s", want, strings.Join(names, ", "))
 }
 
 // token is where the secret of a section is, checked, and read when it is needed;
@@ -159,7 +178,7 @@ func newForge(w *World) (observe.Probe, error) {
 // watched is a project as the probe wants it; with an error, which key is wrong.
 func (w *World) watched(name string, at forgeAt) (p forgeprobe.Project, key string, err error) {
 	s := at.section
-	p = forgeprobe.Project{Name: name, URL: s.URL, Repo: s.Repo, Owner: fleet.OwnerConfigured, Lazy: s.Kind == forge.GitHub, Clock: at.host,
+	p = forgeprobe.Project{Name: name, URL: s.URL, Repo: s.Repo, Owner: fleet.OwnerConfigured, Lazy: at.options.Kind.Cheap, Clock: at.host,
 		Labels: forgeprobe.Labels{Ready: orElse(s.Ready, "backlog"), InProgress: orElse(s.InProgress, "in-progress"), Blocked: orElse(s.Blocked, "blocked")}}
 	if s.WatchOnly {
 		p.Owner = fleet.OwnerForeign

@@ -9,8 +9,8 @@ import (
 	"custos/internal/sys/forge"
 )
 
-// forgeMakers lists the actions on issues and pull requests.
-func forgeMakers() (out []actionMaker) {
+// forgeActionMakers lists the actions on issues and pull requests.
+func forgeActionMakers() (out []actionMaker) {
 	for _, do := range forgewrite.Names() {
 		out = append(out, actionMaker{do, "forge", func(w *World) (act.Action, error) {
 			o, err := w.writable()

@@ -7,7 +7,6 @@ import (
 	"io"
 	"reflect"
 	"slices"
-	"strings"
 	"time"
 
 	"custos/internal/config"
@@ -99,15 +98,14 @@ func (w *World) notifier(kinds []report.Kind, name string, section reflect.Value
 	if name == (terminal.Notifier{}).Name() {
 		return r, errors.New("is the name of the terminal Custos runs in: choose another")
 	}
-	called := section.Field(0).String()
-	i := slices.IndexFunc(kinds, func(k report.Kind) bool { return k.Name == called })
-	if i < 0 {
-		return r, fmt.Errorf("type: %q is none of %s", called, strings.Join(notifierTypes(kinds), ", "))
+	kind, err := named(kinds, func(k report.Kind) string { return k.Name }, section.Field(0).String())
+	if err != nil {
+		return r, fmt.Errorf("type: %w", err)
 	}
-	if err := onlyItsOwn(kinds, kinds[i], section); err != nil {
+	if err := onlyItsOwn(kinds, kind, section); err != nil {
 		return r, err
 	}
-	return kinds[i].Make(report.Setup{Name: name, Host: w.From.Host, Getenv: w.Getenv, Secret: w.secret},
+	return kind.Make(report.Setup{Name: name, Host: w.From.Host, Getenv: w.Getenv, Secret: w.secret},
 		func(into any) error { copyKeys(reflect.ValueOf(into).Elem(), section); return nil })
 }
 

@@ -53,6 +53,26 @@ func TestPagesListNotifiers(t *testing.T) {
 	listed(t, "config.md", "| `type` | ", " ([what each is](notifications.md#receivers)", quotedNames(notifierTypes(notifierMakers())))
 }
 
+func TestPagesListForges(t *testing.T) {
+	var names, titles []string
+	for _, k := range forgeMakers() {
+		names, titles = append(names, k.Name), append(titles, k.Title)
+	}
+	listed(t, "forges.md", "Custos watches projects on ", ": their issues", strings.Join(titles[:len(titles)-1], ", ")+" and "+titles[len(titles)-1])
+	listed(t, "config.md", "(forges.md)\nsays what is asked, and how.\n\n| key | what | default |\n|---|---|---|\n| `kind` | ", " |", quotedNames(names))
+}
+
+func TestPagesListCISystems(t *testing.T) {
+	var names []string
+	var rows strings.Builder
+	for _, k := range ciMakers() {
+		names = append(names, k.Name)
+		fmt.Fprintf(&rows, "| `%s` | %s | %s | %s |\n", k.Name, k.Tried, k.Can, k.Needs)
+	}
+	listed(t, "ci.md", "| kind | tried against | what it can | token needs |\n|---|---|---|---|\n", "\nNo server of these", rows.String())
+	listed(t, "config.md", "(ci.md) says what is asked, and how.\n\n| key | what | default |\n|---|---|---|\n| `kind` | ", " |", quotedNames(names))
+}
+
 // Each key of a notifier has its row, and means the same to every kind that has it.
 func TestKeysOfNotifiers(t *testing.T) {
 	page, err := os.ReadFile("../../docs/config.md")

@@ -115,14 +115,14 @@ func (d *forgeDay) client(url, scheme, token string, server http.Handler) (*http
 // forges is the probe of the forge, whose clock is ten minutes ahead. The actions
 // on it are added.
 func (d *forgeDay) forges(actions *[]act.Action) observe.Probe {
-	d.forge = forgetest.At("http://forge.test", forge.Forgejo)
+	d.forge = forgetest.At("http://forge.test", "forgejo")
 	d.forge.Skew = 10 * time.Minute
-	client, host := d.client(d.forge.URL, forge.Scheme(forge.Forgejo), d.forge.Account("custos"), d.forge)
+	client, host := d.client(d.forge.URL, forgetest.Kind("forgejo").Scheme, d.forge.Account("custos"), d.forge)
 	o, hands := forgeprobe.Options{Agents: d.atWork}, forgewrite.Options{Projects: map[string]forgewrite.Project{}}
 	for _, f := range firms() {
 		project := f.project
 		d.repos[project] = d.forge.Repo("acme/" + project)
-		at := forge.Options{Kind: forge.Forgejo, URL: d.forge.URL, Repo: "acme/" + project, HTTP: client}
+		at := forge.Options{Kind: forgetest.Kind("forgejo"), URL: d.forge.URL, Repo: "acme/" + project, HTTP: client}
 		reader, err := forge.New(at)
 		if err != nil {
 			d.t.Fatal(err)
@@ -152,8 +152,8 @@ func (d *forgeDay) cis(actions *[]act.Action) observe.Probe {
 	for _, m := range firms() {
 		s := citest.At("http://"+m.name+".test", m.kind, "acme/"+m.project)
 		d.systems[m.project] = s
-		client, host := d.client(s.URL, ci.Scheme(m.kind), citest.Token, s)
-		at := ci.Options{Kind: m.kind, URL: s.URL, Project: "acme/" + m.project, HTTP: client, Clock: host.Clock, Elsewhere: &http.Client{Transport: d.wire}}
+		client, host := d.client(s.URL, citest.Kind(m.kind).Scheme, citest.Token, s)
+		at := ci.Options{Kind: citest.Kind(m.kind), URL: s.URL, Project: "acme/" + m.project, HTTP: client, Clock: host.Clock, Elsewhere: &http.Client{Transport: d.wire}}
 		reader, err := ci.NewReader(at)
 		if err != nil {
 			d.t.Fatal(err)

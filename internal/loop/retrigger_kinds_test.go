@@ -22,7 +22,7 @@ import (
 // by its ID.
 func ciServers() map[string]*citest.Server {
 	out := map[string]*citest.Server{}
-	for _, kind := range ci.Kinds() {
+	for _, kind := range citest.Kinds() {
 		out[kind] = citest.At("http://ci.test", kind, citest.Project)
 	}
 	old := citest.At("http://ci.test", "woodpecker", citest.Project)
@@ -75,8 +75,8 @@ func newCIScript(t *rapid.T, server *citest.Server, seed uint64) (*ciScript, *ci
 	if err != nil {
 		t.Fatal(err)
 	}
-	o := ci.Options{Kind: server.Kind(), URL: server.URL, Project: citest.Project, Clock: host.Clock, Elsewhere: &http.Client{Transport: s},
-		HTTP: httpcache.NewTransport(host, ci.Scheme(server.Kind()), func(context.Context) (string, error) { return citest.Token, nil }).Client()}
+	o := ci.Options{Kind: citest.Kind(server.Kind()), URL: server.URL, Project: citest.Project, Clock: host.Clock, Elsewhere: &http.Client{Transport: s},
+		HTTP: httpcache.NewTransport(host, citest.Kind(server.Kind()).Scheme, func(context.Context) (string, error) { return citest.Token, nil }).Client()}
 	reader, err := ci.NewReader(o)
 	if err == nil {
 		s.hand, err = ci.NewWriter(o)

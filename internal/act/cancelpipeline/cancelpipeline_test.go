@@ -18,7 +18,7 @@ import (
 // systems reaches a fake as [ci.x].
 func systems(t *testing.T, s *citest.Server) map[string]System {
 	t.Helper()
-	api, err := ci.APIURL(s.Kind(), s.URL)
+	api, err := citest.Kind(s.Kind()).API(s.URL)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -26,8 +26,8 @@ func systems(t *testing.T, s *citest.Server) map[string]System {
 	if err != nil {
 		t.Fatal(err)
 	}
-	to := httpcache.NewTransport(host, ci.Scheme(s.Kind()), func(context.Context) (string, error) { return citest.Token, nil })
-	o := ci.Options{Kind: s.Kind(), URL: s.URL, Project: citest.Project, Clock: host.Clock, HTTP: to.Client(), Elsewhere: http.DefaultClient}
+	to := httpcache.NewTransport(host, citest.Kind(s.Kind()).Scheme, func(context.Context) (string, error) { return citest.Token, nil })
+	o := ci.Options{Kind: citest.Kind(s.Kind()), URL: s.URL, Project: citest.Project, Clock: host.Clock, HTTP: to.Client(), Elsewhere: http.DefaultClient}
 	r, err := ci.NewReader(o)
 	if err != nil {
 		t.Fatal(err)
@@ -56,7 +56,7 @@ func wish(s *citest.Server) fleet.Action {
 }
 
 func TestConformance(t *testing.T) {
-	for _, kind := range ci.Kinds() {
+	for _, kind := range citest.Kinds() {
 		t.Run(kind, func(t *testing.T) {
 			var s *citest.Server
 			x := New(Options{Systems: map[string]System{}, Pause: time.Millisecond, Patience: 20 * time.Second})
@@ -91,7 +91,7 @@ func TestConformance(t *testing.T) {
 }
 
 func TestDeafAndDown(t *testing.T) {
-	for _, kind := range ci.Kinds() {
+	for _, kind := range citest.Kinds() {
 		s := citest.New(t, kind)
 		a, x := wish(s), New(Options{Systems: systems(t, s), Pause: time.Millisecond})
 		run, err := x.Prepare(t.Context(), a)

@@ -38,8 +38,8 @@ func newPlace(t *testing.T, kind string) *place {
 	p.repo = p.server.Repo("acme/shop")
 	p.repo.Open(12, time.Hour, forgetest.Issue{Title: "it is broken", Author: "ann", Labels: []string{"in-progress", "bug"}, Assignees: []string{"dev-bot"}})
 	p.repo.Propose(7, time.Hour, forgetest.Pull{Issue: forgetest.Issue{Title: "mend it", Author: "dev-bot"}, Base: "main", Branch: "fix-12", Head: "c0ffee"})
-	client := &http.Client{Transport: bearer{forge.Scheme(kind), p.server.Account("custos-bot")}}
-	hand, err := forge.NewWriter(forge.Options{Kind: kind, URL: p.server.URL, Repo: "acme/shop", HTTP: client})
+	client := &http.Client{Transport: bearer{forgetest.Kind(kind).Scheme, p.server.Account("custos-bot")}}
+	hand, err := forge.NewWriter(forge.Options{Kind: forgetest.Kind(kind), URL: p.server.URL, Repo: "acme/shop", HTTP: client})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -75,7 +75,7 @@ func deeds() map[string]string {
 }
 
 func TestConformance(t *testing.T) {
-	for _, kind := range forge.Kinds() {
+	for _, kind := range forgetest.Kinds() {
 		for do, text := range deeds() {
 			t.Run(kind+"/"+do, func(t *testing.T) { conform(t, kind, do, text) })
 		}
@@ -107,7 +107,7 @@ func conform(t *testing.T, kind, do, text string) {
 
 // What was done by an earlier life of Custos, or by a person, is not done again.
 func TestWhatIsSoAlready(t *testing.T) {
-	p := newPlace(t, forge.Forgejo)
+	p := newPlace(t, "forgejo")
 	p.server.Change(func() { p.issue().Labels = []string{"backlog"} })
 	for do, text := range map[string]string{Label: "-in-progress, +ready", Assign: "+dev-bot, -ann"} {
 		if _, err := New(do, p.o).Prepare(t.Context(), wish(do, text)); !errors.Is(err, act.ErrUnneeded) {
@@ -119,7 +119,7 @@ func TestWhatIsSoAlready(t *testing.T) {
 // A comment is said once by each rule about each thing, whoever asks how often;
 // another agent's end is another comment. A marker in a stranger's words is none.
 func TestCommentIsSaidOnce(t *testing.T) {
-	p := newPlace(t, forge.GitHub)
+	p := newPlace(t, "github")
 	x := New(Comment, p.o)
 	first := wish(Comment, "It goes back.")
 	target, _ := targetOf(first)
@@ -147,7 +147,7 @@ func TestCommentIsSaidOnce(t *testing.T) {
 
 // A pull request is written to as an issue of its number.
 func TestPullRequest(t *testing.T) {
-	p := newPlace(t, forge.Gitea)
+	p := newPlace(t, "gitea")
 	pull := fleet.PullRequest{Name: "shop!7", Project: "shop", Number: 7, Owner: fleet.OwnerConfigured, Head: "c0ffee"}
 	for do, text := range map[string]string{Comment: "Please look.", Label: "+bug", Assign: "+ann"} {
 		a := wish(do, text)
@@ -164,7 +164,7 @@ func TestPullRequest(t *testing.T) {
 // Words that cannot be read, a label that there is not, and a forge that does not
 // answer are errors, and change nothing.
 func TestWhatCannotBeDone(t *testing.T) {
-	p := newPlace(t, forge.Forgejo)
+	p := newPlace(t, "forgejo")
 	before := p.words(t)
 	for _, c := range [][2]string{{Comment, " \n"}, {Label, ""}, {Label, "ready"}, {Label, "+"}, {Label, "+*"}, {Assign, "+a,,-b"}, {Label, "+no-such-label"}} {
 		run, err := New(c[0], p.o).Prepare(t.Context(), wish(c[0], c[1]))
@@ -187,7 +187,7 @@ func TestWhatCannotBeDone(t *testing.T) {
 
 // What is there after the deed, and not as it was wanted, is no success.
 func TestVerifyLooksAgain(t *testing.T) {
-	p := newPlace(t, forge.Forgejo)
+	p := newPlace(t, "forgejo")
 	run, err := New(Label, p.o).Prepare(t.Context(), wish(Label, "-in-progress"))
 	if err != nil {
 		t.Fatal(err)

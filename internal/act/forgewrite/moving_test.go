@@ -9,7 +9,6 @@ import (
 	"custos/internal/act"
 	"custos/internal/act/acttest"
 	"custos/internal/fleet"
-	"custos/internal/sys/forge"
 	"custos/internal/sys/forgetest"
 )
 
@@ -26,7 +25,7 @@ func (p *place) moved(do, text string) fleet.Action {
 }
 
 func TestMovingConformance(t *testing.T) {
-	for _, kind := range forge.Kinds() {
+	for _, kind := range forgetest.Kinds() {
 		for _, do := range []string{CloseIssue, ReopenIssue} {
 			t.Run(kind+"/"+do, func(t *testing.T) {
 				p := newPlace(t, kind)
@@ -59,7 +58,7 @@ func TestMovingConformance(t *testing.T) {
 // Closed, opened again and closed: each time the reason is said once, and nothing but
 // the state changes.
 func TestMovingThereAndBack(t *testing.T) {
-	for _, kind := range forge.Kinds() {
+	for _, kind := range forgetest.Kinds() {
 		p := newPlace(t, kind)
 		a := p.moved(CloseIssue, "merged as !7")
 		acttest.Do(t, New(CloseIssue, p.o), a)
@@ -86,7 +85,7 @@ func TestMovingThereAndBack(t *testing.T) {
 
 // A pull request is not closed, whether it is seen as one or its number is one.
 func TestMovingPullRequest(t *testing.T) {
-	p := newPlace(t, forge.Forgejo)
+	p := newPlace(t, "forgejo")
 	before := p.words(t)
 	a := wish(CloseIssue, "")
 	a.Target.Issue.Number = 7

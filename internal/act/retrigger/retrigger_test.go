@@ -19,7 +19,7 @@ import (
 // systems reaches a fake as [ci.x].
 func systems(t *testing.T, s *citest.Server) map[string]System {
 	t.Helper()
-	api, err := ci.APIURL(s.Kind(), s.URL)
+	api, err := citest.Kind(s.Kind()).API(s.URL)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -27,8 +27,8 @@ func systems(t *testing.T, s *citest.Server) map[string]System {
 	if err != nil {
 		t.Fatal(err)
 	}
-	to := httpcache.NewTransport(host, ci.Scheme(s.Kind()), func(context.Context) (string, error) { return citest.Token, nil })
-	o := ci.Options{Kind: s.Kind(), URL: s.URL, Project: citest.Project, Clock: host.Clock, HTTP: to.Client(), Elsewhere: http.DefaultClient}
+	to := httpcache.NewTransport(host, citest.Kind(s.Kind()).Scheme, func(context.Context) (string, error) { return citest.Token, nil })
+	o := ci.Options{Kind: citest.Kind(s.Kind()), URL: s.URL, Project: citest.Project, Clock: host.Clock, HTTP: to.Client(), Elsewhere: http.DefaultClient}
 	r, err := ci.NewReader(o)
 	if err != nil {
 		t.Fatal(err)
@@ -57,7 +57,7 @@ func wish(s *citest.Server) fleet.Action {
 }
 
 func TestConformance(t *testing.T) {
-	for _, kind := range ci.Kinds() {
+	for _, kind := range citest.Kinds() {
 		t.Run(kind, func(t *testing.T) {
 			s := citest.New(t, kind)
 			reset := func(t *testing.T) fleet.Action {
@@ -92,7 +92,7 @@ func TestConformance(t *testing.T) {
 
 // A newer pipeline of the same branch makes it needless, one of another does not.
 func TestNewer(t *testing.T) {
-	for _, kind := range ci.Kinds() {
+	for _, kind := range citest.Kinds() {
 		s := citest.New(t, kind)
 		a, x := wish(s), New(Options{Systems: systems(t, s), Pause: time.Millisecond})
 		s.Add(citest.Run{Number: 6, Branch: "other"})
@@ -139,7 +139,7 @@ func TestTheCapIsOnTheChain(t *testing.T) {
 
 // What a server takes and does not do is no success.
 func TestDeaf(t *testing.T) {
-	for _, kind := range ci.Kinds() {
+	for _, kind := range citest.Kinds() {
 		s := citest.New(t, kind)
 		a, x := wish(s), New(Options{Systems: systems(t, s), Pause: time.Millisecond})
 		run, err := x.Prepare(t.Context(), a)

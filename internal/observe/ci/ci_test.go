@@ -22,7 +22,7 @@ import (
 // system is a section [ci.NAME] for a fake.
 func system(t testing.TB, name string, s *citest.Server) probe.System {
 	t.Helper()
-	api, err := ci.APIURL(s.Kind(), s.URL)
+	api, err := citest.Kind(s.Kind()).API(s.URL)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -30,8 +30,8 @@ func system(t testing.TB, name string, s *citest.Server) probe.System {
 	if err != nil {
 		t.Fatal(err)
 	}
-	to := httpcache.NewTransport(host, ci.Scheme(s.Kind()), func(context.Context) (string, error) { return citest.Token, nil })
-	r, err := ci.NewReader(ci.Options{Kind: s.Kind(), URL: s.URL, Project: citest.Project, Clock: host.Clock, HTTP: to.Client(), Elsewhere: http.DefaultClient})
+	to := httpcache.NewTransport(host, citest.Kind(s.Kind()).Scheme, func(context.Context) (string, error) { return citest.Token, nil })
+	r, err := ci.NewReader(ci.Options{Kind: citest.Kind(s.Kind()), URL: s.URL, Project: citest.Project, Clock: host.Clock, HTTP: to.Client(), Elsewhere: http.DefaultClient})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -64,7 +64,7 @@ func facts(put observe.Put) fleet.CI {
 
 func everyKind(t *testing.T, f func(t *testing.T, s *citest.Server)) {
 	t.Helper()
-	for _, kind := range ci.Kinds() {
+	for _, kind := range citest.Kinds() {
 		t.Run(kind, func(t *testing.T) { f(t, citest.New(t, kind)) })
 	}
 }

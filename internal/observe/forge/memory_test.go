@@ -11,7 +11,6 @@ import (
 
 	"custos/internal/fleet"
 	"custos/internal/observe/forge"
-	sysforge "custos/internal/sys/forge"
 	"custos/internal/sys/forgetest"
 )
 
@@ -63,7 +62,7 @@ func waitsKnown(f fleet.Forge) (n int) {
 // One look asks 150 new questions at most. Looks of one process each finish a large
 // project together: each asks what those before it did not.
 func TestALargeProjectIsFinishedOverRuns(t *testing.T) {
-	w, repos := newWorld(t, sysforge.Forgejo, "shop")
+	w, repos := newWorld(t, "forgejo", "shop")
 	const all = 400
 	for n := range all {
 		repos["shop"].Open(n+1, 100*time.Hour, forgetest.Issue{Title: "an issue", DependsOn: []string{"#1"}})
@@ -141,7 +140,7 @@ func TestWhatIsRememberedGrowsOld(t *testing.T) {
 // What an issue waits for is good for a day while the issue does not change; after it,
 // those that were asked the longest time ago are asked first.
 func TestTheOldestIsAskedFirst(t *testing.T) {
-	w, repos := newWorld(t, sysforge.Forgejo, "shop")
+	w, repos := newWorld(t, "forgejo", "shop")
 	const all = 400
 	for n := range all {
 		repos["shop"].Open(n+1, 1000*time.Hour, forgetest.Issue{Title: "an issue", DependsOn: []string{"#1"}})
@@ -166,7 +165,7 @@ func TestTheOldestIsAskedFirst(t *testing.T) {
 
 // What is broken, of another shape or of another repository is as if it was not there.
 func TestMemoryOfAnother(t *testing.T) {
-	w, repos := newWorld(t, sysforge.Forgejo, "shop")
+	w, repos := newWorld(t, "forgejo", "shop")
 	repos["shop"].Open(2, time.Hour, forgetest.Issue{Title: "an issue", DependsOn: []string{"#1"}})
 	repos["shop"].Open(1, time.Hour, forgetest.Issue{Title: "an issue"})
 	k := kept{}
@@ -193,7 +192,7 @@ func TestMemoryOfAnother(t *testing.T) {
 
 // A process whose look was in vain leaves what was remembered.
 func TestALookInVainKeepsWhatWasKnown(t *testing.T) {
-	w, repos := newWorld(t, sysforge.Forgejo, "shop")
+	w, repos := newWorld(t, "forgejo", "shop")
 	repos["shop"].Open(1, time.Hour, forgetest.Issue{Title: "an issue"})
 	k := kept{}
 	w.process(t, k, time.Minute, "shop")

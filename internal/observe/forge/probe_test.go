@@ -69,12 +69,12 @@ func newWorld(t testing.TB, kind string, projects ...string) (*world, map[string
 
 func (w *world) project(t testing.TB, name string) forge.Project {
 	t.Helper()
-	to := httpcache.NewTransport(w.host, sysforge.Scheme(w.Kind), func(context.Context) (string, error) { return w.token, nil })
-	r, err := sysforge.New(sysforge.Options{Kind: w.Kind, URL: w.URL, Repo: "acme/" + name, HTTP: to.Client()})
+	to := httpcache.NewTransport(w.host, forgetest.Kind(w.Kind).Scheme, func(context.Context) (string, error) { return w.token, nil })
+	r, err := sysforge.New(sysforge.Options{Kind: forgetest.Kind(w.Kind), URL: w.URL, Repo: "acme/" + name, HTTP: to.Client()})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return forge.Project{Name: name, URL: w.URL, Repo: "acme/" + name, Owner: fleet.OwnerConfigured, Reader: r, Clock: w.host, Lazy: w.Kind == sysforge.GitHub,
+	return forge.Project{Name: name, URL: w.URL, Repo: "acme/" + name, Owner: fleet.OwnerConfigured, Reader: r, Clock: w.host, Lazy: w.Kind == "github",
 		Labels: forge.Labels{Ready: []string{"backlog"}, InProgress: []string{"in-progress"}, Blocked: []string{"blocked"}}}
 }
 
@@ -102,7 +102,7 @@ func (w *world) must(t testing.TB) fleet.Forge {
 
 // each runs a test for both ways to ask; Forgejo is asked as a Gitea is.
 func each(t *testing.T, test func(t *testing.T, kind string)) {
-	for _, kind := range []string{sysforge.Forgejo, sysforge.GitHub} {
+	for _, kind := range []string{"forgejo", "github"} {
 		t.Run(kind, func(t *testing.T) { test(t, kind) })
 	}
 }

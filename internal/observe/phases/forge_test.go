@@ -23,8 +23,8 @@ func watch(t *testing.T, s *forgetest.Server) *forge.Probe {
 		t.Fatal(err)
 	}
 	token := s.Account("bot")
-	to := httpcache.NewTransport(host, sysforge.Scheme(s.Kind), func(context.Context) (string, error) { return token, nil })
-	r, err := sysforge.New(sysforge.Options{Kind: s.Kind, URL: s.URL, Repo: "acme/shop", HTTP: to.Client()})
+	to := httpcache.NewTransport(host, forgetest.Kind(s.Kind).Scheme, func(context.Context) (string, error) { return token, nil })
+	r, err := sysforge.New(sysforge.Options{Kind: forgetest.Kind(s.Kind), URL: s.URL, Repo: "acme/shop", HTTP: to.Client()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -38,7 +38,7 @@ func watch(t *testing.T, s *forgetest.Server) *forge.Probe {
 // The table of seed 000, from files on disk and a forge to facts; what becomes of
 // them is in internal/assess/testdata/phase-escalate-closed.txtar.
 func TestWhatTheForgeTells(t *testing.T) {
-	for _, kind := range sysforge.Kinds() {
+	for _, kind := range forgetest.Kinds() {
 		t.Run(kind, func(t *testing.T) {
 			s := forgetest.New(t, kind)
 			shop := s.Repo("acme/shop")

@@ -14,7 +14,7 @@ import (
 
 // actions speaks the Actions API of GitHub, and what Gitea and Forgejo made of it.
 type actions struct {
-	c       *client
+	c       *Client
 	words   dialectWords
 	project string
 
@@ -38,14 +38,46 @@ type dialectWords struct {
 	starts  bool   // of a run that runs it tells when its attempt was asked for, not when its first job began
 }
 
-func words(kind string) dialectWords {
-	switch kind {
-	case "github-actions":
-		return dialectWords{size: "per_page", page: 50, again: "rerun-failed-jobs", waiting: Blocked, byID: true, starts: true}
-	case "gitea-actions":
-		return dialectWords{size: "limit", page: 50, again: "rerun-failed-jobs", waiting: Blocked}
+// ForgejoActions is the kind "forgejo-actions".
+func ForgejoActions() Kind {
+	return Kind{Name: "forgejo-actions", Scheme: "token", At: teaAPI,
+		Open:  speaks(dialectWords{size: "limit", page: 30, again: "rerun", waiting: Pending}),
+		Tried: "the fake", Needs: "`repository` read and write",
+		Can: "looking (15 can, 9 cannot), telling infra failures apart from 16, cancelling since about then; for running again it has no call that we know of: `rerun` is tried"}
+}
+
+// GiteaActions is the kind "gitea-actions".
+func GiteaActions() Kind {
+	return Kind{Name: "gitea-actions", Scheme: "token", At: teaAPI,
+		Open:  speaks(dialectWords{size: "limit", page: 50, again: "rerun-failed-jobs", waiting: Blocked}),
+		Tried: "the fake", Can: "looking from 1.25, running again from 1.26, cancelling from 1.28", Needs: "`repository` read and write"}
+}
+
+// GitHubActions is the kind "github-actions".
+func GitHubActions() Kind {
+	return Kind{Name: "github-actions", Site: "https://github.com", Scheme: "Bearer", At: hubAPI,
+		Open:  speaks(dialectWords{size: "per_page", page: 50, again: "rerun-failed-jobs", waiting: Blocked, byID: true, starts: true}),
+		Tried: "the fake", Can: "everything; only runners of the project are listed, not the organisation's or GitHub's own",
+		Needs: "`actions` read and write; runners: `administration` read"}
+}
+
+func teaAPI(site string) string { return site + "/api/v1" }
+
+func hubAPI(site string) string {
+	_, host, _ := strings.Cut(site, "://")
+	switch strings.ToLower(host) {
+	case "github.com":
+		return "https://api.github.com"
+	case "api.github.com":
+		return site
 	}
-	return dialectWords{size: "limit", page: 30, again: "rerun", waiting: Pending}
+	return site + "/api/v3"
+}
+
+func speaks(w dialectWords) func(Options, *Client) System {
+	return func(o Options, c *Client) System {
+		return &actions{c: c, words: w, project: o.Project, begun: map[attempt]time.Time{}}
+	}
 }
 
 // acRun is a run in the words of all three.
@@ -145,19 +177,19 @@ func (a *actions) at(path string, arg ...any) string {
 	return "/repos/" + a.project + fmt.Sprintf(path, arg...)
 }
 
-func (a *actions) primary(ctx context.Context) (string, error) {
+func (a *actions) Primary(ctx context.Context) (string, error) {
 	var repo struct {
 		DefaultBranch string `json:"default_branch"`
 	}
-	err := a.c.get(ctx, a.at(""), &repo)
+	err := a.c.Get(ctx, a.at(""), &repo)
 	return repo.DefaultBranch, err
 }
 
-func (a *actions) page(ctx context.Context, n int) ([]Pipeline, bool, error) {
+func (a *actions) Page(ctx context.Context, n int) ([]Pipeline, bool, error) {
 	var page struct {
 		Runs []acRun `json:"workflow_runs"`
 	}
-	if err := a.c.get(ctx, a.at("/actions/runs?page=%d&%s=%d", n, a.words.size, a.words.page), &page); err != nil {
+	if err := a.c.Get(ctx, a.at("/actions/runs?page=%d&%s=%d", n, a.words.size, a.words.page), &page); err != nil {
 		return nil, false, err
 	}
 	out := make([]Pipeline, 0, len(page.Runs))
@@ -168,9 +200,9 @@ func (a *actions) page(ctx context.Context, n int) ([]Pipeline, bool, error) {
 	return out, len(page.Runs) >= a.words.page, nil
 }
 
-func (a *actions) one(ctx context.Context, id int64) (Pipeline, error) {
+func (a *actions) One(ctx context.Context, id int64) (Pipeline, error) {
 	var r acRun
-	if err := a.c.get(ctx, a.at("/actions/runs/%d", id), &r); err != nil {
+	if err := a.c.Get(ctx, a.at("/actions/runs/%d", id), &r); err != nil {
 		return Pipeline{}, err
 	}
 	if r.ID != id {
@@ -323,7 +355,7 @@ const (
 func (a *actions) paged(ctx context.Context, path string, bare func(*acPage) any, add func(acPage) int) error {
 	for n, seen := 1, 0; n <= acPages; n++ {
 		var raw json.RawMessage
-		if err := a.c.get(ctx, fmt.Sprintf("%s?page=%d&%s=%d", path, n, a.words.size, acSize), &raw); err != nil {
+		if err := a.c.Get(ctx, fmt.Sprintf("%s?page=%d&%s=%d", path, n, a.words.size, acSize), &raw); err != nil {
 			return err
 		}
 		var page acPage
@@ -351,7 +383,7 @@ func (a *actions) jobs(ctx context.Context, run int64) (out []acJob, err error) 
 	return out, err
 }
 
-func (a *actions) failed(ctx context.Context, p Pipeline) (out []Step, err error) {
+func (a *actions) Failed(ctx context.Context, p Pipeline) (out []Step, err error) {
 	jobs, err := a.jobs(ctx, p.ID)
 	if err != nil {
 		return nil, err
@@ -364,7 +396,7 @@ func (a *actions) failed(ctx context.Context, p Pipeline) (out []Step, err error
 		if step := a.brokeAt(j); step != "" {
 			s.Name += "/" + clip(step)
 		}
-		if s.Log, err = a.c.text(ctx, a.at("/actions/jobs/%d/logs", j.ID)); err != nil {
+		if s.Log, err = a.c.Text(ctx, a.at("/actions/jobs/%d/logs", j.ID)); err != nil {
 			s.Unread = err.Error()
 		}
 		s.Exit = exitOf(s.Log)
@@ -391,7 +423,7 @@ func (a *actions) brokeAt(j acJob) string {
 	return at
 }
 
-func (a *actions) workers(ctx context.Context) (out []Worker, err error) {
+func (a *actions) Workers(ctx context.Context) (out []Worker, err error) {
 	err = a.paged(ctx, a.at("/actions/runners"), func(p *acPage) any { return &p.Runners }, func(p acPage) int {
 		for _, r := range p.Runners {
 			if r.Name == "" {
@@ -404,10 +436,10 @@ func (a *actions) workers(ctx context.Context) (out []Worker, err error) {
 	return distinct(out), err
 }
 
-func (a *actions) again(ctx context.Context, p Pipeline) error {
-	return a.c.post(ctx, a.at("/actions/runs/%d/%s", p.ID, a.words.again))
+func (a *actions) Again(ctx context.Context, p Pipeline) error {
+	return a.c.Post(ctx, a.at("/actions/runs/%d/%s", p.ID, a.words.again))
 }
 
-func (a *actions) cancel(ctx context.Context, p Pipeline) error {
-	return a.c.post(ctx, a.at("/actions/runs/%d/cancel", p.ID))
+func (a *actions) Cancel(ctx context.Context, p Pipeline) error {
+	return a.c.Post(ctx, a.at("/actions/runs/%d/cancel", p.ID))
 }

@@ -16,11 +16,6 @@ import (
 	"time"
 )
 
-// Kinds lists the CI systems that are spoken to.
-func Kinds() []string {
-	return []string{"woodpecker", "forgejo-actions", "gitea-actions", "github-actions"}
-}
-
 // The states of a pipeline or of a step. A word of the server that is none of
 // them is the state "".
 const (
@@ -38,7 +33,7 @@ type Pipeline struct {
 	ID       int64 // what its server asks for it by
 	Number   int64 // what people call it; unique in its project
 	Attempt  int   // from 1; 0: the server does not tell
-	repeats  bool  // of woodpecker: it is another one begun again
+	Repeats  bool  // it is another one begun again, of a kind that makes a new one (Kind.Anew)
 	Title    string
 	Workflow string // its file or its name; "" where a pipeline is all workflows
 	Event    string // push, pull_request, …
@@ -110,7 +105,7 @@ type Worker struct {
 
 // Options say which project of which server is meant.
 type Options struct {
-	Kind    string
+	Kind    Kind
 	URL     string // of the server, as people open it
 	Project string // OWNER/NAME
 	HTTP    *http.Client
@@ -122,8 +117,8 @@ type Options struct {
 
 // Check says what is wrong with the options.
 func (o Options) Check() error {
-	if !slices.Contains(Kinds(), o.Kind) {
-		return fmt.Errorf("kind: %q is none of %s", o.Kind, strings.Join(Kinds(), ", "))
+	if o.Kind.Open == nil {
+		return errors.New("kind: there is none")
 	}
 	owner, name, ok := strings.Cut(o.Project, "/")
 	if odd := func(r rune) bool { return !strings.ContainsRune(nameRunes, r) }; !ok || owner == "" || name == "" ||
@@ -135,53 +130,9 @@ func (o Options) Check() error {
 
 const nameRunes = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_."
 
-// asker asks for pipelines.
-type asker interface {
-	// page is one page of pipelines, from 1, newest first, and whether there may be more.
-	page(ctx context.Context, n int) ([]Pipeline, bool, error)
-	one(ctx context.Context, id int64) (Pipeline, error)
-	primary(ctx context.Context) (string, error)
-}
-
-// teller tells what went wrong, and with whom.
-type teller interface {
-	failed(ctx context.Context, p Pipeline) ([]Step, error)
-	workers(ctx context.Context) ([]Worker, error)
-}
-
-// doer changes something.
-type doer interface {
-	again(ctx context.Context, p Pipeline) error
-	cancel(ctx context.Context, p Pipeline) error
-}
-
-type dialect interface {
-	asker
-	teller
-	doer
-}
-
-func dialectOf(o Options) (dialect, error) {
-	if err := o.Check(); err != nil {
-		return nil, err
-	}
-	base, err := APIURL(o.Kind, o.URL)
-	if err != nil {
-		return nil, err
-	}
-	if o.Clock == nil {
-		o.Clock = time.Now
-	}
-	c := &client{base: base, http: o.HTTP, elsewhere: o.Elsewhere}
-	if o.Kind == "woodpecker" {
-		return &woodpecker{c: c, site: strings.TrimSuffix(o.URL, "/"), project: o.Project}, nil
-	}
-	return &actions{c: c, words: words(o.Kind), project: o.Project, begun: map[attempt]time.Time{}}, nil
-}
-
 // Reader looks at one project. It is safe for concurrent use.
 type Reader struct {
-	d     dialect
+	d     System
 	clock func() time.Time
 
 	mu      sync.Mutex
@@ -192,14 +143,14 @@ type Reader struct {
 
 // NewReader returns a reader, or what is wrong with the options.
 func NewReader(o Options) (*Reader, error) {
-	d, err := dialectOf(o)
+	d, err := open(o)
 	if err != nil {
 		return nil, err
 	}
 	if o.Clock == nil {
 		o.Clock = time.Now
 	}
-	return &Reader{d: d, clock: o.Clock, anew: o.Kind == "woodpecker"}, nil
+	return &Reader{d: d, clock: o.Clock, anew: o.Kind.Anew}, nil
 }
 
 // Limits of one listing.
@@ -215,13 +166,13 @@ func (r *Reader) Pipelines(ctx context.Context) (Listing, error) {
 	defer r.mu.Unlock()
 	if r.primary == "" {
 		var err error
-		if r.primary, err = r.d.primary(ctx); err != nil {
+		if r.primary, err = r.d.Primary(ctx); err != nil {
 			return Listing{}, fmt.Errorf("cannot ask for the project: %w", err)
 		}
 	}
 	found := map[int64]Pipeline{}
 	for n := 1; n <= pages; n++ {
-		page, more, err := r.d.page(ctx, n)
+		page, more, err := r.d.Page(ctx, n)
 		if err != nil {
 			return Listing{}, fmt.Errorf("cannot list pipelines: %w", err)
 		}
@@ -248,7 +199,7 @@ func (r *Reader) older(ctx context.Context, found map[int64]Pipeline) error {
 			continue
 		}
 		asked++
-		p, err := r.d.one(ctx, id)
+		p, err := r.d.One(ctx, id)
 		switch {
 		case errors.Is(err, ErrGone):
 		case err != nil:
@@ -298,7 +249,7 @@ func countAttempts(pp []Pipeline) {
 	for i := range slices.Backward(pp) {
 		p := &pp[i]
 		key := p.Group() + "\x00" + p.Head
-		if p.repeats {
+		if p.Repeats {
 			tried[key] = max(tried[key], 1)
 		}
 		tried[key]++
@@ -309,7 +260,7 @@ func countAttempts(pp []Pipeline) {
 // Pipeline returns one pipeline as it is now; ErrGone when there is none. Of one
 // that repeats another (woodpecker) the attempt is 0: only a listing tells.
 func (r *Reader) Pipeline(ctx context.Context, id int64) (Pipeline, error) {
-	p, err := r.d.one(ctx, id)
+	p, err := r.d.One(ctx, id)
 	if err != nil {
 		return Pipeline{}, fmt.Errorf("cannot ask for pipeline %d: %w", id, err)
 	}
@@ -319,7 +270,7 @@ func (r *Reader) Pipeline(ctx context.Context, id int64) (Pipeline, error) {
 // Failed returns what failed in a pipeline: its failed steps with the ends of
 // their logs, at most ten. None: the server names no step.
 func (r *Reader) Failed(ctx context.Context, p Pipeline) ([]Step, error) {
-	steps, err := r.d.failed(ctx, p)
+	steps, err := r.d.Failed(ctx, p)
 	if err != nil {
 		return nil, fmt.Errorf("cannot ask what failed in pipeline %d: %w", p.Number, err)
 	}
@@ -329,7 +280,7 @@ func (r *Reader) Failed(ctx context.Context, p Pipeline) ([]Step, error) {
 // Workers lists the agents or runners. ErrForbidden and ErrGone: the server does
 // not tell this account.
 func (r *Reader) Workers(ctx context.Context) ([]Worker, time.Time, error) {
-	w, err := r.d.workers(ctx)
+	w, err := r.d.Workers(ctx)
 	if err != nil {
 		return nil, time.Time{}, fmt.Errorf("cannot list workers: %w", err)
 	}
@@ -337,11 +288,11 @@ func (r *Reader) Workers(ctx context.Context) ([]Worker, time.Time, error) {
 }
 
 // Writer changes pipelines of one project.
-type Writer struct{ d doer }
+type Writer struct{ d Doer }
 
 // NewWriter returns a writer, or what is wrong with the options.
 func NewWriter(o Options) (*Writer, error) {
-	d, err := dialectOf(o)
+	d, err := open(o)
 	if err != nil {
 		return nil, err
 	}
@@ -350,7 +301,7 @@ func NewWriter(o Options) (*Writer, error) {
 
 // Again runs a pipeline again: a new one (woodpecker), or another attempt of it.
 func (w *Writer) Again(ctx context.Context, p Pipeline) error {
-	if err := w.d.again(ctx, p); err != nil {
+	if err := w.d.Again(ctx, p); err != nil {
 		return fmt.Errorf("cannot run pipeline %d again: %w", p.Number, err)
 	}
 	return nil
@@ -358,7 +309,7 @@ func (w *Writer) Again(ctx context.Context, p Pipeline) error {
 
 // Cancel asks for the end of a pipeline. It may take a while.
 func (w *Writer) Cancel(ctx context.Context, p Pipeline) error {
-	if err := w.d.cancel(ctx, p); err != nil {
+	if err := w.d.Cancel(ctx, p); err != nil {
 		return fmt.Errorf("cannot cancel pipeline %d: %w", p.Number, err)
 	}
 	return nil

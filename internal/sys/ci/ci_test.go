@@ -17,7 +17,7 @@ import (
 // options are those that reach a fake, as the catalog makes them.
 func options(t testing.TB, s *citest.Server) ci.Options {
 	t.Helper()
-	api, err := ci.APIURL(s.Kind(), s.URL)
+	api, err := citest.Kind(s.Kind()).API(s.URL)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -26,8 +26,8 @@ func options(t testing.TB, s *citest.Server) ci.Options {
 		t.Fatal(err)
 	}
 	token := func(context.Context) (string, error) { return citest.Token, nil }
-	return ci.Options{Kind: s.Kind(), URL: s.URL, Project: citest.Project, Clock: host.Clock, Elsewhere: http.DefaultClient,
-		HTTP: httpcache.NewTransport(host, ci.Scheme(s.Kind()), token).Client()}
+	return ci.Options{Kind: citest.Kind(s.Kind()), URL: s.URL, Project: citest.Project, Clock: host.Clock, Elsewhere: http.DefaultClient,
+		HTTP: httpcache.NewTransport(host, citest.Kind(s.Kind()).Scheme, token).Client()}
 }
 
 func reader(t testing.TB, s *citest.Server) *ci.Reader {
@@ -42,7 +42,7 @@ func reader(t testing.TB, s *citest.Server) *ci.Reader {
 // everyKind runs a test against each kind of server.
 func everyKind(t *testing.T, f func(t *testing.T, s *citest.Server)) {
 	t.Helper()
-	for _, kind := range ci.Kinds() {
+	for _, kind := range citest.Kinds() {
 		t.Run(kind, func(t *testing.T) { f(t, citest.New(t, kind)) })
 	}
 }
@@ -347,9 +347,9 @@ func TestGroups(t *testing.T) {
 }
 
 func TestOptionsAreChecked(t *testing.T) {
-	good := ci.Options{Kind: "woodpecker", URL: "https://ci.example.org", Project: "a/b"}
+	good := ci.Options{Kind: citest.Kind("woodpecker"), URL: "https://ci.example.org", Project: "a/b"}
 	for name, change := range map[string]func(*ci.Options){
-		"kind":          func(o *ci.Options) { o.Kind = "jenkins" },
+		"kind":          func(o *ci.Options) { o.Kind = ci.Kind{} },
 		"no owner":      func(o *ci.Options) { o.Project = "b" },
 		"three parts":   func(o *ci.Options) { o.Project = "a/b/c" },
 		"a path":        func(o *ci.Options) { o.Project = "../b" },
@@ -372,7 +372,7 @@ func TestOptionsAreChecked(t *testing.T) {
 		t.Error(err)
 	}
 	for site, want := range map[string]string{"https://github.com": "https://api.github.com", "https://ghe.example.org/": "https://ghe.example.org/api/v3", "https://api.github.com": "https://api.github.com"} {
-		if got, err := ci.APIURL("github-actions", site); got != want || err != nil {
+		if got, err := citest.Kind("github-actions").API(site); got != want || err != nil {
 			t.Errorf("%s: %s, %v", site, got, err)
 		}
 	}
@@ -385,10 +385,10 @@ func TestMoreThanWasAskedFor(t *testing.T) {
 	for n := range 5000 {
 		rows = append(rows, fmt.Sprintf(row, n))
 	}
-	for _, kind := range ci.Kinds() {
+	for _, kind := range citest.Kinds() {
 		pages := answers{"/pipelines": "[" + strings.Join(rows, ",") + "]", "/actions/runs": `{"workflow_runs":[` + strings.Join(rows, ",") + "]}",
 			"": `{"id":1,"default_branch":"main"}`}
-		r, err := ci.NewReader(ci.Options{Kind: kind, URL: "https://ci.example.org", Project: "a/b", HTTP: &http.Client{Transport: pages}})
+		r, err := ci.NewReader(ci.Options{Kind: citest.Kind(kind), URL: "https://ci.example.org", Project: "a/b", HTTP: &http.Client{Transport: pages}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -405,8 +405,8 @@ func FuzzAnswers(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, body string) {
-		for _, kind := range ci.Kinds() {
-			o := ci.Options{Kind: kind, URL: "https://ci.example.org", Project: "a/b", HTTP: &http.Client{Transport: says(body)}, Elsewhere: &http.Client{Transport: says(body)}}
+		for _, kind := range citest.Kinds() {
+			o := ci.Options{Kind: citest.Kind(kind), URL: "https://ci.example.org", Project: "a/b", HTTP: &http.Client{Transport: says(body)}, Elsewhere: &http.Client{Transport: says(body)}}
 			r, err := ci.NewReader(o)
 			if err != nil {
 				t.Fatal(err)

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"strings"
 	"time"
 
 	"custos/internal/sys/httpjson"
@@ -20,57 +19,31 @@ var (
 	ErrLacks     = errors.New("this server has no call for it")
 )
 
-// Scheme is the word before the token in the Authorization header.
-func Scheme(kind string) string {
-	if kind == "forgejo-actions" || kind == "gitea-actions" {
-		return "token"
-	}
-	return "Bearer"
-}
-
-// APIURL is where the API of a server is that people open at site.
-func APIURL(kind, site string) (string, error) {
-	u, err := url.Parse(site)
-	if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
-		return "", errors.New(`url: want a URL, like "https://ci.example.org", without a password in it`)
-	}
-	site = strings.TrimSuffix(site, "/")
-	switch {
-	case kind == "woodpecker":
-		return site + "/api", nil
-	case kind == "github-actions" && strings.EqualFold(u.Host, "github.com"):
-		return "https://api.github.com", nil
-	case kind == "github-actions" && strings.EqualFold(u.Host, "api.github.com"):
-		return site, nil
-	case kind == "github-actions":
-		return site + "/api/v3", nil
-	}
-	return site + "/api/v1", nil
-}
-
 // most is how much of an answer is read: fifty runs with a whole repository in
 // each have about a megabyte.
 const most = 8 << 20
 
-type client struct {
+// Client asks the API of one server: paths begin with a slash, and go behind Kind.API. What
+// it answers otherwise than well wraps ErrGone, ErrForbidden or ErrLacks where it is one.
+type Client struct {
 	base      string
 	http      *http.Client
 	elsewhere *http.Client
 }
 
-// get asks for JSON.
-func (c *client) get(ctx context.Context, path string, into any) error {
+// Get asks for JSON.
+func (c *Client) Get(ctx context.Context, path string, into any) error {
 	return c.call(ctx, http.MethodGet, path, into)
 }
 
-// post asks for something to be done.
-func (c *client) post(ctx context.Context, path string) error {
+// Post asks for something to be done.
+func (c *Client) Post(ctx context.Context, path string) error {
 	return c.call(ctx, http.MethodPost, path, nil)
 }
 
 // call sends a request and reads its answer as JSON. The errors name neither the
 // server's words nor the URL.
-func (c *client) call(ctx context.Context, method, path string, into any) error {
+func (c *Client) call(ctx context.Context, method, path string, into any) error {
 	req, err := httpjson.Request(ctx, method, c.base+path, nil)
 	if err != nil {
 		return err
@@ -108,7 +81,7 @@ func refusal(method string, status int) error {
 
 // follow reads what a redirect leads to, without the token: where GitHub stores
 // logs. It returns the last 64 KiB.
-func (c *client) follow(ctx context.Context, location string) (string, error) {
+func (c *Client) follow(ctx context.Context, location string) (string, error) {
 	to, err := url.Parse(location)
 	if err != nil || to.Host == "" {
 		return "", errors.New("it sends us to no URL")
@@ -135,9 +108,9 @@ func (c *client) follow(ctx context.Context, location string) (string, error) {
 	return tail(resp.Body)
 }
 
-// text asks for plain text and returns the last 64 KiB, from where a redirect
+// Text asks for plain text and returns the last 64 KiB, from where a redirect
 // leads to when there is one.
-func (c *client) text(ctx context.Context, path string) (string, error) {
+func (c *Client) Text(ctx context.Context, path string) (string, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, c.base+path, nil)
 	if err != nil {
 		return "", errors.New("its address is no URL")

@@ -17,7 +17,7 @@ import (
 // the project's number. The fields are those of woodpecker-ci/woodpecker 2.x and 3.x:
 // server/model/{pipeline,workflow,step,log,agent}.go, pipeline/errors/types/errors.go.
 type woodpecker struct {
-	c       *client
+	c       *Client
 	site    string
 	project string
 
@@ -25,10 +25,20 @@ type woodpecker struct {
 	repo int64 // the project's number; 0: not asked for
 }
 
+// Woodpecker is the kind "woodpecker".
+func Woodpecker() Kind {
+	return Kind{Name: "woodpecker", Scheme: "Bearer", Anew: true, Tells: true,
+		At: func(site string) string { return site + "/api" },
+		Open: func(o Options, c *Client) System {
+			return &woodpecker{c: c, site: strings.TrimSuffix(o.URL, "/"), project: o.Project}
+		},
+		Tried: "the fake, of 2.x and 3.x", Can: "everything", Needs: "a user that may push; workers: an admin"}
+}
+
 // wpPipeline is what the API says of a pipeline. Times are seconds; 0: not yet.
 // Parent is not 0 when it repeats another: that one's ID until 2.4, its number from 2.5
 // on (server/pipeline/restart.go), so that it says no more than this. A deployment has
-// one too, and repeats nothing.
+// One too, and repeats nothing.
 type wpPipeline struct {
 	Number, Parent             int64
 	Event, Status              string
@@ -64,13 +74,13 @@ var wpStates = map[string]string{
 	"killed": Cancelled, "canceled": Cancelled, "cancelled": Cancelled, "declined": Cancelled, "skipped": Cancelled, "blocked": Blocked,
 }
 
-func (w *woodpecker) primary(ctx context.Context) (string, error) {
+func (w *woodpecker) Primary(ctx context.Context) (string, error) {
 	var repo struct {
 		ID            int64
 		DefaultBranch string `json:"default_branch"`
 	}
 	owner, name, _ := strings.Cut(w.project, "/")
-	if err := w.c.get(ctx, "/repos/lookup/"+url.PathEscape(owner)+"/"+url.PathEscape(name), &repo); err != nil {
+	if err := w.c.Get(ctx, "/repos/lookup/"+url.PathEscape(owner)+"/"+url.PathEscape(name), &repo); err != nil {
 		return "", err
 	}
 	if repo.ID <= 0 {
@@ -95,7 +105,7 @@ func (w *woodpecker) at(ctx context.Context, call func(path string) error) error
 			return gone
 		}
 	}
-	if _, err := w.primary(ctx); err != nil {
+	if _, err := w.Primary(ctx); err != nil {
 		return fmt.Errorf("cannot ask for the project: %w", err)
 	}
 	w.mu.Lock()
@@ -109,11 +119,11 @@ func (w *woodpecker) at(ctx context.Context, call func(path string) error) error
 
 const wpPage = 50
 
-func (w *woodpecker) page(ctx context.Context, n int) ([]Pipeline, bool, error) {
+func (w *woodpecker) Page(ctx context.Context, n int) ([]Pipeline, bool, error) {
 	var page []wpPipeline
 	err := w.at(ctx, func(path string) error {
 		page = nil
-		return w.c.get(ctx, fmt.Sprintf("%s/pipelines?page=%d&perPage=%d", path, n, wpPage), &page)
+		return w.c.Get(ctx, fmt.Sprintf("%s/pipelines?page=%d&perPage=%d", path, n, wpPage), &page)
 	})
 	out := make([]Pipeline, 0, len(page))
 	for _, p := range page[:min(len(page), wpPage)] { // not more than was asked for
@@ -122,13 +132,13 @@ func (w *woodpecker) page(ctx context.Context, n int) ([]Pipeline, bool, error) 
 	return out, len(page) >= wpPage, err
 }
 
-func (w *woodpecker) one(ctx context.Context, id int64) (Pipeline, error) {
+func (w *woodpecker) One(ctx context.Context, id int64) (Pipeline, error) {
 	p, err := w.whole(ctx, id)
 	return w.words(p), err
 }
 
 func (w *woodpecker) whole(ctx context.Context, number int64) (p wpPipeline, err error) {
-	err = w.at(ctx, func(path string) error { return w.c.get(ctx, fmt.Sprintf("%s/pipelines/%d", path, number), &p) })
+	err = w.at(ctx, func(path string) error { return w.c.Get(ctx, fmt.Sprintf("%s/pipelines/%d", path, number), &p) })
 	if err == nil && p.Number != number {
 		err = errors.New("it answered with another pipeline")
 	}
@@ -141,7 +151,7 @@ var pullRef = regexp.MustCompile(`^refs/(?:pull|merge-requests|pull-requests)/(\
 // name for the one it is to be merged into; its own is in the refspec.
 func (w *woodpecker) words(p wpPipeline) Pipeline {
 	out := Pipeline{ID: p.Number, Number: p.Number, Event: p.Event, Branch: p.Branch, Head: p.Commit, State: wpStates[p.Status], Said: p.Status,
-		Created: seconds(p.Created), Started: seconds(p.Started), Ended: seconds(p.Finished), Title: p.Title, Attempt: 1, repeats: p.Parent > 0 && p.Event != "deployment"}
+		Created: seconds(p.Created), Started: seconds(p.Started), Ended: seconds(p.Finished), Title: p.Title, Attempt: 1, Repeats: p.Parent > 0 && p.Event != "deployment"}
 	if m := pullRef.FindStringSubmatch(p.Ref); m != nil {
 		out.Pull, _ = strconv.Atoi(m[1]) // at most nine digits
 		if own, _, ok := strings.Cut(p.Refspec, ":"); ok && own != "" {
@@ -154,7 +164,7 @@ func (w *woodpecker) words(p wpPipeline) Pipeline {
 	if p.Event == "cron" {
 		out.Workflow = p.Sender // the name of the cron job
 	}
-	if out.repeats {
+	if out.Repeats {
 		out.Attempt = 0
 	}
 	w.mu.Lock()
@@ -170,9 +180,9 @@ func seconds(n int64) time.Time {
 	return time.Unix(n, 0).UTC()
 }
 
-// failed lists the failed steps, and each workflow that failed without one, as
+// Failed lists the failed steps, and each workflow that failed without one, as
 // when its worker was lost.
-func (w *woodpecker) failed(ctx context.Context, p Pipeline) (out []Step, err error) {
+func (w *woodpecker) Failed(ctx context.Context, p Pipeline) (out []Step, err error) {
 	whole, err := w.whole(ctx, p.ID)
 	if err != nil {
 		return nil, err
@@ -203,7 +213,7 @@ func (w *woodpecker) step(ctx context.Context, p Pipeline, f wpWorkflow, s wpSte
 		out.Name = clip(f.Name) + "/clone"
 	}
 	var lines []struct{ Data []byte }
-	err := w.at(ctx, func(path string) error { return w.c.get(ctx, fmt.Sprintf("%s/logs/%d/%d", path, p.ID, s.ID), &lines) })
+	err := w.at(ctx, func(path string) error { return w.c.Get(ctx, fmt.Sprintf("%s/logs/%d/%d", path, p.ID, s.ID), &lines) })
 	if err != nil {
 		out.Unread = err.Error()
 		return out
@@ -223,7 +233,7 @@ func (w *woodpecker) step(ctx context.Context, p Pipeline, f wpWorkflow, s wpSte
 	return out
 }
 
-func (w *woodpecker) workers(ctx context.Context) (out []Worker, err error) {
+func (w *woodpecker) Workers(ctx context.Context) (out []Worker, err error) {
 	for n := 1; n <= pages; n++ {
 		var page []struct {
 			ID          int64
@@ -231,7 +241,7 @@ func (w *woodpecker) workers(ctx context.Context) (out []Worker, err error) {
 			LastContact int64 `json:"last_contact"`
 			NoSchedule  bool  `json:"no_schedule"`
 		}
-		if err := w.c.get(ctx, fmt.Sprintf("/agents?page=%d&perPage=%d", n, wpPage), &page); err != nil {
+		if err := w.c.Get(ctx, fmt.Sprintf("/agents?page=%d&perPage=%d", n, wpPage), &page); err != nil {
 			return nil, err
 		}
 		for _, a := range page[:min(len(page), wpPage)] {
@@ -258,10 +268,10 @@ func distinct(all []Worker) []Worker {
 	return slices.CompactFunc(all, func(a, b Worker) bool { return a.Name == b.Name })
 }
 
-func (w *woodpecker) again(ctx context.Context, p Pipeline) error {
-	return w.at(ctx, func(path string) error { return w.c.post(ctx, fmt.Sprintf("%s/pipelines/%d", path, p.ID)) })
+func (w *woodpecker) Again(ctx context.Context, p Pipeline) error {
+	return w.at(ctx, func(path string) error { return w.c.Post(ctx, fmt.Sprintf("%s/pipelines/%d", path, p.ID)) })
 }
 
-func (w *woodpecker) cancel(ctx context.Context, p Pipeline) error {
-	return w.at(ctx, func(path string) error { return w.c.post(ctx, fmt.Sprintf("%s/pipelines/%d/cancel", path, p.ID)) })
+func (w *woodpecker) Cancel(ctx context.Context, p Pipeline) error {
+	return w.at(ctx, func(path string) error { return w.c.Post(ctx, fmt.Sprintf("%s/pipelines/%d/cancel", path, p.ID)) })
 }

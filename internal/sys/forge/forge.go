@@ -10,45 +10,13 @@ import (
 	"fmt"
 	"net/http"
 	"regexp"
-	"slices"
 	"strings"
 	"time"
 )
 
-// The kinds of forge.
-const (
-	Forgejo = "forgejo"
-	Gitea   = "gitea"
-	GitHub  = "github"
-)
-
-// Kinds lists them.
-func Kinds() []string { return []string{Forgejo, Gitea, GitHub} }
-
-// Scheme is what the Authorization header of a kind begins with.
-func Scheme(kind string) string {
-	if kind == GitHub {
-		return "Bearer"
-	}
-	return "token"
-}
-
-// API is the address that the API of a forge is at; its host is the one that the
-// HTTP client must reach.
-func API(kind, url string) string {
-	url = strings.TrimSuffix(url, "/")
-	switch {
-	case kind != GitHub:
-		return url
-	case strings.EqualFold(url, "https://github.com"), strings.EqualFold(url, "https://www.github.com"), strings.EqualFold(url, "https://api.github.com"):
-		return "https://api.github.com/"
-	}
-	return url + "/api/v3/" // GitHub Enterprise Server
-}
-
 // Options name a repository.
 type Options struct {
-	Kind string       // one of Kinds
+	Kind Kind
 	URL  string       // of the forge, as people open it
 	Repo string       // OWNER/NAME
 	HTTP *http.Client // adds the token, heeds limits, follows nothing
@@ -57,8 +25,8 @@ type Options struct {
 var repoName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*/[A-Za-z0-9._-]+$`)
 
 func (o Options) check() (owner, name string, err error) {
-	if !slices.Contains(Kinds(), o.Kind) {
-		return "", "", fmt.Errorf("kind: %q is none of %s", o.Kind, strings.Join(Kinds(), ", "))
+	if o.Kind.Open == nil {
+		return "", "", errors.New("kind: there is none")
 	}
 	owner, name, _ = strings.Cut(o.Repo, "/")
 	if !repoName.MatchString(o.Repo) || name == "." || name == ".." {
@@ -199,15 +167,14 @@ type Reader interface {
 }
 
 // New returns the reader of a repository.
-func New(o Options) (Reader, error) {
+func New(o Options) (Reader, error) { return open(o) }
+
+func open(o Options) (Repository, error) {
 	owner, name, err := o.check()
 	if err != nil {
 		return nil, err
 	}
-	if o.Kind == GitHub {
-		return newHub(o, owner, name)
-	}
-	return &tea{url: strings.TrimSuffix(o.URL, "/"), owner: owner, name: name, http: o.HTTP}, nil
+	return o.Kind.Open(o, owner, name)
 }
 
 // Error is a refusal of the forge. Nothing of what it wrote is in it.

@@ -45,16 +45,16 @@ func newWorld(t *testing.T, kind string) *world {
 func (w *world) options(t *testing.T, kind, token string) forge.Options {
 	t.Helper()
 	var err error
-	if w.host, err = httpcache.NewHost(httpcache.HostOptions{URL: forge.API(kind, w.URL)}); err != nil {
+	if w.host, err = httpcache.NewHost(httpcache.HostOptions{URL: forgetest.Kind(kind).API(w.URL)}); err != nil {
 		t.Fatal(err)
 	}
-	to := httpcache.NewTransport(w.host, forge.Scheme(kind), func(context.Context) (string, error) { return token, nil })
-	return forge.Options{Kind: kind, URL: w.URL, Repo: "acme/shop", HTTP: to.Client()}
+	to := httpcache.NewTransport(w.host, forgetest.Kind(kind).Scheme, func(context.Context) (string, error) { return token, nil })
+	return forge.Options{Kind: forgetest.Kind(kind), URL: w.URL, Repo: "acme/shop", HTTP: to.Client()}
 }
 
 // each runs a test against a forge of each kind.
 func each(t *testing.T, test func(t *testing.T, w *world)) {
-	for _, kind := range forge.Kinds() {
+	for _, kind := range forgetest.Kinds() {
 		t.Run(kind, func(t *testing.T) { test(t, newWorld(t, kind)) })
 	}
 }
@@ -134,7 +134,7 @@ func TestListsAreWhole(t *testing.T) {
 		"neither":       func(w *world) { w.NoLink, w.NoCount = true, true },
 		"smaller pages": func(w *world) { w.PageSize = 7 },
 	} {
-		for _, kind := range []string{forge.Gitea, forge.Forgejo} {
+		for _, kind := range []string{"gitea", "forgejo"} {
 			t.Run(name+" "+kind, func(t *testing.T) {
 				w := newWorld(t, kind)
 				w.Change(func() { strip(w) })
@@ -178,7 +178,7 @@ func TestListsAreWhole(t *testing.T) {
 // Of a context that ran again the newest result counts, and an answer that cannot be
 // read is not that there was none.
 func TestNewestStatusCounts(t *testing.T) {
-	w := newWorld(t, forge.Gitea)
+	w := newWorld(t, "gitea")
 	at := w.Clock()
 	w.repo.Propose(2, time.Hour, forgetest.Pull{Head: head, Checks: []forgetest.Check{
 		{Context: "ci", State: "pending", At: at}, {Context: "ci", State: "failure", At: at}, {Context: "lint", State: "success", At: at}, {Context: "ci", State: "success", At: at}}})
@@ -445,12 +445,12 @@ func TestNobodyElseGetsTheToken(t *testing.T) {
 }
 
 func TestNewRefuses(t *testing.T) {
-	for _, o := range []forge.Options{{Kind: "gitlab", Repo: "a/b"}, {Kind: forge.Gitea, Repo: "a"}, {Kind: forge.Gitea, Repo: "a/.."}, {Kind: forge.GitHub, Repo: "a/b/c"}, {Kind: forge.GitHub, Repo: "a b/c"}} {
+	for _, o := range []forge.Options{{Repo: "a/b"}, {Kind: forge.Gitea(), Repo: "a"}, {Kind: forge.Gitea(), Repo: "a/.."}, {Kind: forge.GitHub(), Repo: "a/b/c"}, {Kind: forge.GitHub(), Repo: "a b/c"}} {
 		if _, err := forge.New(o); err == nil {
 			t.Errorf("%+v was taken", o)
 		}
 	}
-	if got := forge.API(forge.GitHub, "https://github.com/"); got != "https://api.github.com/" {
+	if got := forgetest.Kind("github").API("https://github.com/"); got != "https://api.github.com/" {
 		t.Error(got)
 	}
 }

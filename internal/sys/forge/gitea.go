@@ -20,6 +20,16 @@ type tea struct {
 	http             *http.Client
 }
 
+// Forgejo is the kind "forgejo".
+func Forgejo() Kind { return Kind{Name: "forgejo", Title: "Forgejo", Scheme: "token", Open: newTea} }
+
+// Gitea is the kind "gitea".
+func Gitea() Kind { return Kind{Name: "gitea", Title: "Gitea", Scheme: "token", Open: newTea} }
+
+func newTea(o Options, owner, name string) (Repository, error) {
+	return &tea{url: strings.TrimSuffix(o.URL, "/"), owner: owner, name: name, http: o.HTTP}, nil
+}
+
 // api never asks for the version of the server: Forgejo's is none of Gitea's.
 func (t *tea) api(ctx context.Context) (*gitea.Client, error) {
 	return gitea.NewClient(t.url, gitea.SetGiteaVersion(""), gitea.SetHTTPClient(t.http), gitea.SetContext(ctx))

@@ -19,8 +19,21 @@ type hub struct {
 	c           *github.Client
 }
 
-func newHub(o Options, owner, name string) (*hub, error) {
-	base, err := url.Parse(API(o.Kind, o.URL))
+// GitHub is the kind "github".
+func GitHub() Kind {
+	return Kind{Name: "github", Title: "GitHub", Site: "https://github.com", Scheme: "Bearer", Cheap: true, At: hubAPI, Open: newHub}
+}
+
+func hubAPI(site string) string {
+	switch strings.ToLower(site) {
+	case "https://github.com", "https://www.github.com", "https://api.github.com":
+		return "https://api.github.com/"
+	}
+	return site + "/api/v3/" // GitHub Enterprise Server
+}
+
+func newHub(o Options, owner, name string) (Repository, error) {
+	base, err := url.Parse(o.Kind.API(o.URL))
 	if err != nil {
 		return nil, errors.New("url: it is none")
 	}

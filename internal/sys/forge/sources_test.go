@@ -33,7 +33,7 @@ func TestABranchThatIsGoneKeepsItsName(t *testing.T) {
 // TestWhatMayNotBeSeenIsSaidSo: of a dependency in a repository that the token may not
 // see, a Gitea tells a number of 0 and "open", whatever it is.
 func TestWhatMayNotBeSeenIsSaidSo(t *testing.T) {
-	for _, kind := range []string{forge.Gitea, forge.Forgejo} {
+	for _, kind := range []string{"gitea", "forgejo"} {
 		w := newWorld(t, kind)
 		w.repo.Open(1, time.Hour, forgetest.Issue{Title: "a", DependsOn: []string{"acme/vault#3"}})
 		vault := w.Repo("acme/vault")
@@ -48,7 +48,7 @@ func TestWhatMayNotBeSeenIsSaidSo(t *testing.T) {
 
 // TestLabelsOfTheOrganization: a repository's own list does not have them.
 func TestLabelsOfTheOrganization(t *testing.T) {
-	for _, kind := range []string{forge.Gitea, forge.Forgejo} {
+	for _, kind := range []string{"gitea", "forgejo"} {
 		w := newWorld(t, kind)
 		w.Change(func() { w.repo.Shared = []string{"urgent", "later"} })
 		i := w.repo.Open(1, time.Hour, forgetest.Issue{Title: "a", Labels: []string{"urgent"}})
@@ -85,7 +85,7 @@ func TestNobodyIsAssignedWhoMayNotBe(t *testing.T) {
 
 // TestWhatWaitsIsNotClosed: a Gitea refuses with 412.
 func TestWhatWaitsIsNotClosed(t *testing.T) {
-	for _, kind := range []string{forge.Gitea, forge.Forgejo} {
+	for _, kind := range []string{"gitea", "forgejo"} {
 		w := newWorld(t, kind)
 		w.repo.Open(1, time.Hour, forgetest.Issue{Title: "a", DependsOn: []string{"#2"}})
 		w.repo.Open(2, time.Hour, forgetest.Issue{Title: "b"})

@@ -17,33 +17,21 @@ import (
 // and of pull requests alike.
 type Writer struct {
 	look Reader
-	hand hand
+	hand Changer
 }
 
 // NewWriter returns the writer of a repository.
 func NewWriter(o Options) (*Writer, error) {
-	r, err := New(o)
+	r, err := open(o)
 	if err != nil {
 		return nil, err
 	}
-	return &Writer{look: r, hand: r.(hand)}, nil
+	return &Writer{look: r, hand: r}, nil
 }
 
 // Issue looks at an issue at the instant of acting.
 func (w *Writer) Issue(ctx context.Context, number int) (Issue, error) {
 	return w.look.Issue(ctx, number)
-}
-
-// comment is somebody's words under an issue.
-type comment struct{ author, text string }
-
-// hand is what a kind of forge does to change something. Callers have looked first.
-type hand interface {
-	comments(ctx context.Context, number int) ([]comment, error)
-	say(ctx context.Context, number int, text string) error
-	label(ctx context.Context, number int, label string, on bool) error
-	assign(ctx context.Context, i Issue, user string, on bool) error
-	open(ctx context.Context, number int, on bool) error
 }
 
 var goodKey = regexp.MustCompile(`^[A-Za-z0-9._:/#!@-]{1,150}$`)
@@ -63,7 +51,7 @@ func (w *Writer) Comment(ctx context.Context, number int, key, text string) (boo
 	if there, err := w.Said(ctx, number, key); err != nil || there {
 		return false, err
 	}
-	return true, wrap("comment on", number, w.hand.say(ctx, number, text+"\n\n"+Marker(key)))
+	return true, wrap("comment on", number, w.hand.Say(ctx, number, text+"\n\n"+Marker(key)))
 }
 
 // Said says whether a comment of our own account carries the marker of a key:
@@ -76,9 +64,9 @@ func (w *Writer) Said(ctx context.Context, number int, key string) (bool, error)
 	if err != nil {
 		return false, wrap("find out who comments on", number, err)
 	}
-	list, err := w.hand.comments(ctx, number)
-	return slices.ContainsFunc(list, func(c comment) bool {
-		return strings.EqualFold(c.author, me) && strings.Contains(c.text, Marker(key))
+	list, err := w.hand.Comments(ctx, number)
+	return slices.ContainsFunc(list, func(c Comment) bool {
+		return strings.EqualFold(c.Author, me) && strings.Contains(c.Text, Marker(key))
 	}), wrap("look for the comment on", number, err)
 }
 
@@ -96,7 +84,7 @@ func (w *Writer) Label(ctx context.Context, number int, label string, on bool) (
 	if at >= 0 {
 		label = i.Labels[at]
 	}
-	return true, wrap("label", number, w.hand.label(ctx, number, label, on))
+	return true, wrap("label", number, w.hand.SetLabel(ctx, number, label, on))
 }
 
 // Assign assigns an issue to somebody, or takes it from them, and says whether it did.
@@ -108,7 +96,7 @@ func (w *Writer) Assign(ctx context.Context, number int, user string, on bool) (
 	if on == slices.ContainsFunc(i.Assignees, func(a string) bool { return strings.EqualFold(a, user) }) {
 		return false, nil
 	}
-	return true, wrap("assign", number, w.hand.assign(ctx, i, user, on))
+	return true, wrap("assign", number, w.hand.SetAssignee(ctx, i, user, on))
 }
 
 func wrap(what string, number int, err error) error {
@@ -118,9 +106,9 @@ func wrap(what string, number int, err error) error {
 	return fmt.Errorf("cannot %s #%d: %w", what, number, err)
 }
 
-// comments asks once: Gitea gives all of them and knows no pages here
+// Comments asks once: Gitea gives all of them and knows no pages here
 // (go-gitea/gitea, routers/api/v1/repo/issue_comment.go).
-func (t *tea) comments(ctx context.Context, number int) (out []comment, err error) {
+func (t *tea) Comments(ctx context.Context, number int) (out []Comment, err error) {
 	c, err := t.api(ctx)
 	if err != nil {
 		return nil, err
@@ -130,12 +118,12 @@ func (t *tea) comments(ctx context.Context, number int) (out []comment, err erro
 		return nil, fault(plainOf(resp), err)
 	}
 	for _, x := range list {
-		out = append(out, comment{teaUser(x.Poster), x.Body})
+		out = append(out, Comment{teaUser(x.Poster), x.Body})
 	}
 	return out, nil
 }
 
-func (t *tea) say(ctx context.Context, number int, text string) error {
+func (t *tea) Say(ctx context.Context, number int, text string) error {
 	c, err := t.api(ctx)
 	if err != nil {
 		return err
@@ -144,7 +132,7 @@ func (t *tea) say(ctx context.Context, number int, text string) error {
 	return fault(plainOf(resp), err)
 }
 
-func (t *tea) assign(ctx context.Context, i Issue, user string, on bool) error {
+func (t *tea) SetAssignee(ctx context.Context, i Issue, user string, on bool) error {
 	c, err := t.api(ctx)
 	if err != nil {
 		return err
@@ -160,7 +148,7 @@ func (t *tea) assign(ctx context.Context, i Issue, user string, on bool) error {
 	return fault(plainOf(resp), err)
 }
 
-func (h *hub) comments(ctx context.Context, number int) (out []comment, err error) {
+func (h *hub) Comments(ctx context.Context, number int) (out []Comment, err error) {
 	err = all(func(page int) (sheet, error) {
 		o := &github.IssueListCommentsOptions{ListOptions: github.ListOptions{Page: page, PerPage: 2 * perPage}}
 		list, resp, err := h.c.Issues.ListComments(ctx, h.owner, h.name, number, o)
@@ -168,20 +156,20 @@ func (h *hub) comments(ctx context.Context, number int) (out []comment, err erro
 			return sheet{}, fault(hubOf(resp), err)
 		}
 		for _, x := range list {
-			out = append(out, comment{x.GetUser().GetLogin(), x.GetBody()})
+			out = append(out, Comment{x.GetUser().GetLogin(), x.GetBody()})
 		}
 		return hubSheet(resp, len(list)), nil
 	})
 	return out, err
 }
 
-func (h *hub) say(ctx context.Context, number int, text string) error {
+func (h *hub) Say(ctx context.Context, number int, text string) error {
 	_, resp, err := h.c.Issues.CreateComment(ctx, h.owner, h.name, number, &github.IssueComment{Body: &text})
 	return fault(hubOf(resp), err)
 }
 
-// label asks first whether there is such a label: GitHub makes one that there is not.
-func (h *hub) label(ctx context.Context, number int, label string, on bool) error {
+// SetLabel asks first whether there is such a label: GitHub makes one that there is not.
+func (h *hub) SetLabel(ctx context.Context, number int, label string, on bool) error {
 	if !on {
 		resp, err := h.c.Issues.RemoveLabelForIssue(ctx, h.owner, h.name, number, label)
 		return fault(hubOf(resp), err)
@@ -196,9 +184,9 @@ func (h *hub) label(ctx context.Context, number int, label string, on bool) erro
 	return fault(hubOf(resp), err)
 }
 
-// assign holds the answer against what was asked: whom GitHub may not assign it leaves
+// SetAssignee holds the answer against what was asked: whom GitHub may not assign it leaves
 // out without a word.
-func (h *hub) assign(ctx context.Context, i Issue, user string, on bool) error {
+func (h *hub) SetAssignee(ctx context.Context, i Issue, user string, on bool) error {
 	change := h.c.Issues.RemoveAssignees
 	if on {
 		change = h.c.Issues.AddAssignees

@@ -8,8 +8,8 @@ import (
 	"code.gitea.io/sdk/gitea"
 )
 
-// label names a label by its number: older Giteas take names for nothing, without a word.
-func (t *tea) label(ctx context.Context, number int, label string, on bool) error {
+// SetLabel names a label by its number: older Giteas take names for nothing, without a word.
+func (t *tea) SetLabel(ctx context.Context, number int, label string, on bool) error {
 	c, err := t.api(ctx)
 	if err != nil {
 		return err

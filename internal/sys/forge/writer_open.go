@@ -16,11 +16,11 @@ func (w *Writer) Open(ctx context.Context, number int, on bool) (bool, error) {
 	if i.Open == on {
 		return false, nil
 	}
-	return true, wrap("open or close", number, w.hand.open(ctx, number, on))
+	return true, wrap("open or close", number, w.hand.SetOpen(ctx, number, on))
 }
 
-// open leaves the assignees out: an absent list is kept, an empty one is none.
-func (t *tea) open(ctx context.Context, number int, on bool) error {
+// SetOpen leaves the assignees out: an absent list is kept, an empty one is none.
+func (t *tea) SetOpen(ctx context.Context, number int, on bool) error {
 	c, err := t.api(ctx)
 	if err != nil {
 		return err
@@ -33,7 +33,7 @@ func (t *tea) open(ctx context.Context, number int, on bool) error {
 	return fault(plainOf(resp), err)
 }
 
-func (h *hub) open(ctx context.Context, number int, on bool) error {
+func (h *hub) SetOpen(ctx context.Context, number int, on bool) error {
 	state := "closed"
 	if on {
 		state = "open"

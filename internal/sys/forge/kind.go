@@ -1,0 +1,51 @@
+package forge
+
+import (
+	"context"
+	"strings"
+)
+
+// Kind is one sort of forge: its own folder beneath this package offers it, or for those
+// that share a client this package itself, and internal/catalog lists it.
+type Kind struct {
+	Name   string // as kind = "…" of a section [forge.NAME] has it
+	Title  string // as its makers write it
+	Site   string // its URL where the section names none; "": the section must
+	Scheme string // what the Authorization header begins with
+	Cheap  bool   // it does not count requests that are answered 304
+	// At is the address that the API is at, of a forge that people open at site; nil: the
+	// same. Its host is the one that the HTTP client must reach.
+	At func(site string) string
+	// Open returns the client of the repository OWNER/NAME. It asks nothing yet.
+	Open func(o Options, owner, name string) (Repository, error)
+}
+
+// API is the address that the API of a forge of this kind is at.
+func (k Kind) API(site string) string {
+	site = strings.TrimSuffix(site, "/")
+	if k.At == nil {
+		return site
+	}
+	return k.At(site)
+}
+
+// Repository is what a kind can do in a repository: look, and change something.
+type Repository interface {
+	Reader
+	Changer
+}
+
+// Changer changes something. Whoever calls has looked first, so that what is there
+// already is not asked for again.
+type Changer interface {
+	// Comments lists all comments under an issue.
+	Comments(ctx context.Context, number int) ([]Comment, error)
+	Say(ctx context.Context, number int, text string) error
+	// SetLabel refuses a label that the repository does not know.
+	SetLabel(ctx context.Context, number int, label string, on bool) error
+	SetAssignee(ctx context.Context, i Issue, user string, on bool) error
+	SetOpen(ctx context.Context, number int, open bool) error
+}
+
+// Comment is somebody's words under an issue.
+type Comment struct{ Author, Text string }
