@@ -294,23 +294,26 @@ func TestWorkers(t *testing.T) {
 	})
 }
 
-// A token that may not list workers is normal with Actions.
+// A token that may not list workers, and a server that has no call for it, are normal
+// where a system need not tell.
 func TestWorkersThatAreNotTold(t *testing.T) {
-	everyKind(t, func(t *testing.T, s *citest.Server) {
-		s.Forbid("/agents", 403)
-		s.Forbid("/runners", 403)
-		seen := look(t, newProbe(t, system(t, "x", s)))
-		if want := map[bool]int{true: 1}[s.Kind() == "woodpecker"]; len(seen.Workers) != want {
-			t.Errorf("%+v", seen.Workers)
-		}
-		sys := system(t, "x", s)
-		sys.Workers = map[string]string{"named": "c"}
-		for _, w := range look(t, newProbe(t, sys)).Workers {
-			if w.Name != "x/named" || w.Healthy.IsKnown() || w.Container != "c" {
-				t.Errorf("%+v", w)
+	for _, status := range []int{403, 405} {
+		everyKind(t, func(t *testing.T, s *citest.Server) {
+			s.Forbid("/agents", status)
+			s.Forbid("/runners", status)
+			seen := look(t, newProbe(t, system(t, "x", s)))
+			if want := map[bool]int{true: 1}[s.Kind() == "woodpecker"]; len(seen.Workers) != want {
+				t.Errorf("%d: %+v", status, seen.Workers)
 			}
-		}
-	})
+			sys := system(t, "x", s)
+			sys.Workers = map[string]string{"named": "c"}
+			for _, w := range look(t, newProbe(t, sys)).Workers {
+				if w.Name != "x/named" || w.Healthy.IsKnown() || w.Container != "c" {
+					t.Errorf("%d: %+v", status, w)
+				}
+			}
+		})
+	}
 }
 
 func TestNoneIsAbsent(t *testing.T) {

@@ -187,7 +187,7 @@ func (w *watch) unseen(err error) {
 		f.Healthy, f.Contact = fleet.Unknown[bool](reason), fleet.Unknown[fleet.Duration](reason)
 		w.workers = append(w.workers, f)
 	}
-	hidden := errors.Is(err, ci.ErrForbidden) || errors.Is(err, ci.ErrGone)
+	hidden := errors.Is(err, ci.ErrForbidden) || errors.Is(err, ci.ErrGone) || errors.Is(err, ci.ErrLacks)
 	if len(w.workers) == 0 && (w.TellsWorkers || !hidden) {
 		w.workers = []fleet.Worker{w.server(reason)}
 	}
