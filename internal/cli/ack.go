@@ -22,13 +22,12 @@ func (a *app) ackCommand() *cobra.Command {
 			if err != nil || n <= 0 {
 				return &api.Error{Kind: api.BadInput, Message: "cannot acknowledge \"" + flat(args[0]) + "\": want the number of an alert", Hint: "custos alerts"}
 			}
-			_, err = ask(cmd.Context(), a, patience, func(ctx context.Context, c *api.Client) (api.Alert, error) {
+			return say(cmd.Context(), a, patience, func(ctx context.Context, c *api.Client) (api.Alert, error) {
 				return c.Acknowledge(ctx, n, api.AckOrder{By: by})
 			}, func(p *page, al api.Alert) {
 				p.line("Alert #%d is taken up by %s: %s %s", al.Number, flat(al.AckedBy), flat(al.Rule), p.subject(al.Subject))
 				p.next(al.Next)
 			})
-			return err
 		},
 	}
 	c.Flags().StringVar(&by, "by", "", "your `NAME` (default: the user's)")

@@ -32,10 +32,7 @@ An agent's question is answered with custos answer.`,
 			if err != nil || n <= 0 {
 				return &api.Error{Kind: api.BadInput, Message: "cannot approve \"" + flat(args[0]) + "\": want the number of an alert", Hint: "custos alerts"}
 			}
-			_, err = ask(cmd.Context(), a, approving, func(ctx context.Context, c *api.Client) (api.Approved, error) {
-				return c.Approve(ctx, n, order)
-			}, writeApproved)
-			return err
+			return say(cmd.Context(), a, approving, func(ctx context.Context, c *api.Client) (api.Approved, error) { return c.Approve(ctx, n, order) }, writeApproved)
 		},
 	}
 	c.Flags().StringVar(&order.By, "by", "", "your `NAME` (default: the user's)")

@@ -8,6 +8,8 @@ import (
 	"net"
 	"time"
 
+	"github.com/spf13/cobra"
+
 	"custos/internal/api"
 	"custos/internal/config"
 )
@@ -235,4 +237,27 @@ func (a *app) progress() func() {
 			fmt.Fprint(a.Stderr, "\r\x1b[K")
 		}
 	}
+}
+
+// say asks, for who needs nothing of the answer but to see it.
+func say[T any](ctx context.Context, a *app, wait time.Duration, question func(context.Context, *api.Client) (T, error), write func(*page, T)) error {
+	_, err := ask(ctx, a, wait, question, write)
+	return err
+}
+
+// asks is what a command does that puts one question, of its arguments.
+func asks[T any](a *app, question func(context.Context, *api.Client, []string) (T, error), write func(*page, T)) func(*cobra.Command, []string) error {
+	return func(cmd *cobra.Command, args []string) error {
+		return say(cmd.Context(), a, patience, func(ctx context.Context, c *api.Client) (T, error) { return question(ctx, c, args) }, write)
+	}
+}
+
+// asksFor is that of a command without arguments.
+func asksFor[T any](a *app, question func(*api.Client, context.Context) (T, error), write func(*page, T)) func(*cobra.Command, []string) error {
+	return asks(a, func(ctx context.Context, c *api.Client, _ []string) (T, error) { return question(c, ctx) }, write)
+}
+
+// asksOne is that of a command about the one thing that it names.
+func asksOne[T any](a *app, question func(*api.Client, context.Context, string) (T, error), write func(*page, T)) func(*cobra.Command, []string) error {
+	return asks(a, func(ctx context.Context, c *api.Client, args []string) (T, error) { return question(c, ctx, args[0]) }, write)
 }

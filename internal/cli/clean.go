@@ -62,12 +62,7 @@ func (a *app) worktreeCommand() *cobra.Command {
 	f.add(clean)
 	c.AddCommand(clean, &cobra.Command{
 		Use: "list", Short: "Worktrees that nobody uses, and whether each may go", Example: "  custos worktree list", Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			_, err := ask(cmd.Context(), a, patience, func(ctx context.Context, c *api.Client) (api.FirstLook, error) {
-				return c.FirstLook(ctx)
-			}, lookWorktrees)
-			return err
-		},
+		RunE: asksFor(a, (*api.Client).FirstLook, lookWorktrees),
 	})
 	return c
 }

@@ -45,8 +45,7 @@ else people.`,
 				return err
 			}
 			r.Key = keyOr(r.Key)
-			_, err = ask(cmd.Context(), a, patience, func(ctx context.Context, c *api.Client) (api.Convoy, error) { return c.AddConvoy(ctx, r) }, writeConvoyLine)
-			return err
+			return say(cmd.Context(), a, patience, func(ctx context.Context, c *api.Client) (api.Convoy, error) { return c.AddConvoy(ctx, r) }, writeConvoyLine)
 		},
 	}
 	c.Flags().StringVar(&due, "due", "", "the `MOMENT` from which it is overdue: so long from now, like 3d, or a time")
@@ -67,10 +66,9 @@ func (a *app) convoyList() *cobra.Command {
 	c := &cobra.Command{
 		Use: "list", Short: "Convoys that are open, or were done within a day", Args: cobra.NoArgs,
 		Example: "  custos convoy list\n  custos convoy list --all",
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			_, err := ask(cmd.Context(), a, patience, func(ctx context.Context, c *api.Client) (api.ConvoyList, error) { return c.Convoys(ctx, all) }, writeConvoys)
-			return err
-		},
+		RunE: asks(a, func(ctx context.Context, c *api.Client, _ []string) (api.ConvoyList, error) {
+			return c.Convoys(ctx, all)
+		}, writeConvoys),
 	}
 	c.Flags().BoolVar(&all, "all", false, "those that are closed or were done within a month, too")
 	return c
@@ -107,10 +105,7 @@ func (a *app) convoyShow() *cobra.Command {
 	return &cobra.Command{
 		Use: "show ID", Short: "One convoy and its members", Args: cobra.ExactArgs(1),
 		Example: "  custos convoy show c1",
-		RunE: func(cmd *cobra.Command, args []string) error {
-			_, err := ask(cmd.Context(), a, patience, func(ctx context.Context, c *api.Client) (api.Convoy, error) { return c.Convoy(ctx, args[0]) }, writeConvoy)
-			return err
-		},
+		RunE:    asksOne(a, (*api.Client).Convoy, writeConvoy),
 	}
 }
 
@@ -120,11 +115,7 @@ func writeConvoy(p *page, v api.Convoy) {
 	if !v.Due.IsZero() {
 		due = v.Due.Format("2006-01-02 15:04 UTC")
 	}
-	for _, row := range [][2]string{{"Due", due}, {"Overdue", v.Overdue}, {"Told when it is done", strings.Join(v.Notify, ", ")}, {"Why", v.Why}, {"By", v.By}} {
-		if row[1] != "" {
-			p.line("  %s: %s", row[0], flat(row[1]))
-		}
-	}
+	p.known([][2]string{{"Due", due}, {"Overdue", v.Overdue}, {"Told when it is done", strings.Join(v.Notify, ", ")}, {"Why", v.Why}, {"By", v.By}})
 	rows := make([][]string, 0, len(v.Members))
 	for _, m := range v.Members {
 		rows = append(rows, []string{flat(m.Ref), flat(m.State), flat(m.Outcome), flat(m.Title)})
@@ -138,8 +129,7 @@ func (a *app) convoyMembers(use, short, example, do string) *cobra.Command {
 		Use: use, Short: short, Example: "  " + example, Args: cobra.MinimumNArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			r := api.ConvoyChange{Do: do, Members: args[1:]}
-			_, err := ask(cmd.Context(), a, patience, func(ctx context.Context, c *api.Client) (api.Convoy, error) { return c.ChangeConvoy(ctx, args[0], r) }, writeConvoyLine)
-			return err
+			return say(cmd.Context(), a, patience, func(ctx context.Context, c *api.Client) (api.Convoy, error) { return c.ChangeConvoy(ctx, args[0], r) }, writeConvoyLine)
 		},
 	}
 }
@@ -148,10 +138,9 @@ func (a *app) convoyChange(use, short, example, do string) *cobra.Command {
 	r := api.ConvoyChange{Do: do}
 	c := &cobra.Command{
 		Use: use, Short: short, Example: "  " + example, Args: cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			_, err := ask(cmd.Context(), a, patience, func(ctx context.Context, c *api.Client) (api.Convoy, error) { return c.ChangeConvoy(ctx, args[0], r) }, writeConvoyLine)
-			return err
-		},
+		RunE: asks(a, func(ctx context.Context, c *api.Client, args []string) (api.Convoy, error) {
+			return c.ChangeConvoy(ctx, args[0], r)
+		}, writeConvoyLine),
 	}
 	c.Flags().StringVar(&r.Why, "why", "", "the `REASON`, for the record")
 	return c

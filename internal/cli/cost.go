@@ -18,12 +18,9 @@ worked on formulas. Agents that you started yourself are not among them. A call
 whose price nobody told is counted as unpriced.`,
 		Example: "  custos cost --since 30d --by formula",
 		Args:    cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			_, err := ask(cmd.Context(), a, patience, func(ctx context.Context, c *api.Client) (api.Costs, error) {
-				return c.Costs(ctx, since, by)
-			}, writeCosts)
-			return err
-		},
+		RunE: asks(a, func(ctx context.Context, c *api.Client, _ []string) (api.Costs, error) {
+			return c.Costs(ctx, since, by)
+		}, writeCosts),
 	}
 	c.Flags().StringVar(&since, "since", since, "since which `MOMENT`: so long ago, like 7d or 36h, or a day like 2006-01-02")
 	c.Flags().StringVar(&by, "by", by, "in which `GROUP` costs are added up: day, formula or alert")

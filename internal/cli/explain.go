@@ -25,10 +25,7 @@ func (a *app) explainCommand() *cobra.Command {
 				return err
 			}
 			o.Screen = string(screen)
-			_, err = ask(cmd.Context(), a, patience, func(ctx context.Context, c *api.Client) (api.Explanation, error) {
-				return c.Explain(ctx, o)
-			}, writeExplanation)
-			return err
+			return say(cmd.Context(), a, patience, func(ctx context.Context, c *api.Client) (api.Explanation, error) { return c.Explain(ctx, o) }, writeExplanation)
 		},
 	}
 	c.Flags().StringVar(&file, "screen", "", "the text of the screen, in a `FILE`; - is the standard input")

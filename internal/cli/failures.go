@@ -21,15 +21,12 @@ that were given up, oldest first; with a name, those of one agent.`,
 			if len(args) == 1 {
 				name = args[0]
 			}
-			_, err := ask(cmd.Context(), a, patience, func(ctx context.Context, c *api.Client) (api.Failures, error) {
-				return c.Failures(ctx, name)
-			}, func(p *page, v api.Failures) {
+			return say(cmd.Context(), a, patience, func(ctx context.Context, c *api.Client) (api.Failures, error) { return c.Failures(ctx, name) }, func(p *page, v api.Failures) {
 				if len(v.Failures) == 0 {
 					p.line("No failures on record.")
 				}
 				writeFailureTable(p, v.Failures)
 			})
-			return err
 		},
 	}
 }

@@ -92,15 +92,12 @@ func (a *app) storyCommand(use, view, short, long string, args cobra.PositionalA
 }
 
 func (a *app) tell(cmd *cobra.Command, q api.FeedQuery) error {
-	_, err := ask(cmd.Context(), a, patience, func(ctx context.Context, c *api.Client) (api.Feed, error) {
-		return c.Feed(ctx, q)
-	}, func(p *page, f api.Feed) {
+	return say(cmd.Context(), a, patience, func(ctx context.Context, c *api.Client) (api.Feed, error) { return c.Feed(ctx, q) }, func(p *page, f api.Feed) {
 		if len(f.Entries) == 0 {
 			p.line("Nothing is written down.")
 		}
 		writeFeed(p, f.Entries)
 	})
-	return err
 }
 
 func writeFeed(p *page, list []api.FeedEntry) {

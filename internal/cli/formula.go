@@ -42,12 +42,7 @@ and among those that come with Custos.`,
 func (a *app) formulaList() *cobra.Command {
 	return &cobra.Command{
 		Use: "list", Short: "The formulas there are", Example: "  custos formula list", Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			_, err := ask(cmd.Context(), a, patience, func(ctx context.Context, c *api.Client) (api.Formulas, error) {
-				return c.Formulas(ctx)
-			}, writeFormulas)
-			return err
-		},
+		RunE: asksFor(a, (*api.Client).Formulas, writeFormulas),
 	}
 }
 
@@ -435,7 +430,7 @@ func (a *app) formulaSwitch(do, short, long string) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			_, err = ask(cmd.Context(), a, patience, func(ctx context.Context, c *api.Client) (api.FormulaSwitch, error) {
+			return say(cmd.Context(), a, patience, func(ctx context.Context, c *api.Client) (api.FormulaSwitch, error) {
 				return c.SwitchFormula(ctx, args[0], do, api.FormulaSwitchRequest{Project: project})
 			}, func(p *page, v api.FormulaSwitch) {
 				line := "Formula " + flat(v.Formula) + " may run."
@@ -444,7 +439,6 @@ func (a *app) formulaSwitch(do, short, long string) *cobra.Command {
 				}
 				p.text(0, line+" "+v.Note)
 			})
-			return err
 		},
 	}
 	f.add(c)

@@ -294,12 +294,7 @@ func (a *app) formulaPs() *cobra.Command {
 	c := &cobra.Command{
 		Use: "ps", Short: "The runs that are not over; with --all, those that ended too",
 		Example: "  custos formula ps --all", Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			_, err := ask(cmd.Context(), a, patience, func(ctx context.Context, c *api.Client) (api.Runs, error) {
-				return c.Runs(ctx, all)
-			}, writeRuns)
-			return err
-		},
+		RunE: asks(a, func(ctx context.Context, c *api.Client, _ []string) (api.Runs, error) { return c.Runs(ctx, all) }, writeRuns),
 	}
 	c.Flags().BoolVar(&all, "all", false, "those that ended too")
 	return c
@@ -430,12 +425,11 @@ func (a *app) stepCommand(do, short string) *cobra.Command {
 		Long:    "An agent may report the steps of the run that it works on; a person, those of any.",
 		Example: "  custos formula step " + do + " nightly-3f2a91c0 judge --note 'what came of it'", Args: cobra.ExactArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			_, err := ask(cmd.Context(), a, patience, func(ctx context.Context, c *api.Client) (api.Run, error) {
+			return say(cmd.Context(), a, patience, func(ctx context.Context, c *api.Client) (api.Run, error) {
 				return c.ChangeRun(ctx, args[0], api.RunChange{Do: do, Step: args[1], Note: note})
 			}, func(p *page, r api.Run) {
 				p.line("Run %s: step %s is reported; %d of %s done.", flat(r.ID), flat(args[1]), r.Done, plural(len(r.Steps), "step"))
 			})
-			return err
 		},
 	}
 	c.Flags().StringVar(&note, "note", "", "what came of it, as `TEXT`")

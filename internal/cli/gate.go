@@ -57,9 +57,8 @@ func (a *app) gateAdd() *cobra.Command {
 				return err
 			}
 			r.Key = keyOr(r.Key)
-			_, err := ask(cmd.Context(), a, patience, func(ctx context.Context, c *api.Client) (api.Gate, error) { return c.AddGate(ctx, r) },
+			return say(cmd.Context(), a, patience, func(ctx context.Context, c *api.Client) (api.Gate, error) { return c.AddGate(ctx, r) },
 				func(p *page, g api.Gate) { p.line("%s (%s): %s", flat(g.ID), flat(g.Type), flat(g.Title)) })
-			return err
 		},
 	}
 	f := c.Flags()
@@ -118,10 +117,7 @@ func (a *app) gateList() *cobra.Command {
 	c := &cobra.Command{
 		Use: "list", Short: "Gates that are open, and what keeps each from closing", Args: cobra.NoArgs,
 		Example: "  custos gate list\n  custos gate list --all",
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			_, err := ask(cmd.Context(), a, patience, func(ctx context.Context, c *api.Client) (api.GateList, error) { return c.Gates(ctx, all) }, writeGates)
-			return err
-		},
+		RunE:    asks(a, func(ctx context.Context, c *api.Client, _ []string) (api.GateList, error) { return c.Gates(ctx, all) }, writeGates),
 	}
 	c.Flags().BoolVar(&all, "all", false, "those closed within a month, too")
 	return c
@@ -156,22 +152,15 @@ func (a *app) gateShow() *cobra.Command {
 	return &cobra.Command{
 		Use: "show GATE", Short: "One gate", Args: cobra.ExactArgs(1),
 		Example: "  custos gate show g1",
-		RunE: func(cmd *cobra.Command, args []string) error {
-			_, err := ask(cmd.Context(), a, patience, func(ctx context.Context, c *api.Client) (api.Gate, error) { return c.Gate(ctx, args[0]) }, writeGate)
-			return err
-		},
+		RunE:    asksOne(a, (*api.Client).Gate, writeGate),
 	}
 }
 
 func writeGate(p *page, g api.Gate) {
 	p.head(flat(g.ID)+": "+flat(g.Title), flat(gateState(g)))
-	for _, row := range [][2]string{{"Type", g.Type}, {"Project", g.Project}, {"Until", moment(g.Until)}, {"On", g.On}, {"When", g.When}, {"Command", strings.Join(g.Check, " ")},
+	p.known([][2]string{{"Type", g.Type}, {"Project", g.Project}, {"Until", moment(g.Until)}, {"On", g.On}, {"When", g.When}, {"Command", strings.Join(g.Check, " ")},
 		{"Its time", g.Timeout}, {"Pull request", g.Of}, {"Pipeline", g.Run}, {"From", g.From}, {"To", g.To}, {"Subject", g.Subject}, {"Step", g.Step},
-		{"Told", strings.Join(g.Waiters, ", ")}, {"Due", moment(g.Due)}, {"Overdue for", g.Overdue}, {"Why", g.Why}, {"Made", moment(g.At) + " by " + g.By}, {"Closed", closedLine(g)}} {
-		if row[1] != "" {
-			p.line("  %s: %s", row[0], flat(row[1]))
-		}
-	}
+		{"Told", strings.Join(g.Waiters, ", ")}, {"Due", moment(g.Due)}, {"Overdue for", g.Overdue}, {"Why", g.Why}, {"Made", moment(g.At) + " by " + g.By}, {"Closed", closedLine(g)}})
 }
 
 func moment(t time.Time) string {
@@ -194,11 +183,9 @@ func (a *app) gateClose() *cobra.Command {
 		Use: "close GATE", Short: "Close a gate; whoever waits for it is told, once", Args: cobra.ExactArgs(1),
 		Long:    "close takes a person, on a gate of any type. An agent may cancel a gate that it made.",
 		Example: "  custos gate close g1 --why 'read and approved'\n  custos gate close g2 --why 'not needed any more' --as cancelled",
-		RunE: func(cmd *cobra.Command, args []string) error {
-			_, err := ask(cmd.Context(), a, patience, func(ctx context.Context, c *api.Client) (api.Gate, error) { return c.CloseGate(ctx, args[0], r) },
-				func(p *page, g api.Gate) { p.line("%s %s: %s", flat(g.ID), flat(g.Outcome), flat(g.Title)) })
-			return err
-		},
+		RunE: asks(a, func(ctx context.Context, c *api.Client, args []string) (api.Gate, error) {
+			return c.CloseGate(ctx, args[0], r)
+		}, func(p *page, g api.Gate) { p.line("%s %s: %s", flat(g.ID), flat(g.Outcome), flat(g.Title)) }),
 	}
 	c.Flags().StringVar(&r.As, "as", "passed", "the `OUTCOME`: passed, failed, cancelled")
 	c.Flags().StringVar(&r.Why, "why", "", "the `REASON`, which is told")

@@ -36,10 +36,9 @@ Without --file it is said how far the hand-off of NAME is.`,
 			if err != nil {
 				return err
 			}
-			_, err = ask(cmd.Context(), a, patience, func(ctx context.Context, c *api.Client) (api.Handoff, error) {
+			return say(cmd.Context(), a, patience, func(ctx context.Context, c *api.Client) (api.Handoff, error) {
 				return c.HandOver(ctx, api.HandoffRequest{Agent: name, Text: text})
 			}, writeHandedOver)
-			return err
 		},
 	}
 	c.Flags().StringVar(&file, "file", "", "what is handed over: a `FILE`, or - for standard input")
@@ -78,10 +77,7 @@ func (a *app) showHandoff(cmd *cobra.Command, name string) error {
 	if name == "" {
 		return usage("cannot hand over: name an agent, or give what is handed over: custos handoff --file -")
 	}
-	_, err := ask(cmd.Context(), a, patience, func(ctx context.Context, c *api.Client) (api.Handoff, error) {
-		return c.Handoff(ctx, name)
-	}, writeHandoff)
-	return err
+	return say(cmd.Context(), a, patience, func(ctx context.Context, c *api.Client) (api.Handoff, error) { return c.Handoff(ctx, name) }, writeHandoff)
 }
 
 func writeHandoff(p *page, h api.Handoff) {

@@ -1,8 +1,6 @@
 package cli
 
 import (
-	"context"
-
 	"github.com/spf13/cobra"
 
 	"custos/internal/api"
@@ -18,13 +16,8 @@ contract ([heartbeat.NAME] of custos.toml, or spawn --heartbeat) is missed when 
 has shown no sign of work for longer than it promised: what its hooks tell is such a
 sign, and so is this command. Only the agent itself may call it.`,
 		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			_, err := ask(cmd.Context(), a, patience, func(ctx context.Context, c *api.Client) (api.Beat, error) {
-				return c.Beat(ctx)
-			}, func(p *page, b api.Beat) {
-				p.line("Noted: %s is at work.", flat(b.Agent))
-			})
-			return err
-		},
+		RunE: asksFor(a, (*api.Client).Beat, func(p *page, b api.Beat) {
+			p.line("Noted: %s is at work.", flat(b.Agent))
+		}),
 	}
 }

@@ -20,7 +20,7 @@ func (a *app) journalCommand() *cobra.Command {
 			if len(args) == 1 {
 				day = args[0]
 			}
-			_, err := ask(cmd.Context(), a, patience, func(ctx context.Context, c *api.Client) (api.Journal, error) {
+			return say(cmd.Context(), a, patience, func(ctx context.Context, c *api.Client) (api.Journal, error) {
 				j, err := c.Journal(ctx, day)
 				return j, noJournal(err, day)
 			}, func(p *page, j api.Journal) {
@@ -29,7 +29,6 @@ func (a *app) journalCommand() *cobra.Command {
 					p.buf.WriteByte('\n')
 				}
 			})
-			return err
 		},
 	}
 }

@@ -34,10 +34,7 @@ Of an agent in tmux nothing is kept but what is on its screen: custos peek NAME.
 			if follow {
 				return a.followLog(cmd.Context(), args[0], q)
 			}
-			_, err := ask(cmd.Context(), a, patience, func(ctx context.Context, c *api.Client) (api.Log, error) {
-				return c.Log(ctx, args[0], q)
-			}, writeLog)
-			return err
+			return say(cmd.Context(), a, patience, func(ctx context.Context, c *api.Client) (api.Log, error) { return c.Log(ctx, args[0], q) }, writeLog)
 		},
 	}
 	c.Flags().IntVarP(&q.Lines, "lines", "n", 200, "the `COUNT` of lines, from the end")

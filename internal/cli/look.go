@@ -26,9 +26,7 @@ and why. It changes nothing, calls no model, and needs no configuration.`,
 			if err := a.checkFailOn(); err != nil {
 				return err
 			}
-			l, err := ask(cmd.Context(), a, patience, func(ctx context.Context, c *api.Client) (api.FirstLook, error) {
-				return c.FirstLook(ctx)
-			}, writeLook)
+			l, err := ask(cmd.Context(), a, patience, func(ctx context.Context, c *api.Client) (api.FirstLook, error) { return c.FirstLook(ctx) }, writeLook)
 			if err != nil {
 				return err
 			}

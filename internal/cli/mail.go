@@ -64,11 +64,10 @@ a mail is for, and custos.toml may say what one brings about: [mail.worker_done]
 
 func (a *app) sent(ctx context.Context, r api.MailRequest) error {
 	r.Key = keyOr(r.Key)
-	_, err := ask(ctx, a, patience, func(ctx context.Context, c *api.Client) (api.Mail, error) { return c.SendMail(ctx, r) },
+	return say(ctx, a, patience, func(ctx context.Context, c *api.Client) (api.Mail, error) { return c.SendMail(ctx, r) },
 		func(p *page, m api.Mail) {
 			p.line("%s to %s: %s", flat(m.ID), flat(strings.Join(m.To, ", ")), flat(m.Subject))
 		})
-	return err
 }
 
 func (a *app) mailReply() *cobra.Command {
@@ -100,10 +99,9 @@ func (a *app) mailInbox() *cobra.Command {
 		Use: "inbox", Short: "Mail that waits to be read", Args: cobra.NoArgs,
 		Long:    "inbox lists mail that waits to be read; with --all also what was read and written within a day. Nothing is acknowledged by it.",
 		Example: "  custos mail inbox\n  custos mail inbox --for builder --all",
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			_, err := ask(cmd.Context(), a, patience, func(ctx context.Context, c *api.Client) (api.MailList, error) { return c.Mails(ctx, whose, all) }, writeInbox)
-			return err
-		},
+		RunE: asks(a, func(ctx context.Context, c *api.Client, _ []string) (api.MailList, error) {
+			return c.Mails(ctx, whose, all)
+		}, writeInbox),
 	}
 	c.Flags().StringVar(&whose, "for", "", "look into the inbox of `NAME`; a person may, and it stays unread")
 	c.Flags().BoolVar(&all, "all", false, "what was read and written within a day, too")
@@ -141,22 +139,15 @@ func (a *app) mailArchive() *cobra.Command {
 }
 
 func (a *app) changeMail(do string, write func(*page, api.Mail)) func(*cobra.Command, []string) error {
-	return func(cmd *cobra.Command, args []string) error {
-		_, err := ask(cmd.Context(), a, patience, func(ctx context.Context, c *api.Client) (api.Mail, error) {
-			return c.ChangeMail(ctx, args[0], api.MailChange{Do: do})
-		}, write)
-		return err
-	}
+	return asks(a, func(ctx context.Context, c *api.Client, args []string) (api.Mail, error) {
+		return c.ChangeMail(ctx, args[0], api.MailChange{Do: do})
+	}, write)
 }
 
 func writeMail(p *page, m api.Mail) {
 	p.head(flat(m.ID)+": "+flat(m.Subject), flat(strings.TrimSpace(m.Priority+" "+m.Type)))
 	p.line("  From %s to %s, %s", flat(m.From), flat(strings.Join(m.To, ", ")), m.At.UTC().Format("2006-01-02 15:04:05 UTC"))
-	for _, row := range [][2]string{{"Answers", m.Answers}, {"About", m.About}, {"Project", m.Project}, {"Graded", strings.TrimSuffix(m.Grade+": "+m.Why, ": ")}, {"Answered by", m.Answered}} {
-		if row[1] != "" {
-			p.line("  %s: %s", row[0], flat(row[1]))
-		}
-	}
+	p.known([][2]string{{"Answers", m.Answers}, {"About", m.About}, {"Project", m.Project}, {"Graded", strings.TrimSuffix(m.Grade+": "+m.Why, ": ")}, {"Answered by", m.Answered}})
 	for _, c := range m.Copies {
 		p.line("  %s: %s", flat(c.To), flat(copyText(c)))
 	}

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"context"
 	"strings"
 	"time"
 
@@ -18,12 +17,7 @@ gave it, what holds it, and until when. An order that is taken and held back end
 its command with exit code 4.`,
 		Example: "  custos orders\n  custos orders cancel 0a1b2c3d4e5f6071",
 		Args:    cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			_, err := ask(cmd.Context(), a, patience, func(ctx context.Context, c *api.Client) (api.Orders, error) {
-				return c.Orders(ctx)
-			}, writeOrders)
-			return err
-		},
+		RunE:    asksFor(a, (*api.Client).Orders, writeOrders),
 	})
 	c.AddCommand(a.brake(&cobra.Command{
 		Use: "cancel ID", Short: "Take back an order that is not carried out yet",
@@ -31,12 +25,7 @@ its command with exit code 4.`,
 already: an agent whose stop is taken back is wanted running again. What is under
 way, or over, cannot be taken back.`,
 		Example: "  custos orders cancel 0a1b2c3d4e5f6071", Args: cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			_, err := ask(cmd.Context(), a, patience, func(ctx context.Context, c *api.Client) (api.Order, error) {
-				return c.CancelOrder(ctx, args[0])
-			}, func(p *page, o api.Order) { p.text(0, "Cancelled: "+deedOf(o)) })
-			return err
-		},
+		RunE: asksOne(a, (*api.Client).CancelOrder, func(p *page, o api.Order) { p.text(0, "Cancelled: "+deedOf(o)) }),
 	}))
 	return c
 }

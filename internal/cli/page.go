@@ -201,3 +201,12 @@ func fold(s string, n int) string {
 
 // goesOn is before each line that goes on with the one above.
 const goesOn = "  "
+
+// known lists what is known of a thing, by name.
+func (p *page) known(rows [][2]string) {
+	for _, row := range rows {
+		if row[1] != "" {
+			p.line("  %s: %s", row[0], flat(row[1]))
+		}
+	}
+}

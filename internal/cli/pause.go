@@ -69,7 +69,7 @@ func (a *app) holdCommand(do, short, long string) *cobra.Command {
 }
 
 func (a *app) holdProject(ctx context.Context, do string, h holding) error {
-	_, err := ask(ctx, a, patience, func(ctx context.Context, c *api.Client) (api.Paused, error) {
+	return say(ctx, a, patience, func(ctx context.Context, c *api.Client) (api.Paused, error) {
 		return c.Pause(ctx, api.PauseRequest{Project: h.project, Resume: do == "resume", Why: h.why})
 	}, func(p *page, v api.Paused) {
 		if v.Paused {
@@ -78,5 +78,4 @@ func (a *app) holdProject(ctx context.Context, do string, h holding) error {
 		}
 		p.line("Resumed project %s.", flat(v.Project))
 	})
-	return err
 }

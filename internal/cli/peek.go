@@ -19,14 +19,11 @@ func (a *app) peekCommand() *cobra.Command {
 wrote. Secrets are redacted, and terminal escapes are gone. On a terminal, lines that
 are wider than it are cut.`,
 		Args: cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			_, err := ask(cmd.Context(), a, patience, func(ctx context.Context, c *api.Client) (api.Screen, error) {
-				return c.Screen(ctx, args[0], lines)
-			}, func(p *page, s api.Screen) {
-				writeScreen(p, s, a.Terminal)
-			})
-			return err
-		},
+		RunE: asks(a, func(ctx context.Context, c *api.Client, args []string) (api.Screen, error) {
+			return c.Screen(ctx, args[0], lines)
+		}, func(p *page, s api.Screen) {
+			writeScreen(p, s, a.Terminal)
+		}),
 	}
 	c.Flags().IntVarP(&lines, "lines", "n", lines, "the `COUNT` of lines, from the bottom")
 	return c

@@ -30,13 +30,12 @@ recording gives the same plan, byte for byte, anywhere.`,
 			if err != nil {
 				return err
 			}
-			_, err = ask(cmd.Context(), a, patience, func(ctx context.Context, c *api.Client) (api.Plan, error) {
+			return say(cmd.Context(), a, patience, func(ctx context.Context, c *api.Client) (api.Plan, error) {
 				if recording != nil {
 					return c.Judge(ctx, recording)
 				}
 				return c.Plan(ctx)
 			}, writePlan)
-			return err
 		},
 	}
 	c.Flags().StringVar(&file, "recording", "", "judge this `FILE` of custos record instead; - is the standard input")

@@ -41,12 +41,7 @@ func (a *app) pluginList() *cobra.Command {
 	return &cobra.Command{
 		Use: "list", Short: "The plugins there are, when each is run next, its last run, and why it is not run",
 		Example: "  custos plugin list", Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			_, err := ask(cmd.Context(), a, patience, func(ctx context.Context, c *api.Client) (api.Plugins, error) {
-				return c.Plugins(ctx)
-			}, writePlugins)
-			return err
-		},
+		RunE: asksFor(a, (*api.Client).Plugins, writePlugins),
 	}
 }
 
@@ -97,12 +92,7 @@ func (a *app) pluginShow() *cobra.Command {
 	return &cobra.Command{
 		Use: "show NAME", Short: "One plugin: its gate, what is run, what is wrong with it",
 		Example: "  custos plugin show backup", Args: cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			_, err := ask(cmd.Context(), a, patience, func(ctx context.Context, c *api.Client) (api.Plugin, error) {
-				return c.Plugin(ctx, args[0])
-			}, writePlugin)
-			return err
-		},
+		RunE: asksOne(a, (*api.Client).Plugin, writePlugin),
 	}
 }
 
@@ -165,10 +155,7 @@ func (a *app) pluginHistory() *cobra.Command {
 			if limit < 1 {
 				return usage("cannot show %d runs: want one or more", limit)
 			}
-			_, err := ask(cmd.Context(), a, patience, func(ctx context.Context, c *api.Client) (api.Runs, error) {
-				return c.PluginRuns(ctx, args[0], limit)
-			}, writeHistory)
-			return err
+			return say(cmd.Context(), a, patience, func(ctx context.Context, c *api.Client) (api.Runs, error) { return c.PluginRuns(ctx, args[0], limit) }, writeHistory)
 		},
 	}
 	c.Flags().IntVar(&limit, "limit", limit, "the highest `COUNT` of runs")

@@ -1,8 +1,6 @@
 package cli
 
 import (
-	"context"
-
 	"github.com/spf13/cobra"
 
 	"custos/internal/api"
@@ -17,12 +15,7 @@ func (a *app) preflightCommand() *cobra.Command {
 Every section is there even when it is empty, and says so when it could not be
 seen or is not configured.`,
 		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			_, err := ask(cmd.Context(), a, patience, func(ctx context.Context, c *api.Client) (api.Preflight, error) {
-				return c.Preflight(ctx)
-			}, writePreflight)
-			return err
-		},
+		RunE: asksFor(a, (*api.Client).Preflight, writePreflight),
 	}
 }
 

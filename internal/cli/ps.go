@@ -27,9 +27,7 @@ What a person spawned is started again when it fails, in mode observe too, unles
 it was spawned with --restart never: to observe is about what is not ours.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			v, err := ask(cmd.Context(), a, patience, func(ctx context.Context, c *api.Client) (api.Agents, error) {
-				return c.Agents(ctx)
-			}, func(p *page, v api.Agents) {
+			v, err := ask(cmd.Context(), a, patience, func(ctx context.Context, c *api.Client) (api.Agents, error) { return c.Agents(ctx) }, func(p *page, v api.Agents) {
 				if waiting {
 					writePending(p, v)
 					return

@@ -25,12 +25,7 @@ requests are seen where a forge is configured. Cost is what the newest run of th
 agent told of itself.`,
 		Example: "  custos report\n  custos report --since 2026-11-20\n  custos report --since 7d --json",
 		Args:    cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			_, err := ask(cmd.Context(), a, patience, func(ctx context.Context, c *api.Client) (api.Report, error) {
-				return c.Report(ctx, since)
-			}, writeReport)
-			return err
-		},
+		RunE:    asks(a, func(ctx context.Context, c *api.Client, _ []string) (api.Report, error) { return c.Report(ctx, since) }, writeReport),
 	}
 	c.Flags().StringVar(&since, "since", since, "since which `MOMENT`: so long ago, like 12h or 7d, or a day like 2006-01-02")
 	return c

@@ -21,7 +21,7 @@ func (a *app) rulesCommand() *cobra.Command {
 			if asTOML && len(args) == 1 {
 				return usage("cannot print one rule as TOML: --toml prints the whole table")
 			}
-			_, err := ask(cmd.Context(), a, patience, func(ctx context.Context, c *api.Client) (api.Rules, error) {
+			return say(cmd.Context(), a, patience, func(ctx context.Context, c *api.Client) (api.Rules, error) {
 				r, err := c.Rules(ctx)
 				if err == nil && len(args) == 1 {
 					return oneRule(r, args[0])
@@ -37,7 +37,6 @@ func (a *app) rulesCommand() *cobra.Command {
 					writeRules(p, r)
 				}
 			})
-			return err
 		},
 	}
 	c.Flags().BoolVar(&asTOML, "toml", false, "print the whole table as TOML")

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"context"
 	"regexp"
 	"strings"
 
@@ -20,12 +19,7 @@ func (a *app) scheduleCommand() *cobra.Command {
 	c.AddCommand(&cobra.Command{
 		Use: "list", Short: "Schedules, when each is due next, its last run, and why it does not run",
 		Example: "  custos schedule list", Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			_, err := ask(cmd.Context(), a, patience, func(ctx context.Context, c *api.Client) (api.Schedules, error) {
-				return c.Schedules(ctx)
-			}, writeSchedules)
-			return err
-		},
+		RunE: asksFor(a, (*api.Client).Schedules, writeSchedules),
 	})
 	return c
 }

@@ -17,14 +17,11 @@ func (a *app) schemaCommand() *cobra.Command {
 		Args:    cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if list {
-				_, err := ask(cmd.Context(), a, patience, func(ctx context.Context, c *api.Client) ([]string, error) {
-					return c.Schemas(ctx)
-				}, func(p *page, names []string) {
+				return say(cmd.Context(), a, patience, func(ctx context.Context, c *api.Client) ([]string, error) { return c.Schemas(ctx) }, func(p *page, names []string) {
 					for _, n := range names {
 						p.line("%s", flat(n))
 					}
 				})
-				return err
 			}
 			name := "recording"
 			if len(args) == 1 {

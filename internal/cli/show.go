@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"context"
 	"fmt"
 	"strings"
 	"time"
@@ -20,12 +19,7 @@ func (a *app) showCommand() *cobra.Command {
 what the record says of it, its newest checkpoint, the orders that wait for it and
 what went wrong with it. custos why NAME tells its story.`,
 		Args: cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			_, err := ask(cmd.Context(), a, patience, func(ctx context.Context, c *api.Client) (api.AgentDetail, error) {
-				return c.Agent(ctx, args[0])
-			}, writeAgent)
-			return err
-		},
+		RunE: asksOne(a, (*api.Client).Agent, writeAgent),
 	}
 }
 

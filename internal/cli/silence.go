@@ -34,15 +34,12 @@ from being told for a while. They are still found, mended and written down.`,
 			}
 			order := o
 			order.For = d.String()
-			_, err = ask(cmd.Context(), a, patience, func(ctx context.Context, c *api.Client) (api.Silenced, error) {
-				return c.Silence(ctx, order)
-			}, func(p *page, s api.Silenced) {
+			return say(cmd.Context(), a, patience, func(ctx context.Context, c *api.Client) (api.Silenced, error) { return c.Silence(ctx, order) }, func(p *page, s api.Silenced) {
 				p.line("Silenced until %s UTC: %s", s.Until.UTC().Format("2006-01-02 15:04"), strings.TrimSpace(flat(s.Rule)+" "+p.subject(s.Subject)))
 				if s.Note != "" {
 					p.line("Note: %s.", flat(s.Note))
 				}
 			})
-			return err
 		},
 	}
 	c.Flags().StringVar(&o.For, "for", (2 * time.Hour).String(), "the `DURATION`: 30m, 2h, 1d")

@@ -18,14 +18,13 @@ func (a *app) statusCommand() *cobra.Command {
 		Short:   "How Custos itself is: daemon, mode, last patrol, alerts",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			_, err := ask(cmd.Context(), a, patience, func(ctx context.Context, c *api.Client) (api.Status, error) {
+			return say(cmd.Context(), a, patience, func(ctx context.Context, c *api.Client) (api.Status, error) {
 				s, err := c.Status(ctx)
 				if !s.Daemon {
 					s.Silent = cmp.Or(a.mute, a.untold())
 				}
 				return s, err
 			}, writeStatus)
-			return err
 		},
 	})
 }

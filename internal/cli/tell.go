@@ -44,9 +44,7 @@ no route leads to one at its priority. Formulas that call Disinto's matrix_send 
 				}
 				t.Text = string(text)
 			}
-			told, err := ask(cmd.Context(), a, patience, func(ctx context.Context, c *api.Client) (api.Telling, error) {
-				return c.Tell(ctx, t)
-			}, func(p *page, v api.Telling) {
+			told, err := ask(cmd.Context(), a, patience, func(ctx context.Context, c *api.Client) (api.Telling, error) { return c.Tell(ctx, t) }, func(p *page, v api.Telling) {
 				p.line("%s", toldLine(v))
 			})
 			if err == nil && len(told.To) == 0 {

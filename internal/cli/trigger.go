@@ -24,9 +24,8 @@ text is read from standard input; 4 KiB of it are kept.`,
 			r := r
 			r.Name, r.Text = args[0], text
 			r.Key = keyOr(r.Key)
-			_, err = ask(cmd.Context(), a, patience, func(ctx context.Context, c *api.Client) (api.Trigger, error) { return c.Trigger(ctx, r) },
+			return say(cmd.Context(), a, patience, func(ctx context.Context, c *api.Client) (api.Trigger, error) { return c.Trigger(ctx, r) },
 				func(p *page, t api.Trigger) { p.line("%s: %s", flat(t.ID), flat(t.Name)) })
-			return err
 		},
 	}
 	c.Flags().StringVar(&r.Text, "text", "", "a `TEXT` that is kept with it; - reads standard input")

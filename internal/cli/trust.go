@@ -28,17 +28,13 @@ the digest with which you say that this, and nothing else, may be run.`,
 				if q.Digest != "" || q.Revoke {
 					return usage("--digest and --revoke want the PATH that they are for")
 				}
-				_, err := ask(cmd.Context(), a, patience, func(ctx context.Context, c *api.Client) (api.CodeList, error) { return c.Code(ctx) }, writeCode)
-				return err
+				return say(cmd.Context(), a, patience, func(ctx context.Context, c *api.Client) (api.CodeList, error) { return c.Code(ctx) }, writeCode)
 			}
 			path, err := filepath.Abs(args[0])
 			if err != nil {
 				return err
 			}
-			_, err = ask(cmd.Context(), a, patience, func(ctx context.Context, c *api.Client) (api.CodeList, error) {
-				return trusted(ctx, c, path, q)
-			}, func(p *page, v api.CodeList) { writeTrust(p, v, q) })
-			return err
+			return say(cmd.Context(), a, patience, func(ctx context.Context, c *api.Client) (api.CodeList, error) { return trusted(ctx, c, path, q) }, func(p *page, v api.CodeList) { writeTrust(p, v, q) })
 		},
 	}
 	c.Flags().StringVar(&q.Digest, "digest", "", "trust what has this `DIGEST`; its first 12 letters are enough")

@@ -35,10 +35,7 @@ of agents and paths, and of gate/g1, mail/m2, run/r3, schedule/nightly, pool/dev
 			if err != nil {
 				return err
 			}
-			_, err = ask(cmd.Context(), a, patience, func(ctx context.Context, c *api.Client) (api.Story, error) {
-				return c.Story(ctx, of)
-			}, write)
-			return err
+			return say(cmd.Context(), a, patience, func(ctx context.Context, c *api.Client) (api.Story, error) { return c.Story(ctx, of) }, write)
 		},
 	}
 }

@@ -46,9 +46,8 @@ func (a *app) workAdd() *cobra.Command {
 			r := r
 			r.Body = body
 			r.Key = keyOr(r.Key)
-			_, err = ask(cmd.Context(), a, patience, func(ctx context.Context, c *api.Client) (api.Work, error) { return c.AddWork(ctx, r) },
+			return say(cmd.Context(), a, patience, func(ctx context.Context, c *api.Client) (api.Work, error) { return c.AddWork(ctx, r) },
 				func(p *page, w api.Work) { p.line("%s: %s", flat(w.Ref), flat(w.Title)) })
-			return err
 		},
 	}
 	c.Flags().StringVar(&r.Body, "body", "", "the `TEXT`; - reads standard input")
@@ -89,8 +88,7 @@ its tracker cannot show now is "unknown", and never ready.`,
 					q.Which = name
 				}
 			}
-			_, err := ask(cmd.Context(), a, patience, func(ctx context.Context, c *api.Client) (api.WorkList, error) { return c.Work(ctx, q) }, writeWork)
-			return err
+			return say(cmd.Context(), a, patience, func(ctx context.Context, c *api.Client) (api.WorkList, error) { return c.Work(ctx, q) }, writeWork)
 		},
 	}
 	c.Flags().BoolVar(&all, "all", false, "what of the ledger was closed within a month, too")
@@ -139,22 +137,15 @@ func (a *app) workShow() *cobra.Command {
 	return &cobra.Command{
 		Use: "show REF", Short: "One piece of work", Args: cobra.ExactArgs(1),
 		Example: "  custos work show w2",
-		RunE: func(cmd *cobra.Command, args []string) error {
-			_, err := ask(cmd.Context(), a, patience, func(ctx context.Context, c *api.Client) (api.Work, error) { return c.WorkItem(ctx, args[0]) }, writeWorkItem)
-			return err
-		},
+		RunE:    asksOne(a, (*api.Client).WorkItem, writeWorkItem),
 	}
 }
 
 func writeWorkItem(p *page, w api.Work) {
 	p.head(flat(w.Ref)+": "+flat(w.Title), stateOfWork(w))
-	for _, row := range [][2]string{{"Project", w.Project}, {"Role", w.Role}, {"Agent", agentOfWork(w)}, {"Labels", strings.Join(w.Labels, ", ")},
+	p.known([][2]string{{"Project", w.Project}, {"Role", w.Role}, {"Agent", agentOfWork(w)}, {"Labels", strings.Join(w.Labels, ", ")},
 		{"Waits for", strings.Join(w.BlockedBy, ", ")}, {"Not seen", strings.Join(w.Unseen, ", ")}, {"Its tracker", w.Held}, {"Others that wait for it", strings.Join(w.Blocks, ", ")},
-		{"Cycle", strings.Join(w.Cycle, " -> ")}, {"Outcome", w.Outcome}, {"Why", w.Why}, {"By", w.By}} {
-		if row[1] != "" {
-			p.line("  %s: %s", row[0], flat(row[1]))
-		}
-	}
+		{"Cycle", strings.Join(w.Cycle, " -> ")}, {"Outcome", w.Outcome}, {"Why", w.Why}, {"By", w.By}})
 	if w.Body != "" {
 		p.line("")
 		p.text(2, w.Body)
@@ -174,10 +165,9 @@ once, whichever trackers the two are kept in. What a tracker does not show is ne
 			if drop {
 				do = "needs-not"
 			}
-			_, err := ask(cmd.Context(), a, patience, func(ctx context.Context, c *api.Client) (api.Work, error) {
+			return say(cmd.Context(), a, patience, func(ctx context.Context, c *api.Client) (api.Work, error) {
 				return c.ChangeWork(ctx, args[0], api.WorkChange{Do: do, Needs: needs})
 			}, writeWorkItem)
-			return err
 		},
 	}
 	c.Flags().StringVar(&needs, "needs", "", "`REF` of the work that it waits for")
@@ -200,11 +190,9 @@ func (a *app) workChange(use, short, example, do string) *cobra.Command {
 	r := api.WorkChange{Do: do}
 	c := &cobra.Command{
 		Use: use, Short: short, Example: "  " + example, Args: cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			_, err := ask(cmd.Context(), a, patience, func(ctx context.Context, c *api.Client) (api.Work, error) { return c.ChangeWork(ctx, args[0], r) },
-				writeMoved)
-			return err
-		},
+		RunE: asks(a, func(ctx context.Context, c *api.Client, args []string) (api.Work, error) {
+			return c.ChangeWork(ctx, args[0], r)
+		}, writeMoved),
 	}
 	if do == "take" {
 		c.Flags().StringVar(&r.Agent, "agent", "", "the `AGENT` (default: the one that asks)")
