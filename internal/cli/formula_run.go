@@ -253,7 +253,7 @@ func writeRun(p *page, r api.Run) {
 		p.text(0, "Worktree kept: "+r.Kept)
 	}
 	if r.Tokens > 0 || r.Dollars > 0 {
-		p.line("%d tokens, $%.2f", r.Tokens, r.Dollars)
+		p.line("%s, $%.2f", plural(int(r.Tokens), "token"), r.Dollars)
 	}
 	p.next(r.Next)
 }

@@ -260,7 +260,7 @@ func reportEnd(p *page, r api.Report) {
 	}
 	p.line("")
 	if m := r.Models; m.Calls > 0 {
-		p.line("Model calls of Custos: %d, %d tokens, $%.4f.", m.Calls, m.Tokens, m.Dollars)
+		p.line("Model calls of Custos: %d, %s, $%.4f.", m.Calls, plural(int(m.Tokens), "token"), m.Dollars)
 	} else {
 		p.line("Model calls of Custos: none.")
 	}

@@ -67,17 +67,10 @@ func writeSimulation(p *page, v api.Simulation) {
 	}
 	p.line("")
 	if v.Wants == 0 {
-		p.line("%s; to have it judged, say what you want: docs/simulate.md.", counted(len(v.Stories), "story", "stories"))
+		p.line("%s; to have it judged, say what you want: docs/simulate.md.", plural(len(v.Stories), "story"))
 		return
 	}
-	p.line("%s, %s: all as wanted.", counted(len(v.Stories), "story", "stories"), counted(v.Wants, "want", "wants"))
-}
-
-func counted(n int, one, more string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return fmt.Sprintf("%d %s", n, more)
+	p.line("%s, %s: all as wanted.", plural(len(v.Stories), "story"), plural(v.Wants, "want"))
 }
 
 func writeMoment(p *page, m api.SimulatedMoment) {

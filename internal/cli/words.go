@@ -84,6 +84,9 @@ func plural(n int, one string) string {
 	if n == 1 {
 		return "1 " + one
 	}
+	if stem, ok := strings.CutSuffix(one, "ry"); ok {
+		return strconv.Itoa(n) + " " + stem + "ries"
+	}
 	return strconv.Itoa(n) + " " + one + "s"
 }
 

@@ -14,7 +14,7 @@ func elsewhere(s fleet.Snapshot) (lines []string) {
 		for _, c := range s.Engine.Value.Containers {
 			up += tally(c.State.Or("") == "running")
 		}
-		lines = append(lines, fmt.Sprintf("Docker: %d containers, %d running", len(s.Engine.Value.Containers), up))
+		lines = append(lines, fmt.Sprintf("Docker: %s, %d running", fleet.Counted(len(s.Engine.Value.Containers), "container"), up))
 	}
 	if isThere(s.CI.Sight) {
 		lines = append(lines, pipelines(s.CI.Value))

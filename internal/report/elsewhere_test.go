@@ -28,3 +28,17 @@ func TestJournalTellsOfContainersCIAndForges(t *testing.T) {
 		t.Errorf("it says %q", got)
 	}
 }
+
+// One of a thing is one, not "1 containers".
+func TestOneIsTold(t *testing.T) {
+	var s fleet.Snapshot
+	s.Engine = fleet.Part[fleet.Engine]{Sight: fleet.Sight{Status: fleet.StatusOK}, Value: fleet.Engine{Containers: make([]fleet.Container, 1)}}
+	if got := elsewhere(s); !slices.Equal(got, []string{"Docker: 1 container, 0 running"}) {
+		t.Errorf("it says %q", got)
+	}
+	var p fleet.Pass
+	p.Assessment.Blind = make([]fleet.CannotTell, 1)
+	if got, want := nothing(p), "No issues found, as far as can be told: 1 answer is not known (custos preflight)"; got != want {
+		t.Errorf("it says %q, want %q", got, want)
+	}
+}

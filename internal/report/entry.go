@@ -84,7 +84,11 @@ func held(p fleet.Pass) (lines []string) {
 // nothing is what is said where nothing was found: what was not seen is not healthy.
 func nothing(p fleet.Pass) string {
 	if n := len(p.Assessment.Blind); n > 0 {
-		return fmt.Sprintf("No issues found, as far as can be told: %d answers are not known (custos preflight)", n)
+		is := " are"
+		if n == 1 {
+			is = " is"
+		}
+		return "No issues found, as far as can be told: " + fleet.Counted(n, "answer") + is + " not known (custos preflight)"
 	}
 	return "No issues found — all systems healthy"
 }

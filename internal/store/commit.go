@@ -123,6 +123,6 @@ func putPatrol(t *tx, turn fleet.Turn) error {
 	if err := t.setInstant("patrol_at", turn.At); err != nil {
 		return err
 	}
-	return t.event(fleet.Event{Kind: "patrol", Text: fmt.Sprintf("patrol %d: %d findings, %d actions, %d skipped",
-		turn.Patrol, len(turn.Assessment.Findings), len(turn.Plan.Actions), len(turn.Plan.Skipped))})
+	return t.event(fleet.Event{Kind: "patrol", Text: fmt.Sprintf("patrol %d: %s, %s, %d skipped",
+		turn.Patrol, fleet.Counted(len(turn.Assessment.Findings), "finding"), fleet.Counted(len(turn.Plan.Actions), "action"), len(turn.Plan.Skipped))})
 }

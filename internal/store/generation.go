@@ -121,7 +121,7 @@ func (w witnesses) lost(s standing) string {
 	for _, m := range w.marks {
 		switch {
 		case m.id == s.id && m.commits > s.commits:
-			return fmt.Sprintf("the database went back by %d commits", m.commits-s.commits)
+			return "the database went back by " + fleet.Counted(int(m.commits-s.commits), "commit")
 		case m.id == s.id || strings.Contains(s.known, m.id):
 		case s.begun:
 			return "the database that was here is not there any more"

@@ -50,7 +50,7 @@ func runWords(r fleet.Run) string {
 	if r.Project != "" {
 		words += " for " + r.Project
 	}
-	words += fmt.Sprintf(", %d steps, by %s", len(r.Steps), r.By)
+	words += fmt.Sprintf(", %s, by %s", fleet.Counted(len(r.Steps), "step"), r.By)
 	if r.Schedule != "" {
 		words += ", schedule " + r.Schedule
 	}

@@ -546,3 +546,17 @@ func (m *runModel) check(t *rapid.T) {
 		}
 	}
 }
+
+// One of a thing is one, not "1 steps".
+func TestOneIsTold(t *testing.T) {
+	if got := runWords(fleet.Run{Formula: "f", Steps: make([]fleet.RunStep, 1), By: "ann"}); got != "formula f, 1 step, by ann" {
+		t.Errorf("it says %q", got)
+	}
+	s := fresh(t)
+	turn := fleet.Turn{At: at(1), Patrol: 7, Assessment: fleet.Assessment{Findings: make([]fleet.Finding, 1)}}
+	ok(t, s.Commit(t.Context(), turn))
+	list, err := s.Events(t.Context(), 0, 0, EventFilter{Kind: "patrol"})
+	if err != nil || len(list) != 1 || list[0].Text != "patrol 7: 1 finding, 0 actions, 0 skipped" {
+		t.Errorf("it says %+v, %v", list, err)
+	}
+}

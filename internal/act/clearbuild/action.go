@@ -186,7 +186,7 @@ func (r *run) choose(ctx context.Context) error {
 		r.folders = append(r.folders, b)
 	}
 	if len(r.folders) == 0 {
-		return fmt.Errorf("%w: %d folders stay: %s", act.ErrRefused, left, r.reasons())
+		return fmt.Errorf("%w: not removed (%s): %s", act.ErrRefused, fleet.Counted(left, "folder"), r.reasons())
 	}
 	return nil
 }

@@ -23,6 +23,9 @@ func NewCache(o Options) (*Action, error) {
 		note:   "only build cache that no build has used for a day; no image, no volume",
 		none:   "there is no build cache that was not used for a day",
 		effect: func(n int64) string {
+			if n == 1 {
+				return "1 record of build cache that no build used for a day is gone"
+			}
 			return fmt.Sprintf("%d records of build cache that no build used for a day are gone", n)
 		},
 		measure: func(ctx context.Context, e Engine) (int64, int64, error) {

@@ -58,6 +58,15 @@ func TestCacheConformance(t *testing.T) {
 	})
 }
 
+// One of a thing is one, not "1 records".
+func TestOneIsTold(t *testing.T) {
+	f := enginetest.New(t)
+	f.SetCache(append(stays(f), goes(f)[:1]...)...)
+	if got := acttest.Do(t, cacheAction(t, f), cacheWish("/")); !strings.HasPrefix(got, "1 record of build cache that no build used for a day is gone;") {
+		t.Errorf("it says %q", got)
+	}
+}
+
 // The old API and the new one tell of the records in different places.
 func TestCacheEffect(t *testing.T) {
 	for _, version := range []string{enginetest.Version, "1.52"} {

@@ -123,7 +123,7 @@ func cost(v *fleet.Verdict) string {
 	}
 	var parts []string
 	if v.Tokens > 0 {
-		parts = append(parts, fmt.Sprintf("%d tokens", v.Tokens))
+		parts = append(parts, fleet.Counted(int(v.Tokens), "token"))
 	}
 	if v.Priced {
 		parts = append(parts, fmt.Sprintf("$%.4f", float64(v.MicroUSD)/1e6))
