@@ -80,7 +80,7 @@ func (p *post) carry(m *fleet.Mail) {
 		if c.Over() {
 			continue
 		}
-		p.settleNudge(c)
+		p.settleNudge(m, c)
 		p.bounce(m, c)
 		if c.To == fleet.Overseer {
 			p.people(m, c)

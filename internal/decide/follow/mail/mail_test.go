@@ -132,22 +132,24 @@ func TestMailIsNotTyped(t *testing.T) {
 		by     string
 		change func(*postal)
 		want   int
+		held   string // by what
 	}{
-		"idle":                      {"agent/two", func(*postal) {}, 1},
-		"it works":                  {"agent/two", func(w *postal) { w.seen("one").State = fleet.StateWorking }, 0},
-		"it is unknown":             {"agent/two", func(w *postal) { w.seen("one").State = fleet.StateUnknown }, 0},
-		"stale facts":               {"agent/two", func(w *postal) { w.snap.Agents.Status = fleet.StatusStale }, 0},
-		"something is half-written": {"agent/two", func(w *postal) { w.seen("one").ComposerEmpty = fleet.Known(false) }, 0},
-		"perhaps half-written":      {"agent/two", func(w *postal) { w.seen("one").ComposerEmpty = fleet.Unknown[bool]("not seen") }, 0},
-		"paused":                    {"agent/two", func(w *postal) { w.reg("one").Desired = fleet.DesiredPaused }, 0},
-		"its first prompt is open":  {"agent/two", func(w *postal) { w.reg("one").PromptState = fleet.DeliverySent }, 0},
-		"frozen":                    {"agent/two", func(w *postal) { w.policy.Frozen = "ann" }, 0},
-		"Custos may only observe":   {"agent/two", func(w *postal) { w.policy.Mode = fleet.ModeObserve }, 0},
-		"but a person wrote it":     {"ann", func(w *postal) { w.policy.Mode = fleet.ModeObserve }, 1},
+		"idle":                      {"agent/two", func(*postal) {}, 1, ""},
+		"it works":                  {"agent/two", func(w *postal) { w.seen("one").State = fleet.StateWorking }, 0, "state: one is working"},
+		"it is unknown":             {"agent/two", func(w *postal) { w.seen("one").State = fleet.StateUnknown }, 0, "evidence: the state of one is not known"},
+		"stale facts":               {"agent/two", func(w *postal) { w.snap.Agents.Status, w.snap.Agents.Why = fleet.StatusStale, "it does not answer" }, 0, "evidence: agents are not seen now: it does not answer"},
+		"something is half-written": {"agent/two", func(w *postal) { w.seen("one").ComposerEmpty = fleet.Known(false) }, 0, "state: something stands in the input line of one"},
+		"perhaps half-written":      {"agent/two", func(w *postal) { w.seen("one").ComposerEmpty = fleet.Unknown[bool]("not seen") }, 0, "evidence: whether something stands in the input line of one cannot be told: not seen"},
+		"paused":                    {"agent/two", func(w *postal) { w.reg("one").Desired = fleet.DesiredPaused }, 0, "paused: one is to be paused"},
+		"its first prompt is open":  {"agent/two", func(w *postal) { w.reg("one").PromptState = fleet.DeliverySent }, 0, "in-flight: one was not seen to have its first prompt yet"},
+		"frozen":                    {"agent/two", func(w *postal) { w.policy.Frozen = "ann" }, 0, "frozen: ann"},
+		"Custos may only observe":   {"agent/two", func(w *postal) { w.policy.Mode = fleet.ModeObserve }, 0, "mode: the mode is observe: of agents' mail and of its own Custos tells only in mode auto"},
+		"but a person wrote it":     {"ann", func(w *postal) { w.policy.Mode = fleet.ModeObserve }, 1, ""},
 		"somebody else nudges": {"agent/two", func(w *postal) {
 			w.past.Orders = append(w.past.Orders, fleet.Order{ID: "o", Do: fleet.OrderNudge, Agent: "one", State: fleet.OrderQueued})
-		}, 0},
-		"the least of all": {"agent/two", func(w *postal) { w.past.Records.Mails[0].Priority = fleet.P4 }, 0},
+		}, 0, "in-flight: one is being told something else"},
+		"the least of all": {"agent/two", func(w *postal) { w.past.Records.Mails[0].Priority = fleet.P4 }, 0, ""},
+		"it is not there":  {"agent/two", func(w *postal) { w.snap.Agents.Value = nil }, 0, "evidence: one is not seen now"},
 	} {
 		w := newPostal(t)
 		id := w.mustSend(c.by, "one", "hello")
@@ -155,6 +157,9 @@ func TestMailIsNotTyped(t *testing.T) {
 		w.settle()
 		if len(w.given) != c.want || c.want == 0 && w.copy(id, "one").State != fleet.CopyNew {
 			t.Errorf("%s: %d nudges, %+v", name, len(w.given), w.copy(id, "one"))
+		}
+		if held := w.held(); c.held != "" && held != "mail/"+id+" new > told [one] "+c.held || c.held == "" && held != "" {
+			t.Errorf("%s: held back is %q", name, held)
 		}
 		if len(w.given) == 1 && fleet.IsPerson(c.by) != fleet.IsPerson(w.given[0].By) {
 			t.Errorf("%s: by %s", name, w.given[0].By)
@@ -298,5 +303,22 @@ func TestMailReply(t *testing.T) {
 	}
 	if _, _, err := ledger.ReplyMail(w.past.Records, w.past.Registrations, id, fleet.Mail{Body: "x"}, "ann", w.snap.At); err != nil {
 		t.Errorf("a person may answer anything: %v", err)
+	}
+}
+
+// What holds the order back that tells of mail holds the mail, and until then.
+func TestHeldByItsOrder(t *testing.T) {
+	w := newPostal(t)
+	id := w.mustSend("agent/two", "one", "hello")
+	w.settle()
+	until := w.snap.At.Add(time.Minute)
+	i := slices.IndexFunc(w.past.Orders, func(o fleet.Order) bool { return o.ID == w.copy(id, "one").Order })
+	o := &w.past.Orders[i]
+	o.State, o.Guard, o.Why, o.Until = fleet.OrderQueued, fleet.GuardBudget, "5 of 5 are spent", until
+	if held := w.held(); held != "mail/"+id+" new > told [one] budget: 5 of 5 are spent" {
+		t.Errorf("held back is %q", held)
+	}
+	if h := Follow(fleet.Pass{Past: w.past, Snapshot: w.snap, Policy: w.policy}).Held; len(h) != 1 || h[0].Until != until {
+		t.Errorf("until when is %+v", h)
 	}
 }

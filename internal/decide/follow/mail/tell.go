@@ -3,7 +3,9 @@ package mail
 import (
 	"fmt"
 	"hash/fnv"
+	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"custos/internal/fleet"
@@ -56,12 +58,17 @@ func (p *post) giveUp(m *fleet.Mail, c *fleet.MailCopy) {
 	}
 }
 
-// settleNudge reads what became of the nudge that tells of a copy. One that may have
+// settleNudge reads what became of the nudge that tells of a copy; what holds back one
+// that waits holds the telling. One that may have
 // arrived counts as told: the text is not typed twice.
-func (p *post) settleNudge(c *fleet.MailCopy) {
+func (p *post) settleNudge(m *fleet.Mail, c *fleet.MailCopy) {
 	o, open := p.orders[c.Order]
 	rec := p.answers[c.Order]
 	switch {
+	case open && o.State == fleet.OrderQueued:
+		held := fleet.HeldMove{Guard: o.Guard, Held: o.Why, Until: o.Until, Hint: o.Hint}
+		p.hold(held, c.To, []*fleet.Mail{m})
+		return
 	case c.Order == "", open && !o.IsOver(), rec != nil && rec.Open():
 		return
 	case rec != nil && rec.Result != nil && ledger.MayHaveArrived(rec.Result.Status):
@@ -74,18 +81,25 @@ func (p *post) settleNudge(c *fleet.MailCopy) {
 }
 
 // nudges has agents told that stand idle and have mail. Guards decide whether it is
-// typed at the instant of typing; here only what would be in vain is not tried.
+// typed at the instant of typing; here only what would be in vain is not tried, and
+// what holds it back is told.
 func (p *post) nudges() {
-	for _, name := range p.readersDue() {
-		if p.mayNudge(name) {
-			p.nudge(name)
+	due := p.readersDue()
+	for _, name := range slices.Sorted(maps.Keys(due)) {
+		held := p.whyNot(name)
+		if held.Guard == "" {
+			held = p.nudge(name)
+		}
+		if held.Guard != "" {
+			p.hold(held, name, due[name])
 		}
 	}
 }
 
-// readersDue are the agents with mail that they are to be told of now, in order.
+// readersDue are the agents that are to be told now, with the mail that they are told of.
 // What only a hook tells of, the least of all, calls nobody.
-func (p *post) readersDue() (out []string) {
+func (p *post) readersDue() map[string][]*fleet.Mail {
+	due := map[string][]*fleet.Mail{}
 	for i := range p.mails {
 		m := &p.mails[i]
 		for j := range m.Copies {
@@ -94,28 +108,71 @@ func (p *post) readersDue() (out []string) {
 				continue
 			}
 			if p.out.Due(p.at, ledger.DueAt(m, c)) {
-				out = append(out, c.To)
+				due[c.To] = append(due[c.To], m)
 			}
 		}
 	}
-	slices.Sort(out)
-	return slices.Compact(out)
+	return due
 }
 
-// mayNudge says whether an agent is seen to be idle, with nothing in its input line.
-func (p *post) mayNudge(name string) bool {
-	a, r := p.agents[name], p.crew.ByName[name]
-	if a == nil || r == nil || a.State != fleet.StateIdle || r.Desired != fleet.DesiredRunning || p.policy.Frozen != "" {
-		return false
+// hold notes mail of which its reader is not told now.
+func (p *post) hold(held fleet.HeldMove, name string, list []*fleet.Mail) {
+	for _, m := range list {
+		held.Move = fleet.Move{Record: fleet.Subject{Kind: fleet.KindMail, Name: m.ID}, From: string(ledger.CopyOf(m, name).State), To: string(fleet.CopyTold), Why: string(m.Type), Told: []string{name}}
+		p.out.Hold(held)
 	}
-	if r.PromptState == fleet.DeliveryPending || r.PromptState == fleet.DeliverySent || p.nudged[name] {
-		return false
+}
+
+// whyNot is what holds a nudge of an agent back: only one that is seen to be idle, with
+// nothing in its input line, is told. The zero value: nothing does.
+func (p *post) whyNot(name string) fleet.HeldMove {
+	a, r := p.agents[name], p.crew.ByName[name]
+	held := func(g fleet.Guard, why, hint string) fleet.HeldMove {
+		return fleet.HeldMove{Guard: g, Held: fleet.Line(why, 300), Hint: hint}
+	}
+	switch {
+	case p.policy.Frozen != "":
+		return held(fleet.GuardFrozen, p.policy.Frozen, "custos thaw")
+	case r == nil:
+		return held(fleet.GuardEvidence, name+" is not on record", "")
+	case r.Desired == fleet.DesiredPaused:
+		return held(fleet.GuardPaused, name+" is to be paused", "custos resume "+name)
+	case r.Desired != fleet.DesiredRunning:
+		return held(fleet.GuardPerson, name+" is to be "+string(r.Desired), "")
+	case !p.snap.Agents.Fresh():
+		return held(fleet.GuardEvidence, strings.TrimSuffix("agents are not seen now: "+p.snap.Agents.Why, ": "), "custos preflight")
+	case a == nil:
+		return held(fleet.GuardEvidence, name+" is not seen now", "")
+	case a.State == fleet.StateUnknown:
+		return held(fleet.GuardEvidence, "the state of "+name+" is not known", "")
+	case a.State != fleet.StateIdle:
+		return held(fleet.GuardState, name+" is "+string(a.State), "")
+	case r.PromptState == fleet.DeliveryPending || r.PromptState == fleet.DeliverySent:
+		return held(fleet.GuardInFlight, name+" was not seen to have its first prompt yet", "")
+	case p.nudged[name]:
+		return held(fleet.GuardInFlight, name+" is being told something else", "")
+	}
+	return fullLine(a)
+}
+
+// fullLine is what a nudge is held back by while something stands in the input line of an
+// agent, or may.
+func fullLine(a *fleet.Agent) (held fleet.HeldMove) {
+	if a.Pane == nil {
+		return held
 	}
 	empty, known := a.ComposerEmpty.Get()
-	return a.Pane == nil || known && empty
+	switch {
+	case !known:
+		held.Guard, held.Held = fleet.GuardEvidence, fleet.Line("whether something stands in the input line of "+a.Name+" cannot be told: "+a.ComposerEmpty.Why(), 300)
+	case !empty:
+		held.Guard, held.Held = fleet.GuardState, "something stands in the input line of "+a.Name
+	}
+	return held
 }
 
-func (p *post) nudge(name string) {
+// nudge gives the order to tell an agent of all its mail, or says what holds it back.
+func (p *post) nudge(name string) (held fleet.HeldMove) {
 	var list []*fleet.Mail
 	by := ""
 	for i := range p.mails {
@@ -128,7 +185,9 @@ func (p *post) nudge(name string) {
 		}
 	}
 	if by == "" && !p.mayActAlone() {
-		return
+		held.Guard, held.Hint = fleet.GuardMode, "custos patrol --apply"
+		held.Held = "the mode is " + string(p.policy.Mode) + ": of agents' mail and of its own Custos tells only in mode auto"
+		return held
 	}
 	if by == "" {
 		by = fleet.ByCustos
@@ -140,6 +199,7 @@ func (p *post) nudge(name string) {
 		c := ledger.CopyOf(m, name)
 		c.Order, c.Told, c.ToldAt = o.ID, c.Told+1, p.at
 	}
+	return held
 }
 
 // mayActAlone says whether Custos may type by itself. A mail by a person is that

@@ -3,6 +3,7 @@ package mail
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -102,6 +103,15 @@ func (w *postal) put(m fleet.Mail) fleet.Mail {
 	m.Revision++
 	*was = m
 	return m
+}
+
+// held is what the next pass would tell and does not, in words.
+func (w *postal) held() string {
+	var out []string
+	for _, h := range Follow(fleet.Pass{Past: w.past, Snapshot: w.snap, Policy: w.policy}).Held {
+		out = append(out, fmt.Sprintf("%s %s > %s %v %s: %s", h.Record, h.From, h.To, h.Told, h.Guard, h.Held))
+	}
+	return strings.Join(out, "; ")
 }
 
 // pass is one pass, committed.
