@@ -15,7 +15,8 @@ import (
 // Begin begins the runs of schedules. A run is on record before anything of it is
 // begun: the next pass begins.
 func Begin(p fleet.Pass) (f fleet.Follows) {
-	f.Runs, f.Until = Due(p.Policy.Runs, p.Past, p.Snapshot, p.Assessment)
+	d := dueNow(p.Policy.Runs, p.Past, p.Snapshot, p.Assessment)
+	f.Runs, f.Until, f.Held = d.runs, d.next, d.held
 	f.Wake = len(f.Runs) > 0
 	return f
 }
@@ -36,20 +37,25 @@ func Begin(p fleet.Pass) (f fleet.Follows) {
 //   - What was first seen, or ran elsewhere, is written down as a run that is over
 //     before anything is due: see first.
 func Due(policy fleet.RunPolicy, past fleet.Past, snap fleet.Snapshot, found fleet.Assessment) (runs []fleet.Run, next fleet.Instant) {
+	d := dueNow(policy, past, snap, found)
+	return d.runs, d.next
+}
+
+func dueNow(policy fleet.RunPolicy, past fleet.Past, snap fleet.Snapshot, found fleet.Assessment) *dues {
+	d := &dues{past: past, at: snap.At, patrol: snap.Patrol, alerts: found.Alerts, policy: policy, paused: fleet.PausedProjects(past.Silences)}
 	if past.Blind != "" {
-		return nil, next
+		return d
 	}
-	paused := fleet.PausedProjects(past.Silences)
-	d := dues{past: past, at: snap.At, patrol: snap.Patrol, alerts: found.Alerts, policy: policy}
 	var waiting []queued
 	for i := range policy.Schedules {
 		s := &policy.Schedules[i]
-		if _, held := paused[s.Run.Project]; held || !s.Enabled || s.Broken != "" || d.first(s) {
+		if d.isBarred(s) || d.first(s) {
 			continue // what a paused project misses is caught up once
 		}
 		slot, due := d.slot(s)
 		switch {
 		case !due:
+			d.rests(s)
 		case s.Run.Queue != "":
 			waiting = append(waiting, queued{s: s, slot: slot})
 		default:
@@ -57,7 +63,7 @@ func Due(policy fleet.RunPolicy, past fleet.Past, snap fleet.Snapshot, found fle
 		}
 	}
 	d.inTurn(waiting)
-	return d.runs, d.next
+	return d
 }
 
 // take writes the run of a slot down. When its flight is taken it waits for the
@@ -66,6 +72,8 @@ func (d *dues) take(s *fleet.Schedule, slot fleet.Instant) bool {
 	run, err := ledger.TakeRun(d.past, d.policy, scheduled(s, slot), d.at)
 	if err == nil {
 		d.add(run)
+	} else {
+		d.isTaking(s, err)
 	}
 	return err == nil
 }
@@ -133,8 +141,10 @@ type dues struct {
 	patrol int64
 	alerts []fleet.Alert
 	policy fleet.RunPolicy
-	runs   []fleet.Run // that begin
+	paused map[string]fleet.Silence // projects
+	runs   []fleet.Run              // that begin
 	next   fleet.Instant
+	held   []fleet.HeldMove
 }
 
 // slot returns the newest moment of a schedule that is due and had no run yet.

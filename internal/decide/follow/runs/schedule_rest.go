@@ -11,11 +11,11 @@ import (
 // rest is due so long after the last run of its formula ended: by schedule or by
 // hand, well or not. One that never ran is due at once.
 func (d *dues) rest(s *fleet.Schedule) (fleet.Instant, bool) {
-	ended, ran := d.lastEnd(s)
-	if !ran {
+	last := d.lastEnd(s)
+	if last == nil {
 		return d.past.StartedAt, true
 	}
-	passed := d.at.Since(ended)
+	passed := d.at.Since(last.EndedAt)
 	if passed < 0 { // the wall clock went back between two boots: reckon from the start
 		passed = d.at.Since(d.past.StartedAt)
 	}
@@ -37,14 +37,16 @@ func (d *dues) rested(s *fleet.Schedule) bool {
 	return due
 }
 
-// lastEnd is when the last run of the schedule's formula and project ended.
-func (d *dues) lastEnd(s *fleet.Schedule) (end fleet.Instant, ran bool) {
-	for _, r := range d.past.Runs {
-		if r.IsOver() && !r.EndedAt.IsZero() && r.Flight() == s.Run.Flight() && (!ran || ledger.IsLater(r.EndedAt, end, d.at)) {
-			end, ran = r.EndedAt, true
+// lastEnd is the run of the schedule's formula and project that ended last; nil when none
+// did.
+func (d *dues) lastEnd(s *fleet.Schedule) (last *fleet.Run) {
+	for i := range d.past.Runs {
+		r := &d.past.Runs[i]
+		if r.IsOver() && !r.EndedAt.IsZero() && r.Flight() == s.Run.Flight() && (last == nil || ledger.IsLater(r.EndedAt, last.EndedAt, d.at)) {
+			last = r
 		}
 	}
-	return end, ran
+	return last
 }
 
 // queued is a schedule that is due, and shares a queue.
@@ -62,17 +64,25 @@ func (d *dues) inTurn(waiting []queued) {
 	for len(waiting) > 0 {
 		queue := waiting[0].s.Run.Queue
 		others := func(w queued) bool { return w.s.Run.Queue != queue }
-		if !d.isTaken(queue) {
-			d.begin(slices.DeleteFunc(slices.Clone(waiting), others))
+		mine := slices.DeleteFunc(slices.Clone(waiting), others)
+		if r := d.taker(queue); r != nil {
+			d.behind(mine, "run "+r.ID+" is running", queue)
+		} else {
+			d.begin(mine)
 		}
 		waiting = slices.DeleteFunc(waiting, func(w queued) bool { return !others(w) })
 	}
 }
 
-func (d *dues) isTaken(queue string) bool {
-	return slices.ContainsFunc(d.past.Runs, func(r fleet.Run) bool {
+// taker is the run that a queue waits for; nil when it is free.
+func (d *dues) taker(queue string) *fleet.Run {
+	i := slices.IndexFunc(d.past.Runs, func(r fleet.Run) bool {
 		return r.Queue == queue && !r.IsOver() && r.State != fleet.RunPerson
 	})
+	if i < 0 {
+		return nil
+	}
+	return &d.past.Runs[i]
 }
 
 // begin begins one of those that wait in a queue.
@@ -81,8 +91,9 @@ func (d *dues) begin(waiting []queued) {
 		waiting[i].began = newestOf(d.past.Runs, waiting[i].s.Name, d.at).At
 	}
 	slices.SortStableFunc(waiting, d.inOrder)
-	for _, w := range waiting {
+	for i, w := range waiting {
 		if d.take(w.s, w.slot) {
+			d.behind(waiting[i+1:], w.s.Subject().String()+" goes first", w.s.Run.Queue)
 			return
 		}
 	}
