@@ -8,6 +8,7 @@ import (
 
 	"custos/internal/api"
 	"custos/internal/fleet"
+	"custos/internal/ledger"
 )
 
 // silences are added by a person.
@@ -70,3 +71,25 @@ func (c *Control) silenceOf(o api.SilenceOrder, call Call) (fleet.Silence, error
 // selfish are the kinds that do belong to the part "self", to which PartOf sends
 // unknown kinds too.
 func selfish(k fleet.Kind) bool { return k == fleet.KindSelf || k == fleet.KindPart }
+
+// Ignored are the silences that an ignore asks for: of the alerts it is about. By
+// a rule's name the whole rule is meant.
+func Ignored(r ledger.Reply, alerts []fleet.Alert, by string, at fleet.Instant, patrol time.Duration) (out []fleet.Silence) {
+	d := time.Duration(r.For)
+	if d <= 0 {
+		d = patrol
+	}
+	for _, a := range alerts {
+		s := fleet.Silence{Rule: a.Rule, Subject: a.Subject, By: by, Why: "ignore, by a reply", From: at, Until: at.Add(d)}
+		switch {
+		case r.Name != "" && r.Name == a.Rule:
+			s.Subject = fleet.Subject{}
+		case r.Name != "":
+			s.Rule = ""
+		}
+		if !slices.Contains(out, s) {
+			out = append(out, s)
+		}
+	}
+	return out
+}

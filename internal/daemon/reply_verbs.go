@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"custos/internal/control"
 	"custos/internal/fleet"
 	"custos/internal/ledger"
 	"custos/internal/report"
@@ -105,7 +106,7 @@ func (d *desk) quiet(ctx context.Context, x *exchange) (string, fleet.AlertKey, 
 	}
 	b := book{d.s.ledger, d.s.world.Now}
 	var until fleet.Instant
-	for _, q := range ledger.Ignored(x.reply, found, x.by, x.at, d.s.cfg.PatrolEvery) {
+	for _, q := range control.Ignored(x.reply, found, x.by, x.at, d.s.cfg.PatrolEvery) {
 		if err := b.Silence(ctx, q); err != nil {
 			return "", found[0].AlertKey, err
 		}

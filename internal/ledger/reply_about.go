@@ -114,25 +114,3 @@ func Bound(number int64, asked Asked, now fleet.Ask, at fleet.Instant) error {
 	}
 	return nil
 }
-
-// Ignored are the silences that an ignore asks for: of the alerts it is about. By
-// a rule's name the whole rule is meant.
-func Ignored(r Reply, alerts []fleet.Alert, by string, at fleet.Instant, patrol time.Duration) (out []fleet.Silence) {
-	d := time.Duration(r.For)
-	if d <= 0 {
-		d = patrol
-	}
-	for _, a := range alerts {
-		s := fleet.Silence{Rule: a.Rule, Subject: a.Subject, By: by, Why: "ignore, by a reply", From: at, Until: at.Add(d)}
-		switch {
-		case r.Name != "" && r.Name == a.Rule:
-			s.Subject = fleet.Subject{}
-		case r.Name != "":
-			s.Rule = ""
-		}
-		if !slices.Contains(out, s) {
-			out = append(out, s)
-		}
-	}
-	return out
-}

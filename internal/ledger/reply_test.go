@@ -233,28 +233,6 @@ func TestApprovalHoldsOnce(t *testing.T) {
 	})
 }
 
-func TestIgnored(t *testing.T) {
-	for text, want := range map[string]string{
-		"ignore 3":              "agent-waiting agent/builder 20m0s",
-		"ignore 3 2h":           "agent-waiting agent/builder 2h0m0s",
-		"ignore builder 2h":     " agent/builder 2h0m0s",
-		"ignore agent-stuck 2h": "agent-stuck / 2h0m0s",
-	} {
-		r, _ := ledger.ParseReply(text)
-		found, err := ledger.About(r, "", alertsKnown())
-		if err != nil {
-			t.Fatal(text, err)
-		}
-		var got []string
-		for _, q := range ledger.Ignored(r, found, "@ann:hs", moment(0), 20*time.Minute) {
-			got = append(got, fmt.Sprintf("%s %s %s", q.Rule, q.Subject, q.Until.Since(q.From)))
-		}
-		if strings.Join(got, "; ") != want {
-			t.Errorf("%q: %q, want %q", text, got, want)
-		}
-	}
-}
-
 func TestAnswersTellTheTruth(t *testing.T) {
 	snap := fleet.Snapshot{At: moment(0)}
 	snap.Agents = fleet.Part[[]fleet.Agent]{Sight: fleet.Sight{Status: fleet.StatusOK}, Value: []fleet.Agent{
