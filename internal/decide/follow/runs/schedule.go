@@ -42,7 +42,8 @@ func Due(policy fleet.RunPolicy, past fleet.Past, snap fleet.Snapshot, found fle
 }
 
 func dueNow(policy fleet.RunPolicy, past fleet.Past, snap fleet.Snapshot, found fleet.Assessment) *dues {
-	d := &dues{past: past, at: snap.At, patrol: snap.Patrol, alerts: found.Alerts, policy: policy, paused: fleet.PausedProjects(past.Silences)}
+	paused := fleet.PausedProjects(past.Silences)
+	d := &dues{past: past, at: snap.At, patrol: snap.Patrol, alerts: found.Alerts, policy: policy, isPaused: func(project string) bool { _, is := paused[project]; return is }}
 	if past.Blind != "" {
 		return d
 	}
@@ -136,15 +137,15 @@ func newestOf(runs []fleet.Run, schedule string, now fleet.Instant) (newest flee
 
 // dues is what it takes to tell whether schedules are due.
 type dues struct {
-	past   fleet.Past
-	at     fleet.Instant
-	patrol int64
-	alerts []fleet.Alert
-	policy fleet.RunPolicy
-	paused map[string]fleet.Silence // projects
-	runs   []fleet.Run              // that begin
-	next   fleet.Instant
-	held   []fleet.HeldMove
+	past     fleet.Past
+	at       fleet.Instant
+	patrol   int64
+	alerts   []fleet.Alert
+	policy   fleet.RunPolicy
+	isPaused func(project string) bool
+	runs     []fleet.Run // that begin
+	next     fleet.Instant
+	held     []fleet.HeldMove
 }
 
 // slot returns the newest moment of a schedule that is due and had no run yet.

@@ -35,7 +35,6 @@ func (d *dues) isBarred(s *fleet.Schedule) bool {
 // bar is what keeps a schedule from beginning anything; the zero value: nothing.
 func (d *dues) bar(s *fleet.Schedule) fleet.HeldMove {
 	project := s.Run.Project
-	_, paused := d.paused[project]
 	switch {
 	case s.Broken != "":
 		return fleet.HeldMove{Guard: fleet.GuardCannot, Held: s.Broken}
@@ -43,7 +42,7 @@ func (d *dues) bar(s *fleet.Schedule) fleet.HeldMove {
 		return fleet.HeldMove{Guard: fleet.GuardPerson, Held: "it is switched off", Hint: "custos formula enable " + s.Run.Formula}
 	case !s.Enabled:
 		return fleet.HeldMove{Guard: fleet.GuardPerson, Held: switchedOff(s)}
-	case paused:
+	case d.isPaused(project):
 		return fleet.HeldMove{Guard: fleet.GuardPaused, Held: "project " + project + " is paused", Hint: "custos resume --project " + project}
 	}
 	return fleet.HeldMove{}
