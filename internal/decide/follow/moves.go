@@ -83,6 +83,9 @@ func registrationState(r *fleet.Registration) state {
 	if r.Failed != "" {
 		s.state += ", given up"
 	}
+	if h := r.Handoff; h != nil && h.Stage != fleet.HandoffDone && (h.Instance == r.Instance || h.Stage == fleet.HandoffStarting) {
+		s.state, s.why = s.state+", hand-off "+string(h.Stage), cmp.Or(s.why, h.Why)
+	}
 	return s
 }
 

@@ -76,3 +76,29 @@ func TestMoves(t *testing.T) {
 		t.Errorf("%d moves, want one more: of an agent only what is known changes", n)
 	}
 }
+
+// TestHandoffMoves: each stage of a hand-off is a move of its agent, and one that is over
+// is told of no more.
+func TestHandoffMoves(t *testing.T) {
+	was := fleet.Registration{Name: "ant", Instance: "i1", Desired: fleet.DesiredRunning}
+	at := func(stage fleet.HandoffStage, instance string) fleet.Registration {
+		r := was
+		r.Instance, r.Handoff = instance, &fleet.Handoff{Instance: "i1", Stage: stage, Why: "because"}
+		return r
+	}
+	for _, c := range []struct {
+		was, is fleet.Registration
+		want    string
+	}{
+		{was, at(fleet.HandoffAsked, "i1"), "agent/ant: wanted running > wanted running, hand-off asked (because)"},
+		{at(fleet.HandoffSaving, "i1"), at(fleet.HandoffFailed, "i1"), "agent/ant: wanted running, hand-off saving > wanted running, hand-off failed (because)"},
+		{at(fleet.HandoffStarting, "i1"), at(fleet.HandoffDone, "i2"), "agent/ant: wanted running, hand-off starting > wanted running ()"},
+		{at(fleet.HandoffFailed, "i2"), at(fleet.HandoffFailed, "i3"), ""},
+	} {
+		p := fleet.Pass{Past: fleet.Past{Registrations: []fleet.Registration{c.was}}}
+		p.Plan.Registrations = []fleet.Registration{c.is}
+		if got := strings.Join(words(moves(p)), "; "); got != c.want {
+			t.Errorf("moves are %q, want %q", got, c.want)
+		}
+	}
+}

@@ -56,6 +56,9 @@ func (x *relief) step(r *fleet.Registration) bool {
 	case h != nil && h.Instance != r.Instance && !isHandedOver(h):
 		x.succeeded(r)
 		return true
+	case r.Desired == fleet.DesiredPaused && isHandingOver(*r):
+		x.hold(r, next(h.Stage), fleet.HeldMove{Guard: fleet.GuardPaused, Held: "it is to be paused", Hint: "custos resume " + r.Name})
+		return false
 	case r.Desired != fleet.DesiredRunning || !x.policy.Covers(*r):
 		return false
 	case h == nil || h.Instance != r.Instance:
@@ -113,11 +116,19 @@ func (x *relief) succeeded(r *fleet.Registration) {
 // know, once, when its turn is over.
 func (x *relief) ask(r *fleet.Registration) bool {
 	a := x.seen(r)
-	if a == nil || !a.TurnOver() || r.PromptState == fleet.DeliveryPending || r.PromptState == fleet.DeliverySent {
+	if a == nil {
 		return false
 	}
 	used, known := a.ContextPercent.Get()
 	if !known || used < x.policy.Percent {
+		return false
+	}
+	if !a.TurnOver() {
+		x.hold(r, fleet.HandoffAsked, atWork())
+		return false
+	}
+	if r.PromptState == fleet.DeliveryPending || r.PromptState == fleet.DeliverySent {
+		x.hold(r, fleet.HandoffAsked, fleet.HeldMove{Guard: fleet.GuardInFlight, Held: "it was not seen to have its first prompt yet"})
 		return false
 	}
 	r.Handoff = &fleet.Handoff{Instance: r.Instance}
@@ -131,7 +142,9 @@ func (x *relief) ask(r *fleet.Registration) bool {
 // and the rest is a person's.
 func (x *relief) asked(r *fleet.Registration) bool {
 	if x.snap.At.Since(r.Handoff.Since) < time.Duration(x.policy.Deadline) {
-		x.out.Due(x.snap.At, r.Handoff.Since.Add(time.Duration(x.policy.Deadline)))
+		until := r.Handoff.Since.Add(time.Duration(x.policy.Deadline))
+		x.out.Due(x.snap.At, until)
+		x.hold(r, fleet.HandoffWritten, fleet.HeldMove{Guard: fleet.GuardState, Held: "it was asked at " + moment(r.Handoff.Since) + ", and has written nothing yet", Until: until})
 		return false
 	}
 	x.enter(r, fleet.HandoffLate, "late", "it was asked for a hand-off at "+moment(r.Handoff.Since)+", and wrote none within "+x.policy.Deadline.String())
@@ -164,9 +177,15 @@ func (x *relief) saving(r *fleet.Registration) bool {
 		x.enter(r, fleet.HandoffFailed, "", "its work could not be backed up: "+why)
 		return true
 	case !done:
+		x.hold(r, fleet.HandoffStopping, x.awaited(r, "its checkpoint is not made yet"))
 		return false
 	}
-	if a := x.seen(r); a == nil || !a.TurnOver() {
+	switch a := x.seen(r); {
+	case a == nil:
+		x.hold(r, fleet.HandoffStopping, fleet.HeldMove{Guard: fleet.GuardEvidence, Held: "it is not seen now"})
+		return false
+	case !a.TurnOver():
+		x.hold(r, fleet.HandoffStopping, atWork())
 		return false
 	}
 	x.enter(r, fleet.HandoffStopping, "stop", "")
@@ -183,6 +202,7 @@ func (x *relief) stopping(r *fleet.Registration) bool {
 		x.enter(r, fleet.HandoffFailed, "", "it could not be ended: "+why)
 		return true
 	}
+	x.hold(r, fleet.HandoffStarting, x.awaited(r, "it is being ended"))
 	return false
 }
 
@@ -198,6 +218,7 @@ func (x *relief) starting(r *fleet.Registration) bool {
 		x.enter(r, fleet.HandoffFailed, "", "the fresh one could not be started: "+why)
 		return true
 	}
+	x.hold(r, fleet.HandoffDone, x.awaited(r, "the fresh one is being started"))
 	return false
 }
 
@@ -222,6 +243,46 @@ func (x *relief) enter(r *fleet.Registration, stage fleet.HandoffStage, order, w
 func (x *relief) give(r *fleet.Registration, do fleet.OrderDo, text string, patience fleet.Duration) {
 	x.out.Given = append(x.out.Given, fleet.Order{ID: r.Handoff.Order, Do: do, Agent: r.Name, By: fleet.ByCustos, Text: text,
 		At: x.snap.At, Expires: x.snap.At.Add(time.Duration(patience)), State: fleet.OrderOpen})
+}
+
+// hold tells that the next stage of a hand-off is not entered, and what holds it back.
+func (x *relief) hold(r *fleet.Registration, to fleet.HandoffStage, held fleet.HeldMove) {
+	held.Record, held.To = fleet.Subject{Kind: fleet.KindAgent, Name: r.Name}, "hand-off "+string(to)
+	if isHandingOver(*r) {
+		held.From = "hand-off " + string(r.Handoff.Stage)
+	}
+	x.out.Hold(held)
+}
+
+func atWork() fleet.HeldMove {
+	return fleet.HeldMove{Guard: fleet.GuardState, Held: "its turn is not over"}
+}
+
+// awaited is what holds a stage back that waits for its order: what holds that.
+func (x *relief) awaited(r *fleet.Registration, what string) fleet.HeldMove {
+	for _, o := range slices.Concat(x.plan.Orders, x.past.Orders) {
+		if o.ID == r.Handoff.Order && o.State == fleet.OrderQueued {
+			return fleet.HeldMove{Guard: o.Guard, Held: o.Why, Until: o.Until, Hint: o.Hint}
+		} else if o.ID == r.Handoff.Order {
+			break
+		}
+	}
+	return fleet.HeldMove{Guard: fleet.GuardInFlight, Held: what}
+}
+
+// next is the stage after one, when all goes well.
+func next(s fleet.HandoffStage) fleet.HandoffStage {
+	switch s {
+	case fleet.HandoffAsked, fleet.HandoffLate:
+		return fleet.HandoffWritten
+	case fleet.HandoffWritten:
+		return fleet.HandoffSaving
+	case fleet.HandoffSaving:
+		return fleet.HandoffStopping
+	case fleet.HandoffStopping:
+		return fleet.HandoffStarting
+	}
+	return fleet.HandoffDone
 }
 
 // answer says whether an order is done, or why it came to nothing. An order of

@@ -22,16 +22,21 @@ import (
 // thought out again gives the same order, and a start that came to nothing is tried
 // again in the next ten minutes.
 func Staff(p fleet.Pass) (out fleet.Follows) {
-	if p.Past.Blind != "" || p.Past.Amnesia || !p.Snapshot.Agents.Fresh() {
+	if p.Past.Blind != "" {
+		return out
+	}
+	if p.Past.Amnesia || !p.Snapshot.Agents.Fresh() {
+		out.Held = unseen(p)
 		return out
 	}
 	waiting := ledger.Waiting(p.Past, p.Snapshot, p.Policy.Pools)
 	for _, pool := range p.Policy.Pools {
-		if pool.Disabled {
-			continue
-		}
 		s := staff{past: p.Past, snap: p.Snapshot, pool: pool, out: &out}
 		s.muster()
+		if pool.Disabled {
+			s.switchedOff(waiting[pool.Project])
+			continue
+		}
 		s.bury()
 		s.keep()
 		s.man(waiting[pool.Project])
@@ -150,7 +155,23 @@ func (s *staff) keep() {
 
 // man starts who is missing, or ends who is not needed.
 func (s *staff) man(waiting fleet.Leaf[int]) {
-	present, hands := 0, 0
+	present, want := s.wanted(waiting)
+	if want > max(s.pool.Max, present) {
+		s.hold(present, counted(want), fleet.HeldMove{Guard: fleet.GuardLimit, Held: fmt.Sprintf("%d is the most", s.pool.Max)})
+	}
+	if s.pool.Project != "" && !waiting.IsKnown() && present < s.pool.Max && !s.isDormant() {
+		s.hold(present, allNeeded, fleet.HeldMove{Guard: fleet.GuardEvidence, Held: "it is not known how much work waits in " + s.pool.Project, Hint: hintLook})
+	}
+	if want = min(want, s.pool.Max); want > present {
+		s.start(want - present)
+		return
+	}
+	s.spare(present, waiting)
+}
+
+// wanted is how many workers there are, and how many there would be were there no most.
+func (s *staff) wanted(waiting fleet.Leaf[int]) (present, want int) {
+	hands := 0
 	for _, w := range s.members {
 		if w.isGone() {
 			continue
@@ -160,15 +181,11 @@ func (s *staff) man(waiting fleet.Leaf[int]) {
 			hands++
 		}
 	}
-	want := max(s.pool.Min, present)
+	want = max(s.pool.Min, present)
 	if n, known := waiting.Get(); known && s.pool.Project != "" {
 		want = max(want, present+n-hands)
 	}
-	if want = min(want, s.pool.Max); want > present {
-		s.start(want - present)
-		return
-	}
-	s.spare(present, waiting)
+	return present, want
 }
 
 // freshHand is for how long a worker may look for its work before it counts as

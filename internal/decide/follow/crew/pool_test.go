@@ -24,6 +24,8 @@ type yard struct {
 	issues  []fleet.Issue
 	blind   bool // nobody looks at the agents
 	deaf    bool // or at the forge
+	amnesia bool
+	dormant bool // nobody works in the project
 	beads   fleet.Sight
 	started int
 }
@@ -41,7 +43,7 @@ func (y *yard) at() fleet.Instant {
 func (y *yard) seen() fleet.Snapshot {
 	ok := fleet.Sight{Status: fleet.StatusOK, At: y.at()}
 	s := fleet.Snapshot{At: y.at(), Agents: fleet.Part[[]fleet.Agent]{Sight: ok},
-		Forge: fleet.Part[fleet.Forge]{Sight: ok, Value: fleet.Forge{Projects: []fleet.Project{{Name: "shop", Ready: fleet.Known(len(y.issues)), Active: fleet.Known(true)}}, Issues: y.issues}}}
+		Forge: fleet.Part[fleet.Forge]{Sight: ok, Value: fleet.Forge{Projects: []fleet.Project{{Name: "shop", Ready: fleet.Known(len(y.issues)), Active: fleet.Known(!y.dormant)}}, Issues: y.issues}}}
 	for _, r := range y.regs {
 		if a, there := y.agents[r.Name]; there {
 			s.Agents.Value = append(s.Agents.Value, a)
@@ -59,7 +61,7 @@ func (y *yard) seen() fleet.Snapshot {
 
 func (y *yard) look() fleet.Follows {
 	s := y.seen()
-	past := fleet.Past{Registrations: y.regs, Orders: y.orders}
+	past := fleet.Past{Registrations: y.regs, Orders: y.orders, Amnesia: y.amnesia}
 	return Staff(fleet.Pass{Past: past, Snapshot: s, Policy: fleet.Policy{Pools: []fleet.Pool{y.pool}}})
 }
 
