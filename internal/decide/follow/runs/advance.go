@@ -1,6 +1,7 @@
 package runs
 
 import (
+	"cmp"
 	"fmt"
 	"reflect"
 	"slices"
@@ -153,13 +154,13 @@ func (a *advance) heldBack(r *fleet.Run) bool {
 	}
 	facts := a.facts[r.ID]
 	if facts == nil {
-		r.Why = "waits: it was not looked yet whether somebody holds its lock"
+		a.unlocked(r, fleet.GuardEvidence, "it was not looked yet whether somebody holds its lock")
 		return true
 	}
 	holder, known := facts.Locked.Get()
 	switch {
 	case !known:
-		r.Why = "waits: it is not known whether somebody holds its lock: " + facts.Locked.Why()
+		a.unlocked(r, fleet.GuardEvidence, "it is not known whether somebody holds its lock: "+facts.Locked.Why())
 	case holder != "":
 		ledger.SkipRun(r, "its lock is held by "+fleet.Line(holder, 80), a.at)
 	}
@@ -169,10 +170,8 @@ func (a *advance) heldBack(r *fleet.Run) bool {
 // ready lets steps begin whose needs are done, as many at once as the run allows.
 // All prose is one session, and does not count.
 func (a *advance) ready(r *fleet.Run) {
-	free := r.Parallel
-	if free == 0 {
-		free = parallelSteps
-	}
+	most := cmp.Or(r.Parallel, parallelSteps)
+	free := most
 	for _, s := range r.Steps {
 		if s.Do != fleet.StepProse && (s.State == fleet.StepReady || s.State == fleet.StepRunning) {
 			free--
@@ -182,13 +181,14 @@ func (a *advance) ready(r *fleet.Run) {
 	g := ledger.StepsOf(r)
 	for i := range r.Steps {
 		s := &r.Steps[i]
-		if s.State != fleet.StepWaiting || g.Unmet(s) != "" || !s.NotBefore.IsZero() && !a.out.Due(a.at, s.NotBefore) || a.held(r, s) {
+		if s.State != fleet.StepWaiting || g.Unmet(s) != "" || a.pauses(r, s) || a.held(r, s) {
 			continue
 		}
 		switch {
 		case s.Do == fleet.StepProse:
 			prose = append(prose, s)
 		case free <= 0:
+			a.hold(r, s, fleet.HeldMove{Guard: fleet.GuardLimit, Held: fmt.Sprintf("%d of its steps at once is the most", most)})
 		case s.Do == fleet.StepUses:
 			a.use(r, s)
 			free--

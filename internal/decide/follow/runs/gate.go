@@ -20,8 +20,10 @@ func (a *advance) held(r *fleet.Run, s *fleet.RunStep) bool {
 	switch {
 	case g == nil:
 		a.wait("step %s waits for its gate, which is being made", s.ID)
+		a.hold(r, s, a.lastWait(fleet.GuardGate))
 	case !g.Over():
 		a.wait("step %s waits for gate %s (%s)", s.ID, g.ID, g.Type)
+		a.hold(r, s, a.lastWait(fleet.GuardGate))
 	case g.Outcome == fleet.GatePassed:
 		s.Awaits = ledger.GatePassed
 		return false

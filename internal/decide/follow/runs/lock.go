@@ -52,13 +52,13 @@ func (a *advance) awaitsLock(r *fleet.Run, facts *fleet.RunFacts) bool {
 	rec := a.records[r.Holding]
 	switch {
 	case !known:
-		r.Why = "waits: it is not known whether its lock is held: " + facts.Held.Why()
+		a.unlocked(r, fleet.GuardEvidence, "it is not known whether its lock is held: "+facts.Held.Why())
 	case a.lockMayCome(r):
-		r.Why = "waits: its lock is being taken"
+		a.unlocked(r, fleet.GuardInFlight, "its lock is being taken")
 	case rec != nil && rec.Result != nil && (rec.Result.Status == fleet.ResultFailed || rec.Result.Status == fleet.ResultRefused):
 		ledger.SkipRun(r, "its lock could not be taken: "+fleet.Line(rec.Result.Why, 200), a.at)
 	default:
-		r.Why = "waits: its lock is not taken yet"
+		a.unlocked(r, fleet.GuardInFlight, "its lock is not taken yet")
 	}
 	return true
 }

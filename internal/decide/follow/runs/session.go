@@ -64,8 +64,13 @@ func (a *advance) offer(r *fleet.Run, g ledger.StepGraph, prose []*fleet.RunStep
 		}
 		return
 	}
-	if !isActive(s) && a.wantsMemory(r) {
-		return
+	if !isActive(s) {
+		if held := a.wantsMemory(r); held.Guard != "" {
+			for _, step := range prose {
+				a.hold(r, step, held)
+			}
+			return
+		}
 	}
 	told := isActive(s) && s.Seen
 	for _, step := range prose {
@@ -85,26 +90,36 @@ func awaitsOthers(g ledger.StepGraph, s *fleet.RunStep) bool {
 	return s.Gate != nil || slices.ContainsFunc(s.Needs, func(n string) bool { return g[n].Do != fleet.StepProse })
 }
 
-// wantsMemory says whether the launch of a model is held back. When nothing was
-// begun, a run that finds too little memory is skipped: its next one will do.
-func (a *advance) wantsMemory(r *fleet.Run) bool {
+// wantsMemory is what holds back the launch of a model; the zero value: nothing does.
+// When nothing was begun, a run that finds too little memory is skipped: its next one
+// will do.
+func (a *advance) wantsMemory(r *fleet.Run) (held fleet.HeldMove) {
 	need := r.Session.Memory
 	if need <= 0 {
-		return false
+		return held
 	}
 	free, known := a.snap.Host.Value.Memory.Available.Get()
 	switch {
 	case !a.snap.Host.Fresh() || !known:
 		a.wait("it is not known how much memory is left")
-		return true
+		return a.lastWait(fleet.GuardEvidence)
 	case free >= need:
-		return false
-	case isUntouched(r):
-		ledger.SkipRun(r, fmt.Sprintf("less than %d MiB of memory are available", need>>20), a.at)
-	default:
-		a.wait("less than %d MiB of memory are available", need>>20)
+		return held
 	}
-	return true
+	a.wait("less than %d MiB of memory are available", need>>20)
+	if held = a.lastWait(fleet.GuardGate); isUntouched(r) {
+		ledger.SkipRun(r, held.Held, a.at)
+	}
+	return held
+}
+
+// lacksMemory says whether the session of a run is not started for want of memory.
+func (a *advance) lacksMemory(r *fleet.Run) bool {
+	held := a.wantsMemory(r)
+	if held.Guard != "" {
+		a.holdSession(r, held)
+	}
+	return held.Guard != ""
 }
 
 // startSession has the folder of the run made, and then an agent started.
@@ -119,7 +134,7 @@ func (a *advance) startSession(r *fleet.Run) {
 		}
 		renewSession(r)
 	}
-	if !a.isPrepared(r) || a.wantsMemory(r) {
+	if !a.isPrepared(r) || a.lacksMemory(r) {
 		return
 	}
 	s.Asked, s.MovedAt = a.at, a.at

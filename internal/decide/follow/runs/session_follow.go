@@ -115,6 +115,9 @@ func (a *advance) unstarted(r *fleet.Run, reg *fleet.Registration) bool {
 			why = "its agent is being started"
 		}
 		a.wait("%s", why)
+		if o.State == fleet.OrderQueued {
+			a.holdSession(r, fleet.HeldMove{Guard: o.Guard, Held: o.Why, Until: o.Until, Hint: o.Hint})
+		}
 		return true
 	case known && o.State != fleet.OrderDone:
 		a.failSession(r, sessionUnborn, "its agent could not be started: "+o.Why)
