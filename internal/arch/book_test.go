@@ -23,6 +23,10 @@ func TestAddingANotifierByTheBook(t *testing.T) {
 	follow(t, "adding-a-notifier.md", "## A Go notifier, step by step", "ok  \tcustos/internal/report/gotify", "ok  \tcustos/internal/catalog", "custos.toml is good")
 }
 
+func TestAddingACIByTheBook(t *testing.T) {
+	follow(t, "adding-a-ci.md", "## Step by step", "ok  \tcustos/internal/sys/ci/drone", "ok  \tcustos/internal/catalog", "| `drone` | nothing |", "custos.toml is good")
+}
+
 // follow does what a page says from a heading on, and looks for words in what was printed.
 // What was added is good for the vet, and for the atlas.
 func follow(t *testing.T, page, from string, wants ...string) {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"net/http"
 	"regexp"
 	"strconv"
 	"strings"
@@ -437,9 +438,9 @@ func (a *actions) Workers(ctx context.Context) (out []Worker, err error) {
 }
 
 func (a *actions) Again(ctx context.Context, p Pipeline) error {
-	return a.c.Post(ctx, a.at("/actions/runs/%d/%s", p.ID, a.words.again))
+	return a.c.Send(ctx, http.MethodPost, a.at("/actions/runs/%d/%s", p.ID, a.words.again))
 }
 
 func (a *actions) Cancel(ctx context.Context, p Pipeline) error {
-	return a.c.Post(ctx, a.at("/actions/runs/%d/cancel", p.ID))
+	return a.c.Send(ctx, http.MethodPost, a.at("/actions/runs/%d/cancel", p.ID))
 }

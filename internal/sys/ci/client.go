@@ -36,9 +36,9 @@ func (c *Client) Get(ctx context.Context, path string, into any) error {
 	return c.call(ctx, http.MethodGet, path, into)
 }
 
-// Post asks for something to be done.
-func (c *Client) Post(ctx context.Context, path string) error {
-	return c.call(ctx, http.MethodPost, path, nil)
+// Send asks for something to be done, by POST or DELETE.
+func (c *Client) Send(ctx context.Context, method, path string) error {
+	return c.call(ctx, method, path, nil)
 }
 
 // call sends a request and reads its answer as JSON. The errors name neither the

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"net/url"
 	"regexp"
 	"slices"
@@ -269,9 +270,13 @@ func distinct(all []Worker) []Worker {
 }
 
 func (w *woodpecker) Again(ctx context.Context, p Pipeline) error {
-	return w.at(ctx, func(path string) error { return w.c.Post(ctx, fmt.Sprintf("%s/pipelines/%d", path, p.ID)) })
+	return w.at(ctx, func(path string) error {
+		return w.c.Send(ctx, http.MethodPost, fmt.Sprintf("%s/pipelines/%d", path, p.ID))
+	})
 }
 
 func (w *woodpecker) Cancel(ctx context.Context, p Pipeline) error {
-	return w.at(ctx, func(path string) error { return w.c.Post(ctx, fmt.Sprintf("%s/pipelines/%d/cancel", path, p.ID)) })
+	return w.at(ctx, func(path string) error {
+		return w.c.Send(ctx, http.MethodPost, fmt.Sprintf("%s/pipelines/%d/cancel", path, p.ID))
+	})
 }
