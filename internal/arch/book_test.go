@@ -27,6 +27,10 @@ func TestAddingACIByTheBook(t *testing.T) {
 	follow(t, "adding-a-ci.md", "## Step by step", "ok  \tcustos/internal/sys/ci/drone", "ok  \tcustos/internal/catalog", "| `drone` | nothing |", "custos.toml is good")
 }
 
+func TestAddingAForgeByTheBook(t *testing.T) {
+	follow(t, "adding-a-forge.md", "## Step by step", "ok  \tcustos/internal/sys/forge/plain", "ok  \tcustos/internal/catalog", "GitHub and Plain: their issues", `or `+"`\"plain\"`", "custos.toml is good")
+}
+
 // follow does what a page says from a heading on, and looks for words in what was printed.
 // What was added is good for the vet, and for the atlas.
 func follow(t *testing.T, page, from string, wants ...string) {

@@ -101,9 +101,9 @@ type Review struct {
 	At     time.Time
 }
 
-// check refuses what cannot be an issue: without it, an answer that says nothing
+// Checked refuses what cannot be an issue: without it, an answer that says nothing
 // would read as a closed one.
-func (i Issue) check(state string) (Issue, error) {
+func (i Issue) Checked(state string) (Issue, error) {
 	if i.Number <= 0 || state != "open" && state != "closed" {
 		return Issue{}, errOdd
 	}

@@ -364,7 +364,7 @@ func teaIssue(i *gitea.Issue) (Issue, error) {
 			out.Repo = i.Repository.Owner + "/" + i.Repository.Name
 		}
 	}
-	return out.check(string(i.State))
+	return out.Checked(string(i.State))
 }
 
 func teaPull(p *gitea.PullRequest) Pull {

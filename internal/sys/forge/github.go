@@ -304,7 +304,7 @@ func (i *hubIssue) plain() (Issue, error) {
 	if i.Dependencies != nil {
 		out.Native = min(i.Dependencies.BlockedBy, 1)
 	}
-	return out.check(i.GetState())
+	return out.Checked(i.GetState())
 }
 
 // repoOf takes OWNER/NAME out of an address like https://api.github.com/repos/acme/shop.
