@@ -119,13 +119,7 @@ func (s *Store) Actions(ctx context.Context, f ActionFilter) ([]fleet.ActionReco
 	c.when(f.Subject != (fleet.Subject{}), "subject = ?", name(f.Subject))
 	c.when(f.ID != "", "id = ?", f.ID)
 	c.when(f.Open, "stage <> 'ended'")
-	var bad []badRow
-	out, err := collect[fleet.ActionRecord](ctx, s.r, &bad, source{
+	return list[fleet.ActionRecord](ctx, s, "list actions", source{
 		table: "actions", key: "id", where: c.where() + " ORDER BY rowid", args: c.args,
 	})
-	if err != nil {
-		return nil, failed("list actions", err)
-	}
-	s.moveAside(ctx, bad)
-	return out, nil
 }

@@ -53,6 +53,17 @@ func collect[T any](ctx context.Context, q querier, bad *[]badRow, src source) (
 	return out, rows.Err()
 }
 
+// list collects rows for who asks from outside: those that cannot be read are set aside.
+func list[T any](ctx context.Context, s *Store, what string, src source) ([]T, error) {
+	var bad []badRow
+	out, err := collect[T](ctx, s.r, &bad, src)
+	if err != nil {
+		return nil, failed(what, err)
+	}
+	s.moveAside(ctx, bad)
+	return out, nil
+}
+
 // moveAside moves rows out of the way. It is done as well as can be: where the
 // disk is full or the store is read only, they stay, and it is kept in mind which.
 func (s *Store) moveAside(ctx context.Context, bad []badRow) {

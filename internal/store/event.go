@@ -97,13 +97,7 @@ func atMost(limit int) int {
 }
 
 func (s *Store) events(ctx context.Context, where string, args []any) ([]fleet.Event, error) {
-	var bad []badRow
-	found, err := collect[fleet.Event](ctx, s.r, &bad, source{table: "events", key: "id", where: where, args: args})
-	if err != nil {
-		return nil, failed("list events", err)
-	}
-	s.moveAside(ctx, bad)
-	return found, nil
+	return list[fleet.Event](ctx, s, "list events", source{table: "events", key: "id", where: where, args: args})
 }
 
 // after are the conditions of those that match, with an ID above since.

@@ -19,16 +19,11 @@ func (s *Store) Failures(ctx context.Context, f FailureFilter) ([]fleet.Failure,
 	var c conditions
 	c.when(f.Agent != "", "agent = ?", f.Agent)
 	c.when(!f.Since.IsZero(), "wall >= ?", wall(f.Since.Wall))
-	var bad []badRow
-	list, err := collect[fleet.Failure](ctx, s.r, &bad, source{
+	found, err := list[fleet.Failure](ctx, s, "list failures", source{
 		table: "failures", key: "id", where: c.where() + " ORDER BY id DESC LIMIT ?", args: append(c.args, atMost(f.Limit)),
 	})
-	if err != nil {
-		return nil, failed("list failures", err)
-	}
-	s.moveAside(ctx, bad)
-	slices.Reverse(list)
-	return list, nil
+	slices.Reverse(found)
+	return found, err
 }
 
 // tierModel is the tier of a failure that a model told of.

@@ -67,16 +67,10 @@ func (s *Store) Orders(ctx context.Context, f OrderFilter) ([]fleet.Order, error
 	c.when(f.ID != "", "id = ?", f.ID)
 	c.when(f.Agent != "", "agent = ?", f.Agent)
 	c.when(f.Open, "over = 0")
-	var bad []badRow
 	newest := "SELECT seq FROM orders " + c.where() + " ORDER BY seq DESC LIMIT ?"
-	list, err := collect[fleet.Order](ctx, s.r, &bad, source{
+	return list[fleet.Order](ctx, s, "list orders", source{
 		table: "orders", key: "id", where: "WHERE seq IN (" + newest + ") ORDER BY seq", args: append(c.args, atMost(f.Limit)),
 	})
-	if err != nil {
-		return nil, failed("list orders", err)
-	}
-	s.moveAside(ctx, bad)
-	return list, nil
 }
 
 // EndOrder ends an order otherwise than by a pass: a person takes it back, or a

@@ -56,33 +56,22 @@ func (s *Store) MessagesFor(ctx context.Context, agent string, limit int) ([]fle
 	if agent == "" {
 		return nil, nil
 	}
-	var bad []badRow
-	out, err := collect[fleet.Message](ctx, s.r, &bad, source{
+	out, err := list[fleet.Message](ctx, s, "list messages for agent "+fleet.Line(agent, 80), source{
 		table: "outbox", key: "id", where: `WHERE recipient = ? AND state = 'due' ORDER BY wall DESC, rowid DESC LIMIT ?`, args: []any{agent, atMost(limit)},
 	})
-	if err != nil {
-		return nil, failed("list messages for agent "+fleet.Line(agent, 80), err)
-	}
-	s.moveAside(ctx, bad)
 	slices.Reverse(out)
-	return out, nil
+	return out, err
 }
 
 // Due lists at most limit messages for people that are to be delivered at at, the
 // most urgent and then the oldest first.
 func (s *Store) Due(ctx context.Context, at fleet.Instant, limit int) ([]fleet.Message, error) {
-	var bad []badRow
-	out, err := collect[fleet.Message](ctx, s.r, &bad, source{
+	return list[fleet.Message](ctx, s, "list messages to send", source{
 		table: "outbox", key: "id",
 		where: `WHERE recipient = '' AND state = 'due' AND (wall <= ? OR (boot = ? AND boot <> '' AND up <= ?))
 			ORDER BY priority, wall, rowid LIMIT ?`,
 		args: []any{wall(at.Wall), at.Boot, int64(at.Up), limit},
 	})
-	if err != nil {
-		return nil, failed("list messages to send", err)
-	}
-	s.moveAside(ctx, bad)
-	return out, nil
 }
 
 // Sent strikes a message off: it was delivered.

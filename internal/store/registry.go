@@ -52,13 +52,7 @@ func (s *Store) UpdateRegistration(ctx context.Context, name string, at fleet.In
 
 // Registrations lists every registered agent by name, the retired ones too.
 func (s *Store) Registrations(ctx context.Context) ([]fleet.Registration, error) {
-	var bad []badRow
-	list, err := collect[fleet.Registration](ctx, s.r, &bad, source{table: "registrations", key: "name", where: "ORDER BY name"})
-	if err != nil {
-		return nil, failed("list registered agents", err)
-	}
-	s.moveAside(ctx, bad)
-	return list, nil
+	return list[fleet.Registration](ctx, s, "list registered agents", source{table: "registrations", key: "name", where: "ORDER BY name"})
 }
 
 // putRegistrations writes the registrations that a turn changes. One that was
@@ -86,7 +80,7 @@ func (t *tx) putRegistration(r fleet.Registration) (fleet.Registration, error) {
 		return r, err
 	}
 	if old != nil {
-		if same, err := sameRegistration(*old, r); err != nil || same {
+		if same, err := same(*old, r, func(r *fleet.Registration) *int64 { return &r.Revision }); err != nil || same {
 			return *old, err
 		}
 	}
@@ -100,13 +94,13 @@ func (t *tx) putRegistration(r fleet.Registration) (fleet.Registration, error) {
 	return r, t.told(old, r)
 }
 
-// sameRegistration says whether r is the stored one, or what became of it by
-// this very change.
-func sameRegistration(old, r fleet.Registration) (bool, error) {
-	if r.Revision != old.Revision && r.Revision+1 != old.Revision {
+// same says whether r is the stored one, or what became of it by this very change.
+func same[T any](old, r T, revision func(*T) *int64) (bool, error) {
+	is, was := revision(&r), *revision(&old)
+	if *is != was && *is+1 != was {
 		return false, nil
 	}
-	r.Revision = old.Revision
+	*is = was
 	a, err := encode(old)
 	if err != nil {
 		return false, err

@@ -106,7 +106,7 @@ func (t *tx) putRun(r fleet.Run, taken error) (fleet.Run, error) {
 		return r, err
 	}
 	if old != nil {
-		if same, err := sameRun(*old, r); err != nil || same {
+		if same, err := same(*old, r, func(r *fleet.Run) *int64 { return &r.Revision }); err != nil || same {
 			return *old, err
 		}
 	}
@@ -128,21 +128,6 @@ func (t *tx) putRun(r fleet.Run, taken error) (fleet.Run, error) {
 		}
 	}
 	return r, nil
-}
-
-// sameRun says whether r is the stored one, or what became of it by this very
-// change.
-func sameRun(old, r fleet.Run) (bool, error) {
-	if r.Revision != old.Revision && r.Revision+1 != old.Revision {
-		return false, nil
-	}
-	r.Revision = old.Revision
-	a, err := encode(old)
-	if err != nil {
-		return false, err
-	}
-	b, err := encode(r)
-	return a == b, err
 }
 
 // free fails with taken when a run of the same formula and project is not over.

@@ -3,29 +3,17 @@ package store
 import (
 	"context"
 	"fmt"
-	"slices"
 
 	"custos/internal/fleet"
 )
 
 // VerdictOf returns the newest verdict on that evidence, and whether there is one.
 func (s *Store) VerdictOf(ctx context.Context, evidence string) (fleet.Verdict, bool, error) {
-	list, err := s.verdicts(ctx, "WHERE evidence = ? ORDER BY seq DESC LIMIT 1", evidence)
-	if err != nil || len(list) == 0 {
+	found, err := list[fleet.Verdict](ctx, s, "list verdicts", source{table: "verdicts", key: "id", where: "WHERE evidence = ? ORDER BY seq DESC LIMIT 1", args: []any{evidence}})
+	if err != nil || len(found) == 0 {
 		return fleet.Verdict{}, false, err
 	}
-	return list[0], true, nil
-}
-
-func (s *Store) verdicts(ctx context.Context, where string, args ...any) ([]fleet.Verdict, error) {
-	var bad []badRow
-	list, err := collect[fleet.Verdict](ctx, s.r, &bad, source{table: "verdicts", key: "id", where: where, args: args})
-	if err != nil {
-		return nil, failed("list verdicts", err)
-	}
-	s.moveAside(ctx, bad)
-	slices.Reverse(list)
-	return list, nil
+	return found[0], true, nil
 }
 
 // judged keeps the verdict that an action brought. The first of an action stays.

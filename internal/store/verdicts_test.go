@@ -30,7 +30,7 @@ func TestVerdictIsKeptOnce(t *testing.T) {
 	ok(t, s.Finish(t.Context(), fleet.Result{ActionID: "t3", Status: fleet.ResultFailed, Ended: at(time.Hour)}))
 	v := *judgement("t1", "h1", at(0)).Verdict
 	v.ID, v.Alert, v.At = "t1", a.For, at(time.Minute)
-	list, err := s.verdicts(t.Context(), "ORDER BY seq DESC")
+	list, err := list[fleet.Verdict](t.Context(), s, "list verdicts", source{table: "verdicts", key: "id", where: "ORDER BY seq"})
 	ok(t, err)
 	if len(list) != 2 || list[1].ID != "t2" {
 		t.Fatalf("verdicts %s", asJSON(list))
