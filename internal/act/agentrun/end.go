@@ -26,13 +26,10 @@ const glance = 100 * time.Millisecond
 // says whether that was enough.
 func (t *Tree) End(ctx context.Context, term, kill time.Duration) (sent []string, err error) {
 	for round := range 1 + Rounds {
-		if err := t.again(ctx); err != nil {
+		if lives, err := t.lives(ctx); err != nil || !lives {
 			return sent, err
 		}
 		left := t.live()
-		if len(left) == 0 {
-			return sent, nil
-		}
 		name, wait, sigs := "SIGKILL", kill, []syscall.Signal{syscall.SIGKILL}
 		if round == 0 {
 			// SIGCONT because a stopped process would not see SIGTERM.
@@ -73,7 +70,7 @@ func (t *Tree) settle(ctx context.Context, d time.Duration) error {
 		soon, done := context.WithTimeout(within, glance)
 		_ = live[0].Wait(soon) // its error is that time is up
 		done()
-		if err := t.again(ctx); err != nil {
+		if _, err := t.again(ctx); err != nil {
 			return err
 		}
 	}
@@ -89,7 +86,7 @@ func (t *Tree) Gone() bool { return len(t.live()) == 0 }
 // Over looks once more, and returns an error unless nothing lives that was ever
 // part of the tree.
 func (t *Tree) Over(ctx context.Context) error {
-	if err := t.again(ctx); err != nil {
+	if _, err := t.lives(ctx); err != nil {
 		return fmt.Errorf("cannot show that nothing is left: %w", err)
 	}
 	if len(t.spared) > 0 {
@@ -101,6 +98,9 @@ func (t *Tree) Over(ctx context.Context) error {
 	}
 	if len(left) > 0 {
 		return fmt.Errorf("cannot end process %s", strings.Join(left, ", "))
+	}
+	if t.Doubt != nil {
+		return fmt.Errorf("cannot show that nothing is left: %w", t.Doubt)
 	}
 	return nil
 }

@@ -1,6 +1,7 @@
 package agentrun
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -75,7 +76,11 @@ func (t *Tree) withoutGuests(ctx context.Context, members []proc.Member) []proc.
 		if !isServer(m, members) {
 			continue
 		}
-		if g := t.theirs(ctx, m.ID); g.why != "" {
+		g := t.theirs(ctx, m.ID)
+		if m.Hosts {
+			g.why = cmp.Or(g.why, "another agent runs on its tmux server")
+		}
+		if g.why != "" {
 			out[m.PID] = true
 			t.leaveAlone(g.why)
 			keepOut(out, m.PID, g.own, members)

@@ -7,6 +7,7 @@ import (
 
 	"custos/internal/fleet"
 	"custos/internal/sys/proc"
+	"custos/internal/sys/shim"
 )
 
 // minTraffic is how many bytes read or written count as life: less is the
@@ -28,6 +29,9 @@ func (l *Live) AtRest(ctx context.Context, rest Rest) error {
 		return Refused("it runs %s, which may take %s", fleet.Line(t.Name, 40), t.Deadline)
 	}
 	t := &Tree{Also: Also(&l.Agent), Marker: Marker(l.Agent.Name, l.Agent.Instance), Hosted: l.World.Hosted, Folder: FolderOf(&l.Agent)}
+	if shim.IsKey(l.Agent.Instance) {
+		t.Kin, t.Doubt = shim.ReadKin(l.Shims, l.Agent.Name, l.Agent.Instance, l.Boot, shim.OfOne)
+	}
 	t.Take(l.Handle) // which stays the agent's own to let go of
 	_, err := t.AtRest(ctx, rest)
 	return err

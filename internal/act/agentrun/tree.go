@@ -4,11 +4,13 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"slices"
 
 	"custos/internal/fleet"
 	"custos/internal/sys/proc"
+	"custos/internal/sys/shim"
 )
 
 // Tree is an agent's process with all that belongs to it. Each process is held
@@ -17,6 +19,8 @@ import (
 type Tree struct {
 	Also   []proc.ID // what was seen in it before: it belongs to it, whoever is its parent by now
 	Marker string    // environment entry of whatever belongs to it; "" for none
+	Kin    shim.Kin  // what the records of its shims say belongs to it
+	Doubt  error     // why those do not tell all: then nothing shows that nothing is left
 	Hosted Hosted    // asks tmux servers that are part of it; nil: whoever uses one is left alone
 	Folder string    // where the agent works (raw); "" when not known
 	Left   []string  // why something that looks like a part of it is left alone, for people
@@ -24,7 +28,7 @@ type Tree struct {
 	root   *proc.Handle
 	held   map[proc.ID]*proc.Handle // everything ever found
 	hosts  map[proc.ID]guests       // tmux servers in it that were asked
-	spared []error                  // what was found in it late and must not be signalled
+	spared []error                  // what was found in it and must not be signalled
 }
 
 // Take holds a process for the tree, whose Close lets go of it. The first one is
@@ -68,8 +72,36 @@ func (t *Tree) Look(ctx context.Context) ([]proc.Member, error) {
 	return members, nil
 }
 
+// options say what belongs to the tree.
+func (t *Tree) options() proc.TreeOptions {
+	return proc.TreeOptions{Also: slices.Concat(t.Also, ids(t.Kin.Left)), Markers: append([]string{t.Marker}, t.Kin.Markers...),
+		Under: ids(t.Kin.Shims), Not: ids(t.Kin.Others)}
+}
+
+func ids(of []shim.ID) (out []proc.ID) {
+	for _, id := range of {
+		out = append(out, proc.ID(id))
+	}
+	return out
+}
+
+// Find adds to what was seen before all that the records, the markers and the process
+// table tell of the tree now.
+func (t *Tree) Find(ctx context.Context) error {
+	members, err := proc.Find(ctx, t.options())
+	if err != nil {
+		return fmt.Errorf("cannot look for what the agent started: %w", err)
+	}
+	for _, m := range members {
+		if !slices.Contains(t.Also, m.ID) {
+			t.Also = append(t.Also, m.ID)
+		}
+	}
+	return nil
+}
+
 func (t *Tree) scan(ctx context.Context) (members []proc.Member, lineage []proc.ID, err error) {
-	if members, err = t.root.Tree(ctx, proc.TreeOptions{Also: t.Also, Marker: t.Marker}); err != nil {
+	if members, err = t.root.Tree(ctx, t.options()); err != nil {
 		return nil, nil, err
 	}
 	members = t.withoutGuests(ctx, members)
@@ -111,23 +143,35 @@ func (t *Tree) Unchanged(ctx context.Context) error {
 }
 
 // again looks for the tree once more and takes hold of what is new in it. What
-// must not be signalled is spared, and Over says so.
-func (t *Tree) again(ctx context.Context) error {
+// must not be signalled is spared, and Over says so. It says whether anything was there:
+// what ended during the look may have begun something that the look came too early for.
+func (t *Tree) again(ctx context.Context) (some bool, err error) {
 	if t.root == nil {
-		return nil
+		return false, nil
 	}
 	members, lineage, err := t.scan(ctx)
 	if err != nil {
-		return err
+		return false, err
 	}
 	t.spared = nil
-	return t.Hold(slices.DeleteFunc(members, func(m proc.Member) bool {
+	members = slices.DeleteFunc(members, func(m proc.Member) bool {
 		err := allowed(m, lineage)
 		if err != nil {
 			t.spared = append(t.spared, err)
 		}
 		return err != nil
-	}))
+	})
+	return len(members) > 0, t.Hold(members)
+}
+
+// lives looks until something is held that lives, or a look has found nothing at all.
+func (t *Tree) lives(ctx context.Context) (bool, error) {
+	for {
+		some, err := t.again(ctx)
+		if lives := len(t.live()) > 0; lives || !some || err != nil {
+			return lives, err
+		}
+	}
 }
 
 // live lists what has not ended, oldest first: parents before their children.

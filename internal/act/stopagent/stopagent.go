@@ -40,7 +40,6 @@ type Options struct {
 	MaxCPU float64 `toml:"max_cpu" is:"0..100"`
 
 	World agentrun.World `toml:"-"`
-	Procs *proc.Reader   `toml:"-"` // default proc.NewReader
 }
 
 // Action implements act.Action.
@@ -48,12 +47,11 @@ type Action struct {
 	agentrun.World
 	ask, interrupt, term, kill time.Duration
 	rest                       agentrun.Rest
-	procs                      *proc.Reader
 }
 
 // New checks the options.
 func New(o Options) (*Action, error) {
-	x := &Action{rest: agentrun.Rest{MaxCPU: o.MaxCPU}, procs: o.Procs}
+	x := &Action{rest: agentrun.Rest{MaxCPU: o.MaxCPU}}
 	var errs [6]error
 	x.World, errs[0] = o.World.Check()
 	x.ask, errs[1] = agentrun.Duration("ask_wait", o.AskWait, 5*time.Second)
@@ -63,9 +61,6 @@ func New(o Options) (*Action, error) {
 	x.rest.Watch, errs[5] = agentrun.Duration("watch", o.Watch, time.Second)
 	if x.rest.MaxCPU == 0 {
 		x.rest.MaxCPU = 5
-	}
-	if x.procs == nil {
-		x.procs = proc.NewReader(proc.TableOptions{})
 	}
 	if err := errors.Join(errs[:]...); err != nil {
 		return nil, fmt.Errorf("cannot set up stop: %w", err)
@@ -103,7 +98,7 @@ func (x *Action) Commands(a fleet.Action) []fleet.Command {
 	}
 	if len(term) > 2 {
 		out = append(out, fleet.Command{Argv: term, Note: "through pidfds, each held against its start time first"},
-			fleet.Command{Argv: kill, Note: fmt.Sprintf("what is left after %s, what was begun meanwhile, and what carries its marker", x.term)})
+			fleet.Command{Argv: kill, Note: fmt.Sprintf("what is left after %s, what was begun meanwhile, what carries its marker, and what its shim has taken in", x.term)})
 	}
 	if t.Pane != nil && isPlaceOurs(*t) {
 		out = append(out, fleet.Command{Argv: []string{"tmux", "-S", t.Pane.ID.Socket, "kill-pane", "-t", t.Pane.ID.Pane}, Note: "once nothing runs"})
@@ -191,11 +186,7 @@ func (r *run) ready(ctx context.Context) error {
 // mayDisturb: a person may stop anything of ours, and an agent itself; a rule
 // only what is at rest.
 func (r *run) mayDisturb(ctx context.Context) error {
-	name, agent := fleet.AgentOf(r.by)
-	if fleet.IsPerson(r.by) || agent && name == r.Agent.Name {
-		return nil
-	}
-	if !r.root && r.isEnding() {
+	if r.isOrdered() || !r.root && r.isEnding() {
 		return nil
 	}
 	if !r.root {
@@ -218,12 +209,12 @@ func (r *run) isEnding() bool {
 }
 
 // take takes hold of the agent and of all that is part of it.
-func (r *run) take(ctx context.Context) (err error) {
+func (r *run) take(ctx context.Context) error {
 	r.tree.Marker = agentrun.Marker(r.Agent.Name, r.Agent.Instance)
-	if r.tree.Also, err = r.roots(ctx); err != nil {
+	r.tree.Hosted, r.tree.Folder = r.x.Hosted, agentrun.FolderOf(&r.Agent)
+	if err := r.roots(ctx); err != nil {
 		return err
 	}
-	r.tree.Hosted, r.tree.Folder = r.x.Hosted, agentrun.FolderOf(&r.Agent)
 	if err := r.tree.Begin(ctx); err != nil {
 		return fmt.Errorf("cannot stop: %w", err)
 	}
@@ -234,43 +225,22 @@ func (r *run) take(ctx context.Context) (err error) {
 	return nil
 }
 
-// roots lists what is known to be part of the agent without asking for its
-// children: as the plan saw it, what its shim lists, and what carries its marker.
-func (r *run) roots(ctx context.Context) ([]proc.ID, error) {
-	var ids []proc.ID
+// roots lists what is known to be part of the agent: as the plan saw it, and as the
+// records of its shims and the process table tell. What former instances left is for
+// people to end, and for the agent itself: a rule has judged this one alone.
+func (r *run) roots(ctx context.Context) error {
 	if p := r.Agent.Process; p.Boot == "" || p.Boot == r.Boot {
-		ids = agentrun.Also(&r.Agent)
+		r.tree.Also = agentrun.Also(&r.Agent)
 	}
 	if r.Agent.Instance == "" || !shim.IsKey(r.Agent.Instance) {
-		return ids, nil
+		return nil
 	}
-	dir := shim.Dir(r.Shims, r.Agent.Instance)
-	if s, _, err := shim.Read(dir); err == nil && s.At.Boot == r.Boot {
-		left, err := shim.ReadLeft(dir)
-		if err != nil {
-			return nil, err
-		}
-		for _, l := range left {
-			ids = append(ids, proc.ID(l.ID))
-		}
-	}
-	marked, err := r.x.marked(ctx, r.Agent.Name+":"+r.Agent.Instance)
-	return append(ids, marked...), err
+	r.tree.Kin, r.tree.Doubt = shim.ReadKin(r.Shims, r.Agent.Name, r.Agent.Instance, r.Boot, shim.Former(r.isOrdered()))
+	return r.tree.Find(ctx)
 }
 
-// marked lists the processes that carry a marker.
-func (x *Action) marked(ctx context.Context, value string) ([]proc.ID, error) {
-	x.procs.Forget()
-	table, err := x.procs.Table(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("cannot look for what the agent started: %w", err)
-	}
-	var out []proc.ID
-	for _, p := range table {
-		is, ok, err := x.procs.Env(p.ID.PID, shim.Marker)
-		if err == nil && ok && is == value {
-			out = append(out, p.ID)
-		}
-	}
-	return out, nil
+// isOrdered says whether a person wants the end, or the agent itself.
+func (r *run) isOrdered() bool {
+	name, agent := fleet.AgentOf(r.by)
+	return fleet.IsPerson(r.by) || agent && name == r.Agent.Name
 }

@@ -20,7 +20,7 @@ var ErrGone = errors.New("process has ended")
 type Handle struct {
 	id   ID
 	file *os.File
-	seen map[int]uint64 // pid → start of everything Tree has found
+	seen seen // everything Tree has found
 }
 
 // Open takes hold of a process. It fails with ErrGone when the process has
@@ -37,7 +37,7 @@ func Open(id ID) (*Handle, error) {
 	if err != nil {
 		return nil, fmt.Errorf("cannot take hold of process %d: %w", id.PID, err)
 	}
-	h := &Handle{id: id, file: os.NewFile(uintptr(fd), "pidfd"), seen: map[int]uint64{id.PID: id.Start}}
+	h := &Handle{id: id, file: os.NewFile(uintptr(fd), "pidfd"), seen: seen{id.PID: id.Start}}
 	if err := h.check(); err != nil {
 		h.Close()
 		return nil, err

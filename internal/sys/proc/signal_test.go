@@ -294,7 +294,7 @@ func TestTreeTakesInWhatWasSeenBeforeAndWhatCarriesTheMarker(t *testing.T) {
 	stale := idOf(t, near.Process.Pid)
 	stale.Start--
 	check("a reused pid", TreeOptions{Also: []ID{stale}}, root.Process.Pid)
-	check("marked", TreeOptions{Marker: marker}, root.Process.Pid, other.Process.Pid)
+	check("marked", TreeOptions{Markers: []string{marker}}, root.Process.Pid, other.Process.Pid)
 	check("seen before", TreeOptions{Also: []ID{idOf(t, near.Process.Pid)}}, root.Process.Pid, other.Process.Pid, near.Process.Pid)
 }
 
