@@ -76,10 +76,15 @@ func CheckOrder(o fleet.Order) error {
 
 // checkTarget says whether the order names what it is about.
 func checkTarget(o fleet.Order) error {
-	if o.Account == "" {
-		if err := CheckName(o.Agent); err != nil {
-			return fmt.Errorf("cannot take order %q: %w", o.ID, err)
-		}
+	if o.Account != "" {
+		return nil
+	}
+	err := CheckName(o.Agent)
+	if o.Do == fleet.OrderSpawn || o.Do == fleet.OrderAdopt {
+		err = CheckNewName(o.Agent)
+	}
+	if err != nil {
+		return fmt.Errorf("cannot take order %q: %w", o.ID, err)
 	}
 	return nil
 }

@@ -2,16 +2,10 @@ package ledger
 
 import (
 	"fmt"
-	"strings"
 	"time"
-	"unicode"
-	"unicode/utf8"
 
 	"custos/internal/fleet"
 )
-
-// longestName is the most runes of an agent's name.
-const longestName = 200
 
 // Bounds are what a new registration is checked against.
 type Bounds struct {
@@ -27,7 +21,7 @@ func Register(all []fleet.Registration, r fleet.Registration, b Bounds, by strin
 	fail := func(err error) (fleet.Registration, error) {
 		return fleet.Registration{}, fmt.Errorf("cannot register %s: %w", shown(r.Name), err)
 	}
-	if err := CheckName(r.Name); err != nil {
+	if err := CheckNewName(r.Name); err != nil {
 		return fail(err)
 	}
 	if r.Kind == "" || b.Known != nil && !b.Known(r.Kind) {
@@ -46,22 +40,6 @@ func Register(all []fleet.Registration, r fleet.Registration, b Bounds, by strin
 	r = WithDefaults(r, by, at)
 	r.Depth, r.Revision = depth, 0
 	return r, nil
-}
-
-// CheckName says whether a name may be given to an agent: 1 to 200 printable
-// runes, neither beginning nor ending with a blank.
-func CheckName(name string) error {
-	switch n := utf8.RuneCountInString(name); {
-	case n == 0:
-		return fmt.Errorf("%w: it has no name", ErrIllegal)
-	case n > longestName:
-		return fmt.Errorf("%w: its name has %d characters, %d are the most", ErrIllegal, n, longestName)
-	case !utf8.ValidString(name) || strings.IndexFunc(name, func(r rune) bool { return !unicode.IsPrint(r) }) >= 0:
-		return fmt.Errorf("%w: its name holds what cannot be printed", ErrIllegal)
-	case strings.TrimSpace(name) != name:
-		return fmt.Errorf("%w: its name begins or ends with a blank", ErrIllegal)
-	}
-	return nil
 }
 
 // depthOf returns the depth of r below its parent; 0 without one.

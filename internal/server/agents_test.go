@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -288,6 +289,32 @@ func TestSpawnBecomesARegistration(t *testing.T) {
 	}
 	if want := "Your task: mend it\nRead the specification first: /spec.md\nThe files it is about: a.go, b.go"; r.Prompt != want {
 		t.Errorf("told %q first, want %q", r.Prompt, want)
+	}
+}
+
+// No agent is begun, or taken in, under a name that means people or Custos, nor under that of
+// who may give orders here: neither by a person nor by an agent.
+func TestNamesOfPeopleAreRefused(t *testing.T) {
+	for _, by := range []string{"", "lead"} {
+		for name, want := range map[string]string{"overseer": "means the people", "Custos": "means Custos itself", "parent": "the agent above", Caller{UID: os.Getuid()}.Name(): "is a person's name", "root": "is a person's name"} {
+			for _, do := range []string{"spawn", "adopt"} {
+				if by != "" && do == "adopt" {
+					continue // which takes a person
+				}
+				w := newWorld()
+				w.agent = by
+				w.registrations = []fleet.Registration{{Name: "lead", Kind: "claude"}}
+				q := api.OrderRequest{ID: "one", Do: do, Agent: name}
+				if do == "spawn" {
+					q.Spawn = &api.SpawnRequest{Kind: "claude", Dir: "/w"}
+				}
+				_, err := client(w).Order(t.Context(), q)
+				wantError(t, err, api.BadInput, want)
+				if len(w.taken) > 0 || !strings.HasPrefix(err.Error(), "cannot "+do+" ") {
+					t.Errorf("%s of %s by %q: %v, %v", do, name, by, w.taken, err)
+				}
+			}
+		}
 	}
 }
 

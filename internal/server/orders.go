@@ -8,13 +8,13 @@ import (
 	"fmt"
 	"io/fs"
 	"net/http"
+	"os"
 	"path"
 	"time"
 
 	"custos/internal/api"
 	"custos/internal/control"
 	"custos/internal/fleet"
-	"custos/internal/ledger"
 )
 
 func (s *server) order(req *http.Request, c Caller) (any, error) {
@@ -131,7 +131,7 @@ func (s *server) orderOf(ctx context.Context, r api.OrderRequest, by string) (fl
 			return o, api.AsBadInput(err)
 		}
 	}
-	return o, ledger.CheckOrder(o)
+	return o, control.CheckOrder(o, Caller{UID: os.Getuid()}.Name(), Caller{}.Name())
 }
 
 // kindOf names the kind that a command line starts; by the name of its program

@@ -72,7 +72,7 @@ func (e *enlisting) see(a fleet.Agent) {
 // enlist registers one that runs. A name that was retired is given anew: other
 // systems use a name again.
 func (e *enlisting) enlist(a fleet.Agent, retired *fleet.Registration) {
-	if a.Owner != fleet.OwnerAdopted || a.Process.PID == 0 || a.OneShot || a.Orphan || a.Origin.Role == "" || ledger.CheckName(a.Name) != nil {
+	if a.Owner != fleet.OwnerAdopted || a.Process.PID == 0 || a.OneShot || a.Orphan || a.Origin.Role == "" || ledger.CheckNewName(a.Name) != nil {
 		return
 	}
 	o := a.Origin

@@ -52,6 +52,7 @@ func TestEnlistHolds(t *testing.T) {
 		"ended":      func(a *fleet.Agent) { a.Process = fleet.ProcessID{} },
 		"no origin":  func(a *fleet.Agent) { a.Origin = nil },
 		"no role":    func(a *fleet.Agent) { a.Origin.Role = "" },
+		"the people": func(a *fleet.Agent) { a.Name = fleet.Overseer },
 		"a bad name": func(a *fleet.Agent) { a.Name = "a\x1bb" },
 	} {
 		if got := Enlist(fleet.Pass{Snapshot: seenOf(change)}).Registrations; len(got) != 1 {
