@@ -33,34 +33,27 @@ func (c *Control) mails(ctx context.Context, call Call) (api.MailList, error) {
 			out.Mail = append(out.Mail, mailView(m, whose))
 		}
 	}
-	if i := slices.IndexFunc(all.Mails, func(m fleet.Mail) bool { return ledger.Unread(m, whose) }); i >= 0 && whose == writerOf(call.By) {
+	if i := slices.IndexFunc(all.Mails, func(m fleet.Mail) bool { return ledger.Unread(m, whose) }); i >= 0 && whose == ledger.WriterOf(call.By) {
 		out.Next = append(out.Next, api.Hint{Command: "custos mail read " + all.Mails[i].ID, What: "read it, which acknowledges it"})
 	}
 	return out, err
 }
 
-// writerOf is the inbox that is an author's own.
-func writerOf(by string) string {
-	if name, isAgent := fleet.AgentOf(by); isAgent {
-		return name
-	}
-	return fleet.Overseer
-}
-
 // inboxOf is whose inbox a caller looks at: its own, unless a person says whose.
 func inboxOf(by, whose string) (string, error) {
 	self, isAgent := fleet.AgentOf(by)
+	whose = ledger.InboxAt(whose)
 	switch {
 	case !isAgent && whose == "":
 		return fleet.Overseer, nil
 	case !isAgent:
 		return whose, nil
-	case self == "?":
+	case self == Unnamed:
 		return "", &api.Error{Kind: api.Forbidden, Message: "cannot look at mail: it cannot be told who asks"}
-	case whose != "" && whose != self:
+	case whose != "" && whose != ledger.AddressOf(self):
 		return "", &api.Error{Kind: api.Forbidden, Message: fmt.Sprintf("cannot look at the mail of %s: agent %s sees its own only", fleet.Line(whose, 80), fleet.Line(self, 80))}
 	}
-	return self, nil
+	return ledger.AddressOf(self), nil
 }
 
 // mailView is a mail as its reader sees it. A reader that is empty has none.

@@ -68,7 +68,7 @@ func (s *system) mailFor(ctx context.Context, event fleet.HookEvent) string {
 	}
 	now := s.world.Now()
 	known, err := s.mails(ctx, now)
-	if err != nil || len(ledger.MailFor(known, event.Agent, now)) == 0 || !s.isOwn(ctx, event) {
+	if err != nil || len(ledger.MailFor(known, ledger.AddressOf(event.Agent), now)) == 0 || !s.isOwn(ctx, event) {
 		return ""
 	}
 	st, err := s.ledger.writer(ctx)
@@ -77,11 +77,11 @@ func (s *system) mailFor(ctx context.Context, event fleet.HookEvent) string {
 	}
 	text := ""
 	if _, err = st.EditRecords(ctx, now, func(all fleet.Records) (fleet.Records, error) {
-		due := ledger.MailFor(all.Mails, event.Agent, now)
+		due := ledger.MailFor(all.Mails, ledger.AddressOf(event.Agent), now)
 		if text = ""; len(due) > 0 {
 			text = ledger.MailText(due, event.Agent)
 		}
-		return fleet.Records{Mails: ledger.ToldMail(due, event.Agent, now)}, nil
+		return fleet.Records{Mails: ledger.ToldMail(due, ledger.AddressOf(event.Agent), now)}, nil
 	}); err != nil {
 		s.o.Log.Warn("Cannot tell an agent of its mail", "agent", event.Agent, "err", err)
 		return ""
@@ -112,7 +112,7 @@ func (c clerk) MessagesFor(ctx context.Context, name string, limit int) (out []f
 		return nil, err
 	}
 	for _, m := range all {
-		if ledger.Unread(m, name) {
+		if ledger.Unread(m, ledger.AddressOf(name)) {
 			out = append(out, fleet.Message{ID: m.ID, Kind: ledger.MailKind(m), To: name, About: m.About, At: m.At, Priority: m.Priority, Subject: m.Subject, Body: m.Body})
 		}
 	}

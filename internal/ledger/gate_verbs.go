@@ -49,7 +49,7 @@ func AddGate(all fleet.Records, g fleet.Gate, by string, at fleet.Instant) (flee
 		return g, Unfit(addGate, "only a person may give a command")
 	}
 	if agent, is := fleet.AgentOf(by); is && agent != "" && len(g.Waiters) == 0 {
-		g.Waiters = []string{agent}
+		g.Waiters = []string{AddressOf(agent)}
 	}
 	g, err := newGate(g, by, at)
 	if err != nil {

@@ -41,7 +41,7 @@ func SendMail(all fleet.Records, list []fleet.Registration, m fleet.Mail, by str
 	m.From, m.At, m.Sorted, m.Copies = by, at, false, nil
 	c := AddressesOf(list)
 	for _, to := range m.To {
-		if c.isCustos(to) && m.Type == fleet.MailWitnessPing {
+		if isCustos(to) && m.Type == fleet.MailWitnessPing {
 			m.Copies = withReader(m.Copies, reader{name: fleet.ByCustos}, at)
 			continue
 		}

@@ -8,36 +8,55 @@ import (
 	"custos/internal/nearest"
 )
 
-// Addresses that are no name of an agent. A name that looks like one of them is
-// not reached by it.
+// Addresses that are no name of an agent. One that is called like one of them is not
+// reached by it, but by its kind and name (AddressOf).
 const (
 	toParent  = "parent"    // of the agent that writes; without one: the overseer
 	toAll     = "@all"      // every agent
 	toProject = "@project/" // every agent of a project
 	toHolders = "@role/"    // every agent of a role
 	toRole    = "role/"     // one agent of a role
-	ownName   = "custos"    // Custos itself, unless an agent has that name
+	ownName   = "custos"    // Custos itself
 )
 
-// Addresses is whom mail can be written to: what the ledger knows of agents, by name.
+// Addresses is whom mail can be written to: what the ledger knows of agents, by where
+// their mail lies (AddressOf).
 type Addresses struct {
-	all    []fleet.Registration
-	ByName map[string]*fleet.Registration
+	all []fleet.Registration
+	At  map[string]*fleet.Registration
+}
+
+// AddressOf is where the mail of an agent lies: its name, and of one whose name means
+// somebody else its kind and name. So no agent ever has what people or Custos get.
+func AddressOf(agent string) string {
+	if meaning(agent) != "" {
+		return fleet.ByAgent(agent)
+	}
+	return agent
+}
+
+// InboxAt is where mail lies that is written to an address: agent/NAME is the agent of
+// that name, whatever the name alone would mean.
+func InboxAt(address string) string {
+	if agent, is := fleet.AgentOf(address); is {
+		return AddressOf(agent)
+	}
+	return address
 }
 
 // AddressesOf are those of all agents on record.
 func AddressesOf(all []fleet.Registration) Addresses {
-	c := Addresses{all: all, ByName: map[string]*fleet.Registration{}}
+	c := Addresses{all: all, At: map[string]*fleet.Registration{}}
 	for i := range all {
-		c.ByName[all[i].Name] = &all[i]
+		c.At[AddressOf(all[i].Name)] = &all[i]
 	}
 	return c
 }
 
 // Gone says why an agent will never read mail again; "" while it may: it runs, is
 // started, or has merely crashed.
-func (c Addresses) Gone(name string) string {
-	r := c.ByName[name]
+func (c Addresses) Gone(address string) string {
+	r := c.At[address]
 	switch {
 	case r == nil:
 		return "there is no such agent any more"
@@ -71,19 +90,20 @@ type reader struct {
 // that is gone.
 func (c Addresses) readers(address, self string) (out []reader, err error) {
 	const what = "write mail"
+	address = InboxAt(address)
 	role, toOne := strings.CutPrefix(address, toRole)
 	switch {
 	case address == fleet.Overseer:
 		out = []reader{{name: fleet.Overseer}}
 	case address == toParent:
 		out = []reader{{name: c.Above(self)}}
-	case c.isCustos(address):
+	case isCustos(address):
 		return nil, Unfit(what, "Custos reads no mail: write to %s, whom people read, or to an agent by its name; a mail of type %s is answered", fleet.Overseer, fleet.MailWitnessPing)
 	case toOne:
 		out = c.holder(role, self)
 	case strings.HasPrefix(address, "@"):
 		return c.group(address, self)
-	case c.ByName[address] == nil:
+	case c.At[address] == nil:
 		return nil, Unfit(what, "nobody is called %q%s", fleet.Line(address, 80), nearest.Hint(address, c.names()))
 	default:
 		out = []reader{{name: address}}
@@ -98,9 +118,7 @@ func (c Addresses) readers(address, self string) (out []reader, err error) {
 }
 
 // isCustos says whether an address means Custos itself.
-func (c Addresses) isCustos(address string) bool {
-	return address == fleet.ByCustos || address == ownName && c.ByName[address] == nil
-}
+func isCustos(address string) bool { return address == fleet.ByCustos || address == ownName }
 
 // group is everybody of a group that may still read, but for self.
 func (c Addresses) group(address, self string) (out []reader, err error) {
@@ -111,8 +129,9 @@ func (c Addresses) group(address, self string) (out []reader, err error) {
 		return nil, Unfit(what, "there is no group %q: it is @all, @project/NAME or @role/NAME", fleet.Line(address, 80))
 	}
 	for _, r := range c.all {
-		if (!ofProject || r.Project == project) && (!ofRole || r.Role == role) && r.Name != self && c.Gone(r.Name) == "" {
-			out = append(out, reader{r.Name, true})
+		to := AddressOf(r.Name)
+		if (!ofProject || r.Project == project) && (!ofRole || r.Role == role) && to != self && c.Gone(to) == "" {
+			out = append(out, reader{to, true})
 		}
 	}
 	if len(out) > 0 {
@@ -132,8 +151,8 @@ func (c Addresses) group(address, self string) (out []reader, err error) {
 func (c Addresses) holder(role, self string) []reader {
 	var all []string
 	for _, r := range c.all {
-		if r.Role == role && role != "" && r.Name != self {
-			all = append(all, r.Name)
+		if to := AddressOf(r.Name); r.Role == role && role != "" && to != self {
+			all = append(all, to)
 		}
 	}
 	slices.Sort(all)
@@ -147,15 +166,16 @@ func (c Addresses) holder(role, self string) []reader {
 	return []reader{{name: all[i]}}
 }
 
-// Above is the nearest agent above another that can read; without one, the people.
-func (c Addresses) Above(name string) string {
+// Above is the address of the nearest agent above another that can read; without one, the
+// people. Who works for the overseer works for people, though an agent be called so.
+func (c Addresses) Above(address string) string {
 	for range len(c.all) {
-		r := c.ByName[name]
-		if r == nil || r.Parent == "" {
+		r := c.At[address]
+		if r == nil || r.Parent == "" || r.Parent == fleet.Overseer {
 			break
 		}
-		if name = r.Parent; c.Gone(name) == "" {
-			return name
+		if address = AddressOf(r.Parent); c.Gone(address) == "" {
+			return address
 		}
 	}
 	return fleet.Overseer
@@ -164,7 +184,7 @@ func (c Addresses) Above(name string) string {
 func (c Addresses) names() []string {
 	out := []string{fleet.Overseer, toParent, toAll}
 	for _, r := range c.all {
-		out = append(out, r.Name)
+		out = append(out, AddressOf(r.Name))
 	}
 	return out
 }
@@ -179,11 +199,11 @@ func (c Addresses) words(of func(fleet.Registration) string) (out []string) {
 func roleOf(r fleet.Registration) string    { return r.Role }
 func projectOf(r fleet.Registration) string { return r.Project }
 
-// WriterOf is the name by which an author gets mail: an agent's own, or the
+// WriterOf is the address at which an author gets mail: an agent's own, or the
 // people's. Custos reads none.
 func WriterOf(by string) string {
 	if agent, is := fleet.AgentOf(by); is {
-		return agent
+		return AddressOf(agent)
 	}
 	if by == fleet.ByCustos {
 		return ""
@@ -222,7 +242,7 @@ func (c Addresses) Copies(m fleet.Mail, at fleet.Instant) (out []fleet.MailCopy)
 	for _, to := range m.To {
 		list, err := c.readers(to, WriterOf(m.From))
 		if err != nil && isName(to) {
-			list = []reader{{name: to}}
+			list = []reader{{name: InboxAt(to)}}
 		}
 		for _, r := range list {
 			out = withReader(out, r, at)

@@ -21,7 +21,8 @@ const (
 // mayWrite refuses mail of an agent that has written enough.
 func mayWrite(all fleet.Records, m fleet.Mail) error {
 	const what = "write mail"
-	self, isAgent := fleet.AgentOf(m.From)
+	_, isAgent := fleet.AgentOf(m.From)
+	self := WriterOf(m.From)
 	if !isAgent {
 		return nil
 	}
@@ -78,7 +79,11 @@ func countSince(mails []fleet.Mail, at fleet.Instant, d time.Duration, is func(f
 
 // pairOf says whether one of two agents wrote a mail to the other.
 func pairOf(m fleet.Mail, a, b string) bool {
-	return m.From == fleet.ByAgent(a) && IsFor(m, b) || m.From == fleet.ByAgent(b) && IsFor(m, a)
+	if _, isAgent := fleet.AgentOf(m.From); !isAgent {
+		return false
+	}
+	self := WriterOf(m.From)
+	return self == a && IsFor(m, b) || self == b && IsFor(m, a)
 }
 
 // pairs counts the mails between an agent and whoever else, whichever of the two wrote.
@@ -88,10 +93,11 @@ func countPairs(mails []fleet.Mail) pairs {
 	p := pairs{}
 	for i := range mails {
 		m := &mails[i]
-		self, isAgent := fleet.AgentOf(m.From)
+		_, isAgent := fleet.AgentOf(m.From)
 		if !isAgent {
 			continue
 		}
+		self := WriterOf(m.From)
 		for j, to := range m.To {
 			if !slices.Contains(m.To[:j], to) {
 				p[pairKey(self, to)]++
@@ -111,7 +117,8 @@ func pairKey(a, b string) [2]string { return [2]string{min(a, b), max(a, b)} }
 // mayLoop says whether a mail is between two who wrote each other as much as makes a
 // loop: of any other it needs not be asked.
 func (p pairs) mayLoop(m *fleet.Mail) bool {
-	self, isAgent := fleet.AgentOf(m.From)
+	_, isAgent := fleet.AgentOf(m.From)
+	self := WriterOf(m.From)
 	return isAgent && slices.ContainsFunc(m.Copies, func(c fleet.MailCopy) bool { return p[pairKey(self, c.To)] >= mostBetween })
 }
 
@@ -124,7 +131,8 @@ func IsFor(m fleet.Mail, name string) bool {
 // Looping is why no more is taken between the writer and a reader of a mail, when
 // this is the one with which they had written enough; "" otherwise.
 func Looping(mails []fleet.Mail, m fleet.Mail, at fleet.Instant) (other, why string) {
-	self, isAgent := fleet.AgentOf(m.From)
+	_, isAgent := fleet.AgentOf(m.From)
+	self := WriterOf(m.From)
 	if !isAgent || at.Since(m.At) >= LoopWindow {
 		return "", ""
 	}

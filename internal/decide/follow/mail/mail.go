@@ -17,10 +17,10 @@ type post struct {
 	at      fleet.Instant
 	out     fleet.Follows
 	crew    ledger.Addresses
-	agents  map[string]*fleet.Agent // only when they were seen lately
+	agents  map[string]*fleet.Agent // by address; only when they were seen lately
 	orders  map[string]fleet.Order  // as this pass leaves them
 	answers map[string]*fleet.ActionRecord
-	nudged  map[string]bool // agents that somebody is about to tell something
+	nudged  map[string]bool // addresses of agents that somebody is about to tell something
 	mails   []fleet.Mail    // those that are not over, as this pass leaves them
 }
 
@@ -58,14 +58,14 @@ func newPost(pass fleet.Pass, open []fleet.Mail) *post {
 	}
 	if p.snap.Agents.Fresh() {
 		for i := range p.snap.Agents.Value {
-			p.agents[p.snap.Agents.Value[i].Name] = &p.snap.Agents.Value[i]
+			p.agents[ledger.AddressOf(p.snap.Agents.Value[i].Name)] = &p.snap.Agents.Value[i]
 		}
 	}
 	for _, o := range slices.Concat(p.past.Orders, pass.Plan.Orders) {
 		p.orders[o.ID] = o
 	}
 	for _, o := range p.orders {
-		p.nudged[o.Agent] = p.nudged[o.Agent] || o.Do == fleet.OrderNudge && !o.IsOver()
+		p.nudged[ledger.AddressOf(o.Agent)] = p.nudged[ledger.AddressOf(o.Agent)] || o.Do == fleet.OrderNudge && !o.IsOver()
 	}
 	return p
 }

@@ -117,7 +117,7 @@ func TestMailPing(t *testing.T) {
 	}
 }
 
-// A ping to Custos itself is answered by it, unless an agent has its name.
+// A ping to Custos itself is answered by it.
 func TestMailPingCustos(t *testing.T) {
 	for _, to := range []string{"custos", fleet.ByCustos} {
 		w := newPostal(t)
@@ -129,11 +129,6 @@ func TestMailPingCustos(t *testing.T) {
 		if m := ledger.FindMail(w.past.Records, id); m.AnsweredBy != fleet.ByCustos || len(w.given)+len(w.outbox) > 0 {
 			t.Errorf("%s: %+v", to, m)
 		}
-	}
-	w := newPostal(t)
-	w.agent(fleet.Registration{Name: "custos"})
-	if w.mustSend("ann", "custos", "hello"); w.past.Records.Mails[0].Copies[0].To != "custos" {
-		t.Errorf("%+v", w.past.Records.Mails[0])
 	}
 }
 
@@ -297,5 +292,60 @@ func TestMailBringsNothingAbout(t *testing.T) {
 	w.mustSend("agent/one", "lead", "hello", typed(fleet.MailWorkerDone))
 	if got := w.pass(); len(got.Records.Triggers)+len(got.Records.Work) > 0 {
 		t.Errorf("%+v", got.Records)
+	}
+}
+
+// An agent that has the name of the people, from before that was refused or by its session, is
+// not the people: it neither reads, answers nor puts away what they got, and its own mail is its own.
+func TestAnAgentCalledAsThePeopleIsNotThem(t *testing.T) {
+	w := newPostal(t)
+	w.agent(fleet.Registration{Name: fleet.Overseer, Role: "worker", Project: "shop"})
+	evil := fleet.ByAgent(fleet.Overseer)
+	help := w.mustSend("agent/one", fleet.Overseer, "may I go on?", typed(fleet.MailHelp))
+	if c := ledger.FindMail(w.past.Records, help).Copies; len(c) != 1 || c[0].To != fleet.Overseer {
+		t.Fatalf("%+v", c)
+	}
+	w.settle()
+	if _, err := ledger.ReadMail(w.past.Records, help, ledger.WriterOf(evil), w.snap.At); err == nil {
+		t.Error("it reads the people's mail")
+	}
+	if _, err := ledger.ArchiveMail(w.past.Records, help, ledger.WriterOf(evil), w.snap.At); err == nil {
+		t.Error("it puts the people's mail away")
+	}
+	if _, _, err := ledger.ReplyMail(w.past.Records, w.past.Registrations, help, fleet.Mail{Body: "yes"}, evil, w.snap.At); err == nil {
+		t.Error("it answers for the people")
+	}
+	if len(w.given) != 0 || len(w.outbox) != 1 {
+		t.Errorf("it is told of it: %+v, people %d times", w.given, len(w.outbox))
+	}
+	all := ledger.FindMail(w.past.Records, w.mustSend("agent/one", "@all", "hi"))
+	if ledger.CopyOf(all, fleet.Overseer) != nil || ledger.CopyOf(all, "agent/overseer") == nil {
+		t.Errorf("what all are told: %+v", all.Copies)
+	}
+	if _, err := w.send(evil, fleet.Overseer, "hello"); err != nil {
+		t.Errorf("it may write to the people: %v", err)
+	}
+}
+
+// Whom a bare name does not mean is written to by kind and name, and is told as anybody is.
+func TestMailToAnAgentByKindAndName(t *testing.T) {
+	for _, c := range []struct{ name, address, copy string }{
+		{"overseer", "agent/overseer", "agent/overseer"}, {"custos", "agent/custos", "agent/custos"}, {"solo", "agent/solo", "solo"}, {"solo", "solo", "solo"},
+	} {
+		w := newPostal(t)
+		w.agent(fleet.Registration{Name: c.name})
+		id := w.mustSend("ann", c.address, "hello")
+		w.settle()
+		if copies := ledger.FindMail(w.past.Records, id).Copies; len(copies) != 1 || copies[0].To != c.copy || len(w.given) != 1 || w.given[0].Agent != c.name {
+			t.Errorf("%s: %+v, %+v", c.address, copies, w.given)
+		}
+		if _, err := ledger.ReadMail(w.past.Records, id, ledger.WriterOf(fleet.ByAgent(c.name)), w.snap.At); err != nil {
+			t.Errorf("%s: %v", c.address, err)
+		}
+	}
+	w := newPostal(t)
+	w.agent(fleet.Registration{Name: "custos"})
+	if _, err := w.send("ann", "custos", "hello"); err == nil {
+		t.Error("custos means an agent")
 	}
 }

@@ -11,9 +11,8 @@ func (p *post) stop(m *fleet.Mail) {
 	if why == "" {
 		return
 	}
-	self, _ := fleet.AgentOf(m.From)
 	p.out.Due(p.at, m.At.Add(ledger.LoopWindow)) // the finding ends then
-	for _, to := range []string{self, other} {
+	for _, to := range []string{ledger.WriterOf(m.From), other} {
 		p.out.Tell(ledger.News("mail-loop/"+m.ID+"/"+to, []string{to}, fleet.Mail{Type: fleet.MailNews, Subject: "Your mail is stopped for a while: " + why, About: m.ID}, p.at))
 	}
 }

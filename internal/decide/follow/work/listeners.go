@@ -14,8 +14,8 @@ const inRole = "role/"
 // listeners are told of a piece of work: the agent that has it, else whoever
 // watches its project, else people.
 func (c *pass) listeners(s ledger.Seen) []string {
-	if s.Agent != "" && c.reads(s.Agent) {
-		return []string{s.Agent}
+	if to := ledger.AddressOf(s.Agent); s.Agent != "" && c.reads(to) {
+		return []string{to}
 	}
 	policy := c.policy.Coordination
 	watcher := cmp.Or(policy.Watchers[s.Project], policy.Watcher)
@@ -29,9 +29,9 @@ func (c *pass) listeners(s ledger.Seen) []string {
 	return []string{fleet.Overseer}
 }
 
-// reads says whether somebody of that name may read mail one day.
-func (c *pass) reads(name string) bool {
-	return ledger.AddressesOf(c.past.Registrations).Gone(name) == ""
+// reads says whether an agent at that address may read mail one day.
+func (c *pass) reads(address string) bool {
+	return ledger.AddressesOf(c.past.Registrations).Gone(address) == ""
 }
 
 func (c *pass) registered(name string) *fleet.Registration {
@@ -49,7 +49,7 @@ func (c *pass) inRole(role, project string) (list []string) {
 	for _, of := range []string{project, ""} {
 		for _, r := range c.past.Registrations {
 			if r.Role == role && r.Project == of && r.Desired == fleet.DesiredRunning {
-				list = append(list, r.Name)
+				list = append(list, ledger.AddressOf(r.Name))
 			}
 		}
 		if len(list) > 0 {
