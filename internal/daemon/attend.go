@@ -35,15 +35,13 @@ func (s *system) attend() {
 
 // serve answers at the daemon's socket.
 func (s *system) serve(ctx context.Context) error {
-	l, err := server.Listen(Socket(s.cfg))
+	socket, err := server.OpenMainSocket(Socket(s.cfg))
 	if err != nil {
 		return err
 	}
-	err = server.Serve(ctx, l, s.handler(ctx, nil))
-	if gone := removeSocket(s.cfg); err == nil {
-		err = gone
-	}
-	return err
+	s.socket.Store(socket)
+	err = socket.Serve(ctx, s.handler(ctx, nil))
+	return errors.Join(err, socket.Close())
 }
 
 // watcher is a probe that tells by itself when there is something new to see.

@@ -113,6 +113,7 @@ func End(ctx context.Context, cfg config.Config) (how string, err error) {
 		return "", fmt.Errorf("cannot stop the daemon: %w", err)
 	}
 	defer h.Close()
+	socket, _ := os.Lstat(Socket(cfg))
 	for _, s := range []struct {
 		signal syscall.Signal
 		how    string
@@ -126,7 +127,7 @@ func End(ctx context.Context, cfg config.Config) (how string, err error) {
 		cancel()
 		switch {
 		case err == nil:
-			return fmt.Sprintf("process %d did not answer and was %s", pid, s.how), clearSocket(cfg)
+			return fmt.Sprintf("process %d did not answer and was %s", pid, s.how), clearSocket(cfg, socket)
 		case ctx.Err() != nil:
 			return "", cutShort(pid, s.how)
 		}
@@ -141,11 +142,15 @@ func cutShort(pid int, how string) error {
 		Message: fmt.Sprintf("interrupted: process %d, which does not answer, was %s and had not ended yet: it ends as soon as it can, and custos down kills one that does not", pid, how)}
 }
 
-// clearSocket removes what a daemon that was killed has left. Where that may not be
-// touched the next one finds it, and makes its own in its place.
-func clearSocket(cfg config.Config) error {
-	if err := removeSocket(cfg); err != nil && !errors.Is(err, os.ErrPermission) {
-		return err
+// clearSocket removes the socket that a daemon that was killed has left, as it was before,
+// and none that the next one has made by now. Where it may not be touched the next one
+// finds it, and makes its own in its place.
+func clearSocket(cfg config.Config, was os.FileInfo) error {
+	if was == nil || server.SocketTrouble(Socket(cfg), was) != "" {
+		return nil
+	}
+	if err := os.Remove(Socket(cfg)); err != nil && !errors.Is(err, os.ErrPermission) {
+		return fmt.Errorf("cannot remove the socket: %w", err)
 	}
 	return nil
 }

@@ -81,13 +81,12 @@ func (s *system) listen() {
 			s.o.Log.Warn("Cannot hear hooks", "err", err)
 			return
 		}
+		s.hookEar.Store(h)
 		ctx, stop := context.WithCancel(context.Background())
-		done := make(chan struct{})
-		go func() {
-			defer close(done)
-			_ = h.Serve(ctx)
-		}()
-		s.deafen = func() { stop(); <-done }
+		var parts sync.WaitGroup
+		parts.Go(func() { _ = h.Serve(ctx) })
+		parts.Go(func() { _ = s.keepPlace(ctx) })
+		s.deafen = func() { stop(); parts.Wait() }
 	})
 }
 

@@ -10,8 +10,8 @@ import (
 // others look for them.
 const lookAtPlace = 2 * time.Second
 
-// keepPlace puts the lock and the socket of the daemon back where they were removed or
-// moved away from, until ctx ends. It returns an error when another Custos holds the lock
+// keepPlace puts the lock and the sockets of a Custos back where they were removed or
+// moved away from, and that of hooks where something else was put in its place, until ctx ends. It returns an error when another Custos holds the lock
 // there: of two that act, this one ends.
 func (s *system) keepPlace(ctx context.Context) error {
 	tick := time.NewTicker(lookAtPlace)
@@ -26,7 +26,7 @@ func (s *system) keepPlace(ctx context.Context) error {
 		err := s.putBack(ctx)
 		switch {
 		case errors.Is(err, errOusted):
-			s.o.Log.Error("This daemon ends: another one has taken its place", "err", err)
+			s.o.Log.Error("This Custos does nothing more: another one has taken its place", "err", err)
 			return err
 		case err == nil:
 			said = ""
@@ -49,9 +49,29 @@ func (s *system) putBack(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	made, err := s.socket.Mend()
-	if made {
+	return errors.Join(s.mendSocket(), s.mendHooks())
+}
+
+func (s *system) mendSocket() error {
+	socket := s.socket.Load()
+	if socket == nil {
+		return nil
+	}
+	made, err := socket.Mend()
+	if made && err == nil {
 		s.o.Log.Warn("The socket of the daemon was removed, and was made anew", "socket", Socket(s.cfg))
+	}
+	return err
+}
+
+func (s *system) mendHooks() error {
+	hooks := s.hookEar.Load()
+	if hooks == nil {
+		return nil
+	}
+	was, err := hooks.Mend()
+	if was != "" && err == nil {
+		s.o.Log.Warn("The socket of hooks was not ours, and was made anew", "why", was)
 	}
 	return err
 }

@@ -78,9 +78,9 @@ type system struct {
 	pulse     pulse
 	audited   atomic.Pointer[store.Audit] // the last comparison of memory with the ledger that was told
 
-	reload    *reloader            // nil without a daemon
-	socket    *server.MainSocket   // nil without a daemon
-	hookEar   *server.HookListener // of a daemon; nil without one
+	reload    *reloader                           // nil without a daemon
+	socket    atomic.Pointer[server.MainSocket]   // that it serves at; nil without one
+	hookEar   atomic.Pointer[server.HookListener] // that it hears hooks with; nil without one
 	unwatched unwatched
 	hurt      chan error // why the ledger is to be opened anew
 	renewed   time.Time  // when that was done last
@@ -106,18 +106,19 @@ func (s *system) configTrouble() string {
 
 // socketTrouble says what is wrong with the sockets of this daemon.
 func (s *system) socketTrouble() string {
-	if why := s.ownSocket(); why != "" || s.hookEar == nil {
+	why, hooks := s.ownSocket(), s.hookEar.Load()
+	if why != "" || hooks == nil {
 		return why
 	}
-	return s.hookEar.Trouble()
+	return hooks.Trouble()
 }
 
 // ownSocket says what is wrong with the socket that commands speak to.
 func (s *system) ownSocket() string {
-	if s.socket == nil {
-		return ""
+	if socket := s.socket.Load(); socket != nil {
+		return socket.Trouble()
 	}
-	return s.socket.Trouble()
+	return ""
 }
 
 // registered lists the registrations of the ledger.

@@ -119,15 +119,17 @@ func (s *system) watch(ctx context.Context, asked <-chan os.Signal) (next *confi
 	if err := s.begin(ctx); err != nil {
 		return nil, err
 	}
-	if s.socket, err = server.OpenMainSocket(Socket(cfg)); err != nil {
+	socket, err := server.OpenMainSocket(Socket(cfg))
+	if err != nil {
 		return nil, err
 	}
+	s.socket.Store(socket)
 	s.reload = s.newReloader()
 	hooks, err := server.ListenHooks(server.HookOptions{Run: cfg.RuntimeDir, Hooks: s.ears, Whose: s.ears.whose, Log: o.Log})
 	if err != nil {
-		return nil, errors.Join(err, s.socket.Close())
+		return nil, errors.Join(err, socket.Close())
 	}
-	s.hookEar = hooks
+	s.hookEar.Store(hooks)
 	ctx, down := context.WithCancel(ctx)
 	defer down()
 	fmt.Fprintf(o.Stderr, "custos %s watches, pid %d, mode %s; custos down ends it and leaves every agent running\n", o.Version, os.Getpid(), cfg.Mode)
@@ -165,10 +167,10 @@ func (s *system) watch(ctx context.Context, asked <-chan os.Signal) (next *confi
 	})
 	var ousted error
 	parts.Go(func() { ousted = s.keepPlace(ctx); down() })
-	err = s.socket.Serve(ctx, s.handler(ctx, down))
+	err = socket.Serve(ctx, s.handler(ctx, down))
 	down()
 	parts.Wait()
-	return next, errors.Join(err, ousted, s.socket.Close())
+	return next, errors.Join(err, ousted, socket.Close())
 }
 
 // beginAnew has the daemon begin anew, with a ledger that is opened again. Whatever was
@@ -264,11 +266,4 @@ func (s *system) repeat(ctx context.Context, every time.Duration, what string, d
 		case <-clock.C:
 		}
 	}
-}
-
-func removeSocket(cfg config.Config) error {
-	if err := os.Remove(Socket(cfg)); err != nil && !errors.Is(err, os.ErrNotExist) {
-		return fmt.Errorf("cannot remove the socket: %w", err)
-	}
-	return nil
 }

@@ -101,6 +101,15 @@ func ListenHooks(o HookOptions) (*HookListener, error) {
 // while it is another's, hooks are spooled, or told to whoever made it.
 func (h *HookListener) Trouble() string { return h.socket.says(time.Now()) }
 
+// Mend makes the socket anew when the file is not ours any more, and says what was wrong;
+// "" when nothing was. The caller has made sure that it holds the daemon's lock still.
+func (h *HookListener) Mend() (was string, err error) {
+	if was, err = h.socket.mend(time.Now()); err != nil {
+		err = fmt.Errorf("cannot hear hooks: %s: %w", was, err)
+	}
+	return was, err
+}
+
 // Serve drains the spool and hears hooks until ctx ends; then it lets those that
 // are being heard finish. It returns nil when ctx ended it.
 func (h *HookListener) Serve(ctx context.Context) error {
@@ -202,18 +211,6 @@ func (h *HookListener) take(ctx context.Context, p hookwire.Post) (a hookwire.Ac
 	return a
 }
 
-// mend makes the socket anew when it is not ours any more.
-func (h *HookListener) mend(ctx context.Context) {
-	was, err := h.socket.mend(time.Now())
-	switch {
-	case ctx.Err() != nil || was == "":
-	case err != nil:
-		h.o.Log.Error("cannot hear hooks: their socket is not ours", "why", was, "err", err)
-	default:
-		h.o.Log.Warn("made the socket of hooks anew", "why", was)
-	}
-}
-
 // drainSoon has the spool looked into.
 func (h *HookListener) drainSoon() {
 	select {
@@ -231,7 +228,6 @@ func (h *HookListener) keepDraining(ctx context.Context) {
 			return
 		case <-h.drains:
 		case <-tick.C:
-			h.mend(ctx)
 		}
 		d, err := h.drain(ctx)
 		if err != nil && ctx.Err() == nil {

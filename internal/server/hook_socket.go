@@ -96,7 +96,8 @@ func (s *hookSocket) close() {
 }
 
 // SocketTrouble says what is wrong with a socket that was made as the file was; "" when
-// it is still there.
+// it is still there. A file that is removed may leave its number to the next one, but not
+// the moment when it was made.
 func SocketTrouble(path string, was os.FileInfo) string {
 	now, err := os.Lstat(path)
 	switch {
@@ -104,7 +105,7 @@ func SocketTrouble(path string, was os.FileInfo) string {
 		return "it was removed"
 	case err != nil:
 		return fleet.Line(err.Error(), 200)
-	case !os.SameFile(now, was):
+	case !os.SameFile(now, was) || !now.ModTime().Equal(was.ModTime()):
 		return "something else was put in its place"
 	}
 	return ""

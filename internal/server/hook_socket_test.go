@@ -11,7 +11,7 @@ import (
 	"custos/internal/hookwire"
 )
 
-// hearing is a daemon's ear, which looks at its socket often.
+// hearing is a daemon's ear, which looks into its spool often.
 func hearing(t *testing.T) (run string, h *HookListener, b *book) {
 	t.Helper()
 	run, b = shortDir(t), &book{}
@@ -45,8 +45,19 @@ func hears(t *testing.T, run string, b *book, id string) {
 	}
 }
 
+// madeAnew has the socket made anew by who holds the lock: nothing else does it.
+func madeAnew(t *testing.T, h *HookListener, want string) {
+	t.Helper()
+	if was, err := h.Mend(); err != nil || !strings.Contains(was, want) {
+		t.Errorf("making it anew: %q, %v; want %q", was, err, want)
+	}
+	if was, err := h.Mend(); err != nil || was != "" {
+		t.Errorf("with nothing wrong it was made anew: %q, %v", was, err)
+	}
+}
+
 // TestTheSocketOfHooksIsMadeAnew: removed, or exchanged for one that answers "taken" and
-// keeps nothing, it is ours again soon, and that is told.
+// keeps nothing, it is ours again when it is mended, and that is told.
 func TestTheSocketOfHooksIsMadeAnew(t *testing.T) {
 	run, h, b := hearing(t)
 	hears(t, run, b, "first")
@@ -56,6 +67,7 @@ func TestTheSocketOfHooksIsMadeAnew(t *testing.T) {
 	if err := os.Remove(hookwire.Socket(run)); err != nil {
 		t.Fatal(err)
 	}
+	madeAnew(t, h, "removed")
 	hears(t, run, b, "second")
 	if why := h.Trouble(); !strings.Contains(why, "removed") {
 		t.Errorf("it was removed, and: %q", why)
@@ -68,6 +80,7 @@ func TestTheSocketOfHooksIsMadeAnew(t *testing.T) {
 	if err := os.Rename(run+"/thief", hookwire.Socket(run)); err != nil {
 		t.Fatal(err)
 	}
+	madeAnew(t, h, "something else")
 	hears(t, run, b, "third")
 	if why := h.Trouble(); !strings.Contains(why, "hooks") {
 		t.Errorf("it was exchanged, and: %q", why)
@@ -97,5 +110,33 @@ func TestASocketThatIsNotOursIsLeft(t *testing.T) {
 	}
 	if _, err := os.Stat(hookwire.Socket(run)); err != nil {
 		t.Errorf("it was taken away: %v", err)
+	}
+}
+
+// TestASocketOfTheSameNumberIsAnother: the number of a file that is gone may be the next one's.
+func TestASocketOfTheSameNumberIsAnother(t *testing.T) {
+	path := shortDir(t) + "/s"
+	listen := func() func() {
+		l, err := net.Listen("unix", path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return func() { _ = l.Close() } // the file goes with it
+	}
+	end := listen()
+	if err := os.Chtimes(path, time.Time{}, time.Now().Add(-time.Minute)); err != nil {
+		t.Fatal(err)
+	}
+	was, err := os.Lstat(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if why := SocketTrouble(path, was); why != "" {
+		t.Errorf("it is the same, and: %q", why)
+	}
+	end()
+	defer listen()()
+	if SocketTrouble(path, was) == "" {
+		t.Error("another one is taken for it")
 	}
 }
