@@ -163,7 +163,7 @@ func passOf(file string) (fleet.Pass, error) {
 
 func (w *world) control() *control.Control {
 	b, p := &book{w: w}, &pluginBook{book{w: w}}
-	return &control.Control{Alerts: w, Approver: w, Look: w.Look, Trouble: func(ctx context.Context) string { return w.vitals(ctx).Trouble }, Formulas: b, Runs: b, Plugins: p, Pauses: w, Code: p, Schedules: w.schedules, Watched: true, Records: ledgerBook{w}, Mover: w, Registry: w.Registrations, Rules: w.ruleNames, Now: func() fleet.Instant { return w.pass.Snapshot.At }}
+	return &control.Control{Tell: func(context.Context, fleet.Message) error { return nil }, Hears: func(fleet.Message) []string { return w.hears }, EventsOf: w.eventsOf, Orders: w, Agents: w, Alerts: w, Approver: w, Look: w.Look, Trouble: func(ctx context.Context) string { return w.vitals(ctx).Trouble }, Formulas: b, Runs: b, Plugins: p, Pauses: w, Code: p, Schedules: w.schedules, Watched: true, Records: ledgerBook{w}, Mover: w, Registry: w.Registrations, Rules: w.ruleNames, Now: func() fleet.Instant { return w.pass.Snapshot.At }}
 }
 
 func (w *world) ruleNames() (names []string) {
@@ -176,11 +176,10 @@ func (w *world) ruleNames() (names []string) {
 func (w *world) options() server.Options {
 	return server.Options{
 		Cycle: w, Mender: w, Chronicle: w, Journal: w, Teller: w, Rules: w, Explainer: w,
-		Orders: w, Registry: w, Screens: w, HookLog: w, Failures: w, Messages: w, HookFiles: w,
+		Screens: w, HookLog: w, Failures: w, Messages: w, HookFiles: w,
 		Control: w.control(),
 		Costs:   w.costs,
-		Tell:    func(context.Context, fleet.Message) error { return nil }, Hears: func(fleet.Message) []string { return w.hears },
-		Status: w.status, Vitals: w.vitals, AgentOf: w.agentOf, Beat: w.beat, Now: func() fleet.Instant { return w.pass.Snapshot.At }, Version: "1.2.3",
+		Status:  w.status, Vitals: w.vitals, AgentOf: w.agentOf, Now: func() fleet.Instant { return w.pass.Snapshot.At }, Version: "1.2.3",
 	}
 }
 
@@ -220,7 +219,17 @@ func (w *world) Pause(_ context.Context, project string, _ bool, _, _ string) er
 
 func (w *world) agentOf(context.Context, server.Caller) (string, error) { return w.caller, nil }
 
-func (w *world) beat(context.Context, string) (fleet.Instant, error) { return w.pass.Snapshot.At, nil }
+func (w *world) eventsOf(ctx context.Context, of fleet.Subject, limit int) ([]fleet.Event, error) {
+	return w.Events(ctx, server.EventFilter{Subject: of, Limit: limit})
+}
+
+// HandOver knows nobody.
+func (w *world) HandOver(context.Context, string, string, string) (fleet.Registration, bool, error) {
+	return fleet.Registration{}, false, fs.ErrNotExist
+}
+func (w *world) Replaced(fleet.Registration) bool { return false }
+
+func (w *world) Beat(context.Context, string) (fleet.Instant, error) { return w.pass.Snapshot.At, nil }
 
 func (w *world) vitals(context.Context) server.Vitals {
 	if w.never {

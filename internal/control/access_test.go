@@ -5,15 +5,17 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"custos/internal/api"
 )
 
 // TestWhoMayDoWhat: what begins something by itself, or says what may be run, takes a
 // person; what is written down is written in one's own name; to look is for anyone.
 func TestWhoMayDoWhat(t *testing.T) {
 	want := map[Access]string{
-		Anyone:  "alerts list, code list, convoys list, convoys show, formulas list, formulas read, gates list, gates show, plugins list, plugins read, plugins runs, plugins show, runs list, runs show, schedules list, work list, work show",
-		Author:  "convoys add, convoys change, gates add, gates close, mail add, mail change, mail list, runs change, triggers add, work add, work change",
-		Person:  "alerts ack, alerts approve, brake thaw, code trust, formulas switch, plugins run, projects pause, runs add, silences add",
+		Anyone:  "agents handoff, alerts list, code list, convoys list, convoys show, formulas list, formulas read, gates list, gates show, orders list, orders show, plugins list, plugins read, plugins runs, plugins show, runs list, runs show, schedules list, work list, work show",
+		Author:  "agents beat, agents hand-over, convoys add, convoys change, gates add, gates close, mail add, mail change, mail list, orders add, people tell, runs change, triggers add, work add, work change",
+		Person:  "alerts ack, alerts approve, brake thaw, code trust, formulas switch, orders cancel, plugins run, projects pause, runs add, silences add",
 		NoAgent: "brake freeze",
 	}
 	got := map[Access][]string{}
@@ -45,6 +47,31 @@ func TestReporter(t *testing.T) {
 	} {
 		if err := reporter(Call{By: c.by, Barred: c.barred}, c.do); (err == nil) != c.may {
 			t.Errorf("%s %s: %v", c.by, c.do, err)
+		}
+	}
+}
+
+// An agent orders a checkpoint of itself and a child of its own, and nothing else; who is told
+// by its marker alone, and who cannot be told, order nothing.
+func TestOrderer(t *testing.T) {
+	barred := fmt.Errorf("it takes a person")
+	child := func() *api.OrderRequest { return &api.OrderRequest{Do: "spawn", Spawn: &api.SpawnRequest{}} }
+	for _, c := range []struct {
+		call Call
+		r    *api.OrderRequest
+		may  bool
+	}{
+		{Call{By: "ann"}, &api.OrderRequest{Do: "stop", Agent: "n"}, true},
+		{Call{By: "agent/n", Barred: barred}, &api.OrderRequest{Do: "backup", Agent: "n"}, true},
+		{Call{By: "agent/n", Barred: barred}, &api.OrderRequest{Do: "backup", Agent: "m"}, false},
+		{Call{By: "agent/n", Barred: barred}, child(), true},
+		{Call{By: "agent/n", Barred: barred, Marked: true}, child(), false},
+		{Call{By: "agent/n", Barred: barred, Marked: true}, &api.OrderRequest{Do: "backup", Agent: "n"}, false},
+		{Call{By: "agent/" + Unnamed, Barred: barred}, child(), false},
+		{Call{By: "agent/n", Barred: barred}, &api.OrderRequest{Do: "stop", Agent: "n"}, false},
+	} {
+		if by, err := orderer(c.call, c.r); (err == nil) != c.may || c.may && by != c.call.By {
+			t.Errorf("%+v %+v: %q, %v", c.call, c.r, by, err)
 		}
 	}
 }

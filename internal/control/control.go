@@ -27,6 +27,8 @@ type Control struct {
 	Pauses    Pauses
 	Mover     Mover
 	Brakes    Brakes
+	Orders    Orders
+	Agents    Agents
 	Alerts    Alerts
 	Approver  Approver
 	// Look takes a whole pass that writes and does nothing. What is not seen within the
@@ -37,6 +39,15 @@ type Control struct {
 	Registry func(context.Context) ([]fleet.Registration, error) // of agents, the retired too
 	Rules    func() []string                                     // names of those in force; nil: any is taken for one
 	Now      func() fleet.Instant
+	People   []string // names of who may give orders here: no agent is called so
+	// KindOf names the kind of agent that a command line starts; nil: by its program.
+	KindOf func(argv []string) string
+	// Tell writes down what people are to be told.
+	Tell func(ctx context.Context, m fleet.Message) error
+	// Hears names the notifiers that a message reaches, without the daemon's terminal.
+	Hears func(m fleet.Message) []string
+	// EventsOf lists the newest events about something, oldest first.
+	EventsOf func(ctx context.Context, of fleet.Subject, limit int) ([]fleet.Event, error)
 	// Reply writes a person's reply down where the run awaits it, unless one lies there.
 	Reply func(ctx context.Context, run fleet.Run, text string) error
 	// Attend has this very process carry runs on for as long as it lives. Nil where
@@ -80,6 +91,8 @@ const (
 type Call struct {
 	By     string                  // of all but Anyone: a user name, or of Author fleet.ByAgent
 	Barred error                   // of Author: why what takes a person is refused; nil for a person
+	Doubt  error                   // of Author: of which process it cannot be told whose it is, and why; nil where it can
+	Marked bool                    // of Author: the agent was told by its marker alone
 	ID     string                  // of what is meant
 	Do     string                  // what is done to it, where the verb leaves that open
 	Ask    func(key string) string // for which of them: all, for, project, …; "" where it does not matter
@@ -106,7 +119,7 @@ type Verb struct {
 
 // Nouns lists all there are.
 func Nouns() []Noun {
-	return []Noun{work(), convoys(), gates(), triggers(), mail(), formulas(), schedules(), runs(), plugins(), code(), projects(), alerts(), silences(), brake()}
+	return []Noun{work(), convoys(), gates(), triggers(), mail(), formulas(), schedules(), runs(), plugins(), code(), projects(), alerts(), silences(), brake(), agents(), orders(), people()}
 }
 
 // asks is for a verb that is given nothing.

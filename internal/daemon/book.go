@@ -77,6 +77,11 @@ func (b book) Events(ctx context.Context, f server.EventFilter) ([]fleet.Event, 
 	})
 }
 
+// eventsOf lists the newest events about something.
+func (b book) eventsOf(ctx context.Context, of fleet.Subject, limit int) ([]fleet.Event, error) {
+	return b.Events(ctx, server.EventFilter{Subject: of, Limit: limit})
+}
+
 // diary is the journal as the server's port wants it.
 type diary struct{ dir journal.Dir }
 

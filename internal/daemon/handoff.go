@@ -6,14 +6,21 @@ import (
 	"fmt"
 	"io/fs"
 
+	"custos/internal/control"
 	"custos/internal/fleet"
 	"custos/internal/ledger"
 	"custos/internal/store"
 )
 
-// handOver writes down what an agent hands over, and has a pass carry it on. It
+// agentBook is what agents tell of themselves as the port of control wants it.
+type agentBook struct{ s *system }
+
+var _ control.Agents = agentBook{}
+
+// HandOver writes down what an agent hands over, and has a pass carry it on. It
 // says whether a fresh one takes its place.
-func (s *system) handOver(ctx context.Context, agent, text, by string) (fleet.Registration, bool, error) {
+func (a agentBook) HandOver(ctx context.Context, agent, text, by string) (fleet.Registration, bool, error) {
+	s := a.s
 	none := fleet.Registration{}
 	if err := s.begin(ctx); err != nil {
 		return none, false, err
@@ -33,9 +40,9 @@ func (s *system) handOver(ctx context.Context, agent, text, by string) (fleet.Re
 		return none, false, err
 	}
 	s.loop.Wake("a hand-off")
-	return reg, s.replaced(reg), nil
+	return reg, a.Replaced(reg), nil
 }
 
-// replaced says whether custos.toml has an agent replaced by a fresh one, once it
+// Replaced says whether custos.toml has an agent replaced by a fresh one, once it
 // has handed over. Without a daemon nobody does that.
-func (s *system) replaced(r fleet.Registration) bool { return s.daemon && s.handoff.Covers(r) }
+func (a agentBook) Replaced(r fleet.Registration) bool { return a.s.daemon && a.s.handoff.Covers(r) }

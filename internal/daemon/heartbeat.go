@@ -11,9 +11,10 @@ import (
 	"custos/internal/fleet"
 )
 
-// beat writes down that an agent said it is at work, among what its hooks tell:
+// Beat writes down that an agent said it is at work, among what its hooks tell:
 // it is kept, and forgotten, like that.
-func (s *system) beat(ctx context.Context, name string) (fleet.Instant, error) {
+func (a agentBook) Beat(ctx context.Context, name string) (fleet.Instant, error) {
+	s := a.s
 	s.board.Await(ctx, fleet.PartAgents)
 	agents := s.board.Snapshot().Agents.Value
 	i := slices.IndexFunc(agents, func(a fleet.Agent) bool { return a.Name == name && a.Process.PID != 0 })

@@ -9,18 +9,18 @@ import (
 	"time"
 
 	"custos/internal/agent"
+	"custos/internal/control"
 	"custos/internal/fleet"
 	"custos/internal/ledger"
 	"custos/internal/server"
 	"custos/internal/store"
 )
 
-// clerk is the book of orders and registrations as the server's ports want it.
+// clerk is the book of orders, and of what is known of agents, as the ports want it.
 type clerk struct{ s *system }
 
 var (
-	_ server.Orders   = clerk{}
-	_ server.Registry = clerk{}
+	_ control.Orders  = clerk{}
 	_ server.Failures = clerk{}
 	_ server.HookLog  = clerk{}
 	_ server.Messages = clerk{}
@@ -173,11 +173,6 @@ func (c clerk) Open(ctx context.Context) ([]fleet.Order, error) {
 
 func (c clerk) orders(ctx context.Context, f store.OrderFilter) ([]fleet.Order, error) {
 	return recall(ctx, c.s.ledger, func(st *store.Store) ([]fleet.Order, error) { return st.Orders(ctx, f) })
-}
-
-// Registrations lists all of them.
-func (c clerk) Registrations(ctx context.Context) ([]fleet.Registration, error) {
-	return c.s.registered(ctx)
 }
 
 // Failures lists what went wrong with agents.

@@ -285,7 +285,7 @@ func answersOf(s *system) map[string]func(context.Context) error {
 		"alerts":   func(ctx context.Context) error { _, err := book.Alerts(ctx, true); return err },
 		"events":   func(ctx context.Context) error { _, err := book.Events(ctx, server.EventFilter{}); return err },
 		"orders":   func(ctx context.Context) error { _, err := desk.Open(ctx); return err },
-		"agents":   func(ctx context.Context) error { _, err := desk.Registrations(ctx); return err },
+		"agents":   func(ctx context.Context) error { _, err := s.registered(ctx); return err },
 		"failures": func(ctx context.Context) error { _, err := desk.Failures(ctx, "", 10); return err },
 		"hooks":    func(ctx context.Context) error { _, err := desk.HookEvents(ctx, server.HookFilter{}); return err },
 		"mail":     func(ctx context.Context) error { _, err := desk.MessagesFor(ctx, "dev", 10); return err },

@@ -5,6 +5,7 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"os"
 	"path/filepath"
 	"sync"
 	"sync/atomic"
@@ -190,22 +191,23 @@ func (s *system) handler(ctx context.Context, down func()) http.Handler {
 		Cycle: cycle{s}, Mender: cycle{s}, Chronicle: b, Journal: diary{s.journal}, Teller: s.actor,
 		Rules: rulebook{s.rules}, Explainer: reader{s.world.Kinds}, Status: s.status(down != nil),
 		Now: s.world.Now, Version: s.o.Version, Down: down, InProcess: down == nil,
-		Configured: s.cfg.Found, Log: s.o.Log, AgentOf: s.agentOf, KindOf: s.world.Kinds.Of,
-		Orders: clerk{s}, Registry: clerk{s}, Screens: screens{s}, HookLog: clerk{s}, Failures: clerk{s}, Messages: clerk{s},
+		Configured: s.cfg.Found, Log: s.o.Log, AgentOf: s.agentOf,
+		Screens: screens{s}, HookLog: clerk{s}, Failures: clerk{s}, Messages: clerk{s},
 		HookFiles: hookFiles{s}, Hooks: s.ears, Whose: s.ears.whose,
-		Control: s.control(down != nil), Costs: s.costs, Metrics: s.page(), Made: s.made, Tell: b.tell, Hears: s.hears, Examine: s.examine, Anew: s.anew, Vitals: s.vitals(down != nil), Beat: s.beat, HandOver: s.handOver, Replaced: s.replaced, Places: s.listening,
+		Control: s.control(down != nil), Costs: s.costs, Metrics: s.page(), Made: s.made, Examine: s.examine, Anew: s.anew, Vitals: s.vitals(down != nil), Places: s.listening,
 	})
 }
 
 // control is what people and agents may do.
 func (s *system) control(watched bool) *control.Control {
 	d := control.OnDisk{Library: s.library, Past: s.recall, Look: s.lookedAt, RunsOf: s.runsOf, Take: runner{s}.take, Now: s.world.Now}
+	b := book{s.ledger, s.world.Now}
 	return &control.Control{
 		Formulas: d, Schedules: d.Schedules, Runs: runner{s}, Plugins: d, Pauses: pauser{s}, Code: codeDesk{s},
-		Alerts: book{s.ledger, s.world.Now}, Approver: cycle{s}, Look: cycle{s}.Look, Brakes: brakes{s},
-		Records: records{s}, Mover: cycle{s}, Registry: s.registered, Rules: s.rules.Names, Now: s.world.Now,
-		Trouble: func(ctx context.Context) string { return s.vitals(watched)(ctx).Trouble },
-		Reply:   replyToRun, Attend: s.attend, Watched: watched,
+		Alerts: b, Approver: cycle{s}, Look: cycle{s}.Look, Brakes: brakes{s}, Tell: b.tell, Hears: s.hears, EventsOf: b.eventsOf,
+		Records: records{s}, Mover: cycle{s}, Orders: clerk{s}, Agents: agentBook{s}, Registry: s.registered, KindOf: s.world.Kinds.Of,
+		Trouble: func(ctx context.Context) string { return s.vitals(watched)(ctx).Trouble }, Rules: s.rules.Names, Now: s.world.Now,
+		Reply: replyToRun, Attend: s.attend, Watched: watched, People: []string{server.Caller{UID: os.Getuid()}.Name(), server.Caller{}.Name()},
 	}
 }
 

@@ -51,13 +51,9 @@ func agentsView(p fleet.Pass, h hints) api.Agents {
 	}
 	out.Next = append(out.Next, control.Adoptions(snap)...)
 	if len(out.Pending) > 0 && !h.daemon {
-		out.Next = append(out.Next, nobodyWatches())
+		out.Next = append(out.Next, control.NobodyWatches())
 	}
 	return out
-}
-
-func nobodyWatches() api.Hint {
-	return api.Hint{Command: "custos up", What: "nobody watches now: what is pending waits for it"}
 }
 
 // pending lists the agents that are to run and do not yet, the first prompts
@@ -75,18 +71,10 @@ func pending(p fleet.Pass) []api.Pending {
 		if o.IsOver() {
 			continue
 		}
-		out = append(out, api.Pending{Agent: cmp.Or(o.Agent, "account "+o.Account), What: string(o.Do), State: orderState(o), Order: o.ID,
+		out = append(out, api.Pending{Agent: cmp.Or(o.Agent, "account "+o.Account), What: string(o.Do), State: control.OrderState(o), Order: o.ID,
 			Since: o.At.Wall.UTC(), For: control.Since(p.Snapshot.At, o.At), Why: o.Why, Until: control.Moment(o.Until)})
 	}
 	return out
-}
-
-// orderState is the state for people: an order whose action runs is under way.
-func orderState(o fleet.Order) string {
-	if o.State == fleet.OrderOpen && o.Action != "" {
-		return "under way"
-	}
-	return string(o.State)
 }
 
 // pendingAgent says what a registered agent is waited for with, if it is.
@@ -158,7 +146,7 @@ func (s *server) agent(req *http.Request, _ Caller) (any, error) {
 
 // notYet says that an agent is ordered, and is not there.
 func notYet(o fleet.Order) *api.Error {
-	return &api.Error{Kind: api.NotFound, Message: fmt.Sprintf("cannot show %q: order %s, to %s it, is %s: %s", fleet.Line(o.Agent, 100), o.ID, o.Do, orderState(o), o.Why),
+	return &api.Error{Kind: api.NotFound, Message: fmt.Sprintf("cannot show %q: order %s, to %s it, is %s: %s", fleet.Line(o.Agent, 100), o.ID, o.Do, control.OrderState(o), o.Why),
 		Hint: api.Typed("custos", "why", "agent/"+o.Agent)}
 }
 
@@ -171,19 +159,11 @@ func messageViews(list []fleet.Message) (out []api.Message) {
 
 // registration returns nil for an agent that is not registered.
 func (s *server) registration(ctx context.Context, name string) (*fleet.Registration, error) {
-	all, err := s.Registry.Registrations(ctx)
+	all, err := s.Control.Registry(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return findRegistration(all, name), nil
-}
-
-func findRegistration(all []fleet.Registration, name string) *fleet.Registration {
-	i := slices.IndexFunc(all, func(r fleet.Registration) bool { return r.Name == name })
-	if i < 0 {
-		return nil
-	}
-	return &all[i]
+	return control.FindRegistration(all, name), nil
 }
 
 // findAgent returns an agent as it is seen; verb is what cannot be done without. One that is registered and not seen
@@ -238,7 +218,7 @@ func agentDetail(a fleet.Agent, r *fleet.Registration, p fleet.Pass, failures []
 	}
 	for _, o := range p.Past.Orders {
 		if o.Agent == a.Name && !o.IsOver() {
-			out.Orders = append(out.Orders, orderView(o, true))
+			out.Orders = append(out.Orders, control.OrderView(o, true))
 		}
 	}
 	out.Next = agentHints(a, out)
@@ -355,7 +335,7 @@ func (s *server) failures(req *http.Request, _ Caller) (any, error) {
 // the status: it is asked for just when something is wrong.
 func (s *server) addFailed(ctx context.Context, out *api.Status) error {
 	out.Failed = []api.FailedAgent{}
-	all, err := s.Registry.Registrations(ctx)
+	all, err := s.Control.Registry(ctx)
 	if err != nil {
 		out.Notes = append(out.Notes, "the ledger cannot be read: "+fleet.Line(err.Error(), 300))
 		return nil
@@ -370,7 +350,7 @@ func (s *server) addFailed(ctx context.Context, out *api.Status) error {
 		}
 		out.Failed = append(out.Failed, api.FailedAgent{Agent: r.Name, Why: r.Failed, Failures: len(past)})
 	}
-	open, err := s.Orders.Open(ctx)
+	open, err := s.Control.Orders.Open(ctx)
 	out.Orders = len(open)
 	return err
 }

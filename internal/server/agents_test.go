@@ -318,14 +318,6 @@ func TestNamesOfPeopleAreRefused(t *testing.T) {
 	}
 }
 
-func TestFileWord(t *testing.T) {
-	for in, want := range map[string]string{"builder": "builder", "..": "agent", "-x": "x", "a b/c.d": "a-b-c-d", "é": "é", strings.Repeat("x", 200): strings.Repeat("x", 60)} {
-		if got := fileWord(in); got != want {
-			t.Errorf("fileWord(%q) = %q, want %q", in, got, want)
-		}
-	}
-}
-
 // A record that is empty is not that of an agent that there never was.
 func TestFailuresOfNobody(t *testing.T) {
 	w := newWorld()

@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"strings"
 
@@ -25,8 +26,14 @@ func spelled(noun, verb string) (method, pattern string) {
 		return http.MethodPost, noun + "/{id}"
 	case "switch":
 		return http.MethodPost, noun + "/{id}/{do}"
-	case "freeze", "thaw": // there is one brake
+	case "freeze", "thaw", "tell": // there is one brake, and there are all people
 		return http.MethodPost, "/v1/" + verb
+	case "beat": // the agent is who calls
+		return http.MethodPost, "/v1/heartbeat"
+	case "hand-over":
+		return http.MethodPost, "/v1/handoff"
+	case "handoff":
+		return http.MethodGet, noun + "/{id}/handoff"
 	}
 	return http.MethodPost, noun + "/{id}/" + verb
 }
@@ -87,10 +94,11 @@ func (s *server) author(ctx context.Context, c Caller, call *control.Call) error
 	call.Barred = barred(c, agent, err)
 	switch {
 	case err != nil:
-		call.By = fleet.ByAgent(control.Unnamed)
+		call.By, call.Doubt = fleet.ByAgent(control.Unnamed), fmt.Errorf("process %d: it cannot be told which agent it is: %w", c.PID, err)
 		return nil
 	case agent != "":
-		call.By = fleet.ByAgent(strings.TrimPrefix(agent, control.Marked))
+		agent, call.Marked = strings.CutPrefix(agent, control.Marked)
+		call.By = fleet.ByAgent(agent)
 	}
 	return ctx.Err()
 }

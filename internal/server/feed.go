@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"custos/internal/api"
+	"custos/internal/control"
 	"custos/internal/fleet"
 )
 
@@ -97,7 +98,7 @@ func (s *server) crewOf(ctx context.Context, q api.FeedQuery) (feedCrew, error) 
 	if err != nil {
 		return feedCrew{}, cannotLook(err)
 	}
-	all, err := s.Registry.Registrations(ctx)
+	all, err := s.Control.Registry(ctx)
 	if err != nil {
 		return feedCrew{}, err
 	}
@@ -143,7 +144,7 @@ func isBelow(r fleet.Registration, above string, all []fleet.Registration) bool 
 		if r.Parent == above {
 			return true
 		}
-		parent := findRegistration(all, r.Parent)
+		parent := control.FindRegistration(all, r.Parent)
 		if parent == nil {
 			return false
 		}

@@ -60,29 +60,6 @@ type Explainer interface {
 	Explain(kind, title, screen string) (api.Explanation, error)
 }
 
-// Orders is the book of orders.
-type Orders interface {
-	// Take writes an order down, has one pass judge it, and returns it as that
-	// pass left it: with an action, queued, refused or done. It does not wait for
-	// the action. The same ID twice is one order; with another content it is an
-	// error that wraps ledger.ErrTaken. An order that makes no sense (an unknown
-	// kind, a name that is taken) wraps ledger.ErrIllegal or ledger.ErrTaken.
-	Take(ctx context.Context, o fleet.Order) (fleet.Order, error)
-	// Order returns an order as it has become; fs.ErrNotExist when there is none.
-	Order(ctx context.Context, id string) (fleet.Order, error)
-	// Cancel takes back an order that is not over, on a person's word. One that is
-	// over, or that is being carried out, wraps ledger.ErrIllegal.
-	Cancel(ctx context.Context, id, by string) (fleet.Order, error)
-	// Open lists the orders that are not over, in the order they were given.
-	Open(ctx context.Context) ([]fleet.Order, error)
-}
-
-// Registry is the ledger's record of agents.
-type Registry interface {
-	// Registrations lists all of them, the retired too, by name.
-	Registrations(ctx context.Context) ([]fleet.Registration, error)
-}
-
 // Screens shows what agents show, and what they wrote.
 type Screens interface {
 	// Screen returns at most so many lines from the bottom of an agent's terminal,

@@ -38,7 +38,7 @@ func agentReports(p *fleet.Pass, from fleet.Instant, made madeIn) []api.ReportAg
 	}
 	out := make([]api.ReportAgent, 0, len(list))
 	for _, a := range list {
-		r := agentReport(a, findRegistration(p.Past.Registrations, a.Name), snap)
+		r := agentReport(a, control.FindRegistration(p.Past.Registrations, a.Name), snap)
 		addCommits(&r, tops[r.Worktree], made)
 		addPulls(&r, a, snap, fleet.Duration(snap.At.Wall.Sub(from.Wall)))
 		out = append(out, r)

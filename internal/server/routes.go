@@ -55,7 +55,6 @@ func lookRoutes() []route {
 // newsRoutes are those of what happened, and what is told of it.
 func newsRoutes() []route {
 	return []route{
-		{"POST", "/v1/tell", anyone, small, (*server).tell, nil}, // an agent in its own name: see teller
 		{"GET", "/v1/story", anyone, small, (*server).story, nil},
 		{"GET", "/v1/journal", anyone, small, (*server).journal, nil},
 		{"GET", "/v1/feed", anyone, small, (*server).feed, nil},
@@ -64,21 +63,14 @@ func newsRoutes() []route {
 	}
 }
 
-// agentRoutes are those of agents, and what they are to do.
+// agentRoutes are those of what agents are like, and show.
 func agentRoutes() []route {
 	return []route{
 		{"GET", "/v1/agents", anyone, small, (*server).agents, nil},
 		{"GET", "/v1/agents/{name}", anyone, small, (*server).agent, nil},
 		{"GET", "/v1/agents/{name}/screen", anyone, small, (*server).screen, nil},
 		{"GET", "/v1/agents/{name}/log", anyone, small, (*server).log, nil},
-		{"POST", "/v1/orders", anyone, orderSize, (*server).order, nil}, // what an agent may order: see author
-		{"GET", "/v1/orders", anyone, small, (*server).openOrders, nil},
-		{"GET", "/v1/orders/{id}", anyone, small, (*server).orderState, nil},
-		{"POST", "/v1/orders/{id}/cancel", person, small, (*server).cancelOrder, nil},
 		{"POST", "/v1/hookfiles/{kind}", anyone, orderSize, (*server).editHooks, nil}, // writes nothing
-		{"POST", "/v1/handoff", anyone, small, (*server).handOver, nil},               // an agent, for itself: see handsOver
-		{"GET", "/v1/agents/{name}/handoff", anyone, small, (*server).handoff, nil},
-		{"POST", "/v1/heartbeat", anyone, small, (*server).heartbeat, nil}, // an agent, for itself
 	}
 }
 

@@ -26,8 +26,6 @@ type Options struct {
 	Teller    Teller
 	Rules     Rules
 	Explainer Explainer
-	Orders    Orders
-	Registry  Registry
 	Screens   Screens
 	HookLog   HookLog
 	Failures  Failures
@@ -50,13 +48,6 @@ type Options struct {
 	Anew func(ctx context.Context)
 	// Places lists where people answer, and what lies there unread. Nil: nowhere.
 	Places func() []Listening
-	// HandOver writes down what an agent hands over, and says whether a fresh one
-	// takes its place. fs.ErrNotExist when no agent of that name is registered.
-	HandOver func(ctx context.Context, agent, text, by string) (reg fleet.Registration, replaced bool, err error)
-	// Replaced says whether a fresh agent takes the place of one that has handed over.
-	Replaced func(fleet.Registration) bool
-	// Beat notes that an agent said that it is at work.
-	Beat func(ctx context.Context, agent string) (fleet.Instant, error)
 	// Vitals says whether passes are made. It waits for nothing.
 	Vitals  func(ctx context.Context) Vitals
 	Now     func() fleet.Instant
@@ -67,17 +58,11 @@ type Options struct {
 	Hooks Hooks
 	// Whose says whose such an event is. Nil: as its header says.
 	Whose Whose
-	// Tell writes down what people are to be told.
-	Tell func(ctx context.Context, m fleet.Message) error
-	// Hears names the notifiers that a message reaches, without the daemon's terminal.
-	Hears func(m fleet.Message) []string
 	// Down stops the daemon. Without it, "down" is an error: there is none.
 	Down func()
 	// AgentOf names the agent a caller belongs to, "" for a person. An error
 	// means that it cannot be told, which counts as an agent. Nil: nobody is one.
 	AgentOf func(ctx context.Context, c Caller) (string, error)
-	// KindOf names the kind of agent that a command line starts.
-	KindOf func(argv []string) string
 	// InProcess says that the handler is called by this very process: the
 	// caller is then the process itself.
 	InProcess bool

@@ -110,7 +110,12 @@ func (w *world) Explain(kind, title, screen string) (api.Explanation, error) {
 }
 
 func (w *world) control() *control.Control {
-	return &control.Control{Alerts: w, Approver: w, Brakes: &braking{}, Look: w.Look, Trouble: func(context.Context) string { return w.vitals.Trouble }, Pauses: &pausing{}, Plugins: pluginsOf{runsOf{w}}, Code: pluginsOf{runsOf{w}},
+	return &control.Control{People: []string{Caller{UID: os.Getuid()}.Name(), Caller{}.Name()}, Tell: func(_ context.Context, m fleet.Message) error { w.told = append(w.told, m); return nil },
+		Hears: func(fleet.Message) []string { return w.hears },
+		EventsOf: func(ctx context.Context, of fleet.Subject, limit int) ([]fleet.Event, error) {
+			return w.Events(ctx, EventFilter{Subject: of, Limit: limit})
+		},
+		Orders: w, Agents: w, Alerts: w, Approver: w, Brakes: &braking{}, Look: w.Look, Trouble: func(context.Context) string { return w.vitals.Trouble }, Pauses: &pausing{}, Plugins: pluginsOf{runsOf{w}}, Code: pluginsOf{runsOf{w}},
 		Formulas: formulasOf{w}, Runs: runsOf{w}, Schedules: w.Schedules, Attend: func() { w.attended++ }, Reply: w.reply, Records: w.records, Mover: w, Registry: w.Registrations, Rules: func() []string { return []string{"lock-dead"} }, Now: func() fleet.Instant { return instant(0) }}
 }
 
@@ -120,17 +125,11 @@ func (w *world) options() Options {
 	}
 	return Options{
 		Control: w.control(), Cycle: w, Chronicle: w, Journal: w, Teller: w, Rules: w, Explainer: w,
-		Orders: w, Registry: w, Screens: w, HookLog: w, Failures: w, Messages: w, HookFiles: w,
-		Costs:  w.Costs,
-		Tell:   func(_ context.Context, m fleet.Message) error { w.told = append(w.told, m); return nil },
-		Hears:  func(fleet.Message) []string { return w.hears },
-		Status: func(context.Context) api.Status { return api.Status{Version: "test"} },
-		Vitals: func(context.Context) Vitals { return w.vitals },
-		Mender: &healer{},
-		Beat:   w.beat,
-		HandOver: func(_ context.Context, agent, _, _ string) (fleet.Registration, bool, error) {
-			return fleet.Registration{Name: agent}, true, nil
-		},
+		Screens: w, HookLog: w, Failures: w, Messages: w, HookFiles: w,
+		Costs:   w.Costs,
+		Status:  func(context.Context) api.Status { return api.Status{Version: "test"} },
+		Vitals:  func(context.Context) Vitals { return w.vitals },
+		Mender:  &healer{},
 		Now:     func() fleet.Instant { return instant(0) },
 		Version: "test",
 		Down:    func() { w.down++ },
@@ -145,7 +144,13 @@ func (w *world) options() Options {
 	}
 }
 
-func (w *world) beat(_ context.Context, agent string) (fleet.Instant, error) {
+// HandOver is followed by a fresh agent.
+func (w *world) HandOver(_ context.Context, agent, _, _ string) (fleet.Registration, bool, error) {
+	return fleet.Registration{Name: agent}, true, nil
+}
+func (w *world) Replaced(fleet.Registration) bool { return false }
+
+func (w *world) Beat(_ context.Context, agent string) (fleet.Instant, error) {
 	w.beats = append(w.beats, agent)
 	return instant(0), nil
 }
@@ -253,7 +258,7 @@ func TestEveryRouteAnswers(t *testing.T) {
 		if r.stream != nil {
 			continue // TestEventStream
 		}
-		url := strings.NewReplacer("/work/{id}", "/work/w9", "/formulas/{id}", "/formulas/recording", "/plugins/{id}", "/plugins/recording", "/orders/{id}/cancel", "/orders/o1/cancel", "/agents/{name}/log", "/agents/quiet/log", "/alerts/{id}", "/alerts/3", "/agents/{name}", "/agents/builder", "{name}", "recording", "{do}", "disable", "{id}", "known", "{kind}", "claude").Replace(r.pattern)
+		url := strings.NewReplacer("/work/{id}", "/work/w9", "/formulas/{id}", "/formulas/recording", "/plugins/{id}", "/plugins/recording", "/orders/{id}/cancel", "/orders/o1/cancel", "/agents/{name}/log", "/agents/quiet/log", "/agents/{id}", "/agents/builder", "/alerts/{id}", "/alerts/3", "/agents/{name}", "/agents/builder", "{name}", "recording", "{do}", "disable", "{id}", "known", "{kind}", "claude").Replace(r.pattern)
 		if url == "/v1/story" {
 			url += "?of=3"
 		}

@@ -1,7 +1,6 @@
 package server
 
 import (
-	"strings"
 	"testing"
 
 	"custos/internal/api"
@@ -32,22 +31,5 @@ func TestASilenceForNobodySaysSo(t *testing.T) {
 	}
 	if len(w.silences) != 4 {
 		t.Errorf("%d silences were kept, want all 4", len(w.silences))
-	}
-}
-
-// Two names that differ by capitals are one to people; a retired agent's is free.
-func TestNamesThatDifferByCapitalsAreOne(t *testing.T) {
-	for _, c := range []struct {
-		there fleet.Registration
-		taken bool
-	}{
-		{fleet.Registration{Name: "ann"}, true},
-		{fleet.Registration{Name: "ann", Desired: fleet.DesiredRetired}, false},
-		{fleet.Registration{Name: "anna"}, false},
-	} {
-		_, err := spawnOf(api.SpawnRequest{Kind: "claude", Dir: "/w"}, "Ann", []fleet.Registration{c.there}, nil)
-		if refused := err != nil && strings.Contains(err.Error(), `there is an agent "ann"`); refused != c.taken {
-			t.Errorf("Ann beside %s (%s): %v, want refused: %v", c.there.Name, c.there.Desired, err, c.taken)
-		}
 	}
 }

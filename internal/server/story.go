@@ -247,7 +247,7 @@ func storyHints(a about, s api.Story, alerts []fleet.Alert, p fleet.Pass) []api.
 	}
 	for _, o := range waitingFor(p.Past, a.subject.Name) {
 		if a.subject.Kind == fleet.KindAgent {
-			out = append(out, orderView(o, true).Next...)
+			out = append(out, control.OrderView(o, true).Next...)
 		}
 	}
 	if len(s.Planned) > 0 {

@@ -48,7 +48,7 @@ func TestTellByAnAgent(t *testing.T) {
 	}
 	_, err := client(w).Tell(t.Context(), api.Tell{Text: "fire", Priority: "P1"})
 	wantError(t, err, api.BadInput, "P2 at most")
-	for range tellingsOfOne {
+	for range 10 {
 		w.events = append(w.events, fleet.Event{ID: 9, Kind: "told", At: instant(-time.Minute), Subject: fleet.Subject{Kind: fleet.KindAgent, Name: "builder"}})
 	}
 	_, err = client(w).Tell(t.Context(), api.Tell{Text: "more"})
@@ -66,7 +66,7 @@ func TestTellByAnAgent(t *testing.T) {
 
 func TestTellBadWords(t *testing.T) {
 	w := newWorld()
-	for text, want := range map[string]string{" \n\x1b[2J": "cannot tell nothing", strings.Repeat("x", longestTelling+1): "in a file"} {
+	for text, want := range map[string]string{" \n\x1b[2J": "cannot tell nothing", strings.Repeat("x", 16<<10+1): "in a file"} {
 		_, err := client(w).Tell(t.Context(), api.Tell{Text: text})
 		wantError(t, err, api.BadInput, want)
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/rogpeppe/go-internal/txtar"
 
+	"custos/internal/control"
 	"custos/internal/fleet"
 )
 
@@ -91,7 +92,7 @@ func viewed(t *testing.T, name string, p fleet.Pass) []byte {
 	case "agents":
 		v = agentsView(p, hints{})
 	case "agent":
-		r := findRegistration(p.Past.Registrations, of)
+		r := control.FindRegistration(p.Past.Registrations, of)
 		a, err := findAgent("show", of, &p.Snapshot, r)
 		if err != nil {
 			t.Fatal(err)

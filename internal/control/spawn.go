@@ -1,4 +1,4 @@
-package server
+package control
 
 import (
 	"fmt"
@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 	"unicode"
 
 	"custos/internal/api"
@@ -15,7 +16,7 @@ import (
 // spawnOf returns the registration that a spawn asks for, among all others.
 // spawnOf makes a registration of a request. kindOf names the kind of a command line.
 func spawnOf(q api.SpawnRequest, name string, all []fleet.Registration, kindOf func(argv []string) string) (_ *fleet.Registration, err error) {
-	parent := findRegistration(all, q.Parent)
+	parent := FindRegistration(all, q.Parent)
 	for _, check := range []error{checkName(name), checkAlike(name, all), checkKind(&q, kindOf), checkParent(q, parent), checkPaths(q), checkRestart(q)} {
 		if check != nil {
 			return nil, fmt.Errorf("cannot spawn %q: %w", fleet.Line(name, 80), check)
@@ -176,4 +177,34 @@ func firstPrompt(q api.SpawnRequest) string {
 		parts = append(parts, "The files it is about: "+strings.Join(q.Files, ", "))
 	}
 	return strings.Join(parts, "\n")
+}
+
+// promised reads what a spawn says of a heartbeat; nil when it says nothing.
+func promised(q api.SpawnRequest) (*fleet.Heartbeat, error) {
+	if q.Heartbeat == "" {
+		if q.Grace != "" {
+			return nil, fmt.Errorf("a grace of %q is for a heartbeat, and it has none", fleet.Line(q.Grace, 40))
+		}
+		return nil, nil
+	}
+	every, err := time.ParseDuration(q.Heartbeat)
+	if err != nil || every <= 0 {
+		return nil, fmt.Errorf("a heartbeat every %q makes no sense: want a time like 10m", fleet.Line(q.Heartbeat, 40))
+	}
+	grace := every / 2
+	if q.Grace != "" {
+		if grace, err = time.ParseDuration(q.Grace); err != nil || grace < 0 {
+			return nil, fmt.Errorf("a grace of %q makes no sense: want a time like 5m", fleet.Line(q.Grace, 40))
+		}
+	}
+	return &fleet.Heartbeat{Every: fleet.Duration(every), Grace: fleet.Duration(grace)}, nil
+}
+
+// FindRegistration finds the one of a name; nil for none.
+func FindRegistration(all []fleet.Registration, name string) *fleet.Registration {
+	i := slices.IndexFunc(all, func(r fleet.Registration) bool { return r.Name == name })
+	if i < 0 {
+		return nil
+	}
+	return &all[i]
 }

@@ -1,11 +1,10 @@
-package server
+package control
 
 import (
 	"cmp"
 	"context"
 	"fmt"
 	"hash/fnv"
-	"net/http"
 	"slices"
 	"strings"
 	"time"
@@ -20,48 +19,35 @@ const (
 	tellingsOfOne  = 10       // by one agent within an hour: one that loops wakes nobody all night
 )
 
-// tell has people told what somebody says. An agent may, in its own name, and
-// not as if the house burnt.
-func (s *server) tell(req *http.Request, c Caller) (any, error) {
-	var r api.Tell
-	if err := decode(req, &r); err != nil {
-		return nil, err
-	}
-	agent, err := s.teller(req.Context(), c)
-	if err != nil {
-		return nil, err
-	}
-	m, err := s.tellingOf(r, agent, c)
-	if err != nil {
-		return nil, api.AsBadInput(err)
-	}
-	if agent != "" {
-		if err := s.mayTell(req.Context(), agent); err != nil {
-			return nil, err
-		}
-	}
-	if err := s.Tell(req.Context(), m); err != nil {
-		return nil, err
-	}
-	return api.Telling{By: cmp.Or(agent, by(r.From, c)), Priority: string(m.Priority), Subject: m.Subject, To: append([]string{}, s.Hears(m)...)}, nil
+// people are told what somebody says. An agent may, in its own name, and not as if the house
+// burnt.
+func people() Noun {
+	return Noun{"people", []Verb{{Name: "tell", Access: Author, Do: given((*Control).tell)}}}
 }
 
-// teller is the agent who calls, "" for a person. Whoever cannot be shown to be
-// a person counts as an agent without a name.
-func (s *server) teller(ctx context.Context, c Caller) (string, error) {
-	if s.AgentOf == nil {
-		return "", nil
+func (c *Control) tell(ctx context.Context, call Call, r api.Tell) (api.Telling, error) {
+	agent, isAgent := fleet.AgentOf(call.By)
+	if !isAgent {
+		agent = ""
 	}
-	agent, err := s.AgentOf(ctx, c)
+	m, err := c.tellingOf(r, agent, call)
 	if err != nil {
-		return "?", nil
+		return api.Telling{}, api.AsBadInput(err)
 	}
-	return strings.TrimPrefix(agent, "marked "), ctx.Err() // by its environment: the name follows
+	if agent != "" {
+		if err := c.mayTell(ctx, agent); err != nil {
+			return api.Telling{}, err
+		}
+	}
+	if err := c.Tell(ctx, m); err != nil {
+		return api.Telling{}, err
+	}
+	return api.Telling{By: cmp.Or(agent, called(r.From, call)), Priority: string(m.Priority), Subject: m.Subject, To: append([]string{}, c.Hears(m)...)}, nil
 }
 
 // tellingOf makes a message of it. The same words of the same one within an hour
 // are one message.
-func (s *server) tellingOf(r api.Tell, agent string, c Caller) (fleet.Message, error) {
+func (c *Control) tellingOf(r api.Tell, agent string, call Call) (fleet.Message, error) {
 	if len(r.Text) > longestTelling {
 		return fleet.Message{}, fmt.Errorf("cannot tell %d bytes: at most %d; put the rest in a file and tell where it is", len(r.Text), longestTelling)
 	}
@@ -75,7 +61,7 @@ func (s *server) tellingOf(r api.Tell, agent string, c Caller) (fleet.Message, e
 	case agent != "" && p.AtLeast(fleet.P1):
 		return fleet.Message{}, fmt.Errorf("cannot tell at %s: an agent tells at P2 at most; what is worse Custos finds by itself", p)
 	}
-	now, who := s.Now(), fleet.Line(cmp.Or(r.From, agent, c.Name()), 60)
+	now, who := c.Now(), fleet.Line(cmp.Or(r.From, agent, call.By), 60)
 	if agent != "" && who != agent {
 		who += " (" + agent + ")"
 	}
@@ -94,14 +80,14 @@ func tellingID(who, text string, now fleet.Instant) string {
 }
 
 // mayTell refuses an agent that has told enough. The event log counts.
-func (s *server) mayTell(ctx context.Context, agent string) error {
-	list, err := s.Chronicle.Events(ctx, EventFilter{Subject: fleet.Subject{Kind: fleet.KindAgent, Name: agent}, Limit: 1000})
+func (c *Control) mayTell(ctx context.Context, agent string) error {
+	list, err := c.EventsOf(ctx, fleet.Subject{Kind: fleet.KindAgent, Name: agent}, 1000)
 	if err != nil {
 		return err
 	}
 	n := 0
 	for _, e := range list {
-		if e.Kind == string(fleet.MessageTold) && s.Now().Since(e.At) < time.Hour {
+		if e.Kind == string(fleet.MessageTold) && c.Now().Since(e.At) < time.Hour {
 			n++
 		}
 	}
@@ -110,12 +96,4 @@ func (s *server) mayTell(ctx context.Context, agent string) error {
 			Hint: "write it into the journal or the scratch file"}
 	}
 	return nil
-}
-
-// by is who does something: the name given, made safe to show, or the caller's.
-func by(given string, c Caller) string {
-	if name := fleet.Line(given, 60); name != "" {
-		return name
-	}
-	return c.Name()
 }

@@ -1,0 +1,210 @@
+package control
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"time"
+
+	"custos/internal/api"
+	"custos/internal/fleet"
+)
+
+// orders are looked at by anybody; what an agent may order says orderer.
+func orders() Noun {
+	return Noun{"orders", []Verb{
+		{Name: "list", Do: asks((*Control).openOrders)},
+		{Name: "add", Access: Author, Large: true, Do: given((*Control).order)},
+		{Name: "show", Do: asks((*Control).orderShown)},
+		{Name: "cancel", Access: Person, Do: asks((*Control).cancelOrder)},
+	}}
+}
+
+// Orders is the book of orders.
+type Orders interface {
+	// Take writes an order down, has one pass judge it, and returns it as that
+	// pass left it: with an action, queued, refused or done. It does not wait for
+	// the action. The same ID twice is one order; with another content it is an
+	// error that wraps ledger.ErrTaken. An order that makes no sense (an unknown
+	// kind, a name that is taken) wraps ledger.ErrIllegal or ledger.ErrTaken.
+	Take(ctx context.Context, o fleet.Order) (fleet.Order, error)
+	// Order returns an order as it has become; fs.ErrNotExist when there is none.
+	Order(ctx context.Context, id string) (fleet.Order, error)
+	// Cancel takes back an order that is not over, on a person's word. One that is
+	// over, or that is being carried out, wraps ledger.ErrIllegal.
+	Cancel(ctx context.Context, id, by string) (fleet.Order, error)
+	// Open lists the orders that are not over, in the order they were given.
+	Open(ctx context.Context) ([]fleet.Order, error)
+}
+
+func (c *Control) order(ctx context.Context, call Call, r api.OrderRequest) (api.Order, error) {
+	by, err := orderer(call, &r)
+	if err != nil {
+		return api.Order{}, err
+	}
+	o, err := c.orderOf(ctx, r, by)
+	if err != nil {
+		return api.Order{}, Illegal(err)
+	}
+	taken, err := c.Orders.Take(ctx, o)
+	if err != nil {
+		return api.Order{}, Illegal(err)
+	}
+	return OrderView(taken, c.Watched), nil
+}
+
+func (c *Control) orderShown(ctx context.Context, call Call) (api.Order, error) {
+	o, err := c.Orders.Order(ctx, call.ID)
+	return c.orderFound(call.ID, o, err)
+}
+
+// orderFound is the answer about one order that was asked for by its ID.
+func (c *Control) orderFound(id string, o fleet.Order, err error) (api.Order, error) {
+	if errors.Is(err, fs.ErrNotExist) {
+		return api.Order{}, &api.Error{Kind: api.NotFound, Message: fmt.Sprintf("cannot find order %q", fleet.Line(id, 100)), Hint: "custos orders"}
+	}
+	if err != nil {
+		return api.Order{}, Illegal(err)
+	}
+	return OrderView(o, c.Watched), nil
+}
+
+// openOrders lists what was ordered and is not over.
+func (c *Control) openOrders(ctx context.Context, _ Call) (api.Orders, error) {
+	open, err := c.Orders.Open(ctx)
+	if err != nil {
+		return api.Orders{}, err
+	}
+	out := api.Orders{At: c.Now().Wall.UTC(), Orders: make([]api.Order, 0, len(open))}
+	for _, o := range open {
+		out.Orders = append(out.Orders, OrderView(o, c.Watched))
+	}
+	return out, nil
+}
+
+func (c *Control) cancelOrder(ctx context.Context, call Call) (api.Order, error) {
+	o, err := c.Orders.Cancel(ctx, call.ID, call.By)
+	return c.orderFound(call.ID, o, err)
+}
+
+// orderer is who gives an order. A person may give any; an agent may ask for a
+// checkpoint of itself, and spawn an agent below itself; whoever cannot be shown
+// to be a person or an agent may nothing, nor who is told by its marker alone.
+func orderer(call Call, r *api.OrderRequest) (string, error) {
+	agent, _ := fleet.AgentOf(call.By)
+	if call.Barred != nil && (call.Marked || agent == Unnamed || !ownAffair(agent, r)) {
+		return "", call.Barred
+	}
+	return call.By, nil
+}
+
+// ownAffair says whether an order is one that an agent may give. A spawn without
+// a parent becomes the agent's own child.
+func ownAffair(agent string, r *api.OrderRequest) bool {
+	switch fleet.OrderDo(r.Do) {
+	case fleet.OrderBackup:
+		return r.Agent == agent
+	case fleet.OrderSpawn:
+		if r.Spawn != nil && r.Spawn.Parent == "" {
+			r.Spawn.Parent = agent
+		}
+		return r.Spawn != nil && r.Spawn.Parent == agent
+	}
+	return false
+}
+
+// orderOf turns a request into an order that makes sense by itself.
+func (c *Control) orderOf(ctx context.Context, r api.OrderRequest, by string) (fleet.Order, error) {
+	now := c.Now()
+	o := fleet.Order{ID: r.ID, Do: fleet.OrderDo(r.Do), Agent: r.Agent, Account: r.Account, By: by, At: now, Text: r.Text, Dialog: r.Dialog}
+	if o.ID == "" {
+		o.ID = newOrderID()
+	}
+	if o.Do == fleet.OrderStop {
+		o.Text = fleet.Line(r.Text, 400)
+	}
+	if r.TTL != "" {
+		d, err := time.ParseDuration(r.TTL)
+		if err != nil || d <= 0 || d > longestTTL {
+			return o, api.AsBadInput(fmt.Errorf("cannot keep an order for %q: want a time up to %s, like 10m", fleet.Line(r.TTL, 40), longestTTL))
+		}
+		o.Expires = now.Add(d)
+	}
+	if r.Spawn != nil && o.Do == fleet.OrderSpawn {
+		all, err := c.Registry(ctx)
+		if err != nil {
+			return o, err
+		}
+		if o.Spawn, err = spawnOf(*r.Spawn, r.Agent, all, c.kindOf()); err != nil {
+			return o, api.AsBadInput(err)
+		}
+	}
+	return o, CheckOrder(o, c.People...)
+}
+
+// kindOf names the kind that a command line starts; by the name of its program
+// where nobody knows better.
+func (c *Control) kindOf() func([]string) string {
+	if c.KindOf != nil {
+		return c.KindOf
+	}
+	return func(argv []string) string { return path.Base(argv[0]) }
+}
+
+// longestTTL keeps an order from being carried out when everybody has forgotten
+// it.
+const longestTTL = 7 * 24 * time.Hour
+
+func newOrderID() string {
+	var b [8]byte
+	_, _ = rand.Read(b[:]) // it never fails
+	return hex.EncodeToString(b[:])
+}
+
+// OrderView is an order for whoever gave it, with what to type next.
+func OrderView(o fleet.Order, watched bool) api.Order {
+	out := api.Order{ID: o.ID, Do: string(o.Do), Agent: o.Agent, Account: o.Account, By: o.By, At: o.At.Wall.UTC(), Expires: Moment(o.Expires),
+		State: string(o.State), Over: o.IsOver(), Guard: string(o.Guard), Why: o.Why, Until: Moment(o.Until), Hint: o.Hint,
+		Action: o.Action, Watched: watched, Next: []api.Hint{}}
+	out.Next = orderHints(o, watched)
+	return out
+}
+
+func orderHints(o fleet.Order, watched bool) []api.Hint {
+	out := []api.Hint{}
+	if o.Hint != "" {
+		out = append(out, api.Hint{Command: o.Hint, What: "what it waits for"})
+	}
+	if !watched && !o.IsOver() {
+		out = append(out, NobodyWatches())
+	}
+	starts := o.Do == fleet.OrderSpawn || o.Do == fleet.OrderRecover
+	switch {
+	case o.State == fleet.OrderDone && starts && !watched:
+		out = append(out, api.Hint{Command: "custos up", What: "nobody watches it now"})
+	case o.State == fleet.OrderDone && starts:
+		out = append(out, api.Hint{Command: api.Typed("custos", "show", o.Agent), What: "how it does"})
+	case !o.IsOver():
+		out = append(out, api.Hint{Command: api.Typed("custos", "orders", "cancel", o.ID), What: "take it back"})
+	case o.State != fleet.OrderDone && o.Agent != "":
+		out = append(out, api.Hint{Command: api.Typed("custos", "why", fleet.Subject{Kind: fleet.KindAgent, Name: o.Agent}.String()), What: "why"})
+	}
+	return out
+}
+
+// NobodyWatches says how to have what waits gone on with.
+func NobodyWatches() api.Hint {
+	return api.Hint{Command: "custos up", What: "nobody watches now: what is pending waits for it"}
+}
+
+// OrderState is the state for people: an order whose action runs is under way.
+func OrderState(o fleet.Order) string {
+	if o.State == fleet.OrderOpen && o.Action != "" {
+		return "under way"
+	}
+	return string(o.State)
+}
