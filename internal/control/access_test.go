@@ -13,9 +13,9 @@ import (
 // person; what is written down is written in one's own name; to look is for anyone.
 func TestWhoMayDoWhat(t *testing.T) {
 	want := map[Access]string{
-		Anyone:  "agents handoff, alerts list, code list, convoys list, convoys show, formulas list, formulas read, gates list, gates show, orders list, orders show, plugins list, plugins read, plugins runs, plugins show, runs list, runs show, schedules list, work list, work show",
+		Anyone:  "agents handoff, alerts list, code list, convoys list, convoys show, formulas list, formulas read, gates list, gates show, orders list, orders show, plugins list, plugins read, plugins runs, plugins show, reply ack, reply freeze, reply help, reply ignore, reply status, reply stuck, runs list, runs show, schedules list, work list, work show",
 		Author:  "agents beat, agents hand-over, convoys add, convoys change, gates add, gates close, mail add, mail change, mail list, orders add, people tell, runs change, triggers add, work add, work change",
-		Person:  "alerts ack, alerts approve, brake thaw, code trust, formulas switch, orders cancel, plugins run, projects pause, runs add, silences add",
+		Person:  "alerts ack, alerts approve, brake thaw, code trust, formulas switch, orders cancel, plugins run, projects pause, reply approve, reply deny, reply stop, reply thaw, runs add, silences add",
 		NoAgent: "brake freeze",
 	}
 	got := map[Access][]string{}
@@ -23,6 +23,9 @@ func TestWhoMayDoWhat(t *testing.T) {
 		for _, v := range n.Verbs {
 			got[v.Access] = append(got[v.Access], n.Name+" "+v.Name)
 		}
+	}
+	for _, v := range Replies() {
+		got[v.Access] = append(got[v.Access], "reply "+string(v.Verb))
 	}
 	for who, list := range want {
 		slices.Sort(got[who])

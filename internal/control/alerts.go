@@ -38,14 +38,9 @@ type Alerts interface {
 type Approver interface {
 	// Approve shows consent the actions that wait for approval, as they would be done, and
 	// begins them; with an error of consent nothing is done. The messages that it returns
-	// are committed with the actions. Where nothing may be done the error is an ErrNothing.
+	// are committed with the actions. Where nothing may be done the error is a Refusal.
 	Approve(ctx context.Context, of fleet.AlertKey, by string, consent func([]fleet.Action) ([]fleet.Message, error)) error
 }
-
-// ErrNothing says why nothing may be done, even with a person's approval.
-type ErrNothing struct{ Why error }
-
-func (e ErrNothing) Error() string { return e.Why.Error() }
 
 // Glance is how long a look may take for a person who waits: two seconds at most, with
 // half a second for what has to be cut short.
@@ -141,8 +136,8 @@ func (c *Control) approve(ctx context.Context, call Call, order api.ApproveOrder
 		}
 		return nil, sawCode(actions, order.Digest)
 	})
-	var nothing ErrNothing
-	if errors.As(err, &nothing) {
+	var no Refusal
+	if errors.As(err, &no) {
 		err = &api.Error{Kind: api.BadInput, Message: fmt.Sprintf("cannot approve: %v", err), Hint: "custos why " + a.Subject.String()}
 	}
 	return out, err

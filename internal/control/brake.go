@@ -2,6 +2,7 @@ package control
 
 import (
 	"context"
+	"time"
 
 	"custos/internal/api"
 	"custos/internal/fleet"
@@ -20,6 +21,8 @@ type Brakes interface {
 	Freeze(by, why string) error
 	// Thaw returns who had frozen and why, "" when nobody had.
 	Thaw() (was string, err error)
+	// Frozen says who has frozen and why, "" when nobody has, and since when.
+	Frozen() (why string, since time.Time)
 }
 
 func (c *Control) freeze(_ context.Context, call Call, q api.FreezeRequest) (api.Brake, error) {

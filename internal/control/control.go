@@ -29,8 +29,13 @@ type Control struct {
 	Brakes    Brakes
 	Orders    Orders
 	Agents    Agents
-	Alerts    Alerts
-	Approver  Approver
+	Asks      Asks
+	Past      func(context.Context) (fleet.Past, error)
+	// Situation answers a person's question (status, stuck) by what is so.
+	Situation   func(ctx context.Context, question ledger.Verb) (string, error)
+	PatrolEvery time.Duration // for so long an ignore holds that says nothing else
+	Alerts      Alerts
+	Approver    Approver
 	// Look takes a whole pass that writes and does nothing. What is not seen within the
 	// given time is left unseen.
 	Look func(ctx context.Context, within time.Duration) (fleet.Pass, error)

@@ -72,9 +72,9 @@ func (c *Control) silenceOf(o api.SilenceOrder, call Call) (fleet.Silence, error
 // unknown kinds too.
 func selfish(k fleet.Kind) bool { return k == fleet.KindSelf || k == fleet.KindPart }
 
-// Ignored are the silences that an ignore asks for: of the alerts it is about. By
+// ignored are the silences that an ignore asks for: of the alerts it is about. By
 // a rule's name the whole rule is meant.
-func Ignored(r ledger.Reply, alerts []fleet.Alert, by string, at fleet.Instant, patrol time.Duration) (out []fleet.Silence) {
+func ignored(r ledger.Reply, alerts []fleet.Alert, by string, at fleet.Instant, patrol time.Duration) (out []fleet.Silence) {
 	d := time.Duration(r.For)
 	if d <= 0 {
 		d = patrol

@@ -28,7 +28,7 @@ func TestIgnored(t *testing.T) {
 			t.Fatal(text, err)
 		}
 		var got []string
-		for _, q := range Ignored(r, found, "@ann:hs", now, 20*time.Minute) {
+		for _, q := range ignored(r, found, "@ann:hs", now, 20*time.Minute) {
 			got = append(got, fmt.Sprintf("%s %s %s", q.Rule, q.Subject, q.Until.Since(q.From)))
 		}
 		if strings.Join(got, "; ") != want {

@@ -23,7 +23,7 @@ func (c cycle) Approve(ctx context.Context, of fleet.AlertKey, by string, consen
 	err := c.s.loop.Approve(ctx, of, by, consent)
 	switch {
 	case errors.Is(err, loop.ErrNothingOffered):
-		return control.ErrNothing{Why: err}
+		return control.Refusal{Why: err}
 	case err == nil && !c.s.daemon:
 		err = c.s.actor.Wait(ctx)
 	}

@@ -9,9 +9,45 @@ import (
 	"strings"
 
 	"custos/internal/agent"
+	"custos/internal/control"
 	"custos/internal/fleet"
+	"custos/internal/ledger"
 	"custos/internal/loop"
+	"custos/internal/report"
+	"custos/internal/store"
 )
+
+// askBook is what people were asked in chats as the port of control wants it.
+type askBook struct{ s *system }
+
+var _ control.Asks = askBook{}
+
+// Asks lists what people may approve or deny now.
+func (b askBook) Asks(ctx context.Context) (map[fleet.AlertKey]fleet.Ask, error) {
+	return b.s.asks(ctx)
+}
+
+// AskOf is the ask for some actions.
+func (b askBook) AskOf(of fleet.AlertKey, number int64, actions []fleet.Action) fleet.Ask {
+	return b.s.askOffer(loop.Offer{For: of, Actions: actions}, number)
+}
+
+// Asked is what was asked in a place.
+func (b askBook) Asked(ctx context.Context, place string, of fleet.AlertKey) (ledger.Asked, error) {
+	kept, err := b.s.ledger.Told(ctx, place)
+	if err != nil {
+		return ledger.Asked{}, err
+	}
+	key, at := report.AskedOf(kept, of)
+	return ledger.Asked{Key: key, At: at}, nil
+}
+
+// Use notes that an ask was answered.
+func (b askBook) Use(ctx context.Context, a fleet.Alert, ask fleet.Ask, at fleet.Instant, text string) error {
+	return b.s.ledger.write(ctx, func(st *store.Store) error {
+		return st.Record(ctx, fleet.Event{At: at, Kind: askAnswered, Alert: a.AlertKey, Subject: a.Subject, Action: ask.Hash, Text: text})
+	})
+}
 
 // asks are what people may approve or deny, by the alert: what waits for nothing
 // but their approval, and the dialogs that agents of ours stand at.

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"custos/internal/api"
 	"custos/internal/catalog"
@@ -77,6 +78,14 @@ var _ control.Brakes = brakes{}
 
 // Freeze stops every action.
 func (b brakes) Freeze(by, why string) error { return freeze(b.s.cfg, by, why) }
+
+// Frozen says who has frozen and why, and since when.
+func (b brakes) Frozen() (why string, since time.Time) {
+	if info, err := os.Stat(freezeFile(b.s.cfg)); err == nil {
+		since = info.ModTime()
+	}
+	return Frozen(b.s.cfg), since
+}
 
 // Thaw lets actions run again, and has a pass made.
 func (b brakes) Thaw() (string, error) {

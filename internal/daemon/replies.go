@@ -4,11 +4,11 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"strings"
 	"sync"
 	"time"
 
+	"custos/internal/control"
 	"custos/internal/fleet"
 	"custos/internal/ledger"
 	"custos/internal/report"
@@ -114,9 +114,6 @@ type exchange struct {
 	st    *store.Store
 }
 
-// refusal is an error that a person is told: the reply was not acted on.
-type refusal struct{ error }
-
 // Take implements report.Desk.
 func (d *desk) Take(ctx context.Context, p fleet.Place, s fleet.Said) error {
 	d.mu.Lock()
@@ -149,17 +146,15 @@ func (d *desk) Take(ctx context.Context, p fleet.Place, s fleet.Said) error {
 
 // carryOut does what a reply asks for, and has it answered.
 func (d *desk) carryOut(ctx context.Context, x *exchange) error {
-	text, about, err := d.act(ctx, x)
-	var no refusal
-	switch {
-	case errors.As(err, &no):
-		text = ledger.NotActed(x.reply, no.Error())
-	case err != nil:
+	became, err := d.s.control(d.s.daemon).ActOn(ctx, control.Heard{Reply: x.reply, Place: x.place, Said: x.said, ID: x.id, By: x.by, At: x.at, Answer: x.answer})
+	if err != nil {
 		return err
-	case text == "": // the answer is committed already
+	}
+	d.followUp(x, became)
+	if became.Text == "" { // the answer is committed already
 		return nil
 	}
-	return x.say(ctx, text, about)
+	return x.say(ctx, became.Text, became.About)
 }
 
 // answerID is the same for the same message of a place.

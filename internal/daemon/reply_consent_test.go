@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"context"
 	"errors"
 	"io/fs"
 	"os"
@@ -11,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"custos/internal/control"
 	"custos/internal/fleet"
 	"custos/internal/ledger"
 )
@@ -47,29 +49,27 @@ func deadLock(t *testing.T) (s *system, d *desk, lock string, a fleet.Alert) {
 // TestApprovalOfSomethingElse: what is done is what was asked, to the letter, at the
 // instant of doing it.
 func TestApprovalOfSomethingElse(t *testing.T) {
-	s, d, lock, a := deadLock(t)
-	st, err := s.ledger.writer(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	s, _, lock, a := deadLock(t)
 	said := annSays("$1", "approve "+strconv.FormatInt(a.Number, 10))
 	reply, _ := ledger.ParseReply(said.Text)
-	x := &exchange{place: chat(), said: said, reply: reply, id: answerID(chat(), said), by: "ann", at: s.world.Now(), st: st}
-	asks, err := s.asks(t.Context())
-	if err != nil || asks[a.AlertKey].Hash == "" {
-		t.Fatalf("asked %+v, %v", asks, err)
+	x := &exchange{place: chat(), said: said, reply: reply, id: answerID(chat(), said), by: "ann", at: s.world.Now()}
+	heard := control.Heard{Reply: reply, Place: x.place, Said: said, ID: x.id, By: x.by, At: x.at, Answer: x.answer}
+	ask, err := s.asks(t.Context())
+	if err != nil || ask[a.AlertKey].Hash == "" {
+		t.Fatalf("asked %+v, %v", ask, err)
 	}
-	other := asks[a.AlertKey]
-	other.Hash = strings.Repeat("0", len(other.Hash))
-	var no refusal
-	if _, _, err := d.approve(t.Context(), x, a, other); !errors.As(err, &no) || !strings.Contains(err.Error(), "has just changed") {
-		t.Errorf("approved of something else: %v", err)
+	c, asked := s.control(false), askedInTime{askBook{s}, ledger.Asked{Key: ask[a.AlertKey].Key(), At: x.at}, true}
+	c.Asks = asked
+	if got, err := c.ActOn(t.Context(), heard); err != nil || !strings.Contains(got.Text, "has just changed") || len(got.Began) != 0 {
+		t.Errorf("approved of something else: %+v, %v", got, err)
 	}
 	if _, err := os.Lstat(lock); err != nil {
 		t.Fatalf("it was done: %v", err)
 	}
-	if _, _, err := d.approve(t.Context(), x, a, asks[a.AlertKey]); err != nil {
-		t.Fatal(err)
+	asked.changed = false
+	c.Asks = asked
+	if got, err := c.ActOn(t.Context(), heard); err != nil || got.Text != "" || len(got.Began) != 1 {
+		t.Fatalf("%+v, %v", got, err)
 	}
 	if err := s.actor.Wait(t.Context()); err != nil {
 		t.Fatal(err)
@@ -77,6 +77,26 @@ func TestApprovalOfSomethingElse(t *testing.T) {
 	if _, err := os.Lstat(lock); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("it was not done: %v", err)
 	}
+}
+
+// askedInTime is a book in which the one ask was asked just now; changed says that by the
+// instant of doing it something else would be done.
+type askedInTime struct {
+	askBook
+	asked   ledger.Asked
+	changed bool
+}
+
+func (b askedInTime) Asked(context.Context, string, fleet.AlertKey) (ledger.Asked, error) {
+	return b.asked, nil
+}
+
+func (b askedInTime) AskOf(of fleet.AlertKey, number int64, actions []fleet.Action) fleet.Ask {
+	ask := b.askBook.AskOf(of, number, actions)
+	if b.changed {
+		ask.Hash = strings.Repeat("0", len(ask.Hash))
+	}
+	return ask
 }
 
 // TestApprovalOfWhatWasNeverAsked: a number alone approves of nothing.

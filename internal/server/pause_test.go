@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"testing"
+	"time"
 
 	"custos/internal/api"
 	"custos/internal/ledger"
@@ -54,5 +55,6 @@ func TestPauseProject(t *testing.T) {
 // braking is a brake that remembers who pulled it.
 type braking struct{ by string }
 
-func (b *braking) Freeze(by, _ string) error { b.by = by; return nil }
-func (b *braking) Thaw() (string, error)     { was := b.by; b.by = ""; return was, nil }
+func (b *braking) Freeze(by, _ string) error   { b.by = by; return nil }
+func (b *braking) Thaw() (string, error)       { was := b.by; b.by = ""; return was, nil }
+func (b *braking) Frozen() (string, time.Time) { return b.by, time.Time{} }
