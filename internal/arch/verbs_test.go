@@ -19,7 +19,7 @@ import (
 //
 // verbsLeft are those that still live elsewhere. They only become fewer.
 var verbsLeft = map[string]string{
-	"internal/daemon":  "Trust Start draft HandOver MoveElsewhere Unstopped",
+	"internal/daemon":  "Start draft MoveElsewhere Unstopped",
 	"internal/catalog": "",
 }
 

@@ -29,7 +29,7 @@ func (b *pluginBook) Code(context.Context) ([]fleet.CodeFacts, error) {
 	return []fleet.CodeFacts{{Dir: "/home/shop/.custos", Commit: "c0ffee", Digest: "0123456789abcdef", Trusted: 1, Changes: fleet.Known("~ formulas/a.toml"), Loose: "+ plugins/x/run.sh", Diff: "-a\n+\x1b[31mb\n"}}, nil
 }
 
-func (b *pluginBook) Trust(context.Context, api.TrustRequest, string) error { return nil }
+func (b *pluginBook) Trust(context.Context, string, string, string) error { return nil }
 
 func (b *pluginBook) Plugin(ctx context.Context, name string) (api.Plugin, error) {
 	rows, _ := b.Plugins(ctx)

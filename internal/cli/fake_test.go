@@ -223,9 +223,9 @@ func (w *world) eventsOf(ctx context.Context, of fleet.Subject, limit int) ([]fl
 	return w.Events(ctx, server.EventFilter{Subject: of, Limit: limit})
 }
 
-// HandOver knows nobody.
-func (w *world) HandOver(context.Context, string, string, string) (fleet.Registration, bool, error) {
-	return fleet.Registration{}, false, fs.ErrNotExist
+// Change knows nobody.
+func (w *world) Change(context.Context, string, func(fleet.Registration) (fleet.Registration, error)) (fleet.Registration, error) {
+	return fleet.Registration{}, fs.ErrNotExist
 }
 func (w *world) Replaced(fleet.Registration) bool { return false }
 

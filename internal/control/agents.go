@@ -9,6 +9,7 @@ import (
 
 	"custos/internal/api"
 	"custos/internal/fleet"
+	"custos/internal/ledger"
 )
 
 // agents say that they are at work, and hand over, each for itself; a person may hand over
@@ -25,9 +26,9 @@ func agents() Noun {
 type Agents interface {
 	// Beat notes that an agent said that it is at work.
 	Beat(ctx context.Context, agent string) (fleet.Instant, error)
-	// HandOver writes down what an agent hands over, and says whether a fresh one takes its
-	// place. fs.ErrNotExist when no agent of that name is registered.
-	HandOver(ctx context.Context, agent, text, by string) (reg fleet.Registration, replaced bool, err error)
+	// Change changes the record of an agent, in one transaction, and has a pass go on from
+	// there. fs.ErrNotExist when no agent of that name is registered.
+	Change(ctx context.Context, agent string, change func(fleet.Registration) (fleet.Registration, error)) (fleet.Registration, error)
 	// Replaced says whether a fresh agent takes the place of one that has handed over.
 	Replaced(fleet.Registration) bool
 }
@@ -58,14 +59,17 @@ func (c *Control) handOver(ctx context.Context, call Call, r api.HandoffRequest)
 	if len(r.Text) > fleet.LongestHandoff {
 		return api.Handoff{}, api.AsBadInput(fmt.Errorf("cannot take a hand-off of %d bytes: %d are the most; put the rest into a file and say where it is", len(r.Text), fleet.LongestHandoff))
 	}
-	reg, replaced, err := c.Agents.HandOver(ctx, r.Agent, strings.TrimSpace(fleet.Redact(fleet.Text(r.Text))), call.By)
+	text := strings.TrimSpace(fleet.Redact(fleet.Text(r.Text)))
+	reg, err := c.Agents.Change(ctx, r.Agent, func(reg fleet.Registration) (fleet.Registration, error) {
+		return ledger.HandOver(reg, text, call.By, c.Now())
+	})
 	if errors.Is(err, fs.ErrNotExist) {
 		return api.Handoff{}, unknownAgent(r.Agent)
 	}
 	if err != nil {
 		return api.Handoff{}, Illegal(err)
 	}
-	return handoffView(reg, replaced), nil
+	return handoffView(reg, c.Agents.Replaced(reg)), nil
 }
 
 // handsOver finds out whose a hand-off is, and refuses whoever may not give it.

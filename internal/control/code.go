@@ -20,8 +20,9 @@ func code() Noun {
 // Code is the folders of formulas and plugins that agents may write to.
 type Code interface {
 	Code(ctx context.Context) ([]fleet.CodeFacts, error)
-	// Trust writes down what may be run; ledger.ErrIllegal says why not.
-	Trust(ctx context.Context, q api.TrustRequest, by string) error
+	// Trust writes down that what has the digest may be run in a folder; ledger.ErrIllegal
+	// says why not. An empty digest trusts nothing there any more.
+	Trust(ctx context.Context, dir, digest, by string) error
 }
 
 func (c *Control) codeList(ctx context.Context, call Call) (api.CodeList, error) {
@@ -49,7 +50,10 @@ func (c *Control) trust(ctx context.Context, call Call, q api.TrustRequest) (api
 	if !path.IsAbs(q.Dir) || q.Digest == "" && !q.Revoke {
 		return api.CodeList{}, api.AsBadInput(fmt.Errorf("cannot trust %q: want its absolute path, and the digest of what was shown", fleet.Line(q.Dir, 200)))
 	}
-	if err := c.Code.Trust(ctx, q, call.By); err != nil {
+	if q.Revoke {
+		q.Digest = ""
+	}
+	if err := c.Code.Trust(ctx, q.Dir, q.Digest, call.By); err != nil {
 		return api.CodeList{}, Reasoned(fmt.Errorf("cannot trust %s: %w", fleet.Line(q.Dir, 200), err))
 	}
 	return c.codeList(ctx, call)

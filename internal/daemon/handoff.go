@@ -8,7 +8,6 @@ import (
 
 	"custos/internal/control"
 	"custos/internal/fleet"
-	"custos/internal/ledger"
 	"custos/internal/store"
 )
 
@@ -17,30 +16,23 @@ type agentBook struct{ s *system }
 
 var _ control.Agents = agentBook{}
 
-// HandOver writes down what an agent hands over, and has a pass carry it on. It
-// says whether a fresh one takes its place.
-func (a agentBook) HandOver(ctx context.Context, agent, text, by string) (fleet.Registration, bool, error) {
-	s := a.s
-	none := fleet.Registration{}
-	if err := s.begin(ctx); err != nil {
-		return none, false, err
+// Change changes the record of an agent, and has a pass go on from there.
+func (a agentBook) Change(ctx context.Context, agent string, change func(fleet.Registration) (fleet.Registration, error)) (fleet.Registration, error) {
+	if err := a.s.begin(ctx); err != nil {
+		return fleet.Registration{}, err
 	}
-	st, err := s.ledger.writer(ctx)
+	st, err := a.s.ledger.writer(ctx)
 	if err != nil {
-		return none, false, err
+		return fleet.Registration{}, err
 	}
-	now := s.world.Now()
-	reg, err := st.UpdateRegistration(ctx, agent, now, func(r fleet.Registration) (fleet.Registration, error) {
-		return ledger.HandOver(r, text, by, now)
-	})
+	reg, err := st.UpdateRegistration(ctx, agent, a.s.world.Now(), change)
 	if errors.Is(err, store.ErrNotFound) {
-		return none, false, fmt.Errorf("cannot find agent %s: %w", fleet.Line(agent, 80), fs.ErrNotExist)
+		return reg, fmt.Errorf("cannot find agent %s: %w", fleet.Line(agent, 80), fs.ErrNotExist)
 	}
-	if err != nil {
-		return none, false, err
+	if err == nil {
+		a.s.loop.Wake("the record of an agent changed")
 	}
-	s.loop.Wake("a hand-off")
-	return reg, a.Replaced(reg), nil
+	return reg, err
 }
 
 // Replaced says whether custos.toml has an agent replaced by a fresh one, once it

@@ -4,7 +4,6 @@ import (
 	"context"
 	"path/filepath"
 
-	"custos/internal/api"
 	"custos/internal/control"
 	"custos/internal/fleet"
 	"custos/internal/store"
@@ -50,14 +49,14 @@ func (d codeDesk) Code(ctx context.Context) ([]fleet.CodeFacts, error) {
 	return d.s.library.Code.All(), nil
 }
 
-// Trust writes down that a folder is trusted as it was shown, or not any more.
-func (d codeDesk) Trust(ctx context.Context, q api.TrustRequest, by string) error {
+// Trust writes down that a folder is trusted as it was shown; without a digest, not any more.
+func (d codeDesk) Trust(ctx context.Context, dir, digest, by string) error {
 	if err := d.s.begin(ctx); err != nil {
 		return err
 	}
-	dir := filepath.Clean(fleet.RawPath(q.Dir))
-	if q.Revoke {
+	dir = filepath.Clean(fleet.RawPath(dir))
+	if digest == "" {
 		return d.s.keep(ctx, fleet.Pins{Dir: fleet.Path(dir)}, by)
 	}
-	return d.s.pin(ctx, dir, q.Digest, by)
+	return d.s.pin(ctx, dir, digest, by)
 }

@@ -23,8 +23,8 @@ func (p pluginsOf) Code(context.Context) ([]fleet.CodeFacts, error) {
 	return []fleet.CodeFacts{{Dir: "/p/.custos", Digest: "d", Changes: fleet.Known("+ a.toml")}, {Dir: "/q", Changes: fleet.Unknown[string]("git hangs")}}, nil
 }
 
-func (p pluginsOf) Trust(_ context.Context, q api.TrustRequest, by string) error {
-	if by == "" || q.Digest != "d" {
+func (p pluginsOf) Trust(_ context.Context, dir, digest, by string) error {
+	if by == "" || digest != "d" {
 		return fmt.Errorf("%w: it is not what was shown", ledger.ErrIllegal)
 	}
 	return nil

@@ -144,11 +144,11 @@ func (w *world) options() Options {
 	}
 }
 
-// HandOver is followed by a fresh agent.
-func (w *world) HandOver(_ context.Context, agent, _, _ string) (fleet.Registration, bool, error) {
-	return fleet.Registration{Name: agent}, true, nil
+// Change keeps nothing, and knows any agent.
+func (w *world) Change(_ context.Context, agent string, change func(fleet.Registration) (fleet.Registration, error)) (fleet.Registration, error) {
+	return change(fleet.Registration{Name: agent, Instance: "i", Desired: fleet.DesiredRunning, Owner: fleet.OwnerCustos})
 }
-func (w *world) Replaced(fleet.Registration) bool { return false }
+func (w *world) Replaced(fleet.Registration) bool { return true }
 
 func (w *world) Beat(_ context.Context, agent string) (fleet.Instant, error) {
 	w.beats = append(w.beats, agent)
