@@ -23,7 +23,6 @@ type Registry struct {
 	Status     string // busy, idle, waiting, shell; others are not understood
 	WaitingFor string
 	SessionID  string
-	CWD        string    // safe form
 	Updated    time.Time // zero when not told
 }
 
@@ -39,7 +38,6 @@ func ParseRegistry(b []byte) (Registry, error) {
 		Status     string          `json:"status"`
 		WaitingFor json.RawMessage `json:"waitingFor"`
 		SessionID  string          `json:"sessionId"`
-		CWD        string          `json:"cwd"`
 		Updated    json.RawMessage `json:"statusUpdatedAt"`
 	}
 	if err := json.Unmarshal(b, &raw); err != nil {
@@ -52,7 +50,7 @@ func ParseRegistry(b []byte) (Registry, error) {
 	return Registry{
 		PID: raw.PID, ProcStart: start, Status: fleet.Line(raw.Status, 32),
 		WaitingFor: fleet.Redact(fleet.Line(scalar(raw.WaitingFor), 120)),
-		SessionID:  fleet.Line(raw.SessionID, 64), CWD: fleet.Path(raw.CWD), Updated: moment(scalar(raw.Updated)),
+		SessionID:  fleet.Line(raw.SessionID, 64), Updated: moment(scalar(raw.Updated)),
 	}, nil
 }
 

@@ -16,7 +16,6 @@ const doTriage = "triage"
 // in the last day, and what it said.
 type bench struct {
 	asking  *fleet.Action                     // under way, or planned in this pass
-	since   fleet.Instant                     // when that was planned
 	calls   []call                            // made, or perhaps made
 	said    map[fleet.AlertKey]*fleet.Verdict // the newest of each alert
 	waiting map[fleet.AlertKey]bool           // alerts that wait for another's answer
@@ -60,7 +59,7 @@ func convene(past *fleet.Past, now fleet.Instant) bench {
 func (b *bench) recall(r *fleet.ActionRecord, now fleet.Instant) {
 	at := momentOf(r)
 	if r.Open() {
-		b.asking, b.since, at = &r.Action, r.PlannedAt, now
+		b.asking, at = &r.Action, now
 	}
 	if isReal(r) && (r.Result == nil || !r.Result.Unbegun) {
 		b.calls = append(b.calls, call{at, notKnown})
@@ -70,7 +69,7 @@ func (b *bench) recall(r *fleet.ActionRecord, now fleet.Instant) {
 // begun notes a triage that this pass plans.
 func (b *bench) begun(a fleet.Action, at fleet.Instant) {
 	if a.Do == doTriage {
-		b.asking, b.since, b.calls = &a, fleet.Instant{}, append(b.calls, call{at, notKnown})
+		b.asking, b.calls = &a, append(b.calls, call{at, notKnown})
 	}
 }
 

@@ -195,7 +195,6 @@ func (l launch) unclaimed() error {
 type run struct {
 	x       *Action
 	l       launch
-	got     session.Launched
 	missing []string
 }
 
@@ -232,7 +231,7 @@ func (r *run) start(ctx context.Context) error {
 	}
 	var env []string
 	env, r.missing = r.l.environment(r.x.o.Environ(), r.x.o.Tools)
-	r.got, err = p.Launch(ctx, session.Launch{Name: r.l.run.MarkerName(), Instance: r.l.key, Argv: r.l.argv(), Env: env,
+	_, err = p.Launch(ctx, session.Launch{Name: r.l.run.MarkerName(), Instance: r.l.key, Argv: r.l.argv(), Env: env,
 		Dir: r.l.dir, Shim: r.l.folder, LogMax: logMax})
 	switch {
 	case err == nil:

@@ -23,7 +23,6 @@ type Bead struct {
 	Title    string
 	Status   string // open, in_progress, blocked, closed, …; fleets add words of their own
 	Priority int    // 0 is the most urgent
-	Type     string // task, bug, epic, …
 	Assignee string
 	Labels   []string
 	Reason   string    // of a closed one
@@ -130,7 +129,6 @@ type said struct {
 	Title        string       `json:"title"`
 	Status       string       `json:"status"`
 	Priority     int          `json:"priority"`
-	Type         string       `json:"issue_type"`
 	Assignee     string       `json:"assignee"`
 	Labels       []string     `json:"labels"`
 	Reason       string       `json:"close_reason"`
@@ -164,7 +162,7 @@ func (d dependency) blocks() (id string, yes bool) {
 }
 
 func (s said) bead() Bead {
-	b := Bead{ID: s.ID, Title: s.Title, Status: s.Status, Priority: s.Priority, Type: s.Type, Assignee: s.Assignee, Labels: s.Labels, Reason: s.Reason, Updated: s.Updated}
+	b := Bead{ID: s.ID, Title: s.Title, Status: s.Status, Priority: s.Priority, Assignee: s.Assignee, Labels: s.Labels, Reason: s.Reason, Updated: s.Updated}
 	if s.Closed != nil {
 		b.Closed = *s.Closed
 	}

@@ -47,9 +47,9 @@ var day = time.Date(2026, 6, 1, 12, 0, 0, 0, time.UTC)
 // Both forms of a list give the same beads.
 func TestList(t *testing.T) {
 	want := []Bead{
-		{ID: "hq-a1", Title: "Add a retry", Status: "open", Priority: 1, Type: "task", Labels: []string{"uploads"}, Updated: time.Date(2026, 7, 1, 9, 0, 0, 0, time.UTC), Needs: []string{"hq-b2"}},
-		{ID: "hq-b2", Title: "Describe the protocol", Status: "in_progress", Priority: 2, Type: "task", Assignee: "gastown/polecats/nux", Updated: time.Date(2026, 7, 1, 9, 30, 0, 0, time.UTC)},
-		{ID: "hq-c3", Title: "Choose a name", Status: "closed", Priority: 3, Type: "task", Reason: "Completed",
+		{ID: "hq-a1", Title: "Add a retry", Status: "open", Priority: 1, Labels: []string{"uploads"}, Updated: time.Date(2026, 7, 1, 9, 0, 0, 0, time.UTC), Needs: []string{"hq-b2"}},
+		{ID: "hq-b2", Title: "Describe the protocol", Status: "in_progress", Priority: 2, Assignee: "gastown/polecats/nux", Updated: time.Date(2026, 7, 1, 9, 30, 0, 0, time.UTC)},
+		{ID: "hq-c3", Title: "Choose a name", Status: "closed", Priority: 3, Reason: "Completed",
 			Updated: time.Date(2026, 6, 30, 10, 0, 0, 0, time.UTC), Closed: time.Date(2026, 6, 30, 10, 0, 0, 0, time.UTC)},
 	}
 	for _, list := range []string{"list.json", "list-counts.json"} {

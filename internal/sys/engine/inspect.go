@@ -3,7 +3,6 @@ package engine
 import (
 	"context"
 	"errors"
-	"strings"
 	"time"
 
 	"github.com/moby/moby/client"
@@ -11,8 +10,7 @@ import (
 
 // Detail is what an engine knows of one container.
 type Detail struct {
-	ID, Name, Image string
-	Labels          map[string]string
+	Image string
 
 	State    string // created, running, paused, restarting, removing, exited, dead
 	Run      string // when the newest run began, as the engine writes it
@@ -49,11 +47,11 @@ func detail(got client.ContainerInspectResult) (Detail, error) {
 	if c.State == nil || c.ID == "" {
 		return Detail{}, errors.New("the engine's answer holds no state")
 	}
-	d := Detail{ID: c.ID, Name: strings.TrimPrefix(c.Name, "/"), Image: c.Image, Restarts: c.RestartCount, Created: moment(c.Created),
+	d := Detail{Image: c.Image, Restarts: c.RestartCount, Created: moment(c.Created),
 		State: string(c.State.Status), Run: c.State.StartedAt, Started: moment(c.State.StartedAt), Finished: moment(c.State.FinishedAt),
 		Exit: c.State.ExitCode, OOM: c.State.OOMKilled, Error: c.State.Error, Health: "none"}
 	if c.Config != nil {
-		d.Image, d.Labels = c.Config.Image, c.Config.Labels
+		d.Image = c.Config.Image
 	}
 	if c.HostConfig != nil {
 		d.Policy, d.Retries, d.Limit = string(c.HostConfig.RestartPolicy.Name), c.HostConfig.RestartPolicy.MaximumRetryCount, c.HostConfig.Memory

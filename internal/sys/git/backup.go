@@ -56,7 +56,6 @@ func NewWriter(r *Reader, o WriterOptions) *Writer {
 type Backup struct {
 	Ref    string // refs/custos/backup/<name>/<UTC time>
 	Commit string
-	Files  int // of the worktree, that are not in HEAD as they are
 }
 
 // Backup keeps everything of a worktree that its HEAD does not hold, as a
@@ -113,7 +112,7 @@ func (w *Writer) backup(ctx context.Context, p Place) (Backup, error) {
 	if err := j.readBack(ctx, ref, commit); err != nil {
 		return Backup{}, err
 	}
-	return Backup{Ref: ref, Commit: commit, Files: len(j.overlay)}, nil
+	return Backup{Ref: ref, Commit: commit}, nil
 }
 
 // job is one backup being made.

@@ -11,7 +11,6 @@ import (
 
 // Made is a commit that was made in a worktree.
 type Made struct {
-	Commit  string
 	At      time.Time
 	Subject string // somebody's words
 }
@@ -54,13 +53,13 @@ func ParseMade(out []byte, since time.Time) (made []Made, more bool, err error) 
 		switch {
 		case what == "commit (amend)":
 			if !amended {
-				made = append(made, Made{Commit: fields[0], At: at, Subject: fields[3]})
+				made = append(made, Made{At: at, Subject: fields[3]})
 			}
 			amended = true
 		case isCommit && amended: // the one that was amended
 			amended = false
 		case isCommit:
-			made = append(made, Made{Commit: fields[0], At: at, Subject: fields[3]})
+			made = append(made, Made{At: at, Subject: fields[3]})
 		}
 	}
 	return made, n >= mostMade, nil

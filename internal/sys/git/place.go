@@ -186,7 +186,6 @@ type Listed struct {
 	Branch string // short name; "" when detached
 	Bare   bool
 	Locked bool
-	Prune  string // why git would prune it; "" when it would not
 }
 
 // Worktrees lists a repository's worktrees, the main one first.
@@ -228,10 +227,5 @@ func (l *Listed) set(key, value string) {
 		l.Bare = true
 	case "locked":
 		l.Locked = true
-	case "prunable":
-		l.Prune = value
-		if value == "" {
-			l.Prune = "git says so"
-		}
 	}
 }

@@ -13,7 +13,6 @@ import (
 type Changes struct {
 	Head       string   // commit; "" before the first one
 	Branch     string   // "" when detached
-	Upstream   string   // "" when there is none, or it is gone
 	Ahead      int      // of upstream
 	Behind     int      // of upstream
 	Unsure     []string // tracked files of which only a filter's program, which is not run, could tell whether they changed
@@ -194,8 +193,6 @@ func (c *Changes) header(rest string) error {
 		if value != "(detached)" {
 			c.Branch = value
 		}
-	case "branch.upstream":
-		c.Upstream = value
 	case "branch.ab":
 		ahead, behind, _ := strings.Cut(value, " ")
 		var err1, err2 error
