@@ -54,7 +54,7 @@ func atlas() []row {
 		{pkg: "internal/decide/follow", may: "fleet ledger decide/follow/*", pure: true, why: "the plan's second half: what follows from records by itself, one noun after the other"},
 		{pkg: "internal/decide/follow/*", may: "fleet ledger", pure: true, why: "movers: each says what becomes of one noun's records, by ledger's verbs; none knows another"},
 		{pkg: "internal/act", may: "fleet", why: "stage 4"},
-		{pkg: "internal/act/*", may: "fleet act act/agentrun session agent formula ledger sys/*", why: "actions: the only ones given Writers; those on agents share agentrun"},
+		{pkg: "internal/act/*", may: "fleet act act/agentrun act/setaside session agent formula ledger sys/*", why: "actions: the only ones given Writers; those on agents share agentrun, those that set a file aside setaside"},
 		{pkg: "internal/report", may: "fleet", why: "stage 5"},
 		{pkg: "internal/report/*", may: "fleet report sys/*", why: "notifiers"},
 		{pkg: "internal/loop", may: "fleet ledger decide/follow " + stages, why: "where the stages meet; the records of a pass become facts by ledger"},

@@ -7,11 +7,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
-	"os"
 	"time"
 
 	"custos/internal/act"
+	"custos/internal/act/setaside"
 	"custos/internal/fleet"
 	"custos/internal/sys/files"
 	"custos/internal/sys/proc"
@@ -68,11 +67,7 @@ func (x *Action) Commands(a fleet.Action) []fleet.Command {
 	if a.Target.Lock == nil {
 		return nil
 	}
-	path := a.Target.Lock.Path
-	return []fleet.Command{{
-		Argv: []string{"mv", "-n", path, files.AsideName(path, "TIME")},
-		Note: "TIME is that of the act; only while the lock is unchanged and its holder is dead",
-	}}
+	return setaside.Commands(a.Target.Lock.Path, "the lock is unchanged and its holder is dead")
 }
 
 // Prepare implements act.Action: it reads the lock and its holder again.
@@ -84,59 +79,47 @@ func (x *Action) Prepare(ctx context.Context, a fleet.Action) (act.Run, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, fmt.Errorf("cannot look at the lock: %w", err)
 	}
-	if !lock.Owner.MayTouch() {
-		return nil, fmt.Errorf("cannot remove the lock: it is not ours: %w", act.ErrRefused)
+	r := &run{x: x, lock: *lock, File: setaside.File{What: "lock", Path: lock.Path, Now: x.o.Now}}
+	if r.Still = r.holder; !lock.Owner.MayTouch() {
+		return nil, r.Refused("it is not ours")
 	}
-	f, info, err := files.OpenRegular(fleet.RawPath(lock.Path), os.O_RDONLY)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("the lock is gone: %w", act.ErrUnneeded)
+	if err := r.Open(lock.File); err != nil {
+		return nil, err
 	}
-	if errors.Is(err, files.ErrNotRegular) {
-		return nil, fmt.Errorf("cannot remove the lock: it is no regular file: %w", act.ErrRefused)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("cannot open the lock: %w", err)
-	}
-	r := &run{x: x, lock: *lock, f: f, want: info.Identity}
 	if err := r.check(); err != nil {
-		f.Close()
+		r.Close()
 		return nil, err
 	}
 	return r, nil
 }
 
 type run struct {
-	x     *Action
-	lock  fleet.Lock
-	f     *os.File
-	want  files.Identity
-	why   string // dead, or reused
-	aside string
+	setaside.File
+	x    *Action
+	lock fleet.Lock
+	why  string // dead, or reused
 }
 
-// check holds the lock against what was seen: the file, the pid, the holder.
+// check holds the lock against what was seen: nobody has it, and the holder.
 func (r *run) check() error {
-	if r.want != files.Identity(r.lock.File) {
-		return fmt.Errorf("cannot remove the lock: it was replaced or written to since it was seen: %w", act.ErrRefused)
-	}
-	if held, err := files.Locked(r.f); err != nil {
+	if held, err := files.Locked(r.File.File); err != nil {
 		return fmt.Errorf("cannot tell whether the lock is held: %w", err)
 	} else if held {
-		return fmt.Errorf("cannot remove the lock: a process holds it by flock: %w", act.ErrRefused)
+		return r.Refused("a process holds it by flock")
 	}
 	return r.holder()
 }
 
 // holder reads who is named, and whether that process is gone for good.
 func (r *run) holder() error {
-	content, err := files.Head(r.f, files.MaxSmall)
+	content, err := files.Head(r.File.File, files.MaxSmall)
 	if err != nil {
 		return fmt.Errorf("cannot read the lock: %w", err)
 	}
 	seen, known := r.lock.PID.Get()
 	pid, err := files.LockPID(content)
 	if err != nil || !known || pid != seen {
-		return fmt.Errorf("cannot remove the lock: it does not name the process that was seen: %w", act.ErrRefused)
+		return r.Refused("it does not name the process that was seen")
 	}
 	h, err := r.x.o.Holder(pid)
 	switch {
@@ -144,10 +127,10 @@ func (r *run) holder() error {
 		r.why = fmt.Sprintf("process %d has ended", pid)
 		return r.nowhere(pid)
 	case err != nil:
-		return fmt.Errorf("cannot remove the lock: cannot tell who holds it (%w): %w", err, act.ErrRefused)
+		return r.Refused("cannot tell who holds it (%w)", err)
 	}
-	if was, ok := r.lock.Holder.Get(); !ok || was != fleet.HolderReused || !h.Started.After(r.want.Modified().Add(slack)) {
-		return fmt.Errorf("cannot remove the lock: process %d lives: %w", pid, act.ErrRefused)
+	if was, ok := r.lock.Holder.Get(); !ok || was != fleet.HolderReused || !h.Started.After(r.Want.Modified().Add(slack)) {
+		return r.Refused("process %d lives", pid)
 	}
 	r.why = fmt.Sprintf("process %d is another one, younger than the lock", pid)
 	return r.nowhere(pid)
@@ -159,37 +142,16 @@ func (r *run) nowhere(pid int) error {
 		return nil // a person has said how it is
 	}
 	if why := r.x.o.Elsewhere(pid); why != "" {
-		return fmt.Errorf("cannot remove the lock: %s: %w", why, act.ErrRefused)
+		return r.Refused("%s", why)
 	}
 	return nil
 }
 
-// Do implements act.Run.
-func (r *run) Do(ctx context.Context) error {
-	if err := ctx.Err(); err != nil {
-		return fmt.Errorf("cannot remove the lock: %w", err)
-	}
-	aside, err := files.SetAside(fleet.RawPath(r.lock.Path), r.f, r.want, r.x.o.Now(), r.holder)
+// Verify implements act.Run.
+func (r *run) Verify(ctx context.Context) (string, error) {
+	effect, err := r.File.Verify(ctx)
 	if err != nil {
-		return fmt.Errorf("cannot remove the lock: %w", err)
+		return "", err
 	}
-	r.aside = aside
-	return nil
+	return effect + "; " + r.why, nil
 }
-
-// Verify implements act.Run. A new lock at the old place is somebody's work,
-// and no failure of ours.
-func (r *run) Verify(context.Context) (string, error) {
-	moved, err := files.Lstat(r.aside)
-	if err != nil || moved.Identity != r.want {
-		return "", fmt.Errorf("cannot find the lock where it was set aside: %s", fleet.Path(r.aside))
-	}
-	now, err := files.Lstat(fleet.RawPath(r.lock.Path))
-	if err == nil && now.Same(r.want) {
-		return "", errors.New("cannot show that the lock is gone: it is still there")
-	}
-	return fmt.Sprintf("lock set aside as %s; %s", fleet.Path(r.aside), r.why), nil
-}
-
-// Close implements act.Run.
-func (r *run) Close() { r.f.Close() }

@@ -6,11 +6,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
-	"os"
 	"time"
 
 	"custos/internal/act"
+	"custos/internal/act/setaside"
 	"custos/internal/fleet"
 	"custos/internal/sys/files"
 )
@@ -48,11 +47,7 @@ func (x *Action) Commands(a fleet.Action) []fleet.Command {
 	if a.Target.Phase == nil {
 		return nil
 	}
-	path := a.Target.Phase.Path
-	return []fleet.Command{{
-		Argv: []string{"mv", "-n", path, files.AsideName(path, "TIME")},
-		Note: "TIME is that of the act; only while the file is unchanged",
-	}}
+	return setaside.Commands(a.Target.Phase.Path, "the file is unchanged")
 }
 
 // Prepare implements act.Action: the same file, the same phase, and an issue
@@ -65,27 +60,21 @@ func (x *Action) Prepare(ctx context.Context, a fleet.Action) (act.Run, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, fmt.Errorf("cannot look at the phase file: %w", err)
 	}
+	r := &run{phase: *ph, File: setaside.File{What: "phase file", Path: ph.Path, Now: x.o.Now}}
+	r.Still = r.line
 	if closed, known := ph.Closed.Get(); !ph.Owner.MayTouch() || !finished(ph) && (!known || !closed) {
-		return nil, fmt.Errorf("cannot remove the phase file: it is not known to be ours and of a closed issue: %w", act.ErrRefused)
+		return nil, r.Refused("it is not known to be ours and of a closed issue")
 	}
 	if !finished(ph) {
 		if err := x.stillClosed(ctx, ph); err != nil {
 			return nil, err
 		}
 	}
-	f, info, err := files.OpenRegular(fleet.RawPath(ph.Path), os.O_RDONLY)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("the phase file is gone: %w", act.ErrUnneeded)
+	if err := r.Open(ph.File); err != nil {
+		return nil, err
 	}
-	if errors.Is(err, files.ErrNotRegular) {
-		return nil, fmt.Errorf("cannot remove the phase file: it is no regular file: %w", act.ErrRefused)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("cannot open the phase file: %w", err)
-	}
-	r := &run{now: x.o.Now, phase: *ph, f: f, want: info.Identity}
-	if err := r.check(); err != nil {
-		f.Close()
+	if err := r.line(); err != nil {
+		r.Close()
 		return nil, err
 	}
 	return r, nil
@@ -115,60 +104,20 @@ func (x *Action) stillClosed(ctx context.Context, ph *fleet.Phase) error {
 }
 
 type run struct {
-	now   func() time.Time
+	setaside.File
 	phase fleet.Phase
-	f     *os.File
-	want  files.Identity
-	aside string
-}
-
-func (r *run) check() error {
-	if r.want != files.Identity(r.phase.File) {
-		return fmt.Errorf("cannot remove the phase file: it was replaced or written to since it was seen: %w", act.ErrRefused)
-	}
-	return r.line()
 }
 
 // line reads the phase again.
 func (r *run) line() error {
-	content, err := files.Head(r.f, files.MaxSmall)
+	content, err := files.Head(r.File.File, files.MaxSmall)
 	if err != nil {
 		return fmt.Errorf("cannot read the phase file: %w", err)
 	}
 	seen, known := r.phase.Phase.Get()
 	word, _, err := files.PhaseLine(content)
 	if err != nil || !known || word != seen {
-		return fmt.Errorf("cannot remove the phase file: it does not say what was seen: %w", act.ErrRefused)
+		return r.Refused("it does not say what was seen")
 	}
 	return nil
 }
-
-// Do implements act.Run.
-func (r *run) Do(ctx context.Context) error {
-	if err := ctx.Err(); err != nil {
-		return fmt.Errorf("cannot remove the phase file: %w", err)
-	}
-	aside, err := files.SetAside(fleet.RawPath(r.phase.Path), r.f, r.want, r.now(), r.line)
-	if err != nil {
-		return fmt.Errorf("cannot remove the phase file: %w", err)
-	}
-	r.aside = aside
-	return nil
-}
-
-// Verify implements act.Run. A new file at the old place is somebody's work,
-// and no failure of ours.
-func (r *run) Verify(context.Context) (string, error) {
-	moved, err := files.Lstat(r.aside)
-	if err != nil || moved.Identity != r.want {
-		return "", fmt.Errorf("cannot find the phase file where it was set aside: %s", fleet.Path(r.aside))
-	}
-	now, err := files.Lstat(fleet.RawPath(r.phase.Path))
-	if err == nil && now.Same(r.want) {
-		return "", errors.New("cannot show that the phase file is gone: it is still there")
-	}
-	return "phase file set aside as " + fleet.Path(r.aside), nil
-}
-
-// Close implements act.Run.
-func (r *run) Close() { r.f.Close() }
