@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"custos/internal/act"
 	"custos/internal/agent"
 	"custos/internal/fleet"
 	"custos/internal/session"
@@ -57,6 +58,20 @@ func (w World) Hold(ctx context.Context, a *fleet.Agent) (*Live, error) {
 	l := &Live{World: w, Agent: *a, Handle: h, Reg: reg}
 	l.Kind, _ = w.Kinds.Get(a.Kind)
 	return l, nil
+}
+
+// Prepare holds an agent for a run, and lets go of it again where ready refuses.
+func Prepare[R act.Run](ctx context.Context, w World, a *fleet.Agent, of func(*Live) R, ready func(R, context.Context) error) (act.Run, error) {
+	live, err := w.Hold(ctx, a)
+	if err != nil {
+		return nil, err
+	}
+	r := of(live)
+	if err := ready(r, ctx); err != nil {
+		live.Close()
+		return nil, err
+	}
+	return r, nil
 }
 
 // Close lets go.
@@ -218,6 +233,23 @@ func (l *Live) Press(ctx context.Context, keys []string) error {
 		}
 	}
 	return nil
+}
+
+// PressEach presses keys with so long between two. lost is why it is not known whether
+// all of them were pressed, err why none was.
+func (l *Live) PressEach(ctx context.Context, keys []string, between time.Duration) (lost, err error) {
+	for i, k := range keys {
+		if i > 0 && between > 0 {
+			Pause(ctx, between)
+		}
+		switch err := l.Press(ctx, []string{k}); {
+		case err != nil && i == 0 && !errors.Is(err, session.ErrInDoubt):
+			return nil, err
+		case err != nil:
+			return err, nil
+		}
+	}
+	return nil, nil
 }
 
 // Pressable refuses keys that no provider presses.

@@ -14,7 +14,6 @@ import (
 	"custos/internal/act/agentrun"
 	"custos/internal/agent"
 	"custos/internal/fleet"
-	"custos/internal/session"
 )
 
 // Do is the name of the action.
@@ -75,19 +74,7 @@ func (x *Action) Commands(a fleet.Action) []fleet.Command {
 
 // Prepare implements act.Action.
 func (x *Action) Prepare(ctx context.Context, a fleet.Action) (act.Run, error) {
-	live, err := x.Hold(ctx, a.Target.Agent)
-	if err != nil {
-		return nil, err
-	}
-	r := &run{Live: live, x: x, action: a}
-	if err = live.Place(ctx); err == nil {
-		err = r.same(ctx)
-	}
-	if err != nil {
-		live.Close()
-		return nil, err
-	}
-	return r, nil
+	return agentrun.Prepare(ctx, x.World, a.Target.Agent, func(live *agentrun.Live) *run { return &run{Live: live, x: x, action: a} }, (*run).ready)
 }
 
 type run struct {
@@ -96,6 +83,13 @@ type run struct {
 	action fleet.Action
 	keys   []string
 	begun  error // why it is not known whether all keys were pressed
+}
+
+func (r *run) ready(ctx context.Context) error {
+	if err := r.Place(ctx); err != nil {
+		return err
+	}
+	return r.same(ctx)
 }
 
 // same refuses another dialog than the one that is answered, or none, a choice it
@@ -126,7 +120,7 @@ func (r *run) same(ctx context.Context) error {
 }
 
 // Do implements act.Run. An error means that no key was pressed.
-func (r *run) Do(ctx context.Context) error {
+func (r *run) Do(ctx context.Context) (err error) {
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("cannot answer: %w", err)
 	}
@@ -136,16 +130,8 @@ func (r *run) Do(ctx context.Context) error {
 	if len(r.keys) == 0 {
 		return agentrun.Refused("it is not known which key that is")
 	}
-	for i, key := range r.keys {
-		if err := r.Press(ctx, []string{key}); err != nil {
-			if i == 0 && !errors.Is(err, session.ErrInDoubt) {
-				return err
-			}
-			r.begun = err
-			return nil
-		}
-	}
-	return nil
+	r.begun, err = r.PressEach(ctx, r.keys, 0)
+	return err
 }
 
 // Verify implements act.Run: the dialog is gone.

@@ -88,16 +88,7 @@ func keysOf(keys []string) []string {
 
 // Prepare implements act.Action.
 func (x *Action) Prepare(ctx context.Context, a fleet.Action) (act.Run, error) {
-	live, err := x.Hold(ctx, a.Target.Agent)
-	if err != nil {
-		return nil, err
-	}
-	r := &run{Live: live, x: x, ordered: fleet.IsPerson(a.By)}
-	if err := r.ready(ctx); err != nil {
-		live.Close()
-		return nil, err
-	}
-	return r, nil
+	return agentrun.Prepare(ctx, x.World, a.Target.Agent, func(live *agentrun.Live) *run { return &run{Live: live, x: x, ordered: fleet.IsPerson(a.By)} }, (*run).ready)
 }
 
 type run struct {
@@ -156,7 +147,7 @@ func (r *run) works(ctx context.Context) error {
 }
 
 // Do implements act.Run. An error means that no key was pressed.
-func (r *run) Do(ctx context.Context) error {
+func (r *run) Do(ctx context.Context) (err error) {
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("cannot interrupt: %w", err)
 	}
@@ -164,19 +155,8 @@ func (r *run) Do(ctx context.Context) error {
 		return err
 	}
 	r.since = r.x.Now()
-	for i, key := range r.keys {
-		if i > 0 {
-			agentrun.Pause(ctx, between)
-		}
-		if err := r.Press(ctx, []string{key}); err != nil {
-			if i == 0 && !errors.Is(err, session.ErrInDoubt) {
-				return err
-			}
-			r.lost = err
-			return nil
-		}
-	}
-	return nil
+	r.lost, err = r.PressEach(ctx, r.keys, between)
+	return err
 }
 
 // between is how long lies between two keys: sent at once, two Escapes are read

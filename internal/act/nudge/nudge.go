@@ -87,16 +87,7 @@ func (x *Action) Commands(a fleet.Action) []fleet.Command {
 
 // Prepare implements act.Action.
 func (x *Action) Prepare(ctx context.Context, a fleet.Action) (act.Run, error) {
-	live, err := x.Hold(ctx, a.Target.Agent)
-	if err != nil {
-		return nil, err
-	}
-	r := &run{x: x, Live: live, text: session.Typed(a.Text)}
-	if err := r.ready(ctx); err != nil {
-		live.Close()
-		return nil, err
-	}
-	return r, nil
+	return agentrun.Prepare(ctx, x.World, a.Target.Agent, func(live *agentrun.Live) *run { return &run{x: x, Live: live, text: session.Typed(a.Text)} }, (*run).ready)
 }
 
 // run is one text on its way.

@@ -106,16 +106,7 @@ func (x *Action) asks() []string {
 // Prepare implements act.Action. It gathers the evidence, and asks nobody but the
 // ledger.
 func (x *Action) Prepare(ctx context.Context, a fleet.Action) (act.Run, error) {
-	live, err := x.Hold(ctx, a.Target.Agent)
-	if err != nil {
-		return nil, err
-	}
-	r := &run{Live: live, x: x, action: a}
-	if err := r.ready(ctx); err != nil {
-		live.Close()
-		return nil, err
-	}
-	return r, nil
+	return agentrun.Prepare(ctx, x.World, a.Target.Agent, func(live *agentrun.Live) *run { return &run{Live: live, x: x, action: a} }, (*run).ready)
 }
 
 // ready looks whether the alert still holds, and at all that is to be judged.
