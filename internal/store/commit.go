@@ -81,7 +81,7 @@ func putSkips(t *tx, turn fleet.Turn) error {
 		if n == 0 {
 			continue
 		}
-		if err := t.event(about(k.Action, "action.skipped", fmt.Sprintf("%s: %s: %s", k.Do, k.Guard, k.Why))); err != nil {
+		if err := t.event(about(k.Action, "action.skipped", fmt.Sprintf("%s: %s: %s", k.Do, k.Guard, k.Reason()))); err != nil {
 			return err
 		}
 	}

@@ -789,3 +789,15 @@ func TestALedgerWithMarksOfOldOpens(t *testing.T) {
 		t.Errorf("it is read otherwise:\n%s", d)
 	}
 }
+
+// TestAFreezeIsSaidOnceInAnEvent: the name of the guard stands before its reason, which may
+// begin with it.
+func TestAFreezeIsSaidOnceInAnEvent(t *testing.T) {
+	s := fresh(t)
+	ok(t, s.Commit(t.Context(), fleet.Turn{At: at(0), Plan: fleet.Plan{Skipped: []fleet.Skipped{{Action: action("a1"), Guard: fleet.GuardFrozen, Why: "frozen: by ann"}}}}))
+	events, err := s.LastEvents(t.Context(), 10, EventFilter{})
+	ok(t, err)
+	if len(events) != 1 || !strings.HasSuffix(events[0].Text, ": frozen: by ann") || strings.Contains(events[0].Text, "frozen: frozen") {
+		t.Errorf("events %s", asJSON(events))
+	}
+}
