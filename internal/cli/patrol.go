@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -159,6 +160,7 @@ func patrolDoubts(p *page, list []api.Doubt) {
 	}
 	p.head("CANNOT TELL", "")
 	var rows [][]string
+	var kinds []string
 	at := map[string]int{}
 	for _, d := range list {
 		if i, ok := at[d.Subject]; ok {
@@ -167,7 +169,33 @@ func patrolDoubts(p *page, list []api.Doubt) {
 		}
 		at[d.Subject] = len(rows)
 		rows = append(rows, []string{p.subject(d.Subject), flat(d.Rule), flat(d.Why)})
+		kind, _, _ := strings.Cut(d.Subject, "/")
+		kinds = append(kinds, kind)
 	}
+	rows = countAlike(kinds, rows)
 	p.table([]column{{shorten: middle}, {shorten: cut}, {shorten: cut}}, first(rows, longest))
 	p.more(len(rows), "custos plan --json")
+}
+
+// namedDoubts is how many things of one kind are named that cannot be told for one reason.
+const namedDoubts = 5
+
+// countAlike leaves so many rows of each kind that say the same, and counts the others in
+// one: they leave room for what else there is.
+func countAlike(kinds []string, rows [][]string) (out [][]string) {
+	like := map[string][]int{}
+	key := func(i int) string { return strings.Join(append([]string{kinds[i]}, rows[i][1:]...), "\x00") }
+	for i := range rows {
+		like[key(i)] = append(like[key(i)], i)
+	}
+	for i, row := range rows {
+		all := like[key(i)]
+		switch {
+		case len(all) <= namedDoubts+1 || i < all[namedDoubts]:
+			out = append(out, row)
+		case i == all[namedDoubts]:
+			out = append(out, append([]string{fmt.Sprintf("%d more of kind %s", len(all)-namedDoubts, kinds[i])}, row[1:]...))
+		}
+	}
+	return out
 }

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -48,5 +49,30 @@ func TestWaitIsToldAsItIs(t *testing.T) {
 		if strings.Contains(usage, "held back") == held {
 			t.Errorf("%s: %s", verb, usage)
 		}
+	}
+}
+
+// Of many things that cannot be told for one reason some are named, and the others counted:
+// they leave room for what else cannot be told.
+func TestWhatCannotBeToldOfManyIsCounted(t *testing.T) {
+	var all []api.Doubt
+	for i := range 2000 {
+		of := "convoy/c" + strconv.Itoa(i)
+		all = append(all, api.Doubt{Rule: "convoy-overdue", Subject: of, Why: "its tracker is not seen"}, api.Doubt{Rule: "convoy-stuck", Subject: of, Why: "another reason"})
+	}
+	all = append(all, api.Doubt{Rule: "oom-kill", Subject: "host/vm", Why: "there was no look before"})
+	var out bytes.Buffer
+	p := &page{out: &out, width: 100}
+	patrolDoubts(p, all)
+	if err := p.flush(); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"convoy c0", "convoy c4", "1995 more", "convoy-overdue, convoy-stuck", "its tracker is not seen", "host vm", "there was no look before"} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("it does not say %q:\n%s", want, out.String())
+		}
+	}
+	if strings.Contains(out.String(), "convoy c5") || strings.Count(out.String(), "\n") > 12 {
+		t.Errorf("it names too many:\n%s", out.String())
 	}
 }
