@@ -194,6 +194,9 @@ type Past struct {
 	// that are not over, in the order they were given.
 	Registrations []Registration `json:"registrations,omitempty"`
 	Orders        []Order        `json:"orders,omitempty"`
+	// Tried are the orders of pools that are over, given within the last twenty minutes: what
+	// came to nothing is not ordered again before its time.
+	Tried []Order `json:"tried,omitempty"`
 	// Runs are those of formulas that are not over, or ended within a day, and the
 	// newest of each schedule; in the order they were taken. Verdicts are those of the last day.
 	Runs     []Run     `json:"runs,omitempty"`

@@ -48,7 +48,7 @@ func shelves() []anyShelf {
 		sorted(silenceOrder, plain[fleet.Silence]("silences", "rowid", "1", false)),
 		plain[fleet.AgentRecord]("agents", "name", "0", true),
 		plain[fleet.Registration]("registrations", "name", "retired = 0", true),
-		sorted(given, plain[fleet.Order]("orders", "id", "over = 0", false)),
+		sorted(given, plain[fleet.Order]("orders", "id", "(over = 0 OR id GLOB 'pool-*')", false)),
 		sorted(given, plain[fleet.Skipped]("skips", "rowid", "1", false)),
 		runsShelf(),
 		sorted(given, plain[fleet.Verdict]("verdicts", "id", "0", true)),

@@ -110,7 +110,24 @@ func (m *mirror) fill(p *fleet.Past, at fleet.Instant) {
 		}
 	}
 	p.Actions, p.Agents = on[fleet.ActionRecord](m).values(at), on[fleet.AgentRecord](m).values(at)
-	p.Registrations, p.Orders = on[fleet.Registration](m).values(at), on[fleet.Order](m).values(at)
+	p.Registrations = on[fleet.Registration](m).values(at)
+	m.orders(p, at)
 	p.Runs, p.Verdicts = on[fleet.Run](m).values(at), on[fleet.Verdict](m).values(at)
 	p.Records = m.records(at)
+}
+
+// tried is how long the orders of pools are remembered that are over: what came to
+// nothing is ordered again in the next ten minutes of the clock.
+const tried = 20 * time.Minute
+
+// orders puts those that are not over into the past, and what pools tried lately.
+func (m *mirror) orders(p *fleet.Past, at fleet.Instant) {
+	for _, o := range on[fleet.Order](m).values(at) {
+		switch {
+		case !o.IsOver():
+			p.Orders = append(p.Orders, o)
+		case at.Since(o.At) < tried:
+			p.Tried = append(p.Tried, o)
+		}
+	}
 }

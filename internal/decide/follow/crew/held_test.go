@@ -106,3 +106,39 @@ func TestHeldHandoffs(t *testing.T) {
 	d.pass()
 	expect("done", "")
 }
+
+// TestAPoolDoesNotOrderTwice: an order that came to nothing is not given again under the
+// same name, of which nothing would come; the pool rests until the next ten minutes.
+func TestAPoolDoesNotOrderTwice(t *testing.T) {
+	y := newYard(1, 3)
+	y.pass()
+	o := y.orders[0]
+	o.State, o.Why = fleet.OrderRefused, "ann took it back"
+	y.orders, y.tried = nil, []fleet.Order{o}
+	out := y.look()
+	want := "pool/dev 0 workers > 1 worker (cooldown: order pool-dev-261122-0800-1 came to nothing: ann took it back until 08:10)"
+	if got := heldNow(out.Held); len(out.Given) != 0 || out.Wake || got != want {
+		t.Errorf("given %+v, held back is\n %s\nwant\n %s", out.Given, got, want)
+	}
+	y.now = 10 * time.Minute
+	if out := y.pass(); len(out.Given) != 1 || out.Given[0].ID != "pool-dev-261122-0810-1" || len(out.Held) != 0 {
+		t.Errorf("in the next ten minutes: %+v", out)
+	}
+	// The same of the end of one that is not needed.
+	y = newYard(0, 3)
+	y.wait(1)
+	y.pass()
+	y.carryOut()
+	y.wait(0)
+	y.now = time.Hour
+	y.set("dev-261122-0800-1", fleet.StateIdle, time.Hour)
+	y.pass()
+	o = y.orders[0]
+	o.State, o.Why = fleet.OrderRefused, "it works"
+	y.orders, y.tried = nil, []fleet.Order{o}
+	y.regs[0].Desired = fleet.DesiredRunning
+	want = "pool/dev 1 worker > 0 workers (cooldown: order pool-dev-261122-0800-1-stop-261122-0900 came to nothing: it works until 09:10)"
+	if out := y.look(); len(out.Given) != 0 || heldNow(out.Held) != want {
+		t.Errorf("given %+v, held back is\n %s\nwant\n %s", out.Given, heldNow(out.Held), want)
+	}
+}

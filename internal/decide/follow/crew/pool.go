@@ -163,7 +163,7 @@ func (s *staff) man(waiting fleet.Leaf[int]) {
 		s.hold(present, allNeeded, fleet.HeldMove{Guard: fleet.GuardEvidence, Held: "it is not known how much work waits in " + s.pool.Project, Hint: hintLook})
 	}
 	if want = min(want, s.pool.Max); want > present {
-		s.start(want - present)
+		s.start(present, want)
 		return
 	}
 	s.spare(present, waiting)
@@ -208,10 +208,15 @@ func (s *staff) mayTake(w worker) bool {
 	return w.seen.TurnOver() || w.seen.State == fleet.StateStarting
 }
 
-// start orders so many workers.
-func (s *staff) start(n int) {
-	for k := 1; n > 0 && k <= 1000; k++ {
+// start orders as many workers as are missing. One that was ordered in vain counts as
+// ordered until the next ten minutes: the store knows its order, and takes no other.
+func (s *staff) start(present, want int) {
+	for n, k := want-present, 1; n > 0 && k <= 1000; k++ {
 		name := fmt.Sprintf("%s-%s-%d", s.pool.Name, s.stamp(), k)
+		if s.isTried(poolOrder+name, present, want) {
+			n--
+			continue
+		}
 		if ledger.Registration(s.past.Registrations, name) != nil || slices.ContainsFunc(s.past.Orders, func(o fleet.Order) bool { return o.Agent == name }) {
 			continue
 		}
@@ -227,8 +232,11 @@ func (s *staff) start(n int) {
 
 // stamp is the ten minutes of the clock that the names and orders of now are made of.
 func (s *staff) stamp() string {
-	return s.snap.At.Wall.UTC().Truncate(10 * time.Minute).Format("060102-1504")
+	return s.snap.At.Wall.UTC().Truncate(stamped).Format("060102-1504")
 }
+
+// stamped is how long names and orders are made of the same moment.
+const stamped = 10 * time.Minute
 
 // poolOrder is how the IDs of the orders of pools begin.
 const poolOrder = "pool-"
@@ -259,8 +267,11 @@ func (s *staff) spare(present int, waiting fleet.Leaf[int]) {
 			last = w
 		}
 	}
-	if last != nil {
-		s.out.Given = append(s.out.Given, fleet.Order{ID: poolOrder + last.reg.Name + "-stop-" + s.stamp(), Do: fleet.OrderStop, Agent: last.reg.Name, By: fleet.ByCustos,
+	if last == nil {
+		return
+	}
+	if id := poolOrder + last.reg.Name + "-stop-" + s.stamp(); !s.isTried(id, present, present-1) {
+		s.out.Given = append(s.out.Given, fleet.Order{ID: id, Do: fleet.OrderStop, Agent: last.reg.Name, By: fleet.ByCustos,
 			At: s.snap.At, State: fleet.OrderOpen, Expires: s.snap.At.Add(leisure), Text: "it has been idle for " + s.pool.Idle.String() + ", and its pool does not need it"})
 	}
 }

@@ -45,6 +45,19 @@ func (s *staff) switchedOff(waiting fleet.Leaf[int]) {
 	}
 }
 
+// isTried says whether an order was given in these ten minutes and came to nothing, and has
+// told until when nothing is ordered in its place.
+func (s *staff) isTried(id string, present, want int) bool {
+	i := slices.IndexFunc(s.past.Tried, func(o fleet.Order) bool { return o.ID == id && o.State != fleet.OrderDone })
+	if i < 0 {
+		return false
+	}
+	now := s.snap.At.Wall.UTC()
+	s.hold(present, counted(want), fleet.HeldMove{Guard: fleet.GuardCooldown, Held: fleet.Line("order "+id+" came to nothing: "+s.past.Tried[i].Why, 300),
+		Until: s.snap.At.Add(now.Truncate(stamped).Add(stamped).Sub(now))})
+	return true
+}
+
 // unseen tells of all pools that nothing is started or ended while it is not known who
 // is there.
 func unseen(p fleet.Pass) (list []fleet.HeldMove) {

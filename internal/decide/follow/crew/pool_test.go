@@ -20,6 +20,7 @@ type yard struct {
 	regs    []fleet.Registration
 	agents  map[string]fleet.Agent
 	orders  []fleet.Order // open ones
+	tried   []fleet.Order // that are over
 	known   map[string]bool
 	issues  []fleet.Issue
 	blind   bool // nobody looks at the agents
@@ -61,7 +62,7 @@ func (y *yard) seen() fleet.Snapshot {
 
 func (y *yard) look() fleet.Follows {
 	s := y.seen()
-	past := fleet.Past{Registrations: y.regs, Orders: y.orders, Amnesia: y.amnesia}
+	past := fleet.Past{Registrations: y.regs, Orders: y.orders, Tried: y.tried, Amnesia: y.amnesia}
 	return Staff(fleet.Pass{Past: past, Snapshot: s, Policy: fleet.Policy{Pools: []fleet.Pool{y.pool}}})
 }
 
