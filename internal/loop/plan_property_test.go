@@ -110,12 +110,21 @@ func newHamlet(t *testing.T, r *rapid.T) *hamlet {
 
 func (w *hamlet) must(err error) {
 	w.t.Helper()
-	if err != nil {
+	switch {
+	case err != nil && w.r == nil:
+		w.t.Fatal(err)
+	case err != nil:
 		w.r.Fatal(err)
 	}
 }
 
-func (w *hamlet) n(below int, what string) int { return rapid.IntRange(0, below-1).Draw(w.r, what) }
+// n is a random number; 0 where nothing is left to chance.
+func (w *hamlet) n(below int, what string) int {
+	if w.r == nil {
+		return 0
+	}
+	return rapid.IntRange(0, below-1).Draw(w.r, what)
+}
 
 func (w *hamlet) at() fleet.Instant {
 	passed := w.now + time.Hour
@@ -391,6 +400,9 @@ func (w *hamlet) states() map[string]string {
 		out["run/"+v.ID] = string(v.State)
 		for _, s := range v.Steps {
 			out["run/"+v.ID+"/"+s.ID] = string(s.State)
+			if s.State == fleet.StepRunning && s.End != "" {
+				out["run/"+v.ID+"/"+s.ID] += ", being ended"
+			}
 		}
 	}
 	for _, v := range rows[fleet.Registration](w, db, "registrations") {
@@ -429,7 +441,7 @@ func rows[T any](w *hamlet, db *sql.DB, table string) (out []T) {
 func (w *hamlet) finish() {
 	ctx := w.t.Context()
 	for _, a := range w.done.Plan.Actions {
-		if w.n(3, "goes on") == 0 {
+		if w.n(3, "goes on") == 0 { // always, where nothing is left to chance
 			continue
 		}
 		w.must(w.st.Start(ctx, a.ID, w.at()))

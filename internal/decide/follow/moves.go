@@ -131,7 +131,11 @@ func stepMoves(was []fleet.Run, r *fleet.Run) []fleet.Move {
 		return nil
 	}
 	read := func(s *fleet.RunStep) state {
-		return state{fleet.Subject{Kind: fleet.KindRun, Name: r.ID + "/" + s.ID}, string(s.State), cmp.Or(s.Why, s.End, s.Title)}
+		is := state{fleet.Subject{Kind: fleet.KindRun, Name: r.ID + "/" + s.ID}, string(s.State), cmp.Or(s.Why, s.End, s.Title)}
+		if s.State == fleet.StepRunning && s.End != "" { // it is overdue, cancelled, or left processes behind
+			is.state += ", being ended"
+		}
+		return is
 	}
 	return slices.DeleteFunc(moved(was[i].Steps, r.Steps, read), fleet.Move.Noted)
 }
