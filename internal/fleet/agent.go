@@ -45,6 +45,7 @@ type Agent struct {
 	Procs       []ProcessID    `json:"procs,omitempty"` // the tree below it, itself first
 	Pane        *Pane          `json:"pane,omitempty"`
 	PaneLost    Leaf[bool]     `json:"pane_lost,omitzero"` // it runs, and the pane it was in is gone
+	ShimLost    Leaf[bool]     `json:"shim_lost,omitzero"` // it runs, and the shim of ours that started it is gone: nobody writes down how it ends, or what it prints
 	TTY         string         `json:"tty,omitempty"`
 	CWD         Leaf[string]   `json:"cwd"`
 	FolderGone  Leaf[bool]     `json:"folder_gone,omitzero"`   // it runs, and that folder was removed or moved below it, whatever is at its place now

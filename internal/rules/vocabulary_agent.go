@@ -16,6 +16,7 @@ func agentWords() *structure {
 		children("procs", "process", "the processes below it, itself first", func(a *T) []fleet.ProcessID { return a.Procs }),
 		atMostOne("pane", "session", "the tmux pane it runs in; empty where it runs in none", func(a *T) *fleet.Pane { return a.Pane }),
 		leafTruth("pane_lost", "whether it runs, and the pane it was in is gone; only for one that runs", func(a *T) *fleet.Leaf[bool] { return &a.PaneLost }),
+		leafTruth("shim_lost", "whether it runs, and the shim of ours that started it is gone; only for one that runs", func(a *T) *fleet.Leaf[bool] { return &a.ShimLost }),
 		number("terminal_stopped", "process of the terminal server that it runs in, while that is stopped by a signal; else 0", func(a *T) int { return a.TerminalStopped }),
 		text("tty", "its terminal", func(a *T) string { return a.TTY }),
 		leafText("cwd", "its working directory", func(a *T) *leafString { return &a.CWD }),

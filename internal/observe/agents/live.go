@@ -32,7 +32,7 @@ func (l *look) live(r run) fleet.Agent {
 		pane := *r.pane
 		a.Pane, a.Attached = &pane, pane.Attached
 	}
-	a.PaneLost, a.TerminalStopped = l.paneLost(r), l.serverStopped(r)
+	a.PaneLost, a.ShimLost, a.TerminalStopped = l.paneLost(r), l.shimLost(r), l.serverStopped(r)
 	a.Progress, a.Quiet = l.progress(r, m, v, sig)
 	a.Still = l.still(m, a.Quiet)
 	v = agent.Settle(v, told, l.silence(a, m))

@@ -1,6 +1,7 @@
 package agents
 
 import (
+	"fmt"
 	"testing"
 
 	"custos/internal/fleet"
@@ -38,6 +39,40 @@ func TestEndedWithItsShimUnseen(t *testing.T) {
 	}
 	if a := found["lives"]; a.Process.PID != 30 || a.Exit != nil || a.Conflict != "" {
 		t.Errorf("lives: %+v", a)
+	}
+}
+
+// An agent that lives on without its shim is known to have lost it only where that is
+// gone for certain.
+func TestALiveAgentThatLostItsShim(t *testing.T) {
+	for name, c := range map[string]struct {
+		parent, gone, adopted bool
+		lost                  string
+	}{
+		"it is there":        {parent: true, lost: "false"},
+		"it is gone":         {gone: true, lost: "true"},
+		"it cannot be told":  {lost: "unknown"},
+		"it never had one":   {gone: true, adopted: true, lost: "false"},
+		"there after a look": {parent: true, gone: true, lost: "false"},
+	} {
+		w, b := newWorld(), newLedger()
+		if c.parent {
+			w.proc(9, 1, shimName, "--dir", "/run/agents/i-a")
+		}
+		w.proc(10, 9, "claude")
+		r := b.reg("a", 10)
+		r.Where = fleet.WhereHeadless
+		if c.adopted {
+			r.Owner = fleet.OwnerAdopted
+		}
+		a := see(t, w.probe(t, func(o *Options) {
+			b.options(o)
+			o.ShimGone = func(string) bool { return c.gone }
+		}))["a"]
+		lost, known := a.ShimLost.Get()
+		if got := fmt.Sprint(lost); a.Process.PID != 10 || known && got != c.lost || known == (c.lost == "unknown") {
+			t.Errorf("%s: %v, known %v; want %s", name, lost, known, c.lost)
+		}
 	}
 }
 

@@ -60,3 +60,20 @@ func (l *look) paneLost(r run) fleet.Leaf[bool] {
 	}
 	return fleet.Known(true)
 }
+
+// shimLost says whether a run lives on without the shim that started it: nobody writes
+// down how it ends, or what it prints.
+func (l *look) shimLost(r run) fleet.Leaf[bool] {
+	if r.reg == nil || r.reg.Owner != fleet.OwnerCustos || r.reg.Instance == "" {
+		return fleet.Known(false)
+	}
+	for p := range l.upwards(r.Process.PPID) {
+		if shimOf(p) == r.reg.Instance {
+			return fleet.Known(false)
+		}
+	}
+	if l.o.ShimGone != nil && l.o.ShimGone(r.reg.Instance) {
+		return fleet.Known(true)
+	}
+	return fleet.Unknown[bool]("it cannot be told whether its shim lives")
+}
