@@ -12,6 +12,7 @@ type Mail struct {
 	Thread   string     `json:"thread,omitempty"`  // ID of the mail that it began with
 	Answers  string     `json:"answers,omitempty"` // ID of the mail that it answers
 	From     string     `json:"from"`              // name of a person or an agent; custos
+	FromKind string     `json:"from_kind"`         // which of them it is: person, agent, custos
 	To       []string   `json:"to"`                // as it was addressed
 	Type     string     `json:"type,omitempty"`    // HELP, question, …; empty for free text
 	Priority string     `json:"priority"`
@@ -24,7 +25,7 @@ type Mail struct {
 	Copies   []MailCopy `json:"copies,omitempty"`
 	Grade    string     `json:"grade,omitempty"` // of HELP, as its words were sorted
 	Why      string     `json:"why,omitempty"`
-	Answered string     `json:"answered,omitempty"` // who answered it
+	Answered string     `json:"answered,omitempty"` // who answered it, as people read it: ann (a person), agent/lead, custos
 	Raised   time.Time  `json:"raised,omitzero"`    // when it was escalated, for want of an answer
 }
 

@@ -114,7 +114,7 @@ func writeInbox(p *page, v api.MailList) {
 	}
 	rows := make([][]string, 0, len(v.Mail))
 	for _, m := range v.Mail {
-		rows = append(rows, []string{flat(m.ID), p.priority(m.Priority), flat(m.State), m.At.UTC().Format("2006-01-02 15:04"), flat(m.Type), flat(m.From), flat(m.Subject)})
+		rows = append(rows, []string{flat(m.ID), p.priority(m.Priority), flat(m.State), m.At.UTC().Format("2006-01-02 15:04"), flat(m.Type), writer(m), flat(m.Subject)})
 	}
 	p.table([]column{{head: "ID"}, {head: "PRIO"}, {head: "STATE"}, {head: "AT"}, {head: "TYPE"}, {head: "FROM", shorten: middle}, {head: "SUBJECT", shorten: cut}}, rows)
 	p.next(v.Next)
@@ -146,7 +146,7 @@ func (a *app) changeMail(do string, write func(*page, api.Mail)) func(*cobra.Com
 
 func writeMail(p *page, m api.Mail) {
 	p.head(flat(m.ID)+": "+flat(m.Subject), flat(strings.TrimSpace(m.Priority+" "+m.Type)))
-	p.line("  From %s to %s, %s", flat(m.From), flat(strings.Join(m.To, ", ")), m.At.UTC().Format("2006-01-02 15:04:05 UTC"))
+	p.line("  From %s to %s, %s", writer(m), flat(strings.Join(m.To, ", ")), m.At.UTC().Format("2006-01-02 15:04:05 UTC"))
 	p.known([][2]string{{"Answers", m.Answers}, {"About", m.About}, {"Project", m.Project}, {"Graded", strings.TrimSuffix(m.Grade+": "+m.Why, ": ")}, {"Answered by", m.Answered}})
 	for _, c := range m.Copies {
 		p.line("  %s: %s", flat(c.To), flat(copyText(c)))
@@ -155,6 +155,17 @@ func writeMail(p *page, m api.Mail) {
 		p.line("")
 		p.text(2, m.Body)
 	}
+}
+
+// writer is who wrote a mail, with the kind: an agent may be called as a person is.
+func writer(m api.Mail) string {
+	switch m.FromKind {
+	case "person":
+		return flat(m.From) + " (a person)"
+	case "agent":
+		return "agent/" + flat(m.From)
+	}
+	return flat(m.From)
 }
 
 func copyText(c api.MailCopy) string {
@@ -214,7 +225,7 @@ func (a *app) newMail(list []api.Mail, told map[string]bool) error {
 		}
 		told[m.ID] = true
 		if !a.json {
-			p.line("%s  %s  %s from %s: %s", m.At.UTC().Format("2006-01-02 15:04:05"), flat(m.ID), flat(strings.TrimSpace(m.Priority+" "+m.Type)), flat(m.From), flat(m.Subject))
+			p.line("%s  %s  %s from %s: %s", m.At.UTC().Format("2006-01-02 15:04:05"), flat(m.ID), flat(strings.TrimSpace(m.Priority+" "+m.Type)), writer(m), flat(m.Subject))
 			continue
 		}
 		b, err := json.Marshal(m)

@@ -58,10 +58,10 @@ func inboxOf(by, whose string) (string, error) {
 
 // mailView is a mail as its reader sees it. A reader that is empty has none.
 func mailView(m fleet.Mail, reader string) api.Mail {
-	v := api.Mail{ID: m.ID, Thread: m.Thread, Answers: m.Answers, From: author(m.From), To: m.To, Type: string(m.Type), Priority: string(m.Priority), Subject: m.Subject,
+	v := api.Mail{ID: m.ID, Thread: m.Thread, Answers: m.Answers, From: author(m.From), FromKind: kindOf(m.From), To: m.To, Type: string(m.Type), Priority: string(m.Priority), Subject: m.Subject,
 		Body: m.Body, Project: m.Project, About: m.About, At: m.At.Wall.UTC(), Grade: string(m.Grade), Why: m.Why}
 	if m.AnsweredBy != "" {
-		v.Answered = author(m.AnsweredBy)
+		v.Answered = ledger.ShownWriter(m.AnsweredBy)
 	}
 	if !m.Raised.IsZero() {
 		v.Raised = m.Raised.Wall.UTC()
@@ -85,6 +85,17 @@ func author(by string) string {
 		return name
 	}
 	return strings.TrimPrefix(by, "@")
+}
+
+// kindOf says what an author is: a name alone does not, for an agent may be called as a person.
+func kindOf(by string) string {
+	if _, isAgent := fleet.AgentOf(by); isAgent {
+		return "agent"
+	}
+	if fleet.IsPerson(by) {
+		return "person"
+	}
+	return author(by)
 }
 
 // sendMail writes a mail down, or an answer to one.

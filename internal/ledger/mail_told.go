@@ -38,12 +38,13 @@ func IsLast(c *fleet.MailCopy) bool {
 	return c.State == fleet.CopyTold && (c.Told >= len(againAfter) || c.To == fleet.Overseer)
 }
 
-// ShownWriter is an author as readers see it, on one line.
+// ShownWriter is an author as readers see it, on one line: the kind is always said, for an
+// agent may be called as a person is.
 func ShownWriter(by string) string {
-	if name, isAgent := fleet.AgentOf(by); isAgent {
-		return fleet.Line(name, 60)
+	if fleet.IsPerson(by) {
+		return fleet.Line(by, 60) + aPerson
 	}
-	return fleet.Line(strings.TrimPrefix(by, "@"), 60)
+	return fleet.Line(strings.TrimPrefix(by, "@"), 66)
 }
 
 // TellsNow says whether a copy's reader is to be told of it at a moment.

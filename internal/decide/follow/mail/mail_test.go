@@ -97,7 +97,7 @@ func TestMailIsToldAndRead(t *testing.T) {
 	w := newPostal(t)
 	id := w.mustSend("agent/two", "one", "the port is 8080")
 	w.settle()
-	if len(w.given) != 1 || w.given[0].Agent != "one" || w.given[0].Do != fleet.OrderNudge || !strings.Contains(w.given[0].Text, id+" (P3) from two: the port is 8080") {
+	if len(w.given) != 1 || w.given[0].Agent != "one" || w.given[0].Do != fleet.OrderNudge || !strings.Contains(w.given[0].Text, id+" (P3) from agent/two: the port is 8080") {
 		t.Fatalf("given %+v", w.given)
 	}
 	if c := w.copy(id, "one"); c.State != fleet.CopyNew || c.Order == "" {
@@ -243,7 +243,7 @@ func TestMailByHook(t *testing.T) {
 	w.settle()
 	due := ledger.MailFor(w.past.Records.Mails, "one", w.snap.At)
 	text := ledger.MailText(due, "one")
-	if len(due) != 8 || strings.Count(text, "from two") != 5 || !strings.Contains(text, "and 3 more: custos mail inbox") {
+	if len(due) != 8 || strings.Count(text, "from agent/two") != 5 || !strings.Contains(text, "and 3 more: custos mail inbox") {
 		t.Errorf("%d: %s", len(due), text)
 	}
 	for _, m := range ledger.ToldMail(due, "one", w.snap.At) {
@@ -268,7 +268,7 @@ func TestMailToPeople(t *testing.T) {
 	w.wait(time.Hour)
 	w.settle()
 	if len(w.outbox) != 1 || w.outbox[0].ID != "mail/m1" || w.outbox[0].Kind != fleet.MessageTold || w.outbox[0].Priority != fleet.P2 ||
-		w.outbox[0].Subject != "mail from one: look" || !strings.Contains(w.outbox[0].Body, "at this\ncustos mail reply m1") {
+		w.outbox[0].Subject != "mail from agent/one: look" || !strings.Contains(w.outbox[0].Body, "at this\ncustos mail reply m1") {
 		t.Errorf("people are told %+v", w.outbox)
 	}
 	for range 10 {
