@@ -152,7 +152,7 @@ func (w GateWatch) pipeline(g *fleet.Gate) GateSight {
 // mail passes when a mail as it is waited for was not written before the gate.
 func (w GateWatch) mail(g *fleet.Gate) GateSight {
 	first := -1
-	for _, by := range w.writers(g.From) {
+	for _, by := range w.writers(g) {
 		places := w.mails[by]
 		i := slices.IndexFunc(places, func(i int) bool { return w.isFor(g, &w.past.Records.Mails[i]) })
 		if i >= 0 && (first < 0 || places[i] < first) {
@@ -168,15 +168,19 @@ func (w GateWatch) mail(g *fleet.Gate) GateSight {
 
 // writers lists the authors on record that a gate may mean (isWriter): one that is
 // named is asked for by name.
-func (w GateWatch) writers(named string) (out []string) {
+func (w GateWatch) writers(g *fleet.Gate) (out []string) {
+	named := g.From
 	if named == ownName {
-		return []string{fleet.ByCustos, fleet.ByAgent(ownName)}
+		return []string{fleet.ByCustos}
 	}
 	if named != "" && named != fleet.Overseer {
+		if named == g.By {
+			return []string{named}
+		}
 		return []string{named, fleet.ByAgent(named)}
 	}
 	for by := range w.mails {
-		if isWriter(named, by) {
+		if isWriter(g, by) {
 			out = append(out, by)
 		}
 	}
@@ -191,7 +195,7 @@ func (w GateWatch) isFor(g *fleet.Gate, m *fleet.Mail) bool {
 // isAwaited says whether a mail is as a gate waits for it. What Custos writes
 // itself is meant only when it is named: news of one gate opens no other one.
 func isAwaited(g *fleet.Gate, m *fleet.Mail) bool {
-	if !isWriter(g.From, m.From) {
+	if !isWriter(g, m.From) {
 		return false
 	}
 	if !strings.HasPrefix(m.Subject, g.Subject) {
@@ -201,15 +205,15 @@ func isAwaited(g *fleet.Gate, m *fleet.Mail) bool {
 }
 
 // isWriter says whether a mail's author is whom a gate names: an agent or a person
-// by name, overseer for any person. Nobody named is everybody but Custos.
-func isWriter(named, by string) bool {
-	switch named {
+// by name (who names itself means no agent of its own name), overseer for any person. Nobody named is everybody but Custos.
+func isWriter(g *fleet.Gate, by string) bool {
+	switch named := g.From; named {
 	case "":
 		return by != fleet.ByCustos
 	case fleet.Overseer:
 		return fleet.IsPerson(by)
 	case ownName:
-		return by == fleet.ByCustos || by == fleet.ByAgent(ownName)
+		return by == fleet.ByCustos
 	}
-	return named == by || named == strings.TrimPrefix(by, fleet.ByAgent(""))
+	return g.From == by || g.From != g.By && g.From == strings.TrimPrefix(by, fleet.ByAgent(""))
 }
