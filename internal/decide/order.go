@@ -242,7 +242,8 @@ func (p *pass) noSuchAgent(o *fleet.Order) (fleet.Guard, *refusal) {
 	return fleet.GuardState, &refusal{why: "there is no agent " + word(o.Agent), final: true, done: o.TakenBack > 0}
 }
 
-// mayOrder: an agent may spawn, nudge and ask for a checkpoint; Custos may order
+// mayOrder: an agent may spawn and ask for a checkpoint, and the nudge that is its own is the
+// first prompt of what it spawned: server takes no other of it. Custos may order
 // what its rules may wish for. Answers, and what people want, are for people.
 func mayOrder(o *fleet.Order) bool {
 	if fleet.IsPerson(o.By) {

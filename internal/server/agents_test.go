@@ -121,6 +121,7 @@ func TestWhoMayOrder(t *testing.T) {
 		{"an agent stops another", "builder", nil, api.OrderRequest{Do: "stop", Agent: "other"}, ""},
 		{"an agent stops itself", "builder", nil, api.OrderRequest{Do: "stop", Agent: "builder"}, ""},
 		{"an agent nudges", "builder", nil, api.OrderRequest{Do: "nudge", Agent: "other", Text: "hi"}, ""},
+		{"an agent nudges its child", "builder", nil, api.OrderRequest{Do: "nudge", Agent: "child0", Text: "hi"}, ""},
 		{"an agent answers for itself", "builder", nil, api.OrderRequest{Do: "answer", Agent: "builder", Text: "yes", Dialog: "h"}, ""},
 		{"an agent adopts", "builder", nil, api.OrderRequest{Do: "adopt", Agent: "other"}, ""},
 		{"its own checkpoint", "builder", nil, api.OrderRequest{Do: "backup", Agent: "builder"}, "agent/builder"},
@@ -135,7 +136,7 @@ func TestWhoMayOrder(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			w := newWorld()
 			w.agent, w.agentErr = c.agent, c.err
-			w.registrations = []fleet.Registration{{Name: "boss"}, {Name: "builder", Parent: "boss", Depth: 1, Run: "run-7"}}
+			w.registrations = []fleet.Registration{{Name: "boss"}, {Name: "builder", Parent: "boss", Depth: 1, Run: "run-7"}, {Name: "child0", Parent: "builder", Depth: 2}}
 			o, err := client(w).Order(t.Context(), c.r)
 			if c.by == "" {
 				wantError(t, err, api.Forbidden, "cannot do this")
