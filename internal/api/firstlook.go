@@ -103,6 +103,7 @@ type AgentRow struct {
 	Ended      string `json:"ended,omitempty"`    // how, in words
 	Conflict   string `json:"conflict,omitempty"` // how record and observation disagree
 	Delivery   string `json:"delivery,omitempty"` // of its first prompt
+	Left       string `json:"left,omitempty"`     // what its ended instances left running, and since when
 }
 
 // Worktree is one stale worktree, and whether it may go.

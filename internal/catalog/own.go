@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"custos/internal/act/agentrun"
 	"custos/internal/config"
 	"custos/internal/fleet"
 	"custos/internal/observe/agents"
@@ -80,6 +81,23 @@ func (o *Own) Exit(instance string) *fleet.Exit {
 // down no end.
 func (o *Own) ShimGone(instance string) bool {
 	return shim.IsKey(instance) && shim.IsGone(shim.Dir(o.Shims, instance))
+}
+
+// shimOf returns the agent of an instance and its shim, as that has claimed it.
+func (o *Own) shimOf(instance string) (name string, of fleet.ProcessID) {
+	if !shim.IsKey(instance) {
+		return "", of
+	}
+	c, err := shim.ReadClaim(shim.Dir(o.Shims, instance))
+	if err != nil {
+		return "", of
+	}
+	return c.Name, fleet.ProcessID{PID: c.Shim.PID, Start: c.Shim.Start, Boot: c.At.Boot}
+}
+
+// HasLeft says whether anything of an instance that has ended runs on.
+func (o *Own) HasLeft(ctx context.Context, s shim.Started) (bool, error) {
+	return agentrun.Leaves(ctx, o.Shims, s)
 }
 
 // launches returns the instances that were claimed and whose end is not written down.

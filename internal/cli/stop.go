@@ -253,7 +253,8 @@ func (a *app) levels(ctx context.Context) ([][]string, error) {
 func ours(g api.AgentRow) bool { return g.Owner == "custos" || g.Owner == "adopted" }
 
 // runs says whether something of the agent is there that can be stopped: an
-// agent that is being started has no process yet, and a zombie has its pane.
+// agent that is being started has no process yet, a zombie has its pane, and one that has
+// ended may have left something running.
 func runs(g api.AgentRow) bool {
-	return g.PID != 0 || g.State == "starting" || g.State == "zombie"
+	return g.PID != 0 || g.State == "starting" || g.State == "zombie" || g.Left != ""
 }

@@ -35,19 +35,16 @@ func Stop(ctx context.Context, cfg config.Config, o Options, agent, by, why stri
 		return "", err
 	}
 	w.Registered = func(context.Context) ([]fleet.Registration, error) { return nil, nil }
-	all, err := running(w, agent)
-	if err != nil {
-		return "", err
-	}
+	all, unsure := running(ctx, w, agent)
 	if len(all) == 0 {
-		return "", nobodyRuns(agent)
+		return "", cmp.Or(unsure, nobodyRuns(agent))
 	}
 	stop, err := catalog.Stop(w)
 	if err != nil {
 		return "", &config.Mistake{Err: err}
 	}
 	var did []string
-	var errs []error
+	errs := []error{unsure}
 	for _, a := range all {
 		said, err := stopOne(ctx, w, stop, a, by)
 		if err != nil {
@@ -67,27 +64,32 @@ func nobodyRuns(agent string) error {
 	return &api.Error{Kind: api.NotFound, Message: "cannot stop: " + what, Hint: "custos ps"}
 }
 
-// running lists the agents whose shims have written that they were started, and not
-// that they have ended, and whose processes live: those started last first, children
-// before their parents.
-func running(w *catalog.World, name string) (list []fleet.Agent, err error) {
+// running lists the instances that run, or that have ended and left something running, by
+// the records of their shims and by the kernel: those started last first, children
+// before their parents. Its error says why that may not be all.
+func running(ctx context.Context, w *catalog.World, name string) (list []fleet.Agent, err error) {
 	records, err := shim.List(w.Own.Shims)
 	if err != nil {
 		return nil, err
 	}
+	var unsure error
 	for _, r := range records {
 		s := r.Started
-		if r.Err != nil || r.Exit != nil || s.At.Boot != w.From.Boot || name != "" && s.Name != name {
+		if r.Err != nil || s.At.Boot != w.From.Boot || name != "" && s.Name != name {
 			continue
 		}
-		if is, err := proc.Holder(s.Agent.PID); errors.Is(err, proc.ErrGone) || err == nil && is.ID != proc.ID(s.Agent) {
-			continue
+		is, err := proc.Holder(s.Agent.PID)
+		if gone := errors.Is(err, proc.ErrGone) || err == nil && is.ID != proc.ID(s.Agent); gone || r.Exit != nil {
+			left, why := w.Own.HasLeft(ctx, s)
+			if unsure = cmp.Or(why, unsure); !left {
+				continue
+			}
 		}
 		list = append(list, fleet.Agent{Name: s.Name, Owner: fleet.OwnerCustos, Instance: s.Key,
 			Process: fleet.ProcessID{PID: s.Agent.PID, Start: s.Agent.Start, Boot: s.At.Boot}})
 	}
 	slices.SortFunc(list, func(a, b fleet.Agent) int { return cmp.Compare(b.Process.Start, a.Process.Start) })
-	return list, nil
+	return list, unsure
 }
 
 // StoppedBy says who asked for the end of the last instance of an agent, when that has ended

@@ -257,7 +257,7 @@ func askRunning(r *request, stop bool) *refusal {
 		return nil
 	case a == nil:
 		return &refusal{why: "there is no agent to " + r.wish.Do, final: true}
-	case stop && (a.State == fleet.StateZombie || len(a.Procs) > 0):
+	case stop && (a.State == fleet.StateZombie || len(a.Procs) > 0 || r.byPerson() && len(a.Left) > 0):
 		return nil // its pane, or what it left running
 	case stop && r.byPerson() && hasLeftPlace(a):
 		return nil // nothing of it is to stay

@@ -82,6 +82,10 @@ type Agent struct {
 	Cycles           int            `json:"cycles,omitempty"`            // patrols in a row that found it unresponsive, up to the last one
 	Nudges           int            `json:"nudges,omitempty"`            // how often it was nudged by a rule in the last six hours
 	Orphan           bool           `json:"orphan,omitempty"`            // a process without terminal, without a living parent and without an owner; or what an ended instance of ours left running
+	// Left is what instances of it that have ended left running, oldest first, and
+	// LeftSays names each with since when, for people.
+	Left     []ProcessID `json:"left,omitempty"`
+	LeftSays string      `json:"left_says,omitempty"`
 
 	// Origin is what the system that started it has of it, where configuration says
 	// what its role is; nil for others.

@@ -47,6 +47,8 @@ func agentWords() *structure {
 		number("cycles", "patrols in a row that found it unresponsive", func(a *T) int { return a.Cycles }),
 		number("nudges", "how often it was nudged by a rule in the last six hours", func(a *T) int { return a.Nudges }),
 		truth("orphan", "whether it is a process without terminal, living parent and owner, or was left running by an agent of ours that ended", func(a *T) bool { return a.Orphan }),
+		children("left", "process", "what instances of it that have ended left running, below the shims that started them", func(a *T) []fleet.ProcessID { return a.Left }),
+		text("left_says", "what that is, and since when", func(a *T) string { return a.LeftSays }),
 	).with(registeredWords()...)
 }
 

@@ -206,6 +206,7 @@ func crewFacts(a fleet.Agent) (out []string) {
 		say(true, "context used: %.0f %%", used)
 	}
 	say(!a.RateLimitedUntil.IsZero(), "limited until %s UTC", a.RateLimitedUntil.Wall.UTC().Format("2006-01-02 15:04"))
+	say(a.LeftSays != "", "Instances of it that have ended left running: %s.", a.LeftSays)
 	say(a.Orphan, "An orphan: nothing that is alive started it, and it has no terminal.")
 	return out
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"custos/internal/act/agentrun"
 	"custos/internal/act/spawn"
 	"custos/internal/agent"
 	"custos/internal/fleet"
@@ -67,9 +68,19 @@ func TestStopEndsWhatAnEndedAgentLeft(t *testing.T) {
 	g := newGround(t)
 	pids := g.letGo("server", fleet.WhereHeadless)
 	g.kill("server")
-	_, err := g.stop("server", "", fleet.StateCrashed)
+	s, _, err := shim.Read(shim.Dir(g.world.Shims, g.ledger["server"].Instance))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if left, err := agentrun.Leaves(t.Context(), g.world.Shims, s); err != nil || !left {
+		t.Errorf("it has left something: %t, %v", left, err)
+	}
+	_, err = g.stop("server", "", fleet.StateCrashed)
 	wantRefused(t, err, "3 of its processes live on")
 	wantGone(t, pids(), g.must(g.stop("server", "eve", fleet.StateCrashed)))
+	if left, err := agentrun.Leaves(t.Context(), g.world.Shims, s); err != nil || left {
+		t.Errorf("it has left nothing: %t, %v", left, err)
+	}
 }
 
 // A person's stop ends what former instances left, too, and the shims that hold it.

@@ -78,6 +78,16 @@ func (t *Tree) options() proc.TreeOptions {
 		Under: ids(t.Kin.Shims), Not: ids(t.Kin.Others)}
 }
 
+// Leaves says whether anything of an instance that has ended runs on.
+func Leaves(ctx context.Context, shims string, s shim.Started) (bool, error) {
+	var t Tree
+	if t.Kin, t.Doubt = shim.ReadKin(shims, s.Name, s.Key, s.At.Boot, shim.OfOne); t.Doubt != nil {
+		return t.Find(ctx) == nil && len(t.Also) > 0, t.Doubt
+	}
+	err := t.Find(ctx)
+	return len(t.Also) > 0, err
+}
+
 func ids(of []shim.ID) (out []proc.ID) {
 	for _, id := range of {
 		out = append(out, proc.ID(id))

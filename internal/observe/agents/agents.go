@@ -82,6 +82,10 @@ type Options struct {
 	// Launches returns what our shims have claimed and not written the end of; nil
 	// for none. It is asked when an agent of ours is not where its record says.
 	Launches func() ([]Launch, error) `toml:"-"`
+	// Shim returns the agent of an instance, and the shim that started it, as that has
+	// claimed it; "" where that is not known. It may be nil: then what instances that have
+	// ended left running is not seen.
+	Shim func(instance string) (name string, shim fleet.ProcessID) `toml:"-"`
 	// Said returns what an instance printed last, of its errors where there are
 	// any; "" where nothing is kept. nil for nothing.
 	Said func(instance string) string `toml:"-"`
@@ -439,6 +443,7 @@ func (l *look) judge(ctx context.Context) []fleet.Agent {
 	found = append(found, missing...)
 	found = append(found, l.gone(done)...)
 	l.name(found)
+	l.leave(found)
 	names := map[string]bool{}
 	for _, a := range found {
 		names[a.Name] = true

@@ -2,6 +2,8 @@ package agents
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 	"testing"
 
 	"custos/internal/fleet"
@@ -87,5 +89,50 @@ func TestNoKeyEndsAShim(t *testing.T) {
 	}
 	if !x.Failed() || x.Ender() != fleet.EnderMachinery {
 		t.Errorf("failed %t, ended by %s", x.Failed(), x.Ender())
+	}
+}
+
+// What an ended instance left running is told with the agent, whether that lives again
+// or not: what stands below its shim, by the record, and below no other shim.
+func TestWhatAnEndedInstanceLeftIsTold(t *testing.T) {
+	for name, c := range map[string]struct {
+		exit, other, lives bool
+		left               []fleet.ProcessID
+	}{
+		"it ended":              {exit: true, left: []fleet.ProcessID{id(20), id(21)}},
+		"it ended, and is back": {exit: true, lives: true, left: []fleet.ProcessID{id(20), id(21)}},
+		"it runs":               {lives: true},
+		"another has its pid":   {exit: true, other: true},
+	} {
+		w, b := newWorld(), newLedger()
+		w.proc(9, 1, shimName, "--dir", "/run/agents/old")
+		w.proc(20, 9, "vite")
+		w.proc(21, 20, "node")
+		w.proc(22, 9, "x").State = "Z"
+		w.proc(12, 20, shimName, "--dir", "/run/agents/kid") // another agent, begun from below
+		w.proc(13, 12, "node")
+		if c.lives {
+			w.proc(10, 1, "claude")
+		}
+		b.reg("a", 10)
+		if c.exit {
+			b.exits["old"] = exited(1)
+		}
+		a := see(t, w.probe(t, func(o *Options) {
+			b.options(o)
+			o.Shim = func(instance string) (string, fleet.ProcessID) {
+				of := id(9)
+				if c.other {
+					of.Start++
+				}
+				return map[string]string{"old": "a", "kid": "b"}[instance], of
+			}
+		}))["a"]
+		if !slices.Equal(a.Left, c.left) || (a.Process.PID != 0) != c.lives {
+			t.Errorf("%s: left %v (%s), want %v", name, a.Left, a.LeftSays, c.left)
+		}
+		if says := "vite (process 20, since "; len(c.left) > 0 && !strings.HasPrefix(a.LeftSays, says) {
+			t.Errorf("%s: says %q", name, a.LeftSays)
+		}
 	}
 }
