@@ -12,61 +12,12 @@ import (
 	"custos/internal/fleet"
 )
 
-// schemaTypes are the types whose JSON Schema can be asked for.
+// schemaTypes are the types whose JSON Schema can be asked for: those of the published face,
+// and what a recording and a pass are made of.
 func schemaTypes() map[string]any {
-	return map[string]any{
-		"recording":   fleet.Recording{},
-		"simulation":  api.Simulation{},
-		"pass":        fleet.Pass{},
-		"first-look":  api.FirstLook{},
-		"patrol":      api.PatrolReport{},
-		"preflight":   api.Preflight{},
-		"plan":        api.Plan{},
-		"rules":       api.Rules{},
-		"alerts":      api.Alerts{},
-		"alert":       api.Alert{},
-		"silence":     api.SilenceOrder{},
-		"silenced":    api.Silenced{},
-		"story":       api.Story{},
-		"explain":     api.ExplainOrder{},
-		"explanation": api.Explanation{},
-		"journal":     api.Journal{},
-		"status":      api.Status{},
-		"version":     api.Version{},
-		"event":       api.Event{},
-		"error":       api.Error{},
-		"agents":      api.Agents{},
-		"agent":       api.AgentDetail{},
-		"screen":      api.Screen{},
-		"log":         api.Log{},
-		"order":       api.Order{},
-		"order-given": api.OrderRequest{},
-		"orders":      api.Orders{},
-		"feed":        api.Feed{},
-		"failures":    api.Failures{},
-		"formulas":    api.Formulas{},
-		"formula":     api.Formula{},
-		"run":         api.Run{},
-		"runs":        api.Runs{},
-		"schedules":   api.Schedules{},
-		"plugins":     api.Plugins{},
-		"code":        api.CodeList{},
-		"plugin":      api.Plugin{},
-		"costs":       api.Costs{},
-		"report":      api.Report{},
-		"work":        api.Work{},
-		"work-list":   api.WorkList{},
-		"convoy":      api.Convoy{},
-		"convoys":     api.ConvoyList{},
-		"gate":        api.Gate{},
-		"gates":       api.GateList{},
-		"trigger":     api.Trigger{},
-		"doctor":      api.Doctor{},
-		"health":      api.Health{},
-		"handoff":     api.Handoff{},
-		"hook-edit":   api.HookEdit{},
-		"hook-file":   api.HookFile{},
-	}
+	types := api.Types()
+	types["recording"], types["pass"] = fleet.Recording{}, fleet.Pass{}
+	return types
 }
 
 func schemaNames() []string {
