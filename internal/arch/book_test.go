@@ -31,6 +31,10 @@ func TestAddingAForgeByTheBook(t *testing.T) {
 	follow(t, "adding-a-forge.md", "## Step by step", "ok  \tcustos/internal/sys/forge/plain", "ok  \tcustos/internal/catalog", "GitHub and Plain: their issues", `or `+"`\"plain\"`", "custos.toml is good")
 }
 
+func TestAddingARecordNounByTheBook(t *testing.T) {
+	follow(t, "adding-a-record-noun.md", "## Step by step", "ok  \tcustos/internal/control", "ok  \tcustos/internal/store", "ok  \tcustos/internal/cli", "ok  \tcustos/internal/server", "ok  \tcustos/internal/arch")
+}
+
 // follow does what a page says from a heading on, and looks for words in what was printed.
 // What was added is good for the vet, and for the atlas.
 func follow(t *testing.T, page, from string, wants ...string) {
@@ -51,7 +55,7 @@ func follow(t *testing.T, page, from string, wants ...string) {
 	changed := map[string]bool{}
 	for _, b := range regexp.MustCompile("(?s)```[a-z]+\n(.*?)```").FindAllStringSubmatch(recipe, -1) {
 		first, rest, _ := strings.Cut(b[1], "\n")
-		place := strings.TrimSpace(strings.TrimLeft(first, "/# "))
+		place := strings.TrimSpace(strings.TrimLeft(first, "/#- "))
 		switch {
 		case place == "(type this)":
 			typed += run(t, tree, home, rest)
@@ -70,9 +74,8 @@ func follow(t *testing.T, page, from string, wants ...string) {
 	run(t, tree, home, "go vet "+strings.Join(slices.Sorted(maps.Keys(changed)), " ")+" && go test ./internal/arch -short -run 'Atlas|Catalog|Verb|Noun'")
 }
 
-// put writes a block: a new file, the end of one (>>), or the end of a list in one (>> name):
-// its imports, what the function of that name returns, or the table of a section. It returns
-// the name of the file.
+// put writes a block: a new file, the end of one (>>), or a place in one (>> and what insert
+// takes). It returns the name of the file.
 func put(t *testing.T, tree, home, place, text string) string {
 	t.Helper()
 	name, after, adds := strings.Cut(place, ">>")
@@ -87,20 +90,13 @@ func put(t *testing.T, tree, home, place, text string) string {
 	read, _ := os.ReadFile(file)
 	old := string(read)
 	switch {
-	case !adds:
+	case !adds && strings.HasSuffix(name, ".go"):
 		text = "// " + name + "\n\n" + text
+	case !adds:
 	case after == "":
 		text = old + text
-	case after == "imports":
-		text = insert(old, "import (", "\n)", text)
-	case strings.HasPrefix(after, "["):
-		text = insert(old, "### `"+after+"`", "|\n\n", text)
 	default:
-		list, last, _ := strings.Cut(after, ", above ")
-		if last == "" {
-			last = "\n\t}"
-		}
-		text = insert(old, "func "+list+"(", last, text)
+		text = insert(old, after, text)
 	}
 	if adds && text == old {
 		t.Fatalf("%s has no place for %q", name, after)
@@ -114,20 +110,41 @@ func put(t *testing.T, tree, home, place, text string) string {
 	return name
 }
 
-// insert puts lines above the line that an end is in, after a begin; a text without such a
-// place stays as it is.
-func insert(old, begin, end, lines string) string {
-	head, rest, ok := strings.Cut(old, begin)
-	at := strings.Index(rest, end)
-	if !ok || at < 0 {
+// insert puts lines at the end of a list: the imports, a block of var, the fields of a type, a
+// map, the table of a section [NAME] of docs/config.md, or what a function lists; with "X, above
+// TEXT" above the first line of X that has the text. A file without such a place stays as it is.
+func insert(old, after, lines string) string {
+	list, end, _ := strings.Cut(after, ", above ")
+	begin := `(?m)^func (\([^)]*\) )?` + regexp.QuoteMeta(list) + `\(`
+	switch {
+	case list == "imports":
+		begin, end = `(?m)^import \($`, "\n)"
+	case list == "var":
+		begin, end = `(?m)^var \($`, "\n)"
+	case strings.HasPrefix(list, "type "):
+		begin, end = `(?m)^`+list+` struct \{$`, "\n}"
+	case strings.HasPrefix(list, "map "):
+		begin, end = `(?m)^var `+list[4:]+` = map`, "\n}"
+	case strings.HasPrefix(list, "["):
+		begin, end = "(?m)^### `"+regexp.QuoteMeta(list)+"`$", "|\n\n"
+	case end == "":
+		end = "\n\t}"
+	}
+	from := regexp.MustCompile(begin).FindStringIndex(old)
+	if from == nil {
 		return old
 	}
-	if nl := strings.IndexByte(end, '\n'); nl >= 0 {
-		at += nl + 1
-	} else {
-		at = strings.LastIndexByte(rest[:at], '\n') + 1
+	at := strings.Index(old[from[1]:], end)
+	if at < 0 {
+		return old
 	}
-	return head + begin + rest[:at] + lines + rest[at:]
+	at += from[1]
+	if line, _, more := strings.Cut(end, "\n"); more {
+		at += len(line) + 1
+	} else {
+		at = strings.LastIndexByte(old[:at], '\n') + 1
+	}
+	return old[:at] + lines + old[at:]
 }
 
 func run(t *testing.T, dir, home, script string) string {

@@ -124,7 +124,25 @@ type Verb struct {
 
 // Nouns lists all there are.
 func Nouns() []Noun {
-	return []Noun{work(), convoys(), gates(), triggers(), mail(), formulas(), schedules(), runs(), plugins(), code(), projects(), alerts(), silences(), brake(), agents(), orders(), people()}
+	return []Noun{
+		work(),
+		convoys(),
+		gates(),
+		triggers(),
+		mail(),
+		formulas(),
+		schedules(),
+		runs(),
+		plugins(),
+		code(),
+		projects(),
+		alerts(),
+		silences(),
+		brake(),
+		agents(),
+		orders(),
+		people(),
+	}
 }
 
 // asks is for a verb that is given nothing.

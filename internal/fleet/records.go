@@ -32,7 +32,14 @@ type Records struct {
 
 // IsZero says whether there is none.
 func (r Records) IsZero() bool {
-	return len(r.Work)+len(r.Dependencies)+len(r.Gates)+len(r.Convoys)+len(r.Mails)+len(r.Triggers) == 0
+	return max(
+		len(r.Work),
+		len(r.Dependencies),
+		len(r.Gates),
+		len(r.Convoys),
+		len(r.Mails),
+		len(r.Triggers),
+	) == 0
 }
 
 // And is these records and more.

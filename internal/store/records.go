@@ -207,7 +207,12 @@ func recordsShelf[T any](d drawer, always string) *shelf[T] {
 
 // records are those that count at at. mu is held.
 func (m *mirror) records(at fleet.Instant) fleet.Records {
-	return fleet.Records{Work: on[fleet.WorkItem](m).values(at), Dependencies: on[fleet.Dependency](m).values(at),
-		Gates: on[fleet.Gate](m).values(at), Convoys: on[fleet.Convoy](m).values(at), Mails: on[fleet.Mail](m).values(at),
-		Triggers: on[fleet.Trigger](m).values(at)}
+	return fleet.Records{
+		Work:         on[fleet.WorkItem](m).values(at),
+		Dependencies: on[fleet.Dependency](m).values(at),
+		Gates:        on[fleet.Gate](m).values(at),
+		Convoys:      on[fleet.Convoy](m).values(at),
+		Mails:        on[fleet.Mail](m).values(at),
+		Triggers:     on[fleet.Trigger](m).values(at),
+	}
 }
