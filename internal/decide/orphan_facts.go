@@ -160,12 +160,7 @@ func (p *pass) treeOf(h lastHand) *fleet.Worktree {
 
 // treeAt finds the worktree that a folder is, or is in.
 func (p *pass) treeAt(path string) *fleet.Worktree {
-	for i := range p.snap.Repos.Value.Worktrees {
-		if w := &p.snap.Repos.Value.Worktrees[i]; isIn(path, w.Path) {
-			return w
-		}
-	}
-	return nil
+	return fleet.Find(p.snap.Repos.Value.Worktrees, func(w *fleet.Worktree) bool { return isIn(path, w.Path) })
 }
 
 func isIn(path, folder string) bool {

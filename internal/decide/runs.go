@@ -227,11 +227,7 @@ func (p *pass) askKept(w *fleet.Worktree) *refusal {
 }
 
 func (p *pass) agentNamed(name string) *fleet.Agent {
-	i := slices.IndexFunc(p.snap.Agents.Value, func(a fleet.Agent) bool { return a.Name == name })
-	if i < 0 {
-		return nil
-	}
-	return &p.snap.Agents.Value[i]
+	return fleet.Find(p.snap.Agents.Value, func(a *fleet.Agent) bool { return a.Name == name })
 }
 
 func (p *pass) stepRequest(run *fleet.Run, s *fleet.RunStep, do string, attempt int) *request {
@@ -267,11 +263,7 @@ func (p *pass) weighIn(r *request) {
 }
 
 func (p *pass) facts(run *fleet.Run) *fleet.RunFacts {
-	i := slices.IndexFunc(p.snap.Runs.Value, func(f fleet.RunFacts) bool { return f.ID == run.ID })
-	if i < 0 {
-		return nil
-	}
-	return &p.snap.Runs.Value[i]
+	return fleet.Find(p.snap.Runs.Value, func(f *fleet.RunFacts) bool { return f.ID == run.ID })
 }
 
 // attempt returns what was seen of one attempt at a step.

@@ -139,12 +139,7 @@ func (p *pass) stormAt(age time.Duration) *storm {
 	if !p.stormy {
 		p.storms, p.stormy = storms(p.deaths(), p.policy.Agents.Deaths), true
 	}
-	for i := range p.storms {
-		if s := &p.storms[i]; s.newest <= age && age <= s.oldest {
-			return s
-		}
-	}
-	return nil
+	return fleet.Find(p.storms, func(s *storm) bool { return s.newest <= age && age <= s.oldest })
 }
 
 // deaths lists how registered agents ended without being asked to: those that

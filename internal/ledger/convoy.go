@@ -19,11 +19,7 @@ var convoyID = regexp.MustCompile(`^c[1-9][0-9]*$`)
 
 // Convoy finds a convoy; nil when there is none.
 func Convoy(all fleet.Records, id string) *fleet.Convoy {
-	i := slices.IndexFunc(all.Convoys, func(c fleet.Convoy) bool { return c.ID == id })
-	if i < 0 {
-		return nil
-	}
-	return &all.Convoys[i]
+	return fleet.Find(all.Convoys, func(c *fleet.Convoy) bool { return c.ID == id })
 }
 
 // AddConvoy returns a convoy as it is first written down.

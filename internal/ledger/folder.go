@@ -40,11 +40,7 @@ func WhyKept(past fleet.Past, at fleet.Instant, keep time.Duration, f InstanceFo
 
 // newestIn finds the registration whose newest instance this is; nil for none.
 func newestIn(all []fleet.Registration, instance string) *fleet.Registration {
-	i := slices.IndexFunc(all, func(r fleet.Registration) bool { return r.Instance == instance })
-	if i < 0 {
-		return nil
-	}
-	return &all[i]
+	return fleet.Find(all, func(r *fleet.Registration) bool { return r.Instance == instance })
 }
 
 // isAbout says whether an action or an order for an agent is not over.

@@ -26,11 +26,7 @@ const (
 
 // Gate finds a gate; nil when there is none.
 func Gate(all fleet.Records, id string) *fleet.Gate {
-	i := slices.IndexFunc(all.Gates, func(g fleet.Gate) bool { return g.ID == id })
-	if i < 0 {
-		return nil
-	}
-	return &all.Gates[i]
+	return fleet.Find(all.Gates, func(g *fleet.Gate) bool { return g.ID == id })
 }
 
 // AddGate returns a gate as it is first written down. Without waiters it tells the

@@ -18,11 +18,7 @@ const (
 
 // FindMail finds a mail; nil when there is none.
 func FindMail(all fleet.Records, id string) *fleet.Mail {
-	i := slices.IndexFunc(all.Mails, func(m fleet.Mail) bool { return m.ID == id })
-	if i < 0 {
-		return nil
-	}
-	return &all.Mails[i]
+	return fleet.Find(all.Mails, func(m *fleet.Mail) bool { return m.ID == id })
 }
 
 // SendMail returns a mail as it is first written down, with a copy for each of its

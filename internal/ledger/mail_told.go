@@ -54,11 +54,7 @@ func TellsNow(m *fleet.Mail, c *fleet.MailCopy, at fleet.Instant) bool {
 
 // CopyOf is the copy of a mail that a reader has; nil without one.
 func CopyOf(m *fleet.Mail, name string) *fleet.MailCopy {
-	i := slices.IndexFunc(m.Copies, func(c fleet.MailCopy) bool { return c.To == name })
-	if i < 0 {
-		return nil
-	}
-	return &m.Copies[i]
+	return fleet.Find(m.Copies, func(c *fleet.MailCopy) bool { return c.To == name })
 }
 
 // mostTold is how many mails one telling lists by their subjects.

@@ -103,12 +103,7 @@ func Adopt(all []fleet.Registration, a fleet.Agent, by string, at fleet.Instant)
 
 // Registration finds an agent's registration by its name; nil when there is none.
 func Registration(all []fleet.Registration, name string) *fleet.Registration {
-	for i := range all {
-		if all[i].Name == name {
-			return &all[i]
-		}
-	}
-	return nil
+	return fleet.Find(all, func(x *fleet.Registration) bool { return x.Name == name })
 }
 
 // shown is a name as an error may hold it.

@@ -1,7 +1,6 @@
 package ledger
 
 import (
-	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -17,11 +16,7 @@ const (
 
 // Work finds a piece of work of the ledger's own; nil when there is none.
 func Work(all fleet.Records, r fleet.Ref) *fleet.WorkItem {
-	i := slices.IndexFunc(all.Work, func(w fleet.WorkItem) bool { return w.Ref() == r })
-	if i < 0 {
-		return nil
-	}
-	return &all.Work[i]
+	return fleet.Find(all.Work, func(w *fleet.WorkItem) bool { return w.Ref() == r })
 }
 
 // AddWork returns a piece of work as it is first written down, and what it waits

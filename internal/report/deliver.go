@@ -327,10 +327,5 @@ func (d *desk) endDetails(k fleet.AlertKey) string {
 }
 
 func routeNamed(routes []Route, name string) *Route {
-	for i := range routes {
-		if routes[i].Name == name {
-			return &routes[i]
-		}
-	}
-	return nil
+	return fleet.Find(routes, func(x *Route) bool { return x.Name == name })
 }

@@ -61,12 +61,7 @@ func repeats(p fleet.Priority) []time.Duration {
 // routeOf returns the first route that leads an alert of that priority to a
 // receiver; nil when none does.
 func routeOf(routes []Route, to string, key fleet.AlertKey, p fleet.Priority) *Route {
-	for i := range routes {
-		if routes[i].matches(to, key, p) {
-			return &routes[i]
-		}
-	}
-	return nil
+	return fleet.Find(routes, func(x *Route) bool { return x.matches(to, key, p) })
 }
 
 // muteRule is the rule that tells of a receiver who cannot be told. Whoever is told
