@@ -80,7 +80,8 @@ func (x *Action) Prepare(ctx context.Context, a fleet.Action) (act.Run, error) {
 		return nil, fmt.Errorf("cannot look at the lock: %w", err)
 	}
 	r := &run{x: x, lock: *lock, File: setaside.File{What: "lock", Path: lock.Path, Now: x.o.Now}}
-	if r.Still = r.holder; !lock.Owner.MayTouch() {
+	r.Still = r.holder
+	if !lock.Owner.MayTouch() {
 		return nil, r.Refused("it is not ours")
 	}
 	if err := r.Open(lock.File); err != nil {

@@ -42,7 +42,8 @@ func (f *File) Open(seen fleet.FileID) error {
 	case err != nil:
 		return fmt.Errorf("cannot open the %s: %w", f.What, err)
 	}
-	if f.File, f.Want = file, info.Identity; f.Want != files.Identity(seen) {
+	f.File, f.Want = file, info.Identity
+	if f.Want != files.Identity(seen) {
 		file.Close()
 		return f.Refused("it was replaced or written to since it was seen")
 	}
