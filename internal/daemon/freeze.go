@@ -14,8 +14,13 @@ import (
 	"custos/internal/config"
 	"custos/internal/control"
 	"custos/internal/fleet"
+	"custos/internal/sys/files"
 	"custos/internal/sys/proc"
 )
+
+// longestOwn is many times what Custos writes into the files that say who froze it, or holds a
+// lock, in bytes.
+const longestOwn = 64 << 10
 
 func freezeFile(cfg config.Config) string { return filepath.Join(cfg.StateDir, "frozen") }
 
@@ -54,7 +59,7 @@ func freeze(cfg config.Config, by, why string) error {
 		return fmt.Errorf("cannot freeze: %w", err)
 	}
 	text := fleet.Line(by, 80) + "\n" + fleet.Line(why, 400) + "\n"
-	if err := os.WriteFile(freezeFile(cfg), []byte(text), 0o600); err != nil {
+	if err := files.Write(freezeFile(cfg), []byte(text), 0o600); err != nil {
 		// The file is there even when the disk had no room for its text.
 		if _, there := os.Lstat(freezeFile(cfg)); there != nil {
 			return fmt.Errorf("cannot freeze: %w", err)
@@ -108,7 +113,7 @@ func thaw(cfg config.Config) (was string, err error) {
 // Frozen returns who froze Custos and why, or "" when nobody did. When that
 // cannot be told it is frozen: unknown never leads to an action.
 func Frozen(cfg config.Config) string {
-	b, err := os.ReadFile(freezeFile(cfg))
+	b, err := files.Read(freezeFile(cfg), longestOwn)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return ""

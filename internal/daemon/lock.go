@@ -95,7 +95,10 @@ func takeOne(ctx context.Context, dir, what string, wait time.Duration) (*flock.
 		return nil, fmt.Errorf("cannot make the folder of the lock: %w", err)
 	}
 	name := filepath.Join(dir, "lock")
-	f := flock.New(name, flock.SetPermissions(0o600))
+	if err := files.Plain(name); err != nil {
+		return nil, fmt.Errorf("cannot take the lock: %w", err)
+	}
+	f := flock.New(name, flock.SetPermissions(0o600), flock.SetFlag(os.O_RDONLY|os.O_CREATE|syscall.O_NONBLOCK|syscall.O_NOFOLLOW))
 	ok, err := f.TryLock()
 	if err == nil && !ok && wait > 0 {
 		ok, err = tryFor(ctx, f, min(wait, overtaken))
@@ -116,14 +119,14 @@ func takeOne(ctx context.Context, dir, what string, wait time.Duration) (*flock.
 		return nil, errors.Join(fmt.Errorf("cannot take the lock %s: it is a file of somebody else's: name a folder that only Custos uses", name), f.Unlock())
 	}
 	// Only for people to read: the lock itself is the kernel's.
-	_ = os.WriteFile(name, fmt.Appendf(nil, "%s, pid %d, since %s\n", what, os.Getpid(), time.Now().UTC().Format(time.RFC3339)), 0o600)
+	_ = files.Write(name, fmt.Appendf(nil, "%s, pid %d, since %s\n", what, os.Getpid(), time.Now().UTC().Format(time.RFC3339)), 0o600)
 	return f, nil
 }
 
 // isOurs says whether a lock file is one of Custos, which says who holds it, or empty:
 // another is not written over.
 func isOurs(name string) bool {
-	text, err := os.ReadFile(name)
+	text, err := files.Read(name, longestOwn)
 	return err == nil && (strings.HasPrefix(string(text), "custos ") || strings.HasPrefix("custos ", string(text))) // cut short, too
 }
 
@@ -137,7 +140,7 @@ func tryFor(ctx context.Context, f *flock.Flock, wait time.Duration) (bool, erro
 const nobody = "somebody"
 
 func holder(name string) string {
-	b, err := os.ReadFile(name)
+	b, err := files.Read(name, longestOwn)
 	if s := strings.TrimSpace(string(b)); err == nil && s != "" {
 		return s
 	}

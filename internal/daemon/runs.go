@@ -4,11 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"time"
 
 	"custos/internal/api"
@@ -18,6 +16,7 @@ import (
 	"custos/internal/library"
 	"custos/internal/server"
 	"custos/internal/store"
+	"custos/internal/sys/files"
 )
 
 // seen is what an agent is told of the fleet as it is: the facts of the preflight, and
@@ -202,12 +201,12 @@ func (s *system) reminder(ctx context.Context, agent string) string {
 // begin returns the first of a file's text, no more than compactMost; "" when it
 // cannot be read.
 func begin(file string) string {
-	f, err := os.OpenFile(file, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
+	f, err := files.OpenPlain(file)
 	if err != nil {
 		return ""
 	}
 	defer f.Close()
-	text, err := io.ReadAll(io.LimitReader(f, compactMost))
+	text, err := files.Head(f, compactMost)
 	if err != nil {
 		return ""
 	}

@@ -13,6 +13,7 @@ import (
 	"custos/internal/control"
 	"custos/internal/fleet"
 	"custos/internal/report/terminal"
+	"custos/internal/sys/files"
 )
 
 // tell writes down what people are to be told.
@@ -106,7 +107,7 @@ func dropTools(dir string, made map[string]string) error {
 			continue
 		}
 		path := filepath.Join(dir, e.Name())
-		text, err := os.ReadFile(path)
+		text, err := files.Read(path, longestOwn)
 		if err == nil && strings.HasPrefix(string(text), "#!/bin/sh\n"+catalog.ToolMark) {
 			err = os.Remove(path)
 		}
@@ -120,29 +121,13 @@ func dropTools(dir string, made map[string]string) error {
 // makeTool writes one of them, unless it is there.
 func makeTool(dir, name, text string) error {
 	path := filepath.Join(dir, name)
-	dir, name = filepath.Split(path)
-	if old, err := os.ReadFile(path); err == nil && string(old) == text {
+	if old, err := files.Read(path, longestOwn); err == nil && string(old) == text {
 		return nil
 	}
-	if err := os.MkdirAll(dir, 0o700); err != nil {
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return fmt.Errorf("cannot make the tools of formulas: %w", err)
 	}
-	made, err := os.CreateTemp(dir, "."+name+"-")
-	if err != nil {
-		return fmt.Errorf("cannot make the tools of formulas: %w", err)
-	}
-	_, err = made.WriteString(text)
-	if chmod := made.Chmod(0o700); err == nil {
-		err = chmod
-	}
-	if shut := made.Close(); err == nil {
-		err = shut
-	}
-	if err == nil {
-		err = os.Rename(made.Name(), path)
-	}
-	if err != nil {
-		_ = os.Remove(made.Name())
+	if err := files.Replace(path, []byte(text), 0o700); err != nil {
 		return fmt.Errorf("cannot make the tools of formulas: %w", err)
 	}
 	return nil

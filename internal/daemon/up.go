@@ -40,7 +40,7 @@ func Untold(cfg config.Config) string {
 	if presence.Find(cfg.StateDir) != 0 {
 		return ""
 	}
-	f, err := os.Open(filepath.Join(cfg.RuntimeDir, "lock"))
+	f, err := files.OpenPlain(filepath.Join(cfg.RuntimeDir, "lock"))
 	switch {
 	case err == nil:
 		_ = f.Close()
@@ -57,7 +57,7 @@ func holdsLock(cfg config.Config) bool {
 	if who := holder(name); who != nobody && !strings.HasPrefix(who, asDaemon+",") {
 		return false // or it would get in the way of a command that is short
 	}
-	f, err := os.Open(name)
+	f, err := files.OpenPlain(name)
 	if err != nil {
 		return false
 	}
