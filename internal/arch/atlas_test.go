@@ -46,7 +46,7 @@ func atlas() []row {
 		{pkg: "internal/sys/forgetest", may: "sys/forge", why: "a forge for tests, which says by which client it is spoken to"},
 		{pkg: "internal/sys/citest", may: "sys/ci", why: "a CI server for tests, which says by which client it is spoken to"},
 		{pkg: "internal/sys/judge/judgetest", why: "a scripted judge, for tests"},
-		{pkg: "internal/store", may: "fleet", why: "the only SQL; fits the ports of others by shape"},
+		{pkg: "internal/store", may: "fleet sys/files", why: "the only SQL; fits the ports of others by shape; what it reads beside the database is opened as every file of ours"},
 		{pkg: "internal/observe", may: "fleet", why: "stage 1"},
 		{pkg: "internal/observe/*", may: "fleet observe session agent ledger sys/*", why: "probes look through Viewers and Readers"},
 		{pkg: "internal/assess", may: "fleet rules agent", pure: true, why: "stage 2"},

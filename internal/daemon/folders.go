@@ -87,7 +87,7 @@ func (s *system) whyKept(ctx context.Context, r shim.Record) string {
 // instanceFolder is what a folder tells of its instance.
 func instanceFolder(st *store.Store, r shim.Record) ledger.InstanceFolder {
 	f := ledger.InstanceFolder{Agent: r.Started.Name, Instance: filepath.Base(r.Dir), Lives: true}
-	mark, err := os.ReadFile(filepath.Join(r.Dir, store.AgentMark))
+	mark, err := files.Read(filepath.Join(r.Dir, store.AgentMark), longestOwn)
 	f.Ours = err == nil && st.IsOwnMark(string(mark))
 	if r.Err != nil || r.Exit == nil {
 		return f

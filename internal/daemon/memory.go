@@ -11,6 +11,7 @@ import (
 
 	"custos/internal/fleet"
 	"custos/internal/store"
+	"custos/internal/sys/files"
 	"custos/internal/sys/shim"
 )
 
@@ -87,7 +88,7 @@ func (s *system) markAgent(r fleet.Registration) {
 	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
 		return
 	}
-	if err := os.WriteFile(filepath.Join(dir, store.AgentMark), []byte(s.ledger.generation()), 0o600); err != nil {
+	if err := files.Write(filepath.Join(dir, store.AgentMark), []byte(s.ledger.generation()), 0o600); err != nil {
 		s.o.Log.Warn("Cannot note which ledger knows of an agent", "err", err)
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"custos/internal/fleet"
+	own "custos/internal/sys/files"
 )
 
 // A database that is gone, empty, another or older looks like one of a quiet
@@ -36,6 +37,9 @@ func (m mark) String() string { return fmt.Sprintf("custos %s %019d\n", m.id, m.
 
 // idLength is that of the ID of a generation, in hexadecimal.
 const idLength = 32
+
+// longestMark is many times the length of a mark, in bytes: more is a damaged one.
+const longestMark = 4096
 
 // parseMark returns the zero mark for what is none: a damaged mark is a lost one.
 func parseMark(text string) (m mark) {
@@ -74,9 +78,8 @@ func (o Options) witnesses() (w witnesses, err error) {
 			continue // a note beside the folders, of a start that was cut short
 		}
 		heard := len(w.marks)
-		if err := w.hear(filepath.Join(o.Agents, a.Name(), AgentMark)); err != nil {
-			return w, err
-		}
+		// An agent can make its own unreadable: that is a mark that is lost, too.
+		_ = w.hear(filepath.Join(o.Agents, a.Name(), AgentMark))
 		if len(w.marks) == heard {
 			w.silent++
 		}
@@ -88,8 +91,8 @@ func (w *witnesses) hear(path string) error {
 	if path == "" {
 		return nil
 	}
-	text, err := os.ReadFile(path)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+	text, err := own.Read(path, longestMark)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, own.ErrTooLarge) {
 		return err
 	}
 	if m := parseMark(string(text)); m.id != "" {
