@@ -28,7 +28,9 @@ const asking = 10 * time.Minute
 // for one that is ended where nobody can write to the ledger. On a full disk there is
 // still room for an empty file, which stands for some person: ErrNameless says so. A
 // word that is there with the name already is kept, and only its time is set.
-func SayAsked(dir, by string, person bool) error {
+func SayAsked(dir, by string, person bool) error { return sayAsked(write, dir, by, person) }
+
+func sayAsked(write func(path, text string) error, dir, by string, person bool) error {
 	name := filepath.Join(dir, askedFile)
 	err := write(name, by+"\n")
 	if isFull(err) && asked(name) == by {

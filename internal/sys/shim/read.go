@@ -321,7 +321,7 @@ func Void(dir string) error {
 		return fmt.Errorf("cannot give up %s: %w", dir, err)
 	}
 	tmp := filepath.Join(dir, ".void")
-	if err := os.WriteFile(tmp, append(text, '\n'), 0o600); err != nil {
+	if err := writeNew(tmp, append(text, '\n')); err != nil {
 		return fmt.Errorf("cannot give up %s: %w", dir, err)
 	}
 	defer os.Remove(tmp)

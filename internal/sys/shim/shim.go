@@ -7,6 +7,7 @@ package shim
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -130,7 +131,7 @@ func Prepare(dir string, argv, env []string, workdir string) error {
 
 func write(path, text string) error {
 	tmp := path + ".tmp"
-	err := os.WriteFile(tmp, []byte(text), 0o600)
+	err := writeNew(tmp, []byte(text))
 	if err == nil {
 		err = os.Rename(tmp, path)
 	}
@@ -138,4 +139,18 @@ func write(path, text string) error {
 		os.Remove(tmp)
 	}
 	return err
+}
+
+// writeNew writes a file that nobody else has made: what lies at its path, where the agent
+// may have put a pipe or a link, is taken away before, and never opened.
+func writeNew(path string, text []byte) error {
+	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(text)
+	return errors.Join(err, f.Close())
 }
