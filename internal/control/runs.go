@@ -178,8 +178,9 @@ func reporter(call Call, do string) error {
 	return call.Barred
 }
 
-// Marked stands before the name of an agent that was told by its marker alone.
-const Marked = "marked "
+// Marked stands before the name of an agent that was told by its marker alone. No name of
+// an agent, and of a session, can begin so.
+const Marked = "marked\x00"
 
 // RunsChange says what becomes of a run; all are the runs that are known.
 type RunsChange func(all []fleet.Run, run fleet.Run) (fleet.Run, error)
