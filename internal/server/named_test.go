@@ -12,7 +12,9 @@ import (
 )
 
 // lookalikes are agents that are called as the people, as the user, and as Custos.
-func lookalikes() []string { return []string{fleet.Overseer, "marked lead", self().Name(), "root", "custos"} }
+func lookalikes() []string {
+	return []string{fleet.Overseer, "marked lead", self().Name(), "root", "custos"}
+}
 
 // Who is who says the proof of the caller, and never the name: what takes a person is refused to
 // an agent, whatever it is called, for each verb of each noun.
