@@ -48,13 +48,13 @@ early|again)
 	if [ "$how" = again ]; then "$TMUX_REAL" -f /dev/null -S "$SOCKET" start-server ';' set-option -s exit-empty off; fi
 	cat "$HERE/err" >&2; exit $code ;;
 unsaid)
-	"$TMUX_REAL" "$@" > /dev/null; while [ ! -e "$HERE/began" ]; do :; done
+	"$TMUX_REAL" "$@" > /dev/null; while [ -d "$HERE" ] && [ ! -e "$HERE/began" ]; do :; done
 	die "$(server)"; echo 'server exited unexpectedly' >&2; exit 1 ;;
 said)
-	"$TMUX_REAL" "$@"; code=$?; while [ ! -e "$HERE/began" ]; do :; done
+	"$TMUX_REAL" "$@"; code=$?; while [ -d "$HERE" ] && [ ! -e "$HERE/began" ]; do :; done
 	die "$(server)"; exit $code ;;
 mute)
-	( while [ ! -e "$HERE/go" ]; do sleep 0.01; done; "$TMUX_REAL" "$@"; touch "$HERE/late" ) > /dev/null 2>&1 &
+	( while [ -d "$HERE" ] && [ ! -e "$HERE/go" ]; do sleep 0.01; done; "$TMUX_REAL" "$@"; touch "$HERE/late" ) > /dev/null 2>&1 &
 	exec sleep 1000 ;;
 esac
 exec "$TMUX_REAL" "$@"
@@ -123,7 +123,7 @@ func TestALaunchOutlivesItsServer(t *testing.T) {
 		"twice":                                                {":", []string{"again", "early"}},
 		"it ended before the shim began":                       {`touch "$HERE/began"; exec sleep 1000`, []string{"unsaid"}},
 		"it ended before the shim began, and had answered":     {`touch "$HERE/began"; exec sleep 1000`, []string{"said"}},
-		"the shim outlives it, and begins when all is settled": {`trap '' HUP; touch "$HERE/began"; while [ ! -e "$HERE/go" ]; do sleep 0.01; done; touch "$HERE/late"`, []string{"unsaid"}},
+		"the shim outlives it, and begins when all is settled": {`trap '' HUP; touch "$HERE/began"; while [ -d "$HERE" ] && [ ! -e "$HERE/go" ]; do sleep 0.01; done; touch "$HERE/late"`, []string{"unsaid"}},
 		"it does not answer, and does it when all is settled":  {":", []string{"mute"}},
 	} {
 		t.Run(name, func(t *testing.T) {
