@@ -19,14 +19,17 @@ const planEvery = 3
 // a look does not tell, comes last.
 func (l *weekLife) planned(ctx context.Context, t fleet.Turn) {
 	l.mu.Lock()
-	rests := l.past
+	rests, saw := l.past, l.seen
 	l.mu.Unlock()
 	if l.w.passes%planEvery > 0 || t.Patrol > 0 || isQuiet(t.Plan) {
 		return // a look is no patrol, and quiet ones are most
 	}
 	p, err := l.loop.Look(ctx, time.Second, fleet.PatrolOrder{})
-	if err != nil || p.Snapshot.At != t.At || !reflect.DeepEqual(p.Past, rests) {
-		return // people were faster
+	l.mu.Lock()
+	sees := l.seen
+	l.mu.Unlock()
+	if err != nil || saw.At != t.At || !reflect.DeepEqual(sees, saw) || !reflect.DeepEqual(p.Past, rests) {
+		return // people were faster, or what a step does
 	}
 	is := t.Plan
 	is.Records.Mails = is.Records.Mails[:min(len(is.Records.Mails), len(p.Plan.Records.Mails))]
@@ -34,6 +37,14 @@ func (l *weekLife) planned(ctx context.Context, t fleet.Turn) {
 		l.w.t.Errorf("the turn is not what was shown:\n%.3000s", d)
 	}
 	l.w.asShown++
+}
+
+// holds notes what is thought about.
+func (l *weekLife) holds(past fleet.Past, seen fleet.Snapshot) []fleet.GateCheck {
+	l.mu.Lock()
+	l.seen = seen
+	l.mu.Unlock()
+	return l.w.expressions(past, seen)
 }
 
 // shown is a plan with its rows.

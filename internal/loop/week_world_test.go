@@ -246,7 +246,8 @@ type weekLife struct {
 	over sync.WaitGroup
 
 	mu    sync.Mutex
-	past  fleet.Past // that the last thought rests on
+	past  fleet.Past     // that the last thought rests on
+	seen  fleet.Snapshot // and what was seen then
 	dead  bool
 	fatal int // commits until it is killed, before (odd) or after (even) it is done; 0: never
 }
@@ -262,7 +263,7 @@ func (w *week) rouse() {
 	l.act = act.New(act.Options{Actions: []act.Action{&weekDeed{l: l, do: "nudge"}, &weekDeed{l: l, do: "run-step"}, &weekDeed{l: l, do: "prepare-run"}}, Ledger: l, Now: w.now, Workers: 4,
 		Done: func(r fleet.Result) { l.loop.Done(r) }})
 	l.loop = loop.New(loop.Options{Board: w, Rules: w.set, Policy: l.policy, History: l, Act: l.act, Journal: l,
-		Touches: func(string) []fleet.PartName { return nil }, Holds: w.expressions, Every: 10 * time.Minute, Tick: 10 * time.Minute, Log: slog.New(slog.DiscardHandler)})
+		Touches: func(string) []fleet.PartName { return nil }, Holds: l.holds, Every: 10 * time.Minute, Tick: 10 * time.Minute, Log: slog.New(slog.DiscardHandler)})
 	w.locked(func() { w.life = l })
 	left, err := w.st.Unfinished(ctx)
 	if err != nil {

@@ -11,6 +11,7 @@ import (
 
 	"custos/internal/fleet"
 	"custos/internal/report"
+	"custos/internal/sys/files"
 )
 
 // Dir is the folder the journal lives in.
@@ -26,7 +27,7 @@ func (d Dir) Append(at fleet.Instant, entry string) error {
 		return fmt.Errorf("cannot make the journal folder: %w", err)
 	}
 	name := filepath.Join(string(d), day+".md")
-	f, err := os.OpenFile(name, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
+	f, err := files.OpenToWrite(name, os.O_APPEND, 0o644)
 	if err != nil {
 		return fmt.Errorf("cannot open the journal: %w", err)
 	}
@@ -37,6 +38,9 @@ func (d Dir) Append(at fleet.Instant, entry string) error {
 	_, err = f.WriteString(text)
 	return errors.Join(err, f.Close())
 }
+
+// longest is many times what the entries of a day come to, in bytes.
+const longest = 256 << 20
 
 // Days lists the days that have a file, oldest first.
 func (d Dir) Days() ([]string, error) {
@@ -61,7 +65,7 @@ func (d Dir) Read(day string) (text, of string, err error) {
 		}
 		day = days[len(days)-1]
 	}
-	b, err := os.ReadFile(filepath.Join(string(d), filepath.Base(day)+".md"))
+	b, err := files.Read(filepath.Join(string(d), filepath.Base(day)+".md"), longest)
 	if err != nil {
 		return "", day, fmt.Errorf("cannot read the journal of %s: %w", day, err)
 	}

@@ -194,7 +194,7 @@ func (e Ear) Answer(_ context.Context, m fleet.Message) error {
 	} else if !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("cannot answer in %s: %w", fleet.Path(path), err)
 	}
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
+	f, err := files.OpenToWrite(path, os.O_APPEND, 0o600)
 	if err != nil {
 		return fmt.Errorf("cannot answer: %w", err)
 	}
