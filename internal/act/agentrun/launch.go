@@ -388,7 +388,7 @@ func (l *Launcher) Give(ctx context.Context, b Begin, got session.Launched) erro
 // be is left alone, because running agents read it.
 func writeAll(all map[string][]byte) error {
 	for path, text := range all {
-		if is, err := os.ReadFile(path); err == nil && string(is) == string(text) {
+		if is, err := files.Read(path, int64(len(text))); err == nil && string(is) == string(text) {
 			continue
 		}
 		if err := writeOne(path, text); err != nil {

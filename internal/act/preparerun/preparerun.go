@@ -23,6 +23,7 @@ import (
 	"custos/internal/act/agentrun"
 	"custos/internal/fleet"
 	"custos/internal/formula"
+	"custos/internal/sys/files"
 	"custos/internal/sys/shim"
 )
 
@@ -152,7 +153,7 @@ func (r *run) stamp() []byte {
 
 // stands says whether all is there, and of the run as it is.
 func (r *run) stands() bool {
-	is, err := os.ReadFile(r.r.File(fleet.RunStampFile))
+	is, err := files.Read(r.r.File(fleet.RunStampFile), 4096)
 	if err != nil || !bytes.Equal(is, r.stamp()) {
 		return false
 	}

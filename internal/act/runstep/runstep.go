@@ -22,6 +22,7 @@ import (
 	"custos/internal/act/agentrun"
 	"custos/internal/fleet"
 	"custos/internal/session"
+	"custos/internal/sys/files"
 	"custos/internal/sys/shim"
 )
 
@@ -160,8 +161,11 @@ func (x *Action) Prepare(ctx context.Context, a fleet.Action) (act.Run, error) {
 
 // unbegun refuses an attempt that left a trace.
 func (l launch) unbegun() error {
-	if why, err := os.ReadFile(filepath.Join(l.folder, fleet.RunNotStarted)); err == nil {
+	switch why, err := files.Read(filepath.Join(l.folder, fleet.RunNotStarted), 4096); {
+	case err == nil:
 		return agentrun.Refused("attempt %d could not be started: %s", l.attempt, fleet.Line(string(why), 200))
+	case !errors.Is(err, fs.ErrNotExist):
+		return agentrun.Refused("whether attempt %d was begun cannot be told: %v", l.attempt, err)
 	}
 	s, exit, err := shim.Read(l.folder)
 	switch {
@@ -249,7 +253,7 @@ func (l launch) giveUp(cause error) error {
 	text := fleet.Redact(fleet.Line(cause.Error(), 500))
 	err := os.MkdirAll(l.folder, 0o700) // a launch that fails takes an empty folder with it
 	if err == nil {
-		err = os.WriteFile(filepath.Join(l.folder, fleet.RunNotStarted), []byte(text+"\n"), 0o600)
+		err = files.Write(filepath.Join(l.folder, fleet.RunNotStarted), []byte(text+"\n"), 0o600)
 	}
 	if err != nil {
 		return errors.Join(cause, fmt.Errorf("cannot write that down: %w", err))
@@ -263,11 +267,7 @@ func (l launch) writeScript() error {
 		return nil
 	}
 	path := filepath.Join(l.folder, scriptFile)
-	err := os.WriteFile(path+".tmp", []byte(l.step.Script), 0o700)
-	if err == nil {
-		err = os.Rename(path+".tmp", path)
-	}
-	if err != nil {
+	if err := files.Replace(path, []byte(l.step.Script), 0o700); err != nil {
 		return fmt.Errorf("cannot write the script: %w", err)
 	}
 	return nil

@@ -13,6 +13,7 @@ import (
 
 	"custos/internal/act/agentrun"
 	"custos/internal/fleet"
+	"custos/internal/sys/files"
 	"custos/internal/sys/git"
 )
 
@@ -184,8 +185,11 @@ func (r *run) notePath() string {
 	return filepath.Join(r.x.Shims, "."+r.instance+".spawn")
 }
 
+// longestNote is many times the length of a note, in bytes.
+const longestNote = 64 << 10
+
 func readNote(path string) (n note, err error) {
-	b, err := os.ReadFile(path)
+	b, err := files.Read(path, longestNote)
 	if errors.Is(err, fs.ErrNotExist) {
 		return n, nil
 	}

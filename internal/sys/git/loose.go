@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 )
@@ -60,6 +59,9 @@ func tips(revList string) []string {
 	return tips
 }
 
+// longestLog is many times what the reflog of a worktree comes to, in bytes.
+const longestLog = 256 << 20
+
 // named lists every object name that the worktree's own git folder mentions.
 func (j *job) named() []string {
 	seen := map[string]bool{}
@@ -71,7 +73,7 @@ func (j *job) named() []string {
 		}
 	}
 	if j.p.Linked() { // the main worktree's reflog stays
-		log, _ := os.ReadFile(filepath.Join(j.p.GitDir, "logs", "HEAD"))
+		log, _ := readRegular(filepath.Join(j.p.GitDir, "logs", "HEAD"), longestLog)
 		for _, l := range bytes.Split(log, []byte("\n")) {
 			for _, oid := range strings.Fields(string(l[:min(len(l), 130)])) {
 				seen[oid] = true

@@ -4,11 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // Place is where a worktree lies and where git keeps what belongs to it.
@@ -123,15 +126,22 @@ func pointer(file, prefix string) (string, error) {
 
 // readSmall reads a file that git keeps one short value in.
 func readSmall(file string) (string, error) {
-	info, err := os.Stat(file)
-	if err != nil {
-		return "", err
-	}
-	if !info.Mode().IsRegular() || info.Size() > 64<<10 {
-		return "", errors.New("not a small regular file")
-	}
-	raw, err := os.ReadFile(file)
+	raw, err := readRegular(file, 64<<10)
 	return string(raw), err
+}
+
+// readRegular reads a file of git's, of at most so many bytes. An agent may have put
+// something else in its place: a pipe is not waited for.
+func readRegular(file string, most int64) ([]byte, error) {
+	f, err := os.OpenFile(file, os.O_RDONLY|unix.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() || info.Size() > most {
+		return nil, errors.Join(err, errors.New("not a regular file of a size that git gives it"))
+	}
+	return io.ReadAll(io.LimitReader(f, most))
 }
 
 // Operation is an unfinished git command.
