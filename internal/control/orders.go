@@ -12,6 +12,7 @@ import (
 
 	"custos/internal/api"
 	"custos/internal/fleet"
+	"custos/internal/ledger"
 )
 
 // orders are looked at by anybody; what an agent may order says orderer.
@@ -143,7 +144,19 @@ func (c *Control) orderOf(ctx context.Context, r api.OrderRequest, by string) (f
 			return o, api.AsBadInput(err)
 		}
 	}
-	return o, CheckOrder(o, c.People...)
+	return o, checkOrder(o, c.People...)
+}
+
+// checkOrder says whether an order makes sense by itself. One that makes an agent gives it no
+// name that is read as a person's, as Custos' or as an address; people are who may give orders here.
+func checkOrder(o fleet.Order, people ...string) error {
+	if o.Do != fleet.OrderSpawn && o.Do != fleet.OrderAdopt {
+		return ledger.CheckOrder(o)
+	}
+	if err := ledger.CheckNewName(o.Agent, people...); err != nil {
+		return api.AsBadInput(fmt.Errorf("cannot %s %q: %s", o.Do, fleet.Line(o.Agent, 80), Reason(err.Error())))
+	}
+	return ledger.CheckOrder(o)
 }
 
 // kindOf names the kind that a command line starts; by the name of its program

@@ -81,16 +81,7 @@ func OpenPlain(path string) (*os.File, error) {
 // Write writes a file of Custos's own anew, in its place; into what is no file it writes
 // nothing.
 func Write(path string, text []byte, mode fs.FileMode) error {
-	return put(path, os.O_TRUNC, text, mode)
-}
-
-// Append writes to the end of a file of Custos's own, as Write does.
-func Append(path string, text []byte, mode fs.FileMode) error {
-	return put(path, os.O_APPEND, text, mode)
-}
-
-func put(path string, flag int, text []byte, mode fs.FileMode) error {
-	f, err := OpenToWrite(path, flag, mode)
+	f, err := OpenToWrite(path, os.O_TRUNC, mode)
 	if err != nil {
 		return err
 	}
