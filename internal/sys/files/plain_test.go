@@ -86,7 +86,6 @@ func TestAPipeThatIsReadIsNotWritten(t *testing.T) {
 	}
 }
 
-// TestAFileIsReadAndWritten: what is a file is, up to a size that is told.
 // appendTo writes to the end, as the journal does.
 func appendTo(path, text string) error {
 	f, err := files.OpenToWrite(path, os.O_APPEND, 0o600)
@@ -97,6 +96,7 @@ func appendTo(path, text string) error {
 	return errors.Join(err, f.Close())
 }
 
+// TestAFileIsReadAndWritten: what is a file is, up to a size that is told.
 func TestAFileIsReadAndWritten(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "f")
 	if _, err := files.Read(path, 5); !errors.Is(err, fs.ErrNotExist) {
