@@ -2,8 +2,6 @@ package cli
 
 import (
 	"context"
-	"strconv"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -18,9 +16,9 @@ func (a *app) ackCommand() *cobra.Command {
 		Example: "  custos ack 3\n  custos ack 3 --by Ann",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			n, err := strconv.ParseInt(strings.TrimPrefix(args[0], "#"), 10, 64)
-			if err != nil || n <= 0 {
-				return &api.Error{Kind: api.BadInput, Message: "cannot acknowledge \"" + flat(args[0]) + "\": want the number of an alert", Hint: "custos alerts"}
+			n, err := alertNumber("acknowledge", args[0])
+			if err != nil {
+				return err
 			}
 			return say(cmd.Context(), a, patience, func(ctx context.Context, c *api.Client) (api.Alert, error) {
 				return c.Acknowledge(ctx, n, api.AckOrder{By: by})

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -51,6 +52,15 @@ func (a *app) alertsCommand() *cobra.Command {
 	return c
 }
 
+// alertNumber reads the number of an alert, for what is to be done with it.
+func alertNumber(do, text string) (int64, error) {
+	n, err := strconv.ParseInt(strings.TrimPrefix(text, "#"), 10, 64)
+	if err != nil || n <= 0 {
+		return 0, &api.Error{Kind: api.BadInput, Message: fmt.Sprintf("cannot %s %q: want the number of an alert", do, flat(text)), Hint: "custos alerts"}
+	}
+	return n, nil
+}
+
 // writeAlerts keeps apart that nothing is wrong and that nobody has looked.
 func writeAlerts(p *page, v api.Alerts, never bool) {
 	patrol := p.command("custos patrol")
@@ -72,14 +82,13 @@ func writeAlerts(p *page, v api.Alerts, never bool) {
 }
 
 func writeAlertTable(p *page, list []api.Alert) {
-	var rows [][]string
-	for _, al := range list {
+	rows := each(list, func(al api.Alert) []string {
 		number := ""
 		if al.Number > 0 {
 			number = fmt.Sprintf("#%d", al.Number)
 		}
-		rows = append(rows, []string{number, flat(al.Priority), flat(al.Rule), p.subject(al.Subject), span(al.For), alertState(al), what(al.Summary, al.Subject)})
-	}
+		return []string{number, flat(al.Priority), flat(al.Rule), p.subject(al.Subject), span(al.For), alertState(al), what(al.Summary, al.Subject)}
+	})
 	columns := []column{{right: true}, {paint: p.priority}, {head: "RULE"}, {head: "SUBJECT", shorten: middle, keep: longestName(list)}, {head: "FOR", right: true},
 		{head: "STATE", shorten: cut}, {head: "WHAT", shorten: cut, keep: reasonKeeps}}
 	if _, fits := p.widths(columns, rows); !fits {

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"context"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -40,14 +39,7 @@ with this hash; without, the one that is there now, which is shown.`,
 
 // dialog finds the dialog an agent shows now, and checks that it has the choice.
 func (a *app) dialog(cmd *cobra.Command, name, choice string) (api.AgentDialog, error) {
-	ctx, cancel := context.WithTimeout(cmd.Context(), patience)
-	defer cancel()
-	c, closer, err := a.client(ctx)
-	if err != nil {
-		return api.AgentDialog{}, err
-	}
-	defer closer()
-	v, err := c.Agent(ctx, name)
+	v, err := a.agent(cmd.Context(), name)
 	if err != nil {
 		return api.AgentDialog{}, err
 	}

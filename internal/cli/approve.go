@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -28,9 +27,9 @@ An agent's question is answered with custos answer.`,
 		Example: "  custos approve 3",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			n, err := strconv.ParseInt(strings.TrimPrefix(args[0], "#"), 10, 64)
-			if err != nil || n <= 0 {
-				return &api.Error{Kind: api.BadInput, Message: "cannot approve \"" + flat(args[0]) + "\": want the number of an alert", Hint: "custos alerts"}
+			n, err := alertNumber("approve", args[0])
+			if err != nil {
+				return err
 			}
 			return say(cmd.Context(), a, approving, func(ctx context.Context, c *api.Client) (api.Approved, error) { return c.Approve(ctx, n, order) }, writeApproved)
 		},

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -24,27 +25,31 @@ const (
 // ask puts a question to the daemon, or in this very process when there is none,
 // and prints the answer with write, or as JSON.
 func ask[T any](ctx context.Context, a *app, wait time.Duration, question func(context.Context, *api.Client) (T, error), write func(*page, T)) (T, error) {
-	ctx, cancel := context.WithTimeout(ctx, wait)
-	defer cancel()
-	var zero T
-	l, err := a.listener(ctx)
+	v, err := put(ctx, a, wait, question)
 	if err != nil {
-		return zero, err
-	}
-	defer func() { l.close() }()
-	done := a.progress()
-	v, err := answer(ctx, l, a.goesOn, question)
-	done()
-	if err != nil {
-		return zero, err
+		return v, err
 	}
 	return v, a.show(v, func(p *page) { write(p, v) })
 }
 
-// isSilent says whether nobody answered.
-func isSilent(err error) bool {
+// put puts a question as ask does, and prints nothing.
+func put[T any](ctx context.Context, a *app, wait time.Duration, question func(context.Context, *api.Client) (T, error)) (T, error) {
+	ctx, cancel := context.WithTimeout(ctx, wait)
+	defer cancel()
+	l, err := a.listener(ctx)
+	if err != nil {
+		var zero T
+		return zero, err
+	}
+	defer func() { l.close() }()
+	defer a.progress()()
+	return answer(ctx, l, a.goesOn, question)
+}
+
+// isKind says whether an error is one of these kinds of the API.
+func isKind(err error, kinds ...string) bool {
 	var e *api.Error
-	return errors.As(err, &e) && e.Kind == api.Unreachable
+	return errors.As(err, &e) && slices.Contains(kinds, e.Kind)
 }
 
 // client finds who answers: the daemon at its socket, else the handlers of this
@@ -95,7 +100,7 @@ func (a *app) hello(ctx context.Context, c *api.Client) error {
 	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
 		return &api.Error{Kind: api.Unreachable, Message: "cannot ask the daemon: it does not answer within " + feel.String(), Hint: "custos health"}
 	}
-	if isSilent(err) {
+	if isKind(err, api.Unreachable) {
 		return err
 	}
 	return nil // whatever it says, it lives
@@ -131,10 +136,7 @@ func (a *app) unanswered(ctx context.Context, err error) {
 }
 
 // isImpostor says whether somebody listens who is no Custos.
-func isImpostor(err error) bool {
-	var e *api.Error
-	return errors.As(err, &e) && e.Kind == api.Impostor
-}
+func isImpostor(err error) bool { return isKind(err, api.Impostor) }
 
 // holder names the process of the daemon, where it is known.
 func (a *app) holder() string {

@@ -51,18 +51,16 @@ inside of yours: attach then says how to get there.`,
 
 // attachable finds an agent that has a terminal.
 func (a *app) attachable(ctx context.Context, name string) (api.AgentDetail, error) {
-	ctx, cancel := context.WithTimeout(ctx, patience)
-	defer cancel()
-	c, closer, err := a.client(ctx)
-	if err != nil {
-		return api.AgentDetail{}, err
-	}
-	defer closer()
-	d, err := c.Agent(ctx, name)
+	d, err := a.agent(ctx, name)
 	if err == nil {
 		err = unattachable(name, d)
 	}
 	return d, err
+}
+
+// agent is everything known about one agent.
+func (a *app) agent(ctx context.Context, name string) (api.AgentDetail, error) {
+	return put(ctx, a, patience, func(ctx context.Context, c *api.Client) (api.AgentDetail, error) { return c.Agent(ctx, name) })
 }
 
 // unattachable says why there is no terminal to go to; nil when there is one.

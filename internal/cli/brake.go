@@ -56,11 +56,7 @@ func (a *app) local(ctx context.Context, conf config.Config) (http.Handler, func
 // answered says whether an error, or none, is the word of the daemon, which stands; or
 // there was no answer, and another way is to be tried.
 func answered(err error) bool {
-	var e *api.Error
-	if !errors.As(err, &e) {
-		return err == nil
-	}
-	return e.Kind == api.Forbidden || e.Kind == api.Unseen || e.Kind == api.BadInput
+	return err == nil || isKind(err, api.Forbidden, api.Unseen, api.BadInput)
 }
 
 // askBrake has the daemon pull a brake, where one answers in time. answered is false

@@ -48,8 +48,7 @@ any action. It is custos doctor --fix for worktrees, locks and logs.`,
 
 func (a *app) worktreeCommand() *cobra.Command {
 	c := &cobra.Command{
-		Use: "worktree", Short: "Worktrees that nobody uses: list them, take them away", Example: "  custos worktree list", Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		Use: "worktree", Short: "Worktrees that nobody uses: list them, take them away", Example: "  custos worktree list",
 	}
 	var f cleanFlags
 	clean := &cobra.Command{
@@ -96,14 +95,7 @@ func (a *app) clean(cmd *cobra.Command, categories []string, f cleanFlags) error
 
 // olderTrees are the subjects of the unused worktrees that nobody touched for so long.
 func (a *app) olderTrees(ctx context.Context, least time.Duration) (out []string, err error) {
-	ctx, cancel := context.WithTimeout(ctx, patience)
-	defer cancel()
-	c, closer, err := a.client(ctx)
-	if err != nil {
-		return nil, err
-	}
-	defer closer()
-	l, err := c.FirstLook(ctx)
+	l, err := put(ctx, a, patience, func(ctx context.Context, c *api.Client) (api.FirstLook, error) { return c.FirstLook(ctx) })
 	if err != nil {
 		return nil, err
 	}

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -18,8 +17,6 @@ func (a *app) configCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "config",
 		Short: "Check the configuration",
-		Args:  cobra.NoArgs,
-		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	c.AddCommand(&cobra.Command{
 		Use:     "check",
@@ -96,11 +93,10 @@ func whyUnfit(ctx context.Context, c *api.Client, section map[string]any) (strin
 		q.Vars[k] = fmt.Sprint(v)
 	}
 	f, err := c.Formula(ctx, q)
-	var said *api.Error
-	switch {
-	case errors.As(err, &said) && (said.Kind == api.NotFound || said.Kind == api.BadInput):
-		return said.Message, nil
-	case err != nil:
+	if isKind(err, api.NotFound, api.BadInput) {
+		return err.Error(), nil
+	}
+	if err != nil {
 		return "", err
 	}
 	for _, p := range f.Problems {

@@ -18,8 +18,6 @@ func (a *app) convoyCommand() *cobra.Command {
 that is told once; a member that is opened again opens it again. An empty convoy is never
 done, and what no tracker shows is never closed.`,
 		Example: "  custos convoy create 'Release 1.2' w1 shop#12 site!7 --due 3d\n  custos convoy list\n  custos convoy show c1",
-		Args:    cobra.NoArgs,
-		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	c.AddCommand(a.convoyCreate(), a.convoyList(), a.convoyShow(),
 		a.convoyMembers("add ID REF...", "Put more work into a convoy", "custos convoy add c1 shop#13 bd:hq-42", "add"),
@@ -75,15 +73,10 @@ func (a *app) convoyList() *cobra.Command {
 }
 
 func writeConvoys(p *page, v api.ConvoyList) {
-	if len(v.Convoys) == 0 {
-		p.line("No convoys.")
-	}
-	rows := make([][]string, 0, len(v.Convoys))
-	for _, c := range v.Convoys {
-		rows = append(rows, []string{flat(c.ID), stateOfConvoy(c), progressOf(c), numberOf(c.Ready), numberOf(c.Taken), fmt.Sprint(c.Unseen), flat(c.Title)})
-	}
-	p.table([]column{{head: "ID"}, {head: "STATE"}, {head: "MEMBERS"}, {head: "READY", right: true}, {head: "TAKEN", right: true}, {head: "UNSEEN", right: true}, {head: "TITLE", shorten: cut}}, rows)
-	p.next(v.Next)
+	list(p, "No convoys.", v.Convoys, []column{{head: "ID"}, {head: "STATE"}, {head: "MEMBERS"}, {head: "READY", right: true}, {head: "TAKEN", right: true}, {head: "UNSEEN", right: true}, {head: "TITLE", shorten: cut}},
+		func(c api.Convoy) []string {
+			return []string{flat(c.ID), stateOfConvoy(c), progressOf(c), numberOf(c.Ready), numberOf(c.Taken), fmt.Sprint(c.Unseen), flat(c.Title)}
+		}, v.Next)
 }
 
 func stateOfConvoy(c api.Convoy) string {
@@ -116,11 +109,9 @@ func writeConvoy(p *page, v api.Convoy) {
 		due = v.Due.Format("2006-01-02 15:04 UTC")
 	}
 	p.known([][2]string{{"Due", due}, {"Overdue", v.Overdue}, {"Told when it is done", strings.Join(v.Notify, ", ")}, {"Why", v.Why}, {"By", v.By}})
-	rows := make([][]string, 0, len(v.Members))
-	for _, m := range v.Members {
-		rows = append(rows, []string{flat(m.Ref), flat(m.State), flat(m.Outcome), flat(m.Title)})
-	}
-	p.table([]column{{head: "REF"}, {head: "STATE"}, {head: "OUTCOME"}, {head: "TITLE", shorten: cut}}, rows)
+	p.table([]column{{head: "REF"}, {head: "STATE"}, {head: "OUTCOME"}, {head: "TITLE", shorten: cut}}, each(v.Members, func(m api.Member) []string {
+		return []string{flat(m.Ref), flat(m.State), flat(m.Outcome), flat(m.Title)}
+	}))
 }
 
 // convoyMembers is a command that changes which work a convoy has.

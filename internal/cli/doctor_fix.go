@@ -50,15 +50,7 @@ func (a *app) mendAsked(ctx context.Context, d api.Doctor, categories []string, 
 
 // mend asks who answers to mend. It looks anew first.
 func (a *app) mend(ctx context.Context, order api.DoctorOrder) (api.Doctor, error) {
-	ctx, cancel := context.WithTimeout(ctx, labour)
-	defer cancel()
-	c, closer, err := a.client(ctx)
-	if err != nil {
-		return api.Doctor{}, err
-	}
-	defer closer()
-	defer a.progress()()
-	return c.Mend(ctx, order)
+	return put(ctx, a, labour, func(ctx context.Context, c *api.Client) (api.Doctor, error) { return c.Mend(ctx, order) })
 }
 
 // told shows a diagnosis, and fails when something is bad.

@@ -39,11 +39,9 @@ func writeExplanation(p *page, e api.Explanation) {
 	if e.Source != "" {
 		p.line("told by: %s", flat(e.Source))
 	}
-	var rows [][]string
-	for _, s := range e.Signals {
-		rows = append(rows, []string{flat(s.Kind), flat(s.Source), flat(s.Hint), flat(s.Says)})
-	}
-	p.table([]column{{head: "KIND"}, {head: "WHERE"}, {head: "SPEAKS FOR"}, {head: "MARK", shorten: cut}}, rows)
+	p.table([]column{{head: "KIND"}, {head: "WHERE"}, {head: "SPEAKS FOR"}, {head: "MARK", shorten: cut}}, each(e.Signals, func(s api.Signal) []string {
+		return []string{flat(s.Kind), flat(s.Source), flat(s.Hint), flat(s.Says)}
+	}))
 	for _, w := range e.Warnings {
 		p.text(0, w)
 	}

@@ -32,13 +32,11 @@ that were given up, oldest first; with a name, those of one agent.`,
 }
 
 func writeFailureTable(p *page, list []api.Failure) {
-	rows := make([][]string, 0, len(list))
-	for _, f := range list {
+	p.table([]column{{head: "WHEN", paint: p.dim}, {head: "AGENT", shorten: middle}, {head: "ROLE"}, {head: "TASK", shorten: cut}, {head: "VERDICT"}, {head: "TIER"}, {head: "REASON", shorten: cut}}, each(list, func(f api.Failure) []string {
 		tier := "0"
 		if f.Tier > 0 {
 			tier = "model"
 		}
-		rows = append(rows, []string{f.At.UTC().Format("2006-01-02 15:04:05"), flat(f.Agent), flat(f.Role), flat(f.Task), flat(f.Verdict), tier, flat(f.Reason)})
-	}
-	p.table([]column{{head: "WHEN", paint: p.dim}, {head: "AGENT", shorten: middle}, {head: "ROLE"}, {head: "TASK", shorten: cut}, {head: "VERDICT"}, {head: "TIER"}, {head: "REASON", shorten: cut}}, rows)
+		return []string{f.At.UTC().Format("2006-01-02 15:04:05"), flat(f.Agent), flat(f.Role), flat(f.Task), flat(f.Verdict), tier, flat(f.Reason)}
+	}))
 }

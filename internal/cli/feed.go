@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -59,7 +60,7 @@ thing is then one line.`,
 				return err
 			}
 			if f.follow {
-				return a.follow(cmd.Context(), q)
+				return a.followFeed(cmd.Context(), q)
 			}
 			return a.tell(cmd, q)
 		},
@@ -101,11 +102,9 @@ func (a *app) tell(cmd *cobra.Command, q api.FeedQuery) error {
 }
 
 func writeFeed(p *page, list []api.FeedEntry) {
-	rows := make([][]string, 0, len(list))
-	for _, e := range list {
-		rows = append(rows, []string{e.At.UTC().Format("2006-01-02 15:04:05"), feedWho(p, e), feedKind(e), feedText(e)})
-	}
-	p.table([]column{{paint: p.dim}, {shorten: middle}, {}, {shorten: cut}}, rows)
+	p.table([]column{{paint: p.dim}, {shorten: middle}, {}, {shorten: cut}}, each(list, func(e api.FeedEntry) []string {
+		return []string{e.At.UTC().Format("2006-01-02 15:04:05"), feedWho(p, e), feedKind(e), feedText(e)}
+	}))
 }
 
 // feedLine is one thing by itself: what comes next, and how wide, is not known.
@@ -146,63 +145,72 @@ func feedText(e api.FeedEntry) string {
 	return text
 }
 
-// pollFeed is how often --follow looks; overlap is how far back it looks again,
-// because an event may be written down after a newer one.
+// pollNews is how often what is followed is looked at; overlap is how far back a feed
+// is looked at again, because an event may be written down after a newer one.
 const (
-	pollFeed = time.Second
+	pollNews = time.Second
 	overlap  = 30 * time.Second
 	mostNew  = 2000 // between two looks
 )
 
-// follow tells what happens until ctx ends, each thing once.
-func (a *app) follow(ctx context.Context, q api.FeedQuery) error {
+// follow asks again and again until ctx ends, and each time writes what is new. Where
+// there is more at once it is asked without a pause.
+func follow[T any](ctx context.Context, a *app, question func(context.Context, *api.Client) (T, error), news func(*page, T) (more bool, err error)) error {
 	c, closer, err := a.client(ctx)
 	if err != nil {
 		return err
 	}
 	defer closer()
-	told := map[string]time.Time{}
 	for {
-		f, err := c.Feed(ctx, q)
+		v, err := question(ctx, c)
 		if ctx.Err() != nil {
 			return nil
 		}
 		if err != nil {
 			return err
 		}
-		if err := a.news(f.Entries, told); err != nil {
+		p := a.page()
+		more, err := news(p, v)
+		if err := errors.Join(err, p.flush()); err != nil {
 			return err
+		}
+		if !more && sleep(ctx, pollNews) != nil {
+			return nil
+		}
+	}
+}
+
+// oneLine writes a thing as one line: of JSON, or in words.
+func (a *app) oneLine(p *page, v any, words func()) error {
+	if !a.json {
+		words()
+		return nil
+	}
+	b, err := json.Marshal(v)
+	if err != nil {
+		return fmt.Errorf("cannot write JSON: %w", err)
+	}
+	p.buf.Write(append(b, '\n'))
+	return nil
+}
+
+// followFeed tells what happens until ctx ends, each thing once.
+func (a *app) followFeed(ctx context.Context, q api.FeedQuery) error {
+	told := map[string]time.Time{}
+	return follow(ctx, a, func(ctx context.Context, c *api.Client) (api.Feed, error) { return c.Feed(ctx, q) }, func(p *page, f api.Feed) (more bool, err error) {
+		for _, e := range f.Entries {
+			if _, known := told[e.ID]; !known {
+				told[e.ID] = e.At
+				err = errors.Join(err, a.oneLine(p, e, func() { feedLine(p, e) }))
+			}
 		}
 		q.Limit = mostNew
 		if n := len(f.Entries); n > 0 && f.Entries[n-1].At.Add(-overlap).After(q.Since) {
 			q.Since = f.Entries[n-1].At.Add(-overlap)
 		}
 		forget(told, q.Since)
-		if sleep(ctx, pollFeed) != nil {
-			return nil
-		}
-	}
-}
-
-// news writes what has not been told yet.
-func (a *app) news(list []api.FeedEntry, told map[string]time.Time) error {
-	p := a.page()
-	for _, e := range list {
-		if _, known := told[e.ID]; known {
-			continue
-		}
-		told[e.ID] = e.At
-		if !a.json {
-			feedLine(p, e)
-			continue
-		}
-		b, err := json.Marshal(e)
-		if err != nil {
-			return fmt.Errorf("cannot write JSON: %w", err)
-		}
-		p.buf.Write(append(b, '\n'))
-	}
-	return p.flush()
+		return false, err
+	})
 }
 
 func forget(told map[string]time.Time, before time.Time) {

@@ -3,7 +3,6 @@ package cli
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"path/filepath"
@@ -28,8 +27,6 @@ or by its file (a name with a slash, or ending in .toml). Names are looked up in
 the project's .custos/formulas, the folders of [formulas], ~/.config/custos/formulas,
 and among those that come with Custos.`,
 		Example: "  custos formula list\n  custos formula run supervisor",
-		Args:    cobra.NoArgs,
-		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	c.AddCommand(a.formulaList(), a.formulaLint(), a.formulaShow(), a.formulaGraph(), a.formulaRender(),
 		a.formulaRun(), a.formulaPs(), a.formulaCancel(), a.formulaResume(), a.formulaStep(),
@@ -47,10 +44,9 @@ func (a *app) formulaList() *cobra.Command {
 }
 
 func writeFormulas(p *page, v api.Formulas) {
-	rows := make([][]string, 0, len(v.Formulas))
-	for _, f := range v.Formulas {
-		rows = append(rows, []string{strings.TrimPrefix(flat(f.Project)+"/"+flat(f.Name), "/"), flat(f.Mode), fmt.Sprint(f.Steps), exact(strings.Join(f.Schedules, "; ")), p.source(f.Source), formulaNews(f)})
-	}
+	rows := each(v.Formulas, func(f api.FormulaRow) []string {
+		return []string{strings.TrimPrefix(flat(f.Project)+"/"+flat(f.Name), "/"), flat(f.Mode), fmt.Sprint(f.Steps), exact(strings.Join(f.Schedules, "; ")), p.source(f.Source), formulaNews(f)}
+	})
 	p.table([]column{{head: "NAME", shorten: middle}, {head: "MODE"}, {head: "STEPS", right: true}, {head: "SCHEDULE", shorten: cut},
 		{head: "SOURCE", shorten: middle, spare: true}, {head: "WHAT", shorten: cut, keep: 30}}, rows)
 	p.next(v.Next)
@@ -158,7 +154,7 @@ func (a *app) readFormula(cmd *cobra.Command, what string, f formulaFlags, ask f
 	if ask != nil {
 		ask(&q)
 	}
-	v, err := put(cmd.Context(), a, func(ctx context.Context, c *api.Client) (api.Formula, error) { return c.Formula(ctx, q) })
+	v, err := put(cmd.Context(), a, patience, func(ctx context.Context, c *api.Client) (api.Formula, error) { return c.Formula(ctx, q) })
 	if err != nil {
 		return err
 	}
@@ -202,21 +198,6 @@ func problemText(p api.FormulaProblem) string {
 	return at + ": " + p.Severity + ": " + flat(p.Text)
 }
 
-// put puts a question without printing the answer.
-func put[T any](ctx context.Context, a *app, question func(context.Context, *api.Client) (T, error)) (T, error) {
-	ctx, cancel := context.WithTimeout(ctx, patience)
-	defer cancel()
-	var zero T
-	c, closer, err := a.client(ctx)
-	if err != nil {
-		return zero, err
-	}
-	defer closer()
-	done := a.progress()
-	defer done()
-	return question(ctx, c)
-}
-
 func (a *app) formulaLint() *cobra.Command {
 	f := formulaFlags{}
 	c := &cobra.Command{
@@ -246,12 +227,11 @@ func (a *app) formulaShow() *cobra.Command {
 		Example: "  custos formula show supervisor\n  custos formula show supervisor-3f2a91c0",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			run, err := put(cmd.Context(), a, func(ctx context.Context, c *api.Client) (api.Run, error) { return c.Run(ctx, args[0]) })
-			var said *api.Error
+			run, err := put(cmd.Context(), a, patience, func(ctx context.Context, c *api.Client) (api.Run, error) { return c.Run(ctx, args[0]) })
 			switch {
 			case err == nil:
 				return a.show(run, func(p *page) { writeRun(p, run) })
-			case !errors.As(err, &said) || said.Kind != api.NotFound:
+			case !isNotFound(err):
 				return err
 			}
 			return a.readFormula(cmd, args[0], f, nil, writeFormula)
@@ -281,8 +261,7 @@ func writeVars(p *page, vars []api.FormulaVar) {
 		return
 	}
 	p.head("VARIABLES", "")
-	rows := make([][]string, 0, len(vars))
-	for _, v := range vars {
+	p.table([]column{{}, {shorten: cut}, {shorten: cut}, {shorten: cut}}, each(vars, func(v api.FormulaVar) []string {
 		is := "optional"
 		switch {
 		case v.Required:
@@ -290,18 +269,15 @@ func writeVars(p *page, vars []api.FormulaVar) {
 		case v.Default != nil:
 			is = "default " + flat(*v.Default)
 		}
-		rows = append(rows, []string{flat(v.Name), is, flat(strings.Join(v.Enum, ", ") + v.Pattern), flat(v.Description)})
-	}
-	p.table([]column{{}, {shorten: cut}, {shorten: cut}, {shorten: cut}}, rows)
+		return []string{flat(v.Name), is, flat(strings.Join(v.Enum, ", ") + v.Pattern), flat(v.Description)}
+	}))
 }
 
 func writeFormulaPlan(p *page, plan []api.FormulaStep) {
 	p.head("STEPS", "")
-	rows := make([][]string, 0, len(plan))
-	for _, s := range plan {
-		rows = append(rows, []string{fmt.Sprint(s.Wave), flat(s.ID), flat(strings.Join(s.Needs, ", ")), stepWork(s), flat(s.Title)})
-	}
-	p.table([]column{{head: "WAVE", right: true}, {head: "STEP", shorten: middle}, {head: "NEEDS", shorten: cut}, {head: "DOES", shorten: cut}, {head: "TITLE", shorten: cut}}, rows)
+	p.table([]column{{head: "WAVE", right: true}, {head: "STEP", shorten: middle}, {head: "NEEDS", shorten: cut}, {head: "DOES", shorten: cut}, {head: "TITLE", shorten: cut}}, each(plan, func(s api.FormulaStep) []string {
+		return []string{fmt.Sprint(s.Wave), flat(s.ID), flat(strings.Join(s.Needs, ", ")), stepWork(s), flat(s.Title)}
+	}))
 }
 
 // stepWork says in short what does a step.

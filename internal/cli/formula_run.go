@@ -23,7 +23,7 @@ const pollRun = 100 * time.Millisecond
 const cancelled = 30 * time.Second
 
 func (a *app) formulaRun() *cobra.Command {
-	f, wait, detach := formulaFlags{}, false, false
+	f, w := formulaFlags{}, runFlags{}
 	c := &cobra.Command{
 		Use: "run NAME|FILE", Short: "Carry a formula out",
 		Long: `run begins a run. With a daemon it returns at once and says what to type next;
@@ -36,29 +36,34 @@ or a person is needed · 2 bad input.`,
 		Example: "  custos formula run supervisor --wait\n  custos formula run nightly --project app --var branch=main",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if wait && detach {
-				return usage("cannot run %s: --wait and --detach do not go together", flat(args[0]))
-			}
 			q, err := a.named(args[0], f)
 			if err != nil {
 				return err
 			}
-			r := api.RunRequest{ID: newID()[:8], Name: q.Name, File: q.File, Text: q.Text, Project: q.Project, Vars: q.Vars, Detach: detach}
+			r := api.RunRequest{ID: newID()[:8], Name: q.Name, File: q.File, Text: q.Text, Project: q.Project, Vars: q.Vars, Detach: w.detach}
 			if r.Dir, err = os.Getwd(); err != nil {
 				return usage("cannot tell the working folder: %v", err)
 			}
-			return a.carryOut(cmd.Context(), wait, detach, func(ctx context.Context, c *api.Client) (api.Run, error) { return c.RunFormula(ctx, r) })
+			return a.carryOut(cmd.Context(), w, func(ctx context.Context, c *api.Client) (api.Run, error) { return c.RunFormula(ctx, r) })
 		},
 	}
 	f.addVars(c)
-	c.Flags().BoolVar(&wait, "wait", false, "follow the run to its end")
-	c.Flags().BoolVar(&detach, "detach", false, "only write the run down; a daemon carries it out")
+	w.add(c)
 	return c
+}
+
+// runFlags say how far a run is followed that begins.
+type runFlags struct{ wait, detach bool }
+
+func (f *runFlags) add(c *cobra.Command) {
+	c.Flags().BoolVar(&f.wait, "wait", false, "follow the run to its end")
+	c.Flags().BoolVar(&f.detach, "detach", false, "only write the run down; a daemon carries it out")
+	c.MarkFlagsMutuallyExclusive("wait", "detach")
 }
 
 // carryOut begins a run, or has one go on, and follows it where nobody else does,
 // or where it is asked for.
-func (a *app) carryOut(ctx context.Context, wait, detach bool, begin func(context.Context, *api.Client) (api.Run, error)) error {
+func (a *app) carryOut(ctx context.Context, f runFlags, begin func(context.Context, *api.Client) (api.Run, error)) error {
 	l, err := a.listener(ctx)
 	if err != nil {
 		return err
@@ -70,7 +75,7 @@ func (a *app) carryOut(ctx context.Context, wait, detach bool, begin func(contex
 	if err != nil {
 		return err
 	}
-	if !run.Over && (wait || !run.Watched && !detach) {
+	if !run.Over && (f.wait || !run.Watched && !f.detach) {
 		if run, err = a.followRun(ctx, l.c, run, 0); err != nil {
 			return a.interruptedRun(run, err)
 		}
@@ -229,8 +234,7 @@ func writeRun(p *page, r api.Run) {
 	if r.Why != "" {
 		p.text(0, r.Why)
 	}
-	rows := make([][]string, 0, len(r.Steps))
-	for _, s := range r.Steps {
+	rows := each(r.Steps, func(s api.RunStep) []string {
 		try := ""
 		if s.Attempt > 1 {
 			try = fmt.Sprint(s.Attempt)
@@ -239,8 +243,8 @@ func writeRun(p *page, r api.Run) {
 		if s.For != "" {
 			length = span(s.For)
 		}
-		rows = append(rows, []string{flat(s.ID), flat(s.Do), flat(s.State), length, try, stepNews(s, r.Why)})
-	}
+		return []string{flat(s.ID), flat(s.Do), flat(s.State), length, try, stepNews(s, r.Why)}
+	})
 	p.table([]column{{head: "STEP", shorten: middle}, {head: "DO"}, {head: "STATE", paint: p.runState}, {head: "FOR", right: true}, {head: "TRY", right: true},
 		{head: "WHY", shorten: cut, keep: 30}}, rows)
 	if hasOutput(r) {
@@ -301,16 +305,11 @@ func (a *app) formulaPs() *cobra.Command {
 }
 
 func writeRuns(p *page, v api.Runs) {
-	if len(v.Runs) == 0 {
-		p.line("No run.")
-	}
-	rows := make([][]string, 0, len(v.Runs))
-	for _, r := range v.Runs {
-		rows = append(rows, []string{flat(r.ID), flat(r.Project), flat(r.State), fmt.Sprintf("%d/%d", r.Done, len(r.Steps)), clock(r.At, v.At), span(r.For), flat(r.By), runNews(r)})
-	}
-	p.table([]column{{head: "RUN", shorten: middle}, {head: "PROJECT", shorten: middle}, {head: "STATE", paint: p.runState}, {head: "STEPS", right: true}, {head: "BEGAN"},
-		{head: "FOR", right: true}, {head: "BY", spare: true}, {head: "NOW", shorten: cut, keep: 20}}, rows)
-	p.next(v.Next)
+	list(p, "No run.", v.Runs, []column{{head: "RUN", shorten: middle}, {head: "PROJECT", shorten: middle}, {head: "STATE", paint: p.runState}, {head: "STEPS", right: true}, {head: "BEGAN"},
+		{head: "FOR", right: true}, {head: "BY", spare: true}, {head: "NOW", shorten: cut, keep: 20}},
+		func(r api.Run) []string {
+			return []string{flat(r.ID), flat(r.Project), flat(r.State), fmt.Sprintf("%d/%d", r.Done, len(r.Steps)), clock(r.At, v.At), span(r.For), flat(r.By), runNews(r)}
+		}, v.Next)
 }
 
 // runNews is what a run is at, or why it ended.
@@ -355,7 +354,7 @@ func (a *app) formulaCancel() *cobra.Command {
 
 func (a *app) formulaResume() *cobra.Command {
 	var r api.RunChange
-	var wait bool
+	var w runFlags
 	c := &cobra.Command{
 		Use: "resume RUN", Short: "Answer for a step that failed or is in doubt, and go on",
 		Long: `resume begins what failed again (--as again, the default), or takes it as done
@@ -373,33 +372,25 @@ told it, in your words. With - the text is read from the standard input.`,
 					return err
 				}
 			}
-			return a.carryOut(cmd.Context(), wait, false, func(ctx context.Context, c *api.Client) (api.Run, error) { return c.ChangeRun(ctx, args[0], r) })
+			return a.carryOut(cmd.Context(), w, func(ctx context.Context, c *api.Client) (api.Run, error) { return c.ChangeRun(ctx, args[0], r) })
 		},
 	}
 	c.Flags().StringVar(&r.Step, "step", "", "one `STEP`")
 	c.Flags().StringVar(&r.As, "as", "again", "the `OUTCOME` of the step: done, or again to repeat it")
 	c.Flags().StringVar(&r.Reply, "reply", "", "`TEXT` for the agent that asked; - reads it from the standard input")
-	c.Flags().BoolVar(&wait, "wait", false, "follow the run to its end")
+	c.Flags().BoolVar(&w.wait, "wait", false, "follow the run to its end")
 	return c
 }
 
-// longestReply is more than is taken of a reply: what is too long is refused where
-// that is known.
-const longestReply = 64 << 10
-
 // replyOf reads a reply that is to come from the standard input, and refuses what
 // does not go with one.
-func (a *app) replyOf(cmd *cobra.Command, r *api.RunChange) error {
+func (a *app) replyOf(cmd *cobra.Command, r *api.RunChange) (err error) {
 	if r.Step != "" || cmd.Flags().Changed("as") {
 		return usage("cannot resume: --reply answers the run's agent, and does not go with --step or --as")
 	}
 	r.As = ""
-	if r.Reply == "-" {
-		b, err := a.input("-", "reply", longestReply)
-		if err != nil {
-			return err
-		}
-		r.Reply = string(b)
+	if r.Reply, err = a.textOf(r.Reply); err != nil {
+		return err
 	}
 	if strings.TrimSpace(r.Reply) == "" {
 		return usage("cannot resume: the reply is empty")
@@ -411,8 +402,6 @@ func (a *app) formulaStep() *cobra.Command {
 	c := &cobra.Command{
 		Use: "step", Short: "Report a step of prose: for the agent that works on it, or a person",
 		Example: "  custos formula step done nightly-3f2a91c0 judge --note 'two tests broke'",
-		Args:    cobra.NoArgs,
-		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	c.AddCommand(a.stepCommand("done", "Say that a step is done"), a.stepCommand("fail", "Say that a step cannot be done"))
 	return c

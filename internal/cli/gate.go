@@ -19,8 +19,6 @@ func (a *app) gateCommand() *cobra.Command {
 once, with a reason, and each waiter is told once, by mail. What cannot be seen closes
 no gate. docs/gates.md has the types.`,
 		Example: "  custos gate add human 'The release notes are approved' --waiter builder --due 2d\n  custos gate list\n  custos gate close g1 --why 'read and approved'",
-		Args:    cobra.NoArgs,
-		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	c.AddCommand(a.gateAdd(), a.gateList(), a.gateShow(), a.gateClose())
 	return c
@@ -124,15 +122,10 @@ func (a *app) gateList() *cobra.Command {
 }
 
 func writeGates(p *page, v api.GateList) {
-	if len(v.Gates) == 0 {
-		p.line("No gate.")
-	}
-	rows := make([][]string, 0, len(v.Gates))
-	for _, g := range v.Gates {
-		rows = append(rows, []string{flat(g.ID), flat(g.Type), flat(gateState(g)), flat(strings.Join(g.Waiters, " ")), flat(g.Title), flat(g.Why)})
-	}
-	p.table([]column{{head: "GATE"}, {head: "TYPE"}, {head: "STATE"}, {head: "TOLD", shorten: cut}, {head: "TITLE", shorten: cut}, {head: "WHY", shorten: cut}}, rows)
-	p.next(v.Next)
+	list(p, "No gate.", v.Gates, []column{{head: "GATE"}, {head: "TYPE"}, {head: "STATE"}, {head: "TOLD", shorten: cut}, {head: "TITLE", shorten: cut}, {head: "WHY", shorten: cut}},
+		func(g api.Gate) []string {
+			return []string{flat(g.ID), flat(g.Type), flat(gateState(g)), flat(strings.Join(g.Waiters, " ")), flat(g.Title), flat(g.Why)}
+		}, v.Next)
 }
 
 // gateState is the state of a gate in one word.

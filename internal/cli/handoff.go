@@ -2,8 +2,6 @@ package cli
 
 import (
 	"context"
-	"io"
-	"os"
 
 	"github.com/spf13/cobra"
 
@@ -32,37 +30,17 @@ Without --file it is said how far the hand-off of NAME is.`,
 			if file == "" {
 				return a.showHandoff(cmd, name)
 			}
-			text, err := a.handoffText(file)
+			text, err := a.input(file, "hand-off", largestText)
 			if err != nil {
 				return err
 			}
 			return say(cmd.Context(), a, patience, func(ctx context.Context, c *api.Client) (api.Handoff, error) {
-				return c.HandOver(ctx, api.HandoffRequest{Agent: name, Text: text})
+				return c.HandOver(ctx, api.HandoffRequest{Agent: name, Text: string(text)})
 			}, writeHandedOver)
 		},
 	}
 	c.Flags().StringVar(&file, "file", "", "what is handed over: a `FILE`, or - for standard input")
 	return c
-}
-
-// mostHandoff is read of a file; what is longer is refused, with its length.
-const mostHandoff = 1 << 20
-
-func (a *app) handoffText(file string) (string, error) {
-	in := a.Stdin
-	if file != "-" {
-		f, err := os.Open(file)
-		if err != nil {
-			return "", usage("cannot read the hand-off: %v", err)
-		}
-		defer f.Close()
-		in = f
-	}
-	text, err := io.ReadAll(io.LimitReader(in, mostHandoff))
-	if err != nil {
-		return "", usage("cannot read the hand-off: %v", err)
-	}
-	return string(text), nil
 }
 
 func writeHandedOver(p *page, h api.Handoff) {

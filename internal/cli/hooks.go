@@ -24,8 +24,6 @@ func (a *app) hooksCommand() *cobra.Command {
 again. It is for agents that a person starts: those that Custos starts get their
 hooks on the command line. Only our own lines are added or taken out; what else is
 in the file stays as it is, byte for byte.`,
-		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	c.AddCommand(
 		a.hookCommand("install", "Add our hooks to the settings of a kind of agent",
@@ -92,15 +90,11 @@ func (s settings) state() hookState {
 // settings reads a settings file and asks what is to become of it. Which file it
 // is may only be known after asking.
 func (a *app) settings(ctx context.Context, do, kind, file string) (s settings, err error) {
-	ctx, cancel := context.WithTimeout(ctx, patience)
-	defer cancel()
-	c, closer, err := a.client(ctx)
-	if err != nil {
-		return s, err
+	edited := func(e api.HookEdit) (api.HookFile, error) {
+		return put(ctx, a, patience, func(ctx context.Context, c *api.Client) (api.HookFile, error) { return c.EditHooks(ctx, kind, e) })
 	}
-	defer closer()
 	if file == "" {
-		usual, err := c.EditHooks(ctx, kind, api.HookEdit{Do: "status"})
+		usual, err := edited(api.HookEdit{Do: "status"})
 		if err != nil {
 			return s, err
 		}
@@ -113,7 +107,7 @@ func (a *app) settings(ctx context.Context, do, kind, file string) (s settings, 
 	if s, err = readSettings(file); err != nil {
 		return s, err
 	}
-	s.next, err = c.EditHooks(ctx, kind, api.HookEdit{Do: do, Settings: string(s.was)})
+	s.next, err = edited(api.HookEdit{Do: do, Settings: string(s.was)})
 	return s, err
 }
 

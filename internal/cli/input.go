@@ -15,6 +15,7 @@ import (
 const (
 	largestRecording = 256 << 20
 	largestScreen    = 1 << 20
+	largestText      = 2 << 20 // of a mail, a nudge, a message; what of it may be sent says who takes it
 )
 
 // input reads a file a person named, or the standard input for "-"; nil for "".
@@ -35,6 +36,15 @@ func (a *app) input(file, what string, limit int64) ([]byte, error) {
 		return nil, usage("cannot read the %s: %v", what, err)
 	}
 	return append([]byte{}, b...), nil
+}
+
+// textOf is a text that was given, or the standard input for "-".
+func (a *app) textOf(text string) (string, error) {
+	if text != "-" {
+		return text, nil
+	}
+	b, err := a.input("-", "text", largestText)
+	return string(b), err
 }
 
 // standardInput reads a file, a pipe or a terminal; another device may give

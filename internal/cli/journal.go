@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"errors"
 
 	"github.com/spf13/cobra"
 
@@ -35,9 +34,8 @@ func (a *app) journalCommand() *cobra.Command {
 
 // noJournal says in a person's words that there is none.
 func noJournal(err error, day string) error {
-	var e *api.Error
 	switch {
-	case !errors.As(err, &e) || e.Kind != api.NotFound:
+	case !isNotFound(err):
 		return err
 	case day == "":
 		return &api.Error{Kind: api.NotFound, Message: "no patrol has been journalled yet", Hint: "custos patrol"}

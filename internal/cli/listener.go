@@ -117,7 +117,4 @@ func (a *app) goesOn(err error) bool {
 }
 
 // isLost says whether what was asked may have been done, and its answer was lost.
-func isLost(err error) bool {
-	var e *api.Error
-	return errors.As(err, &e) && e.Kind == api.Lost
-}
+func isLost(err error) bool { return isKind(err, api.Lost) }

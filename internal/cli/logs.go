@@ -2,10 +2,7 @@ package cli
 
 import (
 	"context"
-	"encoding/json"
-	"fmt"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -59,56 +56,27 @@ func writeLines(p *page, text string) {
 	}
 }
 
-// pollLog is how often --follow looks; after much it looks again at once.
-const (
-	pollLog = time.Second
-	muchLog = 64 << 10
-)
+// muchLog is so much of a log that there is more of it at once.
+const muchLog = 64 << 10
 
-// followLog tells what an agent writes until ctx ends, each line once.
+// followLog tells what an agent writes until ctx ends, each line once: whole ones; what
+// it has not ended yet comes when it has.
 func (a *app) followLog(ctx context.Context, name string, q api.LogQuery) error {
-	c, closer, err := a.client(ctx)
-	if err != nil {
-		return err
-	}
-	defer closer()
-	for before := ""; ; {
-		l, err := c.Log(ctx, name, q)
-		if ctx.Err() != nil {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		if err := a.moreOfLog(l, before); err != nil {
-			return err
+	before := ""
+	return follow(ctx, a, func(ctx context.Context, c *api.Client) (api.Log, error) { return c.Log(ctx, name, q) }, func(p *page, l api.Log) (more bool, err error) {
+		if !a.json || l.Text != "" {
+			err = a.oneLine(p, l, func() {
+				breakOfLog(p, l, before)
+				writeLines(p, l.Text)
+			})
 		}
 		q.After, before = l.Next, l.Instance
-		if len(l.Text) < muchLog && sleep(ctx, pollLog) != nil {
-			return nil
-		}
-	}
-}
-
-// moreOfLog writes whole lines; what the agent has not ended yet comes when it has.
-func (a *app) moreOfLog(l api.Log, before string) error {
-	p := a.page()
-	switch {
-	case a.json && l.Text != "":
-		b, err := json.Marshal(l)
-		if err != nil {
-			return fmt.Errorf("cannot write JSON: %w", err)
-		}
-		p.buf.Write(append(b, '\n'))
-	case !a.json:
-		a.breakOfLog(p, l, before)
-		writeLines(p, l.Text)
-	}
-	return p.flush()
+		return len(l.Text) >= muchLog, err
+	})
 }
 
 // breakOfLog says what comes between two answers.
-func (a *app) breakOfLog(p *page, l api.Log, before string) {
+func breakOfLog(p *page, l api.Log, before string) {
 	if before != "" && l.Instance != before {
 		p.line("--- it was started again: %s ---", flat(l.Instance))
 	}

@@ -162,10 +162,9 @@ func lookAgents(p *page, l api.FirstLook) {
 	if len(l.Agents) == 0 {
 		p.line("  %s", nothingSeen(l.Seen, "agents", "none"))
 	}
-	rows := make([][]string, 0, len(l.Agents))
-	for _, g := range first(l.Agents, mostAgents) {
-		rows = append(rows, []string{flat(g.Name), flat(g.Kind), flat(g.State), agentSince(g), flat(g.Source), agentWork(g), p.where(g), flat(g.Reason)})
-	}
+	rows := each(first(l.Agents, mostAgents), func(g api.AgentRow) []string {
+		return []string{flat(g.Name), flat(g.Kind), flat(g.State), agentSince(g), flat(g.Source), agentWork(g), p.where(g), flat(g.Reason)}
+	})
 	p.table([]column{
 		{head: "NAME", shorten: middle}, {head: "KIND"}, {head: "STATE", paint: p.state}, {head: "FOR", right: true},
 		{head: "TOLD BY"}, {head: "WORK", shorten: cut, spare: true}, {head: "WHERE", shorten: middle, spare: true}, {head: "REASON", shorten: cut, keep: reasonKeeps},
@@ -304,10 +303,9 @@ func lookCouldDo(p *page, l api.FirstLook) {
 		return
 	}
 	p.head("COULD DO", "")
-	rows := make([][]string, 0, len(l.CouldDo))
-	for _, d := range l.CouldDo {
-		rows = append(rows, []string{flat(d.Priority), flat(d.Do), p.subject(d.Subject), what(d.Why, d.Subject)})
-	}
+	rows := each(l.CouldDo, func(d api.Deed) []string {
+		return []string{flat(d.Priority), flat(d.Do), p.subject(d.Subject), what(d.Why, d.Subject)}
+	})
 	p.table([]column{{paint: p.priority}, {}, {shorten: middle}, {shorten: cut}}, first(rows, longest))
 	p.more(len(rows), "custos plan")
 }
@@ -348,13 +346,13 @@ func lookSkipped(p *page, list []api.Refusal, l api.FirstLook) {
 // lookSeen says what was looked at and, louder, what could not be.
 func lookSeen(p *page, parts []api.PartSeen) {
 	var seen, absent []string
-	var not [][]string
+	var not []api.PartSeen
 	for _, s := range parts {
 		switch {
 		case s.Status == "absent":
 			absent = append(absent, flat(s.Part))
 		case s.Status != "ok":
-			not = append(not, []string{flat(s.Part), flat(s.Status), flat(s.Why)})
+			not = append(not, s)
 		case s.What != "":
 			seen = append(seen, flat(s.What))
 		}
@@ -364,10 +362,18 @@ func lookSeen(p *page, parts []api.PartSeen) {
 	if len(absent) > 0 {
 		p.text(2, "not here: "+strings.Join(absent, ", "))
 	}
-	if len(not) > 0 {
-		p.head("NOT SEEN", "")
-		p.table([]column{{}, {paint: func(s string) string { return p.paint(yellow, s) }}, {shorten: cut}}, not)
+	p.notSeen(not)
+}
+
+// notSeen says which parts could not be looked at, and why.
+func (p *page) notSeen(parts []api.PartSeen) {
+	if len(parts) == 0 {
+		return
 	}
+	p.head("NOT SEEN", "")
+	p.table([]column{{}, {paint: func(s string) string { return p.paint(yellow, s) }}, {shorten: cut}}, each(parts, func(s api.PartSeen) []string {
+		return []string{flat(s.Part), flat(s.Status), flat(s.Why)}
+	}))
 }
 
 func orNothing(s string) string {

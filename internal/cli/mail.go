@@ -2,10 +2,8 @@ package cli
 
 import (
 	"context"
-	"encoding/json"
-	"fmt"
+	"errors"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -22,8 +20,6 @@ the name of an agent; role/ROLE, one agent of a role; @all, @project/NAME or
 overseer, the people. An agent has its own inbox and sees no other; people have
 the one of the overseer, and may look at any.`,
 		Example: "  custos mail send builder 'The port is 8080 now'\n  custos mail inbox\n  custos mail reply m7 'Take the second one'",
-		Args:    cobra.NoArgs,
-		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	c.AddCommand(a.mailSend(), a.mailInbox(), a.mailRead(), a.mailReply(), a.mailArchive(), a.mailWatch())
 	return c
@@ -45,7 +41,7 @@ a mail is for, and custos.toml may say what one brings about: [mail.worker_done]
 		RunE: func(cmd *cobra.Command, args []string) error {
 			r := r
 			var err error
-			if r.Body, err = a.bodyOf(r.Body); err != nil {
+			if r.Body, err = a.textOf(r.Body); err != nil {
 				return err
 			}
 			r.To, r.Subject = strings.Split(args[0], ","), strings.Join(args[1:], " ")
@@ -79,7 +75,7 @@ func (a *app) mailReply() *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			r := r
 			var err error
-			if r.Body, err = a.bodyOf(strings.Join(args[1:], " ")); err != nil {
+			if r.Body, err = a.textOf(strings.Join(args[1:], " ")); err != nil {
 				return err
 			}
 			r.Answers = args[0]
@@ -109,15 +105,10 @@ func (a *app) mailInbox() *cobra.Command {
 }
 
 func writeInbox(p *page, v api.MailList) {
-	if len(v.Mail) == 0 {
-		p.line("No mail for %s.", flat(v.For))
-	}
-	rows := make([][]string, 0, len(v.Mail))
-	for _, m := range v.Mail {
-		rows = append(rows, []string{flat(m.ID), p.priority(m.Priority), flat(m.State), m.At.UTC().Format("2006-01-02 15:04"), flat(m.Type), writer(m), flat(m.Subject)})
-	}
-	p.table([]column{{head: "ID"}, {head: "PRIO"}, {head: "STATE"}, {head: "AT"}, {head: "TYPE"}, {head: "FROM", shorten: middle}, {head: "SUBJECT", shorten: cut}}, rows)
-	p.next(v.Next)
+	list(p, "No mail for "+v.For+".", v.Mail, []column{{head: "ID"}, {head: "PRIO"}, {head: "STATE"}, {head: "AT"}, {head: "TYPE"}, {head: "FROM", shorten: middle}, {head: "SUBJECT", shorten: cut}},
+		func(m api.Mail) []string {
+			return []string{flat(m.ID), p.priority(m.Priority), flat(m.State), m.At.UTC().Format("2006-01-02 15:04"), flat(m.Type), writer(m), flat(m.Subject)}
+		}, v.Next)
 }
 
 func (a *app) mailRead() *cobra.Command {
@@ -176,9 +167,6 @@ func copyText(c api.MailCopy) string {
 	return strings.TrimSuffix(text+": "+c.Why, ": ")
 }
 
-// pollMail is how often mail watch looks.
-const pollMail = time.Second
-
 func (a *app) mailWatch() *cobra.Command {
 	var whose string
 	c := &cobra.Command{
@@ -193,46 +181,16 @@ func (a *app) mailWatch() *cobra.Command {
 
 // watchMail tells of each mail once, until ctx ends.
 func (a *app) watchMail(ctx context.Context, whose string) error {
-	c, closer, err := a.client(ctx)
-	if err != nil {
-		return err
-	}
-	defer closer()
 	told := map[string]bool{}
-	for {
-		list, err := c.Mails(ctx, whose, false)
-		if ctx.Err() != nil {
-			return nil
+	return follow(ctx, a, func(ctx context.Context, c *api.Client) (api.MailList, error) { return c.Mails(ctx, whose, false) }, func(p *page, v api.MailList) (more bool, err error) {
+		for _, m := range v.Mail {
+			if !told[m.ID] {
+				told[m.ID] = true
+				err = errors.Join(err, a.oneLine(p, m, func() {
+					p.line("%s  %s  %s from %s: %s", m.At.UTC().Format("2006-01-02 15:04:05"), flat(m.ID), flat(strings.TrimSpace(m.Priority+" "+m.Type)), writer(m), flat(m.Subject))
+				}))
+			}
 		}
-		if err == nil {
-			err = a.newMail(list.Mail, told)
-		}
-		if err != nil {
-			return err
-		}
-		if sleep(ctx, pollMail) != nil {
-			return nil
-		}
-	}
-}
-
-// newMail writes what was not written yet.
-func (a *app) newMail(list []api.Mail, told map[string]bool) error {
-	p := a.page()
-	for _, m := range list {
-		if told[m.ID] {
-			continue
-		}
-		told[m.ID] = true
-		if !a.json {
-			p.line("%s  %s  %s from %s: %s", m.At.UTC().Format("2006-01-02 15:04:05"), flat(m.ID), flat(strings.TrimSpace(m.Priority+" "+m.Type)), writer(m), flat(m.Subject))
-			continue
-		}
-		b, err := json.Marshal(m)
-		if err != nil {
-			return fmt.Errorf("cannot write JSON: %w", err)
-		}
-		p.buf.Write(append(b, '\n'))
-	}
-	return p.flush()
+		return false, err
+	})
 }

@@ -9,10 +9,6 @@ import (
 	"custos/internal/config"
 )
 
-// longestNudge is how much of the standard input is read: more than a nudge may
-// have, so that it is refused and not cut.
-const longestNudge = 2 << 20
-
 func (a *app) nudgeCommand() *cobra.Command {
 	f := orderFlags{}
 	var ttl string
@@ -27,16 +23,13 @@ With - the text is read from the standard input.`,
 		Example: "  custos nudge builder 'The tests are red: look at CI.'\n  custos nudge builder - < notes.md",
 		Args:    cobra.MinimumNArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			o := api.OrderRequest{Do: "nudge", Agent: args[0], Text: strings.Join(args[1:], " ")}
-			if o.Text == "-" {
-				b, err := a.input("-", "text", longestNudge)
-				if err != nil {
-					return err
-				}
-				o.Text = strings.TrimRight(string(b), "\n")
-				if strings.TrimSpace(o.Text) == "" {
-					return usage("cannot nudge %s: there is nothing to say: the standard input has no words", flat(args[0]))
-				}
+			text, err := a.textOf(strings.Join(args[1:], " "))
+			if err != nil {
+				return err
+			}
+			o := api.OrderRequest{Do: "nudge", Agent: args[0], Text: strings.TrimRight(text, "\n")}
+			if strings.TrimSpace(o.Text) == "" {
+				return usage("cannot nudge %s: there is nothing to say: the standard input has no words", flat(args[0]))
 			}
 			if ttl != "" {
 				d, err := config.Duration(ttl)

@@ -101,14 +101,7 @@ func writePatrol(p *page, r api.PatrolReport) {
 	patrolDone(p, r)
 	lookSkipped(p, r.Skipped, api.FirstLook{At: r.At})
 	patrolDoubts(p, r.CannotTell)
-	if len(r.NotSeen) > 0 {
-		p.head("NOT SEEN", "")
-		var rows [][]string
-		for _, s := range r.NotSeen {
-			rows = append(rows, []string{flat(s.Part), flat(s.Status), flat(s.Why)})
-		}
-		p.table([]column{{}, {}, {shorten: cut}}, rows)
-	}
+	p.notSeen(r.NotSeen)
 	p.next(r.Next)
 }
 
@@ -124,15 +117,13 @@ func patrolDone(p *page, r api.PatrolReport) {
 	if len(r.Done) == 0 {
 		p.line("  nothing")
 	}
-	var rows [][]string
-	for _, d := range r.Done {
+	p.table([]column{{paint: p.result}, {}, {shorten: middle}, {shorten: cut}}, each(r.Done, func(d api.Outcome) []string {
 		what := d.Effect
 		if d.Why != "" {
 			what = d.Why
 		}
-		rows = append(rows, []string{flat(d.Status), flat(d.Do), p.subject(d.Subject), flat(what)})
-	}
-	p.table([]column{{paint: p.result}, {}, {shorten: middle}, {shorten: cut}}, rows)
+		return []string{flat(d.Status), flat(d.Do), p.subject(d.Subject), flat(what)}
+	}))
 	waiting := len(r.Planned) - len(r.Done)
 	switch {
 	case waiting > 0 && r.Unkept != "":

@@ -60,11 +60,9 @@ func writePlan(p *page, v api.Plan) {
 	patrolDoubts(p, v.CannotTell)
 	if len(v.Idle) > 0 {
 		p.head("NO ACTION ASKED FOR", "")
-		var rows [][]string
-		for _, i := range v.Idle {
-			rows = append(rows, []string{flat(i.Rule), p.subject(i.Subject)})
-		}
-		p.table([]column{{}, {shorten: middle}}, rows)
+		p.table([]column{{}, {shorten: middle}}, each(v.Idle, func(i api.Idle) []string {
+			return []string{flat(i.Rule), p.subject(i.Subject)}
+		}))
 	}
 }
 

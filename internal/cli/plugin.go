@@ -30,8 +30,6 @@ gate: cooldown, cron, condition, event or manual) and how (run.sh, or its text g
 to an agent). docs/plugins.md has the keys. Plugins lie in ~/.config/custos/plugins
 and in the folders of [plugins].`,
 		Example: "  custos plugin list\n  custos plugin lint ~/.config/custos/plugins/backup",
-		Args:    cobra.NoArgs,
-		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	c.AddCommand(a.pluginList(), a.pluginShow(), a.pluginRun(), a.pluginHistory(), a.pluginLint())
 	return c
@@ -59,17 +57,12 @@ func writePlugins(p *page, v api.Plugins) {
 			last = clock(*x.LastAt, v.At) + " " + flat(x.LastState)
 		}
 		why := pluginNews(x)
-		if runes(why) > whyNotWide {
-			notes, why = append(notes, flat(x.Name)+": "+why), "see below"
-		}
+		notes, why = aside(notes, x.Name, why)
 		rows = append(rows, []string{flat(x.Name), exact(x.When), flat(x.How), next, last, why})
 	}
 	p.table([]column{{head: "NAME", shorten: middle}, {head: "WHEN", shorten: cut}, {head: "HOW"}, {head: "NEXT (UTC)"}, {head: "LAST"},
 		{head: "NOTE", shorten: cut, keep: whyNotWide}}, rows)
-	for _, n := range notes {
-		p.line("")
-		p.text(2, n)
-	}
+	p.below(notes)
 	p.next(v.Next)
 }
 
@@ -99,14 +92,12 @@ func (a *app) pluginShow() *cobra.Command {
 func writePlugin(p *page, v api.Plugin) {
 	p.text(0, strings.TrimSpace(flat(v.Name)+" "+flat(v.Version)+"  "+flat(v.Description)))
 	p.line("")
-	rows := [][]string{{"gate", flat(v.Gate)}, {"when", exact(v.When)}, {"how", flat(v.How)}, {"runs", flat(shell(v.Argv))}, {"time", exact(v.Timeout)},
+	rows := facts{{"gate", flat(v.Gate)}, {"when", exact(v.When)}, {"how", flat(v.How)}, {"runs", flat(shell(v.Argv))}, {"time", exact(v.Timeout)},
 		{"env", flat(strings.Join(v.Env, " "))}, {"labels", flat(strings.Join(v.Labels, ", "))}, {"severity", flat(v.Severity)}, {"file", p.path(v.Source)}, {"last", flat(strings.TrimSpace(v.LastRun + " " + v.LastState))}}
 	if v.Parallel {
-		rows = append(rows, []string{"beside", "others: it waits for none"})
+		rows.add("beside", "others: it waits for none")
 	}
-	if n := pluginNews(v.PluginRow); n != "" {
-		rows = append(rows, []string{"note", n})
-	}
+	rows.add("note", pluginNews(v.PluginRow))
 	p.table([]column{{}, {}}, slices.DeleteFunc(rows, func(r []string) bool { return r[1] == "" }))
 	for _, w := range v.Problems {
 		p.line("%s", pluginProblem(w))
@@ -123,7 +114,7 @@ func pluginProblem(w api.PluginProblem) string {
 }
 
 func (a *app) pluginRun() *cobra.Command {
-	wait, detach := false, false
+	var f runFlags
 	c := &cobra.Command{
 		Use: "run NAME", Short: "Run a plugin now, whatever its gate says",
 		Long: `run begins a run of a plugin, beside others that run. One that runs already is not
@@ -134,15 +125,11 @@ Exit codes: 0 done, or switched off (which is said) · 1 failed, cancelled, or a
 is needed · 2 bad input.`,
 		Example: "  custos plugin run backup --wait", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if wait && detach {
-				return usage("cannot run %s: --wait and --detach do not go together", flat(args[0]))
-			}
-			r := api.PluginRunRequest{ID: newID()[:8], Detach: detach}
-			return a.carryOut(cmd.Context(), wait, detach, func(ctx context.Context, c *api.Client) (api.Run, error) { return c.RunPlugin(ctx, args[0], r) })
+			r := api.PluginRunRequest{ID: newID()[:8], Detach: f.detach}
+			return a.carryOut(cmd.Context(), f, func(ctx context.Context, c *api.Client) (api.Run, error) { return c.RunPlugin(ctx, args[0], r) })
 		},
 	}
-	c.Flags().BoolVar(&wait, "wait", false, "follow the run to its end")
-	c.Flags().BoolVar(&detach, "detach", false, "only write the run down; a daemon carries it out")
+	f.add(c)
 	return c
 }
 
@@ -163,15 +150,10 @@ func (a *app) pluginHistory() *cobra.Command {
 }
 
 func writeHistory(p *page, v api.Runs) {
-	if len(v.Runs) == 0 {
-		p.line("It has not been run yet.")
-	}
-	rows := make([][]string, 0, len(v.Runs))
-	for _, r := range v.Runs {
-		rows = append(rows, []string{flat(r.ID), clock(r.At, v.At), flat(r.For), flat(r.State), flat(r.By), flat(r.Why)})
-	}
-	p.table([]column{{head: "RUN", shorten: middle}, {head: "BEGAN (UTC)"}, {head: "FOR", right: true}, {head: "STATE"}, {head: "BY"}, {head: "WHY", shorten: cut}}, rows)
-	p.next(v.Next)
+	list(p, "It has not been run yet.", v.Runs, []column{{head: "RUN", shorten: middle}, {head: "BEGAN (UTC)"}, {head: "FOR", right: true}, {head: "STATE"}, {head: "BY"}, {head: "WHY", shorten: cut}},
+		func(r api.Run) []string {
+			return []string{flat(r.ID), clock(r.At, v.At), flat(r.For), flat(r.State), flat(r.By), flat(r.Why)}
+		}, v.Next)
 }
 
 func (a *app) pluginLint() *cobra.Command {
@@ -194,7 +176,7 @@ warnings do not. A name with a slash is a folder, or its plugin.md. Nothing is r
 // knows by its name.
 func (a *app) readPlugin(ctx context.Context, what string) (api.Plugin, error) {
 	if !strings.ContainsRune(what, '/') && what != "." && what != ".." {
-		return put(ctx, a, func(ctx context.Context, c *api.Client) (api.Plugin, error) { return c.Plugin(ctx, what) })
+		return put(ctx, a, patience, func(ctx context.Context, c *api.Client) (api.Plugin, error) { return c.Plugin(ctx, what) })
 	}
 	file := what
 	if info, err := os.Stat(what); err == nil && info.IsDir() {
@@ -211,7 +193,7 @@ func (a *app) readPlugin(ctx context.Context, what string) (api.Plugin, error) {
 	if info, err := os.Stat(filepath.Join(filepath.Dir(q.File), pluginScript)); err == nil && info.Mode().IsRegular() {
 		q.Script, q.Executable = true, info.Mode()&0o111 != 0
 	}
-	return put(ctx, a, func(ctx context.Context, c *api.Client) (api.Plugin, error) { return c.LintPlugin(ctx, q) })
+	return put(ctx, a, patience, func(ctx context.Context, c *api.Client) (api.Plugin, error) { return c.LintPlugin(ctx, q) })
 }
 
 func (a *app) showLint(v api.Plugin) error {

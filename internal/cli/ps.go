@@ -54,10 +54,9 @@ func writeAgents(p *page, v api.Agents) {
 	if len(v.Agents) == 0 {
 		p.line("%s", nothingSeen([]api.PartSeen{v.Seen}, "agents", "No agents."))
 	}
-	rows := make([][]string, 0, len(v.Agents))
-	for _, g := range v.Agents {
-		rows = append(rows, []string{flat(g.Name), flat(g.Kind), flat(g.State), agentSince(g), flat(g.Owner), agentWork(g), p.where(g), agentNews(g)})
-	}
+	rows := each(v.Agents, func(g api.AgentRow) []string {
+		return []string{flat(g.Name), flat(g.Kind), flat(g.State), agentSince(g), flat(g.Owner), agentWork(g), p.where(g), agentNews(g)}
+	})
 	p.table([]column{
 		{head: "NAME", shorten: middle}, {head: "KIND"}, {head: "STATE", paint: p.state}, {head: "FOR", right: true},
 		{head: "OWNER"}, {head: "WORK", shorten: cut}, {head: "WHERE", shorten: middle}, {head: "REASON", shorten: cut},
@@ -116,14 +115,12 @@ func writePending(p *page, v api.Agents) {
 		p.line("%s", nothingSeen([]api.PartSeen{v.Seen}, "agents", "Nothing is pending."))
 		return
 	}
-	rows := make([][]string, 0, len(v.Pending))
-	for _, w := range v.Pending {
+	p.table([]column{{head: "AGENT", shorten: middle}, {head: "WHAT"}, {head: "STATE"}, {head: "FOR", right: true}, {head: "ORDER"}, {head: "WHY", fold: true}}, each(v.Pending, func(w api.Pending) []string {
 		why := flat(w.Why)
 		if w.Until != nil {
 			why = fmt.Sprintf("until %s%s: %s", due(*w.Until, v.At), andMore(w.Also), why)
 		}
-		rows = append(rows, []string{flat(w.Agent), flat(w.What), flat(w.State), span(w.For), flat(w.Order), why})
-	}
-	p.table([]column{{head: "AGENT", shorten: middle}, {head: "WHAT"}, {head: "STATE"}, {head: "FOR", right: true}, {head: "ORDER"}, {head: "WHY", fold: true}}, rows)
+		return []string{flat(w.Agent), flat(w.What), flat(w.State), span(w.For), flat(w.Order), why}
+	}))
 	p.next(v.Next)
 }

@@ -7,6 +7,8 @@ import (
 	"os"
 
 	"github.com/spf13/cobra"
+
+	"custos/internal/api"
 )
 
 func (a *app) recordCommand() *cobra.Command {
@@ -19,16 +21,7 @@ func (a *app) recordCommand() *cobra.Command {
 with secrets redacted. It is always JSON. An existing file is not overwritten.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			ctx, cancel := context.WithTimeout(cmd.Context(), patience)
-			defer cancel()
-			c, closer, err := a.client(ctx)
-			if err != nil {
-				return err
-			}
-			defer closer()
-			done := a.progress()
-			b, err := c.Record(ctx)
-			done()
+			b, err := put(cmd.Context(), a, patience, func(ctx context.Context, c *api.Client) ([]byte, error) { return c.Record(ctx) })
 			if err != nil {
 				return err
 			}

@@ -78,10 +78,9 @@ func reportAgents(p *page, r api.Report) {
 	if len(r.Agents) == 0 {
 		p.line("  %s", nothingSeen(r.NotSeen, "agents", "none"))
 	}
-	rows := make([][]string, 0, len(r.Agents))
-	for _, g := range first(r.Agents, mostAgents) {
-		rows = append(rows, []string{flat(g.Name), flat(g.State), reportSince(g), commits(g), pushed(g), pulls(g), checks(g), cost(g), lastWord(g)})
-	}
+	rows := each(first(r.Agents, mostAgents), func(g api.ReportAgent) []string {
+		return []string{flat(g.Name), flat(g.State), reportSince(g), commits(g), pushed(g), pulls(g), checks(g), cost(g), lastWord(g)}
+	})
 	p.table([]column{
 		{head: "NAME", shorten: middle}, {head: "STATE", paint: p.state}, {head: "FOR", right: true}, {head: "COMMITS", right: true},
 		{head: "PUSHED"}, {head: "PR", shorten: cut}, {head: "CHECKS", shorten: cut}, {head: "COST", right: true}, {head: "LAST", shorten: cut, keep: 20, spare: true},
@@ -192,11 +191,9 @@ func reportDid(p *page, r api.Report) {
 	if len(r.Did) == 0 {
 		p.line("  nothing")
 	}
-	rows := make([][]string, 0, len(r.Did))
-	for _, d := range r.Did[max(0, len(r.Did)-longest):] {
-		rows = append(rows, []string{clock(d.At, r.At), flat(d.Do), p.subject(d.Subject), flat(d.Result), what(d.Text, d.Subject)})
-	}
-	p.table([]column{{}, {}, {shorten: middle}, {paint: p.result}, {shorten: cut}}, rows)
+	p.table([]column{{}, {}, {shorten: middle}, {paint: p.result}, {shorten: cut}}, each(r.Did[max(0, len(r.Did)-longest):], func(d api.ReportDeed) []string {
+		return []string{clock(d.At, r.At), flat(d.Do), p.subject(d.Subject), flat(d.Result), what(d.Text, d.Subject)}
+	}))
 	if n := len(r.Did); n > longest {
 		p.line("  %s", p.dim(fmt.Sprintf("and %d before: %s", n-longest, p.command("custos report --json"))))
 	}
@@ -207,8 +204,7 @@ func reportRefused(p *page, r api.Report) {
 		return
 	}
 	p.head("AND DID NOT", "")
-	rows := make([][]string, 0, len(r.Refused))
-	for _, k := range first(r.Refused, longest) {
+	p.table([]column{{}, {}, {shorten: middle}, {shorten: cut, keep: reasonKeeps}}, each(first(r.Refused, longest), func(k api.ReportRefusal) []string {
 		when := clock(k.At, r.At)
 		if k.Now {
 			when = "now"
@@ -220,9 +216,8 @@ func reportRefused(p *page, r api.Report) {
 		if k.Hint != "" {
 			why += " → " + p.command(flat(k.Hint))
 		}
-		rows = append(rows, []string{when, flat(k.Do), p.subject(k.Subject), why})
-	}
-	p.table([]column{{}, {}, {shorten: middle}, {shorten: cut, keep: reasonKeeps}}, rows)
+		return []string{when, flat(k.Do), p.subject(k.Subject), why}
+	}))
 	p.more(len(r.Refused), "custos report --json")
 }
 
@@ -231,8 +226,7 @@ func reportAlerts(p *page, r api.Report) {
 		return
 	}
 	p.head("ALERTS", "")
-	rows := make([][]string, 0, len(r.Alerts))
-	for _, a := range r.Alerts[max(0, len(r.Alerts)-longest):] {
+	p.table([]column{{head: "BEGAN"}, {head: "ENDED"}, {head: "RULE"}, {head: "SUBJECT", shorten: middle}, {}}, each(r.Alerts[max(0, len(r.Alerts)-longest):], func(a api.ReportAlert) []string {
 		began, ended, times := "before", "goes on", ""
 		if a.Began != nil {
 			began = clock(*a.Began, r.At)
@@ -243,21 +237,13 @@ func reportAlerts(p *page, r api.Report) {
 		if a.Times > 1 {
 			times = fmt.Sprintf("%d times", a.Times)
 		}
-		rows = append(rows, []string{began, ended, flat(a.Rule), p.subject(a.Subject), times})
-	}
-	p.table([]column{{head: "BEGAN"}, {head: "ENDED"}, {head: "RULE"}, {head: "SUBJECT", shorten: middle}, {}}, rows)
+		return []string{began, ended, flat(a.Rule), p.subject(a.Subject), times}
+	}))
 	p.more(len(r.Alerts), "custos report --json")
 }
 
 func reportEnd(p *page, r api.Report) {
-	var not [][]string
-	for _, s := range r.NotSeen {
-		not = append(not, []string{flat(s.Part), flat(s.Status), flat(s.Why)})
-	}
-	if len(not) > 0 {
-		p.head("NOT SEEN", "")
-		p.table([]column{{}, {paint: func(s string) string { return p.paint(yellow, s) }}, {shorten: cut}}, not)
-	}
+	p.notSeen(r.NotSeen)
 	p.line("")
 	if m := r.Models; m.Calls > 0 {
 		p.line("Model calls of Custos: %d, %s, $%.4f.", m.Calls, plural(int(m.Tokens), "token"), m.Dollars)

@@ -61,8 +61,7 @@ func oneRule(r api.Rules, name string) (api.Rules, error) {
 }
 
 func writeRules(p *page, r api.Rules) {
-	var rows [][]string
-	for _, rule := range r.Rules {
+	p.table([]column{{paint: p.priority}, {head: "RULE"}, {head: "OVER"}, {head: "MODE"}, {head: "ACTIONS", shorten: cut}, {head: "FIRES WHEN", shorten: cut}}, each(r.Rules, func(rule api.Rule) []string {
 		mode := flat(rule.Mode)
 		if !rule.Enabled {
 			mode = "off"
@@ -71,9 +70,8 @@ func writeRules(p *page, r api.Rules) {
 		if actions == "" {
 			actions = "–"
 		}
-		rows = append(rows, []string{flat(rule.Priority), flat(rule.Name), flat(rule.Over), mode, actions, flat(rule.Expr)})
-	}
-	p.table([]column{{paint: p.priority}, {head: "RULE"}, {head: "OVER"}, {head: "MODE"}, {head: "ACTIONS", shorten: cut}, {head: "FIRES WHEN", shorten: cut}}, rows)
+		return []string{flat(rule.Priority), flat(rule.Name), flat(rule.Over), mode, actions, flat(rule.Expr)}
+	}))
 }
 
 // patrols says of a count of patrols that they are in a row; nothing of none.

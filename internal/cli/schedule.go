@@ -13,8 +13,6 @@ func (a *app) scheduleCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use: "schedule", Short: "The formulas that run by themselves",
 		Example: "  custos schedule list",
-		Args:    cobra.NoArgs,
-		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	c.AddCommand(&cobra.Command{
 		Use: "list", Short: "Schedules, when each is due next, its last run, and why it does not run",
@@ -27,6 +25,23 @@ func (a *app) scheduleCommand() *cobra.Command {
 // whyNotWide is how long a reason may be to stand in the table; a longer one is told
 // below it, whole.
 const whyNotWide = 30
+
+// aside is a reason as the table has it, and the notes below the table with it where it
+// is too long for that.
+func aside(notes []string, name, why string) ([]string, string) {
+	if runes(why) <= whyNotWide {
+		return notes, why
+	}
+	return append(notes, flat(name)+": "+why), "see below"
+}
+
+// below writes notes below a table.
+func (p *page) below(notes []string) {
+	for _, n := range notes {
+		p.line("")
+		p.text(2, n)
+	}
+}
 
 // exactly finds a duration as programs write it.
 var exactly = regexp.MustCompile(`\b(\d+h)?(\d+m)0s\b`)
@@ -61,16 +76,11 @@ func writeSchedules(p *page, v api.Schedules) {
 			what += " @ " + flat(s.Project)
 		}
 		why := flat(s.WhyNot)
-		if runes(why) > whyNotWide {
-			notes, why = append(notes, flat(s.Name)+": "+why), "see below"
-		}
+		notes, why = aside(notes, s.Name, why)
 		rows = append(rows, []string{flat(s.Name), what, exact(s.When), next, last, why})
 	}
 	p.table([]column{{head: "NAME", shorten: middle}, {head: "FORMULA", shorten: middle}, {head: "WHEN", shorten: cut}, {head: "NEXT (UTC)"}, {head: "LAST"},
 		{head: "WHY NOT", shorten: cut, keep: whyNotWide}}, rows)
-	for _, n := range notes {
-		p.line("")
-		p.text(2, n)
-	}
+	p.below(notes)
 	p.next(v.Next)
 }

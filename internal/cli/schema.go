@@ -27,12 +27,7 @@ func (a *app) schemaCommand() *cobra.Command {
 			if len(args) == 1 {
 				name = args[0]
 			}
-			c, closer, err := a.client(cmd.Context())
-			if err != nil {
-				return err
-			}
-			defer closer()
-			b, err := c.Schema(cmd.Context(), name)
+			b, err := put(cmd.Context(), a, patience, func(ctx context.Context, c *api.Client) ([]byte, error) { return c.Schema(ctx, name) })
 			if err != nil {
 				return err
 			}

@@ -82,11 +82,9 @@ func agentMessages(p *page, list []api.Message) {
 		return
 	}
 	p.head("MAIL", "for it, not read")
-	rows := make([][]string, 0, len(list))
-	for _, m := range list {
-		rows = append(rows, []string{m.At.UTC().Format("2006-01-02 15:04:05"), flat(m.Priority), flat(m.Kind), flat(m.Subject + ": " + m.Body)})
-	}
-	p.table([]column{{paint: p.dim}, {}, {}, {shorten: cut}}, rows)
+	p.table([]column{{paint: p.dim}, {}, {}, {shorten: cut}}, each(list, func(m api.Message) []string {
+		return []string{m.At.UTC().Format("2006-01-02 15:04:05"), flat(m.Priority), flat(m.Kind), flat(m.Subject + ": " + m.Body)}
+	}))
 }
 
 func processText(g api.AgentRow) string {
@@ -139,11 +137,9 @@ func writeDialog(p *page, d api.AgentDialog) {
 	if what := strings.TrimSpace(flat(d.Tool) + " " + flat(d.Args)); what != "" {
 		p.text(2, what)
 	}
-	rows := make([][]string, 0, len(d.Choices))
-	for _, c := range d.Choices {
-		rows = append(rows, []string{flat(c.Name), flat(c.Label)})
-	}
-	p.table([]column{{paint: func(s string) string { return p.paint(bold, s) }}, {shorten: cut}}, rows)
+	p.table([]column{{paint: func(s string) string { return p.paint(bold, s) }}, {shorten: cut}}, each(d.Choices, func(c api.AgentChoice) []string {
+		return []string{flat(c.Name), flat(c.Label)}
+	}))
 }
 
 func agentSignals(p *page, list []api.AgentSignal) {
@@ -151,15 +147,13 @@ func agentSignals(p *page, list []api.AgentSignal) {
 		return
 	}
 	p.head("SIGNALS", "")
-	rows := make([][]string, 0, len(list))
-	for _, s := range list {
+	p.table([]column{{paint: p.dim}, {shorten: cut}, {}, {paint: p.dim}}, each(list, func(s api.AgentSignal) []string {
 		age := ""
 		if s.Age != "" {
 			age = span(s.Age) + " ago"
 		}
-		rows = append(rows, []string{flat(s.Source), flat(s.Says), flat(s.Hint), age})
-	}
-	p.table([]column{{paint: p.dim}, {shorten: cut}, {}, {paint: p.dim}}, rows)
+		return []string{flat(s.Source), flat(s.Says), flat(s.Hint), age}
+	}))
 }
 
 func agentRecord(p *page, r *api.AgentRecord) {
@@ -206,13 +200,11 @@ func agentOrders(p *page, list []api.Order) {
 		return
 	}
 	p.head("ORDERS", "")
-	rows := make([][]string, 0, len(list))
-	for _, o := range list {
+	p.table([]column{{paint: p.dim}, {}, {}, {}, {shorten: cut}}, each(list, func(o api.Order) []string {
 		state := flat(o.State)
 		if o.State == "open" && o.Action != "" {
 			state = "under way"
 		}
-		rows = append(rows, []string{flat(o.ID), flat(o.Do), "by " + flat(o.By), state, reasonOf(o)})
-	}
-	p.table([]column{{paint: p.dim}, {}, {}, {}, {shorten: cut}}, rows)
+		return []string{flat(o.ID), flat(o.Do), "by " + flat(o.By), state, reasonOf(o)}
+	}))
 }

@@ -40,40 +40,35 @@ func writeStatus(p *page, s api.Status) {
 			daemon += ", since " + s.Started.UTC().Format("2006-01-02 15:04 UTC")
 		}
 	}
-	rows := [][]string{{"daemon", daemon}, {"version", flat(s.Version)}, {"mode", flat(s.Mode)}}
-	add := func(name, value string) {
-		if value != "" {
-			rows = append(rows, []string{name, value})
-		}
-	}
-	add("frozen", flat(s.Frozen))
+	rows := facts{{"daemon", daemon}, {"version", flat(s.Version)}, {"mode", flat(s.Mode)}}
+	rows.add("frozen", flat(s.Frozen))
 	for _, project := range s.Paused {
-		add("paused", "project "+flat(project))
+		rows.add("paused", "project "+flat(project))
 	}
 	switch {
 	case s.LastPatrol != nil:
-		add("last patrol", fmt.Sprintf("number %d, %s", s.Patrols, s.LastPatrol.UTC().Format("2006-01-02 15:04 UTC")))
+		rows.add("last patrol", fmt.Sprintf("number %d, %s", s.Patrols, s.LastPatrol.UTC().Format("2006-01-02 15:04 UTC")))
 	case s.Untold != "":
-		add("last patrol", "not known: "+flat(s.Untold)+" ("+p.command("custos patrol")+")")
+		rows.add("last patrol", "not known: "+flat(s.Untold)+" ("+p.command("custos patrol")+")")
 	default:
-		add("last patrol", "no patrol yet ("+p.command("custos patrol")+")")
+		rows.add("last patrol", "no patrol yet ("+p.command("custos patrol")+")")
 	}
 	if s.NextPatrol != nil {
-		add("next patrol", s.NextPatrol.UTC().Format("2006-01-02 15:04 UTC"))
+		rows.add("next patrol", s.NextPatrol.UTC().Format("2006-01-02 15:04 UTC"))
 	}
-	add("alerts", alertsText(s))
+	rows.add("alerts", alertsText(s))
 	if s.InFlight > 0 {
-		add("under way", plural(s.InFlight, "action"))
+		rows.add("under way", plural(s.InFlight, "action"))
 	}
 	if s.Orders > 0 {
-		add("orders", plural(s.Orders, "order")+" not carried out yet ("+p.command("custos ps --pending")+")")
+		rows.add("orders", plural(s.Orders, "order")+" not carried out yet ("+p.command("custos ps --pending")+")")
 	}
 	for _, g := range s.Failed {
-		add("given up", fmt.Sprintf("agent %s: %s; %s on record (%s)", flat(g.Agent), flat(g.Why), plural(g.Failures, "failure"), p.command("custos why agent/"+flat(g.Agent))))
+		rows.add("given up", fmt.Sprintf("agent %s: %s; %s on record (%s)", flat(g.Agent), flat(g.Why), plural(g.Failures, "failure"), p.command("custos why agent/"+flat(g.Agent))))
 	}
-	add("state", p.path(s.State))
+	rows.add("state", p.path(s.State))
 	for _, n := range s.Notes {
-		add("note", flat(n))
+		rows.add("note", flat(n))
 	}
 	p.table([]column{{paint: p.dim}, {}}, rows)
 }

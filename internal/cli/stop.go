@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -170,19 +169,14 @@ func notGiven(cause error) string {
 // the ledger knows. Who asks is then told by who began this process (Daemon.Stop). Where a
 // daemon runs it is asked again: its next look may see.
 func (a *app) isSightless(err error) bool {
-	var e *api.Error
-	return errors.As(err, &e) && e.Kind == api.Unseen && !a.runs()
+	return isKind(err, api.Unseen) && !a.runs()
 }
 
-func isNotFound(err error) bool {
-	var e *api.Error
-	return errors.As(err, &e) && e.Kind == api.NotFound
-}
+func isNotFound(err error) bool { return isKind(err, api.NotFound) }
 
 // isBroken says whether an order came to nothing through no fault of its own.
 func isBroken(err error) bool {
-	var e *api.Error
-	return errors.As(err, &e) && (e.Kind == api.Internal || e.Kind == api.CannotLook || e.Kind == api.Unreachable || e.Kind == api.Lost || e.Kind == api.Held)
+	return isKind(err, api.Internal, api.CannotLook, api.Unreachable, api.Lost, api.Held)
 }
 
 // stopAll stops one level of the tree of parents after the other, the deepest
@@ -221,14 +215,7 @@ func (a *app) stopAll(cmd *cobra.Command, why string, f orderFlags) error {
 
 // levels lists the agents of ours that run, those of the greatest depth first.
 func (a *app) levels(ctx context.Context) ([][]string, error) {
-	ctx, cancel := context.WithTimeout(ctx, patience)
-	defer cancel()
-	c, closer, err := a.client(ctx)
-	if err != nil {
-		return nil, err
-	}
-	defer closer()
-	v, err := c.Agents(ctx)
+	v, err := put(ctx, a, patience, func(ctx context.Context, c *api.Client) (api.Agents, error) { return c.Agents(ctx) })
 	if err != nil {
 		return nil, err
 	}

@@ -3,6 +3,8 @@ package cli
 import (
 	"slices"
 	"strings"
+
+	"custos/internal/api"
 )
 
 // column is one column of a table.
@@ -22,6 +24,25 @@ const (
 	narrowest  = 10
 	narrowFold = 24
 )
+
+// each is one row for each of a list.
+func each[T any](list []T, row func(T) []string) [][]string {
+	rows := make([][]string, len(list))
+	for i, x := range list {
+		rows[i] = row(x)
+	}
+	return rows
+}
+
+// list writes records of one kind, one a row, or that there are none; and what to type
+// next.
+func list[T any](p *page, none string, all []T, columns []column, row func(T) []string, next []api.Hint) {
+	if len(all) == 0 {
+		p.text(0, none)
+	}
+	p.table(columns, each(all, row))
+	p.next(next)
+}
 
 // table writes rows below each other, two spaces in and two between columns,
 // within the width of the page. Columns that are empty in every row are left out.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -36,13 +35,9 @@ no route leads to one at its priority. Formulas that call Disinto's matrix_send 
 		Example: "  custos tell 'the release is out'\n  custos tell --from supervisor --priority P3 - < status.txt",
 		Args:    cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			t.Text = strings.Join(args, " ")
-			if t.Text == "-" {
-				text, err := io.ReadAll(io.LimitReader(a.Stdin, 1<<20))
-				if err != nil {
-					return usage("cannot read standard input: %v", err)
-				}
-				t.Text = string(text)
+			var err error
+			if t.Text, err = a.textOf(strings.Join(args, " ")); err != nil {
+				return err
 			}
 			told, err := ask(cmd.Context(), a, patience, func(ctx context.Context, c *api.Client) (api.Telling, error) { return c.Tell(ctx, t) }, func(p *page, v api.Telling) {
 				p.line("%s", toldLine(v))

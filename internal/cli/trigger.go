@@ -17,7 +17,7 @@ schedules, wait for it by --on trigger:NAME. An agent may tell, too. With --text
 text is read from standard input; 4 KiB of it are kept.`,
 		Example: "  custos trigger deployed --text 'shop 1.2 on production'\n  custos gate add event 'It is deployed' --on trigger:deployed",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			text, err := a.bodyOf(r.Text)
+			text, err := a.textOf(r.Text)
 			if err != nil {
 				return err
 			}

@@ -15,7 +15,8 @@ import (
 )
 
 // sayUsage has every command that is given too much or too little say how it is
-// used, with an example. One with commands of its own names the unknown one.
+// used, with an example. One with commands of its own names the unknown one, and
+// shows its help when it does nothing by itself.
 func sayUsage(c *cobra.Command) {
 	for _, sub := range c.Commands() {
 		sayUsage(sub)
@@ -23,6 +24,9 @@ func sayUsage(c *cobra.Command) {
 	check := c.Args
 	if c.HasSubCommands() {
 		check = cobra.NoArgs
+		if c.RunE == nil {
+			c.RunE = func(c *cobra.Command, _ []string) error { return c.Help() }
+		}
 	}
 	if check == nil {
 		check = cobra.ArbitraryArgs

@@ -99,11 +99,9 @@ func writeStory(p *page, s api.Story) {
 	patrolDoubts(p, s.Doubts)
 	if len(s.Events) > 0 {
 		p.head("WHAT WAS WRITTEN DOWN", "")
-		var rows [][]string
-		for _, e := range s.Events {
-			rows = append(rows, []string{e.At.UTC().Format("2006-01-02 15:04:05"), flat(e.Kind), stepOf(e, s.Subject), flat(e.Text)})
-		}
-		p.table([]column{{paint: p.dim}, {}, {shorten: middle}, {shorten: cut}}, rows)
+		p.table([]column{{paint: p.dim}, {}, {shorten: middle}, {shorten: cut}}, each(s.Events, func(e api.Event) []string {
+			return []string{e.At.UTC().Format("2006-01-02 15:04:05"), flat(e.Kind), stepOf(e, s.Subject), flat(e.Text)}
+		}))
 	}
 	if len(s.Alerts)+len(s.Planned)+len(s.Moves)+len(s.Held)+len(s.Skipped)+len(s.Doubts) == 0 {
 		p.line("")

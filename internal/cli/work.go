@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"io"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -20,8 +19,6 @@ PROJECT#12 for an issue, PROJECT!7 for a pull request, bd:ID for a bead. An issu
 and a bead are closed, and opened again, where they are kept: by an action, with
 every guard of one.`,
 		Example: "  custos work add 'Add a retry to the uploader' --project shop\n  custos work list\n  custos work dep w2 --needs shop#12",
-		Args:    cobra.NoArgs,
-		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	c.AddCommand(a.workAdd(), a.workList(), a.workShow(), a.workDep(),
 		a.workChange("take REF", "Take work up", "custos work take w2 --agent builder", "take"),
@@ -39,7 +36,7 @@ func (a *app) workAdd() *cobra.Command {
 		Example: "  custos work add 'Release 1.2' --project shop --needs w1 --needs shop#12",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			r.Title = strings.Join(args, " ")
-			body, err := a.bodyOf(r.Body)
+			body, err := a.textOf(r.Body)
 			if err != nil {
 				return err
 			}
@@ -59,18 +56,6 @@ func (a *app) workAdd() *cobra.Command {
 	c.Flags().StringArrayVar(&r.Needs, "needs", nil, "`REF` of work that it waits for, more than once for more")
 	c.Flags().StringVar(&r.Key, "key", "", "a `KEY` of yours: the same one again is the same work")
 	return c
-}
-
-// bodyOf is a text that was given, or standard input for "-".
-func (a *app) bodyOf(text string) (string, error) {
-	if text != "-" {
-		return text, nil
-	}
-	b, err := io.ReadAll(io.LimitReader(a.Stdin, 2<<20))
-	if err != nil {
-		return "", usage("cannot read standard input: %v", err)
-	}
-	return string(b), nil
 }
 
 func (a *app) workList() *cobra.Command {
@@ -102,15 +87,10 @@ its tracker cannot show now is "unknown", and never ready.`,
 }
 
 func writeWork(p *page, v api.WorkList) {
-	if len(v.Work) == 0 {
-		p.line("No work.")
-	}
-	rows := make([][]string, 0, len(v.Work))
-	for _, w := range v.Work {
-		rows = append(rows, []string{flat(w.Ref), p.priority(w.Priority), stateOfWork(w), flat(agentOfWork(w)), flat(strings.Join(w.BlockedBy, " ")), flat(w.Title)})
-	}
-	p.table([]column{{head: "REF"}, {head: "PRIO"}, {head: "STATE"}, {head: "AGENT", shorten: middle}, {head: "WAITS FOR", shorten: cut}, {head: "TITLE", shorten: cut}}, rows)
-	p.next(v.Next)
+	list(p, "No work.", v.Work, []column{{head: "REF"}, {head: "PRIO"}, {head: "STATE"}, {head: "AGENT", shorten: middle}, {head: "WAITS FOR", shorten: cut}, {head: "TITLE", shorten: cut}},
+		func(w api.Work) []string {
+			return []string{flat(w.Ref), p.priority(w.Priority), stateOfWork(w), flat(agentOfWork(w)), flat(strings.Join(w.BlockedBy, " ")), flat(w.Title)}
+		}, v.Next)
 }
 
 func agentOfWork(w api.Work) string {
