@@ -10,6 +10,7 @@ import (
 	"custos/internal/api"
 	"custos/internal/fleet"
 	"custos/internal/ledger"
+	"custos/internal/view"
 )
 
 // agents say that they are at work, and hand over, each for itself; a person may hand over
@@ -95,7 +96,7 @@ func (c *Control) handoff(ctx context.Context, call Call) (api.Handoff, error) {
 	if err != nil {
 		return api.Handoff{}, err
 	}
-	reg := FindRegistration(all, call.ID)
+	reg := view.FindRegistration(all, call.ID)
 	if reg == nil {
 		return api.Handoff{}, unknownAgent(call.ID)
 	}

@@ -11,6 +11,7 @@ import (
 
 	"custos/internal/api"
 	"custos/internal/fleet"
+	"custos/internal/view"
 )
 
 // alerts are looked at by anybody; to take one up, and to have done what it leads to, is for a
@@ -56,7 +57,7 @@ func (c *Control) alertList(ctx context.Context, call Call) (api.Alerts, error) 
 	if trouble != "" { // what is written down is old
 		list = c.unwritten(ctx, list, all)
 	}
-	return api.Alerts{Alerts: AlertViews(list, c.Now()), Trouble: trouble}, nil
+	return api.Alerts{Alerts: view.Alerts(list, c.Now()), Trouble: trouble}, nil
 }
 
 // unwritten is what a look finds, with what of the alerts that are written down it does
@@ -66,7 +67,7 @@ func (c *Control) unwritten(ctx context.Context, written []fleet.Alert, all bool
 	if err != nil {
 		return written
 	}
-	return slices.DeleteFunc(Merged(pass.Assessment.Alerts, written), func(a fleet.Alert) bool { return !all && a.Status == fleet.AlertResolved })
+	return slices.DeleteFunc(view.Merged(pass.Assessment.Alerts, written), func(a fleet.Alert) bool { return !all && a.Status == fleet.AlertResolved })
 }
 
 // alert finds the alert that a call names by its number.
@@ -95,7 +96,7 @@ func (c *Control) acknowledge(ctx context.Context, call Call, order api.AckOrder
 	if err != nil {
 		return api.Alert{}, Reasoned(err)
 	}
-	out := AlertView(a, c.Now())
+	out := view.Alert(a, c.Now())
 	if a.Rule == ruleAmnesia {
 		out.Next = c.takenUp(ctx)
 	}
@@ -113,7 +114,7 @@ func (c *Control) takenUp(ctx context.Context) []api.Hint {
 	if err != nil {
 		return []api.Hint{{Command: "custos ps", What: "whether agents of before run: custos adopt NAME has them cared for again"}}
 	}
-	return Adoptions(&pass.Snapshot)
+	return view.Adoptions(&pass.Snapshot)
 }
 
 // called is who does something: the name given, made safe to show, or the caller's.
@@ -132,7 +133,7 @@ func (c *Control) approve(ctx context.Context, call Call, order api.ApproveOrder
 	out := api.Approved{Number: a.Number, By: called(order.By, call), Actions: []api.ApprovedThing{}}
 	err = c.Approver.Approve(ctx, a.AlertKey, out.By, func(actions []fleet.Action) ([]fleet.Message, error) {
 		for _, act := range actions {
-			out.Actions = append(out.Actions, api.ApprovedThing{ID: act.ID, Do: act.Do, Subject: SubjectText(act.Subject)})
+			out.Actions = append(out.Actions, api.ApprovedThing{ID: act.ID, Do: act.Do, Subject: view.SubjectText(act.Subject)})
 		}
 		return nil, sawCode(actions, order.Digest)
 	})

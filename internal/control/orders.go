@@ -13,6 +13,7 @@ import (
 	"custos/internal/api"
 	"custos/internal/fleet"
 	"custos/internal/ledger"
+	"custos/internal/view"
 )
 
 // orders are looked at by anybody; what an agent may order says orderer.
@@ -55,7 +56,7 @@ func (c *Control) order(ctx context.Context, call Call, r api.OrderRequest) (api
 	if err != nil {
 		return api.Order{}, Illegal(err)
 	}
-	return OrderView(taken, c.Watched), nil
+	return view.Order(taken, c.Watched), nil
 }
 
 func (c *Control) orderShown(ctx context.Context, call Call) (api.Order, error) {
@@ -71,7 +72,7 @@ func (c *Control) orderFound(id string, o fleet.Order, err error) (api.Order, er
 	if err != nil {
 		return api.Order{}, Illegal(err)
 	}
-	return OrderView(o, c.Watched), nil
+	return view.Order(o, c.Watched), nil
 }
 
 // openOrders lists what was ordered and is not over.
@@ -82,7 +83,7 @@ func (c *Control) openOrders(ctx context.Context, _ Call) (api.Orders, error) {
 	}
 	out := api.Orders{At: c.Now().Wall.UTC(), Orders: make([]api.Order, 0, len(open))}
 	for _, o := range open {
-		out.Orders = append(out.Orders, OrderView(o, c.Watched))
+		out.Orders = append(out.Orders, view.Order(o, c.Watched))
 	}
 	return out, nil
 }
@@ -176,48 +177,4 @@ func newOrderID() string {
 	var b [8]byte
 	_, _ = rand.Read(b[:]) // it never fails
 	return hex.EncodeToString(b[:])
-}
-
-// OrderView is an order for whoever gave it, with what to type next.
-func OrderView(o fleet.Order, watched bool) api.Order {
-	out := api.Order{ID: o.ID, Do: string(o.Do), Agent: o.Agent, Account: o.Account, By: o.By, At: o.At.Wall.UTC(), Expires: Moment(o.Expires),
-		State: string(o.State), Over: o.IsOver(), Guard: string(o.Guard), Why: o.Why, Until: Moment(o.Until), Hint: o.Hint,
-		Action: o.Action, Watched: watched, Next: []api.Hint{}}
-	out.Next = orderHints(o, watched)
-	return out
-}
-
-func orderHints(o fleet.Order, watched bool) []api.Hint {
-	out := []api.Hint{}
-	if o.Hint != "" {
-		out = append(out, api.Hint{Command: o.Hint, What: "what it waits for"})
-	}
-	if !watched && !o.IsOver() {
-		out = append(out, NobodyWatches())
-	}
-	starts := o.Do == fleet.OrderSpawn || o.Do == fleet.OrderRecover
-	switch {
-	case o.State == fleet.OrderDone && starts && !watched:
-		out = append(out, api.Hint{Command: "custos up", What: "nobody watches it now"})
-	case o.State == fleet.OrderDone && starts:
-		out = append(out, api.Hint{Command: api.Typed("custos", "show", o.Agent), What: "how it does"})
-	case !o.IsOver():
-		out = append(out, api.Hint{Command: api.Typed("custos", "orders", "cancel", o.ID), What: "take it back"})
-	case o.State != fleet.OrderDone && o.Agent != "":
-		out = append(out, api.Hint{Command: api.Typed("custos", "why", fleet.Subject{Kind: fleet.KindAgent, Name: o.Agent}.String()), What: "why"})
-	}
-	return out
-}
-
-// NobodyWatches says how to have what waits gone on with.
-func NobodyWatches() api.Hint {
-	return api.Hint{Command: "custos up", What: "nobody watches now: what is pending waits for it"}
-}
-
-// OrderState is the state for people: an order whose action runs is under way.
-func OrderState(o fleet.Order) string {
-	if o.State == fleet.OrderOpen && o.Action != "" {
-		return "under way"
-	}
-	return string(o.State)
 }

@@ -15,6 +15,7 @@ import (
 	"custos/internal/fleet"
 	"custos/internal/ledger"
 	"custos/internal/nearest"
+	"custos/internal/view"
 )
 
 // runs are begun by a person; what an agent may change says reporter.
@@ -220,9 +221,9 @@ func (c *Control) RunView(r fleet.Run) api.Run {
 	if !r.EndedAt.IsZero() {
 		until = r.EndedAt
 	}
-	out := api.Run{ID: r.ID, Formula: r.Formula, Project: r.Project, By: r.By, At: r.At.Wall.UTC(), For: Since(until, r.At), Mode: string(r.Mode),
+	out := api.Run{ID: r.ID, Formula: r.Formula, Project: r.Project, By: r.By, At: r.At.Wall.UTC(), For: view.Since(until, r.At), Mode: string(r.Mode),
 		State: string(r.State), Over: r.IsOver(), Why: fleet.Text(r.Why), Steps: make([]api.RunStep, 0, len(r.Steps)), Schedule: r.Schedule,
-		Dir: r.Dir, Work: r.Work, Source: r.Source, EndedAt: Moment(r.EndedAt), Tokens: r.Tokens, Dollars: Dollars(r.MicroUSD),
+		Dir: r.Dir, Work: r.Work, Source: r.Source, EndedAt: view.Moment(r.EndedAt), Tokens: r.Tokens, Dollars: view.Dollars(r.MicroUSD),
 		Watched: c.Watched, Locks: r.IsOver() && r.Holding != ""}
 	for _, name := range slices.Sorted(maps.Keys(r.Vars)) {
 		out.Vars = append(out.Vars, fleet.Redact(name+"="+fleet.Line(r.Vars[name], 200)))
@@ -245,9 +246,9 @@ func (c *Control) RunView(r fleet.Run) api.Run {
 
 func stepView(s fleet.RunStep, at fleet.Instant) api.RunStep {
 	out := api.RunStep{ID: s.ID, Title: fleet.Line(s.Title, 200), Do: string(s.Do), Needs: s.Needs, State: string(s.State), Why: fleet.Text(s.Why),
-		Since: Moment(s.Since), Attempt: s.Attempt, Exit: s.Exit, Output: fleet.Text(s.Output), Note: fleet.Text(s.Note), By: s.By}
+		Since: view.Moment(s.Since), Attempt: s.Attempt, Exit: s.Exit, Output: fleet.Text(s.Output), Note: fleet.Text(s.Note), By: s.By}
 	if s.State == fleet.StepRunning && !s.Since.IsZero() {
-		out.For = Since(at, s.Since)
+		out.For = view.Since(at, s.Since)
 	}
 	return out
 }
@@ -310,9 +311,6 @@ func stepHints(r fleet.Run, s fleet.RunStep) (out []api.Hint) {
 	}
 	return out
 }
-
-// Dollars turns millionths of a dollar into dollars.
-func Dollars(micro int64) float64 { return float64(micro) / 1e6 }
 
 // Runs is the book of runs of formulas.
 type Runs interface {

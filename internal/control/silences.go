@@ -9,6 +9,7 @@ import (
 	"custos/internal/api"
 	"custos/internal/fleet"
 	"custos/internal/ledger"
+	"custos/internal/view"
 )
 
 // silences are added by a person.
@@ -27,7 +28,7 @@ func (c *Control) silence(ctx context.Context, call Call, order api.SilenceOrder
 	if err := c.Alerts.Silence(ctx, made); err != nil {
 		return api.Silenced{}, err
 	}
-	return api.Silenced{Rule: made.Rule, Subject: SubjectText(made.Subject), By: made.By, Until: made.Until.Wall.UTC(), Note: c.nobodyThere(ctx, made.Subject)}, nil
+	return api.Silenced{Rule: made.Rule, Subject: view.SubjectText(made.Subject), By: made.By, Until: made.Until.Wall.UTC(), Note: c.nobodyThere(ctx, made.Subject)}, nil
 }
 
 // nobodyThere says that there is no such subject now, where that is known: a silence
@@ -37,7 +38,7 @@ func (c *Control) nobodyThere(ctx context.Context, of fleet.Subject) string {
 		return ""
 	}
 	pass, err := c.Look(ctx, Glance)
-	if err != nil || slices.Contains(Subjects(&pass.Snapshot), of) {
+	if err != nil || slices.Contains(view.Subjects(&pass.Snapshot), of) {
 		return ""
 	}
 	if seen := pass.Snapshot.Sight(fleet.PartOf(of.Kind)); seen == nil || !seen.Tells() {

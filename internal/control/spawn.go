@@ -11,12 +11,13 @@ import (
 
 	"custos/internal/api"
 	"custos/internal/fleet"
+	"custos/internal/view"
 )
 
 // spawnOf returns the registration that a spawn asks for, among all others.
 // spawnOf makes a registration of a request. kindOf names the kind of a command line.
 func spawnOf(q api.SpawnRequest, name string, all []fleet.Registration, kindOf func(argv []string) string) (_ *fleet.Registration, err error) {
-	parent := FindRegistration(all, q.Parent)
+	parent := view.FindRegistration(all, q.Parent)
 	for _, check := range []error{checkName(name), checkAlike(name, all), checkKind(&q, kindOf), checkParent(q, parent), checkPaths(q), checkRestart(q)} {
 		if check != nil {
 			return nil, fmt.Errorf("cannot spawn %q: %w", fleet.Line(name, 80), check)
@@ -198,13 +199,4 @@ func promised(q api.SpawnRequest) (*fleet.Heartbeat, error) {
 		}
 	}
 	return &fleet.Heartbeat{Every: fleet.Duration(every), Grace: fleet.Duration(grace)}, nil
-}
-
-// FindRegistration finds the one of a name; nil for none.
-func FindRegistration(all []fleet.Registration, name string) *fleet.Registration {
-	i := slices.IndexFunc(all, func(r fleet.Registration) bool { return r.Name == name })
-	if i < 0 {
-		return nil
-	}
-	return &all[i]
 }

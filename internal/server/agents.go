@@ -9,8 +9,8 @@ import (
 	"strconv"
 
 	"custos/internal/api"
-	"custos/internal/control"
 	"custos/internal/fleet"
+	"custos/internal/view"
 )
 
 func (s *server) agents(req *http.Request, _ Caller) (any, error) {
@@ -49,9 +49,9 @@ func agentsView(p fleet.Pass, h hints) api.Agents {
 			out.Seen = part
 		}
 	}
-	out.Next = append(out.Next, control.Adoptions(snap)...)
+	out.Next = append(out.Next, view.Adoptions(snap)...)
 	if len(out.Pending) > 0 && !h.daemon {
-		out.Next = append(out.Next, control.NobodyWatches())
+		out.Next = append(out.Next, view.NobodyWatches())
 	}
 	return out
 }
@@ -71,8 +71,8 @@ func pending(p fleet.Pass) []api.Pending {
 		if o.IsOver() {
 			continue
 		}
-		out = append(out, api.Pending{Agent: cmp.Or(o.Agent, "account "+o.Account), What: string(o.Do), State: control.OrderState(o), Order: o.ID,
-			Since: o.At.Wall.UTC(), For: control.Since(p.Snapshot.At, o.At), Why: o.Why, Until: control.Moment(o.Until)})
+		out = append(out, api.Pending{Agent: cmp.Or(o.Agent, "account "+o.Account), What: string(o.Do), State: view.OrderState(o), Order: o.ID,
+			Since: o.At.Wall.UTC(), For: view.Since(p.Snapshot.At, o.At), Why: o.Why, Until: view.Moment(o.Until)})
 	}
 	return out
 }
@@ -86,7 +86,7 @@ func pendingAgent(r fleet.Registration, a *fleet.Agent, at fleet.Instant) (api.P
 	if from.IsZero() {
 		from = r.CreatedAt
 	}
-	w := api.Pending{Agent: r.Name, What: "start", Since: from.Wall.UTC(), For: control.Since(at, from)}
+	w := api.Pending{Agent: r.Name, What: "start", Since: from.Wall.UTC(), For: view.Since(at, from)}
 	switch {
 	case r.Instance == "":
 		w.State, w.Why = "not started", "no instance of it has begun"
@@ -146,7 +146,7 @@ func (s *server) agent(req *http.Request, _ Caller) (any, error) {
 
 // notYet says that an agent is ordered, and is not there.
 func notYet(o fleet.Order) *api.Error {
-	return &api.Error{Kind: api.NotFound, Message: fmt.Sprintf("cannot show %q: order %s, to %s it, is %s: %s", fleet.Line(o.Agent, 100), o.ID, o.Do, control.OrderState(o), o.Why),
+	return &api.Error{Kind: api.NotFound, Message: fmt.Sprintf("cannot show %q: order %s, to %s it, is %s: %s", fleet.Line(o.Agent, 100), o.ID, o.Do, view.OrderState(o), o.Why),
 		Hint: api.Typed("custos", "why", "agent/"+o.Agent)}
 }
 
@@ -163,7 +163,7 @@ func (s *server) registration(ctx context.Context, name string) (*fleet.Registra
 	if err != nil {
 		return nil, err
 	}
-	return control.FindRegistration(all, name), nil
+	return view.FindRegistration(all, name), nil
 }
 
 // findAgent returns an agent as it is seen; verb is what cannot be done without. One that is registered and not seen
@@ -205,7 +205,7 @@ func agentDetail(a fleet.Agent, r *fleet.Registration, p fleet.Pass, failures []
 	told := story(about{subject: fleet.Subject{Kind: fleet.KindAgent, Name: a.Name}}, p, p.Assessment.Alerts, nil, t)
 	row, a := agentRow(a, &p.Snapshot), p.Snapshot.Now(a)
 	out := api.AgentDetail{At: p.Snapshot.At.Wall.UTC(), Agent: row, Signals: []api.AgentSignal{}, Tool: toolView(a.Tool),
-		Dialog: dialogView(a.Dialog), Context: pointer(a.ContextPercent), Limited: control.Moment(a.RateLimitedUntil), Exit: exitView(a.Exit),
+		Dialog: dialogView(a.Dialog), Context: pointer(a.ContextPercent), Limited: view.Moment(a.RateLimitedUntil), Exit: exitView(a.Exit),
 		TerminalStopped: a.TerminalStopped, Attach: []string{}, Orders: []api.Order{}, Alerts: told.Alerts, Planned: told.Planned, Skipped: told.Skipped, Failures: failureViews(failures)}
 	for _, sig := range a.Signals {
 		out.Signals = append(out.Signals, api.AgentSignal{Source: sig.Source, Says: sig.Says, Hint: string(sig.Hint), Age: lasting(sig.Age)})
@@ -218,7 +218,7 @@ func agentDetail(a fleet.Agent, r *fleet.Registration, p fleet.Pass, failures []
 	}
 	for _, o := range p.Past.Orders {
 		if o.Agent == a.Name && !o.IsOver() {
-			out.Orders = append(out.Orders, control.OrderView(o, true))
+			out.Orders = append(out.Orders, view.Order(o, true))
 		}
 	}
 	out.Next = agentHints(a, out)
@@ -266,8 +266,8 @@ func exitWords(e fleet.Exit) string {
 func recordView(r fleet.Registration) *api.AgentRecord {
 	out := &api.AgentRecord{Where: string(r.Where), Argv: fleet.RedactArgs(r.Argv), Env: append([]string{}, r.Env...), Dir: r.Dir,
 		Repo: r.Repo, Worktree: r.Worktree, Branch: r.Branch, Spec: r.Spec, Files: append([]string{}, r.Files...),
-		Restart: string(r.Restart), Kept: r.Kept(), Standing: r.Standing, MemoryMax: r.MemoryMax, DesiredBy: r.DesiredBy, DesiredAt: control.Moment(r.DesiredAt),
-		CreatedAt: r.CreatedAt.Wall.UTC(), StartedAt: control.Moment(r.StartedAt), Instance: r.Instance, Session: r.SessionID,
+		Restart: string(r.Restart), Kept: r.Kept(), Standing: r.Standing, MemoryMax: r.MemoryMax, DesiredBy: r.DesiredBy, DesiredAt: view.Moment(r.DesiredAt),
+		CreatedAt: r.CreatedAt.Wall.UTC(), StartedAt: view.Moment(r.StartedAt), Instance: r.Instance, Session: r.SessionID,
 		Prompt: fleet.Line(fleet.Redact(r.Prompt), 200), Delivery: string(r.PromptState)}
 	if h := r.Heartbeat; h != nil {
 		out.Heartbeat = "every " + h.Every.String() + ", and " + h.Grace.String() + " of grace"

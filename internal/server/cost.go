@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"custos/internal/api"
-	"custos/internal/control"
 	"custos/internal/fleet"
+	"custos/internal/view"
 )
 
 // costs sums up the calls of models by day, formula or alert.
@@ -58,7 +58,7 @@ type Cost struct {
 func addCost(r *api.CostRow, c Cost) {
 	r.Calls += c.Calls
 	r.Tokens += c.Tokens
-	r.Dollars += control.Dollars(c.MicroUSD)
+	r.Dollars += view.Dollars(c.MicroUSD)
 	r.Unpriced += c.Unpriced
 }
 

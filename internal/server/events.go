@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"custos/internal/api"
-	"custos/internal/control"
 	"custos/internal/fleet"
+	"custos/internal/view"
 )
 
 const (
@@ -83,7 +83,7 @@ func (s *server) sendEvents(ctx context.Context, w http.ResponseWriter, after in
 
 func eventView(e fleet.Event) api.Event {
 	return api.Event{ID: e.ID, At: e.At.Wall.UTC(), Kind: e.Kind, Rule: e.Alert.Rule,
-		Subject: control.SubjectText(eventSubject(e)), Action: e.Action, Text: e.Text}
+		Subject: view.SubjectText(eventSubject(e)), Action: e.Action, Text: e.Text}
 }
 
 // eventSubject is what an event is about: itself says, or its alert does.

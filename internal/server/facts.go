@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"strings"
 
-	"custos/internal/control"
 	"custos/internal/fleet"
+	"custos/internal/view"
 )
 
 // facts says what is seen of a thing now, one plain sentence each. A thing that
@@ -120,7 +120,7 @@ func agentFacts(a fleet.Agent) []string {
 		out = append(out, agentLife(a)...)
 	}
 	out = append(out, owner(a.Owner))
-	if control.IsLost(a) {
+	if view.IsLost(a) {
 		out = append(out, "A shim of Custos has started it, as instance "+a.Instance+".")
 	}
 	if a.Pane != nil {

@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"custos/internal/api"
-	"custos/internal/control"
 	"custos/internal/fleet"
+	"custos/internal/view"
 )
 
 // How much a feed tells: unless somebody asks for more, and at most. Where
@@ -144,7 +144,7 @@ func isBelow(r fleet.Registration, above string, all []fleet.Registration) bool 
 		if r.Parent == above {
 			return true
 		}
-		parent := control.FindRegistration(all, r.Parent)
+		parent := view.FindRegistration(all, r.Parent)
 		if parent == nil {
 			return false
 		}

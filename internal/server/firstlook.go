@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"custos/internal/api"
-	"custos/internal/control"
 	"custos/internal/fleet"
+	"custos/internal/view"
 )
 
 // firstLook is the state of the machine and its agents, and what could be done.
@@ -39,7 +39,7 @@ func firstLook(p fleet.Pass, t Teller, h hints) api.FirstLook {
 	for _, k := range skipped {
 		out.Skipped = append(out.Skipped, refusal(k))
 	}
-	out.Next = append(control.Adoptions(s), h.afterLook(out)...)
+	out.Next = append(view.Adoptions(s), h.afterLook(out)...)
 	return out
 }
 
@@ -77,16 +77,16 @@ func onlyAWord(k fleet.Skipped, p fleet.Policy) bool {
 // up, that no other alert explains, and that are no mere housekeeping.
 func needs(p fleet.Pass, could []fleet.Action, skipped []fleet.Skipped) []api.Need {
 	at := p.Snapshot.At
-	firing, _ := control.ByStatus(p.Assessment.Alerts)
+	firing, _ := view.ByStatus(p.Assessment.Alerts)
 	out := []api.Need{}
-	for _, a := range control.SortedAlerts(firing) {
-		taken := a.AckedBy != "" || control.SilencedUntil(a, at) != nil
+	for _, a := range view.SortedAlerts(firing) {
+		taken := a.AckedBy != "" || view.SilencedUntil(a, at) != nil
 		if taken || a.Priority == fleet.P4 || explained(a, firing) {
 			continue
 		}
 		out = append(out, api.Need{
 			Number: a.Number, Priority: string(a.Priority), Rule: a.Rule, Subject: a.Subject.String(),
-			Summary: a.Summary, Since: a.Since.Wall.UTC(), For: control.Since(at, a.Since),
+			Summary: a.Summary, Since: a.Since.Wall.UTC(), For: view.Since(at, a.Since),
 			Command: needCommand(a, p, could, skipped), Runbook: a.Runbook,
 		})
 	}
@@ -103,7 +103,7 @@ func waiting(p fleet.Pass) []api.Need {
 		return nil
 	}
 	told := map[string]bool{}
-	firing, _ := control.ByStatus(p.Assessment.Alerts)
+	firing, _ := view.ByStatus(p.Assessment.Alerts)
 	for _, a := range firing {
 		told[a.Subject.Name] = told[a.Subject.Name] || a.Subject.Kind == fleet.KindAgent
 	}

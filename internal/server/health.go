@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"custos/internal/api"
-	"custos/internal/control"
 	"custos/internal/fleet"
+	"custos/internal/view"
 )
 
 // Vitals is what Custos knows of its own passes. Instants are zero for never.
@@ -48,7 +48,7 @@ func (s *server) health(req *http.Request, _ Caller) (any, error) {
 
 // healthOf judges what is known of the passes. What is not known is not well.
 func healthOf(v Vitals, now fleet.Instant, maxAge time.Duration) api.Health {
-	h := api.Health{LastPass: control.Moment(v.Passed), PassAge: ageOf(v.Passed, now), LastPatrol: control.Moment(v.Patrolled), PatrolAge: ageOf(v.Patrolled, now), Trouble: v.Trouble, Mute: mute(v.Receivers), Notes: v.Notes, Hung: v.Hung}
+	h := api.Health{LastPass: view.Moment(v.Passed), PassAge: ageOf(v.Passed, now), LastPatrol: view.Moment(v.Patrolled), PatrolAge: ageOf(v.Patrolled, now), Trouble: v.Trouble, Mute: mute(v.Receivers), Notes: v.Notes, Hung: v.Hung}
 	if !v.Daemon {
 		h.State, h.Why = api.HealthNone, "no daemon is running"
 		return h

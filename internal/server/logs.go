@@ -11,8 +11,8 @@ import (
 	"strings"
 
 	"custos/internal/api"
-	"custos/internal/control"
 	"custos/internal/fleet"
+	"custos/internal/view"
 )
 
 // linesOfLog is how many lines of a log are told unless somebody asks for more, up to
@@ -115,9 +115,9 @@ func noLog(r fleet.Registration) error {
 // nil where something is.
 func noLogUnrecorded(a fleet.Agent) error {
 	switch {
-	case control.IsLost(a) && a.Pane == nil:
+	case view.IsLost(a) && a.Pane == nil:
 		return nil
-	case control.IsLost(a):
+	case view.IsLost(a):
 		return noLogOf(a.Name, "it runs in tmux, which keeps only what is on its screen", "custos peek "+a.Name)
 	case a.Owner == fleet.OwnerUnknown:
 		return noLogOf(a.Name, "no shim of Custos keeps what it writes; whether Custos once cared for it is not known", "custos peek "+a.Name)

@@ -3,8 +3,8 @@ package server
 import (
 	"fmt"
 
-	"custos/internal/control"
 	"custos/internal/fleet"
+	"custos/internal/view"
 )
 
 // unlessForgotten is the error of a read of what is written down, unless all of it is
@@ -37,7 +37,7 @@ func waitingFor(p fleet.Past, agent string) (open []fleet.Order) {
 // orderFacts say what was ordered for an agent, and why it is not done yet.
 func orderFacts(p fleet.Pass, agent string) (out []string) {
 	for _, o := range waitingFor(p.Past, agent) {
-		line := fmt.Sprintf("Order %s, to %s it, by %s, is %s for %s", o.ID, o.Do, fleet.Line(o.By, 80), control.OrderState(o), control.Since(p.Snapshot.At, o.At))
+		line := fmt.Sprintf("Order %s, to %s it, by %s, is %s for %s", o.ID, o.Do, fleet.Line(o.By, 80), view.OrderState(o), view.Since(p.Snapshot.At, o.At))
 		if o.Why != "" {
 			line += ": " + o.Why
 		}

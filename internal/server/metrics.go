@@ -10,8 +10,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"custos/internal/api"
-	"custos/internal/control"
 	"custos/internal/fleet"
+	"custos/internal/view"
 )
 
 // Metrics is what a page of metrics is made of.
@@ -152,7 +152,7 @@ func alertState(a fleet.Alert, at fleet.Instant) string {
 		return "pending"
 	case a.Status != fleet.AlertFiring:
 		return ""
-	case control.SilencedUntil(a, at) != nil:
+	case view.SilencedUntil(a, at) != nil:
 		return "silenced"
 	case a.AckedBy != "":
 		return "acknowledged"

@@ -4,8 +4,8 @@ import (
 	"time"
 
 	"custos/internal/api"
-	"custos/internal/control"
 	"custos/internal/fleet"
+	"custos/internal/view"
 )
 
 // plan is the dry run: what would be done, with the exact commands.
@@ -51,7 +51,7 @@ func moveView(m fleet.Move) api.Move {
 func heldViews(list []fleet.HeldMove) []api.HeldMove {
 	out := make([]api.HeldMove, 0, len(list))
 	for _, m := range list {
-		out = append(out, api.HeldMove{Move: moveView(m.Move), Guard: string(m.Guard), Held: m.Held, Until: control.Moment(m.Until), Hint: m.Hint})
+		out = append(out, api.HeldMove{Move: moveView(m.Move), Guard: string(m.Guard), Held: m.Held, Until: view.Moment(m.Until), Hint: m.Hint})
 	}
 	return out
 }
@@ -66,7 +66,7 @@ func deed(a fleet.Action, t Teller) api.Deed {
 func refusal(s fleet.Skipped) api.Refusal {
 	return api.Refusal{
 		Do: s.Do, Subject: s.Subject.String(), Priority: string(s.Priority), Rule: s.For.Rule,
-		Guard: string(s.Guard), Why: s.Reason(), Until: control.Moment(s.Until), Hint: s.Hint, Also: s.Also,
+		Guard: string(s.Guard), Why: s.Reason(), Until: view.Moment(s.Until), Hint: s.Hint, Also: s.Also,
 	}
 }
 
@@ -81,14 +81,14 @@ func doubts(list []fleet.CannotTell) []api.Doubt {
 // patrolReport is what one patrol found and did.
 func patrolReport(p fleet.Pass, applied bool, t Teller) api.PatrolReport {
 	at := p.Snapshot.At
-	firing, ended := control.ByStatus(p.Assessment.Alerts)
+	firing, ended := view.ByStatus(p.Assessment.Alerts)
 	done := outcomes(p.Results)
 	dry := plan(p, t)
 	out := api.PatrolReport{
 		At: at.Wall.UTC(), Number: p.Number, Mode: string(p.Policy.Mode), Applied: applied,
 		Host:     hostView(&p.Snapshot),
-		Alerts:   control.AlertViews(firing, at),
-		Resolved: control.AlertViews(ended, at),
+		Alerts:   view.Alerts(firing, at),
+		Resolved: view.Alerts(ended, at),
 		Planned:  dry.Actions, Done: done, Skipped: dry.Skipped,
 		NotSeen:    notSeen(&p.Snapshot),
 		CannotTell: dry.CannotTell,

@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"custos/internal/api"
-	"custos/internal/control"
 	"custos/internal/fleet"
+	"custos/internal/view"
 )
 
 // What a report reads of the event log, and how many subjects of commits it shows.
@@ -89,7 +89,7 @@ func (t *tally) add(e fleet.Event) {
 		t.out.Patrols++
 	case "action.ended":
 		do, result, text := inThree(e.Text)
-		t.out.Did = append(t.out.Did, api.ReportDeed{At: at, ID: e.Action, Do: do, Subject: control.SubjectText(e.Subject), Rule: e.Alert.Rule, Result: result, Text: text})
+		t.out.Did = append(t.out.Did, api.ReportDeed{At: at, ID: e.Action, Do: do, Subject: view.SubjectText(e.Subject), Rule: e.Alert.Rule, Result: result, Text: text})
 	case "action.skipped":
 		t.refuse(e)
 	case "alert.firing", "alert.resolved":
@@ -109,7 +109,7 @@ func (t *tally) refuse(e fleet.Event) {
 	if t.abilities[do].Harmless { // a message that was not sent is no repair
 		return
 	}
-	r := api.ReportRefusal{Do: do, Subject: control.SubjectText(e.Subject), Rule: e.Alert.Rule, Guard: guard}
+	r := api.ReportRefusal{Do: do, Subject: view.SubjectText(e.Subject), Rule: e.Alert.Rule, Guard: guard}
 	key := refusalKey(r)
 	if t.refused[key] == nil {
 		t.refused[key] = &r
@@ -126,7 +126,7 @@ func refusalKey(r api.ReportRefusal) string {
 func (t *tally) alert(e fleet.Event) {
 	a := t.alerts[e.Alert]
 	if a == nil {
-		a = &api.ReportAlert{Rule: e.Alert.Rule, Subject: control.SubjectText(e.Alert.Subject)}
+		a = &api.ReportAlert{Rule: e.Alert.Rule, Subject: view.SubjectText(e.Alert.Subject)}
 		t.alerts[e.Alert] = a
 	}
 	at := e.At.Wall.UTC()
@@ -177,7 +177,7 @@ func (t *tally) refusedNow(k fleet.Skipped, p fleet.Pass) {
 	if t.abilities[k.Do].Harmless {
 		return
 	}
-	r := api.ReportRefusal{Do: k.Do, Subject: control.SubjectText(k.Subject), Rule: k.For.Rule, Guard: string(k.Guard)}
+	r := api.ReportRefusal{Do: k.Do, Subject: view.SubjectText(k.Subject), Rule: k.For.Rule, Guard: string(k.Guard)}
 	key := refusalKey(r)
 	if t.refused[key] == nil {
 		r.At, r.Times = p.Snapshot.At.Wall.UTC(), 1

@@ -7,8 +7,8 @@ import (
 	"strings"
 
 	"custos/internal/api"
-	"custos/internal/control"
 	"custos/internal/fleet"
+	"custos/internal/view"
 )
 
 // madeIn lists the subjects of the commits that were made in a worktree.
@@ -38,7 +38,7 @@ func agentReports(p *fleet.Pass, from fleet.Instant, made madeIn) []api.ReportAg
 	}
 	out := make([]api.ReportAgent, 0, len(list))
 	for _, a := range list {
-		r := agentReport(a, control.FindRegistration(p.Past.Registrations, a.Name), snap)
+		r := agentReport(a, view.FindRegistration(p.Past.Registrations, a.Name), snap)
 		addCommits(&r, tops[r.Worktree], made)
 		addPulls(&r, a, snap, fleet.Duration(snap.At.Wall.Sub(from.Wall)))
 		out = append(out, r)
@@ -56,7 +56,7 @@ func agentReport(a fleet.Agent, reg *fleet.Registration, snap *fleet.Snapshot) a
 		out.Ended = exitWords(*a.Exit)
 	}
 	if micro, ok := a.Cost.Get(); ok {
-		d := control.Dollars(micro)
+		d := view.Dollars(micro)
 		out.Dollars = &d
 	}
 	var w *fleet.Worktree

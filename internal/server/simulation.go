@@ -4,14 +4,14 @@ import (
 	"time"
 
 	"custos/internal/api"
-	"custos/internal/control"
 	"custos/internal/fleet"
+	"custos/internal/view"
 )
 
 // Moment shows what is thought and planned at one moment of a story, told at a line of
 // its file.
 func Moment(p fleet.Pass, line int, after time.Duration) api.SimulatedMoment {
-	out := api.SimulatedMoment{Line: line, After: after.String(), Agents: []api.SimulatedAgent{}, Alerts: control.AlertViews(p.Assessment.Alerts, p.Snapshot.At),
+	out := api.SimulatedMoment{Line: line, After: after.String(), Agents: []api.SimulatedAgent{}, Alerts: view.Alerts(p.Assessment.Alerts, p.Snapshot.At),
 		Actions: []api.SimulatedDeed{}, Skipped: []api.Refusal{}, Moves: []api.Move{}, Held: heldViews(p.Plan.Held), CannotTell: doubts(p.Assessment.Blind)}
 	for _, a := range p.Snapshot.Agents.Value {
 		out.Agents = append(out.Agents, api.SimulatedAgent{Name: a.Name, State: string(a.State), Reason: a.Reason, Source: a.Source})

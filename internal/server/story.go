@@ -10,8 +10,8 @@ import (
 	"strings"
 
 	"custos/internal/api"
-	"custos/internal/control"
 	"custos/internal/fleet"
+	"custos/internal/view"
 )
 
 // about is what a story is told of: a thing, or (with an empty subject) a rule
@@ -38,7 +38,7 @@ func (s *server) story(req *http.Request, _ Caller) (any, error) {
 	if err = unlessForgotten(pass.Past, err); err != nil {
 		return nil, err
 	}
-	alerts := control.Merged(pass.Assessment.Alerts, written)
+	alerts := view.Merged(pass.Assessment.Alerts, written)
 	a, err := s.resolve(of, &pass, alerts)
 	if err != nil {
 		return nil, err
@@ -62,7 +62,7 @@ func (s *server) resolve(of string, p *fleet.Pass, alerts []fleet.Alert) (about,
 	if n, err := strconv.ParseInt(strings.TrimPrefix(of, "#"), 10, 64); err == nil {
 		return alertNumber(n, alerts)
 	}
-	all := control.Subjects(&p.Snapshot)
+	all := view.Subjects(&p.Snapshot)
 	for _, a := range alerts {
 		all = append(all, a.Subject)
 	}
@@ -137,7 +137,7 @@ func story(a about, p fleet.Pass, alerts []fleet.Alert, events []fleet.Event, t 
 			mine = append(mine, al)
 		}
 	}
-	out.Alerts = control.AlertViews(mine, p.Snapshot.At)
+	out.Alerts = view.Alerts(mine, p.Snapshot.At)
 	a.plan(&out, p, t)
 	if a.subject.Kind == fleet.KindAgent {
 		out.Facts = append(out.Facts, orderFacts(p, a.subject.Name)...)
@@ -242,12 +242,12 @@ func storyHints(a about, s api.Story, alerts []fleet.Alert, p fleet.Pass) []api.
 	if pane := attachCommand(a.subject, p.Snapshot.Agents); pane != "" {
 		out = append(out, api.Hint{Command: pane, What: "look at it"})
 	}
-	if seen := byName(&p.Snapshot)[a.subject.Name]; seen != nil && a.subject.Kind == fleet.KindAgent && control.IsLost(*seen) {
-		out = append(out, control.Adoption(*seen))
+	if seen := byName(&p.Snapshot)[a.subject.Name]; seen != nil && a.subject.Kind == fleet.KindAgent && view.IsLost(*seen) {
+		out = append(out, view.Adoption(*seen))
 	}
 	for _, o := range waitingFor(p.Past, a.subject.Name) {
 		if a.subject.Kind == fleet.KindAgent {
-			out = append(out, control.OrderView(o, true).Next...)
+			out = append(out, view.Order(o, true).Next...)
 		}
 	}
 	if len(s.Planned) > 0 {

@@ -12,8 +12,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/rogpeppe/go-internal/txtar"
 
-	"custos/internal/control"
 	"custos/internal/fleet"
+	"custos/internal/view"
 )
 
 var update = flag.Bool("update", false, "write what is into the golden files")
@@ -72,9 +72,9 @@ func passOf(b []byte) (fleet.Pass, error) {
 func viewed(t *testing.T, name string, p fleet.Pass) []byte {
 	w := &world{pass: p, alerts: p.Assessment.Alerts, registrations: p.Past.Registrations}
 	s := &server{w.options()}
-	view, of, _ := strings.Cut(strings.TrimSuffix(name, ".json"), " ")
+	name, of, _ := strings.Cut(strings.TrimSuffix(name, ".json"), " ")
 	var v any
-	switch view {
+	switch name {
 	case "firstlook":
 		v = firstLook(p, w, hints{})
 	case "patrol":
@@ -92,14 +92,14 @@ func viewed(t *testing.T, name string, p fleet.Pass) []byte {
 	case "agents":
 		v = agentsView(p, hints{})
 	case "agent":
-		r := control.FindRegistration(p.Past.Registrations, of)
+		r := view.FindRegistration(p.Past.Registrations, of)
 		a, err := findAgent("show", of, &p.Snapshot, r)
 		if err != nil {
 			t.Fatal(err)
 		}
 		v = agentDetail(a, r, p, nil, w)
 	default:
-		t.Fatalf("there is no view %q", view)
+		t.Fatalf("there is no view %q", name)
 	}
 	b, err := json.MarshalIndent(v, "", "  ")
 	if err != nil {

@@ -1,4 +1,4 @@
-package control
+package view
 
 import (
 	"cmp"
@@ -9,12 +9,12 @@ import (
 	"custos/internal/fleet"
 )
 
-// AlertViews shows alerts worst first, then oldest first. Those that are over
+// Alerts shows alerts worst first, then oldest first. Those that are over
 // come last.
-func AlertViews(list []fleet.Alert, at fleet.Instant) []api.Alert {
+func Alerts(list []fleet.Alert, at fleet.Instant) []api.Alert {
 	out := make([]api.Alert, 0, len(list))
 	for _, a := range SortedAlerts(list) {
-		out = append(out, AlertView(a, at))
+		out = append(out, Alert(a, at))
 	}
 	return out
 }
@@ -38,8 +38,8 @@ func over(a fleet.Alert) int {
 	return slices.Index([]fleet.AlertStatus{fleet.AlertFiring, fleet.AlertPending, fleet.AlertResolved}, a.Status)
 }
 
-// AlertView shows one alert.
-func AlertView(a fleet.Alert, at fleet.Instant) api.Alert {
+// Alert shows one alert.
+func Alert(a fleet.Alert, at fleet.Instant) api.Alert {
 	if a.Status == fleet.AlertResolved && !a.EndedAt.IsZero() {
 		at = a.EndedAt
 	}

@@ -1,0 +1,50 @@
+package view
+
+import (
+	"custos/internal/api"
+	"custos/internal/fleet"
+)
+
+// Order is an order for whoever gave it, with what to type next.
+func Order(o fleet.Order, watched bool) api.Order {
+	out := api.Order{ID: o.ID, Do: string(o.Do), Agent: o.Agent, Account: o.Account, By: o.By, At: o.At.Wall.UTC(), Expires: Moment(o.Expires),
+		State: string(o.State), Over: o.IsOver(), Guard: string(o.Guard), Why: o.Why, Until: Moment(o.Until), Hint: o.Hint,
+		Action: o.Action, Watched: watched, Next: []api.Hint{}}
+	out.Next = orderHints(o, watched)
+	return out
+}
+
+func orderHints(o fleet.Order, watched bool) []api.Hint {
+	out := []api.Hint{}
+	if o.Hint != "" {
+		out = append(out, api.Hint{Command: o.Hint, What: "what it waits for"})
+	}
+	if !watched && !o.IsOver() {
+		out = append(out, NobodyWatches())
+	}
+	starts := o.Do == fleet.OrderSpawn || o.Do == fleet.OrderRecover
+	switch {
+	case o.State == fleet.OrderDone && starts && !watched:
+		out = append(out, api.Hint{Command: "custos up", What: "nobody watches it now"})
+	case o.State == fleet.OrderDone && starts:
+		out = append(out, api.Hint{Command: api.Typed("custos", "show", o.Agent), What: "how it does"})
+	case !o.IsOver():
+		out = append(out, api.Hint{Command: api.Typed("custos", "orders", "cancel", o.ID), What: "take it back"})
+	case o.State != fleet.OrderDone && o.Agent != "":
+		out = append(out, api.Hint{Command: api.Typed("custos", "why", fleet.Subject{Kind: fleet.KindAgent, Name: o.Agent}.String()), What: "why"})
+	}
+	return out
+}
+
+// NobodyWatches says how to have what waits gone on with.
+func NobodyWatches() api.Hint {
+	return api.Hint{Command: "custos up", What: "nobody watches now: what is pending waits for it"}
+}
+
+// OrderState is the state for people: an order whose action runs is under way.
+func OrderState(o fleet.Order) string {
+	if o.State == fleet.OrderOpen && o.Action != "" {
+		return "under way"
+	}
+	return string(o.State)
+}
