@@ -24,7 +24,8 @@ tree is told to end, then killed, and it is verified that nothing is left. Its
 work stays where it is. It stays stopped until a person starts it again.
 Another agent that was begun from within it runs on, and so do sessions of people
 on a tmux server that it began: all that somebody ever looked at, or that were made
-outside its folder. What is left alone is said.
+outside its folder. What another user runs and you may not end (sudo -b) runs on, too.
+What is left alone is said, with what ends it.
 
 --all stops every agent of ours that runs, those deepest below their parents
 first.

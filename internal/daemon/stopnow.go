@@ -123,7 +123,7 @@ func stopOne(ctx context.Context, w *catalog.World, stop act.Action, a fleet.Age
 	defer cancel()
 	run, err := stop.Prepare(ctx, fleet.Action{Do: stop.Ability().Do, Subject: fleet.Subject{Kind: fleet.KindAgent, Name: a.Name}, By: by, Target: fleet.Target{Agent: &a}})
 	if errors.Is(err, act.ErrUnneeded) {
-		return "it had ended already", nil
+		return strings.TrimSuffix(err.Error(), ": "+act.ErrUnneeded.Error()), nil
 	}
 	if err != nil {
 		return "", err

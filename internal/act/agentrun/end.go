@@ -36,7 +36,7 @@ func (t *Tree) End(ctx context.Context, term, kill time.Duration) (sent []string
 			name, wait, sigs = "SIGTERM", term, []syscall.Signal{syscall.SIGTERM, syscall.SIGCONT}
 		}
 		sent = append(sent, name+" to "+fleet.Counted(len(left), "process"))
-		if err := send(left, sigs...); err != nil {
+		if err := t.send(left, sigs...); err != nil {
 			return sent, err
 		}
 		if err := t.settle(ctx, wait); err != nil {
@@ -46,11 +46,17 @@ func (t *Tree) End(ctx context.Context, term, kill time.Duration) (sent []string
 	return sent, nil
 }
 
-// send signals each in order. One that ended meanwhile is as it should be.
-func send(to []*proc.Handle, sigs ...syscall.Signal) error {
+// send signals each in order. One that ended meanwhile is as it should be; one that has
+// become another user's runs on.
+func (t *Tree) send(to []*proc.Handle, sigs ...syscall.Signal) error {
 	for _, h := range to {
 		for _, sig := range sigs {
-			if err := h.Signal(sig); err != nil && !errors.Is(err, proc.ErrGone) {
+			err := h.Signal(sig)
+			switch {
+			case err == nil || errors.Is(err, proc.ErrGone):
+			case t.Spares && h.ID() != t.Self && errors.Is(err, syscall.EPERM):
+				t.others = append(t.others, proc.Member{ID: h.ID(), UID: -1})
+			default:
 				return fmt.Errorf("cannot stop all of it: %w", err)
 			}
 		}
@@ -89,8 +95,8 @@ func (t *Tree) Over(ctx context.Context) error {
 	if _, err := t.lives(ctx); err != nil {
 		return fmt.Errorf("cannot show that nothing is left: %w", err)
 	}
-	if len(t.spared) > 0 {
-		return errors.Join(t.spared...)
+	if len(t.barred) > 0 {
+		return errors.Join(t.barred...)
 	}
 	var left []string
 	for _, h := range t.live() {

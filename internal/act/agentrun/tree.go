@@ -6,7 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/user"
 	"slices"
+	"strconv"
 
 	"custos/internal/fleet"
 	"custos/internal/sys/proc"
@@ -24,11 +26,14 @@ type Tree struct {
 	Hosted Hosted    // asks tmux servers that are part of it; nil: whoever uses one is left alone
 	Folder string    // where the agent works (raw); "" when not known
 	Left   []string  // why something that looks like a part of it is left alone, for people
+	Self   proc.ID   // the agent's own process; it is never left to run on
+	Spares bool      // what another user runs and we may not signal runs on, and RunsOn names it; else a tree with such a process is refused
 
 	root   *proc.Handle
 	held   map[proc.ID]*proc.Handle // everything ever found
 	hosts  map[proc.ID]guests       // tmux servers in it that were asked
-	spared []error                  // what was found in it and must not be signalled
+	barred []error                  // what was found in it and must not be signalled
+	others []proc.Member            // what runs on, as it was last looked at
 }
 
 // Take holds a process for the tree, whose Close lets go of it. The first one is
@@ -60,16 +65,11 @@ func (t *Tree) Close() {
 // Look lists what belongs to the tree now, oldest first. It refuses a tree with
 // a process that must never be signalled.
 func (t *Tree) Look(ctx context.Context) ([]proc.Member, error) {
-	members, lineage, err := t.scan(ctx)
-	if err != nil {
-		return nil, err
+	members, err := t.scan(ctx)
+	if err == nil && len(t.barred) > 0 {
+		return nil, t.barred[0]
 	}
-	for _, m := range members {
-		if err := allowed(m, lineage); err != nil {
-			return nil, err
-		}
-	}
-	return members, nil
+	return members, err
 }
 
 // options say what belongs to the tree.
@@ -110,13 +110,31 @@ func (t *Tree) Find(ctx context.Context) error {
 	return nil
 }
 
-func (t *Tree) scan(ctx context.Context) (members []proc.Member, lineage []proc.ID, err error) {
-	if members, err = t.root.Tree(ctx, t.options()); err != nil {
-		return nil, nil, err
+// scan lists what belongs to the tree and may be signalled. Of the rest it keeps why it must
+// not be, or that it runs on.
+func (t *Tree) scan(ctx context.Context) (members []proc.Member, err error) {
+	all, err := t.root.Tree(ctx, t.options())
+	if err != nil {
+		return nil, err
 	}
-	members = t.withoutGuests(ctx, members)
-	lineage, err = proc.Lineage()
-	return members, lineage, err
+	lineage, err := proc.Lineage()
+	if err != nil {
+		return nil, err
+	}
+	t.barred, t.others = nil, nil
+	for _, m := range t.withoutGuests(ctx, all) {
+		err := allowed(m, lineage)
+		spares := t.Spares && m.ID != t.Self && errors.Is(err, errAnothers)
+		switch {
+		case err == nil, spares && proc.MaySignal(m.ID):
+			members = append(members, m)
+		case spares:
+			t.others = append(t.others, m)
+		default:
+			t.barred = append(t.barred, err)
+		}
+	}
+	return members, nil
 }
 
 // Hold takes hold of what is not held yet; one that has ended meanwhile needs no
@@ -153,24 +171,16 @@ func (t *Tree) Unchanged(ctx context.Context) error {
 }
 
 // again looks for the tree once more and takes hold of what is new in it. What
-// must not be signalled is spared, and Over says so. It says whether anything was there:
+// must not be signalled is left alone, and Over says so. It says whether anything was there:
 // what ended during the look may have begun something that the look came too early for.
 func (t *Tree) again(ctx context.Context) (some bool, err error) {
 	if t.root == nil {
 		return false, nil
 	}
-	members, lineage, err := t.scan(ctx)
+	members, err := t.scan(ctx)
 	if err != nil {
 		return false, err
 	}
-	t.spared = nil
-	members = slices.DeleteFunc(members, func(m proc.Member) bool {
-		err := allowed(m, lineage)
-		if err != nil {
-			t.spared = append(t.spared, err)
-		}
-		return err != nil
-	})
 	return len(members) > 0, t.Hold(members)
 }
 
@@ -184,11 +194,13 @@ func (t *Tree) lives(ctx context.Context) (bool, error) {
 	}
 }
 
-// live lists what has not ended, oldest first: parents before their children.
+// live lists what has not ended and does not run on, oldest first: parents before their
+// children.
 func (t *Tree) live() []*proc.Handle {
 	var out []*proc.Handle
 	for _, h := range t.held {
-		if !h.Ended() {
+		runsOn := slices.ContainsFunc(t.others, func(m proc.Member) bool { return m.ID == h.ID() })
+		if !runsOn && !h.Ended() {
 			out = append(out, h)
 		}
 	}
@@ -217,9 +229,38 @@ func allowed(m proc.Member, lineage []proc.ID) error {
 	case m.PID == 1 || slices.Contains(lineage, m.ID):
 		return Refused("Custos itself runs in it (process %d)", m.PID)
 	case m.UID != os.Getuid():
-		return Refused("process %d (%s) in it is another user's", m.PID, fleet.Line(m.Name, 20))
+		return Refused("process %d (%s) in it is %w", m.PID, fleet.Line(m.Name, 20), errAnothers)
 	}
 	return nil
+}
+
+var errAnothers = errors.New("another user's")
+
+// maxNamed is how many processes that run on are named one by one.
+const maxNamed = 5
+
+// RunsOn says of each process that is left to another user what it is and what ends it, as
+// it was last looked at.
+func (t *Tree) RunsOn() (says []string) {
+	for _, m := range t.others[:min(len(t.others), maxNamed)] {
+		says = append(says, fmt.Sprintf("process %d (%s) of %s runs on: sudo kill %d", m.PID, fleet.Line(m.Name, 20), userName(m.UID), m.PID))
+	}
+	if more := len(t.others) - len(says); more > 0 {
+		says = append(says, fmt.Sprintf("%d more of other users run on", more))
+	}
+	return says
+}
+
+// userName names a user for people.
+func userName(uid int) string {
+	if uid < 0 {
+		return "another user"
+	}
+	u, err := user.LookupId(strconv.Itoa(uid))
+	if err != nil {
+		return "user " + strconv.Itoa(uid)
+	}
+	return "user " + fleet.Line(u.Username, 40)
 }
 
 func isGone(err error) bool { return errors.Is(err, proc.ErrGone) }

@@ -42,7 +42,6 @@ type ground struct {
 	launcher *agentrun.Launcher
 	home     string
 	run      string
-	bin      string
 	ledger   map[string]fleet.Registration
 	count    int
 	foretold []fleet.Registration // while actions went on
@@ -53,7 +52,7 @@ func newGround(t *testing.T) *ground {
 	shimBinary := filepath.Join(binaries, "custos-shim")
 	server := sessiontest.NewTmux(t)
 	server.New(t, "keeper", "sleep", "1000") // a server without sessions answers otherwise
-	g := &ground{t: t, home: agenttest.Home(t), run: t.TempDir(), bin: agenttest.Build(t), ledger: map[string]fleet.Registration{}}
+	g := &ground{t: t, home: agenttest.Home(t), run: t.TempDir(), ledger: map[string]fleet.Registration{}}
 	shims := filepath.Join(t.TempDir(), "agents")
 	t.Cleanup(func() { endAll(t, shims) })
 	inPanes, err := tmux.NewProvider(tmux.ProviderOptions{Socket: server.Socket, Shim: shimBinary, Deadline: "5s", Start: "20s"})
@@ -99,7 +98,13 @@ var binaries string
 
 func TestMain(m *testing.M) { os.Exit(build(m)) }
 
+// binariesVar names a folder with them, where this very test binary was started by one that has built them.
+const binariesVar = "CUSTOS_TEST_BINARIES"
+
 func build(m *testing.M) int {
+	if binaries = os.Getenv(binariesVar); binaries != "" {
+		return m.Run()
+	}
 	dir, err := os.MkdirTemp("", "custos-agentrun-")
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -151,7 +156,7 @@ func (g *ground) hooks(_ context.Context, key string, since fleet.Instant) ([]fl
 // register writes a new agent into the ledger.
 func (g *ground) register(r fleet.Registration) fleet.Registration {
 	if r.Kind == "" {
-		r.Kind, r.Argv = "claude", append([]string{g.bin}, r.Argv...)
+		r.Kind, r.Argv = "claude", append([]string{agenttest.Build(g.t)}, r.Argv...)
 	}
 	if r.Where == "" {
 		r.Where = fleet.WhereTmux

@@ -207,7 +207,9 @@ func (r *run) Verify(ctx context.Context) (string, error) {
 		return "", fmt.Errorf("%w, after: %s", err, strings.Join(r.rungs, "; "))
 	}
 	says := r.rungs
-	if n := r.tree.Size(); n > 0 {
+	if on := r.tree.RunsOn(); len(on) > 0 {
+		says = append(says, on...)
+	} else if n := r.tree.Size(); n > 0 {
 		says = append(says, "nothing is left of "+fleet.Counted(n, "process"))
 	}
 	if r.closed {

@@ -2,15 +2,18 @@
 // adopted one, and everything it started, in steps from kind to hard: it is asked
 // to exit, interrupted and asked again, its tree gets SIGTERM, then SIGKILL; then
 // nothing is left, children in sessions of their own included, and its place is
-// closed. A person may order it at any time. A rule may only end an agent of which
-// nothing moves, and that is looked at once more at the instant.
+// closed. What another user runs and we may not signal runs on, and is named. A person
+// may order it at any time. A rule may only end an agent of which nothing moves and all
+// may be ended, and that is looked at once more at the instant.
 package stopagent
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
 	"custos/internal/act"
@@ -176,7 +179,7 @@ func (r *run) ready(ctx context.Context) error {
 			return err
 		}
 		if r.Provider == nil || !isPlaceOurs(r.Agent) || r.Headless() {
-			return agentrun.Unneeded("it has ended, and has left nothing")
+			return agentrun.Unneeded("it has ended, %s", cmp.Or(strings.Join(r.tree.RunsOn(), "; "), "and has left nothing"))
 		}
 		return nil
 	}
@@ -210,8 +213,9 @@ func (r *run) isEnding() bool {
 
 // take takes hold of the agent and of all that is part of it.
 func (r *run) take(ctx context.Context) error {
-	r.tree.Marker = agentrun.Marker(r.Agent.Name, r.Agent.Instance)
-	r.tree.Hosted, r.tree.Folder = r.x.Hosted, agentrun.FolderOf(&r.Agent)
+	self := proc.ID{PID: r.Agent.Process.PID, Start: r.Agent.Process.Start}
+	r.tree.Self, r.tree.Marker = self, agentrun.Marker(r.Agent.Name, r.Agent.Instance)
+	r.tree.Hosted, r.tree.Folder, r.tree.Spares = r.x.Hosted, agentrun.FolderOf(&r.Agent), r.isOrdered()
 	if err := r.roots(ctx); err != nil {
 		return err
 	}
@@ -221,7 +225,7 @@ func (r *run) take(ctx context.Context) error {
 	if r.Handle = r.tree.Root(); r.Handle == nil {
 		return nil
 	}
-	r.root = r.Handle.ID() == proc.ID{PID: r.Agent.Process.PID, Start: r.Agent.Process.Start}
+	r.root = r.Handle.ID() == self
 	return nil
 }
 

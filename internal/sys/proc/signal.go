@@ -83,6 +83,17 @@ func (h *Handle) Signal(sig syscall.Signal) error {
 	return nil
 }
 
+// MaySignal says whether the kernel lets us signal a process; of one that has ended, too.
+func MaySignal(id ID) bool {
+	h, err := Open(id)
+	if err != nil {
+		return errors.Is(err, ErrGone)
+	}
+	defer h.Close()
+	err = h.Signal(0)
+	return err == nil || errors.Is(err, ErrGone)
+}
+
 // Ended says whether the process has ended, reaped or not.
 func (h *Handle) Ended() bool {
 	over := false
