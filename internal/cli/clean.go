@@ -90,7 +90,8 @@ func (a *app) clean(cmd *cobra.Command, categories []string, f cleanFlags) error
 	if f.dry || len(d.Fix.Actions) == 0 {
 		return a.show(d.Fix, func(p *page) { writeFix(p, d) })
 	}
-	return a.mendAsked(ctx, d, categories, f.yes, again)
+	_, err = a.mendAsked(ctx, d, categories, f.yes, again)
+	return err
 }
 
 // olderTrees are the subjects of the unused worktrees that nobody touched for so long.

@@ -14,43 +14,42 @@ func (a *app) fix(ctx context.Context, categories []string, yes bool) error {
 	if err != nil {
 		return err
 	}
-	return a.mendAsked(ctx, d, categories, yes, shell(append([]string{"custos", "doctor", "--fix", "--yes"}, categories...)))
-}
-
-// mendAsked shows what would be done of a diagnosis, asks, and has exactly that done.
-// again is the command that does not ask.
-func (a *app) mendAsked(ctx context.Context, d api.Doctor, categories []string, yes bool, again string) (err error) {
 	if len(d.Fix.Actions) == 0 {
 		return a.told(d, func(p *page) { writeDoctor(p, d); writeFix(p, d) })
 	}
+	d, err = a.mendAsked(ctx, d, categories, yes, shell(append([]string{"custos", "doctor", "--fix", "--yes"}, categories...)))
+	if err != nil || d.Counts.Bad == 0 {
+		return err
+	}
+	return errBad
+}
+
+// mendAsked shows what would be done of a diagnosis, asks, has exactly that done and shows
+// what came of it. again is the command that does not ask.
+func (a *app) mendAsked(ctx context.Context, d api.Doctor, categories []string, yes bool, again string) (api.Doctor, error) {
 	if !a.json {
 		p := a.page()
 		writeDoctor(p, d)
 		writeFix(p, d)
 		if err := p.flush(); err != nil {
-			return err
+			return d, err
 		}
 	}
 	if !yes && !a.confirmed(fmt.Sprintf("\nDo this (%d)? Type yes: ", len(d.Fix.Actions))) {
-		return &api.Error{Kind: api.BadInput, Message: "nothing was mended: it takes a yes", Hint: again}
+		return d, &api.Error{Kind: api.BadInput, Message: "nothing was mended: it takes a yes", Hint: again}
 	}
 	order := api.DoctorOrder{Categories: categories, Version: a.Version}
 	for _, act := range d.Fix.Actions {
 		order.Actions = append(order.Actions, api.DoctorDeed{Do: act.Do, Subject: act.Subject, Rule: act.Rule})
 	}
-	if d, err = a.mend(ctx, order); err != nil {
-		return cutShort(ctx, err)
+	d, err := put(ctx, a, labour, func(ctx context.Context, c *api.Client) (api.Doctor, error) { return c.Mend(ctx, order) })
+	if err != nil {
+		return d, cutShort(ctx, err)
 	}
-	err = a.told(d, func(p *page) { writeMended(p, d) })
-	if anyFailed(d.Fix.Done) {
-		return errFailed
+	if err = a.show(d, func(p *page) { writeMended(p, d) }); err == nil && anyFailed(d.Fix.Done) {
+		err = errFailed
 	}
-	return err
-}
-
-// mend asks who answers to mend. It looks anew first.
-func (a *app) mend(ctx context.Context, order api.DoctorOrder) (api.Doctor, error) {
-	return put(ctx, a, labour, func(ctx context.Context, c *api.Client) (api.Doctor, error) { return c.Mend(ctx, order) })
+	return d, err
 }
 
 // told shows a diagnosis, and fails when something is bad.

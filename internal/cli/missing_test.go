@@ -73,6 +73,7 @@ func TestWhatIsMissingIsTold(t *testing.T) {
 		"gate close":              "custos: cannot run custos gate close: it needs more to go on, and --why is missing: usage: custos gate close GATE --why REASON; for example: custos gate close g1 --why 'read and approved'\ntry: custos help gate close\n",
 		"work dep w2":             "custos: cannot run custos work dep: --needs is missing: usage: custos work dep REF --needs REF; for example: custos work dep w2 --needs shop#12\ntry: custos help work dep\n",
 		"work list --all --ready": "custos: cannot run custos work list: --all and --ready do not go together: take one of --all, --ready, --blocked\ntry: custos help work list\n",
+		"why not":                 "custos: cannot say why not: name what it is about: custos why not NAME\ntry: custos help why\n",
 		"work list --limitless":   "custos: cannot run custos work list: unknown flag: --limitless\ntry: custos help work list\n",
 	} {
 		code, said := typedWrong(strings.Fields(line)...)

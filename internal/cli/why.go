@@ -20,15 +20,18 @@ do about it or would not and why, and what was written down about it before.
 Named is an alert by its number, an agent, a rule or an action by its name, a path,
 kind/name, or an unmistakable piece of a name.
 why not tells only what holds back what would be done or would follow, and until when:
-of agents and paths, and of gate/g1, mail/m2, run/r3, schedule/nightly, pool/dev.`,
+of agents and paths, and of gate/g1, mail/m2, run/r3, schedule/nightly, pool/dev.
+An agent called not is custos why agent/not.`,
 		Example: "  custos why 3\n  custos why builder\n  custos why ./worktrees/one\n  custos why disk-pressure\n  custos why not gate/g1",
 		Args:    cobra.RangeArgs(1, 2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			write := writeStory
-			if len(args) == 2 {
-				if args[0] != "not" {
-					return usage("cannot tell of %q and %q at once: one thing at a time, or custos why not %s", args[0], args[1], args[1])
-				}
+			switch {
+			case len(args) == 1 && args[0] == "not":
+				return &api.Error{Kind: api.BadInput, Message: "cannot say why not: name what it is about: custos why not NAME", Hint: helpFor(cmd)}
+			case len(args) == 2 && args[0] != "not":
+				return usage("cannot tell of %q and %q at once: one thing at a time, or custos why not %s", args[0], args[1], args[1])
+			case len(args) == 2:
 				args, write = args[1:], writeWhyNot
 			}
 			of, err := absolute(args[0])
