@@ -71,6 +71,28 @@ func (s *system) due(seen *fleet.Snapshot) fleet.RunPolicy {
 	return p
 }
 
+// checksLook is how long an answer waits for the first look at checks that are new.
+const checksLook = 3 * time.Second
+
+// lookAtNewChecks has the checks of plugins that were written since the last look be run
+// now, and not with the next one.
+func (s *system) lookAtNewChecks(ctx context.Context) {
+	if !s.daemon {
+		return // one command runs no command of a plugin that it was not asked for
+	}
+	known := s.board.Snapshot().Checks.Value
+	isNew := func(c fleet.PluginCheck) bool {
+		return !slices.ContainsFunc(known, func(k fleet.GateCheck) bool { return k.Gate == c.Formula })
+	}
+	if !slices.ContainsFunc(s.library.Plugins.Checks(ctx), isNew) {
+		return
+	}
+	s.board.Touched(fleet.PartChecks)
+	ctx, cancel := context.WithTimeout(ctx, checksLook)
+	defer cancel()
+	s.board.Await(ctx, fleet.PartChecks)
+}
+
 // lookedAt is what conditions are judged by outside of a pass, once the parts that they
 // rest on were looked at.
 func (s *system) lookedAt(ctx context.Context, past fleet.Past, parts []fleet.PartName) *fleet.Snapshot {
@@ -78,6 +100,9 @@ func (s *system) lookedAt(ctx context.Context, past fleet.Past, parts []fleet.Pa
 		parts = append(parts, fleet.PartAgents, fleet.PartForge, fleet.PartBeads, fleet.PartCI, fleet.PartChecks)
 	}
 	s.board.Await(ctx, parts...)
+	if slices.Contains(parts, fleet.PartChecks) {
+		s.lookAtNewChecks(ctx)
+	}
 	snap := s.board.Snapshot()
 	snap.Coordination = ledger.Facts(past, snap)
 	return &snap

@@ -97,6 +97,30 @@ func (w pluginTown) last(name string) (run api.Run) {
 
 func gate(lines ...string) string { return "gate:\n  " + strings.Join(lines, "\n  ") }
 
+// A plugin that was just written is listed with what its check says, though the probe of
+// checks looks twice a minute only.
+func TestANewPluginsCheckIsAskedAtOnce(t *testing.T) {
+	check := gate("type: condition", "check: test -e nowhere")
+	w := newPluginTown(t, map[string][2]string{"old": {check, "note ran"}})
+	const closed = "its condition does not hold"
+	await(t, func() string { return w.row("old").WhyNot }, func() bool { return w.row("old").WhyNot == closed })
+	w.put("new", check, "note ran")
+	var said []string
+	await(t, func() string { return fmt.Sprint(said) }, func() bool {
+		list, err := w.client().Plugins(w.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, r := range list.Plugins {
+			said = append(said, r.Name+": "+r.WhyNot)
+		}
+		return len(list.Plugins) == 2
+	})
+	if got := said[len(said)-2:]; !slices.Equal(got, []string{"new: " + closed, "old: " + closed}) {
+		t.Errorf("the first list that has it says %q", got)
+	}
+}
+
 // A plugin of every gate runs when it opens, and only then.
 func TestPluginGates(t *testing.T) {
 	w := newPluginTown(t, map[string][2]string{

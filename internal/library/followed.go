@@ -8,7 +8,7 @@ import (
 )
 
 // rereadEvery bounds how often it is looked whether formulas changed.
-const rereadEvery = 5 * time.Second
+const rereadEvery = time.Second
 
 // followed is what was read of files that may change.
 type followed struct {
