@@ -60,15 +60,15 @@ func New(o Options) *Board {
 	if b.forget == nil {
 		b.forget = func() {}
 	}
-	began := o.Now()
+	at, made := o.Now(), time.Now()
 	for _, p := range o.Probes {
-		b.entries = append(b.entries, newEntry(p, began))
+		b.entries = append(b.entries, newEntry(p, at, made))
 	}
 	return b
 }
 
-// Run has each probe look on its own clock, until ctx ends: at once, then
-// Spec.Every after the end of each look. It returns when no look is running any
+// Run has each probe look on its own clock, until ctx ends: at once, then at each
+// multiple of Spec.Every (due). It returns when no look is running any
 // more but those left behind.
 func (b *Board) Run(ctx context.Context) {
 	var wg sync.WaitGroup

@@ -78,6 +78,36 @@ func TestPendingThenOK(t *testing.T) {
 	})
 }
 
+// Looks that are due together are taken together, however long those before them took and
+// whatever was looked at between: what they share is then read once. Two looks of a probe
+// that an event brought near to each other are not.
+func TestLooksFallTogether(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		began := time.Now()
+		var extra, logs []int // seconds
+		fake := func(part fleet.PartName, at *[]int, takes time.Duration) *observetest.Fake {
+			s := spec
+			s.Part = part
+			return &observetest.Fake{Of: s, Do: func(context.Context) (observe.Put, error) {
+				*at = append(*at, int(time.Since(began).Seconds()))
+				time.Sleep(takes)
+				return observetest.Facts("a"), nil
+			}}
+		}
+		w := world{Board: observe.New(observe.Options{Now: clock(), Probes: []observe.Probe{
+			fake(fleet.PartExtra, &extra, 0), fake(fleet.PartLogs, &logs, 3*time.Second/2)}})}
+		w.run(t)
+		time.Sleep(12 * time.Second)
+		w.LookNow(fleet.PartLogs)
+		time.Sleep(15 * time.Second)
+		w.LookNow(fleet.PartExtra)
+		time.Sleep(15 * time.Second)
+		if got := fmt.Sprint(extra, logs); got != "[0 10 20 27 40] [0 10 12 20 30 40]" {
+			t.Errorf("they looked after %s s", got)
+		}
+	})
+}
+
 func TestFirstWithoutRunLooksOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(func(context.Context) (observe.Put, error) {
@@ -717,7 +747,7 @@ func TestOverlay(t *testing.T) {
 		time.Sleep(11 * time.Second) // one that failed has ended
 		w.expect(t, fleet.StatusStale, 2, "no")
 		fail.Store(false)
-		time.Sleep(10 * time.Second) // a good one is under way
+		time.Sleep(8 * time.Second) // a good one is under way
 		w.expect(t, fleet.StatusStale, 2, "no")
 		time.Sleep(time.Second)
 		w.expect(t, fleet.StatusOK, 1, "")

@@ -28,6 +28,7 @@ const (
 type entry struct {
 	probe Probe
 	spec  Spec
+	made  time.Time     // of the board: from here the clocks of all probes are counted
 	kick  chan struct{} // asks for a look at once
 
 	mu      sync.Mutex
@@ -64,7 +65,7 @@ type look struct {
 	left   bool // left behind
 }
 
-func newEntry(p Probe, at fleet.Instant) *entry {
+func newEntry(p Probe, at fleet.Instant, made time.Time) *entry {
 	spec := p.Spec()
 	if spec.Every <= 0 {
 		spec.Every = defaultEvery
@@ -73,7 +74,7 @@ func newEntry(p Probe, at fleet.Instant) *entry {
 		spec.Deadline = defaultDeadline
 	}
 	return &entry{probe: p, spec: spec, kick: make(chan struct{}, 1), changed: make(chan struct{}),
-		want: 1, since: at}
+		made: made, want: 1, since: at}
 }
 
 // pending says whether no look that began since the last touch has ended.
@@ -104,9 +105,21 @@ func (e *entry) after(begun int) (int, bool, <-chan struct{}) {
 
 func (e *entry) isLeft() bool { return e.running != nil && e.running.left }
 
+// due is how long it is until the next look: to the next multiple of Spec.Every since the
+// board was made, and half of Spec.Every at least. So looks that are due together are taken
+// together, and read the process table, the panes and the ledger once for all of them.
+func (e *entry) due() time.Duration {
+	every := e.spec.Every
+	wait := every - time.Since(e.made)%every
+	if wait < every/2 {
+		wait += every
+	}
+	return wait
+}
+
 // rest waits until the next look is due or asked for; false when ctx ended.
 func (e *entry) rest(ctx context.Context) bool {
-	timer := time.NewTimer(e.spec.Every)
+	timer := time.NewTimer(e.due())
 	defer timer.Stop()
 	for {
 		select {
