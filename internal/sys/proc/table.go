@@ -91,8 +91,8 @@ func NewReader(o TableOptions) *Reader {
 
 // Table returns all processes that can be seen, by rising pid. User, program,
 // command line and cgroup of a process are read anew when it runs another
-// program, and else every half a minute. The slice is
-// shared: the caller must not change it. A process that ends meanwhile is left
+// program, and else after two minutes, or at each look where the kernel does not
+// show that. The slice is shared: the caller must not change it. A process that ends meanwhile is left
 // out; what belongs to others and cannot be read is marked so. It fails when
 // the table as a whole cannot be read, or ctx ends before it has been.
 func (r *Reader) Table(ctx context.Context) ([]Info, error) {

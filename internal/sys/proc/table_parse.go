@@ -54,9 +54,9 @@ func image(text []byte) (sum uint64, traceable bool) {
 	to := bytes.LastIndexByte(text, ')')
 	h := fnv.New64a()
 	_, _ = h.Write(text[:to+1])
-	f := bytes.Fields(text[to+1:])
-	for i, field := range f {
-		if n := i + 3; n >= 26 && n <= 28 || n >= 45 && n <= 51 {
+	n := 2
+	for field := range bytes.FieldsSeq(text[to+1:]) {
+		if n++; n >= 26 && n <= 28 || n >= 45 && n <= 51 {
 			_, _ = h.Write(field)
 			traceable = traceable || len(field) > 1
 		}

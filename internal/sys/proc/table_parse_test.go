@@ -85,6 +85,10 @@ func TestKeep(t *testing.T) {
 	if keep(time.Second, true) != 0 || keep(time.Hour, true) < keep(time.Hour, false) || keep(time.Hour, false) <= 0 {
 		t.Error("a young process is kept, or an old one is not")
 	}
+	const look = 30 * time.Second // of the probes that read the table
+	if keep(time.Hour, true) <= 3*look || keep(time.Hour, false) > look {
+		t.Error("each look reads all of a process again, or what the kernel may hide is kept from one to the next")
+	}
 }
 
 // A process that is being reaped is as dead as the zombie it was a moment ago.

@@ -159,7 +159,7 @@ func (b *buffer) info(root string, pid int, old map[ID]*Info, up time.Duration, 
 // kernel does not show that it runs another program under the same name.
 const (
 	youth         = 5 * time.Second
-	keepTraceable = 30 * time.Second
+	keepTraceable = 2 * time.Minute // four looks
 	keepOther     = 20 * time.Second
 )
 

@@ -10,6 +10,7 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"syscall"
 )
 
 // Stat is what the kernel tells of one process. Times are in ticks: 100 per second
@@ -42,15 +43,36 @@ var errForm = errors.New("not in the form of /proc/PID/stat")
 // Read reads one process below a proc file system.
 func Read(root string, pid int) (Stat, error) {
 	path := root + "/" + strconv.Itoa(pid) + "/stat"
-	text, err := os.ReadFile(path)
+	var text [2048]byte // four times what a line takes
+	n, err := readOnce(path, text[:])
 	if err != nil {
-		return Stat{}, err
+		return Stat{}, &os.PathError{Op: "open", Path: path, Err: err}
 	}
-	s, err := Parse(text)
+	s, err := Parse(text[:n])
 	if err != nil {
 		return Stat{}, fmt.Errorf("cannot read %s: %w", path, err)
 	}
 	return s, nil
+}
+
+// readOnce reads the beginning of a file of the kernel, which comes in one piece, with
+// three system calls: os.ReadFile takes seven.
+func readOnce(path string, into []byte) (n int, err error) {
+	fd, err := again(func() (int, error) { return syscall.Open(path, syscall.O_RDONLY|syscall.O_CLOEXEC, 0) })
+	if err != nil {
+		return 0, err
+	}
+	defer syscall.Close(fd)
+	return again(func() (int, error) { return syscall.Read(fd, into) })
+}
+
+// again calls the kernel until no signal comes between.
+func again(call func() (int, error)) (n int, err error) {
+	for {
+		if n, err = call(); !errors.Is(err, syscall.EINTR) {
+			return n, err
+		}
+	}
 }
 
 // Living reads a process that has not ended; false for any other, and where that
@@ -67,41 +89,60 @@ func Parse(text []byte) (Stat, error) {
 	if from < 1 || to < from {
 		return Stat{}, errForm
 	}
-	f := fields{list: bytes.Fields(text[to+1:])}
-	if len(f.list) < 22 || len(f.list[0]) != 1 {
-		return Stat{}, errForm
-	}
 	pid, err := strconv.Atoi(strings.TrimSpace(string(text[:from])))
-	s := Stat{
-		PID: pid, Comm: string(text[from+1 : to]), State: f.list[0][0],
-		PPID: int(f.signed(4)), PGID: int(f.signed(5)), SID: int(f.signed(6)), TTY: uint32(f.signed(7)),
-		CPU: f.unsigned(14) + f.unsigned(15), CPUOfChildren: uint64(f.signed(16) + f.signed(17)),
-		Exiting: f.unsigned(9)&exiting != 0,
-		Start:   f.unsigned(22), Pages: f.signed(24), Whole: len(f.list) >= 50,
+	r := reader{Stat: Stat{PID: pid, Comm: string(text[from+1 : to])}, bad: err != nil}
+	n := 2
+	for field := range bytes.FieldsSeq(text[to+1:]) {
+		n++
+		r.take(n, field)
 	}
-	if s.Whole {
-		s.Exit = int(f.signed(52))
-	}
-	if err != nil || f.bad {
+	if r.bad || n < 24 {
 		return Stat{}, errForm
 	}
-	return s, nil
+	return r.Stat, nil
 }
 
-// fields are those from the third on, numbered as proc(5) does.
-type fields struct {
-	list [][]byte
-	bad  bool // one was no number
+// reader takes the fields from the third on, numbered as proc(5) does.
+type reader struct {
+	Stat
+	bad bool // one is not what it should be
 }
 
-func (f *fields) signed(n int) int64 {
-	v, err := strconv.ParseInt(string(f.list[n-3]), 10, 64)
-	f.bad = f.bad || err != nil
+func (r *reader) take(n int, field []byte) {
+	switch n {
+	case 3:
+		r.State, r.bad = field[0], r.bad || len(field) != 1
+	case 4:
+		r.PPID = int(r.number(field))
+	case 5:
+		r.PGID = int(r.number(field))
+	case 6:
+		r.SID = int(r.number(field))
+	case 7:
+		r.TTY = uint32(r.number(field))
+	case 9:
+		r.Exiting = r.count(field)&exiting != 0
+	case 14, 15:
+		r.CPU += r.count(field)
+	case 16, 17:
+		r.CPUOfChildren += uint64(r.number(field))
+	case 22:
+		r.Start = r.count(field)
+	case 24:
+		r.Pages = r.number(field)
+	case 52:
+		r.Exit, r.Whole = int(r.number(field)), true
+	}
+}
+
+func (r *reader) number(field []byte) int64 {
+	v, err := strconv.ParseInt(string(field), 10, 64)
+	r.bad = r.bad || err != nil
 	return v
 }
 
-func (f *fields) unsigned(n int) uint64 {
-	v, err := strconv.ParseUint(string(f.list[n-3]), 10, 64)
-	f.bad = f.bad || err != nil
-	return v
+func (r *reader) count(field []byte) uint64 {
+	v := r.number(field)
+	r.bad = r.bad || v < 0
+	return uint64(v)
 }

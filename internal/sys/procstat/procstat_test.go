@@ -3,8 +3,10 @@ package procstat
 import (
 	"os"
 	"os/exec"
+	"runtime"
 	"strings"
 	"testing"
+	"time"
 )
 
 const line = "77 (a) b) Z 1 2 3 34817 -1 4227084 0 0 0 0 10 20 3 4 20 0 1 0 4242 0 5 18446744073709551615 0 0 0 0 0 0 0 0 0 0 0 0 17 1 0 0 0 0 0 0 0 0 0 0 0 0 768\n"
@@ -31,6 +33,14 @@ func TestParse(t *testing.T) {
 		if s, err := Parse([]byte(text)); err == nil {
 			t.Errorf("%q was read as %+v", text, s)
 		}
+	}
+}
+
+// A line is read without an allocation but those of its name and path: every look reads
+// hundreds.
+func TestReadAllocates(t *testing.T) {
+	if n := testing.AllocsPerRun(50, func() { _, _ = Read("/proc", os.Getpid()) }); n > 6 {
+		t.Errorf("%v allocations for one line", n)
 	}
 }
 
@@ -81,6 +91,9 @@ func TestCarries(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _, _ = in.Close(), cmd.Wait() })
+	for end := time.Now().Add(10 * time.Second); !Carries(cmd.Process.Pid, "A=bc") && time.Now().Before(end); { // its environment is set up after Start returns
+		runtime.Gosched()
+	}
 	for entry, want := range map[string]bool{"A=bc": true, "D=e": true, "A=b": false, "A": false, "=bc": false} {
 		if Carries(cmd.Process.Pid, entry) != want {
 			t.Errorf("%q is not %v", entry, want)
