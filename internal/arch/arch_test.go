@@ -42,7 +42,7 @@ func TestAtlasSeesViolations(t *testing.T) {
 		{"unknown command", "cmd/other/x.go", `package main`, "cmd/other is not on the atlas"},
 		{"probe with a writer", "internal/observe/git/x.go", `package git; import "custos/internal/sys/git"; var _ git.Writer`, "internal/observe/git is a probe and may not name git.Writer"},
 		{"size", "internal/act/stop/x.go", "package stop\n" + strings.Repeat("var _ int\n", mostLines), "internal/act/stop has 5001 lines of code, and may have 5000"},
-		{"size of the large", "internal/server/x.go", "package server\n" + strings.Repeat("var _ int\n", large["internal/server"]), "internal/server has"},
+		{"size of the large", "internal/daemon/x.go", "package daemon\n" + strings.Repeat("var _ int\n", large["internal/daemon"]), "internal/daemon has"},
 		{"init", "internal/act/stop/x.go", `package stop; func init() {}`, "internal/act/stop may not have an init function"},
 		{"a turn of no plan", "internal/daemon/x.go", `package daemon; import "custos/internal/fleet"; var _ = fleet.Turn{}`, "internal/daemon may not make a Turn but by Plan.Turn"},
 		{"a turn beside the plan", "internal/loop/x.go", `package loop; import words "custos/internal/fleet"; var _ = new(words.Turn)`, "internal/loop may not make a Turn but by Plan.Turn"},

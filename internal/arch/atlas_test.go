@@ -62,7 +62,7 @@ func atlas() []row {
 		{pkg: "internal/control", may: "fleet nearest api ledger view library formula plugin decide/follow/runs", why: "what people and agents may do, in the words of the published face, whoever carries it; the ledger says what is legal, and runs when a schedule is due next", not: "net net/http"},
 		{pkg: "internal/server", may: "fleet nearest api control ledger view hookwire", why: "HTTP over the ports it declares"},
 		{pkg: "internal/catalog", may: "fleet config rules agent ledger session session/process session/tmux " + clients + " " + stages + " observe/* act/* report/*", why: "the one list of what is built in: it knows the folders that it lists, and the clients that they share"},
-		{pkg: "internal/daemon", may: "fleet config api rules agent library nearest session sys/* store server control hookwire ledger scenario catalog loop report/journal report/terminal observe/agents observe/watch " + stages, why: "the composition root"},
+		{pkg: "internal/daemon", may: "fleet config api rules agent library nearest session sys/* store server control view hookwire ledger scenario catalog loop report/journal report/terminal observe/agents observe/watch " + stages, why: "the composition root"},
 		{pkg: "internal/cli", may: "api config daemon nearest", why: "one file a command; all else through the API; what was meant by a slip is nearest"},
 		{pkg: "internal/arch", why: "this"},
 		{pkg: "cmd/custos", may: "cli", why: "calls cli, exits"},

@@ -13,7 +13,7 @@ import (
 	"custos/internal/control"
 	"custos/internal/fleet"
 	"custos/internal/ledger"
-	"custos/internal/server"
+	"custos/internal/view"
 )
 
 // book is the formulas and runs of a world: one formula, nightly, whose runs end
@@ -128,9 +128,9 @@ func (w *world) schedules(context.Context) ([]api.ScheduleRow, error) {
 		{Name: "full", Formula: "tidy", When: "when host.x", NextAt: []time.Time{}, WhyNot: "disabled: by me"}}, nil
 }
 
-func (w *world) costs(context.Context, fleet.Instant) ([]server.Cost, error) {
+func (w *world) costs(context.Context, fleet.Instant) ([]view.Cost, error) {
 	if w.never {
 		return nil, nil
 	}
-	return []server.Cost{{Day: "2026-11-20", Formula: "nightly", Calls: 2, Tokens: 1200, MicroUSD: 1_500_000, Unpriced: 1}}, nil
+	return []view.Cost{{Day: "2026-11-20", Formula: "nightly", Calls: 2, Tokens: 1200, MicroUSD: 1_500_000, Unpriced: 1}}, nil
 }

@@ -27,6 +27,7 @@ import (
 	"custos/internal/ledger"
 	"custos/internal/server"
 	"custos/internal/sys/files"
+	"custos/internal/view"
 )
 
 // world is a Custos without a machine: one pass from a file, everything else in
@@ -231,11 +232,11 @@ func (w *world) Replaced(fleet.Registration) bool { return false }
 
 func (w *world) Beat(context.Context, string) (fleet.Instant, error) { return w.pass.Snapshot.At, nil }
 
-func (w *world) vitals(context.Context) server.Vitals {
+func (w *world) vitals(context.Context) view.Vitals {
 	if w.never {
-		return server.Vitals{}
+		return view.Vitals{}
 	}
-	return server.Vitals{Patrolled: w.pass.Snapshot.At.Add(-10 * time.Minute)}
+	return view.Vitals{Patrolled: w.pass.Snapshot.At.Add(-10 * time.Minute)}
 }
 
 func (w *world) Look(context.Context, time.Duration) (fleet.Pass, error) {

@@ -9,7 +9,7 @@ import (
 	"sync"
 
 	"custos/internal/fleet"
-	"custos/internal/server"
+	"custos/internal/view"
 )
 
 // pulse is when passes were made, as they are known without asking anybody: a
@@ -62,18 +62,18 @@ func (s *system) selfNotes() (notes []string) {
 
 // vitals says whether passes are made. Without a daemon the ledger says when the
 // last patrol was.
-func (s *system) vitals(isDaemon bool) func(context.Context) server.Vitals {
-	return func(ctx context.Context) server.Vitals {
+func (s *system) vitals(isDaemon bool) func(context.Context) view.Vitals {
+	return func(ctx context.Context) view.Vitals {
 		if !isDaemon {
 			past, err := s.recall(ctx)
-			v := server.Vitals{Patrolled: past.PatrolAt}
+			v := view.Vitals{Patrolled: past.PatrolAt}
 			if err != nil {
 				v.Trouble = err.Error()
 			}
 			return v
 		}
 		pass, patrol := s.pulse.last()
-		return server.Vitals{Daemon: true, Passed: pass, Patrolled: patrol, Every: s.loop.Interval(), Trouble: s.loop.Trouble(), Full: noRoom(s.cfg.StateDir), Receivers: s.report.Receivers(), Hung: s.hung(), Notes: append(s.selfNotes(), terminalNotes(s.board.Snapshot())...)}
+		return view.Vitals{Daemon: true, Passed: pass, Patrolled: patrol, Every: s.loop.Interval(), Trouble: s.loop.Trouble(), Full: noRoom(s.cfg.StateDir), Receivers: s.report.Receivers(), Hung: s.hung(), Notes: append(s.selfNotes(), terminalNotes(s.board.Snapshot())...)}
 	}
 }
 

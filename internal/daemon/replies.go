@@ -12,8 +12,8 @@ import (
 	"custos/internal/fleet"
 	"custos/internal/ledger"
 	"custos/internal/report"
-	"custos/internal/server"
 	"custos/internal/store"
+	"custos/internal/view"
 )
 
 // desk acts on what people say in the places where Custos listens. What it has
@@ -87,9 +87,9 @@ type unread interface {
 }
 
 // listening lists the places where people answer, for people to look at.
-func (s *system) listening() (out []server.Listening) {
+func (s *system) listening() (out []view.Listening) {
 	for _, e := range s.places {
-		l := server.Listening{Place: e.Place(), Unread: fleet.Unknown[[]string]("only its server could tell")}
+		l := view.Listening{Place: e.Place(), Unread: fleet.Unknown[[]string]("only its server could tell")}
 		if u, ok := e.(unread); ok {
 			l.Spool = true
 			if list, err := u.Unread(); err != nil {

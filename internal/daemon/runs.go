@@ -14,9 +14,9 @@ import (
 	"custos/internal/fleet"
 	"custos/internal/ledger"
 	"custos/internal/library"
-	"custos/internal/server"
 	"custos/internal/store"
 	"custos/internal/sys/files"
+	"custos/internal/view"
 )
 
 // seen is what an agent is told of the fleet as it is: the facts of the preflight, and
@@ -35,7 +35,7 @@ func (s *system) seen(ctx context.Context, looks []string) (string, error) {
 
 func (s *system) seenOf(ctx context.Context, look string) (string, error) {
 	if look == "preflight" {
-		return server.PreflightText(s.board.Snapshot(), s.listening()), nil
+		return view.PreflightText(s.board.Snapshot(), s.listening()), nil
 	}
 	past, err := s.recall(ctx)
 	if err != nil {

@@ -15,8 +15,8 @@ import (
 	"custos/internal/ledger"
 	"custos/internal/loop"
 	"custos/internal/scenario"
-	"custos/internal/server"
 	"custos/internal/store"
+	"custos/internal/view"
 )
 
 // Simulate tells the stories of a file (docs/simulate.md): what is thought and planned
@@ -86,7 +86,7 @@ func (t *teller) tell(ctx context.Context, story scenario.Story) (err error) {
 		if err != nil {
 			return err
 		}
-		shown.Moments = append(shown.Moments, server.Moment(p, step.Line, step.At))
+		shown.Moments = append(shown.Moments, view.Simulated(p, step.Line, step.At))
 		if err := t.check(story.Name, step, p); err != nil {
 			return err
 		}

@@ -14,6 +14,7 @@ import (
 	"custos/internal/api"
 	"custos/internal/fleet"
 	"custos/internal/ledger"
+	"custos/internal/view"
 )
 
 func (w *world) Take(_ context.Context, o fleet.Order) (fleet.Order, error) {
@@ -464,11 +465,11 @@ func TestStatusTellsOfFailedAgents(t *testing.T) {
 // The API's list of states is the fleet's.
 func TestAgentStates(t *testing.T) {
 	for _, name := range api.AgentStates() {
-		if attention(fleet.AgentState(name)) == len(api.AgentStates()) {
+		if view.Attention(fleet.AgentState(name)) == len(api.AgentStates()) {
 			t.Errorf("%q is no state of an agent", name)
 		}
 	}
-	if n := attention("no such state"); n != len(api.AgentStates()) {
+	if n := view.Attention("no such state"); n != len(api.AgentStates()) {
 		t.Errorf("the server knows %d states, the API %d", n, len(api.AgentStates()))
 	}
 }
@@ -486,7 +487,7 @@ func TestWhoIsKept(t *testing.T) {
 		p.Snapshot.Agents.Value = append(p.Snapshot.Agents.Value, fleet.Agent{Name: a.name, State: a.state})
 		p.Past.Registrations = append(p.Past.Registrations, fleet.Registration{Name: a.name, Owner: fleet.OwnerCustos, Desired: fleet.DesiredRunning, DesiredBy: "ann", Restart: a.restart, Failed: a.failed})
 	}
-	if got := agentsView(p, hints{}).Kept; !slices.Equal(got, []string{"works", "again", "crashed"}) {
+	if got := view.Agents(p, view.Hints{}).Kept; !slices.Equal(got, []string{"works", "again", "crashed"}) {
 		t.Errorf("%q", got)
 	}
 }
@@ -511,7 +512,7 @@ func TestWhoWasEndedByAPersonIsNotKept(t *testing.T) {
 		}
 	}
 	want := []string{"machinery on-failure", "machinery always", "rebooted on-failure", "rebooted always", "suspended on-failure", "suspended always", "anew on-failure", "anew always"}
-	if got := agentsView(p, hints{}).Kept; !slices.Equal(got, want) {
+	if got := view.Agents(p, view.Hints{}).Kept; !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}
 }
@@ -519,7 +520,7 @@ func TestWhoWasEndedByAPersonIsNotKept(t *testing.T) {
 // A guard is told beside its reason, so that the reason does not begin with it again.
 func TestAGuardIsNamedOnce(t *testing.T) {
 	for why, want := range map[string]string{"frozen: by ann": "by ann", "by ann": "by ann", "freezing: no": "freezing: no"} {
-		if got := refusal(fleet.Skipped{Guard: fleet.GuardFrozen, Why: why}); got.Why != want || got.Guard != "frozen" {
+		if got := view.Refusal(fleet.Skipped{Guard: fleet.GuardFrozen, Why: why}); got.Why != want || got.Guard != "frozen" {
 			t.Errorf("%q is told as %q of %s", why, got.Why, got.Guard)
 		}
 	}

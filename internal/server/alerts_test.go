@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"custos/internal/fleet"
+	"custos/internal/view"
 )
 
 // TestAlertsThatCannotBeWrittenDownAreTold: while passes cannot be finished (a full disk),
@@ -22,7 +23,7 @@ func TestAlertsThatCannotBeWrittenDownAreTold(t *testing.T) {
 			{AlertKey: full, Status: fleet.AlertFiring, Priority: fleet.P1, Summary: "it is full", Since: instant(-time.Minute)},
 			{AlertKey: ended, Status: fleet.AlertResolved, Priority: fleet.P2, Since: instant(-time.Hour)},
 		}
-		w.vitals = Vitals{Daemon: true, Trouble: c.trouble}
+		w.vitals = view.Vitals{Daemon: true, Trouble: c.trouble}
 		got, err := client(w).Alerts(t.Context(), false)
 		if err != nil {
 			t.Fatal(err)

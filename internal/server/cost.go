@@ -37,38 +37,20 @@ func (s *server) costs(req *http.Request, _ Caller) (any, error) {
 			i = len(out.Rows)
 			out.Rows = append(out.Rows, api.CostRow{Key: name})
 		}
-		addCost(&out.Rows[i], c)
-		addCost(&out.Total, c)
+		view.AddCost(&out.Rows[i], c)
+		view.AddCost(&out.Total, c)
 	}
 	slices.SortFunc(out.Rows, func(a, b api.CostRow) int { return strings.Compare(a.Key, b.Key) })
 	return out, nil
 }
 
-// Cost is what models cost on one day for one formula or one alert.
-type Cost struct {
-	Day      string // "2006-01-02", UTC
-	Formula  string
-	Alert    string // rule and subject
-	Calls    int
-	Tokens   int64
-	MicroUSD int64
-	Unpriced int // calls whose price is not known
-}
-
-func addCost(r *api.CostRow, c Cost) {
-	r.Calls += c.Calls
-	r.Tokens += c.Tokens
-	r.Dollars += view.Dollars(c.MicroUSD)
-	r.Unpriced += c.Unpriced
-}
-
 // costKeys are the ways to sum up. What belongs to no formula, or to no alert,
 // is one row.
-func costKeys() map[string]func(Cost) string {
-	return map[string]func(Cost) string{
-		"day":     func(c Cost) string { return c.Day },
-		"formula": func(c Cost) string { return cmp.Or(c.Formula, "(triage)") },
-		"alert":   func(c Cost) string { return cmp.Or(c.Alert, "(formulas)") },
+func costKeys() map[string]func(view.Cost) string {
+	return map[string]func(view.Cost) string{
+		"day":     func(c view.Cost) string { return c.Day },
+		"formula": func(c view.Cost) string { return cmp.Or(c.Formula, "(triage)") },
+		"alert":   func(c view.Cost) string { return cmp.Or(c.Alert, "(formulas)") },
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"custos/internal/api"
 	"custos/internal/fleet"
+	"custos/internal/view"
 )
 
 // Mender mends what alerts tell of, by the actions of their rules.
@@ -58,7 +59,7 @@ func (s *server) fix(ctx context.Context, e Examination, checks []api.DoctorChec
 		out.Cannot = why(err)
 		return out
 	}
-	dry := plan(fleet.Pass{Plan: wished}, s.Teller)
+	dry := view.Plan(fleet.Pass{Plan: wished}, s.Teller)
 	out.Actions, out.Skipped = append(out.Actions, dry.Actions...), dry.Skipped
 	return out
 }
@@ -100,7 +101,7 @@ func (s *server) mend(req *http.Request, c Caller) (any, error) {
 	}
 	e := s.examine(req.Context(), order.Categories, order.Version)
 	out := s.diagnosed(req.Context(), e, order.Categories)
-	out.Fix.Done = append(began(before, e), outcomes(pass.Results)...)
+	out.Fix.Done = append(began(before, e), view.Outcomes(pass.Results)...)
 	return out, nil
 }
 

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"custos/internal/fleet"
+	"custos/internal/view"
 )
 
 // judgeRecords compares the records of agents with what is seen.
@@ -126,5 +127,5 @@ func judgeOrders(e *Examination) verdict {
 }
 
 func ago(now, then fleet.Instant) string {
-	return leafSpan(fleet.Known(fleet.Duration(now.Since(then))))
+	return view.LeafSpan(fleet.Known(fleet.Duration(now.Since(then))))
 }

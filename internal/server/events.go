@@ -69,7 +69,7 @@ func (s *server) sendEvents(ctx context.Context, w http.ResponseWriter, after in
 		return after, err
 	}
 	for _, e := range list {
-		b, err := json.Marshal(eventView(e))
+		b, err := json.Marshal(view.Event(e))
 		if err != nil {
 			return after, fmt.Errorf("cannot write event %d: %w", e.ID, err)
 		}
@@ -79,17 +79,4 @@ func (s *server) sendEvents(ctx context.Context, w http.ResponseWriter, after in
 		after = e.ID
 	}
 	return after, nil
-}
-
-func eventView(e fleet.Event) api.Event {
-	return api.Event{ID: e.ID, At: e.At.Wall.UTC(), Kind: e.Kind, Rule: e.Alert.Rule,
-		Subject: view.SubjectText(eventSubject(e)), Action: e.Action, Text: e.Text}
-}
-
-// eventSubject is what an event is about: itself says, or its alert does.
-func eventSubject(e fleet.Event) fleet.Subject {
-	if e.Subject != (fleet.Subject{}) {
-		return e.Subject
-	}
-	return e.Alert.Subject
 }

@@ -8,7 +8,6 @@ import (
 	"net/url"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"custos/internal/api"
@@ -29,7 +28,7 @@ func (s *server) feed(req *http.Request, _ Caller) (any, error) {
 	if err != nil {
 		return nil, api.AsBadInput(err)
 	}
-	crew := feedCrew{}
+	crew := view.FeedOf{}
 	if q.Of != "" {
 		if crew, err = s.crewOf(req.Context(), q); err != nil {
 			return nil, err
@@ -39,7 +38,7 @@ func (s *server) feed(req *http.Request, _ Caller) (any, error) {
 	if q.View == api.FeedAll {
 		read = q.Limit
 	}
-	events, err := s.Chronicle.Events(req.Context(), EventFilter{Limit: read, Subject: crew.only()})
+	events, err := s.Chronicle.Events(req.Context(), EventFilter{Limit: read, Subject: crew.Only()})
 	if err != nil {
 		return nil, err
 	}
@@ -47,7 +46,7 @@ func (s *server) feed(req *http.Request, _ Caller) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return feedView(q, crew, events, hooks), nil
+	return view.Feed(q, crew, events, hooks), nil
 }
 
 func feedQuery(v url.Values) (api.FeedQuery, error) {
@@ -75,46 +74,30 @@ func feedQuery(v url.Values) (api.FeedQuery, error) {
 	return q, nil
 }
 
-// feedCrew is the agents a feed is about; the zero one is all.
-type feedCrew struct {
-	names []string
-	procs map[fleet.ProcessID]string // of agents that carry no marker
-}
-
-// only is the one subject the feed is about, if it is one.
-func (c feedCrew) only() fleet.Subject {
-	if len(c.names) == 1 {
-		return fleet.Subject{Kind: fleet.KindAgent, Name: c.names[0]}
-	}
-	return fleet.Subject{}
-}
-
-func (c feedCrew) has(agent string) bool { return len(c.names) == 0 || slices.Contains(c.names, agent) }
-
 // crewOf finds whom a trace (an agent, or all with a task) or a replay (an agent
 // with all below it, or a run) is about.
-func (s *server) crewOf(ctx context.Context, q api.FeedQuery) (feedCrew, error) {
+func (s *server) crewOf(ctx context.Context, q api.FeedQuery) (view.FeedOf, error) {
 	pass, err := s.Cycle.Look(ctx, glance)
 	if err != nil {
-		return feedCrew{}, cannotLook(err)
+		return view.FeedOf{}, cannotLook(err)
 	}
 	all, err := s.Control.Registry(ctx)
 	if err != nil {
-		return feedCrew{}, err
+		return view.FeedOf{}, err
 	}
-	c := feedCrew{names: crewNames(q, all), procs: map[fleet.ProcessID]string{}}
+	c := view.FeedOf{Names: crewNames(q, all), Procs: map[fleet.ProcessID]string{}}
 	for _, a := range pass.Snapshot.Agents.Value {
-		if a.Name == q.Of && !slices.Contains(c.names, a.Name) {
-			c.names = append(c.names, a.Name)
+		if a.Name == q.Of && !slices.Contains(c.Names, a.Name) {
+			c.Names = append(c.Names, a.Name)
 		}
-		if !slices.Contains(c.names, a.Name) {
+		if !slices.Contains(c.Names, a.Name) {
 			continue
 		}
 		for _, id := range append(a.Procs, a.Process) {
-			c.procs[id] = a.Name
+			c.Procs[id] = a.Name
 		}
 	}
-	if len(c.names) == 0 {
+	if len(c.Names) == 0 {
 		return c, noAgent(q.View, q.Of)
 	}
 	return c, nil
@@ -151,107 +134,4 @@ func isBelow(r fleet.Registration, above string, all []fleet.Registration) bool 
 		r = *parent
 	}
 	return false
-}
-
-// feedView puts both logs into the order of time.
-func feedView(q api.FeedQuery, crew feedCrew, events []fleet.Event, hooks []fleet.HookEvent) api.Feed {
-	out := api.Feed{Of: append([]string{}, crew.names...), Entries: []api.FeedEntry{}}
-	for _, e := range events {
-		if entry := eventEntry(e); crew.has(entry.Agent) {
-			out.Entries = append(out.Entries, entry)
-		}
-	}
-	for _, entry := range hookEntries(hooks, crew.procs) {
-		if crew.has(entry.Agent) {
-			out.Entries = append(out.Entries, entry)
-		}
-	}
-	out.Entries = slices.DeleteFunc(out.Entries, func(e api.FeedEntry) bool {
-		return e.At.Before(q.Since) || q.View == api.FeedErrors && !e.Bad
-	})
-	slices.SortStableFunc(out.Entries, func(a, b api.FeedEntry) int { return a.At.Compare(b.At) })
-	out.Entries = out.Entries[max(0, len(out.Entries)-q.Limit):]
-	return out
-}
-
-func eventEntry(e fleet.Event) api.FeedEntry {
-	out := api.FeedEntry{ID: "e" + strconv.FormatInt(e.ID, 10), At: e.At.Wall.UTC(), Source: "custos", Kind: e.Kind,
-		About: e.Alert.Rule, Text: fleet.Line(e.Text, 400), Bad: isBad(e)}
-	if of := eventSubject(e); of.Kind == fleet.KindAgent {
-		out.Agent = of.Name
-	} else if of != (fleet.Subject{}) {
-		out.About = of.String()
-	}
-	return out
-}
-
-// isBad says whether an event tells that something went wrong.
-func isBad(e fleet.Event) bool {
-	switch e.Kind {
-	case "alert.firing", "agent.failed", "recovery_failed", "recovery_exhausted", "order.refused", "order.expired", "amnesia":
-		return true
-	case "agent.ended":
-		return e.Text != "ended with status 0" && !strings.Contains(e.Text, "asked by")
-	case "action.ended": // do: status: effect: why
-		_, rest, _ := strings.Cut(e.Text, ": ")
-		status, _, _ := strings.Cut(rest, ": ")
-		return slices.Contains([]fleet.ResultStatus{fleet.ResultFailed, fleet.ResultUnverified, fleet.ResultInDoubt}, fleet.ResultStatus(status))
-	}
-	return false
-}
-
-// hookEntries puts into words what agents told. The end of a tool call says how
-// long it took, where its begin is known too.
-func hookEntries(hooks []fleet.HookEvent, procs map[fleet.ProcessID]string) []api.FeedEntry {
-	began := map[string]fleet.Instant{}
-	out := make([]api.FeedEntry, 0, len(hooks))
-	for _, h := range hooks {
-		entry := api.FeedEntry{ID: "h" + h.ID, At: h.At.Wall.UTC(), Source: "agent", Kind: string(h.Event), Agent: hookAgent(h, procs),
-			Text: hookText(h), Bad: h.Event == fleet.HookFailure || h.Event == fleet.HookToolEnd && h.Text == "failed"}
-		call := h.Key() + " " + h.CallID
-		switch {
-		case h.CallID == "":
-		case h.Event == fleet.HookToolBegin:
-			began[call] = h.At
-		case h.Event == fleet.HookToolEnd:
-			if from, ok := began[call]; ok {
-				entry.Took = max(h.At.Since(from), 0).Round(time.Millisecond).String()
-				delete(began, call)
-			}
-		}
-		out = append(out, entry)
-	}
-	return out
-}
-
-func hookAgent(h fleet.HookEvent, procs map[fleet.ProcessID]string) string {
-	if h.Agent != "" {
-		return h.Agent
-	}
-	if name := procs[h.Process]; name != "" {
-		return name
-	}
-	if h.Process.PID != 0 {
-		return fmt.Sprintf("%s (pid %d)", h.Kind, h.Process.PID)
-	}
-	return h.Kind
-}
-
-func hookText(h fleet.HookEvent) string {
-	words := []string{}
-	add := func(list ...string) {
-		for _, w := range list {
-			if w != "" {
-				words = append(words, w)
-			}
-		}
-	}
-	add(h.Tool, h.Args, h.Text)
-	if used, ok := h.Context.Get(); ok {
-		add(fmt.Sprintf("context %.0f %%", used))
-	}
-	if !h.Until.IsZero() {
-		add("until " + h.Until.Wall.UTC().Format("2006-01-02 15:04 UTC"))
-	}
-	return fleet.Line(fleet.Redact(strings.Join(words, " ")), 400)
 }

@@ -12,6 +12,7 @@ import (
 	"custos/internal/api"
 	"custos/internal/control"
 	"custos/internal/fleet"
+	"custos/internal/view"
 )
 
 // How long a look may take: the first look is for a person who waits (two
@@ -27,7 +28,7 @@ func (s *server) look(req *http.Request, _ Caller) (any, error) {
 	if err != nil {
 		return nil, cannotLook(err)
 	}
-	return firstLook(pass, s.Teller, hints{daemon: !s.InProcess, configured: s.Configured}), nil
+	return view.FirstLook(pass, s.Teller, view.Hints{Daemon: !s.InProcess, Configured: s.Configured}), nil
 }
 
 func (s *server) patrol(req *http.Request, c Caller) (any, error) {
@@ -44,7 +45,7 @@ func (s *server) patrol(req *http.Request, c Caller) (any, error) {
 	if err != nil && (pass.Snapshot.At.IsZero() || req.Context().Err() != nil) {
 		return nil, cannotLook(err)
 	}
-	report := patrolReport(pass, order.Apply, s.Teller)
+	report := view.PatrolReport(pass, order.Apply, s.Teller)
 	if err != nil { // what was seen is worth telling, all the more when the disk is what is wrong
 		report.Unkept = fleet.Line(err.Error(), 500)
 	}
@@ -56,11 +57,11 @@ func (s *server) preflight(req *http.Request, _ Caller) (any, error) {
 	if err != nil {
 		return nil, cannotLook(err)
 	}
-	var places []Listening
+	var places []view.Listening
 	if s.Places != nil {
 		places = s.Places()
 	}
-	return preflight(pass.Snapshot, places), nil
+	return view.Preflight(pass.Snapshot, places), nil
 }
 
 func (s *server) plan(req *http.Request, _ Caller) (any, error) {
@@ -68,7 +69,7 @@ func (s *server) plan(req *http.Request, _ Caller) (any, error) {
 	if err != nil {
 		return nil, cannotLook(err)
 	}
-	return plan(pass, s.Teller), nil
+	return view.Plan(pass, s.Teller), nil
 }
 
 func (s *server) judge(req *http.Request, _ Caller) (any, error) {
@@ -84,7 +85,7 @@ func (s *server) judge(req *http.Request, _ Caller) (any, error) {
 	if err != nil {
 		return nil, api.AsBadInput(err)
 	}
-	return plan(pass, s.Teller), nil
+	return view.Plan(pass, s.Teller), nil
 }
 
 func (s *server) record(req *http.Request, _ Caller) (any, error) {

@@ -3,7 +3,6 @@ package server
 import (
 	"fmt"
 	"net/http"
-	"strings"
 	"time"
 
 	"custos/internal/api"
@@ -11,29 +10,8 @@ import (
 	"custos/internal/view"
 )
 
-// Vitals is what Custos knows of its own passes. Instants are zero for never.
-type Vitals struct {
-	Daemon    bool
-	Passed    fleet.Instant // the last whole pass ended; only a daemon knows
-	Patrolled fleet.Instant // the last whole patrol ended
-	Every     time.Duration // from the last patrol to the next one; 0 without a daemon
-	Trouble   string        // why the last pass could not be finished
-	Full      string        // why nothing can be written down
-	Notes     []string      // what a person should know though passes are made
-	Receivers []fleet.Receiver
-	Hung      []string // parts whose probe did not answer by its deadline, each with its name
-}
-
-// A daemon makes a pass each 15 seconds, whatever happens. A patrol is late when a
-// whole turn and some time for its work were left out, as for the rule self-late.
-const (
-	passLate    = 2 * time.Minute
-	patrolSlack = time.Minute
-	muteAfter   = 2 * time.Minute // as the rule self-mute
-)
-
 func (s *server) health(req *http.Request, _ Caller) (any, error) {
-	maxAge := passLate
+	maxAge := view.PassLate
 	if text := req.URL.Query().Get("max_age"); text != "" {
 		d, err := time.ParseDuration(text)
 		if err != nil || d < 0 {
@@ -43,58 +21,5 @@ func (s *server) health(req *http.Request, _ Caller) (any, error) {
 			maxAge = d
 		}
 	}
-	return healthOf(s.Vitals(req.Context()), s.Now(), maxAge), nil
-}
-
-// healthOf judges what is known of the passes. What is not known is not well.
-func healthOf(v Vitals, now fleet.Instant, maxAge time.Duration) api.Health {
-	h := api.Health{LastPass: view.Moment(v.Passed), PassAge: ageOf(v.Passed, now), LastPatrol: view.Moment(v.Patrolled), PatrolAge: ageOf(v.Patrolled, now), Trouble: v.Trouble, Mute: mute(v.Receivers), Notes: v.Notes, Hung: v.Hung}
-	if !v.Daemon {
-		h.State, h.Why = api.HealthNone, "no daemon is running"
-		return h
-	}
-	h.MaxAge, h.Every = maxAge.String(), v.Every.String()
-	h.State, h.Why = judged(v, now, maxAge)
-	return h
-}
-
-// mute lists who cannot be told, as the rule self-mute has it.
-func mute(all []fleet.Receiver) (out []string) {
-	for _, r := range all {
-		switch {
-		case r.Barred != "":
-			out = append(out, r.Name+": "+r.Barred)
-		case time.Duration(r.Waiting) > muteAfter:
-			out = append(out, fmt.Sprintf("%s: nothing has arrived for %s: %s", r.Name, time.Duration(r.Waiting).Round(time.Second), r.Why))
-		}
-	}
-	return out
-}
-
-func judged(v Vitals, now fleet.Instant, maxAge time.Duration) (state, why string) {
-	limit := 2*v.Every + patrolSlack
-	switch {
-	case v.Trouble != "":
-		return api.HealthFailing, "passes cannot be finished: " + v.Trouble
-	case v.Full != "":
-		return api.HealthFailing, v.Full
-	case v.Passed.IsZero():
-		return api.HealthStarting, "no whole pass was made yet"
-	case now.Since(v.Passed) > maxAge:
-		return api.HealthLate, "the last whole pass ended " + ageOf(v.Passed, now) + " ago; allowed are " + maxAge.String()
-	case v.Patrolled.IsZero():
-		return api.HealthStarting, "no whole patrol was made yet"
-	case now.Since(v.Patrolled) > limit:
-		return api.HealthLate, "the last whole patrol ended " + ageOf(v.Patrolled, now) + " ago; allowed are " + limit.String()
-	case len(v.Hung) > 0:
-		return api.HealthBlind, "not seen, for its probe does not answer: " + strings.Join(v.Hung, ", ")
-	}
-	return api.HealthWell, ""
-}
-
-func ageOf(at, now fleet.Instant) string {
-	if at.IsZero() {
-		return ""
-	}
-	return max(0, now.Since(at)).Round(time.Millisecond).String()
+	return view.Health(s.Vitals(req.Context()), s.Now(), maxAge), nil
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"custos/internal/fleet"
+	"custos/internal/view"
 )
 
 // A recovery that its grace holds back is told in one way by `why`, `show` and
@@ -27,7 +28,7 @@ func TestOnePlanOfARecovery(t *testing.T) {
 		p.Past.Registrations = []fleet.Registration{{Name: "lost", Owner: fleet.OwnerCustos, Desired: fleet.DesiredRunning, Exit: &fleet.Exit{At: now.Add(-time.Minute)}}}
 		p.Policy.ApprovedBy = "you"
 		p.Itself = &fleet.Plan{At: now, Skipped: []fleet.Skipped{{Action: recovery, Guard: guard, Why: c.why, Until: now.Add(2 * time.Minute)}}}
-		s := story(about{subject: lost}, p, nil, nil, newWorld())
+		s := view.Story(view.StoryOf{Subject: lost}, p, nil, nil, newWorld())
 		isHeld := c.state == "held back"
 		if len(s.Skipped) != count(isHeld) || len(s.Planned) != count(!isHeld) {
 			t.Errorf("%s: why plans %+v and holds back %+v", guard, s.Planned, s.Skipped)
@@ -36,7 +37,7 @@ func TestOnePlanOfARecovery(t *testing.T) {
 		if strings.Contains(next, "Next: recover, now") == isHeld || strings.Contains(next, "Next: recover, not before 2026-11-20 09:02:00 UTC") != isHeld {
 			t.Errorf("%s: %q", guard, next)
 		}
-		got := pending(p)
+		got := view.Pending(p)
 		if len(got) != 1 || got[0].Agent != "lost" || got[0].What != "recover" || got[0].State != c.state || got[0].For != "1m0s" || isHeld != (got[0].Until != nil) {
 			t.Errorf("%s: pending %+v", guard, got)
 		}
@@ -66,18 +67,18 @@ func TestWhatIsHeldTwiceIsToldAsItGoesOnByItself(t *testing.T) {
 		p.Itself.Skipped = append(p.Itself.Skipped, fleet.Skipped{Action: a, Guard: fleet.GuardGrace, Why: "it was just started", Until: grace, Also: []string{"gate: it is left for 3s"}})
 	}
 	for _, of := range []fleet.Action{first, second} {
-		s := story(about{subject: of.Subject}, p, nil, nil, newWorld())
+		s := view.Story(view.StoryOf{Subject: of.Subject}, p, nil, nil, newWorld())
 		next := strings.Join(s.Facts, " ")
 		if !strings.Contains(next, "Next: recover, not before 2026-11-20 09:00:42 UTC (grace: it was just started; and 1 more).") {
 			t.Errorf("%s: %q", of.Subject, next)
 		}
 	}
-	for _, w := range pending(p) {
+	for _, w := range view.Pending(p) {
 		if w.State != "held back" || w.Until == nil || !w.Until.Equal(grace.Wall) || len(w.Also) != 1 {
 			t.Errorf("pending %+v", w)
 		}
 	}
-	dry := plan(p, newWorld())
+	dry := view.Plan(p, newWorld())
 	if len(dry.Actions) != 1 || dry.Actions[0].Held == nil || !dry.Actions[0].Held.Until.Equal(grace.Wall) || dry.Actions[0].Held.Guard != "grace" {
 		t.Errorf("the plan says of what the daemon waits for: %+v", dry.Actions)
 	}

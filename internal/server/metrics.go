@@ -26,7 +26,7 @@ type Metrics struct {
 	Snapshot fleet.Snapshot
 	Alerts   []fleet.Alert // as the ledger has them
 	Blind    bool          // the ledger cannot be read: no alert is told, which does not mean that there is none
-	Costs    []Cost        // since Started
+	Costs    []view.Cost   // since Started
 }
 
 // Measures gathers the metrics of now. It waits for no look.
@@ -198,7 +198,7 @@ func (p sheet) agents() {
 func (p sheet) models() {
 	var sum api.CostRow
 	for _, c := range p.m.Costs {
-		addCost(&sum, c)
+		view.AddCost(&sum, c)
 	}
 	counter := func(name, help string, v float64) { p.put(prometheus.CounterValue, name, help, v) }
 	counter("custos_model_calls_total", "Calls of models on behalf of Custos since it began: questions to the judge, and sessions of formulas.", float64(sum.Calls))

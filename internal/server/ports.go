@@ -44,11 +44,6 @@ type Journal interface {
 	Journal(ctx context.Context, day string) (api.Journal, error)
 }
 
-// Teller knows the exact commands of an action. It does no I/O.
-type Teller interface {
-	Commands(a fleet.Action) []fleet.Command
-}
-
 // Rules is the rule table in force.
 type Rules interface {
 	Rules() []api.Rule

@@ -14,6 +14,7 @@ import (
 
 	"custos/internal/api"
 	"custos/internal/fleet"
+	"custos/internal/view"
 )
 
 // The morning page of a fleet: testdata/report/morning.txtar holds the pass, the
@@ -108,15 +109,15 @@ func TestReportOfTheBlind(t *testing.T) {
 // A log that is cut says so.
 func TestReportOfALongLog(t *testing.T) {
 	p := newWorld().pass
-	many := make([]fleet.Event, eventsAReport)
+	many := make([]fleet.Event, view.EventsAReport)
 	for i := range many {
 		many[i] = fleet.Event{ID: int64(i), At: instant(-time.Minute), Kind: "patrol"}
 	}
-	if r := reportView(p, instant(-time.Hour), many); !r.Cut || r.Patrols != eventsAReport {
+	if r := view.Report(p, instant(-time.Hour), many); !r.Cut || r.Patrols != view.EventsAReport {
 		t.Errorf("cut: %v, %d patrols", r.Cut, r.Patrols)
 	}
 	many[0].At = instant(-2 * time.Hour)
-	if r := reportView(p, instant(-time.Hour), many); r.Cut || r.Patrols != eventsAReport-1 {
+	if r := view.Report(p, instant(-time.Hour), many); r.Cut || r.Patrols != view.EventsAReport-1 {
 		t.Errorf("cut: %v, %d patrols", r.Cut, r.Patrols)
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"custos/internal/control"
 	"custos/internal/fleet"
 	"custos/internal/ledger"
+	"custos/internal/view"
 )
 
 // nightly is a run with a command that is running, and prose for agent "n".
@@ -85,8 +86,8 @@ func (f runsOf) Change(_ context.Context, id string, change control.RunsChange) 
 
 func (w *world) Schedules(context.Context) ([]api.ScheduleRow, error) { return nil, nil }
 
-func (w *world) Costs(context.Context, fleet.Instant) ([]Cost, error) {
-	return []Cost{{Day: "2026-11-19", Alert: "agent-stuck agent/a", Calls: 2, Tokens: 10, MicroUSD: 5000, Unpriced: 1},
+func (w *world) Costs(context.Context, fleet.Instant) ([]view.Cost, error) {
+	return []view.Cost{{Day: "2026-11-19", Alert: "agent-stuck agent/a", Calls: 2, Tokens: 10, MicroUSD: 5000, Unpriced: 1},
 		{Day: "2026-11-20", Formula: "nightly", Calls: 1, Tokens: 7, MicroUSD: 250000},
 		{Day: "2026-11-20", Alert: "agent-stuck agent/a", Calls: 1}}, nil
 }
@@ -243,7 +244,7 @@ func TestRefusalsOfRuns(t *testing.T) {
 func TestHintsOfRuns(t *testing.T) {
 	hints := func(r fleet.Run, watched bool) string {
 		c := control.Control{Watched: watched, Now: func() fleet.Instant { return instant(0) }}
-		return strings.Join(each(c.RunView(r).Next, func(h api.Hint) string { return h.Command }), "; ")
+		return strings.Join(view.Each(c.RunView(r).Next, func(h api.Hint) string { return h.Command }), "; ")
 	}
 	asked := fleet.Run{ID: "n-1", Formula: "n", By: "me", Dir: "/runs/n-1", Source: "/f/n.toml", Mode: fleet.RunSteps,
 		Steps: []fleet.RunStep{{ID: "a", Do: fleet.StepRun, Argv: []string{"true"}}}}

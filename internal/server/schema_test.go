@@ -11,6 +11,7 @@ import (
 
 	"custos/internal/fleet"
 	"custos/internal/fleet/fleettest"
+	"custos/internal/view"
 )
 
 // A random snapshot is what its schema says, down to every leaf; and so is each
@@ -37,13 +38,13 @@ func TestRecordingsAreWhatTheSchemaSays(t *testing.T) {
 func TestViewsAreWhatTheirSchemasSay(t *testing.T) {
 	w := newWorld()
 	for name, v := range map[string]any{
-		"first-look": firstLook(w.pass, w, hints{}),
-		"patrol":     patrolReport(w.pass, false, w),
-		"preflight":  preflight(w.pass.Snapshot, nil),
-		"plan":       plan(w.pass, w),
+		"first-look": view.FirstLook(w.pass, w, view.Hints{}),
+		"patrol":     view.PatrolReport(w.pass, false, w),
+		"preflight":  view.Preflight(w.pass.Snapshot, nil),
+		"plan":       view.Plan(w.pass, w),
 		"run":        w.control().RunView(nightly("n-1")),
 		"pass":       w.pass,
-		"event":      eventView(w.events[1]),
+		"event":      view.Event(w.events[1]),
 	} {
 		b, err := json.Marshal(v)
 		if err != nil {

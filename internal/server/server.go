@@ -15,6 +15,7 @@ import (
 	"custos/internal/api"
 	"custos/internal/control"
 	"custos/internal/fleet"
+	"custos/internal/view"
 )
 
 // Options are the ports, all of which must be set unless said otherwise.
@@ -23,7 +24,7 @@ type Options struct {
 	Mender    Mender
 	Chronicle Chronicle
 	Journal   Journal
-	Teller    Teller
+	Teller    view.Teller
 	Rules     Rules
 	Explainer Explainer
 	Screens   Screens
@@ -34,7 +35,7 @@ type Options struct {
 	// Control does what is asked of records.
 	Control *control.Control
 	// Costs lists what models cost since a moment.
-	Costs   func(ctx context.Context, since fleet.Instant) ([]Cost, error)
+	Costs   func(ctx context.Context, since fleet.Instant) ([]view.Cost, error)
 	Status  func(ctx context.Context) api.Status
 	Metrics http.Handler // the page of metrics; nil where no daemon runs
 	// Made lists the subjects of the commits that were made in a worktree since a
@@ -47,9 +48,9 @@ type Options struct {
 	// asks how it is now. Nil: what was seen last is judged.
 	Anew func(ctx context.Context)
 	// Places lists where people answer, and what lies there unread. Nil: nowhere.
-	Places func() []Listening
+	Places func() []view.Listening
 	// Vitals says whether passes are made. It waits for nothing.
-	Vitals  func(ctx context.Context) Vitals
+	Vitals  func(ctx context.Context) view.Vitals
 	Now     func() fleet.Instant
 	Version string
 

@@ -19,6 +19,7 @@ import (
 	"custos/internal/control"
 	"custos/internal/fleet"
 	"custos/internal/ledger"
+	"custos/internal/view"
 )
 
 // world is a fake of every port.
@@ -52,7 +53,7 @@ type world struct {
 	replies       []string // "RUN: text", in the spool
 	beats         []string // agents that said that they are at work
 	records       *memory
-	vitals        Vitals
+	vitals        view.Vitals
 }
 
 func (w *world) Look(context.Context, time.Duration) (fleet.Pass, error) { return w.pass, w.lookErr }
@@ -128,7 +129,7 @@ func (w *world) options() Options {
 		Screens: w, HookLog: w, Failures: w, Messages: w, HookFiles: w,
 		Costs:   w.Costs,
 		Status:  func(context.Context) api.Status { return api.Status{Version: "test"} },
-		Vitals:  func(context.Context) Vitals { return w.vitals },
+		Vitals:  func(context.Context) view.Vitals { return w.vitals },
 		Mender:  &healer{},
 		Now:     func() fleet.Instant { return instant(0) },
 		Version: "test",

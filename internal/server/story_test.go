@@ -20,8 +20,8 @@ func TestWhichSessionIsMeant(t *testing.T) {
 		"main:0.0": "", "session/main:0.0": "", "session/main:0.1": "",
 	} {
 		got, err := s.resolve(of, &w.pass, nil)
-		if (err != nil) != (want == "") || got.subject.Name != want {
-			t.Errorf("%s is %q, %v, want %q", of, got.subject.Name, err, want)
+		if (err != nil) != (want == "") || got.Subject.Name != want {
+			t.Errorf("%s is %q, %v, want %q", of, got.Subject.Name, err, want)
 		}
 	}
 }

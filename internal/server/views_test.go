@@ -76,28 +76,28 @@ func viewed(t *testing.T, name string, p fleet.Pass) []byte {
 	var v any
 	switch name {
 	case "firstlook":
-		v = firstLook(p, w, hints{})
+		v = view.FirstLook(p, w, view.Hints{})
 	case "patrol":
-		v = patrolReport(p, false, w)
+		v = view.PatrolReport(p, false, w)
 	case "plan":
-		v = plan(p, w)
+		v = view.Plan(p, w)
 	case "preflight":
-		v = preflight(p.Snapshot, nil)
+		v = view.Preflight(p.Snapshot, nil)
 	case "story":
 		a, err := s.resolve(of, &p, p.Assessment.Alerts)
 		if err != nil {
 			t.Fatal(err)
 		}
-		v = story(a, p, p.Assessment.Alerts, nil, w)
+		v = view.Story(a, p, p.Assessment.Alerts, nil, w)
 	case "agents":
-		v = agentsView(p, hints{})
+		v = view.Agents(p, view.Hints{})
 	case "agent":
 		r := view.FindRegistration(p.Past.Registrations, of)
 		a, err := findAgent("show", of, &p.Snapshot, r)
 		if err != nil {
 			t.Fatal(err)
 		}
-		v = agentDetail(a, r, p, nil, w)
+		v = view.Agent(a, r, p, nil, w)
 	default:
 		t.Fatalf("there is no view %q", name)
 	}

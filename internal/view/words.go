@@ -1,9 +1,12 @@
 package view
 
 import (
+	"fmt"
 	"slices"
+	"strconv"
 	"time"
 
+	"custos/internal/api"
 	"custos/internal/fleet"
 )
 
@@ -42,4 +45,101 @@ func SubjectText(s fleet.Subject) string {
 		return ""
 	}
 	return s.String()
+}
+
+// size writes bytes for people: "512 B", "1.4 GiB".
+func size(n int64) string {
+	const units = "KMGTPE"
+	if n < 1024 {
+		return strconv.FormatInt(n, 10) + " B"
+	}
+	f, u := float64(n)/1024, 0
+	for f >= 1023.5 && u < len(units)-1 {
+		f, u = f/1024, u+1
+	}
+	if f >= 9.95 {
+		return fmt.Sprintf("%.0f %ciB", f, units[u])
+	}
+	return fmt.Sprintf("%.1f %ciB", f, units[u])
+}
+
+// span writes a duration for people, two units at most: "45s", "3h12m", "2d4h".
+func span(d time.Duration) string {
+	switch {
+	case d < 0:
+		return "0s"
+	case d < time.Minute:
+		return strconv.Itoa(int(d.Seconds())) + "s"
+	case d < time.Hour:
+		return strconv.Itoa(int(d.Minutes())) + "m"
+	case d < 24*time.Hour:
+		return two(int(d.Hours()), "h", int(d.Minutes())%60, "m")
+	}
+	return two(int(d.Hours())/24, "d", int(d.Hours())%24, "h")
+}
+
+func two(a int, unitA string, b int, unitB string) string {
+	if b == 0 {
+		return strconv.Itoa(a) + unitA
+	}
+	return strconv.Itoa(a) + unitA + strconv.Itoa(b) + unitB
+}
+
+// known writes a leaf for people, or says that and why it is not known.
+func known[T any](l fleet.Leaf[T], write func(T) string) string {
+	if v, ok := l.Get(); ok {
+		return write(v)
+	}
+	return "unknown (" + l.Why() + ")"
+}
+
+func LeafSpan(l fleet.Leaf[fleet.Duration]) string {
+	return known(l, func(d fleet.Duration) string { return span(time.Duration(d)) })
+}
+
+func leafSize(l fleet.Leaf[int64]) string { return known(l, size) }
+
+func leafText(l fleet.Leaf[string]) string { return known(l, func(s string) string { return s }) }
+
+func leafInt(l fleet.Leaf[int]) string { return known(l, strconv.Itoa) }
+
+func leafBool(l fleet.Leaf[bool]) string { return known(l, yesNo) }
+
+func leafFloat(l fleet.Leaf[float64]) string {
+	return known(l, func(f float64) string { return strconv.FormatFloat(f, 'f', 1, 64) })
+}
+
+func leafPercent(l fleet.Leaf[float64]) string {
+	return known(l, func(f float64) string { return strconv.FormatFloat(f, 'f', 1, 64) + " %" })
+}
+
+func yesNo(b bool) string {
+	if b {
+		return "yes"
+	}
+	return "no"
+}
+
+// pointer returns nil for an unknown leaf.
+func pointer[T any](l fleet.Leaf[T]) *T {
+	if v, ok := l.Get(); ok {
+		return &v
+	}
+	return nil
+}
+
+// lasting is the machine's form of a duration: whole seconds, "" when unknown.
+func lasting(l fleet.Leaf[fleet.Duration]) string {
+	if d, ok := l.Get(); ok {
+		return time.Duration(d).Round(time.Second).String()
+	}
+	return ""
+}
+
+func commandViews(list []fleet.Command) []api.Command {
+	out := make([]api.Command, 0, len(list))
+	for _, c := range list {
+		out = append(out, api.Command{Argv: c.Argv, Note: c.Note})
+	}
+	return out
 }

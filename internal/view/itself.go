@@ -1,11 +1,10 @@
-package server
+package view
 
 import (
 	"slices"
 
 	"custos/internal/api"
 	"custos/internal/fleet"
-	"custos/internal/view"
 )
 
 // byItself parts what is going to be done, or waits for nothing but a person's word, from
@@ -63,7 +62,7 @@ func pendingRecovery(p fleet.Pass) (out []api.Pending) {
 		if a.Do == "recover" && a.Subject.Kind == fleet.KindAgent {
 			from := endedAt(p, a.Subject.Name)
 			out = append(out, api.Pending{Agent: a.Subject.Name, What: a.Do, State: state, Since: from.Wall.UTC(),
-				For: view.Since(p.Snapshot.At, from), Why: why, Until: view.Moment(until), Also: also})
+				For: Since(p.Snapshot.At, from), Why: why, Until: Moment(until), Also: also})
 		}
 	}
 	for _, a := range planned {

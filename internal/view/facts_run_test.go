@@ -1,4 +1,4 @@
-package server
+package view
 
 import (
 	"slices"
@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"custos/internal/fleet"
-	"custos/internal/view"
 )
 
 // `custos why run/ID` tells how a run stands, and each command of it that was begun.
@@ -17,7 +16,7 @@ func TestFactsOfARun(t *testing.T) {
 		Phase: fleet.Known(fleet.Phrase{Word: "escalate", Reason: "which one?"}),
 		Steps: []fleet.StepFacts{{Step: "test", Attempt: 1, State: fleet.ProcInDoubt, Why: "its shim was killed", Output: "/o"}, {Step: "test", Attempt: 2, State: fleet.ProcNone}}}}
 	of := fleet.Subject{Kind: fleet.KindRun, Name: "r-1"}
-	if !slices.Contains(view.Subjects(&s), of) {
+	if !slices.Contains(Subjects(&s), of) {
 		t.Error("it is no subject")
 	}
 	got := strings.Join(facts(&s, of), "\n")

@@ -1,15 +1,14 @@
-package server
+package view
 
 import (
 	"time"
 
 	"custos/internal/api"
 	"custos/internal/fleet"
-	"custos/internal/view"
 )
 
-// plan is the dry run: what would be done, with the exact commands.
-func plan(p fleet.Pass, t Teller) api.Plan {
+// Plan is the dry run: what would be done, with the exact commands.
+func Plan(p fleet.Pass, t Teller) api.Plan {
 	out := api.Plan{
 		At:         p.Plan.At.Wall.UTC(),
 		Actions:    []api.Deed{},
@@ -28,15 +27,15 @@ func plan(p fleet.Pass, t Teller) api.Plan {
 		out.Moves = append(out.Moves, moveView(m))
 	}
 	for _, a := range p.Plan.Actions {
-		d := deed(a, t)
+		d := Deed(a, t)
 		if k := heldBy(p.Itself, a); k != nil {
-			held := refusal(*k)
+			held := Refusal(*k)
 			d.Held = &held
 		}
 		out.Actions = append(out.Actions, d)
 	}
 	for _, s := range p.Plan.Skipped {
-		out.Skipped = append(out.Skipped, refusal(s))
+		out.Skipped = append(out.Skipped, Refusal(s))
 	}
 	for _, k := range p.Plan.Idle {
 		out.Idle = append(out.Idle, api.Idle{Rule: k.Rule, Subject: k.Subject.String()})
@@ -51,22 +50,22 @@ func moveView(m fleet.Move) api.Move {
 func heldViews(list []fleet.HeldMove) []api.HeldMove {
 	out := make([]api.HeldMove, 0, len(list))
 	for _, m := range list {
-		out = append(out, api.HeldMove{Move: moveView(m.Move), Guard: string(m.Guard), Held: m.Held, Until: view.Moment(m.Until), Hint: m.Hint})
+		out = append(out, api.HeldMove{Move: moveView(m.Move), Guard: string(m.Guard), Held: m.Held, Until: Moment(m.Until), Hint: m.Hint})
 	}
 	return out
 }
 
-func deed(a fleet.Action, t Teller) api.Deed {
+func Deed(a fleet.Action, t Teller) api.Deed {
 	return api.Deed{
 		ID: a.ID, Do: a.Do, Subject: a.Subject.String(), Priority: string(a.Priority),
 		Rule: a.For.Rule, Why: a.Why, Attempt: a.Attempt, Commands: commandViews(t.Commands(a)),
 	}
 }
 
-func refusal(s fleet.Skipped) api.Refusal {
+func Refusal(s fleet.Skipped) api.Refusal {
 	return api.Refusal{
 		Do: s.Do, Subject: s.Subject.String(), Priority: string(s.Priority), Rule: s.For.Rule,
-		Guard: string(s.Guard), Why: s.Reason(), Until: view.Moment(s.Until), Hint: s.Hint, Also: s.Also,
+		Guard: string(s.Guard), Why: s.Reason(), Until: Moment(s.Until), Hint: s.Hint, Also: s.Also,
 	}
 }
 
@@ -78,17 +77,17 @@ func doubts(list []fleet.CannotTell) []api.Doubt {
 	return out
 }
 
-// patrolReport is what one patrol found and did.
-func patrolReport(p fleet.Pass, applied bool, t Teller) api.PatrolReport {
+// PatrolReport is what one patrol found and did.
+func PatrolReport(p fleet.Pass, applied bool, t Teller) api.PatrolReport {
 	at := p.Snapshot.At
-	firing, ended := view.ByStatus(p.Assessment.Alerts)
-	done := outcomes(p.Results)
-	dry := plan(p, t)
+	firing, ended := ByStatus(p.Assessment.Alerts)
+	done := Outcomes(p.Results)
+	dry := Plan(p, t)
 	out := api.PatrolReport{
 		At: at.Wall.UTC(), Number: p.Number, Mode: string(p.Policy.Mode), Applied: applied,
 		Host:     hostView(&p.Snapshot),
-		Alerts:   view.Alerts(firing, at),
-		Resolved: view.Alerts(ended, at),
+		Alerts:   Alerts(firing, at),
+		Resolved: Alerts(ended, at),
 		Planned:  dry.Actions, Done: done, Skipped: dry.Skipped,
 		NotSeen:    notSeen(&p.Snapshot),
 		CannotTell: dry.CannotTell,
@@ -97,7 +96,7 @@ func patrolReport(p fleet.Pass, applied bool, t Teller) api.PatrolReport {
 	return out
 }
 
-func outcomes(results []fleet.Result) []api.Outcome {
+func Outcomes(results []fleet.Result) []api.Outcome {
 	out := make([]api.Outcome, 0, len(results))
 	for _, r := range results {
 		ran := r.Ran
@@ -111,4 +110,9 @@ func outcomes(results []fleet.Result) []api.Outcome {
 		})
 	}
 	return out
+}
+
+// Teller knows the exact commands of an action. It does no I/O.
+type Teller interface {
+	Commands(a fleet.Action) []fleet.Command
 }

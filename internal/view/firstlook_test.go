@@ -1,4 +1,4 @@
-package server
+package view
 
 import (
 	"strings"
@@ -60,7 +60,7 @@ func TestAgesAreOfOneMoment(t *testing.T) {
 			t.Errorf("why does not say %q:\n%s", want, said)
 		}
 	}
-	d := agentDetail(*a, nil, p, nil, nil)
+	d := Agent(*a, nil, p, nil, nil)
 	if d.Agent.Since != "2m0s" || d.Tool.For != "2m0s" || d.Signals[0].Age != "2m0s" || d.Signals[1].Age != "" {
 		t.Errorf("show says %+v, %+v, %+v", d.Agent, d.Tool, d.Signals)
 	}

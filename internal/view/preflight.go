@@ -1,4 +1,4 @@
-package server
+package view
 
 import (
 	"fmt"
@@ -13,7 +13,7 @@ import (
 // PreflightText is the facts of the preflight as plain text, in the same sections.
 func PreflightText(s fleet.Snapshot, places []Listening) string {
 	var b strings.Builder
-	for _, x := range preflight(s, places).Sections {
+	for _, x := range Preflight(s, places).Sections {
 		fmt.Fprintf(&b, "## %s\n", x.Title)
 		if x.Status != "ok" {
 			fmt.Fprintf(&b, "%s: %s\n", x.Status, x.Why)
@@ -28,26 +28,26 @@ func PreflightText(s fleet.Snapshot, places []Listening) string {
 	return fleet.Redact(fleet.Text(b.String()))
 }
 
-// preflight is the facts, in the sections of the seed's checklist. All thirteen
+// Preflight is the facts, in the sections of the seed's checklist. All thirteen
 // are there even when empty; what has no section there follows when there is any.
-func preflight(s fleet.Snapshot, places []Listening) api.Preflight {
+func Preflight(s fleet.Snapshot, places []Listening) api.Preflight {
 	out := api.Preflight{At: s.At.Wall.UTC(), From: fromView(s.From), Sections: []api.Section{
 		section("system-resources", "System resources", s.Host.Sight, hostLines(s.Host.Value)),
 		elsewhere("docker", "Docker", s.Engine.Sight, "no container engine is configured", containerLines(s.Engine.Value)),
 		section("active-sessions", "Active sessions", s.Sessions.Sight, sessionLines(s)),
-		section("phase-files", "Phase files", s.Phases.Sight, each(s.Phases.Value, phaseLine)),
+		section("phase-files", "Phase files", s.Phases.Sight, Each(s.Phases.Value, phaseLine)),
 		section("stale-phase-clean-up", "Stale phase clean-up", s.Phases.Sight, cleanUpLines(s.Phases.Value)),
-		section("lock-files", "Lock files", s.Locks.Sight, each(s.Locks.Value, lockLine)),
+		section("lock-files", "Lock files", s.Locks.Sight, Each(s.Locks.Value, lockLine)),
 		section("agent-logs", "Agent logs", s.Logs.Sight, logLines(s.Logs.Value)),
 		elsewhere("ci-pipelines", "CI pipelines", s.CI.Sight, "no CI is configured", ciLines(s.CI.Value)),
-		elsewhere("open-prs", "Open PRs", s.Forge.Sight, "no forge is configured", each(s.Forge.Value.Pulls, pullLine)),
-		elsewhere("issue-status", "Issue status", s.Forge.Sight, "no forge is configured", each(s.Forge.Value.Projects, projectLine)),
-		section("stale-worktrees", "Stale worktrees", s.Repos.Sight, each(s.Repos.Value.Worktrees, worktreeLine)),
+		elsewhere("open-prs", "Open PRs", s.Forge.Sight, "no forge is configured", Each(s.Forge.Value.Pulls, pullLine)),
+		elsewhere("issue-status", "Issue status", s.Forge.Sight, "no forge is configured", Each(s.Forge.Value.Projects, projectLine)),
+		section("stale-worktrees", "Stale worktrees", s.Repos.Sight, Each(s.Repos.Value.Worktrees, worktreeLine)),
 		section("pending-escalations", "Pending escalations", s.Phases.Sight, escalationLines(s.Phases.Value)),
 		replySection(places),
 	}}
 	if repos := s.Repos.Value.Repos; len(repos) > 0 {
-		out.Sections = append(out.Sections, section("repositories", "Repositories", s.Repos.Sight, each(repos, repoLine)))
+		out.Sections = append(out.Sections, section("repositories", "Repositories", s.Repos.Sight, Each(repos, repoLine)))
 	}
 	if extra := s.Extra.Value; len(extra) > 0 {
 		out.Sections = append(out.Sections, section("extra-facts", "Extra facts", s.Extra.Sight, extraLines(extra)))
@@ -66,7 +66,7 @@ func absent(name, title, why string) api.Section {
 	return api.Section{Name: name, Title: title, Status: "not-configured", Why: why, Lines: []string{}}
 }
 
-func each[T any](list []T, line func(T) string) []string {
+func Each[T any](list []T, line func(T) string) []string {
 	out := make([]string, 0, len(list))
 	for _, v := range list {
 		out = append(out, line(v))
@@ -84,7 +84,7 @@ func hostLines(h fleet.Host) []string {
 	for _, m := range h.Mounts {
 		out = append(out, mountLine(m))
 	}
-	return append(out, "OOM kills since boot: "+known(h.OOMKills, func(n int64) string { return fmt.Sprint(n) }), "Up: "+leafSpan(h.Uptime))
+	return append(out, "OOM kills since boot: "+known(h.OOMKills, func(n int64) string { return fmt.Sprint(n) }), "Up: "+LeafSpan(h.Uptime))
 }
 
 func mountLine(m fleet.Mount) string {
@@ -93,7 +93,7 @@ func mountLine(m fleet.Mount) string {
 	}
 	line := fmt.Sprintf("Disk %s: %s used, %s available, inodes %s", m.Path, leafPercent(m.UsedPercent), leafSize(m.Available), leafPercent(m.InodesPercent))
 	if full, ok := m.TimeToFull.Get(); ok {
-		line += fmt.Sprintf(", full in %s at this rate", leafSpan(fleet.Known(full)))
+		line += fmt.Sprintf(", full in %s at this rate", LeafSpan(fleet.Known(full)))
 	}
 	return line
 }
@@ -141,7 +141,7 @@ func agentWords(a fleet.Agent) string {
 	if a.Role != "" || a.Task != "" {
 		line = strings.TrimSpace(a.Role+" "+a.Task) + ", " + line
 	}
-	if d := leafSpan(a.Dwell); a.Dwell.IsKnown() {
+	if d := LeafSpan(a.Dwell); a.Dwell.IsKnown() {
 		line += " for " + d
 	}
 	return line + fmt.Sprintf(" (%s: %s)", a.Source, a.Reason)
@@ -152,7 +152,7 @@ func phaseLine(p fleet.Phase) string {
 	if p.Reason != "" {
 		line += " " + p.Reason
 	}
-	return line + fmt.Sprintf(" (%s ago)", leafSpan(p.Age))
+	return line + fmt.Sprintf(" (%s ago)", LeafSpan(p.Age))
 }
 
 func isEscalation(p fleet.Phase) bool { return p.Phase.Or("") == "escalate" }
@@ -161,7 +161,7 @@ func cleanUpLines(list []fleet.Phase) []string {
 	var out []string
 	for _, p := range list {
 		if isEscalation(p) {
-			out = append(out, fmt.Sprintf("%s: issue closed: %s, %s old", path.Base(p.Path), closedText(p), leafSpan(p.Age)))
+			out = append(out, fmt.Sprintf("%s: issue closed: %s, %s old", path.Base(p.Path), closedText(p), LeafSpan(p.Age)))
 		}
 	}
 	return out
@@ -170,7 +170,7 @@ func cleanUpLines(list []fleet.Phase) []string {
 // closedText says whether the issue of a phase file is closed, and since when.
 func closedText(p fleet.Phase) string {
 	if closed, known := p.Closed.Get(); known && closed && p.ClosedFor.IsKnown() {
-		return "yes, for " + leafSpan(p.ClosedFor)
+		return "yes, for " + LeafSpan(p.ClosedFor)
 	}
 	return leafBool(p.Closed)
 }
@@ -187,7 +187,7 @@ func escalationLines(list []fleet.Phase) []string {
 
 func lockLine(l fleet.Lock) string {
 	holder := known(l.Holder, func(h fleet.Holder) string { return string(h) })
-	line := fmt.Sprintf("%s: PID=%s %s age=%s", path.Base(l.Path), leafInt(l.PID), holder, leafSpan(l.Age))
+	line := fmt.Sprintf("%s: PID=%s %s age=%s", path.Base(l.Path), leafInt(l.PID), holder, LeafSpan(l.Age))
 	if l.Name != "" {
 		line += " (" + l.Name + ")"
 	}
@@ -200,7 +200,7 @@ const preflightTail = 15
 func logLines(list []fleet.Log) []string {
 	var out []string
 	for _, l := range list {
-		out = append(out, fmt.Sprintf("%s (%s, written %s ago)", l.Path, leafSize(l.Bytes), leafSpan(l.Age)))
+		out = append(out, fmt.Sprintf("%s (%s, written %s ago)", l.Path, leafSize(l.Bytes), LeafSpan(l.Age)))
 		tail := l.Tail.Or(nil)
 		for _, line := range tail[max(0, len(tail)-preflightTail):] {
 			out = append(out, "  "+line)
@@ -210,7 +210,7 @@ func logLines(list []fleet.Log) []string {
 }
 
 func worktreeLine(w fleet.Worktree) string {
-	line := fmt.Sprintf("%s: %s old, %s", w.Path, leafSpan(w.Age), leafSize(w.Bytes))
+	line := fmt.Sprintf("%s: %s old, %s", w.Path, LeafSpan(w.Age), leafSize(w.Bytes))
 	if merged, ok := w.Merged.Get(); ok && merged {
 		line += ", merged"
 	}
@@ -228,7 +228,7 @@ func worktreeLine(w fleet.Worktree) string {
 func repoLine(r fleet.Repo) string {
 	line := fmt.Sprintf("%s: on %s (primary %s)", r.Path, branchText(r.Branch), leafText(r.Primary))
 	if op, ok := r.Operation.Get(); ok && op != "" {
-		line += fmt.Sprintf(", %s in progress for %s", op, leafSpan(r.OperationAge))
+		line += fmt.Sprintf(", %s in progress for %s", op, LeafSpan(r.OperationAge))
 	}
 	if n, ok := r.Dirty.Get(); ok && n > 0 {
 		line += ", " + fleet.Counted(n, "changed file")

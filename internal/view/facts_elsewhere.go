@@ -1,4 +1,4 @@
-package server
+package view
 
 import (
 	"cmp"
@@ -42,7 +42,7 @@ func said[T any](line func(T) string, whose func(T) fleet.Owner) func(T) []strin
 }
 
 func containerLines(e fleet.Engine) []string {
-	lines := each(e.Containers, containerLine)
+	lines := Each(e.Containers, containerLine)
 	if n, ok := e.Dangling.Get(); ok && n > 0 {
 		lines = append(lines, "Images that nothing uses: "+leafSize(e.Dangling))
 	}
@@ -75,7 +75,7 @@ func issueLine(i fleet.Issue) string {
 		if open {
 			return "open"
 		}
-		return "closed " + leafSpan(i.Closed) + " ago"
+		return "closed " + LeafSpan(i.Closed) + " ago"
 	})
 	line := fmt.Sprintf("%s %q: %s", i.Name, i.Title, state)
 	if by, ok := i.BlockedBy.Get(); ok && len(by) > 0 {
@@ -88,7 +88,7 @@ func issueLine(i fleet.Issue) string {
 }
 
 func pullLine(p fleet.PullRequest) string {
-	line := fmt.Sprintf("%s %q: checks %s, review %s, pushed %s ago", p.Name, p.Title, leafText(p.Checks), leafText(p.Review), leafSpan(p.Pushed))
+	line := fmt.Sprintf("%s %q: checks %s, review %s, pushed %s ago", p.Name, p.Title, leafText(p.Checks), leafText(p.Review), LeafSpan(p.Pushed))
 	if conflict, _ := p.Conflict.Get(); conflict {
 		line += ", in conflict"
 	}
@@ -99,16 +99,16 @@ func pullLine(p fleet.PullRequest) string {
 }
 
 func ciLines(c fleet.CI) []string {
-	return append(each(c.Pipelines, pipelineLine), each(c.Workers, workerLine)...)
+	return append(Each(c.Pipelines, pipelineLine), Each(c.Workers, workerLine)...)
 }
 
 func pipelineLine(p fleet.Pipeline) string {
 	line := fmt.Sprintf("%s on %s: %s", p.Name, cmp.Or(p.Branch, "no branch"), leafText(p.State))
 	switch {
 	case p.Running.Or(0) > 0:
-		line += " for " + leafSpan(p.Running)
+		line += " for " + LeafSpan(p.Running)
 	case p.Pending.Or(0) > 0:
-		line += ", waits for " + leafSpan(p.Pending)
+		line += ", waits for " + LeafSpan(p.Pending)
 	}
 	if p.Cause != "" {
 		line += ", " + p.Cause

@@ -1,4 +1,4 @@
-package server
+package view
 
 import (
 	"slices"
@@ -18,24 +18,24 @@ func TestHealthOf(t *testing.T) {
 		maxAge time.Duration
 		want   string
 	}{
-		"all is well":                      {func(*Vitals) {}, passLate, api.HealthWell},
-		"a patrol is a little late":        {func(v *Vitals) { v.Patrolled = ago(41 * time.Minute) }, passLate, api.HealthWell},
-		"a patrol was left out":            {func(v *Vitals) { v.Patrolled = ago(42 * time.Minute) }, passLate, api.HealthLate},
-		"patrols are nearer to each other": {func(v *Vitals) { v.Every = time.Minute }, passLate, api.HealthLate},
-		"no pass for three minutes":        {func(v *Vitals) { v.Passed = ago(3 * time.Minute) }, passLate, api.HealthLate},
+		"all is well":                      {func(*Vitals) {}, PassLate, api.HealthWell},
+		"a patrol is a little late":        {func(v *Vitals) { v.Patrolled = ago(41 * time.Minute) }, PassLate, api.HealthWell},
+		"a patrol was left out":            {func(v *Vitals) { v.Patrolled = ago(42 * time.Minute) }, PassLate, api.HealthLate},
+		"patrols are nearer to each other": {func(v *Vitals) { v.Every = time.Minute }, PassLate, api.HealthLate},
+		"no pass for three minutes":        {func(v *Vitals) { v.Passed = ago(3 * time.Minute) }, PassLate, api.HealthLate},
 		"that may be so old":               {func(v *Vitals) { v.Passed = ago(3 * time.Minute) }, 5 * time.Minute, api.HealthWell},
 		"younger than asked for":           {func(*Vitals) {}, time.Second, api.HealthLate},
-		"passes fail":                      {func(v *Vitals) { v.Trouble = "disk full" }, passLate, api.HealthFailing},
-		"nothing can be written":           {func(v *Vitals) { v.Full = "the disk is full" }, passLate, api.HealthFailing},
-		"a probe hangs":                    {func(v *Vitals) { v.Hung = []string{"sessions (tmux)"} }, passLate, api.HealthBlind},
-		"no pass yet":                      {func(v *Vitals) { v.Passed = fleet.Instant{} }, passLate, api.HealthStarting},
-		"no patrol yet":                    {func(v *Vitals) { v.Patrolled = fleet.Instant{} }, passLate, api.HealthStarting},
-		"no daemon":                        {func(v *Vitals) { v.Daemon = false }, passLate, api.HealthNone},
-		"nothing is known":                 {func(v *Vitals) { *v = Vitals{} }, passLate, api.HealthNone},
+		"passes fail":                      {func(v *Vitals) { v.Trouble = "disk full" }, PassLate, api.HealthFailing},
+		"nothing can be written":           {func(v *Vitals) { v.Full = "the disk is full" }, PassLate, api.HealthFailing},
+		"a probe hangs":                    {func(v *Vitals) { v.Hung = []string{"sessions (tmux)"} }, PassLate, api.HealthBlind},
+		"no pass yet":                      {func(v *Vitals) { v.Passed = fleet.Instant{} }, PassLate, api.HealthStarting},
+		"no patrol yet":                    {func(v *Vitals) { v.Patrolled = fleet.Instant{} }, PassLate, api.HealthStarting},
+		"no daemon":                        {func(v *Vitals) { v.Daemon = false }, PassLate, api.HealthNone},
+		"nothing is known":                 {func(v *Vitals) { *v = Vitals{} }, PassLate, api.HealthNone},
 	} {
 		v := well
 		c.change(&v)
-		if got := healthOf(v, now, c.maxAge); got.State != c.want || (got.Why == "") != (c.want == api.HealthWell) {
+		if got := Health(v, now, c.maxAge); got.State != c.want || (got.Why == "") != (c.want == api.HealthWell) {
 			t.Errorf("%s: %s because %q, want %s", name, got.State, got.Why, c.want)
 		}
 	}
@@ -46,7 +46,7 @@ func TestHealthOf(t *testing.T) {
 func TestHealthNamesTheMute(t *testing.T) {
 	v := Vitals{Daemon: true, Passed: instant(-time.Second), Patrolled: instant(-time.Minute), Every: 20 * time.Minute, Receivers: []fleet.Receiver{
 		{Name: "phone", Barred: "no member"}, {Name: "mail", Waiting: fleet.Duration(3 * time.Minute), Why: "refused"}, {Name: "desk", Waiting: fleet.Duration(time.Minute)}}}
-	h := healthOf(v, instant(0), passLate)
+	h := Health(v, instant(0), PassLate)
 	if want := []string{"phone: no member", "mail: nothing has arrived for 3m0s: refused"}; h.State != api.HealthWell || !slices.Equal(h.Mute, want) {
 		t.Errorf("%+v", h)
 	}

@@ -1,17 +1,17 @@
-package server
+package view
 
 import (
 	"custos/internal/api"
 	"custos/internal/fleet"
 )
 
-// hints knows what is worth proposing next.
-type hints struct {
-	daemon     bool // one is running
-	configured bool // there is a custos.toml
+// Hints knows what is worth proposing next.
+type Hints struct {
+	Daemon     bool // one is running
+	Configured bool // there is a custos.toml
 }
 
-func (h hints) afterLook(l api.FirstLook) []api.Hint {
+func (h Hints) afterLook(l api.FirstLook) []api.Hint {
 	out := []api.Hint{}
 	add := func(when bool, command, what string) {
 		if when {
@@ -22,9 +22,9 @@ func (h hints) afterLook(l api.FirstLook) []api.Hint {
 	add(len(l.CouldDo) > 0, "custos plan", "the exact commands of what it could do")
 	add(len(l.CouldDo) > 0 && l.Frozen == "", "custos patrol --apply", "do it: everything under COULD DO")
 	add(len(l.NeedsYou)+len(l.Skipped) > 0, "custos why X", "the story of anything named above")
-	add(!h.configured, "custos init --layout bare", "say which repositories, locks and logs are yours")
-	add(!h.daemon, "custos up", "keep watching")
-	add(h.daemon && len(out) == 0, "custos journal", "what happened today")
+	add(!h.Configured, "custos init --layout bare", "say which repositories, locks and logs are yours")
+	add(!h.Daemon, "custos up", "keep watching")
+	add(h.Daemon && len(out) == 0, "custos journal", "what happened today")
 	return out
 }
 

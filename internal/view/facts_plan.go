@@ -1,4 +1,4 @@
-package server
+package view
 
 import (
 	"fmt"
@@ -8,9 +8,9 @@ import (
 	"custos/internal/fleet"
 )
 
-// subjectsOfPlan lists what no look shows: records that move or are held, and what
+// SubjectsOfPlan lists what no look shows: records that move or are held, and what
 // custos.toml lets run by itself.
-func subjectsOfPlan(p *fleet.Pass) (out []fleet.Subject) {
+func SubjectsOfPlan(p *fleet.Pass) (out []fleet.Subject) {
 	for _, m := range p.Plan.Moves {
 		out = append(out, m.Record)
 	}
@@ -30,7 +30,12 @@ func subjectsOfPlan(p *fleet.Pass) (out []fleet.Subject) {
 func factsOfPass(p *fleet.Pass, of fleet.Subject) []string {
 	switch of.Kind {
 	case fleet.KindSchedule:
-		return found(p.Policy.Runs.Schedules, func(s fleet.Schedule) string { return s.Name }, of.Name, scheduleLines)
+		for _, s := range p.Policy.Runs.Schedules {
+			if s.Name == of.Name {
+				return []string{fmt.Sprintf("Schedule %s: formula %s, %s", s.Name, s.Run.Formula, s.Words())}
+			}
+		}
+		return nil
 	case fleet.KindPool:
 		return found(p.Policy.Pools, func(s fleet.Pool) string { return s.Name }, of.Name, func(s fleet.Pool) []string { return poolLines(s, p.Past.Registrations) })
 	case fleet.KindOrder, fleet.KindTrigger:
@@ -39,12 +44,8 @@ func factsOfPass(p *fleet.Pass, of fleet.Subject) []string {
 	return facts(&p.Snapshot, of)
 }
 
-func scheduleLines(s fleet.Schedule) []string {
-	return []string{fmt.Sprintf("Schedule %s: formula %s, %s", s.Name, s.Run.Formula, s.Words())}
-}
-
 func poolLines(s fleet.Pool, all []fleet.Registration) []string {
 	members := slices.DeleteFunc(slices.Clone(all), func(r fleet.Registration) bool { return r.Pool != s.Name || r.Desired == fleet.DesiredRetired })
-	names := each(members, func(r fleet.Registration) string { return r.Name })
+	names := Each(members, func(r fleet.Registration) string { return r.Name })
 	return []string{strings.TrimSuffix(fmt.Sprintf("Pool %s: %d to %d workers of role %s; it has %d: %s", s.Name, s.Min, s.Max, s.Role, len(names), strings.Join(names, ", ")), ": ")}
 }

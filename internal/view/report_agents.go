@@ -1,4 +1,4 @@
-package server
+package view
 
 import (
 	"cmp"
@@ -8,24 +8,23 @@ import (
 
 	"custos/internal/api"
 	"custos/internal/fleet"
-	"custos/internal/view"
 )
 
 // madeIn lists the subjects of the commits that were made in a worktree.
 type madeIn func(top string) (subjects []string, more bool, err error)
 
-// agentReports says of each agent what became of it: those that are seen, and those
+// AgentReports says of each agent what became of it: those that are seen, and those
 // that are registered and not seen.
-func agentReports(p *fleet.Pass, from fleet.Instant, made madeIn) []api.ReportAgent {
+func AgentReports(p *fleet.Pass, from fleet.Instant, made madeIn) []api.ReportAgent {
 	snap := &p.Snapshot
 	var list []fleet.Agent
 	if snap.Agents.Usable() {
 		list = slices.Clone(snap.Agents.Value)
 	}
-	seen := byName(snap)
+	seen := ByName(snap)
 	for _, r := range p.Past.Registrations {
 		if seen[r.Name] == nil {
-			a := unseenAgent(r, snap.Agents.Sight)
+			a := UnseenAgent(r, snap.Agents.Sight)
 			a.Worktree, a.CWD = r.Worktree, fleet.Known(r.Dir)
 			list = append(list, a)
 		}
@@ -38,13 +37,13 @@ func agentReports(p *fleet.Pass, from fleet.Instant, made madeIn) []api.ReportAg
 	}
 	out := make([]api.ReportAgent, 0, len(list))
 	for _, a := range list {
-		r := agentReport(a, view.FindRegistration(p.Past.Registrations, a.Name), snap)
+		r := agentReport(a, FindRegistration(p.Past.Registrations, a.Name), snap)
 		addCommits(&r, tops[r.Worktree], made)
 		addPulls(&r, a, snap, fleet.Duration(snap.At.Wall.Sub(from.Wall)))
 		out = append(out, r)
 	}
 	slices.SortStableFunc(out, func(a, b api.ReportAgent) int {
-		return cmp.Or(cmp.Compare(attention(fleet.AgentState(a.State)), attention(fleet.AgentState(b.State))), cmp.Compare(a.Name, b.Name))
+		return cmp.Or(cmp.Compare(Attention(fleet.AgentState(a.State)), Attention(fleet.AgentState(b.State))), cmp.Compare(a.Name, b.Name))
 	})
 	return out
 }
@@ -56,7 +55,7 @@ func agentReport(a fleet.Agent, reg *fleet.Registration, snap *fleet.Snapshot) a
 		out.Ended = exitWords(*a.Exit)
 	}
 	if micro, ok := a.Cost.Get(); ok {
-		d := view.Dollars(micro)
+		d := Dollars(micro)
 		out.Dollars = &d
 	}
 	var w *fleet.Worktree

@@ -1,4 +1,4 @@
-package server
+package view
 
 import (
 	"fmt"
@@ -6,13 +6,20 @@ import (
 	"custos/internal/fleet"
 )
 
+func Thing(is string) string {
+	if is == "dir" {
+		return "folder"
+	}
+	return is
+}
+
 func selfFacts(s *fleet.Snapshot) []string {
 	if !s.Self.Usable() {
 		return nil
 	}
 	v := s.Self.Value
 	out := []string{
-		"Last patrol ended: " + known(v.LastPatrolAge, func(d fleet.Duration) string { return leafSpan(fleet.Known(d)) + " ago" }),
+		"Last patrol ended: " + known(v.LastPatrolAge, func(d fleet.Duration) string { return LeafSpan(fleet.Known(d)) + " ago" }),
 		"Journal writable: " + leafBool(v.JournalWritable),
 		"Store writable: " + leafBool(v.StoreWritable) + ", " + leafSize(v.StoreBytes),
 	}
@@ -40,7 +47,7 @@ func selfFacts(s *fleet.Snapshot) []string {
 }
 
 func landmarkFacts(l fleet.Landmark) []string {
-	out := []string{fmt.Sprintf("%s for %s, mode %#o", thing(l.Is), l.What, l.Mode), "Others get at it: " + leafBool(l.Open)}
+	out := []string{fmt.Sprintf("%s for %s, mode %#o", Thing(l.Is), l.What, l.Mode), "Others get at it: " + leafBool(l.Open)}
 	if wrong, known := l.Hooks.Get(); known && wrong != "" {
 		out = append(out, "Its hooks: "+wrong)
 	}

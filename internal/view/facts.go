@@ -1,11 +1,10 @@
-package server
+package view
 
 import (
 	"fmt"
 	"strings"
 
 	"custos/internal/fleet"
-	"custos/internal/view"
 )
 
 // facts says what is seen of a thing now, one plain sentence each. A thing that
@@ -107,7 +106,7 @@ func hostFacts(s *fleet.Snapshot) []string {
 
 func paneFacts(p fleet.Pane) []string {
 	out := []string{fmt.Sprintf("tmux pane %s of %s, running %s in %s", p.ID.Pane, p.ID.Socket, p.Command, p.CWD),
-		"Last output: " + leafSpan(p.Activity) + " ago"}
+		"Last output: " + LeafSpan(p.Activity) + " ago"}
 	if p.Dead {
 		out = append(out, "Its program has ended, exit status "+leafInt(p.ExitStatus))
 	}
@@ -120,7 +119,7 @@ func agentFacts(a fleet.Agent) []string {
 		out = append(out, agentLife(a)...)
 	}
 	out = append(out, owner(a.Owner))
-	if view.IsLost(a) {
+	if IsLost(a) {
 		out = append(out, "A shim of Custos has started it, as instance "+a.Instance+".")
 	}
 	if a.Pane != nil {
@@ -139,7 +138,7 @@ func agentFacts(a fleet.Agent) []string {
 
 // runFacts says how a run of a formula stands, and each step of it that is a command.
 func runFacts(r fleet.RunFacts) []string {
-	out := []string{fmt.Sprintf("run of formula %s, %s, begun %s ago", r.Formula, r.State, leafSpan(fleet.Known(r.Age)))}
+	out := []string{fmt.Sprintf("run of formula %s, %s, begun %s ago", r.Formula, r.State, LeafSpan(fleet.Known(r.Age)))}
 	say := func(when bool, format string, args ...any) {
 		if when {
 			out = append(out, fmt.Sprintf(format, args...))
@@ -176,8 +175,8 @@ func lookers(n int) string {
 // agentLife says how the process of an agent does.
 func agentLife(a fleet.Agent) []string {
 	return []string{
-		fmt.Sprintf("pid %d, %s old, in %s", a.Process.PID, leafSpan(a.Age), leafText(a.CWD)),
-		fmt.Sprintf("CPU %s, memory %s, progress %s, last sign of life %s ago", leafPercent(a.CPU), leafSize(a.RSS), a.Progress, leafSpan(a.Quiet)),
+		fmt.Sprintf("pid %d, %s old, in %s", a.Process.PID, LeafSpan(a.Age), leafText(a.CWD)),
+		fmt.Sprintf("CPU %s, memory %s, progress %s, last sign of life %s ago", leafPercent(a.CPU), leafSize(a.RSS), a.Progress, LeafSpan(a.Quiet)),
 	}
 }
 
@@ -197,7 +196,7 @@ func crewFacts(a fleet.Agent) (out []string) {
 	say(a.Cycles > 0, "unresponsive in %s in a row", fleet.Counted(a.Cycles, "patrol"))
 	say(a.PromptState != "" && a.PromptState != fleet.DeliveryAcknowledged, "Its first prompt is %s.", a.PromptState)
 	if t := a.Tool; t != nil {
-		say(true, "in the tool %s for %s, which may take %s", t.Name, leafSpan(fleet.Known(t.Age)), leafSpan(fleet.Known(t.Deadline)))
+		say(true, "in the tool %s for %s, which may take %s", t.Name, LeafSpan(fleet.Known(t.Age)), LeafSpan(fleet.Known(t.Deadline)))
 	}
 	if d := a.Dialog; d != nil {
 		say(true, "It shows a dialog (%s): %s", d.Says, fleet.Line(d.Question, 200))
@@ -229,7 +228,7 @@ func worktreeFacts(w fleet.Worktree) []string {
 		fmt.Sprintf("branch %s of %s", branchText(w.Branch), w.Repo),
 		fmt.Sprintf("changed files %s, untracked %s, unpushed commits %s, stashes %s", leafInt(w.Dirty), leafInt(w.Untracked), leafInt(w.Unpushed), leafInt(w.Stashed)),
 		"precious ignored files: " + known(w.Precious, listed),
-		"processes inside: " + known(w.Occupied, func(pids []int) string { return listed(each(pids, func(p int) string { return fmt.Sprint(p) })) }),
+		"processes inside: " + known(w.Occupied, func(pids []int) string { return listed(Each(pids, func(p int) string { return fmt.Sprint(p) })) }),
 		owner(w.Owner),
 	}
 	for _, b := range w.Bulk.Or(nil) {

@@ -1,4 +1,4 @@
-package server
+package view
 
 import (
 	"cmp"
@@ -8,11 +8,10 @@ import (
 
 	"custos/internal/api"
 	"custos/internal/fleet"
-	"custos/internal/view"
 )
 
-// firstLook is the state of the machine and its agents, and what could be done.
-func firstLook(p fleet.Pass, t Teller, h hints) api.FirstLook {
+// FirstLook is the state of the machine and its agents, and what could be done.
+func FirstLook(p fleet.Pass, t Teller, h Hints) api.FirstLook {
 	s := &p.Snapshot
 	could, skipped := couldDo(p)
 	out := api.FirstLook{
@@ -34,12 +33,12 @@ func firstLook(p fleet.Pass, t Teller, h hints) api.FirstLook {
 		}
 	}
 	for _, a := range could {
-		out.CouldDo = append(out.CouldDo, deed(a, t))
+		out.CouldDo = append(out.CouldDo, Deed(a, t))
 	}
 	for _, k := range skipped {
-		out.Skipped = append(out.Skipped, refusal(k))
+		out.Skipped = append(out.Skipped, Refusal(k))
 	}
-	out.Next = append(view.Adoptions(s), h.afterLook(out)...)
+	out.Next = append(Adoptions(s), h.afterLook(out)...)
 	return out
 }
 
@@ -77,16 +76,16 @@ func onlyAWord(k fleet.Skipped, p fleet.Policy) bool {
 // up, that no other alert explains, and that are no mere housekeeping.
 func needs(p fleet.Pass, could []fleet.Action, skipped []fleet.Skipped) []api.Need {
 	at := p.Snapshot.At
-	firing, _ := view.ByStatus(p.Assessment.Alerts)
+	firing, _ := ByStatus(p.Assessment.Alerts)
 	out := []api.Need{}
-	for _, a := range view.SortedAlerts(firing) {
-		taken := a.AckedBy != "" || view.SilencedUntil(a, at) != nil
+	for _, a := range SortedAlerts(firing) {
+		taken := a.AckedBy != "" || SilencedUntil(a, at) != nil
 		if taken || a.Priority == fleet.P4 || explained(a, firing) {
 			continue
 		}
 		out = append(out, api.Need{
 			Number: a.Number, Priority: string(a.Priority), Rule: a.Rule, Subject: a.Subject.String(),
-			Summary: a.Summary, Since: a.Since.Wall.UTC(), For: view.Since(at, a.Since),
+			Summary: a.Summary, Since: a.Since.Wall.UTC(), For: Since(at, a.Since),
 			Command: needCommand(a, p, could, skipped), Runbook: a.Runbook,
 		})
 	}
@@ -103,7 +102,7 @@ func waiting(p fleet.Pass) []api.Need {
 		return nil
 	}
 	told := map[string]bool{}
-	firing, _ := view.ByStatus(p.Assessment.Alerts)
+	firing, _ := ByStatus(p.Assessment.Alerts)
 	for _, a := range firing {
 		told[a.Subject.Name] = told[a.Subject.Name] || a.Subject.Kind == fleet.KindAgent
 	}
@@ -137,7 +136,7 @@ func needCommand(a fleet.Alert, p fleet.Pass, could []fleet.Action, skipped []fl
 	if slices.ContainsFunc(could, func(c fleet.Action) bool { return c.For == a.AlertKey }) {
 		return "custos patrol --apply"
 	}
-	if asks := byName(&p.Snapshot)[a.Subject.Name]; a.Subject.Kind == fleet.KindAgent && asks != nil && asks.Dialog != nil && asks.Owner.MayTouch() {
+	if asks := ByName(&p.Snapshot)[a.Subject.Name]; a.Subject.Kind == fleet.KindAgent && asks != nil && asks.Dialog != nil && asks.Owner.MayTouch() {
 		return api.Typed("custos", "show", asks.Name) // the question, and how to answer it
 	}
 	if attach := attachCommand(a.Subject, p.Snapshot.Agents); attach != "" {
@@ -175,8 +174,8 @@ func attachArgv(p fleet.Pane) []string {
 	return append(argv, "attach", "-t", "="+p.Name())
 }
 
-// attention ranks the states of agents: what may wait for a person comes first.
-func attention(s fleet.AgentState) int {
+// Attention ranks the states of agents: what may wait for a person comes first.
+func Attention(s fleet.AgentState) int {
 	order := []fleet.AgentState{fleet.StateWaiting, fleet.StateDialog, fleet.StateAuthLost, fleet.StateRateLimited,
 		fleet.StateStuck, fleet.StateLooping, fleet.StateCrashed, fleet.StateZombie, fleet.StateContextHigh, fleet.StateUnknown,
 		fleet.StateStarting, fleet.StateWorking, fleet.StateIdle, fleet.StateStopped, fleet.StateFinished}
@@ -196,7 +195,7 @@ func agentRows(s *fleet.Snapshot) []api.AgentRow {
 	}
 	slices.SortStableFunc(out, func(a, b api.AgentRow) int {
 		return cmp.Or(
-			cmp.Compare(attention(fleet.AgentState(a.State)), attention(fleet.AgentState(b.State))),
+			cmp.Compare(Attention(fleet.AgentState(a.State)), Attention(fleet.AgentState(b.State))),
 			cmp.Compare(a.Name, b.Name))
 	})
 	return out
