@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"custos/internal/agent"
@@ -54,6 +55,9 @@ func (w *world) Take(_ context.Context, o fleet.Order) (fleet.Order, error) {
 }
 
 func (w *world) Order(_ context.Context, id string) (fleet.Order, error) {
+	if i := slices.IndexFunc(w.pass.Past.Orders, func(o fleet.Order) bool { return o.ID == id }); i >= 0 {
+		return w.pass.Past.Orders[i], nil
+	}
 	o, ok := w.taken[id]
 	if !ok {
 		return o, fs.ErrNotExist
@@ -67,17 +71,12 @@ func (w *world) Order(_ context.Context, id string) (fleet.Order, error) {
 	return o, nil
 }
 
-func (w *world) Cancel(_ context.Context, id, by string) (fleet.Order, error) {
-	for _, o := range w.pass.Past.Orders {
-		switch {
-		case o.ID == id && o.Action != "":
-			return o, fmt.Errorf("%w: it is under way", ledger.ErrIllegal)
-		case o.ID == id:
-			o.State, o.Why = fleet.OrderRefused, "taken back by "+by
-			return o, nil
-		}
+func (w *world) Cancel(_ context.Context, o fleet.Order, by string, _ func(fleet.Registration) (fleet.Registration, error)) (fleet.Order, error) {
+	if o.Action != "" {
+		return o, fmt.Errorf("%w: it is under way", ledger.ErrIllegal)
 	}
-	return fleet.Order{}, fs.ErrNotExist
+	o.State, o.Why = fleet.OrderRefused, "taken back by "+by
+	return o, nil
 }
 
 func (w *world) Open(context.Context) ([]fleet.Order, error) { return w.pass.Past.Orders, nil }

@@ -164,7 +164,7 @@ func passOf(file string) (fleet.Pass, error) {
 
 func (w *world) control() *control.Control {
 	b, p := &book{w: w}, &pluginBook{book{w: w}}
-	return &control.Control{Tell: func(context.Context, fleet.Message) error { return nil }, Hears: func(fleet.Message) []string { return w.hears }, EventsOf: w.eventsOf, Orders: w, Agents: w, Alerts: w, Approver: w, Look: w.Look, Trouble: func(ctx context.Context) string { return w.vitals(ctx).Trouble }, Formulas: b, Runs: b, Plugins: p, Pauses: w, Code: p, Schedules: w.schedules, Watched: true, Records: ledgerBook{w}, Mover: w, Registry: w.Registrations, Rules: w.ruleNames, Now: func() fleet.Instant { return w.pass.Snapshot.At }}
+	return &control.Control{Tell: func(context.Context, fleet.Message) error { return nil }, Hears: func(fleet.Message) []string { return w.hears }, EventsOf: w.eventsOf, Orders: w, Agents: w, Alerts: w, Approver: w, Look: w.Look, Trouble: func(ctx context.Context) string { return w.vitals(ctx).Trouble }, Formulas: b, Runs: b, Plugins: p, Pauses: w, Code: p, Schedules: w.schedules, Watched: true, Records: ledgerBook{w}, Asker: w, Registry: w.Registrations, Rules: w.ruleNames, Now: func() fleet.Instant { return w.pass.Snapshot.At }}
 }
 
 func (w *world) ruleNames() (names []string) {
@@ -189,13 +189,13 @@ func (w *world) Approve(_ context.Context, of fleet.AlertKey, _ string, consent 
 	return err
 }
 
-// Move asks nobody but the ledger.
-func (w *world) Move(ctx context.Context, ref fleet.Ref, do, why, by string) (*fleet.Action, error) {
+// Ask begins nothing.
+func (w *world) Ask(ctx context.Context, _ string, what func(fleet.Past, fleet.Snapshot) (*fleet.Finding, error), _ ...fleet.PartName) (*fleet.Action, error) {
 	past, err := ledgerBook{w}.past(ctx)
 	if err != nil {
 		return nil, err
 	}
-	f, err := ledger.MoveElsewhere(past, w.pass.Snapshot, ref, do, why, by)
+	f, err := what(past, w.pass.Snapshot)
 	if err != nil || f == nil {
 		return nil, err
 	}

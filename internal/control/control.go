@@ -25,7 +25,7 @@ type Control struct {
 	Code      Code
 	Records   Records
 	Pauses    Pauses
-	Mover     Mover
+	Asker     Asker
 	Brakes    Brakes
 	Orders    Orders
 	Agents    Agents
@@ -74,11 +74,11 @@ type Records interface {
 	Edit(ctx context.Context, edit func(fleet.Records) (fleet.Records, error)) (fleet.Records, error)
 }
 
-// Mover closes work where it is kept, or opens it again.
-type Mover interface {
-	// Move begins the action for it (do is close or reopen), and returns it; nil when
-	// it is so already. Where that may not be done the error says why.
-	Move(ctx context.Context, ref fleet.Ref, do, why, by string) (*fleet.Action, error)
+// Asker has an action begun that a person or an agent asks for.
+type Asker interface {
+	// Ask begins what is asked for, by what was seen of these parts, and returns it; nil
+	// where nothing is asked for. Where it may not be done the error is a Refusal.
+	Ask(ctx context.Context, by string, what func(fleet.Past, fleet.Snapshot) (*fleet.Finding, error), rests ...fleet.PartName) (*fleet.Action, error)
 }
 
 // Access says who may use a verb.

@@ -1,11 +1,14 @@
 package control
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"maps"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -136,4 +139,27 @@ func planStep(s formula.Step, wave int) api.FormulaStep {
 		out.Timeout = is.Timeout.String()
 	}
 	return out
+}
+
+// Start reads and renders a formula, and begins a run of it.
+func (d OnDisk) Start(ctx context.Context, q api.RunRequest, by string) (fleet.Run, error) {
+	b := d.Library.Formulas
+	read, err := b.Read(api.FormulaQuery{Name: q.Name, File: q.File, Text: q.Text, Project: q.Project, Vars: q.Vars, Render: true})
+	if err != nil {
+		return fleet.Run{}, err
+	}
+	if read.Refused() {
+		return fleet.Run{}, fmt.Errorf("%w: %s", ledger.ErrIllegal, read.Errors())
+	}
+	work := cmp.Or(read.Dir, q.Dir)
+	if work == "" {
+		work, _ = os.UserHomeDir() // checked before anything is begun there
+	}
+	run := b.Template(ctx, read, work)
+	run.ID = library.RunID(run.Formula, q.ID)
+	run.Dir, run.By = fleet.Path(filepath.Join(b.RunsDir(), run.ID)), by
+	if !read.Plain.SingleFlight { // it may run beside itself: each run is a flight of its own
+		run.Project = strings.TrimSpace(run.Project + " #" + run.ID)
+	}
+	return d.Take(ctx, run, q.Detach)
 }

@@ -176,6 +176,10 @@ type Formulas interface {
 	// Formula reads one; what is wrong with it is in the answer. fs.ErrNotExist
 	// when there is no such formula.
 	Formula(ctx context.Context, q api.FormulaQuery) (api.Formula, error)
+	// Start writes a run of one down and returns it as the first pass left it. The same ID
+	// twice is one run. A formula that cannot run wraps ledger.ErrIllegal, one whose
+	// place is taken by another run ledger.ErrTaken.
+	Start(ctx context.Context, r api.RunRequest, by string) (fleet.Run, error)
 	// Switch switches one on or off.
 	Switch(ctx context.Context, name string, on bool, by string) (api.FormulaSwitch, error)
 }

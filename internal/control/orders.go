@@ -36,9 +36,10 @@ type Orders interface {
 	Take(ctx context.Context, o fleet.Order) (fleet.Order, error)
 	// Order returns an order as it has become; fs.ErrNotExist when there is none.
 	Order(ctx context.Context, id string) (fleet.Order, error)
-	// Cancel takes back an order that is not over, on a person's word. One that is
-	// over, or that is being carried out, wraps ledger.ErrIllegal.
-	Cancel(ctx context.Context, id, by string) (fleet.Order, error)
+	// Cancel takes back an order, with the first prompt that waits for it, and with what
+	// it had changed of its agent's record already: back changes that again. An order that
+	// is over, or that is being carried out, wraps ledger.ErrIllegal.
+	Cancel(ctx context.Context, o fleet.Order, by string, back func(fleet.Registration) (fleet.Registration, error)) (fleet.Order, error)
 	// Open lists the orders that are not over, in the order they were given.
 	Open(ctx context.Context) ([]fleet.Order, error)
 }
@@ -89,7 +90,15 @@ func (c *Control) openOrders(ctx context.Context, _ Call) (api.Orders, error) {
 }
 
 func (c *Control) cancelOrder(ctx context.Context, call Call) (api.Order, error) {
-	o, err := c.Orders.Cancel(ctx, call.ID, call.By)
+	o, err := c.Orders.Order(ctx, call.ID)
+	if err == nil && o.IsOver() {
+		err = fmt.Errorf("cannot take it back: %w: it is over: %s", ledger.ErrIllegal, o.State)
+	}
+	if err == nil {
+		o, err = c.Orders.Cancel(ctx, o, call.By, func(r fleet.Registration) (fleet.Registration, error) {
+			return ledger.Unstopped(r, o, call.By, c.Now())
+		})
+	}
 	return c.orderFound(call.ID, o, err)
 }
 

@@ -23,7 +23,7 @@ type Plugins interface {
 	// Lint reads the text of a file; what is wrong with it is in the answer.
 	Lint(ctx context.Context, q api.PluginQuery) (api.Plugin, error)
 	// StartPlugin writes a run down and returns it as the first pass left it. Errors
-	// are those of Runs.Start, and fs.ErrNotExist.
+	// are those of Formulas.Start, and fs.ErrNotExist.
 	StartPlugin(ctx context.Context, name string, r api.PluginRunRequest, by string) (fleet.Run, error)
 	// History lists the newest runs of a plugin, the newest last. fs.ErrNotExist when
 	// there never was such a plugin.

@@ -57,7 +57,7 @@ func (c *Control) start(ctx context.Context, r api.RunRequest, by string) (fleet
 	if f.Refused {
 		return fleet.Run{}, c.refused(ctx, r, f)
 	}
-	run, err := c.Runs.Start(ctx, r, by)
+	run, err := c.Formulas.Start(ctx, r, by)
 	if errors.Is(err, ledger.ErrTaken) {
 		return run, c.taken(ctx, f, err)
 	}
@@ -314,10 +314,6 @@ func stepHints(r fleet.Run, s fleet.RunStep) (out []api.Hint) {
 
 // Runs is the book of runs of formulas.
 type Runs interface {
-	// Start writes a run down and returns it as the first pass left it. The same ID
-	// twice is one run. A formula that cannot run wraps ledger.ErrIllegal, one whose
-	// place is taken by another run ledger.ErrTaken.
-	Start(ctx context.Context, r api.RunRequest, by string) (fleet.Run, error)
 	// Runs lists the runs that match, by the time they began: the newest Limit.
 	Runs(ctx context.Context, f RunFilter) ([]fleet.Run, error)
 	// Change changes one run, in one transaction, and has a pass carry it on.

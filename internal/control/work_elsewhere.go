@@ -2,6 +2,8 @@ package control
 
 import (
 	"context"
+	"errors"
+	"fmt"
 
 	"custos/internal/api"
 	"custos/internal/fleet"
@@ -18,7 +20,13 @@ func isMove(ref fleet.Ref, do string) bool {
 // moveWork has it changed where it is kept. That takes a moment: what is returned is
 // the work as it was last seen, and which action was begun.
 func (c *Control) moveWork(ctx context.Context, ref fleet.Ref, r api.WorkChange, by string) (api.Work, error) {
-	begun, err := c.Mover.Move(ctx, ref, r.Do, reasonOf(r), by)
+	begun, err := c.Asker.Ask(ctx, by, func(past fleet.Past, snap fleet.Snapshot) (*fleet.Finding, error) {
+		return ledger.MoveElsewhere(past, snap, ref, r.Do, reasonOf(r), by)
+	}, ledger.MovedIn(ref)...)
+	var no Refusal
+	if errors.As(err, &no) {
+		err = &api.Error{Kind: api.BadInput, Message: fmt.Sprintf("cannot %s %s: %v", r.Do, ref, no), Hint: "custos work show " + string(ref)}
+	}
 	if err != nil {
 		return api.Work{}, Reasoned(err)
 	}

@@ -114,14 +114,7 @@ func (c clerk) Order(ctx context.Context, id string) (fleet.Order, error) {
 
 // Cancel takes back an order, and with it what it had changed before it was
 // carried out.
-func (c clerk) Cancel(ctx context.Context, id, by string) (fleet.Order, error) {
-	o, err := c.Order(ctx, id)
-	if err != nil {
-		return o, err
-	}
-	if o.IsOver() {
-		return o, fmt.Errorf("cannot take it back: %w: it is over: %s", ledger.ErrIllegal, o.State)
-	}
+func (c clerk) Cancel(ctx context.Context, o fleet.Order, by string, back func(fleet.Registration) (fleet.Registration, error)) (fleet.Order, error) {
 	if err := c.s.begin(ctx); err != nil {
 		return o, err
 	}
@@ -129,35 +122,22 @@ func (c clerk) Cancel(ctx context.Context, id, by string) (fleet.Order, error) {
 	if err != nil {
 		return o, err
 	}
-	now := c.s.world.Now()
-	err = st.EndOrder(ctx, id, fleet.OrderRefused, "taken back by "+by, now)
+	now, why := c.s.world.Now(), "taken back by "+by
+	err = st.EndOrder(ctx, o.ID, fleet.OrderRefused, why, now)
 	if errors.Is(err, store.ErrConflict) || errors.Is(err, store.ErrEnded) {
 		return o, fmt.Errorf("%w: %w", ledger.ErrIllegal, err)
 	}
 	if err != nil {
 		return o, err
 	}
-	return c.undo(ctx, st, o, by)
-}
-
-// undo changes back what an order that was taken back had changed already: that
-// its agent is to be stopped, and that a first prompt waits to be typed.
-func (c clerk) undo(ctx context.Context, st *store.Store, o fleet.Order, by string) (fleet.Order, error) {
-	now := c.s.world.Now()
-	why := "taken back by " + by
 	switch o.Do {
 	case fleet.OrderStop:
-		_, err := st.UpdateRegistration(ctx, o.Agent, now, func(r fleet.Registration) (fleet.Registration, error) {
-			return ledger.Unstopped(r, o, by, now)
-		})
-		if err != nil && !errors.Is(err, store.ErrNotFound) {
-			return o, err
-		}
+		_, err = st.UpdateRegistration(ctx, o.Agent, now, back)
 	case fleet.OrderSpawn:
-		err := st.EndOrder(ctx, o.ID+promptOf, fleet.OrderRefused, why, now)
-		if err != nil && !errors.Is(err, store.ErrNotFound) && !errors.Is(err, store.ErrEnded) {
-			return o, err
-		}
+		err = st.EndOrder(ctx, o.ID+promptOf, fleet.OrderRefused, why, now)
+	}
+	if err != nil && !errors.Is(err, store.ErrNotFound) && !errors.Is(err, store.ErrEnded) {
+		return o, err
 	}
 	c.s.loop.Wake("order " + o.ID + " taken back")
 	return c.Order(ctx, o.ID)

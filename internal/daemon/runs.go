@@ -4,12 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 	"time"
 
-	"custos/internal/api"
 	"custos/internal/control"
 	"custos/internal/fleet"
 	"custos/internal/ledger"
@@ -56,15 +54,6 @@ type runner struct{ s *system }
 
 var _ control.Runs = runner{}
 
-// Start writes a run down, and has one pass begin it.
-func (r runner) Start(ctx context.Context, q api.RunRequest, by string) (fleet.Run, error) {
-	run, err := r.draft(ctx, q, by)
-	if err != nil {
-		return run, err
-	}
-	return r.take(ctx, run, q.Detach)
-}
-
 // take writes a run down, and has one pass begin it.
 func (r runner) take(ctx context.Context, run fleet.Run, detach bool) (fleet.Run, error) {
 	if err := r.s.begin(ctx); err != nil {
@@ -99,32 +88,6 @@ func (r runner) take(ctx context.Context, run fleet.Run, detach bool) (fleet.Run
 		return taken, err
 	}
 	return r.carryOn(ctx, taken.ID)
-}
-
-// draft reads and renders the formula that is asked for.
-func (r runner) draft(ctx context.Context, q api.RunRequest, by string) (fleet.Run, error) {
-	b := r.s.library.Formulas
-	read, err := b.Read(api.FormulaQuery{Name: q.Name, File: q.File, Text: q.Text, Project: q.Project, Vars: q.Vars, Render: true})
-	if err != nil {
-		return fleet.Run{}, err
-	}
-	if read.Refused() {
-		return fleet.Run{}, fmt.Errorf("%w: %s", ledger.ErrIllegal, read.Errors())
-	}
-	work := read.Dir
-	if work == "" {
-		work = q.Dir
-	}
-	if work == "" {
-		work, _ = os.UserHomeDir() // checked before anything is begun there
-	}
-	run := b.Template(ctx, read, work)
-	run.ID = library.RunID(run.Formula, q.ID)
-	run.Dir, run.By = fleet.Path(filepath.Join(b.RunsDir(), run.ID)), by
-	if !read.Plain.SingleFlight { // it may run beside itself: each run is a flight of its own
-		run.Project = strings.TrimSpace(run.Project + " #" + run.ID)
-	}
-	return run, nil
 }
 
 // Runs lists runs.

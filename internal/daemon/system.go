@@ -205,7 +205,7 @@ func (s *system) control(watched bool) *control.Control {
 	return &control.Control{
 		Formulas: d, Schedules: d.Schedules, Runs: runner{s}, Plugins: d, Pauses: pauser{s}, Code: codeDesk{s},
 		Alerts: b, Approver: cycle{s}, Look: cycle{s}.Look, Brakes: brakes{s}, Tell: b.tell, Hears: s.hears, EventsOf: b.eventsOf,
-		Records: records{s}, Mover: cycle{s}, Orders: clerk{s}, Agents: agentBook{s}, Asks: askBook{s}, Past: s.recall, Situation: s.situation, PatrolEvery: s.cfg.PatrolEvery, Registry: s.registered, KindOf: s.world.Kinds.Of,
+		Records: records{s}, Asker: cycle{s}, Orders: clerk{s}, Agents: agentBook{s}, Asks: askBook{s}, Past: s.recall, Situation: s.situation, PatrolEvery: s.cfg.PatrolEvery, Registry: s.registered, KindOf: s.world.Kinds.Of,
 		Trouble: func(ctx context.Context) string { return s.vitals(watched)(ctx).Trouble }, Rules: s.rules.Names, Now: s.world.Now,
 		Reply: replyToRun, Attend: s.attend, Watched: watched, People: []string{server.Caller{UID: os.Getuid()}.Name(), server.Caller{}.Name()},
 	}

@@ -27,22 +27,24 @@ func (w *world) Take(_ context.Context, o fleet.Order) (fleet.Order, error) {
 }
 
 func (w *world) Order(_ context.Context, id string) (fleet.Order, error) {
+	if i := slices.IndexFunc(w.pass.Past.Orders, func(o fleet.Order) bool { return o.ID == id }); i >= 0 {
+		return w.pass.Past.Orders[i], nil
+	}
 	if id != "known" {
 		return fleet.Order{}, fmt.Errorf("cannot find it: %w", fs.ErrNotExist)
 	}
 	return fleet.Order{ID: id, Do: fleet.OrderStop, Agent: "builder", By: "me", At: instant(0), State: fleet.OrderDone, Why: "gone"}, nil
 }
 
-func (w *world) Cancel(ctx context.Context, id, by string) (fleet.Order, error) {
-	for i := range w.pass.Past.Orders {
-		if o := &w.pass.Past.Orders[i]; o.ID == id {
-			o.State, o.Why = fleet.OrderRefused, "taken back by "+by
-			return *o, nil
+// Cancel changes the record that the agent has by that order.
+func (w *world) Cancel(_ context.Context, o fleet.Order, by string, back func(fleet.Registration) (fleet.Registration, error)) (_ fleet.Order, err error) {
+	i := slices.IndexFunc(w.pass.Past.Orders, func(of fleet.Order) bool { return of.ID == o.ID })
+	o.State, o.Why = fleet.OrderRefused, "taken back by "+by
+	w.pass.Past.Orders[i] = o
+	for i, r := range w.registrations {
+		if r.Name == o.Agent {
+			w.registrations[i], err = back(r)
 		}
-	}
-	o, err := w.Order(ctx, id)
-	if err == nil {
-		err = fmt.Errorf("%w: it is over: %s", ledger.ErrIllegal, o.State)
 	}
 	return o, err
 }
@@ -219,7 +221,11 @@ func TestOrdersAreListedAndTakenBack(t *testing.T) {
 	if next := list.Orders[0].Next; len(next) == 0 || next[len(next)-1].Command != "custos orders cancel o1" {
 		t.Errorf("it does not say how to take it back: %+v", next)
 	}
+	w.registrations = []fleet.Registration{{Name: "builder", Desired: fleet.DesiredStopped, DesiredBy: "ann"}}
 	o, err := client(w).CancelOrder(t.Context(), "o1")
+	if got := w.registrations[0].Desired; got != fleet.DesiredRunning {
+		t.Errorf("the stop was taken back, and the agent is wanted %s", got)
+	}
 	if err != nil || !o.Over || o.State != "refused" || !fleet.IsPerson(strings.TrimPrefix(o.Why, "taken back by ")) {
 		t.Errorf("%+v, %v", o, err)
 	}

@@ -52,7 +52,7 @@ func (formulasOf) Switch(_ context.Context, name string, on bool, by string) (ap
 	return api.FormulaSwitch{Formula: name, Disabled: "by " + by}, nil
 }
 
-func (f runsOf) Start(_ context.Context, r api.RunRequest, by string) (fleet.Run, error) {
+func (f formulasOf) Start(_ context.Context, r api.RunRequest, by string) (fleet.Run, error) {
 	if r.Name == "nosuch" {
 		return fleet.Run{}, fs.ErrNotExist
 	}

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -18,7 +19,6 @@ import (
 	"custos/internal/api"
 	"custos/internal/control"
 	"custos/internal/fleet"
-	"custos/internal/ledger"
 	"custos/internal/view"
 )
 
@@ -34,6 +34,7 @@ type world struct {
 	approved []string
 
 	approveErr error
+	askErr     error
 	orders     []fleet.PatrolOrder
 	filters    []EventFilter
 	ackedBy    string
@@ -117,7 +118,7 @@ func (w *world) control() *control.Control {
 			return w.Events(ctx, EventFilter{Subject: of, Limit: limit})
 		},
 		Orders: w, Agents: w, Alerts: w, Approver: w, Brakes: &braking{}, Look: w.Look, Trouble: func(context.Context) string { return w.vitals.Trouble }, Pauses: &pausing{}, Plugins: pluginsOf{runsOf{w}}, Code: pluginsOf{runsOf{w}},
-		Formulas: formulasOf{w}, Runs: runsOf{w}, Schedules: w.Schedules, Attend: func() { w.attended++ }, Reply: w.reply, Records: w.records, Mover: w, Registry: w.Registrations, Rules: func() []string { return []string{"lock-dead"} }, Now: func() fleet.Instant { return instant(0) }}
+		Formulas: formulasOf{w}, Runs: runsOf{w}, Schedules: w.Schedules, Attend: func() { w.attended++ }, Reply: w.reply, Records: w.records, Asker: w, Registry: w.Registrations, Rules: func() []string { return []string{"lock-dead"} }, Now: func() fleet.Instant { return instant(0) }}
 }
 
 func (w *world) options() Options {
@@ -163,13 +164,14 @@ func (w *world) Approve(_ context.Context, of fleet.AlertKey, by string, consent
 	return errors.Join(err, w.approveErr)
 }
 
-// Move knows shop#12, which an agent has not.
-func (w *world) Move(_ context.Context, ref fleet.Ref, do, why, by string) (*fleet.Action, error) {
-	if _, agent := fleet.AgentOf(by); agent || ref != "shop#12" {
-		return nil, fmt.Errorf("cannot %s work: %w: %s is not seen now", do, ledger.ErrIllegal, ref)
+// Ask notes what is asked for, by what the world is like.
+func (w *world) Ask(_ context.Context, by string, what func(fleet.Past, fleet.Snapshot) (*fleet.Finding, error), _ ...fleet.PartName) (*fleet.Action, error) {
+	f, err := what(w.pass.Past, w.pass.Snapshot)
+	if err != nil || f == nil || w.askErr != nil {
+		return nil, cmp.Or(err, w.askErr)
 	}
-	w.approved = append(w.approved, do+" "+why+" by "+by)
-	return &fleet.Action{ID: "a1", Do: do + "-issue", Subject: fleet.Subject{Kind: fleet.KindIssue, Name: string(ref)}}, nil
+	w.approved = append(w.approved, f.Wishes[0].Do+" "+f.Wishes[0].Text+" by "+by)
+	return &fleet.Action{ID: "a1", Do: f.Wishes[0].Do, Subject: f.Subject}, nil
 }
 
 func instant(after time.Duration) fleet.Instant {
