@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 )
 
 // RecordingVersion is the version of the recording format.
@@ -54,14 +55,15 @@ func EncodeRecording(r Recording) ([]byte, error) {
 // version, a field or a word that it does not know, and anything after the end are
 // refused: to leave out what one does not understand would give another plan.
 func DecodeRecording(b []byte) (Recording, error) {
-	if err := checkVersion(b); err != nil {
+	by, err := checkVersion(b)
+	if err != nil {
 		return Recording{}, err
 	}
 	var r Recording
 	d := json.NewDecoder(bytes.NewReader(b))
 	d.DisallowUnknownFields()
 	if err := d.Decode(&r); err != nil {
-		return Recording{}, fmt.Errorf("cannot read recording: line %d: %w", lineOf(b, err, d.InputOffset()), err)
+		return Recording{}, fmt.Errorf("cannot read recording: line %d: %w%s", lineOf(b, err, d.InputOffset()), err, by.hint(err))
 	}
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
 		return Recording{}, fmt.Errorf("cannot read recording: line %d: something follows its end", lineAt(b, d.InputOffset()))
@@ -75,20 +77,38 @@ func DecodeRecording(b []byte) (Recording, error) {
 	return r, nil
 }
 
-func checkVersion(b []byte) error {
-	var head struct {
-		Version int `json:"version"`
+// writer is the program that wrote a recording, and in which version of the format.
+type writer struct {
+	Version int    `json:"version"`
+	Custos  string `json:"custos"`
+}
+
+// hint says what to do about a recording that another Custos wrote, where that is
+// what is wrong with it: nothing else tells one field that there is not from another.
+func (w writer) hint(err error) string {
+	if !strings.Contains(err.Error(), "unknown field") {
+		return ""
 	}
-	if err := json.Unmarshal(b, &head); err != nil {
-		return fmt.Errorf("cannot read recording: line %d: %w", lineOf(b, err, 0), err)
+	return ": " + w.judge()
+}
+
+func (w writer) judge() string {
+	return "judge it with the custos that wrote it (" + cmp.Or(Line(w.Custos, 40), "it does not say which") + ")"
+}
+
+func checkVersion(b []byte) (w writer, err error) {
+	err = json.Unmarshal(b, &w)
+	switch {
+	case len(b) > 0 && err != nil && strings.HasPrefix(err.Error(), "unexpected end"):
+		return w, fmt.Errorf("cannot read recording: line %d: it ends in the middle: copy it anew", lineOf(b, err, 0))
+	case err != nil:
+		return w, fmt.Errorf("cannot read recording: line %d: %w", lineOf(b, err, 0), err)
+	case w.Version == 0:
+		return w, errors.New("cannot read recording: it has no version")
+	case w.Version != RecordingVersion:
+		return w, fmt.Errorf("cannot read recording: it is of version %d, and this custos reads version %d: %s", w.Version, RecordingVersion, w.judge())
 	}
-	switch head.Version {
-	case RecordingVersion:
-		return nil
-	case 0:
-		return errors.New("cannot read recording: it has no version")
-	}
-	return fmt.Errorf("cannot read recording: it is of version %d, this custos reads version %d", head.Version, RecordingVersion)
+	return w, nil
 }
 
 // lineOf returns the line of the mistake, or of where reading stopped.
