@@ -29,7 +29,7 @@ func (a *app) tellCommand() *cobra.Command {
 		Short: "Tell people something, as the routes say",
 		Long: `tell gives people a message of yours: to the notifiers, at the hours and in the
 groups that custos.toml says for its priority. Agents may use it, in their own
-name, at P2 at most and ten times an hour. With - the text is read from standard
+name (agent/NAME), at P2 at most and ten times an hour. With - the text is read from standard
 input. It exits with 1 when nobody hears it, because no notifier is configured, or
 no route leads to one at its priority. Formulas that call Disinto's matrix_send get one that does this.`,
 		Example: "  custos tell 'the release is out'\n  custos tell --from supervisor --priority P3 - < status.txt",

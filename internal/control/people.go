@@ -26,9 +26,9 @@ func people() Noun {
 }
 
 func (c *Control) tell(ctx context.Context, call Call, r api.Tell) (api.Telling, error) {
-	agent, isAgent := fleet.AgentOf(call.By)
-	if !isAgent {
-		agent = ""
+	by, agent := called(r.From, call), ""
+	if name, is := fleet.AgentOf(call.By); is {
+		by, agent = call.By, name
 	}
 	m, err := c.tellingOf(r, agent, call)
 	if err != nil {
@@ -42,7 +42,7 @@ func (c *Control) tell(ctx context.Context, call Call, r api.Tell) (api.Telling,
 	if err := c.Tell(ctx, m); err != nil {
 		return api.Telling{}, err
 	}
-	return api.Telling{By: cmp.Or(agent, called(r.From, call)), Priority: string(m.Priority), Subject: m.Subject, To: append([]string{}, c.Hears(m)...)}, nil
+	return api.Telling{By: by, Priority: string(m.Priority), Subject: m.Subject, To: append([]string{}, c.Hears(m)...)}, nil
 }
 
 // tellingOf makes a message of it. The same words of the same one within an hour
@@ -61,9 +61,9 @@ func (c *Control) tellingOf(r api.Tell, agent string, call Call) (fleet.Message,
 	case agent != "" && p.AtLeast(fleet.P1):
 		return fleet.Message{}, fmt.Errorf("cannot tell at %s: an agent tells at P2 at most; what is worse Custos finds by itself", p)
 	}
-	now, who := c.Now(), fleet.Line(cmp.Or(r.From, agent, call.By), 60)
-	if agent != "" && who != agent {
-		who += " (" + agent + ")"
+	now, who := c.Now(), fleet.Line(cmp.Or(r.From, call.By), 60)
+	if agent != "" && r.From != "" { // an agent may be called as a person is
+		who += " (" + call.By + ")"
 	}
 	head, _, more := strings.Cut(text, "\n")
 	m := fleet.Message{ID: tellingID(who, text, now), Kind: fleet.MessageTold, About: agent, At: now, Priority: p, Subject: fleet.Line(who+": "+head, 200)}

@@ -43,7 +43,7 @@ func TestTellByAnAgent(t *testing.T) {
 	if _, err := client(w).Tell(t.Context(), api.Tell{From: "supervisor", Text: "token=abcdefghijklmnop"}); err != nil {
 		t.Fatal(err)
 	}
-	if m := w.told[0]; m.About != "builder" || m.Subject != "supervisor (builder): token=***" || m.Priority != fleet.P2 {
+	if m := w.told[0]; m.About != "builder" || m.Subject != "supervisor (agent/builder): token=***" || m.Priority != fleet.P2 {
 		t.Errorf("an agent passes for somebody else, or its secret is told: %+v", m)
 	}
 	_, err := client(w).Tell(t.Context(), api.Tell{Text: "fire", Priority: "P1"})
@@ -62,6 +62,16 @@ func TestTellByAnAgent(t *testing.T) {
 	w.agent, w.agentErr = "", errors.New("its parent is gone")
 	_, err = client(w).Tell(t.Context(), api.Tell{Text: "fire", Priority: "P0"})
 	wantError(t, err, api.BadInput, "P2 at most")
+}
+
+// An agent may be called as a person is: who said it is told with the kind.
+func TestTellSaysThatAnAgentSaidIt(t *testing.T) {
+	w := newWorld()
+	w.agent = "ann"
+	got, err := client(w).Tell(t.Context(), api.Tell{Text: "the release is out"})
+	if err != nil || got.By != "agent/ann" || got.Subject != "agent/ann: the release is out" || w.told[0].Subject != got.Subject {
+		t.Errorf("%+v, told %+v, %v", got, w.told, err)
+	}
 }
 
 func TestTellBadWords(t *testing.T) {
