@@ -51,7 +51,7 @@ type Agent struct {
 	FolderGone  Leaf[bool]     `json:"folder_gone,omitzero"`   // it runs, and that folder was removed or moved below it, whatever is at its place now
 	FolderMoved string         `json:"folder_moved,omitempty"` // where that folder is now, when it was moved below it
 	FolderLost  string         `json:"folder_lost,omitempty"`  // why it cannot come back to where it was started last, for what is there now; of one that does not run, "" also where that is not known
-	Beside      Leaf[[]string] `json:"beside"`                 // names of the other agents that work in the same folder, sorted
+	Beside      Leaf[[]string] `json:"beside"`                 // names of the other agents that work in the same folder, sorted; the first 20
 	Args        []string       `json:"args,omitempty"`         // secrets redacted
 	OneShot     bool           `json:"oneshot"`                // answers one prompt and ends (claude -p)
 	Age         Leaf[Duration] `json:"age"`

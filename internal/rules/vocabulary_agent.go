@@ -23,7 +23,7 @@ func agentWords() *structure {
 		leafTruth("folder_gone", "whether it runs, and its working directory was removed or moved below it; only for one that runs", func(a *T) *fleet.Leaf[bool] { return &a.FolderGone }),
 		text("folder_moved", "where its folder is now, when it was moved below it", func(a *T) string { return a.FolderMoved }),
 		text("folder_lost", "why it cannot come back to its folder, for one that does not run: it is not there, or another one is; empty also where that is not known", func(a *T) string { return a.FolderLost }),
-		leafTexts("beside", "names of the other agents that work in the same folder", func(a *T) *fleet.Leaf[[]string] { return &a.Beside }),
+		leafTexts("beside", "names of the other agents that work in the same folder, the first 20", func(a *T) *fleet.Leaf[[]string] { return &a.Beside }),
 		texts("args", "its command line, secrets redacted", func(a *T) []string { return a.Args }),
 		truth("oneshot", "whether it answers one prompt and ends (claude -p)", func(a *T) bool { return a.OneShot }),
 		leafSpan("age", "time since it began", func(a *T) *leafDuration { return &a.Age }),

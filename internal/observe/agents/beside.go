@@ -2,11 +2,12 @@ package agents
 
 import (
 	"slices"
+	"strings"
 
 	"custos/internal/fleet"
 )
 
-// seeBeside tells each agent that runs who else works in its folder. One that
+// seeBeside notes at each agent that runs which others work in its folder. One that
 // answers a single prompt, and one that another agent has started, is a part of
 // the work there.
 func seeBeside(found []fleet.Agent) {
@@ -27,6 +28,7 @@ func seeBeside(found []fleet.Agent) {
 		}
 	}
 	for _, there := range in {
+		slices.SortFunc(there, func(i, j int) int { return strings.Compare(found[i].Name, found[j].Name) })
 		for _, i := range there {
 			found[i].Beside = fleet.Known(besides(found, there, i))
 		}
@@ -40,14 +42,21 @@ func folderOf(a *fleet.Agent) (string, bool) {
 	return a.CWD.Get()
 }
 
+// mostBeside is how many others are named: no person reads more, and a folder of
+// hundreds would take the square of them.
+const mostBeside = 20
+
+// besides names the first of those there that agent i shares the folder with.
 func besides(found []fleet.Agent, there []int, i int) []string {
 	names := []string{}
 	for _, j := range there {
 		a, b := &found[i], &found[j]
+		if len(names) == mostBeside {
+			break
+		}
 		if i != j && !slices.Contains(a.Procs, b.Process) && !slices.Contains(b.Procs, a.Process) {
 			names = append(names, b.Name)
 		}
 	}
-	slices.Sort(names)
 	return names
 }

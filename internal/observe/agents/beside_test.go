@@ -1,6 +1,7 @@
 package agents
 
 import (
+	"fmt"
 	"slices"
 	"testing"
 
@@ -24,5 +25,19 @@ func TestWhoWorksInOneFolder(t *testing.T) {
 		if known != (want != nil) || !slices.Equal(got, want) {
 			t.Errorf("%s: %q (%v), want %q", found[i].Name, got, known, want)
 		}
+	}
+}
+
+// Hundreds in one folder name the first twenty of the others, the first by name among
+// them: the rule about it is true of that one alone.
+func TestOfManyInOneFolderTheFirstAreNamed(t *testing.T) {
+	var found []fleet.Agent
+	for i := range 300 {
+		found = append(found, fleet.Agent{Name: fmt.Sprintf("a%03d", 299-i), Process: fleet.ProcessID{PID: i + 1, Start: 1}, CWD: fleet.Known("/w")})
+	}
+	seeBeside(found)
+	first, last := found[299].Beside.Or(nil), found[0].Beside.Or(nil)
+	if len(first) != 20 || len(last) != 20 || first[0] != "a001" || last[0] != "a000" || last[19] != "a019" {
+		t.Errorf("of 300 in one folder, the first has %q beside it, the last %q", first, last)
 	}
 }
