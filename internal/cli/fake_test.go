@@ -23,6 +23,7 @@ import (
 	"custos/internal/config"
 	"custos/internal/control"
 	"custos/internal/daemon"
+	"custos/internal/doctor"
 	"custos/internal/fleet"
 	"custos/internal/ledger"
 	"custos/internal/server"
@@ -177,6 +178,7 @@ func (w *world) ruleNames() (names []string) {
 func (w *world) options() server.Options {
 	return server.Options{
 		Cycle: w, Mender: w, Chronicle: w, Journal: w, Teller: w, Rules: w, Explainer: w,
+		Examine: func(context.Context, func(string) bool) (i doctor.Installation) { return i }, Anew: func(context.Context) {},
 		Screens: w, HookLog: w, Failures: w, Messages: w, HookFiles: w,
 		Control: w.control(),
 		Costs:   w.costs,

@@ -3,6 +3,7 @@ package fleet
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 	"time"
 )
 
@@ -46,6 +47,18 @@ type Duration time.Duration
 
 // String returns the text form.
 func (d Duration) String() string { return time.Duration(d).String() }
+
+// Short is the text form as people write it: 2h, not 2h0m0s.
+func (d Duration) Short() string {
+	out := d.String()
+	if strings.HasSuffix(out, "m0s") {
+		out = strings.TrimSuffix(out, "0s")
+	}
+	if strings.HasSuffix(out, "h0m") {
+		out = strings.TrimSuffix(out, "0m")
+	}
+	return out
+}
 
 // MarshalJSON writes the text form.
 func (d Duration) MarshalJSON() ([]byte, error) { return json.Marshal(d.String()) }

@@ -46,19 +46,7 @@ func (r Reply) String() string {
 		out += " " + fleet.Line(r.Name, 80)
 	}
 	if r.For > 0 {
-		out += " " + replySpan(r.For)
-	}
-	return out
-}
-
-// replySpan is a duration as people write it: 2h, not 2h0m0s.
-func replySpan(d fleet.Duration) string {
-	out := d.String()
-	if strings.HasSuffix(out, "m0s") {
-		out = strings.TrimSuffix(out, "0s")
-	}
-	if strings.HasSuffix(out, "h0m") {
-		out = strings.TrimSuffix(out, "0m")
+		out += " " + r.For.Short()
 	}
 	return out
 }

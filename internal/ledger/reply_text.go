@@ -115,7 +115,7 @@ func stuckAlerts(at fleet.Instant, all []fleet.Alert) (lines []string) {
 			continue
 		}
 		line := fmt.Sprintf("#%d [%s] %s", a.Number, a.Priority, a.Summary)
-		line += fmt.Sprintf(" (%s, for %s", a.Rule, replySpan(fleet.Duration(at.Since(a.Since).Round(time.Minute))))
+		line += fmt.Sprintf(" (%s, for %s", a.Rule, fleet.Duration(at.Since(a.Since).Round(time.Minute)).Short())
 		if a.AckedBy != "" {
 			line += ", taken up by " + a.AckedBy
 		}
@@ -138,7 +138,7 @@ func stuckAgents(snap fleet.Snapshot) (lines []string) {
 		}
 		line := fmt.Sprintf("agent %s: %s", a.Name, a.State)
 		if d, ok := snap.Now(a).Dwell.Get(); ok {
-			line += " for " + replySpan(fleet.Duration(time.Duration(d).Round(time.Second)))
+			line += " for " + fleet.Duration(time.Duration(d).Round(time.Second)).Short()
 		}
 		if a.Reason != "" {
 			line += ": " + a.Reason

@@ -1,252 +1,176 @@
 package server
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"net/http"
 	"net/http/httptest"
-	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"custos/internal/api"
+	"custos/internal/doctor"
 	"custos/internal/fleet"
-	"custos/internal/fleet/fleettest"
 )
 
-// wellInstalled is an examination with nothing wrong, and something of everything.
-func wellInstalled() *Examination {
-	var p fleet.Pass
-	s := &p.Snapshot
-	for _, name := range fleet.PartNames() {
-		s.Sight(name).Status = fleet.StatusOK
-	}
-	s.Self.Value = fleet.Self{Remembered: fleet.Remembered{ClockBehind: fleet.Known(false)}, StoreWritable: fleet.Known(true), JournalWritable: fleet.Known(true)}
-	s.Host.Value.Mounts = []fleet.Mount{{Path: "/", UsedPercent: fleet.Known(50.0), InodesPercent: fleet.Known(5.0), Available: fleet.Known[int64](1 << 30)}}
-	s.Agents.Value = []fleet.Agent{{Name: "a", Kind: "claude", State: fleet.StateIdle, Owner: fleet.OwnerCustos, Registered: true}}
-	s.Logs.Value = []fleet.Log{{Path: "/l/a.log", Bytes: fleet.Known[int64](5)}}
-	s.Locks.Value = []fleet.Lock{{Path: "/l/lock", Holder: fleet.Known(fleet.HolderAlive)}}
-	s.Sessions.Value = []fleet.Pane{{Session: "s", Orphan: fleet.Known(false)}, {Session: "~custos", Dead: true, Orphan: fleet.Known(false)}}
-	s.Repos.Value = fleet.Repos{Repos: []fleet.Repo{{Path: "/r", Operation: fleet.Known("")}}, Worktrees: []fleet.Worktree{{Path: "/w", Repo: "/r", Age: fleet.Known(fleet.Duration(3 * time.Hour)), Occupied: fleet.Known([]int{}), Removable: fleet.Known(false)}}}
-	s.Runs.Value = []fleet.RunFacts{{ID: "r1"}}
-	s.Forge.Value.Projects = []fleet.Project{{Name: "shop", URL: "http://f", Primary: fleet.Known("main"), Skew: fleet.Known(fleet.Duration(time.Second))}}
-	s.Forge.Value.Pulls = []fleet.PullRequest{{Name: "shop!7", Age: fleet.Known(fleet.Duration(25 * time.Hour)), Checks: fleet.Known("success"), Review: fleet.Known("none"),
-		Conflict: fleet.Known(false), Agent: "a"}}
-	s.CI.Value = fleet.CI{Pipelines: []fleet.Pipeline{{Name: "ci/shop#1", System: "ci", State: fleet.Known("success")}}, Workers: []fleet.Worker{{Name: "ci/w", Healthy: fleet.Known(true)}}}
-	s.Engine.Value.Containers = []fleet.Container{{Name: "db", Wanted: true, State: fleet.Known("running")}}
-	p.Past.Registrations = []fleet.Registration{
-		{Name: "a", Kind: "claude", Desired: fleet.DesiredRunning, Process: fleet.ProcessID{PID: 7}, Worktree: "/w"},
-		{Name: "old", Kind: "gone", Desired: fleet.DesiredRetired, Worktree: "/w", Parent: "nobody"},
-	}
-	p.Past.Orders = []fleet.Order{{ID: "o", At: instant(-time.Minute)}, {ID: "under way", At: instant(-2 * time.Hour), Action: "a1"}}
-	p.Past.Runs = []fleet.Run{{ID: "r1", State: fleet.RunOpen}, {ID: "r0", State: fleet.RunDone}}
-	call := fleet.HookEvent{Agent: "a", Instance: "i", CallID: "c", Event: fleet.HookToolBegin}
-	end, stop := call, call
-	end.Event, stop.Event, stop.CallID = fleet.HookToolEnd, fleet.HookStop, ""
-	return &Examination{
-		At: instant(0), Version: "1", Asker: "1", Daemon: true, Rules: checking(), Pass: &p, Told: []fleet.HookEvent{call, end, stop},
-		Formulas: []api.FormulaRow{{Name: "f"}}, Schedules: []api.ScheduleRow{{Name: "s", Enabled: true}},
-		Installation: Installation{
-			UID: 1000, Config: ConfigFacts{File: "/c.toml", Found: true}, People: []string{"ops (telegram)"},
-			Programs: []Program{{Name: "tmux", Path: "/bin/tmux", Version: "tmux 3.3a"}, {Name: "git", Path: "/bin/git", Version: "git 2"},
-				{Name: "custos-shim", Path: "/b/custos-shim", Built: "c0ffee"}, {Name: "custos-hook", Path: "/b/custos-hook", Built: "c0ffee"}},
-			Built: "c0ffee", Chats: []Chat{{Name: "ops", Me: "1"}}, Lines: []LogLines{{Path: "/l/a.jsonl", Read: 9}},
-			Kinds:   []Program{{Name: "claude", Path: "/bin/claude"}, {Name: "codex"}},
-			Places:  []Place{{Path: "/s", Want: "dir", Is: "dir", UID: 1000, Mode: 0o700, Own: true}, {Path: "/s/db", Want: "file", Is: "file", UID: 1000, Mode: 0o644, Own: true, Shut: true}},
-			Sockets: []Place{{Path: "/s/sock", Want: "socket", Is: "socket", UID: 1000, Mode: 0o600}},
-			Secrets: []Place{{What: "[notifier.ops]", Path: "/t", Want: "file", Is: "file", UID: 1000, Mode: 0o600}},
-			Store:   StoreFacts{Path: "/s/db", There: true},
-			Hooks:   []HookFacts{{Kind: "claude", File: "/h", Exists: true, Events: []string{"Stop"}, Command: "/b/custos-hook claude", Hook: "/b/custos-hook", Kept: true, Exact: true}},
-			Listen:  "127.0.0.1:1", Loopback: true, Webhook: "127.0.0.1:2", WebhookLoopback: true,
-		},
-	}
+// healer is a Mender over plans by hand: each alert leads to one action of its own.
+type healer struct {
+	asked []fleet.AlertKey
+	did   []string
+	blind error // why it cannot look
 }
 
-// told is every check by "category name".
-func told(e *Examination) map[string]api.DoctorCheck {
-	out := map[string]api.DoctorCheck{}
-	for _, c := range Diagnose(*e, nil).Checks {
-		out[c.Category+" "+c.Name] = c
+func (h *healer) actions(of []fleet.AlertKey) (out []fleet.Action) {
+	for _, k := range of {
+		out = append(out, fleet.Action{ID: k.Rule, Do: "mend", Subject: k.Subject, For: k})
 	}
 	return out
 }
 
-func TestDoctorAllWell(t *testing.T) {
-	for name, c := range told(wellInstalled()) {
-		if c.State != api.CheckOK || c.Why == "" || c.Command != "" {
-			t.Errorf("%s is %s: %s → %s", name, c.State, c.Why, c.Command)
+func (h *healer) Mending(_ context.Context, of []fleet.AlertKey) (fleet.Plan, error) {
+	h.asked = of
+	return fleet.Plan{Actions: h.actions(of)}, h.blind
+}
+
+func (h *healer) Mend(_ context.Context, by string, of []fleet.AlertKey, meant func(fleet.Action) bool) (p fleet.Pass, _ error) {
+	for _, a := range h.actions(of) {
+		if meant(a) {
+			h.did = append(h.did, by+" "+a.Subject.String())
+			p.Results = append(p.Results, fleet.Result{ActionID: a.ID, Do: a.Do, Subject: a.Subject, For: a.For, Status: fleet.ResultDone})
 		}
+	}
+	return p, nil
+}
+
+// ruleList is a rule table by hand.
+type ruleList []api.Rule
+
+func (l ruleList) Rules() []api.Rule { return l }
+func (ruleList) TOML() string        { return "" }
+
+// mendingRules are rules that are checks, and have actions.
+func mendingRules() ruleList {
+	return ruleList{
+		{Name: "disk-pressure", Category: "disk", Priority: "P1", Actions: []string{"rotate-log"}, Enabled: true},
+		{Name: "landmark-open", Category: "security", Priority: "P3", Actions: []string{"close-landmark"}, Enabled: true},
+		{Name: "lock-dead", Category: "locks", Priority: "P2", Actions: []string{"remove-lock"}, Enabled: true, Parts: []string{"locks", "processes"}},
 	}
 }
 
-func (k sick) of() *Examination {
-	e := wellInstalled()
-	k.spoil(patient{e, &e.Pass.Snapshot, &e.Pass.Past})
-	return e
+func findingOf(rule string, kind fleet.Kind, name string) fleet.Finding {
+	return fleet.Finding{AlertKey: fleet.AlertKey{Rule: rule, Subject: fleet.Subject{Kind: kind, Name: name}}, Priority: fleet.P2, Summary: rule}
 }
 
-// Each thing that is wrong is told, by its check, with what mends it.
-func TestDoctorFinds(t *testing.T) {
-	found := map[string]bool{"config read": true, "databases open": true, "sessions seen": true, "worktrees seen": true} // tested below
-	for _, k := range sickness() {
-		found[k.check] = true
-		c := told(k.of())[k.check]
-		if c.State != k.state || !strings.Contains(c.Why, k.why) || k.command != "" && c.Command != k.command {
-			t.Errorf("%s is %s: %s → %s; want %s: %s → %s", k.check, c.State, c.Why, c.Command, k.state, k.why, k.command)
-		}
+var (
+	deadLock = findingOf("lock-dead", fleet.KindLock, "/l/lock")
+	openMark = findingOf("landmark-open", fleet.KindLandmark, "/s")
+	fullDisk = findingOf("disk-pressure", fleet.KindMount, "/")
+)
+
+// ward is a server that finds what is given.
+func ward(t *testing.T, change func(*Options), findings ...fleet.Finding) (http.Handler, *healer) {
+	t.Helper()
+	w := newWorld()
+	w.pass.Assessment.Findings = findings
+	o := w.options()
+	h := &healer{}
+	o.Mender, o.Rules = h, mendingRules()
+	if change != nil {
+		change(&o)
 	}
-	for _, c := range checks() {
-		if !found[c.category+" "+c.name] {
-			t.Errorf("no case has %s %s fail", c.category, c.name)
-		}
+	return New(o), h
+}
+
+func call(t *testing.T, h http.Handler, method, path string, order any) (int, api.Doctor) {
+	t.Helper()
+	body, err := json.Marshal(order)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := httptest.NewRecorder()
+	h.ServeHTTP(r, httptest.NewRequest(method, path, bytes.NewReader(body)))
+	var d api.Doctor
+	_ = json.Unmarshal(r.Body.Bytes(), &d) // an error has no checks
+	return r.Code, d
+}
+
+// The plan is for what the chosen categories found, and for nothing else.
+func TestDoctorFixPlan(t *testing.T) {
+	s, h := ward(t, nil, deadLock, openMark, fullDisk)
+	_, d := call(t, s, http.MethodGet, "/v1/doctor?category=locks&category=security", nil)
+	if len(d.Fix.Actions) != 2 || d.Fix.Actions[0].Subject != "lock//l/lock" || d.Fix.Actions[1].Subject != "landmark//s" || len(d.Fix.Done) != 0 {
+		t.Errorf("%+v", d.Fix)
+	}
+	if len(h.asked) != 2 || len(h.did) != 0 {
+		t.Errorf("asked for %v, did %v", h.asked, h.did)
+	}
+	h.blind = errors.New("no world")
+	if _, d := call(t, s, http.MethodGet, "/v1/doctor?category=locks", nil); len(d.Fix.Actions) != 0 || d.Fix.Cannot != "no world" {
+		t.Errorf("where nobody can look: %+v", d.Fix)
+	}
+	well, none := ward(t, nil)
+	if _, d := call(t, well, http.MethodGet, "/v1/doctor", nil); len(d.Fix.Actions) != 0 || none.asked != nil {
+		t.Errorf("with nothing wrong: %+v", d.Fix)
 	}
 }
 
-func TestDoctorStore(t *testing.T) {
-	for _, k := range []struct {
-		store StoreFacts
-		state string
-		why   string
-	}{
-		{StoreFacts{}, "ok", "there is none yet"},
-		{StoreFacts{There: true, Damaged: true, Err: "not a database"}, "bad", "is damaged"},
-		{StoreFacts{There: true, Newer: true, Err: "version 99"}, "bad", "a newer custos wrote"},
-		{StoreFacts{There: true, Err: "denied"}, "bad", "cannot be read: denied"},
+// Only what a person was shown is done, and what became of it is told with a new look.
+func TestDoctorMend(t *testing.T) {
+	s, h := ward(t, nil, deadLock, openMark)
+	shown := api.DoctorOrder{Categories: []string{"locks", "security"}, Actions: []api.DoctorDeed{{Do: "mend", Subject: "lock//l/lock", Rule: "lock-dead"}}}
+	code, d := call(t, s, http.MethodPost, "/v1/doctor/fix", shown)
+	if code != http.StatusOK || len(h.did) != 1 || len(d.Fix.Done) != 1 || d.Fix.Done[0].Subject != "lock//l/lock" || len(d.Checks) == 0 {
+		t.Errorf("status %d, did %v, %+v", code, h.did, d.Fix)
+	}
+	for name, order := range map[string]api.DoctorOrder{
+		"nothing":      {},
+		"no category":  {Categories: []string{"dsk"}, Actions: shown.Actions},
+		"not the rule": {Actions: []api.DoctorDeed{{Do: "mend", Subject: "lock//l/lock", Rule: "lock-dead-idle"}}},
+		"not found":    {Categories: []string{"security"}, Actions: shown.Actions},
 	} {
-		e := wellInstalled()
-		e.Installation.Store = k.store
-		all := told(e)
-		if c := all["databases open"]; c.State != k.state || !strings.Contains(c.Why, k.why) {
-			t.Errorf("%+v is %s: %s", k.store, c.State, c.Why)
-		}
-		if c := all["databases pages"]; k.store.Err != "" && c.State != "cannot tell" {
-			t.Errorf("%+v: its pages are %s", k.store, c.State)
+		h.did = nil
+		if call(t, s, http.MethodPost, "/v1/doctor/fix", order); len(h.did) != 0 {
+			t.Errorf("%s: did %v", name, h.did)
 		}
 	}
 }
 
-// With a configuration that cannot be read, only what does not need it is told, and
-// why; whichever categories are asked for.
-func TestDoctorBrokenConfig(t *testing.T) {
-	e := wellInstalled()
-	e.Installation.Config.Err = `c.toml:3: unknown key "x"`
-	for name, c := range told(e) {
-		want := api.CheckCannot
-		switch {
-		case strings.HasPrefix(name, "dependencies "), name == "version programs":
-			want = api.CheckOK
-		case name == "config read":
-			want = api.CheckBad
-		}
-		if c.State != want {
-			t.Errorf("%s is %s: %s", name, c.State, c.Why)
-		}
-	}
-	if d := Diagnose(*e, []string{"disk"}); d.Counts != (api.DoctorCounts{Bad: 1, Cannot: 1}) || d.Checks[0].Name != "read" {
-		t.Errorf("of the disk alone: %+v", d)
+// An agent may not have anything mended: it is a person's word.
+func TestDoctorMendIsForPeople(t *testing.T) {
+	s, h := ward(t, func(o *Options) {
+		o.AgentOf = func(context.Context, Caller) (string, error) { return "worker", nil }
+	}, deadLock)
+	order := api.DoctorOrder{Actions: []api.DoctorDeed{{Do: "mend", Subject: "lock//l/lock", Rule: "lock-dead"}}}
+	if code, _ := call(t, s, http.MethodPost, "/v1/doctor/fix", order); code == http.StatusOK || len(h.did) != 0 {
+		t.Errorf("status %d, did %v", code, h.did)
 	}
 }
 
-// What was not seen is never well: with nothing but the part, or the leaf, blind, a
-// check that was not well does not become so.
-func TestDoctorBlindIsNeverWell(t *testing.T) {
-	for _, k := range sickness() {
-		row := checks()[slices.IndexFunc(checks(), func(c check) bool { return c.category+" "+c.name == k.check })]
-		for n := range fleettest.Leaves(&k.of().Pass.Snapshot) {
-			e := k.of()
-			leaf := fleettest.Leaves(&e.Pass.Snapshot)[n]
-			leaf.Blind("hidden")
-			if c := row.view(*e); c.State == api.CheckOK {
-				t.Errorf("%s became well when %s was hidden: %s", k.check, leaf.Name, c.Why)
-			}
+// A damaged database is set aside by whoever opens it to write, where nobody has it open.
+func TestDoctorSetsAside(t *testing.T) {
+	damaged := func(o *Options) {
+		o.Examine = func(context.Context, func(string) bool) (i doctor.Installation) {
+			i.Store = doctor.StoreFacts{Path: "/s/db", There: true, Damaged: true, Err: "no database"}
+			return i
 		}
 	}
-	e := wellInstalled()
-	for _, name := range fleet.PartNames() {
-		e.Pass.Snapshot.Sight(name).Status = fleet.StatusUnknown
+	s, _ := ward(t, damaged)
+	if _, d := call(t, s, http.MethodGet, "/v1/doctor?category=databases", nil); len(d.Fix.Actions) != 1 || d.Fix.Actions[0].Do != "set-database-aside" {
+		t.Errorf("%+v", d.Fix)
 	}
-	for _, name := range []string{"consistency records", "consistency runs", "agents states", "sessions seen", "sessions dead-panes", "worktrees seen", "forge reachable", "ci reachable", "containers reachable"} {
-		if c := told(e)[name]; c.State != api.CheckCannot {
-			t.Errorf("%s is %s where nothing was seen: %s", name, c.State, c.Why)
-		}
+	if _, d := call(t, s, http.MethodGet, "/v1/doctor?category=disk", nil); len(d.Fix.Actions) != 0 {
+		t.Errorf("of the disk: %+v", d.Fix)
 	}
-}
-
-// halves are the ways in which a part is seen, and not all of it now.
-func halves() map[string]func(*fleet.Sight) {
-	return map[string]func(*fleet.Sight){
-		"stale": func(s *fleet.Sight) { s.Status, s.Why = fleet.StatusStale, "the server is stopped" },
-		"cut":   func(s *fleet.Sight) { s.Cut = "the server is stopped" },
+	other := api.DoctorOrder{Actions: []api.DoctorDeed{{Do: "mend", Subject: "lock//l/lock", Rule: "lock-dead"}}}
+	if code, _ := call(t, s, http.MethodPost, "/v1/doctor/fix", other); code != http.StatusBadRequest {
+		t.Errorf("something else was meant: status %d", code)
 	}
-}
-
-// That nothing was found in an old reading, or in half of what there is, says nothing
-// of now: whatever rests on a part is not well then.
-func TestDoctorHalfSeenIsNeverWell(t *testing.T) {
-	rest := map[string]bool{}
-	for _, name := range fleet.PartNames() {
-		blind := wellInstalled()
-		blind.Pass.Snapshot.Sight(name).Status = fleet.StatusUnknown
-		for way, half := range halves() {
-			e := wellInstalled()
-			half(e.Pass.Snapshot.Sight(name))
-			now := told(e)
-			for check, c := range told(blind) {
-				if c.State == api.CheckOK {
-					continue
-				}
-				rest[check] = true
-				if got := now[check]; got.State != api.CheckCannot || !strings.Contains(got.Why, "the server is stopped") || got.Command == "" {
-					t.Errorf("%s is %s where %s is %s: %s → %s", check, got.State, name, way, got.Why, got.Command)
-				}
-			}
-		}
-	}
-	for _, check := range []string{"sessions seen", "sessions dead-panes", "agents states", "logs lines", "worktrees seen", "forge reachable"} {
-		if !rest[check] {
-			t.Errorf("%s rests on no part: %v", check, rest)
-		}
-	}
-}
-
-// What an old reading does not hold may be there by now: that something is missing from
-// it is not told as if it were gone, and mends nothing. What it does hold is told.
-func TestDoctorMissesNothingInAnOldReading(t *testing.T) {
-	for way, half := range halves() {
-		e := wellInstalled()
-		e.Pass.Snapshot.Agents.Value, e.Pass.Snapshot.Runs.Value = nil, nil
-		e.Pass.Snapshot.Sessions.Value[0].Dead = true
-		for _, name := range []fleet.PartName{fleet.PartAgents, fleet.PartRuns, fleet.PartSessions} {
-			half(e.Pass.Snapshot.Sight(name))
-		}
-		all := told(e)
-		for _, name := range []string{"consistency records", "consistency runs"} {
-			if c := all[name]; c.State != api.CheckCannot || len(c.Mends) != 0 {
-				t.Errorf("%s: %s is %s: %s, mended by %v", way, name, c.State, c.Why, c.Mends)
-			}
-		}
-		if c := all["sessions dead-panes"]; c.State != api.CheckWarn || !strings.Contains(c.Why, "is dead") {
-			t.Errorf("%s: a dead pane is %s: %s", way, c.State, c.Why)
-		}
-	}
-}
-
-// Many reasons are one line: the worst first, a few by name.
-func TestDoctorManyReasons(t *testing.T) {
-	e := wellInstalled()
-	for _, p := range []float64{85, 86, 87, 95} {
-		f := findings()["disk-pressure"]
-		if f.Summary = fmt.Sprintf("/m is %.0f %% full", p); p < 90 {
-			f.Priority = fleet.P3
-		}
-		e.Pass.Assessment.Findings = append(e.Pass.Assessment.Findings, f)
-	}
-	c := told(e)["disk disk-pressure"]
-	if c.State != api.CheckBad || !strings.HasPrefix(c.Why, "/m is 95 %") || !strings.HasSuffix(c.Why, "; and 1 more") {
-		t.Errorf("%s: %s", c.State, c.Why)
+	s, _ = ward(t, func(o *Options) { damaged(o); o.InProcess = false; o.AgentOf = nil })
+	if _, d := call(t, s, http.MethodGet, "/v1/doctor?category=databases", nil); len(d.Fix.Actions) != 0 {
+		t.Errorf("beside a daemon: %+v", d.Fix)
 	}
 }
 
@@ -254,7 +178,7 @@ func TestDoctorRoute(t *testing.T) {
 	w := newWorld()
 	o := w.options()
 	looked := 0
-	o.Rules = ruleList(checking())
+	o.Rules = mendingRules()
 	o.Cycle = counting{w, &looked}
 	ask := func(path string) (int, api.Doctor) {
 		r := httptest.NewRecorder()
@@ -266,14 +190,10 @@ func TestDoctorRoute(t *testing.T) {
 	if status, _ := ask("/v1/doctor?category=dsk"); status != http.StatusBadRequest || looked != 0 {
 		t.Errorf("a category that is none: status %d, %d looks", status, looked)
 	}
-	if _, d := ask("/v1/doctor?category=dependencies&category=structure"); looked != 0 || d.Counts.Cannot != len(d.Checks) || d.Counts.Cannot != 6 {
-		t.Errorf("where nobody examines: %d looks, %+v", looked, d.Counts)
-	}
-	o.Examine = func(context.Context, func(string) bool) Installation { return wellInstalled().Installation }
 	if _, d := ask("/v1/doctor?category=structure"); looked != 0 || d.Counts.OK != 2 {
 		t.Errorf("structure: %d looks, %+v", looked, d.Checks)
 	}
-	full := []fleet.Finding{findings()["disk-pressure"]}
+	full := []fleet.Finding{findingOf("disk-pressure", fleet.KindMount, "/")}
 	o.Anew = func(context.Context) { w.pass.Assessment.Findings = full } // it filled up since it was looked at
 	if _, d := ask("/v1/doctor?category=disk"); d.Counts.Bad != 1 {
 		t.Errorf("a disk that has been full for a moment: %+v", d.Checks)
@@ -294,20 +214,4 @@ type counting struct {
 func (c counting) Look(ctx context.Context, within time.Duration) (fleet.Pass, error) {
 	*c.n++
 	return c.world.Look(ctx, within)
-}
-
-// Where nobody could look, no check takes what was seen for granted, whatever is known of
-// the database.
-func TestNoCheckNeedsALookThatFailed(t *testing.T) {
-	for _, st := range []StoreFacts{{}, {Path: "/db"}, {Path: "/db", There: true}, {Path: "/db", There: true, Err: "no", Damaged: true}} {
-		e := Examination{At: instant(0), Daemon: true, NoPass: "cannot recall the past", Installation: Installation{Store: st}}
-		for _, c := range Diagnose(e, nil).Checks {
-			if c.Name == "open" && c.Command == "custos patrol" && e.Daemon {
-				t.Errorf("a daemon heals by itself: %+v", c)
-			}
-			if c.Category == "databases" && c.Name == "open" && !st.There && (c.State != api.CheckCannot || !strings.Contains(c.Why, "cannot recall the past")) {
-				t.Errorf("of a database that is not there, %+v", c)
-			}
-		}
-	}
 }

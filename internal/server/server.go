@@ -14,6 +14,7 @@ import (
 
 	"custos/internal/api"
 	"custos/internal/control"
+	"custos/internal/doctor"
 	"custos/internal/fleet"
 	"custos/internal/view"
 )
@@ -41,11 +42,11 @@ type Options struct {
 	// Made lists the subjects of the commits that were made in a worktree since a
 	// moment, newest first; more says that there may be others.
 	Made func(ctx context.Context, top string, since time.Time) (subjects []string, more bool, err error)
-	// Examine finds out what the installation is like. Nil: nobody does.
-	// asked says which categories of checks it is for: what is dear is left out for others.
-	Examine func(ctx context.Context, asked func(category string) bool) Installation
-	// Anew has those parts looked at again that a look is cheap at: who asks for a diagnosis
-	// asks how it is now. Nil: what was seen last is judged.
+	// Examine finds out what the installation is like. asked says which categories of
+	// checks it is for: what takes long is left out for others.
+	Examine func(ctx context.Context, asked func(category string) bool) doctor.Installation
+	// Anew has those parts looked at again that a look is cheap at: a diagnosis says how
+	// it is now.
 	Anew func(ctx context.Context)
 	// Places lists where people answer, and what lies there unread. Nil: nowhere.
 	Places func() []view.Listening

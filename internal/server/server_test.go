@@ -18,6 +18,7 @@ import (
 
 	"custos/internal/api"
 	"custos/internal/control"
+	"custos/internal/doctor"
 	"custos/internal/fleet"
 	"custos/internal/view"
 )
@@ -132,6 +133,8 @@ func (w *world) options() Options {
 		Status:  func(context.Context) api.Status { return api.Status{Version: "test"} },
 		Vitals:  func(context.Context) view.Vitals { return w.vitals },
 		Mender:  &healer{},
+		Examine: func(context.Context, func(string) bool) (i doctor.Installation) { return i },
+		Anew:    func(context.Context) {},
 		Now:     func() fleet.Instant { return instant(0) },
 		Version: "test",
 		Down:    func() { w.down++ },

@@ -1,6 +1,7 @@
 package view
 
 import (
+	"cmp"
 	"fmt"
 
 	"custos/internal/fleet"
@@ -47,7 +48,7 @@ func selfFacts(s *fleet.Snapshot) []string {
 }
 
 func landmarkFacts(l fleet.Landmark) []string {
-	out := []string{fmt.Sprintf("%s for %s, mode %#o", Thing(l.Is), l.What, l.Mode), "Others get at it: " + leafBool(l.Open)}
+	out := []string{fmt.Sprintf("%s for %s, mode %#o", cmp.Or(map[string]string{"dir": "folder"}[l.Is], l.Is), l.What, l.Mode), "Others get at it: " + leafBool(l.Open)}
 	if wrong, known := l.Hooks.Get(); known && wrong != "" {
 		out = append(out, "Its hooks: "+wrong)
 	}

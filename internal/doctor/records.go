@@ -1,4 +1,4 @@
-package server
+package doctor
 
 import (
 	"fmt"
@@ -127,5 +127,5 @@ func judgeOrders(e *Examination) verdict {
 }
 
 func ago(now, then fleet.Instant) string {
-	return view.LeafSpan(fleet.Known(fleet.Duration(now.Since(then))))
+	return fleet.Duration(now.Since(then).Round(time.Minute)).Short()
 }

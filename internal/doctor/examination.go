@@ -1,4 +1,4 @@
-package server
+package doctor
 
 import (
 	"time"
@@ -14,49 +14,48 @@ type Examination struct {
 	Asker   string // version of the program that asked; "" when it did not say
 	Daemon  bool   // a daemon looks
 
-	Rules          []api.Rule // in force: those with a category are checks
-	Installation   Installation
-	NoInstallation string      // why nothing of it was found out
-	Pass           *fleet.Pass // nil: nobody looked
-	NoPass         string      // why
-	Formulas       []api.FormulaRow
-	NoFormulas     string
-	Schedules      []api.ScheduleRow
-	NoSchedules    string
-	Told           []fleet.HookEvent // what agents told of the last toldSince, the newest toldMost
-	NoTold         string
+	Rules        []api.Rule // in force: those with a category are checks
+	Installation Installation
+	Pass         *fleet.Pass // nil: nobody looked
+	NoPass       string      // why
+	Formulas     fleet.Leaf[[]api.FormulaRow]
+	Schedules    fleet.Leaf[int]               // that are on
+	Events       fleet.Leaf[[]fleet.HookEvent] // of the last EventsWithin, the newest MostEvents
 }
 
-// How much of what agents told is looked through for tools that never ended.
+// How many of the events that agents' hooks sent are looked through for tools that never ended.
 const (
-	toldSince = 24 * time.Hour
-	toldMost  = 20000
+	EventsWithin = 24 * time.Hour
+	MostEvents   = 20000
 )
 
 // Installation is what was found of Custos's own installation on the machine. No
 // field holds a secret: of a token there is only the file it lies in.
 type Installation struct {
-	UID      int
-	Untold   string // why it cannot be told whether a daemon runs; "" when it can
-	Mute     bool   // a daemon holds the lock, and it is not the one that answers
-	Config   ConfigFacts
-	Programs []Program // tmux, git, custos-shim, custos-hook
-	Kinds    []Program // the CLIs of the kinds of agents, by kind
-	Places   []Place   // folders and files of Custos
-	Sockets  []Place
-	Secrets  []Place // files that hold tokens, as custos.toml names them
-	Store    StoreFacts
-	Hooks    []HookFacts
-	People   []string   // names of the notifiers of custos.toml
-	Chats    []Chat     // those of them that can be asked who Custos is, when it was asked for
-	Lines    []LogLines // of logs of JSON lines, when it was asked for
-	Built    string     // what this very program was built from; "" when that is not known
-	Listen   string     // address of the metrics beside the socket; "" for none
-	Loopback bool       // only this machine reaches it
-	Guarded  bool       // by a token
-	Webhook  string     // address where signed webhooks are heard; "" for none
-	// WebhookLoopback says that only this machine reaches it.
-	WebhookLoopback bool
+	UID       int
+	Untold    string // why it cannot be told whether a daemon runs; "" when it can
+	Mute      bool   // a daemon holds the lock, and it is not the one that answers
+	Config    ConfigFacts
+	Programs  []Program // tmux, git, custos-shim, custos-hook
+	Kinds     []Program // the CLIs of the kinds of agents, by kind
+	Places    []Place   // folders and files of Custos
+	Sockets   []Place
+	Secrets   []Place // files that hold tokens, as custos.toml names them
+	Store     StoreFacts
+	Hooks     []HookFacts
+	People    []string   // names of the notifiers of custos.toml
+	Chats     []Chat     // those of them that can be asked who Custos is, when it was asked for
+	Lines     []LogLines // of logs of JSON lines, when it was asked for
+	Built     string     // what this very program was built from; "" when that is not known
+	Listeners []Listener // beside the unix sockets
+}
+
+// Listener is an address that is listened at.
+type Listener struct {
+	What     string // metrics or signed webhooks
+	Address  string
+	Loopback bool   // only this machine reaches it
+	Guard    string // what keeps others out, or does not; "" for nothing
 }
 
 // ConfigFacts is custos.toml.

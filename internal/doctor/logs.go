@@ -1,4 +1,4 @@
-package server
+package doctor
 
 import (
 	"fmt"
@@ -10,8 +10,9 @@ import (
 // judgeTools finds tools that began and never ended, though their agent went on:
 // a hook that was lost, or a turn that was cut off.
 func judgeTools(e *Examination) verdict {
-	if e.NoTold != "" {
-		return cannot(e.NoTold)
+	events, known := e.Events.Get()
+	if !known {
+		return cannot(e.Events.Why())
 	}
 	type call struct{ key, id string }
 	begun, lost, who := map[call]string{}, map[string]int{}, []string{}
@@ -23,7 +24,7 @@ func judgeTools(e *Examination) verdict {
 			}
 		}
 	}
-	for _, t := range e.Told {
+	for _, t := range events {
 		switch c := (call{t.Key(), t.CallID}); {
 		case c.key == "":
 		case t.Event == fleet.HookToolBegin && c.id != "":

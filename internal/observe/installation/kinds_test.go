@@ -1,11 +1,11 @@
-package daemon
+package installation
 
 import (
 	"slices"
 	"testing"
 
 	"custos/internal/agent"
-	"custos/internal/server"
+	"custos/internal/doctor"
 )
 
 // A kind that no program belongs to is known all the same: an agent of it is no fault.
@@ -16,11 +16,11 @@ func TestDoctorKnowsEveryKind(t *testing.T) {
 	}
 	list := kindPrograms(kinds)
 	for _, name := range kinds.Names() {
-		if !slices.ContainsFunc(list, func(p server.Program) bool { return p.Name == name }) {
+		if !slices.ContainsFunc(list, func(p doctor.Program) bool { return p.Name == name }) {
 			t.Errorf("%s is not known", name)
 		}
 	}
-	if i := slices.IndexFunc(list, func(p server.Program) bool { return p.Name == agent.Generic }); i < 0 || list[i].Path != "" {
+	if i := slices.IndexFunc(list, func(p doctor.Program) bool { return p.Name == agent.Generic }); i < 0 || list[i].Path != "" {
 		t.Errorf("the program of any command: %+v", list)
 	}
 }

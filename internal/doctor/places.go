@@ -1,6 +1,7 @@
-package server
+package doctor
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -131,42 +132,20 @@ func judgeSecrets(e *Examination) verdict {
 }
 
 func judgeListening(e *Examination) verdict {
-	if e.Installation.Webhook == "" {
-		return judgeMetrics(e.Installation)
+	var list []verdict
+	var well []string
+	for _, l := range e.Installation.Listeners {
+		what := l.What + " at " + l.Address + ", which "
+		switch {
+		case l.Loopback:
+			well = append(well, what+"only this machine reaches")
+		case l.Guard == "":
+			list = append(list, bad("%sother machines reach, without a token", what))
+		default:
+			list = append(list, warn("%sother machines reach; %s", what, l.Guard))
+		}
 	}
-	list := []verdict{judgeWebhook(e.Installation)}
-	if e.Installation.Listen != "" {
-		list = append(list, judgeMetrics(e.Installation))
-	}
-	return worst(list, "%s", joined(list))
-}
-
-func joined(list []verdict) string {
-	whys := make([]string, 0, len(list))
-	for _, v := range list {
-		whys = append(whys, v.why)
-	}
-	return strings.Join(whys, "; ")
-}
-
-// judgeWebhook judges where webhooks are heard; none is without a signature.
-func judgeWebhook(i Installation) verdict {
-	if i.WebhookLoopback {
-		return ok("signed webhooks at %s, which only this machine reaches", i.Webhook)
-	}
-	return warn("signed webhooks at %s, which other machines reach; bodies are not encrypted: put a proxy before it", i.Webhook)
-}
-
-func judgeMetrics(i Installation) verdict {
-	switch {
-	case i.Listen == "":
-		return ok("nothing but unix sockets")
-	case i.Loopback:
-		return ok("metrics at %s, which only this machine reaches", i.Listen)
-	case !i.Guarded:
-		return bad("metrics at %s, which other machines reach, without a token", i.Listen)
-	}
-	return warn("metrics at %s, which other machines reach; a token guards them", i.Listen)
+	return worst(list, "%s", cmp.Or(strings.Join(well, "; "), "nothing but unix sockets"))
 }
 
 func judgeConfig(e *Examination) verdict {
@@ -176,8 +155,6 @@ func judgeConfig(e *Examination) verdict {
 		return bad("%s", c.Err).by("custos config check")
 	case c.Broken != "":
 		return bad("what was read before is in force: %s", c.Broken).by("custos config check")
-	case e.NoInstallation != "":
-		return cannot(e.NoInstallation)
 	case !c.Found:
 		return ok("there is no %s: the defaults hold", c.File)
 	}

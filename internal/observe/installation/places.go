@@ -1,4 +1,4 @@
-package daemon
+package installation
 
 import (
 	"errors"
@@ -14,37 +14,37 @@ import (
 
 	"custos/internal/agent"
 	"custos/internal/config"
+	"custos/internal/doctor"
 	"custos/internal/fleet"
 	"custos/internal/hookwire"
-	"custos/internal/server"
 	"custos/internal/store"
 )
 
 // landmarks looks at the folders and files of Custos, at its sockets, and at the
 // files of tokens that custos.toml names.
-func (s *system) landmarks() (places, sockets, secrets []server.Place) {
-	c := s.cfg
+func (o Options) places() (places, sockets, secrets []doctor.Place) {
+	c := o.Config
 	for _, p := range []struct{ what, path, want string }{
-		{"state", c.StateDir, "dir"}, {"run", c.RuntimeDir, "dir"}, {"journal", c.JournalDir, "dir"}, {"agents", s.world.Own.Shims, "dir"},
+		{"state", c.StateDir, "dir"}, {"run", c.RuntimeDir, "dir"}, {"journal", c.JournalDir, "dir"}, {"agents", o.Shims, "dir"},
 		{"spool", hookwire.SpoolDir(c.RuntimeDir), "dir"},
-		{"ledger", storeFile(c), "file"}, {"lock", filepath.Join(c.StateDir, "lock"), "file"}, {"config", c.File, "file"},
+		{"ledger", o.Database, "file"}, {"lock", filepath.Join(c.StateDir, "lock"), "file"}, {"config", c.File, "file"},
 	} {
 		places = append(places, lookAt(p.what, p.path, p.want))
 	}
 	for _, p := range []struct{ what, path string }{
-		{"daemon", Socket(c)}, {"hooks", hookwire.Socket(c.RuntimeDir)}, {"tmux", s.world.Own.Socket},
+		{"daemon", o.Socket}, {"hooks", hookwire.Socket(c.RuntimeDir)}, {"tmux", o.Tmux},
 	} {
 		sockets = append(sockets, lookAt(p.what, p.path, "socket"))
 	}
-	for _, p := range secretFiles(c) {
+	for _, p := range o.secretFiles() {
 		secrets = append(secrets, lookAt(p.what, p.path, "file"))
 	}
 	return places, sockets, secrets
 }
 
 // lookAt says what lies at a path. Links are followed: what counts is where they lead.
-func lookAt(what, path, want string) server.Place {
-	p := server.Place{What: what, Path: fleet.Path(path), Want: want}
+func lookAt(what, path, want string) doctor.Place {
+	p := doctor.Place{What: what, Path: fleet.Path(path), Want: want}
 	info, err := os.Stat(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -88,12 +88,12 @@ type secretFile struct{ what, path string }
 
 // secretFiles lists the files that sections of custos.toml name under token_file or
 // secret_file, the keys that name such a file in every section.
-func secretFiles(c config.Config) []secretFile {
+func (o Options) secretFiles() []secretFile {
 	var out []secretFile
-	for _, section := range Sections() {
+	for _, section := range o.Sections {
 		table := map[string]any{}
-		if c.Section(section, &table) == nil { // what is wrong with it was said when it was read
-			out = append(out, namedIn(c, section, table)...)
+		if o.Config.Section(section, &table) == nil { // what is wrong with it was said when it was read
+			out = append(out, namedIn(o.Config, section, table)...)
 		}
 	}
 	slices.SortFunc(out, func(a, b secretFile) int { return strings.Compare(a.what, b.what) })
@@ -127,22 +127,22 @@ func asideFiles(db string) (out []string) {
 }
 
 // hookFacts reads the settings of every kind of agent CLI that has hooks.
-func (s *system) hookFacts() []server.HookFacts {
-	var out []server.HookFacts
-	for _, kind := range s.world.Kinds.Names() {
+func (o Options) hookFacts() []doctor.HookFacts {
+	var out []doctor.HookFacts
+	for _, kind := range o.Kinds.Names() {
 		below := agent.HookSettings(kind)
 		if below == "" {
 			continue
 		}
-		out = append(out, hooksIn(kind, filepath.Join(s.cfg.Home, below), s.world.Own.Hook))
+		out = append(out, hooksIn(kind, filepath.Join(o.Config.Home, below), o.Hook))
 	}
 	return out
 }
 
 // hooksIn says which hooks of ours are in a settings file, and whether uninstall
 // would make of it what it was.
-func hooksIn(kind, file, hook string) server.HookFacts {
-	f := server.HookFacts{Kind: kind, File: fleet.Path(file), Hook: hook}
+func hooksIn(kind, file, hook string) doctor.HookFacts {
+	f := doctor.HookFacts{Kind: kind, File: fleet.Path(file), Hook: hook}
 	text, err := config.ReadFile(file, largestSettings)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):

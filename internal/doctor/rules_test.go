@@ -1,4 +1,4 @@
-package server
+package doctor
 
 import (
 	"slices"
@@ -8,12 +8,6 @@ import (
 	"custos/internal/api"
 	"custos/internal/fleet"
 )
-
-// ruleList is a rule table by hand.
-type ruleList []api.Rule
-
-func (l ruleList) Rules() []api.Rule { return l }
-func (ruleList) TOML() string        { return "" }
 
 // checking are rules that are checks, and two that are none.
 func checking() []api.Rule {
@@ -122,7 +116,7 @@ func TestDoctorTellsWhatRulesReadThatIsHalfSeen(t *testing.T) {
 // Every check stands in a category that there is, in their order.
 func TestDoctorTellsByCategory(t *testing.T) {
 	last := 0
-	for _, c := range Diagnose(*wellInstalled(), nil).Checks {
+	for _, c := range checked(*wellInstalled()) {
 		at := slices.Index(fleet.Categories(), c.Category)
 		if at < last {
 			t.Errorf("%s %s is told out of turn", c.Category, c.Name)

@@ -1,4 +1,4 @@
-package server
+package doctor
 
 import "custos/internal/fleet"
 
@@ -49,32 +49,34 @@ func judgeRepos(e *Examination) verdict {
 }
 
 func judgeFormulas(e *Examination) verdict {
-	if e.NoFormulas != "" {
-		return cannot(e.NoFormulas)
+	formulas, known := e.Formulas.Get()
+	if !known {
+		return cannot(e.Formulas.Why())
 	}
 	var list []verdict
-	for _, f := range e.Formulas {
+	for _, f := range formulas {
 		if f.Broken != "" {
 			list = append(list, bad("%s: %s", f.Name, f.Broken).by("custos", "formula", "lint", f.Name))
 		}
 	}
-	return worst(list, "%s, each of them well", fleet.Counted(len(e.Formulas), "formula"))
+	return worst(list, "%s, each of them well", fleet.Counted(len(formulas), "formula"))
 }
 
 // judgeShadows tells which formulas of projects are run instead of others of their
 // name: a person has granted it, and may have forgotten. One that is not is not readable.
 func judgeShadows(e *Examination) verdict {
-	if e.NoFormulas != "" {
-		return cannot(e.NoFormulas)
+	formulas, known := e.Formulas.Get()
+	if !known {
+		return cannot(e.Formulas.Why())
 	}
 	by := map[string]string{}
-	for _, f := range e.Formulas {
+	for _, f := range formulas {
 		if f.Project == "" {
 			by[f.Name] = f.Source
 		}
 	}
 	var list []verdict
-	for _, f := range e.Formulas {
+	for _, f := range formulas {
 		if source, is := by[f.Name]; is && f.Project != "" && f.Broken == "" {
 			list = append(list, warn("%s is run instead of %s in %s, as [formulas] shadows says", f.Source, source, f.Project).by("custos", "formula", "list"))
 		}
@@ -83,20 +85,12 @@ func judgeShadows(e *Examination) verdict {
 }
 
 func judgeSchedules(e *Examination) verdict {
-	if e.NoSchedules != "" {
-		return cannot(e.NoSchedules)
-	}
-	if len(e.Schedules) == 0 {
-		return ok("there are none")
-	}
-	on := 0
-	for _, s := range e.Schedules {
-		if s.Enabled {
-			on++
-		}
-	}
-	if on > 0 && !e.Daemon {
+	on, known := e.Schedules.Get()
+	switch {
+	case !known:
+		return cannot(e.Schedules.Why())
+	case on > 0 && !e.Daemon:
 		return warn("%s, and no daemon runs that would begin them", fleet.Counted(on, "schedule")).by("custos up")
 	}
-	return ok("%s, %d of them on", fleet.Counted(len(e.Schedules), "schedule"), on)
+	return ok("%s on", fleet.Counted(on, "schedule"))
 }

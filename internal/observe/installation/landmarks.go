@@ -1,4 +1,4 @@
-package daemon
+package installation
 
 import (
 	"os"
@@ -6,22 +6,22 @@ import (
 	"slices"
 	"strings"
 
+	"custos/internal/doctor"
 	"custos/internal/fleet"
-	"custos/internal/server"
 	"custos/internal/sys/files"
 )
 
-// marks are the folders and files of Custos as facts: what the doctor looks at,
+// Landmarks are the folders and files of Custos as facts: what the doctor looks at,
 // every patrol judges too. A path is told once, as the first thing that it is for.
-func (s *system) marks() []fleet.Landmark {
-	places, sockets, secrets := s.landmarks()
+func (o Options) Landmarks() []fleet.Landmark {
+	places, sockets, secrets := o.places()
 	var out []fleet.Landmark
 	for _, p := range slices.Concat(places, sockets, secrets) {
 		if p.Is != "" || p.Err != "" {
 			out = append(out, landmarkOf(p))
 		}
 	}
-	for _, h := range s.hookFacts() {
+	for _, h := range o.hookFacts() {
 		if len(h.Events) > 0 { // settings without hooks of ours are not ours to judge
 			out = append(out, settingsOf(h))
 		}
@@ -30,7 +30,7 @@ func (s *system) marks() []fleet.Landmark {
 	return slices.CompactFunc(out, func(a, b fleet.Landmark) bool { return a.Path == b.Path })
 }
 
-func landmarkOf(p server.Place) fleet.Landmark {
+func landmarkOf(p doctor.Place) fleet.Landmark {
 	l := fleet.Landmark{Path: p.Path, What: p.What, Is: p.Is, Owner: ownerOf(p), File: p.File, Mode: uint64(p.Mode),
 		Open: fleet.Known(p.Open()), Hooks: fleet.Known("")}
 	switch {
@@ -43,7 +43,7 @@ func landmarkOf(p server.Place) fleet.Landmark {
 }
 
 // ownerOf says whose a place is: custos.toml names the files of tokens.
-func ownerOf(p server.Place) fleet.Owner {
+func ownerOf(p doctor.Place) fleet.Owner {
 	switch {
 	case p.Err != "" || p.UID != os.Getuid():
 		return fleet.OwnerForeign
@@ -53,7 +53,7 @@ func ownerOf(p server.Place) fleet.Owner {
 	return fleet.OwnerCustos
 }
 
-func settingsOf(h server.HookFacts) fleet.Landmark {
+func settingsOf(h doctor.HookFacts) fleet.Landmark {
 	l := fleet.Landmark{Path: h.File, What: "hooks of " + h.Kind, Is: "file", Kind: h.Kind, Owner: fleet.OwnerForeign, Open: fleet.Known(false), Hooks: fleet.Known(h.Wrong())}
 	real, err := filepath.EvalSymlinks(fleet.RawPath(h.File))
 	if err != nil {

@@ -1,4 +1,4 @@
-package server
+package doctor
 
 import (
 	"cmp"
@@ -78,10 +78,10 @@ func sickInstallation() []sick {
 			x.Installation.Secrets[0].Is = ""
 		}},
 		{check: "security listening", state: "bad", why: "without a token", command: "", spoil: func(x patient) {
-			x.Installation.Listen, x.Installation.Loopback = "0.0.0.0:1", false
+			x.Installation.Listeners[0] = Listener{What: "metrics", Address: "0.0.0.0:1"}
 		}},
 		{check: "security listening", state: "warn", why: "signed webhooks at 0.0.0.0:2, which other machines reach", command: "", spoil: func(x patient) {
-			x.Installation.Webhook, x.Installation.WebhookLoopback = "0.0.0.0:2", false
+			x.Installation.Listeners[1] = Listener{What: "signed webhooks", Address: "0.0.0.0:2", Guard: "bodies are not encrypted"}
 		}},
 		{check: "version daemon", state: "warn", why: "the daemon is 1, and this program 2", command: "custos down && custos up", spoil: func(x patient) {
 			x.Asker = "2"
@@ -114,7 +114,7 @@ func sickRecords() []sick {
 			x.s.Agents.Value[0].State, x.s.Agents.Value[0].Reason = fleet.StateUnknown, "nothing tells"
 		}},
 		{check: "logs tools", state: "warn", why: "a: 1", command: "custos feed", spoil: func(x patient) {
-			x.Told = slices.Delete(x.Told, 1, 2)
+			x.Events = fleet.Known(slices.Delete(x.Events.Or(nil), 1, 2))
 		}},
 		{check: "sessions dead-panes", state: "warn", why: "s:0.0 is dead", command: "tmux -S /t.sock kill-pane -t %1", spoil: func(x patient) {
 			x.s.Sessions.Value[0].Dead, x.s.Sessions.Value[0].ID = true, fleet.PaneID{Socket: "/t.sock", Pane: "%1"}
@@ -147,11 +147,11 @@ func deadPane(command string, a fleet.Agent) sick {
 func sickWorld() []sick {
 	return []sick{
 		{check: "formulas readable", state: "bad", why: "f: line 3", command: "custos formula lint f", spoil: func(x patient) {
-			x.Formulas[0].Broken = "line 3"
+			x.Formulas.Or(nil)[0].Broken = "line 3"
 		}},
 		{check: "formulas shadows", state: "warn", why: "/p/f.toml is run instead of formulas/f.toml in p, as [formulas] shadows says", command: "custos formula list", spoil: func(x patient) {
-			x.Formulas[0].Source = "formulas/f.toml"
-			x.Formulas = append(x.Formulas, api.FormulaRow{Name: "f", Project: "p", Source: "/p/f.toml"})
+			x.Formulas.Or(nil)[0].Source = "formulas/f.toml"
+			x.Formulas = fleet.Known(append(x.Formulas.Or(nil), api.FormulaRow{Name: "f", Project: "p", Source: "/p/f.toml"}))
 		}},
 		{check: "schedules runnable", state: "warn", why: "no daemon runs that would begin them", command: "custos up", spoil: func(x patient) {
 			x.Daemon = false

@@ -1,4 +1,4 @@
-package daemon
+package installation
 
 import (
 	"os"
@@ -16,8 +16,7 @@ func TestABrokenFileIsNoMissingOne(t *testing.T) {
 	if err := os.WriteFile(file, []byte("# a remark\nmoed = \"observe\"\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	s := &system{cfg: config.Config{File: file}}
-	f := s.configFacts()
+	f := Options{Config: config.Config{File: file}}.configFacts()
 	if f.Found || f.Changed == "" || !strings.Contains(f.Broken, `custos.toml:2: unknown key "moed"`) {
 		t.Errorf("it is told as %+v", f)
 	}

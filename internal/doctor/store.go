@@ -1,4 +1,4 @@
-package server
+package doctor
 
 import "custos/internal/fleet"
 

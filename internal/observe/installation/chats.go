@@ -1,4 +1,4 @@
-package daemon
+package installation
 
 import (
 	"context"
@@ -7,9 +7,9 @@ import (
 	"sync"
 	"time"
 
-	"custos/internal/catalog"
+	"custos/internal/doctor"
 	"custos/internal/fleet"
-	"custos/internal/server"
+	"custos/internal/report"
 	"custos/internal/sys/matrix"
 	"custos/internal/sys/telegram"
 )
@@ -18,17 +18,17 @@ import (
 const chatWait = 5 * time.Second
 
 // askChats asks the chats who Custos is, all at once. Nothing is sent to people.
-func (s *system) askChats(ctx context.Context) []server.Chat {
-	out := make([]server.Chat, len(s.chats))
+func askChats(ctx context.Context, chats []report.Chat) []doctor.Chat {
+	out := make([]doctor.Chat, len(chats))
 	var wg sync.WaitGroup
-	for i, c := range s.chats {
+	for i, c := range chats {
 		wg.Go(func() { out[i] = askChat(ctx, c) })
 	}
 	wg.Wait()
 	return out
 }
 
-func askChat(ctx context.Context, c catalog.Chat) server.Chat {
+func askChat(ctx context.Context, c report.Chat) doctor.Chat {
 	ctx, cancel := context.WithTimeout(ctx, chatWait)
 	defer cancel()
 	me, err := c.Me(ctx)
@@ -36,9 +36,9 @@ func askChat(ctx context.Context, c catalog.Chat) server.Chat {
 		err = c.MaySpeak(ctx)
 	}
 	if err != nil {
-		return server.Chat{Name: c.Name, Err: fleet.Line(err.Error(), 200), Refused: isRefused(err)}
+		return doctor.Chat{Name: c.Name, Err: fleet.Line(err.Error(), 200), Refused: isRefused(err)}
 	}
-	return server.Chat{Name: c.Name, Me: fleet.Line(me, 100)}
+	return doctor.Chat{Name: c.Name, Me: fleet.Line(me, 100)}
 }
 
 // isRefused tells a token that is not good from a place that does not answer.

@@ -1,4 +1,4 @@
-package daemon
+package installation
 
 import (
 	"bytes"
@@ -8,8 +8,8 @@ import (
 	"os"
 	"path/filepath"
 
+	"custos/internal/doctor"
 	"custos/internal/fleet"
-	"custos/internal/server"
 	"custos/internal/sys/files"
 )
 
@@ -18,8 +18,8 @@ const tailRead = 256 << 10
 
 // logLines reads the ends of the logs that should be one JSON value a line, by
 // their names, of those that were seen.
-func (s *system) logLines() (out []server.LogLines) {
-	for _, l := range s.board.Snapshot().Logs.Value {
+func logLines(seen []fleet.Log) (out []doctor.LogLines) {
+	for _, l := range seen {
 		if ext := filepath.Ext(l.Path); ext == ".jsonl" || ext == ".ndjson" {
 			out = append(out, linesOf(l.Path))
 		}
@@ -27,8 +27,8 @@ func (s *system) logLines() (out []server.LogLines) {
 	return out
 }
 
-func linesOf(path string) server.LogLines {
-	out := server.LogLines{Path: path}
+func linesOf(path string) doctor.LogLines {
+	out := doctor.LogLines{Path: path}
 	f, info, err := files.OpenRegular(fleet.RawPath(path), os.O_RDONLY)
 	if err != nil {
 		out.Err = fleet.Line(fmt.Sprintf("cannot read %s: %v", path, err), 200)
@@ -48,7 +48,7 @@ func linesOf(path string) server.LogLines {
 
 // count counts whole lines: the first may be cut off by where the reading began,
 // and the last may just be written.
-func count(out *server.LogLines, text []byte, cut bool) {
+func count(out *doctor.LogLines, text []byte, cut bool) {
 	if cut {
 		_, text, _ = bytes.Cut(text, []byte("\n"))
 	}
