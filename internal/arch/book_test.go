@@ -13,7 +13,8 @@ import (
 
 // The pages that say how something is added are followed word by word, each in a copy of
 // the tree: every block goes where its first line says, and every command that is to be
-// typed is typed.
+// typed is typed. For these commands the copy stands where the tree is, so that what was
+// built of the tree is not built again.
 
 func TestAddingAProbeByTheBook(t *testing.T) {
 	follow(t, "adding-a-probe.md", "## A Go probe, step by step", "ok  \tcustos/internal/observe/entropy", "entropy", "bits", "entropy-low")
@@ -147,11 +148,21 @@ func insert(old, after, lines string) string {
 	return old[:at] + lines + old[at:]
 }
 
-func run(t *testing.T, dir, home, script string) string {
+// inPlace runs a script in a mount namespace of its own, in which a copy covers the tree.
+const inPlace = `mount --bind "$1" "$2" && cd "$2" && exec sh -ec "$3"`
+
+func run(t *testing.T, copied, home, script string) string {
 	t.Helper()
-	cmd := exec.Command("sh", "-ec", script)
-	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), "HOME="+home, "XDG_CONFIG_HOME=", "XDG_STATE_HOME=", "GOFLAGS=-buildvcs=false -trimpath",
+	tree, err := filepath.Abs("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	args := []string{"--mount", "sh", "-c", inPlace, "sh", copied, tree, script}
+	if os.Getuid() != 0 {
+		args = append([]string{"--user", "--map-root-user"}, args...)
+	}
+	cmd := exec.Command("unshare", args...)
+	cmd.Env = append(os.Environ(), "HOME="+home, "XDG_CONFIG_HOME=", "XDG_STATE_HOME=", "GOFLAGS=-buildvcs=false",
 		"GOCACHE="+goEnv(t, "GOCACHE"), "GOMODCACHE="+goEnv(t, "GOMODCACHE"))
 	out, err := cmd.CombinedOutput()
 	if err != nil {
