@@ -23,7 +23,7 @@ func claim(dir, key, name string, me process, at instant) error {
 		return fmt.Errorf("cannot claim %s: %w", key, err)
 	}
 	tmp := filepath.Join(dir, ".claim."+strconv.Itoa(me.PID))
-	if err := os.WriteFile(tmp, append(text, '\n'), 0o600); err != nil {
+	if err := writeFile(tmp, append(text, '\n')); err != nil {
 		return fmt.Errorf("cannot claim %s: %w", key, err)
 	}
 	defer os.Remove(tmp)
@@ -39,7 +39,7 @@ func claim(dir, key, name string, me process, at instant) error {
 
 // owner says in words who holds the claim.
 func owner(dir string) string {
-	text, err := os.ReadFile(filepath.Join(dir, "claim"))
+	text, err := readFile(filepath.Join(dir, "claim"))
 	if err != nil {
 		return "someone who cannot be read: " + err.Error()
 	}

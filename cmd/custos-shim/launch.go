@@ -27,7 +27,7 @@ const launchHead = "custos-launch 1"
 func prepare(o options, environ []string, cwd string) (launch, error) {
 	l := launch{argv: o.argv, env: environ, dir: cwd}
 	if o.from != "" {
-		text, err := os.ReadFile(o.from)
+		text, err := readFile(o.from)
 		if err != nil {
 			return l, fmt.Errorf("cannot read what to start: %w", err)
 		}

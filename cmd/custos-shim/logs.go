@@ -122,7 +122,7 @@ func moveAll(f *os.File, keep int64) error {
 
 // save copies bytes [from, to) to *.1, which appears whole or not at all.
 func save(f *os.File, from, to int64) error {
-	tmp, err := os.OpenFile(f.Name()+".1.tmp", os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
+	tmp, err := create(f.Name() + ".1.tmp")
 	if err != nil {
 		return err
 	}

@@ -97,7 +97,7 @@ func put(dir, name string, v any) error {
 		return fmt.Errorf("cannot write %s: %w", name, err)
 	}
 	tmp := filepath.Join(dir, "."+name)
-	if err := os.WriteFile(tmp, append(text, '\n'), 0o600); err != nil {
+	if err := writeFile(tmp, append(text, '\n')); err != nil {
 		return fmt.Errorf("cannot write %s: %w", name, err)
 	}
 	if err := os.Rename(tmp, filepath.Join(dir, name)); err != nil {
@@ -118,7 +118,7 @@ const roomForExit = 2048
 
 // reserve takes the room for DIR/name, which does not exist until fill.
 func reserve(dir, name string) (*reserved, error) {
-	f, err := os.OpenFile(filepath.Join(dir, "."+name), os.O_CREATE|os.O_TRUNC|os.O_RDWR, 0o600)
+	f, err := create(filepath.Join(dir, "."+name))
 	if err == nil {
 		_, err = f.Write(blanks())
 	}
@@ -159,7 +159,7 @@ func (r *reserved) fill(v any) error {
 func (r *reserved) settle() {
 	_ = r.file.Sync()
 	r.file.Close()
-	if d, err := os.Open(r.dir); err == nil {
+	if d, err := os.OpenFile(r.dir, os.O_RDONLY|unix.O_DIRECTORY|unix.O_NONBLOCK, 0); err == nil {
 		_ = d.Sync()
 		d.Close()
 	}

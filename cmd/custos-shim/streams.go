@@ -39,14 +39,14 @@ func headlessStreams(o options) (s streams, err error) {
 	}
 	for i, name := range []string{"stdout.log", "stderr.log"} {
 		if err == nil {
-			s.files[i+1], err = os.OpenFile(filepath.Join(o.dir, name), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+			s.files[i+1], err = open(filepath.Join(o.dir, name), os.O_CREATE|os.O_WRONLY|os.O_APPEND)
 		}
 	}
 	if err != nil {
 		return s, fmt.Errorf("cannot open the agent's streams: %w", err)
 	}
 	for _, name := range []string{"stdout.log", "stderr.log"} {
-		f, err := os.OpenFile(filepath.Join(o.dir, name), os.O_RDWR, 0)
+		f, err := open(filepath.Join(o.dir, name), os.O_RDWR)
 		if err != nil {
 			return s, fmt.Errorf("cannot open the agent's streams: %w", err)
 		}
@@ -59,12 +59,12 @@ func (s *streams) fifo(path string) error {
 	if err := unix.Mkfifo(path, 0o600); err != nil && !errors.Is(err, fs.ErrExist) {
 		return err
 	}
-	r, err := unix.Open(path, unix.O_RDONLY|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
+	r, err := unix.Open(path, unix.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return err
 	}
 	s.files[0] = os.NewFile(uintptr(r), path)
-	w, err := unix.Open(path, unix.O_WRONLY|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
+	w, err := unix.Open(path, unix.O_WRONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return err
 	}

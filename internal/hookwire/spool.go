@@ -14,6 +14,10 @@ import (
 	"time"
 )
 
+// atOnce opens what an agent may have put there: a link is not followed, and a pipe not
+// waited for.
+const atOnce = syscall.O_NOFOLLOW | syscall.O_NONBLOCK
+
 // Spool is a folder of events that nobody has acknowledged, one file each:
 // WALL-NANOSECONDS "-" ID ".json", so that names sort by time. Writers need no
 // lock: a file appears whole, by rename. Nothing is synced: after a power cut a
@@ -45,7 +49,12 @@ func (s Spool) Put(p Post) error {
 
 func (s Spool) put(p Post, b []byte) error {
 	tmp := filepath.Join(s.Dir, ".tmp-"+p.ID)
-	if err := os.WriteFile(tmp, b, 0o600); err != nil {
+	f, err := os.OpenFile(tmp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(b)
+	if err := errors.Join(err, f.Close()); err != nil {
 		_ = os.Remove(tmp)
 		return err
 	}
@@ -69,7 +78,7 @@ func (s Spool) List() ([]string, error) {
 func isEvent(name string) bool { return name[0] != '.' && strings.HasSuffix(name, ".json") }
 
 func (s Spool) names() ([]string, error) {
-	d, err := os.Open(s.Dir)
+	d, err := os.OpenFile(s.Dir, os.O_RDONLY|syscall.O_DIRECTORY|atOnce, 0)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -87,7 +96,7 @@ func (s Spool) names() ([]string, error) {
 // Get reads an event. An error other than fs.ErrNotExist or fs.ErrPermission
 // says that the file will never be an event.
 func (s Spool) Get(name string) (Post, error) {
-	f, err := os.OpenFile(filepath.Join(s.Dir, name), os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
+	f, err := os.OpenFile(filepath.Join(s.Dir, name), os.O_RDONLY|atOnce, 0)
 	if err != nil {
 		return Post{}, fmt.Errorf("cannot read spooled event: %w", err)
 	}
@@ -186,7 +195,7 @@ func (s Spool) count(gone int) error {
 	if gone == 0 {
 		return nil
 	}
-	f, err := os.OpenFile(filepath.Join(s.Dir, "dropped"), os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
+	f, err := os.OpenFile(filepath.Join(s.Dir, "dropped"), os.O_WRONLY|os.O_CREATE|os.O_APPEND|atOnce, 0o600)
 	if err != nil {
 		return fmt.Errorf("cannot count dropped events: %w", err)
 	}
@@ -203,9 +212,12 @@ func (s Spool) Dropped() (int, error) {
 		}
 		return 0, fmt.Errorf("cannot count dropped events: %w", err)
 	}
-	info, err := os.Stat(told)
-	if err != nil {
+	info, err := os.Lstat(told)
+	switch {
+	case err != nil:
 		return 0, fmt.Errorf("cannot count dropped events: %w", err)
+	case !info.Mode().IsRegular():
+		return 0, os.Remove(told)
 	}
 	return int(info.Size()), os.Remove(told)
 }
