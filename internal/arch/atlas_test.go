@@ -35,7 +35,7 @@ func atlas() []row {
 		{pkg: "formulas", why: "the shipped formulas, embedded"},
 		{pkg: "internal/session", may: "fleet", why: "a seam"},
 		{pkg: "internal/agent/agenttest", may: "fleet agent sys/procstat", why: "starts the fake agent, for tests"},
-		{pkg: "internal/agent/fakeagent", may: "sys/procstat", why: "a scripted agent CLI, for tests"},
+		{pkg: "internal/agent/agenttest/fakeagent", may: "sys/procstat", why: "a scripted agent CLI, for tests"},
 		{pkg: "internal/ledger", may: "fleet nearest rules", pure: true, why: "the legal changes of records"},
 		{pkg: "internal/hookwire", may: "sys/procstat", why: "the wire between custos-hook and the daemon: besides who calls it, standard library only"},
 		{pkg: "internal/conformance", why: "real agent CLIs against a mock model server, for tests"},

@@ -1,5 +1,5 @@
 // Package agenttest gives tests a scripted agent: it builds the fake agent CLI
-// of internal/agent/fakeagent, starts it in a tmux server of the test's own or
+// of internal/agent/agenttest/fakeagent, starts it in a tmux server of the test's own or
 // without a terminal, tells it what to do, and reads what it left. Everything
 // lies in folders of the test and ends with it; the user's tmux, home and
 // processes are never touched.
@@ -33,7 +33,7 @@ const Deadline = 20 * time.Second
 func Build(t testing.TB) string {
 	t.Helper()
 	_, here, _, _ := runtime.Caller(0)
-	src := filepath.Join(filepath.Dir(filepath.Dir(here)), "fakeagent")
+	src := filepath.Join(filepath.Dir(here), "fakeagent")
 	dir := filepath.Join(os.TempDir(), fmt.Sprintf("custos-fakeagent-%d-%s", os.Getuid(), digest(t, src)))
 	bin := filepath.Join(dir, "claude")
 	if _, err := os.Stat(bin); err == nil {
