@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"custos/internal/fleet"
-	"custos/internal/view"
 )
 
 // program judges an executable; without it, what is said.
@@ -53,7 +52,7 @@ func judgePlaces(sort string) func(*Examination) verdict {
 		if there == 0 {
 			return worst(list, "nothing was written yet: they are made when they are needed")
 		}
-		return worst(list, "%s, all of them ours", fleet.Counted(there, view.Thing(sort)))
+		return worst(list, "%s, all of them ours", fleet.Counted(there, thing(sort)))
 	}
 }
 
@@ -64,13 +63,20 @@ func (p Place) judge(uid int) verdict {
 	case p.Is == "":
 		return verdict{}
 	case p.Is != p.Want:
-		return bad("%s is %s, and no %s", p.Path, view.Thing(p.Is), view.Thing(p.Want)).by("ls", "-ld", p.Path)
+		return bad("%s is %s, and no %s", p.Path, thing(p.Is), thing(p.Want)).by("ls", "-ld", p.Path)
 	case p.UID != uid:
 		return bad("%s belongs to user %d, and not to user %d who looks", p.Path, p.UID, uid).by("ls", "-ld", p.Path)
 	case !p.Own:
 		return bad("%s cannot be written", p.Path).by("ls", "-ld", p.Path)
 	}
 	return verdict{}
+}
+
+func thing(is string) string {
+	if is == "dir" {
+		return "folder"
+	}
+	return is
 }
 
 // Open says whether others may change it, or read what is not theirs to read. The

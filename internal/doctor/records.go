@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"custos/internal/fleet"
-	"custos/internal/view"
 )
 
 // judgeRecords compares the records of agents with what is seen.

@@ -8,6 +8,7 @@ import (
 	"custos/internal/api"
 	"custos/internal/doctor"
 	"custos/internal/fleet"
+	"custos/internal/view"
 )
 
 // Mender mends what alerts tell of, by the actions of their rules.
@@ -51,7 +52,7 @@ func (s *server) mend(req *http.Request, c Caller) (any, error) {
 	}
 	after := s.examine(req.Context(), order.Categories, order.Version)
 	out := s.diagnosed(req.Context(), after, order.Categories)
-	out.Fix.Done = append(doctor.Began(before, after), outcomes(pass.Results)...)
+	out.Fix.Done = append(doctor.Began(before, after), view.Outcomes(pass.Results)...)
 	return out, nil
 }
 
@@ -84,7 +85,7 @@ func (s *server) diagnosed(ctx context.Context, e doctor.Examination, categories
 	if out.Fix.Cannot = doctor.Why(err); err != nil {
 		return out
 	}
-	dry := plan(fleet.Pass{Plan: wished}, s.Teller)
+	dry := view.Plan(fleet.Pass{Plan: wished}, s.Teller)
 	out.Fix.Actions, out.Fix.Skipped = append(out.Fix.Actions, dry.Actions...), dry.Skipped
 	return out
 }

@@ -7,13 +7,6 @@ import (
 	"custos/internal/fleet"
 )
 
-func Thing(is string) string {
-	if is == "dir" {
-		return "folder"
-	}
-	return is
-}
-
 func selfFacts(s *fleet.Snapshot) []string {
 	if !s.Self.Usable() {
 		return nil
