@@ -34,94 +34,90 @@ const (
 
 // Agent is one run of an agent CLI, whoever started it.
 type Agent struct {
-	Name        string         `json:"name"` // stable: the role, else session and kind, else kind and folder
-	Kind        string         `json:"kind"` // claude, codex, …
-	Owner       Owner          `json:"owner"`
-	State       AgentState     `json:"state"`
-	Reason      string         `json:"reason"`          // why this state
-	Source      string         `json:"source"`          // what told it: registry, cpu, title, screen, …
-	Dwell       Leaf[Duration] `json:"dwell"`           // how long in this state
-	Process     ProcessID      `json:"process"`         // zero pid when the process is gone
-	Procs       []ProcessID    `json:"procs,omitempty"` // the tree below it, itself first
-	Pane        *Pane          `json:"pane,omitempty"`
-	PaneLost    Leaf[bool]     `json:"pane_lost,omitzero"` // it runs, and the pane it was in is gone
-	ShimLost    Leaf[bool]     `json:"shim_lost,omitzero"` // it runs, and the shim of ours that started it is gone: nobody writes down how it ends, or what it prints
-	TTY         string         `json:"tty,omitempty"`
-	CWD         Leaf[string]   `json:"cwd"`
-	FolderGone  Leaf[bool]     `json:"folder_gone,omitzero"`   // it runs, and that folder was removed or moved below it, whatever is at its place now
-	FolderMoved string         `json:"folder_moved,omitempty"` // where that folder is now, when it was moved below it
-	FolderLost  string         `json:"folder_lost,omitempty"`  // why it cannot come back to where it was started last, for what is there now; of one that does not run, "" also where that is not known
-	Beside      Leaf[[]string] `json:"beside"`                 // names of the other agents that work in the same folder, sorted; the first 20
-	Args        []string       `json:"args,omitempty"`         // secrets redacted
-	OneShot     bool           `json:"oneshot"`                // answers one prompt and ends (claude -p)
-	Age         Leaf[Duration] `json:"age"`
-	CPU         Leaf[float64]  `json:"cpu"` // percent of one core, whole tree
-	RSS         Leaf[int64]    `json:"rss"` // bytes, whole tree
-	Progress    Progress       `json:"progress"`
-	Quiet       Leaf[Duration] `json:"quiet"`                // since any life signal last moved
-	SessionID   string         `json:"session_id,omitempty"` // of the CLI; changes on /clear
-	ExitStatus  Leaf[int]      `json:"exit_status"`          // known only for one that ended
-	ExitSignal  Leaf[int]      `json:"exit_signal"`
-	Attached    int            `json:"attached"` // people looking at its pane
-	// TerminalStopped is the process of the terminal server that it runs in while that
-	// is stopped by a signal, so that nobody sees it; 0 for none.
-	TerminalStopped int      `json:"terminal_stopped,omitempty"`
-	Signals         []Signal `json:"signals,omitempty"`
+	Name            string         `json:"name" help:"its stable name: the role, else session and kind, else kind and folder"`
+	Kind            string         `json:"kind" help:"which CLI: claude, codex, …"`
+	Owner           Owner          `json:"owner" help:"custos, adopted, configured or foreign"`
+	State           AgentState     `json:"state" help:"starting, dialog, working, idle, waiting, rate_limited, auth_lost, context_high, stuck, looping, zombie, crashed, finished or stopped" unless:"unknown"`
+	Reason          string         `json:"reason" help:"why this state"`
+	Source          string         `json:"source" help:"what told the state: hook, registry, cpu, title, screen, …"`
+	Dwell           Leaf[Duration] `json:"dwell" help:"how long it has been in this state"`
+	Process         ProcessID      `json:"process" help:"its process; pid 0 when that is gone"`
+	Procs           []ProcessID    `json:"procs,omitempty" help:"the processes below it, itself first"`
+	Pane            *Pane          `json:"pane,omitempty" help:"the tmux pane it runs in; empty where it runs in none"`
+	PaneLost        Leaf[bool]     `json:"pane_lost,omitzero" help:"whether it runs, and the pane it was in is gone; only for one that runs"`
+	ShimLost        Leaf[bool]     `json:"shim_lost,omitzero" help:"whether it runs, and the shim of ours that started it is gone, so that what it prints and how it ends is not written down; only for one that runs"`
+	TTY             string         `json:"tty,omitempty" help:"its terminal"`
+	CWD             Leaf[string]   `json:"cwd" help:"its working directory"`
+	FolderGone      Leaf[bool]     `json:"folder_gone,omitzero" help:"whether it runs, and its working directory was removed or moved below it, whatever is at its place now; only for one that runs"`
+	FolderMoved     string         `json:"folder_moved,omitempty" help:"where its folder is now, when it was moved below it"`
+	FolderLost      string         `json:"folder_lost,omitempty" help:"why it cannot come back to its folder, for one that does not run: it is not there, or another one is; empty also where that is not known"`
+	Beside          Leaf[[]string] `json:"beside" help:"names of the other agents that work in the same folder, sorted; the first 20"`
+	Args            []string       `json:"args,omitempty" help:"its command line, secrets redacted"`
+	OneShot         bool           `json:"oneshot" help:"whether it answers one prompt and ends (claude -p)"`
+	Age             Leaf[Duration] `json:"age" help:"time since it began"`
+	CPU             Leaf[float64]  `json:"cpu" help:"percent of one processor, its whole tree" unit:"percent"`
+	RSS             Leaf[int64]    `json:"rss" help:"bytes of memory, its whole tree" unit:"bytes"`
+	Progress        Progress       `json:"progress" help:"some, or none: every signal was seen and none of them moved" unless:"unknown"`
+	Quiet           Leaf[Duration] `json:"quiet" help:"time since any life signal moved"`
+	SessionID       string         `json:"session_id,omitempty" help:"the CLI's own session, which changes on /clear"`
+	ExitStatus      Leaf[int]      `json:"exit_status" help:"known only for one that ended"`
+	ExitSignal      Leaf[int]      `json:"exit_signal" help:"known only for one that a signal ended"`
+	Attached        int            `json:"attached" help:"people looking at its pane"`
+	TerminalStopped int            `json:"terminal_stopped,omitempty" help:"process of the terminal server that it runs in, while that is stopped by a signal; else 0"`
+	Signals         []Signal       `json:"signals,omitempty" help:"the evidence its state rests on"`
 
-	CPUTime          Leaf[Duration] `json:"cpu_time"`                    // processor time of the tree: what is left of it when a child has ended
-	Still            Duration       `json:"still,omitempty"`             // for how long nothing was seen to move, as far as it was watched; Quiet is known once that is long enough to tell
-	ContextPercent   Leaf[float64]  `json:"context_percent"`             // of its context used, as it told itself
-	Tool             *ToolCall      `json:"tool,omitempty"`              // in flight now
-	Dialog           *Dialog        `json:"dialog,omitempty"`            // the question it shows, where it can be read
-	ComposerEmpty    Leaf[bool]     `json:"composer_empty"`              // nothing half-written in its input line
-	RateLimitedUntil Instant        `json:"rate_limited_until,omitzero"` // when its limit is reset; zero when it is not limited, or that is not told
-	RateLimitedAt    Instant        `json:"rate_limited_at,omitzero"`    // when it was told of that limit; zero as above, or when only its screen shows it
-	LastHealthy      Leaf[Duration] `json:"last_healthy"`                // since it was last seen in order; 0 when it is
-	Cost             Leaf[int64]    `json:"cost"`                        // of its newest instance, in millionths of a dollar, as it told itself
-	Tokens           Leaf[int64]    `json:"tokens"`                      // of its newest instance, as it told itself
-	Cycles           int            `json:"cycles,omitempty"`            // patrols in a row that found it unresponsive, up to the last one
-	Nudges           int            `json:"nudges,omitempty"`            // how often it was nudged by a rule in the last six hours
-	Orphan           bool           `json:"orphan,omitempty"`            // a process without terminal, without a living parent and without an owner; or what an ended instance of ours left running
-	// Left is what instances of it that have ended left running, oldest first, and
-	// LeftSays names each with since when, for people.
-	Left     []ProcessID `json:"left,omitempty"`
-	LeftSays string      `json:"left_says,omitempty"`
+	CPUTime          Leaf[Duration] `json:"cpu_time" help:"processor time of its tree so far; that of a child that has ended is not in it"`
+	Still            Duration       `json:"still,omitempty" help:"for how long nothing was seen to move, as far as it was watched; quiet is known once that is long enough to tell"`
+	ContextPercent   Leaf[float64]  `json:"context_percent" help:"percent of its context used, as it told itself" unit:"percent"`
+	Tool             *ToolCall      `json:"tool,omitempty" help:"the tool it has begun and not ended; empty for none"`
+	Dialog           *Dialog        `json:"dialog,omitempty" help:"the question it shows; empty where none can be read"`
+	ComposerEmpty    Leaf[bool]     `json:"composer_empty" help:"whether nothing is half-written in its input line"`
+	RateLimitedUntil Instant        `json:"rate_limited_until,omitzero" help:"when its limit is reset; not known when it is not limited, or that is not told"`
+	RateLimitedAt    Instant        `json:"rate_limited_at,omitzero" unread:"a limit that a person lifted is told from a new one by it; rules have until when it lasts"` // when it was told of that limit; zero as above, or when only its screen shows it
+	LastHealthy      Leaf[Duration] `json:"last_healthy" help:"time since it was last seen in order; 0s when it is"`
+	Cost             Leaf[int64]    `json:"cost" help:"what it cost so far, in millionths of a dollar, as it told itself; only agents without a terminal tell"`
+	Tokens           Leaf[int64]    `json:"tokens" help:"the tokens it used so far, as it told itself; only agents without a terminal tell"`
+	Cycles           int            `json:"cycles,omitempty" help:"patrols in a row that found it unresponsive, up to the last one"`
+	Nudges           int            `json:"nudges,omitempty" help:"how often it was nudged by a rule in the last six hours"`
+	Orphan           bool           `json:"orphan,omitempty" help:"whether it is a process without terminal, living parent and owner, or was left running by an agent of ours that ended"`
+	Left             []ProcessID    `json:"left,omitempty" help:"what instances of it that have ended left running, below the shims that started them; oldest first"`
+	LeftSays         string         `json:"left_says,omitempty" help:"what that is, and since when"`
 
 	// Origin is what the system that started it has of it, where configuration says
 	// what its role is; nil for others.
-	Origin *Origin `json:"origin,omitempty"`
+	Origin *Origin `json:"origin,omitempty" unread:"what of it counts is in the registration that is made of it"`
 
 	// What the ledger knows of it; empty for one that is not registered.
-	Registered  bool     `json:"registered,omitempty"`
-	Role        string   `json:"role,omitempty"`
-	Project     string   `json:"project,omitempty"`
-	Parent      string   `json:"parent,omitempty"` // name of the agent it works for
-	Depth       int      `json:"depth,omitempty"`
-	Run         string   `json:"run,omitempty"`
-	Task        string   `json:"task,omitempty"`
-	Worktree    string   `json:"worktree,omitempty"`
-	Account     string   `json:"account,omitempty"`
-	Desired     Desired  `json:"desired,omitempty"`
-	Restart     Restart  `json:"restart,omitempty"`
-	Standing    bool     `json:"standing,omitempty"` // persistent role: exempt from idle rules
-	Where       Where    `json:"where,omitempty"`
-	Instance    string   `json:"instance,omitempty"`
-	Failed      string   `json:"failed,omitempty"` // why it is not started again by itself
-	PromptState Delivery `json:"prompt_state,omitempty"`
+	Registered  bool     `json:"registered,omitempty" help:"whether the ledger knows it; what follows is empty for one that it does not"`
+	Role        string   `json:"role,omitempty" help:"what it is for"`
+	Project     string   `json:"project,omitempty" help:"the project it works on"`
+	Parent      string   `json:"parent,omitempty" help:"the agent it works for"`
+	Depth       int      `json:"depth,omitempty" help:"how many agents are above it"`
+	Run         string   `json:"run,omitempty" help:"the run it belongs to"`
+	Task        string   `json:"task,omitempty" help:"its task"`
+	Worktree    string   `json:"worktree,omitempty" help:"its worktree"`
+	Account     string   `json:"account,omitempty" help:"whose rate limit it shares"`
+	Desired     Desired  `json:"desired,omitempty" help:"running, stopped, paused, draining or retired"`
+	Restart     Restart  `json:"restart,omitempty" help:"always, on-failure or never"`
+	Standing    bool     `json:"standing,omitempty" help:"whether its role is persistent: exempt from idle rules"`
+	Where       Where    `json:"where,omitempty" help:"tmux or headless"`
+	Instance    string   `json:"instance,omitempty" help:"the key of its newest instance"`
+	Failed      string   `json:"failed,omitempty" help:"why it is not started again by itself; empty when it is"`
+	PromptState Delivery `json:"prompt_state,omitempty" help:"how far its first prompt got: pending, sent, acknowledged or undelivered; empty when it had none"`
 	// What it has promised, in custos.toml or when it was spawned.
-	HeartbeatEvery Duration       `json:"heartbeat_every,omitempty"` // 0: nothing
-	HeartbeatGrace Duration       `json:"heartbeat_grace,omitempty"` // on top of it
-	HeartbeatAge   Leaf[Duration] `json:"heartbeat_age,omitzero"`    // since it last showed that it is at work
+	HeartbeatEvery Duration       `json:"heartbeat_every,omitempty" help:"how often it has promised to show that it is at work; 0s when it has not"`
+	HeartbeatGrace Duration       `json:"heartbeat_grace,omitempty" help:"how much later than that it may be"`
+	HeartbeatAge   Leaf[Duration] `json:"heartbeat_age,omitzero" help:"time since it last showed that it is at work; only for one that has promised to"`
 
-	CheckpointAge Leaf[Duration] `json:"checkpoint_age"`
-	Handoff       HandoffStage   `json:"handoff,omitempty"` // of its newest instance
-	Pool          string         `json:"pool,omitempty"`    // whose worker it is
+	CheckpointAge Leaf[Duration] `json:"checkpoint_age" help:"time since its work was last written down"`
+	Handoff       HandoffStage   `json:"handoff,omitempty" help:"how far its newest instance is on its way to a fresh one in its place: asked, late, written, saving, stopping, starting or failed; empty when it is not"`
+	Pool          string         `json:"pool,omitempty" help:"the pool whose worker it is; empty for none"`
 
-	Recorded AgentState `json:"recorded,omitempty"`  // what the record says, where there is one; what is observed wins
-	Conflict string     `json:"conflict,omitempty"`  // how record and observation disagree: a reason to look, never to act
-	Exit     *Exit      `json:"exit,omitempty"`      // how the newest instance ended, once it has
-	Deaths   int        `json:"deaths,omitempty"`    // of its instances, in the last hour, that nobody asked for
-	DeathsIn Duration   `json:"deaths_in,omitempty"` // since the first of those
+	Recorded AgentState `json:"recorded,omitempty" help:"the state its record says; what is observed wins"`
+	Conflict string     `json:"conflict,omitempty" help:"how record and observation disagree: a reason to look, never to act; empty when they do not"`
+	Exit     *Exit      `json:"exit,omitempty" help:"how its newest instance ended; empty until it has"`
+	Deaths   int        `json:"deaths,omitempty" help:"how often it ended in the last hour though nobody asked"`
+	DeathsIn Duration   `json:"deaths_in,omitempty" help:"time since the first of those deaths"`
 }
 
 // TurnOver says whether its turn is over, as it told by its own signals: it is
@@ -137,12 +133,12 @@ func (a Agent) Unsettled() bool { return a.Exit != nil && a.State == StateUnknow
 
 // ToolCall is a tool that an agent has begun and not ended.
 type ToolCall struct {
-	Name     string   `json:"name"`
-	CallID   string   `json:"call_id,omitempty"`
-	Args     string   `json:"args,omitempty"` // filtered and redacted
-	Since    Instant  `json:"since"`
-	Age      Duration `json:"age"`
-	Deadline Duration `json:"deadline"` // how long it may take before silence counts against the agent
+	Name     string   `json:"name" help:"its name"`
+	CallID   string   `json:"call_id,omitempty" help:"what pairs its begin and its end"`
+	Args     string   `json:"args,omitempty" help:"its arguments, filtered and redacted"`
+	Since    Instant  `json:"since" help:"when it began"`
+	Age      Duration `json:"age" help:"time since it began"`
+	Deadline Duration `json:"deadline" help:"how long it may take before silence counts against the agent"`
 }
 
 // Over says whether the tool has had its time.
@@ -151,31 +147,31 @@ func (t ToolCall) Over() bool { return t.Age >= t.Deadline }
 // Dialog is a question that an agent shows in its terminal. It is read from
 // text, so it tells what may be answered, never that something must be done.
 type Dialog struct {
-	ID       string   `json:"id"`   // of the dialog in the data of its kind
-	Says     string   `json:"says"` // what kind of question it is
-	Question string   `json:"question,omitempty"`
-	Tool     string   `json:"tool,omitempty"`
-	Args     string   `json:"args,omitempty"` // redacted
-	Choices  []Choice `json:"choices,omitempty"`
-	Person   bool     `json:"person,omitempty"`  // only a person may answer it
-	Default  string   `json:"default,omitempty"` // name of the harmless choice
-	Hash     string   `json:"hash"`              // of its text, so that an answer goes to this very dialog
+	ID       string   `json:"id" help:"which dialog of its kind: permission, trust, …"`
+	Says     string   `json:"says" help:"what kind of question it is"`
+	Question string   `json:"question,omitempty" help:"the question"`
+	Tool     string   `json:"tool,omitempty" help:"the tool it asks about"`
+	Args     string   `json:"args,omitempty" help:"what the tool would do, redacted"`
+	Choices  []Choice `json:"choices,omitempty" help:"how it can be answered"`
+	Person   bool     `json:"person,omitempty" help:"whether only a person may answer"`
+	Default  string   `json:"default,omitempty" help:"the harmless choice, if it has one"`
+	Hash     string   `json:"hash" help:"of its text: the same for the very same dialog"`
 }
 
 // Choice is one answer to a dialog.
 type Choice struct {
-	Name     string   `json:"name"` // yes, always, no, or a number
-	Label    string   `json:"label,omitempty"`
-	Keys     []string `json:"keys"`               // what is typed for it, by tmux's names
-	Selected bool     `json:"selected,omitempty"` // what Enter alone would take
+	Name     string   `json:"name" help:"what a person types: yes, always, no, or a number"`
+	Label    string   `json:"label,omitempty" help:"what the dialog calls it"`
+	Keys     []string `json:"keys" help:"what is pressed for it, by tmux's names"`
+	Selected bool     `json:"selected,omitempty" help:"whether Enter alone would take it"`
 }
 
 // Signal is one piece of evidence about an agent.
 type Signal struct {
-	Source string         `json:"source"` // process, registry, cpu, activity, title, screen
-	Says   string         `json:"says"`   // in plain words
-	Hint   AgentState     `json:"hint,omitempty"`
-	Age    Leaf[Duration] `json:"age"`
+	Source string         `json:"source" help:"process, hook, registry, cpu, activity, title, screen, …"`
+	Says   string         `json:"says" help:"what it says, in plain words"`
+	Hint   AgentState     `json:"hint,omitempty" help:"the state it points to, if any"`
+	Age    Leaf[Duration] `json:"age" help:"how old it is"`
 }
 
 // SourceOutput is the source of the signal that quotes what an agent printed

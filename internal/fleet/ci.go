@@ -19,28 +19,28 @@ func PipelineName(system, project string, number int64) string {
 
 // Pipeline is one pipeline, or one run of a workflow. Ages are told by the CI's clock.
 type Pipeline struct {
-	Name     string         `json:"name"`   // PipelineName
-	System   string         `json:"system"` // [ci.NAME]
-	Project  string         `json:"project"`
-	ID       int64          `json:"id"`     // what its CI asks for it by
-	Number   int64          `json:"number"` // what people call it
-	URL      string         `json:"url"`
-	Owner    Owner          `json:"owner"`
-	Title    string         `json:"title,omitempty"`    // of the workflow or the commit: somebody's words
-	Workflow string         `json:"workflow,omitempty"` // its file or name; empty where a pipeline is all workflows
-	Event    string         `json:"event"`              // push, pull_request, …
-	Branch   string         `json:"branch"`
-	Head     string         `json:"head"`              // commit
-	Pull     int            `json:"pull,omitempty"`    // number of its pull request
-	Primary  bool           `json:"primary,omitempty"` // it ran on the primary branch
-	Newest   bool           `json:"newest,omitempty"`  // of its workflow and branch
-	State    Leaf[string]   `json:"state"`             // pending, running, success, failure, cancelled, blocked
-	Pending  Leaf[Duration] `json:"pending"`           // how long it has waited to begin; 0 when it began or ended
-	Running  Leaf[Duration] `json:"running"`           // how long it has run; 0 when it does not run
-	Ended    Leaf[Duration] `json:"ended"`             // time since it ended; 0 while it has not
-	Attempt  int            `json:"attempt"`           // from 1
-	Infra    Leaf[bool]     `json:"infra"`             // it failed within a day for a cause outside the code
-	Cause    string         `json:"cause,omitempty"`   // which, and what told it; secrets redacted
+	Name     string         `json:"name" help:"SYSTEM/PROJECT#NUMBER"`
+	System   string         `json:"system" help:"of its section [ci.NAME]"`
+	Project  string         `json:"project" help:"its project"`
+	ID       int64          `json:"id" help:"what its CI asks for it by"`
+	Number   int64          `json:"number" help:"in its project"`
+	URL      string         `json:"url" help:"where it is"`
+	Owner    Owner          `json:"owner" help:"configured or foreign"`
+	Title    string         `json:"title,omitempty" help:"of the workflow or the commit: somebody's words"`
+	Workflow string         `json:"workflow,omitempty" help:"its file or name; empty where a pipeline is all workflows"`
+	Event    string         `json:"event" help:"push, pull_request, …"`
+	Branch   string         `json:"branch" help:"on which it runs"`
+	Head     string         `json:"head" help:"the commit"`
+	Pull     int            `json:"pull,omitempty" help:"number of its pull request; 0 for none"`
+	Primary  bool           `json:"primary,omitempty" help:"whether it runs on the primary branch"`
+	Newest   bool           `json:"newest,omitempty" help:"whether it is the newest of its workflow and branch"`
+	State    Leaf[string]   `json:"state" help:"pending, running, success, failure, cancelled or blocked"`
+	Pending  Leaf[Duration] `json:"pending" help:"how long it has waited to begin; 0s when it began or ended"`
+	Running  Leaf[Duration] `json:"running" help:"how long it has run; 0s when it does not"`
+	Ended    Leaf[Duration] `json:"ended" help:"time since it ended; 0s while it has not"`
+	Attempt  int            `json:"attempt" help:"which attempt, from 1"`
+	Infra    Leaf[bool]     `json:"infra" help:"whether it failed within a day for a cause outside the code"`
+	Cause    string         `json:"cause,omitempty" help:"that cause, and what told it; secrets redacted"`
 }
 
 // Run names what running it again repeats: its workflow on its branch, at its
@@ -64,11 +64,11 @@ func PipelineText(s string) string { return Line(Redact(Text(s[:min(len(s), 4<<1
 
 // Worker is one agent or runner of a CI system.
 type Worker struct {
-	Name      string         `json:"name"` // SYSTEM/NAME
-	System    string         `json:"system"`
-	Owner     Owner          `json:"owner"`
-	Healthy   Leaf[bool]     `json:"healthy"`
-	Why       string         `json:"why,omitempty"`       // it is not
-	Contact   Leaf[Duration] `json:"contact"`             // since it last spoke to its server
-	Container string         `json:"container,omitempty"` // the container it runs in, as custos.toml says
+	Name      string         `json:"name" help:"SYSTEM/NAME"`
+	System    string         `json:"system" help:"of its section [ci.NAME]"`
+	Owner     Owner          `json:"owner" help:"configured or foreign"`
+	Healthy   Leaf[bool]     `json:"healthy" help:"whether it works"`
+	Why       string         `json:"why,omitempty" help:"why it does not"`
+	Contact   Leaf[Duration] `json:"contact" help:"time since it last spoke to its server"`
+	Container string         `json:"container,omitempty" help:"the container it runs in, as custos.toml says"`
 }

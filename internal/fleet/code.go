@@ -26,14 +26,14 @@ type Pins struct {
 // CodeFacts is a folder of formulas and plugins that is kept in a repository, where
 // agents may write: what its primary branch has, and what of that may be run.
 type CodeFacts struct {
-	Dir     string       `json:"dir"`
-	Project string       `json:"project,omitempty"` // as [formulas] projects names it
-	Commit  string       `json:"commit,omitempty"`  // that the files were read from
-	Digest  string       `json:"digest,omitempty"`  // of all of them: what a person approves of
-	Trusted int          `json:"trusted"`           // files that are as a person approved of them
-	Changes Leaf[string] `json:"changes"`           // comma between them; "" when all of it is trusted: "+ path", "~ path", "- path": what nobody approved of
-	Loose   string       `json:"loose,omitempty"`   // what lies in the folder otherwise than in that commit: never run
-	Diff    string       `json:"diff,omitempty"`    // of the changes, cut
+	Dir     string       `json:"dir" help:"where it is"`
+	Project string       `json:"project,omitempty" help:"the project it belongs to; empty for a folder of [formulas] or [plugins]"`
+	Commit  string       `json:"commit,omitempty" help:"the commit it was read from"`
+	Digest  string       `json:"digest,omitempty" help:"of all of its files, as that commit has them: what a person approves of"`
+	Trusted int          `json:"trusted" help:"how many files are as a person approved of them"`
+	Changes Leaf[string] `json:"changes" help:"what nobody approved of: '+ path' is new, '~ path' has changed, '- path' is gone; empty when all of it is trusted"`
+	Loose   string       `json:"loose,omitempty" help:"what lies in the folder otherwise than in that commit; it is never run; empty when nothing does"`
+	Diff    string       `json:"diff,omitempty" help:"the changes, cut"`
 }
 
 // CodeDigest is of a list of files, in their order.

@@ -11,69 +11,69 @@ type Coordination struct {
 // WorkFacts is one piece of work of the ledger, or one that something else waits
 // for or depends on, whichever tracker keeps it.
 type WorkFacts struct {
-	Ref       Ref             `json:"ref"`
-	Tracker   Tracker         `json:"tracker"`
-	Title     string          `json:"title,omitempty"`
-	Project   string          `json:"project,omitempty"`
-	Priority  Priority        `json:"priority,omitempty"`
-	Agent     string          `json:"agent,omitempty"`
-	State     Leaf[WorkState] `json:"state"`                // unknown: its tracker does not show it
-	BlockedBy []Ref           `json:"blocked_by,omitempty"` // what it waits for, and is not closed, or not seen
-	Unseen    []Ref           `json:"unseen,omitempty"`     // of these, what no tracker shows
-	Ready     Leaf[bool]      `json:"ready"`                // open, waits for nothing, and nobody works on it
-	Cycle     []Ref           `json:"cycle,omitempty"`      // of dependencies, that it is the first of
-	Age       Duration        `json:"age"`                  // since it was written down; 0 for work of other trackers
-	Since     Duration        `json:"since"`                // since this state began; the same
-	Waits     Duration        `json:"waits"`                // how long it has waited for the oldest dependency that is not resolved
-	Alive     Leaf[bool]      `json:"alive"`                // whether the agent that works on it lives; true when nobody does
-	Held      string          `json:"held,omitempty"`       // why its tracker says that it waits, though nothing is left that it waits for
+	Ref       Ref             `json:"ref" help:"how other work names it: w12, PROJECT#12, PROJECT!7, bd:ID"`
+	Tracker   Tracker         `json:"tracker" help:"custos, issue, pr or beads"`
+	Title     string          `json:"title,omitempty" help:"somebody's words"`
+	Project   string          `json:"project,omitempty" help:"its project"`
+	Priority  Priority        `json:"priority,omitempty" help:"P0 to P4, where it has one"`
+	Agent     string          `json:"agent,omitempty" help:"who works on it; empty when nobody is known to"`
+	State     Leaf[WorkState] `json:"state" help:"open, in progress or closed; not known when its tracker does not show it"`
+	BlockedBy []Ref           `json:"blocked_by,omitempty" help:"what it waits for, and is not closed, or not seen"`
+	Unseen    []Ref           `json:"unseen,omitempty" help:"of that, what no tracker shows"`
+	Ready     Leaf[bool]      `json:"ready" help:"whether somebody may take it up: it is open, waits for nothing, and nobody works on it"`
+	Cycle     []Ref           `json:"cycle,omitempty" help:"the cycle of dependencies that it is the first of"`
+	Age       Duration        `json:"age" help:"time since it was written down; 0s for work of other trackers"`
+	Since     Duration        `json:"since" help:"time since its state began; 0s for work of other trackers"`
+	Waits     Duration        `json:"waits" help:"time for which it has waited for the oldest dependency that is not resolved"`
+	Alive     Leaf[bool]      `json:"alive" help:"whether the agent that works on it lives; true when nobody works on it"`
+	Held      string          `json:"held,omitempty" help:"why its tracker says that it waits, though nothing is left that it waits for; empty when it does not"`
 }
 
 // GateFacts is a gate that is open, or was closed within a day.
 type GateFacts struct {
-	ID      string    `json:"id"`
-	Type    GateType  `json:"type"`
-	Title   string    `json:"title"`
-	Project string    `json:"project,omitempty"`
-	State   GateState `json:"state"`
-	Outcome string    `json:"outcome,omitempty"`
-	Why     string    `json:"why,omitempty"` // why it is closed, or what keeps it from being judged
-	Waiters []string  `json:"waiters,omitempty"`
-	Age     Duration  `json:"age"`
-	Overdue Duration  `json:"overdue"` // past its due; 0 while it is not
-	Blind   bool      `json:"blind"`   // what it waits for cannot be seen
+	ID      string    `json:"id" help:"its ID"`
+	Type    GateType  `json:"type" help:"timer, event, condition, gh:run, gh:pr, human or mail"`
+	Title   string    `json:"title" help:"somebody's words"`
+	Project string    `json:"project,omitempty" help:"its project"`
+	State   GateState `json:"state" help:"open or closed"`
+	Outcome string    `json:"outcome,omitempty" help:"passed, failed or cancelled; empty while it is open"`
+	Why     string    `json:"why,omitempty" help:"why it is closed, or what keeps it from being judged"`
+	Waiters []string  `json:"waiters,omitempty" help:"who is told when it closes"`
+	Age     Duration  `json:"age" help:"time since it was made"`
+	Overdue Duration  `json:"overdue" help:"time past its due; 0s while it is not"`
+	Blind   bool      `json:"blind" help:"whether what it waits for cannot be seen"`
 }
 
 // ConvoyFacts is a convoy that is open, or was done within a day.
 type ConvoyFacts struct {
-	ID      string      `json:"id"`
-	Title   string      `json:"title"`
-	State   ConvoyState `json:"state"`
-	Members int         `json:"members"`
-	Closed  int         `json:"closed"`
-	Ready   Leaf[int]   `json:"ready"`   // members that somebody could take up
-	Taken   Leaf[int]   `json:"taken"`   // members that a live agent, or a person, works on
-	Unseen  int         `json:"unseen"`  // members that no tracker shows
-	Age     Duration    `json:"age"`     // since it was made
-	Still   Duration    `json:"still"`   // since any member changed
-	Overdue Duration    `json:"overdue"` // past its due; 0 while it is not
+	ID      string      `json:"id" help:"its ID"`
+	Title   string      `json:"title" help:"somebody's words"`
+	State   ConvoyState `json:"state" help:"open, done or closed"`
+	Members int         `json:"members" help:"how many it has"`
+	Closed  int         `json:"closed" help:"members that are closed"`
+	Ready   Leaf[int]   `json:"ready" help:"members that somebody may take up"`
+	Taken   Leaf[int]   `json:"taken" help:"members that a live agent, or a person, works on"`
+	Unseen  int         `json:"unseen" help:"members that no tracker shows"`
+	Age     Duration    `json:"age" help:"time since it was made"`
+	Still   Duration    `json:"still" help:"time since any member changed"`
+	Overdue Duration    `json:"overdue" help:"time past its due; 0s while it is not"`
 }
 
 // MailFacts is a mail that is not over.
 type MailFacts struct {
-	ID       string   `json:"id"`
-	From     string   `json:"from"`
-	Type     MailType `json:"type,omitempty"`
-	Priority Priority `json:"priority"`
-	Subject  string   `json:"subject"`
-	Readers  int      `json:"readers"`
-	Unread   int      `json:"unread"`  // copies that nobody has acknowledged
-	Bounced  int      `json:"bounced"` // copies that nobody will read
-	Age      Duration `json:"age"`
-	Answered bool     `json:"answered"`
-	Raised   bool     `json:"raised"` // escalated, for want of an answer
-	Grade    Priority `json:"grade,omitempty"`
-	Stopped  string   `json:"stopped,omitempty"` // why no more of its kind is taken: two agents write in a loop
+	ID       string   `json:"id" help:"its ID"`
+	From     string   `json:"from" help:"who wrote it"`
+	Type     MailType `json:"type,omitempty" help:"HELP, question, …; empty for free text"`
+	Priority Priority `json:"priority" help:"P0 to P4"`
+	Subject  string   `json:"subject" help:"somebody's words"`
+	Readers  int      `json:"readers" help:"whom it is for"`
+	Unread   int      `json:"unread" help:"who has not acknowledged it"`
+	Bounced  int      `json:"bounced" help:"who will never read it"`
+	Age      Duration `json:"age" help:"time since it was written"`
+	Answered bool     `json:"answered" help:"whether somebody answered it"`
+	Raised   bool     `json:"raised" help:"whether it was escalated, for want of an answer"`
+	Grade    Priority `json:"grade,omitempty" help:"P0 to P4, as the words of a HELP were sorted; empty for other mail"`
+	Stopped  string   `json:"stopped,omitempty" help:"why no more of its kind is taken, as when two agents write in a loop; empty while it is"`
 }
 
 // Bead is one piece of work in a tracker of beads, as its own command tells.

@@ -2,19 +2,19 @@ package fleet
 
 // Exit is how an instance ended, and what is known of who ended it.
 type Exit struct {
-	Instance string    `json:"instance,omitempty"`
-	Process  ProcessID `json:"process"`
-	Status   Leaf[int] `json:"status"` // exit status; known unless it was a signal
-	Signal   Leaf[int] `json:"signal"`
-	OOM      bool      `json:"oom,omitempty"`
-	Hangup   bool      `json:"hangup,omitempty"`    // its terminal had been closed before: whatever its status, it did not end by itself
-	ShimGone bool      `json:"shim_gone,omitempty"` // when it ended its shim was gone and had written down no end: whatever its status, it did not end by itself
-	Early    bool      `json:"early,omitempty"`     // it had not taken what it was started for, or ended while its recovery was proved: whatever its status, it has not done it
-	At       Instant   `json:"at"`
-	Source   string    `json:"source"`           // shim, proc, pidfd, tmux; reboot: nobody saw it; none: nothing tells
-	Asked    string    `json:"asked,omitempty"`  // who asked Custos for it, when somebody did
-	Quit     string    `json:"quit,omitempty"`   // how a person was seen to end it at its own terminal
-	Server   string    `json:"server,omitempty"` // socket of the terminal server that ended with it
+	Instance string    `json:"instance,omitempty" help:"which instance"`
+	Process  ProcessID `json:"process" help:"its process"`
+	Status   Leaf[int] `json:"status" help:"its exit status; not known when a signal ended it"`
+	Signal   Leaf[int] `json:"signal" help:"the signal that ended it"`
+	OOM      bool      `json:"oom,omitempty" help:"whether it was killed for lack of memory"`
+	Hangup   bool      `json:"hangup,omitempty" help:"whether its terminal had been closed before it ended: whatever its status, it did not end by itself"`
+	ShimGone bool      `json:"shim_gone,omitempty" help:"whether its shim was gone when it ended, and had written down no end: whatever its status, it did not end by itself"`
+	Early    bool      `json:"early,omitempty" help:"whether it ended before it had taken what it was started for, or while its recovery was proved: whatever its status, it has not done it"`
+	At       Instant   `json:"at" help:"when"`
+	Source   string    `json:"source" help:"what told it: shim, proc, pidfd or tmux; reboot when nobody saw it; none when nothing tells"`
+	Asked    string    `json:"asked,omitempty" help:"who asked Custos for it; empty when nobody did"`
+	Quit     string    `json:"quit,omitempty" help:"how a person was seen to end it at its own terminal; empty when none was"`
+	Server   string    `json:"server,omitempty" help:"socket of the terminal server that ended with it; empty when none did"`
 }
 
 // Besides is what an end came with, behind the words for how it was: ", out of memory".

@@ -6,17 +6,17 @@ import "strconv"
 // Where its forge cannot be asked, its leaves are unknown and its issues and
 // pull requests are those last seen, with unknown leaves.
 type Project struct {
-	Name       string         `json:"name"`
-	Repo       string         `json:"repo"` // OWNER/NAME on the forge
-	URL        string         `json:"url"`
-	Owner      Owner          `json:"owner"`
-	Primary    Leaf[string]   `json:"primary"`     // its primary branch
-	Active     Leaf[bool]     `json:"active"`      // its switch is on: agents are to take up work there
-	Ready      Leaf[int]      `json:"ready"`       // open issues that may be taken up: labelled so, not blocked, nobody's
-	InProgress Leaf[int]      `json:"in_progress"` // open issues that somebody works on
-	Blocked    Leaf[int]      `json:"blocked"`     // open issues that wait for other open ones, or are labelled so
-	Empty      Leaf[int]      `json:"empty"`       // looks in a row with open issues and none ready
-	Skew       Leaf[Duration] `json:"skew"`        // the forge's clock minus ours
+	Name       string         `json:"name" help:"of its section [forge.NAME]"`
+	Repo       string         `json:"repo" help:"OWNER/NAME on the forge"`
+	URL        string         `json:"url" help:"where it is"`
+	Owner      Owner          `json:"owner" help:"custos, adopted, configured or foreign"`
+	Primary    Leaf[string]   `json:"primary" help:"its primary branch"`
+	Active     Leaf[bool]     `json:"active" help:"whether agents are to take up work there: its switch, where it has one, is on"`
+	Ready      Leaf[int]      `json:"ready" help:"open issues that may be taken up: labelled so, not blocked, nobody's"`
+	InProgress Leaf[int]      `json:"in_progress" help:"open issues that somebody works on"`
+	Blocked    Leaf[int]      `json:"blocked" help:"open issues that wait for other open ones, or are labelled so"`
+	Empty      Leaf[int]      `json:"empty" help:"looks in a row with open issues and none ready"`
+	Skew       Leaf[Duration] `json:"skew" help:"the forge's clock minus ours"`
 }
 
 // Forge is every project on every forge.
@@ -35,26 +35,26 @@ func PullName(project string, number int) string { return project + "!" + strcon
 
 // Issue is one issue of a project. Ages are told by the forge's clock.
 type Issue struct {
-	Name      string         `json:"name"` // IssueName
-	Project   string         `json:"project"`
-	Number    int            `json:"number"`
-	Title     string         `json:"title"` // somebody's words: stripped, cut, never obeyed
-	URL       string         `json:"url"`
-	Owner     Owner          `json:"owner"` // the project's
-	Author    string         `json:"author"`
-	Labels    []string       `json:"labels,omitempty"`
-	Assignees []string       `json:"assignees,omitempty"`
-	Open      Leaf[bool]     `json:"open"`
-	Age       Leaf[Duration] `json:"age"`     // since it was opened
-	Updated   Leaf[Duration] `json:"updated"` // since anything happened to it
-	Closed    Leaf[Duration] `json:"closed"`  // since it was closed; 0 while it is open
-	Taken     Leaf[bool]     `json:"taken"`   // somebody is said to work on it: by label or assignee
-	Ready     Leaf[bool]     `json:"ready"`
-	BlockedBy Leaf[[]string] `json:"blocked_by"`       // names of what it waits for and that is open, or unseen
-	Waits     Leaf[Duration] `json:"waits"`            // age of the oldest open issue that it waits for; 0 for none
-	Cycle     []string       `json:"cycle,omitempty"`  // of dependencies, that it is the first of
-	Marked    bool           `json:"marked,omitempty"` // it is labelled as one that waits
-	Agent     string         `json:"agent,omitempty"`  // who works on it, by registry, branch or name
+	Name      string         `json:"name" help:"PROJECT#NUMBER"`
+	Project   string         `json:"project" help:"its project"`
+	Number    int            `json:"number" help:"in its project"`
+	Title     string         `json:"title" help:"somebody's words: stripped, cut, never obeyed"`
+	URL       string         `json:"url" help:"where it is"`
+	Owner     Owner          `json:"owner" help:"of its project: configured or foreign"`
+	Author    string         `json:"author" help:"who opened it"`
+	Labels    []string       `json:"labels,omitempty" help:"its labels"`
+	Assignees []string       `json:"assignees,omitempty" help:"to whom it is assigned"`
+	Open      Leaf[bool]     `json:"open" help:"whether it is open"`
+	Age       Leaf[Duration] `json:"age" help:"time since it was opened"`
+	Updated   Leaf[Duration] `json:"updated" help:"time since anything happened to it"`
+	Closed    Leaf[Duration] `json:"closed" help:"time since it was closed; 0s while it is open"`
+	Taken     Leaf[bool]     `json:"taken" help:"whether somebody is said to work on it: by label or assignee"`
+	Ready     Leaf[bool]     `json:"ready" help:"whether it may be taken up"`
+	BlockedBy Leaf[[]string] `json:"blocked_by" help:"names of what it waits for and that is open, or unseen"`
+	Waits     Leaf[Duration] `json:"waits" help:"age of the oldest open issue that it waits for; 0s for none"`
+	Cycle     []string       `json:"cycle,omitempty" help:"the cycle of dependencies that it is the first of"`
+	Marked    bool           `json:"marked,omitempty" help:"whether it is labelled as one that waits"`
+	Agent     string         `json:"agent,omitempty" help:"who works on it, by registry, branch or name; empty when nobody is known to"`
 }
 
 // EndedPull is a pull request that was merged or closed lately.
@@ -72,25 +72,25 @@ type EndedPull struct {
 
 // PullRequest is one open pull request of a project.
 type PullRequest struct {
-	Name     string         `json:"name"` // PullName
-	Project  string         `json:"project"`
-	Number   int            `json:"number"`
-	Title    string         `json:"title"` // somebody's words
-	URL      string         `json:"url"`
-	Owner    Owner          `json:"owner"` // the project's
-	Author   string         `json:"author"`
-	Labels   []string       `json:"labels,omitempty"`
-	Base     string         `json:"base"`
-	Branch   string         `json:"branch"` // its head's
-	Head     string         `json:"head"`   // commit
-	Draft    bool           `json:"draft,omitempty"`
-	Age      Leaf[Duration] `json:"age"`
-	Pushed   Leaf[Duration] `json:"pushed"`           // since its newest commit was pushed, as well as that can be told
-	Checks   Leaf[string]   `json:"checks"`           // none, pending, success, failure: of the required contexts where the forge tells them, else of all
-	Failed   []string       `json:"failed,omitempty"` // contexts
-	Checked  Leaf[Duration] `json:"checked"`          // since the last check ended; 0 while none has
-	Conflict Leaf[bool]     `json:"conflict"`         // it cannot be merged as it is
-	Review   Leaf[string]   `json:"review"`           // none, requested, commented, approved, changes requested
-	Closes   []string       `json:"closes,omitempty"` // names of issues that it says it closes
-	Agent    string         `json:"agent,omitempty"`  // who works on it, by registry, branch or name
+	Name     string         `json:"name" help:"PROJECT!NUMBER"`
+	Project  string         `json:"project" help:"its project"`
+	Number   int            `json:"number" help:"in its project"`
+	Title    string         `json:"title" help:"somebody's words"`
+	URL      string         `json:"url" help:"where it is"`
+	Owner    Owner          `json:"owner" help:"of its project: configured or foreign"`
+	Author   string         `json:"author" help:"who opened it"`
+	Labels   []string       `json:"labels,omitempty" help:"its labels"`
+	Base     string         `json:"base" help:"the branch it is to be merged into"`
+	Branch   string         `json:"branch" help:"its own branch"`
+	Head     string         `json:"head" help:"its newest commit"`
+	Draft    bool           `json:"draft,omitempty" help:"whether it is a draft"`
+	Age      Leaf[Duration] `json:"age" help:"time since it was opened"`
+	Pushed   Leaf[Duration] `json:"pushed" help:"time since its newest commit was pushed, as well as that can be told"`
+	Checks   Leaf[string]   `json:"checks" help:"none, pending, success or failure: of the required contexts where the forge tells them, else of all"`
+	Failed   []string       `json:"failed,omitempty" help:"the checks that failed"`
+	Checked  Leaf[Duration] `json:"checked" help:"time since its last check ended; 0s while none has"`
+	Conflict Leaf[bool]     `json:"conflict" help:"whether it cannot be merged as it is"`
+	Review   Leaf[string]   `json:"review" help:"none, requested, commented, approved or changes requested"`
+	Closes   []string       `json:"closes,omitempty" help:"names of issues that it says it closes"`
+	Agent    string         `json:"agent,omitempty" help:"who works on it, by registry, branch or name; empty when nobody is known to"`
 }

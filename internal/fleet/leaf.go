@@ -82,10 +82,11 @@ func (l *Leaf[T]) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// seen is the value, for who walks through values of any type; nil when it is unknown.
-func (l Leaf[T]) seen() any {
+// Seen is a pointer to the value, for code that walks through values of any type; nil
+// when it is unknown.
+func (l *Leaf[T]) Seen() any {
 	if !l.known {
 		return nil
 	}
-	return l.value
+	return &l.value
 }

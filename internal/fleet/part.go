@@ -14,15 +14,15 @@ const (
 
 // Sight is how a part was seen.
 type Sight struct {
-	Status Status   `json:"status"`
-	At     Instant  `json:"at,omitzero"`      // the last good look
-	Why    string   `json:"why,omitempty"`    // why it is not ok
-	Cut    string   `json:"cut,omitempty"`    // how much of what there is too much of was not looked at: nobody knows whether what the part does not hold is there
-	Blind  Duration `json:"blind,omitempty"`  // how long it has not been ok
-	Took   Duration `json:"took,omitempty"`   // how long the last look took
-	Probe  string   `json:"probe,omitempty"`  // which probe fills it
-	Hung   bool     `json:"hung,omitempty"`   // the last look did not answer by its deadline
-	Source string   `json:"source,omitempty"` // where it looked, for people
+	Status Status   `json:"status" help:"ok, stale, pending, unknown or absent"`
+	At     Instant  `json:"at,omitzero" help:"the last good look"`
+	Why    string   `json:"why,omitempty" help:"why it is not ok"`
+	Cut    string   `json:"cut,omitempty" help:"what of it is not looked at, because there is too much; empty when all is"`
+	Blind  Duration `json:"blind,omitempty" help:"how long it has not been ok"`
+	Took   Duration `json:"took,omitempty" help:"how long the last look took"`
+	Probe  string   `json:"probe,omitempty" help:"which probe fills it"`
+	Hung   bool     `json:"hung,omitempty" help:"whether the last look did not answer by its deadline"`
+	Source string   `json:"source,omitempty" help:"where it looked"`
 }
 
 // Usable says whether values of the part may be read at all (ok, stale or absent).

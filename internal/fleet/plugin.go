@@ -17,16 +17,16 @@ func PluginOf(formula string) (name string, ok bool) { return strings.CutPrefix(
 
 // PluginFacts is a plugin as a fact: what its file says, and how its runs went.
 type PluginFacts struct {
-	Name     string    `json:"name"`   // of its folder, when it could not be read
-	Source   string    `json:"source"` // its plugin.md
-	Broken   string    `json:"broken,omitempty"`
-	Disabled string    `json:"disabled,omitempty"` // why it is not run
-	Gate     string    `json:"gate,omitempty"`     // cooldown, cron, condition, event or manual
-	Notify   bool      `json:"notify,omitempty"`   // each failure is to be told
-	Grade    Priority  `json:"grade"`              // of its failures
-	Failures Leaf[int] `json:"failures"`           // runs in a row that failed, up to the newest
-	Last     RunState  `json:"last,omitempty"`     // of its newest run; "" when there was none
-	Why      string    `json:"why,omitempty"`      // why it failed last, when it did
+	Name     string    `json:"name" help:"its name; that of its folder when it could not be read"`
+	Source   string    `json:"source" help:"its plugin.md"`
+	Broken   string    `json:"broken,omitempty" help:"why it cannot be run; empty when it can"`
+	Disabled string    `json:"disabled,omitempty" help:"why it is not run; empty when it is"`
+	Gate     string    `json:"gate,omitempty" help:"cooldown, cron, condition, event or manual"`
+	Notify   bool      `json:"notify,omitempty" help:"whether each of its failures is to be told"`
+	Grade    Priority  `json:"grade" help:"the priority of its failures: its severity, else P3"`
+	Failures Leaf[int] `json:"failures" help:"how many of its runs failed in a row, up to the newest"`
+	Last     RunState  `json:"last,omitempty" help:"the state of its newest run; empty when there was none"`
+	Why      string    `json:"why,omitempty" help:"why it failed last, when it did"`
 }
 
 // PluginCheck is the command that tells whether the gate of a plugin is open.

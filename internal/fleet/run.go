@@ -224,25 +224,25 @@ func (r Run) Clone() Run {
 // folder, and the processes of its steps. What was not there yet is the zero
 // value; what could not be read is unknown.
 type RunFacts struct {
-	ID      string   `json:"id"`
-	Formula string   `json:"formula"`
-	Project string   `json:"project,omitempty"`
-	State   RunState `json:"state"`
-	Why     string   `json:"why,omitempty"`
-	Waits   string   `json:"waits,omitempty"` // the steps that wait for a person
-	Agent   string   `json:"agent,omitempty"` // of its session
-	Kept    string   `json:"kept,omitempty"`  // worktree kept, and why
-	Age     Duration `json:"age"`             // since it was begun
-	Ended   Duration `json:"ended,omitempty"` // since it ended; 0: it has not
-	Later   RunState `json:"later,omitempty"` // of the newest run of this formula and project that was begun after it
+	ID      string   `json:"id" help:"its name"`
+	Formula string   `json:"formula" help:"what is run"`
+	Project string   `json:"project,omitempty" help:"for which project"`
+	State   RunState `json:"state" help:"running, needs a person, done, failed, skipped or cancelled"`
+	Why     string   `json:"why,omitempty" help:"why it is so"`
+	Waits   string   `json:"waits,omitempty" help:"the steps that wait for a person"`
+	Agent   string   `json:"agent,omitempty" help:"the agent that works on its prose"`
+	Kept    string   `json:"kept,omitempty" help:"the worktree that is kept of it, and why"`
+	Age     Duration `json:"age" help:"time since it began"`
+	Ended   Duration `json:"ended,omitempty" help:"time since it ended; 0s while it has not"`
+	Later   RunState `json:"later,omitempty" help:"the state of the newest run of this formula and project that began after it; empty when there is none"`
 
-	Ready  bool         `json:"ready"`  // its folder and prompt are there
-	Phase  Leaf[Phrase] `json:"phase"`  // the zero Phrase: no phase was written in this run
-	Locked Leaf[string] `json:"locked"` // who else holds the factory's lock, alive; "" when nobody does
-	Held   Leaf[Hold]   `json:"held"`   // whether the factory's lock is the one that was placed for this run
-	Lives  Leaf[bool]   `json:"lives"`  // the agent of its session runs
-	Reply  Leaf[bool]   `json:"reply"`  // a person's reply to an escalation waits
-	Steps  []StepFacts  `json:"steps,omitempty"`
+	Ready  bool         `json:"ready" help:"whether its folder and its prompt are there"`
+	Phase  Leaf[Phrase] `json:"phase" help:"what its agent wrote into its phase file"`
+	Locked Leaf[string] `json:"locked" help:"who else holds the factory's own lock; empty when nobody does"`
+	Held   Leaf[Hold]   `json:"held" help:"whether the factory's own lock is held for it: ours, left (by a Custos that has ended), or empty"`
+	Lives  Leaf[bool]   `json:"lives" help:"whether the agent of its session runs"`
+	Reply  Leaf[bool]   `json:"reply" help:"whether a person's reply to an escalation waits"`
+	Steps  []StepFacts  `json:"steps,omitempty" help:"the commands of its open steps, as they are seen"`
 }
 
 // Hold is what the factory's lock is to a run.
@@ -256,24 +256,24 @@ const (
 
 // Phrase is a phase as an agent wrote it down.
 type Phrase struct {
-	Word   string  `json:"word,omitempty"` // done, failed, escalate, merged, crashed, awaiting_ci, awaiting_review; else as it stands
-	Reason string  `json:"reason,omitempty"`
-	At     Instant `json:"at,omitzero"` // of the file's last change
+	Word   string  `json:"word,omitempty" help:"done, failed, escalate, merged, crashed, awaiting_ci, awaiting_review, else as it stands; empty when nothing was written in this run"`
+	Reason string  `json:"reason,omitempty" help:"the rest of that line, or the second line"`
+	At     Instant `json:"at,omitzero" help:"when it was written"`
 }
 
 // StepFacts is what is seen of one attempt at a step. A step is started under
 // custos-shim, so that its end is known even when Custos was not there.
 type StepFacts struct {
-	Step    string      `json:"step"`
-	Attempt int         `json:"attempt"`
-	State   ProcState   `json:"state"`
-	Why     string      `json:"why,omitempty"`
-	Process ProcessID   `json:"process,omitzero"`
-	Status  Leaf[int]   `json:"status"` // exit status, once it ended by itself
-	Signal  Leaf[int]   `json:"signal"`
-	At      Instant     `json:"at,omitzero"`    // when it ended
-	Left    []ProcessID `json:"left,omitempty"` // processes it left behind, alive
-	Output  string      `json:"output,omitempty"`
+	Step    string      `json:"step" help:"the step's name"`
+	Attempt int         `json:"attempt" help:"which attempt, from 1"`
+	State   ProcState   `json:"state" help:"none, running, ended, failed (nothing ran) or in doubt" unless:"unknown"`
+	Why     string      `json:"why,omitempty" help:"what is to be said of that"`
+	Process ProcessID   `json:"process,omitzero" help:"its process; pid 0 when there never was one"`
+	Status  Leaf[int]   `json:"status" help:"its exit status, once it ended by itself"`
+	Signal  Leaf[int]   `json:"signal" help:"the signal that ended it"`
+	At      Instant     `json:"at,omitzero" help:"when it ended"`
+	Left    []ProcessID `json:"left,omitempty" help:"processes that it left behind, alive"`
+	Output  string      `json:"output,omitempty" help:"the file that holds what it printed"`
 }
 
 // ProcState is what is known of the process of a step.

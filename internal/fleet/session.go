@@ -8,33 +8,33 @@ import (
 // PaneID names one pane: tmux recycles %3 after a restart of the server, so the
 // server's own identity belongs to it.
 type PaneID struct {
-	Socket string    `json:"socket"` // path of the server's socket
-	Server ProcessID `json:"server"`
-	Pane   string    `json:"pane"` // %3
-	Root   ProcessID `json:"root"` // the pane's first process
+	Socket string    `json:"socket" help:"path of its server's socket"`
+	Server ProcessID `json:"server" help:"its tmux server"`
+	Pane   string    `json:"pane" help:"tmux's number for it: %3"`
+	Root   ProcessID `json:"root" help:"its first process"`
 }
 
 // Pane is one place where a program can be seen running: a tmux pane.
 type Pane struct {
-	ID           PaneID         `json:"id"`
-	Session      string         `json:"session"`
-	SessionID    string         `json:"session_id"` // $1
-	Window       string         `json:"window"`
-	WindowIndex  int            `json:"window_index"`
-	PaneIndex    int            `json:"pane_index"`
-	Command      string         `json:"command"` // pane_current_command
-	StartCommand string         `json:"start_command,omitempty"`
-	Title        string         `json:"title"`
-	CWD          string         `json:"cwd"`
-	Dead         bool           `json:"dead"`
-	ExitStatus   Leaf[int]      `json:"exit_status"` // known only for a dead pane, and not always then
-	ExitSignal   Leaf[int]      `json:"exit_signal"`
-	Activity     Leaf[Duration] `json:"activity"`          // age of window_activity
-	Age          Leaf[Duration] `json:"age"`               // since the session was created
-	Attached     int            `json:"attached"`          // people looking; our own clients excluded
-	Typed        Leaf[Duration] `json:"typed,omitzero"`    // since somebody who looks last pressed a key
-	InMode       bool           `json:"in_mode,omitempty"` // copy mode and the like
-	Orphan       Leaf[bool]     `json:"orphan"`            // it is on our own server, and belongs to no agent that is registered
+	ID           PaneID         `json:"id" help:"its identity"`
+	Session      string         `json:"session" help:"the session's name"`
+	SessionID    string         `json:"session_id" help:"tmux's number for the session: $1"`
+	Window       string         `json:"window" help:"the window's name"`
+	WindowIndex  int            `json:"window_index" help:"the window's number"`
+	PaneIndex    int            `json:"pane_index" help:"the pane's number in its window"`
+	Command      string         `json:"command" help:"the program in front, tmux's pane_current_command"`
+	StartCommand string         `json:"start_command,omitempty" help:"what the pane was opened with"`
+	Title        string         `json:"title" help:"the title its program set"`
+	CWD          string         `json:"cwd" help:"its working directory"`
+	Dead         bool           `json:"dead" help:"whether its program has ended"`
+	ExitStatus   Leaf[int]      `json:"exit_status" help:"known only for a dead pane, and not always then"`
+	ExitSignal   Leaf[int]      `json:"exit_signal" help:"known only for a dead pane, and not always then"`
+	Activity     Leaf[Duration] `json:"activity" help:"time since its window last printed something"`
+	Age          Leaf[Duration] `json:"age" help:"time since its session was made"`
+	Attached     int            `json:"attached" help:"people looking; our own clients excluded"`
+	Typed        Leaf[Duration] `json:"typed,omitzero" help:"time since somebody who looks last pressed a key; only while somebody does"`
+	InMode       bool           `json:"in_mode,omitempty" help:"whether it is in copy mode or the like"`
+	Orphan       Leaf[bool]     `json:"orphan" help:"whether it is on our own server, and belongs to no agent that is registered"`
 }
 
 // Place returns the stable name of where it is: session:window.pane@socket. Each server

@@ -3,12 +3,12 @@ package fleet
 // Snapshot is everything known at one instant. It is never changed once built,
 // and it is honest about blindness: each part says how it was seen.
 type Snapshot struct {
-	At     Instant `json:"at"`               // the only "now" there is
-	Patrol int64   `json:"patrol,omitempty"` // number of the patrol; 0 for a pass that is none
-	From   Vantage `json:"from"`
+	At     Instant `json:"at" unread:"it is the variable now"`                   // the only "now" there is
+	Patrol int64   `json:"patrol,omitempty" unread:"for_patrols counts patrols"` // number of the patrol; 0 for a pass that is none
+	From   Vantage `json:"from" unread:"where Custos looks from is no property of what it sees"`
 
 	Host      Part[Host]        `json:"host"`
-	Processes Part[[]Process]   `json:"processes"`
+	Processes Part[[]Process]   `json:"processes" unread:"rules speak of agents and what they stand on; a process that is no agent is nobody's business"`
 	Sessions  Part[[]Pane]      `json:"sessions"`
 	Agents    Part[[]Agent]     `json:"agents"`
 	Repos     Part[Repos]       `json:"repos"`
@@ -16,16 +16,16 @@ type Snapshot struct {
 	Phases    Part[[]Phase]     `json:"phases"`
 	Logs      Part[[]Log]       `json:"logs"`
 	Self      Part[Self]        `json:"self"`
-	Extra     Part[[]Extra]     `json:"extra"`
+	Extra     Part[[]Extra]     `json:"extra" unread:"over = \"extra\" ranges over it; a list of them would need its names to be known"`
 	Runs      Part[[]RunFacts]  `json:"runs"`
 	Engine    Part[Engine]      `json:"containers"`
 	Forge     Part[Forge]       `json:"forge"`
 	CI        Part[CI]          `json:"ci"`
-	Beads     Part[[]Bead]      `json:"beads"`
-	Checks    Part[[]GateCheck] `json:"checks"`
+	Beads     Part[[]Bead]      `json:"beads" unread:"rules speak of work, whichever tracker keeps it"`
+	Checks    Part[[]GateCheck] `json:"checks" unread:"rules speak of gates"`
 	// Holds is what the expressions of open gates say in this very pass, by gate. One
 	// that is not in it cannot be told.
-	Holds []GateCheck `json:"holds,omitempty"`
+	Holds []GateCheck `json:"holds,omitempty" unread:"rules speak of gates"`
 	// Coordination is what the records mean in this very pass: it follows from the
 	// past and the other parts, and no probe fills it.
 	Coordination Part[Coordination] `json:"coordination"`
@@ -123,37 +123,35 @@ func PartOf(k Kind) PartName {
 
 // Self is what Custos knows about itself.
 type Self struct {
-	StartedAt       Instant        `json:"started_at"`
-	LastPatrolAge   Leaf[Duration] `json:"last_patrol_age"` // since the last whole patrol ended
-	PatrolEvery     Duration       `json:"patrol_every"`    // 0 when no daemon runs
-	JournalWritable Leaf[bool]     `json:"journal_writable"`
-	StoreWritable   Leaf[bool]     `json:"store_writable"`
-	StoreBytes      Leaf[int64]    `json:"store_bytes"`
+	StartedAt       Instant        `json:"started_at" help:"when it began"`
+	LastPatrolAge   Leaf[Duration] `json:"last_patrol_age" help:"time since the last whole patrol ended"`
+	PatrolEvery     Duration       `json:"patrol_every" help:"time between patrols; 0s when no daemon runs"`
+	JournalWritable Leaf[bool]     `json:"journal_writable" help:"whether the journal can be written"`
+	StoreWritable   Leaf[bool]     `json:"store_writable" help:"whether the database can be written"`
+	StoreBytes      Leaf[int64]    `json:"store_bytes" help:"bytes the database takes" unit:"bytes"`
 	Remembered
-	Config string `json:"config,omitempty"` // why what custos.toml says is not in force; empty when it is
-	Socket string `json:"socket,omitempty"` // what became of the daemon's socket; empty while it is there
-	// TerminalStopped is the process of its own terminal server while that is stopped by a
-	// signal, whether or not an agent is in it; 0 for none.
-	TerminalStopped int            `json:"terminal_stopped,omitempty"`
-	Unwatched       string         `json:"unwatched,omitempty"`   // what is not followed by event, and why; empty when all is
-	ClockStep       Leaf[Duration] `json:"clock_step,omitzero"`   // how far the wall clock was set within an hour
-	SearchPath      string         `json:"search_path,omitempty"` // which folders of its PATH others may put programs into; empty when none
+	Config          string         `json:"config,omitempty" help:"why what custos.toml says is not in force; empty when it is"`
+	Socket          string         `json:"socket,omitempty" help:"what became of the daemon's socket; empty while it is where it was made"`
+	TerminalStopped int            `json:"terminal_stopped,omitempty" help:"process of the terminal server that Custos starts agents in, while that is stopped by a signal; else 0"`
+	Unwatched       string         `json:"unwatched,omitempty" help:"what is not followed by event, and why; empty when all is"`
+	ClockStep       Leaf[Duration] `json:"clock_step,omitzero" help:"how far the wall clock was set within an hour; below 0s when back"`
+	SearchPath      string         `json:"search_path,omitempty" help:"which folders of the PATH of Custos others may put programs into; empty when none"`
 
-	Schedules string        `json:"schedules,omitempty"` // which schedules cannot run, and why; empty when all can
-	Plugins   []PluginFacts `json:"plugins,omitempty"`   // in the order in which they are run
-	Receivers []Receiver    `json:"receivers,omitempty"` // who is told; none where no daemon runs
-	Code      []CodeFacts   `json:"code,omitempty"`      // folders of formulas and plugins that agents may write to
-	Landmarks []Landmark    `json:"landmarks,omitempty"` // its folders and files, and settings with hooks of its own
+	Schedules string        `json:"schedules,omitempty" help:"which schedules of formulas cannot run, and why; empty when all can"`
+	Plugins   []PluginFacts `json:"plugins,omitempty" unread:"over = \"plugin\" ranges over them"`     // in the order in which they are run
+	Receivers []Receiver    `json:"receivers,omitempty" unread:"over = \"receiver\" ranges over them"` // who is told; none where no daemon runs
+	Code      []CodeFacts   `json:"code,omitempty" help:"folders of formulas and plugins that agents may write to"`
+	Landmarks []Landmark    `json:"landmarks,omitempty" help:"its folders and files, and settings of agent CLIs with hooks of its own"`
 }
 
 // Remembered is what the ledger tells of itself: unknown while it cannot be read.
 type Remembered struct {
-	Amnesia       Leaf[bool]   `json:"amnesia,omitzero"`        // what was known before is lost; a person must confirm
-	Lost          Leaf[string] `json:"lost,omitzero"`           // what became of it; empty when nothing is
-	ClockBehind   Leaf[bool]   `json:"clock_behind,omitzero"`   // wall clock behind the newest record
-	MemoryDiffers Leaf[string] `json:"memory_differs,omitzero"` // how what is in memory differed from the ledger when it was compared last
-	RowsAside     Leaf[int]    `json:"rows_aside,omitzero"`     // could not be read, and were set aside within a day
-	Moved         Leaf[string] `json:"moved,omitzero"`          // what became of its file within a day, though nothing is lost; empty when nothing did
+	Amnesia       Leaf[bool]   `json:"amnesia,omitzero" help:"whether what was known before is lost, and nobody has confirmed it"`
+	Lost          Leaf[string] `json:"lost,omitzero" help:"what became of what was known before; empty when it is there"`
+	ClockBehind   Leaf[bool]   `json:"clock_behind,omitzero" help:"whether the wall clock is behind the newest record"`
+	MemoryDiffers Leaf[string] `json:"memory_differs,omitzero" help:"how what is in memory differed from the database when they were last compared, which is as often as a patrol is due, once an hour at least; empty when it did not"`
+	RowsAside     Leaf[int]    `json:"rows_aside,omitzero" help:"rows of the database that could not be read and were set aside within a day"`
+	Moved         Leaf[string] `json:"moved,omitzero" help:"which file of the database was deleted or replaced under Custos within a day, though nothing of it is lost; empty when none was"`
 }
 
 // NotRemembered is what is known of a ledger that cannot be read, and why.
@@ -164,19 +162,19 @@ func NotRemembered(why string) Remembered {
 
 // Receiver is one notifier, and whether what is told there arrives.
 type Receiver struct {
-	Name    string         `json:"name"`
-	Waiting Duration       `json:"waiting"`          // how long the oldest of what did not arrive has been tried; 0 for nothing
-	Tries   int            `json:"tries,omitempty"`  // in a row that failed
-	Why     string         `json:"why,omitempty"`    // the last of them
-	Barred  string         `json:"barred,omitempty"` // why nothing told there is heard, as the place itself says; empty when nothing is known against it
-	Proof   Leaf[Duration] `json:"proof"`            // since something arrived there, or the place said that it would
+	Name    string         `json:"name" help:"its name in custos.toml"`
+	Waiting Duration       `json:"waiting" help:"how long the oldest of what did not arrive has been tried; 0s when all did"`
+	Tries   int            `json:"tries,omitempty" help:"how many tries in a row failed"`
+	Why     string         `json:"why,omitempty" help:"why the last of them failed"`
+	Barred  string         `json:"barred,omitempty" help:"why nothing told there is heard, as the place itself says; empty when nothing is known against it"`
+	Proof   Leaf[Duration] `json:"proof" help:"time since something arrived there, or the place said that it would"`
 }
 
 // Extra is one fact of a foreign probe, or of a Go probe that needs no type of
 // its own: numbers and texts under a name.
 type Extra struct {
-	Name    string                   `json:"name"`
-	Probe   string                   `json:"probe"`
-	Numbers map[string]Leaf[float64] `json:"numbers,omitempty"`
-	Texts   map[string]Leaf[string]  `json:"texts,omitempty"`
+	Name    string                   `json:"name" help:"its name"`
+	Probe   string                   `json:"probe" help:"which probe told it"`
+	Numbers map[string]Leaf[float64] `json:"numbers,omitempty" help:"its numbers by name"`
+	Texts   map[string]Leaf[string]  `json:"texts,omitempty" help:"its texts by name"`
 }

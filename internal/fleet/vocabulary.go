@@ -55,18 +55,19 @@ func vocabularies() map[reflect.Type][]string {
 
 // CheckWords says where a value holds a word that is none of its vocabulary, by the
 // names of the fields in JSON: what nobody knows is no state that anything is judged by.
-func CheckWords(v any) error { return checkWords(reflect.ValueOf(v), vocabularies(), nil) }
-
-// seen is how a leaf shows what it holds.
-type seen interface{ seen() any }
+func CheckWords(v any) error {
+	at := reflect.New(reflect.TypeOf(v)) // a leaf shows what it holds where it can be addressed
+	at.Elem().Set(reflect.ValueOf(v))
+	return checkWords(at, vocabularies(), nil)
+}
 
 func checkWords(v reflect.Value, known map[reflect.Type][]string, path []string) error {
 	if !v.IsValid() {
 		return nil
 	}
-	if v.CanInterface() {
-		if leaf, ok := v.Interface().(seen); ok {
-			return checkWords(reflect.ValueOf(leaf.seen()), known, path)
+	if v.CanAddr() {
+		if leaf, ok := v.Addr().Interface().(interface{ Seen() any }); ok {
+			return checkWords(reflect.ValueOf(leaf.Seen()), known, path)
 		}
 	}
 	switch v.Kind() {

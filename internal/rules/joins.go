@@ -19,9 +19,9 @@ const (
 
 // joined lists the joins that rules over a kind may use.
 func joined(k fleet.Kind) []variable {
-	crew := variable{crewName, "agent", true, "in rules over an issue, a pr or a project: the agents that work on it, or in it; one of no known project may work in any", fleet.PartAgents}
-	fixes := variable{fixesName, "pr", true, "in rules over an issue: the open pull requests that say they close it, or that are of the agent who works on it", fleet.PartForge}
-	tree := variable{treeName, "worktree", true, "in rules over an agent: the worktree it is registered with; empty when it has none, or that is not seen", fleet.PartRepos}
+	crew := variable{crewName, "agent", true, "in rules over an issue, a pr or a project: the agents that work on it, or in it; one of no known project may work in any", fleet.PartAgents, nil}
+	fixes := variable{fixesName, "pr", true, "in rules over an issue: the open pull requests that say they close it, or that are of the agent who works on it", fleet.PartForge, nil}
+	tree := variable{treeName, "worktree", true, "in rules over an agent: the worktree it is registered with; empty when it has none, or that is not seen", fleet.PartRepos, nil}
 	switch k {
 	case fleet.KindAgent:
 		return []variable{tree}

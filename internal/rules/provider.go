@@ -5,7 +5,7 @@ import (
 	"cel.dev/cel-go/common/types/ref"
 )
 
-// provider tells CEL our types: one accessor per field, no reflection.
+// provider tells CEL our types.
 type provider struct {
 	types.Provider
 	structs map[string]*structure

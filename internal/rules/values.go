@@ -7,8 +7,6 @@ import (
 	"cel.dev/cel-go/common/types"
 	"cel.dev/cel-go/common/types/ref"
 	"cel.dev/cel-go/common/types/traits"
-
-	"custos/internal/fleet"
 )
 
 // object is one of our structures as a value of CEL: a pointer with its type.
@@ -49,23 +47,9 @@ func objects[T any](typ string, list []T) ref.Val {
 	return types.NewRefValList(types.DefaultTypeAdapter, vals)
 }
 
-func stringList(list []string) ref.Val { return types.NewStringList(types.DefaultTypeAdapter, list) }
-
 // leafTable is a map whose values may be unknown. A key that is not there is
 // unknown too, so that a probe that reports less never reads as healthy.
 type leafTable struct{ traits.Mapper }
-
-func leafMap[V any](m map[string]fleet.Leaf[V], turn func(V) ref.Val) ref.Val {
-	vals := make(map[ref.Val]ref.Val, len(m))
-	for k, l := range m {
-		if v, ok := l.Get(); ok {
-			vals[types.String(k)] = turn(v)
-		} else {
-			vals[types.String(k)] = unseen(k, l.Why())
-		}
-	}
-	return leafTable{types.NewRefValMap(types.DefaultTypeAdapter, vals)}
-}
 
 // Find answers unknown, not "no such key", for a name that was not reported.
 func (t leafTable) Find(key ref.Val) (ref.Val, bool) {

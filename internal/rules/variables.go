@@ -1,7 +1,10 @@
 package rules
 
 import (
+	"slices"
 	"sort"
+
+	"cel.dev/cel-go/common/types/ref"
 
 	"custos/internal/fleet"
 )
@@ -12,35 +15,47 @@ type variable struct {
 	typ  string // structure; empty for now
 	list bool
 	doc  string
-	part fleet.PartName // where it comes from; empty for what is always known
+	part fleet.PartName                // where it comes from; empty for what is always known
+	all  func(*fleet.Snapshot) ref.Val // what is in a list of the snapshot
+}
+
+func listed[T any](name, typ, doc string, part fleet.PartName, get func(*fleet.Snapshot) []T) variable {
+	return variable{name, typ, true, doc, part, func(s *fleet.Snapshot) ref.Val { return objects(typ, get(s)) }}
 }
 
 // always lists the variables of every rule.
 func always() []variable {
+	return slices.Concat([]variable{
+		{"host", "host", false, "the machine", fleet.PartHost, nil},
+		{"self", "self", false, "Custos itself", fleet.PartSelf, nil},
+		{"now", "", false, "the instant of the snapshot, a timestamp", "", nil},
+		{"engine", "engine", false, "the container engine", fleet.PartEngine, nil},
+	}, lists())
+}
+
+// lists are the variables that are lists of the snapshot.
+func lists() []variable {
+	type S = *fleet.Snapshot
 	return []variable{
-		{"host", "host", false, "the machine", fleet.PartHost},
-		{"self", "self", false, "Custos itself", fleet.PartSelf},
-		{"now", "", false, "the instant of the snapshot, a timestamp", ""},
-		{"agents", "agent", true, "every agent", fleet.PartAgents},
-		{"panes", "session", true, "every tmux pane", fleet.PartSessions},
-		{"repos", "repo", true, "every repository", fleet.PartRepos},
-		{"worktrees", "worktree", true, "every worktree", fleet.PartRepos},
-		{"locks", "lock", true, "every lock file", fleet.PartLocks},
-		{"phases", "phase", true, "every phase file", fleet.PartPhases},
-		{"logs", "log", true, "every log file", fleet.PartLogs},
-		{"mounts", "mount", true, "every file system", fleet.PartHost},
-		{"runs", "run", true, "every run of a formula", fleet.PartRuns},
-		{"engine", "engine", false, "the container engine", fleet.PartEngine},
-		{"containers", "container", true, "every container", fleet.PartEngine},
-		{"projects", "project", true, "every project on a forge", fleet.PartForge},
-		{"issues", "issue", true, "every issue", fleet.PartForge},
-		{"prs", "pr", true, "every open pull request", fleet.PartForge},
-		{"pipelines", "pipeline", true, "every pipeline", fleet.PartCI},
-		{"workers", "worker", true, "every worker of a CI system", fleet.PartCI},
-		{"works", "work", true, "every piece of work of the ledger", fleet.PartCoordination},
-		{"gates", "gate", true, "every gate", fleet.PartCoordination},
-		{"convoys", "convoy", true, "every convoy", fleet.PartCoordination},
-		{"mails", "mail", true, "every mail that is not over", fleet.PartCoordination},
+		listed("agents", "agent", "every agent", fleet.PartAgents, func(s S) []fleet.Agent { return s.Agents.Value }),
+		listed("panes", "session", "every tmux pane", fleet.PartSessions, func(s S) []fleet.Pane { return s.Sessions.Value }),
+		listed("repos", "repo", "every repository", fleet.PartRepos, func(s S) []fleet.Repo { return s.Repos.Value.Repos }),
+		listed("worktrees", "worktree", "every worktree", fleet.PartRepos, func(s S) []fleet.Worktree { return s.Repos.Value.Worktrees }),
+		listed("locks", "lock", "every lock file", fleet.PartLocks, func(s S) []fleet.Lock { return s.Locks.Value }),
+		listed("phases", "phase", "every phase file", fleet.PartPhases, func(s S) []fleet.Phase { return s.Phases.Value }),
+		listed("logs", "log", "every log file", fleet.PartLogs, func(s S) []fleet.Log { return s.Logs.Value }),
+		listed("mounts", "mount", "every file system", fleet.PartHost, func(s S) []fleet.Mount { return s.Host.Value.Mounts }),
+		listed("runs", "run", "every run of a formula", fleet.PartRuns, func(s S) []fleet.RunFacts { return s.Runs.Value }),
+		listed("containers", "container", "every container", fleet.PartEngine, func(s S) []fleet.Container { return s.Engine.Value.Containers }),
+		listed("projects", "project", "every project on a forge", fleet.PartForge, func(s S) []fleet.Project { return s.Forge.Value.Projects }),
+		listed("issues", "issue", "every issue", fleet.PartForge, func(s S) []fleet.Issue { return s.Forge.Value.Issues }),
+		listed("prs", "pr", "every open pull request", fleet.PartForge, func(s S) []fleet.PullRequest { return s.Forge.Value.Pulls }),
+		listed("pipelines", "pipeline", "every pipeline", fleet.PartCI, func(s S) []fleet.Pipeline { return s.CI.Value.Pipelines }),
+		listed("workers", "worker", "every worker of a CI system", fleet.PartCI, func(s S) []fleet.Worker { return s.CI.Value.Workers }),
+		listed("works", "work", "every piece of work of the ledger", fleet.PartCoordination, func(s S) []fleet.WorkFacts { return s.Coordination.Value.Work }),
+		listed("gates", "gate", "every gate", fleet.PartCoordination, func(s S) []fleet.GateFacts { return s.Coordination.Value.Gates }),
+		listed("convoys", "convoy", "every convoy", fleet.PartCoordination, func(s S) []fleet.ConvoyFacts { return s.Coordination.Value.Convoys }),
+		listed("mails", "mail", "every mail that is not over", fleet.PartCoordination, func(s S) []fleet.MailFacts { return s.Coordination.Value.Mails }),
 	}
 }
 
@@ -65,7 +80,7 @@ func visible(kinds ...fleet.Kind) []variable {
 		if k == fleet.KindHost || k == fleet.KindSelf || k == "" || declares(vars, string(k)) {
 			continue
 		}
-		vars = append(vars, variable{string(k), string(k), false, "the " + string(k) + " that is judged", partOf(k)})
+		vars = append(vars, variable{name: string(k), typ: string(k), doc: "the " + string(k) + " that is judged", part: partOf(k)})
 		for _, j := range joined(k) {
 			if !declares(vars, j.name) {
 				vars = append(vars, j)

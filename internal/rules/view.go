@@ -121,9 +121,9 @@ func (v *View) list(name string) (any, bool) {
 	if l, ok := v.lists[name]; ok {
 		return l, true
 	}
-	for _, x := range always() {
-		if x.name == name && x.list {
-			l := v.guard(x.part, v.all(x.part, name))
+	for _, x := range lists() {
+		if x.name == name {
+			l := v.guard(x.part, v.all(x))
 			v.lists[name] = l
 			return l, true
 		}
@@ -133,68 +133,9 @@ func (v *View) list(name string) (any, bool) {
 
 // all is a list, unless things were left out of it: then nothing can be said of all
 // of them.
-func (v *View) all(part fleet.PartName, name string) ref.Val {
-	if s := v.snap.Sight(part); s.Cut != "" {
-		return unseen(string(part), Blindness(part, *s))
+func (v *View) all(list variable) ref.Val {
+	if s := v.snap.Sight(list.part); s.Cut != "" {
+		return unseen(string(list.part), Blindness(list.part, *s))
 	}
-	return v.collect(name)
-}
-
-func (v *View) collect(name string) ref.Val {
-	s := v.snap
-	switch name {
-	case "agents":
-		return objects("agent", s.Agents.Value)
-	case "panes":
-		return objects("session", s.Sessions.Value)
-	case "repos":
-		return objects("repo", s.Repos.Value.Repos)
-	case "worktrees":
-		return objects("worktree", s.Repos.Value.Worktrees)
-	case "locks":
-		return objects("lock", s.Locks.Value)
-	case "phases":
-		return objects("phase", s.Phases.Value)
-	case "logs":
-		return objects("log", s.Logs.Value)
-	case "runs":
-		return objects("run", s.Runs.Value)
-	case "mounts":
-		return objects("mount", s.Host.Value.Mounts)
-	}
-	return v.elsewhere(name)
-}
-
-// elsewhere lists what is not on this machine's disk: containers, forge and CI.
-func (v *View) elsewhere(name string) ref.Val {
-	s := v.snap
-	switch name {
-	case "containers":
-		return objects("container", s.Engine.Value.Containers)
-	case "projects":
-		return objects("project", s.Forge.Value.Projects)
-	case "issues":
-		return objects("issue", s.Forge.Value.Issues)
-	case "prs":
-		return objects("pr", s.Forge.Value.Pulls)
-	case "pipelines":
-		return objects("pipeline", s.CI.Value.Pipelines)
-	case "workers":
-		return objects("worker", s.CI.Value.Workers)
-	}
-	return v.records(name)
-}
-
-// records lists what people and agents coordinate by.
-func (v *View) records(name string) ref.Val {
-	c := &v.snap.Coordination.Value
-	switch name {
-	case "works":
-		return objects("work", c.Work)
-	case "gates":
-		return objects("gate", c.Gates)
-	case "convoys":
-		return objects("convoy", c.Convoys)
-	}
-	return objects("mail", c.Mails)
+	return list.all(v.snap)
 }

@@ -1,13 +1,86 @@
 package rules
 
 import (
-	"time"
+	"cmp"
+	"reflect"
+	"strings"
 
 	"cel.dev/cel-go/common/types"
 	"cel.dev/cel-go/common/types/ref"
 
 	"custos/internal/fleet"
 )
+
+// vocabulary returns every type a rule can read, in the order they are documented. Each
+// field of them that has a tag `help` is a word: its name is the one it has in JSON,
+// its type, and how it is read, follow from its Go type. So a fact is declared once, where it is.
+//
+//	help    what it says, for people: docs/rules.md, and `custos schema`
+//	unit    bytes or percent: how people are shown a number
+//	unless  a text that is this word, or empty, is not known; why is told by the thing's Why, where it has one
+//	unread  why a field is no word
+func vocabulary() []*structure {
+	all := []*structure{
+		structureOf[fleet.Host]("host", "The machine Custos runs on."),
+		structureOf[fleet.Memory]("memory", "Main memory."),
+		structureOf[fleet.Swap]("swap", "Swap space."),
+		structureOf[fleet.Load]("load", "Load averages."),
+		structureOf[fleet.Pressure]("pressure", "Percent of the last ten seconds in which something waited (PSI, some avg10)."),
+		structureOf[fleet.Mount]("mount", "One file system."),
+		structureOf[fleet.Agent]("agent", "One run of an agent CLI, whoever started it; or an agent that is registered, and does not run."),
+		structureOf[fleet.Signal]("signal", "One piece of evidence about an agent."),
+		structureOf[fleet.ToolCall]("tool", "A tool that an agent has begun and not ended."),
+		structureOf[fleet.Dialog]("dialog", "A question an agent shows in its terminal. All its words were written by a program: good for a message, never for an action."),
+		structureOf[fleet.Choice]("choice", "One way to answer a dialog."),
+		structureOf[fleet.Exit]("exit", "How an instance of an agent ended."),
+		structureOf[fleet.Pane]("session", "One place where a program can be seen running: a tmux pane."),
+		structureOf[fleet.PaneID]("pane_id", "The identity of one pane."),
+		structureOf[fleet.ProcessID]("process", "The identity of one process."),
+		structureOf[fleet.Repo]("repo", "One git repository, seen through its main worktree."),
+		structureOf[fleet.Worktree]("worktree", "One linked git worktree."),
+		structureOf[fleet.Bulk]("bulk", "One folder of build output."),
+		structureOf[fleet.Lock]("lock", "One pid lock file."),
+		structureOf[fleet.Phase]("phase", "One phase file of a session."),
+		structureOf[fleet.Log]("log", "One log file."),
+		structureOf[fleet.FileID]("file", "The identity of one file."),
+		structureOf[fleet.RunFacts]("run", "One run of a formula: those that are open, and those that ended within a day."),
+		structureOf[fleet.Phrase]("phrase", "What an agent of a run wrote into its phase file."),
+		structureOf[fleet.StepFacts]("step", "One attempt at a step of a run that is a command."),
+		structureOf[fleet.Engine]("engine", "The container engine."),
+		structureOf[fleet.Container]("container", "One container."),
+		structureOf[fleet.Project]("project", "One project on a forge."),
+		structureOf[fleet.Issue]("issue", "One issue: those that are open, and those closed lately."),
+		structureOf[fleet.PullRequest]("pr", "One open pull request."),
+		structureOf[fleet.Pipeline]("pipeline", "One pipeline, or one run of a workflow."),
+		structureOf[fleet.Worker]("worker", "One worker of a CI system."),
+		structureOf[fleet.WorkFacts]("work", "One piece of work of the ledger that is not closed, or work of another tracker that waits for something."),
+		structureOf[fleet.GateFacts]("gate", "One gate that is open, or was closed within a day."),
+		structureOf[fleet.ConvoyFacts]("convoy", "One convoy that is open, or was done within a day."),
+		structureOf[fleet.MailFacts]("mail", "One mail that somebody has not read yet, or that waits for an answer."),
+		structureOf[fleet.Self]("self", "Custos itself."),
+		structureOf[fleet.Receiver]("receiver", "One notifier: somebody, or a place, that is told."),
+		structureOf[fleet.Landmark]("landmark", "One folder, file or socket of Custos itself, or settings of an agent CLI with hooks of its own."),
+		structureOf[Part]("part", "One part of the snapshot, and how it was seen."),
+		structureOf[fleet.Extra]("extra", "One fact of a probe of your own: numbers and texts under a name. A name it did not report is not known."),
+		structureOf[fleet.PluginFacts]("plugin", "One plugin: a folder with a plugin.md."),
+		structureOf[fleet.CodeFacts]("code", "One folder of formulas and plugins in a repository, where agents may write: what its primary branch has, and what of that may be run."),
+	}
+	names := typeNames{}
+	for _, s := range all {
+		names[s.of] = s.name
+	}
+	for _, s := range all {
+		s.learn(names)
+	}
+	return all
+}
+
+// Part is one part of the snapshot as a subject of rules: its name and how it
+// was seen. A part is always known: being blind is a fact about it.
+type Part struct {
+	Name fleet.PartName `json:"name" help:"host, processes, sessions, agents, repos, locks, phases, logs, self, extra or runs"`
+	fleet.Sight
+}
 
 // unit says how a number is shown to people.
 type unit string
@@ -32,24 +105,62 @@ type field struct {
 type structure struct {
 	name   string
 	doc    string
+	of     reflect.Type
 	typ    *types.Type
 	order  []string
 	fields map[string]*field
 }
 
-func define(name, doc string, fields ...*field) *structure {
-	s := &structure{name: name, doc: doc, typ: types.NewObjectType(typeName(name)), fields: map[string]*field{}}
-	return s.with(fields...)
+func structureOf[T any](name, doc string) *structure {
+	return &structure{name: name, doc: doc, of: reflect.TypeFor[T](), typ: objectType(name), fields: map[string]*field{}}
 }
 
-// with adds words to a structure.
-func (s *structure) with(fields ...*field) *structure {
-	for _, f := range fields {
-		s.order = append(s.order, f.name)
-		f.get = naming(s.name+"."+f.name, f.get)
-		s.fields[f.name] = f
+// learn adds the words that the fields of its type are, in their order, and those that
+// are computed.
+func (s *structure) learn(n typeNames) {
+	for _, f := range reflect.VisibleFields(s.of) {
+		if help := f.Tag.Get("help"); help != "" {
+			name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+			r := n.reading(f.Type, f.Tag.Get("unless"))
+			s.add(&field{name, r.typ, unit(f.Tag.Get("unit")), help, s.getter(name, f.Index, r)})
+		}
 	}
-	return s
+	for _, f := range computed()[s.name] {
+		s.add(f)
+	}
+}
+
+func (s *structure) add(f *field) {
+	s.order = append(s.order, f.name)
+	s.fields[f.name] = f
+}
+
+// getter reads the field of an index of a thing. What was not seen becomes CEL's unknown,
+// by the name of the word.
+func (s *structure) getter(name string, index []int, r reading) func(any) ref.Val {
+	what := s.name + "." + name
+	says, hasWhy := s.of.FieldByName("Why")
+	return func(o any) ref.Val {
+		thing := reflect.ValueOf(o).Elem()
+		v := r.turn(thing.FieldByIndex(index))
+		l, lacking := v.(lack)
+		if !lacking {
+			return v
+		}
+		if l.why == "" && hasWhy {
+			l.why = thing.FieldByIndex(says.Index).String()
+		}
+		return unseen(what, cmp.Or(l.why, "it could not be told"))
+	}
+}
+
+// computed are the words that are no field, by structure.
+func computed() map[string][]*field {
+	return map[string][]*field{
+		"exit": {{name: "ender", typ: types.StringType, doc: "who ended it: person, machinery or unknown", get: func(o any) ref.Val {
+			return types.String(o.(*fleet.Exit).Ender())
+		}}},
+	}
 }
 
 // typeName keeps our types out of the way of variables of the same name.
@@ -57,153 +168,12 @@ func typeName(name string) string { return "custos." + name }
 
 func objectType(name string) *types.Type { return types.NewObjectType(typeName(name)) }
 
-// lack is what an accessor answers for a value that was not seen; naming turns
-// it into CEL's unknown.
+// lack is what is read of a value that was not seen, and why.
 type lack struct {
 	ref.Val
 	why string
 }
 
-func naming(what string, get func(any) ref.Val) func(any) ref.Val {
-	return func(o any) ref.Val {
-		v := get(o)
-		if l, ok := v.(lack); ok {
-			return unseen(what, l.why)
-		}
-		return v
-	}
-}
-
 func unseen(what, why string) ref.Val {
 	return types.NewUnknown(0, types.NewAttributeTrail(what+" is not known: "+why))
-}
-
-// of makes an accessor for a value that is always there.
-func of[T any](name string, t *types.Type, doc string, get func(*T) ref.Val) *field {
-	return &field{name: name, typ: t, doc: doc, get: func(o any) ref.Val { return get(o.(*T)) }}
-}
-
-func text[T any, S ~string](name, doc string, get func(*T) S) *field {
-	return of(name, types.StringType, doc, func(o *T) ref.Val { return types.String(get(o)) })
-}
-
-// said is a text in which "unknown", or nothing, means that it is not known: a
-// state, a progress.
-func said[T any, S ~string](name, doc string, get func(*T) S) *field {
-	return of(name, types.StringType, doc, func(o *T) ref.Val {
-		if s := get(o); s != "" && s != "unknown" {
-			return types.String(s)
-		}
-		return lack{why: "it could not be told"}
-	})
-}
-
-func truth[T any](name, doc string, get func(*T) bool) *field {
-	return of(name, types.BoolType, doc, func(o *T) ref.Val { return types.Bool(get(o)) })
-}
-
-func number[T any, N ~int | ~int64 | ~uint64](name, doc string, get func(*T) N) *field {
-	return of(name, types.IntType, doc, func(o *T) ref.Val { return types.Int(get(o)) })
-}
-
-func span[T any](name, doc string, get func(*T) fleet.Duration) *field {
-	return of(name, types.DurationType, doc, func(o *T) ref.Val { return duration(get(o)) })
-}
-
-func moment[T any](name, doc string, get func(*T) fleet.Instant) *field {
-	return of(name, types.TimestampType, doc, func(o *T) ref.Val {
-		if at := get(o); !at.IsZero() {
-			return types.Timestamp{Time: at.Wall}
-		}
-		return lack{why: "it never happened"}
-	})
-}
-
-func texts[T any](name, doc string, get func(*T) []string) *field {
-	return of(name, types.NewListType(types.StringType), doc, func(o *T) ref.Val { return stringList(get(o)) })
-}
-
-func child[T, C any](name, typ, doc string, get func(*T) *C) *field {
-	return of(name, objectType(typ), doc, func(o *T) ref.Val {
-		if c := get(o); c != nil {
-			return object{typ, c}
-		}
-		return lack{why: "there is none"}
-	})
-}
-
-// atMostOne is a list of one, or of none: so that what is not there can be told
-// from what was not seen. size(agent.tool) == 0 says that no tool is in flight.
-func atMostOne[T, C any](name, typ, doc string, get func(*T) *C) *field {
-	none := types.NewRefValList(types.DefaultTypeAdapter, nil) // made once: nearly every agent has none
-	return of(name, types.NewListType(objectType(typ)), doc, func(o *T) ref.Val {
-		if c := get(o); c != nil {
-			return types.NewRefValList(types.DefaultTypeAdapter, []ref.Val{object{typ, c}})
-		}
-		return none
-	})
-}
-
-func children[T, C any](name, typ, doc string, get func(*T) []C) *field {
-	return of(name, types.NewListType(objectType(typ)), doc, func(o *T) ref.Val { return objects(typ, get(o)) })
-}
-
-// leafOf makes an accessor for a value that a probe may have failed to see.
-func leafOf[T, V any](name string, t *types.Type, doc string, get func(*T) *fleet.Leaf[V], turn func(V) ref.Val) *field {
-	return of(name, t, doc, func(o *T) ref.Val {
-		l := get(o)
-		if v, ok := l.Get(); ok {
-			return turn(v)
-		}
-		return lack{why: l.Why()}
-	})
-}
-
-func leafText[T any](name, doc string, get func(*T) *fleet.Leaf[string]) *field {
-	return leafOf(name, types.StringType, doc, get, func(s string) ref.Val { return types.String(s) })
-}
-
-func leafTruth[T any](name, doc string, get func(*T) *fleet.Leaf[bool]) *field {
-	return leafOf(name, types.BoolType, doc, get, func(b bool) ref.Val { return types.Bool(b) })
-}
-
-func leafNumber[T any, N ~int | ~int64](name, doc string, get func(*T) *fleet.Leaf[N]) *field {
-	return leafOf(name, types.IntType, doc, get, func(n N) ref.Val { return types.Int(n) })
-}
-
-func leafBytes[T any](name, doc string, get func(*T) *fleet.Leaf[int64]) *field {
-	f := leafNumber(name, doc, get)
-	f.unit = bytes
-	return f
-}
-
-func leafReal[T any](name, doc string, get func(*T) *fleet.Leaf[float64]) *field {
-	return leafOf(name, types.DoubleType, doc, get, func(x float64) ref.Val { return types.Double(x) })
-}
-
-func leafPercent[T any](name, doc string, get func(*T) *fleet.Leaf[float64]) *field {
-	f := leafReal(name, doc, get)
-	f.unit = percent
-	return f
-}
-
-func leafSpan[T any](name, doc string, get func(*T) *fleet.Leaf[fleet.Duration]) *field {
-	return leafOf(name, types.DurationType, doc, get, duration)
-}
-
-func duration(d fleet.Duration) ref.Val { return types.Duration{Duration: time.Duration(d)} }
-
-// vocabulary returns every type a rule can read, in the order they are
-// documented.
-func vocabulary() []*structure {
-	return []*structure{
-		hostWords(), memoryWords(), swapWords(), loadWords(), pressureWords(), mountWords(),
-		agentWords(), signalWords(), toolWords(), dialogWords(), choiceWords(), exitWords(), paneWords(), paneIDWords(), processIDWords(),
-		repoWords(), worktreeWords(), bulkWords(),
-		lockWords(), phaseWords(), logWords(), fileWords(),
-		runWords(), phraseWords(), stepWords(),
-		engineWords(), containerWords(), projectWords(), issueWords(), pullWords(), pipelineWords(), workerWords(),
-		workWords(), gateWords(), convoyWords(), mailWords(),
-		selfWords(), receiverWords(), landmarkWords(), partWords(), extraWords(), pluginWords(), codeWords(),
-	}
 }

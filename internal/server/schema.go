@@ -1,6 +1,8 @@
 package server
 
 import (
+	"cmp"
+	"maps"
 	"reflect"
 	"regexp"
 	"slices"
@@ -20,14 +22,7 @@ func schemaTypes() map[string]any {
 	return types
 }
 
-func schemaNames() []string {
-	var out []string
-	for name := range schemaTypes() {
-		out = append(out, name)
-	}
-	slices.Sort(out)
-	return out
-}
+func schemaNames() []string { return slices.Sorted(maps.Keys(schemaTypes())) }
 
 // schemaOf returns the JSON Schema (draft 2020-12) of a type by name.
 func schemaOf(name string) (*jsonschema.Schema, bool) {
@@ -42,7 +37,16 @@ func schemaOf(name string) (*jsonschema.Schema, bool) {
 }
 
 func reflector() *jsonschema.Reflector {
-	return &jsonschema.Reflector{Anonymous: true, ExpandedStruct: true, Mapper: mapped, Namer: typeName}
+	return &jsonschema.Reflector{Anonymous: true, ExpandedStruct: true, Mapper: mapped, Namer: typeName, LookupComment: help}
+}
+
+// help is what a fact says, as its field declares it; "" for what is no fact.
+func help(t reflect.Type, name string) string {
+	if name == "" { // it is asked for the type itself
+		return ""
+	}
+	f, _ := t.FieldByName(name)
+	return f.Tag.Get("help")
 }
 
 var (
@@ -57,7 +61,7 @@ func mapped(t reflect.Type) *jsonschema.Schema {
 		return &jsonschema.Schema{Type: "string", Description: `a duration like "1h30m0s"`, Pattern: `^-?([0-9.]+(ns|µs|ms|s|m|h))+$`}
 	}
 	if value, ok := leafValue(t); ok {
-		inner := &jsonschema.Reflector{Anonymous: true, DoNotReference: true, Mapper: mapped, Namer: typeName}
+		inner := &jsonschema.Reflector{Anonymous: true, DoNotReference: true, Mapper: mapped, Namer: typeName, LookupComment: help}
 		known := inner.ReflectFromType(value)
 		known.Version = ""
 		return &jsonschema.Schema{OneOf: []*jsonschema.Schema{nullable(value, known), unseen()}}
@@ -103,12 +107,7 @@ func nilable(t reflect.Type) bool {
 	return t.Kind() == reflect.Slice || t.Kind() == reflect.Map || t.Kind() == reflect.Pointer
 }
 
-func definition(t reflect.Type) string {
-	if name := typeName(t); name != "" {
-		return name
-	}
-	return t.Name()
-}
+func definition(t reflect.Type) string { return cmp.Or(typeName(t), t.Name()) }
 
 // unseen is the schema of {"unknown": "why"}.
 func unseen() *jsonschema.Schema {

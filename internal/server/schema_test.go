@@ -91,6 +91,26 @@ func TestSchemaRefuses(t *testing.T) {
 	}
 }
 
+// What a fact says is said in the schema, too, whatever its type is.
+func TestSchemaSaysWhatFactsSay(t *testing.T) {
+	defs := schemaTree(t, "recording")["$defs"].(map[string]any)
+	for path, want := range map[string]string{
+		"Mount.path":      "where it is mounted",
+		"Mount.total":     "bytes it holds",
+		"Lock.file":       "its identity",
+		"Worktree.bulk":   "folders of build output in it, biggest first",
+		"Self.rows_aside": "rows of the database that could not be read and were set aside within a day",
+		"RunFacts.steps":  "the commands of its open steps, as they are seen",
+		"Snapshot.host":   "",
+	} {
+		of, name, _ := strings.Cut(path, ".")
+		field, _ := defs[of].(map[string]any)["properties"].(map[string]any)[name].(map[string]any)
+		if got, _ := field["description"].(string); got != want {
+			t.Errorf("%s: %q, want %q", path, got, want)
+		}
+	}
+}
+
 func schemaTree(t *testing.T, name string) map[string]any {
 	t.Helper()
 	s, ok := schemaOf(name)
