@@ -21,6 +21,7 @@ func atlas() []row {
 	return []row{
 		{pkg: "internal/fleet", pure: true, why: "the words: everyone speaks them, they know no one"},
 		{pkg: "internal/fleet/fleettest", may: "fleet", why: "random values of the words, for tests"},
+		{pkg: "internal/recording", may: "fleet", pure: true, why: "what a plan follows from, as it is written down and read again"},
 		{pkg: "internal/nearest", pure: true, why: "one guess of what was meant, for whoever reads what people write"},
 		{pkg: "internal/brokentoml", pure: true, why: "what is wrong with a text that is no TOML, for whoever reads what people write"},
 		{pkg: "internal/config", may: "fleet nearest brokentoml", why: "reads text, by the words for amounts; plug-in sections stay raw"},
@@ -62,7 +63,7 @@ func atlas() []row {
 		{pkg: "internal/view", may: "fleet api", pure: true, why: "what is shown of looks and records: values in, values of the published face out"},
 		{pkg: "internal/control", may: "fleet nearest api ledger view library formula plugin decide/follow/runs", why: "what people and agents may do, in the words of the published face, whoever carries it; the ledger says what is legal, and runs when a schedule is due next", not: "net net/http"},
 		{pkg: "internal/doctor", may: "fleet nearest api", pure: true, why: "says what is wrong with the installation: rules that are checks, and what is looked at on demand only; of what was gathered, in the words of the published face"},
-		{pkg: "internal/server", may: "fleet nearest api control doctor ledger view hookwire", why: "HTTP over the ports it declares"},
+		{pkg: "internal/server", may: "fleet nearest api control doctor ledger view hookwire recording", why: "HTTP over the ports it declares"},
 		{pkg: "internal/catalog", may: "fleet config rules agent ledger session session/process session/tmux " + clients + " " + stages + " observe/* act/* report/*", why: "the one list of what is built in: it knows the folders that it lists, and the clients that they share"},
 		{pkg: "internal/daemon", may: "fleet config api rules agent library nearest session sys/* store server control doctor observe/installation view hookwire ledger scenario catalog loop report/journal report/terminal observe/agents observe/watch " + stages, why: "the composition root"},
 		{pkg: "internal/cli", may: "api config daemon nearest", why: "one file a command; all else through the API; what was meant by a slip is nearest"},

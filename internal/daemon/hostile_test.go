@@ -17,7 +17,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"custos/internal/api"
-	"custos/internal/fleet"
+	"custos/internal/recording"
 )
 
 // planted is the value of a variable of the daemon that no agent may come to know. It
@@ -361,7 +361,7 @@ func (w *hostile) isOneUser() {
 	if err != nil {
 		w.Fatal(err)
 	}
-	r, err := fleet.DecodeRecording(b)
+	r, err := recording.Decode(b)
 	if err != nil {
 		w.Fatal(err)
 	}

@@ -1,5 +1,16 @@
 package fleet
 
+// Recording is everything a plan follows from. The same recording gives the
+// same plan, byte for byte, anywhere.
+type Recording struct {
+	Version  int      `json:"version"`
+	Custos   string   `json:"custos"` // version of the program
+	Snapshot Snapshot `json:"snapshot"`
+	Past     Past     `json:"past"`
+	Policy   Policy   `json:"policy"`
+	Rules    string   `json:"rules"` // the rule table in force, TOML; empty: the built-in one
+}
+
 // Pass is one turn of the cycle, whole: what it saw, what that meant, what it
 // planned, and, for a pass that was waited for, what became of it.
 type Pass struct {

@@ -109,3 +109,15 @@ func redactAfter(before, a string) string {
 }
 
 var secretFlag = regexp.MustCompile(`(?i)^--?[a-z0-9_-]*` + secretWord + `[a-z0-9_-]*$`)
+
+// secretKey is the key of a secret in a map that somebody else named.
+var secretKey = regexp.MustCompile(`(?i)` + secretWord)
+
+// RedactValue redacts a text by what it is, by the key that it has, and by the text
+// before it in its list; "" for none.
+func RedactValue(key, before, s string) string {
+	if s != "" && secretKey.MatchString(key) && !counts(key, s) {
+		return "***"
+	}
+	return Redact(redactAfter(before, s))
+}

@@ -17,6 +17,7 @@ import (
 	"custos/internal/fleet"
 	"custos/internal/fleet/fleettest"
 	"custos/internal/ledger"
+	"custos/internal/recording"
 	"custos/internal/rules"
 	"custos/internal/store"
 )
@@ -299,9 +300,9 @@ func (w *hamlet) pass(moved, held map[fleet.Kind]int) {
 	was := w.states()
 	shown, err := w.loop.think(ctx, false, fleet.PatrolOrder{})
 	w.must(err)
-	text, err := fleet.EncodeRecording(fleet.Recording{Snapshot: shown.Snapshot, Past: shown.Past, Policy: shown.Policy})
+	text, err := recording.Encode(fleet.Recording{Snapshot: shown.Snapshot, Past: shown.Past, Policy: shown.Policy})
 	w.must(err)
-	recorded, err := fleet.DecodeRecording(text)
+	recorded, err := recording.Decode(text)
 	w.must(err)
 	if a, b := w.text(shown.Plan.Moves, shown.Plan.Held), w.text(Judge(w.loop.o.Rules, recorded).Plan.Moves, Judge(w.loop.o.Rules, recorded).Plan.Held); a != b {
 		w.r.Fatalf("of a recording the plan is another:\n%s\n%s", a, b)

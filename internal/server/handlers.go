@@ -12,6 +12,7 @@ import (
 	"custos/internal/api"
 	"custos/internal/control"
 	"custos/internal/fleet"
+	"custos/internal/recording"
 	"custos/internal/view"
 )
 
@@ -77,7 +78,7 @@ func (s *server) judge(req *http.Request, _ Caller) (any, error) {
 	if err != nil {
 		return nil, api.AsBadInput(fmt.Errorf("cannot read the recording: %w", err))
 	}
-	r, err := fleet.DecodeRecording(body)
+	r, err := recording.Decode(body)
 	if err != nil {
 		return nil, api.AsBadInput(err)
 	}
@@ -93,9 +94,8 @@ func (s *server) record(req *http.Request, _ Caller) (any, error) {
 	if err != nil {
 		return nil, cannotLook(err)
 	}
-	return fleet.EncodeRecording(fleet.Recording{
-		Version: fleet.RecordingVersion, Custos: s.Version,
-		Snapshot: pass.Snapshot, Past: pass.Past, Policy: pass.Policy, Rules: s.Rules.TOML(),
+	return recording.Encode(fleet.Recording{
+		Custos: s.Version, Snapshot: pass.Snapshot, Past: pass.Past, Policy: pass.Policy, Rules: s.Rules.TOML(),
 	})
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"custos/internal/fleet"
 	"custos/internal/fleet/fleettest"
+	"custos/internal/recording"
 	"custos/internal/view"
 )
 
@@ -21,7 +22,7 @@ func TestRecordingsAreWhatTheSchemaSays(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		r := fleet.Recording{Version: 1, Snapshot: fleettest.Snapshot(t)}
 		r.Past = fleettest.Past(t, r.Snapshot.At)
-		b, err := fleet.EncodeRecording(r)
+		b, err := recording.Encode(r)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,13 +1,11 @@
-package fleet
+package recording
 
 import (
 	"bytes"
 	"encoding/json"
-	"regexp"
-)
 
-// secretKey is the key of a secret in a map that somebody else named.
-var secretKey = regexp.MustCompile(`(?i)` + secretWord)
+	"custos/internal/fleet"
+)
 
 // redactJSON redacts every string of a JSON document, wherever it stands, and
 // the keys too; the value of a key with a secret's name goes whole, and so does
@@ -32,10 +30,10 @@ func redactJSON(b []byte) []byte {
 		if err := json.Unmarshal(b[:end], &s); err != nil {
 			s = ""
 		}
-		to := redactString(key, before, s)
+		to := fleet.RedactValue(key, before, s)
 		key, before = "", s
 		if isKey {
-			to, key, before = Redact(s), s, ""
+			to, key, before = fleet.Redact(s), s, ""
 		}
 		writeString(&out, b[:end], s, to)
 		b = b[end:]
@@ -57,13 +55,6 @@ func stringEnd(b []byte) int {
 		}
 	}
 	return len(b)
-}
-
-func redactString(key, before, s string) string {
-	if s != "" && secretKey.MatchString(key) && !counts(key, s) {
-		return "***"
-	}
-	return Redact(redactAfter(before, s))
 }
 
 // writeString writes a string as it stood, unless it changed.

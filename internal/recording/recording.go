@@ -1,4 +1,5 @@
-package fleet
+// Package recording writes and reads what a plan follows from, in one canonical form.
+package recording
 
 import (
 	"bytes"
@@ -9,29 +10,20 @@ import (
 	"io"
 	"slices"
 	"strings"
+
+	"custos/internal/fleet"
 )
 
-// RecordingVersion is the version of the recording format.
-const RecordingVersion = 1
+// Version is the version of the format.
+const Version = 1
 
-// Recording is everything a plan follows from. The same recording gives the
-// same plan, byte for byte, anywhere.
-type Recording struct {
-	Version  int      `json:"version"`
-	Custos   string   `json:"custos"` // version of the program
-	Snapshot Snapshot `json:"snapshot"`
-	Past     Past     `json:"past"`
-	Policy   Policy   `json:"policy"`
-	Rules    string   `json:"rules"` // the rule table in force, TOML; empty: the built-in one
-}
-
-// EncodeRecording writes a recording in its one canonical form: indented JSON,
+// Encode writes a recording in its one canonical form: indented JSON,
 // lists that have no order of their own sorted, times in UTC, a newline at the
 // end. What looks like a secret is replaced by ***, in every string. It sets the
 // version. It fails only for what JSON has no word for (a
 // figure that is infinite or not a number).
-func EncodeRecording(r Recording) ([]byte, error) {
-	r.Version = RecordingVersion
+func Encode(r fleet.Recording) ([]byte, error) {
+	r.Version = Version
 	r.Snapshot, r.Past = sortedSnapshot(r.Snapshot), sortedPast(r.Past)
 	b, err := json.MarshalIndent(r, "", "  ")
 	if err != nil {
@@ -40,7 +32,7 @@ func EncodeRecording(r Recording) ([]byte, error) {
 	// Broken UTF-8 is written as an escape that, once read, is written as the
 	// character itself: only the second form is stable.
 	if bytes.Contains(b, []byte(`\ufffd`)) {
-		var again Recording
+		var again fleet.Recording
 		if err := json.Unmarshal(b, &again); err != nil {
 			return nil, fmt.Errorf("cannot write recording: %w", err)
 		}
@@ -51,28 +43,28 @@ func EncodeRecording(r Recording) ([]byte, error) {
 	return append(redactJSON(b), '\n'), nil
 }
 
-// DecodeRecording reads what EncodeRecording wrote. A recording of another
+// Decode reads what Encode wrote. A recording of another
 // version, a field or a word that it does not know, and anything after the end are
 // refused: to leave out what one does not understand would give another plan.
-func DecodeRecording(b []byte) (Recording, error) {
+func Decode(b []byte) (fleet.Recording, error) {
 	by, err := checkVersion(b)
 	if err != nil {
-		return Recording{}, err
+		return fleet.Recording{}, err
 	}
-	var r Recording
+	var r fleet.Recording
 	d := json.NewDecoder(bytes.NewReader(b))
 	d.DisallowUnknownFields()
 	if err := d.Decode(&r); err != nil {
-		return Recording{}, fmt.Errorf("cannot read recording: line %d: %w%s", lineOf(b, err, d.InputOffset()), err, by.hint(err))
+		return fleet.Recording{}, fmt.Errorf("cannot read recording: line %d: %w%s", lineOf(b, err, d.InputOffset()), err, by.hint(err))
 	}
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return Recording{}, fmt.Errorf("cannot read recording: line %d: something follows its end", lineAt(b, d.InputOffset()))
+		return fleet.Recording{}, fmt.Errorf("cannot read recording: line %d: something follows its end", lineAt(b, d.InputOffset()))
 	}
 	if r.Snapshot.At.IsZero() {
-		return Recording{}, errors.New("cannot read recording: it does not say when it was made: snapshot.at is missing")
+		return fleet.Recording{}, errors.New("cannot read recording: it does not say when it was made: snapshot.at is missing")
 	}
-	if err := CheckWords(r); err != nil {
-		return Recording{}, fmt.Errorf("cannot read recording: %w", err)
+	if err := fleet.CheckWords(r); err != nil {
+		return fleet.Recording{}, fmt.Errorf("cannot read recording: %w", err)
 	}
 	return r, nil
 }
@@ -93,7 +85,7 @@ func (w writer) hint(err error) string {
 }
 
 func (w writer) judge() string {
-	return "judge it with the custos that wrote it (" + cmp.Or(Line(w.Custos, 40), "it does not say which") + ")"
+	return "judge it with the custos that wrote it (" + cmp.Or(fleet.Line(w.Custos, 40), "it does not say which") + ")"
 }
 
 func checkVersion(b []byte) (w writer, err error) {
@@ -105,8 +97,8 @@ func checkVersion(b []byte) (w writer, err error) {
 		return w, fmt.Errorf("cannot read recording: line %d: %w", lineOf(b, err, 0), err)
 	case w.Version == 0:
 		return w, errors.New("cannot read recording: it has no version")
-	case w.Version != RecordingVersion:
-		return w, fmt.Errorf("cannot read recording: it is of version %d, and this custos reads version %d: %s", w.Version, RecordingVersion, w.judge())
+	case w.Version != Version:
+		return w, fmt.Errorf("cannot read recording: it is of version %d, and this custos reads version %d: %s", w.Version, Version, w.judge())
 	}
 	return w, nil
 }
@@ -130,26 +122,26 @@ func lineAt(b []byte, offset int64) int {
 
 // sortedSnapshot returns s with its lists of subjects sorted by name. Lists
 // whose order means something (a process tree, a tail) are left alone.
-func sortedSnapshot(s Snapshot) Snapshot {
-	s.Host.Value.Mounts = sorted(s.Host.Value.Mounts, func(m Mount) string { return m.Path })
-	s.Processes.Value = sorted(s.Processes.Value, func(p Process) string { return fmt.Sprintf("%010d %020d", p.ID.PID, p.ID.Start) })
-	s.Sessions.Value = sorted(s.Sessions.Value, func(p Pane) string { return p.ID.Socket + "\x00" + p.ID.Pane })
-	s.Agents.Value = sorted(s.Agents.Value, func(a Agent) string { return fmt.Sprintf("%s\x00%010d", a.Name, a.Process.PID) })
-	s.Repos.Value.Repos = sorted(s.Repos.Value.Repos, func(r Repo) string { return r.Path })
-	s.Repos.Value.Worktrees = sorted(s.Repos.Value.Worktrees, func(w Worktree) string { return w.Path })
-	s.Locks.Value = sorted(s.Locks.Value, func(l Lock) string { return l.Path })
-	s.Phases.Value = sorted(s.Phases.Value, func(p Phase) string { return p.Path })
-	s.Logs.Value = sorted(s.Logs.Value, func(l Log) string { return l.Path })
-	s.Extra.Value = sorted(s.Extra.Value, func(e Extra) string { return e.Probe + "\x00" + e.Name })
+func sortedSnapshot(s fleet.Snapshot) fleet.Snapshot {
+	s.Host.Value.Mounts = sorted(s.Host.Value.Mounts, func(m fleet.Mount) string { return m.Path })
+	s.Processes.Value = sorted(s.Processes.Value, func(p fleet.Process) string { return fmt.Sprintf("%010d %020d", p.ID.PID, p.ID.Start) })
+	s.Sessions.Value = sorted(s.Sessions.Value, func(p fleet.Pane) string { return p.ID.Socket + "\x00" + p.ID.Pane })
+	s.Agents.Value = sorted(s.Agents.Value, func(a fleet.Agent) string { return fmt.Sprintf("%s\x00%010d", a.Name, a.Process.PID) })
+	s.Repos.Value.Repos = sorted(s.Repos.Value.Repos, func(r fleet.Repo) string { return r.Path })
+	s.Repos.Value.Worktrees = sorted(s.Repos.Value.Worktrees, func(w fleet.Worktree) string { return w.Path })
+	s.Locks.Value = sorted(s.Locks.Value, func(l fleet.Lock) string { return l.Path })
+	s.Phases.Value = sorted(s.Phases.Value, func(p fleet.Phase) string { return p.Path })
+	s.Logs.Value = sorted(s.Logs.Value, func(l fleet.Log) string { return l.Path })
+	s.Extra.Value = sorted(s.Extra.Value, func(e fleet.Extra) string { return e.Probe + "\x00" + e.Name })
 	return s
 }
 
-func sortedPast(p Past) Past {
-	p.Alerts = sorted(p.Alerts, func(a Alert) string { return a.AlertKey.String() })
-	p.Actions = sorted(p.Actions, func(r ActionRecord) string { return r.ID })
-	p.Silences = sorted(p.Silences, func(s Silence) string { return s.Rule + "\x00" + s.Subject.String() })
-	p.Agents = sorted(p.Agents, func(r AgentRecord) string { return r.Name })
-	p.Registrations = sorted(p.Registrations, func(r Registration) string { return r.Name })
+func sortedPast(p fleet.Past) fleet.Past {
+	p.Alerts = sorted(p.Alerts, func(a fleet.Alert) string { return a.AlertKey.String() })
+	p.Actions = sorted(p.Actions, func(r fleet.ActionRecord) string { return r.ID })
+	p.Silences = sorted(p.Silences, func(s fleet.Silence) string { return s.Rule + "\x00" + s.Subject.String() })
+	p.Agents = sorted(p.Agents, func(r fleet.AgentRecord) string { return r.Name })
+	p.Registrations = sorted(p.Registrations, func(r fleet.Registration) string { return r.Name })
 	return p
 }
 

@@ -1,8 +1,7 @@
-package fleet_test
+package recording_test
 
 import (
 	"bytes"
-	"encoding/json"
 	"math"
 	"strings"
 	"testing"
@@ -12,12 +11,13 @@ import (
 
 	"custos/internal/fleet"
 	"custos/internal/fleet/fleettest"
+	"custos/internal/recording"
 )
 
 func drawRecording(t *rapid.T) fleet.Recording {
 	snap := fleettest.Snapshot(t)
 	return fleet.Recording{
-		Version: fleet.RecordingVersion, Custos: "test", Snapshot: snap,
+		Version: recording.Version, Custos: "test", Snapshot: snap,
 		Past: fleettest.Past(t, snap.At), Policy: fleettest.Any[fleet.Policy](t, snap.At),
 		Rules: rapid.String().Draw(t, "rules"),
 	}
@@ -26,15 +26,15 @@ func drawRecording(t *rapid.T) fleet.Recording {
 func TestRecordingSurvivesRoundTrip(t *testing.T) {
 	fleettest.Checks(t, 10) // of a megabyte each
 	rapid.Check(t, func(t *rapid.T) {
-		first, err := fleet.EncodeRecording(drawRecording(t))
+		first, err := recording.Encode(drawRecording(t))
 		if err != nil {
 			t.Fatal(err)
 		}
-		back, err := fleet.DecodeRecording(first)
+		back, err := recording.Decode(first)
 		if err != nil {
 			t.Fatalf("%v in\n%s", err, first)
 		}
-		again, err := fleet.EncodeRecording(back)
+		again, err := recording.Encode(back)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -44,31 +44,6 @@ func TestRecordingSurvivesRoundTrip(t *testing.T) {
 	})
 }
 
-func TestValuesSurviveRoundTrip(t *testing.T) {
-	fleettest.FewRaced(t)
-	rapid.Check(t, func(t *rapid.T) {
-		at := fleettest.Now(t)
-		roundTrip[fleet.Snapshot](t, at)
-		roundTrip[fleet.Past](t, at)
-		roundTrip[fleet.Turn](t, at)
-		roundTrip[fleet.Result](t, at)
-	})
-}
-
-func roundTrip[T any](t *rapid.T, at fleet.Instant) {
-	first, err := json.Marshal(fleettest.Any[T](t, at))
-	if err != nil {
-		t.Fatal(err)
-	}
-	var back T
-	if err := json.Unmarshal(first, &back); err != nil {
-		t.Fatalf("%v in %s", err, first)
-	}
-	if again, err := json.Marshal(back); err != nil || !bytes.Equal(first, again) {
-		t.Fatalf("not the same bytes (%v):\n%s\n%s", err, first, again)
-	}
-}
-
 func TestRecordingIsCanonical(t *testing.T) {
 	berlin := time.FixedZone("Berlin", 3600)
 	wall := time.Date(2026, 11, 20, 10, 0, 0, 0, time.UTC)
@@ -76,13 +51,13 @@ func TestRecordingIsCanonical(t *testing.T) {
 	at := func(zone *time.Location, l ...fleet.Lock) fleet.Recording {
 		return fleet.Recording{Snapshot: fleet.Snapshot{At: fleet.Instant{Wall: wall.In(zone)}, Locks: fleet.Part[[]fleet.Lock]{Value: l}}}
 	}
-	one, err1 := fleet.EncodeRecording(at(time.UTC, locks[0], locks[1]))
-	two, err2 := fleet.EncodeRecording(at(berlin, locks[1], locks[0]))
+	one, err1 := recording.Encode(at(time.UTC, locks[0], locks[1]))
+	two, err2 := recording.Encode(at(berlin, locks[1], locks[0]))
 	if err1 != nil || err2 != nil || !bytes.Equal(one, two) {
 		t.Errorf("zone or order shows (%v, %v):\n%s\n%s", err1, err2, one, two)
 	}
 	if locks[0].Path != "/b" {
-		t.Error("EncodeRecording sorted the caller's own list")
+		t.Error("Encode sorted the caller's own list")
 	}
 	if !bytes.HasSuffix(one, []byte("}\n")) {
 		t.Error("no newline at the end")
@@ -92,15 +67,15 @@ func TestRecordingIsCanonical(t *testing.T) {
 func TestRecordingOfBrokenTextIsStable(t *testing.T) {
 	r := fleet.Recording{Rules: "broken \xff byte"}
 	r.Snapshot.At.Wall = time.Date(2026, 11, 20, 9, 0, 0, 0, time.UTC)
-	one, err := fleet.EncodeRecording(r)
+	one, err := recording.Encode(r)
 	if err != nil {
 		t.Fatal(err)
 	}
-	back, err := fleet.DecodeRecording(one)
+	back, err := recording.Decode(one)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if two, err := fleet.EncodeRecording(back); err != nil || !bytes.Equal(one, two) {
+	if two, err := recording.Encode(back); err != nil || !bytes.Equal(one, two) {
 		t.Errorf("not stable (%v): %q, %q", err, one, two)
 	}
 }
@@ -109,7 +84,7 @@ func TestRecordingRefusals(t *testing.T) {
 	whole := fleet.Recording{Custos: "v1"}
 	whole.Snapshot.At.Wall = time.Date(2026, 11, 20, 9, 0, 0, 0, time.UTC)
 	whole.Snapshot.Agents.Value = []fleet.Agent{{Name: "a", State: fleet.StateCrashed}}
-	good, err := fleet.EncodeRecording(whole)
+	good, err := recording.Encode(whole)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -127,27 +102,19 @@ func TestRecordingRefusals(t *testing.T) {
 		"two":           {string(good) + string(good), "after top-level value"},
 		"not a number":  {`{"version": 1, "snapshot": {"host": {"value": {"load": {"one": "x"}}}}}`, "cannot read recording"},
 	} {
-		if _, err := fleet.DecodeRecording([]byte(c.in)); err == nil || !strings.Contains(err.Error(), c.want) {
+		if _, err := recording.Decode([]byte(c.in)); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v, want %q", name, err, c.want)
 		}
 	}
 	r := fleet.Recording{}
 	r.Snapshot.Host.Value.Load.One = fleet.Known(math.NaN())
-	if _, err := fleet.EncodeRecording(r); err == nil || !strings.Contains(err.Error(), "cannot write recording") {
+	if _, err := recording.Encode(r); err == nil || !strings.Contains(err.Error(), "cannot write recording") {
 		t.Errorf("NaN: %v", err)
 	}
 }
 
-// An indented unknown leaf must not read as a value, whatever its type.
-func TestIndentedUnknownLeaf(t *testing.T) {
-	var l fleet.Leaf[map[string]string]
-	if err := json.Unmarshal([]byte("{\n  \"unknown\": \"too far\"\n}"), &l); err != nil || l.IsKnown() || l.Why() != "too far" {
-		t.Errorf("%v: known %v, why %q", err, l.IsKnown(), l.Why())
-	}
-}
-
-func FuzzDecodeRecording(f *testing.F) {
-	good, err := fleet.EncodeRecording(fleet.Recording{Custos: "v1", Rules: "[rule.x]"})
+func FuzzDecode(f *testing.F) {
+	good, err := recording.Encode(fleet.Recording{Custos: "v1", Rules: "[rule.x]"})
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -155,19 +122,19 @@ func FuzzDecodeRecording(f *testing.F) {
 	f.Add([]byte(`{"version":1,"snapshot":{"host":{"value":{"load":{"one":{ "unknown":"x"}}}}}}`))
 	f.Add([]byte(`{"version":1,"past":{"alerts":[{"rule":"a","subject":{"kind":"host","name":""}}]}}`))
 	f.Fuzz(func(t *testing.T, in []byte) {
-		r, err := fleet.DecodeRecording(in)
+		r, err := recording.Decode(in)
 		if err != nil {
 			return
 		}
-		one, err := fleet.EncodeRecording(r)
+		one, err := recording.Encode(r)
 		if err != nil {
 			t.Fatalf("what was read cannot be written: %v", err)
 		}
-		back, err := fleet.DecodeRecording(one)
+		back, err := recording.Decode(one)
 		if err != nil {
 			t.Fatalf("what was written cannot be read: %v", err)
 		}
-		if two, err := fleet.EncodeRecording(back); err != nil || !bytes.Equal(one, two) {
+		if two, err := recording.Encode(back); err != nil || !bytes.Equal(one, two) {
 			t.Fatalf("not stable (%v):\n%s\n%s", err, one, two)
 		}
 	})
