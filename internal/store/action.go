@@ -3,7 +3,6 @@ package store
 import (
 	"context"
 	"fmt"
-	"strings"
 
 	"custos/internal/fleet"
 )
@@ -80,13 +79,7 @@ func (s *Store) Finish(ctx context.Context, r fleet.Result) error {
 
 // outcome is "rotate-log: done: 41 MB freed".
 func outcome(r fleet.Result) string {
-	parts := []string{r.Do, string(r.Status)}
-	for _, more := range []string{r.Effect, r.Why} {
-		if more != "" {
-			parts = append(parts, more)
-		}
-	}
-	return strings.Join(parts, ": ")
+	return withWhy(r.Do, string(r.Status), r.Effect, r.Why)
 }
 
 // action returns nil for one that is not known, or that was damaged and is set
@@ -96,15 +89,13 @@ func (t *tx) action(id string) (*fleet.ActionRecord, error) {
 }
 
 func (t *tx) saveAction(rec fleet.ActionRecord, at fleet.Instant) error {
-	text, err := encode(rec)
-	if err != nil {
-		return err
-	}
-	_, err = t.exec(`INSERT INTO actions (id, stage, subject, wall, boot, up, json) VALUES (?, ?, ?, ?, ?, ?, ?)
-		ON CONFLICT (id) DO UPDATE SET stage = excluded.stage, wall = excluded.wall, boot = excluded.boot,
-			up = excluded.up, json = excluded.json`,
-		row(rec.ID, string(rec.Stage), name(rec.Subject), stamp(at), text)...)
+	_, err := t.put(actionLine(rec, at))
 	return err
+}
+
+func actionLine(rec fleet.ActionRecord, at fleet.Instant) line {
+	return line{table: "actions", value: rec, names: columns{{"id", rec.ID}}, at: &at,
+		first: columns{{"subject", name(rec.Subject)}}, now: columns{{"stage", string(rec.Stage)}}}
 }
 
 // Unfinished lists the actions without a result, in the order they were

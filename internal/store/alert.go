@@ -118,22 +118,16 @@ func nextAlert(ctx context.Context, q rower) (int64, error) {
 func (t *tx) saveAlert(r alertRow) error {
 	a := r.Alert
 	a.AckedBy, a.AckedAt, a.SilencedBy, a.SilencedUntil = "", fleet.Instant{}, "", fleet.Instant{}
-	text, err := encode(a)
-	if err != nil {
-		return err
-	}
-	open, age := 1, a.LastTrue
-	if a.Status == fleet.AlertResolved {
-		open, age = 0, a.EndedAt
+	open, age := a.Status != fleet.AlertResolved, a.LastTrue
+	if !open {
+		age = a.EndedAt
 		if age.IsZero() {
 			age = t.at
 		}
 	}
-	_, err = t.exec(`INSERT INTO alerts (number, rule, subject, open, wall, boot, up, json, acked_by, acked_at)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-		ON CONFLICT (number) DO UPDATE SET open = excluded.open, wall = excluded.wall, boot = excluded.boot,
-			up = excluded.up, json = excluded.json, acked_by = excluded.acked_by, acked_at = excluded.acked_at`,
-		row(a.Number, a.Rule, name(a.Subject), open, stamp(age), text, r.ackedBy, r.ackedAt)...)
+	_, err := t.put(line{table: "alerts", value: a, names: columns{{"number", a.Number}}, at: &age,
+		first: columns{{"rule", a.Rule}, {"subject", name(a.Subject)}},
+		now:   columns{{"open", open}, {"acked_by", r.ackedBy}, {"acked_at", r.ackedAt}}})
 	return err
 }
 

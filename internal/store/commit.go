@@ -29,18 +29,13 @@ func (s *Store) Commit(ctx context.Context, turn fleet.Turn) error {
 
 func putActions(t *tx, turn fleet.Turn) error {
 	for _, a := range turn.Plan.Actions {
-		rec := fleet.ActionRecord{Action: a, Stage: fleet.StagePlanned, PlannedAt: turn.At}
-		text, err := encode(rec)
+		l := actionLine(fleet.ActionRecord{Action: a, Stage: fleet.StagePlanned, PlannedAt: turn.At}, turn.At)
+		l.where = first
+		isNew, err := t.put(l)
 		if err != nil {
 			return err
 		}
-		n, err := t.exec(`INSERT INTO actions (id, stage, subject, wall, boot, up, json)
-			VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING`,
-			row(a.ID, string(rec.Stage), name(a.Subject), stamp(turn.At), text)...)
-		if err != nil {
-			return err
-		}
-		if n == 0 {
+		if !isNew {
 			continue
 		}
 		if err := t.event(about(a, "action.planned", a.Do+": "+a.Why)); err != nil {
@@ -67,18 +62,12 @@ func putSkips(t *tx, turn fleet.Turn) error {
 		if old := refused[wish{k.Do, k.Subject, k.For}]; old != nil && old.value.Guard == k.Guard && !t.mirror.touched.has("skips", old.id) {
 			continue
 		}
-		text, err := encode(k)
+		isNew, err := t.put(line{table: "skips", value: k, where: "guard <> excluded.guard", now: columns{{"guard", string(k.Guard)}},
+			names: columns{{"do", k.Do}, {"subject", name(k.Subject)}, {"rule", k.For.Rule}, {"alert", name(k.For.Subject)}}})
 		if err != nil {
 			return err
 		}
-		n, err := t.exec(`INSERT INTO skips (do, subject, rule, alert, guard, json) VALUES (?, ?, ?, ?, ?, ?)
-			ON CONFLICT (do, subject, rule, alert) DO UPDATE SET guard = excluded.guard, json = excluded.json
-			WHERE guard <> excluded.guard`,
-			k.Do, name(k.Subject), k.For.Rule, name(k.For.Subject), string(k.Guard), text)
-		if err != nil {
-			return err
-		}
-		if n == 0 {
+		if !isNew {
 			continue
 		}
 		if err := t.event(about(k.Action, "action.skipped", fmt.Sprintf("%s: %s: %s", k.Do, k.Guard, k.Reason()))); err != nil {
@@ -97,13 +86,7 @@ func (t *tx) unskip(a fleet.Action) error {
 
 func putAgents(t *tx, turn fleet.Turn) error {
 	for _, a := range turn.Agents {
-		text, err := encode(a)
-		if err != nil {
-			return err
-		}
-		if _, err := t.exec(`INSERT INTO agents (name, wall, boot, up, json) VALUES (?, ?, ?, ?, ?)
-			ON CONFLICT (name) DO UPDATE SET wall = excluded.wall, boot = excluded.boot, up = excluded.up, json = excluded.json
-			WHERE json <> excluded.json`, row(a.Name, stamp(a.LastSeen), text)...); err != nil {
+		if _, err := t.put(line{table: "agents", value: a, names: columns{{"name", a.Name}}, at: &a.LastSeen, where: "json <> excluded.json"}); err != nil {
 			return err
 		}
 	}

@@ -161,13 +161,7 @@ func (t *tx) putOrder(o fleet.Order) error {
 			kind = "order.planned"
 		}
 	}
-	text = string(o.Do)
-	for _, more := range []string{string(o.Guard), o.Why} {
-		if more != "" {
-			text += ": " + more
-		}
-	}
-	return t.orderEvent(kind, o, text)
+	return t.orderEvent(kind, o, withWhy(string(o.Do), string(o.Guard), o.Why))
 }
 
 func (t *tx) orderEvent(kind string, o fleet.Order, text string) error {
@@ -179,17 +173,7 @@ func (t *tx) orderEvent(kind string, o fleet.Order, text string) error {
 }
 
 func (t *tx) saveOrder(o fleet.Order) error {
-	text, err := encode(o)
-	if err != nil {
-		return err
-	}
-	over := 0
-	if o.IsOver() {
-		over = 1
-	}
-	_, err = t.exec(`INSERT INTO orders (id, agent, over, wall, boot, up, json) VALUES (?, ?, ?, ?, ?, ?, ?)
-		ON CONFLICT (id) DO UPDATE SET over = excluded.over, wall = excluded.wall, boot = excluded.boot,
-			up = excluded.up, json = excluded.json`,
-		row(o.ID, o.Agent, over, stamp(t.at), text)...)
+	_, err := t.put(line{table: "orders", value: o, names: columns{{"id", o.ID}}, at: &t.at,
+		first: columns{{"agent", o.Agent}}, now: columns{{"over", o.IsOver()}}})
 	return err
 }

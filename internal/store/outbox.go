@@ -13,17 +13,12 @@ import (
 // the story of both: of who is told, and of whom it tells.
 func putOutbox(t *tx, turn fleet.Turn) error {
 	for _, m := range turn.Outbox {
-		text, err := encode(m)
+		isNew, err := t.put(line{table: "outbox", value: m, names: columns{{"id", m.ID}}, at: &turn.At, where: first,
+			first: columns{{"state", "due"}, {"priority", string(m.Priority)}, {"kind", string(m.Kind)}, {"recipient", m.To}}})
 		if err != nil {
 			return err
 		}
-		n, err := t.exec(`INSERT INTO outbox (id, state, priority, kind, recipient, wall, boot, up, json)
-			VALUES (?, 'due', ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING`,
-			row(m.ID, string(m.Priority), string(m.Kind), m.To, stamp(turn.At), text)...)
-		if err != nil {
-			return err
-		}
-		if n == 0 || m.To == "" && m.Kind != fleet.MessageTold {
+		if !isNew || m.To == "" && m.Kind != fleet.MessageTold {
 			continue
 		}
 		if err := t.event(messageEvent(m)); err != nil {

@@ -13,13 +13,10 @@ func (s *Store) Pause(ctx context.Context, q fleet.Silence) error {
 	if q.From.Before(q.Until) {
 		kind, text = "project.paused", "paused by "+q.By
 	}
-	if q.Why != "" {
-		text += ": " + q.Why
-	}
 	return s.write(ctx, "pause "+fleet.Line(q.Subject.String(), 80), q.From, func(t *tx) error {
 		if err := t.putSilence(q); err != nil {
 			return err
 		}
-		return t.event(fleet.Event{Kind: kind, Subject: q.Subject, Text: text})
+		return t.event(fleet.Event{Kind: kind, Subject: q.Subject, Text: withWhy(text, q.Why)})
 	})
 }

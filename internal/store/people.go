@@ -25,13 +25,7 @@ func (s *Store) Silence(ctx context.Context, q fleet.Silence) error {
 }
 
 func (t *tx) putSilence(q fleet.Silence) error {
-	text, err := encode(q)
-	if err != nil {
-		return err
-	}
-	_, err = t.exec(`INSERT INTO silences (rule, subject, wall, boot, up, json) VALUES (?, ?, ?, ?, ?, ?)
-		ON CONFLICT (rule, subject) DO UPDATE SET wall = excluded.wall, boot = excluded.boot, up = excluded.up, json = excluded.json`,
-		row(q.Rule, name(q.Subject), stamp(q.Until), text)...)
+	_, err := t.put(line{table: "silences", value: q, names: columns{{"rule", q.Rule}, {"subject", name(q.Subject)}}, at: &q.Until})
 	return err
 }
 

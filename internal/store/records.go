@@ -165,10 +165,7 @@ func (t *tx) nextID(d drawer) (string, error) {
 }
 
 func saveRecord[T any, P record[T]](t *tx, d drawer, v T, old *T) error {
-	p, over := P(&v), 0
-	if p.Over() {
-		over = 1
-	}
+	p := P(&v)
 	text, err := encode(v)
 	if err != nil {
 		return err
@@ -176,19 +173,22 @@ func saveRecord[T any, P record[T]](t *tx, d drawer, v T, old *T) error {
 	head := p.Front()
 	if old == nil {
 		_, err = t.exec(fmt.Sprintf("INSERT INTO %s (id, key, over, revision, wall, boot, up, json) VALUES (?, ?, ?, ?, ?, ?, ?, ?)", d.table),
-			row(head.ID, head.Key, over, head.Revision, stamp(t.at), text)...)
+			row(head.ID, head.Key, p.Over(), head.Revision, stamp(t.at), text)...)
 	} else { // an upsert would use up numbers
 		_, err = t.exec(fmt.Sprintf("UPDATE %s SET over = ?, revision = ?, wall = ?, boot = ?, up = ?, json = ? WHERE id = ?", d.table),
-			row(over, head.Revision, stamp(t.at), text, head.ID)...)
+			row(p.Over(), head.Revision, stamp(t.at), text, head.ID)...)
 	}
 	if err != nil {
 		return err
 	}
-	e, told := recordEvent(d, any(p), any(old))
-	if !told {
-		return nil
+	was := any(nil)
+	if old != nil {
+		was = P(old)
 	}
-	return t.event(e)
+	if e, is := recordEvent(d, p, was); is {
+		return t.event(e)
+	}
+	return nil
 }
 
 // Records lists records of coordination that count at at, as Past does.

@@ -88,7 +88,8 @@ func (t *tx) putRegistration(r fleet.Registration) (fleet.Registration, error) {
 		return r, ErrConflict
 	}
 	r.Revision++
-	if err := t.saveRegistration(r); err != nil {
+	if _, err := t.put(line{table: "registrations", value: r, names: columns{{"name", r.Name}}, at: &t.at,
+		now: columns{{"retired", r.Desired == fleet.DesiredRetired}, {"revision", r.Revision}}}); err != nil {
 		return r, err
 	}
 	return r, t.told(old, r)
@@ -107,22 +108,6 @@ func same[T any](old, r T, revision func(*T) *int64) (bool, error) {
 	}
 	b, err := encode(r)
 	return a == b, err
-}
-
-func (t *tx) saveRegistration(r fleet.Registration) error {
-	text, err := encode(r)
-	if err != nil {
-		return err
-	}
-	retired := 0
-	if r.Desired == fleet.DesiredRetired {
-		retired = 1
-	}
-	_, err = t.exec(`INSERT INTO registrations (name, retired, revision, wall, boot, up, json) VALUES (?, ?, ?, ?, ?, ?, ?)
-		ON CONFLICT (name) DO UPDATE SET retired = excluded.retired, revision = excluded.revision,
-			wall = excluded.wall, boot = excluded.boot, up = excluded.up, json = excluded.json`,
-		row(r.Name, retired, r.Revision, stamp(t.at), text)...)
-	return err
 }
 
 // told logs what changed, keeps the failures, and lifts the mark of a stop when

@@ -66,9 +66,12 @@ func stepWords(s fleet.RunStep) string {
 	return withWhy(words, s.Why)
 }
 
-func withWhy(words, why string) string {
-	if why == "" {
-		return words
+// withWhy is "failed: it exited with status 1": words, and what there is besides.
+func withWhy(words string, besides ...string) string {
+	for _, more := range besides {
+		if more != "" {
+			words += ": " + more
+		}
 	}
-	return words + ": " + why
+	return words
 }

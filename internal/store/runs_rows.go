@@ -145,29 +145,20 @@ func (t *tx) free(r fleet.Run, taken error) error {
 }
 
 func (t *tx) saveRun(old *fleet.Run, r fleet.Run) error {
-	over, newest, since := 0, 0, t.at
-	if r.IsOver() {
-		over = 1
-		if !r.EndedAt.IsZero() {
-			since = r.EndedAt
-		}
+	since := t.at
+	if r.IsOver() && !r.EndedAt.IsZero() {
+		since = r.EndedAt
 	}
 	if old == nil && r.Schedule != "" {
-		newest = 1
 		if _, err := t.exec("UPDATE runs SET newest = 0 WHERE schedule = ? AND newest = 1", r.Schedule); err != nil {
 			return err
 		}
 	}
 	bare := r
 	bare.Steps = nil
-	text, err := encode(bare)
-	if err != nil {
-		return err
-	}
-	if _, err = t.exec(`INSERT INTO runs (id, formula, project, schedule, newest, over, revision, wall, boot, up, json)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET over = excluded.over,
-			revision = excluded.revision, wall = excluded.wall, boot = excluded.boot, up = excluded.up, json = excluded.json`,
-		row(r.ID, r.Formula, r.Project, r.Schedule, newest, over, r.Revision, stamp(since), text)...); err != nil {
+	if _, err := t.put(line{table: "runs", value: bare, names: columns{{"id", r.ID}}, at: &since,
+		first: columns{{"formula", r.Formula}, {"project", r.Project}, {"schedule", r.Schedule}, {"newest", r.Schedule != ""}},
+		now:   columns{{"over", r.IsOver()}, {"revision", r.Revision}}}); err != nil {
 		return err
 	}
 	return t.saveSteps(old, r)
@@ -182,13 +173,8 @@ func (t *tx) saveSteps(old *fleet.Run, r fleet.Run) error {
 		if i < len(old.Steps) && reflect.DeepEqual(old.Steps[i], s) {
 			continue
 		}
-		text, err := encode(s)
-		if err != nil {
-			return err
-		}
-		if _, err := t.exec(`INSERT INTO run_steps (run, position, step, state, json) VALUES (?, ?, ?, ?, ?)
-			ON CONFLICT (run, position) DO UPDATE SET step = excluded.step, state = excluded.state, json = excluded.json`,
-			r.ID, i, s.ID, string(s.State), text); err != nil {
+		if _, err := t.put(line{table: "run_steps", value: s, names: columns{{"run", r.ID}, {"position", i}},
+			now: columns{{"step", s.ID}, {"state", string(s.State)}}}); err != nil {
 			return err
 		}
 	}

@@ -22,13 +22,8 @@ func (t *tx) judged(rec fleet.ActionRecord) error {
 		return nil
 	}
 	v := receipt(*rec.Result)
-	text, err := encode(v)
-	if err != nil {
-		return err
-	}
-	n, err := t.exec(`INSERT INTO verdicts (id, alert, evidence, wall, boot, up, json) VALUES (?, ?, ?, ?, ?, ?, ?)
-		ON CONFLICT (id) DO NOTHING`, row(v.ID, v.Alert.String(), v.Evidence, stamp(v.At), text)...)
-	if err != nil || n == 0 {
+	isNew, err := t.putVerdict(v, first)
+	if err != nil || !isNew {
 		return err
 	}
 	if err := t.failedByVerdict(v); err != nil {
@@ -59,17 +54,16 @@ func (t *tx) failedByVerdict(v fleet.Verdict) error {
 // place of the older.
 func putVerdicts(t *tx, turn fleet.Turn) error {
 	for _, v := range turn.Plan.Verdicts {
-		text, err := encode(v)
-		if err != nil {
-			return err
-		}
-		_, err = t.exec(`INSERT INTO verdicts (id, alert, evidence, wall, boot, up, json) VALUES (?, ?, ?, ?, ?, ?, ?)
-			ON CONFLICT (id) DO UPDATE SET json = excluded.json`, row(v.ID, v.Alert.String(), v.Evidence, stamp(v.At), text)...)
-		if err != nil {
+		if _, err := t.putVerdict(v, ""); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+func (t *tx) putVerdict(v fleet.Verdict, where string) (bool, error) {
+	return t.put(line{table: "verdicts", value: v, names: columns{{"id", v.ID}}, where: where,
+		first: append(aged(v.At), column{"alert", v.Alert.String()}, column{"evidence", v.Evidence})})
 }
 
 // receipt is the verdict of a result, named by its action, whatever the judge
