@@ -48,6 +48,7 @@ type World struct {
 	Lost func(ctx context.Context) (string, error)
 	// Registered returns the registrations of the ledger, Hooks recent events.
 	Registered func(ctx context.Context) ([]fleet.Registration, error)
+	lately     lately // Registered, for probes
 	Hooks      func(ctx context.Context) ([]fleet.HookEvent, error)
 	HooksOf    func(ctx context.Context, key string, since fleet.Instant) ([]fleet.HookEvent, error)
 	// Runs returns the runs of formulas that are not over, or ended within a day.
@@ -133,6 +134,7 @@ func NewWorld(cfg config.Config, getenv func(string) string, stderr io.Writer, v
 func (w *World) Forget() {
 	w.Procs.Forget()
 	w.Tmux.Forget()
+	w.lately.forget()
 }
 
 func newTable(w *World) (*processes.Probe, error) {
@@ -143,9 +145,6 @@ func newTable(w *World) (*processes.Probe, error) {
 	p, err := processes.New(o)
 	return p, w.Config.Misread("processes", err)
 }
-
-// shared is how old an answer may be that several probes ask for at once.
-const shared = time.Second
 
 func (w *World) viewer() (*tmux.Viewer, error) {
 	o := tmux.Options{Discover: true}

@@ -16,7 +16,7 @@ func (w *World) keepsCrashed() func() map[string]time.Time {
 	return func() map[string]time.Time {
 		ctx, cancel := context.WithTimeout(context.Background(), patience)
 		defer cancel()
-		if now, err := w.crashedTrees(ctx); err == nil {
+		if now, err := w.crashedTrees(ctx, w.registeredLately); err == nil {
 			known = now
 		}
 		return known
@@ -26,17 +26,17 @@ func (w *World) keepsCrashed() func() map[string]time.Time {
 // crashedIn says since when nobody comes back to one worktree; zero where no agent of ours
 // crashed in it.
 func (w *World) crashedIn(ctx context.Context, path string) (time.Time, error) {
-	trees, err := w.crashedTrees(ctx)
+	trees, err := w.crashedTrees(ctx, w.Registered)
 	return trees[path], err
 }
 
 // crashedTrees tells the moments by the clock as it stands now: whoever sets it makes no
 // crash older.
-func (w *World) crashedTrees(ctx context.Context) (map[string]time.Time, error) {
+func (w *World) crashedTrees(ctx context.Context, registered func(context.Context) ([]fleet.Registration, error)) (map[string]time.Time, error) {
 	if w.Registered == nil {
 		return nil, nil
 	}
-	regs, err := w.Registered(ctx)
+	regs, err := registered(ctx)
 	if err != nil {
 		return nil, err
 	}

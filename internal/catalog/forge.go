@@ -232,7 +232,7 @@ func newPhases(w *World) (observe.Probe, error) {
 func (w *World) hands(ctx context.Context) (out []forgeprobe.Hand, err error) {
 	registered := map[string]bool{}
 	if w.Registered != nil {
-		list, err := w.Registered(ctx)
+		list, err := w.registeredLately(ctx)
 		if err != nil {
 			return nil, err
 		}

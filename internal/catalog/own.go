@@ -204,7 +204,7 @@ func (w *World) orphans(ctx context.Context) (func(fleet.Pane) bool, error) {
 	if w.Registered == nil {
 		return nil, errors.New("the ledger is not at hand")
 	}
-	known, err := w.Registered(ctx)
+	known, err := w.registeredLately(ctx)
 	if err != nil {
 		return nil, err
 	}

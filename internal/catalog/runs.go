@@ -90,6 +90,6 @@ func newRuns(w *World, known func(ctx context.Context) ([]fleet.Run, error)) (*r
 	if err != nil {
 		return nil, err
 	}
-	return runs.New(runs.Options{Runs: known, Registered: w.Registered, Now: w.Now, Boot: w.From.Boot,
+	return runs.New(runs.Options{Runs: known, Registered: w.registeredLately, Now: w.Now, Boot: w.From.Boot,
 		ForeignNamespace: o.ForeignNamespace, Procs: w.Procs})
 }

@@ -16,7 +16,7 @@ func (w *World) keepsRegistered() func() []fleet.Registration {
 		}
 		ctx, cancel := context.WithTimeout(context.Background(), patience)
 		defer cancel()
-		if now, err := w.Registered(ctx); err == nil {
+		if now, err := w.registeredLately(ctx); err == nil {
 			known = now
 		}
 		return known

@@ -110,6 +110,7 @@ func TestWhatIsOnRecordStaysSeenWhileTheLedgerCannotBeRead(t *testing.T) {
 		return []fleet.Registration{{Name: "a"}}, nil
 	}
 	for _, err = range []error{nil, errors.New("locked")} {
+		w.lately.forget()
 		if got := known(); len(got) != 1 {
 			t.Errorf("%v: %v", err, got)
 		}

@@ -1,0 +1,42 @@
+package catalog
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"custos/internal/fleet"
+)
+
+// shared is how old an answer may be that several probes ask for at once.
+const shared = time.Second
+
+// lately keeps the registrations as they were read last, for shared, or until World.Forget.
+// Probes only: who acts asks the ledger.
+type lately struct {
+	mu   sync.Mutex
+	at   time.Time // zero: they are to be read
+	regs []fleet.Registration
+}
+
+func (l *lately) forget() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.at = time.Time{}
+}
+
+// registeredLately is Registered for probes. Those that look together read the ledger once.
+// The slice is shared: the caller must not change it.
+func (w *World) registeredLately(ctx context.Context) ([]fleet.Registration, error) {
+	l := &w.lately
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if w.Registered == nil || !l.at.IsZero() && time.Since(l.at) < shared {
+		return l.regs, nil
+	}
+	regs, err := w.Registered(ctx)
+	if err == nil {
+		l.regs, l.at = regs, time.Now()
+	}
+	return regs, err
+}
