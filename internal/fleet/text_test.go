@@ -3,6 +3,8 @@ package fleet
 import (
 	"strings"
 	"testing"
+	"unicode"
+	"unicode/utf8"
 
 	"pgregory.net/rapid"
 )
@@ -42,5 +44,17 @@ func TestRedact(t *testing.T) {
 func TestTextStripsEscapes(t *testing.T) {
 	if got := Text("\x1b[31mred\x1b[0m \x1b]0;title\x07x\x00\xff"); got != "red x\uFFFD" {
 		t.Errorf("Text = %q", got)
+	}
+}
+
+// What may be shown of every rune there is, is what Go calls printable.
+func TestTextKeepsWhatIsPrintable(t *testing.T) {
+	for r := rune(0); r <= unicode.MaxRune; r++ {
+		if !utf8.ValidRune(r) || r == '\x1b' {
+			continue
+		}
+		if got, want := Text(string(r)) != "", r == '\n' || r == '\t' || unicode.IsPrint(r); got != want {
+			t.Fatalf("%U is shown: %v, want %v", r, got, want)
+		}
 	}
 }
