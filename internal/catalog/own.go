@@ -66,8 +66,8 @@ func (o *Own) Exit(instance string) *fleet.Exit {
 	if !shim.IsKey(instance) {
 		return nil
 	}
-	_, x, err := shim.Read(shim.Dir(o.Shims, instance))
-	if err != nil || x == nil {
+	x := shim.ReadExit(shim.Dir(o.Shims, instance))
+	if x == nil {
 		return nil
 	}
 	out := &fleet.Exit{Instance: instance, Process: fleet.ProcessID{PID: x.Agent.PID, Start: x.Agent.Start, Boot: x.At.Boot},

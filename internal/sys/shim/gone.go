@@ -3,8 +3,6 @@ package shim
 import (
 	"errors"
 	"io/fs"
-	"os"
-	"path/filepath"
 
 	"custos/internal/sys/procstat"
 )
@@ -17,8 +15,7 @@ func IsGone(dir string) bool {
 	if err != nil || exit != nil || lives(s.Shim) {
 		return false
 	}
-	_, err = os.Lstat(filepath.Join(dir, "exit.json"))
-	return errors.Is(err, fs.ErrNotExist)
+	return !hasExit(dir)
 }
 
 // lives says whether a process may live: it is there, or cannot be looked at.

@@ -89,6 +89,26 @@ type Left struct {
 // maxFile is many times what a shim writes. A larger file is not a shim's.
 const maxFile = 1 << 20
 
+// hasExit says whether anything lies where the end of an instance is written down; true
+// where that cannot be told.
+func hasExit(dir string) bool {
+	_, err := os.Lstat(filepath.Join(dir, "exit.json"))
+	return !errors.Is(err, fs.ErrNotExist)
+}
+
+// ReadExit is Read for who asks only how an instance ended, as each look does of each
+// agent: nil while that is not written down, or cannot be read.
+func ReadExit(dir string) *Exit {
+	if !hasExit(dir) {
+		return nil
+	}
+	_, x, err := Read(dir)
+	if err != nil {
+		return nil
+	}
+	return x
+}
+
 // Read returns what is known of the instance in dir: how its agent was started
 // and, once it has ended, how. It fails with ErrNotStarted when there is no
 // record yet, with ErrFailed when the shim could not start the agent, and with
