@@ -8,6 +8,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"custos/internal/fleet"
@@ -37,9 +38,18 @@ func WithCut(cut string, err error) error {
 }
 
 // Put writes what a probe saw into a snapshot that is being built. It sets the
-// Value of its part, or appends to it where several probes share a part; it
+// Value of its part, or adds to it (Beside) where several probes share a part; it
 // never sets a Sight, which is the board's to judge.
 type Put func(*fleet.Snapshot)
+
+// Beside returns what other probes of a part saw, and then what this one did. What one
+// probe alone saw is not copied: every snapshot shares it, so that nobody may change it.
+func Beside[T any](others, seen []T) []T {
+	if len(others) == 0 {
+		return slices.Clip(seen)
+	}
+	return append(others, seen...)
+}
 
 // Spec says what a probe fills and how it is to be run.
 type Spec struct {

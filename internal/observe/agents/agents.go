@@ -330,7 +330,7 @@ func (p *Probe) Look(ctx context.Context) (observe.Put, error) {
 	}
 	seeBeside(found)
 	p.looked, p.at, p.again = true, l.now, comesOfAge(found)
-	return func(s *fleet.Snapshot) { s.Agents.Value = append(s.Agents.Value, found...) }, deaf
+	return func(s *fleet.Snapshot) { s.Agents.Value = observe.Beside(s.Agents.Value, found) }, deaf
 }
 
 // index keeps the process table. A process whose death was told is dead,

@@ -56,7 +56,7 @@ func (p *Probe) Look(ctx context.Context) (observe.Put, error) {
 		return nil, err
 	}
 	p.mark(ctx, panes)
-	return func(s *fleet.Snapshot) { s.Sessions.Value = append(s.Sessions.Value, panes...) }, err
+	return func(s *fleet.Snapshot) { s.Sessions.Value = observe.Beside(s.Sessions.Value, panes) }, err
 }
 
 // mark says of each pane whether it is an orphan.
