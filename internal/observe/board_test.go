@@ -102,6 +102,7 @@ func TestLooksFallTogether(t *testing.T) {
 		time.Sleep(15 * time.Second)
 		w.LookNow(fleet.PartExtra)
 		time.Sleep(15 * time.Second)
+		synctest.Wait()
 		if got := fmt.Sprint(extra, logs); got != "[0 10 20 27 40] [0 10 12 20 30 40]" {
 			t.Errorf("they looked after %s s", got)
 		}
