@@ -38,7 +38,7 @@ func sickInstallation() []sick {
 		{check: "dependencies custos-shim", state: "bad", why: "no agent can be started", command: "make build", spoil: func(x patient) {
 			x.Installation.Programs[2].Path = ""
 		}},
-		{check: "dependencies custos-hook", state: "cannot tell", why: "nobody looked", command: "", spoil: func(x patient) {
+		{check: "dependencies custos-hook", state: "cannot tell", why: "nothing looked for it", command: "", spoil: func(x patient) {
 			x.Installation.Programs = x.Installation.Programs[:3]
 		}},
 		{check: "structure folders", state: "bad", why: "belongs to user 0, and not to user 1000", command: "ls -ld /s", spoil: func(x patient) {
@@ -62,20 +62,14 @@ func sickInstallation() []sick {
 		{check: "databases open", state: "warn", why: "/s/db is not there, and was", command: "custos patrol", spoil: func(x patient) {
 			x.p.Amnesia, x.p.Lost, x.Installation.Store = true, "it is gone", StoreFacts{Path: "/s/db"}
 		}},
-		{check: "consistency records", state: "cannot tell", why: "what was on record of agents is lost: it is gone", command: "", spoil: func(x patient) {
-			x.p.Amnesia, x.p.Lost, x.p.Registrations, x.s.Agents.Value = true, "it is gone", nil, nil
-		}},
 		{check: "hooks undone", state: "warn", why: "was changed since install", command: "", spoil: func(x patient) {
 			x.Installation.Hooks[0].Exact = false
 		}},
 		{check: "hooks undone", state: "warn", why: "still lies beside it", command: "", spoil: func(x patient) {
 			x.Installation.Hooks[0].Events = nil
 		}},
-		{check: "chat configured", state: "warn", why: "nobody is told", command: "", spoil: func(x patient) {
+		{check: "chat configured", state: "warn", why: "no person is notified", command: "", spoil: func(x patient) {
 			x.Installation.People = nil
-		}},
-		{check: "chat configured", state: "bad", why: "its token file /t is not there", command: "", spoil: func(x patient) {
-			x.Installation.Secrets[0].Is = ""
 		}},
 		{check: "security listening", state: "bad", why: "without a token", command: "", spoil: func(x patient) {
 			x.Installation.Listeners[0] = Listener{What: "metrics", Address: "0.0.0.0:1"}
@@ -95,14 +89,8 @@ func sickInstallation() []sick {
 // sickRecords are where record and sight differ, and of what is seen.
 func sickRecords() []sick {
 	return []sick{
-		{check: "consistency records", state: "bad", why: "a is to run, and nothing is seen", command: "custos show a", spoil: func(x patient) {
-			x.s.Agents.Value = nil
-		}},
 		{check: "consistency parents", state: "warn", why: "a works for ghost", command: "custos show a", spoil: func(x patient) {
 			x.p.Registrations[0].Parent = "ghost"
-		}},
-		{check: "consistency runs", state: "bad", why: "run r1 is open, and nothing is seen", command: "", spoil: func(x patient) {
-			x.s.Runs.Value = nil
 		}},
 		{check: "agents programs", state: "bad", why: "a is of kind odd, which is not known", command: "custos show a", spoil: func(x patient) {
 			x.p.Registrations[0].Kind = "odd"
@@ -177,11 +165,17 @@ func sickMore() []sick {
 		{check: "containers reachable", state: "cannot tell", why: "db: refused", spoil: func(x patient) {
 			x.s.Engine.Value.Containers[0].State = fleet.Unknown[string]("refused")
 		}},
-		{check: "security sockets", state: "bad", why: "/s/sock is no socket", command: "ls -l /s/sock", spoil: func(x patient) {
-			x.Installation.Sockets[0].Is = "file"
+		{check: "security sockets", state: "bad", why: "/s/sock is file, and no socket", command: "ls -ld /s/sock", spoil: func(x patient) {
+			x.Installation.Places[2].Is = "file"
+		}},
+		{check: "security secrets", state: "bad", why: "/t belongs to user 7, and not to user 1000", command: "ls -ld /t", spoil: func(x patient) {
+			x.Installation.Places[3].UID = 7
+		}},
+		{check: "security secrets", state: "bad", why: "/t is folder, and no file", command: "ls -ld /t", spoil: func(x patient) {
+			x.Installation.Places[3].Is = "dir"
 		}},
 		{check: "security secrets", state: "bad", why: "/t ([notifier.ops]) is not there", spoil: func(x patient) {
-			x.Installation.Secrets[0].Is = ""
+			x.Installation.Places[3].Is = ""
 		}},
 		{check: "consistency orders", state: "warn", why: "the order to nudge a, given 2h ago, was worth nothing any more 1h ago", command: "custos patrol", spoil: func(x patient) {
 			x.p.Orders = []fleet.Order{{ID: "o", Do: fleet.OrderNudge, Agent: "a", At: instant(-2 * time.Hour)}}

@@ -1,6 +1,8 @@
 package doctor
 
 import (
+	"cmp"
+	"fmt"
 	"slices"
 
 	"custos/internal/api"
@@ -10,11 +12,12 @@ import (
 // check is one row of the table of everything the doctor looks at: pure judging
 // of what was gathered before.
 type check struct {
-	category string
-	name     string
-	needs    need
-	judge    func(*Examination) verdict
+	category, name string
+	needs          need
+	judge          judging
 }
+
+type judging = func(*Examination) verdict
 
 // need is what a check cannot do without, and all before it.
 type need int
@@ -31,9 +34,9 @@ func checks() []check {
 		{"dependencies", "tmux", nothing, program("tmux", "agents in terminals are neither seen nor started")},
 		{"dependencies", "git", nothing, program("git", "repositories and worktrees are not seen")},
 		{"dependencies", "custos-shim", nothing, program("custos-shim", "no agent can be started")},
-		{"dependencies", "custos-hook", nothing, program("custos-hook", "agents tell nothing of themselves")},
-		{"structure", "folders", config, judgePlaces("dir")},
-		{"structure", "files", config, judgePlaces("file")},
+		{"dependencies", "custos-hook", nothing, program("custos-hook", "agents say nothing of themselves")},
+		{"structure", "folders", config, places("dir", "folder", "nothing was written yet: they are made when they are needed", "%s, all of them ours")},
+		{"structure", "files", config, places("file", "file", "nothing was written yet: they are made when they are needed", "%s, all of them ours")},
 		{"config", "read", nothing, judgeConfig},
 		{"config", "in-force", config, judgeInForce},
 		{"config", "namespace", look, judgeNamespace},
@@ -41,9 +44,7 @@ func checks() []check {
 		{"databases", "pages", config, judgePages},
 		{"databases", "damaged", config, judgeAside},
 		{"databases", "memory", look, judgeMemory},
-		{"consistency", "records", look, missing(fleet.PartAgents, judgeRecords)},
 		{"consistency", "parents", look, judgeParents},
-		{"consistency", "runs", look, missing(fleet.PartRuns, judgeOpenRuns)},
 		{"consistency", "orders", look, judgeOrders},
 		{"agents", "programs", look, judgeKinds},
 		{"agents", "states", look, of(fleet.PartAgents, "there are none", judgeStates)},
@@ -62,8 +63,8 @@ func checks() []check {
 		{"containers", "reachable", look, of(fleet.PartEngine, "no container engine is here", judgeEngine)},
 		{"chat", "configured", config, judgeChat},
 		{"chat", "reachable", config, judgeReach},
-		{"security", "sockets", config, judgeSockets},
-		{"security", "secrets", config, judgeSecrets},
+		{"security", "sockets", config, places("socket", "socket", "there is none now", "%s, this user's")},
+		{"security", "secrets", config, places("token", "file", "custos.toml names no file with a token", "%s with a token, this user's")},
 		{"security", "listening", config, judgeListening},
 		{"version", "daemon", config, judgeVersion},
 		{"version", "programs", nothing, judgeBuilt},
@@ -86,20 +87,15 @@ func all(rules []api.Rule) []check {
 }
 
 // ruled tells what a rule found: there is no second opinion of what is wrong.
-func ruled(r api.Rule) func(*Examination) verdict {
+func ruled(r api.Rule) judging {
 	return func(e *Examination) verdict {
-		var list []verdict
-		for _, f := range e.Pass.Assessment.Findings {
-			if f.Rule == r.Name {
-				list = append(list, finding(f, len(r.Actions) > 0))
-			}
-		}
-		for _, b := range e.Pass.Assessment.Blind {
-			if b.Rule == r.Name {
-				list = append(list, cannot(b.Subject.Name+": "+b.Why).by("custos", "why", b.Subject.String()))
-			}
-		}
-		return unlessHalfSeen(e, worst(list, "nothing found"), r.Parts...)
+		found := each(e.Pass.Assessment.Findings, func(f fleet.Finding) verdict {
+			return when(f.Rule == r.Name, finding(f, len(r.Actions) > 0))
+		})
+		blind := each(e.Pass.Assessment.Blind, func(b fleet.CannotTell) verdict {
+			return when(b.Rule == r.Name, cannot(b.Subject.Name+": "+b.Why).by("custos", "why", b.Subject.String()))
+		})
+		return unlessHalfSeen(e, worst(append(found, blind...), "nothing found"), r.Parts...)
 	}
 }
 
@@ -114,4 +110,41 @@ func finding(f fleet.Finding, mends bool) verdict {
 		v.heals = []fleet.AlertKey{f.AlertKey}
 	}
 	return v
+}
+
+// of is a check of what a part holds: what it finds is told, and that it finds nothing
+// only where all of the part was seen now. none is said where there is no such thing.
+func of(name fleet.PartName, none string, judge judging) judging {
+	return func(e *Examination) verdict {
+		switch s := e.Pass.Snapshot.Sight(name); {
+		case s.Status == fleet.StatusAbsent:
+			return ok("%s", none)
+		case !s.Usable():
+			return cannot(cmp.Or(s.Why, "it was not seen")).by("custos status")
+		}
+		return unlessHalfSeen(e, judge(e), string(name))
+	}
+}
+
+// unlessHalfSeen is a verdict that rests on parts: one that is well is none where a part
+// of them is an old reading, or where not all of it is looked at. Of parts that were not
+// seen at all the assessment tells itself what cannot be judged.
+func unlessHalfSeen(e *Examination, v verdict, parts ...string) verdict {
+	if v.state != api.CheckOK {
+		return v
+	}
+	for _, name := range parts {
+		if s := e.Pass.Snapshot.Sight(fleet.PartName(name)); s.Usable() && !s.Tells() {
+			return cannot(halfSeen(name, *s)).by("custos status")
+		}
+	}
+	return v
+}
+
+// halfSeen says why what a part does not hold may be there all the same.
+func halfSeen(name string, s fleet.Sight) string {
+	if !s.Fresh() {
+		return fmt.Sprintf("of %s there is only an old reading: %s", name, cmp.Or(s.Why, s.Cut))
+	}
+	return fmt.Sprintf("not all of %s is looked at: %s", name, s.Cut)
 }

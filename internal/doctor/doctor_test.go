@@ -49,10 +49,9 @@ func wellInstalled() *Examination {
 			Programs: []Program{{Name: "tmux", Path: "/bin/tmux", Version: "tmux 3.3a"}, {Name: "git", Path: "/bin/git", Version: "git 2"},
 				{Name: "custos-shim", Path: "/b/custos-shim", Built: "c0ffee"}, {Name: "custos-hook", Path: "/b/custos-hook", Built: "c0ffee"}},
 			Built: "c0ffee", Chats: []Chat{{Name: "ops", Me: "1"}}, Lines: []LogLines{{Path: "/l/a.jsonl", Read: 9}},
-			Kinds:     []Program{{Name: "claude", Path: "/bin/claude"}, {Name: "codex"}},
-			Places:    []Place{{Path: "/s", Want: "dir", Is: "dir", UID: 1000, Mode: 0o700, Own: true}, {Path: "/s/db", Want: "file", Is: "file", UID: 1000, Mode: 0o644, Own: true, Shut: true}},
-			Sockets:   []Place{{Path: "/s/sock", Want: "socket", Is: "socket", UID: 1000, Mode: 0o600}},
-			Secrets:   []Place{{What: "[notifier.ops]", Path: "/t", Want: "file", Is: "file", UID: 1000, Mode: 0o600}},
+			Kinds: []Program{{Name: "claude", Path: "/bin/claude"}, {Name: "codex"}},
+			Places: []Place{{Path: "/s", Want: "dir", Is: "dir", UID: 1000, Mode: 0o700, Own: true}, {Path: "/s/db", Want: "file", Is: "file", UID: 1000, Mode: 0o644, Own: true, Shut: true},
+				{Path: "/s/sock", Want: "socket", Is: "socket", UID: 1000, Mode: 0o600}, {What: "[notifier.ops]", Path: "/t", Want: "file", Is: "file", UID: 1000, Mode: 0o600}},
 			Store:     StoreFacts{Path: "/s/db", There: true},
 			Hooks:     []HookFacts{{Kind: "claude", File: "/h", Exists: true, Events: []string{"Stop"}, Command: "/b/custos-hook claude", Hook: "/b/custos-hook", Kept: true, Exact: true}},
 			Listeners: []Listener{{What: "metrics", Address: "127.0.0.1:1", Loopback: true}, {What: "signed webhooks", Address: "127.0.0.1:2", Loopback: true, Guard: "a signature"}},
@@ -172,7 +171,7 @@ func TestDoctorBlindIsNeverWell(t *testing.T) {
 	for _, name := range fleet.PartNames() {
 		e.Pass.Snapshot.Sight(name).Status = fleet.StatusUnknown
 	}
-	for _, name := range []string{"consistency records", "consistency runs", "agents states", "sessions seen", "sessions dead-panes", "worktrees seen", "forge reachable", "ci reachable", "containers reachable"} {
+	for _, name := range []string{"agents states", "sessions seen", "sessions dead-panes", "worktrees seen", "forge reachable", "ci reachable", "containers reachable"} {
 		if c := told(e)[name]; c.State != api.CheckCannot {
 			t.Errorf("%s is %s where nothing was seen: %s", name, c.State, c.Why)
 		}
@@ -216,23 +215,13 @@ func TestDoctorHalfSeenIsNeverWell(t *testing.T) {
 	}
 }
 
-// What an old reading does not hold may be there by now: that something is missing from
-// it is not told as if it were gone, and mends nothing. What it does hold is told.
-func TestDoctorMissesNothingInAnOldReading(t *testing.T) {
+// What an old reading does hold is told.
+func TestDoctorTellsWhatAnOldReadingHolds(t *testing.T) {
 	for way, half := range halves() {
 		e := wellInstalled()
-		e.Pass.Snapshot.Agents.Value, e.Pass.Snapshot.Runs.Value = nil, nil
 		e.Pass.Snapshot.Sessions.Value[0].Dead = true
-		for _, name := range []fleet.PartName{fleet.PartAgents, fleet.PartRuns, fleet.PartSessions} {
-			half(e.Pass.Snapshot.Sight(name))
-		}
-		all := told(e)
-		for _, name := range []string{"consistency records", "consistency runs"} {
-			if c := all[name]; c.State != api.CheckCannot || len(c.Mends) != 0 {
-				t.Errorf("%s: %s is %s: %s, mended by %v", way, name, c.State, c.Why, c.Mends)
-			}
-		}
-		if c := all["sessions dead-panes"]; c.State != api.CheckWarn || !strings.Contains(c.Why, "is dead") {
+		half(e.Pass.Snapshot.Sight(fleet.PartSessions))
+		if c := told(e)["sessions dead-panes"]; c.State != api.CheckWarn || !strings.Contains(c.Why, "is dead") {
 			t.Errorf("%s: a dead pane is %s: %s", way, c.State, c.Why)
 		}
 	}

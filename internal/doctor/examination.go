@@ -38,9 +38,7 @@ type Installation struct {
 	Config    ConfigFacts
 	Programs  []Program // tmux, git, custos-shim, custos-hook
 	Kinds     []Program // the CLIs of the kinds of agents, by kind
-	Places    []Place   // folders and files of Custos
-	Sockets   []Place
-	Secrets   []Place // files that hold tokens, as custos.toml names them
+	Places    []Place   // folders, files and sockets of Custos, and files that hold tokens
 	Store     StoreFacts
 	Hooks     []HookFacts
 	People    []string   // names of the notifiers of custos.toml
@@ -95,7 +93,7 @@ type LogLines struct {
 
 // Place is a file, folder or socket.
 type Place struct {
-	What string // state, run, …: what it is for
+	What string // state, run, …: what it is for; of a token the section that names its file
 	Path string // in the form of fleet.Path
 	Want string // dir, file or socket
 	Is   string // dir, file, socket or other; "": it is not there

@@ -3,7 +3,6 @@ package installation
 import (
 	"context"
 	"errors"
-	"net/http"
 	"sync"
 	"time"
 
@@ -31,29 +30,13 @@ func askChats(ctx context.Context, chats []report.Chat) []doctor.Chat {
 func askChat(ctx context.Context, c report.Chat) doctor.Chat {
 	ctx, cancel := context.WithTimeout(ctx, chatWait)
 	defer cancel()
-	me, err := c.Me(ctx)
+	err := c.MaySpeak(ctx) // first: it knows a refusal from a place that does not answer
+	me := ""
 	if err == nil {
-		err = c.MaySpeak(ctx)
+		me, err = c.Me(ctx)
 	}
 	if err != nil {
-		return doctor.Chat{Name: c.Name, Err: fleet.Line(err.Error(), 200), Refused: isRefused(err)}
+		return doctor.Chat{Name: c.Name, Err: fleet.Line(err.Error(), 200), Refused: errors.Is(err, matrix.ErrBarred) || errors.Is(err, telegram.ErrBarred)}
 	}
 	return doctor.Chat{Name: c.Name, Me: fleet.Line(me, 100)}
-}
-
-// isRefused tells a token that is not good from a place that does not answer.
-func isRefused(err error) bool {
-	if errors.Is(err, matrix.ErrBarred) || errors.Is(err, telegram.ErrBarred) {
-		return true
-	}
-	var m *matrix.Error
-	var t *telegram.Error
-	code := 0
-	switch {
-	case errors.As(err, &m):
-		code = m.Status
-	case errors.As(err, &t):
-		code = t.Code
-	}
-	return code == http.StatusUnauthorized || code == http.StatusForbidden || code == http.StatusNotFound
 }

@@ -7,8 +7,8 @@ import (
 	"maps"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
 	"custos/internal/agent"
@@ -26,8 +26,7 @@ import (
 func (o Options) Look(ctx context.Context, asked func(category string) bool) doctor.Installation {
 	i := Without(ctx, o.Getenv)
 	i.Config, i.Kinds, i.Hooks, i.People, i.Listeners = o.configFacts(), kindPrograms(o.Kinds), o.hookFacts(), o.people(), o.Listeners
-	i.Places, i.Sockets, i.Secrets = o.places()
-	i.Store = o.storeFacts(ctx, asked("databases"))
+	i.Places, i.Store = o.places(), o.storeFacts(ctx, asked("databases"))
 	if asked("logs") {
 		i.Lines = logLines(o.Logs())
 	}
@@ -39,7 +38,8 @@ func (o Options) Look(ctx context.Context, asked func(category string) bool) doc
 
 // Without is what can be found out without a configuration.
 func Without(ctx context.Context, getenv func(string) string) doctor.Installation {
-	return doctor.Installation{UID: os.Getuid(), Programs: programs(ctx, getenv), Built: builtFrom(ownProgram())}
+	own, _ := os.Executable() // where that cannot be told, it is not known what it was built from
+	return doctor.Installation{UID: os.Getuid(), Programs: programs(ctx, getenv), Built: builtFrom(own)}
 }
 
 // configFacts compares the file with what was read of it.
@@ -75,45 +75,22 @@ func (o Options) brokenSince(text []byte) string {
 // versionWait is how long a program may take to say its version.
 const versionWait = 5 * time.Second
 
-// programs looks for what Custos calls. tmux and git are asked for their versions.
+// programs looks for what Custos calls: tmux and git, which are asked for their versions,
+// and ours, which were built with this one and lie beside each other.
 func programs(ctx context.Context, getenv func(string) string) []doctor.Program {
-	out := []doctor.Program{asked(ctx, getenv, "tmux", "-V"), asked(ctx, getenv, "git", "--version")}
 	binary, err := shim.Find("")
-	out = append(out, ours(shim.Program, binary, err))
-	hook, err := hookBinary(binary)
-	return append(out, ours("custos-hook", hook, err))
-}
-
-// hookBinary is custos-hook, which lies beside the shim.
-func hookBinary(shim string) (string, error) {
-	if shim == "" {
-		return "", errors.New("it belongs beside custos-shim")
+	hook, noHook := filepath.Join(filepath.Dir(binary), "custos-hook"), errors.New("it belongs beside custos-shim")
+	if err == nil {
+		_, noHook = os.Stat(hook)
 	}
-	hook := shim[:strings.LastIndexByte(shim, '/')+1] + "custos-hook"
-	_, err := os.Stat(hook)
-	return hook, err
+	return []doctor.Program{asked(ctx, getenv, "tmux", "-V"), asked(ctx, getenv, "git", "--version"), ours(shim.Program, binary, err), ours("custos-hook", hook, noHook)}
 }
 
-func found(name, path string, err error) doctor.Program {
+func ours(name, path string, err error) doctor.Program {
 	if err != nil {
 		return doctor.Program{Name: name, Err: fleet.Line(err.Error(), 200)}
 	}
-	return doctor.Program{Name: name, Path: fleet.Path(path)}
-}
-
-// ours is a program that was built with this one.
-func ours(name, path string, err error) doctor.Program {
-	p := found(name, path, err)
-	if err == nil {
-		p.Built = builtFrom(path)
-	}
-	return p
-}
-
-// ownProgram is where this very program lies; "" when that cannot be told.
-func ownProgram() string {
-	path, _ := os.Executable()
-	return path
+	return doctor.Program{Name: name, Path: fleet.Path(path), Built: builtFrom(path)}
 }
 
 // builtFrom is the commit that Go noted in a program when it was built, with a +
@@ -140,20 +117,23 @@ func builtFrom(path string) string {
 
 // asked finds a program and has it say its version.
 func asked(ctx context.Context, getenv func(string) string, name, flag string) doctor.Program {
+	p := doctor.Program{Name: name}
 	path, err := exec.LookPath(name)
-	p := found(name, path, err)
-	if err != nil {
-		return p
+	if err == nil {
+		p.Path = fleet.Path(path)
+		p.Version, err = says(ctx, getenv, path, flag)
 	}
-	ctx, cancel := context.WithTimeout(ctx, versionWait)
-	defer cancel()
-	said, err := program.Run(ctx, program.Call{Argv: []string{path, flag}, Env: program.Environ(getenv), Max: 4 << 10})
 	if err != nil {
 		p.Err = fleet.Line(err.Error(), 200)
-		return p
 	}
-	p.Version = fleet.Line(string(said), 80)
 	return p
+}
+
+func says(ctx context.Context, getenv func(string) string, argv ...string) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, versionWait)
+	defer cancel()
+	said, err := program.Run(ctx, program.Call{Argv: argv, Env: program.Environ(getenv), Max: 4 << 10})
+	return fleet.Line(string(said), 80), err
 }
 
 // kindPrograms looks for the CLI of each kind on PATH; of any command there is none.

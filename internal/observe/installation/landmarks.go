@@ -1,22 +1,20 @@
 package installation
 
 import (
+	"cmp"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
 	"custos/internal/doctor"
 	"custos/internal/fleet"
-	"custos/internal/sys/files"
 )
 
 // Landmarks are the folders and files of Custos as facts: what the doctor looks at,
 // every patrol judges too. A path is told once, as the first thing that it is for.
 func (o Options) Landmarks() []fleet.Landmark {
-	places, sockets, secrets := o.places()
 	var out []fleet.Landmark
-	for _, p := range slices.Concat(places, sockets, secrets) {
+	for _, p := range o.places() {
 		if p.Is != "" || p.Err != "" {
 			out = append(out, landmarkOf(p))
 		}
@@ -31,7 +29,7 @@ func (o Options) Landmarks() []fleet.Landmark {
 }
 
 func landmarkOf(p doctor.Place) fleet.Landmark {
-	l := fleet.Landmark{Path: p.Path, What: p.What, Is: p.Is, Owner: ownerOf(p), File: p.File, Mode: uint64(p.Mode),
+	l := fleet.Landmark{Path: p.Path, What: p.What, Is: p.Is, Owner: ownerOf(p), File: fleet.FileID{Device: p.File.Device, Inode: p.File.Inode}, Mode: uint64(p.Mode),
 		Open: fleet.Known(p.Open()), Hooks: fleet.Known("")}
 	switch {
 	case p.Err != "":
@@ -47,26 +45,19 @@ func ownerOf(p doctor.Place) fleet.Owner {
 	switch {
 	case p.Err != "" || p.UID != os.Getuid():
 		return fleet.OwnerForeign
-	case strings.HasPrefix(p.What, "["):
+	case p.IsToken():
 		return fleet.OwnerConfigured
 	}
 	return fleet.OwnerCustos
 }
 
+// settingsOf are settings with hooks of ours: what others may read of them is not ours to say.
 func settingsOf(h doctor.HookFacts) fleet.Landmark {
-	l := fleet.Landmark{Path: h.File, What: "hooks of " + h.Kind, Is: "file", Kind: h.Kind, Owner: fleet.OwnerForeign, Open: fleet.Known(false), Hooks: fleet.Known(h.Wrong())}
-	real, err := filepath.EvalSymlinks(fleet.RawPath(h.File))
-	if err != nil {
-		l.Hooks = fleet.Unknown[string](fleet.Line(err.Error(), 200))
-		return l
-	}
-	info, err := files.Lstat(real)
-	if err != nil {
-		l.Hooks = fleet.Unknown[string](fleet.Line(err.Error(), 200))
-		return l
-	}
-	if l.File, l.Mode = fleet.FileID(info.Identity), uint64(info.Mode); int(info.UID) == os.Getuid() {
-		l.Owner = fleet.OwnerCustos // our lines in it are
+	p := lookAt(place{"hooks of " + h.Kind, fleet.RawPath(h.File), "file"})
+	l := landmarkOf(p)
+	l.Kind, l.File, l.Open, l.Hooks = h.Kind, p.File, fleet.Known(false), fleet.Known(h.Wrong())
+	if l.Is != "file" {
+		l.Hooks = fleet.Unknown[string](cmp.Or(p.Err, "it is no file"))
 	}
 	return l
 }

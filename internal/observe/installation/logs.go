@@ -1,12 +1,12 @@
 package installation
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"custos/internal/doctor"
 	"custos/internal/fleet"
@@ -27,44 +27,37 @@ func logLines(seen []fleet.Log) (out []doctor.LogLines) {
 	return out
 }
 
+// linesOf counts what of the end of a log is no JSON. The first line may be cut off by
+// where the reading began, and the last may just be written.
 func linesOf(path string) doctor.LogLines {
 	out := doctor.LogLines{Path: path}
-	f, info, err := files.OpenRegular(fleet.RawPath(path), os.O_RDONLY)
+	text, cut, err := end(path)
 	if err != nil {
 		out.Err = fleet.Line(fmt.Sprintf("cannot read %s: %v", path, err), 200)
-		return out
 	}
-	defer f.Close()
-	from := max(0, info.Size-tailRead)
-	text := make([]byte, info.Size-from)
-	n, err := f.ReadAt(text, from)
-	if err != nil && err != io.EOF {
-		out.Err = fleet.Line(fmt.Sprintf("cannot read %s: %v", path, err), 200)
-		return out
-	}
-	count(&out, text[:n], from > 0)
-	return out
-}
-
-// count counts whole lines: the first may be cut off by where the reading began,
-// and the last may just be written.
-func count(out *doctor.LogLines, text []byte, cut bool) {
-	if cut {
-		_, text, _ = bytes.Cut(text, []byte("\n"))
-	}
-	for {
-		line, rest, whole := bytes.Cut(text, []byte("\n"))
-		if !whole {
-			return
-		}
-		if text = rest; len(bytes.TrimSpace(line)) == 0 {
+	for line := range strings.Lines(text) {
+		if cut || !strings.HasSuffix(line, "\n") || strings.TrimSpace(line) == "" {
+			cut = false
 			continue
 		}
-		if out.Read++; json.Valid(line) {
+		if out.Read++; json.Valid([]byte(line)) {
 			continue
 		}
 		if out.Broken++; out.First == "" {
-			out.First = fleet.Redact(fleet.Line(string(line), 60))
+			out.First = fleet.Redact(fleet.Line(line, 60))
 		}
 	}
+	return out
+}
+
+// end reads the end of a log; cut says that there is more before it.
+func end(path string) (text string, cut bool, err error) {
+	f, info, err := files.OpenRegular(fleet.RawPath(path), os.O_RDONLY)
+	if err != nil {
+		return "", false, err
+	}
+	defer f.Close()
+	from := max(0, info.Size-tailRead)
+	read, err := io.ReadAll(io.NewSectionReader(f, from, info.Size-from))
+	return string(read), from > 0, err
 }

@@ -20,32 +20,28 @@ import (
 	"custos/internal/store"
 )
 
-// landmarks looks at the folders and files of Custos, at its sockets, and at the
+// places looks at the folders and files of Custos, at its sockets, and at the
 // files of tokens that custos.toml names.
-func (o Options) places() (places, sockets, secrets []doctor.Place) {
+func (o Options) places() (out []doctor.Place) {
 	c := o.Config
-	for _, p := range []struct{ what, path, want string }{
+	for _, p := range slices.Concat([]place{
 		{"state", c.StateDir, "dir"}, {"run", c.RuntimeDir, "dir"}, {"journal", c.JournalDir, "dir"}, {"agents", o.Shims, "dir"},
 		{"spool", hookwire.SpoolDir(c.RuntimeDir), "dir"},
 		{"ledger", o.Database, "file"}, {"lock", filepath.Join(c.StateDir, "lock"), "file"}, {"config", c.File, "file"},
-	} {
-		places = append(places, lookAt(p.what, p.path, p.want))
+		{"daemon", o.Socket, "socket"}, {"hooks", hookwire.Socket(c.RuntimeDir), "socket"}, {"tmux", o.Tmux, "socket"},
+	}, o.tokens()) {
+		out = append(out, lookAt(p))
 	}
-	for _, p := range []struct{ what, path string }{
-		{"daemon", o.Socket}, {"hooks", hookwire.Socket(c.RuntimeDir)}, {"tmux", o.Tmux},
-	} {
-		sockets = append(sockets, lookAt(p.what, p.path, "socket"))
-	}
-	for _, p := range o.secretFiles() {
-		secrets = append(secrets, lookAt(p.what, p.path, "file"))
-	}
-	return places, sockets, secrets
+	return out
 }
 
+// place is where something of a kind should be.
+type place struct{ what, path, want string }
+
 // lookAt says what lies at a path. Links are followed: what counts is where they lead.
-func lookAt(what, path, want string) doctor.Place {
-	p := doctor.Place{What: what, Path: fleet.Path(path), Want: want}
-	info, err := os.Stat(path)
+func lookAt(at place) doctor.Place {
+	p := doctor.Place{What: at.what, Path: fleet.Path(at.path), Want: at.want}
+	info, err := os.Stat(at.path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return p
@@ -65,10 +61,10 @@ func lookAt(what, path, want string) doctor.Place {
 	}
 	p.Mode = uint32(info.Mode().Perm())
 	if st, ok := info.Sys().(*syscall.Stat_t); ok {
-		p.UID, p.File = int(st.Uid), fleet.FileID{Device: uint64(st.Dev), Inode: st.Ino}
+		p.UID, p.File = int(st.Uid), fleet.FileID{Device: uint64(st.Dev), Inode: st.Ino, MTime: st.Mtim.Nano(), Size: st.Size}
 	}
-	p.Own = unix.Access(path, unix.W_OK) == nil
-	p.Shut = shut(path)
+	p.Own = unix.Access(at.path, unix.W_OK) == nil
+	p.Shut = shut(at.path)
 	return p
 }
 
@@ -84,30 +80,27 @@ func shut(path string) bool {
 	}
 }
 
-type secretFile struct{ what, path string }
-
-// secretFiles lists the files that sections of custos.toml name under token_file or
+// tokens lists the files that sections of custos.toml name under token_file or
 // secret_file, the keys that name such a file in every section.
-func (o Options) secretFiles() []secretFile {
-	var out []secretFile
+func (o Options) tokens() (out []place) {
 	for _, section := range o.Sections {
 		table := map[string]any{}
 		if o.Config.Section(section, &table) == nil { // what is wrong with it was said when it was read
-			out = append(out, namedIn(o.Config, section, table)...)
+			out = append(out, o.namedIn(section, table)...)
 		}
 	}
-	slices.SortFunc(out, func(a, b secretFile) int { return strings.Compare(a.what, b.what) })
+	slices.SortFunc(out, func(a, b place) int { return strings.Compare(a.what, b.what) })
 	return out
 }
 
-func namedIn(c config.Config, at string, table map[string]any) (out []secretFile) {
+func (o Options) namedIn(at string, table map[string]any) (out []place) {
 	for key, v := range table {
 		switch v := v.(type) {
 		case map[string]any:
-			out = append(out, namedIn(c, at+"."+key, v)...)
+			out = append(out, o.namedIn(at+"."+key, v)...)
 		case string:
-			if path, err := c.Expand(v); (key == "token_file" || key == "secret_file") && err == nil {
-				out = append(out, secretFile{"[" + fleet.Line(at, 100) + "]", path})
+			if path, err := o.Config.Expand(v); (key == "token_file" || key == "secret_file") && err == nil {
+				out = append(out, place{"[" + fleet.Line(at, 100) + "]", path, "file"})
 			}
 		}
 	}
