@@ -43,10 +43,9 @@ type DoctorMend struct {
 
 // DoctorFix is what of all that is wrong Custos itself can mend.
 type DoctorFix struct {
-	Actions []Deed    `json:"actions"`               // what would be done, by a person's word
-	Skipped []Refusal `json:"skipped"`               // what a guard holds back
-	Done    []Outcome `json:"done"`                  // what was done; empty where nothing was ordered
-	Cannot  string    `json:"cannot_tell,omitempty"` // why it is not known what would be done
+	Actions []Deed    `json:"actions"` // what would be done, by a person's word
+	Skipped []Refusal `json:"skipped"` // what a guard holds back
+	Done    []Outcome `json:"done"`    // what was done; empty where nothing was ordered
 }
 
 // DoctorOrder says what is to be mended: exactly what a person was shown.

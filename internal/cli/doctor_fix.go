@@ -67,8 +67,6 @@ func (a *app) told(d api.Doctor, write func(*page)) error {
 func writeFix(p *page, d api.Doctor) {
 	p.head("WOULD DO", "")
 	switch f := d.Fix; {
-	case f.Cannot != "":
-		p.line("  that cannot be told: %s", flat(f.Cannot))
 	case len(f.Actions) == 0 && len(f.Skipped) == 0:
 		p.line("  nothing: there is nothing wrong that Custos itself could mend")
 	case len(f.Actions) == 0:

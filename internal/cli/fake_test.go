@@ -338,20 +338,18 @@ func (w *world) Explain(kind, title, screen string) (api.Explanation, error) {
 }
 
 // Mending has every action of the pass for an alert that is asked for.
-func (w *world) Mending(_ context.Context, of []fleet.AlertKey) (fleet.Plan, error) {
-	out := fleet.Plan{At: w.pass.Snapshot.At}
-	for _, a := range w.pass.Plan.Actions {
+func (w *world) Mending(p fleet.Pass, of []fleet.AlertKey) fleet.Plan {
+	out := fleet.Plan{At: p.Snapshot.At}
+	for _, a := range p.Plan.Actions {
 		if slices.Contains(of, a.For) {
 			out.Actions = append(out.Actions, a)
 		}
 	}
-	return out, nil
+	return out
 }
 
 func (w *world) Mend(ctx context.Context, _ string, of []fleet.AlertKey, meant func(fleet.Action) bool) (out fleet.Pass, err error) {
-	if out.Plan, err = w.Mending(ctx, of); err != nil {
-		return out, err
-	}
+	out.Plan = w.Mending(w.pass, of)
 	for _, a := range out.Plan.Actions {
 		if meant(a) {
 			status := fleet.ResultDone

@@ -13,9 +13,8 @@ import (
 
 // Mender mends what alerts tell of, by the actions of their rules.
 type Mender interface {
-	// Mending looks, anew at what the alerts are about, and plans what they lead to
-	// by a person's word. It writes and does nothing.
-	Mending(ctx context.Context, of []fleet.AlertKey) (fleet.Plan, error)
+	// Mending is what they lead to in a pass, by a person's approval. It does no I/O.
+	Mending(p fleet.Pass, of []fleet.AlertKey) fleet.Plan
 	// Mend has it done by a person's word, as far as meant says of each action,
 	// and waits for it. The pass holds each action, and what became of it.
 	Mend(ctx context.Context, by string, of []fleet.AlertKey, meant func(fleet.Action) bool) (fleet.Pass, error)
@@ -27,7 +26,7 @@ func (s *server) doctor(req *http.Request, _ Caller) (any, error) {
 	if err := doctor.CheckCategories(categories); err != nil {
 		return nil, err
 	}
-	return s.diagnosed(req.Context(), s.examine(req.Context(), categories, req.URL.Query().Get("version")), categories), nil
+	return s.diagnosed(s.examine(req.Context(), categories, req.URL.Query().Get("version")), categories), nil
 }
 
 // mend has done what a person was shown, and examines again.
@@ -51,7 +50,7 @@ func (s *server) mend(req *http.Request, c Caller) (any, error) {
 		return nil, err
 	}
 	after := s.examine(req.Context(), order.Categories, order.Version)
-	out := s.diagnosed(req.Context(), after, order.Categories)
+	out := s.diagnosed(after, order.Categories)
 	out.Fix.Done = append(doctor.Began(before, after), view.Outcomes(pass.Results)...)
 	return out, nil
 }
@@ -76,16 +75,12 @@ func (s *server) examine(ctx context.Context, categories []string, asker string)
 }
 
 // diagnosed is the diagnosis, with what of it Custos itself can mend.
-func (s *server) diagnosed(ctx context.Context, e doctor.Examination, categories []string) api.Doctor {
+func (s *server) diagnosed(e doctor.Examination, categories []string) api.Doctor {
 	out, mends := doctor.Diagnose(e, categories)
 	if len(mends) == 0 {
 		return out
 	}
-	wished, err := s.Mender.Mending(ctx, mends)
-	if out.Fix.Cannot = doctor.Why(err); err != nil {
-		return out
-	}
-	dry := view.Plan(fleet.Pass{Plan: wished}, s.Teller)
+	dry := view.Plan(fleet.Pass{Plan: s.Mender.Mending(*e.Pass, mends)}, s.Teller)
 	out.Fix.Actions, out.Fix.Skipped = append(out.Fix.Actions, dry.Actions...), dry.Skipped
 	return out
 }
