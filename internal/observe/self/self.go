@@ -17,7 +17,8 @@ import (
 	"custos/internal/observe"
 )
 
-// Options is what the daemon tells of itself; there is nothing to configure.
+// Options is what the daemon says of itself; there is nothing to configure. What is nil is
+// not there, and says nothing.
 type Options struct {
 	StartedAt fleet.Instant `toml:"-"`
 	// PatrolEvery, LastPatrolAge and Remembered are asked at every look. Without
@@ -26,28 +27,27 @@ type Options struct {
 	LastPatrolAge func() fleet.Leaf[fleet.Duration]          `toml:"-"`
 	Remembered    func(ctx context.Context) fleet.Remembered `toml:"-"`
 	// Config, Socket and Unwatched say what is wrong with custos.toml, with the
-	// daemon's socket, and with what is followed by event; nil: nothing.
+	// daemon's socket, and with what is followed by event.
 	Config    func() string `toml:"-"`
 	Socket    func() string `toml:"-"`
 	Unwatched func() string `toml:"-"`
-	// Now tells both clocks; nil: whether the wall clock was set is not known.
+	// Now is both clocks; nil: whether the wall clock was set is not known.
 	Now func() fleet.Instant `toml:"-"`
 	// SearchPath is the PATH of Custos; Standing lists folders that agents work in.
 	SearchPath string          `toml:"-"`
 	Standing   func() []string `toml:"-"`
-	// Schedules says which schedules cannot run, and why; nil: there are none.
+	// Schedules says which schedules cannot run, and why.
 	Schedules func() string `toml:"-"`
-	// Plugins tells of the plugins there are; nil: there are none.
+	// Plugins lists the plugins there are.
 	Plugins func(ctx context.Context) []fleet.PluginFacts `toml:"-"`
-	// Receivers says how those stand who are told; nil: nobody is.
+	// Receivers says how those stand who are notified.
 	Receivers func() []fleet.Receiver `toml:"-"`
-	// Code tells of the folders of formulas and plugins that agents may write to; nil:
-	// there are none.
+	// Code lists the folders of formulas and plugins that agents may write to.
 	Code func() []fleet.CodeFacts `toml:"-"`
-	// Landmarks lists the folders and files of Custos itself; nil: none are known.
+	// Landmarks lists the folders and files of Custos itself.
 	Landmarks func() []fleet.Landmark `toml:"-"`
 	// Terminal returns the process of its own terminal server while that is stopped by a
-	// signal; nil: there is none.
+	// signal.
 	Terminal func() int `toml:"-"`
 	// JournalDir and StoreFile are paths as the kernel knows them. They need not
 	// exist yet: then the nearest folder that does is asked.
@@ -77,37 +77,8 @@ func New(o Options) (*Probe, error) {
 			return fleet.Unknown[fleet.Duration]("there was no patrol yet")
 		}
 	}
-	if o.PatrolEvery == nil {
-		o.PatrolEvery = func() time.Duration { return 0 }
-	}
 	if o.Remembered == nil {
 		o.Remembered = func(context.Context) fleet.Remembered { return fleet.NotRemembered("there is no ledger to ask") }
-	}
-	for _, f := range []*func() string{&o.Config, &o.Socket, &o.Unwatched} {
-		if *f == nil {
-			*f = func() string { return "" }
-		}
-	}
-	if o.Schedules == nil {
-		o.Schedules = func() string { return "" }
-	}
-	if o.Landmarks == nil {
-		o.Landmarks = func() []fleet.Landmark { return nil }
-	}
-	if o.Receivers == nil {
-		o.Receivers = func() []fleet.Receiver { return nil }
-	}
-	if o.Code == nil {
-		o.Code = func() []fleet.CodeFacts { return nil }
-	}
-	if o.Plugins == nil {
-		o.Plugins = func(context.Context) []fleet.PluginFacts { return nil }
-	}
-	if o.Terminal == nil {
-		o.Terminal = func() int { return 0 }
-	}
-	if o.Standing == nil {
-		o.Standing = func() []string { return nil }
 	}
 	return &Probe{o: o}, nil
 }
@@ -123,19 +94,30 @@ func (p *Probe) Look(ctx context.Context) (observe.Put, error) {
 		return nil, fmt.Errorf("cannot look at self: %w", err)
 	}
 	s := fleet.Self{
-		StartedAt: p.o.StartedAt, PatrolEvery: fleet.Duration(p.o.PatrolEvery()),
+		StartedAt: p.o.StartedAt, PatrolEvery: fleet.Duration(asked(p.o.PatrolEvery)),
 		LastPatrolAge:   p.o.LastPatrolAge(),
 		JournalWritable: answer(writableDir(p.o.JournalDir, p.o.Reserve)),
 		StoreWritable:   answer(writableFile(p.o.StoreFile, p.o.Reserve)),
 		StoreBytes:      bytesOf(p.o.StoreFile),
 		Remembered:      p.o.Remembered(ctx),
-		Config:          p.o.Config(), Socket: p.o.Socket(), Unwatched: p.o.Unwatched(), SearchPath: fleet.Line(unsafePath(p.o.SearchPath, p.o.Standing()), 500),
-		Schedules: p.o.Schedules(), Plugins: p.o.Plugins(ctx), Code: p.o.Code(), Receivers: p.o.Receivers(), Landmarks: p.o.Landmarks(), TerminalStopped: p.o.Terminal(),
+		Config:          asked(p.o.Config), Socket: asked(p.o.Socket), Unwatched: asked(p.o.Unwatched), SearchPath: fleet.Line(unsafePath(p.o.SearchPath, asked(p.o.Standing)), 500),
+		Schedules: asked(p.o.Schedules), Code: asked(p.o.Code), Receivers: asked(p.o.Receivers), Landmarks: asked(p.o.Landmarks), TerminalStopped: asked(p.o.Terminal),
+	}
+	if p.o.Plugins != nil {
+		s.Plugins = p.o.Plugins(ctx)
 	}
 	if p.o.Now != nil {
 		s.ClockStep = fleet.Known(fleet.Duration(p.clock.look(p.o.Now())))
 	}
 	return func(snap *fleet.Snapshot) { snap.Self.Value = s }, nil
+}
+
+// asked is what a part of Custos says of itself; nothing where there is no such part.
+func asked[T any](f func() T) (v T) {
+	if f != nil {
+		v = f()
+	}
+	return v
 }
 
 func answer(ok bool, err error) fleet.Leaf[bool] {
@@ -193,7 +175,7 @@ func permitted(dir string, reserve int64) (bool, error) {
 	return int64(st.Bavail)*st.Bsize >= reserve, nil
 }
 
-// no tells a plain no (not allowed, no room, read-only) from not knowing.
+// no separates a plain no (not allowed, no room, read-only) from what is not known.
 func no(path string, err error) (bool, error) {
 	for _, plain := range []error{unix.EACCES, unix.EPERM, unix.EROFS, unix.ENOSPC, unix.EDQUOT, unix.ENOTDIR} {
 		if errors.Is(err, plain) {
@@ -208,7 +190,7 @@ func nearest(dir string) (string, error) {
 	for {
 		_, err := os.Stat(dir)
 		if err == nil || !errors.Is(err, fs.ErrNotExist) {
-			return dir, nil // what is wrong with it, opening it will tell
+			return dir, nil // what is wrong with it, opening it will show
 		}
 		parent := filepath.Dir(dir)
 		if parent == dir {

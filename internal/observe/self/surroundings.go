@@ -11,7 +11,7 @@ import (
 )
 
 // stepped remembers how the wall clock was set: by how much it is off from the
-// boot clock, which nobody can set, than it was before.
+// boot clock, which cannot be set, than it was before.
 type stepped struct {
 	offset time.Duration // of the wall clock from the boot clock, when it was looked at last
 	base   time.Time     // what offset counts from
@@ -19,11 +19,11 @@ type stepped struct {
 	at     fleet.Instant // of the last step
 }
 
-// What counts as a step, and for how long it is told. A clock that is slewed goes
+// What counts as a step, and for how long it is reported. A clock that is slewed goes
 // wrong by less than a tenth of a second between two looks.
 const (
-	leastStep = 2 * time.Second
-	toldFor   = time.Hour
+	leastStep   = 2 * time.Second
+	reportedFor = time.Hour
 )
 
 // look returns how far the wall clock was set within an hour.
@@ -33,7 +33,7 @@ func (s *stepped) look(now fleet.Instant) time.Duration {
 		s.base = zero
 	}
 	offset := zero.Sub(s.base)
-	if !s.at.IsZero() && now.Since(s.at) > toldFor {
+	if !s.at.IsZero() && now.Since(s.at) > reportedFor {
 		s.by, s.at = 0, fleet.Instant{}
 	}
 	if moved := offset - s.offset; moved.Abs() >= leastStep {
@@ -71,7 +71,7 @@ func unsafeDir(dir string, standing []string) string {
 		return "belongs to another user"
 	}
 	if info.Mode().Perm()&0o002 != 0 {
-		return "may be written by everybody"
+		return "may be written by every user"
 	}
 	home, _ := os.UserHomeDir()
 	dir = filepath.Clean(dir)

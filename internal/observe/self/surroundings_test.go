@@ -45,7 +45,7 @@ func TestUnsafePath(t *testing.T) {
 		"/usr/bin:" + dir + "/mine:" + dir + "/nonexistent": "",
 		"/usr/bin:.:bin":             ". is relative; bin is relative",
 		"/usr/bin:":                  "is relative",
-		dir + "/open":                "may be written by everybody",
+		dir + "/open":                "may be written by every user",
 		dir + "/work/bin":            "lies where an agent works",
 		dir + "/work/bin/../../mine": "",
 	} {
