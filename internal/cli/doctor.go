@@ -33,10 +33,10 @@ locks, sessions, worktrees, hooks, formulas, schedules, forge, merge-queue, ci,
 containers, chat, disk, clock, security, version. Without one, all of them.
 
 It works without a daemon, and with a configuration that cannot be read: what needs
-it then cannot be told. With a daemon, the daemon looks.
+it is then not known. With a daemon, the daemon looks.
 
 Exit codes: 0 nothing is bad · 1 something is, or could not be mended · 2 there is
-no such category, or nobody said yes.`,
+no such category, or no yes was given.`,
 		Example: "  custos doctor\n  custos doctor security disk\n  custos doctor --fix\n  custos doctor --json",
 		Args:    cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -50,7 +50,7 @@ no such category, or nobody said yes.`,
 			if err != nil {
 				return err
 			}
-			return a.told(d, func(p *page) { writeDoctor(p, d); hintFix(p, d, args) })
+			return a.shown(d, func(p *page) { writeDoctor(p, d); hintFix(p, d, args) })
 		},
 	}
 	c.Flags().BoolVar(&fix, "fix", false, "show what Custos can mend of it, and do it when you say yes")
@@ -65,7 +65,7 @@ func hintFix(p *page, d api.Doctor, categories []string) {
 	}
 }
 
-// examine asks who answers. Where nobody can be put together who does, because of
+// examine asks what answers. Where nothing can be put together that does, because of
 // the configuration, it is what can be found out without it.
 func (a *app) examine(ctx context.Context, categories []string) (api.Doctor, error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
@@ -117,7 +117,7 @@ func writeDoctor(p *page, d api.Doctor) {
 
 func writeCounts(p *page, n api.DoctorCounts) {
 	p.line("")
-	p.line("%d ok, %d to look at, %d bad, %d cannot be told.", n.OK, n.Warn, n.Bad, n.Cannot)
+	p.line("%d ok, %d to look at, %d bad, %d not known.", n.OK, n.Warn, n.Bad, n.Cannot)
 }
 
 // The widths of the columns of a check: its state, its category and its name.

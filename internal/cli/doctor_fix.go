@@ -15,7 +15,7 @@ func (a *app) fix(ctx context.Context, categories []string, yes bool) error {
 		return err
 	}
 	if len(d.Fix.Actions) == 0 {
-		return a.told(d, func(p *page) { writeDoctor(p, d); writeFix(p, d) })
+		return a.shown(d, func(p *page) { writeDoctor(p, d); writeFix(p, d) })
 	}
 	d, err = a.mendAsked(ctx, d, categories, yes, shell(append([]string{"custos", "doctor", "--fix", "--yes"}, categories...)))
 	if err != nil || d.Counts.Bad == 0 {
@@ -52,8 +52,8 @@ func (a *app) mendAsked(ctx context.Context, d api.Doctor, categories []string, 
 	return d, err
 }
 
-// told shows a diagnosis, and fails when something is bad.
-func (a *app) told(d api.Doctor, write func(*page)) error {
+// shown prints a diagnosis, and fails when something is bad.
+func (a *app) shown(d api.Doctor, write func(*page)) error {
 	if err := a.show(d, write); err != nil {
 		return err
 	}

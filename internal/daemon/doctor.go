@@ -35,7 +35,7 @@ func DoctorOf(ctx context.Context, version string, broken error, categories []st
 func (s *system) examine(ctx context.Context, asked func(category string) bool) doctor.Installation {
 	i := s.installation().Look(ctx, asked)
 	if !s.daemon {
-		i.Mute, i.Untold = Runs(s.cfg), Untold(s.cfg)
+		i.Mute, i.NotKnown = Runs(s.cfg), Untold(s.cfg)
 	}
 	return i
 }

@@ -28,7 +28,7 @@ const (
 	look         // at what Custos watches, and at the ledger
 )
 
-// checks is the table of what no rule tells, in the order it is told.
+// checks is the table of what no rule finds, in the order it is shown.
 func checks() []check {
 	return []check{
 		{"dependencies", "tmux", nothing, program("tmux", "agents in terminals are neither seen nor started")},
@@ -86,7 +86,7 @@ func all(rules []api.Rule) []check {
 	return out
 }
 
-// ruled tells what a rule found: there is no second opinion of what is wrong.
+// ruled shows what a rule found: there is no second opinion of what is wrong.
 func ruled(r api.Rule) judging {
 	return func(e *Examination) verdict {
 		found := each(e.Pass.Assessment.Findings, func(f fleet.Finding) verdict {
@@ -107,12 +107,12 @@ func finding(f fleet.Finding, mends bool) verdict {
 	}
 	v := judge("%s", f.Summary).by("custos", "why", f.Subject.String())
 	if mends {
-		v.heals = []fleet.AlertKey{f.AlertKey}
+		v.mends = []fleet.AlertKey{f.AlertKey}
 	}
 	return v
 }
 
-// of is a check of what a part holds: what it finds is told, and that it finds nothing
+// of is a check of what a part holds: what it finds is shown, and that it finds nothing
 // only where all of the part was seen now. none is said where there is no such thing.
 func of(name fleet.PartName, none string, judge judging) judging {
 	return func(e *Examination) verdict {
@@ -128,7 +128,7 @@ func of(name fleet.PartName, none string, judge judging) judging {
 
 // unlessHalfSeen is a verdict that rests on parts: one that is well is none where a part
 // of them is an old reading, or where not all of it is looked at. Of parts that were not
-// seen at all the assessment tells itself what cannot be judged.
+// seen at all the assessment says itself what cannot be judged.
 func unlessHalfSeen(e *Examination, v verdict, parts ...string) verdict {
 	if v.state != api.CheckOK {
 		return v

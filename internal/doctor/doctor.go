@@ -57,7 +57,7 @@ func Why(err error) string {
 func Diagnose(e Examination, categories []string) (api.Doctor, []fleet.AlertKey) {
 	out := api.Doctor{At: e.At.Wall.UTC(), Version: e.Version, Daemon: e.Daemon, Checks: []api.DoctorCheck{},
 		Fix: api.DoctorFix{Actions: []api.Deed{}, Skipped: []api.Refusal{}, Done: []api.Outcome{}}}
-	var heal []fleet.AlertKey
+	var mends []fleet.AlertKey
 	counts := map[string]*int{api.CheckOK: &out.Counts.OK, api.CheckWarn: &out.Counts.Warn, api.CheckBad: &out.Counts.Bad, api.CheckCannot: &out.Counts.Cannot}
 	for _, c := range all(e.Rules) {
 		if !Chosen(categories, c.category) && (e.Installation.Config.Err == "" || c.name != "read") {
@@ -66,12 +66,12 @@ func Diagnose(e Examination, categories []string) (api.Doctor, []fleet.AlertKey)
 		v := c.verdict(&e)
 		out.Checks = append(out.Checks, c.view(v))
 		*counts[v.state]++
-		heal = append(heal, v.heals...)
+		mends = append(mends, v.mends...)
 	}
 	if d, is := e.setAside(); is && Chosen(categories, "databases") {
 		out.Fix.Actions = append(out.Fix.Actions, d)
 	}
-	return out, unique(heal)
+	return out, unique(mends)
 }
 
 func unique(list []fleet.AlertKey) (out []fleet.AlertKey) {
@@ -96,7 +96,7 @@ func (c check) verdict(e *Examination) verdict {
 
 func (c check) view(v verdict) api.DoctorCheck {
 	out := api.DoctorCheck{Category: c.category, Name: c.name, State: v.state, Why: fleet.Redact(fleet.Line(v.why, 600)), Command: v.command}
-	for _, k := range v.heals {
+	for _, k := range v.mends {
 		out.Mends = append(out.Mends, api.DoctorMend{Rule: k.Rule, Subject: k.Subject.String()})
 	}
 	return out

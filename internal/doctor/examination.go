@@ -16,7 +16,7 @@ type Examination struct {
 
 	Rules        []api.Rule // in force: those with a category are checks
 	Installation Installation
-	Pass         *fleet.Pass // nil: nobody looked
+	Pass         *fleet.Pass // nil: there was no look
 	NoPass       string      // why
 	Formulas     fleet.Leaf[[]api.FormulaRow]
 	Schedules    fleet.Leaf[int]               // that are on
@@ -33,7 +33,7 @@ const (
 // field holds a secret: of a token there is only the file it lies in.
 type Installation struct {
 	UID       int
-	Untold    string // why it cannot be told whether a daemon runs; "" when it can
+	NotKnown  string // why it is not known whether a daemon runs; "" when it is
 	Mute      bool   // a daemon holds the lock, and it is not the one that answers
 	Config    ConfigFacts
 	Programs  []Program // tmux, git, custos-shim, custos-hook
@@ -62,7 +62,7 @@ type ConfigFacts struct {
 	Found   bool
 	Err     string // what is wrong with it
 	Broken  string // what is wrong with what stands in it by now, while what was read before is in force
-	Changed string // how the file differs from what this Custos read; "" when it does not, or that cannot be told
+	Changed string // how the file differs from what this Custos read; "" when it does not, or that is not known
 }
 
 // Program is an executable that something needs.
@@ -74,7 +74,7 @@ type Program struct {
 	Built   string // what it was built from, of ours; "" when that is not known
 }
 
-// Chat is a place where people are told, and what it says of Custos.
+// Chat is a place where people are notified, and what it says of Custos.
 type Chat struct {
 	Name    string
 	Me      string // who Custos is there

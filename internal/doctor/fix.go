@@ -24,7 +24,7 @@ func (e Examination) setAside() (api.Deed, bool) {
 	return api.Deed{
 		Do: doSetAside, Subject: "self/custos", Priority: string(fleet.P1), Rule: "self-amnesia", Why: st.Path + " is damaged: " + st.Err,
 		Commands: []api.Command{{Argv: []string{"mv", "-n", st.Path, st.Path + ".corrupt-TIME"}, Note: "with its -wal and -shm; a new one is begun, and nothing is done until a person acknowledges self-amnesia"}},
-	}, st.Damaged && !e.Daemon && !e.Installation.Mute && e.Installation.Untold == ""
+	}, st.Damaged && !e.Daemon && !e.Installation.Mute && e.Installation.NotKnown == ""
 }
 
 // CheckOrder refuses an order of what to mend that names nothing, or that leaves out what

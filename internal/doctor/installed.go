@@ -138,7 +138,7 @@ func judgeNamespace(e *Examination) verdict {
 	if len(unsaid) == 0 {
 		return ok("no process that is not to be seen from here is said to work on what is named")
 	}
-	return warn("in a pid namespace of its own: who is outside is not seen, so that nothing that [%s] name is removed; where nobody outside works on it, say foreign_namespace = false there",
+	return warn("in a pid namespace of its own: what runs outside is not seen, so that nothing that [%s] name is removed; where nothing outside works on it, say foreign_namespace = false there",
 		strings.Join(unsaid, "] and ["))
 }
 
@@ -157,7 +157,7 @@ func judgeInForce(e *Examination) verdict {
 func judgeStore(e *Examination) verdict {
 	switch s := e.Installation.Store; {
 	case !s.There && s.Err == "" && e.Pass == nil:
-		return cannot(s.Path + " is not there, and whether it was cannot be told: " + e.NoPass)
+		return cannot(s.Path + " is not there, and whether it was is not known: " + e.NoPass)
 	case !s.There && s.Err == "" && e.Pass.Past.Amnesia:
 		return warn("%s is not there, and was: %s; the next patrol begins a new one", s.Path, e.Pass.Past.Lost).by("custos patrol")
 	case !s.There && s.Err == "":
@@ -291,8 +291,8 @@ func judgeVersion(e *Examination) verdict {
 	switch {
 	case e.Installation.Mute:
 		return bad("a daemon runs, and does not answer").by("custos status")
-	case e.Installation.Untold != "":
-		return cannot(e.Installation.Untold)
+	case e.Installation.NotKnown != "":
+		return cannot(e.Installation.NotKnown)
 	case !e.Daemon:
 		return ok("%s; no daemon runs", e.Version)
 	case e.Asker == "":
@@ -308,10 +308,10 @@ func judgeBuilt(e *Examination) verdict {
 	built := e.Installation.Built
 	return worst(each(e.Installation.Programs, func(p Program) verdict {
 		switch {
-		case p.Path == "" || !strings.HasPrefix(p.Name, "custos-"): // dependencies tells of it
+		case p.Path == "" || !strings.HasPrefix(p.Name, "custos-"): // dependencies says so
 			return verdict{}
 		case p.Built == "" || built == "":
-			return cannot("what " + p.Name + " was built from cannot be told")
+			return cannot("what " + p.Name + " was built from is not known")
 		}
 		return when(p.Built != built, warn("%s was built from %s, and custos from %s", p.Path, p.Built, built).by("make build"))
 	}), "built from %s, all of them", built)

@@ -75,7 +75,7 @@ func judgeStates(e *Examination) verdict {
 	agents := e.Pass.Snapshot.Agents.Value
 	return worst(each(agents, func(a fleet.Agent) verdict {
 		return when(a.State == fleet.StateUnknown, cannot(fmt.Sprintf("%s (%s): %s", a.Name, a.Kind, a.Reason)).by("custos", "show", a.Name))
-	}), "%s, and the state of each can be told", fleet.Counted(len(agents), "agent"))
+	}), "%s, and the state of each is known", fleet.Counted(len(agents), "agent"))
 }
 
 // judgeTools finds tools that began and never ended, though their agent went on:
@@ -127,7 +127,7 @@ func judgeDeadPanes(e *Examination) verdict {
 	}), "none is dead")
 }
 
-// closing tells of a dead pane, with the command that closes it. Of an agent
+// closing reports a dead pane, with the command that closes it. Of an agent
 // that is to run it is recover, which takes the pane away too: to stop it would end it for
 // good. Of another of ours that has left its pane it is a stop, and of one that cannot be
 // started again where it was.
@@ -168,7 +168,7 @@ func judgeFormulas(e *Examination) verdict {
 	}), "%s, each of them well", fleet.Counted(len(formulas), "formula"))
 }
 
-// judgeShadows tells which formulas of projects are run instead of others of their
+// judgeShadows says which formulas of projects are run instead of others of their
 // name: a person has granted it, and may have forgotten. One that is not is not readable.
 func judgeShadows(e *Examination) verdict {
 	formulas, known := e.Formulas.Get()

@@ -9,10 +9,10 @@ import (
 	"custos/internal/fleet"
 )
 
-// verdict is what a check found. The zero verdict says that there is nothing to tell.
+// verdict is what a check found. The zero verdict says that nothing was found.
 type verdict struct {
 	state, why, command string
-	heals               []fleet.AlertKey // the alerts whose actions mend it
+	mends               []fleet.AlertKey // the alerts whose actions mend it
 }
 
 func ok(format string, args ...any) verdict {
@@ -45,8 +45,8 @@ func (v verdict) by(argv ...string) verdict {
 	return v
 }
 
-// gravity orders the states: the worst is what a check tells first. What cannot be
-// told outranks a mere warning, because it may hide something bad.
+// gravity orders the states: the worst is what a check says first. What cannot be
+// known outranks a mere warning, because it may hide something bad.
 func gravity(v verdict) int {
 	return slices.Index([]string{"", api.CheckOK, api.CheckWarn, api.CheckCannot, api.CheckBad}, v.state)
 }
@@ -71,7 +71,7 @@ func worst(list []verdict, well string, args ...any) verdict {
 	out := verdict{state: list[0].state}
 	var reasons []string
 	for _, v := range list {
-		out.heals = append(out.heals, v.heals...)
+		out.mends = append(out.mends, v.mends...)
 		if !slices.Contains(reasons, v.why) {
 			reasons = append(reasons, v.why)
 		}
@@ -83,7 +83,7 @@ func worst(list []verdict, well string, args ...any) verdict {
 	return out
 }
 
-// someShown is how many of many are told by name.
+// someShown is how many of many are shown by name.
 const someShown = 3
 
 // some joins the first few of a list.

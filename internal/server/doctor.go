@@ -11,11 +11,11 @@ import (
 	"custos/internal/view"
 )
 
-// Mender mends what alerts tell of, by the actions of their rules.
+// Mender mends what alerts report, by the actions of their rules.
 type Mender interface {
 	// Mending is what they lead to in a pass, by a person's approval. It does no I/O.
 	Mending(p fleet.Pass, of []fleet.AlertKey) fleet.Plan
-	// Mend has it done by a person's word, as far as meant says of each action,
+	// Mend has it done with a person's approval, as far as meant says of each action,
 	// and waits for it. The pass holds each action, and what became of it.
 	Mend(ctx context.Context, by string, of []fleet.AlertKey, meant func(fleet.Action) bool) (fleet.Pass, error)
 }
@@ -56,7 +56,7 @@ func (s *server) mend(req *http.Request, c Caller) (any, error) {
 }
 
 // examine finds out what the checks of the categories need. asker is the version of
-// the program that asks. What fails is told by the checks that need it.
+// the program that asks. What fails is said by the checks that need it.
 func (s *server) examine(ctx context.Context, categories []string, asker string) doctor.Examination {
 	e := doctor.Examination{At: s.Now(), Version: s.Version, Asker: asker, Daemon: !s.InProcess, Rules: s.Rules.Rules()}
 	if e.NeedsLook(categories) {

@@ -38,7 +38,7 @@ func (o Options) Look(ctx context.Context, asked func(category string) bool) doc
 
 // Without is what can be found out without a configuration.
 func Without(ctx context.Context, getenv func(string) string) doctor.Installation {
-	own, _ := os.Executable() // where that cannot be told, it is not known what it was built from
+	own, _ := os.Executable() // where that is not known, neither is what it was built from
 	return doctor.Installation{UID: os.Getuid(), Programs: programs(ctx, getenv), Built: builtFrom(own)}
 }
 
@@ -63,7 +63,7 @@ func (o Options) configFacts() doctor.ConfigFacts {
 }
 
 // brokenSince says what is wrong with a file that was changed since it was read; "" for
-// nothing that can be told without putting a second Custos together.
+// nothing that can be found without putting a second Custos together.
 func (o Options) brokenSince(text []byte) string {
 	_, err := config.Load(config.Options{File: o.Config.File, Sections: o.Sections, ReadFile: func(string) ([]byte, error) { return text, nil }})
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 )
 
 // Landmarks are the folders and files of Custos as facts: what the doctor looks at,
-// every patrol judges too. A path is told once, as the first thing that it is for.
+// every patrol judges too. A path is listed once, as the first thing that it is for.
 func (o Options) Landmarks() []fleet.Landmark {
 	var out []fleet.Landmark
 	for _, p := range o.places() {

@@ -68,7 +68,7 @@ func lookAt(at place) doctor.Place {
 	return p
 }
 
-// shut says whether a folder above the path keeps everybody else out.
+// shut says whether a folder above the path keeps all others out.
 func shut(path string) bool {
 	for dir := filepath.Dir(path); ; dir = filepath.Dir(dir) {
 		if info, err := os.Stat(dir); err == nil && info.Mode().Perm()&0o011 == 0 {
