@@ -13,9 +13,9 @@ import (
 
 	"custos/internal/agent"
 	"custos/internal/api"
+	"custos/internal/control"
 	"custos/internal/fleet"
 	"custos/internal/ledger"
-	"custos/internal/server"
 )
 
 // Take answers by the agent's name: "held" is queued, "later" too until it is
@@ -92,7 +92,7 @@ func (w *world) Screen(_ context.Context, name string, lines int) (string, error
 	return fmt.Sprintf("the last %d lines\n❯ \x1b[31mred", lines), nil
 }
 
-func (w *world) HookEvents(_ context.Context, f server.HookFilter) ([]fleet.HookEvent, error) {
+func (w *world) HookEvents(_ context.Context, f control.HookFilter) ([]fleet.HookEvent, error) {
 	at := w.pass.Snapshot.At
 	return []fleet.HookEvent{
 		{ID: "a", At: at.Add(-2 * time.Second), Agent: "builder", Instance: "i1", Kind: "claude", Event: fleet.HookToolBegin, Tool: "Bash", CallID: "1", Args: "make"},
@@ -129,7 +129,7 @@ func (w *world) MessagesFor(context.Context, string, int) ([]fleet.Message, erro
 
 // Log is what an agent wrote: two lines and a half, the rest of the third for who asks
 // again, then what its next instance wrote, and nothing more.
-func (w *world) Log(_ context.Context, ask server.LogAsk) (api.Log, error) {
+func (w *world) Log(_ context.Context, ask control.LogAsk) (api.Log, error) {
 	l := api.Log{Instance: ask.Instance, Next: ask.After + "+"}
 	switch {
 	case ask.Errors:

@@ -165,7 +165,7 @@ func passOf(file string) (fleet.Pass, error) {
 
 func (w *world) control() *control.Control {
 	b, p := &book{w: w}, &pluginBook{book{w: w}}
-	return &control.Control{Tell: func(context.Context, fleet.Message) error { return nil }, Hears: func(fleet.Message) []string { return w.hears }, EventsOf: w.eventsOf, Orders: w, Agents: w, Alerts: w, Approver: w, Look: w.Look, Trouble: func(ctx context.Context) string { return w.vitals(ctx).Trouble }, Formulas: b, Runs: b, Plugins: p, Pauses: w, Code: p, Schedules: w.schedules, Watched: true, Records: ledgerBook{w}, Asker: w, Registry: w.Registrations, Rules: w.ruleNames, Now: func() fleet.Instant { return w.pass.Snapshot.At }}
+	return &control.Control{Tell: func(context.Context, fleet.Message) error { return nil }, Hears: func(fleet.Message) []string { return w.hears }, Events: w.Events, History: w, Screens: w, Teller: w, Journal: w.Journal, Costs: w.costs, Vitals: w.vitals, Status: w.status, Orders: w, Agents: w, Alerts: w, Approver: w, Look: w.Look, Formulas: b, Runs: b, Plugins: p, Pauses: w, Code: p, Schedules: w.schedules, Watched: true, Records: ledgerBook{w}, Asker: w, Registry: w.Registrations, Rules: w.ruleNames, Now: func() fleet.Instant { return w.pass.Snapshot.At }}
 }
 
 func (w *world) ruleNames() (names []string) {
@@ -177,12 +177,8 @@ func (w *world) ruleNames() (names []string) {
 
 func (w *world) options() server.Options {
 	return server.Options{
-		Cycle: w, Mender: w, Chronicle: w, Journal: w, Teller: w, Rules: w, Explainer: w,
 		Examine: func(context.Context, func(string) bool) (i doctor.Installation) { return i }, Anew: func(context.Context) {},
-		Screens: w, HookLog: w, Failures: w, Messages: w, HookFiles: w,
-		Control: w.control(),
-		Costs:   w.costs,
-		Status:  w.status, Vitals: w.vitals, AgentOf: w.agentOf, Now: func() fleet.Instant { return w.pass.Snapshot.At }, Version: "1.2.3",
+		Cycle: w, Mender: w, Rules: w, Explainer: w, HookFiles: w, Control: w.control(), AgentOf: w.agentOf, Now: func() fleet.Instant { return w.pass.Snapshot.At }, Version: "1.2.3",
 	}
 }
 
@@ -221,10 +217,6 @@ func (w *world) Pause(_ context.Context, project string, _ bool, _, _ string) er
 }
 
 func (w *world) agentOf(context.Context, server.Caller) (string, error) { return w.caller, nil }
-
-func (w *world) eventsOf(ctx context.Context, of fleet.Subject, limit int) ([]fleet.Event, error) {
-	return w.Events(ctx, server.EventFilter{Subject: of, Limit: limit})
-}
 
 // Change knows nobody.
 func (w *world) Change(context.Context, string, func(fleet.Registration) (fleet.Registration, error)) (fleet.Registration, error) {
@@ -300,7 +292,7 @@ func (w *world) Acknowledge(_ context.Context, n int64, by string) (fleet.Alert,
 
 func (w *world) Silence(context.Context, fleet.Silence) error { return nil }
 
-func (w *world) Events(_ context.Context, f server.EventFilter) ([]fleet.Event, error) {
+func (w *world) Events(_ context.Context, f control.EventFilter) ([]fleet.Event, error) {
 	return []fleet.Event{{ID: 1, At: w.pass.Snapshot.At, Kind: "alert.firing", Text: "it began \x1b[31mred\x1b[0m"}}, nil
 }
 

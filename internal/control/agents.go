@@ -13,10 +13,14 @@ import (
 	"custos/internal/view"
 )
 
-// agents say that they are at work, and hand over, each for itself; a person may hand over
+// agents are looked at by anybody; they say that they are at work, and hand over, each for itself; a person may hand over
 // for any, by name.
 func agents() Noun {
 	return Noun{"agents", []Verb{
+		{Name: "list", Do: (*Control).agents},
+		{Name: "show", Do: (*Control).agent},
+		{Name: "screen", Do: (*Control).screen},
+		{Name: "log", Do: (*Control).log},
 		{Name: "beat", Access: Author, Do: asks((*Control).beat)},
 		{Name: "hand-over", Access: Author, Do: given((*Control).handOver)},
 		{Name: "handoff", Do: asks((*Control).handoff)},

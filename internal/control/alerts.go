@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"custos/internal/api"
 	"custos/internal/fleet"
@@ -43,17 +42,13 @@ type Approver interface {
 	Approve(ctx context.Context, of fleet.AlertKey, by string, consent func([]fleet.Action) ([]fleet.Message, error)) error
 }
 
-// Glance is how long a look may take for a person who waits: two seconds at most, with
-// half a second for what has to be cut short.
-const Glance = 1500 * time.Millisecond
-
 func (c *Control) alertList(ctx context.Context, call Call) (api.Alerts, error) {
 	all := call.Ask("all") == "true"
 	list, err := c.Alerts.Alerts(ctx, all)
 	if err != nil {
 		return api.Alerts{}, err
 	}
-	trouble := c.Trouble(ctx)
+	trouble := c.Vitals(ctx).Trouble
 	if trouble != "" { // what is written down is old
 		list = c.unwritten(ctx, list, all)
 	}

@@ -14,6 +14,7 @@ import (
 	"custos/internal/fleet"
 	"custos/internal/ledger"
 	"custos/internal/nearest"
+	"custos/internal/view"
 )
 
 // Control does what is asked. All fields must be set unless said otherwise.
@@ -38,21 +39,37 @@ type Control struct {
 	Approver    Approver
 	// Look takes a whole pass that writes and does nothing. What is not seen within the
 	// given time is left unseen.
-	Look func(ctx context.Context, within time.Duration) (fleet.Pass, error)
-	// Trouble says why what is written down is old; "" while passes are made.
-	Trouble  func(context.Context) string
-	Registry func(context.Context) ([]fleet.Registration, error) // of agents, the retired too
-	Rules    func() []string                                     // names of those in force; nil: any is taken for one
-	Now      func() fleet.Instant
-	People   []string // names of who may give orders here: no agent is called so
+	Look   func(ctx context.Context, within time.Duration) (fleet.Pass, error)
+	Status func(context.Context) api.Status
+	// Vitals says whether passes are made. It waits for nothing.
+	Vitals func(context.Context) view.Vitals
+	// Costs lists what models cost since a moment.
+	Costs func(ctx context.Context, since fleet.Instant) ([]view.Cost, error)
+	// Made lists the subjects of the commits that were made in a worktree since a
+	// moment, newest first; more says that there may be others. Nil: nothing tells.
+	Made func(ctx context.Context, top string, since time.Time) (subjects []string, more bool, err error)
+	// Places lists where people answer, and what lies there unread. Nil: nowhere.
+	Places  func() []view.Listening
+	Screens Screens
+	History History
+	// Journal returns one day ("2006-01-02", UTC) of the daily Markdown, or the newest for
+	// ""; an error that wraps fs.ErrNotExist says that there is no such day.
+	Journal    func(ctx context.Context, day string) (api.Journal, error)
+	Teller     view.Teller
+	Configured bool                                                // there is a custos.toml; only hints depend on it
+	Registry   func(context.Context) ([]fleet.Registration, error) // of agents, the retired too
+	Rules      func() []string                                     // names of those in force; nil: any is taken for one
+	Now        func() fleet.Instant
+	People     []string // names of who may give orders here: no agent is called so
 	// KindOf names the kind of agent that a command line starts; nil: by its program.
 	KindOf func(argv []string) string
 	// Tell writes down what people are to be told.
 	Tell func(ctx context.Context, m fleet.Message) error
 	// Hears names the notifiers that a message reaches, without the daemon's terminal.
 	Hears func(m fleet.Message) []string
-	// EventsOf lists the newest events about something, oldest first.
-	EventsOf func(ctx context.Context, of fleet.Subject, limit int) ([]fleet.Event, error)
+	// Events lists events of the append-only log that match, oldest first: the newest
+	// Limit of them, or, with After, the first Limit after it.
+	Events func(ctx context.Context, f EventFilter) ([]fleet.Event, error)
 	// Reply writes a person's reply down where the run awaits it, unless one lies there.
 	Reply func(ctx context.Context, run fleet.Run, text string) error
 	// Attend has this very process carry runs on for as long as it lives. Nil where
@@ -124,7 +141,7 @@ type Verb struct {
 
 // Nouns lists all there are.
 func Nouns() []Noun {
-	return []Noun{
+	nouns := []Noun{
 		work(),
 		convoys(),
 		gates(),
@@ -143,6 +160,7 @@ func Nouns() []Noun {
 		orders(),
 		people(),
 	}
+	return append(looks(), nouns...)
 }
 
 // asks is for a verb that is given nothing.

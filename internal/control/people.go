@@ -81,7 +81,7 @@ func tellingID(who, text string, now fleet.Instant) string {
 
 // mayTell refuses an agent that has told enough. The event log counts.
 func (c *Control) mayTell(ctx context.Context, agent string) error {
-	list, err := c.EventsOf(ctx, fleet.Subject{Kind: fleet.KindAgent, Name: agent}, 1000)
+	list, err := c.Events(ctx, EventFilter{Subject: fleet.Subject{Kind: fleet.KindAgent, Name: agent}, Limit: 1000})
 	if err != nil {
 		return err
 	}

@@ -12,7 +12,6 @@ import (
 	"custos/internal/fleet"
 	"custos/internal/ledger"
 	"custos/internal/report/journal"
-	"custos/internal/server"
 	"custos/internal/store"
 )
 
@@ -23,8 +22,7 @@ type book struct {
 }
 
 var (
-	_ control.Alerts   = book{}
-	_ server.Chronicle = book{}
+	_ control.Alerts = book{}
 )
 
 // Alerts lists the alerts of the ledger; none when there is no ledger yet.
@@ -67,7 +65,7 @@ func (b book) Silence(ctx context.Context, s fleet.Silence) error {
 }
 
 // Events lists events of the log.
-func (b book) Events(ctx context.Context, f server.EventFilter) ([]fleet.Event, error) {
+func (b book) Events(ctx context.Context, f control.EventFilter) ([]fleet.Event, error) {
 	which := store.EventFilter{Subject: f.Subject, Rule: f.Rule, Action: f.Action}
 	return recall(ctx, b.l, func(st *store.Store) ([]fleet.Event, error) {
 		if f.After == 0 {
@@ -77,15 +75,8 @@ func (b book) Events(ctx context.Context, f server.EventFilter) ([]fleet.Event, 
 	})
 }
 
-// eventsOf lists the newest events about something.
-func (b book) eventsOf(ctx context.Context, of fleet.Subject, limit int) ([]fleet.Event, error) {
-	return b.Events(ctx, server.EventFilter{Subject: of, Limit: limit})
-}
-
-// diary is the journal as the server's port wants it.
+// diary is the journal as control wants it.
 type diary struct{ dir journal.Dir }
-
-var _ server.Journal = diary{}
 
 // Journal returns one day.
 func (d diary) Journal(_ context.Context, day string) (api.Journal, error) {

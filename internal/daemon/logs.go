@@ -8,13 +8,13 @@ import (
 	"strings"
 
 	"custos/internal/api"
-	"custos/internal/server"
+	"custos/internal/control"
 	"custos/internal/sys/shim"
 )
 
 // Log returns what a headless agent wrote. What an instance wrote to its end comes
 // before what the next one writes.
-func (x screens) Log(ctx context.Context, ask server.LogAsk) (api.Log, error) {
+func (x screens) Log(ctx context.Context, ask control.LogAsk) (api.Log, error) {
 	if ask.After == "" {
 		return x.readLog(ctx, ask, ask.Instance, shim.End)
 	}
@@ -34,7 +34,7 @@ func goOn(m shim.Mark) func(dir, log string, ended bool) (shim.Output, error) {
 	return func(dir, log string, ended bool) (shim.Output, error) { return shim.After(dir, log, m, ended) }
 }
 
-func (x screens) readLog(ctx context.Context, ask server.LogAsk, instance string, read func(dir, log string, ended bool) (shim.Output, error)) (api.Log, error) {
+func (x screens) readLog(ctx context.Context, ask control.LogAsk, instance string, read func(dir, log string, ended bool) (shim.Output, error)) (api.Log, error) {
 	if !shim.IsKey(instance) {
 		return api.Log{}, fmt.Errorf("cannot read what %s wrote: %w", ask.Agent, fs.ErrNotExist)
 	}

@@ -12,7 +12,6 @@ import (
 	"custos/internal/control"
 	"custos/internal/fleet"
 	"custos/internal/ledger"
-	"custos/internal/server"
 	"custos/internal/store"
 )
 
@@ -21,9 +20,7 @@ type clerk struct{ s *system }
 
 var (
 	_ control.Orders  = clerk{}
-	_ server.Failures = clerk{}
-	_ server.HookLog  = clerk{}
-	_ server.Messages = clerk{}
+	_ control.History = clerk{}
 )
 
 // Take writes an order down, and has one pass judge it.
@@ -162,7 +159,7 @@ func (c clerk) Failures(ctx context.Context, agent string, limit int) ([]fleet.F
 }
 
 // HookEvents lists what agents told of themselves.
-func (c clerk) HookEvents(ctx context.Context, f server.HookFilter) ([]fleet.HookEvent, error) {
+func (c clerk) HookEvents(ctx context.Context, f control.HookFilter) ([]fleet.HookEvent, error) {
 	which := store.HookFilter{Agent: f.Agent, Limit: f.Limit}
 	return recall(ctx, c.s.ledger, func(st *store.Store) ([]fleet.HookEvent, error) { return st.HooksSince(ctx, f.Since, which) })
 }

@@ -18,7 +18,6 @@ import (
 	"custos/internal/config"
 	"custos/internal/control"
 	"custos/internal/fleet"
-	"custos/internal/server"
 	"custos/internal/store"
 )
 
@@ -283,11 +282,11 @@ func answersOf(s *system) map[string]func(context.Context) error {
 	desk, book := clerk{s}, book{s.ledger, s.world.Now}
 	return map[string]func(context.Context) error{
 		"alerts":   func(ctx context.Context) error { _, err := book.Alerts(ctx, true); return err },
-		"events":   func(ctx context.Context) error { _, err := book.Events(ctx, server.EventFilter{}); return err },
+		"events":   func(ctx context.Context) error { _, err := book.Events(ctx, control.EventFilter{}); return err },
 		"orders":   func(ctx context.Context) error { _, err := desk.Open(ctx); return err },
 		"agents":   func(ctx context.Context) error { _, err := s.registered(ctx); return err },
 		"failures": func(ctx context.Context) error { _, err := desk.Failures(ctx, "", 10); return err },
-		"hooks":    func(ctx context.Context) error { _, err := desk.HookEvents(ctx, server.HookFilter{}); return err },
+		"hooks":    func(ctx context.Context) error { _, err := desk.HookEvents(ctx, control.HookFilter{}); return err },
 		"mail":     func(ctx context.Context) error { _, err := desk.MessagesFor(ctx, "dev", 10); return err },
 		"runs":     func(ctx context.Context) error { _, err := runner{s}.Runs(ctx, control.RunFilter{}); return err },
 		"costs":    func(ctx context.Context) error { _, err := s.costs(ctx, fleet.Instant{}); return err },

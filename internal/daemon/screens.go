@@ -11,6 +11,7 @@ import (
 
 	"custos/internal/agent"
 	"custos/internal/api"
+	"custos/internal/control"
 	"custos/internal/fleet"
 	"custos/internal/server"
 	"custos/internal/session"
@@ -19,7 +20,7 @@ import (
 // screens shows what agents show, as the server's port wants it.
 type screens struct{ s *system }
 
-var _ server.Screens = screens{}
+var _ control.Screens = screens{}
 
 // Screen returns the bottom of an agent's terminal, or of what a headless one wrote.
 // It redacts before it cuts: half of a secret would not be known for one.

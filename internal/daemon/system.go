@@ -186,15 +186,11 @@ func (s *system) begin(ctx context.Context) error {
 
 // handler is the whole API over this system. down is nil without a daemon.
 func (s *system) handler(ctx context.Context, down func()) http.Handler {
-	b := book{s.ledger, s.world.Now}
 	return server.New(server.Options{
-		Cycle: cycle{s}, Mender: cycle{s}, Chronicle: b, Journal: diary{s.journal}, Teller: s.actor,
-		Rules: rulebook{s.rules}, Explainer: reader{s.world.Kinds}, Status: s.status(down != nil),
-		Now: s.world.Now, Version: s.o.Version, Down: down, InProcess: down == nil,
-		Configured: s.cfg.Found, Log: s.o.Log, AgentOf: s.agentOf,
-		Screens: screens{s}, HookLog: clerk{s}, Failures: clerk{s}, Messages: clerk{s},
+		Cycle: cycle{s}, Mender: cycle{s}, Rules: rulebook{s.rules}, Explainer: reader{s.world.Kinds},
+		Now: s.world.Now, Version: s.o.Version, Down: down, InProcess: down == nil, Log: s.o.Log, AgentOf: s.agentOf,
 		HookFiles: hookFiles{s}, Hooks: s.ears, Whose: s.ears.whose,
-		Control: s.control(down != nil), Costs: s.costs, Metrics: s.page(), Made: s.made, Examine: s.examine, Anew: s.anew, Vitals: s.vitals(down != nil), Places: s.listening,
+		Control: s.control(down != nil), Metrics: s.page(), Examine: s.examine, Anew: s.anew,
 	})
 }
 
@@ -204,9 +200,10 @@ func (s *system) control(watched bool) *control.Control {
 	b := book{s.ledger, s.world.Now}
 	return &control.Control{
 		Formulas: d, Schedules: d.Schedules, Runs: runner{s}, Plugins: d, Pauses: pauser{s}, Code: codeDesk{s},
-		Alerts: b, Approver: cycle{s}, Look: cycle{s}.Look, Brakes: brakes{s}, Tell: b.tell, Hears: s.hears, EventsOf: b.eventsOf,
+		Alerts: b, Approver: cycle{s}, Look: cycle{s}.Look, Brakes: brakes{s}, Tell: b.tell, Hears: s.hears, Events: b.Events,
 		Records: records{s}, Asker: cycle{s}, Orders: clerk{s}, Agents: agentBook{s}, Asks: askBook{s}, Past: s.recall, Situation: s.situation, PatrolEvery: s.cfg.PatrolEvery, Registry: s.registered, KindOf: s.world.Kinds.Of,
-		Trouble: func(ctx context.Context) string { return s.vitals(watched)(ctx).Trouble }, Rules: s.rules.Names, Now: s.world.Now,
+		Status: s.status(watched), Vitals: s.vitals(watched), Costs: s.costs, Made: s.made, Places: s.listening, Screens: screens{s}, History: clerk{s},
+		Journal: diary{s.journal}.Journal, Teller: s.actor, Configured: s.cfg.Found, Rules: s.rules.Names, Now: s.world.Now,
 		Reply: replyToRun, Attend: s.attend, Watched: watched, People: []string{server.Caller{UID: os.Getuid()}.Name(), server.Caller{}.Name()},
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"custos/internal/api"
+	"custos/internal/control"
 	"custos/internal/fleet"
 	"custos/internal/ledger"
 	"custos/internal/view"
@@ -66,7 +67,7 @@ func (w *world) Screen(_ context.Context, agent string, lines int) (string, erro
 }
 
 // Log is "old" for who ended, and says what it was asked for of everybody else.
-func (w *world) Log(_ context.Context, ask LogAsk) (api.Log, error) {
+func (w *world) Log(_ context.Context, ask control.LogAsk) (api.Log, error) {
 	switch {
 	case ask.Agent == "old":
 		return api.Log{}, fmt.Errorf("cannot read it: %w", fs.ErrNotExist)
@@ -79,7 +80,7 @@ func (w *world) Log(_ context.Context, ask LogAsk) (api.Log, error) {
 	return api.Log{Instance: ask.Instance, Text: fmt.Sprintf("one\n%stwo \x1b[31m%v\nafter %s\n", key, ask.Errors, ask.After), Rest: "token=abcdefgh", Next: "n"}, nil
 }
 
-func (w *world) HookEvents(_ context.Context, f HookFilter) ([]fleet.HookEvent, error) {
+func (w *world) HookEvents(_ context.Context, f control.HookFilter) ([]fleet.HookEvent, error) {
 	return w.hooks, nil
 }
 

@@ -14,12 +14,12 @@ import (
 func spelled(noun, verb string) (method, pattern string) {
 	noun = "/v1/" + noun
 	switch verb {
-	case "list":
+	case "list", "get":
 		return http.MethodGet, noun
 	case "show":
 		return http.MethodGet, noun + "/{id}"
-	case "runs":
-		return http.MethodGet, noun + "/{id}/runs"
+	case "runs", "handoff", "screen", "log":
+		return http.MethodGet, noun + "/{id}/" + verb
 	case "add", "read", "trust", "pause":
 		return http.MethodPost, noun
 	case "change":
@@ -32,8 +32,6 @@ func spelled(noun, verb string) (method, pattern string) {
 		return http.MethodPost, "/v1/heartbeat"
 	case "hand-over":
 		return http.MethodPost, "/v1/handoff"
-	case "handoff":
-		return http.MethodGet, noun + "/{id}/handoff"
 	}
 	return http.MethodPost, noun + "/{id}/" + verb
 }

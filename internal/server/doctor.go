@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"custos/internal/api"
+	"custos/internal/control"
 	"custos/internal/doctor"
 	"custos/internal/fleet"
 	"custos/internal/view"
@@ -61,14 +62,14 @@ func (s *server) examine(ctx context.Context, categories []string, asker string)
 	e := doctor.Examination{At: s.Now(), Version: s.Version, Asker: asker, Daemon: !s.InProcess, Rules: s.Rules.Rules()}
 	if e.NeedsLook(categories) {
 		s.Anew(ctx)
-		pass, err := s.Cycle.Look(ctx, stare)
+		pass, err := s.Cycle.Look(ctx, control.Whole)
 		if e.NoPass = doctor.Why(err); err == nil {
 			e.Pass = &pass
 		}
 		e.Formulas = leafOf(s.Control.Formulas.Formulas(ctx))
 		schedules, err := s.Control.Schedules(ctx)
 		e.Schedules = leafOf(len(slices.DeleteFunc(schedules, func(s api.ScheduleRow) bool { return !s.Enabled })), err)
-		e.Events = leafOf(s.HookLog.HookEvents(ctx, HookFilter{Since: e.At.Add(-doctor.EventsWithin), Limit: doctor.MostEvents}))
+		e.Events = leafOf(s.Control.History.HookEvents(ctx, control.HookFilter{Since: e.At.Add(-doctor.EventsWithin), Limit: doctor.MostEvents}))
 	}
 	e.Installation = s.Examine(ctx, func(category string) bool { return doctor.Chosen(categories, category) }) // after a look: it says which logs there are
 	return e
@@ -80,7 +81,7 @@ func (s *server) diagnosed(e doctor.Examination, categories []string) api.Doctor
 	if len(mends) == 0 {
 		return out
 	}
-	dry := view.Plan(fleet.Pass{Plan: s.Mender.Mending(*e.Pass, mends)}, s.Teller)
+	dry := view.Plan(fleet.Pass{Plan: s.Mender.Mending(*e.Pass, mends)}, s.Control.Teller)
 	out.Fix.Actions, out.Fix.Skipped = append(out.Fix.Actions, dry.Actions...), dry.Skipped
 	return out
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"custos/internal/api"
+	"custos/internal/control"
 	"custos/internal/fleet"
 	"custos/internal/view"
 )
@@ -55,7 +56,7 @@ func (s *server) eventsFrom(req *http.Request) (int64, error) {
 		}
 		return id, nil
 	}
-	newest, err := s.Chronicle.Events(req.Context(), EventFilter{Limit: 1})
+	newest, err := s.Control.Events(req.Context(), control.EventFilter{Limit: 1})
 	if err != nil || len(newest) == 0 {
 		return 0, err
 	}
@@ -64,7 +65,7 @@ func (s *server) eventsFrom(req *http.Request) (int64, error) {
 
 // sendEvents writes what is new and returns the last number it wrote.
 func (s *server) sendEvents(ctx context.Context, w http.ResponseWriter, after int64) (int64, error) {
-	list, err := s.Chronicle.Events(ctx, EventFilter{After: after, Limit: eventsAPoll})
+	list, err := s.Control.Events(ctx, control.EventFilter{After: after, Limit: eventsAPoll})
 	if err != nil {
 		return after, err
 	}

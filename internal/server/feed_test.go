@@ -111,11 +111,3 @@ func TestBadFeeds(t *testing.T) {
 	_, err := c.Feed(t.Context(), api.FeedQuery{View: api.FeedTrace, Of: "nobody"})
 	wantError(t, err, api.NotFound, "cannot trace")
 }
-
-// Parents in a circle do not keep a replay from ending.
-func TestReplayOfACircle(t *testing.T) {
-	all := []fleet.Registration{{Name: "a", Parent: "b"}, {Name: "b", Parent: "a"}, {Name: "c", Parent: "gone"}}
-	if got := crewNames(api.FeedQuery{View: api.FeedReplay, Of: "z"}, all); len(got) != 0 {
-		t.Errorf("below z are %v", got)
-	}
-}

@@ -5,9 +5,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"regexp"
 	"strings"
-	"time"
 
 	"custos/internal/api"
 	"custos/internal/control"
@@ -15,22 +13,6 @@ import (
 	"custos/internal/recording"
 	"custos/internal/view"
 )
-
-// How long a look may take: the first look is for a person who waits (two
-// seconds at most, with half a second for what has to be cut short); the others
-// are for somebody who wants the whole picture.
-const (
-	glance = control.Glance
-	stare  = 90 * time.Second
-)
-
-func (s *server) look(req *http.Request, _ Caller) (any, error) {
-	pass, err := s.Cycle.Look(req.Context(), glance)
-	if err != nil {
-		return nil, cannotLook(err)
-	}
-	return view.FirstLook(pass, s.Teller, view.Hints{Daemon: !s.InProcess, Configured: s.Configured}), nil
-}
 
 func (s *server) patrol(req *http.Request, c Caller) (any, error) {
 	var order api.PatrolOrder
@@ -44,33 +26,13 @@ func (s *server) patrol(req *http.Request, c Caller) (any, error) {
 	}
 	pass, err := s.Cycle.Patrol(req.Context(), fleet.PatrolOrder{Apply: order.Apply, By: c.Name()})
 	if err != nil && (pass.Snapshot.At.IsZero() || req.Context().Err() != nil) {
-		return nil, cannotLook(err)
+		return nil, control.CannotLook(err)
 	}
-	report := view.PatrolReport(pass, order.Apply, s.Teller)
+	report := view.PatrolReport(pass, order.Apply, s.Control.Teller)
 	if err != nil { // what was seen is worth telling, all the more when the disk is what is wrong
 		report.Unkept = fleet.Line(err.Error(), 500)
 	}
 	return report, nil
-}
-
-func (s *server) preflight(req *http.Request, _ Caller) (any, error) {
-	pass, err := s.Cycle.Look(req.Context(), stare)
-	if err != nil {
-		return nil, cannotLook(err)
-	}
-	var places []view.Listening
-	if s.Places != nil {
-		places = s.Places()
-	}
-	return view.Preflight(pass.Snapshot, places), nil
-}
-
-func (s *server) plan(req *http.Request, _ Caller) (any, error) {
-	pass, err := s.Cycle.Look(req.Context(), stare)
-	if err != nil {
-		return nil, cannotLook(err)
-	}
-	return view.Plan(pass, s.Teller), nil
 }
 
 func (s *server) judge(req *http.Request, _ Caller) (any, error) {
@@ -86,13 +48,13 @@ func (s *server) judge(req *http.Request, _ Caller) (any, error) {
 	if err != nil {
 		return nil, api.AsBadInput(err)
 	}
-	return view.Plan(pass, s.Teller), nil
+	return view.Plan(pass, s.Control.Teller), nil
 }
 
 func (s *server) record(req *http.Request, _ Caller) (any, error) {
-	pass, err := s.Cycle.Look(req.Context(), stare)
+	pass, err := s.Cycle.Look(req.Context(), control.Whole)
 	if err != nil {
-		return nil, cannotLook(err)
+		return nil, control.CannotLook(err)
 	}
 	return recording.Encode(fleet.Recording{
 		Custos: s.Version, Snapshot: pass.Snapshot, Past: pass.Past, Policy: pass.Policy, Rules: s.Rules.TOML(),
@@ -116,21 +78,6 @@ func (s *server) explain(req *http.Request, _ Caller) (any, error) {
 		return nil, api.AsBadInput(err)
 	}
 	return e, nil
-}
-
-var day = regexp.MustCompile(`^\d{4}-\d\d-\d\d$`)
-
-func (s *server) journal(req *http.Request, _ Caller) (any, error) {
-	want := req.URL.Query().Get("day")
-	if want != "" && !day.MatchString(want) {
-		return nil, api.AsBadInput(fmt.Errorf("cannot read the journal of %q: want a day like 2006-01-02", want))
-	}
-	return s.Journal.Journal(req.Context(), want)
-}
-
-func (s *server) status(req *http.Request, _ Caller) (any, error) {
-	out := s.Status(req.Context())
-	return out, s.addFailed(req.Context(), &out)
 }
 
 func (s *server) down(*http.Request, Caller) (any, error) {

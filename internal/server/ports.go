@@ -21,29 +21,6 @@ type Cycle interface {
 	Judge(ctx context.Context, r fleet.Recording) (fleet.Pass, error)
 }
 
-// Chronicle is the append-only event log.
-type Chronicle interface {
-	// Events lists events that match, oldest first: the newest Limit of them,
-	// or, with After, the first Limit after it.
-	Events(ctx context.Context, f EventFilter) ([]fleet.Event, error)
-}
-
-// EventFilter chooses events. Zero fields choose all.
-type EventFilter struct {
-	After   int64         // only events with a greater ID
-	Limit   int           // at most so many
-	Subject fleet.Subject // about this thing, or an alert of it
-	Rule    string        // of alerts of this rule
-	Action  string        // of this action
-}
-
-// Journal is the daily Markdown. An error that wraps fs.ErrNotExist says that
-// there is no such day.
-type Journal interface {
-	// Journal returns one day ("2006-01-02", UTC), or the newest for "".
-	Journal(ctx context.Context, day string) (api.Journal, error)
-}
-
 // Rules is the rule table in force.
 type Rules interface {
 	Rules() []api.Rule
@@ -53,45 +30,6 @@ type Rules interface {
 // Explainer reads a screen. An unknown kind is an error.
 type Explainer interface {
 	Explain(kind, title, screen string) (api.Explanation, error)
-}
-
-// Screens shows what agents show, and what they wrote.
-type Screens interface {
-	// Screen returns at most so many lines from the bottom of an agent's terminal,
-	// or of what a headless one wrote: safe to show and redacted. An error that
-	// wraps fs.ErrNotExist says that there is nothing to look at.
-	Screen(ctx context.Context, agent string, lines int) (string, error)
-	// Log returns the text, the rest and the end of what a headless agent wrote, as it
-	// was kept. An error that wraps fs.ErrNotExist says that nothing is kept; one that
-	// wraps fs.ErrInvalid that After is no answer's.
-	Log(ctx context.Context, ask LogAsk) (api.Log, error)
-}
-
-// HookLog is what agents told of themselves.
-type HookLog interface {
-	// HookEvents lists the events that match, oldest first: the newest Limit.
-	HookEvents(ctx context.Context, f HookFilter) ([]fleet.HookEvent, error)
-}
-
-// HookFilter chooses hook events. Zero fields choose all.
-type HookFilter struct {
-	Agent string
-	Since fleet.Instant // at or after it, by the wall clock
-	Limit int
-}
-
-// Failures is the record of what went wrong with agents.
-type Failures interface {
-	// Failures lists those of an agent, or of all for "", oldest first: the
-	// newest so many.
-	Failures(ctx context.Context, agent string, limit int) ([]fleet.Failure, error)
-}
-
-// Messages is what agents are to be told.
-type Messages interface {
-	// MessagesFor lists what an agent has not been told yet, oldest first: the
-	// newest so many.
-	MessagesFor(ctx context.Context, agent string, limit int) ([]fleet.Message, error)
 }
 
 // HookFiles changes the text of settings files of agent CLIs. It does no I/O.

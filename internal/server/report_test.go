@@ -50,7 +50,7 @@ func TestReport(t *testing.T) {
 	part("commits.json", &commits)
 	o := w.options()
 	o.InProcess = true
-	o.Made = func(_ context.Context, top string, since time.Time) ([]string, bool, error) {
+	o.Control.Made = func(_ context.Context, top string, since time.Time) ([]string, bool, error) {
 		if want := instant(-12 * time.Hour).Wall; !since.Equal(want) {
 			t.Errorf("asked since %s, want %s", since, want)
 		}

@@ -10,48 +10,29 @@ import (
 	"net/http"
 	"os"
 	"strings"
-	"time"
 
 	"custos/internal/api"
 	"custos/internal/control"
 	"custos/internal/doctor"
 	"custos/internal/fleet"
-	"custos/internal/view"
 )
 
 // Options are the ports, all of which must be set unless said otherwise.
 type Options struct {
 	Cycle     Cycle
 	Mender    Mender
-	Chronicle Chronicle
-	Journal   Journal
-	Teller    view.Teller
 	Rules     Rules
 	Explainer Explainer
-	Screens   Screens
-	HookLog   HookLog
-	Failures  Failures
-	Messages  Messages
 	HookFiles HookFiles
 	// Control does what is asked of records.
 	Control *control.Control
-	// Costs lists what models cost since a moment.
-	Costs   func(ctx context.Context, since fleet.Instant) ([]view.Cost, error)
-	Status  func(ctx context.Context) api.Status
 	Metrics http.Handler // the page of metrics; nil where no daemon runs
-	// Made lists the subjects of the commits that were made in a worktree since a
-	// moment, newest first; more says that there may be others.
-	Made func(ctx context.Context, top string, since time.Time) (subjects []string, more bool, err error)
 	// Examine finds out what the installation is like. asked says which categories of
 	// checks it is for: what takes long is left out for others.
 	Examine func(ctx context.Context, asked func(category string) bool) doctor.Installation
 	// Anew has those parts looked at again that a look is cheap at: a diagnosis says how
 	// it is now.
-	Anew func(ctx context.Context)
-	// Places lists where people answer, and what lies there unread. Nil: nowhere.
-	Places func() []view.Listening
-	// Vitals says whether passes are made. It waits for nothing.
-	Vitals  func(ctx context.Context) view.Vitals
+	Anew    func(ctx context.Context)
 	Now     func() fleet.Instant
 	Version string
 
@@ -68,9 +49,7 @@ type Options struct {
 	// InProcess says that the handler is called by this very process: the
 	// caller is then the process itself.
 	InProcess bool
-	// Configured says whether there is a custos.toml; only hints depend on it.
-	Configured bool
-	Log        *slog.Logger // nil: nothing is logged
+	Log       *slog.Logger // nil: nothing is logged
 }
 
 type server struct{ Options }
@@ -170,14 +149,6 @@ func decode(req *http.Request, v any) error {
 		return api.AsBadInput(fmt.Errorf("cannot read the request: %w", err))
 	}
 	return nil
-}
-
-// cannotLook marks an error of a look.
-func cannotLook(err error) error {
-	if e := api.ErrorOf(err); e.Kind != api.Internal {
-		return e
-	}
-	return &api.Error{Kind: api.CannotLook, Message: err.Error()}
 }
 
 // self is the caller of an in-process handler.

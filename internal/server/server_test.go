@@ -37,7 +37,7 @@ type world struct {
 	approveErr error
 	askErr     error
 	orders     []fleet.PatrolOrder
-	filters    []EventFilter
+	filters    []control.EventFilter
 	ackedBy    string
 	agent      string
 	agentErr   error
@@ -79,7 +79,7 @@ func (w *world) Silence(_ context.Context, s fleet.Silence) error {
 	w.silences = append(w.silences, s)
 	return nil
 }
-func (w *world) Events(_ context.Context, f EventFilter) ([]fleet.Event, error) {
+func (w *world) Events(_ context.Context, f control.EventFilter) ([]fleet.Event, error) {
 	w.filters = append(w.filters, f)
 	var out []fleet.Event
 	for _, e := range w.events {
@@ -114,11 +114,9 @@ func (w *world) Explain(kind, title, screen string) (api.Explanation, error) {
 
 func (w *world) control() *control.Control {
 	return &control.Control{People: []string{Caller{UID: os.Getuid()}.Name(), Caller{}.Name()}, Tell: func(_ context.Context, m fleet.Message) error { w.told = append(w.told, m); return nil },
-		Hears: func(fleet.Message) []string { return w.hears },
-		EventsOf: func(ctx context.Context, of fleet.Subject, limit int) ([]fleet.Event, error) {
-			return w.Events(ctx, EventFilter{Subject: of, Limit: limit})
-		},
-		Orders: w, Agents: w, Alerts: w, Approver: w, Brakes: &braking{}, Look: w.Look, Trouble: func(context.Context) string { return w.vitals.Trouble }, Pauses: &pausing{}, Plugins: pluginsOf{runsOf{w}}, Code: pluginsOf{runsOf{w}},
+		Hears:  func(fleet.Message) []string { return w.hears },
+		Events: w.Events, History: w, Screens: w, Teller: w, Journal: w.Journal, Costs: w.Costs, Vitals: func(context.Context) view.Vitals { return w.vitals }, Status: func(context.Context) api.Status { return api.Status{Version: "test"} },
+		Orders: w, Agents: w, Alerts: w, Approver: w, Brakes: &braking{}, Look: w.Look, Pauses: &pausing{}, Plugins: pluginsOf{runsOf{w}}, Code: pluginsOf{runsOf{w}},
 		Formulas: formulasOf{w}, Runs: runsOf{w}, Schedules: w.Schedules, Attend: func() { w.attended++ }, Reply: w.reply, Records: w.records, Asker: w, Registry: w.Registrations, Rules: func() []string { return []string{"lock-dead"} }, Now: func() fleet.Instant { return instant(0) }}
 }
 
@@ -127,11 +125,7 @@ func (w *world) options() Options {
 		w.records = &memory{w: w}
 	}
 	return Options{
-		Control: w.control(), Cycle: w, Chronicle: w, Journal: w, Teller: w, Rules: w, Explainer: w,
-		Screens: w, HookLog: w, Failures: w, Messages: w, HookFiles: w,
-		Costs:   w.Costs,
-		Status:  func(context.Context) api.Status { return api.Status{Version: "test"} },
-		Vitals:  func(context.Context) view.Vitals { return w.vitals },
+		Control: w.control(), Cycle: w, Rules: w, Explainer: w, HookFiles: w,
 		Mender:  &healer{},
 		Examine: func(context.Context, func(string) bool) (i doctor.Installation) { return i },
 		Anew:    func(context.Context) {},
@@ -264,7 +258,7 @@ func TestEveryRouteAnswers(t *testing.T) {
 		if r.stream != nil {
 			continue // TestEventStream
 		}
-		url := strings.NewReplacer("/work/{id}", "/work/w9", "/formulas/{id}", "/formulas/recording", "/plugins/{id}", "/plugins/recording", "/orders/{id}/cancel", "/orders/o1/cancel", "/agents/{name}/log", "/agents/quiet/log", "/agents/{id}", "/agents/builder", "/alerts/{id}", "/alerts/3", "/agents/{name}", "/agents/builder", "{name}", "recording", "{do}", "disable", "{id}", "known", "{kind}", "claude").Replace(r.pattern)
+		url := strings.NewReplacer("/work/{id}", "/work/w9", "/formulas/{id}", "/formulas/recording", "/plugins/{id}", "/plugins/recording", "/orders/{id}/cancel", "/orders/o1/cancel", "/agents/{id}/log", "/agents/quiet/log", "/agents/{id}", "/agents/builder", "/alerts/{id}", "/alerts/3", "{name}", "recording", "{do}", "disable", "{id}", "known", "{kind}", "claude").Replace(r.pattern)
 		if url == "/v1/story" {
 			url += "?of=3"
 		}

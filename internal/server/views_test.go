@@ -71,7 +71,6 @@ func passOf(b []byte) (fleet.Pass, error) {
 // "story lock//tmp/x.lock.json".
 func viewed(t *testing.T, name string, p fleet.Pass) []byte {
 	w := &world{pass: p, alerts: p.Assessment.Alerts, registrations: p.Past.Registrations}
-	s := &server{w.options()}
 	name, of, _ := strings.Cut(strings.TrimSuffix(name, ".json"), " ")
 	var v any
 	switch name {
@@ -84,20 +83,19 @@ func viewed(t *testing.T, name string, p fleet.Pass) []byte {
 	case "preflight":
 		v = view.Preflight(p.Snapshot, nil)
 	case "story":
-		a, err := s.resolve(of, &p, p.Assessment.Alerts)
+		got, err := client(w).Story(t.Context(), of)
 		if err != nil {
 			t.Fatal(err)
 		}
-		v = view.Story(a, p, p.Assessment.Alerts, nil, w)
+		v = got
 	case "agents":
 		v = view.Agents(p, view.Hints{})
 	case "agent":
-		r := view.FindRegistration(p.Past.Registrations, of)
-		a, err := findAgent("show", of, &p.Snapshot, r)
+		got, err := client(w).Agent(t.Context(), of)
 		if err != nil {
 			t.Fatal(err)
 		}
-		v = view.Agent(a, r, p, nil, w)
+		v = got
 	default:
 		t.Fatalf("there is no view %q", name)
 	}

@@ -1,12 +1,10 @@
-package server
+package control
 
 import (
 	"context"
 	"errors"
 	"fmt"
 	"io/fs"
-	"net/http"
-	"net/url"
 	"strconv"
 	"strings"
 
@@ -14,6 +12,64 @@ import (
 	"custos/internal/fleet"
 	"custos/internal/view"
 )
+
+// linesShown is how much of a screen is shown unless somebody asks for more, up
+// to linesAtMost.
+const (
+	linesShown  = 50
+	linesAtMost = 2000
+)
+
+func (c *Control) screen(ctx context.Context, call Call) (any, error) {
+	name := call.ID
+	lines, err := linesAsked(call, linesShown, linesAtMost)
+	if err != nil {
+		return nil, err
+	}
+	text, err := c.Screens.Screen(ctx, name, lines)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, c.nothingShown(ctx, name)
+	case err != nil:
+		return nil, CannotLook(err)
+	}
+	return api.Screen{Agent: name, At: c.Now().Wall.UTC(), Text: fleet.Redact(fleet.Text(text))}, nil
+}
+
+// nothingShown says why there is nothing to look at of an agent.
+func (c *Control) nothingShown(ctx context.Context, name string) error {
+	a, err := c.known(ctx, "look at", name)
+	switch {
+	case err != nil:
+		return err
+	case a.TerminalStopped != 0:
+		return &api.Error{Kind: api.CannotLook, Message: fmt.Sprintf("cannot look at %q: %s", fleet.Line(name, 100), stoppedTerminal(a)), Hint: goOn(a)}
+	}
+	return &api.Error{Kind: api.NotFound, Message: fmt.Sprintf("cannot look at %q: it has no terminal and no output of its own", fleet.Line(name, 100)),
+		Hint: "custos why agent/" + name}
+}
+
+// stoppedTerminal says why nobody sees or reaches an agent whose terminal server is stopped.
+func stoppedTerminal(a fleet.Agent) string {
+	return fmt.Sprintf("its terminal server (process %d) is stopped by a signal", a.TerminalStopped)
+}
+
+// goOn is the command that has that server go on.
+func goOn(a fleet.Agent) string { return api.Typed("kill", "-CONT", strconv.Itoa(a.TerminalStopped)) }
+
+// known is an agent; an error where there is none of a name, or that cannot be told; verb
+// is what cannot be done then.
+func (c *Control) known(ctx context.Context, verb, name string) (fleet.Agent, error) {
+	pass, err := c.Look(ctx, Glance)
+	if err != nil {
+		return fleet.Agent{}, CannotLook(err)
+	}
+	registered, err := c.registration(ctx, name)
+	if err = unlessForgotten(pass.Past, err); err != nil {
+		return fleet.Agent{}, err
+	}
+	return findAgent(verb, name, &pass.Snapshot, registered)
+}
 
 // linesOfLog is how many lines of a log are told unless somebody asks for more, up to
 // linesOfLogAtMost.
@@ -30,27 +86,27 @@ type LogAsk struct {
 	After    string // Next of the answer before; "": from the end
 }
 
-func (s *server) log(req *http.Request, _ Caller) (any, error) {
-	name, q := req.PathValue("name"), req.URL.Query()
-	lines, err := linesAsked(q, linesOfLog, linesOfLogAtMost)
+func (c *Control) log(ctx context.Context, call Call) (any, error) {
+	name := call.ID
+	lines, err := linesAsked(call, linesOfLog, linesOfLogAtMost)
 	if err != nil {
 		return nil, err
 	}
-	instance, err := s.logged(req.Context(), name)
+	instance, err := c.logged(ctx, name)
 	if err != nil {
 		return nil, err
 	}
-	ask := LogAsk{Agent: name, Instance: instance, Errors: q.Get("errors") == "true", After: q.Get("after")}
-	l, err := s.Screens.Log(req.Context(), ask)
+	ask := LogAsk{Agent: name, Instance: instance, Errors: call.Ask("errors") == "true", After: call.Ask("after")}
+	l, err := c.Screens.Log(ctx, ask)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, noLogOf(name, "what it wrote is not kept any more", "custos why agent/"+name)
 	case errors.Is(err, fs.ErrInvalid):
 		return nil, api.AsBadInput(err)
 	case err != nil:
-		return nil, cannotLook(err)
+		return nil, CannotLook(err)
 	}
-	l.Agent, l.At, l.Errors = name, s.Now().Wall.UTC(), ask.Errors
+	l.Agent, l.At, l.Errors = name, c.Now().Wall.UTC(), ask.Errors
 	return redacted(l, ask.After == "", lines), nil
 }
 
@@ -70,12 +126,12 @@ func lastLines(text string, n int) string {
 
 // logged is the instance of an agent whose log is kept, or an error that says why none
 // is. Where no record knows of the agent, what is seen of it tells.
-func (s *server) logged(ctx context.Context, name string) (instance string, err error) {
-	pass, err := s.Cycle.Look(ctx, glance)
+func (c *Control) logged(ctx context.Context, name string) (instance string, err error) {
+	pass, err := c.Look(ctx, Glance)
 	if err != nil {
-		return "", cannotLook(err)
+		return "", CannotLook(err)
 	}
-	r, err := s.registration(ctx, name)
+	r, err := c.registration(ctx, name)
 	if err = unlessForgotten(pass.Past, err); err != nil {
 		return "", err
 	}
@@ -130,8 +186,8 @@ func noLogOf(name, why, hint string) error {
 }
 
 // linesAsked is how many lines a query asks for.
-func linesAsked(q url.Values, usual, most int) (int, error) {
-	text := q.Get("lines")
+func linesAsked(call Call, usual, most int) (int, error) {
+	text := call.Ask("lines")
 	if text == "" {
 		return usual, nil
 	}
@@ -140,4 +196,16 @@ func linesAsked(q url.Values, usual, most int) (int, error) {
 		return 0, api.AsBadInput(fmt.Errorf("cannot show %q lines: want 1 to %d", fleet.Line(text, 20), most))
 	}
 	return n, nil
+}
+
+// Screens shows what agents show, and what they wrote.
+type Screens interface {
+	// Screen returns at most so many lines from the bottom of an agent's terminal,
+	// or of what a headless one wrote: safe to show and redacted. An error that
+	// wraps fs.ErrNotExist says that there is nothing to look at.
+	Screen(ctx context.Context, agent string, lines int) (string, error)
+	// Log returns the text, the rest and the end of what a headless agent wrote, as it
+	// was kept. An error that wraps fs.ErrNotExist says that nothing is kept; one that
+	// wraps fs.ErrInvalid that After is no answer's.
+	Log(ctx context.Context, ask LogAsk) (api.Log, error)
 }

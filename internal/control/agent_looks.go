@@ -1,21 +1,20 @@
-package server
+package control
 
 import (
 	"context"
 	"fmt"
-	"net/http"
 
 	"custos/internal/api"
 	"custos/internal/fleet"
 	"custos/internal/view"
 )
 
-func (s *server) agents(req *http.Request, _ Caller) (any, error) {
-	pass, err := s.Cycle.Look(req.Context(), glance)
+func (c *Control) agents(ctx context.Context, call Call) (any, error) {
+	pass, err := c.Look(ctx, Glance)
 	if err != nil {
-		return nil, cannotLook(err)
+		return nil, CannotLook(err)
 	}
-	return view.Agents(pass, view.Hints{Daemon: !s.InProcess}), nil
+	return view.Agents(pass, view.Hints{Daemon: c.Watched}), nil
 }
 
 // failuresShown is how many failures of an agent its page shows.
@@ -24,13 +23,13 @@ const failuresShown = 5
 // messagesShown is how many messages that wait for an agent its page shows.
 const messagesShown = 20
 
-func (s *server) agent(req *http.Request, _ Caller) (any, error) {
-	name := req.PathValue("name")
-	pass, err := s.Cycle.Look(req.Context(), glance)
+func (c *Control) agent(ctx context.Context, call Call) (any, error) {
+	name := call.ID
+	pass, err := c.Look(ctx, Glance)
 	if err != nil {
-		return nil, cannotLook(err)
+		return nil, CannotLook(err)
 	}
-	registered, err := s.registration(req.Context(), name)
+	registered, err := c.registration(ctx, name)
 	if err = unlessForgotten(pass.Past, err); err != nil {
 		return nil, err
 	}
@@ -41,12 +40,12 @@ func (s *server) agent(req *http.Request, _ Caller) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	failures, err := s.Failures.Failures(req.Context(), name, failuresShown)
+	failures, err := c.History.Failures(ctx, name, failuresShown)
 	if err = unlessForgotten(pass.Past, err); err != nil {
 		return nil, err
 	}
-	out := view.Agent(a, registered, pass, failures, s.Teller)
-	messages, err := s.Messages.MessagesFor(req.Context(), name, messagesShown)
+	out := view.Agent(a, registered, pass, failures, c.Teller)
+	messages, err := c.History.MessagesFor(ctx, name, messagesShown)
 	out.Messages = view.Messages(messages)
 	return out, unlessForgotten(pass.Past, err)
 }
@@ -58,8 +57,8 @@ func notYet(o fleet.Order) *api.Error {
 }
 
 // registration returns nil for an agent that is not registered.
-func (s *server) registration(ctx context.Context, name string) (*fleet.Registration, error) {
-	all, err := s.Control.Registry(ctx)
+func (c *Control) registration(ctx context.Context, name string) (*fleet.Registration, error) {
+	all, err := c.Registry(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -89,11 +88,11 @@ func noAgent(verb, name string) *api.Error {
 // failuresAtMost is how many failures are listed.
 const failuresAtMost = 200
 
-func (s *server) failures(req *http.Request, _ Caller) (any, error) {
-	name := req.URL.Query().Get("agent")
-	list, err := s.Failures.Failures(req.Context(), name, failuresAtMost)
+func (c *Control) failures(ctx context.Context, call Call) (any, error) {
+	name := call.Ask("agent")
+	list, err := c.History.Failures(ctx, name, failuresAtMost)
 	if err == nil && name != "" && len(list) == 0 {
-		_, err = s.known(req.Context(), "list the failures of", name)
+		_, err = c.known(ctx, "list the failures of", name)
 	}
 	if err != nil {
 		return nil, err
@@ -104,9 +103,9 @@ func (s *server) failures(req *http.Request, _ Caller) (any, error) {
 // addFailed adds to the status the agents that were given up, and how much is
 // ordered and not over. A ledger that cannot be read is a note, not the end of
 // the status: it is asked for just when something is wrong.
-func (s *server) addFailed(ctx context.Context, out *api.Status) error {
+func (c *Control) addFailed(ctx context.Context, out *api.Status) error {
 	out.Failed = []api.FailedAgent{}
-	all, err := s.Control.Registry(ctx)
+	all, err := c.Registry(ctx)
 	if err != nil {
 		out.Notes = append(out.Notes, "the ledger cannot be read: "+fleet.Line(err.Error(), 300))
 		return nil
@@ -115,13 +114,22 @@ func (s *server) addFailed(ctx context.Context, out *api.Status) error {
 		if r.Failed == "" || r.Desired == fleet.DesiredRetired {
 			continue
 		}
-		past, err := s.Failures.Failures(ctx, r.Name, failuresAtMost)
+		past, err := c.History.Failures(ctx, r.Name, failuresAtMost)
 		if err != nil {
 			return err
 		}
 		out.Failed = append(out.Failed, api.FailedAgent{Agent: r.Name, Why: r.Failed, Failures: len(past)})
 	}
-	open, err := s.Control.Orders.Open(ctx)
+	open, err := c.Orders.Open(ctx)
 	out.Orders = len(open)
+	return err
+}
+
+// unlessForgotten is the error of a read of what is written down, unless all of it is
+// lost: what is seen is told then all the same, and that there is no more.
+func unlessForgotten(p fleet.Past, err error) error {
+	if p.Amnesia {
+		return nil
+	}
 	return err
 }

@@ -1,9 +1,8 @@
-package server
+package control
 
 import (
 	"context"
 	"fmt"
-	"net/http"
 	"regexp"
 	"slices"
 	"strconv"
@@ -17,40 +16,40 @@ import (
 // eventsAStory is how much of the event log a story tells.
 const eventsAStory = 50
 
-func (s *server) story(req *http.Request, _ Caller) (any, error) {
-	of := strings.TrimSpace(req.URL.Query().Get("of"))
+func (c *Control) story(ctx context.Context, call Call) (any, error) {
+	of := strings.TrimSpace(call.Ask("of"))
 	if of == "" {
 		return nil, api.AsBadInput(fmt.Errorf("cannot tell the story of nothing: name an alert's number, an agent, a path or a rule"))
 	}
-	pass, err := s.Cycle.Look(req.Context(), stare)
+	pass, err := c.Look(ctx, Whole)
 	if err != nil {
-		return nil, cannotLook(err)
+		return nil, CannotLook(err)
 	}
-	written, err := s.Control.Alerts.Alerts(req.Context(), true)
+	written, err := c.Alerts.Alerts(ctx, true)
 	if err = unlessForgotten(pass.Past, err); err != nil {
 		return nil, err
 	}
 	alerts := view.Merged(pass.Assessment.Alerts, written)
-	a, err := s.resolve(of, &pass, alerts)
+	a, err := c.resolve(of, &pass, alerts)
 	if err != nil {
 		return nil, err
 	}
-	events, err := s.storyEvents(req.Context(), a)
+	events, err := c.storyEvents(ctx, a)
 	if err = unlessForgotten(pass.Past, err); err != nil {
 		return nil, err
 	}
-	return view.Story(a, pass, alerts, events, s.Teller), nil
+	return view.Story(a, pass, alerts, events, c.Teller), nil
 }
 
-func (s *server) storyEvents(ctx context.Context, a view.StoryOf) ([]fleet.Event, error) {
-	return s.Chronicle.Events(ctx, EventFilter{Limit: eventsAStory, Subject: a.Subject, Rule: a.Rule, Action: a.Action})
+func (c *Control) storyEvents(ctx context.Context, a view.StoryOf) ([]fleet.Event, error) {
+	return c.Events(ctx, EventFilter{Limit: eventsAStory, Subject: a.Subject, Rule: a.Rule, Action: a.Action})
 }
 
 var actionID = regexp.MustCompile(`^[0-9a-f]{16}$`)
 
 // resolve finds what a person means: an alert's number, kind/name, a bare name
 // or path, a rule, an action, or an unmistakable piece of a name.
-func (s *server) resolve(of string, p *fleet.Pass, alerts []fleet.Alert) (view.StoryOf, error) {
+func (c *Control) resolve(of string, p *fleet.Pass, alerts []fleet.Alert) (view.StoryOf, error) {
 	if n, err := strconv.ParseInt(strings.TrimPrefix(of, "#"), 10, 64); err == nil {
 		return alertNumber(n, alerts)
 	}
@@ -73,7 +72,7 @@ func (s *server) resolve(of string, p *fleet.Pass, alerts []fleet.Alert) (view.S
 			return oneOf(of, hits)
 		}
 	}
-	if slices.Contains(s.Control.Rules(), of) {
+	if slices.Contains(c.Rules(), of) {
 		return view.StoryOf{Rule: of}, nil
 	}
 	if actionID.MatchString(of) {

@@ -1,9 +1,9 @@
-package server
+package control
 
 import (
 	"cmp"
+	"context"
 	"fmt"
-	"net/http"
 	"slices"
 	"strings"
 	"time"
@@ -14,18 +14,17 @@ import (
 )
 
 // costs sums up the calls of models by day, formula or alert.
-func (s *server) costs(req *http.Request, _ Caller) (any, error) {
-	q := req.URL.Query()
-	by := cmp.Or(q.Get("by"), "day")
+func (c *Control) costs(ctx context.Context, call Call) (any, error) {
+	by := cmp.Or(call.Ask("by"), "day")
 	key, ok := costKeys()[by]
 	if !ok {
 		return nil, api.AsBadInput(fmt.Errorf("cannot sum up by %q: want day, formula or alert", fleet.Line(by, 40)))
 	}
-	from, err := sinceOf(cmp.Or(q.Get("since"), "7d"), s.Now())
+	from, err := sinceOf(cmp.Or(call.Ask("since"), "7d"), c.Now())
 	if err != nil {
 		return nil, api.AsBadInput(err)
 	}
-	list, err := s.Costs(req.Context(), from)
+	list, err := c.Costs(ctx, from)
 	if err != nil {
 		return nil, err
 	}

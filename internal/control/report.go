@@ -1,9 +1,9 @@
-package server
+package control
 
 import (
 	"cmp"
+	"context"
 	"errors"
-	"net/http"
 
 	"custos/internal/api"
 	"custos/internal/fleet"
@@ -11,38 +11,37 @@ import (
 )
 
 // report is the morning page.
-func (s *server) report(req *http.Request, _ Caller) (any, error) {
-	ctx := req.Context()
-	from, err := sinceOf(cmp.Or(req.URL.Query().Get("since"), "12h"), s.Now())
+func (c *Control) report(ctx context.Context, call Call) (any, error) {
+	from, err := sinceOf(cmp.Or(call.Ask("since"), "12h"), c.Now())
 	if err != nil {
 		return nil, api.AsBadInput(err)
 	}
-	pass, err := s.Cycle.Look(ctx, stare)
+	pass, err := c.Look(ctx, Whole)
 	if err != nil {
-		return nil, cannotLook(err)
+		return nil, CannotLook(err)
 	}
-	events, err := s.Chronicle.Events(ctx, EventFilter{Limit: view.EventsAReport})
-	if err != nil {
-		return nil, err
-	}
-	failures, err := s.Failures.Failures(ctx, "", failuresAtMost)
+	events, err := c.Events(ctx, EventFilter{Limit: view.EventsAReport})
 	if err != nil {
 		return nil, err
 	}
-	costs, err := s.Costs(ctx, from)
+	failures, err := c.History.Failures(ctx, "", failuresAtMost)
+	if err != nil {
+		return nil, err
+	}
+	costs, err := c.Costs(ctx, from)
 	if err != nil {
 		return nil, err
 	}
 	out := view.Report(pass, from, events)
-	out.Watched = !s.InProcess
+	out.Watched = c.Watched
 	for _, c := range costs {
 		view.AddCost(&out.Models, c)
 	}
 	out.Agents = view.AgentReports(&pass, from, func(top string) ([]string, bool, error) {
-		if s.Made == nil {
+		if c.Made == nil {
 			return nil, false, errors.New("nobody looks into worktrees here")
 		}
-		return s.Made(ctx, fleet.RawPath(top), from.Wall)
+		return c.Made(ctx, fleet.RawPath(top), from.Wall)
 	})
 	view.AddFailures(out.Agents, failures, from)
 	out.Next = view.AfterReport(out)

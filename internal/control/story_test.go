@@ -1,4 +1,4 @@
-package server
+package control
 
 import (
 	"testing"
@@ -12,14 +12,14 @@ func TestWhichSessionIsMeant(t *testing.T) {
 	pane := func(socket, session string) fleet.Pane {
 		return fleet.Pane{ID: fleet.PaneID{Socket: socket, Pane: "%1"}, Session: session}
 	}
-	w := &world{}
-	w.pass.Snapshot.Sessions.Value = []fleet.Pane{pane("/tmp/one", "main"), pane("/tmp/two", "main"), pane("/tmp/two", "build")}
-	s := &server{w.options()}
+	c := &Control{Rules: func() []string { return nil }}
+	var p fleet.Pass
+	p.Snapshot.Sessions.Value = []fleet.Pane{pane("/tmp/one", "main"), pane("/tmp/two", "main"), pane("/tmp/two", "build")}
 	for of, want := range map[string]string{
 		"session/main:0.0@/tmp/one": "main:0.0@/tmp/one", "build:0.0": "build:0.0@/tmp/two", "session/build:0.0": "build:0.0@/tmp/two",
 		"main:0.0": "", "session/main:0.0": "", "session/main:0.1": "",
 	} {
-		got, err := s.resolve(of, &w.pass, nil)
+		got, err := c.resolve(of, &p, nil)
 		if (err != nil) != (want == "") || got.Subject.Name != want {
 			t.Errorf("%s is %q, %v, want %q", of, got.Subject.Name, err, want)
 		}

@@ -1,11 +1,9 @@
-package server
+package control
 
 import (
 	"cmp"
 	"context"
 	"fmt"
-	"net/http"
-	"net/url"
 	"slices"
 	"strconv"
 	"time"
@@ -23,14 +21,14 @@ const (
 	eventsAFeed = 20000
 )
 
-func (s *server) feed(req *http.Request, _ Caller) (any, error) {
-	q, err := feedQuery(req.URL.Query())
+func (c *Control) feed(ctx context.Context, call Call) (any, error) {
+	q, err := feedQuery(call.Ask)
 	if err != nil {
 		return nil, api.AsBadInput(err)
 	}
-	crew := view.FeedOf{}
+	of := view.FeedOf{}
 	if q.Of != "" {
-		if crew, err = s.crewOf(req.Context(), q); err != nil {
+		if of, err = c.agentsOf(ctx, q); err != nil {
 			return nil, err
 		}
 	}
@@ -38,33 +36,33 @@ func (s *server) feed(req *http.Request, _ Caller) (any, error) {
 	if q.View == api.FeedAll {
 		read = q.Limit
 	}
-	events, err := s.Chronicle.Events(req.Context(), EventFilter{Limit: read, Subject: crew.Only()})
+	events, err := c.Events(ctx, EventFilter{Limit: read, Subject: of.Only()})
 	if err != nil {
 		return nil, err
 	}
-	hooks, err := s.HookLog.HookEvents(req.Context(), HookFilter{Since: fleet.Instant{Wall: q.Since}, Limit: read})
+	hooks, err := c.History.HookEvents(ctx, HookFilter{Since: fleet.Instant{Wall: q.Since}, Limit: read})
 	if err != nil {
 		return nil, err
 	}
-	return view.Feed(q, crew, events, hooks), nil
+	return view.Feed(q, of, events, hooks), nil
 }
 
-func feedQuery(v url.Values) (api.FeedQuery, error) {
-	q := api.FeedQuery{View: cmp.Or(v.Get("view"), api.FeedAll), Of: v.Get("of"), Limit: feedLength}
+func feedQuery(ask func(string) string) (api.FeedQuery, error) {
+	q := api.FeedQuery{View: cmp.Or(ask("view"), api.FeedAll), Of: ask("of"), Limit: feedLength}
 	if !slices.Contains([]string{api.FeedAll, api.FeedTrace, api.FeedErrors, api.FeedReplay}, q.View) {
 		return q, fmt.Errorf("cannot tell %q: want feed, trace, errors or replay", fleet.Line(q.View, 40))
 	}
 	if named := q.View == api.FeedTrace || q.View == api.FeedReplay; named != (q.Of != "") {
 		return q, fmt.Errorf("cannot tell %s of %q: a trace and a replay name an agent, the others none", q.View, fleet.Line(q.Of, 80))
 	}
-	if text := v.Get("since"); text != "" {
+	if text := ask("since"); text != "" {
 		t, err := time.Parse(time.RFC3339Nano, text)
 		if err != nil {
 			return q, fmt.Errorf("cannot tell what was since %q: want a time like 2006-01-02T15:04:05Z", fleet.Line(text, 40))
 		}
 		q.Since = t
 	}
-	if text := v.Get("limit"); text != "" {
+	if text := ask("limit"); text != "" {
 		n, err := strconv.Atoi(text)
 		if err != nil || n < 1 || n > feedAtMost {
 			return q, fmt.Errorf("cannot tell %q things: want 1 to %d", fleet.Line(text, 20), feedAtMost)
@@ -74,36 +72,36 @@ func feedQuery(v url.Values) (api.FeedQuery, error) {
 	return q, nil
 }
 
-// crewOf finds whom a trace (an agent, or all with a task) or a replay (an agent
+// agentsOf finds whom a trace (an agent, or all with a task) or a replay (an agent
 // with all below it, or a run) is about.
-func (s *server) crewOf(ctx context.Context, q api.FeedQuery) (view.FeedOf, error) {
-	pass, err := s.Cycle.Look(ctx, glance)
+func (c *Control) agentsOf(ctx context.Context, q api.FeedQuery) (view.FeedOf, error) {
+	pass, err := c.Look(ctx, Glance)
 	if err != nil {
-		return view.FeedOf{}, cannotLook(err)
+		return view.FeedOf{}, CannotLook(err)
 	}
-	all, err := s.Control.Registry(ctx)
+	all, err := c.Registry(ctx)
 	if err != nil {
 		return view.FeedOf{}, err
 	}
-	c := view.FeedOf{Names: crewNames(q, all), Procs: map[fleet.ProcessID]string{}}
+	of := view.FeedOf{Names: namesOf(q, all), Procs: map[fleet.ProcessID]string{}}
 	for _, a := range pass.Snapshot.Agents.Value {
-		if a.Name == q.Of && !slices.Contains(c.Names, a.Name) {
-			c.Names = append(c.Names, a.Name)
+		if a.Name == q.Of && !slices.Contains(of.Names, a.Name) {
+			of.Names = append(of.Names, a.Name)
 		}
-		if !slices.Contains(c.Names, a.Name) {
+		if !slices.Contains(of.Names, a.Name) {
 			continue
 		}
 		for _, id := range append(a.Procs, a.Process) {
-			c.Procs[id] = a.Name
+			of.Procs[id] = a.Name
 		}
 	}
-	if len(c.Names) == 0 {
-		return c, noAgent(q.View, q.Of)
+	if len(of.Names) == 0 {
+		return of, noAgent(q.View, q.Of)
 	}
-	return c, nil
+	return of, nil
 }
 
-func crewNames(q api.FeedQuery, all []fleet.Registration) (names []string) {
+func namesOf(q api.FeedQuery, all []fleet.Registration) (names []string) {
 	for _, r := range all {
 		about := r.Name == q.Of
 		if q.View == api.FeedTrace {

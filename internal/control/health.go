@@ -1,8 +1,8 @@
-package server
+package control
 
 import (
+	"context"
 	"fmt"
-	"net/http"
 	"time"
 
 	"custos/internal/api"
@@ -10,9 +10,14 @@ import (
 	"custos/internal/view"
 )
 
-func (s *server) health(req *http.Request, _ Caller) (any, error) {
+func (c *Control) status(ctx context.Context, call Call) (any, error) {
+	out := c.Status(ctx)
+	return out, c.addFailed(ctx, &out)
+}
+
+func (c *Control) health(ctx context.Context, call Call) (any, error) {
 	maxAge := view.PassLate
-	if text := req.URL.Query().Get("max_age"); text != "" {
+	if text := call.Ask("max_age"); text != "" {
 		d, err := time.ParseDuration(text)
 		if err != nil || d < 0 {
 			return nil, &api.Error{Kind: api.BadInput, Message: fmt.Sprintf("cannot read max_age %q: want a time like 2m", fleet.Line(text, 40))}
@@ -21,5 +26,5 @@ func (s *server) health(req *http.Request, _ Caller) (any, error) {
 			maxAge = d
 		}
 	}
-	return view.Health(s.Vitals(req.Context()), s.Now(), maxAge), nil
+	return view.Health(c.Vitals(ctx), c.Now(), maxAge), nil
 }
