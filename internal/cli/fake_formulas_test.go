@@ -13,7 +13,6 @@ import (
 	"custos/internal/control"
 	"custos/internal/fleet"
 	"custos/internal/ledger"
-	"custos/internal/view"
 )
 
 // book is the formulas and runs of a world: one formula, nightly, whose runs end
@@ -83,7 +82,7 @@ func (b *book) known(id string) *fleet.Run {
 	return b.runs[id]
 }
 
-func (b *book) Runs(_ context.Context, f control.RunFilter) ([]fleet.Run, error) {
+func (b *book) Runs(_ context.Context, f fleet.RunFilter) ([]fleet.Run, error) {
 	r := b.known(f.ID)
 	if f.ID == "" {
 		r = b.known("nightly-1")
@@ -128,9 +127,9 @@ func (w *world) schedules(context.Context) ([]api.ScheduleRow, error) {
 		{Name: "full", Formula: "tidy", When: "when host.x", NextAt: []time.Time{}, WhyNot: "disabled: by me"}}, nil
 }
 
-func (w *world) costs(context.Context, fleet.Instant) ([]view.Cost, error) {
+func (w *world) costs(context.Context, fleet.Instant) ([]fleet.Cost, error) {
 	if w.never {
 		return nil, nil
 	}
-	return []view.Cost{{Day: "2026-11-20", Formula: "nightly", Calls: 2, Tokens: 1200, MicroUSD: 1_500_000, Unpriced: 1}}, nil
+	return []fleet.Cost{{Day: "2026-11-20", Formula: "nightly", Calls: 2, Tokens: 1200, MicroUSD: 1_500_000, Unpriced: 1}}, nil
 }

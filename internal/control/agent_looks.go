@@ -6,6 +6,7 @@ import (
 
 	"custos/internal/api"
 	"custos/internal/fleet"
+	"custos/internal/ledger"
 	"custos/internal/view"
 )
 
@@ -62,7 +63,7 @@ func (c *Control) registration(ctx context.Context, name string) (*fleet.Registr
 	if err != nil {
 		return nil, err
 	}
-	return view.FindRegistration(all, name), nil
+	return ledger.Registration(all, name), nil
 }
 
 // findAgent returns an agent as it is seen; verb is what cannot be done without. One that is registered and not seen

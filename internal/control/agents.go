@@ -10,7 +10,6 @@ import (
 	"custos/internal/api"
 	"custos/internal/fleet"
 	"custos/internal/ledger"
-	"custos/internal/view"
 )
 
 // agents are looked at by anybody; they say that they are at work, and hand over, each for itself; a person may hand over
@@ -100,7 +99,7 @@ func (c *Control) handoff(ctx context.Context, call Call) (api.Handoff, error) {
 	if err != nil {
 		return api.Handoff{}, err
 	}
-	reg := view.FindRegistration(all, call.ID)
+	reg := ledger.Registration(all, call.ID)
 	if reg == nil {
 		return api.Handoff{}, unknownAgent(call.ID)
 	}

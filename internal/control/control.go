@@ -44,7 +44,7 @@ type Control struct {
 	// Vitals says whether passes are made. It waits for nothing.
 	Vitals func(context.Context) view.Vitals
 	// Costs lists what models cost since a moment.
-	Costs func(ctx context.Context, since fleet.Instant) ([]view.Cost, error)
+	Costs func(ctx context.Context, since fleet.Instant) ([]fleet.Cost, error)
 	// Made lists the subjects of the commits that were made in a worktree since a
 	// moment, newest first; more says that there may be others. Nil: nothing tells.
 	Made func(ctx context.Context, top string, since time.Time) (subjects []string, more bool, err error)

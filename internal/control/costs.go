@@ -45,11 +45,11 @@ func (c *Control) costs(ctx context.Context, call Call) (any, error) {
 
 // costKeys are the ways to sum up. What belongs to no formula, or to no alert,
 // is one row.
-func costKeys() map[string]func(view.Cost) string {
-	return map[string]func(view.Cost) string{
-		"day":     func(c view.Cost) string { return c.Day },
-		"formula": func(c view.Cost) string { return cmp.Or(c.Formula, "(triage)") },
-		"alert":   func(c view.Cost) string { return cmp.Or(c.Alert, "(formulas)") },
+func costKeys() map[string]func(fleet.Cost) string {
+	return map[string]func(fleet.Cost) string{
+		"day":     func(c fleet.Cost) string { return c.Day },
+		"formula": func(c fleet.Cost) string { return cmp.Or(c.Formula, "(triage)") },
+		"alert":   func(c fleet.Cost) string { return cmp.Or(fleet.Line(c.Alert, 200), "(formulas)") },
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"custos/internal/api"
 	"custos/internal/fleet"
+	"custos/internal/ledger"
 	"custos/internal/view"
 )
 
@@ -125,7 +126,7 @@ func isBelow(r fleet.Registration, above string, all []fleet.Registration) bool 
 		if r.Parent == above {
 			return true
 		}
-		parent := view.FindRegistration(all, r.Parent)
+		parent := ledger.Registration(all, r.Parent)
 		if parent == nil {
 			return false
 		}

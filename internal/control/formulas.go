@@ -123,7 +123,7 @@ func (c *Control) mustKnow(ctx context.Context, name, project string) error {
 	if err != nil || slices.ContainsFunc(schedules, func(r api.ScheduleRow) bool { return r.Formula == name }) {
 		return err
 	}
-	runs, err := c.Runs.Runs(ctx, RunFilter{Limit: runsShown})
+	runs, err := c.Runs.Runs(ctx, fleet.RunFilter{Limit: runsShown})
 	if err != nil || slices.ContainsFunc(runs, func(r fleet.Run) bool { return r.Formula == name }) {
 		return err
 	}

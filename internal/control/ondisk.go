@@ -13,8 +13,8 @@ type OnDisk struct {
 	Past    func(context.Context) (fleet.Past, error)
 	// Look is what conditions are judged by, once these parts were looked at.
 	Look func(context.Context, fleet.Past, []fleet.PartName) *fleet.Snapshot
-	// RunsOf lists the newest runs of a formula, the newest last.
-	RunsOf func(ctx context.Context, formula string, most int) ([]fleet.Run, error)
+	// Runs lists the runs that match, the newest last.
+	Runs func(ctx context.Context, f fleet.RunFilter) ([]fleet.Run, error)
 	// Take writes a run down, and has one pass begin it.
 	Take func(ctx context.Context, run fleet.Run, detach bool) (fleet.Run, error)
 	Now  func() fleet.Instant

@@ -49,7 +49,7 @@ func (d OnDisk) due(ctx context.Context, past fleet.Past) map[string]fleet.Sched
 
 // news is how the newest runs of a plugin went, by schedule or by hand.
 func (d OnDisk) news(ctx context.Context, row *api.PluginRow, x library.Plugin) error {
-	runs, err := d.RunsOf(ctx, x.Schedule.Name, library.RunsCounted)
+	runs, err := d.Runs(ctx, fleet.RunFilter{Formula: x.Schedule.Name, Limit: library.RunsCounted})
 	if err != nil || len(runs) == 0 {
 		return err
 	}
@@ -182,7 +182,7 @@ func lineOf(x library.Plugin, key string) int {
 
 // History lists the newest runs of a plugin, the newest last.
 func (d OnDisk) History(ctx context.Context, name string, limit int) ([]fleet.Run, error) {
-	runs, err := d.RunsOf(ctx, fleet.PluginFormula(name), limit)
+	runs, err := d.Runs(ctx, fleet.RunFilter{Formula: fleet.PluginFormula(name), Limit: limit})
 	if err == nil && len(runs) == 0 {
 		_, err = d.find(ctx, name)
 	}

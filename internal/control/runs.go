@@ -67,7 +67,7 @@ func (c *Control) start(ctx context.Context, r api.RunRequest, by string) (fleet
 // taken says which run has the place that another one wants.
 func (c *Control) taken(ctx context.Context, f api.Formula, err error) error {
 	said := &api.Error{Kind: api.BadInput, Message: Reason(err.Error()), Hint: "custos formula ps"}
-	open, unread := c.Runs.Runs(ctx, RunFilter{Open: true})
+	open, unread := c.Runs.Runs(ctx, fleet.RunFilter{Open: true})
 	if unread != nil {
 		return said
 	}
@@ -84,7 +84,7 @@ const runsShown = 200
 
 func (c *Control) runs(ctx context.Context, call Call) (api.Runs, error) {
 	all := call.Ask("all") == "true"
-	list, err := c.Runs.Runs(ctx, RunFilter{Open: !all, Limit: runsShown})
+	list, err := c.Runs.Runs(ctx, fleet.RunFilter{Open: !all, Limit: runsShown})
 	if err != nil {
 		return api.Runs{}, err
 	}
@@ -108,7 +108,7 @@ func (c *Control) run(ctx context.Context, call Call) (api.Run, error) {
 
 // findRun finds a run by its ID.
 func (c *Control) findRun(ctx context.Context, id string) (fleet.Run, error) {
-	list, err := c.Runs.Runs(ctx, RunFilter{ID: id, Limit: 1})
+	list, err := c.Runs.Runs(ctx, fleet.RunFilter{ID: id, Limit: 1})
 	if err == nil && len(list) == 0 {
 		err = fs.ErrNotExist
 	}
@@ -125,7 +125,7 @@ func (c *Control) findRun(ctx context.Context, id string) (fleet.Run, error) {
 // guessed: who names a formula means its newest run.
 func (c *Control) noRun(ctx context.Context, id string) error {
 	said := &api.Error{Kind: api.NotFound, Message: fmt.Sprintf("cannot find run %q", fleet.Line(id, 100)), Hint: "custos formula ps --all"}
-	known, err := c.Runs.Runs(ctx, RunFilter{Limit: runsShown})
+	known, err := c.Runs.Runs(ctx, fleet.RunFilter{Limit: runsShown})
 	if err != nil {
 		return said
 	}
@@ -315,14 +315,7 @@ func stepHints(r fleet.Run, s fleet.RunStep) (out []api.Hint) {
 // Runs is the book of runs of formulas.
 type Runs interface {
 	// Runs lists the runs that match, by the time they began: the newest Limit.
-	Runs(ctx context.Context, f RunFilter) ([]fleet.Run, error)
+	Runs(ctx context.Context, f fleet.RunFilter) ([]fleet.Run, error)
 	// Change changes one run, in one transaction, and has a pass carry it on.
 	Change(ctx context.Context, id string, change RunsChange) (fleet.Run, error)
-}
-
-// RunFilter chooses runs. Zero fields choose all.
-type RunFilter struct {
-	ID    string
-	Open  bool // only those that are not over
-	Limit int
 }

@@ -11,13 +11,13 @@ import (
 
 	"custos/internal/api"
 	"custos/internal/fleet"
-	"custos/internal/view"
+	"custos/internal/ledger"
 )
 
 // spawnOf returns the registration that a spawn asks for, among all others.
 // spawnOf makes a registration of a request. kindOf names the kind of a command line.
 func spawnOf(q api.SpawnRequest, name string, all []fleet.Registration, kindOf func(argv []string) string) (_ *fleet.Registration, err error) {
-	parent := view.FindRegistration(all, q.Parent)
+	parent := ledger.Registration(all, q.Parent)
 	for _, check := range []error{checkName(name), checkAlike(name, all), checkKind(&q, kindOf), checkParent(q, parent), checkPaths(q), checkRestart(q)} {
 		if check != nil {
 			return nil, fmt.Errorf("cannot spawn %q: %w", fleet.Line(name, 80), check)

@@ -8,7 +8,6 @@ import (
 	"custos/internal/fleet"
 	"custos/internal/ledger"
 	"custos/internal/library"
-	"custos/internal/store"
 )
 
 // pluginFacts tells of the plugins, and how their runs went.
@@ -43,20 +42,13 @@ func gradeOf(severity string) fleet.Priority {
 func (s *system) countFailures(ctx context.Context, formula string, f *fleet.PluginFacts) {
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
 	defer cancel()
-	runs, err := s.runsOf(ctx, formula, library.RunsCounted)
+	runs, err := runner{s}.Runs(ctx, fleet.RunFilter{Formula: formula, Limit: library.RunsCounted})
 	if err != nil {
 		f.Failures = fleet.Unknown[int](fleet.Line(err.Error(), 200))
 		return
 	}
 	f.Last, f.Why = library.Outcome(runs)
 	f.Failures = fleet.Known(library.FailuresInARow(runs))
-}
-
-// runsOf lists the newest runs of a formula, the newest last.
-func (s *system) runsOf(ctx context.Context, formula string, most int) ([]fleet.Run, error) {
-	return recall(ctx, s.ledger, func(st *store.Store) ([]fleet.Run, error) {
-		return st.Runs(ctx, store.RunFilter{Formula: formula, Limit: most})
-	})
 }
 
 // due is what may run by itself now: formulas by schedule, and plugins. One command

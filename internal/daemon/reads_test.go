@@ -288,7 +288,7 @@ func answersOf(s *system) map[string]func(context.Context) error {
 		"failures": func(ctx context.Context) error { _, err := desk.Failures(ctx, "", 10); return err },
 		"hooks":    func(ctx context.Context) error { _, err := desk.HookEvents(ctx, control.HookFilter{}); return err },
 		"mail":     func(ctx context.Context) error { _, err := desk.MessagesFor(ctx, "dev", 10); return err },
-		"runs":     func(ctx context.Context) error { _, err := runner{s}.Runs(ctx, control.RunFilter{}); return err },
+		"runs":     func(ctx context.Context) error { _, err := runner{s}.Runs(ctx, fleet.RunFilter{}); return err },
 		"costs":    func(ctx context.Context) error { _, err := s.costs(ctx, fleet.Instant{}); return err },
 		"trust":    func(ctx context.Context) error { _, err := s.pins(ctx); return err },
 		"records":  func(ctx context.Context) error { _, _, err := records{s}.Records(ctx); return err },

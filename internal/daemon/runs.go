@@ -63,7 +63,7 @@ func (r runner) take(ctx context.Context, run fleet.Run, detach bool) (fleet.Run
 	if err != nil {
 		return run, err
 	}
-	known, err := st.Runs(ctx, store.RunFilter{Open: true})
+	known, err := st.Runs(ctx, fleet.RunFilter{Open: true})
 	if err != nil {
 		return run, err
 	}
@@ -91,9 +91,9 @@ func (r runner) take(ctx context.Context, run fleet.Run, detach bool) (fleet.Run
 }
 
 // Runs lists runs.
-func (r runner) Runs(ctx context.Context, f control.RunFilter) ([]fleet.Run, error) {
+func (r runner) Runs(ctx context.Context, f fleet.RunFilter) ([]fleet.Run, error) {
 	return recall(ctx, r.s.ledger, func(st *store.Store) ([]fleet.Run, error) {
-		return st.Runs(ctx, store.RunFilter{ID: f.ID, Open: f.Open, Limit: f.Limit})
+		return st.Runs(ctx, f)
 	})
 }
 
@@ -106,7 +106,7 @@ func (r runner) Change(ctx context.Context, id string, change control.RunsChange
 	if err != nil {
 		return fleet.Run{}, err
 	}
-	open, err := st.Runs(ctx, store.RunFilter{Open: true})
+	open, err := st.Runs(ctx, fleet.RunFilter{Open: true})
 	if err != nil {
 		return fleet.Run{}, err
 	}
@@ -127,7 +127,7 @@ func (r runner) carryOn(ctx context.Context, id string) (fleet.Run, error) {
 	if err := r.s.loop.Pass(ctx, "run "+id, append(restsOn(), fleet.PartRuns)...); err != nil {
 		r.s.o.Log.Warn("Cannot carry a run on yet", "run", id, "err", err)
 	}
-	list, err := r.Runs(ctx, control.RunFilter{ID: id})
+	list, err := r.Runs(ctx, fleet.RunFilter{ID: id})
 	if err == nil && len(list) == 0 {
 		err = fmt.Errorf("cannot find run %s any more", id)
 	}

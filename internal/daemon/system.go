@@ -196,7 +196,7 @@ func (s *system) handler(ctx context.Context, down func()) http.Handler {
 
 // control is what people and agents may do.
 func (s *system) control(watched bool) *control.Control {
-	d := control.OnDisk{Library: s.library, Past: s.recall, Look: s.lookedAt, RunsOf: s.runsOf, Take: runner{s}.take, Now: s.world.Now}
+	d := control.OnDisk{Library: s.library, Past: s.recall, Look: s.lookedAt, Runs: runner{s}.Runs, Take: runner{s}.take, Now: s.world.Now}
 	b := book{s.ledger, s.world.Now}
 	return &control.Control{
 		Formulas: d, Schedules: d.Schedules, Runs: runner{s}, Plugins: d, Pauses: pauser{s}, Code: codeDesk{s},

@@ -395,7 +395,7 @@ func (w *hamlet) states() map[string]string {
 	for _, v := range rows[fleet.Order](w, db, "orders") {
 		out["order/"+v.ID] = string(v.State)
 	}
-	runs, err := w.st.Runs(w.t.Context(), store.RunFilter{Limit: 1000})
+	runs, err := w.st.Runs(w.t.Context(), fleet.RunFilter{Limit: 1000})
 	w.must(err)
 	for _, v := range runs {
 		out["run/"+v.ID] = string(v.State)

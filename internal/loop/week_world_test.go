@@ -203,7 +203,7 @@ func (w *week) shown(a *weekAgent) fleet.Agent {
 // runs is what is seen of the runs of plugins: each step lives for 3 s.
 func (w *week) runs() (out []fleet.RunFacts) {
 	w.books.Lock()
-	list, err := w.st.Runs(context.Background(), store.RunFilter{Limit: 50})
+	list, err := w.st.Runs(context.Background(), fleet.RunFilter{Limit: 50})
 	w.books.Unlock()
 	if err != nil {
 		return nil

@@ -26,7 +26,7 @@ type Metrics struct {
 	Snapshot fleet.Snapshot
 	Alerts   []fleet.Alert // as the ledger has them
 	Blind    bool          // the ledger cannot be read: no alert is told, which does not mean that there is none
-	Costs    []view.Cost   // since Started
+	Costs    []fleet.Cost  // since Started
 }
 
 // Measures gathers the metrics of now. It waits for no look.

@@ -65,7 +65,7 @@ func (f formulasOf) Start(_ context.Context, r api.RunRequest, by string) (fleet
 	return run, nil
 }
 
-func (f runsOf) Runs(_ context.Context, q control.RunFilter) (out []fleet.Run, err error) {
+func (f runsOf) Runs(_ context.Context, q fleet.RunFilter) (out []fleet.Run, err error) {
 	for _, r := range f.w.runs {
 		if (q.ID == "" || r.ID == q.ID) && (!q.Open || !r.IsOver()) {
 			out = append(out, r)
@@ -86,8 +86,8 @@ func (f runsOf) Change(_ context.Context, id string, change control.RunsChange) 
 
 func (w *world) Schedules(context.Context) ([]api.ScheduleRow, error) { return nil, nil }
 
-func (w *world) Costs(context.Context, fleet.Instant) ([]view.Cost, error) {
-	return []view.Cost{{Day: "2026-11-19", Alert: "agent-stuck agent/a", Calls: 2, Tokens: 10, MicroUSD: 5000, Unpriced: 1},
+func (w *world) Costs(context.Context, fleet.Instant) ([]fleet.Cost, error) {
+	return []fleet.Cost{{Day: "2026-11-19", Alert: "agent-stuck agent/a", Calls: 2, Tokens: 10, MicroUSD: 5000, Unpriced: 1},
 		{Day: "2026-11-20", Formula: "nightly", Calls: 1, Tokens: 7, MicroUSD: 250000},
 		{Day: "2026-11-20", Alert: "agent-stuck agent/a", Calls: 1}}, nil
 }

@@ -68,16 +68,8 @@ func (s *Store) ChangeRun(ctx context.Context, id string, at fleet.Instant, chan
 	return r, err
 }
 
-// RunFilter keeps runs that match every field that is set.
-type RunFilter struct {
-	ID      string
-	Formula string
-	Open    bool // only those that are not over
-	Limit   int  // the newest; 1000 when it is not positive
-}
-
 // Runs lists runs with their steps, in the order they were taken.
-func (s *Store) Runs(ctx context.Context, f RunFilter) ([]fleet.Run, error) {
+func (s *Store) Runs(ctx context.Context, f fleet.RunFilter) ([]fleet.Run, error) {
 	var c conditions
 	c.when(f.ID != "", "id = ?", f.ID)
 	c.when(f.Formula != "", "formula = ?", f.Formula)

@@ -6,17 +6,6 @@ import (
 	"custos/internal/fleet"
 )
 
-// Cost is what models cost on one day, for one formula or for one alert.
-type Cost struct {
-	Day      string `json:"day"`                // YYYY-MM-DD, UTC: of the verdict; of the run's end, or latest change
-	Formula  string `json:"formula,omitempty"`  // that ran; its calls are the sessions that were started
-	Alert    string `json:"alert,omitempty"`    // rule and subject that a judge was asked about
-	Calls    int64  `json:"calls"`              // none for evidence that had been judged before
-	Tokens   int64  `json:"tokens"`             // as told by judge and agent
-	MicroUSD int64  `json:"micro_usd"`          // millionths of a dollar, of the calls whose price is known
-	Unpriced int64  `json:"unpriced,omitempty"` // calls whose price is not known
-}
-
 // costs sums both tables up. A row that cannot be read counts for nothing here; it
 // is set aside by whoever reads it whole.
 const costs = `
@@ -41,16 +30,16 @@ FROM calls GROUP BY day, formula, alert ORDER BY day, formula, alert`
 
 // Costs sums up what models cost since an instant, by the wall clock: one row for
 // each day and formula, and for each day and alert, oldest first.
-func (s *Store) Costs(ctx context.Context, since fleet.Instant) ([]Cost, error) {
+func (s *Store) Costs(ctx context.Context, since fleet.Instant) ([]fleet.Cost, error) {
 	const what = "sum up what models cost"
 	rows, err := s.r.QueryContext(ctx, costs, wall(since.Wall))
 	if err != nil {
 		return nil, failed(what, err)
 	}
 	defer rows.Close()
-	var list []Cost
+	var list []fleet.Cost
 	for rows.Next() {
-		var c Cost
+		var c fleet.Cost
 		if err := rows.Scan(&c.Day, &c.Formula, &c.Alert, &c.Calls, &c.Tokens, &c.MicroUSD, &c.Unpriced); err != nil {
 			return nil, failed(what, err)
 		}

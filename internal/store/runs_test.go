@@ -74,7 +74,7 @@ func TestRunComesBackAsItWas(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		list, err := s.Runs(context.Background(), RunFilter{ID: want.ID})
+		list, err := s.Runs(context.Background(), fleet.RunFilter{ID: want.ID})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -113,7 +113,7 @@ func TestTakeRun(t *testing.T) {
 		t.Fatal(err)
 	}
 	taken(t, s, runOf("r3", "deploy"))
-	for want, f := range map[string]RunFilter{"r1 r2 r3": {}, "r2 r3": {Open: true}, "r1": {ID: "r1"}, "r3": {Limit: 1}, "": {Formula: "other"}} {
+	for want, f := range map[string]fleet.RunFilter{"r1 r2 r3": {}, "r2 r3": {Open: true}, "r1": {ID: "r1"}, "r3": {Limit: 1}, "": {Formula: "other"}} {
 		list, err := s.Runs(t.Context(), f)
 		ok(t, err)
 		if got := runIDs(list); got != want {
@@ -275,7 +275,7 @@ func TestNewestOfAScheduleIsRemembered(t *testing.T) {
 		t.Errorf("after 40 days: %s", got)
 	}
 	ok(t, s.Trim(t.Context(), later))
-	list, err := s.Runs(t.Context(), RunFilter{})
+	list, err := s.Runs(t.Context(), fleet.RunFilter{})
 	ok(t, err)
 	if got := runIDs(list); got != "r2 x" {
 		t.Errorf("kept: %s", got)
@@ -296,7 +296,7 @@ func TestRunsAreNotKeptWithoutEnd(t *testing.T) {
 		return err
 	}))
 	ok(t, s.Trim(t.Context(), at(0)))
-	list, err := s.Runs(t.Context(), RunFilter{Limit: 2 * maxRuns})
+	list, err := s.Runs(t.Context(), fleet.RunFilter{Limit: 2 * maxRuns})
 	ok(t, err)
 	if len(list) != maxRuns+1 || list[0].ID != "r1" || list[1].ID != "r10" {
 		t.Errorf("%d runs, %s", len(list), runIDs(list[:3]))
@@ -313,7 +313,7 @@ func TestDamagedRunIsSetAsideWhole(t *testing.T) {
 		for name, meet := range map[string]func(*Store){
 			"past": func(s *Store) { past(t, s, at(1)) },
 			"list": func(s *Store) {
-				list, err := s.Runs(t.Context(), RunFilter{})
+				list, err := s.Runs(t.Context(), fleet.RunFilter{})
 				ok(t, err)
 				if runIDs(list) != "r2" {
 					t.Errorf("runs %s", runIDs(list))
@@ -535,7 +535,7 @@ func (m *runModel) check(t *rapid.T) {
 	if d := cmp.Diff(asJSON(want), asJSON(fleet.Past{Runs: p.Runs, Verdicts: p.Verdicts})); d != "" {
 		t.Fatalf("past (- want, + got):\n%s", d)
 	}
-	all, err := m.s.Runs(context.Background(), RunFilter{})
+	all, err := m.s.Runs(context.Background(), fleet.RunFilter{})
 	if err != nil || runIDs(all) != runIDs(m.runs) {
 		t.Fatalf("runs %s, want %s: %v", runIDs(all), runIDs(m.runs), err)
 	}

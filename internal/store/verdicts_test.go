@@ -117,7 +117,7 @@ func TestCosts(t *testing.T) {
 	taken(t, s, unpriced)
 	list, err := s.Costs(t.Context(), at(-time.Hour))
 	ok(t, err)
-	want := []Cost{
+	want := []fleet.Cost{
 		{Day: "2026-11-20", Alert: "agent-stuck agent/x", Calls: 2, Tokens: 200, MicroUSD: 2000, Unpriced: 1},
 		{Day: "2026-11-20", Alert: "agent-stuck agent/y", Calls: 1, Tokens: 100, MicroUSD: 2000},
 		{Day: "2026-11-20", Formula: "deploy", Calls: 2, Tokens: 5000, MicroUSD: 70_000},

@@ -1,21 +1,14 @@
 package view
 
-import "custos/internal/api"
+import (
+	"custos/internal/api"
+	"custos/internal/fleet"
+)
 
-// Cost is what models cost on one day for one formula or one alert.
-type Cost struct {
-	Day      string // "2006-01-02", UTC
-	Formula  string
-	Alert    string // rule and subject
-	Calls    int
-	Tokens   int64
-	MicroUSD int64
-	Unpriced int // calls whose price is not known
-}
-
-func AddCost(r *api.CostRow, c Cost) {
-	r.Calls += c.Calls
+// AddCost adds what models cost to a sum.
+func AddCost(r *api.CostRow, c fleet.Cost) {
+	r.Calls += int(c.Calls)
 	r.Tokens += c.Tokens
 	r.Dollars += Dollars(c.MicroUSD)
-	r.Unpriced += c.Unpriced
+	r.Unpriced += int(c.Unpriced)
 }

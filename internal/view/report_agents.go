@@ -8,6 +8,7 @@ import (
 
 	"custos/internal/api"
 	"custos/internal/fleet"
+	"custos/internal/ledger"
 )
 
 // madeIn lists the subjects of the commits that were made in a worktree.
@@ -37,7 +38,7 @@ func AgentReports(p *fleet.Pass, from fleet.Instant, made madeIn) []api.ReportAg
 	}
 	out := make([]api.ReportAgent, 0, len(list))
 	for _, a := range list {
-		r := agentReport(a, FindRegistration(p.Past.Registrations, a.Name), snap)
+		r := agentReport(a, ledger.Registration(p.Past.Registrations, a.Name), snap)
 		addCommits(&r, tops[r.Worktree], made)
 		addPulls(&r, a, snap, fleet.Duration(snap.At.Wall.Sub(from.Wall)))
 		out = append(out, r)

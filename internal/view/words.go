@@ -2,7 +2,6 @@ package view
 
 import (
 	"fmt"
-	"slices"
 	"strconv"
 	"time"
 
@@ -12,15 +11,6 @@ import (
 
 // Dollars turns millionths of a dollar into dollars.
 func Dollars(micro int64) float64 { return float64(micro) / 1e6 }
-
-// FindRegistration finds the one of a name; nil for none.
-func FindRegistration(all []fleet.Registration, name string) *fleet.Registration {
-	i := slices.IndexFunc(all, func(r fleet.Registration) bool { return r.Name == name })
-	if i < 0 {
-		return nil
-	}
-	return &all[i]
-}
 
 // Since is the machine's form of the time that passed between two instants.
 func Since(at, from fleet.Instant) string {
