@@ -39,7 +39,7 @@ func newPlace(o options) place {
 
 func (p *place) make(o options) {
 	enable := filepath.Join(o.cgroup, "cgroup.subtree_control")
-	if text, err := os.ReadFile(filepath.Join(o.cgroup, "cgroup.controllers")); err != nil {
+	if text, err := readFile(filepath.Join(o.cgroup, "cgroup.controllers")); err != nil {
 		p.why = fmt.Sprintf("%s is no cgroup v2 folder that can be read", o.cgroup)
 		return
 	} else if o.memoryMax > 0 && contains(string(text), "memory") {
@@ -50,7 +50,7 @@ func (p *place) make(o options) {
 		p.why = "cannot make a cgroup: " + err.Error()
 		return
 	}
-	folder, err := os.Open(path)
+	folder, err := os.OpenFile(path, os.O_RDONLY|unix.O_DIRECTORY, 0)
 	if err != nil {
 		os.Remove(path)
 		p.why = "cannot open the cgroup: " + err.Error()
@@ -115,7 +115,7 @@ func (p *place) oomKills() (uint64, bool) {
 	if p.cap == "cgroup" {
 		file = filepath.Join(p.path, "memory.events")
 	}
-	text, err := os.ReadFile(file)
+	text, err := readFile(file)
 	if err != nil {
 		return 0, false
 	}

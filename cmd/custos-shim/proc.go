@@ -13,11 +13,6 @@ func startOf(pid int) (uint64, error) {
 	return s.Start, err
 }
 
-func bootID() string {
-	text, _ := os.ReadFile("/proc/sys/kernel/random/boot_id") // empty: readers refuse it
-	return strings.TrimSpace(string(text))
-}
-
 // below lists the living descendants of a process.
 func below(root int) []leftBelow {
 	names, err := os.ReadDir("/proc")

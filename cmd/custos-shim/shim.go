@@ -10,6 +10,8 @@ import (
 	"syscall"
 
 	"golang.org/x/sys/unix"
+
+	"custos/internal/sys/procstat"
 )
 
 // Exit statuses of the shim itself, from sysexits.h and the shell. An agent may
@@ -48,7 +50,8 @@ func run(args, environ []string) int {
 	if err != nil && o.from == "" {
 		return complain(fmt.Errorf("cannot start: %w", err), exitCannot)
 	}
-	s := &shim{o: o, boot: bootID(), self: process{PID: os.Getpid()}}
+	boot, _ := procstat.BootID() // empty: readers refuse it
+	s := &shim{o: o, boot: boot, self: process{PID: os.Getpid()}}
 	if s.self.Start, err = startOf(s.self.PID); err != nil {
 		return complain(fmt.Errorf("cannot read my own process: %w", err), exitCannot)
 	}

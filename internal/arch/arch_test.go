@@ -44,6 +44,8 @@ func TestAtlasSeesViolations(t *testing.T) {
 		{"size", "internal/act/stop/x.go", "package stop\n" + strings.Repeat("var _ int\n", mostLines), "internal/act/stop has 5001 lines of code, and may have 5000"},
 		{"size of the large", "internal/daemon/x.go", "package daemon\n" + strings.Repeat("var _ int\n", large["internal/daemon"]), "internal/daemon has"},
 		{"init", "internal/act/stop/x.go", `package stop; func init() {}`, "internal/act/stop may not have an init function"},
+		{"what may be a pipe is waited for", "internal/act/spawn/x.go", `package spawn; import "os"; func f(p string) { os.ReadFile(p) }`, "internal/act/spawn opens what may be a pipe or a link, and may not call os.ReadFile"},
+		{"what may be a link is written through", "cmd/custos-shim/x.go", `package main; import fs "os"; func f(p string) { fs.WriteFile(p+"/proc/", nil, 0) }`, "cmd/custos-shim opens what may be a pipe or a link, and may not call os.WriteFile"},
 		{"a turn of no plan", "internal/daemon/x.go", `package daemon; import "custos/internal/fleet"; var _ = fleet.Turn{}`, "internal/daemon may not make a Turn but by Plan.Turn"},
 		{"a turn beside the plan", "internal/loop/x.go", `package loop; import words "custos/internal/fleet"; var _ = new(words.Turn)`, "internal/loop may not make a Turn but by Plan.Turn"},
 		{"a turn made elsewhere in fleet", "internal/fleet/x.go", `package fleet; func other() any { return Turn{} }`, "internal/fleet may not make a Turn but by Plan.Turn"},
@@ -124,7 +126,7 @@ func check(pkg string, f *ast.File) (found []string) {
 			found = append(found, pkg+" may not have an init function")
 		}
 	}
-	return slices.Concat(found, uses(pkg, r, f, names), turns(pkg, f, names))
+	return slices.Concat(found, uses(pkg, r, f, names), turns(pkg, f, names), opens(pkg, f, names))
 }
 
 // uses looks for the names a package may not even mention.

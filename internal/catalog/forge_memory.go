@@ -37,25 +37,9 @@ func (w *World) KeepAnswers() error {
 	}
 	var errs []error
 	for project, text := range all {
-		errs = append(errs, replaceFile(w.answersFile(project), text))
+		if err := files.Replace(w.answersFile(project), text, 0o600); err != nil {
+			errs = append(errs, fmt.Errorf("cannot write down what the forge of %s answered: %w", project, err))
+		}
 	}
 	return errors.Join(errs...)
-}
-
-// replaceFile writes a file whole, for our user alone.
-func replaceFile(path string, text []byte) error {
-	f, err := os.CreateTemp(filepath.Dir(path), ".new-*")
-	if err != nil {
-		return fmt.Errorf("cannot write %s: %w", path, err)
-	}
-	_, err = f.Write(text)
-	err = errors.Join(err, f.Close())
-	if err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	if err != nil {
-		os.Remove(f.Name())
-		return fmt.Errorf("cannot write %s: %w", path, err)
-	}
-	return nil
 }

@@ -86,7 +86,7 @@ func instanceMade() []files.Made {
 
 // InstancesMade is what is made in the folder of all instances.
 func InstancesMade() []files.Made {
-	return []files.Made{folderMade(instanceName, instanceMade), fileMade(`\.` + instanceName + `\.spawn(\.tmp)?`)}
+	return []files.Made{folderMade(instanceName, instanceMade), fileMade(`\.` + instanceName + `\.spawn(\.tmp)?`), newMade()}
 }
 
 // RunFolderMade is what is made in the run folder; without the socket of a tmux server that

@@ -3,7 +3,6 @@ package hookwire
 import (
 	"os"
 	"strconv"
-	"strings"
 	"syscall"
 	"time"
 	"unsafe"
@@ -55,8 +54,7 @@ func upNanos() int64 {
 }
 
 func bootID() string {
-	b, _ := os.ReadFile("/proc/sys/kernel/random/boot_id")
-	if id := strings.TrimSpace(string(b)); len(id) <= maxName {
+	if id, _ := procstat.BootID(); len(id) <= maxName {
 		return id
 	}
 	return ""

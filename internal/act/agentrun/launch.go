@@ -391,30 +391,15 @@ func writeAll(all map[string][]byte) error {
 		if is, err := files.Read(path, int64(len(text))); err == nil && string(is) == string(text) {
 			continue
 		}
-		if err := writeOne(path, text); err != nil {
+		err := os.MkdirAll(filepath.Dir(path), 0o700)
+		if err == nil {
+			err = files.Replace(path, text, 0o600)
+		}
+		if err != nil {
 			return fmt.Errorf("cannot write what the hooks need: %w", err)
 		}
 	}
 	return nil
-}
-
-func writeOne(path string, text []byte) error {
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return err
-	}
-	f, err := os.CreateTemp(filepath.Dir(path), ".new-*")
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(text)
-	err = errors.Join(err, f.Close())
-	if err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	if err != nil {
-		os.Remove(f.Name())
-	}
-	return err
 }
 
 // Learned is a registration with what a start has brought.

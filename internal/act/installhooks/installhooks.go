@@ -156,40 +156,24 @@ func (r *run) Do(ctx context.Context) error {
 		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 			return fmt.Errorf("cannot write the hooks: %w", err)
 		}
-		if err := replace(path, text, 0o600); err != nil {
-			return err
+		if err := files.Replace(path, text, 0o600); err != nil {
+			return fmt.Errorf("cannot write the hooks: %w", err)
 		}
 	}
 	if _, err := os.Lstat(r.path + before); errors.Is(err, fs.ErrNotExist) {
-		if err := replace(r.path+before, r.was, r.mode); err != nil {
-			return err
+		if err := files.Replace(r.path+before, r.was, r.mode); err != nil {
+			return fmt.Errorf("cannot keep what was in %s: %w", r.mark.Path, err)
 		}
 	}
-	return replace(r.path, r.next, r.mode)
-}
-
-// replace writes a file beside the old one and renames it: there is always a
-// whole one.
-func replace(path string, b []byte, mode fs.FileMode) error {
-	f, err := os.CreateTemp(filepath.Dir(path), ".custos-*")
-	if err != nil {
-		return fmt.Errorf("cannot write %s: %w", fleet.Path(path), err)
-	}
-	_, err = f.Write(b)
-	err = errors.Join(err, f.Chmod(mode), f.Sync(), f.Close())
-	if err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	if err != nil {
-		os.Remove(f.Name())
-		return fmt.Errorf("cannot write %s: %w", fleet.Path(path), err)
+	if err := files.Replace(r.path, r.next, r.mode); err != nil {
+		return fmt.Errorf("cannot write %s: %w", r.mark.Path, err)
 	}
 	return nil
 }
 
 // Verify implements act.Run.
 func (r *run) Verify(context.Context) (string, error) {
-	now, err := os.ReadFile(r.path)
+	now, err := files.Read(r.path, largest)
 	if err != nil {
 		return "", fmt.Errorf("cannot read %s again: %w", r.mark.Path, err)
 	}

@@ -190,28 +190,11 @@ func (r *run) Do(ctx context.Context) error {
 		name string
 		text []byte
 	}{{fleet.RunPromptFile, []byte(prompt)}, {fleet.RunCompactFile, []byte(cut(formula.Compact(f, c), compactMax))}, {fleet.RunStampFile, r.stamp()}} {
-		if err := replace(r.r.File(file.name), file.text); err != nil {
+		if err := files.Replace(r.r.File(file.name), file.text, 0o600); err != nil {
 			return fmt.Errorf("cannot write %s: %w", file.name, err)
 		}
 	}
 	return nil
-}
-
-// replace writes a file whole, for our user alone.
-func replace(path string, text []byte) error {
-	f, err := os.CreateTemp(filepath.Dir(path), ".new-*")
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(text)
-	err = errors.Join(err, f.Sync(), f.Close())
-	if err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	if err != nil {
-		os.Remove(f.Name())
-	}
-	return err
 }
 
 // Verify implements act.Run.

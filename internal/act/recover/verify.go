@@ -9,12 +9,12 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"syscall"
 	"time"
 
 	"custos/internal/act/agentrun"
 	"custos/internal/agent"
 	"custos/internal/fleet"
+	"custos/internal/sys/files"
 	"custos/internal/sys/shim"
 )
 
@@ -154,16 +154,12 @@ func (x *Action) registered(k agent.Kind, p fleet.ProcessID, session string) boo
 // readOwn reads a small regular file of our own user. It follows no link and
 // waits for no pipe.
 func readOwn(path string) ([]byte, error) {
-	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
+	f, info, err := files.OpenRegular(path, os.O_RDONLY)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
-		return nil, err
-	}
-	if st, ok := info.Sys().(*syscall.Stat_t); !ok || !info.Mode().IsRegular() || int(st.Uid) != os.Getuid() {
+	if int(info.UID) != os.Getuid() {
 		return nil, errors.New("it is no file of ours")
 	}
 	return io.ReadAll(io.LimitReader(f, agent.RegistryLimit+1))

@@ -208,13 +208,9 @@ func writeNote(path string, n note) error {
 		err = os.MkdirAll(filepath.Dir(path), 0o700)
 	}
 	if err == nil {
-		err = os.WriteFile(path+".tmp", b, 0o600)
-	}
-	if err == nil {
-		err = os.Rename(path+".tmp", path)
+		err = files.Replace(path, b, 0o600)
 	}
 	if err != nil {
-		os.Remove(path + ".tmp")
 		return fmt.Errorf("cannot note the start: %w", err)
 	}
 	return nil

@@ -21,6 +21,7 @@ import (
 
 	"custos/internal/fleet"
 	"custos/internal/session"
+	"custos/internal/sys/files"
 	"custos/internal/sys/proc"
 	"custos/internal/sys/shim"
 )
@@ -245,7 +246,7 @@ func (p *Provider) Close(_ context.Context, id fleet.PaneID) error {
 	if err != nil && !errors.Is(err, proc.ErrGone) {
 		return fmt.Errorf("cannot close %s: %w", id.Pane, err)
 	}
-	if err := os.WriteFile(p.closedFile(id.Pane), nil, 0o600); err != nil {
+	if err := files.Write(p.closedFile(id.Pane), nil, 0o600); err != nil {
 		return fmt.Errorf("cannot close %s: %w", id.Pane, err)
 	}
 	return nil

@@ -2,8 +2,6 @@ package tmux
 
 import (
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 
 	"custos/internal/fleet"
@@ -29,12 +27,4 @@ func (v *Viewer) server(pid int) (fleet.ProcessID, error) {
 		return fleet.ProcessID{}, fmt.Errorf("its process %d is %q here: it runs in another pid namespace", pid, fleet.Line(s.Comm, 32))
 	}
 	return fleet.ProcessID{PID: pid, Start: s.Start, Boot: v.o.Boot}, nil
-}
-
-func bootID(proc string) string {
-	b, err := os.ReadFile(filepath.Join(proc, "sys/kernel/random/boot_id"))
-	if err != nil {
-		return ""
-	}
-	return strings.TrimSpace(string(b))
 }

@@ -16,6 +16,7 @@ import (
 
 	"custos/internal/fleet"
 	"custos/internal/session"
+	"custos/internal/sys/procstat"
 )
 
 // Options says which servers are looked at, and how.
@@ -77,7 +78,7 @@ func New(o Options) (*Viewer, error) {
 		v.o.TMPDir = "/tmp"
 	}
 	if v.o.Boot == "" {
-		v.o.Boot = bootID(v.o.Proc)
+		v.o.Boot, _ = procstat.BootID() // empty: no server is known again
 	}
 	return v, nil
 }

@@ -106,15 +106,15 @@ func OpenToWrite(path string, flag int, mode fs.FileMode) (*os.File, error) {
 	return f, nil
 }
 
-// Replace puts a new file in the place of one of Custos's own, whole at once, and of
-// whatever else but a folder lies there.
+// Replace puts a new file in the place of one of Custos's own, whole at once and on the
+// disk, and of whatever else but a folder lies there.
 func Replace(path string, text []byte, mode fs.FileMode) error {
 	f, err := os.CreateTemp(filepath.Dir(path), ".new-*")
 	if err != nil {
 		return err
 	}
 	_, err = f.Write(text)
-	if err = errors.Join(err, f.Chmod(mode), f.Close()); err == nil {
+	if err = errors.Join(err, f.Chmod(mode), f.Sync(), f.Close()); err == nil {
 		err = os.Rename(f.Name(), path)
 	}
 	if err != nil {

@@ -2,12 +2,11 @@
 package host
 
 import (
-	"fmt"
-	"os"
-	"strings"
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"custos/internal/sys/procstat"
 )
 
 // Moment is one reading of the clocks.
@@ -24,11 +23,8 @@ type Clock struct{ boot string }
 // (another kind of kernel, no /proc) it fails; the Clock it returns then still
 // tells the time.
 func NewClock() (Clock, error) {
-	boot, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
-	if err != nil {
-		return Clock{}, fmt.Errorf("cannot read boot id: %w", err)
-	}
-	return Clock{boot: strings.TrimSpace(string(boot))}, nil
+	boot, err := procstat.BootID()
+	return Clock{boot: boot}, err
 }
 
 // Now reads the wall clock and the boot clock, one right after the other.

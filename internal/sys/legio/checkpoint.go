@@ -1,12 +1,10 @@
 package legio
 
 import (
+	"custos/internal/sys/files"
 	"encoding/json"
-	"io"
-	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"time"
 )
 
@@ -36,12 +34,7 @@ func CheckpointOf(store, agent string) (c Checkpoint, ok bool) {
 	if err != nil || is.size > longestCheckpoint {
 		return c, false
 	}
-	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
-	if err != nil {
-		return c, false
-	}
-	defer f.Close()
-	text, err := io.ReadAll(io.LimitReader(f, longestCheckpoint))
+	text, err := files.Read(path, longestCheckpoint)
 	if err != nil {
 		return c, false
 	}

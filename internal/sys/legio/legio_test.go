@@ -57,7 +57,7 @@ func insert(agent, state, more string) string {
 
 const ordinary = `4711, 'lead', 'run-1', '2026-02-19T10:00:00.000Z', '2026-02-19T10:05:00.250Z'`
 
-func files(t *testing.T, path string) (names []string) {
+func filesIn(t *testing.T, path string) (names []string) {
 	t.Helper()
 	entries, err := os.ReadDir(filepath.Dir(path))
 	if err != nil {
@@ -83,12 +83,12 @@ func TestSessions(t *testing.T) {
 			r := NewReader()
 			look := func(what string) []Session {
 				t.Helper()
-				before := files(t, path)
+				before := filesIn(t, path)
 				list, err := r.Sessions(t.Context(), path)
 				if err != nil {
 					t.Fatalf("%s: %v", what, err)
 				}
-				if after := files(t, path); !slices.Equal(before, after) {
+				if after := filesIn(t, path); !slices.Equal(before, after) {
 					t.Errorf("%s: reading changed the folder from %q to %q", what, before, after)
 				}
 				return list
@@ -204,11 +204,11 @@ func TestLeftLog(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	before := files(t, other)
+	before := filesIn(t, other)
 	if list, err := NewReader().Sessions(t.Context(), other); !errors.Is(err, errLocked) {
 		t.Errorf("%v, %v", list, err)
 	}
-	if after := files(t, other); !slices.Equal(before, after) {
+	if after := filesIn(t, other); !slices.Equal(before, after) {
 		t.Errorf("reading changed the folder from %q to %q", before, after)
 	}
 }
@@ -257,7 +257,7 @@ func FuzzSessions(f *testing.F) {
 		if list, err := NewReader().Sessions(t.Context(), path); err == nil && list != nil {
 			t.Skip("a store")
 		}
-		if n := len(files(t, path)); n != 1 {
+		if n := len(filesIn(t, path)); n != 1 {
 			t.Errorf("%d files lie there", n)
 		}
 	})

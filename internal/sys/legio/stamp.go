@@ -1,6 +1,7 @@
 package legio
 
 import (
+	"custos/internal/sys/files"
 	"errors"
 	"fmt"
 	"io"
@@ -64,7 +65,7 @@ func fileOf(path string) (file, error) {
 // keptWithLog reads from the head of a database how it is kept: byte 18 is the
 // version of its format for writing, 2 for a write-ahead log.
 func keptWithLog(path string) (bool, error) {
-	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
+	f, err := files.OpenPlain(path)
 	if err != nil {
 		return false, because(errStranger, path, err)
 	}

@@ -7,10 +7,11 @@ import (
 	"io"
 	"os"
 	"strconv"
-	"strings"
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"custos/internal/sys/procstat"
 )
 
 // Holding is what is known of the process that a pid names now.
@@ -66,14 +67,8 @@ func clocks() (wall time.Time, up time.Duration, err error) {
 	return time.Now(), time.Duration(ts.Nano()), nil
 }
 
-// BootID returns the id of this boot, from /proc/sys/kernel/random/boot_id.
-func BootID() (string, error) {
-	b, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
-	if err != nil {
-		return "", fmt.Errorf("cannot tell which boot this is: %w", err)
-	}
-	return strings.TrimSpace(string(b)), nil
-}
+// BootID returns the id of this boot.
+func BootID() (string, error) { return procstat.BootID() }
 
 // CommandLine returns the arguments of a process as they are now, as far as a
 // Reader reads them, unredacted: to be compared, never to be shown. ErrGone when

@@ -1,5 +1,5 @@
-// Package procstat reads /proc/PID/stat, for everybody who does, and looks for an entry
-// in an environment: with the standard library alone, for what agents' hooks call and
+// Package procstat reads /proc/PID/stat and the id of this boot, for all who do, and looks
+// for an entry in an environment: with the standard library alone, for what agents' hooks call and
 // what is their parent are small.
 package procstat
 

@@ -1,6 +1,7 @@
 package shim
 
 import (
+	"custos/internal/sys/files"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -73,7 +74,7 @@ func AskedBy(dir string, ended time.Time) string {
 
 // asked reads who is written down; "" for nobody.
 func asked(name string) string {
-	text, err := slurp(name)
+	text, err := files.Read(name, maxFile)
 	if err != nil {
 		return ""
 	}

@@ -2,6 +2,7 @@ package shim
 
 import (
 	"bytes"
+	"custos/internal/sys/files"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -10,8 +11,6 @@ import (
 	"os"
 	"path/filepath"
 	"time"
-
-	"golang.org/x/sys/unix"
 )
 
 // ErrNotStarted says that no agent is recorded for an instance: none was
@@ -206,7 +205,7 @@ func checkKey(got, want string) error {
 
 // decode reads one file of a shim, and checks it.
 func decode(path string, into any, check func() error) error {
-	text, err := slurp(path)
+	text, err := files.Read(path, maxFile)
 	if err != nil {
 		return fmt.Errorf("cannot read %s: %w", path, err)
 	}
@@ -232,28 +231,6 @@ func parse(text []byte, into any) error {
 		return fmt.Errorf("version %d is not 1", v.V)
 	}
 	return json.Unmarshal(text, into)
-}
-
-// slurp reads a regular file, never a link, a device or a pipe that somebody
-// put there.
-func slurp(path string) ([]byte, error) {
-	f, err := os.OpenFile(path, os.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
-		return nil, err
-	}
-	if !info.Mode().IsRegular() {
-		return nil, errors.New("it is no regular file")
-	}
-	text, err := io.ReadAll(io.LimitReader(f, maxFile+1))
-	if err == nil && len(text) > maxFile {
-		err = fmt.Errorf("it is longer than %d bytes", maxFile)
-	}
-	return text, err
 }
 
 // Record is one instance found by List.
@@ -383,17 +360,13 @@ func TailErrors(dir string, max int64) ([]byte, error) {
 
 // tail reads the end of a file, and says whether there is more before it.
 func tail(path string, max int64) (text []byte, isCut bool, err error) {
-	f, err := os.OpenFile(path, os.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
+	f, info, err := files.OpenRegular(path, os.O_RDONLY)
 	if err != nil {
 		return nil, false, fmt.Errorf("cannot read what the agent printed: %w", err)
 	}
 	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
-		return nil, false, fmt.Errorf("cannot read what the agent printed: %w", err)
-	}
-	from := info.Size() - min(max, info.Size())
-	text, err = io.ReadAll(io.NewSectionReader(f, from, info.Size()-from))
+	from := info.Size - min(max, info.Size)
+	text, err = io.ReadAll(io.NewSectionReader(f, from, info.Size-from))
 	if err != nil {
 		return nil, false, fmt.Errorf("cannot read what the agent printed: %w", err)
 	}
