@@ -41,7 +41,7 @@ func atlas() []row {
 		{pkg: "internal/hookwire", may: "sys/procstat", why: "the wire between custos-hook and the daemon: besides who calls it, standard library only"},
 		{pkg: "internal/conformance", why: "real agent CLIs against a mock model server, for tests"},
 		{pkg: "internal/session/*", may: "fleet session sys/files sys/proc sys/procstat sys/shim", why: "providers"},
-		{pkg: "internal/sys/*", may: "sys/files sys/httpjson sys/procstat", why: "clients of the outside know nothing of Custos; they share one way to ask a server, one to read a process, and one to open a file"},
+		{pkg: "internal/sys/*", may: "sys/files sys/httpjson sys/procstat sys/program", why: "clients of the outside know nothing of Custos; they share one way to ask a server, one to read a process, one to open a file, and one to run a program"},
 		{pkg: "internal/sys/forge/*", may: "sys/forge sys/httpjson", why: "kinds of forge: each a client that fits sys/forge; none knows another"},
 		{pkg: "internal/sys/ci/*", may: "sys/ci", why: "kinds of CI system: each speaks by the client of sys/ci; none knows another"},
 		{pkg: "internal/sys/forgetest", may: "sys/forge", why: "a forge for tests, which says by which client it is spoken to"},

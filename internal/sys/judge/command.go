@@ -71,8 +71,7 @@ func (c *command) ask(ctx context.Context, q Question) (Answer, error) {
 		return Answer{}, err
 	}
 	defer os.RemoveAll(dir)
-	run := program{argv: c.argv, env: environment(c.environment), dir: dir, stdin: q.whole(), max: MaxReply}
-	out, err := run.run(ctx)
+	out, err := run(ctx, dir, c.argv, environment(c.environment), q.whole())
 	var exit *exitError
 	if err != nil && !errors.As(err, &exit) {
 		return Answer{Model: c.model, Calls: 1}, fmt.Errorf("%s: %w", c.argv[0], err)

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"sync"
 	"syscall"
 	"time"
 
@@ -22,8 +23,9 @@ type Call struct {
 	Env   []string // all that it learns of our environment, as Environ makes it
 	Dir   string   // where it runs; "" is the root
 	Stdin []byte
-	Max   int // bytes of its output; more is an error
-	Heard int // bytes of what it writes to standard error that are kept for a Complaint; 0: nobody reads it, for it may name a secret
+	Max   int              // bytes of its output; more is an error
+	End   func(leader int) // ends the program, which leads a session then, and all that it started; nil: its process group is killed
+	Heard int              // bytes of what it writes to standard error that are kept for a Complaint; 0: it is not read, for it may name a secret
 }
 
 // Complaint is the error of a program that failed, and said why.
@@ -35,36 +37,53 @@ type Complaint struct {
 func (c *Complaint) Error() string { return c.Err.Error() }
 func (c *Complaint) Unwrap() error { return c.Err }
 
-// Run runs a program in a process group of its own, and returns what it printed.
-// When the program has ended, or ctx has, the whole group is killed.
+// TooMuch says that a program printed more than so many bytes.
+type TooMuch int
+
+func (m TooMuch) Error() string { return fmt.Sprintf("it printed more than %d bytes", int(m)) }
+
+// Run runs a program in a process group of its own, and returns what it printed, also of
+// one that failed. When the program has ended, has printed too much, or ctx has ended, the
+// whole group is killed, or what Call.End says.
 func Run(ctx context.Context, c Call) ([]byte, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	out, complaint := &capped{max: c.Max, full: func() { stop(TooMuch(c.Max)) }}, &capped{max: c.Heard}
 	cmd := exec.Command(c.Argv[0], c.Argv[1:]...)
-	out, complaint := &capped{max: c.Max, strict: true}, &capped{max: c.Heard}
 	cmd.Stdout, cmd.Stdin, cmd.Env, cmd.Dir = out, bytes.NewReader(c.Stdin), c.Env, cmp.Or(c.Dir, "/")
 	if c.Heard > 0 {
 		cmd.Stderr = complaint
 	}
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	cmd.WaitDelay = time.Second // for whoever left the group and holds our pipes
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: c.End == nil, Setsid: c.End != nil}
+	cmd.WaitDelay = time.Second // for what left the group and holds our pipes
 	if err := cmd.Start(); err != nil {
 		return nil, err
 	}
 	waitUnreaped(ctx, cmd.Process.Pid)
-	// It is not reaped before Wait, so its number is still that of this group.
-	_ = unix.Kill(-cmd.Process.Pid, unix.SIGKILL)
+	cause := context.Cause(ctx)
+	c.end(cmd.Process.Pid) // it is not reaped before Wait: its number is still its own
 	err := cmd.Wait()
-	switch {
-	case ctx.Err() != nil:
-		return nil, ctx.Err()
-	case out.over:
-		return nil, fmt.Errorf("it printed more than %d bytes", c.Max)
-	case err != nil && complaint.kept.Len() > 0:
-		return nil, &Complaint{err, complaint.kept.String()}
+	printed, over := out.all()
+	switch said, _ := complaint.all(); {
+	case over:
+		return nil, TooMuch(c.Max)
+	case cause != nil:
+		return nil, cause
+	case err != nil && len(said) > 0:
+		return printed, &Complaint{err, string(said)}
 	}
-	return out.kept.Bytes(), err
+	return printed, err
+}
+
+func (c Call) end(leader int) {
+	if c.End != nil {
+		c.End(leader)
+		return
+	}
+	_ = unix.Kill(-leader, unix.SIGKILL)
 }
 
 // Environ is the environment of such a program: the usual few variables, and those
@@ -96,26 +115,31 @@ func waitUnreaped(ctx context.Context, pid int) {
 	}
 }
 
-// capped keeps the beginning of what is written, and notes when that was not all: a
-// strict one fails then, which closes the pipe. The buffer is no embedded field: its
-// ReadFrom would take everything, without asking Write.
+// capped keeps the beginning of what is written, drops the rest, and calls full once. It
+// may still be written to when it is read: by what escaped, and holds the pipe.
 type capped struct {
-	kept   bytes.Buffer
-	max    int
-	strict bool
-	over   bool
+	max  int
+	full func()
+
+	mu   sync.Mutex
+	kept bytes.Buffer
+	over bool
 }
 
-var errOver = errors.New("it printed too much")
-
 func (c *capped) Write(b []byte) (int, error) {
-	if room := c.max - c.kept.Len(); len(b) > room {
-		c.over = true
-		_, _ = c.kept.Write(b[:max(room, 0)])
-		if c.strict {
-			return 0, errOver
-		}
-		return len(b), nil
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	room := max(c.max-c.kept.Len(), 0)
+	if len(b) > room && !c.over && c.full != nil {
+		c.full()
 	}
-	return c.kept.Write(b)
+	c.over = c.over || len(b) > room
+	_, _ = c.kept.Write(b[:min(len(b), room)])
+	return len(b), nil
+}
+
+func (c *capped) all() (kept []byte, over bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return bytes.Clone(c.kept.Bytes()), c.over
 }

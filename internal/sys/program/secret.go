@@ -18,6 +18,7 @@ type Secret struct {
 	Command []string // prints it
 	Env     string   // name of the variable that holds it
 	Getenv  func(string) string
+	Environ []string // of a program that prints it; nil: the usual few variables
 }
 
 // maxSecret is in bytes; long-lived tokens of some services have two thousand.
@@ -73,7 +74,7 @@ func (s Secret) fetch(ctx context.Context) (raw, where string, err error) {
 	return raw, "$" + s.Env, err
 }
 
-// readFile reads a file that is one, and does not wait for what is not.
+// readFile reads a file that is one, through links, and does not wait for what is not.
 func readFile(name string) (string, error) {
 	f, err := os.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
@@ -94,6 +95,10 @@ func readFile(name string) (string, error) {
 func (s Secret) print(ctx context.Context) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	out, err := Run(ctx, Call{Argv: s.Command, Env: Environ(s.Getenv), Max: maxSecret})
+	env := s.Environ
+	if env == nil {
+		env = Environ(s.Getenv)
+	}
+	out, err := Run(ctx, Call{Argv: s.Command, Env: env, Max: maxSecret})
 	return string(out), err
 }
