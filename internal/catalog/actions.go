@@ -20,6 +20,7 @@ import (
 	"custos/internal/act/trustcode"
 	"custos/internal/config"
 	"custos/internal/session/tmux"
+	"custos/internal/sys/proc"
 )
 
 // actionMaker is one action: the name rules call it by, the section of
@@ -90,7 +91,7 @@ func made[O any, A act.Action](w *World, section string, o O, make func(O) (A, e
 
 func newRemoveLock(w *World) (act.Action, error) {
 	o, err := w.locks()
-	return removelock.New(removelock.Options{ForeignNamespace: o.ForeignNamespace}), err
+	return removelock.New(removelock.Options{Holders: proc.Holders{ForeignNamespace: o.ForeignNamespace}}), err
 }
 
 func newCheckoutPrimary(w *World) (act.Action, error) {

@@ -18,6 +18,7 @@ import (
 	"custos/internal/session"
 	"custos/internal/session/process"
 	"custos/internal/sys/docgraph"
+	"custos/internal/sys/proc"
 	"custos/internal/sys/shim"
 )
 
@@ -41,7 +42,7 @@ func runMakers() []actionMaker {
 // the probe of locks does.
 func (w *World) runLocks() (runlock.Options, error) {
 	o, err := w.locks()
-	return runlock.Options{ForeignNamespace: o.ForeignNamespace}, err
+	return runlock.Options{Holders: proc.Holders{ForeignNamespace: o.ForeignNamespace}}, err
 }
 
 func newRunStep(w *World) (act.Action, error) {

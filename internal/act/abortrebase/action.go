@@ -26,9 +26,8 @@ type Options struct {
 	Git *git.Reader `toml:"-"`
 	// Backup bounds the backup.
 	Backup git.WriterOptions `toml:"-"`
-	// Occupied returns the pids that stand in a folder (raw), now. Without it
-	// nothing is ever aborted.
-	Occupied func(ctx context.Context, path string) ([]int, error) `toml:"-"`
+	// Occupied says who stands in a folder. Without it nothing is ever aborted.
+	Occupied git.Occupied `toml:"-"`
 	// Now is the clock; default time.Now.
 	Now func() time.Time `toml:"-"`
 }
@@ -54,11 +53,6 @@ func New(o Options) (*Action, error) {
 	}
 	if o.Now == nil {
 		o.Now = time.Now
-	}
-	if o.Occupied == nil {
-		o.Occupied = func(context.Context, string) ([]int, error) {
-			return nil, errors.New("the process table is not looked at")
-		}
 	}
 	return &Action{o: o, minAge: minAge, w: git.NewWriter(o.Git, o.Backup)}, nil
 }
@@ -156,12 +150,8 @@ func (r *run) look(ctx context.Context) error {
 	if err := r.x.o.Git.RunsCode(ctx, r.place); err != nil {
 		return fmt.Errorf("%w: %w", act.ErrRefused, err)
 	}
-	pids, err := r.x.o.Occupied(ctx, r.place.Top)
-	if err != nil {
+	if err := r.x.o.Occupied.Free(ctx, r.place.Top); err != nil {
 		return fmt.Errorf("%w: %w", act.ErrRefused, err)
-	}
-	if len(pids) > 0 {
-		return fmt.Errorf("%w: process %d stands in it", act.ErrRefused, pids[0])
 	}
 	r.moved = op.Moved
 	r.commit, r.branch, err = r.place.RebaseOrigin()

@@ -9,6 +9,7 @@ import (
 	"os/user"
 	"slices"
 	"strconv"
+	"time"
 
 	"custos/internal/fleet"
 	"custos/internal/sys/proc"
@@ -221,6 +222,22 @@ func Also(a *fleet.Agent) []proc.ID {
 		}
 	}
 	return out
+}
+
+// KillCommands say how the tree of an agent is ended, as the plan knew it; also is what
+// else gets SIGKILL, in words. There are none where no process of it is known.
+func KillCommands(a *fleet.Agent, term time.Duration, also string) []fleet.Command {
+	var pids []string
+	for _, id := range Also(a) {
+		pids = append(pids, strconv.Itoa(id.PID))
+	}
+	if len(pids) == 0 {
+		return nil
+	}
+	return []fleet.Command{
+		{Argv: append([]string{"kill", "-TERM"}, pids...), Note: "through pidfds, each held against its start time first"},
+		{Argv: append([]string{"kill", "-KILL"}, pids...), Note: fmt.Sprintf("what is left after %s, %s", term, also)},
+	}
 }
 
 // allowed refuses a process that must never be signalled.

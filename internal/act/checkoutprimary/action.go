@@ -22,9 +22,8 @@ type Options struct {
 	Primary string `toml:"primary"`
 	// Git is the reader; default git.New.
 	Git *git.Reader `toml:"-"`
-	// Occupied returns the pids that stand in a folder (raw), now. Without it
-	// nothing is ever checked out.
-	Occupied func(ctx context.Context, path string) ([]int, error) `toml:"-"`
+	// Occupied says who stands in a folder. Without it nothing is ever checked out.
+	Occupied git.Occupied `toml:"-"`
 }
 
 // Action checks primary branches out.
@@ -37,11 +36,6 @@ type Action struct {
 func New(o Options) *Action {
 	if o.Git == nil {
 		o.Git = git.New(git.Options{})
-	}
-	if o.Occupied == nil {
-		o.Occupied = func(context.Context, string) ([]int, error) {
-			return nil, errors.New("the process table is not looked at")
-		}
 	}
 	return &Action{o: o, w: git.NewWriter(o.Git, git.WriterOptions{})}
 }
@@ -107,12 +101,8 @@ func (r *run) look(ctx context.Context) (err error) {
 	if err := r.x.o.Git.RunsCode(ctx, r.place); err != nil {
 		return fmt.Errorf("%w: %w", act.ErrRefused, err)
 	}
-	pids, err := r.x.o.Occupied(ctx, r.place.Top)
-	if err != nil {
+	if err := r.x.o.Occupied.Free(ctx, r.place.Top); err != nil {
 		return fmt.Errorf("%w: %w", act.ErrRefused, err)
-	}
-	if len(pids) > 0 {
-		return fmt.Errorf("%w: process %d stands in it", act.ErrRefused, pids[0])
 	}
 	return nil
 }

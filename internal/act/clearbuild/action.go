@@ -29,9 +29,8 @@ type Options struct {
 	Crashed []string `toml:"crashed" is:"pattern"`
 	// Git is the reader; default git.New.
 	Git *git.Reader `toml:"-"`
-	// Occupied returns the pids that stand in a folder (raw), now. Without it
-	// nothing is ever cleared.
-	Occupied func(ctx context.Context, path string) ([]int, error) `toml:"-"`
+	// Occupied says who stands in a folder. Without it nothing is ever cleared.
+	Occupied git.Occupied `toml:"-"`
 	// Now is the clock; default time.Now.
 	Now func() time.Time `toml:"-"`
 }
@@ -57,11 +56,6 @@ func New(o Options) (*Action, error) {
 	}
 	if o.Now == nil {
 		o.Now = time.Now
-	}
-	if o.Occupied == nil {
-		o.Occupied = func(context.Context, string) ([]int, error) {
-			return nil, errors.New("the process table is not looked at")
-		}
 	}
 	return &Action{o: o, quiet: quiet, w: git.NewWriter(o.Git, git.WriterOptions{})}, nil
 }
@@ -144,12 +138,8 @@ func (r *run) identify(ctx context.Context) error {
 }
 
 func (r *run) free(ctx context.Context) error {
-	pids, err := r.x.o.Occupied(ctx, r.top)
-	if err != nil {
+	if err := r.x.o.Occupied.Free(ctx, r.top); err != nil {
 		return fmt.Errorf("%w: %w", act.ErrRefused, err)
-	}
-	if len(pids) > 0 {
-		return fmt.Errorf("%w: process %d works in the worktree", act.ErrRefused, pids[0])
 	}
 	return nil
 }

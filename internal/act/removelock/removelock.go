@@ -19,20 +19,10 @@ import (
 // Do is the name of the action.
 const Do = "remove-lock"
 
-// slack is how much later than its lock a process may seem to have begun and
-// still be its holder, as for the probe.
-const slack = 2 * time.Second
-
 // Options hold what the action asks of the outside.
 type Options struct {
-	Now    func() time.Time                    `toml:"-"` // wall clock, for the name of what is set aside; default time.Now
-	Holder func(pid int) (proc.Holding, error) `toml:"-"` // default proc.Holder
-	// ForeignNamespace is that of the probe: whether pids in locks say nothing here;
-	// nil where that is to be found out.
-	ForeignNamespace *bool `toml:"-"`
-	// Elsewhere says why a pid that nobody has here may be somebody's in another pid
-	// namespace; default proc.NewElsewhere, afresh.
-	Elsewhere func(pid int) string `toml:"-"`
+	Now          func() time.Time `toml:"-"` // wall clock, for the name of what is set aside; default time.Now
+	proc.Holders `toml:"-"`
 }
 
 // Action implements act.Action.
@@ -43,23 +33,13 @@ func New(o Options) *Action {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	if o.Holder == nil {
-		o.Holder = proc.Holder
-	}
-	if o.Elsewhere == nil {
-		o.Elsewhere = func(pid int) string { return proc.NewElsewhere().Why(pid) }
-	}
 	return &Action{o: o}
 }
 
 // Ability implements act.Action. A lock that is gone is gone: doing it twice
 // does no harm.
 func (x *Action) Ability() fleet.Ability {
-	a := fleet.Ability{Do: Do, Idempotent: true, Touches: []fleet.PartName{fleet.PartLocks}, Deadline: fleet.Duration(10 * time.Second)}
-	if foreign := x.o.ForeignNamespace; foreign != nil && *foreign {
-		a.Cannot = "the locks are of another pid namespace"
-	}
-	return a
+	return fleet.Ability{Do: Do, Idempotent: true, Cannot: x.o.Cannot(), Touches: []fleet.PartName{fleet.PartLocks}, Deadline: fleet.Duration(10 * time.Second)}
 }
 
 // Commands implements act.Action.
@@ -122,28 +102,9 @@ func (r *run) holder() error {
 	if err != nil || !known || pid != seen {
 		return r.Refused("it does not name the process that was seen")
 	}
-	h, err := r.x.o.Holder(pid)
-	switch {
-	case errors.Is(err, proc.ErrGone):
-		r.why = fmt.Sprintf("process %d has ended", pid)
-		return r.nowhere(pid)
-	case err != nil:
-		return r.Refused("cannot tell who holds it (%w)", err)
-	}
-	if was, ok := r.lock.Holder.Get(); !ok || was != fleet.HolderReused || !h.Started.After(r.Want.Modified().Add(slack)) {
-		return r.Refused("process %d lives", pid)
-	}
-	r.why = fmt.Sprintf("process %d is another one, younger than the lock", pid)
-	return r.nowhere(pid)
-}
-
-// nowhere checks that who is not here is not in another pid namespace either.
-func (r *run) nowhere(pid int) error {
-	if r.x.o.ForeignNamespace != nil {
-		return nil // a person has said how it is
-	}
-	if why := r.x.o.Elsewhere(pid); why != "" {
-		return r.Refused("%s", why)
+	was, known := r.lock.Holder.Get()
+	if r.why, err = r.x.o.Gone(pid, r.Want.Modified(), known && was == fleet.HolderReused); err != nil {
+		return r.Refused("%w", err)
 	}
 	return nil
 }

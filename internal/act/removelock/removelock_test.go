@@ -145,7 +145,7 @@ func TestTheLiving(t *testing.T) {
 }
 
 func TestAnUnknownHolderIsRefused(t *testing.T) {
-	x := New(Options{Holder: func(int) (proc.Holding, error) { return proc.Holding{}, errors.New("hidden") }})
+	x := New(Options{Holders: proc.Holders{Holder: func(int) (proc.Holding, error) { return proc.Holding{}, errors.New("hidden") }}})
 	if _, err := x.Prepare(context.Background(), setup(t)); !errors.Is(err, act.ErrRefused) || !strings.Contains(err.Error(), "hidden") {
 		t.Errorf("Prepare = %v", err)
 	}
@@ -214,11 +214,11 @@ func TestNothingIsDeleted(t *testing.T) {
 // A pid that nobody has here may be somebody's in another pid namespace.
 func TestALiveHolderElsewhereIsRefused(t *testing.T) {
 	a := setup(t)
-	x := New(Options{Elsewhere: func(int) string { return "it is one of another pid namespace" }})
+	x := New(Options{Holders: proc.Holders{Elsewhere: func(int) string { return "it is one of another pid namespace" }}})
 	if _, err := x.Prepare(t.Context(), a); !errors.Is(err, act.ErrRefused) || !strings.Contains(err.Error(), "namespace") {
 		t.Errorf("%v, want it refused", err)
 	}
-	told := New(Options{ForeignNamespace: new(false), Elsewhere: func(int) string { return "it is one of another pid namespace" }})
+	told := New(Options{Holders: proc.Holders{ForeignNamespace: new(false), Elsewhere: func(int) string { return "it is one of another pid namespace" }}})
 	r, err := told.Prepare(t.Context(), a)
 	if err != nil {
 		t.Fatalf("%v, though a person says that all pids are ours", err)
@@ -227,7 +227,7 @@ func TestALiveHolderElsewhereIsRefused(t *testing.T) {
 }
 
 func TestForeignNamespaceCannot(t *testing.T) {
-	if New(Options{ForeignNamespace: new(true)}).Ability().Cannot == "" {
+	if New(Options{Holders: proc.Holders{ForeignNamespace: new(true)}}).Ability().Cannot == "" {
 		t.Error("it can")
 	}
 }

@@ -35,9 +35,8 @@ type Options struct {
 	// CrashedIn returns since when nobody comes back to a worktree (raw) that an agent of
 	// ours crashed in; zero where none did. Default: none did.
 	CrashedIn func(ctx context.Context, path string) (time.Time, error) `toml:"-"`
-	// Occupied returns the pids that stand in a folder (raw), now. Without it
-	// nothing is ever removed.
-	Occupied func(ctx context.Context, path string) ([]int, error) `toml:"-"`
+	// Occupied says who stands in a folder. Without it nothing is ever removed.
+	Occupied git.Occupied `toml:"-"`
 	// Now is the clock; default time.Now.
 	Now func() time.Time `toml:"-"`
 }
@@ -58,11 +57,6 @@ func New(o Options) *Action {
 	}
 	if o.CrashedIn == nil {
 		o.CrashedIn = func(context.Context, string) (time.Time, error) { return time.Time{}, nil }
-	}
-	if o.Occupied == nil {
-		o.Occupied = func(context.Context, string) ([]int, error) {
-			return nil, errors.New("the process table is not looked at")
-		}
 	}
 	return &Action{o: o, w: git.NewWriter(o.Git, o.Backup)}
 }
@@ -141,7 +135,7 @@ func (r *run) look(ctx context.Context) error {
 		return fmt.Errorf("%w: it cannot be told whether its agent is wanted again: %w", act.ErrRefused, err)
 	}
 	r.status.Kept(since)
-	r.status.Occupied = git.Answered(r.x.o.Occupied(ctx, top))
+	r.status.Occupied = git.Answered(r.x.o.Occupied.In(ctx, top))
 	return r.judge()
 }
 

@@ -13,7 +13,6 @@ import (
 	"custos/internal/act/agentrun"
 	"custos/internal/fleet"
 	"custos/internal/sys/files"
-	"custos/internal/sys/proc"
 )
 
 // DoHold is the name of the action that takes a lock.
@@ -90,29 +89,8 @@ func (r *holding) dead() error {
 	if pid == r.left {
 		return nil // there is one writer, and that is us
 	}
-	return r.gone(pid)
-}
-
-// gone refuses unless the process of a pid has ended for certain.
-func (r *holding) gone(pid int) error {
-	h, err := r.x.o.Holder(pid)
-	switch {
-	case errors.Is(err, proc.ErrGone):
-	case err != nil:
-		return agentrun.Refused("cannot tell who holds it: %v", err)
-	case !h.Started.After(r.was.want.Modified().Add(slack)):
-		return agentrun.Refused("process %d lives", pid)
-	}
-	return r.nowhere(pid)
-}
-
-// nowhere checks that who is not here is not in another pid namespace either.
-func (r *holding) nowhere(pid int) error {
-	if r.x.o.ForeignNamespace != nil {
-		return nil // a person has said how it is
-	}
-	if why := r.x.o.Elsewhere(pid); why != "" {
-		return agentrun.Refused("%s", why)
+	if _, err := r.x.o.Gone(pid, r.was.want.Modified(), true); err != nil {
+		return agentrun.Refused("%w", err)
 	}
 	return nil
 }

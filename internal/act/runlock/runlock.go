@@ -21,19 +21,11 @@ import (
 	"custos/internal/sys/proc"
 )
 
-// slack is how much later than its lock a process may seem to have begun and
-// still be its holder, as for the probe.
-const slack = 2 * time.Second
-
 // Options hold what the actions ask of the outside.
 type Options struct {
-	PID    int                                 // whose the lock is; default our own
-	Now    func() time.Time                    // wall clock, for the name of what is set aside; default time.Now
-	Holder func(pid int) (proc.Holding, error) // default proc.Holder
-	// ForeignNamespace is that of the probe: whether pids in locks say nothing here;
-	// nil where that is to be found out.
-	ForeignNamespace *bool
-	Elsewhere        func(pid int) string // why a pid that is not here may be elsewhere; default proc.NewElsewhere, afresh
+	PID int              // whose the lock is; default our own
+	Now func() time.Time // wall clock, for the name of what is set aside; default time.Now
+	proc.Holders
 }
 
 func (o Options) filled() Options {
@@ -43,21 +35,11 @@ func (o Options) filled() Options {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	if o.Holder == nil {
-		o.Holder = proc.Holder
-	}
-	if o.Elsewhere == nil {
-		o.Elsewhere = func(pid int) string { return proc.NewElsewhere().Why(pid) }
-	}
 	return o
 }
 
 func (o Options) ability(do string) fleet.Ability {
-	a := fleet.Ability{Do: do, Idempotent: true, Touches: []fleet.PartName{fleet.PartRuns, fleet.PartLocks}, Deadline: fleet.Duration(10 * time.Second)}
-	if o.ForeignNamespace != nil && *o.ForeignNamespace {
-		a.Cannot = "the locks are of another pid namespace"
-	}
-	return a
+	return fleet.Ability{Do: do, Idempotent: true, Cannot: o.Cannot(), Touches: []fleet.PartName{fleet.PartRuns, fleet.PartLocks}, Deadline: fleet.Duration(10 * time.Second)}
 }
 
 // lockOf returns the lock of a target, and where its mark is.

@@ -23,12 +23,12 @@ import (
 const former, dead = 4_000_001, 4_000_002
 
 func options() runlock.Options {
-	return runlock.Options{Elsewhere: func(int) string { return "" }, Holder: func(pid int) (proc.Holding, error) {
+	return runlock.Options{Holders: proc.Holders{Elsewhere: func(int) string { return "" }, Holder: func(pid int) (proc.Holding, error) {
 		if pid == former || pid == dead {
 			return proc.Holding{}, proc.ErrGone
 		}
 		return proc.Holder(pid)
-	}}
+	}}}
 }
 
 // asked is what a plan asks for: the run's folder is not made yet.

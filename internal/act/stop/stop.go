@@ -11,7 +11,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"strconv"
 	"time"
 
 	"custos/internal/act"
@@ -52,9 +51,9 @@ type Action struct {
 func New(o Options) (*Action, error) {
 	x := &Action{rest: agentrun.Rest{MaxCPU: o.MaxCPU}, boot: o.Boot, hosted: o.Hosted}
 	var errs [3]error
-	x.rest.Watch, errs[0] = wait("watch", o.Watch, time.Second)
-	x.term, errs[1] = wait("term_wait", o.TermWait, 5*time.Second)
-	x.kill, errs[2] = wait("kill_wait", o.KillWait, 5*time.Second)
+	x.rest.Watch, errs[0] = agentrun.Duration("watch", o.Watch, time.Second)
+	x.term, errs[1] = agentrun.Duration("term_wait", o.TermWait, 5*time.Second)
+	x.kill, errs[2] = agentrun.Duration("kill_wait", o.KillWait, 5*time.Second)
 	if x.rest.MaxCPU == 0 {
 		x.rest.MaxCPU = 5
 	}
@@ -69,17 +68,6 @@ func New(o Options) (*Action, error) {
 		x.boot = proc.BootID
 	}
 	return x, nil
-}
-
-func wait(name, s string, def time.Duration) (time.Duration, error) {
-	if s == "" {
-		return def, nil
-	}
-	d, err := fleet.ParseDuration(s)
-	if err != nil || d <= 0 || d > time.Minute {
-		return 0, fmt.Errorf("cannot use %s = %q: want a duration up to 1m, such as %s", name, s, def)
-	}
-	return d, nil
 }
 
 // Ability implements act.Action. What is stopped is stopped by pid and start
@@ -97,14 +85,7 @@ func (x *Action) Commands(a fleet.Action) []fleet.Command {
 	if a.Target.Agent == nil {
 		return nil
 	}
-	term, kill := []string{"kill", "-TERM"}, []string{"kill", "-KILL"}
-	for _, id := range agentrun.Also(a.Target.Agent) {
-		term, kill = append(term, strconv.Itoa(id.PID)), append(kill, strconv.Itoa(id.PID))
-	}
-	return []fleet.Command{
-		{Argv: term, Note: "through pidfds, each held against its start time first"},
-		{Argv: kill, Note: fmt.Sprintf("what is left after %s, and what was begun meanwhile", x.term)},
-	}
+	return agentrun.KillCommands(a.Target.Agent, x.term, "and what was begun meanwhile")
 }
 
 // Prepare implements act.Action. It takes hold of the tree and watches it for a moment.

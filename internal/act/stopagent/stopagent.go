@@ -12,7 +12,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strconv"
 	"strings"
 	"time"
 
@@ -95,14 +94,7 @@ func (x *Action) Commands(a fleet.Action) []fleet.Command {
 			fleet.Command{Argv: append(send[:len(send):len(send)], farewell(k)...), Note: "when it is idle and its input line is empty"},
 			fleet.Command{Argv: append(send[:len(send):len(send)], k.Interrupt...), Note: "when it works"})
 	}
-	term, kill := []string{"kill", "-TERM"}, []string{"kill", "-KILL"}
-	for _, id := range agentrun.Also(t) {
-		term, kill = append(term, strconv.Itoa(id.PID)), append(kill, strconv.Itoa(id.PID))
-	}
-	if len(term) > 2 {
-		out = append(out, fleet.Command{Argv: term, Note: "through pidfds, each held against its start time first"},
-			fleet.Command{Argv: kill, Note: fmt.Sprintf("what is left after %s, what was begun meanwhile, what carries its marker, and what its shim has taken in", x.term)})
-	}
+	out = append(out, agentrun.KillCommands(t, x.term, "what was begun meanwhile, what carries its marker, and what its shim has taken in")...)
 	if t.Pane != nil && isPlaceOurs(*t) {
 		out = append(out, fleet.Command{Argv: []string{"tmux", "-S", t.Pane.ID.Socket, "kill-pane", "-t", t.Pane.ID.Pane}, Note: "once nothing runs"})
 	}

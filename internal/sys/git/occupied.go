@@ -1,6 +1,8 @@
 package git
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -9,6 +11,27 @@ import (
 	"strings"
 	"syscall"
 )
+
+// Occupied returns the pids that stand in a folder (raw), now; nil where the process
+// table is not looked at.
+type Occupied func(ctx context.Context, path string) ([]int, error)
+
+// In returns the pids that stand in a folder.
+func (o Occupied) In(ctx context.Context, path string) ([]int, error) {
+	if o == nil {
+		return nil, errors.New("the process table is not looked at")
+	}
+	return o(ctx, path)
+}
+
+// Free is an error unless it is known that no process stands in a folder.
+func (o Occupied) Free(ctx context.Context, path string) error {
+	pids, err := o.In(ctx, path)
+	if err == nil && len(pids) > 0 {
+		err = fmt.Errorf("process %d stands in it", pids[0])
+	}
+	return err
+}
 
 // CWD is where one process, or one terminal pane, stands.
 type CWD struct {
