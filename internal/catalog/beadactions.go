@@ -20,7 +20,7 @@ func beadMakers() (out []actionMaker) {
 
 // beadTrackers lists the trackers that the probe looks at, to be written to.
 func (w *World) beadTrackers() (beadwrite.Options, error) {
-	o := beadwrite.Options{Trackers: map[string][]beadwrite.Hand{}}
+	o := beadwrite.Options{Trackers: map[string][]beadwrite.Writer{}}
 	section := beadprobe.Options{Expand: w.Config.Expand, Now: w.Now, Getenv: w.Getenv}
 	if err := w.Config.Section("beads", &section); err != nil {
 		return o, err
@@ -30,8 +30,8 @@ func (w *World) beadTrackers() (beadwrite.Options, error) {
 		return o, err
 	}
 	return o, p.Trackers(func(project string, at beads.Options) error {
-		hand, err := beads.NewWriter(at)
-		o.Trackers[project] = append(o.Trackers[project], hand)
+		writer, err := beads.NewWriter(at)
+		o.Trackers[project] = append(o.Trackers[project], writer)
 		return err
 	})
 }

@@ -170,23 +170,23 @@ func ciActionMakers() []actionMaker {
 
 func newRetrigger(w *World) (act.Action, error) {
 	o := retrigger.Options{Systems: map[string]retrigger.System{}}
-	err := w.eachCI(func(name string, at ciAt, r *ci.Reader, hand *ci.Writer) {
-		o.Systems[name] = retrigger.System{Looker: r, Hand: hand, Attempts: at.section.Attempts}
+	err := w.eachCI(func(name string, at ciAt, r *ci.Reader, writer *ci.Writer) {
+		o.Systems[name] = retrigger.System{Looker: r, Writer: writer, Attempts: at.section.Attempts}
 	})
 	return retrigger.New(o), err
 }
 
 func newCancelPipeline(w *World) (act.Action, error) {
 	o := cancelpipeline.Options{Systems: map[string]cancelpipeline.System{}}
-	err := w.eachCI(func(name string, at ciAt, r *ci.Reader, hand *ci.Writer) {
-		o.Systems[name] = cancelpipeline.System{Looker: r, Hand: hand, Clock: at.host.Clock}
+	err := w.eachCI(func(name string, at ciAt, r *ci.Reader, writer *ci.Writer) {
+		o.Systems[name] = cancelpipeline.System{Looker: r, Writer: writer, Clock: at.host.Clock}
 	})
 	return cancelpipeline.New(o), err
 }
 
 // eachCI hands over the systems that may be written to, with a reader that is not
 // the probe's: an action does not wait for a look.
-func (w *World) eachCI(f func(name string, at ciAt, r *ci.Reader, hand *ci.Writer)) error {
+func (w *World) eachCI(f func(name string, at ciAt, r *ci.Reader, writer *ci.Writer)) error {
 	all, err := w.cis()
 	if err != nil {
 		return err
@@ -199,11 +199,11 @@ func (w *World) eachCI(f func(name string, at ciAt, r *ci.Reader, hand *ci.Write
 		if err != nil {
 			return w.wrong("ci."+name, "repo", err)
 		}
-		hand, err := ci.NewWriter(at.options)
+		writer, err := ci.NewWriter(at.options)
 		if err != nil {
 			return w.wrong("ci."+name, "repo", err)
 		}
-		f(name, at, r, hand)
+		f(name, at, r, writer)
 	}
 	return nil
 }

@@ -32,12 +32,12 @@ func (w *World) writable() (forgewrite.Options, error) {
 		if at.section.WatchOnly {
 			continue
 		}
-		hand, err := forge.NewWriter(at.options)
+		writer, err := forge.NewWriter(at.options)
 		if err != nil {
 			return o, w.wrong("forge."+name, "repo", err)
 		}
 		s := at.section
-		o.Projects[name] = forgewrite.Project{Hand: hand, Labels: map[string][]string{
+		o.Projects[name] = forgewrite.Project{Writer: writer, Labels: map[string][]string{
 			"ready": orElse(s.Ready, "backlog"), "in-progress": orElse(s.InProgress, "in-progress"), "blocked": orElse(s.Blocked, "blocked")}}
 	}
 	return o, nil

@@ -43,7 +43,7 @@ func TestWritableProjects(t *testing.T) {
 		t.Fatal(err)
 	}
 	shop, ok := o.Projects["shop"]
-	if len(o.Projects) != 1 || !ok || shop.Hand == nil {
+	if len(o.Projects) != 1 || !ok || shop.Writer == nil {
 		t.Fatalf("%+v", o.Projects)
 	}
 	for word, want := range map[string][]string{"ready": {"todo", "backlog"}, "in-progress": {"in-progress"}, "blocked": {}} {

@@ -33,13 +33,13 @@ type pass struct {
 	// overspent are the answers of the budget guard once it has said no.
 	overspent map[purse]*refusal
 	reached   map[fleet.Kind]map[fleet.Subject]bool
-	crew      knownAgents
+	known     knownAgents
 	queue     queue
 	storms    []storm // filled when first asked for
 	stormy    bool    // storms is filled
 	failed    map[string]bool
 	over      map[string]worked // by agent; nil until it is asked for
-	bench     bench
+	triages   triages
 	plan      fleet.Plan
 	projects  fleet.Projects           // of subjects; filled when one is paused
 	held      map[string]fleet.Silence // the paused ones
@@ -95,10 +95,10 @@ func newPass(policy *fleet.Policy, snap *fleet.Snapshot, found *fleet.Assessment
 		stopped: map[fleet.Subject]bool{},
 		spent:   map[purse][]fleet.Instant{}, overspent: map[purse]*refusal{},
 		reached: map[fleet.Kind]map[fleet.Subject]bool{},
-		crew:    muster(past, snap),
+		known:   indexAgents(past, snap),
 		queue:   newQueue(),
 		failed:  map[string]bool{},
-		bench:   convene(past, snap.At),
+		triages: recallTriages(past, snap.At),
 		plan:    fleet.Plan{At: snap.At, Actions: []fleet.Action{}, Skipped: []fleet.Skipped{}},
 	}
 	if p.held = fleet.PausedProjects(past.Silences); p.held != nil {
@@ -117,10 +117,10 @@ func (p *pass) recall(r *fleet.ActionRecord) {
 	moment := momentOf(r)
 	if r.Open() {
 		p.claims.add(claimOf(r.Subject, r.Target, harmless), holder{r.Do, r.Subject, r.PlannedAt})
-		p.crew.begun(r.Action, r.PlannedAt, false)
+		p.known.begun(r.Action, r.PlannedAt, false)
 		moment = p.snap.At // it may be doing its work just now
 	} else if isReal(r) && (starts(r.Do) || r.Do == doNudge) {
-		p.crew.ended = append(p.crew.ended, r)
+		p.known.ended = append(p.known.ended, r)
 	}
 	if !harmless && isCharged(&r.Action) && isReal(r) && p.within(p.policy.Budget.In, moment) {
 		p.spend(r.Do, moment)
@@ -151,7 +151,7 @@ func (p *pass) request(f *fleet.Finding, w *fleet.Wish) *request {
 	r.ability, r.able = p.policy.Abilities[w.Do]
 	r.tries = p.tries(r)
 	if w.Subject.Kind == fleet.KindAgent {
-		r.reg = p.crew.registered[w.Subject.Name]
+		r.reg = p.known.registered[w.Subject.Name]
 	}
 	r.claim = claimOf(w.Subject, r.target(), r.ability.Harmless)
 	return r
@@ -207,9 +207,9 @@ func (p *pass) grant(r *request) fleet.Action {
 			p.reach(r.wish.Subject)
 		}
 	}
-	p.bench.begun(a, p.snap.At)
+	p.triages.begun(a, p.snap.At)
 	p.claims.add(r.claim, holder{do: a.Do, subject: a.Subject})
-	p.crew.begun(a, p.snap.At, true)
+	p.known.begun(a, p.snap.At, true)
 	p.plan.Actions = append(p.plan.Actions, a)
 	return a
 }

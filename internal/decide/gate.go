@@ -30,7 +30,7 @@ func (p *pass) askFamily(r *request) *refusal {
 	if r.wish.Do != doSpawn || r.reg != nil || spawn.Parent == "" {
 		return nil
 	}
-	parent := p.crew.registered[spawn.Parent]
+	parent := p.known.registered[spawn.Parent]
 	switch {
 	case parent == nil || parent.Desired == fleet.DesiredRetired:
 		return &refusal{why: "its parent " + word(spawn.Parent) + " is not registered", final: true}
@@ -60,9 +60,9 @@ func (p *pass) askMemoryLeft(r *request) *refusal {
 
 // askCount caps the agents of ours that run, or are about to.
 func (p *pass) askCount(r *request) *refusal {
-	most, n := p.policy.Agents.MaxAgents, p.crew.running
-	for _, s := range p.crew.starting {
-		if !isAlive(p.crew.seen[s.action.Subject.Name]) { // else it is among those that run
+	most, n := p.policy.Agents.MaxAgents, p.known.running
+	for _, s := range p.known.starting {
+		if !isAlive(p.known.seen[s.action.Subject.Name]) { // else it is among those that run
 			n++
 		}
 	}
@@ -95,12 +95,12 @@ func (p *pass) askStagger(r *request) *refusal {
 	if gap <= 0 {
 		return nil
 	}
-	for _, s := range p.crew.starting {
+	for _, s := range p.known.starting {
 		if p.within(gap, s.at) {
 			return &refusal{why: s.action.Subject.String() + s.doing() + ", and the next start waits " + gap.String(), until: p.leaves(gap, s.at)}
 		}
 	}
-	for _, e := range p.crew.ended {
+	for _, e := range p.known.ended {
 		if !starts(e.Do) || !p.within(gap, momentOf(e)) {
 			continue
 		}
@@ -115,7 +115,7 @@ func (p *pass) askLimited(r *request) *refusal {
 	if no := p.askOwnLimit(r); no != nil {
 		return no
 	}
-	account := p.crew.account(fleet.Action{Subject: r.wish.Subject, Target: r.wish.Target})
+	account := p.known.account(fleet.Action{Subject: r.wish.Subject, Target: r.wish.Target})
 	until, limited, told := p.limit(account)
 	if !limited {
 		return nil
@@ -136,7 +136,7 @@ func hintLift(account string) string { return "custos resume --account " + word(
 // account it is of.
 func (p *pass) askOwnLimit(r *request) *refusal {
 	a := r.wish.Target.Agent
-	if a == nil || a.RateLimitedUntil.IsZero() || p.crew.account(fleet.Action{Subject: r.wish.Subject, Target: r.wish.Target}) != "" {
+	if a == nil || a.RateLimitedUntil.IsZero() || p.known.account(fleet.Action{Subject: r.wish.Subject, Target: r.wish.Target}) != "" {
 		return nil
 	}
 	if r.reg != nil && p.isLifted(a, r.reg.LimitLifted) {
@@ -157,8 +157,8 @@ func (p *pass) limit(account string) (until fleet.Instant, limited, told bool) {
 		return until, false, false
 	}
 	told = true
-	lifted := p.crew.lifted(account)
-	for _, a := range p.crew.accounts[account] {
+	lifted := p.known.lifted(account)
+	for _, a := range p.known.accounts[account] {
 		reset := a.RateLimitedUntil
 		if p.isLifted(a, lifted) {
 			reset = lifted
@@ -198,12 +198,12 @@ func (p *pass) spread(r *request) time.Duration {
 }
 
 func (p *pass) askProbe(r *request, account string, reset fleet.Instant) *refusal {
-	if a, ok := p.crew.probing[account]; ok {
+	if a, ok := p.known.probing[account]; ok {
 		return &refusal{why: "the limit of the account " + account + " was just reset, and " + a.Subject.String() + " goes first"}
 	}
 	var since []*fleet.ActionRecord
-	for _, e := range p.crew.ended {
-		if reset.Before(momentOf(e)) && p.crew.account(e.Action) == account {
+	for _, e := range p.known.ended {
+		if reset.Before(momentOf(e)) && p.known.account(e.Action) == account {
 			since = append(since, e)
 		}
 	}

@@ -97,7 +97,7 @@ func (p *pass) afterItsAction(o fleet.Order) (_ fleet.Order, waits bool) {
 // another instance is on record since, it was. That none is proves nothing, so the order
 // waits for as long as orders do.
 func (p *pass) settleDoubt(o fleet.Order, r *fleet.ActionRecord) fleet.Order {
-	reg, was := p.crew.registered[o.Agent], r.Target.Registration
+	reg, was := p.known.registered[o.Agent], r.Target.Registration
 	switch {
 	case reg != nil && was != nil && reg.Instance != was.Instance:
 		o.State, o.Guard, o.Why = fleet.OrderDone, "", "it was in doubt, and instance "+reg.Instance+" was started"
@@ -280,7 +280,7 @@ func (p *pass) orderRequest(o *fleet.Order) *request {
 	f := &fleet.Finding{AlertKey: fleet.AlertKey{Rule: ruleOrder, Subject: s}, Priority: fleet.P2, Since: o.At,
 		Firing: true, Fresh: true, Summary: o.By + " ordered it", Parts: []fleet.PartName{fleet.PartAgents}}
 	w := &fleet.Wish{Do: o.Do.Action(), Subject: s, Text: o.Text}
-	r := &request{finding: f, wish: w, remedy: p.policy.Agents.Orders, order: o, reg: p.crew.registered[o.Agent], run: p.runOf(o)}
+	r := &request{finding: f, wish: w, remedy: p.policy.Agents.Orders, order: o, reg: p.known.registered[o.Agent], run: p.runOf(o)}
 	r.remedy.Mode = fleet.ModeAuto
 	r.ability, r.able = p.policy.Abilities[w.Do]
 	r.tries = p.tries(r)
@@ -291,12 +291,12 @@ func (p *pass) orderRequest(o *fleet.Order) *request {
 
 // aim finds the target of an order.
 func (p *pass) aim(r *request) {
-	o, seen := r.order, p.crew.seen[r.order.Agent]
+	o, seen := r.order, p.known.seen[r.order.Agent]
 	switch {
 	case r.wish.Do == doSpawn && o.Spawn != nil:
 		spawn := *o.Spawn
 		spawn.Name, spawn.Owner = o.Agent, fleet.OwnerCustos
-		if parent := p.crew.registered[spawn.Parent]; parent != nil {
+		if parent := p.known.registered[spawn.Parent]; parent != nil {
 			spawn.Depth = parent.Depth + 1
 		}
 		r.wish.Target.Registration = &spawn

@@ -78,7 +78,7 @@ func (p *pass) handover(r *request) string {
 		return r.wish.Text
 	}
 	do, _ := p.orphanedIssue(x).decide()
-	tree := p.treeOf(p.hand(x.Agent))
+	tree := p.treeOf(p.former(x.Agent))
 	if tree == nil {
 		return r.wish.Text
 	}

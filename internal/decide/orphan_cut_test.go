@@ -14,7 +14,7 @@ func TestACutLookFindsNoWorkGone(t *testing.T) {
 		w.snap.Repos.Cut = cut
 		p := newPass(&w.policy, &w.snap, &w.found, &w.past)
 		var o orphan
-		p.workOf(&o, lastHand{reg: &fleet.Registration{Name: "dev", Dir: "/w/dev"}})
+		p.workOf(&o, formerAgent{reg: &fleet.Registration{Name: "dev", Dir: "/w/dev"}})
 		if tree, is := o.tree.Get(); is != known || tree {
 			t.Errorf("cut %q: the work is in a worktree: %v, known %v", cut, tree, is)
 		}

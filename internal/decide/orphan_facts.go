@@ -7,20 +7,20 @@ import (
 	"custos/internal/fleet"
 )
 
-// lastHand is what is known of an agent that may have left something behind.
-type lastHand struct {
+// formerAgent is what is known of an agent that may have left something behind.
+type formerAgent struct {
 	name string
 	reg  *fleet.Registration
 	seen *fleet.Agent
 }
 
-// hand finds an agent by name, registered or not.
-func (p *pass) hand(name string) lastHand {
-	return lastHand{name: name, reg: p.crew.registered[name], seen: p.agentNamed(name)}
+// former finds an agent by name, registered or not.
+func (p *pass) former(name string) formerAgent {
+	return formerAgent{name: name, reg: p.known.registered[name], seen: p.agentNamed(name)}
 }
 
 // lives says whether an agent lives. One that is in no list of a good look is gone.
-func (p *pass) lives(h lastHand) fleet.Leaf[bool] {
+func (p *pass) lives(h formerAgent) fleet.Leaf[bool] {
 	switch {
 	case !p.snap.Agents.Fresh():
 		return fleet.Unknown[bool]("agents is " + status(p.snap.Agents.Status))
@@ -35,7 +35,7 @@ func (p *pass) lives(h lastHand) fleet.Leaf[bool] {
 }
 
 // returns says whether Custos may start an agent again by itself, now or later.
-func (p *pass) returns(h lastHand) bool {
+func (p *pass) returns(h formerAgent) bool {
 	if h.reg == nil || h.seen == nil || !h.isStartable() || p.isGone(h) || p.whyOver(h) != "" {
 		return false
 	}
@@ -48,13 +48,13 @@ func (p *pass) returns(h lastHand) bool {
 
 // isStartable says whether Custos knows how the agent is started: it did, or it was
 // told so.
-func (h lastHand) isStartable() bool {
+func (h formerAgent) isStartable() bool {
 	return h.reg.Owner == fleet.OwnerCustos || h.reg.Owner == fleet.OwnerAdopted && len(h.reg.Argv) > 0
 }
 
 // whyOver says why an agent that ended has nothing to come back to: by what it
 // worked on, or as the system says that started it.
-func (p *pass) whyOver(h lastHand) string {
+func (p *pass) whyOver(h formerAgent) string {
 	if h.seen != nil && h.seen.Origin != nil && h.seen.Origin.Over != "" {
 		return h.seen.Origin.Over
 	}
@@ -63,7 +63,7 @@ func (p *pass) whyOver(h lastHand) string {
 
 // isGone says whether the folder that an agent would come back to is known not to be
 // there. Who cannot come back keeps nothing waiting for it.
-func (p *pass) isGone(h lastHand) bool {
+func (p *pass) isGone(h formerAgent) bool {
 	if !p.snap.Repos.Fresh() {
 		return false
 	}
@@ -74,7 +74,7 @@ func (p *pass) isGone(h lastHand) bool {
 }
 
 // isWanted says whether an agent is to run, as far as anybody said.
-func (h lastHand) isWanted() fleet.Leaf[bool] {
+func (h formerAgent) isWanted() fleet.Leaf[bool] {
 	if h.reg == nil {
 		return fleet.Unknown[bool]("it is not registered")
 	}
@@ -82,7 +82,7 @@ func (h lastHand) isWanted() fleet.Leaf[bool] {
 }
 
 // ended is how long ago an agent ended, as far as that is known.
-func (p *pass) ended(h lastHand) fleet.Leaf[fleet.Duration] {
+func (p *pass) ended(h formerAgent) fleet.Leaf[fleet.Duration] {
 	if exit := exitOf(h.reg, h.seen); exit != nil && exit.At.Boot != "" {
 		return fleet.Known(fleet.Duration(max(0, p.snap.At.Since(exit.At))))
 	}
@@ -94,7 +94,7 @@ func (p *pass) ended(h lastHand) fleet.Leaf[fleet.Duration] {
 
 // orphanedAgent is what is known of a registered agent that ended.
 func (p *pass) orphanedAgent(a *fleet.Agent) orphan {
-	h := p.hand(a.Name)
+	h := p.former(a.Name)
 	h.seen = a
 	o := orphan{what: orphanAgent, who: a.Name, owner: a.Owner, alive: p.lives(h), assigned: h.isWanted(), returns: p.returns(h), age: p.ended(h), over: p.whyOver(h)}
 	p.workOf(&o, h)
@@ -103,14 +103,14 @@ func (p *pass) orphanedAgent(a *fleet.Agent) orphan {
 
 // orphanedIssue is what is known of an issue that is said to be worked on.
 func (p *pass) orphanedIssue(x *fleet.Issue) orphan {
-	h := p.hand(x.Agent)
+	h := p.former(x.Agent)
 	o := orphan{what: orphanWork, who: x.Agent, owner: x.Owner, alive: p.lives(h), assigned: x.Taken, returns: p.returns(h), age: p.ended(h)}
 	p.workOf(&o, h)
 	return o
 }
 
 // workOf fills in where an agent worked, and what is known of that.
-func (p *pass) workOf(o *orphan, h lastHand) {
+func (p *pass) workOf(o *orphan, h formerAgent) {
 	path := h.place()
 	tree := p.treeOf(h)
 	switch {
@@ -135,7 +135,7 @@ func (p *pass) workOf(o *orphan, h lastHand) {
 }
 
 // place is the folder an agent worked in; "" when nothing tells.
-func (h lastHand) place() string {
+func (h formerAgent) place() string {
 	switch {
 	case h.reg != nil && h.reg.Worktree != "":
 		return h.reg.Worktree
@@ -151,7 +151,7 @@ func (h lastHand) place() string {
 
 // treeOf finds the worktree that an agent worked in. git tells where that is past all
 // links; a record may name it by one.
-func (p *pass) treeOf(h lastHand) *fleet.Worktree {
+func (p *pass) treeOf(h formerAgent) *fleet.Worktree {
 	if tree := p.treeAt(h.place()); tree != nil || h.reg == nil {
 		return tree
 	}
@@ -168,7 +168,7 @@ func isIn(path, folder string) bool {
 }
 
 // holds fills in what a worktree holds.
-func (p *pass) holds(o *orphan, w *fleet.Worktree, h lastHand) {
+func (p *pass) holds(o *orphan, w *fleet.Worktree, h formerAgent) {
 	o.clean, o.unpushed, o.merged, o.missing = isCommitted(w), w.Unpushed, w.Merged, w.Missing
 	if w.Missing {
 		o.clean = fleet.Known(true) // there is nothing
@@ -210,12 +210,12 @@ func (p *pass) orphanedTree(w *fleet.Worktree, run *fleet.Run) orphan {
 	}
 	for i := range p.past.Registrations {
 		if reg := &p.past.Registrations[i]; isIn(reg.Worktree, w.Path) || isIn(reg.Dir, w.Path) || isIn(reg.Real, w.Path) {
-			p.shares(&o, p.hand(reg.Name))
+			p.shares(&o, p.former(reg.Name))
 		}
 	}
 	for i := range p.snap.Agents.Value {
 		if a := &p.snap.Agents.Value[i]; isAlive(a) && isIn(a.CWD.Or(""), w.Path) {
-			p.shares(&o, p.hand(a.Name))
+			p.shares(&o, p.former(a.Name))
 		}
 	}
 	return o
@@ -223,7 +223,7 @@ func (p *pass) orphanedTree(w *fleet.Worktree, run *fleet.Run) orphan {
 
 // shares adds one of those who had a worktree: whoever lives counts before who is
 // not known to have ended, and who comes back before who does not.
-func (p *pass) shares(o *orphan, h lastHand) {
+func (p *pass) shares(o *orphan, h formerAgent) {
 	lives := p.lives(h)
 	was, known := o.alive.Get()
 	switch is, seen := lives.Get(); {

@@ -32,7 +32,7 @@ func (p *pass) askReboot(r *request) *refusal {
 		return nil
 	}
 	const when = "after the machine was started again"
-	for _, other := range p.crew.starting {
+	for _, other := range p.known.starting {
 		if other.action.Do == doRecover && isRebooted(&other.action) {
 			return &refusal{why: when + " the agents are started one at a time, and " + other.action.Subject.String() + other.doing()}
 		}
@@ -45,7 +45,7 @@ func (p *pass) askReboot(r *request) *refusal {
 
 // recoveredAfterReboot lists the recoveries of such agents that ended.
 func (p *pass) recoveredAfterReboot() (list []*fleet.ActionRecord) {
-	for _, e := range p.crew.ended {
+	for _, e := range p.known.ended {
 		if e.Do == doRecover && isRebooted(&e.Action) {
 			list = append(list, e)
 		}

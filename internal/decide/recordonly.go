@@ -11,7 +11,7 @@ func (p *pass) askRecord(o *fleet.Order) (fleet.Guard, *refusal) {
 	case o.Account != "":
 		return p.askAccount(o)
 	}
-	reg := p.crew.registered[o.Agent]
+	reg := p.known.registered[o.Agent]
 	if reg == nil {
 		return fleet.GuardState, &refusal{why: "no agent of this name is registered", final: true}
 	}
@@ -46,13 +46,13 @@ func (p *pass) askAccount(o *fleet.Order) (fleet.Guard, *refusal) {
 
 // askAdopt judges the adoption of an agent that somebody else started.
 func (p *pass) askAdopt(o *fleet.Order) (fleet.Guard, *refusal) {
-	if reg := p.crew.registered[o.Agent]; reg != nil {
+	if reg := p.known.registered[o.Agent]; reg != nil {
 		return fleet.GuardState, &refusal{why: "an agent of this name is registered already", final: true}
 	}
 	if !p.snap.Agents.Fresh() {
 		return fleet.GuardEvidence, &refusal{why: "agents is " + status(p.snap.Agents.Status), hint: hintLook}
 	}
-	a := p.crew.seen[o.Agent]
+	a := p.known.seen[o.Agent]
 	if a != nil && isOver(a.State) {
 		return fleet.GuardState, onlyAnew(a)
 	}

@@ -47,7 +47,7 @@ func (p *pass) askSpawn(r *request) *refusal {
 	}
 	name, reg := r.wish.Subject.Name, r.reg
 	_, listed := p.queue.listed[name]
-	switch seen := p.crew.seen[name]; {
+	switch seen := p.known.seen[name]; {
 	case r.order.Spawn != nil && reg != nil && seen != nil && isOver(seen.State) && reg.Desired != fleet.DesiredRetired:
 		return &refusal{why: "an agent of this name is registered already: it is started again by recover, and another one takes another name", hint: "custos recover " + word(name), final: true}
 	case listed, r.order.Spawn != nil && reg != nil:
@@ -114,7 +114,7 @@ func (p *pass) endedByPerson(r *request) string {
 	if r.reg != nil && r.reg.Desired == fleet.DesiredStopped && fleet.IsPerson(r.reg.DesiredBy) {
 		return "a person stopped " + r.wish.Subject.String() + ": it is not started again"
 	}
-	exit := exitOf(r.reg, p.crew.seen[r.wish.Subject.Name])
+	exit := exitOf(r.reg, p.known.seen[r.wish.Subject.Name])
 	if exit == nil {
 		exit = exitOf(nil, r.wish.Target.Agent)
 	}

@@ -65,7 +65,7 @@ func (p *pass) askStorm(r *request) *refusal {
 func (p *pass) askAfterStorm(s *storm, common string) *refusal {
 	ended := p.recoveredSince(s)
 	wide, underWay := p.width(ended), 0
-	for _, other := range p.crew.starting {
+	for _, other := range p.known.starting {
 		if other.action.Do != doRecover || !s.agents[other.action.Subject.Name] {
 			continue
 		}
@@ -109,7 +109,7 @@ func (p *pass) helped(e *fleet.ActionRecord) bool {
 	case e.Result.Status == fleet.ResultDone:
 		return true
 	}
-	return e.Result.Status == fleet.ResultUnverified && starts(e.Do) && isAlive(p.crew.seen[e.Subject.Name])
+	return e.Result.Status == fleet.ResultUnverified && starts(e.Do) && isAlive(p.known.seen[e.Subject.Name])
 }
 
 // askBeside holds back an agent that ended while others' common death was still
@@ -127,7 +127,7 @@ func (p *pass) askBeside(r *request, exit *fleet.Exit) *refusal {
 
 // recoveredSince lists the recoveries of the storm's agents that ended after it.
 func (p *pass) recoveredSince(s *storm) (list []*fleet.ActionRecord) {
-	for _, e := range p.crew.ended {
+	for _, e := range p.known.ended {
 		if e.Do == doRecover && s.last.Before(momentOf(e)) && s.agents[e.Subject.Name] {
 			list = append(list, e)
 		}
@@ -160,7 +160,7 @@ func (p *pass) deaths() []death {
 	}
 	for i := range p.past.Registrations {
 		reg := &p.past.Registrations[i]
-		add(reg.Name, exitOf(reg, p.crew.seen[reg.Name]))
+		add(reg.Name, exitOf(reg, p.known.seen[reg.Name]))
 	}
 	for i := range p.past.Actions {
 		if e := &p.past.Actions[i]; e.Do == doRecover {

@@ -12,9 +12,9 @@ import (
 // money, and comes to a verdict.
 const doTriage = "triage"
 
-// bench is what is known of the judge: who waits for its answer, what it was asked
+// triages is what is known of the judge: who waits for its answer, what it was asked
 // in the last day, and what it said.
-type bench struct {
+type triages struct {
 	asking  *fleet.Action                     // under way, or planned in this pass
 	calls   []call                            // made, or perhaps made
 	said    map[fleet.AlertKey]*fleet.Verdict // the newest of each alert
@@ -29,10 +29,10 @@ type call struct {
 
 const notKnown = -1
 
-// convene reads what was asked and said. A triage of which no verdict was kept may
+// recallTriages reads what was asked and said. A triage of which no verdict was kept may
 // have cost as much as one that was answered.
-func convene(past *fleet.Past, now fleet.Instant) bench {
-	b := bench{said: map[fleet.AlertKey]*fleet.Verdict{}, waiting: map[fleet.AlertKey]bool{}}
+func recallTriages(past *fleet.Past, now fleet.Instant) triages {
+	b := triages{said: map[fleet.AlertKey]*fleet.Verdict{}, waiting: map[fleet.AlertKey]bool{}}
 	answered := map[string]bool{}
 	for i := range past.Verdicts {
 		v := &past.Verdicts[i]
@@ -56,7 +56,7 @@ func convene(past *fleet.Past, now fleet.Instant) bench {
 	return b
 }
 
-func (b *bench) recall(r *fleet.ActionRecord, now fleet.Instant) {
+func (b *triages) recall(r *fleet.ActionRecord, now fleet.Instant) {
 	at := momentOf(r)
 	if r.Open() {
 		b.asking, at = &r.Action, now
@@ -67,7 +67,7 @@ func (b *bench) recall(r *fleet.ActionRecord, now fleet.Instant) {
 }
 
 // begun notes a triage that this pass plans.
-func (b *bench) begun(a fleet.Action, at fleet.Instant) {
+func (b *triages) begun(a fleet.Action, at fleet.Instant) {
 	if a.Do == doTriage {
 		b.asking, b.calls = &a, append(b.calls, call{at, notKnown})
 	}
@@ -95,7 +95,7 @@ func rungOf(w fleet.VerdictWord) string {
 // began anew though nothing of the agent has moved since the verdict (Custos was
 // started again, and had to look twice) goes on as far as the judge is concerned.
 func (p *pass) verdictFor(f *fleet.Finding) *fleet.Verdict {
-	v := p.bench.said[f.AlertKey]
+	v := p.triages.said[f.AlertKey]
 	if v == nil || !p.snap.At.Before(v.Expires) || v.At.Before(f.Since) && !p.unmoved(f.Subject, v.At) {
 		return nil
 	}
@@ -178,7 +178,7 @@ func askVerdict(p *pass, r *request) *refusal {
 	if v != nil {
 		return p.heed(r, v, rung)
 	}
-	if rung > 0 && p.bench.waiting[r.finding.AlertKey] {
+	if rung > 0 && p.triages.waiting[r.finding.AlertKey] {
 		return &refusal{why: "a judge is asked about it first"}
 	}
 	return nil
@@ -240,11 +240,11 @@ func (p *pass) askJudge(r *request) *refusal {
 	if v := p.verdictFor(r.finding); v != nil {
 		return &refusal{why: v.Judge + " was asked: it said " + string(v.Word) + " at " + clock(v.At), until: v.Expires}
 	}
-	if p.bench.asking == nil {
+	if p.triages.asking == nil {
 		return nil
 	}
-	p.bench.waiting[r.finding.AlertKey] = true
-	return &refusal{why: "the judge is being asked about " + p.bench.asking.Subject.String() + ", and is asked one thing at a time"}
+	p.triages.waiting[r.finding.AlertKey] = true
+	return &refusal{why: "the judge is being asked about " + p.triages.asking.Subject.String() + ", and is asked one thing at a time"}
 }
 
 // retries says whether a judge said to tell the agent once more, and that was not
@@ -297,7 +297,7 @@ func (p *pass) askCallsIn(limit fleet.Attempts) *refusal {
 		return &refusal{why: fmt.Sprintf("no call of the judge in %s is allowed", limit.In)}
 	}
 	var moments []fleet.Instant
-	for _, c := range p.bench.calls {
+	for _, c := range p.triages.calls {
 		if p.within(limit.In, c.at) {
 			moments = append(moments, c.at)
 		}
@@ -317,7 +317,7 @@ func (p *pass) askMoney() *refusal {
 	}
 	var calls []call
 	spent := int64(0)
-	for _, c := range p.bench.calls {
+	for _, c := range p.triages.calls {
 		if c.price < 0 {
 			c.price = t.CallPrice
 		}

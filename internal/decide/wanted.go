@@ -132,7 +132,7 @@ func when(is bool, words string) string {
 func (p *pass) finishUp(wishes []fleet.Wish) []fleet.Wish {
 	for i := range wishes {
 		w := wishes[i]
-		if w.Do != doRecover || w.Target.Agent == nil || p.workOver(p.crew.registered[w.Subject.Name]) == "" {
+		if w.Do != doRecover || w.Target.Agent == nil || p.workOver(p.known.registered[w.Subject.Name]) == "" {
 			continue
 		}
 		if do, _ := p.orphanedAgent(w.Target.Agent).decide(); do == orphanSave {

@@ -133,7 +133,7 @@ func (d *forgeDay) forges(actions *[]act.Action) observe.Probe {
 		}
 		labels := forgeprobe.Labels{Ready: []string{"backlog"}, InProgress: []string{"in-progress"}, Blocked: []string{"blocked"}}
 		o.Projects = append(o.Projects, forgeprobe.Project{Name: project, URL: d.forge.URL, Repo: at.Repo, Owner: fleet.OwnerConfigured, Labels: labels, Reader: reader, Clock: host})
-		hands.Projects[project] = forgewrite.Project{Hand: writer, Labels: map[string][]string{"ready": labels.Ready, "in-progress": labels.InProgress, "blocked": labels.Blocked}}
+		hands.Projects[project] = forgewrite.Project{Writer: writer, Labels: map[string][]string{"ready": labels.Ready, "in-progress": labels.InProgress, "blocked": labels.Blocked}}
 	}
 	for _, do := range []string{forgewrite.Comment, forgewrite.Label, forgewrite.Assign} {
 		*actions = append(*actions, forgewrite.New(do, hands))
@@ -167,8 +167,8 @@ func (d *forgeDay) cis(actions *[]act.Action) observe.Probe {
 			system.TellsWorkers, system.Workers = true, map[string]string{"one": "wp-agent"}
 		}
 		o.Systems = append(o.Systems, system)
-		again.Systems[m.name] = retrigger.System{Looker: reader, Hand: writer}
-		cancel.Systems[m.name] = cancelpipeline.System{Looker: reader, Hand: writer, Clock: host.Clock}
+		again.Systems[m.name] = retrigger.System{Looker: reader, Writer: writer}
+		cancel.Systems[m.name] = cancelpipeline.System{Looker: reader, Writer: writer, Clock: host.Clock}
 	}
 	*actions = append(*actions, retrigger.New(again), cancelpipeline.New(cancel))
 	p, err := ciprobe.New(o)

@@ -44,7 +44,7 @@ type ciScript struct {
 	workflows, branches, commits []string
 }
 
-// Again implements retrigger.Hand: an answer that breaks off was heard all the same.
+// Again implements retrigger.Writer: an answer that breaks off was heard all the same.
 func (s *ciScript) Again(ctx context.Context, p ci.Pipeline) error {
 	s.again[commitRunOf(p)]++
 	if err := s.hand.Again(ctx, p); err != nil {

@@ -156,12 +156,12 @@ func builtinRules(t *testing.T) *rules.Set {
 	return set
 }
 
-func newCIDay(t *rapid.T, set *rules.Set, r ciReader, hand retrigger.Hand) *ciDay {
+func newCIDay(t *rapid.T, set *rules.Set, r ciReader, writer retrigger.Writer) *ciDay {
 	probe, err := ciprobe.New(ciprobe.Options{Systems: []ciprobe.System{{Name: "x", Project: "widget", Owner: fleet.OwnerConfigured, Reader: r}}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	action := retrigger.New(retrigger.Options{Systems: map[string]retrigger.System{"x": {Looker: r, Hand: hand}}})
+	action := retrigger.New(retrigger.Options{Systems: map[string]retrigger.System{"x": {Looker: r, Writer: writer}}})
 	return &ciDay{set: set, probe: probe, action: action}
 }
 

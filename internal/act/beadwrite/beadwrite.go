@@ -25,8 +25,8 @@ func Names() []string { return []string{Close, Reopen} }
 // mostWhy is in runes: it stands among the arguments of a command.
 const mostWhy = 400
 
-// Hand is one tracker; *beads.Writer is one.
-type Hand interface {
+// Writer is one tracker; *beads.Writer is one.
+type Writer interface {
 	Bead(ctx context.Context, id string) (beads.Bead, error)
 	Close(ctx context.Context, id, reason string) error
 	Reopen(ctx context.Context, id, reason string) error
@@ -34,7 +34,7 @@ type Hand interface {
 
 // Options say where it may be written.
 type Options struct {
-	Trackers map[string][]Hand // by the project of their beads
+	Trackers map[string][]Writer // by the project of their beads
 }
 
 // Action implements act.Action for one of the two.
@@ -83,11 +83,11 @@ func (x *Action) Prepare(ctx context.Context, a fleet.Action) (act.Run, error) {
 	if b == nil || fleet.BeadRef(b.ID).Tracker() != fleet.TrackerBeads {
 		return nil, fmt.Errorf("cannot %s: the target is no bead", x.do)
 	}
-	hands := x.o.Trackers[b.Project]
-	if len(hands) != 1 {
-		return nil, fmt.Errorf("cannot %s: %d trackers of beads are called %s: %w", x.do, len(hands), fleet.Line(b.Project, 80), act.ErrRefused)
+	writers := x.o.Trackers[b.Project]
+	if len(writers) != 1 {
+		return nil, fmt.Errorf("cannot %s: %d trackers of beads are called %s: %w", x.do, len(writers), fleet.Line(b.Project, 80), act.ErrRefused)
 	}
-	r := &run{x: x, hand: hands[0], id: b.ID, why: reason(a)}
+	r := &run{x: x, writer: writers[0], id: b.ID, why: reason(a)}
 	if err := r.check(ctx, b); err != nil {
 		return nil, fmt.Errorf("cannot %s: %w", x.do, err)
 	}
@@ -96,15 +96,15 @@ func (x *Action) Prepare(ctx context.Context, a fleet.Action) (act.Run, error) {
 
 // run is one bead that is to be moved.
 type run struct {
-	x    *Action
-	hand Hand
-	id   string
-	why  string
+	x      *Action
+	writer Writer
+	id     string
+	why    string
 }
 
 // check: it is as it was seen, and not yet as it is wanted.
 func (r *run) check(ctx context.Context, seen *fleet.Bead) error {
-	now, err := r.hand.Bead(ctx, r.id)
+	now, err := r.writer.Bead(ctx, r.id)
 	switch wanted := r.x.do == Close; {
 	case err != nil:
 		return err
@@ -130,15 +130,15 @@ func (r *run) Do(ctx context.Context) error {
 		return fmt.Errorf("cannot %s %s: %w", r.x.do, r.id, err)
 	}
 	if r.x.do == Reopen {
-		return r.hand.Reopen(ctx, r.id, r.why)
+		return r.writer.Reopen(ctx, r.id, r.why)
 	}
-	return r.hand.Close(ctx, r.id, r.why)
+	return r.writer.Close(ctx, r.id, r.why)
 }
 
 // Verify implements act.Run. bd ends well when it refuses, as it does where other
 // beads block this one.
 func (r *run) Verify(ctx context.Context) (string, error) {
-	now, err := r.hand.Bead(ctx, r.id)
+	now, err := r.writer.Bead(ctx, r.id)
 	switch {
 	case err != nil:
 		return "", fmt.Errorf("cannot look at bead %s again: %w", r.id, err)

@@ -39,7 +39,7 @@ func newPlace(t *testing.T) *place {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &place{bd, Options{Trackers: map[string][]Hand{"shop": {hand}}}}
+	return &place{bd, Options{Trackers: map[string][]Writer{"shop": {hand}}}}
 }
 
 // shows has bd show the bead so, now or after a deed.
@@ -140,7 +140,7 @@ func TestWhatCannotBeDone(t *testing.T) {
 		t.Error("another bead was shown")
 	}
 	a = p.begins(t, Close)
-	twice := Options{Trackers: map[string][]Hand{"shop": {p.o.Trackers["shop"][0], p.o.Trackers["shop"][0]}}}
+	twice := Options{Trackers: map[string][]Writer{"shop": {p.o.Trackers["shop"][0], p.o.Trackers["shop"][0]}}}
 	if _, err := New(Close, twice).Prepare(t.Context(), a); !errors.Is(err, act.ErrRefused) {
 		t.Errorf("two trackers of one name: %v", err)
 	}

@@ -21,15 +21,15 @@ type Looker interface {
 	Pipeline(ctx context.Context, id int64) (ci.Pipeline, error)
 }
 
-// Hand cancels a pipeline; *ci.Writer is one.
-type Hand interface {
+// Writer cancels a pipeline; *ci.Writer is one.
+type Writer interface {
 	Cancel(ctx context.Context, p ci.Pipeline) error
 }
 
 // System is one [ci.NAME].
 type System struct {
 	Looker Looker
-	Hand   Hand
+	Writer Writer
 	Clock  func() time.Time // the server's
 }
 
@@ -130,7 +130,7 @@ func (r *run) Do(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("cannot cancel %s: %w", r.name, err)
 	}
-	return r.s.Hand.Cancel(ctx, r.now)
+	return r.s.Writer.Cancel(ctx, r.now)
 }
 
 // Verify implements act.Run: it is over.

@@ -36,7 +36,7 @@ func systems(t *testing.T, s *citest.Server) map[string]System {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return map[string]System{"x": {Looker: r, Hand: w, Clock: host.Clock}}
+	return map[string]System{"x": {Looker: r, Writer: w, Clock: host.Clock}}
 }
 
 // wish asks for the end of pipeline 5, which has run for half an hour.

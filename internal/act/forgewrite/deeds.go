@@ -30,17 +30,17 @@ func (x *Action) deed(a fleet.Action, t target, p Project) (deed, error) {
 		if text == "" {
 			return nil, errors.New("there is nothing to say")
 		}
-		return &saying{hand: p.Hand, number: t.number, key: keyOf(a, t), text: text}, nil
+		return &saying{writer: p.Writer, number: t.number, key: keyOf(a, t), text: text}, nil
 	}
 	list, err := changesOf(a.Text)
 	if err != nil {
 		return nil, err
 	}
 	if x.do == Assign {
-		return &changing{number: t.number, want: list, what: "assignee", change: p.Hand.Assign,
+		return &changing{number: t.number, want: list, what: "assignee", change: p.Writer.Assign,
 			has: func(i forge.Issue) []string { return i.Assignees }}, nil
 	}
-	return &changing{number: t.number, want: p.named(list), what: "label", change: p.Hand.Label,
+	return &changing{number: t.number, want: p.named(list), what: "label", change: p.Writer.Label,
 		has: func(i forge.Issue) []string { return i.Labels }}, nil
 }
 
@@ -54,19 +54,19 @@ func keyOf(a fleet.Action, t target) string {
 
 // saying is a comment.
 type saying struct {
-	hand   Hand
+	writer Writer
 	number int
 	key    string
 	text   string
 }
 
 func (s *saying) left(ctx context.Context, _ forge.Issue) (bool, error) {
-	said, err := s.hand.Said(ctx, s.number, s.key)
+	said, err := s.writer.Said(ctx, s.number, s.key)
 	return !said, err
 }
 
 func (s *saying) do(ctx context.Context) error {
-	_, err := s.hand.Comment(ctx, s.number, s.key, s.text)
+	_, err := s.writer.Comment(ctx, s.number, s.key, s.text)
 	return err
 }
 

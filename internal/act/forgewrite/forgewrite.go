@@ -52,15 +52,15 @@ type writer interface {
 	Open(ctx context.Context, number int, on bool) (done bool, err error)
 }
 
-// Hand is both.
-type Hand interface {
+// Writer is both.
+type Writer interface {
 	looker
 	writer
 }
 
 // Project is one project that may be written to.
 type Project struct {
-	Hand Hand
+	Writer Writer
 	// Labels are those that the project calls ready, in-progress and blocked, by
 	// these words. The first is put on; all are taken off.
 	Labels map[string][]string
@@ -146,7 +146,7 @@ func (x *Action) Prepare(ctx context.Context, a fleet.Action) (act.Run, error) {
 // ready reads the issue. A deed that is done is unneeded; one on an issue that is
 // not as it was seen is refused: somebody may have closed it, or taken it up.
 func (p Project) ready(ctx context.Context, t target, d deed) error {
-	now, err := p.Hand.Issue(ctx, t.number)
+	now, err := p.Writer.Issue(ctx, t.number)
 	if err != nil {
 		return err
 	}
@@ -204,7 +204,7 @@ func (r *run) Do(ctx context.Context) error {
 
 // Verify implements act.Run: it looks once more.
 func (r *run) Verify(ctx context.Context) (string, error) {
-	now, err := r.p.Hand.Issue(ctx, r.t.number)
+	now, err := r.p.Writer.Issue(ctx, r.t.number)
 	if err != nil {
 		return "", fmt.Errorf("cannot look at %s again: %w", r.t.name, err)
 	}

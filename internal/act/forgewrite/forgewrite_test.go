@@ -43,7 +43,7 @@ func newPlace(t *testing.T, kind string) *place {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p.o.Projects = map[string]Project{"shop": {Hand: hand, Labels: map[string][]string{"ready": {"backlog", "todo"}, "in-progress": {"doing", "in-progress"}, "blocked": {}}}}
+	p.o.Projects = map[string]Project{"shop": {Writer: hand, Labels: map[string][]string{"ready": {"backlog", "todo"}, "in-progress": {"doing", "in-progress"}, "blocked": {}}}}
 	return p
 }
 

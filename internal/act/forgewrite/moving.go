@@ -14,7 +14,7 @@ import (
 // moving closes an issue, or opens it again; why is said under it first, so that
 // nobody sees it closed without a word.
 type moving struct {
-	hand   Hand
+	writer Writer
 	number int
 	open   bool
 	why    *saying // nil: nothing is said
@@ -25,13 +25,13 @@ func (x *Action) moving(a fleet.Action, t target, p Project) (deed, error) {
 	if a.Target.Issue == nil {
 		return nil, errors.New("only an issue is closed, or opened again")
 	}
-	m := &moving{hand: p.Hand, number: t.number, open: x.do == ReopenIssue}
+	m := &moving{writer: p.Writer, number: t.number, open: x.do == ReopenIssue}
 	if was, known := a.Target.Issue.Open.Get(); !known || was == m.open {
 		return nil, fmt.Errorf("%s was not seen to be %s: %w", t.name, openWord(!m.open), act.ErrRefused)
 	}
 	if text := strings.TrimSpace(fleet.Redact(fleet.Text(a.Text))); text != "" {
 		// The action's ID: what is said of one closing is said again of the next one.
-		m.why = &saying{hand: p.Hand, number: t.number, key: x.do + ":" + a.ID, text: text}
+		m.why = &saying{writer: p.Writer, number: t.number, key: x.do + ":" + a.ID, text: text}
 	}
 	return m, nil
 }
@@ -56,7 +56,7 @@ func (m *moving) do(ctx context.Context) error {
 			return err
 		}
 	}
-	_, err := m.hand.Open(ctx, m.number, m.open)
+	_, err := m.writer.Open(ctx, m.number, m.open)
 	return err
 }
 

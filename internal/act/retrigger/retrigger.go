@@ -23,15 +23,15 @@ type Looker interface {
 	Pipeline(ctx context.Context, id int64) (ci.Pipeline, error)
 }
 
-// Hand runs a pipeline again; *ci.Writer is one.
-type Hand interface {
+// Writer runs a pipeline again; *ci.Writer is one.
+type Writer interface {
 	Again(ctx context.Context, p ci.Pipeline) error
 }
 
 // System is one [ci.NAME].
 type System struct {
 	Looker   Looker
-	Hand     Hand
+	Writer   Writer
 	Attempts int // of one pipeline, the first one counted; 3
 }
 
@@ -165,7 +165,7 @@ func (r *run) Do(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("cannot run %s again: %w", r.seen.Name, err)
 	}
-	return r.s.Hand.Again(ctx, r.now)
+	return r.s.Writer.Again(ctx, r.now)
 }
 
 // Verify implements act.Run: there is a newer pipeline, or another attempt.

@@ -37,7 +37,7 @@ func systems(t *testing.T, s *citest.Server) map[string]System {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return map[string]System{"x": {Looker: r, Hand: w}}
+	return map[string]System{"x": {Looker: r, Writer: w}}
 }
 
 // wish asks for pipeline 5 to be run again, which failed 20 minutes ago.

@@ -16,8 +16,8 @@ import (
 // done once: what is there already is left as it is. Numbers are those of issues
 // and of pull requests alike.
 type Writer struct {
-	look Reader
-	hand Changer
+	look    Reader
+	changer Changer
 }
 
 // NewWriter returns the writer of a repository.
@@ -26,7 +26,7 @@ func NewWriter(o Options) (*Writer, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Writer{look: r, hand: r}, nil
+	return &Writer{look: r, changer: r}, nil
 }
 
 // Issue looks at an issue at the instant of acting.
@@ -51,7 +51,7 @@ func (w *Writer) Comment(ctx context.Context, number int, key, text string) (boo
 	if there, err := w.Said(ctx, number, key); err != nil || there {
 		return false, err
 	}
-	return true, wrap("comment on", number, w.hand.Say(ctx, number, text+"\n\n"+Marker(key)))
+	return true, wrap("comment on", number, w.changer.Say(ctx, number, text+"\n\n"+Marker(key)))
 }
 
 // Said says whether a comment of our own account carries the marker of a key:
@@ -64,7 +64,7 @@ func (w *Writer) Said(ctx context.Context, number int, key string) (bool, error)
 	if err != nil {
 		return false, wrap("find out who comments on", number, err)
 	}
-	list, err := w.hand.Comments(ctx, number)
+	list, err := w.changer.Comments(ctx, number)
 	return slices.ContainsFunc(list, func(c Comment) bool {
 		return strings.EqualFold(c.Author, me) && strings.Contains(c.Text, Marker(key))
 	}), wrap("look for the comment on", number, err)
@@ -84,7 +84,7 @@ func (w *Writer) Label(ctx context.Context, number int, label string, on bool) (
 	if at >= 0 {
 		label = i.Labels[at]
 	}
-	return true, wrap("label", number, w.hand.SetLabel(ctx, number, label, on))
+	return true, wrap("label", number, w.changer.SetLabel(ctx, number, label, on))
 }
 
 // Assign assigns an issue to somebody, or takes it from them, and says whether it did.
@@ -96,7 +96,7 @@ func (w *Writer) Assign(ctx context.Context, number int, user string, on bool) (
 	if on == slices.ContainsFunc(i.Assignees, func(a string) bool { return strings.EqualFold(a, user) }) {
 		return false, nil
 	}
-	return true, wrap("assign", number, w.hand.SetAssignee(ctx, i, user, on))
+	return true, wrap("assign", number, w.changer.SetAssignee(ctx, i, user, on))
 }
 
 func wrap(what string, number int, err error) error {

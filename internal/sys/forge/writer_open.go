@@ -16,7 +16,7 @@ func (w *Writer) Open(ctx context.Context, number int, on bool) (bool, error) {
 	if i.Open == on {
 		return false, nil
 	}
-	return true, wrap("open or close", number, w.hand.SetOpen(ctx, number, on))
+	return true, wrap("open or close", number, w.changer.SetOpen(ctx, number, on))
 }
 
 // SetOpen leaves the assignees out: an absent list is kept, an empty one is none.

@@ -29,9 +29,9 @@ func (s started) doing() string {
 	return " is under way"
 }
 
-// muster indexes the agents. Without a registration and an order there is
+// indexAgents indexes the agents. Without a registration and an order there is
 // nothing to ask about them, and the index stays empty.
-func muster(past *fleet.Past, snap *fleet.Snapshot) knownAgents {
+func indexAgents(past *fleet.Past, snap *fleet.Snapshot) knownAgents {
 	c := knownAgents{registered: map[string]*fleet.Registration{}, seen: map[string]*fleet.Agent{},
 		accounts: map[string][]*fleet.Agent{}, probing: map[string]fleet.Action{}}
 	if len(past.Registrations) == 0 && len(past.Orders) == 0 {
