@@ -122,7 +122,7 @@ func (w *abroad) cameBack(name string, was int) {
 // while after is told for a minute, and a loaded machine is late.
 func (w *town) isOver() {
 	w.Helper()
-	awaitFor(w.T, 4*time.Minute, w.said.String, func() bool {
+	await(w.T, w.said.String, func() bool {
 		for _, rule := range []string{"terminal-server-gone", "correlated-failure"} {
 			if slices.ContainsFunc(w.alerts(rule), func(a api.Alert) bool { return a.Status != "resolved" }) {
 				return false

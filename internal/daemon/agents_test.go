@@ -189,7 +189,9 @@ func (w *town) pidOf(name string) (pid int) {
 
 // agent returns an agent as it is now; the zero row when there is none.
 func (w *town) agent(name string) api.AgentRow {
-	all, err := w.client().Agents(w.Context())
+	c := w.client()
+	defer c.Close()
+	all, err := c.Agents(w.Context())
 	if err != nil {
 		w.Fatal(err)
 	}
@@ -211,7 +213,9 @@ func (w *town) awaitState(name string, states ...string) api.AgentRow {
 }
 
 func (w *town) alerts(rule string) (found []api.Alert) {
-	all, err := w.client().Alerts(w.Context(), true)
+	c := w.client()
+	defer c.Close()
+	all, err := c.Alerts(w.Context(), true)
 	if err != nil {
 		w.Fatal(err)
 	}

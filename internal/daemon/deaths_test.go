@@ -111,22 +111,13 @@ func (g *graveyard) start(custos, file string) {
 		_ = exec.Command("tmux", "-S", filepath.Join(g.cfg.RuntimeDir, "tmux.sock"), "kill-server").Run()
 		_ = os.RemoveAll(g.dir)
 	})
-	g.await(said.String, func() bool { s, err := status(context.Background(), g.cfg); return err == nil && s.Patrols > 0 })
+	await(g, said.String, func() bool { s, err := status(context.Background(), g.cfg); return err == nil && s.Patrols > 0 })
 	var err error
 	g.book, err = store.OpenReadOnly(context.Background(), store.Options{Path: filepath.Join(g.cfg.StateDir, "custos.db")})
 	if err != nil {
 		g.Fatal(err)
 	}
 	g.Cleanup(func() { _ = g.book.Close() })
-}
-
-func (g *graveyard) await(what func() string, is func() bool) {
-	g.Helper()
-	for end := time.Now().Add(10 * time.Minute); !is(); time.Sleep(50 * time.Millisecond) {
-		if time.Now().After(end) {
-			g.Fatalf("it did not come about:\n%s", what())
-		}
-	}
 }
 
 // atWork is an agent that works: every second one without a terminal.
@@ -155,7 +146,7 @@ func (g *graveyard) people(n int, as func(i int) *api.SpawnRequest) {
 			g.Fatal(err)
 		}
 	}
-	g.await(func() string { return fmt.Sprintf("%d of %d run", len(g.pids), n) }, func() bool {
+	await(g, func() string { return fmt.Sprintf("%d of %d run", len(g.pids), n) }, func() bool {
 		all, err := c.Agents(context.Background())
 		if err != nil {
 			g.Fatal(err)

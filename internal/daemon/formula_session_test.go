@@ -208,7 +208,12 @@ func (w *runsTown) begin(c runCase) {
 
 func (w *runsTown) show(t *testing.T, c runCase) (run api.Run) {
 	t.Helper()
-	w.custos(t, &run, "formula", "show", w.runs[c.name])
+	asks := w.client()
+	defer asks.Close()
+	run, err := asks.Run(t.Context(), w.runs[c.name])
+	if err != nil {
+		t.Fatal(err)
+	}
 	return run
 }
 
@@ -242,17 +247,18 @@ func initials(run api.Run) (s string) {
 	return s
 }
 
-// awaits waits for a state of a run, for longer than three looks take.
+// awaits waits for a state of a run.
 func (w *runsTown) awaits(t *testing.T, c runCase, state string) (run api.Run) {
 	t.Helper()
-	for end := time.Now().Add(110 * time.Second); ; time.Sleep(250 * time.Millisecond) {
-		if run = w.show(t, c); run.State == state && (c.state != "running" || strings.Contains(run.Why, c.why)) {
-			return run
-		}
-		if run.Over || time.Now().After(end) {
-			t.Fatalf("it is %s, want %s: %+v\nagent %+v\n%s", run.State, state, run, w.agent(run.Agent), strings.Join(w.log(run.ID), "\n"))
-		}
+	is := func() bool { return run.State == state && (c.state != "running" || strings.Contains(run.Why, c.why)) }
+	story := func() string {
+		return fmt.Sprintf("it is %s, want %s: %+v\nagent %+v\n%s", run.State, state, run, w.agent(run.Agent), strings.Join(w.log(run.ID), "\n"))
 	}
+	await(t, story, func() bool { run = w.show(t, c); return is() || run.Over })
+	if !is() {
+		t.Fatal(story())
+	}
+	return run
 }
 
 // checkTree looks for the worktree of a run, once its agent is gone.

@@ -495,9 +495,9 @@ func (n *night) glance(before map[int]bool) map[int]bool {
 // dawn waits until the fleet is what is wanted, and judges the night.
 func (n *night) dawn() {
 	n.tell("the night is over")
-	awaitFor(n.T, 5*time.Minute, n.unlike, func() bool { return n.unlike() == "" })
+	await(n.T, n.unlike, func() bool { return n.unlike() == "" })
 	n.tell("the fleet is what is wanted")
-	awaitFor(n.T, time.Minute, n.open, func() bool { return n.open() == "" })
+	await(n.T, n.open, func() bool { return n.open() == "" })
 	n.nothingSilent()
 	n.nothingDoubled()
 	for _, said := range n.daemons {
@@ -552,7 +552,7 @@ func (n *night) open() string {
 // server took the agent with it, told by the alert of that; and each of these agents
 // has an alert.
 func (n *night) nothingSilent() {
-	awaitFor(n.T, time.Minute, n.silent, func() bool { return n.silent() == "" })
+	await(n.T, n.silent, func() bool { return n.silent() == "" })
 	total := 0
 	for _, pids := range n.ended {
 		total += len(pids)

@@ -64,7 +64,7 @@ func (w pluginTown) log(name string) []string {
 func (w pluginTown) noted(name string, n int) []string {
 	w.Helper()
 	// Those that are run one after the other take their time on a busy machine.
-	awaitFor(w.T, 4*time.Minute, func() string { return fmt.Sprintf("%s noted %q, want %d\n%s", name, w.log(name), n, w.said) }, func() bool { return len(w.log(name)) >= n })
+	await(w.T, func() string { return fmt.Sprintf("%s noted %q, want %d\n%s", name, w.log(name), n, w.said) }, func() bool { return len(w.log(name)) >= n })
 	return w.log(name)
 }
 

@@ -65,21 +65,21 @@ global: {scrape_interval: 1s, scrape_timeout: 1s}
 scrape_configs: [{job_name: custos, static_configs: [{targets: ["%s"]}]}]
 `, page), "--config.file=prometheus.yml", "--storage.tsdb.path=prom", "--web.listen-address="+prom, "--log.level=error")
 	ask := func(query string) string { return asked(prom, query) }
-	patiently(t, func() string { return "up is " + ask("up") + "\n" + w.said.String() }, func() bool { return ask("up") == "1" })
+	await(t, func() string { return "up is " + ask("up") + "\n" + w.said.String() }, func() bool { return ask("up") == "1" })
 	if got := ask("custos_ledger_readable"); got != "1" {
 		t.Errorf("custos_ledger_readable is %q", got)
 	}
 
 	boil(100)
 	const firing = `custos_alert{rule="kettle-boils",kind="extra",subject="kettle",priority="P2",state="firing"}`
-	patiently(t, func() string {
+	await(t, func() string {
 		return "Prometheus says " + ask(`{__name__=~"custos_alert.*"}`) + "\n" + w.said.String()
 	}, func() bool { return ask(firing) == "1" })
-	patiently(t, hook.String, func() bool { return hook.heard("firing") })
+	await(t, hook.String, func() bool { return hook.heard("firing") })
 
 	boil(20)
-	patiently(t, func() string { return "Prometheus says " + ask(firing) + "\n" + w.said.String() }, func() bool { return ask(firing) == "" && ask("up") == "1" })
-	patiently(t, hook.String, func() bool { return hook.heard("resolved") })
+	await(t, func() string { return "Prometheus says " + ask(firing) + "\n" + w.said.String() }, func() bool { return ask(firing) == "" && ask("up") == "1" })
+	await(t, hook.String, func() bool { return hook.heard("resolved") })
 	if s := hook.String(); strings.Contains(s, "hunter2") || !strings.Contains(s, `"severity":"warning"`) {
 		t.Errorf("people were told %s", s)
 	}
@@ -109,16 +109,6 @@ func freePort(t *testing.T) string {
 	}
 	t.Fatal("there is no free port")
 	return ""
-}
-
-// patiently waits for programs that take their time on a busy machine.
-func patiently(t *testing.T, what func() string, is func() bool) {
-	t.Helper()
-	for end := time.Now().Add(4 * time.Minute); !is(); time.Sleep(100 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("it did not come about:\n%s", what())
-		}
-	}
 }
 
 // beside runs a program in the town's folder, with a configuration, until the town

@@ -83,7 +83,7 @@ func (g *graveyard) killAndAwait(name string) (p parts) {
 		g.Fatal(err)
 	}
 	var row api.AgentRow
-	g.await(func() string { return fmt.Sprintf("%+v", row) }, func() bool {
+	await(g, func() string { return fmt.Sprintf("%+v", row) }, func() bool {
 		all, err := c.Agents(context.Background())
 		if err != nil {
 			g.Fatal(err)
@@ -95,7 +95,7 @@ func (g *graveyard) killAndAwait(name string) (p parts) {
 	p.running = time.Since(killed)
 	g.pids[name] = row.PID
 	var ended time.Time
-	g.await(func() string { return name + ": its recovery has no end" }, func() bool {
+	await(g, func() string { return name + ": its recovery has no end" }, func() bool {
 		ended = g.momentOf(name, since, "action.ended", "")
 		return !ended.IsZero()
 	})

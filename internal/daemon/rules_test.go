@@ -697,19 +697,13 @@ func (w *rulesTown) fakeAgent() string {
 	return filepath.Join(path, "claude")
 }
 
-// patience is how long until waits: what is stuck is judged last, when most of
-// its dwell is over.
-const patience = 90 * time.Second
-
 // until waits for the real world to catch up.
 func (w *rulesTown) until(t *testing.T, what func() string, is func() bool) {
 	t.Helper()
-	for end := time.Now().Add(patience); !is(); time.Sleep(50 * time.Millisecond) {
-		if time.Now().After(end) {
-			said := w.said.String()
-			t.Fatalf("it did not come about: %s\n%s", what(), said[max(0, len(said)-1500):])
-		}
-	}
+	await(t, func() string {
+		said := w.said.String()
+		return what() + "\n" + said[max(0, len(said)-1500):]
+	}, is)
 }
 
 func (w *rulesTown) rows(t *testing.T) []api.AgentRow {
