@@ -33,6 +33,8 @@ type town struct {
 	replies map[string]*replies // of each run
 	actions int
 	benign  bool
+	unread  bool          // the phases of runs cannot be read
+	looked  fleet.Instant // when runs were looked at last; zero: just now
 	last    fleet.Follows
 	patrol  bool
 }
@@ -61,6 +63,7 @@ func keyOf(run, step string, attempt int) string { return fmt.Sprintf("%s/%s/%d"
 func (w *town) seen() fleet.Snapshot {
 	s := fleet.Snapshot{At: w.now}
 	s.Runs.Status, s.Agents.Status, s.Host.Status = fleet.StatusOK, fleet.StatusOK, fleet.StatusOK
+	s.Runs.At = w.looked
 	if w.patrol {
 		s.Patrol = w.past.Patrol + 1
 	}
@@ -86,7 +89,7 @@ func (w *town) seen() fleet.Snapshot {
 				}
 			}
 		}
-		if w.chance(20, "phase unread") {
+		if w.unread || w.chance(20, "phase unread") {
 			f.Phase = fleet.Leaf[fleet.Phrase]{}
 		}
 		s.Runs.Value = append(s.Runs.Value, f)

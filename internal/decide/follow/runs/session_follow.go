@@ -1,6 +1,7 @@
 package runs
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -227,9 +228,10 @@ func (a *advance) excused(r *fleet.Run, reg *fleet.Registration, agent *fleet.Ag
 	return ""
 }
 
-// look counts the looks in a row that find the agent idle at its prompt.
+// look counts the looks in a row that find the agent idle at its prompt. It is given up when
+// what it wrote down was read after the last of them, and is no phase.
 func (a *advance) look(r *fleet.Run, reg *fleet.Registration, agent *fleet.Agent) {
-	s := r.Session
+	s, most := r.Session, cmp.Or(max(r.Session.IdleLooks, 0), idleLooks)
 	told, open := a.orders[s.Told]
 	busy := open && !told.IsOver() || reg.PromptState == fleet.DeliveryPending || reg.PromptState == fleet.DeliverySent
 	switch {
@@ -238,17 +240,16 @@ func (a *advance) look(r *fleet.Run, reg *fleet.Registration, agent *fleet.Agent
 	case agent.State != fleet.StateIdle:
 		s.Looks = 0
 		return
-	case s.Looks > 0 && !a.out.Passed(a.at, s.LookedAt, time.Duration(lookSpacing)):
-		return
+	case s.Looks == 0, s.Looks < most && a.out.Passed(a.at, s.LookedAt, time.Duration(lookSpacing)):
+		s.Looks, s.LookedAt = s.Looks+1, a.at
 	}
-	s.Looks, s.LookedAt = s.Looks+1, a.at
-	most := s.IdleLooks
-	if most <= 0 {
-		most = idleLooks
-	}
-	if s.Looks >= most {
+	switch {
+	case s.Looks < most:
+		a.out.Due(a.at, s.LookedAt.Add(time.Duration(lookSpacing)))
+	case a.facts[r.ID].Phase.IsKnown() && a.lookedSince(r, s.LookedAt):
 		a.failSession(r, sessionIdle, "its agent went back to its prompt without a phase")
-		return
+	default:
+		a.wait("its agent is at its prompt: what it wrote down is being looked at")
+		a.out.Due(a.at, a.at.Add(lookAgain))
 	}
-	a.out.Due(a.at, a.at.Add(time.Duration(lookSpacing)))
 }

@@ -123,6 +123,23 @@ func TestSessionContract(t *testing.T) {
 			w.agent().State = fleet.StateIdle
 			w.passes(2, 31*time.Second)
 		}, state: fleet.RunOpen, steps: "running waiting"},
+		"idle, and what it wrote down cannot be read": {does: func(w *town) {
+			w.agent().State, w.unread = fleet.StateIdle, true
+			w.passes(9, time.Minute)
+		}, state: fleet.RunOpen, steps: "running waiting"},
+		"idle, and what it wrote down was read before that": {does: func(w *town) {
+			w.looked = w.now
+			w.agent().State = fleet.StateIdle
+			w.passes(9, time.Minute)
+		}, state: fleet.RunOpen, steps: "running waiting"},
+		"idle for three looks, and done by what is read after the last": {does: func(w *town) {
+			w.looked = w.now
+			w.agent().State = fleet.StateIdle
+			w.passes(3, 31*time.Second)
+			w.says("done", "")
+			w.looked = w.now.Add(time.Second)
+			w.passes(2, 2*time.Second)
+		}, state: fleet.RunDone, end: "phase", steps: "done done"},
 		"idle before its prompt arrived": {does: func(w *town) {
 			ledger.Registration(w.past.Registrations, "r1").PromptState = fleet.DeliverySent
 			w.agent().State = fleet.StateIdle
