@@ -44,7 +44,7 @@ func (a *app) alertsCommand() *cobra.Command {
 			if err := a.alarm(bad); err != nil || v.Trouble == "" || len(v.Alerts) > 0 {
 				return err
 			}
-			return errUnseen // that there is none cannot be told
+			return errUnseen // that there is none is not known
 		},
 	}
 	c.Flags().BoolVar(&all, "all", false, "those too that ended lately")
@@ -61,7 +61,7 @@ func alertNumber(do, text string) (int64, error) {
 	return n, nil
 }
 
-// writeAlerts keeps apart that nothing is wrong and that nobody has looked.
+// writeAlerts keeps apart that nothing is wrong and that no patrol has looked.
 func writeAlerts(p *page, v api.Alerts, never bool) {
 	patrol := p.command("custos patrol")
 	if v.Trouble != "" {
@@ -69,7 +69,7 @@ func writeAlerts(p *page, v api.Alerts, never bool) {
 	}
 	switch {
 	case len(v.Alerts) == 0 && v.Trouble != "":
-		p.line("No alert is found; what else there is cannot be told.")
+		p.line("No alert is found; what else there is, is not known.")
 		return
 	case len(v.Alerts) == 0 && never:
 		p.line("No alerts are known: no patrol yet. %s", p.dim("("+patrol+" looks.)"))

@@ -135,7 +135,7 @@ func (a *app) unanswered(ctx context.Context, err error) {
 	a.complain(a.mute+": this goes on without it", "")
 }
 
-// isImpostor says whether somebody listens who is no Custos.
+// isImpostor says whether a process listens that is no Custos.
 func isImpostor(err error) bool { return isKind(err, api.Impostor) }
 
 // holder names the process of the daemon, where it is known.
@@ -178,7 +178,7 @@ func (a *app) runs() bool {
 	return err == nil && a.Daemon.Runs(conf)
 }
 
-// untold is why it cannot be told whether there is a daemon; "" when it can.
+// untold is why it is not known whether there is a daemon; "" when it is.
 func (a *app) untold() string {
 	conf, err := a.config()
 	if err != nil || a.Daemon.Untold == nil {

@@ -53,13 +53,13 @@ func (a *app) local(ctx context.Context, conf config.Config) (http.Handler, func
 	return a.Daemon.Local(ctx, left)
 }
 
-// answered says whether an error, or none, is the word of the daemon, which stands; or
+// answered says whether an error, or none, is the answer of the daemon, which stands; or
 // there was no answer, and another way is to be tried.
 func answered(err error) bool {
 	return err == nil || isKind(err, api.Forbidden, api.Unseen, api.BadInput)
 }
 
-// askBrake has the daemon pull a brake, where one answers in time. answered is false
+// askBrake has the daemon pull a brake, where one answers in time. ok is false
 // when it is for this process to do.
 func (a *app) askBrake(ctx context.Context, pull func(context.Context, *api.Client) (api.Brake, error)) (b api.Brake, ok bool, err error) {
 	c, err := a.reach(ctx)

@@ -12,7 +12,7 @@ import (
 	"custos/internal/config"
 )
 
-// cleaning are the actions that take away what nobody needs; each has its guards.
+// cleaning are the actions that remove what is not needed any more; each has its guards.
 func cleaning() []string {
 	return []string{"remove-worktree", "clear-build-output", "rotate-log", "remove-lock"}
 }
@@ -26,13 +26,13 @@ type cleanFlags struct {
 func (f *cleanFlags) add(c *cobra.Command) {
 	c.Flags().BoolVar(&f.dry, "dry-run", false, "only show what would be done")
 	c.Flags().BoolVar(&f.yes, "yes", false, "do not ask")
-	c.Flags().StringVar(&f.older, "older", "", "only worktrees that nobody touched for this `DURATION`, like 24h, and nothing else")
+	c.Flags().StringVar(&f.older, "older", "", "only worktrees that were not touched for this `DURATION`, like 24h, and nothing else")
 }
 
 func (a *app) cleanCommand() *cobra.Command {
 	var f cleanFlags
 	c := &cobra.Command{
-		Use: "clean", Short: "Take away what nobody needs: worktrees, dead locks, logs that grew too large",
+		Use: "clean", Short: "Remove what is not needed any more: worktrees, dead locks, logs that grew too large",
 		Long: `clean shows what of that the rules would have done, with the exact commands, and does
 it when you say yes: exactly that, through the same guards and the same ledger as
 any action. It is custos doctor --fix for worktrees, locks and logs.`,
@@ -48,11 +48,11 @@ any action. It is custos doctor --fix for worktrees, locks and logs.`,
 
 func (a *app) worktreeCommand() *cobra.Command {
 	c := &cobra.Command{
-		Use: "worktree", Short: "Worktrees that nobody uses: list them, take them away", Example: "  custos worktree list",
+		Use: "worktree", Short: "Unused worktrees: list them, remove them", Example: "  custos worktree list",
 	}
 	var f cleanFlags
 	clean := &cobra.Command{
-		Use: "clean", Short: "Take away worktrees in which nothing would be lost", Example: "  custos worktree clean --dry-run\n  custos worktree clean --older 24h", Args: cobra.NoArgs,
+		Use: "clean", Short: "Remove worktrees in which nothing would be lost", Example: "  custos worktree clean --dry-run\n  custos worktree clean --older 24h", Args: cobra.NoArgs,
 		Long: "clean is custos clean for worktrees alone.",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.clean(cmd, []string{"worktrees"}, f)
@@ -60,7 +60,7 @@ func (a *app) worktreeCommand() *cobra.Command {
 	}
 	f.add(clean)
 	c.AddCommand(clean, &cobra.Command{
-		Use: "list", Short: "Worktrees that nobody uses, and whether each may go", Example: "  custos worktree list", Args: cobra.NoArgs,
+		Use: "list", Short: "Unused worktrees, and whether each may go", Example: "  custos worktree list", Args: cobra.NoArgs,
 		RunE: asksFor(a, (*api.Client).FirstLook, lookWorktrees),
 	})
 	return c
@@ -94,7 +94,7 @@ func (a *app) clean(cmd *cobra.Command, categories []string, f cleanFlags) error
 	return err
 }
 
-// olderTrees are the subjects of the unused worktrees that nobody touched for so long.
+// olderTrees are the subjects of the unused worktrees that were not touched for so long.
 func (a *app) olderTrees(ctx context.Context, least time.Duration) (out []string, err error) {
 	l, err := put(ctx, a, patience, func(ctx context.Context, c *api.Client) (api.FirstLook, error) { return c.FirstLook(ctx) })
 	if err != nil {

@@ -32,12 +32,12 @@ const (
 type Daemon struct {
 	// Local returns the handlers that serve when no daemon runs, and how to close them.
 	Local func(ctx context.Context, c config.Config) (http.Handler, func() error, error)
-	// Up runs the daemon until ctx ends or it is told to go down.
+	// Up runs the daemon until ctx ends or it is ordered to go down.
 	Up     func(ctx context.Context, c config.Config, asJSON bool) error
 	Socket func(c config.Config) string
 	// Runs says whether there is a daemon, also one that does not answer yet or has not quite gone.
 	Runs func(c config.Config) bool
-	// Untold is why it cannot be told whether there is one; "" when it can. nil: it always can.
+	// Untold is why it is not known whether there is one; "" when it is. nil: it always is.
 	Untold func(c config.Config) string
 	// Verify says whether a connection to the socket leads to who holds the lock; nil: it is not asked.
 	Verify func(c config.Config, conn net.Conn) error
@@ -48,15 +48,15 @@ type Daemon struct {
 	// Stop ends an agent of ours without daemon and ledger, and says how.
 	Stop func(ctx context.Context, c config.Config, agent, by, why string) (how string, err error)
 	// StoppedBy says who has stopped an agent that does not run and stays stopped; "" for
-	// nobody, and where it cannot be told.
+	// no one, and where it is not known.
 	StoppedBy func(c config.Config, agent string) string
 
-	// Simulate tells the stories of a file.
+	// Simulate plays the stories of a file.
 	Simulate func(ctx context.Context, c config.Config, name string, text []byte) (api.Simulation, error)
 
 	Freeze func(c config.Config, by, why string) error
 	Thaw   func(c config.Config) (was string, err error)
-	// Frozen says who has frozen Custos, and why; "" when nobody has.
+	// Frozen says who has frozen Custos, and why; "" when it is not frozen.
 	Frozen func(c config.Config) string
 	// Alive lists the agents of ours that run; Going what Uninstall would remove.
 	Alive     func(c config.Config) ([]daemon.Living, error)

@@ -58,7 +58,7 @@ func (a *app) configCommand() *cobra.Command {
 }
 
 // checkSchedules refuses sections [schedule.NAME] whose formula is not there or
-// cannot run. The daemon only tells of them: a formula may come back.
+// cannot run. The daemon only reports them: a formula may come back.
 func checkSchedules(ctx context.Context, conf config.Config, c *api.Client) error {
 	given := map[string]map[string]any{}
 	if err := conf.Section("schedule", &given); err != nil {

@@ -15,7 +15,7 @@ func (a *app) convoyCommand() *cobra.Command {
 		Use:   "convoy",
 		Short: "Work that is tracked together, across projects and trackers",
 		Long: `A convoy is work that is tracked together. It is done when every member is closed, and
-that is told once; a member that is opened again opens it again. An empty convoy is never
+that is announced once; a member that is opened again opens it again. An empty convoy is never
 done, and what no tracker shows is never closed.`,
 		Example: "  custos convoy create 'Release 1.2' w1 shop#12 site!7 --due 3d\n  custos convoy list\n  custos convoy show c1",
 	}
@@ -23,7 +23,7 @@ done, and what no tracker shows is never closed.`,
 		a.convoyMembers("add ID REF...", "Put more work into a convoy", "custos convoy add c1 shop#13 bd:hq-42", "add"),
 		a.convoyMembers("remove ID REF...", "Take work out of a convoy", "custos convoy remove c1 shop#13", "remove"),
 		a.convoyChange("close ID", "Close a convoy, whatever its members are", "custos convoy close c1 --why 'not wanted any more'", "close"),
-		a.convoyChange("reopen ID", "Open a convoy again that somebody closed", "custos convoy reopen c1", "reopen"))
+		a.convoyChange("reopen ID", "Open a closed convoy again", "custos convoy reopen c1", "reopen"))
 	return c
 }
 
@@ -33,8 +33,8 @@ func (a *app) convoyCreate() *cobra.Command {
 	c := &cobra.Command{
 		Use: "create TITLE REF...", Short: "Track work together", Args: cobra.MinimumNArgs(1),
 		Long: `create makes a convoy of work: w12 of the ledger, PROJECT#12, PROJECT!7, bd:ID. When all
-of it is closed, whoever --notify names is told; nobody named, as [coordination] says,
-else people.`,
+of it is closed, those that --notify names are notified; without it those that
+[coordination] names, else people.`,
 		Example: "  custos convoy create 'Release 1.2' w1 shop#12 --notify builder --due 3d",
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
 			r := r
@@ -47,7 +47,7 @@ else people.`,
 		},
 	}
 	c.Flags().StringVar(&due, "due", "", "the `MOMENT` from which it is overdue: so long from now, like 3d, or a time")
-	c.Flags().StringArrayVar(&r.Notify, "notify", nil, "an `ADDRESS` that is told when it is done, more than once for more")
+	c.Flags().StringArrayVar(&r.Notify, "notify", nil, "an `ADDRESS` to notify when it is done; repeat for more")
 	c.Flags().StringVar(&r.Key, "key", "", "a `KEY` of yours: the same one again is the same convoy")
 	return c
 }
@@ -108,7 +108,7 @@ func writeConvoy(p *page, v api.Convoy) {
 	if !v.Due.IsZero() {
 		due = v.Due.Format("2006-01-02 15:04 UTC")
 	}
-	p.known([][2]string{{"Due", due}, {"Overdue", v.Overdue}, {"Told when it is done", strings.Join(v.Notify, ", ")}, {"Why", v.Why}, {"By", v.By}})
+	p.known([][2]string{{"Due", due}, {"Overdue", v.Overdue}, {"Notifies when it is done", strings.Join(v.Notify, ", ")}, {"Why", v.Why}, {"By", v.By}})
 	p.table([]column{{head: "REF"}, {head: "STATE"}, {head: "OUTCOME"}, {head: "TITLE", shorten: cut}}, each(v.Members, func(m api.Member) []string {
 		return []string{flat(m.Ref), flat(m.State), flat(m.Outcome), flat(m.Title)}
 	}))

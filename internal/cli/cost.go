@@ -15,7 +15,7 @@ func (a *app) costCommand() *cobra.Command {
 		Use: "cost", Short: "Model calls and what they cost, by day, formula or alert",
 		Long: `cost counts what Custos asked models for: questions to the judge, and agents that
 worked on formulas. Agents that you started yourself are not among them. A call
-whose price nobody told is counted as unpriced.`,
+whose price is not known is counted as unpriced.`,
 		Example: "  custos cost --since 30d --by formula",
 		Args:    cobra.NoArgs,
 		RunE: asks(a, func(ctx context.Context, c *api.Client, _ []string) (api.Costs, error) {

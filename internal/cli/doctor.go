@@ -24,7 +24,7 @@ ok, warn, bad or cannot tell, with the reason and the command that mends it. It
 changes nothing.
 
 With --fix it then shows what of that Custos itself can mend, with the exact
-commands, and does it when you say yes: exactly that, through the same guards and
+commands, and does it when you confirm: exactly that, through the same guards and
 the same ledger as any action, and by the rule whose alert it is. What is bad and
 not in that plan is for you: its command stands beside it.
 

@@ -23,10 +23,10 @@ func (a *app) downCommand() *cobra.Command {
 		Example: "  custos down",
 		Short:   "Stop the daemon; every agent runs on",
 		Long: `down asks the daemon to end, and waits until it has finished what it had begun. One
-that does not answer within 5 seconds is told to end by a signal, and killed when it
-does not: what it had begun is in doubt then, and the next one says so. Either way
-every agent runs on. Interrupted, down says what the daemon was told: nothing takes
-that back.`,
+that does not answer within 5 seconds is ended by a signal, and killed when it does not
+end: what it had begun is in doubt then, and the next one says so. Either way every
+agent runs on. Interrupted, down says what the daemon was asked: nothing takes that
+back.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if _, err := a.config(); err != nil {
@@ -38,7 +38,7 @@ that back.`,
 			}
 			if err := a.gone(cmd.Context()); err != nil {
 				if cmd.Context().Err() != nil {
-					return stillGoing("was told to go down, and goes down")
+					return stillGoing("was asked to go down, and goes down")
 				}
 				return err
 			}
@@ -56,9 +56,9 @@ func (a *app) down(ctx context.Context) (how string, err error) {
 		err := c.Down(ctx)
 		switch {
 		case err != nil && ctx.Err() != nil && isLost(err):
-			return "", stillGoing("may have been told to go down: if it was, it goes down")
+			return "", stillGoing("may have been asked to go down: if it was, it goes down")
 		case err != nil && ctx.Err() != nil:
-			return "", toldNothing()
+			return "", askedNothing()
 		case !isLost(err):
 			return "", err
 		}
@@ -71,7 +71,7 @@ func (a *app) down(ctx context.Context) (how string, err error) {
 	case err != nil:
 		return "", err
 	case ctx.Err() != nil:
-		return "", toldNothing()
+		return "", askedNothing()
 	case !a.runs() && a.untold() != "":
 		return "", &api.Error{Kind: api.CannotLook, Message: "cannot stop the daemon: " + a.untold(), Hint: "custos doctor structure"}
 	case !a.runs():
@@ -86,18 +86,18 @@ func (a *app) down(ctx context.Context) (how string, err error) {
 	return ": " + how, nil
 }
 
-// stillGoing says what becomes of a daemon for whose end nobody waits any more.
+// stillGoing says what becomes of a daemon whose end is not waited for any more.
 func stillGoing(what string) error {
 	return &api.Error{Kind: api.CannotLook, Hint: "custos health",
 		Message: "interrupted: the daemon " + what + " when it has finished what it had begun; every agent runs on"}
 }
 
-// toldNothing says that an interrupted down has done nothing.
-func toldNothing() error {
-	return &api.Error{Kind: api.CannotLook, Hint: "custos health", Message: "interrupted: the daemon was told nothing, and goes on"}
+// askedNothing says that an interrupted down has done nothing.
+func askedNothing() error {
+	return &api.Error{Kind: api.CannotLook, Hint: "custos health", Message: "interrupted: the daemon was asked nothing, and goes on"}
 }
 
-// gone waits until nobody answers at the socket any more, and until the lock is
+// gone waits until nothing answers at the socket any more, and until the lock is
 // free: then another daemon may be started. What the daemon had begun to do is
 // finished first.
 func (a *app) gone(ctx context.Context) error {
@@ -116,7 +116,7 @@ func (a *app) gone(ctx context.Context) error {
 		case !answers && !a.runs():
 			return nil
 		case answers && waited > leave, waited > finish:
-			return &api.Error{Kind: api.Unreachable, Message: fmt.Sprintf("cannot tell that the daemon is down: it is still there after %s", waited.Round(time.Second)), Hint: "custos status"}
+			return &api.Error{Kind: api.Unreachable, Message: fmt.Sprintf("the daemon is not down: it is still there after %s", waited.Round(time.Second)), Hint: "custos status"}
 		}
 		select {
 		case <-ctx.Done():

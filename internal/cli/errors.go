@@ -8,7 +8,7 @@ import (
 
 func (a *app) errorsCommand() *cobra.Command {
 	return a.storyCommand("errors", api.FeedErrors, "What went wrong, over all agents",
-		`errors tells, of what custos feed tells, only what went wrong: alerts, actions that
+		`errors shows, of what custos feed shows, only what went wrong: alerts, actions that
 failed or could not be verified, orders that came to nothing, agents that crashed
-or were given up, and the failures that agents told of themselves.`, cobra.NoArgs)
+or were given up, and the failures that agents reported.`, cobra.NoArgs)
 }

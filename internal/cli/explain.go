@@ -37,7 +37,7 @@ func (a *app) explainCommand() *cobra.Command {
 func writeExplanation(p *page, e api.Explanation) {
 	p.line("%s  %s", p.state(flat(e.State)), flat(e.Reason))
 	if e.Source != "" {
-		p.line("told by: %s", flat(e.Source))
+		p.line("source: %s", flat(e.Source))
 	}
 	p.table([]column{{head: "KIND"}, {head: "WHERE"}, {head: "SPEAKS FOR"}, {head: "MARK", shorten: cut}}, each(e.Signals, func(s api.Signal) []string {
 		return []string{flat(s.Kind), flat(s.Source), flat(s.Hint), flat(s.Says)}

@@ -14,7 +14,7 @@ import (
 	"custos/internal/config"
 )
 
-// feedFlags choose what a feed tells.
+// feedFlags choose what a feed shows.
 type feedFlags struct {
 	since  string
 	limit  int
@@ -48,9 +48,9 @@ func (a *app) feedCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:     "feed",
 		Example: "  custos feed\n  custos feed --since 2h\n  custos feed -f",
-		Short:   "What happens: Custos's own events and what agents tell",
-		Long: `feed tells what happened, in the order of time: alerts, orders, actions, starts
-and ends, and what agents told of themselves (prompts, tool calls with how long
+		Short:   "What happens: Custos's own events and what agents report",
+		Long: `feed shows what happened, in the order of time: alerts, orders, actions, starts
+and ends, and what agents reported (prompts, tool calls with how long
 they took, questions, failures). --follow goes on until Ctrl-C; with --json each
 thing is then one line.`,
 		Args: cobra.NoArgs,
@@ -194,7 +194,7 @@ func (a *app) oneLine(p *page, v any, words func()) error {
 	return nil
 }
 
-// followFeed tells what happens until ctx ends, each thing once.
+// followFeed shows what happens until ctx ends, each thing once.
 func (a *app) followFeed(ctx context.Context, q api.FeedQuery) error {
 	told := map[string]time.Time{}
 	return follow(ctx, a, func(ctx context.Context, c *api.Client) (api.Feed, error) { return c.Feed(ctx, q) }, func(p *page, f api.Feed) (more bool, err error) {

@@ -60,7 +60,7 @@ func (p *page) source(s string) string {
 	return p.path(s)
 }
 
-// formulaNews is what is most worth telling of a formula.
+// formulaNews is what is most worth saying of a formula.
 func formulaNews(f api.FormulaRow) string {
 	switch {
 	case f.Broken != "":

@@ -42,7 +42,7 @@ or a person is needed · 2 bad input.`,
 			}
 			r := api.RunRequest{ID: newID()[:8], Name: q.Name, File: q.File, Text: q.Text, Project: q.Project, Vars: q.Vars, Detach: w.detach}
 			if r.Dir, err = os.Getwd(); err != nil {
-				return usage("cannot tell the working folder: %v", err)
+				return usage("cannot find the working folder: %v", err)
 			}
 			return a.carryOut(cmd.Context(), w, func(ctx context.Context, c *api.Client) (api.Run, error) { return c.RunFormula(ctx, r) })
 		},
@@ -61,7 +61,7 @@ func (f *runFlags) add(c *cobra.Command) {
 	c.MarkFlagsMutuallyExclusive("wait", "detach")
 }
 
-// carryOut begins a run, or has one go on, and follows it where nobody else does,
+// carryOut begins a run, or has one go on, and follows it where no daemon does,
 // or where it is asked for.
 func (a *app) carryOut(ctx context.Context, f runFlags, begin func(context.Context, *api.Client) (api.Run, error)) error {
 	l, err := a.listener(ctx)
@@ -93,8 +93,8 @@ func (a *app) carryOut(ctx context.Context, f runFlags, begin func(context.Conte
 // once its agent is still.
 const sessionEnds = 10 * time.Minute
 
-// endsSession stays until the agent of a run that is over has been ended, where nobody
-// comes after this command to do it.
+// endsSession stays until the agent of a run that is over has been ended, where no
+// daemon does it.
 func (a *app) endsSession(ctx context.Context, c *api.Client, run api.Run) error {
 	if run.Watched {
 		return nil
@@ -124,7 +124,7 @@ func (a *app) endsSession(ctx context.Context, c *api.Client, run api.Run) error
 }
 
 // lockEnds is how long a command stays until the factory's lock is given back. A lock
-// that is left names a process that has ended: it keeps nobody from anything.
+// that is left names a process that has ended: it holds nothing up.
 const lockEnds = 10 * time.Second
 
 // givesLockBack stays until the factory's own lock, held for a run that is over, is given back.
@@ -155,7 +155,7 @@ func outcome(r api.Run) error {
 	return nil
 }
 
-// interruptedRun says what stays open when nobody waits for it any more.
+// interruptedRun says what stays open when it is not waited for any more.
 func (a *app) interruptedRun(r api.Run, err error) error {
 	if !errors.Is(err, context.Canceled) {
 		return err
@@ -274,7 +274,7 @@ func prefixed(before, s string) string {
 	return before + s
 }
 
-// stepNews is what there is to tell of a step that its run does not say already.
+// stepNews is what there is to say of a step that its run does not say already.
 func stepNews(s api.RunStep, told string) string {
 	var out []string
 	for _, w := range []string{flat(s.Why), flat(s.Note)} {
@@ -362,8 +362,8 @@ func (a *app) formulaResume() *cobra.Command {
 when it is not known whether it ran to its end; it is never repeated unasked. Where
 no daemon runs, resume also goes on with a run that was left open.
 
---reply answers what the run's agent asked by PHASE:escalate: the next session is
-told it, in your words. With - the text is read from the standard input.`,
+--reply answers what the run's agent asked by PHASE:escalate: the next session gets
+it, in your words. With - the text is read from the standard input.`,
 		Example: "  custos formula resume nightly-3f2a91c0 --step deploy --as done\n  custos formula resume nightly-3f2a91c0 --reply 'Take the branch next.'", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			r.Do = "resume"

@@ -18,7 +18,7 @@ func (a *app) freezeCommand() *cobra.Command {
 		Long: `freeze puts a file in place that is looked for before every action. A daemon that
 answers puts it there, after it has looked who asks; else this command does. So it
 works when nothing else does: with a daemon that hangs, a disk that is full, a
-database or a custos.toml that cannot be read. Looking and telling go on.`,
+database or a custos.toml that cannot be read. Looking and notifying go on.`,
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			b, err := a.freeze(cmd.Context(), strings.Join(args, " "))
@@ -45,7 +45,7 @@ func (a *app) freeze(ctx context.Context, why string) (api.Brake, error) {
 }
 
 // user is who types, for the record: by the kernel and the password file, as a daemon
-// tells it, and not by what the environment says.
+// finds it, and not by what the environment says.
 func (a *app) user() string {
 	return flat(daemon.Me())
 }

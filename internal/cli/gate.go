@@ -14,9 +14,9 @@ import (
 func (a *app) gateCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "gate",
-		Short: "What somebody waits for: a moment, an event, a pipeline, a person's word",
-		Long: `A gate holds back whoever waits for it until one thing has happened. It is closed
-once, with a reason, and each waiter is told once, by mail. What cannot be seen closes
+		Short: "What is waited for: a moment, an event, a pipeline, a person's decision",
+		Long: `A gate holds back those that wait for it until one thing has happened. It is closed
+once, with a reason, and each waiter is notified once, by mail. What cannot be seen closes
 no gate. docs/gates.md has the types.`,
 		Example: "  custos gate add human 'The release notes are approved' --waiter builder --due 2d\n  custos gate list\n  custos gate close g1 --why 'read and approved'",
 	}
@@ -36,7 +36,7 @@ func (a *app) gateAdd() *cobra.Command {
              behind --; only a person may give one
   gh:run     --run SYSTEM/PROJECT#NUMBER, a pipeline of any CI
   gh:pr      --of PROJECT!NUMBER, a pull request of any forge
-  human      a person's word: custos gate close
+  human      a person's decision: custos gate close
   mail       --from, --to, --subject, as the mail has them`,
 		Example: `  custos gate add timer 'The rate limit is over' --until 2h --waiter builder
   custos gate add event 'The nightly build is done' --on run:nightly:done
@@ -66,11 +66,11 @@ func (a *app) gateAdd() *cobra.Command {
 	f.StringVar(&timeout, "timeout", "", "condition: the longest `DURATION` of the command, a minute at most (default 10s)")
 	f.StringVar(&r.Of, "of", "", "gh:pr: `REF` of the pull request")
 	f.StringVar(&r.Run, "run", "", "gh:run: `NAME` of the pipeline")
-	f.StringVar(&r.From, "from", "", "mail: `NAME` of who writes it; overseer: any person (default: anybody)")
+	f.StringVar(&r.From, "from", "", "mail: `NAME` of who writes it; overseer: any person (default: anyone)")
 	f.StringVar(&r.To, "to", "", "mail: `ADDRESS` it is for")
 	f.StringVar(&r.Subject, "subject", "", "mail: what its subject begins with, a `TEXT`")
 	f.StringVar(&r.Project, "project", "", "its `PROJECT`")
-	f.StringArrayVar(&r.Waiters, "waiter", nil, "an `ADDRESS` that is told, more than once for more (default: the agent that asks)")
+	f.StringArrayVar(&r.Waiters, "waiter", nil, "an `ADDRESS` to notify; repeat for more (default: the agent that asks)")
 	f.StringVar(&due, "due", "", "the `MOMENT` from which it is overdue: so long from now, like 2d, or a time")
 	f.StringVar(&r.Key, "key", "", "a `KEY` of yours: the same one again is the same gate")
 	return c
@@ -122,7 +122,7 @@ func (a *app) gateList() *cobra.Command {
 }
 
 func writeGates(p *page, v api.GateList) {
-	list(p, "No gate.", v.Gates, []column{{head: "GATE"}, {head: "TYPE"}, {head: "STATE"}, {head: "TOLD", shorten: cut}, {head: "TITLE", shorten: cut}, {head: "WHY", shorten: cut}},
+	list(p, "No gate.", v.Gates, []column{{head: "GATE"}, {head: "TYPE"}, {head: "STATE"}, {head: "WAITERS", shorten: cut}, {head: "TITLE", shorten: cut}, {head: "WHY", shorten: cut}},
 		func(g api.Gate) []string {
 			return []string{flat(g.ID), flat(g.Type), flat(gateState(g)), flat(strings.Join(g.Waiters, " ")), flat(g.Title), flat(g.Why)}
 		}, v.Next)
@@ -153,7 +153,7 @@ func writeGate(p *page, g api.Gate) {
 	p.head(flat(g.ID)+": "+flat(g.Title), flat(gateState(g)))
 	p.known([][2]string{{"Type", g.Type}, {"Project", g.Project}, {"Until", moment(g.Until)}, {"On", g.On}, {"When", g.When}, {"Command", strings.Join(g.Check, " ")},
 		{"Its time", g.Timeout}, {"Pull request", g.Of}, {"Pipeline", g.Run}, {"From", g.From}, {"To", g.To}, {"Subject", g.Subject}, {"Step", g.Step},
-		{"Told", strings.Join(g.Waiters, ", ")}, {"Due", moment(g.Due)}, {"Overdue for", g.Overdue}, {"Why", g.Why}, {"Made", moment(g.At) + " by " + g.By}, {"Closed", closedLine(g)}})
+		{"Waiters", strings.Join(g.Waiters, ", ")}, {"Due", moment(g.Due)}, {"Overdue for", g.Overdue}, {"Why", g.Why}, {"Made", moment(g.At) + " by " + g.By}, {"Closed", closedLine(g)}})
 }
 
 func moment(t time.Time) string {
@@ -173,7 +173,7 @@ func closedLine(g api.Gate) string {
 func (a *app) gateClose() *cobra.Command {
 	var r api.GateClosing
 	c := &cobra.Command{
-		Use: "close GATE", Short: "Close a gate; whoever waits for it is told, once", Args: cobra.ExactArgs(1),
+		Use: "close GATE", Short: "Close a gate; those that wait for it are notified, once", Args: cobra.ExactArgs(1),
 		Long:    "close takes a person, on a gate of any type. An agent may cancel a gate that it made.",
 		Example: "  custos gate close g1 --why 'read and approved'\n  custos gate close g2 --why 'not needed any more' --as cancelled",
 		RunE: asks(a, func(ctx context.Context, c *api.Client, args []string) (api.Gate, error) {
@@ -181,7 +181,7 @@ func (a *app) gateClose() *cobra.Command {
 		}, func(p *page, g api.Gate) { p.line("%s %s: %s", flat(g.ID), flat(g.Outcome), flat(g.Title)) }),
 	}
 	c.Flags().StringVar(&r.As, "as", "passed", "the `OUTCOME`: passed, failed, cancelled")
-	c.Flags().StringVar(&r.Why, "why", "", "the `REASON`, which is told")
+	c.Flags().StringVar(&r.Why, "why", "", "the `REASON`, for those that wait")
 	_ = c.MarkFlagRequired("why")
 	return c
 }

@@ -31,8 +31,8 @@ func (a *app) healthCommand() *cobra.Command {
 another system: the health check of a container, or a monitoring that asks who
 watches the watchman. It exits with 0 when all is well; with 1 when a daemon
 answers, and its passes fail, are late, or none was made yet; with 3 when no daemon
-answers within 5 seconds: then it says what the record tells of the last patrol.
-A notifier that cannot be told is named; the code does not change by it.`,
+answers within 5 seconds: then it says what is on record of the last patrol.
+A notifier that fails is named; the code does not change by it.`,
 		Example: "  custos health\n  custos health --max-age 5m --json",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -133,12 +133,12 @@ func healthLine(h api.Health) string {
 	}
 	switch {
 	case h.PatrolAge == "" && h.Trouble != "" && healthError(h) == errUnanswered:
-		add("when the last patrol was cannot be told: ", h.Trouble, "")
+		add("when the last patrol was is not known: ", h.Trouble, "")
 	case h.PatrolAge == "":
 		parts = append(parts, "no patrol on record")
 	}
 	for _, m := range h.Mute {
-		add("cannot tell ", m, "")
+		add("cannot notify ", m, "")
 	}
 	return flat(h.State) + ": " + strings.Join(parts, "; ")
 }

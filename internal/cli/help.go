@@ -22,7 +22,7 @@ func everyday() []topic {
 	return []topic{
 		{"Look", []string{"preflight", "plan", "why"}},
 		{"Act", []string{"patrol", "freeze"}},
-		{"Be told", []string{"alerts", "ack"}},
+		{"Alerts", []string{"alerts", "ack"}},
 		{"Keep watching", []string{"up"}},
 	}
 }
@@ -37,7 +37,7 @@ func everything() []topic {
 		{"Formulas", []string{"formula", "schedule", "plugin", "trust", "cost"}},
 		{"Coordinate", []string{"work", "convoy", "mail", "gate", "trigger"}},
 		{"What happened", []string{"feed", "trace", "errors", "replay", "failures", "report", "journal"}},
-		{"Be told", []string{"alerts", "ack", "silence", "tell"}},
+		{"Alerts", []string{"alerts", "ack", "silence", "tell"}},
 		{"The daemon", []string{"up", "down", "uninstall"}},
 		{"Configure", []string{"init", "config", "doctor", "schema", "version", "help", "completion"}},
 	}
@@ -52,9 +52,9 @@ type exitMeaning struct {
 func exitTable() []exitMeaning {
 	return []exitMeaning{
 		{exitWell, "well: looked, or done"},
-		{exitAlerts, "alerts at or above --fail-on; an action of patrol --apply, doctor --fix, clean or worktree clean failed; health or doctor found something; what formula run or plugin run carried out failed, was cancelled or needs a person; a want of simulate is not met; nobody hears what tell tells"},
+		{exitAlerts, "alerts at or above --fail-on; an action of patrol --apply, doctor --fix, clean or worktree clean failed; health or doctor found something; what formula run or plugin run carried out failed, was cancelled or needs a person; a want of simulate is not met; tell reaches no one"},
 		{exitUse, "bad use or input; or what was asked for is refused, or came to nothing: the cause is said"},
-		{exitLook, "could not look, did not see what was asked for, nobody answered in time, or interrupted: what becomes of what was asked for is said"},
+		{exitLook, "could not look, did not see what was asked for, no answer in time, or interrupted: what becomes of what was asked for is said"},
 		{exitQueued, "an order was taken and is not carried out yet: what holds it is said, and custos orders cancel ID takes it back"},
 	}
 }

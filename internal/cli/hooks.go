@@ -19,7 +19,7 @@ import (
 func (a *app) hooksCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "hooks",
-		Short: "Let agents that Custos did not start tell what they do",
+		Short: "Let agents that Custos did not start report what they do",
 		Long: `hooks adds Custos's hooks to the settings of an agent CLI, or takes them out
 again. It is for agents that a person starts: those that Custos starts get their
 hooks on the command line. Only our own lines are added or taken out; what else is
@@ -70,7 +70,7 @@ type settings struct {
 	next   api.HookFile
 }
 
-// hookState is what is told of a settings file.
+// hookState is what is said of a settings file.
 type hookState struct {
 	Kind    string   `json:"kind"`
 	File    string   `json:"file"`
@@ -100,7 +100,7 @@ func (a *app) settings(ctx context.Context, do, kind, file string) (s settings, 
 		}
 		home := a.home()
 		if home == "" || usual.Below == "" {
-			return s, usage("cannot tell where the settings of %s are: name them with --file", flat(kind))
+			return s, usage("cannot find the settings of %s: name them with --file", flat(kind))
 		}
 		file = filepath.Join(home, usual.Below)
 	}
@@ -173,8 +173,8 @@ func (a *app) changeHooks(s settings, do string, yes bool) error {
 	})
 }
 
-// write puts the new text in place of the old one, at once, unless somebody
-// changed it meanwhile. A file that install made goes again with uninstall.
+// write puts the new text in place of the old one, at once, unless it was
+// changed meanwhile. A file that install made goes again with uninstall.
 func (s settings) write(do string) error {
 	for _, f := range s.next.Files {
 		if err := os.MkdirAll(filepath.Dir(f.Path), 0o700); err != nil {
@@ -189,7 +189,7 @@ func (s settings) write(do string) error {
 		return err
 	}
 	if now.exists != s.exists || !bytes.Equal(now.was, s.was) {
-		return usage("cannot change %s: somebody else changed it just now; nothing was written", flat(s.file))
+		return usage("cannot change %s: it was changed just now; nothing was written: run the command again", flat(s.file))
 	}
 	if do == "uninstall" {
 		return s.undo()
@@ -265,7 +265,7 @@ func writeHookState(p *page, s hookState) {
 	f.add("calls", flat(s.Command))
 	p.table([]column{{paint: p.dim}, {}}, f)
 	if len(s.Limits) > 0 {
-		p.head("WHAT THEY DO NOT TELL", "")
+		p.head("WHAT THEY DO NOT REPORT", "")
 		for _, l := range s.Limits {
 			p.text(2, l)
 		}

@@ -64,7 +64,7 @@ func (a *app) standardInput(limit int64) ([]byte, error) {
 }
 
 // unlessInterrupted reads, and gives up reading at the first signal: a pipe that
-// nobody writes to cannot be read any other way. The reader that is left behind
+// no process writes to cannot be read any other way. The reader that is left behind
 // ends with the process.
 func (a *app) unlessInterrupted(read func() ([]byte, error)) ([]byte, error) {
 	type result struct {

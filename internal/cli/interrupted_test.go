@@ -63,7 +63,7 @@ func TestAnInterruptedOrderIsNotTakenBack(t *testing.T) {
 			says: []string{"interrupted: order x, to stop builder, was taken and is under way", "goes on", "custos orders; custos trace builder"}},
 		"in this process": {here: true, says: []string{"may have been taken", "custos orders; custos orders cancel "}, not: "cannot finish"},
 		"held back in this process": {here: true, answers: []string{orderAlone}, not: "may have been",
-			says: []string{"was taken and waits (state: it works)", "and nobody watches until custos up", "custos orders; custos orders cancel x"}},
+			says: []string{"was taken and waits (state: it works)", "and nothing watches it until custos up", "custos orders; custos orders cancel x"}},
 	} {
 		for _, verb := range []string{"stop", "recover"} {
 			t.Run(name+", "+verb, func(t *testing.T) {
@@ -124,9 +124,9 @@ func (i *interrupts) daemon(t *testing.T, here bool) func(func(string) string) c
 // does; or that nothing was said to it.
 func TestAnInterruptedDownTellsWhatWasDone(t *testing.T) {
 	for name, c := range map[string]struct{ at, says string }{
-		"once it was told":       {"after", "the daemon was told to go down, and goes down"},
-		"as it is told":          {"/v1/down", "the daemon may have been told to go down"},
-		"as it is said hello to": {"/v1/health", "the daemon was told nothing, and goes on"},
+		"once it was told":       {"after", "the daemon was asked to go down, and goes down"},
+		"as it is told":          {"/v1/down", "the daemon may have been asked to go down"},
+		"as it is said hello to": {"/v1/health", "the daemon was asked nothing, and goes on"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())

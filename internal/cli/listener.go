@@ -8,7 +8,7 @@ import (
 )
 
 // listener is who answers: the daemon, or this very process. When it is gone in the
-// middle, it becomes whoever is there then.
+// middle, it becomes the one that is there then.
 type listener struct {
 	a      *app
 	c      *api.Client
@@ -72,8 +72,8 @@ func (a *app) left() error {
 	return &api.Error{Kind: api.Unreachable, Message: "the daemon is gone", Hint: "custos up"}
 }
 
-// answer is the answer to a question, by whoever there is: where again says so of an
-// error, somebody else is asked.
+// answer is the answer to a question, by the one there is: where again says so of an
+// error, the next one is asked.
 func answer[T any](ctx context.Context, l *listener, again func(error) bool, question func(context.Context, *api.Client) (T, error)) (T, error) {
 	v, err := question(ctx, l.present())
 	for lost, n := err, 1; n < mostListeners && again(err) && ctx.Err() == nil; n++ {
@@ -98,7 +98,7 @@ func stillLost(first, err error) error {
 	return &still
 }
 
-// goesOn says whether what was asked is to be asked of somebody else: nothing was done
+// goesOn says whether what was asked is to be asked of the next one: nothing was done
 // with it, or asking again does nothing twice.
 func (a *app) goesOn(err error) bool {
 	var e *api.Error
@@ -106,7 +106,7 @@ func (a *app) goesOn(err error) bool {
 		return false
 	}
 	switch e.Kind {
-	case api.Held: // a daemon was started since nobody was found to ask
+	case api.Held: // a daemon was started since none was found
 		return a.runs()
 	case api.Unreachable: // who was asked is gone, or hangs
 		return a.mute == "" || a.runs()

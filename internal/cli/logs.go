@@ -59,7 +59,7 @@ func writeLines(p *page, text string) {
 // muchLog is so much of a log that there is more of it at once.
 const muchLog = 64 << 10
 
-// followLog tells what an agent writes until ctx ends, each line once: whole ones; what
+// followLog shows what an agent writes until ctx ends, each line once: whole ones; what
 // it has not ended yet comes when it has.
 func (a *app) followLog(ctx context.Context, name string, q api.LogQuery) error {
 	before := ""

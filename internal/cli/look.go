@@ -33,7 +33,7 @@ and why. It changes nothing, calls no model, and needs no configuration.`,
 			var bad []string
 			for _, n := range l.NeedsYou {
 				if n.Rule == "" {
-					continue // no alert yet: nobody is to be told
+					continue // no alert yet
 				}
 				bad = append(bad, n.Priority)
 			}
@@ -55,7 +55,7 @@ const longest = 12
 const reasonKeeps = 30
 
 // mostAgents is how many agents it shows; they are sorted by how much they need
-// somebody.
+// attention.
 const mostAgents = 50
 
 func writeLook(p *page, l api.FirstLook) {
@@ -96,7 +96,7 @@ func (p *page) unsaid(from api.From) {
 		return
 	}
 	p.text(0, "in a pid namespace of its own: who is outside is not seen, so that no worktree and no lock is known to be free, and none is removed")
-	p.line("where nobody outside works on them, say so in custos.toml:")
+	p.line("where no process outside works on them, say so in custos.toml:")
 	for _, section := range from.Unsaid {
 		p.line("  [%s]", flat(section))
 		p.line("  foreign_namespace = false")
@@ -167,10 +167,10 @@ func lookAgents(p *page, l api.FirstLook) {
 	})
 	p.table([]column{
 		{head: "NAME", shorten: middle}, {head: "KIND"}, {head: "STATE", paint: p.state}, {head: "FOR", right: true},
-		{head: "TOLD BY"}, {head: "WORK", shorten: cut, spare: true}, {head: "WHERE", shorten: middle, spare: true}, {head: "REASON", shorten: cut, keep: reasonKeeps},
+		{head: "SOURCE"}, {head: "WORK", shorten: cut, spare: true}, {head: "WHERE", shorten: middle, spare: true}, {head: "REASON", shorten: cut, keep: reasonKeeps},
 	}, rows)
 	if n := len(l.Agents); n > mostAgents {
-		p.line("  %s", p.dim(fmt.Sprintf("and %d more, which need somebody less: %s", n-mostAgents, p.command("custos --json"))))
+		p.line("  %s", p.dim(fmt.Sprintf("and %d more, which need less attention: %s", n-mostAgents, p.command("custos --json"))))
 	}
 }
 

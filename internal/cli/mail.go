@@ -16,7 +16,7 @@ func (a *app) mailCommand() *cobra.Command {
 		Short: "Mail between agents, and between them and people",
 		Long: `mail writes to agents and to people, and reads what they wrote. An address is
 the name of an agent; role/ROLE, one agent of a role; @all, @project/NAME or
-@role/NAME, everybody of a group; parent, the agent above the one that writes; or
+@role/NAME, all of a group; parent, the agent above the one that writes; or
 overseer, the people. An agent has its own inbox and sees no other; people have
 the one of the overseer, and may look at any.`,
 		Example: "  custos mail send builder 'The port is 8080 now'\n  custos mail inbox\n  custos mail reply m7 'Take the second one'",
@@ -29,12 +29,12 @@ func (a *app) mailSend() *cobra.Command {
 	var r api.MailRequest
 	c := &cobra.Command{
 		Use: "send ADDRESS SUBJECT", Short: "Write to an agent, a role, a group or the overseer", Args: cobra.MinimumNArgs(2),
-		Long: `send writes a mail. Its readers are told of it when they next can be: by a hook of
+		Long: `send writes a mail. Its readers are notified when they next can be: by a hook of
 their CLI, or typed into an empty input line once they are idle. With --body - the
 text is read from standard input. Several addresses are joined by commas.
 
-Types: HELP is sorted by its words and escalated when nobody answers it;
-WITNESS_PING is answered from the record of activity, and wakes nobody; LIFECYCLE,
+Types: HELP is sorted by its words and escalated when it stays unanswered;
+WITNESS_PING is answered from the record of activity, and wakes no agent; LIFECYCLE,
 worker_done, merge_ready, merge_result, escalation, question and answer say what
 a mail is for, and custos.toml may say what one brings about: [mail.worker_done].`,
 		Example: "  custos mail send builder 'The port is 8080 now'\n  custos mail send parent 'I am blocked: the tests need a key' --type HELP\n  custos mail send @project/shop 'Freeze at noon' --priority P2 --body - < notes.md\n  custos mail send role/reviewer 'w12 is done' --type worker_done --about w12",
@@ -50,7 +50,7 @@ a mail is for, and custos.toml may say what one brings about: [mail.worker_done]
 	}
 	c.Flags().StringVar(&r.Body, "body", "", "the `TEXT`; - reads standard input")
 	c.Flags().StringVar(&r.Type, "type", "", "what it is for: `TYPE`")
-	c.Flags().StringVar(&r.Priority, "priority", "P3", "how urgent, as a `PRIORITY`: P0 to P4; P4 is told by a hook only")
+	c.Flags().StringVar(&r.Priority, "priority", "P3", "how urgent, as a `PRIORITY`: P0 to P4; P4 is delivered by a hook only")
 	c.Flags().StringVar(&r.About, "about", "", "`REF` of the work that it is about, or another name")
 	c.Flags().StringVar(&r.Project, "project", "", "its `PROJECT`")
 	c.Flags().StringVar(&r.Answers, "reply", "", "`ID` of the mail that it answers: it goes to who wrote that")
@@ -114,7 +114,7 @@ func writeInbox(p *page, v api.MailList) {
 func (a *app) mailRead() *cobra.Command {
 	return &cobra.Command{
 		Use: "read ID", Short: "Read a mail, which acknowledges it", Args: cobra.ExactArgs(1),
-		Long:    "read shows one mail, and acknowledges it: its reader is told of it no more. A person who reads what is not the overseer's looks only; it stays unread.",
+		Long:    "read shows one mail, and acknowledges it: its reader is not notified again. A person who reads what is not the overseer's looks only; it stays unread.",
 		Example: "  custos mail read m7",
 		RunE:    a.changeMail("read", writeMail),
 	}
@@ -123,7 +123,7 @@ func (a *app) mailRead() *cobra.Command {
 func (a *app) mailArchive() *cobra.Command {
 	return &cobra.Command{
 		Use: "archive ID", Short: "Put a mail away", Args: cobra.ExactArgs(1),
-		Long:    "archive puts a mail away, read or not: its reader is told of it no more.",
+		Long:    "archive puts a mail away, read or not: its reader is not notified again.",
 		Example: "  custos mail archive m7",
 		RunE:    a.changeMail("archive", func(p *page, m api.Mail) { p.line("%s is put away: %s", flat(m.ID), flat(m.Subject)) }),
 	}
@@ -162,7 +162,7 @@ func writer(m api.Mail) string {
 func copyText(c api.MailCopy) string {
 	text := c.State
 	if !c.ToldAt.IsZero() {
-		text += ", told at " + c.ToldAt.UTC().Format("15:04:05 UTC")
+		text += ", notified at " + c.ToldAt.UTC().Format("15:04:05 UTC")
 	}
 	return strings.TrimSuffix(text+": "+c.Why, ": ")
 }
@@ -170,8 +170,8 @@ func copyText(c api.MailCopy) string {
 func (a *app) mailWatch() *cobra.Command {
 	var whose string
 	c := &cobra.Command{
-		Use: "watch", Short: "Tell of mail as it comes, until Ctrl-C", Args: cobra.NoArgs,
-		Long:    "watch tells of each mail of an inbox once: what waits now, and what comes. With --json each is one line. Nothing is acknowledged by it.",
+		Use: "watch", Short: "Show mail as it comes, until Ctrl-C", Args: cobra.NoArgs,
+		Long:    "watch shows each mail of an inbox once: what waits now, and what comes. With --json each is one line. Nothing is acknowledged by it.",
 		Example: "  custos mail watch\n  custos mail watch --for builder --json",
 		RunE:    func(cmd *cobra.Command, _ []string) error { return a.watchMail(cmd.Context(), whose) },
 	}
@@ -179,7 +179,7 @@ func (a *app) mailWatch() *cobra.Command {
 	return c
 }
 
-// watchMail tells of each mail once, until ctx ends.
+// watchMail shows each mail once, until ctx ends.
 func (a *app) watchMail(ctx context.Context, whose string) error {
 	told := map[string]bool{}
 	return follow(ctx, a, func(ctx context.Context, c *api.Client) (api.MailList, error) { return c.Mails(ctx, whose, false) }, func(p *page, v api.MailList) (more bool, err error) {

@@ -92,13 +92,13 @@ func (a *app) give(cmd *cobra.Command, list []api.OrderRequest, f orderFlags) ([
 	return took, nil
 }
 
-// giving gives an order to whoever is asked: the same ID is the same order.
+// giving gives an order: the same ID is the same order.
 func giving(o api.OrderRequest) func(context.Context, *api.Client) (api.Order, error) {
 	return func(ctx context.Context, c *api.Client) (api.Order, error) { return c.Order(ctx, o) }
 }
 
 // lasts says whether an order that came to nothing through no fault of its own is given
-// again, to whoever is there now: a daemon was started, or ended, in the middle. One that
+// again, to the one that is there now: a daemon was started, or ended, in the middle. One that
 // hangs is another matter.
 func (l *listener) lasts(err error) bool { return isBroken(err) && l.a.mute == "" }
 
@@ -110,10 +110,10 @@ func taken(err error, o api.Order) error {
 	case !isBroken(err):
 		return err
 	}
-	return &api.Error{Kind: api.Lost, Message: fmt.Sprintf("order %s is taken, and what became of it cannot be told: %v", flat(o.ID), err)}
+	return &api.Error{Kind: api.Lost, Message: fmt.Sprintf("order %s is taken, and what became of it is not known: %v", flat(o.ID), err)}
 }
 
-// cutOff is why it is not known whether an order was taken: whoever gave it was interrupted.
+// cutOff is why it is not known whether an order was taken: the command that gave it was interrupted.
 func cutOff(err error, q api.OrderRequest) error {
 	if !isLost(err) || !errors.Is(err, context.Canceled) {
 		return notOrdered(err)
@@ -122,8 +122,8 @@ func cutOff(err error, q api.OrderRequest) error {
 		Message: fmt.Sprintf("interrupted: order %s, to %s, may have been taken: if it was, it goes on", flat(q.ID), deedOf(api.Order{Do: q.Do, Agent: q.Agent, Account: q.Account}))}
 }
 
-// notOrdered says of an order that it was not given, because whoever was to give it was
-// interrupted before.
+// notOrdered says of an order that it was not given, because the command was interrupted
+// before.
 func notOrdered(err error) error {
 	if isLost(err) || !errors.Is(err, context.Canceled) {
 		return err
@@ -131,7 +131,7 @@ func notOrdered(err error) error {
 	return &api.Error{Kind: api.CannotLook, Message: "interrupted: it was not ordered, and nothing was done"}
 }
 
-// leftAlone says what goes on of an order that was taken when whoever gave it is interrupted.
+// leftAlone says what goes on of an order that was taken when the command is interrupted.
 func leftAlone(o api.Order) error {
 	said := &api.Error{Kind: api.CannotLook, Hint: lookOrCancel(o.ID), Message: fmt.Sprintf("interrupted: order %s, to %s, was taken and ", flat(o.ID), deedOf(o))}
 	if o.Action != "" {
@@ -144,12 +144,12 @@ func leftAlone(o api.Order) error {
 		said.Message += " (" + why + ")"
 	}
 	if !o.Watched {
-		said.Message += ", and nobody watches until custos up"
+		said.Message += ", and nothing watches it until custos up"
 	}
 	return said
 }
 
-// besides says, where whoever gave an order is interrupted, that others which were given
+// besides says, where a command is interrupted, that other orders which were given
 // with it go on as well.
 func besides(said, cause error, others int) error {
 	var e *api.Error
@@ -208,7 +208,7 @@ func await(ctx context.Context, l *listener, q api.OrderRequest, o api.Order, un
 	return o, nil
 }
 
-// again asks what became of an order. Where nobody watches, nothing looks at one
+// again asks what became of an order. Where no daemon watches, nothing looks at one
 // that is held back unless it is given again: the same ID is the same order. So it is
 // where who watched is gone.
 func again(ctx context.Context, l *listener, q api.OrderRequest, o api.Order) (api.Order, error) {
@@ -313,7 +313,7 @@ func writeOrder(p *page, o api.Order) {
 
 // sentenceOf says that an order is done.
 func sentenceOf(o api.Order) string {
-	done := map[string]string{"spawn": "Started", "nudge": "Told", "answer": "Answered", "interrupt": "Interrupted", "stop": "Stopped",
+	done := map[string]string{"spawn": "Started", "nudge": "Nudged", "answer": "Answered", "interrupt": "Interrupted", "stop": "Stopped",
 		"recover": "Recovered", "backup": "Saved", "pause": "Paused", "resume": "Resumed", "adopt": "Adopted"}[o.Do]
 	what := flat(o.Agent)
 	if o.Account != "" {

@@ -31,7 +31,7 @@ func (a *app) page() *page {
 	return p
 }
 
-// home is "" where it cannot be told.
+// home is "" where it is not known.
 func (a *app) home() string {
 	home, err := config.Home(a.Getenv, nil)
 	if err != nil {

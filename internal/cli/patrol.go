@@ -107,7 +107,7 @@ func writePatrol(p *page, r api.PatrolReport) {
 
 func applied(r api.PatrolReport) string {
 	if r.Applied {
-		return ", applied by your word"
+		return ", applied on your order"
 	}
 	return ""
 }
@@ -168,7 +168,7 @@ func patrolDoubts(p *page, list []api.Doubt) {
 	p.more(len(rows), "custos plan --json")
 }
 
-// namedDoubts is how many things of one kind are named that cannot be told for one reason.
+// namedDoubts is how many things of one kind are named that are not known for one reason.
 const namedDoubts = 5
 
 // countAlike leaves so many rows of each kind that say the same, and counts the others in

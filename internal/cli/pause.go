@@ -12,18 +12,18 @@ func (a *app) pauseCommand() *cobra.Command {
 	return a.holdCommand("pause", "Leave an agent, an account's agents, or a project alone until resumed",
 		`pause holds back everything that Custos would do with an agent by itself. The
 agent is not stopped. With --account it is about every agent of that account. With
---project it is about a whole project: nobody of it is nudged, restarted or started,
+--project it is about a whole project: none of its agents is nudged, restarted or started,
 its runs and schedules wait, and alerts about its agents, issues, pull requests,
-pipelines and phase files are not told.`)
+pipelines and phase files are not sent.`)
 }
 
 func (a *app) resumeCommand() *cobra.Command {
 	return a.holdCommand("resume", "End a pause, or a rate limit that holds no more",
 		`resume lets Custos act on an agent again after custos pause. With --account only
-those agents are resumed that were paused with it, and a rate limit that was told of
+those agents are resumed that were paused with it, and a rate limit that was reported for
 the account holds no more: one of its agents goes first, and the others follow when
-that helped. An agent of no account is resumed with the limit it was told of itself.
-A limit that is told again afterwards holds again. With --project the project is;
+that helped. An agent of no account is resumed with the limit it reported itself.
+A limit that is reported again afterwards holds again. With --project the project is;
 agents of it that were paused by themselves stay paused.`)
 }
 

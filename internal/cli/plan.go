@@ -20,7 +20,7 @@ func (a *app) planCommand() *cobra.Command {
 		Long: `plan looks, and says what Custos would do and what it would not, and why; and what
 becomes of records by itself: gates, steps, runs, mail, pools, or what holds it back.
 It changes nothing.
-Beside what the word of a person would begin now stands what the daemon itself still
+Beside what a person's order would begin now stands what the daemon itself still
 waits for, and until when.
 With --recording it judges a recording instead of this machine: the same
 recording gives the same plan, byte for byte, anywhere.`,
@@ -119,7 +119,7 @@ func writeMove(p *page, m api.Move) {
 		p.text(6, flat(m.Why))
 	}
 	if len(m.Told) > 0 {
-		p.text(6, "tells "+flat(strings.Join(m.Told, ", ")))
+		p.text(6, "notifies "+flat(strings.Join(m.Told, ", ")))
 	}
 }
 

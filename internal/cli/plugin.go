@@ -66,7 +66,7 @@ func writePlugins(p *page, v api.Plugins) {
 	p.next(v.Next)
 }
 
-// pluginNews is what is most worth telling of a plugin.
+// pluginNews is what is most worth saying of a plugin.
 func pluginNews(x api.PluginRow) string {
 	switch {
 	case x.Broken != "":

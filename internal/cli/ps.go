@@ -97,7 +97,7 @@ func keptWords(names []string) string {
 	return "Started again on failure, whatever the mode: " + strings.Join(names, ", ") + "."
 }
 
-// agentNews is what is most worth telling of an agent.
+// agentNews is what is most worth saying of an agent.
 func agentNews(g api.AgentRow) string {
 	switch {
 	case g.Failed != "":

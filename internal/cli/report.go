@@ -15,14 +15,14 @@ func (a *app) reportCommand() *cobra.Command {
 	since := "12h"
 	c := &cobra.Command{
 		Use: "report", Short: "The morning page: what agents made, what waits for you, what Custos did",
-		Long: `report tells of each agent what it committed, whether that is pushed, its open
-pull requests and their checks, those that were merged or closed, and what it cost, as far as each can be told; what
+		Long: `report shows of each agent what it committed, whether that is pushed, its open
+pull requests and their checks, those that were merged or closed, and what it cost, as far as each is known; what
 waits for a person, with the command to type; and what Custos did and refused,
 with the reason.
 
 Commits are those made in the agent's own worktree, by git's reflog of it. Pull
 requests are seen where a forge is configured. Cost is what the newest run of the
-agent told of itself.`,
+agent reported.`,
 		Example: "  custos report\n  custos report --since 2026-11-20\n  custos report --since 7d --json",
 		Args:    cobra.NoArgs,
 		RunE:    asks(a, func(ctx context.Context, c *api.Client, _ []string) (api.Report, error) { return c.Report(ctx, since) }, writeReport),
@@ -49,7 +49,7 @@ func reportHead(p *page, r api.Report) {
 		patrols = "no patrol since then"
 	}
 	if !r.Watched {
-		patrols += "; nobody watches now"
+		patrols += "; no daemon watches now"
 	}
 	p.line("%s", patrols)
 	if r.Cut {
@@ -86,7 +86,7 @@ func reportAgents(p *page, r api.Report) {
 		{head: "PUSHED"}, {head: "PR", shorten: cut}, {head: "CHECKS", shorten: cut}, {head: "COST", right: true}, {head: "LAST", shorten: cut, keep: 20, spare: true},
 	}, rows)
 	if n := len(r.Agents); n > mostAgents {
-		p.line("  %s", p.dim(fmt.Sprintf("and %d more, which need somebody less: %s", n-mostAgents, p.command("custos report --json"))))
+		p.line("  %s", p.dim(fmt.Sprintf("and %d more, which need less attention: %s", n-mostAgents, p.command("custos report --json"))))
 	}
 	for _, g := range r.Agents {
 		if g.Failed != "" {
@@ -114,7 +114,7 @@ func commits(g api.ReportAgent) string {
 	return strconv.Itoa(*g.Commits)
 }
 
-// pushed says whether somebody else can see what the agent made.
+// pushed says whether others can see what the agent made.
 func pushed(g api.ReportAgent) string {
 	switch {
 	case g.Worktree == "" || g.Unpushed == nil:

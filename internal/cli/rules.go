@@ -89,7 +89,7 @@ func writeRule(p *page, r api.Rule) {
 	}
 	rows := [][]string{
 		{"fires when", flat(r.Expr)}, {"for", flat(r.For)}, {"keeps firing for", flat(r.KeepFiringFor)},
-		{"for patrols", patrols(r.ForPatrols)}, {"people told", patrols(r.TellAfter)},
+		{"for patrols", patrols(r.ForPatrols)}, {"people notified", patrols(r.TellAfter)},
 		{"says", flat(r.Summary)}, {"asks for", flat(strings.Join(r.Actions, ", "))}, {"mode", flat(r.Mode)},
 		{"cooldown", flat(r.Cooldown)}, {"attempts", flat(r.Attempts)}, {"spacing", flat(r.Spacing)},
 		{"caused by", flat(strings.Join(r.CausedBy, ", "))}, {"runbook", flat(r.Runbook)}, {"from", flat(r.Source)},

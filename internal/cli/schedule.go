@@ -22,7 +22,7 @@ func (a *app) scheduleCommand() *cobra.Command {
 	return c
 }
 
-// whyNotWide is how long a reason may be to stand in the table; a longer one is told
+// whyNotWide is how long a reason may be to stand in the table; a longer one stands
 // below it, whole.
 const whyNotWide = 30
 

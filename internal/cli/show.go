@@ -15,9 +15,9 @@ func (a *app) showCommand() *cobra.Command {
 		Use:     "show NAME",
 		Example: "  custos show builder",
 		Short:   "Everything known about one agent",
-		Long: `show tells what an agent is doing and how that is known, the question it shows,
+		Long: `show says what an agent is doing and how that is known, the question it shows,
 what the record says of it, its newest checkpoint, the orders that wait for it and
-what went wrong with it. custos why NAME tells its story.`,
+what went wrong with it. custos why NAME shows its story.`,
 		Args: cobra.ExactArgs(1),
 		RunE: asksOne(a, (*api.Client).Agent, writeAgent),
 	}
@@ -36,7 +36,7 @@ func writeAgent(p *page, d api.AgentDetail) {
 	g := d.Agent
 	p.line("%s  %s", p.paint(bold, flat(g.Name)), p.state(flat(g.State)))
 	var f facts
-	f.add("because", flat(g.Reason)+" (told by "+flat(g.Source)+")")
+	f.add("because", flat(g.Reason)+" (source: "+flat(g.Source)+")")
 	if g.Since != "" {
 		f.add("for", span(g.Since))
 	}
@@ -98,7 +98,7 @@ func processText(g api.AgentRow) string {
 	return out
 }
 
-// liveFacts is what an agent tells of itself now.
+// liveFacts is what an agent reports now.
 func liveFacts(f *facts, d api.AgentDetail) {
 	if t := d.Tool; t != nil {
 		f.add("tool", strings.TrimSpace(flat(t.Name)+" "+flat(t.Args))+", for "+span(t.For)+" of "+span(t.Deadline))
@@ -110,7 +110,7 @@ func liveFacts(f *facts, d api.AgentDetail) {
 		f.add("limited", "until "+d.Limited.UTC().Format("2006-01-02 15:04 UTC"))
 	}
 	if e := d.Exit; e != nil {
-		f.add("ended", flat(e.Words)+" at "+e.At.UTC().Format("2006-01-02 15:04:05 UTC")+", told by "+flat(e.Source))
+		f.add("ended", flat(e.Words)+" at "+e.At.UTC().Format("2006-01-02 15:04:05 UTC")+", source: "+flat(e.Source))
 	}
 }
 

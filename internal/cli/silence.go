@@ -15,9 +15,9 @@ func (a *app) silenceCommand() *cobra.Command {
 	var o api.SilenceOrder
 	c := &cobra.Command{
 		Use:   "silence RULE | KIND/NAME | RULE KIND/NAME",
-		Short: "Keep alerts from being told for a while",
-		Long: `silence keeps alerts of a rule, of a subject, or of that rule on that subject
-from being told for a while. They are still found, mended and written down.`,
+		Short: "Send no messages about alerts for a while",
+		Long: `silence holds back messages about alerts of a rule, of a subject, or of that rule on
+that subject, for a while. They are still found, mended and written down.`,
 		Example: "  custos silence worktree-stale --for 1d\n  custos silence agent/builder --for 2h --why 'being rebuilt'",
 		Args:    cobra.RangeArgs(1, 2),
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -10,7 +10,7 @@ import (
 	"custos/internal/api"
 )
 
-// errMissed ends a simulation with code 1: it was told, and a want is not met.
+// errMissed ends a simulation with code 1: it was shown, and a want is not met.
 var errMissed = errors.New("a want is not met")
 
 // largestStory caps a file of stories.
@@ -100,7 +100,7 @@ func writeMoment(p *page, m api.SimulatedMoment) {
 	writeUntold(p, m.CannotTell)
 }
 
-// writeUntold says once of each subject which rules cannot tell of it.
+// writeUntold says once of each subject which rules have no answer about it.
 func writeUntold(p *page, list []api.Doubt) {
 	rules, order := map[string][]string{}, []string{}
 	for _, c := range list {
@@ -110,6 +110,6 @@ func writeUntold(p *page, list []api.Doubt) {
 		rules[c.Subject] = append(rules[c.Subject], c.Rule)
 	}
 	for _, subject := range order {
-		p.text(4, p.dim(flat("cannot tell of "+subject+": "+strings.Join(rules[subject], ", "))))
+		p.text(4, p.dim(flat("cannot tell about "+subject+": "+strings.Join(rules[subject], ", "))))
 	}
 }

@@ -32,7 +32,7 @@ func (a *app) spawnCommand() *cobra.Command {
 		Long: `spawn registers an agent under a name and starts it: in a terminal of Custos's own
 tmux server, or without one (--headless). What follows -- is the agent's own
 command line; without it the kind says what to run. Any command will do: one that
-is no agent CLI that is known is of kind generic, of which Custos tells that it
+is no agent CLI that is known is of kind generic: Custos sees that it
 runs, what it writes, its title and how it ended, and guesses nothing. A name has
 1 to 64 letters of a to z, digits, ".", "-" and "_". With --worktree it gets a
 worktree and a branch of its own, made of the repository; when anything of the
@@ -41,7 +41,7 @@ observe too, unless --restart says never. Its first prompt is --prompt, else mad
 --task, --spec and --files; it is sent when the agent is ready.
 
 Without a daemon the agent starts all the same, and outlives this command, but
-nobody watches it until custos up. An agent that spawns becomes the parent.`,
+nothing watches it until custos up. An agent that spawns becomes the parent.`,
 		Example: "  custos spawn builder --kind claude --prompt 'Mend the tests'\n  custos spawn dev1 --kind codex --worktree --task T-17 --parent lead\n  custos spawn fixer -- claude --model opus\n  custos spawn nightly -- ./my-wrapper.sh --all",
 		Args:    cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -66,7 +66,7 @@ func (s *spawnFlags) add(c *cobra.Command) {
 	f.StringVar(&s.Task, "task", "", "the `TASK` it works on: an ID, or words")
 	f.StringVar(&s.Spec, "spec", "", "the `FILE` that says what is to be done")
 	f.StringSliceVar(&s.Files, "files", nil, "a `FILE` it is about, more than once for more")
-	f.StringVar(&s.Prompt, "prompt", "", "the first `TEXT` it is told")
+	f.StringVar(&s.Prompt, "prompt", "", "the first `TEXT` it is given")
 	f.StringVar(&s.Parent, "parent", "", "`NAME` of the agent it works for")
 	f.IntVar(&s.depth, "depth", 0, "refuse unless this is its `DEPTH` below its parents (which is computed)")
 	f.StringVar(&s.Run, "run", "", "`ID` of the run it belongs to (default: the parent's)")
@@ -80,7 +80,7 @@ func (s *spawnFlags) add(c *cobra.Command) {
 	f.StringVar(&s.Restart, "restart", "", "the `POLICY` by which it is started again: always, on-failure (default) or never")
 	f.BoolVar(&s.Standing, "standing", false, "a standing role: being idle is no fault of it")
 	f.StringVar(&s.memory, "memory", "", "cap on its memory, a `SIZE` like 4GiB, where the system lets Custos set one")
-	f.StringVar(&s.Heartbeat, "heartbeat", "", "tell people when for this `DURATION` it has not shown that it is at work, like 10m")
+	f.StringVar(&s.Heartbeat, "heartbeat", "", "alert people when for this `DURATION` it has not shown that it is at work, like 10m")
 	f.StringVar(&s.Grace, "grace", "", "the `DURATION` that it may be later than --heartbeat (default: half of it)")
 	f.StringVar(&s.Account, "account", "", "the `ACCOUNT` whose limits it shares")
 	f.StringSliceVar(&s.Env, "env", nil, "`NAMES` of variables of the daemon's environment to hand on")
@@ -112,7 +112,7 @@ func (s *spawnFlags) request(cmd *cobra.Command, argv []string) (api.SpawnReques
 		}
 		abs, err := filepath.Abs(*p)
 		if err != nil {
-			return q, usage("cannot tell which path %q is: %v", flat(*p), err)
+			return q, usage("cannot find path %q: %v", flat(*p), err)
 		}
 		*p = abs
 	}
@@ -127,7 +127,7 @@ func (s *spawnFlags) request(cmd *cobra.Command, argv []string) (api.SpawnReques
 }
 
 // repoAbove finds the folder of the repository that a folder lies in; the folder
-// itself when it lies in none, which is then found out by whoever uses it.
+// itself when it lies in none, which is then found out by what uses it.
 func repoAbove(dir string) string {
 	abs, err := filepath.Abs(dir)
 	if err != nil {

@@ -20,10 +20,10 @@ func (a *app) stopCommand() *cobra.Command {
 		Use:   "stop NAME | --all",
 		Short: "Stop an agent, and leave nothing of it running",
 		Long: `stop ends an agent of ours: it is asked to end, then interrupted, then its whole
-tree is told to end, then killed, and it is verified that nothing is left. Its
+tree is asked to end, then killed, and it is verified that nothing is left. Its
 work stays where it is. It stays stopped until a person starts it again.
 Another agent that was begun from within it runs on, and so do sessions of people
-on a tmux server that it began: all that somebody ever looked at, or that were made
+on a tmux server that it began: all that a person ever looked at, or that were made
 outside its folder. What another user runs and you may not end (sudo -b) runs on, too.
 What is left alone is said, with what ends it.
 
@@ -95,7 +95,7 @@ func (a *app) stopDirectly(ctx context.Context, conf config.Config, agent, why s
 	return a.showStopped(agent, how, "")
 }
 
-// stoppedBefore says of an agent that does not run whether it stays so: by the word of who
+// stoppedBefore says of an agent that does not run whether it stays so: by the note of who
 // stopped it that lies beside its shim's record, which the next daemon reads.
 func (a *app) stoppedBefore(conf config.Config, agent string) error {
 	if a.Daemon.StoppedBy == nil {
@@ -126,7 +126,7 @@ func (a *app) stopForgotten(ctx context.Context, conf config.Config, agent, why 
 	if err != nil {
 		return localError(err)
 	}
-	err = a.showStopped(agent, how, "What was known of agents is lost: the records of the shims that started them told what to stop.")
+	err = a.showStopped(agent, how, "What was known of agents is lost: the records of the shims that started them said what to stop.")
 	if err != nil || agent != "" {
 		return err
 	}

@@ -11,26 +11,26 @@ import (
 	"custos/internal/api"
 )
 
-// errUnheard ends tell with code 1: it is written down, and nobody is told. That has
+// errUnheard ends tell with code 1: it is written down, and reaches no one. That has
 // been said on the standard output.
-var errUnheard = errors.New("nobody is told")
+var errUnheard = errors.New("it reaches no one")
 
-func toldLine(v api.Telling) string {
+func sentLine(v api.Telling) string {
 	if len(v.To) == 0 {
-		return fmt.Sprintf("Nobody is told: no [notifier.NAME] of custos.toml is told at %s. It is only written down: %s", v.Priority, flat(v.Subject))
+		return fmt.Sprintf("This reaches no one: no [notifier.NAME] of custos.toml gets messages of %s. It is only written down: %s", v.Priority, flat(v.Subject))
 	}
-	return fmt.Sprintf("Told at %s to %s: %s", v.Priority, flat(strings.Join(v.To, ", ")), flat(v.Subject))
+	return fmt.Sprintf("Sent at %s to %s: %s", v.Priority, flat(strings.Join(v.To, ", ")), flat(v.Subject))
 }
 
 func (a *app) tellCommand() *cobra.Command {
 	var t api.Tell
 	c := &cobra.Command{
 		Use:   "tell TEXT | -",
-		Short: "Tell people something, as the routes say",
-		Long: `tell gives people a message of yours: to the notifiers, at the hours and in the
+		Short: "Send people a message, as the routes say",
+		Long: `tell sends people a message of yours: to the notifiers, at the hours and in the
 groups that custos.toml says for its priority. Agents may use it, in their own
 name (agent/NAME), at P2 at most and ten times an hour. With - the text is read from standard
-input. It exits with 1 when nobody hears it, because no notifier is configured, or
+input. It exits with 1 when it reaches no one, because no notifier is configured, or
 no route leads to one at its priority. Formulas that call Disinto's matrix_send get one that does this.`,
 		Example: "  custos tell 'the release is out'\n  custos tell --from supervisor --priority P3 - < status.txt",
 		Args:    cobra.MinimumNArgs(1),
@@ -40,7 +40,7 @@ no route leads to one at its priority. Formulas that call Disinto's matrix_send 
 				return err
 			}
 			told, err := ask(cmd.Context(), a, patience, func(ctx context.Context, c *api.Client) (api.Telling, error) { return c.Tell(ctx, t) }, func(p *page, v api.Telling) {
-				p.line("%s", toldLine(v))
+				p.line("%s", sentLine(v))
 			})
 			if err == nil && len(told.To) == 0 {
 				err = errUnheard

@@ -8,6 +8,6 @@ import (
 
 func (a *app) traceCommand() *cobra.Command {
 	return a.storyCommand("trace NAME", api.FeedTrace, "What one agent did, and what was done with it",
-		`trace tells of one agent what custos feed tells of all; or, with the name of a
+		`trace shows of one agent what custos feed shows of all; or, with the name of a
 task, of all agents that work on it.`, cobra.ExactArgs(1))
 }

@@ -11,9 +11,9 @@ import (
 func (a *app) triggerCommand() *cobra.Command {
 	var r api.TriggerRequest
 	c := &cobra.Command{
-		Use: "trigger NAME", Short: "Tell that something happened: what waits for trigger:NAME goes on", Args: cobra.ExactArgs(1),
+		Use: "trigger NAME", Short: "Report that something happened: what waits for trigger:NAME goes on", Args: cobra.ExactArgs(1),
 		Long: `trigger writes down that something happened outside of Custos. Gates of type event, and
-schedules, wait for it by --on trigger:NAME. An agent may tell, too. With --text - the
+schedules, wait for it by --on trigger:NAME. An agent may report, too. With --text - the
 text is read from standard input; 4 KiB of it are kept.`,
 		Example: "  custos trigger deployed --text 'shop 1.2 on production'\n  custos gate add event 'It is deployed' --on trigger:deployed",
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -64,7 +64,7 @@ func trusted(ctx context.Context, c *api.Client, path string, q api.TrustRequest
 		if list, err = c.Trust(ctx, q); err != nil {
 			return list, err
 		}
-		if row, err = codeAt(list, path); err != nil { // nothing of it is left to tell
+		if row, err = codeAt(list, path); err != nil { // nothing of it is left to show
 			row, err = api.CodeRow{Dir: q.Dir}, nil
 		}
 	}

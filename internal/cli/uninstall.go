@@ -30,10 +30,10 @@ only when nothing else is in it. The configuration, the journal, every backup in
 git repository (refs/custos/…), and whatever else lies in those folders stay: they
 are yours. No link is followed. The daemon must be down.
 
-While agents of ours live it refuses, until it is told what is to become of them:
+While agents of ours live it refuses, until you say what is to become of them:
 --agents stop stops them first, as custos stop --all does; --agents leave lets them
 run on, unwatched, and keeps the folder that their terminals need. The tmux server
-that agents ran in ends, unless somebody has a session of their own in it.`,
+that agents ran in ends, unless a person has a session of their own in it.`,
 		Example: "  custos uninstall\n  custos uninstall --agents stop --yes",
 		Args:    cobra.NoArgs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return a.uninstall(cmd, f) },

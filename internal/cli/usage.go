@@ -148,7 +148,7 @@ var flagName = regexp.MustCompile(`(?m)^ +(?:-\w, )?--([a-z][a-z-]*)`)
 var parsed = regexp.MustCompile(`: strconv\.Parse(?:Int|Uint|Float): parsing .*$`)
 
 // wrongFlag says what is wrong with a flag of a command, which one is meant where
-// that can be guessed, and where the command's flags are told.
+// that can be guessed, and where the command's flags are listed.
 func wrongFlag(c *cobra.Command, err error) error {
 	message := fmt.Sprintf("cannot run %s: %s", c.CommandPath(), parsed.ReplaceAllString(err.Error(), ": that is no number"))
 	var unknown interface {

@@ -15,11 +15,11 @@ func (a *app) whyCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "why [not] NUMBER|NAME|PATH",
 		Short: "The story of anything: an alert's number, an agent, a path, a rule",
-		Long: `why tells what is seen of a thing now, what is wrong with it, what Custos would
+		Long: `why shows what is seen of a thing now, what is wrong with it, what Custos would
 do about it or would not and why, and what was written down about it before.
 Named is an alert by its number, an agent, a rule or an action by its name, a path,
 kind/name, or an unmistakable piece of a name.
-why not tells only what holds back what would be done or would follow, and until when:
+why not shows only what holds back what would be done or would follow, and until when:
 of agents and paths, and of gate/g1, mail/m2, run/r3, schedule/nightly, pool/dev.
 An agent called not is custos why agent/not.`,
 		Example: "  custos why 3\n  custos why builder\n  custos why ./worktrees/one\n  custos why disk-pressure\n  custos why not gate/g1",
@@ -30,7 +30,7 @@ An agent called not is custos why agent/not.`,
 			case len(args) == 1 && args[0] == "not":
 				return &api.Error{Kind: api.BadInput, Message: "cannot say why not: name what it is about: custos why not NAME", Hint: helpFor(cmd)}
 			case len(args) == 2 && args[0] != "not":
-				return usage("cannot tell of %q and %q at once: one thing at a time, or custos why not %s", args[0], args[1], args[1])
+				return usage("cannot show %q and %q at once: one thing at a time, or custos why not %s", args[0], args[1], args[1])
 			case len(args) == 2:
 				args, write = args[1:], writeWhyNot
 			}
@@ -74,7 +74,7 @@ func absolute(x string) (string, error) {
 	}
 	abs, err := filepath.Abs(x)
 	if err != nil {
-		return "", fmt.Errorf("cannot tell which path %q is: %w", x, err)
+		return "", fmt.Errorf("cannot find path %q: %w", x, err)
 	}
 	return abs, nil
 }

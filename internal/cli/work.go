@@ -22,8 +22,8 @@ every guard of one.`,
 	}
 	c.AddCommand(a.workAdd(), a.workList(), a.workShow(), a.workDep(),
 		a.workChange("take REF", "Take work up", "custos work take w2 --agent builder", "take"),
-		a.workChange("release REF", "Give work back, for anybody to take", "custos work release w2 --why 'needs a design first'", "release"),
-		a.workChange("close REF", "Close work; whoever waits for it is told, once", "custos work close w2 --why 'merged as !7'", "close"),
+		a.workChange("release REF", "Give work back, for anyone to take", "custos work release w2 --why 'needs a design first'", "release"),
+		a.workChange("close REF", "Close work; those that wait for it are notified, once", "custos work close w2 --why 'merged as !7'", "close"),
 		a.workChange("reopen REF", "Open closed work again", "custos work reopen w2 --why 'it came back'", "reopen"))
 	return c
 }
@@ -137,8 +137,8 @@ func (a *app) workDep() *cobra.Command {
 	var drop bool
 	c := &cobra.Command{
 		Use: "dep REF --needs REF", Short: "Have work wait for other work, in whichever tracker it is kept", Args: cobra.ExactArgs(1),
-		Long: `dep has work wait for other work. When that is closed, the work is told to be free
-once, whichever trackers the two are kept in. What a tracker does not show is never closed.`,
+		Long: `dep has work wait for other work. When that is closed, it is announced once that the
+work is free, whichever trackers the two are kept in. What a tracker does not show is never closed.`,
 		Example: "  custos work dep w2 --needs shop#12\n  custos work dep w2 --needs shop#12 --drop",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			do := "needs"
