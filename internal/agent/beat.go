@@ -29,7 +29,7 @@ func WithoutBeats(events []fleet.HookEvent) (others []fleet.HookEvent, last flee
 // nothing, by anything of it that moved (quiet). While a tool runs that may, it is
 // at work. One that tells nothing, and cannot be seen not to have moved, may have
 // been at work: then an answer beyond what is allowed is not known.
-func Beat(told Told, beat fleet.Instant, quiet fleet.Leaf[fleet.Duration], allowed fleet.Duration, now fleet.Instant) fleet.Leaf[fleet.Duration] {
+func Beat(told Reported, beat fleet.Instant, quiet fleet.Leaf[fleet.Duration], allowed fleet.Duration, now fleet.Instant) fleet.Leaf[fleet.Duration] {
 	if told.Tool != nil && !told.Tool.Over() {
 		return fleet.Known(fleet.Duration(0))
 	}

@@ -17,23 +17,23 @@ func TestBeat(t *testing.T) {
 	}
 	const allowed = fleet.Duration(15 * time.Minute)
 	for name, c := range map[string]struct {
-		told  Told
+		told  Reported
 		beat  fleet.Instant
 		quiet fleet.Leaf[fleet.Duration]
 		want  fleet.Leaf[fleet.Duration]
 	}{
-		"a hook told":                             {Told{Last: ago(3 * time.Minute)}, fleet.Instant{}, known(0), known(3 * time.Minute)},
-		"hooks are silent, and a spinner turns":   {Told{Last: ago(time.Hour)}, fleet.Instant{}, known(0), known(time.Hour)},
-		"it says so":                              {Told{Last: ago(time.Hour)}, ago(time.Minute), known(time.Hour), known(time.Minute)},
-		"it said so before the last hook":         {Told{Last: ago(time.Minute)}, ago(time.Hour), known(time.Hour), known(time.Minute)},
-		"a tool runs":                             {Told{Last: ago(20 * time.Minute), Tool: tool(20 * time.Minute)}, fleet.Instant{}, known(time.Hour), known(0)},
-		"a tool has had its time":                 {Told{Last: ago(40 * time.Minute), Tool: tool(40 * time.Minute)}, fleet.Instant{}, known(0), known(40 * time.Minute)},
-		"no hooks, it moves":                      {Told{}, fleet.Instant{}, known(time.Minute), known(time.Minute)},
-		"no hooks, not watched":                   {Told{}, fleet.Instant{}, unwatched, unwatched},
-		"no hooks, it said so":                    {Told{}, ago(15 * time.Minute), unwatched, known(15 * time.Minute)},
-		"no hooks, it said so long ago":           {Told{}, ago(16 * time.Minute), unwatched, unwatched},
-		"no hooks, it said so long ago, it moves": {Told{}, ago(time.Hour), known(2 * time.Minute), known(2 * time.Minute)},
-		"a clock that was set back":               {Told{Last: now.Add(time.Hour)}, fleet.Instant{}, unwatched, known(0)},
+		"a hook told":                             {Reported{Last: ago(3 * time.Minute)}, fleet.Instant{}, known(0), known(3 * time.Minute)},
+		"hooks are silent, and a spinner turns":   {Reported{Last: ago(time.Hour)}, fleet.Instant{}, known(0), known(time.Hour)},
+		"it says so":                              {Reported{Last: ago(time.Hour)}, ago(time.Minute), known(time.Hour), known(time.Minute)},
+		"it said so before the last hook":         {Reported{Last: ago(time.Minute)}, ago(time.Hour), known(time.Hour), known(time.Minute)},
+		"a tool runs":                             {Reported{Last: ago(20 * time.Minute), Tool: tool(20 * time.Minute)}, fleet.Instant{}, known(time.Hour), known(0)},
+		"a tool has had its time":                 {Reported{Last: ago(40 * time.Minute), Tool: tool(40 * time.Minute)}, fleet.Instant{}, known(0), known(40 * time.Minute)},
+		"no hooks, it moves":                      {Reported{}, fleet.Instant{}, known(time.Minute), known(time.Minute)},
+		"no hooks, not watched":                   {Reported{}, fleet.Instant{}, unwatched, unwatched},
+		"no hooks, it said so":                    {Reported{}, ago(15 * time.Minute), unwatched, known(15 * time.Minute)},
+		"no hooks, it said so long ago":           {Reported{}, ago(16 * time.Minute), unwatched, unwatched},
+		"no hooks, it said so long ago, it moves": {Reported{}, ago(time.Hour), known(2 * time.Minute), known(2 * time.Minute)},
+		"a clock that was set back":               {Reported{Last: now.Add(time.Hour)}, fleet.Instant{}, unwatched, known(0)},
 	} {
 		if got := Beat(c.told, c.beat, c.quiet, allowed, now); got != c.want {
 			t.Errorf("%s: %v (%s), want %v", name, got.Or(-1), got.Why(), c.want.Or(-1))

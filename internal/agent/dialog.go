@@ -196,7 +196,7 @@ func unframed(text string) string {
 
 // ComposerEmpty says whether nothing is typed at the prompt of an agent. It is
 // unknown when the prompt is not at the end of the screen. Known placeholders
-// count as nothing; any other text is somebody's.
+// count as nothing; any other text is a person's.
 func ComposerEmpty(k Kind, screen string) fleet.Leaf[bool] {
 	if k.composer == nil {
 		return fleet.Unknown[bool]("it is not known where " + k.Name + " shows what is typed")

@@ -86,7 +86,7 @@ func claudeStatus(p payload, e *fleet.HookEvent) {
 // notify program. Payloads seen with 0.169.0.
 func codexHook(event string, p payload, e *fleet.HookEvent) {
 	if event == "notify" || event == "Notify" {
-		// It is also called for turns that nobody sees, such as the one that
+		// It is also called for turns that are not shown, such as the one that
 		// finds a title: no sign that the agent is idle.
 		e.Session, e.Text = p.id("thread-id"), p.word("type")
 		return

@@ -243,7 +243,7 @@ func follow(root node, keys []string) (place, bool) {
 }
 
 // claim says whether the element that a place leads to is ours. In a group that
-// somebody added hooks of their own to, only our hook is.
+// a person added hooks of their own to, only our hook is.
 func (p place) claim(kind string, b []byte) (place, bool) {
 	el := p.chain[len(p.chain)-1].value
 	if kind == "opencode" {

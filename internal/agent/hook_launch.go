@@ -45,7 +45,7 @@ func hookFiles(runDir string) string { return path.Join(runDir, "hooks") }
 // hooks, without touching a file of the user's: arguments to put right after the
 // program's name, variables for its environment (KEY=VALUE), and files to write
 // first (absolute path to contents; the same for every agent of the kind, mode
-// 0600, in folders that nobody else can write to). Both paths are absolute.
+// 0600, in folders that no other user can write to). Both paths are absolute.
 //
 // The user's own hooks go on running beside ours: claude, codex and gemini add
 // them up, opencode adds up plugins. HookLimits says what each kind cannot do.
@@ -68,37 +68,37 @@ func LaunchHooks(kind, hookBinary, runDir string) (args, env []string, files map
 	return nil, nil, nil, fmt.Errorf("cannot hook %s: it has no hooks that are known; those that have are %s", kind, strings.Join(HookKinds(), ", "))
 }
 
-// HookLimits says, in plain words, what the hooks of a kind do not tell or do,
+// HookLimits says, in plain words, what the hooks of a kind do not report or do,
 // as seen with claude 2.1.197, codex 0.169.0, gemini 0.61.0 and opencode 1.18.33.
 func HookLimits(kind string) []string {
 	switch kind {
 	case "claude":
 		return []string{
 			"an interrupt by Esc, and the answer to a dialog, fire no hook",
-			"a rate limit is told when it ends the turn, not while Claude Code retries",
-			"nothing is told when it is killed",
-			"context and limits are told to a status line only, which Custos does not replace",
+			"a rate limit is reported when it ends the turn, not while Claude Code retries",
+			"nothing is reported when it is killed",
+			"context and limits are reported to a status line only, which Custos does not replace",
 			"a --settings of the agent's own command line takes the place of ours",
 		}
 	case "codex":
 		return []string{
 			"a turn that ends by an error of the provider fires no hook: no rate limit, no lost login",
 			"SessionStart comes with the first prompt, not at the start",
-			"on launch, --dangerously-bypass-hook-trust also lets hooks of the project run that nobody has reviewed",
+			"on launch, --dangerously-bypass-hook-trust also lets hooks of the project run that no person has reviewed",
 			"installed hooks run only after a person has reviewed them at the next start; Codex stores that review",
-			"its notify program is left to the user: it is also called for turns that nobody sees",
+			"its notify program is left to the user: it is also called for turns that are not shown",
 		}
 	case "gemini":
 		return []string{
 			"tool calls have no id: calls of one tool at the same time cannot be told apart",
-			"no hook tells of an error of the provider",
+			"no hook reports an error of the provider",
 			"it skips our file when a folder above it can be written to by others: the run folder may not lie below /tmp",
 			"on launch, GEMINI_CLI_SYSTEM_DEFAULTS_PATH takes the place of /etc/gemini-cli/system-defaults.json",
 		}
 	case "opencode":
 		return []string{
 			"with any plugin it waits for npm at the start: offline about 70 seconds on a blank screen, until npm gives up",
-			"the end of the process fires nothing; session.deleted is told when a person deletes a session",
+			"the end of the process fires nothing; session.deleted is reported when a person deletes a session",
 			"on launch, OPENCODE_CONFIG_CONTENT takes the place of one in the environment",
 		}
 	}

@@ -76,7 +76,7 @@ type Kind struct {
 	Exit        []string `toml:"exit"`
 	ExitCommand string   `toml:"exit_command"`
 	// QuitReasons are what its session-end hook gives as the reason only when
-	// somebody ended it at its prompt: some CLIs give one reason for every end.
+	// a person ended it at its prompt: some CLIs give one reason for every end.
 	QuitReasons []string `toml:"quit_reasons"`
 
 	// Never says what the kind never tells without hooks, for docs and reasons.

@@ -135,7 +135,7 @@ func addAutonomy(c *Command, m LaunchMark, o LaunchOptions) error {
 	switch {
 	case !o.Autonomous:
 	case len(m.Autonomous) == 0:
-		return errors.New("it is not known how it is told not to ask for permission")
+		return errors.New("it is not known how to start it so that it does not ask for permission")
 	case m.NotAsRoot && o.Root:
 		return fmt.Errorf("it refuses %s as root: use another user, or let it ask", strings.Join(m.Autonomous, " "))
 	}

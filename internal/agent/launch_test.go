@@ -64,7 +64,7 @@ func TestLaunchRefusesWhatItCannotDo(t *testing.T) {
 		{"claude", LaunchOptions{Prompt: "a\x00b"}, "zero byte"},
 		{"claude", LaunchOptions{Autonomous: true, Root: true}, "as root"},
 		{"aider", LaunchOptions{Resume: "x"}, "not known how it resumes"},
-		{"goose", LaunchOptions{Autonomous: true}, "not to ask"},
+		{"goose", LaunchOptions{Autonomous: true}, "does not ask"},
 		{"opencode", LaunchOptions{Headless: true, Prompt: strings.Repeat("x", 200<<10)}, "too many"},
 	} {
 		got, err := Launch(kindOf(t, c.kind), c.o)

@@ -39,7 +39,7 @@ type Signals struct {
 	Activity  fleet.Leaf[fleet.Duration] // since the pane last wrote anything
 	Title     fleet.Leaf[string]
 	Screen    fleet.Leaf[string]
-	Told      Told // by hooks; zero for an agent that has none
+	Told      Reported // by hooks; zero for an agent that has none
 	Now       fleet.Instant
 	Hooked    bool // started by Custos with hooks: it has to tell that it began
 	Veil      Veil // what keeps its terminal from being seen
@@ -218,7 +218,7 @@ const silentStart = time.Hour
 func (r *reading) bySilentStart() (Verdict, bool) {
 	age, ok := r.Age.Get()
 	young := ok && time.Duration(age) < silentStart
-	return Verdict{State: fleet.StateStarting, Reason: "it has not told yet that it began", Source: SourceHook},
+	return Verdict{State: fleet.StateStarting, Reason: "it has not reported yet that it began", Source: SourceHook},
 		young && r.Hooked && r.Told.Last.IsZero() && tellsStart(r.Kind.Name) && len(r.signs()) == 0
 }
 

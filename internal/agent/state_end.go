@@ -39,14 +39,14 @@ func (e End) judge() Verdict {
 	v.Source = source
 	if e.Exit == nil {
 		if v.State == fleet.StateUnknown {
-			v.Reason = "it has ended, and tmux does not tell how"
+			v.Reason = "it has ended, and tmux does not say how"
 		}
 		return v
 	}
 	v.Since = e.Exit.At
 	switch x := e.Exit; {
 	case x.Source == ExitReboot:
-		v.Reason = "the machine was started again since, so it has ended, and nothing tells how"
+		v.Reason = "the machine was started again since, so it has ended, and it is not known how"
 	case x.Asked != "":
 		v.State, v.Reason = fleet.StateStopped, fleet.Line(x.Asked, 60)+" asked it to end: "+strings.TrimSuffix(v.Reason, unknownSender)
 	case e.Wanted != "" && e.Wanted != fleet.DesiredRunning:
@@ -77,14 +77,14 @@ func (e End) leftover() Verdict {
 	if e.Shell {
 		return Verdict{State: fleet.StateZombie, Reason: "its process is gone and only a shell is left in its pane", Source: SourceProcess}
 	}
-	return Verdict{State: fleet.StateUnknown, Reason: "its process is gone, and nothing tells how it ended", Source: SourceProcess}
+	return Verdict{State: fleet.StateUnknown, Reason: "its process is gone, and it is not known how it ended", Source: SourceProcess}
 }
 
 // unknownSender is said of a signal, unless it is known who asked for the end.
 const unknownSender = ", and it is not known who sent it"
 
 // exitVerdict reads an exit. An agent that was to run has crashed when a signal
-// ended it, whatever signal: anything can send any of them. Nobody told Custos what
+// ended it, whatever signal: anything can send any of them. Custos does not know what
 // is wanted of one that is not registered: a signal by which people close terminals
 // and end programs may be what they wanted.
 func (e End) exitVerdict(exit, sig fleet.Leaf[int]) (v Verdict) {
@@ -103,7 +103,7 @@ func (e End) exitVerdict(exit, sig fleet.Leaf[int]) (v Verdict) {
 	case hasStatus:
 		v.State, v.Reason = fleet.StateCrashed, fmt.Sprintf("ended with exit status %d", status)
 	default:
-		v.State, v.Reason = fleet.StateUnknown, "it has ended, and nothing tells how"
+		v.State, v.Reason = fleet.StateUnknown, "it has ended, and it is not known how"
 	}
 	return v
 }

@@ -32,8 +32,8 @@ func (d Deadlines) Of(tool string) time.Duration {
 	return cmp.Or(max(0, d.Default), DefaultToolDeadline)
 }
 
-// Told is what the hooks of one instance amount to.
-type Told struct {
+// Reported is what the hooks of one instance amount to.
+type Reported struct {
 	State   fleet.AgentState // empty when they leave it open
 	Says    string           // in plain words
 	Since   fleet.Instant    // of the event that decided State
@@ -47,14 +47,14 @@ type Told struct {
 	Loop    Loop
 }
 
-// Hear folds hook events into what they amount to at now. Events of another
+// Gather folds hook events into what they amount to at now. Events of another
 // instance than the given one are not heard; events without one are.
 //
 // A request (permission, question) is over when its tool ends, when the turn
 // ends, or when a prompt or a session begins; nothing else answers it, for CLIs
-// tell nobody when a person answers.
-func Hear(events []fleet.HookEvent, instance string, now fleet.Instant, limits Deadlines) Told {
-	h := hearing{tools: map[string]fleet.ToolCall{}}
+// report nothing when a person answers.
+func Gather(events []fleet.HookEvent, instance string, now fleet.Instant, limits Deadlines) Reported {
+	h := gathering{tools: map[string]fleet.ToolCall{}}
 	for _, e := range inOrder(events, instance) {
 		h.hear(e)
 	}
@@ -95,9 +95,9 @@ func byTime(a, b fleet.HookEvent) int {
 	return 0
 }
 
-// hearing is the state of Hear after some of the events.
-type hearing struct {
-	told  Told
+// gathering is the state of Hear after some of the events.
+type gathering struct {
+	told  Reported
 	tools map[string]fleet.ToolCall // in flight, by callKey
 	asks  request
 	calls []call        // of this turn, as they began
@@ -121,12 +121,12 @@ func callKey(e fleet.HookEvent) string {
 	return e.CallID
 }
 
-func (h *hearing) hear(e fleet.HookEvent) {
+func (h *gathering) hear(e fleet.HookEvent) {
 	h.told.Last = e.At
 	if e.Context.IsKnown() {
 		h.told.Context = e.Context
 	}
-	if e.Session != "" && e.Event != fleet.HookNotice { // a notice may be of a session that nobody sees
+	if e.Session != "" && e.Event != fleet.HookNotice { // a notice may be of a session that is not shown
 		h.told.Session = e.Session
 	}
 	switch e.Event {
@@ -153,7 +153,7 @@ func (h *hearing) hear(e fleet.HookEvent) {
 	}
 }
 
-func (h *hearing) say(e fleet.HookEvent, s fleet.AgentState, says string) {
+func (h *gathering) say(e fleet.HookEvent, s fleet.AgentState, says string) {
 	if h.told.State != s || s == "" {
 		h.told.Since = e.At
 	}
@@ -161,13 +161,13 @@ func (h *hearing) say(e fleet.HookEvent, s fleet.AgentState, says string) {
 }
 
 // over ends what belonged to a turn.
-func (h *hearing) over() {
+func (h *gathering) over() {
 	clear(h.tools)
 	h.asks, h.calls, h.told.Until, h.told.Limited = request{}, nil, fleet.Instant{}, fleet.Instant{}
 }
 
 // session begins anew. After a compaction a session goes on, in mid-turn.
-func (h *hearing) session(e fleet.HookEvent) {
+func (h *gathering) session(e fleet.HookEvent) {
 	if e.Event == fleet.HookSessionStart && e.Text == "compact" {
 		return
 	}
@@ -176,7 +176,7 @@ func (h *hearing) session(e fleet.HookEvent) {
 }
 
 // status may tell when the limit is reset that ended the turn.
-func (h *hearing) status(e fleet.HookEvent) {
+func (h *gathering) status(e fleet.HookEvent) {
 	if e.Until.IsZero() {
 		return
 	}
@@ -201,7 +201,7 @@ func capped(e fleet.HookEvent) fleet.Instant {
 
 // begin notes a call. A CLI that asks before it begins has been answered when it
 // begins what it asked for; a call that runs beside a request answers nothing.
-func (h *hearing) begin(e fleet.HookEvent) {
+func (h *gathering) begin(e fleet.HookEvent) {
 	key := callKey(e)
 	h.tools[key] = fleet.ToolCall{Name: e.Tool, CallID: e.CallID, Args: e.Args, Since: e.At}
 	h.calls = append(h.calls, call{key: key, tool: e.Tool, args: e.Args, at: e.At})
@@ -214,7 +214,7 @@ func (h *hearing) begin(e fleet.HookEvent) {
 }
 
 // end notes the end of a call. One that a person broke off ends the turn.
-func (h *hearing) end(e fleet.HookEvent) {
+func (h *gathering) end(e fleet.HookEvent) {
 	key := callKey(e)
 	delete(h.tools, key)
 	for i := len(h.calls) - 1; i >= 0; i-- {
@@ -245,7 +245,7 @@ func (r request) answeredBy(e fleet.HookEvent) bool {
 // ask begins a request. One that names no call is about the newest open call of
 // its tool. One that names nothing reminds of a request that is there; and after
 // the turn it is a reminder that a person may go on.
-func (h *hearing) ask(e fleet.HookEvent) {
+func (h *gathering) ask(e fleet.HookEvent) {
 	bare := e.Tool == "" && e.CallID == ""
 	if bare && (h.asks.on || h.told.State == fleet.StateIdle) {
 		return
@@ -267,7 +267,7 @@ func (h *hearing) ask(e fleet.HookEvent) {
 // fail reads the error that ended a turn, by the names that ParseHook gives
 // them. Credit that ran out is a lost login: a person has to do something about
 // the account.
-func (h *hearing) fail(e fleet.HookEvent) {
+func (h *gathering) fail(e fleet.HookEvent) {
 	name := fleet.Line(e.Text, 60)
 	switch {
 	case strings.HasPrefix(e.Text, "rate_limit"):
@@ -286,7 +286,7 @@ func (h *hearing) fail(e fleet.HookEvent) {
 }
 
 // inFlight returns the tool that has most of its time left.
-func (h *hearing) inFlight(now fleet.Instant, limits Deadlines) *fleet.ToolCall {
+func (h *gathering) inFlight(now fleet.Instant, limits Deadlines) *fleet.ToolCall {
 	var best *fleet.ToolCall
 	for _, t := range h.tools {
 		t.Age, t.Deadline = fleet.Duration(max(0, now.Since(t.Since))), fleet.Duration(limits.Of(t.Name))

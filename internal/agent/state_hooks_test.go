@@ -68,7 +68,7 @@ func TestHear(t *testing.T) {
 		"another error":                         {[]string{"prompt", "failure server_error"}, "idle", ""},
 		"the session ended":                     {[]string{"prompt", "session-end"}, "", ""},
 	} {
-		told := Hear(script(c.events...), "i1", noon, Deadlines{})
+		told := Gather(script(c.events...), "i1", noon, Deadlines{})
 		tool := ""
 		if told.Tool != nil {
 			tool = told.Tool.Name
@@ -82,11 +82,11 @@ func TestHear(t *testing.T) {
 func TestHearIgnoresOtherInstances(t *testing.T) {
 	events := script("prompt", "tool-begin Bash 1")
 	events[0].Instance, events[1].Instance = "old", "old"
-	if told := Hear(events, "i1", noon, Deadlines{}); told.State != "" || !told.Last.IsZero() || told.Tool != nil {
+	if told := Gather(events, "i1", noon, Deadlines{}); told.State != "" || !told.Last.IsZero() || told.Tool != nil {
 		t.Errorf("events of an old instance were heard: %+v", told)
 	}
 	events[0].Instance = ""
-	if told := Hear(events, "i1", noon, Deadlines{}); told.State != fleet.StateWorking || told.Tool != nil {
+	if told := Gather(events, "i1", noon, Deadlines{}); told.State != fleet.StateWorking || told.Tool != nil {
 		t.Errorf("an event without an instance was not heard: %+v", told)
 	}
 }
@@ -96,7 +96,7 @@ func TestHearSortsByTime(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		events := script("session-start", "prompt", "tool-begin Bash 1", "permission Bash 1", "tool-end Bash 1", "stop")
 		shuffled := rapid.Permutation(events).Draw(t, "order")
-		if told := Hear(shuffled, "i1", noon, Deadlines{}); told.State != fleet.StateIdle || told.Tool != nil {
+		if told := Gather(shuffled, "i1", noon, Deadlines{}); told.State != fleet.StateIdle || told.Tool != nil {
 			t.Fatalf("%+v", told)
 		}
 	})
@@ -105,10 +105,10 @@ func TestHearSortsByTime(t *testing.T) {
 func TestRateLimitEndsAtItsReset(t *testing.T) {
 	events := script("prompt", "failure rate_limit")
 	events[1].Until = noon.Add(time.Minute)
-	if told := Hear(events, "", noon, Deadlines{}); told.State != fleet.StateRateLimited || told.Until != events[1].Until {
+	if told := Gather(events, "", noon, Deadlines{}); told.State != fleet.StateRateLimited || told.Until != events[1].Until {
 		t.Errorf("before the reset: %+v", told)
 	}
-	if told := Hear(events, "", noon.Add(time.Minute), Deadlines{}); told.State != fleet.StateIdle || !told.Until.IsZero() {
+	if told := Gather(events, "", noon.Add(time.Minute), Deadlines{}); told.State != fleet.StateIdle || !told.Until.IsZero() {
 		t.Errorf("after the reset: %+v", told)
 	}
 }
@@ -124,10 +124,10 @@ func TestRateLimitIsAWeekAtMost(t *testing.T) {
 			}
 		}
 		last := events[len(events)-1].At.Add(7 * 24 * time.Hour)
-		if told := Hear(events, "", noon, Deadlines{}); told.State != fleet.StateRateLimited || told.Until.IsZero() || last.Before(told.Until) {
+		if told := Gather(events, "", noon, Deadlines{}); told.State != fleet.StateRateLimited || told.Until.IsZero() || last.Before(told.Until) {
 			t.Errorf("%v: %+v", words, told)
 		}
-		if told := Hear(events, "", last, Deadlines{}); told.State != fleet.StateIdle {
+		if told := Gather(events, "", last, Deadlines{}); told.State != fleet.StateIdle {
 			t.Errorf("%v, a week later: %+v", words, told)
 		}
 	}
@@ -136,12 +136,12 @@ func TestRateLimitIsAWeekAtMost(t *testing.T) {
 func TestMoreThatHooksTell(t *testing.T) {
 	events := script("prompt", "tool-begin Bash 1", "session-start")
 	events[2].Text = "compact"
-	if told := Hear(events, "", noon, Deadlines{}); told.State != fleet.StateWorking || told.Tool == nil {
+	if told := Gather(events, "", noon, Deadlines{}); told.State != fleet.StateWorking || told.Tool == nil {
 		t.Errorf("compaction in mid-turn: %+v", told)
 	}
 	events = script("prompt", "tool-begin Bash 1", "tool-end Bash 1")
 	events[2].Text = "interrupted"
-	if told := Hear(events, "", noon, Deadlines{}); told.State != fleet.StateIdle {
+	if told := Gather(events, "", noon, Deadlines{}); told.State != fleet.StateIdle {
 		t.Errorf("broken off: %+v", told)
 	}
 	reset := fleet.Instant{Wall: noon.Wall.Add(time.Hour)} // as CLIs tell it: without a boot
@@ -152,27 +152,27 @@ func TestMoreThatHooksTell(t *testing.T) {
 				events[i].Until = reset
 			}
 		}
-		if told := Hear(events, "", noon, Deadlines{}); told.State != fleet.StateRateLimited || told.Until != reset {
+		if told := Gather(events, "", noon, Deadlines{}); told.State != fleet.StateRateLimited || told.Until != reset {
 			t.Errorf("reset told by a status line %s: %+v", name, told)
 		}
-		if told := Hear(events, "", noon.Add(time.Hour), Deadlines{}); told.State != fleet.StateIdle {
+		if told := Gather(events, "", noon.Add(time.Hour), Deadlines{}); told.State != fleet.StateIdle {
 			t.Errorf("after the reset: %+v", told)
 		}
 	}
 	events = script("prompt", "notice")
 	events[0].Session, events[1].Session = "mine", "hidden"
-	if told := Hear(events, "", noon, Deadlines{}); told.Session != "mine" {
+	if told := Gather(events, "", noon, Deadlines{}); told.Session != "mine" {
 		t.Errorf("session %s", told.Session)
 	}
 }
 
 func TestToolDeadlines(t *testing.T) {
 	d := Deadlines{Tools: map[string]time.Duration{"Bash": time.Hour}}
-	told := Hear(script("prompt", "tool-begin Bash 1", "tool-begin Read 2"), "i1", noon, d)
+	told := Gather(script("prompt", "tool-begin Bash 1", "tool-begin Read 2"), "i1", noon, d)
 	if told.Tool == nil || told.Tool.Name != "Bash" || told.Tool.Over() || time.Duration(told.Tool.Deadline) != time.Hour {
 		t.Errorf("in flight: %+v, want the one with most time left", told.Tool)
 	}
-	if told = Hear(script("prompt", "tool-begin Read 2"), "i1", noon.Add(time.Hour), d); !told.Tool.Over() {
+	if told = Gather(script("prompt", "tool-begin Read 2"), "i1", noon.Add(time.Hour), d); !told.Tool.Over() {
 		t.Errorf("an hour of Read is within %v", told.Tool.Deadline)
 	}
 }
@@ -186,28 +186,28 @@ func TestLoops(t *testing.T) {
 		}
 	}
 	add(loopAfter-1, "x")
-	if l := Hear(script(words...), "", noon, Deadlines{}).Loop; l.Times != 0 {
+	if l := Gather(script(words...), "", noon, Deadlines{}).Loop; l.Times != 0 {
 		t.Errorf("%d calls made a loop", loopAfter-1)
 	}
 	words = append(words, "tool-begin Bash open x")
-	if l := Hear(script(words...), "", noon, Deadlines{}).Loop; l.Times != 0 {
+	if l := Gather(script(words...), "", noon, Deadlines{}).Loop; l.Times != 0 {
 		t.Error("a call that runs was counted")
 	}
 	words = words[:len(words)-1]
 	add(1, "x")
-	if l := Hear(script(words...), "", noon, Deadlines{}).Loop; l.Times != loopAfter || l.Tool != "Bash" {
+	if l := Gather(script(words...), "", noon, Deadlines{}).Loop; l.Times != loopAfter || l.Tool != "Bash" {
 		t.Errorf("%+v, want %d", l, loopAfter)
 	}
 	add(1, "y")
-	if l := Hear(script(words...), "", noon, Deadlines{}).Loop; l.Times != 0 {
+	if l := Gather(script(words...), "", noon, Deadlines{}).Loop; l.Times != 0 {
 		t.Error("another call did not end the loop")
 	}
 	add(loopAfter, "")
-	if l := Hear(script(words...), "", noon, Deadlines{}).Loop; l.Times != 0 {
+	if l := Gather(script(words...), "", noon, Deadlines{}).Loop; l.Times != 0 {
 		t.Error("calls of unknown arguments made a loop")
 	}
 	add(loopAfter, "z")
-	if l := Hear(script(append(words, "stop")...), "", noon, Deadlines{}).Loop; l.Times != 0 {
+	if l := Gather(script(append(words, "stop")...), "", noon, Deadlines{}).Loop; l.Times != 0 {
 		t.Error("a loop outlived its turn")
 	}
 }
@@ -241,7 +241,7 @@ func TestStateWithHooks(t *testing.T) {
 		"without hooks":                    {nil, Signals{Age: seconds(60)}, "unknown", SourceNone},
 	} {
 		c.s.Kind, c.s.Now = claude, noon
-		c.s.Told = Hear(script(c.events...), "i1", noon, Deadlines{})
+		c.s.Told = Gather(script(c.events...), "i1", noon, Deadlines{})
 		if v := State(c.s); string(v.State) != c.state || v.Source != c.source || v.Reason == "" {
 			t.Errorf("%s: %s by %s (%s), want %s by %s", name, v.State, v.Source, v.Reason, c.state, c.source)
 		}
@@ -252,11 +252,11 @@ func TestContextHigh(t *testing.T) {
 	for used, want := range map[float64]fleet.AgentState{79: fleet.StateIdle, 80: fleet.StateContextHigh} {
 		events := script("prompt", "stop")
 		events[1].Context = fleet.Known(used)
-		if v := State(Signals{Kind: kindOf(t, "claude"), Told: Hear(events, "", noon, Deadlines{}), Now: noon}); v.State != want {
+		if v := State(Signals{Kind: kindOf(t, "claude"), Told: Gather(events, "", noon, Deadlines{}), Now: noon}); v.State != want {
 			t.Errorf("idle at %.0f %%: %s", used, v.State)
 		}
 		events = append(events, script("prompt")...)
-		if v := State(Signals{Kind: kindOf(t, "claude"), Told: Hear(events, "", noon, Deadlines{}), Now: noon}); v.State != fleet.StateWorking {
+		if v := State(Signals{Kind: kindOf(t, "claude"), Told: Gather(events, "", noon, Deadlines{}), Now: noon}); v.State != fleet.StateWorking {
 			t.Errorf("working at %.0f %%: %s", used, v.State)
 		}
 	}
@@ -325,7 +325,7 @@ func drawEvents(t *rapid.T) []fleet.HookEvent {
 func TestVerdictsOfLiveAgents(t *testing.T) {
 	claude := kindOf(t, "claude")
 	rapid.Check(t, func(t *rapid.T) {
-		s := Signals{Kind: claude, Now: noon, Hooked: rapid.Bool().Draw(t, "hooked"), Told: Hear(drawEvents(t), "i1", noon, Deadlines{})}
+		s := Signals{Kind: claude, Now: noon, Hooked: rapid.Bool().Draw(t, "hooked"), Told: Gather(drawEvents(t), "i1", noon, Deadlines{})}
 		if rapid.Bool().Draw(t, "registry seen") {
 			s.Registry = fleet.Known(Registry{Status: rapid.SampledFrom([]string{"busy", "idle", "waiting", "?"}).Draw(t, "status"),
 				Updated: noon.Wall.Add(-time.Duration(rapid.IntRange(0, 7200).Draw(t, "updated")) * time.Second)})

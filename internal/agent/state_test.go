@@ -157,7 +157,7 @@ func TestAYoungAgentStartsUntilMoreIsTold(t *testing.T) {
 					t.Errorf("%s, 16 s old, CPU %v, wrote %d s ago: %s (%s)", name, cpu, wrote, v.State, v.Reason)
 				}
 				told := young
-				told.Told = Told{State: fleet.StateWorking}
+				told.Told = Reported{State: fleet.StateWorking}
 				if v := State(told); v.State != fleet.StateWorking {
 					t.Errorf("%s, 10 s old, told that it works: %s (%s)", name, v.State, v.Reason)
 				}
@@ -228,7 +228,7 @@ func TestSignalsAtTheirLimits(t *testing.T) {
 func TestATitleLagsBehindAHook(t *testing.T) {
 	now := fleet.Instant{Wall: time.Unix(1e9, 0), Up: fleet.Duration(time.Hour), Boot: "b"}
 	for age, want := range map[time.Duration]fleet.AgentState{hookSettles: fleet.StateWorking, hookSettles - 1: fleet.StateWaiting} {
-		s := Signals{Kind: kindOf(t, "claude"), Now: now, Told: Told{State: fleet.StateWaiting, Last: now.Add(-age)}, Title: fleet.Known("⠂ x"), Activity: seconds(1), Age: seconds(600)}
+		s := Signals{Kind: kindOf(t, "claude"), Now: now, Told: Reported{State: fleet.StateWaiting, Last: now.Add(-age)}, Title: fleet.Known("⠂ x"), Activity: seconds(1), Age: seconds(600)}
 		if v := State(s); v.State != want {
 			t.Errorf("a hook of %s ago: %s (%s), want %s", age, v.State, v.Reason, want)
 		}
@@ -239,12 +239,12 @@ func TestATitleLagsBehindAHook(t *testing.T) {
 func TestBehindAVeil(t *testing.T) {
 	since := fleet.Instant{Wall: time.Unix(1e9, 0), Up: fleet.Duration(time.Hour), Boot: "b"}
 	for name, c := range map[string]struct {
-		told Told
+		told Reported
 		want fleet.AgentState
 	}{
-		"nothing told":   {Told{}, fleet.StateUnknown},
-		"told before":    {Told{State: fleet.StateWorking, Last: since.Add(-time.Second)}, fleet.StateUnknown},
-		"told of it now": {Told{State: fleet.StateWorking, Last: since.Add(time.Second)}, fleet.StateWorking},
+		"nothing told":   {Reported{}, fleet.StateUnknown},
+		"told before":    {Reported{State: fleet.StateWorking, Last: since.Add(-time.Second)}, fleet.StateUnknown},
+		"told of it now": {Reported{State: fleet.StateWorking, Last: since.Add(time.Second)}, fleet.StateWorking},
 	} {
 		s := Signals{Kind: kindOf(t, "claude"), Now: since.Add(2 * time.Second), Veil: Veil{Why: "it is stopped", Since: since}, Told: c.told, CPU: fleet.Known(50.0), Age: seconds(600)}
 		if v := State(s); v.State != c.want {

@@ -204,7 +204,7 @@ func (r claudeResult) events(session, subtype string) []StreamEvent {
 	switch {
 	case e.OK:
 	case strings.HasPrefix(subtype, "error_max"):
-		e.Error = "limit" // of turns or money, set by whoever started it
+		e.Error = "limit" // of turns or money, set by what started it
 	default:
 		e.Error = failureName(r.Status.int(), r.Text)
 	}

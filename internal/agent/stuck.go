@@ -31,7 +31,7 @@ type Silence struct {
 // looping. It needs Progress to be none, which unknown signals never give; a
 // tool in flight must have had its time; and it must have been found so twice. A
 // state that only the screen tells is never stuck.
-func Settle(v Verdict, told Told, s Silence) Verdict {
+func Settle(v Verdict, told Reported, s Silence) Verdict {
 	if v.State != fleet.StateWorking {
 		return v
 	}
@@ -43,7 +43,7 @@ func Settle(v Verdict, told Told, s Silence) Verdict {
 	}
 	if told.Loop.Times > 0 {
 		v.State, v.Source, v.Since = fleet.StateLooping, SourceHook, told.Loop.Since
-		v.Reason = fmt.Sprintf("its hooks tell of the same call of %s %d times in a row", toolWords(told.Loop.Tool), told.Loop.Times)
+		v.Reason = fmt.Sprintf("its hooks report the same call of %s %d times in a row", toolWords(told.Loop.Tool), told.Loop.Times)
 	}
 	return v
 }

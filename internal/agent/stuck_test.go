@@ -13,23 +13,23 @@ func TestSettle(t *testing.T) {
 	working := Verdict{State: fleet.StateWorking, Reason: "its hooks say so", Source: SourceHook}
 	none := Silence{Progress: fleet.ProgressNone, Quiet: fleet.Known(fleet.Duration(16 * time.Minute)), Lasted: stuckAgain}
 	change := func(do func(*Silence)) Silence { s := none; do(&s); return s }
-	loop := Told{Loop: Loop{Tool: "Bash", Args: "x", Times: 12}}
+	loop := Reported{Loop: Loop{Tool: "Bash", Args: "x", Times: 12}}
 	for name, c := range map[string]struct {
 		v    Verdict
-		told Told
+		told Reported
 		s    Silence
 		want fleet.AgentState
 	}{
-		"silent, twice":            {working, Told{}, none, fleet.StateStuck},
-		"silent, once":             {working, Told{}, change(func(s *Silence) { s.Lasted = 0 }), fleet.StateWorking},
-		"silent, by two patrols":   {working, Told{}, change(func(s *Silence) { s.Lasted, s.Cycles = 0, 1 }), fleet.StateStuck},
-		"a signal is not seen":     {working, Told{}, change(func(s *Silence) { s.Progress = fleet.ProgressUnknown }), fleet.StateWorking},
-		"a tool has time left":     {working, Told{}, change(func(s *Silence) { s.Tool = &fleet.ToolCall{Age: 5, Deadline: 6} }), fleet.StateWorking},
-		"a tool has had its time":  {working, Told{}, change(func(s *Silence) { s.Tool = &fleet.ToolCall{Age: 6, Deadline: 6} }), fleet.StateStuck},
-		"idle is not stuck":        {Verdict{State: fleet.StateIdle}, Told{}, none, fleet.StateIdle},
-		"waiting is not stuck":     {Verdict{State: fleet.StateWaiting}, Told{}, none, fleet.StateWaiting},
-		"unknown is not stuck":     {Verdict{State: fleet.StateUnknown}, Told{}, none, fleet.StateUnknown},
-		"the screen alone says so": {Verdict{State: fleet.StateWorking, Source: SourceScreen}, Told{}, none, fleet.StateWorking},
+		"silent, twice":            {working, Reported{}, none, fleet.StateStuck},
+		"silent, once":             {working, Reported{}, change(func(s *Silence) { s.Lasted = 0 }), fleet.StateWorking},
+		"silent, by two patrols":   {working, Reported{}, change(func(s *Silence) { s.Lasted, s.Cycles = 0, 1 }), fleet.StateStuck},
+		"a signal is not seen":     {working, Reported{}, change(func(s *Silence) { s.Progress = fleet.ProgressUnknown }), fleet.StateWorking},
+		"a tool has time left":     {working, Reported{}, change(func(s *Silence) { s.Tool = &fleet.ToolCall{Age: 5, Deadline: 6} }), fleet.StateWorking},
+		"a tool has had its time":  {working, Reported{}, change(func(s *Silence) { s.Tool = &fleet.ToolCall{Age: 6, Deadline: 6} }), fleet.StateStuck},
+		"idle is not stuck":        {Verdict{State: fleet.StateIdle}, Reported{}, none, fleet.StateIdle},
+		"waiting is not stuck":     {Verdict{State: fleet.StateWaiting}, Reported{}, none, fleet.StateWaiting},
+		"unknown is not stuck":     {Verdict{State: fleet.StateUnknown}, Reported{}, none, fleet.StateUnknown},
+		"the screen alone says so": {Verdict{State: fleet.StateWorking, Source: SourceScreen}, Reported{}, none, fleet.StateWorking},
 		"repeats itself":           {working, loop, Silence{Progress: fleet.ProgressSome}, fleet.StateLooping},
 		"repeats itself, at rest":  {Verdict{State: fleet.StateIdle}, loop, Silence{Progress: fleet.ProgressSome}, fleet.StateIdle},
 	} {
@@ -59,7 +59,7 @@ func TestStuckNeedsEverySignalToBeSilent(t *testing.T) {
 		}
 		s.Progress, s.Quiet = Progress(m, DefaultDwell)
 		state := rapid.SampledFrom([]fleet.AgentState{fleet.StateWorking, fleet.StateIdle, fleet.StateWaiting, fleet.StateUnknown, fleet.StateRateLimited}).Draw(t, "state")
-		if Settle(Verdict{State: state, Source: SourceHook}, Told{}, s).State != fleet.StateStuck {
+		if Settle(Verdict{State: state, Source: SourceHook}, Reported{}, s).State != fleet.StateStuck {
 			return
 		}
 		if state != fleet.StateWorking || s.Tool != nil && !s.Tool.Over() || !m.CPU.IsKnown() || m.InPane && !m.Activity.IsKnown() {

@@ -45,7 +45,7 @@ type People struct {
 	Notifiers []report.Notifier
 	Routes    []report.Route
 	Pulses    []report.Pulse
-	Ears      []report.Ear // where people answer
+	Ears      []report.Inbox // where people answer
 	Chats     []Chat       // that can be asked who Custos is there
 	Mirrors   []report.Mirror
 	Windows   []report.Window
@@ -119,8 +119,8 @@ func (p *People) add(r report.Receiver) {
 	if r.Pulse != nil {
 		p.Pulses = append(p.Pulses, r.Pulse)
 	}
-	if r.Ear != nil {
-		p.Ears = append(p.Ears, r.Ear)
+	if r.Inbox != nil {
+		p.Ears = append(p.Ears, r.Inbox)
 	}
 	if r.Chat != nil {
 		p.Chats = append(p.Chats, *r.Chat)

@@ -30,6 +30,6 @@ func (p *People) spool(w *World) error {
 	if !spoolName.MatchString(s.Name) {
 		return w.Config.Misread("replies.name", fmt.Errorf("%q is no name of a file", s.Name))
 	}
-	p.Ears = append(p.Ears, spool.Ear{Dir: dir, Name: s.Name, Now: time.Now})
+	p.Ears = append(p.Ears, spool.Inbox{Dir: dir, Name: s.Name, Now: time.Now})
 	return nil
 }

@@ -8,7 +8,7 @@ import (
 
 // checkFolders refuses a folder of Custos' own that is also another's: a home, the root, a
 // folder that all programs share, or the one of custos.toml. What Custos makes there would
-// lie among what it did not make, under names that somebody else may use.
+// lie among what it did not make, under names that another program may use.
 func (c *Config) checkFolders(p *problems) {
 	for _, f := range []struct{ key, dir, name string }{{"state_dir", c.StateDir, "custos"}, {"runtime_dir", c.RuntimeDir, "custos-run"}} {
 		if _, set := c.all[f.key]; !set {
@@ -43,7 +43,7 @@ func (c *Config) shared(dir string) string {
 	return ""
 }
 
-// fileDir is the folder of custos.toml; "" where that cannot be told.
+// fileDir is the folder of custos.toml; "" where that is not known.
 func (c *Config) fileDir() string {
 	file, err := filepath.Abs(c.File)
 	if err != nil {

@@ -48,7 +48,7 @@ func Home(getenv func(string) string, passwd func() (string, error)) (string, er
 		}
 	}
 	if !filepath.IsAbs(home) {
-		return "", errors.New("cannot tell where the configuration and the state belong: " + why + ": set it, like HOME=/home/me custos")
+		return "", errors.New("cannot find where the configuration and the state belong: " + why + ": set it, like HOME=/home/me custos")
 	}
 	return filepath.Clean(home), nil
 }

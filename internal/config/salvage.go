@@ -18,7 +18,7 @@ var folderKeys = []string{"state_dir", "runtime_dir", "journal_dir"}
 
 // Salvage is for what must work with a file that Load refuses: the folders as the
 // file still says them, and the default of everything else. It fails where the
-// folders cannot be told: another Custos than the one that is meant must not be
+// folders is not known: another Custos than the one that is meant must not be
 // stopped.
 func Salvage(o Options) (Config, error) {
 	o = o.filled()

@@ -31,7 +31,7 @@ type desk struct {
 	looking sync.WaitGroup  // for what becomes of what was begun
 }
 
-var _ report.Desk = (*desk)(nil)
+var _ report.Handler = (*desk)(nil)
 
 // listenToPeople hears what people say, and answers it, until ctx ends.
 func (s *system) listenToPeople(ctx context.Context) {
@@ -40,7 +40,7 @@ func (s *system) listenToPeople(ctx context.Context) {
 	}
 	d := &desk{s: s, told: map[string]fleet.Instant{}, life: ctx}
 	defer d.looking.Wait()
-	r := report.NewReplies(report.RepliesOptions{Ears: s.places, Desk: d,
+	r := report.NewReplies(report.RepliesOptions{Inboxes: s.places, Handler: d,
 		Cursors: s.ledger, Answers: answers{s.ledger}, Now: s.world.Now})
 	r.Run(ctx, func(err error) {
 		if ctx.Err() == nil {

@@ -54,7 +54,7 @@ type system struct {
 	report  *report.Reporter
 	loop    *loop.Loop
 	ears    *ears
-	places  []report.Ear   // where people answer
+	places  []report.Inbox   // where people answer
 	meant   interpreter    // asked what people may have meant; nil: nobody is
 	chats   []catalog.Chat // that can be asked who Custos is
 

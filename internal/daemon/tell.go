@@ -28,7 +28,7 @@ func (b book) tell(ctx context.Context, m fleet.Message) error {
 // hears names the notifiers that a message reaches. The terminal of the daemon is
 // none: nobody need look at it.
 func (s *system) hears(m fleet.Message) []string {
-	return slices.DeleteFunc(s.report.Hears(m), func(name string) bool { return name == terminal.Notifier{}.Name() })
+	return slices.DeleteFunc(s.report.Reaches(m), func(name string) bool { return name == terminal.Notifier{}.Name() })
 }
 
 // matrixSend is what formulas of Disinto call to tell people: matrix_send PREFIX

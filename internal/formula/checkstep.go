@@ -184,7 +184,7 @@ func (k *checker) condition(s Step, scope []string) {
 	}
 	at := s.Places.of("condition")
 	if hasCommands([]Step{s}) {
-		k.wrong(at, "condition %q cannot be told before the run: it may hold variables of the formula, ! == != && and ||", s.Condition)
+		k.wrong(at, "condition %q is not known before the run: it may hold variables of the formula, ! == != && and ||", s.Condition)
 	} else {
 		k.warn(at, "condition %q is not about variables: the agent is told, and judges it", s.Condition)
 	}

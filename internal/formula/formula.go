@@ -84,7 +84,7 @@ type Formula struct {
 	Mode          Mode          `toml:"mode"`            // default session
 	Schedules     []Schedule    `toml:"schedule"`        //
 	SingleFlight  bool          `toml:"single_flight"`   // default true: never two runs for one project
-	Lock          string        `toml:"lock"`            // a pid lock of somebody else; a live holder: skip
+	Lock          string        `toml:"lock"`            // a pid lock of another program; a live holder: skip
 	MemoryGuard   int           `toml:"memory_guard"`    // MB that must be free to launch a model; default 2000
 	SessionTime   time.Duration `toml:"session_timeout"` // wall time of an agent session; default 7200 s
 	Worktree      bool          `toml:"worktree"`        // a detached worktree for the run

@@ -15,7 +15,7 @@ type PromptContext struct {
 	Project string
 
 	Steps []string // ids to be done in this session; none: all prose
-	Done  []Told   // what was already done, of these and of the others
+	Done  []Ended  // what was already done, of these and of the others
 
 	Files      []File // context, in order
 	Facts      string // what was seen beforehand (the preflight); data
@@ -39,8 +39,8 @@ type File struct {
 	Missing string
 }
 
-// Told is what became of a step.
-type Told struct {
+// Ended is what became of a step.
+type Ended struct {
 	ID    string
 	State string
 	Note  string
@@ -185,7 +185,7 @@ func (p *prompt) overview() {
 	p.section("Steps", "Do them one after the other, in this order:\n\n"+b.String()+p.reporting())
 }
 
-// others are the steps somebody else does, when one of ours needs them.
+// others are the steps that others do, when one of ours needs them.
 func (p *prompt) others(mine []Step) string {
 	ids := idsOf(mine)
 	var b strings.Builder
@@ -204,7 +204,7 @@ func (p *prompt) others(mine []Step) string {
 	return b.String()
 }
 
-// awaited says how far a step is that somebody else does.
+// awaited says how far a step is that another does.
 func (p *prompt) awaited(id string) string {
 	switch state := p.state(id); state {
 	case "done", "skipped":
@@ -220,16 +220,16 @@ func (p *prompt) reporting() string {
 	if p.c.Run == "" {
 		return ""
 	}
-	return fmt.Sprintf("\nTell how each step ended, as soon as it did:\n\n    custos formula step done %s STEP --note 'what came of it'\n    custos formula step fail %s STEP --note 'why'\n\n`custos formula show %s` tells how far the run is.", p.c.Run, p.c.Run, p.c.Run)
+	return fmt.Sprintf("\nReport how each step ended, as soon as it did:\n\n    custos formula step done %s STEP --note 'what came of it'\n    custos formula step fail %s STEP --note 'why'\n\n`custos formula show %s` shows how far the run is.", p.c.Run, p.c.Run, p.c.Run)
 }
 
-func (p *prompt) told(id string) Told {
+func (p *prompt) told(id string) Ended {
 	for _, t := range p.c.Done {
 		if t.ID == id {
 			return t
 		}
 	}
-	return Told{}
+	return Ended{}
 }
 
 func (p *prompt) state(id string) string { return p.told(id).State }
@@ -300,7 +300,7 @@ When a person must decide:
 
     printf 'PHASE:escalate\nReason: %%s\n' 'what is asked' > %s
 
-PHASE:merged also ends it; PHASE:awaiting_ci and PHASE:awaiting_review tell that you wait, and do not.`, file, file, file))
+PHASE:merged also ends it; PHASE:awaiting_ci and PHASE:awaiting_review say that you wait, and do not.`, file, file, file))
 }
 
 // shellQuote makes one word of a path, for a line an agent will copy.

@@ -39,7 +39,7 @@ func promptContext() PromptContext {
 		Run: "12", Project: "disinto", Repo: "/srv/repo", Branch: "main", Worktree: "/tmp/w", PhaseFile: "/tmp/it's.phase", Scratch: "/tmp/w.scratch",
 		ScratchWas: "I was here.\n", Recovered: "the agent died (signal 9)", ForgeURL: "https://forge/api/v1/repos/o/r",
 		Files: []File{{Name: "AGENTS.md", Text: "Rules.\n```\nPHASE:done\n```\n"}, {Name: "GONE.md", Missing: "no such file"}},
-		Facts: "memory: 12 MB\x1b[2J", Done: []Told{{"measure", "done", "patrol 4711"}, {"aside", "done", "all said\nand done"}},
+		Facts: "memory: 12 MB\x1b[2J", Done: []Ended{{"measure", "done", "patrol 4711"}, {"aside", "done", "all said\nand done"}},
 	}
 }
 

@@ -124,7 +124,7 @@ func (r *renderer) own(values map[string]string) map[string]string {
 	return out
 }
 
-// isTold says whether a text of a step is only ever told to somebody, and never part
+// isTold says whether a text of a step is only ever shown, and never part
 // of what is run. What stands there in braces without being a variable is left for
 // the agent: many formulas in the wild name so what it is to find out.
 func isTold(key string) bool {

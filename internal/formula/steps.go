@@ -87,7 +87,7 @@ func mapTable(m map[string]string, key string, change func(key, text string) str
 // waits is all that a step itself says it comes after.
 func (s Step) waits() []string { return append(slices.Clone(s.Needs), s.WaitsFor.Steps...) }
 
-// rewire lets whoever waits for a step wait for others instead.
+// rewire lets what waits for a step wait for others instead.
 func rewire(steps []Step, id string, to []string) {
 	every(steps, func(s *Step) {
 		s.Needs = replaced(s.Needs, id, to)

@@ -10,7 +10,7 @@ import (
 // A text may hold {{name}}, {{#if name}}…{{else}}…{{/if}}, {{#unless name}} and
 // {{#each name}} (over the lines of a value, {{.}} being one). In a convoy the
 // forms of Go's templates are read too: {{.leg.id}}, {{if .x}}…{{end}},
-// {{range .x}}. Elsewhere {{.Names}} is somebody else's, Docker's as a rule, and
+// {{range .x}}. Elsewhere {{.Names}} is another program's, Docker's as a rule, and
 // stays as it is, like ${{ … }} everywhere.
 
 var tagRE = regexp.MustCompile(`\$?\{\{(-?)[ \t]*([^{}]*?)[ \t]*(-?)\}\}`)

@@ -61,7 +61,7 @@ func (r *renderer) holds(s *Step, values map[string]string) bool {
 	c, ok := readCondition(s.Condition, func(n string) bool { _, ok := values[n]; return ok })
 	if !ok {
 		if hasCommands([]Step{*s}) {
-			r.wrong(s.Places.of("condition"), "condition %q cannot be told before the run", s.Condition)
+			r.wrong(s.Places.of("condition"), "condition %q is not known before the run", s.Condition)
 		}
 		s.Notes = paragraphs(s.Notes, "Do this only if: "+s.Condition)
 	}

@@ -308,7 +308,7 @@ func (d *day) shown(h *hand) fleet.Agent {
 	if rec.Process == a.Process {
 		a.Cycles = rec.Cycles
 	}
-	v := cli.Settle(cli.Verdict{State: a.State, Source: a.Source}, cli.Told{}, cli.Silence{Progress: a.Progress, Quiet: a.Quiet, Tool: a.Tool, Lasted: quiet - dayStill, Cycles: a.Cycles})
+	v := cli.Settle(cli.Verdict{State: a.State, Source: a.Source}, cli.Reported{}, cli.Silence{Progress: a.Progress, Quiet: a.Quiet, Tool: a.Tool, Lasted: quiet - dayStill, Cycles: a.Cycles})
 	if v.State == fleet.StateStuck {
 		a.Dwell = dur(quiet - dayStill)
 	}

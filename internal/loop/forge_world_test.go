@@ -41,7 +41,7 @@ type forgeDay struct {
 	repos    map[string]*forgetest.Repo
 	systems  map[string]*citest.Server // by project
 	crews    []*mate
-	told     report.Told
+	told     report.Delivered
 	messages []string // what the phone was told, and when
 }
 

@@ -664,7 +664,7 @@ func (w *town) settle(a *fleet.Agent, quiet time.Duration) {
 	if rec, ok := w.book.agents[a.Name]; ok && rec.Process == a.Process {
 		a.Cycles = rec.Cycles
 	}
-	v := cli.Settle(cli.Verdict{State: a.State, Reason: a.Reason, Source: a.Source}, cli.Told{},
+	v := cli.Settle(cli.Verdict{State: a.State, Reason: a.Reason, Source: a.Source}, cli.Reported{},
 		cli.Silence{Progress: a.Progress, Quiet: a.Quiet, Tool: a.Tool, Lasted: quiet - stillFor, Cycles: a.Cycles})
 	if v.State == fleet.StateStuck {
 		a.Dwell = fleet.Known(fleet.Duration(quiet - stillFor))

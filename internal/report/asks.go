@@ -10,7 +10,7 @@ import (
 )
 
 // What of asks fits into one message, whatever the receiver: Telegram takes 4096
-// characters, and nobody may approve what was cut off.
+// characters, and no one may approve what was cut off.
 const (
 	mostAsks     = 10   // alerts
 	longestAsk   = 1200 // runes of one
@@ -20,7 +20,7 @@ const (
 
 // asking are the asks that a message shows, whole, of the alerts it tells of. One
 // that has no room there is not asked.
-func (d *desk) asking(list []entry) map[fleet.AlertKey]fleet.Ask {
+func (d *delivery) asking(list []entry) map[fleet.AlertKey]fleet.Ask {
 	out, room, lines := map[fleet.AlertKey]fleet.Ask{}, longestAsks, maxLines
 	for _, e := range list {
 		ask, known := d.s.Asks[e.alert.AlertKey]
@@ -51,7 +51,7 @@ func askSize(a fleet.Ask) (n int) {
 func fits(a fleet.Ask) bool { return askSize(a) <= longestAsk && len(a.Lines) <= maxLines }
 
 // asks are the lines of what a message asks.
-func (d *desk) asks(list []entry) (lines []string) {
+func (d *delivery) asks(list []entry) (lines []string) {
 	asking := d.asking(list)
 	for _, e := range list {
 		lines = append(lines, asking[e.alert.AlertKey].Lines...)
@@ -62,7 +62,7 @@ func (d *desk) asks(list []entry) (lines []string) {
 
 // asksAnew says whether what a receiver was asked about an alert is not what it is
 // to be asked now.
-func (d *desk) asksAnew(a fleet.Alert, w Word) bool {
+func (d *delivery) asksAnew(a fleet.Alert, w Word) bool {
 	ask := d.s.Asks[a.AlertKey]
 	return ask.Key() != "" && ask.Key() != w.Ask && a.AckedBy == "" && fits(ask)
 }
@@ -71,7 +71,7 @@ func (d *desk) asksAnew(a fleet.Alert, w Word) bool {
 // receiver, and when; "" when it was told with none. A message that may not have
 // arrived counts: who answers it has seen it.
 func AskedOf(told []byte, key fleet.AlertKey) (hash string, at fleet.Instant) {
-	var t Told
+	var t Delivered
 	if json.Unmarshal(told, &t) != nil {
 		return "", fleet.Instant{}
 	}
@@ -103,7 +103,7 @@ func (r *Reporter) asksNow(ctx context.Context) map[fleet.AlertKey]fleet.Ask {
 	}
 	asks, err := r.o.Asks(ctx)
 	if err != nil {
-		r.fail(fmt.Errorf("cannot tell what may be approved: %w", err))
+		r.fail(fmt.Errorf("cannot find what may be approved: %w", err))
 	}
 	return asks
 }

@@ -17,7 +17,7 @@ func askFor(a fleet.Alert, hash string) fleet.Ask {
 
 // asker is one receiver with what it knows, whose clock is moved by hand.
 type asker struct {
-	told  report.Told
+	told  report.Delivered
 	at    time.Duration
 	asks  map[fleet.AlertKey]fleet.Ask
 	alert []fleet.Alert

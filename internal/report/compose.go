@@ -21,7 +21,7 @@ const (
 )
 
 // delivery is the message of what was chosen, and what the receiver knows then.
-func (d *desk) delivery(list []entry, news []fleet.Message) *Delivery {
+func (d *delivery) delivery(list []entry, news []fleet.Message) *Delivery {
 	out := &Delivery{Words: map[string]Word{}}
 	asking := d.asking(list)
 	for _, e := range list {
@@ -48,7 +48,7 @@ func (d *desk) delivery(list []entry, news []fleet.Message) *Delivery {
 }
 
 // word is what the receiver knows of an alert once it was told.
-func (d *desk) word(e entry) Word {
+func (d *delivery) word(e entry) Word {
 	a := e.alert
 	a.Evidence, a.Changes, a.CausedBy = nil, nil, nil
 	w := Word{Alert: a, Route: e.route.Name, Loud: e.loud, At: d.s.At, Times: e.times, Details: e.details}
@@ -58,7 +58,7 @@ func (d *desk) word(e entry) Word {
 	return w
 }
 
-func (d *desk) message(list []entry, news []fleet.Message) fleet.Message {
+func (d *delivery) message(list []entry, news []fleet.Message) fleet.Message {
 	open := d.stillOpen(list)
 	m := fleet.Message{At: d.s.At, Priority: gravest(list, news), AllClear: open == 0 && slices.ContainsFunc(list, func(e entry) bool { return e.what == hasEnded })}
 	if len(list) == 1 && len(news) == 0 {
@@ -72,7 +72,7 @@ func (d *desk) message(list []entry, news []fleet.Message) fleet.Message {
 }
 
 // stillOpen counts what the receiver was told of, or is told now, and has not ended.
-func (d *desk) stillOpen(list []entry) int {
+func (d *delivery) stillOpen(list []entry) int {
 	open := map[string]bool{}
 	for k, w := range d.t.Alerts {
 		open[k] = w.Over.IsZero()
@@ -101,7 +101,7 @@ func gravest(list []entry, news []fleet.Message) fleet.Priority {
 	return worst
 }
 
-func (d *desk) subject(list []entry, news []fleet.Message, open int, clear bool) string {
+func (d *delivery) subject(list []entry, news []fleet.Message, open int, clear bool) string {
 	on := "custos: "
 	if d.s.Host != "" {
 		on = "custos on " + d.s.Host + ": "
@@ -119,15 +119,15 @@ func (d *desk) subject(list []entry, news []fleet.Message, open int, clear bool)
 	}
 	var parts []string
 	for i, word := range []string{"new", "worse", "not taken up", "ended", "came and went", "to answer"} {
-		if k := n[hasBegun+telling(i)]; k > 0 {
+		if k := n[hasBegun+change(i)]; k > 0 {
 			parts = append(parts, fmt.Sprintf("%d %s", k, word))
 		}
 	}
 	return fmt.Sprintf("%s%s, %d open", on, strings.Join(parts, ", "), open)
 }
 
-func counted(list []entry) map[telling]int {
-	n := map[telling]int{}
+func counted(list []entry) map[change]int {
+	n := map[change]int{}
 	for _, e := range list {
 		n[e.what]++
 	}
@@ -151,9 +151,9 @@ func headed(e entry) string {
 	return line(e.alert)
 }
 
-func (d *desk) text(list []entry, news []fleet.Message) string {
+func (d *delivery) text(list []entry, news []fleet.Message) string {
 	var b strings.Builder
-	of := func(what ...telling) []entry {
+	of := func(what ...change) []entry {
 		return slices.DeleteFunc(slices.Clone(list), func(e entry) bool { return !slices.Contains(what, e.what) })
 	}
 	section(&b, "Asks", d.asks(list))
@@ -179,8 +179,8 @@ func lineEnded(text string) string {
 	return text + "\n"
 }
 
-// sentence says of an alert since when it is so, and how to hear more of it.
-func (d *desk) sentence(e entry) string {
+// sentence says of an alert since when it is so, and how to learn more of it.
+func (d *delivery) sentence(e entry) string {
 	since := e.since.Wall.UTC().Format("15:04 MST")
 	if age := d.s.At.Since(e.since); age >= 12*time.Hour {
 		since = e.since.Wall.UTC().Format("2006-01-02 15:04 MST")
@@ -232,7 +232,7 @@ func without(text, prefix string) (out []string) {
 }
 
 // status is how the host does now; else the newest word on it, if it is fresh.
-func (d *desk) status() (out string) {
+func (d *delivery) status() (out string) {
 	if d.s.Status != "" {
 		return statusLine + d.s.Status
 	}
@@ -247,7 +247,7 @@ func (d *desk) status() (out string) {
 	return out
 }
 
-func (d *desk) id(list []entry, news []fleet.Message) string {
+func (d *delivery) id(list []entry, news []fleet.Message) string {
 	h := fnv.New64a()
 	fmt.Fprintf(h, "%s|%s\n", d.to, stamp(d.s.At))
 	for _, e := range list {

@@ -16,7 +16,7 @@ type Scene struct {
 	Blind  bool            // alerts could not be read: none counts as ended
 	Aside  []int64         // numbers of alerts whose rows were lost: without another of its key, none counts as ended
 	News   []fleet.Message // for people, and due
-	Hurry  bool            // nobody will come again soon: do not wait for what may belong together
+	Hurry  bool            // no pass comes again soon: do not wait for what may belong together
 	Status string          // how the host does, in one line; "" when that is not known
 
 	Asks map[fleet.AlertKey]fleet.Ask // what the receiver may approve or deny
@@ -27,25 +27,25 @@ type Scene struct {
 // Verdict is what is to be done for one receiver.
 type Verdict struct {
 	Send *Delivery // nil: nothing now
-	Told Told      // as it is before sending; Open is Send
+	Told Delivered // as it is before sending; Open is Send
 	Over []string  // messages of Scene.News that this receiver needs no more
 }
 
 // what is told of an alert.
-type telling int
+type change int
 
 const (
-	hasBegun    telling = iota + 1
-	gotWorse            // than when it was told
-	goesOn              // nobody has acknowledged it
-	hasEnded            // and its beginning was told
-	cameAndWent         // while it could not be told
-	asksOther           // than when it was told
+	hasBegun    change = iota + 1
+	gotWorse           // than when it was told
+	goesOn             // it is not acknowledged
+	hasEnded           // and its beginning was told
+	cameAndWent        // while it could not be told
+	asksOther          // than when it was told
 )
 
 // entry is one thing to tell.
 type entry struct {
-	what    telling
+	what    change
 	alert   fleet.Alert
 	loud    fleet.Priority
 	route   *Route
@@ -59,12 +59,12 @@ type entry struct {
 // what the receiver was told, so that a message states only what still holds,
 // nothing is told twice, and no end of what was told is forgotten, however long
 // the receiver could not be reached. It is a pure function.
-func Deliver(s Scene, t Told, routes []Route, to string) Verdict {
+func Deliver(s Scene, t Delivered, routes []Route, to string) Verdict {
 	if t.Open != nil && !elapsed(s.At, t.Open.Message.At, verbatim) {
 		return Verdict{Send: t.Open, Told: t}
 	}
 	t = t.doubtful()
-	d := desk{s: s, t: tidied(t, s.At), routes: routes, to: to, edges: edgesOf(s.News)}
+	d := delivery{s: s, t: tidied(t, s.At), routes: routes, to: to, edges: edgesOf(s.News)}
 	d.firing()
 	d.ending()
 	d.passing()
@@ -78,15 +78,15 @@ func Deliver(s Scene, t Told, routes []Route, to string) Verdict {
 	return v
 }
 
-// desk is where one delivery is thought out.
-type desk struct {
+// delivery is where one delivery is thought out.
+type delivery struct {
 	s       Scene
-	t       Told
+	t       Delivered
 	routes  []Route
 	to      string
 	edges   map[fleet.AlertKey]edge
 	entries []entry
-	dropped []string // messages nobody has to be told of
+	dropped []string // messages that need not be sent
 }
 
 // edge is what messages say of one alert: when it began and ended, and what was
@@ -111,7 +111,7 @@ func edgesOf(news []fleet.Message) map[fleet.AlertKey]edge {
 }
 
 // tidied forgets what ended long ago.
-func tidied(t Told, now fleet.Instant) Told {
+func tidied(t Delivered, now fleet.Instant) Delivered {
 	t = t.clone()
 	for k, w := range t.Alerts {
 		if !w.Over.IsZero() && elapsed(now, w.Over, calm) {
@@ -122,7 +122,7 @@ func tidied(t Told, now fleet.Instant) Told {
 }
 
 // firing finds what began, got worse, or is to be told again.
-func (d *desk) firing() {
+func (d *delivery) firing() {
 	windows := d.s.openWindows()
 	for _, a := range d.s.Alerts {
 		route, loud := loudest(d.routes, d.to, a, d.s.At)
@@ -133,14 +133,14 @@ func (d *desk) firing() {
 		live := known && w.Over.IsZero() && w.Doubt == 0
 		e := entry{alert: a, loud: loud, route: route, since: a.Since, details: cmp.Or(d.details(a.AlertKey), w.Details)}
 		switch {
-		case !live && a.AckedBy != "": // somebody knows before it could be told
+		case !live && a.AckedBy != "": // a person knows before it could be sent
 			continue
 		case !live:
 			e.what, e.times = hasBegun, 1
 			e.ready = d.waited(a.FiredAt, route) && d.spaced(route, loud, !known)
 		case !a.Priority.AtLeast(w.Alert.Priority) || a.Priority == w.Alert.Priority:
 			if d.asksAnew(a, w) {
-				// Somebody waits for the answer: it does not wait longer for the noise of others.
+				// A person waits for the answer: it does not wait longer for the noise of others.
 				e.what, e.times, e.ready = asksOther, w.Times, d.spaced(route, fleet.P1, true)
 			} else if !d.again(&e, w) {
 				continue
@@ -153,7 +153,7 @@ func (d *desk) firing() {
 }
 
 // again says whether an alert that was told is to be told once more.
-func (d *desk) again(e *entry, w Word) bool {
+func (d *delivery) again(e *entry, w Word) bool {
 	after, repeats := e.route.again(e.loud, w.Times)
 	if !repeats || e.alert.AckedBy != "" || !elapsed(d.s.At, w.At, after) {
 		return false
@@ -164,7 +164,7 @@ func (d *desk) again(e *entry, w Word) bool {
 
 // ending finds what was told as firing and is not any more. What flaps is not
 // over yet, and what is explained by another alert has not ended.
-func (d *desk) ending() {
+func (d *delivery) ending() {
 	if d.s.Blind {
 		return
 	}
@@ -190,8 +190,8 @@ func (d *desk) ending() {
 }
 
 // passing finds what came and went untold, because the receiver could not be
-// reached or it was night. What was there for a moment only is nobody's business.
-func (d *desk) passing() {
+// reached or it was night. What was there for a moment only is not sent.
+func (d *delivery) passing() {
 	taken := map[fleet.AlertKey]bool{}
 	for _, e := range d.entries {
 		taken[e.alert.AlertKey] = true
@@ -213,10 +213,10 @@ func (d *desk) passing() {
 	}
 }
 
-func (d *desk) knows(id string) bool { _, ok := d.t.News[id]; return ok }
+func (d *delivery) knows(id string) bool { _, ok := d.t.News[id]; return ok }
 
 // put keeps an entry, unless it is to wait for the morning.
-func (d *desk) put(e entry) {
+func (d *delivery) put(e entry) {
 	if e.route == nil {
 		e.route = &Route{}
 	}
@@ -231,14 +231,14 @@ func muted(a fleet.Alert, now fleet.Instant) bool {
 	return !a.SilencedUntil.IsZero() && now.Before(a.SilencedUntil) || len(a.CausedBy) > 0 || a.Patrols < a.TellAfter
 }
 
-func (d *desk) waited(then fleet.Instant, r *Route) bool {
+func (d *delivery) waited(then fleet.Instant, r *Route) bool {
 	return d.s.Hurry || elapsed(d.s.At, then, r.Wait)
 }
 
 // spaced says whether enough time lies between the last message of a route and
 // this one. While a route is noisy the time doubles, up to an hour; for what is
 // urgent and new it doubles once: seven messages in the worst hour.
-func (d *desk) spaced(r *Route, p fleet.Priority, fresh bool) bool {
+func (d *delivery) spaced(r *Route, p fleet.Priority, fresh bool) bool {
 	if r == nil {
 		return true
 	}
@@ -255,7 +255,7 @@ func (d *desk) spaced(r *Route, p fleet.Priority, fresh bool) bool {
 
 // chosen returns what goes out now: whatever belongs to a route of which one
 // thing is ready; the most urgent first.
-func (d *desk) chosen() ([]entry, []fleet.Message) {
+func (d *delivery) chosen() ([]entry, []fleet.Message) {
 	ready := map[string]bool{}
 	for _, e := range d.entries {
 		ready[e.route.Name] = ready[e.route.Name] || e.ready
@@ -268,7 +268,7 @@ func (d *desk) chosen() ([]entry, []fleet.Message) {
 }
 
 // plainNews is what is due and tells of no alert: it goes out as it is.
-func (d *desk) plainNews() (out []fleet.Message) {
+func (d *delivery) plainNews() (out []fleet.Message) {
 	for _, m := range d.s.News {
 		route := routeOf(d.routes, d.to, m.Alert, m.Priority)
 		if m.Alert.Rule == "" && !d.knows(m.ID) && route != nil && !route.Quiet.holds(d.s.At.Wall, m.Priority) {
@@ -283,7 +283,7 @@ const keepEdge = 24 * time.Hour
 
 // over lists the messages this receiver needs no more: that it knows, that are
 // not for it, or whose alert it knows to be as it is.
-func (d *desk) over(news []fleet.Message) (ids []string) {
+func (d *delivery) over(news []fleet.Message) (ids []string) {
 	pending := map[fleet.AlertKey]bool{}
 	for _, e := range d.entries {
 		pending[e.alert.AlertKey] = true
@@ -297,7 +297,7 @@ func (d *desk) over(news []fleet.Message) (ids []string) {
 }
 
 // wants says whether a message may still be of use to this receiver.
-func (d *desk) wants(m fleet.Message, pending bool) bool {
+func (d *delivery) wants(m fleet.Message, pending bool) bool {
 	route := routeOf(d.routes, d.to, m.Alert, m.Priority)
 	switch {
 	case route == nil:
@@ -312,14 +312,14 @@ func (d *desk) wants(m fleet.Message, pending bool) bool {
 }
 
 // details is what a message says of an alert that began; endDetails of one that ended.
-func (d *desk) details(k fleet.AlertKey) string {
+func (d *delivery) details(k fleet.AlertKey) string {
 	if e := d.edges[k]; e.began != nil {
 		return e.began.Body
 	}
 	return ""
 }
 
-func (d *desk) endDetails(k fleet.AlertKey) string {
+func (d *delivery) endDetails(k fleet.AlertKey) string {
 	if e := d.edges[k]; e.ended != nil {
 		return e.ended.Body
 	}

@@ -27,8 +27,8 @@ func fires(rule string, p fleet.Priority, since time.Duration) fleet.Alert {
 }
 
 // knowing is the state of a receiver that was told of alerts at a moment.
-func knowing(when time.Duration, alerts ...fleet.Alert) Told {
-	v := Deliver(Scene{At: after(when), Alerts: alerts, Hurry: true}, Told{}, one("r"), "phone")
+func knowing(when time.Duration, alerts ...fleet.Alert) Delivered {
+	v := Deliver(Scene{At: after(when), Alerts: alerts, Hurry: true}, Delivered{}, one("r"), "phone")
 	if v.Send == nil {
 		return v.Told
 	}
@@ -44,26 +44,26 @@ func TestDeliver(t *testing.T) {
 	const m, h = time.Minute, time.Hour
 	for _, c := range []struct {
 		name   string
-		told   Told
+		told   Delivered
 		at     time.Duration
 		now    []fleet.Alert
 		change func(*Scene, []Route)
 		want   string // subject; "" for nothing
 	}{
-		{"waits for what belongs together", Told{}, 10 * time.Second, []fleet.Alert{p1}, nil, ""},
-		{"a command does not wait", Told{}, 10 * time.Second, []fleet.Alert{p1}, func(s *Scene, _ []Route) { s.Hurry = true }, "custos on h: [P1] a: it is so"},
-		{"begins", Told{}, m, []fleet.Alert{p1}, nil, "custos on h: [P1] a: it is so"},
-		{"two are one message", Told{}, m, []fleet.Alert{p1, p2}, nil, "custos on h: 2 new, 2 open"},
-		{"too little for the route", Told{}, h, []fleet.Alert{p3}, nil, ""},
-		{"pending", Told{}, h, []fleet.Alert{with(p1, func(a *fleet.Alert) { a.Status = fleet.AlertPending })}, nil, ""},
-		{"silenced", Told{}, m, []fleet.Alert{with(p1, func(a *fleet.Alert) { a.SilencedUntil = after(h) })}, nil, ""},
-		{"degraded, and not for people yet", Told{}, m, []fleet.Alert{with(p3, func(a *fleet.Alert) { a.Patrols, a.TellAfter = 3, 4 })}, nil, ""},
-		{"degraded for so many patrols", Told{}, m, []fleet.Alert{with(p3, func(a *fleet.Alert) { a.Patrols, a.TellAfter = 4, 4 })}, nil, "custos on h: [P3] c: it is so"},
-		{"urgent, and not for people yet", Told{}, m, []fleet.Alert{with(p1, func(a *fleet.Alert) { a.Patrols, a.TellAfter = 1, 2 })}, nil, ""},
-		{"urgent for so many patrols", Told{}, m, []fleet.Alert{with(p1, func(a *fleet.Alert) { a.Patrols, a.TellAfter = 2, 2 })}, nil, "custos on h: [P1] a: it is so"},
-		{"silence ran out", Told{}, 2 * h, []fleet.Alert{with(p1, func(a *fleet.Alert) { a.SilencedUntil = after(h) })}, nil, "custos on h: [P1] a: it is so"},
-		{"explained", Told{}, m, []fleet.Alert{with(p1, func(a *fleet.Alert) { a.CausedBy = []fleet.AlertKey{p2.AlertKey} })}, nil, ""},
-		{"taken up before it was told", Told{}, m, []fleet.Alert{with(p1, func(a *fleet.Alert) { a.AckedBy = "me" })}, nil, ""},
+		{"waits for what belongs together", Delivered{}, 10 * time.Second, []fleet.Alert{p1}, nil, ""},
+		{"a command does not wait", Delivered{}, 10 * time.Second, []fleet.Alert{p1}, func(s *Scene, _ []Route) { s.Hurry = true }, "custos on h: [P1] a: it is so"},
+		{"begins", Delivered{}, m, []fleet.Alert{p1}, nil, "custos on h: [P1] a: it is so"},
+		{"two are one message", Delivered{}, m, []fleet.Alert{p1, p2}, nil, "custos on h: 2 new, 2 open"},
+		{"too little for the route", Delivered{}, h, []fleet.Alert{p3}, nil, ""},
+		{"pending", Delivered{}, h, []fleet.Alert{with(p1, func(a *fleet.Alert) { a.Status = fleet.AlertPending })}, nil, ""},
+		{"silenced", Delivered{}, m, []fleet.Alert{with(p1, func(a *fleet.Alert) { a.SilencedUntil = after(h) })}, nil, ""},
+		{"degraded, and not for people yet", Delivered{}, m, []fleet.Alert{with(p3, func(a *fleet.Alert) { a.Patrols, a.TellAfter = 3, 4 })}, nil, ""},
+		{"degraded for so many patrols", Delivered{}, m, []fleet.Alert{with(p3, func(a *fleet.Alert) { a.Patrols, a.TellAfter = 4, 4 })}, nil, "custos on h: [P3] c: it is so"},
+		{"urgent, and not for people yet", Delivered{}, m, []fleet.Alert{with(p1, func(a *fleet.Alert) { a.Patrols, a.TellAfter = 1, 2 })}, nil, ""},
+		{"urgent for so many patrols", Delivered{}, m, []fleet.Alert{with(p1, func(a *fleet.Alert) { a.Patrols, a.TellAfter = 2, 2 })}, nil, "custos on h: [P1] a: it is so"},
+		{"silence ran out", Delivered{}, 2 * h, []fleet.Alert{with(p1, func(a *fleet.Alert) { a.SilencedUntil = after(h) })}, nil, "custos on h: [P1] a: it is so"},
+		{"explained", Delivered{}, m, []fleet.Alert{with(p1, func(a *fleet.Alert) { a.CausedBy = []fleet.AlertKey{p2.AlertKey} })}, nil, ""},
+		{"taken up before it was told", Delivered{}, m, []fleet.Alert{with(p1, func(a *fleet.Alert) { a.AckedBy = "me" })}, nil, ""},
 		{"known", knowing(m, p1), 10 * m, []fleet.Alert{p1}, nil, ""},
 		{"too soon after the last", knowing(m, p1), 3 * m, []fleet.Alert{p1, p2}, nil, ""},
 		{"a second one", knowing(m, p1), 7 * m, []fleet.Alert{p1, p2}, nil, "custos on h: [P2] b: it is so"},
@@ -77,21 +77,21 @@ func TestDeliver(t *testing.T) {
 		{"its row was set aside, which is no end", knowing(m, p1), 7 * m, nil, func(s *Scene, _ []Route) { s.Aside = []int64{p1.Number} }, ""},
 		{"another row was set aside", knowing(m, p1), 7 * m, nil, func(s *Scene, _ []Route) { s.Aside = []int64{p1.Number + 7} }, "custos on h: all clear"},
 		{"its row was set aside, and what came after it ended", knowing(m, p1), 7 * m, []fleet.Alert{with(ended(p1), func(a *fleet.Alert) { a.Number += 7 })}, func(s *Scene, _ []Route) { s.Aside = []int64{p1.Number} }, "custos on h: all clear"},
-		{"not told, not ended", Told{}, 7 * m, []fleet.Alert{ended(p1)}, nil, ""},
+		{"not told, not ended", Delivered{}, 7 * m, []fleet.Alert{ended(p1)}, nil, ""},
 		{"repeated", knowing(m, p1), h + 2*m, []fleet.Alert{p1}, nil, "custos on h: not taken up, told 2 times: [P1] a: it is so"},
 		{"taken up, not repeated", knowing(m, p1), h + 2*m, []fleet.Alert{with(p1, func(a *fleet.Alert) { a.AckedBy = "me" })}, nil, ""},
 		{"never repeated", knowing(m, p1), 9 * h, []fleet.Alert{p1}, func(_ *Scene, r []Route) { r[0].Repeat = []time.Duration{} }, ""},
-		{"night", Told{}, m, []fleet.Alert{p2}, func(_ *Scene, r []Route) { r[0].Quiet = Quiet{From: 8 * h, Until: 10 * h, Breaks: fleet.P1} }, ""},
-		{"urgent at night", Told{}, m, []fleet.Alert{p1}, func(_ *Scene, r []Route) { r[0].Quiet = Quiet{From: 8 * h, Until: 10 * h, Breaks: fleet.P1} }, "custos on h: [P1] a: it is so"},
-		{"nothing breaks the night", Told{}, m, []fleet.Alert{p1}, func(_ *Scene, r []Route) { r[0].Quiet = Quiet{From: 8 * h, Until: 10 * h} }, ""},
-		{"in the morning", Told{}, h + m, []fleet.Alert{p2}, func(_ *Scene, r []Route) { r[0].Quiet = Quiet{From: 8 * h, Until: 10 * h, Breaks: fleet.P1} }, "custos on h: [P2] b: it is so"},
-		{"other receiver", Told{}, m, []fleet.Alert{p1}, func(_ *Scene, r []Route) { r[0].To = []string{"room"} }, ""},
-		{"other rule", Told{}, m, []fleet.Alert{p1}, func(_ *Scene, r []Route) { r[0].Rules = []string{"disk-*"} }, ""},
-		{"other kind", Told{}, m, []fleet.Alert{p1}, func(_ *Scene, r []Route) { r[0].Kinds = []string{"agent"} }, ""},
-		{"this kind", Told{}, m, []fleet.Alert{p1}, func(_ *Scene, r []Route) { r[0].Kinds = []string{"host"} }, "custos on h: [P1] a: it is so"},
-		{"project", Told{}, m, []fleet.Alert{with(p1, func(a *fleet.Alert) { a.Subject.Name = "custos#12" })}, func(_ *Scene, r []Route) { r[0].Projects = []string{"cust*"} }, "custos on h: [P1] a: it is so"},
-		{"other project", Told{}, m, []fleet.Alert{with(p1, func(a *fleet.Alert) { a.Subject.Name = "other#12" })}, func(_ *Scene, r []Route) { r[0].Projects = []string{"cust*"} }, ""},
-		{"old enough for a route of the worse", Told{}, 5 * h, []fleet.Alert{p2}, func(_ *Scene, r []Route) { r[0].Priority = fleet.P1 }, "custos on h: [P2] b: it is so"},
+		{"night", Delivered{}, m, []fleet.Alert{p2}, func(_ *Scene, r []Route) { r[0].Quiet = Quiet{From: 8 * h, Until: 10 * h, Breaks: fleet.P1} }, ""},
+		{"urgent at night", Delivered{}, m, []fleet.Alert{p1}, func(_ *Scene, r []Route) { r[0].Quiet = Quiet{From: 8 * h, Until: 10 * h, Breaks: fleet.P1} }, "custos on h: [P1] a: it is so"},
+		{"nothing breaks the night", Delivered{}, m, []fleet.Alert{p1}, func(_ *Scene, r []Route) { r[0].Quiet = Quiet{From: 8 * h, Until: 10 * h} }, ""},
+		{"in the morning", Delivered{}, h + m, []fleet.Alert{p2}, func(_ *Scene, r []Route) { r[0].Quiet = Quiet{From: 8 * h, Until: 10 * h, Breaks: fleet.P1} }, "custos on h: [P2] b: it is so"},
+		{"other receiver", Delivered{}, m, []fleet.Alert{p1}, func(_ *Scene, r []Route) { r[0].To = []string{"room"} }, ""},
+		{"other rule", Delivered{}, m, []fleet.Alert{p1}, func(_ *Scene, r []Route) { r[0].Rules = []string{"disk-*"} }, ""},
+		{"other kind", Delivered{}, m, []fleet.Alert{p1}, func(_ *Scene, r []Route) { r[0].Kinds = []string{"agent"} }, ""},
+		{"this kind", Delivered{}, m, []fleet.Alert{p1}, func(_ *Scene, r []Route) { r[0].Kinds = []string{"host"} }, "custos on h: [P1] a: it is so"},
+		{"project", Delivered{}, m, []fleet.Alert{with(p1, func(a *fleet.Alert) { a.Subject.Name = "custos#12" })}, func(_ *Scene, r []Route) { r[0].Projects = []string{"cust*"} }, "custos on h: [P1] a: it is so"},
+		{"other project", Delivered{}, m, []fleet.Alert{with(p1, func(a *fleet.Alert) { a.Subject.Name = "other#12" })}, func(_ *Scene, r []Route) { r[0].Projects = []string{"cust*"} }, ""},
+		{"old enough for a route of the worse", Delivered{}, 5 * h, []fleet.Alert{p2}, func(_ *Scene, r []Route) { r[0].Priority = fleet.P1 }, "custos on h: [P2] b: it is so"},
 		{"the clock went back", knowing(5*h, p1), 7 * m, []fleet.Alert{p1, p2}, nil, "custos on h: 1 new, 1 not taken up, 2 open"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -118,7 +118,7 @@ func TestDeliver(t *testing.T) {
 func TestDeliverSaysSinceWhen(t *testing.T) {
 	a := fires("a", fleet.P1, 0)
 	edges := []fleet.Message{{ID: "m", Alert: a.AlertKey, Priority: fleet.P1, At: after(0), Subject: "[P1] a: it is so", Body: "stop-tree begun\nStatus: RAM=1MB Disk=2% Load=3.00\n"}}
-	v := Deliver(Scene{At: after(3 * time.Minute), Alerts: []fleet.Alert{a}, News: edges}, Told{}, one("r"), "phone")
+	v := Deliver(Scene{At: after(3 * time.Minute), Alerts: []fleet.Alert{a}, News: edges}, Delivered{}, one("r"), "phone")
 	want := "Alerts:\n- [P1] a: it is so (since 09:00 UTC, for 3m; custos why 3); stop-tree begun\nStatus: RAM=1MB Disk=2% Load=3.00\n"
 	if v.Send == nil || v.Send.Message.Body != want {
 		t.Fatalf("told %+v, want %q", v.Send, want)
@@ -138,15 +138,15 @@ func TestDeliverTellsWhatCameAndWent(t *testing.T) {
 	}
 	long := []fleet.Message{edge("1", false, 0), edge("2", true, 20*time.Minute)}
 	short := []fleet.Message{edge("1", false, 0), edge("2", true, 20*time.Second)}
-	away := Told{Tries: 3}
+	away := Delivered{Tries: 3}
 	for name, c := range map[string]struct {
-		told Told
+		told Delivered
 		news []fleet.Message
 		want string
 	}{
 		"away":          {away, long, "custos: came and went: [P1] a: it is so"},
 		"for a moment":  {away, short, ""},
-		"it was there":  {Told{}, long, ""},
+		"it was there":  {Delivered{}, long, ""},
 		"told it began": {knowing(time.Minute, a), long, "custos: all clear"},
 	} {
 		v := Deliver(Scene{At: after(time.Hour), News: c.news}, c.told, one("r"), "phone")
@@ -163,7 +163,7 @@ func TestDeliverTellsWhatCameAndWent(t *testing.T) {
 // News that is of no alert goes out once, as it is.
 func TestDeliverPlainNews(t *testing.T) {
 	news := []fleet.Message{{ID: "x", Priority: fleet.P2, At: after(0), Subject: "the morning report", Body: "all went well"}}
-	v := Deliver(Scene{At: after(0), Host: "h", News: news}, Told{}, one("r"), "phone")
+	v := Deliver(Scene{At: after(0), Host: "h", News: news}, Delivered{}, one("r"), "phone")
 	if v.Send == nil || v.Send.Message.Subject != "custos on h: the morning report" || !strings.Contains(v.Send.Message.Body, "all went well") {
 		t.Fatalf("told %+v", v.Send)
 	}
@@ -176,7 +176,7 @@ func TestDeliverPlainNews(t *testing.T) {
 // thought out anew.
 func TestDeliverTriesTheSame(t *testing.T) {
 	a := fires("a", fleet.P1, 0)
-	first := Deliver(Scene{At: after(time.Minute), Alerts: []fleet.Alert{a}}, Told{}, one("r"), "phone")
+	first := Deliver(Scene{At: after(time.Minute), Alerts: []fleet.Alert{a}}, Delivered{}, one("r"), "phone")
 	failed := first.Told.failed("down", 0, after(time.Minute))
 	again := Deliver(Scene{At: after(2 * time.Minute)}, failed, one("r"), "phone")
 	if again.Send == nil || again.Send.Message.ID != first.Send.Message.ID {
@@ -193,7 +193,7 @@ func TestMessagesAreSafe(t *testing.T) {
 	a := fires("a", fleet.P1, 0)
 	a.Summary = "\x1b[31mred\x07\ntoken=hunter2hunter2 " + strings.Repeat("é", 1<<20)
 	news := []fleet.Message{{ID: "x", Priority: fleet.P1, Subject: strings.Repeat("s", 1<<20), Body: "\x1b]0;x\x07password=hunter2\n" + strings.Repeat("界", 1<<20)}}
-	v := Deliver(Scene{At: after(time.Hour), Alerts: []fleet.Alert{a}, News: news}, Told{}, one("r"), "phone")
+	v := Deliver(Scene{At: after(time.Hour), Alerts: []fleet.Alert{a}, News: news}, Delivered{}, one("r"), "phone")
 	m := v.Send.Message
 	if all := m.Subject + m.Body; strings.ContainsAny(all, "\x1b\x07") || strings.Contains(all, "hunter2") || len(all) > 20<<10 {
 		t.Errorf("%d bytes: %.300q", len(all), all)
@@ -242,7 +242,7 @@ func TestDeliverProperties(t *testing.T) {
 		routes[0].Repeat = []time.Duration{}
 		quiet := Quiet{From: 22 * time.Hour, Until: 7 * time.Hour, Breaks: fleet.P1}
 		e := &ear{got: map[string]bool{}, knows: map[string]bool{}}
-		var told Told
+		var told Delivered
 		truth := map[string]fleet.Alert{}
 		step := func(outcome string) {
 			var list []fleet.Alert
@@ -302,7 +302,7 @@ func TestDeliverProperties(t *testing.T) {
 }
 
 // reborn is what is left of a state when Custos is started again.
-func reborn(t *rapid.T, told Told) (out Told) {
+func reborn(t *rapid.T, told Delivered) (out Delivered) {
 	text, err := json.Marshal(told)
 	if err == nil {
 		err = json.Unmarshal(text, &out)

@@ -15,7 +15,7 @@ const told = fleet.P2
 
 // Draft returns what people are to be told of a pass, to be committed with it: a
 // message for each alert that began or ended: when, and what was done about it.
-// Deliver makes of them what somebody is told. AllClear says that the alert has
+// Deliver makes of them what is sent. AllClear says that the alert has
 // ended. done are the results since the last pass. It is a pure function; a message
 // has the same ID whenever it is drafted again.
 func Draft(p fleet.Pass, done []fleet.Result) (out []fleet.Message) {
@@ -83,7 +83,7 @@ func doing(a fleet.Alert, plan fleet.Plan, done []fleet.Result) string {
 }
 
 // fixed lists what was done about an alert that ended, since it began to fire: what
-// mended it may have ended passes ago, before anybody saw that it had helped.
+// mended it may have ended passes ago, before it was seen that it had helped.
 func fixed(a fleet.Alert, past []fleet.ActionRecord, done []fleet.Result) (out string) {
 	said := map[string]bool{}
 	say := func(r fleet.Result) {

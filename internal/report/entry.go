@@ -75,7 +75,7 @@ func findings(p fleet.Pass, done []fleet.Result) (lines []string) {
 func held(p fleet.Pass) (lines []string) {
 	for _, a := range p.Assessment.Alerts {
 		if a.Status == fleet.AlertFiring && a.Blind != "" {
-			lines = append(lines, fmt.Sprintf("%s — whether it still is cannot be told: %s", line(a), a.Blind))
+			lines = append(lines, fmt.Sprintf("%s — whether it still is, is not known: %s", line(a), a.Blind))
 		}
 	}
 	return lines
@@ -88,7 +88,7 @@ func nothing(p fleet.Pass) string {
 		if n == 1 {
 			is = " is"
 		}
-		return "No issues found, as far as can be told: " + fleet.Counted(n, "answer") + is + " not known (custos preflight)"
+		return "No issues found, as far as is known: " + fleet.Counted(n, "answer") + is + " not known (custos preflight)"
 	}
 	return "No issues found — all systems healthy"
 }

@@ -59,14 +59,14 @@ type Receiver struct {
 	Notifier Notifier // tells people; routes name it
 	Mirror   Mirror   // is shown what fires; no route leads to it
 	Pulse    Pulse    // is told that Custos lives
-	Ear      Ear      // hears what people answer
+	Inbox    Inbox    // reads what people answer
 	Chat     *Chat    // is asked who Custos is there
-	// Bot is what only one Ear may listen by, in any words; "" when others may too.
+	// Bot is what only one Inbox may listen by, in any words; "" when others may too.
 	Bot string
 }
 
 // Chat is a place of people that can be asked who Custos is there, which sends
-// nothing to anybody.
+// nothing to anyone.
 type Chat struct {
 	Name string
 	Me   func(context.Context) (string, error)

@@ -13,7 +13,7 @@ import (
 )
 
 // Mirror is another system that is shown again and again which alerts fire and
-// which have ended. It groups, silences and tells people by itself, so that no
+// which have ended. It groups, silences and notifies people by itself, so that no
 // route leads to it and nothing is remembered of what it was shown.
 type Mirror interface {
 	Name() string
@@ -24,7 +24,7 @@ type Mirror interface {
 }
 
 // afterglow is how long an alert that ended is shown as ended: a mirror that was
-// away for less hears of it.
+// away for less gets it.
 const afterglow = 15 * time.Minute
 
 // looking is one mirror, and what it was shown last.
@@ -66,7 +66,7 @@ func (r *Reporter) lookAgain(ctx context.Context, at fleet.Instant) error {
 	}
 	past, err := r.o.History.Past(ctx, at)
 	if err != nil {
-		return fmt.Errorf("cannot tell what is still true: %w", err)
+		return fmt.Errorf("cannot find what is still true: %w", err)
 	}
 	if past.Blind == "" && !past.Amnesia {
 		r.shown = append(lost(r.shown, past), past.Alerts...)

@@ -1,6 +1,6 @@
 // Package report is the fifth stage of the cycle: it drafts what people should
 // be told, delivers it, and writes the journal. Each folder beneath it is one
-// notifier. A dead receiver slows nobody.
+// notifier. A dead receiver slows no other.
 package report
 
 import (
@@ -10,13 +10,13 @@ import (
 	"custos/internal/fleet"
 )
 
-// Sounds says whether a message is to be heard where a place can be silent: what is
+// Sounds says whether a message makes a sound where a place can be silent: what is
 // as bad as from at least (P2 where that is ""), and what waits for a person's word.
 func Sounds(m fleet.Message, from fleet.Priority) bool {
 	return !m.AllClear && (m.Asks || m.Priority.AtLeast(cmp.Or(from, fleet.P2)))
 }
 
-// Notifier tells people one message. The error says whether to try again by
+// Notifier sends people one message. The error says whether to try again by
 // wrapping ErrPermanent when trying again cannot help.
 type Notifier interface {
 	Name() string

@@ -21,7 +21,7 @@ const afterStart = time.Minute
 
 // News drafts the mail that the parents of agents get: of each recovery that
 // begins, of what came of it, and once, urgently, that none is tried any more. An
-// agent without a parent has nobody to tell: people are told by its alert. The same
+// agent without a parent has no one to notify: people are notified by its alert. The same
 // news has the same key whenever it is drafted again.
 func News(p fleet.Pass, done []fleet.Result) (out []fleet.Mail) {
 	crew := crewOf(p)
@@ -120,7 +120,7 @@ func (c crew) mail(kind fleet.MessageKind, what, about string) fleet.Mail {
 		About: about, At: c.p.Snapshot.At, Priority: toKnow}
 }
 
-// sent keeps a mail that has somebody to go to. An agent that stands above
+// sent keeps a mail that has a reader. An agent that stands above
 // itself, which no lawful record says, tells itself nothing.
 func (c crew) sent(m fleet.Mail) []fleet.Mail {
 	if m.To[0] == "" || m.To[0] == m.About {

@@ -11,7 +11,7 @@ import (
 	"custos/internal/fleet"
 )
 
-// post is one receiver: who it is, what it was told, and whether it is being told
+// post is one receiver: who it is, what it was sent, and whether it is being sent one
 // something now.
 type post struct {
 	n  Notifier
@@ -21,7 +21,7 @@ type post struct {
 	busy   bool
 	loaded bool
 	stands standing
-	told   Told
+	told   Delivered
 }
 
 // attend sees to one receiver, and returns the messages it needs no more. What is
@@ -59,14 +59,14 @@ func (r *Reporter) recall(ctx context.Context, p *post) error {
 	}
 	text, err := r.o.Memory.Told(ctx, p.to)
 	if err != nil {
-		return fmt.Errorf("cannot recall what %s was told: %w", p.to, err)
+		return fmt.Errorf("cannot read what %s was sent: %w", p.to, err)
 	}
 	p.loaded = true
 	if len(text) == 0 {
 		return nil
 	}
 	if err := json.Unmarshal(text, &p.told); err != nil {
-		p.told = Told{} // it is told again what is open: twice is better than never
+		p.told = Delivered{} // it is told again what is open: twice is better than never
 	}
 	p.stands.note(p.told)
 	return nil
@@ -81,13 +81,13 @@ func (r *Reporter) keep(ctx context.Context, p *post) error {
 		err = r.o.Memory.Keep(ctx, p.to, text, r.o.Now())
 	}
 	if err != nil {
-		return fmt.Errorf("cannot keep what %s was told: %w", p.to, err)
+		return fmt.Errorf("cannot keep what %s was sent: %w", p.to, err)
 	}
 	return nil
 }
 
-// forget drops messages that are not due any more for anybody: they were struck
-// off, so nobody will ask whether this receiver knows them.
+// forget drops messages that are not due any more for any receiver: they were struck
+// off, so it will not be asked whether this receiver knows them.
 func (r *Reporter) forget(ctx context.Context, p *post, over []string, s Scene) error {
 	due := map[string]bool{}
 	for _, m := range s.News {
@@ -147,18 +147,18 @@ func (r *Reporter) notify(ctx context.Context, n Notifier, m fleet.Message) erro
 	case err := <-done:
 		return err
 	case <-ctx.Done():
-		return fmt.Errorf("cannot tell %s %q in time: %w", n.Name(), m.Subject, ctx.Err())
+		return fmt.Errorf("cannot notify %s of %q in time: %w", n.Name(), m.Subject, ctx.Err())
 	}
 }
 
 func tellOnce(ctx context.Context, n Notifier, m fleet.Message) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			err = fmt.Errorf("cannot tell %s: it panicked: %v: %w", n.Name(), p, ErrPermanent)
+			err = fmt.Errorf("cannot notify %s: it panicked: %v: %w", n.Name(), p, ErrPermanent)
 		}
 	}()
 	if err := n.Notify(ctx, m); err != nil {
-		return fmt.Errorf("cannot tell %s: %w", n.Name(), err)
+		return fmt.Errorf("cannot notify %s: %w", n.Name(), err)
 	}
 	return nil
 }

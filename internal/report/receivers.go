@@ -11,11 +11,11 @@ import (
 )
 
 // ErrBarred is wrapped by a prover when the place itself says that nothing told
-// there is heard: Custos is no member of it, may not speak, or is not known.
+// there arrives: Custos is no member of it, may not speak, or is not known.
 var ErrBarred = errors.New("not allowed to speak there")
 
-// Prover is a notifier that can ask whether it would be heard, without telling
-// anybody anything. An error that does not wrap ErrBarred says that it cannot be told.
+// Prover is a notifier that can ask whether its messages would arrive, without sending
+// any. An error that does not wrap ErrBarred says that this is not known.
 type Prover interface {
 	Prove(ctx context.Context) error
 }
@@ -40,7 +40,7 @@ type standing struct {
 	why     string
 }
 
-func (s *standing) note(t Told) {
+func (s *standing) note(t Delivered) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.proof.IsZero() || s.proof.Before(t.Proof) {
@@ -72,7 +72,7 @@ func (s *standing) fact(name string, now fleet.Instant) fleet.Receiver {
 	return f
 }
 
-// prove asks a receiver whether it would be heard, when its time has come.
+// prove asks a receiver whether its messages would arrive, when its time has come.
 func (r *Reporter) prove(ctx context.Context, p *post, sending *sync.WaitGroup) {
 	prover, can := p.n.(Prover)
 	if !can || !p.stands.due(r.o.Now()) {

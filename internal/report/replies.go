@@ -10,29 +10,29 @@ import (
 	"custos/internal/fleet"
 )
 
-// Ear is one place where people answer Custos.
-type Ear interface {
-	// Place says where it is, and who is heard there.
+// Inbox is one place where people answer Custos.
+type Inbox interface {
+	// Place says where it is, and whose replies are read there.
 	Place() fleet.Place
-	// Hear waits a while for what is said after the cursor, and returns it, oldest
+	// Poll waits a while for what is said after the cursor, and returns it, oldest
 	// first, with the next cursor. It is given a cursor again until all that came
 	// with it was taken. "" is the first time: nothing said before it is returned.
-	Hear(ctx context.Context, cursor string) (Heard, error)
+	Poll(ctx context.Context, cursor string) (Batch, error)
 	// Answer says something there, once for each ID of a message where the place
 	// can tell. An error that wraps ErrPermanent gives it up.
 	Answer(ctx context.Context, m fleet.Message) error
 }
 
-// Heard is what was said in a place.
-type Heard struct {
+// Batch is what was said in a place.
+type Batch struct {
 	Said   []fleet.Said
 	Cursor string
-	Missed bool // more was said than is read: what came before is not heard
+	Missed bool // more was said than is read: what came before is lost
 }
 
-// Desk acts on what is said. An error means that it is to be given the same again;
+// Handler acts on what is said. An error means that it is to be given the same again;
 // what it has acted on it knows by its ID, and leaves alone.
-type Desk interface {
+type Handler interface {
 	Take(ctx context.Context, p fleet.Place, s fleet.Said) error
 }
 
@@ -48,9 +48,9 @@ type Answers interface {
 
 // RepliesOptions are what Replies is made of; all of them are needed.
 type RepliesOptions struct {
-	Ears    []Ear
-	Desk    Desk
-	Cursors Memory // keeps how far was heard, by the name of the place
+	Inboxes []Inbox
+	Handler Handler
+	Cursors Memory // keeps how far was read, by the name of the place
 	Answers Answers
 	Now     func() fleet.Instant
 	Every   time.Duration // between two looks for answers that nobody announced; default 5 s
@@ -68,8 +68,8 @@ func NewReplies(o RepliesOptions) *Replies {
 // Run listens until ctx ends, to each place on its own. told is given what went wrong.
 func (r *Replies) Run(ctx context.Context, told func(error)) {
 	var parts sync.WaitGroup
-	for _, e := range r.o.Ears {
-		l := &listener{Replies: r, ear: e, place: e.Place(), told: told, news: make(chan struct{}, 1)}
+	for _, e := range r.o.Inboxes {
+		l := &listener{Replies: r, inbox: e, place: e.Place(), told: told, news: make(chan struct{}, 1)}
 		parts.Go(func() { l.listen(ctx) })
 		parts.Go(func() { l.answer(ctx) })
 	}
@@ -79,13 +79,13 @@ func (r *Replies) Run(ctx context.Context, told func(error)) {
 // listener listens to one place.
 type listener struct {
 	*Replies
-	ear   Ear
+	inbox Inbox
 	place fleet.Place
 	told  func(error)
 	news  chan struct{} // something may have to be answered
 }
 
-// cursorKey is where it is kept how far was heard in a place.
+// cursorKey is where it is kept how far was read in a place.
 func cursorKey(place string) string { return "replies/" + place }
 
 func (l *listener) listen(ctx context.Context) {
@@ -99,7 +99,7 @@ func (l *listener) listen(ctx context.Context) {
 		if err == nil {
 			cursor, err = l.once(ctx, cursor)
 		}
-		tries = l.rest(ctx, err, "hear", tries)
+		tries = l.rest(ctx, err, "read replies", tries)
 	}
 }
 
@@ -108,37 +108,37 @@ func (l *listener) recall(ctx context.Context) (string, error) {
 	return string(b), err
 }
 
-// once hears what there is, has it acted on, and only then moves on.
+// once reads what there is, has it acted on, and only then moves on.
 func (l *listener) once(ctx context.Context, cursor string) (string, error) {
-	heard, err := l.hear(ctx, cursor)
+	batch, err := l.poll(ctx, cursor)
 	if err != nil {
 		return cursor, err
 	}
-	for _, s := range heard.Said {
+	for _, s := range batch.Said {
 		if err := l.take(ctx, s); err != nil {
 			return cursor, err
 		}
 	}
-	if heard.Cursor != cursor {
-		if err := l.o.Cursors.Keep(ctx, cursorKey(l.place.Name), []byte(heard.Cursor), l.o.Now()); err != nil {
+	if batch.Cursor != cursor {
+		if err := l.o.Cursors.Keep(ctx, cursorKey(l.place.Name), []byte(batch.Cursor), l.o.Now()); err != nil {
 			return cursor, err
 		}
 	}
-	if heard.Missed {
-		l.told(fmt.Errorf("cannot hear all that was said in %s: only the last of it was read", l.place.Name))
+	if batch.Missed {
+		l.told(fmt.Errorf("cannot read all that was said in %s: only the last of it was read", l.place.Name))
 	}
-	return heard.Cursor, nil
+	return batch.Cursor, nil
 }
 
-func (l *listener) hear(ctx context.Context, cursor string) (h Heard, err error) {
+func (l *listener) poll(ctx context.Context, cursor string) (h Batch, err error) {
 	defer unpanicked(&err)
-	return l.ear.Hear(ctx, cursor)
+	return l.inbox.Poll(ctx, cursor)
 }
 
 func (l *listener) take(ctx context.Context, s fleet.Said) (err error) {
 	defer l.wake()
 	defer unpanicked(&err)
-	return l.o.Desk.Take(ctx, l.place, s)
+	return l.o.Handler.Take(ctx, l.place, s)
 }
 
 func unpanicked(err *error) {
@@ -200,7 +200,7 @@ func (l *listener) say(ctx context.Context, m fleet.Message) (err error) {
 	defer unpanicked(&err)
 	ctx, cancel := context.WithTimeout(ctx, sayWithin)
 	defer cancel()
-	return l.ear.Answer(ctx, safe(m))
+	return l.inbox.Answer(ctx, safe(m))
 }
 
 // rest waits after what went wrong: each time longer, up to a minute, or as long as

@@ -30,7 +30,7 @@ func (r *room) Place() fleet.Place {
 	return fleet.Place{Name: "ops", Room: "!r", People: []string{"@ann"}, Asks: true}
 }
 
-func (r *room) Hear(ctx context.Context, cursor string) (report.Heard, error) {
+func (r *room) Poll(ctx context.Context, cursor string) (report.Batch, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.panics {
@@ -39,7 +39,7 @@ func (r *room) Hear(ctx context.Context, cursor string) (report.Heard, error) {
 	}
 	if r.fails > 0 {
 		r.fails--
-		return report.Heard{}, errors.New("down")
+		return report.Batch{}, errors.New("down")
 	}
 	n := 0
 	fmt.Sscan(cursor, &n)
@@ -51,7 +51,7 @@ func (r *room) Hear(ctx context.Context, cursor string) (report.Heard, error) {
 		}
 		r.mu.Lock()
 	}
-	return report.Heard{Said: slices.Clone(r.says[n:]), Cursor: fmt.Sprint(len(r.says))}, ctx.Err()
+	return report.Batch{Said: slices.Clone(r.says[n:]), Cursor: fmt.Sprint(len(r.says))}, ctx.Err()
 }
 
 func (r *room) Answer(_ context.Context, m fleet.Message) error {
@@ -137,7 +137,7 @@ func listen(t *testing.T, r *room, b *books, d time.Duration) (wrong []string) {
 	ctx, stop := context.WithTimeout(t.Context(), d)
 	defer stop()
 	var mu sync.Mutex
-	report.NewReplies(report.RepliesOptions{Ears: []report.Ear{r}, Desk: b, Cursors: b, Answers: b,
+	report.NewReplies(report.RepliesOptions{Inboxes: []report.Inbox{r}, Handler: b, Cursors: b, Answers: b,
 		Now: func() fleet.Instant { return fleet.Instant{Wall: time.Now()} }}).Run(ctx, func(err error) {
 		mu.Lock()
 		defer mu.Unlock()

@@ -50,13 +50,13 @@ type Pulse interface {
 // Options are what a Reporter is made of.
 type Options struct {
 	Notifiers []Notifier
-	Routes    []Route // none: everybody is told of P2 and worse
+	Routes    []Route // none: all are sent P2 and worse
 	Outbox    Outbox
 	Memory    Memory  // nil: what was told is forgotten when this process ends
 	History   History // nil: messages are told as they are, and no end of an alert is inferred
 	Journal   Journal
 	// Asks are what people may approve or deny now, and Answering the notifiers whose
-	// people can. Nil: nobody is asked.
+	// people can. Nil: it is not asked.
 	Asks      func(ctx context.Context) (map[fleet.AlertKey]fleet.Ask, error)
 	Answering []string
 	Pulses    []Pulse
@@ -64,7 +64,7 @@ type Options struct {
 	Windows   []Window      // of maintenance
 	Status    func() string // how the host does, in one line; nil: that is not told
 	// Replies lists what people answered between two moments, and what was done, one line
-	// each; nil: nobody is heard.
+	// each; nil: no replies are read.
 	Replies func(from, until fleet.Instant) ([]string, error)
 	// Trouble says why the ledger cannot be written, "" when it can; nil: nobody knows.
 	Trouble func() string
@@ -119,7 +119,7 @@ func orElse(d, other time.Duration) time.Duration {
 	return d
 }
 
-// Everybody is the route where none is configured: all notifiers are told of P2
+// Everyone is the route where none is configured: all notifiers are told of P2
 // and worse.
 func Everybody(all []Notifier) Route {
 	r := Route{Name: "everybody", Priority: DefaultPriority, Wait: DefaultWait, Interval: DefaultInterval, Louder: DefaultLouder}

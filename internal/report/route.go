@@ -9,9 +9,9 @@ import (
 	"custos/internal/fleet"
 )
 
-// Route says which alerts a receiver is told of, and when. An alert reaches a
+// Route says which alerts a receiver gets, and when. An alert reaches a
 // receiver through the first route, in the order they are given, that matches it
-// and names the receiver; so nobody is told twice.
+// and names the receiver; so no one gets it twice.
 type Route struct {
 	Name     string
 	To       []string       // names of notifiers
@@ -22,16 +22,16 @@ type Route struct {
 
 	Wait     time.Duration   // after an alert began, for what belongs to it
 	Interval time.Duration   // between two messages, at least
-	Repeat   []time.Duration // waits between tellings of what nobody acknowledges; the last goes on; none: never
+	Repeat   []time.Duration // waits between messages about what is not acknowledged; the last goes on; none: never
 	Louder   time.Duration   // after so long without acknowledgement it counts as one priority worse; 0: never
 	Quiet    Quiet
 }
 
-// Quiet are hours of the day in which only the worst is told. The zero Quiet is none.
+// Quiet are hours of the day in which only the worst is sent. The zero Quiet is none.
 type Quiet struct {
 	From, Until time.Duration  // since midnight, by the clock on the wall
 	Zone        *time.Location // nil: UTC
-	Breaks      fleet.Priority // at least so bad is told all the same; "": nothing is
+	Breaks      fleet.Priority // at least so bad is sent all the same; "": nothing is
 }
 
 // What holds where a route says nothing. The waits are those of Alertmanager but
@@ -44,7 +44,7 @@ const (
 	DefaultBreaks   = fleet.P1
 )
 
-// repeats is how long it takes, by priority, until what nobody acknowledged is
+// repeats is how long it takes, by priority, until what is not acknowledged is
 // told again: the worse, the more often, and what presses comes ever sooner.
 func repeats(p fleet.Priority) []time.Duration {
 	switch p {
@@ -64,8 +64,8 @@ func routeOf(routes []Route, to string, key fleet.AlertKey, p fleet.Priority) *R
 	return fleet.Find(routes, func(x *Route) bool { return x.matches(to, key, p) })
 }
 
-// muteRule is the rule that tells of a receiver who cannot be told. Whoever is told
-// of anything is told of that: the one it is about cannot be.
+// muteRule is the rule about a receiver that cannot be reached. All that get anything
+// get that: the one it is about cannot.
 const muteRule = "self-mute"
 
 func (r *Route) matches(to string, key fleet.AlertKey, p fleet.Priority) bool {
@@ -96,7 +96,7 @@ func anyOf(globs []string, names ...string) bool {
 	return false
 }
 
-// loud is the priority an alert is told at: one worse when nobody has taken it up
+// loud is the priority an alert is told at: one worse when it was not taken up
 // for long. What is only degraded never gets urgent by age, but where its rule says
 // that people are told after so many patrols they are, as of what stopped.
 func (r *Route) loud(a fleet.Alert, now fleet.Instant) fleet.Priority {
@@ -115,8 +115,8 @@ func (r *Route) loud(a fleet.Alert, now fleet.Instant) fleet.Priority {
 	return a.Priority
 }
 
-// Hears names the notifiers that a message reaches, sooner or later.
-func (r *Reporter) Hears(m fleet.Message) (names []string) {
+// Reaches names the notifiers that a message reaches, sooner or later.
+func (r *Reporter) Reaches(m fleet.Message) (names []string) {
 	for _, p := range r.posts {
 		if routeOf(r.o.Routes, p.to, m.Alert, m.Priority) != nil {
 			names = append(names, p.to)
@@ -126,7 +126,7 @@ func (r *Reporter) Hears(m fleet.Message) (names []string) {
 }
 
 // loudest is the route of an alert, and how loud it is there: an old alert may
-// reach who was not told of it at first.
+// reach those that did not get it at first.
 func loudest(routes []Route, to string, a fleet.Alert, now fleet.Instant) (*Route, fleet.Priority) {
 	for i := range routes {
 		if p := routes[i].loud(a, now); routes[i].matches(to, a.AlertKey, p) {
@@ -136,7 +136,7 @@ func loudest(routes []Route, to string, a fleet.Alert, now fleet.Instant) (*Rout
 	return nil, ""
 }
 
-// again is how long after its telling number times an alert is told once more.
+// again is how long after its message number times an alert is sent once more.
 func (r *Route) again(p fleet.Priority, times int) (time.Duration, bool) {
 	list := r.Repeat
 	if list == nil {

@@ -45,7 +45,7 @@ func (r *Reporter) outcry(ctx context.Context, why string, lasts bool, sending *
 	case why != "" && !s.told && (lasts || elapsed(now, s.since, straightAfter)) && (s.last.IsZero() || elapsed(now, s.last, straightEvery)):
 		s.told, s.last = true, now
 		r.begin(s, now, fleet.P1, false, "the ledger cannot be written: nothing is recorded, nothing is done",
-			why+"\nThis is told from memory, once. Alerts are not kept until it is mended: custos doctor, df -h.")
+			why+"\nThis is sent from memory, once. Alerts are not kept until it is mended: custos doctor, df -h.")
 	}
 	if why == "" {
 		s.since = fleet.Instant{}

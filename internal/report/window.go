@@ -7,7 +7,7 @@ import (
 	"custos/internal/fleet"
 )
 
-// Window is a time in which certain alerts are told to nobody, because somebody
+// Window is a time in which certain alerts are not sent, because a person
 // is at work there. What still fires when it is over is told then.
 type Window struct {
 	Name     string
@@ -43,7 +43,7 @@ func covered(windows []Window, k fleet.AlertKey) bool {
 	return slices.ContainsFunc(windows, func(w Window) bool { return w.covers(k) })
 }
 
-// maintained says whether somebody was at work, then, on what an alert is about.
+// maintained says whether a person was at work, then, on what an alert is about.
 func (s Scene) maintained(k fleet.AlertKey, then time.Time) bool {
 	return slices.ContainsFunc(s.Windows, func(w Window) bool { return w.covers(k) && w.open(then) })
 }

@@ -23,18 +23,18 @@ func TestMaintenance(t *testing.T) {
 	a := fires("a", fleet.P0, m)
 	for _, c := range []struct {
 		name    string
-		told    Told
+		told    Delivered
 		at      time.Duration
 		now     []fleet.Alert
 		windows []Window
 		want    string
 	}{
-		{"begins in it", Told{}, 10 * m, []fleet.Alert{a}, window(nil), ""},
-		{"still there after it", Told{}, h, []fleet.Alert{a}, window(nil), "custos on h: [P0] a: it is so"},
-		{"other rule", Told{}, 10 * m, []fleet.Alert{a}, window(func(w *Window) { w.Rules = []string{"disk-*"} }), "custos on h: [P0] a: it is so"},
-		{"this rule", Told{}, 10 * m, []fleet.Alert{a}, window(func(w *Window) { w.Rules = []string{"disk-*", "a"} }), ""},
-		{"other kind", Told{}, 10 * m, []fleet.Alert{a}, window(func(w *Window) { w.Kinds = []string{"agent"} }), "custos on h: [P0] a: it is so"},
-		{"not begun", Told{}, 10 * m, []fleet.Alert{a}, window(func(w *Window) { w.Began = func(time.Time) (time.Time, bool) { return time.Time{}, false } }), "custos on h: [P0] a: it is so"},
+		{"begins in it", Delivered{}, 10 * m, []fleet.Alert{a}, window(nil), ""},
+		{"still there after it", Delivered{}, h, []fleet.Alert{a}, window(nil), "custos on h: [P0] a: it is so"},
+		{"other rule", Delivered{}, 10 * m, []fleet.Alert{a}, window(func(w *Window) { w.Rules = []string{"disk-*"} }), "custos on h: [P0] a: it is so"},
+		{"this rule", Delivered{}, 10 * m, []fleet.Alert{a}, window(func(w *Window) { w.Rules = []string{"disk-*", "a"} }), ""},
+		{"other kind", Delivered{}, 10 * m, []fleet.Alert{a}, window(func(w *Window) { w.Kinds = []string{"agent"} }), "custos on h: [P0] a: it is so"},
+		{"not begun", Delivered{}, 10 * m, []fleet.Alert{a}, window(func(w *Window) { w.Began = func(time.Time) (time.Time, bool) { return time.Time{}, false } }), "custos on h: [P0] a: it is so"},
 		{"told before it, not repeated in it", knowing(-h, fires("a", fleet.P0, -2*h)), 30 * m, []fleet.Alert{fires("a", fleet.P0, -2*h)}, window(nil), ""},
 		{"told before it, ends in it", knowing(-h, fires("a", fleet.P0, -2*h)), 30 * m, nil, window(nil), "custos on h: all clear"},
 	} {
@@ -53,7 +53,7 @@ func TestMaintenance(t *testing.T) {
 		windows []Window
 		silent  bool
 	}{{nil, false}, {window(nil), true}} {
-		v := Deliver(Scene{At: after(2 * h), News: edges, Windows: c.windows}, Told{Tries: 3}, one("r"), "phone")
+		v := Deliver(Scene{At: after(2 * h), News: edges, Windows: c.windows}, Delivered{Tries: 3}, one("r"), "phone")
 		if (v.Send == nil) != c.silent {
 			t.Errorf("with %d windows what came and went is %+v", len(c.windows), v.Send)
 		}

@@ -103,7 +103,7 @@ func (s *signals) show(l Line, screens map[string]string) error {
 
 func (s signals) of(a fleet.Agent, kind agent.Kind, now fleet.Instant) agent.Signals {
 	out := agent.Signals{Kind: kind, OneShot: a.OneShot, Suspended: s.Suspended, Age: a.Age, CPU: leaf(s.CPU), Activity: leaf(s.Activity),
-		Title: leaf(s.Title), Screen: leaf(s.Screen), Now: now, Told: agent.Hear(s.events(now), "", now, agent.Deadlines{})}
+		Title: leaf(s.Title), Screen: leaf(s.Screen), Now: now, Told: agent.Gather(s.events(now), "", now, agent.Deadlines{})}
 	if s.Age != nil {
 		out.Age = fleet.Known(*s.Age)
 	}

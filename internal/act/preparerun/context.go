@@ -54,7 +54,7 @@ func (r *run) context(ctx context.Context) formula.PromptContext {
 		Scratch: r.r.File(fleet.RunScratchFile), ScratchWas: r.scratch(), Repo: fleet.RawPath(r.r.Work)}
 	for _, s := range r.r.Steps {
 		if state := told(s); state != "" {
-			c.Done = append(c.Done, formula.Told{ID: s.ID, State: state, Note: s.Note})
+			c.Done = append(c.Done, formula.Ended{ID: s.ID, State: state, Note: s.Note})
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(r.r.Vars)) {

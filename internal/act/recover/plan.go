@@ -38,7 +38,7 @@ func (x *Action) plan(r fleet.Registration, seen *fleet.Agent, told []fleet.Hook
 	if h := r.Handoff; h != nil && h.Stage == fleet.HandoffStarting && h.Instance == r.Instance {
 		return plan{first: agentrun.How{Prompt: ledger.FreshPrompt(r)}, fresh: true}
 	}
-	if agent.NeverTold(r, told) {
+	if agent.NeverReported(r, told) {
 		return plan{first: agentrun.How{Prompt: r.Prompt}, firstPrompt: true}
 	}
 	afresh := agentrun.How{Prompt: words(r, false)}

@@ -7,7 +7,7 @@ import (
 
 // promise writes into a running agent which heartbeat it has promised, and how
 // old the last beat is.
-func (l *look) promise(a *fleet.Agent, r run, told agent.Told, beat fleet.Instant) {
+func (l *look) promise(a *fleet.Agent, r run, told agent.Reported, beat fleet.Instant) {
 	h := l.heartbeat(a, r.reg)
 	if h == nil {
 		return

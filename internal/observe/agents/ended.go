@@ -188,7 +188,7 @@ func (l *look) exitOf(reg *fleet.Registration) *fleet.Exit {
 // may lie in a spool. Later, what it told may be forgotten: then the record stands.
 func (l *look) neverBegan(reg *fleet.Registration, x fleet.Exit) bool {
 	told := l.events.byInstance[reg.Instance]
-	if !agent.NeverTold(*reg, told) || slices.ContainsFunc(told, agent.OfTurn) {
+	if !agent.NeverReported(*reg, told) || slices.ContainsFunc(told, agent.OfTurn) {
 		return false
 	}
 	_, farewell := l.farewell(x)

@@ -14,7 +14,7 @@ func (l *look) live(r run) fleet.Agent {
 	m := l.remember(r)
 	cpu := l.cpu(r, m)
 	events, beat := agent.WithoutBeats(l.eventsOf(r))
-	told := agent.Hear(l.spoke(r, events), r.registered(), l.now, l.limits)
+	told := agent.Gather(l.spoke(r, events), r.registered(), l.now, l.limits)
 	sig := l.signals(r, cpu, told)
 	sig.Veil = l.veil(r, m)
 	v := agent.State(sig)
@@ -68,7 +68,7 @@ func said(context fleet.Leaf[float64]) fleet.Leaf[float64] {
 }
 
 // signals gathers what was seen of a run.
-func (l *look) signals(r run, cpu fleet.Leaf[float64], told agent.Told) agent.Signals {
+func (l *look) signals(r run, cpu fleet.Leaf[float64], told agent.Reported) agent.Signals {
 	sig := agent.Signals{Kind: r.kind, OneShot: r.OneShot, Suspended: isHalted(r.Process),
 		Age: fleet.Known(r.Process.Age), CPU: cpu, Told: told, Now: l.now,
 		Hooked: r.reg != nil && r.reg.Owner == fleet.OwnerCustos}

@@ -360,7 +360,7 @@ func (l *look) limited(a *fleet.Agent, reg *fleet.Registration) {
 		return
 	}
 	events, _ := agent.WithoutBeats(l.events.byInstance[reg.Instance])
-	told := agent.Hear(l.spoke(run{reg: reg}, events), reg.Instance, l.now, l.limits)
+	told := agent.Gather(l.spoke(run{reg: reg}, events), reg.Instance, l.now, l.limits)
 	if told.State == fleet.StateRateLimited {
 		a.RateLimitedUntil, a.RateLimitedAt = told.Until, told.Limited
 	}

@@ -17,7 +17,7 @@ type Keys struct {
 // Kind is the type "alertmanager", which needs no token.
 func Kind() report.Kind {
 	return report.KindOf("alertmanager", "Prometheus' Alertmanager",
-		"shown what fires, again and again; it groups, silences and tells people by itself ([metrics.md](metrics.md#alertmanager))", newMirror)
+		"shown what fires, again and again; it groups, silences and notifies people by itself ([metrics.md](metrics.md#alertmanager))", newMirror)
 }
 
 func newMirror(s report.Setup, k Keys) (r report.Receiver, err error) {

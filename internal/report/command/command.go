@@ -1,4 +1,4 @@
-// Package command tells people through a program of theirs.
+// Package command sends messages to people through a program of theirs.
 package command
 
 import (
@@ -23,7 +23,7 @@ type Options struct {
 }
 
 // Notifier runs the program once for each message: a fleet.Message as JSON on
-// standard input. Exit status 0 says that it was told; anything else has it tried
+// standard input. Exit status 0 says that it was delivered; anything else has it tried
 // again, with the same id.
 type Notifier struct{ o Options }
 

@@ -17,7 +17,7 @@ type Keys struct {
 // Kind is the type "command".
 func Kind() report.Kind {
 	return report.KindOf("command", "a program of yours",
-		"a `fleet.Message` as JSON on standard input; exit 0 means told; its own process group, killed at the deadline; gets `PATH`, `HOME`, `LANG` and what `pass_env` names", newProgram)
+		"a `fleet.Message` as JSON on standard input; exit 0 means delivered; its own process group, killed at the deadline; gets `PATH`, `HOME`, `LANG` and what `pass_env` names", newProgram)
 }
 
 func newProgram(s report.Setup, k Keys) (r report.Receiver, err error) {

@@ -1,4 +1,4 @@
-// Package desktop tells people on the desktop of the machine Custos runs on, by
+// Package desktop shows messages to people on the desktop of the machine Custos runs on, by
 // notify-send.
 package desktop
 

@@ -179,7 +179,7 @@ func (o *Ops) days() ([]day, error) {
 	return out, nil
 }
 
-// commitHere commits onto a branch of the repository that nobody has checked out:
+// commitHere commits onto a branch of the repository that is not checked out anywhere:
 // the files of one who has would seem to be changed behind their back.
 func (o *Ops) commitHere(ctx context.Context, days []day) error {
 	branch := o.o.Branch
@@ -258,7 +258,7 @@ func (o *Ops) build(ctx context.Context, tip string, days []day) (string, error)
 }
 
 // place says in which file a day belongs, and whether it is there as it is. The
-// journal only grows: a file that is no beginning of it was written by somebody
+// journal only grows: a file that is no beginning of it was written by another
 // else, and stays; the day then has a file beside it.
 func (o *Ops) place(ctx context.Context, tip string, d day) (file string, has bool, err error) {
 	for n := 1; n <= mostCopies; n++ {
@@ -278,5 +278,5 @@ func (o *Ops) place(ctx context.Context, tip string, d day) (file string, has bo
 			return file, there && len(text) == len(d.text), nil
 		}
 	}
-	return "", false, fmt.Errorf("the journal of %s and %d files beside it were written by somebody else", d.name, mostCopies-1)
+	return "", false, fmt.Errorf("the journal of %s and %d files beside it were written by another program", d.name, mostCopies-1)
 }

@@ -18,7 +18,7 @@ type Keys struct {
 	Server string `toml:"server" is:"name"`           // the homeserver
 	Room   string `toml:"room" is:"name"`             // its ID, !…:server
 	Sound  string `toml:"sound" is:"|P0|P1|P2|P3|P4"` // from which priority on there is a sound; P2
-	// RepliesFrom are the immutable IDs of those who may answer there. None: nobody is heard.
+	// RepliesFrom are the immutable IDs of those who may answer there. None: no replies are read.
 	RepliesFrom []string `toml:"replies_from" is:"name"`
 }
 
@@ -50,7 +50,7 @@ func newRoom(s report.Setup, k Keys) (r report.Receiver, err error) {
 	r.Notifier = Notifier{Called: s.Name, Room: k.Room, Sound: fleet.Priority(k.Sound), To: to}
 	r.Chat = &report.Chat{Name: s.Name, Me: to.WhoAmI, MaySpeak: func(ctx context.Context) error { return to.MaySpeak(ctx, k.Room) }}
 	if len(k.RepliesFrom) > 0 {
-		r.Ear = &Ear{Called: s.Name, Room: k.Room, People: k.RepliesFrom, With: to}
+		r.Inbox = &Inbox{Called: s.Name, Room: k.Room, People: k.RepliesFrom, With: to}
 	}
 	return r, nil
 }

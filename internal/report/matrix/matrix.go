@@ -1,4 +1,4 @@
-// Package matrix tells people in a Matrix room. There is no end-to-end encryption:
+// Package matrix sends messages to people in a Matrix room. There is no end-to-end encryption:
 // the homeserver, and every member of the room, reads what is said.
 package matrix
 

@@ -13,7 +13,7 @@ import (
 	"custos/internal/sys/matrix"
 )
 
-// Room is what an Ear needs of the homeserver.
+// Room is what an Inbox needs of the homeserver.
 type Room interface {
 	Sender
 	Sync(ctx context.Context, l matrix.Listen) (matrix.Batch, error)
@@ -21,35 +21,35 @@ type Room interface {
 	Event(ctx context.Context, room, id string) (matrix.Event, error)
 }
 
-// Ear hears what people say in one room, and answers them there. The answer has its
+// Inbox reads what people say in one room, and answers them there. The answer has its
 // message's ID as its transaction: it comes once.
-type Ear struct {
+type Inbox struct {
 	Called string   // the notifier that tells of alerts there
 	Room   string   // its ID
-	People []string // IDs of users; nobody else is heard
+	People []string // IDs of users; no one else's replies are read
 	With   Room
 
 	mu sync.Mutex
 	me string // the user that Custos is; asked for once
 }
 
-var _ report.Ear = (*Ear)(nil)
+var _ report.Inbox = (*Inbox)(nil)
 
-// Place implements report.Ear.
-func (e *Ear) Place() fleet.Place {
+// Place implements report.Inbox.
+func (e *Inbox) Place() fleet.Place {
 	return fleet.Place{Name: e.Called, Room: e.Room, People: e.People, Asks: true}
 }
 
 // listenFor is how long the homeserver is asked to wait for something to be said.
 const listenFor = 20 * time.Second
 
-// Hear implements report.Ear. The cursor is the homeserver's token. One that it
+// Poll implements report.Inbox. The cursor is the homeserver's token. One that it
 // does not know any more is replaced by its newest, and so is an answer that is too
-// large to be read: what was said meanwhile is not heard then.
-func (e *Ear) Hear(ctx context.Context, cursor string) (report.Heard, error) {
+// large to be read: what was said meanwhile is lost then.
+func (e *Inbox) Poll(ctx context.Context, cursor string) (report.Batch, error) {
 	me, err := e.self(ctx)
 	if err != nil {
-		return report.Heard{}, err
+		return report.Batch{}, err
 	}
 	l := matrix.Listen{Room: e.Room, From: e.People, Since: cursor, Wait: listenFor}
 	b, err := e.With.Sync(ctx, l)
@@ -59,13 +59,13 @@ func (e *Ear) Hear(ctx context.Context, cursor string) (report.Heard, error) {
 		b.Limited = true
 	}
 	if err != nil {
-		return report.Heard{}, err
+		return report.Batch{}, err
 	}
-	h := report.Heard{Cursor: b.Next, Missed: b.Limited}
+	h := report.Batch{Cursor: b.Next, Missed: b.Limited}
 	for _, ev := range b.Events {
 		s, err := e.said(ctx, ev, me)
 		if err != nil {
-			return report.Heard{}, err
+			return report.Batch{}, err
 		}
 		if ev.Type == "m.text" {
 			h.Said = append(h.Said, s)
@@ -80,7 +80,7 @@ func lost(err error) bool {
 	return errors.Is(err, matrix.ErrTooMuch) || errors.As(err, &refused) && refused.Status == http.StatusBadRequest
 }
 
-func (e *Ear) self(ctx context.Context) (string, error) {
+func (e *Inbox) self(ctx context.Context) (string, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.me != "" {
@@ -93,7 +93,7 @@ func (e *Ear) self(ctx context.Context) (string, error) {
 
 // said turns an event into what was said, with the text of the message of Custos
 // that it answers.
-func (e *Ear) said(ctx context.Context, ev matrix.Event, me string) (fleet.Said, error) {
+func (e *Inbox) said(ctx context.Context, ev matrix.Event, me string) (fleet.Said, error) {
 	s := fleet.Said{ID: ev.ID, Room: e.Room, By: ev.Sender, Text: ev.Body, Thread: ev.Thread, Age: fleet.Duration(ev.Age), Own: ev.Sender == me, Edit: ev.Edit}
 	for _, id := range []string{ev.Thread, ev.Answers} { // the nearer one counts
 		if id == "" || s.Own || s.Edit {
@@ -114,8 +114,8 @@ func (e *Ear) said(ctx context.Context, ev matrix.Event, me string) (fleet.Said,
 	return s, nil
 }
 
-// Answer implements report.Ear.
-func (e *Ear) Answer(ctx context.Context, m fleet.Message) error {
+// Answer implements report.Inbox.
+func (e *Inbox) Answer(ctx context.Context, m fleet.Message) error {
 	t := matrix.Text{Type: "m.notice", Body: report.Clip(m.Body, maxText), Answers: m.Answers, Thread: m.Thread}
 	_, err := e.With.Send(ctx, e.Room, m.ID, t)
 	return final(err)

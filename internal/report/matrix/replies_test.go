@@ -14,17 +14,17 @@ import (
 
 const room = "!ops:fake"
 
-func ear(t *testing.T) (*matrixtest.Homeserver, *matrix.Ear) {
+func ear(t *testing.T) (*matrixtest.Homeserver, *matrix.Inbox) {
 	h := matrixtest.New(t)
 	token := h.User("@custos:fake", "x")
 	h.Room(room, "@custos:fake", "@ann:fake")
 	with := &client.Client{Server: h.URL, Token: func(context.Context) (string, error) { return token, nil }}
-	return h, &matrix.Ear{Called: "ops", Room: room, People: []string{"@ann:fake", "@custos:fake"}, With: with}
+	return h, &matrix.Inbox{Called: "ops", Room: room, People: []string{"@ann:fake", "@custos:fake"}, With: with}
 }
 
-func hear(t *testing.T, e *matrix.Ear, cursor string) (lines []string, next string, missed bool) {
+func hear(t *testing.T, e *matrix.Inbox, cursor string) (lines []string, next string, missed bool) {
 	t.Helper()
-	h, err := e.Hear(t.Context(), cursor)
+	h, err := e.Poll(t.Context(), cursor)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,7 +5,7 @@ import "custos/internal/report"
 // Kind is the type "ping".
 func Kind() report.Kind {
 	return report.KindOf("ping", "a dead man's switch, like healthchecks.io",
-		"a GET at most once a minute, and only after a whole pass succeeded: it tells people when the pings stay away", newPing)
+		"a GET at most once a minute, and only after a whole pass succeeded: it alerts people when the pings stay away", newPing)
 }
 
 func newPing(s report.Setup, k report.Token) (report.Receiver, error) {

@@ -1,5 +1,5 @@
-// Package ping tells a dead man's switch elsewhere that Custos lives: whoever waits
-// for the pings tells people when they stay away.
+// Package ping reports to a dead man's switch elsewhere that Custos lives: the service
+// that waits for the pings alerts people when they stay away.
 package ping
 
 import (
@@ -11,7 +11,7 @@ import (
 	"custos/internal/sys/httpjson"
 )
 
-// Ping asks for a URL by GET. Whoever knows the URL can ping too, so it is in no
+// Ping asks for a URL by GET. Anyone who knows the URL can ping too, so it is in no
 // error and no log.
 type Ping struct {
 	Called string

@@ -1,4 +1,4 @@
-// Package shout tells people through any of the one-way services that shoutrrr
+// Package shout sends messages to people through any of the one-way services that shoutrrr
 // knows: ntfy, Slack, Discord, Pushover, e-mail and some twenty more.
 package shout
 
@@ -30,7 +30,7 @@ func (n Notifier) Name() string { return n.Called }
 const maxText = 3500
 
 // Notify sends the message. The library cannot be interrupted: a service that
-// hangs is left behind by whoever waits for it.
+// hangs is left behind by what waits for it.
 func (n Notifier) Notify(ctx context.Context, m fleet.Message) error {
 	where, err := n.URL(ctx)
 	if err != nil {

@@ -1,4 +1,4 @@
-// Package spool hears replies that another program puts into a folder, as files:
+// Package spool reads replies that another program puts into a folder, as files:
 // NAME-escalation-reply, a reply a line. A file is taken by renaming it, removed
 // when all in it was acted on, and answered in NAME-escalation-answer.
 package spool
@@ -24,15 +24,15 @@ import (
 	"custos/internal/sys/files"
 )
 
-// Ear hears what is put into one folder. Whoever may write there speaks as one
-// person, whose name nobody vouches for; nobody is asked there.
-type Ear struct {
-	Dir  string // belongs to our user, and nobody else may write into it
+// Inbox reads what is put into one folder. All that may write there speak as one
+// person, whose name is not proven; no questions are asked there.
+type Inbox struct {
+	Dir  string // belongs to our user, and no other user may write into it
 	Name string // of the files
 	Now  func() time.Time
 }
 
-var _ report.Ear = Ear{}
+var _ report.Inbox = Inbox{}
 
 const (
 	listenFor   = 20 * time.Second
@@ -42,21 +42,21 @@ const (
 )
 
 // by is who speaks: the spool itself.
-func (e Ear) by() string { return "spool/" + e.Name }
+func (e Inbox) by() string { return "spool/" + e.Name }
 
-// Place implements report.Ear.
-func (e Ear) Place() fleet.Place {
+// Place implements report.Inbox.
+func (e Inbox) Place() fleet.Place {
 	return fleet.Place{Name: e.by(), Room: e.Dir, People: []string{e.by()}}
 }
 
-func (e Ear) path() string { return filepath.Join(e.Dir, e.Name+"-escalation-reply") }
+func (e Inbox) path() string { return filepath.Join(e.Dir, e.Name+"-escalation-reply") }
 
 // taken is the part of a name that tells when a file was taken, in nanoseconds.
 const taken = ".taken-"
 
-// Hear implements report.Ear. The cursor is the file that was taken last, and how
+// Poll implements report.Inbox. The cursor is the file that was taken last, and how
 // much of it: that much was acted on, so the file goes.
-func (e Ear) Hear(ctx context.Context, cursor string) (report.Heard, error) {
+func (e Inbox) Poll(ctx context.Context, cursor string) (report.Batch, error) {
 	clock := time.NewTicker(lookEvery)
 	defer clock.Stop()
 	end := e.Now().Add(listenFor)
@@ -67,15 +67,15 @@ func (e Ear) Hear(ctx context.Context, cursor string) (report.Heard, error) {
 		}
 		select {
 		case <-ctx.Done():
-			return report.Heard{}, ctx.Err()
+			return report.Batch{}, ctx.Err()
 		case <-clock.C:
 		}
 	}
 }
 
 // look returns what there is in the next file, if there is one.
-func (e Ear) look(cursor string) (report.Heard, bool, error) {
-	none := report.Heard{Cursor: cursor}
+func (e Inbox) look(cursor string) (report.Batch, bool, error) {
+	none := report.Batch{Cursor: cursor}
 	if err := e.own(); err != nil {
 		return none, false, err
 	}
@@ -101,8 +101,8 @@ func (e Ear) look(cursor string) (report.Heard, bool, error) {
 	return e.read(stamp, 0, nil)
 }
 
-// own refuses a folder that somebody else could write into.
-func (e Ear) own() error {
+// own refuses a folder that another user could write into.
+func (e Inbox) own() error {
 	var at unix.Stat_t
 	if err := unix.Lstat(e.Dir, &at); err != nil {
 		return fmt.Errorf("cannot look into the spool %s: %w", fleet.Path(e.Dir), err)
@@ -121,7 +121,7 @@ func parseCursor(cursor string) (stamp string, size int64) {
 
 // forget removes a file of which so much was acted on. When it has grown since, it
 // returns where to go on.
-func (e Ear) forget(stamp string, size int64) (from int64, err error) {
+func (e Inbox) forget(stamp string, size int64) (from int64, err error) {
 	if stamp == "" {
 		return 0, nil
 	}
@@ -137,23 +137,23 @@ func (e Ear) forget(stamp string, size int64) (from int64, err error) {
 }
 
 // read returns the lines of a file that was taken, from a byte on.
-func (e Ear) read(stamp string, from int64, err error) (report.Heard, bool, error) {
+func (e Inbox) read(stamp string, from int64, err error) (report.Batch, bool, error) {
 	if err != nil {
-		return report.Heard{}, false, err
+		return report.Batch{}, false, err
 	}
 	path := e.path() + taken + stamp
 	f, info, err := files.OpenOwn(path)
 	if err != nil {
-		return report.Heard{}, false, errors.Join(fmt.Errorf("cannot read %s, and sets it aside: %w", fleet.Path(e.path()), err), os.Rename(path, e.path()+".refused"))
+		return report.Batch{}, false, errors.Join(fmt.Errorf("cannot read %s, and sets it aside: %w", fleet.Path(e.path()), err), os.Rename(path, e.path()+".refused"))
 	}
 	defer f.Close()
 	text, err := io.ReadAll(io.LimitReader(io.NewSectionReader(f, from, mostBytes), mostBytes-from))
 	if err != nil {
-		return report.Heard{}, false, fmt.Errorf("cannot read %s: %w", fleet.Path(path), err)
+		return report.Batch{}, false, fmt.Errorf("cannot read %s: %w", fleet.Path(path), err)
 	}
 	to := from + int64(len(text))
 	age := max(e.Now().Sub(info.Modified()), 0)
-	h := report.Heard{Cursor: stamp + ":" + strconv.FormatInt(to, 10), Missed: info.Size > to && to >= mostBytes}
+	h := report.Batch{Cursor: stamp + ":" + strconv.FormatInt(to, 10), Missed: info.Size > to && to >= mostBytes}
 	at := from
 	for line := range bytes.Lines(text) {
 		if s := strings.TrimSpace(string(line)); s != "" {
@@ -173,9 +173,9 @@ func body(line string) string {
 	return line
 }
 
-// Answer implements report.Ear: a line in the file of answers, once for each
+// Answer implements report.Inbox: a line in the file of answers, once for each
 // message. A file that has become large makes room for a new one.
-func (e Ear) Answer(_ context.Context, m fleet.Message) error {
+func (e Inbox) Answer(_ context.Context, m fleet.Message) error {
 	if err := e.own(); err != nil {
 		return err
 	}

@@ -15,12 +15,12 @@ import (
 	"custos/internal/report/spool"
 )
 
-func ear(t *testing.T) (spool.Ear, string) {
+func ear(t *testing.T) (spool.Inbox, string) {
 	dir := t.TempDir()
 	if err := os.Chmod(dir, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	return spool.Ear{Dir: dir, Name: "supervisor", Now: time.Now}, filepath.Join(dir, "supervisor-escalation-reply")
+	return spool.Inbox{Dir: dir, Name: "supervisor", Now: time.Now}, filepath.Join(dir, "supervisor-escalation-reply")
 }
 
 func put(t *testing.T, path, text string, mode os.FileMode) {
@@ -33,9 +33,9 @@ func put(t *testing.T, path, text string, mode os.FileMode) {
 	}
 }
 
-func hear(t *testing.T, e spool.Ear, cursor string) report.Heard {
+func hear(t *testing.T, e spool.Inbox, cursor string) report.Batch {
 	t.Helper()
-	h, err := e.Hear(t.Context(), cursor)
+	h, err := e.Poll(t.Context(), cursor)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -103,7 +103,7 @@ func TestGrowsAfterwards(t *testing.T) {
 func TestRefused(t *testing.T) {
 	e, path := ear(t)
 	put(t, path, "status\n", 0o666)
-	if _, err := e.Hear(t.Context(), ""); err == nil || !strings.Contains(err.Error(), "not our user's alone") {
+	if _, err := e.Poll(t.Context(), ""); err == nil || !strings.Contains(err.Error(), "not our user's alone") {
 		t.Errorf("others may write it: %v", err)
 	}
 	if got := files(t, e.Dir); len(got) != 1 || got[0] != "supervisor-escalation-reply.refused" {
@@ -112,18 +112,18 @@ func TestRefused(t *testing.T) {
 	if err := os.Symlink("/etc/hostname", path); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := e.Hear(t.Context(), ""); err == nil {
+	if _, err := e.Poll(t.Context(), ""); err == nil {
 		t.Error("a link was followed")
 	}
 	if err := os.Chmod(e.Dir, 0o777); err != nil {
 		t.Fatal(err)
 	}
 	put(t, path, "status\n", 0o600)
-	if _, err := e.Hear(t.Context(), ""); err == nil || !strings.Contains(err.Error(), "our user alone") {
+	if _, err := e.Poll(t.Context(), ""); err == nil || !strings.Contains(err.Error(), "our user alone") {
 		t.Errorf("a folder for all: %v", err)
 	}
 	e.Dir += "/nothing"
-	if _, err := e.Hear(t.Context(), ""); err == nil {
+	if _, err := e.Poll(t.Context(), ""); err == nil {
 		t.Error("no folder, and no error")
 	}
 }
@@ -137,7 +137,7 @@ func TestBounded(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := e.Hear(ctx, h.Cursor); err == nil || len(files(t, e.Dir)) != 0 {
+	if _, err := e.Poll(ctx, h.Cursor); err == nil || len(files(t, e.Dir)) != 0 {
 		t.Errorf("left: %v, %v", files(t, e.Dir), err)
 	}
 }

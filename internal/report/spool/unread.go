@@ -15,7 +15,7 @@ import (
 
 // Unread lists what lies in the folder and was not acted on yet, oldest first: a
 // reply each. It takes nothing.
-func (e Ear) Unread() (out []string, err error) {
+func (e Inbox) Unread() (out []string, err error) {
 	if err := e.own(); err != nil {
 		return nil, err
 	}

@@ -18,7 +18,7 @@ type Keys struct {
 	Chat   string `toml:"chat" is:"name"`                 // its ID, or @name
 	Topic  int64  `toml:"topic" is:"0..9007199254740992"` // ID of a topic of a forum
 	Sound  string `toml:"sound" is:"|P0|P1|P2|P3|P4"`     // from which priority on there is a sound; P2
-	// RepliesFrom are the immutable IDs of those who may answer there. None: nobody is heard.
+	// RepliesFrom are the immutable IDs of those who may answer there. None: no replies are read.
 	RepliesFrom []string `toml:"replies_from" is:"name"`
 }
 
@@ -40,7 +40,7 @@ func (k Keys) check() error {
 		case !userID.MatchString(id):
 			return fmt.Errorf(`replies_from: %q is no ID of a user of Telegram, like "12345678" (a name may come to mean another)`, id)
 		case !chatID.MatchString(k.Chat):
-			return errors.New(`chat: want its ID, like "-1001234": replies are not heard in a channel that is named`)
+			return errors.New(`chat: want its ID, like "-1001234": replies are not read in a channel that is named`)
 		}
 	}
 	return nil
@@ -64,7 +64,7 @@ func newChat(s report.Setup, k Keys) (r report.Receiver, err error) {
 	r.Notifier = Notifier{Called: s.Name, Chat: k.Chat, Topic: k.Topic, Sound: fleet.Priority(k.Sound), To: to}
 	r.Chat = &report.Chat{Name: s.Name, Me: to.Me, MaySpeak: func(ctx context.Context) error { return to.MaySpeak(ctx, k.Chat) }}
 	if len(k.RepliesFrom) > 0 {
-		r.Ear = &Ear{Called: s.Name, Chat: k.Chat, Topic: k.Topic, People: k.RepliesFrom, With: to}
+		r.Inbox = &Inbox{Called: s.Name, Chat: k.Chat, Topic: k.Topic, People: k.RepliesFrom, With: to}
 		r.Bot = fmt.Sprintf("telegram %q %q %q %q", k.Server, k.TokenFile, k.TokenCommand, k.TokenEnv)
 	}
 	return r, nil

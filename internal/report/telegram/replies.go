@@ -14,40 +14,40 @@ import (
 	"custos/internal/sys/telegram"
 )
 
-// Chat is what an Ear needs of the Bot API.
+// Chat is what an Inbox needs of the Bot API.
 type Chat interface {
 	Sender
 	Updates(ctx context.Context, offset int64, wait time.Duration, me string) ([]telegram.Update, error)
 	Self(ctx context.Context) (id, name string, err error)
 }
 
-// Ear hears what people say in one chat, and answers them there.
-type Ear struct {
+// Inbox reads what people say in one chat, and answers them there.
+type Inbox struct {
 	Called string   // the notifier that tells of alerts there
 	Chat   string   // its ID
-	Topic  int64    // of a forum: only what is said there is heard; 0: whatever is said in the chat
-	People []string // IDs of users; nobody else is heard
+	Topic  int64    // of a forum: only what is said there is read; 0: all that is said in the chat
+	People []string // IDs of users; no one else's replies are read
 	With   Chat
 
 	mu       sync.Mutex
 	me, name string // of the bot: ID and @name; asked for once
 }
 
-var _ report.Ear = (*Ear)(nil)
+var _ report.Inbox = (*Inbox)(nil)
 
-// Place implements report.Ear.
-func (e *Ear) Place() fleet.Place {
+// Place implements report.Inbox.
+func (e *Inbox) Place() fleet.Place {
 	return fleet.Place{Name: e.Called, Room: e.Chat, People: e.People, Asks: true}
 }
 
 // listenFor is how long Telegram is asked to wait for something to be said.
 const listenFor = 20 * time.Second
 
-// Hear implements report.Ear. The cursor is the number of the next update.
-func (e *Ear) Hear(ctx context.Context, cursor string) (report.Heard, error) {
+// Poll implements report.Inbox. The cursor is the number of the next update.
+func (e *Inbox) Poll(ctx context.Context, cursor string) (report.Batch, error) {
 	me, err := e.self(ctx)
 	if err != nil {
-		return report.Heard{}, err
+		return report.Batch{}, err
 	}
 	offset, err := strconv.ParseInt(cursor, 10, 64)
 	if err != nil { // the first time
@@ -60,9 +60,9 @@ func (e *Ear) Hear(ctx context.Context, cursor string) (report.Heard, error) {
 		return h, err
 	}
 	if err != nil {
-		return report.Heard{}, err
+		return report.Batch{}, err
 	}
-	h := report.Heard{Cursor: cursor}
+	h := report.Batch{Cursor: cursor}
 	for _, u := range list {
 		h.Cursor = strconv.FormatInt(u.ID+1, 10)
 		text, ours := e.words(u)
@@ -74,9 +74,9 @@ func (e *Ear) Hear(ctx context.Context, cursor string) (report.Heard, error) {
 	return h, nil
 }
 
-// words are what somebody said to Custos: its own words, in its topic, and not to
+// words are what a person said to Custos: its own words, in its topic, and not to
 // another bot. A command (/ack 3, /ack@custos_bot 3) says what it says without its sign.
-func (e *Ear) words(u telegram.Update) (text string, ours bool) {
+func (e *Inbox) words(u telegram.Update) (text string, ours bool) {
 	if u.Others || e.Topic != 0 && u.Topic != e.Topic {
 		return "", false
 	}
@@ -104,16 +104,16 @@ func topic(n int64) string {
 }
 
 // begin forgets what was said before.
-func (e *Ear) begin(ctx context.Context, me string) (report.Heard, error) {
+func (e *Inbox) begin(ctx context.Context, me string) (report.Batch, error) {
 	last, err := e.With.Updates(ctx, -1, 0, me)
-	h := report.Heard{Cursor: "0"}
+	h := report.Batch{Cursor: "0"}
 	for _, u := range last {
 		h.Cursor = strconv.FormatInt(u.ID+1, 10)
 	}
 	return h, err
 }
 
-func (e *Ear) self(ctx context.Context) (string, error) {
+func (e *Inbox) self(ctx context.Context) (string, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.me != "" {
@@ -124,9 +124,9 @@ func (e *Ear) self(ctx context.Context) (string, error) {
 	return me, err
 }
 
-// Answer implements report.Ear. An answer whose own answer was lost may come twice:
+// Answer implements report.Inbox. An answer whose own answer was lost may come twice:
 // the Bot API knows no transactions.
-func (e *Ear) Answer(ctx context.Context, m fleet.Message) error {
+func (e *Inbox) Answer(ctx context.Context, m fleet.Message) error {
 	to, _ := strconv.ParseInt(m.Answers, 10, 64)
 	in, err := strconv.ParseInt(m.Thread, 10, 64)
 	if err != nil {

@@ -13,19 +13,19 @@ import (
 
 func TestReplies(t *testing.T) {
 	s := telegramtest.New(t, "1:key", "-100")
-	e := &telegram.Ear{Called: "phone", Chat: "-100", People: []string{"7"}, With: &client.Client{Server: s.URL, Token: func(context.Context) (string, error) { return "1:key", nil }}}
+	e := &telegram.Inbox{Called: "phone", Chat: "-100", People: []string{"7"}, With: &client.Client{Server: s.URL, Token: func(context.Context) (string, error) { return "1:key", nil }}}
 	s.Say(-100, 7, "thaw") // from before
-	h, err := e.Hear(t.Context(), "")
+	h, err := e.Poll(t.Context(), "")
 	if err != nil || len(h.Said) != 0 || h.Cursor != "2" {
 		t.Fatalf("%+v, %v", h, err)
 	}
 	s.Update("message", -100, 7, "ack", "an alert (custos why 3)")
 	s.Say(-200, 7, "elsewhere")
-	first, err := e.Hear(t.Context(), h.Cursor)
+	first, err := e.Poll(t.Context(), h.Cursor)
 	if err != nil || len(first.Said) != 2 || first.Cursor != "4" {
 		t.Fatalf("%+v, %v", first, err)
 	}
-	again, err := e.Hear(t.Context(), h.Cursor) // it was not all taken
+	again, err := e.Poll(t.Context(), h.Cursor) // it was not all taken
 	if err != nil || len(again.Said) != 2 || again.Said[0].ID != first.Said[0].ID {
 		t.Errorf("%+v, %v", again, err)
 	}
@@ -43,13 +43,13 @@ func TestReplies(t *testing.T) {
 
 func TestFirstTimeInAnEmptyChat(t *testing.T) {
 	s := telegramtest.New(t, "1:key", "-100")
-	e := &telegram.Ear{Called: "phone", Chat: "-100", People: []string{"7"}, With: &client.Client{Server: s.URL, Token: func(context.Context) (string, error) { return "1:key", nil }}}
-	h, err := e.Hear(t.Context(), "")
+	e := &telegram.Inbox{Called: "phone", Chat: "-100", People: []string{"7"}, With: &client.Client{Server: s.URL, Token: func(context.Context) (string, error) { return "1:key", nil }}}
+	h, err := e.Poll(t.Context(), "")
 	if err != nil || h.Cursor != "0" {
 		t.Fatalf("%+v, %v", h, err)
 	}
 	s.Say(-100, 7, "status")
-	if h, err = e.Hear(t.Context(), h.Cursor); err != nil || len(h.Said) != 1 {
+	if h, err = e.Poll(t.Context(), h.Cursor); err != nil || len(h.Said) != 1 {
 		t.Errorf("%+v, %v", h, err)
 	}
 }
@@ -58,7 +58,7 @@ func TestFirstTimeInAnEmptyChat(t *testing.T) {
 func TestWordsToABot(t *testing.T) {
 	s := telegramtest.New(t, "1:key", "-100")
 	c := &client.Client{Server: s.URL, Token: func(context.Context) (string, error) { return "1:key", nil }}
-	e := &telegram.Ear{Called: "phone", Chat: "-100", People: []string{"7"}, With: c}
+	e := &telegram.Inbox{Called: "phone", Chat: "-100", People: []string{"7"}, With: c}
 	for _, say := range []func(){
 		func() { s.Say(-100, 7, "/approve 1") },
 		func() { s.Say(-100, 7, "/status@custos_bot") },
@@ -71,7 +71,7 @@ func TestWordsToABot(t *testing.T) {
 	} {
 		say()
 	}
-	h, err := e.Hear(t.Context(), "1")
+	h, err := e.Poll(t.Context(), "1")
 	if err != nil || h.Cursor != "9" {
 		t.Fatalf("%+v, %v", h, err)
 	}
@@ -96,11 +96,11 @@ func TestATopic(t *testing.T) {
 	if err := n.Notify(t.Context(), fleet.Message{ID: "m", Subject: "x", Priority: fleet.P2}); err != nil || s.Sent()[0].Topic != 42 {
 		t.Errorf("%+v, %v", s.Sent(), err)
 	}
-	e := &telegram.Ear{Called: "phone", Chat: "-100", Topic: 42, People: []string{"7"}, With: c}
+	e := &telegram.Inbox{Called: "phone", Chat: "-100", Topic: 42, People: []string{"7"}, With: c}
 	s.SayIn(41, -100, 7, "freeze")
 	s.Say(-100, 7, "freeze")
 	s.SayIn(42, -100, 7, "status")
-	if h, err := e.Hear(t.Context(), "1"); err != nil || len(h.Said) != 1 || h.Said[0].Text != "status" {
+	if h, err := e.Poll(t.Context(), "1"); err != nil || len(h.Said) != 1 || h.Said[0].Text != "status" {
 		t.Errorf("%+v, %v", h, err)
 	}
 }

@@ -1,4 +1,4 @@
-// Package telegram tells people in a Telegram chat.
+// Package telegram sends messages to people in a Telegram chat.
 package telegram
 
 import (

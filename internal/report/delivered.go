@@ -6,9 +6,9 @@ import (
 	"custos/internal/fleet"
 )
 
-// Told is what one receiver was told: the memory that outlives Custos, so that
-// nobody is told twice, and everybody of the end.
-type Told struct {
+// Delivered is what one receiver was told: the memory that outlives Custos, so that
+// nothing is sent twice, and the end to all that got the beginning.
+type Delivered struct {
 	Alerts map[string]Word          `json:"alerts,omitempty"` // by fleet.AlertKey.String()
 	Groups map[string]Group         `json:"groups,omitempty"` // by name of the route
 	News   map[string]fleet.Instant `json:"news,omitempty"`   // by ID of the message
@@ -27,7 +27,7 @@ type Word struct {
 	Loud  fleet.Priority `json:"loud"`            // at which priority
 	At    fleet.Instant  `json:"at"`              // when last
 	Times int            `json:"times"`           // how often since it began
-	Doubt telling        `json:"doubt,omitempty"` // a message that told this, hasBegun or hasEnded, may never have arrived
+	Doubt change         `json:"doubt,omitempty"` // a message that told this, hasBegun or hasEnded, may never have arrived
 	Over  fleet.Instant  `json:"over,omitzero"`   // when the end was told
 	Ask   string         `json:"ask,omitempty"`   // hash of what was asked with it
 	// Details is what was told of what is done about it, and what a person can do.
@@ -57,7 +57,7 @@ const (
 )
 
 // clone copies what the next state changes.
-func (t Told) clone() Told {
+func (t Delivered) clone() Delivered {
 	t.Alerts, t.Groups, t.News = copied(t.Alerts), copied(t.Groups), copied(t.News)
 	return t
 }
@@ -71,7 +71,7 @@ func copied[V any](m map[string]V) map[string]V {
 }
 
 // Arrived is the state once a delivery has got there.
-func (t Told) Arrived(d Delivery, at fleet.Instant) Told {
+func (t Delivered) Arrived(d Delivery, at fleet.Instant) Delivered {
 	t = t.clone()
 	for k, w := range d.Words {
 		t.Alerts[k] = w
@@ -95,7 +95,7 @@ func (t Told) Arrived(d Delivery, at fleet.Instant) Told {
 
 // failed is the state once a try has failed. asked is how long the receiver wants
 // to be left alone, 0 when it does not say.
-func (t Told) failed(why string, asked time.Duration, at fleet.Instant) Told {
+func (t Delivered) failed(why string, asked time.Duration, at fleet.Instant) Delivered {
 	wait := lastTry
 	if t.Tries < 10 {
 		wait = min(firstTry<<t.Tries, lastTry)
@@ -111,7 +111,7 @@ func (t Told) failed(why string, asked time.Duration, at fleet.Instant) Told {
 // doubtful gives a delivery up that was tried for long: it may have arrived, so
 // what it told is told again where it still holds, and is not passed over where
 // it has ended.
-func (t Told) doubtful() Told {
+func (t Delivered) doubtful() Delivered {
 	if t.Open == nil {
 		return t
 	}

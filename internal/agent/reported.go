@@ -6,9 +6,9 @@ import (
 	"custos/internal/fleet"
 )
 
-// NeverTold says whether its first prompt is known not to have reached it: it was
-// never given, or whoever tells of each turn told of their start, and of none.
-func NeverTold(r fleet.Registration, told []fleet.HookEvent) bool {
+// NeverReported says whether its first prompt is known not to have reached it: it was
+// never given, or what reports each turn reported their start, and of none.
+func NeverReported(r fleet.Registration, told []fleet.HookEvent) bool {
 	switch r.PromptState {
 	case fleet.DeliveryPending, fleet.DeliveryUndelivered:
 		return r.Prompt != ""
