@@ -8,7 +8,7 @@ import (
 )
 
 // Assess judges a whole snapshot, at each pass: a rule may read more than its subject,
-// so what a change leaves alone cannot be told without asking.
+// so what a change leaves alone is not known without asking.
 func Assess(set *rules.Set, snap fleet.Snapshot, past fleet.Past) fleet.Assessment {
 	return newPass(set, &snap, &past).run()
 }
@@ -34,7 +34,7 @@ type pass struct {
 	broken   map[string]string // rule → how it failed
 	accounts map[fleet.Subject]string
 	firsts   map[trouble]*fleet.Alert // longest firing, by rule and account
-	ran      map[string]bool          // rules that gave at least one plain answer, or had nobody to judge
+	ran      map[string]bool          // rules that gave at least one plain answer, or had nothing to judge
 }
 
 func newPass(set *rules.Set, snap *fleet.Snapshot, past *fleet.Past) *pass {
@@ -97,7 +97,7 @@ func (p *pass) judge(r *rules.Rule) {
 }
 
 // isListed says whether subjects of a kind are found in a part, so that an
-// unusable part leaves nobody to ask about.
+// unusable part leaves nothing to ask about.
 func isListed(k fleet.Kind) bool {
 	return k != fleet.KindHost && k != fleet.KindSelf && k != fleet.KindPart
 }
@@ -142,7 +142,7 @@ func (p *pass) take(r *rules.Rule, a answer) {
 	p.hold(key, a.why)
 }
 
-// fail notes how a rule failed; the first failure is told.
+// fail notes how a rule failed; the first failure is reported.
 func (p *pass) fail(rule, why string) {
 	if _, ok := p.broken[rule]; !ok {
 		p.broken[rule] = why

@@ -7,7 +7,7 @@ import (
 	"custos/internal/rules"
 )
 
-// hold carries an alert over that cannot be told now.
+// hold carries an alert over that is not known now.
 func (p *pass) hold(key fleet.AlertKey, why string) {
 	if old := p.old[key.Rule][key.Subject]; isOpen(old) {
 		p.alerts = append(p.alerts, p.clock.blind(*old, why))

@@ -67,7 +67,7 @@ func (p *pass) causes(key fleet.AlertKey, firing map[string][]fleet.AlertKey) []
 type trouble struct{ rule, account string }
 
 // lead finds, of each rule and account, the alert that has fired longest. A rule
-// that names itself as a cause is about the account: people are told of it once.
+// that names itself as a cause is about the account: people are notified of it once.
 func (p *pass) lead() {
 	p.accounts, p.firsts = map[fleet.Subject]string{}, map[trouble]*fleet.Alert{}
 	for _, a := range p.snap.Agents.Value {
@@ -97,7 +97,7 @@ func isWide(k fleet.Kind) bool {
 	return k == fleet.KindHost || k == fleet.KindMount || k == fleet.KindSelf
 }
 
-// silence marks the alerts that nobody is to be told of. What past.Silences
+// silence marks the alerts that no one is to be notified of. What past.Silences
 // does not hold is not silenced, so that lifting a silence works at once.
 func (p *pass) silence() {
 	paused := fleet.PausedProjects(p.silences)

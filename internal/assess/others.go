@@ -28,7 +28,7 @@ func (p *pass) others(r *rules.Rule, answers map[fleet.Subject]answer) (others [
 		return nil
 	}
 	single := 0
-	for s := range answers { // those that cannot be told, too: they are held
+	for s := range answers { // those that are not known, too: they are held
 		if isOpen(p.old[r.Name][s]) {
 			single++
 		}
@@ -47,8 +47,8 @@ func (p *pass) others(r *rules.Rule, answers map[fleet.Subject]answer) (others [
 	return others
 }
 
-// foundOthers makes one finding of all of them. It ends where there are none; what cannot
-// be told may still be one, unless it is found by itself.
+// foundOthers makes one finding of all of them. It ends where there are none; what is not
+// known may still be one, unless it is found by itself.
 func (p *pass) foundOthers(r *rules.Rule, answers map[fleet.Subject]answer, others []item) {
 	key := othersOf(r)
 	if r.Lists == "" {
@@ -66,7 +66,7 @@ func (p *pass) foundOthers(r *rules.Rule, answers map[fleet.Subject]answer, othe
 	}
 }
 
-// mayBeOthers says whether something cannot be told that has no alert of its own, and why.
+// mayBeOthers says whether something is not known that has no alert of its own, and why.
 func (p *pass) mayBeOthers(r *rules.Rule, answers map[fleet.Subject]answer) (why string, blind bool) {
 	for _, s := range sortedSubjects(answers) {
 		if a := answers[s]; a.truth != rules.True && !isOpen(p.old[r.Name][s]) {

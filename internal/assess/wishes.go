@@ -58,7 +58,7 @@ func (p *pass) expand(r *rules.Rule, a *rules.Action) []fleet.Wish {
 }
 
 // wish returns the wish for one target, or none when the target does not
-// qualify. A target that qualifies only by stale facts is one that cannot be told.
+// qualify. A target that qualifies only by stale facts is one that is not known.
 func (p *pass) wish(r *rules.Rule, a *rules.Action, k fleet.Kind, it item) []fleet.Wish {
 	p.view.Target(k, it.value)
 	truth, why := a.Wants(p.view)

@@ -1,6 +1,6 @@
 package fleet
 
-// AgentState is what an agent is doing, as far as can be told.
+// AgentState is what an agent is doing, as far as is known.
 type AgentState string
 
 // The states of an agent.
@@ -32,14 +32,14 @@ const (
 	ProgressUnknown Progress = "unknown"
 )
 
-// Agent is one run of an agent CLI, whoever started it.
+// Agent is one run of an agent CLI, no matter who started it.
 type Agent struct {
 	Name            string         `json:"name" help:"its stable name: the role, else session and kind, else kind and folder"`
 	Kind            string         `json:"kind" help:"which CLI: claude, codex, …"`
 	Owner           Owner          `json:"owner" help:"custos, adopted, configured or foreign"`
 	State           AgentState     `json:"state" help:"starting, dialog, working, idle, waiting, rate_limited, auth_lost, context_high, stuck, looping, zombie, crashed, finished or stopped" unless:"unknown"`
 	Reason          string         `json:"reason" help:"why this state"`
-	Source          string         `json:"source" help:"what told the state: hook, registry, cpu, title, screen, …"`
+	Source          string         `json:"source" help:"what the state was seen by: hook, registry, cpu, title, screen, …"`
 	Dwell           Leaf[Duration] `json:"dwell" help:"how long it has been in this state"`
 	Process         ProcessID      `json:"process" help:"its process; pid 0 when that is gone"`
 	Procs           []ProcessID    `json:"procs,omitempty" help:"the processes below it, itself first"`
@@ -67,16 +67,16 @@ type Agent struct {
 	Signals         []Signal       `json:"signals,omitempty" help:"the evidence its state rests on"`
 
 	CPUTime          Leaf[Duration] `json:"cpu_time" help:"processor time of its tree so far; that of a child that has ended is not in it"`
-	Still            Duration       `json:"still,omitempty" help:"for how long nothing was seen to move, as far as it was watched; quiet is known once that is long enough to tell"`
-	ContextPercent   Leaf[float64]  `json:"context_percent" help:"percent of its context used, as it told itself" unit:"percent"`
+	Still            Duration       `json:"still,omitempty" help:"for how long nothing was seen to move, as far as it was watched; quiet is known once that is long enough to be sure"`
+	ContextPercent   Leaf[float64]  `json:"context_percent" help:"percent of its context used, as the agent reports it" unit:"percent"`
 	Tool             *ToolCall      `json:"tool,omitempty" help:"the tool it has begun and not ended; empty for none"`
 	Dialog           *Dialog        `json:"dialog,omitempty" help:"the question it shows; empty where none can be read"`
 	ComposerEmpty    Leaf[bool]     `json:"composer_empty" help:"whether nothing is half-written in its input line"`
-	RateLimitedUntil Instant        `json:"rate_limited_until,omitzero" help:"when its limit is reset; not known when it is not limited, or that is not told"`
-	RateLimitedAt    Instant        `json:"rate_limited_at,omitzero" unread:"a limit that a person lifted is told from a new one by it; rules have until when it lasts"` // when it was told of that limit; zero as above, or when only its screen shows it
+	RateLimitedUntil Instant        `json:"rate_limited_until,omitzero" help:"when its limit is reset; not known when it is not limited, or that is not reported"`
+	RateLimitedAt    Instant        `json:"rate_limited_at,omitzero" unread:"it distinguishes a limit that a person lifted from a new one; rules have until when it lasts"` // when that limit was reported; zero as above, or when only its screen shows it
 	LastHealthy      Leaf[Duration] `json:"last_healthy" help:"time since it was last seen in order; 0s when it is"`
-	Cost             Leaf[int64]    `json:"cost" help:"what it cost so far, in millionths of a dollar, as it told itself; only agents without a terminal tell"`
-	Tokens           Leaf[int64]    `json:"tokens" help:"the tokens it used so far, as it told itself; only agents without a terminal tell"`
+	Cost             Leaf[int64]    `json:"cost" help:"what it cost so far, in millionths of a dollar, as the agent reports it; only agents without a terminal do"`
+	Tokens           Leaf[int64]    `json:"tokens" help:"the tokens it used so far, as the agent reports them; only agents without a terminal do"`
 	Cycles           int            `json:"cycles,omitempty" help:"patrols in a row that found it unresponsive, up to the last one"`
 	Nudges           int            `json:"nudges,omitempty" help:"how often it was nudged by a rule in the last six hours"`
 	Orphan           bool           `json:"orphan,omitempty" help:"whether it is a process without terminal, living parent and owner, or was left running by an agent of ours that ended"`
@@ -116,11 +116,11 @@ type Agent struct {
 	Recorded AgentState `json:"recorded,omitempty" help:"the state its record says; what is observed wins"`
 	Conflict string     `json:"conflict,omitempty" help:"how record and observation disagree: a reason to look, never to act; empty when they do not"`
 	Exit     *Exit      `json:"exit,omitempty" help:"how its newest instance ended; empty until it has"`
-	Deaths   int        `json:"deaths,omitempty" help:"how often it ended in the last hour though nobody asked"`
+	Deaths   int        `json:"deaths,omitempty" help:"how often it ended in the last hour though it was not asked to"`
 	DeathsIn Duration   `json:"deaths_in,omitempty" help:"time since the first of those deaths"`
 }
 
-// TurnOver says whether its turn is over, as it told by its own signals: it is
+// TurnOver says whether its turn is over, as its own signals say: it is
 // idle, and at most its context is nearly full. What a screen says of a context is
 // not enough: it may be at work.
 func (a Agent) TurnOver() bool {
@@ -145,7 +145,7 @@ type ToolCall struct {
 func (t ToolCall) Over() bool { return t.Age >= t.Deadline }
 
 // Dialog is a question that an agent shows in its terminal. It is read from
-// text, so it tells what may be answered, never that something must be done.
+// text, so it shows what may be answered, never that something must be done.
 type Dialog struct {
 	ID       string   `json:"id" help:"which dialog of its kind: permission, trust, …"`
 	Says     string   `json:"says" help:"what kind of question it is"`
@@ -192,7 +192,7 @@ type AgentRecord struct {
 	LastSeen Instant    `json:"last_seen"`
 	OneShot  bool       `json:"oneshot,omitempty"`
 
-	// What a later look compares with, so that even a one-shot patrol can tell
+	// What a later look compares with, so that even a one-shot patrol can see
 	// that nothing moved.
 	CPUTime     Duration `json:"cpu_time,omitempty"`    // of its tree, at LastSeen
 	Moved       Instant  `json:"moved,omitzero"`        // when a life signal last moved, or watching began

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Categories lists the groups of checks of custos doctor, in the order they are told.
+// Categories lists the groups of checks of custos doctor, in the order they are shown.
 func Categories() []string {
 	return []string{"dependencies", "structure", "config", "databases", "consistency", "agents", "logs", "locks", "sessions", "worktrees", "hooks",
 		"formulas", "schedules", "forge", "merge-queue", "ci", "containers", "chat", "disk", "clock", "security", "version"}

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// CI is what the CI systems tell.
+// CI is what the CI systems report.
 type CI struct {
 	Pipelines []Pipeline `json:"pipelines"` // those that have not ended, and the newest ended ones of each branch
 	Workers   []Worker   `json:"workers"`
@@ -17,7 +17,7 @@ func PipelineName(system, project string, number int64) string {
 	return system + "/" + project + "#" + strconv.FormatInt(number, 10)
 }
 
-// Pipeline is one pipeline, or one run of a workflow. Ages are told by the CI's clock.
+// Pipeline is one pipeline, or one run of a workflow. Ages are by the CI's clock.
 type Pipeline struct {
 	Name     string         `json:"name" help:"SYSTEM/PROJECT#NUMBER"`
 	System   string         `json:"system" help:"of its section [ci.NAME]"`
@@ -26,7 +26,7 @@ type Pipeline struct {
 	Number   int64          `json:"number" help:"in its project"`
 	URL      string         `json:"url" help:"where it is"`
 	Owner    Owner          `json:"owner" help:"configured or foreign"`
-	Title    string         `json:"title,omitempty" help:"of the workflow or the commit: somebody's words"`
+	Title    string         `json:"title,omitempty" help:"of the workflow or the commit: untrusted text"`
 	Workflow string         `json:"workflow,omitempty" help:"its file or name; empty where a pipeline is all workflows"`
 	Event    string         `json:"event" help:"push, pull_request, …"`
 	Branch   string         `json:"branch" help:"on which it runs"`
@@ -40,7 +40,7 @@ type Pipeline struct {
 	Ended    Leaf[Duration] `json:"ended" help:"time since it ended; 0s while it has not"`
 	Attempt  int            `json:"attempt" help:"which attempt, from 1"`
 	Infra    Leaf[bool]     `json:"infra" help:"whether it failed within a day for a cause outside the code"`
-	Cause    string         `json:"cause,omitempty" help:"that cause, and what told it; secrets redacted"`
+	Cause    string         `json:"cause,omitempty" help:"that cause, and where it was seen; secrets redacted"`
 }
 
 // Run names what running it again repeats: its workflow on its branch, at its
@@ -54,12 +54,12 @@ func (p Pipeline) Run() Subject {
 }
 
 // Repeats says whether a CI's words, as it writes them, name what this pipeline is a run
-// of: whoever acts on it asks anew, and may be shown another by its number.
+// of: an action asks anew, and may be shown another by its number.
 func (p Pipeline) Repeats(workflow, branch, head string) bool {
 	return p.Workflow == PipelineText(workflow) && p.Branch == PipelineText(branch) && p.Head == PipelineText(head)
 }
 
-// PipelineText makes what somebody wrote in a CI safe to show, on one line.
+// PipelineText makes what was written in a CI safe to show, on one line.
 func PipelineText(s string) string { return Line(Redact(Text(s[:min(len(s), 4<<10)])), 200) }
 
 // Worker is one agent or runner of a CI system.

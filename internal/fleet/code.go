@@ -31,7 +31,7 @@ type CodeFacts struct {
 	Commit  string       `json:"commit,omitempty" help:"the commit it was read from"`
 	Digest  string       `json:"digest,omitempty" help:"of all of its files, as that commit has them: what a person approves of"`
 	Trusted int          `json:"trusted" help:"how many files are as a person approved of them"`
-	Changes Leaf[string] `json:"changes" help:"what nobody approved of: '+ path' is new, '~ path' has changed, '- path' is gone; empty when all of it is trusted"`
+	Changes Leaf[string] `json:"changes" help:"what no person has approved: '+ path' is new, '~ path' has changed, '- path' is gone; empty when all of it is trusted"`
 	Loose   string       `json:"loose,omitempty" help:"what lies in the folder otherwise than in that commit; it is never run; empty when nothing does"`
 	Diff    string       `json:"diff,omitempty" help:"the changes, cut"`
 }

@@ -2,7 +2,7 @@ package fleet
 
 import "time"
 
-// CacheUnused is how long no build has used what may go of a build cache: whoever
+// CacheUnused is how long no build has used what may go of a build cache: who
 // builds each day keeps what is warm.
 const CacheUnused = 24 * time.Hour
 
@@ -11,7 +11,7 @@ type Engine struct {
 	Version    string      `json:"version,omitempty" help:"of the engine"`
 	Address    string      `json:"address,omitempty" help:"of its socket"`
 	Root       string      `json:"root,omitempty" help:"the folder it keeps images and containers in, as it says itself"`
-	Dangling   Leaf[int64] `json:"dangling" help:"bytes of images that nothing names or uses; what they share with others is counted where the engine does not tell it apart" unit:"bytes"`
+	Dangling   Leaf[int64] `json:"dangling" help:"bytes of images that nothing names or uses; what they share with others is counted where the engine does not separate it" unit:"bytes"`
 	BuildCache Leaf[int64] `json:"build_cache" help:"bytes of build cache that no build has used for a day" unit:"bytes"`
 	Containers []Container `json:"containers" help:"its containers"`
 }
@@ -33,7 +33,7 @@ type Container struct {
 	Error    string         `json:"error,omitempty" help:"why the engine could not start it; secrets redacted"`
 	Exit     Leaf[int]      `json:"exit" help:"exit status of its last run; 0 while it runs"`
 	OOM      Leaf[bool]     `json:"oom" help:"whether the kernel ended the last run that is over for want of memory"`
-	Restarts Leaf[int]      `json:"restarts" help:"by the engine, since somebody last started it"`
+	Restarts Leaf[int]      `json:"restarts" help:"by the engine, since a person or a program last started it"`
 	Lately   Leaf[int]      `json:"lately" help:"restarts in the last ten minutes"`
 	Memory   Leaf[int64]    `json:"memory" help:"bytes in use" unit:"bytes"`
 	Limit    Leaf[int64]    `json:"limit" help:"bytes allowed; 0 for no limit" unit:"bytes"`

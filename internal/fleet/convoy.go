@@ -7,7 +7,7 @@ type ConvoyState string
 const (
 	ConvoyOpen   ConvoyState = "open"
 	ConvoyDone   ConvoyState = "done"   // every member is closed; one that is reopened opens it again
-	ConvoyClosed ConvoyState = "closed" // by somebody, whatever its members are
+	ConvoyClosed ConvoyState = "closed" // by a person or an agent, whatever its members are
 )
 
 // Convoy is work that is tracked together, across projects and trackers. It is
@@ -16,7 +16,7 @@ type Convoy struct {
 	Head
 	Title   string         `json:"title"`
 	Members []ConvoyMember `json:"members,omitempty"`
-	Notify  []string       `json:"notify,omitempty"` // addresses that are told when it is done; none: the overseer
+	Notify  []string       `json:"notify,omitempty"` // addresses that are notified when it is done; none: the overseer
 	Due     Instant        `json:"due,omitzero"`
 	State   ConvoyState    `json:"state"`
 	Times   int            `json:"times,omitempty"` // how often it was done

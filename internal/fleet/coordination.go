@@ -13,19 +13,19 @@ type Coordination struct {
 type WorkFacts struct {
 	Ref       Ref             `json:"ref" help:"how other work names it: w12, PROJECT#12, PROJECT!7, bd:ID"`
 	Tracker   Tracker         `json:"tracker" help:"custos, issue, pr or beads"`
-	Title     string          `json:"title,omitempty" help:"somebody's words"`
+	Title     string          `json:"title,omitempty" help:"untrusted text"`
 	Project   string          `json:"project,omitempty" help:"its project"`
 	Priority  Priority        `json:"priority,omitempty" help:"P0 to P4, where it has one"`
-	Agent     string          `json:"agent,omitempty" help:"who works on it; empty when nobody is known to"`
+	Agent     string          `json:"agent,omitempty" help:"who works on it; empty when no one is known to"`
 	State     Leaf[WorkState] `json:"state" help:"open, in progress or closed; not known when its tracker does not show it"`
 	BlockedBy []Ref           `json:"blocked_by,omitempty" help:"what it waits for, and is not closed, or not seen"`
 	Unseen    []Ref           `json:"unseen,omitempty" help:"of that, what no tracker shows"`
-	Ready     Leaf[bool]      `json:"ready" help:"whether somebody may take it up: it is open, waits for nothing, and nobody works on it"`
+	Ready     Leaf[bool]      `json:"ready" help:"whether it may be taken up: it is open, waits for nothing, and no one works on it"`
 	Cycle     []Ref           `json:"cycle,omitempty" help:"the cycle of dependencies that it is the first of"`
 	Age       Duration        `json:"age" help:"time since it was written down; 0s for work of other trackers"`
 	Since     Duration        `json:"since" help:"time since its state began; 0s for work of other trackers"`
 	Waits     Duration        `json:"waits" help:"time for which it has waited for the oldest dependency that is not resolved"`
-	Alive     Leaf[bool]      `json:"alive" help:"whether the agent that works on it lives; true when nobody works on it"`
+	Alive     Leaf[bool]      `json:"alive" help:"whether the agent that works on it lives; true when no one works on it"`
 	Held      string          `json:"held,omitempty" help:"why its tracker says that it waits, though nothing is left that it waits for; empty when it does not"`
 }
 
@@ -33,12 +33,12 @@ type WorkFacts struct {
 type GateFacts struct {
 	ID      string    `json:"id" help:"its ID"`
 	Type    GateType  `json:"type" help:"timer, event, condition, gh:run, gh:pr, human or mail"`
-	Title   string    `json:"title" help:"somebody's words"`
+	Title   string    `json:"title" help:"untrusted text"`
 	Project string    `json:"project,omitempty" help:"its project"`
 	State   GateState `json:"state" help:"open or closed"`
 	Outcome string    `json:"outcome,omitempty" help:"passed, failed or cancelled; empty while it is open"`
 	Why     string    `json:"why,omitempty" help:"why it is closed, or what keeps it from being judged"`
-	Waiters []string  `json:"waiters,omitempty" help:"who is told when it closes"`
+	Waiters []string  `json:"waiters,omitempty" help:"who is notified when it closes"`
 	Age     Duration  `json:"age" help:"time since it was made"`
 	Overdue Duration  `json:"overdue" help:"time past its due; 0s while it is not"`
 	Blind   bool      `json:"blind" help:"whether what it waits for cannot be seen"`
@@ -47,11 +47,11 @@ type GateFacts struct {
 // ConvoyFacts is a convoy that is open, or was done within a day.
 type ConvoyFacts struct {
 	ID      string      `json:"id" help:"its ID"`
-	Title   string      `json:"title" help:"somebody's words"`
+	Title   string      `json:"title" help:"untrusted text"`
 	State   ConvoyState `json:"state" help:"open, done or closed"`
 	Members int         `json:"members" help:"how many it has"`
 	Closed  int         `json:"closed" help:"members that are closed"`
-	Ready   Leaf[int]   `json:"ready" help:"members that somebody may take up"`
+	Ready   Leaf[int]   `json:"ready" help:"members that may be taken up"`
 	Taken   Leaf[int]   `json:"taken" help:"members that a live agent, or a person, works on"`
 	Unseen  int         `json:"unseen" help:"members that no tracker shows"`
 	Age     Duration    `json:"age" help:"time since it was made"`
@@ -65,18 +65,18 @@ type MailFacts struct {
 	From     string   `json:"from" help:"who wrote it"`
 	Type     MailType `json:"type,omitempty" help:"HELP, question, …; empty for free text"`
 	Priority Priority `json:"priority" help:"P0 to P4"`
-	Subject  string   `json:"subject" help:"somebody's words"`
+	Subject  string   `json:"subject" help:"untrusted text"`
 	Readers  int      `json:"readers" help:"whom it is for"`
 	Unread   int      `json:"unread" help:"who has not acknowledged it"`
 	Bounced  int      `json:"bounced" help:"who will never read it"`
 	Age      Duration `json:"age" help:"time since it was written"`
-	Answered bool     `json:"answered" help:"whether somebody answered it"`
+	Answered bool     `json:"answered" help:"whether it was answered"`
 	Raised   bool     `json:"raised" help:"whether it was escalated, for want of an answer"`
 	Grade    Priority `json:"grade,omitempty" help:"P0 to P4, as the words of a HELP were sorted; empty for other mail"`
 	Stopped  string   `json:"stopped,omitempty" help:"why no more of its kind is taken, as when two agents write in a loop; empty while it is"`
 }
 
-// Bead is one piece of work in a tracker of beads, as its own command tells.
+// Bead is one piece of work in a tracker of beads, as its own command reports it.
 type Bead struct {
 	ID       string        `json:"id"`
 	Project  string        `json:"project,omitempty"` // name of the folder that its tracker is in
@@ -93,13 +93,13 @@ type Bead struct {
 	Closed   Leaf[Instant] `json:"closed"` // when it was closed
 }
 
-// CoordinationPolicy is who is told of what is coordinated.
+// CoordinationPolicy is who is notified of what is coordinated.
 type CoordinationPolicy struct {
-	// Watcher is told that work is free which no agent has: the name of an agent,
+	// Watcher is notified of work that no agent has: the name of an agent,
 	// role/ROLE for those of the work's project, or Overseer. Watchers has others
 	// for single projects.
 	Watcher  string            `json:"watcher,omitempty"`
 	Watchers map[string]string `json:"watchers,omitempty"`
-	// Convoys is told that a convoy is done that names nobody.
+	// Convoys is notified when a convoy is done that names no one.
 	Convoys []string `json:"convoys,omitempty"`
 }

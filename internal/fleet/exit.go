@@ -11,8 +11,8 @@ type Exit struct {
 	ShimGone bool      `json:"shim_gone,omitempty" help:"whether its shim was gone when it ended, and had written down no end: whatever its status, it did not end by itself"`
 	Early    bool      `json:"early,omitempty" help:"whether it ended before it had taken what it was started for, or while its recovery was proved: whatever its status, it has not done it"`
 	At       Instant   `json:"at" help:"when"`
-	Source   string    `json:"source" help:"what told it: shim, proc, pidfd or tmux; reboot when nobody saw it; none when nothing tells"`
-	Asked    string    `json:"asked,omitempty" help:"who asked Custos for it; empty when nobody did"`
+	Source   string    `json:"source" help:"how the end was seen: shim, proc, pidfd or tmux; reboot when it was not seen; none when nothing shows it"`
+	Asked    string    `json:"asked,omitempty" help:"who asked Custos for it; empty when no one did"`
 	Quit     string    `json:"quit,omitempty" help:"how a person was seen to end it at its own terminal; empty when none was"`
 	Server   string    `json:"server,omitempty" help:"socket of the terminal server that ended with it; empty when none did"`
 }
@@ -40,7 +40,7 @@ func (e Exit) Besides() (words string) {
 // TooEarly is said of an end that came before what the instance was started for was done.
 const TooEarly = ", too early to have done what it was started for"
 
-// Ender says who ended an instance, as far as can be told.
+// Ender says who ended an instance, as far as is known.
 type Ender string
 
 // The enders. Only evidence of a person makes one: what is not known is never
@@ -51,7 +51,7 @@ const (
 	EnderUnknown   Ender = "unknown"
 )
 
-// ExitReboot is the source of an exit that nobody saw: the machine was started
+// ExitReboot is the source of an exit that was not seen: the machine was started
 // again since, so it is certain that the instance ended, and not how.
 const ExitReboot = "reboot"
 
@@ -91,7 +91,7 @@ func (e Exit) ByKeys() bool {
 func isTyped(signal int) bool { return signal >= 1 && signal <= 3 }
 
 // EndSignal returns the signal that ended a process. A shell, and the CLIs
-// themselves, tell one as 128 and its number.
+// themselves, report one as 128 and its number.
 func EndSignal(status, signal Leaf[int]) (int, bool) {
 	if n, ok := signal.Get(); ok && n > 0 {
 		return n, true
@@ -102,9 +102,9 @@ func EndSignal(status, signal Leaf[int]) (int, bool) {
 	return 0, false
 }
 
-// Failed says whether the agent ended in a way nobody asked for: with its terminal or
+// Failed says whether the agent ended in a way that was not asked for: with its terminal or
 // terminal server, too early, by a status that is not 0, a signal, or in a way that
-// cannot be told.
+// is not known.
 func (e Exit) Failed() bool {
 	status, known := e.Status.Get()
 	return e.Asked == "" && e.Quit == "" && (e.OOM || e.Hangup || e.ShimGone || e.Early || e.Server != "" || !known || status != 0)

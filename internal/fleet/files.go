@@ -33,8 +33,8 @@ type Phase struct {
 	Age        Leaf[Duration] `json:"age" help:"time since it was written"`
 	Project    string         `json:"project,omitempty" help:"from the file's name"`
 	Issue      Leaf[int]      `json:"issue" help:"from the file's name"`
-	Unnumbered bool           `json:"unnumbered,omitempty" help:"whether its name fits, and holds no issue: no forge can tell of it"`
-	Tracked    bool           `json:"tracked,omitempty" help:"whether a forge is configured that tells of that issue"`
+	Unnumbered bool           `json:"unnumbered,omitempty" help:"whether its name fits, and holds no issue: no forge can know of it"`
+	Tracked    bool           `json:"tracked,omitempty" help:"whether a forge is configured that has that issue"`
 	Closed     Leaf[bool]     `json:"closed" help:"whether that issue, or the pull request of that number, is closed; not known without a forge"`
 	ClosedFor  Leaf[Duration] `json:"closed_for" help:"time since it was closed, by the forge's clock; 0s while it is open"`
 }

@@ -51,7 +51,7 @@ type Wish struct {
 	Subject Subject `json:"subject"` // the target, which need not be the finding's subject
 	Target  Target  `json:"target"`
 	Limit   int     `json:"limit,omitempty"`   // at most so many of the finding's wishes with this Do
-	Unknown string  `json:"unknown,omitempty"` // why it cannot be told whether the target qualifies
+	Unknown string  `json:"unknown,omitempty"` // why it is not known whether the target qualifies
 	Text    string  `json:"text,omitempty"`    // what to type (nudge), or why (stop)
 }
 
@@ -78,11 +78,11 @@ type Target struct {
 	Code      *CodeFacts   `json:"code,omitempty"`
 	// Registration is the target of a spawn: the agent as it is to be.
 	Registration *Registration `json:"registration,omitempty"`
-	// Step is the target of an action on a run: never somebody's thing, Custos made it.
+	// Step is the target of an action on a run: Custos made it, and it is never another's.
 	Step *StepTarget `json:"step,omitempty"`
 }
 
-// Owner says whose the target is; foreign when it cannot be told.
+// Owner says whose the target is; foreign when that is not known.
 func (t Target) Owner() Owner {
 	switch {
 	case t.Agent != nil:
@@ -108,7 +108,7 @@ func (t Target) Owner() Owner {
 	case t.Code != nil:
 		return OwnerConfigured // custos.toml names it
 	case t.Mount != nil:
-		return OwnerConfigured // a message about the machine touches nobody's things
+		return OwnerConfigured // a message about the machine touches nothing of anyone
 	}
 	return t.elsewhere()
 }
@@ -155,8 +155,8 @@ type Alert struct {
 	LastTrue      Instant     `json:"last_true"`
 	EndedAt       Instant     `json:"ended_at,omitzero"`
 	Patrols       int         `json:"patrols"`              // patrols in a row that found it true
-	TellAfter     int         `json:"tell_after,omitempty"` // of its rule: people are told once Patrols is as many
-	Blind         string      `json:"blind,omitempty"`      // why it cannot be told any more
+	TellAfter     int         `json:"tell_after,omitempty"` // of its rule: people are notified once Patrols is as many
+	Blind         string      `json:"blind,omitempty"`      // why it is not known any more
 	Evidence      []Evidence  `json:"evidence,omitempty"`
 	CausedBy      []AlertKey  `json:"caused_by,omitempty"`
 	Changes       []Instant   `json:"changes,omitempty"` // of status to or from firing, newest last, for flap damping

@@ -10,14 +10,14 @@ type FolderID struct {
 	Boot   string `json:"boot"` // numbers of devices hold for one
 	Device uint64 `json:"device"`
 	Inode  uint64 `json:"inode"`
-	Born   int64  `json:"born,omitempty"`    // nanoseconds since 1970; 0 where its file system does not tell
+	Born   int64  `json:"born,omitempty"`    // nanoseconds since 1970; 0 where its file system does not say
 	Common string `json:"common,omitempty"`  // git folder of the repository whose worktree it is; "" for none
 	GitDir string `json:"git_dir,omitempty"` // its own git folder there, by which that names it
 }
 
 // Same says whether both are one folder, whatever is in it. An inode is given anew when
 // its folder is gone, so that when it was made counts too. The number of a device is
-// asked only where that is not told, and within one boot.
+// asked only where that is not known, and within one boot.
 func (f FolderID) Same(o FolderID) bool {
 	if f.Born != 0 && o.Born != 0 {
 		return f.Inode == o.Inode && f.Born == o.Born
@@ -29,7 +29,7 @@ func (f FolderID) Same(o FolderID) bool {
 func (r Registration) Place() string { return cmp.Or(r.Worktree, r.Dir) }
 
 // Other says why a folder is not the one that an agent was started in last, as far as its
-// record tells; "" when it is. repo is the git folder of its repository; "" where that is
+// record says; "" when it is. repo is the git folder of its repository; "" where that is
 // not known. A person may have made it again: then only another's repository is another.
 func (r Registration) Other(now FolderID, repo string, person bool) string {
 	if person && (r.Folder != nil && now.Common == r.Folder.Common || r.Worktree == "") {

@@ -12,8 +12,8 @@ type Project struct {
 	Owner      Owner          `json:"owner" help:"custos, adopted, configured or foreign"`
 	Primary    Leaf[string]   `json:"primary" help:"its primary branch"`
 	Active     Leaf[bool]     `json:"active" help:"whether agents are to take up work there: its switch, where it has one, is on"`
-	Ready      Leaf[int]      `json:"ready" help:"open issues that may be taken up: labelled so, not blocked, nobody's"`
-	InProgress Leaf[int]      `json:"in_progress" help:"open issues that somebody works on"`
+	Ready      Leaf[int]      `json:"ready" help:"open issues that may be taken up: labelled so, not blocked, not taken"`
+	InProgress Leaf[int]      `json:"in_progress" help:"open issues that are worked on"`
 	Blocked    Leaf[int]      `json:"blocked" help:"open issues that wait for other open ones, or are labelled so"`
 	Empty      Leaf[int]      `json:"empty" help:"looks in a row with open issues and none ready"`
 	Skew       Leaf[Duration] `json:"skew" help:"the forge's clock minus ours"`
@@ -33,12 +33,12 @@ func IssueName(project string, number int) string { return project + "#" + strco
 // PullName is the stable name of a pull request: PROJECT!7.
 func PullName(project string, number int) string { return project + "!" + strconv.Itoa(number) }
 
-// Issue is one issue of a project. Ages are told by the forge's clock.
+// Issue is one issue of a project. Ages are by the forge's clock.
 type Issue struct {
 	Name      string         `json:"name" help:"PROJECT#NUMBER"`
 	Project   string         `json:"project" help:"its project"`
 	Number    int            `json:"number" help:"in its project"`
-	Title     string         `json:"title" help:"somebody's words: stripped, cut, never obeyed"`
+	Title     string         `json:"title" help:"untrusted text: stripped, cut, never obeyed"`
 	URL       string         `json:"url" help:"where it is"`
 	Owner     Owner          `json:"owner" help:"of its project: configured or foreign"`
 	Author    string         `json:"author" help:"who opened it"`
@@ -48,13 +48,13 @@ type Issue struct {
 	Age       Leaf[Duration] `json:"age" help:"time since it was opened"`
 	Updated   Leaf[Duration] `json:"updated" help:"time since anything happened to it"`
 	Closed    Leaf[Duration] `json:"closed" help:"time since it was closed; 0s while it is open"`
-	Taken     Leaf[bool]     `json:"taken" help:"whether somebody is said to work on it: by label or assignee"`
+	Taken     Leaf[bool]     `json:"taken" help:"whether it is said to be worked on: by label or assignee"`
 	Ready     Leaf[bool]     `json:"ready" help:"whether it may be taken up"`
 	BlockedBy Leaf[[]string] `json:"blocked_by" help:"names of what it waits for and that is open, or unseen"`
 	Waits     Leaf[Duration] `json:"waits" help:"age of the oldest open issue that it waits for; 0s for none"`
 	Cycle     []string       `json:"cycle,omitempty" help:"the cycle of dependencies that it is the first of"`
 	Marked    bool           `json:"marked,omitempty" help:"whether it is labelled as one that waits"`
-	Agent     string         `json:"agent,omitempty" help:"who works on it, by registry, branch or name; empty when nobody is known to"`
+	Agent     string         `json:"agent,omitempty" help:"who works on it, by registry, branch or name; empty when no one is known to"`
 }
 
 // EndedPull is a pull request that was merged or closed lately.
@@ -62,7 +62,7 @@ type EndedPull struct {
 	Name    string         `json:"name"` // PullName
 	Project string         `json:"project"`
 	Number  int            `json:"number"`
-	Title   string         `json:"title"` // somebody's words
+	Title   string         `json:"title"` // untrusted text
 	URL     string         `json:"url"`
 	Branch  string         `json:"branch"` // its head's
 	Merged  bool           `json:"merged,omitempty"`
@@ -75,7 +75,7 @@ type PullRequest struct {
 	Name     string         `json:"name" help:"PROJECT!NUMBER"`
 	Project  string         `json:"project" help:"its project"`
 	Number   int            `json:"number" help:"in its project"`
-	Title    string         `json:"title" help:"somebody's words"`
+	Title    string         `json:"title" help:"untrusted text"`
 	URL      string         `json:"url" help:"where it is"`
 	Owner    Owner          `json:"owner" help:"of its project: configured or foreign"`
 	Author   string         `json:"author" help:"who opened it"`
@@ -85,12 +85,12 @@ type PullRequest struct {
 	Head     string         `json:"head" help:"its newest commit"`
 	Draft    bool           `json:"draft,omitempty" help:"whether it is a draft"`
 	Age      Leaf[Duration] `json:"age" help:"time since it was opened"`
-	Pushed   Leaf[Duration] `json:"pushed" help:"time since its newest commit was pushed, as well as that can be told"`
-	Checks   Leaf[string]   `json:"checks" help:"none, pending, success or failure: of the required contexts where the forge tells them, else of all"`
+	Pushed   Leaf[Duration] `json:"pushed" help:"time since its newest commit was pushed, as far as that is known"`
+	Checks   Leaf[string]   `json:"checks" help:"none, pending, success or failure: of the required contexts where the forge names them, else of all"`
 	Failed   []string       `json:"failed,omitempty" help:"the checks that failed"`
 	Checked  Leaf[Duration] `json:"checked" help:"time since its last check ended; 0s while none has"`
 	Conflict Leaf[bool]     `json:"conflict" help:"whether it cannot be merged as it is"`
 	Review   Leaf[string]   `json:"review" help:"none, requested, commented, approved or changes requested"`
 	Closes   []string       `json:"closes,omitempty" help:"names of issues that it says it closes"`
-	Agent    string         `json:"agent,omitempty" help:"who works on it, by registry, branch or name; empty when nobody is known to"`
+	Agent    string         `json:"agent,omitempty" help:"who works on it, by registry, branch or name; empty when no one is known to"`
 }

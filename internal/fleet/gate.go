@@ -32,11 +32,11 @@ const (
 const (
 	GatePassed    = "passed"
 	GateFailed    = "failed"    // what it waits for can never come: a pull request closed unmerged, a run that failed
-	GateCancelled = "cancelled" // somebody took it back
+	GateCancelled = "cancelled" // it was taken back
 )
 
-// Gate holds back whoever waits for it until one thing has happened. It is
-// closed once, with a reason, and each waiter is told of it once.
+// Gate holds back what waits for it until one thing has happened. It is
+// closed once, with a reason, and each waiter is notified once.
 type Gate struct {
 	Head
 	Type    GateType `json:"type"`
@@ -56,7 +56,7 @@ type Gate struct {
 	To      string   `json:"to,omitempty"`      // mail: to whom
 	Subject string   `json:"subject,omitempty"` // mail: what its subject begins with
 
-	Waiters []string  `json:"waiters,omitempty"` // addresses that are told
+	Waiters []string  `json:"waiters,omitempty"` // addresses that are notified
 	Due     Instant   `json:"due,omitzero"`      // overdue after it
 	Step    string    `json:"step,omitempty"`    // RUN/STEP of a formula that waits
 	State   GateState `json:"state"`
@@ -79,7 +79,7 @@ type GateCheck struct {
 }
 
 // Trigger is something that happened outside, as a person, an agent or a webhook
-// tells: what waits for "trigger:NAME" goes on.
+// reports: what waits for "trigger:NAME" goes on.
 type Trigger struct {
 	Head
 	Name string  `json:"name"`

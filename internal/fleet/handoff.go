@@ -39,7 +39,7 @@ type HandoffPolicy struct {
 	Deadline Duration `json:"deadline"`      // for its answer
 }
 
-// DefaultHandoffPolicy asks nobody: a fresh agent costs what the old one knew.
+// DefaultHandoffPolicy asks no agent: a fresh agent costs what the old one knew.
 func DefaultHandoffPolicy() HandoffPolicy {
 	return HandoffPolicy{Percent: 80, Deadline: Duration(600e9)}
 }

@@ -2,7 +2,7 @@ package fleet
 
 import "fmt"
 
-// HookEvent is what an agent CLI told of itself through a hook, normalised over
+// HookEvent is what an agent CLI reported of itself through a hook, normalised over
 // the kinds.
 type HookEvent struct {
 	ID       string        `json:"id"` // deduplicates: the same event may arrive by wire and by spool

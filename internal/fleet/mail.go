@@ -8,7 +8,7 @@ const (
 	MailFree        MailType = ""
 	MailHelp        MailType = "HELP"
 	MailLifecycle   MailType = "LIFECYCLE"
-	MailWitnessPing MailType = "WITNESS_PING" // answered by the record of activity; it wakes nobody
+	MailWitnessPing MailType = "WITNESS_PING" // answered by the record of activity; it wakes no agent
 	MailWorkerDone  MailType = "worker_done"
 	MailMergeReady  MailType = "merge_ready"
 	MailMergeResult MailType = "merge_result"
@@ -19,11 +19,11 @@ const (
 	MailGate       MailType = "gate"       // a gate was closed
 	MailConvoy     MailType = "convoy"     // a convoy is done
 	MailDependency MailType = "dependency" // what work waited for is closed
-	MailBounce     MailType = "bounce"     // a mail that nobody will read
+	MailBounce     MailType = "bounce"     // a mail that no one will read
 	MailNews       MailType = "news"       // of an agent, to its parent
 )
 
-// MailTypes lists the types that somebody may write.
+// MailTypes lists the types that people and agents may write.
 func MailTypes() []MailType {
 	return []MailType{MailHelp, MailLifecycle, MailWitnessPing, MailWorkerDone, MailMergeReady, MailMergeResult, MailEscalation, MailQuestion, MailAnswer}
 }
@@ -37,11 +37,11 @@ type CopyState string
 // The states of a copy.
 const (
 	CopyNew      CopyState = "new"
-	CopyTold     CopyState = "told" // its reader was told that it is there; not acknowledged
+	CopyTold     CopyState = "told" // its reader was notified of it; not acknowledged
 	CopyRead     CopyState = "read" // acknowledged
 	CopyArchived CopyState = "archived"
-	CopyBounced  CopyState = "bounced" // nobody will read it: its reader is gone for good
-	CopyUnread   CopyState = "unread"  // told as often as it is told, and never read
+	CopyBounced  CopyState = "bounced" // no one will read it: its reader is gone for good
+	CopyUnread   CopyState = "unread"  // its reader was notified as often as is done, and never read it
 )
 
 // Mail is one message between agents, people and Custos.
@@ -56,7 +56,7 @@ type Mail struct {
 	Subject  string     `json:"subject"`
 	Body     string     `json:"body,omitempty"`
 	Project  string     `json:"project,omitempty"`
-	About    string     `json:"about,omitempty"` // what it tells of: a gate, a convoy, a Ref, an agent
+	About    string     `json:"about,omitempty"` // what it is about: a gate, a convoy, a Ref, an agent
 	At       Instant    `json:"at"`
 	Copies   []MailCopy `json:"copies,omitempty"` // one for each reader; of Custos' own mail only the people have one until a pass has sorted it
 	Sorted   bool       `json:"sorted,omitempty"` // a pass has found its readers
@@ -79,9 +79,9 @@ type MailCopy struct {
 	To     string    `json:"to"` // name of an agent, or Overseer
 	State  CopyState `json:"state"`
 	Since  Instant   `json:"since,omitzero"` // of this state
-	Told   int       `json:"told,omitempty"` // how often
+	Told   int       `json:"told,omitempty"` // how often its reader was notified
 	ToldAt Instant   `json:"told_at,omitzero"`
-	Order  string    `json:"order,omitempty"` // ID of the nudge that tells of it now
+	Order  string    `json:"order,omitempty"` // ID of the nudge that announces it now
 	Why    string    `json:"why,omitempty"`
 }
 
@@ -90,7 +90,7 @@ func (c MailCopy) Over() bool {
 	return c.State == CopyRead || c.State == CopyArchived || c.State == CopyBounced || c.State == CopyUnread
 }
 
-// Waits says whether it is a call for help that nobody answered, nor was it
+// Waits says whether it is a call for help that was not answered, nor was it
 // escalated.
 func (m Mail) Waits() bool { return m.Type == MailHelp && m.AnsweredBy == "" && m.Raised.IsZero() }
 

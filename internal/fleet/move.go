@@ -12,7 +12,7 @@ type Move struct {
 	From   string   `json:"from,omitempty"` // state that it leaves; empty: the record is new
 	To     string   `json:"to"`             // as From: what is known of it changes, its state does not
 	Why    string   `json:"why,omitempty"`
-	Told   []string `json:"told,omitempty"` // addresses that are told of it
+	Told   []string `json:"told,omitempty"` // addresses that are notified of it
 }
 
 // Noted says whether nothing but what is known of the record changes.
@@ -43,7 +43,7 @@ type Changes struct {
 	// Records are new, or changed; a Revision works as in Registrations. A new one
 	// whose Key is known is left out.
 	Records Records `json:"records,omitzero"`
-	// Messages for the outbox that follow from records, or that a person or an agent has told.
+	// Messages for the outbox that follow from records, or that a person or an agent has sent.
 	Messages []Message `json:"messages,omitempty"`
 	// Verdicts are calls of a judge beside the actions, about what a person said: the
 	// receipt of a call, written before it is made and again when it has ended.

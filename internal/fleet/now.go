@@ -3,7 +3,7 @@ package fleet
 import "slices"
 
 // Now is an agent as it is at the moment of the snapshot. What had lasted when agents
-// were looked at has lasted longer by then, all of it by the same time: told one by
+// were looked at has lasted longer by then, all of it by the same time: taken one by
 // one, a state would be older than the process that is in it.
 func (s *Snapshot) Now(a Agent) Agent {
 	if s.Agents.At.IsZero() {

@@ -37,7 +37,7 @@ func (d OrderDo) Action() string {
 // ByCustos is the author of what Custos wants by itself. No user has this name.
 const ByCustos = "@custos"
 
-// ByWebhook is the author of a trigger that came by a signed webhook: whoever holds
+// ByWebhook is the author of a trigger that came by a signed webhook: who holds
 // the secret. No user has this name.
 const ByWebhook = "@webhook"
 
@@ -50,7 +50,7 @@ const byAgent = "agent/"
 func AgentOf(by string) (name string, ok bool) { return strings.CutPrefix(by, byAgent) }
 
 // IsPerson says whether an author is a person: neither Custos, nor an agent, nor a
-// webhook, nor nobody.
+// webhook, nor no one.
 func IsPerson(by string) bool {
 	_, agent := AgentOf(by)
 	return by != "" && by != ByCustos && by != ByWebhook && !agent
@@ -131,7 +131,7 @@ func (o Order) WithTakenBack(why string) string {
 // leaves the order open: a later pass judges it again, until it expires or its
 // attempts are spent; one that found what no waiting changes ends it. What must not be done twice is not tried twice: a failed
 // spawn was rolled back and is for a person to order again, an answer goes to
-// one dialog only. Whether a start in doubt was done, a look at its agent tells.
+// one dialog only. Whether a start in doubt was done, a look at its agent shows.
 func (o Order) After(r Result) Order {
 	o.Guard, o.Until, o.Hint = "", Instant{}, ""
 	o.Why = r.Why

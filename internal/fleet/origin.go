@@ -10,12 +10,12 @@ type Origin struct {
 	Parent   string `json:"parent,omitempty"` // as that system calls it, or Overseer
 	Task     string `json:"task,omitempty"`
 	Worktree string `json:"worktree,omitempty"`
-	// Over is why, by its own system, its work is over; "" while that is not told.
+	// Over is why, by its own system, its work is over; "" while that is not known.
 	Over string `json:"over,omitempty"`
 	// Checkpoint is what it wrote down of its work; nil for nothing.
 	Checkpoint *Checkpoint `json:"checkpoint,omitempty"`
 
-	// How agents of its role are started; Start is empty where nobody says.
+	// How agents of its role are started; Start is empty where configuration does not say.
 	Start    []string `json:"start,omitempty"`
 	Set      []string `json:"set,omitempty"` // variables given to it, NAME=value
 	Env      []string `json:"env,omitempty"` // names of variables passed on

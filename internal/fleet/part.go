@@ -8,7 +8,7 @@ const (
 	StatusOK      Status = "ok"      // looked, at At
 	StatusStale   Status = "stale"   // the last good look is older than it should be
 	StatusPending Status = "pending" // not looked yet, or an action touched it since
-	StatusUnknown Status = "unknown" // looked, and could not tell
+	StatusUnknown Status = "unknown" // looked, and could not see
 	StatusAbsent  Status = "absent"  // there is no such thing here (no tmux, no engine): said once, not a blindness
 )
 

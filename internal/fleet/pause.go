@@ -57,7 +57,7 @@ func (a *Alert) Hold(paused map[string]Silence) {
 	}
 }
 
-// Projects tells of which project a subject is.
+// Projects says of which project a subject is.
 type Projects struct{ agents, runs, phases map[string]string }
 
 // ProjectsOf reads them from what is seen and remembered.

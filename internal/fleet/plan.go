@@ -90,7 +90,7 @@ type Skipped struct {
 	Also []string `json:"also,omitempty"`
 }
 
-// Reason is why a guard said no, for where its name is told beside it: without that
+// Reason is why a guard said no, for where its name is shown beside it: without that
 // name before it.
 func (s Skipped) Reason() string { return strings.TrimPrefix(s.Why, string(s.Guard)+": ") }
 
@@ -124,7 +124,7 @@ type Policy struct {
 	Triage     TriagePolicy       `json:"triage,omitzero"`
 	Handoff    HandoffPolicy      `json:"handoff,omitzero"`
 	Pools      []Pool             `json:"pools,omitempty"`
-	// Coordination is who is told of work and convoys.
+	// Coordination is who is notified of work and convoys.
 	Coordination CoordinationPolicy `json:"coordination,omitzero"`
 	// Mails is what mail of some types brings about.
 	Mails map[MailType]MailAction `json:"mails,omitempty"`
@@ -213,7 +213,7 @@ func (p *Past) ClockBehind(at Instant) bool {
 	return !p.Newest.IsZero() && !sameBoot && at.Before(p.Newest)
 }
 
-// Silence keeps alerts from being told until a moment. An empty Rule or
+// Silence keeps people from being notified of alerts until a moment. An empty Rule or
 // Subject matches all.
 type Silence struct {
 	Rule    string  `json:"rule,omitempty"`
@@ -235,7 +235,7 @@ type Turn struct {
 	Outbox     []Message     `json:"outbox,omitempty"`
 }
 
-// MessageKind is what a message for an agent tells of.
+// MessageKind is what a message for an agent is about.
 type MessageKind string
 
 // The kinds of message. News of alerts, for people, has none.
@@ -246,16 +246,16 @@ const (
 	MessageRecoveryExhausted MessageKind = "recovery_exhausted" // it is not recovered any more
 	// MessageReply answers what a person said.
 	MessageReply MessageKind = "reply"
-	// MessageTold is what an agent or a person has people told.
+	// MessageTold is what an agent or a person sends to people.
 	MessageTold MessageKind = "told"
 )
 
-// Message is one thing to tell people, or one agent, once.
+// Message is one thing that people, or one agent, are notified of, once.
 type Message struct {
 	ID       string      `json:"id"`              // the same for the same news: alert, transition and its instant
 	Kind     MessageKind `json:"kind,omitempty"`  // of a message for an agent
 	To       string      `json:"to,omitempty"`    // name of the agent it is for; @NAME: an answer to people in that place; empty: people
-	About    string      `json:"about,omitempty"` // name of the agent it tells of
+	About    string      `json:"about,omitempty"` // name of the agent it is about
 	At       Instant     `json:"at"`
 	Priority Priority    `json:"priority"`
 	Subject  string      `json:"subject"` // one line

@@ -22,14 +22,14 @@ type PluginFacts struct {
 	Broken   string    `json:"broken,omitempty" help:"why it cannot be run; empty when it can"`
 	Disabled string    `json:"disabled,omitempty" help:"why it is not run; empty when it is"`
 	Gate     string    `json:"gate,omitempty" help:"cooldown, cron, condition, event or manual"`
-	Notify   bool      `json:"notify,omitempty" help:"whether each of its failures is to be told"`
+	Notify   bool      `json:"notify,omitempty" help:"whether people are notified of each of its failures"`
 	Grade    Priority  `json:"grade" help:"the priority of its failures: its severity, else P3"`
 	Failures Leaf[int] `json:"failures" help:"how many of its runs failed in a row, up to the newest"`
 	Last     RunState  `json:"last,omitempty" help:"the state of its newest run; empty when there was none"`
 	Why      string    `json:"why,omitempty" help:"why it failed last, when it did"`
 }
 
-// PluginCheck is the command that tells whether the gate of a plugin is open.
+// PluginCheck is the command that says whether the gate of a plugin is open.
 type PluginCheck struct {
 	Formula string // PluginFormula of its name
 	Argv    []string

@@ -110,7 +110,7 @@ func redactAfter(before, a string) string {
 
 var secretFlag = regexp.MustCompile(`(?i)^--?[a-z0-9_-]*` + secretWord + `[a-z0-9_-]*$`)
 
-// secretKey is the key of a secret in a map that somebody else named.
+// secretKey is the key of a secret in a map whose keys are not ours.
 var secretKey = regexp.MustCompile(`(?i)` + secretWord)
 
 // RedactValue redacts a text by what it is, by the key that it has, and by the text

@@ -9,7 +9,7 @@ import (
 const margin = 8
 
 // RedactWrapped hides secrets that the edge of a terminal has broken: what hide knows
-// for one only when two lines are read as one goes from both. The widest line tells
+// for one only when two lines are read as one goes from both. The widest line shows
 // where the edge is.
 func RedactWrapped(lines []string, hide func(string) string) []string {
 	edge := 0

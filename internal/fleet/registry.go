@@ -73,7 +73,7 @@ type Registration struct {
 	DesiredAt Instant `json:"desired_at,omitzero"`
 	// DesiredFor is "account/NAME" when it was paused with its whole account.
 	DesiredFor string `json:"desired_for,omitempty"`
-	// LimitLifted is when a person said that the rate limits told until then hold no
+	// LimitLifted is when a person said that the rate limits reported until then hold no
 	// more: with its account, or of itself where it has none.
 	LimitLifted Instant `json:"limit_lifted,omitzero"`
 	CreatedAt   Instant `json:"created_at"`
@@ -89,7 +89,7 @@ type Registration struct {
 	PromptState Delivery    `json:"prompt_state,omitempty"`
 	Exit        *Exit       `json:"exit,omitempty"`      // of the newest instance, once it ended
 	Unresumed   *Exit       `json:"unresumed,omitempty"` // of the try to resume its conversation, where the newest instance was begun afresh after one
-	Deaths      []Instant   `json:"deaths,omitempty"`    // when instances of the last hour ended though nobody asked, the newest last
+	Deaths      []Instant   `json:"deaths,omitempty"`    // when instances of the last hour ended though they were not asked to, the newest last
 	Failed      string      `json:"failed,omitempty"`    // why it is not started again by itself: the attempts of its window are spent
 	Checkpoint  *Checkpoint `json:"checkpoint,omitempty"`
 	Handoff     *Handoff    `json:"handoff,omitempty"` // the newest one
@@ -103,7 +103,7 @@ type Delivery string
 const (
 	DeliveryPending      Delivery = "pending"
 	DeliverySent         Delivery = "sent"         // typed, not yet acknowledged
-	DeliveryAcknowledged Delivery = "acknowledged" // the agent's prompt hook told of it
+	DeliveryAcknowledged Delivery = "acknowledged" // the agent's prompt hook reported it
 	DeliveryUndelivered  Delivery = "undelivered"
 )
 
@@ -119,7 +119,7 @@ type Checkpoint struct {
 	Summary    string   `json:"summary,omitempty"` // when the agent gave one
 }
 
-// Tree is the agent's worktree as git tells it, past all links, which its record may name
+// Tree is the agent's worktree as git has it, past all links, which its record may name
 // it by; as the record has it while it is not known where that led; "" for an agent that
 // has none.
 func (r Registration) Tree() string {
@@ -156,7 +156,7 @@ func (r Registration) Learn(from Registration) Registration {
 		r.Exit = from.Exit
 	}
 	if r.Owner == OwnerAdopted && from.Instance != "" {
-		r.Owner = OwnerCustos // whoever started it first: this instance is ours
+		r.Owner = OwnerCustos // no matter who started it first: this instance is ours
 	}
 	r.Instance, r.Process, r.StartedAt, r.Unresumed, r.Server = from.Instance, from.Process, from.StartedAt, from.Unresumed, from.Server
 	r.Dir, r.Real, r.Folder, r.Repo, r.Worktree, r.Branch = from.Dir, from.Real, from.Folder, from.Repo, from.Worktree, from.Branch
@@ -178,7 +178,7 @@ type Failure struct {
 	Task     string   `json:"task,omitempty"`
 	Instance string   `json:"instance,omitempty"`
 	Reason   string   `json:"reason"`
-	Tier     int      `json:"tier"`    // 0: told mechanically; 1: by a model
+	Tier     int      `json:"tier"`    // 0: judged mechanically; 1: by a model
 	Verdict  string   `json:"verdict"` // crashed, start_failed, resume_failed, recovery_failed, given_up, or a model's word
 	Tags     []string `json:"tags,omitempty"`
 }

@@ -6,11 +6,11 @@ import "strconv"
 type Place struct {
 	Name   string   // of the receiver whose place it is; a spool has its own
 	Room   string   // its immutable ID
-	People []string // immutable IDs of those who may; nobody else is heard
+	People []string // immutable IDs of those who may; replies of others are not read
 	Asks   bool     // people are asked there, so that they can approve and deny
 }
 
-// Said is one thing that somebody said in a place.
+// Said is one thing that was said in a place.
 type Said struct {
 	ID     string   // as the place has it: never the same for two of them
 	Room   string   // where it was said
@@ -23,8 +23,8 @@ type Said struct {
 	Edit   bool     // it changes what was said before
 }
 
-// Ask is what a person may approve or deny about one alert. It is told with the
-// alert, and holds only as it was told.
+// Ask is what a person may approve or deny about one alert. It is sent with the
+// alert, and holds only as it was sent.
 type Ask struct {
 	Alert  AlertKey
 	Number int64
@@ -39,7 +39,7 @@ type Ask struct {
 	Refused string
 }
 
-// Key tells asks apart: what would be done, and for the how many times that was
+// Key distinguishes asks: what would be done, and for the how many times that was
 // answered before. It is "" where there is nothing to answer.
 func (a Ask) Key() string {
 	if a.Hash == "" {

@@ -43,10 +43,10 @@ type Worktree struct {
 	Unpushed   Leaf[int]      `json:"unpushed" help:"commits on no remote and not in the primary branch"`
 	Stashed    Leaf[int]      `json:"stashed" help:"stashes made on its branch"`
 	Merged     Leaf[bool]     `json:"merged" help:"whether its content is in the primary branch"`
-	MergedBy   string         `json:"merged_by,omitempty" help:"how that was told: ancestry or content"`
+	MergedBy   string         `json:"merged_by,omitempty" help:"how that was seen: ancestry or content"`
 	Operation  Leaf[string]   `json:"operation" help:"empty, rebase, merge, cherry-pick, revert or bisect"`
 	Occupied   Leaf[[]int]    `json:"occupied" help:"pids that are inside: by their working directory or, where nothing else keeps it, by an open file"`
-	Locked     bool           `json:"locked,omitempty" help:"whether somebody locked it with git worktree lock"`
+	Locked     bool           `json:"locked,omitempty" help:"whether it was locked with git worktree lock"`
 	Crashed    bool           `json:"crashed,omitempty" help:"whether it was kept after a crash"`
 	CrashedAge Leaf[Duration] `json:"crashed_age" help:"time since that crash"`
 	Removable  Leaf[bool]     `json:"removable" help:"whether nothing in it would be lost"`

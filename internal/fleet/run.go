@@ -79,7 +79,7 @@ type Run struct {
 	Cancel   string            `json:"cancel,omitempty"`   // who cancelled it
 	Lapsed   Instant           `json:"lapsed,omitzero"`    // when the condition (When) of its schedule was seen false after it began
 	EndedAt  Instant           `json:"ended_at,omitzero"`
-	MicroUSD int64             `json:"micro_usd,omitempty"` // money its agent told of, in millionths of a dollar
+	MicroUSD int64             `json:"micro_usd,omitempty"` // money its agent reported, in millionths of a dollar
 	Tokens   int64             `json:"tokens,omitempty"`
 	Revision int64             `json:"revision,omitempty"` // counts the changes of the record; the store's own
 	Queue    string            `json:"queue,omitempty"`    // of those that schedules begin, one of a queue runs at a time
@@ -106,7 +106,7 @@ type RunStep struct {
 	Backoff Duration          `json:"backoff,omitempty"` // before the first retry, doubled each time; 0: 10 s
 	Safe    bool              `json:"safe,omitempty"`    // may be repeated after a crash
 	Gate    *Gate             `json:"gate,omitempty"`    // that it waits for once its needs are done, as the formula has it; Timeout: how long a timer waits, after which another is overdue
-	Moot    bool              `json:"moot,omitempty"`    // in doubt, it has failed and nobody is asked: its schedule begins another run
+	Moot    bool              `json:"moot,omitempty"`    // in doubt, it has failed and no person is asked: its schedule begins another run
 
 	State     StepState `json:"state"`
 	Why       string    `json:"why,omitempty"`
@@ -238,7 +238,7 @@ type RunFacts struct {
 
 	Ready  bool         `json:"ready" help:"whether its folder and its prompt are there"`
 	Phase  Leaf[Phrase] `json:"phase" help:"what its agent wrote into its phase file"`
-	Locked Leaf[string] `json:"locked" help:"who else holds the factory's own lock; empty when nobody does"`
+	Locked Leaf[string] `json:"locked" help:"who else holds the factory's own lock; empty when no one does"`
 	Held   Leaf[Hold]   `json:"held" help:"whether the factory's own lock is held for it: ours, left (by a Custos that has ended), or empty"`
 	Lives  Leaf[bool]   `json:"lives" help:"whether the agent of its session runs"`
 	Reply  Leaf[bool]   `json:"reply" help:"whether a person's reply to an escalation waits"`
@@ -285,8 +285,8 @@ const (
 	ProcRunning ProcState = "running"
 	ProcEnded   ProcState = "ended"
 	ProcFailed  ProcState = "failed"   // it could not be started: nothing ran
-	ProcInDoubt ProcState = "in doubt" // it was started, and how it ended nobody saw
-	ProcUnknown ProcState = "unknown"  // it cannot be told now
+	ProcInDoubt ProcState = "in doubt" // it was started, and how it ended was not seen
+	ProcUnknown ProcState = "unknown"  // it is not known now
 )
 
 // StepTarget is the target of an action on a step: the run as it is, and which.
@@ -309,7 +309,7 @@ type Schedule struct {
 	On      string   `json:"on,omitempty"`     // alert:RULE, run:FORMULA:STATE, startup, patrol, trigger:NAME, log:KIND of event
 	When    string   `json:"when,omitempty"`   // CEL over host, agents, …: each time it becomes true
 	Check   []string `json:"check,omitempty"`  // a command that ends with 0: each time it comes to do so
-	Holds   *bool    `json:"holds,omitempty"`  // When or Check, as of this pass; nil: cannot tell
+	Holds   *bool    `json:"holds,omitempty"`  // When or Check, as of this pass; nil: not known
 	Event   int64    `json:"event,omitempty"`  // newest event of the log that On means, as of this pass; with Mark, of the log at all
 	Jitter  Duration `json:"jitter,omitempty"` // at most so much later; the same for the same slot
 	Run     Run      `json:"run"`              // what is to be started, without ID, At and Slot
@@ -326,7 +326,7 @@ type Schedule struct {
 // Conditional says whether it is due while something holds.
 func (s Schedule) Conditional() bool { return s.When != "" || len(s.Check) > 0 }
 
-// Subject is what a schedule is called where it is told of: a plugin by its own name.
+// Subject is what a schedule is called where people read of it: a plugin by its own name.
 func (s Schedule) Subject() Subject {
 	if name, is := PluginOf(s.Run.Formula); is {
 		return Subject{KindPlugin, name}

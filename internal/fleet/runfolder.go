@@ -11,10 +11,10 @@ import (
 
 // What lies in the folder of a run (Run.Dir):
 //
-//	phase         how the agent tells where it stands
+//	phase         how the agent reports where it stands
 //	scratch.md    what the agent keeps for itself
-//	prompt.md     what the agent is told
-//	compact.md    what it is told again after its context was compacted
+//	prompt.md     what the agent is prompted with
+//	compact.md    what it is prompted with again after its context was compacted
 //	prepared      of which state of the run these two are
 //	lock          which file is the factory's lock that is held for it
 //	steps/KEY/    one attempt at a step: its script, what its shim wrote, its output
@@ -103,8 +103,8 @@ func (r Run) reply(n int, how string) string {
 const markerPrefix = "run/"
 
 // MarkerName is the name under which the steps of the run are started: the shim's
-// marker of a step is this, ':' and its StepKey. So whoever calls Custos from
-// within a step can be told to belong to the run.
+// marker of a step is this, ':' and its StepKey. So a process that calls Custos from
+// within a step is known to belong to the run.
 func (r Run) MarkerName() string { return markerPrefix + r.ID }
 
 // TownTools is the folder, within that of the tools of formulas, of what only those

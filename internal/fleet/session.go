@@ -32,7 +32,7 @@ type Pane struct {
 	Activity     Leaf[Duration] `json:"activity" help:"time since its window last printed something"`
 	Age          Leaf[Duration] `json:"age" help:"time since its session was made"`
 	Attached     int            `json:"attached" help:"people looking; our own clients excluded"`
-	Typed        Leaf[Duration] `json:"typed,omitzero" help:"time since somebody who looks last pressed a key; only while somebody does"`
+	Typed        Leaf[Duration] `json:"typed,omitzero" help:"time since a person who looks last pressed a key; only while a person does"`
 	InMode       bool           `json:"in_mode,omitempty" help:"whether it is in copy mode or the like"`
 	Orphan       Leaf[bool]     `json:"orphan" help:"whether it is on our own server, and belongs to no agent that is registered"`
 }
@@ -46,7 +46,7 @@ func (p Pane) Place() string {
 	return p.Name() + "@" + p.ID.Socket
 }
 
-// IsPane says whether somebody means this pane without its terminal server, as people call
+// IsPane says whether a person means this pane without its terminal server, as people call
 // it: session:window.pane.
 func (s Subject) IsPane(of string) bool {
 	name, _, _ := strings.Cut(s.Name, "@/")

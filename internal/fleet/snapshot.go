@@ -8,7 +8,7 @@ type Snapshot struct {
 	From   Vantage `json:"from" unread:"where Custos looks from is no property of what it sees"`
 
 	Host      Part[Host]        `json:"host"`
-	Processes Part[[]Process]   `json:"processes" unread:"rules speak of agents and what they stand on; a process that is no agent is nobody's business"`
+	Processes Part[[]Process]   `json:"processes" unread:"rules speak of agents and what they stand on; a process that is no agent is not judged"`
 	Sessions  Part[[]Pane]      `json:"sessions"`
 	Agents    Part[[]Agent]     `json:"agents"`
 	Repos     Part[Repos]       `json:"repos"`
@@ -24,7 +24,7 @@ type Snapshot struct {
 	Beads     Part[[]Bead]      `json:"beads" unread:"rules speak of work, whichever tracker keeps it"`
 	Checks    Part[[]GateCheck] `json:"checks" unread:"rules speak of gates"`
 	// Holds is what the expressions of open gates say in this very pass, by gate. One
-	// that is not in it cannot be told.
+	// that is not in it is not known.
 	Holds []GateCheck `json:"holds,omitempty" unread:"rules speak of gates"`
 	// Coordination is what the records mean in this very pass: it follows from the
 	// past and the other parts, and no probe fills it.
@@ -43,7 +43,7 @@ type Vantage struct {
 	Version        string `json:"version,omitempty"` // of Custos
 	// Unsaid are the sections of custos.toml that would have to say whether processes
 	// outside of our pid namespace work on what they name: until they do, none of it
-	// is known to be free. Empty where nobody can be outside.
+	// is known to be free. Empty where no process can be outside.
 	Unsaid []string `json:"unsaid,omitempty"`
 }
 
@@ -139,14 +139,14 @@ type Self struct {
 
 	Schedules string        `json:"schedules,omitempty" help:"which schedules of formulas cannot run, and why; empty when all can"`
 	Plugins   []PluginFacts `json:"plugins,omitempty" unread:"over = \"plugin\" ranges over them"`     // in the order in which they are run
-	Receivers []Receiver    `json:"receivers,omitempty" unread:"over = \"receiver\" ranges over them"` // who is told; none where no daemon runs
+	Receivers []Receiver    `json:"receivers,omitempty" unread:"over = \"receiver\" ranges over them"` // of notifications; none where no daemon runs
 	Code      []CodeFacts   `json:"code,omitempty" help:"folders of formulas and plugins that agents may write to"`
 	Landmarks []Landmark    `json:"landmarks,omitempty" help:"its folders and files, and settings of agent CLIs with hooks of its own"`
 }
 
-// Remembered is what the ledger tells of itself: unknown while it cannot be read.
+// Remembered is what the ledger says of itself: unknown while it cannot be read.
 type Remembered struct {
-	Amnesia       Leaf[bool]   `json:"amnesia,omitzero" help:"whether what was known before is lost, and nobody has confirmed it"`
+	Amnesia       Leaf[bool]   `json:"amnesia,omitzero" help:"whether what was known before is lost, and no person has confirmed it"`
 	Lost          Leaf[string] `json:"lost,omitzero" help:"what became of what was known before; empty when it is there"`
 	ClockBehind   Leaf[bool]   `json:"clock_behind,omitzero" help:"whether the wall clock is behind the newest record"`
 	MemoryDiffers Leaf[string] `json:"memory_differs,omitzero" help:"how what is in memory differed from the database when they were last compared, which is as often as a patrol is due, once an hour at least; empty when it did not"`
@@ -160,13 +160,13 @@ func NotRemembered(why string) Remembered {
 		MemoryDiffers: Unknown[string](why), RowsAside: Unknown[int](why), Moved: Unknown[string](why)}
 }
 
-// Receiver is one notifier, and whether what is told there arrives.
+// Receiver is one notifier, and whether what is sent there arrives.
 type Receiver struct {
 	Name    string         `json:"name" help:"its name in custos.toml"`
 	Waiting Duration       `json:"waiting" help:"how long the oldest of what did not arrive has been tried; 0s when all did"`
 	Tries   int            `json:"tries,omitempty" help:"how many tries in a row failed"`
 	Why     string         `json:"why,omitempty" help:"why the last of them failed"`
-	Barred  string         `json:"barred,omitempty" help:"why nothing told there is heard, as the place itself says; empty when nothing is known against it"`
+	Barred  string         `json:"barred,omitempty" help:"why nothing sent there is delivered, as the place itself says; empty when nothing is known against it"`
 	Proof   Leaf[Duration] `json:"proof" help:"time since something arrived there, or the place said that it would"`
 }
 
@@ -174,7 +174,7 @@ type Receiver struct {
 // its own: numbers and texts under a name.
 type Extra struct {
 	Name    string                   `json:"name" help:"its name"`
-	Probe   string                   `json:"probe" help:"which probe told it"`
+	Probe   string                   `json:"probe" help:"which probe reported it"`
 	Numbers map[string]Leaf[float64] `json:"numbers,omitempty" help:"its numbers by name"`
 	Texts   map[string]Leaf[string]  `json:"texts,omitempty" help:"its texts by name"`
 }

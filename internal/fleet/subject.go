@@ -86,7 +86,7 @@ const (
 	OwnerAdopted    Owner = "adopted"    // handed over by a person
 	OwnerConfigured Owner = "configured" // a path or glob in custos.toml
 	OwnerForeign    Owner = "foreign"
-	OwnerUnknown    Owner = "unknown" // nobody can tell: what was known of it is lost
+	OwnerUnknown    Owner = "unknown" // not known any more: what was known of it is lost
 )
 
 // MayTouch says whether things of this owner may be acted on at all.

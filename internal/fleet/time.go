@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Instant is a moment, told by two clocks. Within one boot, differences are
+// Instant is a moment, by two clocks. Within one boot, differences are
 // taken from Up, which no one can set; across boots only Wall is left.
 type Instant struct {
 	Wall time.Time `json:"wall"`           // UTC

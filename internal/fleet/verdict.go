@@ -5,7 +5,7 @@ type VerdictWord string
 
 // The words of a verdict; anything else is VerdictAsk.
 const (
-	VerdictRetry     VerdictWord = "retry"     // tell the agent to go on
+	VerdictRetry     VerdictWord = "retry"     // ask the agent to go on
 	VerdictExtend    VerdictWord = "extend"    // leave it alone until Until
 	VerdictInterrupt VerdictWord = "interrupt" // interrupt its turn
 	VerdictRestart   VerdictWord = "restart"   // stop it, and start it again

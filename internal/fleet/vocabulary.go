@@ -54,7 +54,7 @@ func vocabularies() map[reflect.Type][]string {
 }
 
 // CheckWords says where a value holds a word that is none of its vocabulary, by the
-// names of the fields in JSON: what nobody knows is no state that anything is judged by.
+// names of the fields in JSON: a word that is not known is no state that anything is judged by.
 func CheckWords(v any) error {
 	at := reflect.New(reflect.TypeOf(v)) // a leaf shows what it holds where it can be addressed
 	at.Elem().Set(reflect.ValueOf(v))

@@ -107,10 +107,10 @@ type Dependency struct {
 	At     Instant         `json:"at"`
 	Since  Instant         `json:"since"`           // of this state
 	Times  int             `json:"times,omitempty"` // how often Needs was seen closed after it was open
-	Told   int             `json:"told,omitempty"`  // how many of these closings are dealt with: Of was told to be free, or has no use for it
+	Told   int             `json:"told,omitempty"`  // how many of these closings are dealt with: Of was reported to be free, or has no use for it
 	Open   bool            `json:"open,omitempty"`  // Needs was seen to be open since Of waits
 	Why    string          `json:"why,omitempty"`
-	Source Tracker         `json:"source"` // who tells of it: custos, or the tracker that Of is kept in
+	Source Tracker         `json:"source"` // who reports it: custos, or the tracker that Of is kept in
 }
 
 // DependencyState is whether work still waits.
@@ -120,7 +120,7 @@ type DependencyState string
 const (
 	DependencyWaits    DependencyState = "waits"
 	DependencyResolved DependencyState = "resolved"
-	DependencyDropped  DependencyState = "dropped" // somebody took it back, or its tracker tells of it no more
+	DependencyDropped  DependencyState = "dropped" // it was taken back, or its tracker reports it no more
 )
 
 // Over says whether nothing more becomes of it.

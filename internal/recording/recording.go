@@ -76,7 +76,7 @@ type writer struct {
 }
 
 // hint says what to do about a recording that another Custos wrote, where that is
-// what is wrong with it: nothing else tells one field that there is not from another.
+// what is wrong with it: nothing else distinguishes one field that there is not from another.
 func (w writer) hint(err error) string {
 	if !strings.Contains(err.Error(), "unknown field") {
 		return ""

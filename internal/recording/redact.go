@@ -10,7 +10,7 @@ import (
 // redactJSON redacts every string of a JSON document, wherever it stands, and
 // the keys too; the value of a key with a secret's name goes whole, and so does
 // an element that follows a flag with one. A recording is sent to others, and
-// which of its fields hold somebody's words is nothing to be remembered.
+// which of its fields hold text that others wrote is nothing to be remembered.
 func redactJSON(b []byte) []byte {
 	var out bytes.Buffer
 	key, before := "", ""

@@ -197,7 +197,7 @@ func howMany(k fleet.Kind) uint64 {
 	return mostSubjects
 }
 
-// sizes tells the cost estimator how big things may be.
+// sizes says to the cost estimator how big things may be.
 type sizes struct{}
 
 // EstimateSize bounds lists and texts.

@@ -1,6 +1,6 @@
 // Package rules reads the rule table and answers its expressions. In go TOML
 // text (the built-in table, then the `rule` tables of custos.toml) and a
-// snapshot; out come verdicts of three values: true, false, cannot tell.
+// snapshot; out come verdicts of three values: true, false, not known.
 //
 // Expressions are CEL over a typed vocabulary (vocabulary*.go). The accessor of
 // a value that was not seen answers CEL's own Unknown, which CEL carries

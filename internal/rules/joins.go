@@ -136,7 +136,7 @@ func (r *roll) pulls(s *fleet.Snapshot) {
 	}
 }
 
-// placesOf tells the projects that agents work in, by name: the one they are
+// placesOf finds the projects that agents work in, by name: the one they are
 // registered for, and those whose issues and pull requests they work on.
 func placesOf(s *fleet.Snapshot) map[string]map[string]bool {
 	at := map[string]map[string]bool{}

@@ -5,7 +5,7 @@ import (
 	"cel.dev/cel-go/common/types/ref"
 )
 
-// provider tells CEL our types.
+// provider makes our types known to CEL.
 type provider struct {
 	types.Provider
 	structs map[string]*structure

@@ -103,8 +103,8 @@ func (r reading) ifSeen() reading {
 	}}
 }
 
-// atMostOne reads a pointer as a list of one, or of none: so that what is not there can be told
-// from what was not seen. size(agent.tool) == 0 says that no tool is in flight.
+// atMostOne reads a pointer as a list of one, or of none: so that what is not there is not
+// taken for what was not seen. size(agent.tool) == 0 says that no tool is in flight.
 func (r reading) atMostOne() reading {
 	none := types.NewRefValList(types.DefaultTypeAdapter, nil) // made once: nearly every agent has none
 	return reading{types.NewListType(r.typ), func(v reflect.Value) ref.Val {

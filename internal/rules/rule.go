@@ -16,7 +16,7 @@ type Rule struct {
 	For           fleet.Duration
 	KeepFiringFor fleet.Duration
 	ForPatrols    int    // fires once so many patrols in a row found it true; 0: does not count patrols
-	TellAfter     int    // people are told once so many patrols in a row found it true; 0: as soon as it fires
+	TellAfter     int    // people are notified once so many patrols in a row found it true; 0: as soon as it fires
 	Summary       string // CEL, string
 	Actions       []Action
 	Mode          fleet.Mode

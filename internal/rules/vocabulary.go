@@ -17,7 +17,7 @@ import (
 //
 //	help    what it says, for people: docs/rules.md, and `custos schema`
 //	unit    bytes or percent: how people are shown a number
-//	unless  a text that is this word, or empty, is not known; why is told by the thing's Why, where it has one
+//	unless  a text that is this word, or empty, is not known; the thing's Why, where it has one, says why
 //	unread  why a field is no word
 func vocabulary() []*structure {
 	all := []*structure{
@@ -27,7 +27,7 @@ func vocabulary() []*structure {
 		structureOf[fleet.Load]("load", "Load averages."),
 		structureOf[fleet.Pressure]("pressure", "Percent of the last ten seconds in which something waited (PSI, some avg10)."),
 		structureOf[fleet.Mount]("mount", "One file system."),
-		structureOf[fleet.Agent]("agent", "One run of an agent CLI, whoever started it; or an agent that is registered, and does not run."),
+		structureOf[fleet.Agent]("agent", "One run of an agent CLI, no matter who started it; or an agent that is registered, and does not run."),
 		structureOf[fleet.Signal]("signal", "One piece of evidence about an agent."),
 		structureOf[fleet.ToolCall]("tool", "A tool that an agent has begun and not ended."),
 		structureOf[fleet.Dialog]("dialog", "A question an agent shows in its terminal. All its words were written by a program: good for a message, never for an action."),
@@ -56,9 +56,9 @@ func vocabulary() []*structure {
 		structureOf[fleet.WorkFacts]("work", "One piece of work of the ledger that is not closed, or work of another tracker that waits for something."),
 		structureOf[fleet.GateFacts]("gate", "One gate that is open, or was closed within a day."),
 		structureOf[fleet.ConvoyFacts]("convoy", "One convoy that is open, or was done within a day."),
-		structureOf[fleet.MailFacts]("mail", "One mail that somebody has not read yet, or that waits for an answer."),
+		structureOf[fleet.MailFacts]("mail", "One mail that a reader has not read yet, or that waits for an answer."),
 		structureOf[fleet.Self]("self", "Custos itself."),
-		structureOf[fleet.Receiver]("receiver", "One notifier: somebody, or a place, that is told."),
+		structureOf[fleet.Receiver]("receiver", "One notifier: a person, or a place, that notifications are sent to."),
 		structureOf[fleet.Landmark]("landmark", "One folder, file or socket of Custos itself, or settings of an agent CLI with hooks of its own."),
 		structureOf[Part]("part", "One part of the snapshot, and how it was seen."),
 		structureOf[fleet.Extra]("extra", "One fact of a probe of your own: numbers and texts under a name. A name it did not report is not known."),
@@ -150,7 +150,7 @@ func (s *structure) getter(name string, index []int, r reading) func(any) ref.Va
 		if l.why == "" && hasWhy {
 			l.why = thing.FieldByIndex(says.Index).String()
 		}
-		return unseen(what, cmp.Or(l.why, "it could not be told"))
+		return unseen(what, cmp.Or(l.why, "it could not be seen"))
 	}
 }
 
