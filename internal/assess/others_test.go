@@ -69,7 +69,7 @@ func TestTheSixthAndAllThatFollowAreOneFinding(t *testing.T) {
 	}
 	last := all[len(all)-1]
 	if len(all) != 6 || last.Subject.String() != "convoy/others" || !last.Firing || !last.Fresh || len(last.Evidence) == 0 ||
-		last.Summary != "1995 more convoys, c6, c7, c8 and so on: Members of a convoy may be taken up, and nobody has worked on any of it for half an hour. All of them: custos convoy list" {
+		last.Summary != "1995 more convoys, c6, c7, c8 and so on: Members of a convoy may be taken up, and no one has worked on any of it for half an hour. All of them: custos convoy list" {
 		t.Errorf("%d findings, the last is %+v", len(all), last)
 	}
 	// Whoever is not stranded any more makes room for the next: it is told by itself then.

@@ -94,7 +94,7 @@ func terminalNotes(seen fleet.Snapshot) (notes []string) {
 			notes = append(notes, fmt.Sprintf("the terminal server of Custos (process %d) is stopped by a signal, and no agent can be started in it; to have it go on: kill -CONT %d", server, server))
 			continue
 		}
-		notes = append(notes, fmt.Sprintf("the terminal server (process %d) is stopped by a signal, and nobody sees what %d agent(s) do: %s; to have it go on: kill -CONT %d",
+		notes = append(notes, fmt.Sprintf("the terminal server (process %d) is stopped by a signal, and it cannot be seen what %d agent(s) do: %s; to have it go on: kill -CONT %d",
 			server, len(behind[server]), strings.Join(behind[server], ", "), server))
 	}
 	return notes
