@@ -59,6 +59,9 @@ func sickInstallation() []sick {
 		{check: "databases memory", state: "bad", why: "cannot be read, so nothing is done", command: "", spoil: func(x patient) {
 			x.p.Blind = "locked"
 		}},
+		{check: "databases memory", state: "cannot tell", why: "what was done before is lost: it is damaged", command: "", spoil: func(x patient) {
+			x.p.Amnesia, x.p.Lost = true, "it is damaged"
+		}},
 		{check: "databases open", state: "warn", why: "/s/db is not there, and was", command: "custos patrol", spoil: func(x patient) {
 			x.p.Amnesia, x.p.Lost, x.Installation.Store = true, "it is gone", StoreFacts{Path: "/s/db"}
 		}},

@@ -53,7 +53,7 @@ func wellInstalled() *Examination {
 			Places: []Place{{Path: "/s", Want: "dir", Is: "dir", UID: 1000, Mode: 0o700, Own: true}, {Path: "/s/db", Want: "file", Is: "file", UID: 1000, Mode: 0o644, Own: true, Shut: true},
 				{Path: "/s/sock", Want: "socket", Is: "socket", UID: 1000, Mode: 0o600}, {What: "[notifier.ops]", Path: "/t", Want: "file", Is: "file", UID: 1000, Mode: 0o600}},
 			Store:     StoreFacts{Path: "/s/db", There: true},
-			Hooks:     []HookFacts{{Kind: "claude", File: "/h", Exists: true, Events: []string{"Stop"}, Command: "/b/custos-hook claude", Hook: "/b/custos-hook", Kept: true, Exact: true}},
+			Hooks:     []HookFacts{{Kind: "claude", File: "/h", Events: []string{"Stop"}, Command: "/b/custos-hook claude", Hook: "/b/custos-hook", Kept: true, Exact: true}},
 			Listeners: []Listener{{What: "metrics", Address: "127.0.0.1:1", Loopback: true}, {What: "signed webhooks", Address: "127.0.0.1:2", Loopback: true, Guard: "a signature"}},
 		},
 	}

@@ -120,8 +120,7 @@ type StoreFacts struct {
 // HookFacts is the settings file of one kind of agent CLI.
 type HookFacts struct {
 	Kind    string
-	File    string // in the form of fleet.Path
-	Exists  bool
+	File    string   // in the form of fleet.Path
 	Err     string   // it cannot be read, or makes no sense
 	Events  []string // hooked
 	Missing []string

@@ -11,8 +11,11 @@ import (
 )
 
 func judgeMemory(e *Examination) verdict {
-	if past := e.Pass.Past; past.Blind != "" {
+	switch past := e.Pass.Past; {
+	case past.Blind != "":
 		return bad("what was done before cannot be read, so nothing is done now: %s", past.Blind)
+	case past.Amnesia: // self-amnesia says what to do
+		return cannot("what was done before is lost: " + past.Lost)
 	}
 	return ok("what was done before can be read")
 }

@@ -144,7 +144,6 @@ func hooksIn(kind, file, hook string) doctor.HookFacts {
 		f.Err = fleet.Line(err.Error(), 200)
 		return f
 	}
-	f.Exists = true
 	state, err := agent.HookStatus(kind, text)
 	if err != nil {
 		f.Err = fleet.Line(err.Error(), 200)
