@@ -15,6 +15,7 @@ import (
 
 	"custos/internal/fleet"
 	"custos/internal/observe"
+	"custos/internal/sys/files"
 )
 
 // Options is what the daemon says of itself; there is nothing to configure. What is nil is
@@ -96,8 +97,8 @@ func (p *Probe) Look(ctx context.Context) (observe.Put, error) {
 	s := fleet.Self{
 		StartedAt: p.o.StartedAt, PatrolEvery: fleet.Duration(asked(p.o.PatrolEvery)),
 		LastPatrolAge:   p.o.LastPatrolAge(),
-		JournalWritable: answer(writableDir(p.o.JournalDir, p.o.Reserve)),
-		StoreWritable:   answer(writableFile(p.o.StoreFile, p.o.Reserve)),
+		JournalWritable: writable(p.o.JournalDir, tryDir(p.o.JournalDir, p.o.Reserve)),
+		StoreWritable:   writable(p.o.StoreFile, tryFile(p.o.StoreFile, p.o.Reserve)),
 		StoreBytes:      bytesOf(p.o.StoreFile),
 		Remembered:      p.o.Remembered(ctx),
 		Config:          asked(p.o.Config), Socket: asked(p.o.Socket), Unwatched: asked(p.o.Unwatched), SearchPath: fleet.Line(unsafePath(p.o.SearchPath, asked(p.o.Standing)), 500),
@@ -120,69 +121,59 @@ func asked[T any](f func() T) (v T) {
 	return v
 }
 
-func answer(ok bool, err error) fleet.Leaf[bool] {
-	if err != nil {
-		return fleet.Unknown[bool](fleet.Line(err.Error(), 200))
+// writable is the answer to an attempt to write: yes, a plain no (not allowed, no room,
+// read-only), or not known.
+func writable(path string, err error) fleet.Leaf[bool] {
+	if err == nil {
+		return fleet.Known(true)
 	}
-	return fleet.Known(ok)
+	for _, plain := range []error{unix.EACCES, unix.EPERM, unix.EROFS, unix.ENOSPC, unix.EDQUOT, unix.ENOTDIR} {
+		if errors.Is(err, plain) {
+			return fleet.Known(false)
+		}
+	}
+	return fleet.Unknown[bool](fleet.Line(fmt.Sprintf("cannot try to write in %s: %v", fleet.Path(path), err), 200))
 }
 
-// writableDir says whether a file could be made in dir, or in the nearest folder
-// above that exists, and filled with reserve bytes. Where the file system can,
-// it tries with a file that never gets a name.
-func writableDir(dir string, reserve int64) (bool, error) {
+// tryDir says why no file could be made in dir, or in the nearest folder above that
+// exists, and filled with reserve bytes. Where the file system can, it tries with a file
+// that never gets a name.
+func tryDir(dir string, reserve int64) error {
 	dir, err := nearest(dir)
 	if err != nil {
-		return false, err
+		return err
 	}
 	fd, err := unix.Open(dir, unix.O_TMPFILE|unix.O_WRONLY|unix.O_CLOEXEC, 0o600)
-	switch {
-	case errors.Is(err, unix.EOPNOTSUPP), errors.Is(err, unix.EISDIR): // this file system has no nameless files
-		return permitted(dir, reserve)
-	case err != nil:
-		return no(dir, err)
+	if err == nil {
+		defer unix.Close(fd)
+		err = unix.Fallocate(fd, 0, 0, reserve)
 	}
-	defer unix.Close(fd)
-	err = unix.Fallocate(fd, 0, 0, reserve)
-	if errors.Is(err, unix.EOPNOTSUPP) {
+	if errors.Is(err, unix.EOPNOTSUPP) || errors.Is(err, unix.EISDIR) { // this file system has no nameless files, or sets no room aside
 		return permitted(dir, reserve)
 	}
-	if err != nil {
-		return no(dir, err)
-	}
-	return true, nil
+	return err
 }
 
-// writableFile asks about a file without opening it: to open and close the
+// tryFile asks about a file without opening it: to open and close the
 // database here would drop the locks that SQLite holds on it in this process.
-func writableFile(file string, reserve int64) (bool, error) {
+func tryFile(file string, reserve int64) error {
 	err := unix.Faccessat(unix.AT_FDCWD, file, unix.W_OK, unix.AT_EACCESS)
 	if err != nil && !errors.Is(err, unix.ENOENT) {
-		return no(file, err)
+		return err
 	}
-	return writableDir(filepath.Dir(file), reserve)
+	return tryDir(filepath.Dir(file), reserve)
 }
 
 // permitted asks for permission and room instead of trying.
-func permitted(dir string, reserve int64) (bool, error) {
+func permitted(dir string, reserve int64) error {
 	if err := unix.Faccessat(unix.AT_FDCWD, dir, unix.W_OK|unix.X_OK, unix.AT_EACCESS); err != nil {
-		return no(dir, err)
+		return err
 	}
-	var st unix.Statfs_t
-	if err := unix.Statfs(dir, &st); err != nil {
-		return no(dir, err)
+	room, err := files.Room(dir)
+	if err == nil && room < reserve {
+		return unix.ENOSPC
 	}
-	return int64(st.Bavail)*st.Bsize >= reserve, nil
-}
-
-// no separates a plain no (not allowed, no room, read-only) from what is not known.
-func no(path string, err error) (bool, error) {
-	for _, plain := range []error{unix.EACCES, unix.EPERM, unix.EROFS, unix.ENOSPC, unix.EDQUOT, unix.ENOTDIR} {
-		if errors.Is(err, plain) {
-			return false, nil
-		}
-	}
-	return false, fmt.Errorf("cannot try to write in %s: %w", fleet.Path(path), err)
+	return err
 }
 
 // nearest returns dir, or the nearest folder above that exists.

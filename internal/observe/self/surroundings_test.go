@@ -1,6 +1,7 @@
 package self
 
 import (
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -52,5 +53,18 @@ func TestUnsafePath(t *testing.T) {
 		if got := unsafePath(path, []string{dir + "/work"}); (got == "") != (want == "") || !strings.Contains(got, want) {
 			t.Errorf("%s: %q, want %q", path, got, want)
 		}
+	}
+}
+
+// Where a file system has no nameless files, permission and room are asked for instead.
+func TestPermitted(t *testing.T) {
+	dir := t.TempDir()
+	for reserve, want := range map[int64]bool{1: true, math.MaxInt64: false} {
+		if got := writable(dir, permitted(dir, reserve)); got != fleet.Known(want) {
+			t.Errorf("%d bytes: %+v", reserve, got)
+		}
+	}
+	if got := writable(dir, permitted(dir+"/gone", 1)); got.IsKnown() {
+		t.Errorf("of a folder that is not there: %+v", got)
 	}
 }
