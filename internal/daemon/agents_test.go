@@ -58,8 +58,17 @@ func newTown(t *testing.T, more string) *town {
 	return w
 }
 
-// foundTown makes one whose daemon is yet to be started.
+// foundTown makes one whose daemon is yet to be started, and that is the home of this
+// process, too.
 func foundTown(t *testing.T, more string) *town {
+	t.Helper()
+	w := foundBeside(t, more)
+	t.Setenv("HOME", w.dir)
+	return w
+}
+
+// foundBeside makes one that may stand beside others, for tests that run at once.
+func foundBeside(t *testing.T, more string) *town {
 	t.Helper()
 	bin, err := binaries()
 	if err != nil {
@@ -84,8 +93,15 @@ func foundTown(t *testing.T, more string) *town {
 	if err := os.WriteFile(filepath.Join(dir, "custos.toml"), []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	t.Setenv("HOME", dir)
-	w.cfg = load(t, dir)
+	w.cfg, err = config.Load(config.Options{File: filepath.Join(dir, "custos.toml"), Sections: daemon.Sections(), Getenv: func(name string) string {
+		if name == "HOME" {
+			return dir
+		}
+		return os.Getenv(name)
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
 	t.Cleanup(w.burn)
 	return w
 }

@@ -20,8 +20,15 @@ var vanish = map[string]func(w *town) error{
 	"the locks are removed": func(w *town) error {
 		return firstOf(os.Remove(filepath.Join(w.cfg.StateDir, "lock")), os.Remove(filepath.Join(w.cfg.RuntimeDir, "lock")))
 	},
-	"the folder is removed": func(w *town) error { return os.RemoveAll(w.cfg.StateDir) },
+	"the folder is removed": (*town).removeFolder,
 	"the folder is moved":   func(w *town) error { return os.Rename(w.cfg.StateDir, w.cfg.StateDir+"-moved") },
+}
+
+// removeFolder removes the folder of the state at once: from one that is removed piece by
+// piece, files would go while the daemon makes others.
+func (w *town) removeFolder() error {
+	aside := w.cfg.StateDir + "-removed"
+	return firstOf(os.Rename(w.cfg.StateDir, aside), os.RemoveAll(aside))
 }
 
 func firstOf(errs ...error) error {
@@ -61,7 +68,7 @@ func TestADaemonWhoseLockIsTakenAwayStaysTheOnlyOne(t *testing.T) {
 // place ends it all the same.
 func TestADaemonWhoseFolderIsRemovedIsEndedAtOnce(t *testing.T) {
 	w := newTown(t, quickLimits)
-	if err := os.RemoveAll(w.cfg.StateDir); err != nil {
+	if err := w.removeFolder(); err != nil {
 		t.Fatal(err)
 	}
 	w.tells(0, []string{"The daemon is down"}, nil, "down")

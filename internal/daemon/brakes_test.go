@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"custos/internal/agent/agenttest"
 	"custos/internal/api"
 	"custos/internal/daemon"
 	"custos/internal/sys/procstat"
@@ -59,6 +60,7 @@ var asEver = map[string]string{
 // TestBrakesWorkWhenAllElseIsBroken: each of the commands that a person needs when
 // something is wrong, in each of the ways in which things are, on real processes.
 func TestBrakesWorkWhenAllElseIsBroken(t *testing.T) {
+	agenttest.Build(t) // once, for all
 	breakConfig := func(text string) func(*town) {
 		return func(w *town) { w.rewrite(text) }
 	}
@@ -92,7 +94,8 @@ func TestBrakesWorkWhenAllElseIsBroken(t *testing.T) {
 }
 
 func (b broken) try(t *testing.T) {
-	w := foundTown(t, "[limits]\nspawn_memory = \"0\"\nstagger = \"0s\"\n[launch]\nmin_free = \"1MiB\"\n"+b.more)
+	t.Parallel()
+	w := foundBeside(t, "[limits]\nspawn_memory = \"0\"\nstagger = \"0s\"\n[launch]\nmin_free = \"1MiB\"\n"+b.more)
 	if b.disk != "" {
 		w.mount(b.disk)
 	}

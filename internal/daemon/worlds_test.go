@@ -17,12 +17,13 @@ import (
 	"time"
 )
 
-// worlds is in how many worlds at once the whole of the tests is run: most of them
-// wait most of the time. They are more shards than worlds, so that none is left alone
-// with what takes longest.
+// worlds is in how many worlds at once the whole of the tests is run, and together how many
+// of a test's parts that may run at once do: most of them wait most of the time. They are
+// more shards than worlds, so that none is left alone with what takes longest.
 const (
-	worlds = 3
-	shards = 12
+	worlds   = 6
+	shards   = 36
+	together = "6"
 )
 
 // inPrivateWorlds runs the tests in a world of their own; all of them, in several.
@@ -87,7 +88,7 @@ func shardArgs(tests []string, shard int) []string {
 	for i := shard; i < len(tests); i += shards {
 		some = append(some, tests[i])
 	}
-	args := append([]string{"-test.run", "^(" + strings.Join(some, "|") + ")$"}, os.Args[1:]...)
+	args := append([]string{"-test.parallel", together, "-test.run", "^(" + strings.Join(some, "|") + ")$"}, os.Args[1:]...)
 	if shard > 0 { // one file, one writer
 		args = slices.DeleteFunc(args, func(a string) bool { return strings.HasPrefix(a, "-test.testlogfile") })
 	}
@@ -164,7 +165,7 @@ func begunWorld(t *testing.T, what string) (*exec.Cmd, *bufio.Reader) {
 		t.Fatal(err)
 	}
 	defer say.Close()
-	cmd := exec.Command(self)
+	cmd := exec.Command("env", "--default-signal=INT", self) // a shell has what it runs in the background ignore it
 	cmd.Env = append(os.Environ(), "CUSTOS_WORLD_WITH="+what)
 	cmd.Stdout, cmd.Stderr = say, say
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
