@@ -18,10 +18,10 @@ import (
 // mostPackages is in how many each noun may live: what it is today, where that is more
 // than the six that are wanted. A number here only goes down.
 var mostPackages = map[string]int{
-	"Gate":     19,
+	"Gate":     18,
 	"Convoy":   12,
 	"Mail":     16,
-	"Work":     19,
+	"Work":     18,
 	"Run":      22,
 	"Schedule": 9,
 	"Silence":  9,

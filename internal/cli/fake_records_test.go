@@ -7,7 +7,6 @@ import (
 
 	"custos/internal/decide/follow"
 	"custos/internal/fleet"
-	"custos/internal/ledger"
 	"custos/internal/store"
 )
 
@@ -39,17 +38,9 @@ func (b ledgerBook) past(ctx context.Context) (past fleet.Past, err error) {
 	return past, err
 }
 
-func (b ledgerBook) Records(ctx context.Context) (fleet.Records, fleet.Coordination, error) {
+func (b ledgerBook) Seen(ctx context.Context) (fleet.Past, fleet.Snapshot, error) {
 	past, err := b.past(ctx)
-	return past.Records, ledger.Facts(past, b.w.pass.Snapshot).Value, err
-}
-
-func (b ledgerBook) Work(ctx context.Context, refs ...fleet.Ref) ([]fleet.WorkFacts, error) {
-	past, err := b.past(ctx)
-	if len(refs) > 0 {
-		return ledger.WorkOf(past, b.w.pass.Snapshot, refs), err
-	}
-	return ledger.AllWork(past, b.w.pass.Snapshot), err
+	return past, b.w.pass.Snapshot, err
 }
 
 func (b ledgerBook) Edit(ctx context.Context, edit func(fleet.Records) (fleet.Records, error)) (out fleet.Records, err error) {

@@ -80,11 +80,8 @@ type Control struct {
 
 // Records is the book of what people and agents coordinate by.
 type Records interface {
-	// Records lists those that count now, and what they mean.
-	Records(ctx context.Context) (fleet.Records, fleet.Coordination, error)
-	// Work lists all work that is not closed, in whichever tracker it is kept; with
-	// refs just those, closed or not.
-	Work(ctx context.Context, refs ...fleet.Ref) ([]fleet.WorkFacts, error)
+	// Seen is what is remembered and what was seen, as of now: records are as old as it says.
+	Seen(ctx context.Context) (fleet.Past, fleet.Snapshot, error)
 	// Edit changes records, in one transaction: edit is given those that count, and
 	// what it returns is written. What was written is returned, with its IDs, after
 	// one pass has seen it. An error of edit is returned, and nothing is written.
@@ -177,6 +174,12 @@ func given[R, T any](do func(*Control, context.Context, Call, R) (T, error)) fun
 		}
 		return do(c, ctx, call, r)
 	}
+}
+
+// records are those that count now, and what they mean.
+func (c *Control) records(ctx context.Context) (fleet.Records, fleet.Coordination, error) {
+	past, seen, err := c.Records.Seen(ctx)
+	return past.Records, ledger.Facts(past, seen).Value, err
 }
 
 // edit changes records; what makes no sense is the caller's mistake.

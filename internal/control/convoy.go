@@ -23,7 +23,7 @@ func convoys() Noun {
 
 // convoyList lists the convoys that are open, or were done within a day; or all.
 func (c *Control) convoyList(ctx context.Context, call Call) (api.ConvoyList, error) {
-	all, facts, err := c.Records.Records(ctx)
+	all, facts, err := c.records(ctx)
 	out := api.ConvoyList{At: c.Now().Wall.UTC(), Convoys: []api.Convoy{}, Next: []api.Hint{}}
 	for _, v := range all.Convoys {
 		i := slices.IndexFunc(facts.Convoys, func(f fleet.ConvoyFacts) bool { return f.ID == v.ID })
@@ -72,7 +72,7 @@ func (c *Control) convoyShown(ctx context.Context, call Call) (api.Convoy, error
 }
 
 func (c *Control) findConvoy(ctx context.Context, id string) (api.Convoy, error) {
-	all, facts, err := c.Records.Records(ctx)
+	all, facts, err := c.records(ctx)
 	if err != nil {
 		return api.Convoy{}, err
 	}

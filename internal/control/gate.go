@@ -40,7 +40,7 @@ func (c *Control) gateList(ctx context.Context, call Call) (api.GateList, error)
 }
 
 func (c *Control) gateViews(ctx context.Context) (out []api.Gate, err error) {
-	all, facts, err := c.Records.Records(ctx)
+	all, facts, err := c.records(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -26,7 +26,7 @@ func (c *Control) mails(ctx context.Context, call Call) (api.MailList, error) {
 	if err != nil {
 		return api.MailList{}, err
 	}
-	all, _, err := c.Records.Records(ctx)
+	all, _, err := c.records(ctx)
 	out := api.MailList{At: c.Now().Wall.UTC(), For: whose, Mail: []api.Mail{}, Next: []api.Hint{}}
 	for _, m := range all.Mails {
 		if ledger.Unread(m, whose) || call.Ask("all") != "" && ledger.Concerns(m, whose) {
@@ -153,7 +153,7 @@ func (c *Control) changeMail(ctx context.Context, call Call, r api.MailChange) (
 
 // othersMail is a mail between others; false for one of the people's own, and for none.
 func (c *Control) othersMail(ctx context.Context, id string) (api.Mail, bool, error) {
-	all, _, err := c.Records.Records(ctx)
+	all, _, err := c.records(ctx)
 	if m := ledger.FindMail(all, id); err == nil && m != nil && !ledger.Concerns(*m, fleet.Overseer) {
 		return mailView(*m, ""), true, nil
 	}

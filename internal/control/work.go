@@ -29,14 +29,11 @@ func (c *Control) workList(ctx context.Context, call Call) (api.WorkList, error)
 	if err != nil {
 		return api.WorkList{}, api.AsBadInput(err)
 	}
-	all, _, err := c.Records.Records(ctx)
+	past, snap, err := c.Records.Seen(ctx)
 	if err != nil {
 		return api.WorkList{}, err
 	}
-	seen, err := c.Records.Work(ctx)
-	if err != nil {
-		return api.WorkList{}, err
-	}
+	all, seen := past.Records, ledger.AllWork(past, snap)
 	out := api.WorkList{At: c.Now().Wall.UTC(), Work: []api.Work{}, Next: []api.Hint{}}
 	for _, w := range workViews(all, seen) {
 		if chosen(w) && cmp.Or(call.Ask("project"), w.Project) == w.Project && cmp.Or(call.Ask("agent"), w.Agent) == w.Agent {
@@ -114,19 +111,16 @@ func (c *Control) workShown(ctx context.Context, call Call) (api.Work, error) {
 // findWork is one piece of work of the ledger, or what its tracker shows of it.
 func (c *Control) findWork(ctx context.Context, name string) (api.Work, error) {
 	ref := fleet.Ref(name)
-	all, _, err := c.Records.Records(ctx)
+	past, snap, err := c.Records.Seen(ctx)
 	if err != nil {
 		return api.Work{}, err
 	}
+	all := past.Records
 	own := ledger.Work(all, ref)
 	if tracker := ref.Tracker(); tracker == fleet.TrackerUnknown || tracker == fleet.TrackerOwn && own == nil {
 		return api.Work{}, missing("work", name, each(all.Work, func(w fleet.WorkItem) string { return w.ID }), "custos work list --all")
 	}
-	seen, err := c.Records.Work(ctx, ref)
-	if err != nil {
-		return api.Work{}, err
-	}
-	return workView(all, own, seen[0]), nil
+	return workView(all, own, ledger.WorkOf(past, snap, []fleet.Ref{ref})[0]), nil
 }
 
 // addWork writes new work down.

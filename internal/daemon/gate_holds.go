@@ -32,9 +32,9 @@ func (c *conditions) of(gates []fleet.Gate) map[string]*rules.Condition {
 	return out
 }
 
-// holds says what the expressions of open gates come to. Stale parts are unknown
+// holds says in seen what the expressions of open gates come to. Stale parts are unknown
 // there: who waits is let go for good.
-func (s *system) holds(past fleet.Past, seen fleet.Snapshot) (out []fleet.GateCheck) {
+func (s *system) holds(past fleet.Past, seen *fleet.Snapshot) {
 	var open []fleet.Gate
 	for _, g := range past.Records.Gates {
 		if !g.Over() && g.When != "" {
@@ -42,15 +42,15 @@ func (s *system) holds(past fleet.Past, seen fleet.Snapshot) (out []fleet.GateCh
 		}
 	}
 	if len(open) == 0 {
-		return nil
+		return
 	}
 	compiled := s.conditions.of(open)
-	seen.Coordination = ledger.Facts(past, seen)
-	view := rules.NewView(&seen, true)
+	now := *seen
+	now.Coordination = ledger.Facts(past, now)
+	view := rules.NewView(&now, true)
 	for _, g := range open {
-		out = append(out, fleet.GateCheck{Gate: g.ID, Holds: answer(compiled[g.When], view), At: seen.At})
+		seen.Holds = append(seen.Holds, fleet.GateCheck{Gate: g.ID, Holds: answer(compiled[g.When], view), At: seen.At})
 	}
-	return out
 }
 
 func answer(c *rules.Condition, v *rules.View) fleet.Leaf[bool] {

@@ -22,7 +22,9 @@ func TestHolds(t *testing.T) {
 	snap.Host.Status, snap.Host.Value.CPUs = fleet.StatusOK, 2
 	told := func() string {
 		var out []string
-		for _, c := range s.holds(past, snap) {
+		seen := snap
+		s.holds(past, &seen)
+		for _, c := range seen.Holds {
 			word := "unknown"
 			if is, known := c.Holds.Get(); known {
 				word = map[bool]string{true: "yes", false: "no"}[is]

@@ -5,7 +5,6 @@ import (
 
 	"custos/internal/control"
 	"custos/internal/fleet"
-	"custos/internal/ledger"
 )
 
 // records is the book of coordination as the server's port wants it.
@@ -13,30 +12,16 @@ type records struct{ s *system }
 
 var _ control.Records = records{}
 
-// Records lists what counts now, and what it means.
-func (r records) Records(ctx context.Context) (fleet.Records, fleet.Coordination, error) {
+// Seen is what is remembered, and what was seen.
+func (r records) Seen(ctx context.Context) (fleet.Past, fleet.Snapshot, error) {
 	at := r.s.world.Now()
 	past, err := r.s.recall(ctx)
 	if err != nil {
-		return fleet.Records{}, fleet.Coordination{}, err
+		return fleet.Past{}, fleet.Snapshot{}, err
 	}
 	snap := snapAt(r.s.board.Snapshot(), at)
-	snap.Holds = r.s.holds(past, snap)
-	return past.Records, ledger.Facts(past, snap).Value, nil
-}
-
-// Work lists work, in whichever tracker it is kept.
-func (r records) Work(ctx context.Context, refs ...fleet.Ref) ([]fleet.WorkFacts, error) {
-	at := r.s.world.Now()
-	past, err := r.s.recall(ctx)
-	if err != nil {
-		return nil, err
-	}
-	snap := snapAt(r.s.board.Snapshot(), at)
-	if len(refs) > 0 {
-		return ledger.WorkOf(past, snap, refs), nil
-	}
-	return ledger.AllWork(past, snap), nil
+	r.s.holds(past, &snap)
+	return past, snap, nil
 }
 
 // snapAt is a snapshot as of now: ages of records are told from it.

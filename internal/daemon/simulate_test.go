@@ -234,3 +234,111 @@ no actions
 		}
 	}
 }
+
+// TestAStoryWritesRecords: what people and agents write in it goes the way of theirs, and
+// what follows from it by itself is moved, planned and remembered.
+func TestAStoryWritesRecords(t *testing.T) {
+	const story = `
+-- custos.toml --
+mode = "auto"
+
+-- a gate is closed when its time comes --
+set agent/worker {"state": "idle"}
+at 0s
+ask gates add {"type": "timer", "title": "The limit is over", "for": "2h", "waiters": ["worker"]}
+record gate/g1 open
+at 1h
+no moves
+at 2h
+move gate/g1 closed
+record gate/g1 closed
+at 2h0m5s
+at 2h0m10s
+do nudge agent/worker
+at 2h0m15s
+record mail/m1 told
+at 2h1m
+ask agent/worker mail change m1 {"do": "read"}
+record mail/m1 read
+at 3h
+no moves
+
+-- a gate with an expression --
+at 0s
+ask gates add {"type": "condition", "title": "There is room", "when": "host.memory.available > gib(9)"}
+no moves
+at 1m
+set host {"memory": {"total": 17179869184, "available": 10737418240}}
+move gate/g1 closed
+
+-- a convoy is done with its last member --
+at 0s
+ask work add {"title": "Mend the uploader"}
+ask work add {"title": "Release", "needs": ["w1"]}
+ask convoys add {"title": "1.2", "members": ["w1", "w2"], "notify": ["worker"]}
+record work/w1 open
+at 1m
+ask agent/worker work change w1 {"do": "take"}
+record work/w1 in progress
+at 2m
+ask agent/worker work change w1 {"do": "close"}
+ask work change w2 {"do": "close"}
+move convoy/c1 done
+at 3m
+record convoy/c1 done
+record work/w2 closed
+
+-- an agent asks a person --
+at 0s
+ask agent/worker mail add {"to": ["overseer"], "subject": "Which port?", "type": "question"}
+record mail/m1 told
+`
+	s, err := simulate(t, story)
+	if err != nil || s.Wants < 12 || len(s.Missed) > 0 {
+		t.Fatalf("%v: %d wants, missed %+v", err, s.Wants, s.Missed)
+	}
+}
+
+// TestAStoryHasPools: what a daemon would have started is ordered.
+func TestAStoryHasPools(t *testing.T) {
+	const story = `
+-- custos.toml --
+mode = "auto"
+[pool.reviewers]
+role = "reviewer"
+kind = "claude"
+min = 1
+max = 1
+prompt = "Review what waits."
+argv = ["claude"]
+dir = "/"
+-- one is wanted --
+at 0s
+agents
+at 1m
+agents
+do spawn agent/reviewers-261120-0900-1
+`
+	s, err := simulate(t, story)
+	if err != nil || len(s.Missed) > 0 {
+		t.Fatalf("%v: missed %+v in %+v", err, s.Missed, s.Stories)
+	}
+}
+
+func TestAMistakeInWhatIsAsked(t *testing.T) {
+	for ask, want := range map[string]string{
+		"ask gate add {}":                             `there is no noun "gate" to ask for, did you mean "gates"?`,
+		"ask gates ad {}":                             `there is no "ad" of gates to ask for, did you mean "add"?`,
+		"ask gates list {}":                           `there is no "list" of gates to ask for`,
+		"ask gates add {\"sort\": 1}":                 `unknown field "sort"`,
+		"ask gates add {\"type\": \"timer\"}":         "cannot add a gate",
+		"ask gates close g7 {\"why\": \"x\"}":         `cannot find gate "g7"`,
+		"ask gates":                                   "ask takes a noun, a verb, perhaps an ID, and {…}",
+		"ask work change shop#12 {\"do\": \"close\"}": "a story closes no work of other trackers",
+		"record gates/g1 open":                        `there is no record "gates/g1"`,
+	} {
+		if _, err := simulate(t, "-- a --\nat 0s\n"+ask+"\n"); err == nil || !strings.Contains(err.Error(), "night.txtar:3: ") || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", ask, err, want)
+		}
+	}
+}

@@ -154,8 +154,8 @@ actions = [{ do = "remove-lock", targets = "lock", where = "lock.waited_for" }]
 mode = "ask"
 `)
 		w.records.Gates = []fleet.Gate{{Head: fleet.Head{ID: "g1"}, Type: fleet.GateCondition, Title: "quiet", When: "true", State: fleet.GateOpen, At: w.now(), Since: w.now()}}
-		w.holds = func(past fleet.Past, seen fleet.Snapshot) []fleet.GateCheck {
-			return []fleet.GateCheck{{Gate: past.Records.Gates[0].ID, Holds: fleet.Known(false), At: seen.At}}
+		w.holds = func(past fleet.Past, seen *fleet.Snapshot) {
+			seen.Holds = []fleet.GateCheck{{Gate: past.Records.Gates[0].ID, Holds: fleet.Known(false), At: seen.At}}
 		}
 		w.run(20*time.Minute, time.Minute)
 		_, offers, err := w.loop.Offers(t.Context(), "ann")

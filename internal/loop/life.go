@@ -51,8 +51,8 @@ type Options struct {
 	Policy func(fleet.PatrolOrder) fleet.Policy
 	// Due says what may run by itself, by what is seen; nil: nothing.
 	Due func(seen *fleet.Snapshot) fleet.RunPolicy
-	// Holds says what the expressions of open gates come to; nil: nothing is known of them.
-	Holds   func(past fleet.Past, seen fleet.Snapshot) []fleet.GateCheck
+	// Holds says in seen what the expressions of open gates come to; nil: nothing is known of them.
+	Holds   func(past fleet.Past, seen *fleet.Snapshot)
 	History History
 	Act     Actor
 	Journal Journal

@@ -82,7 +82,7 @@ func (l *Loop) think(ctx context.Context, patrol bool, order fleet.PatrolOrder) 
 		seen.Patrol = past.Patrol + 1
 	}
 	if l.o.Holds != nil {
-		seen.Holds = l.o.Holds(past, seen)
+		l.o.Holds(past, &seen)
 	}
 	seen.Agents.Value = ledger.Nudged(past, seen)
 	seen.Agents.Value = ledger.Recovering(past, seen)

@@ -41,7 +41,7 @@ type machine struct {
 	clash   int // so many turns are not committed: somebody was quicker
 	flood   int // so many wakes come while the next turn is committed
 	records fleet.Records
-	holds   func(fleet.Past, fleet.Snapshot) []fleet.GateCheck
+	holds   func(fleet.Past, *fleet.Snapshot)
 }
 
 // quicker is what a ledger says when somebody changed what a turn was thought
@@ -258,8 +258,8 @@ func TestPatrolGoesOnWithWhatFollows(t *testing.T) {
 		w := newMachine(t)
 		w.records.Gates = []fleet.Gate{{Head: fleet.Head{ID: "g1", Revision: 1}, By: "ann", Type: fleet.GateCondition, Title: "quiet", When: "true", State: fleet.GateOpen,
 			At: w.now(), Since: w.now(), Waiters: []string{fleet.Overseer}}}
-		w.holds = func(fleet.Past, fleet.Snapshot) []fleet.GateCheck {
-			return []fleet.GateCheck{{Gate: "g1", Holds: fleet.Known(true)}}
+		w.holds = func(_ fleet.Past, seen *fleet.Snapshot) {
+			seen.Holds = []fleet.GateCheck{{Gate: "g1", Holds: fleet.Known(true)}}
 		}
 		w.run(20*time.Minute, time.Minute)
 		if _, err := w.loop.Patrol(t.Context(), fleet.PatrolOrder{}); err != nil {

@@ -40,11 +40,11 @@ func (l *weekLife) planned(ctx context.Context, t fleet.Turn) {
 }
 
 // holds notes what is thought about.
-func (l *weekLife) holds(past fleet.Past, seen fleet.Snapshot) []fleet.GateCheck {
+func (l *weekLife) holds(past fleet.Past, seen *fleet.Snapshot) {
 	l.mu.Lock()
-	l.seen = seen
+	l.seen = *seen
 	l.mu.Unlock()
-	return l.w.expressions(past, seen)
+	seen.Holds = l.w.expressions(past, *seen)
 }
 
 // shown is a plan with its rows.

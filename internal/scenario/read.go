@@ -35,6 +35,7 @@ type Step struct {
 	Patrol  bool
 	Line    int
 	Changes []Line // of the healthy world, in their order
+	Asks    []Ask
 	Wants   []Want
 	screens map[string]string // that signals may name
 }
@@ -46,8 +47,8 @@ type Line struct {
 	Word, Rest string
 }
 
-// errorf is an error with the place of the line.
-func (l Line) errorf(format string, args ...any) error {
+// Errorf is an error with the place of the line.
+func (l Line) Errorf(format string, args ...any) error {
 	return fmt.Errorf("cannot read %s:%d: %s", l.File, l.Number, fmt.Sprintf(format, args...))
 }
 
@@ -60,8 +61,8 @@ type Want struct {
 // The words that a line may begin with, by what they do.
 var (
 	changes = []string{"set", "gone", "part", "agents", "signals"}
-	wants   = []string{"want", "wish", "wish?", "no", "state", "do", "skip", "move"}
-	others  = []string{"at", "clock", "rule"}
+	wants   = []string{"want", "wish", "wish?", "no", "state", "do", "skip", "move", "record"}
+	others  = []string{"at", "clock", "rule", "ask"}
 )
 
 // Read reads a file of stories. rule is the one that wants are about until a line
@@ -147,18 +148,24 @@ func (r *reader) line(l Line) error {
 		r.always = append(r.always, l)
 	case slices.Contains(changes, l.Word):
 		r.story.Steps[n-1].Changes = append(r.story.Steps[n-1].Changes, l)
-	case n == 0 && (slices.Contains(wants, l.Word) || l.Word == "clock"):
-		return l.errorf("%q comes before the first moment: begin with a line such as at 0s", l.Word)
+	case n == 0 && (slices.Contains(wants, l.Word) || l.Word == "clock" || l.Word == "ask"):
+		return l.Errorf("%q comes before the first moment: begin with a line such as at 0s", l.Word)
 	case slices.Contains(wants, l.Word):
 		r.story.Steps[n-1].Wants = append(r.story.Steps[n-1].Wants, Want{Line: l, Rule: r.rule})
+	case l.Word == "ask":
+		a, err := readAsk(l)
+		if err != nil {
+			return err
+		}
+		r.story.Steps[n-1].Asks = append(r.story.Steps[n-1].Asks, a)
 	case l.Word == "clock":
 		d, err := time.ParseDuration(strings.TrimPrefix(l.Rest, "back "))
 		if err != nil {
-			return l.errorf("clock back takes a duration such as 10m, not %q", l.Rest)
+			return l.Errorf("clock back takes a duration such as 10m, not %q", l.Rest)
 		}
 		r.story.Steps[n-1].Back = d
 	default:
-		return l.errorf("no line begins with %q%s", l.Word, nearest.Hint(l.Word, slices.Concat(changes, wants, others)))
+		return l.Errorf("no line begins with %q%s", l.Word, nearest.Hint(l.Word, slices.Concat(changes, wants, others)))
 	}
 	return nil
 }
@@ -169,11 +176,11 @@ func (r *reader) begin(l Line) error {
 	at, err := time.ParseDuration(text)
 	switch n := len(r.story.Steps); {
 	case err != nil || at < 0:
-		return l.errorf("at takes a duration since the start, such as 0s or 1h30m, not %q", text)
+		return l.Errorf("at takes a duration since the start, such as 0s or 1h30m, not %q", text)
 	case patrol != "" && patrol != "patrol":
-		return l.errorf("after the duration comes nothing, or patrol, not %q", patrol)
+		return l.Errorf("after the duration comes nothing, or patrol, not %q", patrol)
 	case n > 0 && at < r.story.Steps[n-1].At:
-		return l.errorf("%s comes after %s: moments stand in their order", text, r.story.Steps[n-1].At)
+		return l.Errorf("%s comes after %s: moments stand in their order", text, r.story.Steps[n-1].At)
 	}
 	r.story.Steps = append(r.story.Steps, Step{At: at, Patrol: patrol != "", Line: l.Number, Changes: slices.Clone(r.always), screens: r.screens})
 	return nil

@@ -56,21 +56,21 @@ func (e ending) exit(now fleet.Instant) *fleet.Exit {
 func signal(seen *fleet.Snapshot, l Line, to any, patch string, kinds *agent.Kinds, screens map[string]string) error {
 	a, ok := to.(*fleet.Agent)
 	if !ok {
-		return l.errorf("only an agent has signals: signals agent/NAME {…}")
+		return l.Errorf("only an agent has signals: signals agent/NAME {…}")
 	}
 	var s signals
 	if err := set(l, &s, patch); err != nil {
 		return err
 	}
 	if e := s.Ended; e != nil && (e.Status != nil && (*e.Status < 0 || *e.Status > 255) || e.Signal != nil && (*e.Signal < 1 || *e.Signal > 64)) {
-		return l.errorf("an exit status is from 0 to 255, a signal from 1 to 64")
+		return l.Errorf("an exit status is from 0 to 255, a signal from 1 to 64")
 	}
 	if err := s.show(l, screens); err != nil {
 		return err
 	}
 	kind, ok := kinds.Get(a.Kind)
 	if !ok {
-		return l.errorf("agent %s is of the unknown kind %q", a.Name, a.Kind)
+		return l.Errorf("agent %s is of the unknown kind %q", a.Name, a.Kind)
 	}
 	v := agent.State(s.of(*a, kind, seen.At))
 	a.State, a.Reason, a.Source, a.Signals = v.State, v.Reason, v.Source, v.Signals
@@ -95,7 +95,7 @@ func (s *signals) show(l Line, screens map[string]string) error {
 	}
 	text, ok := screens[name]
 	if !ok {
-		return l.errorf("there is no section -- screen %s --%s", name, nearest.Hint(name, slices.Sorted(maps.Keys(screens))))
+		return l.Errorf("there is no section -- screen %s --%s", name, nearest.Hint(name, slices.Sorted(maps.Keys(screens))))
 	}
 	s.Screen = &text
 	return nil

@@ -34,7 +34,7 @@ func apply(seen *fleet.Snapshot, l Line, kinds *agent.Kinds, screens map[string]
 	case "part":
 		sight := seen.Sight(fleet.PartName(subject))
 		if sight == nil {
-			return l.errorf("there is no part %q%s", subject, nearest.Hint(subject, parts()))
+			return l.Errorf("there is no part %q%s", subject, nearest.Hint(subject, parts()))
 		}
 		return set(l, sight, patch)
 	case "gone":
@@ -65,11 +65,11 @@ func target(seen *fleet.Snapshot, l Line, subject string) (any, error) {
 	}
 	t, ok := find(subject)
 	if !ok {
-		return nil, l.errorf("there is no %q to set%s", subject, nearest.Hint(subject, Kinds()))
+		return nil, l.Errorf("there is no %q to set%s", subject, nearest.Hint(subject, Kinds()))
 	}
 	to := t.at(seen)
 	if to == nil {
-		return nil, l.errorf("there is no %s any more", subject)
+		return nil, l.Errorf("there is no %s any more", subject)
 	}
 	return to, nil
 }
@@ -97,7 +97,7 @@ func gone(seen *fleet.Snapshot, l Line, subject string) error {
 	}
 	t, ok := find(subject)
 	if !ok || t.gone == nil {
-		return l.errorf("%q cannot be gone%s", subject, nearest.Hint(subject, Kinds()))
+		return l.Errorf("%q cannot be gone%s", subject, nearest.Hint(subject, Kinds()))
 	}
 	t.gone(seen)
 	return nil
@@ -109,13 +109,13 @@ func set(l Line, to any, patch string) error {
 	d := json.NewDecoder(bytes.NewReader([]byte(patch)))
 	d.DisallowUnknownFields()
 	if err := d.Decode(to); err != nil {
-		return l.errorf("%s: %v", patch, err)
+		return l.Errorf("%s: %v", patch, err)
 	}
 	if d.More() {
-		return l.errorf("%s: something stands behind it", patch)
+		return l.Errorf("%s: something stands behind it", patch)
 	}
 	if err := fleet.CheckWords(to); err != nil {
-		return l.errorf("%v", err)
+		return l.Errorf("%v", err)
 	}
 	return nil
 }

@@ -62,10 +62,10 @@ func (w Want) names(known Known) error {
 	words := strings.Fields(w.Rest)
 	at := func(i int, what string, all []string) error {
 		if i >= len(words) {
-			return w.errorf("%s needs a %s", w.Word, what)
+			return w.Errorf("%s needs a %s", w.Word, what)
 		}
 		if !slices.Contains(all, words[i]) {
-			return w.errorf("there is no %s %q%s", what, words[i], nearest.Hint(words[i], all))
+			return w.Errorf("there is no %s %q%s", what, words[i], nearest.Hint(words[i], all))
 		}
 		return nil
 	}
@@ -91,9 +91,9 @@ func (w Want) names(known Known) error {
 func (w Want) ofRule(known Known, at func(int, string, []string) error) error {
 	switch {
 	case w.Rule == "":
-		return w.errorf("of which rule? Say it above: rule NAME")
+		return w.Errorf("of which rule? Say it above: rule NAME")
 	case !slices.Contains(known.Rules, w.Rule):
-		return w.errorf("there is no rule %q%s", w.Rule, nearest.Hint(w.Rule, known.Rules))
+		return w.Errorf("there is no rule %q%s", w.Rule, nearest.Hint(w.Rule, known.Rules))
 	case strings.HasPrefix(w.Word, "wish"):
 		return at(0, "action", known.Actions)
 	}
@@ -113,10 +113,12 @@ func (w Want) miss(p fleet.Pass) (says string, err error) {
 		return missing(w.Rest, skipped(p), "held back is"), nil
 	case "move":
 		return missing(w.Rest, moved(p), "moved is"), nil
+	case "record":
+		return w.missRecord(p)
 	case "no":
 		return w.missNone(p)
 	}
-	return "", w.errorf("%q wants nothing", w.Word)
+	return "", w.Errorf("%q wants nothing", w.Word)
 }
 
 func missing(want string, got []string, what string) string {
@@ -169,7 +171,7 @@ func (w Want) missNone(p fleet.Pass) (string, error) {
 			}
 		}
 	default:
-		return "", w.errorf("no %s: there is no wishes, no actions, no alerts and no moves", w.Rest)
+		return "", w.Errorf("no %s: there is no wishes, no actions, no alerts and no moves", w.Rest)
 	}
 	if len(got) == 0 {
 		return "", nil
@@ -212,7 +214,7 @@ func (w Want) missRule(p fleet.Pass) (string, error) {
 		return unless(slices.ContainsFunc(said, func(s string) bool { return strings.Contains(s, rest) }), "it says %s", listed(said)), nil
 	}
 	known := []string{"none", "pending", "firing", "resolved", "held", "cannot-tell", "fresh", "stale", "P0", "P1", "P2", "P3", "P4", "causes", "summary"}
-	return "", w.errorf("want %q%s", word, nearest.Hint(word, known))
+	return "", w.Errorf("want %q%s", word, nearest.Hint(word, known))
 }
 
 func unless(is bool, format string, args ...any) string {

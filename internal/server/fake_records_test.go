@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"custos/internal/fleet"
-	"custos/internal/ledger"
 )
 
 // memory keeps records as the store does, and is followed by no pass.
@@ -26,15 +25,8 @@ func (m *memory) snap() fleet.Snapshot {
 	return s
 }
 
-func (m *memory) Records(context.Context) (fleet.Records, fleet.Coordination, error) {
-	return m.all, ledger.Facts(m.past(), m.snap()).Value, nil
-}
-
-func (m *memory) Work(_ context.Context, refs ...fleet.Ref) ([]fleet.WorkFacts, error) {
-	if len(refs) > 0 {
-		return ledger.WorkOf(m.past(), m.snap(), refs), nil
-	}
-	return ledger.AllWork(m.past(), m.snap()), nil
+func (m *memory) Seen(context.Context) (fleet.Past, fleet.Snapshot, error) {
+	return m.past(), m.snap(), nil
 }
 
 func (m *memory) Edit(_ context.Context, edit func(fleet.Records) (fleet.Records, error)) (out fleet.Records, err error) {

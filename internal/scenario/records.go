@@ -1,0 +1,56 @@
+package scenario
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"custos/internal/fleet"
+)
+
+// missRecord: record KIND/ID STATE, once the moment is committed.
+func (w Want) missRecord(p fleet.Pass) (string, error) {
+	record, want, _ := strings.Cut(w.Rest, " ")
+	got := states(p.Past.Records)
+	for name, state := range states(p.Plan.Records) {
+		got[name] = state
+	}
+	is, found := got[record]
+	if !found {
+		return "", w.Errorf("there is no record %q: gate/g1, work/w1, convoy/c1, mail/m1, as a story has numbered them", record)
+	}
+	return unless(is == want, "it is %s", is), nil
+}
+
+// states are those of all records, by kind and ID.
+func states(r fleet.Records) map[string]string {
+	out := map[string]string{}
+	add := func(kind fleet.Kind, id string, state any) {
+		out[fleet.Subject{Kind: kind, Name: id}.String()] = fmt.Sprint(state)
+	}
+	for _, v := range r.Work {
+		add(fleet.KindWork, v.ID, v.State)
+	}
+	for _, v := range r.Gates {
+		add(fleet.KindGate, v.ID, v.State)
+	}
+	for _, v := range r.Convoys {
+		add(fleet.KindConvoy, v.ID, v.State)
+	}
+	for _, v := range r.Mails {
+		add(fleet.KindMail, v.ID, copies(v))
+	}
+	return out
+}
+
+// copies is how its readers have a mail: each way once, in their order.
+func copies(m fleet.Mail) string {
+	var list []string
+	for _, c := range m.Copies {
+		if !slices.Contains(list, string(c.State)) {
+			list = append(list, string(c.State))
+		}
+	}
+	return cmp.Or(strings.Join(list, ", "), "new")
+}
