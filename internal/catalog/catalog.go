@@ -48,7 +48,7 @@ type World struct {
 	Lost func(ctx context.Context) (string, error)
 	// Registered returns the registrations of the ledger, Hooks recent events.
 	Registered func(ctx context.Context) ([]fleet.Registration, error)
-	lately     lately // Registered, for probes
+	lately     *lately // Registered, for probes; nil: they read it each time
 	Hooks      func(ctx context.Context) ([]fleet.HookEvent, error)
 	HooksOf    func(ctx context.Context, key string, since fleet.Instant) ([]fleet.HookEvent, error)
 	// Runs returns the runs of formulas that are not over, or ended within a day.
@@ -108,7 +108,7 @@ func NewWorld(cfg config.Config, getenv func(string) string, stderr io.Writer, v
 		return nil, err
 	}
 	w := &World{Config: cfg, Getenv: getenv, Stderr: stderr, Clock: clock, From: vantage(version),
-		Procs: proc.NewReader(proc.TableOptions{})}
+		Procs: proc.NewReader(proc.TableOptions{}), lately: &lately{}}
 	w.From.Unsaid = unsaid(cfg, proc.Nested())
 	w.StartedAt = w.Now()
 	if w.Table, err = newTable(w); err != nil {

@@ -20,6 +20,9 @@ type lately struct {
 }
 
 func (l *lately) forget() {
+	if l == nil {
+		return
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.at = time.Time{}
@@ -28,10 +31,16 @@ func (l *lately) forget() {
 // registeredLately is Registered for probes. Those that look together read the ledger once.
 // The slice is shared: the caller must not change it.
 func (w *World) registeredLately(ctx context.Context) ([]fleet.Registration, error) {
-	l := &w.lately
+	l := w.lately
+	if w.Registered == nil {
+		return nil, nil
+	}
+	if l == nil {
+		return w.Registered(ctx)
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if w.Registered == nil || !l.at.IsZero() && time.Since(l.at) < shared {
+	if !l.at.IsZero() && time.Since(l.at) < shared {
 		return l.regs, nil
 	}
 	regs, err := w.Registered(ctx)

@@ -15,7 +15,7 @@ import (
 // answered with what probes share.
 func TestProbesThatLookTogetherReadTheLedgerOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w, reads := &World{}, 0
+		w, reads := &World{lately: &lately{}}, 0
 		var err error
 		if regs, err := w.registeredLately(t.Context()); err != nil || len(regs) != 0 {
 			t.Errorf("without a ledger: %v, %v", regs, err)
