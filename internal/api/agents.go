@@ -2,7 +2,7 @@ package api
 
 import "time"
 
-// AgentStates lists the states an agent can be in, as far as can be told.
+// AgentStates lists the states an agent can be in, as far as is known.
 func AgentStates() []string {
 	return []string{"starting", "dialog", "working", "idle", "waiting", "rate_limited", "auth_lost", "context_high",
 		"stuck", "looping", "zombie", "crashed", "finished", "stopped", "unknown"}
@@ -38,7 +38,7 @@ type AgentDetail struct {
 	Signals  []AgentSignal `json:"signals"`
 	Tool     *AgentTool    `json:"tool,omitempty"`   // in flight
 	Dialog   *AgentDialog  `json:"dialog,omitempty"` // the question it shows
-	Context  *float64      `json:"context"`          // percent used, as it told
+	Context  *float64      `json:"context"`          // percent used, as it reported
 	Limited  *time.Time    `json:"limited_until,omitempty"`
 	Exit     *AgentExit    `json:"exit,omitempty"`
 	Record   *AgentRecord  `json:"record,omitempty"` // nil for one that is not registered
@@ -54,13 +54,13 @@ type AgentDetail struct {
 	TerminalStopped int `json:"terminal_stopped,omitempty"` // process of its terminal server while that is stopped by a signal
 }
 
-// Message is one thing that an agent is to be told.
+// Message is one message for an agent.
 type Message struct {
 	ID       string    `json:"id"`
 	At       time.Time `json:"at"`
 	Kind     string    `json:"kind"`
 	Priority string    `json:"priority"`
-	About    string    `json:"about,omitempty"` // the agent it tells of
+	About    string    `json:"about,omitempty"` // the agent it is about
 	Subject  string    `json:"subject"`
 	Body     string    `json:"body,omitempty"`
 }
@@ -105,7 +105,7 @@ type AgentExit struct {
 	Signal *int      `json:"signal"`
 	OOM    bool      `json:"oom,omitempty"`
 	At     time.Time `json:"at"`
-	Source string    `json:"source"` // shim, proc, pidfd, tmux; reboot or none when nobody saw it
+	Source string    `json:"source"` // shim, proc, pidfd, tmux; reboot or none when nothing saw it
 	Asked  string    `json:"asked,omitempty"`
 	Words  string    `json:"words"`
 }
@@ -163,7 +163,7 @@ type Log struct {
 	At       time.Time `json:"at"`
 	Text     string    `json:"text"`            // whole lines
 	Rest     string    `json:"rest,omitempty"`  // what it has not ended yet
-	Next     string    `json:"next"`            // asked for after this, only what is new is told
+	Next     string    `json:"next"`            // asked for after this, only what is new is shown
 	Gap      bool      `json:"gap,omitempty"`   // before the text something is not kept any more
 	Ended    bool      `json:"ended,omitempty"` // this instance has ended
 }
@@ -191,7 +191,7 @@ type Failure struct {
 	Task     string    `json:"task,omitempty"`
 	Instance string    `json:"instance,omitempty"`
 	Reason   string    `json:"reason"`
-	Tier     int       `json:"tier"` // 0: told mechanically; 1: by a model
+	Tier     int       `json:"tier"` // 0: found mechanically; 1: by a model
 	Verdict  string    `json:"verdict"`
 	Tags     []string  `json:"tags"`
 }

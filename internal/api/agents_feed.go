@@ -10,7 +10,7 @@ const (
 	FeedReplay = "replay" // an agent with all below it, or a run
 )
 
-// FeedQuery chooses what is told of the fleet.
+// FeedQuery chooses what is shown of the fleet.
 type FeedQuery struct {
 	View  string    // FeedAll by default
 	Of    string    // the agent, task or run of a trace or replay
@@ -18,7 +18,7 @@ type FeedQuery struct {
 	Limit int       // at most so many, the newest; 0: 200
 }
 
-// Feed is what happened: Custos's own event log and what agents told of
+// Feed is what happened: Custos's own event log and what agents reported of
 // themselves, in the order of time.
 type Feed struct {
 	Of      []string    `json:"of"` // the agents it is about; empty: all
@@ -54,7 +54,7 @@ type HookFile struct {
 	Missing  []string    `json:"missing"`
 	Command  string      `json:"command,omitempty"` // what they call
 	Files    []HookExtra `json:"files"`             // that have to be there too
-	Limits   []string    `json:"limits"`            // what the kind's hooks do not tell
+	Limits   []string    `json:"limits"`            // what the kind's hooks do not report
 }
 
 // HookExtra is a file of Custos's own that hooks need.

@@ -52,7 +52,7 @@ type ApproveOrder struct {
 	Digest string `json:"digest,omitempty"`
 }
 
-// SilenceOrder keeps alerts from being told for a while. An empty Rule or
+// SilenceOrder keeps people from being notified of alerts for a while. An empty Rule or
 // Subject matches all, but not both may be empty.
 type SilenceOrder struct {
 	Rule    string `json:"rule,omitempty"`
@@ -86,7 +86,7 @@ type Rule struct {
 	For           string   `json:"for,omitempty"`
 	KeepFiringFor string   `json:"keep_firing_for,omitempty"`
 	ForPatrols    int      `json:"for_patrols,omitempty"`
-	TellAfter     int      `json:"tell_after,omitempty"` // patrols in a row before people are told
+	TellAfter     int      `json:"tell_after,omitempty"` // patrols in a row before people are notified
 	Summary       string   `json:"summary"`              // the CEL expression
 	Actions       []string `json:"actions"`              // what it asks for
 	Mode          string   `json:"mode"`

@@ -19,7 +19,7 @@ type Client struct {
 }
 
 // attention is how long an answer may take before it is asked whether there is still
-// somebody who answers, and how long to wait between two times.
+// a server that answers, and how long to wait between two times.
 const attention = time.Second
 
 // Attended returns a client that gives a request up with the error of lives, which it
@@ -28,7 +28,7 @@ func (c *Client) Attended(lives func(context.Context) error) *Client {
 	return &Client{http: c.http, spare: c.spare, lives: lives}
 }
 
-// attend returns a context that ends when nobody is there any more who could answer;
+// attend returns a context that ends when no server is there any more that could answer;
 // done ends the asking.
 func (c *Client) attend(ctx context.Context) (_ context.Context, done func()) {
 	if c.lives == nil {
@@ -59,7 +59,7 @@ func NewClient(rt http.RoundTripper) *Client {
 }
 
 // Dial returns a client of the daemon at a unix socket. It fails at once, with
-// an Unreachable error, when nobody listens there, and with that of a check that
+// an Unreachable error, when no process listens there, and with that of a check that
 // refuses who does: each connection is checked before anything is said. Who is refused is
 // an impostor, unless the check's own *Error says otherwise.
 func Dial(ctx context.Context, socket string, checks ...func(net.Conn) error) (*Client, error) {
@@ -201,7 +201,7 @@ func (c *Client) Approve(ctx context.Context, number int64, o ApproveOrder) (App
 	return post[Approved](ctx, c, once, "/v1/alerts/"+strconv.FormatInt(number, 10)+"/approve", o)
 }
 
-// Silence keeps alerts from being told for a while.
+// Silence keeps people from being notified of alerts for a while.
 func (c *Client) Silence(ctx context.Context, o SilenceOrder) (Silenced, error) {
 	return post[Silenced](ctx, c, same, "/v1/silences", o)
 }

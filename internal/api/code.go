@@ -20,7 +20,7 @@ type CodeRow struct {
 	Digest  string `json:"digest,omitempty"` // of all of its files: what is trusted, or may be
 	Trusted int    `json:"trusted"`          // files that are run
 	Changes string `json:"changes,omitempty"`
-	Unknown string `json:"unknown,omitempty"` // why it cannot be told what has changed
+	Unknown string `json:"unknown,omitempty"` // why it is not known what has changed
 	Loose   string `json:"loose,omitempty"`   // never run: it is not in that commit
 	Diff    string `json:"diff,omitempty"`
 }

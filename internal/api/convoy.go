@@ -14,8 +14,8 @@ type Convoy struct {
 	Why     string    `json:"why,omitempty"`
 	Members []Member  `json:"members"`
 	Closed  int       `json:"closed"`
-	Ready   *int      `json:"ready,omitempty"` // members that somebody may take up; null: it cannot be told
-	Taken   *int      `json:"taken,omitempty"` // members that somebody works on; the same
+	Ready   *int      `json:"ready,omitempty"` // members that may be taken up; null: it is not known
+	Taken   *int      `json:"taken,omitempty"` // members that are worked on; the same
 	Unseen  int       `json:"unseen"`          // members that no tracker shows
 	Notify  []string  `json:"notify"`
 	Due     time.Time `json:"due,omitzero"`

@@ -1,4 +1,4 @@
-// Package api holds what travels between Custos and whoever asks it: the view
+// Package api holds what travels between Custos and who asks it: the view
 // models of every answer, for people and machines alike, and the client that
 // asks. It imports nothing of ours, so that a program of someone else's can be
 // built on it alone.

@@ -14,7 +14,7 @@ const (
 	NotFound    = "not_found"   // there is no such thing: exit code 2
 	Forbidden   = "forbidden"   // this caller may not: exit code 2
 	CannotLook  = "cannot_look" // the world could not be seen: exit code 3
-	Unseen      = "unseen"      // agents are not seen now, so it cannot be told whether an agent asks: exit code 3
+	Unseen      = "unseen"      // agents are not seen now, so it is not known whether an agent asks: exit code 3
 	Unreachable = "unreachable" // Custos does not answer: exit code 3
 	Lost        = "lost"        // it was asked, and may have done it, but the answer was lost: exit code 3
 	Impostor    = "impostor"    // who listens at the socket is no Custos: exit code 3

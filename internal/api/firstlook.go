@@ -58,7 +58,7 @@ type PartSeen struct {
 }
 
 // Need is one thing a person should look at, with the command to type.
-// One that no rule tells people of yet has no number and no rule.
+// One of which no rule notifies people yet has no number and no rule.
 type Need struct {
 	Number   int64     `json:"number,omitempty"`
 	Priority string    `json:"priority"`
@@ -140,7 +140,7 @@ type Deed struct {
 	Why      string    `json:"why"`
 	Attempt  int       `json:"attempt,omitempty"`
 	Commands []Command `json:"commands"`
-	// Held is what holds it back where nobody gives the word that this plan supposes.
+	// Held is what holds it back without the approval that this plan supposes.
 	Held *Refusal `json:"held,omitempty"`
 }
 

@@ -12,7 +12,7 @@ type Brake struct {
 	Frozen bool   `json:"frozen"`
 	By     string `json:"by,omitempty"`  // who froze it
 	Why    string `json:"why,omitempty"` // and why
-	Was    string `json:"was,omitempty"` // of a thaw: who had frozen it and why; "" when nobody had
+	Was    string `json:"was,omitempty"` // of a thaw: who had frozen it and why; "" when it was not frozen
 }
 
 // Freeze has the daemon stop every action.

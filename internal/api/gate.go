@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Gate holds back whoever waits for it until one thing has happened.
+// Gate holds back what waits for it until one thing has happened.
 type Gate struct {
 	ID       string    `json:"id"`
 	Type     string    `json:"type"` // timer, event, condition, gh:run, gh:pr, human, mail
@@ -43,7 +43,7 @@ type GateList struct {
 	Next  []Hint    `json:"next"`
 }
 
-// GateRequest is a new gate. A moment is either told, or so long from now.
+// GateRequest is a new gate. A moment is either given, or so long from now.
 type GateRequest struct {
 	Key     string    `json:"key,omitempty"` // the same key again is the same gate
 	Type    string    `json:"type"`
@@ -90,7 +90,7 @@ func (c *Client) AddGate(ctx context.Context, r GateRequest) (Gate, error) {
 	return post[Gate](ctx, c, keyed(r.Key), "/v1/gates", r)
 }
 
-// CloseGate closes a gate, and tells whoever waits for it.
+// CloseGate closes a gate, and notifies who waits for it.
 func (c *Client) CloseGate(ctx context.Context, id string, r GateClosing) (Gate, error) {
 	return post[Gate](ctx, c, once, "/v1/gates/"+url.PathEscape(id)+"/close", r)
 }

@@ -15,7 +15,7 @@ const (
 	HealthLate     = "late"     // the last whole pass, or patrol, is too old
 	HealthSilent   = "silent"   // a daemon runs, and does not answer
 	HealthNone     = "none"     // no daemon runs
-	HealthUnknown  = "unknown"  // whether a daemon runs cannot be told
+	HealthUnknown  = "unknown"  // whether a daemon runs is not known
 )
 
 // Health is what `custos health` prints: whether Custos watches.
@@ -30,7 +30,7 @@ type Health struct {
 	Every      string     `json:"every,omitempty"`   // from the last patrol to the next one
 	Trouble    string     `json:"trouble,omitempty"` // of the last pass
 	Notes      []string   `json:"notes,omitempty"`   // what a person should know though it watches: of custos.toml, of its socket
-	// Mute are the notifiers that cannot be told, and why. It is no reason to begin
+	// Mute are the notifiers by which no message arrives, and why. It is no reason to begin
 	// Custos anew: the state does not follow from it.
 	Mute []string `json:"mute,omitempty"`
 	Hung []string `json:"hung,omitempty"` // parts whose probe does not answer by its deadline

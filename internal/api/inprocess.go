@@ -15,8 +15,8 @@ type inProcess struct{ handler http.Handler }
 
 // RoundTrip runs the handler to its end and returns what it wrote. When the
 // request is cut short meanwhile, what was only looked at is dropped, as the
-// look may be half of one; but of what was done the answer is returned: nobody
-// else will tell.
+// look may be half of one; but of what was done the answer is returned: nothing
+// else will say it.
 func (t inProcess) RoundTrip(req *http.Request) (*http.Response, error) {
 	if req.Body == nil {
 		req.Body = http.NoBody

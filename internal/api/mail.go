@@ -19,7 +19,7 @@ type Mail struct {
 	Subject  string     `json:"subject"`
 	Body     string     `json:"body,omitempty"`
 	Project  string     `json:"project,omitempty"`
-	About    string     `json:"about,omitempty"` // what it tells of: work, a gate, a convoy, an agent
+	About    string     `json:"about,omitempty"` // what it is about: work, a gate, a convoy, an agent
 	At       time.Time  `json:"at"`
 	State    string     `json:"state,omitempty"` // of the reader whose inbox it is: new, told, read, archived, bounced, unread
 	Copies   []MailCopy `json:"copies,omitempty"`

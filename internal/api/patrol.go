@@ -66,7 +66,7 @@ type Move struct {
 	From   string   `json:"from,omitempty"` // state that it leaves; empty: the record is new
 	To     string   `json:"to"`
 	Why    string   `json:"why,omitempty"`
-	Told   []string `json:"told,omitempty"` // who is told of it
+	Told   []string `json:"told,omitempty"` // who is notified of it
 }
 
 // HeldMove is a change of a record that would be made, and is held back.

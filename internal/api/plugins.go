@@ -54,8 +54,8 @@ type Plugin struct {
 	Argv     []string        `json:"argv,omitempty"`
 	Env      []string        `json:"env,omitempty"` // names of variables that it gets
 	Timeout  string          `json:"timeout,omitempty"`
-	Notify   bool            `json:"notify,omitempty"` // each failure is told
-	Text     string          `json:"text,omitempty"`   // what an agent is told
+	Notify   bool            `json:"notify,omitempty"` // people are notified of each failure
+	Text     string          `json:"text,omitempty"`   // what an agent is sent
 	Refused  bool            `json:"refused"`
 	Problems []PluginProblem `json:"problems"`
 	Next     []Hint          `json:"next"`

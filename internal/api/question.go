@@ -46,30 +46,30 @@ type question struct {
 const mostAsks = 3
 
 // do asks, and returns the body of a good answer. The error is always an *Error
-// or the context's. What nobody can have read is asked again; what may have been
+// or the context's. What cannot have been read is asked again; what may have been
 // read, and was not answered, only where that does nothing twice.
 func (c *Client) do(ctx context.Context, q question) ([]byte, error) {
 	ctx, done := c.attend(ctx)
 	defer done()
-	heard := false // by somebody whose answer is lost
+	read := false // by a server whose answer is lost
 	for n := 1; ; n++ {
 		b, said, err := c.ask(ctx, q)
-		heard = heard || said
+		read = read || said
 		var e *Error
 		switch {
 		case err == nil:
 			return b, nil
 		case ctx.Err() != nil:
-			return nil, unanswered(q, heard, givenUp(ctx))
+			return nil, unanswered(q, read, givenUp(ctx))
 		case errors.As(err, &e) && said: // it is the answer
 			return nil, e
 		case e != nil, n == mostAsks, said && q.twice == once:
-			return nil, unanswered(q, heard, err)
+			return nil, unanswered(q, read, err)
 		}
 	}
 }
 
-// ask asks once. said is whether somebody may have read the question.
+// ask asks once. said is whether the question may have been read.
 func (c *Client) ask(ctx context.Context, q question) (_ []byte, said bool, _ error) {
 	var sent traffic
 	req, err := http.NewRequestWithContext(sent.watched(ctx), q.method, "http://custos"+q.path, bytes.NewReader(q.body))
@@ -97,15 +97,15 @@ func (c *Client) ask(ctx context.Context, q question) (_ []byte, said bool, _ er
 	return nil, true, errorOf(resp.StatusCode, b)
 }
 
-// unanswered is the error of a question that got no answer: whoever may have heard it
+// unanswered is the error of a question that got no answer: who may have read it
 // may have done what it asks for.
-func unanswered(q question, heard bool, cause error) error {
+func unanswered(q question, read bool, cause error) error {
 	var e *Error
 	isError := errors.As(cause, &e)
 	switch {
-	case heard && q.twice != looks:
+	case read && q.twice != looks:
 		return lost(q, cause)
-	case errors.Is(cause, context.Canceled): // whoever asks wants no answer any more
+	case errors.Is(cause, context.Canceled): // who asks wants no answer any more
 		return cause
 	case isError:
 		return e
@@ -128,8 +128,8 @@ func lost(q question, cause error) error {
 		Message: "cannot tell what became of it: it may have been taken, and " + why}
 }
 
-// givenUp is why an answer was not waited for any longer: nobody is there who could
-// give it, or whoever asks wants it no more.
+// givenUp is why an answer was not waited for any longer: no server is there that could
+// give it, or who asks wants it no more.
 func givenUp(ctx context.Context) error {
 	var e *Error
 	if errors.As(context.Cause(ctx), &e) {
@@ -171,8 +171,8 @@ func send[T any](ctx context.Context, c *Client, q question) (out T, err error) 
 	return out, nil
 }
 
-// counted is a connection that counts what was said on it: where nothing was, nobody
-// can have heard it.
+// counted is a connection that counts what was said on it: where nothing was, none
+// can have been read.
 type counted struct {
 	net.Conn
 	said atomic.Int64

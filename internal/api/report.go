@@ -47,7 +47,7 @@ type ReportAgent struct {
 	Merged   *bool        `json:"merged"`             // what it made is in the primary branch
 	Pulls    []ReportPull `json:"pulls"`              // open ones of its branch, and those that ended since then
 	NoForge  string       `json:"no_forge,omitempty"` // why Pulls is not known
-	Dollars  *float64     `json:"dollars"`            // of its newest instance, as it told
+	Dollars  *float64     `json:"dollars"`            // of its newest instance, as it reported
 	Tokens   *int64       `json:"tokens"`
 	Failures int          `json:"failures"` // since then
 }
@@ -100,7 +100,7 @@ type ReportAlert struct {
 	Ended   *time.Time `json:"ended,omitempty"` // the last time; nil: it goes on
 }
 
-// Report tells what happened since a moment: "12h", "7d", or a day like 2006-01-02.
+// Report says what happened since a moment: "12h", "7d", or a day like 2006-01-02.
 func (c *Client) Report(ctx context.Context, since string) (Report, error) {
 	return get[Report](ctx, c, "/v1/report?"+url.Values{"since": {since}}.Encode())
 }

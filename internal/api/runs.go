@@ -81,7 +81,7 @@ type RunChange struct {
 	As   string `json:"as,omitempty"`   // of a resume: done or again
 	Note string `json:"note,omitempty"`
 	// Reply, of a resume, answers what the agent asked by PHASE:escalate: the next
-	// session is told it. It is written into the file of the run's replies.
+	// session is sent it. It is written into the file of the run's replies.
 	Reply string `json:"reply,omitempty"`
 }
 

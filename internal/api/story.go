@@ -79,7 +79,7 @@ type Status struct {
 	ModelCalls int            `json:"model_calls"`
 	Socket     string         `json:"socket,omitempty"`
 	State      string         `json:"state,omitempty"`   // the state folder
-	Untold     string         `json:"untold,omitempty"`  // why last_patrol, patrols, firing and in_flight tell nothing
+	Untold     string         `json:"untold,omitempty"`  // why last_patrol, patrols, firing and in_flight are not known
 	Amnesia    bool           `json:"amnesia,omitempty"` // what was known is lost, until a person has acknowledged it
 	Notes      []string       `json:"notes"`             // what a person should know: amnesia, rows set aside
 	Failed     []FailedAgent  `json:"failed"`            // agents that are not started again by themselves

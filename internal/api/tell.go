@@ -2,11 +2,11 @@ package api
 
 import "context"
 
-// Tell is something that somebody wants people to be told.
+// Tell is a message to people.
 type Tell struct {
 	From     string `json:"from,omitempty"`     // who says it, for people; an agent is named by itself
 	Text     string `json:"text"`               // at most 16 KiB
-	Priority string `json:"priority,omitempty"` // P0 to P4; P2 by default, which is what routes tell by default
+	Priority string `json:"priority,omitempty"` // P0 to P4; P2 by default, which is what routes carry by default
 }
 
 // Telling is the answer to a Tell.
@@ -14,12 +14,12 @@ type Telling struct {
 	By       string `json:"by"`
 	Priority string `json:"priority"`
 	Subject  string `json:"subject"` // its first line, as people see it
-	// To names the notifiers that tell it; none: nobody hears of it but who reads the
+	// To names the notifiers that deliver it; none: it reaches only who reads the
 	// daemon's terminal and the journal.
 	To []string `json:"to"`
 }
 
-// Tell has people told something, as the routes of custos.toml say.
+// Tell notifies people, as the routes of custos.toml say.
 func (c *Client) Tell(ctx context.Context, t Tell) (Telling, error) {
 	return post[Telling](ctx, c, once, "/v1/tell", t)
 }

@@ -127,7 +127,7 @@ func (c *Control) addFailed(ctx context.Context, out *api.Status) error {
 }
 
 // unlessForgotten is the error of a read of what is written down, unless all of it is
-// lost: what is seen is told then all the same, and that there is no more.
+// lost: what is seen is shown then all the same, and that there is no more.
 func unlessForgotten(p fleet.Past, err error) error {
 	if p.Amnesia {
 		return nil

@@ -12,7 +12,7 @@ import (
 	"custos/internal/ledger"
 )
 
-// agents are looked at by anybody; they say that they are at work, and hand over, each for itself; a person may hand over
+// agents are looked at by anyone; they say that they are at work, and hand over, each for itself; a person may hand over
 // for any, by name.
 func agents() Noun {
 	return Noun{"agents", []Verb{
@@ -26,7 +26,7 @@ func agents() Noun {
 	}}
 }
 
-// Agents is what agents tell of themselves.
+// Agents is what agents report of themselves.
 type Agents interface {
 	// Beat notes that an agent said that it is at work.
 	Beat(ctx context.Context, agent string) (fleet.Instant, error)
@@ -37,8 +37,7 @@ type Agents interface {
 	Replaced(fleet.Registration) bool
 }
 
-// beat notes that the calling agent is at work. It is its own word, so nobody
-// else may give it: a person who looks at it, or another agent, is no sign of its life.
+// beat notes that the calling agent is at work. It speaks for itself alone: a person who looks at it, or another agent, is no sign of its life.
 func (c *Control) beat(ctx context.Context, call Call) (api.Beat, error) {
 	name, is := fleet.AgentOf(call.By)
 	switch {
@@ -76,14 +75,14 @@ func (c *Control) handOver(ctx context.Context, call Call, r api.HandoffRequest)
 	return handoffView(reg, c.Agents.Replaced(reg)), nil
 }
 
-// handsOver finds out whose a hand-off is, and refuses whoever may not give it.
+// handsOver finds out whose a hand-off is, and refuses who may not give it.
 func handsOver(call Call, r *api.HandoffRequest) error {
 	agent, is := fleet.AgentOf(call.By)
 	switch {
 	case call.Doubt != nil:
 		return &api.Error{Kind: api.Forbidden, Message: fmt.Sprintf("cannot take a hand-off of %v", call.Doubt)}
 	case !is && r.Agent == "":
-		return api.AsBadInput(errors.New("cannot take a hand-off of nobody: name the agent"))
+		return api.AsBadInput(errors.New("cannot take a hand-off without an agent: name it"))
 	case !is:
 		return nil
 	case r.Agent != "" && r.Agent != agent:

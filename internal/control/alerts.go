@@ -13,7 +13,7 @@ import (
 	"custos/internal/view"
 )
 
-// alerts are looked at by anybody; to take one up, and to have done what it leads to, is for a
+// alerts are looked at by anyone; to take one up, and to have done what it leads to, is for a
 // person.
 func alerts() Noun {
 	return Noun{"alerts", []Verb{
@@ -56,7 +56,7 @@ func (c *Control) alertList(ctx context.Context, call Call) (api.Alerts, error) 
 }
 
 // unwritten is what a look finds, with what of the alerts that are written down it does
-// not tell of; without a look, only these.
+// not show; without a look, only these.
 func (c *Control) unwritten(ctx context.Context, written []fleet.Alert, all bool) []fleet.Alert {
 	pass, err := c.Look(ctx, Glance)
 	if err != nil {
@@ -102,7 +102,7 @@ func (c *Control) acknowledge(ctx context.Context, call Call, order api.AckOrder
 // past is lost.
 const ruleAmnesia = "self-amnesia"
 
-// takenUp proposes what to do with what the lost past has left. Where nobody can look
+// takenUp proposes what to do with what the lost past has left. Where no look is possible
 // now, custos ps does, later.
 func (c *Control) takenUp(ctx context.Context) []api.Hint {
 	pass, err := c.Look(ctx, Glance)

@@ -19,9 +19,9 @@ func brake() Noun {
 // Brakes stop every action, and let actions run again.
 type Brakes interface {
 	Freeze(by, why string) error
-	// Thaw returns who had frozen and why, "" when nobody had.
+	// Thaw returns who had frozen and why, "" when it was not frozen.
 	Thaw() (was string, err error)
-	// Frozen says who has frozen and why, "" when nobody has, and since when.
+	// Frozen says who has frozen and why, "" when it is not, and since when.
 	Frozen() (why string, since time.Time)
 }
 

@@ -1,5 +1,5 @@
 // Package control is what people and agents may do: one file a noun, with its verbs, who
-// may use each, and the words of the answers. Whoever carries a verb (HTTP, a chat, the
+// may use each, and the words of the answers. What carries a verb (HTTP, a chat, the
 // command line in process) only says who asks, and for what.
 package control
 
@@ -46,7 +46,7 @@ type Control struct {
 	// Costs lists what models cost since a moment.
 	Costs func(ctx context.Context, since fleet.Instant) ([]fleet.Cost, error)
 	// Made lists the subjects of the commits that were made in a worktree since a
-	// moment, newest first; more says that there may be others. Nil: nothing tells.
+	// moment, newest first; more says that there may be others. Nil: it is not known.
 	Made func(ctx context.Context, top string, since time.Time) (subjects []string, more bool, err error)
 	// Places lists where people answer, and what lies there unread. Nil: nowhere.
 	Places  func() []view.Listening
@@ -63,10 +63,10 @@ type Control struct {
 	People     []string // names of who may give orders here: no agent is called so
 	// KindOf names the kind of agent that a command line starts; nil: by its program.
 	KindOf func(argv []string) string
-	// Tell writes down what people are to be told.
+	// Tell writes a message to people down.
 	Tell func(ctx context.Context, m fleet.Message) error
-	// Hears names the notifiers that a message reaches, without the daemon's terminal.
-	Hears func(m fleet.Message) []string
+	// Receivers names the notifiers that a message reaches, without the daemon's terminal.
+	Receivers func(m fleet.Message) []string
 	// Events lists events of the append-only log that match, oldest first: the newest
 	// Limit of them, or, with After, the first Limit after it.
 	Events func(ctx context.Context, f EventFilter) ([]fleet.Event, error)
@@ -103,22 +103,22 @@ const (
 	Anyone  Access = iota // of this user, or root
 	Author                // the same, in its own name: the user's, or the agent's that it is
 	Person                // and no agent
-	NoAgent               // as Person; but where agents are not seen at all now, whoever asks: it stops what acts
+	NoAgent               // as Person; but where agents are not seen at all now, anyone: it stops what acts
 )
 
-// Call is one use of a verb, as its carrier heard it.
+// Call is one use of a verb, as its carrier received it.
 type Call struct {
 	By     string                  // of all but Anyone: a user name, or of Author fleet.ByAgent
 	Barred error                   // of Author: why what takes a person is refused; nil for a person
-	Doubt  error                   // of Author: of which process it cannot be told whose it is, and why; nil where it can
-	Marked bool                    // of Author: the agent was told by its marker alone
+	Doubt  error                   // of Author: of which process it is not known whose it is, and why; nil where it can
+	Marked bool                    // of Author: only its marker says which agent it is
 	ID     string                  // of what is meant
 	Do     string                  // what is done to it, where the verb leaves that open
 	Ask    func(key string) string // for which of them: all, for, project, …; "" where it does not matter
 	Read   func(into any) error    // what is given with it
 }
 
-// Unnamed is the agent whom nobody can name: who calls cannot be shown to be a person. It
+// Unnamed is the agent whose name is not known: who calls cannot be shown to be a person. It
 // owns nothing.
 const Unnamed = "?"
 
@@ -188,8 +188,8 @@ func (c *Control) edit(ctx context.Context, do func(fleet.Records) (fleet.Record
 	return out, Reasoned(err)
 }
 
-// OwnKey is the key of what somebody asks for. It is never one of Custos' own: by
-// those a step finds its gate, and news is told once.
+// OwnKey is the key of what is asked for. It is never one of Custos' own: by
+// those a step finds its gate, and news is sent once.
 func OwnKey(key string) string {
 	if key == "" {
 		return ""

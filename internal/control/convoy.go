@@ -11,7 +11,7 @@ import (
 	"custos/internal/ledger"
 )
 
-// convoys may be made by anybody in its own name; what an agent may change says the ledger.
+// convoys may be made by anyone in their own name; what an agent may change says the ledger.
 func convoys() Noun {
 	return Noun{"convoys", []Verb{
 		{Name: "list", Do: asks((*Control).convoyList)},

@@ -14,8 +14,8 @@ import (
 	"custos/internal/view"
 )
 
-// How much a feed tells: unless somebody asks for more, and at most. Where
-// not everything is told, it reads eventsAFeed lines of either log to find what is.
+// How much a feed shows: unless more is asked for, and at most. Where
+// not everything is shown, it reads eventsAFeed lines of either log to find what is shown.
 const (
 	feedLength  = 200
 	feedAtMost  = 5000
@@ -51,22 +51,22 @@ func (c *Control) feed(ctx context.Context, call Call) (any, error) {
 func feedQuery(ask func(string) string) (api.FeedQuery, error) {
 	q := api.FeedQuery{View: cmp.Or(ask("view"), api.FeedAll), Of: ask("of"), Limit: feedLength}
 	if !slices.Contains([]string{api.FeedAll, api.FeedTrace, api.FeedErrors, api.FeedReplay}, q.View) {
-		return q, fmt.Errorf("cannot tell %q: want feed, trace, errors or replay", fleet.Line(q.View, 40))
+		return q, fmt.Errorf("cannot show %q: want feed, trace, errors or replay", fleet.Line(q.View, 40))
 	}
 	if named := q.View == api.FeedTrace || q.View == api.FeedReplay; named != (q.Of != "") {
-		return q, fmt.Errorf("cannot tell %s of %q: a trace and a replay name an agent, the others none", q.View, fleet.Line(q.Of, 80))
+		return q, fmt.Errorf("cannot show %s of %q: a trace and a replay name an agent, the others none", q.View, fleet.Line(q.Of, 80))
 	}
 	if text := ask("since"); text != "" {
 		t, err := time.Parse(time.RFC3339Nano, text)
 		if err != nil {
-			return q, fmt.Errorf("cannot tell what was since %q: want a time like 2006-01-02T15:04:05Z", fleet.Line(text, 40))
+			return q, fmt.Errorf("cannot show what was since %q: want a time like 2006-01-02T15:04:05Z", fleet.Line(text, 40))
 		}
 		q.Since = t
 	}
 	if text := ask("limit"); text != "" {
 		n, err := strconv.Atoi(text)
 		if err != nil || n < 1 || n > feedAtMost {
-			return q, fmt.Errorf("cannot tell %q things: want 1 to %d", fleet.Line(text, 20), feedAtMost)
+			return q, fmt.Errorf("cannot show %q entries: want 1 to %d", fleet.Line(text, 20), feedAtMost)
 		}
 		q.Limit = n
 	}

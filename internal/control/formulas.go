@@ -14,7 +14,7 @@ import (
 	"custos/internal/fleet"
 )
 
-// formulas are read by anybody, and switched by a person.
+// formulas are read by anyone, and switched by a person.
 func formulas() Noun {
 	return Noun{"formulas", []Verb{
 		{Name: "list", Do: asks((*Control).formulas)},
@@ -33,7 +33,7 @@ func (c *Control) schedules(ctx context.Context, _ Call) (api.Schedules, error) 
 	rows, err := c.Schedules(ctx)
 	out := api.Schedules{At: c.Now().Wall.UTC(), Watched: c.Watched, Schedules: append([]api.ScheduleRow{}, rows...), Next: []api.Hint{}}
 	if !c.Watched && len(rows) > 0 {
-		out.Next = append(out.Next, api.Hint{Command: "custos up", What: "nobody watches now: no schedule starts anything"})
+		out.Next = append(out.Next, api.Hint{Command: "custos up", What: "no daemon runs now: no schedule starts anything"})
 	}
 	return out, err
 }
@@ -140,8 +140,8 @@ func (c *Control) noFormula(ctx context.Context, name string) error {
 	return missing("formula", name, names, "custos formula list")
 }
 
-// problemsTold is how many problems of a formula an error tells.
-const problemsTold = 20
+// problemsShown is how many problems of a formula an error has.
+const problemsShown = 20
 
 // refused says why a formula cannot run: its errors, one a line.
 func (c *Control) refused(ctx context.Context, r api.RunRequest, f api.Formula) error {
@@ -151,8 +151,8 @@ func (c *Control) refused(ctx context.Context, r api.RunRequest, f api.Formula) 
 			lines = append(lines, placeOf(p)+": "+p.Text)
 		}
 	}
-	if more := len(lines) - problemsTold; more > 0 {
-		lines = append(lines[:problemsTold], fmt.Sprintf("and %d more", more))
+	if more := len(lines) - problemsShown; more > 0 {
+		lines = append(lines[:problemsShown], fmt.Sprintf("and %d more", more))
 	}
 	spoken, do := cmp.Or(r.Name, r.File), "lint"
 	if whole, err := c.read(ctx, api.FormulaQuery{Name: r.Name, File: r.File, Text: r.Text, Project: r.Project}); err == nil && !whole.Refused {

@@ -12,7 +12,7 @@ import (
 	"custos/internal/nearest"
 )
 
-// gates may be added by anybody in its own name, with a command by a person only; an agent
+// gates may be added by anyone in their own name, with a command by a person only; an agent
 // closes its own (ledger.CloseGate).
 func gates() Noun {
 	return Noun{"gates", []Verb{
@@ -142,7 +142,7 @@ func (c *Control) ruleIsThere(on string) error {
 	return fmt.Errorf("there is no rule %q%s", fleet.Line(rule, 80), nearest.Hint(rule, known))
 }
 
-// closeGate closes a gate by hand, and tells whoever waits for it.
+// closeGate closes a gate by hand, and notifies who waits for it.
 func (c *Control) closeGate(ctx context.Context, call Call, r api.GateClosing) (api.Gate, error) {
 	id := call.ID
 	_, err := c.edit(ctx, func(all fleet.Records) (fleet.Records, error) {

@@ -15,7 +15,7 @@ const (
 	Whole  = 90 * time.Second
 )
 
-// looks are what is seen, planned and written down, as it is shown; anybody may ask.
+// looks are what is seen, planned and written down, as it is shown; anyone may ask.
 func looks() []Noun {
 	get := func(name string, show func(*Control, context.Context, Call) (any, error)) Noun {
 		return Noun{name, []Verb{{Name: "get", Do: show}}}

@@ -11,7 +11,7 @@ import (
 	"custos/internal/ledger"
 )
 
-// mail may be written by anybody in its own name; whose is read says inboxOf.
+// mail may be written by anyone in their own name; whose is read says inboxOf.
 func mail() Noun {
 	return Noun{"mail", []Verb{
 		{Name: "list", Access: Author, Do: asks((*Control).mails)},
@@ -49,7 +49,7 @@ func inboxOf(by, whose string) (string, error) {
 	case !isAgent:
 		return whose, nil
 	case self == Unnamed:
-		return "", &api.Error{Kind: api.Forbidden, Message: "cannot look at mail: it cannot be told who asks"}
+		return "", &api.Error{Kind: api.Forbidden, Message: "cannot look at mail: it is not known who asks"}
 	case whose != "" && whose != ledger.AddressOf(self):
 		return "", &api.Error{Kind: api.Forbidden, Message: fmt.Sprintf("cannot look at the mail of %s: agent %s sees its own only", fleet.Line(whose, 80), fleet.Line(self, 80))}
 	}
@@ -100,11 +100,11 @@ func kindOf(by string) string {
 
 // sendMail writes a mail down, or an answer to one.
 func (c *Control) sendMail(ctx context.Context, call Call, r api.MailRequest) (api.Mail, error) {
-	crew, err := c.Registry(ctx)
+	registered, err := c.Registry(ctx)
 	if err != nil {
 		return api.Mail{}, err
 	}
-	made, err := c.edit(ctx, func(all fleet.Records) (fleet.Records, error) { return c.mailEdit(all, crew, r, call.By) })
+	made, err := c.edit(ctx, func(all fleet.Records) (fleet.Records, error) { return c.mailEdit(all, registered, r, call.By) })
 	if err != nil {
 		return api.Mail{}, err
 	}
@@ -112,19 +112,19 @@ func (c *Control) sendMail(ctx context.Context, call Call, r api.MailRequest) (a
 }
 
 // mailEdit is a new mail, and of an answer the mail that it answers.
-func (c *Control) mailEdit(all fleet.Records, crew []fleet.Registration, r api.MailRequest, by string) (fleet.Records, error) {
+func (c *Control) mailEdit(all fleet.Records, registered []fleet.Registration, r api.MailRequest, by string) (fleet.Records, error) {
 	m := fleet.Mail{Type: fleet.MailType(r.Type), To: r.To, Priority: fleet.Priority(r.Priority), Subject: r.Subject, Body: r.Body, Project: r.Project, About: r.About}
 	if r.Key != "" {
-		m.Key = "by " + by + ": " + fleet.Line(r.Key, 200) // nobody takes another's key, nor Custos' own
+		m.Key = "by " + by + ": " + fleet.Line(r.Key, 200) // none takes another's key, nor Custos' own
 		if i := slices.IndexFunc(all.Mails, func(o fleet.Mail) bool { return o.Key == m.Key }); i >= 0 {
 			return fleet.Records{Mails: []fleet.Mail{{Head: fleet.Head{Key: m.Key}}}}, nil
 		}
 	}
 	if r.Answers == "" {
-		m, err := ledger.SendMail(all, crew, m, by, c.Now())
+		m, err := ledger.SendMail(all, registered, m, by, c.Now())
 		return fleet.Records{Mails: []fleet.Mail{m}}, err
 	}
-	m, was, err := ledger.ReplyMail(all, crew, r.Answers, m, by, c.Now())
+	m, was, err := ledger.ReplyMail(all, registered, r.Answers, m, by, c.Now())
 	return fleet.Records{Mails: []fleet.Mail{m, was}}, err
 }
 

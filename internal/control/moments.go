@@ -11,8 +11,8 @@ import (
 // longestWait is how far a moment may lie ahead.
 const longestWait = 10 * 366 * 24 * time.Hour
 
-// momentOf is the moment that is told, or so long from now; the zero Instant when
-// neither is. Both clocks tell it: within this boot nobody can set it off.
+// momentOf is the moment that is given, or so long from now; the zero Instant when
+// neither is. Both clocks give it: within this boot nothing can set it off.
 func momentOf(what string, at time.Time, in string, now fleet.Instant) (fleet.Instant, error) {
 	wait, err := spanOf(what, in)
 	switch {

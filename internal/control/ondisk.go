@@ -25,6 +25,6 @@ var (
 	_ Plugins  = OnDisk{}
 )
 
-// ToolSend is the command by which Disinto's prompts have people told: agents of formulas
+// ToolSend is the command by which Disinto's prompts notify people: agents of formulas
 // get it.
 const ToolSend = "matrix_send"

@@ -16,7 +16,7 @@ import (
 	"custos/internal/view"
 )
 
-// orders are looked at by anybody; what an agent may order says orderer.
+// orders are looked at by anyone; what an agent may order says orderer.
 func orders() Noun {
 	return Noun{"orders", []Verb{
 		{Name: "list", Do: asks((*Control).openOrders)},
@@ -103,8 +103,8 @@ func (c *Control) cancelOrder(ctx context.Context, call Call) (api.Order, error)
 }
 
 // orderer is who gives an order. A person may give any; an agent may ask for a
-// checkpoint of itself, and spawn an agent below itself; whoever cannot be shown
-// to be a person or an agent may nothing, nor who is told by its marker alone.
+// checkpoint of itself, and spawn an agent below itself; who cannot be shown
+// to be a person or an agent may nothing, nor an agent that only its marker names.
 func orderer(call Call, r *api.OrderRequest) (string, error) {
 	agent, _ := fleet.AgentOf(call.By)
 	if call.Barred != nil && (call.Marked || agent == Unnamed || !ownAffair(agent, r)) {
@@ -170,7 +170,7 @@ func checkOrder(o fleet.Order, people ...string) error {
 }
 
 // kindOf names the kind that a command line starts; by the name of its program
-// where nobody knows better.
+// where nothing says more.
 func (c *Control) kindOf() func([]string) string {
 	if c.KindOf != nil {
 		return c.KindOf

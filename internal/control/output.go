@@ -13,7 +13,7 @@ import (
 	"custos/internal/view"
 )
 
-// linesShown is how much of a screen is shown unless somebody asks for more, up
+// linesShown is how much of a screen is shown unless more is asked for, up
 // to linesAtMost.
 const (
 	linesShown  = 50
@@ -49,7 +49,7 @@ func (c *Control) nothingShown(ctx context.Context, name string) error {
 		Hint: "custos why agent/" + name}
 }
 
-// stoppedTerminal says why nobody sees or reaches an agent whose terminal server is stopped.
+// stoppedTerminal says why an agent is neither seen nor reached whose terminal server is stopped.
 func stoppedTerminal(a fleet.Agent) string {
 	return fmt.Sprintf("its terminal server (process %d) is stopped by a signal", a.TerminalStopped)
 }
@@ -57,7 +57,7 @@ func stoppedTerminal(a fleet.Agent) string {
 // goOn is the command that has that server go on.
 func goOn(a fleet.Agent) string { return api.Typed("kill", "-CONT", strconv.Itoa(a.TerminalStopped)) }
 
-// known is an agent; an error where there is none of a name, or that cannot be told; verb
+// known is an agent; an error where there is none of a name, or where that is not known; verb
 // is what cannot be done then.
 func (c *Control) known(ctx context.Context, verb, name string) (fleet.Agent, error) {
 	pass, err := c.Look(ctx, Glance)
@@ -71,7 +71,7 @@ func (c *Control) known(ctx context.Context, verb, name string) (fleet.Agent, er
 	return findAgent(verb, name, &pass.Snapshot, registered)
 }
 
-// linesOfLog is how many lines of a log are told unless somebody asks for more, up to
+// linesOfLog is how many lines of a log are shown unless more is asked for, up to
 // linesOfLogAtMost.
 const (
 	linesOfLog       = 200
@@ -125,7 +125,7 @@ func lastLines(text string, n int) string {
 }
 
 // logged is the instance of an agent whose log is kept, or an error that says why none
-// is. Where no record knows of the agent, what is seen of it tells.
+// is. Where no record knows of the agent, what is seen of it says.
 func (c *Control) logged(ctx context.Context, name string) (instance string, err error) {
 	pass, err := c.Look(ctx, Glance)
 	if err != nil {
@@ -146,7 +146,7 @@ func (c *Control) logged(ctx context.Context, name string) (instance string, err
 }
 
 // unlessStopped is the reason why no log of an agent is kept. It sends to its screen,
-// which nobody sees while its terminal server is stopped: that is said then.
+// which is not seen while its terminal server is stopped: that is said then.
 func unlessStopped(why error, a fleet.Agent) error {
 	if why == nil || a.TerminalStopped == 0 {
 		return why

@@ -15,7 +15,7 @@ func projects() Noun {
 // Pauses is the book of paused projects.
 type Pauses interface {
 	// Pause pauses a project, or resumes it, and has a pass judge what that
-	// changes. A project that nobody knows, and one that is not paused and to be
+	// changes. A project that is not known, and one that is not paused and to be
 	// resumed, are errors that wrap ledger.ErrIllegal.
 	Pause(ctx context.Context, project string, resume bool, by, why string) error
 }

@@ -30,7 +30,7 @@ type Plugins interface {
 	History(ctx context.Context, name string, limit int) ([]fleet.Run, error)
 }
 
-// plugins are read by anybody, and run by a person.
+// plugins are read by anyone, and run by a person.
 func plugins() Noun {
 	return Noun{"plugins", []Verb{
 		{Name: "list", Do: asks((*Control).plugins)},
@@ -59,7 +59,7 @@ func (c *Control) plugins(ctx context.Context, call Call) (api.Plugins, error) {
 		}
 	}
 	if !c.Watched && len(rows) > 0 {
-		out.Next = append(out.Next, api.Hint{Command: "custos up", What: "nobody watches now: no plugin runs by itself"})
+		out.Next = append(out.Next, api.Hint{Command: "custos up", What: "no daemon runs now: no plugin runs by itself"})
 	}
 	return out, nil
 }

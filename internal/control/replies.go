@@ -12,8 +12,8 @@ import (
 	"custos/internal/ledger"
 )
 
-// Heard is a reply of a person, as its carrier heard it in a chat or found it in a folder.
-type Heard struct {
+// Incoming is a reply of a person, as its carrier received it in a chat or found it in a folder.
+type Incoming struct {
 	Reply ledger.Reply
 	Place fleet.Place
 	Said  fleet.Said
@@ -32,7 +32,7 @@ type Answered struct {
 	Began []string       // IDs of the actions that were begun
 }
 
-// Refusal is an error that a person is told: what was asked for is not done, and why.
+// Refusal is an error for a person: what was asked for is not done, and why.
 type Refusal struct{ Why error }
 
 func (r Refusal) Error() string { return r.Why.Error() }
@@ -42,10 +42,10 @@ func (r Refusal) Unwrap() error { return r.Why }
 type ReplyVerb struct {
 	Verb   ledger.Verb
 	Access Access
-	do     func(*Control, context.Context, *Heard) (Answered, error)
+	do     func(*Control, context.Context, *Incoming) (Answered, error)
 }
 
-// Replies lists them all. Whoever is heard may ask, make quiet, and stop everything.
+// Replies lists them all. Anyone who may write there may ask, make quiet, and stop everything.
 func Replies() []ReplyVerb {
 	return []ReplyVerb{
 		{ledger.ReplyHelp, Anyone, (*Control).replyHelp},
@@ -63,7 +63,7 @@ func Replies() []ReplyVerb {
 
 // ActOn does what a reply asks for, or answers why it does not. After an error it may be
 // tried again.
-func (c *Control) ActOn(ctx context.Context, h Heard) (Answered, error) {
+func (c *Control) ActOn(ctx context.Context, h Incoming) (Answered, error) {
 	out, err := c.actOn(ctx, &h)
 	var no Refusal
 	if errors.As(err, &no) {
@@ -72,7 +72,7 @@ func (c *Control) ActOn(ctx context.Context, h Heard) (Answered, error) {
 	return out, err
 }
 
-func (c *Control) actOn(ctx context.Context, h *Heard) (Answered, error) {
+func (c *Control) actOn(ctx context.Context, h *Incoming) (Answered, error) {
 	verbs := Replies()
 	i := slices.IndexFunc(verbs, func(v ReplyVerb) bool { return v.Verb == h.Reply.Verb })
 	switch {
@@ -86,27 +86,27 @@ func (c *Control) actOn(ctx context.Context, h *Heard) (Answered, error) {
 
 func refusedf(format string, args ...any) error { return Refusal{fmt.Errorf(format, args...)} }
 
-func (h *Heard) acted(what string) Answered { return Answered{Text: ledger.Acted(h.Reply, what)} }
+func (h *Incoming) acted(what string) Answered { return Answered{Text: ledger.Acted(h.Reply, what)} }
 
-func (c *Control) replyHelp(context.Context, *Heard) (Answered, error) {
+func (c *Control) replyHelp(context.Context, *Incoming) (Answered, error) {
 	return Answered{Text: ledger.Vocabulary()}, nil
 }
 
 // replySituation answers a question by what is so.
-func (c *Control) replySituation(ctx context.Context, h *Heard) (Answered, error) {
+func (c *Control) replySituation(ctx context.Context, h *Incoming) (Answered, error) {
 	text, err := c.Situation(ctx, h.Reply.Verb)
 	return Answered{Text: text}, err
 }
 
-func (c *Control) replyFreeze(_ context.Context, h *Heard) (Answered, error) {
+func (c *Control) replyFreeze(_ context.Context, h *Incoming) (Answered, error) {
 	return h.acted("Custos acts on nothing until thaw"), c.Brakes.Freeze(h.By, "by a reply")
 }
 
 // replyThaw lifts a freeze that was there when the person spoke: one that came later is
 // not what was meant.
-func (c *Control) replyThaw(_ context.Context, h *Heard) (Answered, error) {
+func (c *Control) replyThaw(_ context.Context, h *Incoming) (Answered, error) {
 	said := h.At.Wall.Add(-time.Duration(h.Said.Age))
-	const coarse = 2 * time.Second // clocks of chats tell whole seconds
+	const coarse = 2 * time.Second // clocks of chats give whole seconds
 	if why, since := c.Brakes.Frozen(); since.After(said.Add(coarse)) {
 		return Answered{}, refusedf("it was frozen after you said that: %s", why)
 	}
@@ -121,7 +121,7 @@ func (c *Control) replyThaw(_ context.Context, h *Heard) (Answered, error) {
 }
 
 // alertsOf finds what a reply is about.
-func (c *Control) alertsOf(ctx context.Context, h *Heard) ([]fleet.Alert, error) {
+func (c *Control) alertsOf(ctx context.Context, h *Incoming) ([]fleet.Alert, error) {
 	past, err := c.Past(ctx)
 	if err != nil {
 		return nil, err
@@ -133,7 +133,7 @@ func (c *Control) alertsOf(ctx context.Context, h *Heard) ([]fleet.Alert, error)
 	return found, nil
 }
 
-func (c *Control) replyIgnore(ctx context.Context, h *Heard) (Answered, error) {
+func (c *Control) replyIgnore(ctx context.Context, h *Incoming) (Answered, error) {
 	found, err := c.alertsOf(ctx, h)
 	if err != nil {
 		return Answered{}, err
@@ -145,12 +145,12 @@ func (c *Control) replyIgnore(ctx context.Context, h *Heard) (Answered, error) {
 		}
 		until = q.Until
 	}
-	out := h.acted(named(found) + " is not told of until " + until.Wall.UTC().Format("2006-01-02 15:04 MST"))
+	out := h.acted(named(found) + " is kept quiet until " + until.Wall.UTC().Format("2006-01-02 15:04 MST"))
 	out.About = found[0].AlertKey
 	return out, nil
 }
 
-func (c *Control) replyAck(ctx context.Context, h *Heard) (Answered, error) {
+func (c *Control) replyAck(ctx context.Context, h *Incoming) (Answered, error) {
 	found, err := c.alertsOf(ctx, h)
 	if err != nil {
 		return Answered{}, err
@@ -185,7 +185,7 @@ func named(list []fleet.Alert) string {
 }
 
 // replyStop orders that an agent be stopped.
-func (c *Control) replyStop(ctx context.Context, h *Heard) (Answered, error) {
+func (c *Control) replyStop(ctx context.Context, h *Incoming) (Answered, error) {
 	name := strings.TrimPrefix(h.Reply.Name, "agent/")
 	if name == "" {
 		found, err := c.alertsOf(ctx, h)
@@ -202,7 +202,7 @@ func (c *Control) replyStop(ctx context.Context, h *Heard) (Answered, error) {
 }
 
 // orderBy gives an order, whose ID is that of the reply: given twice it is one.
-func (c *Control) orderBy(ctx context.Context, h *Heard, o fleet.Order) (fleet.Order, error) {
+func (c *Control) orderBy(ctx context.Context, h *Incoming, o fleet.Order) (fleet.Order, error) {
 	o.ID, o.By = h.ID, h.By
 	got, err := c.Orders.Take(ctx, o)
 	switch {

@@ -23,7 +23,7 @@ type Asks interface {
 }
 
 // replyConsent approves or denies what was asked about an alert: exactly that, once.
-func (c *Control) replyConsent(ctx context.Context, h *Heard) (Answered, error) {
+func (c *Control) replyConsent(ctx context.Context, h *Incoming) (Answered, error) {
 	if out, done, err := c.orderedBefore(ctx, h); done || err != nil {
 		return out, err
 	}
@@ -45,7 +45,7 @@ func (c *Control) replyConsent(ctx context.Context, h *Heard) (Answered, error) 
 	return out, err
 }
 
-func (c *Control) consentTo(ctx context.Context, h *Heard, a fleet.Alert, ask fleet.Ask) (Answered, error) {
+func (c *Control) consentTo(ctx context.Context, h *Incoming, a fleet.Alert, ask fleet.Ask) (Answered, error) {
 	switch {
 	case ask.Dialog != "":
 		return c.answerDialog(ctx, h, a, ask)
@@ -56,7 +56,7 @@ func (c *Control) consentTo(ctx context.Context, h *Heard, a fleet.Alert, ask fl
 }
 
 // orderedBefore finds the order of a reply that a crash kept from being answered.
-func (c *Control) orderedBefore(ctx context.Context, h *Heard) (Answered, bool, error) {
+func (c *Control) orderedBefore(ctx context.Context, h *Incoming) (Answered, bool, error) {
 	o, err := c.Orders.Order(ctx, h.ID)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -68,7 +68,7 @@ func (c *Control) orderedBefore(ctx context.Context, h *Heard) (Answered, bool, 
 }
 
 // askedOf is what there is to consent to, if the reply holds for what would be done now.
-func (c *Control) askedOf(ctx context.Context, h *Heard, a fleet.Alert) (fleet.Ask, error) {
+func (c *Control) askedOf(ctx context.Context, h *Incoming, a fleet.Alert) (fleet.Ask, error) {
 	asks, err := c.Asks.Asks(ctx)
 	if err != nil {
 		return fleet.Ask{}, err
@@ -85,7 +85,7 @@ func (c *Control) askedOf(ctx context.Context, h *Heard, a fleet.Alert) (fleet.A
 }
 
 // answerDialog answers the very dialog that the person was asked about.
-func (c *Control) answerDialog(ctx context.Context, h *Heard, a fleet.Alert, ask fleet.Ask) (Answered, error) {
+func (c *Control) answerDialog(ctx context.Context, h *Incoming, a fleet.Alert, ask fleet.Ask) (Answered, error) {
 	choice := ask.Yes
 	if h.Reply.Verb == ledger.ReplyDeny {
 		choice = ask.No
@@ -102,12 +102,12 @@ func (c *Control) answerDialog(ctx context.Context, h *Heard, a fleet.Alert, ask
 	return out, c.use(ctx, h, a, ask)
 }
 
-func (c *Control) use(ctx context.Context, h *Heard, a fleet.Alert, ask fleet.Ask) error {
+func (c *Control) use(ctx context.Context, h *Incoming, a fleet.Alert, ask fleet.Ask) error {
 	return c.Asks.Use(ctx, a, ask, h.At, h.Reply.String()+" by "+h.By)
 }
 
-// deny leaves what was asked undone, and takes the alert up: whoever says no knows.
-func (c *Control) deny(ctx context.Context, h *Heard, a fleet.Alert, ask fleet.Ask) (Answered, error) {
+// deny leaves what was asked undone, and takes the alert up: who says no knows.
+func (c *Control) deny(ctx context.Context, h *Incoming, a fleet.Alert, ask fleet.Ask) (Answered, error) {
 	if err := c.use(ctx, h, a, ask); err != nil {
 		return Answered{}, err
 	}
@@ -119,7 +119,7 @@ func (c *Control) deny(ctx context.Context, h *Heard, a fleet.Alert, ask fleet.A
 
 // approveAsked has done what was asked. The answer is committed with the actions, so
 // that neither is there without the other.
-func (c *Control) approveAsked(ctx context.Context, h *Heard, a fleet.Alert, ask fleet.Ask) (Answered, error) {
+func (c *Control) approveAsked(ctx context.Context, h *Incoming, a fleet.Alert, ask fleet.Ask) (Answered, error) {
 	var out Answered
 	err := c.Approver.Approve(ctx, a.AlertKey, h.By, func(actions []fleet.Action) ([]fleet.Message, error) {
 		if now := c.Asks.AskOf(a.AlertKey, a.Number, actions); now.Hash != ask.Hash {

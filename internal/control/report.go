@@ -39,7 +39,7 @@ func (c *Control) report(ctx context.Context, call Call) (any, error) {
 	}
 	out.Agents = view.AgentReports(&pass, from, func(top string) ([]string, bool, error) {
 		if c.Made == nil {
-			return nil, false, errors.New("nobody looks into worktrees here")
+			return nil, false, errors.New("worktrees are not looked into here")
 		}
 		return c.Made(ctx, fleet.RawPath(top), from.Wall)
 	})

@@ -48,7 +48,7 @@ func (c *Control) runFormula(ctx context.Context, call Call, r api.RunRequest) (
 	return c.RunView(run), nil
 }
 
-// start reads the formula first, so that what is wrong with it is told line by line.
+// start reads the formula first, so that what is wrong with it is said line by line.
 func (c *Control) start(ctx context.Context, r api.RunRequest, by string) (fleet.Run, error) {
 	f, err := c.read(ctx, api.FormulaQuery{Name: r.Name, File: r.File, Text: r.Text, Project: r.Project, Vars: r.Vars, Render: true})
 	if err != nil {
@@ -179,7 +179,7 @@ func reporter(call Call, do string) error {
 	return call.Barred
 }
 
-// Marked stands before the name of an agent that was told by its marker alone. No name of
+// Marked stands before the name of an agent that only its marker names. No name of
 // an agent, and of a session, can begin so.
 const Marked = "marked\x00"
 
@@ -253,7 +253,7 @@ func stepView(s fleet.RunStep, at fleet.Instant) api.RunStep {
 	return out
 }
 
-// hintsOfSteps is how many commands about single steps are told.
+// hintsOfSteps is how many commands about single steps are shown.
 const hintsOfSteps = 4
 
 // runHints are the commands that may come next.
@@ -274,7 +274,7 @@ func runHints(r fleet.Run, watched bool) []api.Hint {
 		add(api.Typed("custos", "formula", "run", spoken(r)), "when nothing holds it back; nothing of it was begun")
 	case r.IsOver():
 	case !watched:
-		add("custos up", "nobody watches now: the run waits for it")
+		add("custos up", "no daemon runs now: the run waits for it")
 	case r.State == fleet.RunOpen:
 		add(api.Typed("custos", "formula", "show", r.ID), "how far it is")
 		add(api.Typed("custos", "formula", "cancel", r.ID), "end it")

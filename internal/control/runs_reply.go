@@ -28,7 +28,7 @@ func (c *Control) replyToRun(ctx context.Context, run fleet.Run, r api.RunChange
 	case strings.TrimSpace(r.Reply) == "":
 		return fail("it is empty")
 	case len(r.Reply) > longestReply:
-		return fail(fmt.Sprintf("it has %d bytes; an agent is told %d at most: name a file that holds the rest", len(r.Reply), longestReply))
+		return fail(fmt.Sprintf("it has %d bytes; an agent is sent %d at most: name a file that holds the rest", len(r.Reply), longestReply))
 	}
 	if _, err := ledger.ReplyRun(run, by, c.Now()); err != nil {
 		return run, Illegal(err)

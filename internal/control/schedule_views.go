@@ -62,15 +62,15 @@ func whyNot(s fleet.Schedule, past fleet.Past, disabled string) string {
 	return ""
 }
 
-// foretold is how many of the next times are told.
-const foretold = 3
+// timesShown is how many of the next times are shown.
+const timesShown = 3
 
 // nextTimes are the moments a schedule is due next, as the ledger itself reckons
 // them: with its delay.
 func nextTimes(s fleet.Schedule, past fleet.Past, at fleet.Instant) []time.Time {
 	out := []time.Time{}
 	s.Enabled = true
-	for len(out) < foretold {
+	for len(out) < timesShown {
 		due, next := follow.Due(fleet.RunPolicy{Schedules: []fleet.Schedule{s}}, past, fleet.Snapshot{At: at}, fleet.Assessment{})
 		switch {
 		case len(due) > 0 && due[0].IsOver(): // what is only written down

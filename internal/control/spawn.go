@@ -27,7 +27,7 @@ func spawnOf(q api.SpawnRequest, name string, all []fleet.Registration, kindOf f
 		Task: q.Task, Spec: fleet.Path(q.Spec), Files: q.Files, Parent: q.Parent, Run: q.Run, Account: q.Account, Dir: fleet.Path(q.Dir),
 		Where: fleet.WhereTmux, Restart: fleet.Restart(q.Restart), Standing: q.Standing, MemoryMax: q.MemoryMax, Prompt: firstPrompt(q)}
 	if q.Kind == generic {
-		r.Prompt = q.Prompt // a task is for the record: it is not known how it would be told
+		r.Prompt = q.Prompt // a task is for the record: it is not known how it would be sent
 	}
 	if q.Headless {
 		r.Where = fleet.WhereHeadless
@@ -73,7 +73,7 @@ func checkName(name string) error {
 	return nil
 }
 
-// checkKind finds the kind, which a command line tells when nobody else does.
+// checkKind finds the kind, which a command line shows where nothing else says it.
 func checkKind(q *api.SpawnRequest, kindOf func([]string) string) error {
 	switch {
 	case len(q.Argv) > 0 && (q.Argv[0] == "" || strings.HasPrefix(q.Argv[0], "-")):
@@ -162,7 +162,7 @@ func fileWord(name string) string {
 // generic is the kind of any command.
 const generic = "generic"
 
-// firstPrompt is what an agent is told first: the given words, else its task.
+// firstPrompt is what an agent gets first: the given words, else its task.
 func firstPrompt(q api.SpawnRequest) string {
 	if q.Prompt != "" || q.Task == "" && q.Spec == "" {
 		return q.Prompt

@@ -13,13 +13,13 @@ import (
 	"custos/internal/view"
 )
 
-// eventsAStory is how much of the event log a story tells.
+// eventsAStory is how much of the event log a story has.
 const eventsAStory = 50
 
 func (c *Control) story(ctx context.Context, call Call) (any, error) {
 	of := strings.TrimSpace(call.Ask("of"))
 	if of == "" {
-		return nil, api.AsBadInput(fmt.Errorf("cannot tell the story of nothing: name an alert's number, an agent, a path or a rule"))
+		return nil, api.AsBadInput(fmt.Errorf("cannot show the story of nothing: name an alert's number, an agent, a path or a rule"))
 	}
 	pass, err := c.Look(ctx, Whole)
 	if err != nil {
@@ -87,7 +87,7 @@ func alertNumber(n int64, alerts []fleet.Alert) (view.StoryOf, error) {
 			return view.StoryOf{Subject: a.Subject}, nil
 		}
 	}
-	return view.StoryOf{}, &api.Error{Kind: api.NotFound, Message: fmt.Sprintf("cannot tell the story of alert %d: there is no such alert", n), Hint: "custos alerts"}
+	return view.StoryOf{}, &api.Error{Kind: api.NotFound, Message: fmt.Sprintf("cannot show the story of alert %d: there is no such alert", n), Hint: "custos alerts"}
 }
 
 func distinct(all []fleet.Subject, keep func(fleet.Subject) bool) (out []fleet.Subject) {
@@ -102,7 +102,7 @@ func distinct(all []fleet.Subject, keep func(fleet.Subject) bool) (out []fleet.S
 func oneOf(of string, hits []fleet.Subject) (view.StoryOf, error) {
 	switch len(hits) {
 	case 0:
-		return view.StoryOf{}, &api.Error{Kind: api.NotFound, Message: fmt.Sprintf("cannot tell the story of %q: nothing is known by that name", fleet.Line(of, 100)), Hint: "custos"}
+		return view.StoryOf{}, &api.Error{Kind: api.NotFound, Message: fmt.Sprintf("cannot show the story of %q: nothing is known by that name", fleet.Line(of, 100)), Hint: "custos"}
 	case 1:
 		return view.StoryOf{Subject: hits[0]}, nil
 	}

@@ -8,7 +8,7 @@ import (
 	"custos/internal/ledger"
 )
 
-// triggers may be told by anybody in its own name.
+// triggers may be given by anyone in their own name.
 func triggers() Noun {
 	return Noun{"triggers", []Verb{{Name: "add", Access: Author, Do: given((*Control).addTrigger)}}}
 }

@@ -12,7 +12,7 @@ import (
 	"custos/internal/nearest"
 )
 
-// work may be written down by anybody in its own name; what an agent may change says the ledger.
+// work may be written down by anyone in their own name; what an agent may change says the ledger.
 func work() Noun {
 	return Noun{"work", []Verb{
 		{Name: "list", Do: asks((*Control).workList)},

@@ -67,7 +67,7 @@ func TestTheFirstLookAtALostPast(t *testing.T) {
 			w.spawn("night", "reply hello; work 1h", true)
 			w.awaitState("builder", "idle")
 			w.lose(how)
-			unknown := []string{"Whose it is cannot be told", "A shim of Custos has started it", "What was written down before is lost: ", "custos adopt builder"}
+			unknown := []string{"Whose it is is not known", "A shim of Custos has started it", "What was written down before is lost: ", "custos adopt builder"}
 			w.tells(0, unknown, []string{"It is not ours", "foreign"}, "why", "builder")
 			w.tells(0, []string{"owner unknown", "custos adopt builder"}, []string{"foreign"}, "show", "builder")
 			w.tells(0, []string{"custos adopt builder", "custos adopt night"}, []string{"foreign", "builder~"}, "ps")

@@ -146,7 +146,7 @@ func (d *desk) Take(ctx context.Context, p fleet.Place, s fleet.Said) error {
 
 // carryOut does what a reply asks for, and has it answered.
 func (d *desk) carryOut(ctx context.Context, x *exchange) error {
-	became, err := d.s.control(d.s.daemon).ActOn(ctx, control.Heard{Reply: x.reply, Place: x.place, Said: x.said, ID: x.id, By: x.by, At: x.at, Answer: x.answer})
+	became, err := d.s.control(d.s.daemon).ActOn(ctx, control.Incoming{Reply: x.reply, Place: x.place, Said: x.said, ID: x.id, By: x.by, At: x.at, Answer: x.answer})
 	if err != nil {
 		return err
 	}

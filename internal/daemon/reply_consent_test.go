@@ -53,7 +53,7 @@ func TestApprovalOfSomethingElse(t *testing.T) {
 	said := annSays("$1", "approve "+strconv.FormatInt(a.Number, 10))
 	reply, _ := ledger.ParseReply(said.Text)
 	x := &exchange{place: chat(), said: said, reply: reply, id: answerID(chat(), said), by: "ann", at: s.world.Now()}
-	heard := control.Heard{Reply: reply, Place: x.place, Said: said, ID: x.id, By: x.by, At: x.at, Answer: x.answer}
+	heard := control.Incoming{Reply: reply, Place: x.place, Said: said, ID: x.id, By: x.by, At: x.at, Answer: x.answer}
 	ask, err := s.asks(t.Context())
 	if err != nil || ask[a.AlertKey].Hash == "" {
 		t.Fatalf("asked %+v, %v", ask, err)

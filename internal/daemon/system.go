@@ -200,7 +200,7 @@ func (s *system) control(watched bool) *control.Control {
 	b := book{s.ledger, s.world.Now}
 	return &control.Control{
 		Formulas: d, Schedules: d.Schedules, Runs: runner{s}, Plugins: d, Pauses: pauser{s}, Code: codeDesk{s},
-		Alerts: b, Approver: cycle{s}, Look: cycle{s}.Look, Brakes: brakes{s}, Tell: b.tell, Hears: s.hears, Events: b.Events,
+		Alerts: b, Approver: cycle{s}, Look: cycle{s}.Look, Brakes: brakes{s}, Tell: b.tell, Receivers: s.hears, Events: b.Events,
 		Records: records{s}, Asker: cycle{s}, Orders: clerk{s}, Agents: agentBook{s}, Asks: askBook{s}, Past: s.recall, Situation: s.situation, PatrolEvery: s.cfg.PatrolEvery, Registry: s.registered, KindOf: s.world.Kinds.Of,
 		Status: s.status(watched), Vitals: s.vitals(watched), Costs: s.costs, Made: s.made, Places: s.listening, Screens: screens{s}, History: clerk{s},
 		Journal: diary{s.journal}.Journal, Teller: s.actor, Configured: s.cfg.Found, Rules: s.rules.Names, Now: s.world.Now,

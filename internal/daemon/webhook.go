@@ -23,7 +23,7 @@ func (s *system) hearWebhooks(ctx context.Context) {
 		if err != nil {
 			return err
 		}
-		return server.ServeWebhooks(ctx, l, server.HearWebhooks(server.Webhooks{Secret: server.Held(o.Secret, s.world.Now), Records: records{s},
+		return server.ServeWebhooks(ctx, l, server.ReceiveWebhooks(server.Webhooks{Secret: server.Held(o.Secret, s.world.Now), Records: records{s},
 			Now: s.world.Now, Log: s.o.Log}))
 	})
 }

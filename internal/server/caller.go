@@ -18,10 +18,10 @@ import (
 	"custos/internal/control"
 )
 
-// Caller is the process at the other end of the socket, as the kernel tells it.
+// Caller is the process at the other end of the socket, as the kernel says.
 type Caller struct {
 	UID int
-	PID int // 0 when the kernel does not tell
+	PID int // 0 when the kernel does not say
 }
 
 // Name is the caller's user name, for the record.
@@ -47,11 +47,11 @@ func connContext(ctx context.Context, conn net.Conn) context.Context {
 func PeerOf(conn net.Conn) (Caller, error) {
 	u, ok := conn.(*net.UnixConn)
 	if !ok {
-		return Caller{}, fmt.Errorf("cannot tell who calls: %T is no unix connection", conn)
+		return Caller{}, fmt.Errorf("cannot find out who calls: %T is no unix connection", conn)
 	}
 	raw, err := u.SyscallConn()
 	if err != nil {
-		return Caller{}, fmt.Errorf("cannot tell who calls: %w", err)
+		return Caller{}, fmt.Errorf("cannot find out who calls: %w", err)
 	}
 	var cred *unix.Ucred
 	var failed error
@@ -62,7 +62,7 @@ func PeerOf(conn net.Conn) (Caller, error) {
 		err = failed
 	}
 	if err != nil {
-		return Caller{}, fmt.Errorf("cannot tell who calls: %w", err)
+		return Caller{}, fmt.Errorf("cannot find out who calls: %w", err)
 	}
 	return Caller{UID: int(cred.Uid), PID: int(cred.Pid)}, nil
 }
@@ -82,7 +82,7 @@ func (s *server) admit(req *http.Request, a access) (Caller, error) {
 		caller, known = self(), true
 	}
 	if !known {
-		return Caller{}, &api.Error{Kind: api.Forbidden, Message: "cannot answer: it cannot be told who asks"}
+		return Caller{}, &api.Error{Kind: api.Forbidden, Message: "cannot answer: it is not known who asks"}
 	}
 	if caller.UID != os.Getuid() && caller.UID != 0 {
 		return Caller{}, &api.Error{Kind: api.Forbidden, Message: fmt.Sprintf("cannot answer %s: this Custos belongs to another user", caller.Name())}
@@ -103,14 +103,14 @@ func (s *server) personOnly(ctx context.Context, c Caller) error {
 }
 
 // ErrUnseen is wrapped by AgentOf's error when agents are not seen at all now, so
-// that no caller can be told from one.
+// that no caller can be shown to be none.
 var ErrUnseen = errors.New("agents are not seen now")
 
 // brakeLook is how long who asks for a brake may be looked for: it must not wait for a look
 // that hangs.
 const brakeLook = 2 * time.Second
 
-// noAgent refuses whoever is seen to be an agent. Where agents are not seen at all it lets
+// noAgent refuses who is seen to be an agent. Where agents are not seen at all it lets
 // a caller pass: what stops all that acts is needed most when nothing works.
 func (s *server) noAgent(ctx context.Context, c Caller) error {
 	ctx, cancel := context.WithTimeout(ctx, brakeLook)
@@ -122,13 +122,13 @@ func (s *server) noAgent(ctx context.Context, c Caller) error {
 }
 
 // barred is the refusal of a caller who is an agent, or of whom a look could not
-// tell; nil for a person. It judges the one answer that was given: asked twice, a
-// look that failed once would leave an order that nobody gave.
+// name; nil for a person. It judges the one answer that was given: asked twice, a
+// look that failed once would leave an order that no person gave.
 func barred(c Caller, agent string, err error) error {
 	switch {
 	case err != nil:
 		refusal := &api.Error{Kind: api.Forbidden, Message: fmt.Sprintf("cannot do this for process %d: it cannot be shown to be no agent: %v", c.PID, err)}
-		if errors.Is(err, ErrUnseen) { // which passes, and then it can be told
+		if errors.Is(err, ErrUnseen) { // which passes, and then it is known
 			refusal.Kind, refusal.Hint = api.Unseen, "custos health"
 		}
 		return errors.Join(refusal, err)

@@ -83,7 +83,7 @@ func carried(v control.Verb) func(*server, *http.Request, Caller) (any, error) {
 }
 
 // author says in whose name a call is: the caller's user's, or that of the agent that it
-// is. It asks once: asked twice, a look that failed once would tell two of one.
+// is. It asks once: asked twice, a look that failed once would make two of one.
 func (s *server) author(ctx context.Context, c Caller, call *control.Call) error {
 	if s.AgentOf == nil {
 		return nil
@@ -92,7 +92,7 @@ func (s *server) author(ctx context.Context, c Caller, call *control.Call) error
 	call.Barred = barred(c, agent, err)
 	switch {
 	case err != nil:
-		call.By, call.Doubt = fleet.ByAgent(control.Unnamed), fmt.Errorf("process %d: it cannot be told which agent it is: %w", c.PID, err)
+		call.By, call.Doubt = fleet.ByAgent(control.Unnamed), fmt.Errorf("process %d: it is not known which agent it is: %w", c.PID, err)
 		return nil
 	case agent != "":
 		agent, call.Marked = strings.CutPrefix(agent, control.Marked)

@@ -12,7 +12,7 @@ import (
 	"custos/internal/view"
 )
 
-// Mender mends what alerts report, by the actions of their rules.
+// Mender mends what alerts are about, by the actions of their rules.
 type Mender interface {
 	// Mending is what they lead to in a pass, by a person's approval. It does no I/O.
 	Mending(p fleet.Pass, of []fleet.AlertKey) fleet.Plan

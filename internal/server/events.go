@@ -15,7 +15,7 @@ import (
 )
 
 const (
-	pollEvents  = time.Second // between two questions to the chronicle
+	pollEvents  = time.Second // between two questions to the event log
 	eventsAPoll = 500
 )
 

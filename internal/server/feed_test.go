@@ -100,7 +100,7 @@ func TestFeedEntries(t *testing.T) {
 func TestBadFeeds(t *testing.T) {
 	c := client(newFeed())
 	for want, q := range map[string]api.FeedQuery{
-		`cannot tell "dance"`:    {View: "dance"},
+		`cannot show "dance"`:    {View: "dance"},
 		"a replay name an agent": {View: api.FeedTrace},
 		"the others none":        {View: api.FeedErrors, Of: "builder"},
 		"want 1 to 5000":         {Limit: 9999},

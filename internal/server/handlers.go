@@ -29,7 +29,7 @@ func (s *server) patrol(req *http.Request, c Caller) (any, error) {
 		return nil, control.CannotLook(err)
 	}
 	report := view.PatrolReport(pass, order.Apply, s.Control.Teller)
-	if err != nil { // what was seen is worth telling, all the more when the disk is what is wrong
+	if err != nil { // what was seen is worth showing, all the more when the disk is what is wrong
 		report.Unkept = fleet.Line(err.Error(), 500)
 	}
 	return report, nil

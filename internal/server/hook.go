@@ -14,7 +14,7 @@ import (
 	"custos/internal/hookwire"
 )
 
-// Hooks takes events that agents tell of themselves.
+// Hooks takes events that agents report of themselves.
 type Hooks interface {
 	// Take writes an event down, once however often it comes, and returns what
 	// the hook is to print for the agent CLI ("" for nothing). When it returns an
@@ -43,7 +43,7 @@ func isSettled(err error) bool {
 // was spooled.
 type Whose func(pid int, relays bool, p *hookwire.Post) error
 
-// HookOptions say where hooks are heard, and who takes what they tell.
+// HookOptions say where hooks arrive, and what takes them.
 type HookOptions struct {
 	Run   string // the run folder: hook.sock and spool are in it
 	Hooks Hooks
@@ -53,13 +53,13 @@ type HookOptions struct {
 	// AtOnce is how many connections are served at once (default 64); more wait
 	// in the kernel's queue, and after 50 ms spool what they have.
 	AtOnce int
-	// DrainEvery is how often the spool is looked into while nothing tells that
+	// DrainEvery is how often the spool is looked into while nothing says that
 	// something is in it (default 15 s).
 	DrainEvery time.Duration
 	Log        *slog.Logger // nil: nothing is logged
 }
 
-// HookListener hears the hooks of agents.
+// HookListener receives the hooks of agents.
 type HookListener struct {
 	o      HookOptions
 	socket hookSocket
@@ -97,21 +97,21 @@ func ListenHooks(o HookOptions) (*HookListener, error) {
 	return h, nil
 }
 
-// Trouble says what is, or lately was, wrong with the socket that hooks are heard at:
-// while it is another's, hooks are spooled, or told to whoever made it.
+// Trouble says what is, or lately was, wrong with the socket of the hooks:
+// while it is another's, hooks are spooled, or reach what made it.
 func (h *HookListener) Trouble() string { return h.socket.says(time.Now()) }
 
 // Mend makes the socket anew when the file is not ours any more, and says what was wrong;
 // "" when nothing was. The caller has made sure that it holds the daemon's lock still.
 func (h *HookListener) Mend() (was string, err error) {
 	if was, err = h.socket.mend(time.Now()); err != nil {
-		err = fmt.Errorf("cannot hear hooks: %s: %w", was, err)
+		err = fmt.Errorf("cannot receive hooks: %s: %w", was, err)
 	}
 	return was, err
 }
 
-// Serve drains the spool and hears hooks until ctx ends; then it lets those that
-// are being heard finish. It returns nil when ctx ended it.
+// Serve drains the spool and receives hooks until ctx ends; then it lets those that
+// are being received finish. It returns nil when ctx ended it.
 func (h *HookListener) Serve(ctx context.Context) error {
 	var wg sync.WaitGroup
 	defer wg.Wait()
@@ -132,17 +132,17 @@ func (h *HookListener) Serve(ctx context.Context) error {
 			continue // it was made anew
 		}
 		if errors.Is(err, net.ErrClosed) {
-			return fmt.Errorf("cannot hear hooks: %w", err)
+			return fmt.Errorf("cannot receive hooks: %w", err)
 		}
 		if err != nil { // out of file descriptors, say: the hooks spool meanwhile
-			h.o.Log.Warn("cannot hear a hook", "err", err)
+			h.o.Log.Warn("cannot receive a hook", "err", err)
 			pause(ctx, 100*time.Millisecond)
 			continue
 		}
 		h.spare <- struct{}{}
 		wg.Go(func() {
 			defer func() { <-h.spare }()
-			h.hear(ctx, conn)
+			h.receive(ctx, conn)
 		})
 	}
 }
@@ -156,8 +156,8 @@ func pause(ctx context.Context, d time.Duration) {
 	}
 }
 
-// hear serves one connection: any number of events, each answered.
-func (h *HookListener) hear(ctx context.Context, conn net.Conn) {
+// receive serves one connection: any number of events, each answered.
+func (h *HookListener) receive(ctx context.Context, conn net.Conn) {
 	defer conn.Close()
 	c, err := PeerOf(conn)
 	if err != nil || c.UID != os.Getuid() && c.UID != 0 {
@@ -185,7 +185,7 @@ func (h *HookListener) hear(ctx context.Context, conn net.Conn) {
 			}
 		}
 		if hookwire.WriteAck(conn, h.take(ctx, p)) != nil {
-			h.drainSoon() // nobody waited for the answer: the event lies in the spool now
+			h.drainSoon() // nothing waited for the answer: the event lies in the spool now
 			return
 		}
 	}
@@ -215,7 +215,7 @@ func (h *HookListener) take(ctx context.Context, p hookwire.Post) (a hookwire.Ac
 func (h *HookListener) drainSoon() {
 	select {
 	case h.drains <- struct{}{}:
-	default: // somebody has said so already
+	default: // that was said already
 	}
 }
 

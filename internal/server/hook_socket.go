@@ -11,7 +11,7 @@ import (
 	"custos/internal/fleet"
 )
 
-// hookSocket is the socket that hooks are heard at, and which file it is: anybody of this
+// hookSocket is the socket of the hooks, and which file it is: any process of this
 // user may remove it, or put another in its place, and then hooks go elsewhere.
 type hookSocket struct {
 	path string
@@ -24,7 +24,7 @@ type hookSocket struct {
 	mended time.Time // when it was made anew for that
 }
 
-// mendedFor is how long it is told of that it was made anew.
+// mendedFor is how long it is said that it was made anew.
 const mendedFor = 10 * time.Minute
 
 // listen makes the socket; the one before ends without taking the new file away.

@@ -10,7 +10,7 @@ import (
 )
 
 // MainSocket is the socket that commands speak to, and which file it is. Where it was
-// removed it is made anew; what somebody else has put in its place stays, and is told of.
+// removed it is made anew; what another has put in its place stays, and is said.
 type MainSocket struct {
 	path string
 
@@ -86,7 +86,7 @@ func (s *MainSocket) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	select {
-	case l := <-s.next: // nobody served it
+	case l := <-s.next: // nothing served it
 		_ = l.Close()
 	default:
 	}

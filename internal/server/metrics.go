@@ -25,7 +25,7 @@ type Metrics struct {
 	PassAt   fleet.Instant // end of the last whole pass; zero before the first
 	Snapshot fleet.Snapshot
 	Alerts   []fleet.Alert // as the ledger has them
-	Blind    bool          // the ledger cannot be read: no alert is told, which does not mean that there is none
+	Blind    bool          // the ledger cannot be read: no alert is listed, which does not mean that there is none
 	Costs    []fleet.Cost  // since Started
 }
 
@@ -34,7 +34,7 @@ type Measures func(ctx context.Context) Metrics
 
 const (
 	// mostAlerts is how many alerts have a line of their own; how many more there
-	// are is told.
+	// are is said.
 	mostAlerts  = 5000
 	longestWord = 400             // runes of a label's value
 	scrapeIn    = 5 * time.Second // a page is gathered in
@@ -160,15 +160,15 @@ func alertState(a fleet.Alert, at fleet.Instant) string {
 	return "firing"
 }
 
-// receivers tells whether what is told arrives.
+// receivers says whether messages arrive.
 func (p sheet) receivers() {
 	for _, r := range p.m.Snapshot.Self.Value.Receivers {
-		p.gauge("custos_receiver_barred", "1 for a notifier that says itself that nothing told there is heard.", one(r.Barred != ""), "receiver", r.Name)
+		p.gauge("custos_receiver_barred", "1 for a notifier that says itself that no message arrives there.", one(r.Barred != ""), "receiver", r.Name)
 		p.gauge("custos_receiver_waiting_seconds", "How long the oldest of what did not arrive has been tried; 0 when all did.", time.Duration(r.Waiting).Seconds(), "receiver", r.Name)
 	}
 }
 
-// parts tells how well each part of the world is seen.
+// parts says how well each part of the world is seen.
 func (p sheet) parts() {
 	for _, name := range fleet.PartNames() {
 		s := p.m.Snapshot.Sight(name)
@@ -202,6 +202,6 @@ func (p sheet) models() {
 	}
 	counter := func(name, help string, v float64) { p.put(prometheus.CounterValue, name, help, v) }
 	counter("custos_model_calls_total", "Calls of models on behalf of Custos since it began: questions to the judge, and sessions of formulas.", float64(sum.Calls))
-	counter("custos_model_tokens_total", "Tokens of those calls, as told.", float64(sum.Tokens))
+	counter("custos_model_tokens_total", "Tokens of those calls, as reported.", float64(sum.Tokens))
 	counter("custos_model_cost_dollars_total", "Dollars of those calls whose price is known.", sum.Dollars)
 }

@@ -16,7 +16,7 @@ type MetricsListener struct {
 	Token   func(context.Context) (string, error) // nil: none is asked for; only on loopback
 }
 
-// Loopback says whether nobody but this machine reaches an address.
+// Loopback says whether only this machine reaches an address.
 func Loopback(address string) bool {
 	host, _, err := net.SplitHostPort(address)
 	if err != nil {
@@ -39,8 +39,8 @@ func ListenMetrics(o MetricsListener) (net.Listener, error) {
 	return l, nil
 }
 
-// GuardMetrics serves the page at /metrics, and nothing else: to whoever shows the
-// token, or, without one, to whoever names this machine by its loopback address. A
+// GuardMetrics serves the page at /metrics, and nothing else: to who shows the
+// token, or, without one, to who names this machine by its loopback address. A
 // name that leads here by the trick of a foreign web page gets nothing.
 func GuardMetrics(o MetricsListener, page http.Handler) http.Handler {
 	mux := http.NewServeMux()
@@ -65,7 +65,7 @@ func withPort(host string) string {
 	return host
 }
 
-// admits compares tokens in a time that tells nothing of them.
+// admits compares tokens in a time that shows nothing of them.
 func (o MetricsListener) admits(req *http.Request) bool {
 	want, err := o.Token(req.Context())
 	got, ok := strings.CutPrefix(req.Header.Get("Authorization"), "Bearer ")

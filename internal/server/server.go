@@ -44,7 +44,7 @@ type Options struct {
 	// Down stops the daemon. Without it, "down" is an error: there is none.
 	Down func()
 	// AgentOf names the agent a caller belongs to, "" for a person. An error
-	// means that it cannot be told, which counts as an agent. Nil: nobody is one.
+	// means that it is not known, which counts as an agent. Nil: no caller is one.
 	AgentOf func(ctx context.Context, c Caller) (string, error)
 	// InProcess says that the handler is called by this very process: the
 	// caller is then the process itself.
@@ -118,7 +118,7 @@ func (s *server) answer(w http.ResponseWriter, req *http.Request, v any) {
 
 func (s *server) fail(w http.ResponseWriter, req *http.Request, err error) {
 	e := advised(api.ErrorOf(err), req.URL.Path)
-	if e.Kind == api.Internal && !s.InProcess { // else who asks is told, once
+	if e.Kind == api.Internal && !s.InProcess { // else who asks sees it, once
 		s.Log.Error("cannot answer", "path", req.URL.Path, "err", e.Message)
 	}
 	w.Header().Set("Content-Type", "application/json")
@@ -126,15 +126,15 @@ func (s *server) fail(w http.ResponseWriter, req *http.Request, err error) {
 	_ = json.NewEncoder(w).Encode(e) // the caller is gone when this fails
 }
 
-// advised tells whoever meets a fault of the installation who finds out what it is,
-// unless it is the one who was asked.
+// advised names the command that finds out what a fault of the installation is,
+// unless that is the one that was asked.
 func advised(e *api.Error, path string) *api.Error {
 	if e.Kind != api.Internal || e.Hint != "" || strings.Contains(path, "doctor") {
 		return e
 	}
-	told := *e
-	told.Hint = "custos doctor"
-	return &told
+	hinted := *e
+	hinted.Hint = "custos doctor"
+	return &hinted
 }
 
 // decode reads the request's body into v, strictly. No body at all leaves v as

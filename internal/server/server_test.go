@@ -114,8 +114,8 @@ func (w *world) Explain(kind, title, screen string) (api.Explanation, error) {
 
 func (w *world) control() *control.Control {
 	return &control.Control{People: []string{Caller{UID: os.Getuid()}.Name(), Caller{}.Name()}, Tell: func(_ context.Context, m fleet.Message) error { w.told = append(w.told, m); return nil },
-		Hears:  func(fleet.Message) []string { return w.hears },
-		Events: w.Events, History: w, Screens: w, Teller: w, Journal: w.Journal, Costs: w.Costs, Vitals: func(context.Context) view.Vitals { return w.vitals }, Status: func(context.Context) api.Status { return api.Status{Version: "test"} },
+		Receivers: func(fleet.Message) []string { return w.hears },
+		Events:    w.Events, History: w, Screens: w, Teller: w, Journal: w.Journal, Costs: w.Costs, Vitals: func(context.Context) view.Vitals { return w.vitals }, Status: func(context.Context) api.Status { return api.Status{Version: "test"} },
 		Orders: w, Agents: w, Alerts: w, Approver: w, Brakes: &braking{}, Look: w.Look, Pauses: &pausing{}, Plugins: pluginsOf{runsOf{w}}, Code: pluginsOf{runsOf{w}},
 		Formulas: formulasOf{w}, Runs: runsOf{w}, Schedules: w.Schedules, Attend: func() { w.attended++ }, Reply: w.reply, Records: w.records, Asker: w, Registry: w.Registrations, Rules: func() []string { return []string{"lock-dead"} }, Now: func() fleet.Instant { return instant(0) }}
 }

@@ -52,7 +52,7 @@ func TestTellByAnAgent(t *testing.T) {
 		w.events = append(w.events, fleet.Event{ID: 9, Kind: "told", At: instant(-time.Minute), Subject: fleet.Subject{Kind: fleet.KindAgent, Name: "builder"}})
 	}
 	_, err = client(w).Tell(t.Context(), api.Tell{Text: "more"})
-	wantError(t, err, api.Forbidden, "told 10 things within an hour")
+	wantError(t, err, api.Forbidden, "done so 10 times within an hour")
 	for i := range w.events {
 		w.events[i].At = instant(-61 * time.Minute)
 	}
@@ -76,7 +76,7 @@ func TestTellSaysThatAnAgentSaidIt(t *testing.T) {
 
 func TestTellBadWords(t *testing.T) {
 	w := newWorld()
-	for text, want := range map[string]string{" \n\x1b[2J": "cannot tell nothing", strings.Repeat("x", 16<<10+1): "in a file"} {
+	for text, want := range map[string]string{" \n\x1b[2J": "cannot notify people of nothing", strings.Repeat("x", 16<<10+1): "in a file"} {
 		_, err := client(w).Tell(t.Context(), api.Tell{Text: text})
 		wantError(t, err, api.BadInput, want)
 	}

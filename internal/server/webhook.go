@@ -22,7 +22,7 @@ import (
 // What a webhook may cost at most.
 const (
 	mostHook      = 1 << 20 // bytes of a body
-	hooksAMinute  = 120     // signed ones that are heard
+	hooksAMinute  = 120     // signed ones that are accepted
 	hooksAtOnce   = 32      // bodies that are read at a time: they lie in memory
 	redactedHook  = 8 << 10 // bytes, of which fewer are kept
 	longestEvent  = 60      // of the name of an event
@@ -43,35 +43,35 @@ type RecordsEditor interface {
 	Edit(ctx context.Context, edit func(fleet.Records) (fleet.Records, error)) (fleet.Records, error)
 }
 
-// HearWebhooks answers POST /trigger/NAME, and nothing else. Nothing is told to whoever
+// ReceiveWebhooks answers POST /trigger/NAME, and nothing else. Nothing is said to who
 // cannot sign, and answers are constant text: they are read by strangers.
-func HearWebhooks(o Webhooks) http.Handler {
-	return &hookEar{Webhooks: o, pace: pace{most: hooksAMinute}, slots: make(chan struct{}, hooksAtOnce)}
+func ReceiveWebhooks(o Webhooks) http.Handler {
+	return &webhookReceiver{Webhooks: o, pace: pace{most: hooksAMinute}, slots: make(chan struct{}, hooksAtOnce)}
 }
 
-type hookEar struct {
+type webhookReceiver struct {
 	Webhooks
 	pace  pace
 	slots chan struct{}
 }
 
-// unheard is an answer that is no trigger.
-type unheard struct {
+// rejection is an answer that is no trigger.
+type rejection struct {
 	code int
 	text string
-	err  error // what the log is told; the sender is not
+	err  error // for the log, and not for the sender
 }
 
-func (r *unheard) Error() string { return r.text }
+func (r *rejection) Error() string { return r.text }
 
-func (h *hookEar) ServeHTTP(w http.ResponseWriter, req *http.Request) {
-	id, err := h.hear(w, req)
-	var no *unheard
+func (h *webhookReceiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
+	id, err := h.receive(w, req)
+	var no *rejection
 	switch {
 	case errors.As(err, &no):
 		h.refuse(w, *no)
 	case err != nil:
-		h.refuse(w, unheard{http.StatusServiceUnavailable, "cannot write it down", err})
+		h.refuse(w, rejection{http.StatusServiceUnavailable, "cannot write it down", err})
 	default:
 		w.Header().Set("Content-Type", "application/json")
 		w.WriteHeader(http.StatusAccepted)
@@ -79,9 +79,9 @@ func (h *hookEar) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	}
 }
 
-func (h *hookEar) refuse(w http.ResponseWriter, no unheard) {
+func (h *webhookReceiver) refuse(w http.ResponseWriter, no rejection) {
 	if no.err != nil {
-		h.Log.Warn("Cannot hear a webhook", "err", no.err)
+		h.Log.Warn("Cannot receive a webhook", "err", no.err)
 	}
 	switch no.code {
 	case http.StatusMethodNotAllowed:
@@ -92,20 +92,20 @@ func (h *hookEar) refuse(w http.ResponseWriter, no unheard) {
 	http.Error(w, no.text, no.code)
 }
 
-// hear returns the ID of the trigger that a webhook is.
-func (h *hookEar) hear(w http.ResponseWriter, req *http.Request) (string, error) {
+// receive returns the ID of the trigger that a webhook is.
+func (h *webhookReceiver) receive(w http.ResponseWriter, req *http.Request) (string, error) {
 	name, ok := strings.CutPrefix(req.URL.Path, hookPath)
 	switch {
 	case !ok || name == "":
-		return "", &unheard{code: http.StatusNotFound, text: "there is nothing here"}
+		return "", &rejection{code: http.StatusNotFound, text: "there is nothing here"}
 	case req.Method != http.MethodPost:
-		return "", &unheard{code: http.StatusMethodNotAllowed, text: "want POST"}
+		return "", &rejection{code: http.StatusMethodNotAllowed, text: "want POST"}
 	}
 	select {
 	case h.slots <- struct{}{}:
 		defer func() { <-h.slots }()
 	default:
-		return "", &unheard{code: http.StatusTooManyRequests, text: "too many webhooks"}
+		return "", &rejection{code: http.StatusTooManyRequests, text: "too many webhooks"}
 	}
 	body, err := bodyOf(w, req)
 	if err != nil {
@@ -119,35 +119,35 @@ func bodyOf(w http.ResponseWriter, req *http.Request) ([]byte, error) {
 	var big *http.MaxBytesError
 	switch {
 	case errors.As(err, &big):
-		return nil, &unheard{code: http.StatusRequestEntityTooLarge, text: "the body is larger than 1 MB"}
+		return nil, &rejection{code: http.StatusRequestEntityTooLarge, text: "the body is larger than 1 MB"}
 	case err != nil:
-		return nil, &unheard{code: http.StatusBadRequest, text: "cannot read the body"}
+		return nil, &rejection{code: http.StatusBadRequest, text: "cannot read the body"}
 	}
 	return body, nil
 }
 
 // judge writes down what is signed. Only that counts for the pace, so that strangers
 // cannot silence a forge.
-func (h *hookEar) judge(req *http.Request, name string, body []byte) (string, error) {
+func (h *webhookReceiver) judge(req *http.Request, name string, body []byte) (string, error) {
 	secret, err := h.Secret(req.Context())
 	switch {
 	case err != nil:
-		return "", &unheard{http.StatusServiceUnavailable, "cannot check signatures", err}
+		return "", &rejection{http.StatusServiceUnavailable, "cannot check signatures", err}
 	case !signed(req.Header, body, secret):
-		return "", &unheard{code: http.StatusUnauthorized, text: "the signature is missing or wrong"}
+		return "", &rejection{code: http.StatusUnauthorized, text: "the signature is missing or wrong"}
 	}
 	now := h.Now()
 	t, err := ledger.AddTrigger(triggerOf(req.Header, name, body, secret, now), fleet.ByWebhook, now)
 	switch {
 	case err != nil:
-		return "", &unheard{code: http.StatusNotFound, text: "there is no such trigger"}
+		return "", &rejection{code: http.StatusNotFound, text: "there is no such trigger"}
 	case !h.pace.admits(now):
-		return "", &unheard{code: http.StatusTooManyRequests, text: "too many webhooks"}
+		return "", &rejection{code: http.StatusTooManyRequests, text: "too many webhooks"}
 	}
 	return h.write(req.Context(), t)
 }
 
-func (h *hookEar) write(ctx context.Context, t fleet.Trigger) (string, error) {
+func (h *webhookReceiver) write(ctx context.Context, t fleet.Trigger) (string, error) {
 	made, err := h.Records.Edit(ctx, func(fleet.Records) (fleet.Records, error) {
 		return fleet.Records{Triggers: []fleet.Trigger{t}}, nil
 	})

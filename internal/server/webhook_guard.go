@@ -32,7 +32,7 @@ func signed(header http.Header, body []byte, secret string) bool {
 			return false
 		}
 	}
-	return len(given) > 0 && secret != "" // anybody can sign with nothing
+	return len(given) > 0 && secret != "" // anyone can sign with nothing
 }
 
 // pace admits so many a minute.

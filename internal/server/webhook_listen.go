@@ -12,24 +12,24 @@ import (
 	"custos/internal/fleet"
 )
 
-// WebhookListener is where webhooks are heard.
+// WebhookListener is where webhooks arrive.
 type WebhookListener struct {
 	Address string                                // HOST:PORT; "" for nowhere
 	Secret  func(context.Context) (string, error) // what they are signed with
 }
 
 // ListenWebhooks opens the address, once there is a secret that can be read: without one
-// anybody could tell anything.
+// anyone could send anything.
 func ListenWebhooks(ctx context.Context, o WebhookListener) (net.Listener, error) {
 	if o.Secret == nil {
-		return nil, errors.New("cannot hear webhooks: there is no secret")
+		return nil, errors.New("cannot receive webhooks: there is no secret")
 	}
 	if _, err := o.Secret(ctx); err != nil {
-		return nil, fmt.Errorf("cannot hear webhooks: %w", err)
+		return nil, fmt.Errorf("cannot receive webhooks: %w", err)
 	}
 	l, err := net.Listen("tcp", o.Address)
 	if err != nil {
-		return nil, fmt.Errorf("cannot hear webhooks: %w", err)
+		return nil, fmt.Errorf("cannot receive webhooks: %w", err)
 	}
 	return l, nil
 }

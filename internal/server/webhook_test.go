@@ -39,7 +39,7 @@ func (h *hooked) Edit(ctx context.Context, do func(fleet.Records) (fleet.Records
 func newHooked() *hooked {
 	h := &hooked{book: &memory{w: newWorld()}, now: instant(0)}
 	h.secret = func(context.Context) (string, error) { return hookSecret, nil }
-	h.ear = HearWebhooks(Webhooks{Records: h, Now: func() fleet.Instant { return h.now }, Log: slog.New(slog.NewTextHandler(&h.log, nil)),
+	h.ear = ReceiveWebhooks(Webhooks{Records: h, Now: func() fleet.Instant { return h.now }, Log: slog.New(slog.NewTextHandler(&h.log, nil)),
 		Secret: func(ctx context.Context) (string, error) { return h.secret(ctx) }})
 	return h
 }

@@ -40,7 +40,7 @@ func Agents(p fleet.Pass, h Hints) api.Agents {
 	}
 	out.Next = append(out.Next, Adoptions(snap)...)
 	if len(out.Pending) > 0 && !h.Daemon {
-		out.Next = append(out.Next, NobodyWatches())
+		out.Next = append(out.Next, NoDaemon())
 	}
 	return out
 }
@@ -123,15 +123,15 @@ func UnseenAgent(r fleet.Registration, how fleet.Sight) fleet.Agent {
 
 // Agent is everything known about one agent.
 func Agent(a fleet.Agent, r *fleet.Registration, p fleet.Pass, failures []fleet.Failure, t Teller) api.AgentDetail {
-	told := Story(StoryOf{Subject: fleet.Subject{Kind: fleet.KindAgent, Name: a.Name}}, p, p.Assessment.Alerts, nil, t)
+	story := Story(StoryOf{Subject: fleet.Subject{Kind: fleet.KindAgent, Name: a.Name}}, p, p.Assessment.Alerts, nil, t)
 	row, a := agentRow(a, &p.Snapshot), p.Snapshot.Now(a)
 	out := api.AgentDetail{At: p.Snapshot.At.Wall.UTC(), Agent: row, Signals: []api.AgentSignal{}, Tool: toolView(a.Tool),
 		Dialog: dialogView(a.Dialog), Context: pointer(a.ContextPercent), Limited: Moment(a.RateLimitedUntil), Exit: exitView(a.Exit),
-		TerminalStopped: a.TerminalStopped, Attach: []string{}, Orders: []api.Order{}, Alerts: told.Alerts, Planned: told.Planned, Skipped: told.Skipped, Failures: Failures(failures)}
+		TerminalStopped: a.TerminalStopped, Attach: []string{}, Orders: []api.Order{}, Alerts: story.Alerts, Planned: story.Planned, Skipped: story.Skipped, Failures: Failures(failures)}
 	for _, sig := range a.Signals {
 		out.Signals = append(out.Signals, api.AgentSignal{Source: sig.Source, Says: sig.Says, Hint: string(sig.Hint), Age: lasting(sig.Age)})
 	}
-	if a.Pane != nil && a.TerminalStopped == 0 { // whoever attaches to a stopped one waits in it, and may end it
+	if a.Pane != nil && a.TerminalStopped == 0 { // who attaches to a stopped one waits in it, and may end it
 		out.Attach = attachArgv(*a.Pane)
 	}
 	if r != nil {
@@ -174,7 +174,7 @@ func exitView(e *fleet.Exit) *api.AgentExit {
 
 // exitWords says how an instance ended.
 func exitWords(e fleet.Exit) string {
-	words := "ended, and nothing tells how"
+	words := "ended, and nothing says how"
 	if status, ok := e.Status.Get(); ok {
 		words = "exit status " + strconv.Itoa(status)
 	}
@@ -220,7 +220,7 @@ func agentHints(a fleet.Agent, d api.AgentDetail) []api.Hint {
 	alive := a.Process.PID != 0
 	ended := slices.Contains([]fleet.AgentState{fleet.StateCrashed, fleet.StateZombie, fleet.StateFinished, fleet.StateStopped}, a.State)
 	add(d.Dialog != nil && len(d.Dialog.Choices) > 0 && a.Owner.MayTouch(), "answer it", "custos", "answer", a.Name, firstChoice(d.Dialog))
-	add(a.TerminalStopped != 0, "let its terminal server go on: nobody sees or reaches it until then", "kill", "-CONT", strconv.Itoa(a.TerminalStopped))
+	add(a.TerminalStopped != 0, "let its terminal server go on: until then it is neither seen nor reached", "kill", "-CONT", strconv.Itoa(a.TerminalStopped))
 	add(len(d.Attach) > 0, "look at it", "custos", "attach", a.Name)
 	add(!a.Registered && alive, "let Custos care for it", "custos", "adopt", a.Name)
 	add(a.Registered && ended && a.Desired != fleet.DesiredRetired && a.FolderLost == "", "start it again where it was", "custos", "recover", a.Name)

@@ -52,7 +52,7 @@ func Alert(a fleet.Alert, at fleet.Instant) api.Alert {
 	}
 }
 
-// SilencedUntil is until when an alert is not told of; nil when it is.
+// SilencedUntil is until when no person is notified of an alert; nil when they are.
 func SilencedUntil(a fleet.Alert, at fleet.Instant) *time.Time {
 	if a.SilencedUntil.IsZero() || !at.Before(a.SilencedUntil) {
 		return nil

@@ -20,9 +20,9 @@ func facts(s *fleet.Snapshot, of fleet.Subject) []string {
 			return []string{"It is not there now."}
 		}
 		if sight.Usable() {
-			return []string{fmt.Sprintf("It cannot be told whether it is there: not all of %s is looked at (%s).", fleet.PartOf(of.Kind), sight.Cut)}
+			return []string{fmt.Sprintf("It is not known whether it is there: not all of %s is looked at (%s).", fleet.PartOf(of.Kind), sight.Cut)}
 		}
-		return []string{fmt.Sprintf("It cannot be told whether it is there: %s is %s (%s).", fleet.PartOf(of.Kind), sight.Status, sight.Why)}
+		return []string{fmt.Sprintf("It is not known whether it is there: %s is %s (%s).", fleet.PartOf(of.Kind), sight.Status, sight.Why)}
 	}
 	if sight.Status == fleet.StatusStale {
 		out = append(out, "This is an old reading: "+sight.Why+".")
@@ -125,7 +125,7 @@ func agentFacts(a fleet.Agent) []string {
 	if a.Pane != nil {
 		out = append(out, "pane "+a.Pane.Name()+", "+lookers(a.Attached)+" looking")
 	}
-	out = append(out, crewFacts(a)...)
+	out = append(out, recordFacts(a)...)
 	for _, sig := range a.Signals {
 		line := fmt.Sprintf("%s says: %s", sig.Source, sig.Says)
 		if sig.Hint != "" {
@@ -167,7 +167,7 @@ func after(lead, text string) string {
 
 func lookers(n int) string {
 	if n == 0 {
-		return "nobody"
+		return "no person"
 	}
 	return fleet.Counted(n, "person")
 }
@@ -180,8 +180,8 @@ func agentLife(a fleet.Agent) []string {
 	}
 }
 
-// crewFacts says what the ledger knows of an agent, and what is unusual about it.
-func crewFacts(a fleet.Agent) (out []string) {
+// recordFacts says what the ledger knows of an agent, and what is unusual about it.
+func recordFacts(a fleet.Agent) (out []string) {
 	say := func(when bool, format string, args ...any) {
 		if when {
 			out = append(out, fmt.Sprintf(format, args...))
@@ -190,7 +190,7 @@ func crewFacts(a fleet.Agent) (out []string) {
 	say(a.Registered, "registered%s, wanted %s, restarted %s", work(a), a.Desired, a.Restart)
 	say(a.Failed != "", "It is not started again by itself: %s", a.Failed)
 	if a.Exit != nil {
-		say(true, "Its newest instance: %s (told by %s)", exitWords(*a.Exit), a.Exit.Source)
+		say(true, "Its newest instance: %s (source: %s)", exitWords(*a.Exit), a.Exit.Source)
 	}
 	say(a.Conflict != "", "Record and observation disagree: %s", a.Conflict)
 	say(a.Cycles > 0, "unresponsive in %s in a row", fleet.Counted(a.Cycles, "patrol"))
@@ -253,7 +253,7 @@ func owner(o fleet.Owner) string {
 	case fleet.OwnerConfigured:
 		return "custos.toml names it: Custos may mend it."
 	case fleet.OwnerUnknown:
-		return "Whose it is cannot be told: what was known of it is lost. Custos only looks at it."
+		return "Whose it is is not known: what was known of it is lost. Custos only looks at it."
 	}
 	return "It is not ours: Custos only looks at it."
 }

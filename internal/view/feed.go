@@ -41,15 +41,15 @@ func (c FeedOf) Only() fleet.Subject {
 func (c FeedOf) has(agent string) bool { return len(c.Names) == 0 || slices.Contains(c.Names, agent) }
 
 // Feed puts both logs into the order of time.
-func Feed(q api.FeedQuery, crew FeedOf, events []fleet.Event, hooks []fleet.HookEvent) api.Feed {
-	out := api.Feed{Of: append([]string{}, crew.Names...), Entries: []api.FeedEntry{}}
+func Feed(q api.FeedQuery, of FeedOf, events []fleet.Event, hooks []fleet.HookEvent) api.Feed {
+	out := api.Feed{Of: append([]string{}, of.Names...), Entries: []api.FeedEntry{}}
 	for _, e := range events {
-		if entry := eventEntry(e); crew.has(entry.Agent) {
+		if entry := eventEntry(e); of.has(entry.Agent) {
 			out.Entries = append(out.Entries, entry)
 		}
 	}
-	for _, entry := range hookEntries(hooks, crew.Procs) {
-		if crew.has(entry.Agent) {
+	for _, entry := range hookEntries(hooks, of.Procs) {
+		if of.has(entry.Agent) {
 			out.Entries = append(out.Entries, entry)
 		}
 	}
@@ -72,7 +72,7 @@ func eventEntry(e fleet.Event) api.FeedEntry {
 	return out
 }
 
-// isBad says whether an event tells that something went wrong.
+// isBad says whether an event says that something went wrong.
 func isBad(e fleet.Event) bool {
 	switch e.Kind {
 	case "alert.firing", "agent.failed", "recovery_failed", "recovery_exhausted", "order.refused", "order.expired", "amnesia":
@@ -87,7 +87,7 @@ func isBad(e fleet.Event) bool {
 	return false
 }
 
-// hookEntries puts into words what agents told. The end of a tool call says how
+// hookEntries puts into words what agents reported. The end of a tool call says how
 // long it took, where its begin is known too.
 func hookEntries(hooks []fleet.HookEvent, procs map[fleet.ProcessID]string) []api.FeedEntry {
 	began := map[string]fleet.Instant{}

@@ -43,7 +43,7 @@ func FirstLook(p fleet.Pass, t Teller, h Hints) api.FirstLook {
 }
 
 // couldDo parts what a person's word would set going from what it would not.
-// Messages are left out: to tell someone is no repair.
+// Messages are left out: to notify people is no repair.
 func couldDo(p fleet.Pass) (could []fleet.Action, skipped []fleet.Skipped) {
 	message := func(do string) bool { return p.Policy.Abilities[do].Harmless }
 	for _, a := range p.Plan.Actions {
@@ -72,7 +72,7 @@ func onlyAWord(k fleet.Skipped, p fleet.Policy) bool {
 	return k.Guard == fleet.GuardMode || k.Guard == fleet.GuardApproval
 }
 
-// needs lists what a person should look at: firing alerts that nobody has taken
+// needs lists what a person should look at: firing alerts that no person has taken
 // up, that no other alert explains, and that are no mere housekeeping.
 func needs(p fleet.Pass, could []fleet.Action, skipped []fleet.Skipped) []api.Need {
 	at := p.Snapshot.At
@@ -95,22 +95,22 @@ func needs(p fleet.Pass, could []fleet.Action, skipped []fleet.Skipped) []api.Ne
 }
 
 // waiting lists the agents that wait for a person, from the first second on: the
-// delay of a rule is for telling people, not for those who look. An agent of which
-// an alert tells already, taken up or not, is not listed twice.
+// delay of a rule is for notifying people, not for those who look. An agent of which
+// an alert is firing already, taken up or not, is not listed twice.
 func waiting(p fleet.Pass) []api.Need {
 	if !p.Snapshot.Agents.Usable() {
 		return nil
 	}
-	told := map[string]bool{}
+	alerted := map[string]bool{}
 	firing, _ := ByStatus(p.Assessment.Alerts)
 	for _, a := range firing {
-		told[a.Subject.Name] = told[a.Subject.Name] || a.Subject.Kind == fleet.KindAgent
+		alerted[a.Subject.Name] = alerted[a.Subject.Name] || a.Subject.Kind == fleet.KindAgent
 	}
 	var out []api.Need
 	for _, seen := range p.Snapshot.Agents.Value {
 		a := p.Snapshot.Now(seen)
 		what := map[fleet.AgentState]string{fleet.StateWaiting: "waits for a person", fleet.StateDialog: "stands at a start-up dialog", fleet.StateAuthLost: "has lost its login"}[a.State]
-		if what == "" || told[a.Name] {
+		if what == "" || alerted[a.Name] {
 			continue
 		}
 		if a.Reason != "" {
@@ -201,7 +201,7 @@ func agentRows(s *fleet.Snapshot) []api.AgentRow {
 	return out
 }
 
-// agentRow is an agent as it is now: what was told at the last look has lasted
+// agentRow is an agent as it is now: what was seen at the last look has lasted
 // longer since.
 func agentRow(a fleet.Agent, s *fleet.Snapshot) api.AgentRow {
 	a = s.Now(a)

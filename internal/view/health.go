@@ -42,7 +42,7 @@ func Health(v Vitals, now fleet.Instant, maxAge time.Duration) api.Health {
 	return h
 }
 
-// mute lists who cannot be told, as the rule self-mute has it.
+// mute lists the notifiers by which no message arrives, as the rule self-mute has it.
 func mute(all []fleet.Receiver) (out []string) {
 	for _, r := range all {
 		switch {

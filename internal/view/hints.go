@@ -42,7 +42,7 @@ func afterPatrol(r api.PatrolReport, p fleet.Policy) []api.Hint {
 	return out
 }
 
-// refusedForWant says whether something was refused only for want of a word.
+// refusedForWant says whether something was refused only for want of an approval.
 func refusedForWant(list []api.Refusal) bool {
 	for _, r := range list {
 		if r.Guard == string(fleet.GuardMode) || r.Guard == string(fleet.GuardApproval) {

@@ -8,7 +8,7 @@ import (
 )
 
 // byItself parts what is going to be done, or waits for nothing but a person's word, from
-// what something else holds back: by the plan that a patrol follows, which nobody's word
+// what something else holds back: by the plan that a patrol follows, which no person's approval
 // has changed.
 func byItself(p fleet.Pass) (planned []fleet.Action, skipped []fleet.Skipped) {
 	for _, a := range p.Plan.Actions {
@@ -31,7 +31,7 @@ func byItself(p fleet.Pass) (planned []fleet.Action, skipped []fleet.Skipped) {
 	return planned, skipped
 }
 
-// heldBy is what holds back an action that a word would set going; nil when nothing but
+// heldBy is what holds back an action that an approval would set going; nil when nothing but
 // the want of that word does.
 func heldBy(itself *fleet.Plan, a fleet.Action) *fleet.Skipped {
 	if itself == nil {
@@ -45,7 +45,7 @@ func heldBy(itself *fleet.Plan, a fleet.Action) *fleet.Skipped {
 	return nil
 }
 
-// plans says whether an action is done without anybody's word.
+// plans says whether an action is done without a person's approval.
 func plans(itself *fleet.Plan, a fleet.Action) bool {
 	return itself != nil && slices.ContainsFunc(itself.Actions, func(of fleet.Action) bool { return wishesFor(of, a) })
 }

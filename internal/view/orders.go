@@ -5,7 +5,7 @@ import (
 	"custos/internal/fleet"
 )
 
-// Order is an order for whoever gave it, with what to type next.
+// Order is an order for who gave it, with what to type next.
 func Order(o fleet.Order, watched bool) api.Order {
 	out := api.Order{ID: o.ID, Do: string(o.Do), Agent: o.Agent, Account: o.Account, By: o.By, At: o.At.Wall.UTC(), Expires: Moment(o.Expires),
 		State: string(o.State), Over: o.IsOver(), Guard: string(o.Guard), Why: o.Why, Until: Moment(o.Until), Hint: o.Hint,
@@ -20,12 +20,12 @@ func orderHints(o fleet.Order, watched bool) []api.Hint {
 		out = append(out, api.Hint{Command: o.Hint, What: "what it waits for"})
 	}
 	if !watched && !o.IsOver() {
-		out = append(out, NobodyWatches())
+		out = append(out, NoDaemon())
 	}
 	starts := o.Do == fleet.OrderSpawn || o.Do == fleet.OrderRecover
 	switch {
 	case o.State == fleet.OrderDone && starts && !watched:
-		out = append(out, api.Hint{Command: "custos up", What: "nobody watches it now"})
+		out = append(out, api.Hint{Command: "custos up", What: "no daemon watches it now"})
 	case o.State == fleet.OrderDone && starts:
 		out = append(out, api.Hint{Command: api.Typed("custos", "show", o.Agent), What: "how it does"})
 	case !o.IsOver():
@@ -36,9 +36,9 @@ func orderHints(o fleet.Order, watched bool) []api.Hint {
 	return out
 }
 
-// NobodyWatches says how to have what waits gone on with.
-func NobodyWatches() api.Hint {
-	return api.Hint{Command: "custos up", What: "nobody watches now: what is pending waits for it"}
+// NoDaemon says how to have what waits gone on with.
+func NoDaemon() api.Hint {
+	return api.Hint{Command: "custos up", What: "no daemon runs now: what is pending waits for it"}
 }
 
 // OrderState is the state for people: an order whose action runs is under way.

@@ -7,18 +7,18 @@ import (
 	"custos/internal/fleet"
 )
 
-// receiverFacts says how one stands who is told.
+// receiverFacts says whether messages arrive at a notifier.
 func receiverFacts(r fleet.Receiver) (out []string) {
 	if r.Barred != "" {
-		out = append(out, "Nothing told there is heard: "+r.Barred+".")
+		out = append(out, "No message arrives there: "+r.Barred+".")
 	}
 	if r.Waiting > 0 {
-		out = append(out, fmt.Sprintf("Something has waited for %s to be told, after %d tries: %s.", time.Duration(r.Waiting).Round(time.Second), r.Tries, r.Why))
+		out = append(out, fmt.Sprintf("A message has waited for %s to be delivered, after %d tries: %s.", time.Duration(r.Waiting).Round(time.Second), r.Tries, r.Why))
 	}
 	if proof, known := r.Proof.Get(); known {
-		return append(out, fmt.Sprintf("The last proof that it can be told is %s old.", time.Duration(proof).Round(time.Second)))
+		return append(out, fmt.Sprintf("The last proof that messages arrive there is %s old.", time.Duration(proof).Round(time.Second)))
 	}
-	return append(out, "Nothing has shown yet that it can be told.")
+	return append(out, "Nothing has shown yet that messages arrive there.")
 }
 
 // pluginFacts says what is seen of a plugin.
@@ -46,9 +46,9 @@ func codeFacts(c fleet.CodeFacts) []string {
 	out := []string{fmt.Sprintf("%d of its files are run as a person trusts them.", c.Trusted)}
 	switch {
 	case !known:
-		out = append(out, "It cannot be told what its primary branch has: "+c.Changes.Why()+".")
+		out = append(out, "It is not known what its primary branch has: "+c.Changes.Why()+".")
 	case changes != "":
-		out = append(out, "Nobody trusts: "+changes+".", "What has changed: custos trust "+c.Dir+".")
+		out = append(out, "Trusted by no person: "+changes+".", "What has changed: custos trust "+c.Dir+".")
 	}
 	if c.Loose != "" {
 		out = append(out, "In the folder, and not in that commit (it is never run): "+c.Loose+".")

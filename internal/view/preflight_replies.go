@@ -16,7 +16,7 @@ type Listening struct {
 	Spool  bool // a folder, where replies lie until they are acted on
 }
 
-// replySection tells where people may answer, how many, and what nobody acted on.
+// replySection says where people may answer, how many, and what was not acted on yet.
 func replySection(list []Listening) api.Section {
 	const name, title = "escalation-replies", "Escalation replies"
 	if len(list) == 0 {
@@ -46,7 +46,7 @@ func (l Listening) line() string {
 	if !l.Spool {
 		return who
 	}
-	return fmt.Sprintf("%s: whoever may write into %s may reply; unread: %s", l.Place.Name, fleet.Path(l.Place.Room),
+	return fmt.Sprintf("%s: who may write into %s may reply; unread: %s", l.Place.Name, fleet.Path(l.Place.Room),
 		known(l.Unread, func(list []string) string { return fmt.Sprint(len(list)) }))
 }
 

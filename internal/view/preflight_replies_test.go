@@ -26,11 +26,11 @@ func TestReplySection(t *testing.T) {
 	want := []string{
 		"ops: 2 people may reply in !r:hs, and may approve and deny",
 		"phone: 1 person may reply in -100",
-		"spool/supervisor: whoever may write into /var/spool/c may reply; unread: 2",
+		"spool/supervisor: who may write into /var/spool/c may reply; unread: 2",
 		"  ack 3",
 		"  " + fleet.Line(fleet.Redact("the key is token=hunter2hunter2hunter2"), 200),
-		"spool/supervisor: whoever may write into /var/spool/c may reply; unread: 0",
-		"spool/supervisor: whoever may write into /var/spool/c may reply; unread: unknown (cannot use the spool)",
+		"spool/supervisor: who may write into /var/spool/c may reply; unread: 0",
+		"spool/supervisor: who may write into /var/spool/c may reply; unread: unknown (cannot use the spool)",
 	}
 	if got.Status != "ok" || !slices.Equal(got.Lines, want) {
 		t.Errorf("%+v", got)

@@ -16,7 +16,7 @@ const (
 	madeShown     = 3
 )
 
-// Report is what the pass and the event log tell.
+// Report is what the pass and the event log say.
 func Report(p fleet.Pass, from fleet.Instant, events []fleet.Event) api.Report {
 	could, skipped := couldDo(p)
 	out := api.Report{At: p.Snapshot.At.Wall.UTC(), Since: from.Wall.UTC(), From: fromView(p.Snapshot.From),
@@ -119,7 +119,7 @@ func (t *tally) finish(p fleet.Pass) {
 	})
 }
 
-// firstOf is when an alert is first heard of in the report.
+// firstOf is when an alert first occurs in the report.
 func firstOf(a api.ReportAlert) time.Time {
 	switch {
 	case a.Began != nil:
@@ -162,7 +162,7 @@ func AfterReport(r api.Report) []api.Hint {
 	}
 	out = append(out, api.Hint{Command: "custos journal", What: "the journal of the day"})
 	if !r.Watched {
-		out = append(out, api.Hint{Command: "custos up", What: "keep watching: nobody does now"})
+		out = append(out, api.Hint{Command: "custos up", What: "keep watching: no daemon runs now"})
 	}
 	return out
 }

@@ -91,7 +91,7 @@ func worktreeOf(a fleet.Agent, snap *fleet.Snapshot) (top string, w *fleet.Workt
 }
 
 // addCommits counts what was committed in the agent's worktree. Where several stand
-// in one, git does not tell whose a commit is.
+// in one, git does not say whose a commit is.
 func addCommits(r *api.ReportAgent, agents int, made madeIn) {
 	switch {
 	case r.Worktree == "":

@@ -7,7 +7,7 @@ import (
 	"custos/internal/fleet"
 )
 
-// Simulated shows what is thought and planned at one moment of a story, told at a line of
+// Simulated shows what is thought and planned at one moment of a story, at a line of
 // its file.
 func Simulated(p fleet.Pass, line int, after time.Duration) api.SimulatedMoment {
 	out := api.SimulatedMoment{Line: line, After: after.String(), Agents: []api.SimulatedAgent{}, Alerts: Alerts(p.Assessment.Alerts, p.Snapshot.At),

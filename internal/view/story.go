@@ -9,7 +9,7 @@ import (
 	"custos/internal/fleet"
 )
 
-// StoryOf is what a story is told of: a thing, or (with an empty subject) a rule
+// StoryOf is what a story is about: a thing, or (with an empty subject) a rule
 // or one action.
 type StoryOf struct {
 	Subject fleet.Subject
@@ -93,8 +93,8 @@ func (a StoryOf) plan(out *api.Story, p fleet.Pass, t Teller) {
 	}
 }
 
-// nextStep says what Custos does next about an agent, and when. To tell people
-// is no step.
+// nextStep says what Custos does next about an agent, and when. To notify
+// people is no step.
 func nextStep(s api.Story, p fleet.Policy) []string {
 	for _, d := range s.Planned {
 		if !p.Abilities[d.Do].Harmless {
