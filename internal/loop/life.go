@@ -125,28 +125,36 @@ func (l *Loop) Run(ctx context.Context) {
 
 // patience is how long the first patrol waits for first looks: as long as an
 // ordinary one may take. One that takes longer (of a huge tree) delays only what
-// rests on it.
-const patience = 10 * time.Second
+// rests on it. What has been seen by soon is judged then, and alerts of it wait for no
+// tree.
+const patience, soon = 10 * time.Second, time.Second
 
-// firstLooks waits for the first looks, until patience ends. Those that go on then
-// bring a pass when the last of them ends; the returned function waits for that.
+// firstLooks waits for the first looks, until patience ends, with a pass on the way where
+// they take long. Those that go on then bring a pass when the last of them ends; the
+// returned function waits for that.
 func (l *Loop) firstLooks(ctx context.Context) (wait func()) {
-	looked, limit := make(chan struct{}), time.NewTimer(patience)
+	looked, limit, early := make(chan struct{}), time.NewTimer(patience), time.NewTimer(soon)
 	defer limit.Stop()
+	defer early.Stop()
 	var looks sync.WaitGroup
 	looks.Go(func() {
 		defer close(looked)
 		l.o.Board.First(ctx)
 	})
-	select {
-	case <-looked:
-	case <-limit.C:
-		looks.Go(func() {
-			<-looked
-			l.Wake("the last first look")
-		})
+	for {
+		select {
+		case <-looked:
+			return looks.Wait
+		case <-early.C:
+			l.pass(ctx, "the first looks that have ended")
+		case <-limit.C:
+			looks.Go(func() {
+				<-looked
+				l.Wake("the last first look")
+			})
+			return looks.Wait
+		}
 	}
-	return looks.Wait
 }
 
 // Attend is Run for one command that carries a run of a formula out: it watches

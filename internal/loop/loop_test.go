@@ -38,8 +38,9 @@ type machine struct {
 	patrols int64
 	past    []fleet.Alert
 	acts    []fleet.ActionRecord
-	clash   int // so many turns are not committed: somebody was quicker
-	flood   int // so many wakes come while the next turn is committed
+	clash   int           // so many turns are not committed: somebody was quicker
+	flood   int           // so many wakes come while the next turn is committed
+	slow    time.Duration // what the first looks take
 	records fleet.Records
 	holds   func(fleet.Past, *fleet.Snapshot)
 }
@@ -55,7 +56,7 @@ func (w *machine) now() fleet.Instant {
 	return fleet.Instant{Wall: time.Now().UTC(), Up: fleet.Duration(time.Since(w.begun) + time.Hour), Boot: "b"}
 }
 
-func (w *machine) First(context.Context) {}
+func (w *machine) First(context.Context) { time.Sleep(w.slow) } // fake
 
 func (w *machine) Await(context.Context, ...fleet.PartName) {}
 
@@ -174,6 +175,26 @@ func TestPatrolsAreNumberedAndJournalledAndOtherPassesAreNot(t *testing.T) {
 			t.Errorf("%d passes in an hour of one tick a minute", passes)
 		}
 	})
+}
+
+// Alerts of what was seen at once do not wait for a first look that takes long, nor does
+// the first patrol come before that, or its patience, ends.
+func TestWhatIsSeenAtOnceIsJudgedWhileFirstLooksGoOn(t *testing.T) {
+	for name, c := range map[string]struct{ slow, patrol time.Duration }{
+		"quick": {time.Second / 2, time.Second / 2}, "some seconds": {4 * time.Second, 4 * time.Second}, "a huge tree": {time.Minute, 10 * time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newMachine(t)
+				w.slow, w.watches, w.dead = c.slow, true, true
+				w.hours(t, 20*time.Second)
+				first, patrol := w.turns[0].At.Wall.Sub(w.begun), w.entries[0].Snapshot.At.Wall.Sub(w.begun)
+				if first > time.Second || len(w.turns[0].Outbox) == 0 || patrol != c.patrol {
+					t.Errorf("the first pass came after %s and told %d messages, the first patrol after %s, want it after %s", first, len(w.turns[0].Outbox), patrol, c.patrol)
+				}
+			})
+		})
+	}
 }
 
 func TestResultWakesTheLoopAndIsToldOnce(t *testing.T) {
