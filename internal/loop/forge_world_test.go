@@ -88,8 +88,10 @@ mode = "auto"
 
 func (d *forgeDay) touches(do string) []fleet.PartName { return d.actor.Abilities()[do].Touches }
 
-// live lets the day pass.
+// live lets the day pass. Looks fall on full minutes since the board was made, patrols a
+// second later: which of both comes first must not hang on chance.
 func (d *forgeDay) live(t *testing.T, lasts time.Duration) {
+	time.Sleep(time.Second) // fake
 	ctx, stop := context.WithTimeout(t.Context(), lasts)
 	defer stop()
 	looks := make(chan struct{})
