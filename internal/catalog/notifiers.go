@@ -46,7 +46,7 @@ type People struct {
 	Routes    []report.Route
 	Pulses    []report.Pulse
 	Ears      []report.Inbox // where people answer
-	Chats     []Chat       // that can be asked who Custos is there
+	Chats     []Chat         // that can be asked who Custos is there
 	Mirrors   []report.Mirror
 	Windows   []report.Window
 }

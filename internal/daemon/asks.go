@@ -17,23 +17,23 @@ import (
 	"custos/internal/store"
 )
 
-// askBook is what people were asked in chats as the port of control wants it.
-type askBook struct{ s *system }
+// askPort is what people were asked in chats as the port of control wants it.
+type askPort struct{ s *system }
 
-var _ control.Asks = askBook{}
+var _ control.Asks = askPort{}
 
 // Asks lists what people may approve or deny now.
-func (b askBook) Asks(ctx context.Context) (map[fleet.AlertKey]fleet.Ask, error) {
+func (b askPort) Asks(ctx context.Context) (map[fleet.AlertKey]fleet.Ask, error) {
 	return b.s.asks(ctx)
 }
 
 // AskOf is the ask for some actions.
-func (b askBook) AskOf(of fleet.AlertKey, number int64, actions []fleet.Action) fleet.Ask {
+func (b askPort) AskOf(of fleet.AlertKey, number int64, actions []fleet.Action) fleet.Ask {
 	return b.s.askOffer(loop.Offer{For: of, Actions: actions}, number)
 }
 
 // Asked is what was asked in a place.
-func (b askBook) Asked(ctx context.Context, place string, of fleet.AlertKey) (ledger.Asked, error) {
+func (b askPort) Asked(ctx context.Context, place string, of fleet.AlertKey) (ledger.Asked, error) {
 	kept, err := b.s.ledger.Told(ctx, place)
 	if err != nil {
 		return ledger.Asked{}, err
@@ -43,7 +43,7 @@ func (b askBook) Asked(ctx context.Context, place string, of fleet.AlertKey) (le
 }
 
 // Use notes that an ask was answered.
-func (b askBook) Use(ctx context.Context, a fleet.Alert, ask fleet.Ask, at fleet.Instant, text string) error {
+func (b askPort) Use(ctx context.Context, a fleet.Alert, ask fleet.Ask, at fleet.Instant, text string) error {
 	return b.s.ledger.write(ctx, func(st *store.Store) error {
 		return st.Record(ctx, fleet.Event{At: at, Kind: askAnswered, Alert: a.AlertKey, Subject: a.Subject, Action: ask.Hash, Text: text})
 	})

@@ -44,7 +44,7 @@ func build(cfg config.Config, o Options, a as) (s *system, err error) {
 	s.disk = &fullDisk{dir: cfg.StateDir, now: s.world.Now, met: s.meetFullDisk}
 	s.ledger = &ledgerFile{cfg: cfg, started: s.world.StartedAt, what: a.what, wait: a.wait, held: a.lock, wrote: s.disk.wrote, damaged: s.beginAnew}
 	s.events = &eventReader{l: s.ledger, read: map[string]int64{}}
-	s.ears = &ears{s: s}
+	s.hookReceiver = &hookReceiver{s: s}
 	s.pulse.beats = make(chan struct{}, 1)
 	p, err := s.readAll(a)
 	if err != nil {
@@ -165,7 +165,7 @@ func (s *system) know(every time.Duration) {
 	w.Schedules = func() string { return s.library.Schedules.Broken(context.Background()) }
 	w.Plugins, w.Code, w.Pin = s.pluginFacts, s.library.Code.All, s.pin
 	w.Seen, w.Landmarks = s.seen, func() []fleet.Landmark { return s.installation().Landmarks() }
-	w.Hooks, w.HooksOf = s.heard, s.heardOf
+	w.Hooks, w.HooksOf = s.hookEvents, s.hookEventsOf
 	s.knowPast()
 	if every > 0 { // one command runs no command of a plugin that it was not asked for, and tells at its end, and not for long
 		w.PatrolEvery = func() time.Duration { return s.loop.Interval() }

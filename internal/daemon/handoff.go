@@ -11,13 +11,13 @@ import (
 	"custos/internal/store"
 )
 
-// agentBook is what agents tell of themselves as the port of control wants it.
-type agentBook struct{ s *system }
+// agentPort is what agents tell of themselves as the port of control wants it.
+type agentPort struct{ s *system }
 
-var _ control.Agents = agentBook{}
+var _ control.Agents = agentPort{}
 
 // Change changes the record of an agent, and has a pass go on from there.
-func (a agentBook) Change(ctx context.Context, agent string, change func(fleet.Registration) (fleet.Registration, error)) (fleet.Registration, error) {
+func (a agentPort) Change(ctx context.Context, agent string, change func(fleet.Registration) (fleet.Registration, error)) (fleet.Registration, error) {
 	if err := a.s.begin(ctx); err != nil {
 		return fleet.Registration{}, err
 	}
@@ -37,4 +37,4 @@ func (a agentBook) Change(ctx context.Context, agent string, change func(fleet.R
 
 // Replaced says whether custos.toml has an agent replaced by a fresh one, once it
 // has handed over. Without a daemon nobody does that.
-func (a agentBook) Replaced(r fleet.Registration) bool { return a.s.daemon && a.s.handoff.Covers(r) }
+func (a agentPort) Replaced(r fleet.Registration) bool { return a.s.daemon && a.s.handoff.Covers(r) }

@@ -13,7 +13,7 @@ import (
 
 // Beat writes down that an agent said it is at work, among what its hooks tell:
 // it is kept, and forgotten, like that.
-func (a agentBook) Beat(ctx context.Context, name string) (fleet.Instant, error) {
+func (a agentPort) Beat(ctx context.Context, name string) (fleet.Instant, error) {
 	s := a.s
 	s.board.Await(ctx, fleet.PartAgents)
 	agents := s.board.Snapshot().Agents.Value
@@ -21,7 +21,7 @@ func (a agentBook) Beat(ctx context.Context, name string) (fleet.Instant, error)
 	if i < 0 {
 		return fleet.Instant{}, fmt.Errorf("cannot note a heartbeat of %s: it is not seen to run: %w", name, fs.ErrNotExist)
 	}
-	batch, err := s.ears.writer(ctx)
+	batch, err := s.hookReceiver.writer(ctx)
 	if err != nil {
 		return fleet.Instant{}, err
 	}

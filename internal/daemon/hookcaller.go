@@ -14,7 +14,7 @@ import (
 // of what the post says of itself: its ancestors, and the agent whose shim is among
 // them. Who is below no shim is none of ours, whatever it carries. relays says that
 // the process is no part of the agent, only what it calls.
-func (e *ears) whose(pid int, relays bool, p *hookwire.Post) error {
+func (e *hookReceiver) whose(pid int, relays bool, p *hookwire.Post) error {
 	if pid == 0 {
 		e.spooled(p)
 		return nil
@@ -43,7 +43,7 @@ func (e *ears) whose(pid int, relays bool, p *hookwire.Post) error {
 // spooled is whose for a post that lies in the spool: the process that posted is gone,
 // so its nearest ancestor that lives is asked for. Of one whose ancestors are all gone
 // nothing more can be told than what it says.
-func (e *ears) spooled(p *hookwire.Post) {
+func (e *hookReceiver) spooled(p *hookwire.Post) {
 	for _, a := range p.PPIDs {
 		line, err := lineage(e.s.world.Procs, a.PID)
 		if err == nil && line[0].ID.Start == a.Start {

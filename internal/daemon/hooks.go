@@ -14,9 +14,9 @@ import (
 	"custos/internal/store"
 )
 
-// ears takes what agents tell of themselves: each event is written down once,
+// hookReceiver takes what agents tell of themselves: each event is written down once,
 // and has the agents looked at again.
-type ears struct {
+type hookReceiver struct {
 	s *system
 
 	mu    sync.Mutex
@@ -24,10 +24,10 @@ type ears struct {
 	of    *store.Store
 }
 
-var _ server.Hooks = (*ears)(nil)
+var _ server.Hooks = (*hookReceiver)(nil)
 
 // Take writes one event down.
-func (e *ears) Take(ctx context.Context, p hookwire.Post) (output string, err error) {
+func (e *hookReceiver) Take(ctx context.Context, p hookwire.Post) (output string, err error) {
 	parsed, err := agent.ParseHook(p.Kind, p.Event, p.Payload)
 	if err != nil {
 		return "", server.Unusable(fmt.Errorf("cannot read a hook event: %w", err))
@@ -53,7 +53,7 @@ func (e *ears) Take(ctx context.Context, p hookwire.Post) (output string, err er
 
 // context is what an agent is told by the answer to one of its hooks: what its run is
 // about, when its context was compacted, and of mail that waits for it.
-func (e *ears) context(ctx context.Context, event fleet.HookEvent, fresh bool) string {
+func (e *hookReceiver) context(ctx context.Context, event fleet.HookEvent, fresh bool) string {
 	var parts []string
 	if event.Event == fleet.HookSessionStart && event.Text == "compact" {
 		parts = append(parts, e.s.reminder(ctx, event.Agent))
@@ -68,7 +68,7 @@ func (e *ears) context(ctx context.Context, event fleet.HookEvent, fresh bool) s
 // hook first and draw then.
 const drawn = 700 * time.Millisecond
 
-// listen has a Custos of one command hear hooks while it lives: what it types is
+// listen has a Custos of one command receive hooks while it lives: what it types is
 // then acknowledged as it is under a daemon. Without it they would wait in the
 // spool for the next one.
 func (s *system) listen() {
@@ -76,12 +76,12 @@ func (s *system) listen() {
 		return
 	}
 	s.hearing.Do(func() {
-		h, err := server.ListenHooks(server.HookOptions{Run: s.cfg.RuntimeDir, Hooks: s.ears, Whose: s.ears.whose, Log: s.o.Log})
+		h, err := server.ListenHooks(server.HookOptions{Run: s.cfg.RuntimeDir, Hooks: s.hookReceiver, Whose: s.hookReceiver.whose, Log: s.o.Log})
 		if err != nil {
-			s.o.Log.Warn("Cannot hear hooks", "err", err)
+			s.o.Log.Warn("Cannot receive hooks", "err", err)
 			return
 		}
-		s.hookEar.Store(h)
+		s.hookListener.Store(h)
 		ctx, stop := context.WithCancel(context.Background())
 		var parts sync.WaitGroup
 		parts.Go(func() { _ = h.Serve(ctx) })
@@ -91,7 +91,7 @@ func (s *system) listen() {
 }
 
 // writer returns the batch of the store that is open for writing.
-func (e *ears) writer(ctx context.Context) (*store.HookBatch, error) {
+func (e *hookReceiver) writer(ctx context.Context) (*store.HookBatch, error) {
 	st, err := e.s.ledger.writer(ctx)
 	if err != nil {
 		return nil, err
@@ -107,14 +107,14 @@ func (e *ears) writer(ctx context.Context) (*store.HookBatch, error) {
 // loops is how far back tool calls count as one loop.
 const loops = 2 * time.Hour
 
-// heard returns recent events: the newest of each name of each agent, and all
+// hookEvents returns recent events: the newest of each name of each agent, and all
 // of the last two hours.
-func (s *system) heard(ctx context.Context) ([]fleet.HookEvent, error) {
+func (s *system) hookEvents(ctx context.Context) ([]fleet.HookEvent, error) {
 	return recall(ctx, s.ledger, func(st *store.Store) ([]fleet.HookEvent, error) { return recent(ctx, st, s.world.Now()) })
 }
 
-// heardOf returns what one agent told since a moment.
-func (s *system) heardOf(ctx context.Context, key string, since fleet.Instant) ([]fleet.HookEvent, error) {
+// hookEventsOf returns what one agent told since a moment.
+func (s *system) hookEventsOf(ctx context.Context, key string, since fleet.Instant) ([]fleet.HookEvent, error) {
 	return recall(ctx, s.ledger, func(st *store.Store) ([]fleet.HookEvent, error) {
 		return st.HooksSince(ctx, since, store.HookFilter{Key: key})
 	})

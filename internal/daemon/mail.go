@@ -106,7 +106,7 @@ func (s *system) mails(ctx context.Context, now fleet.Instant) ([]fleet.Mail, er
 }
 
 // MessagesFor lists the mail that an agent has not read yet, oldest first.
-func (c clerk) MessagesFor(ctx context.Context, name string, limit int) (out []fleet.Message, err error) {
+func (c orderPort) MessagesFor(ctx context.Context, name string, limit int) (out []fleet.Message, err error) {
 	all, err := c.s.mails(ctx, c.s.world.Now())
 	if err != nil {
 		return nil, err

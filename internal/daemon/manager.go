@@ -15,7 +15,7 @@ import (
 // pass was made: a daemon whose passes fail or hang is started anew.
 type manager struct {
 	notify func(state string) error
-	within time.Duration // the manager restarts the daemon when it hears nothing for so long; 0: it does not
+	within time.Duration // the manager restarts the daemon when it gets no sign of life for so long; 0: it does not
 	beats  <-chan struct{}
 	ask    func()        // for a pass
 	status func() string // for people

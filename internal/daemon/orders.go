@@ -15,16 +15,16 @@ import (
 	"custos/internal/store"
 )
 
-// clerk is the book of orders, and of what is known of agents, as the ports want it.
-type clerk struct{ s *system }
+// orderPort is the orders, and what is known of agents, as the ports want them.
+type orderPort struct{ s *system }
 
 var (
-	_ control.Orders  = clerk{}
-	_ control.History = clerk{}
+	_ control.Orders  = orderPort{}
+	_ control.History = orderPort{}
 )
 
 // Take writes an order down, and has one pass judge it.
-func (c clerk) Take(ctx context.Context, o fleet.Order) (fleet.Order, error) {
+func (c orderPort) Take(ctx context.Context, o fleet.Order) (fleet.Order, error) {
 	if s := o.Spawn; s != nil {
 		if _, known := c.s.world.Kinds.Get(s.Kind); !known {
 			return o, fmt.Errorf("%w: there is no kind %q; there are %s", ledger.ErrIllegal, s.Kind, strings.Join(c.s.world.Kinds.Names(), ", "))
@@ -75,7 +75,7 @@ const showing = 5 * time.Second
 
 // await has the agents looked at again: who was just adopted is then shown as
 // adopted by whatever is asked next.
-func (c clerk) await(ctx context.Context) {
+func (c orderPort) await(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, showing)
 	defer cancel()
 	c.s.board.Touched(fleet.PartAgents)
@@ -84,7 +84,7 @@ func (c clerk) await(ctx context.Context) {
 
 // firstPrompt is the order that types the first prompt of a new agent, once it
 // is ready, where its kind takes no prompt on the command line; none for any other.
-func (c clerk) firstPrompt(o fleet.Order) ([]fleet.Order, error) {
+func (c orderPort) firstPrompt(o fleet.Order) ([]fleet.Order, error) {
 	if o.Do != fleet.OrderSpawn || o.Spawn == nil || o.Spawn.Prompt == "" {
 		return nil, nil
 	}
@@ -98,7 +98,7 @@ func (c clerk) firstPrompt(o fleet.Order) ([]fleet.Order, error) {
 }
 
 // Order returns an order as it has become.
-func (c clerk) Order(ctx context.Context, id string) (fleet.Order, error) {
+func (c orderPort) Order(ctx context.Context, id string) (fleet.Order, error) {
 	found, err := c.orders(ctx, store.OrderFilter{ID: id})
 	if err == nil && len(found) == 0 {
 		err = fmt.Errorf("cannot find order %s: %w", id, fs.ErrNotExist)
@@ -111,7 +111,7 @@ func (c clerk) Order(ctx context.Context, id string) (fleet.Order, error) {
 
 // Cancel takes back an order, and with it what it had changed before it was
 // carried out.
-func (c clerk) Cancel(ctx context.Context, o fleet.Order, by string, back func(fleet.Registration) (fleet.Registration, error)) (fleet.Order, error) {
+func (c orderPort) Cancel(ctx context.Context, o fleet.Order, by string, back func(fleet.Registration) (fleet.Registration, error)) (fleet.Order, error) {
 	if err := c.s.begin(ctx); err != nil {
 		return o, err
 	}
@@ -144,22 +144,22 @@ func (c clerk) Cancel(ctx context.Context, o fleet.Order, by string, back func(f
 const promptOf = "-prompt"
 
 // Open lists the orders that are not over.
-func (c clerk) Open(ctx context.Context) ([]fleet.Order, error) {
+func (c orderPort) Open(ctx context.Context) ([]fleet.Order, error) {
 	return c.orders(ctx, store.OrderFilter{Open: true})
 }
 
-func (c clerk) orders(ctx context.Context, f store.OrderFilter) ([]fleet.Order, error) {
+func (c orderPort) orders(ctx context.Context, f store.OrderFilter) ([]fleet.Order, error) {
 	return recall(ctx, c.s.ledger, func(st *store.Store) ([]fleet.Order, error) { return st.Orders(ctx, f) })
 }
 
 // Failures lists what went wrong with agents.
-func (c clerk) Failures(ctx context.Context, agent string, limit int) ([]fleet.Failure, error) {
+func (c orderPort) Failures(ctx context.Context, agent string, limit int) ([]fleet.Failure, error) {
 	f := store.FailureFilter{Agent: agent, Limit: limit}
 	return recall(ctx, c.s.ledger, func(st *store.Store) ([]fleet.Failure, error) { return st.Failures(ctx, f) })
 }
 
 // HookEvents lists what agents told of themselves.
-func (c clerk) HookEvents(ctx context.Context, f control.HookFilter) ([]fleet.HookEvent, error) {
+func (c orderPort) HookEvents(ctx context.Context, f control.HookFilter) ([]fleet.HookEvent, error) {
 	which := store.HookFilter{Agent: f.Agent, Limit: f.Limit}
 	return recall(ctx, c.s.ledger, func(st *store.Store) ([]fleet.HookEvent, error) { return st.HooksSince(ctx, f.Since, which) })
 }

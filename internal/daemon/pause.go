@@ -12,13 +12,13 @@ import (
 	"custos/internal/nearest"
 )
 
-// pauser is the book of paused projects as the server's port wants it.
-type pauser struct{ s *system }
+// pausePort is the paused projects as the server's port wants it.
+type pausePort struct{ s *system }
 
-var _ control.Pauses = pauser{}
+var _ control.Pauses = pausePort{}
 
 // Pause writes a pause down, or its end, and has a pass judge what that changes.
-func (p pauser) Pause(ctx context.Context, project string, resume bool, by, why string) error {
+func (p pausePort) Pause(ctx context.Context, project string, resume bool, by, why string) error {
 	now := p.s.world.Now()
 	past, err := p.s.recall(ctx)
 	if err != nil {

@@ -65,7 +65,7 @@ func (s *system) mendSocket() error {
 }
 
 func (s *system) mendHooks() error {
-	hooks := s.hookEar.Load()
+	hooks := s.hookListener.Load()
 	if hooks == nil {
 		return nil
 	}

@@ -42,7 +42,7 @@ func gradeOf(severity string) fleet.Priority {
 func (s *system) countFailures(ctx context.Context, formula string, f *fleet.PluginFacts) {
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
 	defer cancel()
-	runs, err := runner{s}.Runs(ctx, fleet.RunFilter{Formula: formula, Limit: library.RunsCounted})
+	runs, err := runPort{s}.Runs(ctx, fleet.RunFilter{Formula: formula, Limit: library.RunsCounted})
 	if err != nil {
 		f.Failures = fleet.Unknown[int](fleet.Line(err.Error(), 200))
 		return

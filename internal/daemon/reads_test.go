@@ -279,7 +279,7 @@ func TestSelfWithTheLedger(t *testing.T) {
 
 // answersOf are the reads that the pages and commands of people stand on.
 func answersOf(s *system) map[string]func(context.Context) error {
-	desk, book := clerk{s}, book{s.ledger, s.world.Now}
+	desk, book := orderPort{s}, ledgerPort{s.ledger, s.world.Now}
 	return map[string]func(context.Context) error{
 		"alerts":   func(ctx context.Context) error { _, err := book.Alerts(ctx, true); return err },
 		"events":   func(ctx context.Context) error { _, err := book.Events(ctx, control.EventFilter{}); return err },
@@ -288,11 +288,11 @@ func answersOf(s *system) map[string]func(context.Context) error {
 		"failures": func(ctx context.Context) error { _, err := desk.Failures(ctx, "", 10); return err },
 		"hooks":    func(ctx context.Context) error { _, err := desk.HookEvents(ctx, control.HookFilter{}); return err },
 		"mail":     func(ctx context.Context) error { _, err := desk.MessagesFor(ctx, "dev", 10); return err },
-		"runs":     func(ctx context.Context) error { _, err := runner{s}.Runs(ctx, fleet.RunFilter{}); return err },
+		"runs":     func(ctx context.Context) error { _, err := runPort{s}.Runs(ctx, fleet.RunFilter{}); return err },
 		"costs":    func(ctx context.Context) error { _, err := s.costs(ctx, fleet.Instant{}); return err },
 		"trust":    func(ctx context.Context) error { _, err := s.pins(ctx); return err },
 		"records":  func(ctx context.Context) error { _, _, err := records{s}.Seen(ctx); return err },
-		"pauses":   func(ctx context.Context) error { return pauser{s}.Pause(ctx, "nowhere", true, "ann", "") },
+		"pauses":   func(ctx context.Context) error { return pausePort{s}.Pause(ctx, "nowhere", true, "ann", "") },
 		"plugins":  func(ctx context.Context) error { _, err := s.control(true).Plugins.Plugins(ctx); return err },
 		"schedule": func(ctx context.Context) error { _, err := s.control(true).Schedules(ctx); return err },
 	}

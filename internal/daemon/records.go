@@ -7,7 +7,7 @@ import (
 	"custos/internal/fleet"
 )
 
-// records is the book of coordination as the server's port wants it.
+// records is the records of coordination as the server's port wants it.
 type records struct{ s *system }
 
 var _ control.Records = records{}

@@ -55,7 +55,7 @@ func TestCompactedAgentIsReminded(t *testing.T) {
 		p.Stamp()
 		p.Agent = c.agent
 		p.SetPayload([]byte(`{"hook_event_name":"` + c.event + `","source":"` + c.source + `","session_id":"s"}`))
-		out, err := s.ears.Take(t.Context(), p)
+		out, err := s.hookReceiver.Take(t.Context(), p)
 		if err != nil || strings.Contains(out, "what must not be lost") != c.told || strings.Contains(out, "half of it is done") != c.told || len(out) > compactMost+400 || !c.told && out != "" {
 			t.Errorf("%+v: %d bytes, %v", c, len(out), err)
 		}

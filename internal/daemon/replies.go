@@ -16,10 +16,10 @@ import (
 	"custos/internal/view"
 )
 
-// desk acts on what people say in the places where Custos listens. What it has
+// replyHandler acts on what people say in the places where Custos listens. What it has
 // acted on it knows by the answer, which is in the outbox: with the action that it
 // led to in one transaction, or after what may be done twice.
-type desk struct {
+type replyHandler struct {
 	s *system
 
 	mu   sync.Mutex
@@ -31,14 +31,14 @@ type desk struct {
 	looking sync.WaitGroup  // for what becomes of what was begun
 }
 
-var _ report.Handler = (*desk)(nil)
+var _ report.Handler = (*replyHandler)(nil)
 
-// listenToPeople hears what people say, and answers it, until ctx ends.
+// listenToPeople receives what people say, and answers it, until ctx ends.
 func (s *system) listenToPeople(ctx context.Context) {
 	if len(s.places) == 0 {
 		return
 	}
-	d := &desk{s: s, told: map[string]fleet.Instant{}, life: ctx}
+	d := &replyHandler{s: s, told: map[string]fleet.Instant{}, life: ctx}
 	defer d.looking.Wait()
 	r := report.NewReplies(report.RepliesOptions{Inboxes: s.places, Handler: d,
 		Cursors: s.ledger, Answers: answers{s.ledger}, Now: s.world.Now})
@@ -49,8 +49,8 @@ func (s *system) listenToPeople(ctx context.Context) {
 	})
 }
 
-// answering names the notifiers whose people are heard and asked: none by one
-// command, which does not stay to hear them.
+// answering names the notifiers whose people are listened to and asked: none by one
+// command, which does not stay for their answer.
 func (s *system) answering() (names []string) {
 	if !s.daemon {
 		return nil
@@ -115,7 +115,7 @@ type exchange struct {
 }
 
 // Take implements report.Desk.
-func (d *desk) Take(ctx context.Context, p fleet.Place, s fleet.Said) error {
+func (d *replyHandler) Take(ctx context.Context, p fleet.Place, s fleet.Said) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.s.loop.Stir()
@@ -145,7 +145,7 @@ func (d *desk) Take(ctx context.Context, p fleet.Place, s fleet.Said) error {
 }
 
 // carryOut does what a reply asks for, and has it answered.
-func (d *desk) carryOut(ctx context.Context, x *exchange) error {
+func (d *replyHandler) carryOut(ctx context.Context, x *exchange) error {
 	became, err := d.s.control(d.s.daemon).ActOn(ctx, control.Incoming{Reply: x.reply, Place: x.place, Said: x.said, ID: x.id, By: x.by, At: x.at, Answer: x.answer})
 	if err != nil {
 		return err
@@ -191,7 +191,7 @@ const teachEvery = 10 * time.Minute
 
 // teach answers what is not acted on, now and then only: a person may be speaking
 // with somebody else in that room.
-func (d *desk) teach(ctx context.Context, x *exchange, text string) error {
+func (d *replyHandler) teach(ctx context.Context, x *exchange, text string) error {
 	who := x.place.Name + " " + x.by
 	if last, known := d.told[who]; known && x.at.Since(last) < teachEvery {
 		return nil

@@ -18,7 +18,7 @@ import (
 )
 
 // deadLock is a desk where a lock of the dead waits for somebody's approval.
-func deadLock(t *testing.T) (s *system, d *desk, lock string, a fleet.Alert) {
+func deadLock(t *testing.T) (s *system, d *replyHandler, lock string, a fleet.Alert) {
 	s, d = atDesk(t, "[locks]\nforeign_namespace = false\nglobs = [\"~/*.lock\"]\n")
 	gone := exec.Command("true")
 	if err := gone.Run(); err != nil {
@@ -58,7 +58,7 @@ func TestApprovalOfSomethingElse(t *testing.T) {
 	if err != nil || ask[a.AlertKey].Hash == "" {
 		t.Fatalf("asked %+v, %v", ask, err)
 	}
-	c, asked := s.control(false), askedInTime{askBook{s}, ledger.Asked{Key: ask[a.AlertKey].Key(), At: x.at}, true}
+	c, asked := s.control(false), askedInTime{askPort{s}, ledger.Asked{Key: ask[a.AlertKey].Key(), At: x.at}, true}
 	c.Asks = asked
 	if got, err := c.ActOn(t.Context(), heard); err != nil || !strings.Contains(got.Text, "has just changed") || len(got.Began) != 0 {
 		t.Errorf("approved of something else: %+v, %v", got, err)
@@ -82,7 +82,7 @@ func TestApprovalOfSomethingElse(t *testing.T) {
 // askedInTime is a book in which the one ask was asked just now; changed says that by the
 // instant of doing it something else would be done.
 type askedInTime struct {
-	askBook
+	askPort
 	asked   ledger.Asked
 	changed bool
 }
@@ -92,7 +92,7 @@ func (b askedInTime) Asked(context.Context, string, fleet.AlertKey) (ledger.Aske
 }
 
 func (b askedInTime) AskOf(of fleet.AlertKey, number int64, actions []fleet.Action) fleet.Ask {
-	ask := b.askBook.AskOf(of, number, actions)
+	ask := b.askPort.AskOf(of, number, actions)
 	if b.changed {
 		ask.Hash = strings.Repeat("0", len(ask.Hash))
 	}

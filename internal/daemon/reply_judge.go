@@ -26,7 +26,7 @@ type interpreter interface {
 // mean asks the judge which reply a person may have meant, and says whether it was
 // asked. It is asked beside the listening, one thing at a time, out of the budget of
 // triage. The call is written down first: after a crash it is not made again.
-func (d *desk) mean(ctx context.Context, x *exchange) (bool, error) {
+func (d *replyHandler) mean(ctx context.Context, x *exchange) (bool, error) {
 	if d.s.meant == nil || d.meaning || !x.place.Asks || ledger.Stale(x.said) || !ledger.Addressed(x.said) || Frozen(d.s.cfg) != "" {
 		return false, nil
 	}
@@ -49,7 +49,7 @@ func (d *desk) mean(ctx context.Context, x *exchange) (bool, error) {
 }
 
 // propose tells a person what the judge takes them to mean. Nothing is done with it.
-func (d *desk) propose(x *exchange, v fleet.Verdict, list []ledger.Proposal) {
+func (d *replyHandler) propose(x *exchange, v fleet.Verdict, list []ledger.Proposal) {
 	defer func() {
 		d.mu.Lock()
 		d.meaning = false

@@ -11,7 +11,7 @@ import (
 )
 
 // followUp looks what becomes of what a reply has begun.
-func (d *desk) followUp(x *exchange, became control.Answered) {
+func (d *replyHandler) followUp(x *exchange, became control.Answered) {
 	switch {
 	case became.Order != "":
 		d.outcome(x, became.About, func(ctx context.Context) (string, bool) { return orderOutcome(ctx, x) })
@@ -29,7 +29,7 @@ const (
 // outcome tells the person, once, when what was begun did not come to its end. That
 // it did is told by the end of the alert. After a crash it is not told: the alert,
 // which goes on, is.
-func (d *desk) outcome(x *exchange, about fleet.AlertKey, look func(context.Context) (text string, over bool)) {
+func (d *replyHandler) outcome(x *exchange, about fleet.AlertKey, look func(context.Context) (text string, over bool)) {
 	d.looking.Go(func() {
 		ctx, cancel := context.WithTimeout(d.life, outcomeWithin)
 		defer cancel()

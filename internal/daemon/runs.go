@@ -49,13 +49,13 @@ func (s *system) seenOf(ctx context.Context, look string) (string, error) {
 	return b.String() + "(" + s.world.Now().Wall.UTC().Format(time.RFC3339) + "; now: custos alerts)\n", nil
 }
 
-// runner is the book of runs as the server's port wants it.
-type runner struct{ s *system }
+// runPort is the runs of formulas as the server's port wants it.
+type runPort struct{ s *system }
 
-var _ control.Runs = runner{}
+var _ control.Runs = runPort{}
 
 // take writes a run down, and has one pass begin it.
-func (r runner) take(ctx context.Context, run fleet.Run, detach bool) (fleet.Run, error) {
+func (r runPort) take(ctx context.Context, run fleet.Run, detach bool) (fleet.Run, error) {
 	if err := r.s.begin(ctx); err != nil {
 		return run, err
 	}
@@ -91,14 +91,14 @@ func (r runner) take(ctx context.Context, run fleet.Run, detach bool) (fleet.Run
 }
 
 // Runs lists runs.
-func (r runner) Runs(ctx context.Context, f fleet.RunFilter) ([]fleet.Run, error) {
+func (r runPort) Runs(ctx context.Context, f fleet.RunFilter) ([]fleet.Run, error) {
 	return recall(ctx, r.s.ledger, func(st *store.Store) ([]fleet.Run, error) {
 		return st.Runs(ctx, f)
 	})
 }
 
 // Change changes a run, and has a pass carry it on.
-func (r runner) Change(ctx context.Context, id string, change control.RunsChange) (fleet.Run, error) {
+func (r runPort) Change(ctx context.Context, id string, change control.RunsChange) (fleet.Run, error) {
 	if err := r.s.begin(ctx); err != nil {
 		return fleet.Run{}, err
 	}
@@ -122,7 +122,7 @@ func (r runner) Change(ctx context.Context, id string, change control.RunsChange
 
 // carryOn has one pass look at a run, and returns it as that pass left it. What is
 // written down is not lost when the pass cannot be made: the next one goes on.
-func (r runner) carryOn(ctx context.Context, id string) (fleet.Run, error) {
+func (r runPort) carryOn(ctx context.Context, id string) (fleet.Run, error) {
 	r.s.board.Touched(fleet.PartRuns)
 	if err := r.s.loop.Pass(ctx, "run "+id, append(restsOn(), fleet.PartRuns)...); err != nil {
 		r.s.o.Log.Warn("Cannot carry a run on yet", "run", id, "err", err)

@@ -37,26 +37,26 @@ type Options struct {
 // system is every part of Custos, put together. build makes it in one straight
 // line; nothing in it runs yet.
 type system struct {
-	begun   atomic.Bool // what a crash left unfinished was taken up; a daemon does that once
-	cfg     config.Config
-	o       Options
-	world   *catalog.World
-	rules   *rules.Set
-	limits  fleet.AgentLimits
-	ledger  *ledgerFile
-	disk    *fullDisk // that the ledger lies on
-	journal journal.Dir
-	ops     *journal.Ops // nil: the journal is committed nowhere
-	gauges  *gauges
-	hooked  server.WebhookListener // where webhooks are heard
-	board   *observe.Board
-	actor   *act.Actor
-	report  *report.Reporter
-	loop    *loop.Loop
-	ears    *ears
-	places  []report.Inbox   // where people answer
-	meant   interpreter    // asked what people may have meant; nil: nobody is
-	chats   []catalog.Chat // that can be asked who Custos is
+	begun        atomic.Bool // what a crash left unfinished was taken up; a daemon does that once
+	cfg          config.Config
+	o            Options
+	world        *catalog.World
+	rules        *rules.Set
+	limits       fleet.AgentLimits
+	ledger       *ledgerFile
+	disk         *fullDisk // that the ledger lies on
+	journal      journal.Dir
+	ops          *journal.Ops // nil: the journal is committed nowhere
+	gauges       *gauges
+	hooked       server.WebhookListener // where webhooks are received
+	board        *observe.Board
+	actor        *act.Actor
+	report       *report.Reporter
+	loop         *loop.Loop
+	hookReceiver *hookReceiver
+	places       []report.Inbox // where people answer
+	meant        interpreter    // asked what people may have meant; nil: nobody is
+	chats        []catalog.Chat // that can be asked who Custos is
 
 	watchers   []watcher
 	library    *library.Library
@@ -79,12 +79,12 @@ type system struct {
 	pulse     pulse
 	audited   atomic.Pointer[store.Audit] // the last comparison of memory with the ledger that was told
 
-	reload    *reloader                           // nil without a daemon
-	socket    atomic.Pointer[server.MainSocket]   // that it serves at; nil without one
-	hookEar   atomic.Pointer[server.HookListener] // that it hears hooks with; nil without one
-	unwatched unwatched
-	hurt      chan error // why the ledger is to be opened anew
-	renewed   time.Time  // when that was done last
+	reload       *reloader                           // nil without a daemon
+	socket       atomic.Pointer[server.MainSocket]   // that it serves at; nil without one
+	hookListener atomic.Pointer[server.HookListener] // that it receives hooks with; nil without one
+	unwatched    unwatched
+	hurt         chan error // why the ledger is to be opened anew
+	renewed      time.Time  // when that was done last
 }
 
 // tick is how often a pass is made for rules that wait for time.
@@ -107,7 +107,7 @@ func (s *system) configTrouble() string {
 
 // socketTrouble says what is wrong with the sockets of this daemon.
 func (s *system) socketTrouble() string {
-	why, hooks := s.ownSocket(), s.hookEar.Load()
+	why, hooks := s.ownSocket(), s.hookListener.Load()
 	if why != "" || hooks == nil {
 		return why
 	}
@@ -189,21 +189,21 @@ func (s *system) handler(ctx context.Context, down func()) http.Handler {
 	return server.New(server.Options{
 		Cycle: cycle{s}, Mender: cycle{s}, Rules: rulebook{s.rules}, Explainer: reader{s.world.Kinds},
 		Now: s.world.Now, Version: s.o.Version, Down: down, InProcess: down == nil, Log: s.o.Log, AgentOf: s.agentOf,
-		HookFiles: hookFiles{s}, Hooks: s.ears, Whose: s.ears.whose,
+		HookFiles: hookFiles{s}, Hooks: s.hookReceiver, Whose: s.hookReceiver.whose,
 		Control: s.control(down != nil), Metrics: s.page(), Examine: s.examine, Anew: s.anew,
 	})
 }
 
 // control is what people and agents may do.
 func (s *system) control(watched bool) *control.Control {
-	d := control.OnDisk{Library: s.library, Past: s.recall, Look: s.lookedAt, Runs: runner{s}.Runs, Take: runner{s}.take, Now: s.world.Now}
-	b := book{s.ledger, s.world.Now}
+	d := control.OnDisk{Library: s.library, Past: s.recall, Look: s.lookedAt, Runs: runPort{s}.Runs, Take: runPort{s}.take, Now: s.world.Now}
+	b := ledgerPort{s.ledger, s.world.Now}
 	return &control.Control{
-		Formulas: d, Schedules: d.Schedules, Runs: runner{s}, Plugins: d, Pauses: pauser{s}, Code: codeDesk{s},
-		Alerts: b, Approver: cycle{s}, Look: cycle{s}.Look, Brakes: brakes{s}, Tell: b.tell, Receivers: s.hears, Events: b.Events,
-		Records: records{s}, Asker: cycle{s}, Orders: clerk{s}, Agents: agentBook{s}, Asks: askBook{s}, Past: s.recall, Situation: s.situation, PatrolEvery: s.cfg.PatrolEvery, Registry: s.registered, KindOf: s.world.Kinds.Of,
-		Status: s.status(watched), Vitals: s.vitals(watched), Costs: s.costs, Made: s.made, Places: s.listening, Screens: screens{s}, History: clerk{s},
-		Journal: diary{s.journal}.Journal, Teller: s.actor, Configured: s.cfg.Found, Rules: s.rules.Names, Now: s.world.Now,
+		Formulas: d, Schedules: d.Schedules, Runs: runPort{s}, Plugins: d, Pauses: pausePort{s}, Code: codePort{s},
+		Alerts: b, Approver: cycle{s}, Look: cycle{s}.Look, Brakes: brakes{s}, Tell: b.tell, Receivers: s.receivers, Events: b.Events,
+		Records: records{s}, Asker: cycle{s}, Orders: orderPort{s}, Agents: agentPort{s}, Asks: askPort{s}, Past: s.recall, Situation: s.situation, PatrolEvery: s.cfg.PatrolEvery, Registry: s.registered, KindOf: s.world.Kinds.Of,
+		Status: s.status(watched), Vitals: s.vitals(watched), Costs: s.costs, Made: s.made, Places: s.listening, Screens: screens{s}, History: orderPort{s},
+		Journal: journalPort{s.journal}.Journal, Teller: s.actor, Configured: s.cfg.Found, Rules: s.rules.Names, Now: s.world.Now,
 		Reply: replyToRun, Attend: s.attend, Watched: watched, People: []string{server.Caller{UID: os.Getuid()}.Name(), server.Caller{}.Name()},
 	}
 }

@@ -17,7 +17,7 @@ import (
 )
 
 // tell writes down what people are to be told.
-func (b book) tell(ctx context.Context, m fleet.Message) error {
+func (b ledgerPort) tell(ctx context.Context, m fleet.Message) error {
 	st, err := b.l.writer(ctx)
 	if err != nil {
 		return err
@@ -25,9 +25,9 @@ func (b book) tell(ctx context.Context, m fleet.Message) error {
 	return st.Commit(ctx, fleet.Changes{Messages: []fleet.Message{m}}.Plan(b.now()).Turn())
 }
 
-// hears names the notifiers that a message reaches. The terminal of the daemon is
+// receivers names the notifiers that a message reaches. The terminal of the daemon is
 // none: nobody need look at it.
-func (s *system) hears(m fleet.Message) []string {
+func (s *system) receivers(m fleet.Message) []string {
 	return slices.DeleteFunc(s.report.Reaches(m), func(name string) bool { return name == terminal.Notifier{}.Name() })
 }
 

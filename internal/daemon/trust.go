@@ -38,19 +38,19 @@ func (s *system) keep(ctx context.Context, p fleet.Pins, by string) error {
 	return nil
 }
 
-// codeDesk is the folders of code as the server's port wants them.
-type codeDesk struct{ s *system }
+// codePort is the folders of code as the server's port wants them.
+type codePort struct{ s *system }
 
-var _ control.Code = codeDesk{}
+var _ control.Code = codePort{}
 
 // Code lists the folders in which there is anything.
-func (d codeDesk) Code(ctx context.Context) ([]fleet.CodeFacts, error) {
+func (d codePort) Code(ctx context.Context) ([]fleet.CodeFacts, error) {
 	d.s.library.Plugins.All(ctx) // which reads its folders, and has them known
 	return d.s.library.Code.All(), nil
 }
 
 // Trust writes down that a folder is trusted as it was shown; without a digest, not any more.
-func (d codeDesk) Trust(ctx context.Context, dir, digest, by string) error {
+func (d codePort) Trust(ctx context.Context, dir, digest, by string) error {
 	if err := d.s.begin(ctx); err != nil {
 		return err
 	}

@@ -125,11 +125,11 @@ func (s *system) watch(ctx context.Context, asked <-chan os.Signal) (next *confi
 	}
 	s.socket.Store(socket)
 	s.reload = s.newReloader()
-	hooks, err := server.ListenHooks(server.HookOptions{Run: cfg.RuntimeDir, Hooks: s.ears, Whose: s.ears.whose, Log: o.Log})
+	hooks, err := server.ListenHooks(server.HookOptions{Run: cfg.RuntimeDir, Hooks: s.hookReceiver, Whose: s.hookReceiver.whose, Log: o.Log})
 	if err != nil {
 		return nil, errors.Join(err, socket.Close())
 	}
-	s.hookEar.Store(hooks)
+	s.hookListener.Store(hooks)
 	ctx, down := context.WithCancel(ctx)
 	defer down()
 	fmt.Fprintf(o.Stderr, "custos %s watches, pid %d, mode %s; custos down ends it and leaves every agent running\n", o.Version, os.Getpid(), cfg.Mode)
@@ -141,7 +141,7 @@ func (s *system) watch(ctx context.Context, asked <-chan os.Signal) (next *confi
 	parts.Go(func() { s.part(ctx, "watch files", s.watchFiles) })
 	parts.Go(func() { s.part(ctx, "watch sessions", s.watchSessions) })
 	parts.Go(func() { s.part(ctx, "watch parts for events", s.watchParts) })
-	parts.Go(func() { s.part(ctx, "hear hooks", hooks.Serve) })
+	parts.Go(func() { s.part(ctx, "receive hooks", hooks.Serve) })
 	parts.Go(func() { s.deliver(ctx) })
 	parts.Go(func() { s.listenToPeople(ctx) })
 	parts.Go(func() { s.commitJournal(ctx) })

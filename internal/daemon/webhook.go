@@ -18,7 +18,7 @@ func (s *system) hearWebhooks(ctx context.Context) {
 	if o.Address == "" {
 		return
 	}
-	s.repeat(ctx, webhookAgain, "hear webhooks", func(ctx context.Context) error {
+	s.repeat(ctx, webhookAgain, "receive webhooks", func(ctx context.Context) error {
 		l, err := server.ListenWebhooks(ctx, o)
 		if err != nil {
 			return err

@@ -16,7 +16,7 @@ import (
 )
 
 // atDesk is a system that runs nothing, and a desk in it; custos.toml holds the given text.
-func atDesk(t *testing.T, toml ...string) (*system, *desk) {
+func atDesk(t *testing.T, toml ...string) (*system, *replyHandler) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, ".config/custos/custos.toml")
 	err := os.MkdirAll(filepath.Dir(file), 0o700)
@@ -32,7 +32,7 @@ func atDesk(t *testing.T, toml ...string) (*system, *desk) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = s.Close() })
-	return s, &desk{s: s, told: map[string]fleet.Instant{}, life: t.Context()}
+	return s, &replyHandler{s: s, told: map[string]fleet.Instant{}, life: t.Context()}
 }
 
 func chat() fleet.Place {
@@ -40,7 +40,7 @@ func chat() fleet.Place {
 }
 
 // take gives the desk what Ann said, and returns the answers that wait then.
-func take(t *testing.T, s *system, d *desk, p fleet.Place, said fleet.Said) (bodies []string) {
+func take(t *testing.T, s *system, d *replyHandler, p fleet.Place, said fleet.Said) (bodies []string) {
 	t.Helper()
 	if err := d.Take(t.Context(), p, said); err != nil {
 		t.Fatalf("%q: %v", said.Text, err)
@@ -74,7 +74,7 @@ func TestReplyArrivesTwice(t *testing.T) {
 	if got := take(t, s, d, chat(), annSays("$1", "freeze")); len(got) != 1 || Frozen(s.cfg) != "" {
 		t.Errorf("answers %q, frozen %q", got, Frozen(s.cfg))
 	}
-	other := &desk{s: s, told: map[string]fleet.Instant{}, life: t.Context()} // the next Custos
+	other := &replyHandler{s: s, told: map[string]fleet.Instant{}, life: t.Context()} // the next Custos
 	if got := take(t, s, other, chat(), annSays("$1", "freeze")); len(got) != 1 || Frozen(s.cfg) != "" {
 		t.Errorf("answers %q, frozen %q", got, Frozen(s.cfg))
 	}

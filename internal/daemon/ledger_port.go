@@ -15,18 +15,18 @@ import (
 	"custos/internal/store"
 )
 
-// book is the ledger as the server's ports want it.
-type book struct {
+// ledgerPort is the ledger as the server's ports want it.
+type ledgerPort struct {
 	l   *ledgerFile
 	now func() fleet.Instant
 }
 
 var (
-	_ control.Alerts = book{}
+	_ control.Alerts = ledgerPort{}
 )
 
 // Alerts lists the alerts of the ledger; none when there is no ledger yet.
-func (b book) Alerts(ctx context.Context, all bool) ([]fleet.Alert, error) {
+func (b ledgerPort) Alerts(ctx context.Context, all bool) ([]fleet.Alert, error) {
 	list, err := recall(ctx, b.l, func(st *store.Store) ([]fleet.Alert, error) { return st.Alerts(ctx, all) })
 	if err != nil || len(list) == 0 {
 		return list, err
@@ -40,7 +40,7 @@ const amnesiaRule = "self-amnesia"
 
 // Acknowledge writes down that a person has taken up an alert, unless that is over. Taking
 // up the alert of the amnesia is how a person confirms that Custos may act again.
-func (b book) Acknowledge(ctx context.Context, number int64, by string) (fleet.Alert, error) {
+func (b ledgerPort) Acknowledge(ctx context.Context, number int64, by string) (fleet.Alert, error) {
 	st, err := b.l.writer(ctx)
 	if err != nil {
 		return fleet.Alert{}, err
@@ -56,7 +56,7 @@ func (b book) Acknowledge(ctx context.Context, number int64, by string) (fleet.A
 }
 
 // Silence writes down a silence.
-func (b book) Silence(ctx context.Context, s fleet.Silence) error {
+func (b ledgerPort) Silence(ctx context.Context, s fleet.Silence) error {
 	st, err := b.l.writer(ctx)
 	if err != nil {
 		return err
@@ -65,7 +65,7 @@ func (b book) Silence(ctx context.Context, s fleet.Silence) error {
 }
 
 // Events lists events of the log.
-func (b book) Events(ctx context.Context, f control.EventFilter) ([]fleet.Event, error) {
+func (b ledgerPort) Events(ctx context.Context, f control.EventFilter) ([]fleet.Event, error) {
 	which := store.EventFilter{Subject: f.Subject, Rule: f.Rule, Action: f.Action}
 	return recall(ctx, b.l, func(st *store.Store) ([]fleet.Event, error) {
 		if f.After == 0 {
@@ -75,11 +75,11 @@ func (b book) Events(ctx context.Context, f control.EventFilter) ([]fleet.Event,
 	})
 }
 
-// diary is the journal as control wants it.
-type diary struct{ dir journal.Dir }
+// journalPort is the journal as control wants it.
+type journalPort struct{ dir journal.Dir }
 
 // Journal returns one day.
-func (d diary) Journal(_ context.Context, day string) (api.Journal, error) {
+func (d journalPort) Journal(_ context.Context, day string) (api.Journal, error) {
 	text, of, err := d.dir.Read(day)
 	if err != nil {
 		return api.Journal{}, err
