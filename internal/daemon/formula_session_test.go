@@ -37,7 +37,7 @@ ask_wait = "1s"
 interrupt_wait = "500ms"
 term_wait = "1s"
 [nudge]
-echo = "1s"
+echo = "20s"
 [formulas]
 projects = { app = "~/app" }
 factory = "~/factory"

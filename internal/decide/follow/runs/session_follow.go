@@ -246,10 +246,12 @@ func (a *advance) look(r *fleet.Run, reg *fleet.Registration, agent *fleet.Agent
 	switch {
 	case s.Looks < most:
 		a.out.Due(a.at, s.LookedAt.Add(time.Duration(lookSpacing)))
-	case a.facts[r.ID].Phase.IsKnown() && a.lookedSince(r, s.LookedAt):
-		a.failSession(r, sessionIdle, "its agent went back to its prompt without a phase")
-	default:
+	case !a.facts[r.ID].Phase.IsKnown() || !a.lookedSince(r, s.LookedAt):
 		a.wait("its agent is at its prompt: what it wrote down is being looked at")
 		a.out.Due(a.at, a.at.Add(lookAgain))
+	case reg.PromptState == fleet.DeliveryUndelivered:
+		a.failSession(r, sessionIdle, "what it is to do did not reach its agent, which stands at its prompt")
+	default:
+		a.failSession(r, sessionIdle, "its agent went back to its prompt without a phase")
 	}
 }

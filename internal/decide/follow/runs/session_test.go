@@ -140,6 +140,11 @@ func TestSessionContract(t *testing.T) {
 			w.looked = w.now.Add(time.Second)
 			w.passes(2, 2*time.Second)
 		}, state: fleet.RunDone, end: "phase", steps: "done done"},
+		"idle, and its prompt did not arrive": {does: func(w *town) {
+			ledger.Registration(w.past.Registrations, "r1").PromptState = fleet.DeliveryUndelivered
+			w.agent().State = fleet.StateIdle
+			w.passes(3, 31*time.Second)
+		}, state: fleet.RunFailed, end: "idle", why: "what it is to do did not reach its agent", steps: "failed skipped", keep: true},
 		"idle before its prompt arrived": {does: func(w *town) {
 			ledger.Registration(w.past.Registrations, "r1").PromptState = fleet.DeliverySent
 			w.agent().State = fleet.StateIdle
