@@ -63,7 +63,7 @@ func (p *place) make(o options) {
 }
 
 // limit caps the memory of the agent's cgroup, in bytes, and keeps it out of
-// swap: what does not fit would go on there, and make everybody slow.
+// swap: what does not fit would go on there, and make all slow.
 func (p *place) limit(bytes int64) {
 	err := write(filepath.Join(p.path, "memory.max"), strconv.FormatInt(bytes, 10))
 	switch {

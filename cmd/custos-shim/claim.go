@@ -11,11 +11,11 @@ import (
 	"strings"
 )
 
-// errTaken says that the key already belongs to someone.
+// errTaken says that the key already belongs to another shim.
 var errTaken = errors.New("the key is taken")
 
 // claim takes the key, for good and for this process alone. The file appears
-// with its content or not at all, so nobody ever reads half a claim. A key is
+// with its content or not at all, so half a claim is never read. A key is
 // never given back: a new attempt is a new instance.
 func claim(dir, key, name string, me process, at instant) error {
 	text, err := json.Marshal(claimed{V: version, Key: key, Name: name, Shim: me, At: at})
@@ -41,11 +41,11 @@ func claim(dir, key, name string, me process, at instant) error {
 func owner(dir string) string {
 	text, err := readFile(filepath.Join(dir, "claim"))
 	if err != nil {
-		return "someone who cannot be read: " + err.Error()
+		return "a shim whose claim cannot be read: " + err.Error()
 	}
 	var c claimed
 	if err := json.Unmarshal(text, &c); err != nil || c.Shim.PID == 0 {
-		return "someone who says " + strconv.Quote(strings.TrimSpace(string(text[:min(len(text), 200)])))
+		return "a claim that says " + strconv.Quote(strings.TrimSpace(string(text[:min(len(text), 200)])))
 	}
 	state := "which is gone"
 	if start, err := startOf(c.Shim.PID); err == nil && start == c.Shim.Start {

@@ -22,7 +22,7 @@
 // the terminal over to the agent, which leads the terminal's session as it would
 // without a shim.
 //
-// kill -9 of the shim does not end a headless agent; nobody then writes how that
+// kill -9 of the shim does not end a headless agent; nothing then writes how that
 // agent ends, and its input, if it has one, ends. In a pane tmux closes the
 // terminal when the pane's first process is gone, so the agent gets SIGHUP.
 package main

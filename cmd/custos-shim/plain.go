@@ -11,7 +11,7 @@ import (
 )
 
 // The agent may put what it likes in place of a file of the shim's: a pipe that is waited
-// for without end, a link to a file of somebody's. What follows waits for none and follows none.
+// for without end, a link to any file. What follows waits for none and follows none.
 
 // create makes a new file. What lies at its path is taken away, and never opened.
 func create(path string) (*os.File, error) {

@@ -154,7 +154,7 @@ func (r *reserved) fill(v any) error {
 	return nil
 }
 
-// settle makes the file survive a loss of power. It is called after everybody
+// settle makes the file survive a loss of power. It is called after all
 // can already read it.
 func (r *reserved) settle() {
 	_ = r.file.Sync()

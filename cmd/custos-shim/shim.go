@@ -154,7 +154,7 @@ func (s *shim) fork(path string, l launch) error {
 	if err == nil {
 		err = put(s.o.dir, "started.json", s.record())
 	}
-	if err != nil { // an agent that nobody can find must not run
+	if err != nil { // an agent that cannot be found must not run
 		_ = unix.Kill(-pid, unix.SIGKILL)
 		reap(pid)
 		return fmt.Errorf("cannot record the agent, so it was ended: %w", err)
@@ -215,7 +215,7 @@ func (s *shim) isOver() bool {
 	return s.over
 }
 
-// writeLeft lists who is left, or removes the list when there is nobody. That a
+// writeLeft lists who is left, or removes the list when there is none. That a
 // full disk refuses it is no reason to do anything: /proc tells the same.
 func (s *shim) writeLeft() {
 	if procs := below(s.self.PID); len(procs) > 0 {

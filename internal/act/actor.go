@@ -30,7 +30,7 @@ type Options struct {
 	Frozen  func() (why string)  // asked before every action; "" when not frozen; nil: never
 	Now     func() fleet.Instant // for Began and Ended
 	Workers int                  // actions at once; default: one per processor, 2 to 8
-	Done    func(fleet.Result)   // told of every result once it is written down; nil: nobody
+	Done    func(fleet.Result)   // given every result once it is written down; nil: not called
 	// Learned is told what an action that goes on has learned of its agent, and
 	// writes it down; nil: it is written down with the result.
 	Learned func(ctx context.Context, actionID string, r fleet.Registration) error

@@ -18,7 +18,7 @@ type knownAgents struct {
 type started struct {
 	action  fleet.Action
 	at      fleet.Instant
-	planned bool // in this very pass: nobody has begun it
+	planned bool // in this very pass: it is not begun
 }
 
 // doing says how far a start is that another one waits for.

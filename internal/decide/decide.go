@@ -72,7 +72,7 @@ func (r *request) byPerson() bool { return r.order != nil && fleet.IsPerson(r.or
 func (r *request) isAsked() bool { return r.byPerson() || r.run != nil || r.wish.Do == doTriage }
 
 // isKept says whether it starts an agent again that a person spawned: to order an
-// agent is to order that it runs. The fleet's mode is about what nobody ordered.
+// agent is to order that it runs. The fleet's mode is about what was not ordered.
 func (r *request) isKept() bool {
 	return r.order == nil && r.wish.Do == doRecover && r.reg != nil && r.reg.Kept()
 }

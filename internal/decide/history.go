@@ -55,7 +55,7 @@ func remember(records []fleet.ActionRecord, abilities map[string]fleet.Ability) 
 }
 
 // bootly holds the latest moments of each boot, by either clock: a look of the
-// same boot is compared by the one that nobody can set, a look of another boot
+// same boot is compared by the one that cannot be set, a look of another boot
 // by the other, which may have been set back in between.
 type bootly []fleet.Instant
 
@@ -134,7 +134,7 @@ func (p *pass) realTries(r *request) []*fleet.ActionRecord {
 
 // earlier returns what was done before of what is asked for. A person who orders
 // a second nudge means it; only the tries at one and the same order count
-// together. To rules, agents and Custos itself a recovery counts whoever asked for it. Each attempt at a step stands for
+// together. To rules, agents and Custos itself a recovery counts whatever asked for it. Each attempt at a step stands for
 // itself.
 func (p *pass) earlier(r *request) []*fleet.ActionRecord {
 	all := p.history.ended[deedOf(r.wish.Do, r.wish.Subject, r.wish.Target)]

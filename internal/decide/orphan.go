@@ -7,13 +7,13 @@ import (
 	"custos/internal/fleet"
 )
 
-// orphan is what is known of something that nobody may have any more: the work
+// orphan is what is known of something that no agent may have any more: the work
 // of an agent that ended, an issue, a worktree, a process.
 type orphan struct {
 	what  orphanKind
-	who   string      // whoever had it, for people; "" when nobody is known
+	who   string      // the agent that had it, for people; "" when none is known
 	owner fleet.Owner // of the thing itself
-	// alive says whether whoever had it lives.
+	// alive says whether the agent that had it lives.
 	alive fleet.Leaf[bool]
 	// assigned says whether there is work: the agent is to run, the issue is said to
 	// be worked on, an agent that is to come back works in the worktree.
@@ -41,14 +41,14 @@ type orphanKind string
 const (
 	orphanAgent   orphanKind = "agent"    // registered, to run, and ended
 	orphanWork    orphanKind = "work"     // an issue that is said to be worked on
-	orphanTree    orphanKind = "worktree" // somebody's, and unused
+	orphanTree    orphanKind = "worktree" // of an agent, and unused
 	orphanProcess orphanKind = "process"  // of an agent, without terminal, parent and owner
 )
 
 type orphanDo string
 
 // What is done with an orphan. Release, reassign, remove and stop take something
-// from somebody: no unknown leads to one of them.
+// from an agent: no unknown leads to one of them.
 const (
 	orphanLeave    orphanDo = "leave"
 	orphanWait     orphanDo = "wait"       // it may be decided later
@@ -64,7 +64,7 @@ const (
 // How long each is left alone, whatever a rule says.
 const (
 	youngProcess = fleet.Duration(time.Minute)      // it may be on its way to its new parent
-	youngTree    = fleet.Duration(10 * time.Minute) // somebody may stand in it between two commands
+	youngTree    = fleet.Duration(10 * time.Minute) // an agent may stand in it between two commands
 	youngWork    = fleet.Duration(time.Minute)      // its agent may be on its way back
 )
 
@@ -95,12 +95,12 @@ func (o orphan) decide() (orphanDo, string) {
 
 func (o orphan) whose() string {
 	if o.who == "" {
-		return "whoever had it"
+		return "the agent that had it"
 	}
 	return "its agent " + word(o.who)
 }
 
-// agent: one that ended in the middle of its work goes on with it; what nobody
+// agent: one that ended in the middle of its work goes on with it; what no agent
 // will go on with is backed up, and then a person's.
 func (o orphan) agent() (orphanDo, string) {
 	if do, why := o.unassigned("it is not to run"); do != "" {
@@ -142,7 +142,7 @@ func (o orphan) finished() (orphanDo, string) {
 // work: its own agent goes on with it, when it can; else others begin where it
 // stopped, as far as that is in commits.
 func (o orphan) work() (orphanDo, string) {
-	if do, why := o.unassigned("nobody is said to work on it"); do != "" {
+	if do, why := o.unassigned("no agent is said to work on it"); do != "" {
 		return do, why
 	}
 	if o.returns {
@@ -160,14 +160,14 @@ func (o orphan) work() (orphanDo, string) {
 	case !o.clean.Or(false):
 		return o.uncommitted()
 	case o.missing && !o.behind():
-		return orphanRelease, "the folder it was done in is gone, and nobody can come back to it"
+		return orphanRelease, "the folder it was done in is gone, and no agent can come back to it"
 	case o.behind():
-		return orphanReassign, commits(o.unpushed.Or(0)) + " on no remote: whoever takes it up goes on from there"
+		return orphanReassign, commits(o.unpushed.Or(0)) + " on no remote: the next agent goes on from there"
 	}
 	return orphanRelease, "all that was done is committed, and pushed or merged"
 }
 
-// worktree: it goes when nothing in it could be lost and nobody comes back to it.
+// worktree: it goes when nothing in it could be lost and no agent comes back to it.
 func (o orphan) worktree() (orphanDo, string) {
 	if do, why := o.young(youngTree, "it was used"); do != "" {
 		return do, why
@@ -187,7 +187,7 @@ func (o orphan) worktree() (orphanDo, string) {
 	case o.missing:
 		return orphanRemove, "its folder is gone, and only git's entry of it is left"
 	case o.crashed:
-		return orphanRemove, "it was kept after a crash, and nobody came for it in its day: its work is backed up, and its branch stays"
+		return orphanRemove, "it was kept after a crash, and no agent came for it in its day: its work is backed up, and its branch stays"
 	case o.behind():
 		return orphanLeave, commits(o.unpushed.Or(0)) + " on no remote"
 	case !o.merged.Or(false):
@@ -196,7 +196,7 @@ func (o orphan) worktree() (orphanDo, string) {
 	return orphanRemove, "nothing in it could be lost"
 }
 
-// process: what an agent of ours left running, and nobody has.
+// process: what an agent of ours left running, and no agent has.
 func (o orphan) process() (orphanDo, string) {
 	if do, why := o.young(youngProcess, "it began"); do != "" {
 		return do, why
@@ -217,7 +217,7 @@ func (o orphan) process() (orphanDo, string) {
 			return orphanLeave, ask.no
 		}
 	}
-	return orphanStop, "nobody has it, and nothing of it moves"
+	return orphanStop, "no agent has it, and nothing of it moves"
 }
 
 // uncommitted: what is in no commit is backed up before anything else.

@@ -7,7 +7,7 @@ import (
 	"custos/internal/fleet"
 )
 
-// The actions that take something from somebody who is gone, beside those that
+// The actions that take something from an agent that is gone, beside those that
 // have a name already.
 const (
 	doStopTree = "stop-tree"
@@ -19,7 +19,7 @@ const (
 const ruleOrphaned = "orphaned-work"
 
 // askOrphan refuses what the table of orphans (orphan.decide) does not say is to
-// be done with what somebody left. Only rules and runs are asked: a person may know
+// be done with what an agent left. Only rules and runs are asked: a person may know
 // better, and the action looks once more itself.
 func (p *pass) askOrphan(r *request) *refusal {
 	if r.order != nil {
@@ -70,7 +70,7 @@ func allow(o orphan, dos ...orphanDo) *refusal {
 	return no
 }
 
-// handover says, where an issue is given back, what of it is already done: whoever
+// handover says, where an issue is given back, what of it is already done: the agent that
 // takes it up goes on from there.
 func (p *pass) handover(r *request) string {
 	x := r.wish.Target.Issue

@@ -25,7 +25,7 @@ func (p *pass) lives(h formerAgent) fleet.Leaf[bool] {
 	case !p.snap.Agents.Fresh():
 		return fleet.Unknown[bool]("agents is " + status(p.snap.Agents.Status))
 	case h.name == "":
-		return fleet.Unknown[bool]("nobody is known to have had it")
+		return fleet.Unknown[bool]("no agent is known to have had it")
 	case h.seen == nil && h.reg == nil, h.seen != nil && h.seen.Process.PID == 0 && isOver(h.seen.State):
 		return fleet.Known(false)
 	case isAlive(h.seen):
@@ -89,7 +89,7 @@ func (p *pass) ended(h formerAgent) fleet.Leaf[fleet.Duration] {
 	if h.seen != nil && isOver(h.seen.State) {
 		return h.seen.Dwell
 	}
-	return fleet.Unknown[fleet.Duration]("nobody saw it end")
+	return fleet.Unknown[fleet.Duration]("its end was not seen")
 }
 
 // orphanedAgent is what is known of a registered agent that ended.
@@ -196,7 +196,7 @@ func isCommitted(w *fleet.Worktree) fleet.Leaf[bool] {
 	return fleet.Known(true)
 }
 
-// orphanedTree is what is known of a worktree that nobody uses. run is the run
+// orphanedTree is what is known of a worktree that is not used. run is the run
 // that gives it up; nil: none does.
 func (p *pass) orphanedTree(w *fleet.Worktree, run *fleet.Run) orphan {
 	o := orphan{what: orphanTree, owner: w.Owner, tree: fleet.Known(true), clean: isEmpty(w), unpushed: w.Unpushed, merged: w.Merged, missing: w.Missing, crashed: w.Crashed,
@@ -221,7 +221,7 @@ func (p *pass) orphanedTree(w *fleet.Worktree, run *fleet.Run) orphan {
 	return o
 }
 
-// shares adds one of those who had a worktree: whoever lives counts before who is
+// shares adds one of those who had a worktree: one that lives counts before one that is
 // not known to have ended, and who comes back before who does not.
 func (p *pass) shares(o *orphan, h formerAgent) {
 	lives := p.lives(h)
@@ -257,7 +257,7 @@ func (p *pass) orphanedProcess(a *fleet.Agent) orphan {
 		o.moving = fleet.Unknown[bool]("not every sign of life of it can be seen")
 	}
 	if uid, known := p.userOf(a.Process).Get(); known && uid != p.snap.From.UID {
-		o.owner = fleet.OwnerForeign // whoever can read its marker: it is another user's
+		o.owner = fleet.OwnerForeign // though its marker can be read: it is another user's
 	}
 	return o
 }

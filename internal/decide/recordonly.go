@@ -44,7 +44,7 @@ func (p *pass) askAccount(o *fleet.Order) (fleet.Guard, *refusal) {
 	return fleet.GuardState, &refusal{why: "no registered agent has the account " + o.Account, final: true}
 }
 
-// askAdopt judges the adoption of an agent that somebody else started.
+// askAdopt judges the adoption of an agent that Custos did not start.
 func (p *pass) askAdopt(o *fleet.Order) (fleet.Guard, *refusal) {
 	if reg := p.known.registered[o.Agent]; reg != nil {
 		return fleet.GuardState, &refusal{why: "an agent of this name is registered already", final: true}

@@ -191,7 +191,7 @@ func (p *pass) askTree(r *request) *refusal {
 	return &refusal{why: "it is not removable: " + strings.Join(r.wish.Target.Worktree.Obstacles, "; ")}
 }
 
-// askComeBack refuses to remove what a stopped agent would come back to: whoever stopped
+// askComeBack refuses to remove what a stopped agent would come back to: a person who stopped
 // it may start it again. One that crashed there is the matter of its own rule.
 func (p *pass) askComeBack(w *fleet.Worktree) *refusal {
 	for i := range p.past.Registrations {

@@ -9,7 +9,7 @@ import (
 )
 
 // askState refuses what does not fit the state the agent, or the thing, is in, and
-// what is not to be done with something that nobody has any more.
+// what is not to be done with something that no agent has any more.
 func askState(p *pass, r *request) *refusal {
 	if no := p.askFit(r); no != nil {
 		return no
@@ -108,7 +108,7 @@ func askRestart(r *request) *refusal {
 }
 
 // endedByPerson returns how a person is known to have ended the agent: by a word to
-// Custos, or at its own terminal. "" when none is: that nobody knows who did it is
+// Custos, or at its own terminal. "" when none is: that it is not known who did it is
 // no reason to leave it dead.
 func (p *pass) endedByPerson(r *request) string {
 	if r.reg != nil && r.reg.Desired == fleet.DesiredStopped && fleet.IsPerson(r.reg.DesiredBy) {
@@ -134,7 +134,7 @@ func isWantedSince(reg *fleet.Registration, then fleet.Instant) bool {
 }
 
 // askNudge: it runs, its turn is over or nothing of it moves, its input line is
-// empty, and nobody types there.
+// empty, and no person types there.
 func (p *pass) askNudge(r *request) *refusal {
 	a := r.wish.Target.Agent
 	if no := askWanted(r); no != nil {
@@ -149,11 +149,11 @@ func (p *pass) askNudge(r *request) *refusal {
 	return p.askInput(a)
 }
 
-// askInput: nothing is half-written in the input line of an agent, and nobody may
+// askInput: nothing is half-written in the input line of an agent, and no person may
 // be typing there.
 func (p *pass) askInput(a *fleet.Agent) *refusal {
 	if a.Pane == nil {
-		return nil // no terminal: nobody else types into it
+		return nil // no terminal: no other types into it
 	}
 	if no := p.askTyping(a); no != nil {
 		return no

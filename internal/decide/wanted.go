@@ -82,7 +82,7 @@ func (p *pass) everyonesWork() map[string]worked {
 	return all
 }
 
-// beadWork: a bead that nobody is assigned to is worked on by whoever has it as its task.
+// beadWork: a bead without an assignee is worked on by the agent that has it as its task.
 func (p *pass) beadWork(note func(agent, closed string, age fleet.Leaf[fleet.Duration]), since func(fleet.Instant) fleet.Leaf[fleet.Duration]) {
 	tasked := map[fleet.Ref][]string{}
 	for _, r := range p.past.Registrations {

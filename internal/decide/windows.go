@@ -77,7 +77,7 @@ func (p *pass) askDistance(r *request) *refusal {
 	return &refusal{why: why, until: p.leaves(wait, momentOf(e))}
 }
 
-// begun leaves out what was held back before it began: nobody has tried that yet.
+// begun leaves out what was held back before it began: that was not tried yet.
 func begun(records []*fleet.ActionRecord) []*fleet.ActionRecord {
 	return slices.DeleteFunc(slices.Clone(records), func(e *fleet.ActionRecord) bool { return e.Result != nil && e.Result.Unbegun })
 }

@@ -52,7 +52,7 @@ type conn struct {
 	until time.Time
 }
 
-var errLate = errors.New("nobody answered in time")
+var errLate = errors.New("no answer came in time")
 
 // arm gives the next call on the socket the time that is left.
 func (c *conn) arm(option int) error {

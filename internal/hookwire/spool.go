@@ -18,7 +18,7 @@ import (
 // waited for.
 const atOnce = syscall.O_NOFOLLOW | syscall.O_NONBLOCK
 
-// Spool is a folder of events that nobody has acknowledged, one file each:
+// Spool is a folder of events that were not acknowledged, one file each:
 // WALL-NANOSECONDS "-" ID ".json", so that names sort by time. Writers need no
 // lock: a file appears whole, by rename. Nothing is synced: after a power cut a
 // file may be empty, and is then bad.

@@ -3,7 +3,7 @@ package session
 import "context"
 
 // Announcer is what a Provider may offer besides: it tells of what happens where
-// its agents run, so that nobody has to wait for a look.
+// its agents run, so that no caller has to wait for a look.
 type Announcer interface {
 	// Announce calls tell, one call at a time, until ctx ends; it returns soon
 	// after. When what stands between goes away, or does not answer any more, that

@@ -18,7 +18,7 @@ var ErrBusy = errors.New("busy")
 
 // ErrInDoubt says that it cannot be told whether it was done: the server did not
 // answer in time, and may still do it when it wakes up. It must not be tried
-// again before somebody has looked.
+// again before it was looked at.
 var ErrInDoubt = errors.New("in doubt")
 
 // ErrSpent says that an instance was given up in an earlier attempt. It never
@@ -33,7 +33,7 @@ type Launch struct {
 	Env      []string // KEY=VALUE: the whole environment, but for the marker, and TERM in a pane
 	Dir      string   // working folder; absolute
 	Shim     string   // folder of the instance; absolute, its last element is Instance
-	Cols     int      // size of the terminal until somebody attaches; 0: 200
+	Cols     int      // size of the terminal until a person attaches; 0: 200
 	Rows     int      // 0: 50
 	Input    bool     // headless: give it an input that Type writes to
 

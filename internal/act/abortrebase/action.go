@@ -158,7 +158,7 @@ func (r *run) look(ctx context.Context) error {
 	return err
 }
 
-// same checks that HEAD is where it was seen: a rebase that went on is somebody's.
+// same checks that HEAD is where it was seen: a rebase that went on is being worked on.
 func (r *run) same(ctx context.Context, s subject) error {
 	head, _, err := r.x.o.Git.Head(ctx, r.place)
 	if err != nil {

@@ -46,9 +46,9 @@ func (t *Tree) theirs(ctx context.Context, server proc.ID) guests {
 	return g
 }
 
-// sortOut tells the agent's sessions on its server from others: the one that the
+// sortOut separates the agent's sessions on its server from others: the one that the
 // server was started with, and those that were made in the agent's folder, as long
-// as nobody has ever looked at them. Whose any other is cannot be told.
+// as no person has ever looked at them. Whose any other is cannot be told.
 func sortOut(panes []session.Hosted, folder string) guests {
 	g := guests{own: map[int]bool{}}
 	var left []string
@@ -68,7 +68,7 @@ func sortOut(panes []session.Hosted, folder string) guests {
 }
 
 // withoutGuests leaves out, of what belongs to a tree by descent and marker, what is
-// somebody else's: their panes on the agent's tmux servers, all below those, and the
+// other people's: their panes on the agent's tmux servers, all below those, and the
 // servers that they live on.
 func (t *Tree) withoutGuests(ctx context.Context, members []proc.Member) []proc.Member {
 	out := map[int]bool{}

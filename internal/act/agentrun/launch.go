@@ -358,7 +358,7 @@ func began(dir string, s shim.Started, now fleet.Instant) fleet.Instant {
 }
 
 // Give writes what an agent without a terminal reads first, at most once: that it is
-// about to be given is written down first. Whoever takes up the start of a Custos that
+// about to be given is written down first. A Custos that takes up the start of one that
 // was killed gives what was not given yet, and ends the input either way.
 func (l *Launcher) Give(ctx context.Context, b Begin, got session.Launched) error {
 	if b.Input == "" {

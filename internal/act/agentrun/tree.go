@@ -18,13 +18,13 @@ import (
 
 // Tree is an agent's process with all that belongs to it. Each process is held
 // by a pidfd, against its start time, before anything is sent to it: a signal
-// reaches the very process that was looked at, or nobody.
+// reaches the very process that was looked at, or none.
 type Tree struct {
-	Also   []proc.ID // what was seen in it before: it belongs to it, whoever is its parent by now
+	Also   []proc.ID // what was seen in it before: it belongs to it, whatever its parent is by now
 	Marker string    // environment entry of whatever belongs to it; "" for none
 	Kin    shim.Kin  // what the records of its shims say belongs to it
 	Doubt  error     // why those do not tell all: then nothing shows that nothing is left
-	Hosted Hosted    // asks tmux servers that are part of it; nil: whoever uses one is left alone
+	Hosted Hosted    // asks tmux servers that are part of it; nil: what runs on one is left alone
 	Folder string    // where the agent works (raw); "" when not known
 	Left   []string  // why something that looks like a part of it is left alone, for people
 	Self   proc.ID   // the agent's own process; it is never left to run on

@@ -40,8 +40,8 @@ type World struct {
 	// Registered reads what the ledger knows of an agent now; false when nothing.
 	// Nil: what the plan knew counts.
 	Registered func(ctx context.Context, name string) (fleet.Registration, bool, error)
-	// Hooks returns what an agent, by fleet.HookEvent.Key, told since a moment, the
-	// oldest first. Nil: nobody tells anything.
+	// Hooks returns what an agent, by fleet.HookEvent.Key, reported since a moment, the
+	// oldest first. Nil: no agent reports anything.
 	Hooks func(ctx context.Context, key string, since fleet.Instant) ([]fleet.HookEvent, error)
 	Now   func() fleet.Instant
 	Boot  string // id of this boot; empty asks the kernel

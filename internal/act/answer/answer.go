@@ -93,7 +93,7 @@ func (r *run) ready(ctx context.Context) error {
 }
 
 // same refuses another dialog than the one that is answered, or none, a choice it
-// does not have, and a choice that is not for whoever asks.
+// does not have, and a choice that is not for the one who asks.
 func (r *run) same(ctx context.Context) error {
 	if r.Headless() {
 		return agentrun.Refused("it has no terminal, and shows no dialog")

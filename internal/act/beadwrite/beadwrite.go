@@ -113,7 +113,7 @@ func (r *run) check(ctx context.Context, seen *fleet.Bead) error {
 	case isClosed(now) == wanted:
 		return fmt.Errorf("bead %s is so already: %w", r.id, act.ErrUnneeded)
 	case fleet.Line(now.Assignee, nameRunes) != fleet.Line(seen.Assignee, nameRunes):
-		return fmt.Errorf("bead %s was given to somebody else since: %w", r.id, act.ErrRefused)
+		return fmt.Errorf("bead %s was given to another since: %w", r.id, act.ErrRefused)
 	}
 	return nil
 }

@@ -1,5 +1,5 @@
 // Package checkoutprimary is the action that puts a pinned repository back on
-// its primary branch, when it is clean and nobody works in it.
+// its primary branch, when it is clean and no process stands in it.
 package checkoutprimary
 
 import (

@@ -1,5 +1,5 @@
 // Package clearbuild is the action that throws away build output in a worktree
-// that nobody works in: folders that git ignores, that are known to be
+// that no process stands in: folders that git ignores, that are known to be
 // reproducible, that hold nothing tracked and nothing precious, and that nothing
 // has written to lately. Nothing else in the worktree is touched.
 package clearbuild

@@ -1,4 +1,4 @@
-// Package closelandmark is the action "close-landmark": it takes from everybody
+// Package closelandmark is the action "close-landmark": it takes from all other users
 // else the right to a folder, file or socket of Custos itself. It changes a mode,
 // and nothing that is in it.
 package closelandmark

@@ -1,5 +1,5 @@
 // Package dockerprune holds the actions "docker-prune" and "docker-cache-prune": they have
-// the engine remove what is made again by whoever needs it. The first removes the images
+// the engine remove what is made again when it is needed. The first removes the images
 // that no name leads to and that no container was made of; the second the build cache
 // that no build has used for a day, and that none uses now. Neither ever removes an image
 // with a name, a container or a volume: those may hold what cannot be made again.

@@ -61,7 +61,7 @@ func New(o Options) (*Action, error) {
 }
 
 // Ability implements act.Action. Each process is held by pid and start time:
-// done twice, it reaches nobody else.
+// done twice, it reaches no other process.
 func (x *Action) Ability() fleet.Ability {
 	return fleet.Ability{
 		Do: Do, Idempotent: true,

@@ -78,15 +78,15 @@ type change struct {
 	on   bool
 }
 
-// everybody stands for all that are there.
-const everybody = "*"
+// allNames stands for all that are there.
+const allNames = "*"
 
 // changesOf reads "+a, -b".
 func changesOf(text string) (list []change, err error) {
 	for part := range strings.SplitSeq(text, ",") {
 		part = strings.TrimSpace(part)
 		name := strings.TrimSpace(strings.TrimLeft(part, "+-"))
-		if len(part) < 2 || name == "" || part[0] != '+' && part[0] != '-' || part == "+"+everybody {
+		if len(part) < 2 || name == "" || part[0] != '+' && part[0] != '-' || part == "+"+allNames {
 			return nil, fmt.Errorf("cannot read %q: want something like \"+ready, -in-progress\"", fleet.Line(text, 80))
 		}
 		list = append(list, change{name, part[0] == '+'})
@@ -128,7 +128,7 @@ func (c *changing) left(_ context.Context, now forge.Issue) (bool, error) {
 	c.todo = nil
 	there := c.has(now)
 	for _, w := range c.want {
-		if w.name == everybody {
+		if w.name == allNames {
 			for _, name := range there {
 				c.todo = append(c.todo, change{name, false})
 			}

@@ -19,7 +19,7 @@ import (
 //
 //	comment   the words to say, once for each rule, agent and commit
 //	label     what to put on and take off: "-in-progress, +ready"
-//	assign    to whom, and from whom: "+ann, -bob"; "-*" from everybody
+//	assign    to whom, and from whom: "+ann, -bob"; "-*" from all
 //	close-issue, reopen-issue   why, which is said under it first; or nothing
 //
 // ready, in-progress and blocked stand for the labels that the project calls so.
@@ -144,7 +144,7 @@ func (x *Action) Prepare(ctx context.Context, a fleet.Action) (act.Run, error) {
 }
 
 // ready reads the issue. A deed that is done is unneeded; one on an issue that is
-// not as it was seen is refused: somebody may have closed it, or taken it up.
+// not as it was seen is refused: it may have been closed, or taken up.
 func (p Project) ready(ctx context.Context, t target, d deed) error {
 	now, err := p.Writer.Issue(ctx, t.number)
 	if err != nil {
@@ -160,7 +160,7 @@ func (p Project) ready(ctx context.Context, t target, d deed) error {
 	case !left:
 		return fmt.Errorf("%s is so already: %w", t.name, act.ErrUnneeded)
 	case t.assignees != nil && !sameSet(t.assignees, now.Assignees):
-		return fmt.Errorf("%s was assigned to somebody else since: %w", t.name, act.ErrRefused)
+		return fmt.Errorf("%s was assigned to another user since: %w", t.name, act.ErrRefused)
 	}
 	return nil
 }

@@ -12,7 +12,7 @@ import (
 )
 
 // moving closes an issue, or opens it again; why is said under it first, so that
-// nobody sees it closed without a word.
+// it is not seen closed without a word.
 type moving struct {
 	writer Writer
 	number int
@@ -20,7 +20,7 @@ type moving struct {
 	why    *saying // nil: nothing is said
 }
 
-// moving is for issues only: a pull request is closed by whoever reviews it.
+// moving is for issues only: a pull request is closed by its reviewer.
 func (x *Action) moving(a fleet.Action, t target, p Project) (deed, error) {
 	if a.Target.Issue == nil {
 		return nil, errors.New("only an issue is closed, or opened again")

@@ -55,7 +55,7 @@ func (x *Action) Commands(a fleet.Action) []fleet.Command {
 	}
 	return []fleet.Command{
 		{Argv: []string{"cp", "-n", l.Path, l.Path + before}, Note: "only where none is kept yet"},
-		{Argv: []string{"custos", "hooks", "install", l.Kind}, Note: "only our own lines change; not while somebody else writes it"},
+		{Argv: []string{"custos", "hooks", "install", l.Kind}, Note: "only our own lines change; not while another program writes it"},
 	}
 }
 
@@ -110,7 +110,7 @@ func (r *run) read() (err error) {
 	case bytes.Equal(r.was, r.next):
 		return fmt.Errorf("every hook stands in %s: %w", r.mark.Path, act.ErrUnneeded)
 	case !held:
-		return fmt.Errorf("cannot install hooks in %s: somebody took ours out: %w", r.mark.Path, act.ErrRefused)
+		return fmt.Errorf("cannot install hooks in %s: ours were taken out: %w", r.mark.Path, act.ErrRefused)
 	}
 	return nil
 }
@@ -131,7 +131,7 @@ func (r *run) same() ([]byte, error) {
 		return nil, fmt.Errorf("cannot read %s: %w", r.mark.Path, err)
 	}
 	if next, _, held, err := r.x.o.Edit(r.mark.Kind, b); err == nil && held && bytes.Equal(next, b) {
-		return b, nil // well already, whoever did it
+		return b, nil // well already
 	}
 	if info.Identity != files.Identity(r.mark.File) {
 		return nil, fmt.Errorf("cannot install hooks in %s: it was replaced or written to since it was seen: %w", r.mark.Path, act.ErrRefused)
@@ -150,7 +150,7 @@ func (r *run) Do(ctx context.Context) error {
 		return err
 	}
 	if !bytes.Equal(now, r.was) {
-		return fmt.Errorf("cannot install hooks in %s: somebody else changed it just now", r.mark.Path)
+		return fmt.Errorf("cannot install hooks in %s: another program changed it just now", r.mark.Path)
 	}
 	for path, text := range r.extra {
 		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {

@@ -86,7 +86,7 @@ type run struct {
 	errs []error
 }
 
-// Do implements act.Run. It fails only when nobody could be told.
+// Do implements act.Run. It fails only when no terminal could be written to.
 func (r *run) Do(ctx context.Context) error {
 	r.x.mu.Lock()
 	defer r.x.mu.Unlock()

@@ -153,7 +153,7 @@ func (r *run) readyHeadless(ctx context.Context) error {
 	return err
 }
 
-// clear refuses a prompt that is not there, not empty, or somebody else's now.
+// clear refuses a prompt that is not there, not empty, or in use by a person now.
 func (r *run) clear(ctx context.Context) (err error) {
 	if r.before, err = r.Look(ctx); err != nil {
 		return err
@@ -305,7 +305,7 @@ func (r *run) enterAgain(ctx context.Context, v agentrun.View) {
 		return
 	}
 	if written(v.Screen) != written(r.pasted.Screen) || v.Pane.InMode {
-		return // something happened, or somebody types
+		return // something happened, or a person types
 	}
 	r.twice = true
 	_ = r.enter(ctx) // what becomes of it is seen

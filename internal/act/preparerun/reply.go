@@ -15,11 +15,11 @@ import (
 // repliesTold is how many replies of people, the newest, a prompt holds.
 const repliesTold = 4
 
-// takesReply says whether the prompt is to hold a reply that nobody has been told yet.
+// takesReply says whether the prompt is to hold a reply that no agent was given yet.
 func takesReply(r fleet.Run) bool { return r.Session != nil && r.Session.Answer == fleet.AnswerDue }
 
 // takeReply takes the reply that the prompt is to hold out of the spool, by one
-// rename, so that nobody else takes it and what is written next is another one. A
+// rename, so that no other run takes it and what is written next is another one. A
 // try before this one may have taken it.
 func (r *run) takeReply() error {
 	if !takesReply(r.r) {

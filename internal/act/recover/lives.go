@@ -46,7 +46,7 @@ func (r *run) lives(exit *shim.Exit) error {
 }
 
 // endedEarly notes the end of what was to show that it lives: whatever its status, it
-// has not done what it was started for. Where nobody tells how it ended, nothing is noted.
+// has not done what it was started for. Where nothing says how it ended, nothing is noted.
 func (r *run) endedEarly(exit *shim.Exit) {
 	if exit != nil && r.learned != nil {
 		r.learned.Exit = r.exit()

@@ -81,7 +81,7 @@ type run struct {
 	why  string // dead, or reused
 }
 
-// check holds the lock against what was seen: nobody has it, and the holder.
+// check holds the lock against what was seen: no process holds it, and the holder.
 func (r *run) check() error {
 	if held, err := files.Locked(r.File.File); err != nil {
 		return fmt.Errorf("cannot tell whether the lock is held: %w", err)

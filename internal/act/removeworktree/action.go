@@ -32,7 +32,7 @@ type Options struct {
 	Git *git.Reader `toml:"-"`
 	// Backup bounds the backup.
 	Backup git.WriterOptions `toml:"-"`
-	// CrashedIn returns since when nobody comes back to a worktree (raw) that an agent of
+	// CrashedIn returns since when no agent comes back to a worktree (raw) that an agent of
 	// ours crashed in; zero where none did. Default: none did.
 	CrashedIn func(ctx context.Context, path string) (time.Time, error) `toml:"-"`
 	// Occupied says who stands in a folder. Without it nothing is ever removed.

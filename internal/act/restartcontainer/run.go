@@ -62,7 +62,7 @@ func (r *run) check(ctx context.Context) (engine.Detail, error) {
 }
 
 // restartable lists the states that a restart may mend. One that is paused was
-// paused by somebody; one that restarts is the engine's to start.
+// paused by a person; one that restarts is the engine's to start.
 func restartable(state string) bool {
 	return state == running || state == "exited" || state == "created" || state == "dead"
 }

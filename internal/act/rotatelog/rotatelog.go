@@ -161,7 +161,7 @@ func openError(err error) error {
 }
 
 // check holds the open file against what was seen. A log that has grown is
-// the same log; one that shrank is being looked after by somebody else.
+// the same log; one that shrank is rotated by another program.
 func (x *Action) check(seen fleet.Log, now files.Info) error {
 	switch {
 	case !now.Same(files.Identity(seen.File)):

@@ -110,7 +110,7 @@ func (r *holding) Do(ctx context.Context) error {
 	}
 	err := r.l.Place(r.x.o.PID)
 	if errors.Is(err, fs.ErrExist) {
-		return agentrun.Refused("somebody else took %s just now", fleet.Path(r.l.Path))
+		return agentrun.Refused("another process took %s just now", fleet.Path(r.l.Path))
 	}
 	if err != nil {
 		return fmt.Errorf("cannot take the lock: %w", err)

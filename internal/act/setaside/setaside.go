@@ -66,7 +66,7 @@ func (f *File) Do(ctx context.Context) (err error) {
 	return nil
 }
 
-// Verify implements act.Run. A new file at the old place is somebody's work, and no
+// Verify implements act.Run. A new file at the old place is another program's work, and no
 // failure of ours.
 func (f *File) Verify(context.Context) (string, error) {
 	moved, err := files.Lstat(f.aside)

@@ -1,6 +1,6 @@
 // Package stop is the action "stop-tree": it ends a stale one-shot agent and
 // everything below it. Each process is held by a pidfd before anything is
-// sent, so that a signal reaches the very process that was judged or nobody.
+// sent, so that a signal reaches the very process that was judged, or none.
 // First SIGTERM to all, root first, so that the CLI can save its session; what
 // is left after a wait gets SIGKILL; then it looks again for what was forked
 // meanwhile, until nothing is left.
@@ -71,7 +71,7 @@ func New(o Options) (*Action, error) {
 }
 
 // Ability implements act.Action. What is stopped is stopped by pid and start
-// time: doing it twice reaches nobody else.
+// time: doing it twice reaches no other process.
 func (x *Action) Ability() fleet.Ability {
 	return fleet.Ability{
 		Do: Do, Idempotent: true,
@@ -146,7 +146,7 @@ func (x *Action) qualifies(a *fleet.Agent) error {
 }
 
 // hold opens the root by identity. When the root has ended but others of its
-// tree live, they are nobody's one-shot any more: that is for a new look.
+// tree live, they belong to no one-shot any more: that is for a new look.
 func (x *Action) hold(a *fleet.Agent) (*agentrun.Tree, error) {
 	t := &agentrun.Tree{Also: agentrun.Also(a), Hosted: x.hosted, Folder: agentrun.FolderOf(a)}
 	root, err := proc.Open(t.Also[0])

@@ -59,7 +59,7 @@ func (r *run) end(ctx context.Context) error {
 }
 
 // sayAsked writes down beside the instance who asked for its end, before it is asked
-// to: whoever sees it end reads that in the same look. What the ledger learns comes
+// to: the look that sees it end reads that, too. What the ledger learns comes
 // after the end.
 func (r *run) sayAsked() {
 	if r.root && shim.IsKey(r.Agent.Instance) {
@@ -180,7 +180,7 @@ func (r *run) findLeft(ctx context.Context) error {
 }
 
 // closePlace removes a place of ours once nothing runs in it; a terminal that
-// somebody else opened stays. The shim is given time to write how it ended.
+// a person or another program opened stays. The shim is given time to write how it ended.
 func (r *run) closePlace(ctx context.Context) error {
 	if !isPlaceOurs(r.Agent) || !r.tree.Gone() {
 		return nil
@@ -228,14 +228,14 @@ func (r *run) Learned() *fleet.Registration {
 	}
 	reg, asked := *r.Reg, asker(r.by)
 	x := fleet.Exit{Instance: reg.Instance, Process: r.Agent.Process, At: r.x.Now(), Source: "none", Asked: asked,
-		Status: fleet.Unknown[int]("nobody saw it"), Signal: fleet.Unknown[int]("nobody saw it")}
+		Status: fleet.Unknown[int]("it was not seen"), Signal: fleet.Unknown[int]("it was not seen")}
 	if shim.IsKey(reg.Instance) {
 		if s, exit, err := shim.Read(shim.Dir(r.Shims, reg.Instance)); err == nil && exit != nil {
 			x = agentrun.Exit(s, *exit, asked)
 		}
 	}
 	if !r.root && reg.Exit != nil {
-		return nil // it had ended before, and nobody had asked for that
+		return nil // it had ended before, and no stop had asked for that
 	}
 	reg.Exit = &x
 	return &reg

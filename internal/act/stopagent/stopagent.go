@@ -71,7 +71,7 @@ func New(o Options) (*Action, error) {
 }
 
 // Ability implements act.Action. What is stopped is stopped by pid and start
-// time: doing it twice reaches nobody else.
+// time: doing it twice reaches no other process.
 func (x *Action) Ability() fleet.Ability {
 	return fleet.Ability{
 		Do: Do, Idempotent: true,

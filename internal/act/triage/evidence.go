@@ -159,7 +159,7 @@ func encode(e evidence) (string, error) {
 	return b.String(), err
 }
 
-// line is one line of somebody's text.
+// line is one line of a foreign text.
 func line(s string) string { return fleet.Line(hide(fleet.Text(s)), widest) }
 
 func seen(a fleet.Agent) agentSeen {

@@ -40,7 +40,7 @@ type Options struct {
 	Watch  string  `toml:"watch" is:"duration 1ms..1h"`
 	MaxCPU float64 `toml:"max_cpu" is:"0..100"`
 
-	// Judge says who is asked; without it, nobody.
+	// Judge says who is asked; without it, none is.
 	Judge judge.Settings `toml:"judge"`
 
 	World   agentrun.World `toml:"-"`

@@ -42,7 +42,7 @@ func (r *run) Do(ctx context.Context) error {
 	a, err := r.x.judge.Ask(ctx, judge.Question{System: instructions(r.x.expiry), Data: r.data, Schema: judge.VerdictSchema(),
 		MaxTokens: r.x.tokens, Deadline: r.x.deadline})
 	if err != nil && a.Calls == 0 {
-		return err // nobody was asked, and nothing is to be paid
+		return err // no judge was asked, and nothing is to be paid
 	}
 	r.verdict = r.receipt(a)
 	if err != nil {
@@ -133,5 +133,5 @@ func cost(v *fleet.Verdict) string {
 
 func clock(i fleet.Instant) string { return i.Wall.UTC().Format("15:04 UTC") }
 
-// Judged returns what the judge said, for the ledger; nil when nobody was asked.
+// Judged returns what the judge said, for the ledger; nil when none was asked.
 func (r *run) Judged() *fleet.Verdict { return r.verdict }

@@ -103,7 +103,7 @@ func (x *Action) asks() []string {
 	return []string{"curl", "--json", "@-", fleet.Line(fleet.Redact(url), 200)}
 }
 
-// Prepare implements act.Action. It gathers the evidence, and asks nobody but the
+// Prepare implements act.Action. It gathers the evidence, and asks none but the
 // ledger.
 func (x *Action) Prepare(ctx context.Context, a fleet.Action) (act.Run, error) {
 	return agentrun.Prepare(ctx, x.World, a.Target.Agent, func(live *agentrun.Live) *run { return &run{Live: live, x: x, action: a} }, (*run).ready)

@@ -1,6 +1,6 @@
 // Package trustcode is the action "trust-code": it writes down that the formulas and
 // plugins of a folder may be run as they are now in its repository's primary branch.
-// It is done for a person who approved of just that, and for nobody else.
+// It is done for a person who approved of just that, and for no other.
 package trustcode
 
 import (
@@ -20,7 +20,7 @@ const Do = "trust-code"
 type Options struct {
 	// Look tells of the folders there are.
 	Look func() []fleet.CodeFacts
-	// Pin writes down that somebody trusts a folder (raw) as it was shown; it refuses
+	// Pin writes down that a person trusts a folder (raw) as it was shown; it refuses
 	// one that has changed since.
 	Pin func(ctx context.Context, dir, digest, by string) error
 }
@@ -55,7 +55,7 @@ func (x *Action) Prepare(ctx context.Context, a fleet.Action) (act.Run, error) {
 	case ctx.Err() != nil:
 		return nil, fmt.Errorf("cannot look at %s: %w", c.Dir, ctx.Err())
 	case a.Approved == "":
-		return nil, fmt.Errorf("cannot trust %s: nobody approved of it: %w", c.Dir, act.ErrRefused)
+		return nil, fmt.Errorf("cannot trust %s: no person has approved of it: %w", c.Dir, act.ErrRefused)
 	}
 	is, err := x.now(c.Dir)
 	if err != nil {

@@ -1,6 +1,6 @@
 // Package process is the provider of agents without a terminal: each runs under
 // its shim in a session of its own, reads a FIFO, and prints into capped logs.
-// Agents and shims outlive whoever launched them.
+// Agents and shims outlive the process that launched them.
 //
 // Of a fleet.PaneID, Socket is the folder of all instances, Server the shim,
 // Pane the instance and Root the agent.

@@ -112,7 +112,7 @@ func signal(id shim.ID, sig syscall.Signal) error {
 func (p *Provider) write(ctx context.Context, path, text string) error {
 	f, err := os.OpenFile(path, os.O_WRONLY|unix.O_NONBLOCK|unix.O_NOFOLLOW, 0)
 	if errors.Is(err, unix.ENXIO) || errors.Is(err, os.ErrNotExist) {
-		return fmt.Errorf("nobody reads its input: %w", session.ErrGone)
+		return fmt.Errorf("no process reads its input: %w", session.ErrGone)
 	}
 	if err != nil {
 		return err
@@ -133,7 +133,7 @@ func (p *Provider) write(ctx context.Context, path, text string) error {
 	case err == nil:
 		return nil
 	case n == 0 && errors.Is(err, unix.EPIPE):
-		return fmt.Errorf("nobody reads its input: %w", session.ErrGone)
+		return fmt.Errorf("no process reads its input: %w", session.ErrGone)
 	case n == 0:
 		return fmt.Errorf("its input is full: %w", err)
 	}

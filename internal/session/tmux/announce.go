@@ -65,7 +65,7 @@ func loss(err error) string {
 	return saidLost
 }
 
-// rest waits; it returns true when somebody rang meanwhile.
+// rest waits; it returns true when something was announced meanwhile.
 func (p *Provider) rest(ctx context.Context, wait time.Duration) bool {
 	timer := time.NewTimer(wait)
 	defer timer.Stop()
@@ -141,7 +141,7 @@ func meaning(line string) string {
 	case "%window-renamed", "%unlinked-window-renamed":
 		return "a window has another name"
 	case "%client-session-changed", "%client-detached":
-		return "somebody came or left"
+		return "a person came or left"
 	}
 	return ""
 }

@@ -186,7 +186,7 @@ func TestAnnouncingTouchesNobody(t *testing.T) {
 	outer := sessiontest.NewTmux(t) // a person, on a terminal of another size
 	outer.New(t, "outer", "sh", "-c", "unset TMUX; exec tmux -S "+s.Socket+" attach -t =one")
 	sessiontest.Await(t, func() (string, bool) { now := look(); return now, strings.HasPrefix(now, "120x39 1") })
-	e.words(t, 0, "somebody came or left")
+	e.words(t, 0, "a person came or left")
 	outer.Run(t, "kill-server")
 	sessiontest.Await(t, func() (string, bool) {
 		now := s.Run(t, "list-clients", "-F", "#{client_control_mode}")

@@ -9,7 +9,7 @@ import (
 type turnKind int
 
 const (
-	nothing      turnKind = iota // more is to come, or it is nobody's
+	nothing      turnKind = iota // more is to come, or it belongs to none
 	notification                 // something happened
 	answered                     // what was asked was answered
 	failed                       // a command was refused

@@ -28,7 +28,7 @@ func TestAnswersAreNotNotifications(t *testing.T) {
 		"%client-detached /dev/pts/3", "%begin 1 4 1", "%error 1 4 1", "junk", "%exit",
 	}, "\n"))
 	want := []session.Notice{{What: "a session came or went"},
-		{Panes: []session.Glimpse{{Pane: "%1", Title: "title\twith tab"}, {Pane: "%2", Dead: true}}}, {What: "somebody came or left"}}
+		{Panes: []session.Glimpse{{Pane: "%1", Title: "title\twith tab"}, {Pane: "%2", Dead: true}}}, {What: "a person came or left"}}
 	if !slices.EqualFunc(got, want, func(a, b session.Notice) bool { return a.What == b.What && slices.Equal(a.Panes, b.Panes) }) {
 		t.Errorf("it told %+v, want %+v", got, want)
 	}

@@ -18,7 +18,7 @@ const hostedWait = 2 * time.Second
 
 // Hosted lists the panes of the tmux server that is the given process. It asks it
 // on the socket that it listens at, and changes nothing there.
-// One that listens nowhere is no server, and hosts nobody.
+// One that listens nowhere is no server, and hosts nothing.
 func Hosted(ctx context.Context, server int) ([]session.Hosted, error) {
 	sockets, err := proc.ListensAt(server)
 	if err == nil && len(sockets) == 0 {

@@ -16,7 +16,7 @@ func (v *Viewer) identity(pid int) fleet.ProcessID {
 }
 
 // server names a tmux server by the pid it gives. A server in another pid
-// namespace gives a pid that is nobody's here, or someone else's: then nothing
+// namespace gives a pid that no process has here, or another one: then nothing
 // it says about pids can be used.
 func (v *Viewer) server(pid int) (fleet.ProcessID, error) {
 	s, err := procstat.Read(v.o.Proc, pid)

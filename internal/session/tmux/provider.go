@@ -34,8 +34,8 @@ type ProviderOptions struct {
 }
 
 // Provider runs agents in panes of one tmux server of ours: it has its own
-// socket and reads nobody's configuration. The provider never touches another
-// server. Whoever wants to type into a pane elsewhere makes a provider for that
+// socket and reads no person's configuration. The provider never touches another
+// server. To type into a pane elsewhere, make a provider for that
 // very socket; only Launch sets options of a server.
 //
 // It is safe for concurrent use.

@@ -53,7 +53,7 @@ func (p *Provider) again(ctx context.Context, l session.Launch) (session.Launche
 		return session.Launched{}, shim.ErrNotStarted
 	}
 	if _, claim := shim.ReadClaim(l.Shim); claim != nil {
-		return session.Launched{}, err // nobody has claimed it, or it cannot be read
+		return session.Launched{}, err // no shim has claimed it, or it cannot be read
 	}
 	ctx, cancel := context.WithTimeout(ctx, p.start)
 	defer cancel()
@@ -144,7 +144,7 @@ func (p *Provider) prepare(l session.Launch) error {
 // open makes the session. The options are set every time, because the server
 // may have been started a moment ago: a dead pane stays to be looked at; the
 // server stays without sessions; no program may write to a person's clipboard;
-// nobody's environment leaks in when they attach.
+// no person's environment leaks in when they attach.
 func (p *Provider) open(ctx context.Context, l session.Launch) (place, error) {
 	args := []string{"start-server", ";", "set-option", "-s", "exit-empty", "off", ";", "set-option", "-s", "set-clipboard", "off",
 		";", "set-option", "-g", "remain-on-exit", "on", ";", "set-option", "-g", "update-environment", "",

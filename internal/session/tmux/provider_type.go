@@ -47,7 +47,7 @@ func (p *Provider) ours(id fleet.PaneID) error {
 }
 
 // ready checks that the pane is that very pane and that the agent is in it. It
-// says whether somebody left it scrolled back; somebody who is doing so just now
+// says whether a person left it scrolled back; one who is doing so just now
 // is ErrBusy.
 func (p *Provider) ready(ctx context.Context, id fleet.PaneID, agent fleet.ProcessID) (scrolled bool, err error) {
 	out, err := p.tell(ctx, "", "display-message", "-p", "-t", id.Pane, placeFormat+" #{pane_dead} #{pane_in_mode} #{pane_tty}",
@@ -71,7 +71,7 @@ func (p *Provider) ready(ctx context.Context, id fleet.PaneID, agent fleet.Proce
 		return false, err
 	}
 	if scrolled = f[4] != "0"; scrolled && strings.Contains(clients, "0") {
-		return true, fmt.Errorf("somebody scrolls back in it: %w", session.ErrBusy)
+		return true, fmt.Errorf("a person scrolls back in it: %w", session.ErrBusy)
 	}
 	return scrolled, nil
 }

@@ -38,7 +38,7 @@ func (v *Viewer) sockets() ([]string, error) {
 }
 
 // discover lists the sockets of our user where tmux puts them. A folder that
-// belongs to someone else is not looked into: its sockets would lead to a server
+// belongs to another user is not looked into: its sockets would lead to a server
 // that says what it likes.
 func (v *Viewer) discover() ([]string, error) {
 	dir := filepath.Join(v.o.TMPDir, "tmux-"+strconv.Itoa(v.o.UID))
@@ -87,7 +87,7 @@ func (v *Viewer) ask(ctx context.Context, socket string, args ...string) ([]byte
 	ctx, cancel := context.WithTimeoutCause(ctx, v.deadline, fmt.Errorf("no answer within %s", v.deadline))
 	defer cancel()
 	// -u: without it the client replaces what is not ASCII; -f: should a server
-	// ever start, it reads nobody's configuration.
+	// ever start, it reads no person's configuration.
 	cmd := exec.CommandContext(ctx, program, append([]string{"-u", "-S", socket, "-f", "/dev/null"}, args...)...)
 	cmd.Env = environment()
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
@@ -107,7 +107,7 @@ func (v *Viewer) ask(ctx context.Context, socket string, args ...string) ([]byte
 	return out.Bytes(), fmt.Errorf("cannot ask tmux server %s: %s: %w", name, fleet.Line(errs.String(), 200), err)
 }
 
-// isGone says whether nobody listens at a socket: there is no file, or the file
+// isGone says whether no process listens at a socket: there is no file, or the file
 // outlived its server. It is asked only after a client has failed, because a
 // connection, short as it is, shows up in the server.
 func isGone(socket string) bool {

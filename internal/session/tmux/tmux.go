@@ -1,7 +1,7 @@
 // Package tmux views any number of tmux servers: it lists panes and reads
 // screens, and has no way to touch either. Each server is asked by one client
 // process per look, run without a shell, in its own process group, with its own
-// deadline, so that a frozen server blinds nobody but itself.
+// deadline, so that a frozen server hides no other panes but its own.
 package tmux
 
 import (
@@ -21,7 +21,7 @@ import (
 
 // Options says which servers are looked at, and how.
 type Options struct {
-	// Sockets are paths of server sockets to look at, whoever owns them.
+	// Sockets are paths of server sockets to look at, of whatever user.
 	Sockets []string `toml:"sockets" is:"path"`
 	// Discover also looks at every socket of our own user below
 	// ${TMUX_TMPDIR:-/tmp}/tmux-UID, where tmux puts them.

@@ -1,5 +1,5 @@
 // Package beads reads one tracker of beads through its own command, bd: by what it
-// prints as JSON, never by its files; its Writer closes beads and opens them again. Texts in it are somebody's words and neither
+// prints as JSON, never by its files; its Writer closes beads and opens them again. Texts in it are foreign words and neither
 // stripped nor cut.
 //
 // The shapes are those of the public sources of bd, releases 0.21 to 1.x (package

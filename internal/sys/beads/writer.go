@@ -6,7 +6,7 @@ import (
 )
 
 // Writer closes beads of one tracker and opens them again. bd tells by no exit code
-// whether it did: whoever asks looks afterwards.
+// whether it did: the caller looks afterwards.
 type Writer struct{ look *Reader }
 
 // NewWriter checks the options.

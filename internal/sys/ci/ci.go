@@ -1,6 +1,6 @@
 // Package ci is a client of CI systems: Woodpecker, and the Actions of Forgejo,
 // Gitea and GitHub, over plain HTTP. A Reader looks and a Writer runs a pipeline
-// again or cancels it. What a server writes is handed on as it is: whoever shows
+// again or cancels it. What a server writes is handed on as it is: what shows
 // it makes it safe first.
 package ci
 

@@ -1,7 +1,7 @@
 // Package docgraph draws the structural graph of a project: its documents and
 // their sections, its objectives and what they need, its agents, formulas,
 // evidence and issues, and which of them refers to which. From the graph it
-// tells what nobody refers to, what blocks itself in a circle, what much depends
+// says what nothing refers to, what blocks itself in a circle, what much depends
 // on, which objectives rest on little, and which parts have nothing to do with
 // the rest.
 //

@@ -43,7 +43,7 @@ type Node struct {
 	Type   Type
 	Title  string // as it was written, at most maxTitle bytes
 	Source string // file it was first read from, relative to the folder; "" for what the forge told
-	Status string // of an objective: as written, in capitals; "UNKNOWN" when nobody wrote one
+	Status string // of an objective: as written, in capitals; "UNKNOWN" when none is written
 	Done   bool   // a ticked prerequisite, a closed issue
 }
 

@@ -23,7 +23,7 @@ type Missing struct {
 const maxLooks = 20_000
 
 // follow draws a link, or notes that it leads nowhere. Links that leave the
-// project, or go to the web, are nobody's business here.
+// project, or go to the web, are not followed.
 func (r *reader) follow(from, name string, l link) {
 	u, err := url.Parse(l.to)
 	if err != nil || u.Scheme != "" || u.Host != "" || strings.HasPrefix(l.to, "/") || strings.ContainsAny(l.to, "{}$") {

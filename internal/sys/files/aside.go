@@ -72,8 +72,8 @@ func rename(from, to string) error {
 }
 
 // Locked says whether some process holds f by flock or by a POSIX or OFD lock.
-// When nobody does, f itself holds the flock until it is closed, so that
-// nobody can take it in between. Locks held on the other side of a network
+// When none does, f itself holds the flock until it is closed, so that
+// no process can take it in between. Locks held on the other side of a network
 // file system or by a container with another view may not be seen.
 func Locked(f *os.File) (bool, error) {
 	conn, err := f.SyscallConn()

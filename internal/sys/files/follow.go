@@ -53,7 +53,7 @@ type Choice struct {
 	before map[string]map[string]bool // by pattern
 }
 
-// Before is what was followed of a pattern at the last look; nobody may change it.
+// Before is what was followed of a pattern at the last look; it may not be changed.
 func (c *Choice) Before(pattern string) map[string]bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()

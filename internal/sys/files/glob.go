@@ -35,7 +35,7 @@ type Pattern struct {
 
 // compile checks a glob. It is absolute, or begins with ~/ for home. In each
 // part of the path *, ? and [a-z] mean what they mean to a shell: * matches no
-// leading dot. ** is refused, because nobody knows how much it would match.
+// leading dot. ** is refused, because it is not known how much it would match.
 func compile(glob, home string) (Pattern, error) {
 	text, err := Expand(glob, home)
 	if err != nil {
@@ -218,7 +218,7 @@ func isOwn(path string) bool {
 
 // Glob lists what a pattern in full (see Expand) matches, folders too; one without
 // a wildcard is itself a match. What a symbolic link leads to outside of the
-// pattern's part without a wildcard is left out: whoever may write there has no
+// pattern's part without a wildcard is left out: who may write there has no
 // say about what lies elsewhere.
 func Glob(pattern string) ([]string, error) {
 	if !strings.ContainsAny(pattern, "*?[") {

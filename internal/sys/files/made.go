@@ -22,7 +22,7 @@ const (
 )
 
 // Made describes what a program makes in a folder. Whatever is not described, or is of
-// another kind, another user's, or begins otherwise, is somebody else's.
+// another kind, another user's, or begins otherwise, is not ours.
 type Made struct {
 	Name   string        // an expression for the whole name
 	Kind   uint32        // one of the kinds
@@ -104,7 +104,7 @@ func (r *Remover) gone(remove func(string) error, path string) bool {
 	return err == nil || errors.Is(err, unix.ENOENT)
 }
 
-// folder removes what was made in an open folder, and returns the names of what somebody
+// folder removes what was made in an open folder, and returns the names of what another
 // else made there.
 func (r *Remover) folder(fd int, is unix.Stat_t, path string, table []Made) (out Removal, rest []string, empty bool) {
 	names, err := namesIn(fd)

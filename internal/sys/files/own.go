@@ -13,7 +13,7 @@ import (
 var ErrNotOwn = errors.New("it is not our user's alone: another user owns it, or its group or others may write to it")
 
 // OpenOwn opens a regular file to read it, like OpenRegular, and fails with
-// ErrNotOwn unless our user owns it and nobody else may write to it.
+// ErrNotOwn unless our user owns it and no other user may write to it.
 func OpenOwn(path string) (*os.File, Info, error) {
 	f, info, err := OpenRegular(path, os.O_RDONLY)
 	if err != nil {

@@ -51,7 +51,7 @@ func (l PIDLock) Ours() (int, error) {
 }
 
 // Place puts a lock with a pid where none is: whole at once, for a reader takes an
-// empty one for nobody's. It never replaces anything: fs.ErrExist when there is one.
+// empty one for held by none. It never replaces anything: fs.ErrExist when there is one.
 // The mark is written before, so that after a crash the lock is known.
 func (l PIDLock) Place(pid int) error {
 	sum := sha256.Sum256([]byte(l.Mark))

@@ -38,7 +38,7 @@ type Info struct {
 func (i Identity) Modified() time.Time { return time.Unix(0, i.MTime) }
 
 // Age returns how long ago then was. A time up to two seconds ahead is now, for
-// clocks of file systems are coarse; one further ahead is an error: somebody
+// clocks of file systems are coarse; one further ahead is an error: a person or program
 // set the clock back, or the time of the file.
 func Age(now, then time.Time) (time.Duration, error) {
 	d := now.Sub(then)

@@ -1,6 +1,6 @@
 // Package forge speaks to the API of one repository on a forge: Forgejo and Gitea
 // by Gitea's SDK, GitHub by go-github. The Reader looks, the Writer comments,
-// labels and assigns. What it returns is as the forge has it: texts are somebody's
+// labels and assigns. What it returns is as the forge has it: texts are foreign
 // words and neither stripped nor cut.
 package forge
 
@@ -147,7 +147,7 @@ type keeper interface {
 	Primary(ctx context.Context) (string, error)
 	// Required lists the contexts that a branch requires; they may be globs.
 	Required(ctx context.Context, branch string) ([]string, error)
-	// Committed is when a commit was made, by the clock of whoever made it.
+	// Committed is when a commit was made, by the clock of its author.
 	Committed(ctx context.Context, commit string) (time.Time, error)
 }
 

@@ -270,7 +270,7 @@ func teaReview(r *gitea.PullReview) Review {
 		out.State = "changes requested"
 	case gitea.ReviewStateRequestReview:
 		out.State = "requested"
-	case gitea.ReviewStatePending: // written and not yet sent: nobody else's business
+	case gitea.ReviewStatePending: // written and not yet sent: the author's own business
 		out.State = "dismissed"
 	}
 	if r.Dismissed {

@@ -35,7 +35,7 @@ type Repository interface {
 	Changer
 }
 
-// Changer changes something. Whoever calls has looked first, so that what is there
+// Changer changes something. The caller has looked first, so that what is there
 // already is not asked for again.
 type Changer interface {
 	// Comments lists all comments under an issue.
@@ -47,5 +47,5 @@ type Changer interface {
 	SetOpen(ctx context.Context, number int, open bool) error
 }
 
-// Comment is somebody's words under an issue.
+// Comment is what was written under an issue.
 type Comment struct{ Author, Text string }

@@ -87,7 +87,7 @@ func (w *Writer) Label(ctx context.Context, number int, label string, on bool) (
 	return true, wrap("label", number, w.changer.SetLabel(ctx, number, label, on))
 }
 
-// Assign assigns an issue to somebody, or takes it from them, and says whether it did.
+// Assign assigns an issue to a user, or takes it from them, and says whether it did.
 func (w *Writer) Assign(ctx context.Context, number int, user string, on bool) (bool, error) {
 	i, err := w.look.Issue(ctx, number)
 	if err != nil {

@@ -25,7 +25,7 @@ func (t *tea) SetLabel(ctx context.Context, number int, label string, on bool) e
 	return fault(plainOf(resp), err)
 }
 
-// unlabel takes the number from the issue itself, whoever the label belongs to.
+// unlabel takes the number from the issue itself, whatever the label belongs to.
 func (t *tea) unlabel(c *gitea.Client, number int, label string) error {
 	i, resp, err := c.GetIssue(t.owner, t.name, int64(number))
 	if err != nil {

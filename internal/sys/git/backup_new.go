@@ -63,7 +63,7 @@ func (r *Reader) kept(ctx context.Context, p Place, commit string) (string, erro
 	return strings.Join(names, "\n"), nil
 }
 
-// drop takes away a backup that nobody needs, if it still is that one.
+// drop takes away a backup that is not needed, if it still is that one.
 func (w *Writer) drop(ctx context.Context, p Place, b Backup) error {
 	_, err := w.r.git(ctx, p.Common, "update-ref", "-d", b.Ref, b.Commit)
 	return err

@@ -12,7 +12,7 @@ import (
 // Made is a commit that was made in a worktree.
 type Made struct {
 	At      time.Time
-	Subject string // somebody's words
+	Subject string // as its author wrote it
 }
 
 // mostMade bounds how far back one look goes.

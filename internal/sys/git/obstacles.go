@@ -6,7 +6,7 @@ import (
 )
 
 // OnlySaved says whether a worktree may go with the work that is in it, as long as
-// that is backed up: it was preserved after a crash, and nobody has come for it in
+// that is backed up: it was preserved after a crash, and no agent has come for it in
 // its day. Its branch stays.
 func OnlySaved(s Status, now time.Time) bool {
 	return !s.Missing && !s.Crashed.IsZero() && now.Sub(s.Crashed) >= KeepCrashed

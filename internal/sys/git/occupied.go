@@ -94,7 +94,7 @@ var undumpable = set("ssh-agent", "gpg-agent", "scdaemon", "sshd", "sshd-session
 
 // initPID is the first process of the pid namespace. One that hides where it
 // stands, as init programs of containers and small virtual machines do, is an
-// init: nobody works in it. One that does not hide is looked at like any other.
+// init: no work is done in it. One that does not hide is looked at like any other.
 const initPID = 1
 
 // Inside returns the pids whose working directory is the folder or in it. It
@@ -134,7 +134,7 @@ func Inside(rows []CWD, folder string) ([]int, error) {
 }
 
 // within says whether path is folder or below it. The kernel marks a folder
-// that was removed under a process by " (deleted)": nobody's work is there.
+// that was removed under a process by " (deleted)": no work is there.
 func within(path, folder string) bool {
 	return path == folder || strings.HasPrefix(path, strings.TrimSuffix(folder, "/")+"/")
 }

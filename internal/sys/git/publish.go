@@ -107,7 +107,7 @@ func (r *Reader) CheckedOutAt(ctx context.Context, dir, branch string) (string, 
 }
 
 // MoveRef makes a ref name a commit, if it names another one now (""; none). It
-// fails when somebody else was first.
+// fails when another writer was first.
 func (w *Writer) MoveRef(ctx context.Context, dir, ref, to, from string) error {
 	if from == "" {
 		from = strings.Repeat("0", len(to))
@@ -167,7 +167,7 @@ func (w *Writer) FetchCommit(ctx context.Context, dir, remote, branch, into stri
 }
 
 // nameless is a remote that is known for one call only: it has no remote-tracking
-// branches, so a push moves none, on which somebody's --force-with-lease may rest.
+// branches, so a push moves none, on which a --force-with-lease may rest.
 const nameless = "custos-push"
 
 // Push gives a commit to a branch of a remote, never by force: ErrRejected says that

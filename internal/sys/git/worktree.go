@@ -80,7 +80,7 @@ func (w *Writer) AddWorktree(ctx context.Context, plan WorktreePlan) error {
 
 // UndoWorktree takes away a worktree that was made, and then its branch, while
 // that still points where it began. Changed or untracked files keep it, with an
-// error, unless force says that they are nobody's work: half a checkout.
+// error, unless force says that no work is in them: half a checkout.
 func (w *Writer) UndoWorktree(ctx context.Context, plan WorktreePlan, force bool) error {
 	_, err := os.Lstat(plan.Path)
 	if err == nil {

@@ -18,7 +18,7 @@ import (
 // and its entry, and no other's. The branch stays. It refuses a locked, changed or
 // untracked thing. It looks for that itself, at the last moment: git would ask
 // the programs that the repository names. Crash markers, by the given patterns,
-// are nobody's work.
+// are no work.
 func (w *Writer) RemoveWorktree(ctx context.Context, p Place, markers []string) error {
 	if exists(p.Top) {
 		if err := w.r.nothingIn(ctx, p, markers); err != nil {

@@ -12,7 +12,7 @@ import (
 // Moment is one reading of the clocks.
 type Moment struct {
 	Wall time.Time     // UTC, without Go's monotonic reading
-	Up   time.Duration // CLOCK_BOOTTIME: since boot, sleep included; nobody can set it
+	Up   time.Duration // CLOCK_BOOTTIME: since boot, sleep included; it cannot be set
 	Boot string        // the boot id, as NewClock read it
 }
 

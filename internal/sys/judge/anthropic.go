@@ -99,7 +99,7 @@ func readMessage(reply []byte, a *Answer) error {
 }
 
 // answer prefers the tool to the words beside it. A server that knows no tools
-// answers in words: whoever reads them decides whether they are good enough.
+// answers in words: the reader decides whether they are good enough.
 func (m message) answer(a *Answer) error {
 	var called, said []string
 	for _, c := range m.Content {

@@ -1,9 +1,9 @@
 // Package judge asks a model one question and returns what it said: tier 1.
 //
 // A question is instructions, data and the JSON schema of the answer; the answer
-// is text that nobody has checked, with what it took in tokens, money and time.
+// is text that is not checked, with what it took in tokens, money and time.
 // It may be answered by an Anthropic or OpenAI compatible endpoint, by an agent
-// CLI without a terminal, or, which is the default, by nobody. Whether to ask,
+// CLI without a terminal, or, which is the default, by none. Whether to ask,
 // how often and at what price is for the caller to decide: Client keeps no
 // budget, and repeats a question once, only where the server said that it was not
 // even looked at (429, 5xx).
@@ -140,7 +140,7 @@ func (q Question) complete() (Question, error) {
 	return q, nil
 }
 
-// nobody answers nothing.
-type nobody struct{}
+// none answers nothing.
+type none struct{}
 
-func (nobody) ask(context.Context, Question) (Answer, error) { return Answer{}, ErrNone }
+func (none) ask(context.Context, Question) (Answer, error) { return Answer{}, ErrNone }

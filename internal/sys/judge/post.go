@@ -43,7 +43,7 @@ func (e *StatusError) passing() bool {
 type poster struct {
 	url   string
 	keys  keyring
-	sign  func(h http.Header, key string) // names the API's version and who asks; "" is nobody
+	sign  func(h http.Header, key string) // names the API's version and who asks; "" is no one by name
 	http  *http.Client
 	pause func(context.Context, time.Duration) error
 }

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// Settings say who is asked. The zero value asks nobody.
+// Settings say who is asked. The zero value asks none.
 type Settings struct {
 	// Kind is none (default), anthropic (Messages API), openai (chat
 	// completions, as many servers speak it) or command (an agent CLI).
@@ -77,7 +77,7 @@ func (s Settings) client() (*Client, error) {
 func (s Settings) asker() (asker, error) {
 	switch s.Kind {
 	case "none":
-		return nobody{}, nil
+		return none{}, nil
 	case "anthropic":
 		return newAnthropic(s)
 	case "openai":

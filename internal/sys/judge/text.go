@@ -5,7 +5,7 @@ import (
 	"unicode"
 )
 
-// line makes what somebody else wrote fit to be shown: one line, no control
+// line makes foreign text fit to be shown: one line, no control
 // characters, at most n runes.
 func line(s string, n int) string {
 	printable := strings.Map(func(r rune) rune {

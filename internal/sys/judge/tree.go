@@ -24,7 +24,7 @@ const (
 )
 
 // killTree kills what the leader started and the leader itself. Everything is
-// stopped before anything is killed, so that nobody forks away meanwhile and each
+// stopped before anything is killed, so that none forks away meanwhile and each
 // stays below its parent until all are known. The leader must be an unreaped
 // child of ours that leads its session.
 func killTree(leader int, marker string) {

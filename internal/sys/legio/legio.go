@@ -26,12 +26,12 @@ var (
 	errDamaged = errors.New("the session store is damaged")
 	// errSchema: it is a database, and not one that is known here.
 	errSchema = errors.New("the session store is of an unknown schema")
-	// errStranger: it is a link, a device, or somebody else's.
+	// errStranger: it is a link, a device, or another user's.
 	errStranger = errors.New("the session store is no file of this user")
 )
 
 // Session is one row: what is recorded of the agent of a name. A name has one
-// row; whoever is started under it next overwrites it.
+// row; the next agent that is started under it overwrites it.
 type Session struct {
 	Agent        string
 	Capability   string // its role: builder, scout, coordinator, …

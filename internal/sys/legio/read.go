@@ -44,7 +44,7 @@ func read(ctx context.Context, path string, s stamp) ([]Session, error) {
 }
 
 // dsn says how to open a store so that nothing beside it is made or changed. A
-// store with a write-ahead log that nobody has open is read as a file: to open it
+// store with a write-ahead log that no process has open is read as a file: to open it
 // as a database would make the log and its index anew.
 func dsn(path string, s stamp) (string, error) {
 	q := url.Values{"mode": {"ro"}, "_pragma": {

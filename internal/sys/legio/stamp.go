@@ -14,7 +14,7 @@ import (
 type stamp struct {
 	main    file
 	log     file // of the write-ahead log; zero when there is none
-	index   bool // the log's index is there: somebody has the store open
+	index   bool // the log's index is there: a process has the store open
 	journal bool // a change is under way, or was torn
 	wal     bool // it is kept with a write-ahead log
 }

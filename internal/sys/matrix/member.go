@@ -15,7 +15,7 @@ import (
 // level is too low, or the homeserver does not know its token.
 var ErrBarred = errors.New("nothing may be said there")
 
-// levels is the content of m.room.power_levels (client-server API v1.11): whoever is
+// levels is the content of m.room.power_levels (client-server API v1.11): a user who is
 // not in users has users_default, what is not in events needs events_default, and both
 // are 0 where they are not given.
 type levels struct {

@@ -32,7 +32,7 @@ type Event struct {
 // Listen says what is to be heard.
 type Listen struct {
 	Room  string
-	From  []string // users; nobody else is heard
+	From  []string // users; messages of others are left out
 	Since string   // token of the last batch; "" for the first, which holds nothing worth hearing
 	Wait  time.Duration
 }
@@ -157,7 +157,7 @@ func (e rawEvent) event(at time.Time) Event {
 	return out
 }
 
-// unknownAge is that of what nobody dated: old.
+// unknownAge is that of what has no date: old.
 const unknownAge = 365 * 24 * time.Hour
 
 // withoutQuote drops what older clients put before an answer: the message that is

@@ -1,4 +1,4 @@
-// Package presence says that a process lives, to whoever looks for the one of the same
+// Package presence says that a process lives, to what looks for the one of the same
 // key, whatever becomes of its files: in go a key and who looks, out comes a process. It
 // is a socket that has a name and no file (unix(7), abstract), and goes with the process.
 // It serves nothing: who holds it is all that there is to know.

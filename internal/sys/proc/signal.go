@@ -16,7 +16,7 @@ import (
 var ErrGone = errors.New("process has ended")
 
 // Handle holds on to one very process through a pidfd: a signal sent by it
-// reaches that process or nobody. It is for one goroutine at a time.
+// reaches that process or none. It is for one goroutine at a time.
 type Handle struct {
 	id   ID
 	file *os.File
@@ -45,7 +45,7 @@ func Open(id ID) (*Handle, error) {
 	return h, nil
 }
 
-// check compares the start time after the pidfd was opened: whoever has the pid
+// check compares the start time after the pidfd was opened: the process that has the pid
 // now had it when the pidfd was opened, because the one that is meant began earlier.
 func (h *Handle) check() error {
 	row, err := readRow(h.id.PID)

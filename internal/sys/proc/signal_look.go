@@ -21,7 +21,7 @@ type Holding struct {
 	Started time.Time // by the wall clock as it is set now
 }
 
-// Holder looks at who has a pid now. It fails with ErrGone when nobody has, or
+// Holder looks at who has a pid now. It fails with ErrGone when no process has, or
 // only a corpse; any other error means that it cannot be told. It asks the
 // kernel for a pidfd first, because a hidden /proc must not read as death.
 func Holder(pid int) (Holding, error) {
@@ -49,7 +49,7 @@ func Holder(pid int) (Holding, error) {
 }
 
 // ClockOffset returns wall clock minus CLOCK_BOOTTIME: it moves only when
-// somebody sets the wall clock, and then times of files and of processes no
+// the wall clock is set, and then times of files and of processes no
 // longer compare.
 func ClockOffset() (time.Duration, error) {
 	now, up, err := clocks()

@@ -31,7 +31,7 @@ type Member struct {
 // TreeOptions says what else than descent makes a process part of a tree.
 type TreeOptions struct {
 	// Also are processes that were seen in the tree before: those that still
-	// live belong to it, whoever is their parent by now.
+	// live belong to it, whatever their parent is by now.
 	Also []ID
 	// Markers are whole environment entries (CUSTOS_AGENT=name:id). Processes of our
 	// own user that carry one belong to the tree. No other entry of anyone's
@@ -129,7 +129,7 @@ func below(rows []Member, tops []ID) map[ID]bool {
 	return in
 }
 
-// grow adds the rows that belong to the tree by a link to someone already in it.
+// grow adds the rows that belong to the tree by a link to one already in it.
 func (h seen) grow(rows []Member, table map[int]uint64) (more bool) {
 	ours := func(pid int) bool {
 		start, known := h[pid]

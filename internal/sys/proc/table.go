@@ -1,5 +1,5 @@
 // Package proc reads the process table, and signals processes that it holds on
-// to by their identity. Reading (Reader) is for everybody; signalling (Handle)
+// to by their identity. Reading (Reader) is for all; signalling (Handle)
 // only for actions.
 package proc
 
@@ -14,7 +14,7 @@ import (
 )
 
 // Info is what is known of one process at one moment. Texts are as the kernel
-// gave them, byte for byte: whoever shows them makes them safe first.
+// gave them, byte for byte: they are made safe before they are shown.
 type Info struct {
 	Stat
 	UID    int  // effective user; of its /proc folder where status cannot be read
@@ -40,7 +40,7 @@ type Link struct {
 // TableOptions is what a Reader is made of.
 type TableOptions struct {
 	Root string        // the proc file system; "/proc" when empty
-	TTL  time.Duration // how long a table serves everybody who asks; 1 s when zero
+	TTL  time.Duration // how long a table serves all who ask; 1 s when zero
 }
 
 // Reader reads the process table. Several probes share one: a table is read at

@@ -15,7 +15,7 @@ import (
 const askedFile = "asked"
 
 // Somebody is who asked for an end where there was no room to write down who: some
-// person, for nobody else's asking is written down without a name.
+// person, for no other stop is written down without a name.
 const Somebody = "somebody"
 
 // ErrNameless says that the word stands, and not whose it is.
@@ -26,7 +26,7 @@ var ErrNameless = errors.New("who asked for its end could not be written down")
 const asking = 10 * time.Minute
 
 // SayAsked writes down, beside what the shim writes, who asked for an instance's end:
-// for one that is ended where nobody can write to the ledger. On a full disk there is
+// for one that is ended where the ledger cannot be written. On a full disk there is
 // still room for an empty file, which stands for some person: ErrNameless says so. A
 // word that is there with the name already is kept, and only its time is set.
 func SayAsked(dir, by string, person bool) error { return sayAsked(write, dir, by, person) }
@@ -49,7 +49,7 @@ func sayAsked(write func(path, text string) error, dir, by string, person bool) 
 
 func isFull(err error) bool { return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) }
 
-// UnsayAsked takes back what SayAsked wrote of somebody; nothing, where it is of
+// UnsayAsked takes back what SayAsked wrote of one who asked; nothing, where it is of
 // another.
 func UnsayAsked(dir, by string) error {
 	name := filepath.Join(dir, askedFile)
@@ -63,7 +63,7 @@ func UnsayAsked(dir, by string) error {
 }
 
 // AskedBy returns who asked for the end of an instance that came at a moment; "" when
-// nobody has said so here, or so long before that it was not what ended it.
+// it is not said here, or so long before that it was not what ended it.
 func AskedBy(dir string, ended time.Time) string {
 	name := filepath.Join(dir, askedFile)
 	if info, err := os.Lstat(name); err != nil || ended.Sub(info.ModTime()) > asking {
@@ -72,7 +72,7 @@ func AskedBy(dir string, ended time.Time) string {
 	return asked(name)
 }
 
-// asked reads who is written down; "" for nobody.
+// asked reads who is written down; "" for none.
 func asked(name string) string {
 	text, err := files.Read(name, maxFile)
 	if err != nil {

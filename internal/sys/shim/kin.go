@@ -65,7 +65,7 @@ func readClaims(root, boot string) (map[string]Claim, error) {
 		}
 		c, err := claimOf(Dir(root, e.Name()))
 		switch {
-		case errors.Is(err, fs.ErrNotExist): // nobody has begun there
+		case errors.Is(err, fs.ErrNotExist): // no shim has begun there
 		case err != nil:
 			errs = append(errs, err)
 		case c.Shim.PID > 1 && c.At.Boot == boot:

@@ -147,7 +147,7 @@ func whyNot(dir string) error {
 	return err
 }
 
-// ReadClaim returns who owns the instance in dir; fs.ErrNotExist when nobody does.
+// ReadClaim returns who owns the instance in dir; fs.ErrNotExist when none does.
 func ReadClaim(dir string) (Claim, error) {
 	var c Claim
 	err := decode(filepath.Join(dir, "claim"), &c, func() error { return checkKey(c.Key, filepath.Base(dir)) })

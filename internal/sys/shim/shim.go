@@ -141,7 +141,7 @@ func write(path, text string) error {
 	return err
 }
 
-// writeNew writes a file that nobody else has made: what lies at its path, where the agent
+// writeNew writes a file that no other has made: what lies at its path, where the agent
 // may have put a pipe or a link, is taken away before, and never opened.
 func writeNew(path string, text []byte) error {
 	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {

@@ -93,6 +93,6 @@ func Clear(dir string) error {
 			return fmt.Errorf("cannot clear %s: %w", dir, err)
 		}
 	}
-	_ = os.Remove(dir) // not empty: somebody else keeps things there
+	_ = os.Remove(dir) // not empty: something of others lies there
 	return nil
 }

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// Update is one message that somebody said to the bot.
+// Update is one message that was sent to the bot.
 type Update struct {
 	ID      int64  // of the update: never twice
 	Message int64  // ID in its chat; 0 when the update is none of a new text
@@ -63,7 +63,7 @@ type rawMessage struct {
 	} `json:"from"`
 	Answers *rawMessage `json:"reply_to_message"`
 
-	// Of a topic of a forum, and of words that are somebody else's: forward_origin since
+	// Of a topic of a forum, and of words of other people: forward_origin since
 	// Bot API 7.0, the others before.
 	Topic   int64           `json:"message_thread_id"`
 	InTopic bool            `json:"is_topic_message"`
@@ -103,7 +103,7 @@ func readUpdate(raw json.RawMessage, at time.Time, me string) (Update, error) {
 	return u, nil
 }
 
-// unknownAge is that of what nobody dated: old.
+// unknownAge is that of what has no date: old.
 const unknownAge = 365 * 24 * time.Hour
 
 // Me returns the ID of the bot.
