@@ -262,14 +262,14 @@ func Pressable(keys []string) error {
 	return nil
 }
 
-// Told returns what the agent itself told since a moment, the oldest first.
-func (l *Live) Told(ctx context.Context, since fleet.Instant) ([]fleet.HookEvent, error) {
-	return l.World.Told(ctx, since, l.Agent.Instance, l.Agent.Process)
+// Reported returns what the agent itself has reported since a moment, the oldest first.
+func (l *Live) Reported(ctx context.Context, since fleet.Instant) ([]fleet.HookEvent, error) {
+	return l.World.Reported(ctx, since, l.Agent.Instance, l.Agent.Process)
 }
 
-// Told returns what one agent told since a moment: an instance of ours, or the
+// Reported returns what one agent has reported since a moment: an instance of ours, or the
 // process of another's.
-func (w World) Told(ctx context.Context, since fleet.Instant, instance string, p fleet.ProcessID) ([]fleet.HookEvent, error) {
+func (w World) Reported(ctx context.Context, since fleet.Instant, instance string, p fleet.ProcessID) ([]fleet.HookEvent, error) {
 	if w.Hooks == nil {
 		return nil, nil
 	}
@@ -279,14 +279,14 @@ func (w World) Told(ctx context.Context, since fleet.Instant, instance string, p
 	}
 	events, err := w.Hooks(ctx, key, since)
 	if err != nil {
-		return nil, fmt.Errorf("cannot read what the agent told: %w", err)
+		return nil, fmt.Errorf("cannot read what the agent has reported: %w", err)
 	}
 	return events, nil
 }
 
-// Talks says whether the agent tells of itself through hooks: one of ours of a
+// Talks says whether the agent reports through hooks: one of ours of a
 // kind that has them was started with them; another's may have them installed,
-// which shows only when it has told something.
+// which shows only when it has reported something.
 func (l *Live) Talks(ctx context.Context) bool {
 	if l.Hooks == nil || !slices.Contains(agent.HookKinds(), l.Agent.Kind) {
 		return false
@@ -294,6 +294,6 @@ func (l *Live) Talks(ctx context.Context) bool {
 	if l.Agent.Owner == fleet.OwnerCustos && l.Agent.Instance != "" {
 		return true
 	}
-	events, err := l.Told(ctx, fleet.Instant{})
+	events, err := l.Reported(ctx, fleet.Instant{})
 	return err == nil && len(events) > 0
 }

@@ -89,7 +89,7 @@ func (s Saver) lastPrompt(ctx context.Context, r fleet.Registration) string {
 	if r.StartedAt.IsZero() {
 		return ""
 	}
-	events, err := s.Told(ctx, r.StartedAt, r.Instance, r.Process)
+	events, err := s.Reported(ctx, r.StartedAt, r.Instance, r.Process)
 	if err != nil {
 		return "" // a checkpoint without it is better than none
 	}

@@ -184,7 +184,7 @@ func (r *run) over(ctx context.Context) string {
 	if r.Handle.Ended() {
 		return "the agent has ended"
 	}
-	events, err := r.Told(ctx, r.since)
+	events, err := r.Reported(ctx, r.since)
 	if err == nil && slices.ContainsFunc(events, func(e fleet.HookEvent) bool {
 		return (e.Event == fleet.HookStop || e.Event == fleet.HookFailure || e.Event == fleet.HookSessionEnd) && !e.At.Before(r.since)
 	}) {

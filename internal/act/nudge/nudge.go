@@ -267,7 +267,7 @@ func (r *run) Verify(ctx context.Context) (string, error) {
 
 // acknowledged says whether the agent told of this very prompt.
 func (r *run) acknowledged(ctx context.Context) bool {
-	events, err := r.Told(ctx, r.since)
+	events, err := r.Reported(ctx, r.since)
 	want := agent.PromptHash(r.text)
 	return err == nil && slices.ContainsFunc(events, func(e fleet.HookEvent) bool {
 		hash, _, _ := strings.Cut(e.Text, " ")

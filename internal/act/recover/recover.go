@@ -156,7 +156,7 @@ func (r *run) check(ctx context.Context, seen *fleet.Agent) error {
 	if err := r.x.Room(r.dir); err != nil {
 		return err
 	}
-	told, err := r.x.Told(ctx, r.old.StartedAt, r.old.Instance, r.old.Process)
+	told, err := r.x.Reported(ctx, r.old.StartedAt, r.old.Instance, r.old.Process)
 	if err != nil {
 		told = nil // it is then taken to have been at work
 	}

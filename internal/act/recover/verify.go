@@ -75,7 +75,7 @@ func (r *run) shows(ctx context.Context, l *agentrun.Live) (how, why string) {
 	if l.Kind.Generic {
 		return "it lives, and no more is known of a command", ""
 	}
-	events, err := l.Told(ctx, r.since)
+	events, err := l.Reported(ctx, r.since)
 	if err != nil {
 		return "", fleet.Line(err.Error(), 200)
 	}

@@ -214,7 +214,7 @@ func (r *run) told(ctx context.Context, e *evidence) {
 			e.LastPrompt = line(c.LastPrompt)
 		}
 	}
-	events, err := r.Told(ctx, since)
+	events, err := r.Reported(ctx, since)
 	if err != nil {
 		e.blind("what it was told", err)
 	}
