@@ -28,8 +28,8 @@ func TestAtlasSeesViolations(t *testing.T) {
 	for _, c := range []struct{ name, file, src, want string }{
 		{"arrow", "internal/decide/x.go", `package decide; import _ "custos/internal/act"`, "internal/decide may not import internal/act"},
 		{"arrow between stages", "internal/act/stop/x.go", `package stop; import _ "custos/internal/observe"`, "internal/act/stop may not import internal/observe"},
-		{"mover knows mover", "internal/decide/follow/mail/x.go", `package mail; import _ "custos/internal/decide/follow/crew"`, "internal/decide/follow/mail may not import internal/decide/follow/crew"},
-		{"ledger moves", "internal/ledger/x.go", `package ledger; import _ "custos/internal/decide/follow/crew"`, "internal/ledger may not import internal/decide/follow/crew"},
+		{"mover knows mover", "internal/decide/follow/mail/x.go", `package mail; import _ "custos/internal/decide/follow/registry"`, "internal/decide/follow/mail may not import internal/decide/follow/registry"},
+		{"ledger moves", "internal/ledger/x.go", `package ledger; import _ "custos/internal/decide/follow/registry"`, "internal/ledger may not import internal/decide/follow/registry"},
 		{"clock", "internal/assess/x.go", `package assess; import "time"; var _ = time.Now`, "internal/assess is pure and may not call time.Now"},
 		{"renamed clock", "internal/assess/x.go", `package assess; import clock "time"; func f() { clock.Sleep(1) }`, "internal/assess is pure and may not call time.Sleep"},
 		{"world", "internal/rules/x.go", `package rules; import _ "os"`, "internal/rules is pure and may not import os"},

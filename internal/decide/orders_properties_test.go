@@ -12,7 +12,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"custos/internal/decide/follow/crew"
+	"custos/internal/decide/follow/registry"
 	"custos/internal/fleet"
 )
 
@@ -648,7 +648,7 @@ func isInDoubt(past fleet.Past, action string) bool {
 
 // write does what the store does with a turn.
 func (s *ship) write(snap fleet.Snapshot, past fleet.Past, plan fleet.Plan) {
-	regs, orders := crew.Settle(past, snap, plan)
+	regs, orders := registry.Settle(past, snap, plan)
 	for _, r := range regs {
 		s.regs[r.Name] = r
 		if h := s.hands[r.Name]; h != nil && r.Desired == fleet.DesiredRunning && fleet.IsPerson(r.DesiredBy) && r.DesiredAt == plan.At {

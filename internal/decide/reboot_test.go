@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"custos/internal/assess"
-	"custos/internal/decide/follow/crew"
+	"custos/internal/decide/follow/registry"
 	"custos/internal/fleet"
 	"custos/internal/rules"
 )
@@ -61,7 +61,7 @@ func (m *morning) pass(after time.Duration) fleet.Plan {
 		}
 	}
 	plan := Decide(w.policy, w.snap, found, w.past)
-	regs, _ := crew.Settle(w.past, w.snap, plan)
+	regs, _ := registry.Settle(w.past, w.snap, plan)
 	for _, r := range regs {
 		i := slices.IndexFunc(w.past.Registrations, func(o fleet.Registration) bool { return o.Name == r.Name })
 		w.past.Registrations[i] = r

@@ -17,7 +17,7 @@ func (r *request) isRelief() bool {
 	return h != nil && h.Order == r.order.ID || r.reg.Pool != "" && strings.HasPrefix(r.order.ID, poolOrder)
 }
 
-// poolOrder is how the IDs of the orders of pools begin (see crew.Staff).
+// poolOrder is how the IDs of the orders of pools begin (see registry.Pools).
 const poolOrder = "pool-"
 
 // askRelieved leaves an agent whose turn is over alone while a person may be at its

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"custos/internal/decide/follow/crew"
+	"custos/internal/decide/follow/registry"
 	"custos/internal/fleet"
 )
 
@@ -77,7 +77,7 @@ func TestWhoEndedAnAgent(t *testing.T) {
 					t.Fatalf("%s look: %s (%s), exit %+v; want %s by %s", look, a.State, a.Reason, a.Exit, c.state, c.ender)
 				}
 				if look == "first" {
-					*reg = crew.Observed(*reg, a)
+					*reg = registry.Observed(*reg, a)
 					w.panes, b.events = nil, nil
 					delete(b.exits, reg.Instance)
 				}
@@ -129,7 +129,7 @@ func TestAnEndBeforeItsPromptIsNotDone(t *testing.T) {
 				if crashed := c.want == fleet.StateCrashed; a.State != c.want || a.Exit.Failed() != crashed || crashed != strings.Contains(a.Reason, "too early") {
 					t.Fatalf("%s look: %s (%s), exit %+v; want %s", look, a.State, a.Reason, a.Exit, c.want)
 				}
-				*reg = crew.Observed(*reg, a)
+				*reg = registry.Observed(*reg, a)
 				b.events = nil
 				w.pass(2 * toldWithin)
 			}
@@ -244,7 +244,7 @@ func TestAnEndThatMayBeAPersonsIsLookedAtFirst(t *testing.T) {
 		if a.State != c.state || a.Unsettled() != (c.state == fleet.StateUnknown) {
 			t.Errorf("%s: %s (%s), want %s", name, a.State, a.Reason, c.state)
 		}
-		if noted := crew.Observed(fleet.Registration{Process: id(10)}, a); (noted.Exit == nil) != a.Unsettled() {
+		if noted := registry.Observed(fleet.Registration{Process: id(10)}, a); (noted.Exit == nil) != a.Unsettled() {
 			t.Errorf("%s: the record is %+v", name, noted.Exit)
 		}
 	}

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"custos/internal/agent"
-	"custos/internal/decide/follow/crew"
+	"custos/internal/decide/follow/registry"
 	"custos/internal/fleet"
 	"custos/internal/observe"
 	"custos/internal/observe/observetest"
@@ -636,7 +636,7 @@ func TestWhatARebootEnded(t *testing.T) {
 			if got := a.Exit != nil && a.Exit.Rebooted(); got != c.rebooted || a.State != c.state || a.Reason == "" || a.Process.PID != 0 {
 				t.Errorf("%s, %s look: rebooted %t, %s (%s); want %t, %s", c.name, look, got, a.State, a.Reason, c.rebooted, c.state)
 			}
-			if noted := crew.Observed(*r, a); noted.Exit != nil {
+			if noted := registry.Observed(*r, a); noted.Exit != nil {
 				r.Exit = noted.Exit
 			}
 		}

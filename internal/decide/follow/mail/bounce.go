@@ -11,7 +11,7 @@ import (
 // above the reader, each once. What a group was told, and what itself tells of a
 // return, goes without.
 func (p *post) bounce(m *fleet.Mail, c *fleet.MailCopy) {
-	why := p.crew.Gone(c.To)
+	why := p.addresses.Gone(c.To)
 	if why == "" || c.To == fleet.Overseer {
 		return
 	}
@@ -28,7 +28,7 @@ func (p *post) bounce(m *fleet.Mail, c *fleet.MailCopy) {
 // concerned are those who learn that a mail comes back: its writer, and who stands
 // above its reader. Of what Custos itself wrote it is the people, if nobody does.
 func (p *post) concerned(m fleet.Mail, reader string) []string {
-	writer, parent := ledger.WriterOf(m.From), p.crew.Above(reader)
+	writer, parent := ledger.WriterOf(m.From), p.addresses.Above(reader)
 	switch {
 	case writer == "":
 		return []string{parent}

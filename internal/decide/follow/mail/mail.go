@@ -10,18 +10,18 @@ import (
 
 // post is one pass over the mail.
 type post struct {
-	past    fleet.Past
-	snap    fleet.Snapshot
-	policy  fleet.Policy
-	before  []fleet.WorkItem // work that movers before this one change
-	at      fleet.Instant
-	out     fleet.Follows
-	crew    ledger.Addresses
-	agents  map[string]*fleet.Agent // by address; only when they were seen lately
-	orders  map[string]fleet.Order  // as this pass leaves them
-	answers map[string]*fleet.ActionRecord
-	nudged  map[string]bool // addresses of agents that somebody is about to tell something
-	mails   []fleet.Mail    // those that are not over, as this pass leaves them
+	past      fleet.Past
+	snap      fleet.Snapshot
+	policy    fleet.Policy
+	before    []fleet.WorkItem // work that movers before this one change
+	at        fleet.Instant
+	out       fleet.Follows
+	addresses ledger.Addresses
+	agents    map[string]*fleet.Agent // by address; only when they were seen lately
+	orders    map[string]fleet.Order  // as this pass leaves them
+	answers   map[string]*fleet.ActionRecord
+	nudged    map[string]bool // addresses of agents that somebody is about to tell something
+	mails     []fleet.Mail    // those that are not over, as this pass leaves them
 }
 
 // Follow returns what becomes of mail: what is new is sorted, its readers are told
@@ -51,7 +51,7 @@ func Follow(pass fleet.Pass) fleet.Follows {
 
 func newPost(pass fleet.Pass, open []fleet.Mail) *post {
 	p := &post{past: pass.Past, snap: pass.Snapshot, policy: pass.Policy, before: pass.Plan.Records.Work, at: pass.Snapshot.At,
-		crew: ledger.AddressesOf(pass.Past.Registrations), agents: map[string]*fleet.Agent{}, orders: map[string]fleet.Order{},
+		addresses: ledger.AddressesOf(pass.Past.Registrations), agents: map[string]*fleet.Agent{}, orders: map[string]fleet.Order{},
 		answers: ledger.Answers(pass.Past.Actions), nudged: map[string]bool{}, mails: slices.Clone(open)}
 	for i := range p.mails {
 		p.mails[i].Copies = slices.Clone(p.mails[i].Copies)
@@ -98,7 +98,7 @@ func (p *post) sort(m *fleet.Mail) {
 		m.Grade, m.Why = gradeHelp(*m)
 	}
 	if len(m.Copies) == 0 || m.From == fleet.ByCustos {
-		m.Copies = append(m.Copies, without(p.crew.Copies(*m, p.at), m.Copies)...)
+		m.Copies = append(m.Copies, without(p.addresses.Copies(*m, p.at), m.Copies)...)
 	}
 	if m.Grade != "" && m.Grade.AtLeast(fleet.P1) && ledger.WriterOf(m.From) != fleet.Overseer && ledger.CopyOf(m, fleet.Overseer) == nil {
 		m.Copies = append(m.Copies, fleet.MailCopy{To: fleet.Overseer, State: fleet.CopyNew, Since: p.at})

@@ -29,8 +29,8 @@ func (p *post) activity(name string) string {
 		return "Custos is here: it looked at " + p.at.Wall.UTC().Format("15:04:05 UTC")
 	case name == fleet.Overseer:
 		return "the overseer is a person: nothing is recorded of what they do"
-	case p.crew.Gone(name) != "":
-		return of + ": " + p.crew.Gone(name)
+	case p.addresses.Gone(name) != "":
+		return of + ": " + p.addresses.Gone(name)
 	case !p.snap.Agents.Fresh():
 		return of + ": unknown; agents are not seen now"
 	case a == nil:

@@ -126,7 +126,7 @@ func (p *post) hold(held fleet.HeldMove, name string, list []*fleet.Mail) {
 // whyNot is what holds a nudge of an agent back: only one that is seen to be idle, with
 // nothing in its input line, is told. The zero value: nothing does.
 func (p *post) whyNot(name string) fleet.HeldMove {
-	a, r := p.agents[name], p.crew.At[name]
+	a, r := p.agents[name], p.addresses.At[name]
 	held := func(g fleet.Guard, why, hint string) fleet.HeldMove {
 		return fleet.HeldMove{Guard: g, Held: fleet.Line(why, 300), Hint: hint}
 	}
@@ -192,7 +192,7 @@ func (p *post) nudge(name string) (held fleet.HeldMove) {
 	if by == "" {
 		by = fleet.ByCustos
 	}
-	o := fleet.Order{ID: nudgeID(list[0], name, p.at), Do: fleet.OrderNudge, Agent: p.crew.At[name].Name, By: by, Text: ledger.MailText(values(list), name),
+	o := fleet.Order{ID: nudgeID(list[0], name, p.at), Do: fleet.OrderNudge, Agent: p.addresses.At[name].Name, By: by, Text: ledger.MailText(values(list), name),
 		At: p.at, State: fleet.OrderOpen, Expires: p.at.Add(nudgeFor)}
 	p.out.Given = append(p.out.Given, o)
 	for _, m := range list {

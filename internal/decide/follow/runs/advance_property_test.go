@@ -10,7 +10,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"custos/internal/decide/follow/crew"
+	"custos/internal/decide/follow/registry"
 	"custos/internal/fleet"
 	"custos/internal/fleet/fleettest"
 	"custos/internal/ledger"
@@ -230,7 +230,7 @@ func (w *town) run(id string) *fleet.Run {
 }
 
 func (w *town) commit(s fleet.Snapshot, plan fleet.Plan, p fleet.Follows) {
-	regs, _ := crew.Settle(w.past, s, plan)
+	regs, _ := registry.Settle(w.past, s, plan)
 	w.past.Registrations = merge(slices.Clone(w.past.Registrations), regs)
 	for _, o := range plan.Orders {
 		i := slices.IndexFunc(w.past.Orders, func(old fleet.Order) bool { return old.ID == o.ID })

@@ -1,4 +1,4 @@
-package crew
+package registry
 
 import (
 	"fmt"
@@ -10,11 +10,11 @@ import (
 	"custos/internal/ledger"
 )
 
-// Relieve carries the hand-offs on by one stage each, from what is remembered, what
+// HandOff carries the hand-offs on by one stage each, from what is remembered, what
 // was seen, and what this very pass plans and changes already. A stage is entered when the one before is known to be over, and
 // the order it gives has an ID made of the instance: however often a pass is thought
 // out again, it is one order. What is not known changes nothing.
-func Relieve(p fleet.Pass) fleet.Follows {
+func HandOff(p fleet.Pass) fleet.Follows {
 	past, settled := p.Past, p.Plan.Registrations
 	r := &relief{past: past, snap: p.Snapshot, policy: p.Policy.Handoff, plan: p.Plan, out: fleet.Follows{Changes: fleet.Changes{Registrations: slices.Clone(settled)}}}
 	if past.Blind != "" {
@@ -206,7 +206,7 @@ func (x *relief) stopping(r *fleet.Registration) bool {
 	return false
 }
 
-// start has the agent started again. Whoever does that, by this order or for a rule,
+// start has the agent started again. Whatever does that, by this order or for a rule,
 // finds the stage in the record, and begins afresh with FreshPrompt.
 func (x *relief) start(r *fleet.Registration) {
 	x.enter(r, fleet.HandoffStarting, "start", "")
@@ -245,7 +245,7 @@ func (x *relief) give(r *fleet.Registration, do fleet.OrderDo, text string, pati
 		At: x.snap.At, Expires: x.snap.At.Add(time.Duration(patience)), State: fleet.OrderOpen})
 }
 
-// hold tells that the next stage of a hand-off is not entered, and what holds it back.
+// hold says that the next stage of a hand-off is not entered, and what holds it back.
 func (x *relief) hold(r *fleet.Registration, to fleet.HandoffStage, held fleet.HeldMove) {
 	held.Record, held.To = fleet.Subject{Kind: fleet.KindAgent, Name: r.Name}, "hand-off "+string(to)
 	if isHandingOver(*r) {

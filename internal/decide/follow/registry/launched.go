@@ -1,4 +1,4 @@
-package crew
+package registry
 
 import (
 	"slices"
@@ -27,7 +27,7 @@ func (s *settlement) launched(r fleet.Registration, a fleet.Agent) fleet.Registr
 		out.Server = a.Pane.ID.Socket
 	}
 	if out.PromptState == fleet.DeliveryPending || out.PromptState == fleet.DeliveryUndelivered {
-		out.PromptState = fleet.DeliverySent // what it tells says whether it arrived
+		out.PromptState = fleet.DeliverySent // its signals say whether it arrived
 	}
 	return out
 }

@@ -1,4 +1,4 @@
-package crew
+package registry
 
 import (
 	"fmt"
@@ -48,7 +48,7 @@ func (d *desk) look() fleet.Follows {
 	if d.blind {
 		snap.Agents.Status = fleet.StatusUnknown
 	}
-	return Relieve(fleet.Pass{Past: past, Snapshot: snap, Policy: fleet.Policy{Handoff: d.policy}})
+	return HandOff(fleet.Pass{Past: past, Snapshot: snap, Policy: fleet.Policy{Handoff: d.policy}})
 }
 
 func (d *desk) open() (ids []string) {

@@ -1,4 +1,4 @@
-package crew
+package registry
 
 import (
 	"fmt"
@@ -10,11 +10,11 @@ import (
 // allNeeded is how many workers a pool would have that cannot count its work.
 const allNeeded = "as many workers as there is work"
 
-// hintLook is where it is told what is not seen.
+// hintLook is where it is shown what is not seen.
 const hintLook = "custos preflight"
 
 // hold notes that a pool would have more workers, and what holds that back.
-func (s *staff) hold(present int, to string, held fleet.HeldMove) {
+func (s *workers) hold(present int, to string, held fleet.HeldMove) {
 	held.Move = fleet.Move{Record: poolSubject(s.pool), From: counted(present), To: to, Why: s.pool.Role}
 	s.out.Hold(held)
 }
@@ -32,22 +32,22 @@ func counted(n int) string {
 
 // isDormant says whether nothing is worked on in the project of a pool: what waits there
 // is not counted.
-func (s *staff) isDormant() bool {
+func (s *workers) isDormant() bool {
 	return s.snap.Forge.Fresh() && slices.ContainsFunc(s.snap.Forge.Value.Projects, func(p fleet.Project) bool {
 		return p.Name == s.pool.Project && !p.Active.Or(true)
 	})
 }
 
-// switchedOff tells of a pool that would start workers, were it not disabled.
-func (s *staff) switchedOff(waiting fleet.Leaf[int]) {
+// switchedOff reports a pool that would start workers, were it not disabled.
+func (s *workers) switchedOff(waiting fleet.Leaf[int]) {
 	if present, want := s.wanted(waiting); min(want, s.pool.Max) > present {
 		s.hold(present, counted(min(want, s.pool.Max)), fleet.HeldMove{Guard: fleet.GuardPerson, Held: "its section says enabled = false"})
 	}
 }
 
-// isTried says whether an order was given in these ten minutes and came to nothing, and has
-// told until when nothing is ordered in its place.
-func (s *staff) isTried(id string, present, want int) bool {
+// isTried says whether an order was given in these ten minutes and came to nothing, and says
+// until when none is given in its place.
+func (s *workers) isTried(id string, present, want int) bool {
 	i := slices.IndexFunc(s.past.Tried, func(o fleet.Order) bool { return o.ID == id && o.State != fleet.OrderDone })
 	if i < 0 {
 		return false
@@ -58,7 +58,7 @@ func (s *staff) isTried(id string, present, want int) bool {
 	return true
 }
 
-// unseen tells of all pools that nothing is started or ended while it is not known who
+// unseen says of all pools that nothing is started or ended while it is not known who
 // is there.
 func unseen(p fleet.Pass) (list []fleet.HeldMove) {
 	held := fleet.HeldMove{Guard: fleet.GuardEvidence, Held: "agents is " + string(p.Snapshot.Agents.Status), Hint: hintLook}

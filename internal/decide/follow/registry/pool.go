@@ -1,4 +1,4 @@
-package crew
+package registry
 
 import (
 	"fmt"
@@ -10,7 +10,7 @@ import (
 	"custos/internal/ledger"
 )
 
-// Staff returns what the pools want: a worker for each piece of work that waits,
+// Pools returns what the pools want: a worker for each piece of work that waits,
 // never more than the most, never fewer than the least, and the end of one that has
 // been idle for long while nothing waits.
 // What is not known changes nothing: without a good look at the agents nothing is
@@ -21,7 +21,7 @@ import (
 // worker are made of ten minutes of the clock and of a number: a pass that is
 // thought out again gives the same order, and a start that came to nothing is tried
 // again in the next ten minutes.
-func Staff(p fleet.Pass) (out fleet.Follows) {
+func Pools(p fleet.Pass) (out fleet.Follows) {
 	if p.Past.Blind != "" {
 		return out
 	}
@@ -31,23 +31,23 @@ func Staff(p fleet.Pass) (out fleet.Follows) {
 	}
 	waiting := ledger.Waiting(p.Past, p.Snapshot, p.Policy.Pools)
 	for _, pool := range p.Policy.Pools {
-		s := staff{past: p.Past, snap: p.Snapshot, pool: pool, out: &out}
-		s.muster()
+		s := workers{past: p.Past, snap: p.Snapshot, pool: pool, out: &out}
+		s.count()
 		if pool.Disabled {
 			s.switchedOff(waiting[pool.Project])
 			continue
 		}
-		s.bury()
+		s.retire()
 		s.keep()
-		s.man(waiting[pool.Project])
+		s.fill(waiting[pool.Project])
 	}
 	out.Registrations = slices.DeleteFunc(out.Registrations, func(r fleet.Registration) bool { return ledger.Registration(p.Plan.Registrations, r.Name) != nil })
 	out.Wake = len(out.Given) > 0
 	return out
 }
 
-// staff is one pool in one pass.
-type staff struct {
+// workers is one pool in one pass.
+type workers struct {
 	past    fleet.Past
 	snap    fleet.Snapshot
 	pool    fleet.Pool
@@ -65,8 +65,8 @@ type worker struct {
 	order   bool // an order about it is open
 }
 
-// muster lists who belongs to the pool.
-func (s *staff) muster() {
+// count lists who belongs to the pool.
+func (s *workers) count() {
 	for _, r := range s.past.Registrations {
 		if r.Pool == s.pool.Name && r.Desired != fleet.DesiredRetired {
 			s.members = append(s.members, worker{reg: r, seen: s.agent(r), busy: s.isBusy(r.Name)})
@@ -88,7 +88,7 @@ func (s *staff) muster() {
 }
 
 // agent returns the newest instance of a worker; nil when it was not seen.
-func (s *staff) agent(r fleet.Registration) *fleet.Agent {
+func (s *workers) agent(r fleet.Registration) *fleet.Agent {
 	for i := range s.snap.Agents.Value {
 		if a := &s.snap.Agents.Value[i]; a.Name == r.Name && a.Instance == r.Instance {
 			return a
@@ -97,7 +97,7 @@ func (s *staff) agent(r fleet.Registration) *fleet.Agent {
 	return nil
 }
 
-func (s *staff) isBusy(name string) bool {
+func (s *workers) isBusy(name string) bool {
 	return slices.ContainsFunc(s.snap.Forge.Value.Issues, func(i fleet.Issue) bool { return i.Agent == name && i.Open.Or(true) }) ||
 		slices.ContainsFunc(s.snap.Forge.Value.Pulls, func(p fleet.PullRequest) bool { return p.Agent == name }) ||
 		slices.ContainsFunc(s.snap.Coordination.Value.Work, func(w fleet.WorkFacts) bool {
@@ -118,15 +118,15 @@ func (w worker) isGone() bool {
 	return w.reg.Desired == fleet.DesiredRunning && !isHandingOver(w.reg) && known && status == 0 && w.reg.Exit.Asked == "" && w.reg.Restart != fleet.RestartAlways
 }
 
-// seesWork says whether it can be told that a worker has no work: what a tracker that
+// seesWork says whether it is known that a worker has no work: what a tracker that
 // is not seen would show is not known.
-func (s *staff) seesWork() bool {
+func (s *workers) seesWork() bool {
 	return s.snap.Beads.Fresh() && (s.pool.Project == "" || s.snap.Forge.Fresh())
 }
 
-// bury retires the workers that are gone, unless something is their own yet: that
+// retire retires the workers that are gone, unless something is their own yet: that
 // is given back, or taken over, first.
-func (s *staff) bury() {
+func (s *workers) retire() {
 	for i := range s.members {
 		w := &s.members[i]
 		if !w.isGone() || w.busy || !s.seesWork() {
@@ -138,9 +138,9 @@ func (s *staff) bury() {
 	}
 }
 
-// keep wants a worker again that was to be ended and lives on, when nobody orders
+// keep wants a worker again that was to be ended and lives on, when no person orders
 // that any more: it went back to work before its end came.
-func (s *staff) keep() {
+func (s *workers) keep() {
 	for i := range s.members {
 		w := &s.members[i]
 		if w.order || w.seen == nil || w.seen.Process.PID == 0 || w.reg.Desired != fleet.DesiredStopped || w.reg.DesiredBy != fleet.ByCustos {
@@ -153,8 +153,8 @@ func (s *staff) keep() {
 	}
 }
 
-// man starts who is missing, or ends who is not needed.
-func (s *staff) man(waiting fleet.Leaf[int]) {
+// fill starts the workers that are missing, or ends those that are not needed.
+func (s *workers) fill(waiting fleet.Leaf[int]) {
 	present, want := s.wanted(waiting)
 	if want > max(s.pool.Max, present) {
 		s.hold(present, counted(want), fleet.HeldMove{Guard: fleet.GuardLimit, Held: fmt.Sprintf("%d is the most", s.pool.Max)})
@@ -170,7 +170,7 @@ func (s *staff) man(waiting fleet.Leaf[int]) {
 }
 
 // wanted is how many workers there are, and how many there would be were there no most.
-func (s *staff) wanted(waiting fleet.Leaf[int]) (present, want int) {
+func (s *workers) wanted(waiting fleet.Leaf[int]) (present, want int) {
 	hands := 0
 	for _, w := range s.members {
 		if w.isGone() {
@@ -193,8 +193,8 @@ func (s *staff) wanted(waiting fleet.Leaf[int]) (present, want int) {
 const freshHand = 10 * time.Minute
 
 // mayTake says whether a worker will take up what waits. One of which that cannot
-// be told does: nobody is started for want of a good look.
-func (s *staff) mayTake(w worker) bool {
+// be known does: no worker is started for want of a good look.
+func (s *workers) mayTake(w worker) bool {
 	switch {
 	case w.coming:
 		return true
@@ -210,7 +210,7 @@ func (s *staff) mayTake(w worker) bool {
 
 // start orders as many workers as are missing. One that was ordered in vain counts as
 // ordered until the next ten minutes: the store knows its order, and takes no other.
-func (s *staff) start(present, want int) {
+func (s *workers) start(present, want int) {
 	for n, k := want-present, 1; n > 0 && k <= 1000; k++ {
 		name := fmt.Sprintf("%s-%s-%d", s.pool.Name, s.stamp(), k)
 		if s.isTried(poolOrder+name, present, want) {
@@ -231,7 +231,7 @@ func (s *staff) start(present, want int) {
 }
 
 // stamp is the ten minutes of the clock that the names and orders of now are made of.
-func (s *staff) stamp() string {
+func (s *workers) stamp() string {
 	return s.snap.At.Wall.UTC().Truncate(stamped).Format("060102-1504")
 }
 
@@ -243,7 +243,7 @@ const poolOrder = "pool-"
 
 // worker is the registration of a new one: with a worktree and a branch of its own
 // where the pool works in a repository.
-func (s *staff) worker(name string) *fleet.Registration {
+func (s *workers) worker(name string) *fleet.Registration {
 	p := s.pool
 	r := &fleet.Registration{Name: name, Role: p.Role, Project: p.Project, Kind: p.Kind, Owner: fleet.OwnerCustos, Where: p.Where, Argv: p.Argv, Env: p.Env,
 		Dir: p.Dir, Account: p.Account, Restart: fleet.RestartOnFailure, Prompt: p.Prompt, Pool: p.Name}
@@ -255,7 +255,7 @@ func (s *staff) worker(name string) *fleet.Registration {
 
 // spare ends one worker that is not needed: of those that have been idle for long
 // enough the one that was started last, and only one at a time.
-func (s *staff) spare(present int, waiting fleet.Leaf[int]) {
+func (s *workers) spare(present int, waiting fleet.Leaf[int]) {
 	n, known := waiting.Get()
 	over := present > s.pool.Max
 	if slices.ContainsFunc(s.members, func(w worker) bool { return w.leaving }) || s.living() <= s.pool.Min || !over && (!known || n > 0) && s.pool.Project != "" {
@@ -278,7 +278,7 @@ func (s *staff) spare(present int, waiting fleet.Leaf[int]) {
 
 // living counts the workers that are there, and to stay: one that is only on its way
 // may never come.
-func (s *staff) living() (n int) {
+func (s *workers) living() (n int) {
 	for _, w := range s.members {
 		if !w.coming && w.reg.Desired == fleet.DesiredRunning && w.seen != nil && w.seen.Process.PID != 0 {
 			n++
@@ -293,7 +293,7 @@ const leisure = 10 * time.Minute
 
 // isSpare says whether a worker is seen to have done nothing for long, and to have
 // nothing to do.
-func (s *staff) isSpare(w worker) bool {
+func (s *workers) isSpare(w worker) bool {
 	if w.seen == nil || w.busy || w.order || w.reg.Desired != fleet.DesiredRunning || !w.seen.TurnOver() || w.seen.Attached > 0 || isHandingOver(w.reg) {
 		return false
 	}

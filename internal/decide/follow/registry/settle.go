@@ -1,4 +1,4 @@
-package crew
+package registry
 
 import (
 	"cmp"
@@ -37,7 +37,7 @@ func Settle(past fleet.Past, snap fleet.Snapshot, plan fleet.Plan) ([]fleet.Regi
 	return s.changed(), s.orders
 }
 
-// opens says when an agent that was given up is tried again: people are told of
+// opens says when an agent that was given up is tried again: people are notified of
 // it once, and status shows it, long after the plan is forgotten.
 func opens(until fleet.Instant) string {
 	if until.IsZero() {
@@ -67,8 +67,8 @@ func (s *settlement) change(name string, do func(fleet.Registration) (fleet.Regi
 	return err
 }
 
-// sawEnds notes what the snapshot tells of instances: how they ended, their
-// session, whether their prompt arrived. Stale facts tell nothing new.
+// sawEnds notes what the snapshot shows of instances: how they ended, their
+// session, whether their prompt arrived. Stale facts show nothing new.
 func (s *settlement) sawEnds() {
 	if !s.snap.Agents.Fresh() {
 		return
@@ -101,7 +101,7 @@ func stoppedUnordered(now, before fleet.Registration) fleet.Registration {
 }
 
 // askedBy returns who asked Custos for the end of an instance: who ordered the stop
-// that is under way, or wanted it stopped before it ended. "" for nobody. The
+// that is under way, or wanted it stopped before it ended. "" where no one did. The
 // result of a stop comes after the end that it brings about.
 func (s *settlement) askedBy(r fleet.Registration, e fleet.Exit) string {
 	for _, a := range s.past.Actions {
@@ -127,8 +127,8 @@ func Observed(r fleet.Registration, a fleet.Agent) fleet.Registration {
 		r = session
 	}
 	if a.PromptState == fleet.DeliveryAcknowledged && (a.Instance == "" || a.Instance == r.Instance) {
-		if told, err := ledger.Prompted(r, a.PromptState); err == nil {
-			r = told
+		if now, err := ledger.Prompted(r, a.PromptState); err == nil {
+			r = now
 		}
 	}
 	return r

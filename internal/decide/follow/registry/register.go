@@ -1,4 +1,4 @@
-package crew
+package registry
 
 import (
 	"cmp"
@@ -11,17 +11,17 @@ import (
 	"custos/internal/ledger"
 )
 
-// Enlist returns the registrations of agents that configuration adopts and whose
-// role another system tells: with what that system has of them, they are recovered,
-// told of and stopped like agents that Custos started. It keeps those it made up to
+// Register returns the registrations of agents that configuration adopts and whose
+// role another system gives them: with what that system has of them, they are recovered,
+// reported and stopped like agents that Custos started. It keeps those it made up to
 // date, and retires one that has ended and whose system says that its work is over.
 // What the pass changes already is seen as it leaves it.
-func Enlist(p fleet.Pass) (f fleet.Follows) {
+func Register(p fleet.Pass) (f fleet.Follows) {
 	past, snap, changed := p.Past, p.Snapshot, p.Plan.Registrations
 	if past.Blind != "" || past.Amnesia || !snap.Agents.Fresh() {
 		return f
 	}
-	e := enlisting{snap: snap, was: map[string]fleet.Registration{}, all: slices.Clone(past.Registrations)}
+	e := registering{snap: snap, was: map[string]fleet.Registration{}, all: slices.Clone(past.Registrations)}
 	for i, r := range e.all {
 		if j := slices.IndexFunc(changed, func(c fleet.Registration) bool { return c.Name == r.Name }); j >= 0 {
 			e.all[i] = changed[j]
@@ -49,18 +49,18 @@ func Enlist(p fleet.Pass) (f fleet.Follows) {
 	return f
 }
 
-type enlisting struct {
+type registering struct {
 	snap fleet.Snapshot
 	was  map[string]fleet.Registration
 	all  []fleet.Registration
 }
 
 // see notes what one agent's own system has of it.
-func (e *enlisting) see(a fleet.Agent) {
+func (e *registering) see(a fleet.Agent) {
 	r := ledger.Registration(e.all, a.Name)
 	switch {
 	case r == nil || r.Owner == fleet.OwnerAdopted && r.Desired == fleet.DesiredRetired:
-		e.enlist(a, r)
+		e.register(a, r)
 	case r.Owner != fleet.OwnerAdopted || r.Origin == "":
 	case a.Process.PID == 0 && a.Origin.Over != "" && r.Desired == fleet.DesiredRunning && !fleet.IsPerson(r.DesiredBy):
 		r.Desired, r.DesiredBy, r.DesiredAt, r.DesiredFor = fleet.DesiredRetired, fleet.ByCustos, e.snap.At, ""
@@ -69,9 +69,9 @@ func (e *enlisting) see(a fleet.Agent) {
 	}
 }
 
-// enlist registers one that runs. A name that was retired is given anew: other
+// register registers one that runs. A name that was retired is given anew: other
 // systems use a name again.
-func (e *enlisting) enlist(a fleet.Agent, retired *fleet.Registration) {
+func (e *registering) register(a fleet.Agent, retired *fleet.Registration) {
 	if a.Owner != fleet.OwnerAdopted || a.Process.PID == 0 || a.OneShot || a.Orphan || a.Origin.Role == "" || ledger.CheckNewName(a.Name) != nil {
 		return
 	}
@@ -83,7 +83,7 @@ func (e *enlisting) enlist(a fleet.Agent, retired *fleet.Registration) {
 		r.Where = fleet.WhereTmux
 	}
 	if len(o.Start) == 0 {
-		r.Restart = fleet.RestartNever // nobody says how it is started
+		r.Restart = fleet.RestartNever // nothing says how it is started
 	}
 	if age, known := a.Age.Get(); known {
 		r.StartedAt = e.snap.At.Add(-time.Duration(age))
@@ -100,7 +100,7 @@ func (e *enlisting) enlist(a fleet.Agent, retired *fleet.Registration) {
 }
 
 // settleIn says in which worktree it works.
-func (e *enlisting) settleIn(r *fleet.Registration) {
+func (e *registering) settleIn(r *fleet.Registration) {
 	for _, w := range e.snap.Repos.Value.Worktrees {
 		if r.Dir == w.Path || strings.HasPrefix(r.Dir, w.Path+"/") {
 			r.Dir, r.Worktree, r.Repo, r.Branch = w.Path, w.Path, w.Repo, w.Branch.Or("")
@@ -109,7 +109,7 @@ func (e *enlisting) settleIn(r *fleet.Registration) {
 }
 
 // update takes over what changes while it works.
-func (e *enlisting) update(r *fleet.Registration, o *fleet.Origin) {
+func (e *registering) update(r *fleet.Registration, o *fleet.Origin) {
 	if task := e.task(o); task != "" {
 		r.Task = task
 	}
@@ -124,7 +124,7 @@ func (e *enlisting) update(r *fleet.Registration, o *fleet.Origin) {
 
 // task is what it works on: as its system says, else the bead that it has. One that
 // is a bead is called as beads are.
-func (e *enlisting) task(o *fleet.Origin) string {
+func (e *registering) task(o *fleet.Origin) string {
 	for _, b := range e.snap.Beads.Value {
 		if o.Task != "" && b.ID == o.Task || o.Task == "" && b.State == fleet.WorkTaken && b.Assignee == o.Name {
 			return string(fleet.BeadRef(b.ID))
@@ -135,7 +135,7 @@ func (e *enlisting) task(o *fleet.Origin) string {
 
 // parent finds whom its system names as its parent, among those of the same system
 // and project.
-func (e *enlisting) parent(a *fleet.Agent) {
+func (e *registering) parent(a *fleet.Agent) {
 	r := ledger.Registration(e.all, a.Name)
 	if r == nil || r.Owner != fleet.OwnerAdopted || r.Parent != "" || a.Origin == nil || a.Origin.Parent == "" || a.Origin.Parent == r.Origin {
 		return
@@ -154,7 +154,7 @@ func (e *enlisting) parent(a *fleet.Agent) {
 }
 
 // isBelow says whether an agent works for another one, however far above it.
-func (e *enlisting) isBelow(p *fleet.Registration, name string) bool {
+func (e *registering) isBelow(p *fleet.Registration, name string) bool {
 	for n := 0; p != nil && p.Parent != "" && n <= len(e.all); n++ {
 		if p.Parent == name {
 			return true

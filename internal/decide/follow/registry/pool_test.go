@@ -1,4 +1,4 @@
-package crew
+package registry
 
 import (
 	"fmt"
@@ -63,7 +63,7 @@ func (y *yard) seen() fleet.Snapshot {
 func (y *yard) look() fleet.Follows {
 	s := y.seen()
 	past := fleet.Past{Registrations: y.regs, Orders: y.orders, Tried: y.tried, Amnesia: y.amnesia}
-	return Staff(fleet.Pass{Past: past, Snapshot: s, Policy: fleet.Policy{Pools: []fleet.Pool{y.pool}}})
+	return Pools(fleet.Pass{Past: past, Snapshot: s, Policy: fleet.Policy{Pools: []fleet.Pool{y.pool}}})
 }
 
 // pass commits: an order of an ID that was ever known is none.
@@ -404,7 +404,7 @@ func TestWhoHasWorkIsBusy(t *testing.T) {
 	s.Forge.Status, s.Coordination.Status, s.Beads.Status = fleet.StatusOK, fleet.StatusOK, fleet.StatusOK
 	s.Coordination.Value.Work = []fleet.WorkFacts{{Tracker: fleet.TrackerBeads, Agent: "rig/polecats/nux", State: fleet.Known(fleet.WorkTaken)},
 		{Tracker: fleet.TrackerOwn, Agent: "slit", State: fleet.Known(fleet.WorkTaken)}}
-	y := staff{snap: s}
+	y := workers{snap: s}
 	if !y.isBusy("nux") || !y.isBusy("slit") || y.isBusy("furiosa") {
 		t.Error("who has work is not told")
 	}

@@ -1,4 +1,4 @@
-package crew
+package registry
 
 import (
 	"testing"
@@ -24,10 +24,10 @@ func seenOf(change func(*fleet.Agent)) fleet.Snapshot {
 	return s
 }
 
-func TestEnlist(t *testing.T) {
+func TestRegister(t *testing.T) {
 	s := seenOf(nil)
 	s.Beads.Status, s.Beads.Value = fleet.StatusOK, []fleet.Bead{{ID: "shop-2", State: fleet.WorkTaken}}
-	got := Enlist(fleet.Pass{Snapshot: s}).Registrations
+	got := Register(fleet.Pass{Snapshot: s}).Registrations
 	b, l := ledger.Registration(got, "legio-shop-b"), ledger.Registration(got, "legio-shop-lead")
 	if len(got) != 2 || b == nil || l == nil {
 		t.Fatalf("%+v", got)
@@ -39,13 +39,13 @@ func TestEnlist(t *testing.T) {
 	if l.Restart != fleet.RestartNever {
 		t.Errorf("one that nobody says how to start is restarted %s", l.Restart)
 	}
-	if again := Enlist(fleet.Pass{Past: fleet.Past{Registrations: got}, Snapshot: s}).Registrations; len(again) != 0 {
+	if again := Register(fleet.Pass{Past: fleet.Past{Registrations: got}, Snapshot: s}).Registrations; len(again) != 0 {
 		t.Errorf("the same look changes %+v", again)
 	}
 }
 
 // What is not known to be lawful enlists nobody.
-func TestEnlistHolds(t *testing.T) {
+func TestRegisterHolds(t *testing.T) {
 	for name, change := range map[string]func(*fleet.Agent){
 		"foreign":    func(a *fleet.Agent) { a.Owner = fleet.OwnerForeign },
 		"one shot":   func(a *fleet.Agent) { a.OneShot = true },
@@ -55,40 +55,40 @@ func TestEnlistHolds(t *testing.T) {
 		"the people": func(a *fleet.Agent) { a.Name = fleet.Overseer },
 		"a bad name": func(a *fleet.Agent) { a.Name = "a\x1bb" },
 	} {
-		if got := Enlist(fleet.Pass{Snapshot: seenOf(change)}).Registrations; len(got) != 1 {
+		if got := Register(fleet.Pass{Snapshot: seenOf(change)}).Registrations; len(got) != 1 {
 			t.Errorf("%s: %+v", name, got)
 		}
 	}
 	blind := seenOf(nil)
 	blind.Agents.Status = fleet.StatusStale
-	if got := Enlist(fleet.Pass{Snapshot: blind}).Registrations; len(got) != 0 {
+	if got := Register(fleet.Pass{Snapshot: blind}).Registrations; len(got) != 0 {
 		t.Errorf("unseen: %+v", got)
 	}
-	if got := Enlist(fleet.Pass{Past: fleet.Past{Amnesia: true}, Snapshot: seenOf(nil)}).Registrations; len(got) != 0 {
+	if got := Register(fleet.Pass{Past: fleet.Past{Amnesia: true}, Snapshot: seenOf(nil)}).Registrations; len(got) != 0 {
 		t.Errorf("in amnesia: %+v", got)
 	}
 	ours := []fleet.Registration{{Name: "legio-shop-b", Owner: fleet.OwnerCustos}, {Name: "legio-shop-lead", Owner: fleet.OwnerCustos, Desired: fleet.DesiredRetired}}
-	if got := Enlist(fleet.Pass{Past: fleet.Past{Registrations: ours}, Snapshot: seenOf(nil)}).Registrations; len(got) != 0 {
+	if got := Register(fleet.Pass{Past: fleet.Past{Registrations: ours}, Snapshot: seenOf(nil)}).Registrations; len(got) != 0 {
 		t.Errorf("names of ours: %+v", got)
 	}
 }
 
 // One whose system says that it is over is retired when it has ended, and its name
 // is given again; never against a person's word.
-func TestEnlistRetires(t *testing.T) {
-	was := Enlist(fleet.Pass{Snapshot: seenOf(nil)}).Registrations
+func TestRegisterRetires(t *testing.T) {
+	was := Register(fleet.Pass{Snapshot: seenOf(nil)}).Registrations
 	over := seenOf(func(a *fleet.Agent) { a.Process, a.Origin.Over = fleet.ProcessID{}, "its phase is done" })
-	got := Enlist(fleet.Pass{Past: fleet.Past{Registrations: was}, Snapshot: over}).Registrations
+	got := Register(fleet.Pass{Past: fleet.Past{Registrations: was}, Snapshot: over}).Registrations
 	if len(got) != 1 || got[0].Desired != fleet.DesiredRetired {
 		t.Fatalf("%+v", got)
 	}
-	anew := Enlist(fleet.Pass{Past: fleet.Past{Registrations: []fleet.Registration{got[0], *ledger.Registration(was, "legio-shop-lead")}}, Snapshot: seenOf(func(a *fleet.Agent) { a.Process.PID = 9 })}).Registrations
+	anew := Register(fleet.Pass{Past: fleet.Past{Registrations: []fleet.Registration{got[0], *ledger.Registration(was, "legio-shop-lead")}}, Snapshot: seenOf(func(a *fleet.Agent) { a.Process.PID = 9 })}).Registrations
 	if len(anew) != 1 || anew[0].Desired != fleet.DesiredRunning || anew[0].Process.PID != 9 {
 		t.Errorf("its name is not given again: %+v", anew)
 	}
 	stopped := *ledger.Registration(was, "legio-shop-b")
 	stopped.Desired, stopped.DesiredBy = fleet.DesiredStopped, "person:ann"
-	if got := Enlist(fleet.Pass{Past: fleet.Past{Registrations: []fleet.Registration{stopped}}, Snapshot: over}).Registrations; ledger.Registration(got, "legio-shop-b") != nil {
+	if got := Register(fleet.Pass{Past: fleet.Past{Registrations: []fleet.Registration{stopped}}, Snapshot: over}).Registrations; ledger.Registration(got, "legio-shop-b") != nil {
 		t.Errorf("a person's stop is changed: %+v", got)
 	}
 }
