@@ -220,13 +220,13 @@ func (s *Store) alerts(ctx context.Context, what, where string, args ...any) ([]
 	if err != nil {
 		return nil, failed(what, err)
 	}
-	shelf := alertsShelf()
-	shelf.rows, shelf.order = map[int64]*kept[alertRow]{}, given
-	if err := shelf.read(ctx, s.r, &bad, where, args); err != nil {
+	cache := alertsCache()
+	cache.rows, cache.order = map[int64]*kept[alertRow]{}, given
+	if err := cache.read(ctx, s.r, &bad, where, args); err != nil {
 		return nil, failed(what, err)
 	}
 	var out []fleet.Alert
-	for _, k := range shelf.sorted() {
+	for _, k := range cache.sorted() {
 		out = append(out, k.value.alert(silences))
 	}
 	s.moveAside(ctx, bad)

@@ -27,9 +27,9 @@ type mirror struct {
 	audit   atomic.Pointer[Audit] // the last one; nil: there was none yet
 	inPlace inPlace
 
-	shelves []anyShelf // always in the same order, so that what is set aside is told in one
-	tables  map[string]bool
-	lasts   time.Duration // how long it goes on before it is compared and read anew
+	caches []anyCache // always in the same order, so that what is set aside is told in one
+	tables map[string]bool
+	lasts  time.Duration // how long it goes on before it is compared and read anew
 
 	// lastTrue is when alerts were last true, by number, where it is all that
 	// changed: it is written down now and then, not each pass.
@@ -40,49 +40,49 @@ type mirror struct {
 // database and read anew, so that what is too old to count does not stay in memory.
 const reload = time.Hour
 
-// shelves lists what is mirrored: a table is in the mirror by standing here.
-func shelves() []anyShelf {
-	return []anyShelf{
-		alertsShelf(),
+// caches lists what is mirrored: a table is in the mirror by standing here.
+func caches() []anyCache {
+	return []anyCache{
+		alertsCache(),
 		plain[fleet.ActionRecord]("actions", "id", "stage <> 'ended'", true),
 		sorted(silenceOrder, plain[fleet.Silence]("silences", "rowid", "1", false)),
 		plain[fleet.AgentRecord]("agents", "name", "0", true),
 		plain[fleet.Registration]("registrations", "name", "retired = 0", true),
 		sorted(given, plain[fleet.Order]("orders", "id", "(over = 0 OR id GLOB 'pool-*')", false)),
 		sorted(given, plain[fleet.Skipped]("skips", "rowid", "1", false)),
-		runsShelf(),
+		runsCache(),
 		sorted(given, plain[fleet.Verdict]("verdicts", "id", "0", true)),
-		recordsShelf[fleet.WorkItem](workDrawer, "1"),
-		recordsShelf[fleet.Dependency](dependencyDrawer, "1"),
-		recordsShelf[fleet.Gate](gateDrawer, "1"),
-		recordsShelf[fleet.Convoy](convoyDrawer, "1"),
-		recordsShelf[fleet.Mail](mailDrawer, "over = 0"),
-		recordsShelf[fleet.Trigger](triggerDrawer, "0"),
+		recordsCache[fleet.WorkItem](workKind, "1"),
+		recordsCache[fleet.Dependency](dependencyKind, "1"),
+		recordsCache[fleet.Gate](gateKind, "1"),
+		recordsCache[fleet.Convoy](convoyKind, "1"),
+		recordsCache[fleet.Mail](mailKind, "over = 0"),
+		recordsCache[fleet.Trigger](triggerKind, "0"),
 	}
 }
 
 func newMirror() *mirror {
-	m := &mirror{lasts: reload, lastTrue: map[int64]fleet.Instant{}, shelves: shelves(), tables: map[string]bool{}}
-	for _, shelf := range m.shelves {
-		m.tables[shelf.of()] = true
+	m := &mirror{lasts: reload, lastTrue: map[int64]fleet.Instant{}, caches: caches(), tables: map[string]bool{}}
+	for _, cache := range m.caches {
+		m.tables[cache.of()] = true
 	}
 	m.stale.Store(true)
 	return m
 }
 
-// anyShelf is what all shelves have in common.
-type anyShelf interface {
+// anyCache is what all caches have in common.
+type anyCache interface {
 	of() (table string)
 	load(ctx context.Context, q querier, bad *[]badRow, at fleet.Instant) error
 	refresh(ctx context.Context, q querier, bad *[]badRow, now map[int64]bool) error
 	spoil(ids map[int64]bool)
-	differ(written anyShelf, at fleet.Instant) []string
+	differ(written anyCache, at fleet.Instant) []string
 }
 
-// on is the shelf of the table whose rows are each a T.
-func on[T any](m *mirror) *shelf[T] {
-	for _, any := range m.shelves {
-		if s, ok := any.(*shelf[T]); ok {
+// on is the cache of the table whose rows are each a T.
+func on[T any](m *mirror) *cache[T] {
+	for _, any := range m.caches {
+		if s, ok := any.(*cache[T]); ok {
 			return s
 		}
 	}
@@ -95,8 +95,8 @@ func (m *mirror) update(ctx context.Context, q querier, bad *[]badRow, at fleet.
 	if m.stale.Swap(false) || m.jumped(at) {
 		return m.sure(m.load(ctx, q, bad, at))
 	}
-	for _, shelf := range m.shelves {
-		if err := shelf.refresh(ctx, q, bad, m.touched.peek(shelf.of())); err != nil {
+	for _, cache := range m.caches {
+		if err := cache.refresh(ctx, q, bad, m.touched.peek(cache.of())); err != nil {
 			return m.sure(err)
 		}
 	}
@@ -120,8 +120,8 @@ func (m *mirror) sure(err error) error {
 }
 
 func (m *mirror) load(ctx context.Context, q querier, bad *[]badRow, at fleet.Instant) error {
-	for _, shelf := range m.shelves {
-		if err := shelf.load(ctx, q, bad, at); err != nil {
+	for _, cache := range m.caches {
+		if err := cache.load(ctx, q, bad, at); err != nil {
 			return err
 		}
 	}
@@ -148,9 +148,9 @@ func (m *mirror) settle(t *tx, err error) error {
 	defer m.mu.Unlock()
 	err = t.end(err)
 	taken := m.touched.take()
-	for _, shelf := range m.shelves {
-		if ids := taken[shelf.of()]; len(ids) > 0 {
-			shelf.spoil(ids)
+	for _, cache := range m.caches {
+		if ids := taken[cache.of()]; len(ids) > 0 {
+			cache.spoil(ids)
 		}
 	}
 	if err != nil {

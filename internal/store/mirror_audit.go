@@ -36,19 +36,19 @@ func (s *Store) Compare(ctx context.Context, at fleet.Instant) (found []string, 
 // one that is loaded now. mu is held.
 func (m *mirror) differences(ctx context.Context, q querier, at fleet.Instant) (out []string, err error) {
 	var bad []badRow // those that are damaged are in neither
-	for i, whole := range shelves() {
+	for i, whole := range caches() {
 		if err := whole.load(ctx, q, &bad, at); err != nil {
 			return nil, err
 		}
-		out = append(out, m.shelves[i].differ(whole, at)...)
+		out = append(out, m.caches[i].differ(whole, at)...)
 	}
 	return out, nil
 }
 
-// differ lists the rows that count at at and are otherwise on the shelf than in
+// differ lists the rows that count at at and are otherwise in the cache than in
 // written, which was loaded at at.
-func (s *shelf[T]) differ(written anyShelf, at fleet.Instant) (out []string) {
-	truth, counts := written.(*shelf[T]).rows, younglings(at)
+func (s *cache[T]) differ(written anyCache, at fleet.Instant) (out []string) {
+	truth, counts := written.(*cache[T]).rows, younglings(at)
 	say := func(k *kept[T], how string) {
 		out = append(out, fmt.Sprintf("%s %s: %s", s.table, fleet.Line(k.key, 80), how))
 	}

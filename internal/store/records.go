@@ -17,16 +17,16 @@ type record[T any] interface {
 	Front() *fleet.Head
 }
 
-// drawer says how the records of one kind are kept.
-type drawer struct{ table, prefix, event string }
+// recordKind says how the records of one kind are kept.
+type recordKind struct{ table, prefix, event string }
 
 var (
-	workDrawer       = drawer{"work", "w", "work"}
-	dependencyDrawer = drawer{"dependencies", "d", "dependency"}
-	gateDrawer       = drawer{"gates", "g", "gate"}
-	convoyDrawer     = drawer{"convoys", "c", "convoy"}
-	mailDrawer       = drawer{"mails", "m", "mail"}
-	triggerDrawer    = drawer{"triggers", "t", "trigger"}
+	workKind       = recordKind{"work", "w", "work"}
+	dependencyKind = recordKind{"dependencies", "d", "dependency"}
+	gateKind       = recordKind{"gates", "g", "gate"}
+	convoyKind     = recordKind{"convoys", "c", "convoy"}
+	mailKind       = recordKind{"mails", "m", "mail"}
+	triggerKind    = recordKind{"triggers", "t", "trigger"}
 )
 
 // EditRecords changes records of coordination, in one transaction: edit is given
@@ -80,16 +80,16 @@ func (t *tx) putAll(r fleet.Records) (out fleet.Records, err error) {
 			err = list
 		}
 	}
-	put(putEach(t, workDrawer, r.Work, &out.Work))
-	put(putEach(t, dependencyDrawer, r.Dependencies, &out.Dependencies))
-	put(putEach(t, gateDrawer, r.Gates, &out.Gates))
-	put(putEach(t, convoyDrawer, r.Convoys, &out.Convoys))
-	put(putEach(t, triggerDrawer, r.Triggers, &out.Triggers))
-	put(putEach(t, mailDrawer, r.Mails, &out.Mails))
+	put(putEach(t, workKind, r.Work, &out.Work))
+	put(putEach(t, dependencyKind, r.Dependencies, &out.Dependencies))
+	put(putEach(t, gateKind, r.Gates, &out.Gates))
+	put(putEach(t, convoyKind, r.Convoys, &out.Convoys))
+	put(putEach(t, triggerKind, r.Triggers, &out.Triggers))
+	put(putEach(t, mailKind, r.Mails, &out.Mails))
 	return out, err
 }
 
-func putEach[T any, P record[T]](t *tx, d drawer, list []T, out *[]T) error {
+func putEach[T any, P record[T]](t *tx, d recordKind, list []T, out *[]T) error {
 	for _, v := range list {
 		written, err := putRecord[T, P](t, d, v)
 		if err != nil {
@@ -102,7 +102,7 @@ func putEach[T any, P record[T]](t *tx, d drawer, list []T, out *[]T) error {
 
 // putRecord writes one record: a new one under the next number, unless its key is
 // known; one that there is when its revision is the stored one.
-func putRecord[T any, P record[T]](t *tx, d drawer, v T) (T, error) {
+func putRecord[T any, P record[T]](t *tx, d recordKind, v T) (T, error) {
 	head := P(&v).Front()
 	old, err := findRecord[T](t, d, head)
 	if err != nil {
@@ -125,7 +125,7 @@ func putRecord[T any, P record[T]](t *tx, d drawer, v T) (T, error) {
 
 // findRecord returns the stored record that a head means: by its key when it is
 // new, by its ID otherwise. One that is damaged is set aside now.
-func findRecord[T any](t *tx, d drawer, head *fleet.Head) (*T, error) {
+func findRecord[T any](t *tx, d recordKind, head *fleet.Head) (*T, error) {
 	column, value := "id", head.ID
 	if head.Revision == 0 {
 		if column, value = "key", head.Key; value == "" {
@@ -155,7 +155,7 @@ func oneRow[T any](t *tx, table, key, column, value string) (*T, error) {
 
 // nextID is the ID of the next record of a kind. It was never given before, also
 // not to one that is deleted.
-func (t *tx) nextID(d drawer) (string, error) {
+func (t *tx) nextID(d recordKind) (string, error) {
 	var last int64
 	err := t.QueryRowContext(t.ctx, "SELECT seq FROM sqlite_sequence WHERE name = ?", d.table).Scan(&last)
 	if err != nil && !errors.Is(err, sql.ErrNoRows) {
@@ -164,7 +164,7 @@ func (t *tx) nextID(d drawer) (string, error) {
 	return fmt.Sprintf("%s%d", d.prefix, last+1), nil
 }
 
-func saveRecord[T any, P record[T]](t *tx, d drawer, v T, old *T) error {
+func saveRecord[T any, P record[T]](t *tx, d recordKind, v T, old *T) error {
 	p := P(&v)
 	text, err := encode(v)
 	if err != nil {
@@ -200,8 +200,8 @@ func (s *Store) Records(ctx context.Context, at fleet.Instant) (out fleet.Record
 	return out, err
 }
 
-// recordsShelf holds records of one kind, in the order they were written down.
-func recordsShelf[T any](d drawer, always string) *shelf[T] {
+// recordsCache holds records of one kind, in the order they were written down.
+func recordsCache[T any](d recordKind, always string) *cache[T] {
 	return sorted(given, plain[T](d.table, "id", always, true))
 }
 

@@ -9,7 +9,7 @@ import (
 
 // recordEvent is what the log says of a record that is new or changed, when that is
 // worth a line. old is nil for a new one.
-func recordEvent(d drawer, is, old any) (e fleet.Event, worth bool) {
+func recordEvent(d recordKind, is, old any) (e fleet.Event, worth bool) {
 	what := stateOf(is)
 	switch v := is.(type) {
 	case *fleet.WorkItem:

@@ -37,9 +37,9 @@ func readRun(row, steps string) (r fleet.Run, err error) {
 	return r, nil
 }
 
-// runsShelf holds the runs that are not over, and the newest of each schedule,
+// runsCache holds the runs that are not over, and the newest of each schedule,
 // whatever their age.
-func runsShelf() *shelf[fleet.Run] {
+func runsCache() *cache[fleet.Run] {
 	s := plain[fleet.Run]("runs", "id", "over = 0 OR newest = 1", true)
 	s.extra, s.order = stepsOf+", ''", given
 	s.parse = func(k *kept[fleet.Run], in text) (err error) {

@@ -12,8 +12,8 @@ import (
 	"custos/internal/fleet"
 )
 
-// shelf holds rows of one table, as they are in the database.
-type shelf[T any] struct {
+// cache holds rows of one table, as they are in the database.
+type cache[T any] struct {
 	table, key string
 	always     string                     // SQL: 1 for a row that counts whatever its age
 	aged       bool                       // it has wall, boot and up
@@ -44,7 +44,7 @@ type kept[T any] struct {
 type text struct{ json, first, second string }
 
 // load reads every row that counts at at.
-func (s *shelf[T]) load(ctx context.Context, q querier, bad *[]badRow, at fleet.Instant) error {
+func (s *cache[T]) load(ctx context.Context, q querier, bad *[]badRow, at fleet.Instant) error {
 	where, args := "WHERE "+s.always, []any(nil)
 	if s.aged {
 		young, values := younger(at, remembered)
@@ -63,7 +63,7 @@ const askedAtOnce = 500
 
 // refresh reads again the rows that were written since, and those of now, which
 // are being written.
-func (s *shelf[T]) refresh(ctx context.Context, q querier, bad *[]badRow, now map[int64]bool) error {
+func (s *cache[T]) refresh(ctx context.Context, q querier, bad *[]badRow, now map[int64]bool) error {
 	ids := s.dirty
 	if len(now) > 0 {
 		ids = maps.Clone(now)
@@ -88,7 +88,7 @@ func (s *shelf[T]) refresh(ctx context.Context, q querier, bad *[]badRow, now ma
 	return nil
 }
 
-func (s *shelf[T]) read(ctx context.Context, q querier, bad *[]badRow, where string, args []any) error {
+func (s *cache[T]) read(ctx context.Context, q querier, bad *[]badRow, where string, args []any) error {
 	age := "'', '', 0"
 	if s.aged {
 		age = "wall, boot, up"
@@ -114,17 +114,17 @@ func (s *shelf[T]) read(ctx context.Context, q querier, bad *[]badRow, where str
 }
 
 // sorted returns the rows in order. It is not to be changed.
-func (s *shelf[T]) sorted() []*kept[T] {
+func (s *cache[T]) sorted() []*kept[T] {
 	if s.list == nil {
 		s.list = slices.SortedFunc(maps.Values(s.rows), s.order)
 	}
 	return s.list
 }
 
-// values returns what is on the shelf and counts at at, in order: the same list as
+// values returns what is in the cache and counts at at, in order: the same list as
 // before while nothing has changed, for most passes change little. Whoever appends to
 // it appends to a copy.
-func (s *shelf[T]) values(at fleet.Instant) []T {
+func (s *cache[T]) values(at fleet.Instant) []T {
 	counts := younglings(at)
 	var now []*kept[T]
 	for _, k := range s.sorted() {
@@ -150,24 +150,24 @@ func younglings(at fleet.Instant) func(wall, boot string, up int64) bool {
 	}
 }
 
-func (s *shelf[T]) of() string { return s.table }
+func (s *cache[T]) of() string { return s.table }
 
-func (s *shelf[T]) spoil(ids map[int64]bool) {
+func (s *cache[T]) spoil(ids map[int64]bool) {
 	if s.dirty == nil {
 		s.dirty = map[int64]bool{}
 	}
 	maps.Copy(s.dirty, ids)
 }
 
-// plain makes a shelf of values that their json says in full, ordered by key.
-func plain[T any](table, key, always string, aged bool) *shelf[T] {
-	return &shelf[T]{table: table, key: key, always: always, aged: aged, extra: "'', ''",
+// plain makes a cache of values that their json says in full, ordered by key.
+func plain[T any](table, key, always string, aged bool) *cache[T] {
+	return &cache[T]{table: table, key: key, always: always, aged: aged, extra: "'', ''",
 		order: func(a, b *kept[T]) int { return strings.Compare(a.key, b.key) },
 		parse: func(k *kept[T], in text) error { return json.Unmarshal([]byte(in.json), &k.value) }}
 }
 
-// sorted gives a shelf another order.
-func sorted[T any](order func(a, b *kept[T]) int, s *shelf[T]) *shelf[T] {
+// sorted gives a cache another order.
+func sorted[T any](order func(a, b *kept[T]) int, s *cache[T]) *cache[T] {
 	s.order = order
 	return s
 }
@@ -175,8 +175,8 @@ func sorted[T any](order func(a, b *kept[T]) int, s *shelf[T]) *shelf[T] {
 // given is the order in which rows were written first.
 func given[T any](a, b *kept[T]) int { return cmp.Compare(a.id, b.id) }
 
-// alertsShelf holds alerts with what people did to them.
-func alertsShelf() *shelf[alertRow] {
+// alertsCache holds alerts with what people did to them.
+func alertsCache() *cache[alertRow] {
 	s := plain[alertRow]("alerts", "number", "open = 1", true)
 	s.extra = "acked_by, acked_at"
 	s.order = alertOrder
