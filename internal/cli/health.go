@@ -133,7 +133,7 @@ func healthLine(h api.Health) string {
 	}
 	switch {
 	case h.PatrolAge == "" && h.Trouble != "" && healthError(h) == errUnanswered:
-		add("when the last patrol was is not known: ", h.Trouble, "")
+		add("the time of the last patrol is not known: ", h.Trouble, "")
 	case h.PatrolAge == "":
 		parts = append(parts, "no patrol on record")
 	}

@@ -67,7 +67,7 @@ func TestBrakesWorkWhenAllElseIsBroken(t *testing.T) {
 	none := map[string]string{"status": "no daemon is running", "health": "none: no daemon is running", "down": "none is running"}
 	alone := map[string]int{"health": 3, "down": 2}
 	blind := map[string]int{"health": 3, "down": 2, "ps": 3}
-	blindly := map[string]string{"status": "no daemon is running", "health": "none: no daemon is running; when the last patrol was is not known: ", "ps": "cannot tell: agents unknown",
+	blindly := map[string]string{"status": "no daemon is running", "health": "none: no daemon is running; the time of the last patrol is not known: ", "ps": "cannot tell: agents unknown",
 		"down": "none is running", "stop one": "Stopped without an order: one: ", "stop --all": "Stopped without an order: two: "}
 	silent := "a daemon runs \\(process \\d+\\), and does not answer"
 	for _, b := range []broken{

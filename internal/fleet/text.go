@@ -99,11 +99,11 @@ func Counted(n int, one string) string {
 }
 
 func plural(one string) string {
-	if strings.HasSuffix(one, "y") && !strings.HasSuffix(one, "ey") && !strings.HasSuffix(one, "oy") {
-		return "ies"
-	}
-	if strings.HasSuffix(one, "y") {
+	switch stem, isY := strings.CutSuffix(one, "y"); {
+	case !isY:
+		return "s"
+	case strings.HasSuffix(stem, "a") || strings.HasSuffix(stem, "e") || strings.HasSuffix(stem, "o"):
 		return "ys"
 	}
-	return "s"
+	return "ies"
 }

@@ -252,7 +252,7 @@ func (o *Ops) build(ctx context.Context, tip string, days []day) (string, error)
 	}
 	subject := "Journal of " + strings.Join(which[max(0, len(which)-3):], ", ")
 	if n := len(which); n > 3 {
-		subject += fmt.Sprintf(" and %d days before", n-3)
+		subject += " and " + fleet.Counted(n-3, "day") + " before"
 	}
 	return o.o.Write.CommitFiles(ctx, o.o.Repo, git.NewCommit{Parent: tip, Files: files, Message: subject + "\n", Name: o.o.Name, Email: o.o.Email, At: o.o.Now()})
 }

@@ -108,6 +108,21 @@ func TestOpsPushesAndTouchesNothing(t *testing.T) {
 
 // Others push at the same time, once between our look and our push: nothing of
 // theirs is lost, and ours gets there.
+// What it had not committed before is counted as people count.
+func TestOpsCountsTheDaysBefore(t *testing.T) {
+	for before, want := range map[int]string{1: "1 day", 2: "2 days"} {
+		d := newDesk(t)
+		o := d.ops(nil)
+		for day := range before + 3 {
+			d.append(o, 10+day, "## one\n")
+		}
+		d.commit(o)
+		if log := d.Git("origin.git", "log", "-1", "--format=%s", "main"); !strings.HasSuffix(strings.TrimSpace(log), " and "+want+" before") {
+			t.Errorf("%q, want %s", log, want)
+		}
+	}
+}
+
 func TestOpsAgainstOthers(t *testing.T) {
 	d := newDesk(t)
 	d.Git(d.Dir, "clone", "-q", "origin.git", "other")
