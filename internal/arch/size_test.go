@@ -12,8 +12,8 @@ import (
 const mostLines = 5000
 
 // large are the packages that have more, and how many they may have: cli is one file a
-// command.
-var large = map[string]int{"internal/cli": 9000}
+// command; daemon is on its way to several, and may only shrink.
+var large = map[string]int{"internal/cli": 8400, "internal/daemon": 5042}
 
 // tooLarge names the packages with more lines than they may have.
 func tooLarge(lines map[string]int) (found []string) {
