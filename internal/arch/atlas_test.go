@@ -61,7 +61,7 @@ func atlas() []row {
 		{pkg: "internal/report/*", may: "fleet report sys/*", why: "notifiers"},
 		{pkg: "internal/loop", may: "fleet ledger decide/follow " + stages, why: "where the stages meet; the records of a pass become facts by ledger"},
 		{pkg: "internal/view", may: "fleet api ledger", pure: true, why: "what is shown of looks and records: values in, values of the published face out"},
-		{pkg: "internal/control", may: "fleet nearest api ledger view library formula plugin decide/follow/runs", why: "what people and agents may do, in the words of the published face, whoever carries it; the ledger says what is legal, and runs when a schedule is due next", not: "net net/http"},
+		{pkg: "internal/control", may: "fleet nearest api doctor ledger view library formula plugin decide/follow/runs", why: "what people and agents may do, in the words of the published face, whoever carries it; the ledger says what is legal, and runs when a schedule is due next", not: "net net/http"},
 		{pkg: "internal/simulate", may: "fleet nearest agent api assess config control ledger loop scenario store view", why: "plays stories: a loop without probes and actions, with a ledger of its own", not: "net os/exec"},
 		{pkg: "internal/doctor", may: "fleet nearest api", pure: true, why: "says what is wrong with the installation: rules that are checks, and what is looked at on demand only; of what was gathered, in the words of the published face"},
 		{pkg: "internal/server", may: "fleet nearest api control doctor ledger view hookwire recording", why: "HTTP over the ports it declares"},

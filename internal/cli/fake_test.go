@@ -165,20 +165,12 @@ func passOf(file string) (fleet.Pass, error) {
 
 func (w *world) control() *control.Control {
 	b, p := &book{w: w}, &pluginBook{book{w: w}}
-	return &control.Control{Tell: func(context.Context, fleet.Message) error { return nil }, Receivers: func(fleet.Message) []string { return w.hears }, Events: w.Events, History: w, Screens: w, Teller: w, Journal: w.Journal, Costs: w.costs, Vitals: w.vitals, Status: w.status, Orders: w, Agents: w, Alerts: w, Approver: w, Look: w.Look, Formulas: b, Runs: b, Plugins: p, Pauses: w, Code: p, Schedules: w.schedules, Watched: true, Records: ledgerBook{w}, Asker: w, Registry: w.Registrations, Rules: w.ruleNames, Now: func() fleet.Instant { return w.pass.Snapshot.At }}
-}
-
-func (w *world) ruleNames() (names []string) {
-	for _, r := range w.Rules() {
-		names = append(names, r.Name)
-	}
-	return names
+	return &control.Control{Tell: func(context.Context, fleet.Message) error { return nil }, Receivers: func(fleet.Message) []string { return w.hears }, Events: w.Events, History: w, Screens: w, Teller: w, Journal: w.Journal, Costs: w.costs, Vitals: w.vitals, Status: w.status, Orders: w, Agents: w, Alerts: w, Approver: w, Look: w.Look, Formulas: b, Runs: b, Plugins: p, Pauses: w, Code: p, Schedules: w.schedules, Watched: true, Records: ledgerBook{w}, Asker: w, Registry: w.Registrations, Rules: w, Mender: w, Version: "1.2.3", Examine: func(context.Context, func(string) bool) (i doctor.Installation) { return i }, Anew: func(context.Context) {}, Now: func() fleet.Instant { return w.pass.Snapshot.At }}
 }
 
 func (w *world) options() server.Options {
 	return server.Options{
-		Examine: func(context.Context, func(string) bool) (i doctor.Installation) { return i }, Anew: func(context.Context) {},
-		Cycle: w, Mender: w, Rules: w, Explainer: w, HookFiles: w, Control: w.control(), AgentOf: w.agentOf, Now: func() fleet.Instant { return w.pass.Snapshot.At }, Version: "1.2.3",
+		Cycle: w, Explainer: w, HookFiles: w, Control: w.control(), AgentOf: w.agentOf, Now: func() fleet.Instant { return w.pass.Snapshot.At },
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"custos/internal/api"
+	"custos/internal/doctor"
 	"custos/internal/fleet"
 	"custos/internal/ledger"
 	"custos/internal/nearest"
@@ -37,6 +38,14 @@ type Control struct {
 	PatrolEvery time.Duration // for so long an ignore holds that says nothing else
 	Alerts      Alerts
 	Approver    Approver
+	Mender      Mender
+	// Examine finds out what the installation is like. asked says which categories of
+	// checks it is for: what takes long is left out for others.
+	Examine func(ctx context.Context, asked func(category string) bool) doctor.Installation
+	// Anew has those parts looked at again that a look is cheap at: a diagnosis says how
+	// it is now.
+	Anew    func(ctx context.Context)
+	Version string
 	// Look takes a whole pass that writes and does nothing. What is not seen within the
 	// given time is left unseen.
 	Look   func(ctx context.Context, within time.Duration) (fleet.Pass, error)
@@ -58,7 +67,7 @@ type Control struct {
 	Teller     view.Teller
 	Configured bool                                                // there is a custos.toml; only hints depend on it
 	Registry   func(context.Context) ([]fleet.Registration, error) // of agents, the retired too
-	Rules      func() []string                                     // names of those in force; nil: any is taken for one
+	Rules      Rules                                               // those in force; nil: any name is taken for one
 	Now        func() fleet.Instant
 	People     []string // names of who may give orders here: no agent is called so
 	// KindOf names the kind of agent that a command line starts; nil: by its program.
@@ -108,14 +117,15 @@ const (
 
 // Call is one use of a verb, as its carrier received it.
 type Call struct {
-	By     string                  // of all but Anyone: a user name, or of Author fleet.ByAgent
-	Barred error                   // of Author: why what takes a person is refused; nil for a person
-	Doubt  error                   // of Author: of which process it is not known whose it is, and why; nil where it can
-	Marked bool                    // of Author: only its marker says which agent it is
-	ID     string                  // of what is meant
-	Do     string                  // what is done to it, where the verb leaves that open
-	Ask    func(key string) string // for which of them: all, for, project, …; "" where it does not matter
-	Read   func(into any) error    // what is given with it
+	By     string                    // of all but Anyone: a user name, or of Author fleet.ByAgent
+	Barred error                     // of Author: why what takes a person is refused; nil for a person
+	Doubt  error                     // of Author: of which process it is not known whose it is, and why; nil where it can
+	Marked bool                      // of Author: only its marker says which agent it is
+	ID     string                    // of what is meant
+	Do     string                    // what is done to it, where the verb leaves that open
+	All    func(key string) []string // as Ask, where there may be several
+	Ask    func(key string) string   // for which of them: all, for, project, …; "" where it does not matter
+	Read   func(into any) error      // what is given with it
 }
 
 // Unnamed is the agent whose name is not known: who calls cannot be shown to be a person. It
@@ -156,6 +166,7 @@ func Nouns() []Noun {
 		agents(),
 		orders(),
 		people(),
+		installation(),
 	}
 	return append(looks(), nouns...)
 }

@@ -135,7 +135,7 @@ func (c *Control) ruleIsThere(on string) error {
 	if !is || c.Rules == nil {
 		return nil
 	}
-	known := c.Rules()
+	known := c.ruleNames()
 	if slices.Contains(known, rule) {
 		return nil
 	}

@@ -57,7 +57,7 @@ func (c *Control) silenceOf(o api.SilenceOrder, call Call) (fleet.Silence, error
 	if o.Rule == "" && o.Subject == "" {
 		return out, fmt.Errorf("cannot silence everything: name a rule or a subject")
 	}
-	if o.Rule != "" && c.Rules != nil && !slices.Contains(c.Rules(), o.Rule) {
+	if o.Rule != "" && c.Rules != nil && !slices.Contains(c.ruleNames(), o.Rule) {
 		return out, &api.Error{Kind: api.NotFound, Message: fmt.Sprintf("cannot silence rule %q: there is no such rule", o.Rule), Hint: "custos rules"}
 	}
 	if o.Subject != "" {

@@ -72,7 +72,7 @@ func (c *Control) resolve(of string, p *fleet.Pass, alerts []fleet.Alert) (view.
 			return oneOf(of, hits)
 		}
 	}
-	if slices.Contains(c.Rules(), of) {
+	if slices.Contains(c.ruleNames(), of) {
 		return view.StoryOf{Rule: of}, nil
 	}
 	if actionID.MatchString(of) {

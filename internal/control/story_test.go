@@ -12,7 +12,7 @@ func TestWhichSessionIsMeant(t *testing.T) {
 	pane := func(socket, session string) fleet.Pane {
 		return fleet.Pane{ID: fleet.PaneID{Socket: socket, Pane: "%1"}, Session: session}
 	}
-	c := &Control{Rules: func() []string { return nil }}
+	c := &Control{}
 	var p fleet.Pass
 	p.Snapshot.Sessions.Value = []fleet.Pane{pane("/tmp/one", "main"), pane("/tmp/two", "main"), pane("/tmp/two", "build")}
 	for of, want := range map[string]string{

@@ -7,6 +7,7 @@ import (
 
 	"custos/internal/api"
 	"custos/internal/config"
+	"custos/internal/control"
 	"custos/internal/doctor"
 	"custos/internal/fleet"
 	"custos/internal/loop"
@@ -70,7 +71,7 @@ func (s *system) anew(ctx context.Context) {
 	s.board.Anew(ctx, fleet.PartHost, fleet.PartSelf, fleet.PartProcesses, fleet.PartSessions, fleet.PartAgents, fleet.PartLocks, fleet.PartLogs)
 }
 
-var _ server.Mender = cycle{}
+var _ control.Mender = cycle{}
 
 // Mending is thought of what was seen, and by the policy of the pass.
 func (cycle) Mending(p fleet.Pass, of []fleet.AlertKey) fleet.Plan { return loop.Mending(p, of) }

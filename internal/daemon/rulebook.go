@@ -7,6 +7,7 @@ import (
 
 	"custos/internal/agent"
 	"custos/internal/api"
+	"custos/internal/control"
 	"custos/internal/fleet"
 	"custos/internal/rules"
 	"custos/internal/server"
@@ -15,7 +16,7 @@ import (
 // rulebook is the rule table as the server's port wants it.
 type rulebook struct{ set *rules.Set }
 
-var _ server.Rules = rulebook{}
+var _ control.Rules = rulebook{}
 
 // TOML is the table in force.
 func (b rulebook) TOML() string { return b.set.TOML() }

@@ -187,10 +187,10 @@ func (s *system) begin(ctx context.Context) error {
 // handler is the whole API over this system. down is nil without a daemon.
 func (s *system) handler(ctx context.Context, down func()) http.Handler {
 	return server.New(server.Options{
-		Cycle: cycle{s}, Mender: cycle{s}, Rules: rulebook{s.rules}, Explainer: reader{s.world.Kinds},
-		Now: s.world.Now, Version: s.o.Version, Down: down, InProcess: down == nil, Log: s.o.Log, AgentOf: s.agentOf,
+		Cycle: cycle{s}, Explainer: reader{s.world.Kinds},
+		Now: s.world.Now, Down: down, InProcess: down == nil, Log: s.o.Log, AgentOf: s.agentOf,
 		HookFiles: hookFiles{s}, Hooks: s.hookReceiver, Whose: s.hookReceiver.whose,
-		Control: s.control(down != nil), Metrics: s.page(), Examine: s.examine, Anew: s.anew,
+		Control: s.control(down != nil), Metrics: s.page(),
 	})
 }
 
@@ -203,7 +203,7 @@ func (s *system) control(watched bool) *control.Control {
 		Alerts: b, Approver: cycle{s}, Look: cycle{s}.Look, Brakes: brakes{s}, Tell: b.tell, Receivers: s.receivers, Events: b.Events,
 		Records: records{s}, Asker: cycle{s}, Orders: orderPort{s}, Agents: agentPort{s}, Asks: askPort{s}, Past: s.recall, Situation: s.situation, PatrolEvery: s.cfg.PatrolEvery, Registry: s.registered, KindOf: s.world.Kinds.Of,
 		Status: s.status(watched), Vitals: s.vitals(watched), Costs: s.costs, Made: s.made, Places: s.listening, Screens: screens{s}, History: orderPort{s},
-		Journal: journalPort{s.journal}.Journal, Teller: s.actor, Configured: s.cfg.Found, Rules: s.rules.Names, Now: s.world.Now,
+		Journal: journalPort{s.journal}.Journal, Teller: s.actor, Configured: s.cfg.Found, Rules: rulebook{s.rules}, Mender: cycle{s}, Version: s.o.Version, Examine: s.examine, Anew: s.anew, Now: s.world.Now,
 		Reply: replyToRun, Attend: s.attend, Watched: watched, People: []string{server.Caller{UID: os.Getuid()}.Name(), server.Caller{}.Name()},
 	}
 }

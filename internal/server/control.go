@@ -30,6 +30,8 @@ func spelled(noun, verb string) (method, pattern string) {
 		return http.MethodPost, "/v1/" + verb
 	case "beat": // the agent is who calls
 		return http.MethodPost, "/v1/heartbeat"
+	case "fix": // there is one installation
+		return http.MethodPost, noun + "/fix"
 	case "hand-over":
 		return http.MethodPost, "/v1/handoff"
 	}
@@ -64,7 +66,7 @@ func mostOf(v control.Verb) int64 {
 // carried says who asks, and for what.
 func carried(v control.Verb) func(*server, *http.Request, Caller) (any, error) {
 	return func(s *server, req *http.Request, c Caller) (any, error) {
-		call := control.Call{ID: req.PathValue("id"), Do: req.PathValue("do"), Ask: req.URL.Query().Get, Read: func(into any) error { return decode(req, into) }}
+		call := control.Call{ID: req.PathValue("id"), Do: req.PathValue("do"), Ask: req.URL.Query().Get, All: func(key string) []string { return req.URL.Query()[key] }, Read: func(into any) error { return decode(req, into) }}
 		if v.Access != control.Anyone {
 			call.By = c.Name()
 		}

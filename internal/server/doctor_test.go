@@ -76,7 +76,7 @@ func ward(t *testing.T, change func(*Options), findings ...fleet.Finding) (http.
 	w.pass.Assessment.Findings = findings
 	o := w.options()
 	h := &healer{}
-	o.Mender, o.Rules = h, mendingRules()
+	o.Control.Mender, o.Control.Rules = h, mendingRules()
 	if change != nil {
 		change(&o)
 	}
@@ -147,7 +147,7 @@ func TestDoctorMendIsForPeople(t *testing.T) {
 // A damaged database is set aside by whoever opens it to write, where nobody has it open.
 func TestDoctorSetsAside(t *testing.T) {
 	damaged := func(o *Options) {
-		o.Examine = func(context.Context, func(string) bool) (i doctor.Installation) {
+		o.Control.Examine = func(context.Context, func(string) bool) (i doctor.Installation) {
 			i.Store = doctor.StoreFacts{Path: "/s/db", There: true, Damaged: true, Err: "no database"}
 			return i
 		}
@@ -173,8 +173,8 @@ func TestDoctorRoute(t *testing.T) {
 	w := newWorld()
 	o := w.options()
 	looked := 0
-	o.Rules = mendingRules()
-	o.Cycle = counting{w, &looked}
+	o.Control.Rules = mendingRules()
+	o.Control.Look = counting{w, &looked}.Look
 	ask := func(path string) (int, api.Doctor) {
 		r := httptest.NewRecorder()
 		New(o).ServeHTTP(r, httptest.NewRequest(http.MethodGet, path, nil))
@@ -189,7 +189,7 @@ func TestDoctorRoute(t *testing.T) {
 		t.Errorf("structure: %d looks, %+v", looked, d.Checks)
 	}
 	full := []fleet.Finding{findingOf("disk-pressure", fleet.KindMount, "/")}
-	o.Anew = func(context.Context) { w.pass.Assessment.Findings = full } // it filled up since it was looked at
+	o.Control.Anew = func(context.Context) { w.pass.Assessment.Findings = full } // it filled up since it was looked at
 	if _, d := ask("/v1/doctor?category=disk"); d.Counts.Bad != 1 {
 		t.Errorf("a disk that has been full for a moment: %+v", d.Checks)
 	}

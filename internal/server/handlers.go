@@ -57,12 +57,12 @@ func (s *server) record(req *http.Request, _ Caller) (any, error) {
 		return nil, control.CannotLook(err)
 	}
 	return recording.Encode(fleet.Recording{
-		Custos: s.Version, Snapshot: pass.Snapshot, Past: pass.Past, Policy: pass.Policy, Rules: s.Rules.TOML(),
+		Custos: s.Control.Version, Snapshot: pass.Snapshot, Past: pass.Past, Policy: pass.Policy, Rules: s.Control.Rules.TOML(),
 	})
 }
 
 func (s *server) rules(*http.Request, Caller) (any, error) {
-	return api.Rules{Rules: s.Rules.Rules(), TOML: s.Rules.TOML()}, nil
+	return api.Rules{Rules: s.Control.Rules.Rules(), TOML: s.Control.Rules.TOML()}, nil
 }
 
 func (s *server) explain(req *http.Request, _ Caller) (any, error) {

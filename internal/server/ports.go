@@ -21,12 +21,6 @@ type Cycle interface {
 	Judge(ctx context.Context, r fleet.Recording) (fleet.Pass, error)
 }
 
-// Rules is the rule table in force.
-type Rules interface {
-	Rules() []api.Rule
-	TOML() string
-}
-
 // Explainer reads a screen. An unknown kind is an error.
 type Explainer interface {
 	Explain(kind, title, screen string) (api.Explanation, error)

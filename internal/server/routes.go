@@ -40,8 +40,6 @@ func routes() []route {
 		{"GET", "/v1/schema/{name}", anyone, small, (*server).schema, nil},
 		{"GET", "/v1/events", anyone, small, nil, (*server).events},
 		{"POST", "/v1/hookfiles/{kind}", anyone, orderSize, (*server).editHooks, nil}, // writes nothing
-		{"GET", "/v1/doctor", anyone, small, (*server).doctor, nil},
-		{"POST", "/v1/doctor/fix", person, small, (*server).mend, nil},
 		{"POST", "/v1/down", person, small, (*server).down, nil},
 		{"GET", "/metrics", anyone, small, nil, (*server).metrics},
 	}...)

@@ -13,28 +13,18 @@ import (
 
 	"custos/internal/api"
 	"custos/internal/control"
-	"custos/internal/doctor"
 	"custos/internal/fleet"
 )
 
 // Options are the ports, all of which must be set unless said otherwise.
 type Options struct {
 	Cycle     Cycle
-	Mender    Mender
-	Rules     Rules
 	Explainer Explainer
 	HookFiles HookFiles
 	// Control does what is asked of records.
 	Control *control.Control
 	Metrics http.Handler // the page of metrics; nil where no daemon runs
-	// Examine finds out what the installation is like. asked says which categories of
-	// checks it is for: what takes long is left out for others.
-	Examine func(ctx context.Context, asked func(category string) bool) doctor.Installation
-	// Anew has those parts looked at again that a look is cheap at: a diagnosis says how
-	// it is now.
-	Anew    func(ctx context.Context)
 	Now     func() fleet.Instant
-	Version string
 
 	// Hooks takes hook events that are posted over HTTP. Without it there is no
 	// such route.

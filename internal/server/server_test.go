@@ -117,7 +117,7 @@ func (w *world) control() *control.Control {
 		Receivers: func(fleet.Message) []string { return w.hears },
 		Events:    w.Events, History: w, Screens: w, Teller: w, Journal: w.Journal, Costs: w.Costs, Vitals: func(context.Context) view.Vitals { return w.vitals }, Status: func(context.Context) api.Status { return api.Status{Version: "test"} },
 		Orders: w, Agents: w, Alerts: w, Approver: w, Brakes: &braking{}, Look: w.Look, Pauses: &pausing{}, Plugins: pluginsOf{runsOf{w}}, Code: pluginsOf{runsOf{w}},
-		Formulas: formulasOf{w}, Runs: runsOf{w}, Schedules: w.Schedules, Attend: func() { w.attended++ }, Reply: w.reply, Records: w.records, Asker: w, Registry: w.Registrations, Rules: func() []string { return []string{"lock-dead"} }, Now: func() fleet.Instant { return instant(0) }}
+		Formulas: formulasOf{w}, Runs: runsOf{w}, Schedules: w.Schedules, Attend: func() { w.attended++ }, Reply: w.reply, Records: w.records, Asker: w, Registry: w.Registrations, Rules: w, Mender: &healer{}, Version: "test", Examine: func(context.Context, func(string) bool) (i doctor.Installation) { return i }, Anew: func(context.Context) {}, Now: func() fleet.Instant { return instant(0) }}
 }
 
 func (w *world) options() Options {
@@ -125,13 +125,9 @@ func (w *world) options() Options {
 		w.records = &memory{w: w}
 	}
 	return Options{
-		Control: w.control(), Cycle: w, Rules: w, Explainer: w, HookFiles: w,
-		Mender:  &healer{},
-		Examine: func(context.Context, func(string) bool) (i doctor.Installation) { return i },
-		Anew:    func(context.Context) {},
-		Now:     func() fleet.Instant { return instant(0) },
-		Version: "test",
-		Down:    func() { w.down++ },
+		Control: w.control(), Cycle: w, Explainer: w, HookFiles: w,
+		Now:  func() fleet.Instant { return instant(0) },
+		Down: func() { w.down++ },
 		AgentOf: func(context.Context, Caller) (string, error) {
 			err := w.agentErr
 			if w.agentErrOnce {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 
+	"custos/internal/api"
 	"custos/internal/config"
 	"custos/internal/control"
 	"custos/internal/fleet"
@@ -19,7 +20,7 @@ var storied = []string{"work", "convoys", "gates", "triggers", "mail"}
 // asked does what a story asks for at a moment, by the same verbs as anybody's.
 func (t *player) asked(ctx context.Context, asks []scenario.Ask, seen fleet.Snapshot) error {
 	r := storyRecords{t, seen}
-	c := &control.Control{Records: r, Asker: r, Registry: t.st.Registrations, Rules: func() []string { return t.Known.Rules }, Now: func() fleet.Instant { return seen.At }}
+	c := &control.Control{Records: r, Asker: r, Registry: t.st.Registrations, Rules: knownRules(t.Known.Rules), Now: func() fleet.Instant { return seen.At }}
 	for _, a := range asks {
 		do, err := verbOf(a)
 		if err != nil {
@@ -55,6 +56,18 @@ func verbOf(a scenario.Ask) (func(*control.Control, context.Context, control.Cal
 	}
 	return nil, a.Errorf("there is no %q of %s to ask for%s", a.Verb, a.Noun, nearest.Hint(a.Verb, verbs))
 }
+
+// knownRules are the names of the rules of a story: its verbs ask for no more of them.
+type knownRules []string
+
+func (k knownRules) Rules() (list []api.Rule) {
+	for _, name := range k {
+		list = append(list, api.Rule{Name: name})
+	}
+	return list
+}
+
+func (knownRules) TOML() string { return "" }
 
 // storyRecords are the records of a story, as of one moment.
 type storyRecords struct {
