@@ -1,11 +1,12 @@
 package legio
 
 import (
-	"custos/internal/sys/files"
 	"encoding/json"
 	"path/filepath"
 	"strings"
 	"time"
+
+	"custos/internal/sys/files"
 )
 
 // Bounds of what is read of a checkpoint.

@@ -1,12 +1,13 @@
 package legio
 
 import (
-	"custos/internal/sys/files"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"syscall"
+
+	"custos/internal/sys/files"
 )
 
 // stamp is what changes when a store does: the file, the log beside it, and how

@@ -1,7 +1,6 @@
 package shim
 
 import (
-	"custos/internal/sys/files"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -10,6 +9,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"custos/internal/sys/files"
 )
 
 const askedFile = "asked"

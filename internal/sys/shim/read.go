@@ -2,7 +2,6 @@ package shim
 
 import (
 	"bytes"
-	"custos/internal/sys/files"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -11,6 +10,8 @@ import (
 	"os"
 	"path/filepath"
 	"time"
+
+	"custos/internal/sys/files"
 )
 
 // ErrNotStarted says that no agent is recorded for an instance: none was
