@@ -38,10 +38,28 @@ func factsOfPass(p *fleet.Pass, of fleet.Subject) []string {
 		return nil
 	case fleet.KindPool:
 		return found(p.Policy.Pools, func(s fleet.Pool) string { return s.Name }, of.Name, func(s fleet.Pool) []string { return poolLines(s, p.Past.Registrations) })
+	case fleet.KindRun:
+		s := p.Snapshot
+		s.Runs.Value = asRecorded(s.Runs.Value, p.Past.Runs)
+		return facts(&s, of)
 	case fleet.KindOrder, fleet.KindTrigger:
 		return []string{}
 	}
 	return facts(&p.Snapshot, of)
+}
+
+// asRecorded are the runs as they were looked at, each where its record says that it stands:
+// the look is older than what a pass made of it.
+func asRecorded(seen []fleet.RunFacts, records []fleet.Run) []fleet.RunFacts {
+	out := slices.Clone(seen)
+	for i := range out {
+		for _, r := range records {
+			if r.ID == out[i].ID {
+				out[i].State, out[i].Why = r.State, r.Why
+			}
+		}
+	}
+	return out
 }
 
 func poolLines(s fleet.Pool, all []fleet.Registration) []string {
