@@ -1,6 +1,7 @@
 package view
 
 import (
+	"cmp"
 	"slices"
 
 	"custos/internal/api"
@@ -53,6 +54,25 @@ func plans(itself *fleet.Plan, a fleet.Action) bool {
 // wishesFor says whether two actions are one: what a rule wishes for on one thing.
 func wishesFor(a, b fleet.Action) bool {
 	return a.Do == b.Do && a.Subject == b.Subject && a.For == b.For
+}
+
+// heldOrders are the orders that wait, as records that stay where they are, by what goes on
+// without a person's approval.
+func heldOrders(p fleet.Pass, of func(fleet.Order) bool) (out []fleet.HeldMove) {
+	plan := &p.Plan
+	if p.Itself != nil {
+		plan = p.Itself
+	}
+	for _, o := range p.Past.Orders {
+		if i := slices.IndexFunc(plan.Orders, func(now fleet.Order) bool { return now.ID == o.ID }); i >= 0 {
+			o = plan.Orders[i]
+		}
+		if o.State == fleet.OrderQueued && o.Guard != "" && of(o) {
+			stays := fleet.Move{Record: fleet.Subject{Kind: fleet.KindOrder, Name: o.ID}, From: string(o.State), To: string(fleet.OrderOpen), Why: string(o.Do) + " " + cmp.Or(o.Agent, o.Account)}
+			out = append(out, fleet.HeldMove{Move: stays, Guard: o.Guard, Held: o.Why, Until: o.Until, Hint: o.Hint})
+		}
+	}
+	return out
 }
 
 // pendingRecovery lists the recoveries that are planned, or held back.

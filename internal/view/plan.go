@@ -17,7 +17,7 @@ func Plan(p fleet.Pass, t Teller) api.Plan {
 		CannotTell: doubts(p.Assessment.Blind),
 		Unsaid:     p.Snapshot.From.Unsaid,
 		Moves:      []api.Move{},
-		Held:       heldViews(p.Plan.Held),
+		Held:       heldViews(append(heldOrders(p, func(fleet.Order) bool { return true }), p.Plan.Held...)),
 	}
 	for _, m := range p.Plan.Moves {
 		if m.Noted() {

@@ -68,6 +68,17 @@ func (a StoryOf) holds(record fleet.Subject) bool {
 	return record == a.Subject || a.Subject.Kind == fleet.KindRun && record.Kind == fleet.KindRun && strings.HasPrefix(record.Name, a.Subject.Name+"/")
 }
 
+// ordered says whether an order belongs to the story: of its agent, or of the pool that it fills.
+func (a StoryOf) ordered(o fleet.Order) bool {
+	switch a.Subject.Kind {
+	case fleet.KindAgent:
+		return o.Agent == a.Subject.Name
+	case fleet.KindPool:
+		return o.Spawn != nil && o.Spawn.Pool == a.Subject.Name
+	}
+	return a.Subject == fleet.Subject{Kind: fleet.KindOrder, Name: o.ID}
+}
+
 func (a StoryOf) plan(out *api.Story, p fleet.Pass, t Teller) {
 	planned, skipped := byItself(p)
 	for _, act := range planned {
@@ -85,7 +96,8 @@ func (a StoryOf) plan(out *api.Story, p fleet.Pass, t Teller) {
 			out.Moves = append(out.Moves, moveView(m))
 		}
 	}
-	out.Held = heldViews(slices.DeleteFunc(slices.Clone(p.Plan.Held), func(m fleet.HeldMove) bool { return !a.holds(m.Record) }))
+	held := slices.DeleteFunc(slices.Clone(p.Plan.Held), func(m fleet.HeldMove) bool { return !a.holds(m.Record) })
+	out.Held = heldViews(append(heldOrders(p, a.ordered), held...))
 	for _, c := range p.Assessment.Blind {
 		if a.concerns(c.AlertKey, c.Subject) {
 			out.Doubts = append(out.Doubts, api.Doubt{Rule: c.Rule, Subject: c.Subject.String(), Why: c.Why})

@@ -3,6 +3,7 @@ package view
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"custos/internal/fleet"
 )
@@ -27,3 +28,47 @@ func TestARunSaysWhyByItsRecord(t *testing.T) {
 type noTeller struct{}
 
 func (noTeller) Commands(fleet.Action) []fleet.Command { return nil }
+
+// What a limit or the mode holds back of orders is told by plan and by why not alike, by what
+// goes on without a person's word; "nothing is held back" is not said of it.
+func TestPlanAndWhyNotTellOfTheSameOrders(t *testing.T) {
+	of := func(k fleet.Kind, name string) fleet.Subject { return fleet.Subject{Kind: k, Name: name} }
+	spawn := &fleet.Registration{Name: "dev-1", Pool: "dev"}
+	queued := fleet.Order{ID: "o1", Do: fleet.OrderSpawn, Agent: "dev-1", Spawn: spawn, State: fleet.OrderQueued, Guard: fleet.GuardGate, Why: "at most 0 agents run at once", Hint: "custos config", Until: instant(time.Minute)}
+	nudge := fleet.Order{ID: "o2", Do: fleet.OrderNudge, Agent: "two", State: fleet.OrderQueued, Guard: fleet.GuardState, Why: "it works, not idle"}
+	p := fleet.Pass{Snapshot: fleet.Snapshot{At: instant(0)}, Past: fleet.Past{Orders: []fleet.Order{queued, nudge}}}
+	held := func(p fleet.Pass, s fleet.Subject) (out []string) {
+		for _, m := range Story(StoryOf{Subject: s}, p, nil, nil, noTeller{}).Held {
+			out = append(out, m.Record+" "+m.Guard+": "+m.Held)
+		}
+		return out
+	}
+	for s, want := range map[fleet.Subject]string{
+		of(fleet.KindPool, "dev"): "order/o1 gate: at most 0 agents run at once", of(fleet.KindAgent, "dev-1"): "order/o1 gate: at most 0 agents run at once",
+		of(fleet.KindAgent, "two"): "order/o2 state: it works, not idle", of(fleet.KindAgent, "other"): "",
+	} {
+		if got := strings.Join(held(p, s), ", "); got != want {
+			t.Errorf("why not %s: %q, not %q", s, got, want)
+		}
+	}
+	dry := Plan(p, noTeller{}).Held
+	if len(dry) != 2 || dry[0].Until == nil || dry[0].Hint != "custos config" || dry[0].From != "queued" || dry[0].Why != "spawn dev-1" {
+		t.Errorf("plan holds %+v", dry)
+	}
+
+	observed := queued
+	observed.Guard, observed.Why = fleet.GuardMode, "the fleet is in mode observe"
+	opened := queued
+	opened.State, opened.Guard, opened.Why = fleet.OrderOpen, "", ""
+	p.Plan.Orders, p.Itself = []fleet.Order{opened}, &fleet.Plan{Orders: []fleet.Order{observed}}
+	if got := held(p, of(fleet.KindPool, "dev")); len(got) != 1 || got[0] != "order/o1 mode: the fleet is in mode observe" {
+		t.Errorf("by itself the pool is held back: %q", got)
+	}
+	if dry := Plan(p, noTeller{}).Held; len(dry) != 2 || dry[0].Guard != "mode" {
+		t.Errorf("plan holds %+v", dry)
+	}
+	p.Itself.Orders[0].State = fleet.OrderOpen
+	if got := held(p, of(fleet.KindPool, "dev")); len(got) != 0 {
+		t.Errorf("it is done by the next pass, and held back: %q", got)
+	}
+}
