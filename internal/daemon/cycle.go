@@ -1,7 +1,6 @@
 package daemon
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"time"
@@ -9,7 +8,6 @@ import (
 	"custos/internal/config"
 	"custos/internal/fleet"
 	"custos/internal/loop"
-	"custos/internal/rules"
 	"custos/internal/server"
 )
 
@@ -38,10 +36,9 @@ func (c cycle) Patrol(ctx context.Context, order fleet.PatrolOrder) (fleet.Pass,
 	return c.s.loop.Patrol(ctx, order)
 }
 
-// Judge thinks about a recording, with the rules that are in it; where there are none,
-// with the built-in ones.
+// Judge thinks about a recording, with the rules that are in it.
 func (c cycle) Judge(_ context.Context, r fleet.Recording) (fleet.Pass, error) {
-	set, err := parseRules(config.Config{File: "recording"}, cmp.Or(r.Rules, string(rules.Builtin())))
+	set, err := parseRules(config.Config{File: "recording"}, r.Rules)
 	if err != nil {
 		return fleet.Pass{}, err
 	}

@@ -300,7 +300,7 @@ func (w *hamlet) pass(moved, held map[fleet.Kind]int) {
 	was := w.states()
 	shown, err := w.loop.think(ctx, false, fleet.PatrolOrder{})
 	w.must(err)
-	text, err := recording.Encode(fleet.Recording{Snapshot: shown.Snapshot, Past: shown.Past, Policy: shown.Policy})
+	text, err := recording.Encode(fleet.Recording{Snapshot: shown.Snapshot, Past: shown.Past, Policy: shown.Policy, Rules: "[rule]"})
 	w.must(err)
 	recorded, err := recording.Decode(text)
 	w.must(err)

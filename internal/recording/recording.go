@@ -45,7 +45,8 @@ func Encode(r fleet.Recording) ([]byte, error) {
 
 // Decode reads what Encode wrote. A recording of another
 // version, a field or a word that it does not know, and anything after the end are
-// refused: to leave out what one does not understand would give another plan.
+// refused: to leave out what one does not understand would give another plan. So is one
+// without its past, policy or rules.
 func Decode(b []byte) (fleet.Recording, error) {
 	by, err := checkVersion(b)
 	if err != nil {
@@ -60,6 +61,9 @@ func Decode(b []byte) (fleet.Recording, error) {
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
 		return fleet.Recording{}, fmt.Errorf("cannot read recording: line %d: something follows its end", lineAt(b, d.InputOffset()))
 	}
+	if err := whole(b, r); err != nil {
+		return fleet.Recording{}, err
+	}
 	if r.Snapshot.At.IsZero() {
 		return fleet.Recording{}, errors.New("cannot read recording: it does not say when it was made: snapshot.at is missing")
 	}
@@ -68,6 +72,38 @@ func Decode(b []byte) (fleet.Recording, error) {
 	}
 	return r, nil
 }
+
+// whole refuses a recording that lacks what its plan follows from, or says it twice: which
+// of the two is meant, nothing tells.
+func whole(b []byte, r fleet.Recording) error {
+	d := json.NewDecoder(bytes.NewReader(b))
+	if _, err := d.Token(); err != nil {
+		return fmt.Errorf("cannot read recording: %w", err)
+	}
+	has := map[string]bool{}
+	for d.More() {
+		var v json.RawMessage
+		key, err := d.Token()
+		if err = cmp.Or(err, d.Decode(&v)); err != nil {
+			return fmt.Errorf("cannot read recording: %w", err)
+		}
+		name := strings.ToLower(fmt.Sprint(key)) // as it was read
+		if _, twice := has[name]; twice {
+			return fmt.Errorf("cannot read recording: line %d: it says %s twice: %s", lineAt(b, d.InputOffset()), name, anew)
+		}
+		has[name] = string(v) != "null"
+	}
+	has["rules"] = strings.TrimSpace(r.Rules) != ""
+	for _, name := range []string{"snapshot", "past", "policy", "rules"} {
+		if !has[name] {
+			return fmt.Errorf("cannot read recording: it has no %s: %s", name, anew)
+		}
+	}
+	return nil
+}
+
+// anew says what to do about a recording that no Custos wrote so.
+const anew = "it was edited: record it anew with custos record"
 
 // writer is the program that wrote a recording, and in which version of the format.
 type writer struct {

@@ -2,6 +2,7 @@ package recording_test
 
 import (
 	"bytes"
+	"encoding/json"
 	"math"
 	"strings"
 	"testing"
@@ -19,7 +20,7 @@ func drawRecording(t *rapid.T) fleet.Recording {
 	return fleet.Recording{
 		Version: recording.Version, Custos: "test", Snapshot: snap,
 		Past: fleettest.Past(t, snap.At), Policy: fleettest.Any[fleet.Policy](t, snap.At),
-		Rules: rapid.String().Draw(t, "rules"),
+		Rules: "#" + rapid.String().Draw(t, "rules"),
 	}
 }
 
@@ -81,12 +82,24 @@ func TestRecordingOfBrokenTextIsStable(t *testing.T) {
 }
 
 func TestRecordingRefusals(t *testing.T) {
-	whole := fleet.Recording{Custos: "v1"}
+	whole := fleet.Recording{Custos: "v1", Rules: "[rule]"}
 	whole.Snapshot.At.Wall = time.Date(2026, 11, 20, 9, 0, 0, 0, time.UTC)
 	whole.Snapshot.Agents.Value = []fleet.Agent{{Name: "a", State: fleet.StateCrashed}}
 	good, err := recording.Encode(whole)
 	if err != nil {
 		t.Fatal(err)
+	}
+	without := func(key string) string {
+		fields := map[string]json.RawMessage{}
+		if err := json.Unmarshal(good, &fields); err != nil {
+			t.Fatal(err)
+		}
+		delete(fields, key)
+		b, err := json.Marshal(fields)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(b)
 	}
 	for name, c := range map[string]struct{ in, want string }{
 		"empty":         {"", "line 1"},
@@ -95,12 +108,18 @@ func TestRecordingRefusals(t *testing.T) {
 		"torn":          {string(good[:len(good)/2]), "it ends in the middle: copy it anew"},
 		"unknown field": {strings.Replace(string(good), `"phases"`, `"phrases"`, 1), `unknown field "phrases": judge it with the custos that wrote it (v1)`},
 		"unknown word":  {strings.Replace(string(good), `"crashed"`, `"crahsed"`, 1), `snapshot.agents.value.0.state: "crahsed" is none of starting, `},
-		"no moment":     {`{"version": 1}`, "snapshot.at is missing"},
+		"no moment":     {`{"version": 1, "snapshot": {}, "past": {}, "policy": {}, "rules": "x"}`, "snapshot.at is missing"},
+		"no rules":      {strings.Replace(string(good), ",\n  \"rules\": \"[rule]\"", "", 1), "cannot read recording: it has no rules: it was edited: record it anew with custos record"},
+		"empty rules":   {strings.Replace(string(good), `"[rule]"`, `" "`, 1), "it has no rules"},
+		"no policy":     {without("policy"), "it has no policy"},
+		"no past":       {without("past"), "it has no past"},
+		"null past":     {strings.Replace(without("past"), `"version"`, `"past": null, "version"`, 1), "it has no past"},
+		"twice":         {strings.Replace(string(good), "{", `{"Rules": "",`, 1), "it says rules twice"},
 		"a mark of old": {strings.Replace(string(good), `"started_at"`, `"stopped": [{"kind": "agent", "name": "a"}], "started_at"`, 1), `unknown field "stopped": judge it with the custos that wrote it (v1)`},
 		"syntax":        {"{\n\"version\": 1,\n!}", "line 3"},
 		"wrong type":    {"{\n\"version\": 1,\n\"custos\": 4}", "line 3"},
 		"two":           {string(good) + string(good), "after top-level value"},
-		"not a number":  {`{"version": 1, "snapshot": {"host": {"value": {"load": {"one": "x"}}}}}`, "cannot read recording"},
+		"not a number":  {`{"version": 1, "past": {}, "policy": {}, "rules": "x", "snapshot": {"host": {"value": {"load": {"one": "x"}}}}}`, "cannot read recording"},
 	} {
 		if _, err := recording.Decode([]byte(c.in)); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v, want %q", name, err, c.want)
@@ -119,8 +138,8 @@ func FuzzDecode(f *testing.F) {
 		f.Fatal(err)
 	}
 	f.Add(good)
-	f.Add([]byte(`{"version":1,"snapshot":{"host":{"value":{"load":{"one":{ "unknown":"x"}}}}}}`))
-	f.Add([]byte(`{"version":1,"past":{"alerts":[{"rule":"a","subject":{"kind":"host","name":""}}]}}`))
+	f.Add([]byte(`{"version":1,"past":{},"policy":{},"rules":"x","snapshot":{"host":{"value":{"load":{"one":{ "unknown":"x"}}}}}}`))
+	f.Add([]byte(`{"version":1,"snapshot":{},"policy":{},"rules":"x","past":{"alerts":[{"rule":"a","subject":{"kind":"host","name":""}}]}}`))
 	f.Fuzz(func(t *testing.T, in []byte) {
 		r, err := recording.Decode(in)
 		if err != nil {
