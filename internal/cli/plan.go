@@ -35,7 +35,12 @@ recording gives the same plan, byte for byte, anywhere.`,
 					return c.Judge(ctx, recording)
 				}
 				return c.Plan(ctx)
-			}, writePlan)
+			}, func(p *page, v api.Plan) {
+				if recording != nil { // its paths are of another machine, and the same bytes anywhere
+					p.home = ""
+				}
+				writePlan(p, v)
+			})
 		},
 	}
 	c.Flags().StringVar(&file, "recording", "", "judge this `FILE` of custos record instead; - is the standard input")
