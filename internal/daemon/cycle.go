@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"time"
@@ -8,6 +9,7 @@ import (
 	"custos/internal/config"
 	"custos/internal/fleet"
 	"custos/internal/loop"
+	"custos/internal/rules"
 	"custos/internal/server"
 )
 
@@ -36,9 +38,10 @@ func (c cycle) Patrol(ctx context.Context, order fleet.PatrolOrder) (fleet.Pass,
 	return c.s.loop.Patrol(ctx, order)
 }
 
-// Judge thinks about a recording, with the rules that are in it.
+// Judge thinks about a recording, with the rules that are in it; where those are empty,
+// with the built-in ones.
 func (c cycle) Judge(_ context.Context, r fleet.Recording) (fleet.Pass, error) {
-	set, err := parseRules(config.Config{File: "recording"}, r.Rules)
+	set, err := parseRules(config.Config{File: "recording"}, cmp.Or(r.Rules, string(rules.Builtin())))
 	if err != nil {
 		return fleet.Pass{}, err
 	}

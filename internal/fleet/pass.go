@@ -8,7 +8,7 @@ type Recording struct {
 	Snapshot Snapshot `json:"snapshot"`
 	Past     Past     `json:"past"`
 	Policy   Policy   `json:"policy"`
-	Rules    string   `json:"rules"` // the rule table in force, TOML
+	Rules    string   `json:"rules"` // the rule table in force, TOML; empty: the built-in one
 }
 
 // Pass is one turn of the cycle, whole: what it saw, what that meant, what it

@@ -61,7 +61,7 @@ func Decode(b []byte) (fleet.Recording, error) {
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
 		return fleet.Recording{}, fmt.Errorf("cannot read recording: line %d: something follows its end", lineAt(b, d.InputOffset()))
 	}
-	if err := whole(b, r); err != nil {
+	if err := whole(b); err != nil {
 		return fleet.Recording{}, err
 	}
 	if r.Snapshot.At.IsZero() {
@@ -75,7 +75,7 @@ func Decode(b []byte) (fleet.Recording, error) {
 
 // whole refuses a recording that lacks what its plan follows from, or says it twice: which
 // of the two is meant, nothing tells.
-func whole(b []byte, r fleet.Recording) error {
+func whole(b []byte) error {
 	d := json.NewDecoder(bytes.NewReader(b))
 	if _, err := d.Token(); err != nil {
 		return fmt.Errorf("cannot read recording: %w", err)
@@ -93,7 +93,6 @@ func whole(b []byte, r fleet.Recording) error {
 		}
 		has[name] = string(v) != "null"
 	}
-	has["rules"] = strings.TrimSpace(r.Rules) != ""
 	for _, name := range []string{"snapshot", "past", "policy", "rules"} {
 		if !has[name] {
 			return fmt.Errorf("cannot read recording: it has no %s: %s", name, anew)
