@@ -28,7 +28,8 @@ outside its folder. What another user runs and you may not end (sudo -b) runs on
 What is left alone is said, with what ends it.
 
 --all stops every agent of ours that runs, those deepest below their parents
-first.
+first, and before them those that are to run and do not: one that has crashed is not
+recovered, and one whose start waits is not started.
 
 Where no order can be given, because the daemon hangs or nothing can be written,
 this command ends the agent itself, in the same way, and says so.`,
@@ -47,7 +48,7 @@ this command ends the agent itself, in the same way, and says so.`,
 		},
 	})
 	f.add(c)
-	c.Flags().BoolVar(&all, "all", false, "every agent of ours that runs, the deepest first")
+	c.Flags().BoolVar(&all, "all", false, "every agent of ours that runs or is to run, the deepest first")
 	c.Flags().StringVar(&why, "why", "", "the `REASON`, for the record")
 	return c
 }
@@ -205,7 +206,7 @@ func (a *app) stopAll(cmd *cobra.Command, why string, f orderFlags) error {
 			writeOrder(p, o)
 		}
 		if len(stopped) == 0 {
-			p.line("No agent of ours runs.")
+			p.line("No agent of ours runs, and none is to run.")
 		}
 	})
 	if err != nil {
@@ -214,7 +215,8 @@ func (a *app) stopAll(cmd *cobra.Command, why string, f orderFlags) error {
 	return cameToNothing(stopped)
 }
 
-// levels lists the agents of ours that run, those of the greatest depth first.
+// levels lists the agents of ours that run, those of the greatest depth first, and before
+// all of these the ones that are to run and do not: the room that one leaves starts another.
 func (a *app) levels(ctx context.Context) ([][]string, error) {
 	v, err := put(ctx, a, patience, func(ctx context.Context, c *api.Client) (api.Agents, error) { return c.Agents(ctx) })
 	if err != nil {
@@ -233,12 +235,37 @@ func (a *app) levels(ctx context.Context) ([][]string, error) {
 	}
 	var out [][]string
 	for d := deepest; d >= 0; d-- {
-		if names := byDepth[d]; len(names) > 0 {
-			slices.Sort(names)
+		names := byDepth[d]
+		slices.Sort(names)
+		if d == deepest { // which do not wait for the others' ends
+			names = append(toRun(v), names...)
+		}
+		if len(names) > 0 {
 			out = append(out, names)
 		}
 	}
 	return out, nil
+}
+
+// toRun lists the agents of ours that do not run and may yet be started without another
+// word of a person: those that are wanted and did not end well, and those whose start waits.
+func toRun(v api.Agents) []string {
+	var out []string
+	known := map[string]bool{} // they run, or are not ours
+	for _, g := range v.Agents {
+		known[g.Name] = !ours(g) || runs(g)
+		wanted := g.Desired == "running" && g.State != "finished" || g.Desired == "paused" || slices.Contains(v.Kept, g.Name)
+		if wanted && !known[g.Name] {
+			out = append(out, g.Name)
+		}
+	}
+	for _, w := range v.Pending {
+		if starts := w.What == "spawn" || w.What == "start" || w.What == "recover"; starts && !known[w.Agent] {
+			out = append(out, w.Agent)
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
 }
 
 func ours(g api.AgentRow) bool { return g.Owner == "custos" || g.Owner == "adopted" }
