@@ -208,6 +208,7 @@ func TestEveryEnd(t *testing.T) {
 		lasting bool
 	}{
 		"unneeded":               {f: fake{able: able(true), prepare: fails(fmt.Errorf("%w: gone", ErrUnneeded))}, status: fleet.ResultUnneeded, why: "gone"},
+		"unneeded, said last":    {f: fake{able: able(true), prepare: fails(fmt.Errorf("process 74 runs on: sudo kill 74: %w", ErrUnneeded))}, status: fleet.ResultUnneeded, why: "process 74 runs on: sudo kill 74"},
 		"refused":                {f: fake{able: able(true), prepare: fails(fmt.Errorf("another inode: %w", ErrRefused))}, status: fleet.ResultRefused, why: "another inode"},
 		"refused for good":       {f: fake{able: able(true), prepare: fails(fmt.Errorf("no folder: %w", ErrLasting))}, status: fleet.ResultRefused, why: "no folder", lasting: true},
 		"cannot look":            {f: fake{able: able(true), prepare: fails(errors.New("EIO"))}, status: fleet.ResultFailed, why: "nothing was done: EIO"},
@@ -226,7 +227,7 @@ func TestEveryEnd(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				r := carry(t, &c.f, &c.m, Options{Frozen: func() string { return c.frozen }})
-				if r.Status != c.status || !strings.Contains(r.Why, c.why) || r.Lasting != c.lasting || strings.HasSuffix(r.Why, ": refused") {
+				if r.Status != c.status || !strings.Contains(r.Why, c.why) || r.Lasting != c.lasting || strings.HasSuffix(r.Why, ": refused") || strings.Contains(r.Why, "unneeded") {
 					t.Errorf("%s %q (for good: %v), want %s %q", r.Status, r.Why, r.Lasting, c.status, c.why)
 				}
 				if c.f.did("do a1") != c.done {

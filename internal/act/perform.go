@@ -174,7 +174,7 @@ func (p *performance) endUnprepared(err error) {
 	case again && !(errors.Is(err, ErrRefused) && p.withdraw()):
 		p.end(fleet.ResultInDoubt, "custos stopped while it was being done, and it cannot be told what became of it: "+reason(err))
 	case errors.Is(err, ErrUnneeded):
-		p.end(fleet.ResultUnneeded, reason(err))
+		p.end(fleet.ResultUnneeded, strings.TrimPrefix(strings.TrimSuffix(reason(err), ": "+ErrUnneeded.Error()), ErrUnneeded.Error()+": "))
 	case errors.Is(err, ErrRefused):
 		p.result.Lasting = errors.Is(err, ErrLasting)
 		p.end(fleet.ResultRefused, strings.TrimSuffix(reason(err), ": "+ErrRefused.Error()))
