@@ -79,10 +79,25 @@ func (a StoryOf) ordered(o fleet.Order) bool {
 	return a.Subject == fleet.Subject{Kind: fleet.KindOrder, Name: o.ID}
 }
 
+// fills says whether an action starts a worker of the pool that the story is about.
+func (a StoryOf) fills(act fleet.Action, orders []fleet.Order) bool {
+	return a.Subject.Kind == fleet.KindPool && slices.ContainsFunc(orders, func(o fleet.Order) bool { return o.ID == act.Order && a.ordered(o) })
+}
+
+// begins says whether a move is what the schedule or the pool of the story begins.
+func (a StoryOf) begins(m fleet.Move, f fleet.Follows) bool {
+	if m.From != "" {
+		return false
+	}
+	return m.Record.Kind == fleet.KindRun && a.Subject.Kind == fleet.KindSchedule &&
+		slices.ContainsFunc(f.Runs, func(r fleet.Run) bool { return r.ID == m.Record.Name && r.Schedule == a.Subject.Name }) ||
+		m.Record.Kind == fleet.KindOrder && slices.ContainsFunc(f.Given, func(o fleet.Order) bool { return o.ID == m.Record.Name && a.ordered(o) })
+}
+
 func (a StoryOf) plan(out *api.Story, p fleet.Pass, t Teller) {
 	planned, skipped := byItself(p)
 	for _, act := range planned {
-		if a.concerns(act.For, act.Subject) || act.ID == a.Action {
+		if a.concerns(act.For, act.Subject) || act.ID == a.Action || a.fills(act, p.Past.Orders) {
 			out.Planned = append(out.Planned, Deed(act, t))
 		}
 	}
@@ -92,7 +107,7 @@ func (a StoryOf) plan(out *api.Story, p fleet.Pass, t Teller) {
 		}
 	}
 	for _, m := range p.Plan.Moves {
-		if !m.Noted() && a.holds(m.Record) {
+		if !m.Noted() && (a.holds(m.Record) || a.begins(m, p.Plan.Follows)) {
 			out.Moves = append(out.Moves, moveView(m))
 		}
 	}

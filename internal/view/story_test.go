@@ -72,3 +72,35 @@ func TestPlanAndWhyNotTellOfTheSameOrders(t *testing.T) {
 		t.Errorf("it is done by the next pass, and held back: %q", got)
 	}
 }
+
+// What plan shows of a run that a schedule begins, and of a worker that a pool starts, belongs
+// to the story of the schedule and of the pool: the next pass does it.
+func TestWhatScheduleAndPoolBeginIsTheirStory(t *testing.T) {
+	move := func(k fleet.Kind, name, from string) fleet.Move {
+		return fleet.Move{Record: fleet.Subject{Kind: k, Name: name}, From: from, To: "running"}
+	}
+	worker := fleet.Subject{Kind: fleet.KindAgent, Name: "dev-1"}
+	order := fleet.Order{ID: "o1", Do: fleet.OrderSpawn, Agent: "dev-1", Spawn: &fleet.Registration{Pool: "dev"}, State: fleet.OrderOpen}
+	given := fleet.Order{ID: "o2", Do: fleet.OrderSpawn, Agent: "dev-2", Spawn: &fleet.Registration{Pool: "dev"}, State: fleet.OrderOpen}
+	p := fleet.Pass{Snapshot: fleet.Snapshot{At: instant(0)}, Past: fleet.Past{Orders: []fleet.Order{order}}}
+	p.Plan.Actions = []fleet.Action{{ID: "x", Do: "spawn", Subject: worker, For: fleet.AlertKey{Rule: "order", Subject: worker}, Order: "o1"}}
+	p.Plan.Given = []fleet.Order{given}
+	p.Plan.Runs = []fleet.Run{{ID: "s1-a", Schedule: "s1"}, {ID: "s1-old", Schedule: "s1"}, {ID: "s2-a", Schedule: "s2"}}
+	p.Plan.Moves = []fleet.Move{move(fleet.KindRun, "s1-a", ""), move(fleet.KindRun, "s1-old", "ready"), move(fleet.KindRun, "s2-a", ""), move(fleet.KindOrder, "o2", "")}
+	for of, want := range map[fleet.Subject]string{
+		{Kind: fleet.KindSchedule, Name: "s1"}: "run/s1-a", {Kind: fleet.KindPool, Name: "dev"}: "order/o2, spawn agent/dev-1",
+		{Kind: fleet.KindPool, Name: "other"}: "", {Kind: fleet.KindSchedule, Name: "s3"}: "",
+	} {
+		var got []string
+		s := Story(StoryOf{Subject: of}, p, nil, nil, noTeller{})
+		for _, m := range s.Moves {
+			got = append(got, m.Record)
+		}
+		for _, d := range s.Planned {
+			got = append(got, d.Do+" "+d.Subject)
+		}
+		if strings.Join(got, ", ") != want {
+			t.Errorf("%s: %q, not %q", of, got, want)
+		}
+	}
+}
