@@ -84,7 +84,7 @@ func (c *Control) diagnosed(e doctor.Examination, categories []string) api.Docto
 		return out
 	}
 	dry := view.Plan(fleet.Pass{Plan: c.Mender.Mending(*e.Pass, mends)}, c.Teller)
-	out.Fix.Actions, out.Fix.Skipped = append(out.Fix.Actions, dry.Actions...), dry.Skipped
+	out.Fix.Actions, out.Fix.Skipped = append(out.Fix.Actions, dry.Actions...), append(dry.Skipped, e.NotFired(mends)...)
 	return out
 }
 

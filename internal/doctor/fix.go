@@ -1,7 +1,9 @@
 package doctor
 
 import (
+	"fmt"
 	"slices"
+	"time"
 
 	"custos/internal/api"
 	"custos/internal/fleet"
@@ -50,4 +52,37 @@ func Began(before, after Examination) []api.Outcome {
 		out.Status, out.Why, out.Effect = string(fleet.ResultDone), "", "set aside as "+now.Aside[len(now.Aside)-1]
 	}
 	return []api.Outcome{out}
+}
+
+// NotFired is what of some alerts' actions waits until they fire. Without a daemon nothing
+// counts how long it has been so: there no moment is told.
+func (e Examination) NotFired(of []fleet.AlertKey) (held []api.Refusal) {
+	if e.Pass == nil {
+		return nil
+	}
+	for _, f := range e.Pass.Assessment.Findings {
+		i := slices.IndexFunc(e.Rules, func(r api.Rule) bool { return r.Name == f.Rule })
+		if f.Firing || i < 0 || !slices.Contains(of, f.AlertKey) {
+			continue
+		}
+		why, until := e.fires(e.Rules[i], f)
+		for _, do := range e.Rules[i].Actions {
+			held = append(held, api.Refusal{Do: do, Subject: f.Subject.String(), Priority: string(f.Priority), Rule: f.Rule,
+				Guard: string(fleet.AlertPending), Why: why, Until: until})
+		}
+	}
+	return held
+}
+
+// fires says what a pending finding waits for, and until when that is.
+func (e Examination) fires(r api.Rule, f fleet.Finding) (why string, until *time.Time) {
+	why = "its rule waits until it has been so for " + r.For
+	if r.ForPatrols > 0 {
+		return fmt.Sprintf("its rule waits until %d patrols in a row have found it", r.ForPatrols), nil
+	}
+	if wait, err := time.ParseDuration(r.For); err == nil && e.Daemon {
+		at := f.Since.Add(wait).Wall.UTC()
+		until = &at
+	}
+	return why, until
 }

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"custos/internal/api"
 	"custos/internal/fleet"
@@ -24,7 +25,7 @@ func checking() []api.Rule {
 // findings are one of each of their rules.
 func findings() map[string]fleet.Finding {
 	of := func(rule string, p fleet.Priority, kind fleet.Kind, name, summary string) fleet.Finding {
-		return fleet.Finding{AlertKey: fleet.AlertKey{Rule: rule, Subject: fleet.Subject{Kind: kind, Name: name}}, Priority: p, Summary: summary}
+		return fleet.Finding{AlertKey: fleet.AlertKey{Rule: rule, Subject: fleet.Subject{Kind: kind, Name: name}}, Priority: p, Firing: true, Summary: summary}
 	}
 	return map[string]fleet.Finding{
 		"disk-pressure": of("disk-pressure", fleet.P1, fleet.KindMount, "/", "/ is 95 % full"),
@@ -122,5 +123,40 @@ func TestDoctorTellsByCategory(t *testing.T) {
 			t.Errorf("%s %s is told out of turn", c.Category, c.Name)
 		}
 		last = at
+	}
+}
+
+// What mends something once its alert fires is held back until then: at a known moment
+// where a daemon counts.
+func TestWhatIsPendingIsHeldBack(t *testing.T) {
+	e := wellInstalled()
+	e.Daemon = true
+	e.Rules = []api.Rule{{Name: "lock-dead", Category: "locks", Actions: []string{"remove-lock"}, For: "30s", Enabled: true}}
+	f := findings()["lock-dead"]
+	f.Since = e.At.Add(-10 * time.Second)
+	of := []fleet.AlertKey{f.AlertKey}
+	for _, k := range []struct {
+		firing, daemon bool
+		want           string
+	}{
+		{true, true, ""},
+		{false, true, "remove-lock lock//l/lock P2 lock-dead pending: its rule waits until it has been so for 30s; 20s"},
+		{false, false, "remove-lock lock//l/lock P2 lock-dead pending: its rule waits until it has been so for 30s; "},
+	} {
+		f.Firing, e.Daemon = k.firing, k.daemon
+		e.Pass.Assessment.Findings = []fleet.Finding{f}
+		var got string
+		for _, r := range e.NotFired(of) {
+			got += r.Do + " " + r.Subject + " " + r.Priority + " " + r.Rule + " " + r.Guard + ": " + r.Why + "; "
+			if r.Until != nil {
+				got += r.Until.Sub(e.At.Wall).String()
+			}
+		}
+		if got != k.want {
+			t.Errorf("firing %t, daemon %t: %q, want %q", k.firing, k.daemon, got, k.want)
+		}
+	}
+	if got := e.NotFired(nil); len(got) != 0 {
+		t.Errorf("nothing is asked for: %v", got)
 	}
 }

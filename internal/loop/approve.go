@@ -63,15 +63,17 @@ func refused(p fleet.Pass, plan fleet.Plan, key fleet.AlertKey) string {
 	for _, s := range plan.Skipped {
 		return fmt.Sprintf("%s: %s", s.Guard, s.Reason())
 	}
-	found := func(f fleet.Finding) bool { return f.AlertKey == key }
+	at := slices.IndexFunc(p.Assessment.Findings, func(f fleet.Finding) bool { return f.AlertKey == key })
 	i := slices.IndexFunc(p.Assessment.Blind, func(b fleet.CannotTell) bool {
 		return b.Rule == key.Rule && (b.Subject == key.Subject || b.Subject.Kind == fleet.KindPart)
 	})
 	switch {
 	case i >= 0:
 		return "whether " + key.String() + " is still so cannot be told: " + p.Assessment.Blind[i].Why
-	case !slices.ContainsFunc(p.Assessment.Findings, found):
+	case at < 0:
 		return key.String() + " is not found any more"
+	case !p.Assessment.Findings[at].Firing:
+		return key.String() + " has not fired yet: its rule waits until it has been so for long enough"
 	case len(plan.Actions) > 0:
 		return "all that it leads to is a message, which needs no approval"
 	}

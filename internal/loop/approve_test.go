@@ -195,3 +195,14 @@ func TestRefusalsSayWhy(t *testing.T) {
 		}
 	})
 }
+
+// What is pending does not lead to nothing: nothing is done about it before it fires.
+func TestNothingIsOfferedBeforeItFires(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := askingBy(t, "for = \"1m\"\n")
+		err := w.loop.Approve(t.Context(), ofLock("/l")[0], "ann", consents())
+		if !errors.Is(err, loop.ErrNothingOffered) || !strings.Contains(err.Error(), "has not fired yet") || len(w.turns) != 0 {
+			t.Errorf("%v, %d turns", err, len(w.turns))
+		}
+	})
+}

@@ -60,7 +60,7 @@ func mendingRules() ruleList {
 }
 
 func findingOf(rule string, kind fleet.Kind, name string) fleet.Finding {
-	return fleet.Finding{AlertKey: fleet.AlertKey{Rule: rule, Subject: fleet.Subject{Kind: kind, Name: name}}, Priority: fleet.P2, Summary: rule}
+	return fleet.Finding{AlertKey: fleet.AlertKey{Rule: rule, Subject: fleet.Subject{Kind: kind, Name: name}}, Priority: fleet.P2, Firing: true, Summary: rule}
 }
 
 var (
@@ -209,4 +209,15 @@ type counting struct {
 func (c counting) Look(ctx context.Context, within time.Duration) (fleet.Pass, error) {
 	*c.n++
 	return c.world.Look(ctx, within)
+}
+
+// What has not fired yet is no nothing: it is held back until then.
+func TestDoctorFixTellsWhatHasNotFired(t *testing.T) {
+	young := deadLock
+	young.Firing = false
+	s, h := ward(t, nil, young)
+	_, d := call(t, s, http.MethodGet, "/v1/doctor?category=locks", nil)
+	if len(d.Fix.Skipped) != 1 || d.Fix.Skipped[0].Do != "remove-lock" || d.Fix.Skipped[0].Guard != "pending" || len(h.did) != 0 {
+		t.Errorf("%+v", d.Fix)
+	}
 }
