@@ -335,6 +335,11 @@ func TestAMistakeInWhatIsAsked(t *testing.T) {
 		"ask gates close g7 {\"why\": \"x\"}":         `cannot find gate "g7"`,
 		"ask gates":                                   "ask takes a noun, a verb, perhaps an ID, and {…}",
 		"ask work change shop#12 {\"do\": \"close\"}": "a story closes no work of other trackers",
+		"ask agent/nobody mail add {}":                `there is no agent "nobody" to ask`,
+		"rule disk-presure":                           `there is no rule "disk-presure", did you mean "disk-pressure"?`,
+		"state agent/worker working or idle":          `after the state comes nothing, not "or idle"`,
+		"move gate/g1 clossed":                        `there is no state "clossed" of a gate, did you mean "closed"?`,
+		"record gate/g1 opne":                         `there is no state "opne" of a gate, did you mean "open"?`,
 		"record gates/g1 open":                        `there is no record "gates/g1"`,
 	} {
 		if _, err := simulate(t, "-- a --\nat 0s\n"+ask+"\n"); err == nil || !strings.Contains(err.Error(), "night.txtar:3: ") || !strings.Contains(err.Error(), want) {

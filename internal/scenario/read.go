@@ -26,6 +26,17 @@ type File struct {
 type Story struct {
 	Name  string
 	Steps []Step
+	rules []Line // that say which rule the wants are about
+}
+
+// Names refuses a rule that there is not, whether or not something is wanted of it.
+func (s Story) Names(known Known) error {
+	for _, l := range s.rules {
+		if !slices.Contains(known.Rules, l.Rest) {
+			return l.Errorf("there is no rule %q%s", l.Rest, nearest.Hint(l.Rest, known.Rules))
+		}
+	}
+	return nil
 }
 
 // Step is one moment of a story.
@@ -143,7 +154,7 @@ func (r *reader) line(l Line) error {
 	case l.Word == "at":
 		return r.begin(l)
 	case l.Word == "rule":
-		r.rule = l.Rest
+		r.rule, r.story.rules = l.Rest, append(r.story.rules, l)
 	case slices.Contains(changes, l.Word) && n == 0:
 		r.always = append(r.always, l)
 	case slices.Contains(changes, l.Word):

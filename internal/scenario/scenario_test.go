@@ -42,17 +42,20 @@ func TestMistakesNameTheirLine(t *testing.T) {
 
 func TestMistakesOfAMoment(t *testing.T) {
 	for line, want := range map[string]string{
-		`set agnt {}`:                                       `there is no "agnt" to set, did you mean "agent"?`,
-		`set agent {"state": "crahsed"}`:                    `state: "crahsed" is none of starting, `,
-		`set agent {"sate": "idle"}`:                        `unknown field "sate"`,
-		`set agent {"state": "idle"} {}`:                    `something stands behind it`,
-		`set agent {`:                                       `unexpected EOF`,
-		`part agnets {}`:                                    `there is no part "agnets", did you mean "agents"?`,
-		`part agents {"status": "fine"}`:                    `status: "fine" is none of ok, `,
-		`gone host`:                                         `"host" cannot be gone`,
-		`signals lock {}`:                                   `only an agent has signals`,
-		`signals agent/worker {"screen": "@no"}`:            `there is no section -- screen no --`,
-		`signals agent/worker {"colour": "red"}`:            `unknown field "colour"`,
+		`set agnt {}`:                            `there is no "agnt" to set, did you mean "agent"?`,
+		`set agent {"state": "crahsed"}`:         `state: "crahsed" is none of starting, `,
+		`set agent {"sate": "idle"}`:             `unknown field "sate"`,
+		`set agent {"state": "idle"} {}`:         `something stands behind it`,
+		`set agent {`:                            `unexpected EOF`,
+		`part agnets {}`:                         `there is no part "agnets", did you mean "agents"?`,
+		`part agents {"status": "fine"}`:         `status: "fine" is none of ok, `,
+		`gone host`:                              `"host" cannot be gone`,
+		`signals lock {}`:                        `only an agent has signals`,
+		`signals agent/worker {"screen": "@no"}`: `there is no section -- screen no --`,
+		`signals agent/worker {"colour": "red"}`: `unknown field "colour"`,
+		`signals agent/worker {"hooks": [{"event": "tool-begn"}]}`: `there is no event "tool-begn", did you mean "tool-begin"?`,
+		`gone agent/nobody`:                                 `there is no agent "nobody" to be gone`,
+		`agents worker worker`:                              `agent "worker" stands there twice`,
 		`signals agent/worker {"ended": {"signal": 99999}}`: `a signal from 1 to 64`,
 	} {
 		f, err := scenario.Read("f", []byte("-- a --\nat 0s\n"+line+"\n"), "")
@@ -83,6 +86,20 @@ func TestAMomentBeginsFromTheHealthyWorld(t *testing.T) {
 	}
 	if a := second.Agents.Value; len(a) != 2 || a[0].Name != "one" || a[0].State != fleet.StateWorking || a[1].Name != "three" || a[1].RSS.Or(0) != 5 {
 		t.Errorf("%+v", a)
+	}
+}
+
+// TestStatesThatThereAre: no state that a record can be in is refused.
+func TestStatesThatThereAre(t *testing.T) {
+	for _, line := range []string{"move work/w1 in progress", "move work/w1 <- w2 resolved", "move work/w1 <- shop#12 dropped", "move convoy/c1 done", "move mail/m1 bounced",
+		"move mail/m1 new", "move gate/g1 closed", "move agent/a wanted running, given up", "move trigger/t happened", "move run/r/1 running, being ended"} {
+		f, err := scenario.Read("f", []byte("-- a --\nat 0s\n"+line+"\n"), "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if missed, err := f.Stories[0].Steps[0].Check(fleet.Pass{}, known); err != nil || len(missed) != 1 {
+			t.Errorf("%s: %v, missed %v", line, err, missed)
+		}
 	}
 }
 

@@ -23,6 +23,11 @@ type signals struct {
 	Ended     *ending         `json:"ended"`
 }
 
+// events are those that a CLI tells.
+var events = []string{string(fleet.HookSessionStart), string(fleet.HookSessionEnd), string(fleet.HookPrompt), string(fleet.HookToolBegin), string(fleet.HookToolEnd),
+	string(fleet.HookPermission), string(fleet.HookQuestion), string(fleet.HookStop), string(fleet.HookFailure), string(fleet.HookCompact), string(fleet.HookNotice),
+	string(fleet.HookStatus), string(fleet.HookBeat)}
+
 // hook is an event that its CLI told.
 type hook struct {
 	Event fleet.HookName `json:"event"`
@@ -64,6 +69,11 @@ func signal(seen *fleet.Snapshot, l Line, to any, patch string, kinds *agent.Kin
 	}
 	if e := s.Ended; e != nil && (e.Status != nil && (*e.Status < 0 || *e.Status > 255) || e.Signal != nil && (*e.Signal < 1 || *e.Signal > 64)) {
 		return l.Errorf("an exit status is from 0 to 255, a signal from 1 to 64")
+	}
+	for _, h := range s.Hooks {
+		if !slices.Contains(events, string(h.Event)) {
+			return l.Errorf("there is no event %q%s", h.Event, nearest.Hint(string(h.Event), events))
+		}
 	}
 	if err := s.show(l, screens); err != nil {
 		return err

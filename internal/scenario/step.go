@@ -3,6 +3,7 @@ package scenario
 import (
 	"bytes"
 	"encoding/json"
+	"slices"
 	"strings"
 
 	"custos/internal/agent"
@@ -28,6 +29,9 @@ func apply(seen *fleet.Snapshot, l Line, kinds *agent.Kinds, screens map[string]
 	case "agents":
 		seen.Agents.Value = nil
 		for _, name := range strings.Fields(l.Rest) {
+			if slices.ContainsFunc(seen.Agents.Value, func(a fleet.Agent) bool { return a.Name == name }) {
+				return l.Errorf("agent %q stands there twice", name)
+			}
 			seen.Agents.Value = append(seen.Agents.Value, HealthyAgent(name))
 		}
 		return nil
@@ -91,6 +95,9 @@ func gone(seen *fleet.Snapshot, l Line, subject string) error {
 			if a.Name != name {
 				list = append(list, a)
 			}
+		}
+		if len(list) == len(seen.Agents.Value) {
+			return l.Errorf("there is no agent %q to be gone", name)
 		}
 		seen.Agents.Value = list
 		return nil

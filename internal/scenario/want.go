@@ -71,7 +71,12 @@ func (w Want) names(known Known) error {
 	}
 	switch w.Word {
 	case "state":
+		if len(words) > 2 {
+			return w.Errorf("after the state comes nothing, not %q", strings.Join(words[2:], " "))
+		}
 		return at(1, "state", fleet.Words(reflect.TypeFor[fleet.AgentState]()))
+	case "move", "record":
+		return w.recordState()
 	case "do":
 		return at(0, "action", known.Actions)
 	case "skip":

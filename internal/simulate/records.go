@@ -28,6 +28,9 @@ func (t *player) asked(ctx context.Context, asks []scenario.Ask, seen fleet.Snap
 		}
 		call := control.Call{By: "person", ID: a.ID, Ask: func(string) string { return "" }, Read: a.Given}
 		if a.Agent != "" {
+			if !isThere(seen, a.Agent) {
+				return &config.Mistake{Err: a.Errorf("there is no agent %q to ask", a.Agent)}
+			}
 			call.By = fleet.ByAgent(a.Agent)
 			call.Barred = a.Errorf("agent %s may not: it takes a person", a.Agent)
 		}
@@ -36,6 +39,10 @@ func (t *player) asked(ctx context.Context, asks []scenario.Ask, seen fleet.Snap
 		}
 	}
 	return nil
+}
+
+func isThere(seen fleet.Snapshot, name string) bool {
+	return slices.ContainsFunc(seen.Agents.Value, func(a fleet.Agent) bool { return a.Name == name })
 }
 
 // verbOf finds what is asked for: a verb that changes something.

@@ -40,6 +40,9 @@ type player struct {
 // Play plays a story, with its ledger in a new file, and adds to out what came of it. Its
 // error is a config.Mistake where the story cannot be read.
 func (w World) Play(ctx context.Context, file string, story scenario.Story, out *api.Simulation) error {
+	if err := story.Names(w.Known); err != nil {
+		return &config.Mistake{Err: err}
+	}
 	began := scenario.Start().Add(-24 * time.Hour)
 	st, err := store.Open(ctx, store.Options{Path: file, StartedAt: began})
 	if err != nil {
