@@ -100,6 +100,11 @@ func (o *Own) HasLeft(ctx context.Context, s shim.Started) (bool, error) {
 	return agentrun.Leaves(ctx, o.Shims, s)
 }
 
+// OthersRunOn says what of an instance another user runs still, and what ends it.
+func (o *Own) OthersRunOn(ctx context.Context, s shim.Started) ([]string, error) {
+	return agentrun.OthersRunOn(ctx, o.Shims, s)
+}
+
 // launches returns the instances that were claimed and whose end is not written down.
 func (o *Own) launches() ([]agents.Launch, error) {
 	open, err := shim.Open(o.Shims)

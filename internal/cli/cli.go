@@ -58,8 +58,10 @@ type Daemon struct {
 	Thaw   func(c config.Config) (was string, err error)
 	// Frozen says who has frozen Custos, and why; "" when it is not frozen.
 	Frozen func(c config.Config) string
-	// Alive lists the agents of ours that run; Going what Uninstall would remove.
+	// Alive lists the agents of ours that run; RunsOn what other users run of them; Going what
+	// Uninstall would remove.
 	Alive     func(c config.Config) ([]daemon.Living, error)
+	RunsOn    func(c config.Config) ([]string, error)
 	Going     func(c config.Config, leave bool) (daemon.Removal, error)
 	Uninstall func(c config.Config, leave bool) (daemon.Removal, error)
 }

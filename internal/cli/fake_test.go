@@ -111,6 +111,18 @@ func fake(getenv func(string) string) cli.Daemon {
 			}
 			return []daemon.Living{{Name: strings.TrimSpace(string(name)), PID: 4242}}, err
 		},
+		RunsOn: func(c config.Config) ([]string, error) {
+			text, err := os.ReadFile(filepath.Join(getenv("HOME"), "runs-on"))
+			switch {
+			case errors.Is(err, fs.ErrNotExist):
+				return nil, nil
+			case err != nil:
+				return nil, err
+			case len(text) == 0:
+				return nil, errors.New("/proc is not there")
+			}
+			return []string{strings.TrimSpace(string(text))}, nil
+		},
 		Going: func(c config.Config, leave bool) (daemon.Removal, error) {
 			return going(c), nil
 		},

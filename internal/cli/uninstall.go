@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"custos/internal/api"
+	"custos/internal/config"
 	"custos/internal/daemon"
 )
 
@@ -33,7 +34,8 @@ are yours. No link is followed. The daemon must be down.
 While agents of ours live it refuses, until you say what is to become of them:
 --agents stop stops them first, as custos stop --all does; --agents leave lets them
 run on, unwatched, and keeps the folder that their terminals need. The tmux server
-that agents ran in ends, unless a person has a session of their own in it.`,
+that agents ran in ends, unless a person has a session of their own in it. What other
+users run of the agents that were stopped is named, with what ends it.`,
 		Example: "  custos uninstall\n  custos uninstall --agents stop --yes",
 		Args:    cobra.NoArgs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return a.uninstall(cmd, f) },
@@ -71,11 +73,12 @@ func (a *app) uninstall(cmd *cobra.Command, f uninstallFlags) error {
 			return err
 		}
 	}
+	on := a.othersRunOn(conf, f)
 	done, err := a.Daemon.Uninstall(conf, f.agents == "leave")
 	if len(done.Gone) == 0 && err != nil {
 		return localError(err)
 	}
-	if err := a.showRemoved(done); err != nil {
+	if err := a.showRemoved(done, on); err != nil {
 		return err
 	}
 	if err != nil { // the rest
@@ -84,12 +87,24 @@ func (a *app) uninstall(cmd *cobra.Command, f uninstallFlags) error {
 	return nil
 }
 
-func (a *app) showRemoved(r daemon.Removal) error {
+// othersRunOn says what other users run of agents of ours, while that is on record.
+func (a *app) othersRunOn(conf config.Config, f uninstallFlags) []string {
+	if f.agents == "leave" {
+		return nil // all of them run on
+	}
+	on, err := a.Daemon.RunsOn(conf)
+	if err != nil {
+		on = append(on, fmt.Sprintf("cannot tell what other users run of agents that have ended: %v", err))
+	}
+	return on
+}
+
+func (a *app) showRemoved(r daemon.Removal, on []string) error {
 	left := map[string][]string{}
 	for _, l := range r.Left {
 		left[l.Folder] = append([]string{}, l.Names...)
 	}
-	return a.show(map[string]any{"removed": append([]string{}, r.Gone...), "left": left}, func(p *page) {
+	return a.show(map[string]any{"removed": append([]string{}, r.Gone...), "left": left, "runs_on": append([]string{}, on...)}, func(p *page) {
 		if len(r.Gone) == 0 {
 			p.line("There was nothing to remove.")
 			return
@@ -99,6 +114,9 @@ func (a *app) showRemoved(r daemon.Removal) error {
 		}
 		for _, l := range r.Left {
 			p.text(0, stays(l.Names, p.path(l.Folder)))
+		}
+		for _, one := range on {
+			p.text(0, flat(one))
 		}
 	})
 }

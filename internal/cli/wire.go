@@ -48,6 +48,7 @@ func realDaemon(e Env) Daemon {
 		Thaw:      daemon.Thaw,
 		Frozen:    daemon.Frozen,
 		Alive:     daemon.Alive,
+		RunsOn:    daemon.RunsOn,
 		Going:     daemon.Going,
 		Uninstall: daemon.Uninstall,
 	}

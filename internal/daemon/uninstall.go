@@ -5,12 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"custos/internal/catalog"
 	"custos/internal/config"
 	"custos/internal/fleet"
 	"custos/internal/sys/files"
+	"custos/internal/sys/proc"
 	"custos/internal/sys/shim"
 )
 
@@ -38,6 +40,32 @@ func Alive(cfg config.Config) ([]Living, error) {
 		}
 	}
 	return out, nil
+}
+
+// RunsOn says which processes of other users the agents of ours have left, and what ends
+// each, as far as the records of the shims tell: they go with Uninstall.
+func RunsOn(cfg config.Config) ([]string, error) {
+	boot, err := proc.BootID()
+	if err != nil {
+		return nil, err
+	}
+	own := catalog.Own{Shims: filepath.Join(cfg.RuntimeDir, "agents")}
+	all, err := shim.List(own.Shims)
+	errs := []error{err}
+	var out []string
+	for _, r := range all {
+		if r.Err != nil || r.Started.At.Boot != boot {
+			continue
+		}
+		says, err := own.OthersRunOn(context.Background(), r.Started)
+		errs = append(errs, err)
+		for _, one := range says {
+			if one = r.Started.Name + ": " + one; !slices.Contains(out, one) {
+				out = append(out, one)
+			}
+		}
+	}
+	return out, errors.Join(errs...)
 }
 
 // Removal is what goes, or would, and what stays beside it.

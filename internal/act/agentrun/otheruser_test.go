@@ -14,9 +14,11 @@ import (
 	"testing"
 
 	"custos/internal/act"
+	"custos/internal/act/agentrun"
 	"custos/internal/act/spawn"
 	"custos/internal/agent"
 	"custos/internal/fleet"
+	"custos/internal/sys/shim"
 )
 
 // The test plays two users: it runs once more as one of them, with a copy of setpriv
@@ -71,6 +73,16 @@ func TestStopSparesWhatAnotherUserRuns(t *testing.T) {
 				t.Fatalf("a second stop: %v", err)
 			}
 			wantRunsOn(t, fmt.Sprint(said, err), pids["other"], pids["child"])
+
+			s, _, err := shim.Read(shim.Dir(g.world.Shims, g.ledger["up"].Instance))
+			if err != nil {
+				t.Fatal(err)
+			}
+			on, err := agentrun.OthersRunOn(t.Context(), g.world.Shims, s)
+			if err != nil {
+				t.Errorf("who runs on: %v", err)
+			}
+			wantRunsOn(t, strings.Join(on, "; "), pids["other"], pids["child"])
 		})
 	}
 	t.Run("the agent itself", func(t *testing.T) {

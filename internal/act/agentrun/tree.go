@@ -89,6 +89,20 @@ func Leaves(ctx context.Context, shims string, s shim.Started) (bool, error) {
 	return len(t.Also) > 0, err
 }
 
+// OthersRunOn says of each process that belongs to an instance, runs and is another user's
+// what it is and what ends it.
+func OthersRunOn(ctx context.Context, shims string, s shim.Started) ([]string, error) {
+	var t Tree
+	t.Kin, t.Doubt = shim.ReadKin(shims, s.Name, s.Key, s.At.Boot, shim.OfOne)
+	members, err := proc.Find(ctx, t.options())
+	for _, m := range members {
+		if m.UID != os.Getuid() {
+			t.others = append(t.others, m)
+		}
+	}
+	return t.RunsOn(), errors.Join(t.Doubt, err)
+}
+
 func ids(of []shim.ID) (out []proc.ID) {
 	for _, id := range of {
 		out = append(out, proc.ID(id))
