@@ -77,6 +77,9 @@ func writeDeed(p *page, d api.Deed, at time.Time) {
 	p.text(6, flat(d.Rule)+": "+flat(d.Why))
 	if d.Held != nil {
 		p.text(6, "by itself "+heldWords(*d.Held, at))
+		if d.Held.Hint != "" {
+			p.line("      %s %s", p.dim("→"), p.command(flat(d.Held.Hint)))
+		}
 	}
 	for _, c := range d.Commands {
 		line := "      $ " + flat(shell(c.Argv))

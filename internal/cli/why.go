@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -50,9 +51,15 @@ func writeWhyNot(p *page, s api.Story) {
 		p.text(2, f)
 	}
 	writeHeld(p, s.Held, s.At)
-	writeRefusals(p, api.Plan{At: s.At, Skipped: s.Skipped})
+	skipped := slices.Clone(s.Skipped)
+	for _, d := range s.Planned {
+		if d.Held != nil { // it waits for a person's word
+			skipped = append(skipped, *d.Held)
+		}
+	}
+	writeRefusals(p, api.Plan{At: s.At, Skipped: skipped})
 	patrolDoubts(p, s.Doubts)
-	if len(s.Held)+len(s.Skipped)+len(s.Doubts) > 0 {
+	if len(s.Held)+len(skipped)+len(s.Doubts) > 0 {
 		return
 	}
 	p.line("")

@@ -2,6 +2,7 @@ package view
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 
 	"custos/internal/api"
@@ -44,6 +45,35 @@ func heldBy(itself *fleet.Plan, a fleet.Action) *fleet.Skipped {
 		}
 	}
 	return nil
+}
+
+// deed is an action with what holds it back without a person's approval, and how to give that.
+func deed(p fleet.Pass, a fleet.Action, t Teller) api.Deed {
+	d := Deed(a, t)
+	k := heldBy(p.Itself, a)
+	if k == nil && p.Itself != nil && !plans(p.Itself, a) {
+		k = wants(p, a)
+	}
+	if k != nil {
+		held := Refusal(*k)
+		d.Held = &held
+	}
+	return d
+}
+
+// wants is the want of a person's word, which an alert on record is given by its number.
+func wants(p fleet.Pass, a fleet.Action) *fleet.Skipped {
+	i := slices.IndexFunc(p.Itself.Skipped, func(k fleet.Skipped) bool { return wishesFor(k.Action, a) })
+	if i < 0 {
+		return nil
+	}
+	k := p.Itself.Skipped[i]
+	for _, al := range p.Assessment.Alerts {
+		if al.AlertKey == a.For && al.Number > 0 && p.Past.NextAlert > al.Number {
+			k.Hint = fmt.Sprintf("custos approve %d", al.Number)
+		}
+	}
+	return &k
 }
 
 // plans says whether an action is done without a person's approval.

@@ -27,12 +27,7 @@ func Plan(p fleet.Pass, t Teller) api.Plan {
 		out.Moves = append(out.Moves, moveView(m))
 	}
 	for _, a := range p.Plan.Actions {
-		d := Deed(a, t)
-		if k := heldBy(p.Itself, a); k != nil {
-			held := Refusal(*k)
-			d.Held = &held
-		}
-		out.Actions = append(out.Actions, d)
+		out.Actions = append(out.Actions, deed(p, a, t))
 	}
 	for _, s := range p.Plan.Skipped {
 		out.Skipped = append(out.Skipped, Refusal(s))

@@ -98,7 +98,7 @@ func (a StoryOf) plan(out *api.Story, p fleet.Pass, t Teller) {
 	planned, skipped := byItself(p)
 	for _, act := range planned {
 		if a.concerns(act.For, act.Subject) || act.ID == a.Action || a.fills(act, p.Past.Orders) {
-			out.Planned = append(out.Planned, Deed(act, t))
+			out.Planned = append(out.Planned, deed(p, act, t))
 		}
 	}
 	for _, k := range skipped {
@@ -168,6 +168,11 @@ func storyHints(a StoryOf, s api.Story, alerts []fleet.Alert, p fleet.Pass) []ap
 	for _, o := range WaitingFor(p.Past, a.Subject.Name) {
 		if a.Subject.Kind == fleet.KindAgent {
 			out = append(out, Order(o, true).Next...)
+		}
+	}
+	for _, d := range s.Planned {
+		if d.Held != nil && strings.HasPrefix(d.Held.Hint, "custos approve ") {
+			out = append(out, api.Hint{Command: d.Held.Hint, What: "approve of " + d.Do})
 		}
 	}
 	if len(s.Planned) > 0 {

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"custos/internal/api"
 	"custos/internal/fleet"
 )
 
@@ -102,5 +103,32 @@ func TestWhatScheduleAndPoolBeginIsTheirStory(t *testing.T) {
 		if strings.Join(got, ", ") != want {
 			t.Errorf("%s: %q, not %q", of, got, want)
 		}
+	}
+}
+
+// What waits for nothing but a person's approval says so, and how to give it, by plan and by
+// why; nothing says that the next pass does it.
+func TestWhatWaitsForApprovalSaysSo(t *testing.T) {
+	lock := fleet.Subject{Kind: fleet.KindLock, Name: "/l"}
+	key := fleet.AlertKey{Rule: "lock-dead", Subject: lock}
+	act := fleet.Action{ID: "x", Do: "remove-lock", Subject: lock, For: key}
+	alert := fleet.Alert{AlertKey: key, Number: 1, Status: fleet.AlertFiring}
+	p := fleet.Pass{Snapshot: fleet.Snapshot{At: instant(0)}, Past: fleet.Past{NextAlert: 2}}
+	p.Plan.Actions, p.Assessment.Alerts = []fleet.Action{act}, []fleet.Alert{alert}
+	for _, guard := range []fleet.Guard{fleet.GuardApproval, fleet.GuardMode} {
+		p.Itself = &fleet.Plan{Skipped: []fleet.Skipped{{Action: act, Guard: guard, Why: "a person must approve", Hint: "custos patrol --apply"}}}
+		s := Story(StoryOf{Subject: lock}, p, p.Assessment.Alerts, nil, noTeller{})
+		for what, list := range map[string][]api.Deed{"plan": Plan(p, noTeller{}).Actions, "why": s.Planned} {
+			if len(list) != 1 || list[0].Held == nil || list[0].Held.Guard != string(guard) || list[0].Held.Hint != "custos approve 1" {
+				t.Errorf("%s, %s: %+v", what, guard, list)
+			}
+		}
+		if len(s.Next) == 0 || s.Next[0].Command != "custos approve 1" {
+			t.Errorf("%s: next %+v", guard, s.Next)
+		}
+	}
+	p.Past.NextAlert = 1 // no daemon wrote the alert down
+	if held := Plan(p, noTeller{}).Actions[0].Held; held == nil || held.Hint != "custos patrol --apply" {
+		t.Errorf("an alert that is not on record: %+v", held)
 	}
 }
