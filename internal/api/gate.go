@@ -16,6 +16,7 @@ type Gate struct {
 	Outcome  string    `json:"outcome,omitempty"` // passed, failed, cancelled
 	Why      string    `json:"why,omitempty"`     // why it is closed; of an open one what it waits for, or what hides that
 	Blind    bool      `json:"blind"`             // what it waits for cannot be seen
+	Closing  bool      `json:"closing,omitempty"` // the next pass closes it
 	Until    time.Time `json:"until,omitzero"`
 	On       string    `json:"on,omitempty"`
 	When     string    `json:"when,omitempty"`

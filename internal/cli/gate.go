@@ -133,6 +133,8 @@ func gateState(g api.Gate) string {
 	switch {
 	case g.Outcome != "":
 		return g.Outcome
+	case g.Closing:
+		return "due"
 	case g.Overdue != "":
 		return "overdue"
 	case g.Blind:

@@ -25,7 +25,7 @@ func gates() Noun {
 
 // gateList lists the gates that are open, or all there are.
 func (c *Control) gateList(ctx context.Context, call Call) (api.GateList, error) {
-	views, err := c.gateViews(ctx)
+	views, err := c.gatesSeen(ctx, "")
 	all := call.Ask("all") != ""
 	out := api.GateList{At: c.Now().Wall.UTC(), Gates: []api.Gate{}, Next: []api.Hint{}}
 	for _, g := range views {
@@ -65,7 +65,7 @@ func gateView(g fleet.Gate, f fleet.GateFacts) api.Gate {
 		v.ClosedAt = g.Since.Wall.UTC()
 		return v
 	}
-	v.Why, v.Blind = f.Why, f.Blind
+	v.Why, v.Blind, v.Closing = f.Why, f.Blind, f.Closing
 	if f.Overdue > 0 {
 		v.Overdue = f.Overdue.String()
 	}
@@ -73,7 +73,22 @@ func gateView(g fleet.Gate, f fleet.GateFacts) api.Gate {
 }
 
 func (c *Control) gateShown(ctx context.Context, call Call) (api.Gate, error) {
-	return c.findGate(ctx, call.ID)
+	views, err := c.gatesSeen(ctx, call.ID)
+	if err != nil {
+		return api.Gate{}, err
+	}
+	return gateOf(views, call.ID)
+}
+
+// gatesSeen are the gates, and without a daemon looks first where what the one with the ID
+// ("": any) waits for is not seen: so they are told as plan tells them.
+func (c *Control) gatesSeen(ctx context.Context, id string) ([]api.Gate, error) {
+	views, err := c.gateViews(ctx)
+	if err != nil || c.Watched || !slices.ContainsFunc(views, func(g api.Gate) bool { return g.Blind && (id == "" || g.ID == id) }) {
+		return views, err
+	}
+	_, _ = c.Look(ctx, Whole) // what it could not see stays not seen
+	return c.gateViews(ctx)
 }
 
 func (c *Control) findGate(ctx context.Context, id string) (api.Gate, error) {
@@ -81,6 +96,10 @@ func (c *Control) findGate(ctx context.Context, id string) (api.Gate, error) {
 	if err != nil {
 		return api.Gate{}, err
 	}
+	return gateOf(views, id)
+}
+
+func gateOf(views []api.Gate, id string) (api.Gate, error) {
 	i := slices.IndexFunc(views, func(g api.Gate) bool { return g.ID == id })
 	if i < 0 {
 		return api.Gate{}, noGate(id, each(views, func(g api.Gate) string { return g.ID }))

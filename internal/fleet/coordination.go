@@ -42,6 +42,7 @@ type GateFacts struct {
 	Age     Duration  `json:"age" help:"time since it was made"`
 	Overdue Duration  `json:"overdue" help:"time past its due; 0s while it is not"`
 	Blind   bool      `json:"blind" help:"whether what it waits for cannot be seen"`
+	Closing bool      `json:"closing,omitempty" unread:"a pass closes such gates before its rules are asked"` // the next pass closes it
 }
 
 // ConvoyFacts is a convoy that is open, or was done within a day.

@@ -23,6 +23,7 @@ func (f facts) gates() (out []fleet.GateFacts) {
 		case !g.Over():
 			saw := w.See(g)
 			is.Why, is.Blind, is.Overdue = fleet.Line(saw.Why, 400), saw.Blind, f.late(g.Due)
+			is.Closing = saw.Outcome != ""
 		case f.snap.At.Since(g.Since) > gateShown:
 			continue
 		}
