@@ -9,6 +9,7 @@ import (
 	"custos/internal/agent"
 	"custos/internal/fleet"
 	"custos/internal/scenario"
+	"custos/internal/view"
 )
 
 func kinds(t testing.TB) *agent.Kinds {
@@ -100,6 +101,22 @@ func TestStatesThatThereAre(t *testing.T) {
 		if missed, err := f.Stories[0].Steps[0].Check(fleet.Pass{}, known); err != nil || len(missed) != 1 {
 			t.Errorf("%s: %v, missed %v", line, err, missed)
 		}
+	}
+}
+
+// TestWhatIsOnlyNotedIsNoMove: a record that is written as it stood has not moved.
+func TestWhatIsOnlyNotedIsNoMove(t *testing.T) {
+	f, err := scenario.Read("f", []byte("-- a --\nat 0s\nno moves\n"), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var p fleet.Pass
+	p.Plan.Moves = []fleet.Move{{Record: fleet.Subject{Kind: fleet.KindMail, Name: "m1"}, From: "known", To: "known"}}
+	if missed, err := f.Stories[0].Steps[0].Check(p, known); err != nil || len(missed) > 0 {
+		t.Errorf("%v, missed %v", err, missed)
+	}
+	if shown := view.Simulated(p, 3, 0); len(shown.Moves) > 0 {
+		t.Errorf("shown is %+v", shown.Moves)
 	}
 }
 

@@ -156,7 +156,9 @@ func skipped(p fleet.Pass) (out []string) {
 
 func moved(p fleet.Pass) (out []string) {
 	for _, m := range p.Plan.Moves {
-		out = append(out, m.Record.String()+" "+m.To)
+		if !m.Noted() {
+			out = append(out, m.Record.String()+" "+m.To)
+		}
 	}
 	return out
 }

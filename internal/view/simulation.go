@@ -22,7 +22,9 @@ func Simulated(p fleet.Pass, line int, after time.Duration) api.SimulatedMoment 
 		out.Skipped = append(out.Skipped, Refusal(s))
 	}
 	for _, m := range p.Plan.Moves {
-		out.Moves = append(out.Moves, moveView(m))
+		if !m.Noted() {
+			out.Moves = append(out.Moves, moveView(m))
+		}
 	}
 	return out
 }
