@@ -6,7 +6,7 @@ import (
 	"errors"
 	"time"
 
-	"custos/internal/config"
+	"custos/internal/catalog"
 	"custos/internal/fleet"
 	"custos/internal/loop"
 	"custos/internal/rules"
@@ -41,7 +41,8 @@ func (c cycle) Patrol(ctx context.Context, order fleet.PatrolOrder) (fleet.Pass,
 // Judge thinks about a recording, with the rules that are in it; where those are empty,
 // with the built-in ones.
 func (c cycle) Judge(_ context.Context, r fleet.Recording) (fleet.Pass, error) {
-	set, err := parseRules(config.Config{File: "recording"}, cmp.Or(r.Rules, string(rules.Builtin())))
+	check := rules.Checker{Actions: catalog.ActionNames()}
+	set, err := check.Parse("the recording's rules", []byte(cmp.Or(r.Rules, string(rules.Builtin()))))
 	if err != nil {
 		return fleet.Pass{}, err
 	}

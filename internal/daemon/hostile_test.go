@@ -361,7 +361,7 @@ func (w *hostile) isOneUser() {
 	if err != nil {
 		w.Fatal(err)
 	}
-	r, err := recording.Decode(b)
+	r, err := recording.Decode(b, "")
 	if err != nil {
 		w.Fatal(err)
 	}

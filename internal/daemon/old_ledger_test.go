@@ -55,6 +55,19 @@ func TestARecordingOfAnOlderCustosIsRead(t *testing.T) {
 	}
 }
 
+// TestARecordingWithBrokenRules: what is said is about the recording, and no file of rules.
+func TestARecordingWithBrokenRules(t *testing.T) {
+	dir := t.TempDir()
+	lay(t, dir, "custos.toml", "")
+	for commit := range olds {
+		lay(t, dir, "old.json", strings.Replace(unzipped(t, commit+".recording.json.gz"), `"rules": "[rule]`, `"rules": "[rule`, 1))
+		out, code := says(t, dir, "plan", "--recording", filepath.Join(dir, "old.json"))
+		if code != 2 || !strings.Contains(out, "cannot read the recording's rules:1: ") {
+			t.Errorf("%s: plan ended with %d and said\n%s", commit, code, out)
+		}
+	}
+}
+
 // oldSteps are commands, and what each says.
 var oldSteps = []struct {
 	do   string

@@ -302,7 +302,7 @@ func (w *hamlet) pass(moved, held map[fleet.Kind]int) {
 	w.must(err)
 	text, err := recording.Encode(fleet.Recording{Snapshot: shown.Snapshot, Past: shown.Past, Policy: shown.Policy, Rules: "[rule]"})
 	w.must(err)
-	recorded, err := recording.Decode(text)
+	recorded, err := recording.Decode(text, "")
 	w.must(err)
 	if a, b := w.text(shown.Plan.Moves, shown.Plan.Held), w.text(Judge(w.loop.o.Rules, recorded).Plan.Moves, Judge(w.loop.o.Rules, recorded).Plan.Held); a != b {
 		w.r.Fatalf("of a recording the plan is another:\n%s\n%s", a, b)

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -46,8 +47,8 @@ func Encode(r fleet.Recording) ([]byte, error) {
 // Decode reads what Encode wrote. A recording of another
 // version, a field or a word that it does not know, and anything after the end are
 // refused: to leave out what one does not understand would give another plan. So is one
-// without its past, policy or rules.
-func Decode(b []byte) (fleet.Recording, error) {
+// without its past, policy or rules. custos is the version of this program.
+func Decode(b []byte, custos string) (fleet.Recording, error) {
 	by, err := checkVersion(b)
 	if err != nil {
 		return fleet.Recording{}, err
@@ -56,7 +57,7 @@ func Decode(b []byte) (fleet.Recording, error) {
 	d := json.NewDecoder(bytes.NewReader(b))
 	d.DisallowUnknownFields()
 	if err := d.Decode(&r); err != nil {
-		return fleet.Recording{}, fmt.Errorf("cannot read recording: line %d: %w%s", lineOf(b, err, d.InputOffset()), err, by.hint(err))
+		return fleet.Recording{}, fmt.Errorf("cannot read recording: line %d: %w%s", lineOf(b, err, d.InputOffset()), plain(err), by.hint(err, custos))
 	}
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
 		return fleet.Recording{}, fmt.Errorf("cannot read recording: line %d: something follows its end", lineAt(b, d.InputOffset()))
@@ -112,9 +113,12 @@ type writer struct {
 
 // hint says what to do about a recording that another Custos wrote, where that is
 // what is wrong with it: nothing else distinguishes one field that there is not from another.
-func (w writer) hint(err error) string {
-	if !strings.Contains(err.Error(), "unknown field") {
+func (w writer) hint(err error, custos string) string {
+	switch {
+	case !strings.Contains(err.Error(), "unknown field"):
 		return ""
+	case w.Custos == custos:
+		return ": it was edited, or is damaged"
 	}
 	return ": " + w.judge()
 }
@@ -129,13 +133,42 @@ func checkVersion(b []byte) (w writer, err error) {
 	case len(b) > 0 && err != nil && strings.HasPrefix(err.Error(), "unexpected end"):
 		return w, fmt.Errorf("cannot read recording: line %d: it ends in the middle: copy it anew", lineOf(b, err, 0))
 	case err != nil:
-		return w, fmt.Errorf("cannot read recording: line %d: %w", lineOf(b, err, 0), err)
+		return w, fmt.Errorf("cannot read recording: line %d: %w", lineOf(b, err, 0), plain(err))
 	case w.Version == 0:
 		return w, errors.New("cannot read recording: it has no version")
 	case w.Version != Version:
 		return w, fmt.Errorf("cannot read recording: it is of version %d, and this custos reads version %d: %s", w.Version, Version, w.judge())
 	}
 	return w, nil
+}
+
+// plain says a mistake in words of the recording, not of the program.
+func plain(err error) error {
+	var typed *json.UnmarshalTypeError
+	if !errors.As(err, &typed) {
+		return err
+	}
+	want := "another value"
+	switch typed.Type.Kind() {
+	case reflect.Struct, reflect.Map:
+		want = "an object"
+	case reflect.Slice, reflect.Array:
+		want = "an array"
+	case reflect.String:
+		want = "a string"
+	case reflect.Bool:
+		want = "true or false"
+	case reflect.Int, reflect.Int64, reflect.Uint64, reflect.Float64:
+		want = "a number"
+	}
+	got, field := "a "+typed.Value, ""
+	if strings.ContainsAny(typed.Value[:1], "ao") { // array, object
+		got = "an " + typed.Value
+	}
+	if typed.Field != "" {
+		field = typed.Field + ": "
+	}
+	return fmt.Errorf("%swant %s, not %s", field, want, got)
 }
 
 // lineOf returns the line of the mistake, or of where reading stopped.

@@ -31,7 +31,7 @@ func TestRecordingSurvivesRoundTrip(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		back, err := recording.Decode(first)
+		back, err := recording.Decode(first, "v2")
 		if err != nil {
 			t.Fatalf("%v in\n%s", err, first)
 		}
@@ -72,7 +72,7 @@ func TestRecordingOfBrokenTextIsStable(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	back, err := recording.Decode(one)
+	back, err := recording.Decode(one, "v2")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -116,13 +116,19 @@ func TestRecordingRefusals(t *testing.T) {
 		"twice":         {strings.Replace(string(good), "{", `{"Rules": "",`, 1), "it says rules twice"},
 		"a mark of old": {strings.Replace(string(good), `"started_at"`, `"stopped": [{"kind": "agent", "name": "a"}], "started_at"`, 1), `unknown field "stopped": judge it with the custos that wrote it (v1)`},
 		"syntax":        {"{\n\"version\": 1,\n!}", "line 3"},
+		"a past":        {"{\n\"version\": 1,\n\"past\": \"x\"}", "cannot read recording: line 3: past: want an object, not a string"},
+		"a list":        {"[]", "line 1: want an object, not an array"},
 		"wrong type":    {"{\n\"version\": 1,\n\"custos\": 4}", "line 3"},
 		"two":           {string(good) + string(good), "after top-level value"},
 		"not a number":  {`{"version": 1, "past": {}, "policy": {}, "rules": "x", "snapshot": {"host": {"value": {"load": {"one": "x"}}}}}`, "cannot read recording"},
 	} {
-		if _, err := recording.Decode([]byte(c.in)); err == nil || !strings.Contains(err.Error(), c.want) {
+		if _, err := recording.Decode([]byte(c.in), "v2"); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v, want %q", name, err, c.want)
 		}
+	}
+	own := strings.Replace(string(good), `"phases"`, `"phrases"`, 1)
+	if _, err := recording.Decode([]byte(own), "v1"); err == nil || !strings.HasSuffix(err.Error(), `unknown field "phrases": it was edited, or is damaged`) {
+		t.Errorf("of this custos: %v", err)
 	}
 	r := fleet.Recording{}
 	r.Snapshot.Host.Value.Load.One = fleet.Known(math.NaN())
@@ -140,7 +146,7 @@ func FuzzDecode(f *testing.F) {
 	f.Add([]byte(`{"version":1,"past":{},"policy":{},"rules":"x","snapshot":{"host":{"value":{"load":{"one":{ "unknown":"x"}}}}}}`))
 	f.Add([]byte(`{"version":1,"snapshot":{},"policy":{},"rules":"x","past":{"alerts":[{"rule":"a","subject":{"kind":"host","name":""}}]}}`))
 	f.Fuzz(func(t *testing.T, in []byte) {
-		r, err := recording.Decode(in)
+		r, err := recording.Decode(in, "v2")
 		if err != nil {
 			return
 		}
@@ -148,7 +154,7 @@ func FuzzDecode(f *testing.F) {
 		if err != nil {
 			t.Fatalf("what was read cannot be written: %v", err)
 		}
-		back, err := recording.Decode(one)
+		back, err := recording.Decode(one, "v2")
 		if err != nil {
 			t.Fatalf("what was written cannot be read: %v", err)
 		}

@@ -40,7 +40,7 @@ func (s *server) judge(req *http.Request, _ Caller) (any, error) {
 	if err != nil {
 		return nil, api.AsBadInput(fmt.Errorf("cannot read the recording: %w", err))
 	}
-	r, err := recording.Decode(body)
+	r, err := recording.Decode(body, s.Control.Version)
 	if err != nil {
 		return nil, api.AsBadInput(err)
 	}
