@@ -342,7 +342,7 @@ func TestAMistakeInWhatIsAsked(t *testing.T) {
 		"record gate/g1 opne":                         `there is no state "opne" of a gate, did you mean "open"?`,
 		"record gates/g1 open":                        `there is no record "gates/g1"`,
 	} {
-		if _, err := simulate(t, "-- a --\nat 0s\n"+ask+"\n"); err == nil || !strings.Contains(err.Error(), "night.txtar:3: ") || !strings.Contains(err.Error(), want) {
+		if _, err := simulate(t, "-- a --\nat 0s\n"+ask+"\n"); err == nil || strings.Count(err.Error(), "night.txtar:3: ") != 1 || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", ask, err, want)
 		}
 	}

@@ -3,6 +3,7 @@ package scenario
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"strings"
 )
 
@@ -33,12 +34,13 @@ func readAsk(l Line) (Ask, error) {
 	return a, nil
 }
 
-// Given reads what is given with it. A field that is not there is refused.
+// Given reads what is given with it. A field that is not there is refused. Its
+// error does not say the place.
 func (a Ask) Given(into any) error {
 	d := json.NewDecoder(bytes.NewReader([]byte(a.body)))
 	d.DisallowUnknownFields()
 	if err := d.Decode(into); err != nil {
-		return a.Errorf("%s: %v", a.body, err)
+		return fmt.Errorf("%s: %w", a.body, err)
 	}
 	return nil
 }

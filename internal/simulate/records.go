@@ -3,6 +3,7 @@ package simulate
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 
 	"custos/internal/api"
@@ -32,7 +33,7 @@ func (t *player) asked(ctx context.Context, asks []scenario.Ask, seen fleet.Snap
 				return &config.Mistake{Err: a.Errorf("there is no agent %q to ask", a.Agent)}
 			}
 			call.By = fleet.ByAgent(a.Agent)
-			call.Barred = a.Errorf("agent %s may not: it takes a person", a.Agent)
+			call.Barred = fmt.Errorf("agent %s may not: it takes a person", a.Agent)
 		}
 		if _, err := do(c, ctx, call); err != nil {
 			return &config.Mistake{Err: a.Errorf("%v", err)}
