@@ -127,6 +127,12 @@ func (c *Control) findWork(ctx context.Context, name string) (api.Work, error) {
 func (c *Control) addWork(ctx context.Context, call Call, r api.WorkRequest) (api.Work, error) {
 	w := fleet.WorkItem{Head: fleet.Head{Key: OwnKey(r.Key)}, Title: r.Title, Body: r.Body, Project: fleet.Line(r.Project, 200), Role: fleet.Line(r.Role, 80),
 		Labels: r.Labels, Priority: fleet.Priority(r.Priority), Agent: fleet.Line(r.Agent, 200)}
+	if r.Agent != "" {
+		var err error
+		if w.Agent, w.Person, err = c.taker(ctx, r.Agent, call.By); err != nil {
+			return api.Work{}, err
+		}
+	}
 	made, err := c.edit(ctx, func(all fleet.Records) (fleet.Records, error) {
 		for _, need := range r.Needs { // before anything is written down
 			if err := ledger.MayNeed(all, fleet.Ref(need)); err != nil {
@@ -162,13 +168,42 @@ func (c *Control) changeWork(ctx context.Context, call Call, r api.WorkChange) (
 	if isMove(ref, r.Do) {
 		return c.moveWork(ctx, ref, r, call.By)
 	}
-	if _, err := c.edit(ctx, func(all fleet.Records) (fleet.Records, error) { return c.workEdit(all, ref, r, call.By) }); err != nil {
+	person := false
+	if r.Do == "take" {
+		var err error
+		if r.Agent, person, err = c.taker(ctx, r.Agent, call.By); err != nil {
+			return api.Work{}, err
+		}
+	}
+	if _, err := c.edit(ctx, func(all fleet.Records) (fleet.Records, error) { return c.workEdit(all, ref, r, person, call.By) }); err != nil {
 		return api.Work{}, err
 	}
 	return c.findWork(ctx, string(ref))
 }
 
-func (c *Control) workEdit(all fleet.Records, ref fleet.Ref, r api.WorkChange, by string) (out fleet.Records, err error) {
+// taker is who takes work up: who is named, else who asks; and whether that is a
+// person. Whom a person names is known.
+func (c *Control) taker(ctx context.Context, named, by string) (name string, person bool, err error) {
+	named = fleet.Line(named, 200)
+	switch self, isAgent := fleet.AgentOf(by); {
+	case isAgent:
+		return cmp.Or(named, self), false, nil
+	case named == "":
+		return by, fleet.IsPerson(by), nil
+	}
+	past, snap, err := c.Records.Seen(ctx)
+	if err != nil {
+		return "", false, err
+	}
+	people := append([]string{by}, c.People...)
+	agents := each(snap.Agents.Value, func(a fleet.Agent) string { return a.Name })
+	if err := ledger.AddressesOf(past.Registrations).CheckTaker(named, append(agents, people...)...); err != nil {
+		return "", false, Reasoned(err)
+	}
+	return named, slices.Contains(people, named), nil
+}
+
+func (c *Control) workEdit(all fleet.Records, ref fleet.Ref, r api.WorkChange, person bool, by string) (out fleet.Records, err error) {
 	var d fleet.Dependency
 	switch r.Do {
 	case "needs":
@@ -176,21 +211,22 @@ func (c *Control) workEdit(all fleet.Records, ref fleet.Ref, r api.WorkChange, b
 	case "needs-not":
 		d, err = ledger.DropDependency(all, ref, fleet.Ref(r.Needs), by, c.Now())
 	default:
-		w, err := c.workChanged(all, ref, r, by)
+		w, err := c.workChanged(all, ref, r, person, by)
 		return fleet.Records{Work: []fleet.WorkItem{w}}, err
 	}
 	return fleet.Records{Dependencies: []fleet.Dependency{d}}, err
 }
 
-func (c *Control) workChanged(all fleet.Records, ref fleet.Ref, r api.WorkChange, by string) (fleet.WorkItem, error) {
+func (c *Control) workChanged(all fleet.Records, ref fleet.Ref, r api.WorkChange, person bool, by string) (fleet.WorkItem, error) {
 	found := ledger.Work(all, ref)
 	if found == nil {
 		return fleet.WorkItem{}, &api.Error{Kind: api.NotFound, Message: fmt.Sprintf("cannot find work %q in the ledger", fleet.Line(string(ref), 80)), Hint: "custos work list --all"}
 	}
-	agent, _ := fleet.AgentOf(by)
 	switch r.Do {
 	case "take":
-		return ledger.TakeWork(*found, cmp.Or(fleet.Line(r.Agent, 200), agent), by, c.Now())
+		w, err := ledger.TakeWork(*found, r.Agent, by, c.Now())
+		w.Person = person
+		return w, err
 	case "release":
 		return ledger.ReleaseWork(*found, r.Why, by, c.Now())
 	case "close":

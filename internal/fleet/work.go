@@ -82,6 +82,7 @@ type WorkItem struct {
 	Priority Priority  `json:"priority"`
 	State    WorkState `json:"state"`
 	Agent    string    `json:"agent,omitempty"`   // who works on it
+	Person   bool      `json:"person,omitempty"`  // who works on it is a person, whatever agent is called so
 	Outcome  string    `json:"outcome,omitempty"` // completed, wontfix, …; of a closed one
 	Why      string    `json:"why,omitempty"`
 	By       string    `json:"by"`

@@ -33,11 +33,12 @@ func (f *facts) record(r *fleet.Registration) {
 	}
 }
 
-// alive says whether the agent that has work lives: true when nobody has it. To a
-// bead anybody may be assigned, a person too: only of agents it can be told.
+// alive says whether the agent that has work lives: true when nobody has it, or a
+// person. To a bead anybody may be assigned: only of agents that are known it can be
+// told, and so of the ledger's own work.
 func (f facts) alive(r fleet.Ref, seen Seen) fleet.Leaf[bool] {
 	switch {
-	case seen.Agent == "":
+	case seen.Agent == "" || seen.Person:
 		return fleet.Known(true)
 	case !f.snap.Agents.Fresh():
 		return fleet.Unknown[bool]("agents are not seen now")
@@ -51,7 +52,7 @@ func (f facts) alive(r fleet.Ref, seen Seen) fleet.Leaf[bool] {
 		return fleet.Unknown[bool]("several agents may be meant by that name, and not all of them live")
 	case living > 0:
 		return fleet.Known(true)
-	case gone > 0 || r.Tracker() != fleet.TrackerBeads:
+	case gone > 0 || r.Tracker() != fleet.TrackerBeads && r.Tracker() != fleet.TrackerOwn:
 		return fleet.Known(false)
 	}
 	return fleet.Unknown[bool]("no agent is known of this name")

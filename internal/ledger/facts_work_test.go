@@ -20,7 +20,7 @@ func TestAlive(t *testing.T) {
 		"nobody":                {"w1", "", "true"},
 		"lives":                 {"w1", "lives", "true"},
 		"dead":                  {"w1", "dead", "false"},
-		"never seen":            {"w1", "ghost", "false"},
+		"never seen":            {"w1", "ghost", "unknown"},
 		"of a bead, dead":       {"bd:x", "dead", "false"},
 		"of a bead, a person":   {"bd:x", "ann", "unknown"},
 		"of an issue, by forge": {"shop#1", "ghost", "false"},
@@ -40,6 +40,13 @@ func TestAlive(t *testing.T) {
 		f := newFacts(w.past, w.snap)
 		if got := leafWord(f.alive(c.r, Seen{Agent: c.agent})); got != c.want {
 			t.Errorf("%s: %s, want %s", name, got, c.want)
+		}
+	}
+	// A person's work is nobody's who could have ended, even where an agent is called so.
+	for _, who := range []string{"root", "dead"} {
+		f := newFacts(w.past, w.snap)
+		if got := leafWord(f.alive("w1", OwnSeen(&fleet.WorkItem{State: fleet.WorkTaken, Agent: who, Person: true}))); got != "true" {
+			t.Errorf("person %s: %s, want true", who, got)
 		}
 	}
 }

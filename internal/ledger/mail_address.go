@@ -117,6 +117,15 @@ func (c Addresses) readers(address, self string) (out []reader, err error) {
 	return out, nil
 }
 
+// CheckTaker says whether somebody who is named to have work is known: an agent on
+// record, or one of others.
+func (c Addresses) CheckTaker(name string, others ...string) error {
+	if c.At[InboxAt(name)] != nil || slices.Contains(others, name) {
+		return nil
+	}
+	return Unfit("take work", "nobody is called %q%s", fleet.Line(name, 80), nearest.Hint(name, append(others, c.words(nameOf)...)))
+}
+
 // isCustos says whether an address means Custos itself.
 func isCustos(address string) bool { return address == fleet.ByCustos || address == ownName }
 
@@ -196,6 +205,7 @@ func (c Addresses) words(of func(fleet.Registration) string) (out []string) {
 	return out
 }
 
+func nameOf(r fleet.Registration) string    { return r.Name }
 func roleOf(r fleet.Registration) string    { return r.Role }
 func projectOf(r fleet.Registration) string { return r.Project }
 

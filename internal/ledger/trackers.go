@@ -16,6 +16,7 @@ type Seen struct {
 	State    fleet.WorkState
 	Outcome  string        // of closed work, where the tracker tells
 	Agent    string        // who works on it
+	Person   bool          // who works on it is seen to be a person
 	ClosedAt fleet.Instant // zero when that is not known
 	Free     fleet.Leaf[bool]
 	Held     string // why its tracker says that it waits, beside what it names
@@ -97,7 +98,7 @@ func (t Trackers) Seen(r fleet.Ref) Seen {
 
 // OwnSeen is a piece of the ledger's own work, as any other is seen.
 func OwnSeen(w *fleet.WorkItem) Seen {
-	s := Seen{Title: w.Title, Project: w.Project, Priority: w.Priority, State: w.State, Outcome: w.Outcome, Agent: w.Agent, Free: fleet.Known(w.State == fleet.WorkOpen)}
+	s := Seen{Title: w.Title, Project: w.Project, Priority: w.Priority, State: w.State, Outcome: w.Outcome, Agent: w.Agent, Person: w.Person, Free: fleet.Known(w.State == fleet.WorkOpen)}
 	if w.Over() {
 		s.ClosedAt = w.Since
 	}

@@ -87,7 +87,7 @@ func ReleaseWork(w fleet.WorkItem, why, by string, at fleet.Instant) (fleet.Work
 	case isAgent && w.Agent != self:
 		return w, Unfit(what, "agent %s has %s", fleet.Line(w.Agent, 80), w.ID)
 	}
-	w.State, w.Agent, w.Since, w.Why = fleet.WorkOpen, "", at, fleet.Line(why, 400)
+	w.State, w.Agent, w.Person, w.Since, w.Why = fleet.WorkOpen, "", false, at, fleet.Line(why, 400)
 	return w, nil
 }
 
@@ -118,6 +118,6 @@ func ReopenWork(w fleet.WorkItem, why string, at fleet.Instant) (fleet.WorkItem,
 	if w.State != fleet.WorkClosed {
 		return w, Unfit("reopen work", "%s is %s", w.ID, w.State)
 	}
-	w.State, w.Agent, w.Outcome, w.ClosedBy, w.Since, w.Why = fleet.WorkOpen, "", "", "", at, fleet.Line(why, 400)
+	w.State, w.Agent, w.Person, w.Outcome, w.ClosedBy, w.Since, w.Why = fleet.WorkOpen, "", false, "", "", at, fleet.Line(why, 400)
 	return w, nil
 }

@@ -2,6 +2,7 @@ package server
 
 import (
 	"errors"
+	"os"
 	"slices"
 	"testing"
 
@@ -90,6 +91,36 @@ func TestWorkOfEveryTracker(t *testing.T) {
 }
 
 // An agent takes and closes for itself only, and in its own name.
+// Work that a person takes is the person's: nobody's who could be gone. Who is named
+// to have it is known.
+func TestWorkThatAPersonHas(t *testing.T) {
+	w := newWorld()
+	w.pass.Snapshot.Agents.Status = fleet.StatusOK
+	w.registrations = []fleet.Registration{{Name: "builder"}}
+	c, ctx := client(w), t.Context()
+	person := Caller{UID: os.Getuid()}.Name()
+	for _, r := range []api.WorkRequest{{Title: "a"}, {Title: "b", Agent: person}, {Title: "c", Agent: "builder"}} {
+		if _, err := c.AddWork(ctx, r); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got, err := c.ChangeWork(ctx, "w1", api.WorkChange{Do: "take"}); err != nil || got.Agent != person || got.Gone {
+		t.Errorf("%+v, %v", got, err)
+	}
+	for ref, gone := range map[string]bool{"w1": false, "w2": false, "w3": true} {
+		if got, err := c.WorkItem(ctx, ref); err != nil || got.Gone != gone {
+			t.Errorf("%s: %+v, %v", ref, got, err)
+		}
+	}
+	_, err := c.ChangeWork(ctx, "w1", api.WorkChange{Do: "take", Agent: "bilder"})
+	wantError(t, err, api.BadInput, `nobody is called "bilder", did you mean "builder"?`)
+	_, err = c.AddWork(ctx, api.WorkRequest{Title: "d", Agent: "bilder"})
+	wantError(t, err, api.BadInput, `nobody is called "bilder", did you mean "builder"?`)
+	if got, err := c.ChangeWork(ctx, "w1", api.WorkChange{Do: "take", Agent: "builder"}); err != nil || got.Agent != "builder" || !got.Gone {
+		t.Errorf("%+v, %v", got, err)
+	}
+}
+
 func TestWorkByAnAgent(t *testing.T) {
 	w := newWorld()
 	c, ctx := client(w), t.Context()

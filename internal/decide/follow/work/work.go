@@ -30,7 +30,7 @@ type pass struct {
 // work gives back what nobody will go on with, and writes down what was left.
 func (c *pass) work() {
 	for _, w := range c.past.Records.Work {
-		if w.State == fleet.WorkTaken {
+		if w.State == fleet.WorkTaken && !w.Person {
 			c.giveBack(w)
 		}
 	}
