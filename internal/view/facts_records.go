@@ -37,8 +37,8 @@ func workLines(w fleet.WorkFacts) []string {
 	} else {
 		line += ", not seen: " + w.State.Why()
 	}
-	if len(w.BlockedBy) > 0 {
-		line += fmt.Sprintf("; waits for %v", w.BlockedBy)
+	for i, r := range w.BlockedBy {
+		line += []string{"; waits for ", ", "}[min(i, 1)] + string(r)
 	}
 	return []string{line}
 }
