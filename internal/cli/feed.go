@@ -19,15 +19,20 @@ type feedFlags struct {
 	since  string
 	limit  int
 	follow bool
+	some   func() bool // a limit is given
 }
 
 func (f *feedFlags) add(c *cobra.Command) {
 	c.Flags().StringVar(&f.since, "since", "", "since which `MOMENT`: so long ago, like 90s, 2h or 1d, or a time like 2006-01-02T15:04:05Z")
 	c.Flags().IntVarP(&f.limit, "limit", "n", 0, "the highest `COUNT` of things, the newest (default 200)")
+	f.some = func() bool { return c.Flags().Changed("limit") }
 }
 
 func (f feedFlags) query(view, of string) (api.FeedQuery, error) {
 	q := api.FeedQuery{View: view, Of: of, Limit: f.limit}
+	if f.some() && f.limit < 1 {
+		return q, usage("cannot show %d things: want one or more", f.limit)
+	}
 	if f.since == "" {
 		return q, nil
 	}
