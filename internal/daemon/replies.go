@@ -114,7 +114,7 @@ type exchange struct {
 	st    *store.Store
 }
 
-// Take implements report.Desk.
+// Take implements report.Handler.
 func (d *replyHandler) Take(ctx context.Context, p fleet.Place, s fleet.Said) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
