@@ -27,6 +27,10 @@ var mostPackages = map[string]int{
 	"Silence":  9,
 }
 
+// faces show the API's words, and know nothing behind it: one face more does not spread
+// a noun. The command line, which is one too, is counted.
+var faces = []string{"internal/mcp"}
+
 func TestRecordNounsLiveInFewPackages(t *testing.T) {
 	for _, v := range crowded(homes(t, os.DirFS("../.."))) {
 		t.Error(v)
@@ -79,6 +83,9 @@ func homes(t *testing.T, tree fs.FS) map[string][]string {
 		}
 	}
 	eachFile(t, tree, func(pkg string, f *ast.File, _ []byte) {
+		if slices.Contains(faces, pkg) {
+			return
+		}
 		if pkg == "internal/fleet" || pkg == "internal/api" {
 			for name := range f.Scope.Objects {
 				live(name, pkg)

@@ -18,6 +18,7 @@ func TestMain(m *testing.M) {
 		"custos": func() { os.Exit(run(100, false)) },
 		"colour": func() { os.Exit(run(100, true)) }, // custos on a terminal
 		"isjson": isJSON,
+		"mcpask": func() { os.Exit(askByTools()) },
 	})
 }
 

@@ -32,7 +32,7 @@ func everything() []topic {
 	return []topic{
 		{"Look", []string{"preflight", "plan", "why", "explain", "record", "simulate", "rules", "status", "health"}},
 		{"Act", []string{"patrol", "approve", "clean", "worktree", "freeze", "thaw"}},
-		{"Agents", []string{"ps", "show", "peek", "logs", "attach", "wait", "spawn", "heartbeat", "handoff", "nudge", "answer", "interrupt", "stop", "recover",
+		{"Agents", []string{"ps", "show", "peek", "logs", "attach", "wait", "spawn", "heartbeat", "handoff", "mcp", "nudge", "answer", "interrupt", "stop", "recover",
 			"orders", "checkpoint", "adopt", "pause", "resume", "hooks"}},
 		{"Formulas", []string{"formula", "schedule", "plugin", "trust", "cost"}},
 		{"Coordinate", []string{"work", "convoy", "mail", "gate", "trigger"}},
