@@ -2,9 +2,12 @@ package conformance
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"slices"
 	"strings"
+
+	"custos/internal/fleet"
 )
 
 // geminiWire is Gemini generateContent and streamGenerateContent.
@@ -27,7 +30,8 @@ func (geminiWire) read(r *http.Request, body []byte) (Asked, error) {
 	if err := json.Unmarshal(body, &in); err != nil {
 		return Asked{}, err
 	}
-	a := Asked{Stream: strings.HasSuffix(r.PathValue("call"), ":streamGenerateContent")}
+	model, call, _ := strings.Cut(r.PathValue("call"), ":")
+	a := Asked{Model: model, Stream: call == "streamGenerateContent"}
 	for _, c := range in.Contents {
 		said, result := text(c.Parts)
 		role := c.Role
@@ -44,16 +48,24 @@ func (geminiWire) read(r *http.Request, body []byte) (Asked, error) {
 	return a, nil
 }
 
-func (geminiWire) tool(offered []string) (string, object) {
+func (geminiWire) tool(offered []string, command string) (string, object) {
 	if !slices.Contains(offered, "run_shell_command") {
 		return "", nil
 	}
-	return "run_shell_command", object{"command": toolCommand, "description": "Make a proof file"}
+	return "run_shell_command", object{"command": command, "description": "Make a proof file"}
+}
+
+func (geminiWire) asks(offered []string) (string, object) {
+	if !slices.Contains(offered, "ask_user") {
+		return "", nil
+	}
+	return "ask_user", object{"questions": []any{object{"question": "Which color do you want?", "header": "Color", "type": "choice",
+		"options": []any{object{"label": "Red", "description": "The color red"}, object{"label": "Blue", "description": "The color blue"}}}}}
 }
 
 func (w geminiWire) say(s *sink, words []string, pause func() bool) {
 	if !s.stream {
-		writeJSON(s.w, 200, w.chunk(object{"text": strings.Join(words, "")}, "STOP"))
+		writeJSON(s.w, 200, w.chunk(s, object{"text": strings.Join(words, "")}, "STOP"))
 		return
 	}
 	for i, word := range words {
@@ -61,7 +73,7 @@ func (w geminiWire) say(s *sink, words []string, pause func() bool) {
 		if i == len(words)-1 {
 			why = "STOP"
 		}
-		s.event("", w.chunk(object{"text": word}, why))
+		s.event("", w.chunk(s, object{"text": word}, why))
 		if !pause() {
 			return
 		}
@@ -69,7 +81,7 @@ func (w geminiWire) say(s *sink, words []string, pause func() bool) {
 }
 
 func (w geminiWire) call(s *sink, tool string, args object) {
-	chunk := w.chunk(object{"functionCall": object{"name": tool, "args": args}}, "STOP")
+	chunk := w.chunk(s, object{"functionCall": object{"name": tool, "args": args}}, "STOP")
 	if !s.stream {
 		writeJSON(s.w, 200, chunk)
 		return
@@ -77,15 +89,32 @@ func (w geminiWire) call(s *sink, tool string, args object) {
 	s.event("", chunk)
 }
 
-func (geminiWire) chunk(part object, why string) object {
+func (w geminiWire) chunk(s *sink, part object, why string) object {
 	candidate := object{"index": 0, "content": object{"role": "model", "parts": []any{part}}}
+	chunk := object{"candidates": []any{candidate}, "modelVersion": s.model, "responseId": w.id(s.id)}
 	if why != "" {
+		t := s.tokens
+		s.told(t.Output)
 		candidate["finishReason"] = why
+		chunk["usageMetadata"] = object{"promptTokenCount": t.Read(), "cachedContentTokenCount": t.CacheRead,
+			"candidatesTokenCount": t.Output - t.Reasoning, "thoughtsTokenCount": t.Reasoning, "totalTokenCount": t.All()}
 	}
-	return object{"candidates": []any{candidate}, "modelVersion": "mock-model",
-		"usageMetadata": object{"promptTokenCount": 10, "candidatesTokenCount": 10, "totalTokenCount": 20}}
+	return chunk
 }
 
-func (geminiWire) limited() object {
-	return object{"error": object{"code": 429, "status": "RESOURCE_EXHAUSTED", "message": "Resource exhausted (mock)"}}
+// tells: what goes into the cache is not told.
+func (geminiWire) tells(t fleet.Tokens) fleet.Tokens { return chatWire{}.tells(t) }
+
+func (geminiWire) id(id string) string { return id }
+
+func (geminiWire) refuse(s *sink, r refusal) {
+	status, code := r.status, map[int]string{429: "RESOURCE_EXHAUSTED", 401: "UNAUTHENTICATED", 500: "INTERNAL", 529: "UNAVAILABLE", 400: "INVALID_ARGUMENT"}[r.status]
+	if status == 529 {
+		status = 503
+	}
+	e := object{"code": status, "status": code, "message": r.message}
+	if r.retry > 0 {
+		e["details"] = []any{object{"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": fmt.Sprintf("%ds", int(r.retry.Seconds()))}}
+	}
+	writeJSON(s.w, status, object{"error": e})
 }

@@ -5,6 +5,9 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"time"
+
+	"custos/internal/fleet"
 )
 
 // responsesWire is OpenAI Responses, as codex speaks it.
@@ -14,6 +17,7 @@ func (responsesWire) name() string { return "responses" }
 
 func (responsesWire) read(_ *http.Request, body []byte) (Asked, error) {
 	var in struct {
+		Model  string          `json:"model"`
 		Stream bool            `json:"stream"`
 		Input  json.RawMessage `json:"input"`
 		Tools  []struct {
@@ -24,7 +28,7 @@ func (responsesWire) read(_ *http.Request, body []byte) (Asked, error) {
 	if err := json.Unmarshal(body, &in); err != nil {
 		return Asked{}, err
 	}
-	a := Asked{Stream: in.Stream, Turns: responsesTurns(in.Input)}
+	a := Asked{Model: in.Model, Stream: in.Stream, Turns: responsesTurns(in.Input)}
 	for _, t := range in.Tools {
 		name := t.Name
 		if name == "" {
@@ -60,12 +64,12 @@ func responsesTurns(input json.RawMessage) (turns []Turn) {
 
 // tool prefers the tool that newer versions offer. It asks to run outside of the
 // sandbox, which codex asks the person about.
-func (responsesWire) tool(offered []string) (string, object) {
+func (responsesWire) tool(offered []string, command string) (string, object) {
 	outside := object{"sandbox_permissions": "require_escalated", "justification": "the mock wants to make a file"}
 	args := map[string]object{
-		"exec_command":  {"cmd": toolCommand},
-		"shell_command": {"command": toolCommand},
-		"shell":         {"command": []string{"sh", "-c", toolCommand}},
+		"exec_command":  {"cmd": command},
+		"shell_command": {"command": command},
+		"shell":         {"command": []string{"sh", "-c", command}},
 	}
 	for _, name := range []string{"exec_command", "shell_command", "shell"} {
 		if slices.Contains(offered, name) {
@@ -78,14 +82,23 @@ func (responsesWire) tool(offered []string) (string, object) {
 	return "", nil
 }
 
+// asks names codex's question, which it offers in its mode for plans only.
+func (responsesWire) asks(offered []string) (string, object) {
+	if !slices.Contains(offered, "request_user_input") {
+		return "", nil
+	}
+	return "request_user_input", object{"questions": []any{object{"id": "color", "question": "Which color do you want?", "header": "Color",
+		"options": []any{object{"label": "Red", "description": "The color red"}, object{"label": "Blue", "description": "The color blue"}}}}}
+}
+
 func (w responsesWire) say(s *sink, words []string, pause func() bool) {
 	item := object{"type": "message", "id": "msg_" + s.id, "role": "assistant", "status": "completed",
 		"content": []any{object{"type": "output_text", "text": strings.Join(words, ""), "annotations": []any{}}}}
 	if !s.stream {
-		writeJSON(s.w, 200, w.response(s.id, "completed", item))
+		writeJSON(s.w, 200, w.response(s, "completed", item))
 		return
 	}
-	w.emit(s, "response.created", object{"response": w.response(s.id, "in_progress")})
+	w.emit(s, "response.created", object{"response": w.response(s, "in_progress")})
 	w.emit(s, "response.output_item.added", object{"output_index": 0,
 		"item": object{"type": "message", "id": "msg_" + s.id, "role": "assistant", "status": "in_progress", "content": []any{}}})
 	for _, word := range words {
@@ -100,16 +113,16 @@ func (w responsesWire) say(s *sink, words []string, pause func() bool) {
 func (w responsesWire) call(s *sink, tool string, args object) {
 	item := object{"type": "function_call", "id": "fc_" + s.id, "call_id": "call_" + s.id, "name": tool, "arguments": string(encode(args)), "status": "completed"}
 	if !s.stream {
-		writeJSON(s.w, 200, w.response(s.id, "completed", item))
+		writeJSON(s.w, 200, w.response(s, "completed", item))
 		return
 	}
-	w.emit(s, "response.created", object{"response": w.response(s.id, "in_progress")})
+	w.emit(s, "response.created", object{"response": w.response(s, "in_progress")})
 	w.finish(s, item)
 }
 
 func (w responsesWire) finish(s *sink, item object) {
 	w.emit(s, "response.output_item.done", object{"output_index": 0, "item": item})
-	w.emit(s, "response.completed", object{"response": w.response(s.id, "completed", item)})
+	w.emit(s, "response.completed", object{"response": w.response(s, "completed", item)})
 }
 
 func (responsesWire) emit(s *sink, name string, data object) {
@@ -118,13 +131,34 @@ func (responsesWire) emit(s *sink, name string, data object) {
 	s.event(name, data)
 }
 
-func (responsesWire) response(id, status string, output ...any) object {
-	return object{"id": "resp_" + id, "object": "response", "status": status, "model": "mock-model",
-		"output": append([]any{}, output...),
-		"usage": object{"input_tokens": 10, "input_tokens_details": object{"cached_tokens": 0}, "output_tokens": 10,
-			"output_tokens_details": object{"reasoning_tokens": 0}, "total_tokens": 20}}
+// response tells of tokens when it is completed.
+func (w responsesWire) response(s *sink, status string, output ...any) object {
+	r := object{"id": w.id(s.id), "object": "response", "status": status, "model": s.model, "output": append([]any{}, output...)}
+	if status == "completed" {
+		t := s.tokens
+		s.told(t.Output)
+		r["usage"] = object{"input_tokens": t.Read(), "input_tokens_details": object{"cached_tokens": t.CacheRead}, "output_tokens": t.Output,
+			"output_tokens_details": object{"reasoning_tokens": t.Reasoning}, "total_tokens": t.All()}
+	}
+	return r
 }
 
-func (responsesWire) limited() object {
-	return object{"error": object{"type": "rate_limit_exceeded", "code": "rate_limit_exceeded", "message": "Rate limit reached (mock)"}}
+// tells: what goes into the cache is not told.
+func (responsesWire) tells(t fleet.Tokens) fleet.Tokens { return chatWire{}.tells(t) }
+
+func (responsesWire) id(id string) string { return "resp_" + id }
+
+// refuse: that a conversation is too long is told in the stream.
+func (w responsesWire) refuse(s *sink, r refusal) {
+	e := openaiError(r)
+	if r.status == 400 && s.stream {
+		failed := w.response(s, "failed")
+		failed["error"] = e
+		w.emit(s, "response.failed", object{"response": failed})
+		return
+	}
+	if r.retry >= time.Minute {
+		e["type"], e["plan_type"], e["resets_at"] = "usage_limit_reached", "pro", time.Now().Add(r.retry).Unix()
+	}
+	writeJSON(s.w, r.status, object{"error": e})
 }

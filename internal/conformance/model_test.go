@@ -13,38 +13,35 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"custos/internal/fleet"
 )
 
-// proof is the file that the scripted tool call makes, in the agent's folder.
-const proof = "custos-proof"
-
-// toolCommand is what the model asks the agent to run.
-const toolCommand = "touch " + proof
-
-// Model is a model server that answers by the words of the prompt:
-//
-//	"run the tool"  one call of the shell tool, then a text
-//	"limit"         HTTP 429
-//	"slow"          a text of 120 words, four a second
-//	anything else   a text
-//
-// It speaks Anthropic Messages, OpenAI Responses, OpenAI chat completions and
-// Gemini generateContent, streamed and not, and keeps what it was asked.
+// Model is a model server that answers by the words of the prompt (see moves), keeps
+// what it was asked and what it told of tokens (see Account), and knows what the
+// agents are doing (see Doing). It speaks Anthropic Messages, OpenAI Responses, OpenAI
+// chat completions and Gemini generateContent, streamed and not.
 type Model struct {
 	*httptest.Server
 	pace time.Duration // between two words of a slow answer
 
-	mu    sync.Mutex
-	asked []Asked
+	mu      sync.Mutex
+	asked   []Asked
+	account []Response
+	doings  []Doing
+	broken  move // what every request for a turn is answered with; moveSay: what the prompt says
+	whole   bool // nothing is refused
 }
 
 // Asked is one request for an answer, read as far as the script needs it.
 type Asked struct {
 	Protocol string
+	Model    string   // that was asked for
 	Turns    []Turn   // the conversation
 	Tools    []string // names of the tools on offer
 	Stream   bool
 	Status   int // that it was answered with
+	At       time.Time
 }
 
 // Turn is one message of a conversation.
@@ -91,13 +88,19 @@ type wire interface {
 	name() string
 	// read takes a request apart.
 	read(r *http.Request, body []byte) (Asked, error)
-	// tool names the shell tool among those on offer, and its arguments.
-	tool(offered []string) (name string, args object)
+	// tool names the shell tool among those on offer, and its arguments for a command.
+	tool(offered []string, command string) (name string, args object)
+	// asks names the tool by which the model asks the person something, and its arguments.
+	asks(offered []string) (name string, args object)
 	// say writes a text, word by word; call writes one call of a tool.
 	say(s *sink, words []string, pause func() bool)
 	call(s *sink, tool string, args object)
-	// limited is the body of a 429.
-	limited() object
+	// refuse writes an error.
+	refuse(s *sink, r refusal)
+	// tells leaves of the tokens what the protocol has words for, and names the response
+	// as it does.
+	tells(t fleet.Tokens) fleet.Tokens
+	id(id string) string
 }
 
 func (m *Model) serve(via wire) http.HandlerFunc {
@@ -112,41 +115,65 @@ func (m *Model) serve(via wire) http.HandlerFunc {
 			writeJSON(w, 400, object{"error": object{"message": "cannot read the request: " + err.Error()}})
 			return
 		}
-		asked.Protocol = via.name()
+		asked.Protocol, asked.At = via.name(), time.Now()
 		m.answer(w, r, via, asked)
 	}
 }
 
 func (m *Model) answer(w http.ResponseWriter, r *http.Request, via wire, asked Asked) {
-	tool, args := via.tool(asked.Tools)
-	move := asked.move(tool != "")
-	asked.Status = 200
-	if move == moveLimit {
-		asked.Status = 429
+	main, _ := via.tool(asked.Tools, "true")
+	move := m.move(asked, main != "")
+	if question, _ := via.asks(asked.Tools); move == moveAsk && question == "" {
+		move = moveSay
 	}
-	s := &sink{w: w, stream: asked.Stream, id: fmt.Sprintf("mock%d", m.note(asked))}
-	switch move {
-	case moveLimit:
-		w.Header().Set("Retry-After", "1")
-		writeJSON(w, 429, via.limited())
-	case moveCall:
-		via.call(s, tool, args)
-	case moveSlow:
-		via.say(s, slowWords(), func() bool { return m.wait(r) })
+	refused := refusals()[move]
+	asked.Status = max(200, refused.status)
+	n := m.note(asked)
+	s := &sink{w: w, stream: asked.Stream, id: fmt.Sprintf("mock%d", n), model: asked.Model}
+	s.tokens = via.tells(tokens(n, asked))
+	s.told = func(output int64) { m.tell(via.id(s.id), s, asked, main == "", output) }
+	if main != "" {
+		defer m.begin(move)()
+	}
+	m.act(s, r, via, asked, move, refused)
+}
+
+// act does what the move says.
+func (m *Model) act(s *sink, r *http.Request, via wire, asked Asked, move move, refused refusal) {
+	switch {
+	case refused.status != 0:
+		refused.write(s.w.Header())
+		via.refuse(s, refused)
+	case move == moveAsk:
+		name, args := via.asks(asked.Tools)
+		via.call(s, name, args)
+	case move.command() != "":
+		name, args := via.tool(asked.Tools, move.command())
+		via.call(s, name, args)
+	case move == moveSlow:
+		via.say(s, slowWords(), func() bool { return m.wait(r, 1) })
+	case move == moveThink:
+		if m.wait(r, thinkPaces) {
+			via.say(s, doneWords(), goOn)
+		}
 	default:
-		via.say(s, []string{"MOCK ", "answers: ", "done."}, func() bool { return true })
+		via.say(s, doneWords(), goOn)
 	}
 }
 
-// wait is the pause between two slow words; it is false when nobody listens.
-func (m *Model) wait(r *http.Request) bool {
+func goOn() bool { return true }
+
+// wait is the pause between two slow words, so many times; it is false when nobody listens.
+func (m *Model) wait(r *http.Request, paces time.Duration) bool {
 	select {
 	case <-r.Context().Done():
 		return false
-	case <-time.After(m.pace):
+	case <-time.After(paces * m.pace):
 		return true
 	}
 }
+
+func doneWords() []string { return []string{"MOCK ", "answers: ", "done."} }
 
 func slowWords() []string {
 	var words []string
@@ -186,33 +213,6 @@ func (m *Model) Heard(from int, prompt, earlier string) (heard, remembered bool)
 	return heard, remembered
 }
 
-// move is what the model does.
-type move int
-
-const (
-	moveSay move = iota
-	moveCall
-	moveLimit
-	moveSlow
-)
-
-// move reads the script. Requests without a shell tool are the CLI's own: for a
-// title, a summary, a check of its quota.
-func (a Asked) move(tool bool) move {
-	prompt := a.Prompt()
-	switch {
-	case !tool || len(a.Turns) > 0 && a.Turns[len(a.Turns)-1].Result:
-		return moveSay
-	case strings.Contains(prompt, "run the tool"):
-		return moveCall
-	case strings.Contains(prompt, "limit"):
-		return moveLimit
-	case strings.Contains(prompt, "slow"):
-		return moveSlow
-	}
-	return moveSay
-}
-
 // notPrompt is what CLIs put beside a person's words.
 var notPrompt = regexp.MustCompile(`(?s)<(system-reminder|environment_context|user_instructions|session_context|local-command-caveat)>.*?</(?:system-reminder|environment_context|user_instructions|session_context|local-command-caveat)>`)
 
@@ -234,6 +234,9 @@ type sink struct {
 	w      http.ResponseWriter
 	stream bool
 	id     string // of the answer: CLIs take two with one id for parts of one
+	model  string
+	tokens fleet.Tokens
+	told   func(output int64) // is called with what was told of the output, each time it is
 	begun  bool
 	seq    int
 }
