@@ -24,6 +24,7 @@ deps: ## install tmux, git and a C compiler (for -race) from Debian, or say what
 check: ## formatting and go vet
 	@fmt=$$(gofmt -l cmd internal); test -z "$$fmt" || { echo "not gofmt-ed:"; echo "$$fmt"; exit 1; }
 	@go vet ./...
+	@go vet -tags conformance ./internal/conformance
 
 # SQLite, translated from C, takes 5 to 30 times as long under the race detector, which has nothing to find in it.
 UNRACED = -gcflags=modernc.org/sqlite/lib=-race=false
@@ -70,7 +71,7 @@ fuzz: ## every fuzz target for FUZZTIME each
 	  for f in $$(grep -ho '^func Fuzz[A-Za-z0-9]*' $$p/*_test.go | cut -c6-); do \
 	    echo "$$p $$f"; go test -run '^$$' -fuzz "^$$f$$" -fuzztime $(FUZZTIME) ./$$p || exit 1; done; done
 
-conformance: ## two real agent CLIs from npm against a mock model server
+conformance: ## real agent CLIs from npm, as taught and as newest, against a mock model server
 	@./scripts/conformance
 
 docs: ## rewrite the generated pages of docs/

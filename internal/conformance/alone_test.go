@@ -8,18 +8,19 @@ import (
 	"net"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
 
 // Where scripts/conformance put things.
 const (
-	dirVar   = "CUSTOS_CONFORMANCE"       // the CLIs, by name, and work/ for homes
+	dirVar   = "CUSTOS_CONFORMANCE"       // the CLIs, by NAME@VERSION, and work/ for homes
 	binVar   = "CUSTOS_CONFORMANCE_BIN"   // our programs
-	clisVar  = "CUSTOS_CONFORMANCE_CLIS"  // those to run
+	clisVar  = "CUSTOS_CONFORMANCE_CLIS"  // those to run, as NAME@VERSION
+	listVar  = "CUSTOS_CONFORMANCE_LIST"  // not empty: only list them
 	kindsVar = "CUSTOS_CONFORMANCE_KINDS" // a custos.toml with [kind.NAME] tables to try
 	keepVar  = "CUSTOS_CONFORMANCE_KEEP"  // not empty: the home folders are kept
 )
@@ -27,6 +28,10 @@ const (
 // TestMain runs nothing before it is sure that nobody but the model server can
 // be reached, and that no key is near.
 func TestMain(m *testing.M) {
+	if os.Getenv(listVar) != "" {
+		fmt.Print(list())
+		os.Exit(0)
+	}
 	if err := alone(); err != nil {
 		fmt.Fprintf(os.Stderr, "conformance: refused: %v. Run it as `make conformance`\n", err)
 		os.Exit(1)
@@ -106,11 +111,6 @@ func bringUp(name string) error {
 	return nil
 }
 
-// wanted says whether a CLI is to be run.
-func wanted(name string) bool {
-	return slices.Contains(strings.Fields(os.Getenv(clisVar)), name)
-}
-
 // installed is a path below the folder of the CLIs.
 func installed(parts ...string) string {
 	return filepath.Join(append([]string{os.Getenv(dirVar)}, parts...)...)
@@ -133,7 +133,11 @@ func workDir(t *testing.T) string {
 			t.Logf("kept: %s", dir)
 			return
 		}
-		if err := os.RemoveAll(dir); err != nil {
+		err := os.RemoveAll(dir)
+		for deadline := time.Now().Add(10 * time.Second); err != nil && time.Now().Before(deadline); err = os.RemoveAll(dir) {
+			<-time.After(100 * time.Millisecond) // what was told to end may write until it has
+		}
+		if err != nil {
 			t.Errorf("cannot clean up: %v", err)
 		}
 	})

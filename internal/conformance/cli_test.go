@@ -3,20 +3,31 @@
 package conformance
 
 import (
+	"cmp"
+	"fmt"
 	"os"
-	"os/exec"
-	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 
 	"custos/internal/agent"
 )
 
-// cli is a real agent CLI, and how a clean home is made for it.
+// cli is a real agent CLI: where it comes from, how a clean home is made for it, and what
+// it is known to do otherwise than the others. Each has a file of its own, cli_NAME_test.go.
 type cli struct {
 	kind string
-	// bin is its program below the folder of the CLIs.
-	bin string
-	// settle writes its settings, and returns its environment.
+	// pkg is its package at npm; taught is the version whose screens and hooks Custos was
+	// taught. newer is the package of its newest version, where that got another name.
+	pkg, taught, newer string
+	// with are packages that are installed beside it in the same version, by the folder's name.
+	with map[string]string
+	bin  string // its program, in node_modules/.bin
+
+	version string // of this run
+
+	// settle writes the settings that a person has after the first start, and returns its
+	// environment.
 	settle func(t *testing.T, h home) []string
 	extra  []string // arguments
 
@@ -26,126 +37,49 @@ type cli struct {
 	startTold  bool   // SessionStart comes at the start, not with the first prompt
 }
 
+// clis are all that there are.
 func clis() []cli {
-	return []cli{
-		{kind: "claude", bin: "claude/node_modules/.bin/claude", settle: settleClaude, permission: 1, limitIs: "hook", startTold: true},
-		{kind: "codex", bin: "codex/node_modules/.bin/codex", settle: settleCodex, permission: 1, limitIs: "screen"},
-		{kind: "opencode", bin: "opencode/node_modules/.bin/opencode", settle: settleOpencode, permission: 1, limitIs: "screen", retries: true},
-		{kind: "gemini", bin: "gemini/node_modules/.bin/gemini", settle: settleGemini, extra: []string{"-m", "gemini-2.5-flash"}, permission: 1, retries: true, startTold: true},
-	}
+	return []cli{claudeCLI(), codexCLI(), opencodeCLI(), geminiCLI(), qwenCLI(), piCLI()}
 }
 
-// home is a home folder that nobody lives in, with a project in it.
-type home struct {
-	dir     string
-	project string // a git repository
-	run     string // the run folder that hooks report to
-	model   *Model
+func (c cli) String() string { return c.kind + "@" + c.version }
+
+// folder is a path below the folder that something of its version is installed in.
+func (c cli) folder(name string, parts ...string) string {
+	return installed(append([]string{name + "@" + c.version}, parts...)...)
 }
 
-func newHome(t *testing.T, model *Model) home {
-	t.Helper()
-	h := home{dir: workDir(t), model: model}
-	h.project, h.run = filepath.Join(h.dir, "project"), filepath.Join(h.dir, "run")
-	for _, dir := range []string{h.project, h.run, filepath.Join(h.dir, "tmp")} {
-		if err := os.MkdirAll(dir, 0o700); err != nil {
-			t.Fatal(err)
+// program is the path of its program.
+func (c cli) program() string { return c.folder(c.kind, "node_modules/.bin", c.bin) }
+
+// list tells scripts/conformance what to install, one CLI a line: name, version taught, its
+// package, the package of the newest, and NAME=PACKAGE of each beside it.
+func list() string {
+	var b strings.Builder
+	for _, c := range clis() {
+		fmt.Fprintf(&b, "%s %s %s %s", c.kind, c.taught, c.pkg, cmp.Or(c.newer, c.pkg))
+		for name, pkg := range c.with {
+			fmt.Fprintf(&b, " %s=%s", name, pkg)
 		}
+		b.WriteByte('\n')
 	}
-	h.write(t, "project/README.md", "A project to try things in.\n")
-	for _, args := range [][]string{{"init", "-q", "-b", "main"}, {"add", "."}, {"commit", "-q", "-m", "first"}} {
-		cmd := exec.Command("git", append([]string{"-c", "user.name=t", "-c", "user.email=t@example.org"}, args...)...)
-		cmd.Dir, cmd.Env = h.project, h.env()
-		if out, err := cmd.CombinedOutput(); err != nil {
-			t.Fatalf("git %v: %v: %s", args, err, out)
+	return b.String()
+}
+
+// wanted returns the CLIs that are to be run, in the versions that are.
+func wanted(t *testing.T) (found []cli) {
+	t.Helper()
+	for _, word := range strings.Fields(os.Getenv(clisVar)) {
+		name, version, _ := strings.Cut(word, "@")
+		i := slices.IndexFunc(clis(), func(c cli) bool { return c.kind == name })
+		if i < 0 {
+			t.Fatalf("there is no CLI %q", name)
 		}
+		c := clis()[i]
+		c.version = version
+		found = append(found, c)
 	}
-	return h
-}
-
-// write puts a file below the home.
-func (h home) write(t *testing.T, name, text string) string {
-	t.Helper()
-	file := filepath.Join(h.dir, name)
-	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return file
-}
-
-// env is what every program is given: nothing of ours but PATH.
-func (h home) env() []string {
-	return []string{"HOME=" + h.dir, "PATH=" + os.Getenv("PATH"), "LANG=C.UTF-8", "TERM=xterm-256color", "SHELL=/bin/sh",
-		"USER=nobody", "TMPDIR=" + filepath.Join(h.dir, "tmp")}
-}
-
-func settleClaude(t *testing.T, h home) []string {
-	h.write(t, ".claude.json", string(encode(object{
-		"hasCompletedOnboarding": true, "theme": "dark",
-		"customApiKeyResponses": object{"approved": []string{dummyKey}, "rejected": []string{}},
-		"projects":              object{h.project: object{"hasTrustDialogAccepted": true, "hasCompletedProjectOnboarding": true}},
-	})))
-	return []string{"ANTHROPIC_BASE_URL=" + h.model.URL, "ANTHROPIC_API_KEY=" + dummyKey,
-		"CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1", "CLAUDE_CODE_MAX_RETRIES=2"}
-}
-
-func settleCodex(t *testing.T, h home) []string {
-	h.write(t, ".codex/config.toml", `model = "mock-model"
-model_provider = "mock"
-check_for_update_on_startup = false
-approval_policy = "on-request"
-sandbox_mode = "workspace-write"
-[model_providers.mock]
-name = "mock"
-base_url = "`+h.model.URL+`/v1"
-env_key = "MOCK_API_KEY"
-wire_api = "responses"
-request_max_retries = 1
-stream_max_retries = 1
-[projects."`+h.project+`"]
-trust_level = "trusted"
-`)
-	return []string{"MOCK_API_KEY=" + dummyKey}
-}
-
-// settleOpencode has the package of plugins there already: offline it would wait
-// for npm, on a blank screen.
-func settleOpencode(t *testing.T, h home) []string {
-	config := h.write(t, "opencode.json", string(encode(object{
-		"model": "mock/mock-model", "small_model": "mock/mock-model", "autoupdate": false, "share": "disabled",
-		"permission": object{"bash": "ask"},
-		"provider": object{"mock": object{"npm": "@ai-sdk/openai-compatible", "name": "Mock",
-			"options": object{"baseURL": h.model.URL + "/v1", "apiKey": dummyKey},
-			"models":  object{"mock-model": object{"name": "Mock Model"}}}},
-	})))
-	for _, name := range []string{"package.json", "package-lock.json", "node_modules"} {
-		h.link(t, installed("plugin", name), ".config/opencode/"+name)
-	}
-	return []string{"OPENCODE_CONFIG=" + config, "OPENCODE_DISABLE_AUTOUPDATE=1", "OPENCODE_DISABLE_MODELS_FETCH=1"}
-}
-
-func (h home) link(t *testing.T, old, name string) {
-	t.Helper()
-	file := filepath.Join(h.dir, name)
-	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Symlink(old, file); err != nil {
-		t.Fatal(err)
-	}
-}
-
-func settleGemini(t *testing.T, h home) []string {
-	h.write(t, ".gemini/settings.json", string(encode(object{
-		"security":  object{"auth": object{"selectedType": "gemini-api-key"}, "folderTrust": object{"enabled": false}},
-		"general":   object{"disableAutoUpdate": true, "enableAutoUpdate": false, "disableUpdateNag": true},
-		"privacy":   object{"usageStatisticsEnabled": false},
-		"telemetry": object{"enabled": false},
-	})))
-	return []string{"GEMINI_API_KEY=" + dummyKey, "GOOGLE_GEMINI_BASE_URL=" + h.model.URL}
+	return found
 }
 
 // parse reads the kinds, with the changes that somebody tries out (--kinds).
@@ -166,24 +100,19 @@ func parse(t *testing.T) *agent.Kinds {
 	return kinds
 }
 
-// eachCLI runs a test for every CLI that is wanted.
+// eachCLI runs a test for every CLI that is wanted, in every version.
 func eachCLI(t *testing.T, test func(t *testing.T, c cli, k agent.Kind)) {
 	kinds := parse(t)
-	ran := 0
-	for _, c := range clis() {
-		t.Run(c.kind, func(t *testing.T) {
-			if !wanted(c.kind) {
-				t.Skipf("%s was not asked for, or is not installed", c.kind)
-			}
+	for _, c := range wanted(t) {
+		t.Run(c.String(), func(t *testing.T) {
 			k, ok := kinds.Get(c.kind)
 			if !ok {
 				t.Fatalf("Custos knows no kind %s", c.kind)
 			}
-			ran++
 			test(t, c, k)
 		})
 	}
-	if ran == 0 {
+	if len(wanted(t)) == 0 {
 		t.Error("no agent CLI was run")
 	}
 }

@@ -58,7 +58,7 @@ const name = "alpha"
 // startFleet starts the daemon and waits until it answers.
 func startFleet(t *testing.T, c cli) *custos {
 	t.Helper()
-	h := newHome(t, StartModel(t, 250*time.Millisecond))
+	h := newHome(t, c, StartModel(t, 250*time.Millisecond))
 	f := &custos{cli: c, home: h}
 	given := c.settle(t, h)
 	for _, v := range given {
@@ -209,7 +209,7 @@ func (f *custos) tellAll(t *testing.T) string {
 // spawn: the agent starts under its shim, and is seen as ready.
 func (f *custos) spawn(t *testing.T) {
 	args := []string{"spawn", name, "--kind", f.cli.kind, "--dir", f.home.project, "--restart", "never", "--wait", "2m"}
-	args = append(args, "--env", strings.Join(f.names, ","), "--", installed(f.cli.bin))
+	args = append(args, "--env", strings.Join(f.names, ","), "--", f.cli.program())
 	f.order(t, append(args, f.cli.extra...)...)
 	row := f.is(t, "idle")
 	if row.Owner != "custos" || row.PID == 0 {

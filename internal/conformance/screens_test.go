@@ -36,7 +36,7 @@ func TestScreens(t *testing.T) {
 // start launches a CLI as Custos does, with hooks on its command line.
 func start(t *testing.T, c cli, k agent.Kind) *terminal {
 	t.Helper()
-	h := newHome(t, StartModel(t, 250*time.Millisecond))
+	h := newHome(t, c, StartModel(t, 250*time.Millisecond))
 	env := append(h.env(), c.settle(t, h)...)
 	args, hookEnv, files, err := agent.LaunchHooks(c.kind, ours("custos-hook"), h.run)
 	if err != nil {
@@ -49,7 +49,7 @@ func start(t *testing.T, c cli, k agent.Kind) *terminal {
 		}
 		h.write(t, name, string(text))
 	}
-	cmd, err := agent.Launch(k, agent.LaunchOptions{Program: installed(c.bin), Hooks: args, Extra: c.extra, Root: os.Getuid() == 0})
+	cmd, err := agent.Launch(k, agent.LaunchOptions{Program: c.program(), Hooks: args, Extra: c.extra, Root: os.Getuid() == 0})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -92,7 +92,7 @@ type look struct {
 	pid           int
 	full          agent.Verdict // as Custos would tell it
 	bare          agent.Verdict // without hooks and registry
-	told          agent.Told
+	told          agent.Reported
 	dialog        *fleet.Dialog
 	composer      fleet.Leaf[bool]
 	ready         fleet.Leaf[bool]
@@ -108,7 +108,7 @@ func (s *terminal) look(t *testing.T) look {
 	l.pid, _ = strconv.Atoi(fields[1])
 	s.hear(t)
 	now := instant(t)
-	l.told = agent.Hear(s.events, "", now, agent.Deadlines{})
+	l.told = agent.Gather(s.events, "", now, agent.Deadlines{})
 	signals := agent.Signals{Kind: s.kind, Title: fleet.Known(l.title), Screen: fleet.Known(l.screen), Now: now,
 		Age: fleet.Known(fleet.Duration(now.Since(s.started))), Activity: activity(fields[2])}
 	if l.dead {

@@ -1,0 +1,20 @@
+//go:build conformance
+
+package conformance
+
+import "testing"
+
+func qwenCLI() cli {
+	return cli{kind: "qwen", pkg: "@qwen-code/qwen-code", taught: "0.24.4", bin: "qwen", settle: settleQwen, permission: 1, retries: true}
+}
+
+// settleQwen has it speak OpenAI chat completions.
+func settleQwen(t *testing.T, h home) []string {
+	h.write(t, ".qwen/settings.json", string(encode(object{
+		"security":  object{"auth": object{"selectedType": "openai"}, "folderTrust": object{"enabled": false}},
+		"general":   object{"disableAutoUpdate": true, "enableAutoUpdate": false, "disableUpdateNag": true},
+		"privacy":   object{"usageStatisticsEnabled": false},
+		"telemetry": object{"enabled": false},
+	})))
+	return []string{"OPENAI_API_KEY=" + dummyKey, "OPENAI_BASE_URL=" + h.model.URL + "/v1", "OPENAI_MODEL=mock-model"}
+}
