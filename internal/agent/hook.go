@@ -106,7 +106,7 @@ func (p payload) word(key string) string { return fleet.Line(p.text(key), 64) }
 // prompt tells of a prompt without keeping it.
 func prompt(e *fleet.HookEvent, text string) {
 	e.Event = fleet.HookPrompt
-	e.Text = PromptHash(text) + " " + excerpt(text, 80)
+	e.Text = PromptHash(text) + " " + excerpt(unpasted(text), 80)
 }
 
 // excerpt is the beginning of a text, safe to show and to keep: at most n runes

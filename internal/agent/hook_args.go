@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"regexp"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -17,10 +18,15 @@ const maxArgs = 200
 
 // PromptHash is the hash that the event of a prompt carries, by which a text
 // that was typed is known again: white space is evened out first, because
-// terminals and CLIs change it.
+// terminals and CLIs change it, and what a CLI puts around a pasted text is taken away.
 func PromptHash(text string) string {
-	return shortHash([]byte(strings.Join(strings.Fields(fleet.Text(text)), " ")))
+	return shortHash([]byte(strings.Join(strings.Fields(unpasted(fleet.Text(text))), " ")))
 }
+
+// pastedFrame is what Claude Code puts around a paste of some lines (2.1.330).
+var pastedFrame = regexp.MustCompile(`</?pasted_content id="[0-9a-z]*">`)
+
+func unpasted(text string) string { return pastedFrame.ReplaceAllString(text, " ") }
 
 func shortHash(b []byte) string {
 	sum := sha256.Sum256(b)

@@ -150,6 +150,24 @@ func TestParseHookKeepsNoSecrets(t *testing.T) {
 	}
 }
 
+// Claude Code 2.1.330 gives its model, and its hooks, a paste of five lines and more in a
+// frame of its own.
+func TestPromptHashKnowsAPastedPrompt(t *testing.T) {
+	text := "line 1\nline 2\nline 3\nline 4\nline 5"
+	framed := "\n\n<pasted_content id=\"1782\">\n" + text + "\n</pasted_content id=\"1782\">\n"
+	if PromptHash(framed) != PromptHash(text) {
+		t.Error("what was pasted is not known again")
+	}
+	payload, err := json.Marshal(map[string]string{"hook_event_name": "UserPromptSubmit", "prompt": framed})
+	if err != nil {
+		t.Fatal(err)
+	}
+	e, err := ParseHook("claude", "UserPromptSubmit", payload)
+	if err != nil || e.Text != PromptHash(text)+" line 1 line 2 line 3 line 4 line 5" {
+		t.Errorf("%q, %v", e.Text, err)
+	}
+}
+
 func TestPromptHashKnowsATypedPrompt(t *testing.T) {
 	if PromptHash("fix\tthe  bug\r\nnow ") != PromptHash("fix the bug now") || PromptHash("a") == PromptHash("b") {
 		t.Error("a prompt is not known again, or taken for another")
