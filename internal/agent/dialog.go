@@ -36,13 +36,6 @@ type ChoiceMark struct {
 	Keys []string `toml:"keys"`
 }
 
-// ComposerMark finds what is typed at the prompt: the group text of Ends.
-type ComposerMark struct {
-	Ends string `toml:"ends"`
-	// Placeholder are texts the CLI itself shows where nothing was typed.
-	Placeholder []Pattern `toml:"placeholder"`
-}
-
 // Pick returns the choice of a dialog by its name.
 func Pick(d fleet.Dialog, name string) (fleet.Choice, error) {
 	var names []string
@@ -84,20 +77,6 @@ func (m DialogMark) checkChoices(re *regexp.Regexp) error {
 	}
 	if !m.Person && !slices.ContainsFunc(m.Choice, func(c ChoiceMark) bool { return c.Name == m.Default }) {
 		return fmt.Errorf("default %q is none of its choices: say person = true, or name one", m.Default)
-	}
-	return nil
-}
-
-func (k *Kind) finishComposer() (err error) {
-	k.composer = nil
-	if k.Composer.Ends == "" {
-		return nil
-	}
-	if k.composer, err = k.compile(k.Composer.Ends); err != nil {
-		return fmt.Errorf("composer: %w", err)
-	}
-	if !slices.Contains(k.composer.SubexpNames(), "text") {
-		return errors.New("composer: ends needs a group text")
 	}
 	return nil
 }
@@ -192,26 +171,6 @@ func unframed(text string) string {
 		}
 		return r
 	}, text)
-}
-
-// ComposerEmpty says whether nothing is typed at the prompt of an agent. It is
-// unknown when the prompt is not at the end of the screen. Known placeholders
-// count as nothing; any other text is a person's.
-func ComposerEmpty(k Kind, screen string) fleet.Leaf[bool] {
-	if k.composer == nil {
-		return fleet.Unknown[bool]("it is not known where " + k.Name + " shows what is typed")
-	}
-	for _, end := range ends(screen) {
-		if at := k.composer.FindStringSubmatch(end); at != nil {
-			return fleet.Known(k.nothingTyped(at[k.composer.SubexpIndex("text")]))
-		}
-	}
-	return fleet.Unknown[bool]("its prompt is not at the end of the screen")
-}
-
-func (k Kind) nothingTyped(text string) bool {
-	text = strings.Join(strings.Fields(unframed(text)), " ")
-	return text == "" || slices.ContainsFunc(k.Composer.Placeholder, func(p Pattern) bool { return p.match(text) })
 }
 
 // Ready says whether an agent that was just started can be given its first

@@ -112,7 +112,7 @@ func unknownKeys(s Source, found []toml.DecodeError, table []string) error {
 func keys() []string {
 	var all []string
 	for _, t := range []reflect.Type{reflect.TypeFor[Kind](), reflect.TypeFor[TitleMark](), reflect.TypeFor[ScreenMark](),
-		reflect.TypeFor[DialogMark](), reflect.TypeFor[ChoiceMark](), reflect.TypeFor[ComposerMark](), reflect.TypeFor[LaunchMark]()} {
+		reflect.TypeFor[DialogMark](), reflect.TypeFor[ChoiceMark](), reflect.TypeFor[ComposerMark](), reflect.TypeFor[SpecialMark](), reflect.TypeFor[LaunchMark]()} {
 		for i := range t.NumField() {
 			if tag := t.Field(i).Tag.Get("toml"); tag != "" && tag != "-" {
 				all = append(all, tag)

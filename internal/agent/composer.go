@@ -1,0 +1,175 @@
+package agent
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"custos/internal/fleet"
+)
+
+// ComposerMark finds what is typed at the prompt: the group text of Ends.
+type ComposerMark struct {
+	Ends string `toml:"ends"`
+	// Placeholder are texts the CLI itself shows where nothing was typed.
+	Placeholder []Pattern `toml:"placeholder"`
+	// Pasted are what the CLI shows in place of a long text that was pasted. A group
+	// lines is how many lines that text has, or how many more than one; nothing stands for none.
+	Pasted []Pattern `toml:"pasted"`
+	// Clear are keys, by tmux's names, that take some of what is typed there away, and
+	// nothing else. They are pressed again until nothing is left. Without them Custos
+	// cannot take back what it typed.
+	Clear []string `toml:"clear"`
+	// Special are the texts that the CLI takes for something else than a prompt.
+	Special []SpecialMark `toml:"special"`
+}
+
+// SpecialMark is a text that would not arrive as a prompt, and what is done about that
+// before it is typed: something is put before or behind it, or it is refused.
+type SpecialMark struct {
+	Says   string  `toml:"says"` // what the CLI takes it for
+	Match  Pattern `toml:"match"`
+	Prefix string  `toml:"prefix"`
+	Suffix string  `toml:"suffix"`
+	Refuse bool    `toml:"refuse"`
+}
+
+func (m SpecialMark) check() error {
+	cures := 0
+	for _, has := range []bool{m.Prefix != "", m.Suffix != "", m.Refuse} {
+		if has {
+			cures++
+		}
+	}
+	if m.Says == "" || m.Match.re == nil || cures != 1 {
+		return fmt.Errorf("special %q: it needs says, match, and one of prefix, suffix and refuse", m.Says)
+	}
+	return nil
+}
+
+// asPrompt is the text as it has to be typed to arrive as a prompt.
+func (m SpecialMark) asPrompt(text string) string {
+	return m.Prefix + text + m.Suffix
+}
+
+// AsPrompt returns what has to be typed so that an agent of the kind takes the text for a
+// prompt, and why that is not the text itself; "" where it is. An error says why no such
+// thing is known.
+func (k Kind) AsPrompt(text string) (typed, why string, err error) {
+	typed = text
+	var says []string
+	for _, m := range k.Composer.Special {
+		if !m.Match.match(typed) {
+			continue
+		}
+		if m.Refuse {
+			return "", "", fmt.Errorf("%s would take it for %s", k.Name, m.Says)
+		}
+		typed = m.asPrompt(typed)
+		says = append(says, m.Says)
+	}
+	for _, m := range k.Composer.Special {
+		if m.Match.match(typed) {
+			return "", "", fmt.Errorf("%s would take it for %s, whatever is put around it", k.Name, m.Says)
+		}
+	}
+	return typed, strings.Join(says, ", and "), nil
+}
+
+func (k *Kind) finishComposer() (err error) {
+	k.composer = nil
+	for _, m := range k.Composer.Special {
+		if err := m.check(); err != nil {
+			return fmt.Errorf("composer: %w", err)
+		}
+	}
+	if k.Composer.Ends == "" {
+		return nil
+	}
+	if k.composer, err = k.compile(k.Composer.Ends); err != nil {
+		return fmt.Errorf("composer: %w", err)
+	}
+	if !slices.Contains(k.composer.SubexpNames(), "text") {
+		return errors.New("composer: ends needs a group text")
+	}
+	return nil
+}
+
+// Composer returns what an agent's prompt shows as typed, "" for nothing. It is unknown
+// when the prompt is not at the end of the screen. Known placeholders count as nothing.
+func Composer(k Kind, screen string) fleet.Leaf[string] {
+	if k.composer == nil {
+		return fleet.Unknown[string]("it is not known where " + k.Name + " shows what is typed")
+	}
+	for _, end := range ends(screen) {
+		at := k.composer.FindStringSubmatch(end)
+		if at == nil {
+			continue
+		}
+		text := at[k.composer.SubexpIndex("text")]
+		if k.nothingTyped(text) {
+			text = ""
+		}
+		return fleet.Known(text)
+	}
+	return fleet.Unknown[string]("its prompt is not at the end of the screen")
+}
+
+// ComposerEmpty says whether nothing is typed at the prompt of an agent. It is
+// unknown when the prompt is not at the end of the screen. Known placeholders
+// count as nothing; any other text is a person's.
+func ComposerEmpty(k Kind, screen string) fleet.Leaf[bool] {
+	text := Composer(k, screen)
+	if shown, ok := text.Get(); ok {
+		return fleet.Known(shown == "")
+	}
+	return fleet.Unknown[bool](text.Why())
+}
+
+func (k Kind) nothingTyped(text string) bool {
+	text = strings.Join(strings.Fields(unframed(text)), " ")
+	return text == "" || slices.ContainsFunc(k.Composer.Placeholder, func(p Pattern) bool { return p.match(text) })
+}
+
+// Shows says whether what a prompt shows is a text that was typed there, and nothing but
+// that: the whole of it, wrapped in whatever way, or what the CLI shows in place of a paste of
+// its length.
+func (k Kind) Shows(shown, text string) bool {
+	is, was := dense(shown), dense(text)
+	return is != "" && is == was || k.showsPaste(shown, text)
+}
+
+// Rest says whether what a prompt shows is what is left of a text that was typed there, the end
+// of it being taken away: some words from its beginning, and nothing else.
+func (k Kind) Rest(shown, text string) bool {
+	is := dense(shown)
+	return is != "" && strings.HasPrefix(dense(text), is)
+}
+
+func (k Kind) showsPaste(shown, text string) bool {
+	shown = strings.Join(strings.Fields(unframed(shown)), " ")
+	lines := strings.Count(strings.TrimRight(text, "\n"), "\n") + 1
+	return slices.ContainsFunc(k.Composer.Pasted, func(p Pattern) bool {
+		if p.re == nil {
+			return false
+		}
+		at := p.re.FindStringSubmatch(shown)
+		if at == nil || at[0] != shown {
+			return false
+		}
+		i := p.re.SubexpIndex("lines")
+		if i < 0 {
+			return true
+		}
+		n, err := strconv.Atoi(cmp.Or(at[i], "0"))
+		return err == nil && (n == lines || n == lines-1)
+	})
+}
+
+// dense is a text without its white space and frames: terminals wrap lines where they like.
+func dense(text string) string {
+	return strings.Join(strings.Fields(unframed(fleet.Text(text))), "")
+}

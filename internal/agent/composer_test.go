@@ -1,0 +1,140 @@
+package agent
+
+import (
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// composing is a claude with rules of its own about what is special.
+func composing(t testing.TB, composer string) Kind {
+	t.Helper()
+	set, err := Parse(Source{"custos.toml", []byte("[kind.claude.composer]\n" + composer)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	k, _ := set.Get("claude")
+	return k
+}
+
+const someSpecial = `
+pasted  = ['^\[Pasted text #\d+(?: \+(?P<lines>\d+) lines)?\]$']
+clear   = ["C-u"]
+special = [
+  { says = "a shell command", match = '^!', prefix = " " },
+  { says = "a command", match = '^\s*/[a-z]+(?:\s|$)', prefix = "> " },
+  { says = "a file to complete", match = '@\S+$', suffix = " " },
+  { says = "an order to itself", match = '^%', refuse = true },
+]
+`
+
+// What a CLI would take for something else is typed so that it arrives as a prompt, or not
+// at all.
+func TestSpecialTextsAreTypedOtherwise(t *testing.T) {
+	k := composing(t, someSpecial)
+	for text, want := range map[string]string{
+		"go on":                "go on",
+		"!important":           " !important",
+		"/compact":             "> /compact",
+		" /compact now":        "> /compact now",
+		"/home/user is full":   "/home/user is full",
+		"look at @main.go":     "look at @main.go ",
+		"! look at @main.go":   " ! look at @main.go ",
+		"- first\n- @x.go yes": "- first\n- @x.go yes",
+	} {
+		typed, why, err := k.AsPrompt(text)
+		if strings.Join(strings.Fields(typed), " ") != strings.Join(strings.Fields(want), " ") || err != nil || (why == "") != (typed == text) {
+			t.Errorf("%q is typed as %q (%q, %v)", text, typed, why, err)
+		}
+	}
+	if typed, _, err := k.AsPrompt("%quit"); err == nil || typed != "" || !strings.Contains(err.Error(), "claude would take it for an order to itself") {
+		t.Errorf("%q, %v", typed, err)
+	}
+	stubborn := composing(t, `special = [{ says = "a command", match = '/', prefix = "> " }]`)
+	if typed, _, err := stubborn.AsPrompt("/compact"); err == nil || typed != "" {
+		t.Errorf("%q is still special, and is typed (%v)", typed, err)
+	}
+}
+
+// Whatever is to be said, what is typed is not special, and holds the text as it was.
+func TestWhatIsTypedIsNotSpecial(t *testing.T) {
+	k := composing(t, someSpecial)
+	rapid.Check(t, func(t *rapid.T) {
+		text := rapid.StringMatching(`[!/#@%> -]{0,3}[a-z./]{0,12}( [!/#@%]?[a-z./]{0,8}){0,3}`).Draw(t, "text")
+		typed, _, err := k.AsPrompt(text)
+		if err != nil {
+			return
+		}
+		if !strings.Contains(typed, text) {
+			t.Errorf("%q is typed as %q", text, typed)
+		}
+		for _, m := range k.Composer.Special {
+			if m.Match.match(typed) {
+				t.Errorf("%q is typed as %q, which is %s", text, typed, m.Says)
+			}
+		}
+	})
+}
+
+func TestSpecialNeedsACure(t *testing.T) {
+	for text, words := range map[string]string{
+		`special = [{ says = "x", match = '^!' }]`:                              "one of prefix, suffix and refuse",
+		`special = [{ says = "x", match = '^!', prefix = " ", refuse = true }]`: "one of prefix, suffix and refuse",
+		`special = [{ match = '^!', prefix = " " }]`:                            "needs says",
+		`special = [{ says = "x", mach = '^!', prefix = " " }]`:                 `"mach"`,
+	} {
+		if _, err := Parse(Source{"custos.toml", []byte("[kind.claude.composer]\n" + text)}); err == nil || !strings.Contains(err.Error(), words) {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+}
+
+// What Custos typed is known by all of it, however it is wrapped, or by what stands for a paste
+// of its length. Nothing else is.
+func TestComposerShowsWhatWasTyped(t *testing.T) {
+	k := composing(t, someSpecial)
+	sixty := strings.TrimSuffix(strings.Repeat("a line\n", 60), "\n")
+	for _, c := range []struct {
+		shown, text string
+		want        bool
+	}{
+		{" go on with it", "go on with it", true},
+		{" go on wi\n  th it", "go on with it", true},
+		{" go on with it please", "go on with it", false},
+		{" x go on with it", "go on with it", false},
+		{" go on with", "go on with it", false},
+		{"", "go on with it", false},
+		{" [Pasted text #1 +59 lines]", sixty, true},
+		{" [Pasted text #7 +60 lines]", sixty, true}, // older versions count the first line too
+		{" [Pasted text #1 +58 lines]", sixty, false},
+		{" [Pasted text #1 +59 lines] and more", sixty, false},
+		{" [Pasted text #1 +59 lines][Pasted text #2 +59 lines]", sixty, false},
+		{" [Pasted text #3]", strings.Repeat("word ", 300), true},
+		{" [Pasted text #3]", sixty, false},
+	} {
+		if got := k.Shows(c.shown, c.text); got != c.want {
+			t.Errorf("%q is said to show %q: %v", c.shown, begin(c.text), got)
+		}
+	}
+}
+
+func begin(s string) string { return s[:min(len(s), 30)] }
+
+// A person's words are never taken for what Custos typed, whatever they are: what is shown
+// beside it, before it or instead of it has other letters.
+func TestAPersonsWordsAreNotCustos(t *testing.T) {
+	k := composing(t, someSpecial)
+	rapid.Check(t, func(t *rapid.T) {
+		typed := rapid.StringMatching(`[a-z]{1,8}( [a-z]{1,8}){0,20}`).Draw(t, "typed")
+		words := rapid.StringMatching(`[a-zA-Z0-9 \[\]#+]{0,12}[a-zA-Z0-9\]][a-zA-Z0-9 ]{0,12}`).Draw(t, "a person's words")
+		at := rapid.IntRange(0, len(typed)).Draw(t, "where")
+		shown := typed[:at] + words + typed[at:]
+		if k.Shows(shown, typed) || k.Rest(shown, typed) {
+			t.Errorf("%q is taken for what is left of %q", shown, typed)
+		}
+		if dense(words) != dense(typed) && k.Shows(words, typed) {
+			t.Errorf("%q is taken for %q", words, typed)
+		}
+	})
+}
