@@ -1,0 +1,267 @@
+package fleet
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// BudgetFacts is what one purse of a budget means now.
+type BudgetFacts struct {
+	Name   string       `json:"name" help:"its name, that of its section; where each of several has a purse of its own, with / and whose it is"`
+	Budget string       `json:"budget" help:"the name of its section, [budget.NAME]"`
+	By     SpendBy      `json:"scope" help:"what it counts together: agent, role, project, account, run, work, kind or fleet"`
+	Of     string       `json:"of,omitempty" help:"whose spending it counts; empty for that of the whole fleet"`
+	Window BudgetWindow `json:"window" help:"session, 1h, day, week, month or total"`
+	Ends   Instant      `json:"ends,omitzero" help:"when its window ends; not known for one that slides, or has no end"`
+
+	Metric  SpendMetric   `json:"metric" help:"the limit that is nearest: usd, tokens, quota_percent or hours"`
+	Used    Leaf[float64] `json:"used" help:"how much of that is used: dollars, tokens, percent or hours"`
+	Limit   float64       `json:"limit" help:"how much of that there is, what it was raised by included"`
+	Percent Leaf[float64] `json:"percent" help:"the same as a share of the limit" unit:"percent"`
+	Says    string        `json:"says" help:"the same in words"`
+	Stage   BudgetStage   `json:"stage" help:"how far it has come: under, warn, hold, pause or stop"`
+	Blind   string        `json:"blind,omitempty" help:"what of the spending is not known, so that more may be used; empty when all is"`
+	Raised  string        `json:"raised,omitempty" help:"what it is raised by now, and until when; empty when it is not"`
+
+	Rate        Leaf[float64]  `json:"rate" help:"what is used in an hour, as of the last hour"`
+	TimeToLimit Leaf[Duration] `json:"time_to_limit" help:"until the limit is reached at that rate; not known when it is not before the window ends"`
+	Quiet       Leaf[Duration] `json:"quiet" help:"time since the newest response that it counts; not known when there is none"`
+
+	Agents  []string `json:"agents,omitempty" help:"names of the agents of ours that run and spend of it, sorted"`
+	Foreign []string `json:"foreign,omitempty" help:"names of the agents that run, spend of it and are not ours, so that they are only told of; sorted"`
+}
+
+// SectionName is the name of its section, as a person types it.
+func (f *BudgetFacts) SectionName() string { return f.Budget }
+
+// Facts judges what one purse of the budget has spent, with what a person raised it by.
+// What is not known is not judged, but what is known to be spent counts: it can
+// only be more.
+func (b *Budget) Facts(s Spending, raised []Raise, at Instant) BudgetFacts {
+	f := BudgetFacts{Name: PurseName(b.Name, s.Of), Budget: b.Name, By: b.By, Of: s.Of, Window: b.Window, Stage: StageUnder,
+		Rate: Unknown[float64]("nothing is limited"), TimeToLimit: Unknown[Duration]("nothing is limited"), Quiet: Unknown[Duration]("nothing was spent")}
+	if !s.Until.IsZero() {
+		f.Ends = at.Add(s.Until.Sub(at.Wall))
+	}
+	if !s.Last.IsZero() {
+		f.Quiet = Known(Duration(max(0, at.Wall.Sub(s.Last))))
+	}
+	meters := b.meters(s, raised, at)
+	if len(meters) == 0 {
+		return f
+	}
+	first := meters[0]
+	for _, m := range meters {
+		if stage := b.Stage(m.percent()); !f.Stage.Reaches(stage) {
+			f.Stage = stage
+		}
+		if m.blind != "" && f.Blind == "" {
+			f.Blind = m.blind
+		}
+		if m.percent() > first.percent() {
+			first = m
+		}
+	}
+	f.tell(first, s, at)
+	f.Raised = raisedWords(raised, b.Name, s.Of, at)
+	return f
+}
+
+// meter is one limit of a budget, and how much of it is used at least.
+type meter struct {
+	metric      SpendMetric
+	used, limit float64
+	blind       string // why more may be used
+	rate        float64
+}
+
+func (m meter) percent() float64 { return 100 * m.used / m.limit }
+
+// meters are the limits of the budget.
+func (b *Budget) meters(s Spending, raised []Raise, at Instant) (out []meter) {
+	for _, metric := range SpendMetrics() {
+		limit := b.Limit(metric)
+		if limit <= 0 {
+			continue
+		}
+		for _, r := range raised {
+			if r.Counts(b.Name, s.Of, metric, at) {
+				limit += r.Amount
+			}
+		}
+		m := meter{metric: metric, limit: limit}
+		m.used, m.blind = b.used(metric, s)
+		m.rate = b.rate(metric, s, at.Wall)
+		out = append(out, m)
+	}
+	return out
+}
+
+// used is how much is known to be used of a metric, and why it may be more.
+func (b *Budget) used(m SpendMetric, s Spending) (used float64, blind string) {
+	switch m {
+	case MetricUSD:
+		if s.Unpriced > 0 {
+			blind = "the price of " + Counted(int(s.Unpriced), "response") + " is not known"
+		}
+		return float64(s.MicroUSD), blind
+	case MetricTokens:
+		return float64(b.counted(s.Tokens)), ""
+	case MetricHours:
+		return float64(s.Minutes), ""
+	}
+	return 0, "no agent tells how much of its plan is used"
+}
+
+func (b *Budget) counted(t Tokens) int64 {
+	if b.All {
+		return t.All()
+	}
+	return t.Work()
+}
+
+// tell fills in what is said of the limit that is nearest.
+func (f *BudgetFacts) tell(m meter, s Spending, at Instant) {
+	unit := m.metric.unit()
+	f.Metric, f.Limit = m.metric, m.limit/unit
+	f.Used, f.Percent = Known(m.used/unit), Known(m.percent())
+	f.Says = m.metric.words(m.used) + " of " + m.metric.words(m.limit)
+	if m.blind != "" {
+		f.Says = "at least " + f.Says
+		if m.used < m.limit {
+			f.Used, f.Percent = Unknown[float64](m.blind), Unknown[float64](m.blind)
+		}
+	}
+	if m.metric == MetricQuota || m.metric == MetricHours {
+		f.Rate, f.TimeToLimit = Unknown[float64]("only money and tokens have a rate"), Unknown[Duration]("only money and tokens have a rate")
+		return
+	}
+	f.Rate = Known(m.rate / unit)
+	f.TimeToLimit = m.timeToLimit(f.Ends, at)
+}
+
+func (m meter) timeToLimit(ends, at Instant) Leaf[Duration] {
+	switch left := m.limit - m.used; {
+	case left <= 0:
+		return Known(Duration(0))
+	case m.rate <= 0:
+		return Unknown[Duration]("nothing is spent now")
+	case left/m.rate > float64(longest/time.Hour):
+		return Unknown[Duration]("it is years away")
+	default:
+		d := time.Duration(left / m.rate * float64(time.Hour))
+		if !ends.IsZero() && d > ends.Since(at) {
+			return Unknown[Duration]("its window ends before")
+		}
+		return Known(Duration(d.Round(time.Minute)))
+	}
+}
+
+// rate is what is used in an hour: the median of the slopes between any two moments of
+// the last hour, so that one burst is no trend. What was spent for less than ten minutes has none.
+func (b *Budget) rate(m SpendMetric, s Spending, at time.Time) float64 {
+	from := at.Add(-time.Hour)
+	if s.First.After(from) {
+		from = s.First
+	}
+	if at.Sub(from) < 2*SpendStep {
+		return 0
+	}
+	var sums []float64
+	for end := from; !end.After(at); end = end.Add(SpendStep) {
+		sum := 0.0
+		for _, r := range s.Recent {
+			if !r.At.Add(SpendStep / 2).After(end) {
+				sum += b.stepOf(m, r)
+			}
+		}
+		sums = append(sums, sum)
+	}
+	var slopes []float64
+	for i := range sums {
+		for j := i + 1; j < len(sums); j++ {
+			slopes = append(slopes, (sums[j]-sums[i])/float64(j-i))
+		}
+	}
+	if len(slopes) == 0 {
+		return 0
+	}
+	slices.Sort(slopes)
+	return slopes[len(slopes)/2] * float64(time.Hour/SpendStep)
+}
+
+func (b *Budget) stepOf(m SpendMetric, s Spent) float64 {
+	switch m {
+	case MetricUSD:
+		return float64(s.MicroUSD)
+	case MetricTokens:
+		return float64(b.counted(s.Tokens))
+	}
+	return 0
+}
+
+// unit is how many of what is counted are one of what people speak of.
+func (m SpendMetric) unit() float64 {
+	switch m {
+	case MetricUSD:
+		return 1e6
+	case MetricHours:
+		return 60
+	}
+	return 1
+}
+
+func (m SpendMetric) words(n float64) string {
+	switch m {
+	case MetricUSD:
+		return strconv.FormatFloat(n/1e6, 'f', 2, 64) + " USD"
+	case MetricTokens:
+		return TokenWords(int64(n)) + " tokens"
+	case MetricHours:
+		return strconv.FormatFloat(n/60, 'f', 1, 64) + " hours"
+	}
+	return strconv.FormatFloat(n, 'f', 0, 64) + " % of the plan"
+}
+
+// TokenWords writes a number of tokens for people: 950, 12.3k, 4.56M.
+func TokenWords(n int64) string {
+	for _, u := range []struct {
+		of   int64
+		name string
+	}{{1e9, "G"}, {1e6, "M"}, {1e3, "k"}} {
+		if n >= u.of {
+			text := strconv.FormatFloat(float64(n)/float64(u.of), 'f', 2, 64)
+			return strings.TrimSuffix(strings.TrimRight(text, "0"), ".") + u.name
+		}
+	}
+	return strconv.FormatInt(n, 10)
+}
+
+// Holds is what is said of something that the budget holds back: which budget, what it
+// counts, and how much of it is used.
+func (f *BudgetFacts) Holds() string {
+	of := "the fleet"
+	if f.Of != "" {
+		of = string(f.By) + " " + f.Of
+	}
+	text := fmt.Sprintf("budget %s (%s, %s) is used up", f.Budget, of, f.Window.words())
+	if m, known := f.Percent.Get(); known && m < 100 {
+		text = fmt.Sprintf("budget %s (%s, %s) has come to its hold", f.Budget, of, f.Window.words())
+	}
+	return text
+}
+
+func (w BudgetWindow) words() string {
+	switch w {
+	case WindowSession:
+		return "its conversation"
+	case WindowHour:
+		return "within an hour"
+	case WindowTotal:
+		return "in all"
+	}
+	return "this " + string(w)
+}

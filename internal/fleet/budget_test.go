@@ -1,0 +1,234 @@
+package fleet
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+)
+
+var noon = Instant{Wall: time.Date(2026, 3, 29, 10, 0, 0, 0, time.UTC), Up: Duration(time.Hour), Boot: "b"}
+
+// TestWindows: a day has as many hours as the zone gives it, and a week begins on Monday.
+func TestWindows(t *testing.T) {
+	berlin, err := time.LoadLocation("Europe/Berlin")
+	if err != nil {
+		t.Skip("no zones here")
+	}
+	for _, c := range []struct {
+		window      BudgetWindow
+		at          string
+		from, until string
+	}{
+		{WindowDay, "2026-03-29T10:00:00Z", "2026-03-28T23:00:00Z", "2026-03-29T22:00:00Z"}, // 23 hours
+		{WindowDay, "2026-10-25T00:30:00Z", "2026-10-24T22:00:00Z", "2026-10-25T23:00:00Z"}, // 25 hours
+		{WindowDay, "2026-03-28T22:59:59Z", "2026-03-27T23:00:00Z", "2026-03-28T23:00:00Z"},
+		{WindowWeek, "2026-03-29T10:00:00Z", "2026-03-22T23:00:00Z", "2026-03-29T22:00:00Z"}, // a Sunday
+		{WindowWeek, "2026-03-30T10:00:00Z", "2026-03-29T22:00:00Z", "2026-04-05T22:00:00Z"}, // and the Monday after it
+		{WindowMonth, "2026-12-31T22:59:59Z", "2026-11-30T23:00:00Z", "2026-12-31T23:00:00Z"},
+		{WindowHour, "2026-03-29T10:00:00Z", "2026-03-29T09:00:00Z", ""},
+		{WindowTotal, "2026-03-29T10:00:00Z", "", ""},
+		{WindowSession, "2026-03-29T10:00:00Z", "", ""},
+	} {
+		at, _ := time.Parse(time.RFC3339, c.at)
+		from, until := c.window.Bounds(at, berlin)
+		if got := stamp(from) + " " + stamp(until); got != c.from+" "+c.until {
+			t.Errorf("%s of %s: %s, want %s %s", c.window, c.at, got, c.from, c.until)
+		}
+	}
+}
+
+func stamp(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return t.Format(time.RFC3339)
+}
+
+func dollars(n float64) int64 { return int64(n * 1e6) }
+
+// TestBudgetFacts: what is known to be spent counts, and of what is not known nothing is
+// made up.
+func TestBudgetFacts(t *testing.T) {
+	ten := Budget{Name: "b", By: SpendByFleet, Window: WindowDay, MicroUSD: dollars(10), Warn: 80, Hold: 100, Pause: 100}
+	both := ten
+	both.Tokens, both.Hold, both.Stop = 1000, 90, 150
+	all := Budget{Name: "b", By: SpendByFleet, Tokens: 1000, All: true, Warn: 80, Hold: 100}
+	quota := Budget{Name: "b", By: SpendByFleet, Quota: 50, Warn: 80, Hold: 100}
+	cached := Tokens{Input: 100, CacheRead: 5000, Output: 100}
+	for _, c := range []struct {
+		name  string
+		of    Budget
+		spent Spending
+		raise string
+		want  string
+	}{
+		{"nothing", ten, Spending{}, "", "under 0 0.00 USD of 10.00 USD"},
+		{"a cent below", ten, Spending{MicroUSD: dollars(7.999999)}, "", "under 80 8.00 USD of 10.00 USD"},
+		{"warned", ten, Spending{MicroUSD: dollars(8)}, "", "warn 80 8.00 USD of 10.00 USD"},
+		{"reached", ten, Spending{MicroUSD: dollars(10)}, "", "pause 100 10.00 USD of 10.00 USD"},
+		{"raised", ten, Spending{MicroUSD: dollars(10)}, "+10usd", "under 50 10.00 USD of 20.00 USD"},
+		{"raised in tokens", ten, Spending{MicroUSD: dollars(10)}, "+10k", "pause 100 10.00 USD of 10.00 USD"},
+		{"unpriced, below", ten, Spending{MicroUSD: dollars(1), Unpriced: 2}, "", "under ? at least 1.00 USD of 10.00 USD; the price of 2 responses is not known"},
+		{"unpriced, and warned for what is known", ten, Spending{MicroUSD: dollars(9), Unpriced: 1}, "", "warn ? at least 9.00 USD of 10.00 USD; the price of 1 response is not known"},
+		{"unpriced, and reached all the same", ten, Spending{MicroUSD: dollars(11), Unpriced: 1}, "", "pause 110 at least 11.00 USD of 10.00 USD; the price of 1 response is not known"},
+		{"unpriced trips tokens", both, Spending{Unpriced: 3, Tokens: Tokens{Input: 600, Output: 300}}, "", "hold 90 900 tokens of 1k tokens; the price of 3 responses is not known"},
+		{"stop", both, Spending{MicroUSD: dollars(15)}, "", "stop 150 15.00 USD of 10.00 USD"},
+		{"what came from the cache is no work", both, Spending{Tokens: cached}, "", "under 20 200 tokens of 1k tokens"},
+		{"but counts among all", all, Spending{Tokens: cached}, "", "hold 520 5.2k tokens of 1k tokens"},
+		{"nobody tells the quota", quota, Spending{MicroUSD: dollars(99)}, "", "under ? at least 0 % of the plan of 50 % of the plan; no agent tells how much of its plan is used"},
+	} {
+		var raised []Raise
+		if c.raise != "" {
+			m, n, err := ParseRaise(c.raise)
+			if err != nil {
+				t.Fatal(err)
+			}
+			raised = []Raise{{Name: "b", Metric: m, Amount: n, By: "ann", From: noon, Until: noon.Add(time.Hour)}}
+		}
+		f := c.of.Facts(c.spent, raised, noon)
+		percent := "?"
+		if p, known := f.Percent.Get(); known {
+			percent = strings.TrimSuffix(MetricQuota.words(p), " % of the plan")
+		}
+		got := string(f.Stage) + " " + percent + " " + f.Says
+		if f.Blind != "" {
+			got += "; " + f.Blind
+		}
+		if got != c.want {
+			t.Errorf("%s: %q, want %q", c.name, got, c.want)
+		}
+	}
+}
+
+// TestBudgetOnlyGrows: within a window more spending never brings a budget back, and a raise
+// never brings it further.
+func TestBudgetOnlyGrows(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		n := func(what string) int64 { return rapid.Int64Range(0, 2000).Draw(t, what) }
+		b := Budget{Name: "b", By: SpendByFleet, MicroUSD: n("usd"), Tokens: n("tokens"), All: rapid.Bool().Draw(t, "all"), Minutes: n("minutes"),
+			Warn: float64(n("warn")) / 10, Hold: float64(n("hold")) / 10, Pause: float64(n("pause")) / 10, Stop: float64(n("stop")) / 10}
+		spent := func(from Spending) Spending {
+			from.MicroUSD += n("spent")
+			from.Unpriced += n("unpriced")
+			from.Minutes += n("for")
+			from.Tokens = from.Tokens.Add(Tokens{Input: n("in"), CacheRead: n("read"), Output: n("out")})
+			return from
+		}
+		before := spent(Spending{})
+		after := spent(before)
+		was, is := b.Facts(before, nil, noon), b.Facts(after, nil, noon)
+		if !is.Stage.Reaches(was.Stage) {
+			t.Fatalf("%s, and with more spent %s", was.Stage, is.Stage)
+		}
+		raise := Raise{Name: "b", Metric: SpendMetrics()[n("metric")%4], Amount: float64(1 + n("raise")), From: noon, Until: noon.Add(time.Hour)}
+		if raised := b.Facts(after, []Raise{raise}, noon); !is.Stage.Reaches(raised.Stage) {
+			t.Fatalf("%s, and raised %s", is.Stage, raised.Stage)
+		}
+	})
+}
+
+// TestRate: one burst is no trend; what goes on is.
+func TestRate(t *testing.T) {
+	b := Budget{Name: "b", By: SpendByFleet, Window: WindowDay, MicroUSD: dollars(10), Hold: 100}
+	steady := Spending{MicroUSD: dollars(4), First: noon.Wall.Add(-2 * time.Hour), Until: noon.Wall.Add(10 * time.Hour)}
+	for i := range 12 {
+		steady.Recent = append(steady.Recent, Spent{At: noon.Wall.Add(-time.Hour).Add(time.Duration(i) * SpendStep), MicroUSD: dollars(0.25)})
+	}
+	f := b.Facts(steady, nil, noon)
+	if rate, _ := f.Rate.Get(); rate < 2.9 || rate > 3.1 {
+		t.Errorf("rate %v, want 3 dollars an hour", rate)
+	}
+	if left, known := f.TimeToLimit.Get(); !known || left < Duration(110*time.Minute) || left > Duration(130*time.Minute) {
+		t.Errorf("%s to the limit, want two hours", left)
+	}
+	soon := steady
+	soon.Until = noon.Wall.Add(time.Hour)
+	if f := b.Facts(soon, nil, noon); f.TimeToLimit.IsKnown() {
+		t.Error("its window ends before, and a time to the limit is told")
+	}
+	burst := steady
+	burst.Recent = []Spent{{At: noon.Wall.Add(-20 * time.Minute), MicroUSD: dollars(4)}}
+	if rate := b.Facts(burst, nil, noon).Rate; rate.Or(-1) != 0 {
+		t.Errorf("one burst is a rate of %v", rate.Or(-1))
+	}
+	if f := b.Facts(Spending{MicroUSD: dollars(11)}, nil, noon); f.TimeToLimit.Or(1) != 0 {
+		t.Error("it is reached, and the time to that is not 0")
+	}
+}
+
+func TestParseRaise(t *testing.T) {
+	for in, want := range map[string]string{"+10usd": "+10.00 USD", "+0.5 USD": "+0.50 USD", "+500": "+500 tokens", "+500k": "+500k tokens", "+2Mtokens": "+2M tokens",
+		"+3h": "+3.0 hours", "+20%": "+20 % of the plan"} {
+		m, n, err := ParseRaise(in)
+		if got := (Raise{Metric: m, Amount: n}).String(); err != nil || got != want {
+			t.Errorf("%q: %s %v, want %s", in, got, err, want)
+		}
+	}
+	for _, in := range []string{"", "10usd", "+", "+usd", "+-1usd", "+NaNusd", "+Infusd", "+0usd", "+1e300usd", "+10eur", "+1usd2"} {
+		if m, n, err := ParseRaise(in); err == nil {
+			t.Errorf("%q is read as %v %s", in, n, m)
+		}
+	}
+}
+
+// TestRaises: a raise outlives being written down, counts for its budget alone, and ends.
+func TestRaises(t *testing.T) {
+	one := Raise{Name: "b", Metric: MetricUSD, Amount: 5e6, By: "ann", Why: "the release", From: noon, Until: noon.Add(2 * time.Hour)}
+	purse := Raise{Name: "each/builder", Metric: MetricTokens, Amount: 1000, By: "ann", From: noon, Until: noon.Add(time.Hour)}
+	silences := []Silence{one.Silence(), purse.Silence(), {Rule: "agent-stuck"}, {Rule: "@raised x"}, {Rule: "@raised usd -5 x", Subject: Subject{KindBudget, "b"}, Until: noon.Add(time.Hour)}}
+	got := Raises(silences, noon)
+	if len(got) != 2 || got[0] != one || got[1] != purse {
+		t.Fatalf("%+v", got)
+	}
+	for _, c := range []struct {
+		budget, of string
+		m          SpendMetric
+		at         Instant
+		want       int
+	}{
+		{"b", "", MetricUSD, noon, 1}, {"b", "x", MetricUSD, noon, 1}, {"b", "", MetricTokens, noon, 0}, {"c", "", MetricUSD, noon, 0},
+		{"each", "builder", MetricTokens, noon, 1}, {"each", "other", MetricTokens, noon, 0},
+		{"b", "", MetricUSD, noon.Add(2 * time.Hour), 0}, {"b", "", MetricUSD, noon.Add(-time.Second), 0},
+	} {
+		n := 0
+		for _, r := range got {
+			if r.Counts(c.budget, c.of, c.m, c.at) {
+				n++
+			}
+		}
+		if n != c.want {
+			t.Errorf("%+v: %d count", c, n)
+		}
+	}
+	silences[0] = one.End(noon.Add(time.Minute), "bob")
+	if left := Raises(silences, noon.Add(time.Minute)); len(left) != 1 {
+		t.Errorf("one was ended, and %d are in force", len(left))
+	}
+}
+
+func TestPurse(t *testing.T) {
+	who := Spender{Agent: "build-1", Role: "builder", Kind: "claude"}
+	for _, c := range []struct {
+		b    Budget
+		of   string
+		want bool
+	}{
+		{Budget{By: SpendByFleet}, "", true}, {Budget{By: SpendByFleet, Of: "x"}, "", true},
+		{Budget{By: SpendByAgent}, "build-1", true}, {Budget{By: SpendByAgent, Of: "build-*"}, "build-1", true}, {Budget{By: SpendByAgent, Of: "test-*"}, "build-1", false},
+		{Budget{By: SpendByRole, Of: "builder"}, "builder", true}, {Budget{By: SpendByProject}, "", false}, {Budget{By: SpendByKind, Of: "c*"}, "claude", true},
+	} {
+		if of, ok := c.b.Purse(who); of != c.of || ok != c.want {
+			t.Errorf("%+v: %q %v", c.b, of, ok)
+		}
+	}
+}
+
+func TestTokenWords(t *testing.T) {
+	for n, want := range map[int64]string{0: "0", 999: "999", 1000: "1k", 1234: "1.23k", 1_500_000: "1.5M", 2_000_000_000: "2G"} {
+		if got := TokenWords(n); got != want {
+			t.Errorf("%d: %s, want %s", n, got, want)
+		}
+	}
+}
