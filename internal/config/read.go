@@ -37,7 +37,7 @@ func (c *Config) read() error {
 func (c *Config) readKey(p *problems, settings []setting, key string, value any) {
 	_, isTable := value.(map[string]any)
 	for _, s := range settings {
-		if s.key != key {
+		if s.key != key || isTable && c.sections[key] { // budget is a key, and a section
 			continue
 		}
 		if err := s.set(value); err != nil {
@@ -73,7 +73,8 @@ func (c *Config) settings() []setting {
 		{"patrol_every", duration(&c.PatrolEvery, 10*time.Second)},
 		{"patrol_idle_max", duration(&c.PatrolIdle, 0)},
 		{"grace", duration(&c.Grace, 0)},
-		{"budget", c.budget},
+		{"budget", c.budget}, // as action_budget was called before there were budgets of money
+		{"action_budget", c.budget},
 		{"blast", count(&c.Blast, 0, 10000)},
 		{"workers", count(&c.Workers, 1, 64)},
 		{"fail_on", oneOf(&c.FailOn, "P0", "P1", "P2", "P3", "P4", Never)},

@@ -113,6 +113,7 @@ func around() map[string]string {
 		"heartbeat.NAME":    "agent = \"a\"\nevery = \"1m\"\n",
 		"schedule.NAME":     "formula = \"patrol\"\nevery = \"1h\"\n",
 		"mail.NAME":         "work = \"close\"\n",
+		"budget.NAME":       "usd = 1\ntokens = 1\nscope = \"agent\"\n",
 		"pool.NAME":         "kind = \"claude\"\nprompt = \"work\"\nrepo = \"/w\"\n",
 		"notifier.NAME":     "type = \"telegram\"\nchat = \"-100\"\n" + token,
 		"route.NAME":        "to = [\"terminal\"]\n",

@@ -65,6 +65,7 @@ type system struct {
 	who        fleet.CoordinationPolicy // is told of work and convoys
 	handoff    fleet.HandoffPolicy
 	pools      []fleet.Pool
+	budgets    []fleet.Budget
 	conditions conditions // of gates
 	mail       map[fleet.MailType]fleet.MailAction
 
@@ -149,7 +150,7 @@ func (s *system) learned(ctx context.Context, action string, r fleet.Registratio
 
 func (s *system) policy(o fleet.PatrolOrder) fleet.Policy {
 	p := policy(s.cfg, s.limits, s.actor.Abilities(), o)
-	p.Triage, p.Mails, p.Coordination = s.triage, s.mail, s.who
+	p.Triage, p.Mails, p.Coordination, p.Budgets = s.triage, s.mail, s.who, s.budgets
 	if s.daemon { // one command starts nothing that it was not asked for
 		p.Handoff, p.Pools = s.handoff, s.pools
 	}

@@ -124,6 +124,7 @@ type Policy struct {
 	Triage     TriagePolicy       `json:"triage,omitzero"`
 	Handoff    HandoffPolicy      `json:"handoff,omitzero"`
 	Pools      []Pool             `json:"pools,omitempty"`
+	Budgets    []Budget           `json:"budgets,omitempty"` // of what models cost
 	// Coordination is who is notified of work and convoys.
 	Coordination CoordinationPolicy `json:"coordination,omitzero"`
 	// Mails is what mail of some types brings about.
