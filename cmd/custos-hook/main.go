@@ -8,7 +8,9 @@
 //
 // It never fails or delays an agent's turn: it always exits 0, and prints
 // nothing but what the daemon has for the agent. Flags it does not know it
-// leaves alone, so that an old one understands the hooks of a newer Custos.
+// leaves alone, so that an old one understands the hooks of a newer Custos. As the
+// command of a status line it becomes the person's own one, behind --then or in the
+// settings, so that this goes on being shown.
 //
 // Build it small and static, so that it starts in about a millisecond:
 //
@@ -43,6 +45,9 @@ func main() {
 	}
 	p.SetPayload(payload)
 	deliver(o.run, p)
+	if o.event == statusLine {
+		showOwn(o, payload)
+	}
 }
 
 // deliver posts the event, or spools it.
@@ -63,7 +68,9 @@ func deliver(run string, p hookwire.Post) {
 type order struct {
 	kind, event, run string
 	payload          string
-	given            bool // the payload is an argument
+	given            bool   // the payload is an argument
+	then             string // of a status line: what ours was put in the place of
+	installed        bool   // of a status line: ours stands in the settings, and was not launched with
 }
 
 // parse reads the command line; ok is false when there is nobody to tell, or
@@ -79,6 +86,10 @@ func parse(args []string, run string) (o order, ok bool) {
 			o.run = args[i]
 		case strings.HasPrefix(a, "--run="):
 			o.run = a[len("--run="):]
+		case strings.HasPrefix(a, "--then="):
+			o.then, o.installed = a[len("--then="):], true
+		case strings.HasPrefix(a, "--made="):
+			o.installed = true
 		case strings.HasPrefix(a, "--"):
 		default:
 			words = append(words, a)

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"encoding/base64"
 	"encoding/json"
 	"io"
 	"net"
@@ -299,5 +300,62 @@ func TestHookIsFast(t *testing.T) {
 	t.Logf("custos-hook: median %s of 200 whole processes; /bin/true: %s", post, floor)
 	if post > 100*time.Millisecond {
 		t.Errorf("median %s", post)
+	}
+}
+
+// A person's own status line is shown as before, whether ours was put in its place in the
+// settings or stands before it at a launch; the daemon need not be there.
+func TestAStatusLineShowsThePersonsOwn(t *testing.T) {
+	home, project := t.TempDir(), t.TempDir()
+	write := func(dir, name, text string) {
+		t.Helper()
+		if err := os.MkdirAll(filepath.Join(dir, ".claude"), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, ".claude", name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	line := func(command string) string {
+		b, _ := json.Marshal(map[string]any{"statusLine": map[string]string{"type": "command", "command": command}})
+		return string(b)
+	}
+	payload, _ := json.Marshal(map[string]any{"model": "m", "workspace": map[string]string{"project_dir": project}})
+	shown := func(args ...string) string {
+		t.Helper()
+		c := hook(t, append([]string{"claude", "StatusLine", "--run", runDir(t)}, args...)...)
+		c.Env = append(c.Env, "HOME="+home, "PATH="+os.Getenv("PATH"))
+		c.Stdin = bytes.NewReader(payload)
+		out, err := c.CombinedOutput()
+		if err != nil {
+			t.Fatalf("%v: %s", err, out)
+		}
+		return string(out)
+	}
+	if got := shown(); got != "" {
+		t.Errorf("without one of their own: %q", got)
+	}
+	write(home, "settings.json", line(`printf 'mine: '; cat`))
+	if got, want := shown(), "mine: "+string(payload); got != want {
+		t.Errorf("at a launch: %q, want %q", got, want)
+	}
+	write(project, "settings.json", line(`echo "the project's"`))
+	if got, want := shown(), "the project's\n"; got != want {
+		t.Errorf("of the project: %q, want %q", got, want)
+	}
+	then := base64.URLEncoding.EncodeToString([]byte(`"echo was; exit 3"`))
+	write(project, "settings.json", line("/x/custos-hook claude StatusLine --run /r --then="+then))
+	c := hook(t, "claude", "StatusLine", "--run", runDir(t))
+	c.Env = append(c.Env, "HOME="+home, "PATH="+os.Getenv("PATH"))
+	c.Stdin = bytes.NewReader(payload)
+	if out, err := c.Output(); string(out) != "was\n" || c.ProcessState.ExitCode() != 3 {
+		t.Errorf("launched over ours that was installed: %q %v", out, err)
+	}
+	if got := shown("--made=0"); got != "" {
+		t.Errorf("installed in the place of none: %q", got)
+	}
+	write(project, "settings.json", `{"statusLine": 7`)
+	if got, want := shown(), "mine: "+string(payload); got != want {
+		t.Errorf("beside settings that cannot be read: %q, want %q", got, want)
 	}
 }

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"math"
 	"strings"
 
 	"custos/internal/fleet"
@@ -80,6 +81,34 @@ func claudeStatus(p payload, e *fleet.HookEvent) {
 			e.Until, e.Text = until, "rate_limit"
 		}
 	}
+	e.Status = claudeReport(p)
+}
+
+// claudeReport reads what is given of model, context and cost. Before the first answer
+// the use is null, which is not known. Seen with 2.1.330.
+func claudeReport(p payload) *fleet.StatusReport {
+	window := p.object("context_window")
+	r := &fleet.StatusReport{Model: p.object("model").id("id"), Version: p.id("version"), Transcript: fleet.Line(p.text("transcript_path"), 1000),
+		Used: fleet.Unknown[int64]("not told"), Window: wholeNumber(window, "context_window_size"), MicroUSD: fleet.Unknown[int64]("not told")}
+	if use := window.object("current_usage"); len(use) > 0 {
+		var sum int64
+		for _, name := range []string{"input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens"} {
+			sum += wholeNumber(use, name).Or(0)
+		}
+		r.Used = fleet.Known(sum)
+	}
+	if usd, ok := p.object("cost").number("total_cost_usd"); ok && usd >= 0 && usd < 1e6 {
+		r.MicroUSD = fleet.Known(int64(math.Round(usd * 1e6)))
+	}
+	return r
+}
+
+func wholeNumber(p payload, key string) fleet.Leaf[int64] {
+	n, ok := p.number(key)
+	if !ok {
+		return fleet.Unknown[int64]("not told")
+	}
+	return tokenCount(&n)
 }
 
 // codexHook reads the hooks of Codex, which has those of Claude Code, and its

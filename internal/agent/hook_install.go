@@ -40,7 +40,7 @@ func InstallHooks(kind string, settings []byte, hookBinary, runDir string) ([]by
 			return nil, fmt.Errorf("cannot add hooks to the settings of %s: %w", kind, err)
 		}
 	}
-	return b, nil
+	return addStatusLine(kind, b, hookBinary, runDir)
 }
 
 // UninstallHooks takes our hooks out of the text of a kind's settings. What
@@ -50,7 +50,10 @@ func UninstallHooks(kind string, settings []byte) ([]byte, error) {
 	if !slices.Contains(HookKinds(), kind) {
 		return nil, fmt.Errorf("cannot change the hooks of %s: it has none that are known", kind)
 	}
-	b := slices.Clone(settings)
+	b, err := dropStatusLine(kind, slices.Clone(settings))
+	if err != nil {
+		return nil, fmt.Errorf("cannot read the settings of %s: %w", kind, err)
+	}
 	for {
 		found, err := ours(kind, b)
 		if err != nil {

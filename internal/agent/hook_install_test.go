@@ -59,7 +59,7 @@ func (w *scribe) space() {
 func (w *scribe) object(depth int, top bool) {
 	w.b.WriteString("{")
 	w.space()
-	keys := []string{`"a"`, `"a"`, `"hooks"`, `"ho\u006fks"`, `"Stop"`, `"plugin"`, `"x\"y"`, `"command"`}
+	keys := []string{`"a"`, `"a"`, `"hooks"`, `"ho\u006fks"`, `"Stop"`, `"plugin"`, `"statusLine"`, `"x\"y"`, `"command"`}
 	n := rapid.IntRange(0, 3).Draw(w.t, "members")
 	for i := range n {
 		key := rapid.SampledFrom(keys).Draw(w.t, "key")
@@ -74,6 +74,8 @@ func (w *scribe) object(depth int, top bool) {
 			w.hooks()
 		case top && name == "plugin":
 			w.array(depth + 1)
+		case top && name == "statusLine":
+			w.statusLine(depth + 1)
 		default:
 			w.value(depth + 1)
 		}
@@ -84,6 +86,16 @@ func (w *scribe) object(depth int, top bool) {
 		}
 	}
 	w.b.WriteString("}")
+}
+
+// statusLine is one that a person has, or something else under its name.
+func (w *scribe) statusLine(depth int) {
+	lines := []string{`{"type": "command", "command": "~/line.sh"}`, `{"padding":0, "command":"a \u00e9 'b' \"c\"",/* mine */"type":"command"}`, `{"type":"command","command":""}`, `{"type": "static"}`, `{"command":7,"type":"command"}`}
+	if pick := rapid.IntRange(0, len(lines)).Draw(w.t, "status line"); pick < len(lines) {
+		w.b.WriteString(lines[pick])
+		return
+	}
+	w.value(depth)
 }
 
 func (w *scribe) hooks() {

@@ -77,7 +77,7 @@ func HookLimits(kind string) []string {
 			"an interrupt by Esc, and the answer to a dialog, fire no hook",
 			"a rate limit is reported when it ends the turn, not while Claude Code retries",
 			"nothing is reported when it is killed",
-			"context and limits are reported to a status line only, which Custos does not replace",
+			"context, cost and limits are reported to its status line only: ours runs the user's own, and one of the project's settings takes the place of ours where hooks were installed",
 			"a --settings of the agent's own command line takes the place of ours",
 		}
 	case "codex":
@@ -155,7 +155,11 @@ func hookSettings(kind, hookBinary, runDir string) []byte {
 	for _, e := range hookEvents(kind) {
 		lines = append(lines, fmt.Sprintf("    %q: [%s]", e.name, hookGroup(kind, e, hookCommand(kind, e.name, hookBinary, runDir))))
 	}
-	return []byte("{\n  \"hooks\": {\n" + strings.Join(lines, ",\n") + "\n  }\n}\n")
+	text := "{\n  \"hooks\": {\n" + strings.Join(lines, ",\n") + "\n  }"
+	if keys := statusLinePath(kind); len(keys) == 1 {
+		text += ",\n  " + quoted(keys[0]) + ": " + statusLineValue(statusLineCommand(kind, hookBinary, runDir, ""))
+	}
+	return []byte(text + "\n}\n")
 }
 
 // codexArgs puts the hooks on the command line, because Codex does not read them

@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -12,6 +13,15 @@ import (
 
 	"custos/internal/fleet"
 )
+
+// statusOf2_1_330 is what Claude Code 2.1.330 gives its status line, after an answer.
+const statusOf2_1_330 = `{"session_id":"c6cfb17c","transcript_path":"/h/.claude/projects/-h-p/c6cfb17c.jsonl","cwd":"/h/p","effort":{"level":"medium"},"model":{"id":"claude-opus-5-5","display_name":"Opus 5.5"},
+"workspace":{"current_dir":"/h/p","project_dir":"/h/p","added_dirs":[]},"version":"2.1.330","output_style":{"name":"default"},"cost":{"total_cost_usd":0.1234567,"total_duration_ms":781,"total_api_duration_ms":0,"total_lines_added":0,"total_lines_removed":0},
+"context_window":{"total_input_tokens":40012,"total_output_tokens":31,"context_window_size":1000000,"current_usage":{"input_tokens":12,"output_tokens":31,"cache_creation_input_tokens":10000,"cache_read_input_tokens":30000},"used_percentage":4,"remaining_percentage":96},
+"exceeds_200k_tokens":false,"fast_mode":false,"thinking":{"enabled":true}}`
+
+// silent is a status line that was given nothing of it.
+var silent = fleet.StatusReport{Used: fleet.Unknown[int64]("not told"), Window: fleet.Unknown[int64]("not told"), MicroUSD: fleet.Unknown[int64]("not told")}
 
 // TestParseHook reads payloads as the CLIs gave them: claude 2.1.197, codex
 // 0.169.0, gemini 0.61.0, opencode 1.18.33, shortened where nothing is read.
@@ -54,9 +64,11 @@ func TestParseHook(t *testing.T) {
 		{"claude", "", `{"hook_event_name":"Stop"}`, fleet.HookEvent{Event: fleet.HookStop}},
 		{"claude", "Stop", ``, fleet.HookEvent{Event: fleet.HookStop}},
 		{"claude", "Status", `{"session_id":"s","context_window":{"used_percentage":81.5},"rate_limits":{"five_hour":{"used_percentage":100,"resets_at":1795170000},"seven_day":{"used_percentage":20,"resets_at":1795900000}}}`,
-			fleet.HookEvent{Event: fleet.HookStatus, Session: "s", Text: "rate_limit", Context: fleet.Known(81.5), Until: fleet.Instant{Wall: time.Unix(1795170000, 0).UTC()}}},
+			fleet.HookEvent{Event: fleet.HookStatus, Session: "s", Text: "rate_limit", Context: fleet.Known(81.5), Until: fleet.Instant{Wall: time.Unix(1795170000, 0).UTC()}, Status: &silent}},
 		{"claude", "Status", `{"context_window":{"used_percentage":null},"rate_limits":{"five_hour":{"used_percentage":99,"resets_at":1795170000}}}`,
-			fleet.HookEvent{Event: fleet.HookStatus}},
+			fleet.HookEvent{Event: fleet.HookStatus, Status: &silent}},
+		{"claude", "StatusLine", statusOf2_1_330, fleet.HookEvent{Event: fleet.HookStatus, Session: "c6cfb17c", Context: fleet.Known(4.0), Status: &fleet.StatusReport{
+			Model: "claude-opus-5-5", Version: "2.1.330", Transcript: "/h/.claude/projects/-h-p/c6cfb17c.jsonl", Used: fleet.Known[int64](40012), Window: fleet.Known[int64](1000000), MicroUSD: fleet.Known[int64](123457)}}},
 
 		{"codex", "PreToolUse", `{` + base + `"turn_id":"01","model":"gpt-5","tool_name":"Bash","tool_input":{"command":"echo hi"},"tool_use_id":"call_1"}`,
 			fleet.HookEvent{Event: fleet.HookToolBegin, Session: "8eda28e5", Tool: "Bash", CallID: "call_1", Args: "command=echo hi #"}},
@@ -111,7 +123,7 @@ func TestParseHook(t *testing.T) {
 				t.Errorf("%s %s: context %v was never told", c.kind, c.event, got.Context)
 			}
 		}
-		if got != c.want {
+		if !reflect.DeepEqual(got, c.want) {
 			t.Errorf("%s %s\n got %+v\nwant %+v", c.kind, c.event, got, c.want)
 		}
 	}

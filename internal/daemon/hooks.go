@@ -22,6 +22,33 @@ type hookReceiver struct {
 	mu    sync.Mutex
 	batch *store.HookBatch
 	of    *store.Store
+	// status is the last of each agent's status line that was written down; forgotten as a
+	// whole when it grows, which costs a row each.
+	status map[string]fleet.HookEvent
+}
+
+// mostStatuses is of how many agents the last status line is remembered.
+const mostStatuses = 2000
+
+// isNews says whether an event is to be written down: a status line is called several times
+// a second.
+func (e *hookReceiver) isNews(event fleet.HookEvent) bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return event.Event != fleet.HookStatus || agent.StatusNews(e.status[event.Key()], event)
+}
+
+// written remembers a status line that was written down.
+func (e *hookReceiver) written(event fleet.HookEvent) {
+	if event.Event != fleet.HookStatus {
+		return
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.status == nil || len(e.status) > mostStatuses {
+		e.status = map[string]fleet.HookEvent{}
+	}
+	e.status[event.Key()] = event
 }
 
 var _ server.Hooks = (*hookReceiver)(nil)
@@ -37,7 +64,13 @@ func (e *hookReceiver) Take(ctx context.Context, p hookwire.Post) (output string
 		return "", err
 	}
 	event := server.HookEvent(p, parsed)
+	if !e.isNews(event) {
+		return "", nil
+	}
 	fresh, err := batch.TakeHook(ctx, event)
+	if err == nil {
+		e.written(event)
+	}
 	if err == nil && fresh {
 		e.s.loop.Stir()
 		e.s.board.LookNow(fleet.PartAgents)

@@ -19,6 +19,18 @@ type HookEvent struct {
 	Text     string        `json:"text,omitempty"`    // of a prompt: its hash and first words; of an error: its name
 	Context  Leaf[float64] `json:"context"`           // context used, percent
 	Until    Instant       `json:"until,omitzero"`    // of a rate limit: when it resets
+	Status   *StatusReport `json:"status,omitempty"`  // of a status line
+}
+
+// StatusReport is what a CLI gives to the command of its status line, besides how full its
+// context is and which limit is reached. What it does not give is unknown.
+type StatusReport struct {
+	Model      string      `json:"model,omitempty"`
+	Version    string      `json:"version,omitempty"`    // of the CLI
+	Transcript string      `json:"transcript,omitempty"` // the file in which it keeps the conversation
+	Used       Leaf[int64] `json:"used"`                 // tokens of its context that are used
+	Window     Leaf[int64] `json:"window"`               // tokens that its context holds
+	MicroUSD   Leaf[int64] `json:"micro_usd"`            // what the session cost so far, in millionths of a dollar
 }
 
 // HookName is the normalised name of a hook event.
