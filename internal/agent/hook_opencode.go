@@ -1,6 +1,10 @@
 package agent
 
-import "custos/internal/fleet"
+import (
+	"cmp"
+
+	"custos/internal/fleet"
+)
 
 // opencodeHook reads what hooks/opencode.js posts: events of OpenCode, each with
 // its properties. Payloads seen with 1.18.33.
@@ -29,6 +33,8 @@ func opencodeHook(event string, p payload, e *fleet.HookEvent) {
 		}
 	case "question.asked":
 		e.Event, e.CallID = fleet.HookQuestion, p.object("tool").id("callID")
+	case "permission.replied", "question.replied", "question.rejected":
+		e.Event, e.CallID, e.Text = fleet.HookAnswered, p.object("tool").id("callID"), cmp.Or(p.word("reply"), event)
 	case "session.idle":
 		e.Event = fleet.HookStop
 	case "session.error":

@@ -23,7 +23,7 @@ func isStart(e fleet.HookEvent) bool { return e.Event == fleet.HookSessionStart 
 // OfTurn says whether an event shows that a turn has begun.
 func OfTurn(e fleet.HookEvent) bool {
 	switch e.Event {
-	case fleet.HookPrompt, fleet.HookToolBegin, fleet.HookToolEnd, fleet.HookPermission, fleet.HookQuestion, fleet.HookStop, fleet.HookFailure, fleet.HookCompact:
+	case fleet.HookPrompt, fleet.HookToolBegin, fleet.HookToolEnd, fleet.HookPermission, fleet.HookQuestion, fleet.HookAnswered, fleet.HookStop, fleet.HookFailure, fleet.HookCompact:
 		return true
 	}
 	return false

@@ -50,9 +50,9 @@ type Reported struct {
 // Gather folds hook events into what they amount to at now. Events of another
 // instance than the given one are not heard; events without one are.
 //
-// A request (permission, question) is over when its tool ends, when the turn
-// ends, or when a prompt or a session begins; nothing else answers it, for CLIs
-// report nothing when a person answers.
+// A request (permission, question) is over when it is told that it was answered,
+// when its tool ends, when the turn ends, or when a prompt or a session begins.
+// Most CLIs report nothing when a person answers.
 func Gather(events []fleet.HookEvent, instance string, now fleet.Instant, limits Deadlines) Reported {
 	h := gathering{tools: map[string]fleet.ToolCall{}}
 	for _, e := range inOrder(events, instance) {
@@ -140,6 +140,8 @@ func (h *gathering) hear(e fleet.HookEvent) {
 		h.end(e)
 	case fleet.HookPermission, fleet.HookQuestion:
 		h.ask(e)
+	case fleet.HookAnswered:
+		h.answered(e)
 	case fleet.HookStop:
 		h.over()
 		h.say(e, fleet.StateIdle, "its hooks say that its turn has ended")
@@ -262,6 +264,16 @@ func (h *gathering) ask(e fleet.HookEvent) {
 	}
 	h.told.State = "" // each request is one of its own
 	h.say(e, fleet.StateWaiting, says)
+}
+
+// answered ends the request that it is about. What it asked for goes on, or is
+// over; a refusal that ends the turn is told by its own event.
+func (h *gathering) answered(e fleet.HookEvent) {
+	if !h.asks.on || e.CallID != "" && h.asks.bound && h.asks.key != e.CallID {
+		return
+	}
+	h.asks = request{}
+	h.say(e, fleet.StateWorking, "its hooks say that what it asked was answered")
 }
 
 // fail reads the error that ended a turn, by the names that ParseHook gives

@@ -45,6 +45,7 @@ const (
 	HookToolEnd      HookName = "tool-end"
 	HookPermission   HookName = "permission" // it asks whether it may
 	HookQuestion     HookName = "question"   // it waits for an answer
+	HookAnswered     HookName = "answered"   // what it asked was answered, or taken back
 	HookStop         HookName = "stop"       // the turn ended
 	HookFailure      HookName = "failure"    // the turn ended by an error: rate_limit, authentication, …
 	HookCompact      HookName = "compact"    // the context is about to be compacted

@@ -79,7 +79,7 @@ func conversation(r fleet.Registration, seen *fleet.Agent) string {
 func atWork(told []fleet.HookEvent) bool {
 	for _, e := range slices.Backward(told) {
 		switch e.Event {
-		case fleet.HookPrompt, fleet.HookToolBegin, fleet.HookToolEnd, fleet.HookPermission, fleet.HookQuestion, fleet.HookCompact:
+		case fleet.HookPrompt, fleet.HookToolBegin, fleet.HookToolEnd, fleet.HookPermission, fleet.HookQuestion, fleet.HookAnswered, fleet.HookCompact:
 			return true
 		case fleet.HookStop, fleet.HookFailure, fleet.HookSessionStart, fleet.HookSessionEnd:
 			return false

@@ -46,6 +46,7 @@ const told = new Set([
 
 export const Custos = async () => {
   const children = new Set(); // sessions of subagents: their end is not the agent's
+  const asked = new Map(); // which call each open request is about: an answer names the request only
   return {
     event: async ({ event }) => {
       const p = event.properties ?? {};
@@ -53,7 +54,9 @@ export const Custos = async () => {
       const asks = event.type.startsWith("permission.") || event.type.startsWith("question.");
       if (event.type === "session.status" && p.status?.type !== "retry") return; // busy and idle come many times a turn
       if (!told.has(event.type) || (!asks && children.has(p.sessionID ?? p.info?.id))) return;
-      tell(event.type, p);
+      if (event.type.endsWith(".asked")) asked.set(p.id, p.tool);
+      tell(event.type, asked.has(p.requestID) ? { ...p, tool: asked.get(p.requestID) } : p);
+      asked.delete(p.requestID);
     },
     "chat.message": async (input, output) => {
       if (children.has(input.sessionID)) return;

@@ -1,0 +1,65 @@
+package agent
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// played runs what a plugin of ours is told by its CLI, and returns what it tells
+// a hook in its place: a line for each event, its name and its payload.
+func played(t *testing.T, text []byte, script string) []string {
+	t.Helper()
+	node, err := exec.LookPath("node")
+	if err != nil {
+		t.Skip("node is not here, and runs the plugins")
+	}
+	dir := t.TempDir()
+	hook := filepath.Join(dir, "custos-hook")
+	for name, text := range map[string]string{
+		hook:                             "#!/bin/sh\necho \"$2 $(cat)\" >>" + dir + "/told\n",
+		filepath.Join(dir, "plugin.mjs"): strings.NewReplacer("__HOOK__", quoted(hook), "__RUN__", quoted(dir)).Replace(string(text)),
+		filepath.Join(dir, "main.mjs"):   script,
+	} {
+		if err := os.WriteFile(name, []byte(text), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Mkdir(filepath.Join(dir, "hooks"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := exec.Command(node, filepath.Join(dir, "main.mjs")).CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	told, err := os.ReadFile(filepath.Join(dir, "told"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.Split(strings.TrimSpace(string(told)), "\n")
+}
+
+// TestOpencodePluginTellsWhatWasAnswered: an answer names a request only, and the
+// call that it was about is told beside it.
+func TestOpencodePluginTellsWhatWasAnswered(t *testing.T) {
+	told := played(t, []byte(opencodePlugin), `
+import { Custos } from "./plugin.mjs";
+const c = await Custos();
+await c.event({ event: { type: "permission.asked", properties: { id: "per_1", sessionID: "s", permission: "bash", tool: { callID: "call_1" } } } });
+await c.event({ event: { type: "question.asked", properties: { id: "que_1", sessionID: "s", tool: { callID: "call_2" } } } });
+await c.event({ event: { type: "permission.replied", properties: { requestID: "per_1", sessionID: "s", reply: "once" } } });
+await c.event({ event: { type: "question.rejected", properties: { requestID: "que_1", sessionID: "s" } } });
+await c.event({ event: { type: "permission.replied", properties: { requestID: "per_0", sessionID: "s", reply: "once" } } });
+`)
+	want := []string{
+		`permission.asked {"id":"per_1","sessionID":"s","permission":"bash","tool":{"callID":"call_1"}}`,
+		`question.asked {"id":"que_1","sessionID":"s","tool":{"callID":"call_2"}}`,
+		`permission.replied {"requestID":"per_1","sessionID":"s","reply":"once","tool":{"callID":"call_1"}}`,
+		`question.rejected {"requestID":"que_1","sessionID":"s","tool":{"callID":"call_2"}}`,
+		`permission.replied {"requestID":"per_0","sessionID":"s","reply":"once"}`,
+	}
+	if got := strings.Join(told, "\n"); got != strings.Join(want, "\n") {
+		t.Errorf("told\n%s\nwant\n%s", got, strings.Join(want, "\n"))
+	}
+}
