@@ -106,6 +106,10 @@ type ScreenMark struct {
 	Ends string `toml:"ends"`
 	// OverWorking lets the mark stand against a title that says working.
 	OverWorking bool `toml:"over_working"`
+	// OverCPU lets the mark stand against processor time: while the CLI works it
+	// shows something else there, so what computes is a server or a tool that it
+	// keeps in the background.
+	OverCPU bool `toml:"over_cpu"`
 }
 
 // MarkState is an agent state in a kind's data.

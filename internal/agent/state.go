@@ -306,12 +306,12 @@ func (r *reading) byIdleTitle() (Verdict, bool) {
 	return v, true
 }
 
-// byCPU: what begins uses the processor too, so that in its first seconds that only
+// byCPU: a mark that the CLI never shows while it works stands against it. What begins uses the processor too, so that in its first seconds that only
 // says that it works where its screen shows that it has begun.
 func (r *reading) byCPU() (Verdict, bool) {
 	cpu, ok := r.CPU.Get()
 	return Verdict{State: fleet.StateWorking, Reason: fmt.Sprintf("its processes use %.0f %% of a core", cpu), Source: SourceCPU},
-		ok && cpu >= busyCPU && (!r.isYoung() || r.screenTells())
+		ok && cpu >= busyCPU && !r.screen.OverCPU && (!r.isYoung() || r.screenTells())
 }
 
 func (r *reading) byScreen() (Verdict, bool) { return r.fromScreen(), r.screenTells() }

@@ -13,13 +13,14 @@ func seconds(n int) fleet.Leaf[fleet.Duration] {
 }
 
 const (
-	claudePrompt = "────────────────────\n❯ \n────────────────────\n  ? for shortcuts\n"
-	claudeAsks   = " Do you want to proceed?\n ❯ 1. Yes\n   2. No\n Esc to cancel · Tab to amend\n"
+	claudePrompt   = "────────────────────\n❯ \n────────────────────\n  ? for shortcuts\n"
+	opencodePrompt = "  ┃\n  ┃  Build · Mock Model\n  ╹▀▀▀▀▀▀▀▀▀▀▀▀▀▀▀▀▀▀\n   ~/project   tab agents  ctrl+p commands\n"
+	claudeAsks     = " Do you want to proceed?\n ❯ 1. Yes\n   2. No\n Esc to cancel · Tab to amend\n"
 )
 
 // The order of trust, one case for each step of it.
 func TestStateOrder(t *testing.T) {
-	claude, codex := kindOf(t, "claude"), kindOf(t, "codex")
+	claude, codex, opencode := kindOf(t, "claude"), kindOf(t, "codex"), kindOf(t, "opencode")
 	reg := func(status string) fleet.Leaf[Registry] {
 		return fleet.Known(Registry{Status: status, WaitingFor: "Bash"})
 	}
@@ -39,6 +40,9 @@ func TestStateOrder(t *testing.T) {
 		"ambiguous title alone":             {Signals{Kind: claude, Title: fleet.Known("✳ x")}, "unknown", SourceNone},
 		"ambiguous title and prompt":        {Signals{Kind: claude, Title: fleet.Known("✳ x"), Screen: fleet.Known(claudePrompt)}, "idle", SourceTitle},
 		"cpu above the screen's prompt":     {Signals{Kind: claude, CPU: fleet.Known(50.0), Screen: fleet.Known(claudePrompt)}, "working", SourceCPU},
+		"opencode's prompt above cpu":       {Signals{Kind: opencode, CPU: fleet.Known(50.0), Screen: fleet.Known(opencodePrompt), Age: seconds(60)}, "idle", SourceScreen},
+		"opencode's prompt above young cpu": {Signals{Kind: opencode, CPU: fleet.Known(50.0), Screen: fleet.Known(opencodePrompt), Age: seconds(5)}, "idle", SourceScreen},
+		"no prompt of opencode, and cpu":    {Signals{Kind: opencode, CPU: fleet.Known(50.0), Screen: fleet.Known("x"), Age: seconds(60)}, "working", SourceCPU},
 		"little cpu says nothing":           {Signals{Kind: claude, CPU: fleet.Known(2.0)}, "unknown", SourceNone},
 		"a prompt that is always there":     {Signals{Kind: codex, Screen: fleet.Known("› x\n  m · /p\n  ? for shortcuts")}, "unknown", SourceNone},
 		"output just now":                   {Signals{Kind: codex, Activity: seconds(1)}, "working", SourceActivity},
