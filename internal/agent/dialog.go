@@ -82,9 +82,10 @@ func (m DialogMark) checkChoices(re *regexp.Regexp) error {
 }
 
 // ReadDialog reads the dialog an agent stands at, if its screen ends in one. A
-// title that says working stands against it: the text is then old, or printed.
+// title that says working stands against it: the text is then old, or printed. Not
+// so where the CLI is known to leave its title so.
 func ReadDialog(k Kind, screen, title string) (fleet.Dialog, bool) {
-	if m, ok := k.readTitle(title); ok && fleet.AgentState(m.State) == fleet.StateWorking {
+	if m, ok := k.readTitle(title); ok && fleet.AgentState(m.State) == fleet.StateWorking && !k.overWorking(screen) {
 		return fleet.Dialog{}, false
 	}
 	ends := ends(screen)
@@ -96,6 +97,11 @@ func ReadDialog(k Kind, screen, title string) (fleet.Dialog, bool) {
 		}
 	}
 	return fleet.Dialog{}, false
+}
+
+func (k Kind) overWorking(screen string) bool {
+	m, ok := k.readScreen(screen)
+	return ok && m.OverWorking
 }
 
 func (m DialogMark) read(re *regexp.Regexp, at []string) fleet.Dialog {

@@ -263,6 +263,8 @@ func (r *reading) since(i fleet.Instant) fleet.Leaf[fleet.Duration] {
 func (r *reading) byBanner() (Verdict, bool) {
 	switch fleet.AgentState(r.screen.State) {
 	case fleet.StateRateLimited, fleet.StateAuthLost, fleet.StateContextHigh:
+	case fleet.StateWaiting, fleet.StateDialog:
+		return r.fromScreen(), r.screen.OverWorking
 	default:
 		return Verdict{}, false
 	}
