@@ -306,7 +306,7 @@ func (l *ledgerFile) trim(now func() fleet.Instant) func(context.Context) error 
 	return func(ctx context.Context) error {
 		return l.write(ctx, func(st *store.Store) error {
 			at := now()
-			return errors.Join(st.Trim(ctx, at), st.TrimHooks(ctx, at, 0, 0))
+			return errors.Join(st.Trim(ctx, at), st.TrimHooks(ctx, at, 0, 0), st.TrimUsage(ctx, at, 0, 0))
 		})
 	}
 }
