@@ -77,6 +77,12 @@ type Foreteller interface {
 	Foretell(tell func(fleet.Registration))
 }
 
+// arriver is a Run that gives an agent something. It is asked once, after Do and Verify,
+// however they ended; nil means that nothing was given.
+type arriver interface {
+	Arrived() *fleet.Arrival
+}
+
 // judged is a Run that asked a judge. It is asked once, after Do and Verify,
 // however they ended: what was spent counts. nil is no question.
 type judged interface {

@@ -92,6 +92,9 @@ func (p *performance) learn(run Run) {
 		if l, ok := run.(learner); ok {
 			p.result.Registration = l.Learned()
 		}
+		if a, ok := run.(arriver); ok {
+			p.result.Arrival = a.Arrived()
+		}
 		if j, ok := run.(judged); ok {
 			p.result.Verdict = j.Judged()
 		}

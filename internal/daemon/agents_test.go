@@ -263,7 +263,7 @@ func TestAnAgentsLife(t *testing.T) {
 	if first.Owner != "custos" || first.PID == 0 {
 		t.Fatalf("%+v", first)
 	}
-	if o := w.order(api.OrderRequest{Do: "nudge", Agent: "builder", Text: "fake reply again"}); o.State != "done" || !strings.Contains(o.Why, "acknowledged") {
+	if o := w.order(api.OrderRequest{Do: "nudge", Agent: "builder", Text: "fake reply again"}); o.State != "done" || !strings.Contains(o.Why, "delivered (proof: hook)") {
 		t.Errorf("nudge: %+v", o)
 	}
 	screen, err := w.client().Screen(t.Context(), "builder", 40)

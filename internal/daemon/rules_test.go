@@ -283,7 +283,7 @@ func (w *rulesTown) nothingElse(t *testing.T, c *ruleCase) {
 
 func isNudged(t *testing.T, w *rulesTown, c *ruleCase, _ api.AgentRow) {
 	o := w.give(t, api.OrderRequest{Do: "nudge", Agent: c.name, Text: "fake reply nudged"})
-	if o.State != "done" || !strings.Contains(o.Why, "acknowledged") {
+	if o.State != "done" || !strings.Contains(o.Why, "delivered (proof: hook)") {
 		t.Errorf("the nudge: %+v", o)
 	}
 	if again := strings.Contains(o.Why, "once more"); again != (c.fake == "dropenter") {

@@ -246,7 +246,7 @@ func (w *town) nudgeIsDelivered(t *testing.T, was before) {
 		o, err = w.client().OrderState(t.Context(), was.nudge.ID)
 		return err == nil && o.Over
 	})
-	if o.State != "done" || !strings.Contains(o.Why, "acknowledged") {
+	if o.State != "done" || !strings.Contains(o.Why, "delivered (proof: hook)") {
 		t.Errorf("the nudge became %+v", o)
 	}
 }

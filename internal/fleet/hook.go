@@ -19,6 +19,7 @@ type HookEvent struct {
 	Text     string        `json:"text,omitempty"`    // of a prompt: its hash and first words; of an error: its name
 	Context  Leaf[float64] `json:"context"`           // context used, percent
 	Until    Instant       `json:"until,omitzero"`    // of a rate limit: when it resets
+	Source   UsageSource   `json:"source,omitempty"`  // what it was seen by; "" for a hook
 	Status   *StatusReport `json:"status,omitempty"`  // of a status line
 }
 

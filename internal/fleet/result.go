@@ -31,6 +31,9 @@ type Result struct {
 	// worktree, session, prompt, checkpoint. Only those fields are taken from it.
 	Registration *Registration `json:"registration,omitempty"`
 	Verdict      *Verdict      `json:"verdict,omitempty"` // what a judge said
+	// Arrival is what became of what the action was to give an agent; nil for an action
+	// that gives none, and for one that did not begin: then nothing was given.
+	Arrival *Arrival `json:"arrival,omitempty"`
 }
 
 // ActionStage is how far an action got, as journalled.

@@ -44,7 +44,7 @@ func TestLifeOfAnAgent(t *testing.T) {
 		t.Errorf("its environment is %q", env)
 	}
 	g.awaitReady(r.Name)
-	if how := g.must(g.nudge(r.Name, "say hello\nin two lines", nudge.Options{})); how != "acknowledged" {
+	if how := g.must(g.nudge(r.Name, "say hello\nin two lines", nudge.Options{})); how != "delivered (proof: hook)" {
 		t.Errorf("nudge: %q", how)
 	}
 	g.awaitReady(r.Name)
@@ -221,7 +221,7 @@ func TestNudgeWithALostEnter(t *testing.T) {
 	g := newGround(t)
 	g.ready("deaf", "--fake", "dropenter")
 	how := g.must(g.nudge("deaf", "do it now", nudge.Options{Again: "300ms"}))
-	if !strings.Contains(how, "acknowledged, after Enter was pressed once more") {
+	if !strings.Contains(how, "delivered (proof: hook), after Enter was pressed once more") {
 		t.Errorf("nudge: %q", how)
 	}
 	if got := g.noted("prompt"); len(got) != 1 || got[0] != "do it now" {

@@ -166,9 +166,10 @@ type View struct {
 	Pane     fleet.Pane
 	Screen   string
 	Dialog   *fleet.Dialog
-	Ready    fleet.Leaf[bool] // its prompt is there and empty, and nothing goes on
-	Composer fleet.Leaf[bool] // nothing half-written at its prompt
-	Working  bool             // its screen or title says so
+	Ready    fleet.Leaf[bool]   // its prompt is there and empty, and nothing goes on
+	Composer fleet.Leaf[bool]   // nothing half-written at its prompt
+	Typed    fleet.Leaf[string] // what stands at its prompt; "" for nothing
+	Working  bool               // its screen or title says so
 }
 
 // Look reads the place afresh. Place was called before.
@@ -188,6 +189,7 @@ func (l *Live) Look(ctx context.Context) (View, error) {
 		v.Dialog = &d
 	}
 	v.Ready, v.Composer = agent.Ready(l.Kind, v.Screen, pane.Title), agent.ComposerEmpty(l.Kind, v.Screen)
+	v.Typed = agent.Composer(l.Kind, v.Screen)
 	for _, s := range agent.ReadScreen(l.Kind, v.Screen, pane.Title) {
 		v.Working = v.Working || s.Hint == fleet.StateWorking
 	}

@@ -45,6 +45,7 @@ type ground struct {
 	ledger   map[string]fleet.Registration
 	count    int
 	foretold []fleet.Registration // while actions went on
+	arrived  *fleet.Arrival       // of the last action
 }
 
 func newGround(t *testing.T) *ground {
@@ -202,6 +203,9 @@ func (g *ground) perform(action act.Action, a fleet.Action) (effect string, err 
 	err = run.Do(ctx)
 	if err == nil {
 		effect, err = run.Verify(ctx)
+	}
+	if a, ok := run.(interface{ Arrived() *fleet.Arrival }); ok {
+		g.arrived = a.Arrived()
 	}
 	if l, ok := run.(interface{ Learned() *fleet.Registration }); ok {
 		if is := l.Learned(); is != nil {

@@ -1,8 +1,11 @@
 // Package nudge is the action "nudge": it gives an agent a text as its next
 // prompt. In a terminal that is a paste and, as a step of its own, Enter, and only
 // while the agent is idle, its input line is known to be empty and no person
-// may be typing there. The text is typed once, never again: what is not known to
-// have arrived is said to be undelivered.
+// may be typing there. What the agent's kind would take for something else than a
+// prompt is typed otherwise, or not at all. The text is typed once, never again: it is
+// delivered, by a proof that is named, or not delivered, or it cannot be told. What is
+// still at the prompt when it was not taken is taken away again, where it is exactly
+// what was typed: a text that stays there keeps every later one out.
 package nudge
 
 import (
@@ -94,7 +97,9 @@ func (x *Action) Prepare(ctx context.Context, a fleet.Action) (act.Run, error) {
 type run struct {
 	*agentrun.Live
 	x       *Action
-	text    string
+	text    string // as it is to be understood
+	typed   string // as it is typed
+	why     string // why that is not the same; "" where it is
 	talks   bool
 	before  agentrun.View
 	pasted  agentrun.View // as the screen was just before Enter
@@ -102,7 +107,8 @@ type run struct {
 	entered time.Time
 	twice   bool  // Enter was pressed once more
 	lost    error // why it is not known to have been sent
-	how     string
+	proof   fleet.Proof
+	arrival *fleet.Arrival // nil as long as nothing was typed
 }
 
 func (r *run) ready(ctx context.Context) error {
@@ -118,8 +124,8 @@ func (r *run) ready(ctx context.Context) error {
 	if r.Headless() {
 		return r.readyHeadless(ctx)
 	}
-	if err := (session.Input{Text: r.text}).Check(); err != nil {
-		return agentrun.Refused("%w", err)
+	if err := r.spell(); err != nil {
+		return err
 	}
 	r.talks = r.Talks(ctx)
 	return r.clear(ctx)
@@ -134,6 +140,17 @@ func (r *run) wanted() error {
 		return nil
 	}
 	return agentrun.Refused("it is %s, by %s", r.Reg.Desired, fleet.Line(r.Reg.DesiredBy, 40))
+}
+
+// spell finds what has to be typed so that the text arrives as a prompt.
+func (r *run) spell() (err error) {
+	if r.typed, r.why, err = r.Kind.AsPrompt(r.text); err != nil {
+		return agentrun.Never("%w: say it in other words", err)
+	}
+	if err := (session.Input{Text: r.typed}).Check(); err != nil {
+		return agentrun.Refused("%w", err)
+	}
+	return nil
 }
 
 // readyHeadless: only an agent that reads one message a line can be told more.
@@ -193,18 +210,20 @@ func (r *run) Do(ctx context.Context) error {
 	if err := r.clear(ctx); err != nil {
 		return err
 	}
-	if err := r.Provider.Type(ctx, r.Pane, session.Input{Text: r.text, Agent: r.Agent.Process}); err != nil {
-		return r.sent(err)
+	err := r.sent(r.Provider.Type(ctx, r.Pane, session.Input{Text: r.typed, Agent: r.Agent.Process}))
+	if err == nil && r.lost == nil {
+		r.send(ctx)
 	}
-	r.send(ctx)
-	return nil
+	return err
 }
 
 // sent returns an error of typing as one of Do, unless the text may have arrived.
 func (r *run) sent(err error) error {
 	if errors.Is(err, session.ErrInDoubt) {
-		r.lost = err
-		return nil
+		r.lost, err = err, nil
+	}
+	if err == nil {
+		r.arrival = &fleet.Arrival{Outcome: fleet.OutcomeUnknown, Why: "it was not looked for"}
 	}
 	return err
 }
@@ -239,40 +258,72 @@ func (r *run) enter(ctx context.Context) error {
 	return r.Provider.Type(ctx, r.Pane, session.Input{Key: session.KeyEnter, Agent: r.Agent.Process})
 }
 
-// Verify implements act.Run. The kind's own word counts, where it has one.
+// Verify implements act.Run. The agent's own word counts, where it has one.
 func (r *run) Verify(ctx context.Context) (string, error) {
-	if r.lost != nil {
-		return "", r.lost
+	if r.lost == nil {
+		r.lost = r.await(ctx)
 	}
+	if r.lost == nil {
+		r.arrival = &fleet.Arrival{Outcome: fleet.OutcomeDelivered, Proof: r.proof}
+		return r.arrived(), nil
+	}
+	r.arrival = r.takeBack(ctx)
+	if r.arrival.Proof != "" {
+		return r.arrived(), nil
+	}
+	return "", errors.New(r.arrival.Words())
+}
+
+// await waits for a proof that the text arrived.
+func (r *run) await(ctx context.Context) error {
 	err := agentrun.Wait(ctx, r.x.acknowledge, func(ctx context.Context) bool {
-		if r.acknowledged(ctx) {
-			r.how = "acknowledged"
-		} else if v, err := r.Look(ctx); err == nil {
+		if r.proof = r.acknowledged(ctx); r.proof != "" {
+			return true
+		}
+		if v, err := r.Look(ctx); err == nil {
 			if !r.talks && r.visible(v) {
-				r.how = "seen"
+				r.proof = fleet.ProofScreen
 			} else {
 				r.enterAgain(ctx, v)
 			}
 		}
-		return r.how != ""
+		return r.proof != ""
 	})
 	if err != nil {
-		return "", fmt.Errorf("the agent did not acknowledge it: %w", err)
+		return fmt.Errorf("the agent did not acknowledge it: %w", err)
 	}
-	if r.twice {
-		return r.how + ", after Enter was pressed once more", nil
-	}
-	return r.how, nil
+	return nil
 }
 
-// acknowledged says whether the agent told of this very prompt.
-func (r *run) acknowledged(ctx context.Context) bool {
+// arrived says how it arrived, for people.
+func (r *run) arrived() string {
+	says := r.arrival.Words()
+	if r.why != "" {
+		says += fmt.Sprintf(", typed as %q: %s would have taken it for %s", fleet.Line(r.typed, 60), r.Kind.Name, r.why)
+	}
+	if r.twice {
+		says += ", after Enter was pressed once more"
+	}
+	return says
+}
+
+// Arrived implements act.arriver.
+func (r *run) Arrived() *fleet.Arrival { return r.arrival }
+
+// acknowledged returns what told of this very prompt; "" for nothing yet.
+func (r *run) acknowledged(ctx context.Context) (by fleet.Proof) {
 	events, err := r.Reported(ctx, r.since)
-	want := agent.PromptHash(r.text)
-	return err == nil && slices.ContainsFunc(events, func(e fleet.HookEvent) bool {
+	if err != nil {
+		return ""
+	}
+	want := []string{agent.PromptHash(r.text), agent.PromptHash(r.typed)}
+	for _, e := range events {
 		hash, _, _ := strings.Cut(e.Text, " ")
-		return e.Event == fleet.HookPrompt && !e.At.Before(r.since) && hash == want
-	})
+		if e.Event == fleet.HookPrompt && !e.At.Before(r.since) && slices.Contains(want, hash) && by != fleet.ProofTranscript {
+			by = e.Proof()
+		}
+	}
+	return by
 }
 
 // visible says whether the screen shows that the text was taken: the agent works,
@@ -318,7 +369,7 @@ func (r *run) Learned() *fleet.Registration {
 	}
 	reg := *r.Reg
 	reg.PromptState = fleet.DeliveryUndelivered
-	if r.how != "" {
+	if r.proof != "" {
 		reg.PromptState, reg.Prompt = fleet.DeliveryAcknowledged, ""
 	}
 	return &reg

@@ -28,6 +28,8 @@ type agent struct {
 	answers   chan string
 	interrupt chan struct{}
 	dropEnter bool
+	deaf      bool // it takes no Enter at all
+	special   bool // it takes ! / and @ as the original does
 	noHooks   bool
 	readsMail bool
 	hung      bool

@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"io"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -162,13 +163,42 @@ func (a *agent) typed(k key) {
 	if k.name != "enter" || strings.TrimSpace(prompt) == "" {
 		return
 	}
-	if a.dropEnter {
+	if a.dropEnter || a.deaf {
 		a.dropEnter = false
 		a.note("lost", "enter")
 		return
 	}
+	if a.special && a.takesOtherwise(prompt) {
+		return
+	}
 	a.send(prompt)
 }
+
+// takesOtherwise says whether a text is no prompt to it: a shell command, a command of
+// its own, or the name of a file that Enter completes.
+func (a *agent) takesOtherwise(text string) bool {
+	command := commandLine.MatchString(text)
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	switch {
+	case strings.HasPrefix(text, "!"), command:
+		a.composer = ""
+		a.note("command", text)
+	case fileName.MatchString(text):
+		a.composer += ".go "
+	default:
+		return false
+	}
+	if a.draw != nil {
+		go a.draw()
+	}
+	return true
+}
+
+var (
+	commandLine = regexp.MustCompile(`^\s*/[a-z-]+(\s|$)`)
+	fileName    = regexp.MustCompile(`@\S+$`)
+)
 
 // send takes a prompt; one that comes while a turn is under way waits for it.
 func (a *agent) send(prompt string) {

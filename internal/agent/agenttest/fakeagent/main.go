@@ -49,6 +49,8 @@
 //	altscreen       uses the alternate screen
 //	lost D          takes D to say that a conversation it is to resume is not there
 //	dropenter       the first Enter after a text is lost
+//	deaf            every Enter is lost
+//	special         ! begins a shell command, / one of its own, and Enter completes @FILE
 //
 // An agent of a run (CUSTOS_RUN_ID and CUSTOS_FORMULA are set) plays the file
 // ~/.fakeagent/FORMULA.script, where there is one: a command a line, and at each

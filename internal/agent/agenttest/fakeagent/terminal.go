@@ -38,7 +38,7 @@ func (a *agent) terminal() error {
 	if start["trust"] != "" && !a.trusted(keys) {
 		a.end(1)
 	}
-	a.dropEnter = start["dropenter"] != ""
+	a.dropEnter, a.special, a.deaf = start["dropenter"] != "", start["special"] != "", start["deaf"] != ""
 	a.set("idle", "")
 	a.hook("SessionStart", map[string]any{"source": a.source()})
 	for _, c := range strings.Split(start[""], ";") {
@@ -79,7 +79,7 @@ func (a *agent) startCommands() map[string]string {
 	for c := range strings.SplitSeq(a.fake, ";") {
 		c = strings.TrimSpace(c)
 		switch word, _, _ := strings.Cut(c, " "); word {
-		case "boot", "trust", "altscreen", "dropenter", "lost":
+		case "boot", "trust", "altscreen", "dropenter", "lost", "special", "deaf":
 			out[word] = c
 		default:
 			out[""] += c + ";"

@@ -1,0 +1,96 @@
+package nudge
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"custos/internal/act/agentrun"
+	"custos/internal/fleet"
+)
+
+// takeBack takes the text away again that was not taken, so that the prompt is free for
+// what is said later, and says what became of it: what still stood at the prompt did not
+// arrive, unless the agent tells of it after all.
+func (r *run) takeBack(ctx context.Context) *fleet.Arrival {
+	why := fleet.Line(r.lost.Error(), 300)
+	if r.Headless() {
+		return &fleet.Arrival{Outcome: fleet.OutcomeUnknown, Why: why}
+	}
+	stood, removed := r.remove(ctx)
+	if by := r.acknowledged(ctx); by != "" {
+		return &fleet.Arrival{Outcome: fleet.OutcomeDelivered, Proof: by}
+	}
+	switch {
+	case !stood:
+		return &fleet.Arrival{Outcome: fleet.OutcomeUnknown, Why: why}
+	case removed == nil:
+		return &fleet.Arrival{Outcome: fleet.OutcomeNot, Why: why + "; it still stood in its input line, and was removed from there"}
+	}
+	return &fleet.Arrival{Outcome: fleet.OutcomeNot, Why: fmt.Sprintf("%s; it still stands in its input line, and is not removed: %v", why, removed)}
+}
+
+// mostClears is how often the keys are pressed that take away some of what is typed.
+const mostClears = 40
+
+// remove takes away what stands at the prompt for as long as it is what was typed, or what
+// is left of it, and nobody else can have written it. It says whether it stood there.
+func (r *run) remove(ctx context.Context) (stood bool, why error) {
+	is := r.Kind.Shows
+	for range mostClears {
+		v, err := r.Look(ctx)
+		shown, known := v.Typed.Get()
+		switch {
+		case err != nil:
+			return stood, err
+		case !known:
+			return stood, fmt.Errorf("it cannot be told what stands there: %s", v.Typed.Why())
+		case shown == "":
+			return stood, nil
+		case v.Dialog != nil, !is(shown, r.typed):
+			return stood, fmt.Errorf("something else stands there")
+		}
+		stood = true
+		if err := r.mayRemove(v); err != nil {
+			return stood, err
+		}
+		if err := r.Press(ctx, r.Kind.Composer.Clear); err != nil {
+			return stood, err
+		}
+		if err := r.changes(ctx, shown); err != nil {
+			return stood, err
+		}
+		is = func(shown, typed string) bool { return r.Kind.Shows(shown, typed) || r.Kind.Rest(shown, typed) }
+	}
+	return stood, fmt.Errorf("its keys were pressed %d times", mostClears)
+}
+
+// mayRemove refuses where a person may be about to write, and where it is not known how.
+func (r *run) mayRemove(v agentrun.View) error {
+	switch keys := r.Kind.Composer.Clear; {
+	case len(keys) == 0:
+		return fmt.Errorf("it is not known which keys of %s do that", r.Kind.Name)
+	case v.Pane.Attached > 0:
+		return fmt.Errorf("a person looks at its terminal")
+	case v.Pane.InMode:
+		return fmt.Errorf("its terminal is scrolled back")
+	default:
+		return agentrun.Pressable(keys)
+	}
+}
+
+// cleared is how long a CLI may take to show that a key took something away.
+const cleared = 2 * time.Second
+
+func (r *run) changes(ctx context.Context, shown string) error {
+	err := agentrun.Wait(ctx, cleared, func(ctx context.Context) bool {
+		v, err := r.Look(ctx)
+		now, known := v.Typed.Get()
+		return err == nil && known && now != shown
+	})
+	if err != nil {
+		return fmt.Errorf("%s took nothing away", strings.Join(r.Kind.Composer.Clear, " "))
+	}
+	return nil
+}
