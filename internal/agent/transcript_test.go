@@ -1,0 +1,248 @@
+package agent
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"custos/internal/fleet"
+)
+
+// TestTranscripts reads each line that real CLIs wrote of real conversations with a mock
+// model: testdata/transcripts/LANGUAGE-….jsonl, and what was read beside it, as .txt.
+func TestTranscripts(t *testing.T) {
+	names, err := filepath.Glob("testdata/transcripts/*.jsonl")
+	if err != nil || len(names) < 8 {
+		t.Fatalf("%d recordings, %v", len(names), err)
+	}
+	for _, name := range names {
+		got := readTranscript(t, name)
+		file := strings.TrimSuffix(name, ".jsonl") + ".txt"
+		if *update {
+			if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		want, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if string(want) != got {
+			t.Errorf("%s is read as\n%s\nwant\n%s", name, got, want)
+		}
+	}
+}
+
+func readTranscript(t *testing.T, name string) string {
+	t.Helper()
+	text, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	language, _, _ := strings.Cut(filepath.Base(name), "-")
+	var out strings.Builder
+	for line := range bytes.Lines(text) {
+		entries, err := ReadTranscript(language, line)
+		if err != nil {
+			fmt.Fprintln(&out, "error:", err)
+		}
+		for _, e := range entries {
+			fmt.Fprintln(&out, entryText(e))
+		}
+	}
+	return out.String()
+}
+
+// entryText is an entry on a line, without what is unknown.
+func entryText(e TranscriptEntry) string {
+	words := []string{e.At.Format("15:04:05"), string(e.What)}
+	add := func(name, value string) {
+		if value != "" {
+			words = append(words, name+value)
+		}
+	}
+	add("session=", e.Session[:min(8, len(e.Session))])
+	if e.Side {
+		add("", "side")
+	}
+	add("key=", e.Key)
+	add("model=", e.Model)
+	if e.Tokens != (fleet.Tokens{}) {
+		b, _ := json.Marshal(e.Tokens)
+		add("", strings.ReplaceAll(string(b), `"`, ""))
+	}
+	if n, ok := e.Used.Get(); ok {
+		add("used=", fmt.Sprint(n))
+	}
+	if n, ok := e.Window.Get(); ok {
+		add("window=", fmt.Sprint(n))
+	}
+	add("tool=", e.Tool)
+	add("call=", e.CallID)
+	add("args=", e.Args)
+	add("hash=", e.PromptHash)
+	add("text=", e.Text)
+	if f := e.Failure; f != nil {
+		add("failed=", f.Name)
+		if !f.Until.IsZero() {
+			add("until=", f.Until.Format(time.RFC3339))
+		}
+		add("says=", f.Text)
+	}
+	return strings.Join(words, " ")
+}
+
+// usedIn sums what lines used as a ledger does: a response counts once, with the most
+// tokens that were told of it.
+func usedIn(t *testing.T, language string, lines ...string) (sum fleet.Tokens) {
+	t.Helper()
+	rows := map[string]fleet.Tokens{}
+	for _, line := range lines {
+		entries, err := ReadTranscript(language, []byte(line))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range entries {
+			if e.What == TranscriptResponse && e.Key != "" && e.Tokens.All() >= rows[e.Key].All() {
+				rows[e.Key] = e.Tokens
+			}
+		}
+	}
+	for _, row := range rows {
+		sum = sum.Add(row)
+	}
+	return sum
+}
+
+// The ways in which the counting of Claude Code's tokens is known to go wrong.
+func TestClaudeCounts(t *testing.T) {
+	answer := func(id, request, usage, more string) string {
+		return `{"type":"assistant","timestamp":"2026-11-20T09:00:00Z","sessionId":"s","message":{"id":"` + id + `","model":"claude-opus-5-5","content":[{"type":"text","text":"x"}],"usage":` + usage + `}` +
+			map[bool]string{true: `,"requestId":"` + request + `"`}[request != ""] + more + `}`
+	}
+	for name, c := range map[string]struct {
+		lines []string
+		want  fleet.Tokens
+	}{
+		"the first line of a response has two tokens of output, the last the truth": {
+			[]string{answer("m1", "r1", `{"input_tokens":10,"output_tokens":2}`, ""), answer("m1", "r1", `{"input_tokens":10,"output_tokens":300}`, "")},
+			fleet.Tokens{Input: 10, Output: 300}},
+		"the truth is not in the last line": {
+			[]string{answer("m1", "r1", `{"input_tokens":10,"output_tokens":300}`, ""), answer("m1", "r1", `{"input_tokens":10,"output_tokens":2}`, "")},
+			fleet.Tokens{Input: 10, Output: 300}},
+		"without a request's name a response counts once, too": {
+			[]string{answer("m1", "", `{"input_tokens":10,"output_tokens":5}`, ""), answer("m1", "", `{"input_tokens":10,"output_tokens":5}`, ""), answer("m1", "r1", `{"input_tokens":10,"output_tokens":5}`, "")},
+			fleet.Tokens{Input: 10, Output: 5}},
+		"a resumed conversation repeats what was said, under a new name": {
+			[]string{answer("m1", "r1", `{"input_tokens":10,"output_tokens":5}`, ""), strings.Replace(answer("m1", "r1", `{"input_tokens":10,"output_tokens":5}`, ""), `"sessionId":"s"`, `"sessionId":"t"`, 1)},
+			fleet.Tokens{Input: 10, Output: 5}},
+		"a sub-agent's count": {
+			[]string{answer("m1", "r1", `{"input_tokens":10,"output_tokens":5}`, ""), answer("m2", "r2", `{"input_tokens":1,"output_tokens":1}`, `,"isSidechain":true`)},
+			fleet.Tokens{Input: 11, Output: 6}},
+		"what goes into the cache, by how long": {
+			[]string{answer("m1", "r1", `{"input_tokens":1,"output_tokens":1,"cache_creation_input_tokens":1700,"cache_read_input_tokens":9,"cache_creation":{"ephemeral_5m_input_tokens":1000,"ephemeral_1h_input_tokens":500}}`, "")},
+			fleet.Tokens{Input: 1, Output: 1, CacheRead: 9, CacheWrite5m: 1200, CacheWrite1h: 500}},
+		"what goes into the cache, without for how long": {
+			[]string{answer("m1", "r1", `{"input_tokens":1,"output_tokens":1,"cache_creation_input_tokens":1700}`, "")},
+			fleet.Tokens{Input: 1, Output: 1, CacheWrite5m: 1700}},
+		"thoughts are part of the output": {
+			[]string{answer("m1", "r1", `{"input_tokens":1,"output_tokens":50,"output_tokens_details":{"thinking_tokens":40}}`, "")},
+			fleet.Tokens{Input: 1, Output: 50, Reasoning: 40}},
+		"an error is no response": {
+			[]string{`{"type":"assistant","isApiErrorMessage":true,"error":"rate_limit","message":{"id":"x","model":"<synthetic>","content":[{"type":"text","text":"API Error"}],"usage":{"input_tokens":7,"output_tokens":7}}}`,
+				`{"type":"assistant","message":{"id":"y","model":"<synthetic>","content":[{"type":"text","text":"No response requested."}],"usage":{"input_tokens":7,"output_tokens":7}}}`},
+			fleet.Tokens{}},
+	} {
+		if got := usedIn(t, "claude", c.lines...); got != c.want {
+			t.Errorf("%s: %+v, want %+v", name, got, c.want)
+		}
+	}
+}
+
+// What is no number of tokens is not read as none: the line cannot be read.
+func TestTokensThatCannotBe(t *testing.T) {
+	for _, usage := range []string{`{"input_tokens":-1}`, `{"input_tokens":1e300}`, `{"output_tokens":1.5}`, `{"output_tokens":"many"}`, `{"input_tokens":{}}`, `[]`} {
+		line := `{"type":"assistant","message":{"id":"m","model":"x","usage":` + usage + `}}`
+		if entries, err := ReadTranscript("claude", []byte(line)); err == nil {
+			t.Errorf("%s is read as %+v", usage, entries)
+		}
+	}
+}
+
+// A field that a newer version writes in another shape takes nothing of the others away.
+func TestATranscriptOfAnotherShape(t *testing.T) {
+	line := `{"type":"assistant","version":7,"timestamp":["x"],"sessionId":"s","message":{"id":"m","model":"x","usage":{"input_tokens":1}}}`
+	entries, err := ReadTranscript("claude", []byte(line))
+	if err != nil || len(entries) != 1 || entries[0].Tokens.Input != 1 || entries[0].Session != "s" || !entries[0].At.IsZero() {
+		t.Errorf("%+v, %v", entries, err)
+	}
+}
+
+func TestATranscriptThatIsNone(t *testing.T) {
+	for _, line := range []string{`{"type":"assistant","mess`, `[1,2]`, `"assistant"`, "\x00\x00\x00", strings.Repeat("x", transcriptLimit+1)} {
+		if entries, err := ReadTranscript("claude", []byte(line)); err == nil {
+			t.Errorf("%.20q is read as %+v", line, entries)
+		}
+	}
+	if _, err := ReadTranscript("pascal", []byte("{}")); err == nil {
+		t.Error("a language that is not known is read")
+	}
+}
+
+func TestLimitReset(t *testing.T) {
+	at := time.Date(2026, 11, 23, 21, 30, 0, 0, time.UTC)
+	for text, want := range map[string]string{
+		"You've hit your session limit · resets 11:20pm (UTC)": "2026-11-23T23:20:00Z",
+		"You've hit your limit · resets 3am (UTC)":             "2026-11-24T03:00:00Z",
+		"You've hit your limit · resets 3am (Europe/Berlin)":   "",
+		"Claude AI usage limit reached|1795471200":             "2026-11-23T22:00:00Z",
+		"Try again in 2 days 3 hours 4 minutes.":               "2026-11-26T00:34:00Z",
+		"try again at 12am UTC":                                "2026-11-24T00:00:00Z",
+		"resets 99pm (UTC)":                                    "",
+		"Rate limit reached":                                   "",
+	} {
+		got := ""
+		if until := limitReset(text, at); !until.IsZero() {
+			got = until.Format(time.RFC3339)
+		}
+		if got != want {
+			t.Errorf("%q: %s, want %s", text, got, want)
+		}
+	}
+}
+
+func FuzzReadTranscript(f *testing.F) {
+	names, err := filepath.Glob("testdata/transcripts/*.jsonl")
+	if err != nil {
+		f.Fatal(err)
+	}
+	for _, name := range names {
+		language, _, _ := strings.Cut(filepath.Base(name), "-")
+		text, err := os.ReadFile(name)
+		if err != nil {
+			f.Fatal(err)
+		}
+		for line := range bytes.Lines(text) {
+			f.Add(language, line)
+		}
+	}
+	f.Fuzz(func(t *testing.T, language string, line []byte) {
+		entries, _ := ReadTranscript(language, line)
+		for _, e := range entries {
+			if strings.ContainsAny(e.Session+e.CWD+e.Version+e.Model+e.Text+e.Tool+e.CallID+e.Args+e.Key, "\x1b\x00\n") {
+				t.Errorf("%+v shows what is not safe", e)
+			}
+			if n := e.Tokens; min(n.Input, n.Output, n.CacheRead, n.CacheWrite5m, n.CacheWrite1h, n.Reasoning) < 0 || n.Reasoning > n.Output {
+				t.Errorf("tokens %+v", n)
+			}
+			if e.What == "" || e.What == TranscriptResponse && e.Tokens.All() > 0 && e.Key == "" && !bytes.Contains(line, []byte("usage")) {
+				t.Errorf("%+v", e)
+			}
+		}
+	})
+}
