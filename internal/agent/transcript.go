@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"strings"
 	"time"
 
 	"custos/internal/fleet"
@@ -48,14 +49,14 @@ type TranscriptEntry struct {
 	Side    bool   // of a sub-agent, in a context of its own
 	Key     string // of a response: the same in each line, file and source that tells of it
 	Tokens  fleet.Tokens
-	Used    fleet.Leaf[int64] // tokens of its context that are used
-	Window  fleet.Leaf[int64] // tokens that its context holds
-	Failure *fleet.TurnFailure
+	Used    fleet.Leaf[int64]  // tokens of its context that are used
+	Window  fleet.Leaf[int64]  // tokens that its context holds
+	Failure *fleet.TurnFailure // of a window: the limit that is used up
 }
 
 // transcriptReaders are the languages that ReadTranscript reads.
 func transcriptReaders() map[string]func(line []byte) ([]TranscriptEntry, error) {
-	return map[string]func([]byte) ([]TranscriptEntry, error){"claude": claudeTranscript}
+	return map[string]func([]byte) ([]TranscriptEntry, error){"claude": claudeTranscript, "codex": codexTranscript}
 }
 
 // ReadTranscript reads one line, or one record, of a file in which a CLI keeps a
@@ -90,6 +91,14 @@ func (e TranscriptEntry) as(what TranscriptWhat) TranscriptEntry {
 	e.What = what
 	return e
 }
+
+// countedKey marks the tokens of a response that a running sum tells of. They count where
+// the file names no responses, and are known by the sum.
+func countedKey(total int64) string { return fmt.Sprintf("total:%d", total) }
+
+// Counted says whether an entry tells the tokens of a response by a running sum: they count
+// only where no entry of the file is a response with tokens.
+func (e TranscriptEntry) Counted() bool { return strings.HasPrefix(e.Key, "total:") }
 
 // prompted makes a prompt of an entry, without keeping its text.
 func (e TranscriptEntry) prompted(text string) TranscriptEntry {

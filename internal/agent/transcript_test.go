@@ -194,6 +194,50 @@ func TestATranscriptThatIsNone(t *testing.T) {
 	}
 }
 
+// What was pasted is known again by its hash, although Claude Code gives it to its model
+// between marks; a paste in the middle of typed words, too.
+func TestPastedTextIsKnownAgain(t *testing.T) {
+	typed := "line one\nline two\nline three\nline four\nline five\nline six of a paste"
+	if !strings.Contains(readTranscript(t, "testdata/transcripts/claude-2.1.330-terminal.jsonl"), "hash="+PromptHash(typed)) {
+		t.Error("the pasted prompt is not among those that were read")
+	}
+	for typed, given := range map[string]string{
+		"a\nb\nc":         "\n\n<pasted_content id=\"b454\">\na\nb\nc\n</pasted_content id=\"b454\">\n",
+		"see a\nb and\nc": "see \n<pasted_content id=\"1f\">\na\nb\n</pasted_content id=\"1f\">\n and\nc",
+	} {
+		if PromptHash(typed) != PromptHash(given) {
+			t.Errorf("%q is not known again in %q", typed, given)
+		}
+	}
+	if PromptHash("say pasted_content") == PromptHash("say") || PromptHash("<pasted_contents>") == PromptHash("") {
+		t.Error("words of a person are left out")
+	}
+}
+
+// The tokens of Codex: a running sum tells of the responses that have names, too; it counts
+// only where there are none, and what it repeats counts once.
+func TestCodexCounts(t *testing.T) {
+	usage := `{"input_tokens":3000,"cached_input_tokens":2000,"cache_write_input_tokens":100,"output_tokens":150,"reasoning_output_tokens":40,"total_tokens":3150}`
+	record := `{"type":"token_usage_record","payload":{"thread_id":"t","response_id":"r1","usage":` + usage + `}}`
+	sum := `{"type":"event_msg","payload":{"type":"token_count","info":{"total_token_usage":{"total_tokens":9000},"last_token_usage":` + usage + `,"model_context_window":258400}}}`
+	want := fleet.Tokens{Input: 900, CacheRead: 2000, CacheWrite5m: 100, Output: 150, Reasoning: 40}
+	if got := usedIn(t, "codex", record, record, sum, sum); got != want {
+		t.Errorf("%+v, want %+v", got, want)
+	}
+	entries, err := ReadTranscript("codex", []byte(sum))
+	if err != nil || len(entries) != 1 || !entries[0].Counted() || entries[0].Tokens != want || entries[0].Window.Or(0) != 258400 || entries[0].Used.Or(0) != 3150 {
+		t.Errorf("%+v, %v", entries, err)
+	}
+	for usage, want := range map[string]fleet.Tokens{
+		`{"input_tokens":10,"cached_input_tokens":20,"output_tokens":1}`: {CacheRead: 20, Output: 1}, // counted apart
+		`{"output_tokens":1,"reasoning_output_tokens":5}`:                {Output: 1, Reasoning: 1},
+	} {
+		if got := usedIn(t, "codex", `{"type":"token_usage_record","payload":{"response_id":"r","usage":`+usage+`}}`); got != want {
+			t.Errorf("%s: %+v, want %+v", usage, got, want)
+		}
+	}
+}
+
 func TestLimitReset(t *testing.T) {
 	at := time.Date(2026, 11, 23, 21, 30, 0, 0, time.UTC)
 	for text, want := range map[string]string{
