@@ -14,10 +14,12 @@ const (
 	SourceRegistry = "registry"
 	SourceTmux     = "tmux" // a dead pane's exit status
 	SourceTitle    = "title"
-	SourceCPU      = "cpu"
-	SourceActivity = "activity"
-	SourceScreen   = "screen"
-	SourceNone     = "none"
+	// SourceTranscript is the file in which the CLI keeps the conversation.
+	SourceTranscript = "transcript"
+	SourceCPU        = "cpu"
+	SourceActivity   = "activity"
+	SourceScreen     = "screen"
+	SourceNone       = "none"
 )
 
 // Thresholds of State. An idle agent CLI with its interface up uses 0 to 3
@@ -40,6 +42,7 @@ type Signals struct {
 	Title     fleet.Leaf[string]
 	Screen    fleet.Leaf[string]
 	Told      Reported // by hooks; zero for an agent that has none
+	Written   Reported // by its transcript; zero for an agent that has none
 	Now       fleet.Instant
 	Hooked    bool // started by Custos with hooks: it has to tell that it began
 	Veil      Veil // what keeps its terminal from being seen
@@ -95,6 +98,9 @@ func (r *reading) read() {
 	if t := r.Told.Tool; t != nil {
 		r.signals = append(r.signals, fleet.Signal{Source: SourceHook, Says: toolWords(t.Name) + " is in flight", Hint: fleet.StateWorking, Age: fleet.Known(t.Age)})
 	}
+	if r.Written.State != "" {
+		r.signals = append(r.signals, fleet.Signal{Source: SourceTranscript, Says: r.Written.Says, Hint: r.Written.State, Age: r.since(r.Written.Since)})
+	}
 	if reg, ok := r.Registry.Get(); ok {
 		hint, says, _ := reg.state()
 		r.add(SourceRegistry, says, hint)
@@ -133,7 +139,7 @@ func hintIf(ok bool, s fleet.AgentState) fleet.AgentState {
 // judge asks the signals in the order of trust.
 func (r *reading) judge() Verdict {
 	for _, ask := range []func() (Verdict, bool){
-		r.bySuspension, r.byVeil, r.byFailure, r.byBanner, r.byHook, r.byRegistry, r.byBusyTitle, r.byDialog, r.byIdleTitle, r.byCPU, r.byScreen, r.byAge, r.byActivity, r.bySilentStart,
+		r.bySuspension, r.byVeil, r.byFailure, r.byWrittenFailure, r.byBanner, r.byHook, r.byRegistry, r.byBusyTitle, r.byDialog, r.byTranscript, r.byIdleTitle, r.byCPU, r.byScreen, r.byAge, r.byActivity, r.bySilentStart,
 	} {
 		if v, ok := ask(); ok {
 			return v
@@ -169,10 +175,57 @@ func (r *reading) byHook() (Verdict, bool) {
 	if v, ok := r.newerRegistry(); ok {
 		return v, true
 	}
-	if v, ok := r.newerTitle(); ok {
+	if v, ok := r.newerTitle(r.Told); ok {
 		return v, true
 	}
+	if r.newerTranscript() {
+		return r.fromTranscript(), true
+	}
 	return r.fromHook(), true
+}
+
+// writtenLater is how much later than a hook a line of a transcript must have been written
+// to tell of something else: both are written at about the same time.
+const writtenLater = time.Second
+
+// newerTranscript: the transcript tells of something that came after the last hook event.
+// What asks is answered by a new turn, or by the end of this one, not by a tool beside it.
+func (r *reading) newerTranscript() bool {
+	w := r.Written
+	if w.State == "" || w.State == r.Told.State || w.Last.Since(r.Told.Last) <= writtenLater {
+		return false
+	}
+	return r.Told.State != fleet.StateWaiting || w.State != fleet.StateWorking || w.Prompt.Since(r.Told.Last) > writtenLater
+}
+
+// byWrittenFailure: the transcript names what ended the turn, and no hook told of anything
+// since.
+func (r *reading) byWrittenFailure() (Verdict, bool) {
+	s := r.Written.State
+	failed := s == fleet.StateRateLimited || s == fleet.StateAuthLost
+	return r.fromTranscript(), failed && (r.Told.Last.IsZero() || r.Told.Last.Since(r.Written.Last) <= writtenLater)
+}
+
+// byTranscript: what was written last, unless the screen shows since that it rests. A
+// transcript tells of no request, and of a prompt that was taken back before anything was
+// answered it tells nothing more.
+func (r *reading) byTranscript() (Verdict, bool) {
+	if r.Written.State == "" {
+		return Verdict{}, false
+	}
+	if v, ok := r.newerTitle(r.Written); ok {
+		return v, true
+	}
+	wrote, ok := r.Activity.Get()
+	rests := ok && time.Duration(wrote) >= atRest && r.Now.Since(r.Written.Last) >= atRest
+	if r.Written.State == fleet.StateWorking && r.Written.Tool == nil && rests && fleet.AgentState(r.screen.State) == fleet.StateIdle {
+		return Verdict{}, false
+	}
+	return r.fromTranscript(), true
+}
+
+func (r *reading) fromTranscript() Verdict {
+	return Verdict{State: r.Written.State, Reason: r.Written.Says, Source: SourceTranscript, Since: r.Written.Since}
 }
 
 // newerRegistry: the registry file was written after the last hook event.
@@ -191,23 +244,23 @@ const hookSettles = 5 * time.Second
 // hooks that say it works: an agent at work draws at least its spinner.
 const atRest = 10 * time.Second
 
-// newerTitle: the title contradicts the hooks, and the window was written to
+// newerTitle: the title contradicts what was told, and the window was written to
 // after the last event; or about when it came (activity is told in whole
 // seconds), with silence ever since and no tool in flight.
-func (r *reading) newerTitle() (Verdict, bool) {
+func (r *reading) newerTitle(told Reported) (Verdict, bool) {
 	wrote, ok := r.Activity.Get()
-	age := r.Now.Since(r.Told.Last)
-	still := time.Duration(wrote) >= atRest && time.Duration(wrote) <= age+time.Second && r.Told.Tool == nil
+	age := r.Now.Since(told.Last)
+	still := time.Duration(wrote) >= atRest && time.Duration(wrote) <= age+time.Second && told.Tool == nil
 	if !ok || !r.titled || age < hookSettles || age <= time.Duration(wrote)+time.Second && !still {
 		return Verdict{}, false
 	}
 	v, ok := r.byBusyTitle()
 	if !ok {
-		if v, ok = r.byIdleTitle(); r.Told.State != fleet.StateWorking {
+		if v, ok = r.byIdleTitle(); told.State != fleet.StateWorking {
 			ok = false // a request leaves the title idle
 		}
 	}
-	return v, ok && v.State != r.Told.State
+	return v, ok && v.State != told.State
 }
 
 // silentStart is for how long an agent that tells nothing may still be starting.
@@ -270,7 +323,8 @@ func (r *reading) byBanner() (Verdict, bool) {
 	}
 	reg, _ := r.Registry.Get()
 	working := reg.Status == "busy" || reg.Status == "shell" || r.titled && fleet.AgentState(r.title.State) == fleet.StateWorking
-	told := r.Told.State == fleet.StateWorking && r.Now.Since(r.Told.Last) < hookSettles
+	told := r.Told.State == fleet.StateWorking && r.Now.Since(r.Told.Last) < hookSettles ||
+		r.Written.State == fleet.StateWorking && r.Now.Since(r.Written.Last) < hookSettles
 	asks := reg.Status == "waiting" || r.Told.State == fleet.StateWaiting
 	return r.fromScreen(), !asks && (!working && !told || r.screen.OverWorking)
 }

@@ -54,7 +54,30 @@ type Reported struct {
 // when its tool ends, when the turn ends, or when a prompt or a session begins.
 // Most CLIs report nothing when a person answers.
 func Gather(events []fleet.HookEvent, instance string, now fleet.Instant, limits Deadlines) Reported {
-	h := gathering{tools: map[string]fleet.ToolCall{}}
+	return gather("its hooks say", events, instance, now, limits)
+}
+
+// GatherWritten folds what a conversation tells into what it amounts to at now, as Gather
+// does what hooks tell. What was written before a moment is of an earlier process; zero for
+// all of it.
+func GatherWritten(c fleet.Conversation, since time.Time, now fleet.Instant, limits Deadlines) Reported {
+	var mine []fleet.HookEvent
+	for _, e := range c.Events {
+		if e.At.Wall.Before(since) {
+			continue
+		}
+		e.At = now.Add(min(0, e.At.Wall.Sub(now.Wall)))
+		if !e.Until.IsZero() {
+			e.Until = now.Add(e.Until.Wall.Sub(now.Wall))
+		}
+		mine = append(mine, e)
+	}
+	return gather("its transcript says", mine, "", now, limits)
+}
+
+// gather folds events; by is who says so.
+func gather(by string, events []fleet.HookEvent, instance string, now fleet.Instant, limits Deadlines) Reported {
+	h := gathering{by: by, tools: map[string]fleet.ToolCall{}}
 	for _, e := range inOrder(events, instance) {
 		h.hear(e)
 	}
@@ -62,7 +85,7 @@ func Gather(events []fleet.HookEvent, instance string, now fleet.Instant, limits
 	h.told.Tool = h.inFlight(now, limits)
 	if t := h.told.Until; h.told.State == fleet.StateRateLimited && !t.IsZero() && !now.Before(t) {
 		h.told.State, h.told.Since = fleet.StateIdle, t
-		h.told.Says, h.told.Until = "its hooks say that a rate limit ended its turn; the limit has been reset since", fleet.Instant{}
+		h.told.Says, h.told.Until = by+" that a rate limit ended its turn; the limit has been reset since", fleet.Instant{}
 	}
 	return h.told
 }
@@ -97,6 +120,7 @@ func byTime(a, b fleet.HookEvent) int {
 
 // gathering is the state of Hear after some of the events.
 type gathering struct {
+	by    string // who says so
 	told  Reported
 	tools map[string]fleet.ToolCall // in flight, by callKey
 	asks  request
@@ -133,7 +157,7 @@ func (h *gathering) hear(e fleet.HookEvent) {
 	case fleet.HookPrompt:
 		h.over()
 		h.told.Prompt = e.At
-		h.say(e, fleet.StateWorking, "its hooks say that a prompt was submitted")
+		h.say(e, fleet.StateWorking, h.by+" that a prompt was submitted")
 	case fleet.HookToolBegin:
 		h.begin(e)
 	case fleet.HookToolEnd:
@@ -144,7 +168,7 @@ func (h *gathering) hear(e fleet.HookEvent) {
 		h.answered(e)
 	case fleet.HookStop:
 		h.over()
-		h.say(e, fleet.StateIdle, "its hooks say that its turn has ended")
+		h.say(e, fleet.StateIdle, h.by+" that its turn has ended")
 	case fleet.HookFailure:
 		h.over()
 		h.fail(e)
@@ -211,7 +235,7 @@ func (h *gathering) begin(e fleet.HookEvent) {
 		h.asks = request{}
 	}
 	if !h.asks.on {
-		h.say(e, fleet.StateWorking, "its hooks say that it began "+toolWords(e.Tool))
+		h.say(e, fleet.StateWorking, h.by+" that it began "+toolWords(e.Tool))
 	}
 }
 
@@ -231,10 +255,10 @@ func (h *gathering) end(e fleet.HookEvent) {
 	h.asks = request{}
 	if e.Text == "interrupted" {
 		h.over()
-		h.say(e, fleet.StateIdle, "its hooks say that a person broke off "+toolWords(e.Tool))
+		h.say(e, fleet.StateIdle, h.by+" that a person broke off "+toolWords(e.Tool))
 		return
 	}
-	h.say(e, fleet.StateWorking, "its hooks say that "+toolWords(e.Tool)+" ended")
+	h.say(e, fleet.StateWorking, h.by+" that "+toolWords(e.Tool)+" ended")
 }
 
 func (r request) answeredBy(e fleet.HookEvent) bool {
@@ -258,9 +282,9 @@ func (h *gathering) ask(e fleet.HookEvent) {
 			h.asks.bound, h.asks.key = true, c.key
 		}
 	}
-	says := "its hooks say that it waits for an answer"
+	says := h.by + " that it waits for an answer"
 	if e.Event == fleet.HookPermission {
-		says = "its hooks say that it asks for permission to use " + toolWords(e.Tool)
+		says = h.by + " that it asks for permission to use " + toolWords(e.Tool)
 	}
 	h.told.State = "" // each request is one of its own
 	h.say(e, fleet.StateWaiting, says)
@@ -287,13 +311,13 @@ func (h *gathering) fail(e fleet.HookEvent) {
 		if e.Until.IsZero() && e.At.Before(h.limit) {
 			h.told.Until = h.limit
 		}
-		h.say(e, fleet.StateRateLimited, "its hooks say that a rate limit ended its turn")
+		h.say(e, fleet.StateRateLimited, h.by+" that a rate limit ended its turn")
 	case strings.HasPrefix(e.Text, "authentication"), strings.HasPrefix(e.Text, "billing"):
-		h.say(e, fleet.StateAuthLost, "its hooks say that its turn was refused: "+name)
+		h.say(e, fleet.StateAuthLost, h.by+" that its turn was refused: "+name)
 	case e.Text == "context":
-		h.say(e, fleet.StateContextHigh, "its hooks say that its context was too full to go on")
+		h.say(e, fleet.StateContextHigh, h.by+" that its context was too full to go on")
 	default:
-		h.say(e, fleet.StateIdle, "its hooks say that its turn was ended by: "+cmp.Or(name, "an error"))
+		h.say(e, fleet.StateIdle, h.by+" that its turn was ended by: "+cmp.Or(name, "an error"))
 	}
 }
 

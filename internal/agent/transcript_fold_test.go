@@ -1,0 +1,217 @@
+package agent
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"custos/internal/fleet"
+)
+
+// folded reads a recording, up to a line that has a text, or to its end.
+func folded(t *testing.T, name, until string) (*Transcript, map[string]fleet.Tokens) {
+	t.Helper()
+	text, err := os.ReadFile("testdata/transcripts/" + name + ".jsonl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	language, _, _ := strings.Cut(name, "-")
+	tr, rows := NewTranscript(language, language, "/x", true), map[string]fleet.Tokens{}
+	for line := range bytes.Lines(text) {
+		entries, err := ReadTranscript(language, line)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range entries {
+			if u, ok := tr.Take(e); ok && u.Tokens.All() >= rows[u.Key].All() {
+				rows[u.Key] = u.Tokens
+			}
+		}
+		if until != "" && bytes.Contains(line, []byte(until)) {
+			return tr, rows
+		}
+	}
+	if until != "" {
+		t.Fatalf("%s has no line with %q", name, until)
+	}
+	return tr, rows
+}
+
+// What real conversations amount to at some of their moments.
+func TestConversations(t *testing.T) {
+	for _, c := range []struct{ name, until, want string }{
+		{"claude-2.1.330-terminal", "", "turns 16 model claude-opus-5-5 used 3571 window -1 state idle"},
+		{"claude-2.1.330-terminal", `"content":"please run the tool"},"uuid"`, "turns 2 model claude-opus-5-5 used 3505 window -1 state working"},
+		{"claude-2.1.330-terminal", "sleep 6; echo done", "turns 13 model claude-opus-5-5 used 3561 window -1 state working tool Bash"},
+		{"claude-2.1.330-terminal", "[Request interrupted by user", "turns 12 model claude-opus-5-5 used 3559 window -1 state idle"},
+		{"claude-2.1.330-terminal", `"apiErrorStatus":429`, "turns 6 model claude-opus-5-5 used 3525 window -1 failed rate_limit state rate_limited"},
+		{"claude-2.1.330-terminal", `"apiErrorStatus":401`, "turns 7 model claude-opus-5-5 used 3525 window -1 failed authentication state auth_lost"},
+		{"claude-2.1.330-terminal", `"apiErrorStatus":500`, "turns 8 model claude-opus-5-5 used 3525 window -1 failed server_error state idle"},
+		{"claude-2.1.330-headless", "", "turns 2 model claude-opus-5-5 used 3509 window -1 state idle"},
+		{"claude-2.1.330-subagent", "", "side turns 1 model claude-opus-5-5 used 3519 window -1 state idle"},
+		{"codex-0.169.0-headless", "", "turns 2 model mock-model used 3106 window 258400 state idle"},
+		{"codex-0.169.0-failures", "usage_limit_exceeded", "turns 2 model  used -1 window 258400 failed rate_limit until 22:15 state rate_limited"},
+		{"codex-0.169.0-interrupt", `\"sleep 6; echo done\"`, "turns 2 model  used -1 window 258400 state working tool exec_command"},
+		{"codex-0.169.0-interrupt", "", "turns 2 model mock-model used 3106 window 258400 state idle"},
+		{"codex-0.169.0-terminal", "", "turns 13 model gpt-6-luna used 3194 window 258400 state idle"},
+	} {
+		tr, _ := folded(t, c.name, c.until)
+		if got := conversationText(tr); got != c.want {
+			t.Errorf("%s until %q:\n%s, want\n%s", c.name, c.until, got, c.want)
+		}
+	}
+}
+
+func conversationText(tr *Transcript) string {
+	c := tr.Conversation()
+	text := fmt.Sprintf("turns %d model %s used %d window %d", c.Turns, c.Model, c.Used.Or(-1), c.Window.Or(-1))
+	if tr.Side() {
+		text = "side " + text
+	}
+	if c.Failure != nil {
+		text += " failed " + c.Failure.Name
+		if !c.Failure.Until.IsZero() {
+			text += " until " + c.Failure.Until.Format("15:04")
+		}
+	}
+	w := GatherWritten(c, time.Time{}, fleet.Instant{Wall: c.Written.Add(time.Second)}, Deadlines{})
+	text += " state " + string(w.State)
+	if w.Tool != nil {
+		text += " tool " + w.Tool.Name
+	}
+	return text
+}
+
+// The rows of recordings, held against what the mock model said that it answered: response
+// n of claude's reads 3+n, 2000+n from the cache and 1500 into it, and writes 50+n.
+func TestRowsAreTheModelsOwnAccount(t *testing.T) {
+	for name, responses := range map[string]int{"claude-2.1.330-headless": 3, "claude-2.1.330-forked": 6, "claude-2.1.330-subagent": 3,
+		"claude-2.1.197-headless": 3, "claude-2.1.197-forked": 5, "codex-0.169.0-headless": 3} {
+		_, rows := folded(t, name, "")
+		if len(rows) != responses {
+			t.Errorf("%s: %d rows, want %d: %v", name, len(rows), responses, rows)
+		}
+		for key, got := range rows {
+			var n int64
+			if _, err := fmt.Sscanf(strings.TrimLeft(key[len(key)-4:], "0"), "%d", &n); err != nil {
+				t.Fatalf("%s: key %s: %v", name, key, err)
+			}
+			want := fleet.Tokens{Input: 3 + n, CacheRead: 2000 + n, CacheWrite5m: 1000, CacheWrite1h: 500, Output: 50 + n}
+			if strings.HasPrefix(name, "codex") {
+				want = fleet.Tokens{Input: 1000 + n, CacheRead: 2000, Output: 100 + n, Reasoning: 40}
+			}
+			if got != want {
+				t.Errorf("%s %s: %+v, want %+v", name, key, got, want)
+			}
+		}
+	}
+}
+
+// An older Codex tells of tokens by a running sum alone: each response counts once, however
+// often the sum is repeated, and under the name of its conversation.
+func TestSumsCountWhereNothingElseDoes(t *testing.T) {
+	tr, rows := NewTranscript("codex", "codex", "/x", true), map[string]int64{}
+	for _, line := range []string{
+		`{"timestamp":"2026-11-20T09:00:00Z","type":"session_meta","payload":{"id":"s1","cwd":"/p"}}`,
+		`{"timestamp":"2026-11-20T09:00:00Z","type":"turn_context","payload":{"model":"m"}}`,
+		`{"timestamp":"2026-11-20T09:00:01Z","type":"event_msg","payload":{"type":"token_count","info":{"total_token_usage":{"total_tokens":110},"last_token_usage":{"input_tokens":100,"output_tokens":10,"total_tokens":110}}}}`,
+		`{"timestamp":"2026-11-20T09:00:02Z","type":"event_msg","payload":{"type":"token_count","info":{"total_token_usage":{"total_tokens":110},"last_token_usage":{"input_tokens":100,"output_tokens":10,"total_tokens":110}}}}`,
+		`{"timestamp":"2026-11-20T09:00:03Z","type":"event_msg","payload":{"type":"token_count","info":{"total_token_usage":{"total_tokens":310},"last_token_usage":{"input_tokens":190,"output_tokens":10,"total_tokens":200}}}}`,
+	} {
+		entries, err := ReadTranscript("codex", []byte(line))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range entries {
+			if u, ok := tr.Take(e); ok {
+				if u.Session != "s1" || u.Model != "m" || u.CWD != "/p" || u.Source != fleet.UsageTranscript {
+					t.Errorf("%+v", u)
+				}
+				rows[u.Key] = u.Tokens.All()
+			}
+		}
+	}
+	if len(rows) != 2 || rows["codex:s1:110"] != 110 || rows["codex:s1:310"] != 200 {
+		t.Errorf("%v", rows)
+	}
+}
+
+// What was written before a process began is not its own; what lies in the future is now.
+func TestWrittenByAnEarlierProcess(t *testing.T) {
+	at := time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)
+	c := fleet.Conversation{Events: []fleet.HookEvent{{Event: fleet.HookFailure, Text: "rate_limit", At: fleet.Instant{Wall: at}}}}
+	now := fleet.Instant{Wall: at.Add(time.Minute), Up: fleet.Duration(time.Hour), Boot: "b"}
+	if w := GatherWritten(c, at, now, Deadlines{}); w.State != fleet.StateRateLimited || now.Since(w.Last) != time.Minute {
+		t.Errorf("%+v", w)
+	}
+	if w := GatherWritten(c, at.Add(time.Second), now, Deadlines{}); w.State != "" || !w.Last.IsZero() {
+		t.Errorf("%+v", w)
+	}
+	c.Events[0].At.Wall = at.Add(time.Hour)
+	if w := GatherWritten(c, at, now, Deadlines{}); now.Since(w.Last) != 0 {
+		t.Errorf("%+v", w)
+	}
+}
+
+// A file of which only the end was read has at least one turn.
+func TestATranscriptThatIsReadFromItsMiddle(t *testing.T) {
+	for whole, want := range map[bool]int{true: 0, false: 1} {
+		if got := NewTranscript("claude", "claude", "/x", whole).Conversation().Turns; got != want {
+			t.Errorf("whole %v: %d turns", whole, got)
+		}
+	}
+}
+
+// The place of the transcript in the order of trust, one case for each step.
+func TestTheTranscriptAmongTheSignals(t *testing.T) {
+	claude, codex := kindOf(t, "claude"), kindOf(t, "codex")
+	now := fleet.Instant{Wall: time.Unix(2e9, 0), Up: fleet.Duration(time.Hour), Boot: "b"}
+	ago := func(seconds int, s fleet.AgentState) Reported {
+		return Reported{State: s, Says: "it is said", Last: now.Add(-time.Duration(seconds) * time.Second)}
+	}
+	prompted := func(seconds int) Reported {
+		r := ago(seconds, fleet.StateWorking)
+		r.Prompt = r.Last
+		return r
+	}
+	old := func(s Signals) Signals {
+		s.Now, s.Age = now, fleet.Known(fleet.Duration(time.Hour))
+		return s
+	}
+	for name, c := range map[string]struct {
+		s             Signals
+		state, source string
+	}{
+		"alone":                                       {Signals{Kind: codex, Written: ago(60, "working")}, "working", SourceTranscript},
+		"alone, idle":                                 {Signals{Kind: codex, Written: ago(60, "idle")}, "idle", SourceTranscript},
+		"without a terminal":                          {Signals{Kind: claude, OneShot: true, Written: ago(60, "working")}, "working", SourceTranscript},
+		"below a hook of the same age":                {Signals{Kind: claude, Told: ago(10, "idle"), Written: ago(10, "working")}, "idle", SourceHook},
+		"a moment later than a hook":                  {Signals{Kind: claude, Told: ago(10, "idle"), Written: ago(9, "working")}, "idle", SourceHook},
+		"newer than a hook":                           {Signals{Kind: claude, Told: ago(10, "working"), Written: ago(5, "idle")}, "idle", SourceTranscript},
+		"older than a hook":                           {Signals{Kind: claude, Told: ago(5, "working"), Written: ago(10, "idle")}, "working", SourceHook},
+		"a tool beside a request":                     {Signals{Kind: claude, Told: ago(10, "waiting"), Written: ago(5, "working")}, "waiting", SourceHook},
+		"a new prompt after a request":                {Signals{Kind: claude, Told: ago(10, "waiting"), Written: prompted(5)}, "working", SourceTranscript},
+		"the end after a request":                     {Signals{Kind: claude, Told: ago(10, "waiting"), Written: ago(5, "idle")}, "idle", SourceTranscript},
+		"below the registry":                          {Signals{Kind: claude, Registry: fleet.Known(Registry{Status: "waiting"}), Written: ago(5, "working")}, "waiting", SourceRegistry},
+		"below a title that asks":                     {Signals{Kind: codex, Title: fleet.Known("Action Required"), Written: ago(5, "working")}, "waiting", SourceTitle},
+		"below a dialog":                              {Signals{Kind: claude, Screen: fleet.Known(claudeAsks), Written: ago(5, "working")}, "waiting", SourceScreen},
+		"above the prompt on the screen":              {Signals{Kind: claude, Screen: fleet.Known(claudePrompt), Written: ago(5, "working")}, "working", SourceTranscript},
+		"above the processor":                         {Signals{Kind: claude, CPU: fleet.Known(90.0), Written: ago(5, "idle")}, "idle", SourceTranscript},
+		"a prompt that was taken back":                {Signals{Kind: claude, Screen: fleet.Known(claudePrompt), Activity: seconds(20), Written: ago(30, "working")}, "idle", SourceScreen},
+		"a tool that is silent":                       {Signals{Kind: claude, Screen: fleet.Known(claudePrompt), Activity: seconds(20), Written: Reported{State: "working", Says: "x", Last: now.Add(-time.Minute), Tool: &fleet.ToolCall{Name: "Bash"}}}, "working", SourceTranscript},
+		"a limit, without hooks":                      {Signals{Kind: claude, Title: fleet.Known("✳ x"), Screen: fleet.Known(claudePrompt), Written: ago(60, "rate_limited")}, "rate_limited", SourceTranscript},
+		"a lost login, above the registry":            {Signals{Kind: claude, Registry: fleet.Known(Registry{Status: "idle"}), Written: ago(60, "auth_lost")}, "auth_lost", SourceTranscript},
+		"a limit that hooks tell as an end":           {Signals{Kind: claude, Told: ago(60, "idle"), Written: ago(60, "rate_limited")}, "rate_limited", SourceTranscript},
+		"a limit, and a prompt since that hooks tell": {Signals{Kind: claude, Told: ago(5, "working"), Written: ago(60, "rate_limited")}, "working", SourceHook},
+		"suspended":                                   {Signals{Kind: claude, Suspended: true, Written: ago(1, "working")}, "stopped", SourceProcess},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if v := State(old(c.s)); string(v.State) != c.state || v.Source != c.source || v.Reason == "" {
+				t.Errorf("got %s by %s (%s), want %s by %s", v.State, v.Source, v.Reason, c.state, c.source)
+			}
+		})
+	}
+}
