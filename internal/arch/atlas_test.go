@@ -28,6 +28,7 @@ func atlas() []row {
 		{pkg: "internal/api", why: "the published face knows nothing of the inside"},
 		{pkg: "internal/rules", may: "fleet nearest brokentoml", pure: true, why: "rules judge values"},
 		{pkg: "internal/agent", may: "fleet nearest", pure: true, why: "kinds and states are data and one function"},
+		{pkg: "internal/agent/price", may: "fleet", pure: true, why: "what responses cost is a table and one function"},
 		{pkg: "internal/scenario", may: "fleet nearest agent", pure: true, why: "stories of what is seen and what is wanted are data: read, never played"},
 		{pkg: "internal/formula", may: "fleet nearest brokentoml", pure: true, why: "formulas are data: read, checked, rendered, never run"},
 		{pkg: "internal/plugin", may: "nearest brokentoml", pure: true, why: "plugins are data: read and checked, never run"},
