@@ -23,6 +23,7 @@ const (
 	listVar  = "CUSTOS_CONFORMANCE_LIST"  // not empty: only list them
 	kindsVar = "CUSTOS_CONFORMANCE_KINDS" // a custos.toml with [kind.NAME] tables to try
 	keepVar  = "CUSTOS_CONFORMANCE_KEEP"  // not empty: the home folders are kept
+	labVar   = "CUSTOS_CONFORMANCE_LAB"   // a script to run beside the model
 )
 
 // TestMain runs nothing before it is sure that nobody but the model server can

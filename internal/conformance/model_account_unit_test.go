@@ -136,6 +136,17 @@ func TestModelKnowsWhatIsDone(t *testing.T) {
 	}
 }
 
+// TestModelHearsTheLast: after an error, CLIs put the next prompt behind the one that failed.
+func TestModelHearsTheLast(t *testing.T) {
+	for prompt, want := range map[string]move{
+		"hit the limit\n\nlose the login": moveLogin, "hit the limit\n\nsay hello": moveSay, "limit for an hour": moveReset, "slow, then run the tool": moveCall,
+	} {
+		if got := (Asked{Turns: []Turn{{Role: "user", Text: prompt}}}).move(); got != want {
+			t.Errorf("%q: move %d, want %d", prompt, got, want)
+		}
+	}
+}
+
 // waitFor returns what is known when nothing is being answered any more: the reader of an
 // answer may be done before its writer is.
 func waitFor(t *testing.T, m *Model) Doing {

@@ -43,7 +43,8 @@ const (
 	moveFull              // the conversation is too long
 )
 
-// moves are the words of a prompt, and what the model does at them; the first counts.
+// moves are the words of a prompt, and what the model does at them. Those that come last
+// count: CLIs put what a person said after an error behind what was said before.
 func moves() []struct {
 	words string
 	move  move
@@ -86,12 +87,16 @@ func (a Asked) move() move {
 		return moveSay
 	}
 	prompt := a.Prompt()
+	last, found := -1, moveSay
 	for _, m := range moves() {
-		if strings.Contains(prompt, m.words) {
-			return m.move
+		if at := strings.LastIndex(prompt, m.words); at > last {
+			last, found = at, m.move
 		}
 	}
-	return moveSay
+	if newest := prompt[strings.LastIndex(prompt, "\n\n")+1:]; last >= 0 && last < len(prompt)-len(newest) {
+		return moveSay
+	}
+	return found
 }
 
 // Break has every turn end like this one, whatever the prompt says.
