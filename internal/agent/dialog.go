@@ -32,7 +32,8 @@ type ChoiceMark struct {
 	// Match is for the label of a numbered line; the choice exists where a line
 	// matches, and always when Match is empty. Labels come without their number.
 	Match Pattern `toml:"match"`
-	// Keys choose it, by tmux's names; {n} is its number.
+	// Keys choose it, by tmux's names; {n} is its number. In a list without numbers, {n}
+	// are the Ups or Downs that lead to it from the line that is selected, and Enter.
 	Keys []string `toml:"keys"`
 }
 
@@ -137,16 +138,67 @@ func (m DialogMark) choices(text string) []fleet.Choice {
 		next++
 		out = append(out, m.choice(at[2], at[3], at[1] != ""))
 	}
+	if next == 1 {
+		out = append(out, m.listed(text)...)
+	}
 	return out
 }
 
-// choice names a numbered line by the first choice that matches; its number
-// names one that none does.
+// pointed is one line of a list without numbers, its frame taken away.
+var pointed = regexp.MustCompile(`^([❯›] )? *(.+)$`)
+
+// listed reads choices without numbers, between which a mark is moved: each line has to be
+// one that is known, else a label that is broken in two would count as two, and a key
+// choose another than is meant.
+func (m DialogMark) listed(text string) (out []fleet.Choice) {
+	at := -1
+	for line := range strings.Lines(text) {
+		is := pointed.FindStringSubmatch(strings.Trim(line, " │┃|\n"))
+		if is == nil {
+			continue
+		}
+		c := m.choice("", is[2], is[1] != "")
+		if c.Name == "" || c.Selected && at >= 0 {
+			return nil
+		}
+		if c.Selected {
+			at = len(out)
+		}
+		out = append(out, c)
+	}
+	if at < 0 {
+		return nil
+	}
+	for i := range out {
+		out[i].Keys = led(out[i].Keys, i-at)
+	}
+	return out
+}
+
+// led puts the way down a list, and Enter, for {n}; a negative one leads up.
+func led(keys []string, way int) (all []string) {
+	to := slices.Repeat([]string{"Down"}, max(0, way))
+	to = append(to, slices.Repeat([]string{"Up"}, max(0, -way))...)
+	for _, k := range keys {
+		if k == "{n}" {
+			all = append(all, append(to, "Enter")...)
+			continue
+		}
+		all = append(all, k)
+	}
+	return all
+}
+
+// choice names a line by the first choice that matches; its number, if it has one, names
+// one that none does.
 func (m DialogMark) choice(n, label string, selected bool) fleet.Choice {
 	c := fleet.Choice{Name: n, Label: fleet.Line(fleet.Redact(label), 160), Keys: []string{n}, Selected: selected}
 	for _, mark := range m.Choice {
 		if mark.Match.re != nil && mark.Match.match(strings.TrimSpace(label)) {
-			c.Name, c.Keys = mark.Name, fill(mark.Keys, "{n}", n)
+			c.Name, c.Keys = mark.Name, slices.Clone(mark.Keys)
+			if n != "" {
+				c.Keys = fill(mark.Keys, "{n}", n)
+			}
 			return c
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -202,4 +203,28 @@ func FuzzReadDialog(f *testing.F) {
 			Ready(k, screen, title)
 		}
 	})
+}
+
+// TestListsWithoutNumbers: a mark is moved to the choice; where a line is not known, or it
+// is not seen where the mark stands, there is no way to it.
+func TestListsWithoutNumbers(t *testing.T) {
+	trust := func(lines string) string {
+		return strings.Repeat("─", 40) + "\n Accessing workspace:\n\n /p\n\n Quick safety check: Is this yours?\n\n Security guide\n\n" + lines + "\n Enter to confirm · Esc to cancel\n"
+	}
+	for lines, want := range map[string]map[string][]string{
+		" ❯ No, exit\n   Yes, I trust this folder": {"no": {"Enter"}, "yes": {"Down", "Enter"}},
+		"   No, exit\n ❯ Yes, I trust this folder": {"no": {"Up", "Enter"}, "yes": {"Enter"}},
+		"   No, exit\n   Yes, I trust this folder": {},
+		" ❯ No, exit\n ❯ Yes, I trust this folder": {},
+		" ❯ 1. Yes, I trust this folder\n   2. No": {"yes": {"1"}, "no": {"2"}},
+	} {
+		d, ok := ReadDialog(kindOf(t, "claude"), trust(lines), "")
+		got := map[string][]string{}
+		for _, c := range d.Choices {
+			got[c.Name] = c.Keys
+		}
+		if !ok || !reflect.DeepEqual(got, want) {
+			t.Errorf("%s\nread as %v %v, want %v", lines, ok, got, want)
+		}
+	}
 }

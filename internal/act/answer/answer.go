@@ -130,7 +130,7 @@ func (r *run) Do(ctx context.Context) (err error) {
 	if len(r.keys) == 0 {
 		return agentrun.Refused("it is not known which key that is")
 	}
-	r.begun, err = r.PressEach(ctx, r.keys, 0)
+	r.begun, err = r.press(ctx)
 	return err
 }
 
