@@ -44,9 +44,10 @@ type Signals struct {
 	Told      Reported // by hooks; zero for an agent that has none
 	Written   Reported // by its transcript; zero for an agent that has none
 	Now       fleet.Instant
-	Hooked    bool // started by Custos with hooks: it has to tell that it began
-	Veil      Veil // what keeps its terminal from being seen
-	End       *End // set when the agent's process is gone
+	Hooked    bool   // started by Custos with hooks: it has to tell that it began
+	Deaf      string // why its CLI ignores those hooks; empty when nothing is known to keep it from them
+	Veil      Veil   // what keeps its terminal from being seen
+	End       *End   // set when the agent's process is gone
 }
 
 // Veil says that the terminal server an agent runs in does not answer.
@@ -72,7 +73,7 @@ func State(s Signals) Verdict {
 	}
 	r := reading{Signals: s}
 	r.read()
-	v := r.fullness(r.judge())
+	v := r.fullness(r.begun(r.judge()))
 	v.Signals = r.signals
 	return v
 }
@@ -94,6 +95,9 @@ func (r *reading) read() {
 	}
 	if r.Told.State != "" {
 		r.signals = append(r.signals, fleet.Signal{Source: SourceHook, Says: r.Told.Says, Hint: r.Told.State, Age: r.since(r.Told.Since)})
+	}
+	if r.deaf() {
+		r.add(SourceHook, "its hooks are ignored: "+r.Deaf, "")
 	}
 	if t := r.Told.Tool; t != nil {
 		r.signals = append(r.signals, fleet.Signal{Source: SourceHook, Says: toolWords(t.Name) + " is in flight", Hint: fleet.StateWorking, Age: fleet.Known(t.Age)})
@@ -272,7 +276,31 @@ func (r *reading) bySilentStart() (Verdict, bool) {
 	age, ok := r.Age.Get()
 	young := ok && time.Duration(age) < silentStart
 	return Verdict{State: fleet.StateStarting, Reason: "it has not reported yet that it began", Source: SourceHook},
-		young && r.Hooked && r.Told.Last.IsZero() && tellsStart(r.Kind.Name) && len(r.signs()) == 0
+		young && r.owesStart() && len(r.signs()) == 0
+}
+
+// owesStart: it is to tell that it has begun, and has not.
+func (r *reading) owesStart() bool {
+	return r.Hooked && !r.deaf() && r.Told.Last.IsZero() && tellsStart(r.Kind.Name)
+}
+
+// deaf: nothing was heard of its hooks, and it is known why.
+func (r *reading) deaf() bool { return r.Hooked && r.Deaf != "" && r.Told.Last.IsZero() }
+
+// slowStart is for how long a prompt may stand there before the CLI takes what
+// is typed at it, on a machine that is busy.
+const slowStart = 2 * time.Minute
+
+// begun does not believe a prompt of which the CLI has not told that it began: what
+// is typed at it is lost. That ends with its window still, for hooks can fail.
+func (r *reading) begun(v Verdict) Verdict {
+	age, ok := r.Age.Get()
+	wrote, seen := r.Activity.Get()
+	begins := r.isYoung() || seen && time.Duration(wrote) < atRest
+	if v.State != fleet.StateIdle || !r.owesStart() || !ok || time.Duration(age) >= slowStart || !begins {
+		return v
+	}
+	return Verdict{State: fleet.StateStarting, Reason: "its prompt is there, and it has not reported yet that it began", Source: SourceHook}
 }
 
 // signs are the signals that hint at a state.

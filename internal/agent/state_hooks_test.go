@@ -2,6 +2,8 @@ package agent
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -358,4 +360,58 @@ func TestVerdictsOfLiveAgents(t *testing.T) {
 			t.Fatalf("%s, though nothing was seen", v.State)
 		}
 	})
+}
+
+// A prompt is drawn before the CLI takes what is typed at it: gemini swallowed text
+// typed 1.4 s before its session-start hook. Whose hooks are not heard at all is
+// believed once its window is still.
+func TestIdleIsBelievedOnceItHasBegun(t *testing.T) {
+	screen := fleet.Known(read(t, "testdata/panes/gemini-05-starting-prompt.txt"))
+	began := Gather([]fleet.HookEvent{{Event: fleet.HookSessionStart, At: noon}}, "", noon, Deadlines{})
+	for name, c := range map[string]struct {
+		s     Signals
+		state fleet.AgentState
+	}{
+		"it has not told":                       {Signals{Hooked: true, Age: seconds(4), Activity: seconds(1)}, fleet.StateStarting},
+		"nor when its window is not seen":       {Signals{Hooked: true, Age: seconds(4)}, fleet.StateStarting},
+		"nor on a slow machine":                 {Signals{Hooked: true, Age: seconds(40), Activity: seconds(3)}, fleet.StateStarting},
+		"it has told":                           {Signals{Hooked: true, Age: seconds(4), Activity: seconds(1), Told: began}, fleet.StateIdle},
+		"it is not told to tell":                {Signals{Age: seconds(4), Activity: seconds(1)}, fleet.StateIdle},
+		"its window has been still":             {Signals{Hooked: true, Age: seconds(40), Activity: seconds(12)}, fleet.StateIdle},
+		"it is old, and a person types into it": {Signals{Hooked: true, Age: seconds(200), Activity: seconds(1)}, fleet.StateIdle},
+		"its hooks are ignored":                 {Signals{Hooked: true, Deaf: "root does not own /run", Age: seconds(4), Activity: seconds(1)}, fleet.StateIdle},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c.s.Kind, c.s.Now, c.s.Title, c.s.Screen = kindOf(t, "gemini"), noon, fleet.Known("◇  Ready (project)"), screen
+			if v := State(c.s); v.State != c.state {
+				t.Errorf("got %s by %s (%s), want %s", v.State, v.Source, v.Reason, c.state)
+			}
+		})
+	}
+}
+
+// Its title says Ready over a blank screen, and over its own menus.
+func TestGeminiReadyNeedsItsPrompt(t *testing.T) {
+	for name, screen := range map[string]fleet.Leaf[string]{"blank": fleet.Known(""), "not seen": {}} {
+		if v := State(Signals{Kind: kindOf(t, "gemini"), Title: fleet.Known("◇  Ready (project)"), Screen: screen}); v.State != fleet.StateUnknown {
+			t.Errorf("a screen that is %s: got %s by %s", name, v.State, v.Source)
+		}
+	}
+}
+
+// That hooks are ignored is said as long as nothing is heard of them.
+func TestIgnoredHooksAreSaid(t *testing.T) {
+	told := Gather([]fleet.HookEvent{{Event: fleet.HookStop, At: noon}}, "", noon, Deadlines{})
+	for _, c := range []struct {
+		s    Signals
+		said bool
+	}{{Signals{Hooked: true, Deaf: "root does not own /run"}, true}, {Signals{Hooked: true, Deaf: "root does not own /run", Told: told}, false}, {Signals{Deaf: "root does not own /run"}, false}} {
+		c.s.Kind, c.s.Now = kindOf(t, "gemini"), noon
+		said := slices.ContainsFunc(State(c.s).Signals, func(s fleet.Signal) bool {
+			return s.Source == SourceHook && strings.Contains(s.Says, "its hooks are ignored: root does not own /run")
+		})
+		if said != c.said {
+			t.Errorf("%+v: said %v", c.s, said)
+		}
+	}
 }
