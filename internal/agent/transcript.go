@@ -56,7 +56,9 @@ type TranscriptEntry struct {
 
 // transcriptReaders are the languages that ReadTranscript reads.
 func transcriptReaders() map[string]func(line []byte) ([]TranscriptEntry, error) {
-	return map[string]func([]byte) ([]TranscriptEntry, error){"claude": claudeTranscript, "codex": codexTranscript}
+	return map[string]func([]byte) ([]TranscriptEntry, error){
+		"claude": claudeTranscript, "codex": codexTranscript, "gemini": geminiTranscript, "pi": piTranscript, "qwen": qwenTranscript,
+	}
 }
 
 // ReadTranscript reads one line, or one record, of a file in which a CLI keeps a
