@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math"
+	"slices"
 	"strings"
 	"time"
 
@@ -27,6 +29,7 @@ const (
 	StreamRateLimit StreamWhat = "rate-limit" // what it knows of its limit; Limited says whether it is reached
 	StreamRetry     StreamWhat = "retry"      // a request failed and is tried again
 	StreamDenied    StreamWhat = "denied"     // a tool was refused for want of permission
+	StreamResponse  StreamWhat = "response"   // the model answered, or a part of it; Tokens is what that used
 	StreamError     StreamWhat = "error"      // something failed; the turn may go on
 	StreamResult    StreamWhat = "result"     // the turn ended
 )
@@ -42,15 +45,24 @@ type StreamEvent struct {
 	Text    string // error, or end of the answer: one line, redacted, at most 200 runes
 	Tool    string
 	CallID  string
-	Args    string // redacted, at most 200 runes
-	Cost    fleet.Leaf[float64]
-	Input   fleet.Leaf[int64] // tokens
-	Output  fleet.Leaf[int64]
+	Args    string    // redacted, at most 200 runes
 	Until   time.Time // of a rate limit; zero when not told
+
+	Cost   fleet.Leaf[float64]      // of a result: dollars, of all that it was for so far
+	Tokens fleet.Leaf[fleet.Tokens] // of a response; of a result: of all answers so far, its helpers' too
+	Key    string                   // of a response: the same as in its transcript; empty where the two do not name it alike
+	Model  string                   // of a response: that answered; empty where that is not told
+	Side   bool                     // of a response: of a sub-agent
 }
 
 // streams lists the languages ParseStream reads.
-func streams() []string { return []string{"claude", "codex", "gemini", "opencode"} }
+func streams() []string { return slices.Sorted(maps.Keys(streamReaders())) }
+
+func streamReaders() map[string]func(line []byte) ([]StreamEvent, error) {
+	return map[string]func([]byte) ([]StreamEvent, error){
+		"claude": readClaude, "codex": readCodex, "gemini": readGemini, "opencode": readOpenCode, "pi": readPi, "qwen": readQwen,
+	}
+}
 
 // ParseStream reads one line that an agent of the kind wrote without a terminal.
 // A line that is well formed and tells nothing gives no events; one that is no
@@ -58,9 +70,7 @@ func streams() []string { return []string{"claude", "codex", "gemini", "opencode
 // libraries print between the lines.
 func ParseStream(k Kind, line []byte) ([]StreamEvent, error) {
 	language := k.Headless.Stream
-	read, ok := map[string]func([]byte) ([]StreamEvent, error){
-		"claude": readClaude, "codex": readCodex, "gemini": readGemini, "opencode": readOpenCode,
-	}[language]
+	read, ok := streamReaders()[language]
 	if !ok {
 		return nil, fmt.Errorf("cannot read the output of %s: it is in no language that is known", k.Name)
 	}
@@ -99,9 +109,18 @@ func dollars(n *float64) fleet.Leaf[float64] {
 	return fleet.Known(*n)
 }
 
+// ownPrice is what a CLI says that an answer cost by prices that it has itself. It says 0
+// of a model that it has no price of.
+func ownPrice(n *float64) fleet.Leaf[float64] {
+	if n != nil && *n == 0 {
+		return dollars(nil)
+	}
+	return dollars(n)
+}
+
 // streamEvent returns an event of which nothing is known but what it is.
 func streamEvent(what StreamWhat, session string) StreamEvent {
-	return StreamEvent{What: what, Session: shortID(session), Cost: dollars(nil), Input: tokenCount(nil), Output: tokenCount(nil)}
+	return StreamEvent{What: what, Session: shortID(session), Cost: dollars(nil), Tokens: untold()}
 }
 
 // failureName names an error by its HTTP status, or else by the words that CLIs use.
@@ -122,7 +141,7 @@ func failureName(status int, text string) string {
 		{"authentication", "unauthorized|authentication|invalid api key|invalid x-api-key|401|oauth token|please run /login"},
 		{"billing", "billing|credit balance|payment required|402"},
 		{"context", "prompt is too long|context limit|context window|context length"},
-		{"server_error", "overloaded|server error|server_error|500|502|503|529"},
+		{"server_error", "overloaded|high demand|server error|server_error|500|502|503|529"},
 	} {
 		for word := range strings.SplitSeq(c.words, "|") {
 			if strings.Contains(text, word) {
@@ -133,20 +152,14 @@ func failureName(status int, text string) string {
 	return ""
 }
 
-type streamUsage struct {
-	Input  *float64 `json:"input_tokens"`
-	Output *float64 `json:"output_tokens"`
-}
-
 func readClaude(line []byte) ([]StreamEvent, error) {
 	var l struct {
-		Type    string `json:"type"`
-		Subtype string `json:"subtype"`
-		Session string `json:"session_id"`
-		Message struct {
-			Content json.RawMessage `json:"content"`
-		} `json:"message"`
-		Limit *struct {
+		Type    string       `json:"type"`
+		Subtype string       `json:"subtype"`
+		Session string       `json:"session_id"`
+		Parent  string       `json:"parent_tool_use_id"`
+		Message claudeAnswer `json:"message"`
+		Limit   *struct {
 			Status string   `json:"status"`
 			Resets *float64 `json:"resetsAt"`
 		} `json:"rate_limit_info"`
@@ -162,7 +175,9 @@ func readClaude(line []byte) ([]StreamEvent, error) {
 		e := streamEvent(StreamRetry, l.Session)
 		e.Error = failureName(l.Status.int(), l.Text)
 		return []StreamEvent{e}, nil
-	case l.Type == "assistant", l.Type == "user":
+	case l.Type == "assistant":
+		return append(l.Message.used(l.Session, l.Parent != ""), claudeTools(l.Session, l.Message.Content)...), nil
+	case l.Type == "user":
 		return claudeTools(l.Session, l.Message.Content), nil
 	case l.Type == "rate_limit_event" && l.Limit != nil:
 		e := streamEvent(StreamRateLimit, l.Session)
@@ -179,11 +194,12 @@ func readClaude(line []byte) ([]StreamEvent, error) {
 // claudeResult is the last line of a turn. Its subtype says success even where
 // the API refused the request: is_error counts.
 type claudeResult struct {
-	Text    string      `json:"result"`
-	IsError bool        `json:"is_error"`
-	Status  anyInt      `json:"api_error_status"`
-	Cost    *float64    `json:"total_cost_usd"`
-	Usage   streamUsage `json:"usage"`
+	Text    string                      `json:"result"`
+	IsError bool                        `json:"is_error"`
+	Status  anyInt                      `json:"api_error_status"`
+	Cost    *float64                    `json:"total_cost_usd"`
+	Usage   json.RawMessage             `json:"usage"`
+	Models  map[string]claudeModelUsage `json:"modelUsage"`
 	Denials []struct {
 		Tool   string          `json:"tool_name"`
 		CallID string          `json:"tool_use_id"`
@@ -200,7 +216,8 @@ func (r claudeResult) events(session, subtype string) []StreamEvent {
 	}
 	e := streamEvent(StreamResult, session)
 	e.OK = !r.IsError && subtype == "success"
-	e.Text, e.Cost, e.Input, e.Output = streamText(r.Text), dollars(r.Cost), tokenCount(r.Usage.Input), tokenCount(r.Usage.Output)
+	e.Text = streamText(r.Text)
+	e.Cost, e.Tokens = r.spent()
 	switch {
 	case e.OK:
 	case strings.HasPrefix(subtype, "error_max"):
@@ -241,9 +258,9 @@ func claudeTools(session string, content json.RawMessage) []StreamEvent {
 
 func readCodex(line []byte) ([]StreamEvent, error) {
 	var l struct {
-		Type   string      `json:"type"`
-		Thread string      `json:"thread_id"`
-		Usage  streamUsage `json:"usage"`
+		Type   string     `json:"type"`
+		Thread string     `json:"thread_id"`
+		Usage  codexUsage `json:"usage"`
 		Error  struct {
 			Message string `json:"message"`
 		} `json:"error"`
@@ -260,7 +277,7 @@ func readCodex(line []byte) ([]StreamEvent, error) {
 		return []StreamEvent{streamEvent(StreamTurn, "")}, nil
 	case "turn.completed", "turn.failed":
 		e := streamEvent(StreamResult, "")
-		e.OK, e.Input, e.Output = l.Type == "turn.completed", tokenCount(l.Usage.Input), tokenCount(l.Usage.Output)
+		e.OK, e.Tokens = l.Type == "turn.completed", told(l.Usage.tokens()) // of the whole conversation, earlier runs too
 		if !e.OK {
 			e.Text, e.Error = streamText(l.Error.Message), failureName(0, l.Error.Message)
 		}
@@ -319,7 +336,7 @@ func readGemini(line []byte) ([]StreamEvent, error) {
 			Type    string `json:"type"`
 			Message string `json:"message"`
 		} `json:"error"`
-		Stats streamUsage `json:"stats"`
+		Stats geminiStats `json:"stats"`
 	}
 	if err := json.Unmarshal(line, &l); err != nil {
 		return nil, err
@@ -336,7 +353,7 @@ func readGemini(line []byte) ([]StreamEvent, error) {
 		e.What, e.Text, e.Error = StreamError, streamText(l.Message), failureName(0, l.Message)
 	case "result":
 		e.What, e.OK = StreamResult, l.Status == "success"
-		e.Input, e.Output = tokenCount(l.Stats.Input), tokenCount(l.Stats.Output)
+		e.Tokens = l.Stats.tokens()
 		if !e.OK {
 			e.Text, e.Error = streamText(l.Error.Message), failureName(0, l.Error.Type+" "+l.Error.Message)
 		}
@@ -380,34 +397,34 @@ func readOpenCode(line []byte) ([]StreamEvent, error) {
 }
 
 type openCodePart struct {
+	ID     string `json:"id"`
 	Tool   string `json:"tool"`
 	CallID string `json:"callID"`
 	State  struct {
 		Status string          `json:"status"`
 		Input  json.RawMessage `json:"input"`
 	} `json:"state"`
-	Reason string   `json:"reason"`
-	Cost   *float64 `json:"cost"`
-	Tokens struct {
-		Input  *float64 `json:"input"`
-		Output *float64 `json:"output"`
-	} `json:"tokens"`
+	Reason string         `json:"reason"`
+	Cost   *float64       `json:"cost"`
+	Tokens openCodeTokens `json:"tokens"`
 }
 
-// events: a step that ends for a tool is no end of the turn.
+// events: a step is one answer of the model. One that ends for a tool is no end of the turn.
 func (p openCodePart) events(what, session string) []StreamEvent {
-	e := streamEvent(StreamResult, session)
-	switch {
-	case what == "tool_use":
-		e.What, e.OK = StreamToolEnd, p.State.Status == "completed"
+	if what == "tool_use" {
+		e := streamEvent(StreamToolEnd, session)
+		e.OK = p.State.Status == "completed"
 		e.Tool, e.CallID, e.Args = shortID(p.Tool), shortID(p.CallID), streamText(string(p.State.Input))
-	case p.Reason == "tool-calls":
-		return nil
-	default:
-		e.OK, e.Cost = true, dollars(p.Cost)
-		e.Input, e.Output = tokenCount(p.Tokens.Input), tokenCount(p.Tokens.Output)
+		return []StreamEvent{e}
 	}
-	return []StreamEvent{e}
+	r := streamEvent(StreamResponse, session)
+	r.Key, r.Tokens, r.Cost = "opencode:"+shortID(p.ID), told(p.Tokens.tokens()), ownPrice(p.Cost)
+	if p.Reason == "tool-calls" {
+		return []StreamEvent{r}
+	}
+	e := streamEvent(StreamResult, session)
+	e.OK = true
+	return []StreamEvent{r, e}
 }
 
 // anyInt is a number, or a number in quotes, or nothing.
@@ -461,6 +478,9 @@ func (e StreamEvent) Hook(kind string, at fleet.Instant) (h fleet.HookEvent, ok 
 		h.Event, h.Text = fleet.HookStop, ""
 	case e.What == StreamResult && e.Error != "":
 		h.Event, h.Text = fleet.HookFailure, e.Error
+		if until := limitReset(e.Text, at.Wall); e.Error == "rate_limit" && until.After(at.Wall) {
+			h.Until = at.Add(until.Sub(at.Wall))
+		}
 	case e.What == StreamResult:
 		h.Event = fleet.HookStop
 	default:

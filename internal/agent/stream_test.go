@@ -18,7 +18,7 @@ func TestParseStream(t *testing.T) {
 		{"claude", `{"type":"user","message":{"content":"plain"},"session_id":"s1"}`, ""},
 		{"claude", `{"type":"rate_limit_event","rate_limit_info":{"status":"rejected","resetsAt":1795167000,"rateLimitType":"five_hour"},"session_id":"s1"}`, "rate-limit s1 (rejected) limited until 2026-11-20T09:30:00Z"},
 		{"claude", `{"type":"rate_limit_event","rate_limit_info":{"status":"allowed","resetsAt":1795167000},"session_id":"s1"}`, "rate-limit s1 (allowed) until 2026-11-20T09:30:00Z"},
-		{"claude", `{"type":"result","subtype":"success","is_error":false,"result":"done","session_id":"s1","total_cost_usd":0.25,"usage":{"input_tokens":10,"output_tokens":5},"permission_denials":[]}`, "result s1 ok (done) $0.25 10/5"},
+		{"claude", `{"type":"result","subtype":"success","is_error":false,"result":"done","session_id":"s1","total_cost_usd":0.25,"usage":{"input_tokens":10,"output_tokens":5},"permission_denials":[]}`, "result s1 ok (done) $0.25 10+0+0+0/5(0)"},
 		{"claude", `{"type":"result","subtype":"success","is_error":true,"api_error_status":429,"result":"API Error: Request rejected (429)","session_id":"s1"}`, "result s1 (API Error: Request rejected (429)) rate_limit"},
 		{"claude", `{"type":"result","subtype":"error_max_turns","is_error":false,"session_id":"s1","permission_denials":[{"tool_name":"Bash","tool_use_id":"t2","tool_input":{"command":"curl -H 'Authorization: Bearer abcdefghijkl'"}}]}`, `denied s1 Bash t2 {"command":"curl -H 'Authorization: Bearer ***'"}; result s1 limit`},
 		{"claude", `{"type":"stream_event","session_id":"s1"}`, ""},
@@ -28,17 +28,17 @@ func TestParseStream(t *testing.T) {
 		{"codex", `{"type":"item.completed","item":{"id":"i1","type":"command_execution","command":"bash -lc ls","exit_code":0,"status":"completed"}}`, "tool-end ok command_execution i1 bash -lc ls"},
 		{"codex", `{"type":"item.completed","item":{"id":"i1","type":"command_execution","exit_code":2,"status":"failed"}}`, "tool-end command_execution i1"},
 		{"codex", `{"type":"item.completed","item":{"id":"i2","type":"agent_message","text":"429 rate limit"}}`, ""},
-		{"codex", `{"type":"turn.completed","usage":{"input_tokens":24763,"cached_input_tokens":24448,"output_tokens":122}}`, "result ok 24763/122"},
+		{"codex", `{"type":"turn.completed","usage":{"input_tokens":24763,"cached_input_tokens":24448,"output_tokens":122}}`, "result ok 315+24448+0+0/122(0)"},
 		{"codex", `{"type":"turn.failed","error":{"message":"exceeded retry limit, last status: 429 Too Many Requests"}}`, "result (exceeded retry limit, last status: 429 Too Many Requests) rate_limit"},
 		{"gemini", `{"type":"init","timestamp":"2026-11-20T09:00:00Z","session_id":"g1","model":"m"}`, "session g1; turn g1"},
 		{"gemini", `{"type":"tool_use","tool_name":"run_shell_command","tool_id":"c1","parameters":{"command":"ls"}}`, `tool-begin run_shell_command c1 {"command":"ls"}`},
 		{"gemini", `{"type":"tool_result","tool_id":"c1","status":"success","output":"x"}`, "tool-end ok c1"},
-		{"gemini", `{"type":"result","status":"success","stats":{"total_tokens":30,"input_tokens":20,"output_tokens":10}}`, "result ok 20/10"},
+		{"gemini", `{"type":"result","status":"success","stats":{"total_tokens":30,"input_tokens":20,"output_tokens":10}}`, "result ok 20+0+0+0/10(0)"},
 		{"gemini", `{"type":"result","status":"error","error":{"type":"FatalAuthenticationError","message":"no key"}}`, "result (no key) authentication"},
 		{"opencode", `{"type":"step_start","timestamp":1,"sessionID":"ses_1","part":{"type":"step-start"}}`, "session ses_1; turn ses_1"},
 		{"opencode", `{"type":"tool_use","sessionID":"ses_1","part":{"callID":"c1","tool":"bash","state":{"status":"completed","input":{"command":"ls"}}}}`, `tool-end ses_1 ok bash c1 {"command":"ls"}`},
-		{"opencode", `{"type":"step_finish","sessionID":"ses_1","part":{"reason":"tool-calls","cost":0}}`, ""},
-		{"opencode", `{"type":"step_finish","sessionID":"ses_1","part":{"reason":"stop","cost":0.5,"tokens":{"input":7,"output":3}}}`, "result ses_1 ok $0.5 7/3"},
+		{"opencode", `{"type":"step_finish","sessionID":"ses_1","part":{"id":"p1","reason":"tool-calls","cost":0}}`, "response ses_1 opencode:p1"},
+		{"opencode", `{"type":"step_finish","sessionID":"ses_1","part":{"id":"p2","reason":"stop","cost":0.5,"tokens":{"input":7,"output":3}}}`, "response ses_1 $0.5 opencode:p2 7+0+0+0/3(0); result ses_1 ok"},
 		{"opencode", `{"type":"error","sessionID":"ses_1","error":{"name":"APIError","data":{"message":"slow down","statusCode":429}}}`, "result ses_1 (slow down) rate_limit"},
 		{"claude", "", ""},
 	} {
@@ -68,7 +68,12 @@ func eventsText(events []StreamEvent) string {
 		add(!e.Until.IsZero(), "until "+e.Until.Format(time.RFC3339))
 		add(true, e.Error)
 		add(e.Cost.IsKnown(), fmt.Sprintf("$%v", e.Cost.Or(0)))
-		add(e.Input.IsKnown(), fmt.Sprintf("%d/%d", e.Input.Or(0), e.Output.Or(0)))
+		add(true, e.Key)
+		add(true, e.Model)
+		add(e.Side, "side")
+		if n, ok := e.Tokens.Get(); ok {
+			add(true, fmt.Sprintf("%d+%d+%d+%d/%d(%d)", n.Input, n.CacheRead, n.CacheWrite5m, n.CacheWrite1h, n.Output, n.Reasoning))
+		}
 		all = append(all, strings.Join(words, " "))
 	}
 	return strings.Join(all, "; ")
@@ -76,7 +81,7 @@ func eventsText(events []StreamEvent) string {
 
 // What is no line of the language is an error, and never a sign of anything.
 func TestForeignLines(t *testing.T) {
-	for _, kind := range []string{"claude", "codex", "gemini", "opencode"} {
+	for _, kind := range []string{"claude", "codex", "gemini", "opencode", "pi", "qwen"} {
 		for _, line := range []string{"npm warn deprecated", `{"type":`, `[]`, `{}`, `"result"`, `{"type":7}`, "Error: rate limit 429", strings.Repeat(" x", streamLimit)} {
 			if e, err := ParseStream(kindOf(t, kind), []byte(line)); err == nil || len(e) > 0 {
 				t.Errorf("%s: %.40q gave %+v", kind, line, e)
@@ -92,13 +97,14 @@ func TestStreamEventsAreHooks(t *testing.T) {
 	at := fleet.Instant{Wall: time.Date(2026, 11, 20, 9, 0, 0, 0, time.UTC), Up: 5, Boot: "b"}
 	claude := kindOf(t, "claude")
 	for line, want := range map[string]string{
-		`{"type":"system","subtype":"init","session_id":"s"}`:                                                  "session-start/ prompt/",
-		`{"type":"result","subtype":"success","session_id":"s"}`:                                               "stop/",
-		`{"type":"result","subtype":"success","is_error":true,"api_error_status":401}`:                         "failure/authentication",
-		`{"type":"result","subtype":"error_during_execution","is_error":true,"result":"odd"}`:                  "stop/odd",
-		`{"type":"rate_limit_event","rate_limit_info":{"status":"rejected","resetsAt":1795167000}}`:            "failure/rate_limit until 30m0s",
-		`{"type":"rate_limit_event","rate_limit_info":{"status":"allowed_warning","resetsAt":1795167000}}`:     "",
-		`{"type":"assistant","message":{"content":[{"type":"tool_use","id":"t","name":"Bash","input":null}]}}`: "tool-begin/",
+		`{"type":"system","subtype":"init","session_id":"s"}`:                                                                               "session-start/ prompt/",
+		`{"type":"result","subtype":"success","session_id":"s"}`:                                                                            "stop/",
+		`{"type":"result","subtype":"success","is_error":true,"api_error_status":401}`:                                                      "failure/authentication",
+		`{"type":"result","subtype":"error_during_execution","is_error":true,"result":"odd"}`:                                               "stop/odd",
+		`{"type":"rate_limit_event","rate_limit_info":{"status":"rejected","resetsAt":1795167000}}`:                                         "failure/rate_limit until 30m0s",
+		`{"type":"result","subtype":"success","is_error":true,"api_error_status":429,"result":"You've hit your limit · resets in 2 hours"}`: "failure/rate_limit until 2h0m0s",
+		`{"type":"rate_limit_event","rate_limit_info":{"status":"allowed_warning","resetsAt":1795167000}}`:                                  "",
+		`{"type":"assistant","message":{"content":[{"type":"tool_use","id":"t","name":"Bash","input":null}]}}`:                              "tool-begin/",
 	} {
 		events, err := ParseStream(claude, []byte(line))
 		var got []string
@@ -123,7 +129,7 @@ func FuzzParseStream(f *testing.F) {
 	f.Add(`{"type":"assistant","message":{"content":[{"type":"tool_use","input":"\u001b[31m"}]}}`)
 	f.Add(`{"type":"item.completed","item":{"type":"command_execution","exit_code":1}}`)
 	var all []Kind
-	for _, name := range []string{"claude", "codex", "gemini", "opencode"} {
+	for _, name := range []string{"claude", "codex", "gemini", "opencode", "pi", "qwen"} {
 		all = append(all, kindOf(f, name))
 	}
 	f.Fuzz(func(t *testing.T, line string) {

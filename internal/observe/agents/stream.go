@@ -16,6 +16,9 @@ type stream struct {
 	events []fleet.HookEvent
 	cost   fleet.Leaf[int64] // millionths of a dollar
 	tokens fleet.Leaf[int64]
+
+	summed  bool             // a result told the tokens of all answers
+	answers map[string]int64 // tokens of each, by key
 }
 
 // streamed reads the output of a registered agent's newest instance, when it has
@@ -49,7 +52,7 @@ func (s *stream) changed() time.Time {
 // readStream folds the lines of an output's end. The first may be cut off. No
 // line tells its time: all are taken to be as old as the newest.
 func readStream(kind agent.Kind, instance string, text []byte, at time.Time, now fleet.Instant) *stream {
-	s := &stream{seen: at, cost: fleet.Unknown[int64]("it has not told"), tokens: fleet.Unknown[int64]("it has not told")}
+	s := &stream{seen: at, answers: map[string]int64{}, cost: fleet.Unknown[int64]("it has not told"), tokens: fleet.Unknown[int64]("it has not told")}
 	when := now.Add(min(0, at.Sub(now.Wall)))
 	for line := range bytes.Lines(text) {
 		events, err := agent.ParseStream(kind, line)
@@ -67,20 +70,36 @@ func readStream(kind agent.Kind, instance string, text []byte, at time.Time, now
 	return s
 }
 
-// spent takes what a turn's result tells of its cost: each tells that of the
-// whole conversation so far, so that the newest counts.
+// spent takes what is told of tokens and money. A result tells that of all answers so
+// far, so that the newest counts; of a CLI whose results do not, the answers are summed.
 func (s *stream) spent(e agent.StreamEvent) {
-	if e.What != agent.StreamResult {
-		return
+	tokens, known := e.Tokens.Get()
+	usd, priced := e.Cost.Get()
+	micro := int64(math.Round(usd * 1e6))
+	switch {
+	case e.What == agent.StreamResult && known:
+		s.tokens, s.summed = fleet.Known(tokens.All()), true
+	case e.What == agent.StreamResponse && known && !s.summed:
+		s.tokens = fleet.Known(s.tokens.Or(0) + s.answer(e.Key, tokens.All()))
 	}
-	if usd, ok := e.Cost.Get(); ok && usd >= 0 && usd < 1e6 {
-		s.cost = fleet.Known(int64(math.Round(usd * 1e6)))
+	switch {
+	case !priced || usd >= 1e6:
+	case e.What == agent.StreamResult:
+		s.cost = fleet.Known(micro)
+	case e.What == agent.StreamResponse:
+		s.cost = fleet.Known(s.cost.Or(0) + micro)
 	}
-	in, inKnown := e.Input.Get()
-	out, outKnown := e.Output.Get()
-	if inKnown || outKnown {
-		s.tokens = fleet.Known(in + out)
+}
+
+// answer returns how many tokens of an answer were not counted yet: each of its parts
+// repeats what was told before.
+func (s *stream) answer(key string, all int64) int64 {
+	if key == "" {
+		return all
 	}
+	more := max(0, all-s.answers[key])
+	s.answers[key] += more
+	return more
 }
 
 // spoke lets an agent's output speak where it has no hooks; both together would

@@ -54,3 +54,24 @@ func TestStreamWithoutResultHasNoCost(t *testing.T) {
 		t.Errorf("read %+v from nothing", s)
 	}
 }
+
+// An answer that is told in parts counts once; of a CLI whose results do not tell, the
+// answers are summed; and what a failed run says that it cost, which is 0, is not believed.
+func TestStreamSumsAnswers(t *testing.T) {
+	now := fleet.Instant{Wall: time.Date(2026, 11, 22, 1, 0, 0, 0, time.UTC), Up: 1, Boot: "b"}
+	parts := `{"type":"assistant","session_id":"s","message":{"id":"m1","model":"x","content":[],"usage":{"input_tokens":10,"output_tokens":2}}}
+{"type":"assistant","session_id":"s","message":{"id":"m1","model":"x","content":[],"usage":{"input_tokens":10,"output_tokens":2}}}
+{"type":"assistant","session_id":"s","message":{"id":"m2","model":"x","content":[],"usage":{"input_tokens":20,"output_tokens":2}}}
+`
+	if s := readStream(claudeKind(t), "a1", []byte(parts), now.Wall, now); s.tokens != fleet.Known[int64](34) {
+		t.Errorf("tokens %v, want 34", s.tokens)
+	}
+	failed := `{"type":"result","subtype":"success","is_error":true,"api_error_status":429,"session_id":"s","result":"API Error","total_cost_usd":0,"usage":{"input_tokens":0,"output_tokens":0}}
+`
+	if s := readStream(claudeKind(t), "a1", []byte(failed), now.Wall, now); s.cost.IsKnown() || s.tokens.IsKnown() {
+		t.Errorf("a failed run cost %v and used %v", s.cost, s.tokens)
+	}
+	if s := readStream(claudeKind(t), "a1", []byte(parts+failed), now.Wall, now); s.tokens != fleet.Known[int64](34) {
+		t.Errorf("tokens %v after a failure, want 34", s.tokens)
+	}
+}
