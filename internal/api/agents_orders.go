@@ -42,6 +42,14 @@ type SpawnRequest struct {
 	Grace     string   `json:"grace,omitempty"`      // how much later than that it may be; half of it by default
 }
 
+// Arrival is what became of something that was given to an agent: delivered, with its proof
+// (transcript, hook or screen), not_delivered or cannot_tell, with the reason.
+type Arrival struct {
+	Outcome string `json:"outcome"`
+	Proof   string `json:"proof,omitempty"`
+	Why     string `json:"why,omitempty"`
+}
+
 // Orders are those that are not over, in the order they were given: `custos orders`.
 type Orders struct {
 	At     time.Time `json:"at"`
@@ -64,6 +72,9 @@ type Order struct {
 	Until   *time.Time `json:"until,omitempty"`
 	Hint    string     `json:"hint,omitempty"`
 	Action  string     `json:"action,omitempty"` // that answers it
-	Watched bool       `json:"watched"`          // a daemon runs, so that what is queued will be looked at again
-	Next    []Hint     `json:"next"`
+	// Arrival is what became of what a nudge or an answer was to give: delivered (and the
+	// proof of it), not_delivered or cannot_tell; nil as long as that is open.
+	Arrival *Arrival `json:"arrival,omitempty"`
+	Watched bool     `json:"watched"` // a daemon runs, so that what is queued will be looked at again
+	Next    []Hint   `json:"next"`
 }

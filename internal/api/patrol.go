@@ -33,6 +33,7 @@ type Outcome struct {
 	Why     string   `json:"why,omitempty"`
 	Ran     []string `json:"ran"`
 	Took    string   `json:"took,omitempty"`
+	Arrival *Arrival `json:"arrival,omitempty"` // of what it gave an agent
 }
 
 // Doubt is a rule that could not be answered for a subject.

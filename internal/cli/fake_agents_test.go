@@ -65,7 +65,10 @@ func (w *world) Order(_ context.Context, id string) (fleet.Order, error) {
 	if w.asked++; o.Action != "" && w.asked > 1 {
 		o.State, o.Why = fleet.OrderDone, "measured"
 		if o.Agent == "late" {
-			o.State, o.Why = fleet.OrderExpired, "undelivered: nobody heard it"
+			o = o.After(fleet.Result{Status: fleet.ResultUnverified, Why: "not delivered: nobody heard it", Arrival: &fleet.Arrival{Outcome: fleet.OutcomeNot, Why: "nobody heard it"}})
+			if o.Text == "hm" {
+				o = o.After(fleet.Result{Status: fleet.ResultUnverified, Why: "nobody answers"})
+			}
 		}
 	}
 	return o, nil

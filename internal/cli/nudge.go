@@ -17,8 +17,11 @@ func (a *app) nudgeCommand() *cobra.Command {
 		Short: "Say something to an agent, when it listens",
 		Long: `nudge types a text into an agent's terminal when that is safe: it is idle, its
 input line is empty, no person types there, and it is still that very agent. Until
-then the nudge is queued, for as long as --ttl says. It is delivered when the agent
-acknowledges it; otherwise it is reported as undelivered, and never typed twice.
+then the nudge is queued, for as long as --ttl says. What the agent's CLI would
+take for a command of its own is typed so that it arrives as a prompt. It is
+delivered when the agent's transcript, its hooks or else its screen prove it; not
+delivered when it was not typed, or still stood at the prompt, from where it is
+then removed; otherwise it cannot be told. It is never typed twice.
 With - the text is read from the standard input.`,
 		Example: "  custos nudge builder 'The tests are red: look at CI.'\n  custos nudge builder - < notes.md",
 		Args:    cobra.MinimumNArgs(2),

@@ -256,10 +256,18 @@ func cameToNothing(list []api.Order) error {
 		case !o.Over:
 			waits = errQueued
 		case o.State != "done":
-			return &ended{message: fmt.Sprintf("cannot %s: %s", deedOf(o), reasonOf(o)), hint: o.Hint}
+			return &ended{message: failureOf(o), hint: o.Hint}
 		}
 	}
 	return waits
+}
+
+// failureOf says what came of an order that was not done.
+func failureOf(o api.Order) string {
+	if o.Arrival != nil && o.Arrival.Outcome == "cannot_tell" {
+		return fmt.Sprintf("cannot tell whether the %s of %s was delivered: %s", flat(o.Do), flat(o.Agent), flat(o.Arrival.Why))
+	}
+	return fmt.Sprintf("cannot %s: %s", deedOf(o), reasonOf(o))
 }
 
 // deedOf is what an order asks for, in words.
@@ -279,7 +287,10 @@ func reasonOf(o api.Order) string {
 	if o.Guard != "" && !strings.HasPrefix(why, o.Guard+":") {
 		why = flat(o.Guard) + ": " + why
 	}
-	if o.State == "expired" {
+	switch {
+	case o.State == "expired" && o.Arrival != nil && o.Do == "nudge":
+		return "it was not delivered: " + strings.TrimPrefix(why, "not delivered: ")
+	case o.State == "expired":
 		return "it expired: " + why
 	}
 	return why

@@ -87,6 +87,8 @@ type Order struct {
 	Until   Instant       `json:"until,omitzero"`
 	Action  string        `json:"action,omitempty"` // ID of the action that answers it, while that is under way and when it did
 	Spawn   *Registration `json:"spawn,omitempty"`
+	// Arrival is what became of what it was to give the agent, once that was tried; nil before.
+	Arrival *Arrival `json:"arrival,omitempty"`
 	// TakenBack is how many starts that waited a stop has taken back.
 	TakenBack int `json:"taken_back,omitempty"`
 }
@@ -94,6 +96,22 @@ type Order struct {
 // IsOver says whether nothing more becomes of the order.
 func (o Order) IsOver() bool {
 	return o.State == OrderDone || o.State == OrderRefused || o.State == OrderExpired
+}
+
+// gives says whether it is to give an agent something.
+func (o Order) gives() bool { return o.Do == OrderNudge || o.Do == OrderAnswer }
+
+// Reached is what became of what the order was to give its agent: of one that is over and
+// that nothing was typed for, that it was not delivered. It is nil of one that is not over,
+// and of one that gives nothing.
+func (o Order) Reached() *Arrival {
+	switch {
+	case !o.gives() || !o.IsOver() || o.Arrival != nil:
+		return o.Arrival
+	case o.State == OrderDone:
+		return nil // by a Custos that did not say it yet, or it was not needed
+	}
+	return &Arrival{Outcome: OutcomeNot, Why: o.Why}
 }
 
 // Same says whether o asks for what other asks for: everything but the moment
@@ -134,7 +152,7 @@ func (o Order) WithTakenBack(why string) string {
 // one dialog only. Whether a start in doubt was done, a look at its agent shows.
 func (o Order) After(r Result) Order {
 	o.Guard, o.Until, o.Hint = "", Instant{}, ""
-	o.Why = r.Why
+	o.Why, o.Arrival = r.Why, r.Arrival
 	switch r.Status {
 	case ResultDone:
 		o.State, o.Why = OrderDone, r.Effect
@@ -143,10 +161,16 @@ func (o Order) After(r Result) Order {
 	case ResultUnverified:
 		o.State, o.Why = OrderDone, "not verified: "+r.Why
 		if o.Do == OrderNudge {
-			o.State, o.Why = OrderExpired, "undelivered: "+r.Why
+			o.State, o.Why = OrderExpired, r.Why
+			if o.Arrival == nil {
+				o.Arrival = &Arrival{Outcome: OutcomeUnknown, Why: r.Why}
+			}
 		}
 	case ResultInDoubt:
 		o.State, o.Why = OrderRefused, "in doubt: "+r.Why
+		if o.gives() {
+			o.Arrival = &Arrival{Outcome: OutcomeUnknown, Why: r.Why}
+		}
 		if o.Do == OrderSpawn || o.Do == OrderRecover {
 			o.State, o.Guard = OrderQueued, GuardEvidence
 		}

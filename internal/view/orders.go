@@ -9,9 +9,16 @@ import (
 func Order(o fleet.Order, watched bool) api.Order {
 	out := api.Order{ID: o.ID, Do: string(o.Do), Agent: o.Agent, Account: o.Account, By: o.By, At: o.At.Wall.UTC(), Expires: Moment(o.Expires),
 		State: string(o.State), Over: o.IsOver(), Guard: string(o.Guard), Why: o.Why, Until: Moment(o.Until), Hint: o.Hint,
-		Action: o.Action, Watched: watched, Next: []api.Hint{}}
+		Action: o.Action, Arrival: arrival(o.Reached()), Watched: watched, Next: []api.Hint{}}
 	out.Next = orderHints(o, watched)
 	return out
+}
+
+func arrival(a *fleet.Arrival) *api.Arrival {
+	if a == nil {
+		return nil
+	}
+	return &api.Arrival{Outcome: string(a.Outcome), Proof: string(a.Proof), Why: a.Why}
 }
 
 func orderHints(o fleet.Order, watched bool) []api.Hint {

@@ -101,7 +101,7 @@ func Outcomes(results []fleet.Result) []api.Outcome {
 		out = append(out, api.Outcome{
 			ID: r.ActionID, Do: r.Do, Subject: r.Subject.String(), Rule: r.For.Rule,
 			Status: string(r.Status), Effect: r.Effect, Why: r.Why, Ran: ran,
-			Took: r.Ended.Since(r.Began).Round(time.Millisecond).String(),
+			Took: r.Ended.Since(r.Began).Round(time.Millisecond).String(), Arrival: arrival(r.Arrival),
 		})
 	}
 	return out

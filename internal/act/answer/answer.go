@@ -82,7 +82,8 @@ type run struct {
 	x      *Action
 	action fleet.Action
 	keys   []string
-	begun  error // why it is not known whether all keys were pressed
+	begun  error          // why it is not known whether all keys were pressed
+	became *fleet.Arrival // of the choice; nil as long as no key was pressed
 }
 
 func (r *run) ready(ctx context.Context) error {
@@ -130,14 +131,25 @@ func (r *run) Do(ctx context.Context) (err error) {
 	if len(r.keys) == 0 {
 		return agentrun.Refused("it is not known which key that is")
 	}
-	r.begun, err = r.press(ctx)
+	if r.begun, err = r.press(ctx); err == nil {
+		r.became = &fleet.Arrival{Outcome: fleet.OutcomeUnknown, Why: "it was not looked for"}
+	}
 	return err
+}
+
+// Arrived is what became of the choice: a dialog that is gone has taken it.
+func (r *run) Arrived() *fleet.Arrival { return r.became }
+
+// untold keeps why it is not known whether the choice was taken.
+func (r *run) untold(why error) error {
+	r.became = &fleet.Arrival{Outcome: fleet.OutcomeUnknown, Why: fleet.Line(why.Error(), 300)}
+	return why
 }
 
 // Verify implements act.Run: the dialog is gone.
 func (r *run) Verify(ctx context.Context) (string, error) {
 	if r.begun != nil {
-		return "", fmt.Errorf("cannot tell whether it was answered: %w", r.begun)
+		return "", r.untold(fmt.Errorf("cannot tell whether it was answered: %w", r.begun))
 	}
 	err := agentrun.Wait(ctx, r.x.gone, func(ctx context.Context) bool {
 		v, err := r.Look(ctx)
@@ -147,7 +159,8 @@ func (r *run) Verify(ctx context.Context) (string, error) {
 		return v.Dialog == nil || v.Dialog.Hash != r.action.Dialog
 	})
 	if err != nil {
-		return "", fmt.Errorf("a dialog that asks the same is still there: %w", err)
+		return "", r.untold(fmt.Errorf("a dialog that asks the same is still there: %w", err))
 	}
+	r.became = &fleet.Arrival{Outcome: fleet.OutcomeDelivered, Proof: fleet.ProofScreen}
 	return fmt.Sprintf("answered %q by %s: the dialog is gone", fleet.Line(r.action.Text, 40), strings.Join(r.keys, " ")), nil
 }
