@@ -15,6 +15,7 @@ type End struct {
 	Signal   fleet.Leaf[int]
 	Exit     *fleet.Exit   // how it ended, where a shim, a pidfd or a record tells
 	Wanted   fleet.Desired // of a registered agent; empty for others
+	Told     Reported      // what one without a terminal told before; zero for nothing
 }
 
 // ExitReboot is the source of an exit that nothing saw: the machine was
@@ -35,7 +36,7 @@ func (e End) judge() Verdict {
 	} else if !e.PaneDead {
 		return e.leftover()
 	}
-	v := e.exitVerdict(status, signal)
+	v := e.refused(e.exitVerdict(status, signal), status, signal)
 	v.Source = source
 	if e.Exit == nil {
 		if v.State == fleet.StateUnknown {
@@ -68,6 +69,18 @@ func (e End) judge() Verdict {
 		if e.Wanted == "" {
 			v.State = fleet.StateStopped
 		}
+	}
+	return v
+}
+
+// refused says of an agent whose model was refused to it, and that ended by itself then,
+// that it is held up, and not that it crashed or is done: whoever is started in its place is
+// refused as well.
+func (e End) refused(v Verdict, exit, sig fleet.Leaf[int]) Verdict {
+	_, exited := exit.Get()
+	_, killed := fleet.EndSignal(exit, sig)
+	if told := e.Told.State; exited && !killed && (told == fleet.StateRateLimited || told == fleet.StateAuthLost) {
+		v.State, v.Reason = told, v.Reason+"; "+e.Told.Says
 	}
 	return v
 }

@@ -41,6 +41,7 @@ type Reported struct {
 	Tool    *fleet.ToolCall  // in flight; of several, the one that may go on for longest
 	Context fleet.Leaf[float64]
 	Until   fleet.Instant // of a rate limit; zero when not told
+	Failure string        // what ended the last turn, when an error did
 	Limited fleet.Instant // when the rate limit was last told of; zero when it was not
 	Prompt  fleet.Instant // of the newest prompt
 	Session string        // of the CLI
@@ -189,7 +190,7 @@ func (h *gathering) say(e fleet.HookEvent, s fleet.AgentState, says string) {
 // over ends what belonged to a turn.
 func (h *gathering) over() {
 	clear(h.tools)
-	h.asks, h.calls, h.told.Until, h.told.Limited = request{}, nil, fleet.Instant{}, fleet.Instant{}
+	h.asks, h.calls, h.told.Until, h.told.Limited, h.told.Failure = request{}, nil, fleet.Instant{}, fleet.Instant{}, ""
 }
 
 // session begins anew. After a compaction a session goes on, in mid-turn.
@@ -305,6 +306,7 @@ func (h *gathering) answered(e fleet.HookEvent) {
 // the account.
 func (h *gathering) fail(e fleet.HookEvent) {
 	name := fleet.Line(e.Text, 60)
+	h.told.Failure = failureWord(name)
 	switch {
 	case strings.HasPrefix(e.Text, "rate_limit"):
 		h.told.Until, h.told.Limited = capped(e), e.At
@@ -319,6 +321,11 @@ func (h *gathering) fail(e fleet.HookEvent) {
 	default:
 		h.say(e, fleet.StateIdle, h.by+" that its turn was ended by: "+cmp.Or(name, "an error"))
 	}
+}
+
+// failureWord is the name of a failure, as CLIs vary it: overloaded_error is a server's.
+func failureWord(name string) string {
+	return cmp.Or(failureName(0, name), name, "error")
 }
 
 // inFlight returns the tool that has most of its time left.

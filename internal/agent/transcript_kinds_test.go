@@ -75,8 +75,8 @@ func TestTokensOfTranscripts(t *testing.T) {
 		answers    []int64
 		mute       bool // of thoughts: pi counts them, and does not tell how many they are
 	}{
-		{"pi", "pi-0.73.1-terminal", openai, []int64{1, 2, 3}, true}, // 4 was interrupted, 5 was refused, 6 is that of /compact: pi writes down no tokens of them
-		{"pi", "pi-0.73.1-anthropic", anthropic, []int64{8, 9}, true},   // for how long it is kept pi does not tell
+		{"pi", "pi-0.73.1-terminal", openai, []int64{1, 2, 3}, true},  // 4 was interrupted, 5 was refused, 6 is that of /compact: pi writes down no tokens of them
+		{"pi", "pi-0.73.1-anthropic", anthropic, []int64{8, 9}, true}, // for how long it is kept pi does not tell
 		{"pi", "pi-0.73.1-google", google, []int64{10, 11}, true},
 		{"qwen", "qwen-0.24.4-headless", openai, []int64{1, 2}, false},
 		{"qwen", "qwen-0.24.4-terminal", openai, []int64{85, 86, 87, 88, 90}, false}, // 89 was interrupted

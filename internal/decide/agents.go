@@ -111,13 +111,4 @@ func exitOf(reg *fleet.Registration, a *fleet.Agent) *fleet.Exit {
 }
 
 // isAlive says whether the agent itself runs.
-func isAlive(a *fleet.Agent) bool { return a != nil && a.Process.PID != 0 && !isOver(a.State) }
-
-// isOver says whether a state is one of an agent that has ended.
-func isOver(s fleet.AgentState) bool {
-	switch s {
-	case fleet.StateCrashed, fleet.StateFinished, fleet.StateStopped, fleet.StateZombie:
-		return true
-	}
-	return false
-}
+func isAlive(a *fleet.Agent) bool { return a != nil && a.Process.PID != 0 && !a.HasEnded() }

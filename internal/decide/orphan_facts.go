@@ -26,7 +26,7 @@ func (p *pass) lives(h formerAgent) fleet.Leaf[bool] {
 		return fleet.Unknown[bool]("agents is " + status(p.snap.Agents.Status))
 	case h.name == "":
 		return fleet.Unknown[bool]("no agent is known to have had it")
-	case h.seen == nil && h.reg == nil, h.seen != nil && h.seen.Process.PID == 0 && isOver(h.seen.State):
+	case h.seen == nil && h.reg == nil, h.seen != nil && h.seen.Process.PID == 0 && h.seen.HasEnded():
 		return fleet.Known(false)
 	case isAlive(h.seen):
 		return fleet.Known(true)
@@ -86,7 +86,7 @@ func (p *pass) ended(h formerAgent) fleet.Leaf[fleet.Duration] {
 	if exit := exitOf(h.reg, h.seen); exit != nil && exit.At.Boot != "" {
 		return fleet.Known(fleet.Duration(max(0, p.snap.At.Since(exit.At))))
 	}
-	if h.seen != nil && isOver(h.seen.State) {
+	if h.seen != nil && h.seen.HasEnded() {
 		return h.seen.Dwell
 	}
 	return fleet.Unknown[fleet.Duration]("its end was not seen")

@@ -42,7 +42,7 @@ func askForeign(_ *pass, r *request) *refusal {
 	if r.wish.Target.Owner().MayTouch() {
 		return nil
 	}
-	over := r.order != nil && r.wish.Target.Agent != nil && isOver(r.wish.Target.Agent.State)
+	over := r.order != nil && r.wish.Target.Agent != nil && r.wish.Target.Agent.HasEnded()
 	if over && r.wish.Do != doStop {
 		return onlyAnew(r.wish.Target.Agent)
 	}

@@ -53,7 +53,7 @@ func (p *pass) askAdopt(o *fleet.Order) (fleet.Guard, *refusal) {
 		return fleet.GuardEvidence, &refusal{why: "agents is " + status(p.snap.Agents.Status), hint: hintLook}
 	}
 	a := p.known.seen[o.Agent]
-	if a != nil && isOver(a.State) {
+	if a != nil && a.HasEnded() {
 		return fleet.GuardState, onlyAnew(a)
 	}
 	if a == nil || !isAlive(a) {

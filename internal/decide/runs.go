@@ -168,7 +168,7 @@ func (p *pass) removal(run *fleet.Run, w *fleet.Worktree) *request {
 	p.weighIn(r)
 	a := p.agentNamed(run.Session.Agent)
 	switch _, known := w.Removable.Get(); {
-	case a != nil && (a.Process.PID != 0 || !isOver(a.State)):
+	case a != nil && (a.Process.PID != 0 || !a.HasEnded()):
 		r.unseen = "its agent " + word(a.Name) + " is not known to be gone"
 	case !known:
 		r.wish.Unknown = w.Removable.Why()

@@ -48,7 +48,7 @@ func (p *pass) askSpawn(r *request) *refusal {
 	name, reg := r.wish.Subject.Name, r.reg
 	_, listed := p.queue.listed[name]
 	switch seen := p.known.seen[name]; {
-	case r.order.Spawn != nil && reg != nil && seen != nil && isOver(seen.State) && reg.Desired != fleet.DesiredRetired:
+	case r.order.Spawn != nil && reg != nil && seen != nil && seen.HasEnded() && reg.Desired != fleet.DesiredRetired:
 		return &refusal{why: "an agent of this name is registered already: it is started again by recover, and another one takes another name", hint: "custos recover " + word(name), final: true}
 	case listed, r.order.Spawn != nil && reg != nil:
 		return &refusal{why: "an agent of this name is registered already: take another name", final: true}
@@ -68,7 +68,7 @@ func (p *pass) askSpawn(r *request) *refusal {
 func askRecover(r *request) *refusal {
 	a, reg := r.wish.Target.Agent, r.reg
 	switch {
-	case reg == nil && r.order != nil && a != nil && isOver(a.State):
+	case reg == nil && r.order != nil && a != nil && a.HasEnded():
 		return onlyAnew(a)
 	case reg == nil:
 		return &refusal{why: "it is not registered: nothing says how it is started", final: true}
@@ -76,7 +76,7 @@ func askRecover(r *request) *refusal {
 		return &refusal{why: "only an agent is recovered", final: true}
 	case a.Process.PID != 0:
 		return &refusal{why: "it runs", final: true}
-	case !isOver(a.State):
+	case !a.HasEnded():
 		return &refusal{why: "it cannot be told whether it has ended", hint: hintLook}
 	case reg.Desired == fleet.DesiredRetired:
 		return &refusal{why: "it is retired", final: true}
@@ -99,6 +99,9 @@ func askRestart(r *request) *refusal {
 		return nil
 	case fleet.RestartOnFailure:
 		exit := exitOf(r.reg, r.wish.Target.Agent)
+		if a := r.wish.Target.Agent; a.State == fleet.StateRateLimited || a.State == fleet.StateAuthLost {
+			return nil // whatever its status says, it was not done
+		}
 		if exit != nil && !exit.Failed() && exit.Asked != fleet.ByCustos || exit == nil && r.wish.Target.Agent.State == fleet.StateFinished {
 			return &refusal{why: "it ended well, and is restarted only after a failure"}
 		}
@@ -245,7 +248,7 @@ func (p *pass) askStopped(r *request) (fleet.Guard, *refusal) {
 // hasLeftPlace says whether an agent that has ended has left the place that Custos made for it.
 func hasLeftPlace(a *fleet.Agent) bool {
 	ours := a.Owner == fleet.OwnerCustos || a.Owner == fleet.OwnerAdopted && a.Instance != ""
-	return ours && isOver(a.State) && a.Pane != nil && a.Pane.Dead
+	return ours && a.HasEnded() && a.Pane != nil && a.Pane.Dead
 }
 
 // askRunning: what has ended is neither interrupted nor stopped; to one who
@@ -261,7 +264,7 @@ func askRunning(r *request, stop bool) *refusal {
 		return nil // its pane, or what it left running
 	case stop && r.byPerson() && hasLeftPlace(a):
 		return nil // nothing of it is to stay
-	case !isOver(a.State):
+	case !a.HasEnded():
 		return &refusal{why: "it cannot be told whether it runs", hint: hintLook}
 	}
 	return &refusal{why: "it does not run", final: !stop, done: stop}

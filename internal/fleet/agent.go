@@ -74,6 +74,7 @@ type Agent struct {
 	ComposerEmpty    Leaf[bool]     `json:"composer_empty" help:"whether nothing is half-written in its input line"`
 	RateLimitedUntil Instant        `json:"rate_limited_until,omitzero" help:"when its limit is reset; not known when it is not limited, or that is not reported"`
 	RateLimitedAt    Instant        `json:"rate_limited_at,omitzero" unread:"it distinguishes a limit that a person lifted from a new one; rules have until when it lasts"` // when that limit was reported; zero as above, or when only its screen shows it
+	Failure          string         `json:"failure,omitempty" help:"what ended its last turn, when an error did: rate_limit, authentication, billing, context, server_error, or another name; empty when none did"`
 	LastHealthy      Leaf[Duration] `json:"last_healthy" help:"time since it was last seen in order; 0s when it is"`
 	Cost             Leaf[int64]    `json:"cost" help:"what it cost so far, in millionths of a dollar, as the agent reports it; only agents without a terminal do"`
 	Tokens           Leaf[int64]    `json:"tokens" help:"the tokens it used so far, as the agent reports them; only agents without a terminal do"`
@@ -127,9 +128,23 @@ func (a Agent) TurnOver() bool {
 	return a.Process.PID != 0 && (a.State == StateIdle || a.State == StateContextHigh && a.Source == "hook") && a.Tool == nil
 }
 
+// HasEnded says whether it is known that it has ended. One that ended because of a rate
+// limit, or because its login was refused, is in the state that says so.
+func (a Agent) HasEnded() bool {
+	switch a.State {
+	case StateCrashed, StateFinished, StateStopped, StateZombie:
+		return true
+	case StateRateLimited, StateAuthLost:
+		return a.Process.PID == 0 && a.Exit != nil
+	}
+	return false
+}
+
 // Unsettled says whether it has ended as keys at its terminal may end it, and was
 // not looked at since: whether a person did it is not known yet.
-func (a Agent) Unsettled() bool { return a.Exit != nil && a.State == StateUnknown && a.Exit.ByKeys() }
+func (a Agent) Unsettled() bool {
+	return a.Exit != nil && a.State == StateUnknown && (a.Exit.ByKeys() || a.Where == WhereHeadless)
+}
 
 // ToolCall is a tool that an agent has begun and not ended.
 type ToolCall struct {

@@ -218,12 +218,11 @@ func agentHints(a fleet.Agent, d api.AgentDetail) []api.Hint {
 		}
 	}
 	alive := a.Process.PID != 0
-	ended := slices.Contains([]fleet.AgentState{fleet.StateCrashed, fleet.StateZombie, fleet.StateFinished, fleet.StateStopped}, a.State)
 	add(d.Dialog != nil && len(d.Dialog.Choices) > 0 && a.Owner.MayTouch(), "answer it", "custos", "answer", a.Name, firstChoice(d.Dialog))
 	add(a.TerminalStopped != 0, "let its terminal server go on: until then it is neither seen nor reached", "kill", "-CONT", strconv.Itoa(a.TerminalStopped))
 	add(len(d.Attach) > 0, "look at it", "custos", "attach", a.Name)
 	add(!a.Registered && alive, "let Custos care for it", "custos", "adopt", a.Name)
-	add(a.Registered && ended && a.Desired != fleet.DesiredRetired && a.FolderLost == "", "start it again where it was", "custos", "recover", a.Name)
+	add(a.Registered && a.HasEnded() && a.Desired != fleet.DesiredRetired && a.FolderLost == "", "start it again where it was", "custos", "recover", a.Name)
 	add(a.Desired == fleet.DesiredPaused, "let it go on", "custos", "resume", a.Name)
 	add(true, "its story, and what Custos would do", "custos", "why", fleet.Subject{Kind: fleet.KindAgent, Name: a.Name}.String())
 	return out

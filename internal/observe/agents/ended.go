@@ -67,6 +67,10 @@ func WithDeath(agents []fleet.Agent, exit fleet.Exit, now fleet.Instant) []fleet
 // terminal: its hooks and its pane tell at the next look. Elsewhere an end by
 // itself is told as what it is, and so is one that nothing would follow from.
 func unsettle(a *fleet.Agent, attached int) {
+	if _, exited := a.ExitStatus.Get(); exited && a.Registered && a.Where == fleet.WhereHeadless && a.State == fleet.StateCrashed {
+		a.State, a.Reason = fleet.StateUnknown, "it has just ended, and its last words were not read yet: "+a.Reason
+		return
+	}
 	matters := attached > 0 || a.State == fleet.StateFinished && a.Restart == fleet.RestartAlways
 	if matters && a.Exit.ByKeys() && a.Exit.Ender() == fleet.EnderUnknown && a.State != fleet.StateStopped {
 		a.State, a.Reason = fleet.StateUnknown, "it has just ended, and it was not looked at yet whether a person ended it: "+a.Reason

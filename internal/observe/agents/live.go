@@ -38,6 +38,7 @@ func (l *look) live(r run) fleet.Agent {
 	v = agent.Settle(v, told, l.silence(a, m))
 	a.State, a.Reason, a.Source, a.Signals = v.State, v.Reason, v.Source, v.Signals
 	a.Dwell = l.stay(r, m, v, sig)
+	a.Failure = told.Failure
 	if v.State == fleet.StateRateLimited {
 		a.RateLimitedUntil, a.RateLimitedAt = told.Until, told.Limited
 	}

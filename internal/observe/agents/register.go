@@ -325,7 +325,11 @@ func (l *look) absentee(reg *fleet.Registration, done told) fleet.Agent {
 	rec, _ := l.recordOf(reg.Process)
 	rec.Name, rec.Kind, rec.Owner, rec.CWD = reg.Name, reg.Kind, reg.Owner, cmp.Or(rec.CWD, reg.Dir)
 	done.processes[key(reg.Process)] = true
+	told := l.lastTold(reg)
 	end := agent.End{Exit: l.exitOf(reg), Wanted: reg.Desired}
+	if reg.Where == fleet.WhereHeadless {
+		end.Told = told
+	}
 	pane := l.vacatedBy(reg, rec, &end, done)
 	v, ok := l.neverRan(reg, end.Exit)
 	if !ok {
@@ -343,7 +347,10 @@ func (l *look) absentee(reg *fleet.Registration, done told) fleet.Agent {
 		a.Attached = pane.Attached
 	}
 	l.sinceEnd(&a, v)
-	l.limited(&a, reg)
+	a.Failure = told.Failure
+	if told.State == fleet.StateRateLimited {
+		a.RateLimitedUntil, a.RateLimitedAt = told.Until, told.Limited
+	}
 	l.quote(&a, reg)
 	l.bill(&a, reg)
 	l.enroll(&a, reg)
@@ -353,17 +360,21 @@ func (l *look) absentee(reg *fleet.Registration, done told) fleet.Agent {
 	return a
 }
 
-// limited keeps until when an agent that is gone was told that it is limited:
-// whoever is started in its place meets the same limit.
-func (l *look) limited(a *fleet.Agent, reg *fleet.Registration) {
+// lastTold is what the newest instance told, though it is gone: who was told that it is
+// limited, or that its login is refused, has left that to whoever is started in its place.
+func (l *look) lastTold(reg *fleet.Registration) agent.Reported {
 	if reg.Instance == "" {
-		return
+		return agent.Reported{}
 	}
 	events, _ := agent.WithoutBeats(l.events.byInstance[reg.Instance])
 	told := agent.Gather(l.spoke(run{reg: reg}, events), reg.Instance, l.now, l.limits)
-	if told.State == fleet.StateRateLimited {
-		a.RateLimitedUntil, a.RateLimitedAt = told.Until, told.Limited
+	if s := l.streamed(reg); s != nil && told.Failure == "" {
+		// Its hooks may have ended before its last turn did: its output is the whole of it.
+		if last := agent.Gather(s.events, reg.Instance, l.now, l.limits); last.Failure != "" {
+			return last
+		}
 	}
+	return told
 }
 
 // vacatedBy finds the pane that a registered agent was in, and notes what it

@@ -75,3 +75,38 @@ func TestStreamSumsAnswers(t *testing.T) {
 		t.Errorf("tokens %v after a failure, want 34", s.tokens)
 	}
 }
+
+// Who ends without a terminal because of a limit, or because its login is refused, has not
+// crashed: its last words say it. In the moment of its death they were not read yet.
+func TestRefusedWithoutATerminal(t *testing.T) {
+	for name, c := range map[string]struct {
+		line string
+		want fleet.AgentState
+	}{
+		"limit": {`{"type":"result","subtype":"success","is_error":true,"api_error_status":429,"result":"API Error: 429 rate limit"}`, fleet.StateRateLimited},
+		"login": {`{"type":"result","subtype":"success","is_error":true,"api_error_status":401,"result":"Invalid API key"}`, fleet.StateAuthLost},
+		"error": {`{"type":"result","subtype":"success","is_error":true,"api_error_status":500,"result":"API Error: 500"}`, fleet.StateCrashed},
+		"done":  {`{"type":"result","subtype":"success","is_error":false,"result":"I fixed the 429 error"}`, fleet.StateCrashed},
+	} {
+		w, b := newWorld(), newLedger()
+		r := b.reg("a", 10)
+		r.Where, r.Kind, r.Desired, r.Restart, r.Instance = fleet.WhereHeadless, "claude", fleet.DesiredRunning, fleet.RestartOnFailure, "i-a"
+		x := *exited(1)
+		x.At, x.Process, x.Instance = w.now.Add(-time.Second), id(10), "i-a"
+		r.Exit = &x
+		p := w.probe(t, func(o *Options) {
+			b.options(o)
+			o.Stream = func(string, time.Time) ([]byte, time.Time, error) {
+				return []byte("{\"type\":\"system\",\"subtype\":\"init\",\"session_id\":\"s\"}\n" + c.line + "\n"), w.now.Wall.Add(-time.Second), nil
+			}
+		})
+		a := see(t, p)["a"]
+		if a.State != c.want || !a.HasEnded() || a.Exit == nil || a.Process.PID != 0 {
+			t.Errorf("%s: %s (%s), want %s", name, a.State, a.Reason, c.want)
+		}
+		alive := fleet.Agent{Name: "a", Kind: "claude", Registered: true, Where: fleet.WhereHeadless, Desired: fleet.DesiredRunning, Restart: fleet.RestartOnFailure, Process: id(10), Instance: "i-a"}
+		if now := WithDeath([]fleet.Agent{alive}, x, w.now)[0]; now.State != fleet.StateUnknown || !now.Unsettled() {
+			t.Errorf("%s: in the moment of its death it is %s (%s)", name, now.State, now.Reason)
+		}
+	}
+}

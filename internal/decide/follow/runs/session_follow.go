@@ -71,8 +71,7 @@ func exitSeen(reg *fleet.Registration, agent *fleet.Agent) *fleet.Exit {
 	case agent.Exit != nil:
 		return agent.Exit
 	}
-	switch agent.State {
-	case fleet.StateCrashed, fleet.StateFinished, fleet.StateStopped, fleet.StateZombie:
+	if agent.HasEnded() {
 		return &fleet.Exit{Instance: agent.Instance, Status: agent.ExitStatus, Signal: agent.ExitSignal, Source: agent.Source}
 	}
 	return nil

@@ -1,0 +1,66 @@
+package agent
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"custos/internal/fleet"
+)
+
+// Who ends because its model was refused to it has not crashed, whatever its status: it is
+// held up, until the limit is reset or the login works.
+func TestEndedBecauseItWasRefused(t *testing.T) {
+	at := fleet.Instant{Wall: time.Date(2026, 11, 23, 9, 0, 0, 0, time.UTC), Up: fleet.Duration(time.Hour), Boot: "b"}
+	failed := func(name string, until time.Duration) Reported {
+		e := fleet.HookEvent{Kind: "claude", Event: fleet.HookFailure, Text: name, At: at, Context: fleet.Unknown[float64]("")}
+		if until != 0 {
+			e.Until = at.Add(until)
+		}
+		return Gather([]fleet.HookEvent{{Kind: "claude", Event: fleet.HookPrompt, At: at, Context: fleet.Unknown[float64]("")}, e}, "", at.Add(time.Minute), Deadlines{})
+	}
+	none := fleet.Unknown[int]("none")
+	for name, c := range map[string]struct {
+		told           Reported
+		status, signal fleet.Leaf[int]
+		want           fleet.AgentState
+	}{
+		"a limit":                     {failed("rate_limit", time.Hour), fleet.Known(1), none, fleet.StateRateLimited},
+		"a limit, status 0":           {failed("rate_limit", 0), fleet.Known(0), none, fleet.StateRateLimited},
+		"a limit that was reset":      {failed("rate_limit", time.Second), fleet.Known(1), none, fleet.StateCrashed},
+		"its login":                   {failed("authentication_failed", 0), fleet.Known(1), none, fleet.StateAuthLost},
+		"its credit":                  {failed("billing", 0), fleet.Known(1), none, fleet.StateAuthLost},
+		"an error of the server":      {failed("server_error", 0), fleet.Known(1), none, fleet.StateCrashed},
+		"nothing":                     {Reported{}, fleet.Known(1), none, fleet.StateCrashed},
+		"killed while it was limited": {failed("rate_limit", 0), none, fleet.Known(9), fleet.StateCrashed},
+		"killed, as shells say it":    {failed("rate_limit", 0), fleet.Known(137), none, fleet.StateCrashed},
+	} {
+		exit := &fleet.Exit{Status: c.status, Signal: c.signal, At: at, Source: "shim"}
+		v := State(Signals{End: &End{Exit: exit, Wanted: fleet.DesiredRunning, Told: c.told}})
+		if v.State != c.want || (v.State != fleet.StateCrashed) != strings.Contains(v.Reason, "its hooks say") {
+			t.Errorf("%s: %s (%s), want %s", name, v.State, v.Reason, c.want)
+		}
+		exit.Asked = "eve"
+		if v := State(Signals{End: &End{Exit: exit, Wanted: fleet.DesiredRunning, Told: c.told}}); v.State != fleet.StateStopped {
+			t.Errorf("%s, and a person stopped it: %s", name, v.State)
+		}
+	}
+}
+
+// What ended the last turn is told by one name, until the next turn begins.
+func TestWhatEndedItsTurn(t *testing.T) {
+	at := fleet.Instant{Wall: time.Date(2026, 11, 23, 9, 0, 0, 0, time.UTC), Up: fleet.Duration(time.Hour), Boot: "b"}
+	event := func(i int, what fleet.HookName, text string) fleet.HookEvent {
+		return fleet.HookEvent{Kind: "claude", Event: what, Text: text, At: at.Add(time.Duration(i) * time.Second), Context: fleet.Unknown[float64]("")}
+	}
+	for text, want := range map[string]string{"server_error": "server_error", "overloaded": "server_error", "rate_limit": "rate_limit",
+		"authentication_failed": "authentication", "context": "context", "max_output_tokens": "max_output_tokens", "": "error"} {
+		list := []fleet.HookEvent{event(0, fleet.HookPrompt, "x"), event(1, fleet.HookFailure, text)}
+		if got := Gather(list, "", at.Add(time.Hour), Deadlines{}).Failure; got != want {
+			t.Errorf("%q ended its turn, and it is said: %q", text, got)
+		}
+		if got := Gather(append(list, event(2, fleet.HookPrompt, "y")), "", at.Add(time.Hour), Deadlines{}).Failure; got != "" {
+			t.Errorf("its next turn has begun, and %q is said to have ended its last", got)
+		}
+	}
+}
