@@ -168,11 +168,8 @@ func patrolDoubts(p *page, list []api.Doubt) {
 	p.more(len(rows), "custos plan --json")
 }
 
-// namedDoubts is how many things of one kind are named that are not known for one reason.
-const namedDoubts = 5
-
-// countAlike leaves so many rows of each kind that say the same, and counts the others in
-// one: they leave room for what else there is.
+// countAlike joins the rows of one kind that say the same into one, which names the first
+// and counts the others: they leave room for what else there is.
 func countAlike(kinds []string, rows [][]string) (out [][]string) {
 	like := map[string][]int{}
 	key := func(i int) string { return strings.Join(append([]string{kinds[i]}, rows[i][1:]...), "\x00") }
@@ -181,12 +178,13 @@ func countAlike(kinds []string, rows [][]string) (out [][]string) {
 	}
 	for i, row := range rows {
 		all := like[key(i)]
-		switch {
-		case len(all) <= namedDoubts+1 || i < all[namedDoubts]:
-			out = append(out, row)
-		case i == all[namedDoubts]:
-			out = append(out, append([]string{fmt.Sprintf("%d more of kind %s", len(all)-namedDoubts, kinds[i])}, row[1:]...))
+		if i != all[0] {
+			continue
 		}
+		if more := len(all) - 1; more > 0 {
+			row = append([]string{fmt.Sprintf("%s and %d more", row[0], more)}, row[1:]...)
+		}
+		out = append(out, row)
 	}
 	return out
 }
