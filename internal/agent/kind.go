@@ -75,6 +75,8 @@ type Kind struct {
 	Interrupt   []string `toml:"interrupt"`
 	Exit        []string `toml:"exit"`
 	ExitCommand string   `toml:"exit_command"`
+	// CompactCommand, typed at its prompt, has it make its conversation shorter.
+	CompactCommand string `toml:"compact_command"`
 	// QuitReasons are what its session-end hook gives as the reason only when
 	// a person ended it at its prompt: some CLIs give one reason for every end.
 	QuitReasons []string `toml:"quit_reasons"`

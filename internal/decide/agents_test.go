@@ -28,7 +28,7 @@ func agentOf(name string, set map[string]string) *fleet.Agent {
 	if a.Source = set["source"]; set["dwell"] != "" {
 		a.Dwell = fleet.Known(duration(set["dwell"]))
 	}
-	a.Kind = set["kind"]
+	a.Kind, a.Failure = set["kind"], set["failure"]
 	if set["cwd"] != "" {
 		a.CWD = fleet.Known(set["cwd"])
 	}

@@ -15,9 +15,9 @@ func askGate(p *pass, r *request) *refusal {
 		return nil
 	}
 	if !starts(r.wish.Do) {
-		return p.askLimited(r)
+		return ofOne(fleet.GuardGate, p.askLimited(r), p.askLogin(r))
 	}
-	no := ofOne(fleet.GuardGate, p.askFamily(r), p.askMemoryLeft(r), p.askCount(r), p.askSettled(r), p.askStorm(r), p.askReboot(r), p.askLimited(r))
+	no := ofOne(fleet.GuardGate, p.askLogin(r), p.askFamily(r), p.askMemoryLeft(r), p.askCount(r), p.askSettled(r), p.askStorm(r), p.askReboot(r), p.askLimited(r))
 	if no == nil {
 		no = p.askStagger(r) // a distance to whom it may follow
 	}
@@ -120,6 +120,9 @@ func (p *pass) askLimited(r *request) *refusal {
 	if !limited {
 		return nil
 	}
+	if !told && p.probesUntold(r, account) {
+		return nil
+	}
 	if !told {
 		return &refusal{why: "the account " + account + " is rate limited, and it is not told until when", hint: hintLift(account)}
 	}
@@ -127,6 +130,42 @@ func (p *pass) askLimited(r *request) *refusal {
 		return &refusal{why: "the account " + account + " is rate limited until " + clock(until), until: resume, hint: hintLift(account)}
 	}
 	return p.askProbe(r, account, until)
+}
+
+// probesUntold says whether a rule tries, at its own pace, whether a limit still holds of
+// which nobody tells when it is reset: by one of those that met it, the first by its name.
+func (p *pass) probesUntold(r *request, account string) bool {
+	a := r.wish.Target.Agent
+	if r.order != nil || a == nil || a.State != fleet.StateRateLimited || a.Failure == "" {
+		return false
+	}
+	for _, other := range p.known.accounts[account] {
+		if other.State == fleet.StateRateLimited && other.Name < a.Name {
+			return false
+		}
+	}
+	return true
+}
+
+// loginProved is for how long an agent has to be at work to show that its login works.
+const loginProved = fleet.Duration(time.Minute)
+
+// askLogin holds back a rule that would have an agent go on whose login was refused, until
+// another one of its kind and account shows that the login works.
+func (p *pass) askLogin(r *request) *refusal {
+	a := r.wish.Target.Agent
+	if r.order != nil || a == nil || a.State != fleet.StateAuthLost {
+		return nil
+	}
+	for _, other := range p.snap.Agents.Value {
+		dwell, _ := other.Dwell.Get()
+		answered := other.Tool != nil || dwell >= loginProved
+		if other.State == fleet.StateWorking && answered && other.Kind == a.Kind && other.Account == a.Account && other.Name != a.Name {
+			return nil
+		}
+	}
+	return &refusal{why: "its login was refused, and no other agent of its kind and account is seen at work: log in again, then tell it to go on",
+		hint: "custos nudge " + word(a.Name) + " continue"}
 }
 
 // hintLift is how a person says that the limit of an account holds no more.

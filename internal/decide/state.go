@@ -146,7 +146,7 @@ func (p *pass) askNudge(r *request) *refusal {
 	if !isAlive(a) {
 		return &refusal{why: "it does not run"}
 	}
-	if a.State != fleet.StateIdle && a.State != fleet.StateStuck && !(r.isRelief() && a.TurnOver()) {
+	if a.State != fleet.StateIdle && a.State != fleet.StateStuck && !(r.isRelief() && a.TurnOver()) && !a.HeldUp() {
 		return &refusal{why: "it is " + strings.ReplaceAll(string(a.State), "_", " ") + ", not idle"}
 	}
 	return p.askInput(a)

@@ -128,6 +128,13 @@ func (a Agent) TurnOver() bool {
 	return a.Process.PID != 0 && (a.State == StateIdle || a.State == StateContextHigh && a.Source == "hook") && a.Tool == nil
 }
 
+// HeldUp says whether an error ended its turn that may be over by now: it lives, does
+// nothing, and can be told to go on.
+func (a Agent) HeldUp() bool {
+	held := a.State == StateRateLimited || a.State == StateAuthLost || a.State == StateContextHigh
+	return a.Process.PID != 0 && held && a.Failure != "" && a.Tool == nil
+}
+
 // HasEnded says whether it is known that it has ended. One that ended because of a rate
 // limit, or because its login was refused, is in the state that says so.
 func (a Agent) HasEnded() bool {

@@ -106,6 +106,44 @@ func TestNudgeTakesItsOwnTextBack(t *testing.T) {
 	}
 }
 
+// Who is held up by an error is told to go on, and one whose conversation is too long to make
+// it shorter: by the very command of its CLI, which is typed as it is.
+func TestNudgeOfOneThatIsHeldUp(t *testing.T) {
+	g := taught(t, special+"\n[kind.claude]\ncompact_command = \"/compact\"\n")
+	g.ready("full", "--fake", "special")
+	for text, c := range map[string]struct {
+		state   fleet.AgentState
+		failure string
+		says    string
+	}{
+		nudge.Compact: {fleet.StateContextHigh, "context", ""},
+		"go on":       {fleet.StateAuthLost, "authentication", ""},
+		"wait":        {fleet.StateRateLimited, "", "it is rate_limited, not idle"},
+	} {
+		x, err := nudge.New(nudge.Options{World: g.world})
+		if err != nil {
+			t.Fatal(err)
+		}
+		a := g.seen("full", c.state)
+		a.Failure = c.failure
+		_, err = g.perform(x, fleet.Action{Target: fleet.Target{Agent: a}, Text: text})
+		if c.says != "" {
+			wantRefused(t, err, c.says)
+			continue
+		}
+		if err != nil || g.arrived == nil || g.arrived.Outcome != fleet.OutcomeDelivered {
+			t.Errorf("%q: %+v, %v", text, g.arrived, err)
+		}
+		g.awaitReady("full")
+	}
+	if prompts, commands := g.noted("prompt"), g.noted("command"); !slices.Equal(prompts, []string{"go on"}) || !slices.Equal(commands, []string{"/compact"}) {
+		t.Errorf("it took %q for prompts, and %q for commands", prompts, commands)
+	}
+	g.world.Kinds, _ = agent.Parse(agent.Source{Name: "custos.toml", Text: []byte("[kind.claude]\ncompact_command = \"\"\n")})
+	_, _, err := g.nudged("full", nudge.Compact, nudge.Options{})
+	wantNever(t, err, "it is not known how claude makes its conversation shorter")
+}
+
 // meddling is a nudge during which something else happens, once the text is typed.
 type meddling struct {
 	act.Action

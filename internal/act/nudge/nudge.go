@@ -26,6 +26,10 @@ import (
 // Do is the name of the action.
 const Do = "nudge"
 
+// Compact stands for the command by which an agent of its kind makes its conversation
+// shorter.
+const Compact = "{compact}"
+
 // Options is the section [nudge] of custos.toml.
 type Options struct {
 	// Acknowledge is how long the agent may take to show that it got the text.
@@ -76,7 +80,11 @@ func (x *Action) Commands(a fleet.Action) []fleet.Command {
 	if t == nil {
 		return nil
 	}
-	text := fleet.Line(a.Text, 200)
+	text := a.Text
+	if k, ok := x.Kinds.Get(t.Kind); ok && text == Compact {
+		text = k.CompactCommand
+	}
+	text = fleet.Line(text, 200)
 	if t.Pane == nil {
 		return []fleet.Command{{Argv: []string{"printf", "%s\n", text}, Note: "into the input of " + fleet.Line(t.Name, 80)}}
 	}
@@ -100,6 +108,7 @@ type run struct {
 	text    string // as it is to be understood
 	typed   string // as it is typed
 	why     string // why that is not the same; "" where it is
+	command bool   // it is a command of the agent's CLI, and meant as one
 	talks   bool
 	before  agentrun.View
 	pasted  agentrun.View // as the screen was just before Enter
@@ -115,7 +124,7 @@ func (r *run) ready(ctx context.Context) error {
 	if err := r.wanted(); err != nil {
 		return err
 	}
-	if s := r.Agent.State; s != fleet.StateIdle && s != fleet.StateStuck && !r.Agent.TurnOver() {
+	if s := r.Agent.State; s != fleet.StateIdle && s != fleet.StateStuck && !r.Agent.TurnOver() && !r.Agent.HeldUp() {
 		return agentrun.Refused("it is %s, not idle", s)
 	}
 	if err := r.Place(ctx); err != nil {
@@ -127,7 +136,7 @@ func (r *run) ready(ctx context.Context) error {
 	if err := r.spell(); err != nil {
 		return err
 	}
-	r.talks = r.Talks(ctx)
+	r.talks = r.Talks(ctx) && !r.command // not every command is told of
 	return r.clear(ctx)
 }
 
@@ -144,6 +153,16 @@ func (r *run) wanted() error {
 
 // spell finds what has to be typed so that the text arrives as a prompt.
 func (r *run) spell() (err error) {
+	if r.text == Compact {
+		r.text = r.Kind.CompactCommand
+	}
+	if r.text == "" {
+		return agentrun.Never("it is not known how %s makes its conversation shorter", r.Kind.Name)
+	}
+	if r.command = r.text == r.Kind.CompactCommand; r.command {
+		r.typed = r.text
+		return nil
+	}
 	if r.typed, r.why, err = r.Kind.AsPrompt(r.text); err != nil {
 		return agentrun.Never("%w: say it in other words", err)
 	}
@@ -319,7 +338,8 @@ func (r *run) acknowledged(ctx context.Context) (by fleet.Proof) {
 	want := []string{agent.PromptHash(r.text), agent.PromptHash(r.typed)}
 	for _, e := range events {
 		hash, _, _ := strings.Cut(e.Text, " ")
-		if e.Event == fleet.HookPrompt && !e.At.Before(r.since) && slices.Contains(want, hash) && by != fleet.ProofTranscript {
+		told := e.Event == fleet.HookPrompt && slices.Contains(want, hash) || e.Event == fleet.HookCompact && r.command
+		if told && !e.At.Before(r.since) && by != fleet.ProofTranscript {
 			by = e.Proof()
 		}
 	}

@@ -177,7 +177,7 @@ func (a *agent) typed(k key) {
 // takesOtherwise says whether a text is no prompt to it: a shell command, a command of
 // its own, or the name of a file that Enter completes.
 func (a *agent) takesOtherwise(text string) bool {
-	command := commandLine.MatchString(text)
+	command := commandLine.MatchString(text) && text != "/compact"
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	switch {
@@ -211,6 +211,10 @@ func (a *agent) send(prompt string) {
 		a.end(0)
 	case "/clear":
 		a.clear()
+	case "/compact":
+		a.note("command", "/compact")
+		a.hook("PreCompact", map[string]any{"trigger": "manual"})
+		a.say("  ⎿  Compacted (ctrl+o to see full summary)")
 	default:
 		go a.queued(prompt)
 	}
