@@ -10,18 +10,17 @@ import (
 	"custos/internal/fleet"
 )
 
-// ParseHook normalises what a hook of an agent CLI was told: kind is claude,
-// codex, gemini or opencode, event the CLI's own name of the event, payload its
-// JSON. Out come the fields of the event that the payload tells; who, when and
-// ID are the caller's to fill in.
+// ParseHook normalises what a hook of an agent CLI was told: event is the CLI's own
+// name of the event, payload its JSON. Out come the fields of the event that the
+// payload tells; who, when and ID are the caller's to fill in.
 //
 // A payload that was cut off is read as far as it goes, and none at all leaves
 // the bare event. An event that is not known is a notice with its name, so that
-// a newer CLI loses nothing. An unknown kind, and a payload that is no JSON
+// a newer CLI loses nothing. A kind without hooks, and a payload that is no JSON
 // object, are errors.
-func ParseHook(kind, event string, payload []byte) (fleet.HookEvent, error) {
-	read, ok := hookReaders()[kind]
-	if !ok {
+func (k *Kinds) ParseHook(kind, event string, payload []byte) (fleet.HookEvent, error) {
+	of, _ := k.Get(kind)
+	if !of.Hooks.has() {
 		return fleet.HookEvent{}, fmt.Errorf("cannot read hook event: kind %q has no hooks that are known", fleet.Line(kind, 40))
 	}
 	p, err := parsePayload(payload)
@@ -32,18 +31,11 @@ func ParseHook(kind, event string, payload []byte) (fleet.HookEvent, error) {
 		event = p.text("hook_event_name")
 	}
 	e := fleet.HookEvent{Kind: kind, Event: fleet.HookNotice, Context: fleet.Unknown[float64]("not told")}
-	read(event, p, &e)
+	of.Hooks.readHook(event, p, &e)
 	if e.Event == fleet.HookNotice && e.Text == "" {
 		e.Text = fleet.Line(event, 64)
 	}
 	return e, nil
-}
-
-// hookReader fills in an event from a payload.
-type hookReader func(event string, p payload, e *fleet.HookEvent)
-
-func hookReaders() map[string]hookReader {
-	return map[string]hookReader{"claude": claudeHook, "codex": codexHook, "gemini": geminiHook, "opencode": opencodeHook}
 }
 
 // payload is one JSON object, whose values are read when they are asked for.

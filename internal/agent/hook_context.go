@@ -1,24 +1,18 @@
 package agent
 
-import (
-	"encoding/json"
-	"slices"
-)
+import "encoding/json"
 
 // TakesContext says whether what a hook of a kind prints can become part of the
 // conversation: at the beginning of a session, with a prompt, after a tool.
-func TakesContext(kind, event string) bool {
-	return slices.Contains(map[string][]string{
-		"claude": {"SessionStart", "UserPromptSubmit", "PostToolUse"},
-		"codex":  {"SessionStart", "UserPromptSubmit"},
-		"gemini": {"SessionStart", "BeforeAgent"},
-	}[kind], event)
+func (k *Kinds) TakesContext(kind, event string) bool {
+	of, _ := k.Get(kind)
+	return of.Hooks.event(event).Context
 }
 
 // HookContext returns what a hook has to print for the text to become part of the
 // conversation; "" for a hook that cannot do that, or for no text.
-func HookContext(kind, event, text string) string {
-	if text == "" || !TakesContext(kind, event) {
+func (k *Kinds) HookContext(kind, event, text string) string {
+	if text == "" || !k.TakesContext(kind, event) {
 		return ""
 	}
 	type output struct {

@@ -11,13 +11,13 @@ func TestHookContext(t *testing.T) {
 		HookSpecificOutput struct{ HookEventName, AdditionalContext string }
 	}
 	text := "## Steps\n\"one\" </x>"
-	if err := json.Unmarshal([]byte(HookContext("claude", "PostToolUse", text)), &got); err != nil {
+	if err := json.Unmarshal([]byte(hooked().HookContext("claude", "PostToolUse", text)), &got); err != nil {
 		t.Fatal(err)
 	}
 	if o := got.HookSpecificOutput; o.HookEventName != "PostToolUse" || o.AdditionalContext != text {
 		t.Errorf("%+v", o)
 	}
-	if HookContext("claude", "SessionStart", "") != "" || HookContext("opencode", "SessionStart", text) != "" || HookContext("claude", "Stop", text) != "" {
+	if hooked().HookContext("claude", "SessionStart", "") != "" || hooked().HookContext("opencode", "SessionStart", text) != "" || hooked().HookContext("claude", "Stop", text) != "" {
 		t.Error("something is printed where nothing can be told")
 	}
 }

@@ -11,13 +11,23 @@ import (
 	"custos/internal/fleet"
 )
 
+// Hooked says whether agents of a kind tell anything by hooks.
+func (k *Kinds) Hooked(kind string) bool {
+	of, _ := k.Get(kind)
+	return of.Hooks.has()
+}
+
 // HookSettings is the file, below HOME, that InstallHooks is for; "" for a kind
 // without hooks.
-func HookSettings(kind string) string {
-	return map[string]string{
-		"claude": ".claude/settings.json", "codex": ".codex/hooks.json",
-		"gemini": ".gemini/settings.json", "opencode": ".config/opencode/opencode.json",
-	}[kind]
+func (k *Kinds) HookSettings(kind string) string {
+	of, _ := k.Get(kind)
+	return of.Hooks.Settings
+}
+
+// HookLimits says, in plain words, what the hooks of a kind do not report or do.
+func (k *Kinds) HookLimits(kind string) []string {
+	of, _ := k.Get(kind)
+	return slices.Clone(of.Hooks.Limits)
 }
 
 // InstallHooks adds our hooks to the text of a kind's settings. Nothing else in
@@ -26,36 +36,38 @@ func HookSettings(kind string) string {
 // it once. A text that cannot be read, or whose hooks have another shape than
 // the CLI's, is an error that names the line.
 //
-// For opencode the plugin file of LaunchHooks has to be written too.
-func InstallHooks(kind string, settings []byte, hookBinary, runDir string) ([]byte, error) {
+// Of a kind with a plugin the file of HookFiles has to be written too.
+func (k *Kinds) InstallHooks(kind string, settings []byte, hookBinary, runDir string) ([]byte, error) {
+	of, _ := k.Get(kind)
 	if path.Base(hookBinary) != "custos-hook" || !path.IsAbs(hookBinary) {
 		return nil, fmt.Errorf("cannot add hooks that call %s: it has to be the absolute path of a custos-hook, by which they are known again", fleet.Line(hookBinary, 200))
 	}
-	b, err := UninstallHooks(kind, settings)
+	b, err := k.UninstallHooks(kind, settings)
 	if err != nil {
 		return nil, err
 	}
-	for _, w := range wires(kind, hookBinary, runDir) {
+	for _, w := range wires(of, hookBinary, runDir) {
 		if b, err = insert(b, w.path, w.text); err != nil {
 			return nil, fmt.Errorf("cannot add hooks to the settings of %s: %w", kind, err)
 		}
 	}
-	return addStatusLine(kind, b, hookBinary, runDir)
+	return addStatusLine(of, b, hookBinary, runDir)
 }
 
 // UninstallHooks takes our hooks out of the text of a kind's settings. What
 // InstallHooks made of a text becomes that text again, byte for byte; hooks that
 // were written in another way since are taken out as well as can be.
-func UninstallHooks(kind string, settings []byte) ([]byte, error) {
-	if !slices.Contains(HookKinds(), kind) {
+func (k *Kinds) UninstallHooks(kind string, settings []byte) ([]byte, error) {
+	of, _ := k.Get(kind)
+	if of.Hooks.Settings == "" {
 		return nil, fmt.Errorf("cannot change the hooks of %s: it has none that are known", kind)
 	}
-	b, err := dropStatusLine(kind, slices.Clone(settings))
+	b, err := dropStatusLine(of, slices.Clone(settings))
 	if err != nil {
 		return nil, fmt.Errorf("cannot read the settings of %s: %w", kind, err)
 	}
 	for {
-		found, err := ours(kind, b)
+		found, err := ours(of, b)
 		if err != nil {
 			return nil, fmt.Errorf("cannot read the settings of %s: %w", kind, err)
 		}
@@ -71,18 +83,19 @@ func UninstallHooks(kind string, settings []byte) ([]byte, error) {
 
 // HookState is what of our hooks stands in some settings.
 type HookState struct {
-	Events  []string // that are hooked, in the order of the CLI's life; "plugin" for opencode
+	Events  []string // that are hooked, in the order of the CLI's life; or the list of plugins
 	Missing []string // that are not
 	Command string   // of the first: it shows which custos-hook is called
 }
 
 // HookStatus reads which of our hooks stand in the text of a kind's settings.
-func HookStatus(kind string, settings []byte) (HookState, error) {
-	wanted := wires(kind, "/custos-hook", "/")
-	if len(wanted) == 0 {
+func (k *Kinds) HookStatus(kind string, settings []byte) (HookState, error) {
+	of, _ := k.Get(kind)
+	wanted := wires(of, "/custos-hook", "/")
+	if of.Hooks.Settings == "" {
 		return HookState{}, fmt.Errorf("cannot read the hooks of %s: it has none that are known", kind)
 	}
-	found, err := ours(kind, settings)
+	found, err := ours(of, settings)
 	if err != nil {
 		return HookState{}, fmt.Errorf("cannot read the settings of %s: %w", kind, err)
 	}
@@ -110,15 +123,15 @@ type wire struct {
 	text func(made int) string
 }
 
-func wires(kind, hookBinary, runDir string) (list []wire) {
-	if kind == "opencode" {
-		return []wire{{[]string{"plugin"}, func(made int) string {
-			return quoted(pluginURL(runDir, strings.Repeat("./", made)))
+func wires(k Kind, hookBinary, runDir string) (list []wire) {
+	if k.Hooks.Plugin != "" {
+		return []wire{{strings.Split(k.Hooks.PluginList, "."), func(made int) string {
+			return quoted(pluginAddress(k, runDir, strings.Repeat("./", made)))
 		}}}
 	}
-	for _, e := range hookEvents(kind) {
-		list = append(list, wire{[]string{"hooks", e.name}, func(made int) string {
-			return hookGroup(kind, e, fmt.Sprintf("%s --made=%d", hookCommand(kind, e.name, hookBinary, runDir), made))
+	for _, e := range k.Hooks.asked() {
+		list = append(list, wire{[]string{"hooks", e.Name}, func(made int) string {
+			return hookGroup(k, e, fmt.Sprintf("%s --made=%d", hookCommand(k.Name, e.Name, hookBinary, runDir), made))
 		}})
 	}
 	return list
@@ -210,18 +223,18 @@ func (p place) within(m member) place {
 }
 
 // ours finds the hooks of ours, at most one for each event.
-func ours(kind string, b []byte) (found []place, err error) {
+func ours(k Kind, b []byte) (found []place, err error) {
 	root, ok, err := readJSON(b)
 	if err != nil || !ok {
 		return nil, err
 	}
-	for _, w := range wires(kind, "/custos-hook", "/") {
+	for _, w := range wires(k, "/custos-hook", "/") {
 		p, ok := follow(root, w.path)
 		if !ok {
 			continue
 		}
 		for _, el := range p.chain[len(p.chain)-1].value.members {
-			if q, ok := p.within(el).claim(kind, b); ok {
+			if q, ok := p.within(el).claim(k, b); ok {
 				found = append(found, q)
 				break
 			}
@@ -247,22 +260,22 @@ func follow(root node, keys []string) (place, bool) {
 
 // claim says whether the element that a place leads to is ours. In a group that
 // a person added hooks of their own to, only our hook is.
-func (p place) claim(kind string, b []byte) (place, bool) {
+func (p place) claim(k Kind, b []byte) (place, bool) {
 	el := p.chain[len(p.chain)-1].value
-	if kind == "opencode" {
+	if k.Hooks.Plugin != "" {
 		p.command = el.text(b)
-		head, ours := strings.CutSuffix(p.command, pluginName)
+		head, ours := strings.CutSuffix(p.command, pluginName(k))
 		for strings.HasSuffix(head, "/./") {
 			head = strings.TrimSuffix(head, "./")
 			p.made++
 		}
-		return p, ours && strings.HasPrefix(head, "file://")
+		return p, ours && strings.HasPrefix(head, pluginHead(k))
 	}
 	hooks, _ := el.find("hooks")
 	for _, h := range hooks.value.members {
 		c, _ := h.value.find("command")
 		p.command = c.value.text(b)
-		if !isOurCommand(kind, p.command) {
+		if !isOurCommand(k.Name, p.command) {
 			continue
 		}
 		if len(hooks.value.members) > 1 {

@@ -12,7 +12,7 @@ import (
 const testHook = "/opt/a dir/it's/custos-hook"
 
 func install(t interface{ Fatalf(string, ...any) }, kind, settings string) string {
-	b, err := InstallHooks(kind, []byte(settings), testHook, "/run/cust os")
+	b, err := hooked().InstallHooks(kind, []byte(settings), testHook, "/run/cust os")
 	if err != nil {
 		t.Fatalf("cannot install into %q: %v", settings, err)
 	}
@@ -20,7 +20,7 @@ func install(t interface{ Fatalf(string, ...any) }, kind, settings string) strin
 }
 
 func uninstall(t interface{ Fatalf(string, ...any) }, kind, settings string) string {
-	b, err := UninstallHooks(kind, []byte(settings))
+	b, err := hooked().UninstallHooks(kind, []byte(settings))
 	if err != nil {
 		t.Fatalf("cannot uninstall from %q: %v", settings, err)
 	}
@@ -148,7 +148,7 @@ func (w *scribe) value(depth int) {
 }
 
 func TestHooksUninstallExactly(t *testing.T) {
-	for _, kind := range HookKinds() {
+	for _, kind := range hookKinds() {
 		t.Run(kind, func(t *testing.T) {
 			rapid.Check(t, func(t *rapid.T) {
 				before := settingsText(kind).Draw(t, "settings")
@@ -156,7 +156,7 @@ func TestHooksUninstallExactly(t *testing.T) {
 				if again := install(t, kind, with); again != with {
 					t.Fatalf("installed twice is not installed once:\n%s\n---\n%s", with, again)
 				}
-				if s, err := HookStatus(kind, []byte(with)); err != nil || !installed(s) {
+				if s, err := hooked().HookStatus(kind, []byte(with)); err != nil || !installed(s) {
 					t.Fatalf("installed, but the status says %+v %v of\n%s", s, err, with)
 				}
 				if after := uninstall(t, kind, with); after != before {
@@ -170,7 +170,7 @@ func TestHooksUninstallExactly(t *testing.T) {
 // TestHooksSurviveReformatting has the CLI rewrite its settings between install
 // and uninstall, as they do, and a person add a hook of their own.
 func TestHooksSurviveReformatting(t *testing.T) {
-	for _, kind := range HookKinds() {
+	for _, kind := range hookKinds() {
 		rapid.Check(t, func(t *rapid.T) {
 			before := strictJSON(t, settingsText(kind).Draw(t, "settings"))
 			if before == nil {
@@ -223,26 +223,26 @@ func TestHooksRefuse(t *testing.T) {
 		{"claude", strings.Repeat("[", 300), "nested too deeply"},
 		{"amp", "{}", "has none that are known"},
 	} {
-		_, err := InstallHooks(c.kind, []byte(c.text), testHook, "/run")
+		_, err := hooked().InstallHooks(c.kind, []byte(c.text), testHook, "/run")
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: want %q, got %v", c.text, c.want, err)
 		}
 	}
-	if _, err := InstallHooks("claude", nil, "/bin/true", "/run"); err == nil {
+	if _, err := hooked().InstallHooks("claude", nil, "/bin/true", "/run"); err == nil {
 		t.Error("hooks that could not be found again were installed")
 	}
 }
 
 func TestHookStatusOfNothing(t *testing.T) {
-	s, err := HookStatus("claude", nil)
-	if err != nil || installed(s) || len(s.Missing) != len(hookEvents("claude")) {
+	s, err := hooked().HookStatus("claude", nil)
+	if err != nil || installed(s) || len(s.Missing) != len(hookMark("claude").asked()) {
 		t.Errorf("got %+v %v", s, err)
 	}
 }
 
 // TestInstalledHooksAreJSON has the strict reader of the CLI read them.
 func TestInstalledHooksAreJSON(t *testing.T) {
-	for _, kind := range HookKinds() {
+	for _, kind := range hookKinds() {
 		for _, text := range []string{"", "{}", `{"theme":"dark"}`, `{"hooks":{},"plugin":[]}`, `{"hooks":{"Stop":[],"AfterAgent":[{}]},"plugin":["x"]}`} {
 			if b := install(t, kind, text); !json.Valid([]byte(b)) {
 				t.Errorf("%s: no JSON:\n%s", kind, b)
@@ -256,12 +256,12 @@ func FuzzInstallHooks(f *testing.F) {
 	f.Add(uint8(3), []byte("\ufeff{\"plugin\":[\"a\",]}"))
 	f.Add(uint8(2), []byte(`{"a":"\ud800","b":[1,{"c":null}]}`))
 	f.Fuzz(func(t *testing.T, k uint8, text []byte) {
-		kind := HookKinds()[int(k)%4]
-		before, err := UninstallHooks(kind, text)
+		kind := hookKinds()[int(k)%len(hookKinds())]
+		before, err := hooked().UninstallHooks(kind, text)
 		if err != nil {
 			return
 		}
-		with, err := InstallHooks(kind, before, testHook, "/run")
+		with, err := hooked().InstallHooks(kind, before, testHook, "/run")
 		if err != nil {
 			return
 		}

@@ -1,42 +1,13 @@
 package agent
 
 import (
-	_ "embed"
 	"encoding/json"
 	"fmt"
 	"net/url"
 	"path"
+	"slices"
 	"strings"
 )
-
-//go:embed hooks/opencode.js
-var opencodePlugin string
-
-// hookEvent is one event of a CLI that hooks are put on.
-type hookEvent struct {
-	name    string
-	matcher bool // the CLI wants to be told that it is for every tool
-}
-
-// hookEvents are the events of a kind that Custos listens to.
-func hookEvents(kind string) []hookEvent {
-	switch kind {
-	case "claude":
-		return []hookEvent{{"SessionStart", false}, {"UserPromptSubmit", false}, {"PreToolUse", true}, {"PostToolUse", true},
-			{"PostToolUseFailure", true}, {"PermissionRequest", true}, {"Notification", false}, {"Stop", false},
-			{"StopFailure", false}, {"PreCompact", false}, {"SessionEnd", false}}
-	case "codex":
-		return []hookEvent{{"SessionStart", false}, {"UserPromptSubmit", false}, {"PreToolUse", false}, {"PostToolUse", false},
-			{"PermissionRequest", false}, {"PreCompact", false}, {"Stop", false}, {"SessionEnd", false}}
-	case "gemini":
-		return []hookEvent{{"SessionStart", false}, {"BeforeAgent", false}, {"BeforeTool", true}, {"AfterTool", true},
-			{"Notification", false}, {"AfterAgent", false}, {"SessionEnd", false}}
-	}
-	return nil
-}
-
-// HookKinds are the kinds whose hooks are known, sorted.
-func HookKinds() []string { return []string{"claude", "codex", "gemini", "opencode"} }
 
 // hookFiles is the folder, below the run folder, of the files that hooks need.
 func hookFiles(runDir string) string { return path.Join(runDir, "hooks") }
@@ -47,60 +18,62 @@ func hookFiles(runDir string) string { return path.Join(runDir, "hooks") }
 // first (absolute path to contents; the same for every agent of the kind, mode
 // 0600, in folders that no other user can write to). Both paths are absolute.
 //
-// The user's own hooks go on running beside ours: claude, codex and gemini add
-// them up, opencode adds up plugins. HookLimits says what each kind cannot do.
-// A kind without hooks is an error.
-func LaunchHooks(kind, hookBinary, runDir string) (args, env []string, files map[string][]byte, err error) {
-	file := path.Join(hookFiles(runDir), kind+".json")
-	switch kind {
-	case "claude":
-		return []string{"--settings", file}, nil, map[string][]byte{file: hookSettings(kind, hookBinary, runDir)}, nil
-	case "codex":
-		return codexArgs(hookBinary, runDir), nil, nil, nil
-	case "gemini":
-		// The defaults of the system, not its settings: those may hold what an
-		// administrator laid down, and overrule the user's.
-		return nil, []string{"GEMINI_CLI_SYSTEM_DEFAULTS_PATH=" + file}, map[string][]byte{file: hookSettings(kind, hookBinary, runDir)}, nil
-	case "opencode":
-		config, err := json.Marshal(map[string][]string{"plugin": {pluginURL(runDir, "")}})
-		return nil, []string{"OPENCODE_CONFIG_CONTENT=" + string(config)}, map[string][]byte{pluginPath(runDir): pluginText(hookBinary, runDir)}, err
+// The user's own hooks go on running beside ours: CLIs add them up, and plugins.
+// HookLimits says what each kind cannot do. A kind without hooks is an error.
+func (k *Kinds) LaunchHooks(kind, hookBinary, runDir string) (args, env []string, files map[string][]byte, err error) {
+	of, _ := k.Get(kind)
+	if !of.Hooks.has() {
+		return nil, nil, nil, fmt.Errorf("cannot hook %s: it has no hooks that are known", kind)
 	}
-	return nil, nil, nil, fmt.Errorf("cannot hook %s: it has no hooks that are known; those that have are %s", kind, strings.Join(HookKinds(), ", "))
+	fill := of.filler(hookBinary, runDir)
+	for _, a := range of.Hooks.Args {
+		args = append(args, fill.Replace(a))
+	}
+	for _, e := range of.Hooks.asked() {
+		args = append(args, of.eventArgs(e, hookBinary, runDir)...)
+	}
+	for _, e := range of.Hooks.Env {
+		env = append(env, fill.Replace(e))
+	}
+	return args, env, of.launchFiles(hookBinary, runDir), nil
 }
 
-// HookLimits says, in plain words, what the hooks of a kind do not report or do,
-// as seen with claude 2.1.197, codex 0.169.0, gemini 0.61.0 and opencode 1.18.33.
-func HookLimits(kind string) []string {
-	switch kind {
-	case "claude":
-		return []string{
-			"an interrupt by Esc, and the answer to a dialog, fire no hook",
-			"a rate limit is reported when it ends the turn, not while Claude Code retries",
-			"nothing is reported when it is killed",
-			"context, cost and limits are reported to its status line only: ours runs the user's own, and one of the project's settings takes the place of ours where hooks were installed",
-			"a --settings of the agent's own command line takes the place of ours",
-		}
-	case "codex":
-		return []string{
-			"a turn that ends by an error of the provider fires no hook: no rate limit, no lost login",
-			"SessionStart comes with the first prompt, not at the start",
-			"on launch, --dangerously-bypass-hook-trust also lets hooks of the project run that no person has reviewed",
-			"installed hooks run only after a person has reviewed them at the next start; Codex stores that review",
-			"its notify program is left to the user: it is also called for turns that are not shown",
-		}
-	case "gemini":
-		return []string{
-			"tool calls have no id: calls of one tool at the same time cannot be told apart",
-			"no hook reports an error of the provider",
-			"it skips our file when a folder above it can be written to by others: the run folder may not lie below /tmp",
-			"on launch, GEMINI_CLI_SYSTEM_DEFAULTS_PATH takes the place of /etc/gemini-cli/system-defaults.json",
-		}
-	case "opencode":
-		return []string{
-			"with any plugin it waits for npm at the start: offline about 70 seconds on a blank screen, until npm gives up",
-			"the end of the process fires nothing; session.deleted is reported when a person deletes a session",
-			"on launch, OPENCODE_CONFIG_CONTENT takes the place of one in the environment",
-		}
+// HookFiles are the files that installed hooks of a kind need beside the settings, by
+// path.
+func (k *Kinds) HookFiles(kind, hookBinary, runDir string) map[string][]byte {
+	if of, _ := k.Get(kind); of.Hooks.Plugin != "" {
+		return of.launchFiles(hookBinary, runDir)
+	}
+	return nil
+}
+
+func settingsFile(k Kind, runDir string) string { return path.Join(hookFiles(runDir), k.Name+".json") }
+
+// filler puts paths into the arguments and variables of a launch.
+func (k Kind) filler(hookBinary, runDir string) *strings.Replacer {
+	return strings.NewReplacer("{file}", settingsFile(k, runDir), "{plugin}", pluginPath(k, runDir), "{address}", quoted(pluginAddress(k, runDir, "")))
+}
+
+// eventArgs are the arguments of one event, of a CLI that reads them there. JSON's
+// strings are TOML's, too.
+func (k Kind) eventArgs(e HookEventMark, hookBinary, runDir string) (args []string) {
+	fill := strings.NewReplacer("{event}", e.Name, "{timeout}", fmt.Sprint(k.Hooks.Timeout), "{command}", quoted(hookCommand(k.Name, e.Name, hookBinary, runDir)))
+	for _, a := range k.Hooks.EventArgs {
+		args = append(args, fill.Replace(a))
+	}
+	return args
+}
+
+// launchFiles are the files that a launch needs.
+func (k Kind) launchFiles(hookBinary, runDir string) map[string][]byte {
+	uses := func(mark string) bool {
+		return strings.Contains(strings.Join(append(slices.Clone(k.Hooks.Args), k.Hooks.Env...), "\n"), mark)
+	}
+	switch {
+	case k.Hooks.Plugin != "":
+		return map[string][]byte{pluginPath(k, runDir): pluginText(k, hookBinary, runDir)}
+	case uses("{file}"):
+		return map[string][]byte{settingsFile(k, runDir): hookSettings(k, hookBinary, runDir)}
 	}
 	return nil
 }
@@ -121,23 +94,13 @@ func hookCommand(kind, event, hookBinary, runDir string) string {
 	return strings.Join([]string{shellWord(hookBinary), kind, event, "--run", shellWord(runDir)}, " ")
 }
 
-// hookTimeout is how long a CLI may wait for our hook: custos-hook itself gives
-// up after 150 ms. Gemini counts in milliseconds, the others in seconds; codex
-// grants SessionEnd three at most.
-func hookTimeout(kind string) int {
-	if kind == "gemini" {
-		return 2000
-	}
-	return 2
-}
-
 // hookGroup is the JSON of one event's hook.
-func hookGroup(kind string, e hookEvent, command string) string {
+func hookGroup(k Kind, e HookEventMark, command string) string {
 	matcher := ""
-	if e.matcher {
+	if e.Matcher {
 		matcher = `"matcher": "*", `
 	}
-	return fmt.Sprintf(`{%s"hooks": [{"type": "command", "command": %s, "timeout": %d}]}`, matcher, quoted(command), hookTimeout(kind))
+	return fmt.Sprintf(`{%s"hooks": [{"type": "command", "command": %s, "timeout": %d}]}`, matcher, quoted(command), k.Hooks.Timeout)
 }
 
 // quoted is a JSON string; unlike strconv.Quote it never writes \x.
@@ -149,44 +112,51 @@ func quoted(s string) string {
 	return string(b)
 }
 
-// hookSettings is a whole settings file with our hooks and nothing else.
-func hookSettings(kind, hookBinary, runDir string) []byte {
+// hookSettings is a whole settings file with our hooks, and nothing else but what the
+// kind needs besides.
+func hookSettings(k Kind, hookBinary, runDir string) []byte {
 	var lines []string
-	for _, e := range hookEvents(kind) {
-		lines = append(lines, fmt.Sprintf("    %q: [%s]", e.name, hookGroup(kind, e, hookCommand(kind, e.name, hookBinary, runDir))))
+	for _, e := range k.Hooks.asked() {
+		lines = append(lines, fmt.Sprintf("    %q: [%s]", e.Name, hookGroup(k, e, hookCommand(k.Name, e.Name, hookBinary, runDir))))
 	}
 	text := "{\n  \"hooks\": {\n" + strings.Join(lines, ",\n") + "\n  }"
-	if keys := statusLinePath(kind); len(keys) == 1 {
-		text += ",\n  " + quoted(keys[0]) + ": " + statusLineValue(statusLineCommand(kind, hookBinary, runDir, ""))
+	if keys := k.Hooks.StatusLine; len(keys) == 1 {
+		text += ",\n  " + quoted(keys[0]) + ": " + statusLineValue(statusLineCommand(k.Name, hookBinary, runDir, ""))
+	}
+	if k.Hooks.Also != "" {
+		text += ",\n  " + k.Hooks.Also
 	}
 	return []byte(text + "\n}\n")
 }
 
-// codexArgs puts the hooks on the command line, because Codex does not read them
-// from a linked worktree.
-func codexArgs(hookBinary, runDir string) []string {
-	args := []string{"--dangerously-bypass-hook-trust"}
-	for _, e := range hookEvents("codex") {
-		command := tomlString(hookCommand("codex", e.name, hookBinary, runDir))
-		args = append(args, "-c", fmt.Sprintf("hooks.%s=[{hooks=[{type=\"command\",command=%s,timeout=%d}]}]", e.name, command, hookTimeout("codex")))
+// pluginName is the name of a kind's plugin file.
+func pluginName(k Kind) string { return "custos-" + k.Hooks.Plugin }
+
+func pluginPath(k Kind, runDir string) string { return path.Join(hookFiles(runDir), pluginName(k)) }
+
+// pluginAddress is by what the CLI finds its plugin; dots stand before the file's name,
+// and change nothing.
+func pluginAddress(k Kind, runDir, dots string) string {
+	folder := hookFiles(runDir)
+	if k.Hooks.PluginURL {
+		folder = (&url.URL{Scheme: "file", Path: folder}).String()
 	}
-	return args
+	return folder + "/" + dots + pluginName(k)
 }
 
-// tomlString quotes a TOML basic string. JSON's escapes are TOML's, too.
-func tomlString(s string) string { return quoted(s) }
-
-const pluginName = "custos-opencode.js"
-
-func pluginPath(runDir string) string { return path.Join(hookFiles(runDir), pluginName) }
-
-// pluginURL is the plugin's address; dots stand before the file's name, and
-// change nothing.
-func pluginURL(runDir, dots string) string {
-	u := url.URL{Scheme: "file", Path: hookFiles(runDir)}
-	return u.String() + "/" + dots + pluginName
+// pluginHead is how an address of ours begins.
+func pluginHead(k Kind) string {
+	if k.Hooks.PluginURL {
+		return "file://"
+	}
+	return "/"
 }
 
-func pluginText(hookBinary, runDir string) []byte {
-	return []byte(strings.NewReplacer("__HOOK__", quoted(hookBinary), "__RUN__", quoted(runDir)).Replace(opencodePlugin))
+// pluginText is the plugin, with the paths that it calls.
+func pluginText(k Kind, hookBinary, runDir string) []byte {
+	text, err := plugins.ReadFile("hooks/" + k.Hooks.Plugin)
+	if err != nil {
+		return nil // finishHooks has seen it
+	}
+	return []byte(strings.NewReplacer("__HOOK__", quoted(hookBinary), "__RUN__", quoted(runDir), "__KIND__", quoted(k.Name)).Replace(string(text)))
 }

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 	"unicode/utf8"
@@ -22,6 +23,30 @@ const statusOf2_1_330 = `{"session_id":"c6cfb17c","transcript_path":"/h/.claude/
 
 // silent is a status line that was given nothing of it.
 var silent = fleet.StatusReport{Used: fleet.Unknown[int64]("not told"), Window: fleet.Unknown[int64]("not told"), MicroUSD: fleet.Unknown[int64]("not told")}
+
+// hooked are the kinds that are built in, read once.
+var hooked = sync.OnceValue(func() *Kinds {
+	k, err := Parse()
+	if err != nil {
+		panic(err)
+	}
+	return k
+})
+
+// hookKinds are those that have hooks.
+func hookKinds() (names []string) {
+	for _, k := range hooked().All() {
+		if k.Hooks.has() {
+			names = append(names, k.Name)
+		}
+	}
+	return names
+}
+
+func hookMark(kind string) HooksMark {
+	k, _ := hooked().Get(kind)
+	return k.Hooks
+}
 
 // TestParseHook reads payloads as the CLIs gave them: claude 2.1.197, codex
 // 0.169.0, gemini 0.61.0, opencode 1.18.33, shortened where nothing is read.
@@ -79,6 +104,11 @@ func TestParseHook(t *testing.T) {
 		{"codex", "notify", `{"type":"agent-turn-complete","thread-id":"01a1","turn-id":"2","cwd":"/p","input-messages":["say hi"]}`,
 			fleet.HookEvent{Event: fleet.HookNotice, Session: "01a1", Text: "agent-turn-complete"}},
 
+		{"qwen", "UserPromptSubmit", `{` + base + `"hook_event_name":"UserPromptSubmit","prompt":"say hi","submitted_prompt":"say hi"}`,
+			fleet.HookEvent{Event: fleet.HookPrompt, Session: "8eda28e5", Text: hi}},
+		{"qwen", "PostToolUseFailure", `{` + base + `"tool_use_id":"call_1","tool_name":"run_shell_command","tool_input":{"command":"echo hi","description":"say hi"},"error":"no","is_interrupt":false}`,
+			fleet.HookEvent{Event: fleet.HookToolEnd, Session: "8eda28e5", Tool: "run_shell_command", CallID: "call_1", Args: "command=echo hi #644dbe38", Text: "failed"}},
+
 		{"gemini", "BeforeAgent", `{` + base + `"timestamp":"2026-11-20T10:09:11.044Z","prompt":"say hi"}`, fleet.HookEvent{Event: fleet.HookPrompt, Session: "8eda28e5", Text: hi}},
 		{"gemini", "BeforeTool", `{` + base + `"tool_name":"run_shell_command","tool_input":{"command":"echo hi","description":"say hi"}}`,
 			fleet.HookEvent{Event: fleet.HookToolBegin, Session: "8eda28e5", Tool: "run_shell_command", Args: "command=echo hi #644dbe38"}},
@@ -114,7 +144,7 @@ func TestParseHook(t *testing.T) {
 		{"opencode", "session.error", `{"sessionID":"ses_e0","error":{"name":"MessageAbortedError","data":{"message":"Aborted"}}}`,
 			fleet.HookEvent{Event: fleet.HookStop, Session: "ses_e0", Text: "interrupted"}},
 	} {
-		got, err := ParseHook(c.kind, c.event, []byte(c.payload))
+		got, err := hooked().ParseHook(c.kind, c.event, []byte(c.payload))
 		if err != nil {
 			t.Errorf("%s %s: %v", c.kind, c.event, err)
 			continue
@@ -148,7 +178,7 @@ func TestParseHookKeepsNoSecrets(t *testing.T) {
 		{"PreToolUse", `{"session_id":"s","tool_name":"Write","tool_input":{"content":"` + long, "é", ""},
 		{"PreToolUse", `{"tool_name":"Bash","tool_input":{"command":"` + long + `"}}`, long[:600], "command="},
 	} {
-		e, err := ParseHook("claude", c.event, []byte(c.payload))
+		e, err := hooked().ParseHook("claude", c.event, []byte(c.payload))
 		all := e.Args + "|" + e.Text
 		if err != nil || strings.Contains(all, c.not) || !strings.Contains(all, c.has) {
 			t.Errorf("%s: %v %q", c.payload[:40], err, all)
@@ -157,12 +187,12 @@ func TestParseHookKeepsNoSecrets(t *testing.T) {
 			t.Errorf("%d runes of arguments were kept", utf8.RuneCountInString(e.Args))
 		}
 	}
-	e, err := ParseHook("claude", "PreToolUse", []byte(`{"session_id":"s","tool_name":"Bash","tool_in`))
+	e, err := hooked().ParseHook("claude", "PreToolUse", []byte(`{"session_id":"s","tool_name":"Bash","tool_in`))
 	if err != nil || e.Session != "s" || e.Tool != "Bash" || e.Event != fleet.HookToolBegin {
 		t.Errorf("cut off: %+v %v", e, err)
 	}
 	for _, bad := range []struct{ kind, payload string }{{"amp", "{}"}, {"claude", "hello"}, {"claude", `["x"]`}, {"claude", `"{}"`}} {
-		if e, err := ParseHook(bad.kind, "Stop", []byte(bad.payload)); err == nil || e.Kind != "" {
+		if e, err := hooked().ParseHook(bad.kind, "Stop", []byte(bad.payload)); err == nil || e.Kind != "" {
 			t.Errorf("%s %s was taken: %+v", bad.kind, bad.payload, e)
 		}
 	}
@@ -180,7 +210,7 @@ func TestPromptHashKnowsAPastedPrompt(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	e, err := ParseHook("claude", "UserPromptSubmit", payload)
+	e, err := hooked().ParseHook("claude", "UserPromptSubmit", payload)
 	if err != nil || e.Text != PromptHash(text)+" line 1 line 2 line 3 line 4 line 5" {
 		t.Errorf("%q, %v", e.Text, err)
 	}
@@ -210,8 +240,8 @@ func TestLaunchHooks(t *testing.T) {
 	if err := os.WriteFile(hook, []byte("#!/bin/sh\nprintf '%s|' \"$@\"\n"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	for _, kind := range HookKinds() {
-		args, env, files, err := LaunchHooks(kind, hook, dir)
+	for _, kind := range hookKinds() {
+		args, env, files, err := hooked().LaunchHooks(kind, hook, dir)
 		if err != nil || len(args)+len(env) == 0 {
 			t.Errorf("%s: %v", kind, err)
 		}
@@ -219,7 +249,7 @@ func TestLaunchHooks(t *testing.T) {
 			if !strings.HasPrefix(name, dir+"/hooks/") {
 				t.Errorf("%s: file at %s", kind, name)
 			}
-			if kind == "opencode" {
+			if hookMark(kind).Plugin != "" {
 				if strings.Contains(string(text), "__") {
 					t.Errorf("the plugin was not filled in")
 				}
@@ -230,7 +260,7 @@ func TestLaunchHooks(t *testing.T) {
 					Hooks []struct{ Command string }
 				}
 			}
-			if err := json.Unmarshal(text, &s); err != nil || len(s.Hooks) != len(hookEvents(kind)) {
+			if err := json.Unmarshal(text, &s); err != nil || len(s.Hooks) != len(hookMark(kind).asked()) {
 				t.Fatalf("%s: %v %s", kind, err, text)
 			}
 			for event, groups := range s.Hooks {
@@ -241,21 +271,81 @@ func TestLaunchHooks(t *testing.T) {
 			}
 		}
 	}
-	if _, _, _, err := LaunchHooks("amp", hook, dir); err == nil {
+	if _, _, _, err := hooked().LaunchHooks("amp", hook, dir); err == nil {
 		t.Error("hooks of a kind without any")
+	}
+}
+
+// TestHooksOfANewKindAreDataAlone: they are launched with, installed and read.
+func TestHooksOfANewKindAreDataAlone(t *testing.T) {
+	set, err := Parse(Source{"custos.toml", []byte(`
+[kind.mine]
+names = ["mine"]
+[kind.mine.hooks]
+settings = ".mine/settings.json"
+timeout = 3
+args = ["--settings={file}"]
+fields = { session = "about.session" }
+also = '"tips": false'
+[[kind.mine.hooks.event]]
+name = "Prompted"
+means = "prompt"
+fields = { prompt = "about.text" }
+[[kind.mine.hooks.event]]
+name = "Heard"
+means = "stop"
+unasked = true
+`)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	args, _, files, err := set.LaunchHooks("mine", "/x/custos-hook", "/run")
+	const want = `{
+  "hooks": {
+    "Prompted": [{"hooks": [{"type": "command", "command": "/x/custos-hook mine Prompted --run /run", "timeout": 3}]}]
+  },
+  "tips": false
+}
+`
+	if got := string(files["/run/hooks/mine.json"]); err != nil || len(args) != 1 || args[0] != "--settings=/run/hooks/mine.json" || got != want {
+		t.Errorf("launched with %v and\n%s%v", args, got, err)
+	}
+	with, err := set.InstallHooks("mine", []byte(`{"a": 1}`), "/x/custos-hook", "/run")
+	if s, e := set.HookStatus("mine", with); err != nil || e != nil || len(s.Events) != 1 || len(s.Missing) != 0 {
+		t.Errorf("installed %+v: %v %v", s, err, e)
+	}
+	e, err := set.ParseHook("mine", "Prompted", []byte(`{"about":{"session":"s","text":"go on"}}`))
+	if err != nil || e.Event != fleet.HookPrompt || e.Session != "s" || e.Text != PromptHash("go on")+" go on" {
+		t.Errorf("read as %+v: %v", e, err)
+	}
+}
+
+// TestWrongHooksAreRefused, in words.
+func TestWrongHooksAreRefused(t *testing.T) {
+	for text, want := range map[string]string{
+		`[[kind.claude.hooks.event]]` + "\nname = \"X\"\nmeans = \"nod\"": `means "nod" is no event`,
+		`[[kind.claude.hooks.event]]` + "\nmeans = \"stop\"":              "an event needs a name",
+		"[kind.claude.hooks]\nplugin = \"mine.js\"":                       `there is no plugin "mine.js"`,
+		"[kind.claude.hooks]\nplugin = \"opencode.js\"":                   "plugin needs plugin_list",
+		"[kind.claude.hooks]\nalso = \"x\"":                               "also is not members of a JSON object",
+		"[kind.claude.hooks]\nenv = [\"X\"]":                              "want NAME=VALUE",
+	} {
+		if _, err := Parse(Source{"custos.toml", []byte(text)}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s\ngot %v, want %q", text, err, want)
+		}
 	}
 }
 
 // TestHookEventsAreRead: what is listened to is understood.
 func TestHookEventsAreRead(t *testing.T) {
-	for _, kind := range HookKinds() {
-		for _, w := range hookEvents(kind) {
-			e, err := ParseHook(kind, w.name, []byte(`{"tool_name":"Bash","trigger":"manual"}`))
-			if err != nil || e.Event == fleet.HookNotice && w.name != "Notification" {
-				t.Errorf("%s %s is listened to, and read as %q (%v)", kind, w.name, e.Event, err)
+	for _, kind := range hookKinds() {
+		for _, w := range hookMark(kind).asked() {
+			e, err := hooked().ParseHook(kind, w.Name, []byte(`{"tool_name":"Bash","trigger":"manual"}`))
+			if err != nil || e.Event == fleet.HookNotice && w.Means != HookMeans(fleet.HookNotice) {
+				t.Errorf("%s %s is listened to, and read as %q (%v)", kind, w.Name, e.Event, err)
 			}
 		}
-		if len(HookLimits(kind)) == 0 || HookSettings(kind) == "" {
+		if len(hooked().HookLimits(kind)) == 0 || hooked().HookSettings(kind) == "" {
 			t.Errorf("%s: no limits or no settings file are known", kind)
 		}
 	}
@@ -268,7 +358,7 @@ func FuzzParseHook(f *testing.F) {
 	f.Add(uint8(3), "session.status", []byte(`{"status":{"type":"retry","message":"429","next":1e300}}`))
 	f.Add(uint8(0), "Status", []byte(`{"context_window":{"used_percentage":1e9},"rate_limits":{"five_hour":{"used_percentage":100,"resets_at":-5}}}`))
 	f.Fuzz(func(t *testing.T, k uint8, event string, payload []byte) {
-		e, err := ParseHook(HookKinds()[int(k)%4], event, payload)
+		e, err := hooked().ParseHook(hookKinds()[int(k)%len(hookKinds())], event, payload)
 		if err != nil {
 			return
 		}

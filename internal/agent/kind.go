@@ -81,6 +81,9 @@ type Kind struct {
 	// a person ended it at its prompt: some CLIs give one reason for every end.
 	QuitReasons []string `toml:"quit_reasons"`
 
+	// Hooks is what it tells by itself, and how it is made to.
+	Hooks HooksMark `toml:"hooks"`
+
 	// Never says what the kind never tells without hooks, for docs and reasons.
 	Never []string `toml:"never"`
 

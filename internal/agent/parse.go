@@ -112,7 +112,8 @@ func unknownKeys(s Source, found []toml.DecodeError, table []string) error {
 func keys() []string {
 	var all []string
 	for _, t := range []reflect.Type{reflect.TypeFor[Kind](), reflect.TypeFor[TitleMark](), reflect.TypeFor[ScreenMark](),
-		reflect.TypeFor[DialogMark](), reflect.TypeFor[ChoiceMark](), reflect.TypeFor[ComposerMark](), reflect.TypeFor[SpecialMark](), reflect.TypeFor[LaunchMark]()} {
+		reflect.TypeFor[DialogMark](), reflect.TypeFor[ChoiceMark](), reflect.TypeFor[ComposerMark](), reflect.TypeFor[SpecialMark](), reflect.TypeFor[LaunchMark](),
+		reflect.TypeFor[HooksMark](), reflect.TypeFor[HookEventMark](), reflect.TypeFor[HookCase](), reflect.TypeFor[HookFields]()} {
 		for i := range t.NumField() {
 			if tag := t.Field(i).Tag.Get("toml"); tag != "" && tag != "-" {
 				all = append(all, tag)
@@ -180,7 +181,7 @@ var (
 // composer.
 func (k Kind) finished(name string) (Kind, error) {
 	k.Name = name
-	for _, finish := range []func(*Kind) error{(*Kind).finishTitles, (*Kind).finishScreens, (*Kind).finishDialogs, (*Kind).finishComposer, (*Kind).finishLaunch} {
+	for _, finish := range []func(*Kind) error{(*Kind).finishTitles, (*Kind).finishScreens, (*Kind).finishDialogs, (*Kind).finishComposer, (*Kind).finishLaunch, (*Kind).finishHooks} {
 		if err := finish(&k); err != nil {
 			return k, fmt.Errorf("kind %q: %w", name, err)
 		}

@@ -10,7 +10,7 @@ import (
 
 // played runs what a plugin of ours is told by its CLI, and returns what it tells
 // a hook in its place: a line for each event, its name and its payload.
-func played(t *testing.T, text []byte, script string) []string {
+func played(t *testing.T, kind, script string) []string {
 	t.Helper()
 	node, err := exec.LookPath("node")
 	if err != nil {
@@ -20,7 +20,7 @@ func played(t *testing.T, text []byte, script string) []string {
 	hook := filepath.Join(dir, "custos-hook")
 	for name, text := range map[string]string{
 		hook:                             "#!/bin/sh\necho \"$2 $(cat)\" >>" + dir + "/told\n",
-		filepath.Join(dir, "plugin.mjs"): strings.NewReplacer("__HOOK__", quoted(hook), "__RUN__", quoted(dir)).Replace(string(text)),
+		filepath.Join(dir, "plugin.mjs"): string(pluginText(kindOf(t, kind), hook, dir)),
 		filepath.Join(dir, "main.mjs"):   script,
 	} {
 		if err := os.WriteFile(name, []byte(text), 0o700); err != nil {
@@ -43,7 +43,7 @@ func played(t *testing.T, text []byte, script string) []string {
 // TestOpencodePluginTellsWhatWasAnswered: an answer names a request only, and the
 // call that it was about is told beside it.
 func TestOpencodePluginTellsWhatWasAnswered(t *testing.T) {
-	told := played(t, []byte(opencodePlugin), `
+	told := played(t, "opencode", `
 import { Custos } from "./plugin.mjs";
 const c = await Custos();
 await c.event({ event: { type: "permission.asked", properties: { id: "per_1", sessionID: "s", permission: "bash", tool: { callID: "call_1" } } } });

@@ -281,7 +281,7 @@ func (r *reading) bySilentStart() (Verdict, bool) {
 
 // owesStart: it is to tell that it has begun, and has not.
 func (r *reading) owesStart() bool {
-	return r.Hooked && !r.deaf() && r.Told.Last.IsZero() && tellsStart(r.Kind.Name)
+	return r.Hooked && !r.deaf() && r.Told.Last.IsZero() && r.Kind.Hooks.TellsStart
 }
 
 // deaf: nothing was heard of its hooks, and it is known why.

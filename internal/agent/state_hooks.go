@@ -346,7 +346,3 @@ func toolWords(name string) string {
 	}
 	return fmt.Sprintf("tool %s", name)
 }
-
-// tellsStart says whether agents of a kind tell by hook that they have begun,
-// before anything else happens. Codex tells at the first prompt only.
-func tellsStart(kind string) bool { return kind == "claude" || kind == "gemini" }

@@ -13,12 +13,6 @@ import (
 // input, and shows what the command prints.
 const StatusLine = "StatusLine"
 
-// statusLinePath is where the settings of a kind say what its status line runs; nil for
-// a kind that has no such command. Seen with claude 2.1.330 and 2.1.197.
-func statusLinePath(kind string) []string {
-	return map[string][]string{"claude": {"statusLine"}}[kind]
-}
-
 // statusLineCommand is what the status line runs. then, when it is not "", is the user's
 // own command as it stands in the settings (a JSON string): custos-hook runs it and shows
 // what it prints, and taking ours away puts it back.
@@ -36,8 +30,8 @@ func statusLineValue(command string) string {
 
 // addStatusLine has the status line of some settings call ours, and ours the one that was
 // there. A status line of another shape stays, and ours is not added.
-func addStatusLine(kind string, b []byte, hookBinary, runDir string) ([]byte, error) {
-	keys := statusLinePath(kind)
+func addStatusLine(k Kind, b []byte, hookBinary, runDir string) ([]byte, error) {
+	keys := k.Hooks.StatusLine
 	if keys == nil {
 		return b, nil
 	}
@@ -53,7 +47,7 @@ func addStatusLine(kind string, b []byte, hookBinary, runDir string) ([]byte, er
 			return b, nil
 		case !ok:
 			return addMember(b, at, keys, depth, func(made int) string {
-				return statusLineValue(fmt.Sprintf("%s --made=%d", statusLineCommand(kind, hookBinary, runDir, ""), made))
+				return statusLineValue(fmt.Sprintf("%s --made=%d", statusLineCommand(k.Name, hookBinary, runDir, ""), made))
 			}), nil
 		}
 		at = m.value
@@ -63,7 +57,7 @@ func addStatusLine(kind string, b []byte, hookBinary, runDir string) ([]byte, er
 		return b, nil
 	}
 	then := string(b[command.start:command.end])
-	return slices.Replace(slices.Clone(b), command.start, command.end, []byte(quoted(statusLineCommand(kind, hookBinary, runDir, then)))...), nil
+	return slices.Replace(slices.Clone(b), command.start, command.end, []byte(quoted(statusLineCommand(k.Name, hookBinary, runDir, then)))...), nil
 }
 
 // addMember puts a member into an object, below the keys that are missing, which it makes.
@@ -84,13 +78,13 @@ func commandOf(b []byte, line node) (node, bool) {
 }
 
 // dropStatusLine takes ours away and puts back what was there.
-func dropStatusLine(kind string, b []byte) ([]byte, error) {
-	keys := statusLinePath(kind)
+func dropStatusLine(k Kind, b []byte) ([]byte, error) {
+	keys := k.Hooks.StatusLine
 	root, ok, err := readJSON(b)
 	if keys == nil || err != nil || !ok {
 		return b, err
 	}
-	p, command, ok := statusLineOf(kind, b, root)
+	p, command, ok := statusLineOf(k, b, root)
 	if !ok {
 		return b, nil
 	}
@@ -101,9 +95,9 @@ func dropStatusLine(kind string, b []byte) ([]byte, error) {
 }
 
 // statusLineOf finds a status line that calls ours, and its command.
-func statusLineOf(kind string, b []byte, root node) (p place, command node, ok bool) {
+func statusLineOf(k Kind, b []byte, root node) (p place, command node, ok bool) {
 	at := root
-	for _, key := range statusLinePath(kind) {
+	for _, key := range k.Hooks.StatusLine {
 		m, ok := at.find(key)
 		if !ok {
 			return place{}, node{}, false
@@ -118,7 +112,7 @@ func statusLineOf(kind string, b []byte, root node) (p place, command node, ok b
 	if _, n, noted := strings.Cut(p.command, " --made="); noted {
 		p.made = max(0, strings.Index("0123", n))
 	}
-	return p, command, isOurCommand(kind, p.command)
+	return p, command, isOurCommand(k.Name, p.command)
 }
 
 // thenOf is the user's own command, as a JSON string, that a command of ours carries.

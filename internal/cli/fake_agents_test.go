@@ -112,19 +112,22 @@ func (w *world) Failures(_ context.Context, name string, _ int) ([]fleet.Failure
 }
 
 func (w *world) EditHooks(kind, do string, text []byte) (api.HookFile, error) {
-	var err error
+	kinds, err := agent.Parse()
+	if err != nil {
+		return api.HookFile{}, err
+	}
 	switch do {
 	case "install":
-		text, err = agent.InstallHooks(kind, text, "/opt/custos/custos-hook", "/run/custos")
+		text, err = kinds.InstallHooks(kind, text, "/opt/custos/custos-hook", "/run/custos")
 	case "uninstall":
-		text, err = agent.UninstallHooks(kind, text)
+		text, err = kinds.UninstallHooks(kind, text)
 	}
 	if err != nil {
 		return api.HookFile{}, err
 	}
-	s, err := agent.HookStatus(kind, text)
-	return api.HookFile{Below: agent.HookSettings(kind), Settings: string(text), Events: s.Events, Missing: s.Missing, Command: s.Command,
-		Limits: agent.HookLimits(kind)}, err
+	s, err := kinds.HookStatus(kind, text)
+	return api.HookFile{Below: kinds.HookSettings(kind), Settings: string(text), Events: s.Events, Missing: s.Missing, Command: s.Command,
+		Limits: kinds.HookLimits(kind)}, err
 }
 
 // MessagesFor tells of nothing that waits.

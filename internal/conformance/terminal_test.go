@@ -22,6 +22,7 @@ import (
 // terminal is an agent CLI in a tmux pane of its own server, and what it told
 // by hooks.
 type terminal struct {
+	kinds   *agent.Kinds
 	kind    agent.Kind
 	home    home
 	socket  string
@@ -35,7 +36,7 @@ type terminal struct {
 // Custos gives its agents.
 func open(t *testing.T, k agent.Kind, h home, argv, env []string) *terminal {
 	t.Helper()
-	s := &terminal{kind: k, home: h, socket: filepath.Join(h.dir, "tmux"), started: instant(t), read: map[string]bool{}}
+	s := &terminal{kinds: parse(t), kind: k, home: h, socket: filepath.Join(h.dir, "tmux"), started: instant(t), read: map[string]bool{}}
 	args := append([]string{"new-session", "-d", "-x", "200", "-y", "50", "-c", h.project, "--"}, argv...)
 	args = append(args, ";", "set-option", "-g", "remain-on-exit", "on")
 	cmd := exec.Command("tmux", append([]string{"-u", "-S", s.socket, "-f", "/dev/null"}, args...)...)
@@ -188,7 +189,7 @@ func (s *terminal) hear(t *testing.T) {
 		if err != nil {
 			t.Fatalf("cannot read a spooled event: %v", err)
 		}
-		event, err := agent.ParseHook(post.Kind, post.Event, post.Payload)
+		event, err := s.kinds.ParseHook(post.Kind, post.Event, post.Payload)
 		if err != nil {
 			t.Errorf("ParseHook does not understand %s %s: %v\n%s", post.Kind, post.Event, err, post.Payload)
 			continue

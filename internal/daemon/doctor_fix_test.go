@@ -123,7 +123,7 @@ func TestDoctorFixHooks(t *testing.T) {
 	t.Setenv("PATH", bin+":"+os.Getenv("PATH"))
 	file := filepath.Join(dir, ".claude/settings.json")
 	const mine = "{\n  \"model\": \"opus\"\n}\n"
-	whole, err := agent.InstallHooks("claude", []byte(mine), bin+"/custos-hook", cfg.RuntimeDir)
+	whole, err := builtKinds(t).InstallHooks("claude", []byte(mine), bin+"/custos-hook", cfg.RuntimeDir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -198,4 +198,14 @@ func TestDoctorReadsLogs(t *testing.T) {
 	wantCheck(t, examined(t, cfg, "logs"), "logs lines", "ok", "2 lines of 1 log are whole")
 	layFile(t, log, "{\"a\": 1}\n{\"b\": {\"c\"\n{\"d\": 3}\n", 0o600)
 	wantCheck(t, examined(t, cfg, "logs"), "logs lines", "warn", log+": 1 of its last 3 lines are no JSON")
+}
+
+// builtKinds are the kinds that are built in.
+func builtKinds(t *testing.T) *agent.Kinds {
+	t.Helper()
+	kinds, err := agent.Parse()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return kinds
 }

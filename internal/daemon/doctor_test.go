@@ -9,7 +9,6 @@ import (
 	"strings"
 	"testing"
 
-	"custos/internal/agent"
 	"custos/internal/api"
 	"custos/internal/config"
 	"custos/internal/daemon"
@@ -154,7 +153,7 @@ func TestDoctorOfHooks(t *testing.T) {
 	const mine = "{\n  \"model\": \"opus\"\n}\n"
 	layFile(t, file, mine, 0o600)
 	wantCheck(t, examined(t, cfg, "hooks"), "hooks installed", "ok", "in no settings")
-	with, err := agent.InstallHooks("claude", []byte(mine), "/gone/custos-hook", cfg.RuntimeDir)
+	with, err := builtKinds(t).InstallHooks("claude", []byte(mine), "/gone/custos-hook", cfg.RuntimeDir)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -55,7 +55,7 @@ var _ server.Hooks = (*hookReceiver)(nil)
 
 // Take writes one event down.
 func (e *hookReceiver) Take(ctx context.Context, p hookwire.Post) (output string, err error) {
-	parsed, err := agent.ParseHook(p.Kind, p.Event, p.Payload)
+	parsed, err := e.s.world.Kinds.ParseHook(p.Kind, p.Event, p.Payload)
 	if err != nil {
 		return "", server.Unusable(fmt.Errorf("cannot read a hook event: %w", err))
 	}
@@ -78,10 +78,10 @@ func (e *hookReceiver) Take(ctx context.Context, p hookwire.Post) (output string
 			time.AfterFunc(drawn, func() { e.s.board.LookNow(fleet.PartAgents) })
 		}
 	}
-	if err != nil || !agent.TakesContext(p.Kind, p.Event) {
+	if err != nil || !e.s.world.Kinds.TakesContext(p.Kind, p.Event) {
 		return "", err
 	}
-	return agent.HookContext(p.Kind, p.Event, e.context(ctx, event, fresh)), nil
+	return e.s.world.Kinds.HookContext(p.Kind, p.Event, e.context(ctx, event, fresh)), nil
 }
 
 // context is what an agent is told by the answer to one of its hooks: what its run is

@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 
-	"custos/internal/agent"
 	"custos/internal/api"
 	"custos/internal/control"
 	"custos/internal/fleet"
@@ -75,22 +74,22 @@ var _ server.HookFiles = hookFiles{}
 
 // EditHooks returns what a deed makes of the settings.
 func (h hookFiles) EditHooks(kind, do string, settings []byte) (api.HookFile, error) {
-	own := h.s.world.Own
-	out := api.HookFile{Kind: kind, Below: agent.HookSettings(kind), Limits: agent.HookLimits(kind), Files: []api.HookExtra{}}
+	world := h.s.world
+	out := api.HookFile{Kind: kind, Below: world.Kinds.HookSettings(kind), Limits: world.Kinds.HookLimits(kind), Files: []api.HookExtra{}}
 	var extra map[string][]byte
 	var err error
 	switch {
-	case do == "install" && own.Hook == "":
+	case do == "install" && world.Own.Hook == "":
 		err = fmt.Errorf("cannot install hooks: custos-hook is not beside custos")
 	case do == "install":
-		settings, extra, err = own.InstallHooks(kind, settings)
+		settings, extra, err = world.InstallHooks(kind, settings)
 	case do == "uninstall":
-		settings, err = agent.UninstallHooks(kind, settings)
+		settings, err = world.Kinds.UninstallHooks(kind, settings)
 	}
 	if err != nil {
 		return out, err
 	}
-	state, err := agent.HookStatus(kind, settings)
+	state, err := world.Kinds.HookStatus(kind, settings)
 	if err != nil {
 		return out, err
 	}

@@ -128,10 +128,10 @@ func (l *Launcher) Plan(r fleet.Registration, instance, dir string, how How) (Be
 // hooks adds what makes the agent tell of itself; a kind without hooks is started
 // without.
 func (l *Launcher) hooks(kind string, o *agent.LaunchOptions, b *Begin) (env []string, err error) {
-	if l.o.Hook == "" || !slices.Contains(agent.HookKinds(), kind) {
+	if l.o.Hook == "" || !l.Kinds.Hooked(kind) {
 		return nil, nil
 	}
-	o.Hooks, env, b.Files, err = agent.LaunchHooks(kind, l.o.Hook, l.o.Run)
+	o.Hooks, env, b.Files, err = l.Kinds.LaunchHooks(kind, l.o.Hook, l.o.Run)
 	return env, err
 }
 

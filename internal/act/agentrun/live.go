@@ -290,7 +290,7 @@ func (w World) Reported(ctx context.Context, since fleet.Instant, instance strin
 // kind that has them was started with them; another's may have them installed,
 // which shows only when it has reported something.
 func (l *Live) Talks(ctx context.Context) bool {
-	if l.Hooks == nil || !slices.Contains(agent.HookKinds(), l.Agent.Kind) {
+	if l.Hooks == nil || !l.Kinds.Hooked(l.Agent.Kind) {
 		return false
 	}
 	if l.Agent.Owner == fleet.OwnerCustos && l.Agent.Instance != "" {

@@ -142,7 +142,7 @@ func (g *ground) hooks(_ context.Context, key string, since fleet.Instant) ([]fl
 		if err != nil {
 			return nil, err
 		}
-		e, err := agent.ParseHook(p.Kind, p.Event, p.Payload)
+		e, err := g.world.Kinds.ParseHook(p.Kind, p.Event, p.Payload)
 		if err != nil {
 			continue
 		}

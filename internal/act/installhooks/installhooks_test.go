@@ -20,20 +20,29 @@ const (
 	mine = "{\n  \"model\": \"opus\"\n}\n"
 )
 
+// builtKinds are the kinds that are built in.
+func builtKinds() *agent.Kinds {
+	k, err := agent.Parse()
+	if err != nil {
+		panic(err)
+	}
+	return k
+}
+
 // edit is what the daemon hands the action, for claude.
 func edit(kind string, settings []byte) ([]byte, map[string][]byte, bool, error) {
-	next, err := agent.InstallHooks(kind, settings, hook, "/run/custos")
+	next, err := builtKinds().InstallHooks(kind, settings, hook, "/run/custos")
 	if err != nil {
 		return nil, nil, false, err
 	}
-	state, err := agent.HookStatus(kind, settings)
+	state, err := builtKinds().HookStatus(kind, settings)
 	return next, nil, len(state.Events) > 0, err
 }
 
 // partial are settings from which one of our hooks was lost.
 func partial(t *testing.T) string {
 	t.Helper()
-	whole, err := agent.InstallHooks("claude", []byte(mine), hook, "/run/custos")
+	whole, err := builtKinds().InstallHooks("claude", []byte(mine), hook, "/run/custos")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -17,13 +17,18 @@ import (
 	"custos/internal/sys/procstat"
 )
 
-func claude(t *testing.T) agent.Kind {
+func builtKinds(t *testing.T) *agent.Kinds {
 	t.Helper()
 	kinds, err := agent.Parse()
 	if err != nil {
 		t.Fatal(err)
 	}
-	k, _ := kinds.Get("claude")
+	return kinds
+}
+
+func claude(t *testing.T) agent.Kind {
+	t.Helper()
+	k, _ := builtKinds(t).Get("claude")
 	return k
 }
 
@@ -224,7 +229,7 @@ func TestLaunchedWithHooks(t *testing.T) {
 	if err := os.WriteFile(bin, []byte(script), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	args, env, files, err := agent.LaunchHooks("claude", bin, dir)
+	args, env, files, err := builtKinds(t).LaunchHooks("claude", bin, dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -249,7 +254,7 @@ func TestLaunchedWithHooks(t *testing.T) {
 	var names []string
 	for line := range strings.Lines(string(b)) {
 		event, payload, _ := strings.Cut(line, " ")
-		h, err := agent.ParseHook("claude", event, []byte(payload))
+		h, err := builtKinds(t).ParseHook("claude", event, []byte(payload))
 		if err != nil {
 			t.Errorf("%s: %v", line, err)
 		}

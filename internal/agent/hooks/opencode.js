@@ -5,6 +5,7 @@ import { closeSync, openSync, unlinkSync, writeFileSync } from "node:fs";
 
 const hook = __HOOK__;
 const run = __RUN__;
+const kind = __KIND__;
 
 let last = Promise.resolve();
 let count = 0;
@@ -28,7 +29,7 @@ function tell(name, payload) {
     let fd;
     try {
       fd = given(payload);
-      const child = spawn(hook, ["opencode", name, "--run", run], { stdio: [fd, "ignore", "ignore"] });
+      const child = spawn(hook, [kind, name, "--run", run], { stdio: [fd, "ignore", "ignore"] });
       child.on("error", done);
       child.on("close", done);
     } catch {

@@ -12,7 +12,6 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"custos/internal/agent"
 	"custos/internal/config"
 	"custos/internal/doctor"
 	"custos/internal/fleet"
@@ -123,19 +122,19 @@ func asideFiles(db string) (out []string) {
 func (o Options) hookFacts() []doctor.HookFacts {
 	var out []doctor.HookFacts
 	for _, kind := range o.Kinds.Names() {
-		below := agent.HookSettings(kind)
+		below := o.Kinds.HookSettings(kind)
 		if below == "" {
 			continue
 		}
-		out = append(out, hooksIn(kind, filepath.Join(o.Config.Home, below), o.Hook))
+		out = append(out, o.hooksIn(kind, filepath.Join(o.Config.Home, below)))
 	}
 	return out
 }
 
 // hooksIn says which hooks of ours are in a settings file, and whether uninstall
 // would make of it what it was.
-func hooksIn(kind, file, hook string) doctor.HookFacts {
-	f := doctor.HookFacts{Kind: kind, File: fleet.Path(file), Hook: hook}
+func (o Options) hooksIn(kind, file string) doctor.HookFacts {
+	f := doctor.HookFacts{Kind: kind, File: fleet.Path(file), Hook: o.Hook}
 	text, err := config.ReadFile(file, largestSettings)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -144,7 +143,7 @@ func hooksIn(kind, file, hook string) doctor.HookFacts {
 		f.Err = fleet.Line(err.Error(), 200)
 		return f
 	}
-	state, err := agent.HookStatus(kind, text)
+	state, err := o.Kinds.HookStatus(kind, text)
 	if err != nil {
 		f.Err = fleet.Line(err.Error(), 200)
 		return f
@@ -152,7 +151,7 @@ func hooksIn(kind, file, hook string) doctor.HookFacts {
 	f.Events, f.Missing, f.Command = state.Events, state.Missing, fleet.Line(state.Command, 300)
 	before, err := config.ReadFile(file+".before-custos", largestSettings)
 	if f.Kept = err == nil; f.Kept {
-		after, err := agent.UninstallHooks(kind, text)
+		after, err := o.Kinds.UninstallHooks(kind, text)
 		f.Exact = err == nil && string(after) == string(before)
 	}
 	return f
