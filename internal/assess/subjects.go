@@ -48,6 +48,8 @@ func (p *pass) collect(k fleet.Kind) []item {
 		return each(s.Self.Value.Plugins, func(x *fleet.PluginFacts) item { return named(x.Name, x, fleet.Target{}) })
 	case fleet.KindReceiver:
 		return each(s.Self.Value.Receivers, func(x *fleet.Receiver) item { return named(x.Name, x, fleet.Target{}) })
+	case fleet.KindBudget:
+		return each(s.Spending.Value.Budgets, func(x *fleet.BudgetFacts) item { return named(x.Name, x, fleet.Target{}) })
 	case fleet.KindSession:
 		return each(s.Sessions.Value, func(x *fleet.Pane) item { return named(x.Place(), x, fleet.Target{}) })
 	case fleet.KindMount:

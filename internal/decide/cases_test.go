@@ -1,6 +1,7 @@
 package decide
 
 import (
+	"cmp"
 	"flag"
 	"fmt"
 	"os"
@@ -211,6 +212,8 @@ func (w *world) read(line string) error {
 		w.past.Orders = append(w.past.Orders, order(args, set))
 	case "paused": // a project
 		w.past.Silences = append(w.past.Silences, fleet.PauseProject(args[0], "ann", "", at("09:00")))
+	case "budget": // NAME scope=agent of=a window=day usd=10 … spent=12 [purse=a] [unpriced=2] [stop=150]
+		w.readBudget(args[0], set)
 	case "memory":
 		w.snap.Host.Value.Memory.Available = fleet.Unknown[int64]("not looked at")
 		if args[0] != "unknown" {
@@ -220,6 +223,29 @@ func (w *world) read(line string) error {
 		return fmt.Errorf("cannot read %q", words[0])
 	}
 	return nil
+}
+
+// readBudget adds a budget, and what was spent of one purse of it.
+func (w *world) readBudget(name string, set map[string]string) {
+	b := fleet.Budget{Name: name, By: fleet.SpendBy(cmp.Or(set["scope"], "fleet")), Of: set["of"], Window: fleet.BudgetWindow(cmp.Or(set["window"], "day")),
+		MicroUSD: int64(integer(set["usd"])) * 1e6, Tokens: int64(integer(set["tokens"])), Warn: 80, Hold: 100, Pause: 100, Stop: float64(integer(set["stop"]))}
+	if set["only"] == "warn" {
+		b.Hold, b.Pause = 0, 0
+	}
+	w.policy.Budgets = append(w.policy.Budgets, b)
+	if set["spent"] == "" {
+		return
+	}
+	s := fleet.Spending{Budget: name, Of: set["purse"], MicroUSD: int64(integer(set["spent"])) * 1e6, Unpriced: int64(integer(set["unpriced"]))}
+	s.Tokens.Output = int64(integer(set["used"]))
+	if b.Window == fleet.WindowDay {
+		s.Until = at("23:59").Wall
+	}
+	var raised []fleet.Raise
+	if n := integer(set["raised"]); n > 0 {
+		raised = []fleet.Raise{{Name: name, Metric: fleet.MetricUSD, Amount: float64(n) * 1e6, By: "ann", From: at("09:00"), Until: at("11:00")}}
+	}
+	w.snap.Spending.Value.Budgets = append(w.snap.Spending.Value.Budgets, b.Facts(s, raised, w.snap.At))
 }
 
 // readWork adds a piece of work of some tracker.
@@ -552,7 +578,7 @@ func attempts(s string) fleet.Attempts {
 func TestGuardsAreAskedInTheOrderOfFleet(t *testing.T) {
 	want := []fleet.Guard{fleet.GuardInFlight, fleet.GuardFrozen, fleet.GuardMode, fleet.GuardForeign, fleet.GuardPaused,
 		fleet.GuardPerson, fleet.GuardEvidence, fleet.GuardAlive, fleet.GuardState, fleet.GuardGrace, fleet.GuardCause, fleet.GuardCannot,
-		fleet.GuardCooldown, fleet.GuardAttempts, fleet.GuardVerdict, fleet.GuardGate, fleet.GuardBudget, fleet.GuardBlast, fleet.GuardApproval, fleet.GuardLimit}
+		fleet.GuardCooldown, fleet.GuardAttempts, fleet.GuardVerdict, fleet.GuardGate, fleet.GuardSpend, fleet.GuardBudget, fleet.GuardBlast, fleet.GuardApproval, fleet.GuardLimit}
 	var got []fleet.Guard
 	for _, g := range guards() {
 		got = append(got, g.name)

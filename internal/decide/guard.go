@@ -46,6 +46,7 @@ func guards() []guard {
 		{fleet.GuardAttempts, askAttempts, false, false},
 		{fleet.GuardVerdict, askVerdict, true, false},
 		{fleet.GuardGate, askGate, true, false},
+		{fleet.GuardSpend, askSpend, false, false},
 		{fleet.GuardBudget, askBudget, true, false},
 		{fleet.GuardBlast, askBlast, true, true},
 		{fleet.GuardApproval, askApproval, true, false},

@@ -78,6 +78,8 @@ type Agent struct {
 	LastHealthy      Leaf[Duration] `json:"last_healthy" help:"time since it was last seen in order; 0s when it is"`
 	Cost             Leaf[int64]    `json:"cost" help:"what it cost so far, in millionths of a dollar, as the agent reports it; only agents without a terminal do"`
 	Tokens           Leaf[int64]    `json:"tokens" help:"the tokens it used so far, as the agent reports them; only agents without a terminal do"`
+	SpendsNow        int64          `json:"spends_now,omitempty" help:"tokens it used in the last ten minutes, without those from the cache, as far as that is written down"`
+	SpendsUsually    Leaf[int64]    `json:"spends_usually,omitzero" help:"the median of that over those ten minutes of the last day in which it used any; known from six of them on"`
 	Cycles           int            `json:"cycles,omitempty" help:"patrols in a row that found it unresponsive, up to the last one"`
 	Nudges           int            `json:"nudges,omitempty" help:"how often it was nudged by a rule in the last six hours"`
 	Orphan           bool           `json:"orphan,omitempty" help:"whether it is a process without terminal, living parent and owner, or was left running by an agent of ours that ended"`

@@ -161,6 +161,18 @@ func (b *Budget) Stage(percent float64) BudgetStage {
 // Spender is who would spend: whose each row of the ledger would be.
 type Spender struct{ Agent, Role, Project, Account, Run, Work, Kind string }
 
+// SpenderOf is who an agent is as a spender: as it is registered, else as it was seen.
+// Either may be nil.
+func SpenderOf(reg *Registration, a *Agent) Spender {
+	switch {
+	case reg != nil:
+		return Spender{Agent: reg.Name, Role: reg.Role, Project: reg.Project, Account: reg.Account, Run: reg.Run, Kind: reg.Kind}
+	case a != nil:
+		return Spender{Agent: a.Name, Role: a.Role, Project: a.Project, Account: a.Account, Run: a.Run, Kind: a.Kind}
+	}
+	return Spender{}
+}
+
 // By is what a spender is called in a column of the ledger.
 func (s Spender) By(by SpendBy) string {
 	switch by {
@@ -204,12 +216,13 @@ func (b *Budget) Matches(of string) bool {
 	return ok && err == nil
 }
 
-// PurseName is what people call a purse of a budget.
-func PurseName(budget, of string) string {
-	if of == "" {
-		return budget
+// PurseName is what people call a purse of the budget: the one that its section names is
+// called as that.
+func (b *Budget) PurseName(of string) string {
+	if of == b.Of {
+		return b.Name
 	}
-	return budget + "/" + of
+	return b.Name + "/" + of
 }
 
 // SpendScope asks what was spent: by whom, and from when on. What is dated later than
@@ -251,8 +264,11 @@ type Spent struct {
 
 // Spendings is what a look at the ledger of usage tells.
 type Spendings struct {
-	Sums   []Spending    `json:"sums,omitempty"`
-	Agents []AgentSpends `json:"agents,omitempty"`
+	Sums   []Spending    `json:"sums,omitempty" unread:"rules speak of budgets"`
+	Agents []AgentSpends `json:"agents,omitempty" unread:"rules speak of agents"`
+	// Budgets are what the sums mean in this very pass, with what people raised: no probe
+	// fills them.
+	Budgets []BudgetFacts `json:"budgets,omitempty" help:"each purse of each budget"`
 }
 
 // AgentSpends is how fast one agent spends: tokens of work in ten minutes.
@@ -260,4 +276,15 @@ type AgentSpends struct {
 	Agent string      `json:"agent"`
 	Now   int64       `json:"now"`   // in the last ten minutes
 	Usual Leaf[int64] `json:"usual"` // the median of those ten minutes of the last day in which it spent; known from six on
+}
+
+// Working says which work of the ledger each agent has taken: of several the first.
+func (r Records) Working() map[string]string {
+	out := map[string]string{}
+	for _, w := range r.Work {
+		if w.State == WorkTaken && !w.Person && w.Agent != "" && out[w.Agent] == "" {
+			out[w.Agent] = string(w.Ref())
+		}
+	}
+	return out
 }

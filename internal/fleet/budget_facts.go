@@ -34,14 +34,11 @@ type BudgetFacts struct {
 	Foreign []string `json:"foreign,omitempty" help:"names of the agents that run, spend of it and are not ours, so that they are only told of; sorted"`
 }
 
-// SectionName is the name of its section, as a person types it.
-func (f *BudgetFacts) SectionName() string { return f.Budget }
-
 // Facts judges what one purse of the budget has spent, with what a person raised it by.
 // What is not known is not judged, but what is known to be spent counts: it can
 // only be more.
 func (b *Budget) Facts(s Spending, raised []Raise, at Instant) BudgetFacts {
-	f := BudgetFacts{Name: PurseName(b.Name, s.Of), Budget: b.Name, By: b.By, Of: s.Of, Window: b.Window, Stage: StageUnder,
+	f := BudgetFacts{Name: b.PurseName(s.Of), Budget: b.Name, By: b.By, Of: s.Of, Window: b.Window, Stage: StageUnder,
 		Rate: Unknown[float64]("nothing is limited"), TimeToLimit: Unknown[Duration]("nothing is limited"), Quiet: Unknown[Duration]("nothing was spent")}
 	if !s.Until.IsZero() {
 		f.Ends = at.Add(s.Until.Sub(at.Wall))
@@ -240,28 +237,34 @@ func TokenWords(n int64) string {
 	return strconv.FormatInt(n, 10)
 }
 
-// Holds is what is said of something that the budget holds back: which budget, what it
-// counts, and how much of it is used.
+// Holds is what is said where the budget holds something back: which budget, and what of it
+// is used up. The words stay the same while more is spent.
 func (f *BudgetFacts) Holds() string {
 	of := "the fleet"
 	if f.Of != "" {
 		of = string(f.By) + " " + f.Of
 	}
-	text := fmt.Sprintf("budget %s (%s, %s) is used up", f.Budget, of, f.Window.words())
-	if m, known := f.Percent.Get(); known && m < 100 {
-		text = fmt.Sprintf("budget %s (%s, %s) has come to its hold", f.Budget, of, f.Window.words())
+	how := "has come to its hold"
+	if f.Percent.Or(0) >= 100 {
+		how = "is used up"
 	}
-	return text
+	return fmt.Sprintf("budget %s %s: %s for %s %s", f.Budget, how, f.Metric.words(f.Limit*f.Metric.unit()), of, f.Window.words())
+}
+
+// HintRaise is how a person raises it.
+func (f *BudgetFacts) HintRaise() string {
+	by := map[SpendMetric]string{MetricUSD: "+10usd", MetricTokens: "+1Mtokens", MetricQuota: "+10%", MetricHours: "+1h"}[f.Metric]
+	return "custos budget raise " + f.Name + " " + by + " --for 2h"
 }
 
 func (w BudgetWindow) words() string {
 	switch w {
 	case WindowSession:
-		return "its conversation"
+		return "in one conversation"
 	case WindowHour:
 		return "within an hour"
 	case WindowTotal:
 		return "in all"
 	}
-	return "this " + string(w)
+	return "in this " + string(w)
 }

@@ -11,9 +11,6 @@ import (
 // name, so that it silences nothing. What follows is which raise it is, and by how much.
 const raises = "@raised "
 
-// KindBudget is a budget: its name, and / and whose purse it is where each has its own.
-const KindBudget Kind = "budget"
-
 // Raise is what a person raised a budget by, for a time.
 type Raise struct {
 	Name   string // of the budget: all of its purses; or of one purse
@@ -27,7 +24,7 @@ type Raise struct {
 
 // Counts says whether the raise is of that purse and metric, and in force.
 func (r Raise) Counts(budget, of string, m SpendMetric, at Instant) bool {
-	return r.Metric == m && (r.Name == budget || r.Name == PurseName(budget, of)) && !at.Before(r.From) && at.Before(r.Until)
+	return r.Metric == m && (r.Name == budget || of != "" && r.Name == budget+"/"+of) && !at.Before(r.From) && at.Before(r.Until)
 }
 
 // String is how a person writes the amount.

@@ -75,6 +75,7 @@ const (
 	PartBeads     PartName = "beads"  // work in a tracker of beads
 	PartChecks    PartName = "checks" // commands of gates
 
+	PartSpending     PartName = "spending" // what models cost
 	PartCoordination PartName = "coordination"
 )
 
@@ -82,5 +83,5 @@ const (
 func PartNames() []PartName {
 	return []PartName{PartHost, PartProcesses, PartSessions, PartAgents, PartRepos,
 		PartLocks, PartPhases, PartLogs, PartSelf, PartExtra, PartRuns, PartEngine, PartForge, PartCI,
-		PartBeads, PartChecks, PartCoordination}
+		PartBeads, PartChecks, PartSpending, PartCoordination}
 }

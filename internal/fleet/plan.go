@@ -70,6 +70,7 @@ const (
 	GuardAttempts Guard = "attempts"
 	GuardVerdict  Guard = "verdict" // a judge said to leave it alone for now
 	GuardGate     Guard = "gate"    // starts are held back: memory, count, depth, stagger, a common cause, a rate limit
+	GuardSpend    Guard = "spend"   // a budget of what models cost is used up
 	GuardBudget   Guard = "budget"
 	GuardBlast    Guard = "blast-radius"
 	GuardApproval Guard = "approval"

@@ -23,6 +23,7 @@ type Snapshot struct {
 	CI        Part[CI]          `json:"ci"`
 	Beads     Part[[]Bead]      `json:"beads" unread:"rules speak of work, whichever tracker keeps it"`
 	Checks    Part[[]GateCheck] `json:"checks" unread:"rules speak of gates"`
+	Spending  Part[Spendings]   `json:"spending"`
 	// Holds is what the expressions of open gates say in this very pass, by gate. One
 	// that is not in it is not known.
 	Holds []GateCheck `json:"holds,omitempty" unread:"rules speak of gates"`
@@ -82,6 +83,8 @@ func (s *Snapshot) Sight(name PartName) *Sight {
 		return s.Beads.Look()
 	case PartChecks:
 		return s.Checks.Look()
+	case PartSpending:
+		return s.Spending.Look()
 	case PartCoordination:
 		return s.Coordination.Look()
 	}
@@ -115,6 +118,8 @@ func PartOf(k Kind) PartName {
 		return PartForge
 	case KindPipeline, KindWorker:
 		return PartCI
+	case KindBudget:
+		return PartSpending
 	case KindWork, KindGate, KindConvoy, KindMail:
 		return PartCoordination
 	}

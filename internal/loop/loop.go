@@ -88,6 +88,8 @@ func (l *Loop) think(ctx context.Context, patrol bool, order fleet.PatrolOrder) 
 	seen.Agents.Value = ledger.Recovering(past, seen)
 	seen.Coordination = ledger.Facts(past, seen)
 	policy := l.o.Policy(order)
+	seen.Spending.Value.Budgets = ledger.Budgets(past, policy.Budgets, seen)
+	seen.Agents.Value = ledger.SpendsNow(seen)
 	if l.o.Due != nil {
 		policy.Runs = l.o.Due(&seen)
 	}

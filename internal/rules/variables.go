@@ -55,13 +55,14 @@ func lists() []variable {
 		listed("works", "work", "every piece of work of the ledger", fleet.PartCoordination, func(s S) []fleet.WorkFacts { return s.Coordination.Value.Work }),
 		listed("gates", "gate", "every gate", fleet.PartCoordination, func(s S) []fleet.GateFacts { return s.Coordination.Value.Gates }),
 		listed("convoys", "convoy", "every convoy", fleet.PartCoordination, func(s S) []fleet.ConvoyFacts { return s.Coordination.Value.Convoys }),
+		listed("budgets", "budget", "every purse of every budget", fleet.PartSpending, func(s S) []fleet.BudgetFacts { return s.Spending.Value.Budgets }),
 		listed("mails", "mail", "every mail that is not over", fleet.PartCoordination, func(s S) []fleet.MailFacts { return s.Coordination.Value.Mails }),
 	}
 }
 
 // Kinds lists what a rule may range over, sorted.
 func Kinds() []fleet.Kind {
-	return []fleet.Kind{fleet.KindAgent, fleet.KindCode, fleet.KindContainer, fleet.KindConvoy, fleet.KindExtra, fleet.KindGate, fleet.KindHost, fleet.KindIssue, fleet.KindLandmark, fleet.KindLock,
+	return []fleet.Kind{fleet.KindAgent, fleet.KindBudget, fleet.KindCode, fleet.KindContainer, fleet.KindConvoy, fleet.KindExtra, fleet.KindGate, fleet.KindHost, fleet.KindIssue, fleet.KindLandmark, fleet.KindLock,
 		fleet.KindLog, fleet.KindMail, fleet.KindMount, fleet.KindPart, fleet.KindPhase, fleet.KindPipeline, fleet.KindPlugin, fleet.KindPull, fleet.KindProject,
 		fleet.KindReceiver, fleet.KindRepo, fleet.KindRun, fleet.KindSelf, fleet.KindSession, fleet.KindWork, fleet.KindWorker, fleet.KindWorktree}
 }

@@ -42,6 +42,7 @@ func things() []thing {
 		whole("self", func(s *fleet.Snapshot) any { return &s.Self.Value }),
 		one("plugin", func(s *fleet.Snapshot) *[]fleet.PluginFacts { return &s.Self.Value.Plugins }),
 		one("receiver", func(s *fleet.Snapshot) *[]fleet.Receiver { return &s.Self.Value.Receivers }),
+		one("budget", func(s *fleet.Snapshot) *[]fleet.BudgetFacts { return &s.Spending.Value.Budgets }),
 		one("code", func(s *fleet.Snapshot) *[]fleet.CodeFacts { return &s.Self.Value.Code }),
 		one("landmark", func(s *fleet.Snapshot) *[]fleet.Landmark { return &s.Self.Value.Landmarks }),
 		one("project", func(s *fleet.Snapshot) *[]fleet.Project { return &s.Forge.Value.Projects }),

@@ -78,6 +78,8 @@ func describe(s *fleet.Snapshot, of fleet.Subject) []string {
 		return found(s.Self.Value.Plugins, func(p fleet.PluginFacts) string { return p.Name }, of.Name, pluginFacts)
 	case fleet.KindReceiver:
 		return found(s.Self.Value.Receivers, func(r fleet.Receiver) string { return r.Name }, of.Name, receiverFacts)
+	case fleet.KindBudget:
+		return found(s.Spending.Value.Budgets, func(b fleet.BudgetFacts) string { return b.Name }, of.Name, budgetFacts)
 	case fleet.KindCode:
 		return found(s.Self.Value.Code, func(c fleet.CodeFacts) string { return c.Dir }, of.Name, codeFacts)
 	case fleet.KindLandmark:

@@ -76,6 +76,8 @@ func content(s *fleet.Snapshot, name fleet.PartName) (int, string) {
 		return count(len(s.Beads.Value), "bead")
 	case fleet.PartChecks:
 		return count(len(s.Checks.Value), "check")
+	case fleet.PartSpending:
+		return count(len(s.Spending.Value.Budgets), "budget")
 	case fleet.PartCoordination:
 		return countRecords(&s.Coordination.Value)
 	}

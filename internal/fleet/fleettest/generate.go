@@ -49,6 +49,7 @@ type generator struct {
 var (
 	instantType  = reflect.TypeFor[fleet.Instant]()
 	durationType = reflect.TypeFor[fleet.Duration]()
+	timeType     = reflect.TypeFor[time.Time]()
 	snapshotType = reflect.TypeFor[fleet.Snapshot]()
 	sightType    = reflect.TypeFor[fleet.Sight]()
 	targetType   = reflect.TypeFor[fleet.Target]()
@@ -60,6 +61,8 @@ func (g generator) fill(v reflect.Value, name string) {
 	switch {
 	case v.Type() == instantType:
 		v.Set(reflect.ValueOf(g.instant()))
+	case v.Type() == timeType: // of a clock that is not Custos' own
+		v.Set(reflect.ValueOf(g.instant().Wall))
 	case v.Type() == durationType:
 		v.SetInt(g.duration())
 	case isLeaf(v.Type()):

@@ -1,0 +1,63 @@
+package decide
+
+import (
+	"slices"
+
+	"custos/internal/fleet"
+)
+
+// spends says whether an action has a model asked that would not be asked without it.
+func spends(do string) bool { return starts(do) || do == doNudge || do == doTriage }
+
+// askSpend holds back what would spend of a budget that is used up, whoever wants it: a person
+// raises the budget, and goes on. What was spent may not be known: then nothing is begun
+// that would spend more, for unknown is not little.
+func askSpend(p *pass, r *request) *refusal {
+	if len(p.policy.Budgets) == 0 || !spends(r.wish.Do) {
+		return nil
+	}
+	who := p.spender(r)
+	var all []*refusal
+	for i := range p.policy.Budgets {
+		b := &p.policy.Budgets[i]
+		of, ok := b.Purse(who)
+		if !ok || b.Hold <= 0 && b.Pause <= 0 && b.Stop <= 0 {
+			continue
+		}
+		if b.Window == fleet.WindowSession && r.wish.Do == doSpawn {
+			continue // it begins a conversation of its own
+		}
+		no := p.askPurse(b, of)
+		if no != nil && no.until.IsZero() {
+			return no // no time ends it, whatever ends the others
+		}
+		all = append(all, no)
+	}
+	return ofOne(fleet.GuardSpend, all...)
+}
+
+// spender is who would spend by a request.
+func (p *pass) spender(r *request) fleet.Spender {
+	reg := r.wish.Target.Registration
+	if reg == nil {
+		reg = r.reg
+	}
+	s := fleet.SpenderOf(reg, r.wish.Target.Agent)
+	if slices.ContainsFunc(p.policy.Budgets, func(b fleet.Budget) bool { return b.By == fleet.SpendByWork }) {
+		s.Work = p.past.Records.Working()[s.Agent]
+	}
+	return s
+}
+
+// askPurse is what one purse of a budget says.
+func (p *pass) askPurse(b *fleet.Budget, of string) *refusal {
+	if !p.snap.Spending.Usable() {
+		return &refusal{why: "spending is " + status(p.snap.Spending.Status) + ": it is not known how much of budget " + b.Name + " is left", hint: hintLook}
+	}
+	facts := p.snap.Spending.Value.Budgets
+	at := slices.IndexFunc(facts, func(f fleet.BudgetFacts) bool { return f.Budget == b.Name && f.Of == of })
+	if at < 0 || !facts[at].Stage.Reaches(fleet.StageHold) {
+		return nil
+	}
+	return &refusal{why: facts[at].Holds(), until: facts[at].Ends, hint: facts[at].HintRaise()}
+}
