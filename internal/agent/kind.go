@@ -3,6 +3,7 @@ package agent
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -50,6 +51,8 @@ type Kind struct {
 	// process is doing.
 	Registry string `toml:"registry"`
 
+	// Transcripts is where it keeps its conversations.
+	Transcripts TranscriptMark `toml:"transcripts"`
 	// Title are the marks of a terminal title; the first that matches counts.
 	Title []TitleMark `toml:"title"`
 	// SilentTitle is what a title without a mark means, when the screen agrees.
@@ -90,6 +93,34 @@ type Kind struct {
 	screen   []*regexp.Regexp
 	dialogs  []*regexp.Regexp
 	composer *regexp.Regexp
+}
+
+// TranscriptMark says where a kind keeps its conversations, and how they are read.
+type TranscriptMark struct {
+	// Home is the folder, below HOME; the variable Env of its environment names another.
+	Home string `toml:"home"`
+	Env  string `toml:"env"`
+	// Files are globs below it: each of * ? [a-z] within one part of the path.
+	Files []string `toml:"files"`
+	// Language is how they are written; see ReadTranscript.
+	Language string `toml:"language"`
+}
+
+// finishTranscripts says what is wrong with the mark.
+func (k *Kind) finishTranscripts() error {
+	m := k.Transcripts
+	if m.Language == "" && len(m.Files) == 0 {
+		return nil
+	}
+	if _, ok := transcriptReaders()[m.Language]; !ok {
+		return fmt.Errorf("transcripts.language %q is not known: want one of %s", m.Language, strings.Join(slices.Sorted(maps.Keys(transcriptReaders())), ", "))
+	}
+	for _, path := range append([]string{m.Home}, m.Files...) {
+		if path == "" || strings.HasPrefix(path, "/") || slices.Contains(strings.Split(path, "/"), "..") || strings.Contains(path, "**") {
+			return fmt.Errorf("transcripts: %q is no path below a folder: want one without .. and **, that does not begin with /", path)
+		}
+	}
+	return nil
 }
 
 // TitleMark reads a terminal title.

@@ -113,7 +113,7 @@ func keys() []string {
 	var all []string
 	for _, t := range []reflect.Type{reflect.TypeFor[Kind](), reflect.TypeFor[TitleMark](), reflect.TypeFor[ScreenMark](),
 		reflect.TypeFor[DialogMark](), reflect.TypeFor[ChoiceMark](), reflect.TypeFor[ComposerMark](), reflect.TypeFor[SpecialMark](), reflect.TypeFor[LaunchMark](),
-		reflect.TypeFor[HooksMark](), reflect.TypeFor[HookEventMark](), reflect.TypeFor[HookCase](), reflect.TypeFor[HookFields]()} {
+		reflect.TypeFor[HooksMark](), reflect.TypeFor[HookEventMark](), reflect.TypeFor[HookCase](), reflect.TypeFor[HookFields](), reflect.TypeFor[TranscriptMark]()} {
 		for i := range t.NumField() {
 			if tag := t.Field(i).Tag.Get("toml"); tag != "" && tag != "-" {
 				all = append(all, tag)
@@ -181,7 +181,7 @@ var (
 // composer.
 func (k Kind) finished(name string) (Kind, error) {
 	k.Name = name
-	for _, finish := range []func(*Kind) error{(*Kind).finishTitles, (*Kind).finishScreens, (*Kind).finishDialogs, (*Kind).finishComposer, (*Kind).finishLaunch, (*Kind).finishHooks} {
+	for _, finish := range []func(*Kind) error{(*Kind).finishTitles, (*Kind).finishScreens, (*Kind).finishDialogs, (*Kind).finishComposer, (*Kind).finishLaunch, (*Kind).finishHooks, (*Kind).finishTranscripts} {
 		if err := finish(&k); err != nil {
 			return k, fmt.Errorf("kind %q: %w", name, err)
 		}
