@@ -137,6 +137,15 @@ func tokensOf(numbers ...*float64) ([]int64, error) {
 	return out, nil
 }
 
+// countOf is one number of tokens; unknown where none that can be is told.
+func countOf(n *float64) fleet.Leaf[int64] {
+	read, err := tokensOf(n)
+	if n == nil || err != nil {
+		return fleet.Unknown[int64]("not told")
+	}
+	return fleet.Known(read[0])
+}
+
 // transcriptTime reads a time as JSON has it; zero for what is none.
 func transcriptTime(text string) time.Time {
 	at, err := time.Parse(time.RFC3339Nano, text)

@@ -30,7 +30,7 @@ type codexPayload struct {
 	// Of token_usage_record, token_count.
 	ThreadID string          `json:"thread_id"`
 	Response string          `json:"response_id"`
-	Usage    *codexUsage     `json:"usage"`
+	Usage    *codexTold     `json:"usage"`
 	Info     *codexTokenInfo `json:"info"`
 	Limits   *codexLimits    `json:"rate_limits"`
 	Window   *float64        `json:"model_context_window"`
@@ -99,7 +99,7 @@ func (p codexPayload) event(e TranscriptEntry) ([]TranscriptEntry, error) {
 			return []TranscriptEntry{e.prompted(text)}, nil
 		}
 	case "task_started":
-		if window := tokenCount(p.Window); window.Or(0) > 0 {
+		if window := countOf(p.Window); window.Or(0) > 0 {
 			e.What, e.Window = TranscriptWindow, window
 			return []TranscriptEntry{e}, nil
 		}
@@ -158,7 +158,7 @@ func (p codexPayload) arguments() json.RawMessage {
 	return nil
 }
 
-type codexUsage struct {
+type codexTold struct {
 	Input     *float64 `json:"input_tokens"` // those from the cache, and into it, among them
 	Cached    *float64 `json:"cached_input_tokens"`
 	Written   *float64 `json:"cache_write_input_tokens"`
@@ -168,7 +168,7 @@ type codexUsage struct {
 }
 
 // tokens tells apart what Codex counts together.
-func (u codexUsage) tokens() (fleet.Tokens, error) {
+func (u codexTold) tokens() (fleet.Tokens, error) {
 	n, err := tokensOf(u.Input, u.Cached, u.Written, u.Output, u.Reasoning)
 	if err != nil {
 		return fleet.Tokens{}, err
@@ -190,13 +190,13 @@ func (p codexPayload) response(e TranscriptEntry) ([]TranscriptEntry, error) {
 	if id := shortID(p.Response); id != "" {
 		e.Key = "codex:" + id
 	}
-	e.Used = tokenCount(p.Usage.Total)
+	e.Used = countOf(p.Usage.Total)
 	return []TranscriptEntry{e}, nil
 }
 
 type codexTokenInfo struct {
-	Total  codexUsage `json:"total_token_usage"`
-	Last   codexUsage `json:"last_token_usage"`
+	Total  codexTold `json:"total_token_usage"`
+	Last   codexTold `json:"last_token_usage"`
 	Window *float64   `json:"model_context_window"`
 }
 
@@ -223,8 +223,8 @@ func (p codexPayload) counted(e TranscriptEntry) ([]TranscriptEntry, error) {
 		if err != nil {
 			return nil, err
 		}
-		e.Used, e.Window = tokenCount(p.Info.Last.Total), tokenCount(p.Info.Window)
-		if total := tokenCount(p.Info.Total.Total).Or(0); total > 0 && tokens.All() > 0 {
+		e.Used, e.Window = countOf(p.Info.Last.Total), countOf(p.Info.Window)
+		if total := countOf(p.Info.Total.Total).Or(0); total > 0 && tokens.All() > 0 {
 			e.Tokens, e.Key = tokens, countedKey(total)
 		}
 	}
