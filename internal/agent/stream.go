@@ -260,7 +260,7 @@ func readCodex(line []byte) ([]StreamEvent, error) {
 	var l struct {
 		Type   string     `json:"type"`
 		Thread string     `json:"thread_id"`
-		Usage  codexUsage `json:"usage"`
+		Usage  codexTold `json:"usage"`
 		Error  struct {
 			Message string `json:"message"`
 		} `json:"error"`

@@ -103,22 +103,3 @@ func (u geminiStats) tokens() fleet.Leaf[fleet.Tokens] {
 	thoughts := max(0, n[3]-n[0]-n[1])
 	return told(fleet.Tokens{Input: max(0, n[0]-n[2]), CacheRead: min(n[2], n[0]), Output: n[1] + thoughts, Reasoning: thoughts}, nil)
 }
-
-// openCodeTokens are those of a step. Thoughts are beside the output.
-type openCodeTokens struct {
-	Input     *float64 `json:"input"`
-	Output    *float64 `json:"output"`
-	Reasoning *float64 `json:"reasoning"`
-	Cache     struct {
-		Read  *float64 `json:"read"`
-		Write *float64 `json:"write"`
-	} `json:"cache"`
-}
-
-func (u openCodeTokens) tokens() (fleet.Tokens, error) {
-	n, err := tokensOf(u.Input, u.Output, u.Reasoning, u.Cache.Read, u.Cache.Write)
-	if err != nil {
-		return fleet.Tokens{}, err
-	}
-	return fleet.Tokens{Input: n[0], Output: n[1] + n[2], Reasoning: n[2], CacheRead: n[3], CacheWrite5m: n[4]}, nil
-}

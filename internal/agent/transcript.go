@@ -57,7 +57,7 @@ type TranscriptEntry struct {
 // transcriptReaders are the languages that ReadTranscript reads.
 func transcriptReaders() map[string]func(line []byte) ([]TranscriptEntry, error) {
 	return map[string]func([]byte) ([]TranscriptEntry, error){
-		"claude": claudeTranscript, "codex": codexTranscript, "gemini": geminiTranscript, "pi": piTranscript, "qwen": qwenTranscript,
+		"claude": claudeTranscript, "codex": codexTranscript, "gemini": geminiTranscript, "opencode": openCodeTranscript, "pi": piTranscript, "qwen": qwenTranscript,
 	}
 }
 

@@ -30,7 +30,7 @@ type codexPayload struct {
 	// Of token_usage_record, token_count.
 	ThreadID string          `json:"thread_id"`
 	Response string          `json:"response_id"`
-	Usage    *codexTold     `json:"usage"`
+	Usage    *codexTold      `json:"usage"`
 	Info     *codexTokenInfo `json:"info"`
 	Limits   *codexLimits    `json:"rate_limits"`
 	Window   *float64        `json:"model_context_window"`
@@ -197,7 +197,7 @@ func (p codexPayload) response(e TranscriptEntry) ([]TranscriptEntry, error) {
 type codexTokenInfo struct {
 	Total  codexTold `json:"total_token_usage"`
 	Last   codexTold `json:"last_token_usage"`
-	Window *float64   `json:"model_context_window"`
+	Window *float64  `json:"model_context_window"`
 }
 
 type codexLimits struct {

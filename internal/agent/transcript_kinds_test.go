@@ -75,8 +75,15 @@ func TestTokensOfTranscripts(t *testing.T) {
 		answers    []int64
 		mute       bool // of thoughts: pi counts them, and does not tell how many they are
 	}{
-		{"pi", "pi-0.73.1-terminal", openai, []int64{1, 2, 3}, true},  // 4 was interrupted, 5 was refused, 6 is that of /compact: pi writes down no tokens of them
-		{"pi", "pi-0.73.1-anthropic", anthropic, []int64{8, 9}, true}, // for how long it is kept pi does not tell
+		{"opencode", "opencode-1.18.33-life", func(n int64) fleet.Tokens {
+			if n == 5 || n == 6 {
+				return anthropic(n)
+			}
+			return openai(n)
+		}, []int64{2, 3, 5, 6, 11, 12, 14, 17, 19}, false}, // the others were for titles, refused or interrupted
+		{"opencode", "opencode-1.18.33-forked", openai, []int64{2, 3, 4}, false}, // the first two are in the fork, too
+		{"pi", "pi-0.73.1-terminal", openai, []int64{1, 2, 3}, true},             // 4 was interrupted, 5 was refused, 6 is that of /compact: pi writes down no tokens of them
+		{"pi", "pi-0.73.1-anthropic", anthropic, []int64{8, 9}, true},            // for how long it is kept pi does not tell
 		{"pi", "pi-0.73.1-google", google, []int64{10, 11}, true},
 		{"qwen", "qwen-0.24.4-headless", openai, []int64{1, 2}, false},
 		{"qwen", "qwen-0.24.4-terminal", openai, []int64{85, 86, 87, 88, 90}, false}, // 89 was interrupted
@@ -100,9 +107,10 @@ func TestTokensOfTranscripts(t *testing.T) {
 // TestBadTokens: what is no number of tokens makes no row.
 func TestBadTokens(t *testing.T) {
 	for kind, line := range map[string]string{
-		"gemini": `{"id":"m","type":"gemini","content":"x","tokens":{"input":%s,"output":1}}`,
-		"pi":     `{"type":"message","message":{"role":"assistant","usage":{"input":%s,"output":1},"stopReason":"stop"}}`,
-		"qwen":   `{"type":"system","subtype":"ui_telemetry","systemPayload":{"uiEvent":{"event.name":"qwen-code.api_response","input_token_count":%s}}}`,
+		"gemini":   `{"id":"m","type":"gemini","content":"x","tokens":{"input":%s,"output":1}}`,
+		"opencode": `{"session":"s","id":"p","part":{"type":"step-finish","tokens":{"input":%s,"output":1}}}`,
+		"pi":       `{"type":"message","message":{"role":"assistant","usage":{"input":%s,"output":1},"stopReason":"stop"}}`,
+		"qwen":     `{"type":"system","subtype":"ui_telemetry","systemPayload":{"uiEvent":{"event.name":"qwen-code.api_response","input_token_count":%s}}}`,
 	} {
 		for _, n := range []string{"-1", "1e300", "0.5", "1e12"} {
 			if e, err := ReadTranscript(kind, fmt.Appendf(nil, line, n)); err == nil || len(e) > 0 {
@@ -117,7 +125,7 @@ func TestBadTokens(t *testing.T) {
 
 // TestForeignTranscripts: what is no line of the language is an error, and tells nothing.
 func TestForeignTranscripts(t *testing.T) {
-	for _, kind := range []string{"gemini", "pi", "qwen"} {
+	for _, kind := range []string{"gemini", "opencode", "pi", "qwen"} {
 		for _, line := range []string{"npm warn deprecated", `{"type":`, `[]`, `"result"`, `{}`, strings.Repeat(" x", transcriptLimit)} {
 			if e, err := ReadTranscript(kind, []byte(line)); err == nil || len(e) > 0 {
 				t.Errorf("%s: %.40q gave %+v", kind, line, e)
@@ -127,7 +135,7 @@ func TestForeignTranscripts(t *testing.T) {
 }
 
 func FuzzTranscriptsOfKinds(f *testing.F) {
-	kinds := []string{"gemini", "pi", "qwen"}
+	kinds := []string{"gemini", "opencode", "pi", "qwen"}
 	for _, kind := range kinds {
 		for _, file := range recorded(f, kind) {
 			text, err := os.ReadFile(file)

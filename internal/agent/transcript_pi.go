@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
-	"time"
 
 	"custos/internal/fleet"
 )
@@ -141,8 +140,6 @@ func (m piMessage) model() string {
 	}
 	return fleet.Line(clipped(m.Model), 100)
 }
-
-func (m piMessage) at() time.Time { return epoch(&m.Timestamp) }
 
 func (u piUsage) tokens() (fleet.Tokens, error) {
 	n, err := tokensOf(u.Input, u.Output, u.CacheRead, u.CacheWrite)
