@@ -123,20 +123,24 @@ type ScheduleRow struct {
 	WhyNot   string      `json:"why_not,omitempty"` // why it does not run now
 }
 
-// Costs are calls of models, and what they cost.
+// Costs are what models used and cost.
 type Costs struct {
 	Since time.Time `json:"since"`
-	By    string    `json:"by"` // day, formula or alert
+	By    string    `json:"by"` // day, agent, role, project, account, model, kind, work, run, formula, session or alert
 	Rows  []CostRow `json:"rows"`
 	Total CostRow   `json:"total"`
 }
 
-// CostRow is the sum of one day, formula or alert.
+// CostRow is one sum: of a day, an agent, a model.
 type CostRow struct {
 	Key      string  `json:"key"`
-	Calls    int     `json:"calls"` // of a model: agent sessions, and questions to the judge
-	Tokens   int64   `json:"tokens"`
-	Dollars  float64 `json:"dollars"`
+	Calls    int     `json:"calls"`            // responses of models, questions to the judge; of a run whose responses were not seen: sessions
+	Tokens   int64   `json:"tokens"`           // all of them
+	Cached   int64   `json:"cached,omitempty"` // of the tokens: read from a cache
+	Output   int64   `json:"output,omitempty"` // of the tokens: written
+	Dollars  float64 `json:"dollars"`          // told, and by table
+	Told     float64 `json:"told"`             // as a CLI or a judge's server said
+	Table    float64 `json:"table"`            // tokens at list prices: of a subscription nothing of it is billed
 	Unpriced int     `json:"unpriced,omitempty"` // calls whose price is not known
 }
 

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -12,18 +13,20 @@ import (
 func (a *app) costCommand() *cobra.Command {
 	since, by := "7d", "day"
 	c := &cobra.Command{
-		Use: "cost", Short: "Model calls and what they cost, by day, formula or alert",
-		Long: `cost counts what Custos asked models for: questions to the judge, and agents that
-worked on formulas. Agents that you started yourself are not among them. A call
-whose price is not known is counted as unpriced.`,
-		Example: "  custos cost --since 30d --by formula",
+		Use: "cost", Short: "What models used and cost, by day, agent, model and more",
+		Long: `cost adds up the responses of models to all agents that are seen, whoever started them,
+as their CLIs write them down, and the questions to the judge. Each response counts once.
+TOLD is what a CLI said a response cost, TABLE is its tokens at list prices, UNPRICED counts
+responses whose price is not known: they are not free. With a subscription, TABLE is what
+the same would cost without it, and is not billed.`,
+		Example: "  custos cost --since 30d --by agent\n  custos cost --by model --json",
 		Args:    cobra.NoArgs,
 		RunE: asks(a, func(ctx context.Context, c *api.Client, _ []string) (api.Costs, error) {
 			return c.Costs(ctx, since, by)
 		}, writeCosts),
 	}
 	c.Flags().StringVar(&since, "since", since, "since which `MOMENT`: so long ago, like 7d or 36h, or a day like 2006-01-02")
-	c.Flags().StringVar(&by, "by", by, "in which `GROUP` costs are added up: day, formula or alert")
+	c.Flags().StringVar(&by, "by", by, "in which `GROUP` costs are added up: day, agent, role, project, account, model, kind, work, run, formula, session or alert")
 	return c
 }
 
@@ -32,17 +35,51 @@ func writeCosts(p *page, v api.Costs) {
 		p.line("No model was called since %s.", v.Since.UTC().Format("2006-01-02 15:04 UTC"))
 		return
 	}
-	row := func(r api.CostRow) []string {
-		unpriced := ""
-		if r.Unpriced > 0 {
-			unpriced = fmt.Sprint(r.Unpriced)
-		}
-		return []string{flat(r.Key), fmt.Sprint(r.Calls), fmt.Sprint(r.Tokens), fmt.Sprintf("$%.4f", r.Dollars), unpriced}
+	p.table([]column{{head: strings.ToUpper(v.By), shorten: middle}, {head: "CALLS", right: true}, {head: "TOKENS", right: true}, {head: "CACHED", right: true},
+		{head: "TOLD", right: true}, {head: "TABLE", right: true}, {head: "UNPRICED", right: true}}, each(append(v.Rows, v.Total), costRow))
+	if v.Total.Table > 0 {
+		p.line("")
+		p.text(0, "TABLE is at list prices: with a subscription it is not billed.")
 	}
-	rows := make([][]string, 0, len(v.Rows)+1)
-	for _, r := range v.Rows {
-		rows = append(rows, row(r))
+	if v.Total.Unpriced > 0 {
+		p.line("")
+		p.text(0, fmt.Sprintf("The price of %s is not known; what they cost comes on top.", plural(v.Total.Unpriced, "call")))
 	}
-	p.table([]column{{head: map[string]string{"day": "DAY", "formula": "FORMULA", "alert": "ALERT"}[v.By], shorten: middle}, {head: "CALLS", right: true}, {head: "TOKENS", right: true},
-		{head: "COST", right: true}, {head: "UNPRICED", right: true}}, append(rows, row(v.Total)))
+}
+
+func costRow(r api.CostRow) []string {
+	unpriced := ""
+	if r.Unpriced > 0 {
+		unpriced = fmt.Sprint(r.Unpriced)
+	}
+	return []string{flat(r.Key), fmt.Sprint(r.Calls), tokens(r.Tokens), tokens(r.Cached), dollars(r.Told), dollars(r.Table), unpriced}
+}
+
+// dollars writes money: nothing for none, cents from a dollar on, and what is less to the hundredth of one.
+func dollars(usd float64) string {
+	switch {
+	case usd == 0:
+		return ""
+	case usd < 1:
+		return fmt.Sprintf("$%.4f", usd)
+	}
+	return fmt.Sprintf("$%.2f", usd)
+}
+
+// tokens writes a number of tokens in four characters or so: 980, 12k, 3.4M, 1.2G.
+func tokens(n int64) string {
+	f := float64(n)
+	switch {
+	case n == 0:
+		return ""
+	case n < 10_000:
+		return fmt.Sprint(n)
+	case n < 999_500:
+		return fmt.Sprintf("%.0fk", f/1e3)
+	case n < 99_950_000:
+		return fmt.Sprintf("%.1fM", f/1e6)
+	case n < 999_500_000:
+		return fmt.Sprintf("%.0fM", f/1e6)
+	}
+	return fmt.Sprintf("%.1fG", f/1e9)
 }

@@ -127,9 +127,13 @@ func (w *world) schedules(context.Context) ([]api.ScheduleRow, error) {
 		{Name: "full", Formula: "tidy", When: "when host.x", NextAt: []time.Time{}, WhyNot: "disabled: by me"}}, nil
 }
 
-func (w *world) costs(context.Context, fleet.Instant) ([]fleet.Cost, error) {
+func (w *world) costs(_ context.Context, _ fleet.Instant, by string) ([]fleet.Cost, error) {
 	if w.never {
 		return nil, nil
 	}
-	return []fleet.Cost{{Day: "2026-11-20", Formula: "nightly", Calls: 2, Tokens: 1200, MicroUSD: 1_500_000, Unpriced: 1}}, nil
+	if by == "day" {
+		return []fleet.Cost{{Key: "2026-11-20", Calls: 5, Tokens: 1_241_200, Cached: 1_200_000, Output: 40_000, Told: 1_500_000, Table: 250_000, Unpriced: 1}}, nil
+	}
+	return []fleet.Cost{{Calls: 1, Tokens: 1_240_000, Cached: 1_200_000, Output: 40_000, Table: 250_000},
+		{Key: "nightly", Calls: 4, Tokens: 1200, Told: 1_500_000, Unpriced: 1}}, nil
 }

@@ -52,8 +52,8 @@ type Control struct {
 	Status func(context.Context) api.Status
 	// Vitals says whether passes are made. It waits for nothing.
 	Vitals func(context.Context) view.Vitals
-	// Costs lists what models cost since a moment.
-	Costs func(ctx context.Context, since fleet.Instant) ([]fleet.Cost, error)
+	// Costs lists what models cost since a moment, added up by one of fleet.CostBys.
+	Costs func(ctx context.Context, since fleet.Instant, by string) ([]fleet.Cost, error)
 	// Made lists the subjects of the commits that were made in a worktree since a
 	// moment, newest first; more says that there may be others. Nil: it is not known.
 	Made func(ctx context.Context, top string, since time.Time) (subjects []string, more bool, err error)

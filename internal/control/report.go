@@ -28,15 +28,13 @@ func (c *Control) report(ctx context.Context, call Call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	costs, err := c.Costs(ctx, from)
+	costs, err := c.Costs(ctx, from, "formula")
 	if err != nil {
 		return nil, err
 	}
 	out := view.Report(pass, from, events)
 	out.Watched = c.Watched
-	for _, c := range costs {
-		view.AddCost(&out.Models, c)
-	}
+	out.Models = view.Cost(view.OfCustos(costs))
 	out.Agents = view.AgentReports(&pass, from, func(top string) ([]string, bool, error) {
 		if c.Made == nil {
 			return nil, false, errors.New("worktrees are not looked into here")

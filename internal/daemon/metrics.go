@@ -49,7 +49,7 @@ func (s *system) measures(ctx context.Context) server.Metrics {
 	if p := s.gauges.passed.Load(); p != nil {
 		out.PassAt = *p
 	}
-	if costs, err := s.costs(ctx, s.world.StartedAt); err == nil {
+	if costs, err := s.costs(ctx, s.world.StartedAt, "formula"); err == nil {
 		out.Costs = costs
 	}
 	return out

@@ -289,7 +289,7 @@ func answersOf(s *system) map[string]func(context.Context) error {
 		"hooks":    func(ctx context.Context) error { _, err := desk.HookEvents(ctx, control.HookFilter{}); return err },
 		"mail":     func(ctx context.Context) error { _, err := desk.MessagesFor(ctx, "dev", 10); return err },
 		"runs":     func(ctx context.Context) error { _, err := runPort{s}.Runs(ctx, fleet.RunFilter{}); return err },
-		"costs":    func(ctx context.Context) error { _, err := s.costs(ctx, fleet.Instant{}); return err },
+		"costs":    func(ctx context.Context) error { _, err := s.costs(ctx, fleet.Instant{}, "day"); return err },
 		"trust":    func(ctx context.Context) error { _, err := s.pins(ctx); return err },
 		"records":  func(ctx context.Context) error { _, _, err := records{s}.Seen(ctx); return err },
 		"pauses":   func(ctx context.Context) error { return pausePort{s}.Pause(ctx, "nowhere", true, "ann", "") },

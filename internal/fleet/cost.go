@@ -1,12 +1,37 @@
 package fleet
 
-// Cost is what models cost on one day, for one formula or for one alert.
+// Cost is what models used and cost of one thing: of a day, an agent, a model. It is asked for as a
+// sum by one of CostBys.
 type Cost struct {
-	Day      string `json:"day"`                // YYYY-MM-DD, UTC: of the verdict; of the run's end, or latest change
-	Formula  string `json:"formula,omitempty"`  // that ran; its calls are the sessions that were started
-	Alert    string `json:"alert,omitempty"`    // rule and subject that a judge was asked about
-	Calls    int64  `json:"calls"`              // none for evidence that had been judged before
-	Tokens   int64  `json:"tokens"`             // as told by judge and agent
-	MicroUSD int64  `json:"micro_usd"`          // millionths of a dollar, of the calls whose price is known
+	Key      string `json:"key"`                // of what; empty: of none of these
+	Calls    int64  `json:"calls"`              // responses, and questions to the judge; of a run whose responses were not seen: sessions
+	Tokens   int64  `json:"tokens"`             // all of them
+	Cached   int64  `json:"cached,omitempty"`   // of the tokens: read from a cache
+	Output   int64  `json:"output,omitempty"`   // of the tokens: written, where that is told apart
+	Told     int64  `json:"told,omitempty"`     // millionths of a dollar, as a CLI or a judge's server said
+	Table    int64  `json:"table,omitempty"`    // millionths of a dollar, by a price table
 	Unpriced int64  `json:"unpriced,omitempty"` // calls whose price is not known
 }
+
+// Add adds what another one cost.
+func (c *Cost) Add(d Cost) {
+	c.Calls += d.Calls
+	c.Tokens += d.Tokens
+	c.Cached += d.Cached
+	c.Output += d.Output
+	c.Told += d.Told
+	c.Table += d.Table
+	c.Unpriced += d.Unpriced
+}
+
+// CostBys is what costs are added up by. Judges have no agent but an alert.
+func CostBys() []string {
+	return []string{"day", "agent", "role", "project", "account", "model", "kind", "work", "run", "formula", "session", "alert"}
+}
+
+// What costs are called that belong to none of what they are added up by.
+const (
+	CostOfJudge  = "(judge)"  // of questions to the judge
+	CostOfAgents = "(agents)" // of responses to agents, by alert
+	CostOfNone   = "(none)"
+)

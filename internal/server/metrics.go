@@ -26,7 +26,7 @@ type Metrics struct {
 	Snapshot fleet.Snapshot
 	Alerts   []fleet.Alert // as the ledger has them
 	Blind    bool          // the ledger cannot be read: no alert is listed, which does not mean that there is none
-	Costs    []fleet.Cost  // since Started
+	Costs    []fleet.Cost  // since Started, by formula
 }
 
 // Measures gathers the metrics of now. It waits for no look.
@@ -196,10 +196,7 @@ func (p sheet) agents() {
 }
 
 func (p sheet) models() {
-	var sum api.CostRow
-	for _, c := range p.m.Costs {
-		view.AddCost(&sum, c)
-	}
+	sum := view.Cost(view.OfCustos(p.m.Costs))
 	counter := func(name, help string, v float64) { p.put(prometheus.CounterValue, name, help, v) }
 	counter("custos_model_calls_total", "Calls of models on behalf of Custos since it began: questions to the judge, and sessions of formulas.", float64(sum.Calls))
 	counter("custos_model_tokens_total", "Tokens of those calls, as reported.", float64(sum.Tokens))

@@ -30,7 +30,7 @@ func measured() Metrics {
 	s.Self.Value.Receivers = []fleet.Receiver{{Name: "phone", Barred: "it is not in its room", Waiting: fleet.Duration(90 * time.Second)}, {Name: "room"}}
 	s.Agents.Value = []fleet.Agent{{State: fleet.StateIdle}, {State: fleet.StateIdle}, {State: fleet.StateCrashed}}
 	return Metrics{At: instant(0), Version: "1.2.3", Started: instant(-time.Hour), Patrols: 7, PatrolAt: instant(-time.Minute), PassAt: instant(-2 * time.Second),
-		Snapshot: s, Alerts: []fleet.Alert{w.alerts[0], acked, silent, pending, over}, Costs: []fleet.Cost{{Calls: 2, Tokens: 30, MicroUSD: 500000}}}
+		Snapshot: s, Alerts: []fleet.Alert{w.alerts[0], acked, silent, pending, over}, Costs: []fleet.Cost{{Key: fleet.CostOfJudge, Calls: 2, Tokens: 30, Told: 400000, Table: 100000}, {Calls: 9, Tokens: 9, Table: 9}}}
 }
 
 func scrape(t *testing.T, h http.Handler) string {

@@ -86,10 +86,11 @@ func (f runsOf) Change(_ context.Context, id string, change control.RunsChange) 
 
 func (w *world) Schedules(context.Context) ([]api.ScheduleRow, error) { return nil, nil }
 
-func (w *world) Costs(context.Context, fleet.Instant) ([]fleet.Cost, error) {
-	return []fleet.Cost{{Day: "2026-11-19", Alert: "agent-stuck agent/a", Calls: 2, Tokens: 10, MicroUSD: 5000, Unpriced: 1},
-		{Day: "2026-11-20", Formula: "nightly", Calls: 1, Tokens: 7, MicroUSD: 250000},
-		{Day: "2026-11-20", Alert: "agent-stuck agent/a", Calls: 1}}, nil
+func (w *world) Costs(_ context.Context, _ fleet.Instant, by string) ([]fleet.Cost, error) {
+	if by == "day" {
+		return []fleet.Cost{{Key: "2026-11-19", Calls: 2, Tokens: 10, Told: 5000, Unpriced: 1}, {Key: "2026-11-20", Calls: 2, Tokens: 7, Told: 200000, Table: 50000}}, nil
+	}
+	return []fleet.Cost{{Calls: 1, Tokens: 3}, {Key: "b", Calls: 2, Tokens: 7}, {Key: "nightly", Calls: 1, Tokens: 7, Told: 200000, Table: 50000}}, nil
 }
 
 func TestFormulaRoutesRefuse(t *testing.T) {
@@ -114,7 +115,7 @@ func TestFormulaRoutesRefuse(t *testing.T) {
 	_, err = c.Costs(ctx, "yesterday", "day")
 	wantError(t, err, api.BadInput, "a time like 7d")
 	_, err = c.Costs(ctx, "7d", "hour")
-	wantError(t, err, api.BadInput, "want day, formula or alert")
+	wantError(t, err, api.BadInput, "want day, agent, role, project")
 	w.runs = []fleet.Run{nightly("n-1")}
 	for _, r := range []api.RunChange{{Do: "explode"}, {Do: "done", Step: "nosuch"}, {Do: "done", Step: "build"}, {Do: "resume", Step: "judge", As: "maybe"}} {
 		_, err := c.ChangeRun(ctx, "n-1", r)
@@ -278,9 +279,8 @@ func TestHintsOfRuns(t *testing.T) {
 
 func TestCosts(t *testing.T) {
 	for by, want := range map[string]string{
-		"day":     "[{2026-11-19 2 10 0.005 1} {2026-11-20 2 7 0.25 0}]",
-		"formula": "[{(triage) 3 10 0.005 1} {nightly 1 7 0.25 0}]",
-		"alert":   "[{(formulas) 1 7 0.25 0} {agent-stuck agent/a 3 10 0.005 1}]",
+		"day":   "[{2026-11-19 2 10 0 0 0.005 0.005 0 1} {2026-11-20 2 7 0 0 0.25 0.2 0.05 0}]",
+		"agent": "[{nightly 1 7 0 0 0.25 0.2 0.05 0} {b 2 7 0 0 0 0 0 0} {(none) 1 3 0 0 0 0 0 0}]",
 	} {
 		c, err := client(newWorld()).Costs(t.Context(), "7d", by)
 		if got := fmt.Sprint(c.Rows); err != nil || got != want || c.Total.Calls != 4 || c.Since.Day() != 13 {

@@ -73,3 +73,20 @@ func BenchmarkAddUsageOne(b *testing.B) {
 		i++
 	}
 }
+
+// BenchmarkCosts adds up 150 000 responses of 60 days.
+func BenchmarkCosts(b *testing.B) {
+	list, s := usageCorpus(150_000), openedBench(b)
+	if err := s.AddUsage(context.Background(), list, nil); err != nil {
+		b.Fatal(err)
+	}
+	for _, by := range []string{"agent", "session", "day"} {
+		b.Run(by, func(b *testing.B) {
+			for b.Loop() {
+				if _, err := s.Costs(context.Background(), at(-59*24*time.Hour), by); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}

@@ -79,7 +79,7 @@ func TestDamagedVerdictIsSetAside(t *testing.T) {
 	ok(t, s.Finish(t.Context(), judgement("t2", "h1", at(0))))
 	_, err := s.w.Exec("UPDATE verdicts SET json = '{' WHERE id = 't2'")
 	ok(t, err)
-	if list, err := s.Costs(t.Context(), at(0)); err != nil || len(list) != 1 || list[0].Calls != 1 {
+	if list, err := s.Costs(t.Context(), at(0), "day"); err != nil || len(list) != 1 || list[0].Calls != 1 {
 		t.Errorf("costs %s, %v", asJSON(list), err)
 	}
 	if p := past(t, s, at(1)); len(p.Verdicts) != 1 {
@@ -115,17 +115,50 @@ func TestCosts(t *testing.T) {
 	unpriced := runOf("r3", "mute")
 	unpriced.Session = &fleet.RunSession{Agent: "r3", Starts: 1}
 	taken(t, s, unpriced)
-	list, err := s.Costs(t.Context(), at(-time.Hour))
-	ok(t, err)
-	want := []fleet.Cost{
-		{Day: "2026-11-20", Alert: "agent-stuck agent/x", Calls: 2, Tokens: 200, MicroUSD: 2000, Unpriced: 1},
-		{Day: "2026-11-20", Alert: "agent-stuck agent/y", Calls: 1, Tokens: 100, MicroUSD: 2000},
-		{Day: "2026-11-20", Formula: "deploy", Calls: 2, Tokens: 5000, MicroUSD: 70_000},
-		{Day: "2026-11-20", Formula: "mute", Calls: 1, Unpriced: 1},
-		{Day: "2026-11-21", Alert: "agent-stuck agent/x", Calls: 1, Tokens: 100, MicroUSD: 2000},
+	seen := runOf("r4", "watched") // its responses are rows: what it tells itself counts no more
+	seen.Session, seen.Tokens, seen.MicroUSD = &fleet.RunSession{Agent: "r4", Starts: 1}, 9999, 9999
+	taken(t, s, seen)
+	response := func(id string, when time.Duration, change func(*fleet.Usage)) fleet.Usage {
+		u := response(id, when, 10, 1)
+		change(&u)
+		return u
 	}
-	if d := cmp.Diff(want, list); d != "" {
-		t.Errorf("costs (- want, + got):\n%s", d)
+	ok(t, s.AddUsage(t.Context(), []fleet.Usage{
+		response("old", -25*time.Hour, func(*fleet.Usage) {}),
+		response("early", -10*time.Hour+time.Second, func(*fleet.Usage) {}), // of the 19th, at 23:00
+		response("r4", 0, func(u *fleet.Usage) { u.Run, u.Agent, u.Tokens.CacheRead = "r4", "r4", 1000 }),
+		response("told", 0, func(u *fleet.Usage) { u.Pricing, u.MicroUSD, u.Model = fleet.PricedByCLI, 9, "gpt-5" }),
+		response("unpriced", 0, func(u *fleet.Usage) { u.Pricing, u.Model, u.Agent = fleet.Unpriced, "new", "bob" }),
+	}, nil))
+	for by, want := range map[string][]fleet.Cost{
+		"day": {{Key: "2026-11-19", Calls: 1, Tokens: 11, Output: 1, Table: 75}, {Key: "2026-11-20", Calls: 9, Tokens: 6333, Cached: 1000, Output: 3, Told: 74_009, Table: 75, Unpriced: 3},
+			{Key: "2026-11-21", Calls: 1, Tokens: 100, Told: 2000}},
+		"alert": {{Key: "(agents)", Calls: 7, Tokens: 6044, Cached: 1000, Output: 4, Told: 70_009, Table: 150, Unpriced: 2}, {Key: "agent-stuck agent/x", Calls: 3, Tokens: 300, Told: 4000, Unpriced: 1},
+			{Key: "agent-stuck agent/y", Calls: 1, Tokens: 100, Told: 2000}},
+		"agent": {{Key: "", Calls: 2, Tokens: 22, Output: 2, Told: 9, Table: 75}, {Key: "(judge)", Calls: 4, Tokens: 400, Told: 6000, Unpriced: 1}, {Key: "bob", Calls: 1, Tokens: 11, Output: 1, Unpriced: 1},
+			{Key: "r1", Calls: 2, Tokens: 5000, Told: 70_000}, {Key: "r3", Calls: 1, Unpriced: 1}, {Key: "r4", Calls: 1, Tokens: 1011, Cached: 1000, Output: 1, Table: 75}},
+		"formula": {{Key: "", Calls: 3, Tokens: 33, Output: 3, Told: 9, Table: 75, Unpriced: 1}, {Key: "(judge)", Calls: 4, Tokens: 400, Told: 6000, Unpriced: 1},
+			{Key: "deploy", Calls: 2, Tokens: 5000, Told: 70_000}, {Key: "mute", Calls: 1, Unpriced: 1}, {Key: "watched", Calls: 1, Tokens: 1011, Cached: 1000, Output: 1, Table: 75}},
+	} {
+		list, err := s.Costs(t.Context(), at(-10*time.Hour), by)
+		ok(t, err)
+		if d := cmp.Diff(want, list); d != "" {
+			t.Errorf("costs by %s (- want, + got):\n%s", by, d)
+		}
+	}
+	for _, by := range fleet.CostBys() {
+		list, err := s.Costs(t.Context(), at(-10*time.Hour), by)
+		ok(t, err)
+		var sum fleet.Cost
+		for _, c := range list {
+			sum.Add(c)
+		}
+		if want := (fleet.Cost{Calls: 11, Tokens: 6444, Cached: 1000, Output: 4, Told: 76_009, Table: 150, Unpriced: 3}); sum != want {
+			t.Errorf("all by %s: %+v; want %+v", by, sum, want)
+		}
+	}
+	if _, err := s.Costs(t.Context(), at(0), "1; DROP TABLE runs"); err == nil {
+		t.Error("by anything")
 	}
 }
 
