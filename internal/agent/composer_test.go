@@ -138,3 +138,53 @@ func TestAPersonsWordsAreNotCustos(t *testing.T) {
 		}
 	})
 }
+
+// What was typed at codex 0.169.0 and gemini 0.61.0 on the mock, and did not arrive as a
+// prompt: a command ran, a name was completed, a line went on, a file was read. What is
+// typed in its place arrived, but for the blanks around it.
+func TestSpecialTextsOfKinds(t *testing.T) {
+	for _, c := range []struct{ kind, text, typed string }{
+		{"codex", "go on", "go on"},
+		{"codex", "!echo x", " !echo x"},
+		{"codex", "/status", " /status"},
+		{"codex", "/nosuchcommand do it", " /nosuchcommand do it"},
+		{"codex", "look at @READ", "look at @READ "},
+		{"codex", "@README.md look", "@README.md look"},
+		{"codex", "# a heading", "# a heading"},
+		{"codex", "- an item", "- an item"},
+		{"codex", `ends in \`, `ends in \`},
+		{"gemini", "!echo x", "!echo x"},
+		{"gemini", "/help", ": /help"},
+		{"gemini", " /clear please", ":  /clear please"},
+		{"gemini", "/help\nsecond", ": /help\nsecond"},
+		{"gemini", "/etc/passwd", ": /etc/passwd"},
+		{"gemini", "look at @READ", "look at @READ "},
+		{"gemini", `ends in \`, `ends in \ `},
+		{"gemini", "# a heading", "# a heading"},
+		{"gemini", "- an item", "- an item"},
+	} {
+		if typed, _, err := kindOf(t, c.kind).AsPrompt(c.text); typed != c.typed || err != nil {
+			t.Errorf("%s: %q is typed as %q (%v), want %q", c.kind, c.text, typed, err, c.typed)
+		}
+	}
+}
+
+// What their prompts showed in place of a paste, and in the mode of a shell command.
+func TestPastesOfKinds(t *testing.T) {
+	for _, c := range []struct {
+		kind, pane, text string
+		shows            bool
+	}{
+		{"codex", "codex-61-pasted", strings.Repeat("a line of words\n", 301), true},
+		{"codex", "codex-60-shell-mode", "ls", true},
+		{"gemini", "gemini-60-pasted", strings.Repeat("a line\n", 60), true},
+		{"gemini", "gemini-60-pasted", strings.Repeat("a line\n", 61), true}, // or one line more than it says
+		{"gemini", "gemini-60-pasted", strings.Repeat("a line\n", 50), false},
+	} {
+		k := kindOf(t, c.kind)
+		shown, ok := Composer(k, read(t, "testdata/panes/"+c.pane+".txt")).Get()
+		if !ok || k.Shows(shown, c.text) != c.shows {
+			t.Errorf("%s shows %q (seen: %v), taken for the text typed: %v", c.pane, shown, ok, !c.shows)
+		}
+	}
+}

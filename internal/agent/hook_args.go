@@ -26,7 +26,14 @@ func PromptHash(text string) string {
 // pastedFrame is what Claude Code puts around a paste of some lines (2.1.330).
 var pastedFrame = regexp.MustCompile(`</?pasted_content id="[0-9a-z]*">`)
 
-func unpasted(text string) string { return pastedFrame.ReplaceAllString(text, " ") }
+// filesBelow begins what Gemini CLI puts below a prompt that names files with @ (0.61.0).
+const filesBelow = "\n--- Content from referenced files ---"
+
+// unpasted is a prompt as it was typed.
+func unpasted(text string) string {
+	typed, _, _ := strings.Cut(text, filesBelow)
+	return pastedFrame.ReplaceAllString(typed, " ")
+}
 
 func shortHash(b []byte) string {
 	sum := sha256.Sum256(b)

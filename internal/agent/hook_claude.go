@@ -48,5 +48,5 @@ func wholeNumber(p payload, key string) fleet.Leaf[int64] {
 	if !ok {
 		return fleet.Unknown[int64]("not told")
 	}
-	return tokenCount(&n)
+	return countOf(&n)
 }

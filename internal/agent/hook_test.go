@@ -377,3 +377,12 @@ func FuzzParseHook(f *testing.F) {
 		}
 	})
 }
+
+// Gemini hands its hook the files that a prompt names with @, below what was typed (0.61.0).
+func TestGeminiPromptIsWhatWasTyped(t *testing.T) {
+	payload := `{"session_id":"s","hook_event_name":"BeforeAgent","prompt":"look at the file @README.md\n--- Content from referenced files ---\nContent from @README.md:\nhi\n--- End of content ---"}`
+	e, err := hooked().ParseHook("gemini", "BeforeAgent", []byte(payload))
+	if want := PromptHash("look at the file @README.md "); err != nil || !strings.HasPrefix(e.Text, want+" look at the file @README.md") || strings.Contains(e.Text, "hi") {
+		t.Errorf("%q, %v, want it to begin with %s", e.Text, err, want)
+	}
+}

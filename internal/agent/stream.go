@@ -95,13 +95,6 @@ func clipped(s string) string { return s[:min(len(s), 4096)] }
 
 func shortID(s string) string { return fleet.Line(clipped(s), 128) }
 
-func tokenCount(n *float64) fleet.Leaf[int64] {
-	if n == nil || math.IsNaN(*n) || *n < 0 || *n > 1e15 {
-		return fleet.Unknown[int64]("not told")
-	}
-	return fleet.Known(int64(*n))
-}
-
 func dollars(n *float64) fleet.Leaf[float64] {
 	if n == nil || *n < 0 || *n > 1e9 {
 		return fleet.Unknown[float64]("not told")
