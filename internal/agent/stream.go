@@ -251,8 +251,8 @@ func claudeTools(session string, content json.RawMessage) []StreamEvent {
 
 func readCodex(line []byte) ([]StreamEvent, error) {
 	var l struct {
-		Type   string     `json:"type"`
-		Thread string     `json:"thread_id"`
+		Type   string    `json:"type"`
+		Thread string    `json:"thread_id"`
 		Usage  codexTold `json:"usage"`
 		Error  struct {
 			Message string `json:"message"`

@@ -134,13 +134,13 @@ type Costs struct {
 // CostRow is one sum: of a day, an agent, a model.
 type CostRow struct {
 	Key      string  `json:"key"`
-	Calls    int     `json:"calls"`            // responses of models, questions to the judge; of a run whose responses were not seen: sessions
-	Tokens   int64   `json:"tokens"`           // all of them
-	Cached   int64   `json:"cached,omitempty"` // of the tokens: read from a cache
-	Output   int64   `json:"output,omitempty"` // of the tokens: written
-	Dollars  float64 `json:"dollars"`          // told, and by table
-	Told     float64 `json:"told"`             // as a CLI or a judge's server said
-	Table    float64 `json:"table"`            // tokens at list prices: of a subscription nothing of it is billed
+	Calls    int     `json:"calls"`              // responses of models, questions to the judge; of a run whose responses were not seen: sessions
+	Tokens   int64   `json:"tokens"`             // all of them
+	Cached   int64   `json:"cached,omitempty"`   // of the tokens: read from a cache
+	Output   int64   `json:"output,omitempty"`   // of the tokens: written
+	Dollars  float64 `json:"dollars"`            // told, and by table
+	Told     float64 `json:"told"`               // as a CLI or a judge's server said
+	Table    float64 `json:"table"`              // tokens at list prices: of a subscription nothing of it is billed
 	Unpriced int     `json:"unpriced,omitempty"` // calls whose price is not known
 }
 
