@@ -109,7 +109,7 @@ func (t *Transcript) turn(e TranscriptEntry) {
 // happened keeps what hooks tell too.
 func (t *Transcript) happened(e TranscriptEntry) {
 	h := fleet.HookEvent{At: fleet.Instant{Wall: e.At}, Kind: t.conv.Kind, Session: cmp.Or(e.Session, t.conv.Session), Tool: e.Tool, CallID: e.CallID, Args: e.Args,
-		Text: e.Text, Context: fleet.Unknown[float64]("not told")}
+		Text: e.Text, Context: fleet.Unknown[float64]("not told"), Source: fleet.UsageTranscript}
 	switch e.What {
 	case TranscriptPrompt:
 		h.Event, h.Text = fleet.HookPrompt, e.PromptHash+" "+e.Text

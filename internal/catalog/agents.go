@@ -96,7 +96,7 @@ func Stop(w *World) (act.Action, error) {
 // agents is where actions on agents find them.
 func (w *World) agents() agentrun.World {
 	return agentrun.World{Providers: w.Own.Providers, Elsewhere: w.elsewhere, Kinds: w.Kinds, Shims: w.Own.Shims,
-		Hosted: tmux.Hosted, Registered: w.registration, Hooks: w.HooksOf, Now: w.Now, Boot: w.From.Boot}
+		Hosted: tmux.Hosted, Registered: w.registration, Hooks: w.HooksOf, Written: w.written, Now: w.Now, Boot: w.From.Boot}
 }
 
 // elsewhere is a provider for another tmux server, for agents that were adopted.

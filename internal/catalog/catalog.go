@@ -15,6 +15,7 @@ import (
 	"custos/internal/observe/agents"
 	forgeprobe "custos/internal/observe/forge"
 	"custos/internal/observe/processes"
+	"custos/internal/observe/transcripts"
 	"custos/internal/session/tmux"
 	"custos/internal/sys/host"
 	"custos/internal/sys/httpcache"
@@ -33,10 +34,12 @@ type World struct {
 	Tmux   *tmux.Viewer
 	Kinds  *agent.Kinds
 	Own    *Own
-	Agents *agents.Probe              // made by Probes; told of deaths
-	Table  *processes.Probe           // the process table in the words of the fleet
-	Forge  *forgeprobe.Probe          // made by Probes; asked about issues of phase files
-	hosts  map[string]*httpcache.Host // of forges and CI systems: one budget each
+	Agents *agents.Probe    // made by Probes; told of deaths
+	Table  *processes.Probe // the process table in the words of the fleet
+	// Conversations are those of living agents; made by Probes.
+	Conversations *transcripts.Conversations
+	Forge         *forgeprobe.Probe          // made by Probes; asked about issues of phase files
+	hosts         map[string]*httpcache.Host // of forges and CI systems: one budget each
 
 	StoreFile   string
 	StartedAt   fleet.Instant

@@ -82,7 +82,7 @@ func Probes(w *World) ([]observe.Probe, error) {
 
 // Sections lists the sections of custos.toml that belong to plug-ins.
 func Sections() []string {
-	out := append([]string{"probe", "limits", "launch", "heartbeat", "handoff", "pool", "budget", "coordination"}, peopleSections()...)
+	out := append([]string{"probe", "limits", "launch", "heartbeat", "handoff", "pool", "budget", "coordination", "transcripts"}, peopleSections()...)
 	for _, m := range probeMakers() {
 		out = append(out, m.section)
 	}
@@ -111,7 +111,10 @@ func newAgents(w *World) (observe.Probe, error) {
 	if err != nil {
 		return nil, err
 	}
-	p, err := probe(w, "agents", agents.Options{Contracts: contracts, Kinds: w.Kinds, Procs: w.Table.Processes, Panes: w.Tmux.Panes, Screens: w.Tmux.Screens,
+	if w.Conversations, err = newConversations(w); err != nil {
+		return nil, err
+	}
+	p, err := probe(w, "agents", agents.Options{Conversations: w.conversations, Homes: w.homeOf, Contracts: contracts, Kinds: w.Kinds, Procs: w.Table.Processes, Panes: w.Tmux.Panes, Screens: w.Tmux.Screens,
 		Recorded: w.Recorded, Registered: w.registeredLately, Lost: w.Lost, Hooks: w.Hooks, Exits: w.Own.Exit, ShimGone: w.Own.ShimGone, Launches: w.Own.launches, Shim: w.Own.shimOf, Said: w.Own.said, Stream: w.Own.stream, Judge: w.judges, Self: os.Getpid(), Marker: w.marker,
 		Now: w.Now, Home: w.Config.Home}, agents.New)
 	if err != nil {

@@ -26,6 +26,7 @@ func (s *system) attend() {
 		parts.Go(func() { s.loop.Attend(ctx) })
 		parts.Go(func() { s.part(ctx, "watch deaths", s.watchDeaths) })
 		parts.Go(func() { s.part(ctx, "watch files", s.watchFiles) })
+		parts.Go(func() { s.part(ctx, "watch transcripts", s.watchTranscripts) })
 		parts.Go(func() { s.part(ctx, "watch parts for events", s.watchParts) })
 		parts.Go(func() { s.part(ctx, "serve the socket", s.serve) })
 		s.leave = func() { stop(); parts.Wait() }

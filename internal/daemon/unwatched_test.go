@@ -25,13 +25,13 @@ func TestARefusedWatchIsSeen(t *testing.T) {
 // by the probe of Custos itself: the ones for an hour, the other until it is watched again.
 func TestLostEventsAreSeen(t *testing.T) {
 	s := watching(t)
-	s.unfollowed(errors.New("cannot watch /w: too many levels"))
-	s.unfollowed(fmt.Errorf("%w: queue or buffer overflow", watch.ErrLost))
+	s.unfollowed("watch files")(errors.New("cannot watch /w: too many levels"))
+	s.unfollowed("watch files")(fmt.Errorf("%w: queue or buffer overflow", watch.ErrLost))
 	const events = "changes of files: events were lost: queue or buffer overflow"
 	if v := selfSeen(t, s); v.Unwatched != events+"; watch files: cannot watch /w: too many levels" {
 		t.Errorf("told of %q", v.Unwatched)
 	}
-	s.unfollowed(nil)
+	s.unfollowed("watch files")(nil)
 	if v := selfSeen(t, s); v.Unwatched != events {
 		t.Errorf("told of %q", v.Unwatched)
 	}

@@ -3,6 +3,8 @@ package daemon
 import (
 	"context"
 	"errors"
+	"slices"
+	"time"
 
 	"custos/internal/fleet"
 	"custos/internal/observe/agents"
@@ -56,7 +58,7 @@ func (s *system) follow(snap fleet.Snapshot) {
 // watchFiles has agents looked at again when a registry file or the folder of
 // an instance changes.
 func (s *system) watchFiles(ctx context.Context) error {
-	f, err := watch.Files(func(string) { s.board.LookNow(fleet.PartAgents) }, s.unfollowed, s.world.Watched()...)
+	f, err := watch.Files(func(string) { s.board.LookNow(fleet.PartAgents) }, s.unfollowed("watch files"), s.world.Watched()...)
 	if err != nil {
 		return err
 	}
@@ -64,16 +66,55 @@ func (s *system) watchFiles(ctx context.Context) error {
 	return f.Close()
 }
 
-// unfollowed is told how well files are followed: an error that lasts, one that is over
-// (events were lost, and all has been looked at since), or nil.
-func (s *system) unfollowed(err error) {
-	switch {
-	case errors.Is(err, watch.ErrLost):
-		s.unwatched.miss("changes of files", err, s.world.Now())
-	case err != nil:
-		s.unwatched.lose("watch files", err)
-	default:
-		s.unwatched.regain("watch files")
+// foldersEvery is how often it is looked whether agents keep conversations elsewhere than
+// they did.
+const foldersEvery = 2 * time.Second
+
+// watchTranscripts has agents looked at again when something is written in a folder in which
+// the conversations of those lie that run.
+func (s *system) watchTranscripts(ctx context.Context) error {
+	var f *watch.FilesWatch
+	var have []string
+	ticker := time.NewTicker(foldersEvery)
+	defer ticker.Stop()
+	for {
+		if want := s.world.Conversations.Folders(); !slices.Equal(want, have) {
+			next, err := watch.Files(func(string) { s.board.LookNow(fleet.PartAgents) }, s.unfollowed("watch transcripts"), want...)
+			if err != nil {
+				return errors.Join(err, closed(f))
+			}
+			if err := closed(f); err != nil {
+				return errors.Join(err, next.Close())
+			}
+			f, have = next, want
+		}
+		select {
+		case <-ctx.Done():
+			return closed(f)
+		case <-ticker.C:
+		}
+	}
+}
+
+func closed(f *watch.FilesWatch) error {
+	if f == nil {
+		return nil
+	}
+	return f.Close()
+}
+
+// unfollowed makes what is told how well files are followed for a purpose: an error that
+// lasts, one that is over (events were lost, and all has been looked at since), or nil.
+func (s *system) unfollowed(purpose string) func(error) {
+	return func(err error) {
+		switch {
+		case errors.Is(err, watch.ErrLost):
+			s.unwatched.miss("changes of files", err, s.world.Now())
+		case err != nil:
+			s.unwatched.lose(purpose, err)
+		default:
+			s.unwatched.regain(purpose)
+		}
 	}
 }
 

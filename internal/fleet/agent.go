@@ -68,7 +68,11 @@ type Agent struct {
 
 	CPUTime          Leaf[Duration] `json:"cpu_time" help:"processor time of its tree so far; that of a child that has ended is not in it"`
 	Still            Duration       `json:"still,omitempty" help:"for how long nothing was seen to move, as far as it was watched; quiet is known once that is long enough to be sure"`
-	ContextPercent   Leaf[float64]  `json:"context_percent" help:"percent of its context used, as the agent reports it" unit:"percent"`
+	ContextPercent   Leaf[float64]  `json:"context_percent" help:"percent of its context used, as the agent or its transcript tells it; not known where the size of the context is not told" unit:"percent"`
+	ContextUsed      Leaf[int64]    `json:"context_used,omitzero" help:"tokens of its context that are used"`
+	ContextWindow    Leaf[int64]    `json:"context_window,omitzero" help:"tokens that its context holds; not known where that is not told: it is never guessed from the model"`
+	Model            string         `json:"model,omitempty" help:"the model that answered it last; empty where that is not told"`
+	Turns            Leaf[int]      `json:"turns,omitzero" help:"prompts in its conversation: 0 where there is nothing to go on with"`
 	Tool             *ToolCall      `json:"tool,omitempty" help:"the tool it has begun and not ended; empty for none"`
 	Dialog           *Dialog        `json:"dialog,omitempty" help:"the question it shows; empty where none can be read"`
 	ComposerEmpty    Leaf[bool]     `json:"composer_empty" help:"whether nothing is half-written in its input line"`
@@ -127,7 +131,7 @@ type Agent struct {
 // idle, and at most its context is nearly full. What a screen says of a context is
 // not enough: it may be at work.
 func (a Agent) TurnOver() bool {
-	return a.Process.PID != 0 && (a.State == StateIdle || a.State == StateContextHigh && a.Source == "hook") && a.Tool == nil
+	return a.Process.PID != 0 && (a.State == StateIdle || a.State == StateContextHigh && a.Source != "screen") && a.Tool == nil
 }
 
 // HeldUp says whether an error ended its turn that may be over by now: it lives, does

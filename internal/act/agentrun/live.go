@@ -1,6 +1,7 @@
 package agentrun
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -269,9 +270,22 @@ func (l *Live) Reported(ctx context.Context, since fleet.Instant) ([]fleet.HookE
 	return l.World.Reported(ctx, since, l.Agent.Instance, l.Agent.Process)
 }
 
-// Reported returns what one agent has reported since a moment: an instance of ours, or the
-// process of another's.
+// Reported returns what one agent has reported since a moment, by its hooks and by its
+// transcript: an instance of ours, or the process of another's. A transcript that cannot be
+// read has told nothing.
 func (w World) Reported(ctx context.Context, since fleet.Instant, instance string, p fleet.ProcessID) ([]fleet.HookEvent, error) {
+	events, err := w.hooked(ctx, since, instance, p)
+	if err != nil || w.Written == nil || p.PID == 0 {
+		return events, err
+	}
+	if written, err := w.Written(ctx, p, since); err == nil && len(written) > 0 {
+		events = append(slices.Clone(events), written...)
+		slices.SortStableFunc(events, func(a, b fleet.HookEvent) int { return cmp.Compare(0, b.At.Since(a.At)) })
+	}
+	return events, nil
+}
+
+func (w World) hooked(ctx context.Context, since fleet.Instant, instance string, p fleet.ProcessID) ([]fleet.HookEvent, error) {
 	if w.Hooks == nil {
 		return nil, nil
 	}

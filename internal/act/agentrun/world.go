@@ -43,8 +43,11 @@ type World struct {
 	// Hooks returns what an agent, by fleet.HookEvent.Key, reported since a moment, the
 	// oldest first. Nil: no agent reports anything.
 	Hooks func(ctx context.Context, key string, since fleet.Instant) ([]fleet.HookEvent, error)
-	Now   func() fleet.Instant
-	Boot  string // id of this boot; empty asks the kernel
+	// Written returns what the transcript of an agent that runs tells of since a moment.
+	// Nil: none is read.
+	Written func(ctx context.Context, id fleet.ProcessID, since fleet.Instant) ([]fleet.HookEvent, error)
+	Now     func() fleet.Instant
+	Boot    string // id of this boot; empty asks the kernel
 }
 
 // Check says what is missing, and fills in what goes without saying.

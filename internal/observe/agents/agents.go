@@ -73,6 +73,12 @@ type Options struct {
 	// Hooks returns recent hook events: of each instance and process at least the
 	// newest of each name, and for loops the newest calls. nil for none.
 	Hooks func(context.Context) ([]fleet.HookEvent, error) `toml:"-"`
+	// Conversations returns what the conversations of agents say, of those whose
+	// conversation is known; with an error, what could be read. Nil: none is read.
+	Conversations func(context.Context, []Conversing) (map[fleet.ProcessID]fleet.Conversation, error) `toml:"-"`
+	// Homes returns the folder that a process's environment names for its kind's
+	// conversations, where there is one. It may be nil.
+	Homes func(pid int, variable string) string `toml:"-"`
 	// Exits returns how an instance ended, as its shim wrote it down; nil while
 	// that is not known.
 	Exits func(instance string) *fleet.Exit `toml:"-"`
@@ -284,6 +290,8 @@ type look struct {
 	screened map[fleet.PaneID]string
 	sampled  map[fleet.ProcessID]fleet.Duration
 	registry map[fleet.ProcessID]agent.Registry
+	spoken   map[fleet.ProcessID]fleet.Conversation
+	unspoken string // why conversations that are not known are not; "" for nothing that is known of that
 	runs     []run
 	isRun    map[fleet.ProcessID]bool // by key
 }
@@ -323,6 +331,7 @@ func (p *Probe) Look(ctx context.Context) (observe.Put, error) {
 	l.seeScreens(ctx)
 	l.seeCPU(ctx)
 	l.registry = p.readRegistries(l.runs)
+	l.converse(ctx)
 	l.forgive()
 	found := l.judge(ctx)
 	if ctx.Err() != nil {

@@ -16,6 +16,9 @@ func (l *look) live(r run) fleet.Agent {
 	events, beat := agent.WithoutBeats(l.eventsOf(r))
 	told := agent.Gather(l.spoke(r, events), r.registered(), l.now, l.limits)
 	sig := l.signals(r, cpu, told)
+	if sig.Written = l.written(r); told.Last.IsZero() { // it has no hooks: its transcript tells of its tools
+		told.Tool, told.Loop = sig.Written.Tool, sig.Written.Loop
+	}
 	sig.Veil = l.veil(r, m)
 	v := agent.State(sig)
 	reg := l.registry[r.Process.ID]
@@ -40,8 +43,9 @@ func (l *look) live(r run) fleet.Agent {
 	a.Dwell = l.stay(r, m, v, sig)
 	a.Failure = told.Failure
 	if v.State == fleet.StateRateLimited {
-		a.RateLimitedUntil, a.RateLimitedAt = told.Until, told.Limited
+		a.RateLimitedUntil, a.RateLimitedAt = limitOf(told, sig.Written)
 	}
+	l.holds(&a, r, told)
 	l.shows(&a, r, sig)
 	l.health(&a, m)
 	if r.called != "" {
@@ -51,6 +55,15 @@ func (l *look) live(r run) fleet.Agent {
 	l.promise(&a, r, told, beat)
 	l.bill(&a, r.reg)
 	return a
+}
+
+// limitOf is until when an agent is limited, and when that was told, by its hooks or else
+// by its transcript.
+func limitOf(told, written agent.Reported) (until, at fleet.Instant) {
+	if told.Limited.IsZero() || told.Until.IsZero() && !written.Until.IsZero() {
+		return written.Until, written.Limited
+	}
+	return told.Until, told.Limited
 }
 
 // registered is the instance whose hook events count; "" where none is known.

@@ -137,9 +137,12 @@ func (l *look) progress(r run, m *memory, v agent.Verdict, sig agent.Signals) (f
 	if !sig.Told.Last.IsZero() {
 		motion.Others = append(motion.Others, fleet.Duration(max(0, l.now.Since(sig.Told.Last))))
 	}
+	if !sig.Written.Last.IsZero() {
+		motion.Others = append(motion.Others, fleet.Duration(max(0, l.now.Since(sig.Written.Last))))
+	}
 	p, quiet := agent.Progress(motion, l.dwell)
 	switch {
-	case p == fleet.ProgressNone && sig.Told.Tool != nil && !sig.Told.Tool.Over():
+	case p == fleet.ProgressNone && (inTime(sig.Told.Tool) || sig.Told.Last.IsZero() && inTime(sig.Written.Tool)):
 		return fleet.ProgressUnknown, quiet // it waits for its tool
 	case p == fleet.ProgressNone && sig.Suspended:
 		return fleet.ProgressUnknown, quiet // somebody stopped it: it cannot move
@@ -282,3 +285,6 @@ func (l *look) forgetDead() {
 		}
 	}
 }
+
+// inTime says whether a tool runs that may.
+func inTime(t *fleet.ToolCall) bool { return t != nil && !t.Over() }

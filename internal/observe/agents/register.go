@@ -255,7 +255,7 @@ func (l *look) describe(a *fleet.Agent, r run) {
 	if r.reg != nil {
 		l.enroll(a, r.reg)
 		l.folder(a, r.reg)
-		if a.PromptState == fleet.DeliverySent && tookPrompt(l.eventsOf(r), r.reg.Prompt) {
+		if a.PromptState == fleet.DeliverySent && (tookPrompt(l.eventsOf(r), r.reg.Prompt) || tookPrompt(l.spoken[r.Process.ID].Events, r.reg.Prompt)) {
 			a.PromptState = fleet.DeliveryAcknowledged
 		}
 	}

@@ -46,7 +46,8 @@ type Conversations struct {
 	found    []file
 	foundAt  fleet.Instant
 	followed map[string]*followed
-	dirs     []string // in which the files lie that were asked for last
+	wanted   []Wanted // that were asked for last
+	dirs     []string // in which their files lie
 }
 
 // followed is a file that is read on.
@@ -75,6 +76,7 @@ func (c *Conversations) Of(ctx context.Context, wanted []Wanted) (map[fleet.Proc
 		c.dirs, c.followed = nil, map[string]*followed{}
 		return nil, nil
 	}
+	c.wanted = wanted
 	err := c.list(ctx, wanted, relistEvery)
 	known, missed, more := c.match(wanted)
 	if missed {
@@ -86,9 +88,35 @@ func (c *Conversations) Of(ctx context.Context, wanted []Wanted) (map[fleet.Proc
 	return known, errors.Join(err, more)
 }
 
+// Now returns what the conversation of one of the agents says at this moment that were asked
+// for last; false where none is known of it.
+func (c *Conversations) Now(ctx context.Context, id fleet.ProcessID) (fleet.Conversation, bool, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	i := slices.IndexFunc(c.wanted, func(w Wanted) bool { return w.Process == id })
+	if i < 0 {
+		return fleet.Conversation{}, false, nil
+	}
+	err := c.list(ctx, c.wanted, searchEvery)
+	f, more := c.of(c.wanted[i], c.wanted)
+	if f == nil {
+		return fleet.Conversation{}, false, errors.Join(err, more)
+	}
+	return f.t.Conversation(), true, nil
+}
+
+// of finds the conversation of one agent among all; nil where none is known.
+func (c *Conversations) of(w Wanted, all []Wanted) (*followed, error) {
+	f, err := c.named(w)
+	if f == nil && err == nil && w.Session == "" && alone(w, all) {
+		return c.inFolder(w)
+	}
+	return f, err
+}
+
 func (c *Conversations) keeps(kind string) bool {
 	k, ok := c.finder.o.Kinds.Get(kind)
-	return ok && !c.finder.o.Disabled && k.Transcripts.Language != ""
+	return ok && c.finder.o.Enabled && k.Transcripts.Language != ""
 }
 
 // list looks for files, when the last look is old.
@@ -121,10 +149,7 @@ func (c *Conversations) match(wanted []Wanted) (known map[fleet.ProcessID]fleet.
 	known = map[fleet.ProcessID]fleet.Conversation{}
 	var errs []error
 	for _, w := range wanted {
-		f, err := c.named(w)
-		if f == nil && err == nil && alone(w, wanted) {
-			f, err = c.inFolder(w)
-		}
+		f, err := c.of(w, wanted)
 		errs = append(errs, err)
 		if f == nil {
 			missed = true

@@ -30,7 +30,7 @@ func newWorld(t *testing.T) *world {
 }
 
 func (w *world) options() Options {
-	return Options{Kinds: w.kinds, Home: w.home, Now: func() fleet.Instant { return w.now }}
+	return Options{Enabled: true, Kinds: w.kinds, Home: w.home, Now: func() fleet.Instant { return w.now }}
 }
 
 // recorded are the lines of a recording.

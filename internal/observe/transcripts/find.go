@@ -25,8 +25,8 @@ const mostFiles = 20000
 
 // Options is what is read, and how.
 type Options struct {
-	// Disabled reads no transcripts.
-	Disabled bool `toml:"disabled"`
+	// Enabled reads transcripts. Default true.
+	Enabled bool `toml:"enabled"`
 	// Roots are more folders, by kind, in which its conversations are kept besides the one below
 	// HOME: of other accounts, for example.
 	Roots map[string][]string `toml:"roots" is:"path"`
@@ -98,7 +98,7 @@ func (f *finder) roots(k agent.Kind, more []string) (roots []string) {
 // find lists the transcripts of a kind. The error names what could not be listed; what was
 // found is returned with it.
 func (f *finder) find(ctx context.Context, k agent.Kind, more ...string) (found []file, err error) {
-	if f.o.Disabled || k.Disabled || k.Transcripts.Language == "" {
+	if !f.o.Enabled || k.Disabled || k.Transcripts.Language == "" {
 		return nil, nil
 	}
 	var errs []error

@@ -1,0 +1,56 @@
+package catalog
+
+import (
+	"context"
+
+	"custos/internal/fleet"
+	"custos/internal/observe/agents"
+	"custos/internal/observe/transcripts"
+)
+
+// newConversations makes what reads the conversations of living agents, as the section
+// [transcripts] says.
+func newConversations(w *World) (*transcripts.Conversations, error) {
+	o := transcripts.Options{Enabled: true, Kinds: w.Kinds, Home: w.Config.Home, Getenv: w.Getenv, Now: w.Now}
+	if err := w.Config.Section("transcripts", &o); err != nil {
+		return nil, err
+	}
+	c, err := transcripts.NewConversations(o)
+	return c, w.Config.Misread("transcripts", err)
+}
+
+// conversations are those of the agents that run.
+func (w *World) conversations(ctx context.Context, wanted []agents.Conversing) (map[fleet.ProcessID]fleet.Conversation, error) {
+	list := make([]transcripts.Wanted, len(wanted))
+	for i, c := range wanted {
+		list[i] = transcripts.Wanted(c)
+	}
+	return w.Conversations.Of(ctx, list)
+}
+
+// homeOf is the folder that the environment of a process names; "" for none.
+func (w *World) homeOf(pid int, variable string) string {
+	value, found, err := w.Procs.Env(pid, variable)
+	if !found || err != nil {
+		return ""
+	}
+	return value
+}
+
+// written is what an agent's transcript tells of since a moment, as hooks tell it.
+func (w *World) written(ctx context.Context, id fleet.ProcessID, since fleet.Instant) (events []fleet.HookEvent, err error) {
+	if w.Conversations == nil {
+		return nil, nil
+	}
+	c, ok, err := w.Conversations.Now(ctx, id)
+	if !ok {
+		return nil, err
+	}
+	now := w.Now()
+	for _, e := range c.Events {
+		if e.At = now.Add(min(0, e.At.Wall.Sub(now.Wall))); !e.At.Before(since) {
+			events = append(events, e)
+		}
+	}
+	return events, nil
+}

@@ -1,0 +1,132 @@
+package agents
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"custos/internal/agent"
+	"custos/internal/fleet"
+)
+
+// tells makes the conversation of one process: what happened, so many seconds ago.
+func (w *world) tells(c fleet.Conversation, ago int, events ...fleet.HookEvent) func(context.Context, []Conversing) (map[fleet.ProcessID]fleet.Conversation, error) {
+	for i := range events {
+		events[i].At, events[i].Source = fleet.Instant{Wall: w.now.Wall.Add(-time.Duration(ago) * time.Second)}, fleet.UsageTranscript
+	}
+	c.Events = events
+	return func(_ context.Context, wanted []Conversing) (map[fleet.ProcessID]fleet.Conversation, error) {
+		return map[fleet.ProcessID]fleet.Conversation{wanted[0].Process: c}, nil
+	}
+}
+
+// An agent that was started by hand, without hooks: its transcript tells what it is at, what
+// its model is, and how full its context is.
+func TestAnAgentWithoutHooksIsKnownByItsTranscript(t *testing.T) {
+	w := newWorld()
+	w.proc(10, 1, "codex")
+	w.pane("hand", 10)
+	conv := fleet.Conversation{Kind: "codex", Session: "s1", Model: "m", Turns: 3, Used: fleet.Known(int64(64600)), Window: fleet.Known(int64(258400))}
+	events := []fleet.HookEvent{{Event: fleet.HookPrompt, Text: "x y"}, {Event: fleet.HookToolBegin, Tool: "exec_command", CallID: "c1"}}
+	p := w.probe(t, func(o *Options) { o.Conversations = w.tells(conv, 60, events...) })
+	a := see(t, p)["hand"]
+	if a.State != fleet.StateWorking || a.Source != agent.SourceTranscript || !strings.Contains(a.Reason, "its transcript says that it began tool exec_command") {
+		t.Errorf("%s by %s: %s", a.State, a.Source, a.Reason)
+	}
+	if a.Model != "m" || a.ContextPercent.Or(0) != 25 || a.ContextUsed.Or(0) != 64600 || a.ContextWindow.Or(0) != 258400 || a.Turns.Or(0) != 3 || a.SessionID != "s1" {
+		t.Errorf("%+v", a)
+	}
+	if a.Tool == nil || a.Tool.Name != "exec_command" || a.Tool.Age != fleet.Duration(time.Minute) {
+		t.Errorf("tool %+v", a.Tool)
+	}
+}
+
+// Of a context whose size is not told no percentage is guessed.
+func TestNoPercentageIsGuessed(t *testing.T) {
+	w := newWorld()
+	w.proc(10, 1, "claude")
+	p := w.probe(t, func(o *Options) {
+		o.Conversations = w.tells(fleet.Conversation{Used: fleet.Known(int64(190000)), Window: fleet.Unknown[int64]("not told")}, 60)
+	})
+	if a := see(t, p)["claude@a"]; a.ContextPercent.IsKnown() || a.ContextUsed.Or(0) != 190000 || !strings.Contains(a.ContextPercent.Why(), "size of its context is not told") {
+		t.Errorf("%+v", a.ContextPercent)
+	}
+}
+
+// A limit is told with its end, and holds until then.
+func TestALimitInATranscript(t *testing.T) {
+	w := newWorld()
+	w.proc(10, 1, "codex")
+	until := w.now.Wall.Add(time.Hour)
+	p := w.probe(t, func(o *Options) {
+		o.Conversations = w.tells(fleet.Conversation{}, 60, fleet.HookEvent{Event: fleet.HookFailure, Text: "rate_limit", Until: fleet.Instant{Wall: until}})
+	})
+	if a := see(t, p)["codex@a"]; a.State != fleet.StateRateLimited || a.Source != agent.SourceTranscript || !a.RateLimitedUntil.Wall.Equal(until) || a.RateLimitedAt.IsZero() {
+		t.Errorf("%s by %s until %v", a.State, a.Source, a.RateLimitedUntil)
+	}
+	w.pass(2 * time.Hour)
+	if a := see(t, p)["codex@a"]; a.State == fleet.StateRateLimited {
+		t.Errorf("%s: %s", a.State, a.Reason)
+	}
+}
+
+// What an earlier process wrote in a conversation that is gone on with tells nothing of this one.
+func TestAnEarlierProcessWroteIt(t *testing.T) {
+	w := newWorld()
+	w.proc(10, 1, "codex").Age = fleet.Duration(time.Minute)
+	p := w.probe(t, func(o *Options) {
+		o.Conversations = w.tells(fleet.Conversation{Turns: 4}, 120, fleet.HookEvent{Event: fleet.HookFailure, Text: "authentication"})
+	})
+	if a := see(t, p)["codex@a"]; a.State == fleet.StateAuthLost || a.Turns.Or(0) != 4 {
+		t.Errorf("%s: %s", a.State, a.Reason)
+	}
+}
+
+// Conversations that cannot be read take nothing from what is seen otherwise, and are said.
+func TestConversationsThatCannotBeRead(t *testing.T) {
+	w := newWorld()
+	w.proc(10, 1, "claude")
+	w.pane("hand", 10).Title = "⠂ x"
+	p := w.probe(t, func(o *Options) {
+		o.Conversations = func(context.Context, []Conversing) (map[fleet.ProcessID]fleet.Conversation, error) {
+			return nil, errors.New("cannot read /home/dev/.claude/projects: permission denied")
+		}
+	})
+	if a := see(t, p)["hand"]; a.State != fleet.StateWorking || !strings.Contains(a.ContextUsed.Why(), "permission denied") {
+		t.Errorf("%s: %+v", a.State, a.ContextUsed)
+	}
+}
+
+// A conversation is asked for by the name that the newest hook gave it, else by that of its
+// record, and with the folder that the agent's environment names.
+func TestWhichConversationIsAskedFor(t *testing.T) {
+	w := newWorld()
+	w.proc(10, 1, "claude")
+	event := func(session string, ago int) fleet.HookEvent {
+		return fleet.HookEvent{ID: session, Process: id(10), Event: fleet.HookPrompt, Session: session, At: w.now.Add(-time.Duration(ago) * time.Second)}
+	}
+	var asked []Conversing
+	p := w.probe(t, func(o *Options) {
+		o.Hooks = func(context.Context) ([]fleet.HookEvent, error) {
+			return []fleet.HookEvent{event("new", 5), event("old", 50)}, nil
+		}
+		o.Homes = func(pid int, variable string) string { return "/accounts/" + variable }
+		o.Conversations = func(_ context.Context, c []Conversing) (map[fleet.ProcessID]fleet.Conversation, error) {
+			asked = c
+			return nil, nil
+		}
+	})
+	see(t, p)
+	if len(asked) != 1 || asked[0].Session != "new" || asked[0].CWD != "/work/a" || asked[0].Home != "/accounts/CLAUDE_CONFIG_DIR" || w.now.Wall.Sub(asked[0].Since) != 5*time.Hour {
+		t.Errorf("%+v", asked)
+	}
+}
+
+// The first prompt of an agent is acknowledged by its transcript, too.
+func TestAPromptIsAcknowledgedByTheTranscript(t *testing.T) {
+	if !tookPrompt([]fleet.HookEvent{{Event: fleet.HookPrompt, Source: fleet.UsageTranscript, Text: agent.PromptHash("mend it") + " mend it"}}, "mend it") {
+		t.Error("not known again")
+	}
+}
