@@ -68,7 +68,7 @@ func atlas() []row {
 		{pkg: "internal/doctor", may: "fleet nearest api", pure: true, why: "says what is wrong with the installation: rules that are checks, and what is looked at on demand only; of what was gathered, in the words of the published face"},
 		{pkg: "internal/server", may: "fleet nearest api control doctor ledger view hookwire recording", why: "HTTP over the ports it declares"},
 		{pkg: "internal/catalog", may: "fleet config rules agent ledger session session/process session/tmux " + clients + " " + stages + " observe/* act/* report/*", why: "the one list of what is built in: it knows the folders that it lists, and the clients that they share"},
-		{pkg: "internal/daemon", may: "fleet config api rules agent library nearest session sys/* store server control doctor observe/installation view hookwire ledger scenario simulate catalog loop report/journal report/terminal observe/agents observe/watch " + stages, why: "the composition root"},
+		{pkg: "internal/daemon", may: "fleet config api rules agent library nearest session sys/* store server control doctor observe/installation view hookwire ledger scenario simulate catalog loop report/journal report/terminal observe/agents observe/spending observe/watch " + stages, why: "the composition root"},
 		{pkg: "internal/mcp", may: "api", why: "what agents may say and ask, as a server of the Model Context Protocol: a client of the API as any other", not: "net net/http os/exec"},
 		{pkg: "internal/cli", may: "api config daemon mcp nearest", why: "one file a command; all else through the API; what was meant by a slip is nearest"},
 		{pkg: "internal/arch", why: "this"},

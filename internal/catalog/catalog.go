@@ -15,6 +15,7 @@ import (
 	"custos/internal/observe/agents"
 	forgeprobe "custos/internal/observe/forge"
 	"custos/internal/observe/processes"
+	"custos/internal/observe/spending"
 	"custos/internal/observe/transcripts"
 	"custos/internal/session/tmux"
 	"custos/internal/sys/host"
@@ -54,6 +55,8 @@ type World struct {
 	lately     *lately // Registered, for probes; nil: they read it each time
 	Hooks      func(ctx context.Context) ([]fleet.HookEvent, error)
 	HooksOf    func(ctx context.Context, key string, since fleet.Instant) ([]fleet.HookEvent, error)
+	// Spending opens the ledger of usage; nil, where there is none yet.
+	Spending func(ctx context.Context) (spending.Ledger, error)
 	// Runs returns the runs of formulas that are not over, or ended within a day.
 	Runs func(ctx context.Context) ([]fleet.Run, error)
 	// Named lists the work of other trackers that records of the ledger name.

@@ -22,6 +22,7 @@ import (
 	"custos/internal/observe/plugins"
 	"custos/internal/observe/self"
 	"custos/internal/observe/sessions"
+	"custos/internal/observe/spending"
 	"custos/internal/session"
 	"custos/internal/sys/git"
 	"custos/internal/sys/proc"
@@ -62,6 +63,7 @@ func probeMakers() []probeMaker {
 		{"", func(w *World) (observe.Probe, error) {
 			return checks.New(checks.Options{Gates: w.GateChecks, Now: w.Now, Getenv: w.Getenv})
 		}},
+		{"", newSpending},
 		{"", newSelf},
 	}
 }
@@ -213,6 +215,15 @@ func (w *World) whereAgentsStand() (dirs []string) {
 		}
 	}
 	return dirs
+}
+
+// newSpending adds up what models cost, for each budget.
+func newSpending(w *World) (observe.Probe, error) {
+	budgets, err := Budgets(w.Config)
+	if err != nil {
+		return nil, err
+	}
+	return spending.New(spending.Options{Budgets: budgets, Ledger: w.Spending, Now: w.Now})
 }
 
 func newSelf(w *World) (observe.Probe, error) {

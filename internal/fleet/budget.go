@@ -232,6 +232,7 @@ type SpendScope struct {
 	By      SpendBy   `json:"by"`
 	Of      string    `json:"of,omitempty"`      // a name or pattern; empty: each there is
 	Session bool      `json:"session,omitempty"` // of each agent the newest conversation alone
+	Hours   bool      `json:"hours,omitempty"`   // Minutes are wanted, too, which take longer to count
 	From    time.Time `json:"from,omitzero"`     // zero: all there was
 	At      time.Time `json:"at"`                // now: Recent is the hour before it
 }
@@ -247,13 +248,12 @@ type Spending struct {
 	Tokens    Tokens    `json:"tokens"`
 	MicroUSD  int64     `json:"micro_usd"`        // of the responses whose price is known
 	Minutes   int64     `json:"minutes"`          // in which it was answered, in steps of five
-	First     time.Time `json:"first,omitzero"`   // the oldest response
-	Last      time.Time `json:"last,omitzero"`    // the newest one
+	Last      time.Time `json:"last,omitzero"`    // the newest response, where that is of the last hour
 	Recent    []Spent   `json:"recent,omitempty"` // of the last hour, the oldest first; steps in which nothing was spent are left out
 }
 
 // SpendStep is how long one step of Spending.Recent is.
-const SpendStep = 5 * time.Minute
+const SpendStep = time.Minute
 
 // Spent is what was spent in one step of time.
 type Spent struct {

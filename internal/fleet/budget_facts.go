@@ -2,7 +2,6 @@ package fleet
 
 import (
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -72,7 +71,7 @@ type meter struct {
 	metric      SpendMetric
 	used, limit float64
 	blind       string // why more may be used
-	rate        float64
+	rate        Leaf[float64]
 }
 
 func (m meter) percent() float64 { return 100 * m.used / m.limit }
@@ -136,68 +135,41 @@ func (f *BudgetFacts) tell(m meter, s Spending, at Instant) {
 		f.Rate, f.TimeToLimit = Unknown[float64]("only money and tokens have a rate"), Unknown[Duration]("only money and tokens have a rate")
 		return
 	}
-	f.Rate = Known(m.rate / unit)
+	f.Rate = Unknown[float64](m.rate.Why())
+	if rate, known := m.rate.Get(); known {
+		f.Rate = Known(rate / unit)
+	}
 	f.TimeToLimit = m.timeToLimit(f.Ends, at)
 }
 
+// timeToLimit is when the limit is reached at its rate, unless its window ends before.
 func (m meter) timeToLimit(ends, at Instant) Leaf[Duration] {
-	switch left := m.limit - m.used; {
-	case left <= 0:
-		return Known(Duration(0))
-	case m.rate <= 0:
-		return Unknown[Duration]("nothing is spent now")
-	case left/m.rate > float64(longest/time.Hour):
-		return Unknown[Duration]("it is years away")
-	default:
-		d := time.Duration(left / m.rate * float64(time.Hour))
-		if !ends.IsZero() && d > ends.Since(at) {
-			return Unknown[Duration]("its window ends before")
-		}
-		return Known(Duration(d.Round(time.Minute)))
+	left := TimeToLimit(m.used, m.limit, m.rate)
+	if d, known := left.Get(); known && !ends.IsZero() && time.Duration(d) > ends.Since(at) {
+		return Unknown[Duration]("its window ends before")
 	}
+	return left
 }
 
-// rate is what is used in an hour: the median of the slopes between any two moments of
-// the last hour, so that one burst is no trend. What was spent for less than ten minutes has none.
-func (b *Budget) rate(m SpendMetric, s Spending, at time.Time) float64 {
-	from := at.Add(-time.Hour)
-	if s.First.After(from) {
-		from = s.First
+// rate is what is used in an hour, as of the last one.
+func (b *Budget) rate(m SpendMetric, s Spending, at time.Time) Leaf[float64] {
+	if len(s.Recent) == 0 {
+		return Known(0.0)
 	}
-	if at.Sub(from) < 2*SpendStep {
-		return 0
+	sum := 0.0
+	points := []SpendPoint{{At: s.Recent[0].At}}
+	for _, r := range s.Recent {
+		sum += b.stepOf(m, r)
+		points = append(points, SpendPoint{At: r.At.Add(SpendStep), Used: sum})
 	}
-	var sums []float64
-	for end := from; !end.After(at); end = end.Add(SpendStep) {
-		sum := 0.0
-		for _, r := range s.Recent {
-			if !r.At.Add(SpendStep / 2).After(end) {
-				sum += b.stepOf(m, r)
-			}
-		}
-		sums = append(sums, sum)
-	}
-	var slopes []float64
-	for i := range sums {
-		for j := i + 1; j < len(sums); j++ {
-			slopes = append(slopes, (sums[j]-sums[i])/float64(j-i))
-		}
-	}
-	if len(slopes) == 0 {
-		return 0
-	}
-	slices.Sort(slopes)
-	return slopes[len(slopes)/2] * float64(time.Hour/SpendStep)
+	return BurnRate(append(points, SpendPoint{At: at, Used: sum}))
 }
 
 func (b *Budget) stepOf(m SpendMetric, s Spent) float64 {
-	switch m {
-	case MetricUSD:
+	if m == MetricUSD {
 		return float64(s.MicroUSD)
-	case MetricTokens:
-		return float64(b.counted(s.Tokens))
 	}
-	return 0
+	return float64(b.counted(s.Tokens))
 }
 
 // unit is how many of what is counted are one of what people speak of.
