@@ -89,7 +89,7 @@ const meansTrouble HookMeans = "trouble"
 
 func (m HookMeans) check() error {
 	known := []fleet.HookName{fleet.HookSessionStart, fleet.HookSessionEnd, fleet.HookPrompt, fleet.HookToolBegin, fleet.HookToolEnd, fleet.HookPermission,
-		fleet.HookQuestion, fleet.HookAnswered, fleet.HookStop, fleet.HookFailure, fleet.HookCompact, fleet.HookNotice, fleet.HookStatus, fleet.HookName(meansTrouble)}
+		fleet.HookQuestion, fleet.HookAnswered, fleet.HookStop, fleet.HookRest, fleet.HookFailure, fleet.HookCompact, fleet.HookNotice, fleet.HookStatus, fleet.HookName(meansTrouble)}
 	if !slices.Contains(known, fleet.HookName(m)) {
 		return fmt.Errorf("means %q is no event; those that are: %v", m, known)
 	}

@@ -106,6 +106,10 @@ func TestParseHook(t *testing.T) {
 
 		{"qwen", "UserPromptSubmit", `{` + base + `"hook_event_name":"UserPromptSubmit","prompt":"say hi","submitted_prompt":"say hi"}`,
 			fleet.HookEvent{Event: fleet.HookPrompt, Session: "8eda28e5", Text: hi}},
+		// It says that a prompt was submitted for the result of a tool, too.
+		{"qwen", "UserPromptSubmit", `{` + base + `"prompt":""}`, fleet.HookEvent{Event: fleet.HookNotice, Session: "8eda28e5", Text: "UserPromptSubmit"}},
+		{"qwen", "Notification", `{` + base + `"message":"Qwen Code is waiting for your input","notification_type":"idle_prompt"}`,
+			fleet.HookEvent{Event: fleet.HookRest, Session: "8eda28e5", Text: "idle_prompt"}},
 		{"qwen", "PostToolUseFailure", `{` + base + `"tool_use_id":"call_1","tool_name":"run_shell_command","tool_input":{"command":"echo hi","description":"say hi"},"error":"no","is_interrupt":false}`,
 			fleet.HookEvent{Event: fleet.HookToolEnd, Session: "8eda28e5", Tool: "run_shell_command", CallID: "call_1", Args: "command=echo hi #644dbe38", Text: "failed"}},
 
@@ -340,7 +344,7 @@ func TestWrongHooksAreRefused(t *testing.T) {
 func TestHookEventsAreRead(t *testing.T) {
 	for _, kind := range hookKinds() {
 		for _, w := range hookMark(kind).asked() {
-			e, err := hooked().ParseHook(kind, w.Name, []byte(`{"tool_name":"Bash","trigger":"manual"}`))
+			e, err := hooked().ParseHook(kind, w.Name, []byte(`{"tool_name":"Bash","trigger":"manual","prompt":"x"}`))
 			if err != nil || e.Event == fleet.HookNotice && w.Means != HookMeans(fleet.HookNotice) {
 				t.Errorf("%s %s is listened to, and read as %q (%v)", kind, w.Name, e.Event, err)
 			}

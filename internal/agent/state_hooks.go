@@ -170,6 +170,8 @@ func (h *gathering) hear(e fleet.HookEvent) {
 	case fleet.HookStop:
 		h.over()
 		h.say(e, fleet.StateIdle, h.by+" that its turn has ended")
+	case fleet.HookRest:
+		h.rest(e)
 	case fleet.HookFailure:
 		h.over()
 		h.fail(e)
@@ -299,6 +301,16 @@ func (h *gathering) answered(e fleet.HookEvent) {
 	}
 	h.asks = request{}
 	h.say(e, fleet.StateWorking, "its hooks say that what it asked was answered")
+}
+
+// rest: the prompt is free. That ends a turn that a person broke off or refused, which
+// nothing else tells; a failure that ended it stays what it is.
+func (h *gathering) rest(e fleet.HookEvent) {
+	if h.told.State == fleet.StateRateLimited || h.told.State == fleet.StateAuthLost || h.told.State == fleet.StateContextHigh {
+		return
+	}
+	h.over()
+	h.say(e, fleet.StateIdle, "its hooks say that its prompt is free")
 }
 
 // fail reads the error that ended a turn, by the names that ParseHook gives

@@ -67,6 +67,11 @@ func TestHear(t *testing.T) {
 		"asks twice, and the first is answered": {[]string{"prompt", "tool-begin Bash 1", "tool-begin Bash 2", "permission Bash 1", "permission Bash 2", "answered - 1"}, "waiting", "Bash"},
 		"asks twice, and both are answered":     {[]string{"prompt", "tool-begin Bash 1", "tool-begin Bash 2", "permission Bash 1", "permission Bash 2", "answered - 1", "answered - 2"}, "working", "Bash"},
 		"is answered after the turn":            {[]string{"prompt", "tool-begin Bash 1", "permission Bash 1", "stop", "answered - 1"}, "idle", ""},
+		"refused, and its prompt is free":       {[]string{"prompt", "permission Bash", "rest"}, "idle", ""},
+		"broken off, and its prompt is free":    {[]string{"prompt", "tool-begin Bash 1", "rest"}, "idle", ""},
+		"a failure, and its prompt is free":     {[]string{"prompt", "failure rate_limit", "rest"}, "rate_limited", ""},
+		"its prompt is free, and a failure":     {[]string{"prompt", "rest", "failure authentication"}, "auth_lost", ""},
+		"nothing but that its prompt is free":   {[]string{"session-start", "rest"}, "idle", ""},
 		"question":                              {[]string{"prompt", "question"}, "waiting", ""},
 		"a reminder is no question":             {[]string{"prompt", "stop", "question"}, "idle", ""},
 		"rate limit":                            {[]string{"prompt", "failure rate_limit"}, "rate_limited", ""},
@@ -318,7 +323,7 @@ func drawEvents(t *rapid.T) []fleet.HookEvent {
 	one := rapid.Custom(func(t *rapid.T) fleet.HookEvent {
 		e := fleet.HookEvent{At: noon.Add(-time.Duration(rapid.IntRange(0, 7200).Draw(t, "ago")) * time.Second)}
 		e.Event = rapid.SampledFrom([]fleet.HookName{fleet.HookSessionStart, fleet.HookSessionEnd, fleet.HookPrompt, fleet.HookToolBegin,
-			fleet.HookToolEnd, fleet.HookPermission, fleet.HookQuestion, fleet.HookAnswered, fleet.HookStop, fleet.HookFailure, fleet.HookCompact, fleet.HookNotice}).Draw(t, "event")
+			fleet.HookToolEnd, fleet.HookPermission, fleet.HookQuestion, fleet.HookAnswered, fleet.HookRest, fleet.HookStop, fleet.HookFailure, fleet.HookCompact, fleet.HookNotice}).Draw(t, "event")
 		e.CallID = rapid.SampledFrom([]string{"", "1", "2"}).Draw(t, "call")
 		e.Tool = rapid.SampledFrom([]string{"", "Bash", "Read"}).Draw(t, "tool")
 		e.Text = rapid.SampledFrom([]string{"", "rate_limit", "authentication_failed", "x"}).Draw(t, "text")

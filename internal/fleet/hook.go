@@ -48,6 +48,7 @@ const (
 	HookQuestion     HookName = "question"   // it waits for an answer
 	HookAnswered     HookName = "answered"   // what it asked was answered, or taken back
 	HookStop         HookName = "stop"       // the turn ended
+	HookRest         HookName = "rest"       // its prompt is free, however the turn ended
 	HookFailure      HookName = "failure"    // the turn ended by an error: rate_limit, authentication, …
 	HookCompact      HookName = "compact"    // the context is about to be compacted
 	HookNotice       HookName = "notice"     // anything else it says

@@ -25,7 +25,7 @@ type signals struct {
 
 // events are those that a CLI tells.
 var events = []string{string(fleet.HookSessionStart), string(fleet.HookSessionEnd), string(fleet.HookPrompt), string(fleet.HookToolBegin), string(fleet.HookToolEnd),
-	string(fleet.HookPermission), string(fleet.HookQuestion), string(fleet.HookAnswered), string(fleet.HookStop), string(fleet.HookFailure), string(fleet.HookCompact), string(fleet.HookNotice),
+	string(fleet.HookPermission), string(fleet.HookQuestion), string(fleet.HookAnswered), string(fleet.HookStop), string(fleet.HookRest), string(fleet.HookFailure), string(fleet.HookCompact), string(fleet.HookNotice),
 	string(fleet.HookStatus), string(fleet.HookBeat)}
 
 // hook is an event that its CLI told.

@@ -81,7 +81,7 @@ func atWork(told []fleet.HookEvent) bool {
 		switch e.Event {
 		case fleet.HookPrompt, fleet.HookToolBegin, fleet.HookToolEnd, fleet.HookPermission, fleet.HookQuestion, fleet.HookAnswered, fleet.HookCompact:
 			return true
-		case fleet.HookStop, fleet.HookFailure, fleet.HookSessionStart, fleet.HookSessionEnd:
+		case fleet.HookStop, fleet.HookRest, fleet.HookFailure, fleet.HookSessionStart, fleet.HookSessionEnd:
 			return false
 		}
 	}
