@@ -77,6 +77,20 @@ func TestWhatIsTypedIsNotSpecial(t *testing.T) {
 	})
 }
 
+// What Claude Code 2.1.330 takes for something else: it ends at a mere "exit", and Enter behind
+// a backslash begins another line.
+func TestWhatIsSpecialToClaude(t *testing.T) {
+	for text, want := range map[string]string{
+		"exit": "> exit", "Quit now": "Quit now", " :q\n": "> :q", "!ls": "!ls", "/clear": "> /clear", "/tmp/x is full": "/tmp/x is full", "a\\": "a\\", "see @a.go": "see @a.go",
+		"# note": "# note", "- first": "- first", "exit the loop": "exit the loop",
+	} {
+		typed, _, err := kindOf(t, "claude").AsPrompt(text)
+		if err != nil || strings.Join(strings.Fields(typed), " ") != want || strings.HasSuffix(typed, "\\") || strings.HasPrefix(typed, "!") || strings.HasSuffix(typed, ".go") {
+			t.Errorf("%q is typed as %q (%v), want %q", text, typed, err, want)
+		}
+	}
+}
+
 func TestSpecialNeedsACure(t *testing.T) {
 	for text, words := range map[string]string{
 		`special = [{ says = "x", match = '^!' }]`:                              "one of prefix, suffix and refuse",
