@@ -1,7 +1,9 @@
 package cli
 
 import (
+	"context"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -17,13 +19,15 @@ func (a *app) answerCommand() *cobra.Command {
 		Long: `answer presses the key for one of the choices of the dialog that an agent shows:
 custos show NAME lists them. It goes to that very dialog: when another one stands
 there at the instant of answering, nothing is pressed. With --dialog it is the one
-with this hash; without, the one that is there now, which is shown.`,
+with this hash; without, the one that is there now, which is shown. One that asks
+and has not drawn its dialog yet is given a moment; with --wait, any agent that runs
+is given that long to show one.`,
 		Example: "  custos answer builder yes\n  custos answer builder no --dialog 3f2a9c",
 		Args:    cobra.ExactArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o := api.OrderRequest{Do: "answer", Agent: args[0], Text: args[1], Dialog: hash}
 			if hash == "" {
-				d, err := a.dialog(cmd, args[0], args[1])
+				d, err := a.dialog(cmd, args[0], args[1], f)
 				if err != nil {
 					return err
 				}
@@ -37,9 +41,39 @@ with this hash; without, the one that is there now, which is shown.`,
 	return c
 }
 
+// drawing is how long an agent that asks may take to draw what it asks: its hooks tell of it
+// before its screen does.
+const drawing = 5 * time.Second
+
+// drawn looks at an agent until it shows a dialog: for as long as was asked for, else only
+// for as long as one that asks may take to draw it.
+func drawn(ctx context.Context, wait time.Duration, asked bool, look func(context.Context) (api.AgentDetail, error)) (api.AgentDetail, error) {
+	for until := time.Now().Add(wait); ; {
+		v, err := look(ctx)
+		if err != nil || v.Dialog != nil {
+			return v, err
+		}
+		asks := v.Agent.State == "waiting" || v.Agent.State == "dialog"
+		if v.Agent.PID == 0 || !asked && !asks || !time.Now().Add(pollAgent).Before(until) {
+			return v, nil
+		}
+		if err := sleep(ctx, pollAgent); err != nil {
+			return v, err
+		}
+	}
+}
+
 // dialog finds the dialog an agent shows now, and checks that it has the choice.
-func (a *app) dialog(cmd *cobra.Command, name, choice string) (api.AgentDialog, error) {
-	v, err := a.agent(cmd.Context(), name)
+func (a *app) dialog(cmd *cobra.Command, name, choice string, f orderFlags) (api.AgentDialog, error) {
+	wait, err := waitOf(f.wait)
+	if err != nil {
+		return api.AgentDialog{}, err
+	}
+	asked := cmd.Flags().Changed("wait")
+	if !asked {
+		wait = drawing
+	}
+	v, err := drawn(cmd.Context(), wait, asked, func(ctx context.Context) (api.AgentDetail, error) { return a.agent(ctx, name) })
 	if err != nil {
 		return api.AgentDialog{}, err
 	}
