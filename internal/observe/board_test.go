@@ -920,6 +920,33 @@ func TestFloodOfEventsIsAFewLooks(t *testing.T) {
 	})
 }
 
+// A probe that is eased rests by what its looks take, and Spec.Rest at most.
+func TestAnEasedProbeRestsByWhatItsLooksTake(t *testing.T) {
+	for took, looks := range map[time.Duration]int{0: 100, 5 * time.Millisecond: 50, 50 * time.Millisecond: 5, time.Second: 5} {
+		synctest.Test(t, func(t *testing.T) {
+			eased := spec
+			eased.Rest, eased.Ease = 2*time.Second, 40
+			fake := &observetest.Fake{Of: eased}
+			fake.Do = func(ctx context.Context) (observe.Put, error) {
+				time.Sleep(took)
+				return sees("a")(ctx)
+			}
+			w := world{fake: fake, Board: observe.New(observe.Options{Probes: []observe.Probe{fake}, Now: clock()})}
+			w.run(t)
+			for range 1000 { // ten seconds of events
+				w.LookNow(fleet.PartExtra)
+				time.Sleep(10 * time.Millisecond)
+			}
+			n := fake.Looks()
+			time.Sleep(5 * time.Second) // the last look ends
+			synctest.Wait()
+			if n < looks*9/10 || n > looks*11/10+1 {
+				t.Errorf("%d looks of %v in 10 s, want about %d", n, took, looks)
+			}
+		})
+	}
+}
+
 // A probe that knows when what it saw ends looks again then, and not only by its clock,
 // whoever had it look; one that always says "at once" costs a few looks and no more.
 func TestALookIsDueWhenWhatWasSeenEnds(t *testing.T) {

@@ -146,7 +146,15 @@ func (e *entry) isAsked() (time.Duration, bool) {
 	if e.hurry || e.lately.IsZero() {
 		return 0, e.asked
 	}
-	return e.spec.Rest - time.Since(e.lately), e.asked
+	return e.rests() - time.Since(e.lately), e.asked
+}
+
+// rests is how long the probe rests: by what its last look took, where its Spec says so.
+func (e *entry) rests() time.Duration {
+	if e.spec.Ease == 0 {
+		return e.spec.Rest
+	}
+	return min(e.spec.Rest, max(soonest, time.Duration(e.spec.Ease)*e.took))
 }
 
 // soonest is the least time from a look to one that it brings about itself: a probe that

@@ -58,6 +58,10 @@ type Spec struct {
 	Every    time.Duration  // between two looks
 	Deadline time.Duration  // of one look; past it the part is stale, then unknown
 	Rest     time.Duration  // least time from the beginning of a look to one that an event asks for; events that come within it are one look
+	// Ease, when it is not 0, has it rest only so many times as long as its last look took,
+	// and Rest at most: a look that costs little is taken soon, and a flood of events
+	// never costs more than one part in Ease of a core.
+	Ease int
 }
 
 // Probe looks at one part of the world. Look may return a Put together with an

@@ -245,12 +245,16 @@ func (p *Probe) defaults() {
 
 // Spec is the probe's clock.
 func (p *Probe) Spec() observe.Spec {
-	return observe.Spec{Name: "agents", Part: fleet.PartAgents, Every: p.every, Deadline: 8 * time.Second, Rest: min(rest, p.every)}
+	return observe.Spec{Name: "agents", Part: fleet.PartAgents, Every: p.every, Deadline: 8 * time.Second, Rest: min(rest, p.every), Ease: ease}
 }
 
 // rest keeps a flood of events from being a flood of looks: one takes about
-// 50 ms of a core at 200 agents, process table and panes included.
-const rest = 2 * time.Second
+// 50 ms of a core at 200 agents, process table and panes included. With a few agents it
+// takes a few, and the next one is soon: people see within half a second what an event told.
+const (
+	rest = 2 * time.Second
+	ease = 40
+)
 
 // Again is when the oldest of those that are told to begin just now does so no more.
 func (p *Probe) Again() time.Duration {
