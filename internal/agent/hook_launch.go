@@ -47,6 +47,15 @@ func (k *Kinds) HookFiles(kind, hookBinary, runDir string) map[string][]byte {
 	return nil
 }
 
+// RootOnlyHooks is the file of LaunchHooks that a kind reads only where nobody but root
+// can have written it; "" for a kind that minds no such thing.
+func (k *Kinds) RootOnlyHooks(kind, runDir string) string {
+	if of, _ := k.Get(kind); of.Hooks.RootOnly {
+		return settingsFile(of, runDir)
+	}
+	return ""
+}
+
 func settingsFile(k Kind, runDir string) string { return path.Join(hookFiles(runDir), k.Name+".json") }
 
 // filler puts paths into the arguments and variables of a launch.

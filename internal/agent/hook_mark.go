@@ -48,6 +48,9 @@ type HooksMark struct {
 	Args      []string `toml:"args"`
 	Env       []string `toml:"env"`
 	EventArgs []string `toml:"event_args"`
+	// RootOnly: {file} is read only where root owns it and every folder above it, and
+	// nobody else can write there.
+	RootOnly bool `toml:"root_only"`
 	// Also is what the settings file of a launch says besides: members of a JSON object.
 	Also string `toml:"also"`
 

@@ -74,6 +74,9 @@ func State(s Signals) Verdict {
 	r := reading{Signals: s}
 	r.read()
 	v := r.fullness(r.begun(r.judge()))
+	if r.deaf() {
+		v.Reason += "; its hooks are ignored"
+	}
 	v.Signals = r.signals
 	return v
 }

@@ -24,6 +24,7 @@ import (
 	"custos/internal/observe/sessions"
 	"custos/internal/observe/spending"
 	"custos/internal/session"
+	"custos/internal/sys/files"
 	"custos/internal/sys/git"
 	"custos/internal/sys/proc"
 )
@@ -117,7 +118,7 @@ func newAgents(w *World) (observe.Probe, error) {
 		return nil, err
 	}
 	p, err := probe(w, "agents", agents.Options{Conversations: w.conversations, Homes: w.homeOf, Contracts: contracts, Kinds: w.Kinds, Procs: w.Table.Processes, Panes: w.Tmux.Panes, Screens: w.Tmux.Screens,
-		Recorded: w.Recorded, Registered: w.registeredLately, Lost: w.Lost, Hooks: w.Hooks, Exits: w.Own.Exit, ShimGone: w.Own.ShimGone, Launches: w.Own.launches, Shim: w.Own.shimOf, Said: w.Own.said, Stream: w.Own.stream, Judge: w.judges, Self: os.Getpid(), Marker: w.marker,
+		Recorded: w.Recorded, Registered: w.registeredLately, Lost: w.Lost, Hooks: w.Hooks, Deaf: w.deaf, Exits: w.Own.Exit, ShimGone: w.Own.ShimGone, Launches: w.Own.launches, Shim: w.Own.shimOf, Said: w.Own.said, Stream: w.Own.stream, Judge: w.judges, Self: os.Getpid(), Marker: w.marker,
 		Now: w.Now, Home: w.Config.Home}, agents.New)
 	if err != nil {
 		return nil, err
@@ -253,4 +254,12 @@ func programs(w *World) (out []observe.Probe, err error) {
 		out = append(out, p)
 	}
 	return out, nil
+}
+
+// deaf says why agents of a kind ignore the hooks that they are started with.
+func (w *World) deaf(kind string) string {
+	if file := w.Kinds.RootOnlyHooks(kind, w.Own.Run); file != "" {
+		return files.NotRoots(file)
+	}
+	return ""
 }

@@ -65,6 +65,10 @@ func sickInstallation() []sick {
 		{check: "databases open", state: "warn", why: "/s/db is not there, and was", command: "custos patrol", spoil: func(x patient) {
 			x.p.Amnesia, x.p.Lost, x.Installation.Store = true, "it is gone", StoreFacts{Path: "/s/db"}
 		}},
+		{check: "hooks installed", state: "warn", why: "gemini ignores the hooks that Custos starts it with, and its agents tell nothing by them: root does not own /run/x", command: "custos hooks install gemini", spoil: func(x patient) {
+			x.Installation.Hooks = append(x.Installation.Hooks, HookFacts{Kind: "gemini", Deaf: "root does not own /run/x"})
+			x.p.Registrations = append(x.p.Registrations, fleet.Registration{Name: "g", Kind: "gemini", Owner: fleet.OwnerCustos})
+		}},
 		{check: "hooks undone", state: "warn", why: "was changed since install", command: "", spoil: func(x patient) {
 			x.Installation.Hooks[0].Exact = false
 		}},

@@ -128,4 +128,5 @@ type HookFacts struct {
 	Hook    string // what they should call; "" when that is not there
 	Kept    bool   // the file as it was before install is kept beside it
 	Exact   bool   // uninstall would make exactly that file of it
+	Deaf    string // why agents ignore those that Custos starts them with; "" where nothing is known to keep them from it
 }

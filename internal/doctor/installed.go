@@ -2,6 +2,7 @@ package doctor
 
 import (
 	"cmp"
+	"slices"
 	"strings"
 
 	"custos/internal/fleet"
@@ -220,6 +221,9 @@ func judgeHooks(e *Examination) verdict {
 		if len(h.Events) > 0 {
 			installed = append(installed, h.Kind+" in "+h.File)
 		}
+		if h.Err == "" && h.ignored(e.Pass.Past.Registrations) {
+			return warn("%s ignores the hooks that Custos starts it with, and its agents tell nothing by them: %s", h.Kind, h.Deaf).by("custos", "hooks", "install", h.Kind)
+		}
 		return h.unread()
 	})
 	return worst(list, "%s", cmp.Or(strings.Join(installed, "; "), "in no settings: agents that Custos starts get theirs on the command line"))
@@ -227,6 +231,14 @@ func judgeHooks(e *Examination) verdict {
 
 func (h HookFacts) unread() verdict {
 	return when(h.Err != "", cannot("the settings of "+h.Kind+" cannot be read: "+h.Err))
+}
+
+// ignored: agents of the kind are started with hooks that they do not read, and read
+// none of ours elsewhere.
+func (h HookFacts) ignored(of []fleet.Registration) bool {
+	return h.Deaf != "" && len(h.Events) == 0 && slices.ContainsFunc(of, func(r fleet.Registration) bool {
+		return r.Kind == h.Kind && r.Owner == fleet.OwnerCustos && r.Desired != fleet.DesiredRetired
+	})
 }
 
 // Wrong is what is wrong with hooks of ours that stand in the settings; "" when

@@ -79,6 +79,9 @@ type Options struct {
 	// Homes returns the folder that a process's environment names for its kind's
 	// conversations, where there is one. It may be nil.
 	Homes func(pid int, variable string) string `toml:"-"`
+	// Deaf says why agents of a kind ignore the hooks that Custos starts them with; "" where
+	// nothing is known to keep them from those. It may be nil.
+	Deaf func(kind string) string `toml:"-"`
 	// Exits returns how an instance ended, as its shim wrote it down; nil while
 	// that is not known.
 	Exits func(instance string) *fleet.Exit `toml:"-"`

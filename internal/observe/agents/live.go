@@ -86,6 +86,9 @@ func (l *look) signals(r run, cpu fleet.Leaf[float64], told agent.Reported) agen
 	sig := agent.Signals{Kind: r.kind, OneShot: r.OneShot, Suspended: isHalted(r.Process),
 		Age: fleet.Known(r.Process.Age), CPU: cpu, Told: told, Now: l.now,
 		Hooked: r.reg != nil && r.reg.Owner == fleet.OwnerCustos}
+	if sig.Hooked && told.Last.IsZero() && l.o.Deaf != nil {
+		sig.Deaf = l.o.Deaf(r.kind.Name)
+	}
 	if reg, ok := l.registry[r.Process.ID]; ok {
 		sig.Registry = fleet.Known(reg)
 	}

@@ -1,6 +1,7 @@
 package agents
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -37,5 +38,29 @@ func TestTheYoungAreLookedAtAgainWhenTheyComeOfAge(t *testing.T) {
 	p := w.probe(t, nil)
 	if a, got := see(t, p)["work"], p.Again(); a.State != fleet.StateIdle || got != 0 {
 		t.Errorf("%s is told by its screen, and looked at again in %v", a.State, got)
+	}
+}
+
+// An agent whose CLI ignores the hooks it is started with is said to, and is not waited for.
+func TestIgnoredHooksAreSaid(t *testing.T) {
+	w, b := newWorld(), newLedger()
+	w.proc(10, 1, "gemini")
+	b.reg("one", 10)
+	w.pane("one", 10).Title = "◇  Ready (x)"
+	w.screens[w.panes[0].ID] = "▄▄▄▄▄▄▄▄▄▄▄▄\n >   Type your message or @path/to/file\n▀▀▀▀▀▀▀▀▀▀▀▀\n workspace\n ~/x"
+	for _, c := range []struct {
+		deaf, reason string
+	}{
+		{"root does not own /run/x", "its title says ◇ Ready, and its prompt is on the screen; its hooks are ignored"},
+		{"", "its title says ◇ Ready, and its prompt is on the screen"},
+	} {
+		a := see(t, w.probe(t, func(o *Options) {
+			b.options(o)
+			o.Deaf = func(kind string) string { return map[string]string{"gemini": c.deaf}[kind] }
+		}))["one"]
+		said := slices.ContainsFunc(a.Signals, func(s fleet.Signal) bool { return s.Says == "its hooks are ignored: "+c.deaf })
+		if a.State != fleet.StateIdle || a.Reason != c.reason || said != (c.deaf != "") {
+			t.Errorf("%q: %s (%s), said: %v", c.deaf, a.State, a.Reason, said)
+		}
 	}
 }

@@ -17,6 +17,7 @@ import (
 	"custos/internal/fleet"
 	"custos/internal/hookwire"
 	"custos/internal/store"
+	"custos/internal/sys/files"
 )
 
 // places looks at the folders and files of Custos, at its sockets, and at the
@@ -126,7 +127,11 @@ func (o Options) hookFacts() []doctor.HookFacts {
 		if below == "" {
 			continue
 		}
-		out = append(out, o.hooksIn(kind, filepath.Join(o.Config.Home, below)))
+		f := o.hooksIn(kind, filepath.Join(o.Config.Home, below))
+		if file := o.Kinds.RootOnlyHooks(kind, o.Config.RuntimeDir); file != "" {
+			f.Deaf = files.NotRoots(file)
+		}
+		out = append(out, f)
 	}
 	return out
 }
