@@ -163,9 +163,13 @@ func pluginHead(k Kind) string {
 
 // pluginText is the plugin, with the paths that it calls.
 func pluginText(k Kind, hookBinary, runDir string) []byte {
-	text, err := plugins.ReadFile("hooks/" + k.Hooks.Plugin)
-	if err != nil {
-		return nil // finishHooks has seen it
+	var text strings.Builder
+	for _, name := range []string{"tell.js", k.Hooks.Plugin} {
+		part, err := plugins.ReadFile("hooks/" + name)
+		if err != nil {
+			return nil // finishHooks has seen it
+		}
+		text.Write(part)
 	}
-	return []byte(strings.NewReplacer("__HOOK__", quoted(hookBinary), "__RUN__", quoted(runDir), "__KIND__", quoted(k.Name)).Replace(string(text)))
+	return []byte(strings.NewReplacer("__HOOK__", quoted(hookBinary), "__RUN__", quoted(runDir), "__KIND__", quoted(k.Name)).Replace(text.String()))
 }

@@ -40,6 +40,44 @@ func played(t *testing.T, kind, script string) []string {
 	return strings.Split(strings.TrimSpace(string(told)), "\n")
 }
 
+// TestPiExtensionTells what its own events say: a prompt as the model gets it, tools, an end
+// by an error once it will not try again, and a limit at once.
+func TestPiExtensionTells(t *testing.T) {
+	told := played(t, "pi", `
+import custos from "./plugin.mjs";
+const on = {};
+custos({ on: (name, f) => { on[name] = f; return () => {}; } });
+const ctx = { sessionManager: { getSessionId: () => "s" } };
+on.session_start({ reason: "startup" }, ctx);
+on.message_start({ message: { role: "user", content: [{ type: "text", text: "go on" }] } }, ctx);
+on.message_start({ message: { role: "assistant", content: [] } }, ctx);
+on.tool_execution_start({ toolName: "bash", toolCallId: "c1", args: { command: "ls" } }, ctx);
+on.tool_execution_end({ toolName: "bash", toolCallId: "c1", isError: true }, ctx);
+on.agent_end({ messages: [{ role: "assistant", stopReason: "error", errorMessage: "429 Rate limit" }] }, ctx);
+on.agent_end({ messages: [{ role: "assistant", stopReason: "error", errorMessage: "401 Unauthorized" }] }, ctx);
+on.agent_settled({}, ctx);
+on.agent_end({ messages: [{ role: "assistant", stopReason: "stop" }] }, ctx);
+on.agent_settled({}, ctx);
+await on.session_shutdown({ reason: "quit" }, ctx);
+`)
+	want := []string{
+		"session-start  startup", "prompt  " + PromptHash("go on") + " go on", "tool-begin bash ", "tool-end bash failed",
+		"failure  rate_limit", "failure  authentication", "failure  authentication", "stop  ", "session-end  quit",
+	}
+	var got []string
+	for _, line := range told {
+		name, payload, _ := strings.Cut(line, " ")
+		e, err := hooked().ParseHook("pi", name, []byte(payload))
+		if err != nil || e.Session != "s" {
+			t.Errorf("%s: %+v %v", line, e, err)
+		}
+		got = append(got, string(e.Event)+" "+e.Tool+" "+e.Text)
+	}
+	if strings.Join(got, "\n") != strings.Join(want, "\n") {
+		t.Errorf("told\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+}
+
 // TestOpencodePluginTellsWhatWasAnswered: an answer names a request only, and the
 // call that it was about is told beside it.
 func TestOpencodePluginTellsWhatWasAnswered(t *testing.T) {
