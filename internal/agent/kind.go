@@ -102,6 +102,9 @@ type TranscriptMark struct {
 	Env  string `toml:"env"`
 	// Files are globs below it: each of * ? [a-z] within one part of the path.
 	Files []string `toml:"files"`
+	// Folder is the name of a file, in a folder above a conversation's, that holds the path of
+	// the folder in which it is held; empty where the conversation itself tells.
+	Folder string `toml:"folder"`
 	// Language is how they are written; see ReadTranscript.
 	Language string `toml:"language"`
 }
@@ -114,6 +117,9 @@ func (k *Kind) finishTranscripts() error {
 	}
 	if _, ok := transcriptReaders()[m.Language]; !ok {
 		return fmt.Errorf("transcripts.language %q is not known: want one of %s", m.Language, strings.Join(slices.Sorted(maps.Keys(transcriptReaders())), ", "))
+	}
+	if strings.Contains(m.Folder, "/") {
+		return fmt.Errorf("transcripts.folder %q is no name of a file: want one without /", m.Folder)
 	}
 	for _, path := range append([]string{m.Home}, m.Files...) {
 		if path == "" || strings.HasPrefix(path, "/") || slices.Contains(strings.Split(path, "/"), "..") || strings.Contains(path, "**") {

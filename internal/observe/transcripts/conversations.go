@@ -24,6 +24,9 @@ const (
 	// relistEvery while none is.
 	searchEvery = 2 * time.Second
 	relistEvery = time.Minute
+	// named is how much of a conversation's name its file's has at least: that of gemini has
+	// no more.
+	named = 8
 	// startSlack is how much earlier than its process a conversation may seem to begin: file
 	// systems have coarse clocks.
 	startSlack = 2 * time.Second
@@ -167,15 +170,16 @@ func alone(w Wanted, all []Wanted) bool {
 
 // named finds a conversation by its name, which is part of its file's.
 func (c *Conversations) named(w Wanted) (*followed, error) {
-	if len(w.Session) < 8 {
+	if len(w.Session) < named {
 		return nil, nil
 	}
 	for _, f := range c.found {
-		if f.kind != w.Kind || !strings.Contains(filepath.Base(f.path), w.Session) {
+		name := filepath.Base(f.path)
+		if f.kind != w.Kind || !strings.Contains(name, w.Session[:named]) {
 			continue
 		}
 		at, err := c.read(f)
-		if err != nil || at != nil && !at.t.Side() {
+		if err != nil || at != nil && !at.t.Side() && (strings.Contains(name, w.Session) || at.t.Conversation().Session == w.Session) {
 			return at, err
 		}
 	}

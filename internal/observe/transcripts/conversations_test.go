@@ -230,3 +230,29 @@ func TestAFolderThatCannotBeRead(t *testing.T) {
 		t.Errorf("%+v, %v", got, err)
 	}
 }
+
+// The files of other kinds: Qwen Code's and pi's are named as claude's are; those of Gemini end in
+// the beginning of a conversation's name, and a file above them says where they are held.
+func TestConversationsOfOtherKinds(t *testing.T) {
+	for _, c := range []struct{ kind, session, file, recorded, cwd string }{
+		{"gemini", "11111111-2222-4333-8444-555555555555", ".gemini/tmp/p/chats/session-2026-11-23T21-11-11111111.jsonl", "gemini-0.61.0-headless", "/home/dev/project"},
+		{"qwen", "6adf0649-251a-4c91-b68d-d1c07000806b", ".qwen/projects/-p/chats/6adf0649-251a-4c91-b68d-d1c07000806b.jsonl", "qwen-0.24.4-headless", "/home/dev/project"},
+		{"pi", "01a20a3b-86f5-7424-8e0b-6b6261678bdd", ".pi/agent/sessions/--p--/2026-11-23T21-06-43-061Z_01a20a3b-86f5-7424-8e0b-6b6261678bdd.jsonl", "pi-0.73.1-tool", "/home/dev/project"},
+	} {
+		w := newWorld(t)
+		w.put(".gemini/tmp/p/.project_root", []byte("/home/dev/project"))
+		w.put(".gemini/tmp/p/chats/session-2026-11-23T21-10-11111111.jsonl", []byte(`{"sessionId":"11111111-9999","startTime":"2026-11-23T21:10:01.775Z","kind":"main"}`+"\n"))
+		w.put(c.file, w.recorded(c.recorded)...)
+		all, err := NewConversations(w.options())
+		if err != nil {
+			t.Fatal(err)
+		}
+		id := fleet.ProcessID{PID: 7}
+		for _, wanted := range []Wanted{{Process: id, Kind: c.kind, Session: c.session}, {Process: id, Kind: c.kind, CWD: c.cwd}} {
+			known, err := all.Of(context.Background(), []Wanted{wanted})
+			if conv := known[id]; err != nil || conv.Session != c.session || conv.CWD != c.cwd || conv.Turns == 0 {
+				t.Errorf("%s by %+v: %+v, %v", c.kind, wanted, conv, err)
+			}
+		}
+	}
+}

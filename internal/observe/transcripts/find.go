@@ -44,6 +44,7 @@ type Options struct {
 // file is a transcript that was found.
 type file struct {
 	kind, language, path string
+	folder               string // see agent.TranscriptMark
 	info                 files.Info
 }
 
@@ -113,7 +114,7 @@ func (f *finder) find(ctx context.Context, k agent.Kind, more ...string) (found 
 		}
 		for _, path := range paths {
 			if info, err := files.Lstat(path); err == nil {
-				found = append(found, file{kind: k.Name, language: k.Transcripts.Language, path: path, info: info})
+				found = append(found, file{kind: k.Name, language: k.Transcripts.Language, folder: k.Transcripts.Folder, path: path, info: info})
 			} else if !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, files.ErrNotRegular) {
 				errs = append(errs, err)
 			}

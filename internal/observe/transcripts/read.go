@@ -3,8 +3,12 @@ package transcripts
 import (
 	"errors"
 	"io/fs"
+	"path/filepath"
+	"strings"
 
 	"custos/internal/agent"
+	"custos/internal/fleet"
+	"custos/internal/sys/files"
 	"custos/internal/sys/tail"
 )
 
@@ -28,7 +32,28 @@ func prime(f file, before int64) (*agent.Transcript, tail.Place, error) {
 		}
 	}
 	r, err := entries(f, from, tail.Limits{}, before, func(e agent.TranscriptEntry) { t.Take(e) })
+	if cwd := heldIn(f); cwd != "" {
+		t.About(agent.TranscriptEntry{CWD: cwd, Side: t.Side()})
+	}
 	return t, r.Next, err
+}
+
+// mostPath is more than any path has, in bytes.
+const mostPath = 4096
+
+// heldIn is the folder in which a conversation is held, where a file above it says so.
+func heldIn(f file) string {
+	if f.folder == "" {
+		return ""
+	}
+	dir := filepath.Dir(f.path)
+	for range 3 {
+		dir = filepath.Dir(dir)
+		if text, err := files.Read(filepath.Join(dir, f.folder), mostPath); err == nil {
+			return fleet.Path(strings.TrimRight(string(text), "\n"))
+		}
+	}
+	return ""
 }
 
 // entries gives what the lines tell that begin before an offset. A line that cannot be read
