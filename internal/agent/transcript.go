@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"time"
 
@@ -81,6 +82,21 @@ func ReadTranscript(language string, line []byte) ([]TranscriptEntry, error) {
 		return nil, fmt.Errorf("cannot read a line of a transcript of %s: %w", language, err)
 	}
 	return entries, nil
+}
+
+// Spends says whether a line may tell of tokens, or of whose they are: a quick look, so that
+// the others need not be taken apart by who counts.
+func Spends(language string, line []byte) bool {
+	var signs []string
+	switch language {
+	case "claude":
+		signs = []string{`"usage"`}
+	case "codex":
+		signs = []string{`"token_usage_record"`, `"token_count"`, `"session_meta"`, `"turn_context"`}
+	default:
+		return true
+	}
+	return slices.ContainsFunc(signs, func(sign string) bool { return bytes.Contains(line, []byte(sign)) })
 }
 
 // transcriptEntry returns an entry of which nothing is known but what it is.

@@ -22,6 +22,9 @@ func prime(f file, before int64) (*agent.Transcript, tail.Place, error) {
 	size := min(f.info.Size, before)
 	t := agent.NewTranscript(f.kind, f.language, f.path, size <= window)
 	from := tail.Place{}
+	if size == 0 {
+		return t, from, nil
+	}
 	if size > window {
 		if _, err := entries(f, from, tail.Limits{Bytes: 1}, before, t.About); err != nil {
 			return nil, from, err

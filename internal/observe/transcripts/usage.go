@@ -1,0 +1,259 @@
+package transcripts
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"custos/internal/agent"
+	"custos/internal/fleet"
+	"custos/internal/sys/tail"
+)
+
+const (
+	// batch is how many responses are written down together, at least.
+	batch = 1000
+	// chunk is how many bytes of a file are read before what they told may be written down.
+	chunk = 4 << 20
+)
+
+// Ledger is where is written down what responses used, and how far files were read.
+type Ledger interface {
+	AddUsage(ctx context.Context, rows []fleet.Usage, cursors []fleet.UsageCursor) error
+	UsageCursors(ctx context.Context) ([]fleet.UsageCursor, error)
+}
+
+// Usage reads what responses used from all transcripts, each line once, and writes it down
+// with how far it read: what is read twice after a crash is known by its key. It is for one
+// goroutine.
+type Usage struct {
+	finder *finder
+	ledger Ledger
+	// own says whose a response is, and price what it cost.
+	own, price func(fleet.Usage) fleet.Usage
+
+	known map[inode]*counted
+	rows  map[string]fleet.Usage // read, and not written down yet
+	ends  map[inode]fleet.UsageCursor
+
+	mu      sync.Mutex
+	trouble string
+}
+
+// inode is a file, whatever its name is.
+type inode struct{ device, inode uint64 }
+
+// counted is a file whose responses are written down.
+type counted struct {
+	place   tail.Place
+	size    int64
+	changed int64
+	t       *agent.Transcript // nil until it is read on
+}
+
+// Counted says what one reading found.
+type Counted struct {
+	Files   int // that were read on
+	Rows    int // responses, each as often as it was told of anew
+	Skipped int // lines that are too long to be read
+	Broken  int // lines that could not be read
+}
+
+// NewUsage checks the options. Own and price fill in whose a response is and what it cost;
+// each may be nil.
+func NewUsage(o Options, ledger Ledger, own, price func(fleet.Usage) fleet.Usage) (*Usage, error) {
+	f, err := newFinder(o)
+	if err == nil && ledger == nil {
+		err = errors.New("cannot count what models used: there is no ledger")
+	}
+	same := func(u fleet.Usage) fleet.Usage { return u }
+	if own == nil {
+		own = same
+	}
+	if price == nil {
+		price = same
+	}
+	return &Usage{finder: f, ledger: ledger, own: own, price: price, rows: map[string]fleet.Usage{}, ends: map[inode]fleet.UsageCursor{}}, err
+}
+
+// Trouble says why not all could be read at the last reading; "" when all was.
+func (u *Usage) Trouble() string {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	return u.trouble
+}
+
+// Read reads what was written since in all transcripts. A file that cannot be read keeps
+// no other from it; the error names it.
+func (u *Usage) Read(ctx context.Context) (n Counted, err error) {
+	defer func() {
+		u.mu.Lock()
+		defer u.mu.Unlock()
+		if u.trouble = ""; err != nil {
+			u.trouble = fleet.Line(err.Error(), 300)
+		}
+	}()
+	if err := u.recall(ctx); err != nil {
+		return n, err
+	}
+	found, err := u.finder.all(ctx)
+	errs := []error{err}
+	present := make(map[inode]bool, len(found))
+	for _, f := range found {
+		at := inode{f.info.Device, f.info.Inode}
+		present[at] = true
+		if err := u.file(ctx, f, at, &n); err != nil && !vanished(err) {
+			errs = append(errs, err)
+		}
+		if ctx.Err() != nil || u.known == nil {
+			return n, joined(append(errs, ctx.Err()))
+		}
+	}
+	if errs = append(errs, u.write(ctx)); err == nil {
+		u.forget(present)
+	}
+	return n, joined(errs)
+}
+
+// mostErrors are named; of more it is said how many there are.
+const mostErrors = 3
+
+func joined(errs []error) error {
+	var some []error
+	more := 0
+	for _, err := range errs {
+		switch {
+		case err == nil:
+		case len(some) < mostErrors:
+			some = append(some, err)
+		default:
+			more++
+		}
+	}
+	if more > 0 {
+		some = append(some, fmt.Errorf("and %s more", fleet.Counted(more, "file")))
+	}
+	return errors.Join(some...)
+}
+
+// recall reads once how far files were read before.
+func (u *Usage) recall(ctx context.Context) error {
+	if u.known != nil {
+		return nil
+	}
+	cursors, err := u.ledger.UsageCursors(ctx)
+	if err != nil {
+		return err
+	}
+	u.known = make(map[inode]*counted, len(cursors))
+	for _, c := range cursors {
+		u.known[inode{c.Device, c.Inode}] = &counted{size: -1, place: tail.Place{Device: c.Device, Inode: c.Inode, Offset: c.Offset}}
+	}
+	return nil
+}
+
+// forget drops the files that are there no more, where all were listed.
+func (u *Usage) forget(present map[inode]bool) {
+	for at := range u.known {
+		if !present[at] {
+			delete(u.known, at)
+		}
+	}
+}
+
+// file reads on in one file, when it was written to.
+func (u *Usage) file(ctx context.Context, f file, at inode, n *Counted) error {
+	c := u.known[at]
+	if c == nil {
+		c = &counted{size: -1, place: tail.Place{Device: at.device, Inode: at.inode}}
+		u.known[at] = c
+	}
+	if c.size == f.info.Size && c.changed == f.info.MTime || c.size < 0 && c.place.Offset == f.info.Size {
+		c.size, c.changed = f.info.Size, f.info.MTime
+		return nil
+	}
+	n.Files++
+	for {
+		more, err := u.further(f, at, c, n)
+		if err != nil {
+			return err
+		}
+		if len(u.rows) >= batch {
+			if err := u.write(ctx); err != nil {
+				return err
+			}
+		}
+		if !more || ctx.Err() != nil {
+			c.size, c.changed = f.info.Size, f.info.MTime
+			return ctx.Err()
+		}
+	}
+}
+
+// further reads a chunk of a file.
+func (u *Usage) further(f file, at inode, c *counted, n *Counted) (more bool, err error) {
+	if c.t == nil {
+		if c.t, _, err = prime(f, c.place.Offset); err != nil {
+			return false, err
+		}
+	}
+	took, began := c.t, c.place.Offset
+	r, err := tail.Read(f.path, c.place, tail.Limits{Bytes: chunk}, func(offset int64, line []byte) {
+		if offset < began && took == c.t { // it was cut or written over, and is read from its beginning
+			took = agent.NewTranscript(f.kind, f.language, f.path, true)
+		}
+		if !agent.Spends(f.language, line) {
+			return
+		}
+		entries, err := agent.ReadTranscript(f.language, line)
+		if err != nil {
+			n.Broken++
+		}
+		for _, e := range entries {
+			if row, ok := took.Take(e); ok {
+				n.Rows++
+				u.take(row)
+			}
+		}
+	})
+	if err != nil {
+		return false, err
+	}
+	n.Skipped += r.Skipped
+	if c.place, c.t = r.Next, took; r.Next.Offset != began || r.Anew {
+		u.ends[at] = fleet.UsageCursor{Path: fleet.Path(f.path), Device: at.device, Inode: at.inode, Offset: r.Next.Offset}
+	}
+	return r.More, nil
+}
+
+// take keeps a response until it is written down, with the most tokens that were told of it.
+func (u *Usage) take(row fleet.Usage) {
+	if before, ok := u.rows[row.Key]; !ok || row.Tokens.All() >= before.Tokens.All() {
+		u.rows[row.Key] = row
+	}
+}
+
+// write writes down what was read. What could not be is read again from where the ledger
+// knows of.
+func (u *Usage) write(ctx context.Context) error {
+	if len(u.rows)+len(u.ends) == 0 {
+		return nil
+	}
+	rows := make([]fleet.Usage, 0, len(u.rows))
+	for _, row := range u.rows {
+		rows = append(rows, u.price(u.own(row)))
+	}
+	cursors := make([]fleet.UsageCursor, 0, len(u.ends))
+	for _, c := range u.ends {
+		cursors = append(cursors, c)
+	}
+	err := u.ledger.AddUsage(ctx, rows, cursors)
+	clear(u.rows)
+	clear(u.ends)
+	if err != nil {
+		u.known = nil
+		return fmt.Errorf("cannot write down what models used: %w", err)
+	}
+	return nil
+}

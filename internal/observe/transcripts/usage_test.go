@@ -1,0 +1,293 @@
+package transcripts
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"custos/internal/fleet"
+
+	"pgregory.net/rapid"
+)
+
+// ledger keeps what is written down, as the database does, and may die before or after it
+// has.
+type ledger struct {
+	rows    map[string]fleet.Usage
+	cursors map[string]fleet.UsageCursor
+	writes  int
+	dies    func(write int) (before, after bool)
+}
+
+func newLedger() *ledger {
+	return &ledger{rows: map[string]fleet.Usage{}, cursors: map[string]fleet.UsageCursor{}}
+}
+
+var errDead = errors.New("killed")
+
+func (l *ledger) AddUsage(_ context.Context, rows []fleet.Usage, cursors []fleet.UsageCursor) error {
+	l.writes++
+	var before, after bool
+	if l.dies != nil {
+		before, after = l.dies(l.writes)
+	}
+	if before {
+		return errDead
+	}
+	for _, r := range rows {
+		if r.Tokens.All() >= l.rows[r.Key].Tokens.All() {
+			l.rows[r.Key] = r
+		}
+	}
+	for _, c := range cursors {
+		l.cursors[fmt.Sprint(c.Device, c.Inode)] = c
+	}
+	if after {
+		return errDead
+	}
+	return nil
+}
+
+func (l *ledger) UsageCursors(context.Context) (list []fleet.UsageCursor, err error) {
+	for _, c := range l.cursors {
+		list = append(list, c)
+	}
+	return list, nil
+}
+
+func (l *ledger) sum() (sum fleet.Tokens) {
+	for _, r := range l.rows {
+		sum = sum.Add(r.Tokens)
+	}
+	return sum
+}
+
+func (w *world) usage(l *ledger) *Usage {
+	w.t.Helper()
+	u, err := NewUsage(w.options(), l, nil, nil)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return u
+}
+
+func (w *world) counts(u *Usage) Counted {
+	w.t.Helper()
+	n, err := u.Read(context.Background())
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return n
+}
+
+// Real conversations, with one that was forked from another and a sub-agent: each response
+// counts once, and what was counted is not read again, by this reader or the next one.
+func TestEachResponseIsCountedOnce(t *testing.T) {
+	w, l := newWorld(t), newLedger()
+	w.put(claudeFile, w.recorded("claude-2.1.330-headless")...)
+	w.put(".claude/projects/-home-dev-project/5228af1e.jsonl", w.recorded("claude-2.1.330-forked")...)
+	w.put(".claude/projects/-home-dev-project/5228af1e/subagents/agent-a.jsonl", w.recorded("claude-2.1.330-subagent")...)
+	w.put(codexFile, w.recorded("codex-0.169.0-headless")...)
+	u := w.usage(l)
+	n := w.counts(u)
+	want := fleet.Tokens{}
+	for i := int64(1); i <= 9; i++ { // the mock's own account
+		want = want.Add(fleet.Tokens{Input: 3 + i, CacheRead: 2000 + i, CacheWrite5m: 1000, CacheWrite1h: 500, Output: 50 + i})
+	}
+	for i := int64(1); i <= 3; i++ {
+		want = want.Add(fleet.Tokens{Input: 1000 + i, CacheRead: 2000, Output: 100 + i, Reasoning: 40})
+	}
+	if len(l.rows) != 12 || l.sum() != want || n.Files != 4 {
+		t.Errorf("%d rows of %+v, %+v, want %+v", len(l.rows), n, l.sum(), want)
+	}
+	if r := l.rows["claude:msg_mock0006"]; !r.Side || r.Session == "" || r.Model != "claude-opus-5-5" || r.CWD != "/home/dev/project" {
+		t.Errorf("%+v", r)
+	}
+	if r := l.rows["codex:resp_mock0002"]; r.Model != "mock-model" || r.Session != "01a20a43-4a9e-7122-9411-d62e730ba96f" || r.CWD != "/home/dev/project" {
+		t.Errorf("%+v", r)
+	}
+	for _, again := range []*Usage{u, w.usage(l)} {
+		if n := w.counts(again); n != (Counted{}) {
+			t.Errorf("read again: %+v", n)
+		}
+	}
+}
+
+// A reader that begins in the middle of a file knows of what conversation, and of what model,
+// the rest of it is.
+func TestTheMiddleOfAFile(t *testing.T) {
+	w, l := newWorld(t), newLedger()
+	lines := w.recorded("codex-0.169.0-headless")
+	w.put(codexFile, lines[:9]...)
+	w.counts(w.usage(l))
+	w.put(codexFile, lines[9:]...)
+	w.counts(w.usage(l))
+	if len(l.rows) != 3 {
+		t.Errorf("%d rows", len(l.rows))
+	}
+	for key, r := range l.rows {
+		if r.Session != "01a20a43-4a9e-7122-9411-d62e730ba96f" || r.Model != "mock-model" || r.CWD != "/home/dev/project" {
+			t.Errorf("%s: %+v", key, r)
+		}
+	}
+}
+
+// A file that is written over, or replaced, is read from its beginning, and a line in two
+// pieces once.
+func TestAFileThatIsAnotherOne(t *testing.T) {
+	w, l := newWorld(t), newLedger()
+	lines := w.recorded("claude-2.1.330-headless")
+	path := w.put(claudeFile, bytes.Join(lines, nil)[:9000])
+	u := w.usage(l)
+	w.counts(u)
+	w.put(claudeFile, bytes.Join(lines, nil)[9000:])
+	w.counts(u)
+	if len(l.rows) != 3 {
+		t.Errorf("in two pieces: %d rows", len(l.rows))
+	}
+	other := w.recorded("claude-2.1.330-subagent")
+	if err := os.WriteFile(path, bytes.Join(other, nil)[:8000], 0o600); err != nil {
+		t.Fatal(err)
+	}
+	w.counts(u)
+	if err := os.WriteFile(path+".new", bytes.Join(other, nil), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Rename(path+".new", path); err != nil {
+		t.Fatal(err)
+	}
+	w.counts(u)
+	if len(l.rows) != 6 {
+		t.Errorf("%d rows", len(l.rows))
+	}
+}
+
+// Killed at any moment, before or after anything is written down, while files grow: in the
+// end each response is counted once, and none is missing.
+func TestKilledAnywhereNothingIsCountedTwiceOrLost(t *testing.T) {
+	recordings := [][][]byte{}
+	for _, name := range []string{"claude-2.1.330-headless", "claude-2.1.330-subagent", "claude-2.1.330-forked"} {
+		recordings = append(recordings, newWorld(t).recorded(name))
+	}
+	var want fleet.Tokens
+	for i := int64(1); i <= 9; i++ {
+		want = want.Add(fleet.Tokens{Input: 3 + i, CacheRead: 2000 + i, CacheWrite5m: 1000, CacheWrite1h: 500, Output: 50 + i})
+	}
+	rapid.Check(t, func(rt *rapid.T) {
+		w, l := newWorld(t), newLedger()
+		l.dies = func(int) (bool, bool) { return rapid.Bool().Draw(rt, "before"), rapid.Bool().Draw(rt, "after") }
+		at := make([]int, len(recordings))
+		u := w.usage(l)
+		for range rapid.IntRange(1, 12).Draw(rt, "steps") {
+			i := rapid.IntRange(0, len(recordings)-1).Draw(rt, "file")
+			text := bytes.Join(recordings[i], nil)
+			n := min(len(text), at[i]+rapid.IntRange(0, 6000).Draw(rt, "bytes"))
+			w.put(fmt.Sprintf(".claude/projects/p/%d.jsonl", i), text[at[i]:n])
+			at[i] = n
+			if rapid.Bool().Draw(rt, "killed") {
+				u = w.usage(l)
+			}
+			_, _ = u.Read(context.Background()) // it may have been killed
+		}
+		for i := range recordings {
+			w.put(fmt.Sprintf(".claude/projects/p/%d.jsonl", i), bytes.Join(recordings[i], nil)[at[i]:])
+		}
+		l.dies = nil
+		w.counts(w.usage(l))
+		if len(l.rows) != 9 || l.sum() != want {
+			rt.Errorf("%d rows, %+v, want %+v", len(l.rows), l.sum(), want)
+		}
+		w.counts(u)
+		if l.sum() != want {
+			rt.Errorf("by the old reader: %+v, want %+v", l.sum(), want)
+		}
+	})
+}
+
+// What cannot be read keeps nothing else from being read, and is said.
+func TestTroubleIsSaid(t *testing.T) {
+	w, l := newWorld(t), newLedger()
+	w.put(claudeFile, w.recorded("claude-2.1.330-headless")...)
+	if err := os.Symlink("/dev/zero", filepath.Join(w.home, ".claude/projects/-home-dev-project/link.jsonl")); err != nil {
+		t.Fatal(err)
+	}
+	w.put(".claude/projects/-home-dev-project/broken.jsonl", []byte("{\"type\":\"assistant\",\"message\":{\"usage\"\n\x00\x00\n"))
+	u := w.usage(l)
+	if n := w.counts(u); len(l.rows) != 3 || n.Broken != 1 || u.Trouble() != "" {
+		t.Errorf("%d rows, %+v, %q", len(l.rows), n, u.Trouble())
+	}
+	l.dies = func(int) (bool, bool) { return true, false }
+	w.put(".claude/projects/p/x.jsonl", w.recorded("claude-2.1.330-subagent")...)
+	if _, err := u.Read(context.Background()); !errors.Is(err, errDead) || u.Trouble() == "" {
+		t.Errorf("%v, %q", err, u.Trouble())
+	}
+	l.dies = nil
+	if w.counts(u); len(l.rows) != 6 || u.Trouble() != "" {
+		t.Errorf("%d rows, %q", len(l.rows), u.Trouble())
+	}
+}
+
+// corpus writes files of a year of many agents, with so many responses.
+func corpus(tb testing.TB, home string, nfiles, rows int) {
+	tb.Helper()
+	filler := bytes.Repeat([]byte("x"), 600)
+	for i := range nfiles {
+		path := filepath.Join(home, ".claude/projects", fmt.Sprintf("-p%d", i%60), fmt.Sprintf("%08d.jsonl", i))
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			tb.Fatal(err)
+		}
+		var b bytes.Buffer
+		for r := range rows / nfiles {
+			at := time.Date(2026, 11, 1, 0, 0, i*100+r, 0, time.UTC).Format(time.RFC3339Nano)
+			fmt.Fprintf(&b, `{"parentUuid":null,"isSidechain":false,"type":"user","message":{"role":"user","content":"%s"},"uuid":"u","timestamp":"%s","cwd":"/p","sessionId":"s%d","version":"2.1.330"}`+"\n", filler, at, i)
+			fmt.Fprintf(&b, `{"parentUuid":"u","isSidechain":false,"message":{"id":"msg_%d_%d","type":"message","role":"assistant","model":"claude-opus-5-5","content":[{"type":"text","text":"%s"}],"stop_reason":"end_turn","usage":{"input_tokens":4,"cache_creation_input_tokens":1500,"cache_read_input_tokens":2001,"output_tokens":51,"cache_creation":{"ephemeral_1h_input_tokens":500,"ephemeral_5m_input_tokens":1000}}},"requestId":"r","type":"assistant","uuid":"v","timestamp":"%s","cwd":"/p","sessionId":"s%d","version":"2.1.330"}`+"\n", i, r, filler, at, i)
+		}
+		if err := os.WriteFile(path, b.Bytes(), 0o600); err != nil {
+			tb.Fatal(err)
+		}
+	}
+}
+
+// BenchmarkColdScan is the first reading of 3000 files with 150 000 responses, without what
+// the database takes; it may take 5 s.
+func BenchmarkColdScan(b *testing.B) { coldScan(b, 3000, 150_000) }
+
+// BenchmarkColdScanSmall is a tenth of that.
+func BenchmarkColdScanSmall(b *testing.B) { coldScan(b, 300, 15_000) }
+
+func coldScan(b *testing.B, nfiles, rows int) {
+	w := newWorld(&testing.T{})
+	w.home = b.TempDir()
+	corpus(b, w.home, nfiles, rows)
+	for b.Loop() {
+		l := newLedger()
+		u, err := NewUsage(w.options(), l, nil, nil)
+		if err != nil {
+			b.Fatal(err)
+		}
+		if _, err := u.Read(context.Background()); err != nil || len(l.rows) != rows {
+			b.Fatal(len(l.rows), err)
+		}
+	}
+}
+
+// BenchmarkNothingNew is a reading of 3000 files to which nothing was written.
+func BenchmarkNothingNew(b *testing.B) {
+	w := newWorld(&testing.T{})
+	w.home = b.TempDir()
+	corpus(b, w.home, 3000, 3000)
+	u, err := NewUsage(w.options(), newLedger(), nil, nil)
+	if err != nil {
+		b.Fatal(err)
+	}
+	for b.Loop() {
+		if _, err := u.Read(context.Background()); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
