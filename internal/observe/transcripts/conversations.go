@@ -49,8 +49,10 @@ type Conversations struct {
 	found    []file
 	foundAt  fleet.Instant
 	followed map[string]*followed
-	wanted   []Wanted // that were asked for last
-	dirs     []string // in which their files lie
+
+	databases databases
+	wanted    []Wanted // that were asked for last
+	dirs      []string // in which their files lie
 }
 
 // followed is a file that is read on.
@@ -64,7 +66,7 @@ type followed struct {
 // NewConversations checks the options.
 func NewConversations(o Options) (*Conversations, error) {
 	f, err := newFinder(o)
-	return &Conversations{finder: f, followed: map[string]*followed{}}, err
+	return &Conversations{finder: f, followed: map[string]*followed{}, databases: databases{}}, err
 }
 
 // Of returns what the conversations of agents say, of those whose conversation is known: by
@@ -110,6 +112,9 @@ func (c *Conversations) Now(ctx context.Context, id fleet.ProcessID) (fleet.Conv
 
 // of finds the conversation of one agent among all; nil where none is known.
 func (c *Conversations) of(w Wanted, all []Wanted) (*followed, error) {
+	if k, _ := c.finder.o.Kinds.Get(w.Kind); k.Transcripts.Language == opencodeLanguage {
+		return c.inDatabase(w, all)
+	}
 	f, err := c.named(w)
 	if f == nil && err == nil && w.Session == "" && alone(w, all) {
 		return c.inFolder(w)

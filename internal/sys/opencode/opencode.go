@@ -5,6 +5,7 @@
 package opencode
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"encoding/json"
@@ -14,6 +15,7 @@ import (
 	"net/url"
 	"os"
 	"slices"
+	"time"
 
 	_ "modernc.org/sqlite" // the driver
 
@@ -51,6 +53,7 @@ func Open(path string) (*Reader, error) {
 		return nil, fmt.Errorf("cannot read the conversations of opencode in %s: %w", path, err)
 	}
 	db.SetMaxOpenConns(1)
+	db.SetMaxIdleConns(0) // who ends last writes the log into the database: that is to be opencode
 	return &Reader{path: path, db: db, seen: map[string]int64{}}, nil
 }
 
@@ -95,7 +98,7 @@ func (r *Reader) Read(ctx context.Context, after int64) (lines [][]byte, next in
 		return nil, after, false, r.failed(err)
 	}
 	from := min(after, max(0, newest.Int64-tailRows)) // where rows were deleted, their numbers are given again
-	parts, err := r.query(ctx, tx, partRows, from, mostRows)
+	parts, err := r.query(ctx, tx, newParts, sql.Named("from", from), sql.Named("limit", mostRows))
 	if err != nil {
 		return nil, after, false, err
 	}
@@ -105,12 +108,54 @@ func (r *Reader) Read(ctx context.Context, after int64) (lines [][]byte, next in
 	}
 	var failed []record
 	if !more {
-		if failed, err = r.query(ctx, tx, failedRows, tailRows); err != nil {
+		if failed, err = r.query(ctx, tx, newFailed, sql.Named("limit", tailRows)); err != nil {
 			return nil, after, false, err
 		}
 	}
-	lines, err = r.news(append(parts, failed...), after)
-	return lines, next, more, err
+	lines, seen, err := r.told(append(parts, failed...), r.seen)
+	if err != nil {
+		return nil, after, false, err
+	}
+	r.seen = seen
+	return lines, next, more, nil
+}
+
+// Session finds the conversation of a folder that was changed last since a time, of no
+// sub-agent; "" where there is none.
+func (r *Reader) Session(ctx context.Context, directory string, since time.Time) (session string, err error) {
+	if err := r.open(); err != nil {
+		return "", r.failed(err)
+	}
+	err = r.db.QueryRowContext(ctx, `SELECT id FROM session WHERE directory = ? AND parent_id IS NULL AND time_updated >= ? ORDER BY time_updated DESC LIMIT 1`,
+		directory, since.UnixMilli()).Scan(&session)
+	if errors.Is(err, sql.ErrNoRows) {
+		return "", nil
+	}
+	return session, r.failed(err)
+}
+
+// Conversation returns the newest records of a session; whole says that these are all.
+func (r *Reader) Conversation(ctx context.Context, session string) (lines [][]byte, whole bool, err error) {
+	if err := r.open(); err != nil {
+		return nil, false, r.failed(err)
+	}
+	tx, err := r.db.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
+	if err != nil {
+		return nil, false, r.failed(err)
+	}
+	defer func() { _ = tx.Rollback() }() // nothing was changed
+	of := sql.Named("session", session)
+	parts, err := r.query(ctx, tx, lastParts, of, sql.Named("limit", tailRows))
+	if err != nil {
+		return nil, false, err
+	}
+	slices.Reverse(parts)
+	failed, err := r.query(ctx, tx, lastFailed, of, sql.Named("limit", tailRows))
+	if err != nil {
+		return nil, false, err
+	}
+	lines, _, err = r.told(append(parts, failed...), nil)
+	return lines, len(parts) < tailRows, err
 }
 
 // open says whether the log and its index are there: without them, SQLite would make them.
@@ -128,23 +173,23 @@ func (r *Reader) open() error {
 	return nil
 }
 
-// news are the records that were not told yet, in the order in which they came about.
-func (r *Reader) news(all []record, after int64) (lines [][]byte, err error) {
-	slices.SortStableFunc(all, func(a, b record) int { return int(a.Updated - b.Updated) })
-	seen := make(map[string]int64, len(all))
+// told are the records that were not told before, in the order in which they came about, and
+// when each was changed.
+func (r *Reader) told(all []record, before map[string]int64) (lines [][]byte, seen map[string]int64, err error) {
+	slices.SortStableFunc(all, func(a, b record) int { return cmp.Compare(a.Updated, b.Updated) })
+	seen = make(map[string]int64, len(all))
 	for _, one := range all {
 		seen[one.key] = one.Updated
-		if at, ok := r.seen[one.key]; ok && at == one.Updated {
+		if at, ok := before[one.key]; ok && at == one.Updated {
 			continue
 		}
 		line, err := json.Marshal(one)
 		if err != nil {
-			return nil, fmt.Errorf("cannot read a row of %s: %w", r.path, err)
+			return nil, nil, fmt.Errorf("cannot read a row of %s: %w", r.path, err)
 		}
 		lines = append(lines, line)
 	}
-	r.seen = seen
-	return lines, nil
+	return lines, seen, nil
 }
 
 // partRows are the parts of messages that tell something. Of a text that is too long, or of a
@@ -159,26 +204,34 @@ SELECT p.rowid, p.id, p.session_id, ifnull(s.parent_id, ''), s.directory, s.vers
       'input', json(iif(length(p.data->'$.state.input') <= 8192, p.data->'$.state.input', 'null'))))
     ELSE p.data END
 FROM part p JOIN message m ON m.id = p.message_id JOIN session s ON s.id = p.session_id
-WHERE p.rowid > @from AND json_valid(p.data) AND json_valid(m.data) AND (p.data->>'$.type' IN ('tool', 'step-finish', 'compaction')
-  OR p.data->>'$.type' = 'text' AND m.data->>'$.role' = 'user')
-ORDER BY p.rowid LIMIT @limit`
+WHERE json_valid(p.data) AND json_valid(m.data) AND (p.data->>'$.type' IN ('tool', 'step-finish', 'compaction')
+  OR p.data->>'$.type' = 'text' AND m.data->>'$.role' = 'user')`
 
-// failedRows are the newest messages, those of them that failed.
-const failedRows = `
+const (
+	newParts = partRows + ` AND p.rowid > @from ORDER BY p.rowid LIMIT @limit`
+	// lastParts are the newest of one session, the last one first.
+	lastParts = partRows + ` AND p.session_id = @session ORDER BY p.rowid DESC LIMIT @limit`
+)
+
+// The newest messages, of one session or of all, those of them that failed.
+const (
+	newFailed  = failedHead + `FROM (SELECT rowid, * FROM message ORDER BY rowid DESC LIMIT @limit) m ` + failedTail
+	lastFailed = failedHead + `FROM (SELECT rowid, * FROM message WHERE session_id = @session ORDER BY time_created DESC LIMIT @limit) m ` + failedTail
+
+	failedHead = `
 SELECT m.rowid, '', m.session_id, ifnull(s.parent_id, ''), s.directory, s.version, s.time_created, m.time_created, m.time_updated,
   'assistant', ifnull(m.data->>'$.modelID', ''), 0, json_object('name', m.data->>'$.error.name', 'data', json_object(
     'message', substr(m.data->>'$.error.data.message', 1, 4096), 'statusCode', m.data->>'$.error.data.statusCode',
     'responseHeaders', json_object('retry-after', m.data->>'$.error.data.responseHeaders.retry-after'))),
   ifnull(m.data->>'$.time.completed', 0), NULL
-FROM (SELECT rowid, * FROM message ORDER BY rowid DESC LIMIT @limit) m JOIN session s ON s.id = m.session_id
+`
+	failedTail = `JOIN session s ON s.id = m.session_id
 WHERE json_valid(m.data) AND m.data->'$.error' IS NOT NULL
 ORDER BY m.rowid`
+)
 
-func (r *Reader) query(ctx context.Context, tx *sql.Tx, query string, numbers ...int64) (all []record, err error) {
-	args := []any{sql.Named("limit", numbers[len(numbers)-1])}
-	if len(numbers) > 1 {
-		args = append(args, sql.Named("from", numbers[0]), sql.Named("text", mostText))
-	}
+func (r *Reader) query(ctx context.Context, tx *sql.Tx, query string, args ...any) (all []record, err error) {
+	args = append(args, sql.Named("text", mostText))
 	rows, err := tx.QueryContext(ctx, query, args...)
 	if err != nil {
 		return nil, r.failed(err)

@@ -240,3 +240,32 @@ func TestOddRows(t *testing.T) {
 		t.Errorf("read %s", text)
 	}
 }
+
+// TestOneConversation: that of a folder which was changed last, and its newest records.
+func TestOneConversation(t *testing.T) {
+	path, db := database(t, "opencode-1.18.33-forked")
+	r, ctx := open(t, path), context.Background()
+	const fork, first = "ses_df5aa31b7ffeY25mjJFo48IcMl", "ses_df5aa9de9ffeCnbqPKwQMsLEk5"
+	for _, c := range []struct {
+		folder string
+		since  int64
+		want   string
+	}{{"/home/dev/project", 0, fork}, {"/home/dev/project", 1895470000000, ""}, {"/home/dev", 0, ""}} {
+		if got, err := r.Session(ctx, c.folder, time.UnixMilli(c.since)); err != nil || got != c.want {
+			t.Errorf("in %s since %d it is %q, %v; want %q", c.folder, c.since, got, err, c.want)
+		}
+	}
+	for session, want := range map[string]int{fork: 6, first: 4, "ses_none": 0} {
+		lines, whole, err := r.Conversation(ctx, session)
+		if err != nil || !whole || len(lines) != want {
+			t.Errorf("%s has %d records, whole %v, %v; want %d", session, len(lines), whole, err, want)
+		}
+	}
+	write(t, db, `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1000)
+INSERT INTO part (id, message_id, session_id, time_created, time_updated, data) SELECT 'prt_n' || i, m.id, m.session_id, 1795470000000 + i, 1795470000000 + i,
+'{"type":"compaction"}' FROM n, message m WHERE m.rowid = 8`)
+	lines, whole, err := r.Conversation(ctx, fork)
+	if err != nil || whole || len(lines) != tailRows || !strings.Contains(string(lines[tailRows-1]), `"prt_n1000"`) {
+		t.Errorf("%d records, whole %v, %v", len(lines), whole, err)
+	}
+}
