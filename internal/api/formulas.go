@@ -144,6 +144,34 @@ type CostRow struct {
 	Unpriced int     `json:"unpriced,omitempty"` // calls whose price is not known
 }
 
+// Prices are what models cost by the table, in dollars for a million tokens.
+type Prices struct {
+	Date     string          `json:"date"`     // of the table that comes with Custos
+	Prices   []ModelPrice    `json:"prices"`   // those of custos.toml first
+	Since    time.Time       `json:"since"`    // from when on the models below were seen
+	Unpriced []UnpricedModel `json:"unpriced"` // models that were seen, of whose responses some have no price
+}
+
+// ModelPrice is what some models cost. What is null costs what input does.
+type ModelPrice struct {
+	Models       []string `json:"models"` // without a date and a provider's prefix; * stands for anything
+	Since        string   `json:"since,omitempty"`
+	Above        int64    `json:"above,omitempty"` // tokens that the model was given, beyond which the whole response costs this
+	Input        *float64 `json:"input"`
+	CacheRead    *float64 `json:"cache_read"`
+	CacheWrite5m *float64 `json:"cache_write_5m"`
+	CacheWrite1h *float64 `json:"cache_write_1h"`
+	Output       *float64 `json:"output"`
+	Table        string   `json:"table"` // the table's date, or custos.toml
+}
+
+// UnpricedModel is a model of whose responses some have no price.
+type UnpricedModel struct {
+	Model string `json:"model"`
+	Calls int    `json:"calls"` // that have none
+	Known bool   `json:"known"` // the table knows it now: those to come are priced
+}
+
 // Formulas lists the formulas there are.
 func (c *Client) Formulas(ctx context.Context) (Formulas, error) {
 	return get[Formulas](ctx, c, "/v1/formulas")
@@ -163,6 +191,11 @@ func (c *Client) SwitchFormula(ctx context.Context, name, do string, r FormulaSw
 // Schedules lists the formulas that run by themselves.
 func (c *Client) Schedules(ctx context.Context) (Schedules, error) {
 	return get[Schedules](ctx, c, "/v1/schedules")
+}
+
+// Prices shows the price table, and the models seen since a moment that have no price.
+func (c *Client) Prices(ctx context.Context, since string) (Prices, error) {
+	return get[Prices](ctx, c, "/v1/prices?"+url.Values{"since": {since}}.Encode())
 }
 
 // Costs sums up what models cost since a moment ("7d", "2026-11-20").

@@ -39,6 +39,7 @@ func Types() map[string]any {
 		"code":        CodeList{},
 		"plugin":      Plugin{},
 		"costs":       Costs{},
+		"prices":      Prices{},
 		"report":      Report{},
 		"work":        Work{},
 		"work-list":   WorkList{},

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -27,7 +28,63 @@ the same would cost without it, and is not billed.`,
 	}
 	c.Flags().StringVar(&since, "since", since, "since which `MOMENT`: so long ago, like 7d or 36h, or a day like 2006-01-02")
 	c.Flags().StringVar(&by, "by", by, "in which `GROUP` costs are added up: day, agent, role, project, account, model, kind, work, run, formula, session or alert")
+	c.AddCommand(a.costPrices())
 	return c
+}
+
+func (a *app) costPrices() *cobra.Command {
+	since := "30d"
+	c := &cobra.Command{
+		Use: "prices [check]", Short: "The price table, and the models that have no price",
+		Long: `prices shows what responses are priced by where their CLI does not say what they cost: dollars
+for a million tokens, by the table that comes with this Custos and by [prices.MODEL] in custos.toml.
+prices check shows only its date, and the models that were seen and have no price. What
+was priced keeps its price. Nothing is fetched.`,
+		Example:   "  custos cost prices check",
+		Args:      cobra.MatchAll(cobra.MaximumNArgs(1), cobra.OnlyValidArgs),
+		ValidArgs: []string{"check"},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			_, err := ask(cmd.Context(), a, patience, func(ctx context.Context, c *api.Client) (api.Prices, error) { return c.Prices(ctx, since) }, func(p *page, v api.Prices) {
+				if len(args) == 0 {
+					writePrices(p, v)
+				}
+				checkPrices(p, v)
+			})
+			return err
+		},
+	}
+	c.Flags().StringVar(&since, "since", since, "models seen since which `MOMENT`: so long ago, like 7d or 36h, or a day like 2006-01-02")
+	return c
+}
+
+func writePrices(p *page, v api.Prices) {
+	usd := func(f *float64) string {
+		if f == nil {
+			return ""
+		}
+		return strconv.FormatFloat(*f, 'f', -1, 64)
+	}
+	p.table([]column{{head: "MODELS", shorten: cut}, {head: "ABOVE", right: true}, {head: "FROM"}, {head: "INPUT", right: true}, {head: "READ", right: true}, {head: "5M", right: true},
+		{head: "1H", right: true}, {head: "OUTPUT", right: true}, {head: "TABLE", spare: true}}, each(v.Prices, func(m api.ModelPrice) []string {
+		return []string{flat(strings.Join(m.Models, " ")), tokens(m.Above), m.Since, usd(m.Input), usd(m.CacheRead), usd(m.CacheWrite5m), usd(m.CacheWrite1h), usd(m.Output), m.Table}
+	}))
+	p.line("")
+}
+
+func checkPrices(p *page, v api.Prices) {
+	p.text(0, fmt.Sprintf("The price table is of %s.", v.Date))
+	if len(v.Unpriced) == 0 {
+		p.text(0, fmt.Sprintf("Each model that was seen since %s has a price.", v.Since.UTC().Format("2006-01-02")))
+		return
+	}
+	p.line("")
+	p.table([]column{{head: "NOT PRICED", shorten: middle}, {head: "CALLS", right: true}, {head: "", fold: true}}, each(v.Unpriced, func(m api.UnpricedModel) []string {
+		what := fmt.Sprintf("say what it costs: [prices.%q] in custos.toml, or a newer Custos", m.Model)
+		if m.Known {
+			what = "the table knows it now; those calls came before"
+		}
+		return []string{flat(m.Model), fmt.Sprint(m.Calls), flat(what)}
+	}))
 }
 
 func writeCosts(p *page, v api.Costs) {
@@ -43,7 +100,7 @@ func writeCosts(p *page, v api.Costs) {
 	}
 	if v.Total.Unpriced > 0 {
 		p.line("")
-		p.text(0, fmt.Sprintf("The price of %s is not known; what they cost comes on top.", plural(v.Total.Unpriced, "call")))
+		p.text(0, fmt.Sprintf("The price of %s is not known; what they cost comes on top: custos cost prices check", plural(v.Total.Unpriced, "call")))
 	}
 }
 

@@ -127,6 +127,12 @@ func (w *world) schedules(context.Context) ([]api.ScheduleRow, error) {
 		{Name: "full", Formula: "tidy", When: "when host.x", NextAt: []time.Time{}, WhyNot: "disabled: by me"}}, nil
 }
 
+func (w *world) prices() api.Prices {
+	usd := func(v float64) *float64 { return &v }
+	return api.Prices{Date: "2026-11-19", Prices: []api.ModelPrice{{Models: []string{"ours"}, Input: usd(0.5), Output: usd(2), Table: "custos.toml"},
+		{Models: []string{"gpt-x", "gpt-y"}, Since: "2026-10-07", Above: 272_000, Input: usd(2.5), CacheRead: usd(0.25), Output: usd(15), Table: "2026-11-19"}}}
+}
+
 func (w *world) costs(_ context.Context, _ fleet.Instant, by string) ([]fleet.Cost, error) {
 	if w.never {
 		return nil, nil

@@ -54,6 +54,9 @@ type Control struct {
 	Vitals func(context.Context) view.Vitals
 	// Costs lists what models cost since a moment, added up by one of fleet.CostBys.
 	Costs func(ctx context.Context, since fleet.Instant, by string) ([]fleet.Cost, error)
+	// Prices is the price table in force; Priced says whether it knows a model now.
+	Prices func() api.Prices
+	Priced func(model string) bool
 	// Made lists the subjects of the commits that were made in a worktree since a
 	// moment, newest first; more says that there may be others. Nil: it is not known.
 	Made func(ctx context.Context, top string, since time.Time) (subjects []string, more bool, err error)

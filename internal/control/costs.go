@@ -30,6 +30,26 @@ func (c *Control) costs(ctx context.Context, call Call) (any, error) {
 	return view.Costs(list, from, by), nil
 }
 
+// prices shows the price table, and which models were seen that have no price.
+func (c *Control) prices(ctx context.Context, call Call) (any, error) {
+	from, err := sinceOf(cmp.Or(call.Ask("since"), "30d"), c.Now())
+	if err != nil {
+		return nil, api.AsBadInput(err)
+	}
+	list, err := c.Costs(ctx, from, "model")
+	if err != nil {
+		return nil, err
+	}
+	out := c.Prices()
+	out.Since, out.Unpriced = from.Wall.UTC(), []api.UnpricedModel{}
+	for _, m := range list {
+		if m.Unpriced > 0 {
+			out.Unpriced = append(out.Unpriced, api.UnpricedModel{Model: cmp.Or(fleet.Line(m.Key, 200), fleet.CostOfNone), Calls: int(m.Unpriced), Known: c.Priced(m.Key)})
+		}
+	}
+	return out, nil
+}
+
 // sinceOf reads "7d", "36h" or a day like 2006-01-02.
 func sinceOf(text string, now fleet.Instant) (fleet.Instant, error) {
 	if day, err := time.Parse(time.DateOnly, text); err == nil {

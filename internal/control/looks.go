@@ -28,6 +28,7 @@ func looks() []Noun {
 		get("feed", (*Control).feed),
 		get("report", (*Control).report),
 		get("costs", (*Control).costs),
+		get("prices", (*Control).prices),
 		get("failures", (*Control).failures),
 		get("journal", (*Control).journal),
 		get("status", (*Control).status),

@@ -88,6 +88,7 @@ func (s *system) settings() []func() error {
 		from(s.cfg, catalog.Handoff, &s.handoff),
 		from(s.cfg, func(cfg config.Config) ([]fleet.Pool, error) { return catalog.Pools(cfg, s.world.Kinds) }, &s.pools),
 		from(s.cfg, catalog.Budgets, &s.budgets),
+		from(s.cfg, catalog.Prices, &s.prices),
 		from(s.cfg, mailActions, &s.mail),
 		from(s.cfg, readInterpreter, &s.meant),
 		from(s.cfg, catalog.Coordination, &s.who),

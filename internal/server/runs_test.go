@@ -277,6 +277,15 @@ func TestHintsOfRuns(t *testing.T) {
 	}
 }
 
+func TestPrices(t *testing.T) {
+	p, err := client(newWorld()).Prices(t.Context(), "")
+	if err != nil || p.Date != "2026-11-20" || len(p.Unpriced) != 0 || p.Since.IsZero() {
+		t.Errorf("%+v, %v", p, err)
+	}
+	_, err = client(newWorld()).Prices(t.Context(), "soon")
+	wantError(t, err, api.BadInput, "cannot look back to")
+}
+
 func TestCosts(t *testing.T) {
 	for by, want := range map[string]string{
 		"day":   "[{2026-11-19 2 10 0 0 0.005 0.005 0 1} {2026-11-20 2 7 0 0 0.25 0.2 0.05 0}]",
