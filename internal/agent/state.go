@@ -162,7 +162,7 @@ func (r *reading) bySuspension() (Verdict, bool) {
 // byVeil: an agent may have come to wait for a terminal server that does not
 // answer, and what was told of it before may be over. What it told since counts.
 func (r *reading) byVeil() (Verdict, bool) {
-	told := r.Told.State != "" && r.Veil.Since.Before(r.Told.Last)
+	told := r.Told.State != "" && r.Veil.Since.Before(r.Told.Turn)
 	return Verdict{State: fleet.StateUnknown, Reason: r.Veil.Why, Source: SourceNone}, r.Veil.Why != "" && !told
 }
 
@@ -199,10 +199,10 @@ const writtenLater = time.Second
 // What asks is answered by a new turn, or by the end of this one, not by a tool beside it.
 func (r *reading) newerTranscript() bool {
 	w := r.Written
-	if w.State == "" || w.State == r.Told.State || w.Last.Since(r.Told.Last) <= writtenLater {
+	if w.State == "" || w.State == r.Told.State || w.Last.Since(r.Told.Turn) <= writtenLater {
 		return false
 	}
-	return r.Told.State != fleet.StateWaiting || w.State != fleet.StateWorking || w.Prompt.Since(r.Told.Last) > writtenLater
+	return r.Told.State != fleet.StateWaiting || w.State != fleet.StateWorking || w.Prompt.Since(r.Told.Turn) > writtenLater
 }
 
 // byWrittenFailure: the transcript names what ended the turn, and no hook told of anything
@@ -210,7 +210,7 @@ func (r *reading) newerTranscript() bool {
 func (r *reading) byWrittenFailure() (Verdict, bool) {
 	s := r.Written.State
 	failed := s == fleet.StateRateLimited || s == fleet.StateAuthLost
-	return r.fromTranscript(), failed && (r.Told.Last.IsZero() || r.Told.Last.Since(r.Written.Last) <= writtenLater)
+	return r.fromTranscript(), failed && (r.Told.Turn.IsZero() || r.Told.Turn.Since(r.Written.Last) <= writtenLater)
 }
 
 // byTranscript: what was written last, unless the screen shows since that it rests. A
@@ -238,7 +238,7 @@ func (r *reading) fromTranscript() Verdict {
 // newerRegistry: the registry file was written after the last hook event.
 func (r *reading) newerRegistry() (Verdict, bool) {
 	reg, ok := r.Registry.Get()
-	if !ok || reg.Updated.IsZero() || !reg.Updated.After(r.Told.Last.Wall) {
+	if !ok || reg.Updated.IsZero() || !reg.Updated.After(r.Told.Turn.Wall) {
 		return Verdict{}, false
 	}
 	return r.byRegistry()
@@ -256,7 +256,7 @@ const atRest = 10 * time.Second
 // seconds), with silence ever since and no tool in flight.
 func (r *reading) newerTitle(told Reported) (Verdict, bool) {
 	wrote, ok := r.Activity.Get()
-	age := r.Now.Since(told.Last)
+	age := r.Now.Since(told.Turn)
 	still := time.Duration(wrote) >= atRest && time.Duration(wrote) <= age+time.Second && told.Tool == nil
 	if !ok || !r.titled || age < hookSettles || age <= time.Duration(wrote)+time.Second && !still {
 		return Verdict{}, false
@@ -354,7 +354,7 @@ func (r *reading) byBanner() (Verdict, bool) {
 	}
 	reg, _ := r.Registry.Get()
 	working := reg.Status == "busy" || reg.Status == "shell" || r.titled && fleet.AgentState(r.title.State) == fleet.StateWorking
-	told := r.Told.State == fleet.StateWorking && r.Now.Since(r.Told.Last) < hookSettles ||
+	told := r.Told.State == fleet.StateWorking && r.Now.Since(r.Told.Turn) < hookSettles ||
 		r.Written.State == fleet.StateWorking && r.Now.Since(r.Written.Last) < hookSettles
 	asks := reg.Status == "waiting" || r.Told.State == fleet.StateWaiting
 	return r.fromScreen(), !asks && (!working && !told || r.screen.OverWorking)

@@ -38,6 +38,7 @@ type Reported struct {
 	Says    string           // in plain words
 	Since   fleet.Instant    // of the event that decided State
 	Last    fleet.Instant    // of the newest event; zero when there was none
+	Turn    fleet.Instant    // of the newest that tells of a turn; status lines, notices and reminders do not
 	Tool    *fleet.ToolCall  // in flight; of several, the one that may go on for longest
 	Context fleet.Leaf[float64]
 	Until   fleet.Instant // of a rate limit; zero when not told
@@ -148,6 +149,9 @@ func callKey(e fleet.HookEvent) string {
 
 func (h *gathering) hear(e fleet.HookEvent) {
 	h.told.Last = e.At
+	if e.Event != fleet.HookStatus && e.Event != fleet.HookNotice && !h.reminds(e) {
+		h.told.Turn = e.At
+	}
 	if e.Context.IsKnown() {
 		h.told.Context = e.Context
 	}
@@ -271,12 +275,17 @@ func (r request) answeredBy(e fleet.HookEvent) bool {
 	return r.tool == "" || r.tool == e.Tool
 }
 
+// reminds says whether an event is a request that names nothing, and tells nothing new.
+func (h *gathering) reminds(e fleet.HookEvent) bool {
+	asks := e.Event == fleet.HookPermission || e.Event == fleet.HookQuestion
+	return asks && e.Tool == "" && e.CallID == "" && (h.asks.on || h.told.State == fleet.StateIdle)
+}
+
 // ask begins a request. One that names no call is about the newest open call of
 // its tool. One that names nothing reminds of a request that is there; and after
 // the turn it is a reminder that a person may go on.
 func (h *gathering) ask(e fleet.HookEvent) {
-	bare := e.Tool == "" && e.CallID == ""
-	if bare && (h.asks.on || h.told.State == fleet.StateIdle) {
+	if h.reminds(e) {
 		return
 	}
 	h.asks = request{on: true, tool: e.Tool, bound: e.CallID != "", key: e.CallID}

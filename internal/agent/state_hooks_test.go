@@ -420,3 +420,19 @@ func TestIgnoredHooksAreSaid(t *testing.T) {
 		}
 	}
 }
+
+// A status line is drawn again and again, and tells of no turn: what was answered before it
+// stays answered.
+func TestStatusLinesTellOfNoTurn(t *testing.T) {
+	for name, last := range map[string]fleet.HookEvent{
+		"a status line": {Event: fleet.HookStatus, At: noon.Add(-time.Second)}, "a notice": {Event: fleet.HookNotice, At: noon.Add(-time.Second)},
+		"a reminder": {Event: fleet.HookPermission, At: noon.Add(-time.Second)},
+	} {
+		asks := fleet.HookEvent{Event: fleet.HookPermission, Tool: "Bash", At: noon.Add(-10 * time.Second)}
+		s := Signals{Kind: kindOf(t, "claude"), Now: noon, Told: Gather([]fleet.HookEvent{asks, last}, "i1", noon, Deadlines{}),
+			Registry: fleet.Known(Registry{Status: "busy", Updated: noon.Wall.Add(-5 * time.Second)})}
+		if v := State(s); v.State != fleet.StateWorking || v.Source != SourceRegistry {
+			t.Errorf("%s after the answer: %s by %s (%s), want working by its registry", name, v.State, v.Source, v.Reason)
+		}
+	}
+}

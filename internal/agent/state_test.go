@@ -232,7 +232,7 @@ func TestSignalsAtTheirLimits(t *testing.T) {
 func TestATitleLagsBehindAHook(t *testing.T) {
 	now := fleet.Instant{Wall: time.Unix(1e9, 0), Up: fleet.Duration(time.Hour), Boot: "b"}
 	for age, want := range map[time.Duration]fleet.AgentState{hookSettles: fleet.StateWorking, hookSettles - 1: fleet.StateWaiting} {
-		s := Signals{Kind: kindOf(t, "claude"), Now: now, Told: Reported{State: fleet.StateWaiting, Last: now.Add(-age)}, Title: fleet.Known("⠂ x"), Activity: seconds(1), Age: seconds(600)}
+		s := Signals{Kind: kindOf(t, "claude"), Now: now, Told: Reported{State: fleet.StateWaiting, Last: now.Add(-age), Turn: now.Add(-age)}, Title: fleet.Known("⠂ x"), Activity: seconds(1), Age: seconds(600)}
 		if v := State(s); v.State != want {
 			t.Errorf("a hook of %s ago: %s (%s), want %s", age, v.State, v.Reason, want)
 		}
@@ -247,8 +247,8 @@ func TestBehindAVeil(t *testing.T) {
 		want fleet.AgentState
 	}{
 		"nothing told":   {Reported{}, fleet.StateUnknown},
-		"told before":    {Reported{State: fleet.StateWorking, Last: since.Add(-time.Second)}, fleet.StateUnknown},
-		"told of it now": {Reported{State: fleet.StateWorking, Last: since.Add(time.Second)}, fleet.StateWorking},
+		"told before":    {Reported{State: fleet.StateWorking, Turn: since.Add(-time.Second)}, fleet.StateUnknown},
+		"told of it now": {Reported{State: fleet.StateWorking, Turn: since.Add(time.Second)}, fleet.StateWorking},
 	} {
 		s := Signals{Kind: kindOf(t, "claude"), Now: since.Add(2 * time.Second), Veil: Veil{Why: "it is stopped", Since: since}, Told: c.told, CPU: fleet.Known(50.0), Age: seconds(600)}
 		if v := State(s); v.State != c.want {

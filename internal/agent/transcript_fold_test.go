@@ -170,7 +170,7 @@ func TestTheTranscriptAmongTheSignals(t *testing.T) {
 	claude, codex := kindOf(t, "claude"), kindOf(t, "codex")
 	now := fleet.Instant{Wall: time.Unix(2e9, 0), Up: fleet.Duration(time.Hour), Boot: "b"}
 	ago := func(seconds int, s fleet.AgentState) Reported {
-		return Reported{State: s, Says: "it is said", Last: now.Add(-time.Duration(seconds) * time.Second)}
+		return Reported{State: s, Says: "it is said", Last: now.Add(-time.Duration(seconds) * time.Second), Turn: now.Add(-time.Duration(seconds) * time.Second)}
 	}
 	prompted := func(seconds int) Reported {
 		r := ago(seconds, fleet.StateWorking)
@@ -201,7 +201,7 @@ func TestTheTranscriptAmongTheSignals(t *testing.T) {
 		"above the prompt on the screen":              {Signals{Kind: claude, Screen: fleet.Known(claudePrompt), Written: ago(5, "working")}, "working", SourceTranscript},
 		"above the processor":                         {Signals{Kind: claude, CPU: fleet.Known(90.0), Written: ago(5, "idle")}, "idle", SourceTranscript},
 		"a prompt that was taken back":                {Signals{Kind: claude, Screen: fleet.Known(claudePrompt), Activity: seconds(20), Written: ago(30, "working")}, "idle", SourceScreen},
-		"a tool that is silent":                       {Signals{Kind: claude, Screen: fleet.Known(claudePrompt), Activity: seconds(20), Written: Reported{State: "working", Says: "x", Last: now.Add(-time.Minute), Tool: &fleet.ToolCall{Name: "Bash"}}}, "working", SourceTranscript},
+		"a tool that is silent":                       {Signals{Kind: claude, Screen: fleet.Known(claudePrompt), Activity: seconds(20), Written: Reported{State: "working", Says: "x", Last: now.Add(-time.Minute), Turn: now.Add(-time.Minute), Tool: &fleet.ToolCall{Name: "Bash"}}}, "working", SourceTranscript},
 		"a limit, without hooks":                      {Signals{Kind: claude, Title: fleet.Known("✳ x"), Screen: fleet.Known(claudePrompt), Written: ago(60, "rate_limited")}, "rate_limited", SourceTranscript},
 		"a lost login, above the registry":            {Signals{Kind: claude, Registry: fleet.Known(Registry{Status: "idle"}), Written: ago(60, "auth_lost")}, "auth_lost", SourceTranscript},
 		"a limit that hooks tell as an end":           {Signals{Kind: claude, Told: ago(60, "idle"), Written: ago(60, "rate_limited")}, "rate_limited", SourceTranscript},
