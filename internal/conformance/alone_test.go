@@ -23,6 +23,7 @@ const (
 	listVar  = "CUSTOS_CONFORMANCE_LIST"  // not empty: only list them
 	kindsVar = "CUSTOS_CONFORMANCE_KINDS" // a custos.toml with [kind.NAME] tables to try
 	keepVar  = "CUSTOS_CONFORMANCE_KEEP"  // not empty: the home folders are kept
+	writeVar = "CUSTOS_CONFORMANCE_WRITE" // the page whose table of lives is to be written
 	labVar   = "CUSTOS_CONFORMANCE_LAB"   // a script to run beside the model
 )
 

@@ -6,17 +6,19 @@ import "testing"
 
 func claudeCLI() cli {
 	return cli{kind: "claude", pkg: "@anthropic-ai/claude-code", taught: "2.1.197", bin: "claude", settle: settleClaude,
-		permission: 1, limitIs: "hook", startTold: true}
+		commands: []string{"/compact", "/model sonnet", "/clear"}, permission: 1, limitIs: "hook", startTold: true}
 }
 
 // settleClaude has it ask for permission: 2.1.330 begins in auto mode, in which a model decides.
 func settleClaude(t *testing.T, h home) []string {
 	h.write(t, ".claude.json", string(encode(object{
-		"hasCompletedOnboarding": true, "theme": "dark",
+		"hasCompletedOnboarding": true, "theme": "dark", "hasSeenAutoDefaultNudge": true,
 		"customApiKeyResponses": object{"approved": []string{dummyKey}, "rejected": []string{}},
 		"projects":              object{h.project: object{"hasTrustDialogAccepted": true, "hasCompletedProjectOnboarding": true}},
 	})))
-	h.write(t, ".claude/settings.json", string(encode(object{"permissions": object{"defaultMode": "default"}})))
+	h.write(t, ".claude/settings.json", string(encode(object{
+		"permissions": object{"defaultMode": "default"},
+	})))
 	return []string{"ANTHROPIC_BASE_URL=" + h.model.URL, "ANTHROPIC_API_KEY=" + dummyKey,
 		"CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1", "CLAUDE_CODE_MAX_RETRIES=2"}
 }

@@ -31,6 +31,8 @@ type cli struct {
 	settle func(t *testing.T, h home) []string
 	extra  []string // arguments
 
+	commands []string // of its own, after which its prompt is free again
+
 	permission int    // dialogs that its tool call stands at
 	limitIs    string // what a 429 is seen by: hook, screen; empty: by nothing
 	retries    bool   // after a 429, again and again

@@ -45,6 +45,7 @@ type custos struct {
 	home   home
 	env    []string
 	names  []string // of variables that the agent is given
+	who    string   // the agent that is looked at
 	daemon *exec.Cmd
 }
 
@@ -52,14 +53,14 @@ type custos struct {
 // minute where no event makes it look.
 const lookLimit = 90 * time.Second
 
-// name is the agent's.
+// name is the first agent's.
 const name = "alpha"
 
 // startFleet starts the daemon and waits until it answers.
 func startFleet(t *testing.T, c cli) *custos {
 	t.Helper()
 	h := newHome(t, c, StartModel(t, 250*time.Millisecond))
-	f := &custos{cli: c, home: h}
+	f := &custos{cli: c, home: h, who: name}
 	given := c.settle(t, h)
 	for _, v := range given {
 		key, _, _ := strings.Cut(v, "=")
@@ -169,7 +170,7 @@ func (f *custos) until(t *testing.T, what string, limit time.Duration, so func()
 func (f *custos) is(t *testing.T, state string) api.AgentRow {
 	t.Helper()
 	var row api.AgentRow
-	f.run(t, &row, "wait", name, "--for", state, "--timeout", startLimit.String())
+	f.run(t, &row, "wait", f.who, "--for", state, "--timeout", startLimit.String())
 	return row
 }
 
@@ -177,7 +178,7 @@ func (f *custos) is(t *testing.T, state string) api.AgentRow {
 func (f *custos) show(t *testing.T) api.AgentDetail {
 	t.Helper()
 	var d api.AgentDetail
-	f.run(t, &d, "show", name)
+	f.run(t, &d, "show", f.who)
 	return d
 }
 
@@ -196,7 +197,7 @@ func (f *custos) order(t *testing.T, args ...string) api.Order {
 func (f *custos) tellAll(t *testing.T) string {
 	t.Helper()
 	var b strings.Builder
-	for _, args := range [][]string{{"ps"}, {"show", name}, {"why", name}, {"peek", name}, {"feed"}, {"failures"}} {
+	for _, args := range [][]string{{"ps"}, {"show", f.who}, {"why", f.who}, {"peek", f.who}, {"feed"}, {"failures"}} {
 		out, err := f.command(args...).CombinedOutput()
 		fmt.Fprintf(&b, "$ custos %s (%v)\n%s\n", strings.Join(args, " "), err, out)
 	}
@@ -208,7 +209,7 @@ func (f *custos) tellAll(t *testing.T) string {
 
 // spawn: the agent starts under its shim, and is seen as ready.
 func (f *custos) spawn(t *testing.T) {
-	args := []string{"spawn", name, "--kind", f.cli.kind, "--dir", f.home.project, "--restart", "never", "--wait", "2m"}
+	args := []string{"spawn", f.who, "--kind", f.cli.kind, "--dir", f.home.project, "--restart", "never", "--wait", "2m"}
 	args = append(args, "--env", strings.Join(f.names, ","), "--", f.cli.program())
 	f.order(t, append(args, f.cli.extra...)...)
 	row := f.is(t, "idle")
@@ -230,7 +231,7 @@ func (f *custos) nudge(t *testing.T) {
 func (f *custos) say(t *testing.T, text string) api.Order {
 	t.Helper()
 	from := len(f.home.model.Asked())
-	o := f.order(t, "nudge", name, text, "--wait", "2m")
+	o := f.order(t, "nudge", f.who, text, "--wait", "2m")
 	f.until(t, "the model is asked "+text, 30*time.Second, func() bool { heard, _ := f.home.model.Heard(from, text, ""); return heard })
 	return o
 }
@@ -244,7 +245,7 @@ func (f *custos) answer(t *testing.T) {
 		if d := f.show(t).Dialog; d != nil && !strings.Contains(d.Args+d.Question+d.Tool, toolCommand) {
 			t.Errorf("the dialog does not show the command %q: %+v", toolCommand, d)
 		}
-		f.order(t, "answer", name, "yes", "--wait", "30s")
+		f.order(t, "answer", f.who, "yes", "--wait", "30s")
 	}
 	f.until(t, "the file that the tool makes", 30*time.Second, func() bool {
 		_, err := os.Stat(filepath.Join(f.home.project, proof))
@@ -264,7 +265,7 @@ func (f *custos) recover(t *testing.T) {
 	if e := f.show(t).Exit; e == nil || e.Signal == nil || *e.Signal != int(syscall.SIGKILL) {
 		t.Errorf("how it ended is told as %+v", e)
 	}
-	f.order(t, "recover", name, "--wait", "2m")
+	f.order(t, "recover", f.who, "--wait", "2m")
 	f.is(t, "idle")
 	if after := f.show(t); after.Agent.PID == before.Agent.PID || after.Record == nil || before.Record == nil || after.Record.Instance == before.Record.Instance {
 		t.Errorf("it is no new instance: %+v", after.Agent)
@@ -289,7 +290,7 @@ func (f *custos) limit(t *testing.T) {
 // stop: nothing of it is left.
 func (f *custos) stop(t *testing.T) {
 	pid := f.show(t).Agent.PID
-	f.order(t, "stop", name, "--wait", "2m")
+	f.order(t, "stop", f.who, "--wait", "2m")
 	f.is(t, "stopped")
 	if err := syscall.Kill(pid, 0); !errors.Is(err, syscall.ESRCH) {
 		t.Errorf("process %d is there still: %v", pid, err)

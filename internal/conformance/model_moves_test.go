@@ -113,6 +113,13 @@ func (m *Model) Heal() {
 	m.broken, m.whole = moveSay, true
 }
 
+// Spoil has the prompts decide again.
+func (m *Model) Spoil() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.broken, m.whole = moveSay, false
+}
+
 // refusal is an error in place of an answer.
 type refusal struct {
 	status  int
