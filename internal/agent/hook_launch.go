@@ -20,10 +20,16 @@ func hookFiles(runDir string) string { return path.Join(runDir, "hooks") }
 //
 // The user's own hooks go on running beside ours: CLIs add them up, and plugins.
 // HookLimits says what each kind cannot do. A kind without hooks is an error.
-func (k *Kinds) LaunchHooks(kind, hookBinary, runDir string) (args, env []string, files map[string][]byte, err error) {
+//
+// program, when it is not "", is the absolute path of custos: the agent is offered its tools
+// (custos mcp). A kind that is not known to take any is an error then.
+func (k *Kinds) LaunchHooks(kind, hookBinary, runDir, program string) (args, env []string, files map[string][]byte, err error) {
 	of, _ := k.Get(kind)
 	if !of.Hooks.has() {
 		return nil, nil, nil, fmt.Errorf("cannot hook %s: it has no hooks that are known", kind)
+	}
+	if of, err = of.offering(program); err != nil {
+		return nil, nil, nil, err
 	}
 	fill := of.filler(hookBinary, runDir)
 	for _, a := range of.Hooks.Args {
@@ -36,6 +42,36 @@ func (k *Kinds) LaunchHooks(kind, hookBinary, runDir string) (args, env []string
 		env = append(env, fill.Replace(e))
 	}
 	return args, env, of.launchFiles(hookBinary, runDir), nil
+}
+
+// offering is the kind with what a launch needs so that the agent is offered our tools; the
+// kind itself where program is "".
+func (k Kind) offering(program string) (Kind, error) {
+	t := k.Hooks.Tools
+	switch {
+	case program == "":
+		return k, nil
+	case !t.has():
+		return k, fmt.Errorf("cannot offer the tools of Custos to %s: it is not known how it takes them", k.Name)
+	}
+	fill := strings.NewReplacer("{program}", quoted(program))
+	for _, a := range t.Args {
+		k.Hooks.Args = append(slices.Clip(k.Hooks.Args), fill.Replace(a))
+	}
+	if t.Also != "" {
+		also := fill.Replace(t.Also)
+		if k.Hooks.Also != "" {
+			also = k.Hooks.Also + ",\n  " + also
+		}
+		k.Hooks.Also = also
+	}
+	if len(t.Env) > 0 {
+		k.Hooks.Env = nil
+		for _, e := range t.Env {
+			k.Hooks.Env = append(k.Hooks.Env, fill.Replace(e))
+		}
+	}
+	return k, nil
 }
 
 // HookFiles are the files that installed hooks of a kind need beside the settings, by

@@ -54,8 +54,38 @@ type HooksMark struct {
 	// Also is what the settings file of a launch says besides: members of a JSON object.
 	Also string `toml:"also"`
 
+	// Tools is what a launch needs besides so that the agent is offered our tools.
+	Tools ToolsMark `toml:"tools"`
+
 	// Limits say, in plain words, what the hooks do not report or do.
 	Limits []string `toml:"limits"`
+}
+
+// ToolsMark is what a launch needs so that the agent starts "custos mcp" for its tools: in
+// each piece {program} is the path of custos, as a JSON string.
+type ToolsMark struct {
+	Args []string `toml:"args"` // behind those of the hooks
+	Env  []string `toml:"env"`  // in the place of those of the hooks
+	Also string   `toml:"also"` // what the settings file of the launch says besides: members of a JSON object
+}
+
+func (t ToolsMark) has() bool { return len(t.Args)+len(t.Env)+len(t.Also) > 0 }
+
+func (t ToolsMark) check() error {
+	if also := strings.ReplaceAll(t.Also, "{program}", `""`); also != "" && !json.Valid([]byte("{"+also+"}")) {
+		return errors.New("tools: also is not members of a JSON object")
+	}
+	return environment("tools: env", t.Env)
+}
+
+// environment says what is wrong with variables.
+func environment(where string, list []string) error {
+	for _, e := range list {
+		if name, _, ok := strings.Cut(e, "="); !ok || name == "" {
+			return fmt.Errorf("%s: cannot read %q: want NAME=VALUE", where, e)
+		}
+	}
+	return nil
 }
 
 // HookEventMark is one event, by the CLI's own name.
@@ -171,12 +201,10 @@ func (k *Kind) finishHooks() error {
 	if also := k.Hooks.Also; also != "" && !json.Valid([]byte("{"+also+"}")) {
 		return errors.New("hooks: also is not members of a JSON object")
 	}
-	for _, e := range k.Hooks.Env {
-		if name, _, ok := strings.Cut(e, "="); !ok || name == "" {
-			return fmt.Errorf("hooks: env: cannot read %q: want NAME=VALUE", e)
-		}
+	if err := k.Hooks.Tools.check(); err != nil {
+		return fmt.Errorf("hooks: %w", err)
 	}
-	return nil
+	return environment("hooks: env", k.Hooks.Env)
 }
 
 func (e HookEventMark) check() error {

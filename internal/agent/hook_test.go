@@ -245,7 +245,7 @@ func TestLaunchHooks(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, kind := range hookKinds() {
-		args, env, files, err := hooked().LaunchHooks(kind, hook, dir)
+		args, env, files, err := hooked().LaunchHooks(kind, hook, dir, "")
 		if err != nil || len(args)+len(env) == 0 {
 			t.Errorf("%s: %v", kind, err)
 		}
@@ -275,7 +275,7 @@ func TestLaunchHooks(t *testing.T) {
 			}
 		}
 	}
-	if _, _, _, err := hooked().LaunchHooks("amp", hook, dir); err == nil {
+	if _, _, _, err := hooked().LaunchHooks("amp", hook, dir, ""); err == nil {
 		t.Error("hooks of a kind without any")
 	}
 }
@@ -303,7 +303,7 @@ unasked = true
 	if err != nil {
 		t.Fatal(err)
 	}
-	args, _, files, err := set.LaunchHooks("mine", "/x/custos-hook", "/run")
+	args, _, files, err := set.LaunchHooks("mine", "/x/custos-hook", "/run", "")
 	const want = `{
   "hooks": {
     "Prompted": [{"hooks": [{"type": "command", "command": "/x/custos-hook mine Prompted --run /run", "timeout": 3}]}]

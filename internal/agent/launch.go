@@ -33,12 +33,7 @@ func (k *Kind) finishLaunch() error {
 			return fmt.Errorf("%s: %w", where, err)
 		}
 	}
-	for _, e := range k.Env {
-		if name, _, ok := strings.Cut(e, "="); !ok || name == "" {
-			return fmt.Errorf("env: cannot read %q: want NAME=VALUE", e)
-		}
-	}
-	return nil
+	return environment("env", k.Env)
 }
 
 func (m LaunchMark) check() error {

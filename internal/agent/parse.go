@@ -113,7 +113,7 @@ func keys() []string {
 	var all []string
 	for _, t := range []reflect.Type{reflect.TypeFor[Kind](), reflect.TypeFor[TitleMark](), reflect.TypeFor[ScreenMark](),
 		reflect.TypeFor[DialogMark](), reflect.TypeFor[ChoiceMark](), reflect.TypeFor[ComposerMark](), reflect.TypeFor[SpecialMark](), reflect.TypeFor[LaunchMark](),
-		reflect.TypeFor[HooksMark](), reflect.TypeFor[HookEventMark](), reflect.TypeFor[HookCase](), reflect.TypeFor[HookFields](), reflect.TypeFor[TranscriptMark]()} {
+		reflect.TypeFor[HooksMark](), reflect.TypeFor[ToolsMark](), reflect.TypeFor[HookEventMark](), reflect.TypeFor[HookCase](), reflect.TypeFor[HookFields](), reflect.TypeFor[TranscriptMark]()} {
 		for i := range t.NumField() {
 			if tag := t.Field(i).Tag.Get("toml"); tag != "" && tag != "-" {
 				all = append(all, tag)

@@ -41,11 +41,12 @@ type Reported struct {
 	Turn    fleet.Instant    // of the newest that tells of a turn; status lines, notices and reminders do not
 	Tool    *fleet.ToolCall  // in flight; of several, the one that may go on for longest
 	Context fleet.Leaf[float64]
-	Until   fleet.Instant // of a rate limit; zero when not told
-	Failure string        // what ended the last turn, when an error did
-	Limited fleet.Instant // when the rate limit was last told of; zero when it was not
-	Prompt  fleet.Instant // of the newest prompt
-	Session string        // of the CLI
+	Status  fleet.StatusReport // of the newest status line; zero when there was none
+	Until   fleet.Instant      // of a rate limit; zero when not told
+	Failure string             // what ended the last turn, when an error did
+	Limited fleet.Instant      // when the rate limit was last told of; zero when it was not
+	Prompt  fleet.Instant      // of the newest prompt
+	Session string             // of the CLI
 	Loop    Loop
 }
 
@@ -210,6 +211,9 @@ func (h *gathering) session(e fleet.HookEvent) {
 
 // status may tell when the limit is reset that ended the turn.
 func (h *gathering) status(e fleet.HookEvent) {
+	if e.Status != nil {
+		h.told.Status = *e.Status
+	}
 	if e.Until.IsZero() {
 		return
 	}

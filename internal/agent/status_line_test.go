@@ -49,7 +49,7 @@ func TestAStatusLineIsChained(t *testing.T) {
 // What is launched has a status line too: without it no interactive agent says how full
 // its context is.
 func TestLaunchedAgentsHaveAStatusLine(t *testing.T) {
-	_, _, files, err := hooked().LaunchHooks("claude", "/x/custos-hook", "/run")
+	_, _, files, err := hooked().LaunchHooks("claude", "/x/custos-hook", "/run", "")
 	if err != nil {
 		t.Fatal(err)
 	}

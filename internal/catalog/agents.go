@@ -58,7 +58,7 @@ func newRecover(w *World) (act.Action, error) {
 
 // launcher starts agents, as the section [launch] says.
 func (w *World) launcher() (*agentrun.Launcher, error) {
-	o := agentrun.LauncherOptions{World: w.agents(), Run: w.Own.Run, Hook: w.Own.Hook, Tools: ToolsOf(w.Config)}
+	o := agentrun.LauncherOptions{World: w.agents(), Run: w.Own.Run, Hook: w.Own.Hook, Program: w.Own.Program, Tools: ToolsOf(w.Config)}
 	if err := w.Config.Section("launch", &o); err != nil {
 		return nil, err
 	}

@@ -26,6 +26,7 @@ type Own struct {
 	Shims     string // folder of all instances
 	Run       string // the run folder: what hooks post to is in it
 	Hook      string // the executable agents' hooks call; "" when it is not there
+	Program   string // custos itself, beside it; "" when it is not there
 	Missing   string // why agents cannot be started here; "" when they can
 	Providers map[fleet.Where]session.Provider
 }
@@ -47,6 +48,9 @@ func newOwn(w *World) (*Own, error) {
 	}
 	if hook := filepath.Join(filepath.Dir(binary), "custos-hook"); binary != "" && isFile(hook) {
 		o.Hook = hook
+	}
+	if program := filepath.Join(filepath.Dir(binary), "custos"); binary != "" && isFile(program) {
+		o.Program = program
 	}
 	panes, err := tmux.NewProvider(tmux.ProviderOptions{Socket: o.Socket, Shim: binary, Boot: w.From.Boot})
 	if err != nil {

@@ -17,7 +17,8 @@ func (a *app) mcpCommand() *cobra.Command {
 		Long: `mcp speaks the Model Context Protocol over standard input and output, and is started
 by an agent's CLI, not by people. It offers ten tools: heartbeat, step, inbox, send_mail,
 close_mail, work, change_work, wait_for, handoff and who. Who calls is found as for each
-other command, so that an agent may do by a tool what it may do by the command.`,
+other command, so that an agent may do by a tool what it may do by the command.
+mcp = ["claude"] in [launch] of custos.toml offers it to agents that Custos starts.`,
 		Example: "  claude mcp add custos -- custos mcp\n  codex mcp add custos -- custos mcp",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {

@@ -38,7 +38,7 @@ func start(t *testing.T, c cli, k agent.Kind) *terminal {
 	t.Helper()
 	h := newHome(t, c, StartModel(t, 250*time.Millisecond))
 	env := append(h.env(), c.settle(t, h)...)
-	args, hookEnv, files, err := parse(t).LaunchHooks(c.kind, ours("custos-hook"), h.run)
+	args, hookEnv, files, err := parse(t).LaunchHooks(c.kind, ours("custos-hook"), h.run, "")
 	if err != nil {
 		t.Fatal(err)
 	}

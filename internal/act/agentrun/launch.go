@@ -35,11 +35,15 @@ type LauncherOptions struct {
 	// Cgroup is a delegated cgroup v2 folder that memory caps are made in. Default
 	// none: no memory cap is in force, and a start that asks for one says so.
 	Cgroup string `toml:"cgroup" is:"path"`
+	// MCP are the kinds whose agents are offered the tools of custos mcp. Default none: they
+	// take a piece of each agent's context.
+	MCP []string `toml:"mcp" is:"name"`
 
 	World   World           `toml:"-"`
 	Run     string          `toml:"-"` // folder of the hooks' socket and files; absolute
 	Tools   string          `toml:"-"` // folder that comes first in the PATH of agents of runs; empty: none does
 	Hook    string          `toml:"-"` // custos-hook's executable; empty: agents are started without hooks
+	Program string          `toml:"-"` // custos's own executable; empty: no tools are offered
 	Environ func() []string `toml:"-"` // default os.Environ
 }
 
@@ -54,13 +58,14 @@ type Launcher struct {
 // NewLauncher checks the options.
 func NewLauncher(o LauncherOptions) (*Launcher, error) {
 	l := &Launcher{o: o}
-	var errs [4]error
+	var errs [5]error
 	l.World, errs[0] = o.World.Check()
 	l.minFree, errs[1] = bytesOf("min_free", o.MinFree, 200<<20)
 	l.logMax, errs[2] = bytesOf("log_max", o.LogMax, 10<<20)
 	if o.Hook != "" && !filepath.IsAbs(o.Run) {
 		errs[3] = fmt.Errorf("cannot use run folder %q: want an absolute path", o.Run)
 	}
+	errs[4] = l.checkOffers()
 	if err := errors.Join(errs[:]...); err != nil {
 		return nil, err
 	}
@@ -68,6 +73,27 @@ func NewLauncher(o LauncherOptions) (*Launcher, error) {
 		l.o.Environ = os.Environ
 	}
 	return l, nil
+}
+
+// checkOffers refuses kinds that do not take tools.
+func (l *Launcher) checkOffers() error {
+	for _, kind := range l.o.MCP {
+		if l.World.Kinds == nil {
+			return nil // said elsewhere
+		}
+		if _, _, _, err := l.World.Kinds.LaunchHooks(kind, "/custos-hook", "/", "/custos"); err != nil {
+			return fmt.Errorf("cannot use launch mcp %q: %w", fleet.Line(kind, 40), err)
+		}
+	}
+	return nil
+}
+
+// offered is the program that offers tools to agents of a kind; "" for none.
+func (l *Launcher) offered(kind string) string {
+	if slices.Contains(l.o.MCP, kind) {
+		return l.o.Program
+	}
+	return ""
 }
 
 // Begin is a start, ready to be done.
@@ -131,7 +157,7 @@ func (l *Launcher) hooks(kind string, o *agent.LaunchOptions, b *Begin) (env []s
 	if l.o.Hook == "" || !l.Kinds.Hooked(kind) {
 		return nil, nil
 	}
-	o.Hooks, env, b.Files, err = l.Kinds.LaunchHooks(kind, l.o.Hook, l.o.Run)
+	o.Hooks, env, b.Files, err = l.Kinds.LaunchHooks(kind, l.o.Hook, l.o.Run, l.offered(kind))
 	return env, err
 }
 

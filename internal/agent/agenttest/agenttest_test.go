@@ -229,7 +229,7 @@ func TestLaunchedWithHooks(t *testing.T) {
 	if err := os.WriteFile(bin, []byte(script), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	args, env, files, err := builtKinds(t).LaunchHooks("claude", bin, dir)
+	args, env, files, err := builtKinds(t).LaunchHooks("claude", bin, dir, "")
 	if err != nil {
 		t.Fatal(err)
 	}

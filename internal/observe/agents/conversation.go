@@ -86,8 +86,21 @@ func (l *look) holds(a *fleet.Agent, r run, told agent.Reported) {
 		a.Model, a.ContextUsed, a.ContextWindow, a.Turns = c.Model, c.Used, c.Window, fleet.Known(c.Turns)
 		a.SessionID = cmp.Or(a.SessionID, c.Session)
 	}
+	byStatus(a, told.Status)
 	if a.ContextPercent = said(told.Context); !a.ContextPercent.IsKnown() {
 		a.ContextPercent = percentOf(a.ContextUsed, a.ContextWindow)
+	}
+}
+
+// byStatus notes what the CLI told its status line: it alone knows how much its context
+// holds, and the transcript is written first of what is used.
+func byStatus(a *fleet.Agent, s fleet.StatusReport) {
+	a.Model = cmp.Or(a.Model, s.Model)
+	if !a.ContextUsed.IsKnown() && s.Used.IsKnown() {
+		a.ContextUsed = s.Used
+	}
+	if s.Window.IsKnown() && s.Model == a.Model {
+		a.ContextWindow = s.Window
 	}
 }
 

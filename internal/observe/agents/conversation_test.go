@@ -130,3 +130,30 @@ func TestAPromptIsAcknowledgedByTheTranscript(t *testing.T) {
 		t.Error("not known again")
 	}
 }
+
+// Only the CLI itself knows how much its context holds, and it tells its status line; that of
+// another model says nothing of the one that answers now.
+func TestTheStatusLineTellsTheWindow(t *testing.T) {
+	for name, c := range map[string]struct {
+		model  string
+		window int64
+	}{"the same model": {"m", 200000}, "another model": {"n", 0}} {
+		w := newWorld()
+		w.proc(10, 1, "claude")
+		w.pane("hand", 10)
+		p := w.probe(t, func(o *Options) {
+			o.Hooks = func(context.Context) ([]fleet.HookEvent, error) {
+				return []fleet.HookEvent{{ID: "1", At: w.now, Process: id(10), Kind: "claude", Event: fleet.HookStatus, Context: fleet.Unknown[float64]("not told"),
+					Status: &fleet.StatusReport{Model: c.model, Used: fleet.Known[int64](7), Window: fleet.Known[int64](200000), MicroUSD: fleet.Unknown[int64]("not told")}}}, nil
+			}
+			o.Conversations = w.tells(fleet.Conversation{Model: "m", Used: fleet.Known[int64](50000), Window: fleet.Unknown[int64]("not told")}, 60)
+		})
+		a := see(t, p)["hand"]
+		if a.ContextUsed.Or(0) != 50000 || a.ContextWindow.Or(0) != c.window || a.Model != "m" {
+			t.Errorf("%s: %v of %v (%s)", name, a.ContextUsed, a.ContextWindow, a.Model)
+		}
+		if percent := a.ContextPercent.Or(0); percent != 25 && c.window > 0 || percent != 0 && c.window == 0 {
+			t.Errorf("%s: %v", name, a.ContextPercent)
+		}
+	}
+}
