@@ -146,7 +146,7 @@ func (a *app) root() *cobra.Command {
 		a.feedCommand(), a.traceCommand(), a.errorsCommand(), a.replayCommand(), a.failuresCommand(),
 		a.workCommand(), a.convoyCommand(), a.gateCommand(), a.triggerCommand(),
 		a.mailCommand(),
-		a.formulaCommand(), a.scheduleCommand(), a.pluginCommand(), a.trustCommand(), a.costCommand(),
+		a.formulaCommand(), a.scheduleCommand(), a.pluginCommand(), a.trustCommand(), a.costCommand(), a.budgetCommand(),
 		a.journalCommand(), a.reportCommand(), a.statusCommand(), a.healthCommand(), a.freezeCommand(), a.thawCommand(),
 		a.configCommand(), a.doctorCommand(), a.initCommand(), a.schemaCommand(), a.versionCommand(),
 		a.upCommand(), a.downCommand(), a.uninstallCommand())

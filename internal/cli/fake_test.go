@@ -177,7 +177,7 @@ func passOf(file string) (fleet.Pass, error) {
 
 func (w *world) control() *control.Control {
 	b, p := &book{w: w}, &pluginBook{book{w: w}}
-	return &control.Control{Tell: func(context.Context, fleet.Message) error { return nil }, Receivers: func(fleet.Message) []string { return w.hears }, Events: w.Events, History: w, Screens: w, Teller: w, Journal: w.Journal, Costs: w.costs, Prices: w.prices, Priced: func(model string) bool { return model == "" }, Vitals: w.vitals, Status: w.status, Orders: w, Agents: w, Alerts: w, Approver: w, Look: w.Look, Formulas: b, Runs: b, Plugins: p, Pauses: w, Code: p, Schedules: w.schedules, Watched: true, Records: ledgerBook{w}, Asker: w, Registry: w.Registrations, Rules: w, Mender: w, Version: "1.2.3", Examine: func(context.Context, func(string) bool) (i doctor.Installation) { return i }, Anew: func(context.Context) {}, Now: func() fleet.Instant { return w.pass.Snapshot.At }}
+	return &control.Control{Tell: func(context.Context, fleet.Message) error { return nil }, Receivers: func(fleet.Message) []string { return w.hears }, Events: w.Events, History: w, Screens: w, Teller: w, Journal: w.Journal, Costs: w.costs, Prices: w.prices, Priced: func(model string) bool { return model == "" }, Vitals: w.vitals, Status: w.status, Orders: w, Agents: w, Alerts: w, Approver: w, Look: w.Look, Formulas: b, Runs: b, Plugins: p, Pauses: w, Budgets: noBudgets{}, Code: p, Schedules: w.schedules, Watched: true, Records: ledgerBook{w}, Asker: w, Registry: w.Registrations, Rules: w, Mender: w, Version: "1.2.3", Examine: func(context.Context, func(string) bool) (i doctor.Installation) { return i }, Anew: func(context.Context) {}, Now: func() fleet.Instant { return w.pass.Snapshot.At }}
 }
 
 func (w *world) options() server.Options {
@@ -211,6 +211,12 @@ func (w *world) status(context.Context) api.Status {
 	}
 	return api.Status{Version: "1.2.3", Mode: "observe", LastPatrol: &at, Patrols: 7, Firing: map[string]int{"P1": 1, "P2": 3}, State: w.state, Notes: []string{}}
 }
+
+// noBudgets is of a fleet that may spend what it likes.
+type noBudgets struct{}
+
+func (noBudgets) Limits() []fleet.Budget                                    { return nil }
+func (noBudgets) Raise(context.Context, []fleet.Silence, fleet.Event) error { return nil }
 
 // Pause knows the project shop.
 func (w *world) Pause(_ context.Context, project string, _ bool, _, _ string) error {

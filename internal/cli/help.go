@@ -34,7 +34,7 @@ func everything() []topic {
 		{"Act", []string{"patrol", "approve", "clean", "worktree", "freeze", "thaw"}},
 		{"Agents", []string{"ps", "show", "peek", "logs", "attach", "wait", "spawn", "heartbeat", "handoff", "mcp", "nudge", "answer", "interrupt", "stop", "recover",
 			"orders", "checkpoint", "adopt", "pause", "resume", "hooks"}},
-		{"Formulas", []string{"formula", "schedule", "plugin", "trust", "cost"}},
+		{"Formulas", []string{"formula", "schedule", "plugin", "trust", "cost", "budget"}},
 		{"Coordinate", []string{"work", "convoy", "mail", "gate", "trigger"}},
 		{"What happened", []string{"feed", "trace", "errors", "replay", "failures", "report", "journal"}},
 		{"Alerts", []string{"alerts", "ack", "silence", "tell"}},

@@ -27,6 +27,7 @@ type Control struct {
 	Code      Code
 	Records   Records
 	Pauses    Pauses
+	Budgets   Budgets
 	Asker     Asker
 	Brakes    Brakes
 	Orders    Orders
@@ -163,6 +164,7 @@ func Nouns() []Noun {
 		plugins(),
 		code(),
 		projects(),
+		budgets(),
 		alerts(),
 		silences(),
 		brake(),

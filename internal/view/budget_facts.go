@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"custos/internal/api"
 	"custos/internal/fleet"
 )
 
@@ -41,4 +42,31 @@ func BudgetShare(b fleet.BudgetFacts) string {
 		return ", " + strconv.FormatFloat(p, 'f', 0, 64) + " %"
 	}
 	return ""
+}
+
+// Budgets lists the purses of all budgets.
+func Budgets(s *fleet.Snapshot) api.Budgets {
+	out := api.Budgets{Rows: []api.Budget{}}
+	if seen := s.Spending.Sight; !seen.Usable() {
+		out.Unknown = "spending is " + string(seen.Status)
+		if seen.Why != "" {
+			out.Unknown += ": " + seen.Why
+		}
+	}
+	for _, f := range s.Spending.Value.Budgets {
+		b := api.Budget{Name: f.Name, Budget: f.Budget, Scope: string(f.By), Of: f.Of, Window: string(f.Window), Stage: string(f.Stage), Metric: string(f.Metric),
+			Used: pointer(f.Used), Limit: f.Limit, Percent: pointer(f.Percent), Says: f.Says, Blind: f.Blind, Raised: f.Raised, PerHour: pointer(f.Rate), Agents: f.Agents, Foreign: f.Foreign}
+		if left, known := f.TimeToLimit.Get(); known {
+			b.TimeToLimit = fleet.Duration(time.Duration(left).Round(time.Minute)).Short()
+		}
+		if !f.Ends.IsZero() {
+			ends := f.Ends.Wall.UTC().Round(time.Second)
+			b.Ends = &ends
+		}
+		if f.Stage.Reaches(fleet.StageHold) {
+			b.Hint = f.HintRaise()
+		}
+		out.Rows = append(out.Rows, b)
+	}
+	return out
 }

@@ -1,0 +1,152 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"custos/internal/api"
+	"custos/internal/config"
+)
+
+func (a *app) budgetCommand() *cobra.Command {
+	list := asks(a, func(ctx context.Context, c *api.Client, _ []string) (api.Budgets, error) { return c.Budgets(ctx) }, writeBudgets)
+	c := &cobra.Command{
+		Use: "budget", Short: "What models may cost, what of it is used, and what waits for more",
+		Long: `budget lists the budgets of custos.toml ([budget.NAME]): how much of each is used in
+its window, how far it has come, and when it is used up at the rate of the last hour.
+One that is used up holds back what would spend of it: starts, recoveries, nudges and
+calls of the judge. A person raises it for a while; it ends by itself.`,
+		Example: "  custos budget\n  custos budget raise day +10usd --for 2h\n  custos budget lower day",
+		Args:    cobra.NoArgs, RunE: list,
+	}
+	c.AddCommand(&cobra.Command{Use: "list", Short: "The same", Args: cobra.NoArgs, RunE: list}, a.budgetShow(), a.budgetRaise(), a.budgetLower())
+	return c
+}
+
+func (a *app) budgetShow() *cobra.Command {
+	return &cobra.Command{
+		Use: "show NAME", Short: "One budget, and each purse of it", Args: cobra.ExactArgs(1),
+		RunE: asks(a, func(ctx context.Context, c *api.Client, args []string) (api.Budgets, error) {
+			all, err := c.Budgets(ctx)
+			var rows []api.Budget
+			for _, b := range all.Rows {
+				if b.Name == args[0] || b.Budget == args[0] {
+					rows = append(rows, b)
+				}
+			}
+			if err == nil && len(rows) == 0 && all.Unknown == "" {
+				return all, &api.Error{Kind: api.NotFound, Message: fmt.Sprintf("cannot show budget %q: there is none, or nothing was spent of it", flat(args[0])), Hint: "custos budget"}
+			}
+			all.Rows = rows
+			return all, err
+		}, func(p *page, v api.Budgets) {
+			for _, b := range v.Rows {
+				writeBudget(p, b)
+			}
+			writeUnknown(p, v)
+		}),
+	}
+}
+
+func (a *app) budgetRaise() *cobra.Command {
+	o := api.RaiseOrder{For: "2h"}
+	c := &cobra.Command{
+		Use: "raise NAME +AMOUNT", Short: "Let a budget have more for a while; it ends by itself",
+		Long: `raise adds to a limit of a budget, for a while. A budget of which each agent (role,
+project, …) has a purse of its own is raised for all of them by its name, and for one by
+NAME/WHOSE, as the list shows it. Only a person raises one. What waited goes on at once.`,
+		Example: "  custos budget raise day +10usd --for 2h\n  custos budget raise each/builder +500ktokens --why 'the release'",
+		Args:    cobra.ExactArgs(2),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			d, err := config.Duration(o.For)
+			if err != nil {
+				return usage("cannot read --for: %v", err)
+			}
+			order := o
+			order.Name, order.By, order.For = args[0], args[1], d.String()
+			return say(cmd.Context(), a, patience, func(ctx context.Context, c *api.Client) (api.Raised, error) { return c.Raise(ctx, order) }, writeRaised)
+		},
+	}
+	c.Flags().StringVar(&o.For, "for", o.For, "for how `LONG`: 30m, 2h, 1d")
+	c.Flags().StringVar(&o.Why, "why", "", "the `REASON`, for the record")
+	return c
+}
+
+func (a *app) budgetLower() *cobra.Command {
+	return &cobra.Command{
+		Use: "lower NAME", Short: "End now what a budget was raised by", Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return say(cmd.Context(), a, patience, func(ctx context.Context, c *api.Client) (api.Raised, error) {
+				return c.Raise(ctx, api.RaiseOrder{Name: args[0], Lower: true})
+			}, writeRaised)
+		},
+	}
+}
+
+func writeRaised(p *page, v api.Raised) {
+	if v.Ended > 0 {
+		p.line("Budget %s is as custos.toml has it.", flat(v.Name))
+		return
+	}
+	p.line("Raised budget %s by %s until %s UTC.", flat(v.Name), strings.TrimPrefix(flat(v.By), "+"), v.Until.UTC().Format("2006-01-02 15:04"))
+	p.line("%s ends that before.", p.command("custos budget lower "+quote(v.Name)))
+}
+
+func writeBudgets(p *page, v api.Budgets) {
+	if len(v.Rows) == 0 && v.Unknown == "" {
+		p.line("There are no budgets, or nothing was spent of them: [budget.NAME] in custos.toml says what models may cost.")
+		return
+	}
+	rows := make([][]string, 0, len(v.Rows))
+	for _, b := range v.Rows {
+		share := "?"
+		if b.Percent != nil {
+			share = fmt.Sprintf("%.0f %%", *b.Percent)
+		}
+		rows = append(rows, []string{flat(b.Name), b.Window, flat(b.Says), share, b.Stage, b.TimeToLimit})
+	}
+	if len(rows) > 0 {
+		p.table([]column{{head: "BUDGET", shorten: middle}, {head: "WINDOW"}, {head: "USED"}, {head: "SHARE", right: true}, {head: "STAGE"}, {head: "LIMIT IN", right: true}}, rows)
+	}
+	for _, b := range v.Rows {
+		if b.Hint != "" {
+			p.line("%s holds %s: %s", flat(b.Name), held(b.Agents), p.command(b.Hint))
+		}
+	}
+	writeUnknown(p, v)
+}
+
+func writeUnknown(p *page, v api.Budgets) {
+	if v.Unknown != "" {
+		p.line("What was spent is not known: %s.", flat(v.Unknown))
+	}
+}
+
+func held(agents []string) string {
+	if len(agents) == 0 {
+		return "what would spend of it"
+	}
+	return flat(strings.Join(agents, ", "))
+}
+
+func writeBudget(p *page, b api.Budget) {
+	p.line("%s (%s, %s): %s, %s", flat(b.Name), b.Scope, b.Window, flat(b.Says), b.Stage)
+	for _, of := range []struct{ what, text string }{
+		{"More may be used: ", b.Blind}, {"Raised by ", b.Raised}, {"Used up in ", b.TimeToLimit},
+		{"Spend of it: ", strings.Join(b.Agents, ", ")}, {"Not ours, and never touched: ", strings.Join(b.Foreign, ", ")},
+	} {
+		if of.text != "" {
+			p.line("  %s%s", of.what, flat(of.text))
+		}
+	}
+	if b.Ends != nil {
+		p.line("  Its window ends at %s UTC", b.Ends.UTC().Format(time.DateTime))
+	}
+	if b.Hint != "" {
+		p.line("  %s raises it", p.command(b.Hint))
+	}
+}
