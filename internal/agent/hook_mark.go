@@ -104,6 +104,8 @@ type HookEventMark struct {
 	Matcher bool `toml:"matcher"`
 	// Context: what the hook prints becomes part of the conversation.
 	Context bool `toml:"context"`
+	// EndsTurn: what the hook prints can end the turn, with no tool cut short.
+	EndsTurn bool `toml:"ends_turn"`
 	// Unasked: it is read when it comes, and no hook is put on it.
 	Unasked bool `toml:"unasked"`
 }

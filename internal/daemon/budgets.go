@@ -2,9 +2,14 @@ package daemon
 
 import (
 	"context"
+	"slices"
+	"strings"
+	"time"
 
 	"custos/internal/control"
 	"custos/internal/fleet"
+	"custos/internal/ledger"
+	"custos/internal/store"
 )
 
 // budgetPort is the budgets as the server's port wants them.
@@ -31,4 +36,74 @@ func (p budgetPort) Raise(ctx context.Context, list []fleet.Silence, event fleet
 	p.s.loop.Stir()
 	p.s.loop.Wake("a budget was raised or lowered")
 	return nil
+}
+
+// mayGoOn is what an agent is told when its budget has room again, and keepsWaiting for how long
+// that order waits at most.
+const (
+	mayGoOn      = "The budget that ended your turn has room again. Go on with what you were doing."
+	keepsWaiting = 31 * 24 * time.Hour
+)
+
+// spentOut says why the turn of an agent of ours ends at its hook: a budget that it spends of
+// has come to its pause; "" where it goes on, and where that cannot be told. It is told to go on by an
+// ordinary order, which waits until the budget has room. Only the agent's own hook is answered.
+func (s *system) spentOut(ctx context.Context, event fleet.HookEvent, fresh bool) string {
+	if len(s.budgets) == 0 || event.Agent == "" || s.world.Now().Since(event.At) > tellSoon || !s.isOwn(ctx, event) {
+		return ""
+	}
+	past, err := s.recall(ctx)
+	at := slices.IndexFunc(past.Registrations, func(r fleet.Registration) bool { return r.Name == event.Agent && r.Owner.MayTouch() })
+	if err != nil || past.Blind != "" || at < 0 {
+		return ""
+	}
+	who := fleet.SpenderOf(&past.Registrations[at], nil)
+	who.Work = past.Records.Working()[who.Agent]
+	f := s.pausedBy(past, who)
+	if f == nil {
+		return ""
+	}
+	if fresh {
+		s.tellToGoOn(ctx, past, event)
+	}
+	return f.Holds() + ": this turn ends here, and goes on when a person has raised it (" + f.HintRaise() + ")"
+}
+
+// pausedBy is the budget that has come to its pause for a spender; nil for none.
+func (s *system) pausedBy(past fleet.Past, who fleet.Spender) *fleet.BudgetFacts {
+	facts := ledger.Budgets(past, s.budgets, s.board.Snapshot())
+	for i := range s.budgets {
+		of, ok := s.budgets[i].Purse(who)
+		if !ok || s.budgets[i].Pause <= 0 {
+			continue
+		}
+		for j := range facts {
+			if f := &facts[j]; f.Budget == s.budgets[i].Name && f.Of == of && f.Stage.Reaches(fleet.StagePause) {
+				return f
+			}
+		}
+	}
+	return nil
+}
+
+// tellToGoOn has an agent told once that it may go on, however many tools end now.
+func (s *system) tellToGoOn(ctx context.Context, past fleet.Past, event fleet.HookEvent) {
+	const prefix = "go-on-"
+	if slices.ContainsFunc(past.Orders, func(o fleet.Order) bool {
+		return o.Agent == event.Agent && strings.HasPrefix(o.ID, prefix) && !o.IsOver()
+	}) {
+		return
+	}
+	now := s.world.Now()
+	o, _, err := ledger.Take(nil, fleet.Order{ID: prefix + event.ID, Do: fleet.OrderNudge, Agent: event.Agent, By: fleet.ByCustos, Text: mayGoOn, Expires: now.Add(keepsWaiting)}, now)
+	var st *store.Store
+	if err == nil {
+		st, err = s.ledger.writer(ctx)
+	}
+	if err == nil {
+		_, _, err = st.TakeOrder(ctx, o)
+	}
+	if err != nil {
+		s.o.Log.Warn("Cannot order that an agent goes on when its budget has room", "agent", event.Agent, "err", err)
+	}
 }

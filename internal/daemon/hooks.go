@@ -78,6 +78,11 @@ func (e *hookReceiver) Take(ctx context.Context, p hookwire.Post) (output string
 			time.AfterFunc(drawn, func() { e.s.board.LookNow(fleet.PartAgents) })
 		}
 	}
+	if err == nil && e.s.world.Kinds.EndsTurns(p.Kind, p.Event) {
+		if why := e.s.spentOut(ctx, event, fresh); why != "" {
+			return e.s.world.Kinds.HookEnd(p.Kind, p.Event, why), nil
+		}
+	}
 	if err != nil || !e.s.world.Kinds.TakesContext(p.Kind, p.Event) {
 		return "", err
 	}

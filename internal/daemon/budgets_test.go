@@ -1,0 +1,99 @@
+package daemon
+
+import (
+	"io"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"custos/internal/api"
+	"custos/internal/config"
+	"custos/internal/control"
+	"custos/internal/fleet"
+	"custos/internal/fleet/fleettest"
+	"custos/internal/hookwire"
+)
+
+// TestASpentBudgetEndsTheTurn of an agent of ours when its tool has ended, and of no other; it is told to
+// go on by one order, which waits until a person has raised the budget.
+func TestASpentBudgetEndsTheTurn(t *testing.T) {
+	dir := t.TempDir()
+	env := map[string]string{"HOME": dir}
+	text := "[budget.day]\nscope = \"agent\"\nof = \"b*\"\nwindow = \"total\"\nusd = 1\n"
+	cfg, err := config.Load(config.Options{Getenv: func(k string) string { return env[k] }, Sections: Sections(), ReadFile: func(string) ([]byte, error) { return []byte(text), nil }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := build(cfg, Options{Version: "test", Stderr: io.Discard, Log: slog.New(slog.DiscardHandler)}, as{what: "custos test", wait: patience, tell: io.Discard})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	st, err := s.ledger.writer(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range []fleet.Registration{{Name: "bob", Kind: "claude", Owner: fleet.OwnerCustos, Instance: "i1", CreatedAt: s.world.Now()}, {Name: "carl", Kind: "claude", Owner: fleet.OwnerCustos, Instance: "i2", CreatedAt: s.world.Now()}} {
+		if err := st.Commit(t.Context(), fleet.Turn{At: s.world.Now(), Plan: fleettest.Rows(fleet.Changes{Registrations: []fleet.Registration{r}})}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	hook := func(agent, instance, event string) string {
+		t.Helper()
+		p := hookwire.Post{Kind: "claude", Event: event}
+		p.Stamp()
+		p.Agent, p.Instance = agent, instance
+		p.SetPayload([]byte(`{"hook_event_name":"` + event + `","session_id":"s","tool_name":"Bash","tool_use_id":"t"}`))
+		out, err := s.hookReceiver.Take(t.Context(), p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return out
+	}
+	spend := func(key string, money int64) {
+		t.Helper()
+		for _, agent := range []string{"bob", "carl"} {
+			u := fleet.Usage{Key: "claude:" + agent + key, Kind: "claude", Session: "s", Agent: agent, At: time.Now(), Pricing: fleet.PricedByCLI, MicroUSD: money, Tokens: fleet.Tokens{Output: 1}}
+			if err := st.AddUsage(t.Context(), []fleet.Usage{u}, nil); err != nil {
+				t.Fatal(err)
+			}
+		}
+		s.board.Touched(fleet.PartSpending)
+		s.board.Await(t.Context(), fleet.PartSpending)
+	}
+	spend("1", 900_000)
+	if out := hook("bob", "i1", "PostToolUse"); out != "" {
+		t.Errorf("below its budget it is told %s", out)
+	}
+	spend("2", 100_000)
+	for _, c := range []struct {
+		agent, instance, event string
+		ends                   bool
+	}{{"bob", "i1", "PreToolUse", false}, {"bob", "i1", "PostToolUse", true}, {"bob", "i1", "PostToolUse", true}, {"bob", "i0", "PostToolUse", false}, {"carl", "i2", "PostToolUse", false}, {"bill", "", "PostToolUse", false}} {
+		if out := hook(c.agent, c.instance, c.event); strings.Contains(out, `"continue":false`) != c.ends || c.ends && !strings.Contains(out, "custos budget raise day/bob +10usd --for 2h") {
+			t.Errorf("%+v: %s", c, out)
+		}
+	}
+	past, err := s.recall(t.Context())
+	if err != nil || len(past.Orders) != 1 || past.Orders[0].Agent != "bob" || past.Orders[0].Do != fleet.OrderNudge {
+		t.Fatalf("%+v, %v", past.Orders, err)
+	}
+	raise := api.RaiseOrder{Name: "day", By: "+1usd", For: "1h"}
+	verb := func() (any, error) {
+		for _, n := range control.Nouns() {
+			for _, v := range n.Verbs {
+				if n.Name == "budgets" && v.Name == "add" {
+					return v.Do(s.control(false), t.Context(), control.Call{By: "ann", Read: func(into any) error { *into.(*api.RaiseOrder) = raise; return nil }})
+				}
+			}
+		}
+		return nil, nil
+	}
+	if _, err := verb(); err != nil {
+		t.Fatal(err)
+	}
+	if out := hook("bob", "i1", "PostToolUse"); out != "" {
+		t.Errorf("it was raised, and its turn ends: %s", out)
+	}
+}
