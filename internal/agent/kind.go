@@ -148,6 +148,9 @@ type ScreenMark struct {
 	Ends string `toml:"ends"`
 	// OverWorking lets the mark stand against a title that says working.
 	OverWorking bool `toml:"over_working"`
+	// Untold: no hook tells of it, and it takes the place of the prompt, so that it stands
+	// against hooks that say that the turn is over.
+	Untold bool `toml:"untold"`
 	// OverCPU lets the mark stand against processor time: while the CLI works it
 	// shows something else there, so what computes is a server or a tool that it
 	// keeps in the background.

@@ -188,7 +188,18 @@ func (r *reading) byHook() (Verdict, bool) {
 	if r.newerTranscript() {
 		return r.fromTranscript(), true
 	}
+	if v, ok := r.newerDialog(); ok {
+		return v, true
+	}
 	return r.fromHook(), true
+}
+
+// newerDialog: what a person opens at a free prompt, and what a CLI asks before it takes
+// a prompt, no hook tells. A screen that is read that long after the last event was drawn
+// after it.
+func (r *reading) newerDialog() (Verdict, bool) {
+	v, ok := r.byDialog()
+	return v, ok && r.screen.Untold && r.Told.State == fleet.StateIdle && r.Now.Since(r.Told.Last) >= hookSettles
 }
 
 // writtenLater is how much later than a hook a line of a transcript must have been written

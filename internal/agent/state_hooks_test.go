@@ -436,3 +436,28 @@ func TestStatusLinesTellOfNoTurn(t *testing.T) {
 		}
 	}
 }
+
+// What a person opens at a free prompt, and what a CLI asks before it takes a prompt, no
+// hook tells: the hooks go on saying that the turn has ended.
+func TestDialogAfterTheTurn(t *testing.T) {
+	for name, c := range map[string]struct {
+		kind, pane, title, last string
+		ago                     int
+		state                   fleet.AgentState
+	}{
+		"a menu":             {"codex", "codex-50-model-picker", "project", "stop", 60, fleet.StateDialog},
+		"a question":         {"gemini", "gemini-61-read-outside", "◇  Ready (project)", "stop", 60, fleet.StateWaiting},
+		"not drawn anew yet": {"codex", "codex-50-model-picker", "project", "stop", 3, fleet.StateIdle},
+		"at work":            {"codex", "codex-50-model-picker", "project", "prompt", 60, fleet.StateWorking},
+		"its prompt":         {"codex", "codex-12-ready", "project", "stop", 60, fleet.StateIdle},
+	} {
+		t.Run(name, func(t *testing.T) {
+			told := Gather(script(c.last), "", noon, Deadlines{})
+			told.Last = noon.Add(-time.Duration(c.ago) * time.Second)
+			v := State(Signals{Kind: kindOf(t, c.kind), Now: noon, Told: told, Title: fleet.Known(c.title), Screen: fleet.Known(read(t, "testdata/panes/"+c.pane+".txt"))})
+			if v.State != c.state {
+				t.Errorf("got %s by %s (%s), want %s", v.State, v.Source, v.Reason, c.state)
+			}
+		})
+	}
+}
