@@ -55,6 +55,36 @@ func TestNoPercentageIsGuessed(t *testing.T) {
 	}
 }
 
+// What ended its turn is known by its transcript too, for who has no hooks or hooks that do
+// not tell it; a prompt that its hooks told of since has begun another.
+func TestAFailureInATranscript(t *testing.T) {
+	for name, c := range map[string]struct {
+		hooks []fleet.HookEvent // 10 s before the failure, or after it
+		after time.Duration
+		want  string
+	}{
+		"no hooks":                 {nil, 0, "server_error"},
+		"a prompt before":          {[]fleet.HookEvent{{Event: fleet.HookPrompt}}, -10 * time.Second, "server_error"},
+		"the next prompt since":    {[]fleet.HookEvent{{Event: fleet.HookPrompt}}, 10 * time.Second, ""},
+		"an end that tells no why": {[]fleet.HookEvent{{Event: fleet.HookPrompt}, {Event: fleet.HookStop}}, -10 * time.Second, "server_error"},
+	} {
+		w, b := newWorld(), newLedger()
+		w.proc(10, 1, "codex")
+		b.reg("a", 10).Kind = "codex"
+		for _, e := range c.hooks {
+			e.Instance, e.At, e.Context = "i-a", w.now.Add(-time.Minute+c.after), fleet.Unknown[float64]("")
+			b.events = append(b.events, e)
+		}
+		p := w.probe(t, func(o *Options) {
+			b.options(o)
+			o.Conversations = w.tells(fleet.Conversation{}, 60, fleet.HookEvent{Event: fleet.HookFailure, Text: "server_error"})
+		})
+		if a := see(t, p)["a"]; a.Failure != c.want {
+			t.Errorf("%s: %q ended its turn, want %q", name, a.Failure, c.want)
+		}
+	}
+}
+
 // A limit is told with its end, and holds until then.
 func TestALimitInATranscript(t *testing.T) {
 	w := newWorld()

@@ -41,7 +41,7 @@ func (l *look) live(r run) fleet.Agent {
 	v = agent.Settle(v, told, l.silence(a, m))
 	a.State, a.Reason, a.Source, a.Signals = v.State, v.Reason, v.Source, v.Signals
 	a.Dwell = l.stay(r, m, v, sig)
-	a.Failure = told.Failure
+	a.Failure = failureOf(told, sig.Written)
 	if v.State == fleet.StateRateLimited {
 		a.RateLimitedUntil, a.RateLimitedAt = limitOf(told, sig.Written)
 	}
@@ -55,6 +55,15 @@ func (l *look) live(r run) fleet.Agent {
 	l.promise(&a, r, told, beat)
 	l.bill(&a, r.reg)
 	return a
+}
+
+// failureOf is what ended an agent's last turn, by its hooks or else by its transcript: what
+// that tells from before the newest prompt ended an earlier one.
+func failureOf(told, written agent.Reported) string {
+	if told.Failure != "" || written.Last.Wall.Before(told.Prompt.Wall) {
+		return told.Failure
+	}
+	return written.Failure
 }
 
 // limitOf is until when an agent is limited, and when that was told, by its hooks or else
