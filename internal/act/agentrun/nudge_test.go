@@ -62,7 +62,7 @@ func TestNudgeOfWhatIsSpecial(t *testing.T) {
 	texts := []string{"!important: look", "/compact is no order", "look at @main"}
 	for _, text := range texts {
 		effect, arrived, err := g.nudged("picky", text, nudge.Options{})
-		if err != nil || arrived == nil || arrived.Outcome != fleet.OutcomeDelivered || arrived.Proof != fleet.ProofHook || !strings.Contains(effect, "typed as") {
+		if err != nil || arrived == nil || arrived.Outcome != fleet.OutcomeDelivered || arrived.Proof != fleet.ProofHook || !strings.Contains(effect, "typed between \"") {
 			t.Errorf("%q: %q, %+v, %v", text, effect, arrived, err)
 		}
 		g.awaitReady("picky")

@@ -318,7 +318,8 @@ func (r *run) await(ctx context.Context) error {
 func (r *run) arrived() string {
 	says := r.arrival.Words()
 	if r.why != "" {
-		says += fmt.Sprintf(", typed as %q: %s would have taken it for %s", fleet.Line(r.typed, 60), r.Kind.Name, r.why)
+		before, behind, _ := strings.Cut(r.typed, r.text)
+		says += fmt.Sprintf(", typed between %q and %q: %s would have taken it for %s", before, behind, r.Kind.Name, r.why)
 	}
 	if r.twice {
 		says += ", after Enter was pressed once more"
