@@ -79,8 +79,8 @@ func TestAFailureInATranscript(t *testing.T) {
 			b.options(o)
 			o.Conversations = w.tells(fleet.Conversation{}, 60, fleet.HookEvent{Event: fleet.HookFailure, Text: "server_error"})
 		})
-		if a := see(t, p)["a"]; a.Failure != c.want {
-			t.Errorf("%s: %q ended its turn, want %q", name, a.Failure, c.want)
+		if a := see(t, p)["a"]; a.Failure != c.want || a.State == fleet.StateIdle && !strings.Contains(a.Reason, c.want) {
+			t.Errorf("%s: %q ended its turn, want %q (%s: %s)", name, a.Failure, c.want, a.State, a.Reason)
 		}
 	}
 }

@@ -3,6 +3,7 @@ package agents
 import (
 	"cmp"
 	"slices"
+	"strings"
 	"time"
 
 	"custos/internal/agent"
@@ -41,7 +42,9 @@ func (l *look) live(r run) fleet.Agent {
 	v = agent.Settle(v, told, l.silence(a, m))
 	a.State, a.Reason, a.Source, a.Signals = v.State, v.Reason, v.Source, v.Signals
 	a.Dwell = l.stay(r, m, v, sig)
-	a.Failure = failureOf(told, sig.Written)
+	if a.Failure = failureOf(told, sig.Written); a.Failure != "" && a.State == fleet.StateIdle && !strings.Contains(a.Reason, a.Failure) {
+		a.Reason += "; its last turn was ended by: " + a.Failure
+	}
 	if v.State == fleet.StateRateLimited {
 		a.RateLimitedUntil, a.RateLimitedAt = limitOf(told, sig.Written)
 	}
