@@ -142,13 +142,10 @@ func (f *finder) follower(p place, globs []string) (*files.Follower, error) {
 // literal makes a glob of a path that means just itself.
 var literal = strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`)
 
-// all lists the transcripts of all kinds that are files of lines, the ones written last first.
+// all lists the transcripts of all kinds, the ones written last first.
 func (f *finder) all(ctx context.Context) (found []file, err error) {
 	var errs []error
 	for _, k := range f.o.Kinds.All() {
-		if k.Transcripts.Language == opencodeLanguage {
-			continue
-		}
 		some, err := f.find(ctx, k)
 		found, errs = append(found, some...), append(errs, err)
 	}

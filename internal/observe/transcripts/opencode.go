@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"custos/internal/agent"
+	"custos/internal/fleet"
 	"custos/internal/sys/files"
 	"custos/internal/sys/opencode"
 )
@@ -20,9 +21,10 @@ type databases map[string]*database
 
 // database is one of them.
 type database struct {
-	reader *opencode.Reader
-	now    version
-	known  map[string]*followed // as of that version, by name
+	reader  *opencode.Reader
+	now     version
+	known   map[string]*followed // as of that version, by name
+	counted version              // whose answers were read
 }
 
 // version is what a database and its log were when they were read.
@@ -121,6 +123,51 @@ func folded(f file, lines [][]byte, whole bool) *agent.Transcript {
 		}
 	}
 	return t
+}
+
+// database reads what was answered since in a database, as file does in a file: a place in it
+// is the number of a row.
+func (u *Usage) database(ctx context.Context, f file, at inode, c *counted, n *Counted) error {
+	d, err := u.databases.of(f.path)
+	if d == nil || err != nil || c.size >= 0 && d.counted == d.now {
+		return err
+	}
+	n.Files++
+	for more := true; more; {
+		var lines [][]byte
+		began := c.place.Offset
+		if lines, c.place.Offset, more, err = d.reader.Read(ctx, began); err != nil {
+			return atRest(err)
+		}
+		u.answers(f, lines, n)
+		if c.place.Offset != began {
+			u.ends[at] = fleet.UsageCursor{Path: fleet.Path(f.path), Device: at.device, Inode: at.inode, Offset: c.place.Offset}
+		}
+		if len(u.rows) >= batch {
+			if err := u.write(ctx); err != nil {
+				return err
+			}
+		}
+	}
+	c.size, d.counted = f.info.Size, d.now
+	return nil
+}
+
+// answers takes the rows of records.
+func (u *Usage) answers(f file, lines [][]byte, n *Counted) {
+	t := agent.NewTranscript(f.kind, f.language, f.path, false)
+	for _, line := range lines {
+		entries, err := agent.ReadTranscript(f.language, line)
+		if err != nil {
+			n.Broken++
+		}
+		for _, e := range entries {
+			if row, ok := t.Take(e); ok {
+				n.Rows++
+				u.take(row)
+			}
+		}
+	}
 }
 
 // atRest: that no opencode has its database open is no trouble.

@@ -80,3 +80,49 @@ func TestConversationsOfOpenCode(t *testing.T) {
 		t.Errorf("of a database that is closed: %+v", got)
 	}
 }
+
+// Answers in a database count once each, whatever was written down of them before: after a
+// restart, and where they could not be written down.
+func TestAnswersOfOpenCodeAreCountedOnce(t *testing.T) {
+	w, book := newWorld(t), newLedger()
+	db := w.opencode()
+	// Of nine answers, as the mock gave them; see TestTokensOfTranscripts.
+	want := fleet.Tokens{Input: 5111, CacheRead: 2789, CacheWrite5m: 162, Output: 449, Reasoning: 113}
+	for round := range 3 {
+		u, err := NewUsage(w.options(), book, nil, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 2 {
+			if _, err := u.Read(context.Background()); err != nil {
+				t.Fatal(err)
+			}
+			if got := book.sum(); got != want || len(book.rows) != 9 {
+				t.Fatalf("round %d: %d rows with %+v, want %+v", round, len(book.rows), got, want)
+			}
+		}
+	}
+	u, err := NewUsage(w.options(), book, nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := db.Exec(`INSERT INTO part (id, message_id, session_id, time_created, time_updated, data) SELECT 'prt_new', id, session_id, 1795470000000, 1795470000000,
+'{"type":"step-finish","reason":"stop","tokens":{"input":5000,"output":1}}' FROM message WHERE rowid = 2`); err != nil {
+		t.Fatal(err)
+	}
+	book.dies = func(int) (before, after bool) { return true, false }
+	if _, err := u.Read(context.Background()); err == nil {
+		t.Error("what could not be written down was no trouble")
+	}
+	book.dies = nil
+	if n, err := u.Read(context.Background()); err != nil || book.sum().Input != want.Input+5000 {
+		t.Errorf("%+v, %v: %+v", n, err, book.sum())
+	}
+	row := book.rows["opencode:prt_new"]
+	if row.Session != "ses_df5c0652affehJqu4I4zdPtyzQ" || row.Model != "mock-model" || row.CWD != "/home/dev/project" || row.Kind != "opencode" || row.Side {
+		t.Errorf("%+v", row)
+	}
+	if n, err := u.Read(context.Background()); err != nil || n.Rows > 0 {
+		t.Errorf("nothing was written, and %+v, %v", n, err)
+	}
+}

@@ -33,9 +33,10 @@ type Usage struct {
 	// own says whose a response is, and price what it cost.
 	own, price func(fleet.Usage) fleet.Usage
 
-	known map[inode]*counted
-	rows  map[string]fleet.Usage // read, and not written down yet
-	ends  map[inode]fleet.UsageCursor
+	databases databases
+	known     map[inode]*counted
+	rows      map[string]fleet.Usage // read, and not written down yet
+	ends      map[inode]fleet.UsageCursor
 
 	mu      sync.Mutex
 	trouble string
@@ -74,7 +75,7 @@ func NewUsage(o Options, ledger Ledger, own, price func(fleet.Usage) fleet.Usage
 	if price == nil {
 		price = same
 	}
-	return &Usage{finder: f, ledger: ledger, own: own, price: price, rows: map[string]fleet.Usage{}, ends: map[inode]fleet.UsageCursor{}}, err
+	return &Usage{finder: f, databases: databases{}, ledger: ledger, own: own, price: price, rows: map[string]fleet.Usage{}, ends: map[inode]fleet.UsageCursor{}}, err
 }
 
 // Trouble says why not all could be read at the last reading; "" when all was.
@@ -168,6 +169,9 @@ func (u *Usage) file(ctx context.Context, f file, at inode, n *Counted) error {
 	if c == nil {
 		c = &counted{size: -1, place: tail.Place{Device: at.device, Inode: at.inode}}
 		u.known[at] = c
+	}
+	if f.language == opencodeLanguage {
+		return u.database(ctx, f, at, c, n)
 	}
 	if c.size == f.info.Size && c.changed == f.info.MTime || c.size < 0 && c.place.Offset == f.info.Size {
 		c.size, c.changed = f.info.Size, f.info.MTime

@@ -81,9 +81,9 @@ type record struct {
 	key string
 }
 
-// Read returns what was written after a place, and that of the newest rows which was
+// Read returns what was written after a place, and that of the newest rows before it which was
 // changed since the last Read; the first Read of a Reader tells the newest rows again.
-// Next is the place after it. More says that there is more to read now.
+// Next is the place after it. From one place the same is told again. More says that there is more to read now.
 func (r *Reader) Read(ctx context.Context, after int64) (lines [][]byte, next int64, more bool, err error) {
 	if err := r.open(); err != nil {
 		return nil, after, false, r.failed(err)
@@ -112,7 +112,7 @@ func (r *Reader) Read(ctx context.Context, after int64) (lines [][]byte, next in
 			return nil, after, false, err
 		}
 	}
-	lines, seen, err := r.told(append(parts, failed...), r.seen)
+	lines, seen, err := r.told(append(parts, failed...), after, r.seen)
 	if err != nil {
 		return nil, after, false, err
 	}
@@ -154,7 +154,7 @@ func (r *Reader) Conversation(ctx context.Context, session string) (lines [][]by
 	if err != nil {
 		return nil, false, err
 	}
-	lines, _, err = r.told(append(parts, failed...), nil)
+	lines, _, err = r.told(append(parts, failed...), 0, nil)
 	return lines, len(parts) < tailRows, err
 }
 
@@ -173,14 +173,14 @@ func (r *Reader) open() error {
 	return nil
 }
 
-// told are the records that were not told before, in the order in which they came about, and
+// told are the records behind a place, and of those before it what was not told before, in the order in which they came about, and
 // when each was changed.
-func (r *Reader) told(all []record, before map[string]int64) (lines [][]byte, seen map[string]int64, err error) {
+func (r *Reader) told(all []record, after int64, before map[string]int64) (lines [][]byte, seen map[string]int64, err error) {
 	slices.SortStableFunc(all, func(a, b record) int { return cmp.Compare(a.Updated, b.Updated) })
 	seen = make(map[string]int64, len(all))
 	for _, one := range all {
 		seen[one.key] = one.Updated
-		if at, ok := before[one.key]; ok && at == one.Updated {
+		if at, ok := before[one.key]; ok && at == one.Updated && (one.ID == "" || one.row <= after) {
 			continue
 		}
 		line, err := json.Marshal(one)
