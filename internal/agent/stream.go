@@ -111,6 +111,12 @@ func ownPrice(n *float64) fleet.Leaf[float64] {
 	return dollars(n)
 }
 
+// micros are the same in millionths of a dollar; 0 where nothing is told.
+func micros(n *float64) int64 {
+	usd, _ := ownPrice(n).Get()
+	return int64(math.Round(usd * 1e6))
+}
+
 // streamEvent returns an event of which nothing is known but what it is.
 func streamEvent(what StreamWhat, session string) StreamEvent {
 	return StreamEvent{What: what, Session: shortID(session), Cost: dollars(nil), Tokens: untold()}

@@ -50,6 +50,7 @@ type TranscriptEntry struct {
 	Side    bool   // of a sub-agent, in a context of its own
 	Key     string // of a response: the same in each line, file and source that tells of it
 	Tokens  fleet.Tokens
+	Cost    int64              // of a response: millionths of a dollar, as the CLI says; 0 where it does not
 	Used    fleet.Leaf[int64]  // tokens of its context that are used
 	Window  fleet.Leaf[int64]  // tokens that its context holds
 	Failure *fleet.TurnFailure // of a window: the limit that is used up

@@ -169,3 +169,28 @@ func soundEntry(t *testing.T, kind string, e TranscriptEntry) {
 		t.Errorf("%s: the key of an answer is %q", kind, e.Key)
 	}
 }
+
+// TestToldPrices: what a CLI says that an answer cost is its price; that it says 0 is none, for
+// it says so of a model that it has no price of.
+func TestToldPrices(t *testing.T) {
+	for _, c := range []struct {
+		kind, line string
+		micro      int64
+		pricing    fleet.Pricing
+	}{
+		{"pi", `{"type":"message","timestamp":"2026-11-23T21:06:44.019Z","message":{"role":"assistant","timestamp":1,"usage":{"input":7,"output":1,"cost":{"total":0.0028053}}}}`, 2805, fleet.PricedByCLI},
+		{"pi", `{"type":"message","timestamp":"2026-11-23T21:06:44.019Z","message":{"role":"assistant","timestamp":1,"usage":{"input":7,"output":1,"cost":{"total":0}}}}`, 0, fleet.Unpriced},
+		{"pi", `{"type":"message","timestamp":"2026-11-23T21:06:44.019Z","message":{"role":"assistant","timestamp":1,"usage":{"input":7,"output":1,"cost":{"total":-3}}}}`, 0, fleet.Unpriced},
+		{"opencode", `{"session":"s","id":"p","updated":1795468003767,"part":{"type":"step-finish","cost":0.5,"tokens":{"input":7,"output":1}}}`, 500000, fleet.PricedByCLI},
+		{"opencode", `{"session":"s","id":"p","updated":1795468003767,"part":{"type":"step-finish","cost":0,"tokens":{"input":7,"output":1}}}`, 0, fleet.Unpriced},
+	} {
+		entries, err := ReadTranscript(c.kind, []byte(c.line))
+		if err != nil || len(entries) == 0 {
+			t.Fatalf("%s: %v", c.line, err)
+		}
+		row, ok := NewTranscript(c.kind, c.kind, "x", true).Take(entries[0])
+		if !ok || row.MicroUSD != c.micro || row.Pricing != c.pricing {
+			t.Errorf("%s\n%+v; want %d, %s", c.line, row, c.micro, c.pricing)
+		}
+	}
+}

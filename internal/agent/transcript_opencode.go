@@ -45,6 +45,7 @@ type openCodeRow struct {
 		} `json:"time"`
 	} `json:"state"`
 	Reason string         `json:"reason"`
+	Cost   *float64       `json:"cost"`
 	Tokens openCodeTokens `json:"tokens"`
 }
 
@@ -146,7 +147,7 @@ func (r openCodeRecord) answered(e TranscriptEntry) (out []TranscriptEntry, err 
 	}
 	if tokens.All() > 0 && r.Created >= r.Began {
 		a := e.as(TranscriptResponse)
-		a.Key, a.Model, a.Tokens = "opencode:"+shortID(r.ID), fleet.Line(clipped(r.Model), 100), tokens
+		a.Key, a.Model, a.Tokens, a.Cost = "opencode:"+shortID(r.ID), fleet.Line(clipped(r.Model), 100), tokens, micros(r.Part.Cost)
 		if !r.Summary {
 			a.Used = fleet.Known(tokens.Read())
 		}

@@ -106,7 +106,7 @@ func (m piMessage) answered(e TranscriptEntry) (out []TranscriptEntry, err error
 	}
 	if tokens.All() > 0 {
 		r := e.as(TranscriptResponse)
-		r.Key, r.Model, r.Tokens, r.Used = m.key(), m.model(), tokens, fleet.Known(tokens.Read())
+		r.Key, r.Model, r.Tokens, r.Used, r.Cost = m.key(), m.model(), tokens, fleet.Known(tokens.Read()), micros(m.Usage.Cost.Total)
 		out = append(out, r)
 	}
 	for _, b := range piCalls(m.Content) {

@@ -16,8 +16,8 @@ import (
 // TestTranscripts reads each line that real CLIs wrote of real conversations with a mock
 // model: testdata/transcripts/LANGUAGE-….jsonl, and what was read beside it, as .txt.
 func TestTranscripts(t *testing.T) {
-	names, err := filepath.Glob("testdata/transcripts/c[lo]*.jsonl")
-	if err != nil || len(names) < 8 {
+	names, err := filepath.Glob("testdata/transcripts/*.jsonl")
+	if err != nil || len(names) < 20 {
 		t.Fatalf("%d recordings, %v", len(names), err)
 	}
 	for _, name := range names {
@@ -75,6 +75,9 @@ func toldText(e TranscriptEntry) string {
 	if e.Tokens != (fleet.Tokens{}) {
 		b, _ := json.Marshal(e.Tokens)
 		add("", strings.ReplaceAll(string(b), `"`, ""))
+	}
+	if e.Cost > 0 {
+		add("micro_usd=", fmt.Sprint(e.Cost))
 	}
 	if n, ok := e.Used.Get(); ok {
 		add("used=", fmt.Sprint(n))
@@ -261,7 +264,7 @@ func TestLimitReset(t *testing.T) {
 }
 
 func FuzzReadTranscript(f *testing.F) {
-	names, err := filepath.Glob("testdata/transcripts/c[lo]*.jsonl")
+	names, err := filepath.Glob("testdata/transcripts/*.jsonl")
 	if err != nil {
 		f.Fatal(err)
 	}
