@@ -153,7 +153,7 @@ func TestAPersonsWordsAreNotCustos(t *testing.T) {
 	})
 }
 
-// What was typed at codex 0.169.0 and gemini 0.61.0 on the mock, and did not arrive as a
+// What was typed at codex 0.169.0, gemini 0.61.0, qwen 0.24.4, opencode 1.18.33 and pi 0.87.1 on the mock, and did not arrive as a
 // prompt: a command ran, a name was completed, a line went on, a file was read. What is
 // typed in its place arrived, but for the blanks around it.
 func TestSpecialTextsOfKinds(t *testing.T) {
@@ -167,6 +167,23 @@ func TestSpecialTextsOfKinds(t *testing.T) {
 		{"codex", "# a heading", "# a heading"},
 		{"codex", "- an item", "- an item"},
 		{"codex", `ends in \`, `ends in \`},
+		{"qwen", "!echo x", "!echo x"},
+		{"qwen", " /help me out", ":  /help me out"},
+		{"qwen", "exit", ": exit"},
+		{"qwen", "how to exit", "how to exit"},
+		{"qwen", "look at @README.md", "look at @README.md "},
+		{"qwen", `ends in \`, `ends in \ `},
+		{"opencode", "!echo x", "!echo x"},
+		{"opencode", "/etc/passwd is a file", ": /etc/passwd is a file"},
+		{"opencode", "exit", ": exit"},
+		{"opencode", "look at @README.md", "look at @README.md "},
+		{"opencode", `ends in \`, `ends in \`},
+		{"pi", "!echo x", ": !echo x"},
+		{"pi", "/model x", ": /model x"},
+		{"pi", "exit", "exit"},
+		{"pi", "look at @README.md", "look at @README.md"},
+		{"pi", `ends in \`, `ends in \ `},
+		{"pi", "# a heading", "# a heading"},
 		{"gemini", "!echo x", "!echo x"},
 		{"gemini", "/help", ": /help"},
 		{"gemini", " /clear please", ":  /clear please"},
@@ -191,6 +208,11 @@ func TestPastesOfKinds(t *testing.T) {
 	}{
 		{"codex", "codex-61-pasted", strings.Repeat("a line of words\n", 301), true},
 		{"codex", "codex-60-shell-mode", "ls", true},
+		{"qwen", "qwen-0.24.4-60-pasted", strings.Repeat("a line\n", 60), true},
+		{"opencode", "opencode-60-pasted-1.18.33", strings.Repeat("a line\n", 60), true},
+		{"opencode", "opencode-60-pasted-1.18.33", strings.Repeat("a line\n", 50), false},
+		{"pi", "pi-0.87.1-60-pasted", strings.Repeat("a line\n", 61), true}, // it counts the end of the last line, too
+		{"pi", "pi-0.87.1-60-pasted", strings.Repeat("a line\n", 70), false},
 		{"gemini", "gemini-60-pasted", strings.Repeat("a line\n", 60), true},
 		{"gemini", "gemini-60-pasted", strings.Repeat("a line\n", 61), true}, // or one line more than it says
 		{"gemini", "gemini-60-pasted", strings.Repeat("a line\n", 50), false},
