@@ -5,7 +5,7 @@ package conformance
 import "testing"
 
 func qwenCLI() cli {
-	return cli{kind: "qwen", pkg: "@qwen-code/qwen-code", taught: "0.24.4", bin: "qwen", settle: settleQwen, permission: 1, retries: true}
+	return cli{kind: "qwen", pkg: "@qwen-code/qwen-code", taught: "0.24.4", bin: "qwen", commands: []string{"/compress", "/clear"}, settle: settleQwen, permission: 1, retries: true}
 }
 
 // settleQwen has it speak OpenAI chat completions.

@@ -30,6 +30,9 @@ type cli struct {
 	// environment.
 	settle func(t *testing.T, h home) []string
 	extra  []string // arguments
+	// fresh is settle for one that was never started, and first the dialogs that it shows then.
+	fresh func(t *testing.T, h home) []string
+	first func(version string) []firstDialog
 
 	commands []string // of its own, after which its prompt is free again
 
