@@ -73,21 +73,26 @@ type Need struct {
 
 // AgentRow is one agent: what it is doing, for how long, and how that is known.
 type AgentRow struct {
-	Name    string   `json:"name"`
-	Kind    string   `json:"kind"`
-	State   string   `json:"state"`
-	Since   string   `json:"since,omitempty"` // how long in this state
-	Reason  string   `json:"reason"`
-	Source  string   `json:"source"`
-	Owner   string   `json:"owner"` // custos, adopted, configured or foreign
-	PID     int      `json:"pid,omitempty"`
-	CWD     string   `json:"cwd,omitempty"`
-	Pane    string   `json:"pane,omitempty"` // session:window.pane
-	Socket  string   `json:"socket,omitempty"`
-	OneShot bool     `json:"oneshot,omitempty"`
-	CPU     *float64 `json:"cpu"` // percent of one core
-	RSS     *int64   `json:"rss"` // bytes
-	People  int      `json:"people"`
+	Name        string   `json:"name"`
+	Kind        string   `json:"kind"`
+	State       string   `json:"state"`
+	Since       string   `json:"since,omitempty"` // how long in this state
+	Reason      string   `json:"reason"`
+	Source      string   `json:"source"`
+	Owner       string   `json:"owner"` // custos, adopted, configured or foreign
+	PID         int      `json:"pid,omitempty"`
+	CWD         string   `json:"cwd,omitempty"`
+	Pane        string   `json:"pane,omitempty"` // session:window.pane
+	Socket      string   `json:"socket,omitempty"`
+	OneShot     bool     `json:"oneshot,omitempty"`
+	CPU         *float64 `json:"cpu"`                    // percent of one core
+	RSS         *int64   `json:"rss"`                    // bytes
+	Model       string   `json:"model,omitempty"`        // that answered it last
+	ContextUsed *int64   `json:"context_used,omitempty"` // tokens of its context
+	Context     *float64 `json:"context_percent,omitempty"`
+	Tokens      *int64   `json:"tokens,omitempty"`  // that it used so far
+	Dollars     *float64 `json:"dollars,omitempty"` // that it cost so far, as told or at list prices
+	People      int      `json:"people"`
 
 	// What the ledger knows of it; empty for one that is not registered.
 	Registered bool   `json:"registered,omitempty"`

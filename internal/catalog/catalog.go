@@ -52,6 +52,8 @@ type World struct {
 	Lost func(ctx context.Context) (string, error)
 	// Registered returns the registrations of the ledger, Hooks recent events.
 	Registered func(ctx context.Context) ([]fleet.Registration, error)
+	// Used returns what the ledger knows that each of these used.
+	Used func(context.Context, []fleet.UsedBy) ([]fleet.Used, error)
 	lately     *lately // Registered, for probes; nil: they read it each time
 	Hooks      func(ctx context.Context) ([]fleet.HookEvent, error)
 	HooksOf    func(ctx context.Context, key string, since fleet.Instant) ([]fleet.HookEvent, error)

@@ -23,6 +23,10 @@ being started, first prompts that were not acknowledged, orders that are held ba
 recoveries that are planned or held back. Where the agents cannot be seen, that is
 said, with exit code 3.
 
+CTX is how much of its context is used, in percent, or in tokens where its size is not known. COST and TOKENS are
+what it used so far, told by its CLI or at list prices; where there is no room, they are left out, and custos show
+NAME has them.
+
 What a person spawned is started again when it fails, in mode observe too, unless
 it was spawned with --restart never: to observe is about what is not ours.`,
 		Args: cobra.NoArgs,
@@ -55,11 +59,11 @@ func writeAgents(p *page, v api.Agents) {
 		p.line("%s", nothingSeen([]api.PartSeen{v.Seen}, "agents", "No agents."))
 	}
 	rows := each(v.Agents, func(g api.AgentRow) []string {
-		return []string{flat(g.Name), flat(g.Kind), flat(g.State), agentSince(g), flat(g.Owner), agentWork(g), p.where(g), agentNews(g)}
+		return []string{flat(g.Name), flat(g.Kind), flat(g.State), agentSince(g), flat(g.Owner), contextUse(g), money(g.Dollars), count(g.Tokens), agentWork(g), p.where(g), agentNews(g)}
 	})
 	p.table([]column{
 		{head: "NAME", shorten: middle}, {head: "KIND"}, {head: "STATE", paint: p.state}, {head: "FOR", right: true},
-		{head: "OWNER"}, {head: "WORK", shorten: cut}, {head: "WHERE", shorten: middle}, {head: "REASON", shorten: cut},
+		{head: "OWNER"}, {head: "CTX", right: true}, {head: "COST", right: true, spare: true}, {head: "TOKENS", right: true, spare: true}, {head: "WORK", shorten: cut}, {head: "WHERE", shorten: middle}, {head: "REASON", shorten: cut},
 	}, rows)
 	if len(v.Agents) > 0 && v.Seen.Status == "stale" {
 		p.line("  %s", p.paint(yellow, "an old reading: "+flat(v.Seen.Why)))
@@ -73,6 +77,28 @@ func writeAgents(p *page, v api.Agents) {
 		p.line("%d pending: %s", n, p.command("custos ps --pending"))
 	}
 	p.next(v.Next)
+}
+
+// contextUse is how much of its context is used: in percent, else in tokens.
+func contextUse(g api.AgentRow) string {
+	if g.Context != nil {
+		return fmt.Sprintf("%.0f%%", *g.Context)
+	}
+	return count(g.ContextUsed)
+}
+
+func count(n *int64) string {
+	if n == nil {
+		return ""
+	}
+	return tokens(*n)
+}
+
+func money(usd *float64) string {
+	if usd == nil {
+		return ""
+	}
+	return dollars(*usd)
 }
 
 // kept says of one agent that its restarts do not wait for a mode.

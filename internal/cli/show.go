@@ -98,14 +98,41 @@ func processText(g api.AgentRow) string {
 	return out
 }
 
+// contextText is how much of its context an agent has used.
+func contextText(d api.AgentDetail) string {
+	used := count(d.Agent.ContextUsed)
+	switch {
+	case d.Context != nil && used != "":
+		return fmt.Sprintf("%.0f %% used, %s tokens", *d.Context, used)
+	case d.Context != nil:
+		return fmt.Sprintf("%.0f %% used", *d.Context)
+	case used != "":
+		return used + " tokens used; how many it holds is not known"
+	}
+	return ""
+}
+
+// usedText is what an agent used and cost so far.
+func usedText(g api.AgentRow) string {
+	switch {
+	case g.Tokens == nil:
+		return ""
+	case g.Dollars == nil:
+		return count(g.Tokens) + " tokens; what they cost is not known"
+	case *g.Dollars == 0:
+		return count(g.Tokens) + " tokens, for nothing"
+	}
+	return count(g.Tokens) + " tokens, " + money(g.Dollars) + " (as told, or at list prices)"
+}
+
 // liveFacts is what an agent reports now.
 func liveFacts(f *facts, d api.AgentDetail) {
 	if t := d.Tool; t != nil {
 		f.add("tool", strings.TrimSpace(flat(t.Name)+" "+flat(t.Args))+", for "+span(t.For)+" of "+span(t.Deadline))
 	}
-	if d.Context != nil {
-		f.add("context", fmt.Sprintf("%.0f %% used", *d.Context))
-	}
+	f.add("model", flat(d.Agent.Model))
+	f.add("context", contextText(d))
+	f.add("used", usedText(d.Agent))
 	if d.Limited != nil {
 		f.add("limited", "until "+d.Limited.UTC().Format("2006-01-02 15:04 UTC"))
 	}

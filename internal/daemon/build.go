@@ -181,6 +181,7 @@ func (s *system) knowPast() {
 	w := s.world
 	w.Lost, w.Registered, w.GateChecks = s.ledger.lost, unlessLost(s.registered), s.gateChecks
 	w.Spending = s.usage
+	w.Used = s.used
 	w.Runs = func(ctx context.Context) ([]fleet.Run, error) {
 		p, err := s.recall(ctx)
 		return p.Runs, err

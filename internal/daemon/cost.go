@@ -14,6 +14,11 @@ func (s *system) costs(ctx context.Context, since fleet.Instant, by string) ([]f
 	return recall(ctx, s.ledger, func(st *store.Store) ([]fleet.Cost, error) { return st.Costs(ctx, since, by) })
 }
 
+// used lists what is written down of what each of these used.
+func (s *system) used(ctx context.Context, by []fleet.UsedBy) ([]fleet.Used, error) {
+	return recall(ctx, s.ledger, func(st *store.Store) ([]fleet.Used, error) { return st.UsageBy(ctx, by) })
+}
+
 // pricesShown is the price table in force.
 func (s *system) pricesShown() api.Prices {
 	out := api.Prices{Date: s.prices.Date, Prices: []api.ModelPrice{}}

@@ -80,8 +80,8 @@ type Agent struct {
 	RateLimitedAt    Instant        `json:"rate_limited_at,omitzero" unread:"it distinguishes a limit that a person lifted from a new one; rules have until when it lasts"` // when that limit was reported; zero as above, or when only its screen shows it
 	Failure          string         `json:"failure,omitempty" help:"what ended its last turn, when an error did: rate_limit, authentication, billing, context, server_error, or another name; empty when none did"`
 	LastHealthy      Leaf[Duration] `json:"last_healthy" help:"time since it was last seen in order; 0s when it is"`
-	Cost             Leaf[int64]    `json:"cost" help:"what it cost so far, in millionths of a dollar, as the agent reports it; only agents without a terminal do"`
-	Tokens           Leaf[int64]    `json:"tokens" help:"the tokens it used so far, as the agent reports them; only agents without a terminal do"`
+	Cost             Leaf[int64]    `json:"cost" help:"what it cost so far, in millionths of a dollar: as its CLI tells, else its tokens at list prices; not known where a price is not"`
+	Tokens           Leaf[int64]    `json:"tokens" help:"the tokens it used so far, those from caches too, as its transcript or its output tells"`
 	SpendsNow        int64          `json:"spends_now,omitempty" help:"tokens it used in the last ten minutes, without those from the cache, as far as that is written down"`
 	SpendsUsually    Leaf[int64]    `json:"spends_usually,omitzero" help:"the median of that over those ten minutes of the last day in which it used any; known from six of them on"`
 	Cycles           int            `json:"cycles,omitempty" help:"patrols in a row that found it unresponsive, up to the last one"`

@@ -35,3 +35,20 @@ const (
 	CostOfAgents = "(agents)" // of responses to agents, by alert
 	CostOfNone   = "(none)"
 )
+
+// UsedBy says who used something: an instance of ours, or a conversation of a kind of agent.
+type UsedBy struct{ Kind, Session, Instance string }
+
+// Used is what one of them used and cost.
+type Used struct {
+	By   UsedBy
+	Cost Cost
+}
+
+// Money is what it cost in millionths of a dollar; unknown where the price of a call is.
+func (c Cost) Money() Leaf[int64] {
+	if c.Unpriced > 0 {
+		return Unknown[int64]("the price of " + Counted(int(c.Unpriced), "response") + " is not known")
+	}
+	return Known(c.Told + c.Table)
+}

@@ -210,6 +210,11 @@ func agentRow(a fleet.Agent, s *fleet.Snapshot) api.AgentRow {
 		Owner: string(a.Owner), PID: a.Process.PID, CWD: a.CWD.Or(""), OneShot: a.OneShot,
 		CPU: pointer(a.CPU), RSS: pointer(a.RSS), People: a.Attached,
 	}
+	row.Model, row.Context, row.ContextUsed, row.Tokens = a.Model, pointer(a.ContextPercent), pointer(a.ContextUsed), pointer(a.Tokens)
+	if micro, ok := a.Cost.Get(); ok {
+		usd := Dollars(micro)
+		row.Dollars = &usd
+	}
 	row.Registered, row.Role, row.Project, row.Task, row.Run = a.Registered, a.Role, a.Project, a.Task, a.Run
 	row.Parent, row.Depth, row.Account, row.Desired = a.Parent, a.Depth, a.Account, string(a.Desired)
 	row.Failed, row.Conflict, row.Delivery, row.Left = a.Failed, a.Conflict, string(a.PromptState), a.LeftSays

@@ -70,6 +70,9 @@ type Options struct {
 	// it: whose an agent is that is not registered cannot be told then. nil and "":
 	// it is there.
 	Lost func(context.Context) (string, error) `toml:"-"`
+	// Used returns what the ledger knows that each of these used, where it knows of any. nil: it
+	// is not asked.
+	Used func(context.Context, []fleet.UsedBy) ([]fleet.Used, error) `toml:"-"`
 	// Hooks returns recent hook events: of each instance and process at least the
 	// newest of each name, and for loops the newest calls. nil for none.
 	Hooks func(context.Context) ([]fleet.HookEvent, error) `toml:"-"`
@@ -345,6 +348,7 @@ func (p *Probe) Look(ctx context.Context) (observe.Put, error) {
 		return nil, fmt.Errorf("cannot look at agents: %w", ctx.Err())
 	}
 	seeBeside(found)
+	l.charge(ctx, found)
 	p.looked, p.at, p.again = true, l.now, comesOfAge(found)
 	return func(s *fleet.Snapshot) { s.Agents.Value = observe.Beside(s.Agents.Value, found) }, deaf
 }
