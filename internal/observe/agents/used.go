@@ -20,11 +20,13 @@ func (l *look) charge(ctx context.Context, found []fleet.Agent) {
 	if err != nil {
 		return
 	}
+	known := make(map[fleet.UsedBy]fleet.Cost, len(used))
+	for _, u := range used {
+		known[u.By] = u.Cost
+	}
 	for i := range found {
-		for _, u := range used {
-			if u.By == by[i] {
-				found[i].Tokens, found[i].Cost = fleet.Known(u.Cost.Tokens), u.Cost.Money()
-			}
+		if cost, ok := known[by[i]]; ok {
+			found[i].Tokens, found[i].Cost = fleet.Known(cost.Tokens), cost.Money()
 		}
 	}
 }
