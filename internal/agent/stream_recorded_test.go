@@ -12,15 +12,19 @@ import (
 
 // streamed reads what a real CLI printed on the mock model; the files are named
 // KIND-VERSION-WHAT.jsonl.
-func streamed(t testing.TB, file string) (events []StreamEvent) {
+func streamed(t testing.TB, kinds *Kinds, file string) (events []StreamEvent) {
 	t.Helper()
 	text, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}
 	name, _, _ := strings.Cut(filepath.Base(file), "-")
+	k, ok := kinds.Get(name)
+	if !ok {
+		t.Fatalf("%s is of no kind", file)
+	}
 	for line := range bytes.Lines(text) {
-		more, err := ParseStream(kindOf(t, name), line)
+		more, err := ParseStream(k, line)
 		if err != nil {
 			t.Errorf("%s: %v", file, err)
 		}
@@ -29,14 +33,24 @@ func streamed(t testing.TB, file string) (events []StreamEvent) {
 	return events
 }
 
+func allKinds(t testing.TB) *Kinds {
+	t.Helper()
+	kinds, err := Parse()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return kinds
+}
+
 // TestRecordedStreams: what is read of each recorded output, an event a line.
 func TestRecordedStreams(t *testing.T) {
+	kinds := allKinds(t)
 	files, err := filepath.Glob("testdata/streams/*.jsonl")
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no recorded streams: %v", err)
 	}
 	for _, file := range files {
-		got := strings.ReplaceAll(eventsText(streamed(t, file)), "; ", "\n") + "\n"
+		got := strings.ReplaceAll(eventsText(streamed(t, kinds, file)), "; ", "\n") + "\n"
 		want := strings.TrimSuffix(file, ".jsonl") + ".txt"
 		if *update {
 			if err := os.WriteFile(want, []byte(got), 0o600); err != nil {
@@ -51,6 +65,7 @@ func TestRecordedStreams(t *testing.T) {
 
 // TestTokensOfStreams: the sums of recorded outputs against what the mock said that it gave.
 func TestTokensOfStreams(t *testing.T) {
+	kinds := allKinds(t)
 	for file, want := range map[string]fleet.Tokens{
 		// Answers 2 and 3, and 4 to 8: read 3+N and 2000+N from the cache; into it 1000 for five minutes and 500 for an hour; written 50+N.
 		// 2.1.330 tells that of the whole conversation, so that answer 1 is among them, and in the fork of it 1 to 9.
@@ -69,7 +84,7 @@ func TestTokensOfStreams(t *testing.T) {
 		"qwen-0.24.4-tool":           {Input: 1400, CacheRead: 603, Output: 83},
 		"qwen-0.24.4-helper":         {Input: 1400, CacheRead: 603, Output: 83}, // an answer that is seen, and one that is not
 	} {
-		if got := spentIn(streamed(t, "testdata/streams/"+file+".jsonl")); got != want {
+		if got := spentIn(streamed(t, kinds, "testdata/streams/"+file+".jsonl")); got != want {
 			t.Errorf("%s: %+v, want %+v", file, got, want)
 		}
 	}
@@ -93,6 +108,7 @@ func spentIn(events []StreamEvent) (sum fleet.Tokens) {
 // TestOneAnswerOneKey: an answer is named alike by an agent's output and by its transcript.
 // What claude prints of an answer is told when that begins, so that its transcript tells more.
 func TestOneAnswerOneKey(t *testing.T) {
+	kinds := allKinds(t)
 	for _, c := range []struct {
 		kind, stream, transcript string
 		answers                  int
@@ -109,7 +125,7 @@ func TestOneAnswerOneKey(t *testing.T) {
 			}
 		}
 		keys := map[string]bool{}
-		for _, e := range streamed(t, "testdata/streams/"+c.stream+".jsonl") {
+		for _, e := range streamed(t, kinds, "testdata/streams/"+c.stream+".jsonl") {
 			if e.What != StreamResponse {
 				continue
 			}
@@ -128,6 +144,7 @@ func TestOneAnswerOneKey(t *testing.T) {
 // TestFailedTurnsCostNothingThatIsKnown: of a run that was refused, CLIs say that it used
 // and cost 0. And why it ended is told, so that it is no crash.
 func TestFailedTurnsCostNothingThatIsKnown(t *testing.T) {
+	kinds := allKinds(t)
 	for what, want := range map[string]string{"limit": "rate_limit", "login": "authentication", "too-long": "context", "broken": "server_error"} {
 		files, err := filepath.Glob("testdata/streams/*-" + what + ".jsonl")
 		if err != nil || len(files) == 0 {
@@ -135,7 +152,7 @@ func TestFailedTurnsCostNothingThatIsKnown(t *testing.T) {
 		}
 		for _, file := range files {
 			failed := ""
-			for _, e := range streamed(t, file) {
+			for _, e := range streamed(t, kinds, file) {
 				if e.What != StreamResult {
 					continue
 				}
