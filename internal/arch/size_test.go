@@ -11,8 +11,9 @@ import (
 // mostLines of code a package may have, without comments, empty lines and tests.
 const mostLines = 5000
 
-// large is the one package that may have more: cli, one file a command.
-var large = map[string]int{"internal/cli": 8400}
+// large are the packages that may have more: cli, one file a command; and agent, with a file for
+// each of the six languages in which agents print what they do and keep what was said.
+var large = map[string]int{"internal/cli": 8400, "internal/agent": 5700}
 
 // tooLarge names the packages with more lines than they may have.
 func tooLarge(lines map[string]int) (found []string) {
