@@ -3,6 +3,7 @@ package catalog
 import (
 	"context"
 
+	"custos/internal/agent/price"
 	"custos/internal/fleet"
 	"custos/internal/observe/agents"
 	"custos/internal/observe/transcripts"
@@ -11,12 +12,32 @@ import (
 // newConversations makes what reads the conversations of living agents, as the section
 // [transcripts] says.
 func newConversations(w *World) (*transcripts.Conversations, error) {
-	o := transcripts.Options{Enabled: true, Kinds: w.Kinds, Home: w.Config.Home, Getenv: w.Getenv, Now: w.Now}
-	if err := w.Config.Section("transcripts", &o); err != nil {
+	o, err := w.transcripts()
+	if err != nil {
 		return nil, err
 	}
 	c, err := transcripts.NewConversations(o)
 	return c, w.Config.Misread("transcripts", err)
+}
+
+func (w *World) transcripts() (transcripts.Options, error) {
+	o := transcripts.Options{Enabled: true, Kinds: w.Kinds, Home: w.Config.Home, Getenv: w.Getenv, Now: w.Now}
+	return o, w.Config.Section("transcripts", &o)
+}
+
+// NewUsage makes what writes down what conversations used: own says whose a response is, and
+// the price table what it cost.
+func NewUsage(w *World, ledger transcripts.Ledger, own func(fleet.Usage) fleet.Usage) (*transcripts.Usage, error) {
+	o, err := w.transcripts()
+	if err != nil {
+		return nil, err
+	}
+	table, err := Prices(w.Config)
+	if err != nil {
+		return nil, err
+	}
+	u, err := transcripts.NewUsage(o, ledger, own, func(u fleet.Usage) fleet.Usage { return price.Of(table, u) })
+	return u, w.Config.Misread("transcripts", err)
 }
 
 // conversations are those of the agents that run.

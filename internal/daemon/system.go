@@ -78,6 +78,8 @@ type system struct {
 	attending sync.Once
 	leave     func() // ends what attend began
 
+	conversed chan struct{}                 // something was written in a conversation of an agent that runs
+	whose     sessions                      // of the agents that were seen last; of countUsage alone
 	followers atomic.Pointer[watch.Watcher] // nil unless deaths are watched
 	pulse     pulse
 	audited   atomic.Pointer[store.Audit] // the last comparison of memory with the ledger that was told

@@ -140,6 +140,7 @@ func (s *system) watch(ctx context.Context, asked <-chan os.Signal) (next *confi
 	parts.Go(func() { s.part(ctx, "watch deaths", s.watchDeaths) })
 	parts.Go(func() { s.part(ctx, "watch files", s.watchFiles) })
 	parts.Go(func() { s.part(ctx, "watch transcripts", s.watchTranscripts) })
+	parts.Go(func() { s.part(ctx, "count what models use", s.countUsage) })
 	parts.Go(func() { s.part(ctx, "watch sessions", s.watchSessions) })
 	parts.Go(func() { s.part(ctx, "watch parts for events", s.watchParts) })
 	parts.Go(func() { s.part(ctx, "receive hooks", hooks.Serve) })

@@ -1,0 +1,104 @@
+package daemon
+
+import (
+	"context"
+	"time"
+
+	"custos/internal/catalog"
+	"custos/internal/fleet"
+)
+
+const (
+	// countAfter is when the first reading of all conversations begins: who looks first is
+	// not kept waiting for it.
+	countAfter = 2 * time.Second
+	// countEvery is how often all folders are listed; what is written in those of agents that
+	// run is read within countRest.
+	countEvery = 30 * time.Second
+	countRest  = 500 * time.Millisecond
+)
+
+// countUsage writes down what models used, as conversations tell it, from where it was read
+// last. What cannot be read is said, and read when it can be.
+func (s *system) countUsage(ctx context.Context) error {
+	u, err := catalog.NewUsage(s.world, usageLedger{s.ledger}, func(u fleet.Usage) fleet.Usage { return s.whose.of(u) })
+	if err != nil || u == nil {
+		return err
+	}
+	timer, soon := time.NewTimer(countAfter), true
+	defer timer.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-s.conversed:
+			if !soon {
+				timer.Reset(countRest)
+			}
+			soon = true
+			continue
+		case <-timer.C:
+		}
+		s.whose = whoseSessions(s.board.Snapshot())
+		_, err := u.Read(ctx)
+		switch {
+		case ctx.Err() != nil:
+			return nil
+		case err != nil:
+			s.unwatched.lose("read all conversations", err)
+		default:
+			s.unwatched.regain("read all conversations")
+		}
+		timer.Reset(countEvery)
+		soon = false
+	}
+}
+
+// wrote notes that something was written in a conversation of an agent that runs.
+func (s *system) wrote() {
+	select {
+	case s.conversed <- struct{}{}:
+	default: // it is noted already
+	}
+}
+
+// sessions say whose a conversation is, by kind and name.
+type sessions map[[2]string]fleet.Usage
+
+// whoseSessions are those of the agents that were seen last.
+func whoseSessions(snap fleet.Snapshot) sessions {
+	m := sessions{}
+	for _, a := range snap.Agents.Value {
+		if a.SessionID != "" {
+			m[[2]string{a.Kind, a.SessionID}] = fleet.Usage{Agent: a.Name, Instance: a.Instance, Role: a.Role, Project: a.Project, Account: a.Account, Run: a.Run, Work: a.Task}
+		}
+	}
+	return m
+}
+
+// of fills in whose a response is, where that is known.
+func (m sessions) of(u fleet.Usage) fleet.Usage {
+	if w, ok := m[[2]string{u.Kind, u.Session}]; ok {
+		u.Agent, u.Instance, u.Role, u.Project, u.Account, u.Run, u.Work = w.Agent, w.Instance, w.Role, w.Project, w.Account, w.Run, w.Work
+	}
+	return u
+}
+
+// usageLedger is the ledger, for what models used.
+type usageLedger struct{ l *ledgerFile }
+
+func (l usageLedger) AddUsage(ctx context.Context, rows []fleet.Usage, cursors []fleet.UsageCursor) error {
+	st, err := l.l.writer(ctx)
+	if err != nil {
+		return err
+	}
+	return st.AddUsage(ctx, rows, cursors)
+}
+
+func (l usageLedger) UsageCursors(ctx context.Context) ([]fleet.UsageCursor, error) {
+	st, err := l.l.writer(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return st.UsageCursors(ctx)
+}
