@@ -3,7 +3,6 @@ package daemon
 import (
 	"context"
 	"slices"
-	"strings"
 	"time"
 
 	"custos/internal/control"
@@ -88,14 +87,13 @@ func (s *system) pausedBy(past fleet.Past, who fleet.Spender) *fleet.BudgetFacts
 
 // tellToGoOn has an agent told once that it may go on, however many tools end now.
 func (s *system) tellToGoOn(ctx context.Context, past fleet.Past, event fleet.HookEvent) {
-	const prefix = "go-on-"
 	if slices.ContainsFunc(past.Orders, func(o fleet.Order) bool {
-		return o.Agent == event.Agent && strings.HasPrefix(o.ID, prefix) && !o.IsOver()
+		return o.Agent == event.Agent && o.GoesOn() && !o.IsOver()
 	}) {
 		return
 	}
 	now := s.world.Now()
-	o, _, err := ledger.Take(nil, fleet.Order{ID: prefix + event.ID, Do: fleet.OrderNudge, Agent: event.Agent, By: fleet.ByCustos, Text: mayGoOn, Expires: now.Add(keepsWaiting)}, now)
+	o, _, err := ledger.Take(nil, fleet.Order{ID: fleet.GoOn + event.ID, Do: fleet.OrderNudge, Agent: event.Agent, By: fleet.ByCustos, Text: mayGoOn, Expires: now.Add(keepsWaiting)}, now)
 	var st *store.Store
 	if err == nil {
 		st, err = s.ledger.writer(ctx)

@@ -71,10 +71,12 @@ func (r *request) byPerson() bool { return r.order != nil && fleet.IsPerson(r.or
 // for by configuring one, with what may be spent on it.
 func (r *request) isAsked() bool { return r.byPerson() || r.run != nil || r.wish.Do == doTriage }
 
-// isKept says whether it starts an agent again that a person spawned: to order an
-// agent is to order that it runs. The fleet's mode is about what was not ordered.
+// isKept says whether it starts an agent again that a person spawned, or tells it to go on
+// whose turn Custos ended: to order an agent is to order that it runs. The fleet's mode is about what
+// was not ordered.
 func (r *request) isKept() bool {
-	return r.order == nil && r.wish.Do == doRecover && r.reg != nil && r.reg.Kept()
+	starts := r.order == nil && r.wish.Do == doRecover || r.order != nil && r.order.GoesOn()
+	return starts && r.reg != nil && r.reg.Kept()
 }
 
 // isCharged says whether an action counts against the fleet's budget, which is for

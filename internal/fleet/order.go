@@ -114,6 +114,15 @@ func (o Order) Reached() *Arrival {
 	return &Arrival{Outcome: OutcomeNot, Why: o.Why}
 }
 
+// GoOn begins the IDs of the orders by which an agent, whose turn ended because its budget
+// was used up, is told to go on.
+const GoOn = "go-on-"
+
+// GoesOn says whether it is such an order, which Custos alone gives.
+func (o Order) GoesOn() bool {
+	return o.Do == OrderNudge && o.By == ByCustos && strings.HasPrefix(o.ID, GoOn)
+}
+
 // Same says whether o asks for what other asks for: everything but the moment
 // and what became of it.
 func (o Order) Same(other Order) bool {
