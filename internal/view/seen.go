@@ -77,6 +77,9 @@ func content(s *fleet.Snapshot, name fleet.PartName) (int, string) {
 	case fleet.PartChecks:
 		return count(len(s.Checks.Value), "check")
 	case fleet.PartSpending:
+		if len(s.Spending.Value.Budgets) == 0 { // most have none
+			return 0, ""
+		}
 		return count(len(s.Spending.Value.Budgets), "budget")
 	case fleet.PartCoordination:
 		return countRecords(&s.Coordination.Value)
