@@ -34,25 +34,26 @@ type SpecialMark struct {
 	Match  Pattern `toml:"match"`
 	Prefix string  `toml:"prefix"`
 	Suffix string  `toml:"suffix"`
+	Pad    int     `toml:"pad"` // so many blanks behind it, which make a CLI take it for a long paste
 	Refuse bool    `toml:"refuse"`
 }
 
 func (m SpecialMark) check() error {
 	cures := 0
-	for _, has := range []bool{m.Prefix != "", m.Suffix != "", m.Refuse} {
+	for _, has := range []bool{m.Prefix != "", m.Suffix != "", m.Pad > 0, m.Refuse} {
 		if has {
 			cures++
 		}
 	}
 	if m.Says == "" || m.Match.re == nil || cures != 1 {
-		return fmt.Errorf("special %q: it needs says, match, and one of prefix, suffix and refuse", m.Says)
+		return fmt.Errorf("special %q: it needs says, match, and one of prefix, suffix, pad and refuse", m.Says)
 	}
 	return nil
 }
 
 // asPrompt is the text as it has to be typed to arrive as a prompt.
 func (m SpecialMark) asPrompt(text string) string {
-	return m.Prefix + text + m.Suffix
+	return m.Prefix + text + m.Suffix + strings.Repeat(" ", m.Pad)
 }
 
 // AsPrompt returns what has to be typed so that an agent of the kind takes the text for a

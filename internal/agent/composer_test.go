@@ -93,8 +93,8 @@ func TestWhatIsSpecialToClaude(t *testing.T) {
 
 func TestSpecialNeedsACure(t *testing.T) {
 	for text, words := range map[string]string{
-		`special = [{ says = "x", match = '^!' }]`:                              "one of prefix, suffix and refuse",
-		`special = [{ says = "x", match = '^!', prefix = " ", refuse = true }]`: "one of prefix, suffix and refuse",
+		`special = [{ says = "x", match = '^!' }]`:                              "one of prefix, suffix, pad and refuse",
+		`special = [{ says = "x", match = '^!', prefix = " ", refuse = true }]`: "one of prefix, suffix, pad and refuse",
 		`special = [{ match = '^!', prefix = " " }]`:                            "needs says",
 		`special = [{ says = "x", mach = '^!', prefix = " " }]`:                 `"mach"`,
 	} {
@@ -221,6 +221,26 @@ func TestPastesOfKinds(t *testing.T) {
 		shown, ok := Composer(k, read(t, "testdata/panes/"+c.pane+".txt")).Get()
 		if !ok || k.Shows(shown, c.text) != c.shows {
 			t.Errorf("%s shows %q (seen: %v), taken for the text typed: %v", c.pane, shown, ok, !c.shows)
+		}
+	}
+}
+
+// Codex shows no more than the last 31 lines of what is typed, and what is longer than 1 000
+// characters as a paste: a text of 60 short lines was not known again, stayed there, and held
+// up every later one. Typed with blanks behind it, it arrived whole (0.169.0).
+func TestManyLinesAreTypedAsAPaste(t *testing.T) {
+	k := kindOf(t, "codex")
+	many := strings.Repeat("a line\n", 60) + "look at @README"
+	typed, why, err := k.AsPrompt(many)
+	if err != nil || why == "" || len(typed) <= 1000 || strings.TrimRight(typed, " ") != many {
+		t.Errorf("%d characters (%s, %v): %q", len(typed), why, err, strings.TrimSpace(typed[len(many):]))
+	}
+	if !k.Shows("[Pasted Content 1435 chars]", typed) {
+		t.Error("what stands for the paste is not known as the text")
+	}
+	for _, few := range []string{"one", strings.Repeat("a line\n", 11) + "end"} {
+		if typed, _, err := k.AsPrompt(few); typed != few || err != nil {
+			t.Errorf("%q is typed as %q, %v", few, typed, err)
 		}
 	}
 }
