@@ -2,6 +2,7 @@ package agent
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -269,7 +270,7 @@ func (r *reading) newerTitle(told Reported) (Verdict, bool) {
 	wrote, ok := r.Activity.Get()
 	age := r.Now.Since(told.Turn)
 	still := time.Duration(wrote) >= atRest && time.Duration(wrote) <= age+time.Second && told.Tool == nil
-	if !ok || !r.titled || age < hookSettles || age <= time.Duration(wrote)+time.Second && !still {
+	if !ok || !r.titled || age < r.lag(told) || age <= time.Duration(wrote)+time.Second && !still {
 		return Verdict{}, false
 	}
 	v, ok := r.byBusyTitle()
@@ -279,6 +280,19 @@ func (r *reading) newerTitle(told Reported) (Verdict, bool) {
 		}
 	}
 	return v, ok && v.State != told.State
+}
+
+// askSettles is how long a title that can say that the agent waits may lag behind the hook
+// that says it.
+const askSettles = 2 * time.Second
+
+// lag is how long a title may be older than what was told.
+func (r *reading) lag(told Reported) time.Duration {
+	says := func(m TitleMark) bool { return fleet.AgentState(m.State) == fleet.StateWaiting }
+	if told.State == fleet.StateWaiting && slices.ContainsFunc(r.Kind.Title, says) {
+		return askSettles
+	}
+	return hookSettles
 }
 
 // silentStart is for how long an agent that tells nothing may still be starting.

@@ -461,3 +461,28 @@ func TestDialogAfterTheTurn(t *testing.T) {
 		})
 	}
 }
+
+// Where the title itself says that the agent waits, one that says that it works is soon
+// believed after the request: a person has answered, of which no hook tells. codex was
+// called waiting for five seconds of each tool that a person had allowed.
+func TestAnsweredByTitle(t *testing.T) {
+	for name, c := range map[string]struct {
+		kind, title string
+		ago         int
+		state       fleet.AgentState
+	}{
+		"answered":                        {"codex", "⠋ project", 3, fleet.StateWorking},
+		"its title may lag":               {"codex", "⠋ project", 1, fleet.StateWaiting},
+		"it waits":                        {"codex", "Action Required | project", 3, fleet.StateWaiting},
+		"its title never says it waits":   {"claude", "⠂ project", 3, fleet.StateWaiting},
+		"and is believed in five seconds": {"claude", "⠂ project", 6, fleet.StateWorking},
+	} {
+		t.Run(name, func(t *testing.T) {
+			asks := fleet.HookEvent{Event: fleet.HookPermission, Tool: "Bash", At: noon.Add(-time.Duration(c.ago) * time.Second)}
+			v := State(Signals{Kind: kindOf(t, c.kind), Now: noon, Told: Gather([]fleet.HookEvent{asks}, "", noon, Deadlines{}), Title: fleet.Known(c.title), Activity: seconds(0)})
+			if v.State != c.state {
+				t.Errorf("got %s by %s (%s), want %s", v.State, v.Source, v.Reason, c.state)
+			}
+		})
+	}
+}
