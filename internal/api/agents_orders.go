@@ -11,6 +11,7 @@ type OrderRequest struct {
 	Account string        `json:"account,omitempty"` // of a pause or resume, instead of Agent
 	Text    string        `json:"text,omitempty"`    // of a nudge; the choice of an answer; the reason of a stop
 	Dialog  string        `json:"dialog,omitempty"`  // of an answer: the hash of the dialog
+	Command bool          `json:"command,omitempty"` // of a nudge: it is a command of the agent's CLI, and typed as it is
 	TTL     string        `json:"ttl,omitempty"`     // how long it is worth carrying out: "10m"
 	Spawn   *SpawnRequest `json:"spawn,omitempty"`
 }

@@ -131,7 +131,7 @@ func ownAffair(agent string, r *api.OrderRequest) bool {
 // orderOf turns a request into an order that makes sense by itself.
 func (c *Control) orderOf(ctx context.Context, r api.OrderRequest, by string) (fleet.Order, error) {
 	now := c.Now()
-	o := fleet.Order{ID: r.ID, Do: fleet.OrderDo(r.Do), Agent: r.Agent, Account: r.Account, By: by, At: now, Text: r.Text, Dialog: r.Dialog}
+	o := fleet.Order{ID: r.ID, Do: fleet.OrderDo(r.Do), Agent: r.Agent, Account: r.Account, By: by, At: now, Text: r.Text, Dialog: r.Dialog, Command: r.Command && r.Do == string(fleet.OrderNudge)}
 	if o.ID == "" {
 		o.ID = newOrderID()
 	}

@@ -239,7 +239,7 @@ func (p *pass) action(r *request) fleet.Action {
 		Text:     p.handover(r),
 	}
 	if r.order != nil {
-		a.Order, a.By, a.Dialog = r.order.ID, r.order.By, r.order.Dialog
+		a.Order, a.By, a.Dialog, a.Command = r.order.ID, r.order.By, r.order.Dialog, r.order.Command
 	}
 	if t := r.wish.Target.Step; t != nil && t.Attempt > 0 {
 		a.Attempt = t.Attempt

@@ -79,6 +79,7 @@ type Order struct {
 	Expires Instant       `json:"expires,omitzero"`
 	Text    string        `json:"text,omitempty"`    // of a nudge; the choice of an answer; the reason of a stop
 	Dialog  string        `json:"dialog,omitempty"`  // of an answer: hash of the dialog it is for
+	Command bool          `json:"command,omitempty"` // of a nudge: it is a command of the agent's CLI, and typed as it is
 	Account string        `json:"account,omitempty"` // of a pause or resume: the account, instead of Agent
 	State   OrderState    `json:"state"`
 	Guard   Guard         `json:"guard,omitempty"` // that queued or refused it
@@ -127,7 +128,7 @@ func (o Order) GoesOn() bool {
 // and what became of it.
 func (o Order) Same(other Order) bool {
 	return o.ID == other.ID && o.Do == other.Do && o.Agent == other.Agent && o.Account == other.Account &&
-		o.By == other.By && o.Text == other.Text && o.Dialog == other.Dialog &&
+		o.By == other.By && o.Text == other.Text && o.Dialog == other.Dialog && o.Command == other.Command &&
 		sameSpawn(o.Spawn, other.Spawn)
 }
 

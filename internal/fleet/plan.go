@@ -47,6 +47,7 @@ type Action struct {
 	By       string   `json:"by,omitempty"`       // who gave that order
 	Text     string   `json:"text,omitempty"`     // of the order or the wish: what to type, what to choose, why to stop
 	Dialog   string   `json:"dialog,omitempty"`   // of an answer: hash of the dialog it is for
+	Command  bool     `json:"command,omitempty"`  // of a nudge: it is a command of the agent's CLI, and typed as it is
 }
 
 // Guard names a reason not to act. The guards are asked in the order of Guards.

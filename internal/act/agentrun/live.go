@@ -255,6 +255,14 @@ func (l *Live) PressEach(ctx context.Context, keys []string, between time.Durati
 	return nil, nil
 }
 
+// Typable refuses a text that no provider types.
+func Typable(text string) error {
+	if err := (session.Input{Text: text}).Check(); err != nil {
+		return Refused("%w", err)
+	}
+	return nil
+}
+
 // Pressable refuses keys that no provider presses.
 func Pressable(keys []string) error {
 	for _, k := range keys {

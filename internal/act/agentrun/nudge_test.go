@@ -139,8 +139,16 @@ func TestNudgeOfOneThatIsHeldUp(t *testing.T) {
 	if prompts, commands := g.noted("prompt"), g.noted("command"); !slices.Equal(prompts, []string{"go on"}) || !slices.Equal(commands, []string{"/compact"}) {
 		t.Errorf("it took %q for prompts, and %q for commands", prompts, commands)
 	}
+	x, err := nudge.New(nudge.Options{World: g.world})
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := fleet.Action{Target: fleet.Target{Agent: g.seen("full", fleet.StateIdle)}, Text: "/review all", Command: true, By: "eve"}
+	if _, err := g.perform(x, a); err != nil || !slices.Contains(g.noted("command"), "/review all") {
+		t.Errorf("what a person means as a command: %v; %q", err, g.noted("command"))
+	}
 	g.world.Kinds, _ = agent.Parse(agent.Source{Name: "custos.toml", Text: []byte("[kind.claude]\ncompact_command = \"\"\n")})
-	_, _, err := g.nudged("full", nudge.Compact, nudge.Options{})
+	_, _, err = g.nudged("full", nudge.Compact, nudge.Options{})
 	wantNever(t, err, "it is not known how claude makes its conversation shorter")
 }
 

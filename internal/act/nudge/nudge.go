@@ -98,7 +98,9 @@ func (x *Action) Commands(a fleet.Action) []fleet.Command {
 
 // Prepare implements act.Action.
 func (x *Action) Prepare(ctx context.Context, a fleet.Action) (act.Run, error) {
-	return agentrun.Prepare(ctx, x.World, a.Target.Agent, func(live *agentrun.Live) *run { return &run{x: x, Live: live, text: session.Typed(a.Text)} }, (*run).ready)
+	return agentrun.Prepare(ctx, x.World, a.Target.Agent, func(live *agentrun.Live) *run {
+		return &run{x: x, Live: live, text: session.Typed(a.Text), command: a.Command}
+	}, (*run).ready)
 }
 
 // run is one text on its way.
@@ -159,17 +161,14 @@ func (r *run) spell() (err error) {
 	if r.text == "" {
 		return agentrun.Never("it is not known how %s makes its conversation shorter", r.Kind.Name)
 	}
-	if r.command = r.text == r.Kind.CompactCommand; r.command {
+	if r.command = r.command || r.text == r.Kind.CompactCommand; r.command {
 		r.typed = r.text
-		return nil
+		return agentrun.Typable(r.typed)
 	}
 	if r.typed, r.why, err = r.Kind.AsPrompt(r.text); err != nil {
 		return agentrun.Never("%w: say it in other words", err)
 	}
-	if err := (session.Input{Text: r.typed}).Check(); err != nil {
-		return agentrun.Refused("%w", err)
-	}
-	return nil
+	return agentrun.Typable(r.typed)
 }
 
 // readyHeadless: only an agent that reads one message a line can be told more.

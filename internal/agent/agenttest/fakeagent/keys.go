@@ -184,6 +184,7 @@ func (a *agent) takesOtherwise(text string) bool {
 	case strings.HasPrefix(text, "!"), command:
 		a.composer = ""
 		a.note("command", text)
+		a.lines = append(a.lines, "● Unknown command: "+text)
 	case fileName.MatchString(text):
 		a.composer += ".go "
 	default:
