@@ -35,12 +35,13 @@ const (
 type marks struct {
 	right, all int
 	wrong      map[string]int // in words
+	first      map[string]time.Time
 	lags       []time.Duration
 }
 
 // judge holds the samples against what was true.
 func judge(spans []span, samples []sample) marks {
-	m := marks{wrong: map[string]int{}}
+	m := marks{wrong: map[string]int{}, first: map[string]time.Time{}}
 	for _, s := range samples {
 		now := at(spans, s.at)
 		if now < 0 || len(spans[now].is) == 0 {
@@ -51,7 +52,10 @@ func judge(spans []span, samples []sample) marks {
 			m.right++
 			continue
 		}
-		m.wrong[fmt.Sprintf("%s: %s, but told as %s by %s: %s", spans[now].why, strings.Join(spans[now].is, " or "), s.state, s.source, s.reason)]++
+		words := fmt.Sprintf("%s: %s, but told as %s by %s: %s", spans[now].why, strings.Join(spans[now].is, " or "), s.state, s.source, s.reason)
+		if m.wrong[words]++; m.wrong[words] == 1 {
+			m.first[words] = s.at
+		}
 	}
 	m.lags = lags(spans, samples)
 	return m
@@ -123,7 +127,7 @@ func (m marks) String() string {
 	fmt.Fprintf(&b, "%d of %d states right (%.1f %%), event to state %.1f s in the middle, %.1f s for nine in ten of %d", m.right, m.all, m.share(),
 		m.lag(50).Seconds(), m.lag(90).Seconds(), len(m.lags))
 	for _, words := range slices.SortedFunc(maps.Keys(m.wrong), func(a, b string) int { return m.wrong[b] - m.wrong[a] }) {
-		fmt.Fprintf(&b, "\n  %4d  %s", m.wrong[words], words)
+		fmt.Fprintf(&b, "\n  %4d  %s (first at %s)", m.wrong[words], words, m.first[words].UTC().Format("15:04:05"))
 	}
 	return b.String()
 }

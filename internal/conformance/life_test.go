@@ -79,6 +79,7 @@ type arrival struct {
 
 // step runs one part of a life, and shows all when it failed.
 func (l *life) step(t *testing.T, name string, do func()) {
+	t.Logf("begins at %s", time.Now().UTC().Format("15:04:05"))
 	defer func() {
 		if t.Failed() {
 			t.Log(l.tellAll(t))
