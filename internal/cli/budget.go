@@ -23,13 +23,13 @@ calls of the judge. A person raises it for a while; it ends by itself.`,
 		Example: "  custos budget\n  custos budget raise day +10usd --for 2h\n  custos budget lower day",
 		Args:    cobra.NoArgs, RunE: list,
 	}
-	c.AddCommand(&cobra.Command{Use: "list", Short: "The same", Args: cobra.NoArgs, RunE: list}, a.budgetShow(), a.budgetRaise(), a.budgetLower())
+	c.AddCommand(&cobra.Command{Use: "list", Short: "The same", Example: "  custos budget list --json", Args: cobra.NoArgs, RunE: list}, a.budgetShow(), a.budgetRaise(), a.budgetLower())
 	return c
 }
 
 func (a *app) budgetShow() *cobra.Command {
 	return &cobra.Command{
-		Use: "show NAME", Short: "One budget, and each purse of it", Args: cobra.ExactArgs(1),
+		Use: "show NAME", Short: "One budget, and each purse of it", Example: "  custos budget show day", Args: cobra.ExactArgs(1),
 		RunE: asks(a, func(ctx context.Context, c *api.Client, args []string) (api.Budgets, error) {
 			all, err := c.Budgets(ctx)
 			var rows []api.Budget
@@ -55,7 +55,7 @@ func (a *app) budgetShow() *cobra.Command {
 func (a *app) budgetRaise() *cobra.Command {
 	o := api.RaiseOrder{For: "2h"}
 	c := &cobra.Command{
-		Use: "raise NAME +AMOUNT", Short: "Let a budget have more for a while; it ends by itself",
+		Use: "raise NAME +COUNT", Short: "Let a budget have more for a while; it ends by itself",
 		Long: `raise adds to a limit of a budget, for a while. A budget of which each agent (role,
 project, …) has a purse of its own is raised for all of them by its name, and for one by
 NAME/WHOSE, as the list shows it. Only a person raises one. What waited goes on at once.`,
@@ -71,14 +71,14 @@ NAME/WHOSE, as the list shows it. Only a person raises one. What waited goes on 
 			return say(cmd.Context(), a, patience, func(ctx context.Context, c *api.Client) (api.Raised, error) { return c.Raise(ctx, order) }, writeRaised)
 		},
 	}
-	c.Flags().StringVar(&o.For, "for", o.For, "for how `LONG`: 30m, 2h, 1d")
+	c.Flags().StringVar(&o.For, "for", o.For, "the `DURATION`: 30m, 2h, 1d")
 	c.Flags().StringVar(&o.Why, "why", "", "the `REASON`, for the record")
 	return c
 }
 
 func (a *app) budgetLower() *cobra.Command {
 	return &cobra.Command{
-		Use: "lower NAME", Short: "End now what a budget was raised by", Args: cobra.ExactArgs(1),
+		Use: "lower NAME", Short: "End now what a budget was raised by", Example: "  custos budget lower day", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return say(cmd.Context(), a, patience, func(ctx context.Context, c *api.Client) (api.Raised, error) {
 				return c.Raise(ctx, api.RaiseOrder{Name: args[0], Lower: true})
