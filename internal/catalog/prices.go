@@ -16,7 +16,7 @@ type rates struct {
 	Output       *float64 `toml:"output" is:"0..1000"`
 }
 
-// priceSection is the section [prices.MODEL].
+// priceSection is the section [prices.NAME].
 type priceSection struct {
 	Input        *float64 `toml:"input" is:"0..1000"`
 	CacheRead    *float64 `toml:"cache_read" is:"0..1000"`
@@ -27,7 +27,7 @@ type priceSection struct {
 	Long         *rates   `toml:"long"`
 }
 
-// Prices is the table that comes with Custos, and what the sections [prices.MODEL] say before it.
+// Prices is the table that comes with Custos, and what the sections [prices.NAME] say before it.
 func Prices(cfg config.Config) (price.Table, error) {
 	table, err := price.Shipped()
 	if err != nil {

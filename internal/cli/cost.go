@@ -37,7 +37,7 @@ func (a *app) costPrices() *cobra.Command {
 	c := &cobra.Command{
 		Use: "prices [check]", Short: "The price table, and the models that have no price",
 		Long: `prices shows what responses are priced by where their CLI does not say what they cost: dollars
-for a million tokens, by the table that comes with this Custos and by [prices.MODEL] in custos.toml.
+for a million tokens, by the table that comes with this Custos and by [prices.NAME] in custos.toml.
 prices check shows only its date, and the models that were seen and have no price. What
 was priced keeps its price. Nothing is fetched.`,
 		Example:   "  custos cost prices check",

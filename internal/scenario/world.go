@@ -50,8 +50,15 @@ func Healthy(at fleet.Instant) fleet.Snapshot {
 		CI:     fleet.Part[fleet.CI]{Sight: ok, Value: healthyCI()},
 		Runs: fleet.Part[[]fleet.RunFacts]{Sight: ok, Value: []fleet.RunFacts{{ID: "r-1", Formula: "nightly", State: fleet.RunOpen, Age: fleet.Duration(time.Hour),
 			Phase: fleet.Known(fleet.Phrase{}), Locked: fleet.Known(""), Lives: fleet.Known(false), Reply: fleet.Known(false)}}},
+		Spending:     fleet.Part[fleet.Spendings]{Sight: ok, Value: fleet.Spendings{Budgets: []fleet.BudgetFacts{healthyBudget()}}},
 		Coordination: healthyRecords(at),
 	}
+}
+
+// healthyBudget has most of it left.
+func healthyBudget() fleet.BudgetFacts {
+	return fleet.BudgetFacts{Name: "day", Budget: "day", By: fleet.SpendByFleet, Window: fleet.WindowDay, Metric: fleet.MetricUSD, Used: fleet.Known(1.0), Limit: 25,
+		Percent: fleet.Known(4.0), Says: "1.00 USD of 25.00 USD", Stage: fleet.StageUnder, Rate: fleet.Known(0.5), TimeToLimit: hours(48), Quiet: hours(0)}
 }
 
 // healthyHost has room for more.
@@ -67,7 +74,7 @@ func healthyHost() fleet.Host {
 func HealthyAgent(name string) fleet.Agent {
 	return fleet.Agent{Name: name, Kind: "claude", Owner: fleet.OwnerCustos, Beside: fleet.Known([]string{}), State: fleet.StateWorking, Dwell: hours(0), Process: fleet.ProcessID{PID: 7, Start: 7},
 		Age: hours(1), CPU: fleet.Known(5.0), RSS: fleet.Known(int64(300) << 20), Progress: fleet.ProgressSome, Quiet: hours(0),
-		ContextPercent: fleet.Known(20.0), ComposerEmpty: fleet.Known(true), PaneLost: fleet.Known(false), ShimLost: fleet.Known(false), FolderGone: fleet.Known(false), LastHealthy: hours(0), CheckpointAge: hours(0), CPUTime: hours(0),
+		SpendsNow: 20_000, SpendsUsually: fleet.Known[int64](15_000), ContextPercent: fleet.Known(20.0), ComposerEmpty: fleet.Known(true), PaneLost: fleet.Known(false), ShimLost: fleet.Known(false), FolderGone: fleet.Known(false), LastHealthy: hours(0), CheckpointAge: hours(0), CPUTime: hours(0),
 		Registered: true, Desired: fleet.DesiredRunning, Restart: fleet.RestartOnFailure, Task: "fix it", PromptState: fleet.DeliveryAcknowledged,
 		Pane: &fleet.Pane{ID: fleet.PaneID{Socket: "/state/run/tmux.sock", Pane: "%1"}, Session: name, SessionID: "$1", Activity: hours(0), Age: hours(1), Orphan: fleet.Known(false)}}
 }

@@ -217,6 +217,7 @@ func TestEveryRouteAnswers(t *testing.T) {
 	bodies := map[string]string{
 		"POST /v1/plan":       string(recording),
 		"POST /v1/silences":   `{"rule":"lock-dead","for":"2h"}`,
+		"POST /v1/budgets":    `{"name":"day","by":"+1usd","for":"2h0m0s"}`,
 		"POST /v1/explain":    `{"screen":"hello"}`,
 		"POST /v1/tell":       `{"text":"hello"}`,
 		"POST /v1/doctor/fix": `{"actions":[{"do":"mend","subject":"lock//l","rule":"lock-dead"}]}`,

@@ -30,11 +30,11 @@ func TestTitlesThatMeanSomethingElse(t *testing.T) {
 	for _, c := range []struct {
 		from, to, want string // "": nothing is told
 	}{
-		{"vm", "✳ Claude Code", "pane %1 now shows claude idle"},
+		{"vm", "✳ Claude Code", "pane %1 now shows claude idle, qwen waiting"},
 		{"✳ Claude Code", "⠂ Claude Code", "pane %1 now shows claude working, codex working"},
 		{"⠂ Claude Code", "⠐ Claude Code", ""},
 		{"⠂ Claude Code", "⠐ Fix the flaky test", ""},
-		{"⠂ Fix the flaky test", "✳ Fix the flaky test", "pane %1 now shows claude idle"},
+		{"⠂ Fix the flaky test", "✳ Fix the flaky test", "pane %1 now shows claude idle, qwen waiting"},
 		{"✳ Fix it", "✳ Fix it all", ""},
 		{"⠼ p-codex", "⠦ p-codex", ""},
 		{"⠦ p-codex", "[ . ] Action Required | p-codex", "pane %1 now shows codex waiting"},
