@@ -8,6 +8,21 @@ import (
 	"custos/internal/fleet"
 )
 
+// A budget of actions is written as action_budget, and was called budget before: files with
+// that go on being read, and have no budgets of money.
+func TestABudgetOfActionsIsNone(t *testing.T) {
+	for _, text := range []string{"budget = \"5 in 1h\"\n", "action_budget = \"5 in 1h\"\n", "action_budget = \"5 in 1h\"\n[budget.day]\nusd = 1\n"} {
+		w, err := world(t, text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := Budgets(w.Config)
+		if err != nil || len(got) != strings.Count(text, "[budget.") || w.Config.Budget.Max != 5 {
+			t.Errorf("%s: %v budgets, %v, %+v", text, got, err, w.Config.Budget)
+		}
+	}
+}
+
 func TestBudgetSections(t *testing.T) {
 	w, err := world(t, `[budget.day]
 usd = 25.5

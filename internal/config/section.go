@@ -5,12 +5,20 @@ import (
 	"fmt"
 	"reflect"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/pelletier/go-toml/v2"
 
 	"custos/internal/brokentoml"
 )
+
+// isSetting says whether the file has, under the name of a section, a key of its top: a
+// budget of actions is written so.
+func (c Config) isSetting(name string) bool {
+	_, table := c.all[name].(map[string]any)
+	return !table && slices.ContainsFunc(c.settings(), func(s setting) bool { return s.key == name })
+}
 
 // Section decodes one plug-in section into the struct (or the map of structs,
 // for [probe.NAME]) that into points to, and leaves into as it is when the file
@@ -25,7 +33,7 @@ func (c Config) Section(name string, into any) error {
 	if target.Kind() != reflect.Pointer || target.IsNil() {
 		return fmt.Errorf("cannot read section [%s]: %T is no pointer", name, into)
 	}
-	if _, there := c.lines[name]; !there {
+	if _, there := c.lines[name]; !there || c.isSetting(name) {
 		return nil
 	}
 	if err := c.Check(name, target.Type().Elem()); err != nil {

@@ -114,7 +114,7 @@ func around() map[string]string {
 		"schedule.NAME":     "formula = \"patrol\"\nevery = \"1h\"\n",
 		"mail.NAME":         "work = \"close\"\n",
 		"budget.NAME":       "usd = 1\ntokens = 1\nscope = \"agent\"\n",
-		"prices.NAME":      "input = 1\noutput = 1\n",
+		"prices.NAME":       "input = 1\noutput = 1\n",
 		"pool.NAME":         "kind = \"claude\"\nprompt = \"work\"\nrepo = \"/w\"\n",
 		"notifier.NAME":     "type = \"telegram\"\nchat = \"-100\"\n" + token,
 		"route.NAME":        "to = [\"terminal\"]\n",

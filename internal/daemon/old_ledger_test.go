@@ -73,16 +73,16 @@ var oldSteps = []struct {
 	do   string
 	says []string
 }{
+	{"patrol", []string{`Patrol 4`, `convoy c1 +convoy-stranded`}}, // it brings the tables up to date: until then looks are refused
 	{"work list --all", []string{`w1 +P2 +in progress +root +Mend the uploader`, `w2 +P3 +waits +w1 shop#12 +Release`, `w3 +P3 +closed +Old thing`}},
 	{"gate list --all", []string{`g1 +human +waits +builder`, `g2 +timer +waits`, `g3 +event +waits`, `g4 +condition`, `g5 +mail +waits`, `g6 +gh:pr`, `g7 +human +passed +Closed +read and approved`}},
 	{"convoy list --all", []string{`c1 +open +0 of 3 closed`, `c2 +done +1 of 1 closed`}},
 	{"mail inbox", []string{`m1 +P3 +told .* Convoy done: c2`}},
-	{"formula ps --all", []string{`hello-2026\S+ +done +1/1`, `RUN +running +1/3`, `hello-\w{8} +done`}},
+	{"formula ps --all", []string{`hello-2026\S+ +done +1/1`, `RUN +needs a person +1/3`, `hello-\w{8} +done`}},
 	{"schedule list", []string{`hello +hello +every 20h`, `night +nightly +cron`}},
 	{"show builder", []string{`task +T-1`, `instance +a\w{15}`, `The port is 8080 now: use it`}},
 	{"show helper", []string{`parent +builder`}},
 	{"orders", []string{`not`}},
-	{"patrol", []string{`Patrol 4`, `convoy c1 +convoy-stranded`}},
 
 	{"work close w1 --why mended", []string{`w1 is closed`}},
 	{"work reopen w3", []string{`w3 `}},

@@ -195,6 +195,11 @@ func TestNoReadOfThePastThatFailsIsAFact(t *testing.T) {
 			for _, of := range []any{s.world, s.world.Judged} {
 				eachRead(t, of, lost[name]...)
 			}
+			if l, err := s.world.Spending(t.Context()); err == nil {
+				if mark, err := l.UsageMark(t.Context(), time.Now()); err == nil {
+					t.Errorf("the ledger of usage cannot be read, and says %q", mark)
+				}
+			}
 		})
 	}
 }
@@ -202,6 +207,7 @@ func TestNoReadOfThePastThatFailsIsAFact(t *testing.T) {
 // lost are the reads that a damaged ledger answers with nothing: what agents there are is
 // seen without it, amnesia is known, and a person can show to be no agent.
 var lost = map[string][]string{
+	"the read fails":                 {"Spending"}, // it is opened alone, and read by who asked for it
 	"it is damaged":                  {"Registered", "Recorded", "Lost"},
 	"it is damaged while it is open": {"Registered", "Recorded", "Lost"},
 }
