@@ -2,11 +2,11 @@ package agent
 
 import (
 	"bytes"
-	"cmp"
 	"encoding/json"
 	"fmt"
 	"time"
 
+	"custos/internal/agent/conversation"
 	"custos/internal/fleet"
 )
 
@@ -69,7 +69,7 @@ func parsePayload(b []byte) (payload, error) {
 }
 
 // text returns a string or a number as text; "" for anything else.
-func (p payload) text(key string) string { return scalar(p[key]) }
+func (p payload) text(key string) string { return conversation.Scalar(p[key]) }
 
 // object returns an object; an empty one for anything else.
 func (p payload) object(key string) payload {
@@ -98,13 +98,7 @@ func (p payload) word(key string) string { return fleet.Line(p.text(key), 64) }
 // prompt tells of a prompt without keeping it.
 func prompt(e *fleet.HookEvent, text string) {
 	e.Event = fleet.HookPrompt
-	e.Text = PromptHash(text) + " " + excerpt(unpasted(text), 80)
-}
-
-// excerpt is the beginning of a text, safe to show and to keep: at most n runes
-// of its first 2 KiB, so that redacting a huge text costs nothing.
-func excerpt(text string, n int) string {
-	return fleet.Line(fleet.Redact(fleet.Text(text[:min(len(text), 2<<10)])), n)
+	e.Text = conversation.PromptLine(text)
 }
 
 // instantOf turns seconds (or milliseconds) since 1970 into an instant of which
@@ -117,28 +111,4 @@ func instantOf(seconds float64) fleet.Instant {
 		return fleet.Instant{}
 	}
 	return fleet.Instant{Wall: time.UnixMilli(int64(seconds * 1000)).UTC()}
-}
-
-// failure is the normalised name of what ended a turn. Words come from the CLI;
-// the text of a provider only helps where the CLI has no word that is known.
-func failure(word, text string) string {
-	switch word {
-	case "rate_limit", "rate_limit_error":
-		return "rate_limit"
-	case "authentication_failed", "authentication_error", "oauth_org_not_allowed", "ProviderAuthError":
-		return "authentication"
-	case "billing_error":
-		return "billing"
-	case "server_error", "api_error", "overloaded", "overloaded_error":
-		return "server_error"
-	case "invalid_request", "invalid_request_error":
-		return "invalid_request"
-	case "max_output_tokens", "MessageOutputLengthError":
-		return "output_length"
-	case "ContextOverflowError":
-		return "context"
-	case "MessageAbortedError":
-		return "interrupted"
-	}
-	return cmp.Or(failureName(0, text), fleet.Line(word, 64), "unknown")
 }

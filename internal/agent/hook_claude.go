@@ -3,6 +3,7 @@ package agent
 import (
 	"math"
 
+	"custos/internal/agent/conversation"
 	"custos/internal/fleet"
 )
 
@@ -48,5 +49,5 @@ func wholeNumber(p payload, key string) fleet.Leaf[int64] {
 	if !ok {
 		return fleet.Unknown[int64]("not told")
 	}
-	return countOf(&n)
+	return conversation.Count(&n)
 }

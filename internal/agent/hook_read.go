@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"custos/internal/agent/conversation"
 	"custos/internal/fleet"
 )
 
@@ -12,10 +13,10 @@ import (
 func (m HooksMark) readHook(event string, p payload, e *fleet.HookEvent) {
 	mark := m.event(event)
 	f := mark.Fields.over(m.Fields).over(claudeFields())
-	e.Session, e.Text = fleet.Line(scalar(p.at(f.Session)), 128), p.words(mark.Text)
+	e.Session, e.Text = fleet.Line(conversation.Scalar(p.at(f.Session)), 128), p.words(mark.Text)
 	switch means := mark.meaning(e.Text); fleet.HookName(means) {
 	case fleet.HookPrompt:
-		prompt(e, scalar(p.at(f.Prompt)))
+		prompt(e, conversation.Scalar(p.at(f.Prompt)))
 	case fleet.HookToolBegin, fleet.HookToolEnd, fleet.HookPermission, fleet.HookQuestion, fleet.HookAnswered:
 		e.Event = fleet.HookName(means)
 		m.readCall(mark, f, p, e)
@@ -40,10 +41,10 @@ func (mark HookEventMark) meaning(text string) HookMeans {
 
 // readCall reads what is told of the call of a tool.
 func (m HooksMark) readCall(mark HookEventMark, f HookFields, p payload, e *fleet.HookEvent) {
-	tool := scalar(p.at(f.Tool))
-	e.Tool, e.CallID = fleet.Line(tool, 100), fleet.Line(scalar(p.at(f.Call)), 128)
+	tool := conversation.Scalar(p.at(f.Tool))
+	e.Tool, e.CallID = fleet.Line(tool, 100), fleet.Line(conversation.Scalar(p.at(f.Call)), 128)
 	if e.Event != fleet.HookAnswered {
-		e.Args = keptArgs(tool, p.at(f.Args))
+		e.Args = conversation.Args(tool, p.at(f.Args))
 	}
 	broken := strings.TrimSpace(string(p.at(f.Broken)))
 	switch {
@@ -61,9 +62,9 @@ func (m HooksMark) readCall(mark HookEventMark, f HookFields, p payload, e *flee
 func readFailure(means HookMeans, f HookFields, p payload, e *fleet.HookEvent) {
 	var details []string
 	for _, path := range f.Details {
-		details = append(details, scalar(p.at(path)))
+		details = append(details, conversation.Scalar(p.at(path)))
 	}
-	cause := failure(scalar(p.at(f.Error)), strings.Join(details, " "))
+	cause := conversation.FailureName(conversation.Scalar(p.at(f.Error)), strings.Join(details, " "))
 	switch {
 	case means == meansTrouble && cause != "rate_limit" && cause != "authentication":
 		e.Event = fleet.HookNotice
@@ -96,7 +97,7 @@ func (p payload) words(fields []string) string {
 	for _, field := range fields {
 		word, ok := strings.CutPrefix(field, "=")
 		if !ok {
-			word = scalar(p.at(field))
+			word = conversation.Scalar(p.at(field))
 		}
 		words = append(words, fleet.Line(word, 64))
 	}

@@ -12,6 +12,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"custos/internal/agent/conversation"
 	"custos/internal/fleet"
 )
 
@@ -52,7 +53,7 @@ func hookMark(kind string) HooksMark {
 // 0.169.0, gemini 0.61.0, opencode 1.18.33, shortened where nothing is read.
 func TestParseHook(t *testing.T) {
 	const base = `"session_id":"8eda28e5","transcript_path":"/h/t.jsonl","cwd":"/p","permission_mode":"default",`
-	hi := PromptHash("say hi") + " say hi"
+	hi := conversation.PromptHash("say hi") + " say hi"
 	for _, c := range []struct {
 		kind, event, payload string
 		want                 fleet.HookEvent
@@ -187,7 +188,7 @@ func TestParseHookKeepsNoSecrets(t *testing.T) {
 		if err != nil || strings.Contains(all, c.not) || !strings.Contains(all, c.has) {
 			t.Errorf("%s: %v %q", c.payload[:40], err, all)
 		}
-		if utf8.RuneCountInString(e.Args) > maxArgs {
+		if utf8.RuneCountInString(e.Args) > 200 {
 			t.Errorf("%d runes of arguments were kept", utf8.RuneCountInString(e.Args))
 		}
 	}
@@ -207,7 +208,7 @@ func TestParseHookKeepsNoSecrets(t *testing.T) {
 func TestPromptHashKnowsAPastedPrompt(t *testing.T) {
 	text := "line 1\nline 2\nline 3\nline 4\nline 5"
 	framed := "\n\n<pasted_content id=\"1782\">\n" + text + "\n</pasted_content id=\"1782\">\n"
-	if PromptHash(framed) != PromptHash(text) {
+	if conversation.PromptHash(framed) != conversation.PromptHash(text) {
 		t.Error("what was pasted is not known again")
 	}
 	payload, err := json.Marshal(map[string]string{"hook_event_name": "UserPromptSubmit", "prompt": framed})
@@ -215,20 +216,20 @@ func TestPromptHashKnowsAPastedPrompt(t *testing.T) {
 		t.Fatal(err)
 	}
 	e, err := hooked().ParseHook("claude", "UserPromptSubmit", payload)
-	if err != nil || e.Text != PromptHash(text)+" line 1 line 2 line 3 line 4 line 5" {
+	if err != nil || e.Text != conversation.PromptHash(text)+" line 1 line 2 line 3 line 4 line 5" {
 		t.Errorf("%q, %v", e.Text, err)
 	}
 }
 
 func TestPromptHashKnowsATypedPrompt(t *testing.T) {
-	if PromptHash("fix\tthe  bug\r\nnow ") != PromptHash("fix the bug now") || PromptHash("a") == PromptHash("b") {
+	if conversation.PromptHash("fix\tthe  bug\r\nnow ") != conversation.PromptHash("fix the bug now") || conversation.PromptHash("a") == conversation.PromptHash("b") {
 		t.Error("a prompt is not known again, or taken for another")
 	}
 }
 
 // TestSameCallSameArgs is what looking for loops rests on.
 func TestSameCallSameArgs(t *testing.T) {
-	args := func(in string) string { return keptArgs("mcp__x", json.RawMessage(in)) }
+	args := func(in string) string { return conversation.Args("mcp__x", json.RawMessage(in)) }
 	if args(`{"a":1,"b":"x"}`) != args(`{ "b": "x", "a": 1 }`) || args(`{"a":1}`) == args(`{"a":2}`) {
 		t.Error("the same call is not known again, or taken for another")
 	}
@@ -319,7 +320,7 @@ unasked = true
 		t.Errorf("installed %+v: %v %v", s, err, e)
 	}
 	e, err := set.ParseHook("mine", "Prompted", []byte(`{"about":{"session":"s","text":"go on"}}`))
-	if err != nil || e.Event != fleet.HookPrompt || e.Session != "s" || e.Text != PromptHash("go on")+" go on" {
+	if err != nil || e.Event != fleet.HookPrompt || e.Session != "s" || e.Text != conversation.PromptHash("go on")+" go on" {
 		t.Errorf("read as %+v: %v", e, err)
 	}
 }
@@ -386,7 +387,7 @@ func FuzzParseHook(f *testing.F) {
 func TestGeminiPromptIsWhatWasTyped(t *testing.T) {
 	payload := `{"session_id":"s","hook_event_name":"BeforeAgent","prompt":"look at the file @README.md\n--- Content from referenced files ---\nContent from @README.md:\nhi\n--- End of content ---"}`
 	e, err := hooked().ParseHook("gemini", "BeforeAgent", []byte(payload))
-	if want := PromptHash("look at the file @README.md "); err != nil || !strings.HasPrefix(e.Text, want+" look at the file @README.md") || strings.Contains(e.Text, "hi") {
+	if want := conversation.PromptHash("look at the file @README.md "); err != nil || !strings.HasPrefix(e.Text, want+" look at the file @README.md") || strings.Contains(e.Text, "hi") {
 		t.Errorf("%q, %v, want it to begin with %s", e.Text, err, want)
 	}
 }

@@ -3,11 +3,11 @@ package agent
 import (
 	"errors"
 	"fmt"
-	"maps"
 	"regexp"
 	"slices"
 	"strings"
 
+	"custos/internal/agent/conversation"
 	"custos/internal/fleet"
 )
 
@@ -115,8 +115,8 @@ func (k *Kind) finishTranscripts() error {
 	if m.Language == "" && len(m.Files) == 0 {
 		return nil
 	}
-	if _, ok := transcriptReaders()[m.Language]; !ok {
-		return fmt.Errorf("transcripts.language %q is not known: want one of %s", m.Language, strings.Join(slices.Sorted(maps.Keys(transcriptReaders())), ", "))
+	if !slices.Contains(conversation.Languages(), m.Language) {
+		return fmt.Errorf("transcripts.language %q is not known: want one of %s", m.Language, strings.Join(conversation.Languages(), ", "))
 	}
 	if strings.Contains(m.Folder, "/") {
 		return fmt.Errorf("transcripts.folder %q is no name of a file: want one without /", m.Folder)

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"custos/internal/agent/conversation"
 )
 
 // LaunchMark says how a kind is started, in pieces of a command line. In Resume,
@@ -45,8 +47,8 @@ func (m LaunchMark) check() error {
 	if len(m.Prompt) > 0 && !strings.Contains(strings.Join(m.Prompt, "\n"), "{prompt}") {
 		return errors.New("prompt needs {prompt} in one of its arguments")
 	}
-	if m.Stream != "" && !slices.Contains(streams(), m.Stream) {
-		return fmt.Errorf("stream %q is not understood; those that are: %s", m.Stream, strings.Join(streams(), ", "))
+	if m.Stream != "" && !slices.Contains(conversation.OutputLanguages(), m.Stream) {
+		return fmt.Errorf("stream %q is not understood; those that are: %s", m.Stream, strings.Join(conversation.OutputLanguages(), ", "))
 	}
 	return nil
 }

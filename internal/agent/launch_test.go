@@ -7,6 +7,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"custos/internal/agent/conversation"
 	"custos/internal/fleet"
 )
 
@@ -215,7 +216,7 @@ keys = ["n"]
 			t.Errorf("composer %v %v", e, ok)
 		}
 	}
-	if e, err := ParseStream(k, []byte(`{"type":"result","subtype":"success"}`)); err != nil || len(e) != 1 || !e[0].OK {
+	if e, err := conversation.ReadOutput(k.Headless.Stream, []byte(`{"type":"result","subtype":"success"}`)); err != nil || len(e) != 1 || !e[0].OK {
 		t.Errorf("%+v, %v", e, err)
 	}
 }

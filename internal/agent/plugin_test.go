@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"custos/internal/agent/conversation"
 )
 
 // played runs what a plugin of ours is told by its CLI, and returns what it tells
@@ -61,7 +63,7 @@ on.agent_settled({}, ctx);
 await on.session_shutdown({ reason: "quit" }, ctx);
 `)
 	want := []string{
-		"session-start  startup", "prompt  " + PromptHash("go on") + " go on", "tool-begin bash ", "tool-end bash failed",
+		"session-start  startup", "prompt  " + conversation.PromptHash("go on") + " go on", "tool-begin bash ", "tool-end bash failed",
 		"failure  rate_limit", "failure  authentication", "failure  authentication", "stop  ", "session-end  quit",
 	}
 	var got []string

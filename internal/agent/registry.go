@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"time"
 
+	"custos/internal/agent/conversation"
 	"custos/internal/fleet"
 )
 
@@ -43,28 +44,15 @@ func ParseRegistry(b []byte) (Registry, error) {
 	if err := json.Unmarshal(b, &raw); err != nil {
 		return Registry{}, fmt.Errorf("cannot read registry file: %w", err)
 	}
-	start, err := strconv.ParseUint(scalar(raw.ProcStart), 10, 64)
+	start, err := strconv.ParseUint(conversation.Scalar(raw.ProcStart), 10, 64)
 	if err != nil || start == 0 || raw.PID <= 0 || raw.Status == "" {
 		return Registry{}, fmt.Errorf("cannot use registry file: pid, procStart and status are needed")
 	}
 	return Registry{
 		PID: raw.PID, ProcStart: start, Status: fleet.Line(raw.Status, 32),
-		WaitingFor: fleet.Redact(fleet.Line(scalar(raw.WaitingFor), 120)),
-		SessionID:  fleet.Line(raw.SessionID, 64), Updated: moment(scalar(raw.Updated)),
+		WaitingFor: fleet.Redact(fleet.Line(conversation.Scalar(raw.WaitingFor), 120)),
+		SessionID:  fleet.Line(raw.SessionID, 64), Updated: moment(conversation.Scalar(raw.Updated)),
 	}, nil
-}
-
-// scalar returns a JSON string or number as text, anything else as "".
-func scalar(b json.RawMessage) string {
-	var s string
-	if json.Unmarshal(b, &s) == nil {
-		return s
-	}
-	var n json.Number
-	if json.Unmarshal(b, &n) == nil {
-		return n.String()
-	}
-	return ""
 }
 
 // moment reads milliseconds since 1970, or RFC 3339.

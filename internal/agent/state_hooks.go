@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"custos/internal/agent/conversation"
 	"custos/internal/fleet"
 )
 
@@ -350,7 +351,7 @@ func (h *gathering) fail(e fleet.HookEvent) {
 
 // failureWord is the name of a failure, as CLIs vary it: overloaded_error is a server's.
 func failureWord(name string) string {
-	return cmp.Or(failureName(0, name), name, "error")
+	return cmp.Or(conversation.FailureOf(0, name), name, "error")
 }
 
 // inFlight returns the tool that has most of its time left.

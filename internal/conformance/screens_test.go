@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"custos/internal/agent"
+	"custos/internal/agent/conversation"
 	"custos/internal/fleet"
 )
 
@@ -101,7 +102,7 @@ func (r reading) prompt(t *testing.T, text string) int {
 	r.keys(t, "Enter")
 	r.until(t, "its hook acknowledges the prompt", 30*time.Second, func(look) bool {
 		return r.told(from, func(e fleet.HookEvent) bool {
-			return e.Event == fleet.HookPrompt && strings.HasPrefix(e.Text, agent.PromptHash(text))
+			return e.Event == fleet.HookPrompt && strings.HasPrefix(e.Text, conversation.PromptHash(text))
 		})
 	})
 	return from

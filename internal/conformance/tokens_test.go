@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"custos/internal/agent"
+	"custos/internal/agent/conversation"
 	"custos/internal/fleet"
 	"custos/internal/sys/opencode"
 )
@@ -70,13 +71,13 @@ func printedTokens(t *testing.T, k agent.Kind, printed []byte) (sum fleet.Tokens
 	t.Helper()
 	result := fleet.Unknown[fleet.Tokens]("not told")
 	for line := range bytes.Lines(printed) {
-		events, _ := agent.ParseStream(k, line) // between the lines others print
+		events, _ := conversation.ReadOutput(k.Headless.Stream, line) // between the lines others print
 		for _, e := range events {
 			tokens, known := e.Tokens.Get()
 			switch {
-			case known && e.What == agent.StreamResult:
+			case known && e.What == conversation.Result:
 				result = e.Tokens
-			case known && e.What == agent.StreamResponse:
+			case known && e.What == conversation.Response:
 				sum = sum.Add(tokens)
 			}
 		}
@@ -145,12 +146,12 @@ func (h home) answers(t *testing.T, k agent.Kind) map[string]fleet.Tokens {
 	t.Helper()
 	rows := map[string]fleet.Tokens{}
 	for _, line := range h.transcripts(t, k) {
-		entries, err := agent.ReadTranscript(k.Name, line)
+		entries, err := conversation.Read(k.Name, line)
 		if err != nil {
 			t.Errorf("%v: %.300s", err, line)
 		}
 		for _, e := range entries {
-			if e.What == agent.TranscriptResponse && !e.Counted() && e.Tokens.All() > 0 && e.Tokens.All() >= rows[e.Key].All() {
+			if e.What == conversation.Response && !e.Counted() && e.Tokens.All() > 0 && e.Tokens.All() >= rows[e.Key].All() {
 				rows[e.Key] = e.Tokens
 			}
 		}

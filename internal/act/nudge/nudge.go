@@ -18,7 +18,7 @@ import (
 
 	"custos/internal/act"
 	"custos/internal/act/agentrun"
-	"custos/internal/agent"
+	"custos/internal/agent/conversation"
 	"custos/internal/fleet"
 	"custos/internal/session"
 )
@@ -335,7 +335,7 @@ func (r *run) acknowledged(ctx context.Context) (by fleet.Proof) {
 	if err != nil {
 		return ""
 	}
-	want := []string{agent.PromptHash(r.text), agent.PromptHash(r.typed)}
+	want := []string{conversation.PromptHash(r.text), conversation.PromptHash(r.typed)}
 	for _, e := range events {
 		hash, _, _ := strings.Cut(e.Text, " ")
 		told := e.Event == fleet.HookPrompt && slices.Contains(want, hash) || e.Event == fleet.HookCompact && r.command

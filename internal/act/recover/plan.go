@@ -45,7 +45,7 @@ func (x *Action) plan(r fleet.Registration, seen *fleet.Agent, told []fleet.Hook
 	if text != "" {
 		afresh.Prompt = text
 	}
-	id := conversation(r, seen)
+	id := sessionOf(r, seen)
 	if id == "" || len(marks.Resume) == 0 {
 		return plan{first: afresh}
 	}
@@ -62,7 +62,8 @@ func (x *Action) plan(r fleet.Registration, seen *fleet.Agent, told []fleet.Hook
 	return plan{first: resume, second: &afresh}
 }
 
-func conversation(r fleet.Registration, seen *fleet.Agent) string {
+// sessionOf is the conversation that it was last seen in.
+func sessionOf(r fleet.Registration, seen *fleet.Agent) string {
 	switch {
 	case r.SessionID != "":
 		return r.SessionID

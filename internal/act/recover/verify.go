@@ -13,6 +13,7 @@ import (
 
 	"custos/internal/act/agentrun"
 	"custos/internal/agent"
+	"custos/internal/agent/conversation"
 	"custos/internal/fleet"
 	"custos/internal/sys/files"
 	"custos/internal/sys/shim"
@@ -127,7 +128,7 @@ func (r *run) printed(l *agentrun.Live) (how, why string) {
 		return "", fleet.Line(err.Error(), 200)
 	}
 	for line := range strings.Lines(string(text)) {
-		if events, err := agent.ParseStream(l.Kind, []byte(line)); err == nil && len(events) > 0 {
+		if events, err := conversation.ReadOutput(l.Kind.Headless.Stream, []byte(line)); err == nil && len(events) > 0 {
 			return "it printed " + string(events[0].What), ""
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"custos/internal/agent"
+	"custos/internal/agent/conversation"
 	"custos/internal/fleet"
 	"custos/internal/sys/procstat"
 )
@@ -403,16 +404,16 @@ func TestHeadlessSpeaksTheStream(t *testing.T) {
 		status := a.End(t)
 		var got []string
 		for line := range strings.Lines(a.Output(t)) {
-			events, err := agent.ParseStream(claude(t), []byte(line))
+			events, err := conversation.ReadOutput("claude", []byte(line))
 			if err != nil {
 				t.Errorf("%s: %v", line, err)
 			}
 			for _, e := range events {
 				word := string(e.What)
 				switch {
-				case e.What == agent.StreamResult && e.OK:
+				case e.What == conversation.Result && e.OK:
 					word += ":ok"
-				case e.What == agent.StreamResult:
+				case e.What == conversation.Result:
 					word += ":" + e.Error
 				case e.Limited:
 					word += ":limited"

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"custos/internal/agent"
+	"custos/internal/agent/conversation"
 	"custos/internal/fleet"
 )
 
@@ -156,7 +157,7 @@ func TestWhichConversationIsAskedFor(t *testing.T) {
 
 // The first prompt of an agent is acknowledged by its transcript, too.
 func TestAPromptIsAcknowledgedByTheTranscript(t *testing.T) {
-	if !tookPrompt([]fleet.HookEvent{{Event: fleet.HookPrompt, Source: fleet.UsageTranscript, Text: agent.PromptHash("mend it") + " mend it"}}, "mend it") {
+	if !tookPrompt([]fleet.HookEvent{{Event: fleet.HookPrompt, Source: fleet.UsageTranscript, Text: conversation.PromptHash("mend it") + " mend it"}}, "mend it") {
 		t.Error("not known again")
 	}
 }

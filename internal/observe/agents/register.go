@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"custos/internal/agent"
+	"custos/internal/agent/conversation"
 	"custos/internal/fleet"
 )
 
@@ -264,7 +265,7 @@ func (l *look) describe(a *fleet.Agent, r run) {
 // tookPrompt says whether one of the events tells that this prompt was taken: the
 // event carries its hash.
 func tookPrompt(events []fleet.HookEvent, prompt string) bool {
-	want := agent.PromptHash(prompt)
+	want := conversation.PromptHash(prompt)
 	return slices.ContainsFunc(events, func(e fleet.HookEvent) bool {
 		hash, _, _ := strings.Cut(e.Text, " ")
 		return e.Event == fleet.HookPrompt && hash == want

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"custos/internal/agent"
+	"custos/internal/agent/conversation"
 	"custos/internal/fleet"
 )
 
@@ -55,7 +56,7 @@ func readStream(kind agent.Kind, instance string, text []byte, at time.Time, now
 	s := &stream{seen: at, answers: map[string]int64{}, cost: fleet.Unknown[int64]("it has not told"), tokens: fleet.Unknown[int64]("it has not told")}
 	when := now.Add(min(0, at.Sub(now.Wall)))
 	for line := range bytes.Lines(text) {
-		events, err := agent.ParseStream(kind, line)
+		events, err := conversation.ReadOutput(kind.Headless.Stream, line)
 		if err != nil {
 			continue
 		}
@@ -72,21 +73,21 @@ func readStream(kind agent.Kind, instance string, text []byte, at time.Time, now
 
 // spent takes what is told of tokens and money. A result tells that of all answers so
 // far, so that the newest counts; of a CLI whose results do not, the answers are summed.
-func (s *stream) spent(e agent.StreamEvent) {
+func (s *stream) spent(e conversation.Event) {
 	tokens, known := e.Tokens.Get()
 	usd, priced := e.Cost.Get()
 	micro := int64(math.Round(usd * 1e6))
 	switch {
-	case e.What == agent.StreamResult && known:
+	case e.What == conversation.Result && known:
 		s.tokens, s.summed = fleet.Known(tokens.All()), true
-	case e.What == agent.StreamResponse && known && !s.summed:
+	case e.What == conversation.Response && known && !s.summed:
 		s.tokens = fleet.Known(s.tokens.Or(0) + s.answer(e.Key, tokens.All()))
 	}
 	switch {
 	case !priced || usd >= 1e6:
-	case e.What == agent.StreamResult:
+	case e.What == conversation.Result:
 		s.cost = fleet.Known(micro)
-	case e.What == agent.StreamResponse:
+	case e.What == conversation.Response:
 		s.cost = fleet.Known(s.cost.Or(0) + micro)
 	}
 }

@@ -10,7 +10,7 @@ import (
 	"sync"
 	"time"
 
-	"custos/internal/agent"
+	"custos/internal/agent/conversation"
 	"custos/internal/fleet"
 	"custos/internal/sys/files"
 	"custos/internal/sys/tail"
@@ -59,7 +59,7 @@ type Conversations struct {
 type followed struct {
 	file
 	place tail.Place
-	t     *agent.Transcript
+	t     *conversation.Transcript
 	asked bool // in this look
 }
 
@@ -235,8 +235,8 @@ func (c *Conversations) read(f file) (*followed, error) {
 // over, from its beginning.
 func (c *Conversations) further(f file, at *followed) (*followed, error) {
 	for at != nil {
-		var told []agent.TranscriptEntry
-		r, err := entries(f, at.place, tail.Limits{}, math.MaxInt64, func(e agent.TranscriptEntry) { told = append(told, e) })
+		var told []conversation.Entry
+		r, err := entries(f, at.place, tail.Limits{}, math.MaxInt64, func(e conversation.Entry) { told = append(told, e) })
 		if err != nil {
 			return nil, err
 		}

@@ -36,7 +36,7 @@ func (w *world) options() Options {
 // recorded are the lines of a recording.
 func (w *world) recorded(name string) [][]byte {
 	w.t.Helper()
-	text, err := os.ReadFile("../../agent/testdata/transcripts/" + name + ".jsonl")
+	text, err := os.ReadFile("../../agent/conversation/testdata/transcripts/" + name + ".jsonl")
 	if err != nil {
 		w.t.Fatal(err)
 	}

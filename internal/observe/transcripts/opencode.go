@@ -6,7 +6,7 @@ import (
 	"io/fs"
 	"time"
 
-	"custos/internal/agent"
+	"custos/internal/agent/conversation"
 	"custos/internal/fleet"
 	"custos/internal/sys/files"
 	"custos/internal/sys/opencode"
@@ -114,10 +114,10 @@ func (d *database) conversation(ctx context.Context, f file, w Wanted, alone boo
 }
 
 // folded is what records amount to. A row of a newer version tells nothing.
-func folded(f file, lines [][]byte, whole bool) *agent.Transcript {
-	t := agent.NewTranscript(f.kind, f.language, f.path, whole)
+func folded(f file, lines [][]byte, whole bool) *conversation.Transcript {
+	t := conversation.NewTranscript(f.kind, f.language, f.path, whole)
 	for _, line := range lines {
-		entries, _ := agent.ReadTranscript(f.language, line)
+		entries, _ := conversation.Read(f.language, line)
 		for _, e := range entries {
 			t.Take(e)
 		}
@@ -155,9 +155,9 @@ func (u *Usage) database(ctx context.Context, f file, at inode, c *counted, n *C
 
 // answers takes the rows of records.
 func (u *Usage) answers(f file, lines [][]byte, n *Counted) {
-	t := agent.NewTranscript(f.kind, f.language, f.path, false)
+	t := conversation.NewTranscript(f.kind, f.language, f.path, false)
 	for _, line := range lines {
-		entries, err := agent.ReadTranscript(f.language, line)
+		entries, err := conversation.Read(f.language, line)
 		if err != nil {
 			n.Broken++
 		}

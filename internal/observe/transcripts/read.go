@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"custos/internal/agent"
+	"custos/internal/agent/conversation"
 	"custos/internal/fleet"
 	"custos/internal/sys/files"
 	"custos/internal/sys/tail"
@@ -18,9 +18,9 @@ const window = 256 << 10
 // prime reads of a file what conversation it is, and what it was at before an offset; and
 // says from where it is to be read on. Of a large file its first lines and its last are read.
 // Lines that cannot be read tell nothing.
-func prime(f file, before int64) (*agent.Transcript, tail.Place, error) {
+func prime(f file, before int64) (*conversation.Transcript, tail.Place, error) {
 	size := min(f.info.Size, before)
-	t := agent.NewTranscript(f.kind, f.language, f.path, size <= window)
+	t := conversation.NewTranscript(f.kind, f.language, f.path, size <= window)
 	from := tail.Place{}
 	if size == 0 {
 		return t, from, nil
@@ -34,9 +34,9 @@ func prime(f file, before int64) (*agent.Transcript, tail.Place, error) {
 			return nil, from, err
 		}
 	}
-	r, err := entries(f, from, tail.Limits{}, before, func(e agent.TranscriptEntry) { t.Take(e) })
+	r, err := entries(f, from, tail.Limits{}, before, func(e conversation.Entry) { t.Take(e) })
 	if cwd := heldIn(f); cwd != "" {
-		t.About(agent.TranscriptEntry{CWD: cwd, Side: t.Side()})
+		t.About(conversation.Entry{CWD: cwd, Side: t.Side()})
 	}
 	return t, r.Next, err
 }
@@ -61,12 +61,12 @@ func heldIn(f file) string {
 
 // entries gives what the lines tell that begin before an offset. A line that cannot be read
 // may be torn, or of a newer version: it tells nothing.
-func entries(f file, from tail.Place, limits tail.Limits, before int64, give func(agent.TranscriptEntry)) (tail.Reading, error) {
+func entries(f file, from tail.Place, limits tail.Limits, before int64, give func(conversation.Entry)) (tail.Reading, error) {
 	return tail.Read(f.path, from, limits, func(at int64, line []byte) {
 		if at >= before {
 			return
 		}
-		told, _ := agent.ReadTranscript(f.language, line)
+		told, _ := conversation.Read(f.language, line)
 		for _, e := range told {
 			give(e)
 		}

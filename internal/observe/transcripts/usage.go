@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"sync"
 
-	"custos/internal/agent"
+	"custos/internal/agent/conversation"
 	"custos/internal/fleet"
 	"custos/internal/sys/tail"
 )
@@ -50,7 +50,7 @@ type counted struct {
 	place   tail.Place
 	size    int64
 	changed int64
-	t       *agent.Transcript // nil until it is read on
+	t       *conversation.Transcript // nil until it is read on
 }
 
 // Counted says what one reading found.
@@ -205,12 +205,12 @@ func (u *Usage) further(f file, at inode, c *counted, n *Counted) (more bool, er
 	took, began := c.t, c.place.Offset
 	r, err := tail.Read(f.path, c.place, tail.Limits{Bytes: chunk}, func(offset int64, line []byte) {
 		if offset < began && took == c.t { // it was cut or written over, and is read from its beginning
-			took = agent.NewTranscript(f.kind, f.language, f.path, true)
+			took = conversation.NewTranscript(f.kind, f.language, f.path, true)
 		}
-		if !agent.Spends(f.language, line) {
+		if !conversation.Spends(f.language, line) {
 			return
 		}
-		entries, err := agent.ReadTranscript(f.language, line)
+		entries, err := conversation.Read(f.language, line)
 		if err != nil {
 			n.Broken++
 		}

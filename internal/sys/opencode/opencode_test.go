@@ -19,7 +19,7 @@ import (
 )
 
 // agentData is where the parser of these records has its cases.
-const agentData = "../../agent/testdata/transcripts/"
+const agentData = "../../agent/conversation/testdata/transcripts/"
 
 var update = flag.Bool("update", false, "write what is read of the recorded databases to "+agentData)
 

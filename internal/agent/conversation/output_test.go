@@ -1,4 +1,4 @@
-package agent
+package conversation
 
 import (
 	"fmt"
@@ -10,8 +10,8 @@ import (
 )
 
 // The lines are in the shapes the CLIs write (versions in kinds/*.toml).
-func TestParseStream(t *testing.T) {
-	for _, c := range []struct{ kind, line, want string }{
+func TestReadOutput(t *testing.T) {
+	for _, c := range []struct{ language, line, want string }{
 		{"claude", `{"type":"system","subtype":"init","cwd":"/x","session_id":"s1","tools":["Bash"],"model":"m"}`, "session s1; turn s1"},
 		{"claude", `{"type":"assistant","message":{"content":[{"type":"text","text":"hi"},{"type":"tool_use","id":"t1","name":"Bash","input":{"command":"ls"}}]},"session_id":"s1"}`, `tool-begin s1 Bash t1 {"command":"ls"}`},
 		{"claude", `{"type":"user","message":{"content":[{"type":"tool_result","tool_use_id":"t1","content":"x","is_error":true}]},"session_id":"s1"}`, "tool-end s1 t1"},
@@ -42,14 +42,14 @@ func TestParseStream(t *testing.T) {
 		{"opencode", `{"type":"error","sessionID":"ses_1","error":{"name":"APIError","data":{"message":"slow down","statusCode":429}}}`, "result ses_1 (slow down) rate_limit"},
 		{"claude", "", ""},
 	} {
-		got, err := ParseStream(kindOf(t, c.kind), []byte(c.line))
+		got, err := ReadOutput(c.language, []byte(c.line))
 		if words := eventsText(got); err != nil || words != c.want {
-			t.Errorf("%s %s\ngot  %s (%v)\nwant %s", c.kind, c.line, words, err, c.want)
+			t.Errorf("%s %s\ngot  %s (%v)\nwant %s", c.language, c.line, words, err, c.want)
 		}
 	}
 }
 
-func eventsText(events []StreamEvent) string {
+func eventsText(events []Event) string {
 	var all []string
 	for _, e := range events {
 		words := []string{string(e.What)}
@@ -81,21 +81,20 @@ func eventsText(events []StreamEvent) string {
 
 // What is no line of the language is an error, and never a sign of anything.
 func TestForeignLines(t *testing.T) {
-	for _, kind := range []string{"claude", "codex", "gemini", "opencode", "pi", "qwen"} {
-		for _, line := range []string{"npm warn deprecated", `{"type":`, `[]`, `{}`, `"result"`, `{"type":7}`, "Error: rate limit 429", strings.Repeat(" x", streamLimit)} {
-			if e, err := ParseStream(kindOf(t, kind), []byte(line)); err == nil || len(e) > 0 {
-				t.Errorf("%s: %.40q gave %+v", kind, line, e)
+	for _, language := range []string{"claude", "codex", "gemini", "opencode", "pi", "qwen"} {
+		for _, line := range []string{"npm warn deprecated", `{"type":`, `[]`, `{}`, `"result"`, `{"type":7}`, "Error: rate limit 429", strings.Repeat(" x", mostBytes)} {
+			if e, err := ReadOutput(language, []byte(line)); err == nil || len(e) > 0 {
+				t.Errorf("%s: %.40q gave %+v", language, line, e)
 			}
 		}
 	}
-	if _, err := ParseStream(kindOf(t, "aider"), []byte(`{"type":"result"}`)); err == nil || !strings.Contains(err.Error(), "aider") {
+	if _, err := ReadOutput("aider", []byte(`{"type":"result"}`)); err == nil || !strings.Contains(err.Error(), "aider") {
 		t.Errorf("error %v", err)
 	}
 }
 
-func TestStreamEventsAreHooks(t *testing.T) {
+func TestEventsAreHooks(t *testing.T) {
 	at := fleet.Instant{Wall: time.Date(2026, 11, 20, 9, 0, 0, 0, time.UTC), Up: 5, Boot: "b"}
-	claude := kindOf(t, "claude")
 	for line, want := range map[string]string{
 		`{"type":"system","subtype":"init","session_id":"s"}`:                                                                               "session-start/ prompt/",
 		`{"type":"result","subtype":"success","session_id":"s"}`:                                                                            "stop/",
@@ -106,7 +105,7 @@ func TestStreamEventsAreHooks(t *testing.T) {
 		`{"type":"rate_limit_event","rate_limit_info":{"status":"allowed_warning","resetsAt":1795167000}}`:                                  "",
 		`{"type":"assistant","message":{"content":[{"type":"tool_use","id":"t","name":"Bash","input":null}]}}`:                              "tool-begin/",
 	} {
-		events, err := ParseStream(claude, []byte(line))
+		events, err := ReadOutput("claude", []byte(line))
 		var got []string
 		for _, e := range events {
 			if h, ok := e.Hook("claude", at); ok {
@@ -123,23 +122,19 @@ func TestStreamEventsAreHooks(t *testing.T) {
 	}
 }
 
-func FuzzParseStream(f *testing.F) {
+func FuzzReadOutput(f *testing.F) {
 	f.Add(`{"type":"result","subtype":"success","total_cost_usd":-1,"usage":{"input_tokens":1e300}}`)
 	f.Add(`{"type":"rate_limit_event","rate_limit_info":{"status":"rejected","resetsAt":1e308}}`)
 	f.Add(`{"type":"assistant","message":{"content":[{"type":"tool_use","input":"\u001b[31m"}]}}`)
 	f.Add(`{"type":"item.completed","item":{"type":"command_execution","exit_code":1}}`)
-	var all []Kind
-	for _, name := range []string{"claude", "codex", "gemini", "opencode", "pi", "qwen"} {
-		all = append(all, kindOf(f, name))
-	}
 	f.Fuzz(func(t *testing.T, line string) {
-		for _, k := range all {
-			events, _ := ParseStream(k, []byte(line))
+		for _, language := range OutputLanguages() {
+			events, _ := ReadOutput(language, []byte(line))
 			for _, e := range events {
 				if e.What == "" || strings.ContainsAny(e.Text+e.Tool+e.Args+e.Session, "\x1b\n") || len([]rune(e.Text)) > 200 {
-					t.Errorf("%s: %+v", k.Name, e)
+					t.Errorf("%s: %+v", language, e)
 				}
-				e.Hook(k.Name, fleet.Instant{})
+				e.Hook(language, fleet.Instant{})
 			}
 		}
 	})

@@ -1,8 +1,9 @@
-package agent
+package conversation
 
 import (
 	"bytes"
 	"encoding/json"
+	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -12,6 +13,8 @@ import (
 
 	"custos/internal/fleet"
 )
+
+var update = flag.Bool("update", false, "rewrite the expected readings; then look at the difference")
 
 // TestTranscripts reads each line that real CLIs wrote of real conversations with a mock
 // model: testdata/transcripts/LANGUAGE-….jsonl, and what was read beside it, as .txt.
@@ -47,7 +50,7 @@ func readTranscript(t *testing.T, name string) string {
 	language, _, _ := strings.Cut(filepath.Base(name), "-")
 	var out strings.Builder
 	for line := range bytes.Lines(text) {
-		entries, err := ReadTranscript(language, line)
+		entries, err := Read(language, line)
 		if err != nil {
 			fmt.Fprintln(&out, "error:", err)
 		}
@@ -59,7 +62,7 @@ func readTranscript(t *testing.T, name string) string {
 }
 
 // toldText is an entry on a line, without what is unknown.
-func toldText(e TranscriptEntry) string {
+func toldText(e Entry) string {
 	words := []string{e.At.Format("15:04:05"), string(e.What)}
 	add := func(name, value string) {
 		if value != "" {
@@ -106,12 +109,12 @@ func usedIn(t *testing.T, language string, lines ...string) (sum fleet.Tokens) {
 	t.Helper()
 	rows := map[string]fleet.Tokens{}
 	for _, line := range lines {
-		entries, err := ReadTranscript(language, []byte(line))
+		entries, err := Read(language, []byte(line))
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, e := range entries {
-			if e.What == TranscriptResponse && e.Key != "" && e.Tokens.All() >= rows[e.Key].All() {
+			if e.What == Response && e.Key != "" && e.Tokens.All() >= rows[e.Key].All() {
 				rows[e.Key] = e.Tokens
 			}
 		}
@@ -171,7 +174,7 @@ func TestClaudeCounts(t *testing.T) {
 func TestTokensThatCannotBe(t *testing.T) {
 	for _, usage := range []string{`{"input_tokens":-1}`, `{"input_tokens":1e300}`, `{"output_tokens":1.5}`, `{"output_tokens":"many"}`, `{"input_tokens":{}}`, `[]`} {
 		line := `{"type":"assistant","message":{"id":"m","model":"x","usage":` + usage + `}}`
-		if entries, err := ReadTranscript("claude", []byte(line)); err == nil {
+		if entries, err := Read("claude", []byte(line)); err == nil {
 			t.Errorf("%s is read as %+v", usage, entries)
 		}
 	}
@@ -180,19 +183,19 @@ func TestTokensThatCannotBe(t *testing.T) {
 // A field that a newer version writes in another shape takes nothing of the others away.
 func TestATranscriptOfAnotherShape(t *testing.T) {
 	line := `{"type":"assistant","version":7,"timestamp":["x"],"sessionId":"s","message":{"id":"m","model":"x","usage":{"input_tokens":1}}}`
-	entries, err := ReadTranscript("claude", []byte(line))
+	entries, err := Read("claude", []byte(line))
 	if err != nil || len(entries) != 1 || entries[0].Tokens.Input != 1 || entries[0].Session != "s" || !entries[0].At.IsZero() {
 		t.Errorf("%+v, %v", entries, err)
 	}
 }
 
 func TestATranscriptThatIsNone(t *testing.T) {
-	for _, line := range []string{`{"type":"assistant","mess`, `[1,2]`, `"assistant"`, "\x00\x00\x00", strings.Repeat("x", transcriptLimit+1)} {
-		if entries, err := ReadTranscript("claude", []byte(line)); err == nil {
+	for _, line := range []string{`{"type":"assistant","mess`, `[1,2]`, `"assistant"`, "\x00\x00\x00", strings.Repeat("x", mostBytes+1)} {
+		if entries, err := Read("claude", []byte(line)); err == nil {
 			t.Errorf("%.20q is read as %+v", line, entries)
 		}
 	}
-	if _, err := ReadTranscript("pascal", []byte("{}")); err == nil {
+	if _, err := Read("pascal", []byte("{}")); err == nil {
 		t.Error("a language that is not known is read")
 	}
 }
@@ -227,7 +230,7 @@ func TestCodexCounts(t *testing.T) {
 	if got := usedIn(t, "codex", record, record, sum, sum); got != want {
 		t.Errorf("%+v, want %+v", got, want)
 	}
-	entries, err := ReadTranscript("codex", []byte(sum))
+	entries, err := Read("codex", []byte(sum))
 	if err != nil || len(entries) != 1 || !entries[0].Counted() || entries[0].Tokens != want || entries[0].Window.Or(0) != 258400 || entries[0].Used.Or(0) != 3150 {
 		t.Errorf("%+v, %v", entries, err)
 	}
@@ -263,7 +266,7 @@ func TestLimitReset(t *testing.T) {
 	}
 }
 
-func FuzzReadTranscript(f *testing.F) {
+func FuzzRead(f *testing.F) {
 	names, err := filepath.Glob("testdata/transcripts/*.jsonl")
 	if err != nil {
 		f.Fatal(err)
@@ -279,7 +282,7 @@ func FuzzReadTranscript(f *testing.F) {
 		}
 	}
 	f.Fuzz(func(t *testing.T, language string, line []byte) {
-		entries, _ := ReadTranscript(language, line)
+		entries, _ := Read(language, line)
 		for _, e := range entries {
 			if strings.ContainsAny(e.Session+e.CWD+e.Version+e.Model+e.Text+e.Tool+e.CallID+e.Args+e.Key, "\x1b\x00\n") {
 				t.Errorf("%+v shows what is not safe", e)
@@ -287,7 +290,7 @@ func FuzzReadTranscript(f *testing.F) {
 			if n := e.Tokens; min(n.Input, n.Output, n.CacheRead, n.CacheWrite5m, n.CacheWrite1h, n.Reasoning) < 0 || n.Reasoning > n.Output {
 				t.Errorf("tokens %+v", n)
 			}
-			if e.What == "" || e.What == TranscriptResponse && e.Tokens.All() > 0 && e.Key == "" && !bytes.Contains(line, []byte("usage")) {
+			if e.What == "" || e.What == Response && e.Tokens.All() > 0 && e.Key == "" && !bytes.Contains(line, []byte("usage")) {
 				t.Errorf("%+v", e)
 			}
 		}

@@ -1,4 +1,4 @@
-package agent
+package conversation
 
 import (
 	"encoding/json"
@@ -7,9 +7,9 @@ import (
 	"custos/internal/fleet"
 )
 
-// qwenStream is a line of Qwen Code with --output-format=stream-json: that of Claude Code
+// qwenPrinted is a line of Qwen Code with --output-format=stream-json: that of Claude Code
 // in its outline, not in its tokens, its errors and its words for retries. Seen with 0.24.4.
-type qwenStream struct {
+type qwenPrinted struct {
 	Type    string `json:"type"`
 	Subtype string `json:"subtype"`
 	Session string `json:"session_id"`
@@ -40,8 +40,8 @@ func (u qwenUsage) tokens() fleet.Leaf[fleet.Tokens] {
 	return geminiStats(u).tokens()
 }
 
-func readQwen(line []byte) ([]StreamEvent, error) {
-	var l qwenStream
+func qwenOutput(line []byte) ([]Event, error) {
+	var l qwenPrinted
 	if err := json.Unmarshal(line, &l); err != nil {
 		return nil, err
 	}
@@ -49,35 +49,35 @@ func readQwen(line []byte) ([]StreamEvent, error) {
 	case l.Type == "":
 		return nil, errors.New("it has no type")
 	case l.Type == "system" && l.Subtype == "init":
-		return []StreamEvent{streamEvent(StreamSession, l.Session), streamEvent(StreamTurn, l.Session)}, nil
+		return []Event{newEvent(Session, l.Session), newEvent(Turn, l.Session)}, nil
 	case l.Type == "system" && l.Subtype == "retry":
-		return []StreamEvent{streamEvent(StreamRetry, l.Session)}, nil // why, it says to people only
+		return []Event{newEvent(Retry, l.Session)}, nil // why, it says to people only
 	case l.Type == "user":
 		return claudeTools(l.Session, l.Message.Content), nil
 	case l.Type == "assistant":
 		return append(l.used(), claudeTools(l.Session, l.Message.Content)...), nil
 	case l.Type == "result":
-		return []StreamEvent{l.result()}, nil
+		return []Event{l.result()}, nil
 	}
 	return nil, nil
 }
 
 // used: the last part of an answer has its tokens. Its name is another one than in the
 // transcript.
-func (l qwenStream) used() []StreamEvent {
-	e := streamEvent(StreamResponse, l.Session)
+func (l qwenPrinted) used() []Event {
+	e := newEvent(Response, l.Session)
 	if e.Tokens = l.Message.Usage.tokens(); !e.Tokens.IsKnown() {
 		return nil
 	}
 	e.Model, e.Side = fleet.Line(clipped(l.Message.Model), 100), l.Parent != ""
-	return []StreamEvent{e}
+	return []Event{e}
 }
 
-func (l qwenStream) result() StreamEvent {
-	e := streamEvent(StreamResult, l.Session)
-	e.OK, e.Tokens, e.Text = !l.IsError && l.Subtype == "success", l.Usage.tokens(), streamText(l.Text)
+func (l qwenPrinted) result() Event {
+	e := newEvent(Result, l.Session)
+	e.OK, e.Tokens, e.Text = !l.IsError && l.Subtype == "success", l.Usage.tokens(), shownLine(l.Text)
 	if !e.OK {
-		e.Text, e.Error = streamText(l.Error.Message), failureName(bracketStatus(l.Error.Message), l.Error.Message)
+		e.Text, e.Error = shownLine(l.Error.Message), FailureOf(bracketStatus(l.Error.Message), l.Error.Message)
 	}
 	return e
 }

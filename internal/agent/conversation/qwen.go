@@ -1,4 +1,4 @@
-package agent
+package conversation
 
 import (
 	"encoding/json"
@@ -63,13 +63,13 @@ type googleMessage struct {
 }
 
 // qwenTranscript reads a line of Qwen Code.
-func qwenTranscript(line []byte) ([]TranscriptEntry, error) {
+func qwenTranscript(line []byte) ([]Entry, error) {
 	var l qwenLine
 	if err := readLoosely(line, &l); err != nil {
 		return nil, err
 	}
-	e := transcriptEntry("")
-	e.At, e.Session, e.CWD, e.Version = transcriptTime(l.Timestamp), shortID(l.Session), fleet.Path(clipped(l.CWD)), fleet.Line(clipped(l.Version), 40)
+	e := newEntry("")
+	e.At, e.Session, e.CWD, e.Version = timeOf(l.Timestamp), shortID(l.Session), fleet.Path(clipped(l.CWD)), fleet.Line(clipped(l.Version), 40)
 	switch {
 	case l.Type == "":
 		return nil, errors.New("it has no type")
@@ -82,12 +82,12 @@ func qwenTranscript(line []byte) ([]TranscriptEntry, error) {
 	case l.Type == "system" && l.Subtype == "ui_telemetry":
 		return l.Payload.Event.entries(e)
 	case l.Type == "system" && l.Subtype == "chat_compression":
-		return []TranscriptEntry{e.as(TranscriptCompact)}, nil
+		return []Entry{e.as(Compact)}, nil
 	}
 	return nil, nil
 }
 
-func (m googleMessage) prompts(e TranscriptEntry) []TranscriptEntry {
+func (m googleMessage) prompts(e Entry) []Entry {
 	var texts []string
 	for _, p := range m.Parts {
 		if p.Text != "" && !p.Thought {
@@ -97,15 +97,15 @@ func (m googleMessage) prompts(e TranscriptEntry) []TranscriptEntry {
 	if len(texts) == 0 {
 		return nil
 	}
-	return []TranscriptEntry{e.prompted(strings.Join(texts, "\n"))}
+	return []Entry{e.prompted(strings.Join(texts, "\n"))}
 }
 
-func (m googleMessage) results(e TranscriptEntry) (out []TranscriptEntry) {
+func (m googleMessage) results(e Entry) (out []Entry) {
 	for _, p := range m.Parts {
 		if p.Response == nil {
 			continue
 		}
-		end := e.as(TranscriptToolEnd)
+		end := e.as(ToolEnd)
 		if end.CallID = shortID(p.Response.ID); len(p.Response.Response.Error) > 0 {
 			end.Text = "failed"
 		}
@@ -116,13 +116,13 @@ func (m googleMessage) results(e TranscriptEntry) (out []TranscriptEntry) {
 
 // answered reads what the model answered; what that used is told by an event of its
 // own, which has a name for it.
-func (l qwenLine) answered(e TranscriptEntry) (out []TranscriptEntry, err error) {
+func (l qwenLine) answered(e Entry) (out []Entry, err error) {
 	n, err := tokensOf(l.Window)
 	if err != nil {
 		return nil, fmt.Errorf("its window: %w", err)
 	}
 	if n[0] > 0 {
-		w := e.as(TranscriptWindow)
+		w := e.as(Window)
 		w.Window = fleet.Known(n[0])
 		out = append(out, w)
 	}
@@ -131,11 +131,11 @@ func (l qwenLine) answered(e TranscriptEntry) (out []TranscriptEntry, err error)
 		if p.Call == nil {
 			continue
 		}
-		begin := e.as(TranscriptToolBegin)
-		begin.Tool, begin.CallID, begin.Args = shortID(p.Call.Name), shortID(p.Call.ID), keptArgs(p.Call.Name, p.Call.Args)
+		begin := e.as(ToolBegin)
+		begin.Tool, begin.CallID, begin.Args = shortID(p.Call.Name), shortID(p.Call.ID), Args(p.Call.Name, p.Call.Args)
 		out, calls = append(out, begin), true
 	}
-	stop := e.as(TranscriptStop)
+	stop := e.as(Stop)
 	if len(l.Usage) == 0 {
 		stop.Text = "interrupted"
 	}
@@ -145,25 +145,25 @@ func (l qwenLine) answered(e TranscriptEntry) (out []TranscriptEntry, err error)
 	return out, nil
 }
 
-func (v qwenEvent) entries(e TranscriptEntry) ([]TranscriptEntry, error) {
+func (v qwenEvent) entries(e Entry) ([]Entry, error) {
 	e.Side = v.Helper != ""
 	switch v.Name {
 	case "qwen-code.api_error":
 		if e.Side {
 			return nil, nil // its turn goes on
 		}
-		return []TranscriptEntry{e.failed("", v.Error, v.Status.int())}, nil
+		return []Entry{e.failed("", v.Error, v.Status.int())}, nil
 	case "qwen-code.api_response":
 		tokens, err := v.tokens()
 		if err != nil {
 			return nil, fmt.Errorf("its usage: %w", err)
 		}
-		r := e.as(TranscriptResponse)
+		r := e.as(Response)
 		r.Key, r.Model, r.Tokens = "qwen:"+shortID(v.Response)+"@"+shortID(v.At), fleet.Line(clipped(v.Model), 100), tokens
 		if !e.Side {
 			r.Used = fleet.Known(tokens.Read())
 		}
-		return []TranscriptEntry{r}, nil
+		return []Entry{r}, nil
 	}
 	return nil, nil
 }

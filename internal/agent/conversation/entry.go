@@ -1,9 +1,10 @@
-package agent
+package conversation
 
 import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -12,29 +13,33 @@ import (
 	"custos/internal/fleet"
 )
 
-// transcriptLimit is the longest line of a transcript that is read, in bytes.
-const transcriptLimit = 8 << 20
+// mostBytes is the longest line that is read: one holds a whole answer, or the result of a tool.
+const mostBytes = 8 << 20
 
-// TranscriptWhat is what a line of a transcript tells.
-type TranscriptWhat string
+// What is what a line of a transcript, or of an output, tells.
+type What string
 
-// What a line can tell.
+// What a line of either can tell.
 const (
-	TranscriptSession   TranscriptWhat = "session"    // of which conversation the file is
-	TranscriptPrompt    TranscriptWhat = "prompt"     // the model was given a prompt
-	TranscriptResponse  TranscriptWhat = "response"   // the model answered, or a part of it; Key names the answer
-	TranscriptToolBegin TranscriptWhat = "tool-begin" //
-	TranscriptToolEnd   TranscriptWhat = "tool-end"   // Text is failed or interrupted where it was
-	TranscriptStop      TranscriptWhat = "stop"       // the turn ended; Text is interrupted where a person ended it
-	TranscriptFailure   TranscriptWhat = "failure"    // an error ended the turn
-	TranscriptCompact   TranscriptWhat = "compact"    // what was said before is not in the context any more
-	TranscriptWindow    TranscriptWhat = "window"     // how large its context is, and how much of it is used
+	Session   What = "session"    // of which conversation it is
+	Response  What = "response"   // the model answered, or a part of it; Key names the answer, Tokens is what that used
+	ToolBegin What = "tool-begin" //
+	ToolEnd   What = "tool-end"   // in a transcript, Text is failed or interrupted where it was
 )
 
-// TranscriptEntry is one thing that the file tells in which a CLI keeps a
+// What a line of a transcript can tell besides.
+const (
+	Prompt  What = "prompt"  // the model was given a prompt
+	Stop    What = "stop"    // the turn ended; Text is interrupted where a person ended it
+	Failure What = "failure" // an error ended the turn
+	Compact What = "compact" // what was said before is not in the context any more
+	Window  What = "window"  // how large its context is, and how much of it is used
+)
+
+// Entry is one thing that the file tells in which a CLI keeps a
 // conversation. What it does not tell is empty or unknown.
-type TranscriptEntry struct {
-	What    TranscriptWhat
+type Entry struct {
+	What    What
 	At      time.Time // as the file says; UTC
 	Session string    // the CLI's own name of the conversation
 	CWD     string    // in the form of fleet.Path
@@ -56,33 +61,40 @@ type TranscriptEntry struct {
 	Failure *fleet.TurnFailure // of a window: the limit that is used up
 }
 
-// transcriptReaders are the languages that ReadTranscript reads.
-func transcriptReaders() map[string]func(line []byte) ([]TranscriptEntry, error) {
-	return map[string]func([]byte) ([]TranscriptEntry, error){
+// Languages are those that Read reads.
+func Languages() []string { return slices.Sorted(maps.Keys(readers())) }
+
+func readers() map[string]func(line []byte) ([]Entry, error) {
+	return map[string]func([]byte) ([]Entry, error){
 		"claude": claudeTranscript, "codex": codexTranscript, "gemini": geminiTranscript, "opencode": openCodeTranscript, "pi": piTranscript, "qwen": qwenTranscript,
 	}
 }
 
-// ReadTranscript reads one line, or one record, of a file in which a CLI keeps a
+// Read reads one line, or one record, of a file in which a CLI keeps a
 // conversation; the language is that of its kind (transcripts.language). One that
 // tells nothing of use gives no entries. One that is none of the language is an error,
 // which says nothing of the agent: a line may be torn.
-func ReadTranscript(language string, line []byte) ([]TranscriptEntry, error) {
-	read, ok := transcriptReaders()[language]
+func Read(language string, line []byte) ([]Entry, error) {
+	return readLine("a transcript", readers(), language, line)
+}
+
+// readLine reads a line of what there is in several languages.
+func readLine[T any](what string, in map[string]func([]byte) ([]T, error), language string, line []byte) ([]T, error) {
+	read, ok := in[language]
 	if !ok {
-		return nil, fmt.Errorf("cannot read a transcript: its language %q is not known", fleet.Line(language, 40))
+		return nil, fmt.Errorf("cannot read %s: its language %q is not known", what, fleet.Line(language, 40))
 	}
 	if line = bytes.TrimSpace(line); len(line) == 0 {
 		return nil, nil
 	}
-	if len(line) > transcriptLimit {
-		return nil, fmt.Errorf("cannot read a line of a transcript of %s: more than %d bytes", language, transcriptLimit)
+	if len(line) > mostBytes {
+		return nil, fmt.Errorf("cannot read a line of %s of %s: more than %d bytes", what, language, mostBytes)
 	}
-	entries, err := read(line)
+	told, err := read(line)
 	if err != nil {
-		return nil, fmt.Errorf("cannot read a line of a transcript of %s: %w", language, err)
+		return nil, fmt.Errorf("cannot read a line of %s of %s: %w", what, language, err)
 	}
-	return entries, nil
+	return told, nil
 }
 
 // Spends says whether a line may tell of tokens, or of whose they are: a quick look, so that
@@ -101,12 +113,12 @@ func Spends(language string, line []byte) bool {
 }
 
 // transcriptEntry returns an entry of which nothing is known but what it is.
-func transcriptEntry(what TranscriptWhat) TranscriptEntry {
-	return TranscriptEntry{What: what, Used: fleet.Unknown[int64]("not told"), Window: fleet.Unknown[int64]("not told")}
+func newEntry(what What) Entry {
+	return Entry{What: what, Used: fleet.Unknown[int64]("not told"), Window: fleet.Unknown[int64]("not told")}
 }
 
 // as returns what is common to all entries of a line, as an entry that tells something.
-func (e TranscriptEntry) as(what TranscriptWhat) TranscriptEntry {
+func (e Entry) as(what What) Entry {
 	e.What = what
 	return e
 }
@@ -117,21 +129,21 @@ func countedKey(total int64) string { return fmt.Sprintf("total:%d", total) }
 
 // Counted says whether an entry tells the tokens of a response by a running sum: they count
 // only where no entry of the file is a response with tokens.
-func (e TranscriptEntry) Counted() bool { return strings.HasPrefix(e.Key, "total:") }
+func (e Entry) Counted() bool { return strings.HasPrefix(e.Key, "total:") }
 
 // prompted makes a prompt of an entry, without keeping its text.
-func (e TranscriptEntry) prompted(text string) TranscriptEntry {
-	e.What, e.PromptHash, e.Text = TranscriptPrompt, PromptHash(text), excerpt(text, 80)
+func (e Entry) prompted(text string) Entry {
+	e.What, e.PromptHash, e.Text = Prompt, PromptHash(text), excerpt(text, 80)
 	return e
 }
 
 // failed makes a failure of an entry. A name that is empty is looked for in the text.
-func (e TranscriptEntry) failed(name, text string, status int) TranscriptEntry {
+func (e Entry) failed(name, text string, status int) Entry {
 	if name == "" {
-		name = failureName(status, text)
+		name = FailureOf(status, text)
 	}
-	e.What = TranscriptFailure
-	e.Failure = &fleet.TurnFailure{Name: name, Text: streamText(text), At: e.At, Until: limitReset(text, e.At)}
+	e.What = Failure
+	e.Failure = &fleet.TurnFailure{Name: name, Text: shownLine(text), At: e.At, Until: limitReset(text, e.At)}
 	return e
 }
 
@@ -154,8 +166,8 @@ func tokensOf(numbers ...*float64) ([]int64, error) {
 	return out, nil
 }
 
-// countOf is one number of tokens; unknown where none that can be is told.
-func countOf(n *float64) fleet.Leaf[int64] {
+// Count is one number of tokens; unknown where none that can be is told.
+func Count(n *float64) fleet.Leaf[int64] {
 	read, err := tokensOf(n)
 	if n == nil || err != nil {
 		return fleet.Unknown[int64]("not told")
@@ -163,8 +175,8 @@ func countOf(n *float64) fleet.Leaf[int64] {
 	return fleet.Known(read[0])
 }
 
-// transcriptTime reads a time as JSON has it; zero for what is none.
-func transcriptTime(text string) time.Time {
+// timeOf reads a time as JSON has it; zero for what is none.
+func timeOf(text string) time.Time {
 	at, err := time.Parse(time.RFC3339Nano, text)
 	if err != nil || at.Year() < 2020 || at.Year() > 9999 {
 		return time.Time{}

@@ -1,4 +1,4 @@
-package agent
+package conversation
 
 import (
 	"encoding/json"
@@ -45,21 +45,21 @@ type piUsage struct {
 }
 
 // piTranscript reads a line of pi.
-func piTranscript(line []byte) ([]TranscriptEntry, error) {
+func piTranscript(line []byte) ([]Entry, error) {
 	var l piLine
 	if err := readLoosely(line, &l); err != nil {
 		return nil, err
 	}
-	e := transcriptEntry("")
-	e.At = transcriptTime(l.Timestamp)
+	e := newEntry("")
+	e.At = timeOf(l.Timestamp)
 	switch l.Type {
 	case "":
 		return nil, errors.New("it has no type")
 	case "session":
 		e.Session, e.CWD = shortID(l.ID), fleet.Path(clipped(l.CWD))
-		return []TranscriptEntry{e.as(TranscriptSession)}, nil
+		return []Entry{e.as(Session)}, nil
 	case "compaction":
-		return []TranscriptEntry{e.as(TranscriptCompact)}, nil
+		return []Entry{e.as(Compact)}, nil
 	case "message":
 		return l.Message.entries(e)
 	}
@@ -79,18 +79,18 @@ func readLoosely(line []byte, into any) error {
 	return nil
 }
 
-func (m piMessage) entries(e TranscriptEntry) ([]TranscriptEntry, error) {
+func (m piMessage) entries(e Entry) ([]Entry, error) {
 	switch m.Role {
 	case "user":
 		if text, ok := words(m.Content, isClaudeText); ok {
-			return []TranscriptEntry{e.prompted(text)}, nil
+			return []Entry{e.prompted(text)}, nil
 		}
 	case "toolResult":
-		end := e.as(TranscriptToolEnd)
+		end := e.as(ToolEnd)
 		if end.CallID = shortID(m.CallID); m.Failed {
 			end.Text = "failed"
 		}
-		return []TranscriptEntry{end}, nil
+		return []Entry{end}, nil
 	case "assistant":
 		return m.answered(e)
 	}
@@ -99,30 +99,30 @@ func (m piMessage) entries(e TranscriptEntry) ([]TranscriptEntry, error) {
 
 // answered reads an answer. One that failed names no tokens: nothing is known of what
 // it used, which is not that it used nothing.
-func (m piMessage) answered(e TranscriptEntry) (out []TranscriptEntry, err error) {
+func (m piMessage) answered(e Entry) (out []Entry, err error) {
 	tokens, err := m.Usage.tokens()
 	if err != nil {
 		return nil, err
 	}
 	if tokens.All() > 0 {
-		r := e.as(TranscriptResponse)
+		r := e.as(Response)
 		r.Key, r.Model, r.Tokens, r.Used, r.Cost = m.key(), m.model(), tokens, fleet.Known(tokens.Read()), micros(m.Usage.Cost.Total)
 		out = append(out, r)
 	}
 	for _, b := range piCalls(m.Content) {
-		begin := e.as(TranscriptToolBegin)
-		begin.Tool, begin.CallID, begin.Args = shortID(b.Name), shortID(b.ID), keptArgs(b.Name, b.Args)
+		begin := e.as(ToolBegin)
+		begin.Tool, begin.CallID, begin.Args = shortID(b.Name), shortID(b.ID), Args(b.Name, b.Args)
 		out = append(out, begin)
 	}
 	switch m.Stop {
 	case "error":
 		out = append(out, e.failed("", m.Error, leadingStatus(m.Error)))
 	case "aborted":
-		stop := e.as(TranscriptStop)
+		stop := e.as(Stop)
 		stop.Text = "interrupted"
 		out = append(out, stop)
 	case "stop", "length":
-		out = append(out, e.as(TranscriptStop))
+		out = append(out, e.as(Stop))
 	}
 	return out, nil
 }

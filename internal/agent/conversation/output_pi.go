@@ -1,12 +1,12 @@
-package agent
+package conversation
 
 import (
 	"encoding/json"
 	"errors"
 )
 
-// piStream is a line of pi with --mode json. Seen with 0.73.1.
-type piStream struct {
+// piPrinted is a line of pi with --mode json. Seen with 0.73.1.
+type piPrinted struct {
 	Type    string          `json:"type"`
 	ID      string          `json:"id"`
 	Message piMessage       `json:"message"`
@@ -18,53 +18,53 @@ type piStream struct {
 	Error   string          `json:"errorMessage"`
 }
 
-func readPi(line []byte) ([]StreamEvent, error) {
-	var l piStream
+func piOutput(line []byte) ([]Event, error) {
+	var l piPrinted
 	if err := json.Unmarshal(line, &l); err != nil {
 		return nil, err
 	}
-	e := streamEvent("", "")
+	e := newEvent("", "")
 	switch l.Type {
 	case "":
 		return nil, errors.New("it has no type")
 	case "session":
-		return []StreamEvent{streamEvent(StreamSession, l.ID)}, nil
+		return []Event{newEvent(Session, l.ID)}, nil
 	case "agent_start":
-		e.What = StreamTurn
+		e.What = Turn
 	case "message_end":
 		return l.Message.used(), nil
 	case "tool_execution_start":
-		e.What, e.Tool, e.CallID, e.Args = StreamToolBegin, shortID(l.Tool), shortID(l.CallID), streamText(string(l.Args))
+		e.What, e.Tool, e.CallID, e.Args = ToolBegin, shortID(l.Tool), shortID(l.CallID), shownLine(string(l.Args))
 	case "tool_execution_end":
-		e.What, e.Tool, e.CallID, e.OK = StreamToolEnd, shortID(l.Tool), shortID(l.CallID), !l.Failed
+		e.What, e.Tool, e.CallID, e.OK = ToolEnd, shortID(l.Tool), shortID(l.CallID), !l.Failed
 	case "auto_retry_start":
-		e.What, e.Error, e.Text = StreamRetry, failureName(leadingStatus(l.Error), l.Error), streamText(l.Error)
+		e.What, e.Error, e.Text = Retry, FailureOf(leadingStatus(l.Error), l.Error), shownLine(l.Error)
 	case "agent_end":
-		return []StreamEvent{piResult(l.Said)}, nil
+		return []Event{piResult(l.Said)}, nil
 	default:
 		return nil, nil
 	}
-	return []StreamEvent{e}, nil
+	return []Event{e}, nil
 }
 
 // used is what an answer used, in pi's own prices where it has any.
-func (m piMessage) used() []StreamEvent {
-	e := streamEvent(StreamResponse, "")
+func (m piMessage) used() []Event {
+	e := newEvent(Response, "")
 	if e.Tokens = told(m.Usage.tokens()); m.Role != "assistant" || !e.Tokens.IsKnown() {
 		return nil
 	}
 	e.Key, e.Model, e.Cost = m.key(), m.model(), ownPrice(m.Usage.Cost.Total)
-	return []StreamEvent{e}
+	return []Event{e}
 }
 
 // piResult is the end of a turn: as its last answer ended.
-func piResult(said []piMessage) StreamEvent {
-	e := streamEvent(StreamResult, "")
+func piResult(said []piMessage) Event {
+	e := newEvent(Result, "")
 	e.OK = true
 	if len(said) == 0 || said[len(said)-1].Stop != "error" {
 		return e
 	}
 	text := said[len(said)-1].Error
-	e.OK, e.Text, e.Error = false, streamText(text), failureName(leadingStatus(text), text)
+	e.OK, e.Text, e.Error = false, shownLine(text), FailureOf(leadingStatus(text), text)
 	return e
 }

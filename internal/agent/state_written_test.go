@@ -1,43 +1,36 @@
 package agent
 
 import (
-	"bytes"
 	"fmt"
-	"os"
 	"strings"
 	"testing"
 	"time"
 
+	"custos/internal/agent/conversation"
 	"custos/internal/fleet"
 )
 
 // folded reads a recording, up to a line that has a text, or to its end.
-func folded(t *testing.T, name, until string) (*Transcript, map[string]fleet.Tokens) {
+func folded(t *testing.T, name, until string) *conversation.Transcript {
 	t.Helper()
-	text, err := os.ReadFile("testdata/transcripts/" + name + ".jsonl")
-	if err != nil {
-		t.Fatal(err)
-	}
 	language, _, _ := strings.Cut(name, "-")
-	tr, rows := NewTranscript(language, language, "/x", true), map[string]fleet.Tokens{}
-	for line := range bytes.Lines(text) {
-		entries, err := ReadTranscript(language, line)
+	tr := conversation.NewTranscript(language, language, "/x", true)
+	for line := range strings.Lines(read(t, "conversation/testdata/transcripts/"+name+".jsonl")) {
+		entries, err := conversation.Read(language, []byte(line))
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, e := range entries {
-			if u, ok := tr.Take(e); ok && u.Tokens.All() >= rows[u.Key].All() {
-				rows[u.Key] = u.Tokens
-			}
+			tr.Take(e)
 		}
-		if until != "" && bytes.Contains(line, []byte(until)) {
-			return tr, rows
+		if until != "" && strings.Contains(line, until) {
+			return tr
 		}
 	}
 	if until != "" {
 		t.Fatalf("%s has no line with %q", name, until)
 	}
-	return tr, rows
+	return tr
 }
 
 // What real conversations amount to at some of their moments.
@@ -58,14 +51,14 @@ func TestConversations(t *testing.T) {
 		{"codex-0.169.0-interrupt", "", "turns 2 model mock-model used 3106 window 258400 state idle"},
 		{"codex-0.169.0-terminal", "", "turns 13 model gpt-6-luna used 3194 window 258400 state idle"},
 	} {
-		tr, _ := folded(t, c.name, c.until)
+		tr := folded(t, c.name, c.until)
 		if got := conversationText(tr); got != c.want {
 			t.Errorf("%s until %q:\n%s, want\n%s", c.name, c.until, got, c.want)
 		}
 	}
 }
 
-func conversationText(tr *Transcript) string {
+func conversationText(tr *conversation.Transcript) string {
 	c := tr.Conversation()
 	text := fmt.Sprintf("turns %d model %s used %d window %d", c.Turns, c.Model, c.Used.Or(-1), c.Window.Or(-1))
 	if tr.Side() {
@@ -85,60 +78,6 @@ func conversationText(tr *Transcript) string {
 	return text
 }
 
-// The rows of recordings, held against what the mock model said that it answered: response
-// n of claude's reads 3+n, 2000+n from the cache and 1500 into it, and writes 50+n.
-func TestRowsAreTheModelsOwnAccount(t *testing.T) {
-	for name, responses := range map[string]int{"claude-2.1.330-headless": 3, "claude-2.1.330-forked": 6, "claude-2.1.330-subagent": 3,
-		"claude-2.1.197-headless": 3, "claude-2.1.197-forked": 5, "codex-0.169.0-headless": 3} {
-		_, rows := folded(t, name, "")
-		if len(rows) != responses {
-			t.Errorf("%s: %d rows, want %d: %v", name, len(rows), responses, rows)
-		}
-		for key, got := range rows {
-			var n int64
-			if _, err := fmt.Sscanf(strings.TrimLeft(key[len(key)-4:], "0"), "%d", &n); err != nil {
-				t.Fatalf("%s: key %s: %v", name, key, err)
-			}
-			want := fleet.Tokens{Input: 3 + n, CacheRead: 2000 + n, CacheWrite5m: 1000, CacheWrite1h: 500, Output: 50 + n}
-			if strings.HasPrefix(name, "codex") {
-				want = fleet.Tokens{Input: 1000 + n, CacheRead: 2000, Output: 100 + n, Reasoning: 40}
-			}
-			if got != want {
-				t.Errorf("%s %s: %+v, want %+v", name, key, got, want)
-			}
-		}
-	}
-}
-
-// An older Codex tells of tokens by a running sum alone: each response counts once, however
-// often the sum is repeated, and under the name of its conversation.
-func TestSumsCountWhereNothingElseDoes(t *testing.T) {
-	tr, rows := NewTranscript("codex", "codex", "/x", true), map[string]int64{}
-	for _, line := range []string{
-		`{"timestamp":"2026-11-20T09:00:00Z","type":"session_meta","payload":{"id":"s1","cwd":"/p"}}`,
-		`{"timestamp":"2026-11-20T09:00:00Z","type":"turn_context","payload":{"model":"m"}}`,
-		`{"timestamp":"2026-11-20T09:00:01Z","type":"event_msg","payload":{"type":"token_count","info":{"total_token_usage":{"total_tokens":110},"last_token_usage":{"input_tokens":100,"output_tokens":10,"total_tokens":110}}}}`,
-		`{"timestamp":"2026-11-20T09:00:02Z","type":"event_msg","payload":{"type":"token_count","info":{"total_token_usage":{"total_tokens":110},"last_token_usage":{"input_tokens":100,"output_tokens":10,"total_tokens":110}}}}`,
-		`{"timestamp":"2026-11-20T09:00:03Z","type":"event_msg","payload":{"type":"token_count","info":{"total_token_usage":{"total_tokens":310},"last_token_usage":{"input_tokens":190,"output_tokens":10,"total_tokens":200}}}}`,
-	} {
-		entries, err := ReadTranscript("codex", []byte(line))
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, e := range entries {
-			if u, ok := tr.Take(e); ok {
-				if u.Session != "s1" || u.Model != "m" || u.CWD != "/p" || u.Source != fleet.UsageTranscript {
-					t.Errorf("%+v", u)
-				}
-				rows[u.Key] = u.Tokens.All()
-			}
-		}
-	}
-	if len(rows) != 2 || rows["codex:s1:110"] != 110 || rows["codex:s1:310"] != 200 {
-		t.Errorf("%v", rows)
-	}
-}
-
 // What was written before a process began is not its own; what lies in the future is now.
 func TestWrittenByAnEarlierProcess(t *testing.T) {
 	at := time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)
@@ -153,15 +92,6 @@ func TestWrittenByAnEarlierProcess(t *testing.T) {
 	c.Events[0].At.Wall = at.Add(time.Hour)
 	if w := GatherWritten(c, at, now, Deadlines{}); now.Since(w.Last) != 0 {
 		t.Errorf("%+v", w)
-	}
-}
-
-// A file of which only the end was read has at least one turn.
-func TestATranscriptThatIsReadFromItsMiddle(t *testing.T) {
-	for whole, want := range map[bool]int{true: 0, false: 1} {
-		if got := NewTranscript("claude", "claude", "/x", whole).Conversation().Turns; got != want {
-			t.Errorf("whole %v: %d turns", whole, got)
-		}
 	}
 }
 

@@ -1,4 +1,4 @@
-package agent
+package conversation
 
 import (
 	"crypto/sha256"
@@ -22,6 +22,9 @@ const maxArgs = 200
 func PromptHash(text string) string {
 	return shortHash([]byte(strings.Join(strings.Fields(unpasted(fleet.Text(text))), " ")))
 }
+
+// PromptLine tells of a prompt without keeping it: its hash, and its first words.
+func PromptLine(text string) string { return PromptHash(text) + " " + excerpt(unpasted(text), 80) }
 
 // pastedFrame is what Claude Code puts around a paste of some lines (2.1.330).
 var pastedFrame = regexp.MustCompile(`</?pasted_content id="[0-9a-z]*">`)
@@ -64,14 +67,14 @@ func toolArgs(tool string) []string {
 	return nil
 }
 
-// keptArgs is the line about a tool call: what may be kept of its arguments, and
+// Args is the line about a tool call: what may be kept of its arguments, and
 // a hash of them all, by which the same call is known again.
-func keptArgs(tool string, raw json.RawMessage) string {
+func Args(tool string, raw json.RawMessage) string {
 	if len(raw) == 0 {
 		return ""
 	}
 	mark := " #" + shortHash(compact(raw))[:8]
-	var in payload
+	var in map[string]json.RawMessage
 	if json.Unmarshal(raw, &in) != nil {
 		return mark[1:]
 	}
@@ -104,7 +107,7 @@ func compact(raw json.RawMessage) []byte {
 // argText is one argument as text: a string, a number, or a list of strings.
 func argText(raw json.RawMessage) string {
 	var list []string
-	text := scalar(raw)
+	text := Scalar(raw)
 	if json.Unmarshal(raw, &list) == nil {
 		text = strings.Join(list, " ")
 	}
@@ -113,9 +116,9 @@ func argText(raw json.RawMessage) string {
 
 // patchedFiles are the files that a patch in codex's format is about; the patch
 // itself is not kept.
-func patchedFiles(in payload) []string {
+func patchedFiles(in map[string]json.RawMessage) []string {
 	var files []string
-	text := argText2(in["command"]) + "\n" + scalar(in["input"]) + "\n" + scalar(in["patch"]) + "\n" + scalar(in["patchText"])
+	text := argText2(in["command"]) + "\n" + Scalar(in["input"]) + "\n" + Scalar(in["patch"]) + "\n" + Scalar(in["patchText"])
 	for line := range strings.Lines(text) {
 		for _, verb := range []string{"Update", "Add", "Delete"} {
 			if name, ok := strings.CutPrefix(line, "*** "+verb+" File: "); ok {
@@ -133,5 +136,24 @@ func argText2(raw json.RawMessage) string {
 	if json.Unmarshal(raw, &list) == nil {
 		return strings.Join(list, "\n")
 	}
-	return scalar(raw)
+	return Scalar(raw)
+}
+
+// excerpt is the beginning of a text, safe to show and to keep: at most n runes
+// of its first 2 KiB, so that redacting a huge text costs nothing.
+func excerpt(text string, n int) string {
+	return fleet.Line(fleet.Redact(fleet.Text(text[:min(len(text), 2<<10)])), n)
+}
+
+// Scalar returns a JSON string or number as text, anything else as "".
+func Scalar(b json.RawMessage) string {
+	var s string
+	if json.Unmarshal(b, &s) == nil {
+		return s
+	}
+	var n json.Number
+	if json.Unmarshal(b, &n) == nil {
+		return n.String()
+	}
+	return ""
 }

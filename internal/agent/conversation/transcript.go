@@ -1,4 +1,4 @@
-package agent
+package conversation
 
 import (
 	"cmp"
@@ -50,7 +50,7 @@ func (t *Transcript) Conversation() fleet.Conversation {
 
 // About takes from an entry only of what conversation the file is: for its first lines,
 // where the ones that follow are not read.
-func (t *Transcript) About(e TranscriptEntry) {
+func (t *Transcript) About(e Entry) {
 	if e.Side {
 		t.side = true
 	} else {
@@ -65,7 +65,7 @@ func (t *Transcript) About(e TranscriptEntry) {
 
 // Take folds an entry into the conversation, and returns what it says of what a response
 // used, if it does. What a sub-agent does in the same file is its own turn, not this one.
-func (t *Transcript) Take(e TranscriptEntry) (fleet.Usage, bool) {
+func (t *Transcript) Take(e Entry) (fleet.Usage, bool) {
 	t.About(e)
 	if e.At.After(t.conv.Written) {
 		t.conv.Written = e.At
@@ -77,24 +77,24 @@ func (t *Transcript) Take(e TranscriptEntry) (fleet.Usage, bool) {
 }
 
 // turn follows what the conversation is at.
-func (t *Transcript) turn(e TranscriptEntry) {
+func (t *Transcript) turn(e Entry) {
 	switch e.What {
-	case TranscriptPrompt:
+	case Prompt:
 		t.conv.Turns++
 		t.conv.Failure = nil
-	case TranscriptResponse:
+	case Response:
 		t.conv.Failure, t.conv.Model = nil, cmp.Or(e.Model, t.model, t.conv.Model)
-	case TranscriptFailure:
+	case Failure:
 		failed := *e.Failure
 		if failed.Name == "rate_limit" && failed.Until.IsZero() && t.limit.After(e.At) {
 			failed.Until = t.limit
 		}
 		t.conv.Failure = &failed
-	case TranscriptWindow:
+	case Window:
 		if e.Failure != nil {
 			t.limit = e.Failure.Until
 		}
-	case TranscriptCompact:
+	case Compact:
 		t.conv.Used = fleet.Unknown[int64]("its context was compacted, and what is left was not told yet")
 	}
 	if e.Used.IsKnown() {
@@ -107,27 +107,27 @@ func (t *Transcript) turn(e TranscriptEntry) {
 }
 
 // happened keeps what hooks tell too.
-func (t *Transcript) happened(e TranscriptEntry) {
+func (t *Transcript) happened(e Entry) {
 	h := fleet.HookEvent{At: fleet.Instant{Wall: e.At}, Kind: t.conv.Kind, Session: cmp.Or(e.Session, t.conv.Session), Tool: e.Tool, CallID: e.CallID, Args: e.Args,
 		Text: e.Text, Context: fleet.Unknown[float64]("not told"), Source: fleet.UsageTranscript}
 	switch e.What {
-	case TranscriptPrompt:
+	case Prompt:
 		h.Event, h.Text = fleet.HookPrompt, e.PromptHash+" "+e.Text
-	case TranscriptToolBegin:
+	case ToolBegin:
 		h.Event = fleet.HookToolBegin
 		if e.Tool == "AskUserQuestion" || e.Tool == "request_user_input" {
 			h.Event = fleet.HookQuestion
 		}
-	case TranscriptToolEnd:
+	case ToolEnd:
 		h.Event = fleet.HookToolEnd
-	case TranscriptStop:
+	case Stop:
 		h.Event = fleet.HookStop
-	case TranscriptFailure:
+	case Failure:
 		h.Event, h.Text = fleet.HookFailure, cmp.Or(t.conv.Failure.Name, "unknown")
 		if !t.conv.Failure.Until.IsZero() {
 			h.Until = fleet.Instant{Wall: t.conv.Failure.Until}
 		}
-	case TranscriptCompact:
+	case Compact:
 		h.Event = fleet.HookCompact
 	default:
 		return
@@ -142,7 +142,7 @@ func (t *Transcript) happened(e TranscriptEntry) {
 }
 
 // used is the row of a response, without its price.
-func (t *Transcript) used(e TranscriptEntry) (fleet.Usage, bool) {
+func (t *Transcript) used(e Entry) (fleet.Usage, bool) {
 	key := e.Key
 	switch {
 	case e.Tokens.All() == 0 || key == "":

@@ -1,4 +1,4 @@
-package agent
+package conversation
 
 import (
 	"bytes"
@@ -10,21 +10,17 @@ import (
 	"custos/internal/fleet"
 )
 
-// streamed reads what a real CLI printed on the mock model; the files are named
-// KIND-VERSION-WHAT.jsonl.
-func streamed(t testing.TB, kinds *Kinds, file string) (events []StreamEvent) {
+// printed reads what a real CLI printed on the mock model; the files are named
+// LANGUAGE-VERSION-WHAT.jsonl.
+func printed(t testing.TB, file string) (events []Event) {
 	t.Helper()
 	text, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}
-	name, _, _ := strings.Cut(filepath.Base(file), "-")
-	k, ok := kinds.Get(name)
-	if !ok {
-		t.Fatalf("%s is of no kind", file)
-	}
+	language, _, _ := strings.Cut(filepath.Base(file), "-")
 	for line := range bytes.Lines(text) {
-		more, err := ParseStream(k, line)
+		more, err := ReadOutput(language, line)
 		if err != nil {
 			t.Errorf("%s: %v", file, err)
 		}
@@ -33,24 +29,14 @@ func streamed(t testing.TB, kinds *Kinds, file string) (events []StreamEvent) {
 	return events
 }
 
-func allKinds(t testing.TB) *Kinds {
-	t.Helper()
-	kinds, err := Parse()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return kinds
-}
-
-// TestRecordedStreams: what is read of each recorded output, an event a line.
-func TestRecordedStreams(t *testing.T) {
-	kinds := allKinds(t)
-	files, err := filepath.Glob("testdata/streams/*.jsonl")
+// TestRecordedOutputs: what is read of each recorded output, an event a line.
+func TestRecordedOutputs(t *testing.T) {
+	files, err := filepath.Glob("testdata/outputs/*.jsonl")
 	if err != nil || len(files) == 0 {
-		t.Fatalf("no recorded streams: %v", err)
+		t.Fatalf("no recorded outputs: %v", err)
 	}
 	for _, file := range files {
-		got := strings.ReplaceAll(eventsText(streamed(t, kinds, file)), "; ", "\n") + "\n"
+		got := strings.ReplaceAll(eventsText(printed(t, file)), "; ", "\n") + "\n"
 		want := strings.TrimSuffix(file, ".jsonl") + ".txt"
 		if *update {
 			if err := os.WriteFile(want, []byte(got), 0o600); err != nil {
@@ -63,9 +49,8 @@ func TestRecordedStreams(t *testing.T) {
 	}
 }
 
-// TestTokensOfStreams: the sums of recorded outputs against what the mock said that it gave.
-func TestTokensOfStreams(t *testing.T) {
-	kinds := allKinds(t)
+// TestTokensOfOutputs: the sums of recorded outputs against what the mock said that it gave.
+func TestTokensOfOutputs(t *testing.T) {
 	for file, want := range map[string]fleet.Tokens{
 		// Answers 2 and 3, and 4 to 8: read 3+N and 2000+N from the cache; into it 1000 for five minutes and 500 for an hour; written 50+N.
 		// 2.1.330 tells that of the whole conversation, so that answer 1 is among them, and in the fork of it 1 to 9.
@@ -84,21 +69,21 @@ func TestTokensOfStreams(t *testing.T) {
 		"qwen-0.24.4-tool":           {Input: 1400, CacheRead: 603, Output: 83},
 		"qwen-0.24.4-helper":         {Input: 1400, CacheRead: 603, Output: 83}, // an answer that is seen, and one that is not
 	} {
-		if got := spentIn(streamed(t, kinds, "testdata/streams/"+file+".jsonl")); got != want {
+		if got := spentIn(printed(t, "testdata/outputs/"+file+".jsonl")); got != want {
 			t.Errorf("%s: %+v, want %+v", file, got, want)
 		}
 	}
 }
 
 // spentIn is what a run told that it used: its results, or where they do not tell, its answers.
-func spentIn(events []StreamEvent) (sum fleet.Tokens) {
+func spentIn(events []Event) (sum fleet.Tokens) {
 	told := fleet.Unknown[fleet.Tokens]("no result")
 	for _, e := range events {
 		tokens, known := e.Tokens.Get()
 		switch {
-		case known && e.What == StreamResult:
+		case known && e.What == Result:
 			told = e.Tokens
-		case known && e.What == StreamResponse:
+		case known && e.What == Response:
 			sum = sum.Add(tokens)
 		}
 	}
@@ -108,35 +93,34 @@ func spentIn(events []StreamEvent) (sum fleet.Tokens) {
 // TestOneAnswerOneKey: an answer is named alike by an agent's output and by its transcript.
 // What claude prints of an answer is told when that begins, so that its transcript tells more.
 func TestOneAnswerOneKey(t *testing.T) {
-	kinds := allKinds(t)
 	for _, c := range []struct {
-		kind, stream, transcript string
-		answers                  int
-		less                     bool
+		language, output, transcript string
+		answers                      int
+		less                         bool
 	}{
 		{"claude", "claude-2.1.330-tool", "claude-2.1.330-headless", 2, true},
 		{"opencode", "opencode-1.18.33-tool", "opencode-1.18.33-life", 2, false},
 		{"pi", "pi-0.73.1-tool", "pi-0.73.1-tool", 2, false},
 	} {
 		rows := map[string]fleet.Tokens{}
-		for _, e := range entriesOf(t, c.kind, "testdata/transcripts/"+c.transcript+".jsonl") {
-			if e.What == TranscriptResponse && e.Tokens.All() >= rows[e.Key].All() {
+		for _, e := range entriesOf(t, c.language, "testdata/transcripts/"+c.transcript+".jsonl") {
+			if e.What == Response && e.Tokens.All() >= rows[e.Key].All() {
 				rows[e.Key] = e.Tokens
 			}
 		}
 		keys := map[string]bool{}
-		for _, e := range streamed(t, kinds, "testdata/streams/"+c.stream+".jsonl") {
-			if e.What != StreamResponse {
+		for _, e := range printed(t, "testdata/outputs/"+c.output+".jsonl") {
+			if e.What != Response {
 				continue
 			}
 			keys[e.Key] = true
 			told, _ := e.Tokens.Get()
 			if row, ok := rows[e.Key]; !ok || row != told && (!c.less || row.All() <= told.All()) {
-				t.Errorf("%s used %+v by the output of %s, and %+v by its transcript", e.Key, told, c.stream, row)
+				t.Errorf("%s used %+v by the output of %s, and %+v by its transcript", e.Key, told, c.output, row)
 			}
 		}
 		if len(keys) != c.answers {
-			t.Errorf("%s tells of %d answers, want %d", c.stream, len(keys), c.answers)
+			t.Errorf("%s tells of %d answers, want %d", c.output, len(keys), c.answers)
 		}
 	}
 }
@@ -144,16 +128,15 @@ func TestOneAnswerOneKey(t *testing.T) {
 // TestFailedTurnsCostNothingThatIsKnown: of a run that was refused, CLIs say that it used
 // and cost 0. And why it ended is told, so that it is no crash.
 func TestFailedTurnsCostNothingThatIsKnown(t *testing.T) {
-	kinds := allKinds(t)
 	for what, want := range map[string]string{"limit": "rate_limit", "login": "authentication", "too-long": "context", "broken": "server_error"} {
-		files, err := filepath.Glob("testdata/streams/*-" + what + ".jsonl")
+		files, err := filepath.Glob("testdata/outputs/*-" + what + ".jsonl")
 		if err != nil || len(files) == 0 {
-			t.Fatalf("no streams of %s: %v", what, err)
+			t.Fatalf("no outputs of %s: %v", what, err)
 		}
 		for _, file := range files {
 			failed := ""
-			for _, e := range streamed(t, kinds, file) {
-				if e.What != StreamResult {
+			for _, e := range printed(t, file) {
+				if e.What != Result {
 					continue
 				}
 				if !e.OK {

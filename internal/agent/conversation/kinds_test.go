@@ -1,4 +1,4 @@
-package agent
+package conversation
 
 import (
 	"bytes"
@@ -23,14 +23,14 @@ func recorded(t testing.TB, kind string) []string {
 }
 
 // entriesOf reads a recorded file as a whole.
-func entriesOf(t testing.TB, kind, file string) (all []TranscriptEntry) {
+func entriesOf(t testing.TB, kind, file string) (all []Entry) {
 	t.Helper()
 	text, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for line := range bytes.Lines(text) {
-		entries, err := ReadTranscript(kind, line)
+		entries, err := Read(kind, line)
 		if err != nil {
 			t.Errorf("%s: %v: %.200s", file, err, line)
 		}
@@ -41,10 +41,10 @@ func entriesOf(t testing.TB, kind, file string) (all []TranscriptEntry) {
 
 // spentOf sums the answers of a file as the ledger does: one of each key, that with the
 // most tokens.
-func spentOf(entries []TranscriptEntry) (n int, sum fleet.Tokens) {
+func spentOf(entries []Entry) (n int, sum fleet.Tokens) {
 	most := map[string]fleet.Tokens{}
 	for _, e := range entries {
-		if e.What == TranscriptResponse && e.Tokens.All() >= most[e.Key].All() {
+		if e.What == Response && e.Tokens.All() >= most[e.Key].All() {
 			most[e.Key] = e.Tokens
 		}
 	}
@@ -113,11 +113,11 @@ func TestBadTokens(t *testing.T) {
 		"qwen":     `{"type":"system","subtype":"ui_telemetry","systemPayload":{"uiEvent":{"event.name":"qwen-code.api_response","input_token_count":%s}}}`,
 	} {
 		for _, n := range []string{"-1", "1e300", "0.5", "1e12"} {
-			if e, err := ReadTranscript(kind, fmt.Appendf(nil, line, n)); err == nil || len(e) > 0 {
+			if e, err := Read(kind, fmt.Appendf(nil, line, n)); err == nil || len(e) > 0 {
 				t.Errorf("%s: %s tokens gave %+v", kind, n, e)
 			}
 		}
-		if e, err := ReadTranscript(kind, fmt.Appendf(nil, line, "7")); err != nil || len(e) == 0 || e[0].Tokens.Input != 7 {
+		if e, err := Read(kind, fmt.Appendf(nil, line, "7")); err != nil || len(e) == 0 || e[0].Tokens.Input != 7 {
 			t.Errorf("%s: 7 tokens gave %+v, %v", kind, e, err)
 		}
 	}
@@ -126,8 +126,8 @@ func TestBadTokens(t *testing.T) {
 // TestForeignTranscripts: what is no line of the language is an error, and tells nothing.
 func TestForeignTranscripts(t *testing.T) {
 	for _, kind := range []string{"gemini", "opencode", "pi", "qwen"} {
-		for _, line := range []string{"npm warn deprecated", `{"type":`, `[]`, `"result"`, `{}`, strings.Repeat(" x", transcriptLimit)} {
-			if e, err := ReadTranscript(kind, []byte(line)); err == nil || len(e) > 0 {
+		for _, line := range []string{"npm warn deprecated", `{"type":`, `[]`, `"result"`, `{}`, strings.Repeat(" x", mostBytes)} {
+			if e, err := Read(kind, []byte(line)); err == nil || len(e) > 0 {
 				t.Errorf("%s: %.40q gave %+v", kind, line, e)
 			}
 		}
@@ -149,7 +149,7 @@ func FuzzTranscriptsOfKinds(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, line string) {
 		for _, kind := range kinds {
-			entries, _ := ReadTranscript(kind, []byte(line))
+			entries, _ := Read(kind, []byte(line))
 			for _, e := range entries {
 				soundEntry(t, kind, e)
 			}
@@ -158,14 +158,14 @@ func FuzzTranscriptsOfKinds(f *testing.F) {
 }
 
 // soundEntry holds an entry against what each has to be.
-func soundEntry(t *testing.T, kind string, e TranscriptEntry) {
+func soundEntry(t *testing.T, kind string, e Entry) {
 	t.Helper()
 	n := e.Tokens
 	bad := min(n.Input, n.CacheRead, n.CacheWrite5m, n.CacheWrite1h, n.Output, n.Reasoning) < 0 || n.Reasoning > n.Output || n.All() > 6*mostTokens
 	if e.What == "" || bad || strings.ContainsAny(e.Text+e.Tool+e.Args+e.Session+e.Model+e.Key, "\x1b\n") || len(e.Key) > 600 {
 		t.Errorf("%s: %+v", kind, e)
 	}
-	if e.What == TranscriptResponse && !strings.HasPrefix(e.Key, kind+":") {
+	if e.What == Response && !strings.HasPrefix(e.Key, kind+":") {
 		t.Errorf("%s: the key of an answer is %q", kind, e.Key)
 	}
 }
@@ -184,7 +184,7 @@ func TestToldPrices(t *testing.T) {
 		{"opencode", `{"session":"s","id":"p","updated":1795468003767,"part":{"type":"step-finish","cost":0.5,"tokens":{"input":7,"output":1}}}`, 500000, fleet.PricedByCLI},
 		{"opencode", `{"session":"s","id":"p","updated":1795468003767,"part":{"type":"step-finish","cost":0,"tokens":{"input":7,"output":1}}}`, 0, fleet.Unpriced},
 	} {
-		entries, err := ReadTranscript(c.kind, []byte(c.line))
+		entries, err := Read(c.kind, []byte(c.line))
 		if err != nil || len(entries) == 0 {
 			t.Fatalf("%s: %v", c.line, err)
 		}

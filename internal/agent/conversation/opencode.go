@@ -1,4 +1,4 @@
-package agent
+package conversation
 
 import (
 	"cmp"
@@ -80,7 +80,7 @@ type openCodeError struct {
 }
 
 // openCodeTranscript reads a record of opencode.
-func openCodeTranscript(line []byte) ([]TranscriptEntry, error) {
+func openCodeTranscript(line []byte) ([]Entry, error) {
 	var r openCodeRecord
 	if err := readLoosely(line, &r); err != nil {
 		return nil, err
@@ -88,22 +88,22 @@ func openCodeTranscript(line []byte) ([]TranscriptEntry, error) {
 	if r.Session == "" {
 		return nil, errors.New("it is of no session")
 	}
-	e := transcriptEntry("")
+	e := newEntry("")
 	e.At, e.Session, e.CWD, e.Version, e.Side = milliseconds(r.Updated), shortID(r.Session), fleet.Path(clipped(r.CWD)), fleet.Line(clipped(r.Version), 40), r.Parent != ""
 	if r.Error != nil {
 		e.At = milliseconds(cmp.Or(r.Complete, r.Updated))
-		return []TranscriptEntry{r.Error.entry(e)}, nil
+		return []Entry{r.Error.entry(e)}, nil
 	}
 	switch r.Part.Type {
 	case "text":
 		if r.Role == "user" && !r.Part.Synthetic && r.Part.Text != "" {
 			e.At = milliseconds(r.Created)
-			return []TranscriptEntry{e.prompted(r.Part.Text)}, nil
+			return []Entry{e.prompted(r.Part.Text)}, nil
 		}
 	case "tool":
 		return r.Part.entries(e), nil
 	case "compaction":
-		return []TranscriptEntry{e.as(TranscriptCompact)}, nil
+		return []Entry{e.as(Compact)}, nil
 	case "step-finish":
 		return r.answered(e)
 	}
@@ -118,35 +118,35 @@ func milliseconds(n float64) time.Time {
 }
 
 // entries: the row of a call is changed when it begins, and when it has ended.
-func (p openCodeRow) entries(e TranscriptEntry) []TranscriptEntry {
-	begin := e.as(TranscriptToolBegin)
-	begin.Tool, begin.CallID, begin.Args = shortID(p.Tool), shortID(p.CallID), keptArgs(p.Tool, p.State.Input)
+func (p openCodeRow) entries(e Entry) []Entry {
+	begin := e.as(ToolBegin)
+	begin.Tool, begin.CallID, begin.Args = shortID(p.Tool), shortID(p.CallID), Args(p.Tool, p.State.Input)
 	if at := milliseconds(p.State.Time.Start); !at.IsZero() {
 		begin.At = at
 	}
 	if p.State.Status != "completed" && p.State.Status != "error" {
-		return []TranscriptEntry{begin}
+		return []Entry{begin}
 	}
-	end := e.as(TranscriptToolEnd)
+	end := e.as(ToolEnd)
 	if end.CallID = begin.CallID; p.State.Status == "error" {
 		end.Text = "failed"
 	}
 	if at := milliseconds(p.State.Time.End); !at.IsZero() {
 		end.At = at
 	}
-	return []TranscriptEntry{begin, end}
+	return []Entry{begin, end}
 }
 
 // answered reads a step, which is one answer of the model. A conversation that was forked
 // begins with copies of the first one's answers under new names: they are older than it,
 // and count there.
-func (r openCodeRecord) answered(e TranscriptEntry) (out []TranscriptEntry, err error) {
+func (r openCodeRecord) answered(e Entry) (out []Entry, err error) {
 	tokens, err := r.Part.Tokens.tokens()
 	if err != nil {
 		return nil, fmt.Errorf("its usage: %w", err)
 	}
 	if tokens.All() > 0 && r.Created >= r.Began {
-		a := e.as(TranscriptResponse)
+		a := e.as(Response)
 		a.Key, a.Model, a.Tokens, a.Cost = "opencode:"+shortID(r.ID), fleet.Line(clipped(r.Model), 100), tokens, micros(r.Part.Cost)
 		if !r.Summary {
 			a.Used = fleet.Known(tokens.Read())
@@ -154,19 +154,19 @@ func (r openCodeRecord) answered(e TranscriptEntry) (out []TranscriptEntry, err 
 		out = append(out, a)
 	}
 	if r.Part.Reason != "tool-calls" && !r.Summary {
-		out = append(out, e.as(TranscriptStop))
+		out = append(out, e.as(Stop))
 	}
 	return out, nil
 }
 
 // entry is how a turn ended that an error ended, or a person.
-func (f openCodeError) entry(e TranscriptEntry) TranscriptEntry {
+func (f openCodeError) entry(e Entry) Entry {
 	if f.Name == "MessageAbortedError" {
-		e = e.as(TranscriptStop)
+		e = e.as(Stop)
 		e.Text = "interrupted"
 		return e
 	}
-	name := failureName(f.Data.Status.int(), f.Name+" "+f.Data.Message)
+	name := FailureOf(f.Data.Status.int(), f.Name+" "+f.Data.Message)
 	if f.Name == "ContextOverflowError" {
 		name = "context"
 	}

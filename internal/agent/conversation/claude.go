@@ -1,4 +1,4 @@
-package agent
+package conversation
 
 import (
 	"bytes"
@@ -51,7 +51,7 @@ type claudeLine struct {
 var claudeTells = [][]byte{[]byte(`"assistant"`), []byte(`"user"`), []byte(`"compact_boundary"`), []byte(`"turn_duration"`), []byte(`"queued_command"`)}
 
 // claudeTranscript reads a line of Claude Code.
-func claudeTranscript(line []byte) ([]TranscriptEntry, error) {
+func claudeTranscript(line []byte) ([]Entry, error) {
 	if line[0] != '{' {
 		return nil, errors.New("it is no JSON object")
 	}
@@ -63,21 +63,21 @@ func claudeTranscript(line []byte) ([]TranscriptEntry, error) {
 	if err := json.Unmarshal(line, &l); err != nil && !errors.As(err, &mismatch) {
 		return nil, err
 	}
-	e := transcriptEntry("")
-	e.At, e.Session, e.CWD, e.Version, e.Side = transcriptTime(l.Timestamp), shortID(l.Session), fleet.Path(clipped(l.CWD)), fleet.Line(clipped(l.Version), 40), l.Side
+	e := newEntry("")
+	e.At, e.Session, e.CWD, e.Version, e.Side = timeOf(l.Timestamp), shortID(l.Session), fleet.Path(clipped(l.CWD)), fleet.Line(clipped(l.Version), 40), l.Side
 	switch {
 	case l.Type == "user" && !l.Meta && !l.Summary:
 		return l.said(e), nil
 	case l.Type == "assistant":
 		return l.answered(e)
 	case l.Type == "system" && l.Subtype == "compact_boundary":
-		return []TranscriptEntry{e.as(TranscriptCompact)}, nil
+		return []Entry{e.as(Compact)}, nil
 	case l.Type == "system" && l.Subtype == "turn_duration":
-		return []TranscriptEntry{e.as(TranscriptStop)}, nil
+		return []Entry{e.as(Stop)}, nil
 	case l.Type == "attachment" && l.Attachment.Type == "queued_command":
 		// What was typed while it worked is given to the model between two tools.
 		if text, ok := words(l.Attachment.Prompt, isClaudeText); ok && !isClaudeOwn(text) {
-			return []TranscriptEntry{e.prompted(text)}, nil
+			return []Entry{e.prompted(text)}, nil
 		}
 	}
 	return nil, nil
@@ -87,12 +87,12 @@ func isClaudeText(kind string) bool { return kind == "text" }
 
 // said reads what the model was given: a prompt, results of tools, that a person
 // interrupted it.
-func (l claudeLine) said(e TranscriptEntry) (out []TranscriptEntry) {
+func (l claudeLine) said(e Entry) (out []Entry) {
 	for _, b := range claudeBlocks(l.Message.Content) {
 		if b.Type != "tool_result" {
 			continue
 		}
-		end := e.as(TranscriptToolEnd)
+		end := e.as(ToolEnd)
 		if end.CallID = shortID(b.UseID); b.IsError {
 			end.Text = "failed"
 		}
@@ -102,7 +102,7 @@ func (l claudeLine) said(e TranscriptEntry) (out []TranscriptEntry) {
 	switch {
 	case !ok:
 	case strings.HasPrefix(text, "[Request interrupted by user"):
-		stop := e.as(TranscriptStop)
+		stop := e.as(Stop)
 		stop.Text = "interrupted"
 		out = append(out, stop)
 	case len(out) == 0 && !isClaudeOwn(text):
@@ -157,11 +157,11 @@ func claudeBlocks(content json.RawMessage) (blocks []claudeBlock) {
 
 // answered reads a part of what the model answered. An error that ended a turn is
 // written as an answer of a model that does not exist.
-func (l claudeLine) answered(e TranscriptEntry) ([]TranscriptEntry, error) {
+func (l claudeLine) answered(e Entry) ([]Entry, error) {
 	text, _ := words(l.Message.Content, isClaudeText)
 	switch {
 	case l.APIError:
-		return []TranscriptEntry{e.failed(l.failure(text), text, 0)}, nil
+		return []Entry{e.failed(l.FailureName(text), text, 0)}, nil
 	case l.Message.Model == "<synthetic>":
 		return nil, nil
 	}
@@ -169,7 +169,7 @@ func (l claudeLine) answered(e TranscriptEntry) ([]TranscriptEntry, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := e.as(TranscriptResponse)
+	r := e.as(Response)
 	r.Model, r.Tokens = fleet.Line(clipped(l.Message.Model), 100), tokens
 	if id := cmp.Or(l.Message.ID, l.Request, l.UUID); id != "" {
 		r.Key = "claude:" + shortID(id)
@@ -177,31 +177,31 @@ func (l claudeLine) answered(e TranscriptEntry) ([]TranscriptEntry, error) {
 	if len(l.Message.Usage) > 0 {
 		r.Used = fleet.Known(tokens.Read()) // as its own status line counts it
 	}
-	out := []TranscriptEntry{r}
+	out := []Entry{r}
 	for _, b := range claudeBlocks(l.Message.Content) {
 		if b.Type == "tool_use" {
-			begin := e.as(TranscriptToolBegin)
-			begin.Tool, begin.CallID, begin.Args = shortID(b.Name), shortID(b.ID), keptArgs(b.Name, b.Input)
+			begin := e.as(ToolBegin)
+			begin.Tool, begin.CallID, begin.Args = shortID(b.Name), shortID(b.ID), Args(b.Name, b.Input)
 			out = append(out, begin)
 		}
 	}
 	if slices.Contains([]string{"end_turn", "stop_sequence", "max_tokens", "refusal"}, l.Message.Stop) {
-		out = append(out, e.as(TranscriptStop))
+		out = append(out, e.as(Stop))
 	}
 	return out, nil
 }
 
 // failure names an error that ended a turn: by its status and the CLI's word for it, and
 // where both say only that the request was wrong, by its text.
-func (l claudeLine) failure(text string) string {
-	word := scalar(l.Error)
+func (l claudeLine) FailureName(text string) string {
+	word := Scalar(l.Error)
 	if lower := strings.ToLower(clipped(text) + " " + clipped(l.Details)); strings.Contains(lower, "too long") || strings.Contains(lower, "context limit") {
 		return "context"
 	}
-	if name := failureName(l.Status.int(), ""); name != "" {
+	if name := FailureOf(l.Status.int(), ""); name != "" {
 		return name
 	}
-	switch name := failure(word, text); name {
+	switch name := FailureName(word, text); name {
 	case "rate_limit", "authentication", "billing", "context", "server_error":
 		return name
 	}

@@ -1,4 +1,4 @@
-package agent
+package conversation
 
 import (
 	"encoding/json"
@@ -46,26 +46,26 @@ type geminiTokens struct {
 }
 
 // geminiTranscript reads a line of Gemini CLI.
-func geminiTranscript(line []byte) ([]TranscriptEntry, error) {
+func geminiTranscript(line []byte) ([]Entry, error) {
 	var l geminiLine
 	if err := readLoosely(line, &l); err != nil {
 		return nil, err
 	}
-	e := transcriptEntry("")
-	e.At = transcriptTime(l.Timestamp)
+	e := newEntry("")
+	e.At = timeOf(l.Timestamp)
 	switch {
 	case len(l.Set) > 0 || len(l.Rewind) > 0:
 		return nil, nil // of what was written before
 	case l.Session != "":
-		e.At, e.Session, e.Side = transcriptTime(l.Began), shortID(l.Session), l.Kind == "subagent"
-		return []TranscriptEntry{e.as(TranscriptSession)}, nil
+		e.At, e.Session, e.Side = timeOf(l.Began), shortID(l.Session), l.Kind == "subagent"
+		return []Entry{e.as(Session)}, nil
 	case l.Type == "user":
 		return l.prompts(e), nil
 	case l.Type == "gemini":
 		return l.answered(e)
 	case l.Type == "error":
 		text, _ := words(l.Content, isAnyText)
-		return []TranscriptEntry{e.failed("", text, 0)}, nil
+		return []Entry{e.failed("", text, 0)}, nil
 	case l.Type == "":
 		return nil, errors.New("it is neither a message nor the head of a conversation")
 	}
@@ -75,7 +75,7 @@ func geminiTranscript(line []byte) ([]TranscriptEntry, error) {
 func isAnyText(string) bool { return true }
 
 // prompts: what a person typed, not what tools gave back, nor what it begins with.
-func (l geminiLine) prompts(e TranscriptEntry) []TranscriptEntry {
+func (l geminiLine) prompts(e Entry) []Entry {
 	text, ok := words(l.Typed, isAnyText)
 	if !ok {
 		text, ok = words(l.Content, isAnyText)
@@ -83,18 +83,18 @@ func (l geminiLine) prompts(e TranscriptEntry) []TranscriptEntry {
 	if !ok || strings.HasPrefix(text, "<session_context>") {
 		return nil
 	}
-	return []TranscriptEntry{e.prompted(text)}
+	return []Entry{e.prompted(text)}
 }
 
 // answered reads what the model answered. That the turn ended is in no line: a message
 // is written before the tools that it calls are.
-func (l geminiLine) answered(e TranscriptEntry) (out []TranscriptEntry, err error) {
+func (l geminiLine) answered(e Entry) (out []Entry, err error) {
 	if l.Tokens != nil {
 		tokens, err := l.Tokens.tokens()
 		if err != nil {
 			return nil, fmt.Errorf("its usage: %w", err)
 		}
-		r := e.as(TranscriptResponse)
+		r := e.as(Response)
 		r.Key, r.Model, r.Tokens, r.Used = "gemini:"+shortID(l.ID), fleet.Line(clipped(l.Model), 100), tokens, fleet.Known(tokens.Read())
 		out = append(out, r)
 	}
@@ -105,17 +105,17 @@ func (l geminiLine) answered(e TranscriptEntry) (out []TranscriptEntry, err erro
 }
 
 // entries: it writes a call down when it has ended.
-func (c geminiCall) entries(e TranscriptEntry) []TranscriptEntry {
-	begin := e.as(TranscriptToolBegin)
-	begin.Tool, begin.CallID, begin.Args = shortID(c.Name), shortID(c.ID), keptArgs(c.Name, c.Args)
-	end := e.as(TranscriptToolEnd)
+func (c geminiCall) entries(e Entry) []Entry {
+	begin := e.as(ToolBegin)
+	begin.Tool, begin.CallID, begin.Args = shortID(c.Name), shortID(c.ID), Args(c.Name, c.Args)
+	end := e.as(ToolEnd)
 	if end.CallID = shortID(c.ID); c.Status != "success" {
 		end.Text = "failed"
 	}
-	if at := transcriptTime(c.Timestamp); !at.IsZero() {
+	if at := timeOf(c.Timestamp); !at.IsZero() {
 		end.At = at
 	}
-	return []TranscriptEntry{begin, end}
+	return []Entry{begin, end}
 }
 
 // tokens: what came from the cache is in the input, too; thoughts are beside the output.

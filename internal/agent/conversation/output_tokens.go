@@ -1,4 +1,4 @@
-package agent
+package conversation
 
 import (
 	"encoding/json"
@@ -31,13 +31,13 @@ type claudeAnswer struct {
 }
 
 // used is what an answer used. That of an error is the CLI's own, of no model.
-func (a claudeAnswer) used(session string, side bool) []StreamEvent {
+func (a claudeAnswer) used(session string, side bool) []Event {
 	if a.Model == "<synthetic>" || a.ID == "" {
 		return nil
 	}
-	e := streamEvent(StreamResponse, session)
+	e := newEvent(Response, session)
 	e.Key, e.Model, e.Side, e.Tokens = "claude:"+shortID(a.ID), fleet.Line(clipped(a.Model), 100), side, told(claudeTokens(a.Usage))
-	return []StreamEvent{e}
+	return []Event{e}
 }
 
 // claudeModelUsage is what one model used of a whole run, its helpers included.

@@ -1,4 +1,4 @@
-package agent
+package conversation
 
 import (
 	"encoding/json"
@@ -56,7 +56,7 @@ type codexSaid struct {
 }
 
 // codexTranscript reads a line of Codex.
-func codexTranscript(line []byte) ([]TranscriptEntry, error) {
+func codexTranscript(line []byte) ([]Entry, error) {
 	if line[0] != '{' {
 		return nil, errors.New("it is no JSON object")
 	}
@@ -65,22 +65,22 @@ func codexTranscript(line []byte) ([]TranscriptEntry, error) {
 	if err := json.Unmarshal(line, &l); err != nil && !errors.As(err, &mismatch) {
 		return nil, err
 	}
-	e, p := transcriptEntry(""), l.Payload
-	e.At = transcriptTime(l.Timestamp)
+	e, p := newEntry(""), l.Payload
+	e.At = timeOf(l.Timestamp)
 	switch l.Type {
 	case "session_meta":
-		e.What, e.Session, e.CWD, e.Version = TranscriptSession, shortID(p.ID), fleet.Path(clipped(p.CWD)), fleet.Line(clipped(p.Version), 40)
+		e.What, e.Session, e.CWD, e.Version = Session, shortID(p.ID), fleet.Path(clipped(p.CWD)), fleet.Line(clipped(p.Version), 40)
 		e.Side = p.Thread == "subagent" || len(p.Source) > 0 && p.Source[0] == '{'
-		return []TranscriptEntry{e}, nil
+		return []Entry{e}, nil
 	case "turn_context":
-		e.What, e.Model, e.CWD = TranscriptSession, fleet.Line(clipped(p.Model), 100), fleet.Path(clipped(p.CWD))
-		return []TranscriptEntry{e}, nil
+		e.What, e.Model, e.CWD = Session, fleet.Line(clipped(p.Model), 100), fleet.Path(clipped(p.CWD))
+		return []Entry{e}, nil
 	case "token_usage_record":
 		return p.response(e)
 	case "response_item":
 		return p.tool(e), nil
 	case "compacted":
-		return []TranscriptEntry{e.as(TranscriptCompact)}, nil
+		return []Entry{e.as(Compact)}, nil
 	case "event_msg":
 		return p.event(e)
 	case "":
@@ -90,29 +90,29 @@ func codexTranscript(line []byte) ([]TranscriptEntry, error) {
 }
 
 // event reads what the program told its screen.
-func (p codexPayload) event(e TranscriptEntry) ([]TranscriptEntry, error) {
+func (p codexPayload) event(e Entry) ([]Entry, error) {
 	switch p.Type {
 	case "user_message":
-		return []TranscriptEntry{e.prompted(p.Message)}, nil
+		return []Entry{e.prompted(p.Message)}, nil
 	case "item_completed":
 		if text, ok := words(p.Item.Content, isCodexText); ok && p.Item.Type == "UserMessage" {
-			return []TranscriptEntry{e.prompted(text)}, nil
+			return []Entry{e.prompted(text)}, nil
 		}
 	case "task_started":
-		if window := countOf(p.Window); window.Or(0) > 0 {
-			e.What, e.Window = TranscriptWindow, window
-			return []TranscriptEntry{e}, nil
+		if window := Count(p.Window); window.Or(0) > 0 {
+			e.What, e.Window = Window, window
+			return []Entry{e}, nil
 		}
 	case "token_count":
 		return p.counted(e)
 	case "task_complete":
 		if p.Error != nil {
-			return []TranscriptEntry{e.failed(codexFailure(p.Error.Info, p.Error.Message), p.Error.Message, 0)}, nil
+			return []Entry{e.failed(codexFailure(p.Error.Info, p.Error.Message), p.Error.Message, 0)}, nil
 		}
-		return []TranscriptEntry{e.as(TranscriptStop)}, nil
+		return []Entry{e.as(Stop)}, nil
 	case "turn_aborted":
-		e.What, e.Text = TranscriptStop, fleet.Line(clipped(p.Reason), 40)
-		return []TranscriptEntry{e}, nil
+		e.What, e.Text = Stop, fleet.Line(clipped(p.Reason), 40)
+		return []Entry{e}, nil
 	}
 	return nil, nil
 }
@@ -120,21 +120,21 @@ func (p codexPayload) event(e TranscriptEntry) ([]TranscriptEntry, error) {
 func isCodexText(kind string) bool { return kind == "text" || kind == "input_text" }
 
 // tool reads that a tool began, or ended.
-func (p codexPayload) tool(e TranscriptEntry) []TranscriptEntry {
+func (p codexPayload) tool(e Entry) []Entry {
 	e.CallID = shortID(p.CallID)
 	switch p.Type {
 	case "function_call", "custom_tool_call", "local_shell_call":
-		e.What, e.Tool = TranscriptToolBegin, shortID(p.Name)
+		e.What, e.Tool = ToolBegin, shortID(p.Name)
 		if p.Type == "local_shell_call" {
 			e.Tool = "local_shell"
 		}
-		e.Args = keptArgs(e.Tool, p.arguments())
+		e.Args = Args(e.Tool, p.arguments())
 	case "function_call_output", "custom_tool_call_output", "local_shell_call_output":
-		e.What = TranscriptToolEnd
+		e.What = ToolEnd
 	default:
 		return nil
 	}
-	return []TranscriptEntry{e}
+	return []Entry{e}
 }
 
 // arguments are those of a tool, which are JSON within a text, a text, or an object.
@@ -178,7 +178,7 @@ func (u codexTold) tokens() (fleet.Tokens, error) {
 }
 
 // response reads what one response used.
-func (p codexPayload) response(e TranscriptEntry) ([]TranscriptEntry, error) {
+func (p codexPayload) response(e Entry) ([]Entry, error) {
 	if p.Usage == nil {
 		return nil, nil
 	}
@@ -186,12 +186,12 @@ func (p codexPayload) response(e TranscriptEntry) ([]TranscriptEntry, error) {
 	if err != nil {
 		return nil, err
 	}
-	e.What, e.Session, e.Tokens = TranscriptResponse, shortID(p.ThreadID), tokens
+	e.What, e.Session, e.Tokens = Response, shortID(p.ThreadID), tokens
 	if id := shortID(p.Response); id != "" {
 		e.Key = "codex:" + id
 	}
-	e.Used = countOf(p.Usage.Total)
-	return []TranscriptEntry{e}, nil
+	e.Used = Count(p.Usage.Total)
+	return []Entry{e}, nil
 }
 
 type codexTokenInfo struct {
@@ -213,8 +213,8 @@ type codexLimit struct {
 // counted reads how full the context is, and which limit is used up. Its tokens are those
 // of the last response, once more; the sum of all, which grows with each response, is the
 // name of that one where it has no other (Counted).
-func (p codexPayload) counted(e TranscriptEntry) ([]TranscriptEntry, error) {
-	e.What = TranscriptWindow
+func (p codexPayload) counted(e Entry) ([]Entry, error) {
+	e.What = Window
 	if limit := p.Limits.spent(); limit != nil {
 		e.Failure = &fleet.TurnFailure{Name: "rate_limit", Text: "a limit is used up", At: e.At, Until: epoch(limit.Resets)}
 	}
@@ -223,15 +223,15 @@ func (p codexPayload) counted(e TranscriptEntry) ([]TranscriptEntry, error) {
 		if err != nil {
 			return nil, err
 		}
-		e.Used, e.Window = countOf(p.Info.Last.Total), countOf(p.Info.Window)
-		if total := countOf(p.Info.Total.Total).Or(0); total > 0 && tokens.All() > 0 {
+		e.Used, e.Window = Count(p.Info.Last.Total), Count(p.Info.Window)
+		if total := Count(p.Info.Total.Total).Or(0); total > 0 && tokens.All() > 0 {
 			e.Tokens, e.Key = tokens, countedKey(total)
 		}
 	}
 	if p.Info == nil && e.Failure == nil {
 		return nil, nil
 	}
-	return []TranscriptEntry{e}, nil
+	return []Entry{e}, nil
 }
 
 // spent is the limit that is used up and reset last; nil when none is.
@@ -253,7 +253,7 @@ func (l *codexLimits) spent() (last *codexLimit) {
 // codexFailure names an error that ended a turn: by the CLI's word for it, by the status of
 // HTTP that it tells, else by its text.
 func codexFailure(info json.RawMessage, text string) string {
-	switch word := scalar(info); word {
+	switch word := Scalar(info); word {
 	case "usage_limit_exceeded":
 		return "rate_limit"
 	case "context_window_exceeded":
@@ -268,7 +268,7 @@ func codexFailure(info json.RawMessage, text string) string {
 	}
 	if json.Unmarshal(info, &about) == nil {
 		for _, a := range about {
-			if name := failureName(a.Status.int(), ""); name != "" {
+			if name := FailureOf(a.Status.int(), ""); name != "" {
 				return name
 			}
 		}
@@ -276,5 +276,5 @@ func codexFailure(info json.RawMessage, text string) string {
 	if strings.Contains(text, "context window") {
 		return "context"
 	}
-	return failureName(0, text)
+	return FailureOf(0, text)
 }

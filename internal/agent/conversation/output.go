@@ -1,4 +1,4 @@
-package agent
+package conversation
 
 import (
 	"bytes"
@@ -13,31 +13,20 @@ import (
 	"custos/internal/fleet"
 )
 
-// streamLimit is the longest line of a stream that is read, in bytes: a line
-// holds a whole answer, or the result of a tool.
-const streamLimit = 8 << 20
-
-// StreamWhat is what a line of a stream tells.
-type StreamWhat string
-
-// What a line can tell.
+// What a line of an output can tell besides.
 const (
-	StreamSession   StreamWhat = "session"    // the conversation began, or goes on
-	StreamTurn      StreamWhat = "turn"       // a turn began
-	StreamToolBegin StreamWhat = "tool-begin" //
-	StreamToolEnd   StreamWhat = "tool-end"   //
-	StreamRateLimit StreamWhat = "rate-limit" // what it knows of its limit; Limited says whether it is reached
-	StreamRetry     StreamWhat = "retry"      // a request failed and is tried again
-	StreamDenied    StreamWhat = "denied"     // a tool was refused for want of permission
-	StreamResponse  StreamWhat = "response"   // the model answered, or a part of it; Tokens is what that used
-	StreamError     StreamWhat = "error"      // something failed; the turn may go on
-	StreamResult    StreamWhat = "result"     // the turn ended
+	Turn      What = "turn"       // a turn began
+	RateLimit What = "rate-limit" // what it knows of its limit; Limited says whether it is reached
+	Retry     What = "retry"      // a request failed and is tried again
+	Denied    What = "denied"     // a tool was refused for want of permission
+	Error     What = "error"      // something failed; the turn may go on
+	Result    What = "result"     // the turn ended
 )
 
-// StreamEvent is one thing an agent without a terminal told. What it did not
+// Event is one thing an agent without a terminal told. What it did not
 // tell is unknown.
-type StreamEvent struct {
-	What    StreamWhat
+type Event struct {
+	What    What
 	Session string
 	OK      bool   // of a result, of a tool's end
 	Limited bool   // of a rate limit: nothing more goes through until Until
@@ -55,40 +44,25 @@ type StreamEvent struct {
 	Side   bool                     // of a response: of a sub-agent
 }
 
-// streams lists the languages ParseStream reads.
-func streams() []string { return slices.Sorted(maps.Keys(streamReaders())) }
+// OutputLanguages are those that ReadOutput reads.
+func OutputLanguages() []string { return slices.Sorted(maps.Keys(outputReaders())) }
 
-func streamReaders() map[string]func(line []byte) ([]StreamEvent, error) {
-	return map[string]func([]byte) ([]StreamEvent, error){
-		"claude": readClaude, "codex": readCodex, "gemini": readGemini, "opencode": readOpenCode, "pi": readPi, "qwen": readQwen,
+func outputReaders() map[string]func(line []byte) ([]Event, error) {
+	return map[string]func([]byte) ([]Event, error){
+		"claude": claudeOutput, "codex": codexOutput, "gemini": geminiOutput, "opencode": openCodeOutput, "pi": piOutput, "qwen": qwenOutput,
 	}
 }
 
-// ParseStream reads one line that an agent of the kind wrote without a terminal.
-// A line that is well formed and tells nothing gives no events; one that is no
-// line of the language is an error, which says nothing of the agent: tools and
-// libraries print between the lines.
-func ParseStream(k Kind, line []byte) ([]StreamEvent, error) {
-	language := k.Headless.Stream
-	read, ok := streamReaders()[language]
-	if !ok {
-		return nil, fmt.Errorf("cannot read the output of %s: it is in no language that is known", k.Name)
-	}
-	if line = bytes.TrimSpace(line); len(line) == 0 {
-		return nil, nil
-	}
-	if len(line) > streamLimit {
-		return nil, fmt.Errorf("cannot read a line of %s: more than %d bytes", k.Name, streamLimit)
-	}
-	events, err := read(line)
-	if err != nil {
-		return nil, fmt.Errorf("cannot read a line of %s: %w", k.Name, err)
-	}
-	return events, nil
+// ReadOutput reads one line that an agent without a terminal wrote; the language is that of
+// its kind (headless.stream). A line that is well formed and tells nothing gives no events;
+// one that is no line of the language is an error, which says nothing of the agent: tools
+// and libraries print between the lines.
+func ReadOutput(language string, line []byte) ([]Event, error) {
+	return readLine("an output", outputReaders(), language, line)
 }
 
-// streamText makes what a program wrote short and safe.
-func streamText(s string) string { return fleet.Line(fleet.Redact(fleet.Text(clipped(s))), 200) }
+// shownLine makes what a program wrote short and safe.
+func shownLine(s string) string { return fleet.Line(fleet.Redact(fleet.Text(clipped(s))), 200) }
 
 // clipped keeps texts that are far too long from being worked on whole.
 func clipped(s string) string { return s[:min(len(s), 4096)] }
@@ -117,41 +91,12 @@ func micros(n *float64) int64 {
 	return int64(math.Round(usd * 1e6))
 }
 
-// streamEvent returns an event of which nothing is known but what it is.
-func streamEvent(what StreamWhat, session string) StreamEvent {
-	return StreamEvent{What: what, Session: shortID(session), Cost: dollars(nil), Tokens: untold()}
+// newEvent returns an event of which nothing is known but what it is.
+func newEvent(what What, session string) Event {
+	return Event{What: what, Session: shortID(session), Cost: dollars(nil), Tokens: untold()}
 }
 
-// failureName names an error by its HTTP status, or else by the words that CLIs use.
-func failureName(status int, text string) string {
-	switch {
-	case status == 429:
-		return "rate_limit"
-	case status == 401, status == 403:
-		return "authentication"
-	case status == 402:
-		return "billing"
-	case status >= 500:
-		return "server_error"
-	}
-	text = strings.ToLower(clipped(text))
-	for _, c := range []struct{ name, words string }{
-		{"rate_limit", "rate limit|rate_limit|429|usage limit|session limit|too many requests|quota"},
-		{"authentication", "unauthorized|authentication|invalid api key|invalid x-api-key|401|oauth token|please run /login"},
-		{"billing", "billing|credit balance|payment required|402"},
-		{"context", "prompt is too long|context limit|context window|context length"},
-		{"server_error", "overloaded|high demand|server error|server_error|500|502|503|529"},
-	} {
-		for word := range strings.SplitSeq(c.words, "|") {
-			if strings.Contains(text, word) {
-				return c.name
-			}
-		}
-	}
-	return ""
-}
-
-func readClaude(line []byte) ([]StreamEvent, error) {
+func claudeOutput(line []byte) ([]Event, error) {
 	var l struct {
 		Type    string       `json:"type"`
 		Subtype string       `json:"subtype"`
@@ -169,19 +114,19 @@ func readClaude(line []byte) ([]StreamEvent, error) {
 	}
 	switch {
 	case l.Type == "system" && l.Subtype == "init":
-		return []StreamEvent{streamEvent(StreamSession, l.Session), streamEvent(StreamTurn, l.Session)}, nil
+		return []Event{newEvent(Session, l.Session), newEvent(Turn, l.Session)}, nil
 	case l.Type == "system" && l.Subtype == "api_retry":
-		e := streamEvent(StreamRetry, l.Session)
-		e.Error = failureName(l.Status.int(), l.Text)
-		return []StreamEvent{e}, nil
+		e := newEvent(Retry, l.Session)
+		e.Error = FailureOf(l.Status.int(), l.Text)
+		return []Event{e}, nil
 	case l.Type == "assistant":
 		return append(l.Message.used(l.Session, l.Parent != ""), claudeTools(l.Session, l.Message.Content)...), nil
 	case l.Type == "user":
 		return claudeTools(l.Session, l.Message.Content), nil
 	case l.Type == "rate_limit_event" && l.Limit != nil:
-		e := streamEvent(StreamRateLimit, l.Session)
-		e.Limited, e.Until, e.Text = l.Limit.Status == "rejected", epoch(l.Limit.Resets), streamText(l.Limit.Status)
-		return []StreamEvent{e}, nil
+		e := newEvent(RateLimit, l.Session)
+		e.Limited, e.Until, e.Text = l.Limit.Status == "rejected", epoch(l.Limit.Resets), shownLine(l.Limit.Status)
+		return []Event{e}, nil
 	case l.Type == "result":
 		return l.events(l.Session, l.Subtype), nil
 	case l.Type == "":
@@ -206,28 +151,28 @@ type claudeResult struct {
 	} `json:"permission_denials"`
 }
 
-func (r claudeResult) events(session, subtype string) []StreamEvent {
-	var out []StreamEvent
+func (r claudeResult) events(session, subtype string) []Event {
+	var out []Event
 	for _, d := range r.Denials[:min(len(r.Denials), 20)] {
-		e := streamEvent(StreamDenied, session)
-		e.Tool, e.CallID, e.Args = shortID(d.Tool), shortID(d.CallID), streamText(string(d.Input))
+		e := newEvent(Denied, session)
+		e.Tool, e.CallID, e.Args = shortID(d.Tool), shortID(d.CallID), shownLine(string(d.Input))
 		out = append(out, e)
 	}
-	e := streamEvent(StreamResult, session)
+	e := newEvent(Result, session)
 	e.OK = !r.IsError && subtype == "success"
-	e.Text = streamText(r.Text)
+	e.Text = shownLine(r.Text)
 	e.Cost, e.Tokens = r.spent()
 	switch {
 	case e.OK:
 	case strings.HasPrefix(subtype, "error_max"):
 		e.Error = "limit" // of turns or money, set by what started it
 	default:
-		e.Error = failureName(r.Status.int(), r.Text)
+		e.Error = FailureOf(r.Status.int(), r.Text)
 	}
 	return append(out, e)
 }
 
-func claudeTools(session string, content json.RawMessage) []StreamEvent {
+func claudeTools(session string, content json.RawMessage) []Event {
 	var blocks []struct {
 		Type    string          `json:"type"`
 		ID      string          `json:"id"`
@@ -239,15 +184,15 @@ func claudeTools(session string, content json.RawMessage) []StreamEvent {
 	if json.Unmarshal(content, &blocks) != nil {
 		return nil // a plain text
 	}
-	var out []StreamEvent
+	var out []Event
 	for _, b := range blocks {
 		switch b.Type {
 		case "tool_use":
-			e := streamEvent(StreamToolBegin, session)
-			e.Tool, e.CallID, e.Args = shortID(b.Name), shortID(b.ID), streamText(string(b.Input))
+			e := newEvent(ToolBegin, session)
+			e.Tool, e.CallID, e.Args = shortID(b.Name), shortID(b.ID), shownLine(string(b.Input))
 			out = append(out, e)
 		case "tool_result":
-			e := streamEvent(StreamToolEnd, session)
+			e := newEvent(ToolEnd, session)
 			e.CallID, e.OK = shortID(b.UseID), !b.IsError
 			out = append(out, e)
 		}
@@ -255,7 +200,7 @@ func claudeTools(session string, content json.RawMessage) []StreamEvent {
 	return out
 }
 
-func readCodex(line []byte) ([]StreamEvent, error) {
+func codexOutput(line []byte) ([]Event, error) {
 	var l struct {
 		Type   string    `json:"type"`
 		Thread string    `json:"thread_id"`
@@ -271,20 +216,20 @@ func readCodex(line []byte) ([]StreamEvent, error) {
 	}
 	switch l.Type {
 	case "thread.started":
-		return []StreamEvent{streamEvent(StreamSession, l.Thread)}, nil
+		return []Event{newEvent(Session, l.Thread)}, nil
 	case "turn.started":
-		return []StreamEvent{streamEvent(StreamTurn, "")}, nil
+		return []Event{newEvent(Turn, "")}, nil
 	case "turn.completed", "turn.failed":
-		e := streamEvent(StreamResult, "")
+		e := newEvent(Result, "")
 		e.OK, e.Tokens = l.Type == "turn.completed", told(l.Usage.tokens()) // of the whole conversation, earlier runs too
 		if !e.OK {
-			e.Text, e.Error = streamText(l.Error.Message), failureName(0, l.Error.Message)
+			e.Text, e.Error = shownLine(l.Error.Message), FailureOf(0, l.Error.Message)
 		}
-		return []StreamEvent{e}, nil
+		return []Event{e}, nil
 	case "error":
-		e := streamEvent(StreamError, "")
-		e.Text, e.Error = streamText(l.Message), failureName(0, l.Message)
-		return []StreamEvent{e}, nil
+		e := newEvent(Error, "")
+		e.Text, e.Error = shownLine(l.Message), FailureOf(0, l.Message)
+		return []Event{e}, nil
 	case "item.started", "item.completed":
 		return l.Item.events(l.Type == "item.completed"), nil
 	case "":
@@ -302,27 +247,27 @@ type codexItem struct {
 	Exit    *int   `json:"exit_code"`
 }
 
-func (i codexItem) events(done bool) []StreamEvent {
+func (i codexItem) events(done bool) []Event {
 	switch i.Type {
 	case "command_execution", "mcp_tool_call", "file_change", "web_search":
 	default:
 		return nil // words
 	}
-	e := streamEvent(StreamToolBegin, "")
-	e.Tool, e.CallID, e.Args = shortID(i.Type), shortID(i.ID), streamText(i.Command)
+	e := newEvent(ToolBegin, "")
+	e.Tool, e.CallID, e.Args = shortID(i.Type), shortID(i.ID), shownLine(i.Command)
 	if i.Tool != "" {
 		e.Tool = shortID(i.Tool)
 	}
 	if done {
-		e.What, e.OK = StreamToolEnd, i.Status != "failed" && (i.Exit == nil || *i.Exit == 0)
+		e.What, e.OK = ToolEnd, i.Status != "failed" && (i.Exit == nil || *i.Exit == 0)
 		if i.Status == "declined" {
-			e.What, e.OK = StreamDenied, false
+			e.What, e.OK = Denied, false
 		}
 	}
-	return []StreamEvent{e}
+	return []Event{e}
 }
 
-func readGemini(line []byte) ([]StreamEvent, error) {
+func geminiOutput(line []byte) ([]Event, error) {
 	var l struct {
 		Type    string          `json:"type"`
 		Session string          `json:"session_id"`
@@ -340,31 +285,31 @@ func readGemini(line []byte) ([]StreamEvent, error) {
 	if err := json.Unmarshal(line, &l); err != nil {
 		return nil, err
 	}
-	e := streamEvent("", l.Session)
+	e := newEvent("", l.Session)
 	switch l.Type {
 	case "init":
-		return []StreamEvent{streamEvent(StreamSession, l.Session), streamEvent(StreamTurn, l.Session)}, nil
+		return []Event{newEvent(Session, l.Session), newEvent(Turn, l.Session)}, nil
 	case "tool_use":
-		e.What, e.Tool, e.CallID, e.Args = StreamToolBegin, shortID(l.Tool), shortID(l.CallID), streamText(string(l.Args))
+		e.What, e.Tool, e.CallID, e.Args = ToolBegin, shortID(l.Tool), shortID(l.CallID), shownLine(string(l.Args))
 	case "tool_result":
-		e.What, e.CallID, e.OK = StreamToolEnd, shortID(l.CallID), l.Status == "success"
+		e.What, e.CallID, e.OK = ToolEnd, shortID(l.CallID), l.Status == "success"
 	case "error":
-		e.What, e.Text, e.Error = StreamError, streamText(l.Message), failureName(0, l.Message)
+		e.What, e.Text, e.Error = Error, shownLine(l.Message), FailureOf(0, l.Message)
 	case "result":
-		e.What, e.OK = StreamResult, l.Status == "success"
+		e.What, e.OK = Result, l.Status == "success"
 		e.Tokens = l.Stats.tokens()
 		if !e.OK {
-			e.Text, e.Error = streamText(l.Error.Message), failureName(0, l.Error.Type+" "+l.Error.Message)
+			e.Text, e.Error = shownLine(l.Error.Message), FailureOf(0, l.Error.Type+" "+l.Error.Message)
 		}
 	case "":
 		return nil, fmt.Errorf("it has no type")
 	default:
 		return nil, nil
 	}
-	return []StreamEvent{e}, nil
+	return []Event{e}, nil
 }
 
-func readOpenCode(line []byte) ([]StreamEvent, error) {
+func openCodeOutput(line []byte) ([]Event, error) {
 	var l struct {
 		Type    string       `json:"type"`
 		Session string       `json:"sessionID"`
@@ -382,13 +327,13 @@ func readOpenCode(line []byte) ([]StreamEvent, error) {
 	}
 	switch l.Type {
 	case "step_start":
-		return []StreamEvent{streamEvent(StreamSession, l.Session), streamEvent(StreamTurn, l.Session)}, nil
+		return []Event{newEvent(Session, l.Session), newEvent(Turn, l.Session)}, nil
 	case "tool_use", "step_finish":
 		return l.Part.events(l.Type, l.Session), nil
 	case "error":
-		e := streamEvent(StreamResult, l.Session)
-		e.Text, e.Error = streamText(l.Error.Data.Message), failureName(l.Error.Data.Status.int(), l.Error.Name+" "+l.Error.Data.Message)
-		return []StreamEvent{e}, nil
+		e := newEvent(Result, l.Session)
+		e.Text, e.Error = shownLine(l.Error.Data.Message), FailureOf(l.Error.Data.Status.int(), l.Error.Name+" "+l.Error.Data.Message)
+		return []Event{e}, nil
 	case "":
 		return nil, fmt.Errorf("it has no type")
 	}
@@ -409,21 +354,21 @@ type openCodePart struct {
 }
 
 // events: a step is one answer of the model. One that ends for a tool is no end of the turn.
-func (p openCodePart) events(what, session string) []StreamEvent {
+func (p openCodePart) events(what, session string) []Event {
 	if what == "tool_use" {
-		e := streamEvent(StreamToolEnd, session)
+		e := newEvent(ToolEnd, session)
 		e.OK = p.State.Status == "completed"
-		e.Tool, e.CallID, e.Args = shortID(p.Tool), shortID(p.CallID), streamText(string(p.State.Input))
-		return []StreamEvent{e}
+		e.Tool, e.CallID, e.Args = shortID(p.Tool), shortID(p.CallID), shownLine(string(p.State.Input))
+		return []Event{e}
 	}
-	r := streamEvent(StreamResponse, session)
+	r := newEvent(Response, session)
 	r.Key, r.Tokens, r.Cost = "opencode:"+shortID(p.ID), told(p.Tokens.tokens()), ownPrice(p.Cost)
 	if p.Reason == "tool-calls" {
-		return []StreamEvent{r}
+		return []Event{r}
 	}
-	e := streamEvent(StreamResult, session)
+	e := newEvent(Result, session)
 	e.OK = true
-	return []StreamEvent{r, e}
+	return []Event{r, e}
 }
 
 // anyInt is a number, or a number in quotes, or nothing.
@@ -456,31 +401,31 @@ func epoch(n *float64) time.Time {
 // Hook returns what an event of a stream is as a hook event, so that agents with
 // and without a terminal are read by one rule; ok is false for one that has no
 // such meaning. Times and identity are the caller's to fill in.
-func (e StreamEvent) Hook(kind string, at fleet.Instant) (h fleet.HookEvent, ok bool) {
+func (e Event) Hook(kind string, at fleet.Instant) (h fleet.HookEvent, ok bool) {
 	h = fleet.HookEvent{Kind: kind, At: at, Session: e.Session, Tool: e.Tool, CallID: e.CallID, Args: e.Args, Text: e.Text,
 		Context: fleet.Unknown[float64]("not told")}
 	switch {
-	case e.What == StreamSession:
+	case e.What == Session:
 		h.Event = fleet.HookSessionStart
-	case e.What == StreamTurn:
+	case e.What == Turn:
 		h.Event = fleet.HookPrompt
-	case e.What == StreamToolBegin:
+	case e.What == ToolBegin:
 		h.Event = fleet.HookToolBegin
-	case e.What == StreamToolEnd, e.What == StreamDenied:
+	case e.What == ToolEnd, e.What == Denied:
 		h.Event = fleet.HookToolEnd
-	case e.What == StreamRateLimit && e.Limited:
+	case e.What == RateLimit && e.Limited:
 		h.Event, h.Text = fleet.HookFailure, "rate_limit"
 		if !e.Until.IsZero() {
 			h.Until = at.Add(e.Until.Sub(at.Wall))
 		}
-	case e.What == StreamResult && e.OK:
+	case e.What == Result && e.OK:
 		h.Event, h.Text = fleet.HookStop, ""
-	case e.What == StreamResult && e.Error != "":
+	case e.What == Result && e.Error != "":
 		h.Event, h.Text = fleet.HookFailure, e.Error
 		if until := limitReset(e.Text, at.Wall); e.Error == "rate_limit" && until.After(at.Wall) {
 			h.Until = at.Add(until.Sub(at.Wall))
 		}
-	case e.What == StreamResult:
+	case e.What == Result:
 		h.Event = fleet.HookStop
 	default:
 		return fleet.HookEvent{}, false
