@@ -25,6 +25,7 @@ const (
 	keepVar  = "CUSTOS_CONFORMANCE_KEEP"  // not empty: the home folders are kept
 	writeVar = "CUSTOS_CONFORMANCE_WRITE" // the page whose table of lives is to be written
 	labVar   = "CUSTOS_CONFORMANCE_LAB"   // a script to run beside the model
+	forVar   = "CUSTOS_CONFORMANCE_FOR"   // how long an evening is, like 1h
 )
 
 // TestMain runs nothing before it is sure that nobody but the model server can

@@ -1,0 +1,242 @@
+//go:build conformance
+
+package conformance
+
+import (
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"custos/internal/api"
+)
+
+// atOnce is how many agents an evening has.
+const atOnce = 8
+
+// TestEvening leaves eight agents of all CLIs under one Custos for a while (--for), each in a
+// worktree of its own: they are given prompts, run tools, ask and are answered, and nothing is
+// wrong with any of them. So no alert is true, each prompt arrives or is known not to have,
+// and what was spent is what the models told.
+func TestEvening(t *testing.T) {
+	e := startEvening(t)
+	var all sync.WaitGroup
+	for _, g := range e.guests {
+		all.Go(func() { g.live(t, time.Now().Add(e.length)) })
+	}
+	watched := make(chan struct{})
+	over := make(chan struct{})
+	go func() { defer close(watched); e.watch(over) }()
+	all.Wait()
+	close(over)
+	<-watched
+	e.judge(t)
+	if t.Failed() {
+		t.Log(e.tellAll(t))
+	}
+}
+
+// evening is a Custos with several agents.
+type evening struct {
+	*custos
+	length time.Duration
+	models map[string]*Model // by kind
+	guests []*guest
+
+	alerts map[string]api.Alert // all that were seen, by rule and subject
+}
+
+// guest is one agent of an evening.
+type guest struct {
+	*custos
+	model *Model
+	said  []arrival
+	turns int
+}
+
+func startEvening(t *testing.T) *evening {
+	t.Helper()
+	all := wanted(t)
+	if len(all) == 0 {
+		t.Fatal("no agent CLI was run")
+	}
+	e := &evening{custos: startFleet(t, all[0]), length: 5 * time.Minute, models: map[string]*Model{}, alerts: map[string]api.Alert{}}
+	if text := os.Getenv(forVar); text != "" {
+		length, err := time.ParseDuration(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		e.length = length
+	}
+	for i := range atOnce {
+		e.invite(t, i, all[i%len(all)])
+	}
+	return e
+}
+
+// invite starts an agent in a worktree below the project, whose trust it has. All of a kind
+// have one model, and one home.
+func (e *evening) invite(t *testing.T, i int, c cli) {
+	t.Helper()
+	who := fmt.Sprintf("%s%d", c.kind, i)
+	g := &guest{custos: &custos{cli: c, home: e.home, who: who, daemon: e.daemon}}
+	g.home.cli = c
+	if e.models[c.kind] == nil {
+		e.models[c.kind] = StartModel(t, 250*time.Millisecond)
+	}
+	g.model = e.models[c.kind]
+	g.home.model = g.model
+	given := c.settle(t, g.home)
+	for _, v := range given {
+		key, _, _ := strings.Cut(v, "=")
+		g.names = append(g.names, key)
+	}
+	g.env = append(e.home.env(), given...)
+	dir := filepath.Join(e.home.project, "trees", who)
+	cmd := exec.Command("git", "worktree", "add", "-q", "-b", who, dir)
+	cmd.Dir, cmd.Env = e.home.project, e.home.env()
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("git worktree add: %v: %s", err, out)
+	}
+	g.home.project = dir
+	defer func() {
+		if t.Failed() {
+			t.Log(g.tellAll(t))
+		}
+	}()
+	g.spawn(t)
+	e.guests = append(e.guests, g)
+}
+
+// live gives the agent one thing after the other to do, with pauses.
+func (g *guest) live(t *testing.T, until time.Time) {
+	r := rand.New(rand.NewPCG(uint64(len(g.who)), uint64(g.who[len(g.who)-1]))) // another evening for each, the same each time
+	for time.Now().Before(until) {
+		g.turns++
+		kind := r.IntN(4)
+		g.ask(fmt.Sprintf("%s %d of %s", []string{"please say hello", "slow please", "now run the tool", "think first"}[kind], g.turns, g.who))
+		for range map[bool]int{true: g.cli.permission}[kind == 2] {
+			g.allow(t)
+		}
+		g.settled(t)
+		<-time.After(time.Duration(r.IntN(30)) * time.Second)
+	}
+}
+
+// ask nudges, and notes what Custos says of the prompt against what the model was given.
+func (g *guest) ask(text string) {
+	from := len(g.model.Asked())
+	var o api.Order
+	out, err := g.try(&o, "nudge", "--wait", "90s", "--", g.who, text)
+	heard := false
+	for deadline := time.Now().Add(10 * time.Second); !heard && time.Now().Before(deadline); <-time.After(200 * time.Millisecond) {
+		heard, _ = g.model.Heard(from, text, "")
+	}
+	g.said = append(g.said, arrival{what: text, told: err == nil && o.State == "done", heard: heard,
+		why: strings.Join(strings.Fields(o.State+" "+o.Guard+" "+o.Why+map[bool]string{true: out}[err != nil]), " ")})
+}
+
+// allow waits for the agent's question and answers it.
+func (g *guest) allow(t *testing.T) {
+	var row api.AgentRow
+	if out, err := g.try(&row, "wait", g.who, "--for", "waiting", "--timeout", "90s"); err != nil {
+		g.fault(t, "it does not ask", err, out)
+		return
+	}
+	if out, err := g.try(nil, "answer", g.who, "yes", "--wait", "90s"); err != nil {
+		g.fault(t, "it cannot be answered", err, out)
+	}
+}
+
+// fault tells what is wrong with the agent now, and shows it.
+func (g *guest) fault(t *testing.T, what string, err error, out string) {
+	t.Errorf("%s, turn %d: %s: %v %s", g.who, g.turns, what, err, out)
+	for _, args := range [][]string{{"why", g.who}, {"peek", g.who}} {
+		out, err := g.command(args...).CombinedOutput()
+		t.Logf("$ custos %s (%v)\n%s", strings.Join(args, " "), err, out)
+	}
+}
+
+// settled waits for the end of a turn.
+func (g *guest) settled(t *testing.T) {
+	var row api.AgentRow
+	if out, err := g.try(&row, "wait", g.who, "--for", "idle", "--timeout", "3m"); err != nil {
+		g.fault(t, "it does not come to rest", err, out)
+	}
+}
+
+// watch keeps each alert that is seen until the evening is over.
+func (e *evening) watch(over <-chan struct{}) {
+	for tick := time.NewTicker(5 * time.Second); ; {
+		var all api.Alerts
+		if _, err := e.try(&all, "alerts", "--all"); err == nil {
+			for _, a := range all.Alerts {
+				if a.Status != "pending" {
+					e.alerts[a.Rule+" "+a.Subject] = a
+				}
+			}
+		}
+		select {
+		case <-over:
+			return
+		case <-tick.C:
+		}
+	}
+}
+
+// judge holds what Custos said against what is true.
+func (e *evening) judge(t *testing.T) {
+	turns, wrong := 0, 0
+	for _, g := range e.guests {
+		turns += g.turns
+		for _, a := range g.said {
+			if !a.told || !a.heard {
+				wrong++
+				t.Errorf("%s: prompt %q: heard %v, told as arrived %v: %s", g.cli, a.what, a.heard, a.told, a.why)
+			}
+		}
+	}
+	for _, key := range slices.Sorted(maps.Keys(e.alerts)) {
+		a := e.alerts[key]
+		t.Errorf("an alert, and nothing is wrong: %s %s %s: %s (since %s, %s)", a.Priority, a.Rule, a.Subject, a.Summary, a.Since.Format("15:04:05"), a.Status)
+	}
+	e.money(t)
+	t.Logf("%v: %d agents, %d turns, %d prompts not as told or lost, %d false alerts", e.length, len(e.guests), turns, wrong, len(e.alerts))
+}
+
+// money: what is told of a kind's tokens is what its model told. What CLIs ask for
+// themselves (titles) some write down, and some do not.
+func (e *evening) money(t *testing.T) {
+	for _, kind := range slices.Sorted(maps.Keys(e.models)) {
+		account := e.models[kind].Account()
+		least, most := toldBy(kind, account, false), toldBy(kind, account, true)
+		var row api.CostRow
+		ok := false
+		for deadline := time.Now().Add(40 * time.Second); !ok && time.Now().Before(deadline); <-time.After(time.Second) {
+			row = e.costOf(kind)
+			ok = row.Tokens == least.All() || row.Tokens == most.All()
+		}
+		t.Logf("%-8s %3d responses, %d tokens told, %d by the model (%d with its own requests)", kind, row.Calls, row.Tokens, least.All(), most.All())
+		if !ok {
+			t.Errorf("%s: custos cost tells %d tokens, the model %d (%d with the CLI's own requests)", kind, row.Tokens, least.All(), most.All())
+		}
+	}
+}
+
+func (e *evening) costOf(kind string) api.CostRow {
+	var costs api.Costs
+	_, _ = e.try(&costs, "cost", "--by", "kind", "--since", "1d") // asked again where it fails
+	for _, r := range costs.Rows {
+		if r.Key == kind {
+			return r
+		}
+	}
+	return api.CostRow{Key: kind}
+}
