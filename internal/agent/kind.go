@@ -97,9 +97,11 @@ type Kind struct {
 
 // TranscriptMark says where a kind keeps its conversations, and how they are read.
 type TranscriptMark struct {
-	// Home is the folder, below HOME; the variable Env of its environment names another.
-	Home string `toml:"home"`
-	Env  string `toml:"env"`
+	// Home is the folder, below HOME; the variable Env of its environment names another, or
+	// the folder of many programs that has it as Below.
+	Home  string `toml:"home"`
+	Env   string `toml:"env"`
+	Below string `toml:"below"`
 	// Files are globs below it: each of * ? [a-z] within one part of the path.
 	Files []string `toml:"files"`
 	// Folder is the name of a file, in a folder above a conversation's, that holds the path of
@@ -107,6 +109,14 @@ type TranscriptMark struct {
 	Folder string `toml:"folder"`
 	// Language is how they are written; see ReadTranscript.
 	Language string `toml:"language"`
+}
+
+// Named is the folder that a value of Env names; "" for none.
+func (m TranscriptMark) Named(value string) string {
+	if value == "" || m.Below == "" {
+		return value
+	}
+	return strings.TrimRight(value, "/") + "/" + m.Below
 }
 
 // finishTranscripts says what is wrong with the mark.
@@ -117,6 +127,9 @@ func (k *Kind) finishTranscripts() error {
 	}
 	if !slices.Contains(conversation.Languages(), m.Language) {
 		return fmt.Errorf("transcripts.language %q is not known: want one of %s", m.Language, strings.Join(conversation.Languages(), ", "))
+	}
+	if strings.Contains(m.Below, "..") || strings.HasPrefix(m.Below, "/") {
+		return fmt.Errorf("transcripts.below %q is no folder below another", m.Below)
 	}
 	if strings.Contains(m.Folder, "/") {
 		return fmt.Errorf("transcripts.folder %q is no name of a file: want one without /", m.Folder)

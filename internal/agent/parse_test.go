@@ -73,6 +73,7 @@ func TestBadOverlays(t *testing.T) {
 		"[[kind.claude.title]]\nstate = \"idle\"\nsays = \"x\"\nmatch = \"(\"\n":          {"custos.toml:4"},
 		"[[kind.claude.title]]\nstate = \"idle\"\n":                                       {"custos.toml:1", "needs state, says and match"},
 		"\n\n[[kind.claude.screen]]\nstate = \"idle\"\nsays = \"broken\"\nends = \"(\"\n": {"custos.toml:3", "broken"},
+		"[kind.opencode.transcripts]\nbelow = \"../x\"\n":                                 {"custos.toml:1", "../x", "no folder below"},
 		"[kind.claude\n": {"custos.toml:1"},
 	} {
 		_, err := Parse(Source{"custos.toml", []byte(text)})

@@ -39,8 +39,8 @@ func (l *look) converse(ctx context.Context) {
 
 func (l *look) conversing(r run) Conversing {
 	c := Conversing{Process: r.Process.ID, Kind: r.Kind, Session: l.sessionOf(r), CWD: r.Process.CWD.Or(""), Since: l.began(r)}
-	if name := r.kind.Transcripts.Env; name != "" && l.o.Homes != nil {
-		c.Home = l.o.Homes(r.Process.ID.PID, name)
+	if m := r.kind.Transcripts; m.Env != "" && l.o.Homes != nil {
+		c.Home = m.Named(l.o.Homes(r.Process.ID.PID, m.Env))
 	}
 	return c
 }

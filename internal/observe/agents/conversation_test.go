@@ -155,6 +155,26 @@ func TestWhichConversationIsAskedFor(t *testing.T) {
 	}
 }
 
+// A variable that names the folder of many programs holds that of the kind below it.
+func TestTheFolderBelowTheOneThatTheEnvironmentNames(t *testing.T) {
+	w := newWorld()
+	w.proc(10, 1, "opencode")
+	for data, want := range map[string]string{"/data": "/data/opencode", "": ""} {
+		var asked []Conversing
+		p := w.probe(t, func(o *Options) {
+			o.Homes = func(_ int, variable string) string { return map[string]string{"XDG_DATA_HOME": data}[variable] }
+			o.Conversations = func(_ context.Context, c []Conversing) (map[fleet.ProcessID]fleet.Conversation, error) {
+				asked = c
+				return nil, nil
+			}
+		})
+		see(t, p)
+		if len(asked) != 1 || asked[0].Home != want {
+			t.Errorf("XDG_DATA_HOME=%q: %+v", data, asked)
+		}
+	}
+}
+
 // The first prompt of an agent is acknowledged by its transcript, too.
 func TestAPromptIsAcknowledgedByTheTranscript(t *testing.T) {
 	if !tookPrompt([]fleet.HookEvent{{Event: fleet.HookPrompt, Source: fleet.UsageTranscript, Text: conversation.PromptHash("mend it") + " mend it"}}, "mend it") {

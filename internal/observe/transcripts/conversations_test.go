@@ -5,6 +5,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -177,6 +178,26 @@ func TestALargeConversation(t *testing.T) {
 	c := got[pid(1)]
 	if c.Session != "01a20a43-4a9e-7122-9411-d62e730ba96f" || c.Turns != 1 || c.Used.IsKnown() || len(c.Events) != 1 || c.Events[0].Event != fleet.HookStop {
 		t.Errorf("%+v", c)
+	}
+}
+
+// The variable of Custos's own environment counts too: what it names is the kind's folder, or
+// that of many programs.
+func TestFoldersOfItsOwnEnvironment(t *testing.T) {
+	w := newWorld(t)
+	for kind, want := range map[string]string{"qwen": "/else", "opencode": "/else/opencode"} {
+		for _, value := range []string{"/else", ""} {
+			o := w.options()
+			o.Getenv = func(string) string { return value }
+			f, err := newFinder(o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			k, _ := w.kinds.Get(kind)
+			if got := f.roots(k, nil); slices.Contains(got, want) != (value != "") || len(got) != 1+len(value)/len("/else") {
+				t.Errorf("%s, %q: %q", kind, value, got)
+			}
+		}
 	}
 }
 

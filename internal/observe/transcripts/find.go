@@ -85,7 +85,7 @@ func (f *finder) roots(k agent.Kind, more []string) (roots []string) {
 		roots = append(roots, filepath.Join(f.o.Home, m.Home))
 	}
 	if f.o.Getenv != nil && m.Env != "" {
-		more = append(slices.Clip(more), f.o.Getenv(m.Env))
+		more = append(slices.Clip(more), m.Named(f.o.Getenv(m.Env)))
 	}
 	for _, root := range append(slices.Clip(more), f.o.Roots[k.Name]...) {
 		if full, err := files.Expand(root, f.o.Home); err == nil {
