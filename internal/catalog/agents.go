@@ -58,7 +58,11 @@ func newRecover(w *World) (act.Action, error) {
 
 // launcher starts agents, as the section [launch] says.
 func (w *World) launcher() (*agentrun.Launcher, error) {
-	o := agentrun.LauncherOptions{World: w.agents(), Run: w.Own.Run, Hook: w.Own.Hook, Program: w.Own.Program, Tools: ToolsOf(w.Config)}
+	accounts, err := Accounts(w.Config, w.Kinds)
+	if err != nil {
+		return nil, err
+	}
+	o := agentrun.LauncherOptions{World: w.agents(), Accounts: accounts, Run: w.Own.Run, Hook: w.Own.Hook, Program: w.Own.Program, Tools: ToolsOf(w.Config)}
 	if err := w.Config.Section("launch", &o); err != nil {
 		return nil, err
 	}

@@ -86,10 +86,17 @@ func Pools(cfg config.Config, kinds *agent.Kinds) ([]fleet.Pool, error) {
 	if err := cfg.Section("pool", &sections); err != nil {
 		return nil, err
 	}
+	accounts, err := Accounts(cfg, kinds)
+	if err != nil {
+		return nil, err
+	}
 	var out []fleet.Pool
 	var wrong []error
 	for _, name := range sortedNames(sections) {
 		p, err := sections[name].pool(name, cfg, kinds)
+		if err == nil {
+			err = checkAccount(p.Account, p.Kind, accounts)
+		}
 		if err != nil {
 			wrong = append(wrong, cfg.Misread("pool."+name, err))
 		}

@@ -2,6 +2,7 @@ package catalog
 
 import (
 	"context"
+	"slices"
 
 	"custos/internal/agent/price"
 	"custos/internal/fleet"
@@ -22,7 +23,26 @@ func newConversations(w *World) (*transcripts.Conversations, error) {
 
 func (w *World) transcripts() (transcripts.Options, error) {
 	o := transcripts.Options{Enabled: true, Kinds: w.Kinds, Home: w.Config.Home, Getenv: w.Getenv, Now: w.Now}
-	return o, w.Config.Section("transcripts", &o)
+	if err := w.Config.Section("transcripts", &o); err != nil {
+		return o, err
+	}
+	accounts, err := Accounts(w.Config, w.Kinds)
+	o.Roots = withAccounts(o.Roots, accounts)
+	return o, err
+}
+
+// withAccounts adds the folders of accounts to those in which conversations are kept.
+func withAccounts(roots map[string][]string, accounts fleet.Accounts) map[string][]string {
+	out := map[string][]string{}
+	for kind, list := range roots {
+		out[kind] = slices.Clone(list)
+	}
+	for _, a := range accounts {
+		if a.ConfigDir != "" {
+			out[a.Kind] = append(out[a.Kind], fleet.RawPath(a.ConfigDir))
+		}
+	}
+	return out
 }
 
 // NewUsage makes what writes down what conversations used: own says whose a response is, and

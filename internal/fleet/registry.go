@@ -50,21 +50,24 @@ type Registration struct {
 	Dir      string   `json:"dir"`                // working folder; the worktree when there is one
 	Real     string   `json:"real,omitempty"`     // where its folder led, past all links, when it was started last; "" where that is not known
 	// Folder is which folder that was when it was started last; nil where that is not known.
-	Folder    *FolderID `json:"folder,omitempty"`
-	Repo      string    `json:"repo,omitempty"` // repository its worktree belongs to
-	Worktree  string    `json:"worktree,omitempty"`
-	Branch    string    `json:"branch,omitempty"`
-	Task      string    `json:"task,omitempty"`
-	Spec      string    `json:"spec,omitempty"`
-	Files     []string  `json:"files,omitempty"`
-	Parent    string    `json:"parent,omitempty"`
-	Depth     int       `json:"depth,omitempty"`
-	Run       string    `json:"run,omitempty"`
-	Town      bool      `json:"town,omitempty"`    // as of its run
-	Account   string    `json:"account,omitempty"` // whose rate limit it shares
-	Restart   Restart   `json:"restart"`
-	Standing  bool      `json:"standing,omitempty"`   // persistent role: exempt from idle rules
-	MemoryMax int64     `json:"memory_max,omitempty"` // bytes; 0: no cap
+	Folder   *FolderID `json:"folder,omitempty"`
+	Repo     string    `json:"repo,omitempty"` // repository its worktree belongs to
+	Worktree string    `json:"worktree,omitempty"`
+	Branch   string    `json:"branch,omitempty"`
+	Task     string    `json:"task,omitempty"`
+	Spec     string    `json:"spec,omitempty"`
+	Files    []string  `json:"files,omitempty"`
+	Parent   string    `json:"parent,omitempty"`
+	Depth    int       `json:"depth,omitempty"`
+	Run      string    `json:"run,omitempty"`
+	Town     bool      `json:"town,omitempty"`    // as of its run
+	Account  string    `json:"account,omitempty"` // whose rate limit it shares
+	// ConfigDir is the folder of its CLI's own that it was given when it was started last, in which
+	// its conversation is kept; "" for the one that the CLI uses by itself.
+	ConfigDir string  `json:"config_dir,omitempty"`
+	Restart   Restart `json:"restart"`
+	Standing  bool    `json:"standing,omitempty"`   // persistent role: exempt from idle rules
+	MemoryMax int64   `json:"memory_max,omitempty"` // bytes; 0: no cap
 	// Heartbeat is what it has promised; nil for nothing.
 	Heartbeat *Heartbeat `json:"heartbeat,omitempty"`
 

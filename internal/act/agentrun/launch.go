@@ -39,12 +39,14 @@ type LauncherOptions struct {
 	// take a piece of each agent's context.
 	MCP []string `toml:"mcp" is:"name"`
 
-	World   World           `toml:"-"`
-	Run     string          `toml:"-"` // folder of the hooks' socket and files; absolute
-	Tools   string          `toml:"-"` // folder that comes first in the PATH of agents of runs; empty: none does
-	Hook    string          `toml:"-"` // custos-hook's executable; empty: agents are started without hooks
-	Program string          `toml:"-"` // custos's own executable; empty: no tools are offered
-	Environ func() []string `toml:"-"` // default os.Environ
+	World World `toml:"-"`
+	// Accounts are those that agents may be started with. Without any, accounts are mere names.
+	Accounts fleet.Accounts  `toml:"-"`
+	Run      string          `toml:"-"` // folder of the hooks' socket and files; absolute
+	Tools    string          `toml:"-"` // folder that comes first in the PATH of agents of runs; empty: none does
+	Hook     string          `toml:"-"` // custos-hook's executable; empty: agents are started without hooks
+	Program  string          `toml:"-"` // custos's own executable; empty: no tools are offered
+	Environ  func() []string `toml:"-"` // default os.Environ
 }
 
 // Launcher starts agents.
@@ -105,6 +107,8 @@ type Begin struct {
 	Input   string            // to write to its input at once
 	End     bool              // and then to end the input
 	Missing []string          // variables that were to be passed on and are not set
+	// ConfigDir is the folder of the CLI's own that it is given; "" for none.
+	ConfigDir string
 }
 
 // How says how an instance begins its conversation.
@@ -146,6 +150,12 @@ func (l *Launcher) Plan(r fleet.Registration, instance, dir string, how How) (Be
 	}
 	if err := checkSet(r.Set); err != nil {
 		return b, err
+	}
+	if b.ConfigDir, err = l.configDir(r, kind, how); err != nil {
+		return b, err
+	}
+	if b.ConfigDir != "" {
+		env = append(env, kind.Transcripts.Env+"="+fleet.RawPath(b.ConfigDir))
 	}
 	b.Launch.Env, b.Missing = l.environment(r, b.Command, env)
 	return b, b.Launch.Check()
@@ -437,6 +447,6 @@ func Learned(r fleet.Registration, b Begin, got session.Launched, at fleet.Insta
 	if b.Command.Session != "" {
 		r.SessionID = b.Command.Session
 	}
-	r.Exit, r.Failed, r.Unresumed = nil, "", nil
+	r.Exit, r.Failed, r.Unresumed, r.ConfigDir = nil, "", nil, b.ConfigDir
 	return r
 }

@@ -19,7 +19,7 @@ func before(now fleet.Registration, planned *fleet.Registration, mine []string) 
 	}
 	was := now
 	was.Instance, was.Process, was.StartedAt, was.Exit = planned.Instance, planned.Process, planned.StartedAt, planned.Exit
-	was.SessionID, was.Prompt, was.PromptState, was.Handoff = planned.SessionID, planned.Prompt, planned.PromptState, planned.Handoff
+	was.ConfigDir, was.SessionID, was.Prompt, was.PromptState, was.Handoff = planned.ConfigDir, planned.SessionID, planned.Prompt, planned.PromptState, planned.Handoff
 	return was
 }
 

@@ -1,0 +1,90 @@
+package catalog
+
+import (
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"custos/internal/fleet"
+)
+
+func TestAccounts(t *testing.T) {
+	w, err := world(t, `
+[account.work]
+kind = "claude"
+config_dir = "~/.claude-work"
+plan = "max"
+[account.own]
+kind = "claude"
+[account.research]
+kind = "codex"
+config_dir = "/srv/codex"
+`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := Accounts(w.Config, w.Kinds)
+	want := fleet.Accounts{{Name: "own", Kind: "claude"}, {Name: "research", Kind: "codex", ConfigDir: "/srv/codex"},
+		{Name: "work", Kind: "claude", ConfigDir: fleet.Path(w.Config.Home + "/.claude-work"), Plan: "max"}}
+	if err != nil || !reflect.DeepEqual(got, want) {
+		t.Errorf("%+v, %v", got, err)
+	}
+}
+
+func TestAccountsThatCannotBe(t *testing.T) {
+	for text, says := range map[string]string{
+		"[account.a]":                                            "kind: want the agent CLI",
+		"[account.a]\nkind = \"clude\"":                          `there is no kind "clude"; there are `,
+		"[account.\"a b\"]\nkind=\"codex\"":                      "its name may have",
+		"[account.a]\nkind = \"codex\"\nconfig_dir = \"codex\"":  `"codex" is relative`,
+		"[account.a]\nkind = \"aider\"\nconfig_dir = \"/srv/a\"": "by which variable aider is told of its folder",
+		"[account.a]\nkind = \"codex\"\nconfig_dir = \"/srv/a\"\n[account.b]\nkind = \"codex\"\nconfig_dir = \"/srv/./a/\"": "/srv/a is the folder of account a, too",
+		"[account.a]\nkind = \"codex\"\nconfig-dir = \"/srv/a\"":                                                            `unknown key "config-dir"`,
+		"[account.a]\nkind=\"codex\"\n[pool.p]\naccount=\"b\"\nkind=\"codex\"\nprompt=\"x\"\ndir=\"/srv\"":                  "there is no [account.b]",
+		"[account.a]\nkind=\"codex\"\n[pool.p]\naccount=\"a\"\nkind=\"claude\"\nprompt=\"x\"\ndir=\"/srv\"":                 "a is an account of codex, and this is claude",
+	} {
+		w, err := world(t, text+"\n")
+		if err == nil {
+			_, err = Accounts(w.Config, w.Kinds)
+		}
+		if err == nil {
+			_, err = Pools(w.Config, w.Kinds)
+		}
+		if err == nil || !strings.Contains(err.Error(), says) || !strings.Contains(err.Error(), "custos.toml:") {
+			t.Errorf("%s: %v, want %q", text, err, says)
+		}
+	}
+}
+
+// Two folders that are one past a link are one, and so is a folder that two kinds have two.
+func TestTwoAccountsOfOneFolder(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.Symlink(dir, filepath.Join(dir, "link")); err != nil {
+		t.Fatal(err)
+	}
+	text := "[account.a]\nkind = \"codex\"\nconfig_dir = \"" + dir + "\"\n[account.b]\nconfig_dir = \"" + dir + "/link\"\nkind = "
+	for kind, says := range map[string]string{"codex": "is the folder of account a, too", "claude": ""} {
+		w, err := world(t, text+"\""+kind+"\"\n")
+		if err == nil {
+			_, err = Accounts(w.Config, w.Kinds)
+		}
+		if (err == nil) != (says == "") || err != nil && !strings.Contains(err.Error(), says) {
+			t.Errorf("%s: %v, want %q", kind, err, says)
+		}
+	}
+}
+
+// Conversations are read in the folders of accounts, too.
+func TestConversationsOfAccountsAreRead(t *testing.T) {
+	w, err := world(t, "[account.work]\nkind = \"claude\"\nconfig_dir = \"/srv/work\"\n[account.own]\nkind = \"claude\"\n[transcripts]\nroots = { claude = [\"/srv/more\"] }\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	o, err := w.transcripts()
+	if want := []string{"/srv/more", "/srv/work"}; err != nil || !slices.Equal(o.Roots["claude"], want) {
+		t.Errorf("%v, %v; want %v", o.Roots, err, want)
+	}
+}
