@@ -117,7 +117,11 @@ func newAgents(w *World) (observe.Probe, error) {
 	if w.Conversations, err = newConversations(w); err != nil {
 		return nil, err
 	}
-	p, err := probe(w, "agents", agents.Options{Conversations: w.conversations, Homes: w.homeOf, Contracts: contracts, Kinds: w.Kinds, Procs: w.Table.Processes, Panes: w.Tmux.Panes, Screens: w.Tmux.Screens,
+	accounts, err := Accounts(w.Config, w.Kinds)
+	if err != nil {
+		return nil, err
+	}
+	p, err := probe(w, "agents", agents.Options{Conversations: w.conversations, Accounts: accounts, Contracts: contracts, Kinds: w.Kinds, Procs: w.Table.Processes, Panes: w.Tmux.Panes, Screens: w.Tmux.Screens,
 		Recorded: w.Recorded, Registered: w.registeredLately, Lost: w.Lost, Used: w.Used, Hooks: w.Hooks, Deaf: w.deaf, Exits: w.Own.Exit, ShimGone: w.Own.ShimGone, Launches: w.Own.launches, Shim: w.Own.shimOf, Said: w.Own.said, Stream: w.Own.stream, Judge: w.judges, Self: os.Getpid(), Marker: w.marker,
 		Now: w.Now, Home: w.Config.Home}, agents.New)
 	if err != nil {

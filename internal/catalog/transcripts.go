@@ -69,15 +69,6 @@ func (w *World) conversations(ctx context.Context, wanted []agents.Conversing) (
 	return w.Conversations.Of(ctx, list)
 }
 
-// homeOf is the folder that the environment of a process names; "" for none.
-func (w *World) homeOf(pid int, variable string) string {
-	value, found, err := w.Procs.Env(pid, variable)
-	if !found || err != nil {
-		return ""
-	}
-	return value
-}
-
 // written is what an agent's transcript tells of since a moment, as hooks tell it.
 func (w *World) written(ctx context.Context, id fleet.ProcessID, since fleet.Instant) (events []fleet.HookEvent, err error) {
 	if w.Conversations == nil {

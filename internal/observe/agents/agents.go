@@ -79,9 +79,9 @@ type Options struct {
 	// Conversations returns what the conversations of agents say, of those whose
 	// conversation is known; with an error, what could be read. Nil: none is read.
 	Conversations func(context.Context, []Conversing) (map[fleet.ProcessID]fleet.Conversation, error) `toml:"-"`
-	// Homes returns the folder that a process's environment names for its kind's
-	// conversations, where there is one. It may be nil.
-	Homes func(pid int, variable string) string `toml:"-"`
+	// Accounts are those that have a section: in their folders registry files and
+	// conversations lie, too. May be nil.
+	Accounts fleet.Accounts `toml:"-"`
 	// Deaf says why agents of a kind ignore the hooks that Custos starts them with; "" where
 	// nothing is known to keep them from those. It may be nil.
 	Deaf func(kind string) string `toml:"-"`

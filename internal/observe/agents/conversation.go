@@ -3,6 +3,8 @@ package agents
 import (
 	"cmp"
 	"context"
+	"path/filepath"
+	"strings"
 	"time"
 
 	"custos/internal/agent"
@@ -16,7 +18,7 @@ type Conversing struct {
 	Session string    // the CLI's own name of the conversation; empty where that is not known
 	CWD     string    // where it works; empty where that is not known
 	Since   time.Time // when its process began
-	Home    string    // the folder that its environment names for the kind; empty for none
+	Home    string    // the folder of its CLI's own that it was given (raw); empty for none
 }
 
 // converse reads what the conversations of the agents that run say. Without them the
@@ -39,8 +41,8 @@ func (l *look) converse(ctx context.Context) {
 
 func (l *look) conversing(r run) Conversing {
 	c := Conversing{Process: r.Process.ID, Kind: r.Kind, Session: l.sessionOf(r), CWD: r.Process.CWD.Or(""), Since: l.began(r)}
-	if m := r.kind.Transcripts; m.Env != "" && l.o.Homes != nil {
-		c.Home = m.Named(l.o.Homes(r.Process.ID.PID, m.Env))
+	if r.reg != nil {
+		c.Home = r.kind.Transcripts.Named(fleet.RawPath(r.reg.ConfigDir))
 	}
 	return c
 }
@@ -84,12 +86,30 @@ func (l *look) holds(a *fleet.Agent, r run, told agent.Reported) {
 	a.ContextUsed, a.ContextWindow, a.Turns = fleet.Unknown[int64](why), fleet.Unknown[int64](why), fleet.Unknown[int](why)
 	if c, ok := l.spoken[r.Process.ID]; ok {
 		a.Model, a.ContextUsed, a.ContextWindow, a.Turns = c.Model, c.Used, c.Window, fleet.Known(c.Turns)
-		a.SessionID = cmp.Or(a.SessionID, c.Session)
+		a.SessionID, a.Account = cmp.Or(a.SessionID, c.Session), l.accountOf(r.kind, c.Path)
 	}
 	byStatus(a, told.Status)
 	if a.ContextPercent = said(told.Context); !a.ContextPercent.IsKnown() {
 		a.ContextPercent = percentOf(a.ContextUsed, a.ContextWindow)
 	}
+}
+
+// accountOf is whose conversation a file is, by the folder that it lies in; "" where no
+// account has that. Which folder the environment of a process names is not looked at.
+func (l *look) accountOf(k agent.Kind, path string) (name string) {
+	for _, a := range l.o.Accounts {
+		dir := k.Transcripts.Named(fleet.RawPath(a.ConfigDir))
+		if dir == "" && l.o.Home != "" {
+			dir = filepath.Join(l.o.Home, k.Transcripts.Home)
+		}
+		if a.Kind == k.Name && dir != "" && strings.HasPrefix(path, dir+"/") {
+			if name != "" { // two that cannot be told apart
+				return ""
+			}
+			name = a.Name
+		}
+	}
+	return name
 }
 
 // byStatus notes what the CLI told its status line: it alone knows how much its context

@@ -3,6 +3,7 @@ package agents
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -131,46 +132,55 @@ func TestConversationsThatCannotBeRead(t *testing.T) {
 }
 
 // A conversation is asked for by the name that the newest hook gave it, else by that of its
-// record, and with the folder that the agent's environment names.
+// record, and with the folder that it was started with.
 func TestWhichConversationIsAskedFor(t *testing.T) {
 	w := newWorld()
 	w.proc(10, 1, "claude")
+	recorded := []fleet.Registration{{Name: "a", Kind: "claude", Owner: fleet.OwnerCustos, Instance: "i", Process: id(10), Desired: fleet.DesiredRunning, ConfigDir: "/accounts/work"}}
 	event := func(session string, ago int) fleet.HookEvent {
 		return fleet.HookEvent{ID: session, Process: id(10), Event: fleet.HookPrompt, Session: session, At: w.now.Add(-time.Duration(ago) * time.Second)}
 	}
 	var asked []Conversing
 	p := w.probe(t, func(o *Options) {
+		o.Registered = func(context.Context) ([]fleet.Registration, error) { return recorded, nil }
 		o.Hooks = func(context.Context) ([]fleet.HookEvent, error) {
 			return []fleet.HookEvent{event("new", 5), event("old", 50)}, nil
 		}
-		o.Homes = func(pid int, variable string) string { return "/accounts/" + variable }
 		o.Conversations = func(_ context.Context, c []Conversing) (map[fleet.ProcessID]fleet.Conversation, error) {
 			asked = c
 			return nil, nil
 		}
 	})
 	see(t, p)
-	if len(asked) != 1 || asked[0].Session != "new" || asked[0].CWD != "/work/a" || asked[0].Home != "/accounts/CLAUDE_CONFIG_DIR" || w.now.Wall.Sub(asked[0].Since) != 5*time.Hour {
+	if len(asked) != 1 || asked[0].Session != "new" || asked[0].CWD != "/work/a" || asked[0].Home != "/accounts/work" || w.now.Wall.Sub(asked[0].Since) != 5*time.Hour {
 		t.Errorf("%+v", asked)
 	}
 }
 
-// A variable that names the folder of many programs holds that of the kind below it.
-func TestTheFolderBelowTheOneThatTheEnvironmentNames(t *testing.T) {
-	w := newWorld()
-	w.proc(10, 1, "opencode")
-	for data, want := range map[string]string{"/data": "/data/opencode", "": ""} {
-		var asked []Conversing
+// Whose account an agent is that was started by hand, the folder tells that its conversation
+// lies in; of an agent of ours its record does.
+func TestTheAccountOfAnAgentByItsConversation(t *testing.T) {
+	accounts := fleet.Accounts{{Name: "own", Kind: "claude"}, {Name: "work", Kind: "claude", ConfigDir: "/srv/work"}, {Name: "other", Kind: "codex", ConfigDir: "/srv/work"}}
+	twice := append(slices.Clone(accounts), fleet.Account{Name: "own2", Kind: "claude"})
+	for _, c := range []struct {
+		path, recorded, want string
+		accounts             fleet.Accounts
+	}{
+		{"/srv/work/projects/p/s.jsonl", "", "work", accounts}, {"/home/dev/.claude/projects/p/s.jsonl", "", "own", accounts}, {"/srv/work2/projects/p/s.jsonl", "", "", accounts},
+		{"", "", "", accounts}, {"/srv/work/projects/p/s.jsonl", "", "", nil}, {"/home/dev/.claude/projects/p/s.jsonl", "", "", twice}, {"/srv/work/projects/p/s.jsonl", "told", "told", accounts},
+	} {
+		w := newWorld()
+		w.proc(10, 1, "claude")
+		var recorded []fleet.Registration
+		if c.recorded != "" {
+			recorded = []fleet.Registration{{Name: "claude@a", Kind: "claude", Owner: fleet.OwnerCustos, Process: id(10), Desired: fleet.DesiredRunning, Account: c.recorded}}
+		}
 		p := w.probe(t, func(o *Options) {
-			o.Homes = func(_ int, variable string) string { return map[string]string{"XDG_DATA_HOME": data}[variable] }
-			o.Conversations = func(_ context.Context, c []Conversing) (map[fleet.ProcessID]fleet.Conversation, error) {
-				asked = c
-				return nil, nil
-			}
+			o.Registered = func(context.Context) ([]fleet.Registration, error) { return recorded, nil }
+			o.Home, o.Accounts, o.Conversations = "/home/dev", c.accounts, w.tells(fleet.Conversation{Path: c.path}, 60)
 		})
-		see(t, p)
-		if len(asked) != 1 || asked[0].Home != want {
-			t.Errorf("XDG_DATA_HOME=%q: %+v", data, asked)
+		if a := see(t, p)["claude@a"]; a.Account != c.want {
+			t.Errorf("%+v: %q", c, a.Account)
 		}
 	}
 }

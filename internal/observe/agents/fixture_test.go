@@ -346,6 +346,14 @@ func TestRegistry(t *testing.T) {
 	if b := see(t, p)["claude@b"]; b.State != fleet.StateWaiting {
 		t.Errorf("a configured registry was not read: %s", b.State)
 	}
+	account := t.TempDir()
+	write(account+"/sessions", 20, 20)
+	byAccount := w.probe(t, func(o *Options) {
+		o.Home, o.Accounts = home, fleet.Accounts{{Name: "work", Kind: "claude", ConfigDir: fleet.Path(account)}}
+	})
+	if b := see(t, byAccount)["claude@b"]; b.State != fleet.StateWaiting {
+		t.Errorf("the registry of an account was not read: %s", b.State)
+	}
 	w.procs[1].UID++
 	if b := see(t, p)["claude@b"]; b.State == fleet.StateWaiting {
 		t.Error("a record that belongs to another user than the process was believed")

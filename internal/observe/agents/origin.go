@@ -112,6 +112,9 @@ func (p *Probe) origins() error {
 		if !slices.Contains([]fleet.Restart{"", fleet.RestartAlways, fleet.RestartOnFailure, fleet.RestartNever}, fleet.Restart(r.Restart)) {
 			return fmt.Errorf("cannot use restart %q of [agents.roles.%s]: want %q, %q or %q", r.Restart, name, fleet.RestartAlways, fleet.RestartOnFailure, fleet.RestartNever)
 		}
+		if _, known := p.o.Accounts.Get(r.Account); !known && r.Account != "" && len(p.o.Accounts) > 0 {
+			return fmt.Errorf("cannot use account %q of [agents.roles.%s]: there is no such [account.NAME]; there are %s", r.Account, name, strings.Join(p.o.Accounts.Names(), ", "))
+		}
 		for _, v := range r.Set {
 			if n, _, ok := strings.Cut(v, "="); !ok || n == "" {
 				return fmt.Errorf("cannot use set %q of [agents.roles.%s]: want NAME=value", v, name)

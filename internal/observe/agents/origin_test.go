@@ -1,10 +1,13 @@
 package agents
 
 import (
+	"context"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
+	"custos/internal/agent"
 	"custos/internal/fleet"
 )
 
@@ -65,6 +68,20 @@ func TestBadPlaces(t *testing.T) {
 		change(&o)
 		if _, err := New(o); err == nil {
 			t.Errorf("%s is taken", name)
+		}
+	}
+}
+
+func TestARoleWithAnUnknownAccount(t *testing.T) {
+	kinds, err := agent.Parse()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for account, ok := range map[string]bool{"": true, "own": true, "onw": false} {
+		_, err := New(Options{Kinds: kinds, Now: func() fleet.Instant { return fleet.Instant{} }, Procs: func(context.Context) ([]fleet.Process, error) { return nil, nil },
+			Accounts: fleet.Accounts{{Name: "own", Kind: "claude"}}, Roles: map[string]Role{"builder": {Account: account}}})
+		if (err == nil) != ok || err != nil && !strings.Contains(err.Error(), "there are own") {
+			t.Errorf("%q: %v", account, err)
 		}
 	}
 }

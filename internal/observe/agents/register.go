@@ -275,7 +275,7 @@ func tookPrompt(events []fleet.HookEvent, prompt string) bool {
 // enroll copies a registration.
 func (l *look) enroll(a *fleet.Agent, reg *fleet.Registration) {
 	a.Registered, a.Name, a.Role, a.Project, a.Parent, a.Depth = true, reg.Name, reg.Role, reg.Project, reg.Parent, reg.Depth
-	a.Run, a.Task, a.Worktree, a.Account = reg.Run, reg.Task, reg.Tree(), reg.Account
+	a.Run, a.Task, a.Worktree, a.Account = reg.Run, reg.Task, reg.Tree(), cmp.Or(reg.Account, a.Account)
 	a.Desired, a.Restart, a.Standing, a.Where = reg.Desired, reg.Restart, reg.Standing, reg.Where
 	a.Instance, a.Failed, a.PromptState = cmp.Or(reg.Instance, a.Instance), reg.Failed, reg.PromptState
 	a.SessionID = cmp.Or(a.SessionID, reg.SessionID)

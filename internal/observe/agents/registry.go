@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"syscall"
 
 	"custos/internal/agent"
@@ -33,11 +34,7 @@ func (p *Probe) readRegistries(runs []run) map[fleet.ProcessID]agent.Registry {
 }
 
 func (p *Probe) readRegistry(k agent.Kind, proc fleet.Process) (agent.Registry, bool) {
-	dirs := p.o.Registries
-	if p.o.Home != "" {
-		dirs = append([]string{filepath.Join(p.o.Home, k.Registry)}, dirs...)
-	}
-	for _, dir := range dirs {
+	for _, dir := range p.registriesOf(k) {
 		b, err := readOwn(filepath.Join(dir, strconv.Itoa(proc.ID.PID)+".json"), proc.UID)
 		if err != nil {
 			continue
@@ -48,6 +45,21 @@ func (p *Probe) readRegistry(k agent.Kind, proc fleet.Process) (agent.Registry, 
 		}
 	}
 	return agent.Registry{}, false
+}
+
+// registriesOf are the folders of a kind's registry files.
+func (p *Probe) registriesOf(k agent.Kind) (dirs []string) {
+	if p.o.Home != "" {
+		dirs = append(dirs, filepath.Join(p.o.Home, k.Registry))
+	}
+	dirs = append(dirs, p.o.Registries...)
+	below, own := strings.CutPrefix(k.Registry, k.Transcripts.Home+"/")
+	for _, a := range p.o.Accounts {
+		if own && a.Kind == k.Name && a.ConfigDir != "" {
+			dirs = append(dirs, filepath.Join(fleet.RawPath(a.ConfigDir), below))
+		}
+	}
+	return dirs
 }
 
 // readOwn reads a small regular file that belongs to the user whose process it
