@@ -211,10 +211,18 @@ const writtenLater = time.Second
 // What asks is answered by a new turn, or by the end of this one, not by a tool beside it.
 func (r *reading) newerTranscript() bool {
 	w := r.Written
-	if w.State == "" || w.State == r.Told.State || w.Last.Since(r.Told.Turn) <= writtenLater {
+	later := w.Last.Since(r.Told.Turn)
+	if w.State == "" || w.State == r.Told.State || later <= writtenLater && !(later > 0 && r.endWritten()) {
 		return false
 	}
 	return r.Told.State != fleet.StateWaiting || w.State != fleet.StateWorking || w.Prompt.Since(r.Told.Turn) > writtenLater
+}
+
+// endWritten: the transcript tells of the end of the very turn of which hooks told last. A
+// turn may end by an error as soon as it began, of which some CLIs tell no hook.
+func (r *reading) endWritten() bool {
+	w, t := r.Written, r.Told
+	return t.State == fleet.StateWorking && w.State != fleet.StateWorking && !w.Prompt.IsZero() && t.Prompt.Since(w.Prompt) <= writtenLater/2
 }
 
 // byWrittenFailure: the transcript names what ended the turn, and no hook told of anything

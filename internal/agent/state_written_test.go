@@ -145,3 +145,33 @@ func TestTheTranscriptAmongTheSignals(t *testing.T) {
 		})
 	}
 }
+
+// Codex tells no hook of an error that ends its turn. Its transcript does, within a second of
+// the prompt: that is newer all the same. As recorded: the hook's time, and until which line.
+func TestAnErrorRightAfterThePrompt(t *testing.T) {
+	codex := kindOf(t, "codex")
+	for _, c := range []struct {
+		name, hook, until string
+		want              fleet.AgentState
+	}{
+		{"of the server", "00:07:23.783", "internal_server_error", fleet.StateIdle},
+		{"of the login", "00:07:48.465", `"http_status_code":401`, fleet.StateAuthLost},
+		{"of a limit", "00:08:13.114", `"http_status_code":429`, fleet.StateRateLimited},
+		{"too long", "00:08:37.740", "context_window_exceeded", fleet.StateContextHigh},
+		{"before the prompt that hooks tell", "00:08:09.284", `"http_status_code":401`, fleet.StateWorking},
+		{"a moment before the prompt", "00:07:24.900", "internal_server_error", fleet.StateWorking},
+		{"of an earlier prompt", "00:07:24.500", "internal_server_error", fleet.StateWorking}, // it was told before the error, and is not written yet
+	} {
+		written := folded(t, "codex-0.169.0-errors", c.until).Conversation()
+		at, err := time.Parse("2006-01-02 15:04:05.000", "2026-11-24 "+c.hook)
+		if err != nil {
+			t.Fatal(err)
+		}
+		now := fleet.Instant{Wall: at.Add(time.Minute), Up: fleet.Duration(time.Hour), Boot: "b"}
+		told := fleet.HookEvent{Event: fleet.HookPrompt, At: now.Add(-time.Minute), Context: fleet.Unknown[float64]("")}
+		v := State(Signals{Kind: codex, Now: now, Told: Gather([]fleet.HookEvent{told}, "", now, Deadlines{}), Written: GatherWritten(written, time.Time{}, now, Deadlines{})})
+		if v.State != c.want {
+			t.Errorf("an error %s: %s by %s (%s), want %s", c.name, v.State, v.Source, v.Reason, c.want)
+		}
+	}
+}
