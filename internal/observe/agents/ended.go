@@ -65,13 +65,15 @@ func WithDeath(agents []fleet.Agent, exit fleet.Exit, now fleet.Instant) []fleet
 
 // unsettle leaves open how an agent ended that a person may just have ended at its
 // terminal: its hooks and its pane tell at the next look. Elsewhere an end by
-// itself is told as what it is, and so is one that nothing would follow from.
+// itself is told as what it is, and so is one that nothing would follow from. SIGINT is
+// Ctrl-C nearly always, and who typed that may have been told of before.
 func unsettle(a *fleet.Agent, attached int) {
 	if _, exited := a.ExitStatus.Get(); exited && a.Registered && a.Where == fleet.WhereHeadless && a.State == fleet.StateCrashed {
 		a.State, a.Reason = fleet.StateUnknown, "it has just ended, and its last words were not read yet: "+a.Reason
 		return
 	}
-	matters := attached > 0 || a.State == fleet.StateFinished && a.Restart == fleet.RestartAlways
+	signal, _ := fleet.EndSignal(a.ExitStatus, a.ExitSignal)
+	matters := attached > 0 || signal == int(syscall.SIGINT) || a.State == fleet.StateFinished && a.Restart == fleet.RestartAlways
 	if matters && a.Exit.ByKeys() && a.Exit.Ender() == fleet.EnderUnknown && a.State != fleet.StateStopped {
 		a.State, a.Reason = fleet.StateUnknown, "it has just ended, and it was not looked at yet whether a person ended it: "+a.Reason
 	}
@@ -125,7 +127,7 @@ func (l *look) lately(done told, names map[string]bool) (found []fleet.Agent) {
 		if !ok || s.agent.Registered || done.processes[k] || done.left[k] || names[s.agent.Name] || l.lives(x.Process) || l.toldByPane(s, done) {
 			continue
 		}
-		l.attribute(&x, s.agent.Kind, s.pane, true)
+		l.attribute(&x, prompted(s.agent.Kind, s.agent.OneShot), s.pane, true)
 		a := died(s.agent, x, l.now)
 		a.Pane = nil
 		keep := keepEnded
@@ -183,7 +185,7 @@ func (l *look) exitOf(reg *fleet.Registration) *fleet.Exit {
 		out.Source = fleet.ExitReboot
 	}
 	out.Early = out.Early || (recorded == nil || l.now.Since(out.At) <= toldWithin) && l.neverBegan(reg, out)
-	l.attribute(&out, reg.Kind, l.lastPane(reg.Process), recorded == nil)
+	l.attribute(&out, prompted(reg.Kind, reg.Where == fleet.WhereHeadless), l.lastPane(reg.Process), recorded == nil)
 	return &out
 }
 

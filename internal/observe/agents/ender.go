@@ -15,6 +15,15 @@ const (
 	fellWithin  = 10 * time.Second // the end of a terminal server and that of what ran in it
 )
 
+// prompted is the kind of an agent that has a prompt at which it can be ended; "" of one
+// that answers one prompt, and says farewell when it has.
+func prompted(kind string, oneShot bool) string {
+	if oneShot {
+		return ""
+	}
+	return kind
+}
+
 // attribute adds to an exit what tells who ended the instance: a person at its
 // terminal, or the end of its terminal server. What somebody asked for needs no
 // other reason. isNew says that the exit is on no record yet: only then may a
@@ -38,7 +47,7 @@ func (l *look) quit(x fleet.Exit, kind string, pane *fleet.PaneID) string {
 		return ""
 	}
 	k, _ := l.o.Kinds.Get(kind)
-	if e, ok := l.farewell(x); ok && slices.Contains(k.QuitReasons, e.Text) {
+	if e, ok := l.farewell(x); ok && !x.Hangup && slices.Contains(k.QuitReasons, e.Text) {
 		return "its own exit command: " + fleet.Line(e.Text, 40)
 	}
 	if pane == nil || x.ShimGone { // no key ends a shim

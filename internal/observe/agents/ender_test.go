@@ -86,6 +86,35 @@ func TestWhoEndedAnAgent(t *testing.T) {
 	}
 }
 
+// Codex gives one reason for every end, and tells of those at its prompt alone: by /quit,
+// Ctrl-C and Ctrl-D, and neither by a signal nor by a terminal that is closed (0.169.0). It
+// ends seconds later, and the next Ctrl-C is a signal then. One that answers a prompt and
+// ends by itself tells the same.
+func TestAFarewellOfCodexIsThatOfAPerson(t *testing.T) {
+	for name, c := range map[string]struct {
+		exit  *fleet.Exit
+		where fleet.Where
+		state fleet.AgentState
+	}{
+		"/quit":                      {exited(0), fleet.WhereTmux, fleet.StateStopped},
+		"Ctrl-C, and another":        {killed(2), fleet.WhereTmux, fleet.StateStopped},
+		"killed while it ends":       {killed(9), fleet.WhereTmux, fleet.StateCrashed},
+		"its terminal was closed":    {hungUp(exited(0)), fleet.WhereTmux, fleet.StateCrashed},
+		"it has answered its prompt": {exited(0), fleet.WhereHeadless, fleet.StateFinished},
+	} {
+		w, b := newWorld(), newLedger()
+		reg := b.reg("a", 10)
+		reg.Kind, reg.Where = "codex", c.where
+		x := *c.exit
+		x.At, x.Instance, x.Process = w.now, reg.Instance, reg.Process
+		b.exits[reg.Instance] = &x
+		b.events = append(b.events, fleet.HookEvent{ID: "e", At: w.now.Add(-time.Second), Instance: "i-a", Process: id(10), Kind: "codex", Event: fleet.HookSessionEnd, Text: "other"})
+		if a := see(t, w.probe(t, b.options))["a"]; a.State != c.state {
+			t.Errorf("%s: %s (%s), want %s", name, a.State, a.Reason, c.state)
+		}
+	}
+}
+
 // Who ends by itself before it has taken what it was started for has not done it,
 // whatever its status: it has crashed, now and from the record. What is not known of
 // its prompt makes nobody crash, and who was ended by somebody is not asked.
@@ -232,7 +261,8 @@ func TestAnEndThatMayBeAPersonsIsLookedAtFirst(t *testing.T) {
 	}{
 		"Ctrl-C, somebody looks":         {1, fleet.RestartOnFailure, exited(130), fleet.StateUnknown},
 		"the pane is closed, they look":  {1, fleet.RestartOnFailure, killed(1), fleet.StateUnknown},
-		"SIGINT, nobody looks":           {0, fleet.RestartOnFailure, killed(2), fleet.StateCrashed},
+		"SIGINT, nobody looks":           {0, fleet.RestartOnFailure, killed(2), fleet.StateUnknown}, // its hooks may have told that a person ended it
+		"SIGHUP, nobody looks":           {0, fleet.RestartOnFailure, killed(1), fleet.StateCrashed},
 		"SIGTERM, somebody looks":        {1, fleet.RestartOnFailure, killed(15), fleet.StateCrashed},
 		"it failed, somebody looks":      {1, fleet.RestartOnFailure, exited(1), fleet.StateCrashed},
 		"/exit, where it is to run on":   {0, fleet.RestartAlways, exited(0), fleet.StateUnknown},

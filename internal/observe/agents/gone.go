@@ -137,7 +137,7 @@ func isShell(p fleet.Process) bool {
 func (l *look) left(pane fleet.Pane, rec fleet.AgentRecord) fleet.Agent {
 	end := agent.End{PaneDead: pane.Dead, Shell: !pane.Dead, Status: pane.ExitStatus, Signal: pane.ExitSignal}
 	if x, ok := l.dead[key(rec.Process)]; ok && sameProcess(x.Process, rec.Process) {
-		l.attribute(&x, rec.Kind, &pane.ID, true)
+		l.attribute(&x, prompted(rec.Kind, rec.OneShot), &pane.ID, true)
 		end.Exit = &x
 	}
 	v := agent.State(agent.Signals{End: &end})
