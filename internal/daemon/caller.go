@@ -4,240 +4,38 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
-	"strings"
 	"time"
 
+	"custos/internal/caller"
 	"custos/internal/control"
 	"custos/internal/fleet"
 	"custos/internal/server"
-	"custos/internal/sys/proc"
-	"custos/internal/sys/shim"
 )
-
-// agentOf names the agent a caller belongs to, "" for a person: by its own
-// marker and its ancestors', by the shim of an agent among them (which is the
-// parent of whatever an agent lets go of), by an ancestor that is an agent's
-// process, by a terminal or a session it shares with an agent, or by Custos' own
-// tmux server among its ancestors. An error means that it cannot be told, which
-// counts as an agent. It stops accidents and careless agents: one that ends its
-// shim, or writes to the files of its user, is not stopped.
-func (s *system) agentOf(ctx context.Context, c server.Caller) (string, error) {
-	if c.PID <= 0 {
-		return "", errors.New("the kernel does not tell its process")
-	}
-	snap := s.agentsSeen(ctx)
-	line, err := lineage(s.world.Procs, c.PID)
-	if err != nil {
-		return "", err
-	}
-	for _, a := range snap.Agents.Value {
-		if belongs(a, line) || s.sharesSession(a, line[0]) || below(a.Instance, line) {
-			return a.Name, nil
-		}
-	}
-	if name, ok := kept(s.world.Procs, line, s.world.Own.Socket); ok {
-		return name, nil
-	}
-	if !snap.Agents.Usable() {
-		return "", fmt.Errorf("%w: %s", server.ErrUnseen, snap.Agents.Why)
-	}
-	if name, err := byServer(snap, s.world.Own.Socket, line); name != "" || err != nil {
-		return name, err
-	}
-	return "", s.letGo(snap, line)
-}
 
 // agentsLook is how long who asks is kept waiting for agents to be seen, beside the
 // deadline of a look: less than a command waits for a brake (cli's feel).
 const agentsLook = 3 * time.Second
 
-// agentsSeen is what is seen of agents, when a look that is late has had its chance.
-func (s *system) agentsSeen(ctx context.Context) fleet.Snapshot {
-	return s.board.Seen(ctx, fleet.PartAgents, agentsLook)
-}
-
-// kept names the agent that a process belongs to by what the kernel keeps of it and
-// its ancestors, without a look at the fleet: a marker, a shim, our own tmux server.
-func kept(procs *proc.Reader, line []proc.Stat, socket string) (string, bool) {
-	if name, ok := marked(procs, line); ok {
-		return control.Marked + name, true
+// agentOf names the agent a caller belongs to, "" for a person. An error means that it
+// cannot be told, which counts as an agent.
+func (s *system) agentOf(ctx context.Context, c server.Caller) (string, error) {
+	if c.PID <= 0 {
+		return "", errors.New("the kernel does not tell its process")
 	}
-	for _, p := range line {
-		switch argv, err := proc.CommandLine(p.ID.PID); {
-		case p.Comm == shim.Program:
-			return control.Marked + fleet.Line(after(argv, "--name"), 80), true
-		case err == nil && strings.HasPrefix(p.Comm, "tmux") && after(argv, "-S") == socket:
-			return ofOurServer, true
-		}
+	// What is seen of agents, when a look that is late has had its chance.
+	snap := s.board.Seen(ctx, fleet.PartAgents, agentsLook)
+	find := caller.Finder{Procs: s.world.Procs, Socket: s.world.Own.Socket}
+	line, err := caller.Line(find.Procs, c.PID)
+	if err != nil {
+		return "", err
 	}
-	return "", false
-}
-
-// below says whether a process descends from the shim of an instance.
-func below(instance string, line []proc.Stat) bool {
-	return instance != "" && slices.ContainsFunc(line, func(p proc.Stat) bool {
-		argv, err := proc.CommandLine(p.ID.PID)
-		return p.Comm == shim.Program && err == nil && after(argv, "--key") == instance
-	})
-}
-
-// after is the argument that follows a flag.
-func after(argv []string, flag string) string {
-	if i := slices.Index(argv, flag); i >= 0 && i+1 < len(argv) {
-		return argv[i+1]
+	switch a, ok := find.Seen(snap, line); {
+	case ok && a.Marked:
+		return control.Marked + a.Name, nil
+	case ok:
+		return a.Name, nil
+	case !snap.Agents.Usable():
+		return "", fmt.Errorf("%w: %s", server.ErrUnseen, snap.Agents.Why)
 	}
-	return "?"
-}
-
-// ofOurServer names whoever was begun by our own tmux server and not in a pane.
-const ofOurServer = "of Custos' tmux server"
-
-// marked returns the agent whose marker one of the processes carries.
-func marked(procs *proc.Reader, line []proc.Stat) (string, bool) {
-	for _, p := range line {
-		if value, ok, err := procs.Env(p.ID.PID, shim.Marker); err == nil && ok {
-			name, _, _ := shim.ParseMarker(value)
-			return fleet.Line(name, 80), true
-		}
-	}
-	return "", false
-}
-
-// letGo doubts a caller without a terminal that nobody is left who began it: what
-// our tmux server, or an agent whose shim was killed, begins in a session of its own
-// and lets go of looks the same. Whoever is in another cgroup than they are, as the
-// units of a service manager, is not theirs, and whoever is older neither.
-func (s *system) letGo(snap fleet.Snapshot, line []proc.Stat) error {
-	top, ok := abandoned(line)
-	if !ok {
-		return nil
-	}
-	for _, id := range breeders(snap, s.world.Own.Socket) {
-		if id.Start > top.ID.Start {
-			continue
-		}
-		same, err := proc.SameCgroup(id.PID, top.ID.PID)
-		switch {
-		case errors.Is(err, proc.ErrGone):
-			continue
-		case err != nil:
-			return fmt.Errorf("it has no terminal, nobody is left who began it, and its cgroup is not told: %w", err)
-		case same:
-			return errors.New("it has no terminal, and nobody is left who began it: so would be what an agent lets go of")
-		}
-	}
-	return nil
-}
-
-// abandoned returns the oldest of a caller's line that a reaper has inherited, or may
-// have: one that leads a session of its own, directly below process 1 or the service
-// manager of a user.
-func abandoned(line []proc.Stat) (proc.Stat, bool) {
-	if line[0].TTY != "" {
-		return proc.Stat{}, false
-	}
-	for i := 1; i < len(line); i++ {
-		reaper, top := line[i], line[i-1]
-		if reaper.ID.PID == 1 || reaper.Comm == "systemd" {
-			return top, top.SID != 0 && top.SID != reaper.SID
-		}
-	}
-	return proc.Stat{}, false
-}
-
-// isOfOurs says whether Custos has started an agent, though it may have forgotten it.
-func isOfOurs(a fleet.Agent) bool {
-	return a.Owner == fleet.OwnerCustos || a.Owner == fleet.OwnerUnknown && a.Instance != ""
-}
-
-// breeders are the processes of ours that begin others: agents of ours, and the
-// tmux server they run in.
-func breeders(snap fleet.Snapshot, socket string) (ids []fleet.ProcessID) {
-	for _, a := range snap.Agents.Value {
-		if isOfOurs(a) && a.Process.PID != 0 {
-			ids = append(ids, a.Process)
-		}
-	}
-	for _, p := range snap.Sessions.Value {
-		if p.ID.Socket == socket {
-			return append(ids, p.ID.Server)
-		}
-	}
-	return ids
-}
-
-// sharesSession says whether a process is of the session (of the kernel's) that
-// Custos made for an agent: what an agent forks twice stays in it.
-func (s *system) sharesSession(a fleet.Agent, caller proc.Stat) bool {
-	if !isOfOurs(a) || a.Process.PID == 0 || caller.SID == 0 {
-		return false
-	}
-	is, err := s.world.Procs.Stat(a.Process.PID)
-	return err == nil && is.ID.Start == a.Process.Start && is.SID == caller.SID
-}
-
-// byServer judges who was begun by a tmux server, and not in a pane (run-shell, a
-// popup, a hook of tmux): in Custos' own server it is an agent; in one where an
-// agent runs it cannot be told. Who has lost the session that it was begun in
-// cannot be told either.
-func byServer(snap fleet.Snapshot, own string, line []proc.Stat) (string, error) {
-	in := map[int]bool{}
-	for _, p := range line {
-		in[p.ID.PID] = true
-	}
-	for _, p := range snap.Sessions.Value {
-		if p.ID.Socket == own && in[p.ID.Server.PID] {
-			return ofOurServer, nil
-		}
-	}
-	for _, a := range snap.Agents.Value {
-		if a.Pane != nil && in[a.Pane.ID.Server.PID] && !inPane(snap, a.Pane.ID.Server, in) {
-			return "", fmt.Errorf("the tmux server that agent %s runs in has begun it", fleet.Line(a.Name, 80))
-		}
-	}
-	if c := line[0]; c.TTY == "" && c.SID != 0 && !in[c.SID] {
-		return "", errors.New("it was cut off from the session it was begun in")
-	}
-	return "", nil
-}
-
-// inPane says whether one of the processes is the first one of a pane of a server.
-func inPane(snap fleet.Snapshot, server fleet.ProcessID, in map[int]bool) bool {
-	for _, p := range snap.Sessions.Value {
-		if p.ID.Server == server && in[p.ID.Root.PID] {
-			return true
-		}
-	}
-	return false
-}
-
-// belongs says whether one of the processes is the agent's, or the caller, the
-// first of them, sits at the agent's terminal.
-func belongs(a fleet.Agent, line []proc.Stat) bool {
-	for _, p := range line {
-		for _, id := range append([]fleet.ProcessID{a.Process}, a.Procs...) {
-			if id.PID == p.ID.PID && id.Start == p.ID.Start {
-				return true
-			}
-		}
-	}
-	return a.Process.PID != 0 && a.TTY != "" && a.TTY == line[0].TTY
-}
-
-// lineage is the process and its ancestors, itself first.
-func lineage(procs *proc.Reader, pid int) (line []proc.Stat, err error) {
-	const deepest = 64
-	for range deepest {
-		stat, err := procs.Stat(pid)
-		if err != nil {
-			return nil, fmt.Errorf("its ancestors cannot be followed: %w", err)
-		}
-		line = append(line, stat)
-		if stat.PPID <= 0 || stat.ID.PID == 1 {
-			return line, nil
-		}
-		pid = stat.PPID
-	}
-	return nil, fmt.Errorf("it has more than %d ancestors", deepest)
+	return find.Unseen(snap, line)
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"custos/internal/api"
+	"custos/internal/caller"
 	"custos/internal/catalog"
 	"custos/internal/config"
 	"custos/internal/control"
@@ -36,13 +37,13 @@ func Freeze(cfg config.Config, by, why string) error {
 // agent's without a look at the fleet. It asks no daemon: it is for when none
 // answers.
 func noAgentHere(cfg config.Config, what string) error {
-	procs := proc.NewReader(proc.TableOptions{})
-	line, err := lineage(procs, os.Getpid())
+	find := caller.Finder{Procs: proc.NewReader(proc.TableOptions{}), Socket: catalog.OwnSocket(cfg)}
+	line, err := caller.Line(find.Procs, os.Getpid())
 	if err != nil && what != "freeze" {
 		return forbidden("cannot %s: this process cannot be shown to be no agent: %v", what, err)
 	}
-	if name, ok := kept(procs, line, catalog.OwnSocket(cfg)); ok {
-		return forbidden("cannot %s for agent %s: it takes a person", what, strings.TrimPrefix(name, control.Marked))
+	if a, ok := find.Kept(line); ok {
+		return forbidden("cannot %s for agent %s: it takes a person", what, a.Name)
 	}
 	return nil
 }

@@ -3,11 +3,10 @@ package daemon
 import (
 	"errors"
 	"fmt"
-	"slices"
 
+	"custos/internal/caller"
 	"custos/internal/hookwire"
 	"custos/internal/sys/proc"
-	"custos/internal/sys/shim"
 )
 
 // whose puts what the kernel says of the process that posts a hook event in the place
@@ -19,7 +18,7 @@ func (e *hookReceiver) whose(pid int, relays bool, p *hookwire.Post) error {
 		e.spooled(p)
 		return nil
 	}
-	line, err := lineage(e.s.world.Procs, pid)
+	line, err := caller.Line(e.s.world.Procs, pid)
 	if errors.Is(err, proc.ErrGone) { // it did not wait for an answer: no more is known than of one in the spool
 		e.spooled(p)
 		return nil
@@ -27,7 +26,8 @@ func (e *hookReceiver) whose(pid int, relays bool, p *hookwire.Post) error {
 	if err != nil {
 		return fmt.Errorf("cannot tell who posts a hook event: %w", err)
 	}
-	p.Agent, p.Instance = ofShim(line)
+	of := caller.OfShim(line)
+	p.Agent, p.Instance = of.Name, of.Instance
 	if relays {
 		line = line[1:]
 	}
@@ -45,24 +45,11 @@ func (e *hookReceiver) whose(pid int, relays bool, p *hookwire.Post) error {
 // nothing more can be told than what it says.
 func (e *hookReceiver) spooled(p *hookwire.Post) {
 	for _, a := range p.PPIDs {
-		line, err := lineage(e.s.world.Procs, a.PID)
+		line, err := caller.Line(e.s.world.Procs, a.PID)
 		if err == nil && line[0].ID.Start == a.Start {
-			p.Agent, p.Instance = ofShim(line)
+			of := caller.OfShim(line)
+			p.Agent, p.Instance = of.Name, of.Instance
 			return
 		}
 	}
-}
-
-// ofShim returns the agent and its instance that the nearest shim among the ancestors
-// was started for.
-func ofShim(line []proc.Stat) (agent, instance string) {
-	i := slices.IndexFunc(line, func(p proc.Stat) bool { return p.Comm == shim.Program })
-	if i < 0 {
-		return "", ""
-	}
-	argv, err := proc.CommandLine(line[i].ID.PID)
-	if err != nil {
-		return "", ""
-	}
-	return after(argv, "--name"), after(argv, "--key")
 }
