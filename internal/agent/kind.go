@@ -15,6 +15,9 @@ import (
 // [kind.NAME] in custos.toml; docs/adding-a-kind.md explains them.
 type Kind struct {
 	Name string `toml:"-"`
+	// From are the files that say something of it besides what is built in, the last of
+	// which wins.
+	From []string `toml:"-"`
 	// Disabled makes Custos blind to the kind.
 	Disabled bool `toml:"disabled"`
 

@@ -33,6 +33,11 @@ func Parse(overlays ...Source) (*Kinds, error) {
 	if err != nil {
 		return nil, err
 	}
+	return overlaid(kinds, overlays)
+}
+
+// overlaid puts the tables of the sources over kinds.
+func overlaid(kinds map[string]Kind, overlays []Source) (*Kinds, error) {
 	for _, o := range overlays {
 		table := struct {
 			Kind map[string]Kind `toml:"kind"`
@@ -59,21 +64,29 @@ func builtins() (map[string]Kind, error) {
 	}
 	kinds := map[string]Kind{}
 	for _, e := range entries {
-		text, err := builtin.ReadFile("kinds/" + e.Name())
-		if err != nil {
-			return nil, fmt.Errorf("cannot read built-in kinds: %w", err)
-		}
-		var k Kind
-		source := Source{"kinds/" + e.Name(), text}
-		if err := decode(source, &k); err != nil {
-			return nil, err
-		}
 		name := strings.TrimSuffix(e.Name(), ".toml")
-		if kinds[name], err = k.finished(name); err != nil {
-			return nil, fmt.Errorf("cannot read %s: %w", source.Name, err)
+		if kinds[name], err = builtinKind(name); err != nil {
+			return nil, err
 		}
 	}
 	return kinds, nil
+}
+
+// builtinKind reads one built-in kind anew; a name that none has is an fs.ErrNotExist.
+func builtinKind(name string) (Kind, error) {
+	file := "kinds/" + name + ".toml"
+	text, err := builtin.ReadFile(file)
+	if err != nil {
+		return Kind{}, fmt.Errorf("cannot read built-in kinds: %w", err)
+	}
+	var k Kind
+	if err := decode(Source{file, text}, &k); err != nil {
+		return Kind{}, err
+	}
+	if k, err = k.finished(name); err != nil {
+		return Kind{}, fmt.Errorf("cannot read %s: %w", file, err)
+	}
+	return k, nil
 }
 
 // decode reads TOML strictly below the given top-level table (everywhere, when
@@ -126,17 +139,29 @@ func keys() []string {
 // finish checks the kinds of an overlay.
 func finish(s Source, before, after map[string]Kind) error {
 	var errs []error
+	var said struct {
+		Kind map[string]any `toml:"kind"`
+	}
+	_ = toml.Unmarshal(s.Text, &said) // it was decoded before
 	for _, name := range slices.Sorted(maps.Keys(after)) {
 		k, err := after[name].finished(name)
-		if err == nil && before[name].Name == "" && len(k.Names)+len(k.Titles)+len(k.Programs)+len(k.Scripts)+len(k.Modules) == 0 {
+		if err == nil && before[name].Name == "" && !k.canBeMet() {
 			err = noKind(name, before)
 		}
 		if err != nil {
 			errs = append(errs, fmt.Errorf("cannot read %s:%d: %w", s.Name, lineOf(s.Text, name, err), err))
 		}
+		if _, given := said.Kind[name]; given {
+			k.From = append(slices.Clip(k.From), s.Name)
+		}
 		after[name] = k
 	}
 	return errors.Join(errs...)
+}
+
+// canBeMet: there is something by which a process of it can be known.
+func (k Kind) canBeMet() bool {
+	return len(k.Names)+len(k.Titles)+len(k.Programs)+len(k.Scripts)+len(k.Modules) > 0
 }
 
 // noKind refuses a kind that is not there and could not be met.

@@ -6,7 +6,6 @@ package catalog
 import (
 	"context"
 	"io"
-	"reflect"
 	"time"
 
 	"custos/internal/agent"
@@ -34,9 +33,11 @@ type World struct {
 	Procs  *proc.Reader
 	Tmux   *tmux.Viewer
 	Kinds  *agent.Kinds
-	Own    *Own
-	Agents *agents.Probe    // made by Probes; told of deaths
-	Table  *processes.Probe // the process table in the words of the fleet
+	// KindsAside says which files of kinds are not used, and why.
+	KindsAside []error
+	Own        *Own
+	Agents     *agents.Probe    // made by Probes; told of deaths
+	Table      *processes.Probe // the process table in the words of the fleet
 	// Conversations are those of living agents; made by Probes.
 	Conversations *transcripts.Conversations
 	Forge         *forgeprobe.Probe          // made by Probes; asked about issues of phase files
@@ -122,11 +123,8 @@ func NewWorld(cfg config.Config, getenv func(string) string, stderr io.Writer, v
 	if w.Table, err = newTable(w); err != nil {
 		return nil, err
 	}
-	if err = cfg.Check("kind", reflect.TypeFor[map[string]agent.Kind]()); err != nil {
+	if w.Kinds, w.KindsAside, err = kindsOf(cfg); err != nil {
 		return nil, err
-	}
-	if w.Kinds, err = agent.Parse(agent.Source{Name: cfg.File, Text: cfg.Text}); err != nil {
-		return nil, &config.Mistake{Err: err}
 	}
 	if w.Own, err = newOwn(w); err != nil {
 		return nil, err

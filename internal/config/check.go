@@ -18,6 +18,8 @@ import (
 type checker struct {
 	Config
 	p *problems
+	// bare: the section is a whole file, whose keys stand in no table.
+	bare bool
 }
 
 // Check compares a table of the file with the type it is read into, and with what
@@ -27,15 +29,18 @@ func (c Config) Check(name string, t reflect.Type) error {
 	if !there {
 		return nil
 	}
-	k := checker{c, &problems{file: c.File}}
+	k := checker{Config: c, p: &problems{file: c.File}}
 	k.value([]string{name}, v, t, "")
 	return k.p.err()
 }
 
 func (k checker) wrong(path []string, format string, args ...any) {
 	where := fmt.Sprintf("[%s]", strings.Join(path, "."))
-	if n := len(path) - 1; n > 0 {
+	switch n := len(path) - 1; {
+	case n > 0:
 		where = fmt.Sprintf("[%s] %s", strings.Join(path[:n], "."), path[n])
+	case k.bare:
+		where = strings.Join(path, "")
 	}
 	k.p.add(k.lineOf(strings.Join(path, ".")), "%s: %s", where, fmt.Sprintf(format, args...))
 }
@@ -67,11 +72,19 @@ func (k checker) value(path []string, v any, t reflect.Type, is string) {
 		k.table(path, v, func(key string) (reflect.Type, string, bool) {
 			f, known := fields[key]
 			if !known {
-				k.p.add(k.lineOf(strings.Join(append(path, key), ".")), "unknown key %q in [%s]%s", key, strings.Join(path, "."), nearest.Hint(key, slices.Sorted(maps.Keys(fields))))
+				k.unknown(path, key, fields)
 			}
 			return f.Type, f.Tag.Get("is"), known
 		})
 	}
+}
+
+func (k checker) unknown(path []string, key string, fields map[string]reflect.StructField) {
+	in := ""
+	if len(path) > 0 {
+		in = " in [" + strings.Join(path, ".") + "]"
+	}
+	k.p.add(k.lineOf(strings.Join(append(path[:len(path):len(path)], key), ".")), "unknown key %q%s%s", key, in, nearest.Hint(key, slices.Sorted(maps.Keys(fields))))
 }
 
 // text checks a text. An empty one is as good as none, but in a list.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"slices"
 	"time"
 )
 
@@ -16,6 +17,7 @@ type Config struct {
 	File  string // the file that was read, or would have been; "" never happens
 	Found bool   // whether File exists
 	Text  []byte // the whole file: rules and kinds read their own tables from it
+	Kinds []KindFile
 	Home  string // the home everything stays below unless configured
 
 	Mode        string        // how far Custos may go: observe, ask or auto
@@ -63,6 +65,7 @@ func Load(o Options) (Config, error) {
 	if err != nil {
 		return Config{}, err
 	}
+	c.Kinds = KindFiles(c.File)
 	c.Text, err = o.ReadFile(c.File)
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && o.File == "":
@@ -121,6 +124,15 @@ func defaults(o Options) (Config, error) {
 		c.sections[s] = true
 	}
 	return c, nil
+}
+
+// Said is all that Load read, as one text: nothing was changed where it is the same.
+func (c Config) Said() []byte {
+	all := slices.Clone(c.Text)
+	for _, f := range c.Kinds {
+		all = fmt.Appendf(all, "\x00%s\x00%s\x00%v", f.Path, f.Text, f.Err)
+	}
+	return all
 }
 
 // Line is the first line of a key or table of the file, by its dotted path; 0 when

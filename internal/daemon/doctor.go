@@ -44,7 +44,7 @@ func (s *system) examine(ctx context.Context, asked func(category string) bool) 
 // installation is where the things of Custos are.
 func (s *system) installation() installation.Options {
 	own := s.world.Own
-	o := installation.Options{Config: s.cfg, Sections: Sections(), Trouble: s.configTrouble, Getenv: s.world.Getenv, Kinds: s.world.Kinds, StartedAt: s.world.StartedAt,
+	o := installation.Options{Config: s.cfg, Sections: Sections(), Trouble: s.fileTrouble, Aside: s.kindTrouble(), Getenv: s.world.Getenv, Kinds: s.world.Kinds, StartedAt: s.world.StartedAt,
 		Database: storeFile(s.cfg), Socket: Socket(s.cfg), Tmux: own.Socket, Shims: own.Shims, Hook: own.Hook,
 		Chats: s.chats, Logs: func() []fleet.Log { return s.board.Snapshot().Logs.Value }}
 	if at := s.hooked.Address; at != "" {

@@ -22,7 +22,7 @@ const rereadConfig = 2 * time.Second
 // whole daemon; of what is not the daemon says so, and keeps what it has.
 type reloader struct {
 	inForce config.Config
-	read    func() (config.Config, []byte, error) // the file as it is now; the text also when it is refused
+	read    func() (config.Config, []byte, error) // the file and those of kinds as they are now; the text also when it is refused
 	try     func(config.Config) error             // what its parts say of it
 	look    func()                                // has Custos looked at itself
 	next    chan config.Config                    // one that is good
@@ -43,7 +43,7 @@ func (r *reloader) says() string {
 // follow looks at the file now and then, and at once when it is asked to, until ctx
 // ends or a new file comes into force.
 func (r *reloader) follow(ctx context.Context, asked <-chan os.Signal) {
-	r.seen, r.judged = r.inForce.Text, r.inForce.Text
+	r.seen, r.judged = r.inForce.Said(), r.inForce.Said()
 	clock := time.NewTicker(rereadConfig)
 	defer clock.Stop()
 	for {
@@ -71,7 +71,7 @@ func (r *reloader) step(forced bool) (config.Config, bool) {
 		return cfg, false
 	}
 	r.judged = text
-	if !forced && bytes.Equal(text, r.inForce.Text) {
+	if !forced && bytes.Equal(text, r.inForce.Said()) {
 		r.tell(nil) // as it was again
 		return cfg, false
 	}
@@ -123,7 +123,10 @@ func (s *system) newReloader() *reloader {
 			with := o
 			with.ReadFile = func(string) ([]byte, error) { return text, nil }
 			cfg, err := config.Load(with)
-			return cfg, text, err
+			if err != nil { // what it says of kinds is read all the same
+				cfg = config.Config{Text: text, Kinds: config.KindFiles(o.File)}
+			}
+			return cfg, cfg.Said(), err
 		},
 		try: func(cfg config.Config) error {
 			_, err := build(cfg, s.o, as{what: asDaemon, every: cfg.PatrolEvery, tell: s.o.Stderr})

@@ -2,11 +2,13 @@ package daemon
 
 import (
 	"context"
+	"errors"
 	"io"
 	"log/slog"
 	"net/http"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -103,11 +105,24 @@ func (s *system) meetFullDisk() {
 	}
 }
 
+// configTrouble says what is wrong with custos.toml and with the files of kinds.
 func (s *system) configTrouble() string {
+	return strings.Trim(s.fileTrouble()+"; "+s.kindTrouble(), "; ")
+}
+
+func (s *system) fileTrouble() string {
 	if s.reload == nil {
 		return ""
 	}
 	return s.reload.says()
+}
+
+// kindTrouble says which files of kinds are not used, and why.
+func (s *system) kindTrouble() string {
+	if len(s.world.KindsAside) == 0 {
+		return ""
+	}
+	return fleet.Line("of the kinds of agents these files are set aside, as if they were not there: "+strings.ReplaceAll(errors.Join(s.world.KindsAside...).Error(), "\n", "; "), 400)
 }
 
 // socketTrouble says what is wrong with the sockets of this daemon.

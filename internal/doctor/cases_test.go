@@ -166,6 +166,9 @@ func sickMore() []sick {
 		{check: "config in-force", state: "warn", why: "changed since", command: "custos down && custos up", spoil: func(x patient) {
 			x.Installation.Config.Changed = "it was changed since"
 		}},
+		{check: "config read", state: "warn", why: "mine.toml:2", command: "custos config check", spoil: func(x patient) {
+			x.Installation.Config.Aside = "of the kinds of agents these files are set aside: cannot read /c/kinds/mine.toml:2: unknown key"
+		}},
 		{check: "hooks installed", state: "cannot tell", why: "the settings of claude cannot be read: denied", spoil: func(x patient) {
 			x.Installation.Hooks[0].Err = "denied"
 		}},

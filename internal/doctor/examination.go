@@ -62,6 +62,7 @@ type ConfigFacts struct {
 	Found   bool
 	Err     string // what is wrong with it
 	Broken  string // what is wrong with what stands in it by now, while what was read before is in force
+	Aside   string // which files of kinds are not used, and why; "" for none
 	Changed string // how the file differs from what this Custos read; "" when it does not, or that is not known
 }
 

@@ -126,6 +126,8 @@ func judgeConfig(e *Examination) verdict {
 		return bad("%s", c.Err).by("custos config check")
 	case c.Broken != "":
 		return bad("what was read before is in force: %s", c.Broken).by("custos config check")
+	case c.Aside != "":
+		return warn("%s", c.Aside).by("custos config check")
 	case !c.Found:
 		return ok("there is no %s: the defaults hold", c.File)
 	default:

@@ -16,6 +16,7 @@ type Options struct {
 	Config    config.Config
 	Sections  []string      // of custos.toml
 	Trouble   func() string // why what custos.toml says is not in force; "" when it is
+	Aside     string        // which files of kinds are not used, and why; "" for none
 	Getenv    func(string) string
 	Kinds     *agent.Kinds
 	StartedAt fleet.Instant

@@ -44,7 +44,7 @@ func Without(ctx context.Context, getenv func(string) string) doctor.Installatio
 
 // configFacts compares the file with what was read of it.
 func (o Options) configFacts() doctor.ConfigFacts {
-	f := doctor.ConfigFacts{File: fleet.Path(o.Config.File), Found: o.Config.Found}
+	f := doctor.ConfigFacts{File: fleet.Path(o.Config.File), Found: o.Config.Found, Aside: o.Aside}
 	now, err := config.ReadFile(o.Config.File, config.LargestFile)
 	switch {
 	case errors.Is(err, os.ErrNotExist) && o.Config.Found:

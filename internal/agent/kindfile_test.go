@@ -1,0 +1,58 @@
+package agent
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+// A file of a kind changes the keys that it gives, or adds a kind; custos.toml is over it.
+func TestKindFiles(t *testing.T) {
+	set, aside, err := ParseWith([]Source{
+		{"/k/claude.toml", []byte("names = [\"klaus\"]\ninterrupt = [\"C-g\"]\n")},
+		{"/k/mine.toml", []byte("names = [\"mine\"]\n[[title]]\nstate = \"idle\"\nsays = \"its title says so\"\nmatch = \"^idle$\"\n")},
+	}, Source{"custos.toml", []byte("[kind.claude]\ninterrupt = [\"C-x\"]\n")})
+	if err != nil || len(aside) > 0 {
+		t.Fatal(err, aside)
+	}
+	claude, _ := set.Get("claude")
+	if !slices.Equal(claude.Names, []string{"klaus"}) || !slices.Equal(claude.Interrupt, []string{"C-x"}) || len(claude.Screen) == 0 {
+		t.Errorf("claude: %v, %v, %d marks", claude.Names, claude.Interrupt, len(claude.Screen))
+	}
+	if want := []string{"/k/claude.toml", "custos.toml"}; !slices.Equal(claude.From, want) {
+		t.Errorf("claude comes from %v, want %v", claude.From, want)
+	}
+	mine, ok := set.Get("mine")
+	if m, hit := mine.readTitle("idle"); !ok || !hit || m.State != "idle" {
+		t.Errorf("mine: %+v", mine)
+	}
+	if codex, _ := set.Get("codex"); len(codex.From) != 0 {
+		t.Errorf("codex comes from %v", codex.From)
+	}
+}
+
+// A file that is wrong is set aside whole, with its line, and changes nothing of any kind.
+func TestWrongKindFilesAreSetAside(t *testing.T) {
+	for text, want := range map[string]string{
+		"interrupt = [\"C-g\"]\nnmes = [\"x\"]\n":                                                `/k/claude.toml:2: unknown key "nmes", did you mean "names"?`,
+		"interrupt = [\"C-g\"]\nnames = 3\n":                                                     "/k/claude.toml:2: names",
+		"interrupt = [\"C-g\"]\n[[screen]]\nstate = \"idle\"\nsays = \"broken\"\nends = \"(\"\n": "/k/claude.toml:4: kind \"claude\": screen mark \"broken\"",
+		"interrupt = [\"C-g\"]\n[transcripts]\nlanguage = \"latin\"\n":                           "/k/claude.toml:3: kind \"claude\": transcripts.language",
+		"interrupt = [\"C-g\"\n":                                                                 "/k/claude.toml:1: ",
+	} {
+		set, aside, err := ParseWith([]Source{{"/k/claude.toml", []byte(text)}})
+		if err != nil || len(aside) != 1 || !strings.Contains(aside[0].Error(), want) {
+			t.Errorf("%q: %v, %v; want %q", text, aside, err, want)
+			continue
+		}
+		was, _ := kinds(t).Get("claude")
+		is, _ := set.Get("claude")
+		if !slices.Equal(is.Interrupt, was.Interrupt) || !slices.Equal(is.Names, was.Names) || len(is.Screen) != len(was.Screen) || len(is.From) > 0 {
+			t.Errorf("%q: claude is %v, %v", text, is.Names, is.From)
+		}
+	}
+	set, aside, err := ParseWith([]Source{{"/k/cluade.toml", []byte("interrupt = [\"C-g\"]\n")}, {"/k/new.toml", nil}})
+	if _, is := set.Get("cluade"); err != nil || is || len(aside) != 2 || !strings.Contains(aside[0].Error(), `did you mean "claude"?`) || !strings.Contains(aside[1].Error(), "matches no process") {
+		t.Errorf("kinds that cannot be met: %v, %v", aside, err)
+	}
+}
