@@ -39,7 +39,8 @@ func TestEvening(t *testing.T) {
 	<-watched
 	e.judge(t)
 	if t.Failed() {
-		t.Log(e.tellAll(t))
+		out, err := e.command("feed", "--since", "2h").CombinedOutput()
+		t.Logf("$ custos feed (%v)\n%s\n%s", err, out, e.log())
 	}
 }
 
@@ -67,7 +68,7 @@ func startEvening(t *testing.T) *evening {
 	if len(all) == 0 {
 		t.Fatal("no agent CLI was run")
 	}
-	e := &evening{custos: startFleet(t, all[0]), length: 5 * time.Minute, models: map[string]*Model{}, alerts: map[string]api.Alert{}}
+	e := &evening{length: 5 * time.Minute, models: map[string]*Model{}, alerts: map[string]api.Alert{}}
 	if text := os.Getenv(forVar); text != "" {
 		length, err := time.ParseDuration(text)
 		if err != nil {
@@ -75,37 +76,49 @@ func startEvening(t *testing.T) *evening {
 		}
 		e.length = length
 	}
+	h := newHome(t, all[0], nil)
+	e.custos = &custos{cli: all[0], home: h, who: "none", env: h.env()}
+	names := e.furnish(t, all)
+	h.write(t, ".config/custos/custos.toml", "mode = \"auto\"\n")
+	e.up(t)
 	for i := range atOnce {
-		e.invite(t, i, all[i%len(all)])
+		e.invite(t, i, all[i%len(all)], names[all[i%len(all)].kind])
 	}
 	return e
 }
 
-// invite starts an agent in a worktree below the project, whose trust it has. All of a kind
-// have one model, and one home.
-func (e *evening) invite(t *testing.T, i int, c cli) {
+// furnish writes the settings of all kinds, each with a model of its own, and returns the
+// names of the variables that each is given: Custos passes on those that it has itself.
+func (e *evening) furnish(t *testing.T, all []cli) map[string][]string {
 	t.Helper()
-	who := fmt.Sprintf("%s%d", c.kind, i)
-	g := &guest{custos: &custos{cli: c, home: e.home, who: who, daemon: e.daemon}}
-	g.home.cli = c
-	if e.models[c.kind] == nil {
+	names := map[string][]string{}
+	for _, c := range all {
+		if e.models[c.kind] != nil {
+			continue
+		}
 		e.models[c.kind] = StartModel(t, 250*time.Millisecond)
+		h := e.home
+		h.cli, h.model = c, e.models[c.kind]
+		for _, v := range c.settle(t, h) {
+			key, _, _ := strings.Cut(v, "=")
+			names[c.kind] = append(names[c.kind], key)
+			e.env = append(e.env, v)
+		}
 	}
-	g.model = e.models[c.kind]
-	g.home.model = g.model
-	given := c.settle(t, g.home)
-	for _, v := range given {
-		key, _, _ := strings.Cut(v, "=")
-		g.names = append(g.names, key)
-	}
-	g.env = append(e.home.env(), given...)
-	dir := filepath.Join(e.home.project, "trees", who)
-	cmd := exec.Command("git", "worktree", "add", "-q", "-b", who, dir)
+	return names
+}
+
+// invite starts an agent in a worktree below the project, whose trust it has.
+func (e *evening) invite(t *testing.T, i int, c cli, names []string) {
+	t.Helper()
+	g := &guest{custos: &custos{cli: c, home: e.home, env: e.env, names: names, who: fmt.Sprintf("%s%d", c.kind, i), daemon: e.daemon}, model: e.models[c.kind]}
+	g.home.cli, g.home.model = c, g.model
+	g.home.project = filepath.Join(e.home.project, "trees", g.who)
+	cmd := exec.Command("git", "worktree", "add", "-q", "-b", g.who, g.home.project)
 	cmd.Dir, cmd.Env = e.home.project, e.home.env()
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("git worktree add: %v: %s", err, out)
 	}
-	g.home.project = dir
 	defer func() {
 		if t.Failed() {
 			t.Log(g.tellAll(t))
@@ -178,7 +191,7 @@ func (e *evening) watch(over <-chan struct{}) {
 		var all api.Alerts
 		if _, err := e.try(&all, "alerts", "--all"); err == nil {
 			for _, a := range all.Alerts {
-				if a.Status != "pending" {
+				if a.Status == "firing" {
 					e.alerts[a.Rule+" "+a.Subject] = a
 				}
 			}

@@ -3,8 +3,6 @@
 package conformance
 
 import (
-	"errors"
-	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -65,7 +63,7 @@ func (h home) link(t *testing.T, old, name string) {
 	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Symlink(old, file); err != nil && !errors.Is(err, fs.ErrExist) { // it is settled for each agent of a kind
+	if err := os.Symlink(old, file); err != nil {
 		t.Fatal(err)
 	}
 }
