@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"custos/internal/agent"
@@ -73,6 +74,22 @@ func claims(homes map[string]string, a fleet.Account) error {
 	}
 	homes[a.Kind+" "+dir] = a.Name
 	return nil
+}
+
+// checkAccounts refuses accounts of a pool that its workers cannot have.
+func checkAccounts(p fleet.Pool, all fleet.Accounts) error {
+	if len(p.Accounts) > 0 && p.Account != "" {
+		return errors.New("accounts: account names one; want one of the two")
+	}
+	for i, name := range p.Accounts {
+		if _, known := all.Get(name); !known && len(all) == 0 || slices.Contains(p.Accounts[:i], name) {
+			return fmt.Errorf("accounts: %q is named twice, or has no section: want names of sections [account.NAME], each once", fleet.Line(name, 40))
+		}
+		if err := checkAccount(name, p.Kind, all); err != nil {
+			return err
+		}
+	}
+	return checkAccount(p.Account, p.Kind, all)
 }
 
 // checkAccount refuses the name of an account that no section has, where there are

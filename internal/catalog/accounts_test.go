@@ -41,10 +41,14 @@ func TestAccountsThatCannotBe(t *testing.T) {
 		"[account.\"a b\"]\nkind=\"codex\"":                      "its name may have",
 		"[account.a]\nkind = \"codex\"\nconfig_dir = \"codex\"":  `"codex" is relative`,
 		"[account.a]\nkind = \"aider\"\nconfig_dir = \"/srv/a\"": "by which variable aider is told of its folder",
-		"[account.a]\nkind = \"codex\"\nconfig_dir = \"/srv/a\"\n[account.b]\nkind = \"codex\"\nconfig_dir = \"/srv/./a/\"": "/srv/a is the folder of account a, too",
-		"[account.a]\nkind = \"codex\"\nconfig-dir = \"/srv/a\"":                                                            `unknown key "config-dir"`,
-		"[account.a]\nkind=\"codex\"\n[pool.p]\naccount=\"b\"\nkind=\"codex\"\nprompt=\"x\"\ndir=\"/srv\"":                  "there is no [account.b]",
-		"[account.a]\nkind=\"codex\"\n[pool.p]\naccount=\"a\"\nkind=\"claude\"\nprompt=\"x\"\ndir=\"/srv\"":                 "a is an account of codex, and this is claude",
+		"[account.a]\nkind = \"codex\"\nconfig_dir = \"/srv/a\"\n[account.b]\nkind = \"codex\"\nconfig_dir = \"/srv/./a/\"":  "/srv/a is the folder of account a, too",
+		"[account.a]\nkind = \"codex\"\nconfig-dir = \"/srv/a\"":                                                             `unknown key "config-dir"`,
+		"[account.a]\nkind=\"codex\"\n[pool.p]\naccount=\"b\"\nkind=\"codex\"\nprompt=\"x\"\ndir=\"/srv\"":                   "there is no [account.b]",
+		"[account.a]\nkind=\"codex\"\n[pool.p]\naccount=\"a\"\nkind=\"claude\"\nprompt=\"x\"\ndir=\"/srv\"":                  "a is an account of codex, and this is claude",
+		"[account.a]\nkind=\"codex\"\n[pool.p]\naccounts=[\"a\",\"b\"]\nkind=\"codex\"\nprompt=\"x\"\ndir=\"/srv\"":          "there is no [account.b]",
+		"[account.a]\nkind=\"codex\"\n[pool.p]\naccounts=[\"a\",\"a\"]\nkind=\"codex\"\nprompt=\"x\"\ndir=\"/srv\"":          "is named twice",
+		"[account.a]\nkind=\"codex\"\n[pool.p]\naccounts=[\"a\"]\naccount=\"a\"\nkind=\"codex\"\nprompt=\"x\"\ndir=\"/srv\"": "want one of the two",
+		"[pool.p]\naccounts=[\"a\"]\nkind=\"codex\"\nprompt=\"x\"\ndir=\"/srv\"":                                             "has no section",
 	} {
 		w, err := world(t, text+"\n")
 		if err == nil {

@@ -62,6 +62,7 @@ type poolSection struct {
 	Argv     []string `toml:"argv"`           // the command line
 	Env      []string `toml:"env" is:"name"`  // names of variables that are passed on
 	Account  string   `toml:"account"`        // whose rate limit they share
+	Accounts []string `toml:"accounts"`       // or several: each new worker has the one that is in use
 	Prompt   string   `toml:"prompt"`         // the first one of each
 	Headless bool     `toml:"headless"`       // without a terminal
 	Dir      string   `toml:"dir" is:"path"`  // where they work
@@ -95,7 +96,7 @@ func Pools(cfg config.Config, kinds *agent.Kinds) ([]fleet.Pool, error) {
 	for _, name := range sortedNames(sections) {
 		p, err := sections[name].pool(name, cfg, kinds)
 		if err == nil {
-			err = checkAccount(p.Account, p.Kind, accounts)
+			err = checkAccounts(p, accounts)
 		}
 		if err != nil {
 			wrong = append(wrong, cfg.Misread("pool."+name, err))
@@ -106,7 +107,7 @@ func Pools(cfg config.Config, kinds *agent.Kinds) ([]fleet.Pool, error) {
 }
 
 func (s poolSection) pool(name string, cfg config.Config, kinds *agent.Kinds) (fleet.Pool, error) {
-	p := fleet.Pool{Name: name, Role: cmp.Or(s.Role, name), Project: s.Project, Kind: s.Kind, Argv: s.Argv, Env: s.Env, Account: s.Account, Prompt: s.Prompt,
+	p := fleet.Pool{Name: name, Role: cmp.Or(s.Role, name), Project: s.Project, Kind: s.Kind, Argv: s.Argv, Env: s.Env, Account: s.Account, Accounts: s.Accounts, Prompt: s.Prompt,
 		Where: fleet.WhereTmux, Min: s.Min, Max: max(1, s.Min), Idle: fleet.Duration(poolIdle), Disabled: s.Enabled != nil && !*s.Enabled}
 	if s.Headless {
 		p.Where = fleet.WhereHeadless

@@ -116,14 +116,15 @@ func (p *pass) askLimited(r *request) *refusal {
 		return no
 	}
 	account := p.known.account(fleet.Action{Subject: r.wish.Subject, Target: r.wish.Target})
-	until, limited, told := p.limit(account)
-	if !limited {
+	limit := p.limit(account)
+	until := limit.Until
+	if !limit.Limited {
 		return nil
 	}
-	if !told && p.probesUntold(r, account) {
+	if !limit.Told && p.probesUntold(r, account) {
 		return nil
 	}
-	if !told {
+	if !limit.Told {
 		return &refusal{why: "the account " + account + " is rate limited, and it is not told until when", hint: hintLift(account)}
 	}
 	if resume := until.Add(p.spread(r)); p.snap.At.Before(resume) {
@@ -178,7 +179,7 @@ func (p *pass) askOwnLimit(r *request) *refusal {
 	if a == nil || a.RateLimitedUntil.IsZero() || p.known.account(fleet.Action{Subject: r.wish.Subject, Target: r.wish.Target}) != "" {
 		return nil
 	}
-	if r.reg != nil && p.isLifted(a, r.reg.LimitLifted) {
+	if r.reg != nil && a.LimitIsLifted(r.reg.LimitLifted, p.snap.Agents.At) {
 		return nil
 	}
 	if resume := a.RateLimitedUntil.Add(p.spread(r)); p.snap.At.Before(resume) {
@@ -187,44 +188,12 @@ func (p *pass) askOwnLimit(r *request) *refusal {
 	return nil
 }
 
-// limit returns until when an account is limited, as far as any of its agents
-// tells. A limit that was reset long ago is none; one that a person lifted was
-// reset when they did.
-func (p *pass) limit(account string) (until fleet.Instant, limited, told bool) {
-	const memory = fleet.Duration(time.Hour)
+// limit is the limit of an account, as its agents tell.
+func (p *pass) limit(account string) fleet.AccountLimit {
 	if account == "" {
-		return until, false, false
+		return fleet.AccountLimit{}
 	}
-	told = true
-	lifted := p.known.lifted(account)
-	for _, a := range p.known.accounts[account] {
-		reset := a.RateLimitedUntil
-		if p.isLifted(a, lifted) {
-			reset = lifted
-		}
-		switch {
-		case reset.IsZero():
-			if a.State == fleet.StateRateLimited {
-				limited, told = true, false
-			}
-		case p.snap.At.Before(reset) || p.within(memory, reset):
-			limited = true
-			if until.IsZero() || until.Before(reset) {
-				until = reset
-			}
-		}
-	}
-	return until, limited, told
-}
-
-// isLifted says whether what an agent tells of a limit is from before a person
-// lifted it. Of a limit that only its screen shows, that is since when it shows it.
-func (p *pass) isLifted(a *fleet.Agent, lifted fleet.Instant) bool {
-	told := a.RateLimitedAt
-	if dwell, known := a.Dwell.Get(); told.IsZero() && known && a.State == fleet.StateRateLimited {
-		told = p.snap.Agents.At.Add(-time.Duration(dwell))
-	}
-	return !told.IsZero() && told.Before(lifted)
+	return fleet.LimitOf(p.known.accounts[account], p.known.lifted(account), p.snap.Agents.At, p.snap.At)
 }
 
 // spread is how much later than the reset this agent goes on: always the same

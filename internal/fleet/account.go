@@ -1,6 +1,9 @@
 package fleet
 
-import "slices"
+import (
+	"slices"
+	"time"
+)
 
 // Account is the section [account.NAME]: a login with the provider of a model, whose
 // limits those share who use it.
@@ -32,4 +35,86 @@ func (l Accounts) Names() (names []string) {
 		names = append(names, a.Name)
 	}
 	return names
+}
+
+// AccountLimit is the rate limit of an account, as far as any of its agents tells.
+type AccountLimit struct {
+	Limited bool    // it is at its limit, or was within the last hour
+	Told    bool    // when that is reset; false: some agent is limited, and it is not known until when
+	Until   Instant // the latest reset that is told
+}
+
+// limitMemory is how long after its reset a limit is remembered.
+const limitMemory = Duration(time.Hour)
+
+// LimitOf is the limit of the account that these agents are of, which were seen at a moment. A
+// limit that was reset long ago is none; one that a person lifted was reset when they did.
+func LimitOf(agents []*Agent, lifted, seen, now Instant) AccountLimit {
+	l := AccountLimit{Told: true}
+	for _, a := range agents {
+		reset := a.RateLimitedUntil
+		if a.LimitIsLifted(lifted, seen) {
+			reset = lifted
+		}
+		switch {
+		case reset.IsZero():
+			if a.State == StateRateLimited {
+				l.Limited, l.Told = true, false
+			}
+		case now.Before(reset) || now.Since(reset) < time.Duration(limitMemory):
+			l.Limited = true
+			if l.Until.IsZero() || l.Until.Before(reset) {
+				l.Until = reset
+			}
+		}
+	}
+	return l
+}
+
+// IsExhausted says whether nothing is known to be had of the account now.
+func (l AccountLimit) IsExhausted(now Instant) bool {
+	return l.Limited && (!l.Told || now.Before(l.Until))
+}
+
+// LimitIsLifted says whether what an agent tells of a limit is from before a person
+// lifted it. Of a limit that only its screen shows, that is since when it shows it.
+func (a *Agent) LimitIsLifted(lifted, seen Instant) bool {
+	told := a.RateLimitedAt
+	if dwell, known := a.Dwell.Get(); told.IsZero() && known && a.State == StateRateLimited {
+		told = seen.Add(-time.Duration(dwell))
+	}
+	return !told.IsZero() && told.Before(lifted)
+}
+
+// accountRest is how long an account that was at its limit is left alone after the reset,
+// where there is another one.
+const accountRest = 10 * time.Minute
+
+// ChooseAccount says which of some accounts is used next, the one that was used last being
+// current: that one until it is at its limit, then the first that is not, and of these one that
+// was at its limit just now only where there is no other. ok is false where all are at their limits: then until is
+// the earliest reset, zero where none is told.
+func ChooseAccount(names []string, current string, limit func(string) AccountLimit, now Instant) (name string, until Instant, ok bool) {
+	rested := ""
+	for _, n := range names {
+		switch l := limit(n); {
+		case l.IsExhausted(now):
+			if l.Told && (until.IsZero() || l.Until.Before(until)) {
+				until = l.Until
+			}
+		case n == current:
+			return n, Instant{}, true
+		case rested == "" && (!l.Limited || now.Since(l.Until) >= accountRest):
+			rested = n
+		case name == "":
+			name = n
+		}
+	}
+	if rested != "" {
+		name = rested
+	}
+	if name != "" {
+		until = Instant{}
+	}
+	return name, until, name != ""
 }

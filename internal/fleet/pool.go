@@ -10,6 +10,7 @@ type Pool struct {
 	Argv     []string `json:"argv,omitempty"`
 	Env      []string `json:"env,omitempty"` // names of variables passed on
 	Account  string   `json:"account,omitempty"`
+	Accounts []string `json:"accounts,omitempty"` // or of several, in the order in which they are used: each new worker has one
 	Prompt   string   `json:"prompt"`
 	Typed    bool     `json:"typed,omitempty"` // its kind takes no prompt on the command line
 	Where    Where    `json:"where"`

@@ -211,6 +211,10 @@ func (s *workers) mayTake(w worker) bool {
 // start orders as many workers as are missing. One that was ordered in vain counts as
 // ordered until the next ten minutes: the store knows its order, and takes no other.
 func (s *workers) start(present, want int) {
+	account, ok := s.account(present, want)
+	if !ok {
+		return
+	}
 	for n, k := want-present, 1; n > 0 && k <= 1000; k++ {
 		name := fmt.Sprintf("%s-%s-%d", s.pool.Name, s.stamp(), k)
 		if s.isTried(poolOrder+name, present, want) {
@@ -221,7 +225,7 @@ func (s *workers) start(present, want int) {
 			continue
 		}
 		n--
-		o := fleet.Order{ID: poolOrder + name, Do: fleet.OrderSpawn, Agent: name, By: fleet.ByCustos, At: s.snap.At, State: fleet.OrderOpen, Spawn: s.worker(name)}
+		o := fleet.Order{ID: poolOrder + name, Do: fleet.OrderSpawn, Agent: name, By: fleet.ByCustos, At: s.snap.At, State: fleet.OrderOpen, Spawn: s.worker(name, account)}
 		o.Spawn = ledger.Spawned(o, s.snap.At)
 		s.out.Given = append(s.out.Given, o)
 		if s.pool.Typed {
@@ -243,10 +247,10 @@ const poolOrder = "pool-"
 
 // worker is the registration of a new one: with a worktree and a branch of its own
 // where the pool works in a repository.
-func (s *workers) worker(name string) *fleet.Registration {
+func (s *workers) worker(name, account string) *fleet.Registration {
 	p := s.pool
 	r := &fleet.Registration{Name: name, Role: p.Role, Project: p.Project, Kind: p.Kind, Owner: fleet.OwnerCustos, Where: p.Where, Argv: p.Argv, Env: p.Env,
-		Dir: p.Dir, Account: p.Account, Restart: fleet.RestartOnFailure, Prompt: p.Prompt, Pool: p.Name}
+		Dir: p.Dir, Account: account, Restart: fleet.RestartOnFailure, Prompt: p.Prompt, Pool: p.Name}
 	if p.Repo != "" {
 		r.Repo, r.Branch = p.Repo, "agent/"+name
 	}

@@ -1,0 +1,56 @@
+package registry
+
+import (
+	"strings"
+
+	"custos/internal/fleet"
+)
+
+// account is the account of workers that are started now; ok is false, and said, where all
+// that the pool may use are at their limits.
+func (s *workers) account(present, want int) (name string, ok bool) {
+	if len(s.pool.Accounts) == 0 {
+		return s.pool.Account, true
+	}
+	name, until, ok := fleet.ChooseAccount(s.pool.Accounts, s.inUse(), s.limit, s.snap.At)
+	if !ok {
+		held := fleet.HeldMove{Guard: fleet.GuardGate, Held: "all its accounts are at their limits: " + strings.Join(s.pool.Accounts, ", "), Until: until,
+			Hint: "custos resume --account " + s.pool.Accounts[0]}
+		s.hold(present, counted(want), held)
+	}
+	return name, ok
+}
+
+// inUse is the account of the worker that was begun last.
+func (s *workers) inUse() (name string) {
+	var last fleet.Instant
+	for _, r := range s.past.Registrations {
+		if r.Pool == s.pool.Name && r.Account != "" && (last.IsZero() || !r.CreatedAt.Before(last)) {
+			name, last = r.Account, r.CreatedAt
+		}
+	}
+	return name
+}
+
+// limit is the limit of an account, as all its agents tell, whatever they work at.
+func (s *workers) limit(account string) fleet.AccountLimit {
+	of, lifted := map[string]string{}, fleet.Instant{}
+	for _, r := range s.past.Registrations {
+		of[r.Name] = r.Account
+		if r.Account == account && (lifted.IsZero() || lifted.Before(r.LimitLifted)) {
+			lifted = r.LimitLifted
+		}
+	}
+	var agents []*fleet.Agent
+	for i := range s.snap.Agents.Value {
+		a := &s.snap.Agents.Value[i]
+		name := of[a.Name]
+		if name == "" {
+			name = a.Account
+		}
+		if name == account {
+			agents = append(agents, a)
+		}
+	}
+	return fleet.LimitOf(agents, lifted, s.snap.Agents.At, s.snap.At)
+}
