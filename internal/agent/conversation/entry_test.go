@@ -249,7 +249,17 @@ func TestLimitReset(t *testing.T) {
 	for text, want := range map[string]string{
 		"You've hit your session limit · resets 11:20pm (UTC)": "2026-11-23T23:20:00Z",
 		"You've hit your limit · resets 3am (UTC)":             "2026-11-24T03:00:00Z",
-		"You've hit your limit · resets 3am (Europe/Berlin)":   "",
+		"You've hit your limit · resets 3am (Europe/Berlin)":   "2026-11-24T02:00:00Z",
+		"You've hit your limit · resets 10pm (Europe/London)":  "2026-11-23T22:00:00Z",
+		"resets 11pm (Europe/Berlin)":                          "2026-11-23T22:00:00Z", // it is half past ten there
+		"resets 10:15pm (Europe/Berlin)":                       "2026-11-24T21:15:00Z", // which was a quarter ago
+		"resets 9:30am (Asia/Kolkata)":                         "2026-11-24T04:00:00Z",
+		"resets 9am (America/Argentina/Buenos_Aires)":          "2026-11-24T12:00:00Z",
+		"resets 3am (Nowhere/Land)":                            "",
+		"resets 3am (../../etc/passwd)":                        "",
+		"resets 3am (Local)":                                   "",
+		"resets 3am (CET":                                      "",
+		"resets 3am":                                           "",
 		"Claude AI usage limit reached|1795471200":             "2026-11-23T22:00:00Z",
 		"Try again in 2 days 3 hours 4 minutes.":               "2026-11-26T00:34:00Z",
 		"try again at 12am UTC":                                "2026-11-24T00:00:00Z",

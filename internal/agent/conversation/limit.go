@@ -11,7 +11,7 @@ var (
 	limitEpoch = regexp.MustCompile(`\|(\d{10})(?:\D|$)`)
 	limitAfter = regexp.MustCompile(`(?i)(?:try again|resets?) in ((?:\d+ ?(?:days?|d|hours?|h|minutes?|mins?|m|seconds?|secs?|s)[ ,]*(?:and )?)+)`)
 	limitPart  = regexp.MustCompile(`(\d+) ?([dhms])`)
-	limitClock = regexp.MustCompile(`(?i)(?:resets|try again at|reset at) (?:at )?(\d{1,2})(?::(\d{2}))? ?(am|pm)? \(?UTC\)?`)
+	limitClock = regexp.MustCompile(`(?i)(?:resets|try again at|reset at) (?:at )?(\d{1,2})(?::(\d{2}))? ?(am|pm)? (?:\(?UTC\)?|\(([A-Za-z_]+(?:/[A-Za-z0-9_+-]+){1,2})\))`)
 )
 
 // limitReset is when a limit is reset, as the text of a CLI says it, which it wrote at a
@@ -29,7 +29,7 @@ func limitReset(text string, at time.Time) time.Time {
 		return at.Add(limitDuration(m[1]))
 	}
 	if m := limitClock.FindStringSubmatch(text); m != nil {
-		return nextClock(m[1], m[2], strings.ToLower(m[3]), at)
+		return nextClock(m[1], m[2], strings.ToLower(m[3]), m[4], at)
 	}
 	return time.Time{}
 }
@@ -46,8 +46,14 @@ func limitDuration(text string) (d time.Duration) {
 	return d
 }
 
-// nextClock is the first time after another one at which a clock shows an hour and a minute.
-func nextClock(hour, minute, half string, after time.Time) time.Time {
+// nextClock is the first time after another one at which a clock in a zone, or in UTC, shows
+// an hour and a minute; zero where the zone is not known here.
+func nextClock(hour, minute, half, zone string, after time.Time) time.Time {
+	in, err := time.LoadLocation(zone)
+	if err != nil {
+		return time.Time{}
+	}
+	after = after.In(in)
 	h, _ := strconv.Atoi(hour) // digits, as is the minute, which may be missing
 	m, _ := strconv.Atoi(minute)
 	switch {
@@ -59,9 +65,9 @@ func nextClock(hour, minute, half string, after time.Time) time.Time {
 	if h > 23 || m > 59 {
 		return time.Time{}
 	}
-	at := time.Date(after.Year(), after.Month(), after.Day(), h, m, 0, 0, time.UTC)
+	at := time.Date(after.Year(), after.Month(), after.Day(), h, m, 0, 0, in)
 	if !at.After(after) {
 		at = at.AddDate(0, 0, 1)
 	}
-	return at
+	return at.UTC()
 }
