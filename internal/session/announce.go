@@ -23,4 +23,5 @@ type Glimpse struct {
 	Pane  string // as in fleet.PaneID
 	Dead  bool
 	Title string // as the program set it, at most 200 characters
+	Wrote int64  // when its window was last written to, in seconds since 1970; 0: not told
 }

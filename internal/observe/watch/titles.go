@@ -23,6 +23,7 @@ const readMost = 8192
 type looked struct {
 	glimpse session.Glimpse
 	meaning string
+	writes  bool // its window was written to since the glimpse before
 }
 
 // newLooks begins to remember. A title without a mark is no mark here, also for
@@ -36,8 +37,8 @@ func newLooks(kinds *agent.Kinds) *looks {
 }
 
 // news compares every pane with what it looked like before, and says in words
-// what means something else now; "" when nothing does. A pane that came or went
-// is told of by others: only what it shows counts here.
+// what means something else now, or has been drawn; "" for nothing. A pane that came or
+// went is told of by others: only what it shows counts here.
 func (l *looks) news(all []session.Glimpse) (why string) {
 	panes := make(map[string]looked, len(all))
 	for _, g := range all {
@@ -48,6 +49,10 @@ func (l *looks) news(all []session.Glimpse) (why string) {
 		}
 		if now.meaning != was.meaning {
 			why = cmp.Or(why, "pane "+g.Pane+" now shows "+cmp.Or(now.meaning, "nothing"))
+		}
+		now.writes = was.glimpse.Wrote != 0 && g.Wrote > was.glimpse.Wrote && !g.Dead
+		if was.writes && g.Wrote == was.glimpse.Wrote && !g.Dead {
+			why = cmp.Or(why, "pane "+g.Pane+" was written to, and is at rest")
 		}
 		panes[g.Pane] = now
 	}

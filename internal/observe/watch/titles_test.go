@@ -108,6 +108,30 @@ func TestDeathIsNews(t *testing.T) {
 	}
 }
 
+// A window that was written to and is still now shows something new, whatever its title says:
+// the next dialog after an answer, a menu that a person opened. One that is written to all the
+// time is at work, and what it draws is no news.
+func TestAWindowThatCameToRestIsNews(t *testing.T) {
+	const rests = "pane %1 was written to, and is at rest"
+	l := newLooks(kinds(t))
+	for i, c := range []struct {
+		wrote int64
+		dead  bool
+		want  string
+	}{
+		{100, false, ""}, {100, false, ""}, // at rest from the beginning
+		{107, false, ""}, {107, false, rests}, {107, false, ""}, // once
+		{108, false, ""}, {109, false, ""}, {111, false, ""}, {111, false, rests},
+		{0, false, ""}, {0, false, ""}, {112, false, ""}, // not told
+		{113, true, "pane %1 now shows dead"}, {113, true, ""},
+	} {
+		got := l.news([]session.Glimpse{{Pane: "%1", Title: "vm", Wrote: c.wrote, Dead: c.dead}})
+		if got != c.want {
+			t.Errorf("glimpse %d, written to at %d: %q, want %q", i, c.wrote, got, c.want)
+		}
+	}
+}
+
 // Something is told exactly when something means something else than at the
 // glimpse before; the same glimpse twice is never news.
 func TestNewsIsChange(t *testing.T) {

@@ -100,7 +100,7 @@ func (e *ear) shows(t *testing.T, place int, want session.Glimpse) {
 	t.Helper()
 	e.hear(t, place, want.Pane+" with "+want.Title, func(n session.Notice) bool {
 		for _, g := range n.Panes {
-			if g == want {
+			if g.Wrote = 0; g == want {
 				return true
 			}
 		}
@@ -146,6 +146,9 @@ func TestGlimpses(t *testing.T) {
 	s.Run(t, "send-keys", "-t", "%1", "Enter")
 	e.shows(t, 0, session.Glimpse{Pane: "%1", Title: strings.Repeat("0", 200)})
 	s.Run(t, "respawn-pane", "-k", "-t", "%1", "false")
+	e.hear(t, 0, "when it wrote", func(n session.Notice) bool {
+		return len(n.Panes) == 2 && time.Since(time.Unix(n.Panes[1].Wrote, 0)) < time.Minute
+	})
 	e.hear(t, 0, "its death", func(n session.Notice) bool { return len(n.Panes) == 2 && n.Panes[1].Pane == "%1" && n.Panes[1].Dead })
 	for _, n := range e.since(0) {
 		if len(n.Panes) > 2 {

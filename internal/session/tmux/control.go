@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -154,7 +155,7 @@ func (c *control) greet(ctx context.Context) error {
 // -B), but it reads all of them every second for that: with 200 panes 0.2 to 0.5 %
 // of a core, whether they change or not, and a client that is held up has the
 // server pile up what it would be told.
-const question = `list-panes -a -F "#{session_id}\t#{pane_id}\t#{pane_dead}\t#{=200:pane_title}"` + "\n"
+const question = `list-panes -a -F "#{session_id}\t#{pane_id}\t#{pane_dead}\t#{window_activity}\t#{=200:pane_title}"` + "\n"
 
 // Glimpses are taken as often as a thousandth of the time allows, within bounds.
 const (
@@ -217,9 +218,10 @@ func (c *control) hear(line string, tell func(session.Notice)) (over bool) {
 func glimpses(body []string, post string) []session.Glimpse {
 	all := make([]session.Glimpse, 0, len(body))
 	for _, line := range body {
-		f := strings.SplitN(line, "\t", 4)
-		if len(f) == 4 && isPane(f[1]) && f[0] != post {
-			all = append(all, session.Glimpse{Pane: f[1], Dead: f[2] == "1", Title: f[3]})
+		f := strings.SplitN(line, "\t", 5)
+		if len(f) == 5 && isPane(f[1]) && f[0] != post {
+			wrote, _ := strconv.ParseInt(f[3], 10, 64) // 0 is not told
+			all = append(all, session.Glimpse{Pane: f[1], Dead: f[2] == "1", Title: f[4], Wrote: wrote})
 		}
 	}
 	return all

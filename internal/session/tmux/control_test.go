@@ -24,11 +24,11 @@ func TestAnswersAreNotNotifications(t *testing.T) {
 	got := hearAll(strings.Join([]string{
 		"%begin 1 2 0", "%0 of the command it began with", "%end 1 2 0",
 		"%sessions-changed", "%layout-change @1 b25d", "%output %1 hello",
-		"%begin 1 3 1", "$1\t%1\t0\ttitle\twith tab", "%sessions-changed", "%end 1 2 1", "$9\t%9\t1\tthe post", "$2\t%2\t1\t", "junk", "%end 1 3 1",
+		"%begin 1 3 1", "$1\t%1\t0\t1795478213\ttitle\twith tab", "%sessions-changed", "%end 1 2 1", "$9\t%9\t1\t5\tthe post", "$2\t%2\t1\t\t", "junk", "%end 1 3 1",
 		"%client-detached /dev/pts/3", "%begin 1 4 1", "%error 1 4 1", "junk", "%exit",
 	}, "\n"))
 	want := []session.Notice{{What: "a session came or went"},
-		{Panes: []session.Glimpse{{Pane: "%1", Title: "title\twith tab"}, {Pane: "%2", Dead: true}}}, {What: "a person came or left"}}
+		{Panes: []session.Glimpse{{Pane: "%1", Title: "title\twith tab", Wrote: 1795478213}, {Pane: "%2", Dead: true}}}, {What: "a person came or left"}}
 	if !slices.EqualFunc(got, want, func(a, b session.Notice) bool { return a.What == b.What && slices.Equal(a.Panes, b.Panes) }) {
 		t.Errorf("it told %+v, want %+v", got, want)
 	}
