@@ -34,7 +34,7 @@ func Panes(ctx context.Context, from session.Announcer, kinds *agent.Kinds, chan
 	err := from.Announce(ctx, func(n session.Notice) {
 		why := n.What
 		if n.Panes != nil {
-			why = looks.news(n.Panes)
+			why = looks.news(n.Panes, time.Now().Unix())
 		}
 		if why == "" {
 			return

@@ -20,10 +20,14 @@ type looks struct {
 // pictures take 2000.
 const readMost = 8192
 
+// restsAfter is for how many whole seconds a window has not been written to that is at rest: a
+// spinner, which writes many times a second, never is.
+const restsAfter = 1
+
 type looked struct {
 	glimpse session.Glimpse
 	meaning string
-	writes  bool // its window was written to since the glimpse before
+	writes  bool // its window was written to, and has not come to rest since
 }
 
 // newLooks begins to remember. A title without a mark is no mark here, also for
@@ -38,8 +42,9 @@ func newLooks(kinds *agent.Kinds) *looks {
 
 // news compares every pane with what it looked like before, and says in words
 // what means something else now, or has been drawn; "" for nothing. A pane that came or
-// went is told of by others: only what it shows counts here.
-func (l *looks) news(all []session.Glimpse) (why string) {
+// went is told of by others: only what it shows counts here. The clock is seconds since
+// 1970, as tmux's are.
+func (l *looks) news(all []session.Glimpse, clock int64) (why string) {
 	panes := make(map[string]looked, len(all))
 	for _, g := range all {
 		was := l.panes[g.Pane]
@@ -50,9 +55,9 @@ func (l *looks) news(all []session.Glimpse) (why string) {
 		if now.meaning != was.meaning {
 			why = cmp.Or(why, "pane "+g.Pane+" now shows "+cmp.Or(now.meaning, "nothing"))
 		}
-		now.writes = was.glimpse.Wrote != 0 && g.Wrote > was.glimpse.Wrote && !g.Dead
-		if was.writes && g.Wrote == was.glimpse.Wrote && !g.Dead {
-			why = cmp.Or(why, "pane "+g.Pane+" was written to, and is at rest")
+		now.writes = !g.Dead && (was.writes || was.glimpse.Wrote != 0 && g.Wrote > was.glimpse.Wrote)
+		if now.writes && clock-g.Wrote > restsAfter {
+			why, now.writes = cmp.Or(why, "pane "+g.Pane+" was written to, and is at rest"), false
 		}
 		panes[g.Pane] = now
 	}

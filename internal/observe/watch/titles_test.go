@@ -45,8 +45,8 @@ func TestTitlesThatMeanSomethingElse(t *testing.T) {
 		{"OC | one", "OC | two", ""},
 	} {
 		l := newLooks(kinds(t))
-		l.news(one(c.from))
-		if got := l.news(one(c.to)); got != c.want {
+		l.news(one(c.from), 0)
+		if got := l.news(one(c.to), 0); got != c.want {
 			t.Errorf("from %q to %q: %q, want %q", c.from, c.to, got, c.want)
 		}
 	}
@@ -75,7 +75,7 @@ func TestRecordedTitles(t *testing.T) {
 		name, _, _ := strings.Cut(filepath.Base(note), "-")
 		k, _ := all.Get(name)
 		l := newLooks(all)
-		why := l.news(one(m[1]))
+		why := l.news(one(m[1]), 0)
 		k.SilentTitle = ""
 		for _, s := range agent.ReadScreen(k, "", m[1]) {
 			if !strings.Contains(why, name+" "+string(s.Hint)) {
@@ -87,7 +87,7 @@ func TestRecordedTitles(t *testing.T) {
 			continue
 		}
 		for r := rune(0x2801); r <= 0x28ff; r++ {
-			if why := l.news(one(string(r) + string([]rune(m[1])[1:]))); why != "" {
+			if why := l.news(one(string(r)+string([]rune(m[1])[1:])), 0); why != "" {
 				t.Fatalf("%s: turned to %c: %q", note, r, why)
 			}
 		}
@@ -96,11 +96,11 @@ func TestRecordedTitles(t *testing.T) {
 
 func TestDeathIsNews(t *testing.T) {
 	l := newLooks(kinds(t))
-	l.news(one("⠂ x"))
-	if why := l.news([]session.Glimpse{{Pane: "%1", Title: "⠂ x", Dead: true}}); why != "pane %1 now shows dead" {
+	l.news(one("⠂ x"), 0)
+	if why := l.news([]session.Glimpse{{Pane: "%1", Title: "⠂ x", Dead: true}}, 0); why != "pane %1 now shows dead" {
 		t.Errorf("a death is %q", why)
 	}
-	if why := l.news(nil); why != "" {
+	if why := l.news(nil, 0); why != "" {
 		t.Errorf("panes that went are %q: sessions are told of by others", why)
 	}
 	if len(l.panes) != 0 {
@@ -115,17 +115,17 @@ func TestAWindowThatCameToRestIsNews(t *testing.T) {
 	const rests = "pane %1 was written to, and is at rest"
 	l := newLooks(kinds(t))
 	for i, c := range []struct {
-		wrote int64
-		dead  bool
-		want  string
+		wrote, clock int64
+		dead         bool
+		want         string
 	}{
-		{100, false, ""}, {100, false, ""}, // at rest from the beginning
-		{107, false, ""}, {107, false, rests}, {107, false, ""}, // once
-		{108, false, ""}, {109, false, ""}, {111, false, ""}, {111, false, rests},
-		{0, false, ""}, {0, false, ""}, {112, false, ""}, // not told
-		{113, true, "pane %1 now shows dead"}, {113, true, ""},
+		{100, 105, false, ""}, {100, 106, false, ""}, // at rest from the beginning
+		{107, 107, false, ""}, {107, 108, false, ""}, {107, 109, false, rests}, {107, 110, false, ""}, // once
+		{111, 111, false, ""}, {111, 111, false, ""}, {112, 112, false, ""}, {112, 113, false, ""}, {113, 113, false, ""}, // a spinner, looked at often
+		{113, 115, false, rests}, {0, 116, false, ""}, {0, 119, false, ""}, {116, 119, false, ""}, // not told
+		{120, 120, false, ""}, {121, 121, true, "pane %1 now shows dead"}, {121, 125, true, ""},
 	} {
-		got := l.news([]session.Glimpse{{Pane: "%1", Title: "vm", Wrote: c.wrote, Dead: c.dead}})
+		got := l.news([]session.Glimpse{{Pane: "%1", Title: "vm", Wrote: c.wrote, Dead: c.dead}}, c.clock)
 		if got != c.want {
 			t.Errorf("glimpse %d, written to at %d: %q, want %q", i, c.wrote, got, c.want)
 		}
@@ -155,10 +155,10 @@ func TestNewsIsChange(t *testing.T) {
 				}
 				news = news || now[g.Pane] != was[g.Pane]
 			}
-			if why := l.news(all); (why != "") != news {
+			if why := l.news(all, 0); (why != "") != news {
 				t.Fatalf("%+v after %v is %q, want news: %v", all, was, why, news)
 			}
-			if why := l.news(slices.Clone(all)); why != "" {
+			if why := l.news(slices.Clone(all), 0); why != "" {
 				t.Fatalf("the same again is %q", why)
 			}
 			was = now
@@ -175,9 +175,9 @@ func BenchmarkSpinners200(b *testing.B) {
 			frames[f] = append(frames[f], session.Glimpse{Pane: fmt.Sprint("%", i), Title: string([]rune("⠋⠙⠹⠸⠼⠴⠦⠧")[(f+i)%8]) + " Fixing the flaky test"})
 		}
 	}
-	l.news(frames[0])
+	l.news(frames[0], 0)
 	for i := 0; b.Loop(); i++ {
-		if why := l.news(frames[i%8]); why != "" {
+		if why := l.news(frames[i%8], 0); why != "" {
 			b.Fatal(why)
 		}
 	}
@@ -187,9 +187,9 @@ func BenchmarkSpinners200(b *testing.B) {
 func TestTitlesAreForgotten(t *testing.T) {
 	l := newLooks(kinds(t))
 	for i := range 3 * readMost / 2 {
-		l.news(one(fmt.Sprint("⠂ ", i)))
+		l.news(one(fmt.Sprint("⠂ ", i)), 0)
 	}
-	if len(l.read) > readMost || l.news(one("✳ x")) == "" {
+	if len(l.read) > readMost || l.news(one("✳ x"), 0) == "" {
 		t.Errorf("%d titles are remembered", len(l.read))
 	}
 }
