@@ -52,8 +52,12 @@ func (c *Control) alertList(ctx context.Context, call Call) (api.Alerts, error) 
 	if trouble != "" { // what is written down is old
 		list = c.unwritten(ctx, list, all)
 	}
+	list = slices.DeleteFunc(list, neverFired)
 	return api.Alerts{Alerts: view.Alerts(list, c.Now()), Trouble: trouble}, nil
 }
+
+// neverFired: what was true for less than its rule wants, and is not any more, was no alert.
+func neverFired(a fleet.Alert) bool { return a.Status == fleet.AlertResolved && a.FiredAt.IsZero() }
 
 // unwritten is what a look finds, with what of the alerts that are written down it does
 // not show; without a look, only these.
