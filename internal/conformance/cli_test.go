@@ -54,6 +54,16 @@ func (c cli) folder(name string, parts ...string) string {
 	return installed(append([]string{name + "@" + c.version}, parts...)...)
 }
 
+// path is where programs are looked for: its own Node first, where it asks for another than
+// this machine's.
+func (c cli) path() string {
+	own, err := os.ReadFile(c.folder(c.kind, ".node"))
+	if err != nil {
+		return os.Getenv("PATH")
+	}
+	return strings.TrimSpace(string(own)) + ":" + os.Getenv("PATH")
+}
+
 // program is the path of its program.
 func (c cli) program() string { return c.folder(c.kind, "node_modules/.bin", c.bin) }
 
