@@ -147,7 +147,7 @@ func hintIf(ok bool, s fleet.AgentState) fleet.AgentState {
 // judge asks the signals in the order of trust.
 func (r *reading) judge() Verdict {
 	for _, ask := range []func() (Verdict, bool){
-		r.bySuspension, r.byVeil, r.byFailure, r.byWrittenFailure, r.byBanner, r.byHook, r.byRegistry, r.byBusyTitle, r.byDialog, r.byTranscript, r.byIdleTitle, r.byCPU, r.byScreen, r.byAge, r.byActivity, r.bySilentStart,
+		r.bySuspension, r.byVeil, r.byFailure, r.byWrittenFailure, r.byBanner, r.byHook, r.byRegistry, r.byBusyTitle, r.byDialog, r.byFarewell, r.byTranscript, r.byIdleTitle, r.byCPU, r.byScreen, r.byAge, r.byActivity, r.bySilentStart,
 	} {
 		if v, ok := ask(); ok {
 			return v
@@ -249,6 +249,14 @@ func (r *reading) byTranscript() (Verdict, bool) {
 		return Verdict{}, false
 	}
 	return r.fromTranscript(), true
+}
+
+// byFarewell: a CLI may take seconds to end after its session has. What is not at its prompt
+// then, and has written nothing since, is at nothing that can be told.
+func (r *reading) byFarewell() (Verdict, bool) {
+	ended := !r.Told.Ended.IsZero() && r.Written.Last.Since(r.Told.Ended) <= writtenLater
+	return Verdict{State: fleet.StateUnknown, Reason: "its hooks say that its session has ended, and its process has not", Source: SourceNone, Since: r.Told.Ended},
+		ended && fleet.AgentState(r.screen.State) != fleet.StateIdle
 }
 
 func (r *reading) fromTranscript() Verdict {

@@ -47,6 +47,7 @@ type Reported struct {
 	Failure string             // what ended the last turn, when an error did
 	Limited fleet.Instant      // when the rate limit was last told of; zero when it was not
 	Prompt  fleet.Instant      // of the newest prompt
+	Ended   fleet.Instant      // of the end of its session, as long as nothing was told of another; zero when it goes on
 	Session string             // of the CLI
 	Loop    Loop
 }
@@ -152,7 +153,7 @@ func callKey(e fleet.HookEvent) string {
 func (h *gathering) hear(e fleet.HookEvent) {
 	h.told.Last = e.At
 	if e.Event != fleet.HookStatus && e.Event != fleet.HookNotice && !h.reminds(e) {
-		h.told.Turn = e.At
+		h.told.Turn, h.told.Ended = e.At, fleet.Instant{}
 	}
 	if e.Context.IsKnown() {
 		h.told.Context = e.Context
@@ -208,6 +209,9 @@ func (h *gathering) session(e fleet.HookEvent) {
 	}
 	h.over()
 	h.say(e, "", "")
+	if e.Event == fleet.HookSessionEnd {
+		h.told.Ended = e.At
+	}
 }
 
 // status may tell when the limit is reset that ended the turn.

@@ -2,6 +2,7 @@ package agent
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -172,6 +173,44 @@ func TestAnErrorRightAfterThePrompt(t *testing.T) {
 		v := State(Signals{Kind: codex, Now: now, Told: Gather([]fleet.HookEvent{told}, "", now, Deadlines{}), Written: GatherWritten(written, time.Time{}, now, Deadlines{})})
 		if v.State != c.want {
 			t.Errorf("an error %s: %s by %s (%s), want %s", c.name, v.State, v.Source, v.Reason, c.want)
+		}
+	}
+}
+
+// Codex says farewell, and ends five seconds later (0.169.0): meanwhile it is not idle,
+// whatever its transcript said last, and nothing may be typed at it. Only a prompt on the
+// screen, or what was written since, says that it goes on.
+func TestAfterItsFarewell(t *testing.T) {
+	codex := kindOf(t, "codex")
+	now := fleet.Instant{Wall: time.Unix(2e9, 0), Up: fleet.Duration(time.Hour), Boot: "b"}
+	event := func(what fleet.HookName, ago time.Duration) fleet.HookEvent {
+		return fleet.HookEvent{Event: what, Text: "other", At: now.Add(-ago), Context: fleet.Unknown[float64]("")}
+	}
+	over := []fleet.HookEvent{event(fleet.HookStop, 6*time.Second), event(fleet.HookSessionEnd, 2*time.Second)}
+	const farewell = "  Worked for <1s • 00:04\n\nToken usage: total=52 input=11 (+ 401 cached) output=41 (reasoning 6)\nTo continue this session, run:\n  codex resume 01a20ade-2c94-7631-9e3c-d24f1bdad773\n"
+	const prompt = "• MOCK answers: done.\n\n› Ask Codex to do anything\n\n  mock-model default · ~/project\n  ← for agents · ? for shortcuts\n"
+	wrote := func(ago time.Duration) Reported {
+		return Reported{State: fleet.StateIdle, Says: "it is written", Last: now.Add(-ago), Turn: now.Add(-ago)}
+	}
+	for name, c := range map[string]struct {
+		events []fleet.HookEvent
+		screen string
+		wrote  Reported
+		cpu    float64
+		want   string
+	}{
+		"it ends":                          {over, farewell, wrote(6 * time.Second), 0, "unknown none"},
+		"it is busy ending":                {over, farewell, wrote(6 * time.Second), 40, "unknown none"},
+		"its prompt is there":              {over, prompt, wrote(6 * time.Second), 0, "idle transcript"},
+		"it wrote since":                   {over, farewell, wrote(500 * time.Millisecond), 0, "idle transcript"},
+		"another session began":            {append(slices.Clone(over), event(fleet.HookSessionStart, time.Second)), farewell, wrote(6 * time.Second), 0, "idle transcript"},
+		"a status line, which is no turn":  {append(slices.Clone(over), event(fleet.HookStatus, time.Second)), farewell, wrote(6 * time.Second), 0, "unknown none"},
+		"nothing was told of its farewell": {over[:1], farewell, wrote(6 * time.Second), 0, "idle hook"},
+	} {
+		v := State(Signals{Kind: codex, Now: now, Age: seconds(600), Title: fleet.Known(""), Screen: fleet.Known(c.screen), Activity: seconds(1), CPU: fleet.Known(c.cpu),
+			Told: Gather(c.events, "", now, Deadlines{}), Written: c.wrote})
+		if got := string(v.State) + " " + v.Source; got != c.want || v.State == fleet.StateUnknown && !strings.Contains(v.Reason, "session has ended") {
+			t.Errorf("%s: %s (%s), want %s", name, got, v.Reason, c.want)
 		}
 	}
 }

@@ -448,12 +448,18 @@ func (l *life) ends(t *testing.T) {
 			l.doing(t, "the turn ends", done)
 		}
 		<-time.After(rest)
-		row := l.show(t)
-		end.do(row.Agent.PID)
+		pid := l.show(t).Agent.PID
+		end.do(pid)
+		l.say(end.how+", and it runs still", ending...)
+		l.until(t, "its process ends", time.Minute, func() bool { return syscall.Kill(pid, 0) != nil })
 		l.say(end.how, end.is...)
 		<-time.After(4 * time.Second)
 	}
 }
+
+// ending is what may be said of one that was told to end, as long as its process is there:
+// not that it has ended, and not that it can be given something.
+var ending = []string{"unknown", "working"}
 
 // another agent takes the place of the one that is looked at.
 func (l *life) another(t *testing.T, who string) {
