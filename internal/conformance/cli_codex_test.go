@@ -5,7 +5,7 @@ package conformance
 import "testing"
 
 func codexCLI() cli {
-	return cli{kind: "codex", pkg: "@openai/codex", taught: "0.169.0", bin: "codex", commands: []string{"/compact", "/new"}, settle: settleCodex, permission: 1, limitIs: "screen"}
+	return cli{kind: "codex", pkg: "@openai/codex", taught: "0.169.0", bin: "codex", commands: []string{"/compact", "/new"}, menus: map[string][]string{"/new": {"Enter"}}, settle: settleCodex, permission: 1, limitIs: "screen"}
 }
 
 func settleCodex(t *testing.T, h home) []string {

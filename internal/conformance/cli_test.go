@@ -34,7 +34,8 @@ type cli struct {
 	fresh func(t *testing.T, h home) []string
 	first func(version string) []firstDialog
 
-	commands []string // of its own, after which its prompt is free again
+	commands []string            // of its own, after which its prompt is free again
+	menus    map[string][]string // the keys that take the first choice of the menu that a command opens
 
 	permission int    // dialogs that its tool call stands at
 	limitIs    string // what a 429 is seen by: hook, screen; empty: by nothing

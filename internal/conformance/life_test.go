@@ -377,6 +377,12 @@ func (l *life) errors(t *testing.T) {
 func (l *life) commands(t *testing.T) {
 	for _, words := range l.cli.commands {
 		l.types(t, words)
+		if keys := l.cli.menus[words]; len(keys) > 0 {
+			l.say("the menu of "+words, "dialog")
+			<-time.After(rest)
+			l.say("its menu is answered", "")
+			l.press(t, keys...)
+		}
 		<-time.After(5 * time.Second)
 		l.free("after " + words)
 		<-time.After(rest)

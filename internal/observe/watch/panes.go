@@ -18,7 +18,7 @@ const panesEvery = 200 * time.Millisecond
 // for the last of changes that come together too, and one call at a time; nothing
 // waits for it. A title counts only when it comes to mean something else to a kind
 // of agent: the spinners that most of them turn there do not; and what is written in a
-// window only when that has come to rest. It fails without an
+// window only as that begins and is at rest again. It fails without an
 // announcer or kinds.
 func Panes(ctx context.Context, from session.Announcer, kinds *agent.Kinds, changed func(why string)) error {
 	if from == nil || kinds == nil {

@@ -56,8 +56,11 @@ func (l *looks) news(all []session.Glimpse, clock int64) (why string) {
 			why = cmp.Or(why, "pane "+g.Pane+" now shows "+cmp.Or(now.meaning, "nothing"))
 		}
 		now.writes = !g.Dead && (was.writes || was.glimpse.Wrote != 0 && g.Wrote > was.glimpse.Wrote)
-		if now.writes && clock-g.Wrote > restsAfter {
+		switch {
+		case now.writes && clock-g.Wrote > restsAfter:
 			why, now.writes = cmp.Or(why, "pane "+g.Pane+" was written to, and is at rest"), false
+		case now.writes && !was.writes:
+			why = cmp.Or(why, "pane "+g.Pane+" is written to")
 		}
 		panes[g.Pane] = now
 	}
