@@ -43,7 +43,7 @@ func build(cfg config.Config, o Options, a as) (s *system, err error) {
 	}
 	s.disk = &fullDisk{dir: cfg.StateDir, now: s.world.Now, met: s.meetFullDisk}
 	s.ledger = &ledgerFile{cfg: cfg, started: s.world.StartedAt, what: a.what, wait: a.wait, held: a.lock, wrote: s.disk.wrote, damaged: s.beginAnew}
-	s.events = &eventReader{l: s.ledger, read: map[string]int64{}}
+	s.events = library.NewEvents(s.ledger)
 	s.hookReceiver = &hookReceiver{s: s}
 	s.pulse.beats = make(chan struct{}, 1)
 	p, err := s.readAll(a)

@@ -89,3 +89,22 @@ func (d journalPort) Journal(_ context.Context, day string) (api.Journal, error)
 	}
 	return api.Journal{Day: of, Path: fleet.Path(filepath.Join(string(d.dir), of+".md")), Text: text}, nil
 }
+
+// eventsAtOnce is how many events are read with one question.
+const eventsAtOnce = 1000
+
+// NewestEvent is the ID of the newest event.
+func (l *ledgerFile) NewestEvent(ctx context.Context) int64 {
+	found, err := recall(ctx, l, func(st *store.Store) ([]fleet.Event, error) { return st.LastEvents(ctx, 1, store.EventFilter{}) })
+	if err != nil || len(found) == 0 {
+		return 0
+	}
+	return found[0].ID
+}
+
+// EventsAfter lists events after one.
+func (l *ledgerFile) EventsAfter(ctx context.Context, after int64) ([]fleet.Event, error) {
+	return recall(ctx, l, func(st *store.Store) ([]fleet.Event, error) {
+		return st.Events(ctx, after, eventsAtOnce, store.EventFilter{})
+	})
+}

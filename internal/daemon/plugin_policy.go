@@ -59,7 +59,7 @@ func (s *system) due(seen *fleet.Snapshot) fleet.RunPolicy {
 	}
 	ctx := context.Background()
 	p := s.library.Due(ctx, seen)
-	s.events.fill(ctx, p.Schedules, s.world.Now())
+	s.events.Fill(ctx, p.Schedules, s.world.Now())
 	return p
 }
 

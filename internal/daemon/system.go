@@ -63,7 +63,7 @@ type system struct {
 
 	watchers   []watcher
 	library    *library.Library
-	events     *eventReader
+	events     *library.Events
 	triage     fleet.TriagePolicy
 	who        fleet.CoordinationPolicy // is told of work and convoys
 	handoff    fleet.HandoffPolicy

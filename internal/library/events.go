@@ -1,4 +1,4 @@
-package daemon
+package library
 
 import (
 	"context"
@@ -10,27 +10,34 @@ import (
 
 	"custos/internal/fleet"
 	"custos/internal/ledger"
-	"custos/internal/library"
-	"custos/internal/store"
 )
 
-// eventReader reads the log for schedules that are due on what is in it. How far a
+// EventLog is what is read of the log of events.
+type EventLog interface {
+	Past(ctx context.Context, now fleet.Instant) (fleet.Past, error)
+	// NewestEvent is the ID of the newest event; 0 when there is none, or it cannot be read.
+	NewestEvent(ctx context.Context) int64
+	// EventsAfter lists events after one, oldest first.
+	EventsAfter(ctx context.Context, after int64) ([]fleet.Event, error)
+}
+
+// Events reads the log for schedules that are due on what is in it. How far a
 // schedule is stands in its newest run (Run.Event), so that what happened while
 // Custos was down is found; here is only how far the log was read in vain.
-type eventReader struct {
-	l *ledgerFile
+type Events struct {
+	log EventLog
 
 	mu   sync.Mutex
 	read map[string]int64 // by schedule
 }
 
-// eventsAtOnce is how many events are read with one question.
-const eventsAtOnce = 1000
+// NewEvents reads a log.
+func NewEvents(log EventLog) *Events { return &Events{log: log, read: map[string]int64{}} }
 
-// fill sets Event of schedules that are due on events of the log: of one that has
+// Fill sets Event of schedules that are due on events of the log: of one that has
 // a run, the newest event after it that it means; of one without, the newest of
 // all. When the log cannot be read, nothing is due.
-func (e *eventReader) fill(ctx context.Context, list []fleet.Schedule, now fleet.Instant) {
+func (e *Events) Fill(ctx context.Context, list []fleet.Schedule, now fleet.Instant) {
 	var due []*fleet.Schedule
 	for i := range list {
 		if _, is := ledger.LogKind(list[i]); is && list[i].Enabled {
@@ -42,7 +49,7 @@ func (e *eventReader) fill(ctx context.Context, list []fleet.Schedule, now fleet
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	past, err := e.l.Past(ctx, now)
+	past, err := e.log.Past(ctx, now)
 	if err != nil {
 		return
 	}
@@ -51,17 +58,17 @@ func (e *eventReader) fill(ctx context.Context, list []fleet.Schedule, now fleet
 	}
 }
 
-func (e *eventReader) follow(ctx context.Context, s *fleet.Schedule, runs []fleet.Run) {
-	last := library.LastRun(runs, s.Name)
+func (e *Events) follow(ctx context.Context, s *fleet.Schedule, runs []fleet.Run) {
+	last := LastRun(runs, s.Name)
 	if last == nil {
-		s.Event = e.newest(ctx)
+		s.Event = e.log.NewestEvent(ctx)
 		return
 	}
 	s.Event = last.Event
 	kind, _ := ledger.LogKind(*s)
 	from := max(last.Event, e.read[s.Name])
 	for {
-		page, err := e.page(ctx, from)
+		page, err := e.log.EventsAfter(ctx, from)
 		if err != nil || len(page) == 0 {
 			break
 		}
@@ -75,21 +82,6 @@ func (e *eventReader) follow(ctx context.Context, s *fleet.Schedule, runs []flee
 	if s.Event == last.Event { // what was found is found again until a run stands for it
 		e.read[s.Name] = from
 	}
-}
-
-// newest is the ID of the newest event.
-func (e *eventReader) newest(ctx context.Context) int64 {
-	found, err := recall(ctx, e.l, func(st *store.Store) ([]fleet.Event, error) { return st.LastEvents(ctx, 1, store.EventFilter{}) })
-	if err != nil || len(found) == 0 {
-		return 0
-	}
-	return found[0].ID
-}
-
-func (e *eventReader) page(ctx context.Context, after int64) ([]fleet.Event, error) {
-	return recall(ctx, e.l, func(st *store.Store) ([]fleet.Event, error) {
-		return st.Events(ctx, after, eventsAtOnce, store.EventFilter{})
-	})
 }
 
 // isOwn says whether an event is about a run of the formula itself, or its agent:
