@@ -23,6 +23,24 @@ func claudeStatus(p payload, e *fleet.HookEvent) {
 		}
 	}
 	e.Status = claudeReport(p)
+	e.Status.Quota = claudeQuota(p.object("rate_limits"))
+}
+
+// claudeQuota reads what is told of a plan: with a login of a plan only. Named as in 2.1.330.
+func claudeQuota(limits payload) (all []fleet.Quota) {
+	for _, w := range []struct{ name, window string }{{"five_hour", "5h"}, {"seven_day", "7d"}, {"spend_limit", "spend"}} {
+		limit := limits.object(w.name)
+		used, ok := limit.number("used_percentage")
+		if !ok || !(used >= 0) {
+			continue
+		}
+		q := fleet.Quota{Window: w.window, Percent: min(100, used)}
+		if resets, told := limit.number("resets_at"); told {
+			q.Resets = instantOf(resets).Wall
+		}
+		all = append(all, q)
+	}
+	return all
 }
 
 // claudeReport reads what is given of model, context and cost. Before the first answer

@@ -90,9 +90,12 @@ func TestParseHook(t *testing.T) {
 		{"claude", "", `{"hook_event_name":"Stop"}`, fleet.HookEvent{Event: fleet.HookStop}},
 		{"claude", "Stop", ``, fleet.HookEvent{Event: fleet.HookStop}},
 		{"claude", "Status", `{"session_id":"s","context_window":{"used_percentage":81.5},"rate_limits":{"five_hour":{"used_percentage":100,"resets_at":1795170000},"seven_day":{"used_percentage":20,"resets_at":1795900000}}}`,
-			fleet.HookEvent{Event: fleet.HookStatus, Session: "s", Text: "rate_limit", Context: fleet.Known(81.5), Until: fleet.Instant{Wall: time.Unix(1795170000, 0).UTC()}, Status: &silent}},
+			fleet.HookEvent{Event: fleet.HookStatus, Session: "s", Text: "rate_limit", Context: fleet.Known(81.5), Until: fleet.Instant{Wall: time.Unix(1795170000, 0).UTC()},
+				Status: ofPlan(fleet.Quota{Window: "5h", Percent: 100, Resets: time.Unix(1795170000, 0).UTC()}, fleet.Quota{Window: "7d", Percent: 20, Resets: time.Unix(1795900000, 0).UTC()})}},
+		{"claude", "Status", `{"rate_limits":{"five_hour":{"used_percentage":140},"seven_day":{"resets_at":1795900000},"spend_limit":{"used_percentage":-3}}}`,
+			fleet.HookEvent{Event: fleet.HookStatus, Status: ofPlan(fleet.Quota{Window: "5h", Percent: 100})}},
 		{"claude", "Status", `{"context_window":{"used_percentage":null},"rate_limits":{"five_hour":{"used_percentage":99,"resets_at":1795170000}}}`,
-			fleet.HookEvent{Event: fleet.HookStatus, Status: &silent}},
+			fleet.HookEvent{Event: fleet.HookStatus, Status: ofPlan(fleet.Quota{Window: "5h", Percent: 99, Resets: time.Unix(1795170000, 0).UTC()})}},
 		{"claude", "StatusLine", statusOf2_1_330, fleet.HookEvent{Event: fleet.HookStatus, Session: "c6cfb17c", Context: fleet.Known(4.0), Status: &fleet.StatusReport{
 			Model: "claude-opus-5-5", Version: "2.1.330", Transcript: "/h/.claude/projects/-h-p/c6cfb17c.jsonl", Used: fleet.Known[int64](40012), Window: fleet.Known[int64](1000000), MicroUSD: fleet.Known[int64](123457)}}},
 
@@ -390,4 +393,11 @@ func TestGeminiPromptIsWhatWasTyped(t *testing.T) {
 	if want := conversation.PromptHash("look at the file @README.md "); err != nil || !strings.HasPrefix(e.Text, want+" look at the file @README.md") || strings.Contains(e.Text, "hi") {
 		t.Errorf("%q, %v, want it to begin with %s", e.Text, err, want)
 	}
+}
+
+// ofPlan is what a status line reports that tells of nothing but a plan.
+func ofPlan(all ...fleet.Quota) *fleet.StatusReport {
+	r := silent
+	r.Quota = all
+	return &r
 }

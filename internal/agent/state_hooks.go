@@ -43,6 +43,7 @@ type Reported struct {
 	Tool    *fleet.ToolCall  // in flight; of several, the one that may go on for longest
 	Context fleet.Leaf[float64]
 	Status  fleet.StatusReport // of the newest status line; zero when there was none
+	Quota   []fleet.Quota      // of its plan, as was told last
 	Until   fleet.Instant      // of a rate limit; zero when not told
 	Failure string             // what ended the last turn, when an error did
 	Limited fleet.Instant      // when the rate limit was last told of; zero when it was not
@@ -218,6 +219,9 @@ func (h *gathering) session(e fleet.HookEvent) {
 func (h *gathering) status(e fleet.HookEvent) {
 	if e.Status != nil {
 		h.told.Status = *e.Status
+		if len(e.Status.Quota) > 0 {
+			h.told.Quota = quotaAt(e.Status.Quota, e.At.Wall)
+		}
 	}
 	if e.Until.IsZero() {
 		return
@@ -375,4 +379,13 @@ func toolWords(name string) string {
 		return "a tool"
 	}
 	return fmt.Sprintf("tool %s", name)
+}
+
+// quotaAt is what was told of a plan at a moment.
+func quotaAt(all []fleet.Quota, at time.Time) []fleet.Quota {
+	all = slices.Clone(all)
+	for i := range all {
+		all[i].At = at
+	}
+	return all
 }

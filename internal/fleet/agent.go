@@ -72,6 +72,8 @@ type Agent struct {
 	ContextUsed      Leaf[int64]    `json:"context_used,omitzero" help:"tokens of its context that are used"`
 	ContextWindow    Leaf[int64]    `json:"context_window,omitzero" help:"tokens that its context holds; not known where that is not told: it is never guessed from the model"`
 	Model            string         `json:"model,omitempty" help:"the model that answered it last; empty where that is not told"`
+	Quota            []Quota        `json:"quota,omitempty" unread:"rules have the fullest of these windows as quota_percent"`
+	QuotaPercent     Leaf[float64]  `json:"quota_percent,omitzero" help:"percent of its plan used, in the window of it that is fullest, as its CLI told within the hour; not known where it does not tell" unit:"percent"`
 	Turns            Leaf[int]      `json:"turns,omitzero" help:"prompts in its conversation: 0 where there is nothing to go on with"`
 	Tool             *ToolCall      `json:"tool,omitempty" help:"the tool it has begun and not ended; empty for none"`
 	Dialog           *Dialog        `json:"dialog,omitempty" help:"the question it shows; empty where none can be read"`

@@ -166,7 +166,11 @@ type Spender struct{ Agent, Role, Project, Account, Run, Work, Kind string }
 func SpenderOf(reg *Registration, a *Agent) Spender {
 	switch {
 	case reg != nil:
-		return Spender{Agent: reg.Name, Role: reg.Role, Project: reg.Project, Account: reg.Account, Run: reg.Run, Kind: reg.Kind}
+		s := Spender{Agent: reg.Name, Role: reg.Role, Project: reg.Project, Account: reg.Account, Run: reg.Run, Kind: reg.Kind}
+		if s.Account == "" && a != nil {
+			s.Account = a.Account
+		}
+		return s
 	case a != nil:
 		return Spender{Agent: a.Name, Role: a.Role, Project: a.Project, Account: a.Account, Run: a.Run, Kind: a.Kind}
 	}
@@ -250,6 +254,8 @@ type Spending struct {
 	Minutes   int64     `json:"minutes"`          // in which it was answered, in steps of five
 	Last      time.Time `json:"last,omitzero"`    // the newest response, where that is of the last hour
 	Recent    []Spent   `json:"recent,omitempty"` // of the last hour, the oldest first; steps in which nothing was spent are left out
+	// Quota is what its agents tell of their plan in this very pass: no probe fills it.
+	Quota []Quota `json:"quota,omitempty"`
 }
 
 // SpendStep is how long one step of Spending.Recent is.

@@ -89,7 +89,7 @@ func (b *Budget) meters(s Spending, raised []Raise, at Instant) (out []meter) {
 			}
 		}
 		m := meter{metric: metric, limit: limit}
-		m.used, m.blind = b.used(metric, s)
+		m.used, m.blind = b.used(metric, s, at.Wall)
 		m.rate = b.rate(metric, s, at.Wall)
 		out = append(out, m)
 	}
@@ -97,7 +97,7 @@ func (b *Budget) meters(s Spending, raised []Raise, at Instant) (out []meter) {
 }
 
 // used is how much is known to be used of a metric, and why it may be more.
-func (b *Budget) used(m SpendMetric, s Spending) (used float64, blind string) {
+func (b *Budget) used(m SpendMetric, s Spending, now time.Time) (used float64, blind string) {
 	switch m {
 	case MetricUSD:
 		if s.Unpriced > 0 {
@@ -109,7 +109,8 @@ func (b *Budget) used(m SpendMetric, s Spending) (used float64, blind string) {
 	case MetricHours:
 		return float64(s.Minutes), ""
 	}
-	return 0, "no agent tells how much of its plan is used"
+	used, blind, _ = QuotaUsed(s.Quota, now)
+	return used, blind
 }
 
 func (b *Budget) counted(t Tokens) int64 {

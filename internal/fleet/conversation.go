@@ -17,6 +17,7 @@ type Conversation struct {
 	Model   string       `json:"model,omitempty"`   // that answered last
 	Used    Leaf[int64]  `json:"used"`              // tokens of its context that are used
 	Window  Leaf[int64]  `json:"window"`            // tokens that its context holds
+	Quota   []Quota      `json:"quota,omitempty"`   // of its plan's windows, as was told last
 	Failure *TurnFailure `json:"failure,omitempty"` // how its last turn ended, when an error ended it and nothing came after
 	// Events are the newest of what it tells that hooks tell too: prompts (with the hash of
 	// what the model was given), tools begun and ended, ends of turns, failures; oldest first.

@@ -32,6 +32,7 @@ type StatusReport struct {
 	Used       Leaf[int64] `json:"used"`                 // tokens of its context that are used
 	Window     Leaf[int64] `json:"window"`               // tokens that its context holds
 	MicroUSD   Leaf[int64] `json:"micro_usd"`            // what the session cost so far, in millionths of a dollar
+	Quota      []Quota     `json:"quota,omitempty"`      // of its plan's windows, those that it tells of
 }
 
 // HookName is the normalised name of a hook event.

@@ -18,7 +18,7 @@ func Budgets(past fleet.Past, budgets []fleet.Budget, seen fleet.Snapshot) (out 
 	who := spenders(past, seen)
 	for i := range budgets {
 		b := &budgets[i]
-		for _, s := range purses(b, seen) {
+		for _, s := range purses(b, who, seen) {
 			f := b.Facts(s, raised, seen.At)
 			f.Agents, f.Foreign = who.of(b, s.Of)
 			out = append(out, f)
@@ -28,11 +28,14 @@ func Budgets(past fleet.Past, budgets []fleet.Budget, seen fleet.Snapshot) (out 
 }
 
 // purses are the sums of a budget. One of a window that has ended says nothing of this one.
-func purses(b *fleet.Budget, seen fleet.Snapshot) (out []fleet.Spending) {
+func purses(b *fleet.Budget, who crew, seen fleet.Snapshot) (out []fleet.Spending) {
 	for _, s := range seen.Spending.Value.Sums {
 		if s.Budget == b.Name && b.Matches(s.Of) && (s.Until.IsZero() || seen.At.Wall.Before(s.Until)) {
 			out = append(out, s)
 		}
+	}
+	if b.Quota > 0 {
+		out = who.quotas(b, out)
 	}
 	named := b.By == fleet.SpendByFleet || b.Of != "" && !strings.ContainsAny(b.Of, `*?[\`)
 	if len(out) == 0 && named {
@@ -44,7 +47,8 @@ func purses(b *fleet.Budget, seen fleet.Snapshot) (out []fleet.Spending) {
 // spender is an agent that runs.
 type spender struct {
 	fleet.Spender
-	ours bool
+	ours  bool
+	quota []fleet.Quota
 }
 
 type crew []spender
@@ -65,7 +69,7 @@ func spenders(past fleet.Past, seen fleet.Snapshot) (out crew) {
 		}
 		s := fleet.SpenderOf(registered[a.Name], a)
 		s.Work = working[a.Name]
-		out = append(out, spender{s, a.Owner.MayTouch()})
+		out = append(out, spender{s, a.Owner.MayTouch(), a.Quota})
 	}
 	return out
 }
@@ -85,6 +89,23 @@ func (c crew) of(b *fleet.Budget, purse string) (ours, foreign []string) {
 	slices.Sort(ours)
 	slices.Sort(foreign)
 	return ours, foreign
+}
+
+// quotas adds to the sums of a budget what agents tell of their plans: also of one of which no
+// response was written down yet.
+func (c crew) quotas(b *fleet.Budget, sums []fleet.Spending) []fleet.Spending {
+	for _, s := range c {
+		of, ok := b.Purse(s.Spender)
+		if !ok || len(s.quota) == 0 {
+			continue
+		}
+		i := slices.IndexFunc(sums, func(sum fleet.Spending) bool { return sum.Of == of })
+		if i < 0 {
+			i, sums = len(sums), append(sums, fleet.Spending{Budget: b.Name, Of: of})
+		}
+		sums[i].Quota = append(sums[i].Quota, s.quota...)
+	}
+	return sums
 }
 
 // SpendsNow returns the agents of a snapshot with how fast each of them spends.

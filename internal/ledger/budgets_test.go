@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -44,5 +45,53 @@ func TestBudgets(t *testing.T) {
 	seen.Spending.Blind("locked")
 	if got := Budgets(past, budgets, seen); got != nil {
 		t.Errorf("nothing is known of what was spent, and budgets are judged: %+v", got)
+	}
+}
+
+// What a plan has left is what agents of its account tell, also of one that no response is
+// written down of; what nobody tells is not known, and trips nothing.
+func TestBudgetsOfAPlan(t *testing.T) {
+	at := fleet.Instant{Wall: time.Date(2026, 7, 1, 10, 0, 0, 0, time.UTC), Up: 1, Boot: "b"}
+	running := fleet.ProcessID{PID: 7, Start: 1}
+	told := func(percent float64, ago, until time.Duration) fleet.Quota {
+		return fleet.Quota{Window: "5h", Percent: percent, At: at.Wall.Add(-ago), Resets: at.Wall.Add(until)}
+	}
+	budgets := []fleet.Budget{{Name: "plan", By: fleet.SpendByAccount, Window: fleet.WindowDay, Quota: 80, Warn: 80, Hold: 100}}
+	for what, c := range map[string]struct {
+		own, hand []fleet.Quota
+		stage     fleet.BudgetStage
+		says      string
+	}{
+		"nothing is told":           {stage: fleet.StageUnder, says: "at least 0 % of the plan of 80 % of the plan; unknown"},
+		"little":                    {own: []fleet.Quota{told(10, 0, time.Hour)}, stage: fleet.StageUnder, says: "10 % of the plan of 80 % of the plan; 12"},
+		"enough to warn":            {own: []fleet.Quota{told(70, 0, time.Hour)}, stage: fleet.StageWarn, says: "70 % of the plan of 80 % of the plan; 88"},
+		"the fuller of two windows": {own: []fleet.Quota{told(10, 0, time.Hour), told(85, 0, 72*time.Hour)}, stage: fleet.StageHold, says: "85 % of the plan of 80 % of the plan; 106"},
+		"told by one of a person":   {hand: []fleet.Quota{told(85, 0, time.Hour)}, stage: fleet.StageHold, says: "85 % of the plan of 80 % of the plan; 106"},
+		"reset since":               {own: []fleet.Quota{told(85, time.Minute, -time.Second)}, stage: fleet.StageUnder, says: "at least 0 % of the plan of 80 % of the plan; unknown"},
+		"told long ago, little":     {own: []fleet.Quota{told(10, 2*time.Hour, time.Hour)}, stage: fleet.StageUnder, says: "at least 10 % of the plan of 80 % of the plan; unknown"},
+		"told long ago, and enough": {own: []fleet.Quota{told(85, 2*time.Hour, time.Hour)}, stage: fleet.StageHold, says: "at least 85 % of the plan of 80 % of the plan; 106"},
+	} {
+		seen := fleet.Snapshot{At: at}
+		seen.Spending.Status, seen.Agents.Status = fleet.StatusOK, fleet.StatusOK
+		seen.Spending.Value.Sums = []fleet.Spending{{Budget: "plan", Of: "own"}}
+		seen.Agents.Value = []fleet.Agent{{Name: "a", Owner: fleet.OwnerCustos, Process: running, Quota: c.own}, {Name: "h", Owner: fleet.OwnerForeign, Process: running, Account: "own", Quota: c.hand}}
+		past := fleet.Past{Registrations: []fleet.Registration{{Name: "a", Account: "own"}}}
+		got := Budgets(past, budgets, seen)
+		if len(got) != 1 {
+			t.Fatalf("%s: %+v", what, got)
+		}
+		percent := "unknown"
+		if n, ok := got[0].Percent.Get(); ok {
+			percent = fmt.Sprintf("%.0f", n)
+		}
+		if says := got[0].Says + "; " + percent; got[0].Stage != c.stage || says != c.says {
+			t.Errorf("%s: %s, %s; want %s, %s", what, got[0].Stage, says, c.stage, c.says)
+		}
+	}
+	seen := fleet.Snapshot{At: at}
+	seen.Spending.Status, seen.Agents.Status = fleet.StatusOK, fleet.StatusOK
+	seen.Agents.Value = []fleet.Agent{{Name: "h", Owner: fleet.OwnerForeign, Process: running, Account: "new", Quota: []fleet.Quota{told(85, 0, time.Hour)}}}
+	if got := Budgets(fleet.Past{}, budgets, seen); len(got) != 1 || got[0].Of != "new" || got[0].Stage != fleet.StageHold {
+		t.Errorf("of an account that no response is written down of: %+v", got)
 	}
 }

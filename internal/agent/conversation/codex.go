@@ -3,7 +3,9 @@ package conversation
 import (
 	"encoding/json"
 	"errors"
+	"strconv"
 	"strings"
+	"time"
 
 	"custos/internal/fleet"
 )
@@ -206,15 +208,43 @@ type codexLimits struct {
 }
 
 type codexLimit struct {
-	Used   *float64 `json:"used_percent"`
-	Resets *float64 `json:"resets_at"`
+	Used    *float64 `json:"used_percent"`
+	Resets  *float64 `json:"resets_at"`
+	Minutes *float64 `json:"window_minutes"`
+}
+
+// quota is how much of each window of the plan is used.
+func (l *codexLimits) quota(at time.Time) (all []fleet.Quota) {
+	if l == nil {
+		return nil
+	}
+	for _, limit := range []*codexLimit{l.Primary, l.Secondary} {
+		if limit == nil || limit.Used == nil || !(*limit.Used >= 0) {
+			continue
+		}
+		all = append(all, fleet.Quota{Window: windowOf(Count(limit.Minutes).Or(0)), Percent: min(100, *limit.Used), Resets: epoch(limit.Resets), At: at})
+	}
+	return all
+}
+
+// windowOf names a window by its length.
+func windowOf(minutes int64) string {
+	switch {
+	case minutes <= 0:
+		return "plan"
+	case minutes%(24*60) == 0:
+		return strconv.FormatInt(minutes/(24*60), 10) + "d"
+	case minutes%60 == 0:
+		return strconv.FormatInt(minutes/60, 10) + "h"
+	}
+	return strconv.FormatInt(minutes, 10) + "m"
 }
 
 // counted reads how full the context is, and which limit is used up. Its tokens are those
 // of the last response, once more; the sum of all, which grows with each response, is the
 // name of that one where it has no other (Counted).
 func (p codexPayload) counted(e Entry) ([]Entry, error) {
-	e.What = Window
+	e.What, e.Quota = Window, p.Limits.quota(e.At)
 	if limit := p.Limits.spent(); limit != nil {
 		e.Failure = &fleet.TurnFailure{Name: "rate_limit", Text: "a limit is used up", At: e.At, Until: epoch(limit.Resets)}
 	}
@@ -228,7 +258,7 @@ func (p codexPayload) counted(e Entry) ([]Entry, error) {
 			e.Tokens, e.Key = tokens, countedKey(total)
 		}
 	}
-	if p.Info == nil && e.Failure == nil {
+	if p.Info == nil && e.Failure == nil && len(e.Quota) == 0 {
 		return nil, nil
 	}
 	return []Entry{e}, nil

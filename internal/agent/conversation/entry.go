@@ -59,6 +59,7 @@ type Entry struct {
 	Used    fleet.Leaf[int64]  // tokens of its context that are used
 	Window  fleet.Leaf[int64]  // tokens that its context holds
 	Failure *fleet.TurnFailure // of a window: the limit that is used up
+	Quota   []fleet.Quota      // of a window: how much of its plan is used
 }
 
 // Languages are those that Read reads.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -305,4 +306,26 @@ func FuzzRead(f *testing.F) {
 			}
 		}
 	})
+}
+
+// What codex tells of its plan is kept, also while nothing is used up; windows are named by
+// their length.
+func TestCodexTellsOfItsPlan(t *testing.T) {
+	line := `{"timestamp":"2026-11-23T10:00:00Z","type":"event_msg","payload":{"type":"token_count","info":null,"rate_limits":{"primary":{"used_percent":42.5,"window_minutes":300,"resets_at":1795472187},"secondary":{"used_percent":140,"window_minutes":10080,"resets_at":1795900000}}}}`
+	entries, err := Read("codex", []byte(line))
+	if err != nil || len(entries) != 1 {
+		t.Fatalf("%+v, %v", entries, err)
+	}
+	tr := NewTranscript("codex", "codex", "/x", true)
+	tr.Take(entries[0])
+	at := time.Date(2026, 11, 23, 10, 0, 0, 0, time.UTC)
+	want := []fleet.Quota{{Window: "5h", Percent: 42.5, Resets: time.Unix(1795472187, 0).UTC(), At: at}, {Window: "7d", Percent: 100, Resets: time.Unix(1795900000, 0).UTC(), At: at}}
+	if got := tr.Conversation().Quota; !slices.Equal(got, want) {
+		t.Errorf("%+v; want %+v", got, want)
+	}
+	for minutes, name := range map[int64]string{300: "5h", 10080: "7d", 90: "90m", 0: "plan", -5: "plan"} {
+		if got := windowOf(minutes); got != name {
+			t.Errorf("%d minutes are %q, want %q", minutes, got, name)
+		}
+	}
 }

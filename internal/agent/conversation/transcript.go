@@ -91,6 +91,9 @@ func (t *Transcript) turn(e Entry) {
 		}
 		t.conv.Failure = &failed
 	case Window:
+		if len(e.Quota) > 0 {
+			t.conv.Quota = e.Quota
+		}
 		if e.Failure != nil {
 			t.limit = e.Failure.Until
 		}

@@ -89,6 +89,10 @@ func (l *look) holds(a *fleet.Agent, r run, told agent.Reported) {
 		a.SessionID, a.Account = cmp.Or(a.SessionID, c.Session), l.accountOf(r.kind, c.Path)
 	}
 	byStatus(a, told.Status)
+	if a.Quota = told.Quota; len(a.Quota) == 0 {
+		a.Quota = l.spoken[r.Process.ID].Quota
+	}
+	a.QuotaPercent = quotaPercent(a.Quota, l.now.Wall)
 	if a.ContextPercent = said(told.Context); !a.ContextPercent.IsKnown() {
 		a.ContextPercent = percentOf(a.ContextUsed, a.ContextWindow)
 	}
@@ -135,4 +139,16 @@ func percentOf(used, window fleet.Leaf[int64]) fleet.Leaf[float64] {
 		return fleet.Unknown[float64]("the size of its context is not told")
 	}
 	return fleet.Known(min(100, 100*float64(n)/float64(of)))
+}
+
+// quotaPercent is how much of its plan is used; not known where that was not told lately.
+func quotaPercent(all []fleet.Quota, now time.Time) fleet.Leaf[float64] {
+	if len(all) == 0 {
+		return fleet.Leaf[float64]{}
+	}
+	percent, blind, _ := fleet.QuotaUsed(all, now)
+	if blind != "" {
+		return fleet.Unknown[float64](blind)
+	}
+	return fleet.Known(percent)
 }

@@ -157,6 +157,56 @@ func TestWhichConversationIsAskedFor(t *testing.T) {
 	}
 }
 
+// A variable that names the folder of many programs holds that of the kind below it.
+func TestTheFolderBelowTheOneThatAnAgentIsGiven(t *testing.T) {
+	for dir, want := range map[string]string{"/data": "/data/opencode", "": ""} {
+		w := newWorld()
+		w.proc(10, 1, "opencode")
+		var asked []Conversing
+		see(t, w.probe(t, func(o *Options) {
+			o.Registered = func(context.Context) ([]fleet.Registration, error) {
+				return []fleet.Registration{{Name: "a", Kind: "opencode", Owner: fleet.OwnerCustos, Process: id(10), Desired: fleet.DesiredRunning, ConfigDir: dir}}, nil
+			}
+			o.Conversations = func(_ context.Context, c []Conversing) (map[fleet.ProcessID]fleet.Conversation, error) {
+				asked = c
+				return nil, nil
+			}
+		}))
+		if len(asked) != 1 || asked[0].Home != want {
+			t.Errorf("%q: %+v", dir, asked)
+		}
+	}
+}
+
+// How much of its plan an agent uses, its status line tells, else its transcript: the window
+// that is fullest, and not one that has ended since.
+func TestHowMuchOfAPlanIsUsed(t *testing.T) {
+	q := func(percent float64, until time.Duration) fleet.Quota {
+		return fleet.Quota{Window: "5h", Percent: percent, Resets: newWorld().now.Wall.Add(until), At: newWorld().now.Wall}
+	}
+	for what, c := range map[string]struct {
+		status, written []fleet.Quota
+		want            fleet.Leaf[float64]
+	}{
+		"nothing":        {},
+		"its status":     {status: []fleet.Quota{q(20, time.Hour), q(60, time.Hour)}, written: []fleet.Quota{q(90, time.Hour)}, want: fleet.Known(60.0)},
+		"its transcript": {written: []fleet.Quota{q(90, time.Hour)}, want: fleet.Known(90.0)},
+		"of before":      {written: []fleet.Quota{q(90, -time.Hour)}, want: fleet.Unknown[float64]("no agent tells how much of its plan is used")},
+	} {
+		w := newWorld()
+		w.proc(10, 1, "claude")
+		a := see(t, w.probe(t, func(o *Options) {
+			o.Conversations = w.tells(fleet.Conversation{Quota: c.written}, 60)
+			o.Hooks = func(context.Context) ([]fleet.HookEvent, error) {
+				return []fleet.HookEvent{{ID: "1", Process: id(10), Event: fleet.HookStatus, At: w.now, Status: &fleet.StatusReport{Quota: c.status}}}, nil
+			}
+		}))["claude@a"]
+		if a.QuotaPercent != c.want {
+			t.Errorf("%s: %+v", what, a.QuotaPercent)
+		}
+	}
+}
+
 // Whose account an agent is that was started by hand, the folder tells that its conversation
 // lies in; of an agent of ours its record does.
 func TestTheAccountOfAnAgentByItsConversation(t *testing.T) {
