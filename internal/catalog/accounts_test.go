@@ -83,12 +83,15 @@ func TestTwoAccountsOfOneFolder(t *testing.T) {
 
 // Conversations are read in the folders of accounts, too.
 func TestConversationsOfAccountsAreRead(t *testing.T) {
-	w, err := world(t, "[account.work]\nkind = \"claude\"\nconfig_dir = \"/srv/work\"\n[account.own]\nkind = \"claude\"\n[transcripts]\nroots = { claude = [\"/srv/more\"] }\n")
+	w, err := world(t, "[account.work]\nkind = \"claude\"\nconfig_dir = \"/srv/work\"\n[account.own]\nkind = \"claude\"\n[account.data]\nkind = \"opencode\"\nconfig_dir = \"/srv/data\"\n[transcripts]\nroots = { claude = [\"/srv/more\"] }\n")
 	if err != nil {
 		t.Fatal(err)
 	}
 	o, err := w.transcripts()
 	if want := []string{"/srv/more", "/srv/work"}; err != nil || !slices.Equal(o.Roots["claude"], want) {
 		t.Errorf("%v, %v; want %v", o.Roots, err, want)
+	}
+	if want := []string{"/srv/data/opencode"}; !slices.Equal(o.Roots["opencode"], want) {
+		t.Errorf("%v; want %v: its variable names the folder of many programs", o.Roots["opencode"], want)
 	}
 }

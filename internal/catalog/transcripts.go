@@ -27,19 +27,19 @@ func (w *World) transcripts() (transcripts.Options, error) {
 		return o, err
 	}
 	accounts, err := Accounts(w.Config, w.Kinds)
-	o.Roots = withAccounts(o.Roots, accounts)
+	o.Roots = w.withAccounts(o.Roots, accounts)
 	return o, err
 }
 
 // withAccounts adds the folders of accounts to those in which conversations are kept.
-func withAccounts(roots map[string][]string, accounts fleet.Accounts) map[string][]string {
+func (w *World) withAccounts(roots map[string][]string, accounts fleet.Accounts) map[string][]string {
 	out := map[string][]string{}
 	for kind, list := range roots {
 		out[kind] = slices.Clone(list)
 	}
 	for _, a := range accounts {
-		if a.ConfigDir != "" {
-			out[a.Kind] = append(out[a.Kind], fleet.RawPath(a.ConfigDir))
+		if k, _ := w.Kinds.Get(a.Kind); a.ConfigDir != "" {
+			out[a.Kind] = append(out[a.Kind], k.Transcripts.Named(fleet.RawPath(a.ConfigDir)))
 		}
 	}
 	return out

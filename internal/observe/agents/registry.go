@@ -56,7 +56,7 @@ func (p *Probe) registriesOf(k agent.Kind) (dirs []string) {
 	below, own := strings.CutPrefix(k.Registry, k.Transcripts.Home+"/")
 	for _, a := range p.o.Accounts {
 		if own && a.Kind == k.Name && a.ConfigDir != "" {
-			dirs = append(dirs, filepath.Join(fleet.RawPath(a.ConfigDir), below))
+			dirs = append(dirs, filepath.Join(k.Transcripts.Named(fleet.RawPath(a.ConfigDir)), below))
 		}
 	}
 	return dirs
