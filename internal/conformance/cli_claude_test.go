@@ -11,10 +11,14 @@ func claudeCLI() cli {
 
 // settleClaude has it ask for permission: 2.1.330 begins in auto mode, in which a model decides.
 func settleClaude(t *testing.T, h home) []string {
+	projects := object{}
+	for _, dir := range append([]string{h.project}, h.trees...) {
+		projects[dir] = object{"hasTrustDialogAccepted": true, "hasCompletedProjectOnboarding": true}
+	}
 	h.write(t, ".claude.json", string(encode(object{
 		"hasCompletedOnboarding": true, "theme": "dark", "hasSeenAutoDefaultNudge": true,
 		"customApiKeyResponses": object{"approved": []string{dummyKey}, "rejected": []string{}},
-		"projects":              object{h.project: object{"hasTrustDialogAccepted": true, "hasCompletedProjectOnboarding": true}},
+		"projects":              projects,
 	})))
 	h.write(t, ".claude/settings.json", string(encode(object{
 		"permissions": object{"defaultMode": "default"},

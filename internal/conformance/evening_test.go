@@ -77,6 +77,9 @@ func startEvening(t *testing.T) *evening {
 		e.length = length
 	}
 	h := newHome(t, all[0], nil)
+	for i := range atOnce {
+		h.trees = append(h.trees, filepath.Join(h.project, "trees", guestName(i, all[i%len(all)])))
+	}
 	e.custos = &custos{cli: all[0], home: h, who: "none", env: h.env()}
 	names := e.furnish(t, all)
 	h.write(t, ".config/custos/custos.toml", "mode = \"auto\"\n")
@@ -86,6 +89,8 @@ func startEvening(t *testing.T) *evening {
 	}
 	return e
 }
+
+func guestName(i int, c cli) string { return fmt.Sprintf("%s%d", c.kind, i) }
 
 // furnish writes the settings of all kinds, each with a model of its own, and returns the
 // names of the variables that each is given: Custos passes on those that it has itself.
@@ -108,12 +113,12 @@ func (e *evening) furnish(t *testing.T, all []cli) map[string][]string {
 	return names
 }
 
-// invite starts an agent in a worktree below the project, whose trust it has.
+// invite starts an agent in a worktree below the project.
 func (e *evening) invite(t *testing.T, i int, c cli, names []string) {
 	t.Helper()
-	g := &guest{custos: &custos{cli: c, home: e.home, env: e.env, names: names, who: fmt.Sprintf("%s%d", c.kind, i), daemon: e.daemon}, model: e.models[c.kind]}
+	g := &guest{custos: &custos{cli: c, home: e.home, env: e.env, names: names, who: guestName(i, c), daemon: e.daemon}, model: e.models[c.kind]}
 	g.home.cli, g.home.model = c, g.model
-	g.home.project = filepath.Join(e.home.project, "trees", g.who)
+	g.home.project = e.home.trees[i]
 	cmd := exec.Command("git", "worktree", "add", "-q", "-b", g.who, g.home.project)
 	cmd.Dir, cmd.Env = e.home.project, e.home.env()
 	if out, err := cmd.CombinedOutput(); err != nil {

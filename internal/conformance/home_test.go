@@ -12,8 +12,9 @@ import (
 // home is a home folder that nobody lives in, with a project in it.
 type home struct {
 	dir     string
-	project string // a git repository
-	run     string // the run folder that hooks report to
+	project string   // a git repository
+	trees   []string // folders below it that are worked in, too
+	run     string   // the run folder that hooks report to
 	model   *Model
 	cli     cli
 }
