@@ -90,6 +90,10 @@ type Kind struct {
 	// Hooks is what it tells by itself, and how it is made to.
 	Hooks HooksMark `toml:"hooks"`
 
+	// Proven are the versions on which its marks were found right, over a whole life of the
+	// real CLI.
+	Proven []string `toml:"proven"`
+
 	// Never says what the kind never tells without hooks, for docs and reasons.
 	Never []string `toml:"never"`
 

@@ -24,6 +24,7 @@ type Registry struct {
 	Status     string // busy, idle, waiting, shell; others are not understood
 	WaitingFor string
 	SessionID  string
+	Version    string    // of the CLI; empty when not told
 	Updated    time.Time // zero when not told
 }
 
@@ -39,6 +40,7 @@ func ParseRegistry(b []byte) (Registry, error) {
 		Status     string          `json:"status"`
 		WaitingFor json.RawMessage `json:"waitingFor"`
 		SessionID  string          `json:"sessionId"`
+		Version    json.RawMessage `json:"version"`
 		Updated    json.RawMessage `json:"statusUpdatedAt"`
 	}
 	if err := json.Unmarshal(b, &raw); err != nil {
@@ -51,7 +53,7 @@ func ParseRegistry(b []byte) (Registry, error) {
 	return Registry{
 		PID: raw.PID, ProcStart: start, Status: fleet.Line(raw.Status, 32),
 		WaitingFor: fleet.Redact(fleet.Line(conversation.Scalar(raw.WaitingFor), 120)),
-		SessionID:  fleet.Line(raw.SessionID, 64), Updated: moment(conversation.Scalar(raw.Updated)),
+		SessionID:  fleet.Line(raw.SessionID, 64), Version: fleet.Line(conversation.Scalar(raw.Version), 40), Updated: moment(conversation.Scalar(raw.Updated)),
 	}, nil
 }
 

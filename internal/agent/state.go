@@ -34,8 +34,10 @@ const (
 // Signals is everything seen of one agent. What was not seen is unknown.
 type Signals struct {
 	Kind      Kind
-	OneShot   bool // writes plain text: title and screen mean nothing
-	Suspended bool // stopped by a signal (state T)
+	Version   string // of the CLI; empty where that is not known
+	Outgrown  string // the newest version that the kind was proven on, where that is older; see Kind.Outgrown
+	OneShot   bool   // writes plain text: title and screen mean nothing
+	Suspended bool   // stopped by a signal (state T)
 	Age       fleet.Leaf[fleet.Duration]
 	Registry  fleet.Leaf[Registry]
 	CPU       fleet.Leaf[float64]        // percent of one core, whole tree
@@ -64,6 +66,7 @@ type Verdict struct {
 	Source  string
 	Since   fleet.Instant // zero when the source does not tell since when
 	Signals []fleet.Signal
+	Hint    bool // it rests alone on the screen of a version that is newer than what is known
 }
 
 // State turns signals into one state: the most trusted signal that says
@@ -77,6 +80,9 @@ func State(s Signals) Verdict {
 	v := r.fullness(r.begun(r.judge()))
 	if r.deaf() {
 		v.Reason += "; its hooks are ignored"
+	}
+	if v.Hint = r.hinted(v); v.Hint {
+		v.Reason += "; " + IsHint(r.Kind.Name, r.Version, r.Outgrown)
 	}
 	v.Signals = r.signals
 	return v

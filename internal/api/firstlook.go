@@ -75,6 +75,8 @@ type Need struct {
 type AgentRow struct {
 	Name        string   `json:"name"`
 	Kind        string   `json:"kind"`
+	Version     string   `json:"version,omitempty"`  // of its CLI; empty where that is not known
+	Outgrown    string   `json:"outgrown,omitempty"` // the newest version that Custos was taught, where its own is newer
 	State       string   `json:"state"`
 	Since       string   `json:"since,omitempty"` // how long in this state
 	Reason      string   `json:"reason"`

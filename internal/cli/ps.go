@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -26,6 +27,8 @@ said, with exit code 3.
 CTX is how much of its context is used, in percent, or in tokens where its size is not known. COST and TOKENS are
 what it used so far, told by its CLI or at list prices; where there is no room, they are left out, and custos show
 NAME has them.
+
+A * behind the kind marks a CLI that is newer than what Custos was taught: see docs/states.md.
 
 What a person spawned is started again when it fails, in mode observe too, unless
 it was spawned with --restart never: to observe is about what is not ours.`,
@@ -59,7 +62,7 @@ func writeAgents(p *page, v api.Agents) {
 		p.line("%s", nothingSeen([]api.PartSeen{v.Seen}, "agents", "No agents."))
 	}
 	rows := each(v.Agents, func(g api.AgentRow) []string {
-		return []string{flat(g.Name), flat(g.Kind), flat(g.State), agentSince(g), flat(g.Owner), contextUse(g), money(g.Dollars), count(g.Tokens), agentWork(g), p.where(g), agentNews(g)}
+		return []string{flat(g.Name), flat(g.Kind) + newerMark(g), flat(g.State), agentSince(g), flat(g.Owner), contextUse(g), money(g.Dollars), count(g.Tokens), agentWork(g), p.where(g), agentNews(g)}
 	})
 	p.table([]column{
 		{head: "NAME", shorten: middle}, {head: "KIND"}, {head: "STATE", paint: p.state}, {head: "FOR", right: true},
@@ -67,6 +70,9 @@ func writeAgents(p *page, v api.Agents) {
 	}, rows)
 	if len(v.Agents) > 0 && v.Seen.Status == "stale" {
 		p.line("  %s", p.paint(yellow, "an old reading: "+flat(v.Seen.Why)))
+	}
+	if slices.ContainsFunc(v.Agents, func(g api.AgentRow) bool { return g.Outgrown != "" }) {
+		p.text(0, newer+" its CLI is newer than what Custos was taught: what its screen shows is a hint only (custos show NAME)")
 	}
 	if text := keptWords(v.Kept); text != "" {
 		p.line("")
@@ -77,6 +83,16 @@ func writeAgents(p *page, v api.Agents) {
 		p.line("%d pending: %s", n, p.command("custos ps --pending"))
 	}
 	p.next(v.Next)
+}
+
+// newer marks a kind whose running CLI is newer than what Custos was taught.
+const newer = "*"
+
+func newerMark(g api.AgentRow) string {
+	if g.Outgrown == "" {
+		return ""
+	}
+	return newer
 }
 
 // contextUse is how much of its context is used: in percent, else in tokens.

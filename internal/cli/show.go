@@ -40,7 +40,7 @@ func writeAgent(p *page, d api.AgentDetail) {
 	if g.Since != "" {
 		f.add("for", span(g.Since))
 	}
-	f.add("kind", flat(g.Kind))
+	f.add("kind", kindText(g))
 	f.add("owner", flat(g.Owner))
 	if g.PID != 0 {
 		f.add("process", processText(g))
@@ -85,6 +85,15 @@ func agentMessages(p *page, list []api.Message) {
 	p.table([]column{{paint: p.dim}, {}, {}, {shorten: cut}}, each(list, func(m api.Message) []string {
 		return []string{m.At.UTC().Format("2006-01-02 15:04:05"), flat(m.Priority), flat(m.Kind), flat(m.Subject + ": " + m.Body)}
 	}))
+}
+
+// kindText says which CLI it is, and whether that is newer than what Custos was taught.
+func kindText(g api.AgentRow) string {
+	out := strings.TrimSpace(flat(g.Kind) + " " + flat(g.Version))
+	if g.Outgrown != "" {
+		out += ", newer than " + flat(g.Outgrown) + ", which Custos was taught: its screen is a hint only"
+	}
+	return out
 }
 
 func processText(g api.AgentRow) string {

@@ -11,10 +11,28 @@ import (
 // askState refuses what does not fit the state the agent, or the thing, is in, and
 // what is not to be done with something that no agent has any more.
 func askState(p *pass, r *request) *refusal {
+	if no := askHint(r); no != nil {
+		return no
+	}
 	if no := p.askFit(r); no != nil {
 		return no
 	}
 	return p.askOrphan(r)
+}
+
+// askHint refuses what would rest on the screen of a CLI that is newer than what Custos was
+// taught: typing there, and what a rule or a run ends because the agent seems to be done.
+func askHint(r *request) *refusal {
+	a := r.wish.Target.Agent
+	if a == nil || !a.Hint {
+		return nil
+	}
+	rests := r.wish.Do == doNudge || r.wish.Do == doAnswer || (r.wish.Do == doStop || r.wish.Do == doInterrupt) && !r.byPerson()
+	if !rests {
+		return nil
+	}
+	return &refusal{why: strings.TrimSpace(a.Kind+" "+a.Version) + " is newer than " + a.Outgrown + ", which Custos was taught, and nothing but its screen says what it does",
+		hint: "custos attach " + word(a.Name)}
 }
 
 func (p *pass) askFit(r *request) *refusal {

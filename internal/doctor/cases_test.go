@@ -105,6 +105,10 @@ func sickRecords() []sick {
 		{check: "agents programs", state: "bad", why: "not on PATH", command: "", spoil: func(x patient) {
 			x.p.Registrations[0].Kind = "codex"
 		}},
+		{check: "agents versions", state: "warn", why: "2 agents run claude 2.2.0; Custos was taught 2.1.330: what its screen shows is a hint only", command: "custos ps", spoil: func(x patient) {
+			newer := fleet.Agent{Name: "n", Kind: "claude", State: fleet.StateIdle, Process: fleet.ProcessID{PID: 8}, Version: "2.2.0", Outgrown: "2.1.330"}
+			x.Pass.Snapshot.Agents.Value = append(x.Pass.Snapshot.Agents.Value, newer, newer)
+		}},
 		{check: "agents states", state: "cannot tell", why: "a (claude): nothing tells", command: "custos show a", spoil: func(x patient) {
 			x.s.Agents.Value[0].State, x.s.Agents.Value[0].Reason = fleet.StateUnknown, "nothing tells"
 		}},

@@ -47,6 +47,7 @@ func checks() []check {
 		{"consistency", "parents", look, judgeParents},
 		{"consistency", "orders", look, judgeOrders},
 		{"agents", "programs", look, judgeKinds},
+		{"agents", "versions", look, of(fleet.PartAgents, "there are none", judgeTaught)},
 		{"agents", "states", look, of(fleet.PartAgents, "there are none", judgeStates)},
 		{"logs", "lines", look, of(fleet.PartLogs, "no [logs] are configured", judgeLines)},
 		{"logs", "tools", look, judgeTools},

@@ -1,7 +1,9 @@
 package doctor
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -72,6 +74,36 @@ func judgeKinds(e *Examination) verdict {
 		return worst(list, "no agent CLI is on PATH, and none is needed")
 	}
 	return worst(list, "on PATH: %s", strings.Join(there, ", "))
+}
+
+// judgeTaught finds CLIs that are newer than what Custos was taught, a line for each version
+// of a kind.
+func judgeTaught(e *Examination) verdict {
+	type program struct{ kind, version, taught string }
+	newer, untold := map[program]int{}, 0
+	for _, a := range e.Pass.Snapshot.Agents.Value {
+		switch {
+		case a.Process.PID == 0:
+		case a.Outgrown != "":
+			newer[program{a.Kind, a.Version, a.Outgrown}]++
+		case a.Version == "":
+			untold++
+		}
+	}
+	found := slices.SortedFunc(maps.Keys(newer), func(a, b program) int {
+		return cmp.Or(cmp.Compare(a.kind, b.kind), cmp.Compare(a.version, b.version))
+	})
+	list := each(found, func(p program) verdict {
+		run := "run"
+		if newer[p] == 1 {
+			run = "runs"
+		}
+		return warn("%s %s %s %s; Custos was taught %s: what its screen shows is a hint only", fleet.Counted(newer[p], "agent"), run, p.kind, p.version, p.taught).by("custos ps")
+	})
+	if untold > 0 {
+		return worst(list, "none is known to be newer than what Custos was taught; the version of %d cannot be told", untold)
+	}
+	return worst(list, "none is newer than what Custos was taught")
 }
 
 func judgeStates(e *Examination) verdict {

@@ -36,9 +36,12 @@ const (
 type Agent struct {
 	Name            string         `json:"name" help:"its stable name: the role, else session and kind, else kind and folder"`
 	Kind            string         `json:"kind" help:"which CLI: claude, codex, …"`
+	Version         string         `json:"version,omitempty" help:"the version of its CLI; empty where that is not known"`
+	Outgrown        string         `json:"outgrown,omitempty" help:"the newest version that Custos was taught of its kind, where its own is newer; empty where it is not, or that cannot be told"`
 	Owner           Owner          `json:"owner" help:"custos, adopted, configured or foreign"`
 	State           AgentState     `json:"state" help:"starting, dialog, working, idle, waiting, rate_limited, auth_lost, context_high, stuck, looping, zombie, crashed, finished or stopped" unless:"unknown"`
 	Reason          string         `json:"reason" help:"why this state"`
+	Hint            bool           `json:"hint,omitempty" help:"whether its state is told by its screen alone, and its CLI is newer than what Custos was taught: nothing is done because of it"`
 	Source          string         `json:"source" help:"what the state was seen by: hook, registry, cpu, title, screen, …"`
 	Dwell           Leaf[Duration] `json:"dwell" help:"how long it has been in this state"`
 	Process         ProcessID      `json:"process" help:"its process; pid 0 when that is gone"`
@@ -133,7 +136,7 @@ type Agent struct {
 // idle, and at most its context is nearly full. What a screen says of a context is
 // not enough: it may be at work.
 func (a Agent) TurnOver() bool {
-	return a.Process.PID != 0 && (a.State == StateIdle || a.State == StateContextHigh && a.Source != "screen") && a.Tool == nil
+	return a.Process.PID != 0 && !a.Hint && (a.State == StateIdle || a.State == StateContextHigh && a.Source != "screen") && a.Tool == nil
 }
 
 // HeldUp says whether an error ended its turn that may be over by now: it lives, does

@@ -21,6 +21,8 @@ func (l *look) live(r run) fleet.Agent {
 		told.Tool, told.Loop = sig.Written.Tool, sig.Written.Loop
 	}
 	sig.Veil = l.veil(r, m)
+	sig.Version = l.versionOf(r, m, sig)
+	sig.Outgrown = r.kind.Outgrown(sig.Version)
 	v := agent.State(sig)
 	reg := l.registry[r.Process.ID]
 	a := fleet.Agent{Name: r.called, Kind: r.Kind, Owner: l.owner(r),
@@ -41,6 +43,7 @@ func (l *look) live(r run) fleet.Agent {
 	a.Still = l.still(m, a.Quiet)
 	v = agent.Settle(v, told, l.silence(a, m))
 	a.State, a.Reason, a.Source, a.Signals = v.State, v.Reason, v.Source, v.Signals
+	a.Version, a.Outgrown, a.Hint = sig.Version, sig.Outgrown, v.Hint
 	a.Dwell = l.stay(r, m, v, sig)
 	if a.Failure = failureOf(told, sig.Written); a.Failure != "" && a.State == fleet.StateIdle && !strings.Contains(a.Reason, a.Failure) {
 		a.Reason += "; its last turn was ended by: " + a.Failure
@@ -121,6 +124,9 @@ func (l *look) shows(a *fleet.Agent, r run, sig agent.Signals) {
 		return
 	}
 	a.ComposerEmpty = agent.ComposerEmpty(r.kind, text)
+	if a.Hint {
+		a.ComposerEmpty = fleet.Unknown[bool](agent.IsHint(a.Kind, a.Version, a.Outgrown))
+	}
 	if a.State != fleet.StateWaiting && a.State != fleet.StateDialog {
 		return
 	}

@@ -33,6 +33,9 @@ type memory struct {
 	noneSince fleet.Instant // since when looks have found no progress; zero when the last found some
 	healthy   fleet.Instant // when it was last in order
 	cycles    int           // patrols that found it unresponsive
+
+	version  string // of the package that its program belongs to
+	packaged bool   // that was looked for
 }
 
 // noise is the share of a core that an agent may use and still count as not

@@ -1,0 +1,40 @@
+package cli
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"custos/internal/api"
+)
+
+// A CLI that is newer than what Custos was taught is marked in ps, with what the mark means, and
+// show says both versions; of others nothing is said.
+func TestACLINewerThanTaughtIsMarked(t *testing.T) {
+	taught := api.AgentRow{Name: "a", Kind: "claude", Version: "2.1.330", State: "idle"}
+	newer := api.AgentRow{Name: "b", Kind: "claude", Version: "2.2.0", Outgrown: "2.1.330", State: "idle"}
+	said := func(write func(*page)) string {
+		var out bytes.Buffer
+		p := &page{out: &out, width: 100}
+		write(p)
+		if err := p.flush(); err != nil {
+			t.Fatal(err)
+		}
+		return strings.Join(strings.Fields(out.String()), " ")
+	}
+	list := said(func(p *page) { writeAgents(p, api.Agents{Agents: []api.AgentRow{taught, newer}}) })
+	for _, want := range []string{"a claude idle", "b claude* idle", "* its CLI is newer than what Custos was taught: what its screen shows is a hint only"} {
+		if !strings.Contains(list, want) {
+			t.Errorf("ps says %q, want %q", list, want)
+		}
+	}
+	if list := said(func(p *page) { writeAgents(p, api.Agents{Agents: []api.AgentRow{taught}}) }); strings.Contains(list, "*") {
+		t.Errorf("of one that was taught ps says %q", list)
+	}
+	if one := said(func(p *page) { writeAgent(p, api.AgentDetail{Agent: newer}) }); !strings.Contains(one, "kind claude 2.2.0, newer than 2.1.330, which Custos was taught: its screen is a hint only") {
+		t.Errorf("show says %q", one)
+	}
+	if one := said(func(p *page) { writeAgent(p, api.AgentDetail{Agent: taught}) }); !strings.Contains(one, "kind claude 2.1.330") || strings.Contains(one, "newer") {
+		t.Errorf("show says %q of one that was taught", one)
+	}
+}
