@@ -80,6 +80,17 @@ func (k Kind) AsPrompt(text string) (typed, why string, err error) {
 	return typed, strings.Join(says, ", and "), nil
 }
 
+// FirstPrompt is the text as it is put on a command line for an agent of the kind to take it
+// for a prompt: as it is typed, but for what is about typing alone.
+func (k Kind) FirstPrompt(text string) string {
+	for _, m := range k.Composer.Special {
+		if m.Match.match(text) && !m.Refuse && m.Pad == 0 {
+			text = m.asPrompt(text)
+		}
+	}
+	return text
+}
+
 func (k *Kind) finishComposer() (err error) {
 	k.composer = nil
 	for _, m := range k.Composer.Special {

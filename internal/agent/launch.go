@@ -98,10 +98,15 @@ func Launch(k Kind, o LaunchOptions) (Command, error) {
 		return k.plain(c, o)
 	}
 	c.Argv = slices.Concat([]string{k.program(o)}, o.Hooks, m.Args, o.Extra)
+	text := o.Prompt
+	o.Prompt = m.argument(k.FirstPrompt(text))
 	for _, add := range []func(*Command, LaunchMark, LaunchOptions) error{addAutonomy, addSession, addPrompt} {
 		if err := add(&c, m, o); err != nil {
 			return Command{}, fmt.Errorf("cannot start %s: %w", k.Name, err)
 		}
+	}
+	if c.Typed != "" {
+		c.Typed = text // who types it sees to what is special then
 	}
 	return c, nil
 }
@@ -180,6 +185,16 @@ func addPrompt(c *Command, m LaunchMark, o LaunchOptions) error {
 		c.Typed = o.Prompt
 	}
 	return nil
+}
+
+// argument is a prompt as it can stand where the mark puts it: by itself, and not behind --, it
+// must not begin like a flag or the name of a file.
+func (m LaunchMark) argument(prompt string) string {
+	i := slices.Index(m.Prompt, "{prompt}")
+	if m.Stdin || i < 0 || i > 0 && m.Prompt[i-1] == "--" || !strings.HasPrefix(prompt, "-") && !strings.HasPrefix(prompt, "@") {
+		return prompt
+	}
+	return " " + prompt
 }
 
 func fill(pieces []string, mark, with string) []string {

@@ -220,3 +220,43 @@ keys = ["n"]
 		t.Errorf("%+v, %v", e, err)
 	}
 }
+
+// A first prompt on the command line is the words of a person, whatever it begins or ends
+// with: no flag, no command, no file. What is typed later is cared for when it is typed.
+func TestAFirstPromptIsNoCommand(t *testing.T) {
+	kinds, err := Parse()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		kind           string
+		headless       bool
+		prompt, passed string
+	}{
+		{"claude", false, "/clear the table", "> /clear the table"}, {"claude", false, "!echo", " !echo"}, {"claude", false, "exit", "> exit"}, {"claude", false, "-v", "-v"},
+		{"claude", true, "/clear the table", "> /clear the table"}, {"claude", false, "mend it", "mend it"},
+		{"codex", false, "/clear", " /clear"}, {"codex", false, strings.Repeat("line\n", 40), strings.Repeat("line\n", 40)},
+		{"gemini", false, "/help", ": /help"}, {"qwen", false, "/help", ": /help"}, {"opencode", false, "/help", ": /help"},
+		{"pi", true, "-v", " -v"}, {"pi", true, "@README.md", " @README.md"}, {"pi", true, "/help", ": /help"}, {"pi", true, "mend it", "mend it"},
+		{"pi", false, "/help", "/help"}, // is typed
+	} {
+		k, _ := kinds.Get(c.kind)
+		got, err := Launch(k, LaunchOptions{Headless: c.headless, Prompt: c.prompt})
+		if err != nil {
+			t.Fatal(err)
+		}
+		last := got.Argv[len(got.Argv)-1]
+		if _, value, is := strings.Cut(last, "="); is && strings.HasPrefix(last, "--prompt") {
+			last = value
+		}
+		if got.Stdin != "" || got.Typed != "" {
+			last = got.Stdin + got.Typed
+		}
+		if last != c.passed {
+			t.Errorf("%s, headless %t, %q: it is given %q, want %q", c.kind, c.headless, c.prompt, last, c.passed)
+		}
+		if again := k.FirstPrompt(c.passed); !strings.HasPrefix(c.passed, c.prompt) && again != c.passed {
+			t.Errorf("%s: %q is made %q", c.kind, c.passed, again)
+		}
+	}
+}

@@ -237,8 +237,19 @@ func TestTheAccountOfAnAgentByItsConversation(t *testing.T) {
 
 // The first prompt of an agent is acknowledged by its transcript, too.
 func TestAPromptIsAcknowledgedByTheTranscript(t *testing.T) {
-	if !tookPrompt([]fleet.HookEvent{{Event: fleet.HookPrompt, Source: fleet.UsageTranscript, Text: conversation.PromptHash("mend it") + " mend it"}}, "mend it") {
-		t.Error("not known again")
+	kinds, err := agent.Parse()
+	if err != nil {
+		t.Fatal(err)
+	}
+	k, _ := kinds.Get("claude")
+	for _, c := range []struct {
+		prompt, taken string
+		want          bool
+	}{{"mend it", "mend it", true}, {"/help me", "> /help me", true}, {"/help me", "/help me", true}, {"mend it", "> mend it", false}} {
+		events := []fleet.HookEvent{{Event: fleet.HookPrompt, Source: fleet.UsageTranscript, Text: conversation.PromptHash(c.taken) + " " + c.taken}}
+		if got := tookPrompt(k, events, c.prompt); got != c.want {
+			t.Errorf("%+v: %t", c, got)
+		}
 	}
 }
 

@@ -256,19 +256,19 @@ func (l *look) describe(a *fleet.Agent, r run) {
 	if r.reg != nil {
 		l.enroll(a, r.reg)
 		l.folder(a, r.reg)
-		if a.PromptState == fleet.DeliverySent && (tookPrompt(l.eventsOf(r), r.reg.Prompt) || tookPrompt(l.spoken[r.Process.ID].Events, r.reg.Prompt)) {
+		if a.PromptState == fleet.DeliverySent && (tookPrompt(r.kind, l.eventsOf(r), r.reg.Prompt) || tookPrompt(r.kind, l.spoken[r.Process.ID].Events, r.reg.Prompt)) {
 			a.PromptState = fleet.DeliveryAcknowledged
 		}
 	}
 }
 
-// tookPrompt says whether one of the events tells that this prompt was taken: the
-// event carries its hash.
-func tookPrompt(events []fleet.HookEvent, prompt string) bool {
-	want := conversation.PromptHash(prompt)
+// tookPrompt says whether one of the events tells that this first prompt was taken, as it was
+// or as it was put on the command line: the event carries its hash.
+func tookPrompt(k agent.Kind, events []fleet.HookEvent, prompt string) bool {
+	want := []string{conversation.PromptHash(prompt), conversation.PromptHash(k.FirstPrompt(prompt))}
 	return slices.ContainsFunc(events, func(e fleet.HookEvent) bool {
 		hash, _, _ := strings.Cut(e.Text, " ")
-		return e.Event == fleet.HookPrompt && hash == want
+		return e.Event == fleet.HookPrompt && slices.Contains(want, hash)
 	})
 }
 
