@@ -58,7 +58,8 @@ func (s *system) spentOut(ctx context.Context, event fleet.HookEvent, fresh bool
 	}
 	who := fleet.SpenderOf(&past.Registrations[at], nil)
 	who.Work = past.Records.Working()[who.Agent]
-	f := s.pausedBy(past, who)
+	s.catchUp(ctx, past, who, event)
+	f := s.purseOf(past, who, paused)
 	if f == nil {
 		return ""
 	}
@@ -68,8 +69,12 @@ func (s *system) spentOut(ctx context.Context, event fleet.HookEvent, fresh bool
 	return f.Holds() + ": this turn ends here, and goes on when a person has raised it (" + f.HintRaise() + ")"
 }
 
-// pausedBy is the budget that has come to its pause for a spender; nil for none.
-func (s *system) pausedBy(past fleet.Past, who fleet.Spender) *fleet.BudgetFacts {
+// paused says that turns end of what spends of a purse, and filling that the next response may bring it there.
+func paused(f *fleet.BudgetFacts) bool  { return f.Stage.Reaches(fleet.StagePause) }
+func filling(f *fleet.BudgetFacts) bool { return f.Percent.Or(100) >= 50 }
+
+// purseOf is a purse of which a spender spends, whose budget has a pause, and of which something is so; nil for none.
+func (s *system) purseOf(past fleet.Past, who fleet.Spender, is func(*fleet.BudgetFacts) bool) *fleet.BudgetFacts {
 	facts := ledger.Budgets(past, s.budgets, s.board.Snapshot())
 	for i := range s.budgets {
 		of, ok := s.budgets[i].Purse(who)
@@ -77,12 +82,27 @@ func (s *system) pausedBy(past fleet.Past, who fleet.Spender) *fleet.BudgetFacts
 			continue
 		}
 		for j := range facts {
-			if f := &facts[j]; f.Budget == s.budgets[i].Name && f.Of == of && f.Stage.Reaches(fleet.StagePause) {
+			if f := &facts[j]; f.Budget == s.budgets[i].Name && f.Of == of && is(f) {
 				return f
 			}
 		}
 	}
 	return nil
+}
+
+// catchUpWithin is how long the end of a tool waits at most for what its turn has used.
+const catchUpWithin = 500 * time.Millisecond
+
+// catchUp has what the response used that called the tool counted now, where it may be the one that
+// brings a budget to its pause: what is read a moment later is read after the next response.
+func (s *system) catchUp(ctx context.Context, past fleet.Past, who fleet.Spender, event fleet.HookEvent) {
+	if !s.daemon || s.purseOf(past, who, filling) == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, catchUpWithin)
+	defer cancel()
+	s.countNow(ctx, event.Kind, event.Session)
+	s.board.Anew(ctx, fleet.PartSpending)
 }
 
 // tellToGoOn has an agent told once that it may go on, however many tools end now.

@@ -1,13 +1,17 @@
 package daemon
 
 import (
+	"fmt"
 	"io"
 	"log/slog"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	"custos/internal/api"
+	"custos/internal/catalog"
 	"custos/internal/config"
 	"custos/internal/control"
 	"custos/internal/fleet"
@@ -96,4 +100,59 @@ func TestASpentBudgetEndsTheTurn(t *testing.T) {
 	if out := hook("bob", "i1", "PostToolUse"); out != "" {
 		t.Errorf("it was raised, and its turn ends: %s", out)
 	}
+	s.board.Await(t.Context(), fleet.PartAgents)
+	s.board.Overlay(fleet.PartAgents, func(snap *fleet.Snapshot) {
+		snap.Agents.Value = []fleet.Agent{{Name: "bob", Kind: "claude", SessionID: "s", Instance: "i1"}}
+	}, "test")
+	answered := counts(t, s)
+	answered("1", 10_000) // 0.20 USD: is read on from here
+	if out := hook("bob", "i1", "PostToolUse"); out != "" {
+		t.Errorf("below what it was raised to its turn ends: %s", out)
+	}
+	answered("2", 40_000)
+	if out := hook("bob", "i1", "PostToolUse"); !strings.Contains(out, `"continue":false`) {
+		t.Errorf("the response that reached its budget is written down, and its turn goes on: %q", out)
+	}
+}
+
+// counts has a system count what conversations use, as a daemon does; what it returns
+// writes down so many tokens of output.
+func counts(t *testing.T, s *system) (answered func(id string, output int)) {
+	t.Helper()
+	path := filepath.Join(s.cfg.Home, ".claude/projects/p/s.jsonl")
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	answered = func(id string, output int) {
+		t.Helper()
+		f, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+		at := time.Now().UTC().Format(time.RFC3339Nano)
+		if _, err := fmt.Fprintf(f, `{"type":"assistant","timestamp":%q,"sessionId":"s","message":{"id":"msg_%s","model":"claude-opus-5-5","usage":{"input_tokens":1,"output_tokens":%d}}}`+"\n", at, id, output); err != nil {
+			t.Fatal(err)
+		}
+	}
+	answered("0", 1)
+	u, err := catalog.NewUsage(s.world, usageLedger{s.ledger, s.spent}, func(u fleet.Usage) fleet.Usage { return s.whose.of(u) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := u.Read(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	s.daemon = true
+	go func() {
+		for {
+			select {
+			case ask := <-s.counting:
+				s.countOf(t.Context(), ask, func() error { _, err := u.ReadOn(t.Context(), ask.kind, ask.session); return err })
+			case <-t.Context().Done():
+				return
+			}
+		}
+	}()
+	return answered
 }

@@ -81,6 +81,7 @@ type system struct {
 	leave     func() // ends what attend began
 
 	conversed chan struct{}                 // something was written in a conversation of an agent that runs
+	counting  chan countAsk                 // what one conversation used is wanted at once
 	whose     sessions                      // of the agents that were seen last; of countUsage alone
 	followers atomic.Pointer[watch.Watcher] // nil unless deaths are watched
 	pulse     pulse

@@ -21,7 +21,7 @@ const (
 // countUsage writes down what models used, as conversations tell it, from where it was read
 // last. What cannot be read is said, and read when it can be.
 func (s *system) countUsage(ctx context.Context) error {
-	u, err := catalog.NewUsage(s.world, usageLedger{s.ledger}, func(u fleet.Usage) fleet.Usage { return s.whose.of(u) })
+	u, err := catalog.NewUsage(s.world, usageLedger{s.ledger, s.spent}, func(u fleet.Usage) fleet.Usage { return s.whose.of(u) })
 	if err != nil || u == nil {
 		return err
 	}
@@ -37,6 +37,9 @@ func (s *system) countUsage(ctx context.Context) error {
 			}
 			soon = true
 			continue
+		case ask := <-s.counting:
+			s.countOf(ctx, ask, func() error { _, err := u.ReadOn(ctx, ask.kind, ask.session); return err })
+			continue
 		case <-timer.C:
 		}
 		s.whose = whoseSessions(s.board.Snapshot())
@@ -51,6 +54,43 @@ func (s *system) countUsage(ctx context.Context) error {
 		}
 		timer.Reset(countEvery)
 		soon = false
+	}
+}
+
+// countAsk asks for what was written since in one conversation.
+type countAsk struct {
+	kind, session string
+	done          chan struct{} // is closed when it is written down
+}
+
+// countOf answers an ask by reading.
+func (s *system) countOf(ctx context.Context, ask countAsk, read func() error) {
+	defer close(ask.done)
+	s.whose = whoseSessions(s.board.Snapshot())
+	if err := read(); err != nil && ctx.Err() == nil {
+		s.unwatched.lose("read all conversations", err)
+	}
+}
+
+// countNow has what a conversation used until now written down, as far as that is done before ctx ends:
+// a first reading of all conversations is not broken off for it.
+func (s *system) countNow(ctx context.Context, kind, session string) {
+	ask := countAsk{kind, session, make(chan struct{})}
+	select {
+	case s.counting <- ask:
+	case <-ctx.Done():
+		return
+	}
+	select {
+	case <-ask.done:
+	case <-ctx.Done():
+	}
+}
+
+// spent has what was spent added up anew.
+func (s *system) spent() {
+	if len(s.budgets) > 0 {
+		s.board.LookNow(fleet.PartSpending)
 	}
 }
 
@@ -85,14 +125,20 @@ func (m sessions) of(u fleet.Usage) fleet.Usage {
 }
 
 // usageLedger is the ledger, for what models used.
-type usageLedger struct{ l *ledgerFile }
+type usageLedger struct {
+	l    *ledgerFile
+	news func() // is told when responses were written down
+}
 
 func (l usageLedger) AddUsage(ctx context.Context, rows []fleet.Usage, cursors []fleet.UsageCursor) error {
 	st, err := l.l.writer(ctx)
 	if err != nil {
 		return err
 	}
-	return st.AddUsage(ctx, rows, cursors)
+	if err = st.AddUsage(ctx, rows, cursors); err == nil && len(rows) > 0 {
+		l.news()
+	}
+	return err
 }
 
 func (l usageLedger) UsageCursors(ctx context.Context) ([]fleet.UsageCursor, error) {

@@ -1,12 +1,13 @@
 // Package spending is the probe of what models cost: it adds up the ledger of usage for each
 // budget. It reads the ledger alone, and adds up anew only when something was written down there, or a
-// window has moved on.
+// window has moved on. Who writes there has it look at once: its own clock is for what nobody tells of.
 package spending
 
 import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"custos/internal/fleet"
@@ -15,10 +16,11 @@ import (
 
 // Limits of a look.
 const (
-	every    = time.Second // a budget that is used up holds within a second
+	every    = 10 * time.Second
 	deadline = 10 * time.Second
-	anew     = 10 * time.Second // windows that slide are added up as often, at least
-	paces    = 2 * time.Minute  // how fast each agent spends is looked at as often
+	rest     = time.Second // a budget that is used up holds within a second
+	ease     = 20
+	paces    = 2 * time.Minute // how fast each agent spends is looked at as often
 )
 
 // Ledger is what is asked of the ledger of usage.
@@ -71,7 +73,15 @@ func New(o Options) (*Probe, error) {
 
 // Spec implements observe.Probe.
 func (p *Probe) Spec() observe.Spec {
-	return observe.Spec{Name: "spending", Part: fleet.PartSpending, Every: every, Deadline: deadline}
+	return observe.Spec{Name: "spending", Part: fleet.PartSpending, Every: every, Deadline: deadline, Rest: rest, Ease: ease}
+}
+
+// Again implements observe.Expecting: the next window begins with nothing spent.
+func (p *Probe) Again() time.Duration {
+	if p.ends.IsZero() {
+		return 0
+	}
+	return max(0, p.ends.Sub(p.o.Now().Wall))
 }
 
 // Look implements observe.Probe.
@@ -98,9 +108,11 @@ func (p *Probe) Look(ctx context.Context) (observe.Put, error) {
 	return func(s *fleet.Snapshot) { s.Spending.Value = seen }, nil
 }
 
-// due says whether windows have moved on, or the clock has.
+// due says whether windows have moved on, or the clock has. What was spent in the last hour is
+// another sum at any moment.
 func (p *Probe) due(at time.Time) bool {
-	return at.Before(p.summed) || at.Sub(p.summed) >= anew || !p.ends.IsZero() && !at.Before(p.ends)
+	slides := slices.ContainsFunc(p.last.Sums, func(s fleet.Spending) bool { return len(s.Recent) > 0 })
+	return at.Before(p.summed) || slides && at.Sub(p.summed) >= every || at.Sub(p.paced) >= paces || !p.ends.IsZero() && !at.Before(p.ends)
 }
 
 func (p *Probe) sum(ctx context.Context, ledger Ledger, at time.Time) error {

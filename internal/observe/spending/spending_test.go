@@ -14,6 +14,7 @@ type books struct {
 	err    error
 	asked  []fleet.SpendScope
 	counts int
+	recent []fleet.Spent
 }
 
 func (b *books) UsageMark(context.Context, time.Time) (string, error) { return b.mark, b.err }
@@ -25,7 +26,7 @@ func (b *books) SpentNow(context.Context, time.Time) ([]fleet.AgentSpends, error
 func (b *books) Spending(_ context.Context, scopes []fleet.SpendScope) (out []fleet.Spending, err error) {
 	b.asked, b.counts = scopes, b.counts+1
 	for _, s := range scopes {
-		out = append(out, fleet.Spending{Budget: s.Budget, MicroUSD: int64(b.counts)})
+		out = append(out, fleet.Spending{Budget: s.Budget, MicroUSD: int64(b.counts), Recent: b.recent})
 	}
 	return out, b.err
 }
@@ -62,18 +63,24 @@ func TestLook(t *testing.T) {
 		mark  string
 		want  int
 	}{
-		{"nothing new", time.Second, "1", 1}, {"a response", time.Second, "2", 2}, {"nothing more", 3 * time.Second, "2", 2}, {"time went on", 10 * time.Second, "2", 3},
-		{"still in the window", 9 * time.Second, "2", 3}, {"the clock went back", -20 * time.Second, "2", 4},
+		{"nothing new", time.Second, "1", 1}, {"a response", time.Second, "2", 2}, {"nothing more", 3 * time.Second, "2", 2}, {"nothing was spent for an hour", 10 * time.Second, "2", 2},
+		{"a response of this hour", time.Second, "3", 3}, {"still in the window", 9 * time.Second, "3", 3}, {"time went on", time.Second, "3", 4}, {"the clock went back", -20 * time.Second, "3", 5},
 	} {
 		now, b.mark = now.Add(step.after), step.mark
+		if b.recent = nil; step.mark == "3" {
+			b.recent = []fleet.Spent{{At: now}}
+		}
 		if look(); b.counts != step.want {
 			t.Errorf("%s: added up %d times, want %d", step.name, b.counts, step.want)
 		}
 	}
 	p.summed = now.Add(55 * time.Second)
 	now = now.Add(56 * time.Second) // midnight has passed
-	if got := look(); !got.Sums[0].Until.After(now) || b.counts != 5 {
+	if got := look(); !got.Sums[0].Until.After(now) || b.counts != 6 {
 		t.Errorf("the window of yesterday is told: %+v", got.Sums[0])
+	}
+	if again := p.Again(); again != 24*time.Hour-now.Sub(b.asked[0].From) {
+		t.Errorf("the window that ends at %v is looked at in %v", first.Sums[0].Until, again)
 	}
 	b.err = errors.New("locked")
 	if _, err := p.Look(context.Background()); err == nil {

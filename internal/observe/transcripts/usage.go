@@ -8,6 +8,7 @@ import (
 
 	"custos/internal/agent/conversation"
 	"custos/internal/fleet"
+	"custos/internal/sys/files"
 	"custos/internal/sys/tail"
 )
 
@@ -51,6 +52,9 @@ type counted struct {
 	size    int64
 	changed int64
 	t       *conversation.Transcript // nil until it is read on
+
+	path          string // where it was found last
+	kind, session string // of the response that it told of last
 }
 
 // Counted says what one reading found.
@@ -117,6 +121,32 @@ func (u *Usage) Read(ctx context.Context) (n Counted, err error) {
 	return n, joined(errs)
 }
 
+// ReadOn reads what was written since in the transcripts of one conversation, as far as they
+// were read on before: for who cannot wait for Read.
+func (u *Usage) ReadOn(ctx context.Context, kind, session string) (n Counted, err error) {
+	k, ok := u.finder.o.Kinds.Get(kind)
+	if !ok || session == "" {
+		return n, nil
+	}
+	var errs []error
+	for at, c := range u.known {
+		if c.kind != kind || c.session != session {
+			continue
+		}
+		info, err := files.Lstat(c.path)
+		if err == nil && at == (inode{info.Device, info.Inode}) {
+			err = u.file(ctx, file{kind: kind, language: k.Transcripts.Language, folder: k.Transcripts.Folder, path: c.path, info: info}, at, &n)
+		}
+		if err != nil && !vanished(err) {
+			errs = append(errs, err)
+		}
+		if u.known == nil { // it could not be written down
+			break
+		}
+	}
+	return n, joined(append(errs, u.write(ctx)))
+}
+
 // mostErrors are named; of more it is said how many there are.
 const mostErrors = 3
 
@@ -178,6 +208,7 @@ func (u *Usage) file(ctx context.Context, f file, at inode, n *Counted) error {
 		return nil
 	}
 	n.Files++
+	c.path = f.path
 	for {
 		more, err := u.further(f, at, c, n)
 		if err != nil {
@@ -217,6 +248,7 @@ func (u *Usage) further(f file, at inode, c *counted, n *Counted) (more bool, er
 		for _, e := range entries {
 			if row, ok := took.Take(e); ok {
 				n.Rows++
+				c.kind, c.session = row.Kind, row.Session
 				u.take(row)
 			}
 		}

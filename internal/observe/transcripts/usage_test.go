@@ -137,6 +137,44 @@ func TestTheMiddleOfAFile(t *testing.T) {
 	}
 }
 
+// One conversation, its sub-agents with it, is read on without the others, by its name.
+func TestOneConversationIsReadOn(t *testing.T) {
+	w, l := newWorld(t), newLedger()
+	const side = ".claude/projects/-home-dev-project/5228af1e/subagents/agent-a.jsonl"
+	own, sub, codex := w.recorded("claude-2.1.330-headless"), w.recorded("claude-2.1.330-subagent"), w.recorded("codex-0.169.0-headless")
+	w.put(claudeFile, own[:len(own)-6]...)
+	w.put(side, sub[:len(sub)-6]...)
+	w.put(codexFile, codex[:9]...)
+	u := w.usage(l)
+	w.counts(u)
+	before := len(l.rows)
+	session := ""
+	for _, r := range l.rows {
+		if r.Kind == "claude" && !r.Side {
+			session = r.Session
+		}
+	}
+	w.put(claudeFile, own[len(own)-6:]...)
+	w.put(codexFile, codex[9:]...)
+	for _, other := range []string{"", "another"} {
+		if n, err := u.ReadOn(context.Background(), "claude", other); err != nil || n != (Counted{}) {
+			t.Errorf("of %q it read %+v, %v", other, n, err)
+		}
+	}
+	n, err := u.ReadOn(context.Background(), "claude", session)
+	if err != nil || n.Files != 1 || len(l.rows) <= before || len(l.rows) == 12 {
+		t.Errorf("%+v, %v, %d rows after %d", n, err, len(l.rows), before)
+	}
+	w.put(side, sub[len(sub)-6:]...)
+	w.counts(u)
+	if err := os.Remove(filepath.Join(w.home, claudeFile)); err != nil {
+		t.Fatal(err)
+	}
+	if n, err := u.ReadOn(context.Background(), "claude", session); err != nil || n.Rows != 0 {
+		t.Errorf("of a file that is gone: %+v, %v", n, err)
+	}
+}
+
 // A file that is written over, or replaced, is read from its beginning, and a line in two
 // pieces once.
 func TestAFileThatIsAnotherOne(t *testing.T) {
