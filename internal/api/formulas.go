@@ -129,6 +129,16 @@ type Costs struct {
 	By    string    `json:"by"` // day, agent, role, project, account, model, kind, work, run, formula, session or alert
 	Rows  []CostRow `json:"rows"`
 	Total CostRow   `json:"total"`
+	// Faults are what was told of responses since then and cannot be, or could not be read: it counts in part, or not.
+	Faults []CostFault `json:"faults,omitempty"`
+}
+
+// CostFault is what was wrong with what a kind of CLI told of its responses, and where that was seen last.
+type CostFault struct {
+	Kind string    `json:"kind"`
+	Why  string    `json:"why"`
+	At   time.Time `json:"at"`
+	Key  string    `json:"key"` // of the response, or the file
 }
 
 // CostRow is one sum: of a day, an agent, a model.

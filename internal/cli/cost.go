@@ -88,6 +88,7 @@ func checkPrices(p *page, v api.Prices) {
 }
 
 func writeCosts(p *page, v api.Costs) {
+	defer writeFaults(p, v)
 	if len(v.Rows) == 0 {
 		p.line("No model was called since %s.", v.Since.UTC().Format("2006-01-02 15:04 UTC"))
 		return
@@ -101,6 +102,12 @@ func writeCosts(p *page, v api.Costs) {
 	if v.Total.Unpriced > 0 {
 		p.line("")
 		p.text(0, fmt.Sprintf("The price of %s is not known; what they cost comes on top: custos cost prices check", plural(v.Total.Unpriced, "call")))
+	}
+}
+
+func writeFaults(p *page, v api.Costs) {
+	for _, f := range v.Faults {
+		p.text(0, flat(fmt.Sprintf("Counted in part, or not: of %s, %s (last %s: %s)", f.Kind, f.Why, f.At.UTC().Format("2006-01-02 15:04 UTC"), f.Key)))
 	}
 }
 

@@ -133,6 +133,13 @@ func (w *world) prices() api.Prices {
 		{Models: []string{"gpt-x", "gpt-y"}, Since: "2026-10-07", Above: 272_000, Input: usd(2.5), CacheRead: usd(0.25), Output: usd(15), Table: "2026-11-19"}}}
 }
 
+func (w *world) usageFaults(context.Context, fleet.Instant) ([]fleet.UsageFault, error) {
+	if w.never {
+		return nil, nil
+	}
+	return []fleet.UsageFault{{Kind: "claude", Why: "a line of its conversations could not be read", At: w.pass.Snapshot.At.Wall, Key: "/home/ann/.claude/projects/p/s.jsonl"}}, nil
+}
+
 func (w *world) costs(_ context.Context, _ fleet.Instant, by string) ([]fleet.Cost, error) {
 	if w.never {
 		return nil, nil

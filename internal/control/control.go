@@ -55,6 +55,8 @@ type Control struct {
 	Vitals func(context.Context) view.Vitals
 	// Costs lists what models cost since a moment, added up by one of fleet.CostBys.
 	Costs func(ctx context.Context, since fleet.Instant, by string) ([]fleet.Cost, error)
+	// UsageFaults lists what was told of responses since a moment that cannot be, or could not be read.
+	UsageFaults func(ctx context.Context, since fleet.Instant) ([]fleet.UsageFault, error)
 	// Prices is the price table in force; Priced says whether it knows a model now.
 	Prices func() api.Prices
 	Priced func(model string) bool

@@ -27,7 +27,11 @@ func (c *Control) costs(ctx context.Context, call Call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return view.Costs(list, from, by), nil
+	faults, err := c.UsageFaults(ctx, from)
+	if err != nil {
+		return nil, err
+	}
+	return view.Costs(list, faults, from, by), nil
 }
 
 // prices shows the price table, and which models were seen that have no price.

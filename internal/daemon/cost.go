@@ -14,6 +14,11 @@ func (s *system) costs(ctx context.Context, since fleet.Instant, by string) ([]f
 	return recall(ctx, s.ledger, func(st *store.Store) ([]fleet.Cost, error) { return st.Costs(ctx, since, by) })
 }
 
+// usageFaults lists what was told of responses since a moment and cannot be, or could not be read.
+func (s *system) usageFaults(ctx context.Context, since fleet.Instant) ([]fleet.UsageFault, error) {
+	return recall(ctx, s.ledger, func(st *store.Store) ([]fleet.UsageFault, error) { return st.UsageFaults(ctx, since.Wall) })
+}
+
 // used lists what is written down of what each of these used.
 func (s *system) used(ctx context.Context, by []fleet.UsedBy) ([]fleet.Used, error) {
 	return recall(ctx, s.ledger, func(st *store.Store) ([]fleet.Used, error) { return st.UsageBy(ctx, by) })

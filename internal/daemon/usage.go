@@ -141,6 +141,14 @@ func (l usageLedger) AddUsage(ctx context.Context, rows []fleet.Usage, cursors [
 	return err
 }
 
+func (l usageLedger) NoteUsageFaults(ctx context.Context, list []fleet.UsageFault) error {
+	st, err := l.l.writer(ctx)
+	if err != nil {
+		return err
+	}
+	return st.NoteUsageFaults(ctx, list)
+}
+
 func (l usageLedger) UsageCursors(ctx context.Context) ([]fleet.UsageCursor, error) {
 	st, err := l.l.writer(ctx)
 	if err != nil {

@@ -158,6 +158,9 @@ func sickWorld() []sick {
 		{check: "forge reachable", state: "cannot tell", why: "shop at http://f: refused", command: "custos why project/shop", spoil: func(x patient) {
 			x.s.Forge.Value.Projects[0].Primary = fleet.Unknown[string]("refused")
 		}},
+		{check: "logs usage", state: "warn", why: "claude used is counted in part, or not: a line of its conversations could not be read (/h/s.jsonl)", command: "custos cost", spoil: func(x patient) {
+			x.s.Spending.Value.Faults = []fleet.UsageFault{{Kind: "claude", Why: "a line of its conversations could not be read", Key: "/h/s.jsonl"}}
+		}},
 		{check: "ci reachable", state: "cannot tell", why: "ci: refused", command: "", spoil: func(x patient) {
 			x.s.CI.Value.Pipelines[0].State = fleet.Unknown[string]("refused")
 		}},

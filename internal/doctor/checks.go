@@ -51,6 +51,7 @@ func checks() []check {
 		{"agents", "states", look, of(fleet.PartAgents, "there are none", judgeStates)},
 		{"logs", "lines", look, of(fleet.PartLogs, "no [logs] are configured", judgeLines)},
 		{"logs", "tools", look, judgeTools},
+		{"logs", "usage", look, of(fleet.PartSpending, "no model was used", judgeUsage)},
 		{"sessions", "seen", look, of(fleet.PartSessions, "no tmux server runs", judgeSessions)},
 		{"sessions", "dead-panes", look, of(fleet.PartSessions, "no tmux server runs", judgeDeadPanes)},
 		{"worktrees", "seen", look, of(fleet.PartRepos, "no repository is configured or in use", judgeRepos)},

@@ -106,6 +106,13 @@ func judgeTaught(e *Examination) verdict {
 	return worst(list, "none is newer than what Custos was taught")
 }
 
+// judgeUsage finds what agents told of their responses that is counted in part, or not at all.
+func judgeUsage(e *Examination) verdict {
+	return worst(each(e.Pass.Snapshot.Spending.Value.Faults, func(f fleet.UsageFault) verdict {
+		return warn("what responses of %s used is counted in part, or not: %s (%s)", f.Kind, f.Why, fleet.Line(f.Key, 200)).by("custos cost")
+	}), "all that was told of responses in the last 24 h is counted")
+}
+
 func judgeStates(e *Examination) verdict {
 	agents := e.Pass.Snapshot.Agents.Value
 	return worst(each(agents, func(a fleet.Agent) verdict {

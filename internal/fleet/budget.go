@@ -272,6 +272,7 @@ type Spent struct {
 type Spendings struct {
 	Sums   []Spending    `json:"sums,omitempty" unread:"rules speak of budgets"`
 	Agents []AgentSpends `json:"agents,omitempty" unread:"rules speak of agents"`
+	Faults []UsageFault  `json:"faults,omitempty" unread:"the doctor tells of them"`
 	// Budgets are what the sums mean in this very pass, with what people raised: no probe
 	// fills them.
 	Budgets []BudgetFacts `json:"budgets,omitempty" help:"each purse of each budget"`

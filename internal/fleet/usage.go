@@ -78,6 +78,15 @@ type Usage struct {
 	CWD      string `json:"cwd,omitempty"`
 }
 
+// UsageFault is something that was told of responses, and cannot be or could not be read: what they
+// used counts in part, or not at all.
+type UsageFault struct {
+	Kind string    `json:"kind"` // of the CLI
+	Why  string    `json:"why"`
+	At   time.Time `json:"at"`  // when it was met last
+	Key  string    `json:"key"` // of the newest such response, or the file
+}
+
 // UsageCursor is how far a file was read. A file is what device and inode say: under the
 // same path another one may stand.
 type UsageCursor struct {

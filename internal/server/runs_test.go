@@ -93,6 +93,10 @@ func (w *world) Costs(_ context.Context, _ fleet.Instant, by string) ([]fleet.Co
 	return []fleet.Cost{{Calls: 1, Tokens: 3}, {Key: "b", Calls: 2, Tokens: 7}, {Key: "nightly", Calls: 1, Tokens: 7, Told: 200000, Table: 50000}}, nil
 }
 
+func (w *world) UsageFaults(context.Context, fleet.Instant) ([]fleet.UsageFault, error) {
+	return []fleet.UsageFault{{Kind: "claude", Why: "it told fewer than no tokens", At: w.pass.Snapshot.At.Wall, Key: "claude:msg_1"}}, nil
+}
+
 func TestFormulaRoutesRefuse(t *testing.T) {
 	w := newWorld()
 	c, ctx := client(w), t.Context()
@@ -299,5 +303,8 @@ func TestCosts(t *testing.T) {
 	c, err := client(newWorld()).Costs(t.Context(), "2026-11-18", "")
 	if err != nil || c.Since.Format(time.DateTime) != "2026-11-18 00:00:00" || c.By != "day" {
 		t.Errorf("%+v, %v", c, err)
+	}
+	if len(c.Faults) != 1 || c.Faults[0].Kind != "claude" || c.Faults[0].Why != "it told fewer than no tokens" || c.Faults[0].Key != "claude:msg_1" {
+		t.Errorf("what could not be counted is not said: %+v", c.Faults)
 	}
 }

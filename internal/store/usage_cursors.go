@@ -39,11 +39,16 @@ func (s *Store) UsageCursors(ctx context.Context) ([]fleet.UsageCursor, error) {
 	return list, failed(what, rows.Err())
 }
 
-// UsageFault is something that was told of a response and cannot be.
-type UsageFault struct {
-	Kind, Why string
-	At        time.Time // when it was read
-	Key       string    // of the newest such response
+// NoteUsageFaults writes down what could not be read of what responses used.
+func (s *Store) NoteUsageFaults(ctx context.Context, list []fleet.UsageFault) error {
+	return s.writeUnsynced(ctx, "write down what could not be read of what models used", func(t *tx) error {
+		for _, f := range list {
+			if err := t.putOdd(fleet.Usage{Kind: f.Kind, Key: f.Key}, f.Why, s.opts.Now()); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 }
 
 // putOdd notes what was told and cannot be.
@@ -55,16 +60,16 @@ func (t *tx) putOdd(u fleet.Usage, why string, now time.Time) error {
 
 // UsageFaults lists what was told since a moment that cannot be: the newest of each kind
 // of agent and fault.
-func (s *Store) UsageFaults(ctx context.Context, since time.Time) ([]UsageFault, error) {
+func (s *Store) UsageFaults(ctx context.Context, since time.Time) ([]fleet.UsageFault, error) {
 	const what = "list what was told of responses and cannot be"
 	rows, err := s.r.QueryContext(ctx, "SELECT kind, why, wall, key FROM usage_odd WHERE wall >= ? ORDER BY kind, why", wall(since))
 	if err != nil {
 		return nil, failed(what, err)
 	}
 	defer rows.Close()
-	var list []UsageFault
+	var list []fleet.UsageFault
 	for rows.Next() {
-		var f UsageFault
+		var f fleet.UsageFault
 		var at string
 		err := rows.Scan(&f.Kind, &f.Why, &at, &f.Key)
 		if err == nil {

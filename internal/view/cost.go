@@ -10,13 +10,16 @@ import (
 
 // Costs shows what models cost: days in their order, all else the dearest first. What belongs to
 // none is one row.
-func Costs(list []fleet.Cost, since fleet.Instant, by string) api.Costs {
+func Costs(list []fleet.Cost, faults []fleet.UsageFault, since fleet.Instant, by string) api.Costs {
 	out := api.Costs{Since: since.Wall.UTC(), By: by, Rows: []api.CostRow{}}
 	var total fleet.Cost
 	for _, c := range list {
 		total.Add(c)
 		c.Key = cmp.Or(fleet.Line(c.Key, 200), fleet.CostOfNone)
 		out.Rows = append(out.Rows, Cost(c))
+	}
+	for _, f := range faults {
+		out.Faults = append(out.Faults, api.CostFault{Kind: f.Kind, Why: f.Why, At: f.At, Key: fleet.Line(f.Key, 200)})
 	}
 	total.Key = "total"
 	out.Total = Cost(total)

@@ -20,13 +20,15 @@ const (
 	deadline = 10 * time.Second
 	rest     = time.Second // a budget that is used up holds within a second
 	ease     = 20
-	paces    = 2 * time.Minute // how fast each agent spends is looked at as often
+	paces    = 2 * time.Minute // how fast each agent spends, and what was told that cannot be, is looked at as often
+	faults   = 24 * time.Hour
 )
 
 // Ledger is what is asked of the ledger of usage.
 type Ledger interface {
 	Spending(ctx context.Context, scopes []fleet.SpendScope) ([]fleet.Spending, error)
 	SpentNow(ctx context.Context, at time.Time) ([]fleet.AgentSpends, error)
+	UsageFaults(ctx context.Context, since time.Time) ([]fleet.UsageFault, error)
 	// UsageMark is another text whenever something was written down.
 	UsageMark(ctx context.Context, at time.Time) (string, error)
 }
@@ -124,9 +126,12 @@ func (p *Probe) sum(ctx context.Context, ledger Ledger, at time.Time) error {
 	for i := range sums {
 		sums[i].Until = until[sums[i].Budget]
 	}
-	next := fleet.Spendings{Sums: sums, Agents: p.last.Agents}
+	next := fleet.Spendings{Sums: sums, Agents: p.last.Agents, Faults: p.last.Faults}
 	if paced := at.Sub(p.paced); paced < 0 || paced >= paces {
 		if next.Agents, err = ledger.SpentNow(ctx, at); err != nil {
+			return err
+		}
+		if next.Faults, err = ledger.UsageFaults(ctx, at.Add(-faults)); err != nil {
 			return err
 		}
 		p.paced = at

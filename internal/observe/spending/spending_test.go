@@ -23,6 +23,10 @@ func (b *books) SpentNow(context.Context, time.Time) ([]fleet.AgentSpends, error
 	return []fleet.AgentSpends{{Agent: "a", Now: 5}}, b.err
 }
 
+func (b *books) UsageFaults(context.Context, time.Time) ([]fleet.UsageFault, error) {
+	return []fleet.UsageFault{{Kind: "claude", Why: "odd"}}, b.err
+}
+
 func (b *books) Spending(_ context.Context, scopes []fleet.SpendScope) (out []fleet.Spending, err error) {
 	b.asked, b.counts = scopes, b.counts+1
 	for _, s := range scopes {
@@ -51,7 +55,7 @@ func TestLook(t *testing.T) {
 		return s.Spending.Value
 	}
 	first := look()
-	if len(first.Sums) != 2 || !first.Sums[0].Until.Equal(now.Add(time.Minute)) || !first.Sums[1].Until.IsZero() || len(first.Agents) != 1 {
+	if len(first.Sums) != 2 || !first.Sums[0].Until.Equal(now.Add(time.Minute)) || !first.Sums[1].Until.IsZero() || len(first.Agents) != 1 || len(first.Faults) != 1 {
 		t.Errorf("%+v", first)
 	}
 	if !b.asked[0].From.Equal(now.Add(-24*time.Hour+time.Minute)) || b.asked[0].Session || !b.asked[1].Session || !b.asked[1].Hours {

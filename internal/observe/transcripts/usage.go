@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"sync"
 
 	"custos/internal/agent/conversation"
@@ -22,6 +24,7 @@ const (
 // Ledger is where is written down what responses used, and how far files were read.
 type Ledger interface {
 	AddUsage(ctx context.Context, rows []fleet.Usage, cursors []fleet.UsageCursor) error
+	NoteUsageFaults(ctx context.Context, list []fleet.UsageFault) error
 	UsageCursors(ctx context.Context) ([]fleet.UsageCursor, error)
 }
 
@@ -38,6 +41,7 @@ type Usage struct {
 	known     map[inode]*counted
 	rows      map[string]fleet.Usage // read, and not written down yet
 	ends      map[inode]fleet.UsageCursor
+	faults    map[[2]string]fleet.UsageFault // by kind and what is wrong
 
 	mu      sync.Mutex
 	trouble string
@@ -79,7 +83,7 @@ func NewUsage(o Options, ledger Ledger, own, price func(fleet.Usage) fleet.Usage
 	if price == nil {
 		price = same
 	}
-	return &Usage{finder: f, databases: databases{}, ledger: ledger, own: own, price: price, rows: map[string]fleet.Usage{}, ends: map[inode]fleet.UsageCursor{}}, err
+	return &Usage{finder: f, databases: databases{}, ledger: ledger, own: own, price: price, rows: map[string]fleet.Usage{}, ends: map[inode]fleet.UsageCursor{}, faults: map[[2]string]fleet.UsageFault{}}, err
 }
 
 // Trouble says why not all could be read at the last reading; "" when all was.
@@ -244,6 +248,7 @@ func (u *Usage) further(f file, at inode, c *counted, n *Counted) (more bool, er
 		entries, err := conversation.Read(f.language, line)
 		if err != nil {
 			n.Broken++
+			u.fault(f, "a line of its conversations could not be read")
 		}
 		for _, e := range entries {
 			if row, ok := took.Take(e); ok {
@@ -256,11 +261,18 @@ func (u *Usage) further(f file, at inode, c *counted, n *Counted) (more bool, er
 	if err != nil {
 		return false, err
 	}
-	n.Skipped += r.Skipped
+	if n.Skipped += r.Skipped; r.Skipped > 0 {
+		u.fault(f, "a line of its conversations is too long to be read")
+	}
 	if c.place, c.t = r.Next, took; r.Next.Offset != began || r.Anew {
 		u.ends[at] = fleet.UsageCursor{Path: fleet.Path(f.path), Device: at.device, Inode: at.inode, Offset: r.Next.Offset}
 	}
 	return r.More, nil
+}
+
+// fault notes that something in a file could not be read.
+func (u *Usage) fault(f file, why string) {
+	u.faults[[2]string{f.kind, why}] = fleet.UsageFault{Kind: f.kind, Why: why, Key: fleet.Path(f.path)}
 }
 
 // take keeps a response until it is written down, with the most tokens that were told of it.
@@ -273,7 +285,7 @@ func (u *Usage) take(row fleet.Usage) {
 // write writes down what was read. What could not be is read again from where the ledger
 // knows of.
 func (u *Usage) write(ctx context.Context) error {
-	if len(u.rows)+len(u.ends) == 0 {
+	if len(u.rows)+len(u.ends)+len(u.faults) == 0 {
 		return nil
 	}
 	rows := make([]fleet.Usage, 0, len(u.rows))
@@ -285,6 +297,10 @@ func (u *Usage) write(ctx context.Context) error {
 		cursors = append(cursors, c)
 	}
 	err := u.ledger.AddUsage(ctx, rows, cursors)
+	if err == nil && len(u.faults) > 0 {
+		err = u.ledger.NoteUsageFaults(ctx, slices.Collect(maps.Values(u.faults)))
+	}
+	clear(u.faults)
 	clear(u.rows)
 	clear(u.ends)
 	if err != nil {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -21,6 +22,7 @@ type ledger struct {
 	rows    map[string]fleet.Usage
 	cursors map[string]fleet.UsageCursor
 	writes  int
+	faults  []fleet.UsageFault
 	dies    func(write int) (before, after bool)
 }
 
@@ -50,6 +52,11 @@ func (l *ledger) AddUsage(_ context.Context, rows []fleet.Usage, cursors []fleet
 	if after {
 		return errDead
 	}
+	return nil
+}
+
+func (l *ledger) NoteUsageFaults(_ context.Context, list []fleet.UsageFault) error {
+	l.faults = append(l.faults, list...)
 	return nil
 }
 
@@ -256,8 +263,8 @@ func TestTroubleIsSaid(t *testing.T) {
 	}
 	w.put(".claude/projects/-home-dev-project/broken.jsonl", []byte("{\"type\":\"assistant\",\"message\":{\"usage\"\n\x00\x00\n"))
 	u := w.usage(l)
-	if n := w.counts(u); len(l.rows) != 3 || n.Broken != 1 || u.Trouble() != "" {
-		t.Errorf("%d rows, %+v, %q", len(l.rows), n, u.Trouble())
+	if n := w.counts(u); len(l.rows) != 3 || n.Broken != 1 || u.Trouble() != "" || len(l.faults) != 1 || l.faults[0].Kind != "claude" || !strings.HasSuffix(l.faults[0].Key, "broken.jsonl") {
+		t.Errorf("%d rows, %+v, %q, %+v", len(l.rows), n, u.Trouble(), l.faults)
 	}
 	l.dies = func(int) (bool, bool) { return true, false }
 	w.put(".claude/projects/p/x.jsonl", w.recorded("claude-2.1.330-subagent")...)
