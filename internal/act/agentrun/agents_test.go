@@ -1,6 +1,7 @@
 package agentrun_test
 
 import (
+	"context"
 	"encoding/base64"
 	"errors"
 	"fmt"
@@ -332,6 +333,36 @@ func TestInterrupt(t *testing.T) {
 	g.must(g.perform(x, a))
 	if _, err := g.perform(x, a); !errors.Is(err, act.ErrUnneeded) {
 		t.Errorf("interrupt once more: %v", err)
+	}
+}
+
+// Qwen Code tells of a turn that was interrupted only that its prompt is free, and puts the
+// prompt back into its input line, which is then not empty.
+func TestInterruptIsSeenByAFreePrompt(t *testing.T) {
+	g := taught(t, "ends = '(?P<text>never to be seen)'\n")
+	g.register(fleet.Registration{Name: "busy", Argv: []string{"--fake", "work 300s"}})
+	g.must(g.spawn(spawn.Options{}, "busy"))
+	k, _ := g.world.Kinds.Get("claude")
+	g.await("work", func() bool {
+		s := agent.ReadScreen(k, g.screen("busy"), "")
+		return len(s) > 0 && s[0].Hint == fleet.StateWorking
+	})
+	for _, c := range []struct {
+		told fleet.HookName
+		over bool
+	}{{fleet.HookNotice, false}, {fleet.HookRest, true}} {
+		w := g.world
+		w.Hooks = func(context.Context, string, fleet.Instant) ([]fleet.HookEvent, error) {
+			return []fleet.HookEvent{{Event: c.told, At: w.Now()}}, nil
+		}
+		x, err := interrupt.New(interrupt.Options{World: w, Wait: "300ms"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = g.perform(x, fleet.Action{Target: fleet.Target{Agent: g.seen("busy", fleet.StateWorking)}, By: "eve"})
+		if (err == nil) != c.over {
+			t.Errorf("it tells %s: %v", c.told, err)
+		}
 	}
 }
 

@@ -184,9 +184,11 @@ func (r *run) over(ctx context.Context) string {
 	if r.Handle.Ended() {
 		return "the agent has ended"
 	}
+	// Some tell of a turn that was broken off only that their prompt is free.
+	ends := []fleet.HookName{fleet.HookStop, fleet.HookRest, fleet.HookFailure, fleet.HookSessionEnd}
 	events, err := r.Reported(ctx, r.since)
 	if err == nil && slices.ContainsFunc(events, func(e fleet.HookEvent) bool {
-		return (e.Event == fleet.HookStop || e.Event == fleet.HookFailure || e.Event == fleet.HookSessionEnd) && !e.At.Before(r.since)
+		return slices.Contains(ends, e.Event) && !e.At.Before(r.since)
 	}) {
 		return "its hook says that the turn has ended"
 	}
