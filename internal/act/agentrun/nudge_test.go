@@ -106,6 +106,26 @@ func TestNudgeTakesItsOwnTextBack(t *testing.T) {
 	}
 }
 
+// One that has told nothing yet, and whose kind does not tell that it began, may be starting
+// still: it has longer to take its first text. opencode, whose text was taken away from its
+// input line before it had read that line, sent an empty prompt.
+func TestTheFirstTextHasLonger(t *testing.T) {
+	g := taught(t, clears+"\n[kind.claude.hooks]\ntells_start = false\n")
+	g.ready("deaf", "--fake", "deaf")
+	for told, want := range map[bool]string{false: "not within 900ms", true: "not within 300ms"} {
+		g.world.Hooks = func(context.Context, string, fleet.Instant) (events []fleet.HookEvent, err error) {
+			if told {
+				events = append(events, fleet.HookEvent{Event: fleet.HookSessionStart})
+			}
+			return events, nil
+		}
+		_, arrived, err := g.nudged("deaf", "do it now", nudge.Options{Acknowledge: "300ms", Again: "100ms"})
+		if err == nil || arrived == nil || !strings.Contains(arrived.Why, want) {
+			t.Errorf("told something before: %v: %+v, %v", told, arrived, err)
+		}
+	}
+}
+
 // Who is held up by an error is told to go on, and one whose conversation is too long to make
 // it shorter: by the very command of its CLI, which is typed as it is.
 func TestNudgeOfOneThatIsHeldUp(t *testing.T) {

@@ -32,8 +32,8 @@ const Compact = "{compact}"
 
 // Options is the section [nudge] of custos.toml.
 type Options struct {
-	// Acknowledge is how long the agent may take to show that it got the text.
-	// Default "10s".
+	// Acknowledge is how long the agent may take to show that it got the text; three times as
+	// long for its first one, where it does not tell that it began. Default "10s".
 	Acknowledge string `toml:"acknowledge" is:"duration 1ms..1h"`
 	// Echo is how long a pasted text may take to be seen at the prompt before Enter
 	// is pressed. Default "2s".
@@ -70,7 +70,7 @@ func New(o Options) (*Action, error) {
 func (x *Action) Ability() fleet.Ability {
 	return fleet.Ability{
 		Do: Do, Touches: []fleet.PartName{fleet.PartAgents, fleet.PartSessions},
-		Deadline: fleet.Duration(x.acknowledge + x.echo + 20*time.Second),
+		Deadline: fleet.Duration(firstTakes*x.acknowledge + x.echo + 20*time.Second),
 	}
 }
 
@@ -292,9 +292,24 @@ func (r *run) Verify(ctx context.Context) (string, error) {
 	return "", errors.New(r.arrival.Words())
 }
 
+// firstTakes is how many times as long an agent may take that may be starting still: on a
+// machine that starts five at once, opencode took eleven seconds.
+const firstTakes = 3
+
+// patience is how long the text may take to be acknowledged.
+func (r *run) patience(ctx context.Context) time.Duration {
+	if !r.talks || r.Kind.Hooks.TellsStart {
+		return r.x.acknowledge
+	}
+	if told, err := r.Reported(ctx, fleet.Instant{}); err != nil || len(told) > 0 {
+		return r.x.acknowledge
+	}
+	return firstTakes * r.x.acknowledge
+}
+
 // await waits for a proof that the text arrived.
 func (r *run) await(ctx context.Context) error {
-	err := agentrun.Wait(ctx, r.x.acknowledge, func(ctx context.Context) bool {
+	err := agentrun.Wait(ctx, r.patience(ctx), func(ctx context.Context) bool {
 		if r.proof = r.acknowledged(ctx); r.proof != "" {
 			return true
 		}
