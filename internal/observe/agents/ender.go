@@ -70,7 +70,7 @@ func (l *look) farewell(x fleet.Exit) (last fleet.HookEvent, ok bool) {
 		events = l.events.byInstance[x.Instance]
 	}
 	for _, e := range events {
-		if e.Process.PID != 0 && !sameProcess(e.Process, x.Process) {
+		if e.Process.PID != 0 && !sameProcess(e.Process, x.Process) && !l.wasPart(e.Process, x.Process) {
 			continue
 		}
 		if !e.At.Before(last.At) || !ok {
@@ -78,6 +78,24 @@ func (l *look) farewell(x fleet.Exit) (last fleet.HookEvent, ok bool) {
 		}
 	}
 	return last, ok && last.Event == fleet.HookSessionEnd && x.At.Since(last.At).Abs() <= toldWithin
+}
+
+// wasPart says whether a process was seen below an agent while that ran, and is of no other
+// agent: a launcher has its hooks called by the program that it starts.
+func (l *look) wasPart(id, of fleet.ProcessID) bool {
+	whole := l.seen[key(of)].agent
+	has := func(a fleet.Agent, id fleet.ProcessID) bool {
+		return slices.ContainsFunc(a.Procs, func(p fleet.ProcessID) bool { return sameProcess(p, id) })
+	}
+	if !has(whole, id) {
+		return false
+	}
+	for _, s := range l.seen {
+		if a := s.agent; !sameProcess(a.Process, of) && has(whole, a.Process) && has(a, id) {
+			return false
+		}
+	}
+	return true
 }
 
 // fellWith says whether an instance ended with the terminal server it ran in.

@@ -115,6 +115,33 @@ func TestAFarewellOfCodexIsThatOfAPerson(t *testing.T) {
 	}
 }
 
+// What calls the hooks of Codex is the program below its launcher: its farewell is that of the
+// agent. That of another agent, which it started through a shell, is not.
+func TestAFarewellFromBelowALauncher(t *testing.T) {
+	for told, want := range map[int]fleet.AgentState{10: fleet.StateStopped, 11: fleet.StateStopped, 13: fleet.StateCrashed, 14: fleet.StateCrashed, 77: fleet.StateCrashed} {
+		w, b := newWorld(), newLedger()
+		reg := b.reg("a", 10)
+		reg.Kind, reg.Where = "codex", fleet.WhereTmux
+		w.proc(10, 9, "node", "/x/@openai/codex/bin/codex.js")
+		w.proc(11, 10, "codex")
+		w.proc(12, 11, "bash", "-c", "codex exec x")
+		w.proc(13, 12, "node", "/x/@openai/codex/bin/codex.js", "exec", "x")
+		w.proc(14, 13, "codex", "exec", "x")
+		p := w.probe(t, b.options)
+		if a := see(t, p)["a"]; a.Process != id(10) || len(a.Procs) != 5 {
+			t.Fatalf("it is %+v", a)
+		}
+		w.procs = nil
+		x := *killed(2)
+		x.At, x.Instance, x.Process = w.now, reg.Instance, reg.Process
+		b.exits[reg.Instance] = &x
+		b.events = append(b.events, fleet.HookEvent{ID: "e", At: w.now.Add(-time.Second), Instance: "i-a", Process: id(told), Kind: "codex", Event: fleet.HookSessionEnd, Text: "other"})
+		if a := see(t, p)["a"]; a.State != want {
+			t.Errorf("told by process %d: %s (%s), want %s", told, a.State, a.Reason, want)
+		}
+	}
+}
+
 // Who ends by itself before it has taken what it was started for has not done it,
 // whatever its status: it has crashed, now and from the record. What is not known of
 // its prompt makes nobody crash, and who was ended by somebody is not asked.
