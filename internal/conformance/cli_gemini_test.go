@@ -6,7 +6,8 @@ import "testing"
 
 func geminiCLI() cli {
 	return cli{kind: "gemini", pkg: "@google/gemini-cli", taught: "0.61.0", bin: "gemini", commands: []string{"/compress", "/clear"}, settle: settleGemini,
-		extra: []string{"-m", "gemini-2.5-flash"}, permission: 1, retries: true, startTold: true}
+		extra: []string{"-m", "gemini-2.5-flash"}, permission: 1, retries: true, startTold: true,
+		ignoresTerm: true}
 }
 
 func settleGemini(t *testing.T, h home) []string {

@@ -37,10 +37,11 @@ type cli struct {
 	commands []string            // of its own, after which its prompt is free again
 	menus    map[string][]string // the keys that take the first choice of the menu that a command opens
 
-	permission int    // dialogs that its tool call stands at
-	limitIs    string // what a 429 is seen by: hook, screen; empty: by nothing
-	retries    bool   // after a 429, again and again
-	startTold  bool   // SessionStart comes at the start, not with the first prompt
+	permission  int    // dialogs that its tool call stands at
+	limitIs     string // what a 429 is seen by: hook, screen; empty: by nothing
+	retries     bool   // after a 429, again and again
+	ignoresTerm bool   // what it shows as its process: a launcher, and the CLI below it does not hear of SIGTERM
+	startTold   bool   // SessionStart comes at the start, not with the first prompt
 }
 
 // clis are all that there are.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os/exec"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -455,12 +456,30 @@ func (l *life) ends(t *testing.T) {
 		}
 		<-time.After(rest)
 		pid := l.show(t).Agent.PID
-		end.do(pid)
+		if end.how == "SIGTERM" && l.cli.ignoresTerm {
+			end.do(pid)
+			l.say("SIGTERM, which its launcher ignores", "idle")
+			<-time.After(rest)
+			end.do(l.below(t, pid))
+		} else {
+			end.do(pid)
+		}
 		l.say(end.how+", and it runs still", ending...)
 		l.until(t, "its process ends", time.Minute, func() bool { return syscall.Kill(pid, 0) != nil })
 		l.say(end.how, end.is...)
 		<-time.After(4 * time.Second)
 	}
+}
+
+// below is the process that a launcher has started.
+func (l *life) below(t *testing.T, pid int) int {
+	t.Helper()
+	out, err := exec.Command("pgrep", "-o", "-P", strconv.Itoa(pid)).Output()
+	child, bad := strconv.Atoi(strings.TrimSpace(string(out)))
+	if err != nil || bad != nil {
+		t.Fatalf("nothing runs below %d: %v, %v", pid, err, bad)
+	}
+	return child
 }
 
 // ending is what may be said of one that was told to end, as long as its process is there:

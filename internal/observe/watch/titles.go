@@ -24,10 +24,14 @@ const readMost = 8192
 // spinner, which writes many times a second, never is.
 const restsAfter = 1
 
+// beginning is how many glimpses of a window that is written to are news: what is typed first
+// says what is drawn then.
+const beginning = 2
+
 type looked struct {
 	glimpse session.Glimpse
 	meaning string
-	writes  bool // its window was written to, and has not come to rest since
+	writes  int // in so many glimpses its window was written to, and had not come to rest since
 }
 
 // newLooks begins to remember. A title without a mark is no mark here, also for
@@ -55,11 +59,13 @@ func (l *looks) news(all []session.Glimpse, clock int64) (why string) {
 		if now.meaning != was.meaning {
 			why = cmp.Or(why, "pane "+g.Pane+" now shows "+cmp.Or(now.meaning, "nothing"))
 		}
-		now.writes = !g.Dead && (was.writes || was.glimpse.Wrote != 0 && g.Wrote > was.glimpse.Wrote)
+		if !g.Dead && (was.writes > 0 || was.glimpse.Wrote != 0 && g.Wrote > was.glimpse.Wrote) {
+			now.writes = was.writes + 1
+		}
 		switch {
-		case now.writes && clock-g.Wrote > restsAfter:
-			why, now.writes = cmp.Or(why, "pane "+g.Pane+" was written to, and is at rest"), false
-		case now.writes && !was.writes:
+		case now.writes > 0 && clock-g.Wrote > restsAfter:
+			why, now.writes = cmp.Or(why, "pane "+g.Pane+" was written to, and is at rest"), 0
+		case now.writes > 0 && now.writes <= beginning:
 			why = cmp.Or(why, "pane "+g.Pane+" is written to")
 		}
 		panes[g.Pane] = now

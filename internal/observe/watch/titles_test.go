@@ -108,9 +108,9 @@ func TestDeathIsNews(t *testing.T) {
 	}
 }
 
-// A window that begins to be written to, and one that is at rest again, show something new,
-// whatever their titles say: the next dialog after an answer, a menu that a person opened. What
-// is drawn all the time by one that is at work is no news.
+// A window that begins to be written to, which is looked at twice, and one that is at rest
+// again, show something new, whatever their titles say: the next dialog after an answer, a menu
+// whose name a person has typed. What is drawn all the time by one that is at work is no news.
 func TestAWindowThatCameToRestIsNews(t *testing.T) {
 	const writes, rests = "pane %1 is written to", "pane %1 was written to, and is at rest"
 	l := newLooks(kinds(t))
@@ -120,8 +120,8 @@ func TestAWindowThatCameToRestIsNews(t *testing.T) {
 		want         string
 	}{
 		{100, 105, false, ""}, {100, 106, false, ""}, // at rest from the beginning
-		{107, 107, false, writes}, {107, 108, false, ""}, {107, 109, false, rests}, {107, 110, false, ""}, // once
-		{111, 111, false, writes}, {111, 111, false, ""}, {112, 112, false, ""}, {112, 113, false, ""}, {113, 113, false, ""}, // a spinner, looked at often
+		{107, 107, false, writes}, {107, 108, false, writes}, {107, 109, false, rests}, {107, 110, false, ""}, // once
+		{111, 111, false, writes}, {111, 111, false, writes}, {112, 112, false, ""}, {112, 113, false, ""}, {113, 113, false, ""}, // a spinner, looked at often
 		{113, 115, false, rests}, {0, 116, false, ""}, {0, 119, false, ""}, {116, 119, false, ""}, // not told
 		{117, 119, false, rests}, {120, 120, false, writes}, {121, 121, true, "pane %1 now shows dead"}, {121, 125, true, ""},
 	} {
