@@ -90,8 +90,9 @@ func (s *system) purseOf(past fleet.Past, who fleet.Spender, is func(*fleet.Budg
 	return nil
 }
 
-// catchUpWithin is how long the end of a tool waits at most for what its turn has used.
-const catchUpWithin = 500 * time.Millisecond
+// catchUpWithin is how long the end of a tool waits at most for what its turn has used, and again
+// until that is added up. Claude Code writes a response down some 100 ms after it called its tool.
+const catchUpWithin = 400 * time.Millisecond
 
 // catchUp has what the response used that called the tool counted now, where it may be the one that
 // brings a budget to its pause: what is read a moment later is read after the next response.
@@ -99,10 +100,12 @@ func (s *system) catchUp(ctx context.Context, past fleet.Past, who fleet.Spender
 	if !s.daemon || s.purseOf(past, who, filling) == nil {
 		return
 	}
-	ctx, cancel := context.WithTimeout(ctx, catchUpWithin)
+	counting, cancel := context.WithTimeout(ctx, catchUpWithin)
 	defer cancel()
-	s.countNow(ctx, event.Kind, event.Session)
-	s.board.Anew(ctx, fleet.PartSpending)
+	s.countNow(counting, event.Kind, event.Session, event.CallID)
+	summing, cancel := context.WithTimeout(ctx, catchUpWithin)
+	defer cancel()
+	s.board.Anew(summing, fleet.PartSpending)
 }
 
 // tellToGoOn has an agent told once that it may go on, however many tools end now.

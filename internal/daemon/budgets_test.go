@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -43,12 +44,13 @@ func TestASpentBudgetEndsTheTurn(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	call := "t"
 	hook := func(agent, instance, event string) string {
 		t.Helper()
 		p := hookwire.Post{Kind: "claude", Event: event}
 		p.Stamp()
 		p.Agent, p.Instance = agent, instance
-		p.SetPayload([]byte(`{"hook_event_name":"` + event + `","session_id":"s","tool_name":"Bash","tool_use_id":"t"}`))
+		p.SetPayload([]byte(`{"hook_event_name":"` + event + `","session_id":"s","tool_name":"Bash","tool_use_id":"` + call + `"}`))
 		out, err := s.hookReceiver.Take(t.Context(), p)
 		if err != nil {
 			t.Fatal(err)
@@ -104,20 +106,23 @@ func TestASpentBudgetEndsTheTurn(t *testing.T) {
 	s.board.Overlay(fleet.PartAgents, func(snap *fleet.Snapshot) {
 		snap.Agents.Value = []fleet.Agent{{Name: "bob", Kind: "claude", SessionID: "s", Instance: "i1"}}
 	}, "test")
-	answered := counts(t, s)
+	answered, missed := counts(t, s)
+	call = "call1"
 	answered("1", 10_000) // 0.20 USD: is read on from here
 	if out := hook("bob", "i1", "PostToolUse"); out != "" {
 		t.Errorf("below what it was raised to its turn ends: %s", out)
 	}
-	answered("2", 40_000)
+	call = "call2"
+	later := func() { answered("2", 40_000) }
+	missed.Store(&later) // is written down when its tool has ended already
 	if out := hook("bob", "i1", "PostToolUse"); !strings.Contains(out, `"continue":false`) {
 		t.Errorf("the response that reached its budget is written down, and its turn goes on: %q", out)
 	}
 }
 
 // counts has a system count what conversations use, as a daemon does; what it returns
-// writes down so many tokens of output.
-func counts(t *testing.T, s *system) (answered func(id string, output int)) {
+// writes down so many tokens of output, and is told once that a response was looked for.
+func counts(t *testing.T, s *system) (answered func(id string, output int), missed *atomic.Pointer[func()]) {
 	t.Helper()
 	path := filepath.Join(s.cfg.Home, ".claude/projects/p/s.jsonl")
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
@@ -131,7 +136,7 @@ func counts(t *testing.T, s *system) (answered func(id string, output int)) {
 		}
 		defer f.Close()
 		at := time.Now().UTC().Format(time.RFC3339Nano)
-		if _, err := fmt.Fprintf(f, `{"type":"assistant","timestamp":%q,"sessionId":"s","message":{"id":"msg_%s","model":"claude-opus-5-5","usage":{"input_tokens":1,"output_tokens":%d}}}`+"\n", at, id, output); err != nil {
+		if _, err := fmt.Fprintf(f, `{"type":"assistant","timestamp":%[1]q,"sessionId":"s","message":{"id":"msg_%[2]s","model":"claude-opus-5-5","content":[{"type":"tool_use","id":"call%[2]s","name":"Bash","input":{}}],"usage":{"input_tokens":1,"output_tokens":%[3]d}}}`+"\n", at, id, output); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -143,16 +148,19 @@ func counts(t *testing.T, s *system) (answered func(id string, output int)) {
 	if _, err := u.Read(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	s.daemon = true
+	s.daemon, missed = true, new(atomic.Pointer[func()])
 	go func() {
 		for {
 			select {
 			case ask := <-s.counting:
-				s.countOf(t.Context(), ask, func() error { _, err := u.ReadOn(t.Context(), ask.kind, ask.session); return err })
+				s.countOf(t.Context(), ask, u.ReadOn)
+				if once := missed.Swap(nil); once != nil {
+					(*once)()
+				}
 			case <-t.Context().Done():
 				return
 			}
 		}
 	}()
-	return answered
+	return answered, missed
 }

@@ -38,7 +38,7 @@ func (s *system) countUsage(ctx context.Context) error {
 			soon = true
 			continue
 		case ask := <-s.counting:
-			s.countOf(ctx, ask, func() error { _, err := u.ReadOn(ctx, ask.kind, ask.session); return err })
+			s.countOf(ctx, ask, u.ReadOn)
 			continue
 		case <-timer.C:
 		}
@@ -59,31 +59,41 @@ func (s *system) countUsage(ctx context.Context) error {
 
 // countAsk asks for what was written since in one conversation.
 type countAsk struct {
-	kind, session string
-	done          chan struct{} // is closed when it is written down
+	kind, session, call string
+	told                chan bool // whether the response is counted that made the call
 }
 
 // countOf answers an ask by reading.
-func (s *system) countOf(ctx context.Context, ask countAsk, read func() error) {
-	defer close(ask.done)
+func (s *system) countOf(ctx context.Context, ask countAsk, read func(ctx context.Context, kind, session, call string) (bool, error)) {
 	s.whose = whoseSessions(s.board.Snapshot())
-	if err := read(); err != nil && ctx.Err() == nil {
+	told, err := read(ctx, ask.kind, ask.session, ask.call)
+	if err != nil && ctx.Err() == nil {
 		s.unwatched.lose("read all conversations", err)
 	}
+	ask.told <- told
 }
 
-// countNow has what a conversation used until now written down, as far as that is done before ctx ends:
-// a first reading of all conversations is not broken off for it.
-func (s *system) countNow(ctx context.Context, kind, session string) {
-	ask := countAsk{kind, session, make(chan struct{})}
-	select {
-	case s.counting <- ask:
-	case <-ctx.Done():
-		return
-	}
-	select {
-	case <-ask.done:
-	case <-ctx.Done():
+// countAgain is how long after a response was missed it is looked for again.
+const countAgain = 25 * time.Millisecond
+
+// countNow has what a conversation used written down until the response that made a call of a tool is, as far as
+// that is done before ctx ends: a first reading of all conversations is not broken off for it.
+func (s *system) countNow(ctx context.Context, kind, session, call string) {
+	for ctx.Err() == nil {
+		ask := countAsk{kind, session, call, make(chan bool, 1)}
+		select {
+		case s.counting <- ask:
+		case <-ctx.Done():
+			return
+		}
+		select {
+		case told := <-ask.told:
+			if told || call == "" {
+				return
+			}
+		case <-ctx.Done():
+		}
+		sleep(ctx, countAgain)
 	}
 }
 

@@ -57,8 +57,9 @@ type counted struct {
 	changed int64
 	t       *conversation.Transcript // nil until it is read on
 
-	path          string // where it was found last
-	kind, session string // of the response that it told of last
+	path          string   // where it was found last
+	kind, session string   // of the response that it told of last
+	calls         []string // of tools, that responses made: the newest
 }
 
 // Counted says what one reading found.
@@ -126,12 +127,14 @@ func (u *Usage) Read(ctx context.Context) (n Counted, err error) {
 }
 
 // ReadOn reads what was written since in the transcripts of one conversation, as far as they
-// were read on before: for who cannot wait for Read.
-func (u *Usage) ReadOn(ctx context.Context, kind, session string) (n Counted, err error) {
+// were read on before: for who cannot wait for Read. Told says whether the response is among what is counted
+// that made this call of a tool: CLIs write a response down a little after they have acted on it.
+func (u *Usage) ReadOn(ctx context.Context, kind, session, call string) (told bool, err error) {
 	k, ok := u.finder.o.Kinds.Get(kind)
 	if !ok || session == "" {
-		return n, nil
+		return false, nil
 	}
+	var n Counted
 	var errs []error
 	for at, c := range u.known {
 		if c.kind != kind || c.session != session {
@@ -147,8 +150,10 @@ func (u *Usage) ReadOn(ctx context.Context, kind, session string) (n Counted, er
 		if u.known == nil { // it could not be written down
 			break
 		}
+		told = told || slices.Contains(c.calls, call)
 	}
-	return n, joined(append(errs, u.write(ctx)))
+	err = joined(append(errs, u.write(ctx)))
+	return told && err == nil, err
 }
 
 // mostErrors are named; of more it is said how many there are.
@@ -251,6 +256,7 @@ func (u *Usage) further(f file, at inode, c *counted, n *Counted) (more bool, er
 			u.fault(f, "a line of its conversations could not be read")
 		}
 		for _, e := range entries {
+			c.called(e)
 			if row, ok := took.Take(e); ok {
 				n.Rows++
 				c.kind, c.session = row.Kind, row.Session
@@ -268,6 +274,19 @@ func (u *Usage) further(f file, at inode, c *counted, n *Counted) (more bool, er
 		u.ends[at] = fleet.UsageCursor{Path: fleet.Path(f.path), Device: at.device, Inode: at.inode, Offset: r.Next.Offset}
 	}
 	return r.More, nil
+}
+
+// mostCalls is more than the tools that run beside one another.
+const mostCalls = 64
+
+func (c *counted) called(e conversation.Entry) {
+	if e.What != conversation.ToolBegin || e.CallID == "" {
+		return
+	}
+	if len(c.calls) == mostCalls {
+		c.calls = slices.Delete(c.calls, 0, 1)
+	}
+	c.calls = append(c.calls, e.CallID)
 }
 
 // fault notes that something in a file could not be read.

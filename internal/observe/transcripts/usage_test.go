@@ -164,21 +164,23 @@ func TestOneConversationIsReadOn(t *testing.T) {
 	w.put(claudeFile, own[len(own)-6:]...)
 	w.put(codexFile, codex[9:]...)
 	for _, other := range []string{"", "another"} {
-		if n, err := u.ReadOn(context.Background(), "claude", other); err != nil || n != (Counted{}) {
-			t.Errorf("of %q it read %+v, %v", other, n, err)
+		if told, err := u.ReadOn(context.Background(), "claude", other, "toolu_mock0002"); err != nil || told || len(l.rows) != before {
+			t.Errorf("of %q it read %d rows, %v", other, len(l.rows)-before, err)
 		}
 	}
-	n, err := u.ReadOn(context.Background(), "claude", session)
-	if err != nil || n.Files != 1 || len(l.rows) <= before || len(l.rows) == 12 {
-		t.Errorf("%+v, %v, %d rows after %d", n, err, len(l.rows), before)
+	for call, want := range map[string]bool{"toolu_mock0002": true, "toolu_later": false, "": false} {
+		told, err := u.ReadOn(context.Background(), "claude", session, call)
+		if err != nil || told != want || len(l.rows) <= before || len(l.rows) == 12 {
+			t.Errorf("of %q: %v, %v, %d rows after %d", call, told, err, len(l.rows), before)
+		}
 	}
 	w.put(side, sub[len(sub)-6:]...)
 	w.counts(u)
 	if err := os.Remove(filepath.Join(w.home, claudeFile)); err != nil {
 		t.Fatal(err)
 	}
-	if n, err := u.ReadOn(context.Background(), "claude", session); err != nil || n.Rows != 0 {
-		t.Errorf("of a file that is gone: %+v, %v", n, err)
+	if _, err := u.ReadOn(context.Background(), "claude", session, ""); err != nil {
+		t.Errorf("of a file that is gone: %v", err)
 	}
 }
 
