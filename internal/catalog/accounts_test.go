@@ -2,13 +2,17 @@ package catalog
 
 import (
 	"os"
+	"os/exec"
 	"path/filepath"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
+	"custos/internal/act/agentrun"
 	"custos/internal/fleet"
+	"custos/internal/session"
 )
 
 func TestAccounts(t *testing.T) {
@@ -93,5 +97,57 @@ func TestConversationsOfAccountsAreRead(t *testing.T) {
 	}
 	if want := []string{"/srv/data/opencode"}; !slices.Equal(o.Roots["opencode"], want) {
 		t.Errorf("%v; want %v: its variable names the folder of many programs", o.Roots["opencode"], want)
+	}
+}
+
+// The page of accounts is followed to the letter: its files of configuration are read, its folder
+// is made as it says, and an agent is started with that.
+func TestThePageOfAccounts(t *testing.T) {
+	page, err := os.ReadFile("../../docs/accounts.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := ""
+	for _, block := range regexp.MustCompile("(?s)```toml\n(.*?)```").FindAllStringSubmatch(string(page), -1) {
+		text += block[1] + "\n"
+	}
+	w, err := world(t, text+"kind = \"claude\"\nprompt = \"x\"\ndir = \"/srv\"\n") // the page's last section is of a pool, and shows what is about accounts
+	if err != nil {
+		t.Fatal(err)
+	}
+	accounts, err := Accounts(w.Config, w.Kinds)
+	if err != nil || len(accounts) != 2 {
+		t.Fatalf("%+v, %v", accounts, err)
+	}
+	if pools, err := Pools(w.Config, w.Kinds); err != nil || len(pools) != 1 || !slices.Equal(pools[0].Accounts, []string{"work", "own"}) {
+		t.Errorf("%+v, %v", pools, err)
+	}
+	l, err := agentrun.NewLauncher(agentrun.LauncherOptions{Accounts: accounts, Environ: func() []string { return nil }, World: agentrun.World{Kinds: w.Kinds, Shims: w.Config.Home + "/shims", Boot: "b", Now: w.Now,
+		Providers: map[fleet.Where]session.Provider{fleet.WhereTmux: struct{ session.Provider }{}}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	start := func(account string) (agentrun.Begin, error) {
+		return l.Plan(fleet.Registration{Name: "a", Kind: "claude", Where: fleet.WhereTmux, Account: account}, "i", "/", agentrun.How{})
+	}
+	if _, err := start("work"); err == nil || !strings.Contains(err.Error(), "is not there: make it") {
+		t.Errorf("before its folder is made: %v", err)
+	}
+	made := regexp.MustCompile(`(?m)^    (mkdir .*)$`).FindStringSubmatch(string(page))
+	if made == nil {
+		t.Fatal("the page does not say how the folder is made")
+	}
+	sh := exec.Command("sh", "-c", made[1])
+	sh.Env = []string{"HOME=" + w.Config.Home, "PATH=" + os.Getenv("PATH")}
+	if out, err := sh.CombinedOutput(); err != nil {
+		t.Fatalf("%s: %v: %s", made[1], err, out)
+	}
+	b, err := start("work")
+	if want := "CLAUDE_CONFIG_DIR=" + w.Config.Home + "/.claude-work"; err != nil || !slices.Contains(b.Launch.Env, want) {
+		t.Errorf("%v, %v; want %s", b.Launch.Env, err, want)
+	}
+	b, err = start("own")
+	if err != nil || slices.ContainsFunc(b.Launch.Env, func(kv string) bool { return strings.HasPrefix(kv, "CLAUDE_CONFIG_DIR") }) {
+		t.Errorf("%v, %v; want the CLI's own folder", b.Launch.Env, err)
 	}
 }
