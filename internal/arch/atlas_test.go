@@ -73,7 +73,7 @@ func atlas() []row {
 		{pkg: "internal/catalog", may: "fleet config rules agent agent/price ledger session session/process session/tmux " + clients + " " + stages + " observe/* act/* report/*", why: "the one list of what is built in: it knows the folders that it lists, and the clients that they share"},
 		{pkg: "internal/daemon", may: "fleet config api rules asking caller agent agent/price library nearest session sys/* store server control doctor observe/installation view hookwire ledger scenario simulate catalog loop report/journal report/terminal observe/agents observe/spending observe/watch " + stages, why: "the composition root"},
 		{pkg: "internal/mcp", may: "api", why: "what agents may say and ask, as a server of the Model Context Protocol: a client of the API as any other", not: "net net/http os/exec"},
-		{pkg: "internal/cli", may: "api config daemon mcp nearest", why: "one file a command; all else through the API; what was meant by a slip is nearest"},
+		{pkg: "internal/cli", may: "api config daemon mcp nearest sys/settings", why: "one file a command; all else through the API; what was meant by a slip is nearest; a person's settings are changed by the person's own process"},
 		{pkg: "internal/arch", why: "this"},
 		{pkg: "cmd/custos", may: "cli", why: "calls cli, exits"},
 		{pkg: "cmd/custos-hook", may: "hookwire", why: "what agents' hooks call: small and quick"},

@@ -1,12 +1,7 @@
 package cli
 
 import (
-	"bytes"
 	"context"
-	"errors"
-	"fmt"
-	"io/fs"
-	"os"
 	"path/filepath"
 	"strings"
 
@@ -14,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"custos/internal/api"
+	"custos/internal/sys/settings"
 )
 
 func (a *app) hooksCommand() *cobra.Command {
@@ -45,7 +41,7 @@ func (a *app) hookCommand(do, short, long string) *cobra.Command {
 		Example: "  custos hooks " + do + " claude",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			s, err := a.settings(cmd.Context(), do, args[0], file)
+			s, err := a.hookChange(cmd.Context(), do, args[0], file)
 			if err != nil {
 				return err
 			}
@@ -62,12 +58,10 @@ func (a *app) hookCommand(do, short, long string) *cobra.Command {
 	return c
 }
 
-// settings is a settings file as it is, and as it is to be.
-type settings struct {
-	file   string
-	was    []byte
-	exists bool
-	next   api.HookFile
+// hookChange is a settings file as it is, and as it is to be.
+type hookChange struct {
+	settings.File
+	next api.HookFile
 }
 
 // hookState is what is said of a settings file.
@@ -82,14 +76,14 @@ type hookState struct {
 	Limits  []string `json:"limits"`
 }
 
-func (s settings) state() hookState {
+func (s hookChange) state() hookState {
 	n := s.next
-	return hookState{Kind: n.Kind, File: s.file, Exists: s.exists, Events: n.Events, Missing: n.Missing, Command: n.Command, Limits: n.Limits}
+	return hookState{Kind: n.Kind, File: s.Path, Exists: s.Exists, Events: n.Events, Missing: n.Missing, Command: n.Command, Limits: n.Limits}
 }
 
-// settings reads a settings file and asks what is to become of it. Which file it
+// hookChange reads a settings file and asks what is to become of it. Which file it
 // is may only be known after asking.
-func (a *app) settings(ctx context.Context, do, kind, file string) (s settings, err error) {
+func (a *app) hookChange(ctx context.Context, do, kind, file string) (s hookChange, err error) {
 	edited := func(e api.HookEdit) (api.HookFile, error) {
 		return put(ctx, a, patience, func(ctx context.Context, c *api.Client) (api.HookFile, error) { return c.EditHooks(ctx, kind, e) })
 	}
@@ -104,64 +98,31 @@ func (a *app) settings(ctx context.Context, do, kind, file string) (s settings, 
 		}
 		file = filepath.Join(home, usual.Below)
 	}
-	if s, err = readSettings(file); err != nil {
-		return s, err
+	if s.File, err = settings.Read(file); err != nil {
+		return s, usage("%s", flat(err.Error()))
 	}
-	s.next, err = edited(api.HookEdit{Do: do, Settings: string(s.was)})
+	s.next, err = edited(api.HookEdit{Do: do, Settings: string(s.Was)})
 	return s, err
 }
 
-// largestSettings is more than any settings file has.
-const largestSettings = 1 << 20
-
-// readSettings reads the file that a name leads to: settings are often links
-// into a folder that is under version control.
-func readSettings(file string) (settings, error) {
-	real, err := filepath.EvalSymlinks(file)
-	if errors.Is(err, fs.ErrNotExist) {
-		if _, err := os.Lstat(file); err == nil {
-			return settings{}, usage("cannot read %s: it is a link to nothing", flat(file))
-		}
-		return settings{file: file}, nil
-	}
-	if err != nil {
-		return settings{}, usage("cannot read the settings: %v", err)
-	}
-	info, err := os.Stat(real)
-	switch {
-	case err != nil:
-		return settings{}, usage("cannot read the settings: %v", err)
-	case !info.Mode().IsRegular() || info.Size() > largestSettings:
-		return settings{}, usage("cannot read %s: it is no file, or larger than 1 MiB", flat(real))
-	}
-	b, err := os.ReadFile(real)
-	if err != nil {
-		return settings{}, usage("cannot read the settings: %v", err)
-	}
-	if !strings.Contains(string(b), "\x00") && string(b) == strings.ToValidUTF8(string(b), "") {
-		return settings{file: real, was: b, exists: true}, nil
-	}
-	return settings{}, usage("cannot read %s: it is no text", flat(real))
-}
-
 // changeHooks shows what changes, asks, and writes.
-func (a *app) changeHooks(s settings, do string, yes bool) error {
+func (a *app) changeHooks(s hookChange, do string, yes bool) error {
 	st := s.state()
-	if st.Changed = string(s.was) != s.next.Settings; !st.Changed {
-		return a.show(st, func(p *page) { p.line("There is nothing to %s in %s.", do, p.path(s.file)) })
+	if st.Changed = string(s.Was) != s.next.Settings; !st.Changed {
+		return a.show(st, func(p *page) { p.line("There is nothing to %s in %s.", do, p.path(s.Path)) })
 	}
 	if !a.json {
 		p := a.page()
-		p.buf.WriteString(clean(string(diff.Diff(s.file, s.was, s.file+" (after)", []byte(s.next.Settings)))))
+		p.buf.WriteString(clean(string(diff.Diff(s.Path, s.Was, s.Path+" (after)", []byte(s.next.Settings)))))
 		if err := p.flush(); err != nil {
 			return err
 		}
 	}
-	if !yes && !a.confirmed("Change "+s.file+"? Type yes: ") {
+	if !yes && !a.confirmed("Change "+s.Path+"? Type yes: ") {
 		return &api.Error{Kind: api.BadInput, Message: "nothing was changed: it takes a yes", Hint: shell([]string{"custos", "hooks", do, s.next.Kind, "--yes"})}
 	}
 	if err := s.write(do); err != nil {
-		return err
+		return usage("%s", flat(err.Error()))
 	}
 	return a.show(st, func(p *page) {
 		if do == "install" {
@@ -169,89 +130,25 @@ func (a *app) changeHooks(s settings, do string, yes bool) error {
 			p.next([]api.Hint{{Command: shell([]string{"custos", "hooks", "uninstall", st.Kind}), What: "take them out again"}})
 			return
 		}
-		p.line("Taken out of %s.", p.path(s.file))
+		p.line("Taken out of %s.", p.path(s.Path))
 	})
 }
 
-// write puts the new text in place of the old one, at once, unless it was
-// changed meanwhile. A file that install made goes again with uninstall.
-func (s settings) write(do string) error {
-	for _, f := range s.next.Files {
-		if err := os.MkdirAll(filepath.Dir(f.Path), 0o700); err != nil {
-			return fmt.Errorf("cannot write the hooks: %w", err)
-		}
-		if err := replace(f.Path, []byte(f.Text), 0o600); err != nil {
-			return err
-		}
-	}
-	now, err := readSettings(s.file)
-	if err != nil {
+// write puts the new text in place of the old one, with the files that it names, unless
+// it was changed meanwhile.
+func (s hookChange) write(do string) error {
+	if err := s.Same(); err != nil {
 		return err
 	}
-	if now.exists != s.exists || !bytes.Equal(now.was, s.was) {
-		return usage("cannot change %s: it was changed just now; nothing was written: run the command again", flat(s.file))
-	}
-	if do == "uninstall" {
-		return s.undo()
-	}
-	mode := s.mode()
-	if s.exists {
-		if err := replace(s.kept(), s.was, mode); err != nil {
+	for _, f := range s.next.Files {
+		if err := settings.Lay(f.Path, []byte(f.Text), 0o600); err != nil {
 			return err
 		}
 	}
-	if err := os.MkdirAll(filepath.Dir(s.file), 0o700); err != nil {
-		return fmt.Errorf("cannot write the settings: %w", err)
+	if do == "uninstall" {
+		return s.Undo([]byte(s.next.Settings))
 	}
-	return replace(s.file, []byte(s.next.Settings), mode)
-}
-
-// undo leaves nothing behind: neither a file that install made, nor the one it
-// kept, when that is what the settings are again.
-func (s settings) undo() error {
-	was, err := os.ReadFile(s.kept())
-	kept := err == nil
-	if s.next.Settings == "" && !kept {
-		err = os.Remove(s.file)
-	} else {
-		err = replace(s.file, []byte(s.next.Settings), s.mode())
-	}
-	if err == nil && kept && string(was) == s.next.Settings {
-		err = os.Remove(s.kept())
-	}
-	if err != nil {
-		return fmt.Errorf("cannot undo the change of the settings: %w", err)
-	}
-	return nil
-}
-
-// kept is where the settings are kept as they were.
-func (s settings) kept() string { return s.file + ".before-custos" }
-
-func (s settings) mode() os.FileMode {
-	if info, err := os.Stat(s.file); err == nil {
-		return info.Mode().Perm()
-	}
-	return 0o600
-}
-
-// replace writes a file beside the old one and renames it: there is always a
-// whole one.
-func replace(file string, b []byte, mode os.FileMode) error {
-	f, err := os.CreateTemp(filepath.Dir(file), ".custos-*")
-	if err != nil {
-		return fmt.Errorf("cannot write %s: %w", flat(file), err)
-	}
-	_, err = f.Write(b)
-	err = errors.Join(err, f.Chmod(mode), f.Sync(), f.Close())
-	if err == nil {
-		err = os.Rename(f.Name(), file)
-	}
-	if err != nil {
-		os.Remove(f.Name())
-		return fmt.Errorf("cannot write %s: %w", flat(file), err)
-	}
-	return nil
+	return s.Change([]byte(s.next.Settings))
 }
 
 func writeHookState(p *page, s hookState) {

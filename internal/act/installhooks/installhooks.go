@@ -15,13 +15,11 @@ import (
 	"custos/internal/act"
 	"custos/internal/fleet"
 	"custos/internal/sys/files"
+	"custos/internal/sys/settings"
 )
 
 // Do is the name of the action.
 const Do = "install-hooks"
-
-// largest is more than any settings file has, in bytes.
-const largest = 1 << 20
 
 // Options are what the action is told of hooks.
 type Options struct {
@@ -54,13 +52,10 @@ func (x *Action) Commands(a fleet.Action) []fleet.Command {
 		return nil
 	}
 	return []fleet.Command{
-		{Argv: []string{"cp", "-n", l.Path, l.Path + before}, Note: "only where none is kept yet"},
+		{Argv: []string{"cp", "-n", l.Path, l.Path + settings.Kept}, Note: "only where none is kept yet"},
 		{Argv: []string{"custos", "hooks", "install", l.Kind}, Note: "only our own lines change; not while another program writes it"},
 	}
 }
-
-// before is what the name of the kept settings ends in, as for custos hooks.
-const before = ".before-custos"
 
 // Prepare implements act.Action: the same settings, with hooks of ours in them.
 func (x *Action) Prepare(ctx context.Context, a fleet.Action) (act.Run, error) {
@@ -123,10 +118,10 @@ func (r *run) same() ([]byte, error) {
 	}
 	defer f.Close()
 	r.mode = info.Mode
-	if info.Size > largest {
+	if info.Size > settings.Largest {
 		return nil, fmt.Errorf("cannot read %s: it is larger than 1 MiB: %w", r.mark.Path, act.ErrRefused)
 	}
-	b, err := files.Head(f, largest)
+	b, err := files.Head(f, settings.Largest)
 	if err != nil {
 		return nil, fmt.Errorf("cannot read %s: %w", r.mark.Path, err)
 	}
@@ -153,15 +148,12 @@ func (r *run) Do(ctx context.Context) error {
 		return fmt.Errorf("cannot install hooks in %s: another program changed it just now", r.mark.Path)
 	}
 	for path, text := range r.extra {
-		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-			return fmt.Errorf("cannot write the hooks: %w", err)
-		}
-		if err := files.Replace(path, text, 0o600); err != nil {
+		if err := settings.Lay(path, text, 0o600); err != nil {
 			return fmt.Errorf("cannot write the hooks: %w", err)
 		}
 	}
-	if _, err := os.Lstat(r.path + before); errors.Is(err, fs.ErrNotExist) {
-		if err := files.Replace(r.path+before, r.was, r.mode); err != nil {
+	if _, err := os.Lstat(r.path + settings.Kept); errors.Is(err, fs.ErrNotExist) {
+		if err := files.Replace(r.path+settings.Kept, r.was, r.mode); err != nil {
 			return fmt.Errorf("cannot keep what was in %s: %w", r.mark.Path, err)
 		}
 	}
@@ -173,7 +165,7 @@ func (r *run) Do(ctx context.Context) error {
 
 // Verify implements act.Run.
 func (r *run) Verify(context.Context) (string, error) {
-	now, err := files.Read(r.path, largest)
+	now, err := files.Read(r.path, settings.Largest)
 	if err != nil {
 		return "", fmt.Errorf("cannot read %s again: %w", r.mark.Path, err)
 	}

@@ -13,6 +13,7 @@ import (
 	"custos/internal/agent"
 	"custos/internal/fleet"
 	"custos/internal/sys/files"
+	"custos/internal/sys/settings"
 )
 
 const (
@@ -103,7 +104,7 @@ func TestConformance(t *testing.T) {
 func TestWhatWasIsKept(t *testing.T) {
 	a := target(t, partial(t))
 	acttest.Do(t, New(Options{Edit: edit}), a)
-	if kept, err := os.ReadFile(raw(a) + before); err != nil || string(kept) != partial(t) {
+	if kept, err := os.ReadFile(raw(a) + settings.Kept); err != nil || string(kept) != partial(t) {
 		t.Errorf("kept %q, %v", kept, err)
 	}
 	info, err := os.Stat(raw(a))
@@ -114,9 +115,9 @@ func TestWhatWasIsKept(t *testing.T) {
 		t.Errorf("the hook is not there: %s, %v", now, err)
 	}
 	b := target(t, partial(t))
-	put(t, raw(b)+before, mine)
+	put(t, raw(b)+settings.Kept, mine)
 	acttest.Do(t, New(Options{Edit: edit}), b)
-	if kept, err := os.ReadFile(raw(b) + before); err != nil || string(kept) != mine {
+	if kept, err := os.ReadFile(raw(b) + settings.Kept); err != nil || string(kept) != mine {
 		t.Errorf("what was kept before is %q, %v", kept, err)
 	}
 }

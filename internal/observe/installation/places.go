@@ -18,6 +18,7 @@ import (
 	"custos/internal/hookwire"
 	"custos/internal/store"
 	"custos/internal/sys/files"
+	"custos/internal/sys/settings"
 )
 
 // places looks at the folders and files of Custos, at its sockets, and at the
@@ -140,7 +141,7 @@ func (o Options) hookFacts() []doctor.HookFacts {
 // would make of it what it was.
 func (o Options) hooksIn(kind, file string) doctor.HookFacts {
 	f := doctor.HookFacts{Kind: kind, File: fleet.Path(file), Hook: o.Hook}
-	text, err := config.ReadFile(file, largestSettings)
+	text, err := config.ReadFile(file, settings.Largest)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return f
@@ -154,13 +155,10 @@ func (o Options) hooksIn(kind, file string) doctor.HookFacts {
 		return f
 	}
 	f.Events, f.Missing, f.Command = state.Events, state.Missing, fleet.Line(state.Command, 300)
-	before, err := config.ReadFile(file+".before-custos", largestSettings)
+	before, err := config.ReadFile(file+settings.Kept, settings.Largest)
 	if f.Kept = err == nil; f.Kept {
 		after, err := o.Kinds.UninstallHooks(kind, text)
 		f.Exact = err == nil && string(after) == string(before)
 	}
 	return f
 }
-
-// largestSettings is more than any settings file has, in bytes.
-const largestSettings = 1 << 20
