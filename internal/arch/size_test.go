@@ -12,7 +12,7 @@ import (
 const mostLines = 5000
 
 // large are the packages that may have more: cli, one file a command.
-var large = map[string]int{"internal/cli": 8750}
+var large = map[string]int{"internal/cli": 8600}
 
 // tooLarge names the packages with more lines than they may have.
 func tooLarge(lines map[string]int) (found []string) {

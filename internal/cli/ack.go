@@ -14,7 +14,6 @@ func (a *app) ackCommand() *cobra.Command {
 		Use:     "ack NUMBER",
 		Short:   "Say that you have taken up an alert",
 		Example: "  custos ack 3\n  custos ack 3 --by Ann",
-		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			n, err := alertNumber("acknowledge", args[0])
 			if err != nil {

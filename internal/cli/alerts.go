@@ -18,7 +18,6 @@ func (a *app) alertsCommand() *cobra.Command {
 		Use:     "alerts",
 		Example: "  custos alerts\n  custos alerts --all --json",
 		Short:   "What is wrong, with the numbers to acknowledge",
-		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := a.checkFailOn(); err != nil {
 				return err

@@ -23,7 +23,6 @@ with this hash; without, the one that is there now, which is shown. One that ask
 and has not drawn its dialog yet is given a moment; with --wait, any agent that runs
 is given that long to show one.`,
 		Example: "  custos answer builder yes\n  custos answer builder no --dialog 3f2a9c",
-		Args:    cobra.ExactArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o := api.OrderRequest{Do: "answer", Agent: args[0], Text: args[1], Dialog: hash}
 			if hash == "" {

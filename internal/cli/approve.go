@@ -25,7 +25,6 @@ trust DIR, which shows it; what came later is not trusted.
 To leave it undone instead, take the alert up: custos ack NUMBER.
 An agent's question is answered with custos answer.`,
 		Example: "  custos approve 3",
-		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			n, err := alertNumber("approve", args[0])
 			if err != nil {

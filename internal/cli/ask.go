@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -258,6 +259,9 @@ func asks[T any](a *app, question func(context.Context, *api.Client, []string) (
 func asksFor[T any](a *app, question func(*api.Client, context.Context) (T, error), write func(*page, T)) func(*cobra.Command, []string) error {
 	return asks(a, func(ctx context.Context, c *api.Client, _ []string) (T, error) { return question(c, ctx) }, write)
 }
+
+// only is the one argument of a command that may have one; "" where it was not given.
+func only(args []string) string { return strings.Join(args, "") }
 
 // asksOne is that of a command about the one thing that it names.
 func asksOne[T any](a *app, question func(*api.Client, context.Context, string) (T, error), write func(*page, T)) func(*cobra.Command, []string) error {

@@ -25,7 +25,6 @@ terminal itself; otherwise it prints the command, and so it does with --json.
 Detach with Ctrl-b d: the agent runs on. Inside tmux it switches to the agent's
 session when that is on the same server; an agent on another server is never shown
 inside of yours: attach then says how to get there.`,
-		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			d, err := a.attachable(cmd.Context(), args[0])
 			if err != nil {

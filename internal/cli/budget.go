@@ -21,15 +21,15 @@ its window, how far it has come, and when it is used up at the rate of the last 
 One that is used up holds back what would spend of it: starts, recoveries, nudges and
 calls of the judge. A person raises it for a while; it ends by itself.`,
 		Example: "  custos budget\n  custos budget raise day +10usd --for 2h\n  custos budget lower day",
-		Args:    cobra.NoArgs, RunE: list,
+		RunE:    list,
 	}
-	c.AddCommand(&cobra.Command{Use: "list", Short: "The same", Example: "  custos budget list --json", Args: cobra.NoArgs, RunE: list}, a.budgetShow(), a.budgetRaise(), a.budgetLower())
+	c.AddCommand(&cobra.Command{Use: "list", Short: "The same", Example: "  custos budget list --json", RunE: list}, a.budgetShow(), a.budgetRaise(), a.budgetLower())
 	return c
 }
 
 func (a *app) budgetShow() *cobra.Command {
 	return &cobra.Command{
-		Use: "show NAME", Short: "One budget, and each purse of it", Example: "  custos budget show day", Args: cobra.ExactArgs(1),
+		Use: "show NAME", Short: "One budget, and each purse of it", Example: "  custos budget show day",
 		RunE: asks(a, func(ctx context.Context, c *api.Client, args []string) (api.Budgets, error) {
 			all, err := c.Budgets(ctx)
 			var rows []api.Budget
@@ -60,7 +60,6 @@ func (a *app) budgetRaise() *cobra.Command {
 project, …) has a purse of its own is raised for all of them by its name, and for one by
 NAME/WHOSE, as the list shows it. Only a person raises one. What waited goes on at once.`,
 		Example: "  custos budget raise day +10usd --for 2h\n  custos budget raise each/builder +500ktokens --why 'the release'",
-		Args:    cobra.ExactArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			d, err := config.Duration(o.For)
 			if err != nil {
@@ -78,12 +77,10 @@ NAME/WHOSE, as the list shows it. Only a person raises one. What waited goes on 
 
 func (a *app) budgetLower() *cobra.Command {
 	return &cobra.Command{
-		Use: "lower NAME", Short: "End now what a budget was raised by", Example: "  custos budget lower day", Args: cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return say(cmd.Context(), a, patience, func(ctx context.Context, c *api.Client) (api.Raised, error) {
-				return c.Raise(ctx, api.RaiseOrder{Name: args[0], Lower: true})
-			}, writeRaised)
-		},
+		Use: "lower NAME", Short: "End now what a budget was raised by", Example: "  custos budget lower day",
+		RunE: asks(a, func(ctx context.Context, c *api.Client, args []string) (api.Raised, error) {
+			return c.Raise(ctx, api.RaiseOrder{Name: args[0], Lower: true})
+		}, writeRaised),
 	}
 }
 

@@ -37,7 +37,6 @@ func (a *app) cleanCommand() *cobra.Command {
 it when you say yes: exactly that, through the same guards and the same ledger as
 any action. It is custos doctor --fix for worktrees, locks and logs.`,
 		Example: "  custos clean --dry-run\n  custos clean --older 24h",
-		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.clean(cmd, []string{"worktrees", "locks", "logs"}, f)
 		},
@@ -52,7 +51,7 @@ func (a *app) worktreeCommand() *cobra.Command {
 	}
 	var f cleanFlags
 	clean := &cobra.Command{
-		Use: "clean", Short: "Remove worktrees in which nothing would be lost", Example: "  custos worktree clean --dry-run\n  custos worktree clean --older 24h", Args: cobra.NoArgs,
+		Use: "clean", Short: "Remove worktrees in which nothing would be lost", Example: "  custos worktree clean --dry-run\n  custos worktree clean --older 24h",
 		Long: "clean is custos clean for worktrees alone.",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.clean(cmd, []string{"worktrees"}, f)
@@ -60,7 +59,7 @@ func (a *app) worktreeCommand() *cobra.Command {
 	}
 	f.add(clean)
 	c.AddCommand(clean, &cobra.Command{
-		Use: "list", Short: "Unused worktrees, and whether each may go", Example: "  custos worktree list", Args: cobra.NoArgs,
+		Use: "list", Short: "Unused worktrees, and whether each may go", Example: "  custos worktree list",
 		RunE: asksFor(a, (*api.Client).FirstLook, lookWorktrees),
 	})
 	return c

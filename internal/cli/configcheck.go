@@ -22,7 +22,6 @@ func (a *app) configCommand() *cobra.Command {
 		Use:     "check",
 		Example: "  custos config check\n  custos --config new.toml config check",
 		Short:   "Read custos.toml, its rules and every section; say everything that is wrong",
-		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			conf, err := a.config()
 			if err != nil {

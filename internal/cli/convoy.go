@@ -62,7 +62,7 @@ func progressOf(v api.Convoy) string { return fmt.Sprintf("%d of %d closed", v.C
 func (a *app) convoyList() *cobra.Command {
 	var all bool
 	c := &cobra.Command{
-		Use: "list", Short: "Convoys that are open, or were done within a day", Args: cobra.NoArgs,
+		Use: "list", Short: "Convoys that are open, or were done within a day",
 		Example: "  custos convoy list\n  custos convoy list --all",
 		RunE: asks(a, func(ctx context.Context, c *api.Client, _ []string) (api.ConvoyList, error) {
 			return c.Convoys(ctx, all)
@@ -96,7 +96,7 @@ func numberOf(n *int) string {
 
 func (a *app) convoyShow() *cobra.Command {
 	return &cobra.Command{
-		Use: "show ID", Short: "One convoy and its members", Args: cobra.ExactArgs(1),
+		Use: "show ID", Short: "One convoy and its members",
 		Example: "  custos convoy show c1",
 		RunE:    asksOne(a, (*api.Client).Convoy, writeConvoy),
 	}
@@ -117,18 +117,17 @@ func writeConvoy(p *page, v api.Convoy) {
 // convoyMembers is a command that changes which work a convoy has.
 func (a *app) convoyMembers(use, short, example, do string) *cobra.Command {
 	return &cobra.Command{
-		Use: use, Short: short, Example: "  " + example, Args: cobra.MinimumNArgs(2),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			r := api.ConvoyChange{Do: do, Members: args[1:]}
-			return say(cmd.Context(), a, patience, func(ctx context.Context, c *api.Client) (api.Convoy, error) { return c.ChangeConvoy(ctx, args[0], r) }, writeConvoyLine)
-		},
+		Use: use, Short: short, Example: "  " + example,
+		RunE: asks(a, func(ctx context.Context, c *api.Client, args []string) (api.Convoy, error) {
+			return c.ChangeConvoy(ctx, args[0], api.ConvoyChange{Do: do, Members: args[1:]})
+		}, writeConvoyLine),
 	}
 }
 
 func (a *app) convoyChange(use, short, example, do string) *cobra.Command {
 	r := api.ConvoyChange{Do: do}
 	c := &cobra.Command{
-		Use: use, Short: short, Example: "  " + example, Args: cobra.ExactArgs(1),
+		Use: use, Short: short, Example: "  " + example,
 		RunE: asks(a, func(ctx context.Context, c *api.Client, args []string) (api.Convoy, error) {
 			return c.ChangeConvoy(ctx, args[0], r)
 		}, writeConvoyLine),

@@ -21,7 +21,6 @@ TOLD is what a CLI said a response cost, TABLE is its tokens at list prices, UNP
 responses whose price is not known: they are not free. With a subscription, TABLE is what
 the same would cost without it, and is not billed.`,
 		Example: "  custos cost --since 30d --by agent\n  custos cost --by model --json",
-		Args:    cobra.NoArgs,
 		RunE: asks(a, func(ctx context.Context, c *api.Client, _ []string) (api.Costs, error) {
 			return c.Costs(ctx, since, by)
 		}, writeCosts),

@@ -27,7 +27,6 @@ that does not answer within 5 seconds is ended by a signal, and killed when it d
 end: what it had begun is in doubt then, and the next one says so. Either way every
 agent runs on. Interrupted, down says what the daemon was asked: nothing takes that
 back.`,
-		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if _, err := a.config(); err != nil {
 				return err

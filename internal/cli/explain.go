@@ -15,7 +15,6 @@ func (a *app) explainCommand() *cobra.Command {
 		Use:     "explain --screen FILE",
 		Example: "  custos explain --screen screen.txt\n  tmux capture-pane -p -t dev | custos explain --screen -",
 		Short:   "How the screen of an agent is read, and how little that proves",
-		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if file == "" {
 				return &api.Error{Kind: api.BadInput, Message: "cannot explain nothing: give --screen FILE", Hint: "tmux capture-pane -p | custos explain --screen -"}

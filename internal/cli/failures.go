@@ -15,19 +15,14 @@ func (a *app) failuresCommand() *cobra.Command {
 		Short:   "The record of what went wrong with agents",
 		Long: `failures lists the crashes, the starts, resumes and recoveries that failed, and the agents
 that were given up, oldest first; with a name, those of one agent.`,
-		Args: cobra.MaximumNArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			name := ""
-			if len(args) == 1 {
-				name = args[0]
+		RunE: asks(a, func(ctx context.Context, c *api.Client, args []string) (api.Failures, error) {
+			return c.Failures(ctx, only(args))
+		}, func(p *page, v api.Failures) {
+			if len(v.Failures) == 0 {
+				p.line("No failures on record.")
 			}
-			return say(cmd.Context(), a, patience, func(ctx context.Context, c *api.Client) (api.Failures, error) { return c.Failures(ctx, name) }, func(p *page, v api.Failures) {
-				if len(v.Failures) == 0 {
-					p.line("No failures on record.")
-				}
-				writeFailureTable(p, v.Failures)
-			})
-		},
+			writeFailureTable(p, v.Failures)
+		}),
 	}
 }
 

@@ -58,7 +58,6 @@ func (a *app) feedCommand() *cobra.Command {
 and ends, and what agents reported (prompts, tool calls with how long
 they took, questions, failures). --follow goes on until Ctrl-C; with --json each
 thing is then one line.`,
-		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			q, err := f.query(api.FeedAll, "")
 			if err != nil {
@@ -76,17 +75,13 @@ thing is then one line.`,
 }
 
 // storyCommand is a feed that is cut out for a purpose.
-func (a *app) storyCommand(use, view, short, long string, args cobra.PositionalArgs) *cobra.Command {
+func (a *app) storyCommand(use, view, short, long string) *cobra.Command {
 	var f feedFlags
 	example := "custos " + strings.Replace(use, "NAME", "builder", 1)
 	c := &cobra.Command{
-		Use: use, Short: short, Long: long, Args: args, Example: "  " + example + "\n  " + example + " --since 2h",
+		Use: use, Short: short, Long: long, Example: "  " + example + "\n  " + example + " --since 2h",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			of := ""
-			if len(args) == 1 {
-				of = args[0]
-			}
-			q, err := f.query(view, of)
+			q, err := f.query(view, only(args))
 			if err != nil {
 				return err
 			}

@@ -38,7 +38,7 @@ and among those that come with Custos.`,
 
 func (a *app) formulaList() *cobra.Command {
 	return &cobra.Command{
-		Use: "list", Short: "The formulas there are", Example: "  custos formula list", Args: cobra.NoArgs,
+		Use: "list", Short: "The formulas there are", Example: "  custos formula list",
 		RunE: asksFor(a, (*api.Client).Formulas, writeFormulas),
 	}
 }
@@ -206,7 +206,6 @@ func (a *app) formulaLint() *cobra.Command {
 also looks whether the commands that its scripts and shell blocks name are on this
 machine. Nothing of it is run.`,
 		Example: "  custos formula lint nightly.toml\n  custos formula lint supervisor",
-		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.readFormula(cmd, args[0], f, func(q *api.FormulaQuery) { q.Lint = true }, func(p *page, v api.Formula) {
 				for _, w := range v.Problems {
@@ -225,7 +224,6 @@ func (a *app) formulaShow() *cobra.Command {
 	c := &cobra.Command{
 		Use: "show NAME|FILE|RUN", Short: "A formula with its steps, or a run with how far each is",
 		Example: "  custos formula show supervisor\n  custos formula show supervisor-3f2a91c0",
-		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			run, err := put(cmd.Context(), a, patience, func(ctx context.Context, c *api.Client) (api.Run, error) { return c.Run(ctx, args[0]) })
 			switch {
@@ -257,11 +255,7 @@ func writeFormula(p *page, v api.Formula) {
 }
 
 func writeVars(p *page, vars []api.FormulaVar) {
-	if len(vars) == 0 {
-		return
-	}
-	p.head("VARIABLES", "")
-	p.table([]column{{}, {shorten: cut}, {shorten: cut}, {shorten: cut}}, each(vars, func(v api.FormulaVar) []string {
+	titled(p, "VARIABLES", "", vars, []column{{}, {shorten: cut}, {shorten: cut}, {shorten: cut}}, func(v api.FormulaVar) []string {
 		is := "optional"
 		switch {
 		case v.Required:
@@ -270,7 +264,7 @@ func writeVars(p *page, vars []api.FormulaVar) {
 			is = "default " + flat(*v.Default)
 		}
 		return []string{flat(v.Name), is, flat(strings.Join(v.Enum, ", ") + v.Pattern), flat(v.Description)}
-	}))
+	})
 }
 
 func writeFormulaPlan(p *page, plan []api.FormulaStep) {
@@ -299,7 +293,6 @@ func (a *app) formulaGraph() *cobra.Command {
 	c := &cobra.Command{
 		Use: "graph NAME|FILE", Short: "Which step waits for which",
 		Example: "  custos formula graph patrol\n  custos formula graph patrol --dot | dot -Tsvg > patrol.svg",
-		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.readFormula(cmd, args[0], f, nil, func(p *page, v api.Formula) {
 				drawing := v.Graph
@@ -357,7 +350,6 @@ func (a *app) formulaRender() *cobra.Command {
 	c := &cobra.Command{
 		Use: "render NAME|FILE", Short: "What would run, with the values of the variables",
 		Example: "  custos formula render nightly --var branch=main",
-		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.readFormula(cmd, args[0], f, func(q *api.FormulaQuery) { q.Render = true }, writeRendered)
 		},
@@ -400,7 +392,7 @@ func (p *page) whole(text string) {
 func (a *app) formulaSwitch(do, short, long string) *cobra.Command {
 	f := formulaFlags{}
 	c := &cobra.Command{
-		Use: do + " NAME", Short: short, Long: long, Example: "  custos formula " + do + " nightly", Args: cobra.ExactArgs(1),
+		Use: do + " NAME", Short: short, Long: long, Example: "  custos formula " + do + " nightly",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			project, err := f.folder()
 			if err != nil {

@@ -34,7 +34,6 @@ with custos up or custos formula resume. --detach only writes the run down.
 Exit codes: 0 done, or held back by a guard (which is said) · 1 failed, cancelled,
 or a person is needed · 2 bad input.`,
 		Example: "  custos formula run supervisor --wait\n  custos formula run nightly --project app --var branch=main",
-		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			q, err := a.named(args[0], f)
 			if err != nil {
@@ -297,8 +296,8 @@ func (a *app) formulaPs() *cobra.Command {
 	var all bool
 	c := &cobra.Command{
 		Use: "ps", Short: "The runs that are not over; with --all, those that ended too",
-		Example: "  custos formula ps --all", Args: cobra.NoArgs,
-		RunE: asks(a, func(ctx context.Context, c *api.Client, _ []string) (api.Runs, error) { return c.Runs(ctx, all) }, writeRuns),
+		Example: "  custos formula ps --all",
+		RunE:    asks(a, func(ctx context.Context, c *api.Client, _ []string) (api.Runs, error) { return c.Runs(ctx, all) }, writeRuns),
 	}
 	c.Flags().BoolVar(&all, "all", false, "those that ended too")
 	return c
@@ -330,7 +329,7 @@ func (a *app) formulaCancel() *cobra.Command {
 	return &cobra.Command{
 		Use: "cancel RUN", Short: "End a run",
 		Long:    "cancel skips what was not begun, ends what runs with every process it started, and\nasks the agent that works on the run to stop.",
-		Example: "  custos formula cancel nightly-3f2a91c0", Args: cobra.ExactArgs(1),
+		Example: "  custos formula cancel nightly-3f2a91c0",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			c, closer, err := a.client(cmd.Context())
 			if err != nil {
@@ -364,7 +363,7 @@ no daemon runs, resume also goes on with a run that was left open.
 
 --reply answers what the run's agent asked by PHASE:escalate: the next session gets
 it, in your words. With - the text is read from the standard input.`,
-		Example: "  custos formula resume nightly-3f2a91c0 --step deploy --as done\n  custos formula resume nightly-3f2a91c0 --reply 'Take the branch next.'", Args: cobra.ExactArgs(1),
+		Example: "  custos formula resume nightly-3f2a91c0 --step deploy --as done\n  custos formula resume nightly-3f2a91c0 --reply 'Take the branch next.'",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			r.Do = "resume"
 			if cmd.Flags().Changed("reply") {
@@ -412,7 +411,7 @@ func (a *app) stepCommand(do, short string) *cobra.Command {
 	c := &cobra.Command{
 		Use: do + " RUN STEP", Short: short,
 		Long:    "An agent may report the steps of the run that it works on; a person, those of any.",
-		Example: "  custos formula step " + do + " nightly-3f2a91c0 judge --note 'what came of it'", Args: cobra.ExactArgs(2),
+		Example: "  custos formula step " + do + " nightly-3f2a91c0 judge --note 'what came of it'",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return say(cmd.Context(), a, patience, func(ctx context.Context, c *api.Client) (api.Run, error) {
 				return c.ChangeRun(ctx, args[0], api.RunChange{Do: do, Step: args[1], Note: note})

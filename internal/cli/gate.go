@@ -113,7 +113,7 @@ func momentOf(flag, text string) (at time.Time, in string, err error) {
 func (a *app) gateList() *cobra.Command {
 	var all bool
 	c := &cobra.Command{
-		Use: "list", Short: "Gates that are open, and what keeps each from closing", Args: cobra.NoArgs,
+		Use: "list", Short: "Gates that are open, and what keeps each from closing",
 		Example: "  custos gate list\n  custos gate list --all",
 		RunE:    asks(a, func(ctx context.Context, c *api.Client, _ []string) (api.GateList, error) { return c.Gates(ctx, all) }, writeGates),
 	}
@@ -145,7 +145,7 @@ func gateState(g api.Gate) string {
 
 func (a *app) gateShow() *cobra.Command {
 	return &cobra.Command{
-		Use: "show GATE", Short: "One gate", Args: cobra.ExactArgs(1),
+		Use: "show GATE", Short: "One gate",
 		Example: "  custos gate show g1",
 		RunE:    asksOne(a, (*api.Client).Gate, writeGate),
 	}
@@ -175,7 +175,7 @@ func closedLine(g api.Gate) string {
 func (a *app) gateClose() *cobra.Command {
 	var r api.GateClosing
 	c := &cobra.Command{
-		Use: "close GATE", Short: "Close a gate; those that wait for it are notified, once", Args: cobra.ExactArgs(1),
+		Use: "close GATE", Short: "Close a gate; those that wait for it are notified, once",
 		Long:    "close takes a person, on a gate of any type. An agent may cancel a gate that it made.",
 		Example: "  custos gate close g1 --why 'read and approved'\n  custos gate close g2 --why 'not needed any more' --as cancelled",
 		RunE: asks(a, func(ctx context.Context, c *api.Client, args []string) (api.Gate, error) {

@@ -21,12 +21,8 @@ over, and started afresh in the same folder with this text in its first prompt.
 Elsewhere the text is kept beside its next checkpoint, and nothing follows.
 Without --file it is said how far the hand-off of NAME is.`,
 		Example: "  custos handoff --file - < notes.md\n  custos handoff builder",
-		Args:    cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			name := ""
-			if len(args) == 1 {
-				name = args[0]
-			}
+			name := only(args)
 			if file == "" {
 				return a.showHandoff(cmd, name)
 			}

@@ -34,7 +34,6 @@ answers, and its passes fail, are late, or none was made yet; with 3 when no dae
 answers within 5 seconds: then it says what is on record of the last patrol.
 A notifier that fails is named; the code does not change by it.`,
 		Example: "  custos health\n  custos health --max-age 5m --json",
-		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			maxAge, err := ageOf(most)
 			if err != nil {

@@ -15,7 +15,6 @@ func (a *app) heartbeatCommand() *cobra.Command {
 contract ([heartbeat.NAME] of custos.toml, or spawn --heartbeat) is missed when it
 has shown no sign of work for longer than it promised: what its hooks report is such a
 sign, and so is this command. Only the agent itself may call it.`,
-		Args: cobra.NoArgs,
 		RunE: asksFor(a, (*api.Client).Beat, func(p *page, b api.Beat) {
 			p.line("Noted: %s is at work.", flat(b.Agent))
 		}),

@@ -39,7 +39,6 @@ func (a *app) hookCommand(do, short, long string) *cobra.Command {
 	c := &cobra.Command{
 		Use: do + " KIND", Short: short, Long: long,
 		Example: "  custos hooks " + do + " claude",
-		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			s, err := a.hookChange(cmd.Context(), do, args[0], file)
 			if err != nil {

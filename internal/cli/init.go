@@ -18,7 +18,6 @@ func (a *app) initCommand() *cobra.Command {
 		Use:     "init",
 		Example: "  custos init\n  custos init --layout disinto",
 		Short:   "Write a commented custos.toml to start from",
-		Args:    cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			text, err := config.Layout(layout)
 			if err != nil {

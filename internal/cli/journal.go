@@ -13,12 +13,8 @@ func (a *app) journalCommand() *cobra.Command {
 		Use:     "journal [DAY]",
 		Short:   "The journal of the newest day, or of one like 2006-01-02",
 		Example: "  custos journal\n  custos journal 2026-11-20",
-		Args:    cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			day := ""
-			if len(args) == 1 {
-				day = args[0]
-			}
+			day := only(args)
 			return say(cmd.Context(), a, patience, func(ctx context.Context, c *api.Client) (api.Journal, error) {
 				j, err := c.Journal(ctx, day)
 				return j, noJournal(err, day)

@@ -26,7 +26,6 @@ Of an agent in tmux nothing is kept but what is on its screen: custos peek NAME.
   custos logs night --lines 20
   custos logs night --errors
   custos logs night --follow`,
-		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if follow {
 				return a.followLog(cmd.Context(), args[0], q)

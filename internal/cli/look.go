@@ -367,13 +367,9 @@ func lookSeen(p *page, parts []api.PartSeen) {
 
 // notSeen says which parts could not be looked at, and why.
 func (p *page) notSeen(parts []api.PartSeen) {
-	if len(parts) == 0 {
-		return
-	}
-	p.head("NOT SEEN", "")
-	p.table([]column{{}, {paint: func(s string) string { return p.paint(yellow, s) }}, {shorten: cut}}, each(parts, func(s api.PartSeen) []string {
+	titled(p, "NOT SEEN", "", parts, []column{{}, {paint: func(s string) string { return p.paint(yellow, s) }}, {shorten: cut}}, func(s api.PartSeen) []string {
 		return []string{flat(s.Part), flat(s.Status), flat(s.Why)}
-	}))
+	})
 }
 
 func orNothing(s string) string {

@@ -92,7 +92,7 @@ func (a *app) mailInbox() *cobra.Command {
 	var whose string
 	var all bool
 	c := &cobra.Command{
-		Use: "inbox", Short: "Mail that waits to be read", Args: cobra.NoArgs,
+		Use: "inbox", Short: "Mail that waits to be read",
 		Long:    "inbox lists mail that waits to be read; with --all also what was read and written within a day. Nothing is acknowledged by it.",
 		Example: "  custos mail inbox\n  custos mail inbox --for builder --all",
 		RunE: asks(a, func(ctx context.Context, c *api.Client, _ []string) (api.MailList, error) {
@@ -113,7 +113,7 @@ func writeInbox(p *page, v api.MailList) {
 
 func (a *app) mailRead() *cobra.Command {
 	return &cobra.Command{
-		Use: "read ID", Short: "Read a mail, which acknowledges it", Args: cobra.ExactArgs(1),
+		Use: "read ID", Short: "Read a mail, which acknowledges it",
 		Long:    "read shows one mail, and acknowledges it: its reader is not notified again. A person who reads what is not the overseer's looks only; it stays unread.",
 		Example: "  custos mail read m7",
 		RunE:    a.changeMail("read", writeMail),
@@ -122,7 +122,7 @@ func (a *app) mailRead() *cobra.Command {
 
 func (a *app) mailArchive() *cobra.Command {
 	return &cobra.Command{
-		Use: "archive ID", Short: "Put a mail away", Args: cobra.ExactArgs(1),
+		Use: "archive ID", Short: "Put a mail away",
 		Long:    "archive puts a mail away, read or not: its reader is not notified again.",
 		Example: "  custos mail archive m7",
 		RunE:    a.changeMail("archive", func(p *page, m api.Mail) { p.line("%s is put away: %s", flat(m.ID), flat(m.Subject)) }),
@@ -170,7 +170,7 @@ func copyText(c api.MailCopy) string {
 func (a *app) mailWatch() *cobra.Command {
 	var whose string
 	c := &cobra.Command{
-		Use: "watch", Short: "Show mail as it comes, until Ctrl-C", Args: cobra.NoArgs,
+		Use: "watch", Short: "Show mail as it comes, until Ctrl-C",
 		Long:    "watch shows each mail of an inbox once: what waits now, and what comes. With --json each is one line. Nothing is acknowledged by it.",
 		Example: "  custos mail watch\n  custos mail watch --for builder --json",
 		RunE:    func(cmd *cobra.Command, _ []string) error { return a.watchMail(cmd.Context(), whose) },

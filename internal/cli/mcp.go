@@ -20,7 +20,6 @@ close_mail, work, change_work, wait_for, handoff and who. Who calls is found as 
 other command, so that an agent may do by a tool what it may do by the command.
 mcp = ["claude"] in [launch] of custos.toml offers it to agents that Custos starts.`,
 		Example: "  custos mcp\n  claude mcp add custos -- custos mcp",
-		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return mcp.Serve(cmd.Context(), a.Version, a.question, io.NopCloser(a.Stdin), unclosed{a.Stdout})
 		},

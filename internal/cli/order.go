@@ -338,7 +338,6 @@ func (a *app) orderCommand(use, do, short, long string) *cobra.Command {
 	f := orderFlags{held: do == "recover"}
 	c := &cobra.Command{
 		Use: use, Short: short, Long: long, Example: "  custos " + strings.Replace(use, "NAME", "builder", 1),
-		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.order(cmd, api.OrderRequest{Do: do, Agent: args[0]}, f)
 		},

@@ -16,7 +16,6 @@ func (a *app) ordersCommand() *cobra.Command {
 gave it, what holds it, and until when. An order that is taken and held back ends
 its command with exit code 4.`,
 		Example: "  custos orders\n  custos orders cancel 0a1b2c3d4e5f6071",
-		Args:    cobra.NoArgs,
 		RunE:    asksFor(a, (*api.Client).Orders, writeOrders),
 	})
 	c.AddCommand(a.brake(&cobra.Command{
@@ -24,8 +23,8 @@ its command with exit code 4.`,
 		Long: `cancel ends an order before it is carried out, and undoes what it had changed
 already: an agent whose stop is taken back is wanted running again. What is under
 way, or over, cannot be taken back.`,
-		Example: "  custos orders cancel 0a1b2c3d4e5f6071", Args: cobra.ExactArgs(1),
-		RunE: asksOne(a, (*api.Client).CancelOrder, func(p *page, o api.Order) { p.text(0, "Cancelled: "+deedOf(o)) }),
+		Example: "  custos orders cancel 0a1b2c3d4e5f6071",
+		RunE:    asksOne(a, (*api.Client).CancelOrder, func(p *page, o api.Order) { p.text(0, "Cancelled: "+deedOf(o)) }),
 	}))
 	return c
 }

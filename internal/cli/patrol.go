@@ -21,7 +21,6 @@ func (a *app) patrolCommand() *cobra.Command {
 waits for it, and writes the journal. With --apply you approve, for this pass,
 every action whose rule is not set to observe; it then ends with exit code 1 when
 an action failed, or cannot be said to have worked.`,
-		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := a.checkFailOn(); err != nil {
 				return err

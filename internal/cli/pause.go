@@ -36,7 +36,6 @@ func (a *app) holdCommand(do, short, long string) *cobra.Command {
 	c := &cobra.Command{
 		Use: do + " [NAME]", Short: short, Long: long,
 		Example: "  custos " + do + " builder\n  custos " + do + " --account work\n  custos " + do + " --project shop",
-		Args:    cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			given := len(args)
 			for _, name := range []string{h.account, h.project} {
@@ -52,11 +51,7 @@ func (a *app) holdCommand(do, short, long string) *cobra.Command {
 			case h.why != "":
 				return usage("cannot %s: --why is for a project", do)
 			}
-			o := api.OrderRequest{Do: do, Account: h.account}
-			if len(args) == 1 {
-				o.Agent = args[0]
-			}
-			return a.order(cmd, o, f)
+			return a.order(cmd, api.OrderRequest{Do: do, Account: h.account, Agent: only(args)}, f)
 		},
 	}
 	f.add(c)

@@ -18,7 +18,6 @@ func (a *app) peekCommand() *cobra.Command {
 		Long: `peek prints the last lines of an agent's terminal, or of what an agent without one
 wrote. Secrets are redacted, and terminal escapes are gone. On a terminal, lines that
 are wider than it are cut.`,
-		Args: cobra.ExactArgs(1),
 		RunE: asks(a, func(ctx context.Context, c *api.Client, args []string) (api.Screen, error) {
 			return c.Screen(ctx, args[0], lines)
 		}, func(p *page, s api.Screen) {

@@ -24,7 +24,6 @@ Beside what a person's order would begin now stands what the daemon itself still
 waits for, and until when.
 With --recording it judges a recording instead of this machine: the same
 recording gives the same plan, byte for byte, anywhere.`,
-		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			recording, err := a.input(file, "recording", largestRecording)
 			if err != nil {
@@ -63,11 +62,19 @@ func writePlan(p *page, v api.Plan) {
 	writeHeld(p, v.Held, v.At)
 	writeRefusals(p, v)
 	patrolDoubts(p, v.CannotTell)
-	if len(v.Idle) > 0 {
-		p.head("NO ACTION ASKED FOR", "")
-		p.table([]column{{}, {shorten: middle}}, each(v.Idle, func(i api.Idle) []string {
-			return []string{flat(i.Rule), p.subject(i.Subject)}
-		}))
+	titled(p, "NO ACTION ASKED FOR", "", v.Idle, []column{{}, {shorten: middle}}, func(i api.Idle) []string {
+		return []string{flat(i.Rule), p.subject(i.Subject)}
+	})
+}
+
+// writeDeeds is a section of what would be done; none where that is nothing.
+func writeDeeds(p *page, list []api.Deed, at time.Time) {
+	if len(list) == 0 {
+		return
+	}
+	p.head("WOULD DO", "")
+	for _, d := range list {
+		writeDeed(p, d, at)
 	}
 }
 

@@ -38,8 +38,8 @@ and in the folders of [plugins].`,
 func (a *app) pluginList() *cobra.Command {
 	return &cobra.Command{
 		Use: "list", Short: "The plugins there are, when each is run next, its last run, and why it is not run",
-		Example: "  custos plugin list", Args: cobra.NoArgs,
-		RunE: asksFor(a, (*api.Client).Plugins, writePlugins),
+		Example: "  custos plugin list",
+		RunE:    asksFor(a, (*api.Client).Plugins, writePlugins),
 	}
 }
 
@@ -84,8 +84,8 @@ func pluginNews(x api.PluginRow) string {
 func (a *app) pluginShow() *cobra.Command {
 	return &cobra.Command{
 		Use: "show NAME", Short: "One plugin: its gate, what is run, what is wrong with it",
-		Example: "  custos plugin show backup", Args: cobra.ExactArgs(1),
-		RunE: asksOne(a, (*api.Client).Plugin, writePlugin),
+		Example: "  custos plugin show backup",
+		RunE:    asksOne(a, (*api.Client).Plugin, writePlugin),
 	}
 }
 
@@ -123,7 +123,7 @@ end. Without a daemon it carries the run out itself.
 
 Exit codes: 0 done, or switched off (which is said) · 1 failed, cancelled, or a person
 is needed · 2 bad input.`,
-		Example: "  custos plugin run backup --wait", Args: cobra.ExactArgs(1),
+		Example: "  custos plugin run backup --wait",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			r := api.PluginRunRequest{ID: newID()[:8], Detach: f.detach}
 			return a.carryOut(cmd.Context(), f, func(ctx context.Context, c *api.Client) (api.Run, error) { return c.RunPlugin(ctx, args[0], r) })
@@ -137,7 +137,7 @@ func (a *app) pluginHistory() *cobra.Command {
 	limit := 20
 	c := &cobra.Command{
 		Use: "history NAME", Short: "The runs of a plugin, the newest last",
-		Example: "  custos plugin history backup --limit 5", Args: cobra.ExactArgs(1),
+		Example: "  custos plugin history backup --limit 5",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if limit < 1 {
 				return usage("cannot show %d runs: want one or more", limit)
@@ -161,7 +161,7 @@ func (a *app) pluginLint() *cobra.Command {
 		Use: "lint FOLDER|NAME", Short: "Say everything that is wrong with a plugin",
 		Long: `lint reads a plugin.md strictly: errors keep the plugin from being run (exit code 2),
 warnings do not. A name with a slash is a folder, or its plugin.md. Nothing is run.`,
-		Example: "  custos plugin lint ./backup\n  custos plugin lint backup", Args: cobra.ExactArgs(1),
+		Example: "  custos plugin lint ./backup\n  custos plugin lint backup",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			v, err := a.readPlugin(cmd.Context(), args[0])
 			if err != nil {

@@ -14,7 +14,6 @@ func (a *app) preflightCommand() *cobra.Command {
 		Long: `preflight prints what was seen, in the sections of a supervisor's checklist.
 Every section is there even when it is empty, and says so when it could not be
 seen or is not configured.`,
-		Args: cobra.NoArgs,
 		RunE: asksFor(a, (*api.Client).Preflight, writePreflight),
 	}
 }

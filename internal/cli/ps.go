@@ -32,7 +32,6 @@ A * behind the kind marks a CLI that is newer than what Custos was taught: see d
 
 What a person spawned is started again when it fails, in mode observe too, unless
 it was spawned with --restart never: to observe is about what is not ours.`,
-		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			v, err := ask(cmd.Context(), a, patience, func(ctx context.Context, c *api.Client) (api.Agents, error) { return c.Agents(ctx) }, func(p *page, v api.Agents) {
 				if waiting {

@@ -19,7 +19,6 @@ func (a *app) recordCommand() *cobra.Command {
 		Short:   "Write down everything a plan follows from, for custos plan --recording",
 		Long: `record looks, and writes a recording: snapshot, past, rules and policy as JSON,
 with secrets redacted. It is always JSON. An existing file is not overwritten.`,
-		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			b, err := put(cmd.Context(), a, patience, func(ctx context.Context, c *api.Client) ([]byte, error) { return c.Record(ctx) })
 			if err != nil {

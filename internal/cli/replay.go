@@ -9,5 +9,5 @@ import (
 func (a *app) replayCommand() *cobra.Command {
 	return a.storyCommand("replay NAME", api.FeedReplay, "What an agent and all that work for it did, side by side",
 		`replay shows, in the order of time, what an agent and all agents below it did; or,
-with the ID of a run, all agents of that run.`, cobra.ExactArgs(1))
+with the ID of a run, all agents of that run.`)
 }

@@ -24,7 +24,6 @@ Commits are those made in the agent's own worktree, by git's reflog of it. Pull
 requests are seen where a forge is configured. Cost is what the newest run of the
 agent reported.`,
 		Example: "  custos report\n  custos report --since 2026-11-20\n  custos report --since 7d --json",
-		Args:    cobra.NoArgs,
 		RunE:    asks(a, func(ctx context.Context, c *api.Client, _ []string) (api.Report, error) { return c.Report(ctx, since) }, writeReport),
 	}
 	c.Flags().StringVar(&since, "since", since, "since which `MOMENT`: so long ago, like 12h or 7d, or a day like 2006-01-02")
@@ -200,11 +199,7 @@ func reportDid(p *page, r api.Report) {
 }
 
 func reportRefused(p *page, r api.Report) {
-	if len(r.Refused) == 0 {
-		return
-	}
-	p.head("AND DID NOT", "")
-	p.table([]column{{}, {}, {shorten: middle}, {shorten: cut, keep: reasonKeeps}}, each(first(r.Refused, longest), func(k api.ReportRefusal) []string {
+	titled(p, "AND DID NOT", "", first(r.Refused, longest), []column{{}, {}, {shorten: middle}, {shorten: cut, keep: reasonKeeps}}, func(k api.ReportRefusal) []string {
 		when := clock(k.At, r.At)
 		if k.Now {
 			when = "now"
@@ -217,16 +212,13 @@ func reportRefused(p *page, r api.Report) {
 			why += " → " + p.command(flat(k.Hint))
 		}
 		return []string{when, flat(k.Do), p.subject(k.Subject), why}
-	}))
+	})
 	p.more(len(r.Refused), "custos report --json")
 }
 
 func reportAlerts(p *page, r api.Report) {
-	if len(r.Alerts) == 0 {
-		return
-	}
-	p.head("ALERTS", "")
-	p.table([]column{{head: "BEGAN"}, {head: "ENDED"}, {head: "RULE"}, {head: "SUBJECT", shorten: middle}, {}}, each(r.Alerts[max(0, len(r.Alerts)-longest):], func(a api.ReportAlert) []string {
+	columns := []column{{head: "BEGAN"}, {head: "ENDED"}, {head: "RULE"}, {head: "SUBJECT", shorten: middle}, {}}
+	titled(p, "ALERTS", "", r.Alerts[max(0, len(r.Alerts)-longest):], columns, func(a api.ReportAlert) []string {
 		began, ended, times := "before", "goes on", ""
 		if a.Began != nil {
 			began = clock(*a.Began, r.At)
@@ -238,7 +230,7 @@ func reportAlerts(p *page, r api.Report) {
 			times = fmt.Sprintf("%d times", a.Times)
 		}
 		return []string{began, ended, flat(a.Rule), p.subject(a.Subject), times}
-	}))
+	})
 	p.more(len(r.Alerts), "custos report --json")
 }
 

@@ -16,7 +16,6 @@ func (a *app) rulesCommand() *cobra.Command {
 		Use:     "rules [NAME]",
 		Example: "  custos rules\n  custos rules disk-pressure",
 		Short:   "The rules in force, or one of them in full",
-		Args:    cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if asTOML && len(args) == 1 {
 				return usage("cannot print one rule as TOML: --toml prints the whole table")

@@ -16,8 +16,8 @@ func (a *app) scheduleCommand() *cobra.Command {
 	}
 	c.AddCommand(&cobra.Command{
 		Use: "list", Short: "Schedules, when each is due next, its last run, and why it does not run",
-		Example: "  custos schedule list", Args: cobra.NoArgs,
-		RunE: asksFor(a, (*api.Client).Schedules, writeSchedules),
+		Example: "  custos schedule list",
+		RunE:    asksFor(a, (*api.Client).Schedules, writeSchedules),
 	})
 	return c
 }

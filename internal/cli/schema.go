@@ -14,7 +14,6 @@ func (a *app) schemaCommand() *cobra.Command {
 		Use:     "schema [NAME]",
 		Example: "  custos schema --list\n  custos schema plan",
 		Short:   "The JSON Schema of a recording, or of what --json prints",
-		Args:    cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if list {
 				return say(cmd.Context(), a, patience, func(ctx context.Context, c *api.Client) ([]string, error) { return c.Schemas(ctx) }, func(p *page, names []string) {

@@ -18,7 +18,6 @@ func (a *app) showCommand() *cobra.Command {
 		Long: `show says what an agent is doing and how that is known, the question it shows,
 what the record says of it, its newest checkpoint, the orders that wait for it and
 what went wrong with it. custos why NAME shows its story.`,
-		Args: cobra.ExactArgs(1),
 		RunE: asksOne(a, (*api.Client).Agent, writeAgent),
 	}
 }
@@ -61,12 +60,7 @@ func writeAgent(p *page, d api.AgentDetail) {
 		writeAlertTable(p, d.Alerts)
 	}
 	agentOrders(p, d.Orders)
-	if len(d.Planned) > 0 {
-		p.head("WOULD DO", "")
-		for _, deed := range d.Planned {
-			writeDeed(p, deed, d.At)
-		}
-	}
+	writeDeeds(p, d.Planned, d.At)
 	writeRefusals(p, api.Plan{At: d.At, Skipped: d.Skipped})
 	if len(d.Failures) > 0 {
 		p.head("FAILURES", "")
@@ -78,13 +72,9 @@ func writeAgent(p *page, d api.AgentDetail) {
 
 // agentMessages are the mail that the agent has not read.
 func agentMessages(p *page, list []api.Message) {
-	if len(list) == 0 {
-		return
-	}
-	p.head("MAIL", "for it, not read")
-	p.table([]column{{paint: p.dim}, {}, {}, {shorten: cut}}, each(list, func(m api.Message) []string {
+	titled(p, "MAIL", "for it, not read", list, []column{{paint: p.dim}, {}, {}, {shorten: cut}}, func(m api.Message) []string {
 		return []string{m.At.UTC().Format("2006-01-02 15:04:05"), flat(m.Priority), flat(m.Kind), flat(m.Subject + ": " + m.Body)}
-	}))
+	})
 }
 
 // kindText says which CLI it is, and whether that is newer than what Custos was taught.
@@ -179,17 +169,13 @@ func writeDialog(p *page, d api.AgentDialog) {
 }
 
 func agentSignals(p *page, list []api.AgentSignal) {
-	if len(list) == 0 {
-		return
-	}
-	p.head("SIGNALS", "")
-	p.table([]column{{paint: p.dim}, {shorten: cut}, {}, {paint: p.dim}}, each(list, func(s api.AgentSignal) []string {
+	titled(p, "SIGNALS", "", list, []column{{paint: p.dim}, {shorten: cut}, {}, {paint: p.dim}}, func(s api.AgentSignal) []string {
 		age := ""
 		if s.Age != "" {
 			age = span(s.Age) + " ago"
 		}
 		return []string{flat(s.Source), flat(s.Says), flat(s.Hint), age}
-	}))
+	})
 }
 
 func agentRecord(p *page, r *api.AgentRecord) {
@@ -232,15 +218,11 @@ func whenBy(who string, at *time.Time) string {
 }
 
 func agentOrders(p *page, list []api.Order) {
-	if len(list) == 0 {
-		return
-	}
-	p.head("ORDERS", "")
-	p.table([]column{{paint: p.dim}, {}, {}, {}, {shorten: cut}}, each(list, func(o api.Order) []string {
+	titled(p, "ORDERS", "", list, []column{{paint: p.dim}, {}, {}, {}, {shorten: cut}}, func(o api.Order) []string {
 		state := flat(o.State)
 		if o.State == "open" && o.Action != "" {
 			state = "under way"
 		}
 		return []string{flat(o.ID), flat(o.Do), "by " + flat(o.By), state, reasonOf(o)}
-	}))
+	})
 }

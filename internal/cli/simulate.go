@@ -26,7 +26,6 @@ alerts and the plan at each moment, by your custos.toml or by one in the file, a
 ends with 1 where a want is not met. It looks at nothing of this machine and does
 nothing. docs/simulate.md has the language; - is the standard input.`,
 		Example: "  custos simulate night.txtar\n  custos simulate --json night.txtar",
-		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			text, err := a.input(args[0], "story", largestStory)
 			if err != nil {

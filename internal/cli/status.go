@@ -16,16 +16,13 @@ func (a *app) statusCommand() *cobra.Command {
 		Use:     "status",
 		Example: "  custos status\n  custos status --json",
 		Short:   "How Custos itself is: daemon, mode, last patrol, alerts",
-		Args:    cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return say(cmd.Context(), a, patience, func(ctx context.Context, c *api.Client) (api.Status, error) {
-				s, err := c.Status(ctx)
-				if !s.Daemon {
-					s.Silent = cmp.Or(a.mute, a.untold())
-				}
-				return s, err
-			}, writeStatus)
-		},
+		RunE: asks(a, func(ctx context.Context, c *api.Client, _ []string) (api.Status, error) {
+			s, err := c.Status(ctx)
+			if !s.Daemon {
+				s.Silent = cmp.Or(a.mute, a.untold())
+			}
+			return s, err
+		}, writeStatus),
 	})
 }
 
@@ -53,9 +50,7 @@ func writeStatus(p *page, s api.Status) {
 	default:
 		rows.add("last patrol", "no patrol yet ("+p.command("custos patrol")+")")
 	}
-	if s.NextPatrol != nil {
-		rows.add("next patrol", s.NextPatrol.UTC().Format("2006-01-02 15:04 UTC"))
-	}
+	rows.add("next patrol", whenBy("", s.NextPatrol))
 	rows.add("alerts", alertsText(s))
 	if s.InFlight > 0 {
 		rows.add("under way", plural(s.InFlight, "action"))

@@ -34,6 +34,15 @@ func each[T any](list []T, row func(T) []string) [][]string {
 	return rows
 }
 
+// titled is a table below a headline; nothing where there are no rows.
+func titled[T any](p *page, title, note string, all []T, columns []column, row func(T) []string) {
+	if len(all) == 0 {
+		return
+	}
+	p.head(title, note)
+	p.table(columns, each(all, row))
+}
+
 // list writes records of one kind, one a row, or that there are none; and what to type
 // next.
 func list[T any](p *page, none string, all []T, columns []column, row func(T) []string, next []api.Hint) {

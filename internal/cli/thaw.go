@@ -17,7 +17,6 @@ func (a *app) thawCommand() *cobra.Command {
 		Long: `thaw removes the file that freeze has put in place. It takes a person: a daemon
 that answers looks who asks; without one, this process is refused when it is known
 to be an agent's.`,
-		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			b, err := a.thaw(cmd.Context())
 			if err != nil {

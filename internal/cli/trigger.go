@@ -11,7 +11,7 @@ import (
 func (a *app) triggerCommand() *cobra.Command {
 	var r api.TriggerRequest
 	c := &cobra.Command{
-		Use: "trigger NAME", Short: "Report that something happened: what waits for trigger:NAME goes on", Args: cobra.ExactArgs(1),
+		Use: "trigger NAME", Short: "Report that something happened: what waits for trigger:NAME goes on",
 		Long: `trigger writes down that something happened outside of Custos. Gates of type event, and
 schedules, wait for it by --on trigger:NAME. An agent may report, too. With --text - the
 text is read from standard input; 4 KiB of it are kept.`,

@@ -22,7 +22,6 @@ by file, as a commit of the primary branch has it, and never from the working tr
 Without PATH the folders are listed. With PATH what has changed there is shown, and
 the digest with which you say that this, and nothing else, may be run.`,
 		Example: "  custos trust\n  custos trust ~/src/shop\n  custos trust ~/src/shop --digest 1f0c3a5b7d90",
-		Args:    cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				if q.Digest != "" || q.Revoke {

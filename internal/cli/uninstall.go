@@ -37,7 +37,6 @@ run on, unwatched, and keeps the folder that their terminals need. The tmux serv
 that agents ran in ends, unless a person has a session of their own in it. What other
 users run of the agents that were stopped is named, with what ends it.`,
 		Example: "  custos uninstall\n  custos uninstall --agents stop --yes",
-		Args:    cobra.NoArgs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return a.uninstall(cmd, f) },
 	}
 	c.Flags().BoolVar(&f.yes, "yes", false, "do not ask")

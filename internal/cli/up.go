@@ -15,7 +15,6 @@ func (a *app) upCommand() *cobra.Command {
 as the modes allow, and answers every other command at once. Only one runs at a
 time; a second says who holds the lock. When it ends, every agent runs on. With
 --json its log is JSON.`,
-		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			c, err := a.config()
 			if err == nil {

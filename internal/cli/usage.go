@@ -29,7 +29,7 @@ func sayUsage(c *cobra.Command) {
 		}
 	}
 	if check == nil {
-		check = cobra.ArbitraryArgs
+		check = wanted(c.Use)
 	}
 	c.Args = func(c *cobra.Command, args []string) error {
 		switch {
@@ -42,6 +42,24 @@ func sayUsage(c *cobra.Command) {
 		}
 		return misused(c, fit(args), missing(c))
 	}
+}
+
+// wanted checks the number of arguments by what the usage of a command says: NAME is needed,
+// [NAME] is not, and of NAME... there are as many as one likes.
+func wanted(use string) cobra.PositionalArgs {
+	least, most := 0, 0
+	for _, word := range strings.Fields(use)[1:] {
+		switch {
+		case strings.HasPrefix(word, "--"):
+			return cobra.RangeArgs(least, most)
+		case strings.HasSuffix(word, "..."):
+			return cobra.MinimumNArgs(least + 1)
+		case !strings.HasPrefix(word, "["):
+			least++
+		}
+		most++
+	}
+	return cobra.RangeArgs(least, most)
 }
 
 // isEmpty says whether there is nothing in one of the arguments: a shell variable that

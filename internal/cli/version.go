@@ -13,7 +13,6 @@ func (a *app) versionCommand() *cobra.Command {
 		Use:     "version",
 		Example: "  custos version\n  custos version --json",
 		Short:   "The version of this program",
-		Args:    cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			return a.showVersion()
 		},

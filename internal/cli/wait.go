@@ -25,7 +25,6 @@ func (a *app) waitCommand() *cobra.Command {
 		Long: strings.Join(wrap(`wait returns when an agent is in one of the states: `+strings.Join(api.AgentStates(), ", ")+
 			`; or "gone", when nothing of it runs any more. After --timeout it gives up, with exit code 3.`, 80), "\n"),
 		Example: "  custos wait builder --for idle\n  custos wait builder --for finished,crashed --timeout 2h",
-		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			limit, err := waitFor(states, timeout)
 			if err != nil {

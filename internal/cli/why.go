@@ -24,7 +24,6 @@ why not shows only what holds back what would be done or would follow, and until
 of agents and paths, and of gate/g1, mail/m2, run/r3, schedule/nightly, pool/dev.
 An agent called not is custos why agent/not.`,
 		Example: "  custos why 3\n  custos why builder\n  custos why ./worktrees/one\n  custos why disk-pressure\n  custos why not gate/g1",
-		Args:    cobra.RangeArgs(1, 2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			write := writeStory
 			switch {
@@ -97,22 +96,14 @@ func writeStory(p *page, s api.Story) {
 			storyAlert(p, al)
 		}
 	}
-	if len(s.Planned) > 0 {
-		p.head("WOULD DO", "")
-		for _, d := range s.Planned {
-			writeDeed(p, d, s.At)
-		}
-	}
+	writeDeeds(p, s.Planned, s.At)
 	writeMoves(p, s.Moves)
 	writeHeld(p, s.Held, s.At)
 	writeRefusals(p, api.Plan{At: s.At, Skipped: s.Skipped})
 	patrolDoubts(p, s.Doubts)
-	if len(s.Events) > 0 {
-		p.head("WHAT WAS WRITTEN DOWN", "")
-		p.table([]column{{paint: p.dim}, {}, {shorten: middle}, {shorten: cut}}, each(s.Events, func(e api.Event) []string {
-			return []string{e.At.UTC().Format("2006-01-02 15:04:05"), flat(e.Kind), stepOf(e, s.Subject), flat(e.Text)}
-		}))
-	}
+	titled(p, "WHAT WAS WRITTEN DOWN", "", s.Events, []column{{paint: p.dim}, {}, {shorten: middle}, {shorten: cut}}, func(e api.Event) []string {
+		return []string{e.At.UTC().Format("2006-01-02 15:04:05"), flat(e.Kind), stepOf(e, s.Subject), flat(e.Text)}
+	})
 	if len(s.Alerts)+len(s.Planned)+len(s.Moves)+len(s.Held)+len(s.Skipped)+len(s.Doubts) == 0 {
 		p.line("")
 		p.line("No rule has anything against it.")

@@ -62,7 +62,7 @@ func (a *app) workList() *cobra.Command {
 	var all, ready, blocked bool
 	var q api.WorkQuery
 	c := &cobra.Command{
-		Use: "list", Short: "Work that is not closed, in every tracker", Args: cobra.NoArgs,
+		Use: "list", Short: "Work that is not closed, in every tracker",
 		Long: `list shows the work of the ledger, the issues of forges and the beads in one list. What
 its tracker cannot show now is "unknown", and never ready.`,
 		Example: "  custos work list\n  custos work list --ready\n  custos work list --blocked --project shop\n  custos work list --all --tracker custos",
@@ -115,7 +115,7 @@ func stateOfWork(w api.Work) string {
 
 func (a *app) workShow() *cobra.Command {
 	return &cobra.Command{
-		Use: "show REF", Short: "One piece of work", Args: cobra.ExactArgs(1),
+		Use: "show REF", Short: "One piece of work",
 		Example: "  custos work show w2",
 		RunE:    asksOne(a, (*api.Client).WorkItem, writeWorkItem),
 	}
@@ -136,7 +136,7 @@ func (a *app) workDep() *cobra.Command {
 	var needs string
 	var drop bool
 	c := &cobra.Command{
-		Use: "dep REF --needs REF", Short: "Have work wait for other work, in whichever tracker it is kept", Args: cobra.ExactArgs(1),
+		Use: "dep REF --needs REF", Short: "Have work wait for other work, in whichever tracker it is kept",
 		Long: `dep has work wait for other work. When that is closed, it is announced once that the
 work is free, whichever trackers the two are kept in. What a tracker does not show is never closed.`,
 		Example: "  custos work dep w2 --needs shop#12\n  custos work dep w2 --needs shop#12 --drop",
@@ -169,7 +169,7 @@ func writeMoved(p *page, w api.Work) {
 func (a *app) workChange(use, short, example, do string) *cobra.Command {
 	r := api.WorkChange{Do: do}
 	c := &cobra.Command{
-		Use: use, Short: short, Example: "  " + example, Args: cobra.ExactArgs(1),
+		Use: use, Short: short, Example: "  " + example,
 		RunE: asks(a, func(ctx context.Context, c *api.Client, args []string) (api.Work, error) {
 			return c.ChangeWork(ctx, args[0], r)
 		}, writeMoved),
