@@ -212,6 +212,9 @@ func (c *Client) Story(ctx context.Context, of string) (Story, error) {
 	return get[Story](ctx, c, "/v1/story?of="+url.QueryEscape(of))
 }
 
+// Kinds returns the kinds of agent CLI that are known.
+func (c *Client) Kinds(ctx context.Context) (Kinds, error) { return get[Kinds](ctx, c, "/v1/kinds") }
+
 // Explain says how a screen would be read.
 func (c *Client) Explain(ctx context.Context, o ExplainOrder) (Explanation, error) {
 	return post[Explanation](ctx, c, looks, "/v1/explain", o)

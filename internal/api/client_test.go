@@ -41,6 +41,7 @@ func TestEveryQuestionGoesWhereItBelongs(t *testing.T) {
 		"GET /v1/plan ":                        func() error { _, err := c.Plan(ctx); return err },
 		"POST /v1/plan recorded":               func() error { _, err := c.Judge(ctx, []byte("recorded")); return err },
 		"GET /v1/recording ":                   func() error { _, err := c.Record(ctx); return err },
+		"GET /v1/kinds ":                       func() error { _, err := c.Kinds(ctx); return err },
 		"GET /v1/rules ":                       func() error { _, err := c.Rules(ctx); return err },
 		"GET /v1/alerts?all=true ":             func() error { _, err := c.Alerts(ctx, true); return err },
 		`POST /v1/alerts/7/ack {"by":"x"}`:     func() error { _, err := c.Acknowledge(ctx, 7, AckOrder{By: "x"}); return err },

@@ -9,6 +9,7 @@ func Types() map[string]any {
 		"preflight":   Preflight{},
 		"plan":        Plan{},
 		"rules":       Rules{},
+		"kinds":       Kinds{},
 		"alerts":      Alerts{},
 		"alert":       Alert{},
 		"silence":     SilenceOrder{},

@@ -32,7 +32,7 @@ func (a *app) configCommand() *cobra.Command {
 			if err != nil {
 				return localError(err)
 			}
-			wrong := checkSchedules(cmd.Context(), conf, api.NewClient(api.InProcess(h)))
+			wrong := checkRead(cmd.Context(), conf, api.NewClient(api.InProcess(h)))
 			if err := closer(); err != nil {
 				return localError(err)
 			}
@@ -54,6 +54,18 @@ func (a *app) configCommand() *cobra.Command {
 		},
 	})
 	return c
+}
+
+// checkRead refuses what a daemon goes on without: files of kinds, and schedules.
+func checkRead(ctx context.Context, conf config.Config, c *api.Client) error {
+	k, err := c.Kinds(ctx)
+	if err == nil {
+		err = checkKinds(k)
+	}
+	if err != nil {
+		return err
+	}
+	return checkSchedules(ctx, conf, c)
 }
 
 // checkSchedules refuses sections [schedule.NAME] whose formula is not there or

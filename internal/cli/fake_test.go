@@ -330,6 +330,9 @@ func (w *world) Rules() []api.Rule {
 
 func (w *world) TOML() string { return "[rule.disk-pressure]\npriority = \"P1\"\n" }
 
+func (w *world) Kinds() api.Kinds {
+	return api.Kinds{Kinds: []api.Kind{{Name: "claude", Proven: []string{"2.1.197", "2.1.330"}, Never: []string{"a permission request, by its title"}}, {Name: "mine", From: []string{w.home + "/kinds/mine.toml"}, Disabled: true}}, Aside: []string{}}
+}
 func (w *world) Explain(kind, title, screen string) (api.Explanation, error) {
 	if kind == "nobody" {
 		return api.Explanation{}, errors.New(`cannot explain: there is no kind "nobody"`)

@@ -30,7 +30,7 @@ func everyday() []topic {
 // everything lists all commands by topic; a test sees to it that none is missing.
 func everything() []topic {
 	return []topic{
-		{"Look", []string{"preflight", "plan", "why", "explain", "record", "simulate", "rules", "status", "health"}},
+		{"Look", []string{"preflight", "plan", "why", "explain", "kinds", "record", "simulate", "rules", "status", "health"}},
 		{"Act", []string{"patrol", "approve", "clean", "worktree", "freeze", "thaw"}},
 		{"Agents", []string{"ps", "show", "peek", "logs", "attach", "wait", "spawn", "heartbeat", "handoff", "mcp", "nudge", "answer", "interrupt", "stop", "recover",
 			"orders", "checkpoint", "adopt", "pause", "resume", "hooks"}},

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"io"
 	"strings"
 	"testing"
 
@@ -36,5 +37,23 @@ func TestACLINewerThanTaughtIsMarked(t *testing.T) {
 	}
 	if one := said(func(p *page) { writeAgent(p, api.AgentDetail{Agent: taught}) }); !strings.Contains(one, "kind claude 2.1.330") || strings.Contains(one, "newer") {
 		t.Errorf("show says %q of one that was taught", one)
+	}
+}
+
+// A file of a kind that is set aside is a mistake of the configuration, and is listed.
+func TestKindFilesThatAreSetAsideAreAMistake(t *testing.T) {
+	aside := api.Kinds{Aside: []string{"cannot read /k/b.toml:2: unknown key", "cannot read /k/a.toml: others than you may write to it"}}
+	err := checkKinds(aside)
+	if want := "cannot read /k/a.toml: others than you may write to it\ncannot read /k/b.toml:2: unknown key"; err == nil || err.Error() != want || (&app{Env: Env{Stderr: io.Discard}}).code(err) != exitUse {
+		t.Errorf("config check says %v", err)
+	}
+	if err := checkKinds(api.Kinds{}); err != nil {
+		t.Error(err)
+	}
+	var out bytes.Buffer
+	p := &page{out: &out, width: 100}
+	writeKinds(p, aside)
+	if err := p.flush(); err != nil || !strings.Contains(out.String(), "set aside: cannot read /k/b.toml:2") {
+		t.Errorf("kinds says %s, %v", out.String(), err)
 	}
 }

@@ -74,9 +74,25 @@ func wants(r *rules.Rule) []string {
 }
 
 // reader explains screens.
-type reader struct{ kinds *agent.Kinds }
+type reader struct {
+	kinds *agent.Kinds
+	aside []error
+}
 
 var _ server.Explainer = reader{}
+
+// Kinds lists them, with the files of kinds that are not used.
+func (r reader) Kinds() api.Kinds {
+	out := api.Kinds{Kinds: []api.Kind{}, Aside: []string{}}
+	for _, k := range r.kinds.All() {
+		row := api.Kind{Name: k.Name, From: append([]string{}, k.From...), Proven: append([]string{}, k.Proven...), Disabled: k.Disabled, Never: append([]string{}, k.Never...)}
+		out.Kinds = append(out.Kinds, row)
+	}
+	for _, err := range r.aside {
+		out.Aside = append(out.Aside, strings.Split(err.Error(), "\n")...)
+	}
+	return out
+}
 
 // Explain says how a screen and a title are read; with no kind, by every kind.
 func (r reader) Explain(kind, title, screen string) (api.Explanation, error) {

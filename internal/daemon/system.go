@@ -208,7 +208,7 @@ func (s *system) begin(ctx context.Context) error {
 // handler is the whole API over this system. down is nil without a daemon.
 func (s *system) handler(ctx context.Context, down func()) http.Handler {
 	return server.New(server.Options{
-		Cycle: cycle{s}, Explainer: reader{s.world.Kinds},
+		Cycle: cycle{s}, Explainer: reader{s.world.Kinds, s.world.KindsAside},
 		Now: s.world.Now, Down: down, InProcess: down == nil, Log: s.o.Log, AgentOf: s.agentOf,
 		HookFiles: hookFiles{s}, Hooks: s.hookReceiver, Whose: s.hookReceiver.whose,
 		Control: s.control(down != nil), Metrics: s.page(),

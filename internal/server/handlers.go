@@ -65,6 +65,8 @@ func (s *server) rules(*http.Request, Caller) (any, error) {
 	return api.Rules{Rules: s.Control.Rules.Rules(), TOML: s.Control.Rules.TOML()}, nil
 }
 
+func (s *server) kinds(*http.Request, Caller) (any, error) { return s.Explainer.Kinds(), nil }
+
 func (s *server) explain(req *http.Request, _ Caller) (any, error) {
 	var order api.ExplainOrder
 	if err := decode(req, &order); err != nil {

@@ -24,6 +24,7 @@ type Cycle interface {
 // Explainer reads a screen. An unknown kind is an error.
 type Explainer interface {
 	Explain(kind, title, screen string) (api.Explanation, error)
+	Kinds() api.Kinds
 }
 
 // HookFiles changes the text of settings files of agent CLIs. It does no I/O.

@@ -35,6 +35,7 @@ func routes() []route {
 		{"POST", "/v1/plan", anyone, large, (*server).judge, nil},
 		{"GET", "/v1/recording", anyone, small, (*server).record, nil},
 		{"GET", "/v1/rules", anyone, small, (*server).rules, nil},
+		{"GET", "/v1/kinds", anyone, small, (*server).kinds, nil},
 		{"POST", "/v1/explain", anyone, small, (*server).explain, nil},
 		{"GET", "/v1/schema", anyone, small, (*server).schemas, nil},
 		{"GET", "/v1/schema/{name}", anyone, small, (*server).schema, nil},

@@ -101,7 +101,8 @@ func (w *world) Commands(a fleet.Action) []fleet.Command {
 func (w *world) Rules() []api.Rule {
 	return []api.Rule{{Name: "lock-dead", Priority: "P2", Over: "lock"}}
 }
-func (w *world) TOML() string { return "[rule.lock-dead]\n" }
+func (w *world) TOML() string     { return "[rule.lock-dead]\n" }
+func (w *world) Kinds() api.Kinds { return api.Kinds{Kinds: []api.Kind{{Name: "claude"}}} }
 func (w *world) Explain(kind, title, screen string) (api.Explanation, error) {
 	if kind == "nobody" {
 		return api.Explanation{}, errors.New(`cannot explain: no kind "nobody"`)

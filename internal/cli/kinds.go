@@ -1,0 +1,42 @@
+package cli
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"custos/internal/api"
+)
+
+func (a *app) kindsCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:     "kinds",
+		Example: "  custos kinds\n  custos kinds --json",
+		Short:   "The kinds of agent CLI that are known, from where, and on which versions they were proven",
+		Args:    cobra.NoArgs,
+		RunE:    asksFor(a, (*api.Client).Kinds, writeKinds),
+	}
+}
+
+func writeKinds(p *page, k api.Kinds) {
+	p.table([]column{{head: "KIND"}, {head: "PROVEN ON"}, {head: "FROM", shorten: middle}, {head: "NEVER TOLD", shorten: cut}}, each(k.Kinds, func(k api.Kind) []string {
+		from := cmp.Or(p.path(strings.Join(k.From, ", ")), "built in")
+		if k.Disabled {
+			from += " (disabled)"
+		}
+		return []string{flat(k.Name), cmp.Or(flat(strings.Join(k.Proven, ", ")), "not proven"), from, flat(strings.Join(k.Never, "; "))}
+	}))
+	for _, why := range k.Aside {
+		p.text(0, "set aside: "+flat(why))
+	}
+}
+
+// checkKinds refuses files of kinds that are set aside. The daemon goes on without them.
+func checkKinds(k api.Kinds) error {
+	if len(k.Aside) == 0 {
+		return nil
+	}
+	return usage("%s", strings.Join(slices.Sorted(slices.Values(k.Aside)), "\n"))
+}
