@@ -11,8 +11,9 @@ import (
 // mostLines of code a package may have, without comments, empty lines and tests.
 const mostLines = 5000
 
-// large are the packages that may have more: cli, one file a command.
-var large = map[string]int{"internal/cli": 8600}
+// large are the packages that may have more: cli, one file a command; daemon, which puts the
+// counting of what models used, and of budgets, together with all else; store, which is the only one with SQL.
+var large = map[string]int{"internal/cli": 8750, "internal/daemon": 5300, "internal/store": 5100}
 
 // tooLarge names the packages with more lines than they may have.
 func tooLarge(lines map[string]int) (found []string) {

@@ -25,7 +25,7 @@ func (s *system) countUsage(ctx context.Context) error {
 	if err != nil || u == nil {
 		return err
 	}
-	timer, soon := time.NewTimer(countAfter), true
+	timer, soon, told := time.NewTimer(countAfter), true, sessions{}
 	defer timer.Stop()
 	for {
 		select {
@@ -44,6 +44,9 @@ func (s *system) countUsage(ctx context.Context) error {
 		}
 		s.whose = whoseSessions(s.board.Snapshot())
 		_, err := u.Read(ctx)
+		if err == nil {
+			err = s.fillIn(ctx, told)
+		}
 		switch {
 		case ctx.Err() != nil:
 			return nil
@@ -115,15 +118,47 @@ func (s *system) wrote() {
 // sessions say whose a conversation is, by kind and name.
 type sessions map[[2]string]fleet.Usage
 
-// whoseSessions are those of the agents that were seen last.
+// whoseSessions are those of the agents that were seen last, with when each began, where that is known.
 func whoseSessions(snap fleet.Snapshot) sessions {
 	m := sessions{}
 	for _, a := range snap.Agents.Value {
 		if a.SessionID != "" {
-			m[[2]string{a.Kind, a.SessionID}] = fleet.Usage{Agent: a.Name, Instance: a.Instance, Role: a.Role, Project: a.Project, Account: a.Account, Run: a.Run, Work: a.Task}
+			var began time.Time
+			if age, known := a.Age.Get(); known {
+				began = snap.At.Wall.Add(-time.Duration(age))
+			}
+			m[[2]string{a.Kind, a.SessionID}] = fleet.Usage{At: began, Agent: a.Name, Instance: a.Instance, Role: a.Role, Project: a.Project, Account: a.Account, Run: a.Run, Work: a.Task}
 		}
 	}
 	return m
+}
+
+// fillIn has written down whose the responses are that came before it was known whose their conversation is; told
+// are those of which that was done.
+func (s *system) fillIn(ctx context.Context, told sessions) error {
+	var list []fleet.Usage
+	for key, who := range s.whose {
+		if who.At.IsZero() || who.Agent == "" || told[key].Agent == who.Agent && told[key].Instance == who.Instance {
+			continue
+		}
+		who.Kind, who.Session = key[0], key[1]
+		list = append(list, who)
+	}
+	if len(list) == 0 {
+		return nil
+	}
+	st, err := s.ledger.writer(ctx)
+	if err == nil {
+		err = st.AttributeUsage(ctx, list)
+	}
+	if err != nil {
+		return err
+	}
+	for _, who := range list {
+		told[[2]string{who.Kind, who.Session}] = who
+	}
+	s.spent()
+	return nil
 }
 
 // of fills in whose a response is, where that is known.

@@ -1,0 +1,49 @@
+package store
+
+import (
+	"testing"
+	"time"
+
+	"custos/internal/fleet"
+)
+
+// Whose responses are that came before this was known is filled in: of that conversation, since its agent began, and of
+// none that is somebody's. Sums of days follow.
+func TestAttributeUsage(t *testing.T) {
+	s := fresh(t)
+	named := func(id string, when time.Duration, do func(*fleet.Usage)) fleet.Usage {
+		u := response(id, when, 10, 1)
+		do(&u)
+		return u
+	}
+	nothing := func(*fleet.Usage) {}
+	ok(t, s.AddUsage(t.Context(), []fleet.Usage{
+		named("before", -2*time.Hour, nothing), named("first", time.Second, nothing), named("second", 2*time.Second, nothing), named("anns", 3*time.Second, func(u *fleet.Usage) { u.Agent = "ann" }),
+		named("else", 4*time.Second, func(u *fleet.Usage) { u.Session = "s2" }), named("kind", 5*time.Second, func(u *fleet.Usage) { u.Kind = "codex" }),
+	}, nil))
+	bob := fleet.Usage{Kind: "claude", Session: "s1", At: epoch, Agent: "bob", Instance: "i1", Role: "r", Project: "p", Account: "a", Run: "n", Work: "w"}
+	for range 2 {
+		ok(t, s.AttributeUsage(t.Context(), []fleet.Usage{{Kind: "claude", Session: "s1"}, bob}))
+	}
+	whose := map[string]string{}
+	for _, u := range usageRows(t, s) {
+		whose[u.Key] = u.Agent
+		if u.Agent == "bob" && (u.Instance != "i1" || u.Role != "r" || u.Project != "p" || u.Account != "a" || u.Run != "n" || u.Work != "w" || u.MicroUSD != 75) {
+			t.Errorf("%+v", u)
+		}
+	}
+	for key, want := range map[string]string{"before": "", "first": "bob", "second": "bob", "anns": "ann", "else": "", "kind": ""} {
+		if got := whose["claude:"+key]; got != want {
+			t.Errorf("%s is of %q, want %q", key, got, want)
+		}
+	}
+	list, err := s.Costs(t.Context(), at(-24*time.Hour), "agent")
+	ok(t, err)
+	got := map[string]int64{}
+	for _, c := range list {
+		got[c.Key] = c.Calls
+	}
+	if len(got) != 3 || got["bob"] != 2 || got["ann"] != 1 || got[""] != 3 {
+		t.Errorf("sums by agent: %v", got)
+	}
+}
