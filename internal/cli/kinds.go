@@ -15,7 +15,6 @@ func (a *app) kindsCommand() *cobra.Command {
 		Use:     "kinds",
 		Example: "  custos kinds\n  custos kinds --json",
 		Short:   "The kinds of agent CLI that are known, from where, and on which versions they were proven",
-		Args:    cobra.NoArgs,
 		RunE:    asksFor(a, (*api.Client).Kinds, writeKinds),
 	}
 }
