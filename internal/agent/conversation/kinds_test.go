@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"custos/internal/fleet"
 )
@@ -191,6 +192,21 @@ func TestToldPrices(t *testing.T) {
 		row, ok := NewTranscript(c.kind, c.kind, "x", true).Take(entries[0])
 		if !ok || row.MicroUSD != c.micro || row.Pricing != c.pricing {
 			t.Errorf("%s\n%+v; want %d, %s", c.line, row, c.micro, c.pricing)
+		}
+	}
+}
+
+// A provider that says to try again in a second was tried again, several times, before
+// opencode gave up: that tells of no reset, and the limit is not over a second later.
+func TestAPauseBetweenTriesIsNoReset(t *testing.T) {
+	for after, want := range map[string]time.Duration{"1": 0, "59": 0, "3600": time.Hour} {
+		line := `{"session":"ses_1","updated":1795000000000,"error":{"name":"APIError","data":{"message":"Rate limit reached","statusCode":429,"responseHeaders":{"retry-after":"` + after + `"}}}}`
+		all, err := Read("opencode", []byte(line))
+		if err != nil || len(all) != 1 || all[0].Failure == nil || all[0].Failure.Name != "rate_limit" {
+			t.Fatalf("%+v, %v", all, err)
+		}
+		if got := all[0].Failure.Until; want == 0 && !got.IsZero() || want != 0 && got.Sub(all[0].At) != want {
+			t.Errorf("after %s seconds: the limit is reset at %v, the error was at %v", after, got, all[0].At)
 		}
 	}
 }

@@ -174,5 +174,12 @@ func (f openCodeError) entry(e Entry) Entry {
 	if n, err := strconv.Atoi(f.Data.Headers.After); err == nil && n > 0 && n < 1e6 && e.Failure.Until.IsZero() && !e.At.IsZero() {
 		e.Failure.Until = e.At.Add(time.Duration(n) * time.Second)
 	}
+	if e.Failure.Until.Sub(e.At) < triesAgain {
+		e.Failure.Until = time.Time{}
+	}
 	return e
 }
+
+// triesAgain is how long opencode waits for a limit by itself before it writes an error
+// down, about: what is told to be over sooner was tried in vain, and tells of no reset.
+const triesAgain = time.Minute

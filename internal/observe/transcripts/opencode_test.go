@@ -6,7 +6,6 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
-	"time"
 
 	"custos/internal/fleet"
 )
@@ -52,7 +51,7 @@ func TestConversationsOfOpenCode(t *testing.T) {
 	if c := got[pid(1)]; c.Session != tool || c.Turns != 1 || c.Model != "mock-model" || c.Used != fleet.Known[int64](1003) || c.CWD != "/home/dev/project" || c.Version != "1.18.33" || c.Failure != nil {
 		t.Errorf("%+v", c)
 	}
-	if c := got[pid(2)]; c.Failure == nil || c.Failure.Name != "rate_limit" || !c.Failure.Until.Equal(time.Date(2026, 11, 23, 21, 18, 5, 596e6, time.UTC)) {
+	if c := got[pid(2)]; c.Failure == nil || c.Failure.Name != "rate_limit" || !c.Failure.Until.IsZero() {
 		t.Errorf("%+v, %+v", c, c.Failure)
 	}
 	if _, ok := got[pid(3)]; ok {
