@@ -221,8 +221,8 @@ func (f *custos) spawn(t *testing.T) {
 // nudge: one turn, whose prompt the agent's own hook acknowledges.
 func (f *custos) nudge(t *testing.T) {
 	o := f.say(t, "please say hello")
-	if !strings.Contains(o.Why, "acknowledged") {
-		t.Errorf("the nudge is %s, but not acknowledged: %s", o.State, o.Why)
+	if o.Arrival == nil || o.Arrival.Outcome != "delivered" || o.Arrival.Proof == "screen" {
+		t.Errorf("the nudge is %s, but the agent does not tell of it: %s", o.State, o.Why)
 	}
 	f.is(t, "idle")
 }

@@ -163,6 +163,7 @@ func (r reading) slow(t *testing.T) {
 	r.until(t, "idle after the interrupt", 30*time.Second, func(l look) bool {
 		return l.full.State == fleet.StateIdle && l.bare.State == fleet.StateIdle
 	})
+	r.keys(t, "C-u") // some put the prompt back
 }
 
 // limit: a 429 is a rate limit, where the kind tells at all.
