@@ -11,7 +11,7 @@ type Budgets struct {
 	Rows    []Budget `json:"rows"`
 }
 
-// Budget is one purse of a budget.
+// Budget is one allowance of a budget.
 type Budget struct {
 	Name        string     `json:"name"`
 	Budget      string     `json:"budget"` // its section in custos.toml
@@ -36,7 +36,7 @@ type Budget struct {
 
 // RaiseOrder raises a budget for a while, or ends what it was raised by.
 type RaiseOrder struct {
-	Name  string `json:"name"`          // of a budget, or of one purse of it
+	Name  string `json:"name"`          // of a budget, or of one allowance of it
 	By    string `json:"by,omitempty"`  // +10usd, +500ktokens, +2h, +20%
 	For   string `json:"for,omitempty"` // a duration
 	Why   string `json:"why,omitempty"`

@@ -36,7 +36,7 @@ const (
 	budgetFull = 100
 )
 
-// budgetName is what stands in commands, and before a / in the names of purses.
+// budgetName is what stands in commands, and before a / in the names of allowances.
 var budgetName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
 
 // Budgets reads the sections [budget.NAME], in the order of their names.

@@ -29,7 +29,7 @@ calls of the judge. A person raises it for a while; it ends by itself.`,
 
 func (a *app) budgetShow() *cobra.Command {
 	return &cobra.Command{
-		Use: "show NAME", Short: "One budget, and each purse of it", Example: "  custos budget show day",
+		Use: "show NAME", Short: "One budget, and each allowance of it", Example: "  custos budget show day",
 		RunE: asks(a, func(ctx context.Context, c *api.Client, args []string) (api.Budgets, error) {
 			all, err := c.Budgets(ctx)
 			var rows []api.Budget
@@ -57,7 +57,7 @@ func (a *app) budgetRaise() *cobra.Command {
 	c := &cobra.Command{
 		Use: "raise NAME +COUNT", Short: "Let a budget have more for a while; it ends by itself",
 		Long: `raise adds to a limit of a budget, for a while. A budget of which each agent (role,
-project, …) has a purse of its own is raised for all of them by its name, and for one by
+project, …) has an allowance of its own is raised for all of them by its name, and for one by
 NAME/WHOSE, as the list shows it. Only a person raises one. What waited goes on at once.`,
 		Example: "  custos budget raise day +10usd --for 2h\n  custos budget raise each/builder +500ktokens --why 'the release'",
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -97,15 +97,15 @@ func (c *Control) lower(ctx context.Context, call Call, o api.RaiseOrder, b *fle
 	return api.Raised{Name: o.Name, Ended: len(list), Who: call.By}, err
 }
 
-// budgetOf finds the budget that a name is of, or of a purse of which it is.
+// budgetOf finds the budget that a name is of, or of an allowance of which it is.
 func (c *Control) budgetOf(name string) (*fleet.Budget, error) {
 	var names []string
 	all := c.Budgets.Limits()
 	for i := range all {
 		b := &all[i]
 		names = append(names, b.Name)
-		of, isPurse := strings.CutPrefix(name, b.Name+"/")
-		if name == b.Name || isPurse && b.By != fleet.SpendByFleet && of != "" && b.Matches(of) {
+		of, isAllowance := strings.CutPrefix(name, b.Name+"/")
+		if name == b.Name || isAllowance && b.By != fleet.SpendByFleet && of != "" && b.Matches(of) {
 			return b, nil
 		}
 	}

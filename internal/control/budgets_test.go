@@ -37,7 +37,7 @@ func (r *raises) Raise(_ context.Context, list []fleet.Silence, e fleet.Event) e
 	return nil
 }
 
-// TestRaise: a budget is raised by its name or by a purse's, in what it limits, for a time; and lowered.
+// TestRaise: a budget is raised by its name or by an allowance's, in what it limits, for a time; and lowered.
 func TestRaise(t *testing.T) {
 	now := fleet.Instant{Wall: time.Date(2026, 11, 20, 9, 0, 0, 0, time.UTC), Up: fleet.Duration(time.Hour), Boot: "b"}
 	book := &raises{}

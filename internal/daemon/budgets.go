@@ -59,7 +59,7 @@ func (s *system) spentOut(ctx context.Context, event fleet.HookEvent, fresh bool
 	who := fleet.SpenderOf(&past.Registrations[at], nil)
 	who.Work = past.Records.Working()[who.Agent]
 	s.catchUp(ctx, past, who, event)
-	f := s.purseOf(past, who, paused)
+	f := s.allowanceOf(past, who, paused)
 	if f == nil {
 		return ""
 	}
@@ -69,15 +69,15 @@ func (s *system) spentOut(ctx context.Context, event fleet.HookEvent, fresh bool
 	return f.Holds() + ": this turn ends here, and goes on when a person has raised it (" + f.HintRaise() + ")"
 }
 
-// paused says that turns end of what spends of a purse, and filling that the next response may bring it there.
+// paused says that turns end of what spends of an allowance, and filling that the next response may bring it there.
 func paused(f *fleet.BudgetFacts) bool  { return f.Stage.Reaches(fleet.StagePause) }
 func filling(f *fleet.BudgetFacts) bool { return f.Percent.Or(100) >= 50 }
 
-// purseOf is a purse of which a spender spends, whose budget has a pause, and of which something is so; nil for none.
-func (s *system) purseOf(past fleet.Past, who fleet.Spender, is func(*fleet.BudgetFacts) bool) *fleet.BudgetFacts {
+// allowanceOf is an allowance of which a spender spends, whose budget has a pause, and of which something is so; nil for none.
+func (s *system) allowanceOf(past fleet.Past, who fleet.Spender, is func(*fleet.BudgetFacts) bool) *fleet.BudgetFacts {
 	facts := ledger.Budgets(past, s.budgets, s.board.Snapshot())
 	for i := range s.budgets {
-		of, ok := s.budgets[i].Purse(who)
+		of, ok := s.budgets[i].Allowance(who)
 		if !ok || s.budgets[i].Pause <= 0 {
 			continue
 		}
@@ -97,7 +97,7 @@ const catchUpWithin = 400 * time.Millisecond
 // catchUp has what the response used that called the tool counted now, where it may be the one that
 // brings a budget to its pause: what is read a moment later is read after the next response.
 func (s *system) catchUp(ctx context.Context, past fleet.Past, who fleet.Spender, event fleet.HookEvent) {
-	if !s.daemon || s.purseOf(past, who, filling) == nil {
+	if !s.daemon || s.allowanceOf(past, who, filling) == nil {
 		return
 	}
 	counting, cancel := context.WithTimeout(ctx, catchUpWithin)

@@ -212,7 +212,7 @@ func (w *world) read(line string) error {
 		w.past.Orders = append(w.past.Orders, order(args, set))
 	case "paused": // a project
 		w.past.Silences = append(w.past.Silences, fleet.PauseProject(args[0], "ann", "", at("09:00")))
-	case "budget": // NAME scope=agent of=a window=day usd=10 … spent=12 [purse=a] [unpriced=2] [stop=150]
+	case "budget": // NAME scope=agent of=a window=day usd=10 … spent=12 [allowance=a] [unpriced=2] [stop=150]
 		w.readBudget(args[0], set)
 	case "memory":
 		w.snap.Host.Value.Memory.Available = fleet.Unknown[int64]("not looked at")
@@ -225,7 +225,7 @@ func (w *world) read(line string) error {
 	return nil
 }
 
-// readBudget adds a budget, and what was spent of one purse of it.
+// readBudget adds a budget, and what was spent of one allowance of it.
 func (w *world) readBudget(name string, set map[string]string) {
 	b := fleet.Budget{Name: name, By: fleet.SpendBy(cmp.Or(set["scope"], "fleet")), Of: set["of"], Window: fleet.BudgetWindow(cmp.Or(set["window"], "day")),
 		MicroUSD: int64(integer(set["usd"])) * 1e6, Tokens: int64(integer(set["tokens"])), Warn: 80, Hold: 100, Pause: 100, Stop: float64(integer(set["stop"]))}
@@ -236,7 +236,7 @@ func (w *world) readBudget(name string, set map[string]string) {
 	if set["spent"] == "" {
 		return
 	}
-	s := fleet.Spending{Budget: name, Of: set["purse"], MicroUSD: int64(integer(set["spent"])) * 1e6, Unpriced: int64(integer(set["unpriced"]))}
+	s := fleet.Spending{Budget: name, Of: set["allowance"], MicroUSD: int64(integer(set["spent"])) * 1e6, Unpriced: int64(integer(set["unpriced"]))}
 	s.Tokens.Output = int64(integer(set["used"]))
 	if b.Window == fleet.WindowDay {
 		s.Until = at("23:59").Wall

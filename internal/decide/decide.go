@@ -29,9 +29,9 @@ type pass struct {
 	paused  map[fleet.Subject]bool
 	stopped map[fleet.Subject]bool
 	numbers map[fleet.AlertKey]*fleet.Alert // filled when first asked for
-	spent   map[purse][]fleet.Instant       // moments of the actions that count against the fleet's budget
+	spent   map[allowance][]fleet.Instant   // moments of the actions that count against the fleet's budget
 	// overspent are the answers of the budget guard once it has said no.
-	overspent map[purse]*refusal
+	overspent map[allowance]*refusal
 	reached   map[fleet.Kind]map[fleet.Subject]bool
 	known     knownAgents
 	queue     queue
@@ -95,7 +95,7 @@ func newPass(policy *fleet.Policy, snap *fleet.Snapshot, found *fleet.Assessment
 		guards:  guards(),
 		paused:  setOf(policy.Paused),
 		stopped: map[fleet.Subject]bool{},
-		spent:   map[purse][]fleet.Instant{}, overspent: map[purse]*refusal{},
+		spent:   map[allowance][]fleet.Instant{}, overspent: map[allowance]*refusal{},
 		reached: map[fleet.Kind]map[fleet.Subject]bool{},
 		known:   indexAgents(past, snap),
 		queue:   newQueue(),
@@ -217,7 +217,7 @@ func (p *pass) grant(r *request) fleet.Action {
 }
 
 func (p *pass) spend(do string, at fleet.Instant) {
-	p.spent[purseOf(do)] = append(p.spent[purseOf(do)], at)
+	p.spent[allowanceOf(do)] = append(p.spent[allowanceOf(do)], at)
 }
 
 func (p *pass) reach(s fleet.Subject) {

@@ -319,19 +319,19 @@ func isWindow(g fleet.Guard) bool {
 // checkBudget counts for itself what nobody but Custos and agents wanted: nudges,
 // starts, and everything else, each against the budget.
 func (s *ship) checkBudget(plan fleet.Plan) {
-	purse := func(do string) string {
+	allowance := func(do string) string {
 		return map[string]string{doNudge: "nudges", doSpawn: "starts", doRecover: "starts"}[do]
 	}
 	spent, planned := map[string]int{}, map[string]int{}
 	for _, e := range s.sim.log {
 		tried := e.open || isReal(&e.record) && s.sim.since(e.moment) < time.Duration(s.policy.Budget.In)
 		if tried && !fleet.IsPerson(e.record.By) && e.record.Do != doCheckpoint {
-			spent[purse(e.record.Do)]++
+			spent[allowance(e.record.Do)]++
 		}
 	}
 	for _, a := range plan.Actions {
 		if !fleet.IsPerson(a.By) && a.Do != doCheckpoint {
-			planned[purse(a.Do)]++
+			planned[allowance(a.Do)]++
 		}
 	}
 	for kind, n := range planned {
@@ -340,8 +340,8 @@ func (s *ship) checkBudget(plan fleet.Plan) {
 		}
 	}
 	for _, k := range plan.Skipped {
-		if purse := purse(k.Do); k.Guard == fleet.GuardBudget && spent[purse]+planned[purse] < s.policy.Budget.Max {
-			s.t.Fatalf("%s is held by the budget, of which %d of %d are spent", k.Do, spent[purse]+planned[purse], s.policy.Budget.Max)
+		if allowance := allowance(k.Do); k.Guard == fleet.GuardBudget && spent[allowance]+planned[allowance] < s.policy.Budget.Max {
+			s.t.Fatalf("%s is held by the budget, of which %d of %d are spent", k.Do, spent[allowance]+planned[allowance], s.policy.Budget.Max)
 		}
 	}
 }

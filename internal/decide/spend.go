@@ -20,14 +20,14 @@ func askSpend(p *pass, r *request) *refusal {
 	var all []*refusal
 	for i := range p.policy.Budgets {
 		b := &p.policy.Budgets[i]
-		of, ok := b.Purse(who)
+		of, ok := b.Allowance(who)
 		if !ok || b.Hold <= 0 && b.Pause <= 0 && b.Stop <= 0 {
 			continue
 		}
 		if b.Window == fleet.WindowSession && r.wish.Do == doSpawn {
 			continue // it begins a conversation of its own
 		}
-		no := p.askPurse(b, of)
+		no := p.askAllowance(b, of)
 		if no != nil && no.until.IsZero() {
 			return no // no time ends it, whatever ends the others
 		}
@@ -49,8 +49,8 @@ func (p *pass) spender(r *request) fleet.Spender {
 	return s
 }
 
-// askPurse is what one purse of a budget says.
-func (p *pass) askPurse(b *fleet.Budget, of string) *refusal {
+// askAllowance is what one allowance of a budget says.
+func (p *pass) askAllowance(b *fleet.Budget, of string) *refusal {
 	if !p.snap.Spending.Usable() {
 		return &refusal{why: "spending is " + status(p.snap.Spending.Status) + ": it is not known how much of budget " + b.Name + " is left", hint: hintLook}
 	}

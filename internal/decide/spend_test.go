@@ -9,7 +9,7 @@ import (
 )
 
 // TestNothingIsBegunBeyondABudget: whatever was spent, and whoever wants it, what spends of a
-// purse is begun only where that is known not to be used up; what spends nothing is never held by it.
+// allowance is begun only where that is known not to be used up; what spends nothing is never held by it.
 func TestNothingIsBegunBeyondABudget(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := newWorld()

@@ -187,24 +187,24 @@ func backoff(r *request) fleet.Duration {
 	return min(wait+jitter(r, wait), window)
 }
 
-// purse is what actions are counted together as, against the fleet's budget: a
+// allowance is what actions are counted together as, against the fleet's budget: a
 // flood of messages must not keep a crashed agent from coming back.
-type purse string
+type allowance string
 
 const (
-	purseNudges purse = "nudges"
-	purseStarts purse = "starts"
-	purseOthers purse = "actions"
+	allowanceNudges allowance = "nudges"
+	allowanceStarts allowance = "starts"
+	allowanceOthers allowance = "actions"
 )
 
-func purseOf(do string) purse {
+func allowanceOf(do string) allowance {
 	switch {
 	case do == doNudge:
-		return purseNudges
+		return allowanceNudges
 	case starts(do):
-		return purseStarts
+		return allowanceStarts
 	}
-	return purseOthers
+	return allowanceOthers
 }
 
 // askBudget caps what the whole fleet may do by itself in a window, this plan
@@ -213,7 +213,7 @@ func askBudget(p *pass, r *request) *refusal {
 	if r.wish.Do == doTriage {
 		return p.askCalls()
 	}
-	limit, of := p.policy.Budget, purseOf(r.wish.Do)
+	limit, of := p.policy.Budget, allowanceOf(r.wish.Do)
 	if limit.Max <= 0 || limit.In <= 0 || len(p.spent[of]) < limit.Max || r.byPerson() || r.run != nil || r.wish.Do == doCheckpoint {
 		return nil
 	}

@@ -198,9 +198,9 @@ func (s Spender) By(by SpendBy) string {
 	return ""
 }
 
-// Purse is which purse of the budget a spender spends from; ok is false when none of
+// Allowance is which allowance of the budget a spender spends from; ok is false when none of
 // it. The fleet has one, with no name.
-func (b *Budget) Purse(s Spender) (of string, ok bool) {
+func (b *Budget) Allowance(s Spender) (of string, ok bool) {
 	if b.By == SpendByFleet {
 		return "", true
 	}
@@ -208,7 +208,7 @@ func (b *Budget) Purse(s Spender) (of string, ok bool) {
 	return of, of != "" && b.Matches(of)
 }
 
-// Matches says whether a purse of that name is the budget's.
+// Matches says whether an allowance of that name is the budget's.
 func (b *Budget) Matches(of string) bool {
 	if b.By == SpendByFleet {
 		return of == ""
@@ -220,9 +220,9 @@ func (b *Budget) Matches(of string) bool {
 	return ok && err == nil
 }
 
-// PurseName is what people call a purse of the budget: the one that its section names is
+// AllowanceName is what people call an allowance of the budget: the one that its section names is
 // called as that.
-func (b *Budget) PurseName(of string) string {
+func (b *Budget) AllowanceName(of string) string {
 	if of == b.Of {
 		return b.Name
 	}
@@ -241,7 +241,7 @@ type SpendScope struct {
 	At      time.Time `json:"at"`                // now: Recent is the hour before it
 }
 
-// Spending is what one purse of a budget has spent.
+// Spending is what one allowance of a budget has spent.
 type Spending struct {
 	Budget    string    `json:"budget"`
 	Of        string    `json:"of,omitempty"`
@@ -275,7 +275,7 @@ type Spendings struct {
 	Faults []UsageFault  `json:"faults,omitempty" unread:"the doctor tells of them"`
 	// Budgets are what the sums mean in this very pass, with what people raised: no probe
 	// fills them.
-	Budgets []BudgetFacts `json:"budgets,omitempty" help:"each purse of each budget"`
+	Budgets []BudgetFacts `json:"budgets,omitempty" help:"each allowance of each budget"`
 }
 
 // AgentSpends is how fast one agent spends: tokens of work in ten minutes.

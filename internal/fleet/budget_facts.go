@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// BudgetFacts is what one purse of a budget means now.
+// BudgetFacts is what one allowance of a budget means now.
 type BudgetFacts struct {
-	Name   string       `json:"name" help:"its name, that of its section; where each of several has a purse of its own, with / and whose it is"`
+	Name   string       `json:"name" help:"its name, that of its section; where each of several has an allowance of its own, with / and whose it is"`
 	Budget string       `json:"budget" help:"the name of its section, [budget.NAME]"`
 	By     SpendBy      `json:"scope" help:"what it counts together: agent, role, project, account, run, work, kind or fleet"`
 	Of     string       `json:"of,omitempty" help:"whose spending it counts; empty for that of the whole fleet"`
@@ -33,11 +33,11 @@ type BudgetFacts struct {
 	Foreign []string `json:"foreign,omitempty" help:"names of the agents that run, spend of it and are not ours, so that they are only told of; sorted"`
 }
 
-// Facts judges what one purse of the budget has spent, with what a person raised it by.
+// Facts judges what one allowance of the budget has spent, with what a person raised it by.
 // What is not known is not judged, but what is known to be spent counts: it can
 // only be more.
 func (b *Budget) Facts(s Spending, raised []Raise, at Instant) BudgetFacts {
-	f := BudgetFacts{Name: b.PurseName(s.Of), Budget: b.Name, By: b.By, Of: s.Of, Window: b.Window, Stage: StageUnder,
+	f := BudgetFacts{Name: b.AllowanceName(s.Of), Budget: b.Name, By: b.By, Of: s.Of, Window: b.Window, Stage: StageUnder,
 		Rate: Unknown[float64]("nothing is limited"), TimeToLimit: Unknown[Duration]("nothing is limited"), Quiet: Unknown[Duration]("nothing was spent")}
 	if !s.Until.IsZero() {
 		f.Ends = at.Add(s.Until.Sub(at.Wall))

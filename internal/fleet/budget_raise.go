@@ -13,7 +13,7 @@ const raises = "@raised "
 
 // Raise is what a person raised a budget by, for a time.
 type Raise struct {
-	Name   string // of the budget: all of its purses; or of one purse
+	Name   string // of the budget: all of its allowances; or of one allowance
 	Metric SpendMetric
 	Amount float64 // millionths of a dollar, tokens, percent or minutes
 	By     string
@@ -22,7 +22,7 @@ type Raise struct {
 	Until  Instant
 }
 
-// Counts says whether the raise is of that purse and metric, and in force.
+// Counts says whether the raise is of that allowance and metric, and in force.
 func (r Raise) Counts(budget, of string, m SpendMetric, at Instant) bool {
 	return r.Metric == m && (r.Name == budget || of != "" && r.Name == budget+"/"+of) && !at.Before(r.From) && at.Before(r.Until)
 }
@@ -89,7 +89,7 @@ func Raises(silences []Silence, at Instant) (out []Raise) {
 	return out
 }
 
-// raisedWords says by how much a purse is raised now, and until when.
+// raisedWords says by how much an allowance is raised now, and until when.
 func raisedWords(raised []Raise, budget, of string, at Instant) string {
 	var parts []string
 	for _, r := range raised {

@@ -171,10 +171,10 @@ func TestParseRaise(t *testing.T) {
 // TestRaises: a raise outlives being written down, counts for its budget alone, and ends.
 func TestRaises(t *testing.T) {
 	one := Raise{Name: "b", Metric: MetricUSD, Amount: 5e6, By: "ann", Why: "the release", From: noon, Until: noon.Add(2 * time.Hour)}
-	purse := Raise{Name: "each/builder", Metric: MetricTokens, Amount: 1000, By: "ann", From: noon, Until: noon.Add(time.Hour)}
-	silences := []Silence{one.Silence(), purse.Silence(), {Rule: "agent-stuck"}, {Rule: "@raised x"}, {Rule: "@raised usd -5 x", Subject: Subject{KindBudget, "b"}, Until: noon.Add(time.Hour)}}
+	allowance := Raise{Name: "each/builder", Metric: MetricTokens, Amount: 1000, By: "ann", From: noon, Until: noon.Add(time.Hour)}
+	silences := []Silence{one.Silence(), allowance.Silence(), {Rule: "agent-stuck"}, {Rule: "@raised x"}, {Rule: "@raised usd -5 x", Subject: Subject{KindBudget, "b"}, Until: noon.Add(time.Hour)}}
 	got := Raises(silences, noon)
-	if len(got) != 2 || got[0] != one || got[1] != purse {
+	if len(got) != 2 || got[0] != one || got[1] != allowance {
 		t.Fatalf("%+v", got)
 	}
 	for _, c := range []struct {
@@ -214,7 +214,7 @@ func TestPurse(t *testing.T) {
 		{Budget{By: SpendByAgent}, "build-1", true}, {Budget{By: SpendByAgent, Of: "build-*"}, "build-1", true}, {Budget{By: SpendByAgent, Of: "test-*"}, "build-1", false},
 		{Budget{By: SpendByRole, Of: "builder"}, "builder", true}, {Budget{By: SpendByProject}, "", false}, {Budget{By: SpendByKind, Of: "c*"}, "claude", true},
 	} {
-		if of, ok := c.b.Purse(who); of != c.of || ok != c.want {
+		if of, ok := c.b.Allowance(who); of != c.of || ok != c.want {
 			t.Errorf("%+v: %q %v", c.b, of, ok)
 		}
 	}

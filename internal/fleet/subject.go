@@ -46,7 +46,7 @@ const (
 	KindSchedule Kind = "schedule" // its name
 	KindPool     Kind = "pool"     // its name
 
-	KindBudget Kind = "budget" // its name, and / and whose purse it is where each has its own
+	KindBudget Kind = "budget" // its name, and / and whose allowance it is where each has its own
 )
 
 // Others is the name of those things of a kind that are found together. Nothing that is

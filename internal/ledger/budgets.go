@@ -7,8 +7,8 @@ import (
 	"custos/internal/fleet"
 )
 
-// Budgets is what was spent means now: each purse of each budget, with what people raised it
-// by, and who spends of it. Of a budget that was never spent of, there are only the purses that
+// Budgets is what was spent means now: each allowance of each budget, with what people raised it
+// by, and who spends of it. Of a budget that was never spent of, there are only the allowances that
 // its section names.
 func Budgets(past fleet.Past, budgets []fleet.Budget, seen fleet.Snapshot) (out []fleet.BudgetFacts) {
 	if len(budgets) == 0 || !seen.Spending.Usable() {
@@ -18,7 +18,7 @@ func Budgets(past fleet.Past, budgets []fleet.Budget, seen fleet.Snapshot) (out 
 	who := spenders(past, seen)
 	for i := range budgets {
 		b := &budgets[i]
-		for _, s := range purses(b, who, seen) {
+		for _, s := range allowances(b, who, seen) {
 			f := b.Facts(s, raised, seen.At)
 			f.Agents, f.Foreign = who.of(b, s.Of)
 			out = append(out, f)
@@ -27,8 +27,8 @@ func Budgets(past fleet.Past, budgets []fleet.Budget, seen fleet.Snapshot) (out 
 	return out
 }
 
-// purses are the sums of a budget. One of a window that has ended says nothing of this one.
-func purses(b *fleet.Budget, who crew, seen fleet.Snapshot) (out []fleet.Spending) {
+// allowances are the sums of a budget. One of a window that has ended says nothing of this one.
+func allowances(b *fleet.Budget, who spenderList, seen fleet.Snapshot) (out []fleet.Spending) {
 	for _, s := range seen.Spending.Value.Sums {
 		if s.Budget == b.Name && b.Matches(s.Of) && (s.Until.IsZero() || seen.At.Wall.Before(s.Until)) {
 			out = append(out, s)
@@ -51,9 +51,9 @@ type spender struct {
 	quota []fleet.Quota
 }
 
-type crew []spender
+type spenderList []spender
 
-func spenders(past fleet.Past, seen fleet.Snapshot) (out crew) {
+func spenders(past fleet.Past, seen fleet.Snapshot) (out spenderList) {
 	if !seen.Agents.Usable() {
 		return nil
 	}
@@ -74,10 +74,10 @@ func spenders(past fleet.Past, seen fleet.Snapshot) (out crew) {
 	return out
 }
 
-// of lists who spends of a purse: agents of ours, and others.
-func (c crew) of(b *fleet.Budget, purse string) (ours, foreign []string) {
+// of lists who spends of an allowance: agents of ours, and others.
+func (c spenderList) of(b *fleet.Budget, allowance string) (ours, foreign []string) {
 	for _, s := range c {
-		if of, ok := b.Purse(s.Spender); !ok || of != purse {
+		if of, ok := b.Allowance(s.Spender); !ok || of != allowance {
 			continue
 		}
 		if s.ours {
@@ -93,9 +93,9 @@ func (c crew) of(b *fleet.Budget, purse string) (ours, foreign []string) {
 
 // quotas adds to the sums of a budget what agents tell of their plans: also of one of which no
 // response was written down yet.
-func (c crew) quotas(b *fleet.Budget, sums []fleet.Spending) []fleet.Spending {
+func (c spenderList) quotas(b *fleet.Budget, sums []fleet.Spending) []fleet.Spending {
 	for _, s := range c {
-		of, ok := b.Purse(s.Spender)
+		of, ok := b.Allowance(s.Spender)
 		if !ok || len(s.quota) == 0 {
 			continue
 		}

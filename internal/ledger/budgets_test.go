@@ -9,7 +9,7 @@ import (
 	"custos/internal/fleet"
 )
 
-// TestBudgets: each purse is judged with who spends of it; whose agents are not ours is said.
+// TestBudgets: each allowance is judged with who spends of it; whose agents are not ours is said.
 func TestBudgets(t *testing.T) {
 	at := fleet.Instant{Wall: time.Date(2026, 7, 1, 10, 0, 0, 0, time.UTC), Up: 1, Boot: "b"}
 	seen := fleet.Snapshot{At: at}

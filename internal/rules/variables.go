@@ -55,7 +55,7 @@ func lists() []variable {
 		listed("works", "work", "every piece of work of the ledger", fleet.PartCoordination, func(s S) []fleet.WorkFacts { return s.Coordination.Value.Work }),
 		listed("gates", "gate", "every gate", fleet.PartCoordination, func(s S) []fleet.GateFacts { return s.Coordination.Value.Gates }),
 		listed("convoys", "convoy", "every convoy", fleet.PartCoordination, func(s S) []fleet.ConvoyFacts { return s.Coordination.Value.Convoys }),
-		listed("budgets", "budget", "every purse of every budget", fleet.PartSpending, func(s S) []fleet.BudgetFacts { return s.Spending.Value.Budgets }),
+		listed("budgets", "budget", "every allowance of every budget", fleet.PartSpending, func(s S) []fleet.BudgetFacts { return s.Spending.Value.Budgets }),
 		listed("mails", "mail", "every mail that is not over", fleet.PartCoordination, func(s S) []fleet.MailFacts { return s.Coordination.Value.Mails }),
 	}
 }

@@ -57,7 +57,7 @@ func vocabulary() []*structure {
 		structureOf[fleet.GateFacts]("gate", "One gate that is open, or was closed within a day."),
 		structureOf[fleet.ConvoyFacts]("convoy", "One convoy that is open, or was done within a day."),
 		structureOf[fleet.MailFacts]("mail", "One mail that a reader has not read yet, or that waits for an answer."),
-		structureOf[fleet.BudgetFacts]("budget", "One purse of a budget of what models cost, and how much of it is used."),
+		structureOf[fleet.BudgetFacts]("budget", "One allowance of a budget of what models cost, and how much of it is used."),
 		structureOf[fleet.Self]("self", "Custos itself."),
 		structureOf[fleet.Receiver]("receiver", "One notifier: a person, or a place, that notifications are sent to."),
 		structureOf[fleet.Landmark]("landmark", "One folder, file or socket of Custos itself, or settings of an agent CLI with hooks of its own."),

@@ -19,12 +19,12 @@ func spendColumn(by fleet.SpendBy) string {
 	return "''"
 }
 
-// Spending returns what was spent, a sum for each purse of each scope; of a purse that has
+// Spending returns what was spent, a sum for each allowance of each scope; of an allowance that has
 // spent nothing there is none. What is not told whose it is counts for the fleet alone. Whole
 // days come from the sums of days, so that a month takes no longer than a day.
 func (s *Store) Spending(ctx context.Context, scopes []fleet.SpendScope) (out []fleet.Spending, err error) {
 	for _, scope := range scopes {
-		p := &purses{s: s, ctx: ctx, scope: scope, column: spendColumn(scope.By), sums: map[string]*fleet.Spending{}}
+		p := &allowances{s: s, ctx: ctx, scope: scope, column: spendColumn(scope.By), sums: map[string]*fleet.Spending{}}
 		for _, step := range []func() error{p.sessions, p.days, p.edge, p.minutes, p.recent} {
 			if err := step(); err != nil {
 				return nil, failed("sum up what models used", err)
@@ -35,8 +35,8 @@ func (s *Store) Spending(ctx context.Context, scopes []fleet.SpendScope) (out []
 	return out, nil
 }
 
-// purses are the sums of one scope while they are being made.
-type purses struct {
+// allowances are the sums of one scope while they are being made.
+type allowances struct {
 	s      *Store
 	ctx    context.Context
 	scope  fleet.SpendScope
@@ -46,7 +46,7 @@ type purses struct {
 }
 
 // of returns the sum that a row adds to; nil for one that is not of the scope.
-func (p *purses) of(name, session string) *fleet.Spending {
+func (p *allowances) of(name, session string) *fleet.Spending {
 	switch {
 	case p.scope.By != fleet.SpendByFleet && name == "", p.scope.Session && p.newest[name] != session:
 		return nil
@@ -61,7 +61,7 @@ func (p *purses) of(name, session string) *fleet.Spending {
 	return p.sums[name]
 }
 
-func (p *purses) sorted() (out []fleet.Spending) {
+func (p *allowances) sorted() (out []fleet.Spending) {
 	for _, s := range p.sums {
 		if s.Responses > 0 {
 			out = append(out, *s)
@@ -71,8 +71,8 @@ func (p *purses) sorted() (out []fleet.Spending) {
 	return out
 }
 
-// each hands on the rows of a query, whose first two columns are purse and conversation.
-func (p *purses) each(query string, args []any, into func(*fleet.Spending, func(...any) error) error) error {
+// each hands on the rows of a query, whose first two columns are allowance and conversation.
+func (p *allowances) each(query string, args []any, into func(*fleet.Spending, func(...any) error) error) error {
 	rows, err := p.s.r.QueryContext(p.ctx, query, args...)
 	if err != nil {
 		return err
@@ -108,7 +108,7 @@ func (p *purses) each(query string, args []any, into func(*fleet.Spending, func(
 const spentColumns = `sum(x.input), sum(x.cache_read), sum(x.cache_write_5m), sum(x.cache_write_1h), sum(x.output), sum(x.reasoning),
 	sum(CASE WHEN x.pricing = 'unpriced' THEN 0 ELSE x.micro_usd END)`
 
-func (p *purses) add(sum *fleet.Spending, scan func(...any) error) error {
+func (p *allowances) add(sum *fleet.Spending, scan func(...any) error) error {
 	var n, unpriced, money int64
 	var t fleet.Tokens
 	err := scan(&n, &unpriced, &t.Input, &t.CacheRead, &t.CacheWrite5m, &t.CacheWrite1h, &t.Output, &t.Reasoning, &money)
@@ -117,7 +117,7 @@ func (p *purses) add(sum *fleet.Spending, scan func(...any) error) error {
 }
 
 // midnight is the first midnight of UTC that is not before the window begins.
-func (p *purses) midnight() time.Time {
+func (p *allowances) midnight() time.Time {
 	day := p.scope.From.UTC().Truncate(24 * time.Hour)
 	if day.Before(p.scope.From) {
 		day = day.Add(24 * time.Hour)
@@ -126,7 +126,7 @@ func (p *purses) midnight() time.Time {
 }
 
 // days adds the days that are of the window as a whole.
-func (p *purses) days() error {
+func (p *allowances) days() error {
 	since := ""
 	if !p.scope.From.IsZero() {
 		since = p.midnight().Format(time.DateOnly)
@@ -136,7 +136,7 @@ func (p *purses) days() error {
 }
 
 // edge adds what was used between the window's beginning and the first midnight.
-func (p *purses) edge() error {
+func (p *allowances) edge() error {
 	if p.scope.From.IsZero() || !p.scope.From.Before(p.midnight()) {
 		return nil
 	}
@@ -145,7 +145,7 @@ func (p *purses) edge() error {
 }
 
 // minutes counts the steps of five minutes in which each conversation was answered.
-func (p *purses) minutes() error {
+func (p *allowances) minutes() error {
 	if !p.scope.Hours {
 		return nil
 	}
@@ -160,7 +160,7 @@ func (p *purses) minutes() error {
 }
 
 // recent tells the last hour, minute by minute.
-func (p *purses) recent() error {
+func (p *allowances) recent() error {
 	return p.each(`SELECT `+p.column+`, w.session, substr(x.wall, 1, 16), max(x.wall), `+spentColumns+`
 		FROM usage_rows x JOIN usage_whose w ON w.id = x.whose WHERE x.wall >= ? GROUP BY 1, 2, 3 ORDER BY 3`, []any{wall(p.scope.At.Add(-time.Hour))},
 		func(sum *fleet.Spending, scan func(...any) error) error {
@@ -188,7 +188,7 @@ func (p *purses) recent() error {
 
 // sessions finds the newest conversation of each agent: by the moment within a day, else by
 // the day, and of one day by which began last.
-func (p *purses) sessions() error {
+func (p *allowances) sessions() error {
 	if !p.scope.Session {
 		return nil
 	}
@@ -208,7 +208,7 @@ func (p *purses) sessions() error {
 	return nil
 }
 
-func (p *purses) newestOf(query string, args []any) error {
+func (p *allowances) newestOf(query string, args []any) error {
 	rows, err := p.s.r.QueryContext(p.ctx, query, args...)
 	if err != nil {
 		return err

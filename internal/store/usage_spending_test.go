@@ -13,7 +13,7 @@ import (
 	"custos/internal/fleet"
 )
 
-// spent writes sums for people: purse, responses, unpriced, all tokens, micro-dollars.
+// spent writes sums for people: allowance, responses, unpriced, all tokens, micro-dollars.
 func spent(t interface{ Fatal(...any) }, s *Store, scope fleet.SpendScope) string {
 	got, err := s.Spending(context.Background(), []fleet.SpendScope{scope})
 	if err != nil {

@@ -44,7 +44,7 @@ func BudgetShare(b fleet.BudgetFacts) string {
 	return ""
 }
 
-// Budgets lists the purses of all budgets.
+// Budgets lists the allowances of all budgets.
 func Budgets(s *fleet.Snapshot) api.Budgets {
 	out := api.Budgets{Rows: []api.Budget{}}
 	if seen := s.Spending.Sight; !seen.Usable() {
