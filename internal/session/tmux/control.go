@@ -48,13 +48,14 @@ type control struct {
 	asking   asking
 	post     string // session id of the post
 	reading  reading
+	panes    int // in the newest glimpse
 }
 
 // asking says how a server that is listened to is asked: how long it may take to answer,
 // and how long it is left alone then, by how long it took.
 type asking struct {
 	patience time.Duration
-	pause    func(took time.Duration) time.Duration
+	pause    func(took time.Duration, panes int) time.Duration
 }
 
 // dial starts a client. It never starts a server (-N).
@@ -157,14 +158,17 @@ func (c *control) greet(ctx context.Context) error {
 // server pile up what it would be told.
 const question = `list-panes -a -F "#{session_id}\t#{pane_id}\t#{pane_dead}\t#{window_activity}\t#{=200:pane_title}"` + "\n"
 
-// Glimpses are taken as often as a thousandth of the time allows, within bounds.
+// Glimpses are taken as often as a thousandth of the time allows, within bounds. A pane takes
+// 20 microseconds at most: what an answer took beyond that, it waited for the processor.
 const (
 	glimpseShare  = 1000
+	paneTakes     = 20 * time.Microsecond
 	glimpseOften  = time.Second
 	glimpseSeldom = 10 * time.Second
 )
 
-func pause(took time.Duration) time.Duration {
+func pause(took time.Duration, panes int) time.Duration {
+	took = min(took, time.Duration(panes)*paneTakes)
 	return min(max(glimpseShare*took, glimpseOften), glimpseSeldom)
 }
 
@@ -193,7 +197,7 @@ func (c *control) follow(ctx context.Context, tell func(session.Notice)) error {
 				return io.ErrUnexpectedEOF
 			}
 			if c.hear(line, tell) && !asked.IsZero() {
-				clock.Reset(c.asking.pause(time.Since(asked)))
+				clock.Reset(c.asking.pause(time.Since(asked), c.panes))
 				asked = time.Time{}
 			}
 		}
@@ -209,7 +213,9 @@ func (c *control) hear(line string, tell func(session.Notice)) (over bool) {
 			tell(session.Notice{What: what})
 		}
 	case answered:
-		tell(session.Notice{Panes: glimpses(t.body, c.post)})
+		all := glimpses(t.body, c.post)
+		c.panes = len(all)
+		tell(session.Notice{Panes: all})
 	}
 	return t.kind == answered || t.kind == failed
 }

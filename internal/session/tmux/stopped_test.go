@@ -135,7 +135,7 @@ func listening(t *testing.T, s *sessiontest.Tmux) (*Provider, func(*testing.T, s
 	if err != nil {
 		t.Fatal(err)
 	}
-	p.asking = asking{patience: 20 * time.Millisecond, pause: func(time.Duration) time.Duration { return time.Millisecond }}
+	p.asking = asking{patience: 20 * time.Millisecond, pause: func(time.Duration, int) time.Duration { return time.Millisecond }}
 	told := announced(t, p)
 	return p, func(t *testing.T, what string, is func(session.Notice) bool) {
 		t.Helper()
