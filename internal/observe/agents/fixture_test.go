@@ -267,6 +267,25 @@ func TestScreensAreReadOnceInTenSeconds(t *testing.T) {
 	}
 }
 
+// What is drawn in the window of an agent of ours is told about once a second, give or take a
+// little: each time its screen is read.
+func TestScreensOfOursAreReadEachSecond(t *testing.T) {
+	w, b := newWorld(), newLedger()
+	b.reg("a", 10)
+	w.proc(10, 9, "claude")
+	one := w.pane("a", 10)
+	one.Activity = fleet.Known(fleet.Duration(0))
+	w.screens[one.ID] = "x"
+	p := w.probe(t, b.options)
+	for range 5 {
+		see(t, p)
+		w.pass(950 * time.Millisecond)
+	}
+	if w.asked != 5 {
+		t.Errorf("its screen was read %d times in five looks, 950 ms apart", w.asked)
+	}
+}
+
 func TestGoneAgents(t *testing.T) {
 	w := newWorld()
 	record := func(name string, pane *fleet.Pane) {

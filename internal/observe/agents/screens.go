@@ -11,8 +11,8 @@ import (
 // of it: what is read for is at its end.
 const (
 	screensEvery = 10 * time.Second
-	ownEvery     = time.Second     // of agents of ours, which orders wait for
-	screensLast  = 5 * time.Minute // a screen is read again by then, even when nothing was written
+	ownEvery     = 900 * time.Millisecond // of agents of ours, which orders wait for: less than from one glimpse of their windows to the next
+	screensLast  = 5 * time.Minute        // a screen is read again by then, even when nothing was written
 	screenLines  = 40
 )
 
