@@ -7,7 +7,7 @@ import (
 )
 
 func TestBuiltinKinds(t *testing.T) {
-	want := []string{"aider", "amp", "claude", "codex", "copilot", "cursor-agent", "gemini", "generic", "goose", "opencode", "pi", "qwen"}
+	want := []string{"aider", "amp", "auggie", "claude", "cline", "codex", "copilot", "crush", "cursor-agent", "droid", "gemini", "generic", "goose", "kilocode", "opencode", "pi", "qwen"}
 	if got := kinds(t).Names(); !slices.Equal(got, want) {
 		t.Errorf("kinds %v, want %v", got, want)
 	}
@@ -67,7 +67,7 @@ func TestBadOverlays(t *testing.T) {
 		"[kind.claude]\nzzzzzzzz = 1\n":                                                   {"custos.toml:2", `"zzzzzzzz"`},
 		"[kind.claude]\nnmes = 1\none_shot_flags = 1\n":                                   {"custos.toml:2", "custos.toml:3", "oneshot_flags"},
 		"[kind.claude]\nnames = 3\n":                                                      {"custos.toml:2"},
-		"[kind.mine]\ndisabled = false\n":                                                 {"custos.toml:1", "matches no process"},
+		"[kind.unheard-of]\ndisabled = false\n":                                           {"custos.toml:1", "matches no process"},
 		"[[kind.claude.title]]\nstate = \"asleep\"\nsays = \"x\"\nmatch = \"x\"\n":        {"custos.toml:1", "asleep"},
 		"[[kind.claude.title]]\nstate = \"zombie\"\nsays = \"x\"\nmatch = \"x\"\n":        {"custos.toml:1", "cannot be told by a mark"},
 		"[[kind.claude.title]]\nstate = \"idle\"\nsays = \"x\"\nmatch = \"(\"\n":          {"custos.toml:4"},
