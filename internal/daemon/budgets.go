@@ -8,6 +8,7 @@ import (
 	"custos/internal/control"
 	"custos/internal/fleet"
 	"custos/internal/ledger"
+	"custos/internal/server"
 	"custos/internal/store"
 )
 
@@ -100,6 +101,7 @@ func (s *system) catchUp(ctx context.Context, past fleet.Past, who fleet.Spender
 	if !s.daemon || s.allowanceOf(past, who, filling) == nil {
 		return
 	}
+	server.HookWaits(ctx)
 	counting, cancel := context.WithTimeout(ctx, catchUpWithin)
 	defer cancel()
 	s.countNow(counting, event.Kind, event.Session, event.CallID)

@@ -52,6 +52,7 @@ type Ack struct {
 	OK     bool   `json:"ok"`               // it is stored; the hook may forget it
 	Why    string `json:"why,omitempty"`    // it is not
 	Output string `json:"output,omitempty"` // what the hook is to print, for the agent CLI
+	Wait   bool   `json:"wait,omitempty"`   // this is no answer yet: it follows within LongWait
 }
 
 // Marker takes the value of CUSTOS_AGENT apart. A name may hold colons, an

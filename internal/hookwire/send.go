@@ -7,6 +7,9 @@ import (
 	"time"
 )
 
+// LongWait is how long a hook waits for an answer that it was told to wait for.
+const LongWait = time.Second
+
 // Send posts an event and waits for the answer, both within wait. It makes the
 // system calls itself: package net costs a hook a third of its time.
 func Send(socket string, p Post, wait time.Duration) (Ack, error) {
@@ -35,6 +38,10 @@ func send(socket string, p Post, until time.Time) (Ack, error) {
 		return Ack{}, err
 	}
 	ack, err := ReadAck(c)
+	if err == nil && ack.Wait && ack.ID == p.ID {
+		c.until = time.Now().Add(LongWait)
+		ack, err = ReadAck(c)
+	}
 	switch {
 	case err != nil:
 		return Ack{}, err

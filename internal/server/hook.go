@@ -184,10 +184,27 @@ func (h *HookListener) receive(ctx context.Context, conn net.Conn) {
 				return // it lies in the spool then
 			}
 		}
-		if hookwire.WriteAck(conn, h.take(ctx, p)) != nil {
+		if hookwire.WriteAck(conn, h.take(withWait(ctx, conn, p.ID), p)) != nil {
 			h.drainSoon() // nothing waited for the answer: the event lies in the spool now
 			return
 		}
+	}
+}
+
+// waitKey is that of a context in which a hook can be told to wait.
+type waitKey struct{}
+
+func withWait(ctx context.Context, conn net.Conn, id string) context.Context {
+	return context.WithValue(ctx, waitKey{}, sync.OnceFunc(func() {
+		_ = hookwire.WriteAck(conn, hookwire.Ack{V: hookwire.Version, ID: id, Wait: true}) // who is gone hears no answer either
+	}))
+}
+
+// HookWaits tells the hook whose event is being taken to wait longer for its answer than the 50 ms
+// that custos-hook waits: for hookwire.LongWait at most.
+func HookWaits(ctx context.Context) {
+	if tell, ok := ctx.Value(waitKey{}).(func()); ok {
+		tell()
 	}
 }
 

@@ -145,6 +145,44 @@ func TestHookIsTakenAndAnswered(t *testing.T) {
 }
 
 // TestBadHookLosesNothingElse sends every kind of rubbish between good events.
+// A hook that is told to wait has its answer later than it would have waited for it; it is told so once.
+func TestAHookWaitsWhenItIsTold(t *testing.T) {
+	for _, told := range []bool{true, false} {
+		run, late := shortDir(t), make(chan struct{})
+		slow := takes(func(ctx context.Context, p hookwire.Post) (string, error) {
+			for range 2 {
+				if told {
+					HookWaits(ctx)
+				}
+			}
+			<-late
+			return "the answer", nil
+		})
+		h, err := ListenHooks(HookOptions{Run: run, Hooks: slow})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, stop := context.WithCancel(t.Context())
+		var serving sync.WaitGroup
+		serving.Go(func() { _ = h.Serve(ctx) })
+		p := hookwire.Post{Kind: "claude", Event: "PostToolUse"}
+		p.Stamp()
+		time.AfterFunc(100*time.Millisecond, func() { close(late) })
+		ack, err := hookwire.Send(hookwire.Socket(run), p, 20*time.Millisecond)
+		if (err == nil && ack.Output == "the answer") != told {
+			t.Errorf("told to wait: %v; %+v, %v", told, ack, err)
+		}
+		<-late
+		stop()
+		serving.Wait()
+	}
+}
+
+// takes is a function that takes hooks.
+type takes func(context.Context, hookwire.Post) (string, error)
+
+func (f takes) Take(ctx context.Context, p hookwire.Post) (string, error) { return f(ctx, p) }
+
 func TestBadHookLosesNothingElse(t *testing.T) {
 	run, b := shortDir(t), &book{}
 	listening(t, HookOptions{Run: run, Hooks: b})
