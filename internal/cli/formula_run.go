@@ -413,9 +413,8 @@ func (a *app) stepCommand(do, short string) *cobra.Command {
 		Long:    "An agent may report the steps of the run that it works on; a person, those of any.",
 		Example: "  custos formula step " + do + " nightly-3f2a91c0 judge --note 'what came of it'",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return say(cmd.Context(), a, patience, func(ctx context.Context, c *api.Client) (api.Run, error) {
-				return c.ChangeRun(ctx, args[0], api.RunChange{Do: do, Step: args[1], Note: note})
-			}, func(p *page, r api.Run) {
+			r := api.RunChange{Do: do, Step: args[1], Note: note}
+			return say(cmd.Context(), a, patience, func(ctx context.Context, c *api.Client) (api.Run, error) { return c.ChangeRun(ctx, args[0], r) }, func(p *page, r api.Run) {
 				p.line("Run %s: step %s is reported; %d of %s done.", flat(r.ID), flat(args[1]), r.Done, plural(len(r.Steps), "step"))
 			})
 		},

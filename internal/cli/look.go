@@ -112,14 +112,7 @@ func (p *page) lasting(d string) string {
 }
 
 func lookNeeds(p *page, l api.FirstLook) {
-	p.head("NEEDS YOU", "")
-	p.needs(l.NeedsYou)
-	switch {
-	case len(l.NeedsYou) == 0 && blind(l.Seen):
-		p.line("  %s", p.paint(yellow, "nothing that could be seen; but see NOT SEEN below"))
-	case len(l.NeedsYou) == 0:
-		p.line("  %s", p.paint(green, "nothing"))
-	}
+	p.needs("NEEDS YOU", l.NeedsYou, l.Seen)
 	if l.Housekeeping > 0 {
 		p.line("  %s", p.dim("and "+plural(l.Housekeeping, "alert")+" of housekeeping (P4)"))
 	}
@@ -128,8 +121,16 @@ func lookNeeds(p *page, l api.FirstLook) {
 	}
 }
 
-// needs writes what waits for a person, each with the command to type.
-func (p *page) needs(list []api.Need) {
+// needs writes what waits for a person, each with the command to type; seen is what was
+// looked at.
+func (p *page) needs(title string, list []api.Need, seen []api.PartSeen) {
+	p.head(title, "")
+	switch {
+	case len(list) == 0 && blind(seen):
+		p.line("  %s", p.paint(yellow, "nothing that could be seen; but see NOT SEEN below"))
+	case len(list) == 0:
+		p.line("  %s", p.paint(green, "nothing"))
+	}
 	for _, n := range list {
 		lines := wrap(p.sentence(n)+p.lasting(n.For), p.width-6)
 		p.line("  %s  %s", p.priority(n.Priority), lines[0])
@@ -163,7 +164,7 @@ func lookAgents(p *page, l api.FirstLook) {
 		p.line("  %s", nothingSeen(l.Seen, "agents", "none"))
 	}
 	rows := each(first(l.Agents, mostAgents), func(g api.AgentRow) []string {
-		return []string{flat(g.Name), flat(g.Kind), flat(g.State), agentSince(g), flat(g.Source), agentWork(g), p.where(g), flat(g.Reason)}
+		return []string{flat(g.Name), flat(g.Kind), flat(g.State), orUnknown(g.Since), flat(g.Source), agentWork(g), p.where(g), flat(g.Reason)}
 	})
 	p.table([]column{
 		{head: "NAME", shorten: middle}, {head: "KIND"}, {head: "STATE", paint: p.state}, {head: "FOR", right: true},
@@ -202,13 +203,6 @@ func nothingSeen(parts []api.PartSeen, part, none string) string {
 		}
 	}
 	return none
-}
-
-func agentSince(g api.AgentRow) string {
-	if g.Since == "" {
-		return "?"
-	}
-	return span(g.Since)
 }
 
 // agentWork is what a registered agent is for: its role and its task.

@@ -61,7 +61,7 @@ func writeAgents(p *page, v api.Agents) {
 		p.line("%s", nothingSeen([]api.PartSeen{v.Seen}, "agents", "No agents."))
 	}
 	rows := each(v.Agents, func(g api.AgentRow) []string {
-		return []string{flat(g.Name), flat(g.Kind) + newerMark(g), flat(g.State), agentSince(g), flat(g.Owner), contextUse(g), money(g.Dollars), count(g.Tokens), agentWork(g), p.where(g), agentNews(g)}
+		return []string{flat(g.Name), flat(g.Kind) + newerMark(g), flat(g.State), orUnknown(g.Since), flat(g.Owner), contextUse(g), money(g.Dollars), count(g.Tokens), agentWork(g), p.where(g), agentNews(g)}
 	})
 	p.table([]column{
 		{head: "NAME", shorten: middle}, {head: "KIND"}, {head: "STATE", paint: p.state}, {head: "FOR", right: true},

@@ -32,7 +32,7 @@ agent reported.`,
 
 func writeReport(p *page, r api.Report) {
 	reportHead(p, r)
-	reportWaits(p, r)
+	p.needs("WAITS FOR YOU", r.Waits, r.NotSeen)
 	reportAgents(p, r)
 	reportDid(p, r)
 	reportRefused(p, r)
@@ -53,18 +53,6 @@ func reportHead(p *page, r api.Report) {
 	p.line("%s", patrols)
 	if r.Cut {
 		p.line("%s", p.paint(yellow, "the event log does not reach back so far: what Custos did may be more"))
-	}
-}
-
-func reportWaits(p *page, r api.Report) {
-	p.head("WAITS FOR YOU", "")
-	p.needs(r.Waits)
-	switch {
-	case len(r.Waits) > 0:
-	case blind(r.NotSeen):
-		p.line("  %s", p.paint(yellow, "nothing that could be seen; but see NOT SEEN below"))
-	default:
-		p.line("  %s", p.paint(green, "nothing"))
 	}
 }
 
