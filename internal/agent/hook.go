@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"time"
 
 	"custos/internal/agent/conversation"
 	"custos/internal/fleet"
@@ -99,16 +98,4 @@ func (p payload) word(key string) string { return fleet.Line(p.text(key), 64) }
 func prompt(e *fleet.HookEvent, text string) {
 	e.Event = fleet.HookPrompt
 	e.Text = conversation.PromptLine(text)
-}
-
-// instantOf turns seconds (or milliseconds) since 1970 into an instant of which
-// only the wall clock is known.
-func instantOf(seconds float64) fleet.Instant {
-	if seconds > 1e11 { // the year 5138 in seconds: it is milliseconds
-		seconds /= 1000
-	}
-	if seconds <= 0 || seconds > 1e11 {
-		return fleet.Instant{}
-	}
-	return fleet.Instant{Wall: time.UnixMilli(int64(seconds * 1000)).UTC()}
 }

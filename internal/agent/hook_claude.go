@@ -18,7 +18,7 @@ func claudeStatus(p payload, e *fleet.HookEvent) {
 		limit := p.object("rate_limits").object(name)
 		used, ok := limit.number("used_percentage")
 		resets, told := limit.number("resets_at")
-		if until := instantOf(resets); ok && told && used >= 100 && e.Until.Wall.Before(until.Wall) {
+		if until := (fleet.Instant{Wall: conversation.Epoch(&resets)}); ok && told && used >= 100 && e.Until.Wall.Before(until.Wall) {
 			e.Until, e.Text = until, "rate_limit"
 		}
 	}
@@ -36,7 +36,7 @@ func claudeQuota(limits payload) (all []fleet.Quota) {
 		}
 		q := fleet.Quota{Window: w.window, Percent: min(100, used)}
 		if resets, told := limit.number("resets_at"); told {
-			q.Resets = instantOf(resets).Wall
+			q.Resets = conversation.Epoch(&resets)
 		}
 		all = append(all, q)
 	}

@@ -76,8 +76,8 @@ func readFailure(means HookMeans, f HookFields, p payload, e *fleet.HookEvent) {
 	}
 	e.Text = cause
 	var until *float64
-	if json.Unmarshal(p.at(f.Until), &until) == nil && until != nil {
-		e.Until = instantOf(*until)
+	if json.Unmarshal(p.at(f.Until), &until) == nil {
+		e.Until = fleet.Instant{Wall: conversation.Epoch(until)}
 	}
 }
 

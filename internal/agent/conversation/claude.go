@@ -59,8 +59,7 @@ func claudeTranscript(line []byte) ([]Entry, error) {
 		return nil, nil
 	}
 	var l claudeLine
-	var mismatch *json.UnmarshalTypeError // of a newer version: the other fields are read
-	if err := json.Unmarshal(line, &l); err != nil && !errors.As(err, &mismatch) {
+	if err := readLoosely(line, &l); err != nil {
 		return nil, err
 	}
 	e := newEntry("")

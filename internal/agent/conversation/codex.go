@@ -59,12 +59,8 @@ type codexSaid struct {
 
 // codexTranscript reads a line of Codex.
 func codexTranscript(line []byte) ([]Entry, error) {
-	if line[0] != '{' {
-		return nil, errors.New("it is no JSON object")
-	}
 	var l codexLine
-	var mismatch *json.UnmarshalTypeError // of a newer version: the other fields are read
-	if err := json.Unmarshal(line, &l); err != nil && !errors.As(err, &mismatch) {
+	if err := readLoosely(line, &l); err != nil {
 		return nil, err
 	}
 	e, p := newEntry(""), l.Payload
@@ -222,7 +218,7 @@ func (l *codexLimits) quota(at time.Time) (all []fleet.Quota) {
 		if limit == nil || limit.Used == nil || !(*limit.Used >= 0) {
 			continue
 		}
-		all = append(all, fleet.Quota{Window: windowOf(Count(limit.Minutes).Or(0)), Percent: min(100, *limit.Used), Resets: epoch(limit.Resets), At: at})
+		all = append(all, fleet.Quota{Window: windowOf(Count(limit.Minutes).Or(0)), Percent: min(100, *limit.Used), Resets: Epoch(limit.Resets), At: at})
 	}
 	return all
 }
@@ -246,7 +242,7 @@ func windowOf(minutes int64) string {
 func (p codexPayload) counted(e Entry) ([]Entry, error) {
 	e.What, e.Quota = Window, p.Limits.quota(e.At)
 	if limit := p.Limits.spent(); limit != nil {
-		e.Failure = &fleet.TurnFailure{Name: "rate_limit", Text: "a limit is used up", At: e.At, Until: epoch(limit.Resets)}
+		e.Failure = &fleet.TurnFailure{Name: "rate_limit", Text: "a limit is used up", At: e.At, Until: Epoch(limit.Resets)}
 	}
 	if p.Info != nil {
 		tokens, err := p.Info.Last.tokens()
@@ -273,7 +269,7 @@ func (l *codexLimits) spent() (last *codexLimit) {
 		if limit == nil || limit.Used == nil || *limit.Used < 100 {
 			continue
 		}
-		if last == nil || epoch(last.Resets).Before(epoch(limit.Resets)) {
+		if last == nil || Epoch(last.Resets).Before(Epoch(limit.Resets)) {
 			last = limit
 		}
 	}

@@ -20,7 +20,7 @@ func limitReset(text string, at time.Time) time.Time {
 	text = clipped(text)
 	if m := limitEpoch.FindStringSubmatch(text); m != nil {
 		seconds, _ := strconv.ParseFloat(m[1], 64) // ten digits
-		return epoch(&seconds)
+		return Epoch(&seconds)
 	}
 	if at.IsZero() {
 		return time.Time{}

@@ -125,7 +125,7 @@ func claudeOutput(line []byte) ([]Event, error) {
 		return claudeTools(l.Session, l.Message.Content), nil
 	case l.Type == "rate_limit_event" && l.Limit != nil:
 		e := newEvent(RateLimit, l.Session)
-		e.Limited, e.Until, e.Text = l.Limit.Status == "rejected", epoch(l.Limit.Resets), shownLine(l.Limit.Status)
+		e.Limited, e.Until, e.Text = l.Limit.Status == "rejected", Epoch(l.Limit.Resets), shownLine(l.Limit.Status)
 		return []Event{e}, nil
 	case l.Type == "result":
 		return l.events(l.Session, l.Subtype), nil
@@ -173,19 +173,8 @@ func (r claudeResult) events(session, subtype string) []Event {
 }
 
 func claudeTools(session string, content json.RawMessage) []Event {
-	var blocks []struct {
-		Type    string          `json:"type"`
-		ID      string          `json:"id"`
-		UseID   string          `json:"tool_use_id"`
-		Name    string          `json:"name"`
-		Input   json.RawMessage `json:"input"`
-		IsError bool            `json:"is_error"`
-	}
-	if json.Unmarshal(content, &blocks) != nil {
-		return nil // a plain text
-	}
 	var out []Event
-	for _, b := range blocks {
+	for _, b := range claudeBlocks(content) {
 		switch b.Type {
 		case "tool_use":
 			e := newEvent(ToolBegin, session)
@@ -387,15 +376,15 @@ func (n anyInt) int() int {
 	return int(f)
 }
 
-// epoch reads seconds since 1970; milliseconds too, which are told by their size.
-func epoch(n *float64) time.Time {
+// Epoch reads seconds since 1970; milliseconds too, which are told by their size.
+func Epoch(n *float64) time.Time {
 	switch {
 	case n == nil || *n < 1e9 || *n > 1e13:
 		return time.Time{}
 	case *n > 1e11:
 		return time.UnixMilli(int64(*n)).UTC()
 	}
-	return time.Unix(int64(*n), 0).UTC()
+	return time.UnixMilli(int64(*n * 1000)).UTC()
 }
 
 // Hook returns what an event of a stream is as a hook event, so that agents with
