@@ -3,6 +3,8 @@ package agent
 import (
 	"strings"
 	"testing"
+
+	"custos/internal/fleet"
 )
 
 // The pages name every key and every kind there is.
@@ -49,5 +51,39 @@ func TestAllExamplesOfTheDocs(t *testing.T) {
 	k, _ := set.Get("mine")
 	if d, ok := ReadDialog(k, "May I go? [y/n]", ""); !ok || d.Question != "May I go?" || len(d.Choices) != 2 {
 		t.Errorf("dialog %+v", d)
+	}
+}
+
+// The same examples, without kind.mine before their keys, are a file kinds/mine.toml: a new kind
+// is that file alone, hooks included.
+func TestTheExamplesOfTheDocsAreAKindFile(t *testing.T) {
+	var text strings.Builder
+	for i, piece := range strings.Split(read(t, "../../docs/adding-a-kind.md"), "```") {
+		if toml, ok := strings.CutPrefix(piece, "toml\n"); ok && i%2 == 1 {
+			text.WriteString(strings.NewReplacer("[kind.mine]\n", "", "kind.mine.", "").Replace(toml))
+		}
+	}
+	set, aside, err := ParseWith([]Source{{"/home/me/.config/custos/kinds/mine.toml", []byte(text.String())}})
+	if err != nil || len(aside) > 0 {
+		t.Fatal(err, aside)
+	}
+	runs := Detect(set, []fleet.Process{{ID: fleet.ProcessID{PID: 7, Start: 1}, PPID: 1, Name: "mine", Exe: fleet.Known("/usr/bin/mine"), Args: []string{"mine"}}})
+	if len(runs) != 1 || runs[0].Kind != "mine" || runs[0].OneShot {
+		t.Errorf("its process is %+v", runs)
+	}
+	k, _ := set.Get("mine")
+	if d, ok := ReadDialog(k, "May I go? [y/n]", ""); !ok || len(d.Choices) != 2 {
+		t.Errorf("its dialog is %+v", d)
+	}
+	if empty, known := ComposerEmpty(k, "> ").Get(); !known || !empty {
+		t.Errorf("its prompt line is %v, known %v", empty, known)
+	}
+	_, env, files, err := set.LaunchHooks("mine", "/x/custos-hook", "/run", "")
+	if settings := string(files["/run/hooks/mine.json"]); err != nil || len(env) != 1 || !strings.Contains(settings, "/x/custos-hook mine UserPromptSubmit") {
+		t.Errorf("its hooks are %v, %s, %v", env, settings, err)
+	}
+	e, err := set.ParseHook("mine", "UserPromptSubmit", []byte(`{"session_id":"s","prompt":"go"}`))
+	if err != nil || e.Event != fleet.HookPrompt {
+		t.Errorf("a prompt is told as %+v, %v", e, err)
 	}
 }
