@@ -1,6 +1,8 @@
 package agent
 
 import (
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -19,6 +21,22 @@ func TestDocsAreComplete(t *testing.T) {
 	for _, k := range kinds(t).All() {
 		if !strings.Contains(states, k.Name) {
 			t.Errorf("docs/states.md says nothing of %s", k.Name)
+		}
+	}
+}
+
+// What a kind says it was proven on is what the table of lives says, and nothing else.
+func TestProvenIsWhatWasLived(t *testing.T) {
+	taught := map[string][]string{}
+	for _, row := range regexp.MustCompile(`(?m)^\| ([a-z]+)@(\S+) \|.*\| yes \| \S+ \|$`).FindAllStringSubmatch(read(t, "../../docs/conformance.md"), -1) {
+		taught[row[1]] = append(taught[row[1]], row[2])
+	}
+	if len(taught) == 0 {
+		t.Error("docs/conformance.md calls no kind taught")
+	}
+	for _, k := range kinds(t).All() {
+		if !slices.Equal(k.Proven, taught[k.Name]) {
+			t.Errorf("%s says it was proven on %v, and the table of lives calls %v taught", k.Name, k.Proven, taught[k.Name])
 		}
 	}
 }
