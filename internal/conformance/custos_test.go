@@ -56,8 +56,8 @@ const lookLimit = 90 * time.Second
 // name is the first agent's.
 const name = "alpha"
 
-// startFleet starts the daemon and waits until it answers.
-func startFleet(t *testing.T, c cli) *custos {
+// startFleet starts the daemon, with more in its configuration, and waits until it answers.
+func startFleet(t *testing.T, c cli, more ...string) *custos {
 	t.Helper()
 	h := newHome(t, c, StartModel(t, 250*time.Millisecond))
 	f := &custos{cli: c, home: h, who: name}
@@ -67,7 +67,7 @@ func startFleet(t *testing.T, c cli) *custos {
 		f.names = append(f.names, key)
 	}
 	f.env = append(h.env(), given...)
-	config := "mode = \"auto\"\ngrace = \"1s\"\npatrol_every = \"10s\"\n"
+	config := "mode = \"auto\"\ngrace = \"1s\"\npatrol_every = \"10s\"\n" + strings.Join(more, "")
 	if file := os.Getenv(kindsVar); file != "" {
 		text, err := os.ReadFile(file)
 		if err != nil {

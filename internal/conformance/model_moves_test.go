@@ -21,6 +21,9 @@ const (
 	longCommand = "touch " + begun + "; sleep 12; touch " + proof
 )
 
+// loopWords are those of a prompt at which the model never ends its turn.
+const loopWords = "run it again and again"
+
 // thinkPaces is for how many paces the model thinks before the first word.
 const thinkPaces = 20
 
@@ -32,6 +35,7 @@ const (
 	moveSay   move = iota // a text
 	moveCall              // one call of the shell tool, then a text
 	moveLong              // the same, with a tool that takes twelve seconds and writes nothing
+	moveLoop              // a call of the shell tool after a call of the shell tool, a pace for each, without an end
 	moveAsk               // a question to the person, where the CLI has a tool for that; else a text
 	moveSlow              // a text of 120 words, four a second
 	moveThink             // nothing for five seconds, then a text
@@ -53,7 +57,7 @@ func moves() []struct {
 		words string
 		move  move
 	}{
-		{"run the tool", moveCall}, {"run the long tool", moveLong}, {"ask a question", moveAsk},
+		{"run the tool", moveCall}, {"run the long tool", moveLong}, {loopWords, moveLoop}, {"ask a question", moveAsk},
 		{"limit for an hour", moveReset}, {"limit", moveLimit}, {"lose the login", moveLogin},
 		{"fail inside", moveError}, {"be overloaded", moveBusy}, {"be too long", moveFull},
 		{"slow", moveSlow}, {"think first", moveThink},
@@ -62,7 +66,7 @@ func moves() []struct {
 
 // command is what the shell tool is to run, if anything.
 func (m move) command() string {
-	return map[move]string{moveCall: toolCommand, moveLong: longCommand}[m]
+	return map[move]string{moveCall: toolCommand, moveLong: longCommand, moveLoop: toolCommand}[m]
 }
 
 // move reads the script. Requests without a shell tool are the CLI's own: for a title, a
@@ -83,10 +87,13 @@ func (m *Model) move(a Asked, main bool) move {
 }
 
 func (a Asked) move() move {
+	prompt := a.Prompt()
 	if n := len(a.Turns); n > 0 && a.Turns[n-1].Result {
+		if strings.Contains(prompt, loopWords) {
+			return moveLoop
+		}
 		return moveSay
 	}
-	prompt := a.Prompt()
 	last, found := -1, moveSay
 	for _, m := range moves() {
 		if at := strings.LastIndex(prompt, m.words); at > last {

@@ -147,6 +147,7 @@ func (m *Model) act(s *sink, r *http.Request, via wire, asked Asked, move move, 
 	case move == moveAsk:
 		name, args := via.asks(asked.Tools)
 		via.call(s, name, args)
+	case move == moveLoop && !m.wait(r, 1): // nobody listens any more
 	case move.command() != "":
 		name, args := via.tool(asked.Tools, move.command())
 		via.call(s, name, args)
