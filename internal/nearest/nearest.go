@@ -14,10 +14,10 @@ const longest = 64
 
 // Word returns the word of all with the fewest edits from the one written, the
 // first by the alphabet where several have; "" when none is near. Near is at most
-// a third of its letters, or two, but never more than half of them.
+// a third of its letters, or two of five and more: mine is no slip of cline.
 func Word(written string, all []string) string {
 	n := utf8.RuneCountInString(written)
-	best, least := "", min(max(2, n/3), n/2)+1
+	best, least := "", min(max(2, n/3), (n+1)/3)+1
 	if len(written) > longest {
 		return ""
 	}

@@ -13,7 +13,7 @@ func TestWord(t *testing.T) {
 	names := []string{"supervisor", "patrol", "nightly", "tidy", "tide", "ab", "ä-prüfung"}
 	for in, want := range map[string]string{
 		"suprvisor": "supervisor", "suprevisor": "supervisor", "patrols": "patrol", "ptarol": "patrol", "petrol": "patrol",
-		"nihgtyl": "nightly", "tidi": "tide", "tid": "tide", "ä-prufung": "ä-prüfung",
+		"nihgtyl": "nightly", "tidi": "tide", "tid": "tide", "tdie": "tide", "mide": "tide", "midi": "", "ä-prufung": "ä-prüfung",
 		"x": "", "zz": "", "": "", "something else": "", strings.Repeat("patrol", 20): "",
 	} {
 		if got := Word(in, names); got != want {
