@@ -34,7 +34,7 @@ type as struct {
 
 // build puts the parts together.
 func build(cfg config.Config, o Options, a as) (s *system, err error) {
-	s = &system{cfg: cfg, o: o, journal: journal.Dir(cfg.JournalDir), daemon: a.every > 0, deafen: func() {}, leave: func() {}, hurt: make(chan error, 1), conversed: make(chan struct{}, 1), counting: make(chan countAsk), renewed: a.renewed}
+	s = &system{cfg: cfg, o: o, journal: journal.Dir(cfg.JournalDir), daemon: a.every > 0, deafen: func() {}, leave: func() {}, hurt: make(chan error, 1), conversed: newConversed(), counting: make(chan countAsk), renewed: a.renewed}
 	if s.world, err = catalog.NewWorld(cfg, os.Getenv, o.Stderr, o.Version); err != nil {
 		return nil, err
 	}

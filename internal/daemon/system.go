@@ -80,7 +80,7 @@ type system struct {
 	attending sync.Once
 	leave     func() // ends what attend began
 
-	conversed chan struct{}                 // something was written in a conversation of an agent that runs
+	conversed *conversed                    // where something was written in conversations of agents that run
 	counting  chan countAsk                 // what one conversation used is wanted at once
 	whose     sessions                      // of the agents that were seen last; of countUsage alone
 	followers atomic.Pointer[watch.Watcher] // nil unless deaths are watched

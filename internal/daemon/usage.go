@@ -2,6 +2,9 @@ package daemon
 
 import (
 	"context"
+	"maps"
+	"slices"
+	"sync"
 	"time"
 
 	"custos/internal/catalog"
@@ -18,6 +21,37 @@ const (
 	countRest  = 500 * time.Millisecond
 )
 
+// conversed are the folders in which something was written in conversations of agents that run.
+type conversed struct {
+	news chan struct{}
+
+	mu      sync.Mutex
+	folders map[string]bool
+}
+
+func newConversed() *conversed {
+	return &conversed{news: make(chan struct{}, 1), folders: map[string]bool{}}
+}
+
+func (c *conversed) in(folder string) {
+	c.mu.Lock()
+	c.folders[folder] = true
+	c.mu.Unlock()
+	select {
+	case c.news <- struct{}{}:
+	default:
+	}
+}
+
+// take returns them, and begins anew.
+func (c *conversed) take() []string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	folders := slices.Sorted(maps.Keys(c.folders))
+	clear(c.folders)
+	return folders
+}
+
 // countUsage writes down what models used, as conversations tell it, from where it was read
 // last. What cannot be read is said, and read when it can be.
 func (s *system) countUsage(ctx context.Context) error {
@@ -25,38 +59,47 @@ func (s *system) countUsage(ctx context.Context) error {
 	if err != nil || u == nil {
 		return err
 	}
-	timer, soon, told := time.NewTimer(countAfter), true, sessions{}
-	defer timer.Stop()
-	for {
+	all, rest, told := time.NewTimer(countAfter), time.NewTimer(countAfter), sessions{}
+	defer all.Stop()
+	defer rest.Stop()
+	rest.Stop()
+	for resting := false; ; {
 		select {
 		case <-ctx.Done():
 			return nil
-		case <-s.conversed:
-			if !soon {
-				timer.Reset(countRest)
+		case <-s.conversed.news:
+			if !resting {
+				rest.Reset(countRest)
 			}
-			soon = true
+			resting = true
 			continue
 		case ask := <-s.counting:
 			s.countOf(ctx, ask, u.ReadOn)
 			continue
-		case <-timer.C:
+		case <-rest.C:
+			resting = false
+			s.count(ctx, told, func() error { _, err := u.ReadBelow(ctx, s.conversed.take()); return err })
+		case <-all.C:
+			s.conversed.take()
+			s.count(ctx, told, func() error { _, err := u.Read(ctx); return err })
+			all.Reset(countEvery)
 		}
-		s.whose = whoseSessions(s.board.Snapshot())
-		_, err := u.Read(ctx)
-		if err == nil {
-			err = s.fillIn(ctx, told)
-		}
-		switch {
-		case ctx.Err() != nil:
-			return nil
-		case err != nil:
-			s.unwatched.lose("read all conversations", err)
-		default:
-			s.unwatched.regain("read all conversations")
-		}
-		timer.Reset(countEvery)
-		soon = false
+	}
+}
+
+// count has conversations read, and says what could not be; told is of fillIn.
+func (s *system) count(ctx context.Context, told sessions, read func() error) {
+	s.whose = whoseSessions(s.board.Snapshot())
+	err := read()
+	if err == nil {
+		err = s.fillIn(ctx, told)
+	}
+	switch {
+	case ctx.Err() != nil:
+	case err != nil:
+		s.unwatched.lose("read all conversations", err)
+	default:
+		s.unwatched.regain("read all conversations")
 	}
 }
 
@@ -104,14 +147,6 @@ func (s *system) countNow(ctx context.Context, kind, session, call string) {
 func (s *system) spent() {
 	if len(s.budgets) > 0 {
 		s.board.LookNow(fleet.PartSpending)
-	}
-}
-
-// wrote notes that something was written in a conversation of an agent that runs.
-func (s *system) wrote() {
-	select {
-	case s.conversed <- struct{}{}:
-	default: // it is noted already
 	}
 }
 

@@ -79,7 +79,7 @@ func (s *system) watchTranscripts(ctx context.Context) error {
 	defer ticker.Stop()
 	for {
 		if want := s.world.Conversations.Folders(); !slices.Equal(want, have) {
-			next, err := watch.Files(func(string) { s.wrote(); s.board.LookNow(fleet.PartAgents) }, s.unfollowed("watch transcripts"), want...)
+			next, err := watch.Files(func(folder string) { s.conversed.in(folder); s.board.LookNow(fleet.PartAgents) }, s.unfollowed("watch transcripts"), want...)
 			if err != nil {
 				return errors.Join(err, closed(f))
 			}

@@ -99,6 +99,11 @@ func (f *finder) roots(k agent.Kind, more []string) (roots []string) {
 // find lists the transcripts of a kind. The error names what could not be listed; what was
 // found is returned with it.
 func (f *finder) find(ctx context.Context, k agent.Kind, more ...string) (found []file, err error) {
+	return f.below(ctx, k, nil, more)
+}
+
+// below lists those that lie below some folders; nil: all.
+func (f *finder) below(ctx context.Context, k agent.Kind, folders, more []string) (found []file, err error) {
 	if !f.o.Enabled || k.Disabled || k.Transcripts.Language == "" {
 		return nil, nil
 	}
@@ -113,6 +118,9 @@ func (f *finder) find(ctx context.Context, k agent.Kind, more ...string) (found 
 			errs = append(errs, fmt.Errorf("there are more transcripts than are read: %s", cut))
 		}
 		for _, path := range paths {
+			if folders != nil && !slices.ContainsFunc(folders, func(dir string) bool { return strings.HasPrefix(path, dir+"/") }) {
+				continue
+			}
 			if info, err := files.Lstat(path); err == nil {
 				found = append(found, file{kind: k.Name, language: k.Transcripts.Language, folder: k.Transcripts.Folder, path: path, info: info})
 			} else if !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, files.ErrNotRegular) {
@@ -142,11 +150,12 @@ func (f *finder) follower(p place, globs []string) (*files.Follower, error) {
 // literal makes a glob of a path that means just itself.
 var literal = strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`)
 
-// all lists the transcripts of all kinds, the ones written last first.
-func (f *finder) all(ctx context.Context) (found []file, err error) {
+// all lists the transcripts of all kinds, the ones written last first: those below some
+// folders; nil: all.
+func (f *finder) all(ctx context.Context, folders []string) (found []file, err error) {
 	var errs []error
 	for _, k := range f.o.Kinds.All() {
-		some, err := f.find(ctx, k)
+		some, err := f.below(ctx, k, folders, nil)
 		found, errs = append(found, some...), append(errs, err)
 	}
 	slices.SortFunc(found, func(a, b file) int {

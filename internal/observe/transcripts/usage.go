@@ -96,18 +96,31 @@ func (u *Usage) Trouble() string {
 
 // Read reads what was written since in all transcripts. A file that cannot be read keeps
 // no other from it; the error names it.
-func (u *Usage) Read(ctx context.Context) (n Counted, err error) {
+func (u *Usage) Read(ctx context.Context) (n Counted, err error) { return u.read(ctx, nil) }
+
+// ReadBelow reads what was written since in the transcripts below some folders. It looks at no other.
+func (u *Usage) ReadBelow(ctx context.Context, folders []string) (n Counted, err error) {
+	if len(folders) == 0 {
+		return n, nil
+	}
+	return u.read(ctx, folders)
+}
+
+func (u *Usage) read(ctx context.Context, folders []string) (n Counted, err error) {
 	defer func() {
 		u.mu.Lock()
 		defer u.mu.Unlock()
-		if u.trouble = ""; err != nil {
+		if folders == nil {
+			u.trouble = ""
+		}
+		if err != nil {
 			u.trouble = fleet.Line(err.Error(), 300)
 		}
 	}()
 	if err := u.recall(ctx); err != nil {
 		return n, err
 	}
-	found, err := u.finder.all(ctx)
+	found, err := u.finder.all(ctx, folders)
 	errs := []error{err}
 	present := make(map[inode]bool, len(found))
 	for _, f := range found {
@@ -120,7 +133,7 @@ func (u *Usage) Read(ctx context.Context) (n Counted, err error) {
 			return n, joined(append(errs, ctx.Err()))
 		}
 	}
-	if errs = append(errs, u.write(ctx)); err == nil {
+	if errs = append(errs, u.write(ctx)); err == nil && folders == nil {
 		u.forget(present)
 	}
 	return n, joined(errs)

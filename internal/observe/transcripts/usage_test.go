@@ -186,6 +186,42 @@ func TestOneConversationIsReadOn(t *testing.T) {
 
 // A file that is written over, or replaced, is read from its beginning, and a line in two
 // pieces once.
+// What was written in some folders is read there and below, and nowhere else; all is read as before then.
+func TestTranscriptsBelowSomeFolders(t *testing.T) {
+	w, l := newWorld(t), newLedger()
+	const side = ".claude/projects/-home-dev-project/5228af1e/subagents/agent-a.jsonl"
+	claude, sub, codex := w.recorded("claude-2.1.330-headless"), w.recorded("claude-2.1.330-subagent"), w.recorded("codex-0.169.0-headless")
+	w.put(claudeFile, claude...)
+	w.put(side, sub...)
+	w.put(codexFile, codex...)
+	u := w.usage(l)
+	reads := func(folders ...string) {
+		t.Helper()
+		if _, err := u.ReadBelow(context.Background(), folders); err != nil {
+			t.Fatal(err)
+		}
+	}
+	reads()
+	if reads(filepath.Join(w.home, ".claude/projects/-home-dev")); len(l.rows) > 0 {
+		t.Errorf("of no folder, and of one whose name begins alike, %d rows were read", len(l.rows))
+	}
+	reads(filepath.Join(w.home, filepath.Dir(claudeFile)))
+	kinds, sides := map[string]int{}, 0
+	for _, r := range l.rows {
+		kinds[r.Kind]++
+		if r.Side {
+			sides++
+		}
+	}
+	if kinds["claude"] == 0 || kinds["codex"] > 0 || sides == 0 {
+		t.Errorf("below the folder of a conversation %v were read, %d of them of a sub-agent", kinds, sides)
+	}
+	before := len(l.rows)
+	if w.counts(u); len(l.rows) <= before {
+		t.Errorf("of all, no more than these %d rows are read", before)
+	}
+}
+
 func TestAFileThatIsAnotherOne(t *testing.T) {
 	w, l := newWorld(t), newLedger()
 	lines := w.recorded("claude-2.1.330-headless")
@@ -323,7 +359,8 @@ func coldScan(b *testing.B, nfiles, rows int) {
 	}
 }
 
-// BenchmarkNothingNew is a reading of 3000 files to which nothing was written.
+// BenchmarkNothingNew is a reading of 3000 files to which nothing was written: of all, and of
+// those below the folder of one conversation, as is done when something was written there.
 func BenchmarkNothingNew(b *testing.B) {
 	w := newWorld(&testing.T{})
 	w.home = b.TempDir()
@@ -332,9 +369,25 @@ func BenchmarkNothingNew(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	for b.Loop() {
-		if _, err := u.Read(context.Background()); err != nil {
-			b.Fatal(err)
-		}
+	if _, err := u.Read(context.Background()); err != nil {
+		b.Fatal(err)
 	}
+	b.Run("all", func(b *testing.B) {
+		for b.Loop() {
+			if _, err := u.Read(context.Background()); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+	var folder []string
+	for _, c := range u.known {
+		folder = []string{filepath.Dir(c.path)}
+	}
+	b.Run("folder", func(b *testing.B) {
+		for b.Loop() {
+			if _, err := u.ReadBelow(context.Background(), folder); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
 }
