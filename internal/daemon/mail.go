@@ -11,6 +11,7 @@ import (
 	"custos/internal/fleet"
 	"custos/internal/ledger"
 	"custos/internal/nearest"
+	"custos/internal/server"
 	"custos/internal/store"
 )
 
@@ -71,6 +72,7 @@ func (s *system) mailFor(ctx context.Context, event fleet.HookEvent) string {
 	if err != nil || len(ledger.MailFor(known, ledger.AddressOf(event.Agent), now)) == 0 || !s.isOwn(ctx, event) {
 		return ""
 	}
+	server.HookWaits(ctx) // what is written down as told is to be heard, however long that takes on a busy machine
 	st, err := s.ledger.writer(ctx)
 	if err != nil {
 		return ""
