@@ -30,7 +30,8 @@ func Accounts(cfg config.Config, kinds *agent.Kinds) (out fleet.Accounts, err er
 	for _, name := range sortedNames(sections) {
 		a, err := sections[name].account(name, cfg, kinds)
 		if err == nil {
-			err = claims(homes, a)
+			k, _ := kinds.Get(a.Kind)
+			err = claims(homes, a, folderOf(a, k.Transcripts, cfg.Home))
 		}
 		if err != nil {
 			wrong = append(wrong, cfg.Misread("account."+name, err))
@@ -61,11 +62,7 @@ func (s accountSection) account(name string, cfg config.Config, kinds *agent.Kin
 }
 
 // claims refuses a folder that another account has: two logins in one folder are one.
-func claims(homes map[string]string, a fleet.Account) error {
-	if a.ConfigDir == "" {
-		return nil
-	}
-	dir := fleet.RawPath(a.ConfigDir)
+func claims(homes map[string]string, a fleet.Account, dir string) error {
 	if real, err := filepath.EvalSymlinks(dir); err == nil { // else it is not there yet
 		dir = real
 	}
@@ -106,4 +103,13 @@ func checkAccount(name, kind string, all fleet.Accounts) error {
 		return fmt.Errorf("account: %s is an account of %s, and this is %s", a.Name, a.Kind, fleet.Line(kind, 40))
 	}
 	return nil
+}
+
+// folderOf is where the CLI of an account keeps its login and its conversations: the one that it
+// uses by itself, where no other is named.
+func folderOf(a fleet.Account, m agent.TranscriptMark, home string) string {
+	if a.ConfigDir == "" {
+		return filepath.Join(home, m.Home)
+	}
+	return m.Named(fleet.RawPath(a.ConfigDir))
 }

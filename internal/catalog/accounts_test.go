@@ -85,6 +85,23 @@ func TestTwoAccountsOfOneFolder(t *testing.T) {
 	}
 }
 
+// The folder that a CLI uses by itself is one login, too.
+func TestTwoAccountsOfTheUsualFolder(t *testing.T) {
+	for text, says := range map[string]string{
+		"[account.a]\nkind = \"claude\"\n[account.b]\nkind = \"claude\"\n":                             "is the folder of account a, too",
+		"[account.a]\nkind = \"claude\"\n[account.b]\nkind = \"claude\"\nconfig_dir = \"~/.claude\"\n": "is the folder of account a, too",
+		"[account.a]\nkind = \"claude\"\n[account.b]\nkind = \"codex\"\n":                              "",
+	} {
+		w, err := world(t, text)
+		if err == nil {
+			_, err = Accounts(w.Config, w.Kinds)
+		}
+		if (err == nil) != (says == "") || err != nil && !strings.Contains(err.Error(), says) {
+			t.Errorf("%s: %v, want %q", text, err, says)
+		}
+	}
+}
+
 // Conversations are read in the folders of accounts, too.
 func TestConversationsOfAccountsAreRead(t *testing.T) {
 	w, err := world(t, "[account.work]\nkind = \"claude\"\nconfig_dir = \"/srv/work\"\n[account.own]\nkind = \"claude\"\n[account.data]\nkind = \"opencode\"\nconfig_dir = \"/srv/data\"\n[transcripts]\nroots = { claude = [\"/srv/more\"] }\n")

@@ -159,12 +159,12 @@ func (t *Transcript) used(e Entry) (fleet.Usage, bool) {
 	}
 	at := e.At
 	if at.IsZero() {
-		at = t.conv.Written
+		at = t.conv.Written // zero where no line before has told one either
 	}
 	pricing := fleet.Unpriced
 	if e.Cost > 0 {
 		pricing = fleet.PricedByCLI
 	}
 	return fleet.Usage{Key: key, Kind: t.conv.Kind, Session: cmp.Or(e.Session, t.conv.Session), Model: cmp.Or(e.Model, t.model), At: at,
-		Source: fleet.UsageTranscript, Side: e.Side || t.Side(), Tokens: e.Tokens, Pricing: pricing, MicroUSD: e.Cost, CWD: cmp.Or(e.CWD, t.conv.CWD)}, !at.IsZero()
+		Source: fleet.UsageTranscript, Side: e.Side || t.Side(), Tokens: e.Tokens, Pricing: pricing, MicroUSD: e.Cost, CWD: cmp.Or(e.CWD, t.conv.CWD)}, true
 }

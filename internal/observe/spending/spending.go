@@ -20,7 +20,7 @@ const (
 	deadline = 10 * time.Second
 	rest     = time.Second // a budget that is used up holds within a second
 	ease     = 20
-	paces    = 2 * time.Minute // how fast each agent spends, and what was told that cannot be, is looked at as often
+	paces    = 2 * time.Minute // how fast each agent spends is looked at as often
 	faults   = 24 * time.Hour
 )
 
@@ -126,12 +126,12 @@ func (p *Probe) sum(ctx context.Context, ledger Ledger, at time.Time) error {
 	for i := range sums {
 		sums[i].Until = until[sums[i].Budget]
 	}
-	next := fleet.Spendings{Sums: sums, Agents: p.last.Agents, Faults: p.last.Faults}
+	next := fleet.Spendings{Sums: sums, Agents: p.last.Agents}
+	if next.Faults, err = ledger.UsageFaults(ctx, at.Add(-faults)); err != nil {
+		return err
+	}
 	if paced := at.Sub(p.paced); paced < 0 || paced >= paces {
 		if next.Agents, err = ledger.SpentNow(ctx, at); err != nil {
-			return err
-		}
-		if next.Faults, err = ledger.UsageFaults(ctx, at.Add(-faults)); err != nil {
 			return err
 		}
 		p.paced = at

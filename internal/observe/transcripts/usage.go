@@ -309,6 +309,9 @@ func (u *Usage) fault(f file, why string) {
 
 // take keeps a response until it is written down, with the most tokens that were told of it.
 func (u *Usage) take(row fleet.Usage) {
+	if row.At.IsZero() { // no time is told: it counts from when it is read
+		row.At = u.finder.o.Now().Wall.UTC()
+	}
 	if before, ok := u.rows[row.Key]; !ok || row.Tokens.All() >= before.Tokens.All() {
 		u.rows[row.Key] = row
 	}

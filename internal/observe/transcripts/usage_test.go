@@ -186,6 +186,31 @@ func TestOneConversationIsReadOn(t *testing.T) {
 
 // A file that is written over, or replaced, is read from its beginning, and a line in two
 // pieces once.
+// A response whose time is not told, or cannot be read, counts from when it is read; one whose
+// file has told a time before, from then.
+func TestResponsesWithoutATime(t *testing.T) {
+	w, l := newWorld(t), newLedger()
+	line := func(id, at string) []byte {
+		return []byte(`{"type":"assistant","message":{"id":"` + id + `","role":"assistant","model":"m","usage":{"input_tokens":1000,"output_tokens":1}},"timestamp":` + at + `,"sessionId":"s","uuid":"u"}` + "\n")
+	}
+	w.put(".claude/projects/p/a.jsonl", line("yesterday", `"yesterday"`), line("number", `5`), line("old", `"1960-01-01T00:00:00Z"`), line("none", `""`))
+	w.put(".claude/projects/p/b.jsonl", line("told", `"2026-11-20T09:00:00Z"`), line("after", `""`))
+	w.counts(w.usage(l))
+	if len(l.rows) != 6 {
+		t.Errorf("%d responses of 6 are counted: %v", len(l.rows), l.rows)
+	}
+	now := w.options().Now().Wall
+	for key, r := range l.rows {
+		want := now
+		if strings.HasSuffix(key, "told") || strings.HasSuffix(key, "after") {
+			want = time.Date(2026, 11, 20, 9, 0, 0, 0, time.UTC)
+		}
+		if !r.At.Equal(want) {
+			t.Errorf("%s counts from %v, want %v", key, r.At, want)
+		}
+	}
+}
+
 // What was written in some folders is read there and below, and nowhere else; all is read as before then.
 func TestTranscriptsBelowSomeFolders(t *testing.T) {
 	w, l := newWorld(t), newLedger()
