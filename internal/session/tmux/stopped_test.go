@@ -80,6 +80,8 @@ func busyServer(t *testing.T) (s *sessiontest.Tmux, pid int) {
 	s.New(t, "agent", "sleep", "1000")
 	s.New(t, "dead", "true")
 	awaitThat(t, "the pane to be dead", func() bool { return s.Run(t, "display-message", "-p", "-t", "=dead:", "#{pane_dead}") == "1" })
+	gone := number(s.Run(t, "display-message", "-p", "-t", "=dead:", "#{pane_pid}"))
+	awaitThat(t, "the server to have taken up its end", func() bool { return errors.Is(syscall.Kill(gone, 0), syscall.ESRCH) }) // a pane is dead before
 	if pid = number(s.Run(t, "display-message", "-p", "#{pid}")); pid <= 1 {
 		t.Fatal("tmux does not say which process its server is")
 	}
