@@ -94,18 +94,11 @@ func readKindFile(path string) ([]byte, error) {
 	if !kindFileName.MatchString(filepath.Base(path)) {
 		return nil, errors.New("its name is no name of a kind: call it NAME.toml, with NAME of small letters, digits, - and _")
 	}
-	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	f, err := openRegular(path)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
-		return nil, err
-	}
-	if !info.Mode().IsRegular() {
-		return nil, errors.New("it is no regular file")
-	}
 	if err := onlyOurs(f); err != nil {
 		return nil, err
 	}

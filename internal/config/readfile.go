@@ -14,19 +14,29 @@ const LargestFile = 4 << 20
 // refused and never waited for: one may give nothing, or give without end. A
 // file that is missing is an fs.ErrNotExist.
 func ReadFile(file string, limit int64) ([]byte, error) {
-	f, err := os.OpenFile(file, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	f, err := openRegular(file)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	info, err := f.Stat()
+	return ReadAll(f, file, limit)
+}
+
+// openRegular opens a regular file to read it, and waits for none that is not.
+func openRegular(file string) (*os.File, error) {
+	f, err := os.OpenFile(file, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return nil, err
 	}
-	if !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("%s is no regular file", file)
+	info, err := f.Stat()
+	if err == nil && !info.Mode().IsRegular() {
+		err = fmt.Errorf("%s is no regular file", file)
 	}
-	return ReadAll(f, file, limit)
+	if err != nil {
+		_ = f.Close() // nothing was written
+		return nil, err
+	}
+	return f, nil
 }
 
 // ReadAll reads at most limit bytes to their end; more is an error, which calls

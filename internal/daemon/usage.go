@@ -78,29 +78,28 @@ func (s *system) countUsage(ctx context.Context) error {
 			continue
 		case <-rest.C:
 			resting = false
-			s.count(ctx, told, func() error { _, err := u.ReadBelow(ctx, s.conversed.take()); return err })
+			_ = s.count(ctx, told, func() error { _, err := u.ReadBelow(ctx, s.conversed.take()); return err }) // it is said
 		case <-all.C:
 			s.conversed.take()
-			s.count(ctx, told, func() error { _, err := u.Read(ctx); return err })
+			if s.count(ctx, told, func() error { _, err := u.Read(ctx); return err }) == nil {
+				s.unwatched.regain("read all conversations") // of a few it is not known whether all can be
+			}
 			all.Reset(countEvery)
 		}
 	}
 }
 
 // count has conversations read, and says what could not be; told is of fillIn.
-func (s *system) count(ctx context.Context, told sessions, read func() error) {
+func (s *system) count(ctx context.Context, told sessions, read func() error) error {
 	s.whose = whoseSessions(s.board.Snapshot())
 	err := read()
 	if err == nil {
 		err = s.fillIn(ctx, told)
 	}
-	switch {
-	case ctx.Err() != nil:
-	case err != nil:
+	if err != nil && ctx.Err() == nil {
 		s.unwatched.lose("read all conversations", err)
-	default:
-		s.unwatched.regain("read all conversations")
 	}
+	return err
 }
 
 // countAsk asks for what was written since in one conversation.
