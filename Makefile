@@ -5,7 +5,7 @@ GOFLAGS_BUILD = -trimpath -ldflags '-s -w -X main.version=$(VERSION)'
 HISTORIES ?= 10000
 
 .DEFAULT_GOAL := help
-.PHONY: help run build test deps check unit histories reader bench soak week fuzz conformance mutate town night docs lint clean
+.PHONY: help run build test deps check unit histories reader bench soak week fuzz conformance mutate evening town night browser docs lint clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -57,6 +57,9 @@ soak: ## HISTORIES (1 000 000) random histories through the pure core, and 60 to
 mutate: ## changes one line after the other of what decides and acts, and wants a test to be red for each (half an hour)
 	@CUSTOS_MUTATE=1 go test -timeout 2h -count=1 -run TestMutants ./internal/arch
 
+evening: ## a stranger's first evening, timed: clone, build, setup, two agents, one waits and is answered (20 s)
+	@./scripts/first-evening
+
 town: ## every agent rule on real, scripted agents, a hammered daemon, and 90 seconds of the night: a quarter of an hour
 	@CUSTOS_TOWN=1 CUSTOS_HAMMER_FOR=1m go test -timeout 40m -count=1 -v -run 'TestRules|TestFormulaKilled|TestPluginsKilled|TestTutorial|TestHammer' ./internal/daemon
 	@CUSTOS_TOWN=1 CUSTOS_NIGHT_FOR=90s go test -timeout 20m -count=1 -v -run TestNight ./internal/daemon
@@ -73,6 +76,10 @@ fuzz: ## every fuzz target for FUZZTIME each
 
 conformance: ## real agent CLIs from npm, as taught and as newest, against a mock model server
 	@./scripts/conformance
+
+browser: ## answer, tell and stop a real agent by the page in a real Chromium
+	@./scripts/deps chromium
+	CUSTOS_BROWSER=1 go test -count=1 -v -run RealBrowser ./internal/daemon
 
 docs: ## rewrite the generated pages of docs/
 	@go test ./internal/rules ./internal/cli ./internal/catalog -run 'Doc|Pages' -update

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"custos/internal/agent/conversation"
 	"custos/internal/fleet"
 )
 
@@ -152,6 +153,19 @@ func (k Kind) nothingTyped(text string) bool {
 func (k Kind) Shows(shown, text string) bool {
 	is, was := dense(shown), dense(text)
 	return is != "" && is == was || k.showsPaste(shown, text)
+}
+
+// IsNewestPrompt says whether what a prompt shows is, to the letter, the newest one that the
+// events tell of: some CLIs put it back there when a turn is interrupted.
+func IsNewestPrompt(shown string, told []fleet.HookEvent) bool {
+	var newest fleet.HookEvent
+	for _, e := range told {
+		if e.Event == fleet.HookPrompt && !e.At.Before(newest.At) {
+			newest = e
+		}
+	}
+	hash, _, _ := strings.Cut(newest.Text, " ")
+	return shown != "" && hash == conversation.PromptHash(shown)
 }
 
 // Rest says whether what a prompt shows is what is left of a text that was typed there, the end

@@ -4,6 +4,9 @@ import (
 	"strings"
 	"testing"
 
+	"custos/internal/agent/conversation"
+	"custos/internal/fleet"
+
 	"pgregory.net/rapid"
 )
 
@@ -241,6 +244,34 @@ func TestManyLinesAreTypedAsAPaste(t *testing.T) {
 	for _, few := range []string{"one", strings.Repeat("a line\n", 11) + "end"} {
 		if typed, _, err := k.AsPrompt(few); typed != few || err != nil {
 			t.Errorf("%q is typed as %q, %v", few, typed, err)
+		}
+	}
+}
+
+// TestAPromptThatWasPutBack: Qwen Code puts its prompt back when it is interrupted. Only what is
+// its newest prompt to the letter is that; anything else is a person's.
+func TestAPromptThatWasPutBack(t *testing.T) {
+	at := func(minute int, text string) fleet.HookEvent {
+		return fleet.HookEvent{Event: fleet.HookPrompt, At: fleet.Instant{Up: fleet.Duration(minute), Boot: "b"}, Text: conversation.PromptLine(text)}
+	}
+	stop := fleet.HookEvent{Event: fleet.HookStop, At: fleet.Instant{Up: 9, Boot: "b"}}
+	for name, c := range map[string]struct {
+		file string
+		told []fleet.HookEvent
+		want bool
+	}{
+		"its newest prompt":      {"qwen-0.24.4-28-prompt-back", []fleet.HookEvent{at(2, "think first"), at(1, "before"), stop}, true},
+		"an older prompt":        {"qwen-0.24.4-28-prompt-back", []fleet.HookEvent{at(1, "think first"), at(2, "after")}, false},
+		"a prompt with more":     {"qwen-0.24.4-28-prompt-back", []fleet.HookEvent{at(1, "think first of all")}, false},
+		"a part of a prompt":     {"qwen-0.24.4-28-prompt-back", []fleet.HookEvent{at(1, "think")}, false},
+		"no prompt is known":     {"qwen-0.24.4-28-prompt-back", []fleet.HookEvent{stop}, false},
+		"a person's half a text": {"qwen-0.24.4-25-half-written", []fleet.HookEvent{at(1, "think first")}, false},
+		"nothing":                {"qwen-0.24.4-11-turn-done", []fleet.HookEvent{at(1, "")}, false},
+	} {
+		k, screen, _ := paneOf(t, "testdata/panes/"+c.file+".meta")
+		shown, known := Composer(k, screen).Get()
+		if got := IsNewestPrompt(shown, c.told); !known || got != c.want {
+			t.Errorf("%s: %q (known %v) is it: %v, want %v", name, shown, known, got, c.want)
 		}
 	}
 }

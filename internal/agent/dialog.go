@@ -106,16 +106,12 @@ func (k Kind) overWorking(screen string) bool {
 }
 
 func (m DialogMark) read(re *regexp.Regexp, at []string) fleet.Dialog {
-	group := func(name string) string {
-		if i := re.SubexpIndex(name); i >= 0 {
-			return at[i]
-		}
-		return ""
+	show := func(name string, most int) string {
+		return fleet.Line(fleet.Redact(unframed(piece(re, at, name))), most)
 	}
-	show := func(name string, most int) string { return fleet.Line(fleet.Redact(unframed(group(name))), most) }
 	return fleet.Dialog{
 		ID: m.ID, Says: m.Says, Question: show("question", 300), Tool: show("tool", 80), Args: show("args", 400),
-		Choices: m.choices(group("choices")), Person: m.Person, Default: m.Default, Hash: m.hash(at[0]),
+		Choices: m.choices(piece(re, at, "choices")), Person: m.Person, Default: m.Default, Hash: m.hash(re, at),
 	}
 }
 
@@ -208,15 +204,39 @@ func (m DialogMark) choice(n, label string, selected bool) fleet.Choice {
 // pointer is a selection drawn as >, before a number.
 var pointer = regexp.MustCompile(`(?m)^[> ] (\d\. )`)
 
-// hash is the same for the same dialog, whatever is selected and however wide
-// the screen is; two dialogs that ask the very same have one. It is over words: neither frames nor spinners, spaces nor
-// what is selected count. It is taken before anything is redacted, so that two
+// hash is the same for the same dialog, whatever is selected, however wide the screen is and
+// whatever is drawn around it: spinners, hints at keys and seconds go on changing below a
+// person who reads. So it is over what is asked: the words of its question, tool, arguments
+// and choices, or all of it where neither arguments nor choices are known apart. Two dialogs
+// that ask the very same have one. It is taken before anything is redacted, so that two
 // commands that differ in a secret differ. Of a dialog that is longer than the
 // screen it is over what can be seen.
-func (m DialogMark) hash(text string) string {
-	words := strings.Fields(unframed(pointer.ReplaceAllString(text, "  $1")))
-	sum := sha256.Sum256([]byte(m.ID + "\x00" + strings.Join(words, " ")))
+func (m DialogMark) hash(re *regexp.Regexp, at []string) string {
+	sum := sha256.Sum256([]byte(m.ID + "\x00" + strings.Join(asked(re, at), "\x00")))
 	return hex.EncodeToString(sum[:12])
+}
+
+// asked are the words of each piece of a dialog.
+func asked(re *regexp.Regexp, at []string) (pieces []string) {
+	if piece(re, at, "args")+piece(re, at, "choices") == "" {
+		return []string{words(at[0])}
+	}
+	for _, name := range []string{"question", "tool", "args", "choices"} {
+		pieces = append(pieces, words(piece(re, at, name)))
+	}
+	return pieces
+}
+
+// piece is what a group of a mark has found; "" for one that it does not have.
+func piece(re *regexp.Regexp, at []string, name string) string {
+	if i := re.SubexpIndex(name); i >= 0 {
+		return at[i]
+	}
+	return ""
+}
+
+func words(text string) string {
+	return strings.Join(strings.Fields(unframed(pointer.ReplaceAllString(text, "  $1"))), " ")
 }
 
 // unframed takes away what is drawn around text: lines, blocks, spinners and the

@@ -103,6 +103,31 @@ func TestDialogKeepsItsHash(t *testing.T) {
 	}
 }
 
+// What a CLI draws around a dialog goes on changing while it stands: it asks the same.
+func TestDialogKeepsItsHashBelowWhatIsDrawnAroundIt(t *testing.T) {
+	for file, drawn := range map[string][][2]string{
+		"qwen-0.24.4-23-permission-prompt": {{"  ⠏ Waiting", "  .  Waiting"}, {"  ⠏ Waiting", "  .. Waiting"}, {"   › 1. Yes, allow once\n     2.", "     1. Yes, allow once\n   › 2."}},
+		"qwen-0.24.4-26-question":          {{"  ⠏ Waiting", "  .. Waiting"}, {"   ❯ 1. Red", "     1. Red"}},
+		"claude-2.1.330-76-permission":     {{" Esc to cancel", " Esc to cancel · Tab to amend · 3s"}},
+		"claude-2.1.330-78-question":       {{"Enter to select · ", "Enter to select · n to add notes · "}},
+		"codex-23-permission-prompt":       {{"› 1. Yes, ", "  1. Yes, "}},
+		"gemini-25-permission":             {{"● 1. ", "  1. "}},
+		"opencode-24-permission-prompt":    {{"ctrl+f fullscreen  ⇆ select", "⇆ select"}},
+	} {
+		k, screen, title := paneOf(t, "testdata/panes/"+file+".meta")
+		first, ok := ReadDialog(k, screen, title)
+		if !ok {
+			t.Errorf("%s: no dialog", file)
+		}
+		for _, d := range drawn {
+			again := strings.Replace(screen, d[0], d[1], 1)
+			if d, ok := ReadDialog(k, again, title); again == screen || !ok || d.Hash != first.Hash {
+				t.Errorf("%s is taken for another dialog with %q (%v, hash %s, want %s)", file, again, ok, d.Hash, first.Hash)
+			}
+		}
+	}
+}
+
 // A secret in a command is not shown, and still makes another dialog of it.
 func TestDialogHidesSecretsAndTellsThemApart(t *testing.T) {
 	k, screen, title := paneOf(t, permission)

@@ -24,6 +24,19 @@ func (k *Kinds) HookSettings(kind string) string {
 	return of.Hooks.Settings
 }
 
+// HookSettingsOf are those files in the folders of accounts of the kind, absolute: none for a kind whose
+// settings are the same in any folder.
+func (k *Kinds) HookSettingsOf(kind string, accounts fleet.Accounts) (files []string) {
+	of, _ := k.Get(kind)
+	below, moved := strings.CutPrefix(of.Hooks.Settings, of.Transcripts.Home+"/")
+	for _, a := range accounts {
+		if dir := of.Transcripts.Named(fleet.RawPath(a.ConfigDir)); moved && a.Kind == kind && dir != "" {
+			files = append(files, path.Join(dir, below))
+		}
+	}
+	return files
+}
+
 // HookLimits says, in plain words, what the hooks of a kind do not report or do.
 func (k *Kinds) HookLimits(kind string) []string {
 	of, _ := k.Get(kind)

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"custos/internal/fleet"
 )
 
 const testHook = "/opt/a dir/it's/custos-hook"
@@ -273,3 +275,16 @@ func FuzzInstallHooks(f *testing.F) {
 
 // installed says whether every event is hooked.
 func installed(s HookState) bool { return len(s.Events) > 0 && len(s.Missing) == 0 }
+
+// Each CLI reads its settings in the folder that an account names, as far as that variable moves them.
+func TestHookSettingsOfAccounts(t *testing.T) {
+	kinds := hooked()
+	for kind, want := range map[string]string{
+		"claude": "/a b/settings.json", "codex": "/a b/hooks.json", "qwen": "/a b/settings.json", "gemini": "/a b/.gemini/settings.json", "opencode": "", "aider": "",
+	} {
+		got := strings.Join(kinds.HookSettingsOf(kind, fleet.Accounts{{Name: "x", Kind: kind, ConfigDir: fleet.Path("/a b")}, {Name: "own", Kind: kind}, {Name: "other", Kind: "pi", ConfigDir: "/c"}}), " + ")
+		if got != want {
+			t.Errorf("%s: %q, want %q", kind, got, want)
+		}
+	}
+}

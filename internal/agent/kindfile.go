@@ -34,6 +34,9 @@ func ParseWith(files []Source, overlays ...Source) (set *Kinds, aside []error, e
 // fromFile reads a kind's file over the built-in kind, which is read anew: lists that were
 // decoded into before an error was met are nobody's.
 func fromFile(f Source, name string, kinds map[string]Kind) (Kind, error) {
+	if len(bytes.TrimSpace(f.Text)) == 0 {
+		return Kind{}, fmt.Errorf("cannot read %s: it is empty: write what the kind is, like names = [%q], or remove it", f.Name, name)
+	}
 	k, err := builtinKind(name)
 	isNew := errors.Is(err, fs.ErrNotExist)
 	if err != nil && !isNew {

@@ -51,8 +51,28 @@ func TestWrongKindFilesAreSetAside(t *testing.T) {
 			t.Errorf("%q: claude is %v, %v", text, is.Names, is.From)
 		}
 	}
-	set, aside, err := ParseWith([]Source{{"/k/cluade.toml", []byte("interrupt = [\"C-g\"]\n")}, {"/k/new.toml", nil}})
+	set, aside, err := ParseWith([]Source{{"/k/cluade.toml", []byte("interrupt = [\"C-g\"]\n")}, {"/k/new.toml", []byte("# of mine\n")}})
 	if _, is := set.Get("cluade"); err != nil || is || len(aside) != 2 || !strings.Contains(aside[0].Error(), `did you mean "claude"?`) || !strings.Contains(aside[1].Error(), "matches no process") {
 		t.Errorf("kinds that cannot be met: %v, %v", aside, err)
+	}
+}
+
+// A file without a word changes nothing, and is none of a new kind: its writer is told so.
+func TestAnEmptyKindsFileIsSaid(t *testing.T) {
+	for _, name := range []string{"/k/mine.toml", "/k/claude.toml"} {
+		_, aside, err := ParseWith([]Source{{Name: name, Text: []byte(" \n")}})
+		if err != nil || len(aside) != 1 || !strings.Contains(aside[0].Error(), "cannot read "+name+": it is empty") {
+			t.Errorf("%v, %v", aside, err)
+		}
+	}
+}
+
+// TestWhatWasTooLongCanBeMadeShorter: of each kind that tells of a compaction by a command of its
+// own, that command is known; without it the agent stays as full as it is.
+func TestWhatWasTooLongCanBeMadeShorter(t *testing.T) {
+	for _, name := range []string{"claude", "codex"} {
+		if k := kindOf(t, name); k.CompactCommand != "/compact" {
+			t.Errorf("%s is told %q", name, k.CompactCommand)
+		}
 	}
 }

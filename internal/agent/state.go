@@ -186,8 +186,8 @@ func (r *reading) byHook() (Verdict, bool) {
 	if r.Told.State == "" {
 		return Verdict{}, false
 	}
-	if v, ok := r.newerRegistry(); ok {
-		return v, true
+	if v, ok := r.newerRegistry(); ok && (r.Told.State != fleet.StateContextHigh || v.State != fleet.StateIdle) {
+		return v, true // who rests is no less full
 	}
 	if v, ok := r.newerTitle(r.Told); ok {
 		return v, true
@@ -235,7 +235,7 @@ func (r *reading) endWritten() bool {
 // since.
 func (r *reading) byWrittenFailure() (Verdict, bool) {
 	s := r.Written.State
-	failed := s == fleet.StateRateLimited || s == fleet.StateAuthLost
+	failed := s == fleet.StateRateLimited || s == fleet.StateAuthLost || s == fleet.StateContextHigh
 	return r.fromTranscript(), failed && (r.Told.Turn.IsZero() || r.Told.Turn.Since(r.Written.Last) <= writtenLater)
 }
 

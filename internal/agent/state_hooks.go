@@ -35,22 +35,23 @@ func (d Deadlines) Of(tool string) time.Duration {
 
 // Reported is what the hooks of one instance amount to.
 type Reported struct {
-	State   fleet.AgentState // empty when they leave it open
-	Says    string           // in plain words
-	Since   fleet.Instant    // of the event that decided State
-	Last    fleet.Instant    // of the newest event; zero when there was none
-	Turn    fleet.Instant    // of the newest that tells of a turn; status lines, notices and reminders do not
-	Tool    *fleet.ToolCall  // in flight; of several, the one that may go on for longest
-	Context fleet.Leaf[float64]
-	Status  fleet.StatusReport // of the newest status line; zero when there was none
-	Quota   []fleet.Quota      // of its plan, as was told last
-	Until   fleet.Instant      // of a rate limit; zero when not told
-	Failure string             // what ended the last turn, when an error did
-	Limited fleet.Instant      // when the rate limit was last told of; zero when it was not
-	Prompt  fleet.Instant      // of the newest prompt
-	Ended   fleet.Instant      // of the end of its session, as long as nothing was told of another; zero when it goes on
-	Session string             // of the CLI
-	Loop    Loop
+	State    fleet.AgentState // empty when they leave it open
+	Says     string           // in plain words
+	Since    fleet.Instant    // of the event that decided State
+	Last     fleet.Instant    // of the newest event; zero when there was none
+	Turn     fleet.Instant    // of the newest that tells of a turn; status lines, notices and reminders do not
+	Tool     *fleet.ToolCall  // in flight; of several, the one that may go on for longest
+	Context  fleet.Leaf[float64]
+	Status   fleet.StatusReport // of the newest status line; zero when there was none
+	Quota    []fleet.Quota      // of its plan, as was told last
+	Until    fleet.Instant      // of a rate limit; zero when not told
+	Answered fleet.Instant      // when the model was last seen to answer
+	Failure  string             // what ended the last turn, when an error did
+	Limited  fleet.Instant      // when the rate limit was last told of; zero when it was not
+	Prompt   fleet.Instant      // of the newest prompt
+	Ended    fleet.Instant      // of the end of its session, as long as nothing was told of another; zero when it goes on
+	Session  string             // of the CLI
+	Loop     Loop
 }
 
 // Gather folds hook events into what they amount to at now. Events of another
@@ -78,7 +79,11 @@ func GatherWritten(c fleet.Conversation, since time.Time, now fleet.Instant, lim
 		}
 		mine = append(mine, e)
 	}
-	return gather("its transcript says", mine, "", now, limits)
+	told := gather("its transcript says", mine, "", now, limits)
+	if !c.Answered.Before(since) && !c.Answered.IsZero() {
+		told.Answered = now.Add(min(0, c.Answered.Sub(now.Wall)))
+	}
+	return told
 }
 
 // gather folds events; by is who says so.
@@ -132,6 +137,8 @@ type gathering struct {
 	asks  request
 	calls []call        // of this turn, as they began
 	limit fleet.Instant // reset of a limit that a status line told of
+	// shorter: the conversation that was too long was made shorter, and there was no turn since.
+	shorter bool
 }
 
 // request is what the agent waits for.
@@ -176,7 +183,7 @@ func (h *gathering) hear(e fleet.HookEvent) {
 	case fleet.HookAnswered:
 		h.answered(e)
 	case fleet.HookStop:
-		h.over()
+		h.stop()
 		h.say(e, fleet.StateIdle, h.by+" that its turn has ended")
 	case fleet.HookRest:
 		h.rest(e)
@@ -185,6 +192,10 @@ func (h *gathering) hear(e fleet.HookEvent) {
 		h.fail(e)
 	case fleet.HookSessionStart, fleet.HookSessionEnd:
 		h.session(e)
+	case fleet.HookCompact:
+		if e.Source == fleet.UsageTranscript { // hooks tell when it begins
+			h.shortened(e)
+		}
 	case fleet.HookStatus:
 		h.status(e)
 	}
@@ -200,18 +211,38 @@ func (h *gathering) say(e fleet.HookEvent, s fleet.AgentState, says string) {
 // over ends what belonged to a turn.
 func (h *gathering) over() {
 	clear(h.tools)
+	h.shorter = false
 	h.asks, h.calls, h.told.Until, h.told.Limited, h.told.Failure = request{}, nil, fleet.Instant{}, fleet.Instant{}, ""
+}
+
+// stop ends a turn. One that only made the conversation shorter is a turn of its own to Codex:
+// what ended the one before stays known.
+func (h *gathering) stop() {
+	failure, shorter := h.told.Failure, h.shorter
+	if h.over(); shorter {
+		h.told.Failure, h.shorter = failure, true
+	}
 }
 
 // session begins anew. After a compaction a session goes on, in mid-turn.
 func (h *gathering) session(e fleet.HookEvent) {
 	if e.Event == fleet.HookSessionStart && e.Text == "compact" {
+		h.shortened(e)
 		return
 	}
 	h.over()
 	h.say(e, "", "")
 	if e.Event == fleet.HookSessionEnd {
 		h.told.Ended = e.At
+	}
+}
+
+// shortened: what was too long is so no more. What ended the turn stays known, so that the
+// agent can be told to go on.
+func (h *gathering) shortened(e fleet.HookEvent) {
+	if h.told.State == fleet.StateContextHigh {
+		h.shorter = true
+		h.say(e, fleet.StateIdle, h.by+" that its conversation was made shorter")
 	}
 }
 
@@ -249,6 +280,7 @@ func capped(e fleet.HookEvent) fleet.Instant {
 // begins what it asked for; a call that runs beside a request answers nothing.
 func (h *gathering) begin(e fleet.HookEvent) {
 	key := callKey(e)
+	h.told.Answered = e.At // tools are begun by its answers
 	h.tools[key] = fleet.ToolCall{Name: e.Tool, CallID: e.CallID, Args: e.Args, Since: e.At}
 	h.calls = append(h.calls, call{key: key, tool: e.Tool, args: e.Args, at: e.At})
 	if h.asks.on && !h.asks.bound && (h.asks.tool == "" || h.asks.tool == e.Tool) {
@@ -331,7 +363,7 @@ func (h *gathering) rest(e fleet.HookEvent) {
 	if h.told.State == fleet.StateRateLimited || h.told.State == fleet.StateAuthLost || h.told.State == fleet.StateContextHigh {
 		return
 	}
-	h.over()
+	h.stop()
 	h.say(e, fleet.StateIdle, "its hooks say that its prompt is free")
 }
 

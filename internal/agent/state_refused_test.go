@@ -64,3 +64,39 @@ func TestWhatEndedItsTurn(t *testing.T) {
 		}
 	}
 }
+
+// Whose conversation was too long, and has been made shorter, can be told to go on: what ended
+// its turn is known still, and over. A compaction in mid-turn ends nothing.
+func TestAConversationThatWasMadeShorter(t *testing.T) {
+	at := fleet.Instant{Wall: time.Date(2026, 11, 23, 9, 0, 0, 0, time.UTC), Up: fleet.Duration(time.Hour), Boot: "b"}
+	event := func(what fleet.HookName, text string) fleet.HookEvent {
+		return fleet.HookEvent{Kind: "claude", Event: what, Text: text, Context: fleet.Unknown[float64]("")}
+	}
+	prompt, tooLong, begins, over := event(fleet.HookPrompt, "x"), event(fleet.HookFailure, "context"), event(fleet.HookCompact, "manual"), event(fleet.HookSessionStart, "compact")
+	written := event(fleet.HookCompact, "")
+	written.Source = fleet.UsageTranscript
+	for name, c := range map[string]struct {
+		told    []fleet.HookEvent
+		state   fleet.AgentState
+		failure string
+	}{
+		"too long":                     {[]fleet.HookEvent{prompt, tooLong}, fleet.StateContextHigh, "context"},
+		"it is being made shorter":     {[]fleet.HookEvent{prompt, tooLong, begins}, fleet.StateContextHigh, "context"},
+		"it was made shorter":          {[]fleet.HookEvent{prompt, tooLong, begins, over}, fleet.StateIdle, "context"},
+		"its transcript tells of it":   {[]fleet.HookEvent{prompt, tooLong, written}, fleet.StateIdle, "context"},
+		"that was a turn of its own":   {[]fleet.HookEvent{prompt, tooLong, written, event(fleet.HookStop, "")}, fleet.StateIdle, "context"},
+		"and its prompt is free":       {[]fleet.HookEvent{prompt, tooLong, begins, over, event(fleet.HookStop, ""), event(fleet.HookRest, "")}, fleet.StateIdle, "context"},
+		"and it went on":               {[]fleet.HookEvent{prompt, tooLong, written, event(fleet.HookStop, ""), prompt, event(fleet.HookStop, "")}, fleet.StateIdle, ""},
+		"it goes on":                   {[]fleet.HookEvent{prompt, tooLong, begins, over, prompt}, fleet.StateWorking, ""},
+		"in mid-turn":                  {[]fleet.HookEvent{prompt, begins, over}, fleet.StateWorking, ""},
+		"in mid-turn, by a transcript": {[]fleet.HookEvent{prompt, written}, fleet.StateWorking, ""},
+		"a session that begins anew":   {[]fleet.HookEvent{prompt, tooLong, event(fleet.HookSessionStart, "clear")}, "", ""},
+	} {
+		for i := range c.told {
+			c.told[i].At = at.Add(time.Duration(i) * time.Second)
+		}
+		if got := Gather(c.told, "", at.Add(time.Hour), Deadlines{}); got.State != c.state || got.Failure != c.failure {
+			t.Errorf("%s: %q, ended by %q; want %q, %q", name, got.State, got.Failure, c.state, c.failure)
+		}
+	}
+}

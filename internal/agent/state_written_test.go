@@ -137,6 +137,12 @@ func TestTheTranscriptAmongTheSignals(t *testing.T) {
 		"a lost login, above the registry":            {Signals{Kind: claude, Registry: fleet.Known(Registry{Status: "idle"}), Written: ago(60, "auth_lost")}, "auth_lost", SourceTranscript},
 		"a limit that hooks tell as an end":           {Signals{Kind: claude, Told: ago(60, "idle"), Written: ago(60, "rate_limited")}, "rate_limited", SourceTranscript},
 		"a limit, and a prompt since that hooks tell": {Signals{Kind: claude, Told: ago(5, "working"), Written: ago(60, "rate_limited")}, "working", SourceHook},
+		"too long, above the registry":                {Signals{Kind: claude, Registry: fleet.Known(Registry{Status: "idle"}), Written: ago(60, "context_high")}, "context_high", SourceTranscript},
+		"too long, and hooks tell only of an end":     {Signals{Kind: claude, Told: ago(60, "idle"), Written: ago(60, "context_high")}, "context_high", SourceTranscript},
+		"too long by a hook, and at rest since":       {Signals{Kind: claude, Registry: fleet.Known(Registry{Status: "idle", Updated: now.Add(-59 * time.Second).Wall}), Told: ago(60, "context_high")}, "context_high", SourceHook},
+		"too long by a hook, and at work since":       {Signals{Kind: claude, Registry: fleet.Known(Registry{Status: "busy", Updated: now.Add(-59 * time.Second).Wall}), Told: ago(60, "context_high")}, "working", SourceRegistry},
+		"too long, and made shorter since":            {Signals{Kind: codex, Told: ago(60, "context_high"), Written: ago(5, "idle")}, "idle", SourceTranscript},
+		"too long, and made shorter by hook since":    {Signals{Kind: claude, Told: ago(5, "idle"), Written: ago(60, "context_high")}, "idle", SourceHook},
 		"suspended":                                   {Signals{Kind: claude, Suspended: true, Written: ago(1, "working")}, "stopped", SourceProcess},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -11,10 +11,11 @@ func AgentStates() []string {
 // Agents is the fleet: `custos ps`.
 type Agents struct {
 	At      time.Time  `json:"at"`
-	Seen    PartSeen   `json:"seen"`    // how the agents were seen
-	Agents  []AgentRow `json:"agents"`  // what may wait for a person first
-	Pending []Pending  `json:"pending"` // what was asked for and is not there yet
-	Kept    []string   `json:"kept"`    // agents that are started again when they fail, whatever the mode
+	Seen    PartSeen   `json:"seen"`            // how the agents were seen
+	Agents  []AgentRow `json:"agents"`          // what may wait for a person first
+	Pending []Pending  `json:"pending"`         // what was asked for and is not there yet
+	Kept    []string   `json:"kept"`            // agents that are started again when they fail, whatever the mode
+	Hosts   []HostSeen `json:"hosts,omitempty"` // other machines that were asked, too
 	Next    []Hint     `json:"next"`
 }
 

@@ -48,9 +48,10 @@ type HookEdit struct {
 // HookFile is a settings file of an agent CLI, as it is to be.
 type HookFile struct {
 	Kind     string      `json:"kind"`
-	Below    string      `json:"below"`    // the file's usual path, below the home
-	Settings string      `json:"settings"` // the new text; "" for a file that may go
-	Events   []string    `json:"events"`   // hooked in Settings
+	Below    string      `json:"below"`          // the file's usual path, below the home
+	Also     []string    `json:"also,omitempty"` // the same file in the folders of accounts, absolute
+	Settings string      `json:"settings"`       // the new text; "" for a file that may go
+	Events   []string    `json:"events"`         // hooked in Settings
 	Missing  []string    `json:"missing"`
 	Command  string      `json:"command,omitempty"` // what they call
 	Files    []HookExtra `json:"files"`             // that have to be there too

@@ -7,12 +7,14 @@ type Alerts struct {
 	Alerts []Alert `json:"alerts"`
 	// Trouble is why the last pass could not be finished, so that Alerts are what a look
 	// found; empty when they are what was written down.
-	Trouble string `json:"trouble,omitempty"`
+	Trouble string     `json:"trouble,omitempty"`
+	Hosts   []HostSeen `json:"hosts,omitempty"` // other machines that were asked, too
 }
 
 // Alert is the life of one finding.
 type Alert struct {
-	Number        int64      `json:"number"` // short name for people; 0 before it is written down
+	Host          string     `json:"host,omitempty"` // another machine that has it
+	Number        int64      `json:"number"`         // short name for people; 0 before it is written down
 	Rule          string     `json:"rule"`
 	Subject       string     `json:"subject"`
 	Priority      string     `json:"priority"`
@@ -50,6 +52,18 @@ type ApproveOrder struct {
 	// Digest begins that of the code that the person was shown, where code is to be
 	// trusted: a number says nothing of what lies there by now.
 	Digest string `json:"digest,omitempty"`
+	// Seen is the hash of the Offer that the person was shown: where something else would
+	// be done by now, nothing is. Empty: whatever would be done now.
+	Seen string `json:"seen,omitempty"`
+}
+
+// Offer is what an approval of one alert would begin, with the exact commands.
+type Offer struct {
+	Number  int64     `json:"number"`
+	At      time.Time `json:"at"`
+	Deeds   []Deed    `json:"deeds"`
+	Refused string    `json:"refused,omitempty"` // why that is nothing
+	Hash    string    `json:"hash,omitempty"`    // of all that it would do: for ApproveOrder.Seen
 }
 
 // SilenceOrder keeps people from being notified of alerts for a while. An empty Rule or

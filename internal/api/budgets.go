@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"net/url"
 	"time"
 )
 
@@ -25,6 +26,7 @@ type Budget struct {
 	Limit       float64    `json:"limit"`
 	Percent     *float64   `json:"percent"`
 	Says        string     `json:"says"`
+	Left        string     `json:"left,omitempty"` // in words
 	Blind       string     `json:"blind,omitempty"`
 	Raised      string     `json:"raised,omitempty"`
 	PerHour     *float64   `json:"per_hour"`
@@ -41,6 +43,7 @@ type RaiseOrder struct {
 	For   string `json:"for,omitempty"` // a duration
 	Why   string `json:"why,omitempty"`
 	Lower bool   `json:"lower,omitempty"`
+	Key   string `json:"key,omitempty"` // two orders with one key are one raise
 }
 
 // Raised is the answer to a RaiseOrder.
@@ -57,7 +60,21 @@ func (c *Client) Budgets(ctx context.Context) (Budgets, error) {
 	return get[Budgets](ctx, c, "/v1/budgets")
 }
 
+// SpendLeft is what an agent has spent, and what is left for it.
+type SpendLeft struct {
+	Agent   string   `json:"agent"`
+	Tokens  *int64   `json:"tokens"`  // that it used so far; null where that is not known, as below
+	Dollars *float64 `json:"dollars"` // that it cost so far, as told or at list prices
+	Budgets []Budget `json:"budgets"` // that it spends of
+	Says    []string `json:"says"`    // the same in words
+}
+
+// SpendLeft returns what an agent has spent, and what is left for it; without a name, the agent that calls.
+func (c *Client) SpendLeft(ctx context.Context, agent string) (SpendLeft, error) {
+	return get[SpendLeft](ctx, c, "/v1/left?"+url.Values{"agent": {agent}}.Encode())
+}
+
 // Raise raises or lowers a budget.
 func (c *Client) Raise(ctx context.Context, o RaiseOrder) (Raised, error) {
-	return post[Raised](ctx, c, once, "/v1/budgets", o)
+	return post[Raised](ctx, c, keyed(o.Key), "/v1/budgets", o)
 }

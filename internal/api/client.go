@@ -196,6 +196,11 @@ func (c *Client) Acknowledge(ctx context.Context, number int64, o AckOrder) (Ale
 	return post[Alert](ctx, c, same, "/v1/alerts/"+strconv.FormatInt(number, 10)+"/ack", o)
 }
 
+// Offer is what an approval of one alert would begin.
+func (c *Client) Offer(ctx context.Context, number int64) (Offer, error) {
+	return get[Offer](ctx, c, "/v1/alerts/"+strconv.FormatInt(number, 10)+"/offer")
+}
+
 // Approve has done what one alert leads to.
 func (c *Client) Approve(ctx context.Context, number int64, o ApproveOrder) (Approved, error) {
 	return post[Approved](ctx, c, once, "/v1/alerts/"+strconv.FormatInt(number, 10)+"/approve", o)

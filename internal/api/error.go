@@ -12,6 +12,7 @@ import (
 const (
 	BadInput    = "bad_input"   // the question makes no sense: exit code 2
 	NotFound    = "not_found"   // there is no such thing: exit code 2
+	Changed     = "changed"     // what was approved is not what would be done any more: exit code 2
 	Forbidden   = "forbidden"   // this caller may not: exit code 2
 	CannotLook  = "cannot_look" // the world could not be seen: exit code 3
 	Unseen      = "unseen"      // agents are not seen now, so it is not known whether an agent asks: exit code 3
@@ -47,6 +48,8 @@ func (e *Error) HTTPStatus() int {
 		return http.StatusNotFound
 	case Forbidden:
 		return http.StatusForbidden
+	case Changed:
+		return http.StatusConflict
 	case CannotLook, Unseen, Unreachable, Lost, Impostor, Held:
 		return http.StatusServiceUnavailable
 	}

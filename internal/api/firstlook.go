@@ -74,6 +74,7 @@ type Need struct {
 // AgentRow is one agent: what it is doing, for how long, and how that is known.
 type AgentRow struct {
 	Name        string   `json:"name"`
+	Host        string   `json:"host,omitempty"` // another machine that it is on; its name begins with it then
 	Kind        string   `json:"kind"`
 	Version     string   `json:"version,omitempty"`  // of its CLI; empty where that is not known
 	Outgrown    string   `json:"outgrown,omitempty"` // the newest version that Custos was taught, where its own is newer

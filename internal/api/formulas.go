@@ -2,7 +2,9 @@ package api
 
 import (
 	"context"
+	"fmt"
 	"net/url"
+	"strings"
 	"time"
 )
 
@@ -139,6 +141,21 @@ type CostFault struct {
 	Why  string    `json:"why"`
 	At   time.Time `json:"at"`
 	Key  string    `json:"key"` // of the response, or the file
+	// More are the places before that one, the newest first.
+	More []string `json:"more,omitempty"`
+}
+
+// shownPlaces are named one by one.
+const shownPlaces = 4
+
+// Places names where it was seen, the newest first, and of more than a few how many more there are.
+func (f CostFault) Places() string {
+	all := append([]string{f.Key}, f.More...)
+	text := strings.Join(all[:min(len(all), shownPlaces)], ", ")
+	if more := len(all) - shownPlaces; more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	return text
 }
 
 // CostRow is one sum: of a day, an agent, a model.

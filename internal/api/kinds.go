@@ -12,5 +12,8 @@ type Kind struct {
 	From     []string `json:"from"`   // files that say something of it besides what is built in, the last over the others
 	Proven   []string `json:"proven"` // versions on which its marks were found right
 	Disabled bool     `json:"disabled,omitempty"`
-	Never    []string `json:"never"` // what it never tells
+	Path     string   `json:"path,omitempty"`     // of its CLI on PATH; empty where there is none
+	Version  string   `json:"version,omitempty"`  // of that, as its package says; empty where that is not known: it is not run to ask
+	Outgrown string   `json:"outgrown,omitempty"` // the newest of Proven, where Version is newer
+	Never    []string `json:"never"`              // what it never tells
 }

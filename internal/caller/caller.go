@@ -93,8 +93,11 @@ func after(argv []string, flag string) string {
 	if i := slices.Index(argv, flag); i >= 0 && i+1 < len(argv) {
 		return argv[i+1]
 	}
-	return "?"
+	return unnamed
 }
+
+// unnamed is an agent of which nothing says which one it is: it owns nothing.
+const unnamed = "?"
 
 // ofOurServer names whoever was begun by our own tmux server and not in a pane.
 const ofOurServer = "of Custos' tmux server"
@@ -103,8 +106,10 @@ const ofOurServer = "of Custos' tmux server"
 func (f Finder) marked(line []proc.Stat) (string, bool) {
 	for _, p := range line {
 		if value, ok, err := f.Procs.Env(p.ID.PID, shim.Marker); err == nil && ok {
-			name, _, _ := shim.ParseMarker(value)
-			return fleet.Line(name, 80), true
+			if name, _, ok := shim.ParseMarker(value); ok {
+				return fleet.Line(name, 80), true
+			}
+			return unnamed, true
 		}
 	}
 	return "", false

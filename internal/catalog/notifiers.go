@@ -37,7 +37,7 @@ func notifierMakers() []report.Kind {
 
 // peopleSections are the sections of custos.toml that say who is told what.
 func peopleSections() []string {
-	return []string{"notifier", "route", "maintenance", "metrics", "webhook", "journal", "replies"}
+	return []string{"notifier", "route", "maintenance", "metrics", "webhook", "web", "journal", "replies"}
 }
 
 // People are those who are told, and what leads to whom.

@@ -25,6 +25,9 @@ func (a *app) alertsCommand() *cobra.Command {
 			never := false
 			v, err := ask(cmd.Context(), a, patience, func(ctx context.Context, c *api.Client) (api.Alerts, error) {
 				v, err := c.Alerts(ctx, all)
+				if err == nil {
+					v = withAlerts(v, others(ctx, a, func(ctx context.Context, c *api.Client) (api.Alerts, error) { return c.Alerts(ctx, all) }))
+				}
 				if err == nil && len(v.Alerts) == 0 {
 					s, err := c.Status(ctx)
 					never = err == nil && s.LastPatrol == nil
@@ -40,7 +43,7 @@ func (a *app) alertsCommand() *cobra.Command {
 					bad = append(bad, al.Priority)
 				}
 			}
-			if err := a.alarm(bad); err != nil || v.Trouble == "" || len(v.Alerts) > 0 {
+			if err := a.alarm(bad); err != nil || (v.Trouble == "" || len(v.Alerts) > 0) && !isSilent(v.Hosts) {
 				return err
 			}
 			return errUnseen // that there is none is not known
@@ -62,6 +65,7 @@ func alertNumber(do, text string) (int64, error) {
 
 // writeAlerts keeps apart that nothing is wrong and that no patrol has looked.
 func writeAlerts(p *page, v api.Alerts, never bool) {
+	defer writeSilent(p, v.Hosts)
 	patrol := p.command("custos patrol")
 	if v.Trouble != "" {
 		p.text(0, "Passes cannot be finished now, so this is what a look finds: "+flat(v.Trouble))
@@ -85,6 +89,9 @@ func writeAlertTable(p *page, list []api.Alert) {
 		number := ""
 		if al.Number > 0 {
 			number = fmt.Sprintf("#%d", al.Number)
+			if al.Host != "" {
+				number = fmt.Sprintf("%s/%d", flat(al.Host), al.Number)
+			}
 		}
 		return []string{number, flat(al.Priority), flat(al.Rule), p.subject(al.Subject), span(al.For), alertState(al), what(al.Summary, al.Subject)}
 	})

@@ -53,7 +53,8 @@ func drawn(ctx context.Context, wait time.Duration, asked bool, look func(contex
 			return v, err
 		}
 		asks := v.Agent.State == "waiting" || v.Agent.State == "dialog"
-		if v.Agent.PID == 0 || !asked && !asks || !time.Now().Add(pollAgent).Before(until) {
+		unseen := v.Agent.State == "unknown" // by one look, as on a busy machine: it may run
+		if v.Agent.PID == 0 && !unseen || !asked && !asks && !unseen || !time.Now().Add(pollAgent).Before(until) {
 			return v, nil
 		}
 		if err := sleep(ctx, pollAgent); err != nil {

@@ -43,7 +43,11 @@ func put[T any](ctx context.Context, a *app, wait time.Duration, question func(c
 		return zero, err
 	}
 	defer func() { l.close() }()
-	defer a.progress()()
+	doing := "looking"
+	if wait == labour {
+		doing = "at work"
+	}
+	defer a.progress(doing).end()
 	return answer(ctx, l, a.goesOn, question)
 }
 
@@ -78,6 +82,9 @@ func localError(err error) error {
 // lock before it has the socket: it is waited for, or a question would be answered as
 // if there were none, and an order refused because another one writes.
 func (a *app) reach(ctx context.Context) (*api.Client, error) {
+	if a.host != nil {
+		return a.host.Client(a.Getenv(agentMarker)), nil
+	}
 	if a.mute != "" && a.runs() {
 		return nil, &api.Error{Kind: api.Unreachable, Message: a.mute, Hint: "custos health"}
 	}
@@ -217,29 +224,8 @@ func (a *app) print(v any) error {
 	if err != nil {
 		return fmt.Errorf("cannot write JSON: %w", err)
 	}
-	_, err = fmt.Fprintf(a.Stdout, "%s\n", addressed(a.file, b))
+	_, err = fmt.Fprintf(a.Stdout, "%s\n", addressed(a.flags(), b))
 	return err
-}
-
-// progress says on a terminal that something takes its time, after a second,
-// and wipes it away when the returned function is called.
-func (a *app) progress() func() {
-	if !a.Progress {
-		return func() {}
-	}
-	said := make(chan bool, 1)
-	said <- false
-	timer := time.AfterFunc(time.Second, func() {
-		<-said
-		fmt.Fprint(a.Stderr, "looking …")
-		said <- true
-	})
-	return func() {
-		timer.Stop()
-		if <-said {
-			fmt.Fprint(a.Stderr, "\r\x1b[K")
-		}
-	}
 }
 
 // say asks, for who needs nothing of the answer but to see it.

@@ -48,11 +48,14 @@ inside of yours: attach then says how to get there.`,
 	}
 }
 
-// attachable finds an agent that has a terminal.
+// attachable finds an agent that has a terminal. That of another machine is shown there.
 func (a *app) attachable(ctx context.Context, name string) (api.AgentDetail, error) {
 	d, err := a.agent(ctx, name)
 	if err == nil {
 		err = unattachable(name, d)
+	}
+	if a.host != nil {
+		d.Attach, d.Agent.Socket = a.host.Attach(name), ""
 	}
 	return d, err
 }

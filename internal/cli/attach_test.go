@@ -44,3 +44,15 @@ func TestAttachSaysWhatIsInTheWay(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// From the live screen an agent of another server is gone to and come back from.
+func TestThereAndBack(t *testing.T) {
+	got := thereAndBack("/tmp/x/my default,12,0", "%5", []string{"tmux", "-S", "/run/c/tmux.sock", "attach", "-t", "=b"})
+	want := []string{"tmux", "-S", "/tmp/x/my default", "detach-client", "-E", "tmux -S /run/c/tmux.sock attach -t '=b'; exec tmux -S '/tmp/x/my default' attach -t %5"}
+	if above := thereAndBack("/tmp/s,12,3", "", []string{"tmux", "attach"}); above[5] != "tmux attach; exec tmux -S /tmp/s attach -t '$3'" {
+		t.Errorf("from a window above all others: %q", above[5])
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("%q", got)
+	}
+}

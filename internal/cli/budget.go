@@ -17,13 +17,20 @@ func (a *app) budgetCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use: "budget", Short: "What models may cost, what of it is used, and what waits for more",
 		Long: `budget lists the budgets of custos.toml ([budget.NAME]): how much of each is used in
-its window, how far it has come, and when it is used up at the rate of the last hour.
+its window, how far it has come, and when it is used up at the rate since the
+first response of the last hour.
 One that is used up holds back what would spend of it: starts, recoveries, nudges and
 calls of the judge. A person raises it for a while; it ends by itself.`,
 		Example: "  custos budget\n  custos budget raise day +10usd --for 2h\n  custos budget lower day",
 		RunE:    list,
 	}
-	c.AddCommand(&cobra.Command{Use: "list", Short: "The same", Example: "  custos budget list --json", RunE: list}, a.budgetShow(), a.budgetRaise(), a.budgetLower())
+	left := &cobra.Command{
+		Use: "left [AGENT]", Short: "What an agent has spent, and what is left for it; an agent asks for itself", Example: "  custos budget left builder",
+		RunE: asks(a, func(ctx context.Context, c *api.Client, args []string) (api.SpendLeft, error) {
+			return c.SpendLeft(ctx, only(args))
+		}, writeLeft),
+	}
+	c.AddCommand(left, &cobra.Command{Use: "list", Short: "The same", Example: "  custos budget list --json", RunE: list}, a.budgetShow(), a.budgetRaise(), a.budgetLower())
 	return c
 }
 
@@ -66,7 +73,7 @@ NAME/WHOSE, as the list shows it. Only a person raises one. What waited goes on 
 				return usage("cannot read --for: %v", err)
 			}
 			order := o
-			order.Name, order.By, order.For = args[0], args[1], d.String()
+			order.Name, order.By, order.For, order.Key = args[0], args[1], d.String(), newID()
 			return say(cmd.Context(), a, patience, func(ctx context.Context, c *api.Client) (api.Raised, error) { return c.Raise(ctx, order) }, writeRaised)
 		},
 	}
@@ -95,7 +102,7 @@ func writeRaised(p *page, v api.Raised) {
 
 func writeBudgets(p *page, v api.Budgets) {
 	if len(v.Rows) == 0 && v.Unknown == "" {
-		p.line("There are no budgets, or nothing was spent of them: [budget.NAME] in custos.toml says what models may cost.")
+		p.text(0, "There are no budgets, or nothing was spent of them: [budget.NAME] in custos.toml says what models may cost.")
 		return
 	}
 	rows := make([][]string, 0, len(v.Rows))
@@ -107,19 +114,22 @@ func writeBudgets(p *page, v api.Budgets) {
 		rows = append(rows, []string{flat(b.Name), b.Window, flat(b.Says), share, b.Stage, b.TimeToLimit})
 	}
 	if len(rows) > 0 {
-		p.table([]column{{head: "BUDGET", shorten: middle}, {head: "WINDOW"}, {head: "USED"}, {head: "SHARE", right: true}, {head: "STAGE"}, {head: "LIMIT IN", right: true}}, rows)
+		p.table([]column{{head: "BUDGET", shorten: middle}, {head: "WINDOW"}, {head: "USED", shorten: cut}, {head: "SHARE", right: true}, {head: "STAGE"}, {head: "LIMIT IN", right: true}}, rows)
 	}
 	for _, b := range v.Rows {
 		if b.Hint != "" {
-			p.line("%s holds %s: %s", flat(b.Name), held(b.Agents), p.command(b.Hint))
+			p.text(0, fmt.Sprintf("%s holds %s:", flat(b.Name), held(b.Agents)))
+			p.line("  → %s", p.command(b.Hint))
 		}
 	}
 	writeUnknown(p, v)
 }
 
+func writeLeft(p *page, v api.SpendLeft) { p.text(0, strings.Join(v.Says, "\n")) }
+
 func writeUnknown(p *page, v api.Budgets) {
 	if v.Unknown != "" {
-		p.line("What was spent is not known: %s.", flat(v.Unknown))
+		p.text(0, fmt.Sprintf("What was spent is not known: %s.", flat(v.Unknown)))
 	}
 }
 
@@ -131,19 +141,19 @@ func held(agents []string) string {
 }
 
 func writeBudget(p *page, b api.Budget) {
-	p.line("%s (%s, %s): %s, %s", flat(b.Name), b.Scope, b.Window, flat(b.Says), b.Stage)
+	p.text(0, fmt.Sprintf("%s (%s, %s): %s, %s", flat(b.Name), b.Scope, b.Window, flat(b.Says), b.Stage))
 	for _, of := range []struct{ what, text string }{
 		{"More may be used: ", b.Blind}, {"Raised by ", b.Raised}, {"Used up in ", b.TimeToLimit},
 		{"Spend of it: ", strings.Join(b.Agents, ", ")}, {"Not ours, and never touched: ", strings.Join(b.Foreign, ", ")},
 	} {
 		if of.text != "" {
-			p.line("  %s%s", of.what, flat(of.text))
+			p.text(2, of.what+flat(of.text))
 		}
 	}
 	if b.Ends != nil {
 		p.line("  Its window ends at %s UTC", b.Ends.UTC().Format(time.DateTime))
 	}
 	if b.Hint != "" {
-		p.line("  %s raises it", p.command(b.Hint))
+		p.line("  → %s", p.command(b.Hint))
 	}
 }

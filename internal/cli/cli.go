@@ -17,6 +17,7 @@ import (
 	"custos/internal/api"
 	"custos/internal/config"
 	"custos/internal/daemon"
+	"custos/internal/remote"
 )
 
 // The exit codes.
@@ -116,9 +117,12 @@ func Main(version string) int {
 type app struct {
 	Env
 	json   bool
-	file   string // --config
-	failOn string // --fail-on
+	file   string       // --config
+	onHost string       // --host
+	host   *remote.Host // that is spoken of; nil: this machine
+	failOn string       // --fail-on
 	conf   *config.Config
+	at     *progress
 	brakes bool   // the command goes on with what is left of a broken configuration
 	mute   string // why the daemon there is was not asked; "" when it was, or there is none
 	// interrupted is closed by the first signal; nil never is.
@@ -137,10 +141,10 @@ func Run(ctx context.Context, e Env) int {
 
 func (a *app) root() *cobra.Command {
 	root := a.lookCommand()
-	root.AddCommand(a.cleanCommand(), a.worktreeCommand(),
+	root.AddCommand(a.cleanCommand(), a.worktreeCommand(), a.runbookCommand(),
 		a.patrolCommand(), a.preflightCommand(), a.planCommand(), a.simulateCommand(), a.recordCommand(),
 		a.rulesCommand(), a.alertsCommand(), a.ackCommand(), a.approveCommand(), a.silenceCommand(), a.tellCommand(), a.whyCommand(), a.explainCommand(), a.kindsCommand(),
-		a.spawnCommand(), a.heartbeatCommand(), a.handoffCommand(), a.mcpCommand(), a.psCommand(), a.showCommand(), a.peekCommand(), a.logsCommand(), a.attachCommand(), a.waitCommand(),
+		a.spawnCommand(), a.heartbeatCommand(), a.handoffCommand(), a.mcpCommand(), a.psCommand(), a.topCommand(), a.showCommand(), a.peekCommand(), a.logsCommand(), a.attachCommand(), a.waitCommand(),
 		a.nudgeCommand(), a.answerCommand(), a.interruptCommand(), a.stopCommand(), a.recoverCommand(), a.checkpointCommand(),
 		a.adoptCommand(), a.ordersCommand(), a.pauseCommand(), a.resumeCommand(), a.hooksCommand(),
 		a.feedCommand(), a.traceCommand(), a.errorsCommand(), a.replayCommand(), a.failuresCommand(),
@@ -148,10 +152,11 @@ func (a *app) root() *cobra.Command {
 		a.mailCommand(),
 		a.formulaCommand(), a.scheduleCommand(), a.pluginCommand(), a.trustCommand(), a.costCommand(), a.budgetCommand(),
 		a.journalCommand(), a.reportCommand(), a.statusCommand(), a.healthCommand(), a.freezeCommand(), a.thawCommand(),
-		a.configCommand(), a.doctorCommand(), a.initCommand(), a.schemaCommand(), a.versionCommand(),
-		a.upCommand(), a.downCommand(), a.uninstallCommand())
+		a.configCommand(), a.doctorCommand(), a.initCommand(), a.setupCommand(), a.schemaCommand(), a.versionCommand(),
+		a.upCommand(), a.bridgeCommand(), a.downCommand(), a.webCommand(), a.uninstallCommand())
 	root.PersistentFlags().BoolVar(&a.json, "json", false, "print JSON instead of words")
 	root.PersistentFlags().StringVar(&a.file, "config", "", "configuration `FILE` (default ~/.config/custos/custos.toml)")
+	a.mayGoElsewhere(root)
 	root.SilenceErrors, root.SilenceUsage = true, true
 	root.SetOut(a.Stdout)
 	root.SetErr(a.Stderr)
@@ -159,6 +164,7 @@ func (a *app) root() *cobra.Command {
 	a.setHelp(root)
 	root.SetFlagErrorFunc(wrongFlag)
 	sayUsage(root)
+	a.completes(root)
 	return root
 }
 
@@ -203,10 +209,12 @@ func (a *app) code(err error) int {
 
 // complain says what went wrong. A command to type stays whole: it is to be copied.
 func (a *app) complain(message, hint string) {
-	fmt.Fprintln(a.Stderr, fold("custos: "+clean(message), a.ErrWidth))
-	if hint != "" {
-		fmt.Fprintln(a.Stderr, "try: "+withConfig(a.file, clean(hint)))
-	}
+	a.at.beside(func() {
+		fmt.Fprintln(a.Stderr, fold("custos: "+clean(message), a.ErrWidth))
+		if hint != "" {
+			fmt.Fprintln(a.Stderr, "try: "+withFlags(a.flags(), clean(hint)))
+		}
+	})
 }
 
 // classify finds the exit code of an error and its form for machines.
@@ -215,7 +223,7 @@ func classify(err error) (int, *api.Error) {
 	var mistake *config.Mistake
 	switch {
 	case errors.As(err, &e):
-		if e.Kind == api.BadInput || e.Kind == api.NotFound || e.Kind == api.Forbidden {
+		if e.Kind == api.BadInput || e.Kind == api.NotFound || e.Kind == api.Forbidden || e.Kind == api.Changed {
 			return exitUse, e
 		}
 		return exitLook, e

@@ -15,10 +15,11 @@ import (
 
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){
-		"custos": func() { os.Exit(run(100, false)) },
-		"colour": func() { os.Exit(run(100, true)) }, // custos on a terminal
-		"isjson": isJSON,
-		"mcpask": func() { os.Exit(askByTools()) },
+		"custos":   func() { os.Exit(run(100, false)) },
+		"colour":   func() { os.Exit(run(100, true)) }, // custos on a terminal
+		"isjson":   isJSON,
+		"mcpask":   func() { os.Exit(askByTools()) },
+		"mcplines": func() { os.Exit(sayLines()) },
 	})
 }
 

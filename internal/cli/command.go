@@ -9,27 +9,39 @@ import (
 // bracket or a backquote.
 var typed = regexp.MustCompile("(^|[\\s(`;])custos( |$)")
 
-// withConfig names the configuration in the commands of a text: typed as they
+// flags are those that name the configuration and the host that this command speaks of.
+func (a *app) flags() string {
+	out := ""
+	if a.file != "" {
+		out += " --config " + quote(a.file)
+	}
+	if a.host != nil {
+		out += " --host " + a.host.Name
+	}
+	return out
+}
+
+// withFlags names the configuration and the host in the commands of a text: typed as they
 // stand, they must speak of the fleet that they were printed for.
-func withConfig(file, text string) string {
-	if file == "" {
+func withFlags(flags, text string) string {
+	if flags == "" {
 		return text
 	}
 	return typed.ReplaceAllStringFunc(text, func(s string) string {
 		m := typed.FindStringSubmatch(s)
-		return m[1] + "custos --config " + quote(file) + m[2]
+		return m[1] + "custos" + flags + m[2]
 	})
 }
 
 // command is a command, or a sentence with one, as it is to be typed.
-func (p *page) command(s string) string { return withConfig(p.file, s) }
+func (p *page) command(s string) string { return withFlags(p.flags, s) }
 
 // advice finds the commands for a person to type in indented JSON.
 var advice = regexp.MustCompile(`(?m)^(\s*"(?:command|hint)": )("custos.*?")(,?)$`)
 
 // addressed is an answer in JSON with the configuration in its commands.
-func addressed(file string, b []byte) []byte {
-	if file == "" {
+func addressed(flags string, b []byte) []byte {
+	if flags == "" {
 		return b
 	}
 	return advice.ReplaceAllFunc(b, func(line []byte) []byte {
@@ -38,7 +50,7 @@ func addressed(file string, b []byte) []byte {
 		if json.Unmarshal(m[2], &text) != nil {
 			return line
 		}
-		text = withConfig(file, text)
+		text = withFlags(flags, text)
 		whole, err := json.Marshal(text)
 		if err != nil {
 			return line

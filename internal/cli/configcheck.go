@@ -27,6 +27,9 @@ func (a *app) configCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			if _, err := a.hosts(); err != nil {
+				return err
+			}
 			// The sections, rules and kinds are read where they are used.
 			h, closer, err := a.Daemon.Local(cmd.Context(), conf)
 			if err != nil {

@@ -106,7 +106,7 @@ func writeCosts(p *page, v api.Costs) {
 
 func writeFaults(p *page, v api.Costs) {
 	for _, f := range v.Faults {
-		p.text(0, flat(fmt.Sprintf("Counted in part, or not: of %s, %s (last %s: %s)", f.Kind, f.Why, f.At.UTC().Format("2006-01-02 15:04 UTC"), f.Key)))
+		p.text(0, flat(fmt.Sprintf("Counted in part, or not: of %s, %s (last %s: %s)", f.Kind, f.Why, f.At.UTC().Format("2006-01-02 15:04 UTC"), f.Places())))
 	}
 }
 

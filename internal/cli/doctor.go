@@ -70,8 +70,7 @@ func hintFix(p *page, d api.Doctor, categories []string) {
 func (a *app) examine(ctx context.Context, categories []string) (api.Doctor, error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	done := a.progress()
-	defer done()
+	defer a.progress("looking").end()
 	c, closer, err := a.client(ctx)
 	if beside := a.beside(ctx, err); beside != nil {
 		c, closer, err = beside, beside.Close, nil

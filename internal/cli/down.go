@@ -35,7 +35,10 @@ back.`,
 			if err != nil {
 				return err
 			}
-			if err := a.gone(cmd.Context()); err != nil {
+			at := a.progress("waiting until the daemon has finished what it began")
+			err = a.gone(cmd.Context())
+			at.end()
+			if err != nil {
 				if cmd.Context().Err() != nil {
 					return stillGoing("was asked to go down, and goes down")
 				}
@@ -78,7 +81,9 @@ func (a *app) down(ctx context.Context) (how string, err error) {
 	case a.Daemon.End == nil:
 		return "", &api.Error{Kind: api.Unreachable, Message: "cannot stop the daemon: one runs, and does not answer"}
 	}
+	at := a.progress("ending the daemon")
 	how, err = a.Daemon.End(ctx, conf)
+	at.end()
 	if err != nil {
 		return "", localError(err)
 	}

@@ -26,6 +26,8 @@ func TestAnAnswerWaitsForTheDialogToBeDrawn(t *testing.T) {
 		"never":                       {"waiting", 7, 0, drawing, false, false, drawing},
 		"it does not ask":             {"working", 7, time.Second, drawing, false, false, 0},
 		"it will ask, and that waits": {"working", 7, 20 * time.Second, time.Minute, true, true, 20*time.Second + pollAgent},
+		"one look did not see it":     {"unknown", 0, time.Second, time.Minute, true, true, time.Second + pollAgent},
+		"it is not seen":              {"unknown", 0, 0, drawing, false, false, drawing},
 		"it has ended":                {"crashed", 0, time.Second, time.Minute, true, false, 0},
 		"no wait at all":              {"waiting", 7, time.Second, 0, true, false, 0},
 	} {

@@ -54,9 +54,19 @@ func (w *world) Take(_ context.Context, o fleet.Order) (fleet.Order, error) {
 	return o, errors.Join(err, f.Close())
 }
 
+// overOrders are results of nudges of an hour ago, by the IDs of their orders.
+var overOrders = map[string]fleet.Result{
+	"came":   {Status: fleet.ResultDone, Why: "measured", Arrival: &fleet.Arrival{Outcome: fleet.OutcomeDelivered, Proof: fleet.ProofTranscript}},
+	"missed": {Status: fleet.ResultUnverified, Why: "not delivered: nobody heard it", Arrival: &fleet.Arrival{Outcome: fleet.OutcomeNot, Why: "nobody heard it"}},
+}
+
 func (w *world) Order(_ context.Context, id string) (fleet.Order, error) {
 	if i := slices.IndexFunc(w.pass.Past.Orders, func(o fleet.Order) bool { return o.ID == id }); i >= 0 {
 		return w.pass.Past.Orders[i], nil
+	}
+	if r, ok := overOrders[id]; ok {
+		o := fleet.Order{ID: id, Do: fleet.OrderNudge, Agent: "builder", By: "me", At: w.pass.Snapshot.At.Add(-time.Hour), State: fleet.OrderDone, Action: "a1"}
+		return o.After(r), nil
 	}
 	o, ok := w.taken[id]
 	if !ok {
@@ -125,8 +135,12 @@ func (w *world) EditHooks(kind, do string, text []byte) (api.HookFile, error) {
 	if err != nil {
 		return api.HookFile{}, err
 	}
+	var accounts fleet.Accounts
+	for _, dir := range w.folders {
+		accounts = append(accounts, fleet.Account{Name: dir, Kind: "claude", ConfigDir: fleet.Path(dir)})
+	}
 	s, err := kinds.HookStatus(kind, text)
-	return api.HookFile{Below: kinds.HookSettings(kind), Settings: string(text), Events: s.Events, Missing: s.Missing, Command: s.Command,
+	return api.HookFile{Also: kinds.HookSettingsOf(kind, accounts), Below: kinds.HookSettings(kind), Settings: string(text), Events: s.Events, Missing: s.Missing, Command: s.Command,
 		Limits: kinds.HookLimits(kind)}, err
 }
 

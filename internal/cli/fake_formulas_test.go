@@ -137,7 +137,7 @@ func (w *world) usageFaults(context.Context, fleet.Instant) ([]fleet.UsageFault,
 	if w.never {
 		return nil, nil
 	}
-	return []fleet.UsageFault{{Kind: "claude", Why: "a line of its conversations could not be read", At: w.pass.Snapshot.At.Wall, Key: "/home/ann/.claude/projects/p/s.jsonl"}}, nil
+	return []fleet.UsageFault{{Kind: "claude", Why: "a line of its conversations could not be read", At: w.pass.Snapshot.At.Wall, Key: "/home/ann/.claude/projects/p/s.jsonl", More: []string{"/p/r", "/p/q", "/p/o", "/p/n", "/p/m"}}}, nil
 }
 
 func (w *world) costs(_ context.Context, _ fleet.Instant, by string) ([]fleet.Cost, error) {

@@ -34,16 +34,17 @@ import (
 // world is a Custos without a machine: one pass from a file, everything else in
 // memory or in small files below the state folder.
 type world struct {
-	pass  fleet.Pass
-	state string
-	home  string
-	taken map[string]fleet.Order
-	asked int
-	never bool               // no patrol yet: $NEVER
-	ended fleet.ResultStatus // of every action: $OUTCOME
-	hangs bool               // a patrol goes on until it is interrupted: $HANGS
-	full  bool               // nothing can be written: $FULL
-	hears []string           // who is told: $TOLD
+	pass    fleet.Pass
+	state   string
+	home    string
+	taken   map[string]fleet.Order
+	asked   int
+	never   bool               // no patrol yet: $NEVER
+	ended   fleet.ResultStatus // of every action: $OUTCOME
+	hangs   bool               // a patrol goes on until it is interrupted: $HANGS
+	full    bool               // nothing can be written: $FULL
+	hears   []string           // who is told: $TOLD
+	folders []string           // of accounts of claude: $LOGINS
 	// caller is the agent that runs the command; "" for a person: $AGENT
 	caller string
 }
@@ -54,7 +55,7 @@ func fake(getenv func(string) string) cli.Daemon {
 	frozen := func(c config.Config) string { return filepath.Join(c.StateDir, "frozen") }
 	options := func(c config.Config) (server.Options, error) {
 		w := &world{state: c.StateDir, home: getenv("HOME"), taken: map[string]fleet.Order{},
-			never: getenv("NEVER") != "", ended: fleet.ResultStatus(getenv("OUTCOME")), hangs: getenv("HANGS") != "", full: getenv("FULL") != "", caller: getenv("AGENT"), hears: strings.Fields(getenv("TOLD"))}
+			never: getenv("NEVER") != "", ended: fleet.ResultStatus(getenv("OUTCOME")), hangs: getenv("HANGS") != "", full: getenv("FULL") != "", caller: getenv("AGENT"), hears: strings.Fields(getenv("TOLD")), folders: strings.Fields(getenv("LOGINS"))}
 		var err error
 		if file := getenv("PASS"); file != "" {
 			w.pass, err = passOf(file)
@@ -187,8 +188,13 @@ func (w *world) options() server.Options {
 }
 
 func (w *world) Approve(_ context.Context, of fleet.AlertKey, _ string, consent func([]fleet.Action) ([]fleet.Message, error)) error {
-	_, err := consent([]fleet.Action{{ID: "a1", Do: "remove-lock", Subject: of.Subject}})
+	actions, _, _ := w.Offer(context.Background(), of, "")
+	_, err := consent(actions)
 	return err
+}
+
+func (w *world) Offer(_ context.Context, of fleet.AlertKey, _ string) ([]fleet.Action, string, error) {
+	return []fleet.Action{{ID: "a1", Do: "remove-lock", Subject: of.Subject}}, "", nil
 }
 
 // Ask begins nothing.
@@ -322,7 +328,7 @@ func (w *world) Commands(a fleet.Action) []fleet.Command {
 
 func (w *world) Rules() []api.Rule {
 	return []api.Rule{
-		{Name: "disk-pressure", Priority: "P1", Over: "mount", Expr: "mount.used_percent > 80.0", Actions: []string{"rotate-log"}, Mode: "auto", Category: "disk", Enabled: true, CausedBy: []string{}, Runbook: "docs/runbooks/disk.md"},
+		{Name: "disk-pressure", Priority: "P1", Over: "mount", Expr: "mount.used_percent > 80.0", Actions: []string{"rotate-log"}, Mode: "auto", Category: "disk", Enabled: true, CausedBy: []string{}, Runbook: "custos runbook disk"},
 		{Name: "lock-dead", Priority: "P2", Over: "lock", Expr: "lock.holder == 'dead'", Actions: []string{"remove-lock"}, Mode: "auto", Category: "locks", Enabled: true, CausedBy: []string{}},
 		{Name: "lock-old", Priority: "P4", Over: "lock", Expr: "lock.age > duration('1h')", Actions: []string{}, Mode: "auto", CausedBy: []string{}},
 	}
@@ -331,7 +337,7 @@ func (w *world) Rules() []api.Rule {
 func (w *world) TOML() string { return "[rule.disk-pressure]\npriority = \"P1\"\n" }
 
 func (w *world) Kinds() api.Kinds {
-	return api.Kinds{Kinds: []api.Kind{{Name: "claude", Proven: []string{"2.1.197", "2.1.330"}, Never: []string{"a permission request, by its title"}}, {Name: "mine", From: []string{w.home + "/kinds/mine.toml"}, Disabled: true}}, Aside: []string{}}
+	return api.Kinds{Kinds: []api.Kind{{Name: "claude", Path: "/bin/claude", Version: "2.1.400", Outgrown: "2.1.330", Proven: []string{"2.1.197", "2.1.330"}, Never: []string{"a permission request, by its title"}}, {Name: "mine", From: []string{w.home + "/kinds/mine.toml"}, Disabled: true}}, Aside: []string{}}
 }
 func (w *world) Explain(kind, title, screen string) (api.Explanation, error) {
 	if kind == "nobody" {

@@ -22,7 +22,7 @@ func (a *app) formulaCommand() *cobra.Command {
 		Use:   "formula",
 		Short: "Workflows in TOML: read them, run them, see how far they are",
 		Long: `A formula is a workflow of named steps: commands, built-ins, and prose that an
-agent works on. docs/formulas.md has the language. A formula is named by its name
+agent works on. custos help formulas.md has the language. A formula is named by its name
 or by its file (a name with a slash, or ending in .toml). Names are looked up in
 the project's .custos/formulas, the folders of [formulas], ~/.config/custos/formulas,
 and among those that come with Custos.`,

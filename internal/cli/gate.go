@@ -17,7 +17,7 @@ func (a *app) gateCommand() *cobra.Command {
 		Short: "What is waited for: a moment, an event, a pipeline, a person's decision",
 		Long: `A gate holds back those that wait for it until one thing has happened. It is closed
 once, with a reason, and each waiter is notified once, by mail. What cannot be seen closes
-no gate. docs/gates.md has the types.`,
+no gate. custos help gates.md has the types.`,
 		Example: "  custos gate add human 'The release notes are approved' --waiter builder --due 2d\n  custos gate list\n  custos gate close g1 --why 'read and approved'",
 	}
 	c.AddCommand(a.gateAdd(), a.gateList(), a.gateShow(), a.gateClose())

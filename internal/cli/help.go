@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"custos/docs"
 	"custos/internal/api"
 	"custos/internal/nearest"
 )
@@ -17,12 +18,13 @@ type topic struct {
 	commands []string
 }
 
-// everyday are the eight commands of the short help.
+// everyday are the ten commands of the short help: what a person needs in the first evening.
+// One that this program has not is left out.
 func everyday() []topic {
 	return []topic{
-		{"Look", []string{"preflight", "plan", "why"}},
-		{"Act", []string{"patrol", "freeze"}},
-		{"Alerts", []string{"alerts", "ack"}},
+		{"See", []string{"top", "ps", "why"}},
+		{"Agents", []string{"attach", "answer", "nudge", "stop"}},
+		{"Alerts", []string{"alerts", "approve"}},
 		{"Keep watching", []string{"up"}},
 	}
 }
@@ -30,16 +32,16 @@ func everyday() []topic {
 // everything lists all commands by topic; a test sees to it that none is missing.
 func everything() []topic {
 	return []topic{
-		{"Look", []string{"preflight", "plan", "why", "explain", "kinds", "record", "simulate", "rules", "status", "health"}},
+		{"Look", []string{"preflight", "plan", "why", "runbook", "explain", "kinds", "record", "simulate", "rules", "status", "health"}},
 		{"Act", []string{"patrol", "approve", "clean", "worktree", "freeze", "thaw"}},
-		{"Agents", []string{"ps", "show", "peek", "logs", "attach", "wait", "spawn", "heartbeat", "handoff", "mcp", "nudge", "answer", "interrupt", "stop", "recover",
+		{"Agents", []string{"ps", "top", "show", "peek", "logs", "attach", "wait", "spawn", "heartbeat", "handoff", "mcp", "nudge", "answer", "interrupt", "stop", "recover",
 			"orders", "checkpoint", "adopt", "pause", "resume", "hooks"}},
 		{"Formulas", []string{"formula", "schedule", "plugin", "trust", "cost", "budget"}},
 		{"Coordinate", []string{"work", "convoy", "mail", "gate", "trigger"}},
 		{"What happened", []string{"feed", "trace", "errors", "replay", "failures", "report", "journal"}},
 		{"Alerts", []string{"alerts", "ack", "silence", "tell"}},
-		{"The daemon", []string{"up", "down", "uninstall"}},
-		{"Configure", []string{"init", "config", "doctor", "schema", "version", "help", "completion"}},
+		{"The daemon", []string{"up", "bridge", "down", "web", "uninstall"}},
+		{"Configure", []string{"setup", "init", "config", "doctor", "schema", "version", "help", "completion"}},
 	}
 }
 
@@ -75,14 +77,20 @@ func exitCodes() string {
 
 func (a *app) setHelp(root *cobra.Command) {
 	help := &cobra.Command{
-		Use:   "help [all | COMMAND]",
-		Short: "Help on a command; help all lists every command",
+		Use:   "help [all | pages | COMMAND | NAME.md]",
+		Short: "Help on a command; help all lists every command, help pages how things work",
 		Args:  cobra.ArbitraryArgs,
 		RunE: func(_ *cobra.Command, args []string) error {
 			if len(args) == 1 && args[0] == "all" {
 				return a.writeHelp(root, everything())
 			}
+			if len(args) == 1 && args[0] == "pages" {
+				return a.show(docs.Pages(), func(p *page) { listPages(p, docs.Pages(), "custos help NAME.md") })
+			}
 			c, rest, err := root.Find(args)
+			if pg, ok := helpPage(args, err != nil || len(rest) > 0 && c == root); ok {
+				return a.show(pg, func(p *page) { p.markdown(pg, "") })
+			}
 			if err != nil || len(rest) > 0 && c == root {
 				return &api.Error{Kind: api.BadInput, Message: fmt.Sprintf("cannot help with %q: there is no such command%s", strings.Join(args, " "), nearest.Hint(strings.Join(args, " "), names(root.Commands()))), Hint: "custos help all"}
 			}
@@ -103,6 +111,16 @@ func (a *app) setHelp(root *cobra.Command) {
 	})
 }
 
+// helpPage is the page that a person asked help of: by its name with ".md", or, where no
+// command is called so, without.
+func helpPage(args []string, noCommand bool) (docs.Page, bool) {
+	name, isPage := strings.CutSuffix(strings.Join(args, " "), ".md")
+	if !isPage && !noCommand {
+		return docs.Page{}, false
+	}
+	return docs.Get(name)
+}
+
 // writeHelp is the help of the program, with the commands of some topics.
 func (a *app) writeHelp(root *cobra.Command, topics []topic) error {
 	if a.json {
@@ -113,13 +131,13 @@ func (a *app) writeHelp(root *cobra.Command, topics []topic) error {
 	fmt.Fprintf(&b, "%s.\n\n%s\n\nUsage:\n  custos [COMMAND] [flags]\n", root.Short, root.Long)
 	for _, t := range topics {
 		fmt.Fprintf(&b, "\n%s:\n", t.title)
-		for _, name := range t.commands {
-			fmt.Fprintf(&b, "  %-10s  %s\n", name, shortOf(root, name))
+		for _, c := range t.of(root) {
+			fmt.Fprintf(&b, "  %-10s  %s\n", c.Name, c.Short)
 		}
 	}
 	fmt.Fprintf(&b, "\nFlags:\n%s\n%s", root.Flags().FlagUsagesWrapped(widest), exitCodes())
 	if len(topics) == len(everyday()) {
-		b.WriteString("\nEvery command: custos help all. One command: custos help COMMAND.\n")
+		b.WriteString("\nEvery command: custos help all. One command: custos help COMMAND. How things work: custos help pages.\nFirst time here: custos setup. Stop every action at once: custos freeze.\n")
 	}
 	_, err := fmt.Fprint(a.Stdout, b.String())
 	return err
@@ -139,23 +157,23 @@ type helpCommand struct {
 func helpOf(root *cobra.Command, topics []topic) map[string]any {
 	out := make([]helpTopic, len(topics))
 	for i, t := range topics {
-		out[i].Topic = t.title
-		for _, name := range t.commands {
-			out[i].Commands = append(out[i].Commands, helpCommand{name, shortOf(root, name)})
-		}
+		out[i] = helpTopic{t.title, t.of(root)}
 	}
 	return map[string]any{"about": root.Short, "topics": out, "exit_codes": exitCodes()}
 }
 
-func shortOf(root *cobra.Command, name string) string {
+// of lists the commands of a topic that there are.
+func (t topic) of(root *cobra.Command) (out []helpCommand) {
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()
-	for _, c := range root.Commands() {
-		if c.Name() == name {
-			return c.Short
+	for _, name := range t.commands {
+		for _, c := range root.Commands() {
+			if c.Name() == name {
+				out = append(out, helpCommand{name, c.Short})
+			}
 		}
 	}
-	return ""
+	return out
 }
 
 // commandHelp is the help of one command. docs/cli.md is made of it.

@@ -53,8 +53,15 @@ func TestHelpAllHasEveryCommand(t *testing.T) {
 			}
 		}
 	}
-	if n != 8 {
-		t.Errorf("the short help has %d commands, want 8", n)
+	if n != 10 {
+		t.Errorf("the short help has %d commands, want 10", n)
+	}
+}
+
+func TestAShortHelpLeavesOutWhatIsNotThere(t *testing.T) {
+	got := topic{"See", []string{"nosuch", "ps"}}.of(testRoot())
+	if len(got) != 1 || got[0].Name != "ps" || got[0].Short == "" {
+		t.Errorf("the topic lists %v", got)
 	}
 }
 
@@ -208,8 +215,8 @@ func TestSectionsAreDocumented(t *testing.T) {
 	}
 }
 
-// The commands of a text name the configuration; the words of a program do not.
-func TestWithConfig(t *testing.T) {
+// The commands of a text name the configuration, and the host; the words of a program do not.
+func TestWithFlags(t *testing.T) {
 	for in, want := range map[string]string{
 		"custos":                        "custos --config '/a b'",
 		"custos why 3":                  "custos --config '/a b' why 3",
@@ -217,16 +224,16 @@ func TestWithConfig(t *testing.T) {
 		"custos journal; custos feed":   "custos --config '/a b' journal; custos --config '/a b' feed",
 		"custos-hook claude /x/custos ": "custos-hook claude /x/custos ",
 	} {
-		if got := withConfig("/a b", in); got != want {
+		if got := withFlags(" --config '/a b'", in); got != want {
 			t.Errorf("%q became %q, want %q", in, got, want)
 		}
-		if got := withConfig("", in); got != in {
+		if got := withFlags("", in); got != in {
 			t.Errorf("without --config %q became %q", in, got)
 		}
 	}
 	in := "{\n  \"command\": \"custos why \\\"x\\\"\",\n  \"text\": \"custos why\"\n}"
 	want := "{\n  \"command\": \"custos --config c.toml why \\\"x\\\"\",\n  \"text\": \"custos why\"\n}"
-	if got := string(addressed("c.toml", []byte(in))); got != want {
+	if got := string(addressed(" --config c.toml", []byte(in))); got != want {
 		t.Errorf("addressed = %s", got)
 	}
 }
@@ -293,7 +300,7 @@ func TestReasonIsKept(t *testing.T) {
 
 // placeholders are the nouns that stand for a value in the help.
 const placeholders = `ACCOUNT DIGEST ACTION ADDRESS AGENT AGE ALERT ARGS ARGV BRANCH CATEGORY CHOICE COMMAND COUNT DAY DEPTH DURATION EVENT EXPRESSION FILE FILES FOLDER FORMULA GATE GROUP
-HASH ID KEY KIND LABEL LAYOUT MOMENT NAME NAMES NUMBER OUTCOME PATH POLICY PRIORITY PROGRAM PROJECT REASON REF ROLE RULE RUN SIZE STATE STEP SUBJECT TASK TEXT TITLE TRACKER TYPE VALUE`
+HASH HOST ID KEY KIND LABEL LAYOUT MOMENT NAME NAMES NUMBER OUTCOME PATH POLICY PRIORITY PROGRAM PROJECT REASON REF ROLE RULE RUN SIZE STATE STEP SUBJECT TASK TEXT TITLE TRACKER TYPE VALUE`
 
 // What is to be put in is named by a noun, in the usage of each command and beside
 // each of its flags.

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"os"
 	"path/filepath"
 	"strings"
 
@@ -18,7 +19,8 @@ func (a *app) hooksCommand() *cobra.Command {
 		Short: "Let agents that Custos did not start report what they do",
 		Long: `hooks adds Custos's hooks to the settings of an agent CLI, or takes them out
 again. It is for agents that a person starts: those that Custos starts get their
-hooks on the command line. Only our own lines are added or taken out; what else is
+hooks on the command line. Those of a kind with accounts ([account.NAME] of custos.toml) are
+changed in the folder of each. Only our own lines are added or taken out; what else is
 in the file stays as it is, byte for byte.`,
 	}
 	c.AddCommand(
@@ -40,14 +42,14 @@ func (a *app) hookCommand(do, short, long string) *cobra.Command {
 		Use: do + " KIND", Short: short, Long: long,
 		Example: "  custos hooks " + do + " claude",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			s, err := a.hookChange(cmd.Context(), do, args[0], file)
+			all, err := a.hookChanges(cmd.Context(), do, args[0], file)
 			if err != nil {
 				return err
 			}
 			if do == "status" {
-				return a.show(s.state(), func(p *page) { writeHookState(p, s.state()) })
+				return a.showHooks(all, writeHookState)
 			}
-			return a.changeHooks(s, do, yes)
+			return a.changeHooks(all, do, yes)
 		},
 	}
 	c.Flags().StringVar(&file, "file", "", "the settings `FILE` (default: the kind's own, below the home)")
@@ -60,7 +62,8 @@ func (a *app) hookCommand(do, short, long string) *cobra.Command {
 // hookChange is a settings file as it is, and as it is to be.
 type hookChange struct {
 	settings.File
-	next api.HookFile
+	next    api.HookFile
+	changed bool
 }
 
 // hookState is what is said of a settings file.
@@ -77,59 +80,110 @@ type hookState struct {
 
 func (s hookChange) state() hookState {
 	n := s.next
-	return hookState{Kind: n.Kind, File: s.Path, Exists: s.Exists, Events: n.Events, Missing: n.Missing, Command: n.Command, Limits: n.Limits}
+	return hookState{Kind: n.Kind, File: s.Path, Exists: s.Exists, Changed: s.changed, Events: n.Events, Missing: n.Missing, Command: n.Command, Limits: n.Limits}
 }
 
-// hookChange reads a settings file and asks what is to become of it. Which file it
-// is may only be known after asking.
-func (a *app) hookChange(ctx context.Context, do, kind, file string) (s hookChange, err error) {
+// hookChanges reads the settings of a kind, its own and those in the folders of its accounts, and asks what is to
+// become of each. Which files these are may only be known after asking.
+func (a *app) hookChanges(ctx context.Context, do, kind, file string) (all []hookChange, err error) {
 	edited := func(e api.HookEdit) (api.HookFile, error) {
 		return put(ctx, a, patience, func(ctx context.Context, c *api.Client) (api.HookFile, error) { return c.EditHooks(ctx, kind, e) })
 	}
+	files := []string{file}
 	if file == "" {
 		usual, err := edited(api.HookEdit{Do: "status"})
 		if err != nil {
-			return s, err
+			return nil, err
 		}
 		home := a.home()
 		if home == "" || usual.Below == "" {
-			return s, usage("cannot find the settings of %s: name them with --file", flat(kind))
+			return nil, usage("cannot find the settings of %s: name them with --file", flat(kind))
 		}
-		file = filepath.Join(home, usual.Below)
+		files = append([]string{filepath.Join(home, usual.Below)}, a.ofAccounts(usual.Also)...)
 	}
-	if s.File, err = settings.Read(file); err != nil {
-		return s, usage("%s", flat(err.Error()))
+	for _, file := range files {
+		var s hookChange
+		if s.File, err = settings.Read(file); err != nil {
+			return nil, usage("%s", flat(err.Error()))
+		}
+		if s.next, err = edited(api.HookEdit{Do: do, Settings: string(s.Was)}); err != nil {
+			return nil, err
+		}
+		s.changed = do != "status" && string(s.Was) != s.next.Settings
+		all = append(all, s)
 	}
-	s.next, err = edited(api.HookEdit{Do: do, Settings: string(s.Was)})
-	return s, err
+	return all, nil
+}
+
+// ofAccounts are the settings whose folder is there: who makes it, logs in there first.
+func (a *app) ofAccounts(files []string) (there []string) {
+	for _, file := range files {
+		if _, err := os.Stat(filepath.Dir(file)); err != nil {
+			a.complain("left out: "+filepath.Dir(file)+", the folder of an account, is not there", "")
+			continue
+		}
+		there = append(there, file)
+	}
+	return there
 }
 
 // changeHooks shows what changes, asks, and writes.
-func (a *app) changeHooks(s hookChange, do string, yes bool) error {
-	st := s.state()
-	if st.Changed = string(s.Was) != s.next.Settings; !st.Changed {
-		return a.show(st, func(p *page) { p.line("There is nothing to %s in %s.", do, p.path(s.Path)) })
+func (a *app) changeHooks(all []hookChange, do string, yes bool) error {
+	var paths []string
+	p := a.page()
+	for _, s := range all {
+		if s.changed {
+			paths = append(paths, s.Path)
+			p.buf.WriteString(clean(string(diff.Diff(s.Path, s.Was, s.Path+" (after)", []byte(s.next.Settings)))))
+		}
+	}
+	if len(paths) == 0 {
+		return a.showHooks(all, func(p *page, s hookState) { p.line("There is nothing to %s in %s.", do, p.path(s.File)) })
 	}
 	if !a.json {
-		p := a.page()
-		p.buf.WriteString(clean(string(diff.Diff(s.Path, s.Was, s.Path+" (after)", []byte(s.next.Settings)))))
 		if err := p.flush(); err != nil {
 			return err
 		}
 	}
-	if !yes && !a.confirmed("Change "+s.Path+"? Type yes: ") {
-		return &api.Error{Kind: api.BadInput, Message: "nothing was changed: it takes a yes", Hint: shell([]string{"custos", "hooks", do, s.next.Kind, "--yes"})}
+	kind := all[0].next.Kind
+	if !yes && !a.confirmed("Change "+strings.Join(paths, ", ")+"? Type yes: ") {
+		return &api.Error{Kind: api.BadInput, Message: "nothing was changed: it takes a yes", Hint: shell([]string{"custos", "hooks", do, kind, "--yes"})}
 	}
-	if err := s.write(do); err != nil {
-		return usage("%s", flat(err.Error()))
-	}
-	return a.show(st, func(p *page) {
-		if do == "install" {
-			writeHookState(p, st)
-			p.next([]api.Hint{{Command: shell([]string{"custos", "hooks", "uninstall", st.Kind}), What: "take them out again"}})
-			return
+	for _, s := range all {
+		if !s.changed {
+			continue
 		}
-		p.line("Taken out of %s.", p.path(s.Path))
+		if err := s.write(do); err != nil {
+			return usage("%s", flat(err.Error()))
+		}
+	}
+	return a.showHooks(all, func(p *page, s hookState) {
+		switch {
+		case !s.Changed:
+			p.line("There is nothing to %s in %s.", do, p.path(s.File))
+		case do == "install":
+			writeHookState(p, s)
+			p.next([]api.Hint{{Command: shell([]string{"custos", "hooks", "uninstall", kind}), What: "take them out again"}})
+		default:
+			p.line("Taken out of %s.", p.path(s.File))
+		}
+	})
+}
+
+// showHooks shows the state of each file; one alone is no list in JSON.
+func (a *app) showHooks(all []hookChange, write func(*page, hookState)) error {
+	states := make([]hookState, len(all))
+	for i, s := range all {
+		states[i] = s.state()
+	}
+	var v any = states
+	if len(states) == 1 {
+		v = states[0]
+	}
+	return a.show(v, func(p *page) {
+		for _, s := range states {
+			write(p, s)
+		}
 	})
 }
 

@@ -13,7 +13,7 @@ type listener struct {
 	a      *app
 	c      *api.Client
 	close  func()
-	daemon bool // it is the daemon
+	daemon bool // it is the daemon of this machine
 }
 
 // mostListeners is how many are asked one and the same thing, one after the other.
@@ -35,8 +35,9 @@ func (l *listener) change(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if c, err := l.a.reach(ctx); err == nil {
-		l.c, l.close, l.daemon = c, c.Close, true
+	c, err := l.a.reach(ctx)
+	if err == nil {
+		l.c, l.close, l.daemon = c, c.Close, l.a.host == nil
 		return nil
 	}
 	if err := ctx.Err(); err != nil {
@@ -102,7 +103,7 @@ func stillLost(first, err error) error {
 // with it, or asking again does nothing twice.
 func (a *app) goesOn(err error) bool {
 	var e *api.Error
-	if !errors.As(err, &e) {
+	if !errors.As(err, &e) || a.host != nil {
 		return false
 	}
 	switch e.Kind {

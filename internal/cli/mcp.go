@@ -15,8 +15,8 @@ func (a *app) mcpCommand() *cobra.Command {
 		Use:   "mcp",
 		Short: "For agents: what they may say and ask, as an MCP server over stdin and stdout",
 		Long: `mcp speaks the Model Context Protocol over standard input and output, and is started
-by an agent's CLI, not by people. It offers ten tools: heartbeat, step, inbox, send_mail,
-close_mail, work, change_work, wait_for, handoff and who. Who calls is found as for each
+by an agent's CLI, not by people. It offers eleven tools: heartbeat, step, inbox, send_mail,
+close_mail, work, change_work, wait_for, handoff, cost_left and who. Who calls is found as for each
 other command, so that an agent may do by a tool what it may do by the command.
 mcp = ["claude"] in [launch] of custos.toml offers it to agents that Custos starts.`,
 		Example: "  custos mcp\n  claude mcp add custos -- custos mcp",

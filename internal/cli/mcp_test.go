@@ -4,7 +4,9 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"strings"
@@ -34,6 +36,31 @@ func askByTools() int {
 	fmt.Printf("%d tools in %d bytes\n", len(tools.Tools), len(listed))
 	for lines := bufio.NewScanner(os.Stdin); lines.Scan(); {
 		fmt.Println(called(ctx, s, lines.Text()))
+	}
+	return 0
+}
+
+// sayLines says the lines of its standard input to "custos mcp" as they are, and shows what
+// that answers until the one with the id 2 came, or it ended.
+func sayLines() int {
+	custos := exec.Command("custos", "mcp")
+	custos.Stderr = os.Stderr
+	in, err1 := custos.StdinPipe()
+	out, err2 := custos.StdoutPipe()
+	if err := errors.Join(err1, err2, custos.Start()); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	go io.Copy(in, os.Stdin) // it stays open: a CLI that has closed it waits for nothing
+	for lines := bufio.NewScanner(out); lines.Scan(); {
+		fmt.Println(lines.Text())
+		if strings.Contains(lines.Text(), `"id":2,`) {
+			break
+		}
+	}
+	if err := errors.Join(in.Close(), custos.Wait()); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
 	}
 	return 0
 }

@@ -71,8 +71,7 @@ func (a *app) give(cmd *cobra.Command, list []api.OrderRequest, f orderFlags) ([
 		return nil, notOrdered(err)
 	}
 	defer func() { l.close() }()
-	done := a.progress()
-	defer done()
+	defer a.progress("waiting for " + plural(len(list), "order")).end()
 	took := make([]api.Order, 0, len(list))
 	for i := range list {
 		list[i].ID = newID()
@@ -100,7 +99,7 @@ func giving(o api.OrderRequest) func(context.Context, *api.Client) (api.Order, e
 // lasts says whether an order that came to nothing through no fault of its own is given
 // again, to the one that is there now: a daemon was started, or ended, in the middle. One that
 // hangs is another matter.
-func (l *listener) lasts(err error) bool { return isBroken(err) && l.a.mute == "" }
+func (l *listener) lasts(err error) bool { return isBroken(err) && l.a.mute == "" && l.a.host == nil }
 
 // taken is why it is not known what became of an order that was taken.
 func taken(err error, o api.Order) error {
@@ -296,30 +295,36 @@ func reasonOf(o api.Order) string {
 	return why
 }
 
-// writeOrder says what became of an order; one that is done says little.
+// writeOrder says what became of an order; one that is done says little, and one that came
+// to nothing is an error, and said as one.
 func writeOrder(p *page, o api.Order) {
+	if o.Over && o.State != "done" {
+		return
+	}
+	p.text(0, orderLine(o))
+	p.next(o.Next)
+}
+
+// orderLine is what became so far of an order that did not come to nothing.
+func orderLine(o api.Order) string {
 	switch {
 	case o.State == "done":
 		line := sentenceOf(o)
 		if why := flat(o.Why); why != "" && !strings.EqualFold(why, strings.Fields(line)[0]) {
 			line += ": " + why
 		}
-		p.text(0, line)
-	case o.Over:
-		return // it is an error, and said as one
+		return line
 	case o.Action != "":
-		p.text(0, "Under way: "+deedOf(o)+".")
-	default:
-		line := "Queued: " + deedOf(o)
-		if why := reasonOf(o); why != "" {
-			line += " (" + why + ")"
-		}
-		if o.Until != nil {
-			line += ", not before " + o.Until.UTC().Format("15:04:05 UTC")
-		}
-		p.text(0, line)
+		return "Under way: " + deedOf(o) + "."
 	}
-	p.next(o.Next)
+	line := "Queued: " + deedOf(o)
+	if why := reasonOf(o); why != "" {
+		line += " (" + why + ")"
+	}
+	if o.Until != nil {
+		line += ", not before " + o.Until.UTC().Format("15:04:05 UTC")
+	}
+	return line
 }
 
 // sentenceOf says that an order is done.

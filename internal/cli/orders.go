@@ -19,6 +19,13 @@ its command with exit code 4.`,
 		RunE:    asksFor(a, (*api.Client).Orders, writeOrders),
 	})
 	c.AddCommand(a.brake(&cobra.Command{
+		Use: "show ID", Short: "What became of one order, also when it is over",
+		Long: `show says of one order who gave it and when, what became of it, and of a nudge or an
+answer whether it was delivered and what proves it. An order that is over is kept for
+30 days.`,
+		Example: "  custos orders show 0a1b2c3d4e5f6071",
+		RunE:    asksOne(a, (*api.Client).OrderState, writeOneOrder),
+	}), a.brake(&cobra.Command{
 		Use: "cancel ID", Short: "Take back an order that is not carried out yet",
 		Long: `cancel ends an order before it is carried out, and undoes what it had changed
 already: an agent whose stop is taken back is wanted running again. What is under
@@ -47,4 +54,18 @@ func writeOrders(p *page, v api.Orders) {
 		p.text(4, why)
 	}
 	p.next([]api.Hint{{Command: "custos orders cancel ID", What: "take one back"}})
+}
+
+// writeOneOrder says what became of an order, whatever it is.
+func writeOneOrder(p *page, o api.Order) {
+	p.line("%s  %s  by %s, %s", flat(o.ID), p.paint(bold, deedOf(o)), flat(o.By), o.At.UTC().Format("2006-01-02 15:04:05 UTC"))
+	if o.Over && o.State != "done" {
+		p.text(4, failureOf(o))
+	} else {
+		p.text(4, orderLine(o))
+	}
+	if r := o.Arrival; r != nil && r.Outcome == "delivered" {
+		p.text(4, "Delivered. What proves it: "+flat(r.Proof))
+	}
+	p.next(o.Next)
 }

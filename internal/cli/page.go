@@ -18,12 +18,12 @@ type page struct {
 	width  int
 	colour bool
 	home   string
-	file   string // of --config, for the commands that are printed
+	flags  string // for the commands that are printed
 	buf    bytes.Buffer
 }
 
 func (a *app) page() *page {
-	p := &page{out: a.Stdout, width: a.Width, home: a.home(), file: a.file}
+	p := &page{out: a.Stdout, width: a.Width, home: a.home(), flags: a.flags()}
 	if p.width <= 0 {
 		p.width = widest
 	}

@@ -27,7 +27,7 @@ func (a *app) pluginCommand() *cobra.Command {
 		Short: "Folders with a plugin.md, run when their gate opens",
 		Long: `A plugin is a folder with a plugin.md: its front matter says when it is run (the
 gate: cooldown, cron, condition, event or manual) and how (run.sh, or its text given
-to an agent). docs/plugins.md has the keys. Plugins lie in ~/.config/custos/plugins
+to an agent). custos help plugins.md has the keys. Plugins lie in ~/.config/custos/plugins
 and in the folders of [plugins].`,
 		Example: "  custos plugin list\n  custos plugin lint ~/.config/custos/plugins/backup",
 	}
@@ -45,7 +45,7 @@ func (a *app) pluginList() *cobra.Command {
 
 func writePlugins(p *page, v api.Plugins) {
 	if len(v.Plugins) == 0 {
-		p.text(0, "No plugin. One is a folder with a "+pluginFile+", in the folder plugins beside custos.toml or in one of [plugins] dirs; docs/plugins.md has an example.")
+		p.text(0, "No plugin. One is a folder with a "+pluginFile+", in the folder plugins beside custos.toml or in one of [plugins] dirs; custos help plugins.md has an example.")
 	}
 	rows, notes := make([][]string, 0, len(v.Plugins)), []string{}
 	for _, x := range v.Plugins {

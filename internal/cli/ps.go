@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -26,21 +25,22 @@ said, with exit code 3.
 
 CTX is how much of its context is used, in percent, or in tokens where its size is not known. COST and TOKENS are
 what it used so far, told by its CLI or at list prices; where there is no room, they are left out, and custos show
-NAME has them.
+NAME has them. ACCOUNT is there when more than one is in use.
 
-A * behind the kind marks a CLI that is newer than what Custos was taught: see docs/states.md.
+A * behind the kind marks a CLI that is newer than what Custos was taught: see
+custos help states.md.
 
 What a person spawned is started again when it fails, in mode observe too, unless
 it was spawned with --restart never: to observe is about what is not ours.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			v, err := ask(cmd.Context(), a, patience, func(ctx context.Context, c *api.Client) (api.Agents, error) { return c.Agents(ctx) }, func(p *page, v api.Agents) {
+			v, err := ask(cmd.Context(), a, patience, a.everyAgent, func(p *page, v api.Agents) {
 				if waiting {
 					writePending(p, v)
 					return
 				}
 				writeAgents(p, v)
 			})
-			if err == nil && isUnseen(v.Seen) {
+			if err == nil && (isUnseen(v.Seen) || isSilent(v.Hosts)) {
 				return errUnseen
 			}
 			return err
@@ -60,16 +60,18 @@ func writeAgents(p *page, v api.Agents) {
 	if len(v.Agents) == 0 {
 		p.line("%s", nothingSeen([]api.PartSeen{v.Seen}, "agents", "No agents."))
 	}
+	account := severalAccounts(v.Agents)
 	rows := each(v.Agents, func(g api.AgentRow) []string {
-		return []string{flat(g.Name), flat(g.Kind) + newerMark(g), flat(g.State), orUnknown(g.Since), flat(g.Owner), contextUse(g), money(g.Dollars), count(g.Tokens), agentWork(g), p.where(g), agentNews(g)}
+		return []string{flat(g.Name), flat(g.Kind) + newerMark(g), flat(g.State), orUnknown(g.Since), flat(g.Owner), account(g), contextUse(g), money(g.Dollars), count(g.Tokens), agentWork(g), p.where(g), agentNews(g)}
 	})
 	p.table([]column{
 		{head: "NAME", shorten: middle}, {head: "KIND"}, {head: "STATE", paint: p.state}, {head: "FOR", right: true},
-		{head: "OWNER"}, {head: "CTX", right: true}, {head: "COST", right: true, spare: true}, {head: "TOKENS", right: true, spare: true}, {head: "WORK", shorten: cut}, {head: "WHERE", shorten: middle}, {head: "REASON", shorten: cut},
+		{head: "OWNER"}, {head: "ACCOUNT", shorten: middle}, {head: "CTX", right: true}, {head: "COST", right: true, spare: true}, {head: "TOKENS", right: true, spare: true}, {head: "WORK", shorten: cut}, {head: "WHERE", shorten: middle}, {head: "REASON", shorten: cut},
 	}, rows)
 	if len(v.Agents) > 0 && v.Seen.Status == "stale" {
 		p.line("  %s", p.paint(yellow, "an old reading: "+flat(v.Seen.Why)))
 	}
+	writeSilent(p, v.Hosts)
 	if slices.ContainsFunc(v.Agents, func(g api.AgentRow) bool { return g.Outgrown != "" }) {
 		p.text(0, newer+" its CLI is newer than what Custos was taught: what its screen shows is a hint only (custos show NAME)")
 	}
@@ -82,6 +84,20 @@ func writeAgents(p *page, v api.Agents) {
 		p.line("%d pending: %s", n, p.command("custos ps --pending"))
 	}
 	p.next(v.Next)
+}
+
+// severalAccounts says whose account an agent uses, where they use more than one.
+func severalAccounts(all []api.AgentRow) func(api.AgentRow) string {
+	names := map[string]bool{"": true}
+	for _, g := range all {
+		names[g.Account] = true
+	}
+	return func(g api.AgentRow) string {
+		if len(names) < 3 {
+			return ""
+		}
+		return flat(g.Account)
+	}
 }
 
 // newer marks a kind whose running CLI is newer than what Custos was taught.

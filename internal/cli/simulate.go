@@ -24,7 +24,7 @@ func (a *app) simulateCommand() *cobra.Command {
 disk that fills up, and what you want of it. It shows the states that follow, the
 alerts and the plan at each moment, by your custos.toml or by one in the file, and
 ends with 1 where a want is not met. It looks at nothing of this machine and does
-nothing. docs/simulate.md has the language; - is the standard input.`,
+nothing. custos help simulate.md has the language; - is the standard input.`,
 		Example: "  custos simulate night.txtar\n  custos simulate --json night.txtar",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			text, err := a.input(args[0], "story", largestStory)
@@ -35,9 +35,9 @@ nothing. docs/simulate.md has the language; - is the standard input.`,
 			if err != nil {
 				return err
 			}
-			done := a.progress()
+			at := a.progress("playing the stories")
 			v, err := a.Daemon.Simulate(cmd.Context(), conf, args[0], text)
-			done()
+			at.end()
 			if err != nil {
 				return err
 			}
@@ -66,7 +66,7 @@ func writeSimulation(p *page, v api.Simulation) {
 	}
 	p.line("")
 	if v.Wants == 0 {
-		p.line("%s; to have it judged, say what you want: docs/simulate.md.", plural(len(v.Stories), "story"))
+		p.line("%s; to have it judged, say what you want: custos help simulate.md", plural(len(v.Stories), "story"))
 		return
 	}
 	p.line("%s, %s: all as wanted.", plural(len(v.Stories), "story"), plural(v.Wants, "want"))

@@ -12,18 +12,36 @@ import (
 )
 
 func (a *app) statusCommand() *cobra.Command {
-	return a.brake(&cobra.Command{
+	var line, tmux bool
+	c := a.brake(&cobra.Command{
 		Use:     "status",
-		Example: "  custos status\n  custos status --json",
+		Example: "  custos status\n  custos status --json\n  custos status --line",
 		Short:   "How Custos itself is: daemon, mode, last patrol, alerts",
-		RunE: asks(a, func(ctx context.Context, c *api.Client, _ []string) (api.Status, error) {
-			s, err := c.Status(ctx)
-			if !s.Daemon {
-				s.Silent = cmp.Or(a.mute, a.untold())
+		Long: `status says how Custos itself is. With --line it is one short line for the status line
+of a terminal, with --tmux in the colours of tmux: how many need you, and what the agents do,
+each number of what one look saw. It is the daemon's word only, at once; where none answers,
+the line says that, with exit code 3. custos setup tmux puts it into tmux.`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if line || tmux {
+				return a.statusLine(cmd.Context(), tmux)
 			}
-			return s, err
-		}, writeStatus),
+			return a.wholeStatus(cmd, args)
+		},
 	})
+	c.Flags().BoolVar(&line, "line", false, "one short line, of the daemon")
+	c.Flags().BoolVar(&tmux, "tmux", false, "that line, in the colours of tmux")
+	return c
+}
+
+// wholeStatus is status without a flag.
+func (a *app) wholeStatus(cmd *cobra.Command, args []string) error {
+	return asks(a, func(ctx context.Context, c *api.Client, _ []string) (api.Status, error) {
+		s, err := c.Status(ctx)
+		if !s.Daemon {
+			s.Silent = cmp.Or(a.mute, a.untold())
+		}
+		return s, err
+	}, writeStatus)(cmd, args)
 }
 
 func writeStatus(p *page, s api.Status) {

@@ -83,7 +83,9 @@ func (a *app) orDirectly(ctx context.Context, agent, why string, order func() er
 // stopDirectly ends the agent itself. Where none runs whose order may have been taken, that
 // is all there is to say.
 func (a *app) stopDirectly(ctx context.Context, conf config.Config, agent, why string, cause error) error {
+	at := a.progress("stopping")
 	how, err := a.Daemon.Stop(ctx, conf, agent, a.user(), why)
+	at.end()
 	switch {
 	case isLost(cause) && isNotFound(err):
 		return cause
@@ -120,7 +122,9 @@ func unheld(agent string) error {
 // stopForgotten ends what the ledger has forgotten, and shims of ours have started; an
 // order is given where that is not all that was asked for, or nothing of it runs.
 func (a *app) stopForgotten(ctx context.Context, conf config.Config, agent, why string, order func() error) error {
+	at := a.progress("stopping")
 	how, err := a.Daemon.Stop(ctx, conf, agent, a.user(), why)
+	at.end()
 	if isNotFound(err) {
 		return order()
 	}

@@ -73,7 +73,9 @@ func (a *app) uninstall(cmd *cobra.Command, f uninstallFlags) error {
 		}
 	}
 	on := a.othersRunOn(conf, f)
+	at := a.progress("removing")
 	done, err := a.Daemon.Uninstall(conf, f.agents == "leave")
+	at.end()
 	if len(done.Gone) == 0 && err != nil {
 		return localError(err)
 	}

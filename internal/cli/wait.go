@@ -70,11 +70,14 @@ func (a *app) waitUntil(ctx context.Context, name string, states []string, limit
 		return api.AgentDetail{}, err
 	}
 	defer closer()
+	at := a.progress("waiting")
+	defer at.end()
 	for until := time.Now().Add(limit); ; {
 		d, err := c.Agent(ctx, name)
 		if err != nil || isIn(d, states) {
 			return d, err
 		}
+		at.now("waiting: " + flat(d.Agent.Name) + " is " + flat(d.Agent.State))
 		if !time.Now().Add(pollAgent).Before(until) {
 			return d, &api.Error{Kind: api.CannotLook, Hint: shell([]string{"custos", "why", name}),
 				Message: fmt.Sprintf("cannot wait any longer: after %s %s is %s: %s", limit, flat(name), flat(d.Agent.State), flat(d.Agent.Reason))}

@@ -71,7 +71,7 @@ func (k checker) value(path []string, v any, t reflect.Type, is string) {
 		fields := fieldsOf(t)
 		k.table(path, v, func(key string) (reflect.Type, string, bool) {
 			f, known := fields[key]
-			if !known {
+			if !known && !isNamed(append(path[:len(path):len(path)], key), v.(map[string]any)[key]) {
 				k.unknown(path, key, fields)
 			}
 			return f.Type, f.Tag.Get("is"), known

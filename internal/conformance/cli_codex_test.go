@@ -23,6 +23,8 @@ request_max_retries = 1
 stream_max_retries = 1
 [projects."`+h.project+`"]
 trust_level = "trusted"
+[notice]
+hide_rate_limit_model_nudge = true
 `)
 	return []string{"MOCK_API_KEY=" + dummyKey}
 }

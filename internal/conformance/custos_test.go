@@ -212,9 +212,22 @@ func (f *custos) spawn(t *testing.T) {
 	args := []string{"spawn", f.who, "--kind", f.cli.kind, "--dir", f.home.project, "--restart", "never", "--wait", "2m"}
 	args = append(args, "--env", strings.Join(f.names, ","), "--", f.cli.program())
 	f.order(t, append(args, f.cli.extra...)...)
+	f.declines(t)
 	row := f.is(t, "idle")
 	if row.Owner != "custos" || row.PID == 0 {
 		t.Errorf("the agent is %+v", row)
+	}
+}
+
+// declines what a CLI offers at the first start after an update, which it does when it likes.
+func (f *custos) declines(t *testing.T) {
+	if row := f.is(t, "idle,waiting,dialog"); row.State == "idle" {
+		return
+	}
+	var d api.AgentDetail
+	f.until(t, "what it asks at its start", time.Minute, func() bool { d = f.show(t); return d.Dialog != nil || d.Agent.State == "idle" })
+	if d.Dialog != nil && d.Dialog.ID == "renderer" {
+		f.order(t, "answer", f.who, "no", "--wait", "90s")
 	}
 }
 

@@ -52,9 +52,10 @@ func (h home) write(t *testing.T, name, text string) string {
 	return file
 }
 
-// env is what every program is given: nothing of ours but PATH, with the Node of its CLI.
+// env is what every program is given: nothing of ours but PATH, with the Node of its CLI, and
+// where Custos is installed.
 func (h home) env() []string {
-	return []string{"HOME=" + h.dir, "PATH=" + h.cli.path(), "LANG=C.UTF-8", "TERM=xterm-256color", "SHELL=/bin/sh",
+	return []string{"HOME=" + h.dir, "PATH=" + h.cli.path() + ":" + filepath.Dir(ours("custos")), "LANG=C.UTF-8", "TERM=xterm-256color", "SHELL=/bin/sh",
 		"USER=nobody", "TMPDIR=" + filepath.Join(h.dir, "tmp")}
 }
 

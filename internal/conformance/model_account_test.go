@@ -2,6 +2,7 @@ package conformance
 
 import (
 	"slices"
+	"strings"
 	"time"
 
 	"custos/internal/fleet"
@@ -53,9 +54,12 @@ func (m *Model) tell(id string, s *sink, asked Asked, side bool, output int64) {
 // tokens are what the nth response uses: other numbers in each field and in each response,
 // so that no two can be taken for one another.
 func tokens(n int, a Asked) fleet.Tokens {
-	i := int64(n)
+	i, before := int64(n), 100*int64(len(a.Turns))
+	if slices.ContainsFunc(a.Turns, func(t Turn) bool { return t.Role == "user" && strings.Contains(t.Text, fillWords) }) {
+		before += fillTokens
+	}
 	return fleet.Tokens{
-		Input: 10 + i, CacheRead: 100*int64(len(a.Turns)) + i, CacheWrite5m: 20 + 3*i, CacheWrite1h: 40 + 7*i,
+		Input: 10 + i, CacheRead: before + i, CacheWrite5m: 20 + 3*i, CacheWrite1h: 40 + 7*i,
 		Output: 30 + 11*i, Reasoning: 5 + i,
 	}
 }

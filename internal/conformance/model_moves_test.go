@@ -24,6 +24,21 @@ const (
 // loopWords are those of a prompt at which the model never ends its turn.
 const loopWords = "run it again and again"
 
+// handWords are of the prompt by which Custos asks for a hand-off, at which the model does as it
+// is told with handCommand: handedOver is what the next one has to know.
+const (
+	handWords   = "will replace you by a fresh agent"
+	handedOver  = "the proof is not made yet, and its colour is blue"
+	handCommand = "echo '" + handedOver + "' | custos handoff --file -"
+)
+
+// fillWords are those of a prompt that takes fillTokens of the context from then on: six tenths
+// of a million, which Claude Code 2.1.330 says that its model holds.
+const (
+	fillWords  = "fill the context"
+	fillTokens = 600_000
+)
+
 // thinkPaces is for how many paces the model thinks before the first word.
 const thinkPaces = 20
 
@@ -36,11 +51,13 @@ const (
 	moveCall              // one call of the shell tool, then a text
 	moveLong              // the same, with a tool that takes twelve seconds and writes nothing
 	moveLoop              // a call of the shell tool after a call of the shell tool, a pace for each, without an end
+	moveHand              // what Custos asks an agent for whose context is nearly full
 	moveAsk               // a question to the person, where the CLI has a tool for that; else a text
 	moveSlow              // a text of 120 words, four a second
 	moveThink             // nothing for five seconds, then a text
 	moveLimit             // 429, to be tried again in a second
 	moveReset             // 429, with a limit that is reset in an hour
+	moveSoon              // 429, with one that is reset in resetsSoon
 	moveLogin             // 401
 	moveError             // 500
 	moveBusy              // 529, or 503 where there is no such thing
@@ -57,7 +74,7 @@ func moves() []struct {
 		words string
 		move  move
 	}{
-		{"run the tool", moveCall}, {"run the long tool", moveLong}, {loopWords, moveLoop}, {"ask a question", moveAsk},
+		{"run the tool", moveCall}, {"run the long tool", moveLong}, {loopWords, moveLoop}, {handWords, moveHand}, {"ask a question", moveAsk},
 		{"limit for an hour", moveReset}, {"limit", moveLimit}, {"lose the login", moveLogin},
 		{"fail inside", moveError}, {"be overloaded", moveBusy}, {"be too long", moveFull},
 		{"slow", moveSlow}, {"think first", moveThink},
@@ -66,7 +83,7 @@ func moves() []struct {
 
 // command is what the shell tool is to run, if anything.
 func (m move) command() string {
-	return map[move]string{moveCall: toolCommand, moveLong: longCommand, moveLoop: toolCommand}[m]
+	return map[move]string{moveCall: toolCommand, moveLong: longCommand, moveLoop: toolCommand, moveHand: handCommand}[m]
 }
 
 // move reads the script. Requests without a shell tool are the CLI's own: for a title, a
@@ -74,6 +91,9 @@ func (m move) command() string {
 func (m *Model) move(a Asked, main bool) move {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	if m.summary && a.summarises() {
+		m.broken, m.whole, m.summary = moveSay, true, false
+	}
 	if !main {
 		return moveSay
 	}
@@ -106,11 +126,24 @@ func (a Asked) move() move {
 	return found
 }
 
+// summarises says whether a CLI asks for what is to stand for the conversation from then on.
+func (a Asked) summarises() bool {
+	prompt := strings.ToLower(a.Prompt())
+	return strings.Contains(prompt, "summary of the conversation") || strings.Contains(prompt, "context checkpoint compaction")
+}
+
 // Break has every turn end like this one, whatever the prompt says.
 func (m *Model) Break(how move) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.broken, m.whole = how, false
+}
+
+// HealBySummary refuses nothing any more when it was asked for a summary.
+func (m *Model) HealBySummary() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.summary = true
 }
 
 // Heal refuses nothing from now on.
@@ -127,6 +160,9 @@ func (m *Model) Spoil() {
 	m.broken, m.whole = moveSay, false
 }
 
+// resetsSoon is how long after it was told the limit of moveSoon is reset.
+const resetsSoon = 2 * time.Minute
+
 // refusal is an error in place of an answer.
 type refusal struct {
 	status  int
@@ -139,6 +175,7 @@ func refusals() map[move]refusal {
 	return map[move]refusal{
 		moveLimit: {429, "rate_limit_error", "Rate limit reached (mock)", time.Second},
 		moveReset: {429, "rate_limit_error", "Usage limit reached (mock)", time.Hour},
+		moveSoon:  {429, "rate_limit_error", "Usage limit reached (mock)", resetsSoon},
 		moveLogin: {401, "authentication_error", "invalid x-api-key (mock)", 0},
 		moveError: {500, "api_error", "Internal server error (mock)", 0},
 		moveBusy:  {529, "overloaded_error", "Overloaded (mock)", 0},

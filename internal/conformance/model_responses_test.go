@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -158,7 +159,11 @@ func (w responsesWire) refuse(s *sink, r refusal) {
 		return
 	}
 	if r.retry >= time.Minute {
-		e["type"], e["plan_type"], e["resets_at"] = "usage_limit_reached", "pro", time.Now().Add(r.retry).Unix()
+		reset := time.Now().Add(r.retry).Unix()
+		e["type"], e["plan_type"], e["resets_at"] = "usage_limit_reached", "pro", reset
+		for k, v := range map[string]string{"used-percent": "100", "window-minutes": "300", "reset-at": strconv.FormatInt(reset, 10)} {
+			s.w.Header().Set("x-codex-primary-"+k, v)
+		}
 	}
 	writeJSON(s.w, r.status, object{"error": e})
 }

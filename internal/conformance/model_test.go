@@ -30,6 +30,7 @@ type Model struct {
 	account []Response
 	doings  []Doing
 	broken  move // what every request for a turn is answered with; moveSay: what the prompt says
+	summary bool // it refuses nothing any more when it was asked for a summary
 	whole   bool // nothing is refused
 }
 

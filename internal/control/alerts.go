@@ -2,6 +2,8 @@ package control
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"slices"
@@ -19,6 +21,7 @@ func alerts() Noun {
 	return Noun{"alerts", []Verb{
 		{Name: "list", Do: asks((*Control).alertList)},
 		{Name: "ack", Access: Person, Do: given((*Control).acknowledge)},
+		{Name: "offer", Do: asks((*Control).offer)},
 		{Name: "approve", Access: Person, Do: given((*Control).approve)},
 	}}
 }
@@ -40,6 +43,8 @@ type Approver interface {
 	// begins them; with an error of consent nothing is done. The messages that it returns
 	// are committed with the actions. Where nothing may be done the error is a Refusal.
 	Approve(ctx context.Context, of fleet.AlertKey, by string, consent func([]fleet.Action) ([]fleet.Message, error)) error
+	// Offer is what Approve would begin now, or why that is nothing. It changes nothing.
+	Offer(ctx context.Context, of fleet.AlertKey, by string) (actions []fleet.Action, refused string, err error)
 }
 
 func (c *Control) alertList(ctx context.Context, call Call) (api.Alerts, error) {
@@ -134,13 +139,60 @@ func (c *Control) approve(ctx context.Context, call Call, order api.ApproveOrder
 		for _, act := range actions {
 			out.Actions = append(out.Actions, api.ApprovedThing{ID: act.ID, Do: act.Do, Subject: view.SubjectText(act.Subject)})
 		}
-		return nil, sawCode(actions, order.Digest)
+		return nil, errors.Join(c.sawOffer(a.Number, actions, order.Seen), sawCode(actions, order.Digest))
 	})
 	var no Refusal
 	if errors.As(err, &no) {
 		err = &api.Error{Kind: api.BadInput, Message: fmt.Sprintf("cannot approve: %v", err), Hint: "custos why " + a.Subject.String()}
 	}
 	return out, err
+}
+
+// offer shows what an approval would begin.
+func (c *Control) offer(ctx context.Context, call Call) (api.Offer, error) {
+	a, err := c.alert(ctx, call, "offer what is done about", false, ", or it is over")
+	if err != nil {
+		return api.Offer{}, err
+	}
+	actions, refused, err := c.Approver.Offer(ctx, a.AlertKey, somebody)
+	if err != nil {
+		return api.Offer{}, CannotLook(err)
+	}
+	out := api.Offer{Number: a.Number, At: c.Now().Wall.UTC(), Deeds: make([]api.Deed, 0, len(actions)), Refused: refused}
+	for _, act := range actions {
+		out.Deeds = append(out.Deeds, view.Deed(act, c.Teller))
+	}
+	if len(actions) > 0 {
+		out.Hash = c.hashed(actions)
+	}
+	return out, nil
+}
+
+// somebody is who would approve of what is only looked at: the plan is the same, whoever does.
+const somebody = "somebody"
+
+// hashed names what some actions would do, with which commands and to which code.
+func (c *Control) hashed(actions []fleet.Action) string {
+	h := sha256.New()
+	for _, a := range actions {
+		fmt.Fprintf(h, "%q %q %q %q %q\n", a.ID, a.Do, a.Subject.String(), a.Text, a.Dialog)
+		for _, cmd := range c.Teller.Commands(a) {
+			fmt.Fprintf(h, "%q\n", cmd.Argv)
+		}
+		if code := a.Target.Code; code != nil {
+			fmt.Fprintf(h, "%q\n", code.Digest)
+		}
+	}
+	return hex.EncodeToString(h.Sum(nil)[:16])
+}
+
+// sawOffer says whether a person who says which offer they were shown has seen what would
+// be begun now.
+func (c *Control) sawOffer(number int64, actions []fleet.Action, seen string) error {
+	if seen == "" || seen == c.hashed(actions) {
+		return nil
+	}
+	return &api.Error{Kind: api.Changed, Message: fmt.Sprintf("cannot approve alert %d: what would be done is not what was shown any more, and nothing was done", number), Hint: fmt.Sprintf("custos why %d", number)}
 }
 
 // leastDigest is how much of a digest names it.

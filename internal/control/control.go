@@ -33,6 +33,7 @@ type Control struct {
 	Orders    Orders
 	Agents    Agents
 	Asks      Asks
+	Web       Web
 	Past      func(context.Context) (fleet.Past, error)
 	// Situation answers a person's question (status, stuck) by what is so.
 	Situation   func(ctx context.Context, question ledger.Verb) (string, error)
@@ -173,6 +174,7 @@ func Nouns() []Noun {
 		agents(),
 		orders(),
 		people(),
+		web(),
 		installation(),
 	}
 	return append(looks(), nouns...)

@@ -11,6 +11,15 @@ import (
 
 var _ control.Approver = cycle{}
 
+// Offer is what an approval would begin. Without a daemon it looks first.
+func (c cycle) Offer(ctx context.Context, of fleet.AlertKey, by string) (actions []fleet.Action, refused string, err error) {
+	if !c.s.daemon {
+		c.s.board.First(ctx)
+	}
+	_, o, err := c.s.loop.Offer(ctx, of, by)
+	return o.Actions, o.Refused, err
+}
+
 // Approve has done what one alert leads to. Without a daemon it looks first, and
 // waits for what it began: this process ends with the command.
 func (c cycle) Approve(ctx context.Context, of fleet.AlertKey, by string, consent func([]fleet.Action) ([]fleet.Message, error)) error {

@@ -57,8 +57,7 @@ func (s *system) spentOut(ctx context.Context, event fleet.HookEvent, fresh bool
 	if err != nil || past.Blind != "" || at < 0 {
 		return ""
 	}
-	who := fleet.SpenderOf(&past.Registrations[at], nil)
-	who.Work = past.Records.Working()[who.Agent]
+	who := fleet.SpenderOf(&past.Registrations[at], nil, past.Records.Working())
 	s.catchUp(ctx, past, who, event)
 	f := s.allowanceOf(past, who, paused)
 	if f == nil {

@@ -104,7 +104,7 @@ func TestASpentBudgetEndsTheTurn(t *testing.T) {
 	}
 	s.board.Await(t.Context(), fleet.PartAgents)
 	s.board.Overlay(fleet.PartAgents, func(snap *fleet.Snapshot) {
-		snap.Agents.Value = []fleet.Agent{{Name: "bob", Kind: "claude", SessionID: "s", Instance: "i1"}}
+		snap.Agents.Value = []fleet.Agent{{Name: "bob", Kind: "claude", SessionID: "s", Instance: "i1", Process: fleet.ProcessID{PID: 7}, Age: fleet.Known(fleet.Duration(time.Hour))}}
 	}, "test")
 	answered, missed := counts(t, s)
 	call = "call1"
@@ -141,13 +141,14 @@ func counts(t *testing.T, s *system) (answered func(id string, output int), miss
 		}
 	}
 	answered("0", 1)
-	u, err := catalog.NewUsage(s.world, usageLedger{s.ledger, s.spent}, func(u fleet.Usage) fleet.Usage { return s.whose.of(u) })
+	u, err := catalog.NewUsage(s.world, s.usageLedger(), func(u fleet.Usage) fleet.Usage { return s.holders.Of(u) })
 	if err != nil {
 		t.Fatal(err)
 	}
 	if _, err := u.Read(t.Context()); err != nil {
 		t.Fatal(err)
 	}
+	s.readOnce(t.Context())
 	s.daemon, missed = true, new(atomic.Pointer[func()])
 	go func() {
 		for {

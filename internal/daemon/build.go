@@ -16,9 +16,11 @@ import (
 	"custos/internal/library"
 	"custos/internal/loop"
 	"custos/internal/observe"
+	"custos/internal/remote"
 	"custos/internal/report"
 	"custos/internal/report/journal"
 	"custos/internal/rules"
+	"custos/internal/server"
 )
 
 // as is what this process is: a daemon, or one command.
@@ -29,12 +31,13 @@ type as struct {
 	lock  *lock         // of the daemon whose place this one takes; nil: it is taken
 	// renewed is when a damaged ledger was opened anew last.
 	renewed time.Time
+	page    string    // where a person had the page served, of the daemon whose place this one takes; "" for nowhere
 	tell    io.Writer // where messages are shown: what a command prints tells them already
 }
 
 // build puts the parts together.
 func build(cfg config.Config, o Options, a as) (s *system, err error) {
-	s = &system{cfg: cfg, o: o, journal: journal.Dir(cfg.JournalDir), daemon: a.every > 0, deafen: func() {}, leave: func() {}, hurt: make(chan error, 1), conversed: newConversed(), counting: make(chan countAsk), renewed: a.renewed}
+	s = &system{cfg: cfg, o: o, journal: journal.Dir(cfg.JournalDir), daemon: a.every > 0, deafen: func() {}, leave: func() {}, hurt: make(chan error, 1), conversed: newConversed(), changes: server.NewChanges(), counting: make(chan countAsk), renewed: a.renewed}
 	if s.world, err = catalog.NewWorld(cfg, os.Getenv, o.Stderr, o.Version); err != nil {
 		return nil, err
 	}
@@ -46,6 +49,7 @@ func build(cfg config.Config, o Options, a as) (s *system, err error) {
 	s.events = library.NewEvents(s.ledger)
 	s.hookReceiver = &hookReceiver{s: s}
 	s.pulse.beats = make(chan struct{}, 1)
+	s.page = &webPage{s: s, asked: make(chan webAsk), lent: a.page}
 	p, err := s.readAll(a)
 	if err != nil {
 		return nil, &config.Mistake{Err: err}
@@ -92,6 +96,8 @@ func (s *system) settings() []func() error {
 		from(s.cfg, mailActions, &s.mail),
 		from(s.cfg, readInterpreter, &s.meant),
 		from(s.cfg, catalog.Coordination, &s.who),
+		from(s.cfg, func(cfg config.Config) (catalog.WebPlace, error) { return catalog.Web(cfg, server.Loopback) }, &s.served),
+		func() error { _, err := remote.Hosts(s.cfg); return err }, // commands go there; a slip is said before that
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"custos/internal/api"
+	"custos/internal/catalog"
 	"custos/internal/config"
 	"custos/internal/control"
 	"custos/internal/doctor"
@@ -44,7 +45,8 @@ func (s *system) examine(ctx context.Context, asked func(category string) bool) 
 // installation is where the things of Custos are.
 func (s *system) installation() installation.Options {
 	own := s.world.Own
-	o := installation.Options{Config: s.cfg, Sections: Sections(), Trouble: s.fileTrouble, Aside: s.kindTrouble(), Getenv: s.world.Getenv, Kinds: s.world.Kinds, StartedAt: s.world.StartedAt,
+	accounts, _ := catalog.Accounts(s.cfg, s.world.Kinds) // what is wrong with them was said when it was read
+	o := installation.Options{Config: s.cfg, Sections: Sections(), Trouble: s.fileTrouble, Aside: s.kindTrouble(), Getenv: s.world.Getenv, Kinds: s.world.Kinds, Accounts: accounts, StartedAt: s.world.StartedAt,
 		Database: storeFile(s.cfg), Socket: Socket(s.cfg), Tmux: own.Socket, Shims: own.Shims, Hook: own.Hook,
 		Chats: s.chats, Logs: func() []fleet.Log { return s.board.Snapshot().Logs.Value }}
 	if at := s.hooked.Address; at != "" {
@@ -56,6 +58,10 @@ func (s *system) installation() installation.Options {
 			l.Guard = "a token guards them"
 		}
 		o.Listeners = append(o.Listeners, l)
+	}
+	if at := s.served.Listen; at != "" {
+		_, trouble := s.page.Where()
+		o.Listeners = append(o.Listeners, doctor.Listener{What: "the page", Address: at, Loopback: server.Loopback(at), Guard: "sessions, by TLS of its own or a proxy's, guard it", Trouble: trouble})
 	}
 	return o
 }

@@ -19,7 +19,8 @@ const idleFor, idleAfter = 2 * time.Minute, time.Minute
 
 // BenchmarkIdle is what a daemon costs while nothing happens: the CPU of itself, of the
 // children it waited for and of the tmux server its agents run in, in percent of one
-// core, and its memory; 200 real agents (CUSTOS_IDLE: another number), each at its prompt.
+// core, and its memory; 200 real agents (CUSTOS_IDLE: another number), each at its prompt, and as many conversations of
+// each kind that were held before.
 func BenchmarkIdle(b *testing.B) {
 	n := 200
 	if text := os.Getenv("CUSTOS_IDLE"); text != "" {
@@ -28,6 +29,7 @@ func BenchmarkIdle(b *testing.B) {
 		}
 	}
 	g := openGraveyard(b, strings.Replace(graveyardToml, "max_agents = 500", "max_agents = 1000", 1))
+	g.conversations(n)
 	g.people(n, func(int) *api.SpawnRequest { return &api.SpawnRequest{Kind: "claude"} })
 	server := g.tmuxServer()
 	<-time.After(idleAfter)
@@ -44,6 +46,26 @@ func BenchmarkIdle(b *testing.B) {
 	b.ReportMetric(own+theirs, "core-%")
 	b.ReportMetric(g.memory(), "MiB")
 	b.ReportMetric(0, "ns/op") // means nothing
+}
+
+// conversations are files below HOME in which CLIs kept what was said.
+func (g *graveyard) conversations(n int) {
+	g.Helper()
+	for recording, name := range map[string]string{
+		"claude-2.1.330-headless": ".claude/projects/p%d/%08d-0000-4000-8000-000000000000.jsonl", "codex-0.169.0-headless": ".codex/sessions/2026/11/%02d/rollout-%d.jsonl",
+		"gemini-0.61.0-headless": ".gemini/tmp/p%d/chats/session-%d.jsonl", "qwen-0.24.4-headless": ".qwen/projects/p%d/chats/%d.jsonl", "pi-0.73.1-tool": ".pi/agent/sessions/p%d/%d.jsonl",
+	} {
+		text, err := os.ReadFile("../agent/conversation/testdata/transcripts/" + recording + ".jsonl")
+		for i := 0; i < n && err == nil; i++ {
+			path := filepath.Join(g.dir, fmt.Sprintf(name, i%20, i))
+			if err = os.MkdirAll(filepath.Dir(path), 0o700); err == nil {
+				err = os.WriteFile(path, text, 0o600)
+			}
+		}
+		if err != nil {
+			g.Fatal(err)
+		}
+	}
 }
 
 // tmuxServer is the process of the server that our agents run in.

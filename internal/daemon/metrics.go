@@ -31,8 +31,8 @@ func (g *gauges) pass(from, now fleet.Instant) {
 	g.passed.Store(&now)
 }
 
-// page is the page of metrics; nil for one command, which has measured nothing.
-func (s *system) page() http.Handler {
+// metricsPage is the page of metrics; nil for one command, which has measured nothing.
+func (s *system) metricsPage() http.Handler {
 	if !s.daemon {
 		return nil
 	}
@@ -70,6 +70,6 @@ func (s *system) serveMetrics(ctx context.Context) {
 		if err != nil {
 			return err
 		}
-		return server.Serve(ctx, l, server.GuardMetrics(o, s.page()))
+		return server.Serve(ctx, l, server.GuardMetrics(o, s.metricsPage()))
 	})
 }

@@ -50,6 +50,9 @@ func (s *system) selfNotes() (notes []string) {
 	if why := s.world.SocketTrouble(); why != "" {
 		notes = append(notes, "the socket was replaced: "+why)
 	}
+	if _, why := s.page.Where(); why != "" {
+		notes = append(notes, why)
+	}
 	seen := s.board.Snapshot().Self.Value
 	if lost := seen.Lost.Or(""); lost != "" {
 		notes = append(notes, "what was done before is lost: "+lost+"; nothing is done until a person acknowledges the alert of rule "+amnesiaRule)

@@ -4,11 +4,14 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"time"
 
 	"custos/internal/agent"
 	"custos/internal/api"
 	"custos/internal/control"
 	"custos/internal/fleet"
+	"custos/internal/observe/agents"
+	"custos/internal/observe/installation"
 	"custos/internal/rules"
 	"custos/internal/server"
 )
@@ -84,8 +87,16 @@ var _ server.Explainer = reader{}
 // Kinds lists them, with the files of kinds that are not used.
 func (r reader) Kinds() api.Kinds {
 	out := api.Kinds{Kinds: []api.Kind{}, Aside: []string{}}
+	there := map[string]string{}
+	for _, p := range installation.KindPrograms(r.kinds) {
+		there[p.Name] = p.Path
+	}
 	for _, k := range r.kinds.All() {
 		row := api.Kind{Name: k.Name, From: append([]string{}, k.From...), Proven: append([]string{}, k.Proven...), Disabled: k.Disabled, Never: append([]string{}, k.Never...)}
+		if row.Path = there[k.Name]; row.Path != "" {
+			row.Version = agents.Packaged(fleet.RawPath(row.Path), time.Now())
+			row.Outgrown = k.Outgrown(row.Version)
+		}
 		out.Kinds = append(out.Kinds, row)
 	}
 	for _, err := range r.aside {

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"custos/internal/api"
+	"custos/internal/catalog"
 	"custos/internal/control"
 	"custos/internal/fleet"
 	"custos/internal/server"
@@ -77,8 +78,10 @@ func (h hookFiles) EditHooks(kind, do string, settings []byte) (api.HookFile, er
 	world := h.s.world
 	out := api.HookFile{Kind: kind, Below: world.Kinds.HookSettings(kind), Limits: world.Kinds.HookLimits(kind), Files: []api.HookExtra{}}
 	var extra map[string][]byte
-	var err error
+	accounts, err := catalog.Accounts(world.Config, world.Kinds)
+	out.Also = world.Kinds.HookSettingsOf(kind, accounts)
 	switch {
+	case err != nil:
 	case do == "install" && world.Own.Hook == "":
 		err = fmt.Errorf("cannot install hooks: custos-hook is not beside custos")
 	case do == "install":

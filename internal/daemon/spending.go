@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io/fs"
@@ -17,5 +18,13 @@ func (s *system) usage(ctx context.Context) (spending.Ledger, error) {
 	if err != nil {
 		return nil, err
 	}
+	if s.daemon && len(s.budgets) > 0 { // one command reads no conversations
+		if read, err := st.UsageRead(ctx); err != nil || !read {
+			return nil, cmp.Or(err, errNotRead)
+		}
+	}
 	return st, nil
 }
+
+// errNotRead: a ledger that is new knows nothing of what was spent before.
+var errNotRead = errors.New("conversations are being read for the first time")

@@ -19,6 +19,7 @@ import (
 	"custos/internal/config"
 	"custos/internal/control"
 	"custos/internal/fleet"
+	"custos/internal/ledger"
 	"custos/internal/library"
 	"custos/internal/loop"
 	"custos/internal/observe"
@@ -82,9 +83,12 @@ type system struct {
 
 	conversed *conversed                    // where something was written in conversations of agents that run
 	counting  chan countAsk                 // what one conversation used is wanted at once
-	whose     sessions                      // of the agents that were seen last; of countUsage alone
+	holders   ledger.Holders                // of conversations; of countUsage alone
 	followers atomic.Pointer[watch.Watcher] // nil unless deaths are watched
 	pulse     pulse
+	changes   *server.Changes
+	page      *webPage
+	served    catalog.WebPlace            // where the page is served
 	audited   atomic.Pointer[store.Audit] // the last comparison of memory with the ledger that was told
 
 	reload       *reloader                           // nil without a daemon
@@ -150,7 +154,7 @@ func (s *system) registered(ctx context.Context) ([]fleet.Registration, error) {
 
 // wake and done close the circle from the board and the actor to the loop,
 // which is made after them.
-func (s *system) wake(reason string) { s.loop.Wake(reason) }
+func (s *system) wake(reason string) { s.loop.Wake(reason); s.changes.Note() }
 func (s *system) done(r fleet.Result) {
 	s.gauges.meter.Ended(r)
 	if r.Registration != nil {
@@ -210,8 +214,8 @@ func (s *system) handler(ctx context.Context, down func()) http.Handler {
 	return server.New(server.Options{
 		Cycle: cycle{s}, Explainer: reader{s.world.Kinds, s.world.KindsAside},
 		Now: s.world.Now, Down: down, InProcess: down == nil, Log: s.o.Log, AgentOf: s.agentOf,
-		HookFiles: hookFiles{s}, Hooks: s.hookReceiver, Whose: s.hookReceiver.whose,
-		Control: s.control(down != nil), Metrics: s.page(),
+		HookFiles: hookFiles{s}, Hooks: s.hookReceiver, Whose: s.hookReceiver.whose, Changes: s.changes,
+		Control: s.control(down != nil), Metrics: s.metricsPage(),
 	})
 }
 
@@ -222,7 +226,7 @@ func (s *system) control(watched bool) *control.Control {
 	return &control.Control{
 		Formulas: d, Schedules: d.Schedules, Runs: runPort{s}, Plugins: d, Pauses: pausePort{s}, Budgets: budgetPort{s}, Code: codePort{s},
 		Alerts: b, Approver: cycle{s}, Look: cycle{s}.Look, Brakes: brakes{s}, Tell: b.tell, Receivers: s.receivers, Events: b.Events,
-		Records: records{s}, Asker: cycle{s}, Orders: orderPort{s}, Agents: agentPort{s}, Asks: askPort{s}, Past: s.recall, Situation: s.situation, PatrolEvery: s.cfg.PatrolEvery, Registry: s.registered, KindOf: s.world.Kinds.Of,
+		Records: records{s}, Asker: cycle{s}, Orders: orderPort{s}, Agents: agentPort{s}, Asks: askPort{s}, Web: s.page, Past: s.recall, Situation: s.situation, PatrolEvery: s.cfg.PatrolEvery, Registry: s.registered, KindOf: s.world.Kinds.Of,
 		Status: s.status(watched), Vitals: s.vitals(watched), Costs: s.costs, UsageFaults: s.usageFaults, Prices: s.pricesShown, Priced: s.priced, Made: s.made, Places: s.listening, Screens: screens{s}, History: orderPort{s},
 		Journal: journalPort{s.journal}.Journal, Teller: s.actor, Configured: s.cfg.Found, Rules: rulebook{s.rules}, Mender: cycle{s}, Version: s.o.Version, Examine: s.examine, Anew: s.anew, Now: s.world.Now,
 		Reply: replyToRun, Attend: s.attend, Watched: watched, People: []string{server.Caller{UID: os.Getuid()}.Name(), server.Caller{}.Name()},

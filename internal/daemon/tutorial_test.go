@@ -3,6 +3,7 @@ package daemon_test
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -22,10 +23,10 @@ func TestTutorial(t *testing.T) {
 		t.Skip("it waits for a gate and a plugin of a minute")
 	}
 	s := newStudent(t)
-	for _, b := range tutorialBlocks(t) {
+	for _, b := range blocksOf(t, "tutorial.md") {
 		s.do(b)
 	}
-	if s.blocks < 8 {
+	if s.blocks < 12 {
 		t.Errorf("only %d blocks", s.blocks)
 	}
 }
@@ -35,6 +36,9 @@ func promises() map[string][]string {
 	return map[string][]string{
 		"custos plugin lint disk":         {"disk"},
 		"custos ps":                       {"builder", "tester", "claude"},
+		"custos attach builder":           {"tmux", "attach"},
+		"custos failures builder":         {"crashed", "signal 9"},
+		"custos why agent/builder":        {"recover"},
 		"custos work list":                {"w1", "w2", "in progress"},
 		"custos gate list":                {"timer", "The shop has closed"},
 		"custos mail inbox --for builder": {"The price list"},
@@ -46,10 +50,27 @@ func promises() map[string][]string {
 	}
 }
 
-// tutorialBlocks are the blocks of shell of the tutorial.
-func tutorialBlocks(t *testing.T) (out []string) {
+// TestTheAnswersOfTheFAQ types what each answer names, on a machine where nothing runs: it
+// works there, too, and what it finds may be an alert.
+func TestTheAnswersOfTheFAQ(t *testing.T) {
+	s := newStudent(t)
+	for _, b := range blocksOf(t, "faq.md") {
+		s.blocks++
+		out, err := s.sh(t.Context(), b)
+		var exit *exec.ExitError
+		if err != nil && !(errors.As(err, &exit) && exit.ExitCode() == 1) || strings.TrimSpace(out) == "" {
+			t.Errorf("%s\n%v\n%s", b, err, out)
+		}
+	}
+	if s.blocks < 10 {
+		t.Errorf("only %d blocks", s.blocks)
+	}
+}
+
+// blocksOf are the blocks of shell of a page.
+func blocksOf(t *testing.T, page string) (out []string) {
 	t.Helper()
-	text, err := os.ReadFile("../../docs/tutorial.md")
+	text, err := os.ReadFile("../../docs/" + page)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -97,6 +118,9 @@ func (s *student) sh(ctx context.Context, script string) (string, error) {
 	return string(out), err
 }
 
+// scripted is what the scripted agent is told in the place of words that it would have to understand.
+var scripted = strings.NewReplacer("Run the command: date > opened", "fake dialog date > opened")
+
 // do types one block.
 func (s *student) do(block string) {
 	s.Helper()
@@ -110,7 +134,7 @@ func (s *student) do(block string) {
 	case strings.HasPrefix(block, "custos why "):
 		s.liveOn()
 	}
-	out, err := s.sh(s.Context(), block)
+	out, err := s.sh(s.Context(), scripted.Replace(block))
 	if err != nil {
 		s.Fatalf("%s\n%v\n%s", block, err, out)
 	}

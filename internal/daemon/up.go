@@ -94,7 +94,7 @@ func Up(ctx context.Context, cfg config.Config, o Options) error {
 		if next == nil {
 			return err
 		}
-		cfg, a.lock, a.renewed = *next, kept, s.renewed
+		cfg, a.lock, a.renewed, a.page = *next, kept, s.renewed, s.page.lentAt()
 	}
 }
 
@@ -149,6 +149,8 @@ func (s *system) watch(ctx context.Context, asked <-chan os.Signal) (next *confi
 	parts.Go(func() { s.commitJournal(ctx) })
 	parts.Go(func() { s.serveMetrics(ctx) })
 	parts.Go(func() { s.hearWebhooks(ctx) })
+	api := s.handler(ctx, down)
+	parts.Go(func() { s.page.run(ctx, api) })
 	parts.Go(func() { s.tidy(ctx) })
 	parts.Go(func() { s.reload.follow(ctx, asked) })
 	parts.Go(func() { s.part(ctx, "notify the service manager", s.notifyManager) })
@@ -169,7 +171,7 @@ func (s *system) watch(ctx context.Context, asked <-chan os.Signal) (next *confi
 	})
 	var ousted error
 	parts.Go(func() { ousted = s.keepPlace(ctx); down() })
-	err = socket.Serve(ctx, s.handler(ctx, down))
+	err = socket.Serve(ctx, api)
 	down()
 	parts.Wait()
 	return next, errors.Join(err, ousted, socket.Close())

@@ -55,15 +55,17 @@ func (c *conversed) take() []string {
 // countUsage writes down what models used, as conversations tell it, from where it was read
 // last. What cannot be read is said, and read when it can be.
 func (s *system) countUsage(ctx context.Context) error {
-	u, err := catalog.NewUsage(s.world, usageLedger{s.ledger, s.spent}, func(u fleet.Usage) fleet.Usage { return s.whose.of(u) })
+	u, err := catalog.NewUsage(s.world, s.usageLedger(), func(u fleet.Usage) fleet.Usage { return s.holders.Of(u) })
 	if err != nil || u == nil {
+		s.readOnce(ctx)
 		return err
 	}
-	all, rest, told := time.NewTimer(countAfter), time.NewTimer(countAfter), sessions{}
+	all, rest := time.NewTimer(countAfter), time.NewTimer(countAfter)
 	defer all.Stop()
 	defer rest.Stop()
 	rest.Stop()
-	for resting := false; ; {
+	s.lookWhose(ctx) // who held what before anything is started again
+	for resting, read := false, false; ; {
 		select {
 		case <-ctx.Done():
 			return nil
@@ -78,23 +80,24 @@ func (s *system) countUsage(ctx context.Context) error {
 			continue
 		case <-rest.C:
 			resting = false
-			_ = s.count(ctx, told, func() error { _, err := u.ReadBelow(ctx, s.conversed.take()); return err }) // it is said
+			_ = s.count(ctx, func() error { _, err := u.ReadBelow(ctx, s.conversed.take()); return err }) // it is said
 		case <-all.C:
 			s.conversed.take()
-			if s.count(ctx, told, func() error { _, err := u.Read(ctx); return err }) == nil {
+			if s.count(ctx, func() error { _, err := u.Read(ctx); return err }) == nil {
 				s.unwatched.regain("read all conversations") // of a few it is not known whether all can be
 			}
+			read = read || s.readOnce(ctx)
 			all.Reset(countEvery)
 		}
 	}
 }
 
-// count has conversations read, and says what could not be; told is of fillIn.
-func (s *system) count(ctx context.Context, told sessions, read func() error) error {
-	s.whose = whoseSessions(s.board.Snapshot())
+// count has conversations read, and says what could not be.
+func (s *system) count(ctx context.Context, read func() error) error {
+	s.lookWhose(ctx)
 	err := read()
 	if err == nil {
-		err = s.fillIn(ctx, told)
+		err = s.fillIn(ctx)
 	}
 	if err != nil && ctx.Err() == nil {
 		s.unwatched.lose("read all conversations", err)
@@ -110,7 +113,7 @@ type countAsk struct {
 
 // countOf answers an ask by reading.
 func (s *system) countOf(ctx context.Context, ask countAsk, read func(ctx context.Context, kind, session, call string) (bool, error)) {
-	s.whose = whoseSessions(s.board.Snapshot())
+	s.lookWhose(ctx)
 	told, err := read(ctx, ask.kind, ask.session, ask.call)
 	if err != nil && ctx.Err() == nil {
 		s.unwatched.lose("read all conversations", err)
@@ -149,35 +152,16 @@ func (s *system) spent() {
 	}
 }
 
-// sessions say whose a conversation is, by kind and name.
-type sessions map[[2]string]fleet.Usage
-
-// whoseSessions are those of the agents that were seen last, with when each began, where that is known.
-func whoseSessions(snap fleet.Snapshot) sessions {
-	m := sessions{}
-	for _, a := range snap.Agents.Value {
-		if a.SessionID != "" {
-			var began time.Time
-			if age, known := a.Age.Get(); known {
-				began = snap.At.Wall.Add(-time.Duration(age))
-			}
-			m[[2]string{a.Kind, a.SessionID}] = fleet.Usage{At: began, Agent: a.Name, Instance: a.Instance, Role: a.Role, Project: a.Project, Account: a.Account, Run: a.Run, Work: a.Task}
-		}
+// lookWhose notes who holds which conversation now.
+func (s *system) lookWhose(ctx context.Context) {
+	if past, err := s.recall(ctx); err == nil && past.Blind == "" {
+		s.holders.Look(s.board.Snapshot(), past)
 	}
-	return m
 }
 
-// fillIn has written down whose the responses are that came before it was known whose their conversation is; told
-// are those of which that was done.
-func (s *system) fillIn(ctx context.Context, told sessions) error {
-	var list []fleet.Usage
-	for key, who := range s.whose {
-		if who.At.IsZero() || who.Agent == "" || told[key].Agent == who.Agent && told[key].Instance == who.Instance {
-			continue
-		}
-		who.Kind, who.Session = key[0], key[1]
-		list = append(list, who)
-	}
+// fillIn has written down whose the responses are that came before it was known who held their conversation.
+func (s *system) fillIn(ctx context.Context) error {
+	list := s.holders.Unfilled()
 	if len(list) == 0 {
 		return nil
 	}
@@ -188,25 +172,21 @@ func (s *system) fillIn(ctx context.Context, told sessions) error {
 	if err != nil {
 		return err
 	}
-	for _, who := range list {
-		told[[2]string{who.Kind, who.Session}] = who
-	}
+	s.holders.Filled()
 	s.spent()
 	return nil
 }
 
-// of fills in whose a response is, where that is known.
-func (m sessions) of(u fleet.Usage) fleet.Usage {
-	if w, ok := m[[2]string{u.Kind, u.Session}]; ok {
-		u.Agent, u.Instance, u.Role, u.Project, u.Account, u.Run, u.Work = w.Agent, w.Instance, w.Role, w.Project, w.Account, w.Run, w.Work
-	}
-	return u
+func (s *system) usageLedger() usageLedger {
+	return usageLedger{s.ledger, s.spent, func() { s.board.LookNow(fleet.PartSpending) }}
 }
 
 // usageLedger is the ledger, for what models used.
 type usageLedger struct {
 	l    *ledgerFile
 	news func() // is told when responses were written down
+	// faulty is told when something was written down that could not be read.
+	faulty func()
 }
 
 func (l usageLedger) AddUsage(ctx context.Context, rows []fleet.Usage, cursors []fleet.UsageCursor) error {
@@ -225,7 +205,10 @@ func (l usageLedger) NoteUsageFaults(ctx context.Context, list []fleet.UsageFaul
 	if err != nil {
 		return err
 	}
-	return st.NoteUsageFaults(ctx, list)
+	if err = st.NoteUsageFaults(ctx, list); err == nil {
+		l.faulty()
+	}
+	return err
 }
 
 func (l usageLedger) UsageCursors(ctx context.Context) ([]fleet.UsageCursor, error) {
@@ -234,4 +217,14 @@ func (l usageLedger) UsageCursors(ctx context.Context) ([]fleet.UsageCursor, err
 		return nil, err
 	}
 	return st.UsageCursors(ctx)
+}
+
+// readOnce notes that all conversations were read, as far as they can be: what of them cannot is said.
+func (s *system) readOnce(ctx context.Context) bool {
+	st, err := s.ledger.writer(ctx)
+	if err != nil || ctx.Err() != nil || st.NoteUsageRead(ctx) != nil {
+		return false
+	}
+	s.board.LookNow(fleet.PartSpending)
+	return true
 }

@@ -50,6 +50,7 @@ func (s *system) follow(snap fleet.Snapshot) {
 	s.auditMemory()
 	s.gauges.pass(snap.At, s.world.Now())
 	s.pulse.passed(snap.Patrol > 0, s.world.Now())
+	s.changes.Note()
 	if w := s.followers.Load(); w != nil && snap.Agents.Usable() {
 		w.Follow(snap.Agents.Value)
 	}

@@ -9,7 +9,7 @@ import (
 
 // agentOf: [owner=configured] [pid=1] [procs=2,3] [cwd=/x] [state=idle] [progress=none]
 // [hint=VERSION] [composer=empty|full] [pane=yes|dead] [attached=1] [activity=5s] [dialog=HASH]
-// [tool=Bash since=09:50 deadline=30m age=10m] [exit=1|sig9|unknown died=09:59 asked=ann quit=keys] [reset=10:30] [account=a]
+// [tool=Bash since=09:50 deadline=30m age=10m] [exit=1|sig9|unknown died=09:59 asked=ann quit=keys] [reset=10:30] [account=a] [answered=09:50]
 func agentOf(name string, set map[string]string) *fleet.Agent {
 	a := &fleet.Agent{Name: name, Owner: fleet.OwnerConfigured, Process: fleet.ProcessID{PID: integer(set["pid"])},
 		State: fleet.AgentState(set["state"]), Progress: fleet.ProgressNone, Account: set["account"]}
@@ -29,6 +29,9 @@ func agentOf(name string, set map[string]string) *fleet.Agent {
 		a.Dwell = fleet.Known(duration(set["dwell"]))
 	}
 	a.Kind, a.Failure = set["kind"], set["failure"]
+	if set["answered"] != "" {
+		a.Answered = at(set["answered"])
+	}
 	if set["hint"] != "" {
 		a.Hint, a.Version, a.Outgrown = true, set["hint"], "2.1.330"
 	}

@@ -31,6 +31,9 @@ func askAlive(p *pass, r *request) *refusal {
 			return p.askSession(r, a)
 		}
 	case doNudge:
+		if a.State == fleet.StateWaiting || a.State == fleet.StateDialog {
+			return nil // its state refuses: the tool that it asks about has not begun
+		}
 		if a.State != fleet.StateStuck {
 			return askTool(a) // when it is idle its turn is over; else its state refuses
 		}

@@ -182,6 +182,9 @@ func (w *world) read(line string) error {
 		}
 	case "rule":
 		return w.readRule(args[0], set)
+	case "limit":
+		w.past.Quotas = append(w.past.Quotas, fleet.AccountQuota{Account: args[0], Quota: fleet.Quota{Window: fleet.WindowLimit, Percent: 100, Resets: at(set["until"]).Wall, At: at(set["told"]).Wall}})
+		return nil
 	case "past":
 		return w.readPast(set)
 	case "action":

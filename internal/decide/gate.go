@@ -148,25 +148,28 @@ func (p *pass) probesUntold(r *request, account string) bool {
 	return true
 }
 
-// loginProved is for how long an agent has to be at work to show that its login works.
-const loginProved = fleet.Duration(time.Minute)
-
 // askLogin holds back a rule that would have an agent go on whose login was refused, until
-// another one of its kind and account shows that the login works.
+// the model has answered another one of its kind and account since.
 func (p *pass) askLogin(r *request) *refusal {
 	a := r.wish.Target.Agent
 	if r.order != nil || a == nil || a.State != fleet.StateAuthLost {
 		return nil
 	}
+	const relogin = ": log in again, then tell it to go on"
+	no := &refusal{hint: "custos nudge " + word(a.Name) + " continue"}
+	dwell, known := a.Dwell.Get()
+	if !known {
+		no.why = "its login was refused, it is not known when, and so not whether it works again" + relogin
+		return no
+	}
+	refused := p.snap.Agents.At.Add(-time.Duration(dwell))
 	for _, other := range p.snap.Agents.Value {
-		dwell, _ := other.Dwell.Get()
-		answered := other.Tool != nil || dwell >= loginProved
-		if other.State == fleet.StateWorking && answered && other.Kind == a.Kind && other.Account == a.Account && other.Name != a.Name {
+		if other.Kind == a.Kind && other.Account == a.Account && other.Name != a.Name && !other.Answered.IsZero() && refused.Before(other.Answered) {
 			return nil
 		}
 	}
-	return &refusal{why: "its login was refused, and no other agent of its kind and account is seen at work: log in again, then tell it to go on",
-		hint: "custos nudge " + word(a.Name) + " continue"}
+	no.why = "its login was refused at " + clock(refused) + ", and no other agent of its kind and account was answered since" + relogin
+	return no
 }
 
 // hintLift is how a person says that the limit of an account holds no more.
@@ -193,7 +196,7 @@ func (p *pass) limit(account string) fleet.AccountLimit {
 	if account == "" {
 		return fleet.AccountLimit{}
 	}
-	return fleet.LimitOf(p.known.accounts[account], p.known.lifted(account), p.snap.Agents.At, p.snap.At)
+	return fleet.LimitOf(account, p.known.accounts[account], p.past.Quotas, p.known.lifted(account), p.snap.Agents.At, p.snap.At)
 }
 
 // spread is how much later than the reset this agent goes on: always the same

@@ -112,11 +112,17 @@ func (p *pass) within(window fleet.Duration, at fleet.Instant) bool {
 // tries returns the real tries of the wish in the rule's window, or all that are
 // remembered when the rule has none.
 func (p *pass) tries(r *request) []*fleet.ActionRecord {
-	all := slices.Clone(p.realTries(r))
-	if r.remedy.Attempts.In == 0 {
-		return all
-	}
-	return slices.DeleteFunc(all, func(e *fleet.ActionRecord) bool { return !p.within(r.remedy.Attempts.In, momentOf(e)) })
+	window := r.remedy.Attempts.In
+	return slices.DeleteFunc(p.realTries(r), func(e *fleet.ActionRecord) bool {
+		return !r.owns(e) || window != 0 && !p.within(window, momentOf(e))
+	})
+}
+
+// owns says whether what was done before counts as a try of this request. Words do other
+// things each: what a person, an agent or another rule had an agent told is none of a rule
+// that nudges.
+func (r *request) owns(e *fleet.ActionRecord) bool {
+	return r.order != nil || r.wish.Do != doNudge || e.Order == "" && e.For.Rule == r.finding.Rule
 }
 
 // realTries returns every real try of the wish that is remembered. What an agent was

@@ -32,6 +32,11 @@ func TestMayAsk(t *testing.T) {
 		"yesterday":       {p, []fleet.Verdict{ago(25*time.Hour, 1000)}, ""},
 	} {
 		got := decide.MayAsk(c.policy, fleet.Past{Verdicts: c.verdicts}, now)
+		for what, past := range map[string]fleet.Past{"set aside": {Verdicts: c.verdicts, Amnesia: true}, "cannot be read": {Verdicts: c.verdicts, Blind: "locked"}} {
+			if got := decide.MayAsk(c.policy, past, now); !strings.Contains(got, what) {
+				t.Errorf("%s: what was asked before is not known, and it may be asked: %q, want %q", name, got, what)
+			}
+		}
 		if (got == "") != (c.want == "") || !strings.Contains(got, c.want) {
 			t.Errorf("%s: %q, want %q", name, got, c.want)
 		}

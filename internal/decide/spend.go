@@ -27,13 +27,30 @@ func askSpend(p *pass, r *request) *refusal {
 		if b.Window == fleet.WindowSession && r.wish.Do == doSpawn {
 			continue // it begins a conversation of its own
 		}
-		no := p.askAllowance(b, of)
-		if no != nil && no.until.IsZero() {
-			return no // no time ends it, whatever ends the others
+		if no := p.askAllowance(b, of); no != nil {
+			all = append(all, no)
 		}
-		all = append(all, no)
 	}
-	return ofOne(fleet.GuardSpend, all...)
+	return together(all)
+}
+
+// together is the hold that lasts longest, where one that no time ends lasts longer than any,
+// with the words of the others: who raises one budget is not to meet the next one then.
+func together(list []*refusal) *refusal {
+	if len(list) == 0 {
+		return nil
+	}
+	last := 0
+	for i, no := range list {
+		if end := list[last].until; !end.IsZero() && (no.until.IsZero() || end.Before(no.until)) {
+			last = i
+		}
+	}
+	no := *list[last]
+	for _, other := range slices.Delete(list, last, last+1) {
+		no.why += "; " + other.why
+	}
+	return &no
 }
 
 // spender is who would spend by a request.
@@ -42,11 +59,11 @@ func (p *pass) spender(r *request) fleet.Spender {
 	if reg == nil {
 		reg = r.reg
 	}
-	s := fleet.SpenderOf(reg, r.wish.Target.Agent)
+	var working map[string]string
 	if slices.ContainsFunc(p.policy.Budgets, func(b fleet.Budget) bool { return b.By == fleet.SpendByWork }) {
-		s.Work = p.past.Records.Working()[s.Agent]
+		working = p.past.Records.Working()
 	}
-	return s
+	return fleet.SpenderOf(reg, r.wish.Target.Agent, working)
 }
 
 // askAllowance is what one allowance of a budget says.

@@ -47,7 +47,8 @@ func (p *pass) inVain(tries []*fleet.ActionRecord) (n int) {
 }
 
 // askCooldown keeps a distance between two tries of one action on one subject,
-// whichever rule asked and whatever became of the first.
+// whichever rule asked and whatever became of the first. What others had an agent told
+// is no try of a rule that nudges: see owns.
 func askCooldown(p *pass, r *request) *refusal {
 	return ofOne(fleet.GuardCooldown, p.askDue(r), p.askDistance(r))
 }
@@ -64,13 +65,19 @@ func (p *pass) askDistance(r *request) *refusal {
 	if r.byPerson() {
 		return nil // see askAgain
 	}
-	tries := begun(p.earlier(r))
-	e := p.latest(tries)
-	if e == nil {
-		return nil
+	all := begun(p.earlier(r))
+	own := slices.DeleteFunc(slices.Clone(all), func(e *fleet.ActionRecord) bool { return !r.owns(e) })
+	others := slices.DeleteFunc(all, r.owns)
+	no, word := p.askSince(p.latest(own), p.distance(r, own)), p.askSince(p.latest(others), min(cooldown(r), pause))
+	if no == nil || word != nil && no.until.Before(word.until) {
+		return word // an agent is left alone for a moment with what it was told by others
 	}
-	wait := p.distance(r, tries)
-	if !p.within(wait, momentOf(e)) {
+	return no
+}
+
+// askSince waits so long after a try.
+func (p *pass) askSince(e *fleet.ActionRecord, wait fleet.Duration) *refusal {
+	if e == nil || !p.within(wait, momentOf(e)) {
 		return nil
 	}
 	why := fmt.Sprintf("%s ended here at %s (%s), and waits %s between two tries", e.Do, clock(momentOf(e)), came(e), wait)

@@ -69,6 +69,9 @@ func sickInstallation() []sick {
 			x.Installation.Hooks = append(x.Installation.Hooks, HookFacts{Kind: "gemini", Deaf: "root does not own /run/x"})
 			x.p.Registrations = append(x.p.Registrations, fleet.Registration{Name: "g", Kind: "gemini", Owner: fleet.OwnerCustos})
 		}},
+		{check: "hooks installed", state: "warn", why: "/work/settings.json has none of our hooks, which other settings of claude have", command: "custos hooks install claude", spoil: func(x patient) {
+			x.Installation.Hooks = append(x.Installation.Hooks, HookFacts{Kind: "claude", Account: true, File: "/work/settings.json"}, HookFacts{Kind: "codex", Account: true, File: "/own/hooks.json"})
+		}},
 		{check: "hooks undone", state: "warn", why: "was changed since install", command: "", spoil: func(x patient) {
 			x.Installation.Hooks[0].Exact = false
 		}},
@@ -80,6 +83,9 @@ func sickInstallation() []sick {
 		}},
 		{check: "security listening", state: "bad", why: "without a token", command: "", spoil: func(x patient) {
 			x.Installation.Listeners[0] = Listener{What: "metrics", Address: "0.0.0.0:1"}
+		}},
+		{check: "security listening", state: "bad", why: "cannot serve the page at 127.0.0.1:3: address already in use", command: "", spoil: func(x patient) {
+			x.Installation.Listeners[0] = Listener{What: "the page", Address: "127.0.0.1:3", Loopback: true, Trouble: "cannot serve the page at 127.0.0.1:3: address already in use"}
 		}},
 		{check: "security listening", state: "warn", why: "signed webhooks at 0.0.0.0:2, which other machines reach", command: "", spoil: func(x patient) {
 			x.Installation.Listeners[1] = Listener{What: "signed webhooks", Address: "0.0.0.0:2", Guard: "bodies are not encrypted"}
@@ -158,8 +164,8 @@ func sickWorld() []sick {
 		{check: "forge reachable", state: "cannot tell", why: "shop at http://f: refused", command: "custos why project/shop", spoil: func(x patient) {
 			x.s.Forge.Value.Projects[0].Primary = fleet.Unknown[string]("refused")
 		}},
-		{check: "logs usage", state: "warn", why: "claude used is counted in part, or not: a line of its conversations could not be read (/h/s.jsonl)", command: "custos cost", spoil: func(x patient) {
-			x.s.Spending.Value.Faults = []fleet.UsageFault{{Kind: "claude", Why: "a line of its conversations could not be read", Key: "/h/s.jsonl"}}
+		{check: "logs usage", state: "warn", why: "claude used is counted in part, or not: a line of its conversations could not be read (/h/s.jsonl and 2 more)", command: "custos cost", spoil: func(x patient) {
+			x.s.Spending.Value.Faults = []fleet.UsageFault{{Kind: "claude", Why: "a line of its conversations could not be read", Key: "/h/s.jsonl", More: []string{"/h/r.jsonl", "/h/q.jsonl"}}}
 		}},
 		{check: "ci reachable", state: "cannot tell", why: "ci: refused", command: "", spoil: func(x patient) {
 			x.s.CI.Value.Pipelines[0].State = fleet.Unknown[string]("refused")

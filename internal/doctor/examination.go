@@ -50,10 +50,11 @@ type Installation struct {
 
 // Listener is an address that is listened at.
 type Listener struct {
-	What     string // metrics or signed webhooks
+	What     string // metrics, signed webhooks or the page
 	Address  string
 	Loopback bool   // only this machine reaches it
 	Guard    string // what keeps others out, or does not; "" for nothing
+	Trouble  string // why nobody listens there now; "" when somebody does, and when that is not known
 }
 
 // ConfigFacts is custos.toml.
@@ -121,6 +122,7 @@ type StoreFacts struct {
 // HookFacts is the settings file of one kind of agent CLI.
 type HookFacts struct {
 	Kind    string
+	Account bool     // it lies in the folder of an account
 	File    string   // in the form of fleet.Path
 	Err     string   // it cannot be read, or makes no sense
 	Events  []string // hooked

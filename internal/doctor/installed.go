@@ -109,6 +109,8 @@ func judgeListening(e *Examination) verdict {
 	list := each(e.Installation.Listeners, func(l Listener) verdict {
 		what := l.What + " at " + l.Address + ", which "
 		switch {
+		case l.Trouble != "":
+			return bad("%s", l.Trouble)
 		case l.Loopback:
 			well = append(well, what+"only this machine reaches")
 			return verdict{}
@@ -226,9 +228,17 @@ func judgeHooks(e *Examination) verdict {
 		if h.Err == "" && h.ignored(e.Pass.Past.Registrations) {
 			return warn("%s ignores the hooks that Custos starts it with, and its agents tell nothing by them: %s", h.Kind, h.Deaf).by("custos", "hooks", "install", h.Kind)
 		}
+		if h.Err == "" && h.Account && len(h.Events) == 0 && hookedElsewhere(e.Installation.Hooks, h.Kind) {
+			return warn("%s has none of our hooks, which other settings of %s have: agents that you start in this account's folder tell nothing by them", h.File, h.Kind).by("custos", "hooks", "install", h.Kind)
+		}
 		return h.unread()
 	})
 	return worst(list, "%s", cmp.Or(strings.Join(installed, "; "), "in no settings: agents that Custos starts get theirs on the command line"))
+}
+
+// hookedElsewhere says whether a person has installed hooks for a kind.
+func hookedElsewhere(all []HookFacts, kind string) bool {
+	return slices.ContainsFunc(all, func(h HookFacts) bool { return h.Kind == kind && len(h.Events) > 0 })
 }
 
 func (h HookFacts) unread() verdict {

@@ -106,10 +106,17 @@ func judgeTaught(e *Examination) verdict {
 	return worst(list, "none is newer than what Custos was taught")
 }
 
+func more(places int) string {
+	if places == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" and %d more", places)
+}
+
 // judgeUsage finds what agents told of their responses that is counted in part, or not at all.
 func judgeUsage(e *Examination) verdict {
 	return worst(each(e.Pass.Snapshot.Spending.Value.Faults, func(f fleet.UsageFault) verdict {
-		return warn("what responses of %s used is counted in part, or not: %s (%s)", f.Kind, f.Why, fleet.Line(f.Key, 200)).by("custos cost")
+		return warn("what responses of %s used is counted in part, or not: %s (%s)", f.Kind, f.Why, fleet.Line(f.Key, 200)+more(len(f.More))).by("custos cost")
 	}), "all that was told of responses in the last 24 h is counted")
 }
 

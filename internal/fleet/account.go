@@ -47,11 +47,12 @@ type AccountLimit struct {
 // limitMemory is how long after its reset a limit is remembered.
 const limitMemory = Duration(time.Hour)
 
-// LimitOf is the limit of the account that these agents are of, which were seen at a moment. A
-// limit that was reset long ago is none; one that a person lifted was reset when they did.
-func LimitOf(agents []*Agent, lifted, seen, now Instant) AccountLimit {
+// LimitOf is the limit of the account that these agents are of, which were seen at a moment, and of
+// what is kept of those that are gone. A limit that was reset long ago is none; one that a person
+// lifted was reset when they did.
+func LimitOf(account string, agents []*Agent, kept []AccountQuota, lifted, seen, now Instant) AccountLimit {
 	l := AccountLimit{Told: true}
-	for _, a := range agents {
+	for _, a := range append(goneWith(account, kept, now), agents...) {
 		reset := a.RateLimitedUntil
 		if a.LimitIsLifted(lifted, seen) {
 			reset = lifted
@@ -69,6 +70,16 @@ func LimitOf(agents []*Agent, lifted, seen, now Instant) AccountLimit {
 		}
 	}
 	return l
+}
+
+// goneWith are agents of an account that met a limit, as far as that is kept of them.
+func goneWith(account string, kept []AccountQuota, now Instant) (gone []*Agent) {
+	for _, q := range kept {
+		if q.Account == account && q.Window == WindowLimit && q.Percent >= 100 {
+			gone = append(gone, &Agent{RateLimitedUntil: now.Add(q.Resets.Sub(now.Wall)), RateLimitedAt: now.Add(q.At.Sub(now.Wall))})
+		}
+	}
+	return gone
 }
 
 // IsExhausted says whether nothing is known to be had of the account now.

@@ -80,9 +80,10 @@ type Agent struct {
 	Turns            Leaf[int]      `json:"turns,omitzero" help:"prompts in its conversation: 0 where there is nothing to go on with"`
 	Tool             *ToolCall      `json:"tool,omitempty" help:"the tool it has begun and not ended; empty for none"`
 	Dialog           *Dialog        `json:"dialog,omitempty" help:"the question it shows; empty where none can be read"`
-	ComposerEmpty    Leaf[bool]     `json:"composer_empty" help:"whether nothing is half-written in its input line"`
+	ComposerEmpty    Leaf[bool]     `json:"composer_empty" help:"whether nothing is half-written in its input line; its own last prompt, which its CLI put back there, is not"`
 	RateLimitedUntil Instant        `json:"rate_limited_until,omitzero" help:"when its limit is reset; not known when it is not limited, or that is not reported"`
 	RateLimitedAt    Instant        `json:"rate_limited_at,omitzero" unread:"it distinguishes a limit that a person lifted from a new one; rules have until when it lasts"` // when that limit was reported; zero as above, or when only its screen shows it
+	Answered         Instant        `json:"answered,omitzero" help:"when its model was last seen to answer it; not known where that is not told"`
 	Failure          string         `json:"failure,omitempty" help:"what ended its last turn, when an error did: rate_limit, authentication, billing, context, server_error, or another name; empty when none did"`
 	LastHealthy      Leaf[Duration] `json:"last_healthy" help:"time since it was last seen in order; 0s when it is"`
 	Cost             Leaf[int64]    `json:"cost" help:"what it cost so far, in millionths of a dollar: as its CLI tells, else its tokens at list prices; not known where a price is not"`

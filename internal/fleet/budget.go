@@ -1,6 +1,7 @@
 package fleet
 
 import (
+	"cmp"
 	"path"
 	"time"
 )
@@ -161,20 +162,19 @@ func (b *Budget) Stage(percent float64) BudgetStage {
 // Spender is who would spend: whose each row of the ledger would be.
 type Spender struct{ Agent, Role, Project, Account, Run, Work, Kind string }
 
-// SpenderOf is who an agent is as a spender: as it is registered, else as it was seen.
-// Either may be nil.
-func SpenderOf(reg *Registration, a *Agent) Spender {
-	switch {
-	case reg != nil:
-		s := Spender{Agent: reg.Name, Role: reg.Role, Project: reg.Project, Account: reg.Account, Run: reg.Run, Kind: reg.Kind}
-		if s.Account == "" && a != nil {
-			s.Account = a.Account
-		}
-		return s
-	case a != nil:
-		return Spender{Agent: a.Name, Role: a.Role, Project: a.Project, Account: a.Account, Run: a.Run, Kind: a.Kind}
+// SpenderOf is who an agent is as a spender: as it is registered, else as it was seen;
+// either may be nil. Working is Records.Working: what it has taken is its work, else its task.
+func SpenderOf(reg *Registration, a *Agent, working map[string]string) (s Spender) {
+	if a != nil {
+		s = Spender{Agent: a.Name, Role: a.Role, Project: a.Project, Account: a.Account, Run: a.Run, Work: a.Task, Kind: a.Kind}
 	}
-	return Spender{}
+	if reg != nil {
+		s = Spender{Agent: reg.Name, Role: reg.Role, Project: reg.Project, Account: cmp.Or(reg.Account, s.Account), Run: reg.Run, Work: reg.Task, Kind: reg.Kind}
+	}
+	if work := working[s.Agent]; s.Agent != "" && work != "" {
+		s.Work = work
+	}
+	return s
 }
 
 // By is what a spender is called in a column of the ledger.
@@ -256,6 +256,9 @@ type Spending struct {
 	Recent    []Spent   `json:"recent,omitempty"` // of the last hour, the oldest first; steps in which nothing was spent are left out
 	// Quota is what its agents tell of their plan in this very pass: no probe fills it.
 	Quota []Quota `json:"quota,omitempty"`
+	// Lost is what became of what was written down before, while no person has acknowledged that it is gone: as
+	// with Quota, no probe fills it.
+	Lost string `json:"lost,omitempty"`
 }
 
 // SpendStep is how long one step of Spending.Recent is.

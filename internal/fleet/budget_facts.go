@@ -25,7 +25,7 @@ type BudgetFacts struct {
 	Blind   string        `json:"blind,omitempty" help:"what of the spending is not known, so that more may be used; empty when all is"`
 	Raised  string        `json:"raised,omitempty" help:"what it is raised by now, and until when; empty when it is not"`
 
-	Rate        Leaf[float64]  `json:"rate" help:"what is used in an hour, as of the last hour"`
+	Rate        Leaf[float64]  `json:"rate" help:"what is used in an hour, as since the first response of the last hour"`
 	TimeToLimit Leaf[Duration] `json:"time_to_limit" help:"until the limit is reached at that rate; not known when it is not before the window ends"`
 	Quiet       Leaf[Duration] `json:"quiet" help:"time since the newest response that it counts; not known when there is none"`
 
@@ -90,6 +90,7 @@ func (b *Budget) meters(s Spending, raised []Raise, at Instant) (out []meter) {
 		}
 		m := meter{metric: metric, limit: limit}
 		m.used, m.blind = b.used(metric, s, at.Wall)
+		m.blind = s.alsoLost(m.blind)
 		m.rate = b.rate(metric, s, at.Wall)
 		out = append(out, m)
 	}
@@ -111,6 +112,23 @@ func (b *Budget) used(m SpendMetric, s Spending, now time.Time) (used float64, b
 	}
 	used, blind, _ = QuotaUsed(s.Quota, now)
 	return used, blind
+}
+
+// alsoLost adds to why more may be used that what was written down before is lost.
+func (s *Spending) alsoLost(blind string) string {
+	lost := SpendForgotten(s.Lost)
+	if blind != "" && lost != "" {
+		return blind + ", and " + lost
+	}
+	return blind + lost
+}
+
+// SpendForgotten says of what was spent that it is not known, for what became of what was written down; "" while that is there.
+func SpendForgotten(lost string) string {
+	if lost == "" {
+		return ""
+	}
+	return "what was spent before is forgotten until a person acknowledges the alert self-amnesia (" + Line(lost, 200) + ")"
 }
 
 func (b *Budget) counted(t Tokens) int64 {
@@ -152,10 +170,14 @@ func (m meter) timeToLimit(ends, at Instant) Leaf[Duration] {
 	return left
 }
 
-// rate is what is used in an hour, as of the last one.
+// rate is what is used in an hour, as since the first response of the last one: what began ten minutes ago is not
+// spread over the fifty before. What was used in a single minute, just now, is no rate.
 func (b *Budget) rate(m SpendMetric, s Spending, at time.Time) Leaf[float64] {
 	if len(s.Recent) == 0 {
 		return Known(0.0)
+	}
+	if at.Sub(s.Recent[0].At) < 2*SpendStep {
+		return Unknown[float64]("too little was seen to tell a rate")
 	}
 	sum := 0.0
 	points := []SpendPoint{{At: s.Recent[0].At}}
@@ -224,10 +246,38 @@ func (f *BudgetFacts) Holds() string {
 	return fmt.Sprintf("budget %s %s: %s for %s %s", f.Budget, how, f.Metric.words(f.Limit*f.Metric.unit()), of, f.Window.words())
 }
 
+// Left is how much of it is left, in words; empty where nothing is limited.
+func (f *BudgetFacts) Left() string {
+	used, known := f.Used.Get()
+	switch {
+	case f.Says == "":
+		return ""
+	case !known:
+		return "what is left is not known: used is " + f.Says
+	}
+	unit := f.Metric.unit()
+	return f.Metric.words(max(0, f.Limit-used)*unit) + " left of " + f.Metric.words(f.Limit*unit)
+}
+
 // HintRaise is how a person raises it.
 func (f *BudgetFacts) HintRaise() string {
-	by := map[SpendMetric]string{MetricUSD: "+10usd", MetricTokens: "+1Mtokens", MetricQuota: "+10%", MetricHours: "+1h"}[f.Metric]
-	return "custos budget raise " + f.Name + " " + by + " --for 2h"
+	return "custos budget raise " + f.Name + " " + f.Metric.more() + " --for 2h"
+}
+
+// more is how a person writes some more of a metric.
+func (m SpendMetric) more() string {
+	return map[SpendMetric]string{MetricUSD: "+10usd", MetricTokens: "+1Mtokens", MetricQuota: "+10%", MetricHours: "+1h"}[m]
+}
+
+// Limits says what the budget limits, and how a person writes more of that.
+func (b *Budget) Limits() (limits, more string) {
+	var all, by []string
+	for _, m := range SpendMetrics() {
+		if limit := b.Limit(m); limit > 0 {
+			all, by = append(all, m.words(limit)), append(by, m.more())
+		}
+	}
+	return strings.Join(all, " and "), strings.Join(by, " or ")
 }
 
 func (w BudgetWindow) words() string {

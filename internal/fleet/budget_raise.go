@@ -1,6 +1,7 @@
 package fleet
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 	"strings"
@@ -18,6 +19,7 @@ type Raise struct {
 	Amount float64 // millionths of a dollar, tokens, percent or minutes
 	By     string
 	Why    string
+	Key    string // which raise it is: a word; empty: its moment tells
 	From   Instant
 	Until  Instant
 }
@@ -62,7 +64,7 @@ func ParseRaise(s string) (m SpendMetric, amount float64, err error) {
 // Silence is the record of a raise, which lies where silences lie; each raise is one.
 func (r Raise) Silence() Silence {
 	amount := strconv.FormatFloat(r.Amount, 'f', -1, 64)
-	rule := raises + string(r.Metric) + " " + amount + " " + r.From.Wall.UTC().Format(time.RFC3339Nano)
+	rule := raises + string(r.Metric) + " " + amount + " " + cmp.Or(r.Key, r.From.Wall.UTC().Format(time.RFC3339Nano))
 	return Silence{Rule: rule, Subject: Subject{KindBudget, r.Name}, By: r.By, Why: r.Why, From: r.From, Until: r.Until}
 }
 
@@ -76,17 +78,31 @@ func (r Raise) End(at Instant, by string) Silence {
 // Raises returns the raises among silences that are in force, in the order of the silences.
 func Raises(silences []Silence, at Instant) (out []Raise) {
 	for _, s := range silences {
-		words := strings.Fields(strings.TrimPrefix(s.Rule, raises))
-		if !strings.HasPrefix(s.Rule, raises) || len(words) != 3 || s.Subject.Kind != KindBudget || !at.Before(s.Until) {
-			continue
+		if r, ok := raiseIn(s); ok && at.Before(r.Until) {
+			out = append(out, r)
 		}
-		amount, err := strconv.ParseFloat(words[1], 64)
-		if err != nil || !(amount > 0) {
-			continue
-		}
-		out = append(out, Raise{Name: s.Subject.Name, Metric: SpendMetric(words[0]), Amount: amount, By: s.By, Why: s.Why, From: s.From, Until: s.Until})
 	}
 	return out
+}
+
+// RaiseOf finds the raise of a budget or allowance that has a key, though it is over.
+func RaiseOf(silences []Silence, name, key string) (Raise, bool) {
+	for _, s := range silences {
+		if r, ok := raiseIn(s); ok && key != "" && r.Key == key && r.Name == name {
+			return r, true
+		}
+	}
+	return Raise{}, false
+}
+
+// raiseIn reads a raise of the record that Raise.Silence makes.
+func raiseIn(s Silence) (Raise, bool) {
+	words := strings.Fields(strings.TrimPrefix(s.Rule, raises))
+	if !strings.HasPrefix(s.Rule, raises) || len(words) != 3 || s.Subject.Kind != KindBudget {
+		return Raise{}, false
+	}
+	amount, err := strconv.ParseFloat(words[1], 64)
+	return Raise{Name: s.Subject.Name, Metric: SpendMetric(words[0]), Amount: amount, By: s.By, Why: s.Why, Key: words[2], From: s.From, Until: s.Until}, err == nil && amount > 0
 }
 
 // raisedWords says by how much an allowance is raised now, and until when.

@@ -57,6 +57,7 @@ func TestBudgetFacts(t *testing.T) {
 	all := Budget{Name: "b", By: SpendByFleet, Tokens: 1000, All: true, Warn: 80, Hold: 100}
 	quota := Budget{Name: "b", By: SpendByFleet, Quota: 50, Warn: 80, Hold: 100}
 	cached := Tokens{Input: 100, CacheRead: 5000, Output: 100}
+	const forgotten = "what was spent before is forgotten until a person acknowledges the alert self-amnesia (the database is damaged)"
 	for _, c := range []struct {
 		name  string
 		of    Budget
@@ -77,6 +78,10 @@ func TestBudgetFacts(t *testing.T) {
 		{"stop", both, Spending{MicroUSD: dollars(15)}, "", "stop 150 15.00 USD of 10.00 USD"},
 		{"what came from the cache is no work", both, Spending{Tokens: cached}, "", "under 20 200 tokens of 1k tokens"},
 		{"but counts among all", all, Spending{Tokens: cached}, "", "hold 520 5.2k tokens of 1k tokens"},
+		{"lost, and little since", ten, Spending{MicroUSD: dollars(1), Lost: "the database is damaged"}, "", "under ? at least 1.00 USD of 10.00 USD; " + forgotten},
+		{"lost, and nothing since", both, Spending{Lost: "the database is damaged"}, "", "under ? at least 0.00 USD of 10.00 USD; " + forgotten},
+		{"lost, and enough since", ten, Spending{MicroUSD: dollars(12), Lost: "the database is damaged"}, "", "pause 120 at least 12.00 USD of 10.00 USD; " + forgotten},
+		{"lost, and a price not known", ten, Spending{Unpriced: 1, Lost: "the database is damaged"}, "", "under ? at least 0.00 USD of 10.00 USD; the price of 1 response is not known, and " + forgotten},
 		{"nobody tells the quota", quota, Spending{MicroUSD: dollars(99)}, "", "under ? at least 0 % of the plan of 50 % of the plan; no agent tells how much of its plan is used"},
 	} {
 		var raised []Raise
@@ -143,6 +148,14 @@ func TestBudgetRate(t *testing.T) {
 	if left, known := f.TimeToLimit.Get(); !known || left < Duration(110*time.Minute) || left > Duration(130*time.Minute) {
 		t.Errorf("%s to the limit, want two hours", left)
 	}
+	begun := Spending{MicroUSD: dollars(4), Recent: steady.Recent[48:]} // twelve minutes ago
+	if rate, _ := b.Facts(begun, nil, noon).Rate.Get(); rate < 2.9 || rate > 3.1 {
+		t.Errorf("rate %v of what began within the hour, want 3 dollars an hour", rate)
+	}
+	once := Spending{MicroUSD: dollars(4), Recent: []Spent{{At: noon.Wall.Truncate(SpendStep), MicroUSD: dollars(4)}}}
+	if f := b.Facts(once, nil, noon.Add(40*time.Second)); f.Rate.IsKnown() || f.TimeToLimit.IsKnown() {
+		t.Errorf("one minute is taken for a rate: %v", f.Rate)
+	}
 	soon := steady
 	soon.Until = noon.Wall.Add(time.Hour)
 	if f := b.Facts(soon, nil, noon); f.TimeToLimit.IsKnown() {
@@ -170,8 +183,8 @@ func TestParseRaise(t *testing.T) {
 
 // TestRaises: a raise outlives being written down, counts for its budget alone, and ends.
 func TestRaises(t *testing.T) {
-	one := Raise{Name: "b", Metric: MetricUSD, Amount: 5e6, By: "ann", Why: "the release", From: noon, Until: noon.Add(2 * time.Hour)}
-	allowance := Raise{Name: "each/builder", Metric: MetricTokens, Amount: 1000, By: "ann", From: noon, Until: noon.Add(time.Hour)}
+	one := Raise{Name: "b", Metric: MetricUSD, Amount: 5e6, By: "ann", Why: "the release", Key: "k1", From: noon, Until: noon.Add(2 * time.Hour)}
+	allowance := Raise{Name: "each/builder", Metric: MetricTokens, Amount: 1000, By: "ann", Key: "k2", From: noon, Until: noon.Add(time.Hour)}
 	silences := []Silence{one.Silence(), allowance.Silence(), {Rule: "agent-stuck"}, {Rule: "@raised x"}, {Rule: "@raised usd -5 x", Subject: Subject{KindBudget, "b"}, Until: noon.Add(time.Hour)}}
 	got := Raises(silences, noon)
 	if len(got) != 2 || got[0] != one || got[1] != allowance {
@@ -216,6 +229,26 @@ func TestPurse(t *testing.T) {
 	} {
 		if of, ok := c.b.Allowance(who); of != c.of || ok != c.want {
 			t.Errorf("%+v: %q %v", c.b, of, ok)
+		}
+	}
+}
+
+// What an agent has taken is its work, else its task: as its rows in the ledger have it, so that a budget for each
+// piece of work holds who spends of it.
+func TestSpenderOf(t *testing.T) {
+	seen, reg := &Agent{Name: "a", Role: "r", Account: "seen", Task: "t1", Kind: "k"}, &Registration{Name: "a", Kind: "k", Task: "t2", Run: "n"}
+	for _, c := range []struct {
+		reg     *Registration
+		seen    *Agent
+		working map[string]string
+		want    Spender
+	}{
+		{nil, nil, map[string]string{"": "w"}, Spender{}}, {nil, seen, nil, Spender{Agent: "a", Role: "r", Account: "seen", Work: "t1", Kind: "k"}},
+		{reg, seen, nil, Spender{Agent: "a", Account: "seen", Run: "n", Work: "t2", Kind: "k"}}, {reg, nil, map[string]string{"b": "w"}, Spender{Agent: "a", Run: "n", Work: "t2", Kind: "k"}},
+		{reg, nil, map[string]string{"a": "w"}, Spender{Agent: "a", Run: "n", Work: "w", Kind: "k"}},
+	} {
+		if got := SpenderOf(c.reg, c.seen, c.working); got != c.want {
+			t.Errorf("got %+v, want %+v", got, c.want)
 		}
 	}
 }

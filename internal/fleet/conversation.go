@@ -14,11 +14,12 @@ type Conversation struct {
 	Written time.Time `json:"written,omitzero"` // when the newest line that was read was written, as it says itself
 	Turns   int       `json:"turns"`            // prompts in it; 0: there is nothing to go on with
 
-	Model   string       `json:"model,omitempty"`   // that answered last
-	Used    Leaf[int64]  `json:"used"`              // tokens of its context that are used
-	Window  Leaf[int64]  `json:"window"`            // tokens that its context holds
-	Quota   []Quota      `json:"quota,omitempty"`   // of its plan's windows, as was told last
-	Failure *TurnFailure `json:"failure,omitempty"` // how its last turn ended, when an error ended it and nothing came after
+	Model    string       `json:"model,omitempty"`   // that answered last
+	Answered time.Time    `json:"answered,omitzero"` // when it did
+	Used     Leaf[int64]  `json:"used"`              // tokens of its context that are used
+	Window   Leaf[int64]  `json:"window"`            // tokens that its context holds
+	Quota    []Quota      `json:"quota,omitempty"`   // of its plan's windows, as was told last
+	Failure  *TurnFailure `json:"failure,omitempty"` // how its last turn ended, when an error ended it and nothing came after
 	// Events are the newest of what it tells that hooks tell too: prompts (with the hash of
 	// what the model was given), tools begun and ended, ends of turns, failures; oldest first.
 	Events []HookEvent `json:"events,omitempty"`

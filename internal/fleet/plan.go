@@ -193,6 +193,7 @@ type Past struct {
 	Actions   []ActionRecord `json:"actions,omitempty"` // open, or young enough for a window
 	Silences  []Silence      `json:"silences,omitempty"`
 	Agents    []AgentRecord  `json:"agents,omitempty"`
+	Quotas    []AccountQuota `json:"quotas,omitempty"` // of each account and window what was told last
 	// Registrations are those not retired, or retired within a day; Orders those
 	// that are not over, in the order they were given.
 	Registrations []Registration `json:"registrations,omitempty"`
@@ -230,12 +231,13 @@ type Silence struct {
 // Turn is everything one pass commits before anything is done, in one
 // transaction: the alerts, the intents and the outbox.
 type Turn struct {
-	At         Instant       `json:"at"`
-	Patrol     int64         `json:"patrol,omitempty"` // 0 for a pass that is no patrol
-	Assessment Assessment    `json:"assessment"`
-	Plan       Plan          `json:"plan"`
-	Agents     []AgentRecord `json:"agents,omitempty"` // what to remember of the agents seen
-	Outbox     []Message     `json:"outbox,omitempty"`
+	At         Instant        `json:"at"`
+	Patrol     int64          `json:"patrol,omitempty"` // 0 for a pass that is no patrol
+	Assessment Assessment     `json:"assessment"`
+	Plan       Plan           `json:"plan"`
+	Agents     []AgentRecord  `json:"agents,omitempty"` // what to remember of the agents seen
+	Quotas     []AccountQuota `json:"quotas,omitempty"` // what agents tell anew of their plans
+	Outbox     []Message      `json:"outbox,omitempty"`
 }
 
 // MessageKind is what a message for an agent is about.

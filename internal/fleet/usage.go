@@ -67,7 +67,7 @@ type Usage struct {
 	MicroUSD int64       `json:"micro_usd,omitempty"` // millionths of a dollar; 0 of what is unpriced
 	Table    string      `json:"table,omitempty"`     // the date of the price table that priced it
 
-	// Whose it is, as was known when it was first seen; empty where it was not.
+	// Whose it is: of who held the conversation at that moment, where that is known.
 	Agent    string `json:"agent,omitempty"`
 	Instance string `json:"instance,omitempty"`
 	Role     string `json:"role,omitempty"`
@@ -78,6 +78,13 @@ type Usage struct {
 	CWD      string `json:"cwd,omitempty"`
 }
 
+// Holding is who held a conversation, and from when until when: whose its responses are says who held it when
+// they were made.
+type Holding struct {
+	Whose Usage     // its Kind and Session, whose it is, and At, since when
+	Until time.Time // zero: still
+}
+
 // UsageFault is something that was told of responses, and cannot be or could not be read: what they
 // used counts in part, or not at all.
 type UsageFault struct {
@@ -85,6 +92,8 @@ type UsageFault struct {
 	Why  string    `json:"why"`
 	At   time.Time `json:"at"`  // when it was met last
 	Key  string    `json:"key"` // of the newest such response, or the file
+	// More are those before it, the newest first; of the oldest of very many nothing is kept.
+	More []string `json:"more,omitempty"`
 }
 
 // UsageCursor is how far a file was read. A file is what device and inode say: under the

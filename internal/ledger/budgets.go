@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -18,7 +19,8 @@ func Budgets(past fleet.Past, budgets []fleet.Budget, seen fleet.Snapshot) (out 
 	who := spenders(past, seen)
 	for i := range budgets {
 		b := &budgets[i]
-		for _, s := range allowances(b, who, seen) {
+		for _, s := range allowances(b, who, past.Quotas, seen) {
+			s.Lost = lost(past)
 			f := b.Facts(s, raised, seen.At)
 			f.Agents, f.Foreign = who.of(b, s.Of)
 			out = append(out, f)
@@ -27,15 +29,46 @@ func Budgets(past fleet.Past, budgets []fleet.Budget, seen fleet.Snapshot) (out 
 	return out
 }
 
+// lost says what became of what was written down before, of which what was spent is a part; "" while it is there.
+func lost(past fleet.Past) string {
+	if !past.Amnesia {
+		return ""
+	}
+	return cmp.Or(past.Lost, "the database had to be set aside")
+}
+
+// BudgetsOf are the allowances that one agent spends of, as a pass has judged them, and those that
+// nothing was spent of yet.
+func BudgetsOf(past fleet.Past, budgets []fleet.Budget, seen fleet.Snapshot, s fleet.Spender) (out []fleet.BudgetFacts) {
+	if !seen.Spending.Usable() {
+		return nil
+	}
+	for i := range budgets {
+		b := &budgets[i]
+		of, ok := b.Allowance(s)
+		if !ok {
+			continue
+		}
+		f := b.Facts(fleet.Spending{Budget: b.Name, Of: of, Lost: lost(past)}, fleet.Raises(past.Silences, seen.At), seen.At)
+		for _, judged := range seen.Spending.Value.Budgets {
+			if judged.Budget == b.Name && judged.Of == of {
+				f = judged
+			}
+		}
+		out = append(out, f)
+	}
+	return out
+}
+
 // allowances are the sums of a budget. One of a window that has ended says nothing of this one.
-func allowances(b *fleet.Budget, who spenderList, seen fleet.Snapshot) (out []fleet.Spending) {
+func allowances(b *fleet.Budget, who spenderList, told []fleet.AccountQuota, seen fleet.Snapshot) (out []fleet.Spending) {
 	for _, s := range seen.Spending.Value.Sums {
 		if s.Budget == b.Name && b.Matches(s.Of) && (s.Until.IsZero() || seen.At.Wall.Before(s.Until)) {
 			out = append(out, s)
 		}
 	}
 	if b.Quota > 0 {
-		out = who.quotas(b, out)
+		out = who.remembered(told, seen.At.Wall).quotas(b, out)
 	}
 	named := b.By == fleet.SpendByFleet || b.Of != "" && !strings.ContainsAny(b.Of, `*?[\`)
 	if len(out) == 0 && named {
@@ -57,21 +90,42 @@ func spenders(past fleet.Past, seen fleet.Snapshot) (out spenderList) {
 	if !seen.Agents.Usable() {
 		return nil
 	}
-	registered := map[string]*fleet.Registration{}
-	for i := range past.Registrations {
-		registered[past.Registrations[i].Name] = &past.Registrations[i]
-	}
-	working := past.Records.Working()
+	registered, working := byName(past.Registrations), past.Records.Working()
 	for i := range seen.Agents.Value {
 		a := &seen.Agents.Value[i]
 		if a.Process.PID == 0 {
 			continue
 		}
-		s := fleet.SpenderOf(registered[a.Name], a)
-		s.Work = working[a.Name]
-		out = append(out, spender{s, a.Owner.MayTouch(), a.Quota})
+		out = append(out, spender{fleet.SpenderOf(registered[a.Name], a, working), a.Owner.MayTouch(), a.Quota})
 	}
 	return out
+}
+
+func byName(list []fleet.Registration) map[string]*fleet.Registration {
+	out := map[string]*fleet.Registration{}
+	for i := range list {
+		out[list[i].Name] = &list[i]
+	}
+	return out
+}
+
+// Spenders lists whose allowances of a budget there are, or will be when they spend: of what was spent, of agents
+// that are seen, and of those that are registered. They are sorted.
+func Spenders(b *fleet.Budget, past fleet.Past, seen fleet.Snapshot) (names []string) {
+	for _, f := range seen.Spending.Value.Budgets {
+		if f.Budget == b.Name {
+			names = append(names, f.Of)
+		}
+	}
+	working := past.Records.Working()
+	for i := range past.Registrations {
+		names = append(names, fleet.SpenderOf(&past.Registrations[i], nil, working).By(b.By))
+	}
+	for _, s := range spenders(past, seen) {
+		names = append(names, s.By(b.By))
+	}
+	slices.Sort(names)
+	return slices.DeleteFunc(slices.Compact(names), func(of string) bool { return of == "" || !b.Matches(of) })
 }
 
 // of lists who spends of an allowance: agents of ours, and others.
@@ -91,7 +145,7 @@ func (c spenderList) of(b *fleet.Budget, allowance string) (ours, foreign []stri
 	return ours, foreign
 }
 
-// quotas adds to the sums of a budget what agents tell of their plans: also of one of which no
+// quotas adds to the sums of a budget what is told of the plans: also of one of which no
 // response was written down yet.
 func (c spenderList) quotas(b *fleet.Budget, sums []fleet.Spending) []fleet.Spending {
 	for _, s := range c {

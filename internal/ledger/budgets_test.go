@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -45,6 +46,32 @@ func TestBudgets(t *testing.T) {
 	seen.Spending.Blind("locked")
 	if got := Budgets(past, budgets, seen); got != nil {
 		t.Errorf("nothing is known of what was spent, and budgets are judged: %+v", got)
+	}
+}
+
+// What was spent before a database was lost is not known until a person acknowledges that: no allowance is called unused.
+func TestBudgetsOfALostPast(t *testing.T) {
+	at := fleet.Instant{Wall: time.Date(2026, 7, 1, 10, 0, 0, 0, time.UTC), Up: 1, Boot: "b"}
+	seen := fleet.Snapshot{At: at}
+	seen.Spending.Status = fleet.StatusOK
+	seen.Spending.Value.Sums = []fleet.Spending{{Budget: "each", Of: "a", MicroUSD: 1e6}}
+	budgets := []fleet.Budget{{Name: "day", By: fleet.SpendByFleet, Window: fleet.WindowDay, MicroUSD: 10e6, Hold: 100}, {Name: "each", By: fleet.SpendByAgent, Window: fleet.WindowDay, MicroUSD: 2e6, Hold: 100}}
+	lost := fleet.Past{Amnesia: true, Lost: "it is gone"}
+	left := BudgetsOf(lost, budgets, seen, fleet.Spender{Agent: "b"})
+	for _, list := range [][]fleet.BudgetFacts{Budgets(lost, budgets, seen), left} {
+		if len(list) != 2 {
+			t.Errorf("%+v", list)
+		}
+		for _, f := range list {
+			if f.Percent.IsKnown() || !strings.Contains(f.Blind, "(it is gone)") || !strings.HasPrefix(f.Says, "at least ") {
+				t.Errorf("%s: %s, %q", f.Name, f.Says, f.Blind)
+			}
+		}
+	}
+	for _, f := range Budgets(fleet.Past{}, budgets, seen) {
+		if !f.Percent.IsKnown() || f.Blind != "" {
+			t.Errorf("nothing is lost: %+v", f)
+		}
 	}
 }
 
@@ -93,5 +120,119 @@ func TestBudgetsOfAPlan(t *testing.T) {
 	seen.Agents.Value = []fleet.Agent{{Name: "h", Owner: fleet.OwnerForeign, Process: running, Account: "new", Quota: []fleet.Quota{told(85, 0, time.Hour)}}}
 	if got := Budgets(fleet.Past{}, budgets, seen); len(got) != 1 || got[0].Of != "new" || got[0].Stage != fleet.StageHold {
 		t.Errorf("of an account that no response is written down of: %+v", got)
+	}
+}
+
+// What an agent told of its plan holds until its window ends, though the agent is gone; a newer word of the
+// same window takes its place. Only news is written down.
+func TestQuotasOutliveTheirAgents(t *testing.T) {
+	at := fleet.Instant{Wall: time.Date(2026, 7, 1, 10, 0, 0, 0, time.UTC), Up: 1, Boot: "b"}
+	told := func(percent float64, ago, until time.Duration) fleet.Quota {
+		return fleet.Quota{Window: "5h", Percent: percent, At: at.Wall.Add(-ago), Resets: at.Wall.Add(until)}
+	}
+	plan := []fleet.Budget{{Name: "plan", By: fleet.SpendByAccount, Window: fleet.WindowDay, Quota: 90, Hold: 100}}
+	seen := fleet.Snapshot{At: at}
+	seen.Spending.Status, seen.Agents.Status = fleet.StatusOK, fleet.StatusOK
+	past := fleet.Past{}
+	live := func(quota ...fleet.Quota) {
+		seen.Agents.Value = []fleet.Agent{{Name: "h", Owner: fleet.OwnerForeign, Process: fleet.ProcessID{PID: 7, Start: 1}, Account: "own", Quota: quota}}
+	}
+	says := func() string {
+		var out []string
+		for _, f := range Budgets(past, plan, seen) {
+			out = append(out, f.Name+" "+string(f.Stage)+" "+f.Says)
+		}
+		return strings.Join(out, "; ")
+	}
+	wants := func(what, want string) {
+		t.Helper()
+		if got := says(); got != want {
+			t.Errorf("%s: %q, want %q", what, got, want)
+		}
+	}
+	news := func(want ...fleet.Quota) {
+		t.Helper()
+		var list []fleet.Quota
+		for _, q := range QuotasTold(past, seen) {
+			if q.Account != "own" {
+				t.Errorf("of account %q: %+v", q.Account, q)
+			}
+			list = append(list, q.Quota)
+		}
+		if !slices.Equal(list, want) {
+			t.Errorf("news: %+v, want %+v", list, want)
+		}
+		for _, q := range QuotasTold(past, seen) {
+			past.Quotas = append(slices.DeleteFunc(past.Quotas, func(old fleet.AccountQuota) bool { return old.Window == q.Window }), q)
+		}
+	}
+	live(told(97, time.Minute, 4*time.Hour))
+	news(told(97, time.Minute, 4*time.Hour))
+	news() // it is written down
+	live(told(97, 0, 4*time.Hour))
+	news() // it was only said again
+	live(told(98, 0, 4*time.Hour))
+	news(told(98, 0, 4*time.Hour))
+	const held = "plan/own hold 98 % of the plan of 90 % of the plan"
+	wants("it is told", held)
+	seen.Agents.Value = nil
+	wants("its agent is gone", held)
+	news()
+	seen.Agents.Blind("hidden")
+	wants("agents are not seen", held)
+	seen.Agents.Status = fleet.StatusOK
+	live()
+	wants("another has not told yet", held)
+	live(told(30, -time.Minute, 4*time.Hour))
+	wants("a newer word", "plan/own under 30 % of the plan of 90 % of the plan")
+	live(told(30, time.Hour, 4*time.Hour))
+	wants("an older word", held)
+	seen.Agents.Value, seen.At = nil, at.Add(4*time.Hour)
+	wants("its window has ended", "")
+}
+
+// A limit that an agent met holds for its account when the agent is gone, until it is reset, or the model
+// answers another one of the account. It is no window of a plan, and holds no budget back.
+func TestLimitsOutliveTheirAgents(t *testing.T) {
+	at := fleet.Instant{Wall: time.Date(2026, 7, 1, 10, 0, 0, 0, time.UTC), Up: 1, Boot: "b"}
+	seen := fleet.Snapshot{At: at}
+	seen.Spending.Status, seen.Agents.Status = fleet.StatusOK, fleet.StatusOK
+	past := fleet.Past{}
+	keep := func() (said string) {
+		for _, q := range QuotasTold(past, seen) {
+			said += q.Account + " " + q.Window + " until " + q.Resets.Format("15:04") + ";"
+			past.Quotas = []fleet.AccountQuota{q}
+		}
+		return said
+	}
+	limited := fleet.Agent{Name: "h", Account: "own", State: fleet.StateRateLimited, RateLimitedUntil: at.Add(4 * time.Hour), RateLimitedAt: at.Add(-time.Minute)}
+	answered := func(ago time.Duration) []fleet.Agent {
+		return []fleet.Agent{{Name: "i", Account: "own", Process: fleet.ProcessID{PID: 8, Start: 1}, State: fleet.StateIdle, Answered: at.Add(-ago)}}
+	}
+	plan := []fleet.Budget{{Name: "plan", By: fleet.SpendByAccount, Window: fleet.WindowDay, Quota: 90, Hold: 100}}
+	for _, step := range []struct {
+		what   string
+		agents []fleet.Agent
+		news   string
+		holds  bool
+	}{
+		{"nobody met one, and one works", answered(0), "", false},
+		{"one is told", []fleet.Agent{limited}, "own limit until 14:00;", true},
+		{"it is written down", []fleet.Agent{limited}, "", true},
+		{"it is gone", nil, "", true},
+		{"another was answered before", answered(2 * time.Minute), "", true},
+		{"another is answered since", answered(30 * time.Second), "own limit until 09:59;", false},
+		{"that is written down", answered(0), "", false},
+	} {
+		seen.Agents.Value = step.agents
+		if got := keep(); got != step.news {
+			t.Errorf("%s: news %q, want %q", step.what, got, step.news)
+		}
+		if got := fleet.LimitOf("own", nil, past.Quotas, fleet.Instant{}, at, at).IsExhausted(at); got != step.holds {
+			t.Errorf("%s: the account is at its limit: %t", step.what, got)
+		}
+		if got := Budgets(past, plan, seen); slices.ContainsFunc(got, func(f fleet.BudgetFacts) bool { return f.Stage == fleet.StageHold }) {
+			t.Errorf("%s: a budget is held: %+v", step.what, got)
+		}
 	}
 }

@@ -80,6 +80,16 @@ func refused(p fleet.Pass, plan fleet.Plan, key fleet.AlertKey) string {
 	return key.String() + " leads to no action"
 }
 
+// Offer is what Approve would begin for one alert, and the pass in which it would. It
+// writes and changes nothing.
+func (l *Loop) Offer(ctx context.Context, key fleet.AlertKey, by string) (fleet.Pass, Offer, error) {
+	p, err := l.think(ctx, false, fleet.PatrolOrder{Apply: true, By: by})
+	if err != nil {
+		return p, Offer{For: key}, err
+	}
+	return p, offer(p, p.Policy, key), nil
+}
+
 // Approve has done what one alert's finding leads to, and nothing else, because a
 // person approves of it. consent is shown it exactly as it would be done, and
 // returns the messages that are committed with it; with an error nothing is done.
@@ -88,11 +98,10 @@ func (l *Loop) Approve(ctx context.Context, key fleet.AlertKey, by string, conse
 	l.o.Board.Await(ctx, l.restsOn(key)...)
 	l.turns.Lock()
 	defer l.turns.Unlock()
-	p, err := l.think(ctx, false, fleet.PatrolOrder{Apply: true, By: by})
+	p, o, err := l.Offer(ctx, key, by)
 	if err != nil {
 		return err
 	}
-	o := offer(p, p.Policy, key)
 	if len(o.Actions) == 0 {
 		return fmt.Errorf("%w: %s", ErrNothingOffered, o.Refused)
 	}

@@ -45,6 +45,10 @@ func TestOffers(t *testing.T) {
 			if err != nil || len(offers) != 1 || len(offers[0].Actions) != 1 || offers[0].For.Rule != "lock-dead" || len(p.Plan.Actions) != 0 {
 				t.Fatalf("%+v, %v", offers, err)
 			}
+			_, one, err := w.loop.Offer(t.Context(), offers[0].For, "somebody")
+			if err != nil || len(one.Actions) != 1 || one.Actions[0].ID != offers[0].Actions[0].ID {
+				t.Fatalf("of that alert alone: %+v, %v", one, err)
+			}
 			ids = append(ids, offers[0].Actions[0].ID)
 		}
 		if ids[0] != ids[1] || ids[1] != ids[2] || len(w.turns) != 0 || !w.dead {

@@ -57,6 +57,7 @@ func (l *Loop) commit(ctx context.Context, patrol bool, order fleet.PatrolOrder)
 	done := l.results.since()
 	turn := p.Plan.Turn()
 	turn.Patrol, turn.Assessment, turn.Agents = p.Number, p.Assessment, remember(p.Snapshot, p.Past.Agents)
+	turn.Quotas = ledger.QuotasTold(p.Past, p.Snapshot)
 	turn.Outbox = append(report.Draft(p, done), turn.Outbox...)
 	turn.Plan.Records.Mails = append(turn.Plan.Records.Mails, report.News(p, done)...)
 	if err := l.o.Act.Start(ctx, turn); err != nil {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"reflect"
+	"slices"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -313,6 +314,22 @@ func TestLookWritesNothing(t *testing.T) {
 		}
 		if len(w.turns)+len(w.entries) != 0 || !w.dead {
 			t.Error("a look left a trace")
+		}
+	})
+}
+
+// What an agent tells of its plan is written down with the turn: it holds when the agent is gone.
+func TestQuotasAreWrittenDown(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newMachine(t)
+		quota := fleet.Quota{Window: "5h", Percent: 97, At: w.now().Wall, Resets: w.now().Wall.Add(5 * time.Hour)}
+		w.holds = func(_ fleet.Past, s *fleet.Snapshot) {
+			s.Agents.Value = []fleet.Agent{{Name: "a", Account: "own", Process: fleet.ProcessID{PID: 7, Start: 1}, Quota: []fleet.Quota{quota}}}
+		}
+		w.run(20*time.Minute, time.Minute)
+		w.hours(t, time.Second)
+		if len(w.turns) == 0 || !slices.Equal(w.turns[0].Quotas, []fleet.AccountQuota{{Account: "own", Quota: quota}}) {
+			t.Errorf("%+v", w.turns)
 		}
 	})
 }

@@ -2,10 +2,8 @@ package mcp
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
-	"sync/atomic"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -25,26 +23,12 @@ func Serve(ctx context.Context, version string, ask Ask, in io.ReadCloser, out i
 		Instructions: instructions, Capabilities: &sdk.ServerCapabilities{Tools: &sdk.ToolCapabilities{}},
 	})
 	tools(s, ask)
-	input := &input{ReadCloser: in}
-	if err := s.Run(ctx, &sdk.IOTransport{Reader: input, Writer: out}); err != nil && !input.ended.Load() && ctx.Err() == nil {
+	answers := &inTurn{WriteCloser: out}
+	input := newLines(in, answers)
+	if err := s.Run(ctx, &sdk.IOTransport{Reader: input, Writer: answers}); err != nil && !input.ended.Load() && ctx.Err() == nil {
 		return fmt.Errorf("cannot go on answering an agent: %w", err)
 	}
 	return nil
-}
-
-// input knows that it has ended: then the agent is gone, which is no error, whatever the
-// server makes of it.
-type input struct {
-	io.ReadCloser
-	ended atomic.Bool
-}
-
-func (i *input) Read(b []byte) (int, error) {
-	n, err := i.ReadCloser.Read(b)
-	if errors.Is(err, io.EOF) {
-		i.ended.Store(true)
-	}
-	return n, err
 }
 
 // tool offers one question. What is asked are the fields of In; what is answered is a text.

@@ -3,6 +3,7 @@ package mcp
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -20,6 +21,7 @@ func tools(s *sdk.Server, ask Ask) {
 	tool(s, ask, "change_work", "Take work, release, close or reopen it.", changeWork)
 	tool(s, ask, "wait_for", "Open a gate: you get mail when it closes.", waitFor)
 	tool(s, ask, "handoff", "Hand over to a fresh agent in your place.", handOff)
+	tool(s, ask, "cost_left", "What you used, and what is left of your budgets.", costLeft)
 	tool(s, ask, "who", "Who else is here, and at what.", who)
 }
 
@@ -28,6 +30,11 @@ type nothing struct{}
 func beat(ctx context.Context, c *api.Client, _ nothing) (string, error) {
 	b, err := c.Beat(ctx)
 	return "Noted: " + b.Agent + " is at work.", err
+}
+
+func costLeft(ctx context.Context, c *api.Client, _ nothing) (string, error) {
+	l, err := c.SpendLeft(ctx, "")
+	return strings.Join(l.Says, "\n"), err
 }
 
 type stepDone struct {

@@ -124,10 +124,16 @@ func (b *Board) Seen(ctx context.Context, part fleet.PartName, patience time.Dur
 	wg.Wait()
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
+	seen := b.snapshot(asked)
 	for e := range asked {
-		b.wait(ctx, e, func() bool { s := b.snapshot(asked); return s.Sight(part).Usable() })
+		b.wait(ctx, e, func() bool {
+			if !seen.Sight(part).Usable() {
+				seen = b.snapshot(asked)
+			}
+			return seen.Sight(part).Usable()
+		})
 	}
-	return b.snapshot(asked)
+	return seen // not copied again: that could be of a moment at which something was touched
 }
 
 // settleOrLook is settle, and over at the latest with a look that began after so many.

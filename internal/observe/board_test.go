@@ -358,6 +358,29 @@ func TestSeenWhileItIsTouched(t *testing.T) {
 	})
 }
 
+// What was seen to be usable is what is returned, though something is touched just then:
+// a caller was once refused, as one who may be an agent, for a hook that came meanwhile.
+func TestSeenIsWhatWasSeen(t *testing.T) {
+	for n := range int32(4) {
+		synctest.Test(t, func(t *testing.T) {
+			w := world{fake: &observetest.Fake{Of: spec, Do: func(context.Context) (observe.Put, error) { return observetest.Facts("a"), nil }}}
+			var until atomic.Int32
+			now := clock()
+			w.Board = observe.New(observe.Options{Probes: []observe.Probe{w.fake}, Now: func() fleet.Instant {
+				if until.Add(-1) == 0 {
+					w.Touched(fleet.PartExtra)
+				}
+				return now()
+			}})
+			w.run(t)
+			until.Store(n + 1) // the board asks for the time as it begins to copy what is seen
+			if s := w.Seen(t.Context(), fleet.PartExtra, time.Minute); !s.Extra.Usable() || len(s.Extra.Value) != 1 {
+				t.Errorf("touched at moment %d: %s, %s", n+1, s.Extra.Status, s.Extra.Why)
+			}
+		})
+	}
+}
+
 func TestSlowButObedientIsStale(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var slow atomic.Bool

@@ -209,6 +209,7 @@ func sortedPast(p fleet.Past) fleet.Past {
 	p.Actions = sorted(p.Actions, func(r fleet.ActionRecord) string { return r.ID })
 	p.Silences = sorted(p.Silences, func(s fleet.Silence) string { return s.Rule + "\x00" + s.Subject.String() })
 	p.Agents = sorted(p.Agents, func(r fleet.AgentRecord) string { return r.Name })
+	p.Quotas = sorted(p.Quotas, func(q fleet.AccountQuota) string { return q.Account + "\x00" + q.Window })
 	p.Registrations = sorted(p.Registrations, func(r fleet.Registration) string { return r.Name })
 	return p
 }

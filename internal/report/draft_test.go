@@ -75,11 +75,11 @@ func TestDraftTellsEachTransitionOnce(t *testing.T) {
 // of its end, what mended it; and always how the host does.
 func TestDraftSaysWhatIsDone(t *testing.T) {
 	firing, resolved := alert("r", fleet.P1, fleet.AlertFiring), alert("r", fleet.P1, fleet.AlertResolved)
-	firing.Runbook = "docs/runbooks/r.md"
+	firing.Runbook = "custos runbook r"
 	p := pass(nil, []fleet.Alert{firing})
 	p.Plan.Skipped = []fleet.Skipped{{Action: fleet.Action{Do: "stop-tree", For: firing.AlertKey}, Why: "mode observe", Hint: "custos patrol --apply"}}
 	m := only(t, Draft(p, nil))
-	for _, want := range []string{"stop-tree not done: mode observe", "to do: custos patrol --apply", "see docs/runbooks/r.md", "Status: RAM=? Disk=? Load=?"} {
+	for _, want := range []string{"stop-tree not done: mode observe", "to do: custos patrol --apply", "see custos runbook r", "Status: RAM=? Disk=? Load=?"} {
 		if !strings.Contains(m.Body, want) {
 			t.Errorf("%q is not in %q", want, m.Body)
 		}

@@ -67,7 +67,7 @@ func TestRepeatSaysWhatToDo(t *testing.T) {
 		w, phone := newWorld(), &someone{name: "phone"}
 		r := New(Options{Notifiers: []Notifier{phone}, Routes: one("r"), Outbox: w, Memory: w, History: w, Now: w.now, Status: func() string { return "RAM=5MB Disk=6% Load=7.00" }})
 		a := alert("a", fleet.P1, "")
-		a.Runbook = "docs/runbooks/a.md"
+		a.Runbook = "custos runbook a"
 		run(t, r, func() {
 			w.put(a, true)
 			time.Sleep(time.Hour + 10*time.Minute)
@@ -77,7 +77,7 @@ func TestRepeatSaysWhatToDo(t *testing.T) {
 			t.Fatalf("told %d times", len(got))
 		}
 		for _, m := range got {
-			for _, want := range []string{"see docs/runbooks/a.md", "Status: RAM=5MB Disk=6% Load=7.00\n", "for a person to see"} {
+			for _, want := range []string{"see custos runbook a", "Status: RAM=5MB Disk=6% Load=7.00\n", "for a person to see"} {
 				if strings.Count(m.Body, want) != 1 {
 					t.Errorf("%q is not once in %q", want, m.Body)
 				}

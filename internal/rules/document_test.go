@@ -129,8 +129,8 @@ func (a Action) text(r *Rule) string {
 }
 
 func (r *Rule) runbookLink() string {
-	if page, ok := strings.CutPrefix(r.Runbook, "docs/"); ok {
-		return "[" + page + "](" + page + ")"
+	if page, ok := strings.CutPrefix(r.Runbook, "custos runbook "); ok {
+		return "[" + r.Runbook + "](runbooks/" + page + ".md)"
 	}
 	return r.Runbook
 }

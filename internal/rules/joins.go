@@ -12,23 +12,26 @@ import (
 // A join lists, for the one thing that is judged, what belongs to it by name, so
 // that no rule has to go through every agent for every issue.
 const (
-	crewName  = "crew"
-	fixesName = "fixes"
-	treeName  = "tree"
+	agentsOfName   = "its_agents"
+	formerAgentsOf = "crew" // what that was called until November 2026: recordings and files of rules hold it
+	fixesName      = "fixes"
+	treeName       = "tree"
 )
 
 // joined lists the joins that rules over a kind may use.
 func joined(k fleet.Kind) []variable {
-	crew := variable{crewName, "agent", true, "in rules over an issue, a pr or a project: the agents that work on it, or in it; one of no known project may work in any", fleet.PartAgents, nil}
+	agents := variable{agentsOfName, "agent", true, "in rules over an issue, a pr or a project: the agents that work on it, or in it; one of no known project may work in any", fleet.PartAgents, nil}
 	fixes := variable{fixesName, "pr", true, "in rules over an issue: the open pull requests that say they close it, or that are of the agent who works on it", fleet.PartForge, nil}
 	tree := variable{treeName, "worktree", true, "in rules over an agent: the worktree it is registered with; empty when it has none, or that is not seen", fleet.PartRepos, nil}
+	former := agents
+	former.name, former.doc = formerAgentsOf, "what its_agents was called until November 2026: rules and recordings that say it mean the same"
 	switch k {
 	case fleet.KindAgent:
 		return []variable{tree}
 	case fleet.KindIssue:
-		return []variable{crew, fixes}
+		return []variable{agents, fixes, former}
 	case fleet.KindPull, fleet.KindProject:
-		return []variable{crew}
+		return []variable{agents, former}
 	}
 	return nil
 }
@@ -41,10 +44,10 @@ type roll struct {
 	trees  map[string][]ref.Val // worktrees by path
 }
 
-// crew lists the agents of what is judged.
-func (v *View) crew() ref.Val {
+// itsAgents lists the agents of what is judged.
+func (v *View) itsAgents() ref.Val {
 	var list []ref.Val
-	switch x := v.judged(crewName).(type) {
+	switch x := v.judged(agentsOfName).(type) {
 	case *fleet.Issue:
 		list = v.rolled().named[x.Agent]
 	case *fleet.PullRequest:
@@ -52,7 +55,7 @@ func (v *View) crew() ref.Val {
 	case *fleet.Project:
 		list = slices.Concat(v.rolled().within[x.Name], v.rolled().within[""])
 	default:
-		return unseen(crewName, "what they would work on was not seen")
+		return unseen(agentsOfName, "what they would work on was not seen")
 	}
 	return v.guard(fleet.PartAgents, types.NewRefValList(types.DefaultTypeAdapter, list))
 }

@@ -38,13 +38,13 @@ func TestJoins(t *testing.T) {
 		list string
 		want string
 	}{
-		{fleet.KindIssue, &s.Forge.Value.Issues[0], "crew", "ann"},
-		{fleet.KindIssue, &s.Forge.Value.Issues[1], "crew", ""},
-		{fleet.KindPull, &s.Forge.Value.Pulls[0], "crew", "bob"},
-		{fleet.KindPull, &s.Forge.Value.Pulls[2], "crew", ""},
-		{fleet.KindProject, &s.Forge.Value.Projects[0], "crew", "ann, bob, cid"},
-		{fleet.KindProject, &s.Forge.Value.Projects[1], "crew", "bob, cid"},
-		{fleet.KindProject, &s.Forge.Value.Projects[2], "crew", "cid"},
+		{fleet.KindIssue, &s.Forge.Value.Issues[0], "its_agents", "ann"},
+		{fleet.KindIssue, &s.Forge.Value.Issues[1], "its_agents", ""},
+		{fleet.KindPull, &s.Forge.Value.Pulls[0], "its_agents", "bob"},
+		{fleet.KindPull, &s.Forge.Value.Pulls[2], "its_agents", ""},
+		{fleet.KindProject, &s.Forge.Value.Projects[0], "its_agents", "ann, bob, cid"},
+		{fleet.KindProject, &s.Forge.Value.Projects[1], "its_agents", "bob, cid"},
+		{fleet.KindProject, &s.Forge.Value.Projects[2], "its_agents", "cid"},
 		{fleet.KindIssue, &s.Forge.Value.Issues[0], "fixes", "shop!6"},
 		{fleet.KindIssue, &s.Forge.Value.Issues[1], "fixes", "shop!5"},
 		{fleet.KindIssue, &s.Forge.Value.Issues[2], "fixes", ""},
@@ -86,7 +86,7 @@ func TestJoinsThatCannotBeTold(t *testing.T) {
 	} {
 		s := joinWorld()
 		c.change(s)
-		set, err := (Checker{}).Parse("test", []byte("[rule.x]\npriority='P3'\nover='project'\nexpr=\"crew.exists(a, a.state == 'stuck')\""))
+		set, err := (Checker{}).Parse("test", []byte("[rule.x]\npriority='P3'\nover='project'\nexpr=\"its_agents.exists(a, a.state == 'stuck')\""))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -104,7 +104,7 @@ func TestJoinsThatCannotBeTold(t *testing.T) {
 // An action on each issue, in a rule over projects, joins with the issue.
 func TestJoinsOfATarget(t *testing.T) {
 	s := joinWorld()
-	set, err := (Checker{}).Parse("test", []byte("[rule.x]\npriority='P3'\nover='project'\nexpr='true'\nactions=[{ do = 'label', targets = 'issue', where = 'crew.size() == 1 && fixes.size() == 1', text = '+x' }]"))
+	set, err := (Checker{}).Parse("test", []byte("[rule.x]\npriority='P3'\nover='project'\nexpr='true'\nactions=[{ do = 'label', targets = 'issue', where = 'its_agents.size() == 1 && fixes.size() == 1', text = '+x' }]"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -120,11 +120,34 @@ func TestJoinsOfATarget(t *testing.T) {
 
 // Other rules have no such word.
 func TestJoinsAreOfIssuesAndProjects(t *testing.T) {
-	for _, expr := range []string{"crew.size() > 0", "fixes.size() > 0"} {
+	for _, expr := range []string{"its_agents.size() > 0", "fixes.size() > 0"} {
 		for _, over := range []string{"host", "agent", "pipeline"} {
 			if _, err := (Checker{}).Parse("test", []byte(fmt.Sprintf("[rule.x]\npriority='P3'\nover=%q\nexpr=%q", over, expr))); err == nil {
 				t.Errorf("a rule over %s may say %s", over, expr)
 			}
 		}
+	}
+}
+
+// A rule of a person's, or of a recording, that has the former word means the same.
+func TestFormerWordOfAJoin(t *testing.T) {
+	s := joinWorld()
+	s.Agents.Value[0].State = fleet.StateStuck
+	var found [2]string
+	for i, word := range []string{"its_agents", "crew"} {
+		set, err := (Checker{}).Parse("test", []byte("[rule.x]\npriority='P3'\nover='project'\nexpr=\""+word+".exists(a, a.state == 'stuck')\""))
+		if err != nil {
+			t.Fatal(err)
+		}
+		v := NewView(s, false)
+		v.Subject(fleet.KindProject, &s.Forge.Value.Projects[0])
+		got, _ := set.Rule("x").Test(v)
+		found[i] = fmt.Sprint(got == True, set.Rule("x").Parts())
+	}
+	if found[0] != found[1] || found[0] != fmt.Sprint(true, []fleet.PartName{fleet.PartAgents, fleet.PartForge}) {
+		t.Errorf("by crew it is %s, by its_agents %s", found[1], found[0])
+	}
+	if _, err := (Checker{}).Parse("test", []byte("[rule.x]\npriority='P3'\nover='host'\nexpr='crew.size() > 0'")); err == nil {
+		t.Error("a rule over host may say crew")
 	}
 }

@@ -106,8 +106,8 @@ func (v *View) ResolveName(name string) (any, bool) {
 		return v.subject, true
 	}
 	switch name {
-	case crewName:
-		return v.crew(), true
+	case agentsOfName, formerAgentsOf:
+		return v.itsAgents(), true
 	case fixesName:
 		return v.fixes(), true
 	case treeName:

@@ -24,3 +24,31 @@ func TestApprove(t *testing.T) {
 		t.Errorf("approved %v", w.approved)
 	}
 }
+
+// What is approved is what was shown: where something else would be done by now, nothing is.
+func TestApproveWhatWasShown(t *testing.T) {
+	w := newWorld()
+	shown, err := client(w).Offer(t.Context(), 3)
+	if err != nil || shown.Number != 3 || shown.Hash == "" || shown.Refused != "" || len(shown.Deeds) != 1 || shown.Deeds[0].Do != "remove-lock" || len(shown.Deeds[0].Commands) != 1 {
+		t.Fatalf("%+v, %v", shown, err)
+	}
+	if len(w.approved) != 0 {
+		t.Errorf("to be shown an offer approved of it: %v", w.approved)
+	}
+	if got, err := client(w).Approve(t.Context(), 3, api.ApproveOrder{Seen: shown.Hash}); err != nil || len(got.Actions) != 1 {
+		t.Errorf("as it was shown: %+v, %v", got, err)
+	}
+	w.offers = "something else"
+	_, err = client(w).Approve(t.Context(), 3, api.ApproveOrder{Seen: shown.Hash})
+	wantError(t, err, api.Changed, "is not what was shown any more, and nothing was done")
+	if status := api.ErrorOf(err).HTTPStatus(); status != 409 {
+		t.Errorf("status %d", status)
+	}
+	if other, err := client(w).Offer(t.Context(), 3); err != nil || other.Hash == shown.Hash {
+		t.Errorf("another offer has the same hash: %+v, %v", other, err)
+	}
+	w.offers = "nothing"
+	if none, err := client(w).Offer(t.Context(), 3); err != nil || none.Refused == "" || none.Hash != "" || len(none.Deeds) != 0 {
+		t.Errorf("where nothing may be done: %+v, %v", none, err)
+	}
+}

@@ -22,6 +22,10 @@ import (
 type Caller struct {
 	UID int
 	PID int // 0 when the kernel does not say
+	// Person: it was shown elsewhere, as by a session of the page, that a person asks.
+	Person bool
+	// Behalf is the agent of another machine that asks through the caller; "" for none.
+	Behalf string
 }
 
 // Name is the caller's user name, for the record.
@@ -34,11 +38,17 @@ func (c Caller) Name() string {
 
 type callerKey struct{}
 
+// WithCaller returns the context of a request that this very process makes in the name of
+// somebody else: of who asks for the page.
+func WithCaller(ctx context.Context, c Caller) context.Context {
+	return context.WithValue(ctx, callerKey{}, c)
+}
+
 // connContext notes the caller's credentials when a connection begins. It is a
 // field of the http.Server that Serve runs.
 func connContext(ctx context.Context, conn net.Conn) context.Context {
 	if c, err := PeerOf(conn); err == nil {
-		return context.WithValue(ctx, callerKey{}, c)
+		return WithCaller(ctx, c)
 	}
 	return ctx
 }
@@ -81,6 +91,7 @@ func (s *server) admit(req *http.Request, a access) (Caller, error) {
 	if !known && s.InProcess {
 		caller, known = self(), true
 	}
+	caller.Behalf = req.Header.Get(api.OnBehalf)
 	if !known {
 		return Caller{}, &api.Error{Kind: api.Forbidden, Message: "cannot answer: it is not known who asks"}
 	}
@@ -95,11 +106,19 @@ func (s *server) admit(req *http.Request, a access) (Caller, error) {
 
 // personOnly refuses agents, and callers that cannot be shown to be none.
 func (s *server) personOnly(ctx context.Context, c Caller) error {
-	if s.AgentOf == nil {
-		return nil
-	}
-	agent, err := s.AgentOf(ctx, c)
+	agent, err := s.agentOf(ctx, c)
 	return barred(c, agent, err)
+}
+
+// agentOf names the agent that a caller belongs to, "" for a person.
+func (s *server) agentOf(ctx context.Context, c Caller) (string, error) {
+	if c.Behalf != "" {
+		return "", errors.New("an agent of another machine asks through it")
+	}
+	if s.AgentOf == nil || c.Person {
+		return "", nil
+	}
+	return s.AgentOf(ctx, c)
 }
 
 // ErrUnseen is wrapped by AgentOf's error when agents are not seen at all now, so

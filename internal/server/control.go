@@ -18,7 +18,7 @@ func spelled(noun, verb string) (method, pattern string) {
 		return http.MethodGet, noun
 	case "show":
 		return http.MethodGet, noun + "/{id}"
-	case "runs", "handoff", "screen", "log":
+	case "runs", "handoff", "screen", "log", "offer":
 		return http.MethodGet, noun + "/{id}/" + verb
 	case "add", "read", "trust", "pause":
 		return http.MethodPost, noun
@@ -28,6 +28,8 @@ func spelled(noun, verb string) (method, pattern string) {
 		return http.MethodPost, noun + "/{id}/{do}"
 	case "freeze", "thaw", "tell": // there is one brake, and there are all people
 		return http.MethodPost, "/v1/" + verb
+	case "left": // for an agent: who calls, or who is named
+		return http.MethodGet, "/v1/left"
 	case "beat": // the agent is who calls
 		return http.MethodPost, "/v1/heartbeat"
 	case "fix": // there is one installation
@@ -80,17 +82,18 @@ func carried(v control.Verb) func(*server, *http.Request, Caller) (any, error) {
 				return nil, err
 			}
 		}
-		return v.Do(s.Control, req.Context(), call)
+		out, err := v.Do(s.Control, req.Context(), call)
+		if err == nil && req.Method != http.MethodGet {
+			s.Changes.Note()
+		}
+		return out, err
 	}
 }
 
 // author says in whose name a call is: the caller's user's, or that of the agent that it
 // is. It asks once: asked twice, a look that failed once would make two of one.
 func (s *server) author(ctx context.Context, c Caller, call *control.Call) error {
-	if s.AgentOf == nil {
-		return nil
-	}
-	agent, err := s.AgentOf(ctx, c)
+	agent, err := s.agentOf(ctx, c)
 	call.Barred = barred(c, agent, err)
 	switch {
 	case err != nil:

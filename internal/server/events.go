@@ -4,9 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"strconv"
-	"time"
 
 	"custos/internal/api"
 	"custos/internal/control"
@@ -14,36 +14,30 @@ import (
 	"custos/internal/view"
 )
 
-const (
-	pollEvents  = time.Second // between two questions to the event log
-	eventsAPoll = 500
-)
+// eventsAtOnce is how many events one question to the log returns at most.
+const eventsAtOnce = 500
 
 // events streams the event log as server-sent events, from ?after=ID on
-// (the newest only, without it). It ends when the caller goes away.
+// (the newest only, without it): at once, and with each change. It ends when the caller
+// goes away, or reads no more.
 func (s *server) events(w http.ResponseWriter, req *http.Request) {
 	after, err := s.eventsFrom(req)
 	if err != nil {
 		s.fail(w, req, err)
 		return
 	}
-	w.Header().Set("Content-Type", "text/event-stream")
-	w.Header().Set("Cache-Control", "no-store")
-	flush := http.NewResponseController(w)
-	tick := time.NewTicker(pollEvents)
-	defer tick.Stop()
+	out := newStream(w)
 	for {
-		if after, err = s.sendEvents(req.Context(), w, after); err != nil {
+		_, next := s.Changes.newest() // before the log is read, lest a change in between is missed
+		if after, err = s.sendEvents(req.Context(), out, after); err == nil {
+			err = out.say(": so far\n\n")
+		}
+		if err != nil {
 			s.Log.Debug("event stream ended", "err", err)
 			return
 		}
-		if flush.Flush() != nil {
+		if !waited(req, nil, apart) || !waited(req, next, keepAlive) {
 			return
-		}
-		select {
-		case <-req.Context().Done():
-			return
-		case <-tick.C:
 		}
 	}
 }
@@ -64,8 +58,8 @@ func (s *server) eventsFrom(req *http.Request) (int64, error) {
 }
 
 // sendEvents writes what is new and returns the last number it wrote.
-func (s *server) sendEvents(ctx context.Context, w http.ResponseWriter, after int64) (int64, error) {
-	list, err := s.Control.Events(ctx, control.EventFilter{After: after, Limit: eventsAPoll})
+func (s *server) sendEvents(ctx context.Context, w io.Writer, after int64) (int64, error) {
+	list, err := s.Control.Events(ctx, control.EventFilter{After: after, Limit: eventsAtOnce})
 	if err != nil {
 		return after, err
 	}

@@ -52,6 +52,18 @@ func Serve(ctx context.Context, l net.Listener, h http.Handler) error {
 	})
 }
 
+// ServePage answers browsers until ctx ends. Who sends or reads slowly is cut off; a stream
+// of the API moves that on by itself.
+func ServePage(ctx context.Context, l net.Listener, h http.Handler) error {
+	return serve(ctx, l, &http.Server{
+		Handler:           h,
+		ReadHeaderTimeout: 5 * time.Second,
+		WriteTimeout:      45 * time.Second,
+		IdleTimeout:       time.Minute,
+		MaxHeaderBytes:    32 << 10,
+	})
+}
+
 func serve(ctx context.Context, l net.Listener, srv *http.Server) error {
 	srv.BaseContext = func(net.Listener) context.Context { return ctx }
 	failed := make(chan error, 1)

@@ -40,6 +40,7 @@ func routes() []route {
 		{"GET", "/v1/schema", anyone, small, (*server).schemas, nil},
 		{"GET", "/v1/schema/{name}", anyone, small, (*server).schema, nil},
 		{"GET", "/v1/events", anyone, small, nil, (*server).events},
+		{"GET", "/v1/changes", anyone, small, nil, (*server).changes},
 		{"POST", "/v1/hookfiles/{kind}", anyone, orderSize, (*server).editHooks, nil}, // writes nothing
 		{"POST", "/v1/down", person, small, (*server).down, nil},
 		{"GET", "/metrics", anyone, small, nil, (*server).metrics},

@@ -31,6 +31,9 @@ type Options struct {
 	Hooks Hooks
 	// Whose says whose such an event is. Nil: as its header says.
 	Whose Whose
+	// Changes is told of what people and agents do here, and tells who streams. Nil: one that
+	// is told of nothing else.
+	Changes *Changes
 	// Down stops the daemon. Without it, "down" is an error: there is none.
 	Down func()
 	// AgentOf names the agent a caller belongs to, "" for a person. An error
@@ -48,6 +51,9 @@ type server struct{ Options }
 func New(o Options) http.Handler {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
+	}
+	if o.Changes == nil {
+		o.Changes = NewChanges()
 	}
 	s := &server{o}
 	mux := http.NewServeMux()

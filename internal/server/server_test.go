@@ -35,6 +35,7 @@ type world struct {
 	approved []string
 
 	approveErr error
+	offers     string // text of what an approval would begin
 	askErr     error
 	orders     []fleet.PatrolOrder
 	filters    []control.EventFilter
@@ -117,7 +118,7 @@ func (w *world) control() *control.Control {
 	return &control.Control{People: []string{Caller{UID: os.Getuid()}.Name(), Caller{}.Name()}, Tell: func(_ context.Context, m fleet.Message) error { w.told = append(w.told, m); return nil },
 		Receivers: func(fleet.Message) []string { return w.hears },
 		Events:    w.Events, History: w, Screens: w, Teller: w, Journal: w.Journal, Costs: w.Costs, UsageFaults: w.UsageFaults, Prices: func() api.Prices { return api.Prices{Date: "2026-11-20"} }, Priced: func(model string) bool { return model == "b" }, Vitals: func(context.Context) view.Vitals { return w.vitals }, Status: func(context.Context) api.Status { return api.Status{Version: "test"} },
-		Orders: w, Agents: w, Alerts: w, Approver: w, Brakes: &braking{}, Look: w.Look, Pauses: &pausing{}, Budgets: &raising{}, Plugins: pluginsOf{runsOf{w}}, Code: pluginsOf{runsOf{w}},
+		Orders: w, Agents: w, Alerts: w, Approver: w, Brakes: &braking{}, Web: &showing{}, Look: w.Look, Pauses: &pausing{}, Budgets: &raising{}, Plugins: pluginsOf{runsOf{w}}, Code: pluginsOf{runsOf{w}},
 		Formulas: formulasOf{w}, Runs: runsOf{w}, Schedules: w.Schedules, Attend: func() { w.attended++ }, Reply: w.reply, Records: w.records, Asker: w, Registry: w.Registrations, Rules: w, Mender: &healer{}, Version: "test", Examine: func(context.Context, func(string) bool) (i doctor.Installation) { return i }, Anew: func(context.Context) {}, Now: func() fleet.Instant { return instant(0) }}
 }
 
@@ -152,10 +153,19 @@ func (w *world) Beat(_ context.Context, agent string) (fleet.Instant, error) {
 }
 
 // Approve notes who approved of what.
-func (w *world) Approve(_ context.Context, of fleet.AlertKey, by string, consent func([]fleet.Action) ([]fleet.Message, error)) error {
+func (w *world) Approve(ctx context.Context, of fleet.AlertKey, by string, consent func([]fleet.Action) ([]fleet.Message, error)) error {
 	w.approved = append(w.approved, of.String()+" by "+by)
-	_, err := consent([]fleet.Action{{ID: "a1", Do: "remove-lock", Subject: of.Subject}})
+	actions, _, _ := w.Offer(ctx, of, by)
+	_, err := consent(actions)
 	return errors.Join(err, w.approveErr)
+}
+
+// Offer is one action, with the text that offers say.
+func (w *world) Offer(_ context.Context, of fleet.AlertKey, _ string) ([]fleet.Action, string, error) {
+	if w.offers == "nothing" {
+		return nil, "mode: it is frozen", nil
+	}
+	return []fleet.Action{{ID: "a1", Do: "remove-lock", Subject: of.Subject, Text: w.offers}}, "", nil
 }
 
 // Ask notes what is asked for, by what the world is like.
@@ -256,12 +266,12 @@ func TestEveryRouteAnswers(t *testing.T) {
 		if r.stream != nil {
 			continue // TestEventStream
 		}
-		url := strings.NewReplacer("/work/{id}", "/work/w9", "/formulas/{id}", "/formulas/recording", "/plugins/{id}", "/plugins/recording", "/orders/{id}/cancel", "/orders/o1/cancel", "/agents/{id}/log", "/agents/quiet/log", "/agents/{id}", "/agents/builder", "/alerts/{id}", "/alerts/3", "{name}", "recording", "{do}", "disable", "{id}", "known", "{kind}", "claude").Replace(r.pattern)
+		url := strings.NewReplacer("/work/{id}", "/work/w9", "/formulas/{id}", "/formulas/recording", "/plugins/{id}", "/plugins/recording", "/orders/{id}/cancel", "/orders/o1/cancel", "/agents/{id}/log", "/agents/quiet/log", "/agents/{id}", "/agents/builder", "/alerts/{id}", "/alerts/3", "/web/{id}/{do}", "/web/known/revoke-all", "{name}", "recording", "{do}", "disable", "{id}", "known", "{kind}", "claude").Replace(r.pattern)
 		if url == "/v1/story" {
 			url += "?of=3"
 		}
 		rec := httptest.NewRecorder()
-		w.agent = map[string]string{"/v1/heartbeat": "builder"}[url] // no person gives one
+		w.agent = map[string]string{"/v1/heartbeat": "builder", "/v1/left": "builder"}[url] // no person gives one, or has spent
 		h.ServeHTTP(rec, httptest.NewRequest(r.method, url, strings.NewReader(bodies[r.method+" "+r.pattern])))
 		if rec.Code != 200 || !json.Valid(rec.Body.Bytes()) || rec.Header().Get("Content-Type") != "application/json" {
 			t.Errorf("%s %s: %d %s", r.method, url, rec.Code, rec.Body)

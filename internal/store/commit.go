@@ -17,7 +17,7 @@ import (
 func (s *Store) Commit(ctx context.Context, turn fleet.Turn) error {
 	return s.write(ctx, "commit the turn", turn.At, func(t *tx) error {
 		for _, step := range []func(*tx, fleet.Turn) error{
-			putAlerts, putActions, putSkips, putOrders, putRegistrations, putRuns, putRecords, putGiven, putAgents, putVerdicts, putOutbox, putPatrol,
+			putAlerts, putActions, putSkips, putOrders, putRegistrations, putRuns, putRecords, putGiven, putAgents, putQuotas, putVerdicts, putOutbox, putPatrol,
 		} {
 			if err := step(t, turn); err != nil {
 				return err
@@ -87,6 +87,15 @@ func (t *tx) unskip(a fleet.Action) error {
 func putAgents(t *tx, turn fleet.Turn) error {
 	for _, a := range turn.Agents {
 		if _, err := t.put(line{table: "agents", value: a, names: columns{{"name", a.Name}}, at: &a.LastSeen, where: "json <> excluded.json"}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func putQuotas(t *tx, turn fleet.Turn) error {
+	for _, q := range turn.Quotas {
+		if _, err := t.put(line{table: "quotas", value: q, names: columns{{"account", q.Account}, {"window", q.Window}}, at: &turn.At}); err != nil {
 			return err
 		}
 	}

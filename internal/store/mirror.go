@@ -47,6 +47,7 @@ func caches() []anyCache {
 		plain[fleet.ActionRecord]("actions", "id", "stage <> 'ended'", true),
 		sorted(silenceOrder, plain[fleet.Silence]("silences", "rowid", "1", false)),
 		plain[fleet.AgentRecord]("agents", "name", "0", true),
+		sorted(given, plain[fleet.AccountQuota]("quotas", "rowid", "1", true)),
 		plain[fleet.Registration]("registrations", "name", "retired = 0", true),
 		sorted(given, plain[fleet.Order]("orders", "id", "(over = 0 OR id GLOB 'pool-*')", false)),
 		sorted(given, plain[fleet.Skipped]("skips", "rowid", "1", false)),

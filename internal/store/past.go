@@ -110,6 +110,7 @@ func (m *mirror) fill(p *fleet.Past, at fleet.Instant) {
 		}
 	}
 	p.Actions, p.Agents = on[fleet.ActionRecord](m).values(at), on[fleet.AgentRecord](m).values(at)
+	p.Quotas = on[fleet.AccountQuota](m).values(at)
 	p.Registrations = on[fleet.Registration](m).values(at)
 	m.orders(p, at)
 	p.Runs, p.Verdicts = on[fleet.Run](m).values(at), on[fleet.Verdict](m).values(at)

@@ -35,6 +35,7 @@ func bins() []bin {
 		{"outbox", "state = 'due'", KeepRecords},
 		{"silences", "", 24 * time.Hour},
 		{"agents", "", keepEvents},
+		{"quotas", "", KeepRecords},
 		{"orders", "over = 1", KeepRecords},
 		{"registrations", "retired = 1", KeepRecords},
 		{"failures", "", KeepRecords},

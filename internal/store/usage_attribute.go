@@ -7,8 +7,8 @@ import (
 )
 
 // AttributeUsage fills in whose responses are that was not known when they were written down: of each conversation
-// (kind and session), those since a moment (At) of which no agent is known. What is known stays.
-func (s *Store) AttributeUsage(ctx context.Context, list []fleet.Usage) error {
+// those of while it was held of which no agent is known. What is known stays.
+func (s *Store) AttributeUsage(ctx context.Context, list []fleet.Holding) error {
 	for _, who := range list {
 		for {
 			found, err := s.nobodys(ctx, who)
@@ -27,12 +27,16 @@ func (s *Store) AttributeUsage(ctx context.Context, list []fleet.Usage) error {
 }
 
 // nobodys are some of the responses of which no agent is known, with whose they are.
-func (s *Store) nobodys(ctx context.Context, who fleet.Usage) (list []fleet.Usage, err error) {
+func (s *Store) nobodys(ctx context.Context, held fleet.Holding) (list []fleet.Usage, err error) {
+	who, until := held.Whose, "~" // behind all moments
+	if !held.Until.IsZero() {
+		until = wall(held.Until.UTC())
+	}
 	if who.Agent == "" || who.Session == "" {
 		return nil, nil
 	}
 	rows, err := s.r.QueryContext(ctx, "SELECT "+usageColumns+` FROM usage_whose w JOIN usage_rows r ON r.whose = w.id
-		WHERE w.session = ? AND w.kind = ? AND w.agent = '' AND r.wall >= ? LIMIT ?`, who.Session, who.Kind, wall(who.At.UTC()), usageBatch)
+		WHERE w.session = ? AND w.kind = ? AND w.agent = '' AND r.wall >= ? AND r.wall < ? LIMIT ?`, who.Session, who.Kind, wall(who.At.UTC()), until, usageBatch)
 	if err != nil {
 		return nil, err
 	}

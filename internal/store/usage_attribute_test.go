@@ -7,7 +7,7 @@ import (
 	"custos/internal/fleet"
 )
 
-// Whose responses are that came before this was known is filled in: of that conversation, since its agent began, and of
+// Whose responses are that came before this was known is filled in: of that conversation, while its agent held it, and of
 // none that is somebody's. Sums of days follow.
 func TestAttributeUsage(t *testing.T) {
 	s := fresh(t)
@@ -19,11 +19,11 @@ func TestAttributeUsage(t *testing.T) {
 	nothing := func(*fleet.Usage) {}
 	ok(t, s.AddUsage(t.Context(), []fleet.Usage{
 		named("before", -2*time.Hour, nothing), named("first", time.Second, nothing), named("second", 2*time.Second, nothing), named("anns", 3*time.Second, func(u *fleet.Usage) { u.Agent = "ann" }),
-		named("else", 4*time.Second, func(u *fleet.Usage) { u.Session = "s2" }), named("kind", 5*time.Second, func(u *fleet.Usage) { u.Kind = "codex" }),
+		named("else", 4*time.Second, func(u *fleet.Usage) { u.Session = "s2" }), named("kind", 5*time.Second, func(u *fleet.Usage) { u.Kind = "codex" }), named("after", 6*time.Second, nothing),
 	}, nil))
-	bob := fleet.Usage{Kind: "claude", Session: "s1", At: epoch, Agent: "bob", Instance: "i1", Role: "r", Project: "p", Account: "a", Run: "n", Work: "w"}
+	bob := fleet.Holding{Until: epoch.Add(5 * time.Second), Whose: fleet.Usage{Kind: "claude", Session: "s1", At: epoch, Agent: "bob", Instance: "i1", Role: "r", Project: "p", Account: "a", Run: "n", Work: "w"}}
 	for range 2 {
-		ok(t, s.AttributeUsage(t.Context(), []fleet.Usage{{Kind: "claude", Session: "s1"}, bob}))
+		ok(t, s.AttributeUsage(t.Context(), []fleet.Holding{{Whose: fleet.Usage{Kind: "claude", Session: "s1"}}, bob}))
 	}
 	whose := map[string]string{}
 	for _, u := range usageRows(t, s) {
@@ -32,7 +32,7 @@ func TestAttributeUsage(t *testing.T) {
 			t.Errorf("%+v", u)
 		}
 	}
-	for key, want := range map[string]string{"before": "", "first": "bob", "second": "bob", "anns": "ann", "else": "", "kind": ""} {
+	for key, want := range map[string]string{"before": "", "first": "bob", "second": "bob", "anns": "ann", "else": "", "kind": "", "after": ""} {
 		if got := whose["claude:"+key]; got != want {
 			t.Errorf("%s is of %q, want %q", key, got, want)
 		}
@@ -43,7 +43,7 @@ func TestAttributeUsage(t *testing.T) {
 	for _, c := range list {
 		got[c.Key] = c.Calls
 	}
-	if len(got) != 3 || got["bob"] != 2 || got["ann"] != 1 || got[""] != 3 {
+	if len(got) != 3 || got["bob"] != 2 || got["ann"] != 1 || got[""] != 4 {
 		t.Errorf("sums by agent: %v", got)
 	}
 }

@@ -2,6 +2,10 @@ package store
 
 import (
 	"context"
+	"database/sql"
+	"errors"
+	"slices"
+	"strings"
 	"time"
 
 	"custos/internal/fleet"
@@ -51,15 +55,25 @@ func (s *Store) NoteUsageFaults(ctx context.Context, list []fleet.UsageFault) er
 	})
 }
 
-// putOdd notes what was told and cannot be.
+// mostOdd is how many places are kept of one fault.
+const mostOdd = 20
+
+// putOdd notes what was told and cannot be, before where that was seen until now: a place is a line.
 func (t *tx) putOdd(u fleet.Usage, why string, now time.Time) error {
-	_, err := t.exec(`INSERT INTO usage_odd (kind, why, wall, key) VALUES (?1, ?2, ?3, ?4) ON CONFLICT (kind, why) DO UPDATE SET wall = ?3, key = ?4`,
-		fleet.Line(u.Kind, 100), why, wall(now), fleet.Line(u.Key, 200))
+	var old string
+	err := t.QueryRowContext(t.ctx, "SELECT key FROM usage_odd WHERE kind = ? AND why = ?", fleet.Line(u.Kind, 100), why).Scan(&old)
+	if err != nil && !errors.Is(err, sql.ErrNoRows) {
+		return err
+	}
+	key := fleet.Line(u.Key, 200)
+	places := slices.DeleteFunc(strings.Split(old, "\n"), func(place string) bool { return place == key || place == "" })
+	places = slices.Insert(places, 0, key)
+	_, err = t.exec(`INSERT INTO usage_odd (kind, why, wall, key) VALUES (?1, ?2, ?3, ?4) ON CONFLICT (kind, why) DO UPDATE SET wall = ?3, key = ?4`,
+		fleet.Line(u.Kind, 100), why, wall(now), strings.Join(places[:min(len(places), mostOdd)], "\n"))
 	return err
 }
 
-// UsageFaults lists what was told since a moment that cannot be: the newest of each kind
-// of agent and fault.
+// UsageFaults lists what was told since a moment that cannot be, by kind of agent and fault, with each place.
 func (s *Store) UsageFaults(ctx context.Context, since time.Time) ([]fleet.UsageFault, error) {
 	const what = "list what was told of responses and cannot be"
 	rows, err := s.r.QueryContext(ctx, "SELECT kind, why, wall, key FROM usage_odd WHERE wall >= ? ORDER BY kind, why", wall(since))
@@ -70,9 +84,11 @@ func (s *Store) UsageFaults(ctx context.Context, since time.Time) ([]fleet.Usage
 	var list []fleet.UsageFault
 	for rows.Next() {
 		var f fleet.UsageFault
-		var at string
-		err := rows.Scan(&f.Kind, &f.Why, &at, &f.Key)
+		var at, places string
+		err := rows.Scan(&f.Kind, &f.Why, &at, &places)
 		if err == nil {
+			list := strings.Split(places, "\n")
+			f.Key, f.More = list[0], list[1:]
 			f.At, err = time.Parse(time.RFC3339Nano, at)
 		}
 		if err != nil {
@@ -81,4 +97,15 @@ func (s *Store) UsageFaults(ctx context.Context, since time.Time) ([]fleet.Usage
 		list = append(list, f)
 	}
 	return list, failed(what, rows.Err())
+}
+
+// NoteUsageRead writes down that all there is of what models used was read once.
+func (s *Store) NoteUsageRead(ctx context.Context) error {
+	return s.writeUnsynced(ctx, "write down that conversations were read", func(t *tx) error { return t.setMeta("usage_read", wall(s.opts.Now())) })
+}
+
+// UsageRead says whether it was.
+func (s *Store) UsageRead(ctx context.Context) (bool, error) {
+	at, err := meta(ctx, s.r, "usage_read")
+	return at != "", failed("read whether conversations were read", err)
 }

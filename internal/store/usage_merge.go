@@ -1,7 +1,6 @@
 package store
 
 import (
-	"cmp"
 	"time"
 
 	"custos/internal/fleet"
@@ -56,50 +55,4 @@ func bounded(u fleet.Usage) fleet.Usage {
 		}
 	}
 	return u
-}
-
-// merged is what is known of a response of which was known what old says, now that it was
-// seen again. Which of two came first changes no sum: the one with the most tokens tells
-// what it used and cost, the earliest when it was. Whose it is was said by the first; what
-// that did not know the next one says.
-func merged(old, u fleet.Usage) fleet.Usage {
-	out := old
-	if more := usedMore(u, old); more {
-		out.Tokens, out.Pricing, out.MicroUSD, out.Table = u.Tokens, u.Pricing, u.MicroUSD, u.Table
-		out.Model, out.Source = cmp.Or(u.Model, old.Model), u.Source
-	}
-	if u.At.Before(old.At) {
-		out.At = u.At
-	}
-	out.Side = old.Side || u.Side
-	for _, p := range []struct{ to, from *string }{{&out.Kind, &u.Kind}, {&out.Session, &u.Session}, {&out.Model, &u.Model}, {&out.Agent, &u.Agent}, {&out.Instance, &u.Instance},
-		{&out.Role, &u.Role}, {&out.Project, &u.Project}, {&out.Account, &u.Account}, {&out.Run, &u.Run}, {&out.Work, &u.Work}, {&out.CWD, &u.CWD}} {
-		*p.to = cmp.Or(*p.to, *p.from)
-	}
-	return out
-}
-
-// usedMore says whether a tells more of a response than b: it has more tokens or, of
-// the same, a better price. A price of a table stays, whatever tables come later.
-func usedMore(a, b fleet.Usage) bool {
-	x, y := a.Tokens, b.Tokens
-	if c := cmp.Or(cmp.Compare(x.All(), y.All()), cmp.Compare(x.Output, y.Output), cmp.Compare(x.Input, y.Input), cmp.Compare(x.CacheRead, y.CacheRead),
-		cmp.Compare(x.CacheWrite1h, y.CacheWrite1h), cmp.Compare(x.Reasoning, y.Reasoning)); c != 0 {
-		return c > 0
-	}
-	if c := cmp.Compare(sureness(a.Pricing), sureness(b.Pricing)); c != 0 {
-		return c > 0
-	}
-	return a.Pricing == fleet.PricedByCLI && a.MicroUSD > b.MicroUSD
-}
-
-// sureness orders where prices are from.
-func sureness(p fleet.Pricing) int {
-	switch p {
-	case fleet.PricedByCLI:
-		return 2
-	case fleet.PricedByTable:
-		return 1
-	}
-	return 0
 }

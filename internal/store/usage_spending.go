@@ -271,6 +271,6 @@ func usual(steps []int64) fleet.Leaf[int64] {
 // costs less to ask for than sums do.
 func (s *Store) UsageMark(ctx context.Context, at time.Time) (mark string, err error) {
 	err = s.r.QueryRowContext(ctx, `SELECT count(*) || ' ' || coalesce(sum(responses), 0) || ' ' || coalesce(sum(input + cache_read + cache_write_5m + cache_write_1h + output), 0) || ' ' ||
-		coalesce(sum(micro_usd), 0) FROM usage_days WHERE day >= ?`, at.UTC().Add(-7*24*time.Hour).Format(time.DateOnly)).Scan(&mark)
+		coalesce(sum(micro_usd), 0) || ' ' || coalesce((SELECT max(wall) FROM usage_odd), '') FROM usage_days WHERE day >= ?`, at.UTC().Add(-7*24*time.Hour).Format(time.DateOnly)).Scan(&mark)
 	return mark, failed("tell whether models were used", err)
 }

@@ -153,6 +153,30 @@ func TestImpossibleUsageIsSaid(t *testing.T) {
 	}
 }
 
+// Each place of a fault is told, the newest first and once, and of very many the newest; that there is news is told
+// by the mark.
+func TestEachPlaceOfAFaultIsSaid(t *testing.T) {
+	s := fresh(t)
+	before, err := s.UsageMark(t.Context(), epoch)
+	ok(t, err)
+	list := []fleet.UsageFault{{Kind: "claude", Why: "torn", Key: "a"}, {Kind: "claude", Why: "torn", Key: "b"}, {Kind: "claude", Why: "torn", Key: "a"}, {Kind: "claude", Why: "long", Key: "c"}}
+	ok(t, s.NoteUsageFaults(t.Context(), list))
+	faults, err := s.UsageFaults(t.Context(), epoch.Add(-time.Hour))
+	ok(t, err)
+	if len(faults) != 2 || faults[0].Key != "c" || len(faults[0].More) != 0 || faults[1].Key != "a" || strings.Join(faults[1].More, " ") != "b" {
+		t.Errorf("%+v", faults)
+	}
+	if after, err := s.UsageMark(t.Context(), epoch); err != nil || after == before {
+		t.Errorf("the mark stays %q, %v", after, err)
+	}
+	for i := range 100 {
+		ok(t, s.NoteUsageFaults(t.Context(), []fleet.UsageFault{{Kind: "claude", Why: "long", Key: fmt.Sprint(i)}}))
+	}
+	if faults, err := s.UsageFaults(t.Context(), epoch.Add(-time.Hour)); err != nil || faults[0].Key != "99" || len(faults[0].More) != 19 {
+		t.Errorf("%+v, %v", faults, err)
+	}
+}
+
 // A file is what device and inode say: another one under its path takes its place, and
 // under another path it stays itself.
 func TestUsageCursors(t *testing.T) {

@@ -19,7 +19,7 @@ func budgetFacts(b fleet.BudgetFacts) []string {
 		out = append(out, "Raised by "+b.Raised+".")
 	}
 	if left, known := b.TimeToLimit.Get(); known && left > 0 {
-		out = append(out, "At the rate of the last hour it is used up in "+left.Short()+".")
+		out = append(out, "At the rate since the first response of the last hour it is used up in "+left.Short()+".")
 	}
 	if !b.Ends.IsZero() {
 		out = append(out, "Its window ends at "+b.Ends.Wall.UTC().Format(time.RFC3339)+".")
@@ -46,16 +46,26 @@ func BudgetShare(b fleet.BudgetFacts) string {
 
 // Budgets lists the allowances of all budgets.
 func Budgets(s *fleet.Snapshot) api.Budgets {
-	out := api.Budgets{Rows: []api.Budget{}}
-	if seen := s.Spending.Sight; !seen.Usable() {
-		out.Unknown = "spending is " + string(seen.Status)
-		if seen.Why != "" {
-			out.Unknown += ": " + seen.Why
-		}
+	return api.Budgets{Unknown: unseenSpending(s), Rows: budgetRows(s.Spending.Value.Budgets)}
+}
+
+// unseenSpending is why it is not known what was spent; empty where it is.
+func unseenSpending(s *fleet.Snapshot) string {
+	switch seen := s.Spending.Sight; {
+	case seen.Usable():
+		return fleet.SpendForgotten(s.Self.Value.Lost.Or(""))
+	case seen.Why == "":
+		return "spending is " + string(seen.Status)
+	default:
+		return "spending is " + string(seen.Status) + ": " + seen.Why
 	}
-	for _, f := range s.Spending.Value.Budgets {
+}
+
+func budgetRows(list []fleet.BudgetFacts) []api.Budget {
+	out := []api.Budget{}
+	for _, f := range list {
 		b := api.Budget{Name: f.Name, Budget: f.Budget, Scope: string(f.By), Of: f.Of, Window: string(f.Window), Stage: string(f.Stage), Metric: string(f.Metric),
-			Used: pointer(f.Used), Limit: f.Limit, Percent: pointer(f.Percent), Says: f.Says, Blind: f.Blind, Raised: f.Raised, PerHour: pointer(f.Rate), Agents: f.Agents, Foreign: f.Foreign}
+			Used: pointer(f.Used), Limit: f.Limit, Percent: pointer(f.Percent), Says: f.Says, Left: f.Left(), Blind: f.Blind, Raised: f.Raised, PerHour: pointer(f.Rate), Agents: f.Agents, Foreign: f.Foreign}
 		if left, known := f.TimeToLimit.Get(); known {
 			b.TimeToLimit = fleet.Duration(time.Duration(left).Round(time.Minute)).Short()
 		}
@@ -66,7 +76,69 @@ func Budgets(s *fleet.Snapshot) api.Budgets {
 		if f.Stage.Reaches(fleet.StageHold) {
 			b.Hint = f.HintRaise()
 		}
-		out.Rows = append(out.Rows, b)
+		out = append(out, b)
 	}
 	return out
+}
+
+// SpendLeft is what an agent has spent, and what is left of each budget that it spends of. Each is one
+// line: an agent that asks for it pays for each word.
+func SpendLeft(a fleet.Agent, budgets []fleet.BudgetFacts, seen *fleet.Snapshot) api.SpendLeft {
+	row := agentRow(a, seen)
+	out := api.SpendLeft{Agent: a.Name, Tokens: row.Tokens, Dollars: row.Dollars, Budgets: budgetRows(budgets), Says: []string{"used so far: " + usedSoFar(row)}}
+	if why := unseenSpending(seen); why != "" {
+		out.Says = append(out.Says, "what is left of budgets is not known: "+why)
+	} else if len(budgets) == 0 {
+		out.Says = append(out.Says, "no budget limits it")
+	}
+	for _, b := range budgets {
+		if says := b.Left(); says != "" {
+			out.Says = append(out.Says, "budget "+b.Name+": "+says+until(b.Ends.Wall)+reached(a, b.Stage))
+		}
+	}
+	for _, q := range a.Quota {
+		if q.Resets.After(seen.At.Wall) {
+			out.Says = append(out.Says, "plan, "+q.Window+": "+atMost(q, seen.At.Wall)+strconv.FormatFloat(100-q.Percent, 'f', 0, 64)+" % left"+until(q.Resets))
+		}
+	}
+	return out
+}
+
+// atMost: what was told long ago is the least that is used.
+func atMost(q fleet.Quota, now time.Time) string {
+	if q.IsOld(now) {
+		return "at most "
+	}
+	return ""
+}
+
+func usedSoFar(row api.AgentRow) string {
+	tokens, dollars := "tokens not known", "cost not known"
+	if row.Tokens != nil {
+		tokens = fleet.TokenWords(*row.Tokens) + " tokens"
+	}
+	if row.Dollars != nil {
+		dollars = strconv.FormatFloat(*row.Dollars, 'f', 2, 64) + " USD, as told or at list prices"
+	}
+	return tokens + ", " + dollars
+}
+
+func until(end time.Time) string {
+	if end.IsZero() {
+		return ""
+	}
+	return ", until " + end.UTC().Format("2006-01-02 15:04 UTC")
+}
+
+// reached is what a budget keeps an agent from, which it does of those alone that may be touched.
+func reached(a fleet.Agent, stage fleet.BudgetStage) string {
+	switch {
+	case !a.Owner.MayTouch():
+		return ""
+	case stage.Reaches(fleet.StagePause):
+		return "; turns end before the model is asked again"
+	case stage.Reaches(fleet.StageHold):
+		return "; nothing new is begun"
+	}
+	return ""
 }

@@ -4,6 +4,7 @@
 package answer
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -93,20 +94,24 @@ func (r *run) ready(ctx context.Context) error {
 	return r.same(ctx)
 }
 
+// redraws is how long a CLI may take to have drawn its dialog once more: meanwhile its screen
+// shows a part of it, or none.
+const redraws = time.Second
+
 // same refuses another dialog than the one that is answered, or none, a choice it
 // does not have, and a choice that is not for the one who asks.
 func (r *run) same(ctx context.Context) error {
 	if r.Headless() {
 		return agentrun.Refused("it has no terminal, and shows no dialog")
 	}
-	v, err := r.Look(ctx)
-	switch {
-	case err != nil:
-		return err
-	case v.Pane.Dead || v.Dialog == nil:
-		return agentrun.Refused("its dialog is gone")
-	case r.action.Dialog == "" || v.Dialog.Hash != r.action.Dialog:
-		return agentrun.Refused("its dialog is another one now: %s", v.Dialog.Says)
+	var v agentrun.View
+	var no error
+	err := agentrun.Wait(ctx, redraws, func(context.Context) bool { // a look that has begun is not cut off
+		v, no = r.shows(ctx)
+		return no == nil
+	})
+	if err != nil {
+		return cmp.Or(no, err)
 	}
 	choice, err := agent.Pick(*v.Dialog, r.action.Text)
 	if err != nil {
@@ -118,6 +123,20 @@ func (r *run) same(ctx context.Context) error {
 	}
 	r.keys = choice.Keys
 	return agentrun.Pressable(r.keys)
+}
+
+// shows looks once, and fails where the dialog that is answered is not there.
+func (r *run) shows(ctx context.Context) (agentrun.View, error) {
+	v, err := r.Look(ctx)
+	switch {
+	case err != nil:
+		return v, err
+	case v.Pane.Dead || v.Dialog == nil:
+		return v, agentrun.Refused("its dialog is gone")
+	case r.action.Dialog == "" || v.Dialog.Hash != r.action.Dialog:
+		return v, agentrun.Refused("its dialog is another one now: %s", v.Dialog.Says)
+	}
+	return v, nil
 }
 
 // Do implements act.Run. An error means that no key was pressed.
@@ -146,17 +165,23 @@ func (r *run) untold(why error) error {
 	return why
 }
 
+// goneAfter is how many looks in a row do not find a dialog that is gone: one may fall into
+// the moment in which its CLI draws it once more. They are 50 ms apart.
+const goneAfter = 4
+
 // Verify implements act.Run: the dialog is gone.
 func (r *run) Verify(ctx context.Context) (string, error) {
 	if r.begun != nil {
 		return "", r.untold(fmt.Errorf("cannot tell whether it was answered: %w", r.begun))
 	}
+	looks := 0 // in a row that did not find it
 	err := agentrun.Wait(ctx, r.x.gone, func(ctx context.Context) bool {
-		v, err := r.Look(ctx)
-		if err != nil {
-			return errors.Is(err, act.ErrRefused) // its place is gone, and the dialog with it
+		if _, err := r.shows(ctx); errors.Is(err, act.ErrRefused) {
+			looks++
+		} else {
+			looks = 0
 		}
-		return v.Dialog == nil || v.Dialog.Hash != r.action.Dialog
+		return looks >= goneAfter
 	})
 	if err != nil {
 		return "", r.untold(fmt.Errorf("a dialog that asks the same is still there: %w", err))

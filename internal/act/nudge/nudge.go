@@ -5,7 +5,8 @@
 // prompt is typed otherwise, or not at all. The text is typed once, never again: it is
 // delivered, by a proof that is named, or not delivered, or it cannot be told. What is
 // still at the prompt when it was not taken is taken away again, where it is exactly
-// what was typed: a text that stays there keeps every later one out.
+// what was typed: a text that stays there keeps every later one out. So does the agent's
+// last prompt, which some CLIs put back there at an interrupt: it is taken away first.
 package nudge
 
 import (
@@ -199,10 +200,12 @@ func (r *run) clear(ctx context.Context) (err error) {
 	if d := r.before.Dialog; d != nil {
 		return agentrun.Refused("it stands at a dialog: %s", d.Says)
 	}
-	switch empty, known := r.before.Composer.Get(); {
+	switch shown, known := r.before.Typed.Get(); {
 	case !known:
-		return agentrun.Refused("it cannot be told whether its input line is empty: %s", r.before.Composer.Why())
-	case !empty:
+		return agentrun.Refused("it cannot be told whether its input line is empty: %s", r.before.Typed.Why())
+	case shown != "" && r.isPutBack(ctx, shown):
+		return nil // whether it is ready is seen when that is gone
+	case shown != "":
 		return agentrun.Refused("something is half-written in its input line")
 	}
 	if ready, known := r.before.Ready.Get(); r.Agent.State != fleet.StateStuck && !(ready && known) {
@@ -225,7 +228,7 @@ func (r *run) Do(ctx context.Context) error {
 		}
 		return r.sent(err)
 	}
-	if err := r.clear(ctx); err != nil {
+	if err := r.free(ctx); err != nil {
 		return err
 	}
 	err := r.sent(r.Provider.Type(ctx, r.Pane, session.Input{Text: r.typed, Agent: r.Agent.Process}))

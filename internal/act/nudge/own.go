@@ -7,8 +7,35 @@ import (
 	"time"
 
 	"custos/internal/act/agentrun"
+	"custos/internal/agent"
 	"custos/internal/fleet"
 )
+
+// isPutBack says whether what stands at the prompt is the newest prompt that the agent told
+// of, to the letter: some CLIs put it back there when their turn is interrupted.
+func (r *run) isPutBack(ctx context.Context, shown string) bool {
+	told, err := r.Reported(ctx, fleet.Instant{})
+	return err == nil && agent.IsNewestPrompt(shown, told)
+}
+
+// free makes sure that the prompt is clear, and takes away first what its CLI has put back there.
+func (r *run) free(ctx context.Context) error {
+	err := r.clear(ctx)
+	shown := r.before.Typed.Or("")
+	if err != nil || shown == "" {
+		return err
+	}
+	if _, err := r.remove(ctx, shown); err != nil {
+		return agentrun.Refused("the prompt that its CLI put back stands in its input line, and is not removed: %w", err)
+	}
+	if err := r.clear(ctx); err != nil {
+		return err
+	}
+	if r.before.Typed.Or("") != "" {
+		return agentrun.Refused("the prompt that its CLI put back was removed, and something stands in its input line again")
+	}
+	return nil
+}
 
 // takeBack takes the text away again that was not taken, so that the prompt is free for
 // what is said later, and says what became of it: what still stood at the prompt did not
@@ -18,7 +45,7 @@ func (r *run) takeBack(ctx context.Context) *fleet.Arrival {
 	if r.Headless() {
 		return &fleet.Arrival{Outcome: fleet.OutcomeUnknown, Why: why}
 	}
-	stood, removed := r.remove(ctx)
+	stood, removed := r.remove(ctx, r.typed)
 	if by := r.acknowledged(ctx); by != "" {
 		return &fleet.Arrival{Outcome: fleet.OutcomeDelivered, Proof: by}
 	}
@@ -36,7 +63,7 @@ const mostClears = 40
 
 // remove takes away what stands at the prompt for as long as it is what was typed, or what
 // is left of it, and nobody else can have written it. It says whether it stood there.
-func (r *run) remove(ctx context.Context) (stood bool, why error) {
+func (r *run) remove(ctx context.Context, typed string) (stood bool, why error) {
 	is := r.Kind.Shows
 	for range mostClears {
 		v, err := r.Look(ctx)
@@ -48,7 +75,7 @@ func (r *run) remove(ctx context.Context) (stood bool, why error) {
 			return stood, fmt.Errorf("it cannot be told what stands there: %s", v.Typed.Why())
 		case shown == "":
 			return stood, nil
-		case v.Dialog != nil, !is(shown, r.typed):
+		case v.Dialog != nil, !is(shown, typed):
 			return stood, fmt.Errorf("something else stands there")
 		}
 		stood = true

@@ -179,6 +179,14 @@ func (r *run) Do(ctx context.Context) error {
 	if err := r.takeReply(); err != nil {
 		return err
 	}
+	if err := r.tell(ctx); err != nil {
+		return errors.Join(err, r.putReplyBack())
+	}
+	return nil
+}
+
+// tell writes what the agent is told, and then of what it was made.
+func (r *run) tell(ctx context.Context) error {
 	r.openSpool()
 	f, c := r.formula(), r.context(ctx)
 	prompt := formula.Prompt(f, c)

@@ -229,6 +229,39 @@ func TestReplyAfterACrash(t *testing.T) {
 	}
 }
 
+// A prompt that could not be written has told nobody: the reply lies in the spool again, so
+// that what the person says next is not taken for one that was told. What lies there by
+// then is that, and stays.
+func TestAReplyThatWasNotToldIsPutBack(t *testing.T) {
+	r := replied(t, named(1), "take main")
+	if err := os.MkdirAll(filepath.Join(r.File(fleet.RunCompactFile), "in the way"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	fails := func() {
+		t.Helper()
+		x, _ := preparerun.New(preparerun.Options{})
+		run, err := x.Prepare(t.Context(), action(r))
+		if err == nil {
+			err = run.Do(t.Context())
+		}
+		if err == nil || !strings.Contains(err.Error(), "cannot write "+fleet.RunCompactFile) {
+			t.Fatalf("it ended with %v", err)
+		}
+	}
+	fails()
+	_, err := os.Stat(r.TakenReply(1))
+	if text, lies := os.ReadFile(r.ReplyFiles()[0]); lies != nil || string(text) != "take main" || !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("in the spool there is %q, %v, and what was taken: %v", text, lies, err)
+	}
+	if err := errors.Join(os.Rename(r.ReplyFiles()[0], r.TakenReply(1)), os.WriteFile(r.ReplyFiles()[0], []byte("no, take next"), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	fails()
+	if text, err := os.ReadFile(r.ReplyFiles()[0]); err != nil || string(text) != "no, take next" {
+		t.Errorf("in the spool there is %q, %v", text, err)
+	}
+}
+
 // What others may have written is nobody's word, and a reply that is gone is no
 // reason to go on without one.
 func TestReplyRefused(t *testing.T) {

@@ -38,6 +38,22 @@ func (r *run) takeReply() error {
 	return nil
 }
 
+// putReplyBack has a reply lie in the spool again, under the run's name, that was taken
+// and told nobody: its number is given to the next one. What lies there by now is that.
+func (r *run) putReplyBack() error {
+	if !takesReply(r.r) {
+		return nil
+	}
+	file := r.r.ReplyFiles()[0]
+	if _, err := os.Lstat(file); !errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err := os.Rename(r.r.TakenReply(r.r.Session.Answers), file); err != nil {
+		return fmt.Errorf("cannot put the reply back: %w", err)
+	}
+	return nil
+}
+
 // openSpool makes the folder of replies, so that people can reply, and it can be
 // watched. Without it, custos formula resume --reply makes it.
 func (r *run) openSpool() {

@@ -62,8 +62,7 @@ func claudeTranscript(line []byte) ([]Entry, error) {
 	if err := readLoosely(line, &l); err != nil {
 		return nil, err
 	}
-	e := newEntry("")
-	e.At, e.Session, e.CWD, e.Version, e.Side = timeOf(l.Timestamp), shortID(l.Session), fleet.Path(clipped(l.CWD)), fleet.Line(clipped(l.Version), 40), l.Side
+	e := l.entry()
 	switch {
 	case l.Type == "user" && !l.Meta && !l.Summary:
 		return l.said(e), nil
@@ -80,6 +79,13 @@ func claudeTranscript(line []byte) ([]Entry, error) {
 		}
 	}
 	return nil, nil
+}
+
+// entry is what is common to all that a line tells.
+func (l claudeLine) entry() Entry {
+	e := newEntry("")
+	e.At, e.Session, e.CWD, e.Version, e.Side = timeOf(l.Timestamp), shortID(l.Session), fleet.Path(clipped(l.CWD)), fleet.Line(clipped(l.Version), 40), l.Side
+	return e
 }
 
 func isClaudeText(kind string) bool { return kind == "text" }
@@ -157,27 +163,35 @@ func claudeBlocks(content json.RawMessage) (blocks []claudeBlock) {
 // answered reads a part of what the model answered. An error that ended a turn is
 // written as an answer of a model that does not exist.
 func (l claudeLine) answered(e Entry) ([]Entry, error) {
-	text, _ := words(l.Message.Content, isClaudeText)
 	switch {
 	case l.APIError:
+		text, _ := words(l.Message.Content, isClaudeText)
 		return []Entry{e.failed(l.FailureName(text), text, 0)}, nil
-	case l.Message.Model == "<synthetic>":
+	case l.Message.Model == claudeNobody:
 		return nil, nil
 	}
 	tokens, err := claudeTokens(l.Message.Usage)
 	if err != nil {
 		return nil, err
 	}
+	return l.response(e, tokens, len(l.Message.Usage) > 0, claudeBlocks(l.Message.Content)), nil
+}
+
+// claudeNobody is the model of answers that the CLI made up.
+const claudeNobody = "<synthetic>"
+
+// response is what a part of an answer tells, with the tools that were called in it.
+func (l claudeLine) response(e Entry, tokens fleet.Tokens, told bool, blocks []claudeBlock) []Entry {
 	r := e.as(Response)
 	r.Model, r.Tokens = fleet.Line(clipped(l.Message.Model), 100), tokens
 	if id := cmp.Or(l.Message.ID, l.Request, l.UUID); id != "" {
 		r.Key = "claude:" + shortID(id)
 	}
-	if len(l.Message.Usage) > 0 {
+	if told {
 		r.Used = fleet.Known(tokens.Read()) // as its own status line counts it
 	}
 	out := []Entry{r}
-	for _, b := range claudeBlocks(l.Message.Content) {
+	for _, b := range blocks {
 		if b.Type == "tool_use" {
 			begin := e.as(ToolBegin)
 			begin.Tool, begin.CallID, begin.Args = shortID(b.Name), shortID(b.ID), Args(b.Name, b.Input)
@@ -187,21 +201,17 @@ func (l claudeLine) answered(e Entry) ([]Entry, error) {
 	if slices.Contains([]string{"end_turn", "stop_sequence", "max_tokens", "refusal"}, l.Message.Stop) {
 		out = append(out, e.as(Stop))
 	}
-	return out, nil
+	return out
 }
 
 // failure names an error that ended a turn: by its status and the CLI's word for it, and
 // where both say only that the request was wrong, by its text.
 func (l claudeLine) FailureName(text string) string {
-	word := Scalar(l.Error)
-	if lower := strings.ToLower(clipped(text) + " " + clipped(l.Details)); strings.Contains(lower, "too long") || strings.Contains(lower, "context limit") {
+	if isTooLong(text) || isTooLong(l.Details) {
 		return "context"
 	}
-	if name := FailureOf(l.Status.int(), ""); name != "" {
-		return name
-	}
-	switch name := FailureName(word, text); name {
-	case "rate_limit", "authentication", "billing", "context", "server_error":
+	name := cmp.Or(FailureOf(l.Status.int(), ""), FailureName(Scalar(l.Error), text))
+	if IsCause(name) {
 		return name
 	}
 	return ""
@@ -221,8 +231,7 @@ type claudeUsage struct {
 	} `json:"output_tokens_details"`
 }
 
-// claudeTokens reads what a response used. What went into the cache is told as a sum,
-// and by newer versions for how long: what the parts do not cover is for five minutes.
+// claudeTokens reads what a response used.
 func claudeTokens(raw json.RawMessage) (fleet.Tokens, error) {
 	if len(raw) == 0 {
 		return fleet.Tokens{}, nil
@@ -231,6 +240,12 @@ func claudeTokens(raw json.RawMessage) (fleet.Tokens, error) {
 	if err := json.Unmarshal(raw, &u); err != nil {
 		return fleet.Tokens{}, fmt.Errorf("its usage: %w", err)
 	}
+	return u.tokens()
+}
+
+// tokens tells them apart. What went into the cache is told as a sum, and by newer versions
+// for how long: what the parts do not cover is for five minutes.
+func (u claudeUsage) tokens() (fleet.Tokens, error) {
 	n, err := tokensOf(u.Input, u.Output, u.CacheRead, u.CacheWrite, u.Split.FiveMinutes, u.Split.Hour, u.Details.Thinking)
 	if err != nil {
 		return fleet.Tokens{}, fmt.Errorf("its usage: %w", err)

@@ -223,6 +223,9 @@ func (l *codexLimits) quota(at time.Time) (all []fleet.Quota) {
 	return all
 }
 
+// mostInAll is more tokens than all responses of a conversation have; a double holds each number up to it.
+const mostInAll = 1 << 53
+
 // windowOf names a window by its length.
 func windowOf(minutes int64) string {
 	switch {
@@ -250,8 +253,8 @@ func (p codexPayload) counted(e Entry) ([]Entry, error) {
 			return nil, err
 		}
 		e.Used, e.Window = Count(p.Info.Last.Total), Count(p.Info.Window)
-		if total := Count(p.Info.Total.Total).Or(0); total > 0 && tokens.All() > 0 {
-			e.Tokens, e.Key = tokens, countedKey(total)
+		if total := p.Info.Total.Total; total != nil && *total > 0 && *total <= mostInAll && tokens.All() > 0 {
+			e.Tokens, e.Key = tokens, countedKey(int64(*total))
 		}
 	}
 	if p.Info == nil && e.Failure == nil && len(e.Quota) == 0 {

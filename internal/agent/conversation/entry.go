@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"math"
 	"slices"
 	"strings"
 	"time"
@@ -156,13 +155,13 @@ const mostTokens = 1e9
 func tokensOf(numbers ...*float64) ([]int64, error) {
 	out := make([]int64, len(numbers))
 	for i, n := range numbers {
-		switch {
-		case n == nil:
-		case math.IsNaN(*n) || *n < 0 || *n > mostTokens || *n != math.Trunc(*n):
-			return nil, fmt.Errorf("%v is no number of tokens", *n)
-		default:
-			out[i] = int64(*n)
+		if n == nil {
+			continue
 		}
+		if err := badTokens(*n); err != nil {
+			return nil, err
+		}
+		out[i] = int64(*n)
 	}
 	return out, nil
 }

@@ -22,6 +22,8 @@ type Transcript struct {
 	main     bool      // an entry was of no sub-agent
 	limit    time.Time // when a limit is reset that the file told of apart
 	first    bool      // it was read from its beginning
+	own      string    // the conversation, where the file's first line says it for good
+	copied   string    // the one whose first line came last: that of which this one is a fork
 }
 
 // NewTranscript begins a file. Whole says that it is read from its beginning: else how many
@@ -51,12 +53,18 @@ func (t *Transcript) Conversation() fleet.Conversation {
 // About takes from an entry only of what conversation the file is: for its first lines,
 // where the ones that follow are not read.
 func (t *Transcript) About(e Entry) {
+	if t.language == "codex" && e.What == Session && e.Session != "" {
+		t.own, t.copied = cmp.Or(t.own, e.Session), e.Session
+		if e.Session != t.own {
+			return // it was copied from another conversation: a rollout is that of its first line
+		}
+	}
 	if e.Side {
 		t.side = true
 	} else {
 		t.main = true
 	}
-	t.conv.Session, t.conv.CWD = cmp.Or(e.Session, t.conv.Session), cmp.Or(e.CWD, t.conv.CWD)
+	t.conv.Session, t.conv.CWD = cmp.Or(t.own, e.Session, t.conv.Session), cmp.Or(e.CWD, t.conv.CWD)
 	t.conv.Version, t.model = cmp.Or(e.Version, t.conv.Version), cmp.Or(e.Model, t.model)
 	if !e.At.IsZero() && (t.conv.Began.IsZero() || e.At.Before(t.conv.Began)) {
 		t.conv.Began = e.At
@@ -84,6 +92,9 @@ func (t *Transcript) turn(e Entry) {
 		t.conv.Failure = nil
 	case Response:
 		t.conv.Failure, t.conv.Model = nil, cmp.Or(e.Model, t.model, t.conv.Model)
+		if e.At.After(t.conv.Answered) {
+			t.conv.Answered = e.At
+		}
 	case Failure:
 		failed := *e.Failure
 		if failed.Name == "rate_limit" && failed.Until.IsZero() && t.limit.After(e.At) {
@@ -155,7 +166,7 @@ func (t *Transcript) used(e Entry) (fleet.Usage, bool) {
 	case t.named || t.conv.Session == "":
 		return fleet.Usage{}, false
 	default:
-		key = t.language + ":" + t.conv.Session + ":" + strings.TrimPrefix(key, "total:")
+		key = t.language + ":" + cmp.Or(t.copied, t.conv.Session) + ":" + strings.TrimPrefix(key, "total:")
 	}
 	at := e.At
 	if at.IsZero() {

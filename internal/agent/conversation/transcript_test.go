@@ -75,6 +75,42 @@ func TestSumsCountWhereNothingElseDoes(t *testing.T) {
 	}
 }
 
+// Conversations of an older Codex go on for more tokens than one response can have.
+func TestASumOfMoreThanOneResponseCanHave(t *testing.T) {
+	entries, err := Read("codex", []byte(`{"timestamp":"2026-11-20T09:00:03Z","type":"event_msg","payload":{"type":"token_count","info":{"total_token_usage":{"total_tokens":3000000310},"last_token_usage":{"input_tokens":190,"output_tokens":10,"total_tokens":200}}}}`))
+	if err != nil || len(entries) != 1 || entries[0].Key != "total:3000000310" || entries[0].Tokens != (fleet.Tokens{Input: 190, Output: 10}) {
+		t.Errorf("%+v, %v", entries, err)
+	}
+}
+
+// A rollout of Codex that begins with a copy of another one is the conversation, and in the folder, of its own first
+// line; what was copied counts under the name that it has in the other.
+func TestAForkIsOfItsFirstLine(t *testing.T) {
+	tr, rows := NewTranscript("codex", "codex", "/x", true), map[string]string{}
+	for _, line := range []string{
+		`{"timestamp":"2026-11-20T09:00:00Z","type":"session_meta","payload":{"id":"fork","cwd":"/own"}}`,
+		`{"timestamp":"2026-11-20T09:00:00Z","type":"session_meta","payload":{"id":"old","cwd":"/p","source":{"subagent":"review"}}}`,
+		`{"timestamp":"2026-11-20T09:00:01Z","type":"event_msg","payload":{"type":"token_count","info":{"total_token_usage":{"total_tokens":110},"last_token_usage":{"input_tokens":100,"output_tokens":10,"total_tokens":110}}}}`,
+		`{"timestamp":"2026-11-20T09:00:01Z","type":"token_usage_record","payload":{"thread_id":"old","response_id":"r","usage":{"input_tokens":100,"output_tokens":10,"total_tokens":110}}}`,
+	} {
+		entries, err := Read("codex", []byte(line))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range entries {
+			if u, ok := tr.Take(e); ok {
+				rows[u.Key] = u.Session
+			}
+		}
+	}
+	if c := tr.Conversation(); c.Session != "fork" || c.CWD != "/own" || tr.Side() {
+		t.Errorf("%+v, of a sub-agent %v", c, tr.Side())
+	}
+	if len(rows) != 2 || rows["codex:old:110"] != "fork" || rows["codex:r"] != "old" {
+		t.Errorf("%v", rows)
+	}
+}
+
 // A file of which only the end was read has at least one turn.
 func TestATranscriptThatIsReadFromItsMiddle(t *testing.T) {
 	for whole, want := range map[bool]int{true: 0, false: 1} {

@@ -8,6 +8,7 @@
 package agents
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -262,7 +263,8 @@ const (
 	ease = 40
 )
 
-// Again is when the oldest of those that are told to begin just now does so no more.
+// Again is when the oldest of those that are told to begin just now does so no more, or
+// soon, where a dialog is being drawn.
 func (p *Probe) Again() time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -349,7 +351,7 @@ func (p *Probe) Look(ctx context.Context) (observe.Put, error) {
 	}
 	seeBeside(found)
 	l.charge(ctx, found)
-	p.looked, p.at, p.again = true, l.now, comesOfAge(found)
+	p.looked, p.at, p.again = true, l.now, cmp.Or(l.redraw(), comesOfAge(found))
 	return func(s *fleet.Snapshot) { s.Agents.Value = observe.Beside(s.Agents.Value, found) }, deaf
 }
 

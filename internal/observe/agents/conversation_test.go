@@ -45,6 +45,39 @@ func TestAnAgentWithoutHooksIsKnownByItsTranscript(t *testing.T) {
 	}
 }
 
+// When its model last answered is known by its transcript, or by the tools of which hooks tell; what
+// it answered an earlier process shows nothing of the login of this one.
+func TestWhenItsModelLastAnswered(t *testing.T) {
+	for name, c := range map[string]struct {
+		written time.Duration // ago; 0 for not at all
+		tool    time.Duration // ago, by hook
+		want    time.Duration
+	}{
+		"by its transcript":        {written: time.Minute, want: time.Minute},
+		"by a tool":                {tool: 2 * time.Minute, want: 2 * time.Minute},
+		"by both":                  {written: time.Minute, tool: 2 * time.Minute, want: time.Minute},
+		"by both, the tool later":  {written: 3 * time.Minute, tool: 2 * time.Minute, want: 2 * time.Minute},
+		"an earlier process":       {written: 2 * time.Hour},
+		"nothing was told of that": {},
+	} {
+		w, b := newWorld(), newLedger()
+		w.proc(10, 1, "codex").Age = fleet.Duration(time.Hour)
+		b.reg("one", 10)
+		if c.tool > 0 {
+			b.events = append(b.events, hook(w, "i-one", c.tool, fleet.HookToolBegin, "Bash", "c1"))
+		}
+		conv := fleet.Conversation{}
+		if c.written > 0 {
+			conv.Answered = w.now.Wall.Add(-c.written)
+		}
+		p := w.probe(t, func(o *Options) { b.options(o); o.Conversations = w.tells(conv, 60) })
+		got := see(t, p)["one"].Answered
+		if got.IsZero() != (c.want == 0) || !got.IsZero() && w.now.Since(got) != c.want {
+			t.Errorf("%s: it was answered %s ago, want %s", name, w.now.Since(got), c.want)
+		}
+	}
+}
+
 // Of a context whose size is not told no percentage is guessed.
 func TestNoPercentageIsGuessed(t *testing.T) {
 	w := newWorld()
@@ -81,7 +114,8 @@ func TestAFailureInATranscript(t *testing.T) {
 			b.options(o)
 			o.Conversations = w.tells(fleet.Conversation{}, 60, fleet.HookEvent{Event: fleet.HookFailure, Text: "server_error"})
 		})
-		if a := see(t, p)["a"]; a.Failure != c.want || a.State == fleet.StateIdle && !strings.Contains(a.Reason, c.want) {
+		// ps shows the beginning of a reason
+		if a := see(t, p)["a"]; a.Failure != c.want || a.State == fleet.StateIdle && c.want != "" && !strings.HasPrefix(a.Reason, c.want+" ended its last turn; ") {
 			t.Errorf("%s: %q ended its turn, want %q (%s: %s)", name, a.Failure, c.want, a.State, a.Reason)
 		}
 	}

@@ -3,10 +3,10 @@ package agents
 import (
 	"cmp"
 	"slices"
-	"strings"
 	"time"
 
 	"custos/internal/agent"
+	"custos/internal/agent/conversation"
 	"custos/internal/fleet"
 )
 
@@ -45,8 +45,11 @@ func (l *look) live(r run) fleet.Agent {
 	a.State, a.Reason, a.Source, a.Signals = v.State, v.Reason, v.Source, v.Signals
 	a.Version, a.Outgrown, a.Hint = sig.Version, sig.Outgrown, v.Hint
 	a.Dwell = l.stay(r, m, v, sig)
-	if a.Failure = failureOf(told, sig.Written); a.Failure != "" && a.State == fleet.StateIdle && !strings.Contains(a.Reason, a.Failure) {
-		a.Reason += "; its last turn was ended by: " + a.Failure
+	if a.Failure = failureOf(told, sig.Written); a.Failure != "" && a.State == fleet.StateIdle {
+		a.Reason = a.Failure + " ended its last turn; " + a.Reason
+	}
+	if a.Answered = told.Answered; a.Answered.Before(sig.Written.Answered) {
+		a.Answered = sig.Written.Answered
 	}
 	if v.State == fleet.StateRateLimited {
 		a.RateLimitedUntil, a.RateLimitedAt = limitOf(told, sig.Written)
@@ -63,10 +66,11 @@ func (l *look) live(r run) fleet.Agent {
 	return a
 }
 
-// failureOf is what ended an agent's last turn, by its hooks or else by its transcript: what
-// that tells from before the newest prompt ended an earlier one.
+// failureOf is what ended an agent's last turn, by its hooks, or by its transcript where that
+// is more exact: what that tells from before the newest prompt ended an earlier one.
 func failureOf(told, written agent.Reported) string {
-	if told.Failure != "" || written.Last.Wall.Before(told.Prompt.Wall) {
+	exact := conversation.IsCause(written.Failure) && !conversation.IsCause(told.Failure)
+	if !exact && told.Failure != "" || written.Last.Wall.Before(told.Prompt.Wall) {
 		return told.Failure
 	}
 	return written.Failure
@@ -124,19 +128,35 @@ func (l *look) shows(a *fleet.Agent, r run, sig agent.Signals) {
 		return
 	}
 	a.ComposerEmpty = agent.ComposerEmpty(r.kind, text)
+	if l.isPutBack(r, text) {
+		a.ComposerEmpty = fleet.Known(true)
+	}
 	if a.Hint {
 		a.ComposerEmpty = fleet.Unknown[bool](agent.IsHint(a.Kind, a.Version, a.Outgrown))
 	}
 	if a.State != fleet.StateWaiting && a.State != fleet.StateDialog {
 		return
 	}
-	if d, ok := agent.ReadDialog(r.kind, text, sig.Title.Or("")); ok {
+	if d, ok := agent.ReadDialog(r.kind, text, sig.Title.Or("")); ok && l.Probe.screens[r.pane.ID].rest == d.Hash {
 		a.Dialog = &fleet.Dialog{ID: d.ID, Says: d.Says, Question: d.Question, Tool: d.Tool, Args: d.Args,
 			Person: d.Person, Default: d.Default, Hash: d.Hash}
 		for _, c := range d.Choices {
 			a.Dialog.Choices = append(a.Dialog.Choices, fleet.Choice(c))
 		}
 	}
+}
+
+// isPutBack says whether what stands at the prompt of a run is the newest prompt that it told
+// of: its CLI has put that back there, and a nudge takes it away. What its transcript says counts
+// where it has told of none by hook.
+func (l *look) isPutBack(r run, screen string) bool {
+	hooked := func(e fleet.HookEvent) bool { return e.Event == fleet.HookPrompt }
+	told := l.eventsOf(r)
+	if !slices.ContainsFunc(told, hooked) {
+		told = l.spoken[r.Process.ID].Events
+	}
+	shown, known := agent.Composer(r.kind, screen).Get()
+	return known && len(r.kind.Composer.Clear) > 0 && agent.IsNewestPrompt(shown, told)
 }
 
 // silence is what makes a verdict of one look into one over time.

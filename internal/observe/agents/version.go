@@ -50,6 +50,12 @@ func packageVersion(p fleet.Process, began time.Time) string {
 	if program == "" || !isHere(p.ID.PID) {
 		return ""
 	}
+	return Packaged(program, began.Add(startSlack))
+}
+
+// Packaged is the version of a program, of its package or its name, that was there at a
+// moment; empty where that cannot be told.
+func Packaged(program string, at time.Time) string {
 	program, err := filepath.EvalSymlinks(program)
 	if err != nil {
 		return ""
@@ -61,7 +67,7 @@ func packageVersion(p fleet.Process, began time.Time) string {
 	if dir == "" {
 		return ""
 	}
-	text, err := readOlder(filepath.Join(dir, "package.json"), began.Add(startSlack))
+	text, err := readOlder(filepath.Join(dir, "package.json"), at)
 	var said struct {
 		Version string `json:"version"`
 	}

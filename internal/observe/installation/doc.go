@@ -19,6 +19,7 @@ type Options struct {
 	Aside     string        // which files of kinds are not used, and why; "" for none
 	Getenv    func(string) string
 	Kinds     *agent.Kinds
+	Accounts  fleet.Accounts
 	StartedAt fleet.Instant
 	Database  string
 	Socket    string // of the daemon

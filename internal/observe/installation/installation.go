@@ -25,7 +25,7 @@ import (
 // chats, which it asks who Custos is.
 func (o Options) Look(ctx context.Context, asked func(category string) bool) doctor.Installation {
 	i := Without(ctx, o.Getenv)
-	i.Config, i.Kinds, i.Hooks, i.People, i.Listeners = o.configFacts(), kindPrograms(o.Kinds), o.hookFacts(), o.people(), o.Listeners
+	i.Config, i.Kinds, i.Hooks, i.People, i.Listeners = o.configFacts(), KindPrograms(o.Kinds), o.hookFacts(), o.people(), o.Listeners
 	i.Places, i.Store = o.places(), o.storeFacts(ctx, asked("databases"))
 	if asked("logs") {
 		i.Lines = logLines(o.Logs())
@@ -136,8 +136,8 @@ func says(ctx context.Context, getenv func(string) string, argv ...string) (stri
 	return fleet.Line(string(said), 80), err
 }
 
-// kindPrograms looks for the CLI of each kind on PATH; of any command there is none.
-func kindPrograms(kinds *agent.Kinds) []doctor.Program {
+// KindPrograms looks for the CLI of each kind on PATH; of any command there is none.
+func KindPrograms(kinds *agent.Kinds) []doctor.Program {
 	var out []doctor.Program
 	for _, k := range kinds.All() {
 		p := doctor.Program{Name: k.Name}

@@ -14,7 +14,7 @@ func TestDoctorKnowsEveryKind(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	list := kindPrograms(kinds)
+	list := KindPrograms(kinds)
 	for _, name := range kinds.Names() {
 		if !slices.ContainsFunc(list, func(p doctor.Program) bool { return p.Name == name }) {
 			t.Errorf("%s is not known", name)

@@ -133,6 +133,14 @@ func (o Options) hookFacts() []doctor.HookFacts {
 			f.Deaf = files.NotRoots(file)
 		}
 		out = append(out, f)
+		for _, file := range o.Kinds.HookSettingsOf(kind, o.Accounts) {
+			if _, err := os.Stat(filepath.Dir(file)); errors.Is(err, fs.ErrNotExist) {
+				continue // nobody has logged in there yet
+			}
+			of := o.hooksIn(kind, file)
+			of.Account = true
+			out = append(out, of)
+		}
 	}
 	return out
 }

@@ -160,12 +160,12 @@ func (u *Usage) answers(f file, lines [][]byte, n *Counted) {
 		entries, err := conversation.Read(f.language, line)
 		if err != nil {
 			n.Broken++
-			u.fault(f, "a row of its conversations could not be read")
+			u.fault(f, "a row of its conversations could not be read: "+conversation.Unreadable(err))
 		}
 		for _, e := range entries {
 			if row, ok := t.Take(e); ok {
 				n.Rows++
-				u.take(row)
+				u.take(f, row)
 			}
 		}
 	}

@@ -16,7 +16,7 @@ import (
 
 const (
 	// batch is how many responses are written down together, at least.
-	batch = 1000
+	batch = 5000
 	// chunk is how many bytes of a file are read before what they told may be written down.
 	chunk = 4 << 20
 )
@@ -41,7 +41,7 @@ type Usage struct {
 	known     map[inode]*counted
 	rows      map[string]fleet.Usage // read, and not written down yet
 	ends      map[inode]fleet.UsageCursor
-	faults    map[[2]string]fleet.UsageFault // by kind and what is wrong
+	faults    map[[3]string]fleet.UsageFault // by kind, what is wrong, and file
 
 	mu      sync.Mutex
 	trouble string
@@ -84,7 +84,7 @@ func NewUsage(o Options, ledger Ledger, own, price func(fleet.Usage) fleet.Usage
 	if price == nil {
 		price = same
 	}
-	return &Usage{finder: f, databases: databases{}, ledger: ledger, own: own, price: price, rows: map[string]fleet.Usage{}, ends: map[inode]fleet.UsageCursor{}, faults: map[[2]string]fleet.UsageFault{}}, err
+	return &Usage{finder: f, databases: databases{}, ledger: ledger, own: own, price: price, rows: map[string]fleet.Usage{}, ends: map[inode]fleet.UsageCursor{}, faults: map[[3]string]fleet.UsageFault{}}, err
 }
 
 // Trouble says why not all could be read at the last reading; "" when all was.
@@ -263,17 +263,17 @@ func (u *Usage) further(f file, at inode, c *counted, n *Counted) (more bool, er
 		if !conversation.Spends(f.language, line) {
 			return
 		}
-		entries, err := conversation.Read(f.language, line)
+		entries, err := conversation.Spent(f.language, line)
 		if err != nil {
 			n.Broken++
-			u.fault(f, "a line of its conversations could not be read")
+			u.fault(f, "a line of its conversations could not be read: "+conversation.Unreadable(err))
 		}
 		for _, e := range entries {
 			c.called(e)
 			if row, ok := took.Take(e); ok {
 				n.Rows++
 				c.kind, c.session = row.Kind, row.Session
-				u.take(row)
+				u.take(f, row)
 			}
 		}
 	})
@@ -304,17 +304,19 @@ func (c *counted) called(e conversation.Entry) {
 
 // fault notes that something in a file could not be read.
 func (u *Usage) fault(f file, why string) {
-	u.faults[[2]string{f.kind, why}] = fleet.UsageFault{Kind: f.kind, Why: why, Key: fleet.Path(f.path)}
+	u.faults[[3]string{f.kind, why, f.path}] = fleet.UsageFault{Kind: f.kind, Why: why, Key: fleet.Path(f.path)}
 }
 
-// take keeps a response until it is written down, with the most tokens that were told of it.
-func (u *Usage) take(row fleet.Usage) {
-	if row.At.IsZero() { // no time is told: it counts from when it is read
+// take keeps a response until it is written down, with what its lines told of it.
+func (u *Usage) take(f file, row fleet.Usage) {
+	if row.At.IsZero() {
+		u.fault(f, "a response told no time that can be: it counts when it was read")
 		row.At = u.finder.o.Now().Wall.UTC()
 	}
-	if before, ok := u.rows[row.Key]; !ok || row.Tokens.All() >= before.Tokens.All() {
-		u.rows[row.Key] = row
+	if before, ok := u.rows[row.Key]; ok {
+		row = before.Merged(row)
 	}
+	u.rows[row.Key] = row
 }
 
 // write writes down what was read. What could not be is read again from where the ledger
@@ -324,8 +326,8 @@ func (u *Usage) write(ctx context.Context) error {
 		return nil
 	}
 	rows := make([]fleet.Usage, 0, len(u.rows))
-	for _, row := range u.rows {
-		rows = append(rows, u.price(u.own(row)))
+	for _, key := range slices.Sorted(maps.Keys(u.rows)) { // see Store.AddUsage
+		rows = append(rows, u.price(u.own(u.rows[key])))
 	}
 	cursors := make([]fleet.UsageCursor, 0, len(u.ends))
 	for _, c := range u.ends {

@@ -42,9 +42,10 @@ func (l *ledger) AddUsage(_ context.Context, rows []fleet.Usage, cursors []fleet
 		return errDead
 	}
 	for _, r := range rows {
-		if r.Tokens.All() >= l.rows[r.Key].Tokens.All() {
-			l.rows[r.Key] = r
+		if before, ok := l.rows[r.Key]; ok {
+			r = before.Merged(r)
 		}
+		l.rows[r.Key] = r
 	}
 	for _, c := range cursors {
 		l.cursors[fmt.Sprint(c.Device, c.Inode)] = c
@@ -184,8 +185,21 @@ func TestOneConversationIsReadOn(t *testing.T) {
 	}
 }
 
-// A file that is written over, or replaced, is read from its beginning, and a line in two
-// pieces once.
+// Of the lines that tell of one response, and are read at once, the earliest says when it was, and the one with the most
+// tokens what it used, as of those that are read apart.
+func TestAResponseIsOfItsFirstLine(t *testing.T) {
+	w, l := newWorld(t), newLedger()
+	line := func(at string, output int) []byte {
+		return fmt.Appendf(nil, `{"type":"assistant","message":{"id":"a","role":"assistant","model":"m","usage":{"input_tokens":10,"output_tokens":%d}},"timestamp":"2026-11-%sZ","sessionId":"s","uuid":"u"}`+"\n", output, at)
+	}
+	w.put(".claude/projects/p/a.jsonl", line("20T23:59:59", 2), line("21T00:00:01", 90), line("21T00:00:02", 90), line("21T00:00:03", 2))
+	w.counts(w.usage(l))
+	got := l.rows["claude:a"]
+	if at := got.At.Format(time.RFC3339); at != "2026-11-20T23:59:59Z" || got.Tokens != (fleet.Tokens{Input: 10, Output: 90}) {
+		t.Errorf("%s, %+v", at, got.Tokens)
+	}
+}
+
 // A response whose time is not told, or cannot be read, counts from when it is read; one whose
 // file has told a time before, from then.
 func TestResponsesWithoutATime(t *testing.T) {
@@ -198,6 +212,9 @@ func TestResponsesWithoutATime(t *testing.T) {
 	w.counts(w.usage(l))
 	if len(l.rows) != 6 {
 		t.Errorf("%d responses of 6 are counted: %v", len(l.rows), l.rows)
+	}
+	if len(l.faults) != 1 || !strings.HasSuffix(l.faults[0].Key, "/a.jsonl") || !strings.Contains(l.faults[0].Why, "no time") {
+		t.Errorf("that no time is told is not said: %+v", l.faults)
 	}
 	now := w.options().Now().Wall
 	for key, r := range l.rows {
@@ -247,6 +264,8 @@ func TestTranscriptsBelowSomeFolders(t *testing.T) {
 	}
 }
 
+// A file that is written over, or replaced, is read from its beginning, and a line in two
+// pieces once.
 func TestAFileThatIsAnotherOne(t *testing.T) {
 	w, l := newWorld(t), newLedger()
 	lines := w.recorded("claude-2.1.330-headless")
@@ -326,7 +345,8 @@ func TestTroubleIsSaid(t *testing.T) {
 	}
 	w.put(".claude/projects/-home-dev-project/broken.jsonl", []byte("{\"type\":\"assistant\",\"message\":{\"usage\"\n\x00\x00\n"))
 	u := w.usage(l)
-	if n := w.counts(u); len(l.rows) != 3 || n.Broken != 1 || u.Trouble() != "" || len(l.faults) != 1 || l.faults[0].Kind != "claude" || !strings.HasSuffix(l.faults[0].Key, "broken.jsonl") {
+	if n := w.counts(u); len(l.rows) != 3 || n.Broken != 1 || u.Trouble() != "" || len(l.faults) != 1 || l.faults[0].Kind != "claude" || !strings.HasSuffix(l.faults[0].Key, "broken.jsonl") ||
+		!strings.HasPrefix(l.faults[0].Why, "a line of its conversations could not be read: ") {
 		t.Errorf("%d rows, %+v, %q, %+v", len(l.rows), n, u.Trouble(), l.faults)
 	}
 	l.dies = func(int) (bool, bool) { return true, false }

@@ -37,11 +37,12 @@ func TestAServerOutlivesBeingStopped(t *testing.T) {
 	if got := viewer.Stopped(s.Socket); got != 0 {
 		t.Errorf("a server that runs is stopped, as process %d", got)
 	}
-	p, heard := listening(t, s)
+	p, heard, forget := listening(t, s)
 	for i := range cycles {
 		heard(t, "all of the server's panes", func(n session.Notice) bool { return len(n.Panes) == len(all) })
 		stop(t, pid)
 		heard(t, "that it does not answer", func(n session.Notice) bool { return n.What == saidSilent })
+		rung(t, p) // what was on its way to a server that did not answer in time, and was not stopped yet, is there
 		before := connections(t, s.Socket)
 		if got := viewer.Stopped(s.Socket); got != pid {
 			t.Fatalf("in stop %d the server that is stopped is process %d, not %d", i+1, got, pid)
@@ -58,6 +59,7 @@ func TestAServerOutlivesBeingStopped(t *testing.T) {
 		if now := connections(t, s.Socket); now > before {
 			t.Fatalf("%d connections to a server that is stopped, the %dth time", now-before, i+1)
 		}
+		forget()
 		if err := syscall.Kill(pid, syscall.SIGCONT); err != nil {
 			t.Fatalf("the server was gone in stop %d: %v", i+1, err)
 		}
@@ -81,12 +83,24 @@ func busyServer(t *testing.T) (s *sessiontest.Tmux, pid int) {
 	s.New(t, "dead", "true")
 	awaitThat(t, "the pane to be dead", func() bool { return s.Run(t, "display-message", "-p", "-t", "=dead:", "#{pane_dead}") == "1" })
 	gone := number(s.Run(t, "display-message", "-p", "-t", "=dead:", "#{pane_pid}"))
-	awaitThat(t, "the server to have taken up its end", func() bool { return errors.Is(syscall.Kill(gone, 0), syscall.ESRCH) }) // a pane is dead before
+	awaitThat(t, "the server to have taken up its end", func() bool { return isTakenUp(t, s, gone) }) // a pane is dead before
 	if pid = number(s.Run(t, "display-message", "-p", "#{pid}")); pid <= 1 {
 		t.Fatal("tmux does not say which process its server is")
 	}
 	t.Cleanup(func() { _ = syscall.Kill(pid, syscall.SIGCONT) }) // a server that is stopped hears no order to end
 	return s, pid
+}
+
+// isTakenUp says whether a server has waited for a process of it that has ended. tmux 3.3a
+// is deaf to such an end while it takes the pane out of utmp (1 of 10), and hears of it
+// with the next: so it is given one.
+func isTakenUp(t *testing.T, s *sessiontest.Tmux, pid int) bool {
+	t.Helper()
+	if errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) {
+		return true
+	}
+	s.Run(t, "run-shell", "-b", "true")
+	return false
 }
 
 // rung rings while the server is not listened to, and returns when two rings have come to
@@ -129,9 +143,10 @@ func TestOnlyAServerThatAnswersIsAttachedTo(t *testing.T) {
 	}
 }
 
-// listening has a server listened to, and returns how to wait for what is told. The server
-// is asked again and again, and is given little time: no connection has to be made for it.
-func listening(t *testing.T, s *sessiontest.Tmux) (*Provider, func(*testing.T, string, func(session.Notice) bool)) {
+// listening has a server listened to, and returns how to wait for what is told, and how to
+// forget what was. The server is asked again and again, and is given little time: no
+// connection has to be made for it.
+func listening(t *testing.T, s *sessiontest.Tmux) (*Provider, func(*testing.T, string, func(session.Notice) bool), func()) {
 	t.Helper()
 	p, err := NewProvider(ProviderOptions{Socket: s.Socket})
 	if err != nil {
@@ -139,7 +154,7 @@ func listening(t *testing.T, s *sessiontest.Tmux) (*Provider, func(*testing.T, s
 	}
 	p.asking = asking{patience: 20 * time.Millisecond, pause: func(time.Duration, int) time.Duration { return time.Millisecond }}
 	told := announced(t, p)
-	return p, func(t *testing.T, what string, is func(session.Notice) bool) {
+	heard := func(t *testing.T, what string, is func(session.Notice) bool) {
 		t.Helper()
 		limit := time.After(20 * time.Second)
 		for {
@@ -153,6 +168,12 @@ func listening(t *testing.T, s *sessiontest.Tmux) (*Provider, func(*testing.T, s
 			}
 		}
 	}
+	forget := func() {
+		for len(told) > 0 {
+			<-told
+		}
+	}
+	return p, heard, forget
 }
 
 // announced has a provider announce until the test ends.

@@ -52,5 +52,5 @@ func (s *workers) limit(account string) fleet.AccountLimit {
 			agents = append(agents, a)
 		}
 	}
-	return fleet.LimitOf(agents, lifted, s.snap.Agents.At, s.snap.At)
+	return fleet.LimitOf(account, agents, s.past.Quotas, lifted, s.snap.Agents.At, s.snap.At)
 }

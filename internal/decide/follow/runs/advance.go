@@ -106,7 +106,7 @@ func (a *advance) index() {
 func (a *advance) mayChange(r *fleet.Run) bool {
 	if s := r.Session; r.IsOver() && s != nil {
 		reg := a.regs[s.Agent]
-		return a.lapsing[r.Schedule] || r.Holding != "" || s.Answer == fleet.AnswerTold || a.agents[s.Agent] != nil || s.Worktree != "" && s.Removal != removalDone ||
+		return a.lapsing[r.Schedule] || r.Holding != "" || s.Answer == fleet.AnswerTold || s.Answer != "" && isFinal(r) || a.agents[s.Agent] != nil || s.Worktree != "" && s.Removal != removalDone ||
 			reg != nil && reg.Run == r.ID && reg.Worktree != s.Worktree
 	}
 	return !r.IsOver() || a.lapsing[r.Schedule] || r.Holding != ""
@@ -120,6 +120,7 @@ func (a *advance) run(r *fleet.Run) {
 	a.filed(r)
 	if r.IsOver() {
 		a.followLock(r)
+		a.closeReply(r)
 		a.aftermath(r)
 		return
 	}

@@ -454,6 +454,18 @@ func (w *town) agentDoes(r fleet.Run, a *fleet.Agent) {
 	}
 }
 
+// personReports: a person has done a step that was an agent's.
+func (w *town) personReports() {
+	if !w.chance(10, "a person reports") {
+		return
+	}
+	r := rapid.SampledFrom(w.past.Runs).Draw(w.draw, "of")
+	step := rapid.SampledFrom(r.Steps).Draw(w.draw, "step")
+	if got, err := ledger.ReportStep(r, step.ID, fleet.StepDone, "", "ann", w.now); err == nil {
+		*w.run(r.ID) = got
+	}
+}
+
 func randomRun(t *rapid.T, id string) fleet.Run {
 	r := fleet.Run{ID: id, Formula: "f" + id, By: rapid.SampledFrom([]string{"ann", fleet.ByCustos}).Draw(t, "by"), Mode: fleet.RunInTmux, Dir: "/state/runs/" + id, Work: "/w",
 		Parallel: rapid.IntRange(0, 2).Draw(t, "parallel"), Session: &fleet.RunSession{Kind: "claude", Memory: 1 << 30, Recover: 1, Repo: "/w"}}
@@ -499,6 +511,7 @@ func TestAdvanceProperty(t *testing.T) {
 					w.past.Runs[0] = got
 				}
 			}
+			w.personReports()
 			if w.chance(25, "disable") {
 				w.policy.Runs.Disabled = []string{"ftwo"}
 			}
@@ -516,7 +529,7 @@ func TestAdvanceProperty(t *testing.T) {
 				t.Fatalf("recovered %d times", r.Session.Recovered)
 			}
 			said := w.replies[r.ID]
-			if said.done > said.written || r.State == fleet.RunDone && (said.taken || r.Session.Answer != "" || r.Session.Answers != said.done) {
+			if said.done > said.written || (r.State == fleet.RunDone || r.State == fleet.RunCancelled) && (said.taken || r.Session.Answer != "" || r.Session.Answers != said.done) {
 				t.Fatalf("run %s is %s, with %+v of replies: %+v", r.ID, r.State, *said, *r.Session)
 			}
 		}

@@ -32,11 +32,11 @@ func (a *advance) refusedReply(r *fleet.Run) string {
 }
 
 // unreadable gives a reply up that could not be taken: the run waits for a person
-// again.
+// again, with the question that it is an answer to.
 func (a *advance) unreadable(r *fleet.Run, why string) {
 	r.Session.Answer = ""
 	r.Session.Answers--
-	a.escalate(r, "the reply could not be taken: "+fleet.Line(why, 200))
+	a.awaitPerson(r, "the reply could not be taken: "+fleet.Line(why, 200))
 }
 
 // told notes that the agent has the reply: it acknowledged its prompt, which holds
@@ -72,4 +72,46 @@ func (a *advance) filed(r *fleet.Run) {
 	default:
 		s.Filing = ""
 	}
+}
+
+// closeReply settles the reply of a run that ended before its agent showed that it has
+// it. What was taken out of the spool is filed; what was not is nobody's, and lies where
+// the person wrote it.
+func (a *advance) closeReply(r *fleet.Run) {
+	s := r.Session
+	if s == nil || !isFinal(r) || s.Answer != fleet.AnswerDue && s.Answer != fleet.AnswerSent {
+		return
+	}
+	switch taken, known := a.wasTaken(r).Get(); {
+	case !known:
+	case taken:
+		s.Answer = fleet.AnswerTold
+	default:
+		s.Answer, s.Answers = "", s.Answers-1
+		r.Why = andAlso(r.Why, "no agent was told of the reply: nothing was left to do")
+	}
+}
+
+// isFinal says whether a run is over, and no person can have it go on.
+func isFinal(r *fleet.Run) bool {
+	return r.State == fleet.RunDone || r.State == fleet.RunCancelled
+}
+
+// wasTaken says whether the newest reply was taken out of the spool, which making a
+// prompt of it does first; not known while one may be made.
+func (a *advance) wasTaken(r *fleet.Run) fleet.Leaf[bool] {
+	s := r.Session
+	// An action that is no longer on record was the one that this session waited for.
+	taken := s.Answer == fleet.AnswerSent || s.Order == "" && r.Prepared != "" && a.records[r.Prepared] == nil
+	for i := range a.past.Actions {
+		rec := &a.past.Actions[i]
+		switch {
+		case !isPreparationOf(&rec.Action, r) || rec.Target.Step.Run.Session.Answers != s.Answers:
+		case rec.Result == nil:
+			return fleet.Unknown[bool]("its prompt is being made")
+		case rec.Result.Status != fleet.ResultRefused && rec.Result.Status != fleet.ResultFailed:
+			taken = true
+		}
+	}
+	return fleet.Known(taken)
 }

@@ -96,14 +96,18 @@ func TestReplyRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.past.Runs[0] = got
-	w.past.Runs[0].Session.Agent, w.past.Runs[0].Prepared = "r1-2", "a-1" // renewed, and being prepared
-	w.past.Runs[0].Session.End, w.past.Runs[0].Session.Order = "", ""
+	question := *w.past.Runs[0].Session
+	renewSession(&w.past.Runs[0])
+	w.past.Runs[0].Prepared = "a-1"
 	w.past.Runs[0].Steps[0].State = fleet.StepReady
 	w.past.Actions = append(slices.Clone(w.past.Actions), fleet.ActionRecord{Action: fleet.Action{ID: "a-1", Do: doPrepareRun, Target: fleet.Target{Step: &fleet.StepTarget{Run: w.past.Runs[0]}}},
 		Stage: fleet.StageEnded, Result: &fleet.Result{ActionID: "a-1", Status: fleet.ResultFailed, Why: "cannot take the reply: it is gone"}})
 	p = Advance(fleet.Pass{Past: w.past, Snapshot: w.seen(), Policy: w.policy})
 	if len(p.Runs) != 1 || p.Runs[0].State != fleet.RunPerson || !strings.Contains(p.Runs[0].Why, "it is gone") || !ledger.AwaitsReply(p.Runs[0]) || p.Runs[0].Session.Answers != 0 {
 		t.Errorf("%+v %+v", p.Runs, p.Runs[0].Session)
+	}
+	if s := p.Runs[0].Session; s.Asks != question.Asks || s.AsksAt != question.AsksAt {
+		t.Errorf("the question is %q of %v now, so that no prompt tells it, and what lies there is older", s.Asks, s.AsksAt)
 	}
 }
 

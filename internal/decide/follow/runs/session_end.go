@@ -78,18 +78,24 @@ func finishProse(r *fleet.Run, at fleet.Instant) {
 	})
 }
 
-// escalate leaves what was being worked on to a person.
+// escalate leaves what was being worked on to a person, whom the agent asks something.
 func (a *advance) escalate(r *fleet.Run, why string) {
+	s := r.Session
+	s.Asks, s.AsksAt = s.PhaseWhy, a.at
+	if !s.PhaseAt.IsZero() {
+		s.AsksAt = s.PhaseAt
+	}
+	a.awaitPerson(r, why)
+}
+
+// awaitPerson ends a session, and leaves what was being worked on to a person.
+func (a *advance) awaitPerson(r *fleet.Run, why string) {
 	for i := range r.Steps {
 		if s := &r.Steps[i]; isOffered(*s) {
 			ledger.SetStep(s, fleet.StepPerson, why, a.at)
 		}
 	}
-	s := r.Session
-	s.Keep, s.Asks, s.AsksAt = why, s.PhaseWhy, a.at
-	if !s.PhaseAt.IsZero() {
-		s.AsksAt = s.PhaseAt
-	}
+	r.Session.Keep = why
 	a.endSession(r, sessionPhase, why)
 }
 

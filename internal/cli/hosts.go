@@ -1,0 +1,148 @@
+package cli
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"custos/internal/api"
+	"custos/internal/remote"
+)
+
+// agentMarker is the variable that every agent of ours carries.
+const agentMarker = "CUSTOS_AGENT"
+
+// elsewhere are the commands that may speak of another machine: all that they do is asked of
+// the Custos there. Those that name something take it as HOST/NAME too.
+var elsewhere = map[string]bool{ // its first argument names something
+	"custos": false, "custos top": false, "custos ps": false, "custos status": false, "custos alerts": false, "custos plan": false, "custos preflight": false,
+	"custos feed": false, "custos errors": false, "custos report": false, "custos cost": false, "custos budget": false, "custos budget list": false,
+	"custos orders": false, "custos show": true, "custos peek": true, "custos logs": true, "custos wait": true, "custos why": true, "custos trace": true,
+	"custos failures": true, "custos nudge": true, "custos answer": true, "custos interrupt": true, "custos stop": true, "custos recover": true,
+	"custos checkpoint": true, "custos ack": true, "custos approve": true, "custos attach": true,
+}
+
+// mayGoElsewhere has commands speak of the machine that is named.
+func (a *app) mayGoElsewhere(c *cobra.Command) {
+	if _, may := elsewhere[c.CommandPath()]; may {
+		c.Flags().StringVar(&a.onHost, "host", "", "another machine: the `HOST` of a section [host.HOST] of custos.toml")
+	}
+	if !c.HasParent() {
+		c.PersistentPreRunE = a.goElsewhere
+	}
+	for _, sub := range c.Commands() {
+		a.mayGoElsewhere(sub)
+	}
+}
+
+// goElsewhere finds out of which machine a command speaks, before it runs: that of --host, or
+// of a name that begins with one.
+func (a *app) goElsewhere(cmd *cobra.Command, args []string) error {
+	name, rest := a.onHost, ""
+	if name == "" && elsewhere[cmd.CommandPath()] && len(args) > 0 {
+		name, rest, _ = strings.Cut(args[0], "/")
+	}
+	if a.onHost == "" && rest == "" {
+		return nil
+	}
+	h, err := a.hostNamed(name)
+	if err != nil && a.onHost == "" {
+		return nil // what it names is on this machine
+	}
+	if err != nil {
+		return err
+	}
+	if rest != "" {
+		args[0] = rest
+	}
+	a.host, a.Daemon.Stop = &h, nil // which stops what runs here
+	return nil
+}
+
+func (a *app) hosts() ([]remote.Host, error) {
+	conf, err := a.config()
+	if err != nil {
+		return nil, err
+	}
+	return remote.Hosts(conf)
+}
+
+func (a *app) hostNamed(name string) (remote.Host, error) {
+	all, err := a.hosts()
+	if err != nil {
+		return remote.Host{}, err
+	}
+	i := slices.IndexFunc(all, func(h remote.Host) bool { return h.Name == name })
+	if i < 0 {
+		return remote.Host{}, usage("cannot find host %q: there is no section [%s.%s] in custos.toml", flat(name), remote.Section, flat(name))
+	}
+	return all[i], nil
+}
+
+// others asks all other machines, unless one machine was named.
+func others[T any](ctx context.Context, a *app, ask func(context.Context, *api.Client) (T, error)) []remote.Answer[T] {
+	list, err := a.hosts()
+	if err != nil || a.host != nil {
+		return nil // a configuration that is wrong was said before
+	}
+	return remote.Each(ctx, list, a.Getenv(agentMarker), ask)
+}
+
+// everyAgent asks this machine, and all others.
+func (a *app) everyAgent(ctx context.Context, c *api.Client) (api.Agents, error) {
+	asks := func(ctx context.Context, c *api.Client) (api.Agents, error) { return c.Agents(ctx) }
+	v, err := asks(ctx, c)
+	if err != nil {
+		return v, err
+	}
+	return withAgents(v, others(ctx, a, asks)), nil
+}
+
+// withAgents adds the agents of other machines, each by the name that commands take.
+func withAgents(v api.Agents, all []remote.Answer[api.Agents]) api.Agents {
+	v.Hosts = remote.Seen(all)
+	for _, at := range all {
+		on := func(name string) string { return at.Host.Name + "/" + name }
+		for _, g := range at.V.Agents {
+			g.Host, g.Name = at.Host.Name, on(g.Name)
+			v.Agents = append(v.Agents, g)
+		}
+		for _, p := range at.V.Pending {
+			p.Agent = on(p.Agent)
+			v.Pending = append(v.Pending, p)
+		}
+		for _, k := range at.V.Kept {
+			v.Kept = append(v.Kept, on(k))
+		}
+	}
+	return v
+}
+
+// withAlerts adds the alerts of other machines.
+func withAlerts(v api.Alerts, all []remote.Answer[api.Alerts]) api.Alerts {
+	v.Hosts = remote.Seen(all)
+	for _, at := range all {
+		for _, al := range at.V.Alerts {
+			al.Host = at.Host.Name
+			v.Alerts = append(v.Alerts, al)
+		}
+	}
+	slices.SortStableFunc(v.Alerts, func(a, b api.Alert) int { return strings.Compare(a.Priority, b.Priority) })
+	return v
+}
+
+// writeSilent says which machines were not seen: what their agents do is not known.
+func writeSilent(p *page, hosts []api.HostSeen) {
+	for _, h := range hosts {
+		if h.Status != "ok" {
+			p.text(0, "host "+flat(h.Name)+" is silent, and what its agents do is unknown: "+flat(h.Why))
+		}
+	}
+}
+
+// isSilent says whether one of the machines was not seen.
+func isSilent(hosts []api.HostSeen) bool {
+	return slices.ContainsFunc(hosts, func(h api.HostSeen) bool { return h.Status != "ok" })
+}

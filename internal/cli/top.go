@@ -1,0 +1,169 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"os/exec"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+	"github.com/spf13/cobra"
+
+	"custos/internal/api"
+	"custos/internal/config"
+	"custos/internal/top"
+)
+
+func (a *app) topCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:     "top",
+		Example: "  custos top",
+		Short:   "A live screen: who needs you, what every agent does; go there with one key",
+		Long: `top shows what needs you and what every agent does, and goes on showing it: custos help top.md
+has its keys, and so has the key ?. With a daemon it is a second old at most; without
+one this program looks by itself, more seldom. Where there is no terminal, or TERM is
+dumb, it prints what custos status prints.`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if a.json || a.Exec == nil || a.Getenv("TERM") == "dumb" {
+				return a.statusInstead(cmd, args)
+			}
+			if _, err := a.config(); err != nil {
+				return err
+			}
+			open, err := top.Run(cmd.Context(), a.screen(), tea.WithInput(a.Stdin), tea.WithOutput(a.Stdout), tea.WithoutSignalHandler())
+			for _, o := range open {
+				a.complain(o, "custos orders")
+			}
+			return err
+		},
+	}
+}
+
+// statusInstead is for who cannot see a screen.
+func (a *app) statusInstead(cmd *cobra.Command, args []string) error {
+	if !a.json {
+		a.complain("this is no terminal for a screen: what follows is custos status", "")
+	}
+	return a.wholeStatus(cmd, args)
+}
+
+// screen is what top is given: who is asked, and in which words it tells.
+func (a *app) screen() top.Options {
+	var met atomic.Bool
+	return top.Options{
+		Ask:   func(ctx context.Context) (*api.Client, func(), error) { return a.quiet().forScreen(ctx, &met) },
+		Watch: func(ctx context.Context, changed func()) error { return a.quiet().watch(ctx, changed) },
+		Goto:  func(ctx context.Context, name string) (*exec.Cmd, error) { return a.quiet().way(ctx, name) },
+		Words: top.Words{
+			Tokens: tokens, Dollars: dollars, Order: orderWords,
+			Story: func(s api.Story, wide int) string { return a.written(wide, func(p *page) { writeStory(p, s) }) },
+			Offer: func(o api.Offer, wide int) string { return a.written(wide, func(p *page) { writeOffer(p, o) }) },
+			Duration: func(s string) (time.Duration, error) {
+				d, err := config.Duration(s)
+				if err != nil {
+					err = usage("cannot read for how long: %v", err)
+				}
+				return d, err
+			},
+			Command: func(s string) string { return withFlags(a.flags(), s) },
+			Error: func(err error) (string, string) {
+				_, e := classify(err)
+				return e.Message, withFlags(a.flags(), e.Hint)
+			},
+		},
+		Colour: a.page().colour,
+		Home:   a.home(),
+	}
+}
+
+// quiet is for one question of a screen: nothing but the screen is written, and what was
+// found out of the daemon before does not count.
+func (a *app) quiet() *app {
+	b := &app{Env: a.Env, file: a.file, host: a.host, conf: a.conf, interrupted: a.interrupted}
+	b.Stderr, b.Stdout, b.Progress = io.Discard, io.Discard, false
+	return b
+}
+
+// forScreen finds who answers. Where a daemon answered before, nobody stands in for it:
+// what is shown is old until it is back.
+func (a *app) forScreen(ctx context.Context, met *atomic.Bool) (*api.Client, func(), error) {
+	if met.Load() {
+		c, err := a.rise(ctx)
+		if err != nil {
+			return nil, nil, err
+		}
+		return c.Attended(func(context.Context) error { return a.left() }), c.Close, nil
+	}
+	l, err := a.listener(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	met.Store(l.daemon)
+	return l.present(), l.close, nil
+}
+
+// watch follows what a daemon says of changes. Where there is none, that is the error.
+func (a *app) watch(ctx context.Context, changed func()) error {
+	c, err := a.reach(ctx)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	return c.Changes(ctx, func(int64) error { changed(); return nil })
+}
+
+// way is the command that shows an agent's terminal from here.
+func (a *app) way(ctx context.Context, name string) (*exec.Cmd, error) {
+	d, err := a.attachable(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	argv, err := insideTmux(a.Getenv("TMUX"), d)
+	if err != nil {
+		argv = thereAndBack(a.Getenv("TMUX"), a.Getenv("TMUX_PANE"), d.Attach)
+	}
+	return exec.Command(argv[0], argv[1:]...), nil
+}
+
+// thereAndBack has the person's tmux client show another server, and its own again when
+// they leave that: one is never shown inside the other.
+func thereAndBack(tmux, pane string, attach []string) []string {
+	socket, session, _ := strings.Cut(tmux, ",")
+	if pane == "" { // in a window above all others
+		pane = "$" + session[strings.LastIndex(session, ",")+1:]
+	}
+	here := []string{"tmux", "-S", socket}
+	back := shell(append(slices.Clone(here), "attach", "-t", pane))
+	return append(here, "detach-client", "-E", shell(attach)+"; exec "+back)
+}
+
+// written is what a command writes of an answer, without colours, so wide.
+func (a *app) written(wide int, write func(*page)) string {
+	var out bytes.Buffer
+	p := &page{out: &out, width: max(wide, narrowest), home: a.home(), flags: a.flags()}
+	write(p)
+	_ = p.flush() // to memory
+	return out.String()
+}
+
+// writeOffer is what an approval would begin, or why that is nothing.
+func writeOffer(p *page, o api.Offer) {
+	if o.Refused != "" {
+		p.text(0, "Nothing may be done, even with your approval: "+flat(o.Refused))
+	}
+	for _, d := range o.Deeds {
+		writeDeed(p, d, o.At)
+	}
+}
+
+// orderWords is what became of an order, in one sentence.
+func orderWords(o api.Order) string {
+	if o.Over && o.State != "done" {
+		return failureOf(o)
+	}
+	return orderLine(o)
+}

@@ -1,0 +1,77 @@
+package daemon
+
+import (
+	"net"
+	"net/netip"
+	"slices"
+	"testing"
+
+	"custos/internal/catalog"
+	"custos/internal/sys/netpeer"
+	"custos/internal/sys/proc"
+	"custos/internal/web"
+)
+
+// Who hides is a suspect only where all processes of the machine are seen, and while they
+// are few; where nobody is to be seen, nothing can be told.
+func TestSuspects(t *testing.T) {
+	many := make([]int, mostSuspects+1)
+	for _, c := range []struct {
+		name   string
+		peer   netpeer.Peer
+		nested bool
+		want   []int
+	}{
+		{"who holds it", netpeer.Peer{PIDs: []int{7, 8}}, true, []int{7, 8}},
+		{"one who hides", netpeer.Peer{Hidden: []int{9}}, false, []int{9}},
+		{"one who hides, or is elsewhere", netpeer.Peer{Hidden: []int{9}}, true, nil},
+		{"many who hide", netpeer.Peer{Hidden: many}, false, nil},
+		{"nobody", netpeer.Peer{}, false, nil},
+	} {
+		got, err := suspects(c.peer, c.nested)
+		if !slices.Equal(got, c.want) || (err == nil) != (c.want != nil) {
+			t.Errorf("%s: %v, %v", c.name, got, err)
+		}
+	}
+}
+
+// Behind a proxy, and from another machine, the session is the proof; of a process on this
+// machine that cannot be found nothing is taken.
+func TestWhoCannotBeFoundIsNoPerson(t *testing.T) {
+	p := &webPage{s: &system{world: &catalog.World{Procs: proc.NewReader(proc.TableOptions{})}}}
+	here, there := netip.MustParseAddrPort("127.0.0.1:7777"), netip.MustParseAddrPort("127.0.0.1:1")
+	for _, c := range []struct {
+		name    string
+		from    netip.AddrPort
+		proxied bool
+		ok      bool
+	}{
+		{"here, and gone", there, false, false},
+		{"here by IPv6, and gone", netip.MustParseAddrPort("[::1]:1"), false, false},
+		{"here by IPv4 in IPv6, and gone", netip.MustParseAddrPort("[::ffff:127.0.0.1]:1"), false, false},
+		{"behind a proxy", there, true, true},
+		{"elsewhere", netip.MustParseAddrPort("192.0.2.7:50000"), false, true},
+	} {
+		if _, err := p.Person(t.Context(), c.from, here, c.proxied); (err == nil) != c.ok {
+			t.Errorf("%s: %v", c.name, err)
+		}
+	}
+}
+
+// The page is called as browsers are to call it.
+func TestWhatThePageIsCalled(t *testing.T) {
+	for want, c := range map[string]struct {
+		site web.Site
+		at   string
+	}{
+		"http://127.0.0.1:7777":    {web.Site{Port: 7777}, "127.0.0.1"},
+		"http://[::1]:7777":        {web.Site{Port: 7777}, "::1"},
+		"https://127.0.0.1:7777":   {web.Site{Port: 7777, TLS: true}, "0.0.0.0"},
+		"https://box.lan:7777":     {web.Site{Port: 7777, TLS: true, Names: []string{"box.lan", "box"}}, "0.0.0.0"},
+		"https://box.tail.example": {web.Site{Port: 7777, Behind: "https://box.tail.example", Names: []string{"box"}}, "127.0.0.1"},
+	} {
+		if got := (&webPage{}).called(c.site, &net.TCPAddr{IP: net.ParseIP(c.at), Port: 7777}); got != want {
+			t.Errorf("%+v at %s: %s, want %s", c.site, c.at, got, want)
+		}
+	}
+}

@@ -1,0 +1,191 @@
+package remote
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"custos/internal/api"
+)
+
+// Greeting begins the first line that `custos bridge` writes, when it has reached the daemon.
+// What a login writes before it is passed over.
+const Greeting = "custos bridge 1 "
+
+const (
+	// answersWithin is how long the way to a host may take: a silent one is said then.
+	answersWithin = 8 * time.Second
+	mostBefore    = 64 << 10 // bytes that a login may write
+	mostSaid      = 4 << 10  // bytes of what ssh complains of that are kept
+)
+
+// Client asks the Custos of a host. Nothing is dialled before something is asked; what cannot
+// be reached is an Unreachable error, and nothing was asked then. agent is the agent on whose
+// behalf is asked, by the marker of its environment; "" for none.
+func (h Host) Client(agent string) *api.Client {
+	t := &http.Transport{
+		DialContext:         func(ctx context.Context, _, _ string) (net.Conn, error) { return h.dial(ctx) },
+		DisableCompression:  true,
+		MaxIdleConnsPerHost: 2,
+		IdleConnTimeout:     time.Minute,
+	}
+	if agent == "" {
+		return api.NewClient(t)
+	}
+	return api.NewClient(onBehalf{t, agent})
+}
+
+// onBehalf says of each request which agent makes it: it may do no more there than here.
+type onBehalf struct {
+	*http.Transport
+	agent string
+}
+
+func (o onBehalf) RoundTrip(req *http.Request) (*http.Response, error) {
+	req = req.Clone(req.Context())
+	req.Header.Set(api.OnBehalf, o.agent)
+	return o.Transport.RoundTrip(req)
+}
+
+// argv is the command that makes a connection: it asks nobody for a password, and gives up a
+// machine that does not answer any more.
+func (h Host) argv() []string {
+	return []string{"ssh", "-T", "-o", "BatchMode=yes", "-o", "ConnectTimeout=6", "-o", "ServerAliveInterval=5", "-o", "ServerAliveCountMax=2",
+		"--", h.SSH, h.Program, "bridge"}
+}
+
+// Attach is the command that shows the terminal of an agent there.
+func (h Host) Attach(agent string) []string {
+	return []string{"ssh", "-t", "--", h.SSH, h.Program, "attach", agent}
+}
+
+// dial starts ssh, and waits for the greeting from the other end.
+func (h Host) dial(ctx context.Context) (net.Conn, error) {
+	ctx, cancel := context.WithTimeout(ctx, answersWithin)
+	defer cancel()
+	c, err := h.start()
+	if err != nil {
+		return nil, h.unreachable(err.Error())
+	}
+	stop := context.AfterFunc(ctx, func() { _ = c.Close() })
+	err = c.greeted()
+	if !stop() {
+		return nil, h.unreachable(fmt.Sprintf("no answer within %s", answersWithin))
+	}
+	if err != nil {
+		_ = c.Close()
+		return nil, h.unreachable(c.why(err))
+	}
+	return c, nil
+}
+
+func (h Host) unreachable(why string) error {
+	return &api.Error{Kind: api.Unreachable, Message: fmt.Sprintf("cannot reach host %s: %s", h.Name, why), Hint: api.Typed("ssh", h.SSH, h.Program, "status")}
+}
+
+// conn is a connection through ssh.
+type conn struct {
+	net.Conn
+	in   *bufio.Reader
+	cmd  *exec.Cmd
+	said *tail
+	gone chan struct{} // closed when ssh has ended
+	end  sync.Once
+}
+
+func (h Host) start() (*conn, error) {
+	mine, its, err := pair()
+	if err != nil {
+		return nil, err
+	}
+	defer its.Close()
+	argv := h.argv()
+	c := &conn{Conn: mine, in: bufio.NewReader(mine), cmd: exec.Command(argv[0], argv[1:]...), said: &tail{}, gone: make(chan struct{})}
+	c.cmd.Stdin, c.cmd.Stdout, c.cmd.Stderr = its, its, c.said
+	c.cmd.WaitDelay = time.Second
+	if err := c.cmd.Start(); err != nil {
+		return nil, errors.Join(err, mine.Close())
+	}
+	go func() {
+		_ = c.cmd.Wait() // what it complained of is what counts
+		close(c.gone)
+	}()
+	return c, nil
+}
+
+// pair are the two ends of one connection: ours, and what a program is given.
+func pair() (net.Conn, *os.File, error) {
+	fds, err := syscall.Socketpair(syscall.AF_UNIX, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return nil, nil, err
+	}
+	ours, its := os.NewFile(uintptr(fds[0]), "ssh"), os.NewFile(uintptr(fds[1]), "ssh")
+	defer ours.Close()
+	c, err := net.FileConn(ours)
+	if err != nil {
+		return nil, nil, errors.Join(err, its.Close())
+	}
+	return c, its, nil
+}
+
+// greeted reads up to the greeting.
+func (c *conn) greeted() error {
+	for read := 0; read < mostBefore; {
+		line, err := c.in.ReadSlice('\n')
+		if err != nil && !errors.Is(err, bufio.ErrBufferFull) {
+			return err
+		}
+		if strings.HasPrefix(string(line), Greeting) {
+			return nil
+		}
+		read += len(line)
+	}
+	return errors.New("what answers there is no custos bridge")
+}
+
+// why is what ssh, or the program at the other end, complained of; else what went wrong here.
+func (c *conn) why(err error) string {
+	<-c.gone // it was closed
+	if said := c.said.String(); said != "" {
+		return said
+	}
+	return err.Error()
+}
+
+func (c *conn) Read(b []byte) (int, error) { return c.in.Read(b) }
+
+// Close ends the connection, and ssh with it.
+func (c *conn) Close() error {
+	err := c.Conn.Close()
+	c.end.Do(func() { _ = c.cmd.Process.Signal(syscall.SIGTERM) }) // it may have ended
+	return err
+}
+
+// tail keeps the last of what is written.
+type tail struct {
+	mu sync.Mutex
+	b  []byte
+}
+
+func (t *tail) Write(b []byte) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.b = append(t.b, b...)
+	t.b = t.b[max(0, len(t.b)-mostSaid):]
+	return len(b), nil
+}
+
+func (t *tail) String() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return strings.Join(strings.Fields(string(t.b)), " ")
+}

@@ -1,0 +1,52 @@
+package remote
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"custos/internal/api"
+)
+
+// Answer is what one host answered, or why it did not.
+type Answer[T any] struct {
+	Host Host
+	V    T
+	Err  error
+}
+
+// Each asks all hosts at once, and returns their answers in the order of the hosts. A silent
+// one keeps nobody waiting for longer than the way to it may take, and an answer of its own.
+func Each[T any](ctx context.Context, hosts []Host, agent string, ask func(context.Context, *api.Client) (T, error)) []Answer[T] {
+	ctx, cancel := context.WithTimeout(ctx, answersWithin+time.Second)
+	defer cancel()
+	out := make([]Answer[T], len(hosts))
+	var all sync.WaitGroup
+	for i, h := range hosts {
+		all.Go(func() {
+			c := h.Client(agent)
+			defer c.Close()
+			v, err := ask(ctx, c)
+			out[i] = Answer[T]{h, v, err}
+		})
+	}
+	all.Wait()
+	return out
+}
+
+// Seen says how the hosts were seen; a silent one is unknown, and so is all that it has.
+func Seen[T any](list []Answer[T]) (out []api.HostSeen) {
+	for _, a := range list {
+		s := api.HostSeen{Name: a.Host.Name, Status: "ok"}
+		switch {
+		case errors.Is(a.Err, context.DeadlineExceeded):
+			s.Status, s.Why = "unknown", fmt.Sprintf("no answer within %s", answersWithin+time.Second)
+		case a.Err != nil:
+			s.Status, s.Why = "unknown", api.ErrorOf(a.Err).Message
+		}
+		out = append(out, s)
+	}
+	return out
+}

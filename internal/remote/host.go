@@ -1,0 +1,69 @@
+// Package remote asks Custos on other machines, through ssh: no port is opened anywhere, and
+// who asks there is the user that ssh logs in as. What is asked and answered is the API, as at
+// the socket of this machine.
+package remote
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+
+	"custos/internal/config"
+)
+
+// Host is another machine with a Custos: the section [host.NAME].
+type Host struct {
+	Name    string
+	SSH     string // where ssh goes: a name of its configuration, or user@machine
+	Program string // custos there
+}
+
+type section struct {
+	SSH     string `toml:"ssh" is:"name"`
+	Program string `toml:"program" is:"name"`
+}
+
+// Section is the name of the sections that tell of hosts.
+const Section = "host"
+
+// Hosts reads the sections [host.NAME], in the order of their names.
+func Hosts(cfg config.Config) (out []Host, err error) {
+	given := map[string]section{}
+	if err := cfg.Named(Section, &given); err != nil {
+		return nil, err
+	}
+	var wrong []error
+	for _, name := range slices.Sorted(maps.Keys(given)) {
+		h := Host{Name: name, SSH: given[name].SSH, Program: given[name].Program}
+		if h.Program == "" {
+			h.Program = "custos"
+		}
+		wrong = append(wrong, cfg.Misread(Section+"."+name, h.check()))
+		out = append(out, h)
+	}
+	return out, errors.Join(wrong...)
+}
+
+var (
+	hostName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
+	// What ssh would take for a flag, and what a shell would read otherwise, is no address.
+	address = regexp.MustCompile(`^[A-Za-z0-9_\[][A-Za-z0-9._@:%\[\]-]*$`)
+	// The shell of the other machine reads it: a path and nothing else.
+	program = regexp.MustCompile(`^[A-Za-z0-9_./~][A-Za-z0-9._/+-]*$`)
+)
+
+func (h Host) check() error {
+	switch {
+	case !hostName.MatchString(h.Name):
+		return errors.New("its name may have letters, digits, and . _ -, 64 at most: it is a word of commands")
+	case h.SSH == "":
+		return errors.New(`ssh: say where ssh goes, like "box1" or "ann@box1"`)
+	case !address.MatchString(h.SSH):
+		return fmt.Errorf("ssh: %q is no place to go for ssh: what else it needs stands in ~/.ssh/config", h.SSH)
+	case !program.MatchString(h.Program):
+		return fmt.Errorf("program: %q is not the path of a program: the shell there would read it otherwise", h.Program)
+	}
+	return nil
+}

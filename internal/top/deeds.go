@@ -1,0 +1,340 @@
+package top
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"fmt"
+	"strings"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"custos/internal/api"
+)
+
+// deed is what a person confirmed.
+type deed struct {
+	what string // in words: "stop builder"
+	do   func(context.Context, *api.Client) (result, error)
+}
+
+// result is what came of a deed at once.
+type result struct {
+	says  string
+	order api.Order // where it is one
+}
+
+// outcome is what became of one deed so far.
+type outcome struct {
+	id    int
+	says  string
+	state outcomeState
+	order string // its ID
+}
+
+type outcomeState int
+
+const (
+	asked  outcomeState = iota // there is no answer yet
+	open                       // it is taken, and not over
+	done                       // it is over and well
+	failed                     // it came to nothing
+)
+
+// patienceWithOrders is how long one pass that carries out an order may take.
+const patienceWithOrders = time.Minute
+
+// begin does a deed, and tells what becomes of it on a line that stays.
+func (m Model) begin(d deed) (Model, tea.Cmd) {
+	m = m.tellOf(outcome{says: d.what + " …"})
+	o, id := m.o, m.given
+	return m, func() tea.Msg {
+		r, err := put(o, patienceWithOrders, d.do)
+		return resultMsg{id: id, what: d.what, result: r, err: err}
+	}
+}
+
+// tellOf has one outcome more.
+func (m Model) tellOf(o outcome) Model {
+	m.given++
+	o.id = m.given
+	m.outcomes = append(m.outcomes[max(0, len(m.outcomes)-mostOutcomes+1):len(m.outcomes):len(m.outcomes)], o)
+	return m
+}
+
+// mostOutcomes is how many are kept.
+const mostOutcomes = 20
+
+// cannot tells at once that something cannot be done.
+func (m Model) cannot(what, why string) (Model, tea.Cmd) {
+	return m.tellOf(outcome{says: "cannot " + what + ": " + why, state: failed}), nil
+}
+
+// resultMsg is what became of a deed.
+type resultMsg struct {
+	id   int
+	what string
+	result
+	err error
+}
+
+func (msg resultMsg) tell(m Model) (Model, tea.Cmd) {
+	m.look.again, m.alerts.again = true, true
+	switch o := msg.order; {
+	case msg.err != nil:
+		what, to := m.o.Words.Error(msg.err)
+		return m.came(msg.id, failed, hinted(what, to), ""), nil
+	case o.ID == "":
+		return m.came(msg.id, done, msg.says, ""), nil
+	case !o.Over && (o.Watched || o.Action != ""):
+		return m.came(msg.id, open, m.o.Words.Order(o), o.ID), m.follow(msg)
+	case !o.Over:
+		return m.came(msg.id, open, m.o.Words.Order(o)+"; nothing watches it until custos up", o.ID), nil
+	case o.State == "done":
+		return m.came(msg.id, done, m.o.Words.Order(o), ""), nil
+	}
+	return m.came(msg.id, failed, hinted(m.o.Words.Order(msg.order), msg.order.Hint), ""), nil
+}
+
+func hinted(what, to string) string {
+	if to == "" {
+		return what
+	}
+	return what + " (try: " + to + ")"
+}
+
+// came changes the outcome of one deed.
+func (m Model) came(id int, state outcomeState, says, order string) Model {
+	list := make([]outcome, len(m.outcomes))
+	for i, o := range m.outcomes {
+		if o.id == id {
+			o = outcome{id: id, says: flat(says), state: state, order: order}
+		}
+		list[i] = o
+	}
+	m.outcomes = list
+	return m
+}
+
+// follow asks a second later what became of an order that is not over.
+func (m Model) follow(msg resultMsg) tea.Cmd {
+	o := m.o
+	return tea.Tick(second, func(time.Time) tea.Msg {
+		order, err := put(o, patience, func(ctx context.Context, c *api.Client) (api.Order, error) { return c.OrderState(ctx, msg.order.ID) })
+		if err != nil { // it goes on all the same, and is asked for again
+			order = msg.order
+		}
+		return resultMsg{id: msg.id, what: msg.what, result: result{order: order}}
+	})
+}
+
+// open are the deeds of which the end is not known.
+func (m Model) open() (out []string) {
+	for _, o := range m.outcomes {
+		if o.state == open || o.state == asked {
+			out = append(out, "not over: "+o.says)
+		}
+	}
+	return out
+}
+
+// order is a deed that is an order. Its ID is made when it is given, once.
+func order(what string, r api.OrderRequest) deed {
+	return deed{what, func(ctx context.Context, c *api.Client) (result, error) {
+		r.ID = strings.ToLower(rand.Text())
+		o, err := c.Order(ctx, r)
+		return result{order: o}, err
+	}}
+}
+
+// aimed is the agent that the chosen row is about; without one it is said what is missing.
+func (m Model) aimed(do string, then func(agent string) (Model, tea.Cmd)) (Model, tea.Cmd) {
+	if name := m.row().agent; name != "" {
+		return then(name)
+	}
+	return m.cannot(do, "what is chosen is no agent")
+}
+
+// ask opens a form.
+func (m Model) ask(f form) (Model, tea.Cmd) {
+	m.form = &f
+	return m, nil
+}
+
+func (m Model) stop() (Model, tea.Cmd) {
+	return m.aimed("stop", func(name string) (Model, tea.Cmd) {
+		return m.ask(form{text: "Stop " + flat(name) + "?\n" + m.doing(name) +
+			"It is asked to end, then interrupted, then its whole tree of processes is ended. What a person stopped is not started again by itself.", prompt: "y stops it · n does not",
+			send: func(form) deed { return order("stop "+flat(name), api.OrderRequest{Do: "stop", Agent: name}) }})
+	})
+}
+
+func (m Model) interrupt() (Model, tea.Cmd) {
+	return m.aimed("interrupt", func(name string) (Model, tea.Cmd) {
+		return m.ask(form{text: "Interrupt " + flat(name) + "?\n" + m.doing(name) + "It stops what it does, and listens.", prompt: "y interrupts it · n does not",
+			send: func(form) deed { return order("interrupt "+flat(name), api.OrderRequest{Do: "interrupt", Agent: name}) }})
+	})
+}
+
+// doing is what an agent does as it was seen last.
+func (m Model) doing(name string) string {
+	for _, g := range m.look.v.look.Agents {
+		if g.Name == name {
+			return m.aboutAgent(g) + "\n"
+		}
+	}
+	return ""
+}
+
+func (m Model) nudge() (Model, tea.Cmd) {
+	return m.aimed("nudge", func(name string) (Model, tea.Cmd) {
+		return m.ask(form{kind: writes, text: "Say to " + flat(name) + ", when it listens (Enter gives it, Esc does not):", prompt: ">",
+			send: func(f form) deed {
+				return order("nudge "+flat(name), api.OrderRequest{Do: "nudge", Agent: name, Text: strings.TrimSpace(f.input)})
+			}})
+	})
+}
+
+// numbered is the alert that the chosen row is about.
+func (m Model) numbered(do string, then func(row) (Model, tea.Cmd)) (Model, tea.Cmd) {
+	if r := m.row(); r.alert > 0 {
+		return then(r)
+	}
+	return m.cannot(do, "what is chosen is no alert that was written down")
+}
+
+func (m Model) acknowledge() (Model, tea.Cmd) {
+	return m.numbered("take up", func(r row) (Model, tea.Cmd) {
+		what := fmt.Sprintf("take up alert #%d", r.alert)
+		return m.ask(form{text: fmt.Sprintf("Take up alert #%d?\n%s\nIt stays an alert, and nobody else is told of it again.", r.alert, r.about), prompt: "y takes it up · n does not",
+			send: func(form) deed {
+				return deed{what, func(ctx context.Context, c *api.Client) (result, error) {
+					a, err := c.Acknowledge(ctx, r.alert, api.AckOrder{})
+					return result{says: fmt.Sprintf("Alert #%d is taken up by %s: %s", a.Number, a.AckedBy, a.Rule)}, err
+				}}
+			}})
+	})
+}
+
+func (m Model) silence() (Model, tea.Cmd) {
+	r := m.row()
+	if r.rule == "" && r.subject == "" {
+		return m.cannot("silence", "nothing is chosen that alerts are of")
+	}
+	of := strings.TrimSpace(flat(r.rule) + " " + m.subject(r.subject))
+	return m.ask(form{kind: writes, input: "2h", text: "Send no messages about " + of + " for how long? (Enter does it, Esc does not)\nIt is still found, mended and written down.", prompt: "30m, 2h, 1d:",
+		send: func(f form) deed {
+			return deed{"silence " + of, func(ctx context.Context, c *api.Client) (result, error) {
+				d, err := m.o.Words.Duration(strings.TrimSpace(f.input))
+				if err != nil {
+					return result{}, err
+				}
+				s, err := c.Silence(ctx, api.SilenceOrder{Rule: r.rule, Subject: r.subject, For: d.String()})
+				return result{says: "Silenced until " + s.Until.UTC().Format("2006-01-02 15:04 UTC") + ": " + of + cmp.Or(s.Note, "")}, err
+			}}
+		}})
+}
+
+// answer asks what an agent asks, and shows it with its choices.
+func (m Model) answer() (Model, tea.Cmd) {
+	return m.aimed("answer", func(name string) (Model, tea.Cmd) {
+		m, id := m.waiting("What does "+flat(name)+" ask? …", picks)
+		return m, asking(m.o, func(ctx context.Context, c *api.Client) (api.AgentDetail, error) { return c.Agent(ctx, name) },
+			func(t told[api.AgentDetail]) tea.Msg { return dialogMsg{t, id, name} })
+	})
+}
+
+// waiting opens a form that waits for what it is about.
+func (m Model) waiting(text string, kind formKind) (Model, int) {
+	m.given++
+	m.form = &form{id: m.given, waits: true, text: text, kind: kind, pick: -1, prompt: "Esc leaves it"}
+	return m, m.given
+}
+
+// waitsFor says whether the form is still the one that waits for an answer.
+func (m Model) waitsFor(id int) bool { return m.form != nil && m.form.waits && m.form.id == id }
+
+// dialogMsg is the question that an agent shows.
+type dialogMsg struct {
+	told[api.AgentDetail]
+	id   int
+	name string
+}
+
+func (msg dialogMsg) tell(m Model) (Model, tea.Cmd) {
+	if !m.waitsFor(msg.id) {
+		return m, nil
+	}
+	m.form = nil
+	d := msg.v.Dialog
+	switch {
+	case msg.err != nil:
+		what, _ := m.o.Words.Error(msg.err)
+		return m.cannot("answer "+flat(msg.name), flat(what))
+	case d == nil || len(d.Choices) == 0:
+		return m.cannot("answer "+flat(msg.name), "it shows no dialog that can be read")
+	}
+	return m.ask(form{kind: picks, pick: -1, choices: d.Choices, text: dialogText(msg.name, *d), prompt: "1-9 or ↑ ↓ choose · Enter answers · Esc does not",
+		send: func(f form) deed {
+			choice := f.choices[f.pick].Name
+			return order("answer "+flat(msg.name)+" "+flat(choice), api.OrderRequest{Do: "answer", Agent: msg.name, Text: choice, Dialog: d.Hash})
+		}})
+}
+
+func dialogText(name string, d api.AgentDialog) string {
+	out := flat(name) + ": " + flat(cmp.Or(d.Says, d.ID))
+	if d.Question != "" {
+		out += "\n" + flat(d.Question)
+	}
+	if d.Tool != "" {
+		out += "\n" + flat(d.Tool) + ": " + flat(d.Args)
+	}
+	return out
+}
+
+// approve asks what an approval would begin, and shows it whole.
+func (m Model) approve() (Model, tea.Cmd) {
+	return m.numbered("approve", func(r row) (Model, tea.Cmd) {
+		m, id := m.waiting(fmt.Sprintf("What would be done about alert #%d? …", r.alert), confirms)
+		return m, asking(m.o, func(ctx context.Context, c *api.Client) (api.Offer, error) { return c.Offer(ctx, r.alert) },
+			func(t told[api.Offer]) tea.Msg { return offerMsg{t, id, r} })
+	})
+}
+
+// offerMsg is what an approval would begin.
+type offerMsg struct {
+	told[api.Offer]
+	id int
+	of row
+}
+
+func (msg offerMsg) tell(m Model) (Model, tea.Cmd) {
+	if !m.waitsFor(msg.id) {
+		return m, nil
+	}
+	m.form = nil
+	what := fmt.Sprintf("approve alert #%d", msg.of.alert)
+	if msg.err != nil {
+		says, _ := m.o.Words.Error(msg.err)
+		return m.cannot(what, flat(says))
+	}
+	text := fmt.Sprintf("Alert #%d: %s\n", msg.of.alert, msg.of.about) + strings.Join(lines(m.o.Words.Offer(msg.v, m.width)), "\n")
+	if msg.v.Hash == "" {
+		return m.ask(form{kind: tells, text: text, prompt: "nothing may be done · Esc"})
+	}
+	return m.ask(form{text: text, prompt: "y has just this done · n does not", send: func(form) deed {
+		return deed{what, func(ctx context.Context, c *api.Client) (result, error) {
+			v, err := c.Approve(ctx, msg.of.alert, api.ApproveOrder{Seen: msg.v.Hash})
+			return result{says: fmt.Sprintf("Alert #%d: approved by %s, and begun: %s", v.Number, v.By, m.things(v.Actions))}, err
+		}}
+	}})
+}
+
+func (m Model) things(list []api.ApprovedThing) string {
+	out := make([]string, len(list))
+	for i, t := range list {
+		out[i] = flat(t.Do) + " " + m.subject(t.Subject)
+	}
+	return strings.Join(out, ", ")
+}

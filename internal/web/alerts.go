@@ -1,0 +1,173 @@
+package web
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+
+	"custos/internal/api"
+)
+
+// alertsData is a page of the list of alerts; what it counts is what it shows.
+type alertsData struct {
+	Rows       []api.Alert
+	Priorities []priorityCount // of Rows
+	First      int             // number of the first one shown, from 1
+	Of         int             // how many there are
+	All        bool            // those that are over, too
+	Trouble    string
+	Next, Back string // addresses of the pages beside it; "" for none
+}
+
+type priorityCount struct {
+	Priority string
+	Count    int
+}
+
+// alertsAPage is how many alerts are shown at once.
+const alertsAPage = 200
+
+func (s *site) alerts(ctx context.Context, r *http.Request) (page, error) {
+	isAll := r.URL.Query().Get("all") != ""
+	v, err := s.api.Alerts(ctx, isAll)
+	if err != nil {
+		return page{}, err
+	}
+	from, _ := strconv.Atoi(r.URL.Query().Get("from")) // what is no number is the beginning
+	from = max(0, min(from, (len(v.Alerts)-1)/alertsAPage*alertsAPage))
+	d := alertsData{Rows: v.Alerts[from:min(len(v.Alerts), from+alertsAPage)], First: from + 1, Of: len(v.Alerts), All: isAll, Trouble: v.Trouble}
+	for _, a := range d.Rows {
+		i := slices.IndexFunc(d.Priorities, func(p priorityCount) bool { return p.Priority == a.Priority })
+		if i < 0 {
+			i, d.Priorities = len(d.Priorities), append(d.Priorities, priorityCount{Priority: a.Priority})
+		}
+		d.Priorities[i].Count++
+	}
+	if from+alertsAPage < len(v.Alerts) {
+		d.Next = alertsAt(from+alertsAPage, isAll)
+	}
+	if from > 0 {
+		d.Back = alertsAt(max(0, from-alertsAPage), isAll)
+	}
+	return page{Name: "alerts", Title: "Alerts", At: s.Now(), Data: d}, nil
+}
+
+func alertsAt(from int, isAll bool) string {
+	path := fmt.Sprintf("/alerts?from=%d", from)
+	if isAll {
+		path += "&all=1"
+	}
+	return path
+}
+
+// alertData is one alert: why it is there, and what would be done about it.
+type alertData struct {
+	Alert   api.Alert
+	Story   api.Story
+	Offer   *api.Offer // what an approval begins; nil where that cannot be told
+	NoOffer string     // why
+	Done    string     // what was done by the page just now
+}
+
+// Path is where the forms of the alert go.
+func (d alertData) Path() string { return alertPath(d.Alert.Number) }
+
+// IsOver says whether nothing more can be done about it.
+func (d alertData) IsOver() bool { return d.Alert.Status == "resolved" }
+
+// Agent is the path of the agent that it is about; "" where it is about none.
+func (d alertData) Agent() string {
+	if name, ok := strings.CutPrefix(d.Alert.Subject, "agent/"); ok {
+		return agentPath(name)
+	}
+	return ""
+}
+
+func (s *site) alert(ctx context.Context, r *http.Request) (page, error) {
+	n, err := alertNumber(r)
+	if err != nil {
+		return page{}, err
+	}
+	story, err := s.api.Story(ctx, strconv.FormatInt(n, 10))
+	if err != nil {
+		return page{}, err
+	}
+	i := slices.IndexFunc(story.Alerts, func(a api.Alert) bool { return a.Number == n })
+	if i < 0 {
+		return page{}, &api.Error{Kind: api.NotFound, Message: fmt.Sprintf("cannot show alert %d: there is no such alert any more", n), Hint: "custos alerts"}
+	}
+	d := alertData{Alert: story.Alerts[i], Story: story, Done: whatWasDone(r.URL.Query().Get("done"))}
+	d.Story.Alerts = slices.Delete(slices.Clone(story.Alerts), i, i+1)
+	if !d.IsOver() {
+		d.Offer, d.NoOffer = s.offer(ctx, n)
+	}
+	return page{Name: "alert", Title: fmt.Sprintf("Alert %d", n), At: story.At, Data: d}, nil
+}
+
+// offer is what an approval would begin, as it is to be shown.
+func (s *site) offer(ctx context.Context, n int64) (*api.Offer, string) {
+	o, err := s.api.Offer(ctx, n)
+	if err != nil {
+		return nil, api.ErrorOf(err).Message
+	}
+	return &o, ""
+}
+
+// whatWasDone are the words for what the forms do: nothing else of an address is shown.
+func whatWasDone(done string) string {
+	return map[string]string{
+		"ack":     "It is taken up.",
+		"silence": "Messages about it are held back.",
+		"approve": "It is approved, and begun. What comes of it is told here.",
+	}[done]
+}
+
+func alertNumber(r *http.Request) (int64, error) {
+	n, err := strconv.ParseInt(r.PathValue("number"), 10, 64)
+	if err != nil || n < 1 {
+		return 0, &api.Error{Kind: api.NotFound, Message: "cannot show that alert: it has no number", Hint: "custos alerts"}
+	}
+	return n, nil
+}
+
+func alertPath(n int64) string { return fmt.Sprintf("/alerts/%d", n) }
+
+func (s *site) acknowledge(ctx context.Context, r *http.Request) (string, error) {
+	n, err := alertNumber(r)
+	if err != nil {
+		return "", err
+	}
+	_, err = s.api.Acknowledge(ctx, n, api.AckOrder{})
+	return alertPath(n) + "?done=ack", err
+}
+
+// silence holds messages back, of the rule and the subject that the form has shown.
+func (s *site) silence(ctx context.Context, r *http.Request) (string, error) {
+	n, err := alertNumber(r)
+	if err != nil {
+		return "", err
+	}
+	f := r.PostForm
+	if f.Get("rule") == "" || f.Get("subject") == "" {
+		return "", api.AsBadInput(fmt.Errorf("cannot take the form: it is not as this page has sent it"))
+	}
+	_, err = s.api.Silence(ctx, api.SilenceOrder{Rule: f.Get("rule"), Subject: f.Get("subject"), For: f.Get("for"), Why: f.Get("why")})
+	return alertPath(n) + "?done=silence", err
+}
+
+// approve has done what was shown, and nothing else: without its hash nothing is.
+func (s *site) approve(ctx context.Context, r *http.Request) (string, error) {
+	n, err := alertNumber(r)
+	if err != nil {
+		return "", err
+	}
+	seen := r.PostForm.Get("seen")
+	if seen == "" {
+		return "", api.AsBadInput(fmt.Errorf("cannot approve of what was not shown: load the alert again"))
+	}
+	_, err = s.api.Approve(ctx, n, api.ApproveOrder{Seen: seen, Digest: r.PostForm.Get("digest")})
+	return alertPath(n) + "?done=approve", err
+}

@@ -1,0 +1,113 @@
+// Package web is the page: what custos ps, alerts and why show, in a browser, and what a
+// person does there. It asks the API of its own daemon in process, so that each count, name
+// and redaction is what the commands show; it knows nothing else of Custos.
+//
+// Whoever asks passes the guards (guards.go) in their order, then a session (sessions.go),
+// and, to do anything, is shown to be a person (Peers).
+package web
+
+import (
+	"context"
+	"net/http"
+	"net/netip"
+	"time"
+
+	"custos/internal/api"
+)
+
+// Options are what the page is made of. All must be set.
+type Options struct {
+	API      http.Handler // of the daemon
+	Site     Site
+	Sessions Sessions
+	Peers    Peers
+	// Refused writes down what was refused to whom, for people.
+	Refused func(ctx context.Context, what string)
+	Now     func() time.Time
+	// Newest is the number of the last change that the API has told of.
+	Newest func() int64
+}
+
+// Session is what lets a browser see the page: a person's, or a link that shows one thing.
+type Session struct {
+	ID       string
+	By       string // who made it
+	Link     bool
+	Agent    string // of a link: what it shows
+	Project  string
+	Page     string
+	Terminal bool // it shows terminals
+}
+
+// Sessions is the book of them.
+type Sessions interface {
+	// Of finds whose a cookie is; false where it is nobody's now.
+	Of(ctx context.Context, cookie string) (Session, bool)
+	// Enter returns the cookie for the token of an address, and until when it is good.
+	Enter(ctx context.Context, token, browser string) (cookie string, until time.Time, s Session, err error)
+	// Leave ends a session.
+	Leave(ctx context.Context, id string) error
+}
+
+// Peers says who is at the other end of a connection.
+type Peers interface {
+	// Looks returns the context of a question to the API that changes nothing.
+	Looks(ctx context.Context) context.Context
+	// Person returns the context of one that does something, in the name of the person who
+	// asks. An error says that it is an agent, or that it cannot be shown to be none.
+	// Proxied: the other end is a proxy, behind which nobody can be seen.
+	Person(ctx context.Context, from, to netip.AddrPort, proxied bool) (context.Context, error)
+}
+
+type site struct {
+	Options
+	api    *api.Client
+	pages  pages
+	shared *shared
+	// enters and refusals keep a stranger from trying tokens, and from filling the log.
+	enters, refusals *pace
+}
+
+// New returns the handler of the page.
+func New(o Options) (http.Handler, error) {
+	all, err := parsePages()
+	if err != nil {
+		return nil, err
+	}
+	s := &site{Options: o, api: api.NewClient(api.InProcess(o.API)), pages: all, shared: &shared{newest: o.Newest, now: o.Now, made: map[string]*madePage{}}, enters: newPace(10, o.Now), refusals: newPace(30, o.Now)}
+	return s.guarded(s.routes()), nil
+}
+
+// routes is the table of what there is, each with who may have it.
+func (s *site) routes() *http.ServeMux {
+	mux := http.NewServeMux()
+	mux.Handle("GET /assets/", assets())
+	mux.HandleFunc("GET /enter", s.enter)
+	for pattern, show := range map[string]view{
+		"GET /{$}":                s.home,
+		"GET /agents":             s.agents,
+		"GET /agents/{name}":      s.agent,
+		"GET /agents/{name}/stop": s.stopAsked,
+		"GET /alerts":             s.alerts,
+		"GET /alerts/{number}":    s.alert,
+	} {
+		mux.Handle(pattern, s.seen(s.shown(show)))
+	}
+	mux.Handle("GET /changes", s.seen(s.changes))
+	for pattern, do := range map[string]deed{
+		"POST /agents/{name}/nudge":     s.nudge,
+		"POST /agents/{name}/answer":    s.answer,
+		"POST /agents/{name}/interrupt": s.interrupt,
+		"POST /agents/{name}/stop":      s.stop,
+		"POST /alerts/{number}/ack":     s.acknowledge,
+		"POST /alerts/{number}/silence": s.silence,
+		"POST /alerts/{number}/approve": s.approve,
+		"POST /leave":                   s.leave,
+	} {
+		mux.Handle(pattern, s.seen(s.done(do)))
+	}
+	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
+		s.refuse(w, r, http.StatusNotFound, "There is no such page here.", "/")
+	})
+	return mux
+}
