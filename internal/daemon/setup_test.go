@@ -28,7 +28,8 @@ func TestSetupInATerminal(t *testing.T) {
 	if now := s.tree(); now != before {
 		t.Errorf("Ctrl-C left\n%s\nof\n%s", now, before)
 	}
-	s.press("'clear; custos setup' Enter")
+	s.clear()
+	s.press("'custos setup' Enter")
 	for _, step := range [][2]string{{"Which places are yours?", "Enter"}, {"How far may", "ask Enter"}, {"Where are you", "Enter"}, {"Add hooks to the settings of claude", "yes Enter"},
 		{"status line of your tmux", "yes Enter"}, {"Complete commands and names in bash?", "Enter"}, {"Make these changes?", "yes Enter"}} {
 		s.shows(step[0])
@@ -36,9 +37,17 @@ func TestSetupInATerminal(t *testing.T) {
 	}
 	s.shows("written ~/.config/custos/custos.toml", "hooks of claude", "custos setup --undo")
 	s.must(`custos config check; grep -q 'repos = \["~/shop"\]' .config/custos/custos.toml; grep -q custos-hook .claude/settings.json; grep -q 'custos status --' .tmux.conf`)
-	s.press("'clear; custos setup --undo' Enter")
+	s.clear()
+	s.press("'custos setup --undo' Enter")
 	s.shows("taken out: the hooks of claude", "removed: ~/.config/custos/custos.toml")
 	await(t, func() string { return s.tree() + "\nis not\n" + before }, func() bool { return s.tree() == before })
+}
+
+// clear empties the terminal, lest what stood there is taken for what comes.
+func (s *student) clear() {
+	s.Helper()
+	s.press("clear Enter")
+	await(s, s.screen, func() bool { return !strings.Contains(s.screen(), "custos") })
 }
 
 // tree lists the files of the home that setup may touch, each with its text.
