@@ -3,7 +3,7 @@ package conversation
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
+	json "github.com/go-json-experiment/json/v1"
 	"regexp"
 	"slices"
 	"strings"
@@ -69,7 +69,7 @@ func toolArgs(tool string) []string {
 
 // Args is the line about a tool call: what may be kept of its arguments, and
 // a hash of them all, by which the same call is known again.
-func Args(tool string, raw json.RawMessage) string {
+func Args(tool string, raw []byte) string {
 	if len(raw) == 0 {
 		return ""
 	}
@@ -146,7 +146,7 @@ func excerpt(text string, n int) string {
 }
 
 // Scalar returns a JSON string or number as text, anything else as "".
-func Scalar(b json.RawMessage) string {
+func Scalar(b []byte) string {
 	var s string
 	if json.Unmarshal(b, &s) == nil {
 		return s

@@ -3,9 +3,9 @@ package conversation
 import (
 	"bytes"
 	"cmp"
-	"encoding/json"
 	"errors"
 	"fmt"
+	json "github.com/go-json-experiment/json/v1"
 	"regexp"
 	"slices"
 	"strings"
@@ -194,7 +194,7 @@ func (l claudeLine) response(e Entry, tokens fleet.Tokens, told bool, blocks []c
 	for _, b := range blocks {
 		if b.Type == "tool_use" {
 			begin := e.as(ToolBegin)
-			begin.Tool, begin.CallID, begin.Args = shortID(b.Name), shortID(b.ID), Args(b.Name, b.Input)
+			begin.Tool, begin.CallID, begin.input = shortID(b.Name), shortID(b.ID), b.Input
 			out = append(out, begin)
 		}
 	}

@@ -1,8 +1,8 @@
 package conversation
 
 import (
-	"encoding/json"
 	"errors"
+	json "github.com/go-json-experiment/json/v1"
 	"strconv"
 	"strings"
 	"time"
@@ -126,7 +126,7 @@ func (p codexPayload) tool(e Entry) []Entry {
 		if p.Type == "local_shell_call" {
 			e.Tool = "local_shell"
 		}
-		e.Args = Args(e.Tool, p.arguments())
+		e.input = p.arguments()
 	case "function_call_output", "custom_tool_call_output", "local_shell_call_output":
 		e.What = ToolEnd
 	default:

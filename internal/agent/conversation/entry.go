@@ -2,8 +2,8 @@ package conversation
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
+	json "github.com/go-json-experiment/json/v1"
 	"maps"
 	"slices"
 	"strings"
@@ -49,7 +49,7 @@ type Entry struct {
 	PromptHash string // see PromptHash
 	Tool       string
 	CallID     string
-	Args       string // filtered and redacted, as hooks' are
+	input      json.RawMessage // what the tool was called with; see Args
 
 	Side    bool   // of a sub-agent, in a context of its own
 	Key     string // of a response: the same in each line, file and source that tells of it
@@ -60,6 +60,10 @@ type Entry struct {
 	Failure *fleet.TurnFailure // of a window: the limit that is used up
 	Quota   []fleet.Quota      // of a window: how much of its plan is used
 }
+
+// Args is the line about the call of a tool, filtered and redacted, as hooks' are. It is made when it is asked for:
+// who counts goes over all the lines that there are, and has no use for it.
+func (e Entry) Args() string { return Args(e.Tool, e.input) }
 
 // Languages are those that Read reads.
 func Languages() []string { return slices.Sorted(maps.Keys(readers())) }

@@ -2,9 +2,9 @@ package conversation
 
 import (
 	"bytes"
-	"encoding/json"
 	"flag"
 	"fmt"
+	json "github.com/go-json-experiment/json/v1"
 	"os"
 	"path/filepath"
 	"slices"
@@ -91,7 +91,7 @@ func toldText(e Entry) string {
 	}
 	add("tool=", e.Tool)
 	add("call=", e.CallID)
-	add("args=", e.Args)
+	add("args=", e.Args())
 	add("hash=", e.PromptHash)
 	add("text=", e.Text)
 	if f := e.Failure; f != nil {
@@ -295,7 +295,7 @@ func FuzzRead(f *testing.F) {
 	f.Fuzz(func(t *testing.T, language string, line []byte) {
 		entries, _ := Read(language, line)
 		for _, e := range entries {
-			if strings.ContainsAny(e.Session+e.CWD+e.Version+e.Model+e.Text+e.Tool+e.CallID+e.Args+e.Key, "\x1b\x00\n") {
+			if strings.ContainsAny(e.Session+e.CWD+e.Version+e.Model+e.Text+e.Tool+e.CallID+e.Args()+e.Key, "\x1b\x00\n") {
 				t.Errorf("%+v shows what is not safe", e)
 			}
 			if n := e.Tokens; min(n.Input, n.Output, n.CacheRead, n.CacheWrite5m, n.CacheWrite1h, n.Reasoning) < 0 || n.Reasoning > n.Output {

@@ -1,9 +1,9 @@
 package conversation
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
+	json "github.com/go-json-experiment/json/v1"
 	"strings"
 
 	"custos/internal/fleet"
@@ -107,7 +107,7 @@ func (l geminiLine) answered(e Entry) (out []Entry, err error) {
 // entries: it writes a call down when it has ended.
 func (c geminiCall) entries(e Entry) []Entry {
 	begin := e.as(ToolBegin)
-	begin.Tool, begin.CallID, begin.Args = shortID(c.Name), shortID(c.ID), Args(c.Name, c.Args)
+	begin.Tool, begin.CallID, begin.input = shortID(c.Name), shortID(c.ID), c.Args
 	end := e.as(ToolEnd)
 	if end.CallID = shortID(c.ID); c.Status != "success" {
 		end.Text = "failed"

@@ -163,7 +163,7 @@ func soundEntry(t *testing.T, kind string, e Entry) {
 	t.Helper()
 	n := e.Tokens
 	bad := min(n.Input, n.CacheRead, n.CacheWrite5m, n.CacheWrite1h, n.Output, n.Reasoning) < 0 || n.Reasoning > n.Output || n.All() > 6*mostTokens
-	if e.What == "" || bad || strings.ContainsAny(e.Text+e.Tool+e.Args+e.Session+e.Model+e.Key, "\x1b\n") || len(e.Key) > 600 {
+	if e.What == "" || bad || strings.ContainsAny(e.Text+e.Tool+e.Args()+e.Session+e.Model+e.Key, "\x1b\n") || len(e.Key) > 600 {
 		t.Errorf("%s: %+v", kind, e)
 	}
 	if e.What == Response && !strings.HasPrefix(e.Key, kind+":") {

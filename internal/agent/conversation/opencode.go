@@ -2,9 +2,9 @@ package conversation
 
 import (
 	"cmp"
-	"encoding/json"
 	"errors"
 	"fmt"
+	json "github.com/go-json-experiment/json/v1"
 	"strconv"
 	"time"
 
@@ -120,7 +120,7 @@ func milliseconds(n float64) time.Time {
 // entries: the row of a call is changed when it begins, and when it has ended.
 func (p openCodeRow) entries(e Entry) []Entry {
 	begin := e.as(ToolBegin)
-	begin.Tool, begin.CallID, begin.Args = shortID(p.Tool), shortID(p.CallID), Args(p.Tool, p.State.Input)
+	begin.Tool, begin.CallID, begin.input = shortID(p.Tool), shortID(p.CallID), p.State.Input
 	if at := milliseconds(p.State.Time.Start); !at.IsZero() {
 		begin.At = at
 	}

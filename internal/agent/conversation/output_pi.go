@@ -1,8 +1,8 @@
 package conversation
 
 import (
-	"encoding/json"
 	"errors"
+	json "github.com/go-json-experiment/json/v1"
 )
 
 // piPrinted is a line of pi with --mode json. Seen with 0.73.1.

@@ -1,8 +1,8 @@
 package conversation
 
 import (
-	"encoding/json"
 	"errors"
+	json "github.com/go-json-experiment/json/v1"
 
 	"custos/internal/fleet"
 )

@@ -1,7 +1,7 @@
 package conversation
 
 import (
-	"encoding/json"
+	json "github.com/go-json-experiment/json/v1"
 
 	"custos/internal/fleet"
 )

@@ -1,9 +1,9 @@
 package conversation
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
+	json "github.com/go-json-experiment/json/v1"
 	"strconv"
 
 	"custos/internal/fleet"
@@ -111,7 +111,7 @@ func (m piMessage) answered(e Entry) (out []Entry, err error) {
 	}
 	for _, b := range piCalls(m.Content) {
 		begin := e.as(ToolBegin)
-		begin.Tool, begin.CallID, begin.Args = shortID(b.Name), shortID(b.ID), Args(b.Name, b.Args)
+		begin.Tool, begin.CallID, begin.input = shortID(b.Name), shortID(b.ID), b.Args
 		out = append(out, begin)
 	}
 	switch m.Stop {

@@ -1,9 +1,9 @@
 package conversation
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
+	json "github.com/go-json-experiment/json/v1"
 	"strings"
 
 	"custos/internal/fleet"
@@ -132,7 +132,7 @@ func (l qwenLine) answered(e Entry) (out []Entry, err error) {
 			continue
 		}
 		begin := e.as(ToolBegin)
-		begin.Tool, begin.CallID, begin.Args = shortID(p.Call.Name), shortID(p.Call.ID), Args(p.Call.Name, p.Call.Args)
+		begin.Tool, begin.CallID, begin.input = shortID(p.Call.Name), shortID(p.Call.ID), p.Call.Args
 		out, calls = append(out, begin), true
 	}
 	stop := e.as(Stop)

@@ -122,13 +122,13 @@ func (t *Transcript) turn(e Entry) {
 
 // happened keeps what hooks tell too.
 func (t *Transcript) happened(e Entry) {
-	h := fleet.HookEvent{At: fleet.Instant{Wall: e.At}, Kind: t.conv.Kind, Session: cmp.Or(e.Session, t.conv.Session), Tool: e.Tool, CallID: e.CallID, Args: e.Args,
+	h := fleet.HookEvent{At: fleet.Instant{Wall: e.At}, Kind: t.conv.Kind, Session: cmp.Or(e.Session, t.conv.Session), Tool: e.Tool, CallID: e.CallID,
 		Text: e.Text, Context: fleet.Unknown[float64]("not told"), Source: fleet.UsageTranscript}
 	switch e.What {
 	case Prompt:
 		h.Event, h.Text = fleet.HookPrompt, e.PromptHash+" "+e.Text
 	case ToolBegin:
-		h.Event = fleet.HookToolBegin
+		h.Event, h.Args = fleet.HookToolBegin, e.Args()
 		if e.Tool == "AskUserQuestion" || e.Tool == "request_user_input" {
 			h.Event = fleet.HookQuestion
 		}

@@ -17,14 +17,14 @@ func TestUnreadable(t *testing.T) {
 		"output_tokens is a number that is too large for any counter": {line("1e999")},
 	} {
 		for _, l := range lines {
-			if _, err := Spent("claude", l); err == nil {
+			if _, err := Read("claude", l); err == nil {
 				t.Errorf("%s is read", l)
 			} else if got := Unreadable(err); got != says {
 				t.Errorf("%s: %q (%v), want %q", l, got, err, says)
 			}
 		}
 	}
-	if _, err := Spent("codex", []byte(`{"a":1}`)); err == nil || Unreadable(err) != "it has no type" {
+	if _, err := Read("codex", []byte(`{"a":1}`)); err == nil || Unreadable(err) != "it has no type" {
 		t.Errorf("%v", err)
 	}
 }

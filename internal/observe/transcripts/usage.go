@@ -263,13 +263,17 @@ func (u *Usage) further(f file, at inode, c *counted, n *Counted) (more bool, er
 		if !conversation.Spends(f.language, line) {
 			return
 		}
-		entries, err := conversation.Spent(f.language, line)
+		entries, err := conversation.Read(f.language, line)
 		if err != nil {
 			n.Broken++
 			u.fault(f, "a line of its conversations could not be read: "+conversation.Unreadable(err))
 		}
 		for _, e := range entries {
-			c.called(e)
+			if e.What == conversation.ToolBegin { // with what it was called is nothing that counts
+				took.About(e)
+				c.called(e.CallID)
+				continue
+			}
 			if row, ok := took.Take(e); ok {
 				n.Rows++
 				c.kind, c.session = row.Kind, row.Session
@@ -292,14 +296,14 @@ func (u *Usage) further(f file, at inode, c *counted, n *Counted) (more bool, er
 // mostCalls is more than the tools that run beside one another.
 const mostCalls = 64
 
-func (c *counted) called(e conversation.Entry) {
-	if e.What != conversation.ToolBegin || e.CallID == "" {
+func (c *counted) called(id string) {
+	if id == "" {
 		return
 	}
 	if len(c.calls) == mostCalls {
 		c.calls = slices.Delete(c.calls, 0, 1)
 	}
-	c.calls = append(c.calls, e.CallID)
+	c.calls = append(c.calls, id)
 }
 
 // fault notes that something in a file could not be read.

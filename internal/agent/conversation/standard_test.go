@@ -2,11 +2,16 @@ package conversation
 
 import (
 	"bytes"
+
 	"os"
 	"path/filepath"
 	"reflect"
 	"strings"
 	"testing"
+
+	standard "encoding/json"
+
+	json "github.com/go-json-experiment/json/v1"
 )
 
 // answerLine is an answer as Claude Code writes it, with words and calls of tools of some length.
@@ -14,21 +19,26 @@ const answerLine = `{"parentUuid":"u","isSidechain":false,"message":{"id":"msg_1
 	`{"type":"tool_use","id":"toolu_1","name":"Write","input":{"file_path":"/a","content":"TEXT"}}],"stop_reason":null,"usage":{"input_tokens":4,"cache_creation_input_tokens":1500,"cache_read_input_tokens":2001,` +
 	`"output_tokens":51,"cache_creation":{"ephemeral_1h_input_tokens":500,"ephemeral_5m_input_tokens":1000},"output_tokens_details":{"thinking_tokens":7}}},"requestId":"r","type":"assistant","uuid":"v","timestamp":"2026-11-20T09:00:00.123Z","cwd":"/p","sessionId":"s","version":"2.1.330"}`
 
-// holds reads a line in both ways.
+// holds reads a line by the library, and by the standard one: what it takes, what it leaves out, and what it refuses.
 func holds(t *testing.T, language string, line []byte) {
 	t.Helper()
-	want, wrong := Read(language, line)
-	for i := range want {
-		want[i].Args = ""
+	if len(bytes.TrimSpace(line)) == 0 {
+		return
 	}
-	got, err := Spent(language, line)
-	if !reflect.DeepEqual(got, want) || (err == nil) != (wrong == nil) {
-		t.Errorf("%s: %.300s\n got %+v, %v\nwant %+v, %v", language, line, got, err, want, wrong)
+	for _, into := range []func() any{func() any { return &claudeLine{} }, func() any { return &codexLine{} }, func() any { return &geminiLine{} }, func() any { return &piLine{} }, func() any { return &qwenLine{} }} {
+		got, want := into(), into()
+		err, wrong := json.Unmarshal(line, got), standard.Unmarshal(line, want)
+		if (err == nil) != (wrong == nil) || err != nil && Unreadable(err) == "" {
+			t.Errorf("%s: %.300s\n got %v\nwant %v", language, line, err, wrong)
+		}
+		if wrong == nil && !reflect.DeepEqual(got, want) {
+			t.Errorf("%s: %.300s\n got %+v\nwant %+v", language, line, got, want)
+		}
 	}
 }
 
-// What is counted of a line is what all of it tells.
-func TestSpentIsWhatIsRead(t *testing.T) {
+// A line is read as encoding/json would read it, which takes two and a half times as long.
+func TestLinesAreReadAsTheStandardLibraryReadsThem(t *testing.T) {
 	for _, line := range recordedLines(t) {
 		holds(t, line.language, line.text)
 	}
@@ -50,23 +60,6 @@ func TestSpentIsWhatIsRead(t *testing.T) {
 		holds(t, "claude", []byte(answerLine[:n]))
 		holds(t, "claude", []byte(answerLine[:n]+answerLine))
 		holds(t, "claude", []byte(answerLine[:n]+answerLine[n+1:]))
-	}
-}
-
-// Answers as they are written today are counted without encoding/json, which is why that pays.
-func TestAnswersAreCountedQuickly(t *testing.T) {
-	quick, all := 0, 0
-	for _, line := range recordedLines(t) {
-		if line.language != "claude" || !bytes.Contains(line.text, []byte(`"type":"assistant"`)) || bytes.Contains(line.text, []byte(`"isApiErrorMessage":true`)) {
-			continue
-		}
-		all++
-		if _, ok := claudeSpent(bytes.TrimSpace(line.text)); ok {
-			quick++
-		}
-	}
-	if quick < all || all == 0 {
-		t.Errorf("%d of %d answers", quick, all)
 	}
 }
 
@@ -94,7 +87,7 @@ func recordedLines(t testing.TB) (lines []recordedLine) {
 	return lines
 }
 
-func FuzzSpent(f *testing.F) {
+func FuzzStandard(f *testing.F) {
 	for _, line := range recordedLines(f) {
 		f.Add(line.language, line.text)
 	}
@@ -102,16 +95,23 @@ func FuzzSpent(f *testing.F) {
 	f.Fuzz(func(t *testing.T, language string, line []byte) { holds(t, language, line) })
 }
 
-// BenchmarkSpent counts a line, in this way and in the obvious one.
-func BenchmarkSpent(b *testing.B) {
+// BenchmarkLine reads a line, in this way and in the obvious one.
+func BenchmarkLine(b *testing.B) {
 	line := []byte(strings.ReplaceAll(answerLine, "TEXT", strings.Repeat("words ", 100)))
-	for name, read := range map[string]func(string, []byte) ([]Entry, error){"scan": Spent, "json": Read} {
+	for name, read := range map[string]func([]byte, any) error{"here": json.Unmarshal, "encoding_json": standard.Unmarshal} {
 		b.Run(name, func(b *testing.B) {
 			for b.Loop() {
-				if _, err := read("claude", line); err != nil {
+				if err := read(line, &claudeLine{}); err != nil {
 					b.Fatal(err)
 				}
 			}
 		})
 	}
+	b.Run("entries", func(b *testing.B) {
+		for b.Loop() {
+			if _, err := Read("claude", line); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
 }
