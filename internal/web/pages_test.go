@@ -613,3 +613,55 @@ func TestWhoGoesAwayTakesNothingFromTheOthers(t *testing.T) {
 		all.Wait()
 	})
 }
+
+// What says one thing is not kept up to date: it would be asked for again and again, and be
+// called out of date because there is no such page.
+func TestANoticeIsNotKeptUpToDate(t *testing.T) {
+	w := newWorld(t)
+	hasScript := func(rec *httptest.ResponseRecorder) bool {
+		return len(all(parsed(t, rec), func(n *html.Node) bool { return n.Data == "script" })) > 0
+	}
+	if rec := w.get(t, "/"); !hasScript(rec) {
+		t.Errorf("home has no script: %s", describe(rec))
+	}
+	for name, rec := range map[string]*httptest.ResponseRecorder{
+		"no such agent":     w.get(t, "/agents/nobody"),
+		"no such page":      w.get(t, "/nothing"),
+		"a form that fails": w.post(t, "/agents/builder/nudge", url.Values{}),
+	} {
+		if rec.Code < 400 || hasScript(rec) {
+			t.Errorf("%s: %s", name, describe(rec))
+		}
+	}
+}
+
+// What may be done with an agent stands before what else is known of it, a question first; a
+// question that is not read yet is told of; and of one that is not ours there are no forms.
+func TestWhatMayBeDoneWithAnAgentComesFirst(t *testing.T) {
+	w := newWorld(t)
+	order := func(d api.AgentDetail) (ids []string, forms int) {
+		w.answers["GET /v1/agents/builder"] = d
+		doc := parsed(t, w.get(t, "/agents/builder"))
+		for _, n := range all(doc, func(n *html.Node) bool { return n.Data == "section" }) {
+			ids = append(ids, attr(n, "id"))
+		}
+		return ids, len(all(doc, func(n *html.Node) bool { return n.Data == "form" && strings.HasPrefix(attr(n, "action"), "/agents/") }))
+	}
+	asks := &api.AgentDialog{Says: "it asks", Hash: "h", Choices: []api.AgentChoice{{Name: "yes"}}}
+	for _, c := range []struct {
+		name  string
+		d     api.AgentDetail
+		want  string
+		forms int
+	}{
+		{"one that asks", api.AgentDetail{Agent: api.AgentRow{Name: "builder", State: "waiting", Owner: "custos"}, Dialog: asks}, "banners state dialog act screen facts", 3},
+		{"one whose question is not read", api.AgentDetail{Agent: api.AgentRow{Name: "builder", State: "waiting", Owner: "custos"}}, "banners state dialog act screen facts", 2},
+		{"one that works", api.AgentDetail{Agent: api.AgentRow{Name: "builder", State: "working", Owner: "custos"}}, "banners state act screen facts", 2},
+		{"one that is not ours", api.AgentDetail{Agent: api.AgentRow{Name: "builder", State: "waiting", Owner: "foreign"}, Dialog: asks}, "banners state dialog act screen facts", 0},
+	} {
+		ids, forms := order(c.d)
+		if got := strings.Join(ids, " "); !strings.HasPrefix(got, c.want) || forms != c.forms {
+			t.Errorf("%s: %s with %d forms, want %s with %d", c.name, got, forms, c.want, c.forms)
+		}
+	}
+}
