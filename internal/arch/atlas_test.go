@@ -75,6 +75,7 @@ func atlas() []row {
 		{pkg: "internal/daemon", may: "fleet config api rules asking remote caller agent agent/price library nearest session sys/* store server control doctor observe/installation view hookwire ledger scenario simulate web catalog loop report/journal report/terminal observe/agents observe/spending observe/watch " + stages, why: "the composition root"},
 		{pkg: "internal/mcp", may: "api", why: "what agents may say and ask, as a server of the Model Context Protocol: a client of the API as any other", not: "net net/http os/exec"},
 		{pkg: "internal/web", may: "api", why: "the page: a client of the API as any other, and the guards in front of it; who may see it, and who is at the other end, it is told by ports"},
+		{pkg: "internal/web/chromiumtest", why: "a real browser for tests of the page: it knows nothing of Custos"},
 		{pkg: "internal/top", may: "api", why: "the live terminal screen: a client of the API as any other; its words are the command line's, which hands them to it", not: "net net/http"},
 		{pkg: "internal/remote", may: "api config", why: "Custos on other machines: the way of the API's client through ssh, and which hosts there are"},
 		{pkg: "internal/setup", pure: true, why: "what a first custos.toml says is made of a recording and of what a person chose: values in, values out"},

@@ -1,0 +1,264 @@
+package web
+
+import (
+	"context"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"maps"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+
+	"custos/internal/api"
+	"custos/internal/web/chromiumtest"
+)
+
+// served is a page of a world at a real port, for a real browser.
+type served struct {
+	*world
+	base string
+
+	mu      sync.Mutex
+	changes chan struct{} // each tells the browser of a change
+}
+
+func serve(t *testing.T) *served {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &served{world: newWorld(t), base: "http://" + l.Addr().String(), changes: make(chan struct{})}
+	s.Site.Port = l.Addr().(*net.TCPAddr).Port
+	s.API = http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/v1/changes" {
+			s.tell(rw, r)
+			return
+		}
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.answer(rw, r)
+	})
+	server := httptest.NewUnstartedServer(s.made(t))
+	server.Listener.Close()
+	server.Listener = l
+	server.Start()
+	t.Cleanup(server.Close)
+	t.Cleanup(server.CloseClientConnections)
+	return s
+}
+
+// tell is the stream of changes.
+func (s *served) tell(rw http.ResponseWriter, r *http.Request) {
+	rw.Header().Set("Content-Type", "text/event-stream")
+	for n := 1; ; n++ {
+		_, _ = fmt.Fprintf(rw, "event: change\ndata: %d\n\n", n)
+		_ = http.NewResponseController(rw).Flush()
+		select {
+		case <-s.changes:
+		case <-r.Context().Done():
+			return
+		}
+	}
+}
+
+// says has every text of the answers be one of texts, each in its turn, from one of them on.
+func (s *served) says(texts []string, from int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	saying(s.world, "harmless")
+	for _, at := range slices.Sorted(maps.Keys(s.answers)) {
+		v := s.answers[at]
+		said := reflect.New(reflect.TypeOf(v))
+		said.Elem().Set(reflect.ValueOf(v))
+		spread(said.Elem(), texts, &from)
+		if o, ok := said.Interface().(*api.Order); ok {
+			o.Agent = "builder"
+		}
+		s.answers[at] = said.Elem().Interface()
+	}
+}
+
+// spread puts texts in the places of those that a value has.
+func spread(v reflect.Value, texts []string, next *int) {
+	switch v.Kind() {
+	case reflect.String:
+		v.SetString(texts[*next%len(texts)])
+		*next++
+	case reflect.Pointer:
+		if !v.IsNil() && v.Type() != reflect.TypeFor[*api.Error]() {
+			spread(v.Elem(), texts, next)
+		}
+	case reflect.Slice:
+		for i := range v.Len() {
+			spread(v.Index(i), texts, next)
+		}
+	case reflect.Struct:
+		for f, in := range v.Fields() {
+			if f.IsExported() {
+				spread(in, texts, next)
+			}
+		}
+	}
+}
+
+// coloured has the lists show each state and each priority.
+func (s *served) coloured() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	agents, alerts := api.Agents{Seen: api.PartSeen{Status: "ok"}}, api.Alerts{}
+	for _, state := range api.AgentStates() {
+		agents.Agents = append(agents.Agents, api.AgentRow{Name: "is-" + state, State: state, Since: "3m", Reason: "as its screen says", Kind: "claude"})
+	}
+	for n := range 5 {
+		alerts.Alerts = append(alerts.Alerts, api.Alert{Number: int64(n + 1), Priority: fmt.Sprintf("P%d", n), Summary: "something is so", Subject: "agent/builder", Rule: "a-rule", Status: "firing", For: "3m"})
+	}
+	s.answers["GET /v1/agents"], s.answers["GET /v1/alerts"] = agents, alerts
+}
+
+// enters opens the page in a browser of a person.
+func (s *served) enters(c *chromiumtest.Tab) {
+	s.mu.Lock()
+	s.token = "t"
+	s.mu.Unlock()
+	c.Goes(s.base + "/enter?token=t")
+}
+
+// Each page that there is is one of those that are tried.
+func TestEveryPageIsTried(t *testing.T) {
+	file, err := parser.ParseFile(token.NewFileSet(), "web.go", nil, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var want []string
+	ast.Inspect(file, func(n ast.Node) bool {
+		if l, ok := n.(*ast.BasicLit); ok && l.Kind == token.STRING {
+			if pattern, err := strconv.Unquote(l.Value); err == nil && strings.HasPrefix(pattern, "GET /") {
+				want = append(want, pattern)
+			}
+		}
+		return true
+	})
+	if len(want) < 9 {
+		t.Fatalf("the routes of web.go are %q", want)
+	}
+	w := newWorld(t)
+	routes := (&site{Options: w.Options, shared: &shared{}}).routes()
+	tried := []string{"GET /assets/", "GET /enter", "GET /changes"} // which show nothing that anybody says
+	for _, path := range everyPage() {
+		_, pattern := routes.Handler(httptest.NewRequestWithContext(context.Background(), http.MethodGet, path, nil))
+		tried = append(tried, pattern)
+	}
+	for _, pattern := range want {
+		if !slices.Contains(tried, pattern) {
+			t.Errorf("%s is a page that no path of everyPage leads to", pattern)
+		}
+	}
+}
+
+// strange are elements that no page of ours has, and attributes that nothing of ours has.
+const strange = `(() => {
+  const found = Array.from(document.querySelectorAll('script:not([src="/assets/page.js"]), iframe, frame, object, embed, img, base, meta[http-equiv], style, math, video, audio, [style], [srcdoc], [autofocus], [formaction]'));
+  for (const e of document.querySelectorAll("*")) {
+    if (Array.from(e.attributes).some(a => a.name.startsWith("on"))) { found.push(e); }
+    for (const name of ["href", "src", "action"]) {
+      const v = e.getAttribute(name);
+      if (v !== null && new URL(v, location.href).origin !== location.origin) { found.push(e); }
+    }
+  }
+  return found.map(e => e.outerHTML.slice(0, 200)).join("\n");
+})()`
+
+// In a real browser no text of a name, a title, a mail, a log, a branch, an alert or a screen
+// is a script or an element, on no page, neither when that is opened nor when it is kept up
+// to date; and the browser complains of nothing.
+func TestNoTextIsAScriptInARealBrowser(t *testing.T) {
+	b := chromiumtest.Start(t, chromiumtest.Options{})
+	s, c := serve(t), b.Tab(t)
+	texts := slices.DeleteFunc(hostile(), func(text string) bool { return len(text) > 10000 }) // the parser has had those
+	var later []string
+	for _, text := range texts {
+		later = append(later, "another "+text)
+	}
+	s.says([]string{"harmless"}, 0)
+	s.enters(c)
+	for i, path := range everyPage() {
+		s.says(texts, 7*i)
+		status := c.Goes(s.base + path)
+		checkTame(t, c, path+" opened")
+		if status != http.StatusOK { // of which nothing is kept up to date
+			if said := c.Complaints(); !strings.Contains(said, fmt.Sprint(status)) || strings.Contains(said, "CSP") {
+				t.Errorf("%s: %d, and the browser complains of %s", path, status, said)
+			}
+			continue
+		}
+		s.says(later, 7*i+len(texts)/2)
+		chromiumtest.Evaluate[int](c, `document.getElementById("main").append(document.createComment("kept")), 0`)
+		s.changes <- struct{}{}
+		c.Awaits("main", "another")
+		checkTame(t, c, path+" kept up to date")
+		if !chromiumtest.Evaluate[bool](c, `Array.from(document.getElementById("main").childNodes).some(n => n.nodeType === 8)`) {
+			t.Errorf("%s was loaded again", path)
+		}
+		if said := c.Complaints(); said != "" {
+			t.Errorf("%s: the browser complains of %s", path, said)
+		}
+	}
+	if found := c.Elsewhere(s.base); len(found) > 0 {
+		t.Errorf("it asked for %q", found)
+	}
+}
+
+func checkTame(t *testing.T, c *chromiumtest.Tab, what string) {
+	t.Helper()
+	if found := chromiumtest.Evaluate[string](c, strange); found != "" {
+		t.Errorf("%s has\n%s", what, found)
+	}
+}
+
+// Each page fits a screen of 320 pixels and up, and axe-core finds nothing that keeps
+// anybody from using it, light and dark, on a phone and at a desk.
+func TestEverybodyCanUseEachPage(t *testing.T) {
+	b := chromiumtest.Start(t, chromiumtest.Options{})
+	axe, err := chromiumtest.Axe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, c := serve(t), b.Tab(t)
+	s.says([]string{"harmless", "P2", "a longer text, as reasons are", "/home/ann/a/path/that/is/somewhat/long/and-has-a-name-without-spaces-in-it", "working"}, 0)
+	s.coloured()
+	s.enters(c)
+	c.Audited()
+	for _, path := range everyPage() {
+		c.Goes(s.base + path)
+		name := strings.Trim(strings.NewReplacer("/", "-", "?", "-", "=", "-").Replace(path), "-")
+		for _, width := range []int64{1440, 390, 320} {
+			if over := c.Overflow(width); over > 0 {
+				t.Errorf("%s is %d wider than a screen of %d", path, over, width)
+			}
+			for _, dark := range []bool{false, true} {
+				c.Dark(dark)
+				if width != 320 {
+					c.Picture(fmt.Sprintf("page-%s-%d-%v", name, width, dark))
+				}
+				if axe == "" || width == 320 {
+					continue
+				}
+				if found, kept := c.Faults(axe); found != "" || !slices.Contains(kept, "color-contrast") {
+					t.Errorf("%s, %d wide, dark %v; it keeps %q and breaks\n%s", path, width, dark, kept, found)
+				}
+			}
+		}
+	}
+	if axe == "" {
+		t.Skip("what keeps people from using a page was not looked for: CUSTOS_AXE=$(scripts/axe)")
+	}
+}
