@@ -93,7 +93,7 @@ func writeAlertTable(p *page, list []api.Alert) {
 				number = fmt.Sprintf("%s/%d", flat(al.Host), al.Number)
 			}
 		}
-		return []string{number, flat(al.Priority), flat(al.Rule), p.subject(al.Subject), span(al.For), alertState(al), what(al.Summary, al.Subject)}
+		return []string{number, flat(al.Priority), flat(al.Rule), p.subject(al.Subject), api.Span(al.For), alertState(al), what(al.Summary, al.Subject)}
 	})
 	columns := []column{{right: true}, {paint: p.priority}, {head: "RULE"}, {head: "SUBJECT", shorten: middle, keep: longestName(list)}, {head: "FOR", right: true},
 		{head: "STATE", shorten: cut}, {head: "WHAT", shorten: cut, keep: reasonKeeps}}

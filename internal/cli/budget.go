@@ -107,18 +107,14 @@ func writeBudgets(p *page, v api.Budgets) {
 	}
 	rows := make([][]string, 0, len(v.Rows))
 	for _, b := range v.Rows {
-		share := "?"
-		if b.Percent != nil {
-			share = fmt.Sprintf("%.0f %%", *b.Percent)
-		}
-		rows = append(rows, []string{flat(b.Name), b.Window, flat(b.Says), share, b.Stage, b.TimeToLimit})
+		rows = append(rows, []string{flat(b.Name), b.Window, flat(b.Says), b.Share(), b.Stage, b.TimeToLimit})
 	}
 	if len(rows) > 0 {
 		p.table([]column{{head: "BUDGET", shorten: middle}, {head: "WINDOW"}, {head: "USED", shorten: cut}, {head: "SHARE", right: true}, {head: "STAGE"}, {head: "LIMIT IN", right: true}}, rows)
 	}
 	for _, b := range v.Rows {
 		if b.Hint != "" {
-			p.text(0, fmt.Sprintf("%s holds %s:", flat(b.Name), held(b.Agents)))
+			p.text(0, fmt.Sprintf("%s holds %s:", flat(b.Name), flat(b.Holds())))
 			p.line("  → %s", p.command(b.Hint))
 		}
 	}
@@ -131,13 +127,6 @@ func writeUnknown(p *page, v api.Budgets) {
 	if v.Unknown != "" {
 		p.text(0, fmt.Sprintf("What was spent is not known: %s.", flat(v.Unknown)))
 	}
-}
-
-func held(agents []string) string {
-	if len(agents) == 0 {
-		return "what would spend of it"
-	}
-	return flat(strings.Join(agents, ", "))
 }
 
 func writeBudget(p *page, b api.Budget) {

@@ -53,11 +53,8 @@ of it is closed, those that --notify names are notified; without it those that
 }
 
 func writeConvoyLine(p *page, v api.Convoy) {
-	p.line("%s (%s, %s): %s", flat(v.ID), flat(v.State), progressOf(v), flat(v.Title))
+	p.line("%s (%s, %s): %s", flat(v.ID), flat(v.State), v.Progress(), flat(v.Title))
 }
-
-// progressOf is how many of its members are closed.
-func progressOf(v api.Convoy) string { return fmt.Sprintf("%d of %d closed", v.Closed, len(v.Members)) }
 
 func (a *app) convoyList() *cobra.Command {
 	var all bool
@@ -75,23 +72,8 @@ func (a *app) convoyList() *cobra.Command {
 func writeConvoys(p *page, v api.ConvoyList) {
 	list(p, "No convoys.", v.Convoys, []column{{head: "ID"}, {head: "STATE"}, {head: "MEMBERS"}, {head: "READY", right: true}, {head: "TAKEN", right: true}, {head: "UNSEEN", right: true}, {head: "TITLE", shorten: cut}},
 		func(c api.Convoy) []string {
-			return []string{flat(c.ID), stateOfConvoy(c), progressOf(c), numberOf(c.Ready), numberOf(c.Taken), fmt.Sprint(c.Unseen), flat(c.Title)}
+			return []string{flat(c.ID), flat(c.StateWord()), c.Progress(), api.Count(c.Ready), api.Count(c.Taken), fmt.Sprint(c.Unseen), flat(c.Title)}
 		}, v.Next)
-}
-
-func stateOfConvoy(c api.Convoy) string {
-	if c.Overdue != "" && c.State == "open" {
-		return "overdue"
-	}
-	return flat(c.State)
-}
-
-// numberOf is a number that may not be known.
-func numberOf(n *int) string {
-	if n == nil {
-		return "?"
-	}
-	return fmt.Sprint(*n)
 }
 
 func (a *app) convoyShow() *cobra.Command {
@@ -103,7 +85,7 @@ func (a *app) convoyShow() *cobra.Command {
 }
 
 func writeConvoy(p *page, v api.Convoy) {
-	p.head(flat(v.ID)+": "+flat(v.Title), stateOfConvoy(v)+", "+progressOf(v))
+	p.head(flat(v.ID)+": "+flat(v.Title), flat(v.StateWord())+", "+v.Progress())
 	due := ""
 	if !v.Due.IsZero() {
 		due = v.Due.Format("2006-01-02 15:04 UTC")

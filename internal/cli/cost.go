@@ -65,7 +65,7 @@ func writePrices(p *page, v api.Prices) {
 	}
 	p.table([]column{{head: "MODELS", shorten: cut}, {head: "ABOVE", right: true}, {head: "FROM"}, {head: "INPUT", right: true}, {head: "READ", right: true}, {head: "5M", right: true},
 		{head: "1H", right: true}, {head: "OUTPUT", right: true}, {head: "TABLE", spare: true}}, each(v.Prices, func(m api.ModelPrice) []string {
-		return []string{flat(strings.Join(m.Models, " ")), tokens(m.Above), m.Since, usd(m.Input), usd(m.CacheRead), usd(m.CacheWrite5m), usd(m.CacheWrite1h), usd(m.Output), m.Table}
+		return []string{flat(strings.Join(m.Models, " ")), api.Tokens(m.Above), m.Since, usd(m.Input), usd(m.CacheRead), usd(m.CacheWrite5m), usd(m.CacheWrite1h), usd(m.Output), m.Table}
 	}))
 	p.line("")
 }
@@ -106,7 +106,7 @@ func writeCosts(p *page, v api.Costs) {
 
 func writeFaults(p *page, v api.Costs) {
 	for _, f := range v.Faults {
-		p.text(0, flat(fmt.Sprintf("Counted in part, or not: of %s, %s (last %s: %s)", f.Kind, f.Why, f.At.UTC().Format("2006-01-02 15:04 UTC"), f.Places())))
+		p.text(0, flat(f.Says()))
 	}
 }
 
@@ -115,34 +115,5 @@ func costRow(r api.CostRow) []string {
 	if r.Unpriced > 0 {
 		unpriced = fmt.Sprint(r.Unpriced)
 	}
-	return []string{flat(r.Key), fmt.Sprint(r.Calls), tokens(r.Tokens), tokens(r.Cached), dollars(r.Told), dollars(r.Table), unpriced}
-}
-
-// dollars writes money: nothing for none, cents from a dollar on, and what is less to the hundredth of one.
-func dollars(usd float64) string {
-	switch {
-	case usd == 0:
-		return ""
-	case usd < 1:
-		return fmt.Sprintf("$%.4f", usd)
-	}
-	return fmt.Sprintf("$%.2f", usd)
-}
-
-// tokens writes a number of tokens in four characters or so: 980, 12k, 3.4M, 1.2G.
-func tokens(n int64) string {
-	f := float64(n)
-	switch {
-	case n == 0:
-		return ""
-	case n < 10_000:
-		return fmt.Sprint(n)
-	case n < 999_500:
-		return fmt.Sprintf("%.0fk", f/1e3)
-	case n < 99_950_000:
-		return fmt.Sprintf("%.1fM", f/1e6)
-	case n < 999_500_000:
-		return fmt.Sprintf("%.0fM", f/1e6)
-	}
-	return fmt.Sprintf("%.1fG", f/1e9)
+	return []string{flat(r.Key), fmt.Sprint(r.Calls), api.Tokens(r.Tokens), api.Tokens(r.Cached), api.Dollars(r.Told), api.Dollars(r.Table), unpriced}
 }

@@ -229,7 +229,7 @@ func (a *app) tellRun(run api.Run, was map[string]string) (changed bool) {
 }
 
 func writeRun(p *page, r api.Run) {
-	p.line("Run %s of formula %s: %s, %d of %s done, %s", p.paint(bold, flat(r.ID)), flat(r.Formula), p.runState(flat(r.State)), r.Done, plural(len(r.Steps), "step"), span(r.For))
+	p.line("Run %s of formula %s: %s, %d of %s done, %s", p.paint(bold, flat(r.ID)), flat(r.Formula), p.runState(flat(r.State)), r.Done, plural(len(r.Steps), "step"), api.Span(r.For))
 	if r.Why != "" {
 		p.text(0, r.Why)
 	}
@@ -240,9 +240,9 @@ func writeRun(p *page, r api.Run) {
 		}
 		length := ""
 		if s.For != "" {
-			length = span(s.For)
+			length = api.Span(s.For)
 		}
-		return []string{flat(s.ID), flat(s.Do), flat(s.State), length, try, stepNews(s, r.Why)}
+		return []string{flat(s.ID), flat(s.Do), flat(s.State), length, try, flat(s.News(r.Why))}
 	})
 	p.table([]column{{head: "STEP", shorten: middle}, {head: "DO"}, {head: "STATE", paint: p.runState}, {head: "FOR", right: true}, {head: "TRY", right: true},
 		{head: "WHY", shorten: cut, keep: 30}}, rows)
@@ -273,20 +273,6 @@ func prefixed(before, s string) string {
 	return before + s
 }
 
-// stepNews is what there is to say of a step that its run does not say already.
-func stepNews(s api.RunStep, told string) string {
-	var out []string
-	for _, w := range []string{flat(s.Why), flat(s.Note)} {
-		if w != "" && w != flat(told) {
-			out = append(out, w)
-		}
-	}
-	if s.Output != "" && s.Do == "uses" { // of a command it is the name of a file: see NEXT
-		out = append(out, flat(s.Output))
-	}
-	return strings.Join(out, "; ")
-}
-
 // runState paints the state of a run or a step.
 func (p *page) runState(s string) string {
 	return p.paint(map[string]string{"failed": red, "needs a person": yellow, "running": cyan, "done": green, "cancelled": yellow}[s], s)
@@ -307,22 +293,8 @@ func writeRuns(p *page, v api.Runs) {
 	list(p, "No run.", v.Runs, []column{{head: "RUN", shorten: middle}, {head: "PROJECT", shorten: middle}, {head: "STATE", paint: p.runState}, {head: "STEPS", right: true}, {head: "BEGAN"},
 		{head: "FOR", right: true}, {head: "BY", spare: true}, {head: "NOW", shorten: cut, keep: 20}},
 		func(r api.Run) []string {
-			return []string{flat(r.ID), flat(r.Project), flat(r.State), fmt.Sprintf("%d/%d", r.Done, len(r.Steps)), clock(r.At, v.At), span(r.For), flat(r.By), runNews(r)}
+			return []string{flat(r.ID), flat(r.Project), flat(r.State), fmt.Sprintf("%d/%d", r.Done, len(r.Steps)), clock(r.At, v.At), api.Span(r.For), flat(r.By), flat(r.News())}
 		}, v.Next)
-}
-
-// runNews is what a run is at, or why it ended.
-func runNews(r api.Run) string {
-	if r.Why != "" {
-		return flat(r.Why)
-	}
-	var at []string
-	for _, s := range r.Steps {
-		if s.State == "running" || s.State == "needs a person" {
-			at = append(at, flat(s.ID))
-		}
-	}
-	return strings.Join(at, ", ")
 }
 
 func (a *app) formulaCancel() *cobra.Command {

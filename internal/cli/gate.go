@@ -124,23 +124,8 @@ func (a *app) gateList() *cobra.Command {
 func writeGates(p *page, v api.GateList) {
 	list(p, "No gate.", v.Gates, []column{{head: "GATE"}, {head: "TYPE"}, {head: "STATE"}, {head: "WAITERS", shorten: cut}, {head: "TITLE", shorten: cut}, {head: "WHY", shorten: cut}},
 		func(g api.Gate) []string {
-			return []string{flat(g.ID), flat(g.Type), flat(gateState(g)), flat(strings.Join(g.Waiters, " ")), flat(g.Title), flat(g.Why)}
+			return []string{flat(g.ID), flat(g.Type), flat(g.StateWord()), flat(strings.Join(g.Waiters, " ")), flat(g.Title), flat(g.Why)}
 		}, v.Next)
-}
-
-// gateState is the state of a gate in one word.
-func gateState(g api.Gate) string {
-	switch {
-	case g.Outcome != "":
-		return g.Outcome
-	case g.Closing:
-		return "due"
-	case g.Overdue != "":
-		return "overdue"
-	case g.Blind:
-		return "not seen"
-	}
-	return "waits"
 }
 
 func (a *app) gateShow() *cobra.Command {
@@ -152,7 +137,7 @@ func (a *app) gateShow() *cobra.Command {
 }
 
 func writeGate(p *page, g api.Gate) {
-	p.head(flat(g.ID)+": "+flat(g.Title), flat(gateState(g)))
+	p.head(flat(g.ID)+": "+flat(g.Title), flat(g.StateWord()))
 	p.known([][2]string{{"Type", g.Type}, {"Project", g.Project}, {"Until", moment(g.Until)}, {"On", g.On}, {"When", g.When}, {"Command", strings.Join(g.Check, " ")},
 		{"Its time", g.Timeout}, {"Pull request", g.Of}, {"Pipeline", g.Run}, {"From", g.From}, {"To", g.To}, {"Subject", g.Subject}, {"Step", g.Step},
 		{"Waiters", strings.Join(g.Waiters, ", ")}, {"Due", moment(g.Due)}, {"Overdue for", g.Overdue}, {"Why", g.Why}, {"Made", moment(g.At) + " by " + g.By}, {"Closed", closedLine(g)}})

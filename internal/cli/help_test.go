@@ -181,8 +181,8 @@ func TestTableFits(t *testing.T) {
 
 func TestWords(t *testing.T) {
 	for in, want := range map[string]string{"0s": "0s", "90s": "1m", "1h30m0s": "1h30m", "50h0m0s": "2d2h", "": "?"} {
-		if got := span(in); got != want {
-			t.Errorf("span(%q) = %q, want %q", in, got, want)
+		if got := api.Span(in); got != want {
+			t.Errorf("api.Span(%q) = %q, want %q", in, got, want)
 		}
 	}
 	if got := shell([]string{"mv", "a b", "it's", ""}); got != `mv 'a b' 'it'\''s' ''` {

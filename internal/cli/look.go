@@ -105,7 +105,7 @@ func (p *page) unsaid(from api.From) {
 
 // lasting says for how long an alert has lasted; nothing of one that is new.
 func (p *page) lasting(d string) string {
-	if s := span(d); s != "0s" {
+	if s := api.Span(d); s != "0s" {
 		return p.dim(" · " + s)
 	}
 	return ""
@@ -261,7 +261,7 @@ func orUnknown(s string) string {
 	if s == "" {
 		return "?"
 	}
-	return span(s)
+	return api.Span(s)
 }
 
 func merged(w api.Worktree) string {

@@ -107,7 +107,7 @@ func (a *app) mailInbox() *cobra.Command {
 func writeInbox(p *page, v api.MailList) {
 	list(p, "No mail for "+v.For+".", v.Mail, []column{{head: "ID"}, {head: "PRIO"}, {head: "STATE"}, {head: "AT"}, {head: "TYPE"}, {head: "FROM", shorten: middle}, {head: "SUBJECT", shorten: cut}},
 		func(m api.Mail) []string {
-			return []string{flat(m.ID), p.priority(m.Priority), flat(m.State), m.At.UTC().Format("2006-01-02 15:04"), flat(m.Type), writer(m), flat(m.Subject)}
+			return []string{flat(m.ID), p.priority(m.Priority), flat(m.State), m.At.UTC().Format("2006-01-02 15:04"), flat(m.Type), flat(m.Writer()), flat(m.Subject)}
 		}, v.Next)
 }
 
@@ -137,34 +137,15 @@ func (a *app) changeMail(do string, write func(*page, api.Mail)) func(*cobra.Com
 
 func writeMail(p *page, m api.Mail) {
 	p.head(flat(m.ID)+": "+flat(m.Subject), flat(strings.TrimSpace(m.Priority+" "+m.Type)))
-	p.line("  From %s to %s, %s", writer(m), flat(strings.Join(m.To, ", ")), m.At.UTC().Format("2006-01-02 15:04:05 UTC"))
+	p.line("  From %s to %s, %s", flat(m.Writer()), flat(strings.Join(m.To, ", ")), m.At.UTC().Format("2006-01-02 15:04:05 UTC"))
 	p.known([][2]string{{"Answers", m.Answers}, {"About", m.About}, {"Project", m.Project}, {"Graded", strings.TrimSuffix(m.Grade+": "+m.Why, ": ")}, {"Answered by", m.Answered}})
 	for _, c := range m.Copies {
-		p.line("  %s: %s", flat(c.To), flat(copyText(c)))
+		p.line("  %s: %s", flat(c.To), flat(c.Says()))
 	}
 	if m.Body != "" {
 		p.line("")
 		p.text(2, m.Body)
 	}
-}
-
-// writer is who wrote a mail, with the kind: an agent may be called as a person is.
-func writer(m api.Mail) string {
-	switch m.FromKind {
-	case "person":
-		return flat(m.From) + " (a person)"
-	case "agent":
-		return "agent/" + flat(m.From)
-	}
-	return flat(m.From)
-}
-
-func copyText(c api.MailCopy) string {
-	text := c.State
-	if !c.ToldAt.IsZero() {
-		text += ", notified at " + c.ToldAt.UTC().Format("15:04:05 UTC")
-	}
-	return strings.TrimSuffix(text+": "+c.Why, ": ")
 }
 
 func (a *app) mailWatch() *cobra.Command {
@@ -187,7 +168,7 @@ func (a *app) watchMail(ctx context.Context, whose string) error {
 			if !told[m.ID] {
 				told[m.ID] = true
 				err = errors.Join(err, a.oneLine(p, m, func() {
-					p.line("%s  %s  %s from %s: %s", m.At.UTC().Format("2006-01-02 15:04:05"), flat(m.ID), flat(strings.TrimSpace(m.Priority+" "+m.Type)), writer(m), flat(m.Subject))
+					p.line("%s  %s  %s from %s: %s", m.At.UTC().Format("2006-01-02 15:04:05"), flat(m.ID), flat(strings.TrimSpace(m.Priority+" "+m.Type)), flat(m.Writer()), flat(m.Subject))
 				}))
 			}
 		}

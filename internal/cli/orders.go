@@ -43,7 +43,7 @@ func writeOrders(p *page, v api.Orders) {
 	}
 	for _, o := range v.Orders {
 		age := v.At.Sub(o.At).Round(time.Second).String()
-		p.line("%s  %s  by %s, %s ago", flat(o.ID), p.paint(bold, deedOf(o)), flat(o.By), span(age))
+		p.line("%s  %s  by %s, %s ago", flat(o.ID), p.paint(bold, deedOf(o)), flat(o.By), api.Span(age))
 		why := strings.TrimSpace(o.State + ": " + reasonOf(o))
 		if o.Action != "" {
 			why = "under way"

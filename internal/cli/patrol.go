@@ -65,7 +65,7 @@ func cutShort(ctx context.Context, err error) error {
 	switch {
 	case ctx.Err() != nil || errors.Is(err, context.Canceled):
 	case errors.Is(err, context.DeadlineExceeded):
-		why = "no answer in " + span(labour.String())
+		why = "no answer in " + api.Span(labour.String())
 	default:
 		return err
 	}

@@ -122,14 +122,14 @@ func count(n *int64) string {
 	if n == nil {
 		return ""
 	}
-	return tokens(*n)
+	return api.Tokens(*n)
 }
 
 func money(usd *float64) string {
 	if usd == nil {
 		return ""
 	}
-	return dollars(*usd)
+	return api.Dollars(*usd)
 }
 
 // kept says of one agent that its restarts do not wait for a mode.
@@ -177,7 +177,7 @@ func writePending(p *page, v api.Agents) {
 		if w.Until != nil {
 			why = fmt.Sprintf("until %s%s: %s", due(*w.Until, v.At), andMore(w.Also), why)
 		}
-		return []string{flat(w.Agent), flat(w.What), flat(w.State), span(w.For), flat(w.Order), why}
+		return []string{flat(w.Agent), flat(w.What), flat(w.State), api.Span(w.For), flat(w.Order), why}
 	}))
 	p.next(v.Next)
 }

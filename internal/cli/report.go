@@ -86,7 +86,7 @@ func reportSince(g api.ReportAgent) string {
 	if g.Since == "" {
 		return ""
 	}
-	return span(g.Since)
+	return api.Span(g.Since)
 }
 
 func commits(g api.ReportAgent) string {

@@ -1,9 +1,6 @@
 package cli
 
 import (
-	"regexp"
-	"strings"
-
 	"github.com/spf13/cobra"
 
 	"custos/internal/api"
@@ -43,20 +40,8 @@ func (p *page) below(notes []string) {
 	}
 }
 
-// exactly finds a duration as programs write it.
-var exactly = regexp.MustCompile(`\b(\d+h)?(\d+m)0s\b`)
-
-// exact writes the durations of a text without what is zero: "1h0m0s" is "1h", and
-// "20m0s" is "20m".
-func exact(text string) string {
-	return exactly.ReplaceAllStringFunc(flat(text), func(d string) string {
-		d = strings.TrimSuffix(d, "0s")
-		if hours, whole := strings.CutSuffix(d, "h0m"); whole {
-			return hours + "h"
-		}
-		return d
-	})
-}
+// exact writes the durations of a text without what is zero.
+func exact(text string) string { return api.Exact(flat(text)) }
 
 func writeSchedules(p *page, v api.Schedules) {
 	if len(v.Schedules) == 0 {
@@ -71,13 +56,9 @@ func writeSchedules(p *page, v api.Schedules) {
 		if s.LastAt != nil {
 			last = clock(*s.LastAt, v.At) + " " + flat(s.LastDone)
 		}
-		what := flat(s.Formula)
-		if s.Project != "" {
-			what += " @ " + flat(s.Project)
-		}
 		why := flat(s.WhyNot)
 		notes, why = aside(notes, s.Name, why)
-		rows = append(rows, []string{flat(s.Name), what, exact(s.When), next, last, why})
+		rows = append(rows, []string{flat(s.Name), flat(s.What()), exact(s.When), next, last, why})
 	}
 	p.table([]column{{head: "NAME", shorten: middle}, {head: "FORMULA", shorten: middle}, {head: "WHEN", shorten: cut}, {head: "NEXT (UTC)"}, {head: "LAST"},
 		{head: "WHY NOT", shorten: cut, keep: whyNotWide}}, rows)

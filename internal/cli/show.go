@@ -37,7 +37,7 @@ func writeAgent(p *page, d api.AgentDetail) {
 	var f facts
 	f.add("because", flat(g.Reason)+" (source: "+flat(g.Source)+")")
 	if g.Since != "" {
-		f.add("for", span(g.Since))
+		f.add("for", api.Span(g.Since))
 	}
 	f.add("kind", kindText(g))
 	f.add("owner", flat(g.Owner))
@@ -127,7 +127,7 @@ func usedText(g api.AgentRow) string {
 // liveFacts is what an agent reports now.
 func liveFacts(f *facts, d api.AgentDetail) {
 	if t := d.Tool; t != nil {
-		f.add("tool", strings.TrimSpace(flat(t.Name)+" "+flat(t.Args))+", for "+span(t.For)+" of "+span(t.Deadline))
+		f.add("tool", strings.TrimSpace(flat(t.Name)+" "+flat(t.Args))+", for "+api.Span(t.For)+" of "+api.Span(t.Deadline))
 	}
 	f.add("model", flat(d.Agent.Model))
 	f.add("context", contextText(d))
@@ -172,7 +172,7 @@ func agentSignals(p *page, list []api.AgentSignal) {
 	titled(p, "SIGNALS", "", list, []column{{paint: p.dim}, {shorten: cut}, {}, {paint: p.dim}}, func(s api.AgentSignal) []string {
 		age := ""
 		if s.Age != "" {
-			age = span(s.Age) + " ago"
+			age = api.Span(s.Age) + " ago"
 		}
 		return []string{flat(s.Source), flat(s.Says), flat(s.Hint), age}
 	})

@@ -59,7 +59,7 @@ func (a *app) screen() top.Options {
 		Watch: func(ctx context.Context, changed func()) error { return a.quiet().watch(ctx, changed) },
 		Goto:  func(ctx context.Context, name string) (*exec.Cmd, error) { return a.quiet().way(ctx, name) },
 		Words: top.Words{
-			Tokens: tokens, Dollars: dollars, Order: orderWords,
+			Tokens: api.Tokens, Dollars: api.Dollars, Order: orderWords,
 			Story: func(s api.Story, wide int) string { return a.written(wide, func(p *page) { writeStory(p, s) }) },
 			Offer: func(o api.Offer, wide int) string { return a.written(wide, func(p *page) { writeOffer(p, o) }) },
 			Duration: func(s string) (time.Duration, error) {

@@ -129,7 +129,7 @@ func storyAlert(p *page, al api.Alert) {
 	if special := alertState(al); special != "" {
 		state = special
 	}
-	p.line("  %s  %s%s  %s", p.priority(al.Priority), number, p.paint(bold, flat(al.Rule)), p.dim(state+", for "+span(al.For)))
+	p.line("  %s  %s%s  %s", p.priority(al.Priority), number, p.paint(bold, flat(al.Rule)), p.dim(state+", for "+api.Span(al.For)))
 	p.text(6, al.Summary)
 	for _, e := range al.Evidence {
 		p.line("      %s = %s", flat(e.Expr), flat(e.Value))

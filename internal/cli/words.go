@@ -28,29 +28,6 @@ func size(n *int64) string {
 	return fmt.Sprintf("%.1f %ciB", f, units[u])
 }
 
-// span shortens a duration's text: "1h30m0s" is "1h30m", "50h0m0s" is "2d2h".
-func span(s string) string {
-	d, err := time.ParseDuration(s)
-	switch {
-	case err != nil:
-		return "?"
-	case d < time.Minute:
-		return strconv.Itoa(int(d.Seconds())) + "s"
-	case d < time.Hour:
-		return strconv.Itoa(int(d.Minutes())) + "m"
-	case d < 24*time.Hour:
-		return two(int(d.Hours()), "h", int(d.Minutes())%60, "m")
-	}
-	return two(int(d.Hours())/24, "d", int(d.Hours())%24, "h")
-}
-
-func two(a int, unitA string, b int, unitB string) string {
-	if b == 0 {
-		return strconv.Itoa(a) + unitA
-	}
-	return strconv.Itoa(a) + unitA + strconv.Itoa(b) + unitB
-}
-
 // clock writes a moment of the day at: its date only when it is another day's.
 func clock(t, at time.Time) string {
 	if t.UTC().Format(time.DateOnly) == at.UTC().Format(time.DateOnly) {

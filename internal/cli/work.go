@@ -89,28 +89,8 @@ its tracker cannot show now is "unknown", and never ready.`,
 func writeWork(p *page, v api.WorkList) {
 	list(p, "No work.", v.Work, []column{{head: "REF"}, {head: "PRIO"}, {head: "STATE"}, {head: "AGENT", shorten: middle}, {head: "WAITS FOR", shorten: cut}, {head: "TITLE", shorten: cut}},
 		func(w api.Work) []string {
-			return []string{flat(w.Ref), p.priority(w.Priority), stateOfWork(w), flat(agentOfWork(w)), flat(strings.Join(w.BlockedBy, " ")), flat(w.Title)}
+			return []string{flat(w.Ref), p.priority(w.Priority), flat(w.StateWord()), flat(w.Holder()), flat(strings.Join(w.BlockedBy, " ")), flat(w.Title)}
 		}, v.Next)
-}
-
-func agentOfWork(w api.Work) string {
-	if w.Gone {
-		return w.Agent + " (gone)"
-	}
-	return w.Agent
-}
-
-// stateOfWork is a word for what may be done with work.
-func stateOfWork(w api.Work) string {
-	switch {
-	case w.Ready:
-		return "ready"
-	case len(w.Cycle) > 0:
-		return "in a circle"
-	case w.State == "open" && (len(w.BlockedBy) > 0 || w.Held != ""):
-		return "waits"
-	}
-	return flat(w.State)
 }
 
 func (a *app) workShow() *cobra.Command {
@@ -122,8 +102,8 @@ func (a *app) workShow() *cobra.Command {
 }
 
 func writeWorkItem(p *page, w api.Work) {
-	p.head(flat(w.Ref)+": "+flat(w.Title), stateOfWork(w))
-	p.known([][2]string{{"Project", w.Project}, {"Role", w.Role}, {"Agent", agentOfWork(w)}, {"Labels", strings.Join(w.Labels, ", ")},
+	p.head(flat(w.Ref)+": "+flat(w.Title), flat(w.StateWord()))
+	p.known([][2]string{{"Project", w.Project}, {"Role", w.Role}, {"Agent", w.Holder()}, {"Labels", strings.Join(w.Labels, ", ")},
 		{"Waits for", strings.Join(w.BlockedBy, ", ")}, {"Not seen", strings.Join(w.Unseen, ", ")}, {"Its tracker", w.Held}, {"Others that wait for it", strings.Join(w.Blocks, ", ")},
 		{"Cycle", strings.Join(w.Cycle, " -> ")}, {"Outcome", w.Outcome}, {"Why", w.Why}, {"By", w.By}})
 	if w.Body != "" {
