@@ -174,14 +174,14 @@ func (l claudeLine) answered(e Entry) ([]Entry, error) {
 	if err != nil {
 		return nil, err
 	}
-	return l.response(e, tokens, len(l.Message.Usage) > 0, claudeBlocks(l.Message.Content)), nil
+	return l.response(e, tokens, len(l.Message.Usage) > 0), nil
 }
 
 // claudeNobody is the model of answers that the CLI made up.
 const claudeNobody = "<synthetic>"
 
 // response is what a part of an answer tells, with the tools that were called in it.
-func (l claudeLine) response(e Entry, tokens fleet.Tokens, told bool, blocks []claudeBlock) []Entry {
+func (l claudeLine) response(e Entry, tokens fleet.Tokens, told bool) []Entry {
 	r := e.as(Response)
 	r.Model, r.Tokens = fleet.Line(clipped(l.Message.Model), 100), tokens
 	if id := cmp.Or(l.Message.ID, l.Request, l.UUID); id != "" {
@@ -190,16 +190,24 @@ func (l claudeLine) response(e Entry, tokens fleet.Tokens, told bool, blocks []c
 	if told {
 		r.Used = fleet.Known(tokens.Read()) // as its own status line counts it
 	}
-	out := []Entry{r}
-	for _, b := range blocks {
+	out := append([]Entry{r}, l.called(e)...)
+	if slices.Contains([]string{"end_turn", "stop_sequence", "max_tokens", "refusal"}, l.Message.Stop) {
+		out = append(out, e.as(Stop))
+	}
+	return out
+}
+
+// called is which tools were called. Most answers call none, and are not taken apart for that.
+func (l claudeLine) called(e Entry) (out []Entry) {
+	if !bytes.Contains(l.Message.Content, []byte(`tool_use`)) {
+		return nil
+	}
+	for _, b := range claudeBlocks(l.Message.Content) {
 		if b.Type == "tool_use" {
 			begin := e.as(ToolBegin)
 			begin.Tool, begin.CallID, begin.input = shortID(b.Name), shortID(b.ID), b.Input
 			out = append(out, begin)
 		}
-	}
-	if slices.Contains([]string{"end_turn", "stop_sequence", "max_tokens", "refusal"}, l.Message.Stop) {
-		out = append(out, e.as(Stop))
 	}
 	return out
 }
