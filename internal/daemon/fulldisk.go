@@ -55,6 +55,15 @@ func (d *fullDisk) says() string {
 	return d.why
 }
 
+// full says why nothing can be written down now, "" where it can. Where the disk has room
+// for a little, but not for what the last pass had to write, that write tells.
+func (s *system) full() string {
+	if why := noRoom(s.cfg.StateDir); why != "" || s.loop.Trouble() == "" {
+		return why
+	}
+	return s.disk.says()
+}
+
 // leastRoom is what a disk must have left for a row of the ledger and what SQLite needs
 // beside it.
 const leastRoom = 64 << 10

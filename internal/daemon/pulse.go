@@ -76,7 +76,7 @@ func (s *system) vitals(isDaemon bool) func(context.Context) view.Vitals {
 			return v
 		}
 		pass, patrol := s.pulse.last()
-		return view.Vitals{Daemon: true, Passed: pass, Patrolled: patrol, Every: s.loop.Interval(), Trouble: s.loop.Trouble(), Full: noRoom(s.cfg.StateDir), Receivers: s.report.Receivers(), Hung: s.hung(), Notes: append(s.selfNotes(), terminalNotes(s.board.Snapshot())...)}
+		return view.Vitals{Daemon: true, Passed: pass, Patrolled: patrol, Every: s.loop.Interval(), Trouble: s.loop.Trouble(), Full: s.full(), Receivers: s.report.Receivers(), Hung: s.hung(), Notes: append(s.selfNotes(), terminalNotes(s.board.Snapshot())...)}
 	}
 }
 

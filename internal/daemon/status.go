@@ -18,7 +18,7 @@ func (s *system) status(isDaemon bool) func(context.Context) api.Status {
 		trouble := s.loop.Trouble()
 		out := api.Status{Daemon: isDaemon, Version: s.o.Version, Mode: s.cfg.Mode, Frozen: Frozen(s.cfg), Paused: pausedLines(past), Amnesia: past.Amnesia, Patrols: past.Patrol,
 			Firing: firing(past.Alerts), Agents: len(s.board.Snapshot().Agents.Value), State: fleet.Path(s.cfg.StateDir), Notes: s.opsNotes(append(notes(past, err, trouble), s.selfNotes()...))}
-		if why := noRoom(s.cfg.StateDir); why != "" {
+		if why := s.full(); why != "" {
 			out.Notes = append(out.Notes, why)
 		}
 		out.Untold = untold(past, err)

@@ -58,10 +58,8 @@ func mute(all []fleet.Receiver) (out []string) {
 func judged(v Vitals, now fleet.Instant, maxAge time.Duration) (state, why string) {
 	limit := 2*v.Every + patrolSlack
 	switch {
-	case v.Trouble != "":
-		return api.HealthFailing, "passes cannot be finished: " + v.Trouble
-	case v.Full != "":
-		return api.HealthFailing, v.Full
+	case v.Full != "" || v.Trouble != "":
+		return api.HealthFailing, failing(v)
 	case v.Passed.IsZero():
 		return api.HealthStarting, "no whole pass was made yet"
 	case now.Since(v.Passed) > maxAge:
@@ -74,6 +72,18 @@ func judged(v Vitals, now fleet.Instant, maxAge time.Duration) (state, why strin
 		return api.HealthBlind, "not seen, for its probe does not answer: " + strings.Join(v.Hung, ", ")
 	}
 	return api.HealthWell, ""
+}
+
+// failing says why nothing is finished: the cause before what follows from it, whether or
+// not a pass has met it yet.
+func failing(v Vitals) string {
+	switch {
+	case v.Trouble == "":
+		return v.Full
+	case v.Full == "":
+		return "passes cannot be finished: " + v.Trouble
+	}
+	return v.Full + "; passes cannot be finished: " + v.Trouble
 }
 
 func ageOf(at, now fleet.Instant) string {

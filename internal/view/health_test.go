@@ -41,6 +41,21 @@ func TestHealthOf(t *testing.T) {
 	}
 }
 
+// A pass that fails because the disk is full, and one that did not get that far yet, are told
+// alike: by the cause, before what follows from it.
+func TestHealthTellsTheCauseFirst(t *testing.T) {
+	for _, c := range []struct{ full, trouble, want string }{
+		{"the disk of /s is full", "", "the disk of /s is full"},
+		{"the disk of /s is full", "cannot commit", "the disk of /s is full; passes cannot be finished: cannot commit"},
+		{"", "cannot commit", "passes cannot be finished: cannot commit"},
+	} {
+		v := Vitals{Daemon: true, Passed: instant(-time.Second), Patrolled: instant(-time.Minute), Every: 20 * time.Minute, Full: c.full, Trouble: c.trouble}
+		if h := Health(v, instant(0), PassLate); h.State != api.HealthFailing || h.Why != c.want {
+			t.Errorf("%+v: %s, because %q, want %q", c, h.State, h.Why, c.want)
+		}
+	}
+}
+
 // Who cannot be told is named in the same breath, and the state stays what it is:
 // to begin Custos anew would mend nothing.
 func TestHealthNamesTheMute(t *testing.T) {
