@@ -215,7 +215,7 @@ func (w *world) read(line string) error {
 		w.past.Orders = append(w.past.Orders, order(args, set))
 	case "paused": // a project
 		w.past.Silences = append(w.past.Silences, fleet.PauseProject(args[0], "ann", "", at("09:00")))
-	case "budget": // NAME scope=agent of=a window=day usd=10 … spent=12 [allowance=a] [unpriced=2] [stop=150]
+	case "budget": // NAME scope=agent of=a window=day usd=10 … spent=12 [allowance=a] [unpriced=2] [stop=150] [until=12:00]
 		w.readBudget(args[0], set)
 	case "memory":
 		w.snap.Host.Value.Memory.Available = fleet.Unknown[int64]("not looked at")
@@ -242,7 +242,7 @@ func (w *world) readBudget(name string, set map[string]string) {
 	s := fleet.Spending{Budget: name, Of: set["allowance"], MicroUSD: int64(integer(set["spent"])) * 1e6, Unpriced: int64(integer(set["unpriced"]))}
 	s.Tokens.Output = int64(integer(set["used"]))
 	if b.Window == fleet.WindowDay {
-		s.Until = at("23:59").Wall
+		s.Until = at(cmp.Or(set["until"], "23:59")).Wall
 	}
 	var raised []fleet.Raise
 	if n := integer(set["raised"]); n > 0 {
