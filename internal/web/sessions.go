@@ -169,13 +169,34 @@ func (s *site) leave(ctx context.Context, r *http.Request) (string, error) {
 	return "/", s.Sessions.Leave(ctx, sessionOf(r).ID)
 }
 
-// refuse answers that it is not to be, and why. What would have done something is written
-// down, but not each time of a flood.
+// refuse answers that it is not to be, and why.
 func (s *site) refuse(w http.ResponseWriter, r *http.Request, status int, why, goOn string) {
-	if r.Method != http.MethodGet && status != http.StatusNotFound && s.refusals.admits() {
-		s.Refused(context.WithoutCancel(r.Context()), fmt.Sprintf("%s %s of %s: %s", r.Method, r.URL.Path, r.RemoteAddr, why))
+	if s.isTold(r, status) {
+		s.Refused(context.WithoutCancel(r.Context()), fmt.Sprintf("%s %.200s of %s%s: %s", r.Method, r.URL.Path, r.RemoteAddr, asWhom(r), why))
 	}
 	s.say(w, r, status, notice{Title: http.StatusText(status), Says: why, GoOn: goOn})
+}
+
+// isTold says whether a refusal is written down: of what would have done something, and of
+// what another page, or a foreign name, has a browser look at; but not each time of a flood,
+// and a flood of looks hides nothing of the others.
+func (s *site) isTold(r *http.Request, status int) bool {
+	switch {
+	case status == http.StatusNotFound:
+		return false
+	case r.Method != http.MethodGet:
+		return s.refusals.admits()
+	}
+	return (status == http.StatusForbidden || status == http.StatusMisdirectedRequest) && s.glances.admits()
+}
+
+// asWhom is how this machine was called, and which page had its browser ask.
+func asWhom(r *http.Request) string {
+	said := fmt.Sprintf(", called %.80q", r.Host)
+	if origin := r.Header.Get("Origin"); origin != "" {
+		said += fmt.Sprintf(", by the page %.80q", origin)
+	}
+	return said
 }
 
 // fail answers what the API has refused, or could not do.

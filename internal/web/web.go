@@ -64,8 +64,8 @@ type site struct {
 	api    *api.Client
 	pages  pages
 	shared *shared
-	// enters and refusals keep a stranger from trying tokens, and from filling the log.
-	enters, refusals *pace
+	// enters keeps a stranger from trying tokens, the others from filling the log.
+	enters, refusals, glances *pace
 }
 
 // New returns the handler of the page.
@@ -74,7 +74,7 @@ func New(o Options) (http.Handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &site{Options: o, api: api.NewClient(api.InProcess(o.API)), pages: all, shared: &shared{newest: o.Newest, now: o.Now, made: map[string]*madePage{}}, enters: newPace(10, o.Now), refusals: newPace(30, o.Now)}
+	s := &site{Options: o, api: api.NewClient(api.InProcess(o.API)), pages: all, shared: &shared{newest: o.Newest, now: o.Now, made: map[string]*madePage{}}, enters: newPace(10, o.Now), refusals: newPace(30, o.Now), glances: newPace(10, o.Now)}
 	return s.guarded(s.routes()), nil
 }
 
