@@ -125,10 +125,15 @@ type ScheduleRow struct {
 	WhyNot   string      `json:"why_not,omitempty"` // why it does not run now
 }
 
+// CostGroups lists what costs are added up by, days first.
+func CostGroups() []string {
+	return []string{"day", "agent", "role", "project", "account", "model", "kind", "work", "run", "formula", "session", "alert"}
+}
+
 // Costs are what models used and cost.
 type Costs struct {
 	Since time.Time `json:"since"`
-	By    string    `json:"by"` // day, agent, role, project, account, model, kind, work, run, formula, session or alert
+	By    string    `json:"by"` // one of CostGroups
 	Rows  []CostRow `json:"rows"`
 	Total CostRow   `json:"total"`
 	// Faults are what was told of responses since then and cannot be, or could not be read: it counts in part, or not.

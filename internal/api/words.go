@@ -125,6 +125,15 @@ func (b Budget) Share() string {
 	return fmt.Sprintf("%.0f %%", *b.Percent)
 }
 
+// StageWord is how far a budget has come: "unknown" where what was spent is not known, and
+// what is known to be spent reaches nothing.
+func (b Budget) StageWord() string {
+	if b.Used == nil && b.Stage == "under" {
+		return "unknown"
+	}
+	return b.Stage
+}
+
 // Holds is whom a budget holds back.
 func (b Budget) Holds() string {
 	return cmp.Or(strings.Join(b.Agents, ", "), "what would spend of it")

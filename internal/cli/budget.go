@@ -107,7 +107,7 @@ func writeBudgets(p *page, v api.Budgets) {
 	}
 	rows := make([][]string, 0, len(v.Rows))
 	for _, b := range v.Rows {
-		rows = append(rows, []string{flat(b.Name), b.Window, flat(b.Says), b.Share(), b.Stage, b.TimeToLimit})
+		rows = append(rows, []string{flat(b.Name), b.Window, flat(b.Says), b.Share(), b.StageWord(), b.TimeToLimit})
 	}
 	if len(rows) > 0 {
 		p.table([]column{{head: "BUDGET", shorten: middle}, {head: "WINDOW"}, {head: "USED", shorten: cut}, {head: "SHARE", right: true}, {head: "STAGE"}, {head: "LIMIT IN", right: true}}, rows)
@@ -130,7 +130,7 @@ func writeUnknown(p *page, v api.Budgets) {
 }
 
 func writeBudget(p *page, b api.Budget) {
-	p.text(0, fmt.Sprintf("%s (%s, %s): %s, %s", flat(b.Name), b.Scope, b.Window, flat(b.Says), b.Stage))
+	p.text(0, fmt.Sprintf("%s (%s, %s): %s, %s", flat(b.Name), b.Scope, b.Window, flat(b.Says), b.StageWord()))
 	for _, of := range []struct{ what, text string }{
 		{"More may be used: ", b.Blind}, {"Raised by ", b.Raised}, {"Used up in ", b.TimeToLimit},
 		{"Spend of it: ", strings.Join(b.Agents, ", ")}, {"Not ours, and never touched: ", strings.Join(b.Foreign, ", ")},

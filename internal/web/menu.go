@@ -12,6 +12,10 @@ func menu() []menuLink {
 		{"Needs you", "/"},
 		{"Agents", "/agents"},
 		{"Alerts", "/alerts"},
+		{"Work", "/work"},
+		{"Mail", "/mail"},
+		{"Runs", "/runs"},
+		{"Costs", "/costs"},
 	}
 }
 

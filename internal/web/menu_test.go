@@ -17,7 +17,7 @@ func TestTheMenuSaysWhereOneIs(t *testing.T) {
 		if rec.Code != 200 {
 			t.Fatalf("%s: %s", path, describe(rec))
 		}
-		for _, nav := range all(parsed(t, rec), func(n *html.Node) bool { return n.Data == "nav" }) {
+		for _, nav := range all(parsed(t, rec), func(n *html.Node) bool { return n.Data == "nav" && attr(n, "aria-label") == "Pages" }) {
 			links := all(nav, func(n *html.Node) bool { return n.Data == "a" })
 			if len(links) != len(menu()) {
 				t.Errorf("%s: %d links, want %d", path, len(links), len(menu()))

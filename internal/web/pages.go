@@ -2,6 +2,7 @@ package web
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"embed"
 	"fmt"
@@ -116,7 +117,7 @@ func (s *site) shown(v view) http.HandlerFunc {
 
 // say answers with one thing.
 func (s *site) say(w http.ResponseWriter, r *http.Request, status int, n notice) {
-	if r.Method == http.MethodPost && n.GoOn == r.URL.Path { // of which there is no page
+	if r.Method == http.MethodPost && n.GoOn == r.URL.EscapedPath() { // of which there is no page
 		n.GoOn = n.GoOn[:strings.LastIndex(n.GoOn, "/")]
 	}
 	body, err := s.render(page{Name: "notice", Title: n.Title, Session: sessionOf(r), Data: n})
@@ -182,11 +183,20 @@ func functions() template.FuncMap {
 		"percent":   func(f *float64) string { return fmt.Sprintf("%.0f %%", *f) },
 		"load":      func(f *float64) string { return fmt.Sprintf("%.1f", *f) },
 		"dollars":   func(f *float64) string { return fmt.Sprintf("$%.2f", *f) },
-		"thousands": thousands,
+		"thousands": func(n *int64) string { return cmp.Or(api.Tokens(*n), "0") },
+		"tokens":    api.Tokens,
+		"money":     api.Dollars,
+		"number":    api.Count,
+		"span":      api.Span,
+		"exact":     api.Exact,
+		"age":       age,
+		"tone":      tone,
+		"mailState": mailState, "scheduleState": scheduleState,
 		"command":   commandText,
 		"agentPath": agentPath,
 		"alertPath": alertPath,
 		"plural":    plural,
+		"workPath":  workPath, "gatePath": gatePath, "convoyPath": convoyPath, "mailPath": mailPath, "runPath": runPath, "budgetPath": budgetPath,
 	}
 }
 
@@ -207,17 +217,6 @@ func bytesText(n *int64) string {
 		v /= unit
 	}
 	return fmt.Sprintf("%.1f %ciB", v, "KMGTP"[i])
-}
-
-// thousands writes a number of tokens short.
-func thousands(n *int64) string {
-	switch v := float64(*n); {
-	case *n >= 1e6:
-		return fmt.Sprintf("%.1fM", v/1e6)
-	case *n >= 1e4:
-		return fmt.Sprintf("%.0fk", v/1e3)
-	}
-	return fmt.Sprint(*n)
 }
 
 // commandText is a command as it would be typed: what a shell would take apart is quoted.

@@ -71,7 +71,7 @@ func hostile() []string {
 		`</pre><svg onload=alert(1)>`, `<iframe srcdoc="<script>alert(1)</script>">`, `javascript:alert(1)`, `//evil.test/x`, `https://evil.test`, `data:text/html,<script>alert(1)</script>`,
 		`" autofocus onfocus="alert(1)`, `' style='position:fixed`, "` onmouseover=alert(1) x=`", `<base href="https://evil.test/">`, `<meta http-equiv="refresh" content="0;url=https://evil.test">`,
 		`<form action="https://evil.test"><button>Send`, `<math><mtext><table><mglyph><style><img src=x onerror=alert(1)>`, `<!--`, `-->`, `<![CDATA[`, `</section></main>`, `&lt;script&gt;`, `&#60;script&#62;`,
-		`{{.}}`, `${alert(1)}`, "\u202Egnp.exe", "\u2066\u2069", "\x00<b>", "\x1b]0;title\x07", "\xff\xfe<i>", "a\r\nSet-Cookie: x=y", `..`, `a/b`, `a?b#c`, `%2e%2e%2f`, strings.Repeat("<b>", 2000), strings.Repeat("x", 1<<18),
+		`{{.}}`, `${alert(1)}`, "\u202Egnp.exe", "\u2066\u2069", "\x00<b>", "\x1b]0;title\x07", "\xff\xfe<i>", "a\r\nSet-Cookie: x=y", `..`, `a/b`, `a?b#c`, `%2e%2e%2f`, strings.Repeat("<b>", 500), strings.Repeat("x", 1<<14),
 	}
 }
 
@@ -89,12 +89,13 @@ func saying(w *world, text string) {
 	w.answers["GET /v1/alerts"] = filled[api.Alerts](text)
 	w.answers["GET /v1/story"] = filled[api.Story](text)
 	w.answers["GET /v1/alerts/3/offer"] = filled[api.Offer](text)
+	sayingRecords(w, text)
 	w.answers["GET /v1/agents/broken"] = &api.Error{Kind: api.BadInput, Message: text, Hint: text}
 }
 
 // everyPage lists a path of each page.
 func everyPage() []string {
-	return []string{"/", "/agents", "/agents/builder?order=X", "/agents/builder/stop", "/agents/broken", "/alerts", "/alerts?all=1", "/alerts/3", "/alerts/3?done=ack"}
+	return append([]string{"/", "/agents", "/agents/builder?order=X", "/agents/builder/stop", "/agents/broken", "/alerts", "/alerts?all=1", "/alerts/3", "/alerts/3?done=ack"}, recordPages()...)
 }
 
 // shape are the elements of a page and the names of their attributes, in order. Addresses

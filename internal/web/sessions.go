@@ -202,7 +202,7 @@ func asWhom(r *http.Request) string {
 // fail answers what the API has refused, or could not do.
 func (s *site) fail(w http.ResponseWriter, r *http.Request, err error) {
 	e := api.ErrorOf(err)
-	s.say(w, r, e.HTTPStatus(), notice{Title: "It was not done", Says: e.Message, Command: e.Hint, GoOn: r.URL.Path})
+	s.say(w, r, e.HTTPStatus(), notice{Title: "It was not done", Says: e.Message, Command: e.Hint, GoOn: r.URL.EscapedPath()})
 }
 
 // sentence ends with a full stop.

@@ -90,6 +90,17 @@ func (s *site) routes() *http.ServeMux {
 		"GET /agents/{name}/stop": s.stopAsked,
 		"GET /alerts":             s.alerts,
 		"GET /alerts/{number}":    s.alert,
+
+		"GET /work":                 s.work,
+		"GET /work/items/{ref}":     s.workItem,
+		"GET /work/gates/{id}":      s.gate,
+		"GET /work/convoys/{id}":    s.convoy,
+		"GET /mail":                 s.mails,
+		"GET /mail/{id}":            s.mail,
+		"GET /runs":                 s.runs,
+		"GET /runs/{id}":            s.run,
+		"GET /costs":                s.costs,
+		"GET /costs/budgets/{name}": s.budget,
 	} {
 		mux.Handle(pattern, s.seen(s.shown(show)))
 	}
@@ -103,6 +114,14 @@ func (s *site) routes() *http.ServeMux {
 		"POST /alerts/{number}/silence": s.silence,
 		"POST /alerts/{number}/approve": s.approve,
 		"POST /leave":                   s.leave,
+
+		"POST /work/gates/{id}/close":      s.closeGate,
+		"POST /mail/{id}/read":             s.readMail,
+		"POST /mail/{id}/archive":          s.archiveMail,
+		"POST /mail/{id}/reply":            s.reply,
+		"POST /runs/{id}/change":           s.changeRun,
+		"POST /costs/budgets/{name}/raise": s.raiseBudget,
+		"POST /costs/budgets/{name}/lower": s.lowerBudget,
 	} {
 		mux.Handle(pattern, s.seen(s.done(do)))
 	}
