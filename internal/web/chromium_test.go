@@ -83,6 +83,7 @@ func (s *served) says(texts []string, from int) {
 		if o, ok := said.Interface().(*api.Order); ok {
 			o.Agent = "builder"
 		}
+		named(said.Interface())
 		s.answers[at] = said.Elem().Interface()
 	}
 }
@@ -122,6 +123,7 @@ func (s *served) coloured() {
 		alerts.Alerts = append(alerts.Alerts, api.Alert{Number: int64(n + 1), Priority: fmt.Sprintf("P%d", n), Summary: "something is so", Subject: "agent/builder", Rule: "a-rule", Status: "firing", For: "3m"})
 	}
 	s.answers["GET /v1/agents"], s.answers["GET /v1/alerts"] = agents, alerts
+	colouredRecords(s.world)
 }
 
 // enters opens the page in a browser of a person.

@@ -19,27 +19,75 @@ func sayingRecords(w *world, text string) {
 	w.answers["GET /v1/work"] = filled[api.WorkList](text)
 	w.answers["GET /v1/work/w1"] = filled[api.Work](text)
 	w.answers["GET /v1/gates"] = filled[api.GateList](text)
-	gate := filled[api.Gate](text)
-	gate.State = "open"
-	w.answers["GET /v1/gates/g1"] = gate
+	w.answers["GET /v1/gates/g1"] = filledAs[api.Gate](text)
 	w.answers["GET /v1/convoys"] = filled[api.ConvoyList](text)
 	w.answers["GET /v1/convoys/c1"] = filled[api.Convoy](text)
-	mails := filled[api.MailList](text)
-	mails.Mail[0].ID, mails.Mail[0].State, mails.Mail[0].About = "m1", "new", "agent/"+text
-	w.answers["GET /v1/mail"] = mails
+	w.answers["GET /v1/mail"] = filledAs[api.MailList](text)
 	w.answers["GET /v1/runs"] = filled[api.Runs](text)
-	run := filled[api.Run](text)
-	run.State, run.Over, run.Steps[0].State, run.Steps[0].Do = "needs a person", false, "needs a person", "prose"
+	run := filledAs[api.Run](text)
 	w.answers["GET /v1/runs/r1"] = run
 	run.Agent = ""
 	w.answers["GET /v1/runs/r2"] = run
 	w.answers["GET /v1/schedules"] = filled[api.Schedules](text)
 	w.answers["GET /v1/costs"] = filled[api.Costs](text)
-	budgets := filled[api.Budgets](text)
-	budgets.Rows[0].Name, budgets.Rows[0].Hint = "day/"+text, "custos budget raise day +10usd --for 2h"
-	budgets.Rows = append(budgets.Rows, budgets.Rows[0])
-	budgets.Rows[1].Name = "day/ann"
-	w.answers["GET /v1/budgets"] = budgets
+	w.answers["GET /v1/budgets"] = filledAs[api.Budgets](text)
+}
+
+func filledAs[T any](text string) T {
+	v := filled[T](text)
+	named(&v)
+	return v
+}
+
+// named has an answer be of what the paths of recordPages ask for, in a state in which its page has its forms.
+func named(v any) {
+	switch v := v.(type) {
+	case *api.Gate:
+		v.State = "open"
+	case *api.MailList:
+		v.Mail[0].ID, v.Mail[0].State, v.Mail[0].About = "m1", "new", "agent/"+v.Mail[0].About
+	case *api.Run:
+		v.State, v.Over, v.Steps[0].State, v.Steps[0].Do = "needs a person", false, "needs a person", "prose"
+	case *api.Budgets:
+		v.Rows[0].Name, v.Rows[0].Hint = "day/ann", "custos budget raise day +10usd --for 2h"
+	}
+}
+
+// colouredRecords has the lists show each state that is coloured.
+func colouredRecords(w *world) {
+	at := time.Date(2026, 11, 24, 9, 0, 0, 0, time.UTC)
+	known, used, percent := 2, 9.12, 91.2
+	work, gates, convoys, mails := api.WorkList{At: at}, api.GateList{At: at}, api.ConvoyList{At: at}, api.MailList{At: at, For: "overseer"}
+	for i, state := range workStates() {
+		work.Work = append(work.Work, api.Work{Ref: fmt.Sprintf("w%d", i), Title: "Add a retry to the uploader", Project: "shop", State: state, Why: "the forge does not answer", Priority: fmt.Sprintf("P%d", i%5), Agent: "builder", BlockedBy: []string{"w1", "shop#12"}, Unseen: []string{"shop#12"}, Since: at.Add(-time.Hour)})
+	}
+	work.Work[1].State, work.Work[1].Ready, work.Work[4].Cycle = "open", true, []string{"w4", "w1"}
+	for i, state := range gateStates() {
+		gates.Gates = append(gates.Gates, api.Gate{ID: fmt.Sprintf("g%d", i), Title: "The release notes are approved", Type: "human", State: "open", Outcome: state, Why: "a person's word is waited for", Waiters: []string{"builder", "role/reviewer"}, At: at.Add(-50 * time.Hour)})
+	}
+	for i, state := range convoyStates() {
+		convoys.Convoys = append(convoys.Convoys, api.Convoy{ID: fmt.Sprintf("c%d", i), Title: "Release 1.2", State: state, Members: make([]api.Member, 3), Closed: 1, Ready: &known, Unseen: 1, Since: at.Add(-time.Minute)})
+	}
+	for i, state := range mailStates() {
+		mails.Mail = append(mails.Mail, api.Mail{ID: fmt.Sprintf("m%d", i+1), Subject: "Which of the two branches?", From: "builder", FromKind: "agent", Priority: "P2", Type: "question", State: state, At: at.Add(-time.Hour), To: []string{"overseer"}, Body: "There are two.\n\n  main\n  next"})
+	}
+	w.answers["GET /v1/work"], w.answers["GET /v1/gates"], w.answers["GET /v1/convoys"], w.answers["GET /v1/mail"] = work, gates, convoys, mails
+	runs, schedules, costs, budgets := api.Runs{At: at}, api.Schedules{At: at}, api.Costs{By: "day", Total: api.CostRow{Key: "total", Calls: 1200, Tokens: 34_000_000, Cached: 30_000_000, Table: 91.5, Dollars: 91.5, Unpriced: 3}}, api.Budgets{}
+	for i, state := range runStates() {
+		runs.Runs = append(runs.Runs, api.Run{ID: fmt.Sprintf("nightly-3f2a91c%d", i), Formula: "nightly", Project: "shop", State: state, Steps: make([]api.RunStep, 4), Done: i % 4, At: at.Add(-time.Hour), For: "1h0m0s", By: "ann", Why: "step judge asks: which branch?"})
+	}
+	for _, s := range []api.ScheduleRow{{Name: "nightly", WhyNot: "", NextAt: []time.Time{at.Add(time.Hour)}, When: "cron 0 3 * * *", Enabled: true, LastRun: "nightly-1", LastAt: &at, LastDone: "done"}, {Name: "triage", When: "when mounts.any(m, m.used_percent > 90.0)", Enabled: true, WhyNot: "it cannot be told whether its condition holds"}, {Name: "sweep", When: "every 20m0s", WhyNot: "its section says enabled = false"}, {Name: "review", When: "on run:nightly:done", Enabled: true, WhyNot: "nothing has happened that it waits for"}} {
+		s.Formula, s.Project = s.Name, "shop"
+		schedules.Schedules = append(schedules.Schedules, s)
+	}
+	for i := range 7 {
+		costs.Rows = append(costs.Rows, api.CostRow{Key: fmt.Sprintf("2026-11-%d", 18+i), Calls: 170, Tokens: 4_900_000, Cached: 4_100_000, Table: 13.07, Dollars: 13.07, Unpriced: i % 2})
+	}
+	for i, stage := range append(budgetStages()[1:], "under") {
+		budgets.Rows = append(budgets.Rows, api.Budget{Name: fmt.Sprintf("each/builder-%d", i), Budget: "each", Scope: "agent", Window: "day", Stage: stage, Metric: "usd", Limit: 10, Used: &used, Percent: &percent, Says: "9.12 USD of 10.00 USD", TimeToLimit: "40m"})
+	}
+	budgets.Rows[2].Hint, budgets.Rows[2].Agents, budgets.Rows[5].Used, budgets.Rows[5].Percent, budgets.Rows[0].Name = "custos budget raise each +10usd --for 2h", []string{"builder", "tester"}, nil, nil, "day/ann"
+	w.answers["GET /v1/runs"], w.answers["GET /v1/schedules"], w.answers["GET /v1/costs"], w.answers["GET /v1/budgets"] = runs, schedules, costs, budgets
 }
 
 // recordPages lists a path of each page of those.
