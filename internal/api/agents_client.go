@@ -67,6 +67,10 @@ func (c *Client) Feed(ctx context.Context, q FeedQuery) (Feed, error) {
 	if !q.Since.IsZero() {
 		set("since", q.Since.UTC().Format(time.RFC3339Nano))
 	}
+	if !q.Until.IsZero() {
+		set("until", q.Until.UTC().Format(time.RFC3339Nano))
+	}
+	set("kind", q.Kind)
 	if q.Limit > 0 {
 		set("limit", strconv.Itoa(q.Limit))
 	}

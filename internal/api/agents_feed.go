@@ -14,7 +14,9 @@ const (
 type FeedQuery struct {
 	View  string    // FeedAll by default
 	Of    string    // the agent, task or run of a trace or replay
+	Kind  string    // only what is of this kind, or of one that begins with it: action, alert.firing; "": all
 	Since time.Time // not before this moment; zero: no bound
+	Until time.Time // before this moment; zero: no bound
 	Limit int       // at most so many, the newest; 0: 200
 }
 
@@ -32,7 +34,8 @@ type FeedEntry struct {
 	Source string    `json:"source"` // custos or agent
 	Kind   string    `json:"kind"`   // alert.firing, tool-end, …
 	Agent  string    `json:"agent,omitempty"`
-	About  string    `json:"about,omitempty"` // the subject, where it is no agent; else the rule
+	Action string    `json:"action,omitempty"` // ID of the action that it is of
+	About  string    `json:"about,omitempty"`  // the subject, where it is no agent; else the rule
 	Text   string    `json:"text"`
 	Took   string    `json:"took,omitempty"` // of a tool call that ended
 	Bad    bool      `json:"bad,omitempty"`  // something went wrong

@@ -53,6 +53,7 @@ func Types() map[string]any {
 		"trigger":     Trigger{},
 		"doctor":      Doctor{},
 		"health":      Health{},
+		"settings":    Settings{},
 		"handoff":     Handoff{},
 		"web":         Web{},
 		"web-address": WebAddress{},

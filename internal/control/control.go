@@ -72,6 +72,7 @@ type Control struct {
 	// ""; an error that wraps fs.ErrNotExist says that there is no such day.
 	Journal    func(ctx context.Context, day string) (api.Journal, error)
 	Teller     view.Teller
+	Settings   Settings
 	Configured bool                                                // there is a custos.toml; only hints depend on it
 	Registry   func(context.Context) ([]fleet.Registration, error) // of agents, the retired too
 	Rules      Rules                                               // those in force; nil: any name is taken for one

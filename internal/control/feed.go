@@ -34,7 +34,7 @@ func (c *Control) feed(ctx context.Context, call Call) (any, error) {
 		}
 	}
 	read := eventsAFeed
-	if q.View == api.FeedAll {
+	if q.View == api.FeedAll && q.Kind == "" && q.Until.IsZero() {
 		read = q.Limit
 	}
 	events, err := c.Events(ctx, EventFilter{Limit: read, Subject: of.Only()})
@@ -49,19 +49,26 @@ func (c *Control) feed(ctx context.Context, call Call) (any, error) {
 }
 
 func feedQuery(ask func(string) string) (api.FeedQuery, error) {
-	q := api.FeedQuery{View: cmp.Or(ask("view"), api.FeedAll), Of: ask("of"), Limit: feedLength}
+	q := api.FeedQuery{View: cmp.Or(ask("view"), api.FeedAll), Of: ask("of"), Kind: ask("kind"), Limit: feedLength}
 	if !slices.Contains([]string{api.FeedAll, api.FeedTrace, api.FeedErrors, api.FeedReplay}, q.View) {
 		return q, fmt.Errorf("cannot show %q: want feed, trace, errors or replay", fleet.Line(q.View, 40))
 	}
 	if named := q.View == api.FeedTrace || q.View == api.FeedReplay; named != (q.Of != "") {
 		return q, fmt.Errorf("cannot show %s of %q: a trace and a replay name an agent, the others none", q.View, fleet.Line(q.Of, 80))
 	}
-	if text := ask("since"); text != "" {
+	for _, bound := range []struct {
+		name string
+		into *time.Time
+	}{{"since", &q.Since}, {"until", &q.Until}} {
+		text := ask(bound.name)
+		if text == "" {
+			continue
+		}
 		t, err := time.Parse(time.RFC3339Nano, text)
 		if err != nil {
-			return q, fmt.Errorf("cannot show what was since %q: want a time like 2006-01-02T15:04:05Z", fleet.Line(text, 40))
+			return q, fmt.Errorf("cannot show what was %s %q: want a time like 2006-01-02T15:04:05Z", bound.name, fleet.Line(text, 40))
 		}
-		q.Since = t
+		*bound.into = t
 	}
 	if text := ask("limit"); text != "" {
 		n, err := strconv.Atoi(text)

@@ -33,6 +33,7 @@ func looks() []Noun {
 		get("journal", (*Control).journal),
 		get("status", (*Control).status),
 		get("health", (*Control).health),
+		get("settings", (*Control).settings),
 	}
 }
 

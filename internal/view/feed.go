@@ -54,15 +54,22 @@ func Feed(q api.FeedQuery, of FeedOf, events []fleet.Event, hooks []fleet.HookEv
 		}
 	}
 	out.Entries = slices.DeleteFunc(out.Entries, func(e api.FeedEntry) bool {
-		return e.At.Before(q.Since) || q.View == api.FeedErrors && !e.Bad
+		return e.At.Before(q.Since) || !q.Until.IsZero() && !e.At.Before(q.Until) || q.View == api.FeedErrors && !e.Bad || !isOfKind(e.Kind, q.Kind)
 	})
 	slices.SortStableFunc(out.Entries, func(a, b api.FeedEntry) int { return a.At.Compare(b.At) })
 	out.Entries = out.Entries[max(0, len(out.Entries)-q.Limit):]
 	return out
 }
 
+// isOfKind says whether a kind is the one that is wanted, or begins with its words:
+// alert.firing is of alert, tool-begin is of tool.
+func isOfKind(kind, want string) bool {
+	rest, begins := strings.CutPrefix(kind, want)
+	return begins && (want == "" || rest == "" || strings.ContainsAny(rest[:1], "._-"))
+}
+
 func eventEntry(e fleet.Event) api.FeedEntry {
-	out := api.FeedEntry{ID: "e" + strconv.FormatInt(e.ID, 10), At: e.At.Wall.UTC(), Source: "custos", Kind: e.Kind,
+	out := api.FeedEntry{ID: "e" + strconv.FormatInt(e.ID, 10), At: e.At.Wall.UTC(), Source: "custos", Kind: e.Kind, Action: e.Action,
 		About: e.Alert.Rule, Text: fleet.Line(e.Text, 400), Bad: isBad(e)}
 	if of := eventSubject(e); of.Kind == fleet.KindAgent {
 		out.Agent = of.Name

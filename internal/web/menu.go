@@ -16,6 +16,13 @@ func menu() []menuLink {
 		{"Mail", "/mail"},
 		{"Runs", "/runs"},
 		{"Costs", "/costs"},
+		{"Plan", "/plan"},
+		{"Host", "/host"},
+		{"Timeline", "/timeline"},
+		{"Morning", "/morning"},
+		{"Journal", "/journal"},
+		{"Doctor", "/doctor"},
+		{"Settings", "/settings"},
 	}
 }
 

@@ -71,6 +71,7 @@ type page struct {
 	Session Session
 	At      time.Time // when what it shows was seen
 	Banners []banner
+	Still   bool // it stays as it was loaded: what it shows is of the past, or takes long
 	Data    any
 }
 
@@ -197,6 +198,12 @@ func functions() template.FuncMap {
 		"alertPath": alertPath,
 		"plural":    plural,
 		"workPath":  workPath, "gatePath": gatePath, "convoyPath": convoyPath, "mailPath": mailPath, "runPath": runPath, "budgetPath": budgetPath,
+		"field":        func(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05") },
+		"yesno":        yesno,
+		"whyPath":      whyPath,
+		"checkClass":   checkClass,
+		"partClass":    partClass,
+		"worktreeName": func(path string) string { return "worktree/" + path },
 	}
 }
 
@@ -205,6 +212,17 @@ func plural(n int, one, more string) string {
 		return fmt.Sprintf("%d %s", n, one)
 	}
 	return fmt.Sprintf("%d %s", n, more)
+}
+
+// yesno is what is known of a question.
+func yesno(b *bool) string {
+	switch {
+	case b == nil:
+		return "unknown"
+	case *b:
+		return "yes"
+	}
+	return "no"
 }
 
 func bytesText(n *int64) string {

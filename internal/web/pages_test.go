@@ -90,12 +90,20 @@ func saying(w *world, text string) {
 	w.answers["GET /v1/story"] = filled[api.Story](text)
 	w.answers["GET /v1/alerts/3/offer"] = filled[api.Offer](text)
 	sayingRecords(w, text)
+	w.answers["GET /v1/plan"] = filled[api.Plan](text)
+	w.answers["GET /v1/preflight"] = filled[api.Preflight](text)
+	w.answers["GET /v1/feed"] = filled[api.Feed](text)
+	w.answers["GET /v1/journal"] = filled[api.Journal](text)
+	w.answers["GET /v1/report"] = filled[api.Report](text)
+	w.answers["GET /v1/doctor"] = filled[api.Doctor](text)
+	w.answers["GET /v1/settings"] = filled[api.Settings](text)
 	w.answers["GET /v1/agents/broken"] = &api.Error{Kind: api.BadInput, Message: text, Hint: text}
 }
 
 // everyPage lists a path of each page.
 func everyPage() []string {
-	return append([]string{"/", "/agents", "/agents/builder?order=X", "/agents/builder/stop", "/agents/broken", "/alerts", "/alerts?all=1", "/alerts/3", "/alerts/3?done=ack"}, recordPages()...)
+	return append([]string{"/", "/agents", "/agents/builder?order=X", "/agents/builder/stop", "/agents/broken", "/alerts", "/alerts?all=1", "/alerts/3", "/alerts/3?done=ack",
+		"/plan", "/why?of=x", "/host", "/timeline?agent=x", "/journal", "/morning", "/doctor?all=1", "/settings"}, recordPages()...)
 }
 
 // shape are the elements of a page and the names of their attributes, in order. Addresses
@@ -586,6 +594,15 @@ func TestWhoAsksAtOnceSharesALook(t *testing.T) {
 		time.Sleep(sharedFor)
 		crowd(1, "when it can look again")
 	})
+}
+
+// A fault in the making of one page is said on that page, and ends nothing else.
+func TestAPanicOfAPageIsItsOwn(t *testing.T) {
+	c := &shared{newest: func() int64 { return 1 }, now: time.Now, made: map[string]*madePage{}}
+	_, err := c.get(t.Context(), "k", func(context.Context) ([]byte, error) { panic("no such row") })
+	if err == nil || !strings.Contains(err.Error(), "a fault of Custos: no such row") {
+		t.Errorf("it says %v", err)
+	}
 }
 
 // Who goes away does not take from the others what is being made.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"compress/gzip"
 	"context"
+	"fmt"
 	"net/http"
 	"strings"
 	"sync"
@@ -47,7 +48,7 @@ func (c *shared) get(ctx context.Context, key string, build func(context.Context
 			defer close(m.ended)
 			ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), longestPage)
 			defer cancel()
-			if m.body, m.err = build(ctx); m.err == nil {
+			if m.body, m.err = survived(ctx, build); m.err == nil {
 				m.packed = packed(m.body)
 			}
 		}()
@@ -58,6 +59,16 @@ func (c *shared) get(ctx context.Context, key string, build func(context.Context
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
+}
+
+// survived builds a page. A panic is an error of that page alone: the daemon goes on.
+func survived(ctx context.Context, build func(context.Context) ([]byte, error)) (body []byte, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("cannot show the page: a fault of Custos: %v", p)
+		}
+	}()
+	return build(ctx)
 }
 
 // current is the page that is made already, or being made; mine where it is yet to be.

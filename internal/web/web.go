@@ -101,6 +101,14 @@ func (s *site) routes() *http.ServeMux {
 		"GET /runs/{id}":            s.run,
 		"GET /costs":                s.costs,
 		"GET /costs/budgets/{name}": s.budget,
+		"GET /plan":                 s.plan,
+		"GET /why":                  s.why,
+		"GET /host":                 s.host,
+		"GET /timeline":             s.timeline,
+		"GET /journal":              s.journal,
+		"GET /morning":              s.morning,
+		"GET /doctor":               s.doctor,
+		"GET /settings":             s.settings,
 	} {
 		mux.Handle(pattern, s.seen(s.shown(show)))
 	}

@@ -26,6 +26,7 @@ type world struct {
 	answers  map[string]any // by method and path
 	asked    []string
 	said     map[string]string // body of each
+	queries  map[string]string // what was asked of it last
 	sessions map[string]Session
 	token    string // of an invitation that is open
 	barred   error  // of who does something
@@ -36,7 +37,7 @@ type world struct {
 
 func newWorld(t testing.TB) *world {
 	t.Helper()
-	w := &world{said: map[string]string{}, sessions: map[string]Session{"ann": {ID: "s1", By: "ann", Terminal: true}, "link": {ID: "l1", Link: true, Agent: "builder"}}, answers: map[string]any{
+	w := &world{said: map[string]string{}, queries: map[string]string{}, sessions: map[string]Session{"ann": {ID: "s1", By: "ann", Terminal: true}, "link": {ID: "l1", Link: true, Agent: "builder"}}, answers: map[string]any{
 		"GET /v1/look":   api.FirstLook{At: time.Date(2026, 11, 24, 9, 0, 0, 0, time.UTC), Mode: "observe", Agents: []api.AgentRow{{Name: "builder", State: "working"}}},
 		"GET /v1/status": api.Status{Mode: "observe"},
 		"GET /v1/health": api.Health{State: api.HealthWell},
@@ -49,6 +50,7 @@ func newWorld(t testing.TB) *world {
 func (w *world) answer(rw http.ResponseWriter, r *http.Request) {
 	at := r.Method + " " + r.URL.Path
 	body, _ := io.ReadAll(r.Body)
+	w.queries[at] = r.URL.RawQuery
 	w.asked, w.said[at] = append(w.asked, at), string(body)
 	v, ok := w.answers[at]
 	if err, is := v.(*api.Error); is || !ok {

@@ -5,6 +5,8 @@
 "use strict";
 
 (function () {
+  if (document.querySelector("main[data-still]")) { return; } // it stays as it was loaded
+
   const rest = 500; // between two askings, in milliseconds
   const late = 40000; // without a word the page is not up to date
   let asking = false;
