@@ -54,6 +54,7 @@ func Types() map[string]any {
 		"doctor":      Doctor{},
 		"health":      Health{},
 		"settings":    Settings{},
+		"readings":    Readings{},
 		"handoff":     Handoff{},
 		"web":         Web{},
 		"web-address": WebAddress{},

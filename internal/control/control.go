@@ -73,6 +73,7 @@ type Control struct {
 	Journal    func(ctx context.Context, day string) (api.Journal, error)
 	Teller     view.Teller
 	Settings   Settings
+	Readings   Readings
 	Configured bool                                                // there is a custos.toml; only hints depend on it
 	Registry   func(context.Context) ([]fleet.Registration, error) // of agents, the retired too
 	Rules      Rules                                               // those in force; nil: any name is taken for one

@@ -34,6 +34,7 @@ func looks() []Noun {
 		get("status", (*Control).status),
 		get("health", (*Control).health),
 		get("settings", (*Control).settings),
+		get("readings", (*Control).readings),
 	}
 }
 

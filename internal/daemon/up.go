@@ -152,6 +152,7 @@ func (s *system) watch(ctx context.Context, asked <-chan os.Signal) (next *confi
 	api := s.handler(ctx, down)
 	parts.Go(func() { s.page.run(ctx, api) })
 	parts.Go(func() { s.tidy(ctx) })
+	parts.Go(func() { s.keepReadings(ctx) })
 	parts.Go(func() { s.reload.follow(ctx, asked) })
 	parts.Go(func() { s.part(ctx, "notify the service manager", s.notifyManager) })
 	parts.Go(func() {

@@ -57,6 +57,7 @@ type world struct {
 	beats         []string // agents that said that they are at work
 	records       *memory
 	vitals        view.Vitals
+	readings      []fleet.Reading
 }
 
 func (w *world) Look(context.Context, time.Duration) (fleet.Pass, error) { return w.pass, w.lookErr }
@@ -117,7 +118,7 @@ func (w *world) Explain(kind, title, screen string) (api.Explanation, error) {
 func (w *world) control() *control.Control {
 	return &control.Control{People: []string{Caller{UID: os.Getuid()}.Name(), Caller{}.Name()}, Tell: func(_ context.Context, m fleet.Message) error { w.told = append(w.told, m); return nil },
 		Receivers: func(fleet.Message) []string { return w.hears },
-		Events:    w.Events, History: w, Screens: w, Teller: w, Journal: w.Journal, Settings: func(context.Context) api.Settings { return api.Settings{} }, Costs: w.Costs, UsageFaults: w.UsageFaults, Prices: func() api.Prices { return api.Prices{Date: "2026-11-20"} }, Priced: func(model string) bool { return model == "b" }, Vitals: func(context.Context) view.Vitals { return w.vitals }, Status: func(context.Context) api.Status { return api.Status{Version: "test"} },
+		Events:    w.Events, History: w, Screens: w, Teller: w, Journal: w.Journal, Readings: func(context.Context, fleet.Instant) ([]fleet.Reading, error) { return w.readings, nil }, Settings: func(context.Context) api.Settings { return api.Settings{} }, Costs: w.Costs, UsageFaults: w.UsageFaults, Prices: func() api.Prices { return api.Prices{Date: "2026-11-20"} }, Priced: func(model string) bool { return model == "b" }, Vitals: func(context.Context) view.Vitals { return w.vitals }, Status: func(context.Context) api.Status { return api.Status{Version: "test"} },
 		Orders: w, Agents: w, Alerts: w, Approver: w, Brakes: &braking{}, Web: &showing{}, Look: w.Look, Pauses: &pausing{}, Budgets: &raising{}, Plugins: pluginsOf{runsOf{w}}, Code: pluginsOf{runsOf{w}},
 		Formulas: formulasOf{w}, Runs: runsOf{w}, Schedules: w.Schedules, Attend: func() { w.attended++ }, Reply: w.reply, Records: w.records, Asker: w, Registry: w.Registrations, Rules: w, Mender: &healer{}, Version: "test", Examine: func(context.Context, func(string) bool) (i doctor.Installation) { return i }, Anew: func(context.Context) {}, Now: func() fleet.Instant { return instant(0) }}
 }

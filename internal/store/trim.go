@@ -13,6 +13,7 @@ import (
 const (
 	keepEvents   = 7 * 24 * time.Hour
 	KeepRecords  = 30 * 24 * time.Hour // ended actions, resolved alerts, undelivered messages
+	keepReadings = 48 * time.Hour      // one a minute: below a megabyte
 	keepVerdicts = 90 * 24 * time.Hour // they are receipts
 	maxEvents    = 200_000             // however young: some 60 MB
 	maxRuns      = 5000                // that are over, however young
@@ -36,6 +37,7 @@ func bins() []bin {
 		{"silences", "", 24 * time.Hour},
 		{"agents", "", keepEvents},
 		{"quotas", "", KeepRecords},
+		{"readings", "", keepReadings},
 		{"orders", "over = 1", KeepRecords},
 		{"registrations", "retired = 1", KeepRecords},
 		{"failures", "", KeepRecords},

@@ -1,10 +1,12 @@
 package web
 
 import (
+	"cmp"
 	"context"
 	"maps"
 	"net/http"
 	"slices"
+	"time"
 
 	"custos/internal/api"
 )
@@ -16,6 +18,10 @@ type hostData struct {
 	Host      api.Section // what the checklist says of the machine
 	Worktrees api.Section // and of all worktrees, the stale and the others
 	Parts     []partCount // of Look.Seen
+	Plots     []plot
+	NoPlots   string // why what was before is not known
+	Kept      []readingRow
+	Hours     string // how far back Plots go, as it was asked for
 }
 
 // partCount is how many of the parts are seen so.
@@ -27,7 +33,7 @@ type partCount struct {
 // partStatuses are how a part may be seen, the worst first; unknown is one of its own.
 func partStatuses() []string { return []string{"unknown", "pending", "stale", "ok", "absent"} }
 
-func (s *site) host(ctx context.Context, _ *http.Request) (page, error) {
+func (s *site) host(ctx context.Context, r *http.Request) (page, error) {
 	look, err := s.api.FirstLook(ctx)
 	if err != nil {
 		return page{}, err
@@ -37,7 +43,49 @@ func (s *site) host(ctx context.Context, _ *http.Request) (page, error) {
 		return page{}, err
 	}
 	d := hostData{Look: look, Parts: countParts(look.Seen), Host: sectionOf(list, "system-resources"), Worktrees: sectionOf(list, "stale-worktrees")}
+	d.before(ctx, s.api, cmp.Or(r.URL.Query().Get("since"), "6h"))
 	return page{Name: "host", Title: "The machine " + look.From.Host, At: look.At, Data: d}, nil
+}
+
+// before adds what the machine was like; where that cannot be read, the rest is shown.
+func (d *hostData) before(ctx context.Context, c *api.Client, since string) {
+	d.Hours = since
+	r, err := c.Readings(ctx, since)
+	if err != nil {
+		d.NoPlots = api.ErrorOf(err).Message
+		return
+	}
+	d.Plots, d.Kept = plots(r), readingRows(r)
+}
+
+// readingRow is what the readings of some time say, for who does not see the plots.
+type readingRow struct {
+	From  time.Time
+	Count int // of readings; 0: nothing is known of this time
+	Last  api.Reading
+}
+
+// rowsOfReadings is into how many parts the time of the plots is divided in the table.
+const rowsOfReadings = 12
+
+// readingRows divides the time, the newest part first.
+func readingRows(r api.Readings) []readingRow {
+	out := make([]readingRow, rowsOfReadings)
+	each := r.At.Sub(r.Since) / rowsOfReadings
+	if each <= 0 {
+		return nil
+	}
+	for i := range out {
+		out[rowsOfReadings-1-i].From = r.Since.Add(time.Duration(i) * each)
+	}
+	for _, one := range r.Readings {
+		i := rowsOfReadings - 1 - min(int(one.At.Sub(r.Since)/each), rowsOfReadings-1)
+		if i >= 0 && i < len(out) {
+			out[i].Count++
+			out[i].Last = one
+		}
+	}
+	return out
 }
 
 // sectionOf finds a section of the checklist; one that is not there is not known.

@@ -96,6 +96,7 @@ func saying(w *world, text string) {
 	w.answers["GET /v1/journal"] = filled[api.Journal](text)
 	w.answers["GET /v1/report"] = filled[api.Report](text)
 	w.answers["GET /v1/doctor"] = filled[api.Doctor](text)
+	w.answers["GET /v1/readings"] = filled[api.Readings](text)
 	w.answers["GET /v1/settings"] = filled[api.Settings](text)
 	w.answers["GET /v1/agents/broken"] = &api.Error{Kind: api.BadInput, Message: text, Hint: text}
 }
