@@ -55,6 +55,7 @@ func Types() map[string]any {
 		"health":      Health{},
 		"settings":    Settings{},
 		"readings":    Readings{},
+		"then":        Then{},
 		"handoff":     Handoff{},
 		"web":         Web{},
 		"web-address": WebAddress{},

@@ -35,6 +35,7 @@ func looks() []Noun {
 		get("health", (*Control).health),
 		get("settings", (*Control).settings),
 		get("readings", (*Control).readings),
+		get("then", (*Control).then),
 	}
 }
 

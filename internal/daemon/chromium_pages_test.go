@@ -2,7 +2,9 @@ package daemon_test
 
 import (
 	"net/url"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/chromedp/chromedp"
 )
@@ -22,12 +24,12 @@ func TestPagesFitARealBrowser(t *testing.T) {
 	c.does(chromedp.EmulateViewport(390, 844), chromedp.Navigate(address))
 	c.reads("needs you")
 	for _, page := range []struct{ path, reads string }{
-		{"/plan", "would be done"}, {"/why?of=builder", "what is seen of"}, {"/host", "parts of the world"}, {"/timeline", "happened"}, {"/timeline?kind=agent&agent=builder", "agent.started"},
+		{"/plan", "would be done"}, {"/why?of=builder", "what is seen of"}, {"/host", "parts of the world"}, {"/timeline", "happened"}, {"/timeline?kind=agent&agent=builder", "agent.started"}, {"/timeline?at=" + url.QueryEscape(time.Now().Add(-time.Second).UTC().Format(time.RFC3339)), "the fleet as it was"},
 		{"/journal", "as the patrols wrote it down"}, {"/morning", "of Custos ended"}, {"/doctor?all=1", "cannot tell"}, {"/settings", "patrol_every"},
 	} {
 		c.does(chromedp.Navigate("http://" + u.Host + page.path))
 		c.reads(page.reads)
-		name := url.PathEscape(page.path[1:])
+		name := strings.NewReplacer("?", "-", "=", "-", "&", "-", "%3A", "").Replace(page.path[1:])
 		c.fits(name, 390, 844)
 		c.fits(name, 1440, 900)
 	}

@@ -8,20 +8,26 @@ import (
 	"custos/internal/store"
 )
 
-// readEvery is how often it is written down what the machine is like.
-const readEvery = time.Minute
+// readEvery is how often it is written down what the machine is like, and readAgain how
+// often it is asked whether it was seen since.
+const (
+	readEvery = time.Minute
+	readAgain = 10 * time.Second
+)
 
 // keepReadings writes down what the machine is like, until ctx ends.
 func (s *system) keepReadings(ctx context.Context) {
-	s.repeat(ctx, readEvery, "write down what the machine is like", func(ctx context.Context) error {
+	var last fleet.Instant
+	s.repeat(ctx, readAgain, "write down what the machine is like", func(ctx context.Context) error {
 		host := s.board.Snapshot().Host
-		if host.Status != fleet.StatusOK {
+		if host.Status != fleet.StatusOK || !last.IsZero() && host.At.Since(last) < readEvery {
 			return nil // what was not seen leaves a gap
 		}
 		st, err := s.ledger.writer(ctx)
 		if err != nil {
 			return err
 		}
+		last = host.At // what cannot be written now is a gap
 		return st.KeepReading(ctx, host.Value.Read(host.At))
 	})
 }

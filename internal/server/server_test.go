@@ -271,6 +271,9 @@ func TestEveryRouteAnswers(t *testing.T) {
 		if url == "/v1/story" {
 			url += "?of=3"
 		}
+		if url == "/v1/then" {
+			url += "?at=2020-01-01T00:00:00Z"
+		}
 		rec := httptest.NewRecorder()
 		w.agent = map[string]string{"/v1/heartbeat": "builder", "/v1/left": "builder"}[url] // no person gives one, or has spent
 		h.ServeHTTP(rec, httptest.NewRequest(r.method, url, strings.NewReader(bodies[r.method+" "+r.pattern])))

@@ -96,6 +96,7 @@ func saying(w *world, text string) {
 	w.answers["GET /v1/journal"] = filled[api.Journal](text)
 	w.answers["GET /v1/report"] = filled[api.Report](text)
 	w.answers["GET /v1/doctor"] = filled[api.Doctor](text)
+	w.answers["GET /v1/then"] = filled[api.Then](text)
 	w.answers["GET /v1/readings"] = filled[api.Readings](text)
 	w.answers["GET /v1/settings"] = filled[api.Settings](text)
 	w.answers["GET /v1/agents/broken"] = &api.Error{Kind: api.BadInput, Message: text, Hint: text}
@@ -105,6 +106,8 @@ func saying(w *world, text string) {
 func everyPage() []string {
 	return append([]string{"/", "/agents", "/agents/builder?order=X", "/agents/builder/stop", "/agents/broken", "/alerts", "/alerts?all=1", "/alerts/3", "/alerts/3?done=ack",
 		"/plan", "/why?of=x", "/host", "/timeline?agent=x", "/journal", "/morning", "/doctor?all=1", "/settings"}, recordPages()...)
+	return []string{"/", "/agents", "/agents/builder?order=X", "/agents/builder/stop", "/agents/broken", "/alerts", "/alerts?all=1", "/alerts/3", "/alerts/3?done=ack",
+		"/plan", "/why?of=x", "/host", "/timeline?agent=x", "/timeline?at=2026-11-24T09:00:00Z", "/journal", "/morning", "/doctor?all=1", "/settings"}
 }
 
 // shape are the elements of a page and the names of their attributes, in order. Addresses

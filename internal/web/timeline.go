@@ -2,6 +2,7 @@ package web
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -19,7 +20,16 @@ type timelineData struct {
 	Full  bool     // there may be more before the first
 	Older string   // address of what was before; "" for none
 	Kinds []string // that can be chosen
+
+	At     time.Time // a moment of the past that a person looks at; zero: none
+	Then   *api.Then // the fleet at it
+	Before string    // why nothing is known of it
+	States []stateCount
+	Steps  []step
 }
+
+// step leads to another moment.
+type step struct{ To, Text string }
 
 // timelineAsked is what is chosen.
 type timelineAsked struct {
@@ -52,10 +62,17 @@ func when(text string) (time.Time, error) {
 func (s *site) timeline(ctx context.Context, r *http.Request) (page, error) {
 	v := r.URL.Query()
 	until, err := when(v.Get("until"))
-	if err != nil {
-		return page{}, err
+	at, err2 := when(v.Get("at"))
+	if err := errors.Join(err, err2); err != nil {
+		return page{}, api.AsBadInput(err)
+	}
+	if until.IsZero() && !at.IsZero() {
+		until = at.Add(1) // with what happened at it
 	}
 	d := timelineData{Kinds: timelineKinds(), Asked: timelineAsked{Kind: v.Get("kind"), Agent: v.Get("agent"), Errors: v.Get("errors") != "", Until: until}}
+	if err := s.then(ctx, &d, at); err != nil {
+		return page{}, err
+	}
 	f, err := s.api.Feed(ctx, d.Asked.query())
 	if err != nil {
 		return page{}, err
@@ -74,6 +91,42 @@ func (s *site) timeline(ctx context.Context, r *http.Request) (page, error) {
 		}
 	}
 	return page{Name: "timeline", Title: "Timeline", At: s.Now(), Still: !until.IsZero(), Data: d}, nil
+}
+
+// then adds the fleet as it was at a moment.
+func (s *site) then(ctx context.Context, d *timelineData, at time.Time) error {
+	if at.IsZero() {
+		return nil
+	}
+	v, err := s.api.Then(ctx, at)
+	if err != nil {
+		return err
+	}
+	d.At, d.Then = at, &v
+	var rows []api.AgentRow
+	for _, a := range v.Agents {
+		rows = append(rows, api.AgentRow{State: a.State})
+	}
+	d.States = states(rows)
+	switch {
+	case v.Begins == nil:
+		d.Before = "nothing is written down"
+	case v.Begins.After(at):
+		d.Before = "what is written down begins at " + v.Begins.UTC().Format("2006-01-02 15:04:05 UTC")
+	}
+	for _, by := range []struct {
+		by   time.Duration
+		text string
+	}{{-time.Hour, "an hour before"}, {-10 * time.Minute, "10 minutes before"}, {-time.Minute, "a minute before"}, {time.Minute, "a minute after"}, {10 * time.Minute, "10 minutes after"}, {time.Hour, "an hour after"}} {
+		if to := at.Add(by.by); !to.After(v.At) {
+			d.Steps = append(d.Steps, step{thenPath(to), by.text})
+		}
+	}
+	return nil
+}
+
+func thenPath(t time.Time) string {
+	return "/timeline?at=" + url.QueryEscape(t.UTC().Format(time.RFC3339Nano))
 }
 
 // query is what is asked of the API.

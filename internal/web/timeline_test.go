@@ -79,3 +79,38 @@ func TestTheTimelineGoesBackToTheBeginning(t *testing.T) {
 		t.Errorf("%d of %d are shown, then %q", len(shown), len(log), path)
 	}
 }
+
+// A moment of the past is reached by the time of a row, and shows the fleet as it was told
+// of then, counted of the rows; a moment before all that is written down is unknown.
+func TestAMomentOfThePastIsShown(t *testing.T) {
+	at := time.Date(2026, 11, 24, 9, 0, 0, 0, time.UTC)
+	begins := at.Add(-time.Hour)
+	w := newWorld(t)
+	w.answers["GET /v1/feed"] = api.Feed{Entries: []api.FeedEntry{{ID: "e1", At: at}}}
+	then := api.Then{At: at.Add(5 * time.Minute), Moment: at, Begins: &begins, Unwatched: true, Agents: []api.ThenAgent{{Name: "a", State: "working", Told: at}, {Name: "b", State: "unknown", Told: at}}, Alerts: []api.ThenAlert{{Rule: "lock-dead", Subject: "lock//l"}}}
+	w.answers["GET /v1/then"] = then
+	path := ""
+	for _, a := range all(byID(t, parsed(t, w.get(t, "/timeline")), "entries"), func(n *html.Node) bool { return n.Data == "a" && strings.HasPrefix(attr(n, "href"), "/timeline?at=") }) {
+		path = attr(a, "href")
+	}
+	doc := parsed(t, w.get(t, path))
+	if w.queries["GET /v1/then"] != "at=2026-11-24T09%3A00%3A00Z" || w.queries["GET /v1/feed"] != "limit=200&until=2026-11-24T09%3A00%3A00.000000001Z" {
+		t.Errorf("%s asked for %q and %q", path, w.queries["GET /v1/then"], w.queries["GET /v1/feed"])
+	}
+	section := byID(t, doc, "then")
+	if got := figures(section); has(section, "data-then") != 2 || has(section, "data-alert") != 1 || got["working"] != 1 || got["unknown"] != 1 || !strings.Contains(text(section), "2 agents") || !strings.Contains(text(section), "1 alert") || !strings.Contains(text(section), "No daemon ran then") || strings.Contains(text(section), "nothing is known") {
+		t.Errorf("counted %v: %s", got, text(section))
+	}
+	var steps []string
+	for _, a := range all(section, func(n *html.Node) bool { return strings.HasPrefix(attr(n, "href"), "/timeline?at=") }) {
+		steps = append(steps, text(a))
+	}
+	if got := strings.Join(steps, ", "); got != "an hour before, 10 minutes before, a minute before, a minute after" {
+		t.Errorf("it leads to %s", got)
+	}
+	begins = at.Add(time.Minute)
+	w.answers["GET /v1/then"] = then
+	if got := text(byID(t, parsed(t, w.get(t, path)), "then")); !strings.Contains(got, "Of that time nothing is known: what is written down begins at 2026-11-24 09:01:00 UTC") {
+		t.Errorf("before the log: %s", got)
+	}
+}
