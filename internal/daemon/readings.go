@@ -12,7 +12,7 @@ import (
 // often it is asked whether it was seen since.
 const (
 	readEvery = time.Minute
-	readAgain = 10 * time.Second
+	readAgain = 5 * time.Second
 )
 
 // keepReadings writes down what the machine is like, until ctx ends.
