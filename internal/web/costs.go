@@ -118,7 +118,10 @@ func (s *site) findBudget(ctx context.Context, name string) (b api.Budget, unkno
 		return b, "", err
 	}
 	i := slices.IndexFunc(v.Rows, func(b api.Budget) bool { return b.Name == name })
-	if i < 0 {
+	switch {
+	case i < 0 && v.Unknown != "":
+		return b, "", &api.Error{Kind: api.CannotLook, Message: "cannot show that budget: what was spent is not known: " + v.Unknown, Hint: "custos budget"}
+	case i < 0:
 		return b, "", &api.Error{Kind: api.NotFound, Message: "cannot show that budget: there is none, or nothing was spent of it", Hint: "custos budget"}
 	}
 	return v.Rows[i], v.Unknown, nil

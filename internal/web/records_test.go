@@ -468,6 +468,9 @@ func TestABudgetThatIsNotKnownIsNotWell(t *testing.T) {
 	if got := text(byID(t, parsed(t, w.get(t, "/costs")), "budgets")); strings.Contains(got, "There is none") {
 		t.Errorf("no budgets are known: %s", got)
 	}
+	if rec := w.get(t, "/costs/budgets/day"); rec.Code != 503 || !strings.Contains(rec.Body.String(), "what was spent is not known: spending is pending") {
+		t.Errorf("one of which nothing is known: %s", describe(rec))
+	}
 }
 
 // A link that names one of these pages shows it, without forms and without a way further; one that names
