@@ -1,11 +1,25 @@
 package api
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // AgentStates lists the states an agent can be in, as far as is known.
 func AgentStates() []string {
 	return []string{"starting", "dialog", "working", "idle", "waiting", "rate_limited", "auth_lost", "context_high",
 		"stuck", "looping", "zombie", "crashed", "finished", "stopped", "unknown"}
+}
+
+// Attention ranks the states of agents: what may wait for a person comes first. A state that
+// is not known here comes last.
+func Attention(state string) int {
+	order := []string{"waiting", "dialog", "auth_lost", "rate_limited", "stuck", "looping", "crashed", "zombie", "context_high", "unknown",
+		"starting", "working", "idle", "stopped", "finished"}
+	if i := slices.Index(order, state); i >= 0 {
+		return i
+	}
+	return len(order)
 }
 
 // Agents is the fleet: `custos ps`.

@@ -60,6 +60,7 @@ type PartSeen struct {
 // Need is one thing a person should look at, with the command to type.
 // One of which no rule notifies people yet has no number and no rule.
 type Need struct {
+	Host     string    `json:"host,omitempty"` // another machine that it is of
 	Number   int64     `json:"number,omitempty"`
 	Priority string    `json:"priority"`
 	Rule     string    `json:"rule,omitempty"`

@@ -1,5 +1,14 @@
 package api
 
+import (
+	"cmp"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+)
+
 // OnBehalf is the header of a request that a process of an agent makes to the Custos of
 // another machine, which cannot see that by itself. It takes power away and gives none.
 const OnBehalf = "Custos-On-Behalf"
@@ -7,6 +16,174 @@ const OnBehalf = "Custos-On-Behalf"
 // HostSeen is how another machine was seen.
 type HostSeen struct {
 	Name   string `json:"name"`
-	Status string `json:"status"` // ok or unknown
+	Status string `json:"status"` // ok or unknown; of a HostLook pending, too
 	Why    string `json:"why,omitempty"`
+}
+
+// HostLook is what another machine has answered last, and since when it is silent. What it
+// tells is the text of a stranger: its methods say what may be made of it here.
+type HostLook struct {
+	HostSeen
+	Got    time.Time // when it answered last, by the clock of this machine; zero: never
+	Silent time.Time // since when it does not answer; zero: it answers
+	Look   FirstLook
+	Status Status
+	Alerts []Alert // nil where they were not asked for
+	// Lacks is what it cannot be asked for, as its version has no such thing; empty: nothing.
+	Lacks []string
+}
+
+// IsSilent says whether it does not answer: what it has is unknown then.
+func (h HostLook) IsSilent() bool { return h.HostSeen.Status == "unknown" }
+
+// Says is what a person must know of the machine before they believe what they see of it, at
+// a moment by the clock of this machine; "" when that is nothing.
+func (h HostLook) Says(now time.Time) string {
+	switch {
+	case h.IsSilent() && h.Got.IsZero():
+		return fmt.Sprintf("host %s is silent, its agents are unknown: %s", h.Name, h.Why)
+	case h.IsSilent():
+		return fmt.Sprintf("host %s is silent for %s, its agents are unknown: %s", h.Name, age(now.Sub(h.Silent)), h.Why)
+	case h.Got.IsZero():
+		return fmt.Sprintf("host %s is being asked", h.Name)
+	case h.Look.Frozen != "":
+		return fmt.Sprintf("host %s: FROZEN by %s", h.Name, h.Look.Frozen)
+	case len(h.Lacks) > 0:
+		return fmt.Sprintf("host %s has another version of Custos, which does not tell: %s", h.Name, strings.Join(h.Lacks, ", "))
+	}
+	return ""
+}
+
+// age is a duration in whole seconds.
+func age(d time.Duration) string { return max(0, d).Truncate(time.Second).String() }
+
+// On is a name of another machine as commands of this one take it.
+func On(host, name string) string { return host + "/" + name }
+
+// Own is the name of the agent on its own machine.
+func (a AgentRow) Own() string {
+	if a.Host == "" {
+		return a.Name
+	}
+	return strings.TrimPrefix(a.Name, a.Host+"/")
+}
+
+// AgentsOn are agents as another machine tells of them, by the names that commands of this one take.
+func AgentsOn(host string, list []AgentRow) []AgentRow {
+	out := make([]AgentRow, 0, len(list))
+	for _, g := range list {
+		g.Host, g.Name = host, On(host, g.Name)
+		out = append(out, g)
+	}
+	return out
+}
+
+// Agents are its agents as they are known at a moment by the clock of this machine. Of a
+// silent machine each is unknown since then, and not gone.
+func (h HostLook) Agents(now time.Time) []AgentRow {
+	out := AgentsOn(h.Name, h.Look.Agents)
+	for i, g := range out {
+		if h.IsSilent() {
+			out[i] = h.unknown(g, now)
+		} else {
+			out[i].Since = longer(g.Since, now.Sub(h.Got))
+		}
+	}
+	return out
+}
+
+// unknown is an agent of a silent machine: what it is stays, what it does is not known.
+func (h HostLook) unknown(g AgentRow, now time.Time) AgentRow {
+	return AgentRow{Name: g.Name, Host: g.Host, Kind: g.Kind, Owner: g.Owner, CWD: g.CWD, Project: g.Project, Role: g.Role, Task: g.Task, Registered: g.Registered,
+		State: "unknown", Since: age(now.Sub(h.Silent)), Source: "none",
+		Reason: fmt.Sprintf("was %s %s ago; host %s is silent", g.State, age(now.Sub(h.Got)), h.Name)}
+}
+
+// longer is a duration in words that has lasted longer since; one that cannot be read stays.
+func longer(since string, by time.Duration) string {
+	d, err := time.ParseDuration(since)
+	if err != nil {
+		return since
+	}
+	return age(d + max(0, by))
+}
+
+// Needs are what of it needs a person, each with its machine, its moment by the clock of this
+// one, and a command that acts on that machine only. Those of a silent one say how old they are.
+func (h HostLook) Needs(now time.Time) []Need {
+	out := make([]Need, 0, len(h.Look.NeedsYou))
+	for _, n := range h.Look.NeedsYou {
+		lasted := max(0, h.Look.At.Sub(n.Since))
+		n.Host, n.Command = h.Name, CommandOn(h.Name, n.Command)
+		n.Since, n.For = h.Got.Add(-lasted), age(lasted+now.Sub(h.Got))
+		if h.IsSilent() {
+			n.Summary += fmt.Sprintf(" (as it was %s ago: host %s is silent)", age(now.Sub(h.Got)), h.Name)
+		}
+		out = append(out, n)
+	}
+	return out
+}
+
+// AlertsOn are its alerts, as Needs are.
+func (h HostLook) AlertsOn(now time.Time) []Alert {
+	out := make([]Alert, 0, len(h.Alerts))
+	for _, a := range h.Alerts {
+		a.Host, a.For = h.Name, longer(a.For, now.Sub(h.Got))
+		a.Next = HintsOn(h.Name, a.Next)
+		if h.IsSilent() {
+			a.Blind = fmt.Sprintf("host %s is silent for %s", h.Name, age(now.Sub(h.Silent)))
+		}
+		out = append(out, a)
+	}
+	return out
+}
+
+// SortAgents sorts agents by Attention; of equals the order stays.
+func SortAgents(list []AgentRow) {
+	slices.SortStableFunc(list, func(a, b AgentRow) int { return cmp.Compare(Attention(a.State), Attention(b.State)) })
+}
+
+// SortNeeds sorts what needs a person by how urgent it is; of equals the order stays. A
+// priority that is none comes last: no machine puts itself in front of all others by one.
+func SortNeeds(list []Need) {
+	slices.SortStableFunc(list, func(a, b Need) int { return cmp.Compare(urgency(a.Priority), urgency(b.Priority)) })
+}
+
+// SortAlerts sorts alerts as SortNeeds does.
+func SortAlerts(list []Alert) {
+	slices.SortStableFunc(list, func(a, b Alert) int { return cmp.Compare(urgency(a.Priority), urgency(b.Priority)) })
+}
+
+func urgency(priority string) int {
+	all := []string{"P0", "P1", "P2", "P3", "P4"}
+	if i := slices.Index(all, priority); i >= 0 {
+		return i
+	}
+	return len(all)
+}
+
+// word is one of a command that another machine proposes: nothing that a shell reads otherwise,
+// nor that names a machine or a configuration.
+var word = regexp.MustCompile(`^[\pL\pN_./@:=,+-]+$`)
+
+// CommandOn is a command that another machine proposes, as it is to be typed here: it is one
+// of Custos, and goes to that very machine. Instead of any other it is the one that looks there.
+func CommandOn(host, command string) string {
+	words := strings.Fields(command)
+	isOurs := len(words) > 1 && words[0] == "custos" && !slices.ContainsFunc(words[1:], func(w string) bool {
+		return !word.MatchString(w) || strings.HasPrefix(w, "--host") || strings.HasPrefix(w, "--config")
+	})
+	if !isOurs || strings.HasPrefix(words[1], "-") {
+		words = []string{"custos", "status"}
+	}
+	return "custos --host " + host + " " + strings.Join(words[1:], " ")
+}
+
+// HintsOn are what another machine proposes to type, as CommandOn says it.
+func HintsOn(host string, list []Hint) []Hint {
+	out := make([]Hint, 0, len(list))
+	for _, h := range list {
+		out = append(out, Hint{Command: CommandOn(host, h.Command), What: h.What})
+	}
+	return out
 }

@@ -54,9 +54,11 @@ func (a *app) attachable(ctx context.Context, name string) (api.AgentDetail, err
 	if err == nil {
 		err = unattachable(name, d)
 	}
-	if a.host != nil {
-		d.Attach, d.Agent.Socket = a.host.Attach(name), ""
+	if err != nil || a.host == nil {
+		return d, err
 	}
+	d.Agent.Socket = "" // of that machine: here it is nothing
+	d.Attach, err = a.host.Attach(name)
 	return d, err
 }
 

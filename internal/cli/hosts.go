@@ -104,17 +104,13 @@ func (a *app) everyAgent(ctx context.Context, c *api.Client) (api.Agents, error)
 func withAgents(v api.Agents, all []remote.Answer[api.Agents]) api.Agents {
 	v.Hosts = remote.Seen(all)
 	for _, at := range all {
-		on := func(name string) string { return at.Host.Name + "/" + name }
-		for _, g := range at.V.Agents {
-			g.Host, g.Name = at.Host.Name, on(g.Name)
-			v.Agents = append(v.Agents, g)
-		}
+		v.Agents = append(v.Agents, api.AgentsOn(at.Host.Name, at.V.Agents)...)
 		for _, p := range at.V.Pending {
-			p.Agent = on(p.Agent)
+			p.Agent = api.On(at.Host.Name, p.Agent)
 			v.Pending = append(v.Pending, p)
 		}
 		for _, k := range at.V.Kept {
-			v.Kept = append(v.Kept, on(k))
+			v.Kept = append(v.Kept, api.On(at.Host.Name, k))
 		}
 	}
 	return v
@@ -129,7 +125,7 @@ func withAlerts(v api.Alerts, all []remote.Answer[api.Alerts]) api.Alerts {
 			v.Alerts = append(v.Alerts, al)
 		}
 	}
-	slices.SortStableFunc(v.Alerts, func(a, b api.Alert) int { return strings.Compare(a.Priority, b.Priority) })
+	api.SortAlerts(v.Alerts)
 	return v
 }
 

@@ -15,6 +15,7 @@ import (
 
 	"custos/internal/api"
 	"custos/internal/config"
+	"custos/internal/remote"
 	"custos/internal/top"
 )
 
@@ -31,10 +32,11 @@ dumb, it prints what custos status prints.`,
 			if a.json || a.Exec == nil || a.Getenv("TERM") == "dumb" {
 				return a.statusInstead(cmd, args)
 			}
-			if _, err := a.config(); err != nil {
+			o, err := a.screen(cmd.Context())
+			if err != nil {
 				return err
 			}
-			open, err := top.Run(cmd.Context(), a.screen(), tea.WithInput(a.Stdin), tea.WithOutput(a.Stdout), tea.WithoutSignalHandler())
+			open, err := top.Run(cmd.Context(), o, tea.WithInput(a.Stdin), tea.WithOutput(a.Stdout), tea.WithoutSignalHandler())
 			for _, o := range open {
 				a.complain(o, "custos orders")
 			}
@@ -51,13 +53,46 @@ func (a *app) statusInstead(cmd *cobra.Command, args []string) error {
 	return a.wholeStatus(cmd, args)
 }
 
-// screen is what top is given: who is asked, and in which words it tells.
-func (a *app) screen() top.Options {
+// screen is what top is given: who is asked, on this machine and on the others until ctx ends,
+// and in which words it tells.
+func (a *app) screen(ctx context.Context) (top.Options, error) {
+	list, err := a.hosts()
+	if err != nil {
+		return top.Options{}, err
+	}
+	o := a.screenHere()
+	if len(list) > 0 && a.host == nil {
+		o = a.screenOfAll(o, remote.NewWatch(ctx, list, a.Getenv(agentMarker), func() {}))
+	}
+	return o, nil
+}
+
+// screenOfAll has a screen of this machine show the others, too.
+func (a *app) screenOfAll(here top.Options, w *remote.Watch) top.Options {
+	o := here
+	o.Hosts = w.Looks
+	o.Ask = func(ctx context.Context, host string) (*api.Client, func(), error) {
+		if host == "" {
+			return here.Ask(ctx, host)
+		}
+		c, ok := w.Client(host)
+		if !ok {
+			return nil, nil, usage("cannot find host %q", flat(host))
+		}
+		return c, func() {}, nil
+	}
+	return o
+}
+
+// screenHere is that of one machine: this one, or the one that was named.
+func (a *app) screenHere() top.Options {
 	var met atomic.Bool
 	return top.Options{
-		Ask:   func(ctx context.Context) (*api.Client, func(), error) { return a.quiet().forScreen(ctx, &met) },
+		Ask: func(ctx context.Context, _ string) (*api.Client, func(), error) {
+			return a.quiet().forScreen(ctx, &met)
+		},
 		Watch: func(ctx context.Context, changed func()) error { return a.quiet().watch(ctx, changed) },
-		Goto:  func(ctx context.Context, name string) (*exec.Cmd, error) { return a.quiet().way(ctx, name) },
+		Goto:  func(ctx context.Context, host, name string) (*exec.Cmd, error) { return a.goTo(ctx, host, name) },
 		Words: top.Words{
 			Tokens: api.Tokens, Dollars: api.Dollars, Order: orderWords,
 			Story: func(s api.Story, wide int) string { return a.written(wide, func(p *page) { writeStory(p, s) }) },
@@ -70,8 +105,11 @@ func (a *app) screen() top.Options {
 				return d, err
 			},
 			Command: func(s string) string { return withFlags(a.flags(), s) },
-			Error: func(err error) (string, string) {
+			Error: func(host string, err error) (string, string) {
 				_, e := classify(err)
+				if host != "" && e.Hint != "" {
+					e = &api.Error{Kind: e.Kind, Message: e.Message, Hint: api.CommandOn(host, e.Hint)}
+				}
 				return e.Message, withFlags(a.flags(), e.Hint)
 			},
 		},
@@ -114,6 +152,19 @@ func (a *app) watch(ctx context.Context, changed func()) error {
 	}
 	defer c.Close()
 	return c.Changes(ctx, func(int64) error { changed(); return nil })
+}
+
+// goTo is the command that shows the terminal of an agent, on whichever machine.
+func (a *app) goTo(ctx context.Context, host, name string) (*exec.Cmd, error) {
+	b := a.quiet()
+	if host != "" {
+		h, err := b.hostNamed(host)
+		if err != nil {
+			return nil, err
+		}
+		b.host = &h
+	}
+	return b.way(ctx, name)
 }
 
 // way is the command that shows an agent's terminal from here.

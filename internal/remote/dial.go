@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
+	"regexp"
 	"strings"
 	"sync"
 	"syscall"
@@ -56,16 +57,28 @@ func (o onBehalf) RoundTrip(req *http.Request) (*http.Response, error) {
 	return o.Transport.RoundTrip(req)
 }
 
+// alone keeps that machine from anything of this one, whatever ~/.ssh/config lends to others:
+// with the agent of ssh it could log in elsewhere, and forwarded ports lead back here.
+var alone = []string{"-a", "-x", "-o", "ClearAllForwardings=yes", "-o", "Tunnel=no"}
+
 // argv is the command that makes a connection: it asks nobody for a password, and gives up a
 // machine that does not answer any more.
 func (h Host) argv() []string {
-	return []string{"ssh", "-T", "-o", "BatchMode=yes", "-o", "ConnectTimeout=6", "-o", "ServerAliveInterval=5", "-o", "ServerAliveCountMax=2",
-		"--", h.SSH, h.Program, "bridge"}
+	out := append([]string{"ssh", "-T"}, alone...)
+	return append(out, "-o", "BatchMode=yes", "-o", "ConnectTimeout=6", "-o", "ServerAliveInterval=5", "-o", "ServerAliveCountMax=2",
+		"--", h.SSH, h.Program, "bridge")
 }
 
-// Attach is the command that shows the terminal of an agent there.
-func (h Host) Attach(agent string) []string {
-	return []string{"ssh", "-t", "--", h.SSH, h.Program, "attach", agent}
+// plainName is what no shell reads otherwise, and no program takes for a flag.
+var plainName = regexp.MustCompile(`^[\pL\pN_][\pL\pN_.:@/+-]*$`)
+
+// Attach is the command that shows the terminal of an agent there. The shell of that machine
+// reads the name: one that it could take for something else is an error, of bad input.
+func (h Host) Attach(agent string) ([]string, error) {
+	if !plainName.MatchString(agent) {
+		return nil, &api.Error{Kind: api.BadInput, Message: fmt.Sprintf("cannot go to %q on host %s: the shell there would read that name otherwise", agent, h.Name), Hint: api.Typed("ssh", "-t", h.SSH)}
+	}
+	return append(append([]string{"ssh", "-t"}, alone...), "--", h.SSH, h.Program, "attach", agent), nil
 }
 
 // dial starts ssh, and waits for the greeting from the other end.

@@ -471,12 +471,19 @@ func TestStatusTellsOfFailedAgents(t *testing.T) {
 
 // The API's list of states is the fleet's.
 func TestAgentStates(t *testing.T) {
+	for _, s := range []fleet.AgentState{fleet.StateWaiting, fleet.StateDialog, fleet.StateAuthLost, fleet.StateRateLimited,
+		fleet.StateStuck, fleet.StateLooping, fleet.StateCrashed, fleet.StateZombie, fleet.StateContextHigh, fleet.StateUnknown,
+		fleet.StateStarting, fleet.StateWorking, fleet.StateIdle, fleet.StateStopped, fleet.StateFinished} {
+		if !slices.Contains(api.AgentStates(), string(s)) {
+			t.Errorf("the API knows no %q", s)
+		}
+	}
 	for _, name := range api.AgentStates() {
-		if view.Attention(fleet.AgentState(name)) == len(api.AgentStates()) {
+		if api.Attention(name) == len(api.AgentStates()) {
 			t.Errorf("%q is no state of an agent", name)
 		}
 	}
-	if n := view.Attention("no such state"); n != len(api.AgentStates()) {
+	if n := api.Attention("no such state"); n != len(api.AgentStates()) {
 		t.Errorf("the server knows %d states, the API %d", n, len(api.AgentStates()))
 	}
 }

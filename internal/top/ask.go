@@ -17,21 +17,22 @@ type told[T any] struct {
 	took time.Duration
 }
 
-// asking is a command that puts one question, and makes a message of what came of it.
-func asking[T any](o Options, question func(context.Context, *api.Client) (T, error), message func(told[T]) tea.Msg) tea.Cmd {
+// asking is a command that puts one question to a machine ("" is this one), and makes a message
+// of what came of it.
+func asking[T any](o Options, host string, question func(context.Context, *api.Client) (T, error), message func(told[T]) tea.Msg) tea.Cmd {
 	return func() tea.Msg {
 		began := time.Now()
-		v, err := put(o, patience, question)
+		v, err := put(o, host, patience, question)
 		now := time.Now()
 		return message(told[T]{v, err, now, now.Sub(began)})
 	}
 }
 
-// put puts one question, to who answers now.
-func put[T any](o Options, within time.Duration, question func(context.Context, *api.Client) (T, error)) (v T, err error) {
+// put puts one question, to who answers on a machine now.
+func put[T any](o Options, host string, within time.Duration, question func(context.Context, *api.Client) (T, error)) (v T, err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), within)
 	defer cancel()
-	c, done, err := o.Ask(ctx)
+	c, done, err := o.Ask(ctx, host)
 	if err != nil {
 		return v, err
 	}
@@ -47,7 +48,7 @@ func (msg lookMsg) tell(m Model) (Model, tea.Cmd) {
 }
 
 func (m Model) askLook() tea.Cmd {
-	return asking(m.o, func(ctx context.Context, c *api.Client) (g glance, err error) {
+	return asking(m.o, "", func(ctx context.Context, c *api.Client) (g glance, err error) {
 		if g.look, err = c.FirstLook(ctx); err == nil {
 			g.status, err = c.Status(ctx)
 		}

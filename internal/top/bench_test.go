@@ -92,7 +92,7 @@ func BenchmarkKeyToPaint(b *testing.B) {
 	ctx, cancel := context.WithCancel(b.Context())
 	in, keys := io.Pipe()
 	out, ended := make(painted, 1000), make(chan error, 1)
-	o := Options{Words: words(), Colour: true, Ask: func(context.Context) (*api.Client, func(), error) { return nil, nil, errors.New("nobody") }}
+	o := Options{Words: words(), Colour: true, Ask: func(context.Context, string) (*api.Client, func(), error) { return nil, nil, errors.New("nobody") }}
 	p := tea.NewProgram(New(o), tea.WithContext(ctx), tea.WithFPS(fastest), tea.WithInput(in), tea.WithOutput(out), tea.WithWindowSize(120, 40), tea.WithoutSignals())
 	go func() { _, err := p.Run(); ended <- err }()
 	p.Send(looked(large(500)))

@@ -16,6 +16,7 @@ import (
 // deed is what a person confirmed.
 type deed struct {
 	what string // in words: "stop builder"
+	host string // the machine that it is done on; "" is this one
 	do   func(context.Context, *api.Client) (result, error)
 }
 
@@ -50,8 +51,8 @@ func (m Model) begin(d deed) (Model, tea.Cmd) {
 	m = m.tellOf(outcome{says: d.what + " …"})
 	o, id := m.o, m.given
 	return m, func() tea.Msg {
-		r, err := put(o, patienceWithOrders, d.do)
-		return resultMsg{id: id, what: d.what, result: r, err: err}
+		r, err := put(o, d.host, patienceWithOrders, d.do)
+		return resultMsg{id: id, what: d.what, host: d.host, result: r, err: err}
 	}
 }
 
@@ -75,6 +76,7 @@ func (m Model) cannot(what, why string) (Model, tea.Cmd) {
 type resultMsg struct {
 	id   int
 	what string
+	host string
 	result
 	err error
 }
@@ -83,18 +85,18 @@ func (msg resultMsg) tell(m Model) (Model, tea.Cmd) {
 	m.look.again, m.alerts.again = true, true
 	switch o := msg.order; {
 	case msg.err != nil:
-		what, to := m.o.Words.Error(msg.err)
+		what, to := m.o.Words.Error(msg.host, msg.err)
 		return m.came(msg.id, failed, hinted(what, to), ""), nil
 	case o.ID == "":
 		return m.came(msg.id, done, msg.says, ""), nil
 	case !o.Over && (o.Watched || o.Action != ""):
-		return m.came(msg.id, open, m.o.Words.Order(o), o.ID), m.follow(msg)
+		return m.came(msg.id, open, m.orderWords(msg.host, o), o.ID), m.follow(msg)
 	case !o.Over:
-		return m.came(msg.id, open, m.o.Words.Order(o)+"; nothing watches it until custos up", o.ID), nil
+		return m.came(msg.id, open, m.orderWords(msg.host, o)+"; nothing watches it until custos up", o.ID), nil
 	case o.State == "done":
-		return m.came(msg.id, done, m.o.Words.Order(o), ""), nil
+		return m.came(msg.id, done, m.orderWords(msg.host, o), ""), nil
 	}
-	return m.came(msg.id, failed, hinted(m.o.Words.Order(msg.order), msg.order.Hint), ""), nil
+	return m.came(msg.id, failed, hinted(m.orderWords(msg.host, msg.order), hintOn(msg.host, msg.order.Hint)), ""), nil
 }
 
 func hinted(what, to string) string {
@@ -121,11 +123,11 @@ func (m Model) came(id int, state outcomeState, says, order string) Model {
 func (m Model) follow(msg resultMsg) tea.Cmd {
 	o := m.o
 	return tea.Tick(second, func(time.Time) tea.Msg {
-		order, err := put(o, patience, func(ctx context.Context, c *api.Client) (api.Order, error) { return c.OrderState(ctx, msg.order.ID) })
+		order, err := put(o, msg.host, patience, func(ctx context.Context, c *api.Client) (api.Order, error) { return c.OrderState(ctx, msg.order.ID) })
 		if err != nil { // it goes on all the same, and is asked for again
 			order = msg.order
 		}
-		return resultMsg{id: msg.id, what: msg.what, result: result{order: order}}
+		return resultMsg{id: msg.id, what: msg.what, host: msg.host, result: result{order: order}}
 	})
 }
 
@@ -139,9 +141,10 @@ func (m Model) open() (out []string) {
 	return out
 }
 
-// order is a deed that is an order. Its ID is made when it is given, once.
-func order(what string, r api.OrderRequest) deed {
-	return deed{what, func(ctx context.Context, c *api.Client) (result, error) {
+// order is a deed that is an order to an agent. Its ID is made when it is given, once.
+func order(what string, to target, r api.OrderRequest) deed {
+	r.Agent = to.agent
+	return deed{what, to.host, func(ctx context.Context, c *api.Client) (result, error) {
 		r.ID = strings.ToLower(rand.Text())
 		o, err := c.Order(ctx, r)
 		return result{order: o}, err
@@ -149,9 +152,9 @@ func order(what string, r api.OrderRequest) deed {
 }
 
 // aimed is the agent that the chosen row is about; without one it is said what is missing.
-func (m Model) aimed(do string, then func(agent string) (Model, tea.Cmd)) (Model, tea.Cmd) {
-	if name := m.row().agent; name != "" {
-		return then(name)
+func (m Model) aimed(do string, then func(target) (Model, tea.Cmd)) (Model, tea.Cmd) {
+	if at := m.row().target(); at.agent != "" {
+		return then(at)
 	}
 	return m.cannot(do, "what is chosen is no agent")
 }
@@ -163,24 +166,24 @@ func (m Model) ask(f form) (Model, tea.Cmd) {
 }
 
 func (m Model) stop() (Model, tea.Cmd) {
-	return m.aimed("stop", func(name string) (Model, tea.Cmd) {
-		return m.ask(form{text: "Stop " + flat(name) + "?\n" + m.doing(name) +
+	return m.aimed("stop", func(at target) (Model, tea.Cmd) {
+		return m.ask(form{text: "Stop " + at.String() + "?\n" + m.doing(at) +
 			"It is asked to end, then interrupted, then its whole tree of processes is ended. What a person stopped is not started again by itself.", prompt: "y stops it · n does not",
-			send: func(form) deed { return order("stop "+flat(name), api.OrderRequest{Do: "stop", Agent: name}) }})
+			send: func(form) deed { return order("stop "+at.String(), at, api.OrderRequest{Do: "stop"}) }})
 	})
 }
 
 func (m Model) interrupt() (Model, tea.Cmd) {
-	return m.aimed("interrupt", func(name string) (Model, tea.Cmd) {
-		return m.ask(form{text: "Interrupt " + flat(name) + "?\n" + m.doing(name) + "It stops what it does, and listens.", prompt: "y interrupts it · n does not",
-			send: func(form) deed { return order("interrupt "+flat(name), api.OrderRequest{Do: "interrupt", Agent: name}) }})
+	return m.aimed("interrupt", func(at target) (Model, tea.Cmd) {
+		return m.ask(form{text: "Interrupt " + at.String() + "?\n" + m.doing(at) + "It stops what it does, and listens.", prompt: "y interrupts it · n does not",
+			send: func(form) deed { return order("interrupt "+at.String(), at, api.OrderRequest{Do: "interrupt"}) }})
 	})
 }
 
 // doing is what an agent does as it was seen last.
-func (m Model) doing(name string) string {
-	for _, g := range m.look.v.look.Agents {
-		if g.Name == name {
+func (m Model) doing(at target) string {
+	for _, g := range m.agents() {
+		if g.Host == at.host && g.Own() == at.agent {
 			return m.aboutAgent(g) + "\n"
 		}
 	}
@@ -188,10 +191,10 @@ func (m Model) doing(name string) string {
 }
 
 func (m Model) nudge() (Model, tea.Cmd) {
-	return m.aimed("nudge", func(name string) (Model, tea.Cmd) {
-		return m.ask(form{kind: writes, text: "Say to " + flat(name) + ", when it listens (Enter gives it, Esc does not):", prompt: ">",
+	return m.aimed("nudge", func(at target) (Model, tea.Cmd) {
+		return m.ask(form{kind: writes, text: "Say to " + at.String() + ", when it listens (Enter gives it, Esc does not):", prompt: ">",
 			send: func(f form) deed {
-				return order("nudge "+flat(name), api.OrderRequest{Do: "nudge", Agent: name, Text: strings.TrimSpace(f.input)})
+				return order("nudge "+at.String(), at, api.OrderRequest{Do: "nudge", Text: strings.TrimSpace(f.input)})
 			}})
 	})
 }
@@ -206,12 +209,13 @@ func (m Model) numbered(do string, then func(row) (Model, tea.Cmd)) (Model, tea.
 
 func (m Model) acknowledge() (Model, tea.Cmd) {
 	return m.numbered("take up", func(r row) (Model, tea.Cmd) {
-		what := fmt.Sprintf("take up alert #%d", r.alert)
-		return m.ask(form{text: fmt.Sprintf("Take up alert #%d?\n%s\nIt stays an alert, and nobody else is told of it again.", r.alert, r.about), prompt: "y takes it up · n does not",
+		number := numbered(r.host, r.alert)
+		what := "take up alert " + number
+		return m.ask(form{text: "Take up alert " + number + "?\n" + r.about + "\nIt stays an alert, and nobody else is told of it again.", prompt: "y takes it up · n does not",
 			send: func(form) deed {
-				return deed{what, func(ctx context.Context, c *api.Client) (result, error) {
+				return deed{what, r.host, func(ctx context.Context, c *api.Client) (result, error) {
 					a, err := c.Acknowledge(ctx, r.alert, api.AckOrder{})
-					return result{says: fmt.Sprintf("Alert #%d is taken up by %s: %s", a.Number, a.AckedBy, a.Rule)}, err
+					return result{says: fmt.Sprintf("Alert %s is taken up by %s: %s", number, a.AckedBy, a.Rule)}, err
 				}}
 			}})
 	})
@@ -222,10 +226,10 @@ func (m Model) silence() (Model, tea.Cmd) {
 	if r.rule == "" && r.subject == "" {
 		return m.cannot("silence", "nothing is chosen that alerts are of")
 	}
-	of := strings.TrimSpace(flat(r.rule) + " " + m.subject(r.subject))
+	of := strings.TrimSpace(flat(r.rule) + " " + on(r.host, m.subject(r.subject)))
 	return m.ask(form{kind: writes, input: "2h", text: "Send no messages about " + of + " for how long? (Enter does it, Esc does not)\nIt is still found, mended and written down.", prompt: "30m, 2h, 1d:",
 		send: func(f form) deed {
-			return deed{"silence " + of, func(ctx context.Context, c *api.Client) (result, error) {
+			return deed{"silence " + of, r.host, func(ctx context.Context, c *api.Client) (result, error) {
 				d, err := m.o.Words.Duration(strings.TrimSpace(f.input))
 				if err != nil {
 					return result{}, err
@@ -238,10 +242,10 @@ func (m Model) silence() (Model, tea.Cmd) {
 
 // answer asks what an agent asks, and shows it with its choices.
 func (m Model) answer() (Model, tea.Cmd) {
-	return m.aimed("answer", func(name string) (Model, tea.Cmd) {
-		m, id := m.waiting("What does "+flat(name)+" ask? …", picks)
-		return m, asking(m.o, func(ctx context.Context, c *api.Client) (api.AgentDetail, error) { return c.Agent(ctx, name) },
-			func(t told[api.AgentDetail]) tea.Msg { return dialogMsg{t, id, name} })
+	return m.aimed("answer", func(at target) (Model, tea.Cmd) {
+		m, id := m.waiting("What does "+at.String()+" ask? …", picks)
+		return m, asking(m.o, at.host, func(ctx context.Context, c *api.Client) (api.AgentDetail, error) { return c.Agent(ctx, at.agent) },
+			func(t told[api.AgentDetail]) tea.Msg { return dialogMsg{t, id, at} })
 	})
 }
 
@@ -258,8 +262,8 @@ func (m Model) waitsFor(id int) bool { return m.form != nil && m.form.waits && m
 // dialogMsg is the question that an agent shows.
 type dialogMsg struct {
 	told[api.AgentDetail]
-	id   int
-	name string
+	id int
+	of target
 }
 
 func (msg dialogMsg) tell(m Model) (Model, tea.Cmd) {
@@ -270,20 +274,20 @@ func (msg dialogMsg) tell(m Model) (Model, tea.Cmd) {
 	d := msg.v.Dialog
 	switch {
 	case msg.err != nil:
-		what, _ := m.o.Words.Error(msg.err)
-		return m.cannot("answer "+flat(msg.name), flat(what))
+		what, _ := m.o.Words.Error(msg.of.host, msg.err)
+		return m.cannot("answer "+msg.of.String(), flat(what))
 	case d == nil || len(d.Choices) == 0:
-		return m.cannot("answer "+flat(msg.name), "it shows no dialog that can be read")
+		return m.cannot("answer "+msg.of.String(), "it shows no dialog that can be read")
 	}
-	return m.ask(form{kind: picks, pick: -1, choices: d.Choices, text: dialogText(msg.name, *d), prompt: "1-9 or ↑ ↓ choose · Enter answers · Esc does not",
+	return m.ask(form{kind: picks, pick: -1, choices: d.Choices, text: dialogText(msg.of, *d), prompt: "1-9 or ↑ ↓ choose · Enter answers · Esc does not",
 		send: func(f form) deed {
 			choice := f.choices[f.pick].Name
-			return order("answer "+flat(msg.name)+" "+flat(choice), api.OrderRequest{Do: "answer", Agent: msg.name, Text: choice, Dialog: d.Hash})
+			return order("answer "+msg.of.String()+" "+flat(choice), msg.of, api.OrderRequest{Do: "answer", Text: choice, Dialog: d.Hash})
 		}})
 }
 
-func dialogText(name string, d api.AgentDialog) string {
-	out := flat(name) + ": " + flat(cmp.Or(d.Says, d.ID))
+func dialogText(of target, d api.AgentDialog) string {
+	out := of.String() + ": " + flat(cmp.Or(d.Says, d.ID))
 	if d.Question != "" {
 		out += "\n" + flat(d.Question)
 	}
@@ -296,8 +300,8 @@ func dialogText(name string, d api.AgentDialog) string {
 // approve asks what an approval would begin, and shows it whole.
 func (m Model) approve() (Model, tea.Cmd) {
 	return m.numbered("approve", func(r row) (Model, tea.Cmd) {
-		m, id := m.waiting(fmt.Sprintf("What would be done about alert #%d? …", r.alert), confirms)
-		return m, asking(m.o, func(ctx context.Context, c *api.Client) (api.Offer, error) { return c.Offer(ctx, r.alert) },
+		m, id := m.waiting("What would be done about alert "+numbered(r.host, r.alert)+"? …", confirms)
+		return m, asking(m.o, r.host, func(ctx context.Context, c *api.Client) (api.Offer, error) { return c.Offer(ctx, r.alert) },
 			func(t told[api.Offer]) tea.Msg { return offerMsg{t, id, r} })
 	})
 }
@@ -314,19 +318,20 @@ func (msg offerMsg) tell(m Model) (Model, tea.Cmd) {
 		return m, nil
 	}
 	m.form = nil
-	what := fmt.Sprintf("approve alert #%d", msg.of.alert)
+	number := numbered(msg.of.host, msg.of.alert)
+	what := "approve alert " + number
 	if msg.err != nil {
-		says, _ := m.o.Words.Error(msg.err)
+		says, _ := m.o.Words.Error(msg.of.host, msg.err)
 		return m.cannot(what, flat(says))
 	}
-	text := fmt.Sprintf("Alert #%d: %s\n", msg.of.alert, msg.of.about) + strings.Join(lines(m.o.Words.Offer(msg.v, m.width)), "\n")
+	text := "Alert " + number + ": " + msg.of.about + "\n" + strings.Join(lines(m.o.Words.Offer(msg.v, m.width)), "\n")
 	if msg.v.Hash == "" {
 		return m.ask(form{kind: tells, text: text, prompt: "nothing may be done · Esc"})
 	}
 	return m.ask(form{text: text, prompt: "y has just this done · n does not", send: func(form) deed {
-		return deed{what, func(ctx context.Context, c *api.Client) (result, error) {
+		return deed{what, msg.of.host, func(ctx context.Context, c *api.Client) (result, error) {
 			v, err := c.Approve(ctx, msg.of.alert, api.ApproveOrder{Seen: msg.v.Hash})
-			return result{says: fmt.Sprintf("Alert #%d: approved by %s, and begun: %s", v.Number, v.By, m.things(v.Actions))}, err
+			return result{says: fmt.Sprintf("Alert %s: approved by %s, and begun: %s", number, v.By, m.things(v.Actions))}, err
 		}}
 	}})
 }

@@ -117,7 +117,7 @@ func playing(t *testing.T, test func(*play)) {
 	synctest.Test(t, func(t *testing.T) {
 		p := &play{T: t, c: newCustos(), msgs: make(chan tea.Msg), over: make(chan struct{})}
 		defer p.end()
-		p.m = New(Options{Words: words(), Home: "/home/me", Ask: func(context.Context) (*api.Client, func(), error) {
+		p.m = New(Options{Words: words(), Home: "/home/me", Ask: func(context.Context, string) (*api.Client, func(), error) {
 			return api.NewClient(api.InProcess(p.c)), func() {}, nil
 		}})
 		p.run(p.m.Init())

@@ -37,7 +37,7 @@ func words() Words {
 			return strings.Join(out, "\n")
 		},
 		Command: func(s string) string { return s },
-		Error:   func(err error) (string, string) { return err.Error(), "" },
+		Error:   func(_ string, err error) (string, string) { return err.Error(), "" },
 	}
 }
 
@@ -106,4 +106,4 @@ func typed(names ...string) (out []tea.Msg) {
 	return out
 }
 
-func nowhere(context.Context, string) (*exec.Cmd, error) { return nil, errors.New("nowhere") }
+func nowhere(context.Context, string, string) (*exec.Cmd, error) { return nil, errors.New("nowhere") }

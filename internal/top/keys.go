@@ -53,7 +53,7 @@ func bindings() []binding {
 
 // key does what a key stands for: for the form, for the page, or for the rows.
 func (m Model) key(k tea.KeyPressMsg) (Model, tea.Cmd) {
-	m.going = "" // who does something else does not go there any more
+	m.going = target{} // who does something else does not go there any more
 	name := k.String()
 	switch {
 	case name == "ctrl+c":
@@ -115,47 +115,47 @@ func (m Model) paste(text string) Model {
 
 // goThere finds the way to the terminal of the chosen agent.
 func (m Model) goThere() (Model, tea.Cmd) {
-	return m.aimed("go there", func(name string) (Model, tea.Cmd) {
-		m.going = name
+	return m.aimed("go there", func(at target) (Model, tea.Cmd) {
+		m.going = at
 		o := m.o
 		return m, func() tea.Msg {
 			ctx, cancel := context.WithTimeout(context.Background(), patience)
 			defer cancel()
-			cmd, err := o.Goto(ctx, name)
-			return gotoMsg{name, cmd, err}
+			cmd, err := o.Goto(ctx, at.host, at.agent)
+			return gotoMsg{at, cmd, err}
 		}
 	})
 }
 
 // gotoMsg is the way to an agent's terminal.
 type gotoMsg struct {
-	name string
-	cmd  *exec.Cmd
-	err  error
+	to  target
+	cmd *exec.Cmd
+	err error
 }
 
 func (msg gotoMsg) tell(m Model) (Model, tea.Cmd) {
-	if m.going != msg.name {
+	if m.going != msg.to {
 		return m, nil
 	}
-	m.going = ""
+	m.going = target{}
 	if msg.err != nil {
-		what, to := m.o.Words.Error(msg.err)
+		what, to := m.o.Words.Error(msg.to.host, msg.err)
 		return m.tellOf(outcome{says: flat(hinted(what, to)), state: failed}), nil
 	}
-	return m, tea.ExecProcess(msg.cmd, func(err error) tea.Msg { return backMsg{msg.name, err} })
+	return m, tea.ExecProcess(msg.cmd, func(err error) tea.Msg { return backMsg{msg.to, err} })
 }
 
 // backMsg says that the person is back from an agent's terminal.
 type backMsg struct {
-	name string
+	from target
 	err  error
 }
 
 func (msg backMsg) tell(m Model) (Model, tea.Cmd) {
 	m.look.again = true
 	if msg.err != nil {
-		return m.cannot("go to "+flat(msg.name), flat(msg.err.Error()))
+		return m.cannot("go to "+msg.from.String(), flat(msg.err.Error()))
 	}
 	return m, nil
 }

@@ -24,6 +24,10 @@ type Model struct {
 	work   answer[api.WorkList]
 	screen answer[api.Screen]
 
+	hosts       []api.HostLook // other machines, as they were told of last
+	hostsNumber int64          // of what they said
+	hostsAsked  time.Time
+
 	pane    pane
 	rows    []row         // of the pane, as they are shown
 	made    basis         // what they are made of
@@ -33,7 +37,7 @@ type Model struct {
 	sorting sorting
 	watched string // the agent whose screen is shown
 	resting string // the one that was just chosen
-	going   string // the agent whose terminal the person goes to
+	going   target // the agent whose terminal the person goes to
 
 	form     *form
 	page     *page

@@ -62,16 +62,17 @@ func (m Model) why() (Model, tea.Cmd) {
 	if of == "" {
 		return m.cannot("say why", "nothing is chosen")
 	}
-	m = m.show("WHY "+m.subject(of), func(int) string { return "asking …" })
+	m = m.show("WHY "+on(r.host, m.subject(of)), func(int) string { return "asking …" })
 	id := m.page.id
-	return m, asking(m.o, func(ctx context.Context, c *api.Client) (api.Story, error) { return c.Story(ctx, of) },
-		func(t told[api.Story]) tea.Msg { return storyMsg{t, id} })
+	return m, asking(m.o, r.host, func(ctx context.Context, c *api.Client) (api.Story, error) { return c.Story(ctx, of) },
+		func(t told[api.Story]) tea.Msg { return storyMsg{t, id, r.host} })
 }
 
 // storyMsg is everything known of a thing.
 type storyMsg struct {
 	told[api.Story]
-	id int
+	id   int
+	host string
 }
 
 func (msg storyMsg) tell(m Model) (Model, tea.Cmd) {
@@ -79,9 +80,9 @@ func (msg storyMsg) tell(m Model) (Model, tea.Cmd) {
 		return m, nil
 	}
 	p := *m.page
-	p.lines, p.write = nil, func(cells int) string { return m.o.Words.Story(msg.v, cells) }
+	p.lines, p.write = nil, func(cells int) string { return m.o.Words.Story(storyOn(msg.host, msg.v), cells) }
 	if msg.err != nil {
-		what, to := m.o.Words.Error(msg.err)
+		what, to := m.o.Words.Error(msg.host, msg.err)
 		p.write = func(int) string { return hinted(what, to) }
 	}
 	m.page = &p

@@ -51,7 +51,7 @@ type restMsg string
 const rest = 120 * time.Millisecond
 
 func (msg restMsg) tell(m Model) (Model, tea.Cmd) {
-	if m.row().agent == string(msg) {
+	if m.row().target().key() == string(msg) {
 		m.watched = string(msg)
 	}
 	return m, nil
@@ -63,23 +63,24 @@ func (m Model) due(asks []tea.Cmd) (Model, []tea.Cmd) {
 		return m, asks
 	}
 	m, asks = m.wake(asks)
+	m, asks = m.dueHosts(asks)
 	if m.isDue(m.look.when()) {
 		m.look.begin(m.now, "")
 		asks = append(asks, m.askLook())
 	}
 	if m.pane == alerts && m.isDue(m.alerts.when()) {
 		m.alerts.begin(m.now, "")
-		asks = append(asks, asking(m.o, func(ctx context.Context, c *api.Client) (api.Alerts, error) { return c.Alerts(ctx, false) }, func(t told[api.Alerts]) tea.Msg { return alertsMsg(t) }))
+		asks = append(asks, asking(m.o, "", func(ctx context.Context, c *api.Client) (api.Alerts, error) { return c.Alerts(ctx, false) }, func(t told[api.Alerts]) tea.Msg { return alertsMsg(t) }))
 	}
 	if m.pane == feed && m.isDue(m.feed.when()) {
 		m.feed.begin(m.now, "")
-		asks = append(asks, asking(m.o, func(ctx context.Context, c *api.Client) (api.Feed, error) {
+		asks = append(asks, asking(m.o, "", func(ctx context.Context, c *api.Client) (api.Feed, error) {
 			return c.Feed(ctx, api.FeedQuery{Limit: mostFeed})
 		}, func(t told[api.Feed]) tea.Msg { return feedMsg(t) }))
 	}
 	if m.pane == work && m.isDue(m.work.when()) {
 		m.work.begin(m.now, "")
-		asks = append(asks, asking(m.o, func(ctx context.Context, c *api.Client) (api.WorkList, error) { return c.Work(ctx, api.WorkQuery{}) }, func(t told[api.WorkList]) tea.Msg { return workMsg(t) }))
+		asks = append(asks, asking(m.o, "", func(ctx context.Context, c *api.Client) (api.WorkList, error) { return c.Work(ctx, api.WorkQuery{}) }, func(t told[api.WorkList]) tea.Msg { return workMsg(t) }))
 	}
 	return m.dueScreen(asks)
 }
@@ -97,9 +98,10 @@ func (m Model) wake(asks []tea.Cmd) (Model, []tea.Cmd) {
 
 // dueScreen asks for the screen of the chosen agent, while that is shown to somebody.
 func (m Model) dueScreen(asks []tea.Cmd) (Model, []tea.Cmd) {
-	name := m.row().agent
+	of := m.row().target()
+	name := of.key()
 	switch {
-	case m.layout().preview == 0 || m.away || name == "":
+	case m.layout().preview == 0 || m.away || of.agent == "":
 		return m, asks
 	case m.watched != name:
 		if m.resting != name {
@@ -114,7 +116,7 @@ func (m Model) dueScreen(asks []tea.Cmd) (Model, []tea.Cmd) {
 	}
 	m.screen.begin(m.now, name)
 	many := m.layout().preview
-	return m, append(asks, asking(m.o, func(ctx context.Context, c *api.Client) (api.Screen, error) { return c.Screen(ctx, name, many) },
+	return m, append(asks, asking(m.o, of.host, func(ctx context.Context, c *api.Client) (api.Screen, error) { return c.Screen(ctx, of.agent, many) },
 		func(t told[api.Screen]) tea.Msg { return screenMsg{t, name} }))
 }
 
@@ -131,8 +133,8 @@ func (m Model) preview(room int) []string {
 		out := append([]string{m.ruled(alertName(r))}, wrap(r.about, m.width)...)
 		return filled(append(out, m.paint(bold, r.next)), room)
 	}
-	about := strings.TrimSuffix(m.doing(r.agent), "\n")
-	return filled(append([]string{m.ruled(cmp.Or(about, r.about))}, m.screenLines(r.agent, room-1)...), room)
+	about := strings.TrimSuffix(m.doing(r.target()), "\n")
+	return filled(append([]string{m.ruled(cmp.Or(about, r.about))}, m.screenLines(r.target(), room-1)...), room)
 }
 
 // ruled is a text in a line that parts what is above it from what is below.
@@ -143,17 +145,17 @@ func (m Model) ruled(text string) string {
 // alertName is an alert's number and rule, as far as it has them.
 func alertName(r row) string {
 	if r.alert > 0 {
-		return fmt.Sprintf("#%d %s", r.alert, flat(r.rule))
+		return numbered(r.host, r.alert) + " " + flat(r.rule)
 	}
 	return cmp.Or(flat(r.rule), "no alert yet")
 }
 
-func (m Model) screenLines(agent string, room int) []string {
+func (m Model) screenLines(of target, room int) []string {
 	switch {
-	case m.screen.of != agent || m.screen.at.IsZero() && m.screen.err == nil:
+	case m.screen.of != of.key() || m.screen.at.IsZero() && m.screen.err == nil:
 		return nil
 	case m.screen.err != nil:
-		what, _ := m.o.Words.Error(m.screen.err)
+		what, _ := m.o.Words.Error(of.host, m.screen.err)
 		return []string{m.paint(faint, flat(what))}
 	}
 	all := lines(m.screen.v.Text)
@@ -161,7 +163,7 @@ func (m Model) screenLines(agent string, room int) []string {
 }
 
 func (m Model) alertRows() []row {
-	all := m.alerts.v.Alerts
+	all := m.allAlerts()
 	list := kept(m, each(all, func(a api.Alert) row { return m.alert(a) }))
 	title := "ALERTS " + m.countOf(len(list), len(all))
 	if by := priorities(list); by != "" {
@@ -171,24 +173,25 @@ func (m Model) alertRows() []row {
 }
 
 func alertColumns() []column {
-	return []column{{most: 6, right: true, least: 40}, {most: 2}, {head: "RULE", most: 24, least: 90, shrink: middle, keep: 12}, {head: "SUBJECT", most: 34, shrink: middle, keep: 28}, {head: "FOR", right: true, dwell: true, least: 34}, {head: "STATE", most: 16, least: 60}, {head: "WHAT", least: 50}}
+	return []column{{most: 20, shrink: cut, keep: 6, right: true, least: 40}, {most: 2}, {head: "RULE", most: 24, least: 90, shrink: middle, keep: 12}, {head: "SUBJECT", most: 34, shrink: middle, keep: 28}, {head: "FOR", right: true, dwell: true, least: 34}, {head: "STATE", most: 16, least: 60}, {head: "WHAT", least: 50}}
 }
 
 func (m Model) alert(a api.Alert) row {
 	kind, name, _ := strings.Cut(a.Subject, "/")
-	r := row{key: "alert " + a.Rule + " " + a.Subject, alert: a.Number, rule: a.Rule, subject: a.Subject}
+	r := row{key: "alert " + a.Host + " " + a.Rule + " " + a.Subject, host: a.Host, alert: a.Number, rule: a.Rule, subject: a.Subject}
 	if d, err := time.ParseDuration(a.For); err == nil {
-		r.since = m.alerts.at.Add(-max(0, d))
+		r.since = m.alertsBase().Add(-max(0, d))
 	}
 	if kind == "agent" {
 		r.agent = name
 	}
 	number := ""
 	if a.Number > 0 {
-		number = fmt.Sprintf("#%d", a.Number)
+		number = numbered(a.Host, a.Number)
 	}
-	r.about = m.subject(a.Subject) + ": " + without(a.Summary, name)
-	r.cells = []string{number, flat(a.Priority), flat(a.Rule), m.subject(a.Subject), "", stateOf(a), without(a.Summary, name)}
+	subject := on(a.Host, m.subject(a.Subject))
+	r.about = subject + ": " + without(a.Summary, name)
+	r.cells = []string{number, flat(a.Priority), flat(a.Rule), subject, "", stateOf(a), without(a.Summary, name)}
 	r.colours = []string{faint, urgent(a.Priority), faint, bold, faint, faint, ""}
 	r.text = strings.Join([]string{number, a.Priority, a.Rule, r.about, stateOf(a)}, " ")
 	return r

@@ -18,7 +18,8 @@ type row struct {
 	next    string // the one command that is proposed
 	colours []string
 	since   time.Time // of the local clock; zero where it is not known
-	agent   string    // that orders go to; "" for none
+	host    string    // another machine that it is of; "" for this one
+	agent   string    // that orders go to, by its name there; "" for none
 	alert   int64
 	rule    string
 	subject string // kind/name
@@ -81,13 +82,14 @@ func (s sorting) String() string {
 // basis is everything that the rows are made of: as long as it is the same, so are they.
 type basis struct {
 	look, alerts, feed, work time.Time
+	hosts                    int64
 	pane                     pane
 	filter                   string
 	sorting                  sorting
 }
 
 func (m Model) basis() basis {
-	return basis{m.look.at, m.alerts.at, m.feed.at, m.work.at, m.pane, m.filter, m.sorting}
+	return basis{m.look.at, m.alerts.at, m.feed.at, m.work.at, m.hostsNumber, m.pane, m.filter, m.sorting}
 }
 
 // settle makes the rows of what is known, and sees that one of them is chosen.
@@ -182,9 +184,9 @@ func began(since, at, got time.Time) time.Time {
 }
 
 func (m Model) needRows() []row {
-	l := m.look.v.look
-	list := kept(m, each(l.NeedsYou, func(n api.Need) row { return m.need(n) }))
-	title := "NEEDS YOU " + m.countOf(len(list), len(l.NeedsYou))
+	all := m.needs()
+	list := kept(m, each(all, func(n api.Need) row { return m.need(n) }))
+	title := "NEEDS YOU " + m.countOf(len(list), len(all))
 	if len(list) == 0 {
 		title += "  " + m.nothing()
 	}
@@ -198,7 +200,7 @@ func (m Model) nothing() string {
 		return "nobody has looked yet"
 	case m.filter != "":
 		return "nothing that has " + flat(m.filter)
-	case len(unseen(m.look.v.look.Seen)) > 0:
+	case len(unseen(m.look.v.look.Seen)) > 0 || m.isPartial():
 		return "nothing that could be seen"
 	}
 	return "nothing"
@@ -206,13 +208,16 @@ func (m Model) nothing() string {
 
 func (m Model) need(n api.Need) row {
 	kind, name, _ := strings.Cut(n.Subject, "/")
-	r := row{key: "need " + n.Rule + " " + n.Subject, alert: n.Number, rule: n.Rule, subject: n.Subject,
-		since: began(n.Since, m.look.v.look.At, m.look.at)}
+	r := row{key: "need " + n.Host + " " + n.Rule + " " + n.Subject, host: n.Host, alert: n.Number, rule: n.Rule, subject: n.Subject, since: n.Since}
+	if n.Host == "" {
+		r.since = began(n.Since, m.look.v.look.At, m.look.at)
+	}
 	if kind == "agent" {
 		r.agent = name
 	}
-	r.about = m.subject(n.Subject) + ": " + without(n.Summary, name)
-	r.cells = []string{flat(n.Priority), "", r.about, m.subject(n.Subject), without(n.Summary, name), "→ " + flat(m.o.Words.Command(n.Command))}
+	subject := on(n.Host, m.subject(n.Subject))
+	r.about = subject + ": " + without(n.Summary, name)
+	r.cells = []string{flat(n.Priority), "", r.about, subject, without(n.Summary, name), "→ " + flat(m.o.Words.Command(n.Command))}
 	r.next = r.cells[len(r.cells)-1]
 	r.colours = []string{urgent(n.Priority), faint, "", bold, "", faint}
 	r.text = n.Priority + " " + n.Rule + " " + r.about
@@ -250,7 +255,7 @@ func urgent(priority string) string {
 }
 
 func (m Model) agentRows() []row {
-	all := m.look.v.look.Agents
+	all := m.agents()
 	list := kept(m, each(m.sorted(all), func(g api.AgentRow) row { return m.agent(g) }))
 	title := "AGENTS " + m.countOf(len(list), len(all))
 	if states := m.states(list); states != "" {
@@ -287,9 +292,9 @@ func (m Model) states(list []row) string {
 }
 
 func (m Model) agent(g api.AgentRow) row {
-	r := row{key: "agent " + g.Name, agent: g.Name, subject: "agent/" + g.Name}
+	r := row{key: "agent " + g.Host + " " + g.Name, host: g.Host, agent: g.Own(), subject: "agent/" + g.Own()}
 	if d, err := time.ParseDuration(g.Since); err == nil {
-		r.since = m.look.at.Add(-max(0, d))
+		r.since = m.base().Add(-max(0, d))
 	}
 	state := known(g.State)
 	r.cells = []string{flat(g.Name), state, "", flat(g.Source), m.context(g), m.cost(g), m.tokens(g), m.where(g), flat(cmp.Or(g.Failed, g.Conflict, g.Reason))}

@@ -13,13 +13,17 @@ import (
 
 // Options say of whom is asked, and in which words is told.
 type Options struct {
-	// Ask finds who answers now, for one question; done is called after it.
-	Ask func(context.Context) (c *api.Client, done func(), err error)
+	// Ask finds who answers now on a machine ("" is this one), for one question; done is called
+	// after it.
+	Ask func(ctx context.Context, host string) (c *api.Client, done func(), err error)
+	// Hosts returns at once what other machines answered last, with their alerts or without,
+	// and a number that is larger whenever there is something newer; nil: there are none.
+	Hosts func(alerts bool) ([]api.HostLook, int64)
 	// Watch says whenever something changed, until ctx ends or nobody tells any more; nil:
 	// nobody does.
 	Watch func(ctx context.Context, changed func()) error
 	// Goto is the command that shows an agent's terminal from here.
-	Goto   func(ctx context.Context, agent string) (*exec.Cmd, error)
+	Goto   func(ctx context.Context, host, agent string) (*exec.Cmd, error)
 	Words  Words
 	Colour bool
 	Home   string // shown as ~; "" where it is not known
@@ -33,8 +37,8 @@ type Words struct {
 	Story    func(api.Story, int) string // everything known of a thing, so wide
 	Offer    func(api.Offer, int) string // what would be done, with the commands, or why not
 	Duration func(string) (time.Duration, error)
-	Command  func(string) string           // a command as it is to be typed
-	Error    func(error) (what, to string) // what went wrong, and the command that helps
+	Command  func(string) string                            // a command as it is to be typed
+	Error    func(host string, err error) (what, to string) // what went wrong on a machine, and the command that helps
 }
 
 // fastest is how many frames a second are painted at most: a key is on the screen within

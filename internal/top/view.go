@@ -158,15 +158,15 @@ func (m Model) fit(all []string) []string {
 
 // head says where, when and how much waits.
 func (m Model) head() string {
-	l := m.look.v.look
-	need := counted(len(l.NeedsYou), "needs you")
-	if n := len(l.NeedsYou); n != 1 {
+	l, all := m.look.v.look, len(m.needs())
+	need := counted(all, "needs you")
+	if n := all; n != 1 {
 		need = fmt.Sprintf("%d need you", n)
 	}
 	if m.look.at.IsZero() {
 		return m.paint(bold, "custos") + " looking …"
 	}
-	if len(l.NeedsYou) > 0 {
+	if all > 0 {
 		need = m.paint(yellow, need)
 	}
 	if m.width < 40 {
@@ -184,7 +184,7 @@ func (m Model) clock() string {
 func (m Model) banners() (out []string) {
 	say := func(colour, text string) { out = append(out, m.paint(colour, cut(text, m.width))) }
 	if err := cmp.Or(m.look.err, m.paneErr()); err != nil {
-		what, to := m.o.Words.Error(err)
+		what, to := m.o.Words.Error("", err)
 		say(red, "! "+flat(hinted(what, to)))
 	}
 	if at, old := m.age(); old {
@@ -192,6 +192,11 @@ func (m Model) banners() (out []string) {
 	}
 	if f := m.look.v.look.Frozen; f != "" {
 		say(yellow, "! FROZEN by "+flat(f))
+	}
+	for _, h := range m.hosts {
+		if says := h.Says(m.now); says != "" {
+			say(hostColour(h), "! "+flat(says))
+		}
 	}
 	if t := m.alerts.v.Trouble; t != "" && m.pane == alerts {
 		say(yellow, "! passes cannot be finished: "+flat(t))
@@ -211,7 +216,7 @@ func (m Model) banners() (out []string) {
 	if m.height < roomForBanners {
 		return out[:min(1, len(out))]
 	}
-	return out[:min(3, len(out))]
+	return m.room(out)
 }
 
 // paneErr is why what the pane shows could not be asked for.

@@ -174,17 +174,6 @@ func attachArgv(p fleet.Pane) []string {
 	return append(argv, "attach", "-t", "="+p.Name())
 }
 
-// Attention ranks the states of agents: what may wait for a person comes first.
-func Attention(s fleet.AgentState) int {
-	order := []fleet.AgentState{fleet.StateWaiting, fleet.StateDialog, fleet.StateAuthLost, fleet.StateRateLimited,
-		fleet.StateStuck, fleet.StateLooping, fleet.StateCrashed, fleet.StateZombie, fleet.StateContextHigh, fleet.StateUnknown,
-		fleet.StateStarting, fleet.StateWorking, fleet.StateIdle, fleet.StateStopped, fleet.StateFinished}
-	if i := slices.Index(order, s); i >= 0 {
-		return i
-	}
-	return len(order)
-}
-
 func agentRows(s *fleet.Snapshot) []api.AgentRow {
 	out := []api.AgentRow{}
 	if !s.Agents.Usable() {
@@ -195,7 +184,7 @@ func agentRows(s *fleet.Snapshot) []api.AgentRow {
 	}
 	slices.SortStableFunc(out, func(a, b api.AgentRow) int {
 		return cmp.Or(
-			cmp.Compare(Attention(fleet.AgentState(a.State)), Attention(fleet.AgentState(b.State))),
+			cmp.Compare(api.Attention(a.State), api.Attention(b.State)),
 			cmp.Compare(a.Name, b.Name))
 	})
 	return out

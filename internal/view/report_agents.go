@@ -44,7 +44,7 @@ func AgentReports(p *fleet.Pass, from fleet.Instant, made madeIn) []api.ReportAg
 		out = append(out, r)
 	}
 	slices.SortStableFunc(out, func(a, b api.ReportAgent) int {
-		return cmp.Or(cmp.Compare(Attention(fleet.AgentState(a.State)), Attention(fleet.AgentState(b.State))), cmp.Compare(a.Name, b.Name))
+		return cmp.Or(cmp.Compare(api.Attention(a.State), api.Attention(b.State)), cmp.Compare(a.Name, b.Name))
 	})
 	return out
 }

@@ -1,0 +1,225 @@
+package remote
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+	"sync"
+	"time"
+
+	"custos/internal/api"
+)
+
+const (
+	// every is the pause between two looks at a machine that answers.
+	every = 3 * time.Second
+	// known is how long an answer of a machine may take that has answered before: with the pause
+	// it is said within ten seconds that a machine has become silent.
+	known = 6 * time.Second
+	// looking is how long after the last question somebody is taken to look still.
+	looking = 30 * time.Second
+)
+
+// Watch keeps what other machines answered last, while somebody looks; while nobody does, no
+// machine is asked and no ssh runs. All who look share the same answers. It is safe for
+// concurrent use.
+type Watch struct {
+	ctx     context.Context
+	hosts   []*watched
+	changed func()
+
+	mu      sync.Mutex
+	number  int64     // of the newest answer
+	asked   time.Time // when somebody looked last
+	alerts  time.Time // and when at alerts
+	holders int
+}
+
+// watched is one machine; what is in it is guarded by Watch.mu.
+type watched struct {
+	host   Host
+	client *api.Client
+	look   api.HostLook
+	runs   bool // it is being followed
+}
+
+// NewWatch watches hosts until ctx ends, asking nothing yet. agent is as for Host.Client.
+// changed is called when what a machine says has become another, or whether it answers.
+func NewWatch(ctx context.Context, hosts []Host, agent string, changed func()) *Watch {
+	w := &Watch{ctx: ctx, changed: changed}
+	for _, h := range hosts {
+		w.hosts = append(w.hosts, &watched{host: h, client: h.Client(agent), look: api.HostLook{HostSeen: api.HostSeen{Name: h.Name, Status: "pending"}}})
+	}
+	return w
+}
+
+// Looks returns at once what each machine answered last, in the order of their names, and a
+// number that is larger whenever there is something newer. Who asks looks for a while: the
+// machines are asked from now on, and for their alerts too where these are wanted.
+func (w *Watch) Looks(alerts bool) ([]api.HostLook, int64) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.asked = time.Now()
+	if alerts {
+		w.alerts = w.asked
+	}
+	out := make([]api.HostLook, len(w.hosts))
+	for i, h := range w.hosts {
+		w.begin(h)
+		out[i] = h.look
+	}
+	return out, w.number
+}
+
+// Hold has the machines be asked until release is called.
+func (w *Watch) Hold() (release func()) {
+	w.hold(1)
+	return sync.OnceFunc(func() { w.hold(-1) })
+}
+
+func (w *Watch) hold(n int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.holders, w.asked = w.holders+n, time.Now()
+	for _, h := range w.hosts {
+		w.begin(h)
+	}
+}
+
+// Client asks one machine; false where there is none of that name.
+func (w *Watch) Client(name string) (*api.Client, bool) {
+	i := slices.IndexFunc(w.hosts, func(h *watched) bool { return h.host.Name == name })
+	if i < 0 {
+		return nil, false
+	}
+	return w.hosts[i].client, true
+}
+
+// begin follows a machine that is not followed yet.
+func (w *Watch) begin(h *watched) {
+	if !h.runs && w.ctx.Err() == nil {
+		h.runs = true
+		go w.follow(h)
+	}
+}
+
+// follow asks a machine again and again, as long as somebody looks.
+func (w *Watch) follow(h *watched) {
+	defer h.client.Close()
+	for {
+		w.ask(h)
+		select {
+		case <-w.ctx.Done():
+			return
+		case <-time.After(every):
+		}
+		if w.isLeft(h) {
+			return
+		}
+	}
+}
+
+// isLeft says whether nobody looks any more. What was known is old when somebody comes again.
+func (w *Watch) isLeft(h *watched) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.holders > 0 || time.Since(w.asked) < looking {
+		return false
+	}
+	h.runs = false
+	h.look = api.HostLook{HostSeen: api.HostSeen{Name: h.host.Name, Status: "pending"}}
+	return true
+}
+
+// ask asks a machine once, and keeps what it says.
+func (w *Watch) ask(h *watched) {
+	within, alerts := answersWithin+time.Second, false
+	w.mu.Lock()
+	if h.look.HostSeen.Status == "ok" {
+		within = known
+	}
+	alerts = time.Since(w.alerts) < looking
+	w.mu.Unlock()
+	ctx, cancel := context.WithTimeout(w.ctx, within)
+	defer cancel()
+	look, err := lookAt(ctx, h.client, alerts)
+	if w.ctx.Err() != nil {
+		return
+	}
+	if w.keep(h, look, silence(err, within)) {
+		w.changed()
+	}
+}
+
+// lookAt asks for what is shown. What a machine of another version does not have it lacks: that
+// is no silence.
+func lookAt(ctx context.Context, c *api.Client, alerts bool) (out api.HostLook, err error) {
+	if out.Look, err = c.FirstLook(ctx); err != nil {
+		return out, err
+	}
+	if out.Status, err = c.Status(ctx); isLack(err) {
+		out.Lacks, err = append(out.Lacks, "how Custos itself is"), nil
+	}
+	if err == nil && alerts {
+		var list api.Alerts
+		if list, err = c.Alerts(ctx, false); isLack(err) {
+			out.Lacks, err = append(out.Lacks, "alerts"), nil
+		}
+		out.Alerts = list.Alerts
+	}
+	return out, err
+}
+
+// isLack says whether there is no such thing to be asked for.
+func isLack(err error) bool {
+	var e *api.Error
+	return errors.As(err, &e) && e.Kind == api.NotFound
+}
+
+// silence is why a machine did not answer; "" when it did.
+func silence(err error, within time.Duration) string {
+	switch {
+	case errors.Is(err, context.DeadlineExceeded):
+		return fmt.Sprintf("no answer within %s", within)
+	case err != nil:
+		return api.ErrorOf(err).Message
+	}
+	return ""
+}
+
+// keep keeps an answer, or that there is none, and says whether that is another than before.
+func (w *Watch) keep(h *watched, look api.HostLook, silent string) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	before, now := h.look, time.Now()
+	if silent != "" {
+		look = before
+		look.HostSeen = api.HostSeen{Name: h.host.Name, Status: "unknown", Why: silent}
+		if !before.IsSilent() {
+			look.Silent = now
+		}
+	} else {
+		look.HostSeen, look.Got = api.HostSeen{Name: h.host.Name, Status: "ok"}, now
+	}
+	h.look = look
+	w.number++
+	return !reflect.DeepEqual(timeless(before), timeless(look))
+}
+
+// timeless is what a look says but for what changes with each: ages and moments.
+func timeless(h api.HostLook) api.HostLook {
+	out := api.HostLook{HostSeen: h.HostSeen, Silent: h.Silent, Lacks: h.Lacks}
+	out.Look.Mode, out.Look.Frozen, out.Look.Housekeeping = h.Look.Mode, h.Look.Frozen, h.Look.Housekeeping
+	for _, g := range h.Look.Agents {
+		out.Look.Agents = append(out.Look.Agents, api.AgentRow{Name: g.Name, State: g.State, Source: g.Source, Failed: g.Failed, Conflict: g.Conflict})
+	}
+	for _, n := range h.Look.NeedsYou {
+		out.Look.NeedsYou = append(out.Look.NeedsYou, api.Need{Number: n.Number, Priority: n.Priority, Rule: n.Rule, Subject: n.Subject})
+	}
+	for _, a := range h.Alerts {
+		out.Alerts = append(out.Alerts, api.Alert{Number: a.Number, Rule: a.Rule, Subject: a.Subject, Status: a.Status, Priority: a.Priority, AckedBy: a.AckedBy, SilencedUntil: a.SilencedUntil})
+	}
+	return out
+}
