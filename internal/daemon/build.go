@@ -97,7 +97,7 @@ func (s *system) settings() []func() error {
 		from(s.cfg, readInterpreter, &s.meant),
 		from(s.cfg, catalog.Coordination, &s.who),
 		from(s.cfg, func(cfg config.Config) (catalog.WebPlace, error) { return catalog.Web(cfg, server.Loopback) }, &s.served),
-		func() error { _, err := remote.Hosts(s.cfg); return err }, // commands go there; a slip is said before that
+		from(s.cfg, remote.Hosts, &s.hosts),
 	}
 }
 

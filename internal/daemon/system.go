@@ -24,6 +24,7 @@ import (
 	"custos/internal/loop"
 	"custos/internal/observe"
 	"custos/internal/observe/watch"
+	"custos/internal/remote"
 	"custos/internal/report"
 	"custos/internal/report/journal"
 	"custos/internal/rules"
@@ -89,6 +90,7 @@ type system struct {
 	changes   *server.Changes
 	page      *webPage
 	served    catalog.WebPlace            // where the page is served
+	hosts     []remote.Host               // other machines, for the page
 	audited   atomic.Pointer[store.Audit] // the last comparison of memory with the ledger that was told
 
 	reload       *reloader                           // nil without a daemon

@@ -21,6 +21,7 @@ import (
 	"custos/internal/control"
 	"custos/internal/fleet"
 	"custos/internal/ledger"
+	"custos/internal/remote"
 	"custos/internal/server"
 	"custos/internal/store"
 	"custos/internal/sys/netpeer"
@@ -143,12 +144,13 @@ func (p *webPage) open(ctx context.Context, h http.Handler, at string, served *s
 		p.set("", err)
 		return func() {}, err
 	}
-	page, err := web.New(web.Options{API: h, Site: site, Sessions: p, Peers: p, Refused: p.refused, Now: time.Now, Newest: p.s.changes.Newest})
+	ctx, end = context.WithCancel(ctx)
+	page, err := web.New(web.Options{API: h, Site: site, Sessions: p, Peers: p, Refused: p.refused, Now: time.Now, Newest: p.s.changes.Newest, Hosts: p.others(ctx)})
 	if err != nil {
+		end()
 		p.set("", err)
 		return func() {}, errors.Join(err, l.Close())
 	}
-	ctx, end = context.WithCancel(ctx)
 	p.set(p.called(site, l.Addr()), nil)
 	if p.s.served.Listen == "" {
 		p.lendAt(l.Addr().String())
@@ -161,6 +163,15 @@ func (p *webPage) open(ctx context.Context, h http.Handler, at string, served *s
 		}
 	})
 	return end, nil
+}
+
+// others are the other machines, until ctx ends: a page asks them while somebody looks at it.
+// nil: there are none.
+func (p *webPage) others(ctx context.Context) web.Hosts {
+	if len(p.s.hosts) == 0 {
+		return nil
+	}
+	return remote.NewWatch(ctx, p.s.hosts, "", p.s.changes.Note)
 }
 
 func (p *webPage) listen(at string) (net.Listener, web.Site, error) {

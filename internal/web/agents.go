@@ -39,7 +39,8 @@ func (s *site) agents(ctx context.Context, r *http.Request) (page, error) {
 	}
 	session := sessionOf(r)
 	d := agentsData{Seen: v.Seen, State: r.URL.Query().Get("state"), Pending: v.Pending}
-	shown := slices.DeleteFunc(v.Agents, func(a api.AgentRow) bool { return !session.showsRow(a) })
+	others, now := s.others(r, false), s.Now()
+	shown := slices.DeleteFunc(withAgents(v.Agents, others, now), func(a api.AgentRow) bool { return !session.showsRow(a) })
 	d.States = states(shown)
 	if session.Project != "" {
 		d.Pending = nil // whose they are is not told
@@ -49,7 +50,7 @@ func (s *site) agents(ctx context.Context, r *http.Request) (page, error) {
 			d.Rows = append(d.Rows, a)
 		}
 	}
-	return page{Name: "agents", Title: "Agents", At: v.At, Data: d}, nil
+	return page{Name: "agents", Title: "Agents", At: v.At, Banners: hostBanners(others, now), Data: d}, nil
 }
 
 // agentData is everything that is known of one agent.
@@ -62,7 +63,7 @@ type agentData struct {
 }
 
 // Path is where the forms of the agent go.
-func (d agentData) Path() string { return agentPath(d.Agent.Name) }
+func (d agentData) Path() string { return rowPath(d.Agent) }
 
 // Ours says whether something may be done with it.
 func (d agentData) Ours() bool { return d.Agent.Owner == "custos" || d.Agent.Owner == "adopted" }

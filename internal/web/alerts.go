@@ -36,6 +36,8 @@ func (s *site) alerts(ctx context.Context, r *http.Request) (page, error) {
 	if err != nil {
 		return page{}, err
 	}
+	others, now := s.others(r, true), s.Now()
+	v.Alerts = withAlerts(v.Alerts, others, now)
 	from, _ := strconv.Atoi(r.URL.Query().Get("from")) // what is no number is the beginning
 	from = max(0, min(from, (len(v.Alerts)-1)/alertsAPage*alertsAPage))
 	d := alertsData{Rows: v.Alerts[from:min(len(v.Alerts), from+alertsAPage)], First: from + 1, Of: len(v.Alerts), All: isAll, Trouble: v.Trouble}
@@ -52,7 +54,7 @@ func (s *site) alerts(ctx context.Context, r *http.Request) (page, error) {
 	if from > 0 {
 		d.Back = alertsAt(max(0, from-alertsAPage), isAll)
 	}
-	return page{Name: "alerts", Title: "Alerts", At: s.Now(), Data: d}, nil
+	return page{Name: "alerts", Title: "Alerts", At: now, Banners: hostBanners(others, now), Data: d}, nil
 }
 
 func alertsAt(from int, isAll bool) string {
@@ -73,7 +75,7 @@ type alertData struct {
 }
 
 // Path is where the forms of the alert go.
-func (d alertData) Path() string { return alertPath(d.Alert.Number) }
+func (d alertData) Path() string { return alertPage(d.Alert) }
 
 // IsOver says whether nothing more can be done about it.
 func (d alertData) IsOver() bool { return d.Alert.Status == "resolved" }
@@ -81,7 +83,7 @@ func (d alertData) IsOver() bool { return d.Alert.Status == "resolved" }
 // Agent is the path of the agent that it is about; "" where it is about none.
 func (d alertData) Agent() string {
 	if name, ok := strings.CutPrefix(d.Alert.Subject, "agent/"); ok {
-		return agentPath(name)
+		return hostPath(d.Alert.Host) + agentPath(name)
 	}
 	return ""
 }

@@ -14,7 +14,8 @@ import (
 // homeData is the first page: all of it of one look.
 type homeData struct {
 	Look   api.FirstLook
-	Unseen string // why the agents are not known
+	Hosts  []api.HostLook // other machines
+	Unseen string         // why the agents are not known
 	Needs  []need
 	States []stateCount
 }
@@ -32,16 +33,18 @@ type stateCount struct {
 	Count int
 }
 
-func (s *site) home(ctx context.Context, _ *http.Request) (page, error) {
+func (s *site) home(ctx context.Context, r *http.Request) (page, error) {
 	look, err := s.api.FirstLook(ctx)
 	if err != nil {
 		return page{}, err
 	}
-	d := homeData{Look: look, Needs: needs(look.NeedsYou), States: states(look.Agents)}
+	others, now := s.others(r, false), s.Now()
+	look.NeedsYou, look.Agents = withNeeds(look.NeedsYou, others, now), withAgents(look.Agents, others, now)
+	d := homeData{Hosts: others, Look: look, Needs: needs(look.NeedsYou), States: states(look.Agents)}
 	if i := slices.IndexFunc(look.Seen, func(p api.PartSeen) bool { return p.Part == "agents" }); i >= 0 {
 		d.Unseen = unseen(look.Seen[i])
 	}
-	p := page{Name: "home", Title: "What needs you", At: look.At, Data: d}
+	p := page{Name: "home", Title: "What needs you", At: look.At, Banners: hostBanners(others, now), Data: d}
 	for _, part := range look.Seen {
 		if part.Status == "unknown" || part.Status == "stale" || part.Status == "pending" {
 			p.Banners = append(p.Banners, banner{"note", fmt.Sprintf("Not seen as it is now: %s (%s): %s", part.Part, part.Status, part.Why)})
@@ -63,17 +66,29 @@ func needs(list []api.Need) []need {
 func nextStep(n api.Need) (step, to string) {
 	agent, isAgent := strings.CutPrefix(n.Subject, "agent/")
 	switch {
-	case n.Number > 0 && strings.HasPrefix(n.Command, "custos approve"):
-		return "Look at it, and approve", fmt.Sprintf("/alerts/%d", n.Number)
-	case isAgent && strings.HasPrefix(n.Command, "custos answer"):
-		return "Answer " + agent, agentPath(agent)
+	case n.Number > 0 && isCommand(n, "approve"):
+		return "Look at it, and approve", hostPath(n.Host) + alertPath(n.Number)
+	case isAgent && isCommand(n, "answer"):
+		return "Answer " + agent, hostPath(n.Host) + agentPath(agent)
 	case n.Number > 0:
-		return "Look at it", fmt.Sprintf("/alerts/%d", n.Number)
+		return "Look at it", hostPath(n.Host) + alertPath(n.Number)
 	case isAgent:
-		return "Go to " + agent, agentPath(agent)
+		return "Go to " + agent, hostPath(n.Host) + agentPath(agent)
 	}
 	return "", ""
 }
+
+// isCommand says whether the command of a need is this one of Custos, on whichever machine.
+func isCommand(n api.Need, name string) bool {
+	flags := ""
+	if n.Host != "" {
+		flags = "--host " + n.Host + " "
+	}
+	return strings.HasPrefix(n.Command, "custos "+flags+name)
+}
+
+// Partial says whether not all that needs a person is known.
+func (d homeData) Partial() bool { return d.Unseen != "" || isPartial(d.Hosts) }
 
 // states counts rows by their state, in the order of the API; unknown is a state of its own
 // and is always there.

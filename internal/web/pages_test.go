@@ -77,6 +77,7 @@ func hostile() []string {
 
 // The answers of a daemon in which every text is the one given.
 func saying(w *world, text string) {
+	w.mirrored.Store(true)
 	w.answers["GET /v1/look"] = filled[api.FirstLook](text)
 	w.answers["GET /v1/status"] = filled[api.Status](text)
 	w.answers["GET /v1/health"] = filled[api.Health](text)
@@ -108,6 +109,7 @@ func everyPage() []string {
 		"/plan", "/why?of=x", "/host", "/timeline?agent=x", "/journal", "/morning", "/doctor?all=1", "/settings"}, recordPages()...)
 	return []string{"/", "/agents", "/agents/builder?order=X", "/agents/builder/stop", "/agents/broken", "/alerts", "/alerts?all=1", "/alerts/3", "/alerts/3?done=ack",
 		"/plan", "/why?of=x", "/host", "/timeline?agent=x", "/timeline?at=2026-11-24T09:00:00Z", "/journal", "/morning", "/doctor?all=1", "/settings"}
+		"/hosts/box/agents/builder?order=X", "/hosts/box/agents/builder/stop", "/hosts/box/alerts/3"}, recordPages()...)
 }
 
 // shape are the elements of a page and the names of their attributes, in order. Addresses

@@ -144,6 +144,9 @@ func (s *site) person(r *http.Request) (context.Context, error) {
 
 // changes has the daemon tell this page of changes, for as long as its session is good.
 func (s *site) changes(w http.ResponseWriter, r *http.Request) {
+	if s.Hosts != nil && !sessionOf(r).Link {
+		defer s.Hosts.Hold()()
+	}
 	asked := r.Clone(s.Peers.Looks(r.Context()))
 	asked.URL.Path, asked.URL.RawPath, asked.RequestURI = "/v1/changes", "", "/v1/changes"
 	s.API.ServeHTTP(&lasting{ResponseWriter: w, good: func() bool { _, ok := s.known(r); return ok }}, asked)

@@ -15,7 +15,7 @@ import (
 	"custos/internal/api"
 )
 
-// Options are what the page is made of. All must be set.
+// Options are what the page is made of. All but Hosts must be set.
 type Options struct {
 	API      http.Handler // of the daemon
 	Site     Site
@@ -26,6 +26,7 @@ type Options struct {
 	Now     func() time.Time
 	// Newest is the number of the last change that the API has told of.
 	Newest func() int64
+	Hosts  Hosts // other machines; nil: there are none
 }
 
 // Session is what lets a browser see the page: a person's, or a link that shows one thing.
@@ -91,6 +92,10 @@ func (s *site) routes() *http.ServeMux {
 		"GET /alerts":             s.alerts,
 		"GET /alerts/{number}":    s.alert,
 
+		"GET /hosts/{host}/agents/{name}":      s.there((*site).agent),
+		"GET /hosts/{host}/agents/{name}/stop": s.there((*site).stopAsked),
+		"GET /hosts/{host}/alerts/{number}":    s.there((*site).alert),
+
 		"GET /work":                 s.work,
 		"GET /work/items/{ref}":     s.workItem,
 		"GET /work/gates/{id}":      s.gate,
@@ -122,6 +127,14 @@ func (s *site) routes() *http.ServeMux {
 		"POST /alerts/{number}/silence": s.silence,
 		"POST /alerts/{number}/approve": s.approve,
 		"POST /leave":                   s.leave,
+
+		"POST /hosts/{host}/agents/{name}/nudge":     s.doneThere((*site).nudge),
+		"POST /hosts/{host}/agents/{name}/answer":    s.doneThere((*site).answer),
+		"POST /hosts/{host}/agents/{name}/interrupt": s.doneThere((*site).interrupt),
+		"POST /hosts/{host}/agents/{name}/stop":      s.doneThere((*site).stop),
+		"POST /hosts/{host}/alerts/{number}/ack":     s.doneThere((*site).acknowledge),
+		"POST /hosts/{host}/alerts/{number}/silence": s.doneThere((*site).silence),
+		"POST /hosts/{host}/alerts/{number}/approve": s.doneThere((*site).approve),
 
 		"POST /work/gates/{id}/close":      s.closeGate,
 		"POST /mail/{id}/read":             s.readMail,

@@ -12,6 +12,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -32,6 +33,7 @@ type world struct {
 	barred   error  // of who does something
 	refused  []string
 	number   int64
+	mirrored atomic.Bool  // another machine, called box, says the same
 	held     http.Handler // the page, for a test that asks often; nil: it is made for each request
 }
 
@@ -44,7 +46,27 @@ func newWorld(t testing.TB) *world {
 	}}
 	w.Options = Options{API: http.HandlerFunc(w.answer), Site: Site{Port: 7777}, Sessions: w, Peers: w, Now: time.Now, Newest: func() int64 { w.number++; return w.number }, // nothing is shared, but where a test says so
 		Refused: func(_ context.Context, what string) { w.refused = append(w.refused, what) }}
+	w.Hosts = mirror{w}
 	return w
+}
+
+// mirror is another machine, called box, that says what this one says, where a test wants it.
+type mirror struct{ w *world }
+
+func (m mirror) Looks(bool) ([]api.HostLook, int64) {
+	if !m.w.mirrored.Load() {
+		return nil, 0
+	}
+	c, _ := m.Client("box")
+	look, _ := c.FirstLook(context.Background()) // where it tells nothing, nothing is told
+	list, _ := c.Alerts(context.Background(), false)
+	return []api.HostLook{{HostSeen: api.HostSeen{Name: "box", Status: "ok", Why: look.Mode}, Got: m.w.Now(), Look: look, Alerts: list.Alerts, Lacks: []string{look.Mode}}}, 0
+}
+
+func (mirror) Hold() func() { return func() {} }
+
+func (m mirror) Client(name string) (*api.Client, bool) {
+	return api.NewClient(api.InProcess(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) { m.w.API.ServeHTTP(rw, r) }))), name == "box"
 }
 
 func (w *world) answer(rw http.ResponseWriter, r *http.Request) {
