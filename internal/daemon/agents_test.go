@@ -46,6 +46,8 @@ type town struct {
 	cfg  config.Config
 	up   *exec.Cmd
 	said *writer
+	// within is a program that runs the daemon in namespaces of its own, as itself; empty: none
+	within []string
 	// powerless: its commands run without the powers of root, which reads whatever there is
 	powerless bool
 }
@@ -112,7 +114,8 @@ func (w *town) start() {
 	if w.said == nil || w.up != nil { // else who listens already goes on
 		w.said = &writer{}
 	}
-	w.up = exec.Command(filepath.Join(w.bin, "custos"), "--config", filepath.Join(w.dir, "custos.toml"), "up")
+	argv := append(slices.Clone(w.within), filepath.Join(w.bin, "custos"), "--config", filepath.Join(w.dir, "custos.toml"), "up")
+	w.up = exec.Command(argv[0], argv[1:]...)
 	w.up.Env = append(os.Environ(), "HOME="+w.dir, "PATH="+filepath.Dir(agenttest.Build(w))+":"+os.Getenv("PATH"))
 	w.up.Stdout, w.up.Stderr = w.said, w.said
 	if err := w.up.Start(); err != nil {

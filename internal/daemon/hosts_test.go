@@ -57,11 +57,7 @@ func newDesk(t *testing.T, hosts map[string]string) *desk {
 		t.Fatal(err)
 	}
 	d := &desk{T: t, dir: t.TempDir(), bin: bin}
-	for _, key := range []string{"hostkey", "key"} {
-		if out, err := exec.Command("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", filepath.Join(d.dir, key)).CombinedOutput(); err != nil {
-			t.Fatalf("ssh-keygen: %v: %s", err, out)
-		}
-	}
+	d.keys()
 	address := freePort(t)
 	_, port, _ := net.SplitHostPort(address)
 	d.write("sshd_config", fmt.Sprintf(sshdConfig, port, d.dir), 0o600)
@@ -94,6 +90,16 @@ func (d *desk) write(name, text string, mode os.FileMode) {
 	d.Helper()
 	if err := os.WriteFile(filepath.Join(d.dir, name), []byte(text), mode); err != nil {
 		d.Fatal(err)
+	}
+}
+
+// keys makes those of the machines and of the person.
+func (d *desk) keys() {
+	d.Helper()
+	for _, key := range []string{"hostkey", "key"} {
+		if out, err := exec.Command("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", filepath.Join(d.dir, key)).CombinedOutput(); err != nil {
+			d.Fatalf("ssh-keygen: %v: %s", err, out)
+		}
 	}
 }
 
