@@ -13,13 +13,13 @@ import (
 )
 
 const (
-	// every is the pause between two looks at a machine that answers.
-	every = 3 * time.Second
+	// pause is the pause between two looks at a machine that answers.
+	pause = 3 * time.Second
 	// known is how long an answer of a machine may take that has answered before: with the pause
 	// it is said within ten seconds that a machine has become silent.
 	known = 6 * time.Second
-	// looking is how long after the last question somebody is taken to look still.
-	looking = 30 * time.Second
+	// still is how long after the last question somebody is taken to look still.
+	still = 30 * time.Second
 )
 
 // Watch keeps what other machines answered last, while somebody looks; while nobody does, no
@@ -29,6 +29,8 @@ type Watch struct {
 	ctx     context.Context
 	hosts   []*watched
 	changed func()
+
+	every, looking time.Duration // pause and still
 
 	mu      sync.Mutex
 	number  int64     // of the newest answer
@@ -48,7 +50,7 @@ type watched struct {
 // NewWatch watches hosts until ctx ends, asking nothing yet. agent is as for Host.Client.
 // changed is called when what a machine says has become another, or whether it answers.
 func NewWatch(ctx context.Context, hosts []Host, agent string, changed func()) *Watch {
-	w := &Watch{ctx: ctx, changed: changed}
+	w := &Watch{ctx: ctx, changed: changed, every: pause, looking: still}
 	for _, h := range hosts {
 		w.hosts = append(w.hosts, &watched{host: h, client: h.Client(agent), look: api.HostLook{HostSeen: api.HostSeen{Name: h.Name, Status: "pending"}}})
 	}
@@ -113,7 +115,7 @@ func (w *Watch) follow(h *watched) {
 		select {
 		case <-w.ctx.Done():
 			return
-		case <-time.After(every):
+		case <-time.After(w.every):
 		}
 		if w.isLeft(h) {
 			return
@@ -125,7 +127,7 @@ func (w *Watch) follow(h *watched) {
 func (w *Watch) isLeft(h *watched) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.holders > 0 || time.Since(w.asked) < looking {
+	if w.holders > 0 || time.Since(w.asked) < w.looking {
 		return false
 	}
 	h.runs = false
@@ -140,7 +142,7 @@ func (w *Watch) ask(h *watched) {
 	if h.look.HostSeen.Status == "ok" {
 		within = known
 	}
-	alerts = time.Since(w.alerts) < looking
+	alerts = time.Since(w.alerts) < w.looking
 	w.mu.Unlock()
 	ctx, cancel := context.WithTimeout(w.ctx, within)
 	defer cancel()

@@ -1,0 +1,184 @@
+package remote
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"custos/internal/api"
+)
+
+// TestMain is the ssh of these tests, too: it hands its input and output on to a socket.
+func TestMain(m *testing.M) {
+	socket := os.Getenv("CUSTOS_TEST_SOCKET")
+	if socket == "" {
+		os.Exit(m.Run())
+	}
+	c, err := net.Dial("unix", socket)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	fmt.Printf("Welcome!\n%stest\n", Greeting)
+	go func() { _, _ = io.Copy(c, os.Stdin); _ = c.Close() }()
+	_, _ = io.Copy(os.Stdout, c)
+	os.Exit(0)
+}
+
+// answering is a machine whose Custos answers h, and how many connections it has now.
+func answering(t *testing.T, h http.Handler) (Host, *atomic.Int64) {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "r") // short: a socket's path has little room
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	l, err := net.Listen("unix", filepath.Join(dir, "s"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	open := &atomic.Int64{}
+	server := &http.Server{Handler: h, ReadHeaderTimeout: time.Minute, ConnState: func(_ net.Conn, s http.ConnState) {
+		switch s {
+		case http.StateNew:
+			open.Add(1)
+		case http.StateClosed:
+			open.Add(-1)
+		}
+	}}
+	go func() { _ = server.Serve(l) }()
+	t.Cleanup(func() { _ = server.Close() })
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	script := "#!/bin/sh\nCUSTOS_TEST_SOCKET=" + dir + "/s exec " + self + "\n"
+	if err := os.WriteFile(filepath.Join(dir, "ssh"), []byte(script), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", dir+":"+os.Getenv("PATH"))
+	return Host{Name: "box1", SSH: "box1", Program: "custos"}, open
+}
+
+func await(t *testing.T, what string, is func() bool) {
+	t.Helper()
+	for begun := time.Now(); !is(); time.Sleep(5 * time.Millisecond) {
+		if time.Since(begun) > 20*time.Second {
+			t.Fatalf("%s did not come about", what)
+		}
+	}
+}
+
+// recorded is what a Custos of another version answers: fields that are not known here, states
+// that are not, and no such thing as what it lacks.
+func recorded(lacks ...string) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		answers := map[string]string{
+			"/v1/look":   `{"at":"2026-11-24T12:00:00Z","mode":"ask","tomorrow":{"a":[1]},"agents":[{"name":"ann","state":"dreaming","since":"1m0s","mood":"good"}],"needs_you":[{"priority":"P1","subject":"agent/ann","summary":"waits","command":"custos dream ann","urgency":9}]}`,
+			"/v1/status": `{"mode":"ask","new":true}`,
+			"/v1/alerts": `{"alerts":[{"number":1,"rule":"new-rule","priority":"P2","subject":"dream/1","summary":"is so","status":"lucid"}],"pages":3}`,
+		}
+		body, ok := answers[r.URL.Path]
+		if !ok || slices.Contains(lacks, r.URL.Path) {
+			w.WriteHeader(http.StatusNotFound)
+			_ = json.NewEncoder(w).Encode(&api.Error{Kind: api.NotFound, Message: "there is no " + r.URL.Path})
+			return
+		}
+		_, _ = io.WriteString(w, body)
+	})
+}
+
+// What another version does not know, or tells more, is no silence: the one is said, the other
+// left out.
+func TestOtherVersions(t *testing.T) {
+	newer, _ := answering(t, recorded())
+	w := NewWatch(t.Context(), []Host{newer}, "", func() {})
+	await(t, "an answer", func() bool { l, _ := w.Looks(true); return l[0].HostSeen.Status == "ok" })
+	list, _ := w.Looks(true)
+	if h := list[0]; h.Look.Agents[0].State != "dreaming" || len(h.Alerts) != 1 || h.Says(time.Now()) != "" {
+		t.Errorf("%+v", h)
+	}
+	older, _ := answering(t, recorded("/v1/status", "/v1/alerts"))
+	w = NewWatch(t.Context(), []Host{older}, "", func() {})
+	await(t, "an answer", func() bool { l, _ := w.Looks(true); return l[0].HostSeen.Status == "ok" })
+	list, _ = w.Looks(true)
+	if says := list[0].Says(time.Now()); !strings.Contains(says, "another version of Custos, which does not tell: how Custos itself is, alerts") || list[0].IsSilent() || len(list[0].Look.Agents) != 1 {
+		t.Errorf("%q: %+v", says, list[0])
+	}
+}
+
+// While nobody looks no machine is asked, and no ssh runs; all who look have one.
+func TestNobodyLooks(t *testing.T) {
+	var asked atomic.Int64
+	h, open := answering(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { asked.Add(1); recorded().ServeHTTP(w, r) }))
+	w := NewWatch(t.Context(), []Host{h}, "", func() {})
+	w.every, w.looking = 20*time.Millisecond, 50*time.Millisecond
+	release := w.Hold()
+	other := w.Hold()
+	await(t, "an answer", func() bool { return asked.Load() > 6 })
+	if n := open.Load(); n != 1 {
+		t.Errorf("there are %d connections", n)
+	}
+	release()
+	release()
+	before := asked.Load()
+	await(t, "another answer", func() bool { return asked.Load() > before+6 })
+	other()
+	await(t, "the end of ssh", func() bool { return open.Load() == 0 })
+	if list, _ := w.Looks(false); list[0].HostSeen.Status != "pending" {
+		t.Errorf("what was known before is taken for what is: %+v", list[0].HostSeen)
+	}
+	await(t, "an answer to who comes again", func() bool { l, _ := w.Looks(false); return l[0].HostSeen.Status == "ok" })
+}
+
+// An answer that says what was said before is no change; one that is silent is, once.
+func TestWhatIsAChange(t *testing.T) {
+	var changes, fails atomic.Int64
+	h, _ := answering(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if fails.Load() == 1 {
+			w.WriteHeader(http.StatusInternalServerError)
+			return
+		}
+		recorded().ServeHTTP(w, r)
+	}))
+	w := NewWatch(t.Context(), []Host{h}, "", func() { changes.Add(1) })
+	w.every = 5 * time.Millisecond
+	defer w.Hold()()
+	several := func() {
+		_, from := w.Looks(false)
+		await(t, "several answers", func() bool { _, n := w.Looks(false); return n > from+5 })
+	}
+	several()
+	if n := changes.Load(); n != 1 {
+		t.Errorf("there were %d changes", n)
+	}
+	fails.Store(1)
+	several()
+	list, _ := w.Looks(false)
+	if n := changes.Load(); n != 2 || !list[0].IsSilent() || list[0].Agents(time.Now())[0].State != "unknown" {
+		t.Errorf("there were %d changes: %+v", n, list[0])
+	}
+}
+
+// No machine is lent the keys and ports of this one, and no name reaches the shell there that
+// it would read otherwise.
+func TestWhatSSHIsGiven(t *testing.T) {
+	h := Host{Name: "box1", SSH: "ann@box1", Program: "custos"}
+	if got := strings.Join(h.argv(), " "); !strings.HasPrefix(got, "ssh -T -a -x -o ClearAllForwardings=yes ") || !strings.HasSuffix(got, " -- ann@box1 custos bridge") {
+		t.Errorf("%s", got)
+	}
+	for name, ok := range map[string]bool{"ann": true, "shop/ann-1": true, "日本": true, "-oProxyCommand=x": false, "a;id": false, "$(id)": false, "a b": false, "a'b": false, "": false, "a\nb": false, "~": false} {
+		if argv, err := h.Attach(name); (err == nil) != ok || ok && argv[len(argv)-1] != name {
+			t.Errorf("%q: %q, %v", name, argv, err)
+		}
+	}
+}
