@@ -59,7 +59,7 @@ func TestAllMachinesOnOneScreen(t *testing.T) {
 	beside(t, func(p *play, _ map[string]*custos, _ *[]api.HostLook) {
 		p.wants("4 need you", "box1/agent ann", "box2/agent ann", "→ custos --host box1 ap", "AGENTS 6: 3 working", "box1/ann", "box2/ann")
 		frame := p.m.frame()
-		if strings.Index(frame, "box1/agent ann") > strings.Index(frame, "lock ~/locks") {
+		if strings.Index(frame, "box1/agent ann") > strings.Index(frame, "custos approve 3") {
 			p.Errorf("what is most urgent is not first:\n%s", frame)
 		}
 		p.keys("3")
