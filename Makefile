@@ -77,9 +77,9 @@ fuzz: ## every fuzz target for FUZZTIME each
 conformance: ## real agent CLIs from npm, as taught and as newest, against a mock model server
 	@./scripts/conformance
 
-browser: ## answer, tell and stop a real agent by the page in a real Chromium
+browser: ## the page used and attacked in a real Chromium, and looked at by axe-core from npm; CUSTOS_SHOTS is a folder for pictures
 	@./scripts/deps chromium
-	CUSTOS_BROWSER=1 go test -count=1 -v -run RealBrowser ./internal/daemon
+	CUSTOS_AXE=$$(./scripts/axe) go test -count=1 -v -run 'RealBrowser|EverybodyCan|ABrowser' ./internal/web/... ./internal/daemon
 
 docs: ## rewrite the generated pages of docs/
 	@go test ./internal/rules ./internal/cli ./internal/catalog -run 'Doc|Pages' -update

@@ -246,8 +246,8 @@ func TestEverybodyCanUseEachPage(t *testing.T) {
 		c.Goes(s.base + path)
 		name := strings.Trim(strings.NewReplacer("/", "-", "?", "-", "=", "-").Replace(path), "-")
 		for _, width := range []int64{1440, 390, 320} {
-			if over := c.Overflow(width); over > 0 {
-				t.Errorf("%s is %d wider than a screen of %d", path, over, width)
+			if over := c.Overflow(width); over != "" {
+				t.Errorf("%s is wider than the screen: %s", path, over)
 			}
 			for _, dark := range []bool{false, true} {
 				c.Dark(dark)

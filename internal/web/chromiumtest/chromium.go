@@ -169,7 +169,7 @@ func (c *Tab) Does(steps ...chromedp.Action[chromedp.Void]) {
 }
 
 // longest is how long something may take to come about, on a busy machine.
-const longest = time.Minute
+const longest = 30 * time.Second
 
 // Goes opens an address, and returns the status of the answer.
 func (c *Tab) Goes(address string) int64 {
@@ -257,11 +257,16 @@ func (c *Tab) WithoutScripts() {
 	Call(c, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: true})
 }
 
-// Overflow is by how many pixels the page is wider than a screen of a width.
-func (c *Tab) Overflow(width int64) int {
+// Overflow names what makes the page wider than a screen of a width; "" when nothing does.
+func (c *Tab) Overflow(width int64) string {
 	c.T.Helper()
 	c.Resize(width, 844)
-	return Evaluate[int](c, `document.documentElement.scrollWidth - document.documentElement.clientWidth`)
+	return Evaluate[string](c, `(() => {
+  const root = document.documentElement, most = root.clientWidth;
+  if (root.scrollWidth <= most) { return ""; }
+  const wide = Array.from(document.querySelectorAll("body *")).filter(e => e.getBoundingClientRect().right > most + 1 && getComputedStyle(e).position !== "fixed");
+  return root.scrollWidth + " of " + most + " pixels, by " + wide.map(e => e.outerHTML.slice(0, 120) + " to " + Math.round(e.getBoundingClientRect().right) + " " + getComputedStyle(e).overflowX).join("\n") + " with " + document.styleSheets.length + " sheets, " + document.readyState;
+})()`)
 }
 
 // Picture keeps a picture of the whole page in the folder that CUSTOS_SHOTS names.
