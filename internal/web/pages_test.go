@@ -314,10 +314,21 @@ func TestWhatIsSentIsOrdered(t *testing.T) {
 func TestTheOutcomeIsTold(t *testing.T) {
 	w := newWorld(t)
 	w.answers["GET /v1/agents/builder"] = api.AgentDetail{Agent: api.AgentRow{Name: "builder", State: "idle", Owner: "custos"}}
-	w.answers["GET /v1/orders/AB2"] = api.Order{ID: "AB2", Do: "nudge", Agent: "builder", State: "done", Arrival: &api.Arrival{Outcome: "delivered", Proof: "transcript"}}
 	w.answers["GET /v1/orders/AB3"] = api.Order{ID: "AB3", Do: "stop", Agent: "other", State: "done"}
-	if got := text(byID(t, parsed(t, w.get(t, "/agents/builder?order=AB2")), "outcome")); got != "nudge: done delivered, as told by transcript" {
-		t.Errorf("told: %q", got)
+	for _, c := range []struct {
+		o    api.Order
+		want string
+	}{
+		{api.Order{State: "done", Why: "delivered (proof: transcript)", Arrival: &api.Arrival{Outcome: "delivered", Proof: "transcript"}}, "nudge: done delivered, as told by transcript"},
+		{api.Order{State: "failed", Why: "not delivered: nobody heard it", Arrival: &api.Arrival{Outcome: "not_delivered", Why: "nobody heard it"}}, "nudge: failed not delivered: nobody heard it"},
+		{api.Order{State: "failed", Why: "cannot tell", Arrival: &api.Arrival{Outcome: "cannot_tell", Why: "it was killed"}}, "nudge: failed cannot tell whether it was delivered: it was killed"},
+		{api.Order{State: "queued", Why: "it works", Guard: "state"}, "nudge: queued Held by the guard state. it works"},
+	} {
+		c.o.ID, c.o.Do, c.o.Agent = "AB2", "nudge", "builder"
+		w.answers["GET /v1/orders/AB2"] = c.o
+		if got := text(byID(t, parsed(t, w.get(t, "/agents/builder?order=AB2")), "outcome")); got != c.want {
+			t.Errorf("told: %q, want %q", got, c.want)
+		}
 	}
 	for _, id := range []string{"AB3", "nobody"} {
 		if got := w.get(t, "/agents/builder?order="+id).Body.String(); strings.Contains(got, `id="outcome"`) {
