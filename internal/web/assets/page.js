@@ -78,6 +78,22 @@
 
   function stale(is) { document.getElementById("stale").hidden = !is; }
 
+  // What is pressed is not exchanged before it is let go: the click would be lost.
+  const longestPress = 2000; // in milliseconds: who lets go elsewhere is not seen to
+  let pressed = 0;
+  let held = null; // a page that came meanwhile
+  function release() {
+    pressed = 0;
+    if (held) { take(held); }
+    held = null;
+  }
+  window.addEventListener("pointerdown", function () { pressed = Date.now(); }, true);
+  window.addEventListener("pointerup", function () { setTimeout(release); }, true);
+  window.addEventListener("pointercancel", function () { setTimeout(release); }, true);
+  function came(fresh) {
+    if (Date.now() - pressed < longestPress) { held = fresh; } else { held = null; take(fresh); }
+  }
+
   // A document that the browser itself has parsed: no text is made into elements here.
   function ask() {
     if (asking) { again = true; return; }
@@ -89,24 +105,35 @@
     request.timeout = 20000;
     request.onloadend = function () {
       const well = request.status === 200 && request.response;
-      if (well) { take(request.response); }
+      if (well) { came(request.response); }
+      if (request.status === 401 || request.status === 403) { location.reload(); }
       stale(!well);
       setTimeout(function () { asking = false; if (again) { ask(); } }, rest);
     };
     request.send();
   }
 
-  const stream = new EventSource("/changes");
+  // A stream that has ended is begun again here, and not by the browser: that waits for three
+  // seconds where it was not told otherwise yet, and for ever where something else was answered
+  // in its place, as a proxy does while the daemon is not there.
+  const comeAgain = 500; // in milliseconds
+  let stream = null;
   let last = "";
-  stream.addEventListener("change", function (event) {
-    heard = Date.now();
-    if (last !== event.data) { ask(); }
-    last = event.data;
-  });
-  stream.onerror = function () {
-    stale(true);
-    last = "";
-    if (stream.readyState === EventSource.CLOSED) { setTimeout(function () { location.reload(); }, 5000); }
-  };
+  function listen() {
+    stream = new EventSource("/changes");
+    stream.addEventListener("change", function (event) {
+      heard = Date.now();
+      if (last !== event.data) { ask(); }
+      last = event.data;
+    });
+    stream.onerror = function () {
+      stale(true);
+      last = "";
+      if (stream.readyState === EventSource.CLOSED) { ask(); } // is this browser still let in?
+      stream.close();
+      setTimeout(listen, comeAgain);
+    };
+  }
+  listen();
   setInterval(function () { if (Date.now() - heard > late && stream.readyState !== EventSource.OPEN) { stale(true); } }, 5000);
 })();

@@ -186,7 +186,15 @@ func (c *Tab) Goes(address string) int64 {
 // Clicks clicks on what a CSS selector finds, once it is there.
 func (c *Tab) Clicks(selector string) {
 	c.T.Helper()
-	c.Does(chromedp.Click(chromedp.CSS(selector)))
+	ctx, cancel := context.WithTimeout(c.ctx, longest)
+	defer cancel()
+	err := chromedp.Do(ctx, chromedp.Click(chromedp.CSS(selector)))
+	for err != nil && strings.Contains(err.Error(), "Could not find node") { // it was exchanged before it was clicked on
+		err = chromedp.Do(ctx, chromedp.Click(chromedp.CSS(selector)))
+	}
+	if err != nil {
+		c.T.Fatalf("%s: %v\n%s", selector, err, c.Text())
+	}
 }
 
 // Types fills in a field.
@@ -265,7 +273,7 @@ func (c *Tab) Overflow(width int64) string {
   const root = document.documentElement, most = root.clientWidth;
   if (root.scrollWidth <= most) { return ""; }
   const wide = Array.from(document.querySelectorAll("body *")).filter(e => e.getBoundingClientRect().right > most + 1 && getComputedStyle(e).position !== "fixed");
-  return root.scrollWidth + " of " + most + " pixels, by " + wide.map(e => e.outerHTML.slice(0, 120) + " to " + Math.round(e.getBoundingClientRect().right) + " " + getComputedStyle(e).overflowX).join("\n") + " with " + document.styleSheets.length + " sheets, " + document.readyState;
+  return root.scrollWidth + " of " + most + " pixels, by " + wide.slice(-6).map(e => e.outerHTML.slice(0, 120) + " to " + Math.round(e.getBoundingClientRect().right) + " " + getComputedStyle(e).overflowX).join("\n") + " with " + document.styleSheets.length + " sheets, " + document.readyState;
 })()`)
 }
 
