@@ -152,7 +152,7 @@ func usesThePage(t *testing.T, w *browsed, size string, width, height int64) {
 	await(t, func() string { return lock + " is there" }, func() bool { _, err := os.Lstat(lock); return os.IsNotExist(err) })
 	fits("alert-done")
 
-	c.Clicks(`nav a[href="/"]`)
+	c.Clicks(`a.brand`)
 	c.Clicks(`#needs a.button[href="/agents/` + size + `"]`)
 	c.Awaits("#dialog-title", "It asks")
 	fits("agent")

@@ -277,14 +277,14 @@ func TestEverybodyCanUseEachPage(t *testing.T) {
 	for _, path := range everyPage() {
 		c.Goes(s.base + path)
 		name := strings.Trim(strings.NewReplacer("/", "-", "?", "-", "=", "-").Replace(path), "-")
-		for _, width := range []int64{1440, 800, 390, 320} {
+		for _, width := range []int64{1440, 700, 390, 320} {
 			if over := c.Overflow(width); over != "" {
 				t.Errorf("%s is wider than the screen: %s", path, over)
 			}
 			for _, dark := range []bool{false, true} {
 				c.Dark(dark)
 				c.Picture(fmt.Sprintf("page-%s-%d-%v", name, width, dark))
-				if axe == "" || width != 1440 && width != 390 {
+				if axe == "" || width != 390 && (width != 1440 || dark) { // of colours a phone tells all
 					continue
 				}
 				if found, kept := c.Faults(axe); found != "" || !slices.Contains(kept, "color-contrast") {
