@@ -39,7 +39,7 @@ type Options struct {
 }
 
 // Start starts one that ends with the test; without Chromium the test is skipped.
-func Start(t *testing.T, o Options) *Browser {
+func Start(t testing.TB, o Options) *Browser {
 	t.Helper()
 	path, profile := installed(), t.TempDir()
 	if path == "" {
