@@ -2,6 +2,7 @@ package fleet
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -171,17 +172,22 @@ func (m meter) timeToLimit(ends, at Instant) Leaf[Duration] {
 }
 
 // rate is what is used in an hour, as since the first response of the last one: what began ten minutes ago is not
-// spread over the fifty before. What was used in a single minute, just now, is no rate.
+// spread over the fifty before. What was used in a single minute, just now, is no rate; nor is what is dated later than
+// now, by a clock that was ahead.
 func (b *Budget) rate(m SpendMetric, s Spending, at time.Time) Leaf[float64] {
-	if len(s.Recent) == 0 {
+	recent := s.Recent
+	if later := slices.IndexFunc(recent, func(r Spent) bool { return r.At.After(at) }); later >= 0 {
+		recent = recent[:later]
+	}
+	if len(recent) == 0 {
 		return Known(0.0)
 	}
-	if at.Sub(s.Recent[0].At) < 2*SpendStep {
+	if at.Sub(recent[0].At) < 2*SpendStep {
 		return Unknown[float64]("too little was seen to tell a rate")
 	}
 	sum := 0.0
-	points := []SpendPoint{{At: s.Recent[0].At}}
-	for _, r := range s.Recent {
+	points := []SpendPoint{{At: recent[0].At}}
+	for _, r := range recent {
 		sum += b.stepOf(m, r)
 		points = append(points, SpendPoint{At: r.At.Add(SpendStep), Used: sum})
 	}

@@ -1,6 +1,7 @@
 package fleet
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -163,6 +164,28 @@ func TestBudgetRate(t *testing.T) {
 	}
 	if f := b.Facts(Spending{MicroUSD: dollars(11)}, nil, noon); f.TimeToLimit.Or(1) != 0 {
 		t.Error("it is reached, and the time to that is not 0")
+	}
+}
+
+// TestBudgetRateOfAClockThatWentBack: what was used while the clock was ahead is used, and says nothing of
+// how fast it is used now.
+func TestBudgetRateOfAClockThatWentBack(t *testing.T) {
+	b := Budget{Name: "b", By: SpendByFleet, Window: WindowDay, MicroUSD: dollars(100), Hold: 100}
+	now := Spending{MicroUSD: dollars(20)}
+	for i := range 20 {
+		now.Recent = append(now.Recent, Spent{At: noon.Wall.Add(time.Duration(i-20) * SpendStep), MicroUSD: dollars(0.05)})
+	}
+	want := b.Facts(now, nil, noon)
+	for _, hours := range []int{1, 3, 11} {
+		ahead := now
+		for i := range 60 {
+			ahead.Recent = append(slices.Clip(ahead.Recent), Spent{At: noon.Wall.Add(time.Duration(hours)*time.Hour + time.Duration(i)*SpendStep), MicroUSD: dollars(0.3)})
+		}
+		ahead.Last = noon.Wall.Add(time.Duration(hours+1) * time.Hour)
+		got := b.Facts(ahead, nil, noon)
+		if got.Says != want.Says || got.Rate != want.Rate || got.TimeToLimit != want.TimeToLimit {
+			t.Errorf("the clock was %d hours ahead: %s, %v an hour, %v to the limit; want %s, %v, %v", hours, got.Says, got.Rate, got.TimeToLimit, want.Says, want.Rate, want.TimeToLimit)
+		}
 	}
 }
 

@@ -224,12 +224,13 @@ func (p *allowances) newestOf(query string, args []any) error {
 	return rows.Err()
 }
 
-// SpentNow returns how fast each agent spends, in tokens of work.
+// SpentNow returns how fast each agent spends, in tokens of work. What is dated later than now, by a clock that
+// was ahead, is not of these ten minutes.
 func (s *Store) SpentNow(ctx context.Context, at time.Time) (out []fleet.AgentSpends, err error) {
 	rows, err := s.r.QueryContext(ctx, `SELECT w.agent, substr(x.wall, 1, 15), sum(x.input + x.cache_write_5m + x.cache_write_1h + x.output),
-		sum(CASE WHEN x.wall >= ? THEN x.input + x.cache_write_5m + x.cache_write_1h + x.output ELSE 0 END)
+		sum(CASE WHEN x.wall >= ? AND x.wall <= ? THEN x.input + x.cache_write_5m + x.cache_write_1h + x.output ELSE 0 END)
 		FROM usage_rows x JOIN usage_whose w ON w.id = x.whose WHERE w.agent <> '' AND x.wall >= ? GROUP BY 1, 2 ORDER BY 1, 2`,
-		wall(at.Add(-10*time.Minute)), wall(at.Add(-24*time.Hour)))
+		wall(at.Add(-10*time.Minute)), wall(at.Add(fleet.SpendStep)), wall(at.Add(-24*time.Hour)))
 	if err != nil {
 		return nil, failed("tell how fast agents spend", err)
 	}

@@ -101,6 +101,44 @@ func TestSpendingTellsTheLastHour(t *testing.T) {
 	}
 }
 
+// TestSpendingAcrossAClockThatIsSet: whatever the clock was set to in between, an allowance has spent at least what was
+// used in its window, and an agent is not told to spend fast for what is dated later than now.
+func TestSpendingAcrossAClockThatIsSet(t *testing.T) {
+	s := fresh(t)
+	now := time.Date(2026, 7, 8, 12, 0, 0, 0, time.UTC)
+	n := 0
+	use := func(at time.Time, tokens int64) {
+		n++
+		ok(t, s.AddUsage(context.Background(), []fleet.Usage{{Key: fmt.Sprint("c:", n), Session: "s", Agent: "a", At: at, Pricing: fleet.PricedByCLI, MicroUSD: 1, Tokens: fleet.Tokens{Output: tokens}}}, nil))
+	}
+	for i := range 60 { // of the last ten hours, ten minutes each
+		use(now.Add(-time.Duration(10*i+1)*time.Minute), 100)
+	}
+	pace := func(at time.Time) (now, usual int64) {
+		t.Helper()
+		fast, err := s.SpentNow(context.Background(), at)
+		if err != nil || len(fast) != 1 {
+			t.Fatal(fast, err)
+		}
+		return fast[0].Now, fast[0].Usual.Or(-1)
+	}
+	today := fleet.SpendScope{By: fleet.SpendByFleet, From: now.Truncate(24 * time.Hour)}
+	for _, hours := range []time.Duration{0, -3, 3, -9, 0} { // the clock is set, and what was used stays as it was dated
+		at := now.Add(hours * time.Hour)
+		today.At = at
+		if got := spent(t, s, today); got != "60 0 6000 60" {
+			t.Errorf("%d hours from then today has spent %q", hours, got)
+		}
+		want := int64(100)
+		if hours > 0 {
+			want = 0
+		}
+		if fast, usual := pace(at); fast != want || usual != 100 {
+			t.Errorf("%d hours from then it spends %d in ten minutes, usually %d, want %d and 100", hours, fast, usual, want)
+		}
+	}
+}
+
 // TestSpendingIsTheSumOfTheRows, whatever the window begins with.
 func TestSpendingIsTheSumOfTheRows(t *testing.T) {
 	dir, n := t.TempDir(), 0

@@ -294,6 +294,49 @@ func TestAFileThatIsAnotherOne(t *testing.T) {
 	}
 }
 
+// A conversation under several names, as a copy, a hard link, a symbolic link to it and one to its folder, is counted
+// once, is read on under whichever name it is written to, and under those that are left.
+func TestAConversationUnderSeveralNames(t *testing.T) {
+	w, l := newWorld(t), newLedger()
+	text := bytes.Join(w.recorded("claude-2.1.330-headless"), nil)
+	path := w.put(claudeFile, text[:2000])
+	link := filepath.Join(filepath.Dir(path), "zz-linked.jsonl")
+	for _, err := range []error{os.Link(path, link), os.Symlink(path, filepath.Join(filepath.Dir(path), "aa-pointed.jsonl")), os.Symlink(filepath.Dir(path), filepath.Dir(path)+"-moved")} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	w.put(filepath.Dir(claudeFile)+"/copied.jsonl", text[:2000])
+	u := w.usage(l)
+	w.counts(u)
+	f, err := os.OpenFile(link, os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	write := func(some []byte) {
+		t.Helper()
+		if _, err := f.Write(some); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(text[2000 : len(text)-2000])
+	w.counts(u)
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	write(text[len(text)-2000:])
+	w.counts(u)
+	w.counts(w.usage(l))
+	alone := newLedger()
+	other := newWorld(t)
+	other.put(claudeFile, text)
+	other.counts(other.usage(alone))
+	if len(l.rows) != len(alone.rows) || len(l.rows) == 0 || l.sum() != alone.sum() || len(l.faults) > 0 {
+		t.Errorf("%d rows of %+v, want %d of %+v; %+v", len(l.rows), l.sum(), len(alone.rows), alone.sum(), l.faults)
+	}
+}
+
 // Killed at any moment, before or after anything is written down, while files grow: in the
 // end each response is counted once, and none is missing.
 func TestKilledAnywhereNothingIsCountedTwiceOrLost(t *testing.T) {
