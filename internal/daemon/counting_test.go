@@ -99,6 +99,14 @@ func TestTwelveWaysToCountWrong(t *testing.T) {
 func countedSystem(t *testing.T, files map[string]string) *system {
 	t.Helper()
 	home := t.TempDir()
+	putFiles(t, home, files)
+	s := countedIn(t, home, "")
+	t.Cleanup(func() { s.Close() })
+	return s
+}
+
+func putFiles(t *testing.T, home string, files map[string]string) {
+	t.Helper()
 	for path, text := range files {
 		full := filepath.Join(home, path)
 		if err := os.MkdirAll(filepath.Dir(full), 0o700); err != nil {
@@ -108,8 +116,13 @@ func countedSystem(t *testing.T, files map[string]string) *system {
 			t.Fatal(err)
 		}
 	}
+}
+
+// countedIn is a system with a home and a custos.toml, that has read the conversations there.
+func countedIn(t *testing.T, home, toml string) *system {
+	t.Helper()
 	env := map[string]string{"HOME": home}
-	cfg, err := config.Load(config.Options{Getenv: func(k string) string { return env[k] }, Sections: Sections(), ReadFile: func(string) ([]byte, error) { return nil, nil }})
+	cfg, err := config.Load(config.Options{Getenv: func(k string) string { return env[k] }, Sections: Sections(), ReadFile: func(string) ([]byte, error) { return []byte(toml), nil }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -117,7 +130,6 @@ func countedSystem(t *testing.T, files map[string]string) *system {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { s.Close() })
 	u, err := catalog.NewUsage(s.world, s.usageLedger(), s.holders.Of)
 	if err != nil {
 		t.Fatal(err)
