@@ -8,7 +8,9 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
+	"strings"
 	"time"
+	"unicode/utf8"
 
 	"custos/internal/api"
 	"custos/internal/fleet"
@@ -154,7 +156,38 @@ func (c *Control) orderOf(ctx context.Context, r api.OrderRequest, by string) (f
 			return o, api.AsBadInput(err)
 		}
 	}
+	if err := checkWords(o); err != nil {
+		return o, err
+	}
 	return o, checkOrder(o, c.People...)
+}
+
+// checkWords refuses what would not reach the agent as it was given: no control character is
+// typed, and whoever gave it is to know that.
+func checkWords(o fleet.Order) error {
+	text := ""
+	if o.Do == fleet.OrderNudge {
+		text = o.Text
+	} else if o.Spawn != nil {
+		text = o.Spawn.Prompt
+	}
+	at := strings.IndexFunc(text, fleet.IsKey)
+	if at < 0 {
+		return nil
+	}
+	r, _ := utf8.DecodeRuneInString(text[at:])
+	return api.AsBadInput(fmt.Errorf("cannot %s %s: the text has a control character (%s, byte %d), which is never typed into a terminal: take it out", o.Do, fleet.Line(o.Agent, 80), nameOf(r), at+1))
+}
+
+// nameOf is what a control character is called.
+func nameOf(r rune) string {
+	switch r {
+	case 0:
+		return "NUL"
+	case 0x1b:
+		return "ESC"
+	}
+	return fmt.Sprintf("U+%04X", r)
 }
 
 // checkOrder says whether an order makes sense by itself. One that makes an agent gives it no

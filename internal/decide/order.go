@@ -136,15 +136,15 @@ func (p *pass) decideOrder(i int, o fleet.Order) fleet.Order {
 	}
 	if o.Do.Action() == "" {
 		g, no := p.askRecord(&o)
-		return refused(o, g, no)
+		return p.inTime(refused(o, g, no))
 	}
 	r := p.orderRequest(&o)
 	if r.wish.Target == (fleet.Target{}) {
 		g, no := p.noSuchAgent(&o)
-		return refused(o, g, no)
+		return p.inTime(refused(o, g, no))
 	}
 	if g, no := p.askOrder(r); no != nil {
-		return refused(o, g, no)
+		return p.inTime(refused(o, g, no))
 	}
 	a := p.grant(r)
 	if r.wish.Do == doSpawn {
@@ -181,6 +181,16 @@ func refused(o fleet.Order, g fleet.Guard, no *refusal) fleet.Order {
 		o.State, o.Guard, o.Why = fleet.OrderDone, "", o.WithTakenBack(no.why)
 	case no.final:
 		o.State = fleet.OrderRefused
+	}
+	return o
+}
+
+// inTime says of an order that waits when it is over before it may be carried out: who gave it
+// for too short a time hears it at once.
+func (p *pass) inTime(o fleet.Order) fleet.Order {
+	expires := p.expiry(&o)
+	if o.State == fleet.OrderQueued && p.snap.At.Add(time.Nanosecond).Before(expires) && expires.Before(o.Until) {
+		o.Why += "; it expires before that, at " + clock(expires)
 	}
 	return o
 }

@@ -31,6 +31,12 @@ func Path(raw string) string {
 	return b.String()
 }
 
+// IsKey says whether a character is a control character that no terminal is given as text,
+// because it may press a key there: all but tab and line ends.
+func IsKey(r rune) bool {
+	return r != '\t' && r != '\n' && r != '\r' && (r < 0x20 || 0x7f <= r && r < 0xa0)
+}
+
 func isPlain(s string) bool {
 	for _, r := range s {
 		if r == '\\' || r == utf8.RuneError || !strconv.IsPrint(r) {

@@ -121,11 +121,9 @@ func Typed(text string) string {
 	text = strings.ReplaceAll(text, "\r\n", "\n")
 	return strings.Map(func(r rune) rune {
 		switch {
-		case r == '\n' || r == '\t':
-			return r
 		case r == '\r':
 			return '\n'
-		case r < 0x20 || 0x7f <= r && r < 0xa0:
+		case fleet.IsKey(r):
 			return -1
 		}
 		return r // a broken byte is ranged over as utf8.RuneError

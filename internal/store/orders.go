@@ -164,8 +164,9 @@ func (t *tx) putOrder(o fleet.Order) error {
 	return t.orderEvent(kind, o, withWhy(string(o.Do), string(o.Guard), o.Why))
 }
 
+// orderEvent notes something of an order, by its ID: an agent may have many.
 func (t *tx) orderEvent(kind string, o fleet.Order, text string) error {
-	e := fleet.Event{Kind: kind, Action: o.Action, Text: fleet.Line(text, 400)}
+	e := fleet.Event{Kind: kind, Action: o.Action, Text: fleet.Line(o.ID+": "+text, 400)}
 	if o.Agent != "" {
 		e.Subject = agentSubject(o.Agent)
 	}

@@ -394,6 +394,56 @@ func TestOrderLife(t *testing.T) {
 	}
 }
 
+// TestWhatIsSaidOfAnOrderNamesIt: an agent has many at once.
+func TestWhatIsSaidOfAnOrderNamesIt(t *testing.T) {
+	s := fresh(t)
+	_, _, err := s.TakeOrder(t.Context(), fleet.Order{ID: "0a1b2c3d4e5f6071", Do: fleet.OrderNudge, Agent: "a", By: "ann", Text: "hi", At: at(0)})
+	ok(t, err)
+	ok(t, s.EndOrder(t.Context(), "0a1b2c3d4e5f6071", fleet.OrderRefused, "taken back", at(4)))
+	events, err := s.Events(t.Context(), 0, 0, EventFilter{})
+	ok(t, err)
+	var said []string
+	for _, e := range events {
+		said = append(said, e.Kind+" "+e.Text)
+	}
+	if got, want := strings.Join(said, "; "), "order.taken 0a1b2c3d4e5f6071: nudge by ann; order.refused 0a1b2c3d4e5f6071: nudge: taken back"; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+}
+
+// TestNothingIsLeftOfAnOrderThatIsOver, with what was said by it, when it is as old as records that are over get.
+func TestNothingIsLeftOfAnOrderThatIsOver(t *testing.T) {
+	s := fresh(t)
+	const secret = "the words of the nudge"
+	for _, o := range []fleet.Order{{ID: "over", Do: fleet.OrderNudge, Agent: "a", By: "ann", Text: secret, At: at(0)}, {ID: "open", Do: fleet.OrderNudge, Agent: "a", By: "ann", Text: "another", At: at(0)}} {
+		_, _, err := s.TakeOrder(t.Context(), o)
+		ok(t, err)
+	}
+	one := action("x1")
+	one.Order, one.Text = "over", secret
+	ok(t, s.Commit(t.Context(), fleet.Turn{At: at(1), Plan: fleet.Plan{Actions: []fleet.Action{one}}}))
+	ok(t, s.Finish(t.Context(), fleet.Result{ActionID: "x1", Status: fleet.ResultDone, Began: at(1), Ended: at(2)}))
+	ok(t, s.EndOrder(t.Context(), "over", fleet.OrderDone, "", at(3)))
+	for _, c := range []struct {
+		age  time.Duration
+		left int
+	}{{KeepRecords - time.Hour, 2}, {KeepRecords + time.Hour, 0}} {
+		ok(t, s.Trim(t.Context(), at(0).Add(c.age)))
+		left := 0
+		for _, table := range []string{"orders", "actions"} {
+			var n int
+			ok(t, s.w.QueryRow("SELECT count(*) FROM "+table+" WHERE json LIKE '%'||?||'%'", secret).Scan(&n))
+			left += n
+		}
+		if left != c.left {
+			t.Errorf("after %v %d rows hold its words, want %d", c.age, left, c.left)
+		}
+	}
+	if list, err := s.Orders(t.Context(), OrderFilter{}); err != nil || len(list) != 1 || list[0].ID != "open" {
+		t.Errorf("%+v, %v", list, err)
+	}
+}
+
 // TestOrderTakenBack: a turn that was to carry out an order which is over by
 // now is refused whole; one that only says why it waits leaves it over.
 func TestOrderTakenBack(t *testing.T) {
