@@ -106,9 +106,7 @@ func saying(w *world, text string) {
 // everyPage lists a path of each page.
 func everyPage() []string {
 	return append([]string{"/", "/agents", "/agents/builder?order=X", "/agents/builder/stop", "/agents/broken", "/alerts", "/alerts?all=1", "/alerts/3", "/alerts/3?done=ack",
-		"/plan", "/why?of=x", "/host", "/timeline?agent=x", "/journal", "/morning", "/doctor?all=1", "/settings"}, recordPages()...)
-	return []string{"/", "/agents", "/agents/builder?order=X", "/agents/builder/stop", "/agents/broken", "/alerts", "/alerts?all=1", "/alerts/3", "/alerts/3?done=ack",
-		"/plan", "/why?of=x", "/host", "/timeline?agent=x", "/timeline?at=2026-11-24T09:00:00Z", "/journal", "/morning", "/doctor?all=1", "/settings"}
+		"/plan", "/why?of=x", "/host", "/timeline?agent=x", "/timeline?at=2026-11-24T09:00:00Z", "/journal", "/morning", "/doctor?all=1", "/settings",
 		"/hosts/box/agents/builder?order=X", "/hosts/box/agents/builder/stop", "/hosts/box/alerts/3"}, recordPages()...)
 }
 
