@@ -45,6 +45,7 @@ func atlas() []row {
 		{pkg: "internal/caller", may: "fleet sys/proc sys/shim", why: "which agent a process belongs to, by what the kernel tells of it and what was seen of agents: so that none does what takes a person"},
 		{pkg: "internal/asking", may: "fleet agent", pure: true, why: "what people are asked in chats is a text and a hash of it"},
 		{pkg: "internal/conformance", why: "real agent CLIs against a mock model server, for tests"},
+		{pkg: "internal/terminal", may: "fleet", pure: true, why: "what a terminal shows, and what changes from one picture to the next, as values: the page draws them, whoever took them"},
 		{pkg: "internal/session/*", may: "fleet session sys/files sys/proc sys/procstat sys/shim", why: "providers"},
 		{pkg: "internal/sys/*", may: "sys/files sys/httpjson sys/procstat sys/program", why: "clients of the outside know nothing of Custos; they share one way to ask a server, one to read a process, one to open a file, and one to run a program"},
 		{pkg: "internal/sys/forge/*", may: "sys/forge sys/httpjson", why: "kinds of forge: each a client that fits sys/forge; none knows another"},

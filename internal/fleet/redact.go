@@ -47,25 +47,65 @@ func counts(name, value string) bool {
 	return countOf.MatchString(strings.TrimLeft(name, "-")) && figure.MatchString(value)
 }
 
-// Redact replaces what looks like a secret by ***.
+// Redact replaces what looks like a secret by ***. An expression is only tried on a text that
+// has one of the words that each of its matches has: screens are redacted while somebody looks,
+// and tried on all of them they took longer than drawing.
 func Redact(s string) string {
-	s = keys.ReplaceAllString(s, "***")
-	s = cookies.ReplaceAllString(s, "${1}***")
-	s = inURL.ReplaceAllString(s, "${1}${2}***${3}")
-	s = replace(named, s, func(m []string) string {
-		if counts(m[1], m[3]) {
-			return m[0]
-		}
-		return m[1] + m[2] + masked(m[3])
-	})
-	s = replace(flagged, s, func(m []string) string {
-		if counts(m[2], m[4]) || strings.HasPrefix(m[4], "-") {
-			return m[0]
-		}
-		return m[1] + m[2] + m[3] + masked(m[4])
-	})
-	s = bearer.ReplaceAllString(s, "${1}***")
+	has := hints(s)
+	if strings.Contains(s, "PRIVATE KEY") {
+		s = keys.ReplaceAllString(s, "***")
+	}
+	if has("cookie") {
+		s = cookies.ReplaceAllString(s, "${1}***")
+	}
+	if strings.Contains(s, "://") {
+		s = inURL.ReplaceAllString(s, "${1}${2}***${3}")
+	}
+	if has(secretHints...) {
+		s = replace(named, s, func(m []string) string {
+			if counts(m[1], m[3]) {
+				return m[0]
+			}
+			return m[1] + m[2] + masked(m[3])
+		})
+		s = replace(flagged, s, func(m []string) string {
+			if counts(m[2], m[4]) || strings.HasPrefix(m[4], "-") {
+				return m[0]
+			}
+			return m[1] + m[2] + m[3] + masked(m[4])
+		})
+	}
+	if has("bearer") {
+		s = bearer.ReplaceAllString(s, "${1}***")
+	}
 	return shapes.ReplaceAllString(s, "${1}***")
+}
+
+// secretHints are in each name of a secret.
+var secretHints = []string{"token", "secret", "passw", "passphrase", "credential", "authorization", "key"}
+
+// MayName says whether a text may have the name of a secret, so that what comes after it is
+// one. It says so of many that have none.
+func MayName(s string) bool {
+	has := hints(s)
+	return has(secretHints...) || has("cookie", "bearer")
+}
+
+// hints says whether a text has one of some words, in whatever case. One with a letter beyond
+// ASCII that stands for one of theirs is taken to have all.
+func hints(s string) func(words ...string) bool {
+	if strings.ContainsAny(s, "\u017f\u212a") {
+		return func(...string) bool { return true }
+	}
+	lower := strings.ToLower(s)
+	return func(words ...string) bool {
+		for _, w := range words {
+			if strings.Contains(lower, w) {
+				return true
+			}
+		}
+		return false
+	}
 }
 
 // replace gives each match's groups to f.

@@ -104,6 +104,9 @@ func (p *Provider) attend(ctx context.Context, here func(), tell func(session.No
 	if err = c.greet(ctx); err == nil {
 		met = true
 		here()
+		c.shots = p.shots
+		p.listened.Store(true)
+		defer p.listened.Store(false)
 		err = c.follow(ctx, tell)
 	}
 	if err != nil && ctx.Err() == nil && isGone(p.socket) {

@@ -34,8 +34,9 @@ func isPost(sessionName, startCommand string) bool {
 	return sessionName == postName && startCommand == postCommand
 }
 
-// maxLine is how much of a line is read; what is longer is cut.
-const maxLine = 4096
+// maxLine is how much of a line is read; what is longer is cut. A line of a pane has its looks
+// with it.
+const maxLine = 64 << 10
 
 // control is one client in control mode. The server writes to out by itself, so
 // that a frozen server keeps it open even when the client is dead.
@@ -49,6 +50,8 @@ type control struct {
 	post     string // session id of the post
 	reading  reading
 	panes    int // in the newest glimpse
+	shots    <-chan *shot
+	shot     *shot // that is asked for; nil: none
 }
 
 // asking says how a server that is listened to is asked: how long it may take to answer,
@@ -173,13 +176,24 @@ func pause(took time.Duration, panes int) time.Duration {
 }
 
 // follow tells of notifications, and of a glimpse of all panes now and then,
-// which also shows that the server still answers. It ends with ctx, or when the
-// server goes or does not answer in time.
-func (c *control) follow(ctx context.Context, tell func(session.Notice)) error {
+// which also shows that the server still answers; and asks for the pictures that are
+// wanted. It ends with ctx, or when the server goes or does not answer in time.
+func (c *control) follow(ctx context.Context, tell func(session.Notice)) (err error) {
 	clock := time.NewTimer(0)
 	defer clock.Stop()
+	late := time.NewTimer(time.Hour) // of a picture
+	defer late.Stop()
+	defer func() { c.drop(err) }()
+	due := false
 	var asked time.Time // zero while no answer is awaited
 	for {
+		if due && c.shot == nil {
+			if _, err := io.WriteString(c.in, question); err != nil {
+				return err
+			}
+			due, asked = false, time.Now()
+			clock.Reset(c.asking.patience)
+		}
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
@@ -187,20 +201,56 @@ func (c *control) follow(ctx context.Context, tell func(session.Notice)) error {
 			if !asked.IsZero() {
 				return errNoAnswer
 			}
-			if _, err := io.WriteString(c.in, question); err != nil {
+			due = true
+		case s := <-c.wanted(!due && asked.IsZero()):
+			c.shot = s
+			late.Reset(c.asking.patience)
+			if _, err := io.WriteString(c.in, s.question()); err != nil {
 				return err
 			}
-			asked = time.Now()
-			clock.Reset(c.asking.patience)
+		case <-late.C:
+			if c.shot != nil {
+				return errNoAnswer
+			}
 		case line, ok := <-c.lines:
 			if !ok {
 				return io.ErrUnexpectedEOF
 			}
-			if c.hear(line, tell) && !asked.IsZero() {
+			if c.shot != nil {
+				if err := c.draw(line, tell); err != nil {
+					return err
+				}
+			} else if c.hear(line, tell) && !asked.IsZero() {
 				clock.Reset(c.asking.pause(time.Since(asked), c.panes))
 				asked = time.Time{}
 			}
 		}
+	}
+}
+
+// wanted are the pictures that are wanted, while one may be asked for: one thing at a time.
+func (c *control) wanted(may bool) <-chan *shot {
+	if !may || c.shot != nil {
+		return nil
+	}
+	return c.shots
+}
+
+// draw hands a line to the picture that is asked for.
+func (c *control) draw(line string, tell func(session.Notice)) error {
+	over, err := c.shot.take(line, &c.reading, func(line string) { c.hear(line, tell) })
+	if over {
+		c.shot.end(nil)
+		c.shot = nil
+	}
+	return err
+}
+
+// drop says of the picture that is asked for that it does not come.
+func (c *control) drop(err error) {
+	if c.shot != nil {
+		c.shot.end(err)
+		c.shot = nil
 	}
 }
 

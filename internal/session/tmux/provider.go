@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -48,6 +49,9 @@ type Provider struct {
 	turns  shim.Turns
 	bell   chan struct{} // rung when the server is there
 	asking asking
+
+	listened atomic.Bool // there is a client in control mode, which takes shots
+	shots    chan *shot
 }
 
 var _ session.Provider = (*Provider)(nil)
@@ -61,7 +65,7 @@ func NewProvider(o ProviderOptions) (*Provider, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &Provider{Viewer: v, socket: o.Socket, shim: o.Shim, start: 10 * time.Second, procs: proc.NewReader(proc.TableOptions{}), bell: make(chan struct{}, 1), asking: asking{patience: v.deadline, pause: pause}}
+	p := &Provider{Viewer: v, socket: o.Socket, shim: o.Shim, start: 10 * time.Second, procs: proc.NewReader(proc.TableOptions{}), bell: make(chan struct{}, 1), asking: asking{patience: v.deadline, pause: pause}, shots: make(chan *shot)}
 	if o.Start != "" {
 		if p.start, err = time.ParseDuration(o.Start); err != nil || p.start <= 0 {
 			return nil, fmt.Errorf("cannot use start %q: want a positive duration such as \"10s\"", o.Start)
