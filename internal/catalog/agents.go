@@ -109,6 +109,23 @@ func (w *World) elsewhere(socket string) (session.Provider, error) {
 	return tmux.NewProvider(tmux.ProviderOptions{Socket: socket, Boot: w.From.Boot})
 }
 
+// Painter is who looks at a pane with its colours, and whether they may often: those of our
+// own server are asked for by a client that is there already, any other's by one each time.
+func (w *World) Painter(id fleet.PaneID) (p session.Painter, often bool) {
+	if ours, ok := w.Own.Providers[fleet.WhereTmux].(session.Painter); ok && fleet.RawPath(id.Socket) == w.Own.Socket {
+		return ours, true
+	}
+	return w.Tmux, false
+}
+
+// Keyboard is who presses keys in a pane, of our own server or of that of an adopted agent.
+func (w *World) Keyboard(id fleet.PaneID) (session.Keyboard, error) {
+	if ours, ok := w.Own.Providers[fleet.WhereTmux].(session.Keyboard); ok && fleet.RawPath(id.Socket) == w.Own.Socket {
+		return ours, nil
+	}
+	return tmux.NewProvider(tmux.ProviderOptions{Socket: fleet.RawPath(id.Socket), Boot: w.From.Boot})
+}
+
 func (w *World) registration(ctx context.Context, name string) (fleet.Registration, bool, error) {
 	all, err := w.Registered(ctx)
 	for _, r := range all {

@@ -15,7 +15,21 @@ func (c *Control) agents(ctx context.Context, call Call) (any, error) {
 	if err != nil {
 		return nil, CannotLook(err)
 	}
-	return view.Agents(pass, view.Hints{Daemon: c.Watched}), nil
+	out := view.Agents(pass, view.Hints{Daemon: c.Watched})
+	for i := range out.Agents {
+		c.tellTyping(&out.Agents[i])
+	}
+	return out, nil
+}
+
+// tellTyping says of an agent that a person types to it: what it does then may be theirs.
+func (c *Control) tellTyping(row *api.AgentRow) {
+	if c.Typing == nil {
+		return
+	}
+	if who := c.Typing(row.Name); who != "" {
+		row.Reason = fleet.Line(who, 80) + " types there by the page; " + row.Reason
+	}
 }
 
 // failuresShown is how many failures of an agent its page shows.
@@ -46,6 +60,7 @@ func (c *Control) agent(ctx context.Context, call Call) (any, error) {
 		return nil, err
 	}
 	out := view.Agent(a, registered, pass, failures, c.Teller)
+	c.tellTyping(&out.Agent)
 	messages, err := c.History.MessagesFor(ctx, name, messagesShown)
 	out.Messages = view.Messages(messages)
 	return out, unlessForgotten(pass.Past, err)

@@ -34,7 +34,9 @@ type Control struct {
 	Agents    Agents
 	Asks      Asks
 	Web       Web
-	Past      func(context.Context) (fleet.Past, error)
+	// Typing says who types to an agent by the page, key by key; "" for nobody. Nil: nobody.
+	Typing func(agent string) string
+	Past   func(context.Context) (fleet.Past, error)
 	// Situation answers a person's question (status, stuck) by what is so.
 	Situation   func(ctx context.Context, question ledger.Verb) (string, error)
 	PatrolEvery time.Duration // for so long an ignore holds that says nothing else

@@ -50,6 +50,7 @@ func build(cfg config.Config, o Options, a as) (s *system, err error) {
 	s.hookReceiver = &hookReceiver{s: s}
 	s.pulse.beats = make(chan struct{}, 1)
 	s.page = &webPage{s: s, asked: make(chan webAsk), lent: a.page}
+	s.page.live = s.page.terminals()
 	p, err := s.readAll(a)
 	if err != nil {
 		return nil, &config.Mistake{Err: err}

@@ -15,16 +15,16 @@ import (
 	"custos/internal/remote"
 )
 
-// network is a network and a tree of mounts of its own, kept by a process that does nothing.
-type network struct {
+// netns is a network and a tree of mounts of its own, kept by a process that does nothing.
+type netns struct {
 	*testing.T
 	keeper *exec.Cmd
 }
 
 // newNetwork makes one. It skips, aloud, where that may not be.
-func newNetwork(t *testing.T) *network {
+func newNetwork(t *testing.T) *netns {
 	t.Helper()
-	n := &network{T: t, keeper: exec.Command("unshare", "-n", "-m", "sh", "-c", "ip link set lo up && mount -t tmpfs tmpfs /run && mkdir /run/sshd && echo ready && exec sleep 600")}
+	n := &netns{T: t, keeper: exec.Command("unshare", "-n", "-m", "sh", "-c", "ip link set lo up && mount -t tmpfs tmpfs /run && mkdir /run/sshd && echo ready && exec sleep 600")}
 	said := &writer{}
 	n.keeper.Stdout, n.keeper.Stderr = said, said
 	if err := n.keeper.Start(); err != nil {
@@ -39,11 +39,11 @@ func newNetwork(t *testing.T) *network {
 }
 
 // enter runs a program there.
-func (n *network) enter(argv ...string) []string {
+func (n *netns) enter(argv ...string) []string {
 	return append([]string{"nsenter", "-t", strconv.Itoa(n.keeper.Process.Pid), "-n", "-m", "--"}, argv...)
 }
 
-func (n *network) runs(argv ...string) {
+func (n *netns) runs(argv ...string) {
 	n.Helper()
 	argv = n.enter(argv...)
 	if out, err := exec.Command(argv[0], argv[1:]...).CombinedOutput(); err != nil {
@@ -54,7 +54,7 @@ func (n *network) runs(argv ...string) {
 // machine is a town with a network of its own, and an sshd in it.
 type machine struct {
 	*town
-	net *network
+	net *netns
 }
 
 // newMachines are towns, each at the end of a wire of its own that leads to the desk.

@@ -26,6 +26,7 @@ import (
 	"custos/internal/store"
 	"custos/internal/sys/netpeer"
 	"custos/internal/sys/proc"
+	"custos/internal/terminal/live"
 	"custos/internal/web"
 )
 
@@ -33,6 +34,8 @@ import (
 type webPage struct {
 	s     *system
 	asked chan webAsk // of the daemon's part; nobody takes it where there is none
+
+	live *live.Hub // the terminals that are looked at
 
 	mu      sync.Mutex
 	address string // "" while it is off
@@ -94,6 +97,7 @@ func (p *webPage) Where() (address, trouble string) {
 func (p *webPage) run(ctx context.Context, h http.Handler) {
 	var served sync.WaitGroup
 	defer served.Wait()
+	defer p.live.Close()
 	end, wanted := func() {}, cmp.Or(p.s.served.Listen, p.lentAt())
 	open := func() error {
 		var err error
@@ -145,7 +149,7 @@ func (p *webPage) open(ctx context.Context, h http.Handler, at string, served *s
 		return func() {}, err
 	}
 	ctx, end = context.WithCancel(ctx)
-	page, err := web.New(web.Options{API: h, Site: site, Sessions: p, Peers: p, Refused: p.refused, Now: time.Now, Newest: p.s.changes.Newest, Hosts: p.others(ctx)})
+	page, err := web.New(web.Options{API: h, Site: site, Sessions: p, Peers: p, Terminals: p.live, Refused: p.refused, Now: time.Now, Newest: p.s.changes.Newest, Hosts: p.others(ctx)})
 	if err != nil {
 		end()
 		p.set("", err)
@@ -320,12 +324,17 @@ func (p *webPage) Leave(ctx context.Context, id string) error {
 
 // refused writes down what was refused to whom.
 func (p *webPage) refused(ctx context.Context, what string) {
+	p.note(ctx, "web.refused", "refused by the page: "+what)
+}
+
+// note writes down what happened by the page.
+func (p *webPage) note(ctx context.Context, kind, what string) {
 	st, err := p.s.ledger.writer(ctx)
 	if err == nil {
-		err = st.Record(ctx, fleet.Event{At: p.s.world.Now(), Kind: "web.refused", Text: fleet.Line("refused by the page: "+what, 400)})
+		err = st.Record(ctx, fleet.Event{At: p.s.world.Now(), Kind: kind, Text: fleet.Line(what, 400)})
 	}
 	if err != nil {
-		p.s.o.Log.Warn("Cannot write down what the page refused", "what", what, "err", err)
+		p.s.o.Log.Warn("Cannot write down what happened by the page", "what", what, "err", err)
 	}
 }
 

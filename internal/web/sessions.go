@@ -57,9 +57,9 @@ func (s Session) shows(path string) bool {
 	case !s.Link || path == "/changes":
 		return true
 	case s.Agent != "":
-		return path == agentPath(s.Agent)
+		return path == agentPath(s.Agent) || ofTerminal(path) == agentPath(s.Agent)
 	case s.Project != "":
-		return path == "/agents" || strings.HasPrefix(path, "/agents/") && strings.Count(path, "/") == 2
+		return path == "/agents" || ofTerminal(path) != "" || strings.HasPrefix(path, "/agents/") && strings.Count(path, "/") == 2
 	}
 	return path == s.Page
 }

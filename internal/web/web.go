@@ -13,14 +13,16 @@ import (
 	"time"
 
 	"custos/internal/api"
+	"custos/internal/terminal/live"
 )
 
 // Options are what the page is made of. All but Hosts must be set.
 type Options struct {
-	API      http.Handler // of the daemon
-	Site     Site
-	Sessions Sessions
-	Peers    Peers
+	API       http.Handler // of the daemon
+	Site      Site
+	Sessions  Sessions
+	Peers     Peers
+	Terminals *live.Hub // what agents show, and who types there
 	// Refused writes down what was refused to whom, for people.
 	Refused func(ctx context.Context, what string)
 	Now     func() time.Time
@@ -118,6 +120,9 @@ func (s *site) routes() *http.ServeMux {
 		mux.Handle(pattern, s.seen(s.shown(show)))
 	}
 	mux.Handle("GET /changes", s.seen(s.changes))
+	mux.Handle("GET /assets/terminal.css", sheet())
+	mux.Handle("GET /agents/{name}/terminal", s.seen(s.terminal))
+	mux.Handle("POST /agents/{name}/terminal/{do}", s.seen(s.keyboard))
 	for pattern, do := range map[string]deed{
 		"POST /agents/{name}/nudge":     s.nudge,
 		"POST /agents/{name}/answer":    s.answer,

@@ -169,7 +169,10 @@ func TestKeysArePressedAsTheyAre(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	awaitThat(t, "the program", func() bool { text, err := p.Screen(t.Context(), id, 10); return err == nil && strings.Contains(text, "ready") })
+	awaitThat(t, "the program", func() bool {
+		text, err := p.Screen(t.Context(), id, 10)
+		return err == nil && strings.Contains(text, "ready")
+	})
 	err = p.Press(t.Context(), id, fleet.ProcessID{}, []session.Stroke{{Text: "a é;'\"$(x)#{pid}"}, {Key: "Up"}, {Key: "C-c"}, {Paste: "two\nlines\x1b[201~"}, {Key: "Enter"}, {Text: "-t"}})
 	if err != nil {
 		t.Fatal(err)
@@ -191,4 +194,3 @@ func TestKeysArePressedAsTheyAre(t *testing.T) {
 		t.Errorf("another pane: %v", err)
 	}
 }
-

@@ -15,6 +15,7 @@
 
   // typed says whether a person has begun to fill in something of a section.
   function typed(section) {
+    if (section.querySelector("[data-kept]")) { return true; } // its own script keeps it
     for (const field of section.querySelectorAll("input, textarea, select")) {
       const untouched = field.tagName === "SELECT"
         ? Array.prototype.every.call(field.options, function (o) { return o.selected === o.defaultSelected; })
