@@ -157,7 +157,7 @@ func TestEveryPageIsTried(t *testing.T) {
 	}
 	w := newWorld(t)
 	routes := (&site{Options: w.Options, shared: &shared{}}).routes()
-	tried := []string{"GET /assets/", "GET /enter", "GET /changes"} // which show nothing that anybody says
+	tried := []string{"GET /assets/", "GET /enter", "GET /changes", "GET /assets/terminal.css", "GET /agents/{name}/terminal"} // which show nothing that anybody says
 	for _, path := range everyPage() {
 		_, pattern := routes.Handler(httptest.NewRequestWithContext(context.Background(), http.MethodGet, path, nil))
 		tried = append(tried, pattern)
@@ -171,7 +171,7 @@ func TestEveryPageIsTried(t *testing.T) {
 
 // strange are elements that no page of ours has, and attributes that nothing of ours has.
 const strange = `(() => {
-  const found = Array.from(document.querySelectorAll('script:not([src="/assets/page.js"]), iframe, frame, object, embed, img, base, meta[http-equiv], style, math, video, audio, [style], [srcdoc], [autofocus], [formaction]'));
+  const found = Array.from(document.querySelectorAll('script:not([src="/assets/page.js"]):not([src="/assets/terminal.js"]), iframe, frame, object, embed, img, base, meta[http-equiv], style, math, video, audio, [style], [srcdoc], [autofocus], [formaction]'));
   for (const e of document.querySelectorAll("*")) {
     if (Array.from(e.attributes).some(a => a.name.startsWith("on"))) { found.push(e); }
     for (const name of ["href", "src", "action"]) {

@@ -19,6 +19,7 @@ import (
 	"golang.org/x/net/html"
 
 	"custos/internal/api"
+	"custos/internal/terminal/live"
 )
 
 // world is a page whose daemon answers what a test says.
@@ -47,6 +48,13 @@ func newWorld(t testing.TB) *world {
 	w.Options = Options{API: http.HandlerFunc(w.answer), Site: Site{Port: 7777}, Sessions: w, Peers: w, Now: time.Now, Newest: func() int64 { w.number++; return w.number }, // nothing is shared, but where a test says so
 		Refused: func(_ context.Context, what string) { w.refused = append(w.refused, what) }}
 	w.Hosts = mirror{w}
+	w.Terminals = live.New(live.Options{
+		Find: func(context.Context, string) (live.Scene, error) {
+			return live.Scene{}, errors.New("it has no terminal")
+		},
+		Seat: func(context.Context, string) (live.Seat, error) { return live.Seat{}, errors.New("it has no terminal") },
+		Good: func(context.Context, string) bool { return true }, Note: func(context.Context, string) {}, Changed: func() {},
+	})
 	return w
 }
 
