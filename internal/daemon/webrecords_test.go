@@ -2,11 +2,8 @@ package daemon_test
 
 import (
 	"errors"
-	"net/http"
-	"net/url"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"time"
