@@ -163,7 +163,7 @@ func limitKnobs() []knob {
 			s.tried("recover", "a", "", 30*time.Second, fleet.ResultUnverified, exit)
 			s.found.Findings = s.found.Findings[1:2] // only b is wanted
 		}},
-		{"jitter", `"0s"`, "is rate limited until 2026-07-01 10:30:00Z until 10:30:41", "until 10:30:00\n", func(s *scene) {
+		{"jitter", `"0s"`, "it expires before that, at 2026-07-01 10:10:00Z until 10:30:41", "until 10:30:00\n", func(s *scene) {
 			s.runs("b", 8).RateLimitedUntil = ten(-30 * time.Minute)
 			s.runs("a", 7)
 			for i := range s.past.Registrations {

@@ -251,7 +251,7 @@ func TestAClickIsNotLostInARealBrowser(t *testing.T) {
 		t.Error("it was exchanged while the button was pressed")
 	}
 	c.Does(chromedp.MouseEvent(input.DispatchMouseEventTypeMouseReleased, at["x"], at["y"], chromedp.ButtonLeft, chromedp.ClickCount(1)))
-	c.Awaits("#notice", "there is no GET /v1/agents/first")
+	c.Awaits("#notice", `cannot show host "first"`)
 	c.Goes(s.base + "/agents")
 	at = chromiumtest.Evaluate[map[string]float64](c, `(() => { const r = document.querySelector("h1").getBoundingClientRect(); return {x: r.x + 9, y: r.y + r.height / 2}; })()`)
 	c.Does(chromedp.MouseEvent(input.DispatchMouseEventTypeMousePressed, at["x"], at["y"], chromedp.ButtonLeft, chromedp.ClickCount(1)))

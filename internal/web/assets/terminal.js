@@ -46,7 +46,7 @@
   // show begins with the terminal of the page, when there is one.
   function show() {
     const found = document.getElementById("terminal");
-    if (!found || found === pre) { return; }
+    if (!found || !found.dataset.from || found === pre) { return; } // of another machine it is shown as it was
     pre = found;
     lines = [];
     if (stream) { stream.close(); }
