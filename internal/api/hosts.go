@@ -187,3 +187,16 @@ func HintsOn(host string, list []Hint) []Hint {
 	}
 	return out
 }
+
+// Merged adds to the rows of this machine those of others, and sorts them where there are others.
+func Merged[T any](own []T, others []HostLook, of func(HostLook) []T, order func([]T)) []T {
+	if len(others) == 0 {
+		return own
+	}
+	own = slices.Clone(own)
+	for _, h := range others {
+		own = append(own, of(h)...)
+	}
+	order(own)
+	return own
+}

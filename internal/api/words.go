@@ -176,9 +176,15 @@ func Tokens(n int64) string {
 // Span shortens the text of a duration for people: "1h30m0s" is "1h30m", "50h0m0s" is "2d2h"; "?" for what is none.
 func Span(s string) string {
 	d, err := time.ParseDuration(s)
-	switch {
-	case err != nil:
+	if err != nil {
 		return "?"
+	}
+	return SpanOf(d)
+}
+
+// SpanOf writes a duration for people, two units at most: "45s", "3h12m", "2d4h"; "0s" for what is below zero.
+func SpanOf(d time.Duration) string {
+	switch d = max(d, 0); {
 	case d < time.Minute:
 		return strconv.Itoa(int(d.Seconds())) + "s"
 	case d < time.Hour:
@@ -187,6 +193,22 @@ func Span(s string) string {
 		return two(int(d.Hours()), "h", int(d.Minutes())%60, "m")
 	}
 	return two(int(d.Hours())/24, "d", int(d.Hours())%24, "h")
+}
+
+// Size writes bytes for people: "512 B", "1.4 GiB".
+func Size(n int64) string {
+	const units = "KMGTPE"
+	if n < 1024 {
+		return strconv.FormatInt(n, 10) + " B"
+	}
+	f, u := float64(n)/1024, 0
+	for f >= 1023.5 && u < len(units)-1 {
+		f, u = f/1024, u+1
+	}
+	if f >= 9.95 {
+		return fmt.Sprintf("%.0f %ciB", f, units[u])
+	}
+	return fmt.Sprintf("%.1f %ciB", f, units[u])
 }
 
 func two(a int, unitA string, b int, unitB string) string {

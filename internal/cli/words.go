@@ -11,21 +11,10 @@ import (
 
 // size writes bytes for people: "512 B", "1.4 GiB"; "?" when not known.
 func size(n *int64) string {
-	const units = "KMGTPE"
 	if n == nil {
 		return "?"
 	}
-	if *n < 1024 {
-		return strconv.FormatInt(*n, 10) + " B"
-	}
-	f, u := float64(*n)/1024, 0
-	for f >= 1023.5 && u < len(units)-1 {
-		f, u = f/1024, u+1
-	}
-	if f >= 9.95 {
-		return fmt.Sprintf("%.0f %ciB", f, units[u])
-	}
-	return fmt.Sprintf("%.1f %ciB", f, units[u])
+	return api.Size(*n)
 }
 
 // clock writes a moment of the day at: its date only when it is another day's.

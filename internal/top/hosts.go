@@ -108,44 +108,17 @@ func (m Model) alertsBase() time.Time {
 
 // agents are those of all machines: what may wait for a person first.
 func (m Model) agents() []api.AgentRow {
-	out := m.look.v.look.Agents
-	if len(m.hosts) == 0 {
-		return out
-	}
-	out = slices.Clone(out)
-	for _, h := range m.hosts {
-		out = append(out, h.Agents(m.base())...)
-	}
-	api.SortAgents(out)
-	return out
+	return api.Merged(m.look.v.look.Agents, m.hosts, func(h api.HostLook) []api.AgentRow { return h.Agents(m.base()) }, api.SortAgents)
 }
 
 // needs are those of all machines, the most urgent first.
 func (m Model) needs() []api.Need {
-	out := m.look.v.look.NeedsYou
-	if len(m.hosts) == 0 {
-		return out
-	}
-	out = slices.Clone(out)
-	for _, h := range m.hosts {
-		out = append(out, h.Needs(m.base())...)
-	}
-	api.SortNeeds(out)
-	return out
+	return api.Merged(m.look.v.look.NeedsYou, m.hosts, func(h api.HostLook) []api.Need { return h.Needs(m.base()) }, api.SortNeeds)
 }
 
 // allAlerts are those of all machines, the most urgent first.
 func (m Model) allAlerts() []api.Alert {
-	out := m.alerts.v.Alerts
-	if len(m.hosts) == 0 {
-		return out
-	}
-	out = slices.Clone(out)
-	for _, h := range m.hosts {
-		out = append(out, h.AlertsOn(m.alertsBase())...)
-	}
-	api.SortAlerts(out)
-	return out
+	return api.Merged(m.alerts.v.Alerts, m.hosts, func(h api.HostLook) []api.Alert { return h.AlertsOn(m.alertsBase()) }, api.SortAlerts)
 }
 
 // isPartial says whether one of the machines is not known now.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"custos/internal/api"
 	"custos/internal/fleet"
 )
 
@@ -234,7 +235,7 @@ func worktreeFacts(w fleet.Worktree) []string {
 		owner(w.Owner),
 	}
 	for _, b := range w.Bulk.Or(nil) {
-		out = append(out, fmt.Sprintf("%s of %s in %s", size(b.Bytes), b.What, b.Path))
+		out = append(out, fmt.Sprintf("%s of %s in %s", api.Size(b.Bytes), b.What, b.Path))
 	}
 	return out
 }

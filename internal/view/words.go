@@ -1,7 +1,6 @@
 package view
 
 import (
-	"fmt"
 	"strconv"
 	"time"
 
@@ -37,44 +36,6 @@ func SubjectText(s fleet.Subject) string {
 	return s.String()
 }
 
-// size writes bytes for people: "512 B", "1.4 GiB".
-func size(n int64) string {
-	const units = "KMGTPE"
-	if n < 1024 {
-		return strconv.FormatInt(n, 10) + " B"
-	}
-	f, u := float64(n)/1024, 0
-	for f >= 1023.5 && u < len(units)-1 {
-		f, u = f/1024, u+1
-	}
-	if f >= 9.95 {
-		return fmt.Sprintf("%.0f %ciB", f, units[u])
-	}
-	return fmt.Sprintf("%.1f %ciB", f, units[u])
-}
-
-// span writes a duration for people, two units at most: "45s", "3h12m", "2d4h".
-func span(d time.Duration) string {
-	switch {
-	case d < 0:
-		return "0s"
-	case d < time.Minute:
-		return strconv.Itoa(int(d.Seconds())) + "s"
-	case d < time.Hour:
-		return strconv.Itoa(int(d.Minutes())) + "m"
-	case d < 24*time.Hour:
-		return two(int(d.Hours()), "h", int(d.Minutes())%60, "m")
-	}
-	return two(int(d.Hours())/24, "d", int(d.Hours())%24, "h")
-}
-
-func two(a int, unitA string, b int, unitB string) string {
-	if b == 0 {
-		return strconv.Itoa(a) + unitA
-	}
-	return strconv.Itoa(a) + unitA + strconv.Itoa(b) + unitB
-}
-
 // known writes a leaf for people, or says that and why it is not known.
 func known[T any](l fleet.Leaf[T], write func(T) string) string {
 	if v, ok := l.Get(); ok {
@@ -84,10 +45,10 @@ func known[T any](l fleet.Leaf[T], write func(T) string) string {
 }
 
 func LeafSpan(l fleet.Leaf[fleet.Duration]) string {
-	return known(l, func(d fleet.Duration) string { return span(time.Duration(d)) })
+	return known(l, func(d fleet.Duration) string { return api.SpanOf(time.Duration(d)) })
 }
 
-func leafSize(l fleet.Leaf[int64]) string { return known(l, size) }
+func leafSize(l fleet.Leaf[int64]) string { return known(l, api.Size) }
 
 func leafText(l fleet.Leaf[string]) string { return known(l, func(s string) string { return s }) }
 

@@ -55,41 +55,17 @@ func isPartial(list []api.HostLook) bool {
 
 // withAgents adds the agents of other machines: what may wait for a person stays first.
 func withAgents(rows []api.AgentRow, list []api.HostLook, now time.Time) []api.AgentRow {
-	if len(list) == 0 {
-		return rows
-	}
-	rows = slices.Clone(rows)
-	for _, h := range list {
-		rows = append(rows, h.Agents(now)...)
-	}
-	api.SortAgents(rows)
-	return rows
+	return api.Merged(rows, list, func(h api.HostLook) []api.AgentRow { return h.Agents(now) }, api.SortAgents)
 }
 
 // withNeeds adds what of other machines needs a person; the most urgent stays first.
 func withNeeds(needs []api.Need, list []api.HostLook, now time.Time) []api.Need {
-	if len(list) == 0 {
-		return needs
-	}
-	needs = slices.Clone(needs)
-	for _, h := range list {
-		needs = append(needs, h.Needs(now)...)
-	}
-	api.SortNeeds(needs)
-	return needs
+	return api.Merged(needs, list, func(h api.HostLook) []api.Need { return h.Needs(now) }, api.SortNeeds)
 }
 
 // withAlerts adds the alerts of other machines; the most urgent stays first.
 func withAlerts(alerts []api.Alert, list []api.HostLook, now time.Time) []api.Alert {
-	if len(list) == 0 {
-		return alerts
-	}
-	alerts = slices.Clone(alerts)
-	for _, h := range list {
-		alerts = append(alerts, h.AlertsOn(now)...)
-	}
-	api.SortAlerts(alerts)
-	return alerts
+	return api.Merged(alerts, list, func(h api.HostLook) []api.Alert { return h.AlertsOn(now) }, api.SortAlerts)
 }
 
 // hostPath is where the pages of another machine begin; "" for this one.
@@ -141,7 +117,7 @@ func (s *site) there(show func(*site, context.Context, *http.Request) (page, err
 	}
 }
 
-// done there is a thing that a person does on another machine, as a person of it.
+// doneThere is a thing that a person does on another machine, as a person of it.
 func (s *site) doneThere(do func(*site, context.Context, *http.Request) (string, error)) deed {
 	return func(ctx context.Context, r *http.Request) (string, error) {
 		there, host, err := s.at(r)

@@ -180,7 +180,7 @@ func functions() template.FuncMap {
 	return template.FuncMap{
 		"clock":     func(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05 UTC") },
 		"moment":    func(t *time.Time) string { return t.UTC().Format("2006-01-02 15:04 UTC") },
-		"bytes":     bytesText,
+		"bytes":     func(n *int64) string { return api.Size(*n) },
 		"percent":   func(f *float64) string { return fmt.Sprintf("%.0f %%", *f) },
 		"load":      func(f *float64) string { return fmt.Sprintf("%.1f", *f) },
 		"dollars":   func(f *float64) string { return fmt.Sprintf("$%.2f", *f) },
@@ -226,18 +226,6 @@ func yesno(b *bool) string {
 		return "yes"
 	}
 	return "no"
-}
-
-func bytesText(n *int64) string {
-	const unit = 1024
-	if *n < unit {
-		return fmt.Sprintf("%d B", *n)
-	}
-	v, i := float64(*n), -1
-	for ; v >= unit && i < 4; i++ {
-		v /= unit
-	}
-	return fmt.Sprintf("%.1f %ciB", v, "KMGTP"[i])
 }
 
 // commandText is a command as it would be typed: what a shell would take apart is quoted.

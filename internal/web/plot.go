@@ -216,7 +216,7 @@ func plots(r api.Readings) []plot {
 		}
 		cpus = float64(one.CPUs)
 	}
-	size := func(v float64) string { n := int64(v); return bytesText(&n) }
+	size := func(v float64) string { return api.Size(int64(v)) }
 	var out []plot
 	for _, s := range []series{
 		{"memory", "Memory free", whole(func(one api.Reading) *int64 { return one.MemoryAvailable }), memory, size},
