@@ -77,13 +77,12 @@ func ends(text string) []string {
 }
 
 // plainLines returns the last lines that are not empty, without the space at
-// their ends.
+// their ends and without a scroll bar.
 func plainLines(text string) []string {
 	var lines []string
 	for line := range strings.Lines(fleet.Text(text)) {
-		if line = strings.TrimRight(line, " \t\n"); line != "" {
-			lines = append(lines, line)
-		}
+		lines = append(lines, strings.TrimRight(line, " \t\n"))
 	}
+	lines = slices.DeleteFunc(unbarred(lines), func(line string) bool { return line == "" })
 	return lines[max(0, len(lines)-screenLines):]
 }
