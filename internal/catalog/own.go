@@ -7,11 +7,13 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"custos/internal/act/agentrun"
 	"custos/internal/config"
 	"custos/internal/fleet"
+	"custos/internal/ledger"
 	"custos/internal/observe/agents"
 	"custos/internal/session"
 	"custos/internal/session/process"
@@ -208,23 +210,40 @@ func (w *World) judges(pid int) bool {
 const control = "~custos"
 
 // orphans says which sessions of our own server belong to no agent that is
-// registered. A retired agent has none any more, so what is left of it is one.
-func (w *World) orphans(ctx context.Context) (func(fleet.Pane) bool, error) {
-	if w.Registered == nil {
+// registered. A retired agent has none any more, so what is left of it is one. Whose a
+// session is that an agent has while it is being started is written down later than
+// the session begins, so until then that is not known. Registrations and starts are read
+// as of one moment: a start that has ended is on record.
+func (w *World) orphans(ctx context.Context) (func(fleet.Pane) fleet.Leaf[bool], error) {
+	if w.Judged.Past == nil {
 		return nil, errors.New("the ledger is not at hand")
 	}
-	known, err := w.registeredLately(ctx)
+	past, err := w.Judged.Past(ctx)
 	if err != nil {
 		return nil, err
 	}
-	owned := map[string]bool{control: true}
-	for _, r := range known {
+	if past.Amnesia {
+		return nil, errors.New("what was known of agents is lost")
+	}
+	owned, starting := map[string]bool{control: true}, map[string]bool{}
+	for _, r := range past.Registrations {
 		if r.Desired != fleet.DesiredRetired && r.Instance != "" {
 			owned[tmux.SessionName(r.Name, r.Instance)] = true
 		}
 	}
+	for _, name := range ledger.Starting(past) {
+		starting[tmux.SessionName(name, "")] = true
+	}
 	socket := fleet.Path(w.Own.Socket)
-	return func(p fleet.Pane) bool { return p.ID.Socket == socket && !owned[p.Session] }, nil
+	return func(p fleet.Pane) fleet.Leaf[bool] {
+		if p.ID.Socket != socket || owned[p.Session] {
+			return fleet.Known(false)
+		}
+		if name, _, ok := strings.Cut(p.Session, "~"); ok && starting[name+"~"] {
+			return fleet.Unknown[bool]("its agent is being started")
+		}
+		return fleet.Known(true)
+	}, nil
 }
 
 // ownServer is the private tmux server, and which of its sessions are agents' of ours, by

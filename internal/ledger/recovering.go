@@ -33,6 +33,17 @@ func isOwnTry(past fleet.Past, a fleet.Agent) bool {
 	})
 }
 
+// Starting returns the names of the agents that an action is starting, in the order in
+// which those were planned: what it has begun is on record only a moment later.
+func Starting(past fleet.Past) (names []string) {
+	for _, x := range past.Actions {
+		if x.Stage == fleet.StageStarted && x.Subject.Kind == fleet.KindAgent && (x.Do == fleet.OrderSpawn.Action() || x.Do == fleet.OrderRecover.Action()) {
+			names = append(names, x.Subject.Name)
+		}
+	}
+	return names
+}
+
 func beingStarted(a fleet.Agent) fleet.Agent {
 	const why = "its recovery goes on"
 	if a.Exit.Failed() && !a.Exit.Rebooted() {

@@ -17,15 +17,15 @@ import (
 type Options struct {
 	Viewer session.Viewer `toml:"-"`
 	// Orphan says of each session of our own server whether it belongs to no agent
-	// that is registered; it answers for panes elsewhere too, and never with yes.
-	// Without it that is not known.
-	Orphan func(ctx context.Context) (func(fleet.Pane) bool, error) `toml:"-"`
+	// that is registered; it answers for panes elsewhere too, and never with yes. It is
+	// asked when the panes have been listed. Without it that is not known.
+	Orphan func(ctx context.Context) (func(fleet.Pane) fleet.Leaf[bool], error) `toml:"-"`
 }
 
 // Probe fills the part sessions.
 type Probe struct {
 	viewer session.Viewer
-	orphan func(ctx context.Context) (func(fleet.Pane) bool, error)
+	orphan func(ctx context.Context) (func(fleet.Pane) fleet.Leaf[bool], error)
 }
 
 // New makes the probe. It fails without a viewer.
@@ -70,6 +70,6 @@ func (p *Probe) mark(ctx context.Context, panes []fleet.Pane) {
 			panes[i].Orphan = fleet.Unknown[bool](fleet.Line(err.Error(), 200))
 			continue
 		}
-		panes[i].Orphan = fleet.Known(orphan(panes[i]))
+		panes[i].Orphan = orphan(panes[i])
 	}
 }
