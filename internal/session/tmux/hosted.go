@@ -38,7 +38,7 @@ func Hosted(ctx context.Context, server int) ([]session.Hosted, error) {
 	sep := nonce()
 	cmd := exec.CommandContext(ctx, "tmux", "-u", "-S", sockets[0], "-f", "/dev/null", "list-panes", "-a", "-F",
 		format(sep, 'H', []string{"pid", "pane_pid", "session_id", "session_name", "session_path", "session_attached", "session_last_attached"}))
-	cmd.Env, cmd.Dir, cmd.WaitDelay = environment(), "/", 100*time.Millisecond
+	cmd.Env, cmd.Dir, cmd.WaitDelay = environment(), "/", draining
 	out, err := cmd.Output()
 	if err != nil {
 		return nil, fmt.Errorf("cannot ask tmux server %d: %w", server, err)

@@ -2,6 +2,7 @@ package tmux
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -104,7 +105,7 @@ func (p *Provider) tell(ctx context.Context, stdin string, args ...string) (stri
 	cmd := exec.CommandContext(ctx, program, append([]string{"-u", "-S", p.socket, "-f", "/dev/null"}, args...)...)
 	cmd.Env, cmd.Dir = environment(), "/"
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	cmd.WaitDelay = 100 * time.Millisecond
+	cmd.WaitDelay = draining
 	var out, errs bytes.Buffer
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(stdin), &out, &errs
 	err = cmd.Run()
@@ -113,12 +114,14 @@ func (p *Provider) tell(ctx context.Context, stdin string, args ...string) (stri
 		return strings.TrimSpace(out.String()), nil
 	case ctx.Err() != nil:
 		return "", fmt.Errorf("cannot tell tmux server %s: %w: %w", name, errNoAnswer, ctx.Err())
+	case errors.Is(err, exec.ErrWaitDelay):
+		return "", fmt.Errorf("cannot tell tmux server %s: %w: %w", name, errNoAnswer, err)
 	case isGone(p.socket):
 		return "", fmt.Errorf("cannot tell tmux server %s: %w", name, session.ErrAbsent)
 	case hungUp(errs.String()):
 		return "", fmt.Errorf("cannot tell tmux server %s: %w", name, errLost)
 	}
-	return out.String(), fmt.Errorf("cannot tell tmux server %s: %w: %s", name, errRefused, fleet.Line(errs.String(), 200))
+	return out.String(), fmt.Errorf("cannot tell tmux server %s: %w: %s", name, errRefused, fleet.Line(cmp.Or(errs.String(), err.Error()), 200))
 }
 
 // hungUp says whether a client says of itself that its server has ended. By the time that

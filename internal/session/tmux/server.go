@@ -67,6 +67,10 @@ func (v *Viewer) own(info fs.FileInfo, kind fs.FileMode) bool {
 	return ok && int(st.Uid) == v.o.UID && info.Mode().Type() == kind
 }
 
+// draining is how long a client that has ended may leave what it wrote unread: on a machine
+// that is busy, who reads it may not get to run for a tenth of a second.
+const draining = time.Second
+
 // ask runs one tmux client against one server and returns what it printed. A
 // server that is gone is session.ErrAbsent. The other errors name the socket.
 func (v *Viewer) ask(ctx context.Context, socket string, args ...string) ([]byte, error) {
@@ -92,7 +96,7 @@ func (v *Viewer) ask(ctx context.Context, socket string, args ...string) ([]byte
 	cmd.Env = environment()
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
-	cmd.WaitDelay = 100 * time.Millisecond
+	cmd.WaitDelay = draining
 	var out, errs bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errs
 	err = cmd.Run()
