@@ -166,9 +166,9 @@ func urgency(priority string) int {
 // nor that names a machine or a configuration.
 var word = regexp.MustCompile(`^[\pL\pN_./@:=,+-]+$`)
 
-// CommandOn is a command that another machine proposes, as it is to be typed here: it is one
-// of Custos, and goes to that very machine. Instead of any other it is the one that looks there.
-func CommandOn(host, command string) string {
+// Proposed is a command that another machine proposes, where it is one of Custos that a shell
+// reads as it stands, and names no machine; "custos status" instead of any other.
+func Proposed(command string) string {
 	words := strings.Fields(command)
 	isOurs := len(words) > 1 && words[0] == "custos" && !slices.ContainsFunc(words[1:], func(w string) bool {
 		return !word.MatchString(w) || strings.HasPrefix(w, "--host") || strings.HasPrefix(w, "--config")
@@ -176,7 +176,13 @@ func CommandOn(host, command string) string {
 	if !isOurs || strings.HasPrefix(words[1], "-") {
 		words = []string{"custos", "status"}
 	}
-	return "custos --host " + host + " " + strings.Join(words[1:], " ")
+	return strings.Join(words, " ")
+}
+
+// CommandOn is a command that another machine proposes, as it is to be typed here: it is one
+// of Custos, and goes to that very machine. Instead of any other it is the one that looks there.
+func CommandOn(host, command string) string {
+	return "custos --host " + host + strings.TrimPrefix(Proposed(command), "custos")
 }
 
 // HintsOn are what another machine proposes to type, as CommandOn says it.

@@ -224,7 +224,7 @@ func (a *app) print(v any) error {
 	if err != nil {
 		return fmt.Errorf("cannot write JSON: %w", err)
 	}
-	_, err = fmt.Fprintf(a.Stdout, "%s\n", addressed(a.flags(), b))
+	_, err = fmt.Fprintf(a.Stdout, "%s\n", addressed(a.flags(), a.host != nil, b))
 	return err
 }
 

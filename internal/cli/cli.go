@@ -207,12 +207,21 @@ func (a *app) code(err error) int {
 	return code
 }
 
+// wayOut is what may be typed after an error. That a machine was not reached is said by this
+// one, and the command for it is that of ssh.
+func (a *app) wayOut(hint string) string {
+	if hint == "" || a.host != nil && hint == a.host.Way() {
+		return hint
+	}
+	return withFlags(a.flags(), typable(a.host != nil, hint))
+}
+
 // complain says what went wrong. A command to type stays whole: it is to be copied.
 func (a *app) complain(message, hint string) {
 	a.at.beside(func() {
 		fmt.Fprintln(a.Stderr, fold("custos: "+clean(message), a.ErrWidth))
 		if hint != "" {
-			fmt.Fprintln(a.Stderr, "try: "+withFlags(a.flags(), clean(hint)))
+			fmt.Fprintln(a.Stderr, "try: "+a.wayOut(clean(hint)))
 		}
 	})
 }

@@ -3,6 +3,8 @@ package cli
 import (
 	"encoding/json"
 	"regexp"
+
+	"custos/internal/api"
 )
 
 // typed finds a command of ours in a text: at its beginning, or after a space, a
@@ -36,11 +38,23 @@ func withFlags(flags, text string) string {
 // command is a command, or a sentence with one, as it is to be typed.
 func (p *page) command(s string) string { return withFlags(p.flags, s) }
 
+// proposed is a command that an answer proposes, as it is to be typed.
+func (p *page) proposed(s string) string { return p.command(typable(p.foreign, s)) }
+
+// typable is what is to be typed of a command that an answer proposes: another machine, a
+// foreign one, is no more to be believed than any text from outside.
+func typable(foreign bool, s string) string {
+	if foreign {
+		return api.Proposed(s)
+	}
+	return s
+}
+
 // advice finds the commands for a person to type in indented JSON.
 var advice = regexp.MustCompile(`(?m)^(\s*"(?:command|hint)": )("custos.*?")(,?)$`)
 
 // addressed is an answer in JSON with the configuration in its commands.
-func addressed(flags string, b []byte) []byte {
+func addressed(flags string, foreign bool, b []byte) []byte {
 	if flags == "" {
 		return b
 	}
@@ -50,7 +64,7 @@ func addressed(flags string, b []byte) []byte {
 		if json.Unmarshal(m[2], &text) != nil {
 			return line
 		}
-		text = withFlags(flags, text)
+		text = withFlags(flags, typable(foreign, text))
 		whole, err := json.Marshal(text)
 		if err != nil {
 			return line

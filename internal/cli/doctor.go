@@ -136,7 +136,7 @@ func writeCheck(p *page, c api.DoctorCheck) {
 		p.line("%s%s", strings.Repeat(" ", indent), more)
 	}
 	if c.Command != "" && c.State != api.CheckOK {
-		p.line("%s→ %s", strings.Repeat(" ", indent), p.command(flat(c.Command)))
+		p.line("%s→ %s", strings.Repeat(" ", indent), p.proposed(flat(c.Command)))
 	}
 }
 

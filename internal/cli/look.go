@@ -137,7 +137,7 @@ func (p *page) needs(title string, list []api.Need, seen []api.PartSeen) {
 		for _, more := range lines[1:] {
 			p.line("      %s", more)
 		}
-		p.line("      %s %s", p.dim("→"), p.paint(bold, p.command(flat(n.Command))))
+		p.line("      %s %s", p.dim("→"), p.paint(bold, p.proposed(flat(n.Command))))
 	}
 }
 

@@ -19,11 +19,13 @@ type page struct {
 	colour bool
 	home   string
 	flags  string // for the commands that are printed
-	buf    bytes.Buffer
+	// foreign: what is written was told by another machine
+	foreign bool
+	buf     bytes.Buffer
 }
 
 func (a *app) page() *page {
-	p := &page{out: a.Stdout, width: a.Width, home: a.home(), flags: a.flags()}
+	p := &page{out: a.Stdout, width: a.Width, home: a.home(), flags: a.flags(), foreign: a.host != nil}
 	if p.width <= 0 {
 		p.width = widest
 	}

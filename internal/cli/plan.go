@@ -85,7 +85,7 @@ func writeDeed(p *page, d api.Deed, at time.Time) {
 	if d.Held != nil {
 		p.text(6, "by itself "+heldWords(*d.Held, at))
 		if d.Held.Hint != "" {
-			p.line("      %s %s", p.dim("→"), p.command(flat(d.Held.Hint)))
+			p.line("      %s %s", p.dim("→"), p.proposed(flat(d.Held.Hint)))
 		}
 	}
 	for _, c := range d.Commands {
@@ -148,7 +148,7 @@ func writeHeld(p *page, list []api.HeldMove, at time.Time) {
 		writeMove(p, m.Move)
 		p.text(6, heldBy(m.Guard, m.Held, m.Until, at))
 		if m.Hint != "" {
-			p.line("      %s %s", p.dim("→"), p.command(flat(m.Hint)))
+			p.line("      %s %s", p.dim("→"), p.proposed(flat(m.Hint)))
 		}
 	}
 }
@@ -181,7 +181,7 @@ func writeRefusals(p *page, v api.Plan) {
 			p.text(6, "and "+flat(also))
 		}
 		if r.Hint != "" {
-			p.line("      %s %s", p.dim("→"), p.command(flat(r.Hint)))
+			p.line("      %s %s", p.dim("→"), p.proposed(flat(r.Hint)))
 		}
 	}
 }

@@ -197,7 +197,7 @@ func reportRefused(p *page, r api.Report) {
 			why += ": " + flat(k.Why)
 		}
 		if k.Hint != "" {
-			why += " → " + p.command(flat(k.Hint))
+			why += " → " + p.proposed(flat(k.Hint))
 		}
 		return []string{when, flat(k.Do), p.subject(k.Subject), why}
 	})

@@ -104,13 +104,13 @@ func (a *app) screenHere() top.Options {
 				}
 				return d, err
 			},
-			Command: func(s string) string { return withFlags(a.flags(), s) },
+			Command: func(s string) string { return a.page().proposed(s) },
 			Error: func(host string, err error) (string, string) {
 				_, e := classify(err)
 				if host != "" && e.Hint != "" {
 					e = &api.Error{Kind: e.Kind, Message: e.Message, Hint: api.CommandOn(host, e.Hint)}
 				}
-				return e.Message, withFlags(a.flags(), e.Hint)
+				return e.Message, a.wayOut(e.Hint)
 			},
 		},
 		Colour: a.page().colour,
@@ -195,7 +195,7 @@ func thereAndBack(tmux, pane string, attach []string) []string {
 // written is what a command writes of an answer, without colours, so wide.
 func (a *app) written(wide int, write func(*page)) string {
 	var out bytes.Buffer
-	p := &page{out: &out, width: max(wide, narrowest), home: a.home(), flags: a.flags()}
+	p := &page{out: &out, width: max(wide, narrowest), home: a.home(), flags: a.flags(), foreign: a.host != nil}
 	write(p)
 	_ = p.flush() // to memory
 	return out.String()

@@ -111,7 +111,7 @@ func (p *page) next(list []api.Hint) {
 	var rows [][]string
 	strong := func(s string) string { return p.paint(bold, s) }
 	for _, h := range list {
-		command := p.command(flat(h.Command))
+		command := p.proposed(flat(h.Command))
 		if runes(command) > p.width-longestWhat { // it would push the words of all others out of sight
 			p.line("  %s", strong(command))
 			p.text(6, h.What)

@@ -102,8 +102,11 @@ func (h Host) dial(ctx context.Context) (net.Conn, error) {
 }
 
 func (h Host) unreachable(why string) error {
-	return &api.Error{Kind: api.Unreachable, Message: fmt.Sprintf("cannot reach host %s: %s", h.Name, why), Hint: api.Typed("ssh", h.SSH, h.Program, "status")}
+	return &api.Error{Kind: api.Unreachable, Message: fmt.Sprintf("cannot reach host %s: %s", h.Name, why), Hint: h.Way()}
 }
+
+// Way is the command with which a person looks at a machine that was not reached.
+func (h Host) Way() string { return api.Typed("ssh", h.SSH, h.Program, "status") }
 
 // conn is a connection through ssh.
 type conn struct {

@@ -2,6 +2,7 @@ package web
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -124,7 +125,12 @@ func (s *site) doneThere(do func(*site, context.Context, *http.Request) (string,
 		if err != nil {
 			return "", err
 		}
+		ctx, cancel := context.WithTimeout(ctx, orderWait)
+		defer cancel()
 		next, err := do(there, ctx, r)
+		if errors.Is(err, context.DeadlineExceeded) {
+			err = &api.Error{Kind: api.CannotLook, Message: fmt.Sprintf("no answer within %v: it is not known whether that was done", orderWait), Hint: "custos status"}
+		}
 		if err != nil {
 			return "", errorOn(host, err)
 		}

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"golang.org/x/net/html"
@@ -166,6 +167,36 @@ func TestWhatGoesWrongWithAMachine(t *testing.T) {
 	if rec := w.post(t, "/hosts/box1/agents/ann/stop", url.Values{"id": {"A2"}}); rec.Code != http.StatusForbidden || m.there["box1"].did() {
 		t.Errorf("%s", describe(rec))
 	}
+}
+
+// What is done on a machine that hangs ends with the word that it may have been done.
+func TestADeedOnAMachineThatHangs(t *testing.T) {
+	for _, path := range []string{"/hosts/box2/alerts/7/approve", "/hosts/box2/alerts/7/ack", "/hosts/box2/agents/bob/stop"} {
+		synctest.Test(t, func(t *testing.T) {
+			w, _ := withMachines(t)
+			w.Options.Hosts = mute{w.Options.Hosts}
+			began := time.Now()
+			rec := w.post(t, path, url.Values{"id": {"A2"}, "seen": {"h7"}})
+			said := text(parsed(t, rec))
+			if took := time.Since(began); rec.Code != http.StatusServiceUnavailable || took != orderWait || !strings.Contains(said, "host box2: no answer within 20s: it is not known whether that was done") {
+				t.Errorf("%s: after %v: %s", path, took, describe(rec))
+			}
+		})
+	}
+}
+
+// mute are machines that answer nothing for as long as they are asked.
+type mute struct{ Hosts }
+
+func (mute) Client(string) (*api.Client, bool) {
+	return api.NewClient(silence{}), true
+}
+
+type silence struct{}
+
+func (silence) RoundTrip(r *http.Request) (*http.Response, error) {
+	<-r.Context().Done()
+	return nil, r.Context().Err()
 }
 
 // A machine that hangs keeps its own page waiting for so long, and no other.
