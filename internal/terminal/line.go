@@ -1,6 +1,7 @@
 package terminal
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -37,8 +38,8 @@ func plain(text string) Line {
 	return b.out
 }
 
-// builder puts a line together. What takes two cells is a span of its own, so that it
-// takes two cells in whatever font.
+// builder puts a line together. What takes two cells, or one that the font for code may
+// lack, is a span of its own, so that it takes just those in whatever font.
 type builder struct{ out Line }
 
 func (b *builder) add(text string, s style) {
@@ -56,13 +57,21 @@ func (b *builder) add(text string, s style) {
 			return
 		}
 		text = text[len(cluster):]
-		if width > 1 {
-			b.out = append(b.out, Span{cluster, strings.TrimSpace(look + " w")})
-		} else {
+		if isNarrow(cluster) || width == 0 {
 			b.put(cluster, look)
+		} else {
+			b.out = append(b.out, Span{cluster, strings.TrimSpace(look + " " + cells(width))})
 		}
 	}
 }
+
+// cells is the class of what takes so many: some scripts write three letters as one.
+func cells(width int) string {
+	return fmt.Sprintf("w%d", min(width, widest))
+}
+
+// widest is how many cells one character takes at most.
+const widest = 6
 
 // put adds text, to the last span where it looks alike.
 func (b *builder) put(text, look string) {
@@ -73,11 +82,11 @@ func (b *builder) put(text, look string) {
 	b.out = append(b.out, Span{text, look})
 }
 
-// isNarrow says whether each character takes one cell for certain: Latin, and the frames
-// that programs draw.
+// isNarrow says whether each character takes one cell for certain, in whatever font for
+// code: Latin, Greek, Cyrillic, dashes, quotes and dots, and the frames that programs draw.
 func isNarrow(text string) bool {
 	for _, c := range text {
-		if c >= 0x300 && (c < 0x2500 || c >= 0x2600) {
+		if c >= 0x300 && (c < 0x370 || 0x483 <= c && c <= 0x489 || c >= 0x530) && (c < 0x2010 || c > 0x2026) && (c < 0x2500 || c >= 0x25a0) {
 			return false
 		}
 	}

@@ -146,6 +146,9 @@ func Sheet() string {
 	rule("fK", "color", black)
 	rule("fW", "color", white)
 	b.WriteString(".terminal .bo{font-weight:bold}\n.terminal .it{font-style:italic}\n.terminal .ul{text-decoration:underline}\n.terminal .st{text-decoration:line-through}\n.terminal .us{text-decoration:underline line-through}\n" +
-		".terminal .w{display:inline-block;width:2ch;overflow:hidden;vertical-align:bottom}\n.terminal .cu{outline:1px solid;outline-offset:-1px}\n")
+		".terminal .cu{outline:1px solid;outline-offset:-1px}\n")
+	for n := 1; n <= widest; n++ { // a glyph of another font may reach beyond its cells, as in any terminal
+		fmt.Fprintf(&b, ".terminal .w%[1]d{display:inline-block;width:%[1]dch;vertical-align:bottom;white-space:nowrap}\n", n)
+	}
 	return b.String()
 }

@@ -30,7 +30,10 @@ func TestReadKnowsLooks(t *testing.T) {
 		{"what its colours would hide is shown", "\x1b[30mx\x1b[97;107my\x1b[0;41mz", []terminal.Line{{{"x", "fW"}, {"y", "fK b15"}, {"z", "fK b1"}}}},
 		{"what it hides is hidden", "\x1b[8mab\x1b[28mc", []terminal.Line{{{"  c", ""}}}},
 		{"a look goes on", "\x1b[31ma\nb\x1b[0m\nc", []terminal.Line{{{"a", "f1"}}, {{"b", "f1"}}, {{"c", ""}}}},
-		{"wide", "a日b", []terminal.Line{{{"a", ""}, {"日", "w"}, {"b", ""}}}},
+		{"wide", "a日b", []terminal.Line{{{"a", ""}, {"日", "w2"}, {"b", ""}}}},
+		{"what a font may lack", "\x1b[31m● a\u0338é", []terminal.Line{{{"●", "f1 w1"}, {" ", "f1"}, {"a\u0338", "f1 w1"}, {"é", "f1"}}}},
+		{"what every font for code has", "aé┌█Ωж–…", []terminal.Line{{{"aé┌█Ωж–…", ""}}}},
+		{"three letters written as one", "\u0928\u094d\u0926\u0940", []terminal.Line{{{"\u0928\u094d\u0926\u0940", "w3"}}}},
 		{"frames of the DEC set", "\x0elqk\x0fq", []terminal.Line{{{"┌─┐q", ""}}}},
 		{"underline by a colon", "\x1b[4:3mx\x1b[4:0my", []terminal.Line{{{"x", "ul"}, {"y", ""}}}},
 		{"the colour of an underline is none of a text", "\x1b[58;5;1mx\x1b[58:2::1:2:3my", []terminal.Line{{{"xy", ""}}}},
@@ -41,7 +44,7 @@ func TestReadKnowsLooks(t *testing.T) {
 		{"other sequences", "a\x1b[2Jb\x1b[?25lc\x1b[>4;1md\x1bcE\x1b(Bf\x1bPevil\x1b\\g", []terminal.Line{{{"abcdEfg", ""}}}},
 		{"broken parameters", "\x1b[38;5mx\x1b[38;2;1my\x1b[99999999999999999999mz\x1b[38;5;256m!", []terminal.Line{{{"xyz!", ""}}}},
 		{"what turns a text around", "a\u202eb\u2066c\u200d", []terminal.Line{{{"abc", ""}}}},
-		{"broken UTF-8", "a\xff\xc3", []terminal.Line{{{"a\ufffd", ""}}}},
+		{"broken UTF-8", "a\xff\xc3", []terminal.Line{{{"a", ""}, {"\ufffd", "w1"}}}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if got := terminal.Read(c.in); !reflect.DeepEqual(got, c.want) {
@@ -61,8 +64,8 @@ func TestTheCursorIsShown(t *testing.T) {
 		{"\x1b[31mabc", 0, 0, terminal.Line{{"a", "f1 cu"}, {"bc", "f1"}}},
 		{"ab", 2, 0, terminal.Line{{"ab", ""}, {" ", "cu"}}},
 		{"ab", 4, 0, terminal.Line{{"ab", ""}, {"  ", ""}, {" ", "cu"}}},
-		{"日b", 2, 0, terminal.Line{{"日", "w"}, {"b", "cu"}}},
-		{"日b", 1, 0, terminal.Line{{"日", "w cu"}, {"b", ""}}},
+		{"日b", 2, 0, terminal.Line{{"日", "w2"}, {"b", "cu"}}},
+		{"日b", 1, 0, terminal.Line{{"日", "w2 cu"}, {"b", ""}}},
 		{"a", 0, 1, terminal.Line{{" ", "cu"}}},
 	} {
 		if got := terminal.WithCursor(terminal.Read(c.in), c.x, c.y)[c.y]; !reflect.DeepEqual(got, c.want) {

@@ -35,11 +35,16 @@ type served struct {
 
 func serve(t *testing.T) *served {
 	t.Helper()
+	return serveWorld(t, newWorld(t))
+}
+
+func serveWorld(t *testing.T, w *world) *served {
+	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &served{world: newWorld(t), base: "http://" + l.Addr().String(), changes: make(chan struct{})}
+	s := &served{world: w, base: "http://" + l.Addr().String(), changes: make(chan struct{})}
 	s.Site.Port = l.Addr().(*net.TCPAddr).Port
 	s.API = http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/v1/changes" {

@@ -78,7 +78,7 @@ func (f *frames) tell(e live.Event) error {
 	}
 	switch {
 	case e.Kind == "":
-		return f.say(": nothing new\n\n")
+		return f.say("event: same\ndata: {}\n\n") // a comment would not reach the page's script
 	case e.ID == "":
 		return f.say(fmt.Sprintf("event: %s\ndata: %s\n\n", e.Kind, e.Data))
 	}

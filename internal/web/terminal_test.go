@@ -20,13 +20,21 @@ import (
 type screened struct {
 	*world
 	mu    sync.Mutex
+	text  string
 	typed []terminal.Stroke
 	shots int
 }
 
+// shows has builder show another text.
+func (w *screened) shows(text string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.text = text
+}
+
 func newScreened(t *testing.T, text string) *screened {
 	t.Helper()
-	w := &screened{world: newWorld(t)}
+	w := &screened{world: newWorld(t), text: text}
 	w.answers["GET /v1/agents/builder"] = api.AgentDetail{Agent: api.AgentRow{Name: "builder", Owner: "custos", Project: "shop", Pane: "builder:0.0"}}
 	w.answers["GET /v1/agents/other"] = api.AgentDetail{Agent: api.AgentRow{Name: "other", Owner: "custos"}}
 	w.answers["GET /v1/agents/builder/screen"] = api.Screen{Text: text}
@@ -39,7 +47,7 @@ func newScreened(t *testing.T, text string) *screened {
 				w.mu.Lock()
 				defer w.mu.Unlock()
 				w.shots++
-				return terminal.Read(text), nil
+				return terminal.Read(w.text), nil
 			}}, nil
 		},
 		Seat: func(context.Context, string) (live.Seat, error) {

@@ -11,6 +11,8 @@
   let stream = null;
   let lines = [];
   let heard = 0;
+  let ends = true; // the end of the picture is in sight
+  let silent = false; // nothing was heard for too long
 
   function span(part) {
     if (part[1] === "") { return document.createTextNode(part[0]); }
@@ -27,7 +29,8 @@
     return element;
   }
 
-  // draw makes the change of the picture that is shown.
+  // draw makes the change of the picture that is shown. Where the end of it was in sight it
+  // stays in sight: a terminal may be larger than its place on the page.
   function draw(change) {
     if (change.whole) { lines = []; }
     lines.splice(0, change.up || 0).forEach(function (l) { l.remove(); });
@@ -39,6 +42,22 @@
       lines[set.at].replaceWith(fresh);
       lines[set.at] = fresh;
     }
+    settle();
+  }
+
+  function settle() { if (ends) { pre.scrollTop = pre.scrollHeight; } }
+
+  // cursor scrolls to where the terminal's own is, within its place: who types has to see it.
+  function cursor() {
+    const mark = pre.querySelector(".cu");
+    if (!mark) { return; }
+    const at = mark.getBoundingClientRect();
+    const seen = pre.getBoundingClientRect();
+    const room = 24; // in pixels, beside it
+    if (at.top < seen.top) { pre.scrollTop -= seen.top - at.top + room; }
+    if (at.bottom > seen.bottom) { pre.scrollTop += at.bottom - seen.bottom + room; }
+    if (at.left < seen.left) { pre.scrollLeft -= seen.left - at.left + room; }
+    if (at.right > seen.right) { pre.scrollLeft += at.right - seen.right + room; }
   }
 
   function at(text) { document.getElementById("terminal-at").textContent = text; }
@@ -49,13 +68,22 @@
     if (!found || !found.dataset.from || found === pre) { return; } // of another machine it is shown as it was
     pre = found;
     lines = [];
+    ends = true;
+    pre.addEventListener("scroll", function () { ends = pre.scrollHeight - pre.clientHeight - pre.scrollTop < 4; });
+    new ResizeObserver(settle).observe(pre);
     if (stream) { stream.close(); }
     stream = new EventSource(pre.dataset.from);
     stream.addEventListener("frame", function (event) {
       heard = Date.now();
       pre.dataset.kept = "";
       draw(JSON.parse(event.data));
+      if (keyboard.typing()) { cursor(); }
       at("As it is now.");
+    });
+    stream.addEventListener("same", function () {
+      heard = Date.now();
+      if (silent) { pre.dataset.kept = ""; at("As it is now."); }
+      silent = false;
     });
     stream.addEventListener("gone", function (event) {
       heard = Date.now();
@@ -151,6 +179,7 @@
       field.addEventListener("compositionend", typed);
       field.addEventListener("paste", pasted);
       const keys = document.createElement("div");
+      keys.className = "keys";
       keys.setAttribute("role", "group");
       keys.setAttribute("aria-label", "Keys");
       for (const k of [["Enter", "Enter"], ["Esc", "Escape"], ["Tab", "Tab"], ["Shift+Tab", "BTab"], ["↑", "Up"], ["↓", "Down"], ["←", "Left"], ["→", "Right"], ["Ctrl+C", "C-c"]]) {
@@ -277,12 +306,16 @@
       if (was !== "" && by === "") { end("It has ended: nothing was typed for a minute, or it may not go on."); }
     }
 
-    return { offer: function () { if (hold === "") { offer(""); } }, told: told, end: end };
+    return { typing: function () { return hold !== ""; }, offer: function () { if (hold === "") { offer(""); } }, told: told, end: end };
   })();
 
   show();
   setInterval(function () {
     show();
-    if (pre && Date.now() - heard > late) { delete pre.dataset.kept; at("It is not followed now: what is shown may be old."); }
+    if (pre && "kept" in pre.dataset && Date.now() - heard > late) {
+      silent = true;
+      delete pre.dataset.kept;
+      at("It is not followed now: what is shown may be old.");
+    }
   }, 1000);
 })();
