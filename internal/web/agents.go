@@ -65,6 +65,18 @@ type agentData struct {
 // Path is where the forms of the agent go.
 func (d agentData) Path() string { return rowPath(d.Agent) }
 
+// There is what shows the terminal of an agent of another machine as it is; "" for one of
+// this machine, whose page does.
+func (d agentData) There() string {
+	switch {
+	case d.Agent.Host == "":
+		return ""
+	case d.Agent.Pane == "":
+		return api.CommandOn(d.Agent.Host, "custos peek "+d.Agent.Own())
+	}
+	return api.CommandOn(d.Agent.Host, "custos attach "+d.Agent.Own())
+}
+
 // Ours says whether something may be done with it.
 func (d agentData) Ours() bool { return d.Agent.Owner == "custos" || d.Agent.Owner == "adopted" }
 

@@ -226,3 +226,30 @@ func TestWithoutJavaScriptTheTerminalIsRead(t *testing.T) {
 		t.Errorf("the looks: %.200s", describe(rec))
 	}
 }
+
+// The terminal of another machine is shown as it was, and nothing is offered that goes there:
+// it is told what shows it as it is, in words that no name of that machine chooses.
+func TestTheTerminalOfAnotherMachineIsToldWhereItIs(t *testing.T) {
+	w := newScreened(t, "hello there")
+	w.mirrored.Store(true)
+	for _, c := range []struct{ name, pane, want string }{
+		{"builder", "builder:0.0", "custos --host box attach builder"},
+		{"builder", "", "custos --host box peek builder"},
+		{"x;reboot", "builder:0.0", "custos --host box status"},
+	} {
+		w.answers["GET /v1/agents/builder"] = api.AgentDetail{Agent: api.AgentRow{Name: c.name, Owner: "custos", Pane: c.pane}}
+		doc := parsed(t, w.get(t, "/hosts/box/agents/builder"))
+		if pre := byID(t, doc, "terminal"); text(pre) != "hello there" || attr(pre, "data-from") != "" {
+			t.Errorf("%s: %q of %q", c.name, text(pre), attr(pre, "data-from"))
+		}
+		if said := text(byID(t, doc, "there")); !strings.Contains(said, c.want+" shows it as it is") {
+			t.Errorf("%s: %q", c.name, said)
+		}
+	}
+	if page := w.get(t, "/hosts/box/agents/builder").Body.String(); strings.Contains(page, `id="keyboard"`) {
+		t.Error("it offers to type there")
+	}
+	if page := w.get(t, "/agents/builder").Body.String(); strings.Contains(page, `id="there"`) {
+		t.Error("one of this machine is told to be elsewhere")
+	}
+}
