@@ -13,6 +13,7 @@ import (
 
 	"custos/internal/config"
 	"custos/internal/fleet"
+	"custos/internal/ledger"
 	"custos/internal/loop"
 	"custos/internal/observe"
 	"custos/internal/server"
@@ -108,4 +109,46 @@ func (g *Staged) Handler() http.Handler {
 	c.Look = func(ctx context.Context, _ time.Duration) (fleet.Pass, error) { return look(ctx, 0) }
 	return server.New(server.Options{Cycle: cycle{s}, Explainer: reader{s.world.Kinds, s.world.KindsAside}, HookFiles: hookFiles{s},
 		Now: s.world.Now, InProcess: true, Log: s.o.Log, Changes: s.changes, Control: c})
+}
+
+// Writes writes records down.
+func (g *Staged) Writes(c fleet.Changes) {
+	g.T.Helper()
+	st, err := g.s.ledger.writer(g.T.Context())
+	if err == nil {
+		err = st.Commit(g.T.Context(), c.Plan(g.s.world.Now()).Turn())
+	}
+	if err != nil {
+		g.T.Fatal(err)
+	}
+}
+
+// Mails writes a mail down, and returns it with its ID.
+func (g *Staged) Mails(m fleet.Mail, by string) fleet.Mail {
+	g.T.Helper()
+	st, err := g.s.ledger.writer(g.T.Context())
+	if err != nil {
+		g.T.Fatal(err)
+	}
+	now := g.s.world.Now()
+	all, err := st.EditRecords(g.T.Context(), now, func(all fleet.Records) (out fleet.Records, err error) {
+		m, err := ledger.SendMail(all, nil, m, by, now)
+		return fleet.Records{Mails: []fleet.Mail{m}}, err
+	})
+	if err != nil {
+		g.T.Fatal(err)
+	}
+	return all.Mails[0]
+}
+
+// Uses writes down what models were used.
+func (g *Staged) Uses(list []fleet.Usage) {
+	g.T.Helper()
+	st, err := g.s.ledger.writer(g.T.Context())
+	if err == nil {
+		err = st.AddUsage(g.T.Context(), list, nil)
+	}
+	if err != nil {
+		g.T.Fatal(err)
+	}
 }

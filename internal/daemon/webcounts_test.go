@@ -31,25 +31,26 @@ import (
 
 // counted is a list that a page shows and counts, and the command that prints it.
 type counted struct {
-	path string   // of the page
-	head string   // id of the element that says how many there are, in its first number
-	in   string   // id of the section of the list
-	row  string   // of each row: the name of an attribute, or of an element
-	by   string   // by which of its texts the rows are counted, too, as a class; "" for none
-	args []string // of the command
-	list string   // where the list is in what it prints
-	key  string   // what of an item it is counted by
+	path string                       // of the page
+	head string                       // id of the element that says how many there are, in its first number
+	in   string                       // id of the section of the list
+	row  string                       // of each row: the name of an attribute, or of an element
+	by   string                       // by which of its texts the rows are counted, too, as a class; "" for none
+	args []string                     // of the command
+	list string                       // where the list is in what it prints
+	key  func(json.RawMessage) string // what of an item it is counted by
 }
 
 // countedLists are those that every random world is counted in: a line for each.
-var countedLists = []counted{
-	{path: "/", head: "needs-title", in: "needs", row: "li", by: "priority", args: []string{"--json"}, list: "needs_you", key: "priority"},
-	{path: "/", head: "states-title", in: "agents", row: "data-agent", by: "state", args: []string{"--json"}, list: "agents", key: "state"},
-	{path: "/", head: "states-title", in: "agents", row: "data-agent", by: "state", args: []string{"ps", "--json"}, list: "agents", key: "state"},
-	{path: "/agents", head: "states-title", in: "agents", row: "data-agent", by: "state", args: []string{"ps", "--json"}, list: "agents", key: "state"},
-	{path: "/alerts", head: "alerts-title", in: "alerts", row: "data-alert", by: "priority", args: []string{"alerts", "--json"}, list: "alerts", key: "priority"},
-	{path: "/alerts?all=1", head: "alerts-title", in: "alerts", row: "data-alert", by: "priority", args: []string{"alerts", "--all", "--json"}, list: "alerts", key: "priority"},
-}
+var countedLists = append(recordLists(),
+
+	counted{path: "/", head: "needs-title", in: "needs", row: "li", by: "priority", args: []string{"--json"}, list: "needs_you", key: field("priority")},
+	counted{path: "/", head: "states-title", in: "agents", row: "data-agent", by: "state", args: []string{"--json"}, list: "agents", key: field("state")},
+	counted{path: "/", head: "states-title", in: "agents", row: "data-agent", by: "state", args: []string{"ps", "--json"}, list: "agents", key: field("state")},
+	counted{path: "/agents", head: "states-title", in: "agents", row: "data-agent", by: "state", args: []string{"ps", "--json"}, list: "agents", key: field("state")},
+	counted{path: "/alerts", head: "alerts-title", in: "alerts", row: "data-alert", by: "priority", args: []string{"alerts", "--json"}, list: "alerts", key: field("priority")},
+	counted{path: "/alerts?all=1", head: "alerts-title", in: "alerts", row: "data-alert", by: "priority", args: []string{"alerts", "--all", "--json"}, list: "alerts", key: field("priority")},
+)
 
 // crowdToml has an alert of each priority, and two that are not true for long enough.
 const crowdToml = `
@@ -96,12 +97,13 @@ func TestThePageCountsWhatTheCommandsCount(t *testing.T) {
 	}
 	fleettest.Checks(t, worlds)
 	rapid.Check(t, func(rt *rapid.T) {
-		g := daemon.NewStaged(t, crowdToml)
+		g := daemon.NewStaged(t, crowdToml+booksToml)
 		defer g.Close()
 		w := newCensus(rt, t.Context(), g)
 		for range scenesOfAWorld {
 			w.sees(crowd(rt))
 			w.actsAtRandom()
+			w.writesAtRandom()
 			w.checksAll()
 		}
 	})
@@ -111,7 +113,7 @@ func TestThePageCountsWhatTheCommandsCount(t *testing.T) {
 func TestThePageCountsACrowd(t *testing.T) {
 	fleettest.Checks(t, 1)
 	rapid.Check(t, func(rt *rapid.T) {
-		g := daemon.NewStaged(t, crowdToml)
+		g := daemon.NewStaged(t, crowdToml+booksToml)
 		defer g.Close()
 		var agents []fleet.Agent
 		for n := range 250 {
@@ -136,8 +138,12 @@ func crowd(rt *rapid.T) map[fleet.PartName]daemon.Scene {
 	out := map[fleet.PartName]daemon.Scene{}
 	for _, part := range fleet.PartNames() {
 		put := func(*fleet.Snapshot) {}
-		if part == fleet.PartAgents {
+		switch part {
+		case fleet.PartAgents:
 			put = func(s *fleet.Snapshot) { s.Agents.Value = append(s.Agents.Value, agents...) }
+		case fleet.PartRepos:
+			n := rapid.IntRange(0, 3).Draw(rt, "worktrees")
+			put = func(s *fleet.Snapshot) { s.Repos.Value = worktrees(n) }
 		}
 		switch how := rapid.SampledFrom([]string{"ok", "ok", "ok", "stale", "unknown", "absent", "pending"}).Draw(rt, string(part)); how {
 		case "stale":
@@ -149,6 +155,14 @@ func crowd(rt *rapid.T) map[fleet.PartName]daemon.Scene {
 		default:
 			out[part] = daemon.Scene{Put: put, Unsure: how == "pending"}
 		}
+	}
+	return out
+}
+
+// worktrees are some of which little is known.
+func worktrees(n int) (out fleet.Repos) {
+	for n := range n {
+		out.Worktrees = append(out.Worktrees, fleet.Worktree{Path: fmt.Sprintf("/shop/wt/%d", n), Repo: "/shop", Owner: fleet.OwnerForeign, Missing: n == 1})
 	}
 	return out
 }
@@ -170,6 +184,8 @@ type census struct {
 	stage *daemon.Staged
 	api   http.Handler
 	page  http.Handler
+	// how much was written down
+	made, mailed, ran, spent int
 	// of the scene that is seen now, each asked for once
 	printed map[string][]byte
 	shown   map[string]*html.Node
@@ -304,7 +320,7 @@ func (w *census) checks(c counted) {
 	w.Helper()
 	var said map[string]json.RawMessage
 	w.prints(&said, c.args...)
-	var items []map[string]any
+	var items []json.RawMessage
 	if err := json.Unmarshal(said[c.list], &items); err != nil {
 		w.Fatalf("custos %v has no %s: %v", c.args, c.list, err)
 	}
@@ -317,7 +333,7 @@ func (w *census) checks(c counted) {
 		}
 	}
 	for _, item := range items {
-		printed[fmt.Sprint(item[c.key])]++
+		printed[c.key(item)]++
 	}
 	if rows != len(items) || c.by != "" && !maps.Equal(shown, printed) {
 		w.Fatalf("%s shows %d of %s, %v; custos %v has %d, %v", c.path, rows, c.in, shown, c.args, len(items), printed)
@@ -328,6 +344,9 @@ func (w *census) checks(c counted) {
 func (w *census) checksLeaf(doc *html.Node, c counted) (n int, by map[string]int) {
 	w.Helper()
 	rows, by := rowsOf(doc, c), map[string]int{}
+	if named(doc, c.in) == nil { // what is not there is not counted
+		return 0, by
+	}
 	if head := textOf(named(doc, c.head)); firstNumber(head) != len(rows) {
 		w.Fatalf("%s shows %d rows of %s under %q", c.path, len(rows), c.in, head)
 	}
@@ -357,6 +376,7 @@ func (w *census) checksAll() {
 	for _, c := range countedLists {
 		w.checks(c)
 	}
+	w.checks(costsBy(rapid.SampledFrom(api.CostGroups()).Draw(w.T, "costs by")))
 	w.checksFilters()
 	w.checksStatus()
 }
@@ -412,8 +432,16 @@ func rowsOf(doc *html.Node, c counted) []*html.Node {
 	return all(named(doc, c.in), func(n *html.Node) bool { return n.Data == c.row || hasAttribute(n, c.row) })
 }
 
-// beside are the numbers that a page has beside the names of what its rows are.
+// beside are the numbers that a page has beside the names of what its rows are: in the section
+// of the list, or before it.
 func beside(doc *html.Node, c counted) map[string]int {
+	if within := tallied(named(doc, c.in), c); len(within) > 0 {
+		return within
+	}
+	return tallied(doc, c)
+}
+
+func tallied(doc *html.Node, c counted) map[string]int {
 	out := map[string]int{}
 	for _, li := range all(doc, func(n *html.Node) bool { return n.Data == "li" && attribute(n.Parent, "class") == "counts" }) {
 		if what := first(li, isOf(c.by)); what != nil {
@@ -482,9 +510,11 @@ func textOf(n *html.Node) string {
 	return strings.Join(strings.Fields(b.String()), " ")
 }
 
-// firstNumber is the number that a text begins with; -1 where it does not.
+// firstNumber is the first number of a text; -1 where it has none.
 func firstNumber(text string) int {
 	n := -1
-	_, _ = fmt.Sscan(text, &n)
+	if at := strings.IndexAny(text, "0123456789"); at >= 0 {
+		_, _ = fmt.Sscan(text[at:], &n)
+	}
 	return n
 }
