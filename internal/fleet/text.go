@@ -86,11 +86,24 @@ func Text(raw string) string {
 
 // Line is Text on one line, cut to at most n runes.
 func Line(raw string, n int) string {
+	if len(raw) <= n && isWord(raw) {
+		return raw // most are, and of some hundred thousand are asked for at once
+	}
 	s := strings.Join(strings.Fields(Text(raw)), " ")
 	if utf8.RuneCountInString(s) <= n {
 		return s
 	}
 	return string([]rune(s)[:n-1]) + "…"
+}
+
+// isWord says whether a text is one word of ASCII.
+func isWord(s string) bool {
+	for i := range len(s) {
+		if s[i] <= ' ' || s[i] >= 0x7f {
+			return false
+		}
+	}
+	return true
 }
 
 // Counted writes "1 pane", "3 panes".

@@ -276,6 +276,9 @@ func dsn(o Options, key, value string) string {
 		fmt.Sprintf("busy_timeout(%d)", o.Busy.Milliseconds()),
 		"synchronous(" + o.synchronous + ")", "foreign_keys(1)", "cache_size(-1024)",
 	}}
+	if key == "_txlock" { // who writes: a batch of usage touches most of an index, and what finds no room is read and written again
+		q.Add("_pragma", "cache_size(-4096)")
+	}
 	q.Set("mode", "rw") // makeFile makes it: one that was deleted since is not begun anew by who connects
 	if key == "mode" {
 		q.Set(key, value)

@@ -11,7 +11,7 @@ import (
 
 // usageBatch is how many responses are written in one transaction: a first reading of all
 // files keeps no pass waiting for long. Of fewer, each page of the index of keys is written more often.
-const usageBatch = 5000
+const usageBatch = 10_000
 
 // AddUsage writes down what responses used, each once by its key, and with the last of
 // them how far the files were read that told of them. What is read again after a crash

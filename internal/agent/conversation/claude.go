@@ -154,7 +154,7 @@ type claudeBlock struct {
 }
 
 func claudeBlocks(content json.RawMessage) (blocks []claudeBlock) {
-	if len(content) == 0 || content[0] != '[' || json.Unmarshal(content, &blocks) != nil {
+	if len(content) == 0 || content[0] != '[' || unmarshal(content, &blocks) != nil {
 		return nil // a plain text
 	}
 	return blocks
@@ -190,7 +190,8 @@ func (l claudeLine) response(e Entry, tokens fleet.Tokens, told bool) []Entry {
 	if told {
 		r.Used = fleet.Known(tokens.Read()) // as its own status line counts it
 	}
-	out := append([]Entry{r}, l.called(e)...)
+	out := append(make([]Entry, 1, 2), l.called(e)...)
+	out[0] = r
 	if slices.Contains([]string{"end_turn", "stop_sequence", "max_tokens", "refusal"}, l.Message.Stop) {
 		out = append(out, e.as(Stop))
 	}
@@ -245,7 +246,7 @@ func claudeTokens(raw json.RawMessage) (fleet.Tokens, error) {
 		return fleet.Tokens{}, nil
 	}
 	var u claudeUsage
-	if err := json.Unmarshal(raw, &u); err != nil {
+	if err := unmarshal(raw, &u); err != nil {
 		return fleet.Tokens{}, fmt.Errorf("its usage: %w", err)
 	}
 	return u.tokens()

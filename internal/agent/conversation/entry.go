@@ -190,14 +190,15 @@ func timeOf(text string) time.Time {
 
 // words are the texts in a message's content: a text, or a list of parts.
 func words(raw json.RawMessage, isText func(kind string) bool) (text string, any bool) {
-	if json.Unmarshal(raw, &text) == nil {
+	if len(raw) == 0 || raw[0] != '[' {
+		_ = json.Unmarshal(raw, &text) // what is no text says nothing
 		return text, text != ""
 	}
 	var parts []struct {
 		Type string `json:"type"`
 		Text string `json:"text"`
 	}
-	if json.Unmarshal(raw, &parts) != nil {
+	if unmarshal(raw, &parts) != nil {
 		return "", false
 	}
 	for _, p := range parts {

@@ -109,7 +109,7 @@ func claudeOutput(line []byte) ([]Event, error) {
 		} `json:"rate_limit_info"`
 		claudeResult
 	}
-	if err := json.Unmarshal(line, &l); err != nil {
+	if err := unmarshal(line, &l); err != nil {
 		return nil, err
 	}
 	switch {
@@ -200,7 +200,7 @@ func codexOutput(line []byte) ([]Event, error) {
 		Message string    `json:"message"`
 		Item    codexItem `json:"item"`
 	}
-	if err := json.Unmarshal(line, &l); err != nil {
+	if err := unmarshal(line, &l); err != nil {
 		return nil, err
 	}
 	switch l.Type {
@@ -271,7 +271,7 @@ func geminiOutput(line []byte) ([]Event, error) {
 		} `json:"error"`
 		Stats geminiStats `json:"stats"`
 	}
-	if err := json.Unmarshal(line, &l); err != nil {
+	if err := unmarshal(line, &l); err != nil {
 		return nil, err
 	}
 	e := newEvent("", l.Session)
@@ -311,7 +311,7 @@ func openCodeOutput(line []byte) ([]Event, error) {
 			} `json:"data"`
 		} `json:"error"`
 	}
-	if err := json.Unmarshal(line, &l); err != nil {
+	if err := unmarshal(line, &l); err != nil {
 		return nil, err
 	}
 	switch l.Type {

@@ -20,7 +20,7 @@ type piPrinted struct {
 
 func piOutput(line []byte) ([]Event, error) {
 	var l piPrinted
-	if err := json.Unmarshal(line, &l); err != nil {
+	if err := unmarshal(line, &l); err != nil {
 		return nil, err
 	}
 	e := newEvent("", "")

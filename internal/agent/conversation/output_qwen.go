@@ -42,7 +42,7 @@ func (u qwenUsage) tokens() fleet.Leaf[fleet.Tokens] {
 
 func qwenOutput(line []byte) ([]Event, error) {
 	var l qwenPrinted
-	if err := json.Unmarshal(line, &l); err != nil {
+	if err := unmarshal(line, &l); err != nil {
 		return nil, err
 	}
 	switch {

@@ -68,12 +68,12 @@ func piTranscript(line []byte) ([]Entry, error) {
 
 // readLoosely reads an object of which newer versions may write some fields otherwise:
 // those are left out.
-func readLoosely(line []byte, into any) error {
+func readLoosely[T any](line []byte, into *T) error {
 	if len(line) == 0 || line[0] != '{' {
 		return errors.New("it is no JSON object")
 	}
 	var mismatch *json.UnmarshalTypeError
-	if err := json.Unmarshal(line, into); err != nil && !errors.As(err, &mismatch) {
+	if err := unmarshal(line, into); err != nil && !errors.As(err, &mismatch) {
 		return err
 	}
 	return nil
@@ -158,7 +158,7 @@ type piCall struct {
 
 func piCalls(content json.RawMessage) (calls []piCall) {
 	var all []piCall
-	_ = json.Unmarshal(content, &all) // a plain text calls nothing
+	_ = unmarshal(content, &all) // a plain text calls nothing
 	for _, c := range all {
 		if c.Type == "toolCall" {
 			calls = append(calls, c)

@@ -16,7 +16,7 @@ import (
 
 const (
 	// batch is how many responses are written down together, at least.
-	batch = 5000
+	batch = 10_000
 	// chunk is how many bytes of a file are read before what they told may be written down.
 	chunk = 4 << 20
 )
