@@ -47,7 +47,7 @@ func build(cfg config.Config, o Options, a as) (s *system, err error) {
 	s.disk = &fullDisk{dir: cfg.StateDir, now: s.world.Now, met: s.meetFullDisk}
 	s.ledger = &ledgerFile{cfg: cfg, started: s.world.StartedAt, what: a.what, wait: a.wait, held: a.lock, wrote: s.disk.wrote, damaged: s.beginAnew}
 	s.events = library.NewEvents(s.ledger)
-	s.hookReceiver = &hookReceiver{s: s}
+	s.hookReceiver, s.heard = &hookReceiver{s: s}, &heard{lay: s.layTold}
 	s.pulse.beats = make(chan struct{}, 1)
 	s.page = &webPage{s: s, asked: make(chan webAsk), lent: a.page}
 	s.page.live = s.page.terminals()

@@ -73,7 +73,7 @@ func (e *hookReceiver) Take(ctx context.Context, p hookwire.Post) (output string
 	}
 	if err == nil && fresh {
 		e.s.loop.Stir()
-		e.s.board.LookNow(fleet.PartAgents)
+		e.s.told(event)
 		if event.Event != fleet.HookToolBegin && event.Event != fleet.HookToolEnd {
 			time.AfterFunc(drawn, func() { e.s.board.LookNow(fleet.PartAgents) })
 		}

@@ -59,6 +59,7 @@ type system struct {
 	report       *report.Reporter
 	loop         *loop.Loop
 	hookReceiver *hookReceiver
+	heard        *heard
 	places       []report.Inbox // where people answer
 	meant        interpreter    // asked what people may have meant; nil: nobody is
 	chats        []catalog.Chat // that can be asked who Custos is

@@ -322,8 +322,9 @@ func (p *pageBench) watches(ctx context.Context, got *atomic.Int64) {
 	looks := make(chan struct{}, 1)
 	go func() {
 		for range looks {
+			began := time.Now()
 			p.gets(ctx, "/", got)
-			<-time.After(500 * time.Millisecond) // as page.js rests
+			<-time.After(min(2*time.Second, 4*time.Since(began))) // as page.js rests
 		}
 	}()
 	defer close(looks)

@@ -154,7 +154,10 @@ type Probe struct {
 	said    map[string]string  // last words of instances that have ended
 
 	newsMu sync.Mutex
-	news   []fleet.Exit // told by Died, not yet looked at
+	news   []fleet.Exit                 // told by Died, not yet looked at
+	heard  map[string][]fleet.HookEvent // by instance, of the last look
+	late   []fleet.HookEvent            // told by Told, which no look has heard
+	waits  map[string]bool              // instances that wait for an answer
 }
 
 // New makes the probe. It fails when a needed option is missing or a text cannot
@@ -164,7 +167,7 @@ func New(o Options) (*Probe, error) {
 		return nil, errors.New("cannot look at agents: Kinds, Procs and Now are needed")
 	}
 	p := &Probe{o: o, memory: map[fleet.ProcessID]*memory{}, screens: map[fleet.PaneID]shot{}, marks: map[fleet.ProcessID]mark{},
-		seen: map[fleet.ProcessID]sighting{}, dead: map[fleet.ProcessID]fleet.Exit{}, said: map[string]string{}, streams: map[string]*stream{}}
+		seen: map[fleet.ProcessID]sighting{}, dead: map[fleet.ProcessID]fleet.Exit{}, said: map[string]string{}, streams: map[string]*stream{}, waits: map[string]bool{}}
 	if err := p.durations(); err != nil {
 		return nil, err
 	}
@@ -351,6 +354,7 @@ func (p *Probe) Look(ctx context.Context) (observe.Put, error) {
 	}
 	seeBeside(found)
 	l.charge(ctx, found)
+	l.listened(found)
 	p.looked, p.at, p.again = true, l.now, cmp.Or(l.redraw(), comesOfAge(found))
 	return func(s *fleet.Snapshot) { s.Agents.Value = observe.Beside(s.Agents.Value, found) }, deaf
 }
