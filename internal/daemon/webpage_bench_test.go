@@ -245,6 +245,8 @@ func (p *pageBench) reaches() {
 	c.Resize(1440, 900)
 	c.Goes(p.address())
 	c.Awaits("h1", "What needs you")
+	p.says("Stop") // the first event has to change something: what was said last depends on how long it was said for
+	c.Awaits(`tr[data-agent="speaker"] .state`, "idle")
 	chromiumtest.Evaluate[int](c, `window.shown = [], new MutationObserver(() => {
   const row = document.querySelector('tr[data-agent="speaker"] .state'), says = row ? row.textContent : "", last = window.shown[window.shown.length - 1];
   if (!last || last.Says !== says) { window.shown.push({Says: says, At: Date.now()}); }
