@@ -33,7 +33,7 @@ type served struct {
 	changes chan struct{} // each tells the browser of a change
 }
 
-func serve(t *testing.T) *served {
+func serve(t testing.TB) *served {
 	t.Helper()
 	return serveWorld(t, newWorld(t))
 }
@@ -300,5 +300,38 @@ func TestEverybodyCanUseEachPage(t *testing.T) {
 	}
 	if axe == "" {
 		t.Skip("what keeps people from using a page was not looked for: CUSTOS_AXE=$(scripts/axe)")
+	}
+}
+
+// BenchmarkFirstPaint is how soon a real Chromium of a phone's size shows the first page of 500
+// agents, without a daemon: by the browser's clock, and its parts.
+func BenchmarkFirstPaint(b *testing.B) {
+	s := serve(b)
+	s.answers["GET /v1/look"] = api.FirstLook{Agents: many()}
+	c := chromiumtest.Start(b, chromiumtest.Options{}).Tab(b)
+	c.Resize(390, 844)
+	s.enters(c)
+	type load struct{ Server, Arrived, Parsed, Paint float64 }
+	var all []load
+	for b.Loop() {
+		c.Goes(s.base + "/doctor")
+		c.Goes(s.base + "/")
+		all = append(all, chromiumtest.Evaluate[load](c, `new Promise(done => {
+  const look = () => {
+    const p = performance.getEntriesByName("first-contentful-paint")[0], n = performance.getEntriesByType("navigation")[0];
+    if (!p || !n.domComplete) { setTimeout(look, 20); return; }
+    done({Server: n.responseStart, Arrived: n.responseEnd, Parsed: n.domInteractive, Paint: p.startTime});
+  };
+  look();
+})`))
+	}
+	for name, of := range map[string]func(load) float64{"server": func(l load) float64 { return l.Server }, "arrived": func(l load) float64 { return l.Arrived }, "parsed": func(l load) float64 { return l.Parsed }, "paint": func(l load) float64 { return l.Paint }} {
+		var ms []float64
+		for _, l := range all {
+			ms = append(ms, of(l))
+		}
+		slices.Sort(ms)
+		b.ReportMetric(ms[len(ms)/2], name+"-p50-ms")
+		b.ReportMetric(ms[len(ms)*95/100], name+"-p95-ms")
 	}
 }

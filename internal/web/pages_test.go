@@ -499,16 +499,20 @@ func TestManyAlertsArePaged(t *testing.T) {
 	}
 }
 
-// The first page of five hundred agents, with all that it needs, is small on its way and
-// soon made.
-func TestAPageOfManyAgentsIsSmall(t *testing.T) {
-	w := newWorld(t)
-	var rows []api.AgentRow
+// many is a fleet of 500.
+func many() (rows []api.AgentRow) {
 	for n := range 500 {
 		context, dollars, used := float64(n%100), float64(n)/7, int64(n*1234)
 		rows = append(rows, api.AgentRow{Name: fmt.Sprintf("builder-%d-%x", n, n*7919), Kind: "claude", Owner: "custos", State: api.AgentStates()[n%len(api.AgentStates())], Since: fmt.Sprintf("%dm%ds", n%60, n%59),
 			Reason: fmt.Sprintf("its hooks say that it uses the tool number %d", n), Source: "hook", Context: &context, Dollars: &dollars, Tokens: &used, Project: fmt.Sprintf("shop-%d", n%9)})
 	}
+	return rows
+}
+
+// The first page of five hundred agents, with all that it needs, is small on its way and
+// soon made.
+func TestAPageOfManyAgentsIsSmall(t *testing.T) {
+	w, rows := newWorld(t), many()
 	w.answers["GET /v1/look"] = api.FirstLook{Agents: rows}
 	sent := 0
 	for _, path := range []string{"/", "/assets/page.css", "/assets/page.js", "/assets/icon.svg"} {

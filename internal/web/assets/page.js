@@ -140,6 +140,10 @@
       setTimeout(listen, comeAgain);
     };
   }
-  listen();
-  setInterval(function () { if (Date.now() - heard > late && stream.readyState !== EventSource.OPEN) { stale(true); } }, 5000);
+  // The first word of the stream has the page asked for again: not before it is painted. What
+  // is in the background is not painted.
+  const begins = 1000; // at the latest, in milliseconds
+  const begin = setTimeout(listen, begins);
+  requestAnimationFrame(function () { setTimeout(function () { clearTimeout(begin); if (!stream) { listen(); } }); });
+  setInterval(function () { if (Date.now() - heard > late && stream && stream.readyState !== EventSource.OPEN) { stale(true); } }, 5000);
 })();
