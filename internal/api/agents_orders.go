@@ -49,6 +49,34 @@ type Arrival struct {
 	Outcome string `json:"outcome"`
 	Proof   string `json:"proof,omitempty"`
 	Why     string `json:"why,omitempty"`
+	// Turn is what became since of the turn that a nudge began; nil where none was, as of a
+	// command of the CLI, and in lists.
+	Turn *AgentTurn `json:"turn,omitempty"`
+}
+
+// AgentTurn is how far the turn of an agent is: answered, failed (with the error, and when),
+// interrupted, under_way or unknown.
+type AgentTurn struct {
+	State string     `json:"state"`
+	Error string     `json:"error,omitempty"`
+	At    *time.Time `json:"at,omitempty"` // when it ended
+}
+
+// Words says for people what became of the turn; "" while that is not known.
+func (t *AgentTurn) Words() string {
+	switch {
+	case t == nil:
+		return ""
+	case t.State == "answered":
+		return "the turn that it began was answered"
+	case t.State == "failed":
+		return "the turn then failed: " + t.Error
+	case t.State == "interrupted":
+		return "the turn that it began was interrupted"
+	case t.State == "under_way":
+		return "the turn that it began goes on"
+	}
+	return ""
 }
 
 // Orders are those that are not over, in the order they were given: `custos orders`.

@@ -12,6 +12,7 @@ import (
 	recovery "custos/internal/act/recover"
 	"custos/internal/act/spawn"
 	"custos/internal/act/stopagent"
+	"custos/internal/agent"
 	"custos/internal/fleet"
 	"custos/internal/session"
 	"custos/internal/session/tmux"
@@ -101,6 +102,19 @@ func Stop(w *World) (act.Action, error) {
 func (w *World) agents() agentrun.World {
 	return agentrun.World{Providers: w.Own.Providers, Elsewhere: w.elsewhere, Kinds: w.Kinds, Shims: w.Own.Shims,
 		Hosted: tmux.Hosted, Registered: w.registration, Hooks: w.HooksOf, Written: w.written, Now: w.Now, Boot: w.From.Boot}
+}
+
+// TurnOf is what became of the turn that an action which gave an agent a text has begun.
+func (w *World) TurnOf(ctx context.Context, x fleet.ActionRecord) (fleet.AgentTurn, error) {
+	a, unknown := x.Target.Agent, fleet.AgentTurn{State: fleet.TurnUnknown}
+	if a == nil || x.Result == nil {
+		return unknown, nil
+	}
+	told, err := w.agents().Reported(ctx, x.StartedAt, a.Instance, a.Process)
+	if err != nil {
+		return unknown, err
+	}
+	return agent.TurnOf(told, x.StartedAt, x.Result.Ended), nil
 }
 
 // elsewhere is a provider for another tmux server, for agents that were adopted.

@@ -56,8 +56,10 @@ func (w *world) Take(_ context.Context, o fleet.Order) (fleet.Order, error) {
 
 // overOrders are results of nudges of an hour ago, by the IDs of their orders.
 var overOrders = map[string]fleet.Result{
-	"came":   {Status: fleet.ResultDone, Why: "measured", Arrival: &fleet.Arrival{Outcome: fleet.OutcomeDelivered, Proof: fleet.ProofTranscript}},
-	"missed": {Status: fleet.ResultUnverified, Why: "not delivered: nobody heard it", Arrival: &fleet.Arrival{Outcome: fleet.OutcomeNot, Why: "nobody heard it"}},
+	"came":    {Status: fleet.ResultDone, Why: "measured", Arrival: &fleet.Arrival{Outcome: fleet.OutcomeDelivered, Proof: fleet.ProofTranscript}},
+	"refused": {Status: fleet.ResultDone, Why: "measured", Arrival: &fleet.Arrival{Outcome: fleet.OutcomeDelivered, Proof: fleet.ProofHook}},
+	"command": {Status: fleet.ResultDone, Why: "measured", Arrival: &fleet.Arrival{Outcome: fleet.OutcomeDelivered, Proof: fleet.ProofHook}},
+	"missed":  {Status: fleet.ResultUnverified, Why: "not delivered: nobody heard it", Arrival: &fleet.Arrival{Outcome: fleet.OutcomeNot, Why: "nobody heard it"}},
 }
 
 func (w *world) Order(_ context.Context, id string) (fleet.Order, error) {
@@ -65,7 +67,7 @@ func (w *world) Order(_ context.Context, id string) (fleet.Order, error) {
 		return w.pass.Past.Orders[i], nil
 	}
 	if r, ok := overOrders[id]; ok {
-		o := fleet.Order{ID: id, Do: fleet.OrderNudge, Agent: "builder", By: "me", At: w.pass.Snapshot.At.Add(-time.Hour), State: fleet.OrderDone, Action: "a1"}
+		o := fleet.Order{ID: id, Do: fleet.OrderNudge, Agent: "builder", By: "me", At: w.pass.Snapshot.At.Add(-time.Hour), State: fleet.OrderDone, Action: "a1", Command: id == "command"}
 		return o.After(r), nil
 	}
 	o, ok := w.taken[id]
@@ -82,6 +84,14 @@ func (w *world) Order(_ context.Context, id string) (fleet.Order, error) {
 		}
 	}
 	return o, nil
+}
+
+// Turned knows of one turn.
+func (w *world) Turned(_ context.Context, o fleet.Order) (fleet.AgentTurn, error) {
+	if o.ID != "refused" {
+		return fleet.AgentTurn{State: fleet.TurnUnknown}, nil
+	}
+	return fleet.AgentTurn{State: fleet.TurnFailed, Error: "authentication: API Error: 401", At: w.pass.Snapshot.At}, nil
 }
 
 func (w *world) Cancel(_ context.Context, o fleet.Order, by string, _ func(fleet.Registration) (fleet.Registration, error)) (fleet.Order, error) {

@@ -301,7 +301,11 @@ func writeOrder(p *page, o api.Order) {
 	if o.Over && o.State != "done" {
 		return
 	}
-	p.text(0, orderLine(o))
+	line := orderLine(o)
+	if r := o.Arrival; r != nil && r.Turn != nil && r.Turn.State == "failed" {
+		line += "; " + flat(r.Turn.Words())
+	}
+	p.text(0, line)
 	p.next(o.Next)
 }
 

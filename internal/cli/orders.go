@@ -21,7 +21,8 @@ its command with exit code 4.`,
 	c.AddCommand(a.brake(&cobra.Command{
 		Use: "show ID", Short: "What became of one order, also when it is over",
 		Long: `show says of one order who gave it and when, what became of it, and of a nudge or an
-answer whether it was delivered and what proves it. An order that is over is kept for
+answer whether it was delivered and what proves it; of a nudge also what became of the
+turn that it began: answered, failed (and by what), interrupted, or still under way. An order that is over is kept for
 30 days.`,
 		Example: "  custos orders show 0a1b2c3d4e5f6071",
 		RunE:    asksOne(a, (*api.Client).OrderState, writeOneOrder),
@@ -66,6 +67,22 @@ func writeOneOrder(p *page, o api.Order) {
 	}
 	if r := o.Arrival; r != nil && r.Outcome == "delivered" {
 		p.text(4, "Delivered. What proves it: "+flat(r.Proof))
+		if r.Turn != nil {
+			p.text(4, turnLine(*r.Turn))
+		}
 	}
 	p.next(o.Next)
+}
+
+// turnLine says what became of the turn that a nudge began, and when.
+func turnLine(t api.AgentTurn) string {
+	words := flat(t.Words())
+	if words == "" {
+		return "What became of the turn that it began is not known."
+	}
+	line := strings.ToUpper(words[:1]) + words[1:]
+	if t.At != nil {
+		line += " (" + t.At.UTC().Format("2006-01-02 15:04:05 UTC") + ")"
+	}
+	return line
 }

@@ -31,6 +31,9 @@ type Control struct {
 	Asker     Asker
 	Brakes    Brakes
 	Orders    Orders
+	// Turned says what became of the turn that a nudge which was delivered has begun. Nil:
+	// that is not known.
+	Turned func(ctx context.Context, o fleet.Order) (fleet.AgentTurn, error)
 	Agents    Agents
 	Asks      Asks
 	Web       Web

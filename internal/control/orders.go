@@ -64,7 +64,24 @@ func (c *Control) order(ctx context.Context, call Call, r api.OrderRequest) (api
 
 func (c *Control) orderShown(ctx context.Context, call Call) (api.Order, error) {
 	o, err := c.Orders.Order(ctx, call.ID)
-	return c.orderFound(call.ID, o, err)
+	v, err := c.orderFound(call.ID, o, err)
+	if err == nil && o.BeganTurn() {
+		v.Arrival.Turn = view.Turn(c.turnOf(ctx, o))
+	}
+	return v, err
+}
+
+// turnOf is what became of the turn that an order began.
+func (c *Control) turnOf(ctx context.Context, o fleet.Order) fleet.AgentTurn {
+	unknown := fleet.AgentTurn{State: fleet.TurnUnknown}
+	if c.Turned == nil {
+		return unknown
+	}
+	turn, err := c.Turned(ctx, o)
+	if err != nil {
+		return unknown
+	}
+	return turn
 }
 
 // orderFound is the answer about one order that was asked for by its ID.

@@ -109,6 +109,17 @@ func (c orderPort) Order(ctx context.Context, id string) (fleet.Order, error) {
 	return found[0], nil
 }
 
+// Turned says what became of the turn that a nudge which was delivered has begun.
+func (c orderPort) Turned(ctx context.Context, o fleet.Order) (fleet.AgentTurn, error) {
+	list, err := recall(ctx, c.s.ledger, func(st *store.Store) ([]fleet.ActionRecord, error) {
+		return st.Actions(ctx, store.ActionFilter{ID: o.Action})
+	})
+	if err != nil || len(list) == 0 {
+		return fleet.AgentTurn{State: fleet.TurnUnknown}, err
+	}
+	return c.s.world.TurnOf(ctx, list[0])
+}
+
 // Cancel takes back an order, and with it what it had changed before it was
 // carried out.
 func (c orderPort) Cancel(ctx context.Context, o fleet.Order, by string, back func(fleet.Registration) (fleet.Registration, error)) (fleet.Order, error) {

@@ -29,6 +29,25 @@ func (o Outcome) Words() string {
 	return "cannot tell whether it was delivered"
 }
 
+// AgentTurn is what became of the turn that a text began which reached its agent.
+type AgentTurn struct {
+	State TurnState `json:"state"`
+	Error string    `json:"error,omitempty"` // that ended one that failed: its name, and what the CLI said where that is known
+	At    Instant   `json:"at,omitzero"`     // when it ended; zero for one that goes on, or is unknown
+}
+
+// TurnState says how far a turn is.
+type TurnState string
+
+// The states of a turn.
+const (
+	TurnUnknown     TurnState = "unknown"
+	TurnUnderWay    TurnState = "under_way"
+	TurnAnswered    TurnState = "answered"    // it ended, and no error ended it
+	TurnFailed      TurnState = "failed"      // an error ended it
+	TurnInterrupted TurnState = "interrupted" // a person ended it
+)
+
 // Proof is what shows that it reached the agent.
 type Proof string
 

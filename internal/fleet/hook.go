@@ -15,7 +15,7 @@ type HookEvent struct {
 	Session  string        `json:"session,omitempty"`
 	Tool     string        `json:"tool,omitempty"`
 	CallID   string        `json:"call_id,omitempty"` // pairs the begin and the end of a tool call
-	Args     string        `json:"args,omitempty"`    // filtered, redacted, about 200 bytes
+	Args     string        `json:"args,omitempty"`    // filtered, redacted, about 200 bytes; of a failure in a transcript: what the CLI said
 	Text     string        `json:"text,omitempty"`    // of a prompt: its hash and first words; of an error: its name
 	Context  Leaf[float64] `json:"context"`           // context used, percent
 	Until    Instant       `json:"until,omitzero"`    // of a rate limit: when it resets

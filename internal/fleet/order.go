@@ -115,6 +115,12 @@ func (o Order) Reached() *Arrival {
 	return &Arrival{Outcome: OutcomeNot, Why: o.Why}
 }
 
+// BeganTurn says whether it gave its agent a text that began a turn: a command of the CLI
+// begins none.
+func (o Order) BeganTurn() bool {
+	return o.Do == OrderNudge && !o.Command && o.Arrival != nil && o.Arrival.Outcome == OutcomeDelivered
+}
+
 // GoOn begins the IDs of the orders by which an agent, whose turn ended because its budget
 // was used up, is told to go on.
 const GoOn = "go-on-"

@@ -21,6 +21,11 @@ func arrival(a *fleet.Arrival) *api.Arrival {
 	return &api.Arrival{Outcome: string(a.Outcome), Proof: string(a.Proof), Why: a.Why}
 }
 
+// Turn is what became of a turn.
+func Turn(t fleet.AgentTurn) *api.AgentTurn {
+	return &api.AgentTurn{State: string(t.State), Error: t.Error, At: Moment(t.At)}
+}
+
 func orderHints(o fleet.Order, watched bool) []api.Hint {
 	out := []api.Hint{}
 	if o.Hint != "" {

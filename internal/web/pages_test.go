@@ -318,6 +318,9 @@ func TestTheOutcomeIsTold(t *testing.T) {
 		want string
 	}{
 		{api.Order{State: "done", Why: "delivered (proof: transcript)", Arrival: &api.Arrival{Outcome: "delivered", Proof: "transcript"}}, "nudge: done delivered, as told by transcript"},
+		{api.Order{State: "done", Arrival: &api.Arrival{Outcome: "delivered", Proof: "hook", Turn: &api.AgentTurn{State: "failed", Error: "authentication: API Error: 401 <b>"}}},
+			"nudge: done delivered, as told by hook; the turn then failed: authentication: API Error: 401 <b>"},
+		{api.Order{State: "done", Arrival: &api.Arrival{Outcome: "delivered", Proof: "hook", Turn: &api.AgentTurn{State: "unknown"}}}, "nudge: done delivered, as told by hook"},
 		{api.Order{State: "failed", Why: "not delivered: nobody heard it", Arrival: &api.Arrival{Outcome: "not_delivered", Why: "nobody heard it"}}, "nudge: failed not delivered: nobody heard it"},
 		{api.Order{State: "failed", Why: "cannot tell", Arrival: &api.Arrival{Outcome: "cannot_tell", Why: "it was killed"}}, "nudge: failed cannot tell whether it was delivered: it was killed"},
 		{api.Order{State: "queued", Why: "it works", Guard: "state"}, "nudge: queued Held by the guard state. it works"},

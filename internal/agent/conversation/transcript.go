@@ -137,7 +137,7 @@ func (t *Transcript) happened(e Entry) {
 	case Stop:
 		h.Event = fleet.HookStop
 	case Failure:
-		h.Event, h.Text = fleet.HookFailure, cmp.Or(t.conv.Failure.Name, "unknown")
+		h.Event, h.Text, h.Args = fleet.HookFailure, cmp.Or(t.conv.Failure.Name, "unknown"), t.conv.Failure.Text
 		if !t.conv.Failure.Until.IsZero() {
 			h.Until = fleet.Instant{Wall: t.conv.Failure.Until}
 		}
