@@ -34,9 +34,9 @@ type Control struct {
 	// Turned says what became of the turn that a nudge which was delivered has begun. Nil:
 	// that is not known.
 	Turned func(ctx context.Context, o fleet.Order) (fleet.AgentTurn, error)
-	Agents    Agents
-	Asks      Asks
-	Web       Web
+	Agents Agents
+	Asks   Asks
+	Web    Web
 	// Typing says who types to an agent by the page, key by key; "" for nobody. Nil: nobody.
 	Typing func(agent string) string
 	Past   func(context.Context) (fleet.Past, error)
