@@ -55,6 +55,8 @@ func Types() map[string]any {
 		"health":      Health{},
 		"settings":    Settings{},
 		"readings":    Readings{},
+		"receivers":   Receivers{},
+		"tried":       Tried{},
 		"then":        Then{},
 		"handoff":     Handoff{},
 		"web":         Web{},

@@ -24,17 +24,30 @@ func sentLine(v api.Telling) string {
 
 func (a *app) tellCommand() *cobra.Command {
 	var t api.Tell
+	var try string
 	c := &cobra.Command{
-		Use:   "tell TEXT | -",
+		Use:   "tell TEXT | - | --try RECEIVER",
 		Short: "Send people a message, as the routes say",
 		Long: `tell sends people a message of yours: to the notifiers, at the hours and in the
 groups that custos.toml says for its priority. Agents may use it, in their own
 name (agent/NAME), at P2 at most and ten times an hour. With - the text is read from standard
 input. It exits with 1 when it reaches no one, because no notifier is configured, or
-no route leads to one at its priority. Formulas that call Disinto's matrix_send get one that does this.`,
-		Example: "  custos tell 'the release is out'\n  custos tell --from supervisor --priority P3 - < status.txt",
-		Args:    cobra.MinimumNArgs(1),
+no route leads to one at its priority.
+--try sends a test message to one receiver, the NAME of a [notifier.NAME], at once and
+whatever the routes say, and tells what came of it; a person may. Formulas that call Disinto's matrix_send get one that does this.`,
+		Example: "  custos tell 'the release is out'\n  custos tell --try phone\n  custos tell --from supervisor --priority P3 - < status.txt",
+		Args: func(cmd *cobra.Command, args []string) error {
+			if try == "" {
+				return cobra.MinimumNArgs(1)(cmd, args)
+			}
+			return cobra.NoArgs(cmd, args)
+		},
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if try != "" {
+				return say(cmd.Context(), a, patience, func(ctx context.Context, c *api.Client) (api.Tried, error) { return c.Try(ctx, try) }, func(p *page, v api.Tried) {
+					p.line("%s has taken the test message after %s: see whether it arrived.", flat(v.To), flat(v.Took))
+				})
+			}
 			var err error
 			if t.Text, err = a.textOf(strings.Join(args, " ")); err != nil {
 				return err
@@ -48,7 +61,10 @@ no route leads to one at its priority. Formulas that call Disinto's matrix_send 
 			return err
 		},
 	}
+	c.Flags().StringVar(&try, "try", "", "send a test message to this `RECEIVER`")
 	c.Flags().StringVar(&t.From, "from", "", "who says it: `NAME`")
 	c.Flags().StringVar(&t.Priority, "priority", "P2", "how urgent, as a `PRIORITY`: P0 to P4")
+	c.MarkFlagsMutuallyExclusive("try", "from")
+	c.MarkFlagsMutuallyExclusive("try", "priority")
 	return c
 }

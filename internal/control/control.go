@@ -90,6 +90,7 @@ type Control struct {
 	Tell func(ctx context.Context, m fleet.Message) error
 	// Receivers names the notifiers that a message reaches, without the daemon's terminal.
 	Receivers func(m fleet.Message) []string
+	Posts     Posts
 	// Events lists events of the append-only log that match, oldest first: the newest
 	// Limit of them, or, with After, the first Limit after it.
 	Events func(ctx context.Context, f EventFilter) ([]fleet.Event, error)
@@ -178,6 +179,7 @@ func Nouns() []Noun {
 		alerts(),
 		silences(),
 		brake(),
+		receivers(),
 		agents(),
 		orders(),
 		people(),

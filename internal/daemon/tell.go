@@ -31,6 +31,26 @@ func (s *system) receivers(m fleet.Message) []string {
 	return slices.DeleteFunc(s.report.Reaches(m), func(name string) bool { return name == terminal.Notifier{}.Name() })
 }
 
+// postPort tries the notifiers.
+type postPort struct{ *system }
+
+// Standing leaves out the terminal of the daemon, as receivers does.
+func (p postPort) Standing() []fleet.Receiver {
+	return slices.DeleteFunc(p.report.Receivers(), func(r fleet.Receiver) bool { return r.Name == terminal.Notifier{}.Name() })
+}
+
+func (p postPort) Try(ctx context.Context, to string, m fleet.Message) error {
+	return p.report.Try(ctx, to, m)
+}
+
+func (p postPort) Note(ctx context.Context, e fleet.Event) error {
+	st, err := p.ledger.writer(ctx)
+	if err != nil {
+		return err
+	}
+	return st.Record(ctx, e)
+}
+
 // matrixSend is what formulas of Disinto call to tell people: matrix_send PREFIX
 // TEXT [THREAD] [CONTEXT]. As that does, it goes well where nobody is configured to be
 // told: that is the code 1 of custos tell.

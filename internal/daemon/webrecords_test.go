@@ -85,3 +85,30 @@ func recordRowsOf(t *testing.T, page, id string) (rows [][]string) {
 	}
 	return rows
 }
+
+// A receiver that takes the test message has got it when the command ends; one that does not
+// is said with its reason; both are in the feed.
+func TestAReceiverIsTriedForReal(t *testing.T) {
+	got := filepath.Join(t.TempDir(), "got")
+	w := foundTown(t, quickTown+"[notifier.phone]\ntype = \"command\"\nrun = [\"tee\", \""+got+"\"]\n[notifier.pager]\ntype = \"command\"\nrun = [\"false\"]\n")
+	w.start()
+	if out := w.does("tell", "--try", "phone"); !strings.Contains(out, "phone has taken the test message") {
+		t.Errorf("it says %s", out)
+	}
+	text, err := os.ReadFile(got)
+	if err != nil || !strings.Contains(string(text), "a test message of Custos to phone") {
+		t.Errorf("it got %s, %v", text, err)
+	}
+	if out, code := w.says("tell", "--try", "pager"); code != 3 || !strings.Contains(out, "receiver pager did not take the test message: ") {
+		t.Errorf("a receiver that takes nothing: %d: %s", code, out)
+	}
+	if out, code := w.says("tell", "--try", "phon"); code != 2 || !strings.Contains(out, `did you mean "phone"`) {
+		t.Errorf("a receiver that there is not: %d: %s", code, out)
+	}
+	feed := w.does("feed", "--json")
+	for _, want := range []string{"sends receiver phone a test message", "receiver phone took the test message", "receiver pager did not take the test message"} {
+		if !strings.Contains(feed, want) {
+			t.Errorf("the feed does not say %q", want)
+		}
+	}
+}

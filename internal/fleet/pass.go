@@ -34,7 +34,7 @@ type PatrolOrder struct {
 type Event struct {
 	ID      int64    `json:"id"`
 	At      Instant  `json:"at"`
-	Kind    string   `json:"kind"` // alert.firing, alert.resolved, action.planned, action.started, action.ended, action.skipped, ack, silence, stopped, amnesia.confirmed, freeze, thaw, patrol, up, down, order.taken, order.planned, order.queued, order.done, order.refused, order.expired, order.reopened, agent.registered, agent.desired, agent.started, agent.ended, agent.failed, agent.prompt, agent.checkpoint, agent.removed, recovery_attempt, recovery_success, recovery_failed, recovery_exhausted, run.taken, run.step, run.person, run.resumed, run.ended, verdict, told, reply, ask.answered, web.address, web.session, web.revoked, web.refused, web.typing
+	Kind    string   `json:"kind"` // alert.firing, alert.resolved, action.planned, action.started, action.ended, action.skipped, ack, silence, stopped, amnesia.confirmed, freeze, thaw, patrol, up, down, order.taken, order.planned, order.queued, order.done, order.refused, order.expired, order.reopened, agent.registered, agent.desired, agent.started, agent.ended, agent.failed, agent.prompt, agent.checkpoint, agent.removed, recovery_attempt, recovery_success, recovery_failed, recovery_exhausted, run.taken, run.step, run.person, run.resumed, run.ended, verdict, told, reply, ask.answered, web.address, web.session, web.revoked, web.refused, web.typing, receiver.try
 	Alert   AlertKey `json:"alert,omitzero"`
 	Subject Subject  `json:"subject,omitzero"`
 	Action  string   `json:"action,omitempty"` // its ID

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -70,6 +71,27 @@ func (s *standing) fact(name string, now fleet.Instant) fleet.Receiver {
 		f.Proof = fleet.Known(fleet.Duration(max(now.Since(s.proof), 0)))
 	}
 	return f
+}
+
+// Try tells one receiver at once: routes, quiet hours and what waits for it change nothing,
+// and it is not tried again. An error says why it was not taken.
+func (r *Reporter) Try(ctx context.Context, to string, m fleet.Message) error {
+	i := slices.IndexFunc(r.posts, func(p *post) bool { return p.to == to })
+	if i < 0 {
+		return fmt.Errorf("cannot tell %q: there is no such receiver", to)
+	}
+	err := r.notify(ctx, r.posts[i].n, m)
+	if err == nil {
+		r.posts[i].stands.took(r.o.Now())
+	}
+	return err
+}
+
+// took keeps that something got there.
+func (s *standing) took(now fleet.Instant) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.proof = now
 }
 
 // prove asks a receiver whether its messages would arrive, when its time has come.

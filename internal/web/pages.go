@@ -198,7 +198,7 @@ func functions() template.FuncMap {
 		"rowPath":   rowPath,
 		"alertPage": alertPage,
 		"plural":    plural,
-		"workPath":  workPath, "gatePath": gatePath, "convoyPath": convoyPath, "mailPath": mailPath, "runPath": runPath, "budgetPath": budgetPath,
+		"workPath":  workPath, "gatePath": gatePath, "convoyPath": convoyPath, "mailPath": mailPath, "receiverPath": receiverPath, "runPath": runPath, "budgetPath": budgetPath,
 		"field":        func(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05") }, // of a form
 		"alertPath":    alertPath,
 		"thenPath":     thenPath,

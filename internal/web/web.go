@@ -133,6 +133,8 @@ func (s *site) routes() *http.ServeMux {
 		"POST /alerts/{number}/approve": s.approve,
 		"POST /leave":                   s.leave,
 
+		"POST /settings/receivers/{name}/try": s.tryReceiver,
+
 		"POST /hosts/{host}/agents/{name}/nudge":     s.doneThere((*site).nudge),
 		"POST /hosts/{host}/agents/{name}/answer":    s.doneThere((*site).answer),
 		"POST /hosts/{host}/agents/{name}/interrupt": s.doneThere((*site).interrupt),
