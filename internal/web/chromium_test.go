@@ -38,7 +38,7 @@ func serve(t testing.TB) *served {
 	return serveWorld(t, newWorld(t))
 }
 
-func serveWorld(t *testing.T, w *world) *served {
+func serveWorld(t testing.TB, w *world) *served {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
