@@ -29,7 +29,7 @@ func folderMade(name string, in func() []files.Made) files.Made {
 	return files.Made{Name: name, Kind: files.IsFolder, In: in}
 }
 
-// lockMade is the file of takeLock: it is empty until it says who holds it.
+// lockMade is the file of onewriter.Take: it is empty until it says who holds it.
 func lockMade() files.Made { return fileMade("lock", "custos ", "") }
 
 // StateMade is what is made in the state folder.

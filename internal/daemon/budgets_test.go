@@ -18,6 +18,7 @@ import (
 	"custos/internal/fleet"
 	"custos/internal/fleet/fleettest"
 	"custos/internal/hookwire"
+	"custos/internal/onewriter"
 )
 
 // TestASpentBudgetEndsTheTurn of an agent of ours when its tool has ended, and of no other; it is told to
@@ -30,7 +31,7 @@ func TestASpentBudgetEndsTheTurn(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := build(cfg, Options{Version: "test", Stderr: io.Discard, Log: slog.New(slog.DiscardHandler)}, as{what: "custos test", wait: patience, tell: io.Discard})
+	s, err := build(cfg, Options{Version: "test", Stderr: io.Discard, Log: slog.New(slog.DiscardHandler)}, as{what: "custos test", wait: onewriter.Patience, tell: io.Discard})
 	if err != nil {
 		t.Fatal(err)
 	}

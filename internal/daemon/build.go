@@ -16,6 +16,7 @@ import (
 	"custos/internal/library"
 	"custos/internal/loop"
 	"custos/internal/observe"
+	"custos/internal/onewriter"
 	"custos/internal/remote"
 	"custos/internal/report"
 	"custos/internal/report/journal"
@@ -25,10 +26,10 @@ import (
 
 // as is what this process is: a daemon, or one command.
 type as struct {
-	what  string        // for whoever finds the lock taken
-	wait  time.Duration // for the lock
-	every time.Duration // between patrols; 0 without a daemon
-	lock  *lock         // of the daemon whose place this one takes; nil: it is taken
+	what  string          // for whoever finds the lock taken
+	wait  time.Duration   // for the lock
+	every time.Duration   // between patrols; 0 without a daemon
+	lock  *onewriter.Lock // of the daemon whose place this one takes; nil: it is taken
 	// renewed is when a damaged ledger was opened anew last.
 	renewed time.Time
 	page    string    // where a person had the page served, of the daemon whose place this one takes; "" for nowhere

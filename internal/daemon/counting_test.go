@@ -13,6 +13,7 @@ import (
 	"custos/internal/catalog"
 	"custos/internal/config"
 	"custos/internal/fleet"
+	"custos/internal/onewriter"
 )
 
 // TestTwelveWaysToCountWrong: each of the ways in which other tools counted what models used wrong, as files of the CLIs
@@ -126,7 +127,7 @@ func countedIn(t *testing.T, home, toml string) *system {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := build(cfg, Options{Version: "test", Stderr: io.Discard, Log: slog.New(slog.DiscardHandler)}, as{what: "custos test", wait: patience, tell: io.Discard})
+	s, err := build(cfg, Options{Version: "test", Stderr: io.Discard, Log: slog.New(slog.DiscardHandler)}, as{what: "custos test", wait: onewriter.Patience, tell: io.Discard})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,6 +9,7 @@ import (
 	"custos/internal/catalog"
 	"custos/internal/fleet"
 	"custos/internal/loop"
+	"custos/internal/onewriter"
 	"custos/internal/rules"
 	"custos/internal/server"
 )
@@ -29,10 +30,10 @@ func (c cycle) Look(ctx context.Context, within time.Duration) (fleet.Pass, erro
 func (c cycle) Patrol(ctx context.Context, order fleet.PatrolOrder) (fleet.Pass, error) {
 	err := c.s.begin(ctx)
 	switch {
-	case errors.Is(err, errHeld):
+	case errors.Is(err, onewriter.ErrHeld):
 		return fleet.Pass{}, err
 	case err != nil:
-		seen, _ := c.s.loop.Look(ctx, patience, order) // a zero pass says that it could not look, either
+		seen, _ := c.s.loop.Look(ctx, onewriter.Patience, order) // a zero pass says that it could not look, either
 		return seen, err
 	}
 	return c.s.loop.Patrol(ctx, order)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"custos/internal/config"
+	"custos/internal/onewriter"
 )
 
 // Local is Custos within the process of one command, when no daemon runs: the
@@ -20,7 +21,7 @@ type Local struct {
 // handler that writes is asked; then the lock of the one writer is waited for,
 // for a few seconds.
 func Ephemeral(ctx context.Context, cfg config.Config, o Options) (*Local, error) {
-	s, err := build(cfg, o, as{what: "custos (one command)", wait: patience, tell: io.Discard})
+	s, err := build(cfg, o, as{what: "custos (one command)", wait: onewriter.Patience, tell: io.Discard})
 	if err != nil {
 		return nil, err
 	}

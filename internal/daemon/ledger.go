@@ -13,6 +13,7 @@ import (
 
 	"custos/internal/config"
 	"custos/internal/fleet"
+	"custos/internal/onewriter"
 	"custos/internal/store"
 )
 
@@ -29,9 +30,9 @@ type ledgerFile struct {
 	hurt    atomic.Pointer[error] // how what is open is damaged; nil: it is not known to be
 
 	mu   sync.Mutex
-	st   *store.Store // nil until opened
-	lock *lock        // nil while st is only for reading
-	held *lock        // was taken before; nil: it is to be taken
+	st   *store.Store    // nil until opened
+	lock *onewriter.Lock // nil while st is only for reading
+	held *onewriter.Lock // was taken before; nil: it is to be taken
 }
 
 func storeFile(cfg config.Config) string { return filepath.Join(cfg.StateDir, "custos.db") }
@@ -109,7 +110,7 @@ func (l *ledgerFile) reader(ctx context.Context) (*store.Store, error) {
 	return st, nil
 }
 
-// writer returns the store, opened for writing. It fails with errHeld when
+// writer returns the store, opened for writing. It fails with onewriter.ErrHeld when
 // another process writes.
 func (l *ledgerFile) writer(ctx context.Context) (*store.Store, error) {
 	l.mu.Lock()
@@ -122,10 +123,10 @@ func (l *ledgerFile) writer(ctx context.Context) (*store.Store, error) {
 	}
 	held, err := l.held, error(nil)
 	if held == nil {
-		held, err = takeLock(ctx, l.cfg, l.what, l.wait)
+		held, err = onewriter.Take(ctx, l.cfg, l.what, l.wait)
 	}
-	if errors.Is(err, errHeld) {
-		return nil, another{err}
+	if errors.Is(err, onewriter.ErrHeld) {
+		return nil, onewriter.Refused(err)
 	}
 	if err != nil {
 		return nil, err
@@ -136,13 +137,13 @@ func (l *ledgerFile) writer(ctx context.Context) (*store.Store, error) {
 		l.st = nil
 	}
 	if err := os.MkdirAll(l.cfg.StateDir, 0o700); err != nil {
-		return nil, errors.Join(fmt.Errorf("cannot make the state folder: %w", err), held.release())
+		return nil, errors.Join(fmt.Errorf("cannot make the state folder: %w", err), held.Release())
 	}
 	o := l.options()
-	o.Ours = func(ctx context.Context) error { _, err := held.keep(ctx); return err }
+	o.Ours = func(ctx context.Context) error { _, err := held.Keep(ctx); return err }
 	st, err := store.Open(ctx, o)
 	if err != nil {
-		return nil, errors.Join(err, held.release())
+		return nil, errors.Join(err, held.Release())
 	}
 	l.st, l.lock = st, held
 	l.hurt.Store(nil) // it is set aside
@@ -180,7 +181,7 @@ func (l *ledgerFile) Close() error {
 }
 
 // handOff closes the store, and gives the lock back or, with keep, returns it.
-func (l *ledgerFile) handOff(keep bool) (*lock, error) {
+func (l *ledgerFile) handOff(keep bool) (*onewriter.Lock, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	var errs []error
@@ -195,7 +196,7 @@ func (l *ledgerFile) handOff(keep bool) (*lock, error) {
 	if keep || held == nil {
 		return held, errors.Join(errs...)
 	}
-	return nil, errors.Join(append(errs, held.release())...)
+	return nil, errors.Join(append(errs, held.Release())...)
 }
 
 // The actor's and the reporter's ports, each through the writer.
@@ -266,7 +267,7 @@ func (l *ledgerFile) generation() string {
 }
 
 // keeps is the lock that this process writes under; nil while it has none.
-func (l *ledgerFile) keeps() *lock {
+func (l *ledgerFile) keeps() *onewriter.Lock {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.lock
@@ -279,7 +280,7 @@ func (l *ledgerFile) mayAct() string {
 		return why
 	}
 	if held := l.keeps(); held != nil {
-		return held.standing(context.Background())
+		return held.Standing(context.Background())
 	}
 	return ""
 }

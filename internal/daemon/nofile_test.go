@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"custos/internal/config"
+	"custos/internal/onewriter"
 )
 
 // inPlace are the ways in which something lies where a file of Custos's own belongs.
@@ -66,7 +67,7 @@ func TestWhatLiesInPlaceOfALockIsSaid(t *testing.T) {
 			t.Fatal(err)
 		}
 		soon(t, "a lock that is "+what, func() {
-			held, err := takeLock(t.Context(), cfg, "custos test", 0)
+			held, err := onewriter.Take(t.Context(), cfg, "custos test", 0)
 			if err == nil || !strings.Contains(err.Error(), name) || !strings.Contains(err.Error(), "remove it") && what != "1 GiB" {
 				t.Errorf("%s was taken: %v, %v", what, held, err)
 			}

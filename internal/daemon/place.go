@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"time"
+
+	"custos/internal/onewriter"
 )
 
 // lookAtPlace is how often a daemon looks whether its lock and its socket lie where
@@ -25,7 +27,7 @@ func (s *system) keepPlace(ctx context.Context) error {
 		}
 		err := s.putBack(ctx)
 		switch {
-		case errors.Is(err, errOusted):
+		case errors.Is(err, onewriter.ErrOusted):
 			s.o.Log.Error("This Custos does nothing more: another one has taken its place", "err", err)
 			return err
 		case err == nil:
@@ -42,7 +44,7 @@ func (s *system) putBack(ctx context.Context) error {
 	if held == nil {
 		return nil
 	}
-	anew, err := held.keep(ctx)
+	anew, err := held.Keep(ctx)
 	for _, name := range anew {
 		s.o.Log.Warn("The lock of the daemon was taken away, and is held anew", "lock", name)
 	}

@@ -18,6 +18,7 @@ import (
 	"custos/internal/config"
 	"custos/internal/control"
 	"custos/internal/fleet"
+	"custos/internal/onewriter"
 	"custos/internal/store"
 )
 
@@ -36,7 +37,7 @@ func watching(t *testing.T, toml ...string) *system {
 		t.Fatal(err)
 	}
 	s, err := build(cfg, Options{Version: "test", Stderr: io.Discard, Log: slog.New(slog.DiscardHandler)},
-		as{what: "custos test", wait: patience, every: time.Minute, tell: io.Discard})
+		as{what: "custos test", wait: onewriter.Patience, every: time.Minute, tell: io.Discard})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,6 +12,7 @@ import (
 
 	"custos/internal/config"
 	"custos/internal/fleet"
+	"custos/internal/onewriter"
 )
 
 // rereadConfig is how often custos.toml is looked at. What was written since is read
@@ -129,7 +130,7 @@ func (s *system) newReloader() *reloader {
 			return cfg, cfg.Said(), err
 		},
 		try: func(cfg config.Config) error {
-			_, err := build(cfg, s.o, as{what: asDaemon, every: cfg.PatrolEvery, tell: s.o.Stderr})
+			_, err := build(cfg, s.o, as{what: onewriter.Daemon, every: cfg.PatrolEvery, tell: s.o.Stderr})
 			return err
 		},
 	}

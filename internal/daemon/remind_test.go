@@ -12,6 +12,7 @@ import (
 	"custos/internal/fleet"
 	"custos/internal/fleet/fleettest"
 	"custos/internal/hookwire"
+	"custos/internal/onewriter"
 )
 
 // After a compaction the agent of a run is told again what it works on; another
@@ -23,7 +24,7 @@ func TestCompactedAgentIsReminded(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := build(cfg, Options{Version: "test", Stderr: io.Discard, Log: slog.New(slog.DiscardHandler)}, as{what: "custos test", wait: patience, tell: io.Discard})
+	s, err := build(cfg, Options{Version: "test", Stderr: io.Discard, Log: slog.New(slog.DiscardHandler)}, as{what: "custos test", wait: onewriter.Patience, tell: io.Discard})
 	if err != nil {
 		t.Fatal(err)
 	}

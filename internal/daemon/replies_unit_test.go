@@ -13,6 +13,7 @@ import (
 
 	"custos/internal/config"
 	"custos/internal/fleet"
+	"custos/internal/onewriter"
 )
 
 // atDesk is a system that runs nothing, and a desk in it; custos.toml holds the given text.
@@ -27,7 +28,7 @@ func atDesk(t *testing.T, toml ...string) (*system, *replyHandler) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := build(cfg, Options{Version: "test", Stderr: io.Discard, Log: slog.New(slog.DiscardHandler)}, as{what: "custos test", wait: patience, tell: io.Discard})
+	s, err := build(cfg, Options{Version: "test", Stderr: io.Discard, Log: slog.New(slog.DiscardHandler)}, as{what: "custos test", wait: onewriter.Patience, tell: io.Discard})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -16,6 +16,7 @@ import (
 	"custos/internal/ledger"
 	"custos/internal/loop"
 	"custos/internal/observe"
+	"custos/internal/onewriter"
 	"custos/internal/server"
 )
 
@@ -39,7 +40,7 @@ func NewStaged(t testing.TB, toml string) *Staged {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := build(cfg, Options{Version: "test", Stderr: io.Discard, Log: slog.New(slog.DiscardHandler)}, as{what: "custos test", wait: patience, tell: io.Discard})
+	s, err := build(cfg, Options{Version: "test", Stderr: io.Discard, Log: slog.New(slog.DiscardHandler)}, as{what: "custos test", wait: onewriter.Patience, tell: io.Discard})
 	if err != nil {
 		t.Fatal(err)
 	}

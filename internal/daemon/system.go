@@ -24,6 +24,7 @@ import (
 	"custos/internal/loop"
 	"custos/internal/observe"
 	"custos/internal/observe/watch"
+	"custos/internal/onewriter"
 	"custos/internal/remote"
 	"custos/internal/report"
 	"custos/internal/report/journal"
@@ -254,7 +255,7 @@ func (s *system) keepAnswers() {
 }
 
 // handOff ends the parts; with keep, the lock is for the one that takes its place.
-func (s *system) handOff(keep bool) (*lock, error) {
+func (s *system) handOff(keep bool) (*onewriter.Lock, error) {
 	s.leave()
 	s.actor.Close()
 	s.deafen()

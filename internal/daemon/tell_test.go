@@ -10,6 +10,7 @@ import (
 
 	"custos/internal/control"
 	"custos/internal/fleet"
+	"custos/internal/onewriter"
 	"custos/internal/store"
 )
 
@@ -135,7 +136,7 @@ func TestTellIsCommitted(t *testing.T) {
 	}
 	defer st.Close()
 	now := fleet.Instant{Boot: "b", Up: 1}
-	b := ledgerPort{now: func() fleet.Instant { return now }, l: &ledgerFile{st: st, lock: &lock{}}}
+	b := ledgerPort{now: func() fleet.Instant { return now }, l: &ledgerFile{st: st, lock: &onewriter.Lock{}}}
 	for range 2 {
 		if err := b.tell(t.Context(), fleet.Message{ID: "t1", Kind: fleet.MessageTold, At: now, Priority: fleet.P2, Subject: "ops: out"}); err != nil {
 			t.Fatal(err)

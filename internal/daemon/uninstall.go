@@ -11,6 +11,7 @@ import (
 	"custos/internal/catalog"
 	"custos/internal/config"
 	"custos/internal/fleet"
+	"custos/internal/onewriter"
 	"custos/internal/sys/files"
 	"custos/internal/sys/proc"
 	"custos/internal/sys/shim"
@@ -105,11 +106,11 @@ func Uninstall(cfg config.Config, leave bool) (done Removal, err error) {
 	if found, err := Going(cfg, leave); err != nil || len(found.Gone) == 0 {
 		return found, err // and no lock is made where nothing is
 	}
-	held, err := takeLock(context.Background(), cfg, "custos uninstall", 0)
+	held, err := onewriter.Take(context.Background(), cfg, "custos uninstall", 0)
 	if err != nil {
 		return done, err
 	}
-	defer func() { err = errors.Join(err, held.release()) }()
+	defer func() { err = errors.Join(err, held.Release()) }()
 	living, err := Alive(cfg)
 	if err != nil {
 		return done, err

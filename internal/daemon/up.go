@@ -17,17 +17,15 @@ import (
 
 	"custos/internal/config"
 	"custos/internal/fleet"
+	"custos/internal/onewriter"
 	"custos/internal/server"
 	"custos/internal/sys/files"
 	"custos/internal/sys/presence"
 )
 
-// asDaemon is what a daemon calls itself in the lock's file. turnover is how long
-// it waits for the lock: for one that is on its way out, and for the glance of Runs.
-const (
-	asDaemon = "custos up"
-	turnover = time.Second
-)
+// turnover is how long a daemon waits for the lock: for one that is on its way out, and for
+// the glance of Runs.
+const turnover = time.Second
 
 // Runs says whether there is a daemon, by its presence or by the lock of the one writer:
 // one that answers, one that does not answer yet, or one that has not quite gone. It
@@ -54,7 +52,7 @@ func Untold(cfg config.Config) string {
 // holdsLock says whether the lock in the run folder is held by a daemon.
 func holdsLock(cfg config.Config) bool {
 	name := filepath.Join(cfg.RuntimeDir, "lock")
-	if who := holder(name); who != nobody && !strings.HasPrefix(who, asDaemon+",") {
+	if who := onewriter.Holder(name); who != onewriter.Nobody && !strings.HasPrefix(who, onewriter.Daemon+",") {
 		return false // or it would get in the way of a command that is short
 	}
 	f, err := files.OpenPlain(name)
@@ -79,12 +77,12 @@ func Up(ctx context.Context, cfg config.Config, o Options) error {
 	asked := make(chan os.Signal, 1)
 	signal.Notify(asked, syscall.SIGHUP)
 	defer signal.Stop(asked)
-	a := as{what: asDaemon, wait: waitFor(cfg, o), tell: o.Stderr}
+	a := as{what: onewriter.Daemon, wait: waitFor(cfg, o), tell: o.Stderr}
 	for {
 		a.every = cfg.PatrolEvery
 		s, err := build(cfg, o, a)
 		if err != nil {
-			return errors.Join(err, a.lock.release())
+			return errors.Join(err, a.lock.Release())
 		}
 		next, err := s.watch(ctx, asked)
 		kept, closing := s.handOff(next != nil)
@@ -104,8 +102,8 @@ const oneCommand = 30 * time.Second
 // waitFor is how long to wait for the lock: little for another daemon, a while for a
 // command that is short.
 func waitFor(cfg config.Config, o Options) time.Duration {
-	who := holder(filepath.Join(cfg.RuntimeDir, "lock"))
-	if busy, err := files.LockHolders(filepath.Join(cfg.RuntimeDir, "lock")); err != nil || len(busy) == 0 || strings.HasPrefix(who, asDaemon+",") {
+	who := onewriter.Holder(filepath.Join(cfg.RuntimeDir, "lock"))
+	if busy, err := files.LockHolders(filepath.Join(cfg.RuntimeDir, "lock")); err != nil || len(busy) == 0 || strings.HasPrefix(who, onewriter.Daemon+",") {
 		return turnover
 	}
 	fmt.Fprintf(o.Stderr, "waiting for %s\n", fleet.Line(who, 200))

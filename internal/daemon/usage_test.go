@@ -9,6 +9,7 @@ import (
 
 	"custos/internal/config"
 	"custos/internal/fleet"
+	"custos/internal/onewriter"
 )
 
 // What came before it was known whose conversation it is has its agent, once that is known and since it began.
@@ -18,7 +19,7 @@ func TestWhoseResponsesAreIsFilledIn(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := build(cfg, Options{Version: "test", Stderr: io.Discard, Log: slog.New(slog.DiscardHandler)}, as{what: "custos test", wait: patience, tell: io.Discard})
+	s, err := build(cfg, Options{Version: "test", Stderr: io.Discard, Log: slog.New(slog.DiscardHandler)}, as{what: "custos test", wait: onewriter.Patience, tell: io.Discard})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -55,7 +56,7 @@ func TestANewLedgerKnowsNothingOfWhatWasSpent(t *testing.T) {
 	}
 	sight := func(what, toml string, daemon, read bool) fleet.Sight {
 		t.Helper()
-		s, err := build(load(toml), Options{Version: "test", Stderr: io.Discard, Log: slog.New(slog.DiscardHandler)}, as{what: what, wait: patience, tell: io.Discard})
+		s, err := build(load(toml), Options{Version: "test", Stderr: io.Discard, Log: slog.New(slog.DiscardHandler)}, as{what: what, wait: onewriter.Patience, tell: io.Discard})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,4 +1,6 @@
-package daemon
+// Package onewriter holds the lock of the one writer: of all that are Custos in one state
+// folder, one daemon or one short-lived command writes at a time.
+package onewriter
 
 import (
 	"cmp"
@@ -23,8 +25,14 @@ import (
 	"custos/internal/sys/presence"
 )
 
-// errHeld says that another Custos holds the lock of the one writer.
-var errHeld = errors.New("another custos is writing")
+// Daemon is what a daemon calls itself in the file of the lock.
+const Daemon = "custos up"
+
+// longest is many times what Custos writes into the file of a lock, in bytes.
+const longest = 64 << 10
+
+// ErrHeld says that another Custos holds the lock of the one writer.
+var ErrHeld = errors.New("another custos is writing")
 
 // another is the refusal of the lock, with what a person can do about it. Nothing was
 // done yet: whoever holds it may be asked instead.
@@ -34,18 +42,21 @@ func (a another) Error() string {
 	return a.was.Error() + ": this has ordered nothing, and written down nothing (custos status shows it; custos down ends it)"
 }
 
+// Refused is the refusal of the lock as who asked is told, with what they can do about it.
+func Refused(was error) error { return another{was} }
+
 // Unwrap returns the error as it was, and as who asked is told.
 func (a another) Unwrap() []error {
 	return []error{a.was, &api.Error{Kind: api.Held, Message: a.Error()}}
 }
 
-// errOusted says that another Custos holds the lock where this one's lay.
-var errOusted = errors.New("the lock of this one was taken away")
+// ErrOusted says that another Custos holds the lock where this one's lay.
+var ErrOusted = errors.New("the lock of this one was taken away")
 
-// lock is the flock of the one writer, in the state folder and in the run folder:
+// Lock is the flock of the one writer, in the state folder and in the run folder:
 // two Custos may share neither the one nor the other. The files say who holds them. They
 // are not all there is: whoever removes or moves them leaves the daemon its presence.
-type lock struct {
+type Lock struct {
 	what string
 	is   *presence.Presence // of a daemon
 
@@ -54,38 +65,38 @@ type lock struct {
 	moved []*flock.Flock          // held still, and in their place no more: who finds them there is not to begin
 }
 
-// patience is how long a short-lived writer waits for another one to end.
-const patience = 5 * time.Second
+// Patience is how long a short-lived writer waits for another one to end.
+const Patience = 5 * time.Second
 
 // overtaken is how long a daemon must have held the lock that a short-lived writer
 // waits for: it will not end, and answers orders itself.
 const overtaken = time.Second
 
-// takeLock takes the lock, or says who holds it. what is written into the file
+// Take takes the lock, or says who holds it. what is written into the file
 // for the others to read, such as "custos up".
-func takeLock(ctx context.Context, cfg config.Config, what string, wait time.Duration) (*lock, error) {
+func Take(ctx context.Context, cfg config.Config, what string, wait time.Duration) (*Lock, error) {
 	// First, and before a file is touched: a daemon whose lock was taken away ends when
 	// it finds that another one holds it.
 	if err := besideStill(ctx, cfg, min(wait, overtaken)); err != nil {
 		return nil, err
 	}
-	l := &lock{what: what, files: map[string]*flock.Flock{}}
+	l := &Lock{what: what, files: map[string]*flock.Flock{}}
 	for _, dir := range []string{cfg.StateDir, cfg.RuntimeDir} {
 		if l.files[dir] != nil {
 			continue
 		}
 		f, err := takeOne(ctx, dir, what, wait)
 		if err != nil {
-			return nil, errors.Join(err, l.release())
+			return nil, errors.Join(err, l.Release())
 		}
 		l.files[dir] = f
 	}
-	if what != asDaemon {
+	if what != Daemon {
 		return l, nil
 	}
 	var err error
 	if l.is, err = presence.Claim(cfg.StateDir); err != nil {
-		return nil, errors.Join(cmp.Or(beside(cfg), err), l.release())
+		return nil, errors.Join(cmp.Or(beside(cfg), err), l.Release())
 	}
 	return l, nil
 }
@@ -102,7 +113,7 @@ func takeOne(ctx context.Context, dir, what string, wait time.Duration) (*flock.
 	ok, err := f.TryLock()
 	if err == nil && !ok && wait > 0 {
 		ok, err = tryFor(ctx, f, min(wait, overtaken))
-		if !ok && wait > overtaken && !strings.HasPrefix(holder(name), asDaemon+",") {
+		if !ok && wait > overtaken && !strings.HasPrefix(Holder(name), Daemon+",") {
 			ok, err = tryFor(ctx, f, wait-overtaken)
 		}
 	}
@@ -110,7 +121,7 @@ func takeOne(ctx context.Context, dir, what string, wait time.Duration) (*flock.
 		return nil, fmt.Errorf("cannot take the lock %s: %w", name, err)
 	}
 	if !ok {
-		return nil, fmt.Errorf("%w: %s holds %s", errHeld, holder(name), name)
+		return nil, fmt.Errorf("%w: %s holds %s", ErrHeld, Holder(name), name)
 	}
 	if there, err := liesAt(f, name); err != nil || !there { // it was taken away since it was opened
 		return nil, errors.Join(fmt.Errorf("cannot take the lock %s: the file was replaced meanwhile", name), err, f.Unlock())
@@ -126,7 +137,7 @@ func takeOne(ctx context.Context, dir, what string, wait time.Duration) (*flock.
 // isOurs says whether a lock file is one of Custos, which says who holds it, or empty:
 // another is not written over.
 func isOurs(name string) bool {
-	text, err := files.Read(name, longestOwn)
+	text, err := files.Read(name, longest)
 	return err == nil && (strings.HasPrefix(string(text), "custos ") || strings.HasPrefix("custos ", string(text))) // cut short, too
 }
 
@@ -136,15 +147,16 @@ func tryFor(ctx context.Context, f *flock.Flock, wait time.Duration) (bool, erro
 	return f.TryLockContext(ctx, 50*time.Millisecond)
 }
 
-// nobody is who holds a lock without having said so yet.
-const nobody = "somebody"
+// Nobody is who holds a lock without having said so yet.
+const Nobody = "somebody"
 
-func holder(name string) string {
-	b, err := files.Read(name, longestOwn)
+// Holder is who says in the file of a lock to hold it, as "custos up, pid 1, since …".
+func Holder(name string) string {
+	b, err := files.Read(name, longest)
 	if s := strings.TrimSpace(string(b)); err == nil && s != "" {
 		return s
 	}
-	return nobody
+	return Nobody
 }
 
 // liesAt says whether a lock is the file that others would look at.
@@ -160,10 +172,10 @@ func liesAt(f *flock.Flock, name string) (bool, error) {
 	return err == nil && os.SameFile(was, is), err
 }
 
-// keep sees to it that the lock is held where others look for it: one that was removed, or
-// moved away, is taken anew in its place. It fails with errOusted when another Custos
+// Keep sees to it that the lock is held where others look for it: one that was removed, or
+// moved away, is taken anew in its place. It fails with ErrOusted when another Custos
 // holds that; any other error says why it cannot be told, or not be done.
-func (l *lock) keep(ctx context.Context) (anew []string, err error) {
+func (l *Lock) Keep(ctx context.Context) (anew []string, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for dir, was := range l.files {
@@ -175,8 +187,8 @@ func (l *lock) keep(ctx context.Context) (anew []string, err error) {
 			continue
 		}
 		f, err := takeOne(ctx, dir, l.what, 0)
-		if errors.Is(err, errHeld) {
-			return anew, fmt.Errorf("%w, and this one ends: %w", errOusted, err)
+		if errors.Is(err, ErrHeld) {
+			return anew, fmt.Errorf("%w, and this one ends: %w", ErrOusted, err)
 		}
 		if err != nil {
 			return anew, err
@@ -186,15 +198,16 @@ func (l *lock) keep(ctx context.Context) (anew []string, err error) {
 	return anew, nil
 }
 
-// standing says why nothing may be done under the lock; "" while it is held.
-func (l *lock) standing(ctx context.Context) string {
-	if _, err := l.keep(ctx); err != nil {
+// Standing says why nothing may be done under the lock; "" while it is held.
+func (l *Lock) Standing(ctx context.Context) string {
+	if _, err := l.Keep(ctx); err != nil {
 		return err.Error()
 	}
 	return ""
 }
 
-func (l *lock) release() error {
+// Release gives the lock up. Of none it does nothing.
+func (l *Lock) Release() error {
 	if l == nil {
 		return nil
 	}
@@ -233,7 +246,7 @@ func beside(cfg config.Config) error {
 		return nil
 	}
 	if held, err := files.LockHolders(filepath.Join(cfg.StateDir, "lock")); err == nil && slices.Contains(held, pid) {
-		return fmt.Errorf("%w: %s, pid %d", errHeld, asDaemon, pid)
+		return fmt.Errorf("%w: %s, pid %d", ErrHeld, Daemon, pid)
 	}
-	return fmt.Errorf("%w: %s, pid %d, whose lock is not at %s any more", errHeld, asDaemon, pid, filepath.Join(cfg.StateDir, "lock"))
+	return fmt.Errorf("%w: %s, pid %d, whose lock is not at %s any more", ErrHeld, Daemon, pid, filepath.Join(cfg.StateDir, "lock"))
 }
