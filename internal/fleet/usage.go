@@ -43,16 +43,13 @@ const (
 // UsageSource says what a response was seen by.
 type UsageSource string
 
-// What a response can be seen by.
-const (
-	UsageTranscript UsageSource = "transcript" // a file in which the CLI keeps a conversation
-	UsageStream     UsageSource = "stream"     // the output of an agent without a terminal
-	UsageHook       UsageSource = "hook"       // a hook or a status line
-)
+// UsageTranscript is a file in which the CLI keeps a conversation, which is all that responses are counted by: what an
+// agent prints of them, and what its hooks tell, is no response more.
+const UsageTranscript UsageSource = "transcript"
 
 // Usage is one response of a model to one agent: what it used, and what that cost.
 // The same response may be seen often (in lines that repeat it, in a conversation
-// that was copied, by two sources): its key is the same then, and it counts once, with
+// that was copied): its key is the same then, and it counts once, with
 // the most tokens that were told of it.
 type Usage struct {
 	Key      string      `json:"key"`     // KIND:ID, where ID is what the CLI or its model's server calls the response

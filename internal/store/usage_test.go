@@ -64,7 +64,7 @@ func usageSums(t interface{ Fatal(...any) }, s *Store, table string) (list []str
 
 func TestUsageComesBackAsItWent(t *testing.T) {
 	s := fresh(t)
-	full := fleet.Usage{Key: "claude:m1:r1", Kind: "claude", Session: "s", Model: "m", At: epoch, Source: fleet.UsageStream, Side: true,
+	full := fleet.Usage{Key: "claude:m1:r1", Kind: "claude", Session: "s", Model: "m", At: epoch, Source: "another", Side: true,
 		Tokens: fleet.Tokens{Input: 1, CacheRead: 2, CacheWrite5m: 3, CacheWrite1h: 4, Output: 6, Reasoning: 5}, Pricing: fleet.PricedByCLI, MicroUSD: 7, Table: "t",
 		Agent: "a", Instance: "i", Role: "r", Project: "p", Account: "c", Run: "u", Work: "w", CWD: "/d"}
 	bare := fleet.Usage{Key: "pi:1", Kind: "pi", At: epoch.Add(time.Second), Pricing: fleet.Unpriced}
