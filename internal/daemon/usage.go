@@ -15,32 +15,62 @@ const (
 	// countAfter is when the first reading of all conversations begins: who looks first is
 	// not kept waiting for it.
 	countAfter = 2 * time.Second
-	// countEvery is how often all folders are listed; what is written in those of agents that
-	// run is read within countRest.
+	// countEvery is how often all folders are listed, and countSoon when after an agent began or
+	// ended: in which folder its conversation lies may never be known of one that lives a moment. What is
+	// written in those of agents that run is read within countRest.
 	countEvery = 30 * time.Second
+	countSoon  = time.Second
 	countRest  = 500 * time.Millisecond
 )
 
 // conversed are the folders in which something was written in conversations of agents that run.
 type conversed struct {
-	news chan struct{}
+	news   chan struct{} // something was written in some
+	agents chan struct{} // others run than did
+	passed chan struct{} // it may be known of one more where its conversation lies
 
 	mu      sync.Mutex
 	folders map[string]bool
+
+	runs map[runner]bool // of the loop alone
+}
+
+// runner is an agent while it runs, and another one when that has ended.
+type runner struct {
+	instance string
+	process  fleet.ProcessID
 }
 
 func newConversed() *conversed {
-	return &conversed{news: make(chan struct{}, 1), folders: map[string]bool{}}
+	return &conversed{news: make(chan struct{}, 1), agents: make(chan struct{}, 1), passed: make(chan struct{}, 1), folders: map[string]bool{}}
+}
+
+// pass notes which agents there are.
+func (c *conversed) pass(list []fleet.Agent) {
+	now := make(map[runner]bool, len(list))
+	for i := range list {
+		now[runner{list[i].Instance, list[i].Process}] = true
+	}
+	if !maps.Equal(now, c.runs) {
+		c.runs = now
+		tell(c.agents)
+	}
+	tell(c.passed)
+}
+
+// tell leaves word for who comes to hear it: once is enough.
+func tell(who chan<- struct{}) {
+	select {
+	case who <- struct{}{}:
+	default:
+	}
 }
 
 func (c *conversed) in(folder string) {
 	c.mu.Lock()
 	c.folders[folder] = true
 	c.mu.Unlock()
-	select {
-	case c.news <- struct{}{}:
-	default:
-	}
+	tell(c.news)
 }
 
 // take returns them, and begins anew.
@@ -65,7 +95,7 @@ func (s *system) countUsage(ctx context.Context) error {
 	defer rest.Stop()
 	rest.Stop()
 	s.lookWhose(ctx) // who held what before anything is started again
-	for resting, read := false, false; ; {
+	for resting, read, soon := false, false, false; ; {
 		select {
 		case <-ctx.Done():
 			return nil
@@ -74,6 +104,12 @@ func (s *system) countUsage(ctx context.Context) error {
 				rest.Reset(countRest)
 			}
 			resting = true
+			continue
+		case <-s.conversed.agents:
+			if read && !soon { // the first reading begins in its own time
+				soon = true
+				all.Reset(countSoon)
+			}
 			continue
 		case ask := <-s.counting:
 			s.countOf(ctx, ask, u.ReadOn)
@@ -86,7 +122,7 @@ func (s *system) countUsage(ctx context.Context) error {
 			if s.count(ctx, func() error { _, err := u.Read(ctx); return err }) == nil {
 				s.unwatched.regain("read all conversations") // of a few it is not known whether all can be
 			}
-			read = read || s.readOnce(ctx)
+			read, soon = read || s.readOnce(ctx), false
 			all.Reset(countEvery)
 		}
 	}

@@ -51,6 +51,9 @@ func (s *system) follow(snap fleet.Snapshot) {
 	s.gauges.pass(snap.At, s.world.Now())
 	s.pulse.passed(snap.Patrol > 0, s.world.Now())
 	s.changes.Note()
+	if snap.Agents.Usable() {
+		s.conversed.pass(snap.Agents.Value)
+	}
 	if w := s.followers.Load(); w != nil && snap.Agents.Usable() {
 		w.Follow(snap.Agents.Value)
 	}
@@ -72,7 +75,7 @@ func (s *system) watchFiles(ctx context.Context) error {
 const foldersEvery = 2 * time.Second
 
 // watchTranscripts has agents looked at again when something is written in a folder in which
-// the conversations of those lie that run.
+// the conversations of those lie that run. What was written there before it is followed is read at once.
 func (s *system) watchTranscripts(ctx context.Context) error {
 	var f *watch.FilesWatch
 	var have []string
@@ -87,12 +90,18 @@ func (s *system) watchTranscripts(ctx context.Context) error {
 			if err := closed(f); err != nil {
 				return errors.Join(err, next.Close())
 			}
+			for _, folder := range want {
+				if !slices.Contains(have, folder) {
+					s.conversed.in(folder)
+				}
+			}
 			f, have = next, want
 		}
 		select {
 		case <-ctx.Done():
 			return closed(f)
 		case <-ticker.C:
+		case <-s.conversed.passed:
 		}
 	}
 }
