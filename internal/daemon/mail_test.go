@@ -100,6 +100,7 @@ func TestMailReachesAgents(t *testing.T) {
 	}
 
 	w.tell(control, "tool 2s; tool 1s; reply done")
+	await(t, w.log, func() bool { return w.noted("prompt", "tool 2s") > 0 }) // it worked on the mail before
 	w.awaitState("one", "working")
 	busy := w.mail("one", "told while it works")
 	told = w.awaitMail(busy.ID, "one", "read")

@@ -23,25 +23,37 @@ func (s *system) told(event fleet.HookEvent) {
 type heard struct {
 	lay func([]agents.Told)
 
-	mu  sync.Mutex
-	all []agents.Told
+	mu   sync.Mutex
+	last time.Time // something was laid
+	all  []agents.Told
 }
 
-// together is how long what agents tell waits for what others do.
+// together is how far apart two layings are at least.
 const together = 20 * time.Millisecond
 
+// add lays news at once, or with those that come until it may.
 func (h *heard) add(news agents.Told) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.all = append(h.all, news); len(h.all) == 1 {
-		time.AfterFunc(together, func() {
+	h.all = append(h.all, news)
+	switch wait := together - time.Since(h.last); {
+	case len(h.all) > 1: // it is coming
+	case wait <= 0:
+		h.layAll()
+	default:
+		time.AfterFunc(wait, func() {
 			h.mu.Lock()
-			all := h.all
-			h.all = nil
-			h.mu.Unlock()
-			h.lay(all)
+			defer h.mu.Unlock()
+			h.layAll()
 		})
 	}
+}
+
+// layAll is called with mu held.
+func (h *heard) layAll() {
+	all := h.all
+	h.all, h.last = nil, time.Now()
+	h.lay(all)
 }
 
 // layTold lays what agents told over the board, and has them looked at.
