@@ -13,9 +13,8 @@ var (
 	named = regexp.MustCompile(`(?i)([a-z0-9_-]*` + secretWord + `[a-z0-9_-]*)(\\?["']?\s*(?:=>|:=|[=:])\s*(?:bearer\s+|basic\s+|token\s+|digest\s+)?)("(?:[^"\\]|\\.)*"|'[^']*'|\\"[^"\\]*\\?"?|[^\s"',;=]["']?[^\s"',;]*)`)
 	// flagged is a secret that follows a flag with its name.
 	flagged = regexp.MustCompile(`(?i)((?:^|[\s"'` + "`" + `])--?)([a-z0-9_-]*` + secretWord + `[a-z0-9_-]*)(\s+)("[^"]*"|'[^']*'|[^\s"']+)`)
-	// cookies are secrets whole, and so are private keys.
+	// cookies are secrets whole.
 	cookies = regexp.MustCompile(`(?i)(\b(?:set-)?cookie:\s*)([^"'\r\n]+)`)
-	keys    = regexp.MustCompile(`(?s)-----BEGIN [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----.*?(?:-----END [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----|\z)`)
 	bearer  = regexp.MustCompile(`(?i)(\bbearer\s+)([a-z0-9._~+/=-]{8,})`)
 	// inURL is a password, or a name as long as a token, before the host of a URL.
 	inURL = regexp.MustCompile(`(://)(?:([^/\s:@]*:)[^/\s@]+|[^/\s:@]{20,})(@)`)
@@ -52,9 +51,7 @@ func counts(name, value string) bool {
 // and tried on all of them they took longer than drawing.
 func Redact(s string) string {
 	has := hints(s)
-	if strings.Contains(s, "PRIVATE KEY") {
-		s = keys.ReplaceAllString(s, "***")
-	}
+	s = hideKeys(s)
 	if has("cookie") {
 		s = cookies.ReplaceAllString(s, "${1}***")
 	}

@@ -20,7 +20,7 @@ func RedactWrapped(lines []string, hide func(string) string) []string {
 	for i := 1; i < len(lines); i++ {
 		above, here := strings.TrimSpace(lines[i-1]), strings.TrimSpace(lines[i])
 		onward := masked && !strings.ContainsAny(above, " \t") // the line above was nothing else
-		full := len([]rune(lines[i-1])) >= edge-margin
+		full := len([]rune(lines[i-1])) >= edge-margin && !ofKey(above) && !ofKey(here)
 		masked = full && here != "" && (onward || hide(above+here) != hide(above)+hide(here))
 		if masked {
 			out[i-1], out[i] = withoutLast(out[i-1]), withoutFirst(lines[i])
@@ -28,6 +28,9 @@ func RedactWrapped(lines []string, hide func(string) string) []string {
 	}
 	return out
 }
+
+// ofKey says whether a line begins or ends a private key: what shows where that is stays.
+func ofKey(line string) bool { return strings.Contains(line, "PRIVATE KEY") }
 
 func withoutLast(l string) string {
 	l = strings.TrimRight(l, " \t")

@@ -46,10 +46,10 @@ func (r *Redactor) texts(lines []string) []string {
 // crosses says whether anything is a secret only by lines around it: a key, a text in quotes
 // that goes on, a name whose value is below it.
 func (r *Redactor) crosses(lines []string) bool {
+	if fleet.MayHaveKey(lines) {
+		return true
+	}
 	for i, l := range lines {
-		if strings.Contains(l, "PRIVATE KEY") {
-			return true
-		}
 		if fleet.MayName(l) && (r.goesOn(l, `"`) || r.goesOn(l, `'`) || r.meets(lines[i:])) {
 			return true
 		}

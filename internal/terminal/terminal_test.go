@@ -88,7 +88,7 @@ func TestHideFindsSecretsAcrossLooks(t *testing.T) {
 // What is remembered of the picture before changes nothing of what is found in this one.
 func TestARedactorFindsWhatRedactDoes(t *testing.T) {
 	parts := []string{"", "  ", "plain words", "password:", "= hunter2-pass", "hunter2-pass", `"hunter2`, `pass" and on`, "FORGE_TOKEN='abc", "use ghp_AbCdEf0123456789AbCdEf0123456789AbCd",
-		"-----BEGIN RSA PRIVATE KEY-----", "-----END RSA PRIVATE KEY-----", "12 tokens", "--api-key", `{\"secret\": \"hunter`, "https://me:pw@host/", "Cookie:", "ghp_AbCdEf0123", "456789AbCdEf0123456789AbCd"}
+		"-----BEGIN RSA PRIVATE KEY-----", "-----END RSA PRIVATE KEY-----", "b3BlbnNzaC1rZXktdjEAAAAABG5vbmUAAAAEbm9uZQAAAAAAAAABAAAAMwAAAAtzc201", "QyNTUxOQAAACBxk2Vj0sGmE4rNf8UuWq1LZ9hT3pYbXoD7iCw6aRvKtAAAAJg5Hn2Mzk", "12 tokens", "--api-key", `{\"secret\": \"hunter`, "https://me:pw@host/", "Cookie:", "ghp_AbCdEf0123", "456789AbCdEf0123456789AbCd"}
 	rapid.Check(t, func(t *rapid.T) {
 		var r terminal.Redactor
 		for range 3 {

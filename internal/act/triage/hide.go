@@ -8,7 +8,7 @@ import (
 
 var (
 	private = regexp.MustCompile(`(?s)-----BEGIN [A-Z0-9 ]*PRIVATE KEY( BLOCK)?-----.*?(?:-----END [A-Z0-9 ]*PRIVATE KEY( BLOCK)?-----|\z)`)
-	// half is the rest of a key whose beginning has scrolled away, line by line.
+	// half is one line of a key whose beginning has scrolled away.
 	half = regexp.MustCompile(`(?m)^[\t │|]*[A-Za-z0-9+/]{60,}={0,2}[\t │|]*$`)
 	// stump is a key that a line ends in before it is long enough to be known as one.
 	stump = regexp.MustCompile(`(?m)\b(?:sk-|gh[pousr]_|github_pat_|xox[abprs]-|AKIA|AIza|eyJ)[A-Za-z0-9._-]{2,}…?([\t │|]*)$`)

@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"os"
 	"slices"
+	"strings"
 	"time"
 
 	"custos/internal/fleet"
@@ -131,8 +132,8 @@ func (p *Probe) describe(s sized, read bool) fleet.Log {
 	return log
 }
 
-// tail reads the last lines, and makes them safe to show. Secrets are sought
-// before a line is cut, or half of one would be kept.
+// tail reads the last lines, and makes them safe to show. Secrets are sought in
+// all of them, which a key goes over, and before a line is cut, or half of one would be kept.
 func tail(path string) fleet.Leaf[[]string] {
 	f, info, err := files.OpenRegular(path, os.O_RDONLY)
 	if err != nil {
@@ -143,8 +144,10 @@ func tail(path string) fleet.Leaf[[]string] {
 	if err != nil {
 		return fleet.Unknown[[]string](fleet.Line(err.Error(), 200))
 	}
+	if len(lines) > 0 {
+		lines = strings.Split(fleet.Redact(fleet.Text(strings.Join(lines, "\n"))), "\n")
+	}
 	for i, l := range lines {
-		l = fleet.Redact(fleet.Text(l))
 		if r := []rune(l); len(r) > lineRunes {
 			l = string(r[:lineRunes-1]) + "…"
 		}

@@ -68,6 +68,18 @@ func TestSizeAgeAndTail(t *testing.T) {
 	}
 }
 
+// A key is one secret over many lines.
+func TestAKeyInALogIsHidden(t *testing.T) {
+	path := put(t, t.TempDir()+"/a.log", "begun\n-----BEGIN RSA PRIVATE KEY-----\nMIIEow-hunter2\n-----END RSA PRIVATE KEY-----\nended\n")
+	logs, err := look(t, Options{Globs: []string{path}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if tail, _ := logs[0].Tail.Get(); strings.Join(tail, "|") != "begun|***|ended" {
+		t.Errorf("%q", tail)
+	}
+}
+
 // A secret that the cut would halve is hidden whole.
 func TestSecretsAreSoughtBeforeTheCut(t *testing.T) {
 	line := strings.Repeat("x", lineRunes-15) + " token=" + strings.Repeat("hunter2", 10)
