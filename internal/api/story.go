@@ -6,8 +6,9 @@ import "time"
 type Story struct {
 	At      time.Time  `json:"at"`
 	Subject string     `json:"subject"`
-	Facts   []string   `json:"facts"`  // as seen now, one plain sentence each
-	Alerts  []Alert    `json:"alerts"` // not over, worst first
+	Facts   []string   `json:"facts"`           // as seen now, one plain sentence each
+	Shown   []string   `json:"shown,omitempty"` // what its terminal shows or it printed, as Facts
+	Alerts  []Alert    `json:"alerts"`          // not over, worst first
 	Planned []Deed     `json:"planned"`
 	Moves   []Move     `json:"moves,omitempty"` // what becomes of it by itself
 	Held    []HeldMove `json:"held,omitempty"`  // what would become of it, and is held back

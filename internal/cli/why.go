@@ -46,7 +46,7 @@ An agent called not is custos why agent/not.`,
 // writeWhyNot writes of a story only what holds something back, or that nothing does.
 func writeWhyNot(p *page, s api.Story) {
 	p.line("%s", p.paint(bold, p.subject(s.Subject)))
-	for _, f := range s.Facts {
+	for _, f := range slices.Concat(s.Facts, s.Shown) {
 		p.text(2, f)
 	}
 	writeHeld(p, s.Held, s.At)
@@ -87,7 +87,7 @@ func absolute(x string) (string, error) {
 
 func writeStory(p *page, s api.Story) {
 	p.line("%s", p.paint(bold, p.subject(s.Subject)))
-	for _, f := range s.Facts {
+	for _, f := range slices.Concat(s.Facts, s.Shown) {
 		p.text(2, f)
 	}
 	if len(s.Alerts) > 0 {

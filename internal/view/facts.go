@@ -130,6 +130,9 @@ func agentFacts(a fleet.Agent) []string {
 	}
 	out = append(out, recordFacts(a)...)
 	for _, sig := range a.Signals {
+		if sig.Source == fleet.SourceOutput {
+			continue
+		}
 		line := fmt.Sprintf("%s says: %s", sig.Source, sig.Says)
 		if sig.Hint != "" {
 			line += fmt.Sprintf(" → %s", sig.Hint)
@@ -183,6 +186,25 @@ func agentLife(a fleet.Agent) []string {
 	}
 }
 
+// onScreen is what the terminal of a thing shows, or what it has printed: not all who may know of
+// the thing may see that.
+func onScreen(s *fleet.Snapshot, of fleet.Subject) []string {
+	if of.Kind != fleet.KindAgent {
+		return nil
+	}
+	return found(s.Agents.Value, func(a fleet.Agent) string { return a.Name }, of.Name, func(a fleet.Agent) (out []string) {
+		if d := a.Dialog; d != nil {
+			out = append(out, fmt.Sprintf("It shows a dialog (%s): %s", d.Says, fleet.Line(d.Question, 200)))
+		}
+		for _, sig := range a.Signals {
+			if sig.Source == fleet.SourceOutput {
+				out = append(out, fmt.Sprintf("%s says: %s", sig.Source, sig.Says))
+			}
+		}
+		return out
+	})
+}
+
 // recordFacts says what the ledger knows of an agent, and what is unusual about it.
 func recordFacts(a fleet.Agent) (out []string) {
 	say := func(when bool, format string, args ...any) {
@@ -200,9 +222,6 @@ func recordFacts(a fleet.Agent) (out []string) {
 	say(a.PromptState != "" && a.PromptState != fleet.DeliveryAcknowledged, "Its first prompt is %s.", a.PromptState)
 	if t := a.Tool; t != nil {
 		say(true, "in the tool %s for %s, which may take %s", t.Name, LeafSpan(fleet.Known(t.Age)), LeafSpan(fleet.Known(t.Deadline)))
-	}
-	if d := a.Dialog; d != nil {
-		say(true, "It shows a dialog (%s): %s", d.Says, fleet.Line(d.Question, 200))
 	}
 	if used, ok := a.ContextPercent.Get(); ok {
 		say(true, "context used: %.0f %%", used)

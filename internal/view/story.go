@@ -22,7 +22,7 @@ func Story(a StoryOf, p fleet.Pass, alerts []fleet.Alert, events []fleet.Event, 
 	out := api.Story{At: p.Snapshot.At.Wall.UTC(), Subject: title(a), Facts: []string{}, Planned: []api.Deed{}, Skipped: []api.Refusal{},
 		Doubts: []api.Doubt{}, Events: []api.Event{}, Next: []api.Hint{}}
 	if a.Subject != (fleet.Subject{}) {
-		out.Facts = factsOfPass(&p, a.Subject)
+		out.Facts, out.Shown = factsOfPass(&p, a.Subject), onScreen(&p.Snapshot, a.Subject)
 	}
 	var mine []fleet.Alert
 	for _, al := range alerts {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -71,7 +72,7 @@ type alertData struct {
 	Story   api.Story
 	Offer   *api.Offer // what an approval begins; nil where that cannot be told
 	NoOffer string     // why
-	Done    string     // what was done by the page just now
+	Done    []outcome  // what was done by the page just now
 }
 
 // Path is where the forms of the alert go.
@@ -101,7 +102,7 @@ func (s *site) alert(ctx context.Context, r *http.Request) (page, error) {
 	if i < 0 {
 		return page{}, &api.Error{Kind: api.NotFound, Message: fmt.Sprintf("cannot show alert %d: there is no such alert any more", n), Hint: "custos alerts"}
 	}
-	d := alertData{Alert: story.Alerts[i], Story: story, Done: whatWasDone(r.URL.Query().Get("done"))}
+	d := alertData{Alert: story.Alerts[i], Story: *seenBy(story, sessionOf(r)), Done: whatWasDone(r.URL.Query(), story.Events)}
 	d.Story.Alerts = slices.Delete(slices.Clone(story.Alerts), i, i+1)
 	if !d.IsOver() {
 		d.Offer, d.NoOffer = s.offer(ctx, n)
@@ -118,13 +119,47 @@ func (s *site) offer(ctx context.Context, n int64) (*api.Offer, string) {
 	return &o, ""
 }
 
-// whatWasDone are the words for what the forms do: nothing else of an address is shown.
-func whatWasDone(done string) string {
-	return map[string]string{
-		"ack":     "It is taken up.",
-		"silence": "Messages about it are held back.",
-		"approve": "It is approved, and begun. What comes of it is told here.",
-	}[done]
+// outcome is what came of something that the page has done.
+type outcome struct {
+	Says string
+	Bad  bool
+}
+
+// whatWasDone are the words for what the forms do: nothing else of an address is shown. What
+// came of an approval is what is written down of each action that it began.
+func whatWasDone(asked url.Values, events []api.Event) []outcome {
+	switch asked.Get("done") {
+	case "ack":
+		return []outcome{{Says: "It is taken up."}}
+	case "silence":
+		return []outcome{{Says: "Messages about it are held back."}}
+	case "approve":
+		var out []outcome
+		for _, id := range asked["begun"] {
+			out = append(out, cameOf(id, events))
+		}
+		return out
+	}
+	return nil
+}
+
+// cameOf is how far an action that was approved of has come.
+func cameOf(id string, events []api.Event) outcome {
+	out := outcome{Says: "It is approved. What becomes of it is not written down yet."}
+	for _, e := range events {
+		if e.Action != id {
+			continue
+		}
+		switch e.Kind {
+		case "action.planned", "action.started":
+			out = outcome{Says: "It is approved, and begun. What comes of it is told here."}
+		case "action.ended": // do: status: effect: why
+			_, rest, _ := strings.Cut(e.Text, ": ")
+			status, _, _ := strings.Cut(rest, ": ")
+			out = outcome{Says: "It was approved. " + e.Text, Bad: status != "done" && status != "unneeded"}
+		}
+	}
+	return out
 }
 
 func alertNumber(r *http.Request) (int64, error) {
@@ -170,6 +205,10 @@ func (s *site) approve(ctx context.Context, r *http.Request) (string, error) {
 	if seen == "" {
 		return "", api.AsBadInput(fmt.Errorf("cannot approve of what was not shown: load the alert again"))
 	}
-	_, err = s.api.Approve(ctx, n, api.ApproveOrder{Seen: seen, Digest: r.PostForm.Get("digest")})
-	return alertPath(n) + "?done=approve", err
+	v, err := s.api.Approve(ctx, n, api.ApproveOrder{Seen: seen, Digest: r.PostForm.Get("digest")})
+	asked := url.Values{"done": {"approve"}}
+	for _, a := range v.Actions {
+		asked.Add("begun", a.ID)
+	}
+	return alertPath(n) + "?" + asked.Encode(), err
 }

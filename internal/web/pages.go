@@ -100,7 +100,7 @@ func (s *site) shown(v view) http.HandlerFunc {
 			key = session.ID + " " + key
 		}
 		m, err := s.shared.get(s.Peers.Looks(r.Context()), key, func(ctx context.Context) ([]byte, error) {
-			p, err := v(ctx, r)
+			p, err := v(ctx, s.asDone(r))
 			if err != nil {
 				return nil, err
 			}

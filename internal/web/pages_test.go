@@ -346,10 +346,13 @@ func TestALinkShowsWhatItNames(t *testing.T) {
 		return api.AgentRow{Name: name, Project: project, State: "idle", Owner: "custos"}
 	}
 	for name, project := range map[string]string{"builder": "shop", "other": "bank"} {
-		w.answers["GET /v1/agents/"+name] = api.AgentDetail{Agent: row(name, project), Dialog: &api.AgentDialog{Says: "the dialog"}, Record: &api.AgentRecord{Prompt: "the prompt"}, Messages: []api.Message{{Subject: "the mail"}}}
+		w.answers["GET /v1/agents/"+name] = api.AgentDetail{Agent: row(name, project), Dialog: &api.AgentDialog{Says: "the dialog"}, Signals: []api.AgentSignal{{Source: "output", Says: "the print"}}, Record: &api.AgentRecord{Prompt: "the prompt"}, Messages: []api.Message{{Subject: "the mail"}}}
 		w.answers["GET /v1/agents/"+name+"/screen"] = api.Screen{Text: "the screen"}
 	}
 	w.answers["GET /v1/agents"] = api.Agents{Agents: []api.AgentRow{row("builder", "shop"), row("other", "bank")}}
+	w.answers["GET /v1/story"] = api.Story{Subject: "agent/builder", Facts: []string{"a fact"}, Shown: []string{"the dialog"}, Alerts: []api.Alert{{Number: 3, Status: "firing"}}}
+	w.sessions["why"], w.sessions["whyterminal"] = Session{ID: "w", Link: true, Page: "/why"}, Session{ID: "v", Link: true, Page: "/why", Terminal: true}
+	w.sessions["alert"] = Session{ID: "x", Link: true, Page: "/alerts/3"}
 	w.sessions["agent"] = Session{ID: "a", Link: true, Agent: "builder"}
 	w.sessions["terminal"] = Session{ID: "t", Link: true, Agent: "builder", Terminal: true}
 	w.sessions["project"] = Session{ID: "p", Link: true, Project: "shop"}
@@ -362,6 +365,10 @@ func TestALinkShowsWhatItNames(t *testing.T) {
 	}{
 		{"agent", "/agents/builder", 200, "idle", "the screen"},
 		{"agent", "/agents/builder", 200, "idle", "the dialog"},
+		{"agent", "/agents/builder", 200, "idle", "the print"},
+		{"why", "/why?of=builder", 200, "a fact", "the dialog"},
+		{"whyterminal", "/why?of=builder", 200, "the dialog", "<form method=\"post\""},
+		{"alert", "/alerts/3", 200, "a fact", "the dialog"},
 		{"agent", "/agents/builder", 200, "idle", "<form"},
 		{"agent", "/agents/builder", 200, "idle", "the prompt"},
 		{"agent", "/agents/builder", 200, "idle", "the mail"},
@@ -383,7 +390,7 @@ func TestALinkShowsWhatItNames(t *testing.T) {
 	}
 	for _, by := range []string{"agent", "terminal", "project", "page", "leave"} {
 		for _, path := range []string{"/agents/builder/nudge", "/agents/builder/stop", "/leave"} {
-			if rec := w.post(t, path, url.Values{"text": {"x"}, "id": {"AB2"}}, cookie(by)); rec.Code != 403 || w.did() || len(w.sessions) != 7 {
+			if rec := w.post(t, path, url.Values{"text": {"x"}, "id": {"AB2"}}, cookie(by)); rec.Code != 403 || w.did() || len(w.sessions) != 10 {
 				t.Errorf("POST %s by %s: %s", path, by, describe(rec))
 			}
 		}
@@ -396,7 +403,7 @@ func TestWhatWasShownIsApproved(t *testing.T) {
 	w := newWorld(t)
 	w.answers["GET /v1/story"] = api.Story{Alerts: []api.Alert{{Number: 3, Status: "firing", Priority: "P1", Rule: "lock-dead", Subject: "lock//a"}, {Number: 4, Status: "firing", Summary: "another"}}}
 	w.answers["GET /v1/alerts/3/offer"] = api.Offer{Number: 3, Hash: "h4sh", Deeds: []api.Deed{{Do: "remove-lock", Subject: "lock//a", Why: "its owner is gone", Commands: []api.Command{{Argv: []string{"rm", "a b", "--", "$x"}, Note: "only that file"}}}}}
-	w.answers["POST /v1/alerts/3/approve"] = api.Approved{Number: 3}
+	w.answers["POST /v1/alerts/3/approve"] = api.Approved{Number: 3, Actions: []api.ApprovedThing{{ID: "a1"}}}
 	doc := parsed(t, w.get(t, "/alerts/3"))
 	plan := byID(t, doc, "plan")
 	if got := text(plan); !strings.Contains(got, "rm 'a b' -- '$x'") || !strings.Contains(got, "only that file") || !strings.Contains(got, "its owner is gone") {
@@ -410,7 +417,7 @@ func TestWhatWasShownIsApproved(t *testing.T) {
 		form.Set(attr(n, "name"), attr(n, "value"))
 	}
 	rec := w.post(t, "/alerts/3/approve", form)
-	if rec.Code != 303 || rec.Header().Get("Location") != "/alerts/3?done=approve" || w.said["POST /v1/alerts/3/approve"] != `{"by":"","seen":"h4sh"}` {
+	if rec.Code != 303 || leads(rec) != "/alerts/3?begun=a1&done=approve" || w.said["POST /v1/alerts/3/approve"] != `{"by":"","seen":"h4sh"}` {
 		t.Errorf("%s, asked %s", describe(rec), w.said["POST /v1/alerts/3/approve"])
 	}
 	w.answers["POST /v1/alerts/3/approve"] = &api.Error{Kind: api.Changed, Message: "what would be done is not what was shown any more, and nothing was done"}
@@ -427,6 +434,49 @@ func TestWhatWasShownIsApproved(t *testing.T) {
 	}
 }
 
+// What was done is said by the record and to who has done it, and not by an address: one that
+// anybody wrote says nothing, and neither does one that is old or that says more by now.
+func TestAnAddressSaysNothingOfWhatWasDone(t *testing.T) {
+	w := newWorld(t)
+	now := time.Date(2026, 11, 24, 9, 0, 0, 0, time.UTC)
+	w.Now = func() time.Time { return now }
+	w.answers["GET /v1/story"] = api.Story{Alerts: []api.Alert{{Number: 3, Status: "firing"}}}
+	w.answers["POST /v1/alerts/3/approve"] = api.Approved{Number: 3, Actions: []api.ApprovedThing{{ID: "a1"}}}
+	done := w.post(t, "/alerts/3/approve", url.Values{"seen": {"x"}}).Header().Get("Location")
+	says := func(path string) string {
+		doc := parsed(t, w.ask(t, request(http.MethodGet, path, nil)))
+		if len(all(doc, func(n *html.Node) bool { return attr(n, "id") == "outcome" })) == 0 {
+			return ""
+		}
+		return text(byID(t, doc, "outcome"))
+	}
+	for _, c := range []struct{ kind, text, want string }{
+		{"", "", "not written down yet"},
+		{"action.started", "remove-lock", "and begun"},
+		{"action.ended", "remove-lock: refused: it is another file now", "refused: it is another file now"},
+		{"action.ended", "remove-lock: done", "done"},
+	} {
+		w.answers["GET /v1/story"] = api.Story{Alerts: []api.Alert{{Number: 3, Status: "firing"}}, Events: []api.Event{{Action: "a2", Kind: "action.ended", Text: "rival: failed"}, {Action: "a1", Kind: c.kind, Text: c.text}}}
+		if got := says(done); !strings.Contains(got, c.want) || strings.Contains(got, "rival") || strings.Contains(got, "begun") != (c.kind == "action.started") {
+			t.Errorf("after %s %s: %q", c.kind, c.text, got)
+		}
+	}
+	signed := (&site{Options: w.Options}).told("/alerts/3?done=ack")
+	for _, path := range []string{"/alerts/3?done=approve", "/alerts/3?done=approve&begun=a1", strings.Replace(done, "begun=a1", "begun=a2", 1), strings.Replace(done, "/3", "/4", 1), signed + "1",
+		strings.Replace(signed, "done=ack", "done=silence", 1), strings.Replace(signed, "proof=", "proof=1", 1), "/alerts/3?done=ack&proof=", "/mail?done=archive"} {
+		w.answers["GET /v1/mail"] = api.MailList{}
+		if got := says(path); got != "" {
+			t.Errorf("%s says %q", path, got)
+		}
+	}
+	if got := says(signed); got != "It is taken up." {
+		t.Errorf("what was done says %q", got)
+	}
+	if now = now.Add(saidFor); says(signed) != "" {
+		t.Error("it says so later, too")
+	}
+}
+
 // An alert is taken up and silenced; one that is over has no forms, and one that there is
 // not is not shown.
 func TestAnAlertIsTakenUpAndSilenced(t *testing.T) {
@@ -434,7 +484,7 @@ func TestAnAlertIsTakenUpAndSilenced(t *testing.T) {
 	firing := api.Alert{Number: 3, Status: "firing", Rule: "lock-dead", Subject: "lock//a"}
 	w.answers["GET /v1/story"] = api.Story{Alerts: []api.Alert{firing}}
 	w.answers["POST /v1/alerts/3/ack"], w.answers["POST /v1/silences"] = firing, api.Silenced{}
-	if rec := w.post(t, "/alerts/3/ack", nil); rec.Code != 303 || rec.Header().Get("Location") != "/alerts/3?done=ack" {
+	if rec := w.post(t, "/alerts/3/ack", nil); rec.Code != 303 || leads(rec) != "/alerts/3?done=ack" {
 		t.Errorf("ack: %s", describe(rec))
 	}
 	form := url.Values{}

@@ -60,9 +60,18 @@ func (s *site) why(ctx context.Context, r *http.Request) (page, error) {
 	if err != nil {
 		return page{}, err
 	}
-	d.Story = &v
+	d.Story = seenBy(v, sessionOf(r))
 	p.Title, p.At, p.Data = "Why "+v.Subject, v.At, d
 	return p, nil
+}
+
+// seenBy is of a story what a session may see: a link that shows no terminal shows none of
+// what stands in one.
+func seenBy(v api.Story, session Session) *api.Story {
+	if !session.Terminal {
+		v.Shown = nil
+	}
+	return &v
 }
 
 func whyPath(of string) string { return "/why?of=" + url.QueryEscape(of) }

@@ -122,7 +122,7 @@ func (s *site) done(do deed) http.HandlerFunc {
 			s.fail(w, r, err)
 			return
 		}
-		http.Redirect(w, r, next, http.StatusSeeOther)
+		http.Redirect(w, r, s.told(next), http.StatusSeeOther)
 	}
 }
 

@@ -8,6 +8,7 @@ package web
 
 import (
 	"context"
+	"crypto/rand"
 	"net/http"
 	"net/netip"
 	"time"
@@ -16,7 +17,7 @@ import (
 	"custos/internal/terminal/live"
 )
 
-// Options are what the page is made of. All but Hosts must be set.
+// Options are what the page is made of. All but Hosts and Key must be set.
 type Options struct {
 	API       http.Handler // of the daemon
 	Site      Site
@@ -28,7 +29,8 @@ type Options struct {
 	Now     func() time.Time
 	// Newest is the number of the last change that the API has told of.
 	Newest func() int64
-	Hosts  Hosts // other machines; nil: there are none
+	Key    []byte // proves to the page what was done by it; nil: one of its own, which ends with it
+	Hosts  Hosts  // other machines; nil: there are none
 }
 
 // Session is what lets a browser see the page: a person's, or a link that shows one thing.
@@ -76,6 +78,9 @@ func New(o Options) (http.Handler, error) {
 	all, err := parsePages()
 	if err != nil {
 		return nil, err
+	}
+	if o.Key == nil {
+		o.Key = []byte(rand.Text())
 	}
 	s := &site{Options: o, api: api.NewClient(api.InProcess(o.API)), pages: all, shared: &shared{newest: o.Newest, now: o.Now, made: map[string]*madePage{}}, enters: newPace(10, o.Now), refusals: newPace(30, o.Now), glances: newPace(10, o.Now)}
 	return s.guarded(s.routes()), nil

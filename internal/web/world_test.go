@@ -10,6 +10,7 @@ import (
 	"net/http/httptest"
 	"net/netip"
 	"net/url"
+	"regexp"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -47,7 +48,7 @@ func newWorld(t testing.TB) *world {
 	}}
 	w.Options = Options{API: http.HandlerFunc(w.answer), Site: Site{Port: 7777}, Sessions: w, Peers: w, Now: time.Now, Newest: func() int64 { w.number++; return w.number }, // nothing is shared, but where a test says so
 		Refused: func(_ context.Context, what string) { w.refused = append(w.refused, what) }}
-	w.Hosts = mirror{w}
+	w.Hosts, w.Key = mirror{w}, []byte("proves")
 	w.Terminals = live.New(live.Options{
 		Find: func(context.Context, string) (live.Scene, error) {
 			return live.Scene{}, errors.New("it has no terminal")
@@ -168,13 +169,20 @@ func (w *world) made(t testing.TB) http.Handler {
 
 func (w *world) get(t *testing.T, path string, with ...func(*http.Request)) *httptest.ResponseRecorder {
 	t.Helper()
-	return w.ask(t, request(http.MethodGet, path, nil, with...))
+	return w.ask(t, request(http.MethodGet, (&site{Options: w.Options}).told(path), nil, with...))
 }
 
 func (w *world) post(t *testing.T, path string, form url.Values, with ...func(*http.Request)) *httptest.ResponseRecorder {
 	t.Helper()
 	return w.ask(t, request(http.MethodPost, path, form, with...))
 }
+
+// leads is where an answer leads to, without the proof of what was done.
+func leads(rec *httptest.ResponseRecorder) string {
+	return proofs.ReplaceAllString(rec.Header().Get("Location"), "")
+}
+
+var proofs = regexp.MustCompile(`&proof=[^#]*`)
 
 // did says whether the daemon was asked for anything but looks.
 func (w *world) did() bool {
