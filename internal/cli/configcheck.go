@@ -4,7 +4,9 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"os"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -68,7 +70,36 @@ func checkRead(ctx context.Context, conf config.Config, c *api.Client) error {
 	if err != nil {
 		return err
 	}
+	if err := checkFiles(conf); err != nil {
+		return err
+	}
 	return checkSchedules(ctx, conf, c)
+}
+
+// checkFiles refuses files of secrets and certificates that are not there. The daemon reads
+// them when it needs them: one may come later.
+func checkFiles(conf config.Config) error {
+	var wrong []string
+	for _, e := range conf.Shown() {
+		name := e.Key[strings.LastIndex(e.Key, ".")+1:]
+		if !strings.HasSuffix(name, "_file") && name != "tls_cert" && name != "tls_key" {
+			continue
+		}
+		path, err := strconv.Unquote(e.Value)
+		if err != nil || path == "" {
+			continue // of that the section itself tells
+		}
+		if path, err = conf.Expand(path); err == nil {
+			_, err = os.Stat(path)
+		}
+		if err != nil {
+			wrong = append(wrong, fmt.Sprintf("cannot read %s:%d: %s: the file is not there, or cannot be looked at: %v", conf.File, e.Line, e.Key, err))
+		}
+	}
+	if len(wrong) == 0 {
+		return nil
+	}
+	return usage("%s", strings.Join(wrong, "\n"))
 }
 
 // checkSchedules refuses sections [schedule.NAME] whose formula is not there or

@@ -67,17 +67,28 @@ func (c Change) do() error {
 	return Lay(c.Path, c.text, c.Mode)
 }
 
-// undo puts the file back as it was. left says why it was not.
-func (c Change) undo() (left string, err error) {
-	now, err := Read(c.Path)
+// now is the file as it is. left says why it is not put back.
+func (c Change) now() (now File, left string, err error) {
+	now, err = Read(c.Path)
 	switch {
 	case err != nil:
-		return "", err
+		return now, "", err
 	case now.Exists == c.Existed && bytes.Equal(now.Was, c.Was):
 	case !now.Exists:
-		return "it was removed since", nil
+		left = "it was removed since"
 	case hashed(now.Was) != c.Wrote:
-		return "it was changed since", nil
+		left = "it was changed since"
+	}
+	return now, left, nil
+}
+
+// undo puts the file back as it was. left says why it was not.
+func (c Change) undo() (left string, err error) {
+	now, left, err := c.now()
+	switch {
+	case err != nil || left != "":
+		return left, err
+	case now.Exists == c.Existed && bytes.Equal(now.Was, c.Was):
 	case c.Existed:
 		err = files.Replace(c.Path, c.Was, c.Mode)
 	default:
@@ -185,16 +196,46 @@ type Undone struct {
 	Left string `json:"left,omitempty"`
 }
 
+// kept are the files of the record that are left as they are, because they were changed since.
+func (b Book) kept() (out []File) {
+	seen := map[string]bool{}
+	for _, c := range slices.Backward(b.Changes) {
+		now, left, err := c.now()
+		if !seen[c.Path] && err == nil && left != "" && now.Exists {
+			out = append(out, now)
+		}
+		seen[c.Path] = true
+	}
+	return out
+}
+
+// named is the first of some files that names another one; "" where none does.
+func named(path string, by []File) string {
+	for _, f := range by {
+		if f.Path != path && bytes.Contains(f.Was, []byte(filepath.Base(path))) {
+			return f.Path
+		}
+	}
+	return ""
+}
+
 // Undo puts back what a record says, the last change first. What was left, or could not be put
-// back, stays in the record.
+// back, stays in the record, and so does what a file names that is left.
 func Undo(file string) (list []Undone, err error) {
 	b, err := OpenBook(file)
 	if err != nil {
 		return nil, err
 	}
 	var rest []Change
+	kept := b.kept()
 	for _, c := range slices.Backward(b.Changes) {
-		left, failed := c.undo()
+		var left string
+		var failed error
+		if by := named(c.Path, kept); by != "" {
+			left = by + " names it, and was changed since"
+		} else {
+			left, failed = c.undo()
+		}
 		u := Undone{Path: c.Path, Did: "removed", Left: left}
 		if c.Existed {
 			u.Did = "put back"

@@ -40,6 +40,32 @@ func prepare(t *testing.T, file, text string) Change {
 	return c
 }
 
+// What a file names that is kept is kept, too, until that file is as it was written.
+func TestWhatAKeptFileNamesIsKept(t *testing.T) {
+	dir, book := t.TempDir(), filepath.Join(t.TempDir(), "setup.json")
+	conf, secret, other := filepath.Join(dir, "custos.toml"), filepath.Join(dir, "me.url"), filepath.Join(dir, "other")
+	wrote := "token_file = \"~/me.url\"\n"
+	if err := Do(book, []Change{prepare(t, secret, "https://x"), prepare(t, conf, wrote), prepare(t, other, "x")}); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(conf, []byte(wrote+"# mine\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	list, err := Undo(book)
+	if err != nil || len(list) != 3 || list[0].Did != "removed" || list[1].Left != "it was changed since" || !strings.Contains(list[2].Left, "custos.toml names it") {
+		t.Errorf("%+v, %v", list, err)
+	}
+	if !read(t, secret).Exists || read(t, other).Exists {
+		t.Error("the file that it names is gone, or the other one is not")
+	}
+	if err := os.WriteFile(conf, []byte(wrote), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Undo(book); err != nil || tree(t, dir) != dir+"\n" {
+		t.Errorf("as it was written: %v, and there is %s", err, tree(t, dir))
+	}
+}
+
 // What was changed is put back byte for byte, over several runs, with modes and folders.
 func TestChangesAreUndoneOverRuns(t *testing.T) {
 	dir, book := t.TempDir(), filepath.Join(t.TempDir(), "state/setup.json")
