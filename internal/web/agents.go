@@ -99,8 +99,8 @@ func (s *site) agent(ctx context.Context, r *http.Request) (page, error) {
 	if session.Terminal {
 		d.Screen, d.NoScreen = s.screen(ctx, name)
 	} else {
-		d.Dialog = nil                                                                                                       // it is read from the terminal
-		d.Signals = slices.DeleteFunc(slices.Clone(d.Signals), func(v api.AgentSignal) bool { return v.Source == "output" }) // what it printed
+		d.Dialog = nil // it is read from the terminal, as other signals are of what it printed
+		d.Signals = slices.DeleteFunc(slices.Clone(d.Signals), func(v api.AgentSignal) bool { return v.Source == "output" })
 	}
 	if id := r.URL.Query().Get("order"); id != "" && !session.Link {
 		d.Outcome = s.outcome(ctx, id, name)

@@ -39,7 +39,7 @@ func (s *site) settings(ctx context.Context, r *http.Request) (page, error) {
 		d.NoReceivers = api.ErrorOf(err).Message
 	}
 	d.Receivers = told.Receivers
-	if tried := r.URL.Query().Get("tried"); slices.ContainsFunc(d.Receivers, func(one api.Receiver) bool { return one.Name == tried }) {
+	if tried := r.URL.Query().Get("tried"); r.URL.Query().Has("done") && slices.ContainsFunc(d.Receivers, func(one api.Receiver) bool { return one.Name == tried }) {
 		d.Tried = tried
 	}
 	return page{Name: "settings", Title: "Settings", At: v.At, Data: d}, nil
@@ -51,7 +51,7 @@ func (s *site) tryReceiver(ctx context.Context, r *http.Request) (string, error)
 	if err != nil {
 		return "", err
 	}
-	return "/settings?" + url.Values{"tried": {v.To}}.Encode() + "#receivers", nil
+	return "/settings?" + url.Values{"done": {"try"}, "tried": {v.To}}.Encode() + "#receivers", nil
 }
 
 func receiverPath(name string) string { return "/settings/receivers/" + url.PathEscape(name) }

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"net/http"
 	"strings"
 	"testing"
 
@@ -52,13 +53,13 @@ func TestAReceiverIsTried(t *testing.T) {
 		t.Errorf("forms: %q", actions)
 	}
 	rec := w.post(t, actions[0], nil)
-	if to := rec.Header().Get("Location"); rec.Code != 303 || to != "/settings?tried=phone#receivers" {
+	if to := leads(rec); rec.Code != 303 || to != "/settings?done=try#receivers" {
 		t.Fatalf("%s", describe(rec))
 	}
-	if got := text(byID(t, parsed(t, w.get(t, "/settings?tried=phone")), "receivers")); !strings.Contains(got, "phone has taken the test message") {
+	if got := text(byID(t, parsed(t, w.get(t, "/settings?done=try&tried=phone")), "receivers")); !strings.Contains(got, "phone has taken the test message") {
 		t.Errorf("it does not say so: %s", got)
 	}
-	if got := text(byID(t, parsed(t, w.get(t, "/settings?tried=evil")), "receivers")); strings.Contains(got, "evil") {
+	if got := text(byID(t, parsed(t, w.ask(t, request(http.MethodGet, "/settings?done=try&tried=phone", nil))), "receivers")); strings.Contains(got, "has taken") {
 		t.Errorf("it says what an address says: %s", got)
 	}
 	if rec := w.post(t, actions[1], nil); rec.Code != 503 || !strings.Contains(text(parsed(t, rec)), "did not take the test message: 403") {
