@@ -115,7 +115,7 @@ func writeBudgets(p *page, v api.Budgets) {
 	for _, b := range v.Rows {
 		if b.Hint != "" {
 			p.text(0, fmt.Sprintf("%s holds %s:", flat(b.Name), flat(b.Holds())))
-			p.line("  → %s", p.proposed(b.Hint))
+			p.typed("  → ", p.proposed(b.Hint))
 		}
 	}
 	writeUnknown(p, v)
@@ -143,6 +143,6 @@ func writeBudget(p *page, b api.Budget) {
 		p.line("  Its window ends at %s UTC", b.Ends.UTC().Format(time.DateTime))
 	}
 	if b.Hint != "" {
-		p.line("  → %s", p.proposed(b.Hint))
+		p.typed("  → ", p.proposed(b.Hint))
 	}
 }

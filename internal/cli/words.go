@@ -121,3 +121,17 @@ func (p *page) next(list []api.Hint) {
 	}
 	p.table([]column{{paint: strong}, {}}, rows)
 }
+
+// typed writes a command for a person to type behind a sign. One that is wider than the
+// page goes on below, as a shell reads it: it is broken between words that no quotes hold.
+func (p *page) typed(sign, command string) {
+	line := ""
+	for word := range strings.SplitSeq(command, " ") {
+		if strings.Count(line, "'")%2 == 0 && line != "" && runes(sign+line+" "+word+" \\") > p.width {
+			p.line("%s%s \\", sign, line)
+			sign, line = strings.Repeat(" ", runes(sign)+2), ""
+		}
+		line = strings.TrimPrefix(line+" "+word, " ")
+	}
+	p.line("%s%s", sign, line)
+}
