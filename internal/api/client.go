@@ -235,6 +235,11 @@ func (c *Client) Status(ctx context.Context) (Status, error) {
 	return get[Status](ctx, c, "/v1/status")
 }
 
+// Caller says who asks: a person, or which agent the process belongs to.
+func (c *Client) Caller(ctx context.Context) (Caller, error) {
+	return get[Caller](ctx, c, "/v1/caller")
+}
+
 // Down asks the daemon to stop. It answers before it does.
 func (c *Client) Down(ctx context.Context) error {
 	_, err := c.do(ctx, question{http.MethodPost, "/v1/down", nil, once})

@@ -13,6 +13,13 @@ import (
 // another machine, which cannot see that by itself. It takes power away and gives none.
 const OnBehalf = "Custos-On-Behalf"
 
+// Caller is who asks, as the Custos of this machine tells it.
+type Caller struct {
+	Person bool   `json:"person"`          // no agent
+	Agent  string `json:"agent,omitempty"` // that it belongs to; empty where it is not told which one
+	Why    string `json:"why,omitempty"`   // why it counts as no person
+}
+
 // HostSeen is how another machine was seen.
 type HostSeen struct {
 	Name   string `json:"name"`

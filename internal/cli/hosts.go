@@ -2,17 +2,16 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"custos/internal/api"
 	"custos/internal/remote"
 )
-
-// agentMarker is the variable that every agent of ours carries.
-const agentMarker = "CUSTOS_AGENT"
 
 // elsewhere are the commands that may speak of another machine: all that they do is asked of
 // the Custos there. Those that name something take it as HOST/NAME too.
@@ -81,13 +80,33 @@ func (a *app) hostNamed(name string) (remote.Host, error) {
 	return all[i], nil
 }
 
+// asksWhoWithin is how long it may take to find out who asks: two looks of a daemon at its agents.
+const asksWhoWithin = 6 * time.Second
+
+// whoAsks finds out on this machine which agent asks for something on another one, as for what
+// is asked for here: by the daemon, and where none runs by a look of this process.
+func (a *app) whoAsks(ctx context.Context) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, asksWhoWithin)
+	defer cancel()
+	here := a.quiet()
+	here.host = nil
+	who, err := put(ctx, here, asksWhoWithin, func(ctx context.Context, c *api.Client) (api.Caller, error) { return c.Caller(ctx) })
+	switch {
+	case err != nil || who.Person:
+		return "", err
+	case who.Agent == "":
+		return "", errors.New(who.Why)
+	}
+	return who.Agent, nil
+}
+
 // others asks all other machines, unless one machine was named.
 func others[T any](ctx context.Context, a *app, ask func(context.Context, *api.Client) (T, error)) []remote.Answer[T] {
 	list, err := a.hosts()
 	if err != nil || a.host != nil {
 		return nil // a configuration that is wrong was said before
 	}
-	return remote.Each(ctx, list, a.Getenv(agentMarker), ask)
+	return remote.Each(ctx, list, a.whoAsks, ask)
 }
 
 // everyAgent asks this machine, and all others.

@@ -62,7 +62,7 @@ func (a *app) screen(ctx context.Context) (top.Options, error) {
 	}
 	o := a.screenHere()
 	if len(list) > 0 && a.host == nil {
-		o = a.screenOfAll(o, remote.NewWatch(ctx, list, a.Getenv(agentMarker), func() {}))
+		o = a.screenOfAll(o, remote.NewWatch(ctx, list, a.whoAsks, func() {}))
 	}
 	return o, nil
 }

@@ -183,6 +183,7 @@ func Nouns() []Noun {
 		agents(),
 		orders(),
 		people(),
+		caller(),
 		web(),
 		installation(),
 	}

@@ -170,12 +170,12 @@ func (p *webPage) open(ctx context.Context, h http.Handler, at string, served *s
 }
 
 // others are the other machines, until ctx ends: a page asks them while somebody looks at it.
-// nil: there are none.
+// nil: there are none. Who does something by the page was shown to be a person (Person).
 func (p *webPage) others(ctx context.Context) web.Hosts {
 	if len(p.s.hosts) == 0 {
 		return nil
 	}
-	return remote.NewWatch(ctx, p.s.hosts, "", p.s.changes.Note)
+	return remote.NewWatch(ctx, p.s.hosts, nil, p.s.changes.Note)
 }
 
 func (p *webPage) listen(at string) (net.Listener, web.Site, error) {

@@ -29,31 +29,47 @@ const (
 	mostSaid      = 4 << 10  // bytes of what ssh complains of that are kept
 )
 
+// WhoAsks finds out which agent of this machine asks, "" for a person; an error says why that
+// cannot be told. Nil: whoever hands over has shown that it is a person.
+type WhoAsks func(context.Context) (agent string, err error)
+
 // Client asks the Custos of a host. Nothing is dialled before something is asked; what cannot
-// be reached is an Unreachable error, and nothing was asked then. agent is the agent on whose
-// behalf is asked, by the marker of its environment; "" for none.
-func (h Host) Client(agent string) *api.Client {
+// be reached is an Unreachable error, and nothing was asked then. Anyone may look there. Before
+// anything else is asked for it is found out here who asks, which that machine cannot see: an
+// agent is said to be one, and nothing is asked for by whoever cannot be shown to be none.
+func (h Host) Client(who WhoAsks) *api.Client {
 	t := &http.Transport{
 		DialContext:         func(ctx context.Context, _, _ string) (net.Conn, error) { return h.dial(ctx) },
 		DisableCompression:  true,
 		MaxIdleConnsPerHost: 2,
 		IdleConnTimeout:     time.Minute,
 	}
-	if agent == "" {
+	if who == nil {
 		return api.NewClient(t)
 	}
-	return api.NewClient(onBehalf{t, agent})
+	return api.NewClient(onBehalf{t, h.Name, who})
 }
 
-// onBehalf says of each request which agent makes it: it may do no more there than here.
+// onBehalf says of a request that is no look which agent makes it: it may do no more there
+// than here.
 type onBehalf struct {
 	*http.Transport
-	agent string
+	host string
+	who  WhoAsks
 }
 
 func (o onBehalf) RoundTrip(req *http.Request) (*http.Response, error) {
-	req = req.Clone(req.Context())
-	req.Header.Set(api.OnBehalf, o.agent)
+	if req.Method == http.MethodGet {
+		return o.Transport.RoundTrip(req)
+	}
+	agent, err := o.who(req.Context())
+	if err != nil {
+		return nil, &api.Error{Kind: api.Forbidden, Message: fmt.Sprintf("nothing was asked of host %s: %s", o.host, api.ErrorOf(err).Message), Hint: "custos health"}
+	}
+	if agent != "" {
+		req = req.Clone(req.Context())
+		req.Header.Set(api.OnBehalf, agent)
+	}
 	return o.Transport.RoundTrip(req)
 }
 

@@ -19,14 +19,14 @@ type Answer[T any] struct {
 
 // Each asks all hosts at once, and returns their answers in the order of the hosts. A silent
 // one keeps nobody waiting for longer than the way to it may take, and an answer of its own.
-func Each[T any](ctx context.Context, hosts []Host, agent string, ask func(context.Context, *api.Client) (T, error)) []Answer[T] {
+func Each[T any](ctx context.Context, hosts []Host, who WhoAsks, ask func(context.Context, *api.Client) (T, error)) []Answer[T] {
 	ctx, cancel := context.WithTimeout(ctx, answersWithin+time.Second)
 	defer cancel()
 	out := make([]Answer[T], len(hosts))
 	var all sync.WaitGroup
 	for i, h := range hosts {
 		all.Go(func() {
-			c := h.Client(agent)
+			c := h.Client(who)
 			defer c.Close()
 			v, err := ask(ctx, c)
 			out[i] = Answer[T]{h, v, err}

@@ -47,12 +47,12 @@ type watched struct {
 	runs   bool // it is being followed
 }
 
-// NewWatch watches hosts until ctx ends, asking nothing yet. agent is as for Host.Client.
+// NewWatch watches hosts until ctx ends, asking nothing yet. who is as for Host.Client.
 // changed is called when what a machine says has become another, or whether it answers.
-func NewWatch(ctx context.Context, hosts []Host, agent string, changed func()) *Watch {
+func NewWatch(ctx context.Context, hosts []Host, who WhoAsks, changed func()) *Watch {
 	w := &Watch{ctx: ctx, changed: changed, every: pause, looking: still}
 	for _, h := range hosts {
-		w.hosts = append(w.hosts, &watched{host: h, client: h.Client(agent), look: api.HostLook{HostSeen: api.HostSeen{Name: h.Name, Status: "pending"}}})
+		w.hosts = append(w.hosts, &watched{host: h, client: h.Client(who), look: api.HostLook{HostSeen: api.HostSeen{Name: h.Name, Status: "pending"}}})
 	}
 	return w
 }

@@ -101,14 +101,14 @@ func recorded(lacks ...string) http.Handler {
 // left out.
 func TestOtherVersions(t *testing.T) {
 	newer, _ := answering(t, recorded())
-	w := NewWatch(t.Context(), []Host{newer}, "", func() {})
+	w := NewWatch(t.Context(), []Host{newer}, nil, func() {})
 	await(t, "an answer", func() bool { l, _ := w.Looks(true); return l[0].HostSeen.Status == "ok" })
 	list, _ := w.Looks(true)
 	if h := list[0]; h.Look.Agents[0].State != "dreaming" || len(h.Alerts) != 1 || h.Says(time.Now()) != "" {
 		t.Errorf("%+v", h)
 	}
 	older, _ := answering(t, recorded("/v1/status", "/v1/alerts"))
-	w = NewWatch(t.Context(), []Host{older}, "", func() {})
+	w = NewWatch(t.Context(), []Host{older}, nil, func() {})
 	await(t, "an answer", func() bool { l, _ := w.Looks(true); return l[0].HostSeen.Status == "ok" })
 	list, _ = w.Looks(true)
 	if says := list[0].Says(time.Now()); !strings.Contains(says, "another version of Custos, which does not tell: how Custos itself is, alerts") || list[0].IsSilent() || len(list[0].Look.Agents) != 1 {
@@ -120,7 +120,7 @@ func TestOtherVersions(t *testing.T) {
 func TestNobodyLooks(t *testing.T) {
 	var asked atomic.Int64
 	h, open := answering(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { asked.Add(1); recorded().ServeHTTP(w, r) }))
-	w := NewWatch(t.Context(), []Host{h}, "", func() {})
+	w := NewWatch(t.Context(), []Host{h}, nil, func() {})
 	w.every, w.looking = 20*time.Millisecond, 50*time.Millisecond
 	release := w.Hold()
 	other := w.Hold()
@@ -150,7 +150,7 @@ func TestWhatIsAChange(t *testing.T) {
 		}
 		recorded().ServeHTTP(w, r)
 	}))
-	w := NewWatch(t.Context(), []Host{h}, "", func() { changes.Add(1) })
+	w := NewWatch(t.Context(), []Host{h}, nil, func() { changes.Add(1) })
 	w.every = 5 * time.Millisecond
 	defer w.Hold()()
 	several := func() {
