@@ -5,15 +5,18 @@ import "time"
 // OrderRequest asks for something to be done with an agent. The same ID twice
 // is one order.
 type OrderRequest struct {
-	ID      string        `json:"id,omitempty"` // chosen by who asks; made up when empty
-	Do      string        `json:"do"`           // spawn, nudge, answer, interrupt, stop, recover, backup, pause, resume or adopt
-	Agent   string        `json:"agent,omitempty"`
-	Account string        `json:"account,omitempty"` // of a pause or resume, instead of Agent
-	Text    string        `json:"text,omitempty"`    // of a nudge; the choice of an answer; the reason of a stop
-	Dialog  string        `json:"dialog,omitempty"`  // of an answer: the hash of the dialog
-	Command bool          `json:"command,omitempty"` // of a nudge: it is a command of the agent's CLI, and typed as it is
-	TTL     string        `json:"ttl,omitempty"`     // how long it is worth carrying out: "10m"
-	Spawn   *SpawnRequest `json:"spawn,omitempty"`
+	ID      string `json:"id,omitempty"` // chosen by who asks; made up when empty
+	Do      string `json:"do"`           // spawn, nudge, answer, interrupt, stop, recover, backup, pause, resume or adopt
+	Agent   string `json:"agent,omitempty"`
+	Account string `json:"account,omitempty"` // of a pause or resume, instead of Agent
+	Text    string `json:"text,omitempty"`    // of a nudge; the choice of an answer; the reason of a stop
+	Dialog  string `json:"dialog,omitempty"`  // of an answer: the hash of the dialog
+	Command bool   `json:"command,omitempty"` // of a nudge: it is a command of the agent's CLI, and typed as it is
+	// Instance is AgentRow.Instance of what was seen: an agent of that name that began since is
+	// left alone, and the answer is an error of the kind Changed. "": whichever runs.
+	Instance string        `json:"instance,omitempty"`
+	TTL      string        `json:"ttl,omitempty"` // how long it is worth carrying out: "10m"
+	Spawn    *SpawnRequest `json:"spawn,omitempty"`
 }
 
 // SpawnRequest is the agent that a spawn is to start. Paths are absolute.

@@ -83,7 +83,8 @@ type AgentRow struct {
 	Since       string   `json:"since,omitempty"` // how long in this state
 	Reason      string   `json:"reason"`
 	Source      string   `json:"source"`
-	Owner       string   `json:"owner"` // custos, adopted, configured or foreign
+	Owner       string   `json:"owner"`              // custos, adopted, configured or foreign
+	Instance    string   `json:"instance,omitempty"` // what tells it from another one of the same name, on whichever machine
 	PID         int      `json:"pid,omitempty"`
 	CWD         string   `json:"cwd,omitempty"`
 	Pane        string   `json:"pane,omitempty"` // session:window.pane

@@ -101,7 +101,7 @@ func (h HostLook) Agents(now time.Time) []AgentRow {
 
 // unknown is an agent of a silent machine: what it is stays, what it does is not known.
 func (h HostLook) unknown(g AgentRow, now time.Time) AgentRow {
-	return AgentRow{Name: g.Name, Host: g.Host, Kind: g.Kind, Owner: g.Owner, CWD: g.CWD, Project: g.Project, Role: g.Role, Task: g.Task, Registered: g.Registered,
+	return AgentRow{Name: g.Name, Host: g.Host, Kind: g.Kind, Owner: g.Owner, CWD: g.CWD, Project: g.Project, Role: g.Role, Task: g.Task, Registered: g.Registered, Instance: g.Instance,
 		State: "unknown", Since: age(now.Sub(h.Silent)), Source: "none",
 		Reason: fmt.Sprintf("was %s %s ago; host %s is silent", g.State, age(now.Sub(h.Got)), h.Name)}
 }

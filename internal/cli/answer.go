@@ -36,6 +36,7 @@ is given that long to show one.`,
 		},
 	}
 	f.add(c)
+	f.addInstance(c)
 	c.Flags().StringVar(&hash, "dialog", "", "only the dialog with this `HASH`")
 	return c
 }

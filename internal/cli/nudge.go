@@ -47,6 +47,7 @@ With - the text is read from the standard input.`,
 		},
 	}
 	f.add(c)
+	f.addInstance(c)
 	c.Flags().StringVar(&ttl, "ttl", "", "the `DURATION` for which it is worth saying: 10m, 2h (default: nudge_ttl of custos.toml)")
 	c.Flags().BoolVar(&command, "command", false, "the text is a command of the agent's CLI (/review), and typed as it is")
 	return c

@@ -25,8 +25,9 @@ const (
 
 // orderFlags are the flags that commands with an order share.
 type orderFlags struct {
-	wait string
-	held bool // wait while it is held back too
+	wait     string
+	held     bool   // wait while it is held back too
+	instance string // that alone it is for
 }
 
 func (f *orderFlags) add(c *cobra.Command) {
@@ -35,6 +36,11 @@ func (f *orderFlags) add(c *cobra.Command) {
 		what += "; what is held back is waited for only where this is given"
 	}
 	c.Flags().StringVar(&f.wait, "wait", waitOrder.String(), what)
+}
+
+// addInstance is for commands of which a script may say whom it has seen.
+func (f *orderFlags) addInstance(c *cobra.Command) {
+	c.Flags().StringVar(&f.instance, "instance", "", "only if this is the `INSTANCE` that runs by that name, as custos ps --json tells it; else nothing is done")
 }
 
 // ended is an order that came to nothing. What is to be said has been said in
@@ -48,6 +54,7 @@ var errQueued = errors.New("the order is not carried out yet")
 
 // order gives an order, waits for its end, and prints what became of it.
 func (a *app) order(cmd *cobra.Command, o api.OrderRequest, f orderFlags) error {
+	o.Instance = f.instance
 	took, err := a.give(cmd, []api.OrderRequest{o}, f)
 	if err != nil {
 		return err
@@ -352,5 +359,6 @@ func (a *app) orderCommand(use, do, short, long string) *cobra.Command {
 		},
 	}
 	f.add(c)
+	f.addInstance(c)
 	return c
 }

@@ -37,7 +37,9 @@ this command ends the agent itself, in the same way, and says so.`,
 		Args:    cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			switch {
-			case all && len(args) == 0:
+			case f.instance != "" && !all && len(args) == 1: // who ends it without the daemon asks for no instance
+				return a.order(cmd, api.OrderRequest{Do: "stop", Agent: args[0], Text: why}, f)
+			case all && len(args) == 0 && f.instance == "":
 				return a.orDirectly(cmd.Context(), "", why, func() error { return a.stopAll(cmd, why, f) })
 			case !all && len(args) == 1:
 				return a.orDirectly(cmd.Context(), args[0], why, func() error {
@@ -48,6 +50,7 @@ this command ends the agent itself, in the same way, and says so.`,
 		},
 	})
 	f.add(c)
+	f.addInstance(c)
 	c.Flags().BoolVar(&all, "all", false, "every agent of ours that runs or is to run, the deepest first")
 	c.Flags().StringVar(&why, "why", "", "the `REASON`, for the record")
 	return c

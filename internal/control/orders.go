@@ -52,6 +52,9 @@ func (c *Control) order(ctx context.Context, call Call, r api.OrderRequest) (api
 		return api.Order{}, err
 	}
 	o, err := c.orderOf(ctx, r, by)
+	if err == nil {
+		err = c.isMeant(ctx, o)
+	}
 	if err != nil {
 		return api.Order{}, Illegal(err)
 	}
@@ -60,6 +63,22 @@ func (c *Control) order(ctx context.Context, call Call, r api.OrderRequest) (api
 		return api.Order{}, Illegal(err)
 	}
 	return view.Order(taken, c.Watched), nil
+}
+
+// isMeant refuses an order for an instance that another one of the same name has followed. A pass
+// asks so again when it is carried out.
+func (c *Control) isMeant(ctx context.Context, o fleet.Order) error {
+	if o.Instance == "" || o.Do == fleet.OrderSpawn {
+		return nil
+	}
+	all, err := c.Registry(ctx)
+	if err != nil {
+		return err
+	}
+	if r := ledger.Registration(all, o.Agent); r != nil && !o.IsFor(r.Identity()) {
+		return &api.Error{Kind: api.Changed, Message: fmt.Sprintf("cannot %s %s, and nothing was done: this is another instance of that name than the one that was shown", o.Do, fleet.Line(o.Agent, 80)), Hint: api.Typed("custos", "show", o.Agent)}
+	}
+	return nil
 }
 
 func (c *Control) orderShown(ctx context.Context, call Call) (api.Order, error) {
@@ -150,7 +169,7 @@ func ownAffair(agent string, r *api.OrderRequest) bool {
 // orderOf turns a request into an order that makes sense by itself.
 func (c *Control) orderOf(ctx context.Context, r api.OrderRequest, by string) (fleet.Order, error) {
 	now := c.Now()
-	o := fleet.Order{ID: r.ID, Do: fleet.OrderDo(r.Do), Agent: r.Agent, Account: r.Account, By: by, At: now, Text: r.Text, Dialog: r.Dialog, Command: r.Command && r.Do == string(fleet.OrderNudge)}
+	o := fleet.Order{ID: r.ID, Do: fleet.OrderDo(r.Do), Agent: r.Agent, Account: r.Account, By: by, At: now, Text: r.Text, Dialog: r.Dialog, Instance: r.Instance, Command: r.Command && r.Do == string(fleet.OrderNudge)}
 	if o.ID == "" {
 		o.ID = newOrderID()
 	}

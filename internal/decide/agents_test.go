@@ -119,7 +119,7 @@ func registration(name string, set map[string]string) fleet.Registration {
 // order: order ID DO AGENT [by=ann] [given=09:59] [expires=] [text=] [dialog=] [action=] [new=yes parent=] [account=] [state=] [took=1]
 func order(args []string, set map[string]string) fleet.Order {
 	o := fleet.Order{ID: args[0], Do: fleet.OrderDo(args[1]), By: "ann", At: at("09:59"), Text: set["text"], Dialog: set["dialog"],
-		Action: set["action"], Account: set["account"], State: fleet.OrderOpen, Why: set["why"]}
+		Action: set["action"], Account: set["account"], Instance: set["for"], State: fleet.OrderOpen, Why: set["why"]}
 	if len(args) > 2 {
 		o.Agent = args[2]
 	}

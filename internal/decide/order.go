@@ -39,7 +39,7 @@ func laneOf(do fleet.OrderDo) string {
 func (p *pass) answerOrders() {
 	orders := p.past.Orders
 	for i := range orders {
-		if o := &orders[i]; !o.IsOver() && o.Do == fleet.OrderStop && fleet.IsPerson(o.By) {
+		if o := &orders[i]; !o.IsOver() && o.Do == fleet.OrderStop && fleet.IsPerson(o.By) && p.isMeant(o) {
 			p.queue.stops[o.Agent] = i
 			p.stopped[agentSubject(o.Agent)] = true
 		}
@@ -228,6 +228,9 @@ func (p *pass) askQueue(i int, o *fleet.Order) (fleet.Guard, *refusal) {
 	if !mayOrder(o) {
 		return fleet.GuardApproval, &refusal{why: string(o.Do) + " takes a person, not " + author(o.By), final: true}
 	}
+	if !p.isMeant(o) {
+		return fleet.GuardState, &refusal{why: "another instance of " + word(o.Agent) + " has begun than the one that it was for", final: true}
+	}
 	if stop, ok := p.queue.stops[o.Agent]; ok && (i < stop && overtaken(o.Do) || o.Do == fleet.OrderStop && !fleet.IsPerson(o.By)) {
 		by := &p.past.Orders[stop]
 		return fleet.GuardPerson, &refusal{why: by.By + " ordered at " + clock(by.At) + ", after this, that it be stopped", final: true}
@@ -242,6 +245,15 @@ func (p *pass) askQueue(i int, o *fleet.Order) (fleet.Guard, *refusal) {
 		}
 	}
 	return "", nil
+}
+
+// isMeant says whether an order is for what runs by that name, and not for what ran before.
+func (p *pass) isMeant(o *fleet.Order) bool {
+	if seen := p.known.seen[o.Agent]; seen != nil && !o.IsFor(seen.Identity()) {
+		return false
+	}
+	reg := p.known.registered[o.Agent]
+	return reg == nil || o.IsFor(reg.Identity())
 }
 
 // noSuchAgent answers an order about a name that nothing is known by.

@@ -71,23 +71,25 @@ const (
 // Order is a person's (or an agent's) request: an idempotent ledger row that a
 // pass answers as an action, as queued, or as refused with the reason.
 type Order struct {
-	ID      string        `json:"id"` // chosen by who asks; the same order twice is one
-	Do      OrderDo       `json:"do"`
-	Agent   string        `json:"agent"`
-	By      string        `json:"by"`
-	At      Instant       `json:"at"`
-	Expires Instant       `json:"expires,omitzero"`
-	Text    string        `json:"text,omitempty"`    // of a nudge; the choice of an answer; the reason of a stop
-	Dialog  string        `json:"dialog,omitempty"`  // of an answer: hash of the dialog it is for
-	Command bool          `json:"command,omitempty"` // of a nudge: it is a command of the agent's CLI, and typed as it is
-	Account string        `json:"account,omitempty"` // of a pause or resume: the account, instead of Agent
-	State   OrderState    `json:"state"`
-	Guard   Guard         `json:"guard,omitempty"` // that queued or refused it
-	Why     string        `json:"why,omitempty"`
-	Hint    string        `json:"hint,omitempty"` // the command a person can type
-	Until   Instant       `json:"until,omitzero"`
-	Action  string        `json:"action,omitempty"` // ID of the action that answers it, while that is under way and when it did
-	Spawn   *Registration `json:"spawn,omitempty"`
+	ID      string  `json:"id"` // chosen by who asks; the same order twice is one
+	Do      OrderDo `json:"do"`
+	Agent   string  `json:"agent"`
+	By      string  `json:"by"`
+	At      Instant `json:"at"`
+	Expires Instant `json:"expires,omitzero"`
+	Text    string  `json:"text,omitempty"`    // of a nudge; the choice of an answer; the reason of a stop
+	Dialog  string  `json:"dialog,omitempty"`  // of an answer: hash of the dialog it is for
+	Command bool    `json:"command,omitempty"` // of a nudge: it is a command of the agent's CLI, and typed as it is
+	// Instance is the identity of the agent that it is for, and of no other one of that name; "": of whichever runs.
+	Instance string        `json:"instance,omitempty"`
+	Account  string        `json:"account,omitempty"` // of a pause or resume: the account, instead of Agent
+	State    OrderState    `json:"state"`
+	Guard    Guard         `json:"guard,omitempty"` // that queued or refused it
+	Why      string        `json:"why,omitempty"`
+	Hint     string        `json:"hint,omitempty"` // the command a person can type
+	Until    Instant       `json:"until,omitzero"`
+	Action   string        `json:"action,omitempty"` // ID of the action that answers it, while that is under way and when it did
+	Spawn    *Registration `json:"spawn,omitempty"`
 	// Arrival is what became of what it was to give the agent, once that was tried; nil before.
 	Arrival *Arrival `json:"arrival,omitempty"`
 	// TakenBack is how many starts that waited a stop has taken back.
@@ -134,7 +136,7 @@ func (o Order) GoesOn() bool {
 // and what became of it.
 func (o Order) Same(other Order) bool {
 	return o.ID == other.ID && o.Do == other.Do && o.Agent == other.Agent && o.Account == other.Account &&
-		o.By == other.By && o.Text == other.Text && o.Dialog == other.Dialog && o.Command == other.Command &&
+		o.By == other.By && o.Text == other.Text && o.Dialog == other.Dialog && o.Command == other.Command && o.Instance == other.Instance &&
 		sameSpawn(o.Spawn, other.Spawn)
 }
 

@@ -13,6 +13,7 @@ import (
 const (
 	longestID   = 100     // bytes
 	longestText = 1 << 20 // bytes of a nudge: as much as a pane takes
+	longestInst = 100     // bytes of the identity of an instance
 )
 
 // Take returns an order as it is first written down: open, unless it is one that
@@ -60,6 +61,8 @@ func CheckOrder(o fleet.Order) error {
 		return fail("nobody gives it")
 	case len(o.Text) > longestText || !utf8.ValidString(o.Text):
 		return fail("its text is longer than %d bytes, or no text", longestText)
+	case o.Instance != "" && (len(o.Instance) > longestInst || fleet.Line(o.Instance, longestInst) != o.Instance):
+		return fail("an instance is told by at most %d printable characters", longestInst)
 	case o.Account != "" && (o.Agent != "" || o.Do != fleet.OrderPause && o.Do != fleet.OrderResume):
 		return fail("only a pause or resume is about an account, and then about no agent")
 	case o.Do == fleet.OrderNudge && strings.TrimSpace(o.Text) == "":

@@ -239,6 +239,29 @@ func TestOrdersAreListedAndTakenBack(t *testing.T) {
 	wantError(t, err, api.Forbidden, "takes a person")
 }
 
+// An order for what was shown goes to no other instance of that name, and is not even written down.
+func TestOrderForAnotherInstance(t *testing.T) {
+	w := newWorld()
+	w.registrations = []fleet.Registration{{Name: "builder", Instance: "new"}, {Name: "adopted", Process: fleet.ProcessID{PID: 7, Start: 9}}, {Name: "begun"}}
+	for _, c := range []struct {
+		agent, shown string
+		taken        bool
+	}{
+		{"builder", "", true}, {"builder", "new", true}, {"builder", "old", false}, {"builder", fleet.NoInstance, false},
+		{"adopted", "process-7-9", true}, {"adopted", "process-7-8", false}, {"begun", "old", true},
+	} {
+		for _, do := range []string{"stop", "interrupt", "nudge", "answer"} {
+			o, err := client(w).Order(t.Context(), api.OrderRequest{Do: do, Agent: c.agent, Instance: c.shown, Text: "x", Dialog: "d"})
+			if c.taken && (err != nil || w.taken[len(w.taken)-1].Instance != c.shown) {
+				t.Errorf("%s %s of %q: %+v, %v", do, c.agent, c.shown, o, err)
+			}
+			if !c.taken {
+				wantError(t, err, api.Changed, "nothing was done")
+			}
+		}
+	}
+}
+
 func TestBadOrders(t *testing.T) {
 	w := newWorld()
 	w.registrations = []fleet.Registration{{Name: "boss", Depth: 3}, {Name: "gone", Desired: fleet.DesiredRetired}}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/rand"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -143,7 +144,7 @@ func (m Model) open() (out []string) {
 
 // order is a deed that is an order to an agent. Its ID is made when it is given, once.
 func order(what string, to target, r api.OrderRequest) deed {
-	r.Agent = to.agent
+	r.Agent, r.Instance = to.agent, to.instance
 	return deed{what, to.host, func(ctx context.Context, c *api.Client) (result, error) {
 		r.ID = strings.ToLower(rand.Text())
 		o, err := c.Order(ctx, r)
@@ -154,7 +155,7 @@ func order(what string, to target, r api.OrderRequest) deed {
 // aimed is the agent that the chosen row is about; without one it is said what is missing.
 func (m Model) aimed(do string, then func(target) (Model, tea.Cmd)) (Model, tea.Cmd) {
 	if at := m.row().target(); at.agent != "" {
-		return then(at)
+		return then(m.known(at))
 	}
 	return m.cannot(do, "what is chosen is no agent")
 }
@@ -180,12 +181,27 @@ func (m Model) interrupt() (Model, tea.Cmd) {
 	})
 }
 
+// seen is an agent as it was seen last.
+func (m Model) seen(at target) (api.AgentRow, bool) {
+	list := m.agents()
+	i := slices.IndexFunc(list, func(g api.AgentRow) bool { return g.Host == at.host && g.Own() == at.agent })
+	if i < 0 {
+		return api.AgentRow{}, false
+	}
+	return list[i], true
+}
+
+// known is a target with the instance of it that is shown.
+func (m Model) known(at target) target {
+	g, _ := m.seen(at)
+	at.instance = g.Instance
+	return at
+}
+
 // doing is what an agent does as it was seen last.
 func (m Model) doing(at target) string {
-	for _, g := range m.agents() {
-		if g.Host == at.host && g.Own() == at.agent {
-			return m.aboutAgent(g) + "\n"
-		}
+	if g, ok := m.seen(at); ok {
+		return m.aboutAgent(g) + "\n"
 	}
 	return ""
 }
@@ -272,6 +288,7 @@ func (msg dialogMsg) tell(m Model) (Model, tea.Cmd) {
 	}
 	m.form = nil
 	d := msg.v.Dialog
+	msg.of.instance = msg.v.Agent.Instance
 	switch {
 	case msg.err != nil:
 		what, _ := m.o.Words.Error(msg.of.host, msg.err)

@@ -48,6 +48,30 @@ func TestOrdersAreConfirmed(t *testing.T) {
 	}
 }
 
+// An order goes to the instance that was shown when it was asked about, whatever runs by then.
+func TestOrdersNameTheInstance(t *testing.T) {
+	for name, keys := range map[string][2]string{"stop": {"s", "y"}, "interrupt": {"i", "y"}, "nudge": {"n", "enter"}, "answer": {"x", "enter"}} {
+		t.Run(name, func(t *testing.T) {
+			playing(t, func(p *play) {
+				p.choose("builder")
+				p.keys(keys[0])
+				if name == "nudge" || name == "answer" {
+					p.keys("1")
+				}
+				for i, g := range p.m.look.v.look.Agents {
+					if g.Name == "builder" {
+						p.m.look.v.look.Agents[i].Instance = "another"
+					}
+				}
+				p.keys(keys[1])
+				if got := p.c.body("POST /v1/orders"); !strings.Contains(got, `"instance":"shown"`) {
+					t.Errorf("%s", got)
+				}
+			})
+		})
+	}
+}
+
 // What is not confirmed is not done: by n, by Esc, by a line without words, by Enter where
 // nothing is chosen.
 func TestOrdersAreLeft(t *testing.T) {

@@ -51,7 +51,7 @@ func small() api.FirstLook {
 			{Priority: "P2", Subject: "agent/builder", Summary: "waits for a person: it asks for a permission", Since: noon.Add(-13 * time.Second), Command: "custos answer builder"},
 		},
 		Agents: []api.AgentRow{
-			{Name: "builder", Kind: "claude", State: "waiting", Since: "13s", Reason: "it asks for a permission", Source: "hook", Owner: "custos", CWD: "/home/me/src/app", Context: ptr(61.2), Tokens: ptr(int64(3456789)), Dollars: ptr(1.23)},
+			{Name: "builder", Kind: "claude", State: "waiting", Since: "13s", Reason: "it asks for a permission", Source: "hook", Owner: "custos", Instance: "shown", CWD: "/home/me/src/app", Context: ptr(61.2), Tokens: ptr(int64(3456789)), Dollars: ptr(1.23)},
 			{Name: "日本語の名前\x1b[31m\u202egnp.exe", Kind: "codex", State: "working", Since: "1h2m0s", Reason: "its title shows a spinner", Source: "title", Owner: "foreign", CWD: "/srv/" + strings.Repeat("deep/", 12) + "end", ContextUsed: ptr(int64(122400))},
 			{Name: "docs", Kind: "claude", State: "unknown", Reason: "nothing tells of it", Source: "none", Owner: "foreign"},
 			{Name: "review", Kind: "gemini", State: "idle", Since: "50h0m0s", Reason: "its prompt is empty", Source: "screen", Owner: "custos", CWD: "/home/me/src/app"},

@@ -12,7 +12,8 @@ import (
 
 // target is an agent that something goes to: its machine ("" is this one), and its name there.
 // The two are kept apart: an agent of this machine that is called like one of another is not it.
-type target struct{ host, agent string }
+// What was shown of it is of one instance, and so is what is done to it.
+type target struct{ host, agent, instance string }
 
 // String is the name as commands take it, safe to show.
 func (t target) String() string { return on(t.host, flat(t.agent)) }
@@ -25,7 +26,7 @@ func (t target) key() string {
 	return t.host + "\x00" + t.agent
 }
 
-func (r row) target() target { return target{r.host, r.agent} }
+func (r row) target() target { return target{host: r.host, agent: r.agent} }
 
 // on is what is shown of a thing that may be of another machine.
 func on(host, thing string) string {

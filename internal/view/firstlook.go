@@ -196,7 +196,7 @@ func agentRow(a fleet.Agent, s *fleet.Snapshot) api.AgentRow {
 	a = s.Now(a)
 	row := api.AgentRow{
 		Name: a.Name, Kind: a.Kind, Version: a.Version, Outgrown: a.Outgrown, State: string(a.State), Since: lasting(a.Dwell), Reason: a.Reason, Source: a.Source,
-		Owner: string(a.Owner), PID: a.Process.PID, CWD: a.CWD.Or(""), OneShot: a.OneShot,
+		Owner: string(a.Owner), Instance: a.Identity(), PID: a.Process.PID, CWD: a.CWD.Or(""), OneShot: a.OneShot,
 		CPU: pointer(a.CPU), RSS: pointer(a.RSS), People: a.Attached,
 	}
 	row.Model, row.Context, row.ContextUsed, row.Tokens = a.Model, pointer(a.ContextPercent), pointer(a.ContextUsed), pointer(a.Tokens)

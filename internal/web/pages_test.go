@@ -270,6 +270,27 @@ func TestEachNeedHasItsNextStep(t *testing.T) {
 	}
 }
 
+// Each form about an agent names the instance that is shown, and no other one is meant.
+func TestFormsNameTheInstance(t *testing.T) {
+	w := newWorld(t)
+	w.mirrored.Store(true)
+	w.answers["GET /v1/agents/builder"] = api.AgentDetail{Agent: api.AgentRow{Name: "builder", State: "waiting", Owner: "custos", Instance: "i1"},
+		Dialog: &api.AgentDialog{Hash: "h", Choices: []api.AgentChoice{{Name: "yes"}}}}
+	found := 0
+	for _, path := range []string{"/agents/builder", "/agents/builder/stop", "/hosts/box/agents/builder", "/hosts/box/agents/builder/stop"} {
+		for _, f := range all(parsed(t, w.get(t, path)), func(n *html.Node) bool { return n.Data == "form" && attr(n, "action") != "/leave" }) {
+			found++
+			named := all(f, func(n *html.Node) bool { return attr(n, "name") == "instance" && attr(n, "value") == "i1" })
+			if len(named) != 1 {
+				t.Errorf("%s: the form to %s names %d instances", path, attr(f, "action"), len(named))
+			}
+		}
+	}
+	if found != 8 {
+		t.Errorf("there are %d forms", found)
+	}
+}
+
 // An agent's page gives the orders that its forms say, and nothing else: an answer goes to
 // the question that was shown.
 func TestWhatIsSentIsOrdered(t *testing.T) {
@@ -281,6 +302,7 @@ func TestWhatIsSentIsOrdered(t *testing.T) {
 		{"/agents/build%20er/nudge", url.Values{"text": {"go on\r\nplease"}, "id": {"AB2"}}, api.OrderRequest{Do: "nudge", Agent: "build er", Text: "go on\nplease", ID: "AB2"}},
 		{"/agents/builder/answer", url.Values{"choice": {"yes"}, "dialog": {"h4sh"}, "id": {"AB2"}}, api.OrderRequest{Do: "answer", Agent: "builder", Text: "yes", Dialog: "h4sh", ID: "AB2"}},
 		{"/agents/builder/interrupt", url.Values{"id": {"AB2"}}, api.OrderRequest{Do: "interrupt", Agent: "builder", ID: "AB2"}},
+		{"/agents/builder/interrupt", url.Values{"id": {"AB2"}, "instance": {"i1"}}, api.OrderRequest{Do: "interrupt", Agent: "builder", ID: "AB2", Instance: "i1"}},
 		{"/agents/builder/stop", url.Values{"why": {"wrong branch"}, "id": {"AB2"}}, api.OrderRequest{Do: "stop", Agent: "builder", Text: "wrong branch", ID: "AB2"}},
 	} {
 		w := newWorld(t)
