@@ -75,7 +75,7 @@ func (c *Control) isMeant(ctx context.Context, o fleet.Order) error {
 	if err != nil {
 		return err
 	}
-	if r := ledger.Registration(all, o.Agent); r != nil && !o.IsFor(r.Identity()) {
+	if r := ledger.Registration(all, o.Agent); r != nil && !o.IsFor(r.Identity(), fleet.Registration{Process: r.Process}.Identity()) { // what is seen may be told by its process alone
 		return &api.Error{Kind: api.Changed, Message: fmt.Sprintf("cannot %s %s, and nothing was done: this is another instance of that name than the one that was shown", o.Do, fleet.Line(o.Agent, 80)), Hint: api.Typed("custos", "show", o.Agent)}
 	}
 	return nil

@@ -247,13 +247,17 @@ func (p *pass) askQueue(i int, o *fleet.Order) (fleet.Guard, *refusal) {
 	return "", nil
 }
 
-// isMeant says whether an order is for what runs by that name, and not for what ran before.
+// isMeant says whether an order is for what runs by that name, and not for what ran before:
+// what was shown is what is seen, or the newest on record.
 func (p *pass) isMeant(o *fleet.Order) bool {
-	if seen := p.known.seen[o.Agent]; seen != nil && !o.IsFor(seen.Identity()) {
-		return false
+	var known []string
+	if seen := p.known.seen[o.Agent]; seen != nil {
+		known = append(known, seen.Identity())
 	}
-	reg := p.known.registered[o.Agent]
-	return reg == nil || o.IsFor(reg.Identity())
+	if reg := p.known.registered[o.Agent]; reg != nil {
+		known = append(known, reg.Identity())
+	}
+	return o.IsFor(known...)
 }
 
 // noSuchAgent answers an order about a name that nothing is known by.

@@ -1,6 +1,9 @@
 package fleet
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 // NoInstance is the identity of an agent of which nothing is known to have begun.
 const NoInstance = "none"
@@ -22,8 +25,9 @@ func identity(instance string, p ProcessID) string {
 	return NoInstance
 }
 
-// IsFor says whether the order may be carried out on what has this identity: it names no
-// other one. Where nothing is left that it could be mistaken for, it may.
-func (o Order) IsFor(identity string) bool {
-	return o.Instance == "" || identity == NoInstance || o.Instance == identity
+// IsFor says whether the order may be carried out on what is known by its name, as it is
+// seen and as it is on record: it names one of these. Where nothing has begun that it could be mistaken for, it may.
+func (o Order) IsFor(known ...string) bool {
+	known = slices.DeleteFunc(known, func(id string) bool { return id == NoInstance })
+	return o.Instance == "" || len(known) == 0 || slices.Contains(known, o.Instance)
 }

@@ -90,7 +90,7 @@ func (p *play) chooseOn(host, agent string) {
 	p.Helper()
 	p.keys("2", "home")
 	for range 12 {
-		if p.m.row().target() == (target{host, agent}) {
+		if p.m.row().target() == (target{host: host, agent: agent}) {
 			return
 		}
 		p.keys("down")
