@@ -58,9 +58,9 @@ func newVouched(t *testing.T) vouched {
 		pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: private}), base64.StdEncoding.EncodeToString(sum[:])}
 }
 
-// By TLS of its own, and behind a proxy that has it (Go's, in the place of a real one), the
-// cookie is one that this very host alone sets, and the page is kept up to date, and does
-// what its forms say; a proxy that the daemon is gone behind is waited for.
+// By TLS of its own, and behind a proxy that has it (Go's, and a real nginx), the cookie is
+// one that this very host alone sets, and the page is kept up to date, and does what its
+// forms say; a proxy that the daemon is gone behind is waited for.
 func TestThePageByTLSInARealBrowser(t *testing.T) {
 	v := newVouched(t)
 	w := browsedTown(t, chromiumtest.Options{Hosts: []string{"MAP box.test 127.0.0.1"}, Keys: []string{v.pin}})
@@ -72,15 +72,37 @@ func TestThePageByTLSInARealBrowser(t *testing.T) {
 	}
 	w.spawn("quiet", "reply hello", false)
 	_, port, _ := strings.Cut(w.listen, ":")
+	for _, part := range []struct {
+		name string
+		is   func(*testing.T)
+	}{
+		{"of its own", func(t *testing.T) {
+			w.serves(fmt.Sprintf("names = [\"box.test\"]\ntls_cert = %q\ntls_key = %q\n", cert, key))
+			isUsedByTLS(t, w, "https://box.test:"+port)
+		}},
+		{"behind Go", func(t *testing.T) {
+			proxy := httptest.NewUnstartedServer(handsOn(t, "http://"+w.listen))
+			proxy.TLS = &tls.Config{Certificates: []tls.Certificate{v.pair}, MinVersion: tls.VersionTLS12}
+			proxy.StartTLS()
+			t.Cleanup(proxy.Close)
+			isUsedBehind(t, w, proxy.URL[strings.LastIndex(proxy.URL, ":")+1:])
+		}},
+		{"behind nginx", func(t *testing.T) { isUsedBehind(t, w, nginx(t, w.listen, cert, key)) }},
+	} {
+		t.Run(part.name, func(t *testing.T) {
+			all := w.T
+			w.T = t
+			defer func() { w.T = all }()
+			part.is(t)
+		})
+	}
+}
 
-	w.serves(fmt.Sprintf("names = [\"box.test\"]\ntls_cert = %q\ntls_key = %q\n", cert, key))
-	isUsedByTLS(t, w, "https://box.test:"+port)
-
-	proxy := httptest.NewUnstartedServer(handsOn(t, "http://"+w.listen))
-	proxy.TLS = &tls.Config{Certificates: []tls.Certificate{v.pair}, MinVersion: tls.VersionTLS12}
-	proxy.StartTLS()
-	t.Cleanup(proxy.Close)
-	called := "https://box.test:" + proxy.URL[strings.LastIndex(proxy.URL, ":")+1:]
+// isUsedBehind: the page behind a proxy that listens at a port. What is told elsewhere is
+// shown at once, and what the daemon is gone from for a while is right again.
+func isUsedBehind(t *testing.T, w *browsed, port string) {
+	t.Helper()
+	called := "https://box.test:" + port
 	w.serves(fmt.Sprintf("behind_proxy = %q\n", called))
 	c := isUsedByTLS(t, w, called)
 	c.Goes(called + "/agents")
@@ -98,6 +120,16 @@ func TestThePageByTLSInARealBrowser(t *testing.T) {
 	if !chromiumtest.Evaluate[bool](c, `window.kept === 1`) {
 		t.Error("it was loaded again: had the proxy still answered in its place, nothing would have brought it back")
 	}
+	if took := eventsWithin(c); took > 5*time.Second {
+		t.Errorf("events come after %v: the proxy holds them back", took)
+	}
+}
+
+// eventsWithin is how long the first event of a stream of the page takes, as its script hears it.
+func eventsWithin(c *chromiumtest.Tab) time.Duration {
+	c.T.Helper()
+	ms := chromiumtest.Evaluate[float64](c, `new Promise(is => { const begun = performance.now(), s = new EventSource("/changes"); s.addEventListener("change", () => { s.close(); is(performance.now() - begun); }); })`)
+	return time.Duration(ms * float64(time.Millisecond))
 }
 
 // serves has the page served otherwise, by what [web] of custos.toml says besides.
