@@ -37,6 +37,7 @@ func promises() map[string][]string {
 		"custos plugin lint disk":         {"disk"},
 		"custos ps":                       {"builder", "tester", "claude"},
 		"custos attach builder":           {"tmux", "attach"},
+		"custos web":                      {"http://127.0.0.1:", "once"},
 		"custos failures builder":         {"crashed", "signal 9"},
 		"custos why agent/builder":        {"recover"},
 		"custos work list":                {"w1", "w2", "in progress"},
