@@ -65,6 +65,7 @@ func atlas() []row {
 		{pkg: "internal/decide/follow/*", may: "fleet ledger", pure: true, why: "movers: each says what becomes of one noun's records, by ledger's verbs; none knows another"},
 		{pkg: "internal/act", may: "fleet", why: "stage 4"},
 		{pkg: "internal/act/*", may: "fleet act act/agentrun act/setaside session agent agent/conversation formula ledger sys/*", why: "actions: the only ones given Writers; those on agents share agentrun, those that set a file aside setaside"},
+		{pkg: "internal/release", pure: true, why: "what a release consists of, and whether files are one, for who makes it and who installs it"},
 		{pkg: "internal/report", may: "fleet", why: "stage 5"},
 		{pkg: "internal/report/*", may: "fleet report sys/*", why: "notifiers"},
 		{pkg: "internal/loop", may: "fleet ledger decide/follow " + stages, why: "where the stages meet; the records of a pass become facts by ledger"},
