@@ -26,6 +26,9 @@ import (
 	"custos/internal/hookwire"
 )
 
+// version is set by the linker: -ldflags "-X main.version=1.2.3". custos-hook --version says it.
+var version string
+
 const (
 	ackWait   = 50 * time.Millisecond // how long an agent's turn may wait for the daemon
 	stdinWait = time.Second           // and for a CLI that writes late, or not at all and does not close our standard input
@@ -33,6 +36,10 @@ const (
 
 func main() {
 	defer func() { _ = recover() }() // a fault of ours is no fault of the agent's turn
+	if len(os.Args) == 2 && os.Args[1] == "--version" {
+		_, _ = syscall.Write(1, []byte(version+"\n"))
+		return
+	}
 	o, ok := parse(os.Args[1:], os.Getenv(hookwire.RunVar))
 	if !ok {
 		return

@@ -18,7 +18,7 @@ var errTaken = errors.New("the key is taken")
 // with its content or not at all, so half a claim is never read. A key is
 // never given back: a new attempt is a new instance.
 func claim(dir, key, name string, me process, at instant) error {
-	text, err := json.Marshal(claimed{V: version, Key: key, Name: name, Shim: me, At: at})
+	text, err := json.Marshal(claimed{V: recordVersion, Key: key, Name: name, Shim: me, At: at})
 	if err != nil {
 		return fmt.Errorf("cannot claim %s: %w", key, err)
 	}

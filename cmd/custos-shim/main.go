@@ -27,6 +27,18 @@
 // terminal when the pane's first process is gone, so the agent gets SIGHUP.
 package main
 
-import "os"
+import (
+	"fmt"
+	"os"
+)
 
-func main() { os.Exit(run(os.Args[1:], os.Environ())) }
+// version is set by the linker: -ldflags "-X main.version=1.2.3". custos-shim --version says it.
+var version string
+
+func main() {
+	if len(os.Args) == 2 && os.Args[1] == "--version" {
+		fmt.Println(version)
+		return
+	}
+	os.Exit(run(os.Args[1:], os.Environ()))
+}

@@ -15,7 +15,7 @@ import (
 func TestWhatAnAgentPutInPlaceOfAFileOfTheShimIsNotOpened(t *testing.T) {
 	claimTmp := ".claim." + strconv.Itoa(os.Getpid())
 	for name, do := range map[string]func(dir string) error{
-		".left.json": func(dir string) error { return put(dir, "left.json", left{V: version}) },
+		".left.json": func(dir string) error { return put(dir, "left.json", left{V: recordVersion}) },
 		".exit.json": func(dir string) error { r, err := reserve(dir, "exit.json"); closeFile(r); return err },
 		claimTmp:     func(dir string) error { return claim(dir, "k", "n", process{PID: os.Getpid()}, instant{}) },
 		"claim":      func(dir string) error { return claim(dir, "k", "n", process{PID: os.Getpid()}, instant{}) },

@@ -10,8 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// version of the files. A reader refuses what it does not know.
-const version = 1
+// recordVersion is that of the files. A reader refuses what it does not know.
+const recordVersion = 1
 
 type process struct {
 	PID   int    `json:"pid"`

@@ -63,7 +63,7 @@ func run(args, environ []string) int {
 	}
 	signals, err := s.start(environ, cwd)
 	if err != nil {
-		f := failed{V: version, Key: o.key, Shim: s.self, Error: err.Error(), At: now(s.boot)}
+		f := failed{V: recordVersion, Key: o.key, Shim: s.self, Error: err.Error(), At: now(s.boot)}
 		return complain(errors.Join(err, put(o.dir, "failed.json", f)), statusOf(err))
 	}
 	if o.headless {
@@ -164,7 +164,7 @@ func (s *shim) fork(path string, l launch) error {
 
 func (s *shim) record() started {
 	r := started{
-		V: version, Key: s.o.key, Name: s.o.name, Shim: s.self, Agent: s.agent, PGID: s.agent.PID, At: now(s.boot),
+		V: recordVersion, Key: s.o.key, Name: s.o.name, Shim: s.self, Agent: s.agent, PGID: s.agent.PID, At: now(s.boot),
 		Headless: s.o.headless, Input: s.o.headless && s.o.input, MemoryMax: s.o.memoryMax,
 		Cap: s.place.cap, CapWhy: s.place.why, Cgroup: s.place.path,
 	}
@@ -219,7 +219,7 @@ func (s *shim) isOver() bool {
 // full disk refuses it is no reason to do anything: /proc tells the same.
 func (s *shim) writeLeft() {
 	if procs := below(s.self.PID); len(procs) > 0 {
-		_ = put(s.o.dir, "left.json", left{V: version, Key: s.o.key, Procs: procs, At: now(s.boot)})
+		_ = put(s.o.dir, "left.json", left{V: recordVersion, Key: s.o.key, Procs: procs, At: now(s.boot)})
 	} else {
 		_ = os.Remove(filepath.Join(s.o.dir, "left.json"))
 	}

@@ -428,7 +428,7 @@ func TestReservedRoomSuffices(t *testing.T) {
 	before, _ := r.file.Stat()
 	n, yes := 1<<31-1, true
 	long := exited{
-		V: version, Key: strings.Repeat("k", 128), Agent: process{PID: n, Start: 1<<64 - 1}, Signal: &n, Core: true, OOM: &yes, Hangup: true,
+		V: recordVersion, Key: strings.Repeat("k", 128), Agent: process{PID: n, Start: 1<<64 - 1}, Signal: &n, Core: true, OOM: &yes, Hangup: true,
 		MaxRSS: 1<<63 - 1, CPU: 1<<63 - 1, At: now(strings.Repeat("b", 36)),
 	}
 	if err := r.fill(long); err != nil {

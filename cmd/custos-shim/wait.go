@@ -98,7 +98,7 @@ func (s *shim) ended(e end) int {
 
 func (s *shim) judge(e end) (exited, int) {
 	x := exited{
-		V: version, Key: s.o.key, Agent: s.agent, Hangup: s.streams.hungUp(), At: now(s.boot),
+		V: recordVersion, Key: s.o.key, Agent: s.agent, Hangup: s.streams.hungUp(), At: now(s.boot),
 		MaxRSS: e.usage.Maxrss << 10, CPU: e.usage.Utime.Nano() + e.usage.Stime.Nano(),
 	}
 	if e.code == cldExited {

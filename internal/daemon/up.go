@@ -74,6 +74,9 @@ func Up(ctx context.Context, cfg config.Config, o Options) error {
 	if err := unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0); err != nil {
 		return fmt.Errorf("cannot keep the memory of the daemon to itself: %w", err)
 	}
+	if err := sameRelease(ctx, o.Version); err != nil {
+		return err
+	}
 	asked := make(chan os.Signal, 1)
 	signal.Notify(asked, syscall.SIGHUP)
 	defer signal.Stop(asked)
