@@ -5,7 +5,7 @@ GOFLAGS_BUILD = -trimpath -ldflags '-s -w -X main.version=$(VERSION)'
 HISTORIES ?= 10000
 
 .DEFAULT_GOAL := help
-.PHONY: help run build test deps check unit histories reader bench soak week fuzz conformance mutate evening town night browser docs lint clean
+.PHONY: help run build test deps check unit histories reader bench soak week fuzz conformance mutate evening town night browser docs release reproducible package-check lint clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -85,8 +85,18 @@ browser: ## the page used and attacked in a real Chromium, and looked at by axe-
 docs: ## rewrite the generated pages of docs/
 	@go test ./internal/rules ./internal/cli ./internal/catalog -run 'Doc|Pages' -update
 
+DIST ?= dist
+release: ## every file of a release in DIST (dist): make release VERSION=v0.1.0 [KEY=FILE [PASSWORD_FILE=FILE]] [ARCH=amd64]
+	@go run ./cmd/custos-release build --version '$(VERSION)' --out '$(DIST)' $(if $(ARCH),--arch '$(ARCH)') $(if $(KEY),--key '$(KEY)') $(if $(PASSWORD_FILE),--password-file '$(PASSWORD_FILE)')
+
+reproducible: ## builds a release twice, the second time out of nothing, elsewhere, and holds every byte of one against the other
+	@./scripts/reproducible $(if $(ARCH),'$(ARCH)')
+
+package-check: ## tries the .deb in DIST in a Debian of its own: installed, watching, removed, purged (root and debootstrap; a minute)
+	@./scripts/package-check '$(DIST)'
+
 lint: ## golangci-lint, when it is installed
 	@golangci-lint run
 
 clean: ## remove what was built
-	@rm -rf bin
+	@rm -rf bin dist

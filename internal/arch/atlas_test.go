@@ -88,6 +88,7 @@ func atlas() []row {
 		{pkg: "internal/arch", why: "this"},
 		{pkg: "cmd/custos", may: "cli", why: "calls cli, exits"},
 		{pkg: "cmd/custos-hook", may: "hookwire", why: "what agents' hooks call: small and quick"},
+		{pkg: "cmd/custos-release", may: "cli config docs release", why: "makes a release, and is in none: man pages and completions of the command line, the pages, an example"},
 		{pkg: "cmd/custos-shim", may: "sys/procstat", why: "parent of each agent of ours: outlives the daemon, so it shares nothing with it but how the kernel tells of a process"},
 	}
 }

@@ -139,6 +139,9 @@ func Run(ctx context.Context, e Env) int {
 	return a.code(err)
 }
 
+// Commands is the command line as man pages and completions are made of it; it runs nothing.
+func Commands() *cobra.Command { return (&app{Env: Env{Getenv: os.Getenv}}).root() }
+
 func (a *app) root() *cobra.Command {
 	root := a.lookCommand()
 	root.AddCommand(a.cleanCommand(), a.worktreeCommand(), a.runbookCommand(),

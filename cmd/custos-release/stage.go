@@ -1,0 +1,119 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"custos/internal/config"
+	"custos/internal/release"
+)
+
+// stage is a folder with what the packages for one machine are made of: the programs, and
+// what readPages lists beside them.
+type stage struct {
+	archive release.Archive
+	dir     string
+	at      time.Time
+}
+
+func (s stage) path(name ...string) string { return filepath.Join(append([]string{s.dir}, name...)...) }
+
+// fill builds and writes everything.
+func (s stage) fill(ctx context.Context, src source) error {
+	if err := os.MkdirAll(s.dir, 0o755); err != nil {
+		return err
+	}
+	if err := s.compile(ctx, src); err != nil {
+		return err
+	}
+	if _, err := output(ctx, src.dir, []string{epoch(s.at)}, "go", "run", "./cmd/custos-release", "pages", s.dir); err != nil {
+		return err
+	}
+	notice, err := notice(ctx, src.dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(s.write("NOTICE", notice), s.texts(src), s.bill(ctx))
+}
+
+func epoch(at time.Time) string { return fmt.Sprintf("SOURCE_DATE_EPOCH=%d", at.Unix()) }
+
+// compile builds the three programs.
+func (s stage) compile(ctx context.Context, src source) error {
+	argv := []string{"go", "build", "-trimpath", "-buildvcs=true", "-ldflags", "-s -w -buildid= -X main.version=" + s.archive.Version, "-o", s.dir + "/"}
+	for _, p := range release.Programs() {
+		argv = append(argv, "./cmd/"+p)
+	}
+	_, err := output(ctx, src.dir, []string{"CGO_ENABLED=0", "GOOS=" + s.archive.OS, "GOARCH=" + s.archive.Arch}, argv...)
+	return err
+}
+
+// texts copies and makes what is the same on every machine.
+func (s stage) texts(src source) error {
+	licence, err := os.ReadFile(filepath.Join(src.dir, "LICENSE"))
+	if err != nil {
+		return err
+	}
+	page, err := os.ReadFile(filepath.Join(src.dir, "docs", "service.md"))
+	if err != nil {
+		return err
+	}
+	unit, err := unitOf(string(page), "/usr/bin/custos")
+	if err != nil {
+		return err
+	}
+	example, err := config.Layout("bare")
+	if err != nil {
+		return err
+	}
+	changelog := fmt.Sprintf("custos (%s) stable; urgency=medium\n\n  * What is new is in custos_%s_changes.md, beside the package.\n\n -- %s  %s\n",
+		debVersion(s.archive.Version), s.archive.Version, maintainer, s.at.Format("Mon, 02 Jan 2006 15:04:05 -0700"))
+	return errors.Join(s.write("LICENSE", licence), s.write("custos.service", []byte(unit)), s.write("custos.toml", example),
+		s.write("changelog", []byte(changelog)), s.write("copyright", []byte(copyright)), s.write("lintian-overrides", []byte(overrides)))
+}
+
+// debVersion is how dpkg orders versions: what comes before a version has a ~.
+func debVersion(version string) string { return strings.Replace(version, "-", "~", 1) }
+
+// bill lists the modules in custos, which has all those of the other two.
+func (s stage) bill(ctx context.Context) error {
+	return tool(ctx, s.dir, nil, cyclonedx, "bin", "-json", "-noserial", "-notimestamp", "-std", "-output", s.path("sbom.cdx.json"), s.path("custos"))
+}
+
+func (s stage) write(name string, text []byte) error {
+	return os.WriteFile(s.path(name), text, 0o644)
+}
+
+// unitOf finds the systemd unit in docs/service.md, and has it
+// start the program of the package.
+func unitOf(page, program string) (string, error) {
+	_, rest, ok := strings.Cut(page, "```ini\n[Unit]\n")
+	body, _, closed := strings.Cut(rest, "```")
+	if !ok || !closed {
+		return "", errors.New("cannot find the unit in the page on services: want a block of ini that begins with [Unit]")
+	}
+	unit := "[Unit]\n" + body
+	const before = "ExecStart=%h/bin/custos up\n"
+	if strings.Count(unit, "ExecStart=") != 1 || !strings.Contains(unit, before) {
+		return "", fmt.Errorf("cannot take the unit in the page on services: want one line %q", before)
+	}
+	return strings.Replace(unit, before, "ExecStart="+program+" up\n", 1), nil
+}
+
+// pages are the files below a folder of a stage, by name, as they are sorted.
+func (s stage) below(folder string) ([]string, error) {
+	entries, err := os.ReadDir(s.path(folder))
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	for _, e := range entries {
+		names = append(names, folder+"/"+e.Name())
+	}
+	return names, nil
+}
