@@ -10,7 +10,7 @@ const secretWord = `(?:token|secret|passw(?:or)?d|passwd|passphrase|credential|a
 
 var (
 	// named is a secret that has a name: NAME=value, "name": "value", Name: scheme value.
-	named = regexp.MustCompile(`(?i)([a-z0-9_-]*` + secretWord + `[a-z0-9_-]*)(\\?["']?\s*(?:=>|:=|[=:])\s*(?:bearer\s+|basic\s+|token\s+|digest\s+)?)("(?:[^"\\]|\\.)*"|'[^']*'|\\"[^"\\]*\\?"?|[^\s"',;=]["']?[^\s"',;]*)`)
+	named = regexp.MustCompile(`(?i)([a-z0-9_-]*` + secretWord + `[a-z0-9_-]*|[a-z0-9_-]*_(?:pass|pwd))(\\?["']?\s*(?:=>|:=|[=:])\s*(?:bearer\s+|basic\s+|token\s+|digest\s+)?)("(?:[^"\\]|\\.)*"|'[^']*'|\\"[^"\\]*\\?"?|[^\s"',;=]["']?[^\s"',;]*)`)
 	// flagged is a secret that follows a flag with its name.
 	flagged = regexp.MustCompile(`(?i)((?:^|[\s"'` + "`" + `])--?)([a-z0-9_-]*` + secretWord + `[a-z0-9_-]*)(\s+)("[^"]*"|'[^']*'|[^\s"']+)`)
 	// cookies are secrets whole.
@@ -60,7 +60,7 @@ func Redact(s string) string {
 	}
 	if has(secretHints...) {
 		s = replace(named, s, func(m []string) string {
-			if counts(m[1], m[3]) {
+			if counts(m[1], m[3]) || strings.EqualFold(m[3], "true") || strings.EqualFold(m[3], "false") {
 				return m[0]
 			}
 			return m[1] + m[2] + masked(m[3])
@@ -72,6 +72,9 @@ func Redact(s string) string {
 			return m[1] + m[2] + m[3] + masked(m[4])
 		})
 	}
+	if has(programs...) {
+		s = given.ReplaceAllString(s, "${1}${2}${3}${4}***")
+	}
 	if has("bearer") {
 		s = bearer.ReplaceAllString(s, "${1}***")
 	}
@@ -79,7 +82,16 @@ func Redact(s string) string {
 }
 
 // secretHints are in each name of a secret.
-var secretHints = []string{"token", "secret", "passw", "passphrase", "credential", "authorization", "key"}
+var secretHints = []string{"token", "secret", "passw", "passphrase", "credential", "authorization", "key", "_pass", "_pwd"}
+
+// programs take a password with a flag that does not say so.
+var programs = []string{"curl", "mysql", "mariadb", "sshpass", "redis-cli"}
+
+// given is such a password. It is looked for in one line, up to where the next command begins.
+var given = regexp.MustCompile(`(\bcurl\b[^\n|;&]*?\s(?:-[a-zA-Z]*[uU]\s*|--(?:proxy-)?user[ =]\s*)["']?[^\s:"']*:)[^\s"']+` +
+	`|(\b(?:mysql|mariadb)[a-z-]*\b[^\n|;&]*?\s-p)(?:"[^"\n]*"|'[^'\n]*'|[^\s"'|;&]+)` +
+	`|(\bsshpass\s+-p\s*)[^\s|;&]+` +
+	`|(\bredis-cli\b[^\n|;&]*?\s-a\s+)[^\s|;&]+`)
 
 // MayName says whether a text may have the name of a secret, so that what comes after it is
 // one. It says so of many that have none.
@@ -127,11 +139,23 @@ func RedactArgs(args []string) []string {
 	out := make([]string, 0, min(len(args), 32))
 	for i, a := range args[:min(len(args), 32)] {
 		if i > 0 {
-			a = redactAfter(args[i-1], a)
+			a = redactIn(args[0], args[i-1], a)
 		}
 		out = append(out, Line(Redact(a), 200))
 	}
 	return out
+}
+
+// redactIn hides an argument that is a password to a program.
+func redactIn(program, before, a string) string {
+	name := program[strings.LastIndex(program, "/")+1:]
+	switch {
+	case (strings.HasPrefix(name, "mysql") || strings.HasPrefix(name, "mariadb")) && strings.HasPrefix(a, "-p") && len(a) > len("-p"):
+		return "-p***"
+	case name == "sshpass" && before == "-p", name == "redis-cli" && before == "-a":
+		return "***"
+	}
+	return redactAfter(before, a)
 }
 
 // redactAfter hides an argument that is the value of the flag before it.
@@ -148,7 +172,7 @@ func redactAfter(before, a string) string {
 var secretFlag = regexp.MustCompile(`(?i)^--?[a-z0-9_-]*` + secretWord + `[a-z0-9_-]*$`)
 
 // secretKey is the key of a secret in a map whose keys are not ours.
-var secretKey = regexp.MustCompile(`(?i)` + secretWord)
+var secretKey = regexp.MustCompile(`(?i)` + secretWord + `|_(?:pass|pwd)$`)
 
 // RedactValue redacts a text by what it is, by the key that it has, and by the text
 // before it in its list; "" for none.

@@ -26,7 +26,8 @@ var told = []string{
 	`{\"password\": \"hunter2-pass\"}`, "password: hunter2-pass", `password = "a hunter2-pass of words"`, "Authorization: Bearer hunter2-pass",
 	"https://me:hunter2-pass@host/x", "https://hunter2-pass-hunter2-pass@host/x", "Cookie: a=b; session=hunter2-pass", "AWS_SECRET_ACCESS_KEY=hunter2-pass",
 	"-----BEGIN OPENSSH PRIVATE KEY-----\nhunter2-pass\n-----END OPENSSH PRIVATE KEY-----", "https://x.example/?access_token=hunter2-pass&a=b",
-	"PASSPHRASE='hunter2-pass'", "--token=hunter2-pass",
+	"DB_PASS=hunter2-pass", "mysql_pwd: hunter2-pass", "curl -u admin:hunter2-pass http://x", "curl -sSu 'admin:hunter2-pass' x", "curl --user admin:hunter2-pass", "mysql -phunter2-pass", "mysqldump -h db -u me -p'hunter2-pass' shop",
+	"sshpass -p hunter2-pass ssh x", "redis-cli -h x -a hunter2-pass", "PASSPHRASE='hunter2-pass'", "--token=hunter2-pass",
 }
 
 func TestRedactKnowsSecrets(t *testing.T) {
@@ -42,7 +43,7 @@ func TestRedactKnowsSecrets(t *testing.T) {
 			t.Errorf("Redact(%q) = %q", in, got)
 		}
 	}
-	for _, args := range [][]string{{"mysql", "--password", "hunter2-pass"}, {"curl", "-u", "me:hunter2-pass", "x"}, {"sh", "-c", "x --secret hunter2-pass"}, {"-token", "hunter2-pass"}} {
+	for _, args := range [][]string{{"mysql", "--password", "hunter2-pass"}, {"curl", "-u", "me:hunter2-pass", "x"}, {"sh", "-c", "x --secret hunter2-pass"}, {"-token", "hunter2-pass"}, {"/usr/bin/mysql", "-phunter2-pass"}, {"sshpass", "-p", "hunter2-pass", "ssh"}, {"redis-cli", "-a", "hunter2-pass"}} {
 		if got := fleet.RedactArgs(args); strings.Contains(strings.Join(got, " "), "hunter2-pass") {
 			t.Errorf("RedactArgs(%q) = %q", args, got)
 		}
@@ -55,7 +56,7 @@ func TestRedactLeavesTheRest(t *testing.T) {
 		"input_tokens=1234", `{"input_tokens": 1234, "output_tokens":5}`, "cache_read_input_tokens: 12", "--max-tokens 4096", "total_tokens=1.2k", "max_token=10",
 		"tokens > 100000", "a.tokens == 5", "tokens: 12", "the password is wrong", "task-12345678 is done", "cannot read token", "https://host/a/b@c",
 		"git@github.com:a/b.git", "ssh://git@host/x", "sha256:0123456789abcdef", "/home/me/src/tokens/main.go", "--token-limit=5000", "eyJ is a beginning", "a 12:AB b",
-		"npm_config_cache", "12 tokens, 3 secrets", "refs/custos/backup/x/20260101T000000Z",
+		"--- PASS: TestX (0.00s)", "pass: 3", "a two-pass: compiler", "did_pass: true", "mysql -p shop", "mysql -h db -P 3306", "mkdir -p a && mysql x", "curl -u admin http://x:80/", "docker run -u 1000:1000 x", "git log -p a", "cp -u a b:c", "npm_config_cache", "12 tokens, 3 secrets", "refs/custos/backup/x/20260101T000000Z",
 	} {
 		if got := fleet.Redact(in); got != in {
 			t.Errorf("Redact(%q) = %q", in, got)

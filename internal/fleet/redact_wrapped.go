@@ -1,6 +1,7 @@
 package fleet
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -10,7 +11,8 @@ const margin = 8
 
 // RedactWrapped hides secrets that the edge of a terminal has broken: what hide knows
 // for one only when two lines are read as one goes from both. The widest line shows
-// where the edge is.
+// where the edge is. It hides what a line ends with that may become one, too: while it
+// is typed it is not long enough yet.
 func RedactWrapped(lines []string, hide func(string) string) []string {
 	edge := 0
 	for _, l := range lines {
@@ -26,7 +28,29 @@ func RedactWrapped(lines []string, hide func(string) string) []string {
 			out[i-1], out[i] = withoutLast(out[i-1]), withoutFirst(lines[i])
 		}
 	}
+	for i, l := range out {
+		out[i] = withoutStump(l)
+	}
 	return out
+}
+
+// stump is the beginning of a token: of those that begin as words do, one with a digit or a
+// capital.
+var stump = regexp.MustCompile(`(?:^|[^A-Za-z0-9])((?:gh[pousr]_|github_pat_|gl(?:pat|dt|rt|rtr|cbt|ptt|ft|imt|agent|oas|soat|ffct)-|xox[abceoprs]-|xapp-|sk-ant-|sk-proj-|[sr]k_(?:live|test)_|whsec_|AIza|ya29\.|GOCSPX-|eyJ|hv[sbr]\.|dckr_(?:pat|oat)_|dop_v1_|shpat_|tskey-|ATATT3|syt_|lin_api_|AGE-SECRET-KEY-)[A-Za-z0-9._+/=-]{4,}` +
+	`|(?:AKIA|ASIA|ABIA|ACCA)[0-9A-Z]{4,}|(?:sk-|npm_|hf_|pypi-|gsk_|xai-|pplx-|r8_|ntn_)[A-Za-z0-9_-]*[A-Z0-9][A-Za-z0-9_-]*)$`)
+
+// withoutStump hides the beginning of a token that a line ends with, before what frames it.
+func withoutStump(l string) string {
+	end := strings.TrimRight(l, " \t│|…")
+	from := strings.LastIndexAny(end, " \t") + 1
+	if len(end)-from < len("eyJ")+4 {
+		return l
+	}
+	at := stump.FindStringSubmatchIndex(end[from:])
+	if at == nil {
+		return l
+	}
+	return l[:from+at[2]] + "***" + l[len(end):]
 }
 
 // ofKey says whether a line begins or ends a private key: what shows where that is stays.
