@@ -210,7 +210,7 @@ func (p *webPage) called(site web.Site, at net.Addr) string {
 	}
 	name := host.String()
 	switch {
-	case len(site.Names) > 0:
+	case site.TLS && len(site.Names) > 0: // without, they are for who has TLS in front of it
 		name = site.Names[0]
 	case !host.IsLoopback():
 		name = "127.0.0.1"

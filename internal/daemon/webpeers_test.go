@@ -66,6 +66,7 @@ func TestWhatThePageIsCalled(t *testing.T) {
 	}{
 		"http://127.0.0.1:7777":    {web.Site{Port: 7777}, "127.0.0.1"},
 		"http://[::1]:7777":        {web.Site{Port: 7777}, "::1"},
+		"http://[::1]:7391":        {web.Site{Port: 7391, Names: []string{"box.lan"}}, "::1"},
 		"https://127.0.0.1:7777":   {web.Site{Port: 7777, TLS: true}, "0.0.0.0"},
 		"https://box.lan:7777":     {web.Site{Port: 7777, TLS: true, Names: []string{"box.lan", "box"}}, "0.0.0.0"},
 		"https://box.tail.example": {web.Site{Port: 7777, Behind: "https://box.tail.example", Names: []string{"box"}}, "127.0.0.1"},
