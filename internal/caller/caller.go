@@ -3,7 +3,9 @@
 // (which is the parent of whatever an agent lets go of), by an ancestor that is an agent's
 // process, by a terminal or a session it shares with an agent, or by Custos' own tmux
 // server among its ancestors. It stops accidents and careless agents: one that ends its
-// shim, or writes to the files of its user, is not stopped.
+// shim, writes to the files of its user, or has the person's own tmux server begin a session
+// or type into a pane of it, is not stopped: what runs there is a child of that server, as
+// the person's shell is.
 package caller
 
 import (
