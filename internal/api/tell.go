@@ -17,6 +17,9 @@ type Telling struct {
 	// To names the notifiers that deliver it; none: it reaches only who reads the
 	// daemon's terminal and the journal.
 	To []string `json:"to"`
+	// Failing are those of them that have not taken what they were told before, each with why:
+	// "phone: cannot read …". It waits until they do.
+	Failing []string `json:"failing,omitempty"`
 }
 
 // Tell notifies people, as the routes of custos.toml say.

@@ -178,7 +178,7 @@ func passOf(file string) (fleet.Pass, error) {
 
 func (w *world) control() *control.Control {
 	b, p := &book{w: w}, &pluginBook{book{w: w}}
-	return &control.Control{Tell: func(context.Context, fleet.Message) error { return nil }, Receivers: func(fleet.Message) []string { return w.hears }, Events: w.Events, History: w, Screens: w, Teller: w, Journal: w.Journal, Costs: w.costs, UsageFaults: w.usageFaults, Prices: w.prices, Priced: func(model string) bool { return model == "" }, Vitals: w.vitals, Status: w.status, Orders: w, Turned: w.Turned, Agents: w, Alerts: w, Approver: w, Look: w.Look, Formulas: b, Runs: b, Plugins: p, Pauses: w, Budgets: noBudgets{}, Code: p, Schedules: w.schedules, Watched: true, Records: ledgerBook{w}, Asker: w, Registry: w.Registrations, Rules: w, Mender: w, Version: "1.2.3", Examine: func(context.Context, func(string) bool) (i doctor.Installation) { return i }, Anew: func(context.Context) {}, Now: func() fleet.Instant { return w.pass.Snapshot.At }}
+	return &control.Control{Tell: func(context.Context, fleet.Message) error { return nil }, Receivers: func(fleet.Message) []string { return w.hears }, Posts: posts{}, Events: w.Events, History: w, Screens: w, Teller: w, Journal: w.Journal, Costs: w.costs, UsageFaults: w.usageFaults, Prices: w.prices, Priced: func(model string) bool { return model == "" }, Vitals: w.vitals, Status: w.status, Orders: w, Turned: w.Turned, Agents: w, Alerts: w, Approver: w, Look: w.Look, Formulas: b, Runs: b, Plugins: p, Pauses: w, Budgets: noBudgets{}, Code: p, Schedules: w.schedules, Watched: true, Records: ledgerBook{w}, Asker: w, Registry: w.Registrations, Rules: w, Mender: w, Version: "1.2.3", Examine: func(context.Context, func(string) bool) (i doctor.Installation) { return i }, Anew: func(context.Context) {}, Now: func() fleet.Instant { return w.pass.Snapshot.At }}
 }
 
 func (w *world) options() server.Options {
@@ -371,4 +371,11 @@ func (w *world) Mend(ctx context.Context, _ string, of []fleet.AlertKey, meant f
 		}
 	}
 	return out, nil
+}
+
+// posts are receivers of a test: ann takes what she is sent, bob does not.
+type posts struct{ control.Posts }
+
+func (posts) Standing() []fleet.Receiver {
+	return []fleet.Receiver{{Name: "ann"}, {Name: "bob", Tries: 3, Why: "its token cannot be read"}}
 }

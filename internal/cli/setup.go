@@ -387,7 +387,7 @@ func (a *app) tellTest(ctx context.Context, s *setupState) error {
 		return nil
 	}
 	if a.runs() {
-		s.Notes = append(s.Notes, "the daemon takes up custos.toml within seconds; then try: custos tell test")
+		s.Notes = append(s.Notes, "the daemon takes up custos.toml within seconds; then try: custos tell --try me")
 		return nil
 	}
 	a.conf = nil

@@ -42,7 +42,20 @@ func (c *Control) tell(ctx context.Context, call Call, r api.Tell) (api.Telling,
 	if err := c.Tell(ctx, m); err != nil {
 		return api.Telling{}, err
 	}
-	return api.Telling{By: by, Priority: string(m.Priority), Subject: m.Subject, To: append([]string{}, c.Receivers(m)...)}, nil
+	out := api.Telling{By: by, Priority: string(m.Priority), Subject: m.Subject, To: append([]string{}, c.Receivers(m)...)}
+	out.Failing = c.failing(out.To)
+	return out, nil
+}
+
+// failing are the receivers that do not take what they are told now, each with why.
+func (c *Control) failing(to []string) (out []string) {
+	for _, r := range c.Posts.Standing() {
+		why := cmp.Or(r.Barred, r.Why)
+		if why != "" && (r.Barred != "" || r.Tries > 0) && slices.Contains(to, r.Name) {
+			out = append(out, r.Name+": "+fleet.Redact(fleet.Line(why, 200)))
+		}
+	}
+	return out
 }
 
 // messageOf makes a message of it. The same words of the same one within an hour

@@ -37,6 +37,16 @@ func TestTellNamesWhoHears(t *testing.T) {
 	}
 }
 
+// Of whom it is known that what was told before has not got there, that is said with it.
+func TestTellNamesWhoDoesNotTakeIt(t *testing.T) {
+	w := newWorld()
+	w.hears = []string{"phone", "pager"}
+	got, err := client(w).Tell(t.Context(), api.Tell{Text: "out"})
+	if err != nil || len(got.To) != 2 || strings.Join(got.Failing, "|") != "pager: no member" {
+		t.Errorf("%+v, %v", got, err)
+	}
+}
+
 func TestTellByAnAgent(t *testing.T) {
 	w := newWorld()
 	w.agent = "builder"

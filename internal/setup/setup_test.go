@@ -91,7 +91,7 @@ adopt = [
 ]
 
 [notifier.me]
-# Where you are told of alerts from P2 on. Try it: custos tell test
+# Where you are told of alerts from P2 on. Try it: custos tell --try me
 type = "matrix"
 server = "https://m.test"
 room = "!a:m.test"

@@ -38,7 +38,7 @@ func Config(c Choice, home string) string {
 		fmt.Fprintf(&b, "\n[agents]\n# Agents that work in these folders are yours, although you start them by hand.\nadopt = %s\n", list(folders))
 	}
 	if r := c.Receiver; r != nil {
-		b.WriteString("\n[notifier.me]\n# Where you are told of alerts from P2 on. Try it: custos tell test\n")
+		b.WriteString("\n[notifier.me]\n# Where you are told of alerts from P2 on. Try it: custos tell --try me\n")
 		for _, k := range [][2]string{{"type", r.Type}, {"server", r.Server}, {"room", r.Room}, {"chat", r.Chat}, {"token_file", short(r.TokenFile, home)}} {
 			if k[1] != "" {
 				fmt.Fprintf(&b, "%s = %s\n", k[0], quoted(k[1]))
