@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -81,7 +82,18 @@ and it shows no terminal unless you say so.`,
 			}
 			order := r
 			order.For = d.String()
-			return say(cmd.Context(), a, patience, func(ctx context.Context, c *api.Client) (api.WebAddress, error) { return c.WebAddress(ctx, order) }, func(p *page, v api.WebAddress) { writeWebAddress(p, v, false) })
+			var note string
+			return say(cmd.Context(), a, patience, func(ctx context.Context, c *api.Client) (v api.WebAddress, err error) {
+				if note, err = seenToLink(ctx, c, order); err != nil {
+					return v, err
+				}
+				return c.WebAddress(ctx, order)
+			}, func(p *page, v api.WebAddress) {
+				writeWebAddress(p, v, false)
+				if note != "" {
+					p.line("%s", note)
+				}
+			})
 		},
 	}
 	c.Flags().StringVar(&r.Agent, "agent", "", "the agent, by its `NAME`")
@@ -108,10 +120,34 @@ func (a *app) webSessions() *cobra.Command {
 				p.line("Nobody is let in.")
 			}
 			p.table([]column{{}, {}, {}, {}, {shorten: cut}}, each(v.Sessions, func(s api.WebSession) []string {
-				return []string{flat(s.ID), flat(s.Kind), flat(s.By), "until " + s.Until.UTC().Format("2006-01-02 15:04"), flat(s.Shows + s.Browser)}
+				return []string{flat(s.ID), flat(s.Kind), flat(s.By), "until " + s.Until.UTC().Format("2006-01-02 15:04"), flat(s.Shows + s.Browser + terminals(s))}
 			}))
 		}),
 	}
+}
+
+// terminals says that a link shows them.
+func terminals(s api.WebSession) string {
+	if s.Kind == "link" && s.Terminal {
+		return ", with terminals"
+	}
+	return ""
+}
+
+// seenToLink looks for what a link is to show: one that is misspelt shows nothing, and says so
+// only to who opens it. Of a project there may be no agent now, which is told.
+func seenToLink(ctx context.Context, c *api.Client, r api.WebRequest) (note string, err error) {
+	if r.Agent != "" {
+		_, err = c.Agent(ctx, r.Agent)
+	}
+	if r.Project == "" || err != nil {
+		return "", err
+	}
+	v, err := c.Agents(ctx)
+	if err != nil || slices.ContainsFunc(v.Agents, func(a api.AgentRow) bool { return a.Project == r.Project }) {
+		return "", err
+	}
+	return fmt.Sprintf("No agent is of project %s now: the link shows none until one is.", flat(r.Project)), nil
 }
 
 func (a *app) webRevoke() *cobra.Command {

@@ -105,6 +105,14 @@ func webOf(by string, r api.WebRequest) (fleet.WebSession, time.Duration, error)
 		return s, ledger.WebInvitationFor, nil
 	}
 	s.Kind = fleet.WebLink
+	switch {
+	case r.Agent == "" && r.Project == "" && r.Page == "":
+		return s, 0, errors.New("cannot make a link that shows nothing: name an agent, a project or a page (--agent, --project, --page)")
+	case strings.HasPrefix(r.Page, "/agents/"):
+		return s, 0, fmt.Errorf("cannot make a link of page %q: name the agent itself (--agent)", fleet.Line(r.Page, 80))
+	case strings.HasPrefix(r.Page, "/hosts/"):
+		return s, 0, fmt.Errorf("cannot make a link of page %q: a link shows this machine alone: make it there", fleet.Line(r.Page, 80))
+	}
 	if r.Page != "" && (!strings.HasPrefix(r.Page, "/") || path.Clean(r.Page) != r.Page || strings.ContainsAny(r.Page, "?#\\") || fleet.Line(r.Page, 400) != r.Page) {
 		return s, 0, fmt.Errorf("cannot make a link of page %q: want its path, like /alerts", fleet.Line(r.Page, 80))
 	}

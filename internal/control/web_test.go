@@ -87,6 +87,7 @@ func TestNoLinkOfWhatIsNoPart(t *testing.T) {
 	b := &webBook{}
 	c := &Control{Web: b, Now: func() fleet.Instant { return webAt(0) }}
 	for _, r := range []api.WebRequest{
+		{For: "2h"}, {Page: "/hosts/box/agents/x", For: "2h"}, {Page: "/agents/x/terminal", For: "2h"},
 		{For: "2h"}, {Terminal: true}, {Agent: "a", Page: "/alerts", For: "2h"}, {Agent: "a"}, {Agent: "a", For: "soon"}, {Agent: "a", For: "-1h"}, {Agent: "a", For: "9000h"},
 		{Page: "alerts", For: "2h"}, {Page: "//evil.test", For: "2h"}, {Page: "/\\evil.test", For: "2h"}, {Page: "/alerts?all=1", For: "2h"}, {Page: "/a/../b", For: "2h"}, {Page: "/a\nb", For: "2h"}, {Page: "https://evil.test", For: "2h"},
 	} {
