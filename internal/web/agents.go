@@ -164,10 +164,11 @@ const orderWait = 20 * time.Second
 func (s *site) order(ctx context.Context, r *http.Request, o api.OrderRequest) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, orderWait)
 	defer cancel()
-	o.Agent, o.ID, o.Instance = r.PathValue("name"), r.PostForm.Get("id"), r.PostForm.Get("instance")
-	if o.ID == "" || strings.Trim(o.ID, "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567") != "" {
-		return "", api.AsBadInput(fmt.Errorf("cannot take the form: it is not as this page has sent it"))
+	var err error
+	if o.ID, err = formID(r); err != nil {
+		return "", err
 	}
+	o.Agent, o.Instance = r.PathValue("name"), r.PostForm.Get("instance")
 	if _, err := s.api.Order(ctx, o); err != nil {
 		return "", err
 	}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
+	"fmt"
 	"net/http"
 	"net/url"
 	"slices"
@@ -39,13 +40,12 @@ func budgetStages() []string { return []string{"unknown", "stop", "pause", "hold
 func (s *site) costs(ctx context.Context, r *http.Request) (page, error) {
 	asked := r.URL.Query()
 	d := costsData{By: asked.Get("by"), Since: asked.Get("since"), Groups: api.CostGroups(), Spans: costSpans()}
-	if !slices.Contains(d.Groups, d.By) {
-		d.By = d.Groups[0]
-		asked.Del("by")
-	}
-	if !slices.ContainsFunc(d.Spans, func(c costSpan) bool { return c.Since == d.Since }) {
-		d.Since = "7d"
-		asked.Del("since")
+	d.By, d.Since = cmp.Or(d.By, d.Groups[0]), cmp.Or(d.Since, "7d")
+	switch {
+	case !slices.Contains(d.Groups, d.By):
+		return page{}, api.AsBadInput(fmt.Errorf("cannot show costs by that: want by=%s", strings.Join(d.Groups, ", ")))
+	case !slices.ContainsFunc(d.Spans, func(c costSpan) bool { return c.Since == d.Since }):
+		return page{}, api.AsBadInput(fmt.Errorf("cannot show costs since then: want since=1h, 24h, 7d, 30d or 365d"))
 	}
 	at, now := address("/costs", asked, "by", "since", "from", "budgets"), s.Now()
 	costs, err := s.api.Costs(ctx, d.Since, d.By)
@@ -142,7 +142,7 @@ func whatWasDoneWithBudget(done string) string {
 
 // raiseBudget lets a budget have more for a while, where its limit is still what was shown.
 func (s *site) raiseBudget(ctx context.Context, r *http.Request) (string, error) {
-	id, err := formID(r.PostForm)
+	id, err := formID(r)
 	if err != nil {
 		return "", err
 	}

@@ -119,7 +119,7 @@ func TestFormsGoToTheirMachine(t *testing.T) {
 		}
 	}
 	rec := w.post(t, "/hosts/box1/agents/ann/nudge", url.Values{"id": {"A2"}, "text": {"hello"}})
-	if rec.Code != 303 || rec.Header().Get("Location") != "/hosts/box1/agents/ann?order=A2#outcome" || !strings.Contains(there.said["POST /v1/orders"], `"agent":"ann"`) {
+	if rec.Code != 303 || rec.Header().Get("Location") != "/hosts/box1/agents/ann?order=A2S1#outcome" || !strings.Contains(there.said["POST /v1/orders"], `"agent":"ann"`) {
 		t.Errorf("%s: %s", describe(rec), there.said["POST /v1/orders"])
 	}
 	alert := w.get(t, "/hosts/box1/alerts/7")

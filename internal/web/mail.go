@@ -112,7 +112,7 @@ func (s *site) archiveMail(ctx context.Context, r *http.Request) (string, error)
 
 // reply answers a mail. What is answered counts as read.
 func (s *site) reply(ctx context.Context, r *http.Request) (string, error) {
-	id, err := formID(r.PostForm)
+	id, err := formID(r)
 	if err != nil {
 		return "", err
 	}

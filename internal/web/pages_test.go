@@ -299,11 +299,11 @@ func TestWhatIsSentIsOrdered(t *testing.T) {
 		form url.Values
 		want api.OrderRequest
 	}{
-		{"/agents/build%20er/nudge", url.Values{"text": {"go on\r\nplease"}, "id": {"AB2"}}, api.OrderRequest{Do: "nudge", Agent: "build er", Text: "go on\nplease", ID: "AB2"}},
-		{"/agents/builder/answer", url.Values{"choice": {"yes"}, "dialog": {"h4sh"}, "id": {"AB2"}}, api.OrderRequest{Do: "answer", Agent: "builder", Text: "yes", Dialog: "h4sh", ID: "AB2"}},
-		{"/agents/builder/interrupt", url.Values{"id": {"AB2"}}, api.OrderRequest{Do: "interrupt", Agent: "builder", ID: "AB2"}},
-		{"/agents/builder/interrupt", url.Values{"id": {"AB2"}, "instance": {"i1"}}, api.OrderRequest{Do: "interrupt", Agent: "builder", ID: "AB2", Instance: "i1"}},
-		{"/agents/builder/stop", url.Values{"why": {"wrong branch"}, "id": {"AB2"}}, api.OrderRequest{Do: "stop", Agent: "builder", Text: "wrong branch", ID: "AB2"}},
+		{"/agents/builder/interrupt", url.Values{"id": {"AB2"}, "instance": {"i1"}}, api.OrderRequest{Do: "interrupt", Agent: "builder", ID: "AB2S1", Instance: "i1"}},
+		{"/agents/build%20er/nudge", url.Values{"text": {"go on\r\nplease"}, "id": {"AB2"}}, api.OrderRequest{Do: "nudge", Agent: "build er", Text: "go on\nplease", ID: "AB2S1"}},
+		{"/agents/builder/answer", url.Values{"choice": {"yes"}, "dialog": {"h4sh"}, "id": {"AB2"}}, api.OrderRequest{Do: "answer", Agent: "builder", Text: "yes", Dialog: "h4sh", ID: "AB2S1"}},
+		{"/agents/builder/interrupt", url.Values{"id": {"AB2"}}, api.OrderRequest{Do: "interrupt", Agent: "builder", ID: "AB2S1"}},
+		{"/agents/builder/stop", url.Values{"why": {"wrong branch"}, "id": {"AB2"}}, api.OrderRequest{Do: "stop", Agent: "builder", Text: "wrong branch", ID: "AB2S1"}},
 	} {
 		w := newWorld(t)
 		w.answers["POST /v1/orders"] = api.Order{ID: "AB2", State: "queued"}
@@ -312,7 +312,7 @@ func TestWhatIsSentIsOrdered(t *testing.T) {
 		if err := json.Unmarshal([]byte(w.said["POST /v1/orders"]), &got); err != nil || !reflect.DeepEqual(got, c.want) {
 			t.Errorf("%s ordered %+v, %v", c.path, got, err)
 		}
-		if rec.Code != 303 || rec.Header().Get("Location") != agentPath(c.want.Agent)+"?order=AB2#outcome" {
+		if rec.Code != 303 || rec.Header().Get("Location") != agentPath(c.want.Agent)+"?order=AB2S1#outcome" {
 			t.Errorf("%s: %s to %s", c.path, describe(rec), rec.Header().Get("Location"))
 		}
 	}
@@ -453,6 +453,21 @@ func TestWhatWasShownIsApproved(t *testing.T) {
 	w.answers["GET /v1/alerts/3/offer"] = api.Offer{Number: 3, Refused: "mode: it is frozen"}
 	if got := w.get(t, "/alerts/3").Body.String(); strings.Contains(got, "/approve") || !strings.Contains(got, "mode: it is frozen") {
 		t.Errorf("with nothing to approve: %s", got)
+	}
+}
+
+// Two persons are shown the same form: what each of them sends is a thing of its own.
+func TestTwoPersonsSendTheSameForm(t *testing.T) {
+	w := newWorld(t)
+	w.sessions["bob"] = Session{ID: "s2", By: "bob", Terminal: true}
+	w.answers["POST /v1/orders"] = api.Order{State: "queued"}
+	said := map[string]bool{}
+	for _, who := range []string{"ann", "bob", "ann"} {
+		w.post(t, "/agents/builder/nudge", url.Values{"text": {"go on"}, "id": {"AB2"}}, cookie(who))
+		said[w.said["POST /v1/orders"]] = true
+	}
+	if len(said) != 2 {
+		t.Errorf("ordered: %v", said)
 	}
 }
 

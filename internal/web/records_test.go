@@ -340,7 +340,7 @@ func TestMailIsReadAndAnswered(t *testing.T) {
 	form := formsOf(t, doc, "/mail/m3/reply")[0]
 	for range 2 {
 		rec := w.post(t, "/mail/m3/reply", with(form, "text", "take\r\nthe second"))
-		if want := `{"key":"` + form.Get("id") + `","answers":"m3","body":"take\nthe second"}`; rec.Code != 303 || w.said["POST /v1/mail"] != want || form.Get("id") == "" {
+		if want := `{"key":"` + form.Get("id") + `S1","answers":"m3","body":"take\nthe second"}`; rec.Code != 303 || w.said["POST /v1/mail"] != want || form.Get("id") == "" {
 			t.Errorf("%s, asked %s", describe(rec), w.said["POST /v1/mail"])
 		}
 	}
@@ -427,7 +427,7 @@ func TestABudgetIsRaised(t *testing.T) {
 	b.Used, b.Says, b.Stage = &more, "11.00 USD of 10.00 USD", "stop"
 	w.answers["GET /v1/budgets"] = api.Budgets{Rows: []api.Budget{{Name: "day"}, b}}
 	rec := w.post(t, path+"/raise", with(form, "by", "+10usd", "for", "2h", "why", "release"))
-	if want := `{"name":"each/build er","by":"+10usd","for":"2h","why":"release","key":"` + form.Get("id") + `"}`; rec.Code != 303 || leads(rec) != path+"?done=raise#outcome" || w.said["POST /v1/budgets"] != want {
+	if want := `{"name":"each/build er","by":"+10usd","for":"2h","why":"release","key":"` + form.Get("id") + `S1"}`; rec.Code != 303 || leads(rec) != path+"?done=raise#outcome" || w.said["POST /v1/budgets"] != want {
 		t.Errorf("%s, asked %s, want %s", describe(rec), w.said["POST /v1/budgets"], want)
 	}
 	lower := formsOf(t, doc, path+"/lower")[0]
@@ -501,5 +501,16 @@ func TestALinkToARecordsPageShowsThatAlone(t *testing.T) {
 			t.Errorf("POST %s by an agent: %s", path, describe(rec))
 		}
 		w.barred = nil
+	}
+}
+
+// What an address asks for that there is not is refused, and not taken for something else.
+func TestAnAddressThatAsksForWhatThereIsNot(t *testing.T) {
+	w := newWorld(t)
+	sayingRecords(w, "x")
+	for path, want := range map[string]int{"/work": 200, "/work?which=": 200, "/work?which=zzz": 400, "/costs?since=24h&by=agent": 200, "/costs?since=": 200, "/costs?since=1y": 400, "/costs?since=-1h": 400, "/costs?by=zzz": 400} {
+		if rec := w.get(t, path); rec.Code != want {
+			t.Errorf("%s: %s", path, describe(rec))
+		}
 	}
 }

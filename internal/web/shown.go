@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"net/http"
 	"net/url"
 	"strings"
 
@@ -36,13 +37,14 @@ func badForm() error {
 	return api.AsBadInput(fmt.Errorf("cannot take the form: it is not as this page has sent it"))
 }
 
-// formID is the ID of a form: the same one sent twice is one thing.
-func formID(form url.Values) (string, error) {
-	id := form.Get("id")
+// formID is the ID of a form: the same one sent twice is one thing. It is that of one session:
+// several persons are shown the same page, and what each of them sends is another thing.
+func formID(r *http.Request) (string, error) {
+	id := r.PostForm.Get("id")
 	if id == "" || len(id) > 64 || strings.Trim(id, "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567") != "" {
 		return "", badForm()
 	}
-	return id, nil
+	return id + strings.ToUpper(sessionOf(r).ID), nil
 }
 
 // typed is a text of a form, its lines ended as everywhere else.

@@ -2,6 +2,7 @@ package web
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"net/url"
 	"slices"
@@ -37,9 +38,8 @@ func convoyStates() []string { return []string{"unknown", "overdue", "open", "do
 func (s *site) work(ctx context.Context, r *http.Request) (page, error) {
 	asked := r.URL.Query()
 	d := workData{Which: asked.Get("which")}
-	if !slices.Contains([]string{"ready", "blocked", "all"}, d.Which) {
-		d.Which = ""
-		asked.Del("which")
+	if !slices.Contains([]string{"", "ready", "blocked", "all"}, d.Which) {
+		return page{}, api.AsBadInput(fmt.Errorf("cannot show that part of the work: want which=ready, blocked or all"))
 	}
 	d.Choices = workChoices(d.Which)
 	at := address("/work", asked, "which", "from", "gates", "convoys")
