@@ -360,7 +360,7 @@ func (h *gathering) answered(e fleet.HookEvent) {
 // rest: the prompt is free. That ends a turn that a person broke off or refused, which
 // nothing else tells; a failure that ended it stays what it is.
 func (h *gathering) rest(e fleet.HookEvent) {
-	if h.told.State == fleet.StateRateLimited || h.told.State == fleet.StateAuthLost || h.told.State == fleet.StateContextHigh {
+	if goesOn := h.told.State == fleet.StateWorking || h.told.State == fleet.StateWaiting; h.told.Failure != "" && !goesOn {
 		return
 	}
 	h.stop()

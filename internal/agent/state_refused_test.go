@@ -62,6 +62,14 @@ func TestWhatEndedItsTurn(t *testing.T) {
 		if got := Gather(append(list, event(2, fleet.HookPrompt, "y")), "", at.Add(time.Hour), Deadlines{}).Failure; got != "" {
 			t.Errorf("its next turn has begun, and %q is said to have ended its last", got)
 		}
+		free := Gather(append(list, event(2, fleet.HookRest, "idle_prompt")), "", at.Add(time.Hour), Deadlines{})
+		if before := Gather(list, "", at.Add(time.Hour), Deadlines{}); free.Failure != want || free.State != before.State || free.Since != before.Since {
+			t.Errorf("%q ended its turn, and once its prompt is free it is said to be %s since %v, ended by %q", text, free.State, free.Since, free.Failure)
+		}
+		wentOn := append(list, event(2, fleet.HookToolBegin, ""), event(3, fleet.HookRest, "idle_prompt"))
+		if got := Gather(wentOn, "", at.Add(time.Hour), Deadlines{}); got.Failure != "" || got.State != fleet.StateIdle {
+			t.Errorf("it went on after %q and was broken off, and it is said to be %s, ended by %q", text, got.State, got.Failure)
+		}
 	}
 }
 
