@@ -2,7 +2,6 @@ package api
 
 import (
 	"context"
-	"fmt"
 	"net/url"
 	"strings"
 	"time"
@@ -148,17 +147,20 @@ type CostFault struct {
 	Key  string    `json:"key"` // of the response, or the file
 	// More are the places before that one, the newest first.
 	More []string `json:"more,omitempty"`
+	// AtLeast says that there may have been more than these: no more are kept of one fault.
+	AtLeast bool `json:"at_least,omitempty"`
 }
 
 // shownPlaces are named one by one.
 const shownPlaces = 4
 
-// Places names where it was seen, the newest first, and of more than a few how many more there are.
+// Places names where it was seen, the newest first, and of more than a few how many more there
+// are: at least so many where not all are kept.
 func (f CostFault) Places() string {
 	all := append([]string{f.Key}, f.More...)
 	text := strings.Join(all[:min(len(all), shownPlaces)], ", ")
 	if more := len(all) - shownPlaces; more > 0 {
-		text += fmt.Sprintf(" and %d more", more)
+		text += AndMore(more, f.AtLeast)
 	}
 	return text
 }

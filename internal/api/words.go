@@ -139,6 +139,14 @@ func (b Budget) Holds() string {
 	return cmp.Or(strings.Join(b.Agents, ", "), "what would spend of it")
 }
 
+// AndMore are the words behind a list for n that it does not name, or for at least n.
+func AndMore(n int, atLeast bool) string {
+	if atLeast {
+		return fmt.Sprintf(" and at least %d more", n)
+	}
+	return fmt.Sprintf(" and %d more", n)
+}
+
 // Says is what was wrong, with where it was seen last.
 func (f CostFault) Says() string {
 	return fmt.Sprintf("Counted in part, or not: of %s, %s (last %s: %s)", f.Kind, f.Why, f.At.UTC().Format("2006-01-02 15:04 UTC"), f.Places())

@@ -167,6 +167,9 @@ func sickWorld() []sick {
 		{check: "logs usage", state: "warn", why: "claude used is counted in part, or not: a line of its conversations could not be read (/h/s.jsonl and 2 more)", command: "custos cost", spoil: func(x patient) {
 			x.s.Spending.Value.Faults = []fleet.UsageFault{{Kind: "claude", Why: "a line of its conversations could not be read", Key: "/h/s.jsonl", More: []string{"/h/r.jsonl", "/h/q.jsonl"}}}
 		}},
+		{check: "logs usage", state: "warn", why: "could not be read (/h/s.jsonl and at least 1 more)", command: "custos cost", spoil: func(x patient) {
+			x.s.Spending.Value.Faults = []fleet.UsageFault{{Kind: "claude", Why: "a line of its conversations could not be read", Key: "/h/s.jsonl", More: []string{"/h/r.jsonl"}, AtLeast: true}}
+		}},
 		{check: "ci reachable", state: "cannot tell", why: "ci: refused", command: "", spoil: func(x patient) {
 			x.s.CI.Value.Pipelines[0].State = fleet.Unknown[string]("refused")
 		}},

@@ -106,17 +106,19 @@ func judgeTaught(e *Examination) verdict {
 	return worst(list, "none is newer than what Custos was taught")
 }
 
-func more(places int) string {
-	if places == 0 {
-		return ""
+// usagePlaces is where a fault was seen last, and how many places there are beside that.
+func usagePlaces(f fleet.UsageFault) string {
+	last := fleet.Line(f.Key, 200)
+	if len(f.More) == 0 {
+		return last
 	}
-	return fmt.Sprintf(" and %d more", places)
+	return last + api.AndMore(len(f.More), f.AtLeast)
 }
 
 // judgeUsage finds what agents told of their responses that is counted in part, or not at all.
 func judgeUsage(e *Examination) verdict {
 	return worst(each(e.Pass.Snapshot.Spending.Value.Faults, func(f fleet.UsageFault) verdict {
-		return warn("what responses of %s used is counted in part, or not: %s (%s)", f.Kind, f.Why, fleet.Line(f.Key, 200)+more(len(f.More))).by("custos cost")
+		return warn("what responses of %s used is counted in part, or not: %s (%s)", f.Kind, f.Why, usagePlaces(f)).by("custos cost")
 	}), "all that was told of responses in the last 24 h is counted")
 }
 

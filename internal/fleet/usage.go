@@ -91,6 +91,8 @@ type UsageFault struct {
 	Key  string    `json:"key"` // of the newest such response, or the file
 	// More are those before it, the newest first; of the oldest of very many nothing is kept.
 	More []string `json:"more,omitempty"`
+	// AtLeast says that as many are kept as are ever kept of one fault: there may have been more.
+	AtLeast bool `json:"at_least,omitempty"`
 }
 
 // UsageCursor is how far a file was read. A file is what device and inode say: under the

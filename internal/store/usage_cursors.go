@@ -88,7 +88,7 @@ func (s *Store) UsageFaults(ctx context.Context, since time.Time) ([]fleet.Usage
 		err := rows.Scan(&f.Kind, &f.Why, &at, &places)
 		if err == nil {
 			list := strings.Split(places, "\n")
-			f.Key, f.More = list[0], list[1:]
+			f.Key, f.More, f.AtLeast = list[0], list[1:], len(list) >= mostOdd
 			f.At, err = time.Parse(time.RFC3339Nano, at)
 		}
 		if err != nil {

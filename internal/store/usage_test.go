@@ -172,7 +172,7 @@ func TestEachPlaceOfAFaultIsSaid(t *testing.T) {
 	for i := range 100 {
 		ok(t, s.NoteUsageFaults(t.Context(), []fleet.UsageFault{{Kind: "claude", Why: "long", Key: fmt.Sprint(i)}}))
 	}
-	if faults, err := s.UsageFaults(t.Context(), epoch.Add(-time.Hour)); err != nil || faults[0].Key != "99" || len(faults[0].More) != 19 {
+	if faults, err := s.UsageFaults(t.Context(), epoch.Add(-time.Hour)); err != nil || faults[0].Key != "99" || len(faults[0].More) != 19 || !faults[0].AtLeast || faults[1].AtLeast {
 		t.Errorf("%+v, %v", faults, err)
 	}
 }

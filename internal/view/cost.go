@@ -19,7 +19,7 @@ func Costs(list []fleet.Cost, faults []fleet.UsageFault, since fleet.Instant, by
 		out.Rows = append(out.Rows, Cost(c))
 	}
 	for _, f := range faults {
-		out.Faults = append(out.Faults, api.CostFault{Kind: f.Kind, Why: f.Why, At: f.At, Key: fleet.Line(f.Key, 200), More: f.More})
+		out.Faults = append(out.Faults, api.CostFault{Kind: f.Kind, Why: f.Why, At: f.At, Key: fleet.Line(f.Key, 200), More: f.More, AtLeast: f.AtLeast})
 	}
 	total.Key = "total"
 	out.Total = Cost(total)
