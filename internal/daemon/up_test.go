@@ -106,11 +106,32 @@ func status(ctx context.Context, cfg config.Config) (api.Status, error) {
 // busy the machine is. Only what never comes about takes as long.
 const longest = 5 * time.Minute
 
+// lastWords is how long before the limit of its run (-timeout) a test gives up what it waits
+// for: at the limit itself all ends, and nothing is said of what was awaited.
+const lastWords = 5 * time.Second
+
+// patient is for how long a test that ends at a moment, zero for never, may still wait.
+func patient(now, ends time.Time) time.Duration {
+	if ends.IsZero() {
+		return longest
+	}
+	return min(longest, ends.Add(-lastWords).Sub(now))
+}
+
+// endOf is when the run of a test ends at its limit; zero where it has none.
+func endOf(t testing.TB) (ends time.Time) {
+	if limited, ok := t.(interface{ Deadline() (time.Time, bool) }); ok {
+		ends, _ = limited.Deadline()
+	}
+	return ends
+}
+
 // await waits for the real world to catch up. It asks often at first, then ever less often:
 // who asks all the time keeps a machine busy that has something else to do.
 func await(t testing.TB, what func() string, is func() bool) {
 	t.Helper()
-	for begun := time.Now(); !is(); {
+	begun := time.Now()
+	for longest := patient(begun, endOf(t)); !is(); {
 		waited := time.Since(begun)
 		if waited > longest {
 			t.Fatalf("it did not come about within %v:\n%s", longest, what())

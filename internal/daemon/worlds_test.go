@@ -31,7 +31,7 @@ func inPrivateWorlds() int {
 	flag.Parse()
 	for _, name := range []string{"test.run", "test.list", "test.bench", "test.fuzz"} {
 		if flag.Lookup(name).Value.String() != "" {
-			return inPrivateWorld(os.Stdout, os.Args[1:])
+			return inOneWorld(name)
 		}
 	}
 	var list bytes.Buffer
@@ -40,6 +40,16 @@ func inPrivateWorlds() int {
 	}
 	tests := slices.DeleteFunc(strings.Fields(list.String()), func(s string) bool { return !strings.HasPrefix(s, "Test") })
 	return withBinaries(func() int { return inShards(tests) })
+}
+
+// inOneWorld runs what a flag names. The programs are built before, so that the limit of a test
+// (-timeout) does not pass while its programs are built.
+func inOneWorld(named string) int {
+	run := func() int { return inPrivateWorld(os.Stdout, os.Args[1:]) }
+	if named != "test.run" {
+		return run()
+	}
+	return withBinaries(run)
 }
 
 // withBinaries builds the programs once, for each of the worlds.
