@@ -40,7 +40,7 @@ func (f *orderFlags) add(c *cobra.Command) {
 
 // addInstance is for commands of which a script may say whom it has seen.
 func (f *orderFlags) addInstance(c *cobra.Command) {
-	c.Flags().StringVar(&f.instance, "instance", "", "only if this is the `INSTANCE` that runs by that name, as custos ps --json tells it; else nothing is done")
+	c.Flags().StringVar(&f.instance, "instance", "", "only if the instance of this `ID` runs by that name, as custos ps --json tells it; else nothing is done")
 }
 
 // ended is an order that came to nothing. What is to be said has been said in

@@ -27,7 +27,7 @@ func (a *app) tellCommand() *cobra.Command {
 	var t api.Tell
 	var try string
 	c := &cobra.Command{
-		Use:   "tell TEXT | - | --try RECEIVER",
+		Use:   "tell TEXT | - | --try NAME",
 		Short: "Send people a message, as the routes say",
 		Long: `tell sends people a message of yours: to the notifiers, at the hours and in the
 groups that custos.toml says for its priority. Agents may use it, in their own
@@ -66,7 +66,7 @@ whatever the routes say, and tells what came of it; a person may. Formulas that 
 			return err
 		},
 	}
-	c.Flags().StringVar(&try, "try", "", "send a test message to this `RECEIVER`")
+	c.Flags().StringVar(&try, "try", "", "send a test message to this `NAME`")
 	c.Flags().StringVar(&t.From, "from", "", "who says it: `NAME`")
 	c.Flags().StringVar(&t.Priority, "priority", "P2", "how urgent, as a `PRIORITY`: P0 to P4")
 	c.MarkFlagsMutuallyExclusive("try", "from")

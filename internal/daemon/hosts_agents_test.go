@@ -22,7 +22,7 @@ func TestAgentsActForNobodyElsewhere(t *testing.T) {
 	one := foundBeside(t, "[agents]\nevery = \"1s\"\n[limits]\nstagger = \"0s\"\nspawn_memory = \"0\"\n[kind.hand]\nnames = [\"handagent\"]\nscripts = [\"*/handagent\"]\n[kind.hand.launch]\nprogram = \"handagent\"\n[host.box2]\nssh = \"box2\"\nprogram = \""+filepath.Join(two.dir, "custos")+"\"\n")
 	one.start()
 	custos := "PATH=" + d.dir + ":$PATH " + filepath.Join(one.bin, "custos") + " --config " + filepath.Join(one.dir, "custos.toml") + " "
-	lines := []string{custos + "nudge box2/bob hello --wait 0", custos + "ack box2/1", custos + "stop box2/bob --wait 0"}
+	lines := []string{custos + "nudge box2/bob hello --wait 0", custos + "stop box2/bob --wait 0"}
 	script := cheat(t, filepath.Join(one.dir, "work", "cheat.sh"), lines)
 	one.spawnArgv("cheat", script)
 	for i, line := range lines {
