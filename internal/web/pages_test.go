@@ -157,6 +157,30 @@ func TestNoTextBecomesAnElement(t *testing.T) {
 	}
 }
 
+// How long something is so is written as the commands write it, and not as the machine's form
+// of it.
+func TestDurationsAreWrittenForPersons(t *testing.T) {
+	w := newWorld(t)
+	w.held = w.made(t)
+	saying(w, "50h25m45s")
+	for path, shown := range map[string][]string{"/": {"for 2d2h"}, "/agents": {"for 2d2h"}, "/agents/builder?order=X": {"for 2d2h of 2d2h", "for 2d2h"}, "/agents/builder/stop": {"for 2d2h"},
+		"/alerts": nil, "/alerts/3": {"for 2d2h"}, "/why?of=x": {"for 2d2h"}, "/host": nil, "/morning": {" 2d2h"}, "/timeline?at=2026-11-24T09:00:00Z": {"2d2h before"}} {
+		doc := parsed(t, w.get(t, path))
+		for _, want := range shown {
+			if !strings.Contains(text(doc), want) {
+				t.Errorf("%s does not show %q", path, want)
+			}
+		}
+		for _, cell := range all(doc, func(n *html.Node) bool {
+			return slices.Contains([]string{"Since", "For", "Age", "Idle for"}, attr(n, "data-label"))
+		}) {
+			if got := strings.TrimSpace(text(cell)); got != "2d2h" {
+				t.Errorf("%s: %s is %q", path, attr(cell, "data-label"), got)
+			}
+		}
+	}
+}
+
 // The heads of a page say how many rows it has, and of each state just as many as there are
 // rows in it; unknown has a count of its own, also when it is none.
 func TestCountsAreOfTheRowsShown(t *testing.T) {
