@@ -280,13 +280,24 @@ func (c *Tab) Overflow(width int64) string {
 // Picture keeps a picture of the whole page in the folder that CUSTOS_SHOTS names.
 func (c *Tab) Picture(name string) {
 	c.T.Helper()
+	c.keeps(name, chromedp.FullScreenshot(100))
+}
+
+// Screen keeps a picture of what the screen shows, without what takes scrolling, likewise.
+func (c *Tab) Screen(name string) {
+	c.T.Helper()
+	c.keeps(name, chromedp.CaptureScreenshot())
+}
+
+func (c *Tab) keeps(name string, shot chromedp.Action[[]byte]) {
+	c.T.Helper()
 	dir := os.Getenv("CUSTOS_SHOTS")
 	if dir == "" {
 		return
 	}
-	shot, err := chromedp.Run(c.ctx, chromedp.FullScreenshot(100))
+	picture, err := chromedp.Run(c.ctx, shot)
 	if err == nil {
-		err = os.WriteFile(filepath.Join(dir, name+".png"), shot, 0o600)
+		err = os.WriteFile(filepath.Join(dir, name+".png"), picture, 0o644)
 	}
 	if err != nil {
 		c.T.Error(err)

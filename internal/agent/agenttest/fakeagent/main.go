@@ -53,8 +53,8 @@
 //	special         ! begins a shell command, / one of its own, and Enter completes @FILE
 //
 // An agent of a run (CUSTOS_RUN_ID and CUSTOS_FORMULA are set) plays the file
-// ~/.fakeagent/FORMULA.script, where there is one: a command a line, and at each
-// prompt of the run the next part; parts are separated by a line ---. When the
+// ~/.fakeagent/FORMULA.script, and any other that Custos started ~/.fakeagent/NAME.script,
+// where there is one: a command a line, and at each prompt of the run the next part; parts are separated by a line ---. When the
 // parts are used up, a turn does nothing. It notes what it was to read.
 //
 // At its prompt: Enter sends; Ctrl-C clears, twice ends it with status 0; Escape

@@ -12,11 +12,15 @@ import (
 // promptFile is what a prompt of a run names.
 var promptFile = regexp.MustCompile(`\S+/prompt\.md`)
 
-// script is the part of its script that an agent of a run plays at this prompt:
+// script is the part of its script that an agent plays at this prompt, by its run or its name:
 // the first at the first prompt, whoever was started for it, and so on. What it
 // was told to read it reads first.
 func (a *agent) script(prompt string) (commands []string, ok bool) {
 	run, name := os.Getenv("CUSTOS_RUN_ID"), os.Getenv("CUSTOS_FORMULA")
+	if run == "" {
+		name, _, _ = strings.Cut(os.Getenv("CUSTOS_AGENT"), ":")
+		run = name
+	}
 	if a.home == "" || run == "" || name == "" || strings.ContainsAny(run+name, "/\\") {
 		return nil, false
 	}
