@@ -209,10 +209,12 @@ func (b Book) kept() (out []File) {
 	return out
 }
 
-// named is the first of some files that names another one; "" where none does.
+// named is the first of some files that names another one, by its folder and its name, whatever
+// its home is called by; "" where none does.
 func named(path string, by []File) string {
+	tail := filepath.Join(filepath.Base(filepath.Dir(path)), filepath.Base(path))
 	for _, f := range by {
-		if f.Path != path && bytes.Contains(f.Was, []byte(filepath.Base(path))) {
+		if f.Path != path && bytes.Contains(f.Was, []byte(tail)) {
 			return f.Path
 		}
 	}

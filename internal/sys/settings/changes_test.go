@@ -43,8 +43,8 @@ func prepare(t *testing.T, file, text string) Change {
 // What a file names that is kept is kept, too, until that file is as it was written.
 func TestWhatAKeptFileNamesIsKept(t *testing.T) {
 	dir, book := t.TempDir(), filepath.Join(t.TempDir(), "setup.json")
-	conf, secret, other := filepath.Join(dir, "custos.toml"), filepath.Join(dir, "me.url"), filepath.Join(dir, "other")
-	wrote := "token_file = \"~/me.url\"\n"
+	conf, secret, other := filepath.Join(dir, "custos.toml"), filepath.Join(dir, "me.url"), filepath.Join(dir, "completions")
+	wrote := "# completions of custos\ntoken_file = \"~/" + filepath.Base(dir) + "/me.url\"\n"
 	if err := Do(book, []Change{prepare(t, secret, "https://x"), prepare(t, conf, wrote), prepare(t, other, "x")}); err != nil {
 		t.Fatal(err)
 	}
