@@ -84,12 +84,29 @@ func TestWhatIsTypedIsNotSpecial(t *testing.T) {
 // a backslash begins another line.
 func TestWhatIsSpecialToClaude(t *testing.T) {
 	for text, want := range map[string]string{
-		"exit": "> exit", "Quit now": "Quit now", " :q\n": "> :q", "!ls": "!ls", "/clear": "> /clear", "/tmp/x is full": "/tmp/x is full", "a\\": "a\\", "see @a.go": "see @a.go",
+		"exit": "> exit", "Quit now": "Quit now", " :q\n": "> :q", "!ls": "!ls", "/clear": "> /clear", "/": "> /", "/ ": "> /", "/\tx": "> / x", "/\nfoo": "> / foo", "/1": "> /1", "what is /": "what is /", "/tmp/x is full": "/tmp/x is full", "a\\": "a\\", "see @a.go": "see @a.go",
 		"# note": "# note", "- first": "- first", "exit the loop": "exit the loop",
 	} {
 		typed, _, err := kindOf(t, "claude").AsPrompt(text)
 		if err != nil || strings.Join(strings.Fields(typed), " ") != want || strings.HasSuffix(typed, "\\") || strings.HasPrefix(typed, "!") || strings.HasSuffix(typed, ".go") {
 			t.Errorf("%q is typed as %q (%v), want %q", text, typed, err, want)
+		}
+	}
+}
+
+// Claude Code 2.1.330 removes invisible characters: directions of writing, and then it waits for
+// another Enter, or what has no width, and then the rest is sent. Those that scripts and emoji are
+// made with arrive.
+func TestInvisibleCharactersAreNotTypedToClaude(t *testing.T) {
+	k := kindOf(t, "claude")
+	for _, r := range "\u202e\u202c\u2066\u200e\u061c\u200b\ufeff\u00ad\u2060\u2028\u3164\u180e" {
+		if typed, _, err := k.AsPrompt("a" + string(r) + "b"); err == nil || !strings.Contains(err.Error(), "invisible characters") {
+			t.Errorf("%U is typed as %q (%v)", r, typed, err)
+		}
+	}
+	for _, text := range []string{"👩\u200d👩\u200d👧", "می\u200cخواهم", "שלום", "a\u00a0b"} {
+		if typed, _, err := k.AsPrompt(text); typed != text || err != nil {
+			t.Errorf("%q is typed as %q (%v)", text, typed, err)
 		}
 	}
 }
@@ -166,18 +183,32 @@ func TestSpecialTextsOfKinds(t *testing.T) {
 		{"codex", "/status", " /status"},
 		{"codex", "/nosuchcommand do it", " /nosuchcommand do it"},
 		{"codex", "look at @READ", "look at @READ "},
+		{"codex", "cost in $", "cost in $ "},
+		{"codex", "use $skill", "use $skill "},
+		{"codex", "the home is $HOME now", "the home is $HOME now"},
+		{"codex", "/", " /"},
+		{"codex", "/1", " /1"},
+		{"codex", "what is /", "what is /"},
 		{"codex", "@README.md look", "@README.md look"},
 		{"codex", "# a heading", "# a heading"},
 		{"codex", "- an item", "- an item"},
 		{"codex", `ends in \`, `ends in \`},
 		{"qwen", "!echo x", "!echo x"},
 		{"qwen", " /help me out", ":  /help me out"},
+		{"qwen", "look at /tmp", "look at /tmp "},
+		{"qwen", "a line\n/mod", "a line\n/mod "},
+		{"qwen", "/", ": / "},
+		{"qwen", "/clear", ": /clear "},
+		{"qwen", "look at /tmp and on", "look at /tmp and on"},
+		{"qwen", "read src/main.go", "read src/main.go"},
 		{"qwen", "exit", ": exit"},
 		{"qwen", "how to exit", "how to exit"},
 		{"qwen", "look at @README.md", "look at @README.md "},
 		{"qwen", `ends in \`, `ends in \ `},
 		{"opencode", "!echo x", "!echo x"},
 		{"opencode", "/etc/passwd is a file", ": /etc/passwd is a file"},
+		{"opencode", "/", ": /"},
+		{"opencode", "/1", ": /1"},
 		{"opencode", "exit", ": exit"},
 		{"opencode", "look at @README.md", "look at @README.md "},
 		{"opencode", `ends in \`, `ends in \`},

@@ -236,7 +236,7 @@ func TestAFirstPromptIsNoCommand(t *testing.T) {
 		{"claude", false, "/clear the table", "> /clear the table"}, {"claude", false, "!echo", " !echo"}, {"claude", false, "exit", "> exit"}, {"claude", false, "-v", "-v"},
 		{"claude", true, "/clear the table", "> /clear the table"}, {"claude", false, "mend it", "mend it"},
 		{"codex", false, "/clear", " /clear"}, {"codex", false, strings.Repeat("line\n", 40), strings.Repeat("line\n", 40)},
-		{"gemini", false, "/help", ": /help"}, {"qwen", false, "/help", ": /help"}, {"opencode", false, "/help", ": /help"},
+		{"gemini", false, "/help", ": /help"}, {"qwen", false, "/help", ": /help "}, {"opencode", false, "/help", ": /help"},
 		{"pi", true, "-v", " -v"}, {"pi", true, "@README.md", " @README.md"}, {"pi", true, "/help", ": /help"}, {"pi", true, "mend it", "mend it"},
 		{"pi", false, "/help", "/help"}, // is typed
 	} {
