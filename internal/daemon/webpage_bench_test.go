@@ -23,22 +23,30 @@ import (
 	"custos/internal/web/chromiumtest"
 )
 
-// onlookers are how many browsers look at once.
-const onlookers = 50
+// onlookers are how many browsers look at once, terminals how many terminals are watched.
+const onlookers, terminals = 50, 10
 
 // BenchmarkWebPage is what the page costs and how soon it shows, with so many real agents
 // (CUSTOS_WEB_BENCH; 500 is the number of docs/performance.md) and a real Chromium: the first
 // paint, an event until it is on the screen, and the CPU and memory of the daemon's process
-// alone, without the page, with it and nobody who looks, and with fifty who do. Beside the
+// alone, without the page, with it and nobody who looks, with fifty who do, and with ten more
+// that watch a terminal each, which changes five times a second. Beside the
 // last, fifty that ask for all agents each two seconds, which is the obvious way. It takes a quarter of
-// an hour; with CUSTOS_WEB_BENCH_SHORT each cost is measured for five seconds only.
+// an hour; with CUSTOS_WEB_BENCH_SHORT each cost is measured for five seconds only, and
+// CUSTOS_WEB_BENCH_ONLY=terminals leaves out all that needs no terminal.
 func BenchmarkWebPage(b *testing.B) {
 	n := 0
 	if _, err := fmt.Sscan(os.Getenv("CUSTOS_WEB_BENCH"), &n); err != nil {
 		b.Skip("CUSTOS_WEB_BENCH says with how many agents")
 	}
 	g := openGraveyard(b, strings.Replace(graveyardToml, "max_agents = 500", "max_agents = 1000", 1))
-	g.people(n-1, atWork)
+	written := g.writer()
+	g.people(n-1, func(i int) *api.SpawnRequest {
+		if i < terminals {
+			return &api.SpawnRequest{Kind: "claude", Argv: []string{written}}
+		}
+		return atWork(i)
+	})
 	p := &pageBench{graveyard: g, speaks: g.speaker()}
 	if os.Getenv("CUSTOS_WEB_BENCH_SHORT") == "" {
 		<-time.After(idleAfter)
@@ -68,10 +76,67 @@ func (p *pageBench) measures() {
 	p.spends("off-events", loud, time.Second)
 	p.opens()
 	p.spends("nobody", calm, 0)
-	p.paints()
-	p.reaches()
-	p.crowd("viewers", p.watches, calm, loud)
-	p.crowd("pollers", p.polls, calm, 0)
+	if os.Getenv("CUSTOS_WEB_BENCH_ONLY") != "terminals" {
+		p.paints()
+		p.reaches()
+		p.crowd("viewers", p.watches, calm, loud)
+		p.crowd("pollers", p.polls, calm, 0)
+	}
+	p.watched(calm, loud)
+}
+
+// watched has ten watch a terminal each, alone and beside the fifty.
+func (p *pageBench) watched(calm, loud time.Duration) {
+	p.Helper()
+	ctx, cancel := context.WithCancel(p.Context())
+	var all sync.WaitGroup
+	var frames [terminals]atomic.Int64
+	for i := range frames {
+		all.Go(func() { p.follows(ctx, fmt.Sprintf("a%03d", i), &frames[i]) })
+	}
+	least := func() int64 {
+		least := frames[0].Load()
+		for i := range frames {
+			least = min(least, frames[i].Load())
+		}
+		return least
+	}
+	await(p, func() string { return "not every terminal is shown" }, func() bool { return least() > 0 })
+	server := p.tmuxServer()
+	began, tmux, before := time.Now(), p.cpu(server), least()
+	p.spends("terminals", calm, 0)
+	p.ReportMetric(float64(p.cpu(server)-tmux)/time.Since(began).Seconds(), "terminals-tmux-%")
+	p.ReportMetric(float64(least()-before)/time.Since(began).Seconds(), "terminals-frames/s")
+	p.crowd("terminals-viewers", p.watches, calm, loud)
+	cancel()
+	all.Wait()
+}
+
+// follows does what a browser with a terminal on the page does, until ctx ends.
+func (p *pageBench) follows(ctx context.Context, name string, frames *atomic.Int64) {
+	req, _ := http.NewRequestWithContext(ctx, http.MethodGet, p.base+"/agents/"+name+"/terminal", nil)
+	resp, err := p.asked.Do(req)
+	if err != nil {
+		return
+	}
+	defer resp.Body.Close()
+	lines := bufio.NewScanner(resp.Body)
+	for lines.Buffer(nil, 1<<20); lines.Scan(); {
+		if lines.Text() == "event: frame" {
+			frames.Add(1)
+		}
+	}
+}
+
+// writer is a program whose terminal changes five times a second.
+func (g *graveyard) writer() (script string) {
+	g.Helper()
+	script = filepath.Join(g.dir, "writer.sh")
+	const text = "#!/bin/bash\nexec 3<>/dev/tty\nfor ((i = 0; ; i++)); do printf 'line %d \\033[32mof what it does\\033[0m\\n' $i; read -r -t 0.2 -u 3; done\n"
+	if err := os.WriteFile(script, []byte(text), 0o755); err != nil {
+		g.Fatal(err)
+	}
+	return script
 }
 
 // crowd is fifty of a kind, while nothing happens and with an event each second.
