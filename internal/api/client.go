@@ -129,7 +129,7 @@ func (d dialer) redial(ctx context.Context) (net.Conn, error) {
 	defer tick.Stop()
 	for {
 		conn, err := d.dial(ctx)
-		if !isUnreachable(err) {
+		if !IsUnreachable(err) {
 			return conn, err
 		}
 		select {
@@ -140,7 +140,8 @@ func (d dialer) redial(ctx context.Context) (net.Conn, error) {
 	}
 }
 
-func isUnreachable(err error) bool {
+// IsUnreachable says whether there was nobody to ask.
+func IsUnreachable(err error) bool {
 	var e *Error
 	return errors.As(err, &e) && e.Kind == Unreachable
 }

@@ -178,6 +178,9 @@ type counted struct {
 	said atomic.Int64
 }
 
+// Counted is a connection of which a client knows whether anything was said on it.
+func Counted(c net.Conn) net.Conn { return &counted{Conn: c} }
+
 // Write counts what the other end may read.
 func (c *counted) Write(b []byte) (int, error) {
 	n, err := c.Conn.Write(b)

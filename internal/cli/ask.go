@@ -83,7 +83,7 @@ func localError(err error) error {
 // if there were none, and an order refused because another one writes.
 func (a *app) reach(ctx context.Context) (*api.Client, error) {
 	if a.host != nil {
-		return a.host.Client(a.whoAsks), nil
+		return a.host.Reach(ctx, a.whoAsks)
 	}
 	if a.mute != "" && a.runs() {
 		return nil, &api.Error{Kind: api.Unreachable, Message: a.mute, Hint: "custos health"}

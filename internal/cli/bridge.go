@@ -45,7 +45,7 @@ func (a *app) socket(ctx context.Context, conf config.Config) (net.Conn, error) 
 	var d net.Dialer
 	conn, err := d.DialContext(ctx, "unix", a.Daemon.Socket(conf))
 	if err != nil {
-		return nil, &api.Error{Kind: api.Unreachable, Message: "no daemon answers on this machine: " + err.Error(), Hint: "custos up"}
+		return nil, &api.Error{Kind: api.Unreachable, Message: remote.NoDaemon + ": " + err.Error(), Hint: "custos up"}
 	}
 	if a.Daemon.Verify == nil {
 		return conn, nil

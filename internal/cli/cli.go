@@ -213,7 +213,7 @@ func (a *app) code(err error) int {
 // wayOut is what may be typed after an error. That a machine was not reached is said by this
 // one, and the command for it is that of ssh.
 func (a *app) wayOut(hint string) string {
-	if hint == "" || a.host != nil && hint == a.host.Way() {
+	if hint == "" || a.host != nil && a.host.IsWay(hint) {
 		return hint
 	}
 	return withFlags(a.flags(), typable(a.host != nil, hint))

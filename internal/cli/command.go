@@ -3,6 +3,7 @@ package cli
 import (
 	"encoding/json"
 	"regexp"
+	"strings"
 
 	"custos/internal/api"
 )
@@ -26,7 +27,7 @@ func (a *app) flags() string {
 // withFlags names the configuration and the host in the commands of a text: typed as they
 // stand, they must speak of the fleet that they were printed for.
 func withFlags(flags, text string) string {
-	if flags == "" {
+	if flags == "" || strings.HasPrefix(text, "ssh ") { // which speaks of the fleet that it goes to
 		return text
 	}
 	return typed.ReplaceAllStringFunc(text, func(s string) string {

@@ -80,8 +80,9 @@ func (a *app) hostNamed(name string) (remote.Host, error) {
 	return all[i], nil
 }
 
-// asksWhoWithin is how long it may take to find out who asks: two looks of a daemon at its agents.
-const asksWhoWithin = 6 * time.Second
+// asksWhoWithin is how long it may take to find out who asks: a daemon that hangs is given up
+// within feel, and this process looks by itself then.
+const asksWhoWithin = 15 * time.Second
 
 // whoAsks finds out on this machine which agent asks for something on another one, as for what
 // is asked for here: by the daemon, and where none runs by a look of this process.

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 
@@ -40,8 +41,8 @@ func (l *listener) change(ctx context.Context) error {
 		l.c, l.close, l.daemon = c, c.Close, l.a.host == nil
 		return nil
 	}
-	if err := ctx.Err(); err != nil {
-		return err
+	if lost := ctx.Err(); lost != nil || l.a.host != nil { // nobody stands in for another machine
+		return cmp.Or(lost, err)
 	}
 	h, closer, err := l.a.local(ctx, conf)
 	if err != nil {

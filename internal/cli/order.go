@@ -75,7 +75,7 @@ func (a *app) give(cmd *cobra.Command, list []api.OrderRequest, f orderFlags) ([
 	defer cancel()
 	l, err := a.listener(ctx)
 	if err != nil {
-		return nil, notOrdered(err)
+		return nil, a.notGivenThere(notOrdered(err))
 	}
 	defer func() { l.close() }()
 	defer a.progress("waiting for " + plural(len(list), "order")).end()
@@ -135,6 +135,15 @@ func notOrdered(err error) error {
 		return err
 	}
 	return &api.Error{Kind: api.CannotLook, Message: "interrupted: it was not ordered, and nothing was done"}
+}
+
+// notGivenThere says of an order for another machine that was not reached that it was not given.
+func (a *app) notGivenThere(err error) error {
+	var e *api.Error
+	if a.host == nil || !errors.As(err, &e) || e.Kind != api.Unreachable {
+		return err
+	}
+	return &api.Error{Kind: e.Kind, Hint: e.Hint, Message: "the order was not given: " + e.Message}
 }
 
 // leftAlone says what goes on of an order that was taken when the command is interrupted.

@@ -63,7 +63,7 @@ func (a *app) orDirectly(ctx context.Context, agent, why string, order func() er
 	if err != nil {
 		return err
 	}
-	if a.hasLostSight(ctx) && a.Daemon.Stop != nil {
+	if a.Daemon.Stop != nil && a.hasLostSight(ctx) {
 		return a.stopForgotten(ctx, conf, agent, why, order)
 	}
 	if a.mute == "" || !a.runs() {

@@ -107,7 +107,7 @@ func (a *app) screenHere() top.Options {
 			Command: func(s string) string { return a.page().proposed(s) },
 			Error: func(host string, err error) (string, string) {
 				_, e := classify(err)
-				if host != "" && e.Hint != "" {
+				if h, _ := a.hostNamed(host); host != "" && e.Hint != "" && !h.IsWay(e.Hint) {
 					e = &api.Error{Kind: e.Kind, Message: e.Message, Hint: api.CommandOn(host, e.Hint)}
 				}
 				return e.Message, a.wayOut(e.Hint)

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -174,7 +175,10 @@ func TestOtherMachines(t *testing.T) {
 	if out, code := d.custos("nudge", "box2/bob", "please say hello", "--wait", "1m"); code != 0 {
 		t.Errorf("nudge ended with %d: %s", code, out)
 	}
-	if out, code := d.custos("stop", "box1/ann"); code != 0 || one.agent("ann").PID != 0 {
+	if out, code := d.custos("stop", "box1/ann", "--instance", two.agent("bob").Instance); code != 2 || !strings.Contains(out, "another instance of that name") || one.agent("ann").PID == 0 {
+		t.Errorf("stop of another instance ended with %d: %s", code, out)
+	}
+	if out, code := d.custos("stop", "box1/ann", "--instance", one.agent("ann").Instance); code != 0 || one.agent("ann").PID != 0 {
 		t.Errorf("stop ended with %d: %s", code, out)
 	}
 	if out, code := d.custos("stop", "box9/ann"); code != 2 {
@@ -188,8 +192,14 @@ func TestOtherMachines(t *testing.T) {
 		t.Errorf("stop at a silent machine ended with %d after %v: %s", code, time.Since(began), out)
 	}
 	d.asksAsAnAgent()
+	two.signal(syscall.SIGSTOP)
+	began = time.Now()
+	if out, code := d.custos("stop", "box2/bob"); code != 3 || !strings.Contains(out, "the order was not given: cannot reach host box2: it gave no answer within 9s") || time.Since(began) > 20*time.Second {
+		t.Errorf("stop at a machine whose daemon hangs ended with %d after %v: %s", code, time.Since(began), out)
+	}
+	two.signal(syscall.SIGCONT)
 	two.kill()
-	if out, code := d.custos("show", "box2/bob"); code != 3 || !strings.Contains(out, "no daemon answers on this machine") {
+	if out, code := d.custos("show", "box2/bob"); code != 3 || !strings.Contains(out, "no daemon answers on this machine") || !strings.Contains(out, "try: ssh box2 "+two.dir+"/custos up\n") {
 		t.Errorf("a machine without a daemon: %d: %s", code, out)
 	}
 }

@@ -22,6 +22,9 @@ import (
 // What a login writes before it is passed over.
 const Greeting = "custos bridge 1 "
 
+// NoDaemon is what the bridge says where there is nobody to connect with.
+const NoDaemon = "no daemon answers on this machine"
+
 const (
 	// answersWithin is how long the way to a host may take: a silent one is said then.
 	answersWithin = 8 * time.Second
@@ -39,7 +42,13 @@ type WhoAsks func(context.Context) (agent string, err error)
 // agent is said to be one, and nothing is asked for by whoever cannot be shown to be none.
 func (h Host) Client(who WhoAsks) *api.Client {
 	t := &http.Transport{
-		DialContext:         func(ctx context.Context, _, _ string) (net.Conn, error) { return h.dial(ctx) },
+		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+			c, err := h.dial(ctx)
+			if err != nil {
+				return nil, err
+			}
+			return api.Counted(c), nil
+		},
 		DisableCompression:  true,
 		MaxIdleConnsPerHost: 2,
 		IdleConnTimeout:     time.Minute,
@@ -48,6 +57,32 @@ func (h Host) Client(who WhoAsks) *api.Client {
 		return api.NewClient(t)
 	}
 	return api.NewClient(onBehalf{t, h.Name, who})
+}
+
+// Reach is as Client, for a host that answers: one that does not within the time for the way to
+// it and an answer is an Unreachable error, and nothing was asked for. One that falls silent
+// while it is waited for is given up.
+func (h Host) Reach(ctx context.Context, who WhoAsks) (*api.Client, error) {
+	c := h.Client(who)
+	if err := h.answers(ctx, c, answersWithin+time.Second); err != nil {
+		c.Close()
+		return nil, err
+	}
+	return c.Attended(func(ctx context.Context) error { return h.answers(ctx, c, known) }), nil
+}
+
+// answers has the host say that it is there, which a Custos does from memory.
+func (h Host) answers(ctx context.Context, c *api.Client, within time.Duration) error {
+	ctx, cancel := context.WithTimeout(ctx, within)
+	defer cancel()
+	_, err := c.Health(ctx, 0)
+	switch {
+	case errors.Is(err, context.DeadlineExceeded):
+		return &api.Error{Kind: api.Unreachable, Message: fmt.Sprintf("cannot reach host %s: it gave no answer within %s", h.Name, within), Hint: h.Way()}
+	case errors.Is(err, context.Canceled), api.IsUnreachable(err):
+		return err
+	}
+	return nil // whatever it says, it lives
 }
 
 // onBehalf says of a request that is no look which agent makes it: it may do no more there
@@ -64,7 +99,7 @@ func (o onBehalf) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	agent, err := o.who(req.Context())
 	if err != nil {
-		return nil, &api.Error{Kind: api.Forbidden, Message: fmt.Sprintf("nothing was asked of host %s: %s", o.host, api.ErrorOf(err).Message), Hint: "custos health"}
+		return nil, &api.Error{Kind: api.Forbidden, Message: fmt.Sprintf("nothing was asked of host %s, for it is not known here who asks: %s", o.host, api.ErrorOf(err).Message), Hint: "custos health"}
 	}
 	if agent != "" {
 		req = req.Clone(req.Context())
@@ -118,11 +153,22 @@ func (h Host) dial(ctx context.Context) (net.Conn, error) {
 }
 
 func (h Host) unreachable(why string) error {
-	return &api.Error{Kind: api.Unreachable, Message: fmt.Sprintf("cannot reach host %s: %s", h.Name, why), Hint: h.Way()}
+	hint := h.Way()
+	if strings.Contains(why, NoDaemon) {
+		hint = h.up()
+	}
+	return &api.Error{Kind: api.Unreachable, Message: fmt.Sprintf("cannot reach host %s: %s", h.Name, why), Hint: hint}
 }
 
 // Way is the command with which a person looks at a machine that was not reached.
 func (h Host) Way() string { return api.Typed("ssh", h.SSH, h.Program, "status") }
+
+// up is the one that starts a daemon there.
+func (h Host) up() string { return api.Typed("ssh", h.SSH, h.Program, "up") }
+
+// IsWay says whether a hint is one of this machine about the way to the host, and none that
+// the host told.
+func (h Host) IsWay(hint string) bool { return hint == h.Way() || hint == h.up() }
 
 // conn is a connection through ssh.
 type conn struct {
