@@ -53,12 +53,33 @@ func (h HostLook) Says(now time.Time) string {
 		return fmt.Sprintf("host %s is silent for %s, its agents are unknown: %s", h.Name, age(now.Sub(h.Silent)), h.Why)
 	case h.Got.IsZero():
 		return fmt.Sprintf("host %s is being asked", h.Name)
+	case h.HostSeen.Status != "ok":
+		return fmt.Sprintf("host %s is being asked, its agents are unknown: what is shown of it is %s old", h.Name, age(now.Sub(h.Got)))
 	case h.Look.Frozen != "":
 		return fmt.Sprintf("host %s: FROZEN by %s", h.Name, h.Look.Frozen)
 	case len(h.Lacks) > 0:
 		return fmt.Sprintf("host %s has another version of Custos, which does not tell: %s", h.Name, strings.Join(h.Lacks, ", "))
 	}
 	return ""
+}
+
+// Beyond says of which machines no agent is shown as nothing was ever heard of them: a count of
+// agents is without theirs. "": of none.
+func Beyond(list []HostLook) string {
+	var out []string
+	for _, h := range list {
+		switch {
+		case !h.Got.IsZero():
+		case h.IsSilent():
+			out = append(out, "those of "+h.Name+", which is not reached")
+		default:
+			out = append(out, "those of "+h.Name+", which is being asked")
+		}
+	}
+	if len(out) == 0 {
+		return ""
+	}
+	return "and " + strings.Join(out, ", and ")
 }
 
 // age is a duration in whole seconds.
@@ -85,12 +106,12 @@ func AgentsOn(host string, list []AgentRow) []AgentRow {
 	return out
 }
 
-// Agents are its agents as they are known at a moment by the clock of this machine. Of a
-// silent machine each is unknown since then, and not gone.
+// Agents are its agents as they are known at a moment by the clock of this machine. Of a machine
+// that is silent, or is being asked anew, each is unknown since then, and not gone.
 func (h HostLook) Agents(now time.Time) []AgentRow {
 	out := AgentsOn(h.Name, h.Look.Agents)
 	for i, g := range out {
-		if h.IsSilent() {
+		if h.HostSeen.Status != "ok" {
 			out[i] = h.unknown(g, now)
 		} else {
 			out[i].Since = longer(g.Since, now.Sub(h.Got))
@@ -99,11 +120,16 @@ func (h HostLook) Agents(now time.Time) []AgentRow {
 	return out
 }
 
-// unknown is an agent of a silent machine: what it is stays, what it does is not known.
+// unknown is an agent of a machine that does not answer now: what it is stays, what it does is
+// not known.
 func (h HostLook) unknown(g AgentRow, now time.Time) AgentRow {
+	since, how := h.Silent, "silent"
+	if !h.IsSilent() {
+		since, how = h.Got, "being asked"
+	}
 	return AgentRow{Name: g.Name, Host: g.Host, Kind: g.Kind, Owner: g.Owner, CWD: g.CWD, Project: g.Project, Role: g.Role, Task: g.Task, Registered: g.Registered, Instance: g.Instance,
-		State: "unknown", Since: age(now.Sub(h.Silent)), Source: "none",
-		Reason: fmt.Sprintf("was %s %s ago; host %s is silent", g.State, age(now.Sub(h.Got)), h.Name)}
+		State: "unknown", Since: age(now.Sub(since)), Source: "none",
+		Reason: fmt.Sprintf("was %s %s ago; host %s is %s", g.State, age(now.Sub(h.Got)), h.Name, how)}
 }
 
 // longer is a duration in words that has lasted longer since; one that cannot be read stays.
@@ -125,6 +151,8 @@ func (h HostLook) Needs(now time.Time) []Need {
 		n.Since, n.For = h.Got.Add(-lasted), age(lasted+now.Sub(h.Got))
 		if h.IsSilent() {
 			n.Summary += fmt.Sprintf(" (as it was %s ago: host %s is silent)", age(now.Sub(h.Got)), h.Name)
+		} else if h.HostSeen.Status != "ok" {
+			n.Summary += fmt.Sprintf(" (as it was %s ago: host %s is being asked)", age(now.Sub(h.Got)), h.Name)
 		}
 		out = append(out, n)
 	}
@@ -139,6 +167,8 @@ func (h HostLook) AlertsOn(now time.Time) []Alert {
 		a.Next = HintsOn(h.Name, a.Next)
 		if h.IsSilent() {
 			a.Blind = fmt.Sprintf("host %s is silent for %s", h.Name, age(now.Sub(h.Silent)))
+		} else if h.HostSeen.Status != "ok" {
+			a.Blind = fmt.Sprintf("host %s is being asked: this is %s old", h.Name, age(now.Sub(h.Got)))
 		}
 		out = append(out, a)
 	}

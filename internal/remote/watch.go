@@ -123,7 +123,8 @@ func (w *Watch) follow(h *watched) {
 	}
 }
 
-// isLeft says whether nobody looks any more. What was known is old when somebody comes again.
+// isLeft says whether nobody looks any more. What was known is old when somebody comes again: it
+// is kept as what was, and read as unknown until there is an answer.
 func (w *Watch) isLeft(h *watched) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -131,7 +132,7 @@ func (w *Watch) isLeft(h *watched) bool {
 		return false
 	}
 	h.runs = false
-	h.look = api.HostLook{HostSeen: api.HostSeen{Name: h.host.Name, Status: "pending"}}
+	h.look.HostSeen, h.look.Silent = api.HostSeen{Name: h.host.Name, Status: "pending"}, time.Time{}
 	return true
 }
 

@@ -1,7 +1,9 @@
 package remote
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -136,6 +138,8 @@ func TestNobodyLooks(t *testing.T) {
 	await(t, "the end of ssh", func() bool { return open.Load() == 0 })
 	if list, _ := w.Looks(false); list[0].HostSeen.Status != "pending" {
 		t.Errorf("what was known before is taken for what is: %+v", list[0].HostSeen)
+	} else if g := list[0].Agents(time.Now()); len(g) != 1 || g[0].State != "unknown" || api.Beyond(list) != "" {
+		t.Errorf("what was known before is forgotten: %+v, %q", g, api.Beyond(list))
 	}
 	await(t, "an answer to who comes again", func() bool { l, _ := w.Looks(false); return l[0].HostSeen.Status == "ok" })
 }
@@ -180,5 +184,64 @@ func TestWhatSSHIsGiven(t *testing.T) {
 		if argv, err := h.Attach(name); (err == nil) != ok || ok && argv[len(argv)-1] != name {
 			t.Errorf("%q: %q, %v", name, argv, err)
 		}
+	}
+}
+
+// One that is reached and does not answer is said, and nothing else is asked of it; one that falls
+// silent while it has something to do is given up, and it is in doubt what it did.
+func TestReach(t *testing.T) {
+	var silent atomic.Bool
+	var asked atomic.Int64
+	h, _ := answering(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodPost {
+			asked.Add(1)
+			silent.Store(true)
+		}
+		if silent.Load() {
+			<-r.Context().Done()
+			return
+		}
+		_, _ = io.WriteString(w, "{}")
+	}))
+	c, err := h.Reach(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	began := time.Now()
+	var e *api.Error
+	if _, err = c.Order(t.Context(), api.OrderRequest{ID: "o1", Do: "stop", Agent: "ann"}); !errors.As(err, &e) || e.Kind != api.Lost || time.Since(began) > 10*time.Second {
+		t.Errorf("after %v: %v", time.Since(began), err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	defer cancel()
+	if _, err := h.Reach(ctx, nil); !api.IsUnreachable(err) || asked.Load() != 1 {
+		t.Errorf("asked %d times: %v", asked.Load(), err)
+	}
+}
+
+// Who asks is found out before anything but a look is asked for: an agent is said to be one, and
+// where it cannot be told nothing is asked.
+func TestWhoAsks(t *testing.T) {
+	var said []string
+	h, _ := answering(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		said = append(said, r.Method+" "+r.Header.Get(api.OnBehalf))
+		_, _ = io.WriteString(w, "{}")
+	}))
+	for _, c := range []struct {
+		agent string
+		err   error
+		want  string
+	}{{"", nil, "GET ,POST "}, {"eve", nil, "GET ,POST eve"}, {"", errors.New("it has no terminal"), "GET "}} {
+		said = nil
+		client := h.Client(func(context.Context) (string, error) { return c.agent, c.err })
+		if _, err := client.Agents(t.Context()); err != nil {
+			t.Error(err)
+		}
+		_, err := client.Acknowledge(t.Context(), 1, api.AckOrder{})
+		if got := strings.Join(said, ","); got != c.want || (err != nil) != (c.err != nil) {
+			t.Errorf("%+v: %q, %v", c, got, err)
+		}
+		client.Close()
 	}
 }

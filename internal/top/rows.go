@@ -258,6 +258,9 @@ func (m Model) agentRows() []row {
 	all := m.agents()
 	list := kept(m, each(m.sorted(all), func(g api.AgentRow) row { return m.agent(g) }))
 	title := "AGENTS " + m.countOf(len(list), len(all))
+	if beyond := api.Beyond(m.hosts); beyond != "" {
+		title += ", " + flat(beyond)
+	}
 	if states := m.states(list); states != "" {
 		title += ": " + states
 	}

@@ -19,6 +19,7 @@ type agentsData struct {
 	Rows    []api.AgentRow
 	States  []stateCount
 	State   string // only those; "" for all
+	Beyond  string // whose agents are not counted
 	Pending []api.Pending
 }
 
@@ -41,7 +42,7 @@ func (s *site) agents(ctx context.Context, r *http.Request) (page, error) {
 	d := agentsData{Seen: v.Seen, State: r.URL.Query().Get("state"), Pending: v.Pending}
 	others, now := s.others(r, false), s.Now()
 	shown := slices.DeleteFunc(withAgents(v.Agents, others, now), func(a api.AgentRow) bool { return !session.showsRow(a) })
-	d.States = states(shown)
+	d.States, d.Beyond = states(shown), api.Beyond(others)
 	if session.Project != "" {
 		d.Pending = nil // whose they are is not told
 	}

@@ -18,6 +18,7 @@ type homeData struct {
 	Unseen string         // why the agents are not known
 	Needs  []need
 	States []stateCount
+	Beyond string // whose agents are not counted
 }
 
 // need is one thing that waits for a person, and where to go on.
@@ -40,7 +41,7 @@ func (s *site) home(ctx context.Context, r *http.Request) (page, error) {
 	}
 	others, now := s.others(r, false), s.Now()
 	look.NeedsYou, look.Agents = withNeeds(look.NeedsYou, others, now), withAgents(look.Agents, others, now)
-	d := homeData{Hosts: others, Look: look, Needs: needs(look.NeedsYou), States: states(look.Agents)}
+	d := homeData{Hosts: others, Look: look, Needs: needs(look.NeedsYou), States: states(look.Agents), Beyond: api.Beyond(others)}
 	if i := slices.IndexFunc(look.Seen, func(p api.PartSeen) bool { return p.Part == "agents" }); i >= 0 {
 		d.Unseen = unseen(look.Seen[i])
 	}

@@ -230,3 +230,26 @@ func (h hanging) Client(name string) (*api.Client, bool) {
 	}
 	return api.NewClient(api.InProcess(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { close(h.hung); <-h.free }))), true
 }
+
+// A count of agents says whose are not in it: of a machine that was never heard of nothing is known.
+func TestCountsSayWhatTheyAreWithout(t *testing.T) {
+	for status, want := range map[string]string{"unknown": "and those of box9, which is not reached", "pending": "and those of box9, which is being asked"} {
+		w := newWorld(t)
+		w.answers["GET /v1/agents"] = api.Agents{Agents: []api.AgentRow{{Name: "builder", State: "working"}}}
+		w.Options.Hosts = unheard(status)
+		for _, path := range []string{"/", "/agents"} {
+			if said := text(parsed(t, w.get(t, path))); !strings.Contains(said, "1 agent, "+want) || !strings.Contains(said, "Unknown, too: "+want) {
+				t.Errorf("%s: %s", path, said)
+			}
+		}
+	}
+}
+
+// unheard is a machine that has never answered.
+type unheard string
+
+func (u unheard) Looks(bool) ([]api.HostLook, int64) {
+	return []api.HostLook{{HostSeen: api.HostSeen{Name: "box9", Status: string(u)}}}, 0
+}
+func (unheard) Hold() func()                      { return func() {} }
+func (unheard) Client(string) (*api.Client, bool) { return nil, false }
