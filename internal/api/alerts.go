@@ -15,6 +15,7 @@ type Alerts struct {
 type Alert struct {
 	Host          string     `json:"host,omitempty"` // another machine that has it
 	Number        int64      `json:"number"`         // short name for people; 0 before it is written down
+	ID            string     `json:"id,omitempty"`   // what tells it from another one of that number, on whichever machine
 	Rule          string     `json:"rule"`
 	Subject       string     `json:"subject"`
 	Priority      string     `json:"priority"`
@@ -44,6 +45,9 @@ type Evidence struct {
 // AckOrder acknowledges an alert.
 type AckOrder struct {
 	By string `json:"by"` // who; the caller's own name when empty
+	// ID is Alert.ID of the alert that was shown: another one of that number, as of another
+	// machine, is left alone. Empty: whichever has it.
+	ID string `json:"id,omitempty"`
 }
 
 // ApproveOrder approves of what one alert leads to.
@@ -55,6 +59,7 @@ type ApproveOrder struct {
 	// Seen is the hash of the Offer that the person was shown: where something else would
 	// be done by now, nothing is. Empty: whatever would be done now.
 	Seen string `json:"seen,omitempty"`
+	ID   string `json:"id,omitempty"` // as of an AckOrder
 }
 
 // Offer is what an approval of one alert would begin, with the exact commands.

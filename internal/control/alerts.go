@@ -91,8 +91,19 @@ func (c *Control) alert(ctx context.Context, call Call, do string, all bool, non
 	return known[i], nil
 }
 
+// shown refuses another alert of that number than the one that was shown.
+func shown(a fleet.Alert, id string) error {
+	if id == "" || id == view.AlertID(a) {
+		return nil
+	}
+	return &api.Error{Kind: api.Changed, Message: fmt.Sprintf("nothing was done: this is another alert %d than the one that was shown: %s since %s", a.Number, a.Rule, a.Since.Wall.UTC().Format("2006-01-02 15:04:05 UTC")), Hint: "custos alerts"}
+}
+
 func (c *Control) acknowledge(ctx context.Context, call Call, order api.AckOrder) (api.Alert, error) {
 	found, err := c.alert(ctx, call, "acknowledge", true, "")
+	if err == nil {
+		err = shown(found, order.ID)
+	}
 	if err != nil {
 		return api.Alert{}, err
 	}
@@ -131,6 +142,9 @@ func called(given string, call Call) string {
 
 func (c *Control) approve(ctx context.Context, call Call, order api.ApproveOrder) (api.Approved, error) {
 	a, err := c.alert(ctx, call, "approve", false, ", or it is over")
+	if err == nil {
+		err = shown(a, order.ID)
+	}
 	if err != nil {
 		return api.Approved{}, err
 	}

@@ -290,7 +290,11 @@ func TestBadQuestions(t *testing.T) {
 	w := newWorld()
 	c := client(w)
 	ctx := t.Context()
-	_, err := c.Acknowledge(ctx, 99, api.AckOrder{})
+	_, err := c.Acknowledge(ctx, 3, api.AckOrder{ID: "another"})
+	wantError(t, err, api.Changed, "another alert 3 than the one that was shown")
+	_, err = c.Approve(ctx, 3, api.ApproveOrder{ID: "another"})
+	wantError(t, err, api.Changed, "another alert 3 than the one that was shown")
+	_, err = c.Acknowledge(ctx, 99, api.AckOrder{})
 	wantError(t, err, api.NotFound, "alert 99: there is no such alert")
 	for _, o := range []struct {
 		order      api.SilenceOrder

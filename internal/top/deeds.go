@@ -230,7 +230,7 @@ func (m Model) acknowledge() (Model, tea.Cmd) {
 		return m.ask(form{text: "Take up alert " + number + "?\n" + r.about + "\nIt stays an alert, and nobody else is told of it again.", prompt: "y takes it up · n does not",
 			send: func(form) deed {
 				return deed{what, r.host, func(ctx context.Context, c *api.Client) (result, error) {
-					a, err := c.Acknowledge(ctx, r.alert, api.AckOrder{})
+					a, err := c.Acknowledge(ctx, r.alert, api.AckOrder{ID: r.id})
 					return result{says: fmt.Sprintf("Alert %s is taken up by %s: %s", number, a.AckedBy, a.Rule)}, err
 				}}
 			}})
@@ -347,7 +347,7 @@ func (msg offerMsg) tell(m Model) (Model, tea.Cmd) {
 	}
 	return m.ask(form{text: text, prompt: "y has just this done · n does not", send: func(form) deed {
 		return deed{what, msg.of.host, func(ctx context.Context, c *api.Client) (result, error) {
-			v, err := c.Approve(ctx, msg.of.alert, api.ApproveOrder{Seen: msg.v.Hash})
+			v, err := c.Approve(ctx, msg.of.alert, api.ApproveOrder{Seen: msg.v.Hash, ID: msg.of.id})
 			return result{says: fmt.Sprintf("Alert %s: approved by %s, and begun: %s", number, v.By, m.things(v.Actions))}, err
 		}}
 	}})

@@ -178,7 +178,7 @@ func alertColumns() []column {
 
 func (m Model) alert(a api.Alert) row {
 	kind, name, _ := strings.Cut(a.Subject, "/")
-	r := row{key: "alert " + a.Host + " " + a.Rule + " " + a.Subject, host: a.Host, alert: a.Number, rule: a.Rule, subject: a.Subject}
+	r := row{key: "alert " + a.Host + " " + a.Rule + " " + a.Subject, host: a.Host, alert: a.Number, id: a.ID, rule: a.Rule, subject: a.Subject}
 	if d, err := time.ParseDuration(a.For); err == nil {
 		r.since = m.alertsBase().Add(-max(0, d))
 	}

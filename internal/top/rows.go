@@ -21,6 +21,7 @@ type row struct {
 	host    string    // another machine that it is of; "" for this one
 	agent   string    // that orders go to, by its name there; "" for none
 	alert   int64
+	id      string // of the alert that is shown; "" where it is not told
 	rule    string
 	subject string // kind/name
 	text    string // what the filter looks in

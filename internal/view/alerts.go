@@ -38,13 +38,17 @@ func over(a fleet.Alert) int {
 	return slices.Index([]fleet.AlertStatus{fleet.AlertFiring, fleet.AlertPending, fleet.AlertResolved}, a.Status)
 }
 
+// AlertID tells an alert from another one of the same number: no two machines find something at
+// the same nanosecond.
+func AlertID(a fleet.Alert) string { return a.Since.Wall.UTC().Format(time.RFC3339Nano) }
+
 // Alert shows one alert.
 func Alert(a fleet.Alert, at fleet.Instant) api.Alert {
 	if a.Status == fleet.AlertResolved && !a.EndedAt.IsZero() {
 		at = a.EndedAt
 	}
 	return api.Alert{
-		Number: a.Number, Rule: a.Rule, Subject: a.Subject.String(), Priority: string(a.Priority),
+		Number: a.Number, ID: AlertID(a), Rule: a.Rule, Subject: a.Subject.String(), Priority: string(a.Priority),
 		Status: string(a.Status), Summary: a.Summary, Since: a.Since.Wall.UTC(), For: Since(at, a.Since),
 		EndedAt: Moment(a.EndedAt), Patrols: a.Patrols, Blind: a.Blind,
 		Evidence: evidence(a.Evidence), CausedBy: keyTexts(a.CausedBy), Flapping: a.Flapping,

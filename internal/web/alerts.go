@@ -177,7 +177,7 @@ func (s *site) acknowledge(ctx context.Context, r *http.Request) (string, error)
 	if err != nil {
 		return "", err
 	}
-	_, err = s.api.Acknowledge(ctx, n, api.AckOrder{})
+	_, err = s.api.Acknowledge(ctx, n, api.AckOrder{ID: r.PostForm.Get("id")})
 	return alertPath(n) + "?done=ack", err
 }
 
@@ -205,7 +205,7 @@ func (s *site) approve(ctx context.Context, r *http.Request) (string, error) {
 	if seen == "" {
 		return "", api.AsBadInput(fmt.Errorf("cannot approve of what was not shown: load the alert again"))
 	}
-	v, err := s.api.Approve(ctx, n, api.ApproveOrder{Seen: seen, Digest: r.PostForm.Get("digest")})
+	v, err := s.api.Approve(ctx, n, api.ApproveOrder{Seen: seen, ID: r.PostForm.Get("id"), Digest: r.PostForm.Get("digest")})
 	asked := url.Values{"done": {"approve"}}
 	for _, a := range v.Actions {
 		asked.Add("begun", a.ID)

@@ -545,6 +545,9 @@ func TestAnAlertIsTakenUpAndSilenced(t *testing.T) {
 	firing := api.Alert{Number: 3, Status: "firing", Rule: "lock-dead", Subject: "lock//a"}
 	w.answers["GET /v1/story"] = api.Story{Alerts: []api.Alert{firing}}
 	w.answers["POST /v1/alerts/3/ack"], w.answers["POST /v1/silences"] = firing, api.Silenced{}
+	if rec := w.post(t, "/alerts/3/ack", url.Values{"id": {"2026-11-24T09:00:00.123456789Z"}}); !strings.Contains(w.said["POST /v1/alerts/3/ack"], `"id":"2026-11-24T09:00:00.123456789Z"`) {
+		t.Errorf("%s: %s", describe(rec), w.said["POST /v1/alerts/3/ack"])
+	}
 	if rec := w.post(t, "/alerts/3/ack", nil); rec.Code != 303 || leads(rec) != "/alerts/3?done=ack" {
 		t.Errorf("ack: %s", describe(rec))
 	}
