@@ -5,6 +5,7 @@ import "testing"
 func TestHookEnd(t *testing.T) {
 	for _, c := range []struct{ kind, event, want string }{
 		{"claude", "PostToolUse", `{"continue":false,"stopReason":"budget \"day\" is used up"}`},
+		{"claude", "UserPromptSubmit", `{"decision":"block","reason":"budget \"day\" is used up"}`},
 		{"claude", "PreToolUse", ""}, {"claude", "Stop", ""}, {"codex", "PostToolUse", ""}, {"unheard", "PostToolUse", ""},
 	} {
 		if got := hooked().HookEnd(c.kind, c.event, `budget "day" is used up`); got != c.want {

@@ -54,12 +54,16 @@ func TestLaunchedAgentsHaveAStatusLine(t *testing.T) {
 		t.Fatal(err)
 	}
 	var s struct {
-		StatusLine struct{ Type, Command string }
+		StatusLine      struct{ Type, Command string }
+		DisableAllHooks *bool
 	}
 	if err := json.Unmarshal(files["/run/hooks/claude.json"], &s); err != nil {
 		t.Fatal(err)
 	}
 	if s.StatusLine.Type != "command" || s.StatusLine.Command != "/x/custos-hook claude StatusLine --run /run" {
 		t.Errorf("got %+v", s.StatusLine)
+	}
+	if s.DisableAllHooks == nil || *s.DisableAllHooks { // the user's settings may have them off
+		t.Errorf("disableAllHooks is %v", s.DisableAllHooks)
 	}
 }

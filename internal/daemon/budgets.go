@@ -45,7 +45,7 @@ const (
 	keepsWaiting = 31 * 24 * time.Hour
 )
 
-// spentOut says why the turn of an agent of ours ends at its hook: a budget that it spends of
+// spentOut says why the turn of an agent of ours ends at its hook, or does not begin: a budget that it spends of
 // has come to its pause; "" where it goes on, and where that cannot be told. It is told to go on by an
 // ordinary order, which waits until the budget has room. Only the agent's own hook is answered.
 func (s *system) spentOut(ctx context.Context, event fleet.HookEvent, fresh bool) string {
@@ -65,6 +65,9 @@ func (s *system) spentOut(ctx context.Context, event fleet.HookEvent, fresh bool
 	}
 	if fresh {
 		s.tellToGoOn(ctx, past, event)
+	}
+	if event.Event == fleet.HookPrompt {
+		return f.Holds() + ": the model is not asked until a person has raised it (" + f.HintRaise() + ")"
 	}
 	return f.Holds() + ": this turn ends here, and goes on when a person has raised it (" + f.HintRaise() + ")"
 }

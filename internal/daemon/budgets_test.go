@@ -82,6 +82,16 @@ func TestASpentBudgetEndsTheTurn(t *testing.T) {
 			t.Errorf("%+v: %s", c, out)
 		}
 	}
+	for agent, instance := range map[string]string{"bob": "i1", "carl": "i2"} {
+		out := hook(agent, instance, "UserPromptSubmit")
+		if refused := strings.Contains(out, `"decision":"block"`) && strings.Contains(out, "custos budget raise day/bob +10usd --for 2h"); refused != (agent == "bob") {
+			t.Errorf("a prompt of %s is answered %q", agent, out)
+		}
+		events, err := s.hookEventsOf(t.Context(), fleet.HookEvent{Agent: agent, Instance: instance}.Key(), fleet.Instant{})
+		if last := len(events) - 1; err != nil || last < 0 || (events[last].Event == fleet.HookPrompt) != (agent == "carl") {
+			t.Errorf("%s: a prompt that was refused began a turn, or one that was not did not: %+v, %v", agent, events, err)
+		}
+	}
 	past, err := s.recall(t.Context())
 	if err != nil || len(past.Orders) != 1 || past.Orders[0].Agent != "bob" || past.Orders[0].Do != fleet.OrderNudge {
 		t.Fatalf("%+v, %v", past.Orders, err)
@@ -99,6 +109,9 @@ func TestASpentBudgetEndsTheTurn(t *testing.T) {
 	}
 	if _, err := verb(); err != nil {
 		t.Fatal(err)
+	}
+	if out := hook("bob", "i1", "UserPromptSubmit"); strings.Contains(out, "block") {
+		t.Errorf("it was raised, and a prompt is refused: %s", out)
 	}
 	if out := hook("bob", "i1", "PostToolUse"); out != "" {
 		t.Errorf("it was raised, and its turn ends: %s", out)

@@ -67,6 +67,7 @@ func (e *hookReceiver) Take(ctx context.Context, p hookwire.Post) (output string
 	if !e.isNews(event) {
 		return "", nil
 	}
+	refused := e.refused(ctx, &event, p.Event)
 	fresh, err := batch.TakeHook(ctx, event)
 	if err == nil {
 		e.written(event)
@@ -78,15 +79,26 @@ func (e *hookReceiver) Take(ctx context.Context, p hookwire.Post) (output string
 			time.AfterFunc(drawn, func() { e.s.board.LookNow(fleet.PartAgents) })
 		}
 	}
-	if err == nil && e.s.world.Kinds.EndsTurns(p.Kind, p.Event) {
-		if why := e.s.spentOut(ctx, event, fresh); why != "" {
-			return e.s.world.Kinds.HookEnd(p.Kind, p.Event, why), nil
-		}
+	if err == nil && event.Event == fleet.HookToolEnd && e.s.world.Kinds.EndsTurns(p.Kind, p.Event) {
+		refused = e.s.spentOut(ctx, event, fresh)
+	}
+	if refused != "" {
+		return e.s.world.Kinds.HookEnd(p.Kind, p.Event, refused), nil
 	}
 	if err != nil || !e.s.world.Kinds.TakesContext(p.Kind, p.Event) {
 		return "", err
 	}
 	return e.s.world.Kinds.HookContext(p.Kind, p.Event, e.context(ctx, event, fresh)), nil
+}
+
+// refused says why a prompt begins no turn: a budget is used up. It is no prompt then: the turn of the agent stays ended.
+func (e *hookReceiver) refused(ctx context.Context, event *fleet.HookEvent, hook string) (why string) {
+	if event.Event == fleet.HookPrompt && e.s.world.Kinds.EndsTurns(event.Kind, hook) {
+		if why = e.s.spentOut(ctx, *event, false); why != "" {
+			event.Event, event.Text = fleet.HookStop, ""
+		}
+	}
+	return why
 }
 
 // context is what an agent is told by the answer to one of its hooks: what its run is
