@@ -8,7 +8,8 @@ import (
 
 // Budgets are what models may cost, and what of it is used.
 type Budgets struct {
-	Unknown string   `json:"unknown,omitempty"` // why it is not known what was spent
+	Unknown string   `json:"unknown,omitempty"`  // why it is not known what was spent: it is what the rows say, at least
+	AtLeast string   `json:"at_least,omitempty"` // which conversations cannot be read, so that more may be used
 	Rows    []Budget `json:"rows"`
 }
 
@@ -20,7 +21,7 @@ type Budget struct {
 	Of          string     `json:"of,omitempty"`
 	Window      string     `json:"window"`
 	Ends        *time.Time `json:"ends,omitempty"`
-	Stage       string     `json:"stage"` // under, warn, hold, pause or stop
+	Stage       string     `json:"stage"` // under, warn, hold, pause, stop; unknown where what is known reaches nothing, and not all is known
 	Metric      string     `json:"metric"`
 	Used        *float64   `json:"used"` // null where it is not known
 	Limit       float64    `json:"limit"`
@@ -63,10 +64,11 @@ func (c *Client) Budgets(ctx context.Context) (Budgets, error) {
 // SpendLeft is what an agent has spent, and what is left for it.
 type SpendLeft struct {
 	Agent   string   `json:"agent"`
-	Tokens  *int64   `json:"tokens"`  // that it used so far; null where that is not known, as below
-	Dollars *float64 `json:"dollars"` // that it cost so far, as told or at list prices
-	Budgets []Budget `json:"budgets"` // that it spends of
-	Says    []string `json:"says"`    // the same in words
+	Tokens  *int64   `json:"tokens"`            // that it used so far; null where that is not known, as below
+	Dollars *float64 `json:"dollars"`           // that it cost so far, as told or at list prices
+	Budgets []Budget `json:"budgets"`           // that it spends of
+	Says    []string `json:"says"`              // the same in words
+	Unknown string   `json:"unknown,omitempty"` // why it is not known what is left
 }
 
 // SpendLeft returns what an agent has spent, and what is left for it; without a name, the agent that calls.

@@ -135,6 +135,9 @@ type Costs struct {
 	By    string    `json:"by"` // one of CostGroups
 	Rows  []CostRow `json:"rows"`
 	Total CostRow   `json:"total"`
+	// Unknown is why nothing is counted now, and since when; AtLeast which conversations cannot be read: more may have been used.
+	Unknown string `json:"unknown,omitempty"`
+	AtLeast string `json:"at_least,omitempty"`
 	// Faults are what was told of responses since then and cannot be, or could not be read: it counts in part, or not.
 	Faults []CostFault `json:"faults,omitempty"`
 }

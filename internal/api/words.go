@@ -125,11 +125,14 @@ func (b Budget) Share() string {
 	return fmt.Sprintf("%.0f %%", *b.Percent)
 }
 
-// StageWord is how far a budget has come: "unknown" where what was spent is not known, and
-// what is known to be spent reaches nothing.
+// StageUnknown is the stage of a budget of which what is known to be spent reaches nothing, and more may be spent.
+const StageUnknown = "unknown"
+
+// StageWord is how far a budget has come: unknown where what was spent is not known, and what is known to be spent
+// reaches nothing.
 func (b Budget) StageWord() string {
 	if b.Used == nil && b.Stage == "under" {
-		return "unknown"
+		return StageUnknown
 	}
 	return b.Stage
 }

@@ -60,6 +60,8 @@ type World struct {
 	HooksOf func(ctx context.Context, key string, since fleet.Instant) ([]fleet.HookEvent, error)
 	// Spending opens the ledger of usage; nil, where there is none yet.
 	Spending func(ctx context.Context) (spending.Ledger, error)
+	// Counting says how what models use is being counted now.
+	Counting func(ctx context.Context) spending.Counting
 	// Runs returns the runs of formulas that are not over, or ended within a day.
 	Runs func(ctx context.Context) ([]fleet.Run, error)
 	// Named lists the work of other trackers that records of the ledger name.

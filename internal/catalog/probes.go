@@ -228,7 +228,7 @@ func newSpending(w *World) (observe.Probe, error) {
 	if err != nil {
 		return nil, err
 	}
-	return spending.New(spending.Options{Budgets: budgets, Ledger: w.Spending, Now: w.Now})
+	return spending.New(spending.Options{Budgets: budgets, Ledger: w.Spending, Counting: w.Counting, Now: w.Now})
 }
 
 func newSelf(w *World) (observe.Probe, error) {

@@ -86,3 +86,6 @@ func (w *World) written(ctx context.Context, id fleet.ProcessID, since fleet.Ins
 	}
 	return events, nil
 }
+
+// ErrUnwritten is what NewUsage's readings say when what they read could not be written down.
+var ErrUnwritten = transcripts.ErrUnwritten

@@ -13,31 +13,41 @@ import (
 )
 
 func (a *app) budgetCommand() *cobra.Command {
-	list := asks(a, func(ctx context.Context, c *api.Client, _ []string) (api.Budgets, error) { return c.Budgets(ctx) }, writeBudgets)
+	list := a.asksBudgets(func(ctx context.Context, c *api.Client, _ []string) (api.Budgets, error) { return c.Budgets(ctx) }, writeBudgets)
 	c := &cobra.Command{
 		Use: "budget", Short: "What models may cost, what of it is used, and what waits for more",
 		Long: `budget lists the budgets of custos.toml ([budget.NAME]): how much of each is used in
 its window, how far it has come, and when it is used up at the rate since the
 first response of the last hour.
 One that is used up holds back what would spend of it: starts, recoveries, nudges and
-calls of the judge. A person raises it for a while; it ends by itself.`,
+calls of the judge. A person raises it for a while; it ends by itself.
+Where it is not known what was spent, as without a daemon, that is said, with exit code 3.`,
 		Example: "  custos budget\n  custos budget raise day +10usd --for 2h\n  custos budget lower day",
 		RunE:    list,
 	}
 	left := &cobra.Command{
 		Use: "left [AGENT]", Short: "What an agent has spent, and what is left for it; an agent asks for itself", Example: "  custos budget left builder",
-		RunE: asks(a, func(ctx context.Context, c *api.Client, args []string) (api.SpendLeft, error) {
-			return c.SpendLeft(ctx, only(args))
-		}, writeLeft),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			v, err := ask(cmd.Context(), a, patience, func(ctx context.Context, c *api.Client) (api.SpendLeft, error) { return c.SpendLeft(ctx, only(args)) }, writeLeft)
+			return unlessKnown(v.Unknown, err)
+		},
 	}
 	c.AddCommand(left, &cobra.Command{Use: "list", Short: "The same", Example: "  custos budget list --json", RunE: list}, a.budgetShow(), a.budgetRaise(), a.budgetLower())
 	return c
 }
 
+// asksBudgets is what a command does that shows budgets: where it is not known what was spent, it ends with code 3.
+func (a *app) asksBudgets(question func(context.Context, *api.Client, []string) (api.Budgets, error), write func(*page, api.Budgets)) func(*cobra.Command, []string) error {
+	return func(cmd *cobra.Command, args []string) error {
+		v, err := ask(cmd.Context(), a, patience, func(ctx context.Context, c *api.Client) (api.Budgets, error) { return question(ctx, c, args) }, write)
+		return unlessKnown(v.Unknown, err)
+	}
+}
+
 func (a *app) budgetShow() *cobra.Command {
 	return &cobra.Command{
 		Use: "show NAME", Short: "One budget, and each allowance of it", Example: "  custos budget show day",
-		RunE: asks(a, func(ctx context.Context, c *api.Client, args []string) (api.Budgets, error) {
+		RunE: a.asksBudgets(func(ctx context.Context, c *api.Client, args []string) (api.Budgets, error) {
 			all, err := c.Budgets(ctx)
 			var rows []api.Budget
 			for _, b := range all.Rows {
@@ -101,7 +111,7 @@ func writeRaised(p *page, v api.Raised) {
 }
 
 func writeBudgets(p *page, v api.Budgets) {
-	if len(v.Rows) == 0 && v.Unknown == "" {
+	if len(v.Rows)+len(v.AtLeast) == 0 && v.Unknown == "" {
 		p.text(0, "There are no budgets, or nothing was spent of them: [budget.NAME] in custos.toml says what models may cost.")
 		return
 	}
@@ -126,6 +136,9 @@ func writeLeft(p *page, v api.SpendLeft) { p.text(0, strings.Join(v.Says, "\n"))
 func writeUnknown(p *page, v api.Budgets) {
 	if v.Unknown != "" {
 		p.text(0, fmt.Sprintf("What was spent is not known: %s.", flat(v.Unknown)))
+	}
+	if v.AtLeast != "" {
+		p.text(0, fmt.Sprintf("More may be used: %s.", flat(v.AtLeast)))
 	}
 }
 

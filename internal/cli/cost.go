@@ -19,11 +19,13 @@ func (a *app) costCommand() *cobra.Command {
 as their CLIs write them down, and the questions to the judge. Each response counts once.
 TOLD is what a CLI said a response cost, TABLE is its tokens at list prices, UNPRICED counts
 responses whose price is not known: they are not free. With a subscription, TABLE is what
-the same would cost without it, and is not billed.`,
+the same would cost without it, and is not billed.
+Only a daemon counts: where nothing is counted now, that is said, with exit code 3.`,
 		Example: "  custos cost --since 30d --by agent\n  custos cost --by model --json",
-		RunE: asks(a, func(ctx context.Context, c *api.Client, _ []string) (api.Costs, error) {
-			return c.Costs(ctx, since, by)
-		}, writeCosts),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			v, err := ask(cmd.Context(), a, patience, func(ctx context.Context, c *api.Client) (api.Costs, error) { return c.Costs(ctx, since, by) }, writeCosts)
+			return unlessKnown(v.Unknown, err)
+		},
 	}
 	c.Flags().StringVar(&since, "since", since, "since which `MOMENT`: so long ago, like 7d or 36h, or a day like 2006-01-02")
 	c.Flags().StringVar(&by, "by", by, "in which `GROUP` costs are added up: day, agent, role, project, account, model, kind, work, run, formula, session or alert")
@@ -88,8 +90,12 @@ func checkPrices(p *page, v api.Prices) {
 
 func writeCosts(p *page, v api.Costs) {
 	defer writeFaults(p, v)
-	if len(v.Rows) == 0 {
-		p.line("No model was called since %s.", v.Since.UTC().Format("2006-01-02 15:04 UTC"))
+	switch since := v.Since.UTC().Format("2006-01-02 15:04 UTC"); {
+	case len(v.Rows) == 0 && v.Unknown+v.AtLeast != "":
+		p.line("No call of a model is counted since %s.", since)
+		return
+	case len(v.Rows) == 0:
+		p.line("No model was called since %s.", since)
 		return
 	}
 	p.table([]column{{head: strings.ToUpper(v.By), shorten: middle}, {head: "CALLS", right: true}, {head: "TOKENS", right: true}, {head: "CACHED", right: true},
@@ -105,9 +111,22 @@ func writeCosts(p *page, v api.Costs) {
 }
 
 func writeFaults(p *page, v api.Costs) {
+	for _, why := range []string{v.Unknown, v.AtLeast} {
+		if why != "" {
+			p.text(0, "More may have been used: "+flat(why)+".")
+		}
+	}
 	for _, f := range v.Faults {
 		p.text(0, flat(f.Says()))
 	}
+}
+
+// unlessKnown ends a command with code 3 where it is not known what was spent, as it said.
+func unlessKnown(why string, err error) error {
+	if err == nil && why != "" {
+		return errUnseen
+	}
+	return err
 }
 
 func costRow(r api.CostRow) []string {

@@ -34,7 +34,7 @@ func (c *Control) listBudgets(ctx context.Context, _ Call) (api.Budgets, error) 
 	if err != nil {
 		return api.Budgets{}, err
 	}
-	return view.Budgets(&pass.Snapshot), nil
+	return view.Budgets(&pass.Snapshot, len(c.Budgets.Limits()) > 0), nil
 }
 
 // spendLeft is read by an agent for itself, and by anyone for the agent that is named: the same stands
@@ -65,7 +65,7 @@ func (c *Control) spendLeft(ctx context.Context, call Call) (api.SpendLeft, erro
 	}
 	who := fleet.SpenderOf(reg, &a, pass.Past.Records.Working())
 	a.Quota = ledger.PlanOf(who.Account, a.Quota, pass.Past.Quotas)
-	return view.SpendLeft(a, ledger.BudgetsOf(pass.Past, c.Budgets.Limits(), pass.Snapshot, who), &pass.Snapshot), nil
+	return view.SpendLeft(a, ledger.BudgetsOf(pass.Past, c.Budgets.Limits(), pass.Snapshot, who), &pass.Snapshot, len(c.Budgets.Limits()) > 0), nil
 }
 
 // longestRaise keeps a slip of the keyboard from raising a budget for good: that is for custos.toml.

@@ -63,6 +63,8 @@ type Control struct {
 	Costs func(ctx context.Context, since fleet.Instant, by string) ([]fleet.Cost, error)
 	// UsageFaults lists what was told of responses since a moment that cannot be, or could not be read.
 	UsageFaults func(ctx context.Context, since fleet.Instant) ([]fleet.UsageFault, error)
+	// MoreMayBe says why nothing is counted now of what models use, and which conversations cannot be read; "" each.
+	MoreMayBe func(ctx context.Context) (notCounted, notRead string)
 	// Prices is the price table in force; Priced says whether it knows a model now.
 	Prices func() api.Prices
 	Priced func(model string) bool

@@ -31,7 +31,9 @@ func (c *Control) costs(ctx context.Context, call Call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return view.Costs(list, faults, from, by), nil
+	out := view.Costs(list, faults, from, by)
+	out.Unknown, out.AtLeast = c.MoreMayBe(ctx)
+	return out, nil
 }
 
 // prices shows the price table, and which models were seen that have no price.
@@ -57,6 +59,9 @@ func (c *Control) prices(ctx context.Context, call Call) (any, error) {
 // sinceOf reads "7d", "36h" or a day like 2006-01-02.
 func sinceOf(text string, now fleet.Instant) (fleet.Instant, error) {
 	if day, err := time.Parse(time.DateOnly, text); err == nil {
+		if day.After(now.Wall) {
+			return fleet.Instant{}, fmt.Errorf("cannot look back to %q: that day is still to come", text)
+		}
 		return now.Add(-now.Wall.Sub(day)), nil
 	}
 	number, days := strings.CutSuffix(text, "d")

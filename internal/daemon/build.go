@@ -39,6 +39,9 @@ type as struct {
 // build puts the parts together.
 func build(cfg config.Config, o Options, a as) (s *system, err error) {
 	s = &system{cfg: cfg, o: o, journal: journal.Dir(cfg.JournalDir), daemon: a.every > 0, deafen: func() {}, leave: func() {}, hurt: make(chan error, 1), conversed: newConversed(), changes: server.NewChanges(), counting: make(chan countAsk), renewed: a.renewed}
+	if s.daemon {
+		s.counted.uncounted = notReadYet
+	}
 	if s.world, err = catalog.NewWorld(cfg, os.Getenv, o.Stderr, o.Version); err != nil {
 		return nil, err
 	}
@@ -188,7 +191,7 @@ func (s *system) know(every time.Duration) {
 func (s *system) knowPast() {
 	w := s.world
 	w.Lost, w.Registered, w.GateChecks = s.ledger.lost, unlessLost(s.registered), s.gateChecks
-	w.Spending = s.usage
+	w.Spending, w.Counting = s.usage, s.howCounted
 	w.Used = s.used
 	w.Runs = func(ctx context.Context) ([]fleet.Run, error) {
 		p, err := s.recall(ctx)

@@ -85,6 +85,8 @@ func TestABudgetThatIsEditedWhileItHolds(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		s.daemon = true // as one command it would not know what was not counted since
+		s.readOnce(t.Context())
 		now := s.world.Now()
 		if first {
 			first = false

@@ -19,7 +19,7 @@ func (s *system) usage(ctx context.Context) (spending.Ledger, error) {
 		return nil, err
 	}
 	if s.daemon && len(s.budgets) > 0 { // one command reads no conversations
-		if read, err := st.UsageRead(ctx); err != nil || !read {
+		if read, err := st.UsageRead(ctx); err != nil || read.IsZero() {
 			return nil, cmp.Or(err, errNotRead)
 		}
 	}

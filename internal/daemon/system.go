@@ -84,7 +84,8 @@ type system struct {
 	attending sync.Once
 	leave     func() // ends what attend began
 
-	conversed *conversed                    // where something was written in conversations of agents that run
+	conversed *conversed // where something was written in conversations of agents that run
+	counted   counted
 	counting  chan countAsk                 // what one conversation used is wanted at once
 	holders   ledger.Holders                // of conversations; of countUsage alone
 	followers atomic.Pointer[watch.Watcher] // nil unless deaths are watched
@@ -231,7 +232,7 @@ func (s *system) control(watched bool) *control.Control {
 		Formulas: d, Schedules: d.Schedules, Runs: runPort{s}, Plugins: d, Pauses: pausePort{s}, Budgets: budgetPort{s}, Code: codePort{s},
 		Alerts: b, Approver: cycle{s}, Look: cycle{s}.Look, Brakes: brakes{s}, Tell: b.tell, Receivers: s.receivers, Posts: postPort{s}, Events: b.Events,
 		Records: records{s}, Asker: cycle{s}, Orders: orderPort{s}, Turned: orderPort{s}.Turned, Agents: agentPort{s}, Asks: askPort{s}, Web: s.page, Typing: s.page.live.Typing, Past: s.recall, Situation: s.situation, PatrolEvery: s.cfg.PatrolEvery, Registry: s.registered, KindOf: s.world.Kinds.Of,
-		Status: s.status(watched), Vitals: s.vitals(watched), Costs: s.costs, UsageFaults: s.usageFaults, Prices: s.pricesShown, Priced: s.priced, Made: s.made, Places: s.listening, Screens: screens{s}, History: orderPort{s},
+		Status: s.status(watched), Vitals: s.vitals(watched), Costs: s.costs, UsageFaults: s.usageFaults, MoreMayBe: s.moreMayBe, Prices: s.pricesShown, Priced: s.priced, Made: s.made, Places: s.listening, Screens: screens{s}, History: orderPort{s},
 		Journal: journalPort{s.journal}.Journal, Teller: s.actor, Configured: s.cfg.Found, Settings: s.settingsShown, Readings: s.readings, Rules: rulebook{s.rules}, Mender: cycle{s}, Version: s.o.Version, Examine: s.examine, Anew: s.anew, Now: s.world.Now,
 		Reply: replyToRun, Attend: s.attend, Watched: watched, People: []string{server.Caller{UID: os.Getuid()}.Name(), server.Caller{}.Name()},
 	}

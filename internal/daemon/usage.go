@@ -2,6 +2,7 @@ package daemon
 
 import (
 	"context"
+	"fmt"
 	"maps"
 	"slices"
 	"sync"
@@ -119,10 +120,15 @@ func (s *system) countUsage(ctx context.Context) error {
 			_ = s.count(ctx, func() error { _, err := u.ReadBelow(ctx, s.conversed.take()); return err }) // it is said
 		case <-all.C:
 			s.conversed.take()
-			if s.count(ctx, func() error { _, err := u.Read(ctx); return err }) == nil {
+			at := s.world.Now().Wall
+			err := s.count(ctx, func() error { _, err := u.Read(ctx); return err })
+			if err == nil {
 				s.unwatched.regain("read all conversations") // of a few it is not known whether all can be
 			}
-			read, soon = read || s.readOnce(ctx), false
+			s.wasCounted(at, err)
+			if read, soon = read || s.readOnce(ctx), false; err == nil && s.counted.toNote(at) {
+				s.readOnce(ctx)
+			}
 			all.Reset(countEvery)
 		}
 	}
@@ -133,12 +139,30 @@ func (s *system) count(ctx context.Context, read func() error) error {
 	s.lookWhose(ctx)
 	err := read()
 	if err == nil {
-		err = s.fillIn(ctx)
+		if err = s.fillIn(ctx); err != nil {
+			err = fmt.Errorf("%w: %w", catalog.ErrUnwritten, err)
+		}
 	}
-	if err != nil && ctx.Err() == nil {
-		s.unwatched.lose("read all conversations", err)
-	}
+	s.notAllCounted(ctx, err)
 	return err
+}
+
+// notAllCounted says what keeps something from being counted.
+func (s *system) notAllCounted(ctx context.Context, err error) {
+	if err == nil || ctx.Err() != nil {
+		return
+	}
+	s.unwatched.lose("read all conversations", err)
+	if s.counted.failed(err) {
+		s.board.LookNow(fleet.PartSpending)
+	}
+}
+
+// wasCounted notes that all conversations were read at a moment, but for the error.
+func (s *system) wasCounted(at time.Time, err error) {
+	if s.counted.all(at, err) {
+		s.board.LookNow(fleet.PartSpending)
+	}
 }
 
 // countAsk asks for what was written since in one conversation.
@@ -151,9 +175,7 @@ type countAsk struct {
 func (s *system) countOf(ctx context.Context, ask countAsk, read func(ctx context.Context, kind, session, call string) (bool, error)) {
 	s.lookWhose(ctx)
 	told, err := read(ctx, ask.kind, ask.session, ask.call)
-	if err != nil && ctx.Err() == nil {
-		s.unwatched.lose("read all conversations", err)
-	}
+	s.notAllCounted(ctx, err)
 	ask.told <- told
 }
 

@@ -71,6 +71,9 @@ func (p *pass) askAllowance(b *fleet.Budget, of string) *refusal {
 	if !p.snap.Spending.Usable() {
 		return &refusal{why: "spending is " + status(p.snap.Spending.Status) + ": it is not known how much of budget " + b.Name + " is left", hint: hintLook}
 	}
+	if why := p.snap.Spending.Value.NotCounted(); why != "" && b.Counts() {
+		return &refusal{why: "it is not known how much of budget " + b.Name + " is left: " + why, hint: hintLook}
+	}
 	facts := p.snap.Spending.Value.Budgets
 	at := slices.IndexFunc(facts, func(f fleet.BudgetFacts) bool { return f.Budget == b.Name && f.Of == of })
 	if at < 0 || !facts[at].Stage.Reaches(fleet.StageHold) {

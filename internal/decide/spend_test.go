@@ -30,6 +30,7 @@ func TestNothingIsBegunBeyondABudget(t *testing.T) {
 			}
 		}
 		w.snap.Spending.Status = pick(t, "sight", []fleet.Status{fleet.StatusOK, fleet.StatusOK, fleet.StatusStale, fleet.StatusUnknown, fleet.StatusPending})
+		w.snap.Spending.Value.Uncounted = pick(t, "uncounted", []string{"", "", "no daemon runs"})
 		do := pick(t, "do", []string{"spawn", "recover", "nudge", "triage", "stop", "interrupt", "answer", "checkpoint", "rotate-log"})
 		p := newPass(&w.policy, &w.snap, &w.found, &w.past)
 		reg := &w.past.Registrations[rapid.IntRange(0, 2).Draw(t, "agent")]
@@ -57,7 +58,7 @@ func beyond(w *world, reg *fleet.Registration) (spent, known bool) {
 		if b.By != fleet.SpendByFleet && (!mine || name == "") || b.Hold+b.Pause+b.Stop == 0 {
 			continue
 		}
-		known = known && w.snap.Spending.Usable()
+		known = known && w.snap.Spending.Usable() && w.snap.Spending.Value.Uncounted == ""
 		for _, f := range w.snap.Spending.Value.Budgets {
 			spent = spent || f.Budget == b.Name && f.Of == name && (f.Stage == fleet.StageHold || f.Stage == fleet.StagePause || f.Stage == fleet.StageStop)
 		}

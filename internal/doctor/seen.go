@@ -117,9 +117,17 @@ func usagePlaces(f fleet.UsageFault) string {
 
 // judgeUsage finds what agents told of their responses that is counted in part, or not at all.
 func judgeUsage(e *Examination) verdict {
-	return worst(each(e.Pass.Snapshot.Spending.Value.Faults, func(f fleet.UsageFault) verdict {
+	spending := e.Pass.Snapshot.Spending.Value
+	list := each(spending.Faults, func(f fleet.UsageFault) verdict {
 		return warn("what responses of %s used is counted in part, or not: %s (%s)", f.Kind, f.Why, usagePlaces(f)).by("custos cost")
-	}), "all that was told of responses in the last 24 h is counted")
+	})
+	if why := spending.NotRead(); why != "" {
+		list = append(list, warn("%s", why).by("custos cost"))
+	}
+	if why := spending.NotCounted(); why != "" {
+		list = append(list, cannot(why).by("custos cost"))
+	}
+	return worst(list, "all that was told of responses in the last 24 h is counted")
 }
 
 func judgeStates(e *Examination) verdict {

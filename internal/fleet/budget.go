@@ -140,6 +140,9 @@ func (b *Budget) Limit(m SpendMetric) float64 {
 	return 0
 }
 
+// Counts says whether the budget limits anything that is counted, and not only what a plan tells.
+func (b *Budget) Counts() bool { return b.MicroUSD > 0 || b.Tokens > 0 || b.Minutes > 0 }
+
 // SpendMetrics lists what is counted, in the order in which it is told.
 func SpendMetrics() []SpendMetric {
 	return []SpendMetric{MetricUSD, MetricTokens, MetricQuota, MetricHours}
@@ -259,6 +262,8 @@ type Spending struct {
 	// Lost is what became of what was written down before, while no person has acknowledged that it is gone: as
 	// with Quota, no probe fills it.
 	Lost string `json:"lost,omitempty"`
+	// Uncounted is why more may have been spent than was counted, as Spendings.MoreMayBe says it: no probe fills it.
+	Uncounted string `json:"uncounted,omitempty"`
 }
 
 // SpendStep is how long one step of Spending.Recent is.
@@ -276,6 +281,11 @@ type Spendings struct {
 	Sums   []Spending    `json:"sums,omitempty" unread:"rules speak of budgets"`
 	Agents []AgentSpends `json:"agents,omitempty" unread:"rules speak of agents"`
 	Faults []UsageFault  `json:"faults,omitempty" unread:"the doctor tells of them"`
+	// Uncounted is why nothing that is spent now is counted; empty while it is. Counted is until when it was then, zero when it never was.
+	Uncounted string    `json:"uncounted,omitempty" unread:"budgets are blind then"`
+	Counted   time.Time `json:"counted,omitzero" unread:"budgets are blind then"`
+	// Unread is which conversations cannot be read, and why; empty when all can.
+	Unread string `json:"unread,omitempty" unread:"budgets are blind then"`
 	// Budgets are what the sums mean in this very pass, with what people raised: no probe
 	// fills them.
 	Budgets []BudgetFacts `json:"budgets,omitempty" help:"each allowance of each budget"`

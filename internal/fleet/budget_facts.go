@@ -91,7 +91,10 @@ func (b *Budget) meters(s Spending, raised []Raise, at Instant) (out []meter) {
 		}
 		m := meter{metric: metric, limit: limit}
 		m.used, m.blind = b.used(metric, s, at.Wall)
-		m.blind = s.alsoLost(m.blind)
+		m.blind = also(m.blind, SpendForgotten(s.Lost))
+		if metric != MetricQuota { // a plan's quota is told, and not counted
+			m.blind = also(m.blind, s.Uncounted)
+		}
 		m.rate = b.rate(metric, s, at.Wall)
 		out = append(out, m)
 	}
@@ -115,13 +118,12 @@ func (b *Budget) used(m SpendMetric, s Spending, now time.Time) (used float64, b
 	return used, blind
 }
 
-// alsoLost adds to why more may be used that what was written down before is lost.
-func (s *Spending) alsoLost(blind string) string {
-	lost := SpendForgotten(s.Lost)
-	if blind != "" && lost != "" {
-		return blind + ", and " + lost
+// also adds to why more may be used one more reason.
+func also(blind, why string) string {
+	if blind != "" && why != "" {
+		return blind + ", and " + why
 	}
-	return blind + lost
+	return blind + why
 }
 
 // SpendForgotten says of what was spent that it is not known, for what became of what was written down; "" while that is there.

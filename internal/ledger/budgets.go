@@ -20,7 +20,7 @@ func Budgets(past fleet.Past, budgets []fleet.Budget, seen fleet.Snapshot) (out 
 	for i := range budgets {
 		b := &budgets[i]
 		for _, s := range allowances(b, who, past.Quotas, seen) {
-			s.Lost = lost(past)
+			s.Lost, s.Uncounted = lost(past), seen.Spending.Value.MoreMayBe()
 			f := b.Facts(s, raised, seen.At)
 			f.Agents, f.Foreign = who.of(b, s.Of)
 			out = append(out, f)
@@ -49,7 +49,7 @@ func BudgetsOf(past fleet.Past, budgets []fleet.Budget, seen fleet.Snapshot, s f
 		if !ok {
 			continue
 		}
-		f := b.Facts(fleet.Spending{Budget: b.Name, Of: of, Lost: lost(past)}, fleet.Raises(past.Silences, seen.At), seen.At)
+		f := b.Facts(fleet.Spending{Budget: b.Name, Of: of, Lost: lost(past), Uncounted: seen.Spending.Value.MoreMayBe()}, fleet.Raises(past.Silences, seen.At), seen.At)
 		for _, judged := range seen.Spending.Value.Budgets {
 			if judged.Budget == b.Name && judged.Of == of {
 				f = judged

@@ -99,13 +99,16 @@ func (s *Store) UsageFaults(ctx context.Context, since time.Time) ([]fleet.Usage
 	return list, failed(what, rows.Err())
 }
 
-// NoteUsageRead writes down that all there is of what models used was read once.
+// NoteUsageRead writes down that all there is of what models used has been read.
 func (s *Store) NoteUsageRead(ctx context.Context) error {
 	return s.writeUnsynced(ctx, "write down that conversations were read", func(t *tx) error { return t.setMeta("usage_read", wall(s.opts.Now())) })
 }
 
-// UsageRead says whether it was.
-func (s *Store) UsageRead(ctx context.Context) (bool, error) {
-	at, err := meta(ctx, s.r, "usage_read")
-	return at != "", failed("read whether conversations were read", err)
+// UsageRead returns when it was last; zero when it never was.
+func (s *Store) UsageRead(ctx context.Context) (at time.Time, err error) {
+	text, err := meta(ctx, s.r, "usage_read")
+	if err == nil && text != "" {
+		at, err = time.Parse(time.RFC3339Nano, text)
+	}
+	return at, failed("read when conversations were read", err)
 }

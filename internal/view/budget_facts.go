@@ -1,6 +1,7 @@
 package view
 
 import (
+	"cmp"
 	"strconv"
 	"strings"
 	"time"
@@ -44,16 +45,22 @@ func BudgetShare(b fleet.BudgetFacts) string {
 	return ""
 }
 
-// Budgets lists the allowances of all budgets.
-func Budgets(s *fleet.Snapshot) api.Budgets {
-	return api.Budgets{Unknown: unseenSpending(s), Rows: budgetRows(s.Spending.Value.Budgets)}
+// Budgets lists the allowances of all budgets, of which there are some, or none.
+func Budgets(s *fleet.Snapshot, some bool) api.Budgets {
+	out := api.Budgets{Unknown: unseenSpending(s), Rows: budgetRows(s.Spending.Value.Budgets)}
+	if !some {
+		out.Unknown = ""
+	} else if out.Unknown == "" {
+		out.AtLeast = s.Spending.Value.NotRead()
+	}
+	return out
 }
 
 // unseenSpending is why it is not known what was spent; empty where it is.
 func unseenSpending(s *fleet.Snapshot) string {
 	switch seen := s.Spending.Sight; {
 	case seen.Usable():
-		return fleet.SpendForgotten(s.Self.Value.Lost.Or(""))
+		return cmp.Or(fleet.SpendForgotten(s.Self.Value.Lost.Or("")), s.Spending.Value.NotCounted())
 	case seen.Why == "":
 		return "spending is " + string(seen.Status)
 	default:
@@ -64,7 +71,7 @@ func unseenSpending(s *fleet.Snapshot) string {
 func budgetRows(list []fleet.BudgetFacts) []api.Budget {
 	out := []api.Budget{}
 	for _, f := range list {
-		b := api.Budget{Name: f.Name, Budget: f.Budget, Scope: string(f.By), Of: f.Of, Window: string(f.Window), Stage: string(f.Stage), Metric: string(f.Metric),
+		b := api.Budget{Name: f.Name, Budget: f.Budget, Scope: string(f.By), Of: f.Of, Window: string(f.Window), Stage: stageOf(f), Metric: string(f.Metric),
 			Used: pointer(f.Used), Limit: f.Limit, Percent: pointer(f.Percent), Says: f.Says, Left: f.Left(), Blind: f.Blind, Raised: f.Raised, PerHour: pointer(f.Rate), Agents: f.Agents, Foreign: f.Foreign}
 		if left, known := f.TimeToLimit.Get(); known {
 			b.TimeToLimit = fleet.Duration(time.Duration(left).Round(time.Minute)).Short()
@@ -81,14 +88,26 @@ func budgetRows(list []fleet.BudgetFacts) []api.Budget {
 	return out
 }
 
+// stageOf is how far an allowance has come: unknown where what is known to be spent reaches nothing, and more may be.
+func stageOf(f fleet.BudgetFacts) string {
+	if _, known := f.Used.Get(); !known && f.Stage == fleet.StageUnder {
+		return api.StageUnknown
+	}
+	return string(f.Stage)
+}
+
 // SpendLeft is what an agent has spent, and what is left of each budget that it spends of. Each is one
-// line: an agent that asks for it pays for each word.
-func SpendLeft(a fleet.Agent, budgets []fleet.BudgetFacts, seen *fleet.Snapshot) api.SpendLeft {
+// line: an agent that asks for it pays for each word. Some says whether there are budgets at all.
+func SpendLeft(a fleet.Agent, budgets []fleet.BudgetFacts, seen *fleet.Snapshot, some bool) api.SpendLeft {
 	row := agentRow(a, seen)
 	out := api.SpendLeft{Agent: a.Name, Tokens: row.Tokens, Dollars: row.Dollars, Budgets: budgetRows(budgets), Says: []string{"used so far: " + usedSoFar(row)}}
-	if why := unseenSpending(seen); why != "" {
-		out.Says = append(out.Says, "what is left of budgets is not known: "+why)
-	} else if len(budgets) == 0 {
+	switch {
+	case !some:
+		out.Says = append(out.Says, "no budget limits it")
+	case unseenSpending(seen) != "":
+		out.Unknown = unseenSpending(seen)
+		out.Says = append(out.Says, "what is left of budgets is not known: "+out.Unknown)
+	case len(budgets) == 0:
 		out.Says = append(out.Says, "no budget limits it")
 	}
 	for _, b := range budgets {

@@ -56,7 +56,7 @@ func (s *site) costs(ctx context.Context, r *http.Request) (page, error) {
 		d.Hour, d.NoHour = nil, api.ErrorOf(err).Message
 	}
 	budgets, err := s.api.Budgets(ctx)
-	d.NotCounted = budgets.Unknown
+	d.NotCounted = cmp.Or(budgets.Unknown, costs.Unknown, budgets.AtLeast, costs.AtLeast)
 	d.Budgets = listed(budgets.Rows, err, at, "budgets", budgetStages(), api.Budget.StageWord)
 	return page{Name: "costs", Title: "Costs and budgets", At: now, Data: d}, nil
 }

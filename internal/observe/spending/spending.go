@@ -38,7 +38,25 @@ type Options struct {
 	Budgets []fleet.Budget
 	// Ledger opens the ledger; nil where there is none yet, of which nothing was spent.
 	Ledger func(context.Context) (Ledger, error)
-	Now    func() fleet.Instant
+	// Counting says why nothing is counted now, or that some conversations cannot be read, and until when all was
+	// counted; nil: it is.
+	Counting func(context.Context) Counting
+	Now      func() fleet.Instant
+}
+
+// Counting is how what models use is being counted now: see fleet.Spendings.
+type Counting struct {
+	Uncounted, Unread string
+	Counted           time.Time
+}
+
+// over lays it over what was summed up.
+func (c Counting) over(s fleet.Spendings) fleet.Spendings {
+	s.Uncounted, s.Unread = c.Uncounted, c.Unread
+	if c.Uncounted != "" {
+		s.Counted = c.Counted
+	}
+	return s
 }
 
 // Probe fills the part "spending".
@@ -59,6 +77,9 @@ func New(o Options) (*Probe, error) {
 	}
 	if o.Ledger == nil {
 		o.Ledger = func(context.Context) (Ledger, error) { return nil, nil }
+	}
+	if o.Counting == nil {
+		o.Counting = func(context.Context) Counting { return Counting{} }
 	}
 	p := &Probe{o: o, zones: map[string]*time.Location{"": time.Local}}
 	for _, b := range o.Budgets {
@@ -93,7 +114,8 @@ func (p *Probe) Look(ctx context.Context) (observe.Put, error) {
 		return nil, err
 	}
 	if ledger == nil {
-		return func(*fleet.Snapshot) {}, nil
+		seen := p.o.Counting(ctx).over(fleet.Spendings{})
+		return func(s *fleet.Snapshot) { s.Spending.Value = seen }, nil
 	}
 	at := p.o.Now().Wall
 	mark, err := ledger.UsageMark(ctx, at)
@@ -106,7 +128,7 @@ func (p *Probe) Look(ctx context.Context) (observe.Put, error) {
 		}
 		p.mark = mark
 	}
-	seen := p.last
+	seen := p.o.Counting(ctx).over(p.last)
 	return func(s *fleet.Snapshot) { s.Spending.Value = seen }, nil
 }
 

@@ -21,6 +21,9 @@ const (
 	chunk = 4 << 20
 )
 
+// ErrUnwritten is that what was read could not be written down, so that nothing is counted.
+var ErrUnwritten = errors.New("cannot write down what models used")
+
 // Ledger is where is written down what responses used, and how far files were read.
 type Ledger interface {
 	AddUsage(ctx context.Context, rows []fleet.Usage, cursors []fleet.UsageCursor) error
@@ -117,6 +120,9 @@ func (u *Usage) read(ctx context.Context, folders []string) (n Counted, err erro
 			u.trouble = fleet.Line(err.Error(), 300)
 		}
 	}()
+	if !u.finder.o.Enabled {
+		return n, errors.New("[transcripts] in custos.toml has enabled = false")
+	}
 	if err := u.recall(ctx); err != nil {
 		return n, err
 	}
@@ -197,7 +203,7 @@ func (u *Usage) recall(ctx context.Context) error {
 	}
 	cursors, err := u.ledger.UsageCursors(ctx)
 	if err != nil {
-		return err
+		return fmt.Errorf("%w: %w", ErrUnwritten, err)
 	}
 	u.known = make(map[inode]*counted, len(cursors))
 	for _, c := range cursors {
@@ -346,7 +352,7 @@ func (u *Usage) write(ctx context.Context) error {
 	clear(u.ends)
 	if err != nil {
 		u.known = nil
-		return fmt.Errorf("cannot write down what models used: %w", err)
+		return fmt.Errorf("%w: %w", ErrUnwritten, err)
 	}
 	return nil
 }
