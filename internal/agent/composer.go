@@ -49,6 +49,11 @@ func (m SpecialMark) check() error {
 	if m.Says == "" || m.Match.re == nil || cures != 1 {
 		return fmt.Errorf("special %q: it needs says, match, and one of prefix, suffix, pad and refuse", m.Says)
 	}
+	for _, text := range samples(m.Match.re.String()) {
+		if typed := m.asPrompt(text); !m.Refuse && m.Match.match(text) && m.Match.match(typed) {
+			return fmt.Errorf("special %q: it matches what its own cure makes: %q is typed as %q, which it matches too", m.Says, text, typed)
+		}
+	}
 	return nil
 }
 

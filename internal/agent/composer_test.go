@@ -54,7 +54,7 @@ func TestSpecialTextsAreTypedOtherwise(t *testing.T) {
 	if typed, _, err := k.AsPrompt("%quit"); err == nil || typed != "" || !strings.Contains(err.Error(), "claude would take it for an order to itself") {
 		t.Errorf("%q, %v", typed, err)
 	}
-	stubborn := composing(t, `special = [{ says = "a command", match = '/', prefix = "> " }]`)
+	stubborn := composing(t, `special = [{ says = "a command", match = '^/', prefix = "> " }, { says = "a quote", match = '^>', prefix = "/ " }]`)
 	if typed, _, err := stubborn.AsPrompt("/compact"); err == nil || typed != "" {
 		t.Errorf("%q is still special, and is typed (%v)", typed, err)
 	}
@@ -116,6 +116,9 @@ func TestSpecialNeedsACure(t *testing.T) {
 		`special = [{ says = "x", match = '^!' }]`:                              "one of prefix, suffix, pad and refuse",
 		`special = [{ says = "x", match = '^!', prefix = " ", refuse = true }]`: "one of prefix, suffix, pad and refuse",
 		`special = [{ match = '^!', prefix = " " }]`:                            "needs says",
+		`special = [{ says = "x", match = '^/', prefix = "/" }]`:                `it matches what its own cure makes: "/" is typed as "//"`,
+		`special = [{ says = "x", match = '^(?:a+|\s*!b)', prefix = " " }]`:     `"!b" is typed as " !b"`,
+		`special = [{ says = "x", match = '[@$]\S*$', suffix = "x" }]`:          "its own cure",
 		`special = [{ says = "x", mach = '^!', prefix = " " }]`:                 `"mach"`,
 	} {
 		if _, err := Parse(Source{"custos.toml", []byte("[kind.claude.composer]\n" + text)}); err == nil || !strings.Contains(err.Error(), words) {

@@ -197,6 +197,9 @@ func (k *Kind) finishHooks() error {
 			return fmt.Errorf("hooks: event %q: %w", e.Name, err)
 		}
 	}
+	if file := k.Hooks.Settings; file != "" && !isBelow(file) {
+		return fmt.Errorf("hooks: settings %q is no file below the home folder", file)
+	}
 	if err := k.Hooks.checkPlugin(); err != nil {
 		return fmt.Errorf("hooks: %w", err)
 	}

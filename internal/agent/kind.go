@@ -128,6 +128,9 @@ func (m TranscriptMark) Named(value string) string {
 
 // finishTranscripts says what is wrong with the mark.
 func (k *Kind) finishTranscripts() error {
+	if !isBelow(k.Registry) {
+		return fmt.Errorf("registry %q is no folder below the home folder", k.Registry)
+	}
 	m := k.Transcripts
 	if m.Language == "" && len(m.Files) == 0 {
 		return nil
@@ -142,11 +145,16 @@ func (k *Kind) finishTranscripts() error {
 		return fmt.Errorf("transcripts.folder %q is no name of a file: want one without /", m.Folder)
 	}
 	for _, path := range append([]string{m.Home}, m.Files...) {
-		if path == "" || strings.HasPrefix(path, "/") || slices.Contains(strings.Split(path, "/"), "..") || strings.Contains(path, "**") {
+		if path == "" || !isBelow(path) || strings.Contains(path, "**") {
 			return fmt.Errorf("transcripts: %q is no path below a folder: want one without .. and **, that does not begin with /", path)
 		}
 	}
 	return nil
+}
+
+// isBelow says whether a path that is put behind a folder stays below it.
+func isBelow(path string) bool {
+	return !strings.HasPrefix(path, "/") && !slices.Contains(strings.Split(path, "/"), "..")
 }
 
 // TitleMark reads a terminal title.

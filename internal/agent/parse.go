@@ -206,7 +206,7 @@ var (
 // composer.
 func (k Kind) finished(name string) (Kind, error) {
 	k.Name = name
-	for _, finish := range []func(*Kind) error{(*Kind).finishVersions, (*Kind).finishTitles, (*Kind).finishScreens, (*Kind).finishDialogs, (*Kind).finishComposer, (*Kind).finishLaunch, (*Kind).finishHooks, (*Kind).finishTranscripts} {
+	for _, finish := range []func(*Kind) error{(*Kind).finishVersions, (*Kind).finishTitles, (*Kind).finishScreens, (*Kind).finishDialogs, (*Kind).finishKeys, (*Kind).finishComposer, (*Kind).finishLaunch, (*Kind).finishHooks, (*Kind).finishTranscripts} {
 		if err := finish(&k); err != nil {
 			return k, fmt.Errorf("kind %q: %w", name, err)
 		}

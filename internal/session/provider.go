@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -70,7 +69,7 @@ type Launched struct {
 // that sends it are two inputs, so that the caller can look in between.
 type Input struct {
 	Text  string          // at most MaxText bytes; see Typed
-	Key   Key             // one of Keys
+	Key   Key             // one that fleet.IsPressable knows
 	Agent fleet.ProcessID // who is meant to get it; checked unless zero
 }
 
@@ -82,7 +81,7 @@ func (in Input) Check() error {
 	switch {
 	case (in.Text == "") == (in.Key == ""):
 		return errors.New("cannot type: want either a text or a key")
-	case in.Key != "" && !slices.Contains(Keys(), in.Key):
+	case in.Key != "" && !fleet.IsPressable(string(in.Key)):
 		return fmt.Errorf("cannot type: %q is no key that may be pressed", in.Key)
 	case len(in.Text) > MaxText:
 		return fmt.Errorf("cannot type: %d bytes are more than %d", len(in.Text), MaxText)
@@ -102,16 +101,6 @@ const (
 	KeyInterrupt Key = "C-c"
 	KeyEnd       Key = "C-d" // end of input
 )
-
-// Keys returns every key that may be pressed: what dialogs of agent CLIs are
-// answered with, and what interrupts.
-func Keys() []Key {
-	keys := []Key{KeyEnter, KeyEscape, KeyInterrupt, KeyEnd, "C-u", "Tab", "BTab", "Space", "BSpace", "Up", "Down", "Left", "Right"}
-	for _, c := range "0123456789abcdefghijklmnopqrstuvwxyz" {
-		keys = append(keys, Key(c))
-	}
-	return keys
-}
 
 // Typed is what a text becomes before it is typed: every control character but
 // tab and newline is dropped, so that no text can press a key, end a bracketed

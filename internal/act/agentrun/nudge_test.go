@@ -206,7 +206,6 @@ func TestNudgeTakesNothingOfAPersonsAway(t *testing.T) {
 		"added":   {clears, "half do it now, please", "something else"},
 		"instead": {clears, "half my own words", "something else"},
 		"no keys": {"clear = []", "", "not known which keys"},
-		"no such": {`clear = ["C-w"]`, "", "no key that may be pressed"},
 		"no help": {`clear = ["Left"]`, "", "took nothing away"},
 	} {
 		t.Run(name, func(t *testing.T) {
