@@ -18,9 +18,11 @@ import (
 	"custos/internal/config"
 	"custos/internal/fleet"
 	"custos/internal/onewriter"
+	"custos/internal/release"
 	"custos/internal/server"
 	"custos/internal/sys/files"
 	"custos/internal/sys/presence"
+	"custos/internal/sys/shim"
 )
 
 // turnover is how long a daemon waits for the lock: for one that is on its way out, and for
@@ -74,7 +76,7 @@ func Up(ctx context.Context, cfg config.Config, o Options) error {
 	if err := unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0); err != nil {
 		return fmt.Errorf("cannot keep the memory of the daemon to itself: %w", err)
 	}
-	if err := sameRelease(ctx, o.Version); err != nil {
+	if err := shim.SameRelease(ctx, o.Version, release.Programs()[1:]); err != nil {
 		return err
 	}
 	asked := make(chan os.Signal, 1)
