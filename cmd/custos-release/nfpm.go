@@ -30,7 +30,7 @@ Custos watches what such a fleet stands on (the host, tmux, agent
 processes, git worktrees, locks, logs), starts and keeps agents, grades
 what is wrong from P0 to P4, mends what can be mended safely, and writes
 down what it saw and did.
-.
+
 Installing it starts nothing, and removing it ends no agent.`
 
 // kind is a kind of package: what it and its parts are called.
@@ -54,6 +54,15 @@ func (k kind) file(a release.Archive) string {
 	return "custos" + k.separator + a.Version + k.separator + k.arch[a.Arch] + "." + k.name
 }
 
+// version is the version as nfpm makes one of this kind of it: Alpine knows 0.1.0_rc1 and no 0.1.0_rc.1.
+func (k kind) version(version string) string {
+	release, before, is := strings.Cut(version, "-")
+	if k.name != "apk" || !is {
+		return version
+	}
+	return release + "-" + strings.ReplaceAll(before, ".", "")
+}
+
 // content is one file of a package.
 type content struct {
 	Src  string   `json:"src"`
@@ -74,7 +83,7 @@ func (s stage) nfpmConfig(k kind) (map[string]any, error) {
 		return nil, err
 	}
 	return map[string]any{
-		"name": "custos", "arch": s.archive.Arch, "platform": s.archive.OS, "version": s.archive.Version, "version_schema": "semver",
+		"name": "custos", "arch": s.archive.Arch, "platform": s.archive.OS, "version": k.version(s.archive.Version), "version_schema": "semver",
 		"section": "admin", "priority": "optional", "maintainer": maintainer, "description": description, "license": "Apache-2.0",
 		"recommends": []string{"tmux", "git"}, "mtime": s.at, "contents": files, "disable_globbing": true,
 		"scripts": map[string]string{"postinstall": "postinst", "preremove": "prerm", "postremove": "postrm"},

@@ -81,6 +81,49 @@ func TestTheSameArchiveTwice(t *testing.T) {
 	}
 }
 
+// Each kind of package has the programs in one folder, the unit, and the version as it is
+// ordered there; what it names is in the stage.
+func TestWhatPackagesHold(t *testing.T) {
+	s := staged(t)
+	if err := s.prepare(); err != nil {
+		t.Fatal(err)
+	}
+	s.archive.Version = "0.2.0-rc.1"
+	for _, k := range kinds() {
+		c, err := s.nfpmConfig(k)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want := map[string]string{"deb": "0.2.0-rc.1", "rpm": "0.2.0-rc.1", "apk": "0.2.0-rc1"}[k.name]; c["version"] != want {
+			t.Errorf("%s has version %v", k.name, c["version"])
+		}
+		placed := map[string]int{}
+		for _, f := range c["contents"].([]content) {
+			placed[f.Dst] = f.Info.Mode
+			if _, err := os.Stat(s.path(f.Src)); err != nil && f.Type == "" {
+				t.Errorf("%s: %v", k.name, err)
+			}
+			if !f.Info.MTime.Equal(commitTime) || !strings.HasPrefix(f.Dst, "/usr/") {
+				t.Errorf("%s: %s lies there as of %v", k.name, f.Dst, f.Info.MTime)
+			}
+		}
+		for path, mode := range map[string]int{"/usr/lib/custos/custos": 0o755, "/usr/lib/custos/custos-hook": 0o755, "/usr/lib/custos/custos-shim": 0o755,
+			"/usr/lib/systemd/user/custos.service": 0o644, "/usr/share/man/man1/custos.1.gz": 0o644, "/usr/share/doc/custos/NOTICE.gz": 0o644} {
+			if placed[path] != mode {
+				t.Errorf("%s: %s has mode %o", k.name, path, placed[path])
+			}
+		}
+		if name := k.file(s.archive); !strings.Contains(name, "0.2.0-rc.1") || !strings.HasSuffix(name, "."+k.name) {
+			t.Errorf("%s is called %s", k.name, name)
+		}
+	}
+	if early, late := s.archive.Version, "0.2.0"; exec.Command("dpkg", "--compare-versions", debVersion(early), "lt", late).Run() != nil && hasDpkg() {
+		t.Errorf("dpkg does not order %s before %s", debVersion(early), late)
+	}
+}
+
+func hasDpkg() bool { _, err := exec.LookPath("dpkg"); return err == nil }
+
 // Every command has a man page, and each shell its completions.
 func TestPages(t *testing.T) {
 	s := staged(t)
