@@ -3,6 +3,8 @@ package main
 import (
 	"bytes"
 	"context"
+	"encoding/base64"
+	"encoding/binary"
 	"errors"
 	"io"
 	"os"
@@ -14,6 +16,8 @@ import (
 	"time"
 
 	"aead.dev/minisign"
+	"golang.org/x/crypto/blake2b"
+	"golang.org/x/crypto/scrypt"
 
 	"custos/internal/release"
 )
@@ -214,7 +218,7 @@ func released(t *testing.T, o options, files map[string]string) release.Key {
 	secret, err := private.MarshalText()
 	if o.password != "" {
 		put(t, o.password, "open sesame\n", 0o600)
-		secret, err = minisign.EncryptKey("open sesame", private)
+		secret, err = locked("open sesame", secret)
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -234,6 +238,27 @@ func released(t *testing.T, o options, files map[string]string) release.Key {
 		t.Fatal(err)
 	}
 	return key
+}
+
+// locked puts a secret key under a password as minisign does, but for what guessing costs:
+// what minisign makes takes seconds to open.
+func locked(password string, secret []byte) ([]byte, error) {
+	comment, text, _ := strings.Cut(string(secret), "\n")
+	b, err := base64.StdEncoding.DecodeString(text)
+	if err != nil {
+		return nil, err
+	}
+	const ops, mem, key = 1 << 15, 1 << 20, 54 // of scrypt with N 1024; bytes 54 to 126 are the key, and its sum follows
+	copy(b[2:], "Sc")
+	binary.LittleEndian.PutUint64(b[38:], ops)
+	binary.LittleEndian.PutUint64(b[46:], mem)
+	sum := blake2b.Sum256(append([]byte("Ed"), b[key:key+72]...))
+	copy(b[key+72:], sum[:])
+	stream, err := scrypt.Key([]byte(password), b[6:38], 1024, 8, 1, 104)
+	for i, k := range stream {
+		b[key+i] ^= k
+	}
+	return []byte(comment + "\n" + base64.StdEncoding.EncodeToString(b) + "\n"), err
 }
 
 func TestAChangedByteIsRefused(t *testing.T) {
