@@ -131,7 +131,12 @@ func (s stage) prepare() error {
 			return err
 		}
 	}
-	return errors.Join(s.write("prerm", []byte(preRemove)), s.write("postinst", []byte(postInstall)), s.write("postrm", []byte(postRemove)))
+	return errors.Join(s.script("prerm", preRemove), s.script("postinst", postInstall), s.script("postrm", postRemove))
+}
+
+// script writes one of the package's scripts. nfpm puts the time of the file into an .apk.
+func (s stage) script(name, text string) error {
+	return errors.Join(s.write(name, []byte(text)), os.Chtimes(s.path(name), s.at, s.at))
 }
 
 // compress writes NAME.gz as gzip -9n does: without name and time.

@@ -101,6 +101,11 @@ func TestWhatPackagesHold(t *testing.T) {
 		if want := map[string]string{"deb": "0.2.0-rc.1", "rpm": "0.2.0-rc.1", "apk": "0.2.0-rc1"}[k.name]; c["version"] != want {
 			t.Errorf("%s has version %v", k.name, c["version"])
 		}
+		for _, script := range c["scripts"].(map[string]string) {
+			if info, err := os.Stat(s.path(script)); err != nil || !info.ModTime().Equal(commitTime) {
+				t.Errorf("%s: the time of %s, which goes into an .apk, is not that of the commit: %v", k.name, script, err)
+			}
+		}
 		placed := map[string]int{}
 		for _, f := range c["contents"].([]content) {
 			placed[f.Dst] = f.Info.Mode
