@@ -319,6 +319,22 @@ func TestLifeAfterPrepareIsLeftAlone(t *testing.T) {
 	}
 }
 
+// atRest waits until the processes have begun: on a busy machine their first moment is work,
+// and they are refused for that.
+func atRest(t *testing.T, a fleet.Action) {
+	t.Helper()
+	for limit := time.Now().Add(20 * time.Second); ; <-time.After(50 * time.Millisecond) {
+		run, err := stopper(t).Prepare(t.Context(), a)
+		if err == nil {
+			run.Close()
+			return
+		}
+		if !errors.Is(err, act.ErrRefused) || time.Now().After(limit) {
+			t.Fatal(err)
+		}
+	}
+}
+
 // Whatever the shape of the tree, nothing is left and nobody else is touched.
 func TestNothingIsLeft(t *testing.T) {
 	for role, want := range map[string]int{
@@ -329,6 +345,7 @@ func TestNothingIsLeft(t *testing.T) {
 			bystander := start(t, "sit", "", 1)
 			w := start(t, role, "", want)
 			a := w.action(t)
+			atRest(t, a)
 			effect := acttest.Do(t, stopper(t), a)
 			if left := alive(t, a); left != "" {
 				t.Errorf("left: %s", left)
