@@ -64,11 +64,12 @@ func middles(lines []string) (hidden []bool) {
 	return hidden
 }
 
-// rowFrom are the lines that are base64 alone with which lines begin.
+// rowFrom are the lines that are base64 alone with which lines begin. One that is hidden
+// already breaks none off: another rule may have known a part of a key for a secret.
 func rowFrom(lines []string) (row []string) {
 	for _, l := range lines {
 		body := keyBody(l)
-		if body == "" {
+		if body == "" && !isMasked(l) {
 			break
 		}
 		row = append(row, body)
@@ -94,6 +95,9 @@ func keyBody(line string) string {
 	}
 	return m[1]
 }
+
+// isMasked says whether of a line nothing is shown.
+func isMasked(line string) bool { return strings.Trim(line, " \t│|") == "***" }
 
 func isBase64(r rune) bool {
 	return 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' || r == '+' || r == '/' || r == '='
