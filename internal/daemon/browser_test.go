@@ -147,7 +147,7 @@ func usesThePage(t *testing.T, w *browsed, size string, width, height int64) {
 	c.Awaits("#why", "dead")
 	fits("alert")
 	c.Clicks(`#plan form button`)
-	c.Awaits("#outcome", "approved, and begun")
+	c.Awaits("#outcome", "approved")
 	c.Awaits("#alert", "resolved")
 	await(t, func() string { return lock + " is there" }, func() bool { _, err := os.Lstat(lock); return os.IsNotExist(err) })
 	fits("alert-done")
