@@ -118,6 +118,7 @@
     function post(what, fields) {
       return fetch(document.getElementById("terminal").dataset.from + "/" + what, {
         method: "POST", body: new URLSearchParams(fields), credentials: "same-origin", redirect: "error",
+        keepalive: what === "release", // also when the page is left right after
       });
     }
 
@@ -145,7 +146,8 @@
       if (why) { box.append(note(why)); }
     }
 
-    async function take() {
+    async function take(event) {
+      event.currentTarget.disabled = true; // who clicks twice would take it from themselves
       let answer = null;
       try {
         answer = await post("take", {});
