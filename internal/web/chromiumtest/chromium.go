@@ -121,7 +121,7 @@ func (c *Tab) listen(event any) {
 	case *log.EventEntryAdded:
 		complain("%s: %s %s", e.Entry.Level, e.Entry.Text, e.Entry.URL)
 	case *runtime.EventExceptionThrown:
-		complain("exception: %s", e.ExceptionDetails.Text)
+		complain("exception: %s", thrown(e.ExceptionDetails))
 	case *runtime.EventConsoleAPICalled:
 		complain("console.%s", e.Type)
 	case *page.EventJavascriptDialogOpening:
@@ -134,6 +134,15 @@ func (c *Tab) listen(event any) {
 	case *network.EventRequestWillBeSent:
 		c.asked = append(c.asked, e.Request.URL)
 	}
+}
+
+// thrown is what was thrown, and where.
+func thrown(e *runtime.ExceptionDetails) string {
+	what := e.Text
+	if e.Exception != nil {
+		what += " " + e.Exception.Description
+	}
+	return fmt.Sprintf("%s (%s:%d:%d)", what, e.URL, e.LineNumber+1, e.ColumnNumber+1)
 }
 
 // Complaints are what the browser complains of since they were asked for last: on its
