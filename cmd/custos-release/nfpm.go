@@ -87,7 +87,7 @@ func (s stage) nfpmConfig(k kind) (map[string]any, error) {
 		"section": "admin", "priority": "optional", "maintainer": maintainer, "description": description, "license": "Apache-2.0",
 		"recommends": []string{"tmux", "git"}, "mtime": s.at, "contents": files, "disable_globbing": true,
 		"scripts": map[string]string{"postinstall": "postinst", "preremove": "prerm", "postremove": "postrm"},
-		"deb":     map[string]any{"compression": "xz"},
+		"deb":     map[string]any{"compression": "none"}, // and by xz-utils afterwards
 		"rpm":     map[string]any{"compression": "xz", "buildhost": "localhost", "group": "System Environment/Daemons", "summary": firstLine(description)},
 	}, nil
 }

@@ -115,6 +115,11 @@ func (s stage) packages(ctx context.Context, out string) ([]string, error) {
 		if err := tool(ctx, s.dir, []string{epoch(s.at)}, nfpm, "package", "-f", "nfpm-"+kind.name+".yaml", "-p", kind.name, "-t", target); err != nil {
 			return nil, err
 		}
+		if kind.name == "deb" {
+			if err := shrink(ctx, target, s.archive.Arch); err != nil {
+				return nil, err
+			}
+		}
 		made = append(made, target)
 	}
 	return made, nil
