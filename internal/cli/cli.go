@@ -18,6 +18,7 @@ import (
 	"custos/internal/config"
 	"custos/internal/daemon"
 	"custos/internal/remote"
+	"custos/internal/uninstall"
 )
 
 // The exit codes.
@@ -61,10 +62,10 @@ type Daemon struct {
 	Frozen func(c config.Config) string
 	// Alive lists the agents of ours that run; RunsOn what other users run of them; Going what
 	// Uninstall would remove.
-	Alive     func(c config.Config) ([]daemon.Living, error)
+	Alive     func(c config.Config) ([]uninstall.Living, error)
 	RunsOn    func(c config.Config) ([]string, error)
-	Going     func(c config.Config, leave bool) (daemon.Removal, error)
-	Uninstall func(c config.Config, leave bool) (daemon.Removal, error)
+	Going     func(c config.Config, leave bool) (uninstall.Removal, error)
+	Uninstall func(c config.Config, leave bool) (uninstall.Removal, error)
 }
 
 // Env is the world a command runs in.

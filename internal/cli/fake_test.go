@@ -28,6 +28,7 @@ import (
 	"custos/internal/ledger"
 	"custos/internal/server"
 	"custos/internal/sys/files"
+	"custos/internal/uninstall"
 	"custos/internal/view"
 )
 
@@ -105,12 +106,12 @@ func fake(getenv func(string) string) cli.Daemon {
 			b, _ := os.ReadFile(frozen(c))
 			return string(b)
 		},
-		Alive: func(c config.Config) ([]daemon.Living, error) {
+		Alive: func(c config.Config) ([]uninstall.Living, error) {
 			name, err := os.ReadFile(filepath.Join(getenv("HOME"), "living"))
 			if errors.Is(err, fs.ErrNotExist) {
 				return nil, nil
 			}
-			return []daemon.Living{{Name: strings.TrimSpace(string(name)), PID: 4242}}, err
+			return []uninstall.Living{{Name: strings.TrimSpace(string(name)), PID: 4242}}, err
 		},
 		RunsOn: func(c config.Config) ([]string, error) {
 			text, err := os.ReadFile(filepath.Join(getenv("HOME"), "runs-on"))
@@ -124,10 +125,10 @@ func fake(getenv func(string) string) cli.Daemon {
 			}
 			return []string{strings.TrimSpace(string(text))}, nil
 		},
-		Going: func(c config.Config, leave bool) (daemon.Removal, error) {
+		Going: func(c config.Config, leave bool) (uninstall.Removal, error) {
 			return going(c), nil
 		},
-		Uninstall: func(c config.Config, leave bool) (daemon.Removal, error) {
+		Uninstall: func(c config.Config, leave bool) (uninstall.Removal, error) {
 			r := going(c)
 			for _, path := range r.Gone {
 				if err := os.RemoveAll(path); err != nil {
@@ -140,10 +141,10 @@ func fake(getenv func(string) string) cli.Daemon {
 }
 
 // going is the freeze file and its folder, and only the file where something else is there.
-func going(c config.Config) daemon.Removal {
+func going(c config.Config) uninstall.Removal {
 	names, err := os.ReadDir(c.StateDir)
 	if err != nil {
-		return daemon.Removal{}
+		return uninstall.Removal{}
 	}
 	left := files.Left{Folder: c.StateDir}
 	for _, n := range names {
@@ -152,9 +153,9 @@ func going(c config.Config) daemon.Removal {
 		}
 	}
 	if left.Names == nil {
-		return daemon.Removal{Gone: []string{c.StateDir}}
+		return uninstall.Removal{Gone: []string{c.StateDir}}
 	}
-	return daemon.Removal{Gone: []string{filepath.Join(c.StateDir, "frozen")}, Left: []files.Left{left}}
+	return uninstall.Removal{Gone: []string{filepath.Join(c.StateDir, "frozen")}, Left: []files.Left{left}}
 }
 
 func passOf(file string) (fleet.Pass, error) {

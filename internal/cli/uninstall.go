@@ -11,7 +11,7 @@ import (
 
 	"custos/internal/api"
 	"custos/internal/config"
-	"custos/internal/daemon"
+	"custos/internal/uninstall"
 )
 
 // uninstallFlags are those of uninstall.
@@ -100,7 +100,7 @@ func (a *app) othersRunOn(conf config.Config, f uninstallFlags) []string {
 	return on
 }
 
-func (a *app) showRemoved(r daemon.Removal, on []string) error {
+func (a *app) showRemoved(r uninstall.Removal, on []string) error {
 	left := map[string][]string{}
 	for _, l := range r.Left {
 		left[l.Folder] = append([]string{}, l.Names...)
@@ -142,7 +142,7 @@ func stays(names []string, folder string) string {
 }
 
 // wouldGo says what uninstall would remove, and what stays beside it.
-func wouldGo(r daemon.Removal) string {
+func wouldGo(r uninstall.Removal) string {
 	if len(r.Gone) == 0 {
 		return "nothing would go"
 	}
@@ -158,7 +158,7 @@ func wouldGo(r daemon.Removal) string {
 }
 
 // survey says who runs and what would go, and asks for what is still to be said.
-func (a *app) survey(going daemon.Removal, living []daemon.Living, f uninstallFlags) error {
+func (a *app) survey(going uninstall.Removal, living []uninstall.Living, f uninstallFlags) error {
 	who := make([]string, len(living))
 	for i, l := range living {
 		who[i] = fmt.Sprintf("%s (process %d)", flat(l.Name), l.PID)

@@ -9,6 +9,7 @@ import (
 	"custos/internal/api"
 	"custos/internal/config"
 	"custos/internal/daemon"
+	"custos/internal/uninstall"
 )
 
 // realDaemon joins the command line to package daemon.
@@ -47,10 +48,10 @@ func realDaemon(e Env) Daemon {
 		Freeze:    daemon.Freeze,
 		Thaw:      daemon.Thaw,
 		Frozen:    daemon.Frozen,
-		Alive:     daemon.Alive,
-		RunsOn:    daemon.RunsOn,
-		Going:     daemon.Going,
-		Uninstall: daemon.Uninstall,
+		Alive:     uninstall.Alive,
+		RunsOn:    uninstall.RunsOn,
+		Going:     uninstall.Going,
+		Uninstall: uninstall.Do,
 	}
 }
 

@@ -3,7 +3,6 @@ package daemon
 import (
 	"context"
 	"errors"
-	"io/fs"
 	"os"
 	"path/filepath"
 
@@ -93,15 +92,11 @@ func instanceFolder(st *store.Store, r shim.Record) ledger.InstanceFolder {
 		return f
 	}
 	f.Ended = fleet.Instant{Wall: r.Exit.At.Wall, Up: fleet.Duration(r.Exit.At.Up), Boot: r.Exit.At.Boot}
-	f.Lives = !hasEnded(r.Started.Shim) || !hasEnded(r.Started.Agent)
+	f.Lives = !ended(r.Started.Shim) || !ended(r.Started.Agent)
 	for _, l := range r.Left {
-		f.Lives = f.Lives || !hasEnded(l.ID)
+		f.Lives = f.Lives || !ended(l.ID)
 	}
 	return f
 }
 
-// hasEnded says whether a process is known not to run any more.
-func hasEnded(p shim.ID) bool {
-	is, err := proc.NewReader(proc.TableOptions{}).Stat(p.PID)
-	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, proc.ErrGone) || err == nil && is.ID.Start != p.Start
-}
+func ended(p shim.ID) bool { return proc.Ended(p.PID, p.Start) }

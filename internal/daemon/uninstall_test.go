@@ -12,7 +12,7 @@ import (
 	"syscall"
 	"testing"
 
-	"custos/internal/daemon"
+	"custos/internal/uninstall"
 )
 
 // programs are those that run in this town, by the name of their program.
@@ -37,7 +37,7 @@ func livingTown(t *testing.T) (w *town, pids []int) {
 		t.Fatalf("down: %d %s", code, out)
 	}
 	_ = w.up.Wait()
-	living, err := daemon.Alive(w.cfg)
+	living, err := uninstall.Alive(w.cfg)
 	if err != nil || len(living) != 2 {
 		t.Fatalf("alive: %+v, %v", living, err)
 	}
@@ -100,7 +100,7 @@ func TestUninstallLeaves(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(w.cfg.StateDir, "custos.db")); !os.IsNotExist(err) {
 		t.Errorf("the database: %v", err)
 	}
-	living, err := daemon.Alive(w.cfg)
+	living, err := uninstall.Alive(w.cfg)
 	if err != nil || len(living) != 2 {
 		t.Errorf("they are no longer known: %+v, %v", living, err)
 	}
@@ -108,7 +108,7 @@ func TestUninstallLeaves(t *testing.T) {
 		_ = syscall.Kill(pid, syscall.SIGKILL)
 	}
 	await(t, func() string { return strings.Join(w.programs(), " ") }, func() bool {
-		living, err := daemon.Alive(w.cfg)
+		living, err := uninstall.Alive(w.cfg)
 		return err == nil && len(living) == 0
 	})
 	if out, code := w.says("uninstall", "--yes"); code != 0 {

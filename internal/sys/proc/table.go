@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"sync"
 	"sync/atomic"
@@ -227,4 +228,11 @@ func (r *Reader) Env(pid int, key string) (string, bool, error) {
 	}
 	value, found := markerIn(text)
 	return value, found, nil
+}
+
+// Ended says whether a process, which began at start in clock ticks since boot, is known not to
+// run any more.
+func Ended(pid int, start uint64) bool {
+	is, err := NewReader(TableOptions{}).Stat(pid)
+	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, ErrGone) || err == nil && is.ID.Start != start
 }

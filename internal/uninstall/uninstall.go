@@ -1,4 +1,6 @@
-package daemon
+// Package uninstall removes what Custos made for itself, and says what would go and what stays.
+// Nothing of it asks the daemon, the database or the configuration of agents.
+package uninstall
 
 import (
 	"context"
@@ -36,7 +38,7 @@ func Alive(cfg config.Config) ([]Living, error) {
 		if r.Err == nil && r.Exit != nil {
 			continue
 		}
-		if !hasEnded(r.Started.Agent) {
+		if !proc.Ended(r.Started.Agent.PID, r.Started.Agent.Start) {
 			out = append(out, Living{Name: r.Started.Name, PID: r.Started.Agent.PID})
 		}
 	}
@@ -44,7 +46,7 @@ func Alive(cfg config.Config) ([]Living, error) {
 }
 
 // RunsOn says which processes of other users the agents of ours have left, and what ends
-// each, as far as the records of the shims tell: they go with Uninstall.
+// each, as far as the records of the shims tell: they go with Do.
 func RunsOn(cfg config.Config) ([]string, error) {
 	boot, err := proc.BootID()
 	if err != nil {
@@ -72,7 +74,7 @@ func RunsOn(cfg config.Config) ([]string, error) {
 // Removal is what goes, or would, and what stays beside it.
 type Removal = files.Removal
 
-// Going says what Uninstall would remove, and what would stay beside it. With leave, what
+// Going says what Do would remove, and what would stay beside it. With leave, what
 // agents that run on need (their terminals, and where their ends are written down) stays.
 func Going(cfg config.Config, leave bool) (Removal, error) {
 	strangers, err := catalog.Strangers(context.Background(), cfg)
@@ -96,13 +98,13 @@ func isHome(cfg config.Config, dir string) bool {
 	return filepath.Clean(dir) == filepath.Clean(cfg.Home)
 }
 
-// Uninstall removes what Custos made for itself in the state folder and in the run folder:
+// Do removes what Custos made for itself in the state folder and in the run folder:
 // the ledger, lock and socket, and the rest of what catalog.StateMade and RunFolderMade list. What
 // is not in them stays: the journal, and whatever somebody else keeps there. The
 // configuration is the user's own and stays, and so do backups in git. It
 // refuses while a daemon runs, and while agents of ours live unless they are to
 // be left. It returns what it removed, and what stays beside it.
-func Uninstall(cfg config.Config, leave bool) (done Removal, err error) {
+func Do(cfg config.Config, leave bool) (done Removal, err error) {
 	if found, err := Going(cfg, leave); err != nil || len(found.Gone) == 0 {
 		return found, err // and no lock is made where nothing is
 	}
