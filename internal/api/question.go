@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptrace"
+	"reflect"
 	"sync/atomic"
 )
 
@@ -152,9 +153,12 @@ func get[T any](ctx context.Context, c *Client, path string) (T, error) {
 }
 
 func post[T any](ctx context.Context, c *Client, again twice, path string, order any) (T, error) {
+	var zero T
+	if err := checkTexts("request", reflect.ValueOf(order)); err != nil {
+		return zero, err
+	}
 	body, err := json.Marshal(order)
 	if err != nil {
-		var zero T
 		return zero, fmt.Errorf("cannot write the request: %w", err)
 	}
 	return send[T](ctx, c, question{http.MethodPost, path, body, again})

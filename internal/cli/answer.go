@@ -25,6 +25,9 @@ is given that long to show one.`,
 		Example: "  custos answer builder yes\n  custos answer builder no --dialog 3f2a9c",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o := api.OrderRequest{Do: "answer", Agent: args[0], Text: args[1], Dialog: hash}
+			if err := api.CheckUTF8("answer", o.Text); err != nil { // before the dialog is waited for
+				return err
+			}
 			if hash == "" {
 				d, err := a.dialog(cmd, args[0], args[1], f)
 				if err != nil {

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -23,7 +24,7 @@ func (a *app) explainCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			o.Screen = string(screen)
+			o.Screen = strings.ToValidUTF8(string(screen), "\uFFFD") // a program wrote it, not a person
 			return say(cmd.Context(), a, patience, func(ctx context.Context, c *api.Client) (api.Explanation, error) { return c.Explain(ctx, o) }, writeExplanation)
 		},
 	}

@@ -11,6 +11,8 @@ import (
 	"sync/atomic"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+
+	"custos/internal/api"
 )
 
 // lines are the messages that an agent sends, one on each line. The SDK ends at the first
@@ -53,6 +55,8 @@ func (l *lines) message(line []byte) ([]byte, error) {
 	switch {
 	case len(text) == 0:
 		return nil, nil
+	case api.BrokenAt(string(text)) >= 0:
+		return nil, l.refuse(jsonrpc.CodeParseError, fmt.Sprintf("this line is not UTF-8 from its byte %d on", api.BrokenAt(string(line))+1))
 	case !json.Valid(text):
 		return nil, l.refuse(jsonrpc.CodeParseError, "this line is no JSON: a message is one line")
 	case err != nil:

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -136,9 +137,16 @@ func advised(e *api.Error, path string) *api.Error {
 // decode reads the request's body into v, strictly. No body at all leaves v as
 // it is.
 func decode(req *http.Request, v any) error {
-	d := json.NewDecoder(req.Body)
+	body, err := io.ReadAll(req.Body)
+	if err == nil {
+		err = api.CheckUTF8("request", string(body)) // else read as other characters than were sent
+	}
+	d := json.NewDecoder(bytes.NewReader(body))
 	d.DisallowUnknownFields()
-	switch err := d.Decode(v); {
+	if err == nil {
+		err = d.Decode(v)
+	}
+	switch {
 	case errors.Is(err, io.EOF):
 		return nil
 	case err != nil:
