@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"custos/internal/agent/conversation"
 	"custos/internal/fleet"
@@ -178,6 +180,54 @@ func IsNewestPrompt(shown string, told []fleet.HookEvent) bool {
 func (k Kind) Rest(shown, text string) bool {
 	is := dense(shown)
 	return is != "" && strings.HasPrefix(dense(text), is)
+}
+
+// Completed says whether what a prompt shows is a text that was typed there, the last word of
+// which begins with / @ or $ and its CLI has completed: all before that word, and in place of it
+// one other that begins with the same sign, or has its letters in their order. Nothing stands
+// behind it.
+func (k Kind) Completed(shown, text string) bool {
+	words := strings.Fields(fleet.Text(text))
+	if len(words) == 0 {
+		return false
+	}
+	last := words[len(words)-1]
+	made, ok := behind(unframed(fleet.Text(shown)), dense(strings.Join(words[:len(words)-1], " ")))
+	if !ok || made == last || len(strings.Fields(made)) != 1 {
+		return false
+	}
+	letters := strings.TrimLeft(last, "/@$")
+	if letters == last {
+		return false // no CLI completes it
+	}
+	return made[0] == last[0] || letters != "" && spells(strings.ToLower(made), strings.ToLower(letters))
+}
+
+// behind is what stands in a text behind its beginning, which is given without white space;
+// a word of the beginning ends with it.
+func behind(text, dense string) (rest string, ok bool) {
+	for _, want := range dense {
+		text = strings.TrimLeftFunc(text, unicode.IsSpace)
+		r, n := utf8.DecodeRuneInString(text)
+		if r != want || n == 0 {
+			return "", false
+		}
+		text = text[n:]
+	}
+	rest = strings.TrimLeftFunc(text, unicode.IsSpace)
+	return strings.TrimSpace(rest), dense == "" || rest != text
+}
+
+// spells says whether a word has some letters, in their order.
+func spells(word, letters string) bool {
+	for _, r := range letters {
+		_, after, ok := strings.Cut(word, string(r))
+		if !ok {
+			return false
+		}
+		word = after
+	}
+	return true
 }
 
 func (k Kind) showsPaste(shown, text string) bool {

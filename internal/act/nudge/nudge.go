@@ -5,7 +5,8 @@
 // prompt is typed otherwise, or not at all. The text is typed once, never again: it is
 // delivered, by a proof that is named, or not delivered, or it cannot be told. What is
 // still at the prompt when it was not taken is taken away again, where it is exactly
-// what was typed: a text that stays there keeps every later one out. So does the agent's
+// what was typed, or what the CLI's completion made of that at Enter while nobody looked
+// on: a text that stays there keeps every later one out. So does the agent's
 // last prompt, which some CLIs put back there at an interrupt: it is taken away first.
 package nudge
 
@@ -117,8 +118,10 @@ type run struct {
 	pasted  agentrun.View // as the screen was just before Enter
 	since   fleet.Instant // nothing that was told before counts
 	entered time.Time
-	twice   bool  // Enter was pressed once more
-	lost    error // why it is not known to have been sent
+	made    string // what its completion has made of the text at Enter; "" for nothing
+	judged  bool   // what became of the text at Enter is known, or not to be told any more
+	twice   bool   // Enter was pressed once more
+	lost    error  // why it is not known to have been sent
 	proof   fleet.Proof
 	arrival *fleet.Arrival // nil as long as nothing was typed
 }
@@ -317,6 +320,7 @@ func (r *run) await(ctx context.Context) error {
 			return true
 		}
 		if v, err := r.Look(ctx); err == nil {
+			r.completes(v)
 			if !r.talks && r.visible(v) {
 				r.proof = fleet.ProofScreen
 			} else {

@@ -1,6 +1,7 @@
 package nudge
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -45,7 +46,10 @@ func (r *run) takeBack(ctx context.Context) *fleet.Arrival {
 	if r.Headless() {
 		return &fleet.Arrival{Outcome: fleet.OutcomeUnknown, Why: why}
 	}
-	stood, removed := r.remove(ctx, r.typed)
+	stood, removed := r.remove(ctx, cmp.Or(r.made, r.typed))
+	if r.made != "" {
+		why += fmt.Sprintf("; its CLI took Enter for the end of a completion, and made %q of it", fleet.Line(r.made, 200))
+	}
 	if by := r.acknowledged(ctx); by != "" {
 		return &fleet.Arrival{Outcome: fleet.OutcomeDelivered, Proof: by}
 	}
@@ -56,6 +60,29 @@ func (r *run) takeBack(ctx context.Context) *fleet.Arrival {
 		return &fleet.Arrival{Outcome: fleet.OutcomeNot, Why: why + "; it still stood in its input line, and was removed from there"}
 	}
 	return &fleet.Arrival{Outcome: fleet.OutcomeNot, Why: fmt.Sprintf("%s; it still stands in its input line, and is not removed: %v", why, removed)}
+}
+
+// completing is how long after Enter a CLI may take to complete a word.
+const completing = 2 * time.Second
+
+// completes notes what the CLI's completion has made of the text: what stands at the prompt
+// as the first that is not the text, right after Enter, where all of the text was seen there
+// right before. Whatever comes later can be a person's, and so can all where one looks on.
+func (r *run) completes(v agentrun.View) {
+	shown, known := v.Typed.Get()
+	pasted, seen := r.pasted.Typed.Get()
+	switch {
+	case r.judged:
+	case !seen || !r.Kind.Shows(pasted, r.typed), r.before.Pane.Attached+r.pasted.Pane.Attached+v.Pane.Attached > 0,
+		time.Since(r.entered) > completing:
+		r.judged = true
+	case !known || r.Kind.Shows(shown, r.typed):
+	default:
+		r.judged = true
+		if v.Dialog == nil && r.Kind.Completed(shown, r.typed) {
+			r.made = shown
+		}
+	}
 }
 
 // mostClears is how often the keys are pressed that take away some of what is typed.
