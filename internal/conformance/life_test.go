@@ -402,6 +402,7 @@ func (l *life) prompts(t *testing.T) {
 	for _, p := range []struct{ what, text string }{
 		{"1 line", "please say one"}, {"60 lines", lines(60)}, {"2000 lines", lines(2000)}, {"@file", "please look at @README.md"},
 		{"!", "!echo one"}, {"/", "/tmp is a folder"}, {"#", "# one heading"}, {"-", "- one item"},
+		{"/path/x", "/path/x"}, {"a mere /", "/"}, {"ends in $name", "please use $name"}, {"ends in @READ", "please look at @READ"}, {"ends in /mod", "please choose /mod"},
 	} {
 		l.say("a nudge", "")
 		from := len(l.home.model.Asked())

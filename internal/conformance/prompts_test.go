@@ -12,12 +12,14 @@ import (
 	"time"
 
 	"custos/internal/agent"
+	"custos/internal/api"
 )
 
 // firstPrompts are texts that a CLI may take for something else than a prompt.
 func firstPrompts() []string {
 	return []string{"--help is what I need", "-v", "/help", "/clear the table", "!echo hi", "# a heading", "exit", "read @README.md", "@README.md",
-		"it ends with \\", "a line\n/help\nand one more"}
+		"it ends with \\", "a line\n/help\nand one more",
+		"$name", "use $name", "/path/x", "/", "look at @READ", "choose /mod"}
 }
 
 // heardWithin is how long a CLI may take from its start until the model has its first prompt.
@@ -84,4 +86,32 @@ func (h home) first(t *testing.T, k agent.Kind, start agent.Command, env []strin
 		asked = append(asked, a.Prompt())
 	}
 	t.Errorf("headless %t, %q: the model has heard %q\n%s", headless, prompt, asked, screen())
+}
+
+// TestCompletions: a text that a CLI completes at Enter instead of taking it, typed as it is (a
+// command of its own), does not stay at its prompt: the next text arrives.
+func TestCompletions(t *testing.T) {
+	eachCLI(t, func(t *testing.T, c cli, _ agent.Kind) {
+		f := startFleet(t, c)
+		defer func() {
+			if t.Failed() {
+				t.Log(f.tellAll(t))
+			}
+		}()
+		f.spawn(t)
+		f.say(t, "please say hello") // some tell of themselves with their first turn
+		f.is(t, "idle")
+		for _, text := range []string{"/comp", "look at @READ", "use $sk"} {
+			from := len(f.home.model.Asked())
+			var o api.Order
+			out, err := f.try(&o, "nudge", "--command", "--wait", "60s", "--", f.who, text)
+			t.Logf("%s: %s %s %v %s", text, o.State, o.Why, err, strings.Join(strings.Fields(out), " "))
+			f.is(t, "idle")
+			if heard, _ := f.home.model.Heard(from, text, ""); heard != (o.State == "done") && text != "/comp" {
+				t.Errorf("%q: heard %v, told %s: %s", text, heard, o.State, o.Why)
+			}
+			f.say(t, "please go on after "+strings.Trim(text, "/@$"))
+			f.is(t, "idle")
+		}
+	})
 }
