@@ -13,6 +13,9 @@ import (
 // another machine, which cannot see that by itself. It takes power away and gives none.
 const OnBehalf = "Custos-On-Behalf"
 
+// PersonLooks are the paths of what changes nothing, and is shown to persons alone all the same.
+func PersonLooks() []string { return []string{"/v1/web"} }
+
 // Caller is who asks, as the Custos of this machine tells it.
 type Caller struct {
 	Person bool   `json:"person"`          // no agent

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -37,8 +38,8 @@ const (
 type WhoAsks func(context.Context) (agent string, err error)
 
 // Client asks the Custos of a host. Nothing is dialled before something is asked; what cannot
-// be reached is an Unreachable error, and nothing was asked then. Anyone may look there. Before
-// anything else is asked for it is found out here who asks, which that machine cannot see: an
+// be reached is an Unreachable error, and nothing was asked then. Anyone may look there at what
+// anyone may look at. Before anything else is asked for it is found out here who asks, which that machine cannot see: an
 // agent is said to be one, and nothing is asked for by whoever cannot be shown to be none.
 func (h Host) Client(who WhoAsks) *api.Client {
 	t := &http.Transport{
@@ -85,8 +86,8 @@ func (h Host) answers(ctx context.Context, c *api.Client, within time.Duration) 
 	return nil // whatever it says, it lives
 }
 
-// onBehalf says of a request that is no look which agent makes it: it may do no more there
-// than here.
+// onBehalf says of a request, unless it is a look that anyone may have, which agent makes it: it
+// may see and do no more there than here.
 type onBehalf struct {
 	*http.Transport
 	host string
@@ -94,7 +95,7 @@ type onBehalf struct {
 }
 
 func (o onBehalf) RoundTrip(req *http.Request) (*http.Response, error) {
-	if req.Method == http.MethodGet {
+	if req.Method == http.MethodGet && !slices.Contains(api.PersonLooks(), req.URL.Path) {
 		return o.Transport.RoundTrip(req)
 	}
 	agent, err := o.who(req.Context())

@@ -220,8 +220,8 @@ func TestReach(t *testing.T) {
 	}
 }
 
-// Who asks is found out before anything but a look is asked for: an agent is said to be one, and
-// where it cannot be told nothing is asked.
+// Who asks is found out before anything is asked for but a look that anyone may have: an agent is
+// said to be one, and where it cannot be told nothing is asked.
 func TestWhoAsks(t *testing.T) {
 	var said []string
 	h, _ := answering(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -232,11 +232,14 @@ func TestWhoAsks(t *testing.T) {
 		agent string
 		err   error
 		want  string
-	}{{"", nil, "GET ,POST "}, {"eve", nil, "GET ,POST eve"}, {"", errors.New("it has no terminal"), "GET "}} {
+	}{{"", nil, "GET ,GET ,POST "}, {"eve", nil, "GET ,GET eve,POST eve"}, {"", errors.New("it has no terminal"), "GET "}} {
 		said = nil
 		client := h.Client(func(context.Context) (string, error) { return c.agent, c.err })
 		if _, err := client.Agents(t.Context()); err != nil {
 			t.Error(err)
+		}
+		if _, err := client.Web(t.Context()); (err != nil) != (c.err != nil) { // who may see the page there
+			t.Errorf("%+v: %v", c, err)
 		}
 		_, err := client.Acknowledge(t.Context(), 1, api.AckOrder{})
 		if got := strings.Join(said, ","); got != c.want || (err != nil) != (c.err != nil) {

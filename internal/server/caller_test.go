@@ -3,6 +3,7 @@ package server
 import (
 	"net/http"
 	"os"
+	"slices"
 	"testing"
 
 	"custos/internal/api"
@@ -41,5 +42,19 @@ func TestARequestInAnothersNameIsJudgedAsTheirs(t *testing.T) {
 		if _, err := asks.Order(t.Context(), api.OrderRequest{Do: "stop", Agent: "x"}); (err != nil) != c.refused {
 			t.Errorf("%s: an order: %v", c.name, err)
 		}
+	}
+}
+
+// A look that is a person's alone is one of those before which another machine is told who asks:
+// it cannot see that by itself.
+func TestPersonLooksAreKnownElsewhere(t *testing.T) {
+	var got []string
+	for _, r := range routes() {
+		if r.method == http.MethodGet && r.access == person {
+			got = append(got, r.pattern)
+		}
+	}
+	if !slices.Equal(got, api.PersonLooks()) {
+		t.Errorf("looks for persons are %q, and api knows %q", got, api.PersonLooks())
 	}
 }
