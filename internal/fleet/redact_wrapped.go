@@ -12,7 +12,7 @@ const margin = 8
 // RedactWrapped hides secrets that the edge of a terminal has broken: what hide knows
 // for one only when two lines are read as one goes from both. The widest line shows
 // where the edge is. It hides what a line ends with that may become one, too: while it
-// is typed it is not long enough yet.
+// is typed it is not long enough yet. What is below a secret that ends with its line stays.
 func RedactWrapped(lines []string, hide func(string) string) []string {
 	edge := 0
 	for _, l := range lines {
@@ -23,7 +23,7 @@ func RedactWrapped(lines []string, hide func(string) string) []string {
 		above, here := strings.TrimSpace(lines[i-1]), strings.TrimSpace(lines[i])
 		onward := masked && !strings.ContainsAny(above, " \t") // the line above was nothing else
 		full := len([]rune(lines[i-1])) >= edge-margin && !ofKey(above) && !ofKey(here)
-		masked = full && here != "" && (onward || hide(above+here) != hide(above)+hide(here))
+		masked = full && here != "" && (onward || goesOn(above, here, hide))
 		if masked {
 			out[i-1], out[i] = withoutLast(out[i-1]), withoutFirst(lines[i])
 		}
@@ -33,6 +33,24 @@ func RedactWrapped(lines []string, hide func(string) string) []string {
 	}
 	return out
 }
+
+// goesOn says whether what hide knows for a secret goes from one line on into the next one.
+func goesOn(above, here string, hide func(string) string) bool {
+	both := hide(above + here)
+	beginsHere := strings.HasPrefix(both, above) && strings.HasPrefix(hide(here), "***")
+	return both != hide(above)+hide(here) && !beginsHere && !endsAbove(above, here, hide)
+}
+
+// endsAbove says whether a secret that its own line shows to be one ends there, though read on
+// into the line below it would be longer: where it looks random, and that line begins with a
+// word. Of what goes on at random a word has come by chance, and has few letters then.
+func endsAbove(above, here string, hide func(string) string) bool {
+	last := above[strings.LastIndexAny(above, " \t=:")+1:]
+	return strings.HasSuffix(hide(above), "***") && len(last) >= 16 && strings.ContainsAny(last, "0123456789") && wordy.MatchString(here)
+}
+
+// wordy is a line that begins with a word, or with what is too short to tell anything.
+var wordy = regexp.MustCompile(`^(?:\S{1,2}|[A-Za-z]?[a-z]{1,11}[.,:;!?)]?)(?:\s|$)`)
 
 // stump is the beginning of a token: of those that begin as words do, one with a digit or a
 // capital.
