@@ -268,7 +268,7 @@ func loaded(t *testing.T) (load float64) {
 // asksOf is the status of a request of the page's own script.
 func asksOf(c *chromiumtest.Tab, path string) int {
 	c.T.Helper()
-	return chromiumtest.Evaluate[int](c, fmt.Sprintf(`fetch(%q, {method: "POST", body: new URLSearchParams({})}).then(r => r.status)`, path))
+	return chromiumtest.Evaluate[int](c, fmt.Sprintf(`fetch(%q, {method: "POST", body: new URLSearchParams({view: "%032d"})}).then(r => r.status)`, path, 1))
 }
 
 // looksAtATerminalByALink: one that shows no terminal has none; one that does has no keyboard.
@@ -322,7 +322,7 @@ func typesAsNoAgent(t *testing.T, w *browsed) {
 	cookie, told := b.http.Jar.Cookies(own)[0], filepath.Join(w.dir, "work", "told")
 	script, text := filepath.Join(w.dir, "work", "thief.sh"), fmt.Sprintf(`#!/bin/bash
 exec 3<>/dev/tcp/127.0.0.1/%s
-printf 'POST /agents/builder/terminal/take HTTP/1.1\r\nHost: %s\r\nOrigin: %s\r\nCookie: %s\r\nContent-Type: application/x-www-form-urlencoded\r\nContent-Length: 0\r\nConnection: close\r\n\r\n' >&3
+printf 'POST /agents/builder/terminal/take HTTP/1.1\r\nHost: %s\r\nOrigin: %s\r\nCookie: %s\r\nContent-Type: application/x-www-form-urlencoded\r\nContent-Length: 37\r\nConnection: close\r\n\r\nview=11111111111111111111111111111111' >&3
 cat <&3 >%s.part
 mv %[5]s.part %[5]s
 sleep 600
@@ -342,7 +342,7 @@ sleep 600
 	if w.refusals("POST /agents/builder/terminal/take") != was+1 {
 		t.Error("it is not written down")
 	}
-	if status, _, out := b.asks(http.MethodPost, "/agents/builder/terminal/take", url.Values{}); status != http.StatusOK {
+	if status, _, out := b.asks(http.MethodPost, "/agents/builder/terminal/take", oneView); status != http.StatusOK {
 		t.Errorf("a person by the same cookie: %d %s", status, out)
 	}
 	b.asks(http.MethodPost, "/leave", nil)
@@ -407,4 +407,12 @@ func typesToNobody(t *testing.T, w *browsed) {
 	c.Awaits("#terminal-at", "not followed now")
 	w.start()
 	c.Awaits("#keyboard", "Type here yourself") // nobody types by a daemon that knows nothing of it
+	c.Awaits("#keyboard [role=status]", "Custos was away")
+	if said, _ := w.says("ps"); strings.Contains(said, "types there by the page") {
+		t.Errorf("ps says\n%s", said)
+	}
+	said, _ := w.says("feed", "-n", "400", "--json")
+	if n := strings.Count(said, "the keyboard was given back, for Custos had ended"); n != 2 {
+		t.Errorf("two daemons were killed while somebody typed, and %d ends are written down:\n%s", n, said)
+	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"custos/internal/fleet"
 	"custos/internal/session"
+	"custos/internal/store"
 	"custos/internal/terminal"
 	"custos/internal/terminal/live"
 )
@@ -139,7 +140,28 @@ func (p *webPage) good(ctx context.Context, id string) bool {
 	return false
 }
 
+// typing is the kind of the events that say who types where.
+const typing = "web.typing"
+
+// endTyping writes down the end of what a daemon before this one could not: nobody types any
+// more by one that has ended.
+func (p *webPage) endTyping(ctx context.Context) {
+	begun, err := recall(ctx, p.s.ledger, func(st *store.Store) ([]fleet.Event, error) {
+		return st.LastEvents(ctx, 0, store.EventFilter{Kind: typing})
+	})
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		p.s.o.Log.Warn("Cannot tell who typed by the page before", "err", err)
+	}
+	notes := make([]live.Note, 0, len(begun))
+	for _, e := range begun {
+		notes = append(notes, live.Note{Of: e.Action, Text: e.Text})
+	}
+	for _, n := range live.Unended(notes) {
+		p.noteTyping(ctx, n)
+	}
+}
+
 // noteTyping writes down who types where.
-func (p *webPage) noteTyping(ctx context.Context, what string) {
-	p.note(ctx, "web.typing", what)
+func (p *webPage) noteTyping(ctx context.Context, n live.Note) {
+	p.note(ctx, fleet.Event{Kind: typing, Action: n.Of, Text: n.Text})
 }

@@ -36,7 +36,7 @@ func TestOnlyTheAdoptedAreTypedTo(t *testing.T) {
 	take := func(name string) (status int, hold, out string) {
 		t.Helper()
 		var held struct{ Hold string }
-		status, _, out = b.asks(http.MethodPost, "/agents/"+name+"/terminal/take", url.Values{})
+		status, _, out = b.asks(http.MethodPost, "/agents/"+name+"/terminal/take", oneView)
 		if status == http.StatusOK {
 			if err := json.Unmarshal([]byte(out), &held); err != nil {
 				t.Fatal(err)

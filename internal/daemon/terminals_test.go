@@ -17,6 +17,9 @@ import (
 	"custos/internal/terminal"
 )
 
+// oneView is what a page sends that takes over a keyboard.
+var oneView = url.Values{"view": {strings.Repeat("1", 32)}}
+
 // watched is a terminal as a browser shows it, by the frames that it was told.
 type watched struct {
 	mu     sync.Mutex
@@ -124,7 +127,7 @@ func TestTwoWatchATerminalAndOneTypes(t *testing.T) {
 		t.Errorf("it is %s now", now)
 	}
 
-	status, _, out := b.asks(http.MethodPost, "/agents/builder/terminal/take", url.Values{})
+	status, _, out := b.asks(http.MethodPost, "/agents/builder/terminal/take", oneView)
 	var held struct{ Hold string }
 	if err := json.Unmarshal([]byte(out), &held); err != nil || status != http.StatusOK {
 		t.Fatalf("take over: %d %s, %v", status, out, err)
@@ -159,7 +162,7 @@ func TestTwoWatchATerminalAndOneTypes(t *testing.T) {
 	if said, code := w.says("freeze", "for the test"); code != 0 {
 		t.Fatal(said)
 	}
-	if status, _, out := b.asks(http.MethodPost, "/agents/builder/terminal/take", url.Values{}); status != http.StatusConflict || !strings.Contains(out, "frozen") {
+	if status, _, out := b.asks(http.MethodPost, "/agents/builder/terminal/take", oneView); status != http.StatusConflict || !strings.Contains(out, "frozen") {
 		t.Errorf("while frozen: %d %s", status, out)
 	}
 	w.says("thaw")

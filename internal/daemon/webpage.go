@@ -97,6 +97,7 @@ func (p *webPage) Where() (address, trouble string) {
 func (p *webPage) run(ctx context.Context, h http.Handler) {
 	var served sync.WaitGroup
 	defer served.Wait()
+	p.endTyping(ctx)
 	defer p.live.Close()
 	end, wanted := func() {}, cmp.Or(p.s.served.Listen, p.lentAt())
 	open := func() error {
@@ -324,17 +325,18 @@ func (p *webPage) Leave(ctx context.Context, id string) error {
 
 // refused writes down what was refused to whom.
 func (p *webPage) refused(ctx context.Context, what string) {
-	p.note(ctx, "web.refused", "refused by the page: "+what)
+	p.note(ctx, fleet.Event{Kind: "web.refused", Text: "refused by the page: " + what})
 }
 
 // note writes down what happened by the page.
-func (p *webPage) note(ctx context.Context, kind, what string) {
+func (p *webPage) note(ctx context.Context, e fleet.Event) {
+	e.At, e.Text = p.s.world.Now(), fleet.Line(e.Text, 400)
 	st, err := p.s.ledger.writer(ctx)
 	if err == nil {
-		err = st.Record(ctx, fleet.Event{At: p.s.world.Now(), Kind: kind, Text: fleet.Line(what, 400)})
+		err = st.Record(ctx, e)
 	}
 	if err != nil {
-		p.s.o.Log.Warn("Cannot write down what happened by the page", "what", what, "err", err)
+		p.s.o.Log.Warn("Cannot write down what happened by the page", "what", e.Text, "err", err)
 	}
 }
 

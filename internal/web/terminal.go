@@ -15,6 +15,10 @@ import (
 	"custos/internal/terminal/live"
 )
 
+// asItComes is the header of a stream that asks a proxy to keep nothing of it: each event goes on
+// as it comes, and who does not read is found out here, and dropped.
+func asItComes() (name, value string) { return "X-Accel-Buffering", "no" }
+
 // sheet are the looks of terminals, as they are computed.
 func sheet() http.HandlerFunc {
 	text := terminal.Sheet()
@@ -53,6 +57,7 @@ func (s *site) terminal(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	w.Header().Set("Content-Type", "text/event-stream")
+	w.Header().Set(asItComes())
 	out := &frames{w: w, rc: http.NewResponseController(w), good: func() bool { _, ok := s.known(r); return ok }, now: s.Now, known: s.Now()}
 	if out.say("retry: 500\n\n") != nil {
 		return
@@ -105,6 +110,8 @@ func (s *site) keyboard(w http.ResponseWriter, r *http.Request) {
 	}
 	out, err := s.typed(ctx, r)
 	switch {
+	case errors.Is(err, live.ErrElsewhere): // from which it may be taken over
+		http.Error(w, err.Error(), http.StatusLocked)
 	case errors.Is(err, live.ErrNotYours):
 		http.Error(w, err.Error(), http.StatusConflict)
 	case err != nil:
@@ -118,7 +125,8 @@ func (s *site) keyboard(w http.ResponseWriter, r *http.Request) {
 
 // held names what a person has taken over.
 type held struct {
-	Hold string `json:"hold,omitempty"`
+	Hold   string `json:"hold,omitempty"`
+	Number int    `json:"n,omitempty"` // of those that there were, as the stream tells it
 }
 
 // mostKeys is how many bytes the keys of one request may have, as they are spelled: a paste
@@ -132,11 +140,15 @@ func (s *site) typed(ctx context.Context, r *http.Request) (held, error) {
 	session, agent, hold := sessionOf(r), r.PathValue("name"), r.PostForm.Get("hold")
 	switch r.PathValue("do") {
 	case "take":
-		id, err := s.Terminals.Take(ctx, agent, live.Who{Session: session.ID, By: session.By})
-		if err != nil {
+		view := r.PostForm.Get("view")
+		if !isView(view) {
+			return held{}, errors.New("cannot take over: it is not as this page sends it; load it again")
+		}
+		id, number, err := s.Terminals.Take(ctx, agent, live.Who{Session: session.ID, View: view, By: session.By}, r.PostForm.Get("over") != "")
+		if err != nil && !errors.Is(err, live.ErrElsewhere) {
 			err = fmt.Errorf("%w: %w", live.ErrNotYours, err)
 		}
-		return held{id}, err
+		return held{id, number}, err
 	case "keys":
 		turn, err := strconv.ParseInt(r.PostForm.Get("turn"), 10, 64)
 		var strokes []terminal.Stroke
@@ -152,4 +164,9 @@ func (s *site) typed(ctx context.Context, r *http.Request) (held, error) {
 		return held{}, nil
 	}
 	return held{}, errors.New("cannot do that with a terminal")
+}
+
+// isView says whether a text is what a page calls itself in one window: 32 hexadecimal digits.
+func isView(text string) bool {
+	return len(text) == 32 && strings.Trim(text, "0123456789abcdef") == ""
 }

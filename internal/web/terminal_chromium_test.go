@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/charmbracelet/x/ansi"
 
@@ -127,6 +128,40 @@ func TestATerminalFitsThePageInARealBrowser(t *testing.T) {
 	}
 	if axe == "" {
 		t.Skip("what keeps people from using a page was not looked for: CUSTOS_AXE=$(scripts/axe)")
+	}
+}
+
+// Of two windows of one browser one types: the other is told so and may take over from it, and
+// then the first one is told that, without a key. Who leaves gives the keyboard back.
+func TestOneWindowTypesInARealBrowser(t *testing.T) {
+	b := chromiumtest.Start(t, chromiumtest.Options{})
+	w := newScreened(t, "hello")
+	s, one := serveWorld(t, w.world), b.Tab(t)
+	s.enters(one)
+	two := one.Beside()
+	for _, c := range []*chromiumtest.Tab{one, two} {
+		c.Goes(s.base + "/agents/builder")
+		c.Awaits("#terminal-at", "As it is now.")
+	}
+	one.Clicks("#keyboard button")
+	one.Awaits("#keys", "")
+	two.Awaits("#typing", "ann types here by hand since")
+	two.Clicks("#keyboard button")
+	two.Awaits("#keyboard [role=status]", "you type there in another window of this browser since")
+	if !one.Shows("#keys", "") {
+		t.Error("the first one was ended by a question")
+	}
+	two.Clicks("#keyboard [role=status] + button")
+	two.Awaits("#keys", "")
+	one.Awaits("#keyboard [role=status]", "Another window of this browser has taken over")
+	if one.Shows("#keys", "") || !two.Shows("#typing", "ann types here by hand since") {
+		t.Error("both type, or nobody does")
+	}
+	two.Goes(s.base + "/alerts")
+	for begun := time.Now(); w.Terminals.Typing("builder") != ""; <-time.After(10 * time.Millisecond) {
+		if time.Since(begun) > 20*time.Second {
+			t.Fatal("who has left types there still")
+		}
 	}
 }
 

@@ -2,6 +2,7 @@ package web
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -53,7 +54,7 @@ func newScreened(t *testing.T, text string) *screened {
 		Seat: func(context.Context, string) (live.Seat, error) {
 			return live.Seat{ID: "one", Press: func(_ context.Context, k []terminal.Stroke) error { w.typed = append(w.typed, k...); return nil }}, nil
 		},
-		Good: func(context.Context, string) bool { return true }, Note: func(context.Context, string) {}, Changed: func() {},
+		Good: func(context.Context, string) bool { return true }, Note: func(context.Context, live.Note) {}, Changed: func() {},
 	})
 	t.Cleanup(w.Terminals.Close)
 	w.held = w.made(t)
@@ -137,13 +138,16 @@ func TestATerminalsStreamEndsWithItsSession(t *testing.T) {
 
 func taken(t *testing.T, w *screened, who string) string {
 	t.Helper()
-	rec := w.post(t, "/agents/builder/terminal/take", nil, cookie(who))
-	_, hold, _ := strings.Cut(strings.TrimSpace(rec.Body.String()), `{"hold":"`)
-	if rec.Code != http.StatusOK || hold == "" {
-		t.Fatalf("%s takes it: %s", who, describe(rec))
+	rec := w.post(t, "/agents/builder/terminal/take", url.Values{"view": {viewOf(who)}}, cookie(who))
+	var got held
+	if err := json.Unmarshal(rec.Body.Bytes(), &got); err != nil || rec.Code != http.StatusOK || got.Hold == "" {
+		t.Fatalf("%s takes it: %s, %v", who, describe(rec), err)
 	}
-	return strings.TrimSuffix(hold, `"}`)
+	return got.Hold
 }
+
+// viewOf is what a tab of somebody calls itself.
+func viewOf(who string) string { return fmt.Sprintf("%032x", who) }
 
 func pressed(hold, turn, keys string) url.Values {
 	return url.Values{"hold": {hold}, "turn": {turn}, "keys": {keys}}
@@ -153,7 +157,7 @@ func pressed(hold, turn, keys string) url.Values {
 func TestAPersonTypes(t *testing.T) {
 	w := newScreened(t, "hello")
 	hold := taken(t, w, "ann")
-	if rec := w.post(t, "/agents/builder/terminal/take", nil, cookie("bob")); rec.Code != http.StatusConflict || !strings.Contains(rec.Body.String(), "ann types there") {
+	if rec := w.post(t, "/agents/builder/terminal/take", url.Values{"view": {viewOf("bob")}}, cookie("bob")); rec.Code != http.StatusConflict || !strings.Contains(rec.Body.String(), "ann types there") {
 		t.Errorf("bob: %s", describe(rec))
 	}
 	for turn, keys := range []string{`[{"text":"a<b"},{"key":"Enter"}]`, `[{"paste":"two\nlines"}]`} {
@@ -184,6 +188,47 @@ func TestAPersonTypes(t *testing.T) {
 		t.Errorf("after it was given back: %s, typed %q", describe(rec), w.typed)
 	}
 	taken(t, w, "bob")
+}
+
+// Two tabs of one browser have one session, and are two that type: the second is told that the
+// first one does, and takes over only when it says so. The first one is told who types now, and
+// types no more.
+func TestOneTabOfABrowserTypes(t *testing.T) {
+	w := newScreened(t, "hello")
+	first := taken(t, w, "ann")
+	second := url.Values{"view": {strings.Repeat("b", 32)}}
+	if rec := w.post(t, "/agents/builder/terminal/take", second); rec.Code != http.StatusLocked || !strings.Contains(rec.Body.String(), "another window of this browser since") {
+		t.Errorf("a second tab: %s", describe(rec))
+	}
+	if rec := w.post(t, "/agents/builder/terminal/keys", pressed(first, "1", `[{"text":"a"}]`)); rec.Code != http.StatusOK {
+		t.Errorf("the first one does not type any more: %s", describe(rec))
+	}
+	if got := w.streams(t, "/agents/builder/terminal", "event: frame"); !strings.Contains(got, `"view":"`+viewOf("ann")+`"`) {
+		t.Errorf("who looks is told %s", got)
+	}
+	second.Set("over", "1")
+	rec := w.post(t, "/agents/builder/terminal/take", second)
+	var now held
+	if err := json.Unmarshal(rec.Body.Bytes(), &now); err != nil || rec.Code != http.StatusOK || now.Number == 0 {
+		t.Fatalf("it takes over: %s, %v", describe(rec), err)
+	}
+	if rec := w.post(t, "/agents/builder/terminal/keys", pressed(first, "2", `[{"text":"b"}]`)); rec.Code != http.StatusConflict {
+		t.Errorf("the first one types on: %s", describe(rec))
+	}
+	if got := w.streams(t, "/agents/builder/terminal", "event: frame"); !strings.Contains(got, fmt.Sprintf(`"n":%d}`, now.Number)) || !strings.Contains(got, `"view":"`+second.Get("view")+`"`) {
+		t.Errorf("who looks is told %s", got)
+	}
+	if rec := w.post(t, "/agents/builder/terminal/take", url.Values{"view": {strings.Repeat("c", 32)}, "over": {"1"}}, cookie("bob")); rec.Code != http.StatusConflict {
+		t.Errorf("another person takes over: %s", describe(rec))
+	}
+	for _, view := range []string{"", "x y", strings.Repeat("b", 33)} {
+		if rec := w.post(t, "/agents/builder/terminal/take", url.Values{"view": {view}}); rec.Code != http.StatusBadRequest {
+			t.Errorf("a view called %q: %s", view, describe(rec))
+		}
+	}
+	if fmt.Sprint(w.typed) != "[{a  }]" {
+		t.Errorf("typed is %q", w.typed)
+	}
 }
 
 // By a link, as an agent, from another page and without a session nobody types.

@@ -54,7 +54,7 @@ func newWorld(t testing.TB) *world {
 			return live.Scene{}, errors.New("it has no terminal")
 		},
 		Seat: func(context.Context, string) (live.Seat, error) { return live.Seat{}, errors.New("it has no terminal") },
-		Good: func(context.Context, string) bool { return true }, Note: func(context.Context, string) {}, Changed: func() {},
+		Good: func(context.Context, string) bool { return true }, Note: func(context.Context, live.Note) {}, Changed: func() {},
 	})
 	return w
 }

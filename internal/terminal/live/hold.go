@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"time"
 
@@ -19,11 +20,40 @@ type Seat struct {
 	Press func(context.Context, []terminal.Stroke) error
 }
 
-// Who is a person, by a session of the page.
-type Who struct{ Session, By string }
+// Who is a person, by a session of the page and by the view of it that they are at: a browser
+// has one session, and a view in each of its windows.
+type Who struct{ Session, View, By string }
 
-// ErrNotYours says that somebody does not type there, or does not any more: nothing was typed.
-var ErrNotYours = errors.New("nothing was typed")
+var (
+	// ErrNotYours says that somebody does not type there, or does not any more: nothing was typed.
+	ErrNotYours = errors.New("nothing was typed")
+	// ErrElsewhere says that they type there already, in another view: they may take over from it.
+	ErrElsewhere = errors.New("nothing was taken over")
+)
+
+// Note is what people should know of later.
+type Note struct {
+	Of   string // names one hold: it begins and it ends, and there is a note of each
+	Text string
+}
+
+// Unended are the notes of holds of which the beginning was written down and no end: what held
+// them ended without a word.
+func Unended(all []Note) (out []Note) {
+	count := map[string]int{}
+	for _, n := range all {
+		count[n.Of]++
+	}
+	for _, n := range all {
+		if n.Of != "" && count[n.Of] == 1 && strings.Contains(n.Text, takesOver) {
+			out = append(out, Note{n.Of, "the keyboard was given back, for Custos had ended; how many keys were typed is not known: " + n.Text})
+		}
+	}
+	return out
+}
+
+// takesOver is in the note of each beginning.
+const takesOver = " takes over the keyboard of agent "
 
 const (
 	// idle is how long who types nothing keeps others from it.
@@ -35,6 +65,8 @@ const (
 // hold is one person who types to one agent.
 type hold struct {
 	id, agent string
+	note      string // what it is called where it is written down: its id lets somebody type
+	number    int    // of all that there were
 	who       Who
 	seat      string
 	since     time.Time
@@ -48,38 +80,64 @@ type hold struct {
 }
 
 // Take lets a person type to an agent, until they leave it, type nothing for a minute, their
-// session ends, or the terminal or the agent in it is another one. It returns what names
-// that. One person at a time: the same session takes it from itself, as in another window.
-func (h *Hub) Take(ctx context.Context, agent string, who Who) (string, error) {
-	if old := h.held(agent); old != nil && old.who.Session != who.Session && h.o.Good(ctx, old.who.Session) {
-		return "", fmt.Errorf("cannot take over: %s types there since %s", old.who.By, old.since.UTC().Format("15:04:05 UTC"))
-	} else if old != nil {
-		h.ends(old, "it was taken up anew")
+// session ends, or the terminal or the agent in it is another one. It returns what names that,
+// and its number. One view of one person at a time: over takes it from another view of the
+// same session, which is ErrElsewhere else.
+func (h *Hub) Take(ctx context.Context, agent string, who Who, over bool) (id string, number int, err error) {
+	old := h.held(agent)
+	why, err := h.yields(ctx, old, who, over)
+	if err != nil {
+		return "", 0, err
 	}
 	seat, err := h.o.Seat(ctx, agent)
 	if err != nil {
-		return "", fmt.Errorf("cannot take over: %w", err)
+		return "", 0, fmt.Errorf("cannot take over: %w", err)
 	}
 	now := time.Now()
 	watched, end := context.WithCancel(context.Background())
-	x := &hold{id: rand.Text(), agent: agent, who: who, seat: seat.ID, since: now, last: now, end: end}
-	if !h.begins(x) {
+	x := &hold{id: rand.Text(), note: rand.Text(), agent: agent, who: who, seat: seat.ID, since: now, last: now, end: end}
+	if !h.begins(x, old) {
 		end()
-		return "", errors.New("cannot take over: somebody else has just begun to type there")
+		return "", 0, errors.New("cannot take over: somebody else has just begun to type there")
 	}
-	h.o.Note(ctx, fmt.Sprintf("%s takes over the keyboard of agent %s by the page", who.By, agent))
+	if old != nil {
+		h.finish(old, why)
+	}
+	h.o.Note(ctx, Note{x.note, who.By + takesOver + agent + " by the page"})
 	go h.watch(watched, x)
 	h.told(agent)
-	return x.id, nil
+	return x.id, x.number, nil
 }
 
-func (h *Hub) begins(x *hold) bool {
+// yields says why one who types there ends for somebody else, or that they do not.
+func (h *Hub) yields(ctx context.Context, old *hold, who Who, over bool) (why string, err error) {
+	switch {
+	case old == nil:
+		return "", nil
+	case old.who.Session == who.Session && old.who.View == who.View:
+		return "it was taken up anew", nil
+	case !h.o.Good(ctx, old.who.Session):
+		return "their session has ended", nil
+	case old.who.Session != who.Session:
+		return "", fmt.Errorf("cannot take over: %s types there since %s", old.who.By, old.from())
+	case !over:
+		return "", fmt.Errorf("%w: you type there in another window of this browser since %s", ErrElsewhere, old.from())
+	}
+	return "it was taken over in another window of the same browser", nil
+}
+
+func (x *hold) from() string { return x.since.UTC().Format("15:04:05 UTC") }
+
+// begins puts one in the place of an old one, nil for none; so nobody is told that there is
+// none in between. False: another one has taken that place.
+func (h *Hub) begins(x, old *hold) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.holds[x.agent] != nil {
+	if now := h.holds[x.agent]; now != nil && now != old {
 		return false
 	}
-	h.holds[x.agent] = x
+	h.begun++
+	x.number, h.holds[x.agent] = h.begun, x
 	return true
 }
 
@@ -103,7 +161,12 @@ func (h *Hub) typing(agent string) string {
 	if x == nil {
 		return "{}"
 	}
-	said, _ := json.Marshal(map[string]string{"by": x.who.By, "since": x.since.UTC().Format("15:04:05 UTC")}) // of texts it does not fail
+	said, _ := json.Marshal(struct { // of texts it does not fail
+		By    string `json:"by"`
+		Since string `json:"since"`
+		View  string `json:"view"`
+		N     int    `json:"n"`
+	}{x.who.By, x.from(), x.who.View, x.number})
 	return string(said)
 }
 
@@ -161,14 +224,21 @@ func (h *Hub) Release(agent, id, session string) {
 	}
 }
 
-// ends ends a hold, once, and writes down how much was typed, and nothing of what.
+// ends ends a hold, and tells who looks.
 func (h *Hub) ends(x *hold, why string) {
+	if h.finish(x, why) {
+		h.told(x.agent)
+	}
+}
+
+// finish ends a hold, once, and writes down how much was typed, and nothing of what.
+func (h *Hub) finish(x *hold, why string) bool {
 	x.mu.Lock()
 	over, keys := x.over, x.keys
 	x.over = true
 	x.mu.Unlock()
 	if over {
-		return
+		return false
 	}
 	x.end()
 	h.mu.Lock()
@@ -176,8 +246,8 @@ func (h *Hub) ends(x *hold, why string) {
 		delete(h.holds, x.agent)
 	}
 	h.mu.Unlock()
-	h.o.Note(context.Background(), fmt.Sprintf("%s typed %d keys to agent %s by the page in %s; it ended: %s", x.who.By, keys, x.agent, time.Since(x.since).Round(time.Second), why))
-	h.told(x.agent)
+	h.o.Note(context.Background(), Note{x.note, fmt.Sprintf("%s typed %d keys to agent %s by the page in %s; it ended: %s", x.who.By, keys, x.agent, time.Since(x.since).Round(time.Second), why)})
+	return true
 }
 
 // watch ends a hold that may not go on.

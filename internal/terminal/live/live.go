@@ -32,7 +32,7 @@ type Options struct {
 	// Good says whether a session of the page is good still.
 	Good func(ctx context.Context, session string) bool
 	// Note writes down what people should know of later.
-	Note func(ctx context.Context, text string)
+	Note func(ctx context.Context, n Note)
 	// Changed is told that what is to be shown of who types has changed.
 	Changed func()
 }
@@ -44,11 +44,13 @@ type Hub struct {
 	mu    sync.Mutex
 	shows map[string]*show // by agent
 	holds map[string]*hold
+	begun int // the number of the newest
 }
 
-// New makes one, which looks at nothing.
+// New makes one, which looks at nothing. The numbers of its holds are above those of one that
+// was made before, for a page outlives it.
 func New(o Options) *Hub {
-	return &Hub{o: o, shows: map[string]*show{}, holds: map[string]*hold{}}
+	return &Hub{o: o, shows: map[string]*show{}, holds: map[string]*hold{}, begun: int(time.Now().Unix())}
 }
 
 // Event is one thing that who looks is told.

@@ -27,7 +27,7 @@ type stage struct {
 	seat   string
 	barred error
 	bad    map[string]bool // sessions that have ended
-	notes  []string
+	notes  []live.Note
 	typed  []terminal.Stroke
 	press  error
 }
@@ -68,10 +68,10 @@ func (s *stage) good(_ context.Context, session string) bool {
 	return !s.bad[session]
 }
 
-func (s *stage) note(_ context.Context, text string) {
+func (s *stage) note(_ context.Context, n live.Note) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.notes = append(s.notes, text)
+	s.notes = append(s.notes, n)
 }
 
 func (s *stage) set(change func(*stage)) {
@@ -90,7 +90,11 @@ func (s *stage) taken() int {
 func (s *stage) noted() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return strings.Join(s.notes, "\n")
+	var out []string
+	for _, n := range s.notes {
+		out = append(out, n.Text)
+	}
+	return strings.Join(out, "\n")
 }
 
 // looker is somebody who looks, and what they see by what they were told alone.
@@ -308,8 +312,9 @@ func TestATerminalThatGoesIsSaid(t *testing.T) {
 }
 
 var (
-	ann = live.Who{Session: "s1", By: "ann"}
-	bob = live.Who{Session: "s2", By: "bob"}
+	ann  = live.Who{Session: "s1", View: "v1", By: "ann"}
+	ann2 = live.Who{Session: "s1", View: "v2", By: "ann"}
+	bob  = live.Who{Session: "s2", View: "v1", By: "bob"}
 )
 
 func keys(text string) []terminal.Stroke { return []terminal.Stroke{{Text: text}} }
@@ -322,11 +327,11 @@ func TestOnePersonTypes(t *testing.T) {
 		l := s.look(t, "", nil)
 		defer l.leaves()
 		time.Sleep(10 * time.Second)
-		hold, err := s.Take(t.Context(), "builder", ann)
+		hold, _, err := s.Take(t.Context(), "builder", ann, false)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := s.Take(t.Context(), "builder", bob); err == nil || !strings.Contains(err.Error(), "ann types there") {
+		if _, _, err := s.Take(t.Context(), "builder", bob, true); err == nil || !strings.Contains(err.Error(), "ann types there") {
 			t.Errorf("bob takes it as well: %v", err)
 		}
 		if s.Typing("builder") != "ann" || s.Typing("other") != "" {
@@ -373,7 +378,7 @@ func TestWhatIsTypedIsShownSoon(t *testing.T) {
 		l := s.look(t, "", nil)
 		defer l.leaves()
 		defer s.Close()
-		hold, err := s.Take(t.Context(), "builder", ann)
+		hold, _, err := s.Take(t.Context(), "builder", ann, false)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -410,7 +415,7 @@ func TestTypingEnds(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := newStage()
-				hold, err := s.Take(t.Context(), "builder", ann)
+				hold, _, err := s.Take(t.Context(), "builder", ann, false)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -436,7 +441,7 @@ func TestEachWriteAsksWhoIsThere(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := newStage()
-				hold, err := s.Take(t.Context(), "builder", ann)
+				hold, _, err := s.Take(t.Context(), "builder", ann, false)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -453,27 +458,48 @@ func TestEachWriteAsksWhoIsThere(t *testing.T) {
 	}
 }
 
-// The keyboard of a person whose session has ended does not bar others; and the same person
-// takes it from another window.
+// The keyboard of a person whose session has ended does not bar others. The same person takes
+// it from another window, where they say so; who looks is never told that nobody has it.
 func TestAKeyboardIsTakenFromWhoIsGone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStage()
-		first, err := s.Take(t.Context(), "builder", ann)
+		l := s.look(t, "", nil)
+		defer l.leaves()
+		first, n, err := s.Take(t.Context(), "builder", ann, false)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err = s.Take(t.Context(), "builder", ann); err != nil {
-			t.Fatal(err)
+		if _, _, err := s.Take(t.Context(), "builder", ann2, false); !errors.Is(err, live.ErrElsewhere) {
+			t.Errorf("the second window is told: %v", err)
 		}
-		if err := s.Type(t.Context(), "builder", first, "s1", 1, keys("x")); !errors.Is(err, live.ErrNotYours) {
+		if err := s.Type(t.Context(), "builder", first, "s1", 1, keys("x")); err != nil {
+			t.Errorf("the first window: %v", err)
+		}
+		time.Sleep(time.Second)
+		before := len(l.told())
+		_, m, err := s.Take(t.Context(), "builder", ann2, true)
+		if err != nil || m <= n {
+			t.Fatalf("it is number %d after %d: %v", m, n, err)
+		}
+		if err := s.Type(t.Context(), "builder", first, "s1", 2, keys("x")); !errors.Is(err, live.ErrNotYours) {
 			t.Errorf("the first window types on: %v", err)
 		}
+		time.Sleep(time.Second)
+		if _, _, typing := l.last(); !strings.Contains(typing, `"view":"v2"`) || strings.Count(strings.Join(l.told()[before:], " "), "typing") != 1 {
+			t.Errorf("who looks is told %s, after %v", typing, l.told()[before:])
+		}
+		if said := s.noted(); !strings.Contains(said, "typed 1 keys to agent builder by the page in 1s; it ended: it was taken over in another window of the same browser\nann takes over") {
+			t.Errorf("written down is\n%s", said)
+		}
 		s.set(func(s *stage) { s.bad["s1"] = true })
-		if _, err := s.Take(t.Context(), "builder", bob); err != nil {
+		if _, _, err := s.Take(t.Context(), "builder", bob, false); err != nil {
 			t.Error(err)
 		}
+		if got := live.Unended(s.notes); len(got) != 1 || got[0].Of != s.notes[len(s.notes)-1].Of || !strings.Contains(got[0].Text, "bob takes over the keyboard of agent builder by the page") {
+			t.Errorf("not ended are %q", got)
+		}
 		s.Close()
-		if s.Typing("builder") != "" {
+		if s.Typing("builder") != "" || len(live.Unended(s.notes)) != 0 {
 			t.Error("it is not over when Custos ends")
 		}
 	})

@@ -13,6 +13,7 @@
   let heard = 0;
   let ends = true; // the end of the picture is in sight
   let silent = false; // nothing was heard for too long
+  let broken = false; // the stream was, since somebody took over here
 
   function span(part) {
     if (part[1] === "") { return document.createTextNode(part[0]); }
@@ -99,6 +100,7 @@
     stream.onopen = function () { heard = Date.now(); };
     stream.onerror = function () {
       delete pre.dataset.kept;
+      broken = true;
       at("It is not followed now: what is shown may be old.");
       if (stream.readyState === EventSource.CLOSED) { pre = null; }
     };
@@ -114,6 +116,10 @@
     let sending = false;
     let by = "";
     let field = null;
+    let reason = ""; // why it ended here; said as long as nothing else is done
+    let number = 0; // of what was taken over, among all that were
+    // What this window calls itself: each one that shows the page is another who types.
+    const view = Array.from(crypto.getRandomValues(new Uint8Array(16)), function (b) { return b.toString(16).padStart(2, "0"); }).join("");
 
     function post(what, fields) {
       return fetch(document.getElementById("terminal").dataset.from + "/" + what, {
@@ -142,24 +148,31 @@
       box = document.getElementById("keyboard");
       if (!box) { return; }
       box.hidden = false;
-      box.replaceChildren(button("Type here yourself", take, true));
+      box.replaceChildren(button("Type here yourself", function (event) { take(event, {}); }, true));
       if (why) { box.append(note(why)); }
     }
 
-    async function take(event) {
+    async function take(event, more) {
       event.currentTarget.disabled = true; // who clicks twice would take it from themselves
       let answer = null;
       try {
-        answer = await post("take", {});
+        answer = await post("take", Object.assign({ view: view }, more));
       } catch (e) {
         offer("It cannot be taken over: Custos is not reached.");
         return;
       }
       if (!answer.ok) {
         offer((answer.headers.get("Content-Type") || "").startsWith("text/plain") ? await answer.text() : "It cannot be taken over (" + answer.status + ").");
+        if (answer.status === 423) { // another window of this browser has it
+          box.append(button("Take it over from there", function (event) { take(event, { over: "1" }); }, true));
+        }
         return;
       }
-      hold = (await answer.json()).hold;
+      const held = await answer.json();
+      hold = held.hold;
+      broken = false;
+      reason = "";
+      number = held.n;
       turn = 0;
       waiting = [];
       sending = false;
@@ -293,6 +306,7 @@
       if (hold === "") { return; }
       hold = "";
       waiting = [];
+      reason = why;
       offer(why);
       const again = box && box.querySelector("button");
       if (again) { again.focus(); }
@@ -305,10 +319,13 @@
       by = typing.by || "";
       says.hidden = by === "";
       says.textContent = by === "" ? "" : by + " types here by hand since " + typing.since + ".";
-      if (was !== "" && by === "") { end("It has ended: nothing was typed for a minute, or it may not go on."); }
+      if (hold !== "" && typing.n > number && typing.view !== view) { end("Another window of this browser has taken over the keyboard."); }
+      if (was !== "" && by === "") { end(broken ? "It has ended: Custos was away, and nobody types there any more." : "It has ended: nothing was typed for a minute, or it may not go on."); }
     }
 
-    return { typing: function () { return hold !== ""; }, offer: function () { if (hold === "") { offer(""); } }, told: told, end: end };
+    window.addEventListener("pagehide", function () { if (hold !== "") { release(); } });
+
+    return { typing: function () { return hold !== ""; }, offer: function () { if (hold === "") { offer(reason); } }, told: told, end: end };
   })();
 
   show();
