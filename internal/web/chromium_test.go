@@ -303,6 +303,26 @@ func TestEverybodyCanUseEachPage(t *testing.T) {
 	}
 }
 
+// No text makes a page wider than a phone, however long it is without a place to break: a name,
+// a path, a reason, a command, and what is in a list to choose from.
+func TestNoTextIsWiderThanAPhone(t *testing.T) {
+	b := chromiumtest.Start(t, chromiumtest.Options{})
+	s, c := serve(t), b.Tab(t)
+	s.enters(c)
+	for i, long := range []string{"/home/ann/" + strings.Repeat("lock", 75), strings.Repeat("W", 300)} {
+		s.says([]string{long}, 0)
+		for _, path := range everyPage() {
+			c.Goes(s.base + path)
+			chromiumtest.Evaluate[int](c, `document.querySelectorAll("details").forEach(d => { d.open = true; }), 0`)
+			for _, width := range []int64{320, 390} {
+				if over := c.Overflow(width); over != "" {
+					t.Errorf("text %d: %s is wider than the screen: %s", i, path, over)
+				}
+			}
+		}
+	}
+}
+
 // BenchmarkFirstPaint is how soon a real Chromium of a phone's size shows the first page of 500
 // agents, without a daemon: by the browser's clock, and its parts.
 func BenchmarkFirstPaint(b *testing.B) {

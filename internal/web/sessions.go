@@ -147,6 +147,7 @@ func (s *site) changes(w http.ResponseWriter, r *http.Request) {
 	if s.Hosts != nil && !sessionOf(r).Link {
 		defer s.Hosts.Hold()()
 	}
+	w.Header().Set(asItComes())
 	asked := r.Clone(s.Peers.Looks(r.Context()))
 	asked.URL.Path, asked.URL.RawPath, asked.RequestURI = "/v1/changes", "", "/v1/changes"
 	s.API.ServeHTTP(&lasting{ResponseWriter: w, good: func() bool { _, ok := s.known(r); return ok }}, asked)
