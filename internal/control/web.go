@@ -8,12 +8,14 @@ import (
 	"errors"
 	"fmt"
 	"path"
+	"slices"
 	"strings"
 	"time"
 
 	"custos/internal/api"
 	"custos/internal/fleet"
 	"custos/internal/ledger"
+	"custos/internal/nearest"
 )
 
 // web is the page: a person turns it on and off, lets browsers in, and puts them out.
@@ -34,6 +36,8 @@ type Web interface {
 	Stop(ctx context.Context) error
 	// Where is its address, "" where it is off, and what keeps it from listening.
 	Where() (address, trouble string)
+	// Pages are the paths of what it shows, like "/alerts" and "/alerts/{number}".
+	Pages() []string
 	// Sessions lists what lets somebody see it.
 	Sessions(ctx context.Context) ([]fleet.WebSession, error)
 	// Edit changes that list, in one transaction with what is written down of it.
@@ -71,6 +75,9 @@ func shows(s fleet.WebSession) string {
 // webAdded makes an address. The token in it is in the answer, and nowhere else.
 func (c *Control) webAdded(ctx context.Context, call Call, r api.WebRequest) (api.WebAddress, error) {
 	s, lasts, err := webOf(call.By, r)
+	if err == nil && r.Page != "" {
+		err = leadsTo(r.Page, c.Web.Pages())
+	}
 	if err != nil {
 		return api.WebAddress{}, api.AsBadInput(err)
 	}
@@ -121,6 +128,34 @@ func webOf(by string, r api.WebRequest) (fleet.WebSession, time.Duration, error)
 		return s, 0, fmt.Errorf("cannot make a link that is good for %q: want a time, like 2h", fleet.Line(r.For, 40))
 	}
 	return s, lasts, nil
+}
+
+// leadsTo says that no page is at a path, and which one is near.
+func leadsTo(page string, all []string) error {
+	var fixed []string
+	for _, p := range all {
+		if isAt(page, p) {
+			return nil
+		}
+		if !strings.Contains(p, "{") {
+			fixed = append(fixed, p)
+		}
+	}
+	return fmt.Errorf("cannot make a link of page %q: there is no such page%s", fleet.Line(page, 80), nearest.Hint(page, fixed))
+}
+
+// isAt says whether a path is one of a pattern, in which {number} is one and {name} is anything.
+func isAt(page, pattern string) bool {
+	is, want := strings.Split(page, "/"), strings.Split(pattern, "/")
+	return slices.EqualFunc(is, want, func(is, want string) bool {
+		switch {
+		case want == "{number}":
+			return is != "" && strings.Trim(is, "0123456789") == ""
+		case strings.HasPrefix(want, "{"):
+			return is != ""
+		}
+		return is == want
+	})
 }
 
 // WebProof proves a token without showing it.

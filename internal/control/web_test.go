@@ -19,8 +19,11 @@ type webBook struct {
 	off    error
 }
 
-func (b *webBook) Open(context.Context) (string, error)                 { return "http://127.0.0.1:7777", b.off }
-func (b *webBook) Stop(context.Context) error                           { return nil }
+func (b *webBook) Open(context.Context) (string, error) { return "http://127.0.0.1:7777", b.off }
+func (b *webBook) Stop(context.Context) error           { return nil }
+func (b *webBook) Pages() []string {
+	return []string{"/", "/alerts", "/alerts/{number}", "/agents/{name}", "/costs/budgets/{name}"}
+}
 func (b *webBook) Where() (string, string)                              { return "", "" }
 func (b *webBook) Sessions(context.Context) ([]fleet.WebSession, error) { return b.all, nil }
 func (b *webBook) Edit(_ context.Context, edit func([]fleet.WebSession) ([]fleet.WebSession, fleet.Event, error)) error {
@@ -97,5 +100,27 @@ func TestNoLinkOfWhatIsNoPart(t *testing.T) {
 	}
 	if len(b.all) > 0 {
 		t.Errorf("made: %+v", b.all)
+	}
+}
+
+// A link of a page that there is not leads nowhere: it is refused, with the name of one that is
+// near.
+func TestALinkLeadsToAPage(t *testing.T) {
+	b := &webBook{}
+	c := &Control{Web: b, Now: func() fleet.Instant { return webAt(0) }}
+	for page, want := range map[string]string{"/nosuch": "there is no such page", "/alert": `did you mean "/alerts"?`, "/alerts/3/more": "there is no such page", "/costs/budgets": "there is no such page", "/{$}": "there is no such page"} {
+		_, err := c.webAdded(t.Context(), Call{By: "ann"}, api.WebRequest{Page: page, For: "2h0m0s"})
+		if err == nil {
+			t.Errorf("%s leads nowhere", page)
+			continue
+		}
+		if e := api.ErrorOf(err); e.Kind != api.BadInput || !strings.Contains(e.Message, want) || len(b.all) != 0 {
+			t.Errorf("%s: %v, %v", page, err, b.all)
+		}
+	}
+	for _, page := range []string{"/", "/alerts", "/alerts/3", "/costs/budgets/day%2Fann"} {
+		if _, err := c.webAdded(t.Context(), Call{By: "ann"}, api.WebRequest{Page: page, For: "2h0m0s"}); err != nil {
+			t.Errorf("%s: %v", page, err)
+		}
 	}
 }

@@ -231,6 +231,9 @@ func (p *webPage) Open(ctx context.Context) (string, error) {
 	return address, nil
 }
 
+// Pages are the paths of what it shows.
+func (p *webPage) Pages() []string { return web.Pages() }
+
 // Stop has it listen no more, until it is asked for again or the daemon begins anew.
 func (p *webPage) Stop(ctx context.Context) error { return p.ask(ctx, true) }
 

@@ -17,6 +17,7 @@ func (s *showing) Open(context.Context) (string, error) {
 	return "http://127.0.0.1:1", nil
 }
 func (s *showing) Stop(context.Context) error { s.on = false; return nil }
+func (s *showing) Pages() []string            { return []string{"/alerts"} }
 func (s *showing) Where() (address, trouble string) {
 	if s.on {
 		return "http://127.0.0.1:1", ""

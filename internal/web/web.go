@@ -11,6 +11,7 @@ import (
 	"crypto/rand"
 	"net/http"
 	"net/netip"
+	"strings"
 	"time"
 
 	"custos/internal/api"
@@ -86,12 +87,17 @@ func New(o Options) (http.Handler, error) {
 	return s.guarded(s.routes()), nil
 }
 
-// routes is the table of what there is, each with who may have it.
-func (s *site) routes() *http.ServeMux {
-	mux := http.NewServeMux()
-	mux.Handle("GET /assets/", assets())
-	mux.HandleFunc("GET /enter", s.enter)
-	for pattern, show := range map[string]view{
+// Pages are the paths of what there is to see, like "/alerts" and "/alerts/{number}".
+func Pages() (out []string) {
+	for pattern := range (&site{}).views() {
+		out = append(out, strings.TrimSuffix(strings.TrimPrefix(pattern, "GET "), "{$}"))
+	}
+	return out
+}
+
+// views is the table of what there is to see.
+func (s *site) views() map[string]view {
+	return map[string]view{
 		"GET /{$}":                s.home,
 		"GET /agents":             s.agents,
 		"GET /agents/{name}":      s.agent,
@@ -121,7 +127,15 @@ func (s *site) routes() *http.ServeMux {
 		"GET /morning":              s.morning,
 		"GET /doctor":               s.doctor,
 		"GET /settings":             s.settings,
-	} {
+	}
+}
+
+// routes is the table of what there is, each with who may have it.
+func (s *site) routes() *http.ServeMux {
+	mux := http.NewServeMux()
+	mux.Handle("GET /assets/", assets())
+	mux.HandleFunc("GET /enter", s.enter)
+	for pattern, show := range s.views() {
 		mux.Handle(pattern, s.seen(s.shown(show)))
 	}
 	mux.Handle("GET /changes", s.seen(s.changes))
